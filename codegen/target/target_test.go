@@ -1,0 +1,85 @@
+package target
+
+import "testing"
+
+func TestTargetsAreFoundByTheirPlainNameOnly(t *testing.T) {
+	for _, want := range All {
+		got, ok := ByName(want.Name)
+		if !ok || got != want {
+			t.Errorf("ByName(%q) = %v, %v", want.Name, got, ok)
+		}
+	}
+	for _, bad := range []string{"", "sm_90a", "sm_70", "SM_80", "80"} {
+		if _, ok := ByName(bad); ok {
+			t.Errorf("ByName(%q) found a target", bad)
+		}
+	}
+}
+
+func TestTheTableAscends(t *testing.T) {
+	for i, row := range All {
+		if i > 0 && row.Number <= All[i-1].Number {
+			t.Errorf("%s stands after %s", row, All[i-1])
+		}
+		if row.SharedStatic > row.SharedOptIn || row.SharedOptIn > row.SharedPerSM {
+			t.Errorf("%s: shared memory %d <= %d <= %d does not hold", row, row.SharedStatic, row.SharedOptIn, row.SharedPerSM)
+		}
+		if row.Arch && row.ArchPTX < row.PTX {
+			t.Errorf("%s: the suffixed name is older than the plain one", row)
+		}
+	}
+}
+
+func TestVersionsCompareByNumberNotByText(t *testing.T) {
+	if !(V(7, 8) < V(8, 0) && V(9, 2) < V(9, 10) && V(9, 10) < V(10, 0)) {
+		t.Error("versions are out of order")
+	}
+	if got := V(9, 10).String(); got != "9.10" {
+		t.Errorf("V(9, 10) prints as %s", got)
+	}
+}
+
+func TestWhoHasWhat(t *testing.T) {
+	// feature -> the targets that have it
+	for feature, want := range map[string]string{
+		"mma.f16":        "sm_75 sm_80 sm_86 sm_87 sm_88 sm_89 sm_90 sm_100 sm_103 sm_107 sm_110 sm_120 sm_121",
+		"mma.fp8":        "sm_89 sm_90 sm_100 sm_103 sm_107 sm_110 sm_120 sm_121",
+		"wgmma":          "sm_90",
+		"tcgen05":        "sm_100 sm_103 sm_110",
+		"mma.blockscale": "sm_120 sm_121",
+	} {
+		got := ""
+		for _, target := range All {
+			if target.Has(feature) {
+				if got != "" {
+					got += " "
+				}
+				got += target.Name
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", feature, got, want)
+		}
+	}
+}
+
+func TestNeedsChooseTheLowestVersion(t *testing.T) {
+	sm90, _ := ByName("sm_90")
+	for _, c := range []struct {
+		need Need
+		want PTX
+		text string
+	}{
+		{Need{}, V(7, 8), "any target"},
+		{Need{SM: 80, PTX: V(7, 0)}, V(7, 8), "sm_80 and later, PTX 7.0"},
+		{Need{Arch: SMs(90), PTX: V(7, 8)}, V(8, 0), "sm_90a, PTX 7.8"},
+		{Need{SM: 90, PTX: V(8, 3)}, V(8, 3), "sm_90 and later, PTX 8.3"},
+	} {
+		if got := c.need.Version(sm90); got != c.want {
+			t.Errorf("%v on sm_90 needs PTX %v, want %v", c.need, got, c.want)
+		}
+		if got := c.need.String(); got != c.text {
+			t.Errorf("need prints as %q, want %q", got, c.text)
+		}
+	}
+}

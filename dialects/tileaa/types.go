@@ -1,0 +1,230 @@
+package tileaa
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"tileiras/codegen/layout"
+	"tileiras/ir"
+)
+
+// Dynamic marks an extent or stride of a memref that is known only when the kernel runs.
+const Dynamic = int64(-1 << 63)
+
+// TileType is tile<64x64xf32> or, after assign-layouts, tile<64x64xf32, #l0>: which register of which lane of which warp
+// holds an element is part of the type. Rank 0 is one value that every thread holds and never has a layout.
+type TileType struct {
+	Shape  []int64 // powers of two
+	Elem   ir.Type // integer, float, or *PtrType
+	Layout *layout.Layout
+}
+
+// PtrType is the address of an element.
+type PtrType struct{ Elem ir.Type }
+
+// MemrefType is a strided array in memory; Dynamic extents and strides are operands of make_memref.
+type MemrefType struct {
+	Shape, Strides []int64
+	Elem           ir.Type
+}
+
+// BlockType is one tile of an array, the result of block_tile.
+type BlockType struct {
+	Shape []int64
+	Elem  ir.Type
+}
+
+// TokenType orders memory operations.
+type TokenType struct{}
+
+// BufferType is a tile's worth of shared memory with the map from coordinates to bytes.
+type BufferType struct {
+	Shape []int64
+	Elem  ir.Type
+	Mem   *layout.MemLayout
+}
+
+type (
+	tileKey struct {
+		shape  string
+		elem   ir.Type
+		layout string
+	}
+	ptrKey    struct{ elem ir.Type }
+	memrefKey struct {
+		shape, strides string
+		elem           ir.Type
+	}
+	blockKey struct {
+		shape string
+		elem  ir.Type
+	}
+	tokenKey  struct{}
+	bufferKey struct {
+		shape string
+		elem  ir.Type
+		mem   string
+	}
+)
+
+// Tile is the type of tiles of a shape; no dimensions mean a rank-0 tile.
+func Tile(c *ir.Context, elem ir.Type, shape ...int64) *TileType {
+	return ir.Intern(c, tileKey{ir.ShapeKey(shape), elem, ""}, func() *TileType {
+		return &TileType{Shape: append([]int64(nil), shape...), Elem: elem}
+	})
+}
+
+// WithLayout is t with a layout; of a rank-0 tile it is t itself.
+func (t *TileType) WithLayout(c *ir.Context, l layout.Layout) *TileType {
+	if len(t.Shape) == 0 {
+		return t
+	}
+	return ir.Intern(c, tileKey{ir.ShapeKey(t.Shape), t.Elem, l.Key()}, func() *TileType {
+		return &TileType{Shape: t.Shape, Elem: t.Elem, Layout: &l}
+	})
+}
+
+// WithElem is a tile of the same shape and layout with other elements.
+func (t *TileType) WithElem(c *ir.Context, elem ir.Type) *TileType {
+	n := Tile(c, elem, t.Shape...)
+	if t.Layout != nil {
+		return n.WithLayout(c, *t.Layout)
+	}
+	return n
+}
+
+// NumElements is the product of the dimensions.
+func (t *TileType) NumElements() int64 { return product(t.Shape) }
+
+// Ptr is the type of pointers to elem.
+func Ptr(c *ir.Context, elem ir.Type) *PtrType {
+	return ir.Intern(c, ptrKey{elem}, func() *PtrType { return &PtrType{elem} })
+}
+
+// Memref is the type of strided arrays.
+func Memref(c *ir.Context, elem ir.Type, shape, strides []int64) *MemrefType {
+	return ir.Intern(c, memrefKey{ir.ShapeKey(shape), ir.ShapeKey(strides), elem}, func() *MemrefType {
+		return &MemrefType{append([]int64(nil), shape...), append([]int64(nil), strides...), elem}
+	})
+}
+
+// Block is the type of one tile of an array.
+func Block(c *ir.Context, elem ir.Type, shape ...int64) *BlockType {
+	return ir.Intern(c, blockKey{ir.ShapeKey(shape), elem}, func() *BlockType {
+		return &BlockType{append([]int64(nil), shape...), elem}
+	})
+}
+
+// Token is the token type.
+func Token(c *ir.Context) *TokenType {
+	return ir.Intern(c, tokenKey{}, func() *TokenType { return &TokenType{} })
+}
+
+// Buffer is the type of a buffer in shared memory.
+func Buffer(c *ir.Context, elem ir.Type, mem layout.MemLayout, shape ...int64) *BufferType {
+	return ir.Intern(c, bufferKey{ir.ShapeKey(shape), elem, mem.Key()}, func() *BufferType {
+		return &BufferType{append([]int64(nil), shape...), elem, &mem}
+	})
+}
+
+// AsTile is the type of v as a tile, or nil.
+func AsTile(v *ir.Value) *TileType { t, _ := v.Type().(*TileType); return t }
+
+// ElemBytes is the number of bytes that an element takes in memory: pointers 8, i1 and sub-byte types 1, tf32 4.
+func ElemBytes(t ir.Type) int {
+	switch t := t.(type) {
+	case *PtrType:
+		return 8
+	case *ir.IntegerType:
+		return (t.Width + 7) / 8
+	case *ir.FloatType:
+		return (t.Format.StorageBits() + 7) / 8
+	}
+	return 0
+}
+
+// ElemBits is the number of bits that an element takes in a register: i1 counts 1, tf32 32, pointers 64.
+func ElemBits(t ir.Type) int {
+	switch t := t.(type) {
+	case *PtrType:
+		return 64
+	case *ir.IntegerType:
+		return t.Width
+	case *ir.FloatType:
+		return t.Format.StorageBits()
+	}
+	return 0
+}
+
+func (*TileType) TypeDialect() string   { return "tileaa" }
+func (*PtrType) TypeDialect() string    { return "tileaa" }
+func (*MemrefType) TypeDialect() string { return "tileaa" }
+func (*BlockType) TypeDialect() string  { return "tileaa" }
+func (*TokenType) TypeDialect() string  { return "tileaa" }
+func (*BufferType) TypeDialect() string { return "tileaa" }
+
+func (t *TileType) WriteType(w *strings.Builder) {
+	w.WriteString("tile<")
+	writeShaped(w, t.Shape, t.Elem)
+	if t.Layout != nil {
+		w.WriteString(", " + t.Layout.String())
+	}
+	w.WriteByte('>')
+}
+
+func (t *PtrType) WriteType(w *strings.Builder) {
+	w.WriteString("ptr<" + ir.ShortType(t.Elem) + ">")
+}
+
+func (t *MemrefType) WriteType(w *strings.Builder) {
+	w.WriteString("memref<")
+	writeShaped(w, t.Shape, t.Elem)
+	if len(t.Strides) > 0 {
+		w.WriteString(", strides=[")
+		for i, s := range t.Strides {
+			if i > 0 {
+				w.WriteByte(',')
+			}
+			w.WriteString(extent(s))
+		}
+		w.WriteByte(']')
+	}
+	w.WriteByte('>')
+}
+
+func (t *BlockType) WriteType(w *strings.Builder) {
+	w.WriteString("block<")
+	writeShaped(w, t.Shape, t.Elem)
+	w.WriteByte('>')
+}
+
+func (t *TokenType) WriteType(w *strings.Builder) { w.WriteString("token") }
+
+func (t *BufferType) WriteType(w *strings.Builder) {
+	w.WriteString("buffer<")
+	writeShaped(w, t.Shape, t.Elem)
+	fmt.Fprintf(w, ", %s>", t.Mem)
+}
+
+func writeShaped(w *strings.Builder, shape []int64, elem ir.Type) {
+	for _, d := range shape {
+		w.WriteString(extent(d) + "x")
+	}
+	w.WriteString(ir.ShortType(elem))
+}
+
+func extent(d int64) string {
+	if d == Dynamic {
+		return "?"
+	}
+	return strconv.FormatInt(d, 10)
+}
+
+func product(dims []int64) int64 {
+	n := int64(1)
+	for _, d := range dims {
+		n *= d
+	}
+	return n
+}

@@ -1,0 +1,92 @@
+package ir
+
+// Builder makes operations at a place in a block.
+type Builder struct {
+	Ctx   *Context
+	Loc   Location // of the operations to come
+	block *Block
+	at    *Op // insert before it; nil = at the end
+}
+
+// NewBuilder makes a builder without a place.
+func NewBuilder(c *Context) *Builder { return &Builder{Ctx: c, Loc: UnknownLoc{}} }
+
+// AtEnd, AtStart, Before and After set the place.
+func (b *Builder) AtEnd(bl *Block) *Builder   { b.block, b.at = bl, nil; return b }
+func (b *Builder) AtStart(bl *Block) *Builder { b.block, b.at = bl, bl.first; return b }
+func (b *Builder) Before(op *Op) *Builder     { b.block, b.at = op.block, op; return b }
+func (b *Builder) After(op *Op) *Builder      { b.block, b.at = op.block, op.next; return b }
+
+// Place is the current block and the op before which the next one comes (nil: at the end).
+func (b *Builder) Place() (*Block, *Op) { return b.block, b.at }
+
+// SetPlace restores what Place returned.
+func (b *Builder) SetPlace(bl *Block, at *Op) { b.block, b.at = bl, at }
+
+// Insert puts an op that is in no block at the place.
+func (b *Builder) Insert(op *Op) *Op {
+	b.block.insert(op, b.at)
+	return op
+}
+
+// Create makes an op from a state, at the place; a missing location is the builder's.
+func (b *Builder) Create(s State) *Op {
+	if s.Loc == nil {
+		s.Loc = b.Loc
+	}
+	return b.Insert(NewOp(s))
+}
+
+// Mapping maps the values of a cloned piece to their copies.
+type Mapping map[*Value]*Value
+
+// Lookup is the copy of a value, or the value itself.
+func (m Mapping) Lookup(v *Value) *Value {
+	if w, ok := m[v]; ok {
+		return w
+	}
+	return v
+}
+
+// Clone copies an op with everything inside it. Operands are mapped; results and block arguments are added to the map.
+func (op *Op) Clone(m Mapping) *Op {
+	operands := make([]*Value, len(op.operands))
+	for i, u := range op.operands {
+		operands[i] = m.Lookup(u.value)
+	}
+	types := make([]Type, len(op.results))
+	for i, r := range op.results {
+		types[i] = r.typ
+	}
+	c := NewOp(State{
+		Def: op.Def, Name: op.UnregisteredName, Loc: op.loc, Operands: operands,
+		Groups: append([]int32(nil), op.groups...), Types: types, Attrs: op.attrs,
+		Extra: append([]NamedAttr(nil), op.extra...), NumRegions: len(op.regions),
+	})
+	if op.groups == nil {
+		c.groups = nil
+	}
+	for i, r := range op.results {
+		c.results[i].NameHint = r.NameHint
+		m[r] = c.results[i]
+	}
+	for i, r := range op.regions {
+		r.CloneInto(c.regions[i], m)
+	}
+	return c
+}
+
+// CloneInto appends copies of the region's blocks to another region.
+func (r *Region) CloneInto(to *Region, m Mapping) {
+	for _, b := range r.blocks {
+		nb := to.AddBlock()
+		for _, a := range b.args {
+			na := nb.AddArg(a.typ)
+			na.NameHint, na.Loc = a.NameHint, a.Loc
+			m[a] = na
+		}
+		for o := b.first; o != nil; o = o.next {
+			nb.Append(o.Clone(m))
+		}
+	}
+}

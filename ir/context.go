@@ -1,0 +1,95 @@
+package ir
+
+import "tileiras/ir/float"
+
+// Context owns what one compile shares: interned types, the dialects it knows, and the diagnostics emitted so far.
+// A Context belongs to one goroutine; dialect tables are immutable and shared between contexts.
+type Context struct {
+	types    map[any]Type
+	dialects []*Dialect
+	byName   map[string]*Dialect
+	opByName map[string]*OpDef
+
+	// Diags collects every diagnostic of this compile.
+	Diags Diagnostics
+
+	// AllowUnregistered lets the text parser accept operations that no dialect defines.
+	AllowUnregistered bool
+}
+
+// NewContext makes a context that knows the given dialects.
+func NewContext(dialects ...*Dialect) *Context {
+	c := &Context{
+		types:    make(map[any]Type),
+		byName:   make(map[string]*Dialect),
+		opByName: make(map[string]*OpDef),
+	}
+	for _, d := range dialects {
+		c.Register(d)
+	}
+	return c
+}
+
+// Register adds a dialect; registering it twice does nothing.
+func (c *Context) Register(d *Dialect) {
+	if c.byName[d.Name] != nil {
+		return
+	}
+	c.dialects = append(c.dialects, d)
+	c.byName[d.Name] = d
+	for _, def := range d.Ops {
+		c.opByName[def.FullName()] = def
+		for _, old := range def.OldNames {
+			if full := d.Name + "." + old.Name; c.opByName[full] == nil {
+				c.opByName[full] = def
+			}
+		}
+	}
+}
+
+// Dialects lists the registered dialects in order of registration.
+func (c *Context) Dialects() []*Dialect { return c.dialects }
+
+// Dialect finds a registered dialect by name, or nil.
+func (c *Context) Dialect(name string) *Dialect { return c.byName[name] }
+
+// OpDef finds a row by its full name ("dialect.op"), current or old spelling, or nil.
+func (c *Context) OpDef(fullName string) *OpDef { return c.opByName[fullName] }
+
+// Intern returns the one type of this context that key stands for, calling make the first time. The key must be a
+// struct type of the dialect's own, so that two dialects never meet; types are then compared with ==.
+func Intern[K comparable, T Type](c *Context, key K, make func() T) T {
+	if t, ok := c.types[any(key)]; ok {
+		return t.(T)
+	}
+	t := make()
+	c.types[any(key)] = t
+	return t
+}
+
+type intKey struct{ width int }
+type floatKey struct{ format *float.Format }
+type funcKey struct{ in, out string }
+type opaqueKey struct{ text string }
+
+// Int is the signless integer type of the given width in bits.
+func (c *Context) Int(width int) *IntegerType {
+	return Intern(c, intKey{width}, func() *IntegerType { return &IntegerType{Width: width} })
+}
+
+// Float is the float type of the given format.
+func (c *Context) Float(f *float.Format) *FloatType {
+	return Intern(c, floatKey{f}, func() *FloatType { return &FloatType{Format: f} })
+}
+
+// Opaque is a type that no dialect of this context knows, kept as its text (unregistered dialects only).
+func (c *Context) Opaque(text string) *OpaqueType {
+	return Intern(c, opaqueKey{text}, func() *OpaqueType { return &OpaqueType{Text: text} })
+}
+
+// Func is the type of a function with these inputs and results.
+func (c *Context) Func(in, out []Type) *FunctionType {
+	return Intern(c, funcKey{typeKey(in), typeKey(out)}, func() *FunctionType {
+		return &FunctionType{Inputs: append([]Type(nil), in...), Results: append([]Type(nil), out...)}
+	})
+}

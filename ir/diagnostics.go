@@ -1,0 +1,120 @@
+package ir
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// Severity of a diagnostic.
+type Severity uint8
+
+const (
+	Error Severity = iota
+	Warning
+	Remark
+	Note
+)
+
+func (s Severity) String() string { return [...]string{"error", "warning", "remark", "note"}[s] }
+
+// Diagnostic is one message with its place and the notes that belong to it.
+type Diagnostic struct {
+	Severity Severity
+	Loc      Location
+	Msg      string
+	Notes    []Diagnostic
+}
+
+// MaxDiagnostics is how many diagnostics a compile keeps; the rest is counted.
+const MaxDiagnostics = 1000
+
+// Diagnostics collects what one compile has to say: never the same thing twice.
+type Diagnostics struct {
+	List    []*Diagnostic
+	Dropped int
+	seen    map[string]bool
+	errors  int
+}
+
+// Errors is the number of errors so far.
+func (d *Diagnostics) Errors() int { return d.errors }
+
+// Add records a diagnostic and returns it, so that notes can be attached.
+func (d *Diagnostics) Add(sev Severity, loc Location, format string, args ...any) *Diagnostic {
+	dg := &Diagnostic{Severity: sev, Loc: loc, Msg: fmt.Sprintf(format, args...)}
+	if sev == Error {
+		d.errors++
+	}
+	key := sev.String() + LocString(loc) + dg.Msg
+	if d.seen == nil {
+		d.seen = map[string]bool{}
+	}
+	if d.seen[key] {
+		return dg
+	}
+	d.seen[key] = true
+	if len(d.List) >= MaxDiagnostics {
+		d.Dropped++
+		return dg
+	}
+	d.List = append(d.List, dg)
+	return dg
+}
+
+// Note attaches a note to a diagnostic.
+func (dg *Diagnostic) Note(loc Location, format string, args ...any) *Diagnostic {
+	dg.Notes = append(dg.Notes, Diagnostic{Severity: Note, Loc: loc, Msg: fmt.Sprintf(format, args...)})
+	return dg
+}
+
+// String is the diagnostic as a person reads it, "file:line:col: error: message", notes on lines of their own.
+func (dg *Diagnostic) String() string {
+	var b strings.Builder
+	write := func(d *Diagnostic) {
+		if s := LocString(d.Loc); s != "" {
+			b.WriteString(s + ": ")
+		}
+		fmt.Fprintf(&b, "%s: %s\n", d.Severity, d.Msg)
+	}
+	write(dg)
+	for i := range dg.Notes {
+		write(&dg.Notes[i])
+	}
+	return b.String()
+}
+
+// String is all diagnostics: those with a file place sorted by it, the others in order.
+func (d *Diagnostics) String() string {
+	list := append([]*Diagnostic(nil), d.List...)
+	sort.SliceStable(list, func(i, j int) bool {
+		fi, li, ci, oki := FileLine(list[i].Loc)
+		fj, lj, cj, okj := FileLine(list[j].Loc)
+		if !oki || !okj || fi != fj {
+			return false
+		}
+		return li < lj || li == lj && ci < cj
+	})
+	var b strings.Builder
+	for _, dg := range list {
+		b.WriteString(dg.String())
+	}
+	if d.Dropped > 0 {
+		fmt.Fprintf(&b, "note: %d more messages\n", d.Dropped)
+	}
+	return b.String()
+}
+
+// LocString is "file:line:col", or "" when the location names no file.
+func LocString(l Location) string {
+	if file, line, col, ok := FileLine(l); ok {
+		return fmt.Sprintf("%s:%d:%d", file, line, col)
+	}
+	return ""
+}
+
+// Error reports an error on an op: "'dialect.op' op message". It returns false, so that a verifier can return it.
+func (c *Context) Error(op *Op, format string, args ...any) bool {
+	c.Diags.Add(Error, op.loc, "'%s' op %s", op.Name(), fmt.Sprintf(format, args...))
+	return false
+}

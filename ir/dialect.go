@@ -1,0 +1,50 @@
+package ir
+
+// Dialect is a table of operations with the hooks that read and check its types and attributes. A dialect is built once
+// in an init and is immutable from then on.
+type Dialect struct {
+	Name string
+	Ops  []*OpDef
+
+	// Constraints are the type constraints that the rows name.
+	Constraints map[string]*TypeConstraint
+
+	// ParseType reads the body of a type of this dialect after its mnemonic; nil, nil when it has no such type.
+	ParseType func(p *Parser, mnemonic string) (Type, error)
+	// ParseAttr reads the body of an attribute of this dialect after its mnemonic.
+	ParseAttr func(p *Parser, mnemonic string) (Attribute, error)
+	// VerifyAttr checks the discardable or entry attributes of an op, if the dialect has rules for them.
+	VerifyOp func(*Context, *Op) bool
+
+	// ShapeOf and ElementOf let generic rules look into the dialect's types; ok is false for types without one.
+	ShapeOf   func(Type) (shape []int64, ok bool)
+	ElementOf func(Type) (elem Type, ok bool)
+
+	// Materialize makes a constant of a type at the builder's place from an attribute, for folds.
+	Materialize func(b *Builder, loc Location, value Attribute, t Type) *Op
+}
+
+// TypeConstraint is a named set of types; Text is how a message describes it ("tile of i1 or i8 values").
+type TypeConstraint struct {
+	Name, Text string
+	Check      func(Type) bool
+}
+
+// Init finishes the rows; call it once, after attaching the hooks.
+func (d *Dialect) Init() *Dialect {
+	for _, op := range d.Ops {
+		op.Dialect = d.Name
+		op.prepare()
+	}
+	return d
+}
+
+// Op finds a row by its short name, or nil.
+func (d *Dialect) Op(name string) *OpDef {
+	for _, op := range d.Ops {
+		if op.Name == name {
+			return op
+		}
+	}
+	return nil
+}

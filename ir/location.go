@@ -1,0 +1,72 @@
+package ir
+
+// Location says where an operation came from. Locations are immutable and may be shared; nil is never a location, use
+// UnknownLoc. A dialect's debug attributes may be locations too (DialectLoc).
+type Location interface{ isLocation() }
+
+// The built-in locations.
+type (
+	// UnknownLoc is `loc(unknown)`.
+	UnknownLoc struct{}
+	// FileLoc is `loc("file":line:col)`.
+	FileLoc struct {
+		File      string
+		Line, Col uint32
+	}
+	// NameLoc is `loc("name"(child))`.
+	NameLoc struct {
+		Name  string
+		Child Location
+	}
+	// FusedLoc is `loc(fused<meta>[a, b])`.
+	FusedLoc struct {
+		Meta Attribute
+		Locs []Location
+	}
+	// CallSiteLoc is `loc(callsite(callee at caller))`.
+	CallSiteLoc struct{ Callee, Caller Location }
+)
+
+// DialectLoc is embedded by a dialect attribute that serves as a location.
+type DialectLoc struct{}
+
+func (UnknownLoc) isLocation()   {}
+func (*FileLoc) isLocation()     {}
+func (*NameLoc) isLocation()     {}
+func (*FusedLoc) isLocation()    {}
+func (*CallSiteLoc) isLocation() {}
+func (DialectLoc) isLocation()   {}
+
+// FileLiner is a location that stands for a place in a source file.
+type FileLiner interface {
+	FileLine() (file string, line, col uint32)
+}
+
+func (l *FileLoc) FileLine() (string, uint32, uint32) { return l.File, l.Line, l.Col }
+
+// FileLine finds the place in a source file that a location stands for: of a name its child, of a fused location the
+// first that has one, of a call site the callee's.
+func FileLine(l Location) (file string, line, col uint32, ok bool) {
+	switch l := l.(type) {
+	case FileLiner:
+		file, line, col = l.FileLine()
+		return file, line, col, true
+	case *NameLoc:
+		return FileLine(l.Child)
+	case *FusedLoc:
+		for _, m := range l.Locs {
+			if file, line, col, ok = FileLine(m); ok {
+				return
+			}
+		}
+	case *CallSiteLoc:
+		if file, line, col, ok = FileLine(l.Callee); ok {
+			return
+		}
+		return FileLine(l.Caller)
+	}
+	return "", 0, 0, false
+}
+
+// IsUnknown reports whether a location says nothing.
+func IsUnknown(l Location) bool { _, ok := l.(UnknownLoc); return ok || l == nil }

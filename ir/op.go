@@ -1,0 +1,513 @@
+package ir
+
+// Op is one operation.
+type Op struct {
+	Def *OpDef
+	// UnregisteredName is the full name of an op that no dialect defines; Def is then the shared Unregistered row.
+	UnregisteredName string
+
+	operands []*Use
+	groups   []int32 // operands per declared operand; nil when each is exactly one
+	results  []*Value
+	attrs    []Attribute // by attribute index of the row; nil = absent
+	extra    []NamedAttr // discardable attributes, sorted by name
+	regions  []*Region
+	loc      Location
+
+	block      *Block
+	prev, next *Op
+}
+
+// Unregistered is the row of every operation that no dialect defines.
+var Unregistered = &OpDef{Name: "unregistered", NoOpcode: true, Traits: Ordered, ready: true}
+
+// Use is one operand slot: an element of the use list of its value.
+type Use struct {
+	value      *Value
+	owner      *Op
+	index      int
+	prev, next *Use
+}
+
+func (u *Use) Owner() *Op    { return u.owner }
+func (u *Use) Index() int    { return u.index }
+func (u *Use) Value() *Value { return u.value }
+
+// Value is the result of an operation or the argument of a block.
+type Value struct {
+	typ      Type
+	op       *Op    // defining op, or nil
+	block    *Block // owning block of an argument, or nil
+	index    int
+	uses     *Use // first use; newest first
+	NameHint string
+	Loc      Location // of block arguments; may be nil
+}
+
+func (v *Value) Type() Type      { return v.typ }
+func (v *Value) SetType(t Type)  { v.typ = t }
+func (v *Value) DefiningOp() *Op { return v.op }
+func (v *Value) Block() *Block   { return v.block } // nil for results
+func (v *Value) Index() int      { return v.index }
+func (v *Value) IsArg() bool     { return v.block != nil }
+func (v *Value) HasUses() bool   { return v.uses != nil }
+func (v *Value) HasOneUse() bool { return v.uses != nil && v.uses.next == nil }
+func (v *Value) FirstUse() *Use  { return v.uses }
+func (u *Use) Next() *Use        { return u.next }
+
+// ParentBlock is the block in which the value is defined.
+func (v *Value) ParentBlock() *Block {
+	if v.block != nil {
+		return v.block
+	}
+	return v.op.block
+}
+
+// Uses lists the uses; the order is newest first and must not reach any output.
+func (v *Value) Uses() []*Use {
+	var us []*Use
+	for u := v.uses; u != nil; u = u.next {
+		us = append(us, u)
+	}
+	return us
+}
+
+// ReplaceAllUsesWith makes every user of v use w.
+func (v *Value) ReplaceAllUsesWith(w *Value) {
+	if v == w {
+		return
+	}
+	for v.uses != nil {
+		v.uses.set(w)
+	}
+}
+
+func (u *Use) set(v *Value) {
+	if u.value != nil {
+		if u.prev != nil {
+			u.prev.next = u.next
+		} else {
+			u.value.uses = u.next
+		}
+		if u.next != nil {
+			u.next.prev = u.prev
+		}
+	}
+	u.value, u.prev, u.next = v, nil, nil
+	if v != nil {
+		u.next = v.uses
+		if v.uses != nil {
+			v.uses.prev = u
+		}
+		v.uses = u
+	}
+}
+
+// State describes an operation to make. Operands are flat, in declaration order; Groups gives the number of operands per
+// declared operand and may be nil when each stands for exactly one value. Attrs are by attribute index and may be shorter
+// than the row's; absent ones are nil.
+type State struct {
+	Def        *OpDef
+	Name       string // full name, for unregistered ops
+	Loc        Location
+	Operands   []*Value
+	Groups     []int32
+	Types      []Type
+	Attrs      []Attribute
+	Extra      []NamedAttr
+	NumRegions int
+}
+
+// NewOp makes an operation that is in no block yet. Regions start empty (no block).
+func NewOp(s State) *Op {
+	op := &Op{Def: s.Def, UnregisteredName: s.Name, loc: s.Loc, groups: s.Groups, extra: s.Extra}
+	if op.Def == nil {
+		op.Def = Unregistered
+	}
+	if op.loc == nil {
+		op.loc = UnknownLoc{}
+	}
+	op.SetOperands(s.Operands, s.Groups)
+	vals := make([]Value, len(s.Types))
+	op.results = make([]*Value, len(s.Types))
+	for i, t := range s.Types {
+		vals[i] = Value{typ: t, op: op, index: i}
+		op.results[i] = &vals[i]
+	}
+	op.attrs = make([]Attribute, op.Def.NumAttrDefs())
+	copy(op.attrs, s.Attrs)
+	n := s.NumRegions
+	if n == 0 {
+		n = len(op.Def.Regions)
+	}
+	for i := 0; i < n; i++ {
+		op.regions = append(op.regions, &Region{op: op})
+	}
+	return op
+}
+
+// Name is the full name of the operation.
+func (op *Op) Name() string {
+	if op.Def == Unregistered {
+		return op.UnregisteredName
+	}
+	return op.Def.FullName()
+}
+
+// Is reports whether the op is the one of this full name.
+func (op *Op) Is(fullName string) bool { return op.Name() == fullName }
+
+func (op *Op) Loc() Location              { return op.loc }
+func (op *Op) SetLoc(l Location)          { op.loc = l }
+func (op *Op) Block() *Block              { return op.block }
+func (op *Op) Next() *Op                  { return op.next }
+func (op *Op) Prev() *Op                  { return op.prev }
+func (op *Op) NumOperands() int           { return len(op.operands) }
+func (op *Op) Operand(i int) *Value       { return op.operands[i].value }
+func (op *Op) OperandUse(i int) *Use      { return op.operands[i] }
+func (op *Op) NumResults() int            { return len(op.results) }
+func (op *Op) Result(i int) *Value        { return op.results[i] }
+func (op *Op) Results() []*Value          { return op.results }
+func (op *Op) NumRegions() int            { return len(op.regions) }
+func (op *Op) Region(i int) *Region       { return op.regions[i] }
+func (op *Op) Regions() []*Region         { return op.regions }
+func (op *Op) Traits() Traits             { return op.Def.Traits }
+func (op *Op) Groups() []int32            { return op.groups }
+func (op *Op) SetOperand(i int, v *Value) { op.operands[i].set(v) }
+
+// Operands copies the operand values.
+func (op *Op) Operands() []*Value {
+	vs := make([]*Value, len(op.operands))
+	for i, u := range op.operands {
+		vs[i] = u.value
+	}
+	return vs
+}
+
+// SetOperands replaces all operands and the group sizes.
+func (op *Op) SetOperands(vs []*Value, groups []int32) {
+	for _, u := range op.operands {
+		u.set(nil)
+	}
+	uses := make([]Use, len(vs))
+	op.operands = make([]*Use, len(vs))
+	for i, v := range vs {
+		uses[i] = Use{owner: op, index: i}
+		uses[i].set(v)
+		op.operands[i] = &uses[i]
+	}
+	op.groups = groups
+}
+
+// group is the range of flat operand indices of declared operand d.
+func (op *Op) group(d int) (lo, hi int) {
+	if op.groups == nil {
+		return d, d + 1
+	}
+	for i := 0; i < d; i++ {
+		lo += int(op.groups[i])
+	}
+	return lo, lo + int(op.groups[d])
+}
+
+// OperandGroup lists the values of declared operand d (index into the row's operands).
+func (op *Op) OperandGroup(d int) []*Value {
+	lo, hi := op.group(d)
+	vs := make([]*Value, hi-lo)
+	for i := range vs {
+		vs[i] = op.operands[lo+i].value
+	}
+	return vs
+}
+
+// OperandOf is the value of declared operand d, or nil when it is optional and absent.
+func (op *Op) OperandOf(d int) *Value {
+	lo, hi := op.group(d)
+	if lo == hi {
+		return nil
+	}
+	return op.operands[lo].value
+}
+
+// OperandNamed is OperandOf by the row's name.
+func (op *Op) OperandNamed(name string) *Value {
+	d := op.Def.OperandIndex(name)
+	if d < 0 {
+		return nil
+	}
+	return op.OperandOf(d)
+}
+
+// OperandGroupNamed is OperandGroup by the row's name.
+func (op *Op) OperandGroupNamed(name string) []*Value {
+	d := op.Def.OperandIndex(name)
+	if d < 0 {
+		return nil
+	}
+	return op.OperandGroup(d)
+}
+
+// Attr is the attribute with index i in the row; nil when absent.
+func (op *Op) Attr(i int) Attribute {
+	if i < 0 || i >= len(op.attrs) {
+		return nil
+	}
+	return op.attrs[i]
+}
+
+// SetAttr sets (or with nil removes) the attribute with index i in the row.
+func (op *Op) SetAttr(i int, a Attribute) { op.attrs[i] = a }
+
+// AttrNamed finds an attribute by name among the row's and then the discardable ones; the row's default counts.
+func (op *Op) AttrNamed(name string) Attribute {
+	if i := op.Def.AttrIndex(name); i >= 0 {
+		if op.attrs[i] != nil {
+			return op.attrs[i]
+		}
+		return op.Def.AttrDef(i).Default
+	}
+	for _, e := range op.extra {
+		if e.Name == name {
+			return e.Value
+		}
+	}
+	return nil
+}
+
+// SetAttrNamed sets (or with nil removes) an attribute by name; a name that the row does not know is discardable.
+func (op *Op) SetAttrNamed(name string, a Attribute) {
+	if i := op.Def.AttrIndex(name); i >= 0 {
+		op.attrs[i] = a
+		return
+	}
+	at := 0
+	for at < len(op.extra) && op.extra[at].Name < name {
+		at++
+	}
+	found := at < len(op.extra) && op.extra[at].Name == name
+	switch {
+	case a == nil && found:
+		op.extra = append(op.extra[:at:at], op.extra[at+1:]...)
+	case a == nil:
+	case found:
+		op.extra[at].Value = a
+	default:
+		op.extra = append(op.extra[:at:at], append([]NamedAttr{{name, a}}, op.extra[at:]...)...)
+	}
+}
+
+// Attrs are the row's attributes by index; Extra the discardable ones, sorted by name. Do not modify.
+func (op *Op) Attrs() []Attribute { return op.attrs }
+func (op *Op) Extra() []NamedAttr { return op.extra }
+
+// Typed readers of attributes by name, with the row's defaults; the zero value when absent.
+func (op *Op) EnumNamed(name string) uint32 {
+	if a, ok := op.AttrNamed(name).(EnumAttr); ok {
+		return a.Value
+	}
+	return 0
+}
+func (op *Op) IntNamed(name string) int64 {
+	if a, ok := op.AttrNamed(name).(IntegerAttr); ok {
+		return a.SInt()
+	}
+	return 0
+}
+func (op *Op) BoolNamed(name string) bool {
+	switch a := op.AttrNamed(name).(type) {
+	case BoolAttr:
+		return bool(a)
+	case UnitAttr:
+		return true
+	}
+	return false
+}
+func (op *Op) StringNamed(name string) string {
+	switch a := op.AttrNamed(name).(type) {
+	case StringAttr:
+		return string(a)
+	case SymbolAttr:
+		return string(a)
+	}
+	return ""
+}
+
+// ParentOp is the operation in whose region this one lies, or nil.
+func (op *Op) ParentOp() *Op {
+	if op.block == nil || op.block.region == nil {
+		return nil
+	}
+	return op.block.region.op
+}
+
+// Body is the only block of region 0; nil when there is none.
+func (op *Op) Body() *Block {
+	if len(op.regions) == 0 {
+		return nil
+	}
+	return op.regions[0].Front()
+}
+
+// Remove takes the op out of its block and keeps it.
+func (op *Op) Remove() {
+	if op.block == nil {
+		return
+	}
+	if op.prev != nil {
+		op.prev.next = op.next
+	} else {
+		op.block.first = op.next
+	}
+	if op.next != nil {
+		op.next.prev = op.prev
+	} else {
+		op.block.last = op.prev
+	}
+	op.block, op.prev, op.next = nil, nil, nil
+}
+
+// Erase removes the op with everything inside it; its results must have no uses left.
+func (op *Op) Erase() {
+	for _, r := range op.results {
+		if r.HasUses() {
+			panic("BUG: erased " + op.Name() + " while its result is used by " + r.uses.owner.Name())
+		}
+	}
+	op.Remove()
+	op.dropAllReferences()
+}
+
+func (op *Op) dropAllReferences() {
+	for _, u := range op.operands {
+		u.set(nil)
+	}
+	for _, r := range op.regions {
+		for _, b := range r.blocks {
+			for o := b.first; o != nil; o = o.next {
+				o.dropAllReferences()
+			}
+		}
+	}
+}
+
+// MoveBefore puts the op before another one.
+func (op *Op) MoveBefore(at *Op) {
+	op.Remove()
+	at.block.insert(op, at)
+}
+
+// Region is a list of blocks owned by an operation.
+type Region struct {
+	op     *Op
+	blocks []*Block
+}
+
+func (r *Region) ParentOp() *Op    { return r.op }
+func (r *Region) Blocks() []*Block { return r.blocks }
+func (r *Region) Empty() bool      { return len(r.blocks) == 0 }
+
+// Front is the first block, or nil.
+func (r *Region) Front() *Block {
+	if len(r.blocks) == 0 {
+		return nil
+	}
+	return r.blocks[0]
+}
+
+// AddBlock appends a new block with arguments of these types.
+func (r *Region) AddBlock(args ...Type) *Block {
+	b := &Block{region: r}
+	r.blocks = append(r.blocks, b)
+	for _, t := range args {
+		b.AddArg(t)
+	}
+	return b
+}
+
+// TakeBlocks moves all blocks of another region to the end of this one.
+func (r *Region) TakeBlocks(from *Region) {
+	for _, b := range from.blocks {
+		b.region = r
+	}
+	r.blocks = append(r.blocks, from.blocks...)
+	from.blocks = nil
+}
+
+// Block is a list of operations with arguments.
+type Block struct {
+	region      *Region
+	args        []*Value
+	first, last *Op
+}
+
+func (b *Block) Region() *Region  { return b.region }
+func (b *Block) ParentOp() *Op    { return b.region.op }
+func (b *Block) Args() []*Value   { return b.args }
+func (b *Block) NumArgs() int     { return len(b.args) }
+func (b *Block) Arg(i int) *Value { return b.args[i] }
+func (b *Block) First() *Op       { return b.first }
+func (b *Block) Last() *Op        { return b.last }
+func (b *Block) Empty() bool      { return b.first == nil }
+
+// AddArg appends an argument.
+func (b *Block) AddArg(t Type) *Value {
+	v := &Value{typ: t, block: b, index: len(b.args)}
+	b.args = append(b.args, v)
+	return v
+}
+
+// EraseArg removes argument i, which must have no uses.
+func (b *Block) EraseArg(i int) {
+	if b.args[i].HasUses() {
+		panic("BUG: erased a block argument that is used")
+	}
+	b.args = append(b.args[:i:i], b.args[i+1:]...)
+	for k := i; k < len(b.args); k++ {
+		b.args[k].index = k
+	}
+}
+
+// Terminator is the last op if it is a terminator, else nil.
+func (b *Block) Terminator() *Op {
+	if b.last != nil && (b.last.Def.Traits.Has(Terminator) || b.last.Def == Unregistered) {
+		return b.last
+	}
+	return nil
+}
+
+// Append puts an op at the end of the block.
+func (b *Block) Append(op *Op) { b.insert(op, nil) }
+
+// Ops lists the operations; the block may be changed while the list is used.
+func (b *Block) Ops() []*Op {
+	var ops []*Op
+	for o := b.first; o != nil; o = o.next {
+		ops = append(ops, o)
+	}
+	return ops
+}
+
+// insert puts op before at, or at the end when at is nil.
+func (b *Block) insert(op, at *Op) {
+	if op.block != nil {
+		panic("BUG: inserted " + op.Name() + " twice")
+	}
+	op.block = b
+	if at == nil {
+		op.prev, op.next = b.last, nil
+		if b.last != nil {
+			b.last.next = op
+		} else {
+			b.first = op
+		}
+		b.last = op
+		return
+	}
+	op.prev, op.next = at.prev, at
+	if at.prev != nil {
+		at.prev.next = op
+	} else {
+		b.first = op
+	}
+	at.prev = op
+}

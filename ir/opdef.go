@@ -1,0 +1,233 @@
+package ir
+
+// OpDef is the row of one operation: everything that the reader, the writer, the text parser and printer, the verifier,
+// the typed accessors and the documentation need to know about it. Rows are data; functions are attached by the dialect's
+// init and never refer to a row variable (they compare Op.Def.Name or Opcode).
+type OpDef struct {
+	Dialect  string
+	Name     string    // without the dialect prefix, in the newest spelling
+	OldNames []OldName // spellings of older versions, oldest first
+	Opcode   uint32    // on the wire; 0 with NoOpcode set when the op has none
+	NoOpcode bool
+	Since    Version
+
+	// Args are the operands and attributes in their joint declaration order (flag bits on the wire follow from it).
+	Args []ArgDef
+	// Results, in order. A Variadic result, if any, is the last.
+	Results []ResultDef
+	// Regions, in order.
+	Regions []RegionDef
+	Traits  Traits
+	// Same lists groups of operands and results, by name, that must agree.
+	Same []SameRule
+
+	// Format is the assembly format in the language of MLIR's declarative assemblyFormat: `literal`, $arg, type($arg),
+	// optional groups (... $arg^ ...)?, attr-dict, custom<Hook>($a, $b), functional-type(operands, results).
+	// Empty means that the Print and Parse hooks do it all.
+	Format string
+	// Summary is one sentence of prose.
+	Summary string
+
+	// Attached by the dialect.
+	Hooks Hooks
+
+	operandArgs []int // indices into Args of the operands, in order
+	attrArgs    []int // indices into Args of the attributes, in order
+	ready       bool
+}
+
+// Hooks are the functions of one operation. All are optional.
+type Hooks struct {
+	// Verify checks what the row cannot say; it reports through the op's diagnostics (op.Error) and returns false when
+	// it reported.
+	Verify func(*Context, *Op) bool
+	// Fold returns constants or values that replace the results, or nil.
+	Fold func(*Context, *Op) []FoldResult
+	// InferTypes computes the result types from operands and attributes.
+	InferTypes func(*Context, *Op) ([]Type, error)
+	// Print and Parse are the hand-written assembly form.
+	Print func(*Printer, *Op)
+	Parse func(*Parser, *ParsedOp) error
+	// Name gives result i (or with a block, argument i of that block) the hint of its printed name; "" numbers it.
+	NameResult func(op *Op, i int) string
+	NameArg    func(op *Op, b *Block, i int) string
+}
+
+// FoldResult is one folded result: an existing value, or a constant attribute of the result's type.
+type FoldResult struct {
+	Value *Value
+	Attr  Attribute
+}
+
+// OldName is a spelling that held before version Until.
+type OldName struct {
+	Name  string
+	Until Version
+}
+
+// Mode says how many values an operand or result stands for, or whether an attribute must be there.
+type Mode uint8
+
+const (
+	Single   Mode = iota // exactly one; a required attribute
+	Optional             // zero or one
+	Variadic             // any number
+)
+
+// ArgDef is one operand or attribute of a row.
+type ArgDef struct {
+	Name       string
+	Attr       AttrKind // Operand for operands
+	Constraint string   // of an operand: name of a type constraint of the dialect
+	Enum       *EnumDef // of an attribute of kind EnumKind
+	Mode       Mode
+	Since      Version   // zero: as long as the op
+	Default    Attribute // of an attribute that older versions lack, or that the text omits
+}
+
+// AttrKind is the kind of an attribute argument: its wire form and its text form.
+type AttrKind uint8
+
+const (
+	Operand        AttrKind = iota // not an attribute
+	EnumKind                       // varint enum value; keyword
+	I32Kind                        // varint; integer
+	I64Kind                        // varint; integer
+	BoolKind                       // byte; true or false
+	UnitKind                       // the flag bit; presence
+	StringKind                     // string index; quoted string
+	SymbolNameKind                 // string index; @name, defines a symbol
+	SymbolRefKind                  // string index; @name
+	TypeKind                       // type index; type
+	DenseKind                      // constant index; dense literal, typed by result 0
+	I32ArrayKind                   // count + i32s
+	I64ArrayKind                   // count + i64s
+	BoolArrayKind                  // count + bytes
+	ArrayKind                      // count + self-contained attributes
+	DictKind                       // a dictionary
+	HintsKind                      // optimization hints: dictionary of dictionaries
+	PredicateKind                  // self-contained assume predicate
+	AnyKind                        // any attribute; only for dialects that never meet the wire
+)
+
+// ResultDef is one result of a row.
+type ResultDef struct {
+	Name       string
+	Constraint string
+	Mode       Mode
+	Since      Version
+}
+
+// RegionDef is one region of a row.
+type RegionDef struct {
+	Name     string
+	Optional bool // may have no block
+}
+
+// SameRule says that the named operands and results must agree in something.
+type SameRule struct {
+	What  SameWhat
+	Names []string
+}
+
+// SameWhat is what a SameRule compares.
+type SameWhat uint8
+
+const (
+	SameType  SameWhat = iota // "have same type"
+	SameShape                 // "have same shape"
+	SameElem                  // "have the same element type"
+	SameRank                  // "have same rank"
+)
+
+// Traits are facts about an operation that generic passes use.
+type Traits uint32
+
+const (
+	// Pure: no effect, may be erased when unused and merged with an equal one.
+	Pure Traits = 1 << iota
+	// Speculatable: may run where the program would not have run it.
+	Speculatable
+	// Terminator ends a block.
+	Terminator
+	// Isolated regions see no value of the outside.
+	Isolated
+	// ConstantLike: one result, value in attribute 0, no operand.
+	ConstantLike
+	// Commutative in its first two operands.
+	Commutative
+	// Ordered: reads or writes memory or the outside world.
+	Ordered
+	// Reads and Writes memory.
+	Reads
+	Writes
+	// Symbol: has an attribute of kind SymbolNameKind; SymbolTable: holds such ops.
+	Symbol
+	SymbolTable
+	// Segmented: MLIR's AttrSizedOperandSegments; changes the wire form of operands.
+	Segmented
+	// ImplicitTerminator: an empty terminator may be left out of the text.
+	ImplicitTerminator
+	// Elementwise: result element i depends on operand elements i only.
+	Elementwise
+	// Replicable: running it in several threads for the same element gives each the same value.
+	Replicable
+)
+
+// Has reports whether all the traits of u are in t.
+func (t Traits) Has(u Traits) bool { return t&u == u }
+
+// FullName is "dialect.name".
+func (d *OpDef) FullName() string { return d.Dialect + "." + d.Name }
+
+// NameAt is the spelling of the op's name at a version.
+func (d *OpDef) NameAt(v Version) string {
+	for _, o := range d.OldNames {
+		if v.Before(o.Until) {
+			return o.Name
+		}
+	}
+	return d.Name
+}
+
+// prepare computes the derived indices; a dialect calls it through Dialect.Init.
+func (d *OpDef) prepare() {
+	if d.ready {
+		return
+	}
+	for i := range d.Args {
+		if d.Args[i].Attr == Operand {
+			d.operandArgs = append(d.operandArgs, i)
+		} else {
+			d.attrArgs = append(d.attrArgs, i)
+		}
+	}
+	d.ready = true
+}
+
+// NumOperandDefs is the number of declared operands; OperandDef is the i-th of them.
+func (d *OpDef) NumOperandDefs() int          { return len(d.operandArgs) }
+func (d *OpDef) OperandDef(i int) *ArgDef     { return &d.Args[d.operandArgs[i]] }
+func (d *OpDef) NumAttrDefs() int             { return len(d.attrArgs) }
+func (d *OpDef) AttrDef(i int) *ArgDef        { return &d.Args[d.attrArgs[i]] }
+func (d *OpDef) AttrIndex(name string) int    { return indexOf(d.attrArgs, d.Args, name) }
+func (d *OpDef) OperandIndex(name string) int { return indexOf(d.operandArgs, d.Args, name) }
+
+// FixedOperands reports whether every declared operand is a single value.
+func (d *OpDef) FixedOperands() bool {
+	for _, i := range d.operandArgs {
+		if d.Args[i].Mode != Single {
+			return false
+		}
+	}
+	return true
+}
+
+func indexOf(idx []int, args []ArgDef, name string) int {
+	for k, i := range idx {
+		if args[i].Name == name {
+			return k
+		}
+	}
+	return -1
+}

@@ -1,0 +1,62 @@
+package ir
+
+// WalkOrder says when a walk visits an op: before or after the ops inside it.
+type WalkOrder uint8
+
+const (
+	PreOrder WalkOrder = iota
+	PostOrder
+)
+
+// Walk visits op and everything inside it in program order. The visited op may be erased or replaced by the visitor; in
+// pre-order the regions of an op that the visitor took out of its block are not entered.
+func Walk(op *Op, order WalkOrder, visit func(*Op)) {
+	if order == PreOrder {
+		parent := op.block
+		visit(op)
+		if parent != nil && op.block == nil {
+			return
+		}
+	}
+	for _, r := range op.regions {
+		for _, b := range r.blocks {
+			for o := b.first; o != nil; {
+				next := o.next
+				Walk(o, order, visit)
+				if o.block == b {
+					next = o.next
+				}
+				o = next
+			}
+		}
+	}
+	if order == PostOrder {
+		visit(op)
+	}
+}
+
+// IsProperAncestor reports whether b lies inside a region of a.
+func IsProperAncestor(a, b *Op) bool {
+	for p := b.ParentOp(); p != nil; p = p.ParentOp() {
+		if p == a {
+			return true
+		}
+	}
+	return false
+}
+
+// DefinedOutside reports whether v is defined outside the regions of op (so it is invariant in a loop op).
+func DefinedOutside(v *Value, op *Op) bool {
+	b := v.ParentBlock()
+	for b != nil {
+		p := b.ParentOp()
+		if p == op {
+			return false
+		}
+		if p == nil {
+			return true
+		}
+		b = p.block
+	}
+	return true
+}

@@ -110,8 +110,9 @@ var (
 	// access is what select-atoms decides about a memory access: codegen asks no facts.
 	//   vec     elements per instruction and thread
 	//   narrow  byte offsets from the base fit in signed 32 bits
+	//   fast    the dimension of the tile along which memory runs
 	//   masked  per dimension of the tile, whether a bounds check is needed (tiled accesses only)
-	access = args(optAttr("vec", ir.I64Kind), unit("narrow"), optAttr("masked", ir.BoolArrayKind))
+	access = args(optAttr("vec", ir.I64Kind), optAttr("fast", ir.I64Kind), unit("narrow"), optAttr("masked", ir.BoolArrayKind))
 	// latency is the frontend's hint, 1 to 10.
 	latency = optAttr("latency", ir.I64Kind)
 )

@@ -1,0 +1,64 @@
+// Package passes is the middle of the compiler: one file a pass, and one list of them in order (pipeline.go).
+//
+// It may import ir, dialects, codegen/{layout,atom,target,cost} and its own facts; never codegen/nvvm, codegen/ptx or a
+// command: what comes after the last module that knows tiles belongs to internal/driver.
+package passes
+
+import (
+	"errors"
+	"fmt"
+
+	"tileiras/codegen/target"
+	"tileiras/ir"
+)
+
+// Pass is one row of the list of passes.
+type Pass struct {
+	Name    string // verb-object
+	Summary string // one sentence: what it does
+	Why     string // one sentence: why it stands where it stands
+	Run     func(*State) error
+}
+
+// State is what a pass works on.
+type State struct {
+	Ctx    *ir.Context
+	Module *ir.Op
+	Target *target.Target // nil before a GPU is needed
+	Opt    int            // 0 to 3
+
+	// PlanIndex says per entry which candidate plan plan-kernel takes: 0 is the best, and every ErrPlan of that entry
+	// adds one.
+	PlanIndex map[string]int
+}
+
+// Entries are the kernels of the module in order.
+func (s *State) Entries() []*ir.Op {
+	var es []*ir.Op
+	if b := s.Module.Body(); b != nil {
+		for op := b.First(); op != nil; op = op.Next() {
+			if op.Def.Name == "entry" {
+				es = append(es, op)
+			}
+		}
+	}
+	return es
+}
+
+// Remark tells the user about a choice.
+func (s *State) Remark(loc ir.Location, format string, args ...any) {
+	s.Ctx.Diags.Add(ir.Remark, loc, format, args...)
+}
+
+// ErrInvalid is returned by a pass that has reported errors in the user's program through the context's diagnostics.
+var ErrInvalid = errors.New("the module is not valid")
+
+// ErrPlan says that the plan of an entry cannot be realised; the manager takes the entry's next plan.
+type ErrPlan struct {
+	Entry  string
+	Reason string
+}
+
+func (e *ErrPlan) Error() string {
+	return fmt.Sprintf("plan of %s cannot be realised: %s", e.Entry, e.Reason)
+}

@@ -75,8 +75,8 @@ var Features = [...]Feature{
 	{"bulk", Need{SM: 90, PTX: V(8, 0)}, "bulk and tensor-map copies, mbarrier transactions"},
 	{"setmaxnreg", Need{Arch: SMs(90, 100, 103, 107, 110, 120, 121), PTX: V(8, 0)}, "registers moved between warpgroups"},
 	{"wgmma", Need{Arch: SMs(90), PTX: V(8, 0)}, "warpgroup matrix product"},
-	{"tcgen05", Need{Arch: SMs(100, 103, 110), PTX: V(8, 6)}, "matrix product with accumulators in tensor memory"},
-	{"fp4.cvt", Need{Arch: SMs(100, 103, 110, 120, 121), PTX: V(8, 6)}, "packed conversions from and to e2m1 and ue8m0"},
+	{"tcgen05", Need{Arch: SMs(100, 103, 107, 110), PTX: V(8, 6)}, "matrix product with accumulators in tensor memory"},
+	{"fp4.cvt", Need{Arch: SMs(100, 103, 107, 110, 120, 121), PTX: V(8, 6)}, "packed conversions from and to e2m1 and ue8m0"},
 	{"mma.blockscale", Need{Arch: SMs(120, 121), PTX: V(8, 7)}, "warp-level block-scaled 8, 6 and 4 bit matrix product"},
 }
 

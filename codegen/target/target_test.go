@@ -45,7 +45,7 @@ func TestWhoHasWhat(t *testing.T) {
 		"mma.f16":        "sm_75 sm_80 sm_86 sm_87 sm_88 sm_89 sm_90 sm_100 sm_103 sm_107 sm_110 sm_120 sm_121",
 		"mma.fp8":        "sm_89 sm_90 sm_100 sm_103 sm_107 sm_110 sm_120 sm_121",
 		"wgmma":          "sm_90",
-		"tcgen05":        "sm_100 sm_103 sm_110",
+		"tcgen05":        "sm_100 sm_103 sm_107 sm_110",
 		"mma.blockscale": "sm_120 sm_121",
 	} {
 		got := ""

@@ -1,0 +1,80 @@
+package ptxop
+
+import (
+	"strings"
+
+	"tileiras/codegen/target"
+)
+
+// Atomic operations: PTX ISA, "atom" and "red". Names are
+// atom.ORDER.SCOPE[.SPACE].OP.TYPE, e.g. "atom.relaxed.gpu.global.add.f32" and
+// "atom.acq_rel.sys.cas.b64" (generic address).
+
+type atomicOp struct {
+	op   string // as in the mnemonic, ".noftz" included
+	typ  string
+	reg  string // register letter
+	need target.Need
+}
+
+var atomicOps = func() []atomicOp {
+	var ops []atomicOp
+	add := func(names, types string, need target.Need) {
+		for _, op := range strings.Fields(names) {
+			for _, t := range strings.Fields(types) {
+				ops = append(ops, atomicOp{op, t, letterOf(t), need})
+			}
+		}
+	}
+	add("add", "u32 s32 u64 f32 f64", anySM)
+	add("and or xor exch", "b32 b64", anySM)
+	add("min max", "u32 s32 u64 s64", anySM)
+	add("inc dec", "u32", anySM)
+	add("add.noftz", "f16", sm(70, 6, 3))
+	add("add.noftz", "f16x2", anySM)
+	add("add.noftz", "bf16 bf16x2", sm90)
+	return ops
+}()
+
+func init() {
+	for _, order := range []string{"relaxed", "acquire", "release", "acq_rel"} {
+		for _, c := range scopes {
+			prefix := order + "." + c.name
+			define("atom."+prefix, func(b *builder) {
+				for _, s := range spaces {
+					fx := s.read | s.write | Strong
+					address := "[" + string(s.base) + "]"
+					for _, op := range atomicOps {
+						m := "atom." + prefix + s.dot + "." + op.op + "." + op.typ
+						b.guarded(m, m, "="+op.reg+" "+address+" "+op.reg, fx, both(c.need, op.need))
+					}
+					for _, cas := range []atomicOp{{"cas", "b16", "h", sm(70, 6, 3)}, {"cas", "b32", "r", anySM}, {"cas", "b64", "l", anySM}} {
+						m := "atom." + prefix + s.dot + ".cas." + cas.typ
+						b.guarded(m, m, "="+cas.reg+" "+address+" "+cas.reg+" "+cas.reg, fx, both(c.need, cas.need))
+					}
+				}
+			})
+			if order == "acquire" || order == "acq_rel" {
+				continue // red returns nothing that could be acquired
+			}
+			define("red."+prefix, func(b *builder) {
+				for _, s := range spaces {
+					fx := s.read | s.write | Strong
+					address := "[" + string(s.base) + "]"
+					for _, op := range atomicOps {
+						if op.op == "exch" {
+							continue
+						}
+						m := "red." + prefix + s.dot + "." + op.op + "." + op.typ
+						b.guarded(m, m, address+" "+op.reg, fx, both(c.need, op.need))
+					}
+				}
+			})
+		}
+	}
+}
+
+// both is the need of an instruction that has two.
+func both(a, b target.Need) target.Need {
+	return target.Need{SM: max(a.SM, b.SM), Arch: a.Arch | b.Arch, PTX: max(a.PTX, b.PTX)}
+}

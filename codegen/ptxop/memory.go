@@ -1,0 +1,245 @@
+package ptxop
+
+import (
+	"fmt"
+
+	"tileiras/codegen/target"
+)
+
+// Loads, stores and copies: PTX ISA, "Data Movement and Conversion Instructions".
+
+// space is a state space as loads, stores and atomics see it.
+type space struct {
+	dot         string // ".global", "" for generic
+	base        byte   // letter of the address register
+	read, write Effects
+}
+
+var (
+	global  = space{".global", 'l', ReadGlobal, WriteGlobal}
+	shared  = space{".shared", 'r', ReadShared, WriteShared}
+	generic = space{"", 'l', ReadGeneric, WriteGeneric}
+	local   = space{".local", 'l', ReadLocal, WriteLocal}
+	spaces  = []space{global, shared, generic}
+)
+
+// scope is a thread scope of the memory model.
+type scope struct {
+	name string
+	need target.Need
+}
+
+var scopes = []scope{{"cta", anySM}, {"cluster", sm90}, {"gpu", anySM}, {"sys", anySM}}
+
+// width is a memory type with its register letter. An 8-bit value travels in a
+// 16-bit register.
+type width struct {
+	name   string
+	letter byte
+	bits   int
+}
+
+var widths = []width{{"b8", 'h', 8}, {"b16", 'h', 16}, {"b32", 'r', 32}, {"b64", 'l', 64}, {"f32", 'f', 32}, {"f64", 'd', 64}}
+
+// vectors calls f for every vector of at most maxBits bits: the dotted part of
+// the mnemonic (".v2.b32"), the operand in braces with the given mark
+// ("{=r*2}") and its size.
+func vectors(mark string, maxBits int, f func(suffix, operand string, bits int)) {
+	for _, n := range []int{1, 2, 4, 8} {
+		for _, w := range widths {
+			switch bits := n * w.bits; {
+			case n == 1:
+				f("."+w.name, mark+string(w.letter), bits)
+			case bits > maxBits || n == 8 && w.bits != 32:
+			default:
+				f(fmt.Sprintf(".v%d.%s", n, w.name), fmt.Sprintf("{%s%c*%d}", mark, w.letter, n), bits)
+			}
+		}
+	}
+}
+
+// 256-bit global accesses: PTX ISA, ld, "Support for .v8.b32 and .v4.b64".
+var wide = sm(100, 8, 8)
+
+// L1::no_allocate: PTX ISA, ld, "level::eviction_priority".
+var evict = sm(70, 7, 4)
+
+func init() {
+	// ld.global{,.nc}{,.L1::no_allocate}, ld.global.cs
+	define("ld.global", func(b *builder) {
+		for _, cache := range []struct {
+			text string
+			fx   Effects
+			need target.Need
+		}{
+			{"", ReadGlobal, anySM},
+			{".cs", ReadGlobal, anySM},
+			{".L1::no_allocate", ReadGlobal, evict},
+			{".nc", ReadConst, anySM},
+			{".nc.L1::no_allocate", ReadConst, evict},
+		} {
+			vectors("=", 256, func(suffix, operand string, bits int) {
+				need := cache.need
+				if bits > 128 {
+					if cache.text == ".cs" {
+						return // the 256-bit forms have no cache operators
+					}
+					need = wide
+				}
+				m := "ld.global" + cache.text + suffix
+				b.guarded(m, m, operand+" [l]", cache.fx, need)
+			})
+		}
+	})
+	define("ld.shared", func(b *builder) { plainLoads(b, shared) })
+	define("ld.local", func(b *builder) { plainLoads(b, local) })
+	for _, word := range []string{"b8", "b16", "b32", "b64", "f32", "f64", "v2", "v4"} {
+		define("ld."+word, func(b *builder) {
+			vectors("=", 128, func(suffix, operand string, bits int) {
+				if secondWord(suffix) == word {
+					b.guarded("ld"+suffix, "ld"+suffix, operand+" [l]", ReadGeneric, anySM)
+				}
+			})
+		})
+		define("st."+word, func(b *builder) {
+			vectors("", 128, func(suffix, operand string, bits int) {
+				if secondWord(suffix) == word {
+					b.guarded("st"+suffix, "st"+suffix, "[l] "+operand, WriteGeneric, anySM)
+				}
+			})
+		})
+	}
+	for _, order := range []string{"volatile", "relaxed", "acquire"} {
+		define("ld."+order, func(b *builder) {
+			strong(order, func(prefix string, s space, need target.Need) {
+				for _, w := range widths {
+					m := "ld." + prefix + "." + w.name
+					b.guarded(m, m, fmt.Sprintf("=%c [%c]", w.letter, s.base), s.read|Strong, need)
+				}
+			})
+		})
+	}
+
+	define("st.global", func(b *builder) {
+		for _, cache := range []struct {
+			text string
+			need target.Need
+		}{{"", anySM}, {".cs", anySM}, {".L1::no_allocate", evict}} {
+			vectors("", 256, func(suffix, operand string, bits int) {
+				need := cache.need
+				if bits > 128 {
+					if cache.text == ".cs" {
+						return
+					}
+					need = wide
+				}
+				m := "st.global" + cache.text + suffix
+				b.guarded(m, m, "[l] "+operand, WriteGlobal, need)
+			})
+		}
+	})
+	define("st.shared", func(b *builder) { plainStores(b, shared) })
+	define("st.local", func(b *builder) { plainStores(b, local) })
+	for _, order := range []string{"volatile", "relaxed", "release"} {
+		define("st."+order, func(b *builder) {
+			strong(order, func(prefix string, s space, need target.Need) {
+				for _, w := range widths {
+					m := "st." + prefix + "." + w.name
+					b.guarded(m, m, fmt.Sprintf("[%c] %c", s.base, w.letter), s.write|Strong, need)
+				}
+			})
+		})
+	}
+
+	// Parameters of the kernel; codegen/ptx alone uses them.
+	define("ld.param", func(b *builder) {
+		for _, w := range []width{{"u8", 'h', 8}, {"u16", 'h', 16}, {"u32", 'r', 32}, {"u64", 'l', 64}, {"f32", 'f', 32}, {"f64", 'd', 64}} {
+			b.op("ld.param."+w.name, fmt.Sprintf("=%c [l]", w.letter), ReadConst, anySM)
+		}
+	})
+
+	define("cp", asyncCopies)
+	define("ldmatrix", func(b *builder) {
+		for _, n := range []int{1, 2, 4} {
+			for _, trans := range []string{"", ".trans"} {
+				b.op(fmt.Sprintf("ldmatrix.sync.aligned.m8n8.x%d%s.shared.b16", n, trans), fmt.Sprintf("{=r*%d} [r]", n), ReadShared|Convergent, sm75)
+			}
+		}
+	})
+	define("stmatrix", func(b *builder) {
+		for _, n := range []int{1, 2, 4} {
+			for _, trans := range []string{"", ".trans"} {
+				b.op(fmt.Sprintf("stmatrix.sync.aligned.m8n8.x%d%s.shared.b16", n, trans), fmt.Sprintf("[r] {r*%d}", n), WriteShared|Convergent, sm90)
+			}
+		}
+	})
+	define("movmatrix", func(b *builder) {
+		b.op("movmatrix.sync.aligned.m8n8.trans.b16", "=r R", Convergent, sm(75, 7, 8))
+	})
+	define("prefetch", func(b *builder) {
+		for _, level := range []string{"L1", "L2"} {
+			m := "prefetch.global." + level
+			b.guarded(m, m, "[l]", Async, anySM)
+		}
+	})
+}
+
+func secondWord(suffix string) string {
+	if len(suffix) > 3 && suffix[1] == 'v' {
+		return suffix[1:3]
+	}
+	return suffix[1:]
+}
+
+func plainLoads(b *builder, s space) {
+	vectors("=", 128, func(suffix, operand string, bits int) {
+		m := "ld" + s.dot + suffix
+		b.guarded(m, m, fmt.Sprintf("%s [%c]", operand, s.base), s.read, anySM)
+	})
+}
+
+func plainStores(b *builder, s space) {
+	vectors("", 128, func(suffix, operand string, bits int) {
+		m := "st" + s.dot + suffix
+		b.guarded(m, m, fmt.Sprintf("[%c] %s", s.base, operand), s.write, anySM)
+	})
+}
+
+// strong calls f with "relaxed.gpu.global" and the like: every scope and space
+// of one order; volatile has no scope.
+func strong(order string, f func(prefix string, s space, need target.Need)) {
+	for _, s := range spaces {
+		if order == "volatile" {
+			f(order+s.dot, s, anySM)
+			continue
+		}
+		for _, c := range scopes {
+			f(order+"."+c.name+s.dot, s, c.need)
+		}
+	}
+}
+
+// asyncCopies: PTX ISA, "cp.async". The form with ".zfill" has a register that
+// says how many bytes to read; the rest of the destination becomes zero. Its
+// guarded form copies nothing where the guard is false.
+func asyncCopies(b *builder) {
+	const fx = ReadGlobal | WriteShared | Async
+	for _, c := range []struct {
+		cache string
+		bytes int
+	}{{"ca", 4}, {"ca", 8}, {"ca", 16}, {"cg", 16}} {
+		for _, hint := range []string{"", ".L2::128B", ".L2::256B"} {
+			need := sm80
+			if hint != "" {
+				need = sm(80, 7, 4)
+			}
+			m := "cp.async." + c.cache + ".shared.global" + hint
+			name := fmt.Sprintf("%s.%d", m, c.bytes)
+			b.guarded(name, m, fmt.Sprintf("[r] [l] '%d", c.bytes), fx, need)
+			b.guarded(name+".zfill", m, fmt.Sprintf("[r] [l] '%d r", c.bytes), fx, need)
+		}
+	}
+	b.op("cp.async.commit_group", "", Async, sm80)
+	b.op("cp.async.wait_group", "n", Async|Fence, sm80)
+	b.op("cp.async.wait_all", "", Async|Fence, sm80)
+}

@@ -1,0 +1,90 @@
+package ptxop
+
+import "tileiras/codegen/target"
+
+// Barriers, fences, warp communication: PTX ISA, "Parallel Synchronization and
+// Communication Instructions".
+
+func init() {
+	const barrier = Barrier | Convergent | ReadGeneric | WriteGeneric
+
+	// Barrier numbers are constants: a number in a register reserves all 16.
+	define("bar", func(b *builder) {
+		b.op("bar.sync", "n", barrier, anySM)
+		b.named("bar.sync.count", "bar.sync", "n n", barrier, anySM)
+		b.named("bar.arrive.count", "bar.arrive", "n n", barrier, anySM)
+		b.op("bar.warp.sync", "r", barrier, anySM)
+	})
+	define("barrier", func(b *builder) {
+		for _, m := range []string{"barrier.cluster.arrive", "barrier.cluster.arrive.relaxed", "barrier.cluster.wait"} {
+			need := sm90
+			if m == "barrier.cluster.arrive.relaxed" {
+				need = sm(90, 8, 0)
+			}
+			b.named(m, m+".aligned", "", barrier, need)
+		}
+	})
+	define("fence", func(b *builder) {
+		for _, order := range []string{"sc", "acq_rel"} {
+			for _, c := range scopes {
+				b.op("fence."+order+"."+c.name, "", Fence, c.need)
+			}
+		}
+		for _, m := range []string{"fence.proxy.async", "fence.proxy.async.global", "fence.proxy.async.shared::cta", "fence.mbarrier_init.release.cluster"} {
+			b.op(m, "", Fence, sm(90, 8, 0))
+		}
+	})
+	define("membar", func(b *builder) {
+		for _, level := range []string{"cta", "gl", "sys"} {
+			b.op("membar."+level, "", Fence, anySM)
+		}
+	})
+	define("griddepcontrol", func(b *builder) {
+		b.op("griddepcontrol.wait", "", Fence|Control, sm90)
+		b.op("griddepcontrol.launch_dependents", "", Control, sm90)
+	})
+
+	// shfl: value, lane or distance, clamp and segment mask, member mask.
+	define("shfl", func(b *builder) {
+		for _, mode := range []string{"up", "down", "bfly", "idx"} {
+			b.op("shfl.sync."+mode+".b32", "=r r r r r", Convergent, anySM)
+		}
+	})
+	define("vote", func(b *builder) {
+		for _, mode := range []string{"all", "any", "uni"} {
+			b.op("vote.sync."+mode+".pred", "=b b r", Convergent, anySM)
+		}
+		b.op("vote.sync.ballot.b32", "=r b r", Convergent, anySM)
+	})
+	define("activemask", func(b *builder) {
+		b.op("activemask.b32", "=r", Convergent|Clock, anySM)
+	})
+	define("elect", func(b *builder) {
+		b.add(compileText("elect.sync", "elect.sync _|$0, $1", "=b r"), Convergent, sm(90, 8, 0))
+	})
+	define("match", func(b *builder) {
+		for _, t := range []string{"b32 r", "b64 l"} {
+			b.op("match.any.sync."+t[:3], "=r "+t[4:]+" r", Convergent, anySM)
+		}
+	})
+	define("redux", func(b *builder) {
+		for _, op := range []string{"add.u32", "add.s32", "min.u32", "min.s32", "max.u32", "max.s32", "and.b32", "or.b32", "xor.b32"} {
+			b.op("redux.sync."+op, "=r r r", Convergent, sm80)
+		}
+		for _, op := range []string{"min", "max"} {
+			for _, nan := range []string{"", ".NaN"} {
+				b.op("redux.sync."+op+nan+".f32", "=f f r", Convergent, target.Need{Arch: target.SMs(100, 103, 107), PTX: target.V(8, 6)})
+			}
+		}
+	})
+
+	define("mapa", func(b *builder) {
+		b.op("mapa.shared::cluster.u32", "=r r r", 0, sm90)
+	})
+	define("getctarank", func(b *builder) {
+		b.op("getctarank.shared::cluster.u32", "=r r", 0, sm90)
+	})
+
+	define("trap", func(b *builder) { b.guarded("trap", "trap", "", Control, anySM) })
+	define("nanosleep", func(b *builder) { b.op("nanosleep.u32", "r", Control, sm(70, 6, 3)) })
+}

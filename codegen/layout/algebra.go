@@ -1,0 +1,226 @@
+package layout
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Repeat doubles the tile along dim n times, each new high bit of dim selected by a new high bit of the input dimension d. With
+// Reg a thread holds more pieces; with Warp more warps share the tile.
+func (l Layout) Repeat(d Dim, dim, n int) Layout {
+	for range n {
+		shape := slices.Clone(l.shape)
+		shape[dim] *= 2
+		l = l.relabel(shape, func(c uint64) uint64 { return spread(c, lowBit(l.shape, dim)+log2(l.shape[dim]), 1) })
+		b := l.bases
+		b[d] = append(slices.Clone(b[d]), Bit(shape, dim, log2(shape[dim])-1))
+		l = fromBases(shape, b)
+	}
+	return l
+}
+
+// Replicate adds n redundant high bits to the input dimension d: more places hold the same tile.
+func (l Layout) Replicate(d Dim, n int) Layout {
+	b := l.bases
+	b[d] = append(slices.Clone(b[d]), make([]uint64, n)...)
+	return fromBases(l.shape, b)
+}
+
+// spread inserts n zero bits at position at.
+func spread(c uint64, at, n int) uint64 {
+	low := c & (1<<at - 1)
+	return (c^low)<<n | low
+}
+
+// Product is the tile of tiles: a inside, b outside. Each dimension's low bits are a's, its high bits b's, and so for every
+// input dimension. The ranks must be equal.
+func Product(a, b Layout) Layout {
+	shape := slices.Clone(a.shape)
+	for i := range shape {
+		shape[i] *= b.shape[i]
+	}
+	place := func(l Layout, scale []int) func(uint64) uint64 {
+		return func(c uint64) uint64 {
+			x := coords(l.shape, c)
+			for i := range x {
+				x[i] *= scale[i]
+			}
+			return flatten(shape, x)
+		}
+	}
+	ones := make([]int, len(shape))
+	for i := range ones {
+		ones[i] = 1
+	}
+	low, high := a.relabel(shape, place(a, ones)), b.relabel(shape, place(b, a.shape))
+	var bases [NumDims][]uint64
+	for d := range bases {
+		bases[d] = append(slices.Clone(low.bases[d]), high.bases[d]...)
+	}
+	return fromBases(shape, bases)
+}
+
+// DivideLeft finds r with l = Product(t, r); ok is false when t is not a low factor of l.
+func DivideLeft(l, t Layout) (r Layout, ok bool) {
+	if l.Rank() != t.Rank() {
+		return Layout{}, false
+	}
+	shape := make([]int, l.Rank())
+	for i := range shape {
+		if l.shape[i]%t.shape[i] != 0 {
+			return Layout{}, false
+		}
+		shape[i] = l.shape[i] / t.shape[i]
+	}
+	var bases [NumDims][]uint64
+	for d := range bases {
+		if len(t.bases[d]) > len(l.bases[d]) {
+			return Layout{}, false
+		}
+		for _, c := range l.bases[d][len(t.bases[d]):] {
+			x := coords(l.shape, c)
+			for i := range x {
+				x[i] /= t.shape[i]
+			}
+			bases[d] = append(bases[d], flatten(shape, x))
+		}
+	}
+	r = fromBases(shape, bases)
+	return r, Product(t, r).Equal(l)
+}
+
+// relabel renames the elements: the same places, every basis c replaced by f(c). f must be linear.
+func (l Layout) relabel(shape []int, f func(uint64) uint64) Layout {
+	var bases [NumDims][]uint64
+	for d, cols := range l.bases {
+		for _, c := range cols {
+			bases[d] = append(bases[d], f(c))
+		}
+	}
+	return fromBases(shape, bases)
+}
+
+func fromBases(shape []int, b [NumDims][]uint64) Layout {
+	return Must(shape, Bases{b[Reg], b[Lane], b[Warp], b[Block]})
+}
+
+// RemoveDim is the layout of a reduction over dim: the coordinate is forgotten. Input bits stay, so bits that selected along dim
+// become redundant, which makes the broadcast back free.
+func (l Layout) RemoveDim(dim int) Layout {
+	at, n := lowBit(l.shape, dim), log2(l.shape[dim])
+	return l.relabel(slices.Delete(slices.Clone(l.shape), dim, dim+1), func(c uint64) uint64 {
+		low := c & (1<<at - 1)
+		return low | c>>(at+n)<<at
+	})
+}
+
+// ExpandDim inserts a dimension of size 1 before dim.
+func (l Layout) ExpandDim(dim int) Layout {
+	return l.Reshape(slices.Insert(slices.Clone(l.shape), dim, 1))
+}
+
+// Permute reorders the dimensions: dimension i of the result is dimension perm[i] of l.
+func (l Layout) Permute(perm []int) Layout {
+	shape := make([]int, len(perm))
+	for i, p := range perm {
+		shape[i] = l.shape[p]
+	}
+	return l.relabel(shape, func(c uint64) uint64 {
+		x, y := coords(l.shape, c), make([]int, len(perm))
+		for i, p := range perm {
+			y[i] = x[p]
+		}
+		return flatten(shape, y)
+	})
+}
+
+// Reshape gives the same elements another shape. Row-major numbers do not change, so neither does any basis.
+func (l Layout) Reshape(shape []int) Layout {
+	if n, err := shapeBits(shape); err != nil || n != l.OutBits() {
+		panic(fmt.Sprintf("layout: reshape of %s to %v changes the number of elements", formatShape(l.shape), shape))
+	}
+	return fromBases(shape, l.bases)
+}
+
+// BroadcastSource is the layout of a tile of the given shape, whose dimensions are those of l or 1, such that broadcasting it
+// to l needs no code: register r of the result is register r of the source.
+func (l Layout) BroadcastSource(shape []int) Layout {
+	if len(shape) != l.Rank() {
+		panic(fmt.Sprintf("layout: broadcast source %v of %s has another rank", shape, formatShape(l.shape)))
+	}
+	src := l
+	for i, s := range shape {
+		if s != l.shape[i] {
+			src = src.RemoveDim(i).ExpandDim(i)
+		}
+	}
+	return src
+}
+
+// Cat is the layout of two tiles of layout l one after the other along dim: a new top register bit, so the registers of the
+// result are those of the first tile followed by those of the second.
+func (l Layout) Cat(dim int) Layout { return l.Repeat(Reg, dim, 1) }
+
+// Extract is the inverse of Cat, for pieces of any smaller shape: the layout of a piece and, for each piece (numbered row-major)
+// the register of l that each register of the piece is. ok is false when a high bit of a coordinate is not chosen by a register
+// bit of its own: then a piece is not a set of registers.
+func (l Layout) Extract(shape []int) (piece Layout, regs [][]int, ok bool) {
+	if len(shape) != l.Rank() {
+		return Layout{}, nil, false
+	}
+	var high uint64
+	grid := make([]int, len(shape))
+	for i, s := range shape {
+		if s <= 0 || s > l.shape[i] || s&(s-1) != 0 {
+			return Layout{}, nil, false
+		}
+		grid[i] = l.shape[i] / s
+		high |= uint64(l.shape[i]-s) << lowBit(l.shape, i)
+	}
+	var kept, gone []int
+	for d, cols := range l.bases {
+		for i, c := range cols {
+			switch {
+			case c&high == 0:
+				if Dim(d) == Reg {
+					kept = append(kept, i)
+				}
+			case Dim(d) == Reg && c&(c-1) == 0:
+				gone = append(gone, i)
+			default:
+				return Layout{}, nil, false
+			}
+		}
+	}
+	if len(gone) != totalBits(grid) {
+		return Layout{}, nil, false
+	}
+	bases := l.bases
+	bases[Reg] = nil
+	for _, i := range kept {
+		bases[Reg] = append(bases[Reg], l.bases[Reg][i])
+	}
+	piece = fromBases(l.shape, bases).relabel(shape, func(c uint64) uint64 { return flatten(shape, coords(l.shape, c)) })
+	regs = make([][]int, 1<<len(gone))
+	for p := range regs {
+		corner := coords(grid, uint64(p))
+		for i := range corner {
+			corner[i] *= shape[i]
+		}
+		at := flatten(l.shape, corner)
+		var top int
+		for _, i := range gone {
+			if l.bases[Reg][i]&at != 0 {
+				top |= 1 << i
+			}
+		}
+		regs[p] = make([]int, piece.Regs())
+		for r := range regs[p] {
+			regs[p][r] = top
+			for j, i := range kept {
+				regs[p][r] |= r >> j & 1 << i
+			}
+		}
+	}
+	return piece, regs, true
+}

@@ -1,0 +1,385 @@
+package layout
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+)
+
+// Kind says by which means a conversion moves values, cheapest first.
+type Kind uint8
+
+const (
+	Identity  Kind = iota // nothing moves
+	RegRename             // every value is in its thread already, under another register number
+	Shuffle               // values move between the lanes of a warp
+	Shared                // values go through shared memory
+	Cluster               // values must reach another CTA
+)
+
+func (k Kind) String() string {
+	return [...]string{"identity", "rename", "shuffle", "shared", "cluster"}[k]
+}
+
+// maxCrossing is how many register bits may be exchanged with lane bits by shuffles; beyond, shared memory is cheaper.
+const maxCrossing = 2
+
+// Plan moves the values of a tile from a source layout to a destination layout. Thread numbers are lane + 32*warp. Registers
+// below are one element each; Words makes the plan for packed registers.
+//
+// RegRename: destination register r is source register Regs[r].
+//
+// Shuffle, for source registers x, in every thread t:
+//
+//	x'[i] = x[i ^ Pre(t)]                            selects: Pre(t) = XOR of Reg over the swaps whose Mask has odd parity with t
+//	y[k]  = x'[Rounds[k].Src] of lane Lane(t) ^ Rounds[k].Xor
+//	y'[i] = y[i ^ Post(t)]
+//	dst[r] = y'[Regs[r]]
+//
+// Lane(t) is the XOR of Lanes over the set bits of t. When LaneIdentity, a round is a shfl.bfly with mask Xor, or nothing at all
+// when Xor is 0; else it is a shfl.idx.
+//
+// Shared: WarpLocal says that no value leaves its warp, so that a warp barrier is enough.
+type Plan struct {
+	Kind         Kind
+	Regs         []int
+	Pre, Post    []Swap
+	Rounds       []Round
+	Lanes        []int
+	LaneIdentity bool
+	WarpLocal    bool
+}
+
+// Swap exchanges register i with i^Reg in the threads whose number has odd parity under Mask.
+type Swap struct {
+	Mask uint64
+	Reg  int
+}
+
+// Round is one shuffle: the register each lane offers and the constant part of the lane each lane reads.
+type Round struct{ Src, Xor int }
+
+// Convert plans how values in layout src come to be in layout dst. Replicated sources are read where it is cheapest; replicated
+// destinations are all filled. The shapes must be equal, and src must hold every element that dst does.
+func Convert(src, dst Layout) Plan {
+	if !slices.Equal(src.shape, dst.shape) {
+		panic(fmt.Sprintf("layout: conversion of %s to another shape %s", src, dst))
+	}
+	if src.Equal(dst) {
+		return Plan{Kind: Identity}
+	}
+	c := newConversion(src, dst)
+	if regs, ok := c.rename(); ok {
+		return Plan{Kind: RegRename, Regs: regs}
+	}
+	if !c.inBlock() {
+		return Plan{Kind: Cluster}
+	}
+	if !c.inWarp() {
+		return Plan{Kind: Shared}
+	}
+	if p, ok := c.shuffle(); ok && len(p.Pre) <= maxCrossing && len(p.Post) <= maxCrossing {
+		return p
+	}
+	return Plan{Kind: Shared, WarpLocal: true}
+}
+
+// ConvertShared plans the conversion through shared memory even where registers or shuffles would do.
+func ConvertShared(src, dst Layout) Plan {
+	c := newConversion(src, dst)
+	if !c.inBlock() {
+		return Plan{Kind: Cluster}
+	}
+	return Plan{Kind: Shared, WarpLocal: c.inWarp()}
+}
+
+// Words is the plan for registers that pack 2^log elements each, the low log register bits being the place in the word. ok is
+// false when elements change their place in a word: then words must be repacked.
+func (p Plan) Words(log int) (Plan, bool) {
+	if log == 0 || p.Kind != RegRename && p.Kind != Shuffle {
+		return p, true
+	}
+	low := 1<<log - 1
+	w := p
+	w.Regs, w.Rounds, w.Pre, w.Post = nil, nil, nil, nil
+	for r, s := range p.Regs {
+		if s&low != r&low || s|low != p.Regs[r|low] || len(p.Regs) <= low {
+			return Plan{}, false
+		}
+		if r&low == 0 {
+			w.Regs = append(w.Regs, s>>log)
+		}
+	}
+	for k, round := range p.Rounds {
+		first := p.Rounds[k&^low]
+		if len(p.Rounds) <= low || round.Src != first.Src^k&low || first.Src&low != 0 || round.Xor != first.Xor {
+			return Plan{}, false
+		}
+		if k&low == 0 {
+			w.Rounds = append(w.Rounds, Round{round.Src >> log, round.Xor})
+		}
+	}
+	for _, side := range []struct{ from, to *[]Swap }{{&p.Pre, &w.Pre}, {&p.Post, &w.Post}} {
+		for _, s := range *side.from {
+			if s.Reg&low != 0 {
+				return Plan{}, false
+			}
+			*side.to = append(*side.to, Swap{s.Mask, s.Reg >> log})
+		}
+	}
+	return w, true
+}
+
+// conversion is a source and a destination with the same number of lane, warp and block bits (missing ones are replicas).
+type conversion struct {
+	src, dst   [NumDims][]uint64
+	sameThread bool // both spread over the same number of warps and blocks
+}
+
+func newConversion(src, dst Layout) conversion {
+	c := conversion{src: src.bases, dst: dst.bases}
+	c.sameThread = len(src.bases[Warp]) == len(dst.bases[Warp]) && len(src.bases[Block]) == len(dst.bases[Block])
+	for d := Lane; d < NumDims; d++ {
+		n := max(len(c.src[d]), len(c.dst[d]))
+		c.src[d], c.dst[d] = widen(c.src[d], n), widen(c.dst[d], n)
+	}
+	return c
+}
+
+func widen(cols []uint64, n int) []uint64 {
+	return append(slices.Clone(cols), make([]uint64, n-len(cols))...)
+}
+
+// rename: threads hold the same elements, and the register that a thread finds one in does not depend on the thread.
+func (c conversion) rename() (regs []int, ok bool) {
+	for d := Lane; d < NumDims; d++ {
+		if !slices.Equal(c.src[d], c.dst[d]) {
+			return nil, false
+		}
+	}
+	m := Matrix{Cols: make([]uint64, len(c.dst[Reg]))}
+	s := NewSpan(c.src[Reg]...)
+	for i, b := range c.dst[Reg] {
+		if m.Cols[i], ok = s.Solve(b); !ok {
+			return nil, false
+		}
+	}
+	return table(m), c.sameThread
+}
+
+// table lists a map on register numbers.
+func table(m Matrix) []int {
+	out := make([]int, 1<<len(m.Cols))
+	for r := range out {
+		out[r] = int(m.Apply(uint64(r)))
+	}
+	return out
+}
+
+// within reports whether every place finds its element in a place that differs in the input dimensions below d only.
+func (c conversion) within(d Dim) bool {
+	var near []uint64
+	for e := Reg; e < d; e++ {
+		near = append(near, c.src[e]...)
+	}
+	s := NewSpan(near...)
+	for e, cols := range c.dst {
+		for i, b := range cols {
+			if Dim(e) >= d {
+				b ^= c.src[e][i]
+			}
+			if !s.Contains(b) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (c conversion) inWarp() bool { return c.within(Warp) && c.sameThread }
+
+func (c conversion) inBlock() bool { return c.within(Block) }
+
+// moves is the linear map from places in the destination warp to places in the source warp, a place being reg | lane<<32, for
+// the destination registers that are not replicas of others: fill is the map from all destination registers to those.
+type moves struct {
+	reg, lane, warp []uint64
+	fill            Matrix
+}
+
+const regPart = 1<<32 - 1
+
+func place(from uint64, regs int) uint64 { return from&(1<<regs-1) | from>>regs<<32 }
+
+// source picks for every destination bit the place its value comes from: the own lane where the own lane has it.
+func (c conversion) source() moves {
+	own := NewSpan(c.src[Reg]...)
+	all := NewSpan(slices.Concat(c.src[Reg], c.src[Lane])...)
+	nr := len(c.src[Reg])
+	find := func(b uint64) uint64 {
+		from, _ := all.Solve(b) // inWarp holds
+		return place(from, nr)
+	}
+	var m moves
+	kept := &Span{}
+	for _, b := range c.dst[Reg] {
+		if !kept.Contains(b) {
+			kept.Add(b)
+			m.reg = append(m.reg, find(b))
+		}
+	}
+	for _, b := range c.dst[Reg] {
+		from, _ := kept.Solve(b)
+		m.fill.Cols = append(m.fill.Cols, from)
+	}
+	for i, b := range c.dst[Lane] {
+		if from, ok := own.Solve(b ^ c.src[Lane][i]); ok {
+			m.lane = append(m.lane, from|1<<(32+i))
+		} else {
+			m.lane = append(m.lane, find(b))
+		}
+	}
+	for i, b := range c.dst[Warp] {
+		m.warp = append(m.warp, find(b^c.src[Warp][i]))
+	}
+	return m
+}
+
+// shuffle finds a plan of one shuffle per destination register. Write the source of (reg r, lane l) as
+//
+//	src reg = P r + Q l,  src lane = T r + U l.
+//
+// In round k every lane l receives its register r = k + F l, for a linear F of our choice: over all k each register of each lane is
+// received once. The lane it reads is T k + N l with N = U + T F, and that lane must offer a register it can name by itself:
+// P k + (P F + Q) l must be a function of the lane read, so N l = 0 must imply (P F + Q) l = 0. The selects before (Pre) realise
+// that function S with S N = P F + Q, the selects after (Post) realise F. Exchanging one register bit with one lane bit is the
+// special case N = 1, and then half of the rounds have T k = 0 and cost nothing.
+func (c conversion) shuffle() (Plan, bool) {
+	m := c.source()
+	f, ok := m.offsets()
+	if !ok {
+		return Plan{}, false
+	}
+	lanes := len(m.lane)
+	img := make([]uint64, lanes) // N l | (P F + Q) l, as places
+	for i := range img {
+		img[i] = m.lane[i] ^ Matrix{Cols: m.reg}.Apply(f[i])
+	}
+	s := &Span{}
+	for _, v := range img {
+		s.Add(v >> 32)
+	}
+	for i := range lanes {
+		s.Add(1 << i)
+	}
+	selector := Matrix{Cols: make([]uint64, lanes)}
+	for i := range lanes {
+		from, _ := s.Solve(1 << i)
+		selector.Cols[i] = Matrix{Cols: img}.Apply(from&(1<<lanes-1)) & regPart
+	}
+	p := Plan{Kind: Shuffle, Regs: table(m.fill), LaneIdentity: true}
+	pre := slices.Clone(selector.Cols)
+	for i, v := range img {
+		p.Lanes = append(p.Lanes, int(v>>32))
+		p.LaneIdentity = p.LaneIdentity && v>>32 == 1<<i
+	}
+	for _, v := range m.warp {
+		p.Lanes = append(p.Lanes, int(v>>32))
+		p.LaneIdentity = p.LaneIdentity && v>>32 == 0
+		pre = append(pre, v&regPart^selector.Apply(v>>32))
+	}
+	p.Pre, p.Post = swaps(pre), swaps(f)
+	for k := range 1 << len(m.reg) {
+		v := Matrix{Cols: m.reg}.Apply(uint64(k))
+		p.Rounds = append(p.Rounds, Round{Src: int(v&regPart ^ selector.Apply(v>>32)), Xor: int(v >> 32)})
+	}
+	return p, true
+}
+
+// offsets finds the map F of shuffle, given by its columns.
+func (m moves) offsets() (f []uint64, ok bool) {
+	nr, nl := len(m.reg), len(m.lane)
+	type pair struct{ lane, f uint64 } // F lane = f, for a basis of the lanes
+	var chosen []pair
+	// Lanes whose values other registers or lanes of the destination hold too: F makes them read from nowhere.
+	all := NewSpan(m.reg...)
+	var indep []int
+	for i, v := range m.lane {
+		_, from := all.Reduce(v)
+		if all.Add(v) {
+			indep = append(indep, i)
+		} else {
+			chosen = append(chosen, pair{1<<i | from>>nr, from & (1<<nr - 1)})
+		}
+	}
+	// Lanes that already read different lanes.
+	read := &Span{}
+	var readers []pair
+	var clash []int
+	for _, i := range indep {
+		if rest, _ := read.Reduce(m.lane[i] >> 32); rest == 0 {
+			clash = append(clash, i)
+			continue
+		}
+		read.Add(m.lane[i] >> 32)
+		readers = append(readers, pair{lane: 1 << i})
+	}
+	// The others read the same lane as a sum of readers: a register offset makes them read different ones.
+	regLanes := &Span{}
+	for _, v := range m.reg {
+		regLanes.Add(v >> 32)
+	}
+	for _, i := range clash {
+		from, _ := read.Solve(m.lane[i] >> 32)
+		p := pair{lane: 1 << i}
+		for j, q := range readers {
+			if from>>j&1 != 0 {
+				p.lane ^= q.lane
+				p.f ^= q.f
+			}
+		}
+		r, direct := regLanes.Solve(p.lane)
+		if !direct || read.Contains(p.lane) {
+			k := slices.IndexFunc(m.reg, func(v uint64) bool { return !read.Contains(v >> 32) })
+			if k < 0 {
+				return nil, false
+			}
+			r = 1 << k
+		}
+		p.f ^= r
+		read.Add(Matrix{Cols: m.reg}.Apply(r) >> 32)
+		readers = append(readers, p)
+	}
+	chosen = append(chosen, readers...)
+	basis := &Span{}
+	for _, p := range chosen {
+		basis.Add(p.lane)
+	}
+	f = make([]uint64, nl)
+	for i := range f {
+		from, _ := basis.Solve(1 << i)
+		for j, p := range chosen {
+			if from>>j&1 != 0 {
+				f[i] ^= p.f
+			}
+		}
+	}
+	return f, true
+}
+
+// swaps factors a map from thread bits to register numbers into the fewest swaps.
+func swaps(cols []uint64) []Swap {
+	regs := Independent(nil, cols)
+	s := NewSpan(regs...)
+	out := make([]Swap, len(regs))
+	for i, r := range regs {
+		out[i].Reg = int(r)
+	}
+	for t, c := range cols {
+		from, _ := s.Solve(c)
+		for ; from != 0; from &= from - 1 {
+			out[bits.TrailingZeros64(from)].Mask |= 1 << t
+		}
+	}
+	return out
+}

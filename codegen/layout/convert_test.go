@@ -1,0 +1,249 @@
+package layout
+
+import (
+	"math/bits"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// values is what every thread's registers hold: values[thread][reg] is an element number.
+type values [][]uint64
+
+func hold(l Layout) values {
+	v := make(values, l.Lanes()*l.Warps())
+	for t := range v {
+		for r := range l.Regs() {
+			v[t] = append(v[t], l.Apply(r, t%32, t/32, 0))
+		}
+	}
+	return v
+}
+
+func odd(x uint64) bool { return bits.OnesCount64(x)%2 == 1 }
+
+// run executes a plan by its documentation.
+func (p Plan) run(x values, dst Layout) values {
+	swap := func(x values, swaps []Swap) values {
+		out := make(values, len(x))
+		for t := range x {
+			by := 0
+			for _, s := range swaps {
+				if odd(s.Mask & uint64(t)) {
+					by ^= s.Reg
+				}
+			}
+			for i := range x[t] {
+				out[t] = append(out[t], x[t][i^by])
+			}
+		}
+		return out
+	}
+	out := make(values, len(x))
+	switch p.Kind {
+	case Identity:
+		return x
+	case RegRename:
+		for t := range x {
+			for r := range dst.Regs() {
+				out[t] = append(out[t], x[t][p.Regs[r]])
+			}
+		}
+	case Shuffle:
+		x = swap(x, p.Pre)
+		y := make(values, len(x))
+		for t := range x {
+			lane := 0
+			for i, c := range p.Lanes {
+				if t>>i&1 != 0 {
+					lane ^= c
+				}
+			}
+			if p.LaneIdentity {
+				lane = t % 32
+			}
+			for _, round := range p.Rounds {
+				y[t] = append(y[t], x[t&^31|lane^round.Xor][round.Src])
+			}
+		}
+		y = swap(y, p.Post)
+		for t := range y {
+			for r := range dst.Regs() {
+				out[t] = append(out[t], y[t][p.Regs[r]])
+			}
+		}
+	}
+	return out
+}
+
+// runShared stores and loads through the chosen memory layout.
+func runShared(p SharedPlan, src, dst Layout) values {
+	store, ok1 := p.Mem.Vectors(src, p.StoreVec)
+	load, ok2 := p.Mem.Vectors(dst, p.LoadVec)
+	if !ok1 || !ok2 {
+		return nil
+	}
+	x, mem := hold(src), make([]uint64, p.Mem.Size())
+	for t := range x {
+		for _, g := range store.Groups {
+			at := store.ThreadOffset(t%32, t/32, 0) ^ g.Offset
+			for i, r := range g.Regs {
+				mem[at+uint64(i)] = x[t][r]
+			}
+		}
+	}
+	out := make(values, dst.Lanes()*dst.Warps())
+	for t := range out {
+		out[t] = make([]uint64, dst.Regs())
+		for _, g := range load.Groups {
+			at := load.ThreadOffset(t%32, t/32, 0) ^ g.Offset
+			for i, r := range g.Regs {
+				out[t][r] = mem[at+uint64(i)]
+			}
+		}
+		for r, rep := range load.Reps {
+			out[t][r] = out[t][rep]
+		}
+	}
+	return out
+}
+
+func sameValues(a, b values) bool {
+	return slices.EqualFunc(a, b, func(x, y []uint64) bool { return slices.Equal(x, y) })
+}
+
+func TestPlansDeliverTheDestination(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		shape := drawShape(t, rapid.IntRange(4, 9).Draw(t, "bits"))
+		warps := rapid.IntRange(0, 2).Draw(t, "warps")
+		src, dst := drawLayout(t, shape, warps, true), drawLayout(t, shape, warps, true)
+		p := Convert(src, dst)
+		if p.Kind != Shared && !sameValues(p.run(hold(src), dst), hold(dst)) {
+			t.Fatalf("%s -> %s: the %s is wrong", src, dst, p.Kind)
+		}
+		s := SharedLayout(src, dst, 1<<rapid.IntRange(0, 3).Draw(t, "bytes"))
+		if !sameValues(runShared(s, src, dst), hold(dst)) {
+			t.Fatalf("%s -> %s through %s, vectors %d and %d: wrong", src, dst, s.Mem, s.StoreVec, s.LoadVec)
+		}
+	})
+}
+
+// drawInWarp mixes registers and lanes of a layout arbitrarily, and lets warps see shifted registers and lanes.
+func drawInWarp(t *rapid.T, l Layout) Layout {
+	inner := slices.Concat(l.bases[Reg], l.bases[Lane])
+	n := len(inner)
+	m := Matrix{Cols: inner}
+	var cols []uint64
+	for _, c := range drawInvertible(t, n) {
+		cols = append(cols, m.Apply(c))
+	}
+	b := Bases{Reg: cols[:n-5], Lane: cols[n-5:]}
+	for _, w := range l.bases[Warp] {
+		b.Warp = append(b.Warp, w^m.Apply(drawVector(t, n)))
+	}
+	return Must(l.shape, b)
+}
+
+func TestAnyBijectiveMoveInsideAWarpIsOneShufflePerRegister(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		src := drawLayout(t, drawShape(t, rapid.IntRange(6, 10).Draw(t, "bits")), 1, false)
+		dst := drawInWarp(t, src)
+		p, ok := newConversion(src, dst).shuffle()
+		if !ok || len(p.Rounds) != src.Regs() {
+			t.Fatalf("%s -> %s: %d shuffles, %v", src, dst, len(p.Rounds), ok)
+		}
+		if !sameValues(p.run(hold(src), dst), hold(dst)) {
+			t.Fatalf("%s -> %s: wrong", src, dst)
+		}
+	})
+}
+
+func TestMovesInsideAWarpWithReplicasAreRightWhenFound(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		src := drawLayout(t, drawShape(t, rapid.IntRange(3, 9).Draw(t, "bits")), 1, true)
+		dst := drawInWarp(t, src)
+		c := newConversion(src, dst)
+		if !c.inWarp() {
+			t.Fatalf("%s -> %s leaves the warp", src, dst)
+		}
+		if p, ok := c.shuffle(); ok && !sameValues(p.run(hold(src), dst), hold(dst)) {
+			t.Fatalf("%s -> %s: wrong", src, dst)
+		}
+	})
+}
+
+func TestKindsOfConversion(t *testing.T) {
+	c := "{reg=[[0,1],[8,0]], lane=[[0,2],[0,4],[1,0],[2,0],[4,0]]} : 16x8"
+	for _, k := range []struct {
+		name, src, dst string
+		want           Kind
+		shuffles       int // rounds that are instructions
+		selects        int // swaps
+	}{
+		{"the same", c, c, Identity, 0, 0},
+		{"registers renamed", c, "{reg=[[8,0],[0,1]], lane=[[0,2],[0,4],[1,0],[2,0],[4,0]]} : 16x8", RegRename, 0, 0},
+		{"replicated registers", c, "{reg=[[0,1],[8,0],[0,1]], lane=[[0,2],[0,4],[1,0],[2,0],[4,0]]} : 16x8", RegRename, 0, 0},
+		{"a register bit and a lane bit exchanged: half of the registers move",
+			c, "{reg=[[0,2],[8,0]], lane=[[0,1],[0,4],[1,0],[2,0],[4,0]]} : 16x8", Shuffle, 2, 2},
+		{"two pairs exchanged: a quarter stays",
+			c, "{reg=[[0,2],[1,0]], lane=[[0,1],[0,4],[8,0],[2,0],[4,0]]} : 16x8", Shuffle, 3, 4},
+		{"lanes permuted", c, "{reg=[[0,1],[8,0]], lane=[[0,4],[0,2],[1,0],[2,0],[4,0]]} : 16x8", Shuffle, 4, 0},
+		{"rows of registers chosen by the lane: selects only",
+			c, "{reg=[[0,1],[8,0]], lane=[[8,2],[0,4],[1,0],[2,0],[4,0]]} : 16x8", Shuffle, 0, 1},
+		{"a value of a row spread back from its replicas",
+			"{reg=[[0],[8]], lane=[[0],[0],[1],[2],[4]]} : 16", "{reg=[[1]], lane=[[2],[4],[8],[0],[0]]} : 16", Shuffle, 2, 2},
+		{"warps exchanged", "{lane=[[1],[2],[4],[8],[16]], warp=[[32],[64]]} : 128", "{lane=[[1],[2],[4],[8],[16]], warp=[[64],[32]]} : 128", Shared, 0, 0},
+	} {
+		t.Run(k.name, func(t *testing.T) {
+			src, dst := parse1(t, k.src), parse1(t, k.dst)
+			p := Convert(src, dst)
+			if p.Kind != k.want {
+				t.Fatalf("%s, want %s", p.Kind, k.want)
+			}
+			if k.want == Shared {
+				return
+			}
+			n := 0
+			for _, r := range p.Rounds {
+				if !p.LaneIdentity || r.Xor != 0 {
+					n++
+				}
+			}
+			if n != k.shuffles || len(p.Pre)+len(p.Post) != k.selects {
+				t.Errorf("%d shuffles, %d swaps; want %d, %d: %+v", n, len(p.Pre)+len(p.Post), k.shuffles, k.selects, p)
+			}
+			if !sameValues(p.run(hold(src), dst), hold(dst)) {
+				t.Error("the values are wrong")
+			}
+		})
+	}
+}
+
+// Packed registers: a plan whose low register bit stays in its word works on words.
+func TestWordsMovePackedRegisters(t *testing.T) {
+	src := parse1(t, "{reg=[[0,1],[8,0],[0,8]], lane=[[0,2],[0,4],[1,0],[2,0],[4,0]]} : 16x16")
+	dst := parse1(t, "{reg=[[0,1],[0,2],[8,0]], lane=[[0,8],[0,4],[1,0],[2,0],[4,0]]} : 16x16")
+	p := Convert(src, dst)
+	w, ok := p.Words(1)
+	if p.Kind != Shuffle || !ok || len(w.Rounds) != 4 {
+		t.Fatalf("%v %v %+v", p.Kind, ok, w)
+	}
+	x := hold(src)
+	words := make(values, len(x))
+	for i := range x {
+		for r := 0; r < len(x[i]); r += 2 {
+			words[i] = append(words[i], x[i][r])
+		}
+	}
+	half := dst
+	half.bases[Reg] = dst.bases[Reg][1:]
+	want := hold(half)
+	if got := w.run(words, half); !sameValues(got, want) {
+		t.Errorf("got %v\nwant %v", got[1], want[1])
+	}
+	split := parse1(t, "{reg=[[0,2],[8,0],[0,8]], lane=[[0,1],[0,4],[1,0],[2,0],[4,0]]} : 16x16")
+	if _, ok := Convert(src, split).Words(1); ok {
+		t.Error("a plan that splits words was taken for one that moves them")
+	}
+}

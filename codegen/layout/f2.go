@@ -1,0 +1,195 @@
+package layout
+
+import "math/bits"
+
+// Span is a subspace of F2^64, built one generator at a time. It remembers how every member is made of the generators, and only
+// ever uses generators that enlarged it, so earlier generators are preferred. The zero Span is {0}.
+type Span struct {
+	rows [64]uint64 // rows[i] has leading bit i, or is 0: echelon form
+	from [64]uint64 // the generators whose sum is rows[i], as a mask
+	n    int        // generators offered so far; at most 64
+	dim  int
+}
+
+// NewSpan is the span of the given vectors.
+func NewSpan(vs ...uint64) *Span {
+	s := &Span{}
+	for _, v := range vs {
+		s.Add(v)
+	}
+	return s
+}
+
+// Add offers the next generator and reports whether it was independent of those before.
+func (s *Span) Add(v uint64) bool {
+	rest, from := s.Reduce(v)
+	from |= 1 << s.n
+	s.n++
+	if rest == 0 {
+		return false
+	}
+	lead := bits.Len64(rest) - 1
+	s.rows[lead], s.from[lead] = rest, from
+	s.dim++
+	return true
+}
+
+// Reduce splits v into a sum of generators (a mask over the order of Add) and what is left of it, 0 exactly when v is a member.
+func (s *Span) Reduce(v uint64) (rest, from uint64) {
+	for i := bits.Len64(v) - 1; i >= 0; i-- {
+		if v>>i&1 != 0 && s.rows[i] != 0 {
+			v ^= s.rows[i]
+			from ^= s.from[i]
+		}
+	}
+	return v, from
+}
+
+// Solve writes v as a sum of generators, given as a mask over the order of Add.
+func (s *Span) Solve(v uint64) (from uint64, ok bool) {
+	rest, from := s.Reduce(v)
+	return from, rest == 0
+}
+
+// Contains reports whether v is a member.
+func (s *Span) Contains(v uint64) bool {
+	rest, _ := s.Reduce(v)
+	return rest == 0
+}
+
+// Dim is the dimension of the subspace.
+func (s *Span) Dim() int { return s.dim }
+
+// Basis is the reduced echelon basis, by ascending leading bit: equal subspaces have equal bases.
+func (s *Span) Basis() []uint64 {
+	out := make([]uint64, 0, s.dim)
+	for i, row := range s.rows {
+		if row == 0 {
+			continue
+		}
+		for j := i - 1; j >= 0; j-- {
+			if row>>j&1 != 0 && s.rows[j] != 0 {
+				row ^= s.rows[j]
+			}
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// Rank is the dimension of the span of vs.
+func Rank(vs []uint64) int { return NewSpan(vs...).Dim() }
+
+// Independent returns the vectors of vs that are independent of those in base and of those before them.
+func Independent(base, vs []uint64) []uint64 {
+	s := NewSpan(base...)
+	var out []uint64
+	for _, v := range vs {
+		if t, _ := s.Reduce(v); t != 0 {
+			s.insert(t)
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// insert adds a reduced nonzero vector without counting it as a generator, so that any number fits.
+func (s *Span) insert(reduced uint64) {
+	s.rows[bits.Len64(reduced)-1] = reduced
+	s.dim++
+}
+
+// Intersect is a basis of span(a) intersected with span(b), in reduced echelon form.
+func Intersect(a, b []uint64) []uint64 {
+	a, b = NewSpan(a...).Basis(), NewSpan(b...).Basis()
+	s := NewSpan(a...)
+	out := &Span{}
+	for _, v := range b {
+		// A b-vector that depends on what is before closes a relation; the a-part of the relation is a common vector.
+		rest, from := s.Reduce(v)
+		if rest != 0 {
+			s.rows[bits.Len64(rest)-1], s.from[bits.Len64(rest)-1] = rest, from
+			continue
+		}
+		var common uint64
+		for i, w := range a {
+			if from>>i&1 != 0 {
+				common ^= w
+			}
+		}
+		out.Add(common)
+	}
+	return out.Basis()
+}
+
+// Complement is a set of unit vectors, ascending, that completes span(vs) to F2^n.
+func Complement(vs []uint64, n int) []uint64 { return Independent(vs, units(n)) }
+
+func units(n int) []uint64 {
+	out := make([]uint64, n)
+	for i := range out {
+		out[i] = 1 << i
+	}
+	return out
+}
+
+// Matrix is a linear map F2^n -> F2^rows: column i is the image of input bit i.
+type Matrix struct {
+	Cols []uint64
+	Rows int
+}
+
+// Apply is the image of x: the sum of the columns of its set bits.
+func (m Matrix) Apply(x uint64) uint64 {
+	var y uint64
+	for ; x != 0; x &= x - 1 {
+		if i := bits.TrailingZeros64(x); i < len(m.Cols) {
+			y ^= m.Cols[i]
+		}
+	}
+	return y
+}
+
+// Compose is the map x -> m(n(x)).
+func (m Matrix) Compose(n Matrix) Matrix {
+	cols := make([]uint64, len(n.Cols))
+	for i, c := range n.Cols {
+		cols[i] = m.Apply(c)
+	}
+	return Matrix{cols, m.Rows}
+}
+
+// Kernel is a basis of the inputs that map to 0.
+func (m Matrix) Kernel() []uint64 {
+	s := &Span{}
+	var out []uint64
+	for i, c := range m.Cols {
+		if _, from := s.Reduce(c); !s.Add(c) {
+			out = append(out, from|1<<i)
+		}
+	}
+	return out
+}
+
+// RightInverse is the map r with m(r(y)) = y whose values use pivot columns only (free variables are 0).
+// ok is false when m is not surjective.
+func (m Matrix) RightInverse() (r Matrix, ok bool) {
+	s := NewSpan(m.Cols...)
+	r = Matrix{make([]uint64, m.Rows), len(m.Cols)}
+	for i := range r.Cols {
+		if r.Cols[i], ok = s.Solve(1 << i); !ok {
+			return Matrix{}, false
+		}
+	}
+	return r, true
+}
+
+// IsIdentity reports whether the map is square and the identity.
+func (m Matrix) IsIdentity() bool {
+	for i, c := range m.Cols {
+		if c != 1<<i {
+			return false
+		}
+	}
+	return len(m.Cols) == m.Rows
+}

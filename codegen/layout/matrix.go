@@ -1,0 +1,127 @@
+package layout
+
+import "slices"
+
+// MatrixPlan is an access by ldmatrix or stmatrix (PTX ISA, "ldmatrix"): Num matrices of 8 rows of 16 bytes. Lane i supplies the
+// address of row i&7 of matrix i>>3 and ends up with word i of row i>>2 of each matrix; with Trans with column elements instead.
+//
+// The offset of the row that a thread supplies is XOR of Lane and Warp over its set bits, XOR Offset of the access, in elements
+// before padding.
+type MatrixPlan struct {
+	Trans    bool
+	Num      int // matrices per access: 1, 2 or 4
+	Lane     []uint64
+	Warp     []uint64
+	Accesses []MatrixAccess
+}
+
+// MatrixAccess is one instruction: Regs[i] is the first element register of the word of matrix i; the word packs the registers
+// Regs[i], Regs[i]+1, ...
+type MatrixAccess struct {
+	Regs   []int
+	Offset uint64
+}
+
+const (
+	matrixRows     = 8
+	matrixRowBytes = 16
+	matrixLaneBits = 2 // lane bits along a row
+)
+
+// LdMatrix tests whether registers of layout l can be loaded from m (or stored to m: stmatrix is the same map) by matrix accesses.
+// elemBits is 8, 16 or 32. trans asks for the transposing form, for 16-bit elements only.
+//
+// Plain: the register bits of a word and lane bits 0, 1 are the byte bits of a 16-byte row, lane bits 2-4 choose the row.
+// Trans: lane bits 2-4 are the 16-bit elements of a row; register bit 0 and lane bits 0, 1 choose the row. All else is free:
+// register bits above the word choose matrices and accesses.
+func LdMatrix(m MemLayout, l Layout, elemBits int, trans bool) (MatrixPlan, bool) {
+	if elemBits != 8 && elemBits != 16 && elemBits != 32 || trans && elemBits != 16 ||
+		len(l.bases[Lane]) != laneBits || len(l.bases[Block]) != 0 || !slices.Equal(l.shape, m.shape) {
+		return MatrixPlan{}, false
+	}
+	inWord := log2(32 / elemBits)
+	rowElems := matrixRowBytes * 8 / elemBits
+	if len(l.bases[Reg]) < inWord || m.every != 0 && (m.every%rowElems != 0 || m.pad%rowElems != 0) {
+		return MatrixPlan{}, false
+	}
+	offsets := func(cols []uint64) []uint64 {
+		out := make([]uint64, len(cols))
+		for i, c := range cols {
+			out[i] = m.Linear(c)
+		}
+		return out
+	}
+	reg, lane, warp := offsets(l.bases[Reg]), offsets(l.bases[Lane]), offsets(l.bases[Warp])
+	inRow := slices.Concat(reg[:inWord], lane[:matrixLaneBits])
+	rowBits := lane[matrixLaneBits:]
+	if trans {
+		inRow, rowBits = rowBits, inRow
+	}
+	for i, o := range inRow {
+		if o != 1<<i {
+			return MatrixPlan{}, false
+		}
+	}
+	for _, o := range slices.Concat(rowBits, reg[inWord:], warp) {
+		if o&uint64(rowElems-1) != 0 {
+			return MatrixPlan{}, false
+		}
+	}
+	var choose []int // register bits that choose matrices: owners only
+	free := l.FreeMask(Reg)
+	for i := inWord; i < len(reg); i++ {
+		if free>>i&1 == 0 {
+			choose = append(choose, i)
+		}
+	}
+	p := MatrixPlan{Trans: trans, Warp: warp, Lane: slices.Clone(rowBits)}
+	matrices := min(2, len(choose))
+	p.Num = 1 << matrices
+	for i := range laneBits - len(rowBits) {
+		if i < matrices {
+			p.Lane = append(p.Lane, reg[choose[i]])
+		} else {
+			p.Lane = append(p.Lane, 0)
+		}
+	}
+	for a := range 1 << (len(choose) - matrices) {
+		var acc MatrixAccess
+		first := 0
+		for i, bit := range choose[matrices:] {
+			first |= a >> i & 1 << bit
+		}
+		acc.Offset = Matrix{Cols: reg}.Apply(uint64(first))
+		for x := range p.Num {
+			r := first
+			for i, bit := range choose[:matrices] {
+				r |= x >> i & 1 << bit
+			}
+			acc.Regs = append(acc.Regs, r)
+		}
+		p.Accesses = append(p.Accesses, acc)
+	}
+	return p, true
+}
+
+// Conflict counts by enumeration the waves that the busiest matrix of the plan takes; 1 is ideal. elemBits as in LdMatrix.
+func (p MatrixPlan) Conflict(m MemLayout, elemBits int) int {
+	worst := 0
+	for warp := range 1 << len(p.Warp) {
+		for _, a := range p.Accesses {
+			for x := range p.Num {
+				rows := make([]int, matrixRows)
+				for i := range rows {
+					o := p.RowOffset(x*matrixRows+i, warp) ^ a.Offset
+					rows[i] = m.padded(o) * elemBits / 8
+				}
+				worst = max(worst, waveCount(rows, matrixRowBytes))
+			}
+		}
+	}
+	return worst
+}
+
+// RowOffset is the thread's part of the offset of the row that a lane supplies, in elements.
+func (p MatrixPlan) RowOffset(lane, warp int) uint64 {
+	return Matrix{Cols: p.Lane}.Apply(uint64(lane)) ^ Matrix{Cols: p.Warp}.Apply(uint64(warp))
+}

@@ -1,0 +1,270 @@
+package layout
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// MemLayout places the elements of a tile in memory: a bijection between element offsets and elements, linear over F2, and
+// optionally Pad elements left unused after every Every elements. It is immutable.
+//
+// A row-major 8x8 tile of 16-byte chunks with the 128-byte swizzle, the chunk of row m and column n in place n^m:
+//
+//	offset bits   0  1  2 | 3  4  5
+//	n             n0 n1 n2| n0 n1 n2        offset bit 3 selects row bit 0 and column bit 0
+//	m                     | m0 m1 m2
+type MemLayout struct {
+	shape      []int
+	bases      []uint64 // offset bit -> element
+	offsets    []uint64 // element bit -> offset, the inverse
+	every, pad int
+	key        string
+}
+
+// NewMem checks and makes a memory layout. bases[i] is the element that offset bit i selects; every and pad are both 0, or every
+// is a power of two and pad is positive.
+func NewMem(shape []int, bases []uint64, every, pad int) (MemLayout, error) {
+	n, err := shapeBits(shape)
+	if err != nil {
+		return MemLayout{}, err
+	}
+	for i, b := range bases {
+		if b>>n != 0 {
+			return MemLayout{}, fmt.Errorf("layout: basis offset[%d] is outside the shape %s", i, formatShape(shape))
+		}
+	}
+	inv, ok := Matrix{bases, n}.RightInverse()
+	if !ok || len(bases) != n {
+		return MemLayout{}, fmt.Errorf("layout: the offsets of %s do not hold every element exactly once", formatShape(shape))
+	}
+	const maxPad = 1 << 20 // bytes of shared memory fit far below
+	if every < 0 || pad < 0 || pad > maxPad || every > 1<<n || every&(every-1) != 0 || (every == 0) != (pad == 0) {
+		return MemLayout{}, fmt.Errorf("layout: padding of %d elements every %d is not possible", pad, every)
+	}
+	m := MemLayout{shape: slices.Clone(shape), bases: slices.Clone(bases), offsets: inv.Cols, every: every, pad: pad}
+	m.key = m.format()
+	return m, nil
+}
+
+func mustMem(shape []int, bases []uint64, every, pad int) MemLayout {
+	m, err := NewMem(shape, bases, every, pad)
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+// IsZero reports whether m is the zero MemLayout, which is no layout at all.
+func (m MemLayout) IsZero() bool { return m.key == "" }
+
+// Key identifies the layout: equal keys, equal layouts. It is the text form.
+func (m MemLayout) Key() string { return m.key }
+
+// Equal reports whether both place every element the same.
+func (m MemLayout) Equal(o MemLayout) bool { return m.key == o.key }
+
+// Shape is the shape of the tile. The caller must not change it.
+func (m MemLayout) Shape() []int { return m.shape }
+
+// Bits is the number of offset bits.
+func (m MemLayout) Bits() int { return len(m.bases) }
+
+// Basis is the element that offset bit i selects.
+func (m MemLayout) Basis(i int) uint64 { return m.bases[i] }
+
+// Padding is the number of unused elements and after how many used ones they come; 0, 0 without padding.
+func (m MemLayout) Padding() (pad, every int) { return m.pad, m.every }
+
+// Size is the number of elements of memory used, padding included.
+func (m MemLayout) Size() int { return m.padded(1<<len(m.bases)-1) + 1 }
+
+// Linear is the offset of an element before padding: linear over F2.
+func (m MemLayout) Linear(flat uint64) uint64 { return Matrix{Cols: m.offsets}.Apply(flat) }
+
+// Offset is the offset of an element, in elements.
+func (m MemLayout) Offset(flat uint64) int { return m.padded(m.Linear(flat)) }
+
+func (m MemLayout) padded(offset uint64) int {
+	if m.every == 0 {
+		return int(offset)
+	}
+	return int(offset) + int(offset)/m.every*m.pad
+}
+
+// At is the element stored at an offset that is not padding; the inverse of Linear.
+func (m MemLayout) At(linear uint64) uint64 { return Matrix{Cols: m.bases}.Apply(linear) }
+
+// String is the canonical text: {offset=[[0,1],[0,2]], pad=[[8,128]]} : 64x64, with pad=[[elements, after every]]. ParseMem reads it.
+func (m MemLayout) String() string { return m.key }
+
+func (m MemLayout) format() string {
+	var b strings.Builder
+	b.WriteString("{offset=")
+	formatBases(&b, m.shape, m.bases)
+	if m.every != 0 {
+		b.WriteString(", pad=[[" + strconv.Itoa(m.pad) + "," + strconv.Itoa(m.every) + "]]")
+	}
+	b.WriteString("} : ")
+	b.WriteString(formatShape(m.shape))
+	return b.String()
+}
+
+// ParseMem reads the text form of a memory layout.
+func ParseMem(text string) (MemLayout, error) {
+	shape, fields, err := parse(text)
+	if err != nil {
+		return MemLayout{}, err
+	}
+	var bases []uint64
+	var pad, every int
+	for _, f := range fields {
+		switch f.name {
+		case "offset":
+			if bases, err = f.flat(shape); err != nil {
+				return MemLayout{}, err
+			}
+		case "pad":
+			if len(f.rows) != 1 || len(f.rows[0]) != 2 {
+				return MemLayout{}, fmt.Errorf("layout: pad needs two numbers")
+			}
+			pad, every = f.rows[0][0], f.rows[0][1]
+		default:
+			return MemLayout{}, fmt.Errorf("layout: unknown field %q of a memory layout", f.name)
+		}
+	}
+	return NewMem(shape, bases, every, pad)
+}
+
+// Strided is the dense memory layout with the given order of dimensions, fastest first.
+func Strided(shape, order []int) MemLayout {
+	var bases []uint64
+	for _, d := range order {
+		for b := range log2(shape[d]) {
+			bases = append(bases, Bit(shape, d, b))
+		}
+	}
+	return mustMem(shape, bases, 0, 0)
+}
+
+// Padded is Strided with pad unused elements after every row of the fastest dimension.
+func Padded(shape, order []int, pad int) MemLayout {
+	m := Strided(shape, order)
+	return mustMem(shape, m.bases, shape[order[0]], pad)
+}
+
+// Swizzled is a tile for a matrix unit: boxes of rows of width bytes of the fastest dimension (32, 64 or 128; 0 for none), box
+// after box, where 16-byte chunk c of row r lies in place c xor r. In byte-offset bits, as the hardware defines the modes
+// (PTX ISA, "Swizzling modes"): 128 B: bits 4-6 ^= 7-9; 64 B: 4-5 ^= 7-8; 32 B: 4 ^= 7. A tile narrower than width has rows
+// of its own width under the same XOR; a tile that ends below the XORed bits is left as far as it goes.
+func Swizzled(shape, order []int, elemBytes, width int) MemLayout {
+	if width == 0 {
+		return Strided(shape, order)
+	}
+	var inner, outer, rows []uint64
+	for i, d := range order {
+		for b := range log2(shape[d]) {
+			switch bit := Bit(shape, d, b); {
+			case i > 0:
+				rows = append(rows, bit)
+			case elemBytes<<b < width:
+				inner = append(inner, bit)
+			default:
+				outer = append(outer, bit)
+			}
+		}
+	}
+	bases := slices.Concat(inner, rows, outer)
+	chunk := log2(16) - log2(elemBytes) // offset bit of byte bit 4
+	for i := range log2(width) - 4 {
+		if from, to := chunk+3+i, chunk+i; from < len(bases) {
+			bases[from] ^= bases[to]
+		}
+	}
+	return mustMem(shape, bases, 0, 0)
+}
+
+// Vectors says how the registers of a layout meet a memory layout: one group of registers per vector access. The offset of a
+// group in a thread is Groups[i].Offset ^ XOR of the Thread entries of the thread's set bits, in elements, before padding.
+type Vectors struct {
+	Vec    int      // elements per access
+	Groups []Vector // one access each
+	Reps   []int    // register -> the register of a group that holds the same element
+	Lane   []uint64 // offset contributed by each lane bit
+	Warp   []uint64 // and by each warp bit
+	Block  []uint64 // and by each block bit
+}
+
+// Vector is one access: Regs[i] holds or receives the element at offset + i.
+type Vector struct {
+	Regs   []int
+	Offset uint64
+}
+
+// Vectors splits an access with layout l into accesses of vec consecutive elements (a power of two). ok is false when a thread
+// does not hold such runs, or holds them at places not aligned to vec. Registers that replicate others are left out.
+func (m MemLayout) Vectors(l Layout, vec int) (v Vectors, ok bool) {
+	if vec < 1 || vec > 1<<len(m.bases) || m.every != 0 && (m.every%vec != 0 || m.pad%vec != 0) || !slices.Equal(l.shape, m.shape) {
+		return Vectors{}, false
+	}
+	v = Vectors{Vec: vec, Reps: l.RegReps()}
+	for _, side := range []struct {
+		cols []uint64
+		out  *[]uint64
+	}{{l.bases[Lane], &v.Lane}, {l.bases[Warp], &v.Warp}, {l.bases[Block], &v.Block}} {
+		for _, c := range side.cols {
+			offset := m.Linear(c)
+			if offset&uint64(vec-1) != 0 {
+				return Vectors{}, false
+			}
+			*side.out = append(*side.out, offset)
+		}
+	}
+	regs := NewSpan(l.bases[Reg]...)
+	step := Matrix{Cols: make([]uint64, log2(vec))}
+	for i := range step.Cols {
+		if step.Cols[i], ok = regs.Solve(m.bases[i]); !ok {
+			return Vectors{}, false
+		}
+	}
+	for r, rep := range v.Reps {
+		offset := m.Linear(l.Apply(r, 0, 0, 0))
+		if rep != r || offset&uint64(vec-1) != 0 {
+			continue
+		}
+		g := Vector{Offset: offset, Regs: make([]int, vec)}
+		for i := range g.Regs {
+			g.Regs[i] = r ^ int(step.Apply(uint64(i)))
+		}
+		v.Groups = append(v.Groups, g)
+	}
+	return v, true
+}
+
+// MaxVec is the widest vector, in elements and at most limit, that Vectors accepts; at least 1.
+func (m MemLayout) MaxVec(l Layout, limit int) int {
+	vec := 1
+	for vec*2 <= limit {
+		if _, ok := m.Vectors(l, vec*2); !ok {
+			break
+		}
+		vec *= 2
+	}
+	return vec
+}
+
+// ThreadOffset is the part of an offset that lane, warp and block contribute.
+func (v Vectors) ThreadOffset(lane, warp, block int) uint64 {
+	return Matrix{Cols: v.Lane}.Apply(uint64(lane)) ^ Matrix{Cols: v.Warp}.Apply(uint64(warp)) ^ Matrix{Cols: v.Block}.Apply(uint64(block))
+}
+
+// Carries reports whether offset shares a bit with what threads contribute: only then must a group's address be an XOR; otherwise
+// adding Offset as an immediate is the same.
+func (v Vectors) Carries(offset uint64) bool {
+	var thread uint64
+	for _, c := range slices.Concat(v.Lane, v.Warp, v.Block) {
+		thread |= c
+	}
+	return thread&offset != 0
+}

@@ -1,0 +1,185 @@
+package layout
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+)
+
+// Shared memory (CUDA C++ Programming Guide, "Shared Memory"): 32 banks of 4 bytes. An access of more than 4 bytes a lane goes in
+// phases of 128 bytes: 16 lanes of 8 bytes, 8 lanes of 16 bytes. Lanes that name the same 4-byte word do not conflict.
+const (
+	bankBytes = 4
+	bankCount = 32
+	waveBytes = bankBytes * bankCount
+	maxVec    = 16 // bytes of the widest access of a thread
+)
+
+// SharedPlan is a way through shared memory from one layout to another.
+type SharedPlan struct {
+	Mem               MemLayout
+	StoreVec, LoadVec int // elements per access
+	StoreConflict     int // waves of the worst phase, 1 is ideal
+	LoadConflict      int
+}
+
+// SharedLayout chooses a memory layout for the conversion of a tile from src to dst, of elements of elemBytes bytes (a power of
+// two, at most 16): wide accesses on both sides and no bank conflicts on either.
+//
+// The low offset bits V are what the registers of both sides span: a vector for both. Then X, what registers of one side span,
+// makes that side's vector wider still, up to 16 bytes. Of the rest, 128 bytes choose the bank, and the others, S, choose the row
+// of banks: lanes that differ by an element of V + S meet in a bank. Let A and B be the lanes of one phase of each side (and X, on
+// its side), I what they share, E and F the rest of A and B:
+//
+//	S = { e1+f1, e2+f2, ... } and all that is in neither A nor B
+//
+// contains neither a lane of A nor one of B: no conflicts. Storing a column and loading a row is e+f: the diagonal.
+func SharedLayout(src, dst Layout, elemBytes int) SharedPlan {
+	if !slices.Equal(src.shape, dst.shape) {
+		panic(fmt.Sprintf("layout: shared memory between %s and another shape %s", src, dst))
+	}
+	c := swizzle{src: src, dst: dst, elemBytes: elemBytes}
+	c.threads = Independent(nil, slices.Concat(dst.columns(Lane, Warp, Block), src.columns(Lane, Warp, Block)))
+	limit := log2(maxVec / elemBytes)
+	c.v = c.vector(limit)
+	best, _ := c.plan(nil, false)
+	accesses := func(p SharedPlan) int { return src.Regs()/p.StoreVec + dst.Regs()/p.LoadVec }
+	for _, wideStore := range []bool{false, true} {
+		wide := dst
+		if wideStore {
+			wide = src
+		}
+		x := firstBits(Independent(slices.Concat(c.v, wide.columns(Lane, Warp, Block)), wide.bases[Reg]), limit-len(c.v))
+		for ; len(x) > 0; x = x[:len(x)-1] {
+			if p, ok := c.plan(x, wideStore); ok && accesses(p) < accesses(best) {
+				best = p
+				break
+			}
+		}
+	}
+	return best
+}
+
+// swizzle is one problem of SharedLayout.
+type swizzle struct {
+	src, dst  Layout
+	elemBytes int
+	threads   []uint64 // what lanes, warps and blocks of either side span
+	v         []uint64
+}
+
+// vector is the offset bits V: what registers of both sides span and no thread of either touches, so that every access is aligned.
+// The low register bits they have in common come first, so that packed registers stay packed.
+func (c swizzle) vector(limit int) []uint64 {
+	a, b := c.src.bases[Reg], c.dst.bases[Reg]
+	var low []uint64
+	for i := 0; i < min(len(a), len(b)) && a[i] == b[i]; i++ {
+		low = append(low, a[i])
+	}
+	return firstBits(Independent(c.threads, slices.Concat(low, Intersect(a, b))), limit)
+}
+
+// plan makes the layout for a given X. ok is false when some thread of the wide side would not be aligned to its vector.
+func (c swizzle) plan(x []uint64, wideStore bool) (p SharedPlan, ok bool) {
+	n := c.src.OutBits()
+	all := slices.Concat(c.threads, units(n)) // threads first: what a thread selects is then a sum of offset bits outside V
+	low := slices.Concat(c.v, x)
+	narrow, wide := c.elemBytes<<len(c.v), c.elemBytes<<len(low)
+	a, b := c.src.bases[Lane], c.dst.bases[Lane]
+	if wideStore {
+		a, b = b, a
+	}
+	a, b = firstBits(a, phaseBits(narrow)), firstBits(b, phaseBits(wide))
+	// Elements of one 4-byte word share a bank. If a vector is smaller, any elements do as its word mates: best what both sides' lanes share.
+	word := firstBits(low, max(len(c.v), log2(max(1, bankBytes/c.elemBytes))))
+	if mates := log2(max(1, bankBytes/c.elemBytes)) - len(word); mates > 0 {
+		shared := Intersect(slices.Concat(word, a), slices.Concat(word, b))
+		for i, v := range shared {
+			from, _ := NewSpan(slices.Concat(word, a)...).Solve(v)
+			shared[i] = Matrix{Cols: a}.Apply(from >> len(word)) // without its part in V
+		}
+		word = slices.Concat(word, firstBits(Independent(word, slices.Concat(shared, a, b, all)), mates))
+	}
+	x = Independent(word, x)
+	a, b = Independent(word, a), Independent(word, slices.Concat(b, x))
+	common := Independent(word, Intersect(slices.Concat(word, a), slices.Concat(word, b)))
+	e, f := Independent(slices.Concat(word, common), a), Independent(slices.Concat(word, common), b)
+	rows := Independent(slices.Concat(word, a, b), all)
+	for i := range min(len(e), len(f)) {
+		rows = append(rows, e[i]^f[i])
+	}
+	bank := min(log2(waveBytes)-log2(max(narrow, bankBytes)), n-len(word))
+	rows = firstBits(rows, n-len(word)-bank)
+	slices.SortStableFunc(rows, func(x, y uint64) int { return bits.OnesCount64(y) - bits.OnesCount64(x) })
+	rest := Independent(slices.Concat(word, x, rows), all)
+	slices.Sort(rest)
+	p.Mem = mustMem(c.src.shape, slices.Concat(word, x, rest, rows), 0, 0)
+	p.StoreVec, p.LoadVec = 1<<len(c.v), 1<<len(low)
+	inNarrow, inWide := predictConflict(word, rows, a), predictConflict(slices.Concat(word, x), rows, b)
+	p.StoreConflict, p.LoadConflict = inNarrow, inWide
+	if wideStore {
+		p.StoreVec, p.LoadVec = p.LoadVec, p.StoreVec
+		p.StoreConflict, p.LoadConflict = inWide, inNarrow
+	}
+	_, ok1 := p.Mem.Vectors(c.src, p.StoreVec)
+	_, ok2 := p.Mem.Vectors(c.dst, p.LoadVec)
+	return p, ok1 && ok2
+}
+
+// phaseBits is the number of lane bits of one phase of an access of vecBytes bytes a lane.
+func phaseBits(vecBytes int) int { return min(laneBits, log2(max(1, waveBytes/vecBytes))) }
+
+// predictConflict is the number of rows of banks in which the lanes of a phase meet one bank, beside those that name the same data.
+func predictConflict(same, rows, lanes []uint64) int {
+	return 1 << len(Independent(same, Intersect(slices.Concat(same, lanes), slices.Concat(same, rows))))
+}
+
+func firstBits(cols []uint64, n int) []uint64 { return cols[:min(n, len(cols))] }
+
+// Wavefronts counts by enumeration what an access of layout l to m costs: over all warps, accesses and phases, the number of
+// 128-byte waves, and the ideal number, one per phase. worst is the largest number of waves of one phase, the bank conflict.
+// Lanes that replicate others are not told apart: they name the same word.
+func Wavefronts(m MemLayout, l Layout, elemBytes, vec int) (waves, ideal, worst int, err error) {
+	v, ok := m.Vectors(l, vec)
+	if !ok {
+		return 0, 0, 0, fmt.Errorf("layout: no accesses of %d elements between %s and %s", vec, l, m)
+	}
+	perPhase := min(l.Lanes(), max(1, waveBytes/max(elemBytes*vec, bankBytes)))
+	for warp := range l.Warps() {
+		for _, g := range v.Groups {
+			for first := 0; first < l.Lanes(); first += perPhase {
+				offsets := make([]int, perPhase)
+				for i := range offsets {
+					offsets[i] = m.padded(v.ThreadOffset(first+i, warp, 0)^g.Offset) * elemBytes
+				}
+				w := waveCount(offsets, elemBytes*vec)
+				waves += w
+				ideal++
+				worst = max(worst, w)
+			}
+		}
+	}
+	return waves, ideal, worst, nil
+}
+
+// BankConflict is the worst conflict of Wavefronts; 1 is none.
+func BankConflict(m MemLayout, l Layout, elemBytes, vec int) (int, error) {
+	_, _, worst, err := Wavefronts(m, l, elemBytes, vec)
+	return worst, err
+}
+
+// waveCount is the number of different 4-byte words in the busiest bank when each of the byte offsets moves size bytes.
+func waveCount(offsets []int, size int) int {
+	var words [bankCount][]int
+	most := 0
+	for _, o := range offsets {
+		for w := o / bankBytes; w <= (o+size-1)/bankBytes; w++ {
+			bank := &words[w%bankCount]
+			if !slices.Contains(*bank, w) {
+				*bank = append(*bank, w)
+				most = max(most, len(*bank))
+			}
+		}
+	}
+	return most
+}

@@ -28,6 +28,8 @@ type Dialect struct {
 type TypeConstraint struct {
 	Name, Text string
 	Check      func(Type) bool
+	// Build makes the only type of a set of one, so that the text may leave it out; nil for other sets.
+	Build func(*Context) Type
 }
 
 // Init finishes the rows; call it once, after attaching the hooks.

@@ -1,0 +1,108 @@
+package tileaa
+
+import (
+	"strconv"
+
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+)
+
+// Dialect is TileAA: the rows of def with their hooks.
+var Dialect = &ir.Dialect{
+	Name: "tileaa",
+	Ops:  def.Ops,
+	ShapeOf: func(t ir.Type) ([]int64, bool) {
+		switch t := t.(type) {
+		case *TileType:
+			return t.Shape, true
+		case *BlockType:
+			return t.Shape, true
+		case *BufferType:
+			return t.Shape, true
+		case *MemrefType:
+			return t.Shape, true
+		}
+		return nil, false
+	},
+	ElementOf: func(t ir.Type) (ir.Type, bool) {
+		switch t := t.(type) {
+		case *TileType:
+			return t.Elem, true
+		case *BlockType:
+			return t.Elem, true
+		case *BufferType:
+			return t.Elem, true
+		case *MemrefType:
+			return t.Elem, true
+		}
+		return nil, false
+	},
+	Materialize: func(b *ir.Builder, loc ir.Location, value ir.Attribute, t ir.Type) *ir.Op {
+		d, ok := value.(*ir.DenseAttr)
+		if !ok || d.Type != t {
+			return nil
+		}
+		return b.Create(ir.State{Def: constantDef, Loc: loc, Types: []ir.Type{t}, Attrs: []ir.Attribute{d}})
+	},
+}
+
+// rows finds a row by its name.
+var rows = func() map[string]*ir.OpDef {
+	m := make(map[string]*ir.OpDef, len(def.Ops))
+	for _, d := range def.Ops {
+		m[d.Name] = d
+	}
+	return m
+}()
+
+var constantDef = rows["constant"]
+
+func init() {
+	for _, d := range def.Ops {
+		d.Hooks.Fold = foldHook(d)
+		d.Hooks.NameResult = nameResult
+	}
+	Dialect.Init()
+}
+
+// resultNames are the printed names of results whose number says little.
+var resultNames = map[string]string{
+	"splat": "splat", "broadcast": "bcast", "reshape": "reshape", "iota": "iota", "offset": "ptr",
+	"make_memref": "memref", "block_tile": "block", "tiled_load": "tile", "load": "tile", "dot": "dot",
+	"alloc_shared": "buf", "program_id": "pid", "num_programs": "grid", "reduce": "reduce", "scan": "scan",
+	"for": "for", "create_mem_token": "token", "assume": "assume",
+}
+
+func nameResult(op *ir.Op, i int) string {
+	if op.Def == constantDef {
+		return constantName(op)
+	}
+	if i > 0 && op.Result(i).Type() == op.Result(0).Type() {
+		return ""
+	}
+	if _, ok := op.Result(i).Type().(*TokenType); ok {
+		return "token"
+	}
+	return resultNames[op.Def.Name]
+}
+
+// constantName is cst, then the value of a small non-negative integer splat, then the element type: "cst_42_i32".
+func constantName(op *ir.Op) string {
+	t := AsTile(op.Result(0))
+	if t == nil {
+		return "cst"
+	}
+	if v, ok := SplatInt(op.Result(0)); ok && v >= 0 {
+		return "cst_" + strconv.FormatInt(v, 10) + "_" + ir.ShortType(t.Elem)
+	}
+	return "cst_" + ir.ShortType(t.Elem)
+}
+
+// IsOp reports whether v is the result of the op of this dialect with the given name, and returns that op.
+func IsOp(v *ir.Value, name string) (*ir.Op, bool) {
+	op := v.DefiningOp()
+	if op == nil || op.Def != rows[name] {
+		return nil, false
+	}
+	return op, true
+}

@@ -1,0 +1,107 @@
+package atom
+
+import (
+	"fmt"
+
+	"tileiras/codegen/ptxop"
+	"tileiras/codegen/target"
+)
+
+// CopyKind is a direction of copy atoms.
+type CopyKind uint8
+
+const (
+	LoadGlobal  CopyKind = iota // global memory to registers
+	StoreGlobal                 // registers to global memory
+	LoadShared                  // shared memory to registers
+	StoreShared                 // registers to shared memory
+	LoadMatrix                  // 8x8 matrices of 16-bit cells in shared memory to mma fragments
+	StoreMatrix                 // mma fragments to such matrices
+	AsyncCopy                   // global memory to shared memory, not through registers
+)
+
+func (k CopyKind) String() string {
+	return [...]string{"load global", "store global", "load shared", "store shared", "load matrix", "store matrix", "async copy"}[k]
+}
+
+// Copy is one instruction that moves Bytes consecutive bytes a lane (a row of 16 bytes for matrices, whose address is aligned to
+// that; Matrices of them, each lane of the first 8*Matrices supplying a row).
+type Copy struct {
+	Name     string
+	Op       *ptxop.Row
+	Guarded  *ptxop.Row // the form under a predicate; nil for matrices, which a warp executes whole
+	Kind     CopyKind
+	Bytes    int
+	Matrices int  // 1, 2 or 4 for matrices, else 0
+	Trans    bool // the matrix is transposed on the way
+	Need     target.Need
+}
+
+// Copies is all rows, by kind, then narrow to wide.
+var Copies = buildCopies()
+
+// vectorWords is how the instruction sets name an access of so many bytes by 32-bit words; 32 bytes are for global memory alone
+// (PTX ISA, "ld", vectors of 256 bits).
+var vectorWords = []struct {
+	bytes  int
+	suffix string
+}{{1, "b8"}, {2, "b16"}, {4, "b32"}, {8, "v2.b32"}, {16, "v4.b32"}, {32, "v8.b32"}}
+
+func buildCopies() []*Copy {
+	var out []*Copy
+	add := func(c Copy) {
+		c.Op, c.Guarded = ptxop.Must(c.Name), ptxop.Lookup("@"+c.Name)
+		c.Need = c.Op.Need
+		out = append(out, &c)
+	}
+	for _, k := range []struct {
+		kind   CopyKind
+		prefix string
+		widest int
+	}{{LoadGlobal, "ld.global.", 32}, {StoreGlobal, "st.global.", 32}, {LoadShared, "ld.shared.", 16}, {StoreShared, "st.shared.", 16}} {
+		for _, w := range vectorWords {
+			if w.bytes <= k.widest {
+				add(Copy{Name: k.prefix + w.suffix, Kind: k.kind, Bytes: w.bytes})
+			}
+		}
+	}
+	for _, k := range []struct {
+		kind   CopyKind
+		prefix string
+	}{{LoadMatrix, "ldmatrix"}, {StoreMatrix, "stmatrix"}} {
+		for _, trans := range []string{"", ".trans"} {
+			for _, n := range []int{1, 2, 4} {
+				add(Copy{Name: fmt.Sprintf("%s.m8n8.x%d%s.shared.b16", k.prefix, n, trans), Kind: k.kind, Bytes: 16, Matrices: n, Trans: trans != ""})
+			}
+		}
+	}
+	// .ca goes through the first-level cache and takes 4, 8, 16 bytes; .cg by-passes it and takes 16 only, so it comes last and is preferred.
+	for _, c := range []struct {
+		name  string
+		bytes int
+	}{{"ca", 4}, {"ca", 8}, {"ca", 16}, {"cg", 16}} {
+		add(Copy{Name: fmt.Sprintf("cp.async.%s.shared.global.%d", c.name, c.bytes), Kind: AsyncCopy, Bytes: c.bytes})
+	}
+	return out
+}
+
+// SelectCopy is the widest row of a kind that a target has and that moves at most bytes a lane; nil if there is none.
+func SelectCopy(t *target.Target, kind CopyKind, bytes int) *Copy {
+	var best *Copy
+	for _, c := range Copies {
+		if c.Kind == kind && c.Matrices == 0 && c.Bytes <= bytes && c.Need.On(t) && (best == nil || c.Bytes >= best.Bytes) {
+			best = c
+		}
+	}
+	return best
+}
+
+// SelectMatrix is the row that loads or stores so many matrices at once; nil if the target has none.
+func SelectMatrix(t *target.Target, kind CopyKind, matrices int, trans bool) *Copy {
+	for _, c := range Copies {
+		if c.Kind == kind && c.Matrices == matrices && c.Trans == trans && c.Need.On(t) {
+			return c
+		}
+	}
+	return nil
+}

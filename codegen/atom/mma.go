@@ -1,0 +1,175 @@
+package atom
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"tileiras/codegen/layout"
+	"tileiras/codegen/ptxop"
+	"tileiras/codegen/target"
+)
+
+// MMA is a matrix product of one warp: D = A*B + C with A MxK, B KxN, C and D MxN.
+//
+// Layouts are over one warp and the element numbers of the operand's own shape. An element register of a layout is not a machine
+// register: 32/bits elements share a word when an element has fewer than 32 bits, the low register bits being the place in it.
+// Layouts without lane bits belong to one thread (fused multiply-add): Tile spreads them over lanes.
+type MMA struct {
+	Name                      string
+	Op                        *ptxop.Row // the instruction; nil for the scalar multiply-add of one thread
+	Shape                     Shape
+	A, B, C                   Elem // C is the accumulator and the result
+	LayoutA, LayoutB, LayoutC layout.Layout
+	WordsA, WordsB, WordsC    int // machine registers of the instruction: 64-bit ones for f64, else 32-bit
+	Rate                      int // products per cycle of a quarter of a multiprocessor, sm_80 class: CUDA programming guide, "Arithmetic Instructions", A100 white paper
+	Need                      target.Need
+}
+
+// Shape is the extent of a product.
+type Shape struct{ M, N, K int }
+
+func (s Shape) String() string { return fmt.Sprintf("m%dn%dk%d", s.M, s.N, s.K) }
+
+// Scalar reports whether the atom is the multiply-add of one thread.
+func (a *MMA) Scalar() bool { return a.Op == nil }
+
+// mmaRows is the table. Layouts follow from shape and element size (PTX ISA, "Matrix Fragments for mma"); the instruction
+// brings its targets. Mixed 8-bit types are rows of their own.
+var mmaRows = []struct {
+	shape Shape
+	c     Elem
+	a, b  []Elem // every pair
+	rate  int
+}{
+	{Shape{16, 8, 16}, F32, []Elem{F16}, []Elem{F16}, 256},
+	{Shape{16, 8, 8}, F32, []Elem{F16}, []Elem{F16}, 256},
+	{Shape{16, 8, 16}, F16, []Elem{F16}, []Elem{F16}, 256},
+	{Shape{16, 8, 8}, F16, []Elem{F16}, []Elem{F16}, 256},
+	{Shape{16, 8, 16}, F32, []Elem{BF16}, []Elem{BF16}, 256},
+	{Shape{16, 8, 8}, F32, []Elem{BF16}, []Elem{BF16}, 256},
+	{Shape{16, 8, 8}, F32, []Elem{TF32}, []Elem{TF32}, 128},
+	{Shape{16, 8, 4}, F32, []Elem{TF32}, []Elem{TF32}, 128},
+	{Shape{16, 8, 32}, S32, []Elem{S8, U8}, []Elem{S8, U8}, 512},
+	{Shape{16, 8, 16}, S32, []Elem{S8, U8}, []Elem{S8, U8}, 512},
+	{Shape{8, 8, 16}, S32, []Elem{S8, U8}, []Elem{S8, U8}, 512},
+	{Shape{16, 8, 32}, F32, []Elem{E4M3, E5M2}, []Elem{E4M3, E5M2}, 512},
+	{Shape{16, 8, 16}, F32, []Elem{E4M3, E5M2}, []Elem{E4M3, E5M2}, 512},
+	{Shape{16, 8, 32}, F16, []Elem{E4M3, E5M2}, []Elem{E4M3, E5M2}, 512},
+	{Shape{16, 8, 16}, F16, []Elem{E4M3, E5M2}, []Elem{E4M3, E5M2}, 512},
+	{Shape{16, 8, 16}, F64, []Elem{F64}, []Elem{F64}, 16},
+	{Shape{16, 8, 8}, F64, []Elem{F64}, []Elem{F64}, 16},
+	{Shape{16, 8, 4}, F64, []Elem{F64}, []Elem{F64}, 16},
+	{Shape{8, 8, 4}, F64, []Elem{F64}, []Elem{F64}, 16},
+}
+
+// scalarRows are the multiply-adds of one thread, the way out for every type on every target. Operands are widened first.
+var scalarRows = []struct {
+	elem Elem
+	rate int
+}{{F32, 32}, {F64, 8}, {F16, 64}, {S32, 16}}
+
+// MMAs is all rows; where costs are equal, an earlier one is preferred.
+var MMAs = buildMMAs()
+
+func buildMMAs() []*MMA {
+	var out []*MMA
+	for _, r := range mmaRows {
+		for _, a := range r.a {
+			for _, b := range r.b {
+				name := fmt.Sprintf("mma.%s.row.col.%s.%s.%s.%s", r.shape, r.c.ptx(), a.ptx(), b.ptx(), r.c.ptx())
+				op := ptxop.Must(name)
+				m := &MMA{Name: name, Op: op, Shape: r.shape, A: a, B: b, C: r.c, Rate: r.rate, Need: op.Need}
+				m.LayoutA, m.LayoutB, m.LayoutC = fragments(r.shape, a.Bits())
+				out = append(out, m)
+			}
+		}
+	}
+	for _, r := range scalarRows {
+		one := layout.Must([]int{1, 1}, layout.Bases{})
+		out = append(out, &MMA{Name: "fma." + string(r.elem), Shape: Shape{1, 1, 1}, A: r.elem, B: r.elem, C: r.elem,
+			LayoutA: one, LayoutB: one, LayoutC: one, Rate: r.rate})
+	}
+	for _, m := range out {
+		m.WordsA, m.WordsB, m.WordsC = words(m.LayoutA, m.A), words(m.LayoutB, m.B), words(m.LayoutC, m.C)
+		if err := m.prove(); err != nil {
+			panic(err)
+		}
+	}
+	return out
+}
+
+// fragments is the layouts of A, B and C. With g = lane/4, t = lane%4, e elements of A in a register (at least 1), register i and
+// element j in it (PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type" and its neighbours, all of one pattern):
+//
+//	A: row g + 8*(i&1), k = e*t + j + 4e*(i>>1)       B: n = g, k = e*t + j + 4e*i
+//	C: row g + 8*(i>>1), column 2t + (i&1)            and for M = 8 the bit of i that adds 8 rows is not there
+//
+// so, for example, A of m16n8k16 with 16-bit elements is
+//
+//	reg0 reg1 reg2 | lane0 lane1 lane2 lane3 lane4
+//	  k0   m3   k3 |    k1    k2    m0    m1    m2
+func fragments(s Shape, elemBits int) (a, b, c layout.Layout) {
+	mk, kn, mn := []int{s.M, s.K}, []int{s.K, s.N}, []int{s.M, s.N}
+	inWord := log2(max(1, 32/elemBits))
+	high := log2(s.K) - inWord - 2 // bits of k above word and lanes
+	tall := max(0, log2(s.M)-3)    // bits of m above the lanes
+	a = layout.Must(mk, layout.Bases{
+		Reg:  slices.Concat(run(mk, 1, 0, inWord), run(mk, 0, 3, tall), run(mk, 1, inWord+2, high)),
+		Lane: slices.Concat(run(mk, 1, inWord, 2), run(mk, 0, 0, 3)),
+	})
+	b = layout.Must(kn, layout.Bases{
+		Reg:  slices.Concat(run(kn, 0, 0, inWord), run(kn, 0, inWord+2, high)),
+		Lane: slices.Concat(run(kn, 0, inWord, 2), run(kn, 1, 0, 3)),
+	})
+	c = layout.Must(mn, layout.Bases{
+		Reg:  slices.Concat(run(mn, 1, 0, 1), run(mn, 0, 3, tall)),
+		Lane: slices.Concat(run(mn, 1, 1, 2), run(mn, 0, 0, 3)),
+	})
+	return a, b, c
+}
+
+// run is n bits of a dimension, upwards from one.
+func run(shape []int, dim, from, n int) []uint64 {
+	var out []uint64
+	for i := range n {
+		out = append(out, layout.Bit(shape, dim, from+i))
+	}
+	return out
+}
+
+// log2 of a power of two.
+func log2(n int) int { return bits.TrailingZeros(uint(n)) }
+
+// words is the number of machine registers of a fragment.
+func words(l layout.Layout, e Elem) int { return max(1, l.Regs()*min(e.Bits(), 32)/32) }
+
+// prove checks what everybody relies on: every element of an operand is held exactly once (the operands of a whole warp have no
+// replicas), and the instruction takes and gives as many registers as the layouts say.
+func (m *MMA) prove() error {
+	s := m.Shape
+	for _, o := range []struct {
+		name       string
+		l          layout.Layout
+		rows, cols int
+	}{{"A", m.LayoutA, s.M, s.K}, {"B", m.LayoutB, s.K, s.N}, {"C", m.LayoutC, s.M, s.N}} {
+		if shape := o.l.Shape(); shape[0] != o.rows || shape[1] != o.cols || !o.l.IsBijective() {
+			return fmt.Errorf("atom: %s: layout %s of %s does not cover %dx%d exactly once", m.Name, o.l, o.name, o.rows, o.cols)
+		}
+	}
+	if m.Op != nil && (m.Op.Results != m.WordsC || len(m.Op.Args()) != m.WordsA+m.WordsB+m.WordsC) {
+		return fmt.Errorf("atom: %s: layouts have %d, %d, %d registers, the instruction has %d arguments and %d results",
+			m.Name, m.WordsA, m.WordsB, m.WordsC, len(m.Op.Args()), m.Op.Results)
+	}
+	return nil
+}
+
+// MMAByName finds a row; nil if there is none.
+func MMAByName(name string) *MMA {
+	for _, m := range MMAs {
+		if m.Name == name {
+			return m
+		}
+	}
+	return nil
+}

@@ -1,0 +1,330 @@
+package atom
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tileiras/codegen/layout"
+	"tileiras/codegen/target"
+)
+
+func sm(t *testing.T, name string) *target.Target {
+	t.Helper()
+	tg, ok := target.ByName(name)
+	if !ok {
+		t.Fatalf("no target %s", name)
+	}
+	return tg
+}
+
+// The tables of the PTX ISA ("Matrix Fragments for mma"), written as its formulas: register i of the fragment, element j in it.
+func TestFragmentsAreThoseOfThePTXManual(t *testing.T) {
+	for _, m := range MMAs {
+		if m.Scalar() {
+			continue
+		}
+		e := max(1, 32/m.A.Bits())
+		tall := m.Shape.M == 16
+		for lane := range 32 {
+			g, q := lane/4, lane%4
+			check := func(what string, l layout.Layout, reg, row, col int) {
+				t.Helper()
+				if got := l.Coords(l.Apply(reg, lane, 0, 0)); got[0] != row || got[1] != col {
+					t.Errorf("%s: %s, lane %d, element %d is %v, the manual says [%d %d]", m.Name, what, lane, reg, got, row, col)
+				}
+			}
+			for reg := range m.LayoutA.Regs() {
+				i, j := reg/e, reg%e
+				if tall {
+					check("A", m.LayoutA, reg, g+8*(i&1), e*q+j+4*e*(i>>1))
+				} else {
+					check("A", m.LayoutA, reg, g, e*q+j+4*e*i)
+				}
+			}
+			for reg := range m.LayoutB.Regs() {
+				i, j := reg/e, reg%e
+				check("B", m.LayoutB, reg, e*q+j+4*e*i, g)
+			}
+			for i := range m.LayoutC.Regs() {
+				check("C", m.LayoutC, i, g+8*(i>>1), 2*q+i&1)
+			}
+		}
+	}
+}
+
+func TestARowThatDoesNotCoverItsShapeIsRefused(t *testing.T) {
+	good := *MMAByName("mma.m16n8k16.row.col.f32.bf16.bf16.f32")
+	if err := good.prove(); err != nil {
+		t.Fatal(err)
+	}
+	twice := good
+	b := good.LayoutA.Bases()
+	twice.LayoutA = layout.Must([]int{16, 16}, layout.Bases{Reg: []uint64{b.Reg[0], b.Reg[1], b.Reg[1]}, Lane: b.Lane})
+	if err := twice.prove(); err == nil || !strings.Contains(err.Error(), "exactly once") {
+		t.Errorf("A row held twice: %v", err)
+	}
+	registers := good
+	registers.WordsB = 4
+	if err := registers.prove(); err == nil || !strings.Contains(err.Error(), "registers") {
+		t.Errorf("wrong registers: %v", err)
+	}
+}
+
+// Every tiling, executed step by step on element numbers, multiplies each row with each column once, in ascending order along k.
+func TestTilingsMultiplyEveryRowWithEveryColumn(t *testing.T) {
+	type test struct {
+		atom string
+		e    Extent
+		s    Split
+		swap bool
+	}
+	var tests []test
+	for _, m := range MMAs {
+		tests = append(tests, test{m.Name, Extent{0, 32, 32, 32}, Split{1, 2, 2, 1}, false})
+	}
+	tests = append(tests,
+		test{"mma.m16n8k16.row.col.f32.f16.f16.f32", Extent{0, 64, 32, 32}, Split{1, 1, 4, 1}, false},
+		test{"mma.m16n8k16.row.col.f32.f16.f16.f32", Extent{0, 8, 64, 32}, Split{1, 1, 2, 2}, true},
+		test{"mma.m16n8k8.row.col.f32.tf32.tf32.f32", Extent{4, 16, 16, 8}, Split{2, 1, 2, 1}, false},
+		test{"mma.m16n8k16.row.col.f32.bf16.bf16.f32", Extent{2, 8, 16, 16}, Split{2, 1, 1, 1}, true},
+		test{"fma.f32", Extent{0, 4, 4, 8}, Split{1, 1, 1, 4}, false},
+		test{"fma.f32", Extent{0, 128, 4, 4}, Split{1, 4, 1, 1}, false},
+		test{"fma.s32", Extent{16, 2, 2, 4}, Split{4, 1, 1, 1}, false},
+		test{"fma.f64", Extent{2, 64, 2, 2}, Split{1, 2, 1, 1}, true},
+	)
+	for _, c := range tests {
+		t.Run(fmt.Sprintf("%s %s %s", c.atom, c.e, c.s), func(t *testing.T) {
+			tl, ok := Tile(MMAByName(c.atom), c.e, c.s, c.swap)
+			if !ok {
+				t.Fatal("does not fit")
+			}
+			execute(t, tl)
+		})
+	}
+}
+
+// execute runs a tiling on coordinates: every place of C must receive A[b][m][k] * B[b][k][n] for k = 0, 1, 2, ...
+func execute(t *testing.T, tl Tiling) {
+	t.Helper()
+	at := tl.Atom
+	a, b := tl.A, tl.B // the tiles that are the atom's A and B
+	if tl.Swap {
+		a, b = b, a
+	}
+	for _, l := range []layout.Layout{tl.A, tl.B, tl.C} {
+		if !l.IsSurjective() || l.Warps() != tl.Split.Warps() || l.Lanes() != 32 {
+			t.Fatalf("%s does not hold its tile", l)
+		}
+	}
+	// Who holds the row's and the column's elements: by the atom's own layouts; what is there: by the tile's.
+	held := func(tile, frag layout.Layout, first, row, col, lane, warp int) [3]int {
+		reg := 0
+		if !at.Scalar() {
+			reg, lane, _, _, _ = frag.Owner(frag.Flat([]int{row, col}))
+		}
+		return coords3(tile, tile.Apply(first+reg, lane, warp, 0))
+	}
+	for warp := range tl.Split.Warps() {
+		received := make([]int, 32*tl.C.Regs())
+		for _, s := range tl.Steps() {
+			for place := range 32 * at.LayoutC.Regs() {
+				lane, r := place%32, place/32
+				c := coords3(tl.C, tl.C.Apply(s.C+r, lane, warp, 0))
+				in := at.LayoutC.Coords(at.LayoutC.Apply(r, lane, 0, 0))
+				for k := range at.Shape.K {
+					x, y := held(a, at.LayoutA, s.A, in[0], k, lane, warp), held(b, at.LayoutB, s.B, k, in[1], lane, warp)
+					if tl.Swap {
+						x, y = y, x
+					}
+					want := &received[lane*tl.C.Regs()+s.C+r]
+					if x != [3]int{c[0], c[1], *want} || y != [3]int{c[0], *want, c[2]} {
+						t.Fatalf("warp %d: C%v receives A%v * B%v, expected k = %d", warp, c, x, y, *want)
+					}
+					*want++
+				}
+			}
+		}
+		for place, n := range received {
+			if n != tl.Extent.K {
+				t.Fatalf("warp %d, place %d received %d of %d products", warp, place, n, tl.Extent.K)
+			}
+		}
+	}
+}
+
+func coords3(l layout.Layout, elem uint64) [3]int {
+	x := l.Coords(elem)
+	if len(x) == 2 {
+		return [3]int{0, x[0], x[1]}
+	}
+	return [3]int(x)
+}
+
+func TestTilesThatDoNotFitAreRefused(t *testing.T) {
+	m := MMAByName("mma.m16n8k16.row.col.f32.f16.f16.f32")
+	for _, c := range []struct {
+		e Extent
+		s Split
+	}{
+		{Extent{0, 8, 64, 16}, Split{1, 1, 1, 1}},
+		{Extent{0, 32, 64, 16}, Split{1, 4, 1, 1}},
+		{Extent{0, 48, 64, 16}, Split{1, 1, 1, 1}},
+		{Extent{2, 16, 64, 16}, Split{4, 1, 1, 1}},
+		{Extent{0, 16, 64, 16}, Split{1, 1, 3, 1}},
+	} {
+		if _, ok := Tile(m, c.e, c.s, false); ok {
+			t.Errorf("%s over %s was accepted", c.e, c.s)
+		}
+	}
+}
+
+func TestSplitsCoverTheWarps(t *testing.T) {
+	m := MMAByName("mma.m16n8k16.row.col.f32.f16.f16.f32")
+	for _, c := range []struct {
+		e     Extent
+		warps int
+		want  string
+	}{
+		{Extent{0, 64, 64, 64}, 4, "[1x1x4 warps, 1 copies 1x2x2 warps, 1 copies 1x4x1 warps, 1 copies]"},
+		{Extent{0, 16, 16, 64}, 4, "[1x1x2 warps, 2 copies]"},
+		{Extent{2, 16, 8, 64}, 2, "[2x1x1 warps, 1 copies]"},
+		{Extent{0, 8, 8, 64}, 4, "[]"},
+	} {
+		splits := Splits(m, c.e, c.warps, false)
+		if got := fmt.Sprint(splits); got != c.want {
+			t.Errorf("%s over %d warps: %s, want %s", c.e, c.warps, got, c.want)
+		}
+		for _, s := range splits {
+			if _, ok := Tile(m, c.e, s, false); !ok || s.Warps() != c.warps {
+				t.Errorf("%s over %s does not fit", c.e, s)
+			}
+		}
+	}
+}
+
+func TestSelectionFindsTheAtomOfEachTypeAndTarget(t *testing.T) {
+	for _, c := range []struct {
+		target  string
+		a, b, c Elem
+		e       Extent
+		want    string // the best candidate
+		reason  string // one of the reasons
+	}{
+		{"sm_80", BF16, BF16, F32, Extent{0, 128, 128, 64}, "mma.m16n8k16.row.col.f32.bf16.bf16.f32", ""},
+		{"sm_75", BF16, BF16, F32, Extent{0, 128, 128, 64}, "fma.f32", "mma.m16n8k16.row.col.f32.bf16.bf16.f32 needs sm_80 and later, PTX 7.0"},
+		{"sm_75", F16, F16, F16, Extent{0, 128, 128, 64}, "mma.m16n8k8.row.col.f16.f16.f16.f16", "mma.m16n8k16.row.col.f16.f16.f16.f16 needs sm_80 and later, PTX 7.0"},
+		{"sm_80", F16, F16, F32, Extent{0, 64, 64, 8}, "mma.m16n8k8.row.col.f32.f16.f16.f32", ""},
+		{"sm_90", F32, F32, F32, Extent{0, 128, 128, 64}, "fma.f32", ""},
+		{"sm_80", TF32, TF32, F32, Extent{0, 32, 32, 32}, "mma.m16n8k8.row.col.f32.tf32.tf32.f32", ""},
+		{"sm_75", S8, U8, S32, Extent{0, 64, 64, 64}, "mma.m8n8k16.row.col.s32.s8.u8.s32", "mma.m16n8k32.row.col.s32.s8.u8.s32 needs sm_80 and later, PTX 7.0"},
+		{"sm_80", S8, U8, S32, Extent{0, 64, 64, 64}, "mma.m16n8k32.row.col.s32.s8.u8.s32", ""},
+		{"sm_89", E4M3, E5M2, F32, Extent{0, 64, 64, 64}, "mma.m16n8k32.row.col.f32.e4m3.e5m2.f32", ""},
+		{"sm_80", E4M3, E4M3, F32, Extent{0, 64, 64, 64}, "mma.m16n8k16.row.col.f32.f16.f16.f32", "mma.m16n8k32.row.col.f32.e4m3.e4m3.f32 needs sm_89 and later, PTX 8.4"},
+		{"sm_80", F64, F64, F64, Extent{0, 32, 32, 16}, "mma.m8n8k4.row.col.f64.f64.f64.f64", ""},
+		{"sm_80", BF16, BF16, F32, Extent{0, 8, 64, 64}, "mma.m16n8k16.row.col.f32.bf16.bf16.f32 of the transposed product", ""},
+		{"sm_80", BF16, BF16, F32, Extent{0, 2, 2, 2}, "fma.f32", "mma.m16n8k16.row.col.f32.bf16.bf16.f32: m16n8k16 in a tile of 2x2x2 is 256 times the work"},
+	} {
+		list, reasons := SelectMMA(sm(t, c.target), c.a, c.b, c.c, c.e)
+		if len(list) == 0 {
+			t.Errorf("%s %s*%s: no candidate", c.target, c.a, c.b)
+			continue
+		}
+		best := list[0]
+		name, _, _ := strings.Cut(best.String(), ",")
+		if name != c.want {
+			t.Errorf("%s %s*%s+%s %s: %v, want %s", c.target, c.a, c.b, c.c, c.e, list, c.want)
+		}
+		if c.reason != "" && !strings.Contains("\n"+strings.Join(reasons, "\n")+"\n", "\n"+c.reason+"\n") {
+			t.Errorf("%s %s*%s: reasons %q lack %q", c.target, c.a, c.b, reasons, c.reason)
+		}
+		for _, k := range list {
+			if !c.a.WidensTo(k.A) || !c.b.WidensTo(k.B) || k.Atom.C != c.c {
+				t.Errorf("%s changes values: %s -> %s, %s -> %s", k, c.a, k.A, c.b, k.B)
+			}
+			for _, warps := range []int{1, 4} {
+				for _, s := range Splits(k.Atom, k.Extent, warps, k.Swap) {
+					if _, ok := Tile(k.Atom, k.Extent, s, k.Swap); !ok {
+						t.Errorf("%s does not tile %s over %s", k, k.Extent, s)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestCopiesComeFromTheTarget(t *testing.T) {
+	for _, c := range []struct {
+		target string
+		kind   CopyKind
+		bytes  int
+		want   string
+	}{
+		{"sm_80", LoadGlobal, 16, "ld.global.v4.b32"},
+		{"sm_80", LoadGlobal, 32, "ld.global.v4.b32"},
+		{"sm_100", LoadGlobal, 32, "ld.global.v8.b32"},
+		{"sm_80", StoreShared, 7, "st.shared.b32"},
+		{"sm_80", AsyncCopy, 16, "cp.async.cg.shared.global.16"},
+		{"sm_80", AsyncCopy, 8, "cp.async.ca.shared.global.8"},
+		{"sm_80", AsyncCopy, 2, ""},
+		{"sm_75", AsyncCopy, 16, ""},
+	} {
+		got := ""
+		if row := SelectCopy(sm(t, c.target), c.kind, c.bytes); row != nil {
+			got = row.Name
+			if row.Guarded == nil {
+				t.Errorf("%s has no guarded form", got)
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s of %d bytes on %s: %q, want %q", c.kind, c.bytes, c.target, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		target string
+		kind   CopyKind
+		want   bool
+	}{{"sm_75", LoadMatrix, true}, {"sm_89", StoreMatrix, false}, {"sm_90", StoreMatrix, true}} {
+		if row := SelectMatrix(sm(t, c.target), c.kind, 4, true); (row != nil) != c.want {
+			t.Errorf("%s on %s: %v", c.kind, c.target, row)
+		}
+	}
+}
+
+// Operand tiles in swizzled shared memory are read by ldmatrix without conflicts, four matrices at a time.
+func TestOperandTilesLoadByLdmatrix(t *testing.T) {
+	for _, c := range []struct {
+		atom           string
+		e              Extent
+		s              Split
+		transA, transB bool // A with m contiguous, B with n contiguous
+	}{
+		{"mma.m16n8k16.row.col.f32.bf16.bf16.f32", Extent{0, 128, 128, 64}, Split{1, 2, 2, 1}, false, false},
+		{"mma.m16n8k16.row.col.f32.bf16.bf16.f32", Extent{0, 128, 128, 64}, Split{1, 2, 2, 1}, true, true},
+		{"mma.m16n8k8.row.col.f32.tf32.tf32.f32", Extent{0, 64, 64, 32}, Split{1, 2, 2, 1}, false, false},
+		{"mma.m16n8k32.row.col.s32.s8.s8.s32", Extent{0, 64, 64, 128}, Split{1, 4, 1, 1}, false, false},
+		{"mma.m16n8k32.row.col.f32.e4m3.e4m3.f32", Extent{0, 64, 64, 128}, Split{1, 1, 4, 1}, false, false},
+	} {
+		m := MMAByName(c.atom)
+		tl, ok := Tile(m, c.e, c.s, false)
+		if !ok {
+			t.Fatal(c.atom)
+		}
+		bits := m.A.Bits()
+		for _, o := range []struct {
+			l     layout.Layout
+			kDim  int
+			trans bool
+		}{{tl.A, 1, c.transA}, {tl.B, 0, c.transB}} {
+			order := []int{o.kDim, 1 - o.kDim}
+			if o.trans {
+				order = []int{1 - o.kDim, o.kDim}
+			}
+			mem := layout.Swizzled(o.l.Shape(), order, bits/8, 128)
+			p, ok := layout.LdMatrix(mem, o.l, bits, o.trans)
+			if !ok || p.Num != 4 || p.Conflict(mem, bits) != 1 {
+				t.Errorf("%s: operand %s of %s: %v, %d matrices, conflict %d", c.atom, o.l, mem, ok, p.Num, p.Conflict(mem, bits))
+			}
+		}
+	}
+}

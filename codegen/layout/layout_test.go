@@ -221,6 +221,24 @@ func TestProductAndDivideLeftAreInverse(t *testing.T) {
 	})
 }
 
+func TestAnyTextIsEitherRefusedOrReadsBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := []byte(drawLayout(t, []int{8, 16}, 1, true).String())
+		for range rapid.IntRange(1, 4).Draw(t, "changes") {
+			at := rapid.IntRange(0, len(text)-1).Draw(t, "at")
+			text[at] = rapid.SampledFrom([]byte("{}[]=,:x 0123456789relanwp")).Draw(t, "byte")
+		}
+		text = text[:rapid.IntRange(0, len(text)).Draw(t, "length")]
+		l, err := Parse(string(text))
+		if err != nil {
+			return
+		}
+		if back, err := Parse(l.String()); err != nil || !back.Equal(l) {
+			t.Fatalf("%s reads as %s, and that as %s, %v", text, l, back, err)
+		}
+	})
+}
+
 // Every edit of the output dimensions is checked on every place against the same edit of coordinates.
 func TestEditsActOnCoordinates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

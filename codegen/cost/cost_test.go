@@ -1,0 +1,174 @@
+package cost
+
+import (
+	"testing"
+
+	"tileiras/codegen/atom"
+	"tileiras/codegen/layout"
+	"tileiras/codegen/target"
+)
+
+func parse(t *testing.T, text string) layout.Layout {
+	t.Helper()
+	l, err := layout.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func sm(t *testing.T, name string) *target.Target {
+	t.Helper()
+	tg, ok := target.ByName(name)
+	if !ok {
+		t.Fatal(name)
+	}
+	return tg
+}
+
+func TestConversionsCostWhatTheirCodeDoes(t *testing.T) {
+	const c = "{reg=[[0,1],[8,0]], lane=[[0,2],[0,4],[1,0],[2,0],[4,0]]} : 16x8"
+	tile := []int{64, 64}
+	row := layout.BlockedSpan(tile, 4, 32, []int{1, 0}, 4)
+	col := layout.BlockedSpan(tile, 4, 32, []int{0, 1}, 4)
+	for _, k := range []struct {
+		name     string
+		src, dst layout.Layout
+		bits     int
+		kind     layout.Kind
+		want     Cost
+		bytes    int
+	}{
+		{"nothing", parse(t, c), parse(t, c), 32, layout.Identity, Cost{}, 0},
+		{"registers renamed", parse(t, c), parse(t, "{reg=[[8,0],[0,1]], lane=[[0,2],[0,4],[1,0],[2,0],[4,0]]} : 16x8"), 32, layout.RegRename, Cost{}, 0},
+		{"halves of words exchanged", parse(t, c), parse(t, "{reg=[[8,0],[0,1]], lane=[[0,2],[0,4],[1,0],[2,0],[4,0]]} : 16x8"), 16, layout.RegRename, Cost{Instrs: 2}, 0},
+		// 4 rounds, 2 of them move; 2 swaps of 4 selects.
+		{"one crossing pair", parse(t, c), parse(t, "{reg=[[0,2],[8,0]], lane=[[0,1],[0,4],[1,0],[2,0],[4,0]]} : 16x8"), 32, layout.Shuffle, Cost{Instrs: 2 + 8, Waves: 2}, 0},
+		{"the same of 64-bit values", parse(t, c), parse(t, "{reg=[[0,2],[8,0]], lane=[[0,1],[0,4],[1,0],[2,0],[4,0]]} : 16x8"), 64, layout.Shuffle, Cost{Instrs: 20, Waves: 4}, 0},
+		// 4096 elements of 4 bytes: 128 waves a side, 16 bytes a lane.
+		{"transpose through shared memory", row, col, 32, layout.Shared, Cost{Instrs: 64, Waves: 256, Barriers: 1}, 16384},
+	} {
+		p, got := Conversion(k.src, k.dst, k.bits)
+		if p.Kind != k.kind || got != k.want || ConversionBytes(p, k.src, k.dst, k.bits) != k.bytes {
+			t.Errorf("%s: a %s of %s; want a %s of %s, %d bytes", k.name, p.Kind, got, k.kind, k.want, k.bytes)
+		}
+	}
+}
+
+// The predicted waves of a trip through shared memory are those of counting.
+func TestSharedCostIsTheCountedOne(t *testing.T) {
+	acc, _ := atom.Tile(atom.MMAByName("mma.m16n8k16.row.col.f32.bf16.bf16.f32"), atom.Extent{M: 64, N: 64, K: 16}, atom.Split{Batch: 1, M: 2, N: 2, Copies: 1}, false)
+	rows := layout.Blocked([]int{64, 64}, 8, []int{1, 0}, 4)
+	p, got := Conversion(acc.C, rows, 16)
+	s := layout.SharedLayout(acc.C, rows, 2)
+	store, err1 := SharedAccess(s.Mem, acc.C, 16, s.StoreVec)
+	load, err2 := SharedAccess(s.Mem, rows, 16, s.LoadVec)
+	if err1 != nil || err2 != nil {
+		t.Fatal(err1, err2)
+	}
+	if want := store.Plus(load).Plus(Cost{Barriers: 1}); p.Kind != layout.Shared || got != want {
+		t.Errorf("%s %s, counted %s", p.Kind, got, want)
+	}
+}
+
+func TestGlobalAccessCountsSectors(t *testing.T) {
+	l := layout.Blocked([]int{64, 64}, 8, []int{1, 0}, 4)
+	if got, ok := GlobalAccess(l, []int{4096, 1}, 16, 1, 8); !ok || got != (Cost{Instrs: 16, Sectors: 256}) {
+		t.Errorf("%s, %v", got, ok)
+	}
+	if _, ok := GlobalAccess(l, []int{4096, 1}, 16, 1, 16); ok {
+		t.Error("vectors of 32 bytes were found in runs of 16")
+	}
+}
+
+func TestRegistersCountPackedWordsOnce(t *testing.T) {
+	l := layout.Blocked([]int{64, 64}, 8, []int{1, 0}, 4) // 32 elements a thread
+	for _, c := range []struct{ bits, want int }{{64, 64}, {32, 32}, {16, 16}, {8, 8}, {1, 8}} {
+		if got := Registers(l, c.bits); got != c.want {
+			t.Errorf("%d bits: %d registers, want %d", c.bits, got, c.want)
+		}
+	}
+}
+
+func TestOccupancyAsTheCalculatorSays(t *testing.T) {
+	for _, c := range []struct {
+		target                     string
+		threads, registers, shared int
+		want                       int
+		limit                      string
+	}{
+		{"sm_80", 128, 32, 0, 16, "warps"},
+		{"sm_80", 256, 128, 0, 2, "registers"},
+		{"sm_80", 128, 255, 0, 2, "registers"},
+		{"sm_80", 128, 33, 0, 12, "registers"},
+		{"sm_80", 128, 64, 81 * 1024, 2, "shared memory"},
+		{"sm_80", 128, 64, 82 * 1024, 1, "shared memory"},
+		{"sm_90", 128, 64, 113 * 1024, 2, "shared memory"},
+		{"sm_75", 128, 64, 64 * 1024, 1, "shared memory"},
+		{"sm_80", 32, 16, 0, 32, "blocks"},
+		{"sm_80", 128, 64, 164 * 1024, 0, "167936 bytes of shared memory, a block has at most 166912"},
+		{"sm_80", 2048, 32, 0, 0, "2048 threads, a block has at most 1024"},
+	} {
+		got, limit := Occupancy(sm(t, c.target), c.threads, c.registers, c.shared)
+		if got != c.want || limit != c.limit {
+			t.Errorf("%s, %d threads, %d registers, %d bytes: %d (%s), want %d (%s)", c.target, c.threads, c.registers, c.shared, got, limit, c.want, c.limit)
+		}
+	}
+}
+
+func TestRegisterLimitKeepsTheBlocks(t *testing.T) {
+	for _, c := range []struct{ threads, blocks, want int }{{384, 1, 168}, {256, 1, 255}, {128, 4, 128}, {512, 2, 64}} {
+		got := RegisterLimit(sm(t, "sm_90"), c.threads, c.blocks)
+		if got != c.want {
+			t.Errorf("%d threads, %d blocks: %d registers, want %d", c.threads, c.blocks, got, c.want)
+		}
+		if n, _ := Occupancy(sm(t, "sm_90"), c.threads, got, 0); n < c.blocks {
+			t.Errorf("with %d registers only %d blocks of %d run", got, n, c.blocks)
+		}
+	}
+}
+
+func TestProductsAreSplitForTheLeastTraffic(t *testing.T) {
+	for _, c := range []struct {
+		e     atom.Extent
+		warps int
+		want  atom.Split
+	}{
+		{atom.Extent{M: 128, N: 128, K: 64}, 4, atom.Split{Batch: 1, M: 2, N: 2, Copies: 1}},
+		{atom.Extent{M: 128, N: 256, K: 64}, 8, atom.Split{Batch: 1, M: 2, N: 4, Copies: 1}},
+		{atom.Extent{M: 256, N: 64, K: 32}, 4, atom.Split{Batch: 1, M: 4, N: 1, Copies: 1}},
+		{atom.Extent{M: 16, N: 256, K: 32}, 4, atom.Split{Batch: 1, M: 1, N: 4, Copies: 1}},
+		{atom.Extent{Batch: 4, M: 32, N: 32, K: 32}, 4, atom.Split{Batch: 4, M: 1, N: 1, Copies: 1}},
+	} {
+		list, _ := atom.SelectMMA(sm(t, "sm_80"), atom.BF16, atom.BF16, atom.F32, c.e)
+		best, ok := BestSplit(list[0], c.warps, nil)
+		if !ok || best.Split != c.want {
+			t.Errorf("%s over %d warps: %s, want %s", c.e, c.warps, best.Split, c.want)
+		}
+	}
+	list, _ := atom.SelectMMA(sm(t, "sm_80"), atom.BF16, atom.BF16, atom.F32, atom.Extent{M: 128, N: 128, K: 64})
+	rows, ok := BestSplit(list[0], 8, func(s atom.Split) bool { return s.N == 1 })
+	if !ok || rows.Split.M != 8 {
+		t.Errorf("rows only: %s", rows.Split)
+	}
+}
+
+func TestWarpsFollowTheAccumulators(t *testing.T) {
+	for _, c := range []struct{ m, n, extra, want int }{{64, 64, 0, 4}, {128, 128, 0, 4}, {128, 128, 64, 8}, {128, 256, 0, 8}, {256, 256, 0, 16}} {
+		list, _ := atom.SelectMMA(sm(t, "sm_80"), atom.BF16, atom.BF16, atom.F32, atom.Extent{M: c.m, N: c.n, K: 64})
+		if got := Warps(list[0], c.extra); got != c.want {
+			t.Errorf("%dx%d and %d registers more: %d warps, want %d", c.m, c.n, c.extra, got, c.want)
+		}
+	}
+}
+
+func TestCheaperWayIsTaken(t *testing.T) {
+	src := parse(t, "{reg=[[0,1],[8,0],[0,8]], lane=[[0,2],[0,4],[1,0],[2,0],[4,0]]} : 16x16")
+	dst := parse(t, "{reg=[[0,2],[1,0],[0,8]], lane=[[0,1],[0,4],[8,0],[2,0],[4,0]]} : 16x16")
+	p, got := Conversion(src, dst, 32)
+	other := sharedCost(layout.ConvertShared(src, dst), src, dst, 32)
+	shuffle := shuffleCost(layout.Convert(src, dst), src, dst, 32)
+	if got.Quarters() != min(other.Quarters(), shuffle.Quarters()) {
+		t.Errorf("%s of %s; shared %s, shuffle %s", p.Kind, got, other, shuffle)
+	}
+}

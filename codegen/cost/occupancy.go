@@ -1,0 +1,52 @@
+package cost
+
+import (
+	"fmt"
+
+	"tileiras/codegen/target"
+)
+
+// Allocation granularity of a multiprocessor (CUDA occupancy calculator): registers go to a warp by 256, shared memory to a block by
+// 128 bytes, and the system takes 1 KB of every block's shared memory from sm_80 on, where a block's most is less than the
+// multiprocessor's.
+const (
+	warpLanes       = 32
+	registerUnit    = 256
+	registersPer    = 8 // a thread's registers come in eights: 256 / 32
+	sharedUnit      = 128
+	systemSharedPer = 1024
+)
+
+func roundUp(n, unit int) int { return (n + unit - 1) / unit * unit }
+
+// Occupancy is the number of thread blocks that a multiprocessor runs at once, and what limits it. 0 means that not one fits.
+func Occupancy(t *target.Target, threads, registers, sharedBytes int) (blocks int, limit string) {
+	if threads < 1 || threads > t.ThreadsPerBlock {
+		return 0, fmt.Sprintf("%d threads, a block has at most %d", threads, t.ThreadsPerBlock)
+	}
+	if registers > t.RegistersPerThread {
+		return 0, fmt.Sprintf("%d registers a thread, the most is %d", registers, t.RegistersPerThread)
+	}
+	if sharedBytes > t.SharedOptIn {
+		return 0, fmt.Sprintf("%d bytes of shared memory, a block has at most %d", sharedBytes, t.SharedOptIn)
+	}
+	warps := roundUp(threads, warpLanes) / warpLanes
+	blocks, limit = t.BlocksPerSM, "blocks"
+	lower := func(n int, what string) {
+		if n < blocks {
+			blocks, limit = n, what
+		}
+	}
+	lower(t.WarpsPerSM/warps, "warps")
+	lower(t.Registers/roundUp(max(1, registers)*warpLanes, registerUnit)/warps, "registers")
+	if reserved := min(systemSharedPer, t.SharedPerSM-t.SharedOptIn); sharedBytes+reserved > 0 {
+		lower(t.SharedPerSM/roundUp(sharedBytes+reserved, sharedUnit), "shared memory")
+	}
+	return blocks, limit
+}
+
+// RegisterLimit is the most registers a thread may use for so many blocks at once: a multiple of 8, at most 255.
+func RegisterLimit(t *target.Target, threads, blocks int) int {
+	n := t.Registers / (roundUp(threads, warpLanes) * blocks) / registersPer * registersPer
+	return min(n, t.RegistersPerThread)
+}

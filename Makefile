@@ -1,0 +1,53 @@
+# Targets of tileiras. `make help` lists them.
+
+GO       ?= go
+BIN      := bin
+TOOLS    := .tools
+PACKAGES := ./...
+SHELL    := /bin/bash
+
+.PHONY: help build run test lint generate bless fuzz corpus perf-small nvidia bench docs clean
+
+help: ## Lists the targets.
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## Builds the commands into bin/.
+	@mkdir -p $(BIN)
+	$(GO) build -trimpath -o $(BIN)/ ./cmd/...
+
+run: build ## Compiles a real attention kernel to PTX, runs it in the emulator and compares the result.
+	@examples/run.sh $(BIN)
+
+test: lint ## Runs all tests that need only Go.
+	$(GO) test -timeout 20m $(PACKAGES)
+
+lint: ## Checks formatting and the Go compiler's own warnings.
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo 'run gofmt -w on these files'; exit 1; }
+	$(GO) vet $(PACKAGES)
+
+generate docs: ## Writes the generated documents (docs/ops.md, passes.md, flags.md, support.md) again.
+	$(GO) run ./internal/gen
+
+bless: ## Accepts the current output of all golden tests as expected; read the diff before you commit it.
+	$(GO) test ./tests/... ./codegen/... -update
+
+fuzz: ## Fuzzes the bytecode reader and the text parser, TIME=10m each.
+	$(GO) test ./dialects/cudatile/bytecode -run '^$$' -fuzz FuzzRead -fuzztime $(or $(TIME),10m)
+	$(GO) test ./ir -run '^$$' -fuzz FuzzParse -fuzztime $(or $(TIME),10m)
+
+corpus: build ## Runs every corpus case on the interpreter and, compiled for sm_80, on the emulator.
+	-$(BIN)/tilerun --quiet --on interp tests/corpus/cases
+	-$(BIN)/tilerun --quiet --on emu --gpu-name sm_80 tests/corpus/cases
+
+perf-small: ## Runs the performance kernels at shrunken extents on the emulator and compares with the interpreter.
+	TILEIRAS_PERF_SMALL=1 $(GO) test -timeout 60m -v -run TestPerfSmall ./tests/perfsmall
+
+nvidia: ## Installs NVIDIA's tools from PyPI into .tools and runs the tests that need them (ptxas, NVIDIA's own PTX).
+	@mkdir -p $(TOOLS) && scripts/nvidia-tools.sh $(TOOLS) > $(TOOLS)/path || { cat $(TOOLS)/setup.log; exit 1; }
+	TILEIRAS_NVIDIA_BIN=$$(cat $(TOOLS)/path) $(GO) test -timeout 60m -v ./tests/nvidia ./codegen/ptxop ./codegen/ptx
+
+bench: build ## Prints the median and 10th percentile of compile time per kernel, whole process and per pass.
+	$(GO) run ./tests/bench -bin $(BIN)
+
+clean: ## Removes what the other targets built.
+	rm -rf $(BIN) build

@@ -1,0 +1,125 @@
+package tests
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// laws says which packages of this module, and which modules of others, a room may import. Rooms are folders; the longest that
+// contains a package is its room. std is free everywhere. docs/architecture.md has the same table with the reasons.
+var laws = map[string][]string{
+	".":                     {"internal/driver"},
+	"cmd/tileiras":          {".", "internal/driver"},
+	"cmd/tile-opt":          {"internal/driver", "github.com/llir/llvm"},
+	"cmd/tile-translate":    {"internal/driver"},
+	"cmd/tilerun":           {"internal/tilerun"},
+	"internal/driver":       {"ir", "dialects", "passes", "codegen", "github.com/llir/llvm/ir", "github.com/spf13/pflag", "github.com/sergi/go-diff"},
+	"internal/tilerun":      {".", "internal/driver", "codegen/target", "dialects", "ir", "runtime", "golang.org/x/term"},
+	"internal/gen":          {"ir", "dialects", "passes", "internal/driver", "codegen/target"},
+	"internal/filecheck":    {},
+	"internal/lit":          {"internal/filecheck"},
+	"ir":                    {"ir/float"},
+	"ir/float":              {},
+	"dialects/builtin":      {"ir"},
+	"dialects/cudatile":     {"ir"},
+	"dialects/cudatile/def": {"ir"},
+	"dialects/tileaa":       {"ir", "codegen/layout", "codegen/atom", "codegen/target"},
+	"dialects/tileaa/def":   {"ir"},
+	"passes":                {"ir", "dialects", "codegen/layout", "codegen/atom", "codegen/target", "codegen/cost"},
+	"codegen/layout":        {},
+	"codegen/target":        {},
+	"codegen/ptxop":         {"codegen/target"},
+	"codegen/atom":          {"codegen/layout", "codegen/target", "codegen/ptxop"},
+	"codegen/cost":          {"codegen/layout", "codegen/atom", "codegen/target"},
+	"codegen/nvvm":          {"ir", "dialects/tileaa", "codegen/layout", "codegen/atom", "codegen/target", "codegen/ptxop", "github.com/llir/llvm/ir"},
+	"codegen/ptx":           {"codegen/target", "codegen/ptxop", "github.com/llir/llvm/ir"},
+	"runtime/interp":        {"ir", "dialects/cudatile"},
+	"runtime/emu":           {"ir/float"},
+	"runtime/cuda":          {"runtime/cases", "github.com/ebitengine/purego"},
+	"runtime/cases":         {"ir/float"},
+	"tests":                 {"", "golang.org/x/sync"},
+}
+
+// TestRoomsImportWhatTheirLawAllows holds every import of every package against the table.
+func TestRoomsImportWhatTheirLawAllows(t *testing.T) {
+	seen := map[string]bool{}
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (strings.HasPrefix(d.Name(), ".") && path != ".." || d.Name() == "testdata" || d.Name() == "corpus") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		dir := filepath.ToSlash(filepath.Dir(strings.TrimPrefix(path, "../")))
+		room := roomOf(dir)
+		if room == "" {
+			t.Errorf("%s belongs to no room of the table", dir)
+			return nil
+		}
+		seen[room] = true
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly|parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(file.Comments[:min(1, len(file.Comments))], func(c *ast.CommentGroup) bool { return strings.Contains(c.List[0].Text, "go:build deps") }) {
+			return nil
+		}
+		for _, imp := range file.Imports {
+			p, _ := strconv.Unquote(imp.Path.Value)
+			if !allowed(room, p) {
+				t.Errorf("%s imports %s, which the law of room %s does not allow", path, p, room)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for room := range laws {
+		if !seen[room] && room != "tests" && room != "." {
+			t.Logf("room %s has no code yet", room)
+		}
+	}
+}
+
+func roomOf(dir string) string {
+	for d := dir; ; d = filepath.ToSlash(filepath.Dir(d)) {
+		if _, ok := laws[d]; ok && (d != "." || dir == ".") {
+			return d
+		}
+		if d == "." {
+			return ""
+		}
+	}
+}
+
+// allowed reports whether a room may import a package: std, its own folder, or what its law lists with everything below it.
+func allowed(room, path string) bool {
+	own := path == "tileiras" || strings.HasPrefix(path, "tileiras/")
+	if !own && !strings.Contains(strings.SplitN(path, "/", 2)[0], ".") {
+		return true
+	}
+	local := strings.TrimPrefix(strings.TrimPrefix(path, "tileiras"), "/")
+	if own && local == "" {
+		local = "."
+	}
+	if own && (local == room || strings.HasPrefix(local, room+"/")) {
+		return true
+	}
+	if !own {
+		local = path
+	}
+	return slices.ContainsFunc(laws[room], func(l string) bool {
+		return l == "" && own || local == l || l != "." && l != "" && strings.HasPrefix(local, l+"/")
+	})
+}

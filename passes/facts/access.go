@@ -1,0 +1,240 @@
+package facts
+
+import (
+	"math"
+	"math/bits"
+
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+// This file answers what a memory access wants to know. "Block" is the block_tile op of a tiled access.
+
+// memrefOf is the make_memref of a block.
+func memrefOf(block *ir.Op) *ir.Op { return block.OperandNamed("memref").DefiningOp() }
+
+// Extent is what is known of the extent of array dimension a, in elements: an unsigned number. Stride is what is known
+// of its stride, in elements: a signed number.
+func (f *Facts) Extent(memref *ir.Op, a int) Fact {
+	t := memref.Result(0).Type().(*tileaa.MemrefType)
+	return f.part(t.Shape, memref.OperandGroupNamed("shape"), a)
+}
+
+func (f *Facts) Stride(memref *ir.Op, a int) Fact {
+	t := memref.Result(0).Type().(*tileaa.MemrefType)
+	return f.part(t.Strides, memref.OperandGroupNamed("strides"), a)
+}
+
+// part is the static size a, or the operand that stands for it.
+func (f *Facts) part(sizes []int64, operands []*ir.Value, a int) Fact {
+	if sizes[a] != tileaa.Dynamic {
+		return scalar(sizes[a])
+	}
+	n := 0
+	for _, s := range sizes[:a] {
+		if s == tileaa.Dynamic {
+			n++
+		}
+	}
+	return f.Of(operands[n])
+}
+
+// scalar is the fact of a 64-bit constant.
+func scalar(x int64) Fact {
+	return Fact{Width: 64, SMin: x, SMax: x, UMin: uint64(x), UMax: uint64(x), ZeroBits: bits.TrailingZeros64(uint64(x))}
+}
+
+// blockDim is one dimension of a block: tile elements k = 0 .. tile-1 lie at coordinates start + k of array dimension a,
+// where start = index * traversal; a sparse dimension has a coordinate of its own for each k.
+type blockDim struct {
+	a         int
+	tile      int64
+	index     Fact
+	traversal int64
+	sparse    bool // the index is a tile of coordinates
+	offset    bool // the index is an element offset: some other dimension is sparse
+	inbounds  bool // the frontend's promise
+}
+
+func (f *Facts) dim(block *ir.Op, d int) blockDim {
+	t := block.Result(0).Type().(*tileaa.BlockType)
+	dimMap, _ := block.AttrNamed("dim_map").(ir.I32Array)
+	traversal, _ := block.AttrNamed("traversal").(ir.I64Array)
+	inbounds, _ := block.AttrNamed("inbounds").(ir.BoolArray)
+	b := blockDim{a: int(dimMap[d]), tile: t.Shape[d], traversal: traversal[d]}
+	b.index = f.Of(block.OperandGroupNamed("indices")[d])
+	b.inbounds = d < len(inbounds) && inbounds[d]
+	if s, ok := block.AttrNamed("sparse_dim").(ir.IntegerAttr); ok {
+		b.sparse = int(s.Bits) == d
+		b.offset, b.traversal = !b.sparse, 1
+	}
+	return b
+}
+
+// startZeros is the number of known-zero low bits of start.
+func (b blockDim) startZeros() int {
+	if b.index.Width == 0 {
+		return 0
+	}
+	if b.index.ZeroBits == b.index.Width {
+		return 64 // index 0
+	}
+	return min(64, b.index.ZeroBits+bits.TrailingZeros64(uint64(b.traversal)))
+}
+
+// InBounds reports whether no element of a block lies outside the array along tile dimension d, in any defined execution:
+//
+//   - the frontend promised it (inbounds), or
+//   - the largest index * traversal + tile - 1 is below the smallest extent, computed without wrapping, or
+//   - the blocks do not overlap and the extent is a multiple of the traversal: the index lies in the index space, so
+//     index <= extent / traversal - 1, and the block ends at or before the extent.
+func (f *Facts) InBounds(block *ir.Op, d int) bool {
+	b := f.dim(block, d)
+	if b.inbounds {
+		return true
+	}
+	extent := f.Extent(memrefOf(block), b.a)
+	if b.index.Width == 0 || extent.Width == 0 {
+		return false
+	}
+	last := mulUint(b.index.UMax, uint64(b.traversal))
+	if !b.sparse {
+		last = last.add(fromUint(uint64(b.tile - 1)))
+	}
+	if last.less(fromUint(extent.UMin)) {
+		return true
+	}
+	return !b.sparse && !b.offset && b.traversal >= b.tile && divides(b.traversal, extent)
+}
+
+// divides reports whether x is known to be a multiple of n.
+func divides(n int64, x Fact) bool {
+	if v, ok := x.Constant(); ok {
+		return v%uint64(n) == 0
+	}
+	return n&(n-1) == 0 && x.ZeroBits >= log2(n)
+}
+
+// BlockVector is how many neighbours along tile dimension d lie at consecutive addresses that begin at a multiple of
+// their size in bytes: the widest access in elements, as far as addresses go. It is 1 unless the array is contiguous
+// along d.
+//
+// address = base + sum over dimensions of (start + k) * stride * bytes; k is any number below tile.
+func (f *Facts) BlockVector(block *ir.Op, d int) int64 {
+	memref := memrefOf(block)
+	t := block.Result(0).Type().(*tileaa.BlockType)
+	size := log2(int64(tileaa.ElemBytes(t.Elem)))
+	along := f.dim(block, d)
+	if stride, ok := f.Stride(memref, along.a).Constant(); !ok || stride != 1 || along.sparse {
+		return 1
+	}
+	zeros := f.Of(memref.OperandNamed("base")).ZeroBits
+	for e := range t.Shape {
+		b := f.dim(block, e)
+		z := size
+		if e == d {
+			z += b.startZeros()
+		} else {
+			z += f.Stride(memref, b.a).ZeroBits
+			if b.sparse {
+				z += b.index.ZeroBits
+			} else if b.tile == 1 {
+				z += b.startZeros()
+			}
+		}
+		zeros = min(zeros, z)
+	}
+	return powerBelow(along.tile, zeros-size)
+}
+
+// powerBelow is min(n, 2^z), at least 1, for a power of two n.
+func powerBelow(n int64, z int) int64 {
+	if z >= 62 {
+		return n
+	}
+	return min(n, 1<<max(z, 0))
+}
+
+// BlockMaskVector is how many neighbours along tile dimension d, in groups that begin at multiples of that number, are
+// all inside the array or all outside.
+func (f *Facts) BlockMaskVector(block *ir.Op, d int) int64 {
+	b := f.dim(block, d)
+	if f.InBounds(block, d) {
+		return b.tile
+	}
+	if b.sparse {
+		return 1
+	}
+	return powerBelow(b.tile, min(b.startZeros(), f.Extent(memrefOf(block), b.a).ZeroBits))
+}
+
+// NarrowBlock reports whether every element of the array lies less than 2^31 bytes after its first: the byte offsets of
+// all accesses that happen then fit in 32 signed bits.
+func (f *Facts) NarrowBlock(block *ir.Op) bool {
+	memref := memrefOf(block)
+	t := memref.Result(0).Type().(*tileaa.MemrefType)
+	last := wide{}
+	for a := range t.Shape {
+		extent, stride := f.Extent(memref, a), f.Stride(memref, a)
+		if extent.Width == 0 || stride.Width == 0 || stride.SMin < 0 || extent.UMax > math.MaxInt32 || stride.SMax > math.MaxInt32 {
+			return false
+		}
+		if extent.UMax > 0 {
+			last = last.add(mulUint(extent.UMax-1, uint64(stride.SMax)))
+		}
+	}
+	bytes := int64(tileaa.ElemBytes(t.Elem))
+	// all bytes of the last element count
+	return last.add(fromInt(1)).less(fromInt((math.MaxInt32+1)/bytes + 1))
+}
+
+// PointerVector is BlockVector of a tile of pointers: the neighbours along dimension d at consecutive addresses that
+// begin at a multiple of their size.
+func (f *Facts) PointerVector(ptr *ir.Value, d int) int64 {
+	x := f.Of(ptr)
+	if x.Width == 0 {
+		return 1
+	}
+	return x.aligned(d)
+}
+
+// MaskVector is how many neighbours of a mask along dimension d are equal.
+func (f *Facts) MaskVector(mask *ir.Value, d int) int64 {
+	x := f.Of(mask)
+	if x.Width == 0 {
+		return 1
+	}
+	return x.Const[d]
+}
+
+// NarrowPointer splits a tile of pointers into a rank-0 base and offsets whose bytes are known to fit in 32 signed bits:
+// it looks through offset, splat and the ops that move elements. ok is false when there is no such base.
+func (f *Facts) NarrowPointer(ptr *ir.Value) (base *ir.Value, ok bool) {
+	lo, hi := wide{}, wide{}
+	for v := ptr; ; {
+		t := tileaa.AsTile(v)
+		if t == nil {
+			return nil, false
+		}
+		if len(t.Shape) == 0 {
+			return v, !lo.less(fromInt(math.MinInt32)) && !fromInt(math.MaxInt32).less(hi)
+		}
+		op := v.DefiningOp()
+		if op == nil || op.Def.Dialect != tileaa.Dialect.Name {
+			return nil, false
+		}
+		switch op.Def.Name {
+		case "offset":
+			o := f.Of(op.OperandNamed("offset"))
+			if o.Width == 0 {
+				return nil, false
+			}
+			bytes := int64(tileaa.ElemBytes(t.Elem.(*tileaa.PtrType).Elem))
+			lo, hi = lo.add(mulInt(o.SMin, bytes)), hi.add(mulInt(o.SMax, bytes))
+		case "splat", "broadcast", "reshape", "permute", "convert_layout", "assume":
+		default:
+			return nil, false
+		}
+		v = op.Operand(0)
+	}
+}

@@ -1,0 +1,166 @@
+package facts
+
+import (
+	"slices"
+
+	"tileiras/dialects/tileaa/def"
+)
+
+// This file computes what neighbours in a tile have in common (the idea is that of Triton's axis analysis). Each
+// function works on one dimension d of element-wise operands and returns (contig, div) for r; Const is the least of the
+// operands' unless said otherwise.
+
+// neighbours sets the groups of r from the operands: equal where all of them are equal, counting up nowhere.
+func (r *Fact) neighbours(xs ...Fact) {
+	r.Contig, r.Const, r.Div = ones(len(r.Contig)), slices.Clone(xs[0].Const), make([]int, len(r.Div))
+	for _, x := range xs[1:] {
+		for d := range r.Const {
+			r.Const[d] = min(r.Const[d], x.Const[d])
+		}
+	}
+}
+
+// count says that groups of c along d count up, with z zero bits in their first elements.
+func (r *Fact) count(d int, c int64, z int) {
+	if c > 1 {
+		r.Contig[d], r.Div[d] = c, min(z, r.Width)
+	}
+}
+
+// addAxes: counting + equal counts. scale is log2 of what one step of y is worth (the bytes of a pointer's element).
+//
+//	16 17 18 19  +  4 4 4 4  =  20 21 22 23
+func (r *Fact) addAxes(x, y Fact, scale int) {
+	for d := range r.Contig {
+		if c := min(x.Contig[d], y.Const[d]); c >= min(x.Const[d], y.Contig[d]) {
+			r.count(d, c, min(x.zerosAt(d, c), y.zerosAt(d, c)+scale))
+		} else {
+			c = min(x.Const[d], y.Contig[d])
+			r.count(d, c, min(x.zerosAt(d, c), y.zerosAt(d, c)+scale))
+		}
+	}
+}
+
+// subAxes: counting - equal counts.
+func (r *Fact) subAxes(x, y Fact) {
+	for d := range r.Contig {
+		c := min(x.Contig[d], y.Const[d])
+		r.count(d, c, min(x.zerosAt(d, c), y.zerosAt(d, c)))
+	}
+}
+
+// cell is the largest group along d that counts up in x from a multiple of its size, while y is equal and a multiple of
+// it too: it lies between two neighbouring multiples of y.
+//
+//	x   8  9 10 11 | 12 13 14 15     y = 12:  groups of 4
+func cell(x, y Fact, d int) int64 {
+	c := min(x.aligned(d), y.Const[d])
+	for c > 1 && (x.zerosAt(d, c) < log2(c) || y.zerosAt(d, c) < log2(c)) {
+		c /= 2
+	}
+	return c
+}
+
+// divAxes: inside a cell the floor of the quotient is equal.
+func (r *Fact) divAxes(x, y Fact, signed bool, rounding uint32) {
+	floor := !signed && rounding != def.RoundPosInf ||
+		signed && rounding == def.RoundNegInf && y.SMin > 0 ||
+		signed && rounding != def.RoundPosInf && x.SMin >= 0 && y.SMin > 0
+	if !floor {
+		return
+	}
+	for d := range r.Const {
+		r.Const[d] = max(r.Const[d], min(cell(x, y, d), half(x.Width, signed)))
+	}
+}
+
+// remAxes: inside a cell the remainder counts up.
+func (r *Fact) remAxes(x, y Fact, signed bool) {
+	if signed && (x.SMin < 0 || y.SMin <= 0) {
+		return
+	}
+	for d := range r.Contig {
+		c := min(cell(x, y, d), half(x.Width, signed))
+		r.count(d, c, min(x.zerosAt(d, c), y.zerosAt(d, c)))
+	}
+}
+
+// half is the largest group that cannot cross from the largest signed number to the least.
+func half(w int, signed bool) int64 {
+	if !signed || w > 62 {
+		return 1 << 62
+	}
+	return 1 << (w - 1)
+}
+
+// maskAxes: x & (2^k - 1) is a remainder.
+func (r *Fact) maskAxes(x Fact, mask uint64) {
+	if mask&(mask+1) != 0 || mask == 0 || mask == maxU(r.Width) {
+		return
+	}
+	modulus := constantLike(x, mask+1)
+	r.remAxes(x, modulus, false)
+}
+
+// shiftAxes: x >> k is a floor division by 2^k.
+func (r *Fact) shiftAxes(x, amount Fact, signed bool) {
+	k, ok := amount.Constant()
+	if !ok || k >= uint64(r.Width)-1 {
+		return
+	}
+	modulus := constantLike(x, 1<<k)
+	r.divAxes(x, modulus, signed, def.RoundNegInf)
+}
+
+// constantLike is a tile of the shape of x with one value.
+func constantLike(x Fact, v uint64) Fact {
+	f := x.forget()
+	f.setConstant(v)
+	for d := range f.Const {
+		f.Const[d] = 1 << 62 // as long as any dimension
+	}
+	return f
+}
+
+// widenAxes: a group that does not wrap in the narrow type still counts up in the wide one.
+func (r *Fact) widenAxes(x Fact, signed bool) {
+	whole := !signed && x.UMax < maxU(x.Width) || signed && x.SMax < maxS(x.Width)
+	for d := range r.Contig {
+		c := x.Contig[d]
+		if !whole {
+			c = min(x.aligned(d), half(x.Width, signed))
+		}
+		z := x.zerosAt(d, c)
+		if z == x.Width { // zero
+			z = r.Width
+		}
+		r.count(d, c, z)
+	}
+}
+
+// keepAxes: the groups of x, where all others are equal.
+func (r *Fact) keepAxes(x Fact, others ...Fact) {
+	for d := range r.Contig {
+		c := x.Contig[d]
+		for _, o := range others {
+			c = min(c, o.Const[d])
+		}
+		r.count(d, c, x.zerosAt(d, c))
+	}
+}
+
+// compareAxes: a group that counts up from a multiple of its size is on one side of a multiple of its size.
+//
+//	x   8  9 10 11 | 12 13 14 15    x < 12:  1 1 1 1 | 0 0 0 0
+func (r *Fact) compareAxes(x, y Fact, predicate uint32, signed bool) {
+	switch predicate {
+	case def.PredLess, def.PredGreaterEqual:
+	case def.PredGreater, def.PredLessEqual:
+		x, y = y, x
+	default:
+		return
+	}
+	for d := range r.Const {
+		r.Const[d] = max(r.Const[d], min(cell(x, y, d), half(x.Width, signed)))
+	}
+}

@@ -1,0 +1,275 @@
+package facts
+
+import (
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+// Facts answers questions about the values of one module. It must be made anew after the module has changed, except for
+// changes that replace values by equal ones.
+type Facts struct {
+	cache map[*ir.Value]Fact
+	// trail lists the cached values in order, so that the trial of a loop can be taken back.
+	trail []*ir.Value
+	// slots says that the module has memory of its own that an integer may point to.
+	slots bool
+	depth int // of loops being solved
+}
+
+const (
+	// maxRounds bounds the rounds in which the facts of one loop settle; intervals are widened from widenAfter on.
+	maxRounds, widenAfter = 12, 2
+	// maxDepth is the number of nested loops whose facts are solved together; inside deeper ones the carried values are
+	// unknown. The cost is exponential in it, with a small base.
+	maxDepth = 4
+)
+
+// New makes the facts of a module (or of any op: values from outside of it are unknown).
+func New(module *ir.Op) *Facts {
+	f := &Facts{cache: make(map[*ir.Value]Fact)}
+	ir.Walk(module, ir.PreOrder, func(op *ir.Op) {
+		f.slots = f.slots || op.Is("tileaa.alloca")
+	})
+	return f
+}
+
+// Of is what is known of a value. The slices of the answer must not be changed.
+func (f *Facts) Of(v *ir.Value) Fact {
+	if known, ok := f.cache[v]; ok {
+		return known
+	}
+	var fact Fact
+	if op := v.DefiningOp(); op != nil {
+		fact = f.ofResult(op, v)
+	} else {
+		fact = f.ofArgument(v)
+	}
+	if known, ok := f.cache[v]; ok { // a loop has been solved meanwhile
+		return known
+	}
+	f.set(v, fact)
+	return fact
+}
+
+func (f *Facts) set(v *ir.Value, fact Fact) {
+	if _, ok := f.cache[v]; !ok {
+		f.trail = append(f.trail, v)
+	}
+	f.cache[v] = fact
+}
+
+// undo forgets all that was learned after the mark.
+func (f *Facts) undo(mark int) {
+	for _, v := range f.trail[mark:] {
+		delete(f.cache, v)
+	}
+	f.trail = f.trail[:mark]
+}
+
+func (f *Facts) ofResult(op *ir.Op, v *ir.Value) Fact {
+	if op.Def.Dialect != tileaa.Dialect.Name {
+		return unknown(v.Type())
+	}
+	switch op.Def.Name {
+	case "for", "loop":
+		f.solve(op)
+		return f.resultOfLoop(op, v)
+	case "if":
+		return f.resultOfIf(op, v)
+	}
+	if transfer := transfers[op.Def.Name]; transfer != nil && v.Index() == 0 {
+		r := unknown(v.Type())
+		if r.Width == 0 {
+			return r
+		}
+		transfer(f, op, &r)
+		return r.refine()
+	}
+	return unknown(v.Type())
+}
+
+func (f *Facts) ofArgument(v *ir.Value) Fact {
+	op := v.Block().ParentOp()
+	if op == nil || op.Def.Dialect != tileaa.Dialect.Name {
+		return unknown(v.Type())
+	}
+	switch op.Def.Name {
+	case "entry":
+		r := unknown(v.Type())
+		if r.Space != Nowhere {
+			r.Space = Global
+		}
+		return r
+	case "for":
+		if v.Index() == 0 {
+			return f.induction(op, v)
+		}
+		f.solve(op)
+	case "loop":
+		f.solve(op)
+	}
+	if known, ok := f.cache[v]; ok {
+		return known
+	}
+	return unknown(v.Type())
+}
+
+// induction is the value that a for counts: from lower up to, not including, upper, in steps that keep common zeros.
+func (f *Facts) induction(op *ir.Op, v *ir.Value) Fact {
+	lower, upper := f.Of(op.OperandNamed("lower")), f.Of(op.OperandNamed("upper"))
+	step := f.Of(op.OperandNamed("step"))
+	r := unknown(v.Type())
+	if op.BoolNamed("unsigned") {
+		if upper.UMax > lower.UMin {
+			r.UMin, r.UMax = lower.UMin, upper.UMax-1
+		}
+	} else if upper.SMax > lower.SMin {
+		r.SMin, r.SMax = lower.SMin, upper.SMax-1
+	}
+	r.ZeroBits = min(lower.ZeroBits, step.ZeroBits)
+	return r.refine()
+}
+
+// carried are the values that a loop carries: its arguments without the induction variable, and their first values.
+func carried(op *ir.Op) (args, inits []*ir.Value) {
+	args = op.Body().Args()
+	if op.Is("tileaa.for") {
+		args = args[1:]
+	}
+	return args, op.OperandGroupNamed("inits")
+}
+
+// solve finds the facts of the carried values of a loop: the least ones that hold for the first values and are kept by
+// every continue, by trying the first values' and joining until nothing changes.
+func (f *Facts) solve(op *ir.Op) {
+	args, inits := carried(op)
+	if len(args) == 0 {
+		return
+	}
+	if _, trying := f.cache[args[0]]; trying {
+		return
+	}
+	f.depth++
+	defer func() { f.depth-- }()
+	current := make([]Fact, len(args))
+	for i, v := range inits {
+		current[i] = f.Of(v)
+	}
+	continues := exits(op, "continue")
+	mark := len(f.trail)
+	for round := 0; ; round++ {
+		if round == maxRounds || f.depth > maxDepth {
+			for i, a := range args {
+				current[i] = unknown(a.Type())
+			}
+		}
+		for i, a := range args {
+			f.set(a, current[i])
+		}
+		if round >= maxRounds || f.depth > maxDepth {
+			return
+		}
+		next, stable := make([]Fact, len(args)), true
+		for i := range args {
+			next[i] = current[i]
+			for _, c := range continues {
+				next[i] = join(next[i], f.Of(c.Operand(i)))
+			}
+			if round >= widenAfter {
+				next[i] = widen(current[i], next[i])
+			}
+			stable = stable && equal(current[i], next[i])
+		}
+		if stable {
+			return
+		}
+		f.undo(mark)
+		current = next
+	}
+}
+
+// widen gives up the bounds that still move.
+func widen(old, next Fact) Fact {
+	if next.Width == 0 {
+		return next
+	}
+	if next.SMin < old.SMin {
+		next.SMin = minS(next.Width)
+	}
+	if next.SMax > old.SMax {
+		next.SMax = maxS(next.Width)
+	}
+	if next.UMin < old.UMin {
+		next.UMin = 0
+	}
+	if next.UMax > old.UMax {
+		next.UMax = maxU(next.Width)
+	}
+	return next.refine()
+}
+
+func (f *Facts) resultOfLoop(op *ir.Op, v *ir.Value) Fact {
+	if op.Is("tileaa.for") {
+		args, _ := carried(op)
+		return f.Of(args[v.Index()])
+	}
+	var r Fact
+	for i, b := range exits(op, "break") {
+		x := f.Of(b.Operand(v.Index()))
+		if i == 0 {
+			r = x
+		} else {
+			r = join(r, x)
+		}
+	}
+	if r.Width == 0 {
+		return unknown(v.Type())
+	}
+	return r
+}
+
+func (f *Facts) resultOfIf(op *ir.Op, v *ir.Value) Fact {
+	var r Fact
+	first := true
+	for _, region := range op.Regions() {
+		if region.Empty() {
+			continue
+		}
+		end := region.Front().Terminator()
+		if end == nil || !end.Is("tileaa.yield") {
+			continue
+		}
+		x := f.Of(end.Operand(v.Index()))
+		if first {
+			r, first = x, false
+		} else {
+			r = join(r, x)
+		}
+	}
+	if r.Width == 0 {
+		return unknown(v.Type())
+	}
+	return r
+}
+
+// exits lists the ops of this name that leave an iteration of the loop itself, not of a loop inside it.
+func exits(loop *ir.Op, name string) []*ir.Op {
+	var found []*ir.Op
+	var in func(b *ir.Block)
+	in = func(b *ir.Block) {
+		for op := b.First(); op != nil; op = op.Next() {
+			switch op.Def.Name {
+			case name:
+				found = append(found, op)
+			case "if":
+				for _, r := range op.Regions() {
+					for _, inner := range r.Blocks() {
+						in(inner)
+					}
+				}
+			}
+		}
+	}
+	in(loop.Body())
+	return found
+}

@@ -1,0 +1,283 @@
+package facts
+
+import (
+	"math/bits"
+
+	"tileiras/dialects/tileaa"
+	"tileiras/dialects/tileaa/def"
+)
+
+// This file computes the intervals and the zero bits of results, element by element; axis.go does the neighbours.
+// A function gets the facts of the operands and sets SMin, SMax, UMin, UMax and ZeroBits of r, whose other fields are
+// filled in later; r comes knowing nothing.
+
+// setS intersects with the exact signed bounds of a result that wraps to the width: nothing is known when they do not
+// fit, unless a promise says that no defined execution leaves the range.
+func (r *Fact) setS(lo, hi wide, promised bool) {
+	least, most := fromInt(minS(r.Width)), fromInt(maxS(r.Width))
+	if lo.less(least) || most.less(hi) {
+		if !promised {
+			return
+		}
+		lo, hi = minWide(maxWide(lo, least), most), maxWide(minWide(hi, most), least)
+	}
+	r.SMin, r.SMax = max(r.SMin, int64(lo.lo)), min(r.SMax, int64(hi.lo))
+}
+
+// setU is setS for unsigned bounds.
+func (r *Fact) setU(lo, hi wide, promised bool) {
+	most := fromUint(maxU(r.Width))
+	if lo.hi < 0 || most.less(hi) {
+		if !promised {
+			return
+		}
+		lo, hi = minWide(maxWide(lo, wide{}), most), maxWide(minWide(hi, most), wide{})
+	}
+	r.UMin, r.UMax = max(r.UMin, lo.lo), min(r.UMax, hi.lo)
+}
+
+// promises reads overflow flags.
+func promises(overflow uint32) (s, u bool) { return overflow&1 != 0, overflow&2 != 0 }
+
+func add(r *Fact, x, y Fact, overflow uint32) {
+	s, u := promises(overflow)
+	r.setS(fromInt(x.SMin).add(fromInt(y.SMin)), fromInt(x.SMax).add(fromInt(y.SMax)), s)
+	r.setU(fromUint(x.UMin).add(fromUint(y.UMin)), fromUint(x.UMax).add(fromUint(y.UMax)), u)
+	r.ZeroBits = min(x.ZeroBits, y.ZeroBits)
+}
+
+func sub(r *Fact, x, y Fact, overflow uint32) {
+	s, u := promises(overflow)
+	r.setS(fromInt(x.SMin).sub(fromInt(y.SMax)), fromInt(x.SMax).sub(fromInt(y.SMin)), s)
+	r.setU(fromUint(x.UMin).sub(fromUint(y.UMax)), fromUint(x.UMax).sub(fromUint(y.UMin)), u)
+	r.ZeroBits = min(x.ZeroBits, y.ZeroBits)
+}
+
+func mul(r *Fact, x, y Fact, overflow uint32) {
+	s, u := promises(overflow)
+	a, b, c, d := mulInt(x.SMin, y.SMin), mulInt(x.SMin, y.SMax), mulInt(x.SMax, y.SMin), mulInt(x.SMax, y.SMax)
+	r.setS(minWide(a, b, c, d), maxWide(a, b, c, d), s)
+	r.setU(mulUint(x.UMin, y.UMin), mulUint(x.UMax, y.UMax), u)
+	r.ZeroBits = min(x.ZeroBits+y.ZeroBits, r.Width)
+}
+
+func mulHigh(r *Fact, x, y Fact) {
+	high := func(a, b uint64) uint64 {
+		hi, lo := bits.Mul64(a, b)
+		if r.Width == 64 {
+			return hi
+		}
+		return lo >> r.Width
+	}
+	r.UMin, r.UMax = high(x.UMin, y.UMin), high(x.UMax, y.UMax)
+}
+
+// shiftLeft is a multiplication by a power of two; amounts of the width or more give 0.
+func shiftLeft(r *Fact, x, y Fact, overflow uint32) {
+	w := uint64(r.Width)
+	r.ZeroBits = int(min(uint64(x.ZeroBits)+min(y.UMin, w), w))
+	if y.UMax >= w {
+		return
+	}
+	s, u := promises(overflow)
+	small, large := uint64(1)<<y.UMin, uint64(1)<<y.UMax
+	r.setU(mulUint(x.UMin, small), mulUint(x.UMax, large), u)
+	if y.UMax < 63 {
+		lo, hi := mulInt(x.SMin, int64(large)), mulInt(x.SMax, int64(large))
+		lo, hi = minWide(lo, mulInt(x.SMin, int64(small))), maxWide(hi, mulInt(x.SMax, int64(small)))
+		r.setS(lo, hi, s)
+	}
+}
+
+func shiftRight(r *Fact, x, y Fact, signed bool) {
+	if x.ZeroBits == r.Width {
+		r.ZeroBits = r.Width
+	} else {
+		r.ZeroBits = max(0, x.ZeroBits-int(min(y.UMax, 64)))
+	}
+	if !signed {
+		r.UMin, r.UMax = x.UMin>>y.UMax, x.UMax>>y.UMin
+		return
+	}
+	least, most := min(y.UMin, 63), min(y.UMax, 63)
+	r.SMin, r.SMax = min(x.SMin>>least, x.SMin>>most), max(x.SMax>>least, x.SMax>>most)
+}
+
+func and(r *Fact, x, y Fact) {
+	r.UMax = min(x.UMax, y.UMax)
+	r.ZeroBits = max(x.ZeroBits, y.ZeroBits)
+	if x.SMax < 0 && y.SMax < 0 {
+		r.SMax = min(x.SMax, y.SMax)
+	}
+}
+
+// fill is the largest number with as many bits.
+func fill(x uint64) uint64 { return 1<<bits.Len64(x) - 1 }
+
+func or(r *Fact, x, y Fact) {
+	r.UMin, r.UMax = max(x.UMin, y.UMin), fill(max(x.UMax, y.UMax))
+	r.ZeroBits = min(x.ZeroBits, y.ZeroBits)
+}
+
+func xor(r *Fact, x, y Fact) {
+	r.UMax = fill(max(x.UMax, y.UMax))
+	r.ZeroBits = min(x.ZeroBits, y.ZeroBits)
+}
+
+func larger(r *Fact, x, y Fact, signed bool) {
+	either(r, x, y)
+	if signed {
+		r.SMin, r.SMax = max(x.SMin, y.SMin), max(x.SMax, y.SMax)
+	} else {
+		r.UMin, r.UMax = max(x.UMin, y.UMin), max(x.UMax, y.UMax)
+	}
+}
+
+func smaller(r *Fact, x, y Fact, signed bool) {
+	either(r, x, y)
+	if signed {
+		r.SMin, r.SMax = min(x.SMin, y.SMin), min(x.SMax, y.SMax)
+	} else {
+		r.UMin, r.UMax = min(x.UMin, y.UMin), min(x.UMax, y.UMax)
+	}
+}
+
+// either is one of the two.
+func either(r *Fact, x, y Fact) {
+	r.SMin, r.SMax = min(x.SMin, y.SMin), max(x.SMax, y.SMax)
+	r.UMin, r.UMax = min(x.UMin, y.UMin), max(x.UMax, y.UMax)
+	r.ZeroBits = min(x.ZeroBits, y.ZeroBits)
+}
+
+// divide looks at the corners: for divisors of one sign the quotient is monotone in either operand.
+func divide(r *Fact, x, y Fact, signed bool, rounding uint32) {
+	w := r.Width
+	if x.ZeroBits == w {
+		r.ZeroBits = w
+	} else if d, ok := y.Constant(); ok && d != 0 && d&(d-1) == 0 && (!signed || y.SMin > 0) {
+		r.ZeroBits = max(0, x.ZeroBits-bits.TrailingZeros64(d))
+	}
+	if !signed {
+		if y.UMax == 0 {
+			return
+		}
+		lo, _, _ := tileaa.DivideInts(w, x.UMin, y.UMax, false, rounding)
+		hi, _, _ := tileaa.DivideInts(w, x.UMax, max(y.UMin, 1), false, rounding)
+		r.UMin, r.UMax = lo, hi
+		return
+	}
+	lo, hi, any := maxS(w), minS(w), false
+	corner := func(a, b int64) {
+		any = true
+		q, _, ok := tileaa.DivideInts(w, uint64(a), uint64(b), true, rounding)
+		v := signExtend(q, w)
+		if !ok {
+			v = maxS(w) // the least number by -1 is undefined; its neighbour gives this
+		}
+		lo, hi = min(lo, v), max(hi, v)
+	}
+	divisors := func(least, most int64) {
+		if least > most {
+			return
+		}
+		for _, b := range [2]int64{least, most} {
+			corner(x.SMin, b)
+			corner(x.SMax, b)
+		}
+	}
+	divisors(y.SMin, min(y.SMax, -1))
+	divisors(max(y.SMin, 1), y.SMax)
+	if any {
+		r.SMin, r.SMax = lo, hi
+	}
+}
+
+// remainder has the sign of x and is smaller than y and not larger than x.
+func remainder(r *Fact, x, y Fact, signed bool) {
+	r.ZeroBits = min(x.ZeroBits, y.ZeroBits)
+	if !signed {
+		if x.UMax < y.UMin {
+			r.UMin, r.UMax = x.UMin, x.UMax
+		} else if y.UMax > 0 {
+			r.UMax = min(x.UMax, y.UMax-1)
+		}
+		return
+	}
+	// |r| < |y|; the bound -(|y|-1) is computed without negating the least number
+	below := max(y.SMax-1, -(y.SMin + 1))
+	if below < 0 {
+		return // y is 0
+	}
+	r.SMin, r.SMax = max(min(x.SMin, 0), -below), min(max(x.SMax, 0), below)
+	if x.SMin >= 0 && x.SMax < y.SMin {
+		r.SMin, r.SMax = x.SMin, x.SMax
+	}
+}
+
+// absolute reads the result as unsigned: the least number keeps its bits.
+func absolute(r *Fact, x Fact) {
+	r.ZeroBits = x.ZeroBits
+	magnitude := func(v int64) uint64 {
+		if v < 0 {
+			return uint64(-v)
+		}
+		return uint64(v)
+	}
+	a, b := magnitude(x.SMin), magnitude(x.SMax)
+	r.UMin, r.UMax = min(a, b), max(a, b)
+	if x.SMin < 0 && x.SMax > 0 {
+		r.UMin = 0
+	}
+}
+
+func negate(r *Fact, x Fact, overflow uint32) {
+	s, _ := promises(overflow)
+	r.setS(fromInt(x.SMax).neg(), fromInt(x.SMin).neg(), s)
+	r.ZeroBits = x.ZeroBits
+}
+
+func extend(r *Fact, x Fact, signed bool) {
+	if signed {
+		r.SMin, r.SMax = x.SMin, x.SMax
+	} else {
+		r.UMin, r.UMax = x.UMin, x.UMax
+	}
+	r.ZeroBits = x.ZeroBits
+	if x.ZeroBits == x.Width {
+		r.ZeroBits = r.Width
+	}
+}
+
+func shorten(r *Fact, x Fact, overflow uint32) {
+	s, u := promises(overflow)
+	r.setS(fromInt(x.SMin), fromInt(x.SMax), s)
+	r.setU(fromUint(x.UMin), fromUint(x.UMax), u)
+	r.ZeroBits = min(x.ZeroBits, r.Width)
+}
+
+// decided is the outcome of a comparison that is the same for all values of both intervals.
+func decided(x, y Fact, predicate uint32, signed bool) (outcome, ok bool) {
+	less, more := x.UMax < y.UMin, x.UMin > y.UMax // always
+	atMost, atLeast := x.UMax <= y.UMin, x.UMin >= y.UMax
+	if signed {
+		less, more = x.SMax < y.SMin, x.SMin > y.SMax
+		atMost, atLeast = x.SMax <= y.SMin, x.SMin >= y.SMax
+	}
+	unequal := x.UMax < y.UMin || x.UMin > y.UMax || x.SMax < y.SMin || x.SMin > y.SMax
+	_, cx := x.Constant()
+	_, cy := y.Constant()
+	same := cx && cy && x.UMin == y.UMin
+	switch predicate {
+	case def.PredEqual:
+		return same, same || unequal
+	case def.PredNotEqual:
+		return unequal, same || unequal
+	case def.PredLess:
+		return less, less || atLeast
+	case def.PredLessEqual:
+		return atMost, atMost || more
+	case def.PredGreater:
+		return more, more || atMost
+	}
+	return atLeast, atLeast || less
+}

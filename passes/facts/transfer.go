@@ -1,0 +1,485 @@
+package facts
+
+import (
+	"math/bits"
+	"slices"
+
+	"tileiras/dialects/tileaa"
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+)
+
+// transfers compute the fact of result 0 from the facts of the operands, one function per op; r comes unknown, with the
+// width and rank of the result, and is refined afterwards. Ops that are not here make unknown values.
+var transfers map[string]func(f *Facts, op *ir.Op, r *Fact)
+
+func signed(op *ir.Op) bool { return op.EnumNamed("signedness") == def.Signed }
+
+// binary is an element-wise op of two integers: its interval, then its neighbours.
+func binary(interval func(op *ir.Op, r *Fact, x, y Fact), axes func(op *ir.Op, r *Fact, x, y Fact)) func(*Facts, *ir.Op, *Fact) {
+	return func(f *Facts, op *ir.Op, r *Fact) {
+		x, y := f.Of(op.Operand(0)), f.Of(op.Operand(1))
+		if x.Width == 0 || y.Width == 0 {
+			return
+		}
+		interval(op, r, x, y)
+		r.neighbours(x, y)
+		if axes != nil {
+			axes(op, r, x, y)
+		}
+	}
+}
+
+// unary is an element-wise op of one integer or pointer.
+func unary(apply func(op *ir.Op, r *Fact, x Fact)) func(*Facts, *ir.Op, *Fact) {
+	return func(f *Facts, op *ir.Op, r *Fact) {
+		x := f.Of(op.Operand(0))
+		if x.Width == 0 {
+			return
+		}
+		r.neighbours(x)
+		apply(op, r, x)
+	}
+}
+
+func overflow(op *ir.Op) uint32 { return op.EnumNamed("overflow") }
+
+// disjoint reports whether no bit can be set in both, so that or and xor are sums.
+func disjoint(x, y Fact) bool {
+	return bits.Len64(x.UMax) <= y.ZeroBits || bits.Len64(y.UMax) <= x.ZeroBits
+}
+
+func init() {
+	transfers = map[string]func(*Facts, *ir.Op, *Fact){
+		"addi": binary(func(op *ir.Op, r *Fact, x, y Fact) { add(r, x, y, overflow(op)) },
+			func(_ *ir.Op, r *Fact, x, y Fact) { r.addAxes(x, y, 0) }),
+		"subi": binary(func(op *ir.Op, r *Fact, x, y Fact) { sub(r, x, y, overflow(op)) },
+			func(_ *ir.Op, r *Fact, x, y Fact) { r.subAxes(x, y) }),
+		"muli":   binary(func(op *ir.Op, r *Fact, x, y Fact) { mul(r, x, y, overflow(op)) }, mulAxes),
+		"mulhii": binary(func(_ *ir.Op, r *Fact, x, y Fact) { mulHigh(r, x, y) }, nil),
+		"divi": binary(func(op *ir.Op, r *Fact, x, y Fact) { divide(r, x, y, signed(op), op.EnumNamed("rounding")) },
+			func(op *ir.Op, r *Fact, x, y Fact) { r.divAxes(x, y, signed(op), op.EnumNamed("rounding")) }),
+		"remi": binary(func(op *ir.Op, r *Fact, x, y Fact) { remainder(r, x, y, signed(op)) },
+			func(op *ir.Op, r *Fact, x, y Fact) { r.remAxes(x, y, signed(op)) }),
+		"maxi": binary(func(op *ir.Op, r *Fact, x, y Fact) { larger(r, x, y, signed(op)) },
+			func(op *ir.Op, r *Fact, x, y Fact) { extremumAxes(r, y, x, x, y, signed(op)) }),
+		"mini": binary(func(op *ir.Op, r *Fact, x, y Fact) { smaller(r, x, y, signed(op)) },
+			func(op *ir.Op, r *Fact, x, y Fact) { extremumAxes(r, x, y, x, y, signed(op)) }),
+		"andi": binary(func(_ *ir.Op, r *Fact, x, y Fact) { and(r, x, y) },
+			func(_ *ir.Op, r *Fact, x, y Fact) {
+				if mask, ok := y.Constant(); ok {
+					r.maskAxes(x, mask)
+				}
+			}),
+		"ori":  binary(func(_ *ir.Op, r *Fact, x, y Fact) { or(r, x, y) }, sumAxes),
+		"xori": binary(func(_ *ir.Op, r *Fact, x, y Fact) { xor(r, x, y) }, sumAxes),
+		"shli": binary(func(op *ir.Op, r *Fact, x, y Fact) { shiftLeft(r, x, y, overflow(op)) }, nil),
+		"shri": binary(func(op *ir.Op, r *Fact, x, y Fact) { shiftRight(r, x, y, signed(op)) },
+			func(op *ir.Op, r *Fact, x, y Fact) { r.shiftAxes(x, y, signed(op)) }),
+		"absi": unary(func(_ *ir.Op, r *Fact, x Fact) { absolute(r, x) }),
+		"negi": unary(func(op *ir.Op, r *Fact, x Fact) { negate(r, x, overflow(op)) }),
+		"cmpi": binary(func(op *ir.Op, r *Fact, x, y Fact) {
+			if outcome, ok := decided(x, y, op.EnumNamed("predicate"), signed(op)); ok {
+				r.UMin, r.UMax = 0, 0
+				if outcome {
+					r.UMin, r.UMax = 1, 1
+				}
+			}
+		}, func(op *ir.Op, r *Fact, x, y Fact) { r.compareAxes(x, y, op.EnumNamed("predicate"), signed(op)) }),
+		"select": selectFact,
+
+		"exti": unary(func(op *ir.Op, r *Fact, x Fact) {
+			extend(r, x, signed(op))
+			r.widenAxes(x, signed(op))
+		}),
+		"trunci": unary(func(op *ir.Op, r *Fact, x Fact) {
+			shorten(r, x, overflow(op))
+			r.keepAxes(x)
+		}),
+		"bitcast":    unary(same),
+		"int_to_ptr": castPointer,
+		"ptr_to_int": castPointer,
+		"ptr_cast":   castPointer,
+		"offset":     offsetFact,
+
+		"constant":       constantFact,
+		"iota":           iotaFact,
+		"splat":          splatFact,
+		"broadcast":      broadcastFact,
+		"reshape":        reshapeFact,
+		"permute":        permuteFact,
+		"cat":            catFact,
+		"extract":        extractFact,
+		"insert":         insertFact,
+		"pad":            padFact,
+		"convert_layout": unary(same),
+		"assume":         assumeFact,
+
+		// Grids have at most 2^24 - 1 blocks in a dimension (Tile IR, get_num_tile_blocks).
+		"program_id":   func(_ *Facts, _ *ir.Op, r *Fact) { r.UMax = 1<<24 - 2 },
+		"num_programs": func(_ *Facts, _ *ir.Op, r *Fact) { r.UMin, r.UMax = 1, 1<<24-1 },
+
+		"get_global": func(_ *Facts, op *ir.Op, r *Fact) { r.Space, r.ZeroBits = Global, r.unit },
+		"alloca": func(_ *Facts, op *ir.Op, r *Fact) {
+			r.Space = Slot
+			if a := op.IntNamed("alignment"); a > 0 {
+				r.ZeroBits = log2(a)
+			}
+		},
+	}
+}
+
+// same is an op that changes no bit.
+func same(_ *ir.Op, r *Fact, x Fact) {
+	if r.Width == x.Width && r.unit == x.unit {
+		space := r.Space
+		*r = x
+		if space == Nowhere {
+			r.Space = Nowhere
+		}
+	}
+}
+
+// mulAxes keeps the groups of a factor that is multiplied by one.
+func mulAxes(_ *ir.Op, r *Fact, x, y Fact) {
+	if v, ok := y.Constant(); ok && v == 1 {
+		r.keepAxes(x)
+	}
+}
+
+// sumAxes is for or and xor of numbers without a common bit.
+func sumAxes(_ *ir.Op, r *Fact, x, y Fact) {
+	if disjoint(x, y) {
+		r.addAxes(x, y, 0)
+	}
+}
+
+// extremumAxes keeps the groups of the operand that is the result when x is never above y, or y never above x.
+func extremumAxes(r *Fact, below, above, x, y Fact, signed bool) {
+	switch {
+	case signed && x.SMax <= y.SMin || !signed && x.UMax <= y.UMin:
+		r.become(below)
+	case signed && y.SMax <= x.SMin || !signed && y.UMax <= x.UMin:
+		r.become(above)
+	}
+}
+
+// become takes the groups of x.
+func (r *Fact) become(x Fact) {
+	r.keepAxes(x)
+	r.Const = slices.Clone(x.Const)
+}
+
+func selectFact(f *Facts, op *ir.Op, r *Fact) {
+	c, x, y := f.Of(op.Operand(0)), f.Of(op.Operand(1)), f.Of(op.Operand(2))
+	if x.Width == 0 || y.Width == 0 {
+		return
+	}
+	if v, ok := c.Constant(); ok {
+		*r = y
+		if v != 0 {
+			*r = x
+		}
+		return
+	}
+	*r = join(x, y)
+	r.Const = slices.Clone(r.Const)
+	j := *r
+	r.Contig, r.Div = ones(len(r.Contig)), make([]int, len(r.Div))
+	for d := range r.Const {
+		r.Const[d] = min(r.Const[d], c.Const[d])
+		g := min(j.Contig[d], c.Const[d])
+		r.count(d, g, j.zerosAt(d, g))
+	}
+}
+
+// castPointer keeps the address; groups that count up do so only if the step is the same.
+func castPointer(f *Facts, op *ir.Op, r *Fact) {
+	x := f.Of(op.Operand(0))
+	if x.Width == 0 {
+		return
+	}
+	r.neighbours(x)
+	r.SMin, r.SMax, r.UMin, r.UMax, r.ZeroBits = x.SMin, x.SMax, x.UMin, x.UMax, x.ZeroBits
+	if r.unit == x.unit {
+		r.keepAxes(x)
+	}
+	switch {
+	case r.Space == Nowhere:
+	case x.Space != Nowhere:
+		r.Space = x.Space
+	case !f.slots:
+		r.Space = Global
+	}
+}
+
+// offsetFact is ptr + offset * bytes; the sum is taken not to wrap (a wrap is undefined).
+func offsetFact(f *Facts, op *ir.Op, r *Fact) {
+	p, o := f.Of(op.Operand(0)), f.Of(op.Operand(1))
+	if p.Width == 0 || o.Width == 0 {
+		return
+	}
+	r.Space = p.Space
+	wide := unknown(tileOfI64(op))
+	extend(&wide, o, true)
+	wide.neighbours(o)
+	wide.widenAxes(o, true)
+	wide = wide.refine()
+	r.ZeroBits = min(p.ZeroBits, min(wide.ZeroBits+r.unit, 64))
+	r.neighbours(p, wide)
+	r.addAxes(p, wide, r.unit)
+}
+
+// tileOfI64 is the type of 64-bit integers in the shape of result 0.
+func tileOfI64(op *ir.Op) ir.Type {
+	t := op.Result(0).Type().(*tileaa.TileType)
+	return &tileaa.TileType{Shape: t.Shape, Elem: &ir.IntegerType{Width: 64}}
+}
+
+func constantFact(_ *Facts, op *ir.Op, r *Fact) {
+	t := op.Result(0).Type().(*tileaa.TileType)
+	d := tileaa.ConstantOf(op.Result(0))
+	if x, ok := tileaa.SplatBits(d); ok {
+		*r = constant(t, x)
+		return
+	}
+	if d == nil || t.NumElements() > tileaa.MaxFold {
+		return
+	}
+	elems := make([]uint64, t.NumElements())
+	for i := range elems {
+		elems[i] = tileaa.ElementBits(d, i)
+	}
+	r.observe(t.Shape, elems)
+}
+
+// observe reads a fact off the elements themselves.
+func (r *Fact) observe(shape []int64, elems []uint64) {
+	r.SMin, r.SMax, r.UMin, r.UMax, r.ZeroBits = maxS(r.Width), minS(r.Width), maxU(r.Width), 0, r.Width
+	for _, e := range elems {
+		r.SMin, r.SMax = min(r.SMin, signExtend(e, r.Width)), max(r.SMax, signExtend(e, r.Width))
+		r.UMin, r.UMax = min(r.UMin, e), max(r.UMax, e)
+		r.ZeroBits = min(r.ZeroBits, bits.TrailingZeros64(e))
+	}
+	stride := int64(1)
+	for d := len(shape) - 1; d >= 0; d-- {
+		n := shape[d]
+		// along says whether neighbours inside groups of c differ by step, and how many zeros the first elements have.
+		along := func(c int64, step uint64) (ok bool, zeros int) {
+			zeros = r.Width
+			for i, e := range elems {
+				at := int64(i) / stride % n
+				if at%c == 0 {
+					zeros = min(zeros, bits.TrailingZeros64(e))
+				} else if truncate(elems[int64(i)-stride]+step, r.Width) != e {
+					return false, 0
+				}
+			}
+			return true, zeros
+		}
+		for c := n; c > 1; c /= 2 {
+			if ok, z := along(c, 1); ok {
+				r.Contig[d], r.Div[d] = c, z
+				break
+			}
+		}
+		for c := n; c > 1; c /= 2 {
+			if ok, _ := along(c, 0); ok {
+				r.Const[d] = c
+				break
+			}
+		}
+		stride *= n
+	}
+}
+
+func iotaFact(_ *Facts, op *ir.Op, r *Fact) {
+	n := shapeOf(op.Result(0).Type())[0]
+	r.UMax = min(r.UMax, uint64(n-1))
+	r.count(0, n, r.Width)
+}
+
+// scalarPart copies what holds of every element.
+func (r *Fact) scalarPart(x Fact) {
+	r.SMin, r.SMax, r.UMin, r.UMax, r.ZeroBits, r.Space = x.SMin, x.SMax, x.UMin, x.UMax, x.ZeroBits, x.Space
+}
+
+func splatFact(f *Facts, op *ir.Op, r *Fact) {
+	if x := f.Of(op.Operand(0)); x.Width > 0 {
+		r.scalarPart(x)
+		r.Const = slices.Clone(shapeOf(op.Result(0).Type()))
+	}
+}
+
+func broadcastFact(f *Facts, op *ir.Op, r *Fact) {
+	x := f.Of(op.Operand(0))
+	if x.Width == 0 {
+		return
+	}
+	r.scalarPart(x)
+	from, to := shapeOf(op.Operand(0).Type()), shapeOf(op.Result(0).Type())
+	for d := range to {
+		if from[d] != to[d] {
+			r.Const[d] = to[d]
+		} else {
+			r.Const[d] = x.Const[d]
+			r.count(d, x.Contig[d], x.Div[d])
+		}
+	}
+}
+
+// reshapeFact follows the elements in row-major order. A dimension of the result is looked up in the source dimension
+// whose elements it walks over, which is the one with the same stride:
+//
+//	[64] -> [4,16]   the new dimension 1 walks over 16 neighbours of the old one,
+//	                 the new dimension 0 over every 16th
+func reshapeFact(f *Facts, op *ir.Op, r *Fact) {
+	x := f.Of(op.Operand(0))
+	if x.Width == 0 {
+		return
+	}
+	r.scalarPart(x)
+	from, to := shapeOf(op.Operand(0).Type()), shapeOf(op.Result(0).Type())
+	at := strides(from)
+	for d, s := range strides(to) {
+		// the source dimension that contains stride s
+		for k, base := range at {
+			if from[k] == 1 || s < base || s >= base*from[k] || to[d] == 1 {
+				continue
+			}
+			every := s / base // elements of dimension k per step of d
+			if every == 1 {
+				c := min(x.Contig[k], to[d])
+				r.count(d, c, x.zerosAt(k, c))
+				r.Const[d] = min(x.Const[k], to[d])
+				if to[d] > from[k] && r.Const[d] == from[k] {
+					r.Const[d] = constBeyond(x, from, k, to[d])
+				}
+			} else if x.Const[k] > every {
+				r.Const[d] = min(x.Const[k]/every, to[d])
+			}
+			break
+		}
+	}
+}
+
+// constBeyond is how many elements in row-major order are equal when dimension k is equal all along: it goes on in the
+// dimensions to the left.
+func constBeyond(x Fact, shape []int64, k int, limit int64) int64 {
+	n := shape[k]
+	for k--; k >= 0 && n < limit; k-- {
+		n *= x.Const[k]
+		if x.Const[k] < shape[k] {
+			break
+		}
+	}
+	return min(n, limit)
+}
+
+func strides(shape []int64) []int64 {
+	s, n := make([]int64, len(shape)), int64(1)
+	for i := len(shape) - 1; i >= 0; i-- {
+		s[i] = n
+		n *= shape[i]
+	}
+	return s
+}
+
+func permuteFact(f *Facts, op *ir.Op, r *Fact) {
+	x := f.Of(op.Operand(0))
+	if x.Width == 0 {
+		return
+	}
+	r.scalarPart(x)
+	for d, p := range tileaa.Permutation(op) {
+		r.Const[d] = x.Const[p]
+		r.count(d, x.Contig[p], x.Div[p])
+	}
+}
+
+func catFact(f *Facts, op *ir.Op, r *Fact) {
+	if x, y := f.Of(op.Operand(0)), f.Of(op.Operand(1)); x.Width > 0 && y.Width > 0 {
+		*r = join(x, y)
+	}
+}
+
+// extractFact: slices begin at multiples of the result's dimensions.
+func extractFact(f *Facts, op *ir.Op, r *Fact) {
+	x := f.Of(op.Operand(0))
+	if x.Width == 0 {
+		return
+	}
+	r.scalarPart(x)
+	for d, n := range shapeOf(op.Result(0).Type()) {
+		c := min(x.Contig[d], n)
+		r.count(d, c, x.zerosAt(d, c))
+		r.Const[d] = min(x.Const[d], n)
+	}
+}
+
+func insertFact(f *Facts, op *ir.Op, r *Fact) {
+	if x, y := f.Of(op.OperandNamed("source")), f.Of(op.OperandNamed("dest")); x.Width > 0 && y.Width > 0 {
+		*r = join(x, y)
+	}
+}
+
+func padFact(f *Facts, op *ir.Op, r *Fact) {
+	x := f.Of(op.OperandNamed("source"))
+	if x.Width == 0 {
+		return
+	}
+	fill := constant(op.Operand(0).Type(), 0)
+	if v := op.OperandNamed("value"); v != nil {
+		fill = unknown(op.Operand(0).Type())
+		fill.scalarPart(f.Of(v))
+	}
+	r.scalarPart(join(x, fill))
+	r.Const = slices.Clone(x.Const) // new elements are equal, and begin at a multiple of any group
+}
+
+// assumeFact adds the promise to what is known.
+func assumeFact(f *Facts, op *ir.Op, r *Fact) {
+	x := f.Of(op.Operand(0))
+	if x.Width == 0 {
+		return
+	}
+	*r = x
+	r.Contig, r.Const, r.Div = slices.Clone(x.Contig), slices.Clone(x.Const), slices.Clone(x.Div)
+	switch p := op.AttrNamed("predicate").(type) {
+	case *tileaa.BoundedAttr:
+		if p.Lower != nil {
+			r.SMin = max(r.SMin, *p.Lower)
+		}
+		if p.Upper != nil {
+			r.SMax = min(r.SMax, *p.Upper)
+		}
+	case *tileaa.SameElementsAttr:
+		for d, n := range p.Groups {
+			r.Const[d] = max(r.Const[d], lowBit(n))
+		}
+	case *tileaa.DivByAttr:
+		z := min(bits.TrailingZeros64(p.Divisor), r.Width)
+		if !p.Grouped {
+			r.ZeroBits = max(r.ZeroBits, z)
+			break
+		}
+		// groups of `every` count up from multiples of the divisor; so do their aligned halves, from multiples of less
+		if c := lowBit(p.Every); c > r.Contig[p.Along] {
+			if c < p.Every {
+				z = min(z, log2(c)+r.unit)
+			}
+			r.Contig[p.Along] = c
+			r.Div[p.Along] = max(r.zerosAt(int(p.Along), c), z)
+		} else if c == r.Contig[p.Along] && c == p.Every {
+			r.Div[p.Along] = max(r.Div[p.Along], z)
+		}
+	}
+}
+
+// lowBit is the largest power of two that divides a positive number, else 1.
+func lowBit(n int64) int64 {
+	if n <= 0 {
+		return 1
+	}
+	return n & -n
+}

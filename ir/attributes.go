@@ -129,8 +129,9 @@ func (a *DenseAttr) EqualAttr(b Attribute) bool {
 
 // EnumDef is an enumeration: its cases in text and on the wire.
 type EnumDef struct {
-	Name  string // as in the text, "rounding"
-	Cases []EnumCase
+	Dialect string // set by Dialect.Init
+	Name    string // as in the text, "rounding"
+	Cases   []EnumCase
 }
 
 // EnumCase is one case of an enumeration.

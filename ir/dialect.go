@@ -13,6 +13,11 @@ type Dialect struct {
 	ParseType func(p *Parser, mnemonic string) (Type, error)
 	// ParseAttr reads the body of an attribute of this dialect after its mnemonic.
 	ParseAttr func(p *Parser, mnemonic string) (Attribute, error)
+	// Directives are the custom<Name>(...) elements of the rows' formats.
+	Directives map[string]Directive
+	// Top is the short name of the op that holds the dialect's module items. Items at the top level of a text without it
+	// are put into one.
+	Top string
 	// VerifyAttr checks the discardable or entry attributes of an op, if the dialect has rules for them.
 	VerifyOp func(*Context, *Op) bool
 
@@ -35,8 +40,13 @@ type TypeConstraint struct {
 // Init finishes the rows; call it once, after attaching the hooks.
 func (d *Dialect) Init() *Dialect {
 	for _, op := range d.Ops {
-		op.Dialect = d.Name
+		op.Dialect, op.owner = d.Name, d
 		op.prepare()
+		for i := range op.Args {
+			if e := op.Args[i].Enum; e != nil {
+				e.Dialect = d.Name
+			}
+		}
 	}
 	return d
 }

@@ -34,6 +34,8 @@ type OpDef struct {
 	operandArgs []int // indices into Args of the operands, in order
 	attrArgs    []int // indices into Args of the attributes, in order
 	ready       bool
+	owner       *Dialect
+	text        *textForm // the compiled Format, made when first asked for
 }
 
 // Hooks are the functions of one operation. All are optional.
@@ -202,6 +204,7 @@ func (d *OpDef) prepare() {
 			d.attrArgs = append(d.attrArgs, i)
 		}
 	}
+	d.text = &textForm{}
 	d.ready = true
 }
 

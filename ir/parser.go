@@ -1,0 +1,528 @@
+package ir
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// Parse reads the text of one op, usually a module, with the aliases around it. Items of a dialect that stand at the top
+// level without their module get one. Errors go to the context's diagnostics, as file:line:col; the first one ends the
+// parse and is returned. Parsing is not verifying.
+func Parse(c *Context, name string, src []byte) (*Op, error) {
+	p := newParser(c, name, src)
+	ops := p.topLevel()
+	if p.err != nil {
+		return nil, p.err
+	}
+	return p.single(ops)
+}
+
+// maxSource is the largest text that is read, in bytes.
+const maxSource = 1 << 30
+
+// MaxTextDepth is how deep regions, types, attributes and locations may nest in a text.
+const MaxTextDepth = 256
+
+// Parser reads the text form. Its methods read what their name says and report when it is not there; after the first
+// error the source looks as if it ended, every method returns its zero value, and Err is that error. So hooks need to look
+// at Err only where they loop or decide on what they read.
+type Parser struct {
+	Ctx   *Context
+	file  string
+	src   []byte
+	lines []int // offsets of line starts
+	tok   token
+	last  int // end of the token before tok
+	err   error
+	depth int
+
+	owner    *Dialect // of the op that is being read
+	dialects []string // default dialects, innermost last
+	values   map[string]*valueEntry
+	scopes   []scope
+	aliases  map[string]*alias
+	pending  []string // aliases that are being resolved
+}
+
+// valueEntry is what a name stands for: the results of a group, or one block argument.
+type valueEntry struct {
+	vals []*Value
+	pos  int
+}
+
+// scope remembers what to undo when a region ends.
+type scope struct {
+	added    []string
+	isolated map[string]*valueEntry // the names of the outside, when the region must not see them
+}
+
+// Pos is a place in the source: an offset in bytes.
+type Pos int
+
+var errStop = errors.New("text is not well formed")
+
+func newParser(c *Context, name string, src []byte) *Parser {
+	p := &Parser{Ctx: c, file: name, src: src, values: map[string]*valueEntry{}}
+	if len(src) > maxSource {
+		p.src = nil
+		p.fail(0, "text of %d bytes is larger than the maximum of %d", len(src), maxSource)
+		return p
+	}
+	p.findAliases()
+	p.tok = lex(src, 0)
+	p.checkToken()
+	return p
+}
+
+// Err is the first error, or nil.
+func (p *Parser) Err() error { return p.err }
+
+// Failed reports whether there was an error.
+func (p *Parser) Failed() bool { return p.err != nil }
+
+// Errorf reports an error at a place, unless there was one before, and returns the first error.
+func (p *Parser) Errorf(at Pos, format string, args ...any) error {
+	p.fail(int(at), format, args...)
+	return p.err
+}
+
+func (p *Parser) fail(at int, format string, args ...any) *Diagnostic {
+	if p.err != nil {
+		return &Diagnostic{}
+	}
+	d := p.Ctx.Diags.Add(Error, p.fileLoc(at), format, args...)
+	p.err = fmt.Errorf("%s: %s", LocString(d.Loc), d.Msg)
+	p.tok = token{tokEOF, len(p.src), len(p.src)}
+	return d
+}
+
+// failToken reports that the current token is not what should be here. The place is the end of the text before it, so
+// that the message names the line that is incomplete.
+func (p *Parser) failToken(format string, args ...any) { p.fail(p.wrongTokenPos(), format, args...) }
+
+func (p *Parser) wrongTokenPos() int {
+	if p.last > 0 {
+		return p.last
+	}
+	return p.tok.pos
+}
+
+func (p *Parser) indexLines() {
+	if p.lines != nil {
+		return
+	}
+	p.lines = append(p.lines, 0)
+	for i, c := range p.src {
+		if c == '\n' {
+			p.lines = append(p.lines, i+1)
+		}
+	}
+}
+
+func (p *Parser) lineStart(at int) int {
+	p.indexLines()
+	return p.lines[sort.SearchInts(p.lines, at+1)-1]
+}
+
+// fileLoc is the place of a byte of the source.
+func (p *Parser) fileLoc(at int) *FileLoc {
+	p.indexLines()
+	line := sort.SearchInts(p.lines, at+1)
+	return &FileLoc{File: p.file, Line: uint32(line), Col: uint32(at - p.lines[line-1] + 1)}
+}
+
+// Token level.
+
+func (p *Parser) text() string { return string(p.src[p.tok.pos:p.tok.end]) }
+
+// is compares the text of the current token; strings and symbols never match.
+func (p *Parser) is(s string) bool {
+	t := p.tok
+	return (t.kind == tokPunct || t.kind == tokBare) && t.end-t.pos == len(s) && string(p.src[t.pos:t.end]) == s
+}
+
+func (p *Parser) next() {
+	if p.err != nil {
+		return
+	}
+	p.last = p.tok.end
+	p.tok = lex(p.src, p.tok.end)
+	p.checkToken()
+}
+
+func (p *Parser) checkToken() {
+	if p.tok.kind != tokBad {
+		return
+	}
+	switch p.src[p.tok.pos] {
+	case '"':
+		p.fail(p.tok.pos, "expected '\"' in string literal")
+	case '%':
+		p.fail(p.tok.pos, "invalid SSA name")
+	case '#', '!':
+		p.fail(p.tok.pos, "invalid attribute or type name")
+	case '@':
+		p.fail(p.tok.pos, "@ identifier expected to start with letter or '_'")
+	default:
+		p.fail(p.tok.pos, "unexpected character")
+	}
+}
+
+// seek continues at an offset of the source.
+func (p *Parser) seek(at int) {
+	if p.err != nil {
+		return
+	}
+	p.tok = lex(p.src, at)
+	p.checkToken()
+}
+
+// enter counts one level of nesting; it reports and returns false when there are too many. Call leave after it.
+func (p *Parser) enter() bool {
+	if p.depth >= MaxTextDepth {
+		p.fail(p.tok.pos, "nesting is deeper than %d levels", MaxTextDepth)
+		return false
+	}
+	p.depth++
+	return true
+}
+func (p *Parser) leave() { p.depth-- }
+
+// dialect is the dialect whose prefix may be left out, or "".
+func (p *Parser) dialect() string {
+	if n := len(p.dialects); n > 0 {
+		return p.dialects[n-1]
+	}
+	return ""
+}
+
+// Ops and regions.
+
+// topLevel reads ops and alias definitions up to the end of the source.
+func (p *Parser) topLevel() []*Op {
+	var ops []*Op
+	for p.err == nil && p.tok.kind != tokEOF {
+		if p.aliasDefinition() {
+			continue
+		}
+		if d := p.topDialect(); d != "" {
+			p.dialects = []string{d}
+		}
+		if op := p.op(); op != nil {
+			ops = append(ops, op)
+		}
+		p.dialects = nil
+	}
+	return ops
+}
+
+// topDialect is the dialect of a module item that stands at the top level without its module.
+func (p *Parser) topDialect() string {
+	name := p.text()
+	if p.tok.kind != tokBare || p.Ctx.OpDef(builtinDialect+"."+name) != nil {
+		return ""
+	}
+	for _, d := range p.Ctx.dialects {
+		if def := p.Ctx.OpDef(d.Name + "." + name); d.Top != "" && def != nil {
+			return d.Name
+		}
+	}
+	return ""
+}
+
+// single makes one op of what stood at the top level: the op itself, the module of a dialect around its items, or the
+// built-in module around anything else.
+func (p *Parser) single(ops []*Op) (*Op, error) {
+	var top *OpDef
+	if len(ops) > 0 {
+		if d := ops[0].Def.owner; d != nil && d.Top != "" && ops[0].Def.Name != d.Top {
+			top = p.Ctx.OpDef(d.Name + "." + d.Top)
+		}
+	}
+	if top == nil && len(ops) == 1 {
+		return ops[0], nil
+	}
+	if top == nil {
+		top = p.Ctx.OpDef(builtinDialect + ".module")
+	}
+	if top == nil {
+		p.fail(0, "expected one top-level operation, but found %d", len(ops))
+		return nil, p.err
+	}
+	m := NewOp(State{Def: top, Loc: p.fileLoc(0)})
+	body := m.regions[0].AddBlock()
+	for _, op := range ops {
+		body.Append(op)
+	}
+	return m, nil
+}
+
+// op reads one operation; nil after an error.
+func (p *Parser) op() *Op {
+	if !p.enter() {
+		return nil
+	}
+	defer p.leave()
+	binds := p.binds()
+	s := &ParsedOp{Pos: Pos(p.tok.pos), p: p}
+	for _, b := range binds {
+		s.NumBound += b.count
+	}
+	owner := p.owner
+	switch p.tok.kind {
+	case tokString:
+		p.generic(s)
+	case tokBare:
+		p.custom(s)
+	default:
+		p.failToken("expected operation name in quotes")
+	}
+	p.owner = owner
+	if p.err != nil {
+		return nil
+	}
+	op := s.make()
+	if l := p.trailingLoc(); l != nil {
+		op.loc = l
+	}
+	p.bind(op, binds, int(s.Pos))
+	if p.err != nil {
+		return nil
+	}
+	return op
+}
+
+// bound is a name on the left of "=" with the number of results it takes.
+type bound struct {
+	name       string
+	count, pos int
+}
+
+// binds reads "%a, %b:2 =".
+func (p *Parser) binds() []bound {
+	var bs []bound
+	if p.tok.kind != tokPercent {
+		return nil
+	}
+	for {
+		b := bound{p.text(), 1, p.tok.pos}
+		if p.tok.kind != tokPercent {
+			p.failToken("expected valid ssa identifier")
+			return nil
+		}
+		p.next()
+		if p.Eat(":") {
+			at := p.tok.pos
+			n := p.Integer()
+			if n < 1 || n > maxResults {
+				p.fail(at, "expected named operation to have at least 1 result")
+				return nil
+			}
+			b.count = int(n)
+		}
+		bs = append(bs, b)
+		if !p.Eat(",") {
+			break
+		}
+	}
+	p.Expect("=")
+	return bs
+}
+
+// maxResults bounds the results that a text gives one name.
+const maxResults = 1 << 16
+
+func (p *Parser) bind(op *Op, binds []bound, pos int) {
+	if len(binds) == 0 {
+		return
+	}
+	if len(op.results) == 0 {
+		p.fail(binds[0].pos, "cannot name an operation with no results")
+		return
+	}
+	n := 0
+	for _, b := range binds {
+		n += b.count
+	}
+	if n != len(op.results) {
+		p.fail(binds[0].pos, "operation defines %d results but was provided %d to bind", len(op.results), n)
+		return
+	}
+	at := 0
+	for _, b := range binds {
+		p.define(b.name, b.pos, op.results[at:at+b.count])
+		at += b.count
+	}
+}
+
+// define gives a name its values in the current scope.
+func (p *Parser) define(name string, pos int, vals []*Value) {
+	if old := p.values[name]; old != nil {
+		p.fail(pos, "redefinition of SSA value '%s'", name).Note(p.fileLoc(old.pos), "previously defined here")
+		return
+	}
+	p.values[name] = &valueEntry{vals, pos}
+	if n := len(p.scopes); n > 0 {
+		p.scopes[n-1].added = append(p.scopes[n-1].added, name)
+	}
+}
+
+func (p *Parser) pushScope(isolated bool) {
+	s := scope{}
+	if isolated {
+		s.isolated, p.values = p.values, map[string]*valueEntry{}
+	}
+	p.scopes = append(p.scopes, s)
+}
+
+func (p *Parser) popScope() {
+	s := p.scopes[len(p.scopes)-1]
+	p.scopes = p.scopes[:len(p.scopes)-1]
+	for _, name := range s.added {
+		delete(p.values, name)
+	}
+	if s.isolated != nil {
+		p.values = s.isolated
+	}
+}
+
+// custom reads an op that begins with its bare name.
+func (p *Parser) custom(s *ParsedOp) {
+	name := p.text()
+	def, full := p.lookupOp(name)
+	if def == nil {
+		if full != name {
+			p.fail(int(s.Pos), "custom op '%s' is unknown (tried '%s' as well)", name, full)
+		} else {
+			p.fail(int(s.Pos), "custom op '%s' is unknown", name)
+		}
+		return
+	}
+	p.next()
+	s.begin(def)
+	switch {
+	case def.Hooks.Parse != nil:
+		if err := def.Hooks.Parse(p, s); err != nil && p.err == nil {
+			p.fail(int(s.Pos), "%s", err)
+		}
+	case def.Format != "":
+		def.program().parse(p, s)
+	default:
+		p.defaultForm(s)
+	}
+	if p.err == nil {
+		s.infer()
+	}
+}
+
+// lookupOp finds the row of a name as written: with its dialect, of the default dialect, or built in.
+func (p *Parser) lookupOp(name string) (def *OpDef, full string) {
+	full = name
+	if d := p.dialect(); d != "" {
+		if def = p.Ctx.OpDef(d + "." + name); def != nil {
+			return def, d + "." + name
+		}
+	}
+	if def = p.Ctx.OpDef(name); def != nil {
+		return def, name
+	}
+	if def = p.Ctx.OpDef(builtinDialect + "." + name); def != nil {
+		return def, builtinDialect + "." + name
+	}
+	if d := p.dialect(); d != "" && !strings.Contains(name, ".") {
+		full = d + "." + name
+	}
+	return nil, full
+}
+
+// BlockArg is an argument of a region's first block, as written.
+type BlockArg struct {
+	Name string
+	Pos  Pos
+	Type Type
+}
+
+// Region reads { ops } with the given arguments of the first block. implied, if not "", is the short name of the
+// terminator that the text may leave out.
+func (p *Parser) Region(s *ParsedOp, args []BlockArg, implied string) *Region {
+	r := &Region{}
+	isolated := s.Def.Traits.Has(Isolated)
+	p.pushScope(isolated)
+	defer p.popScope()
+	d := p.dialect()
+	if s.Def.Traits.Has(SymbolTable) {
+		d = s.Def.Dialect
+	}
+	p.dialects = append(p.dialects, d)
+	defer func() { p.dialects = p.dialects[:len(p.dialects)-1] }()
+
+	open := p.tok.pos
+	if !p.Expect("{") {
+		return r
+	}
+	b := r.AddBlock()
+	for _, a := range args {
+		v := b.AddArg(a.Type)
+		p.define(a.Name, int(a.Pos), []*Value{v})
+	}
+	labels := p.tok.kind == tokCaret
+	for p.err == nil && !p.is("}") {
+		if p.tok.kind == tokCaret {
+			b = p.label(r, b, labels && len(args) == 0)
+			labels = false
+			continue
+		}
+		if p.tok.kind == tokEOF {
+			p.failToken("expected '}'")
+			break
+		}
+		if op := p.op(); op != nil {
+			b.Append(op)
+		}
+	}
+	p.Expect("}")
+	if p.err != nil {
+		return r
+	}
+	if implied != "" && (b.last == nil || !b.last.Def.Traits.Has(Terminator)) {
+		def := p.Ctx.OpDef(s.Def.Dialect + "." + implied)
+		b.Append(NewOp(State{Def: def, Loc: p.fileLoc(open), Groups: make([]int32, def.NumOperandDefs())}))
+	}
+	return r
+}
+
+// label reads ^bb0(%a: T): and makes the block, or with reuse takes the empty first one.
+func (p *Parser) label(r *Region, b *Block, reuse bool) *Block {
+	p.next()
+	if !reuse {
+		b = r.AddBlock()
+	}
+	if p.is("(") {
+		for _, a := range p.BlockArgs() {
+			v := b.AddArg(a.Type)
+			p.define(a.Name, int(a.Pos), []*Value{v})
+		}
+	}
+	p.Expect(":")
+	return b
+}
+
+// BlockArgs reads (%a: T, %b: T).
+func (p *Parser) BlockArgs() []BlockArg {
+	var args []BlockArg
+	p.List("(", ")", func() {
+		a := BlockArg{Pos: Pos(p.tok.pos), Name: p.text()}
+		if p.tok.kind != tokPercent {
+			p.failToken("expected SSA operand")
+			return
+		}
+		p.next()
+		p.Expect(":")
+		a.Type = p.Type()
+		p.trailingLoc()
+		args = append(args, a)
+	})
+	return args
+}

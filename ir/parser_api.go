@@ -1,0 +1,517 @@
+package ir
+
+import "strconv"
+
+// Eat takes the current token if it is this punctuation or keyword.
+func (p *Parser) Eat(s string) bool {
+	if p.err != nil || !p.is(s) {
+		return false
+	}
+	p.next()
+	return true
+}
+
+// Is reports whether the current token is this punctuation or keyword.
+func (p *Parser) Is(s string) bool { return p.err == nil && p.is(s) }
+
+// Expect takes this punctuation or keyword, or reports that it is expected.
+func (p *Parser) Expect(s string) bool {
+	if p.Eat(s) {
+		return true
+	}
+	p.failToken("expected '%s'", s)
+	return false
+}
+
+// Pos is the place of the current token.
+func (p *Parser) Pos() Pos { return Pos(p.tok.pos) }
+
+// Keyword reads a bare identifier.
+func (p *Parser) Keyword() string {
+	if p.tok.kind != tokBare {
+		p.failToken("expected valid keyword")
+		return ""
+	}
+	s := p.text()
+	p.next()
+	return s
+}
+
+// PeekKeyword is the bare identifier that comes next, or "".
+func (p *Parser) PeekKeyword() string {
+	if p.err != nil || p.tok.kind != tokBare {
+		return ""
+	}
+	return p.text()
+}
+
+// KeywordOrString reads a bare identifier or a quoted string.
+func (p *Parser) KeywordOrString() string {
+	if p.tok.kind == tokString {
+		return p.String()
+	}
+	return p.Keyword()
+}
+
+// AtOperand, AtSymbol, AtString and AtInteger report what comes next.
+func (p *Parser) AtOperand() bool { return p.err == nil && p.tok.kind == tokPercent }
+func (p *Parser) AtSymbol() bool  { return p.err == nil && p.tok.kind == tokAt }
+func (p *Parser) AtString() bool  { return p.err == nil && p.tok.kind == tokString }
+func (p *Parser) AtInteger() bool { return p.err == nil && (p.tok.kind == tokInt || p.is("-")) }
+
+// AtEnd reports whether the source is at its end.
+func (p *Parser) AtEnd() bool { return p.tok.kind == tokEOF }
+
+// String reads a quoted string.
+func (p *Parser) String() string {
+	if p.tok.kind != tokString {
+		p.failToken("expected string")
+		return ""
+	}
+	s, ok := unquote(p.src[p.tok.pos:p.tok.end])
+	if !ok {
+		p.fail(p.tok.pos, "unknown escape in string literal")
+		return ""
+	}
+	p.next()
+	return s
+}
+
+// Symbol reads @name.
+func (p *Parser) Symbol() string {
+	if p.tok.kind != tokAt {
+		p.failToken("expected valid '@'-identifier for symbol name")
+		return ""
+	}
+	raw := p.src[p.tok.pos+1 : p.tok.end]
+	s, ok := string(raw), true
+	if raw[0] == '"' {
+		s, ok = unquote(raw)
+	}
+	if !ok {
+		p.fail(p.tok.pos, "unknown escape in string literal")
+	}
+	p.next()
+	return s
+}
+
+// Integer reads a decimal or hexadecimal integer of 64 bits, signed or unsigned, with an optional minus.
+func (p *Parser) Integer() int64 {
+	at := p.tok.pos
+	neg := p.Eat("-")
+	if p.tok.kind != tokInt {
+		p.failToken("expected integer value")
+		return 0
+	}
+	v, err := strconv.ParseUint(p.text(), 0, 64)
+	if p.src[p.tok.pos] == '0' && p.tok.end-p.tok.pos > 1 && p.src[p.tok.pos+1] != 'x' { // leading zeros are decimal
+		v, err = strconv.ParseUint(p.text(), 10, 64)
+	}
+	if err != nil || neg && v > 1<<63 {
+		p.fail(at, "integer value too large")
+		return 0
+	}
+	p.next()
+	if neg {
+		return -int64(v)
+	}
+	return int64(v)
+}
+
+// Bool reads true or false.
+func (p *Parser) Bool() bool {
+	if p.Eat("true") {
+		return true
+	}
+	if !p.Eat("false") {
+		p.failToken("expected 'true' or 'false'")
+	}
+	return false
+}
+
+// List reads open item, item, ... close; an open of "" reads items up to where no comma follows. It returns the number.
+func (p *Parser) List(open, close string, item func()) int {
+	n := 0
+	if open != "" {
+		if !p.Expect(open) || p.Eat(close) {
+			return 0
+		}
+	}
+	for p.err == nil {
+		item()
+		n++
+		if !p.Eat(",") {
+			break
+		}
+	}
+	if open != "" {
+		p.Expect(close)
+	}
+	return n
+}
+
+// Integers reads a bracketed list of integers.
+func (p *Parser) Integers(open, close string) []int64 {
+	vs := []int64{}
+	p.List(open, close, func() { vs = append(vs, p.Integer()) })
+	return vs
+}
+
+// Dims reads the dimensions of a shape, each followed by "x": 4x8x in 4x8xf32. With dynamic, "?" is a dimension and
+// reads as that value. A dimension that does not fit becomes an error.
+func (p *Parser) Dims(dynamic *int64) []int64 {
+	dims := []int64{}
+	for p.err == nil {
+		at := p.tok.pos
+		end, value := at, int64(0)
+		switch {
+		case p.tok.kind == tokInt:
+			for end < len(p.src) && isDigit(p.src[end]) {
+				end++
+			}
+			v, err := strconv.ParseInt(string(p.src[at:end]), 10, 64)
+			if err != nil {
+				p.fail(at, "invalid dimension")
+				return dims
+			}
+			value = v
+		case dynamic != nil && p.is("?"):
+			end, value = at+1, *dynamic
+		default:
+			return dims
+		}
+		if end >= len(p.src) || p.src[end] != 'x' {
+			p.fail(end, "expected 'x' in dimension list")
+			return dims
+		}
+		dims = append(dims, value)
+		p.last = end + 1
+		p.seek(end + 1)
+	}
+	return dims
+}
+
+// Raw reads the source up to the bracket that closes an already taken open one, balancing all brackets, and takes that
+// too. It is for text that another package parses.
+func (p *Parser) Raw(close byte) string {
+	at := p.tok.pos
+	depth := 0
+	for p.err == nil {
+		if p.tok.kind == tokEOF {
+			p.failToken("expected '%c'", close)
+			return ""
+		}
+		if p.tok.kind == tokPunct && p.tok.end == p.tok.pos+1 {
+			switch c := p.src[p.tok.pos]; c {
+			case '<', '(', '[', '{':
+				depth++
+			case '>', ')', ']', '}':
+				if depth == 0 {
+					if c != close {
+						p.failToken("expected '%c'", close)
+						return ""
+					}
+					s := string(p.src[at:p.tok.pos])
+					p.next()
+					return s
+				}
+				depth--
+			}
+		}
+		p.next()
+	}
+	return ""
+}
+
+// OperandRef is a use of a value as written, "%x" or "%x#1", before its type is known.
+type OperandRef struct {
+	Name string
+	Num  int
+	Pos  Pos
+}
+
+// Operand reads a use of a value.
+func (p *Parser) Operand() OperandRef {
+	r := OperandRef{Name: p.text(), Pos: p.Pos()}
+	if p.tok.kind != tokPercent {
+		p.failToken("expected SSA operand")
+		return r
+	}
+	p.next()
+	if p.tok.kind == tokHash && p.tok.pos == p.last && isDigit(p.src[p.tok.pos+1]) {
+		n, err := strconv.Atoi(p.text()[1:])
+		if err != nil {
+			p.fail(p.tok.pos, "invalid SSA value result number")
+			return r
+		}
+		r.Num = n
+		p.next()
+	}
+	return r
+}
+
+// Operands reads a list of uses, of the form %a, %b with brackets around if open is not "".
+func (p *Parser) Operands(open, close string) []OperandRef {
+	var rs []OperandRef
+	if open == "" && !p.AtOperand() {
+		return nil
+	}
+	p.List(open, close, func() { rs = append(rs, p.Operand()) })
+	return rs
+}
+
+// Lookup finds the value of a use without looking at its type; nil after an error.
+func (p *Parser) Lookup(r OperandRef) *Value {
+	if p.err != nil {
+		return nil
+	}
+	e := p.values[r.Name]
+	if e == nil {
+		p.fail(int(r.Pos), "use of undeclared SSA value name")
+		return nil
+	}
+	if r.Num >= len(e.vals) {
+		p.fail(int(r.Pos), "reference to invalid result number")
+		return nil
+	}
+	return e.vals[r.Num]
+}
+
+// Resolve finds the value of a use, which must have this type; nil after an error.
+func (p *Parser) Resolve(r OperandRef, t Type) *Value {
+	v := p.Lookup(r)
+	if v == nil {
+		return nil
+	}
+	if v.typ != t {
+		p.fail(int(r.Pos), "use of value '%s' expects different type than prior uses: '%s' vs '%s'", r.Name, TypeString(t), TypeString(v.typ)).
+			Note(p.fileLoc(p.values[r.Name].pos), "prior use here")
+		return nil
+	}
+	return v
+}
+
+// ParsedOp is an operation on its way from text. A hook fills it; the parser makes the op from it.
+type ParsedOp struct {
+	Def *OpDef
+	Pos Pos // of the op's name
+	// NumBound is the number of results that the text binds to names; 0 when it binds none.
+	NumBound int
+
+	// Refs are the operands as written and OperandTypes the types that the text gives them, by operand index of the row.
+	// Operands of known types are resolved when the op is made; a nil list of types is inferred from the row's rules.
+	Refs         [][]OperandRef
+	OperandTypes [][]Type
+	// Types are the result types by result index of the row, nil where they are to be inferred.
+	Types [][]Type
+
+	Attrs   []Attribute
+	Extra   []NamedAttr
+	Regions []*Region
+	Name    string // of an unregistered op
+
+	flat     []*Value // resolved operands
+	groups   []int32
+	results  []Type
+	resolved bool
+	p        *Parser
+}
+
+func (s *ParsedOp) begin(def *OpDef) {
+	s.Def = def
+	s.Refs = make([][]OperandRef, def.NumOperandDefs())
+	s.OperandTypes = make([][]Type, def.NumOperandDefs())
+	s.Types = make([][]Type, len(def.Results))
+	s.Attrs = make([]Attribute, def.NumAttrDefs())
+	s.p.owner = def.owner
+}
+
+// SetAttr sets an attribute by name; names that the row does not know are discardable. It reports duplicates.
+func (s *ParsedOp) SetAttr(at Pos, name string, a Attribute) {
+	if i := s.Def.AttrIndex(name); i >= 0 {
+		if s.Attrs[i] != nil {
+			s.p.fail(int(at), "attribute '%s' occurs more than once in the attribute list", name)
+		}
+		s.Attrs[i] = a
+		return
+	}
+	k := 0
+	for k < len(s.Extra) && s.Extra[k].Name < name {
+		k++
+	}
+	if k < len(s.Extra) && s.Extra[k].Name == name {
+		s.p.fail(int(at), "attribute '%s' occurs more than once in the attribute list", name)
+		return
+	}
+	s.Extra = append(s.Extra[:k:k], append([]NamedAttr{{name, a}}, s.Extra[k:]...)...)
+}
+
+// Attr is what has been set under a name of the row, or nil.
+func (s *ParsedOp) Attr(name string) Attribute {
+	if i := s.Def.AttrIndex(name); i >= 0 {
+		return s.Attrs[i]
+	}
+	return nil
+}
+
+// SetOperands gives an operand of the row its uses and their types; types may be nil when the row's rules give them.
+func (s *ParsedOp) SetOperands(name string, refs []OperandRef, types []Type) {
+	if i := s.Def.OperandIndex(name); i >= 0 {
+		s.Refs[i], s.OperandTypes[i] = refs, types
+	}
+}
+
+// SetResults gives a result of the row its types.
+func (s *ParsedOp) SetResults(name string, types ...Type) {
+	for i := range s.Def.Results {
+		if s.Def.Results[i].Name == name {
+			s.Types[i] = types
+			if types == nil {
+				s.Types[i] = []Type{}
+			}
+		}
+	}
+}
+
+// infer finds the types that the text left out and resolves the operands.
+func (s *ParsedOp) infer() {
+	p := s.p
+	if p.err != nil {
+		return
+	}
+	for i := range s.Refs {
+		if s.OperandTypes[i] == nil {
+			s.inferOperand(i)
+		}
+		if p.err != nil {
+			return
+		}
+		refs, types := s.Refs[i], s.OperandTypes[i]
+		if len(refs) != len(types) {
+			at := s.Pos
+			if len(refs) > 0 {
+				at = refs[0].Pos
+			}
+			p.fail(int(at), "number of operands and types do not match: got %d operands and %d types", len(refs), len(types))
+			return
+		}
+		for k, r := range refs {
+			s.flat = append(s.flat, p.Resolve(r, types[k]))
+		}
+		s.groups = append(s.groups, int32(len(refs)))
+	}
+	if s.Def.FixedOperands() {
+		s.groups = nil
+		if p.err == nil && len(s.flat) != s.Def.NumOperandDefs() {
+			p.fail(int(s.Pos), "expected %d operands, but found %d", s.Def.NumOperandDefs(), len(s.flat))
+		}
+	}
+	s.resolved = true
+	for i := range s.Types {
+		if s.Types[i] == nil {
+			s.inferResult(i)
+		}
+		s.results = append(s.results, s.Types[i]...)
+	}
+}
+
+// inferOperand finds the types of operand i: by a rule that some other operand or result has the same type, by the only
+// type that its constraint allows, or else as the types of the values.
+func (s *ParsedOp) inferOperand(i int) {
+	d := s.Def.OperandDef(i)
+	t := s.sameAs(d.Name)
+	if t == nil {
+		t = s.only(d.Constraint)
+	}
+	types := []Type{}
+	for _, r := range s.Refs[i] {
+		rt := t
+		if rt == nil {
+			if v := s.p.Lookup(r); v != nil {
+				rt = v.typ
+			}
+		}
+		types = append(types, rt)
+	}
+	s.OperandTypes[i] = types
+}
+
+func (s *ParsedOp) inferResult(i int) {
+	d := s.Def.Results[i]
+	t := s.sameAs(d.Name)
+	if t == nil {
+		t = s.only(d.Constraint)
+	}
+	switch {
+	case t != nil && d.Mode == Single:
+		s.Types[i] = []Type{t}
+	case d.Mode == Single && s.Def.Hooks.InferTypes == nil:
+		s.p.fail(int(s.Pos), "the type of result '%s' is not known", d.Name)
+	}
+}
+
+// sameAs is the known type of an operand or result that a rule of the row ties to this one, or nil.
+func (s *ParsedOp) sameAs(name string) Type {
+	for _, rule := range s.Def.Same {
+		if rule.What != SameType || !contains(rule.Names, name) {
+			continue
+		}
+		for _, other := range rule.Names {
+			if ts := s.typesNamed(other); other != name && len(ts) > 0 {
+				return ts[0]
+			}
+		}
+	}
+	return nil
+}
+
+func (s *ParsedOp) typesNamed(name string) []Type {
+	if i := s.Def.OperandIndex(name); i >= 0 {
+		return s.OperandTypes[i]
+	}
+	for i, r := range s.Def.Results {
+		if r.Name == name {
+			return s.Types[i]
+		}
+	}
+	return nil
+}
+
+func (s *ParsedOp) only(constraint string) Type {
+	if s.Def.owner == nil || constraint == "" {
+		return nil
+	}
+	if tc := s.Def.owner.Constraints[constraint]; tc != nil && tc.Build != nil {
+		return tc.Build(s.p.Ctx)
+	}
+	return nil
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+// make creates the op.
+func (s *ParsedOp) make() *Op {
+	for i := range s.Attrs {
+		if d := s.Def.AttrDef(i); s.Attrs[i] == nil && d.Default != nil && d.Mode == Single {
+			s.Attrs[i] = d.Default
+		}
+	}
+	op := NewOp(State{Def: s.Def, Name: s.Name, Loc: s.p.fileLoc(int(s.Pos)), Operands: s.flat, Groups: s.groups, Types: s.results,
+		Attrs: s.Attrs, Extra: s.Extra})
+	for i, r := range s.Regions {
+		if i < len(op.regions) {
+			op.regions[i] = r
+		} else {
+			op.regions = append(op.regions, r)
+		}
+		r.op = op
+	}
+	return op
+}

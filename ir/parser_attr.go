@@ -1,0 +1,655 @@
+package ir
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"tileiras/ir/float"
+)
+
+// Type reads a type: an integer or float type, a function type, !dialect.type, or a type of the default dialect without
+// its prefix.
+func (p *Parser) Type() Type {
+	if p.err != nil || !p.enter() {
+		return nil
+	}
+	defer p.leave()
+	switch p.tok.kind {
+	case tokBare:
+		return p.bareType()
+	case tokExcl:
+		return p.prefixedType()
+	}
+	if p.is("(") {
+		return p.functionType()
+	}
+	p.failToken("expected type")
+	return nil
+}
+
+// TypeOf reads a type of the dialect d, with or without its prefix; element types are read too.
+func (p *Parser) TypeOf(d string) Type {
+	p.dialects = append(p.dialects, d)
+	t := p.Type()
+	p.dialects = p.dialects[:len(p.dialects)-1]
+	return t
+}
+
+func (p *Parser) bareType() Type {
+	name := p.text()
+	if t := p.scalar(name); t != nil {
+		p.next()
+		return t
+	}
+	if d := p.Ctx.Dialect(p.dialect()); d != nil && d.ParseType != nil {
+		return p.dialectType(d, name, p.tok.pos)
+	}
+	p.failToken("expected type")
+	return nil
+}
+
+// scalar is the integer or float type of a name, or nil.
+func (p *Parser) scalar(name string) Type {
+	if f := float.ByName(name); f != nil {
+		return p.Ctx.Float(f)
+	}
+	if len(name) > 1 && name[0] == 'i' && strings.Trim(name[1:], "0123456789") == "" && name[1] != '0' {
+		if w, err := strconv.Atoi(name[1:]); err == nil && w <= 64 {
+			return p.Ctx.Int(w)
+		}
+	}
+	return nil
+}
+
+func (p *Parser) prefixedType() Type {
+	at := p.tok.pos
+	name, mnemonic, dotted := strings.Cut(p.text()[1:], ".")
+	if !dotted {
+		a := p.alias(p.text())
+		if t, ok := a.(TypeAttr); ok {
+			p.next()
+			return t.Type
+		}
+		p.fail(at, "undefined symbol alias id '%s'", name)
+		return nil
+	}
+	d := p.Ctx.Dialect(name)
+	if d == nil || d.ParseType == nil {
+		if !p.Ctx.AllowUnregistered {
+			p.fail(at, "dialect namespace '%s' in type is unknown", name)
+			return nil
+		}
+		p.next()
+		text := "!" + name + "." + mnemonic
+		if p.Eat("<") {
+			text += "<" + p.Raw('>') + ">"
+		}
+		return p.Ctx.Opaque(text)
+	}
+	return p.dialectType(d, mnemonic, at)
+}
+
+func (p *Parser) dialectType(d *Dialect, mnemonic string, at int) Type {
+	p.next()
+	p.dialects = append(p.dialects, d.Name)
+	owner := p.owner
+	p.owner = d
+	t, err := d.ParseType(p, mnemonic)
+	p.owner = owner
+	p.dialects = p.dialects[:len(p.dialects)-1]
+	if err != nil && p.err == nil {
+		p.fail(at, "%s", err)
+	}
+	if p.err != nil {
+		return nil
+	}
+	if t == nil {
+		p.fail(at, "unknown type: %s", mnemonic)
+	}
+	return t
+}
+
+func (p *Parser) functionType() Type {
+	in := p.TypeList("(", ")")
+	p.Expect("->")
+	out := p.ResultTypes()
+	if p.err != nil {
+		return nil
+	}
+	return p.Ctx.Func(in, out)
+}
+
+// TypeList reads types with brackets around, or bare ones if open is "".
+func (p *Parser) TypeList(open, close string) []Type {
+	ts := []Type{}
+	p.List(open, close, func() { ts = append(ts, p.Type()) })
+	return ts
+}
+
+// ResultTypes reads the right side of a function type: one type, or several in parentheses.
+func (p *Parser) ResultTypes() []Type {
+	if p.is("(") {
+		return p.TypeList("(", ")")
+	}
+	return []Type{p.Type()}
+}
+
+// Attr reads an attribute. A number without a type is of type expected, or, when that is nil, of i64 or f64.
+func (p *Parser) Attr(expected Type) Attribute {
+	if p.err != nil || !p.enter() {
+		return nil
+	}
+	defer p.leave()
+	switch p.tok.kind {
+	case tokInt, tokFloat:
+		return p.number(expected)
+	case tokString:
+		return StringAttr(p.String())
+	case tokAt:
+		return SymbolAttr(p.Symbol())
+	case tokHash:
+		return p.hashAttr()
+	case tokExcl:
+		return TypeAttr{p.Type()}
+	case tokPunct:
+		return p.punctAttr(expected)
+	case tokBare:
+		return p.wordAttr(expected)
+	}
+	p.failToken("expected attribute value")
+	return nil
+}
+
+func (p *Parser) punctAttr(expected Type) Attribute {
+	switch {
+	case p.is("-"):
+		return p.number(expected)
+	case p.is("["):
+		list := ArrayAttr{}
+		p.List("[", "]", func() { list = append(list, p.Attr(nil)) })
+		return list
+	case p.is("{"):
+		return p.Dict()
+	case p.is("<"):
+		return p.Hints()
+	case p.is("("):
+		return TypeAttr{p.Type()}
+	}
+	p.failToken("expected attribute value")
+	return nil
+}
+
+func (p *Parser) wordAttr(expected Type) Attribute {
+	switch p.text() {
+	case "true", "false":
+		v := p.Bool()
+		if IsInt(expected, 1) {
+			return IntegerAttr{expected, map[bool]uint64{true: 1}[v]}
+		}
+		return BoolAttr(v)
+	case "unit":
+		p.next()
+		return UnitAttr{}
+	case "array":
+		return p.denseArray()
+	case "dense":
+		p.next()
+		lit := p.literal()
+		p.Expect(":")
+		t := p.Type()
+		return p.denseAttr(lit, t)
+	case "loc":
+		return locationAttr{p.Location()}
+	}
+	return TypeAttr{p.Type()}
+}
+
+// Dict reads {name = value, name}.
+func (p *Parser) Dict() DictAttr {
+	d := DictAttr{}
+	p.List("{", "}", func() {
+		at := p.tok.pos
+		name := p.KeywordOrString()
+		if _, dup := d.Get(name); dup {
+			p.fail(at, "duplicate key '%s' in dictionary attribute", name)
+			return
+		}
+		var v Attribute = UnitAttr{}
+		if p.Eat("=") {
+			v = p.Attr(nil)
+		}
+		d = append(d, NamedAttr{name, v})
+	})
+	return d
+}
+
+// Hints reads <sm_100 = {latency = 3}>.
+func (p *Parser) Hints() DictAttr {
+	d := DictAttr{}
+	p.List("<", ">", func() {
+		at := p.tok.pos
+		name := p.KeywordOrString()
+		p.Expect("=")
+		v := p.Attr(nil)
+		if p.err != nil {
+			return
+		}
+		if _, dup := d.Get(name); dup {
+			p.fail(at, "duplicate optimization_hints key `%s`", name)
+			return
+		}
+		d = append(d, NamedAttr{name, v})
+	})
+	return d
+}
+
+func (p *Parser) denseArray() Attribute {
+	p.next()
+	p.Expect("<")
+	at := p.tok.pos
+	elem := p.Keyword()
+	p.Eat(":")
+	var ints []int64
+	var bools BoolArray
+	if !p.is(">") {
+		p.List("", "", func() {
+			if elem == "i1" {
+				bools = append(bools, p.Bool())
+			} else {
+				ints = append(ints, p.Integer())
+			}
+		})
+	}
+	p.Expect(">")
+	switch elem {
+	case "i32":
+		return toI32(p, at, ints)
+	case "i64":
+		return I64Array(ints)
+	case "i1":
+		return bools
+	}
+	p.fail(at, "array of %s is not supported", elem)
+	return nil
+}
+
+func toI32(p *Parser, at int, ints []int64) I32Array {
+	out := I32Array{}
+	for _, v := range ints {
+		if int64(int32(v)) != v {
+			p.fail(at, "integer constant out of range for attribute")
+		}
+		out = append(out, int32(v))
+	}
+	return out
+}
+
+// number reads an integer or float with its optional type.
+func (p *Parser) number(expected Type) Attribute {
+	l := p.numberLiteral()
+	t := expected
+	if p.err == nil && p.is(":") && expected == nil {
+		p.next()
+		t = p.Type()
+	}
+	if t == nil {
+		if l.kind == tokFloat {
+			t = p.Ctx.Float(float.F64)
+		} else {
+			t = p.Ctx.Int(64)
+		}
+	}
+	if p.err != nil {
+		return nil
+	}
+	bits := p.elementBits(l, t)
+	if _, ok := t.(*FloatType); ok {
+		return FloatAttr{t, bits}
+	}
+	if _, ok := t.(*IntegerType); !ok {
+		p.fail(l.pos, "integer literal not valid for specified type")
+		return nil
+	}
+	return IntegerAttr{t, bits}
+}
+
+// hashAttr reads #dialect.name<body> or the alias #name.
+func (p *Parser) hashAttr() Attribute {
+	at := p.tok.pos
+	name, mnemonic, dotted := strings.Cut(p.text()[1:], ".")
+	if !dotted {
+		a := p.alias(p.text())
+		if a == nil {
+			p.fail(at, "undefined symbol alias id '%s'", name)
+			return nil
+		}
+		p.next()
+		return a
+	}
+	d := p.Ctx.Dialect(name)
+	if d == nil {
+		p.fail(at, "dialect namespace '%s' in attribute is unknown", name)
+		return nil
+	}
+	p.next()
+	return p.DialectAttr(d, mnemonic, at)
+}
+
+// DialectAttr reads the rest of an attribute of a dialect after its mnemonic: a case of an enumeration, or what the
+// dialect's hook reads.
+func (p *Parser) DialectAttr(d *Dialect, mnemonic string, at int) Attribute {
+	if e := d.enum(mnemonic); e != nil {
+		p.Expect("<")
+		v := p.EnumCase(e)
+		p.Expect(">")
+		return e.Of(v)
+	}
+	p.dialects = append(p.dialects, d.Name)
+	owner := p.owner
+	p.owner = d
+	var a Attribute
+	var err error
+	if d.ParseAttr != nil {
+		a, err = d.ParseAttr(p, mnemonic)
+	}
+	p.owner = owner
+	p.dialects = p.dialects[:len(p.dialects)-1]
+	if err != nil && p.err == nil {
+		p.fail(at, "%s", err)
+	}
+	if p.err != nil {
+		return nil
+	}
+	if a == nil {
+		p.fail(at, "unknown attribute `%s` in dialect `%s`", mnemonic, d.Name)
+	}
+	return a
+}
+
+// enum finds an enumeration of the rows by its name, or nil.
+func (d *Dialect) enum(name string) *EnumDef {
+	for _, op := range d.Ops {
+		for i := range op.Args {
+			if e := op.Args[i].Enum; e != nil && e.Name == name {
+				return e
+			}
+		}
+	}
+	return nil
+}
+
+// EnumCase reads the keyword of a case.
+func (p *Parser) EnumCase(e *EnumDef) uint32 {
+	at := p.wrongTokenPos()
+	word := p.Keyword()
+	if p.err != nil {
+		return 0
+	}
+	v, ok := e.Lookup(word)
+	if !ok {
+		var names []string
+		for _, c := range e.Cases {
+			names = append(names, c.Keyword)
+		}
+		p.fail(at, "expected '%s' to be one of: {'%s'}", e.Name, strings.Join(names, "', '"))
+	}
+	return v
+}
+
+// AttrOf reads an attribute as its declaration says.
+func (p *Parser) AttrOf(d *ArgDef, expected Type) Attribute {
+	switch d.Attr {
+	case EnumKind:
+		if p.tok.kind == tokBare {
+			return d.Enum.Of(p.EnumCase(d.Enum))
+		}
+	case I32Kind, I64Kind:
+		return p.typedInteger(map[AttrKind]int{I32Kind: 32, I64Kind: 64}[d.Attr])
+	case BoolKind:
+		return BoolAttr(p.Bool())
+	case UnitKind:
+		if p.Eat("unit") {
+			return UnitAttr{}
+		}
+	case StringKind:
+		return StringAttr(p.String())
+	case SymbolNameKind, SymbolRefKind:
+		if p.tok.kind == tokString {
+			return SymbolAttr(p.String())
+		}
+		return SymbolAttr(p.Symbol())
+	case TypeKind:
+		return TypeAttr{p.Type()}
+	case DenseKind:
+		if p.is("<") {
+			lit := p.DenseLiteral()
+			if p.Eat(":") {
+				expected = p.Type()
+			}
+			return p.DenseOf(lit, expected)
+		}
+	case I32ArrayKind:
+		if at := p.tok.pos; p.is("[") {
+			return toI32(p, at, p.Integers("[", "]"))
+		}
+	case I64ArrayKind:
+		if p.is("[") {
+			return I64Array(p.Integers("[", "]"))
+		}
+	case BoolArrayKind:
+		if p.is("[") {
+			list := BoolArray{}
+			p.List("[", "]", func() { list = append(list, p.Bool()) })
+			return list
+		}
+	case HintsKind:
+		return p.Hints()
+	case PredicateKind:
+		return p.ShortAttr(p.Ctx.Dialect(p.dialect()))
+	}
+	return p.Attr(expected)
+}
+
+// ShortAttr reads an attribute of a dialect with or without its prefix.
+func (p *Parser) ShortAttr(d *Dialect) Attribute {
+	if p.tok.kind == tokBare && d != nil {
+		at, mnemonic := p.tok.pos, p.text()
+		p.next()
+		return p.DialectAttr(d, mnemonic, at)
+	}
+	return p.Attr(nil)
+}
+
+// typedInteger reads an integer of a width; its own type may follow.
+func (p *Parser) typedInteger(width int) Attribute {
+	at := p.tok.pos
+	v := p.Integer()
+	t := p.Ctx.Int(width)
+	if p.Eat(":") && p.Type() != t && p.err == nil {
+		p.fail(at, "expected an integer of type 'i%d'", width)
+	}
+	if width == 32 && int64(int32(v)) != v && int64(uint32(v)) != v {
+		p.fail(at, "integer constant out of range for attribute")
+	}
+	return IntegerAttr{t, uint64(v) & (1<<(width-1)<<1 - 1)}
+}
+
+// Aliases.
+
+// alias is a definition "#name = attribute" or "!name = type" anywhere at the top level. It is read when first used.
+type alias struct {
+	at, end int // of the value; end is known once it has been read
+	value   Attribute
+}
+
+// findAliases notes where each alias is defined: a name after # or ! at the start of a line, followed by "=".
+func (p *Parser) findAliases() {
+	for at := 0; at < len(p.src); {
+		end := bytes.IndexByte(p.src[at:], '\n')
+		if end < 0 {
+			end = len(p.src) - at
+		}
+		line := p.src[at : at+end]
+		start := at + len(line) - len(bytes.TrimLeft(line, " \t"))
+		if start < at+end && (p.src[start] == '#' || p.src[start] == '!') {
+			name := lex(p.src, start)
+			if eq := lex(p.src, name.end); eq.kind == tokPunct && p.src[eq.pos] == '=' {
+				p.noteAlias(name, eq.end)
+			}
+		}
+		at += end + 1
+	}
+}
+
+func (p *Parser) noteAlias(name token, value int) {
+	key := string(p.src[name.pos:name.end])
+	if p.aliases == nil {
+		p.aliases = map[string]*alias{}
+	}
+	if p.aliases[key] != nil {
+		p.fail(name.pos, "redefinition of symbol alias id '%s'", key[1:])
+		return
+	}
+	p.aliases[key] = &alias{at: value}
+}
+
+// aliasDefinition skips a definition at the top level, which findAliases has noted.
+func (p *Parser) aliasDefinition() bool {
+	if p.tok.kind != tokHash && p.tok.kind != tokExcl {
+		return false
+	}
+	key := p.text()
+	a := p.aliases[key]
+	if a == nil || lex(p.src, p.tok.end).end != a.at {
+		return false
+	}
+	if p.alias(key); a.value != nil {
+		p.seek(a.end)
+	}
+	return p.err == nil
+}
+
+// alias is the value of #name or !name, or nil when there is none or it needs itself.
+func (p *Parser) alias(key string) Attribute {
+	a := p.aliases[key]
+	if a == nil {
+		return nil
+	}
+	if a.value != nil || p.err != nil {
+		return a.value
+	}
+	if contains(p.pending, key) {
+		p.fail(a.at, "alias '%s' is defined by itself", key)
+		return nil
+	}
+	tok, last, dialects, owner := p.tok, p.last, p.dialects, p.owner
+	p.pending = append(p.pending, key)
+	p.dialects = nil
+	p.seek(a.at)
+	a.value = p.Attr(nil)
+	a.end = p.last
+	p.pending = p.pending[:len(p.pending)-1]
+	p.dialects, p.owner = dialects, owner
+	if p.err == nil {
+		p.tok, p.last = tok, last
+	}
+	return a.value
+}
+
+// Locations.
+
+// trailingLoc reads the optional loc(...) after an op or an argument.
+func (p *Parser) trailingLoc() Location {
+	if p.err != nil || !p.is("loc") {
+		return nil
+	}
+	return p.Location()
+}
+
+// Location reads loc(...), or an alias or attribute that is a location.
+func (p *Parser) Location() Location {
+	if p.tok.kind == tokHash {
+		return p.hashLoc()
+	}
+	p.Expect("loc")
+	p.Expect("(")
+	l := p.innerLoc()
+	p.Expect(")")
+	return l
+}
+
+func (p *Parser) hashLoc() Location {
+	at := p.tok.pos
+	switch a := p.hashAttr().(type) {
+	case locationAttr:
+		return a.Location
+	case Location:
+		return a
+	}
+	p.fail(at, "expected location attribute")
+	return UnknownLoc{}
+}
+
+func (p *Parser) innerLoc() Location {
+	if p.err != nil || !p.enter() {
+		return UnknownLoc{}
+	}
+	defer p.leave()
+	switch {
+	case p.tok.kind == tokHash:
+		return p.hashLoc()
+	case p.tok.kind == tokString:
+		return p.namedLoc()
+	case p.is("loc"):
+		return p.Location()
+	case p.Eat("unknown"):
+		return UnknownLoc{}
+	case p.Eat("callsite"):
+		p.Expect("(")
+		callee := p.innerLoc()
+		p.Expect("at")
+		caller := p.innerLoc()
+		p.Expect(")")
+		return &CallSiteLoc{callee, caller}
+	case p.Eat("fused"):
+		f := &FusedLoc{}
+		if p.Eat("<") {
+			f.Meta = p.Attr(nil)
+			p.Expect(">")
+		}
+		p.List("[", "]", func() { f.Locs = append(f.Locs, p.innerLoc()) })
+		return f
+	}
+	p.failToken("expected location instance")
+	return UnknownLoc{}
+}
+
+// namedLoc reads "file":line:col or "name"(child).
+func (p *Parser) namedLoc() Location {
+	name := p.String()
+	if p.Eat(":") {
+		line := p.lineNumber("line")
+		p.Expect(":")
+		return &FileLoc{name, line, p.lineNumber("column")}
+	}
+	n := &NameLoc{name, UnknownLoc{}}
+	if p.Eat("(") {
+		n.Child = p.innerLoc()
+		p.Expect(")")
+	}
+	return n
+}
+
+func (p *Parser) lineNumber(what string) uint32 {
+	at := p.tok.pos
+	if p.tok.kind != tokInt {
+		p.failToken("expected integer %s number in FileLineColLoc", what)
+		return 0
+	}
+	v := p.Integer()
+	if v < 0 || v > 1<<32-1 {
+		p.fail(at, "expected integer %s number in FileLineColLoc", what)
+	}
+	return uint32(v)
+}

@@ -23,6 +23,9 @@ func init() {
 			m, l := t[:len(t)-2], t[len(t)-1:]
 			b.op("mov."+m, "="+l+" "+l, 0, anySM)
 		}
+		// Addresses of variables, which have no bit-size form.
+		b.op("mov.u32", "=r r", 0, anySM)
+		b.op("mov.u64", "=l l", 0, anySM)
 		// Same bits under another LLVM type.
 		for _, c := range []string{"b32 =f r", "b32 =r f", "b64 =d l", "b64 =l d"} {
 			b.named("mov.bitcast."+map[string]string{"=f": "f32", "=r": "b32", "=d": "f64", "=l": "b64"}[c[4:6]], "mov."+c[:3], c[4:], 0, anySM)

@@ -118,10 +118,10 @@ func sortedByPlace() (places []place, rows map[place][][]*Row) {
 // returns what it says about each row and about the file.
 func assemble(t *testing.T, tool string, p place, rows []*Row, constants bool) (about map[*Row][]string, whole []string) {
 	var out strings.Builder
-	fmt.Fprintf(&out, ".version %s\n.target %s\n.address_size 64\n.visible .entry k() {\n", p.version, p.name)
+	fmt.Fprintf(&out, ".version %s\n.target %s\n.address_size 64\n.extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n.visible .entry k() {\n", p.version, p.name)
 	out.WriteString(".reg .pred %p<64>; .reg .b16 %rs<64>; .reg .b32 %r<64>; .reg .b64 %rd<64>; .reg .b32 %f<64>; .reg .b64 %fd<64>;\n")
 	line := map[int]*Row{}
-	number := 6
+	number := 7
 	for _, r := range rows {
 		line[number] = r
 		out.WriteString(text(r, false) + "\n")

@@ -5,6 +5,9 @@ import "tileiras/codegen/target"
 // Barriers, fences, warp communication: PTX ISA, "Parallel Synchronization and
 // Communication Instructions".
 
+// callScratch opens the text of the call of vprintf.
+const callScratch = "{ .param .b64 p0; .param .b64 p1; .param .b32 r0; "
+
 func init() {
 	const barrier = Barrier | Convergent | ReadGeneric | WriteGeneric
 
@@ -83,6 +86,11 @@ func init() {
 	})
 	define("getctarank", func(b *builder) {
 		b.op("getctarank.shared::cluster.u32", "=r r", 0, sm90)
+	})
+
+	// The call of the device runtime's printf: format, argument block.
+	define("call", func(b *builder) {
+		b.add(compileText("call.vprintf", callScratch+"st.param.b64 [p0], $1; st.param.b64 [p1], $2; call (r0), vprintf, (p0, p1); ld.param.b32 $0, [r0]; }", "=r L L"), ReadGeneric|WriteGeneric|Control, anySM)
 	})
 
 	define("trap", func(b *builder) { b.guarded("trap", "trap", "", Control, anySM) })

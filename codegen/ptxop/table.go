@@ -119,6 +119,9 @@ func Must(name string) *Row {
 	return r
 }
 
+// blocks names the families of rows whose text is a block of statements.
+var blocks = [...]struct{ head, family string }{{byteScratch, "cvt"}, {callScratch, "call"}}
+
 // Find returns the row that renders to exactly the given inline assembly
 // template and constraints, nil if there is none.
 func Find(asm, constraints string) *Row {
@@ -130,7 +133,11 @@ func Find(asm, constraints string) *Row {
 		}
 		mnemonic = mnemonic[i+1:]
 	}
-	mnemonic = strings.TrimPrefix(mnemonic, byteScratch)
+	for _, b := range blocks {
+		if strings.HasPrefix(mnemonic, b.head) {
+			mnemonic = b.family
+		}
+	}
 	if i := strings.IndexAny(mnemonic, " ;"); i >= 0 {
 		mnemonic = mnemonic[:i]
 	}

@@ -1,0 +1,292 @@
+package ptx
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"tileiras/codegen/ptxop"
+)
+
+func trailingZeros(x uint64) int { return bits.TrailingZeros64(x) }
+
+// destruct leaves SSA form. Phis become moves at the end of the predecessors,
+// tied arguments become moves before their instruction, and registers that a
+// move connects become one register where their live ranges allow. What stays
+// are the moves that are really needed.
+//
+//	before                          after
+//	loop:                           mov i, 0
+//	  i = phi [0, entry], [j, loop] loop:
+//	  j = add i, 1                    add i, i, 1
+func (f *function) destruct() error {
+	f.splitCriticalEdges()
+	f.placeMoves()
+	l := newLiveness(f)
+
+	wanted := make([]bool, len(f.regs))
+	want := func(o operand) {
+		if o.kind == kindReg {
+			wanted[o.reg] = true
+		}
+	}
+	for r := range f.regs {
+		wanted[r] = f.regs[r].class != 0
+	}
+	for _, b := range f.blocks {
+		for _, m := range b.moves {
+			wanted[m.dst] = true
+			want(m.src)
+		}
+		for i := range b.insts {
+			in := &b.insts[i]
+			for k := in.row.Results; k < len(in.ops); k++ {
+				if o := in.row.Operands[k]; o.Kind == ptxop.Tied {
+					want(in.ops[k])
+					want(in.ops[o.Def])
+				}
+			}
+		}
+	}
+	c := &coalescer{f: f, segs: l.ranges(wanted), parent: make([]reg, len(f.regs))}
+	for r := range c.parent {
+		c.parent[r] = reg(r)
+	}
+	if err := c.mandatory(); err != nil {
+		return err
+	}
+	for _, b := range f.blocks {
+		for i := range b.insts {
+			in := &b.insts[i]
+			for k := in.row.Results; k < len(in.ops); k++ {
+				if o := in.row.Operands[k]; o.Kind == ptxop.Tied && in.ops[k].kind == kindReg {
+					c.join(in.ops[o.Def].reg, in.ops[k].reg)
+				}
+			}
+		}
+	}
+	// Back edges first: a move saved there is saved in every iteration.
+	for _, back := range []bool{true, false} {
+		for at, b := range f.blocks {
+			if (len(b.succs) == 1 && b.succs[0] <= at) != back {
+				continue
+			}
+			for _, m := range b.moves {
+				if m.src.kind == kindReg {
+					c.join(m.dst, m.src.reg)
+				}
+			}
+		}
+	}
+	c.rewrite()
+	return nil
+}
+
+// splitCriticalEdges puts a block on every edge from a block with two
+// successors to one with several predecessors and phis.
+func (f *function) splitCriticalEdges() {
+	var blocks []*block
+	number := make([]int, len(f.blocks)) // new number of an old block
+	type edge struct{ from, slot int }
+	edges := map[*block]edge{}
+	for at, b := range f.blocks {
+		number[at] = len(blocks)
+		blocks = append(blocks, b)
+		if len(b.succs) < 2 {
+			continue
+		}
+		for slot, to := range b.succs {
+			if s := f.blocks[to]; len(s.preds) > 1 && len(s.phis) > 0 {
+				e := &block{edge: true, term: termBranch, succs: []int{to}, preds: []int{at}, uniform: b.uniform}
+				edges[e] = edge{at, slot}
+				blocks = append(blocks, e)
+			}
+		}
+	}
+	if len(blocks) == len(f.blocks) {
+		return
+	}
+	for _, b := range blocks {
+		for i := range b.succs {
+			b.succs[i] = number[b.succs[i]]
+		}
+		for i := range b.preds {
+			b.preds[i] = number[b.preds[i]]
+		}
+	}
+	for n, b := range blocks {
+		e, ok := edges[b]
+		if !ok {
+			continue
+		}
+		from, to := f.blocks[e.from], blocks[b.succs[0]]
+		to.preds[slices.Index(to.preds, number[e.from])] = n
+		from.succs[e.slot] = n
+	}
+	f.blocks = blocks
+}
+
+// placeMoves turns phis into moves of the predecessors.
+func (f *function) placeMoves() {
+	for _, b := range f.blocks {
+		for _, p := range b.phis {
+			for i, o := range p.args {
+				from := f.blocks[b.preds[i]]
+				from.moves = append(from.moves, move{p.dst, o})
+			}
+		}
+	}
+}
+
+// coalescer unites registers. segs holds the live range of each class at its
+// representative, the member with the smallest number.
+type coalescer struct {
+	f      *function
+	segs   [][]segment
+	parent []reg
+}
+
+func (c *coalescer) find(r reg) reg {
+	for c.parent[r] != r {
+		c.parent[r] = c.parent[c.parent[r]]
+		r = c.parent[r]
+	}
+	return r
+}
+
+// join unites two registers if their classes never live at the same time.
+func (c *coalescer) join(a, b reg) bool {
+	a, b = c.find(a), c.find(b)
+	if a == b {
+		return true
+	}
+	if a > b {
+		a, b = b, a
+	}
+	x, y := &c.f.regs[a], &c.f.regs[b]
+	if regBits(x.typ) != regBits(y.typ) || x.class != 0 && y.class != 0 && x.class != y.class || overlap(c.segs[a], c.segs[b]) {
+		return false
+	}
+	c.parent[b] = a
+	c.segs[a] = merge(c.segs[a], c.segs[b])
+	c.segs[b] = nil
+	x.class = max(x.class, y.class)
+	return true
+}
+
+// mandatory unites the registers of each class that the metadata asks for. They
+// must not interfere: the producer promised it.
+func (c *coalescer) mandatory() error {
+	first := map[int32]reg{}
+	for r := range c.f.regs {
+		class := c.f.regs[r].class
+		if class == 0 {
+			continue
+		}
+		other, ok := first[class]
+		if !ok {
+			first[class] = reg(r)
+			continue
+		}
+		if !c.join(other, reg(r)) {
+			return fmt.Errorf("BUG: @%s: register class %d: %s and %s live at the same time or differ in size", c.f.name, class, c.f.classNames[other], c.f.classNames[reg(r)])
+		}
+	}
+	return nil
+}
+
+// rewrite replaces registers by their representatives and writes the moves that
+// are left.
+func (c *coalescer) rewrite() {
+	f := c.f
+	n := &natives{}
+	for _, b := range f.blocks {
+		insts := make([]inst, 0, len(b.insts)+len(b.moves))
+		for _, in := range b.insts {
+			var tied []move
+			for k := range in.ops {
+				if in.ops[k].kind == kindReg {
+					in.ops[k].reg = c.find(in.ops[k].reg)
+				}
+			}
+			for k := in.row.Results; k < len(in.ops); k++ {
+				if o := in.row.Operands[k]; o.Kind == ptxop.Tied {
+					tied = append(tied, move{in.ops[o.Def].reg, in.ops[k]})
+				}
+			}
+			if tied != nil {
+				insts = f.sequence(n, insts, tied, in.meta)
+			}
+			insts = append(insts, in)
+		}
+		for i := range b.moves {
+			m := &b.moves[i]
+			m.dst = c.find(m.dst)
+			if m.src.kind == kindReg {
+				m.src.reg = c.find(m.src.reg)
+			}
+		}
+		b.insts = f.sequence(n, insts, b.moves, 0)
+		b.moves, b.phis = nil, nil
+		if b.cond.kind == kindReg {
+			b.cond.reg = c.find(b.cond.reg)
+		}
+	}
+}
+
+// sequence appends moves that happen at once as moves one after the other. A
+// move is ready when nobody else still reads its destination; a cycle is opened
+// with a temporary.
+func (f *function) sequence(n *natives, insts []inst, moves []move, meta int32) []inst {
+	emit := func(dst reg, src operand) {
+		ops := f.newOps(2)
+		ops[0], ops[1] = ofReg(dst), src
+		insts = append(insts, inst{row: n.get(opMov, moveType(f.regs[dst].typ)), ops: ops, meta: meta})
+	}
+	pending := make([]move, 0, len(moves))
+	for _, m := range moves {
+		if m.src.kind != kindReg || m.src.reg != m.dst {
+			pending = append(pending, m)
+		}
+	}
+	if len(pending) == 0 {
+		return insts
+	}
+	readers := make(map[reg]int, len(pending))
+	for _, m := range pending {
+		if m.src.kind == kindReg {
+			readers[m.src.reg]++
+		}
+	}
+	for len(pending) > 0 {
+		blocked := pending[:0]
+		progress := false
+		for _, m := range pending {
+			if readers[m.dst] > 0 {
+				blocked = append(blocked, m)
+				continue
+			}
+			emit(m.dst, m.src)
+			progress = true
+			if m.src.kind == kindReg {
+				readers[m.src.reg]--
+			}
+		}
+		pending = blocked
+		if progress || len(pending) == 0 {
+			continue
+		}
+		// Only cycles are left: save what the first move overwrites.
+		saved := pending[0].dst
+		temp := f.newReg(f.regs[saved].typ)
+		emit(temp, ofReg(saved))
+		for i := range pending {
+			if pending[i].src.reg == saved && pending[i].src.kind == kindReg {
+				pending[i].src.reg = temp
+				readers[temp]++
+				readers[saved]--
+			}
+		}
+	}
+	return insts
+}

@@ -1,0 +1,179 @@
+package ptx
+
+import (
+	"fmt"
+
+	"github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/value"
+
+	"tileiras/codegen/ptxop"
+	"tileiras/codegen/target"
+)
+
+// ABI is the convention between a kernel and who launches it.
+type ABI uint8
+
+const (
+	// CUDA: lowest PTX version that has the instructions, the target's suffix
+	// only where an instruction needs it, more than 48 KB of shared memory as
+	// dynamic shared memory. Any driver that reads the version can launch it.
+	CUDA ABI = iota
+	// Tile: what NVIDIA's assembler writes (PTX 9.2 and later, `.language 7`,
+	// launch metadata, static shared memory); launched with one thread per tile
+	// block.
+	Tile
+)
+
+// Options of Emit.
+type Options struct {
+	Target   *target.Target
+	ABI      ABI
+	LineInfo bool // print .file and .loc from !dbg
+}
+
+// tileVersion is the first PTX version with the directive `.language`.
+var tileVersion = target.V(9, 2)
+
+// blocksAreClusters is the version of the directive of that name.
+var blocksAreClusters = target.V(9, 0)
+
+// Emit translates a module of kernels to PTX text. The module is only read. An
+// error names the function and the block; one that begins with "BUG:" is a
+// broken promise of the producer.
+func Emit(m *ir.Module, o Options) ([]byte, error) {
+	annotations, err := launches(m)
+	if err != nil {
+		return nil, err
+	}
+	e := &emitter{module: m, options: &o, version: o.Target.PTX, launches: annotations}
+	for _, f := range m.Funcs {
+		l := annotations[f]
+		switch {
+		case l != nil && l.kernel:
+			if err := e.kernel(f, l); err != nil {
+				return nil, err
+			}
+		case len(f.Blocks) > 0:
+			return nil, fmt.Errorf("@%s: not supported: a function that is not a kernel", f.Name())
+		case f.Name() != ptxop.Vprintf:
+			return nil, fmt.Errorf("@%s: not supported: an external function", f.Name())
+		}
+	}
+	return e.print()
+}
+
+// emitter collects the kernels of a module.
+type emitter struct {
+	module   *ir.Module
+	options  *Options
+	launches map[*ir.Func]*launch
+	natives  natives
+	files    sourceFiles
+	kernels  []*kernel
+	version  target.PTX // lowest so far
+	suffix   bool       // an architecture-specific instruction was used
+	vprintf  bool
+}
+
+// kernel is a function ready to be printed.
+type kernel struct {
+	*function
+	src    *ir.Func
+	launch *launch
+	shared []*ir.Global // in the order of the module
+	bytes  int64        // of shared
+	// dynamic: shared is declared `.extern`, its size is given at the launch.
+	dynamic bool
+}
+
+func (e *emitter) kernel(f *ir.Func, l *launch) error {
+	s := &selector{
+		natives: e.natives,
+		f:       &function{name: f.Name(), regs: make([]regInfo, 1, 1024), metas: make([]meta, 1), classNames: map[reg]string{}},
+		options: e.options,
+		src:     f,
+		vals:    make(map[value.Value]operand, 1024),
+		asmRows: map[*ir.InlineAsm]*ptxop.Row{},
+		globals: map[*ir.Global]int32{},
+		metaOf:  map[meta]int32{},
+		inReg:   map[constantKey]reg{},
+		files:   &e.files,
+	}
+	if err := s.selectFunc(); err != nil {
+		return err
+	}
+	k := &kernel{function: s.f, src: f, launch: l}
+	s.f.removeDead()
+	s.f.combine(&s.natives)
+	s.f.removeDead()
+	if err := s.f.destruct(); err != nil {
+		return err
+	}
+	e.natives = s.natives
+	if err := e.meetNeeds(k.function); err != nil {
+		return err
+	}
+	if err := e.sharedMemory(k, s); err != nil {
+		return err
+	}
+	e.kernels = append(e.kernels, k)
+	return nil
+}
+
+// meetNeeds checks every instruction against the target and raises the version
+// to what it asks for.
+func (e *emitter) meetNeeds(f *function) error {
+	t := e.options.Target
+	var last *ptxop.Row
+	for _, b := range f.blocks {
+		for i := range b.insts {
+			row := b.insts[i].row
+			if row == last {
+				continue
+			}
+			last = row
+			if !row.Need.On(t) {
+				return fmt.Errorf("@%s: not supported: %s on %s (it needs %s)", f.name, row.Name, t.Name, row.Need)
+			}
+			e.version = max(e.version, row.Need.Version(t))
+			e.suffix = e.suffix || row.Need.Arch != 0
+			e.vprintf = e.vprintf || row.Name == "call.vprintf"
+		}
+	}
+	return nil
+}
+
+// sharedMemory decides how the shared variables of a kernel are declared.
+func (e *emitter) sharedMemory(k *kernel, s *selector) error {
+	for _, g := range e.module.Globals {
+		if _, used := s.globals[g]; !used || int(g.AddrSpace) != spaceShared {
+			continue
+		}
+		size, align, err := sizeOf(g.ContentType)
+		if err != nil {
+			return fmt.Errorf("@%s: %w", g.Name(), err)
+		}
+		align = max(align, int64(g.Align))
+		if g.Init == nil { // declared external: the launch gives the size
+			size, k.dynamic = k.launch.dynamic, true
+		}
+		k.bytes = (k.bytes+align-1)/align*align + size
+		k.shared = append(k.shared, g)
+	}
+	if k.bytes > int64(e.options.Target.SharedOptIn) {
+		return fmt.Errorf("@%s: %d bytes of shared memory, %s has %d", k.name, k.bytes, e.options.Target.Name, e.options.Target.SharedOptIn)
+	}
+	if e.options.ABI == CUDA && k.bytes > int64(e.options.Target.SharedStatic) {
+		k.dynamic = true
+	}
+	if k.dynamic && len(k.shared) > 1 {
+		return fmt.Errorf("@%s: not supported: several shared variables of together %d bytes", k.name, k.bytes)
+	}
+	if k.dynamic && e.options.ABI == Tile && k.shared[0].Init == nil {
+		return fmt.Errorf("@%s: not supported: dynamic shared memory in the tile convention", k.name)
+	}
+	return nil
+}
+
+// paramName is the PTX name of a kernel's parameter i.
+func paramName(kernel string, i int) string { return fmt.Sprintf("%s_param_%d", kernel, i) }

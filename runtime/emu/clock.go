@@ -1,0 +1,231 @@
+package emu
+
+import "maps"
+
+// Happens-before by vector clocks (FastTrack: Flanagan and Freund, PLDI 2009), shaped like the machine.
+//
+// A warp counts epochs: 1, 2, 3, ... An access is stamped (warp, lane, epoch). What a warp knows of the
+// other warps of its CTA is a dense vector vc; what it knows of other CTAs is a sparse knowledge, nil for
+// the kernels that never synchronise across CTAs. Lanes of a warp know each other's accesses of the
+// epochs before full, the epoch of their last common synchronisation; what a lane learns alone (it
+// acquired something) stays with that lane until the next one.
+//
+//	bar.sync          joins the vc of all warps that arrive; every arrival ends an epoch
+//	bar.warp.sync     full = epoch
+//	release           publishes a snapshot at the address; ends an epoch
+//	acquire           the lane learns what was published there (memory model: PTX ISA section 8)
+type clockState struct {
+	epoch  uint32
+	full   uint32
+	vc     []uint32 // epochs of the warps of the CTA that are known to be complete
+	far    *knowledge
+	lone   [32]*knowledge // what single lanes know more
+	hasOwn bool           // some lone is set
+	fenced [32]*knowledge // snapshot at the last fence, published by later relaxed writes
+	heard  [32]*knowledge // read by relaxed accesses, learned at the next fence
+	weak   bool           // some fenced or heard is set
+}
+
+// knowledge is a set of accesses that are known to have happened: all of a warp, or of one thread, up to
+// an epoch. It is immutable once shared.
+type knowledge struct {
+	warps   map[uint32]uint32 // by warp of the grid
+	threads map[uint32]uint32 // by warp<<5 | lane
+}
+
+func (k *knowledge) covers(r rec) bool {
+	if k == nil {
+		return false
+	}
+	return k.warps[r.warp()] >= r.epoch() || !r.many() && k.threads[r.warp()<<5|uint32(r.lane())] >= r.epoch()
+}
+
+// merge joins two knowledges; nil knows nothing.
+func merge(a, b *knowledge) *knowledge {
+	if a == nil || a == b {
+		return b
+	}
+	if b == nil {
+		return a
+	}
+	k := &knowledge{maps.Clone(a.warps), maps.Clone(a.threads)}
+	k.add(b)
+	return k
+}
+
+func (k *knowledge) add(b *knowledge) {
+	for w, e := range b.warps { // the maximum does not depend on the order
+		k.warps[w] = max(k.warps[w], e)
+	}
+	for t, e := range b.threads {
+		k.threads[t] = max(k.threads[t], e)
+	}
+}
+
+func newKnowledge() *knowledge {
+	return &knowledge{map[uint32]uint32{}, map[uint32]uint32{}}
+}
+
+func (c *clockState) start(warps int) {
+	if len(c.vc) != warps {
+		c.vc = make([]uint32, warps)
+	}
+	clear(c.vc)
+	*c = clockState{epoch: 1, full: 1, vc: c.vc}
+}
+
+// ordered tells whether the access r happened before what the lane does now.
+func (w *warp) ordered(lane int, r rec) bool {
+	id := r.warp()
+	if id == w.id {
+		if r.epoch() < w.full || !r.many() && r.lane() == lane {
+			return true
+		}
+	} else if k := id - w.cta.firstWarp; k < uint32(len(w.vc)) {
+		if w.vc[k] >= r.epoch() {
+			return true
+		}
+	}
+	return w.far.covers(r) || w.hasOwn && w.lone[lane].covers(r)
+}
+
+// snapshot gives all that a lane knows, its own accesses included. The caller ends the epoch, so that
+// later accesses are not among them.
+func (w *warp) snapshot(lane int) *knowledge {
+	k := newKnowledge()
+	if w.far != nil {
+		k.add(w.far)
+	}
+	for i, e := range w.vc {
+		if e > 0 && i != w.idx {
+			id := w.cta.firstWarp + uint32(i)
+			k.warps[id] = max(k.warps[id], e)
+		}
+	}
+	k.warps[w.id] = max(k.warps[w.id], w.full-1)
+	k.threads[w.id<<5|uint32(lane)] = w.epoch
+	if w.lone[lane] != nil {
+		k.add(w.lone[lane])
+	}
+	return k
+}
+
+// learn adds k to what a lane knows.
+func (w *warp) learn(lane int, k *knowledge) {
+	if k != nil {
+		w.lone[lane] = merge(w.lone[lane], k)
+		w.hasOwn = true
+	}
+}
+
+// absorb adds k to what the whole warp knows.
+func (w *warp) absorb(k *knowledge) {
+	if k == nil {
+		return
+	}
+	for id, e := range k.warps {
+		if i := id - w.cta.firstWarp; i < uint32(len(w.vc)) {
+			w.vc[i] = max(w.vc[i], e)
+		}
+	}
+	w.far = merge(w.far, k)
+}
+
+// together makes all lanes of the warp know each other's accesses up to now.
+func (w *warp) together() {
+	w.epoch++
+	w.full = w.epoch
+	w.vc[w.idx] = w.epoch - 1
+	if w.hasOwn {
+		for i, k := range w.lone {
+			w.absorb(k)
+			w.lone[i] = nil
+		}
+		w.hasOwn = false
+	}
+}
+
+// togetherLanes does it for some lanes only.
+func (w *warp) togetherLanes(m uint32) {
+	if m == w.live {
+		w.together()
+		return
+	}
+	k := newKnowledge()
+	lanes(m, func(i int) { k.add(w.snapshot(i)) })
+	lanes(m, func(i int) { w.learn(i, k) })
+	w.epoch++
+}
+
+// --- release and acquire at addresses ---
+
+// syncAt is what has been published at an address.
+type syncKey struct {
+	r   *region
+	off int
+}
+
+// publish is the write half of a strong access of a lane: a release publishes what the lane knows, a
+// relaxed write what it knew at its last fence. A read-modify-write continues the release sequence of
+// the earlier value, a plain write begins a new one.
+func (w *warp) publish(lane int, key syncKey, release, rmw bool) {
+	l := w.launch
+	var k *knowledge
+	if release {
+		k = w.snapshot(lane)
+		w.epoch++
+	} else if w.weak {
+		k = w.fenced[lane]
+	}
+	old := l.syncs[key]
+	if rmw {
+		k = merge(old, k)
+	}
+	if k != old {
+		l.syncs[key] = k
+	}
+}
+
+// hear is the read half: an acquire learns what was published, a relaxed read at the next fence.
+func (w *warp) hear(lane int, key syncKey, acquire bool) {
+	if len(w.launch.syncs) == 0 {
+		return
+	}
+	k := w.launch.syncs[key]
+	if k == nil {
+		return
+	}
+	if acquire {
+		w.learn(lane, k)
+	} else {
+		w.heard[lane] = merge(w.heard[lane], k)
+		w.weak = true
+	}
+}
+
+// fence makes what the lanes heard known to them, and what they know ready to be published.
+func (w *warp) fence(m uint32) {
+	lanes(m, func(i int) {
+		if w.weak && w.heard[i] != nil {
+			w.learn(i, w.heard[i])
+			w.heard[i] = nil
+		}
+	})
+	w.fencedEpoch(m)
+	w.epoch++
+}
+
+func (w *warp) fencedEpoch(m uint32) {
+	w.weak = true
+	shared := w.snapshot(firstLane(m))
+	delete(shared.threads, w.id<<5|uint32(firstLane(m)))
+	lanes(m, func(i int) {
+		k := shared
+		if w.lone[i] != nil {
+			k = merge(k, w.lone[i])
+		}
+		own := &knowledge{k.warps, maps.Clone(k.threads)}
+		own.threads[w.id<<5|uint32(i)] = w.epoch
+		w.fenced[i] = own
+	})
+}

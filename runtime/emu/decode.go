@@ -1,0 +1,258 @@
+package emu
+
+import (
+	"fmt"
+	"strings"
+)
+
+// decoder turns one statement into an instruction. Every modifier must be taken by somebody; what is left
+// over makes the instruction unsupported, so no modifier is ever ignored by accident.
+type decoder struct {
+	c    *compiler
+	st   *stmt
+	base string
+	mods []string
+	in   *inst
+	err  error
+}
+
+// unsupported is the reason why an instruction cannot run here.
+type unsupported struct{ why string }
+
+func (u *unsupported) Error() string { return u.why }
+
+func (d *decoder) fail(format string, args ...any) {
+	if d.err == nil {
+		d.err = &unsupported{fmt.Sprintf(format, args...)}
+	}
+}
+
+// flag takes a modifier if it is there.
+func (d *decoder) flag(name string) bool {
+	for i, m := range d.mods {
+		if m == name {
+			d.mods = append(d.mods[:i:i], d.mods[i+1:]...)
+			return true
+		}
+	}
+	return false
+}
+
+// oneOf takes the first modifier found in names, or gives "".
+func (d *decoder) oneOf(names ...string) string {
+	for i, m := range d.mods {
+		for _, n := range names {
+			if m == n {
+				d.mods = append(d.mods[:i:i], d.mods[i+1:]...)
+				return n
+			}
+		}
+	}
+	return ""
+}
+
+// types takes all modifiers that are types, in order.
+func (d *decoder) types() (ts []typ) {
+	rest := d.mods[:0:0]
+	for _, m := range d.mods {
+		if t, ok := types[m]; ok {
+			ts = append(ts, t)
+		} else {
+			rest = append(rest, m)
+		}
+	}
+	d.mods = rest
+	return ts
+}
+
+// typ1 takes the one type of the instruction.
+func (d *decoder) typ1() typ {
+	ts := d.types()
+	if len(ts) != 1 {
+		d.fail("expected one type")
+		return types["b32"]
+	}
+	return ts[0]
+}
+
+var roundings = map[string]rnd{"rn": rn, "rz": rz, "rm": rm, "rp": rp, "rna": rna}
+
+// rounding takes a float rounding modifier.
+func (d *decoder) rounding() (rnd, bool) {
+	m := d.oneOf("rn", "rz", "rm", "rp", "rna")
+	return roundings[m], m != ""
+}
+
+// nargs checks the operand count.
+func (d *decoder) nargs(lo, hi int) bool {
+	if n := len(d.st.args); n < lo || n > hi {
+		d.fail("wrong number of operands")
+		return false
+	}
+	return true
+}
+
+// dst adds register operand i as a destination.
+func (d *decoder) dst(i int) opnd { return d.dstArg(&d.st.args[i]) }
+
+func (d *decoder) dstArg(a *arg) opnd {
+	o := noReg
+	if a.kind != argName || a.neg || a.off != 0 {
+		d.fail("destination must be a register")
+	} else if a.name != "_" {
+		slot, t, ok := d.c.register(d.st.scope, a.name)
+		if !ok {
+			d.fail("undeclared register %s", a.name)
+		} else if t.cls == clsPred {
+			d.fail("destination %s is a predicate", a.name)
+		} else {
+			if len(d.in.dst) == 0 {
+				d.in.dmask = t.mask()
+			}
+			o = slot
+		}
+	}
+	d.in.dst = append(d.in.dst, o)
+	return o
+}
+
+// width gives the width of the register in operand a, or 0.
+func (d *decoder) width(a *arg) int {
+	if a.kind == argName {
+		if decl, _, ok := d.st.scope.reg(a.name); ok {
+			return decl.typ.width()
+		}
+	}
+	return 0
+}
+
+// src adds operand i, of type t, as a source.
+func (d *decoder) src(i int, t typ) opnd { return d.srcArg(&d.st.args[i], t) }
+
+func (d *decoder) srcArg(a *arg, t typ) opnd {
+	o := d.value(a, t)
+	d.in.src = append(d.in.src, o)
+	return o
+}
+
+// value resolves a source operand: register, literal, address of a symbol or special register.
+func (d *decoder) value(a *arg, t typ) opnd {
+	switch a.kind {
+	case argInt:
+		v := a.val
+		if t.isFloat() && t.n == 1 && t.bits >= 32 {
+			d.fail("integer literal for a float operand")
+		}
+		return d.c.constant(v & t.mask())
+	case argFloat:
+		return d.c.constant(floatLiteral(*a, t) & t.mask())
+	case argName:
+		if a.neg {
+			d.fail("negated operand")
+		}
+		if slot, rt, ok := d.c.register(d.st.scope, a.name); ok {
+			if rt.cls == clsPred {
+				d.fail("predicate %s as a value", a.name)
+			}
+			return slot
+		}
+		if fn, ok := specials[a.name]; ok {
+			return d.c.special(d.st, a.name, fn)
+		}
+		if a.name == "WARP_SZ" {
+			return d.c.constant(32)
+		}
+		if v := d.st.scope.variable(a.name); v != nil {
+			return d.c.address(v, a.off, false)
+		}
+		d.fail("undeclared name %s", a.name)
+	default:
+		d.fail("unexpected operand")
+	}
+	return d.c.constant(0)
+}
+
+// predDst adds operand a as a predicate destination ("_" is a sink).
+func (d *decoder) predDst(a *arg) {
+	slot := int32(-1)
+	if a.name != "_" {
+		s, ok := d.c.predicate(d.st.scope, a.name)
+		if !ok || a.kind != argName || a.neg {
+			d.fail("destination must be a predicate")
+		}
+		slot = s
+	}
+	d.in.pdst = append(d.in.pdst, slot)
+}
+
+// predSrc adds operand a as a predicate source.
+func (d *decoder) predSrc(a *arg) {
+	if a.kind == argInt { // true and false are written as numbers
+		d.in.psrc = append(d.in.psrc, pref{slot: -1, neg: a.val != 0})
+		return
+	}
+	s, ok := d.c.predicate(d.st.scope, a.name)
+	if !ok || a.kind != argName {
+		d.fail("operand must be a predicate")
+	}
+	d.in.psrc = append(d.in.psrc, pref{s, a.neg})
+}
+
+// vector gives the elements of a vector operand, or the operand itself as a vector of one.
+func vector(a *arg) []arg {
+	if a.kind == argVec {
+		return a.list
+	}
+	return []arg{*a}
+}
+
+// family is one row of the instruction table: all opcodes that begin with op.
+type family struct {
+	op     string
+	decode func(d *decoder)
+}
+
+// decode fills in the instruction of a statement, or a trap that says why it cannot.
+func (c *compiler) decode(st *stmt) {
+	parts := splitDots(st.op)
+	in := inst{guard: -1, line: int32(st.line), text: strings.TrimSpace(st.text), dmask: ^uint64(0), rule: ruleAny}
+	d := &decoder{c: c, st: st, base: parts[0], mods: parts[1:], in: &in}
+	if st.guard != "" {
+		slot, ok := c.predicate(st.scope, st.guard)
+		if !ok {
+			d.fail("undeclared predicate %s", st.guard)
+		}
+		in.guard, in.guardNeg = slot, st.guardNeg
+	}
+	f := familyOf[parts[0]]
+	if f == nil {
+		d.fail("unknown opcode")
+	} else if d.err == nil {
+		d.protect(f)
+	}
+	if d.err == nil && len(d.mods) > 0 {
+		d.fail("modifier .%s", d.mods[0])
+	}
+	if d.err != nil {
+		why := d.err.Error()
+		in.kind, in.vec, in.flow, in.sync = kExec, nil, nil, nil
+		in.dst, in.src, in.pdst, in.psrc = nil, nil, nil, nil
+		in.exec = func(w *warp, in *inst, m uint32) {
+			w.fail(Unsupported, m, 0, "unsupported instruction: %s (%s)", oneLine(in.text), why)
+		}
+	}
+	in.op = c.opcode(st.op)
+	c.prog.code = append(c.prog.code, in)
+}
+
+// protect turns an index out of the operand list into "wrong number of operands".
+func (d *decoder) protect(f *family) {
+	if len(d.st.args) < minArgs[f.op] {
+		d.fail("wrong number of operands")
+		return
+	}
+	f.decode(d)
+}
+
+// oneLine folds white space for messages.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -1,0 +1,118 @@
+package emu
+
+import "math/bits"
+
+// vec is a register: one value per lane, zero-extended to 64 bits.
+type vec [32]uint64
+
+// vecFn computes all lanes of d from the lanes of its sources. d may be one of them, so lane i is read
+// before it is written. Lanes that do not run hold rubbish: the function must take any value.
+type vecFn func(d, a, b, c *vec)
+
+// opnd names a source or destination: a register slot when not negative, else constant ^opnd.
+type opnd int32
+
+// noReg is the sink "_".
+const noReg = opnd(-1 << 31)
+
+// pref is a predicate operand, possibly negated.
+type pref struct {
+	slot int32
+	neg  bool
+}
+
+// kind is how the main loop treats an instruction.
+type kind uint8
+
+const (
+	kVec    kind = iota // dst[0] = vec(src...)
+	kExec               // anything without effect on the flow
+	kBranch             // bra, brx, call, ret, exit
+	kSync               // needs other lanes or warps: may block
+)
+
+// inst is a decoded instruction.
+type inst struct {
+	kind     kind
+	vec      vecFn
+	exec     func(w *warp, in *inst, m uint32)
+	flow     func(w *warp, in *inst, m uint32)      // kBranch: sets the lanes' next places
+	sync     func(w *warp, in *inst, m uint32) bool // kSync: false means the lanes wait at this instruction
+	guard    int32                                  // predicate slot, -1: none
+	guardNeg bool
+	dst, src []opnd
+	pdst     []int32
+	psrc     []pref
+	rule     undefRule
+	dmask    uint64 // bits of dst[0]
+	target   int32
+	targets  []int32 // brx.idx
+	leads    leads
+	op       int32 // index into program.ops, for statistics
+	line     int32
+	text     string
+}
+
+// leads is where a kBranch goes.
+type leads uint8
+
+const (
+	toTarget leads = iota // target or targets
+	toCallee              // target, which returns behind the instruction
+	toCaller              // behind a call, or nowhere
+)
+
+// program is a decoded entry with the functions that it calls.
+type program struct {
+	code    []inst
+	regs    int // register slots
+	preds   int // predicate slots
+	consts  []vec
+	relocs  []reloc
+	ops     []string // opcode names for statistics
+	local   int      // bytes of local memory per thread
+	shared  int      // bytes of static shared memory
+	frames  int      // return-address slots
+	dynamic bool     // uses .extern .shared
+}
+
+// reloc is a constant that is only known when memory is laid out.
+type reloc struct {
+	index int
+	v     *variable
+	add   int64
+}
+
+const fullMask = ^uint32(0)
+
+// lanes calls f for every lane in m.
+func lanes(m uint32, f func(i int)) {
+	for ; m != 0; m &= m - 1 {
+		f(bits.TrailingZeros32(m))
+	}
+}
+
+// lift1, lift2, lift3 make a vector function of a lane function.
+func lift1(f func(a uint64) uint64) vecFn {
+	return func(d, a, _, _ *vec) {
+		for i := range d {
+			d[i] = f(a[i])
+		}
+	}
+}
+
+func lift2(f func(a, b uint64) uint64) vecFn {
+	return func(d, a, b, _ *vec) {
+		for i := range d {
+			d[i] = f(a[i], b[i])
+		}
+	}
+}
+
+func lift3(f func(a, b, c uint64) uint64) vecFn {
+	return func(d, a, b, c *vec) {
+		for i := range d {
+			d[i] = f(a[i], b[i], c[i])
+		}
+	}
+}

@@ -1,0 +1,241 @@
+package emu
+
+import (
+	"math/bits"
+	"sort"
+)
+
+// allocate renames the virtual registers of a program to few slots, so that the registers of a warp stay in
+// the cache. It is liveness by blocks and a linear scan over intervals:
+//
+//	interval of r = from its first to its last place, widened over every block at whose end r is live
+//
+// A register that is read before it is written is live from the entry on, so it keeps a slot of its own and
+// is still seen as undefined. Lanes never disturb each other: a slot is a vector, and every lane follows
+// the same text.
+func allocate(p *program) {
+	if len(p.code) == 0 || p.regs == 0 {
+		return
+	}
+	blocks := splitBlocks(p)
+	liveOut, liveIn := liveness(p, blocks)
+	first := make([]int32, p.regs)
+	last := make([]int32, p.regs)
+	for i := range first {
+		first[i], last[i] = noLimit, -1
+	}
+	touch := func(r int, at int32) {
+		first[r], last[r] = min(first[r], at), max(last[r], at)
+	}
+	for b, bl := range blocks {
+		liveIn[b].each(func(r int) { touch(r, int32(bl.from)) })
+		liveOut[b].each(func(r int) { touch(r, int32(bl.to)) })
+		for at := bl.from; at < bl.to; at++ {
+			operands(&p.code[at], func(r opnd, _ bool) { touch(int(r), int32(at)) })
+		}
+	}
+	rename := scan(first, last)
+	n := int32(0)
+	for _, s := range rename {
+		n = max(n, s+1)
+	}
+	for i := range p.code {
+		in := &p.code[i]
+		for k, o := range in.dst {
+			if o >= 0 {
+				in.dst[k] = opnd(rename[o])
+			}
+		}
+		for k, o := range in.src {
+			if o >= 0 {
+				in.src[k] = opnd(rename[o])
+			}
+		}
+	}
+	p.regs = int(n)
+}
+
+// scan gives every interval a slot; an interval that ends at a place may share it with one that begins
+// later.
+func scan(first, last []int32) []int32 {
+	var order []int
+	for r := range first {
+		if last[r] >= 0 {
+			order = append(order, r)
+		}
+	}
+	sort.Slice(order, func(i, j int) bool {
+		a, b := order[i], order[j]
+		return first[a] < first[b] || first[a] == first[b] && a < b
+	})
+	slot := make([]int32, len(first))
+	var free []int32
+	ends := map[int32][]int32{} // slots by the place where they become free
+	var due []int32             // keys of ends, a heap would be faster, sorted insertion is enough
+	next := int32(0)
+	for _, r := range order {
+		for len(due) > 0 && due[0] < first[r] {
+			free = append(free, ends[due[0]]...)
+			delete(ends, due[0])
+			due = due[1:]
+		}
+		var s int32
+		if n := len(free); n > 0 {
+			s, free = free[n-1], free[:n-1]
+		} else {
+			s = next
+			next++
+		}
+		slot[r] = s
+		if _, ok := ends[last[r]]; !ok {
+			i := sort.Search(len(due), func(i int) bool { return due[i] >= last[r] })
+			due = append(due, 0)
+			copy(due[i+1:], due[i:])
+			due[i] = last[r]
+		}
+		ends[last[r]] = append(ends[last[r]], s)
+	}
+	return slot
+}
+
+// operands visits the registers of an instruction, sources first.
+func operands(in *inst, f func(r opnd, def bool)) {
+	for _, o := range in.src {
+		if o >= 0 {
+			f(o, false)
+		}
+	}
+	for _, o := range in.dst {
+		if o >= 0 {
+			f(o, true)
+		}
+	}
+}
+
+// block is a run of instructions [from, to) with its successors.
+type block struct {
+	from, to int
+	next     []int
+}
+
+// splitBlocks cuts the program at branches and their targets. A return from a function may go behind any
+// call, so functions are joined loosely: ret leads to the place behind every call.
+func splitBlocks(p *program) []block {
+	n := len(p.code)
+	cut := make([]bool, n+1)
+	cut[0], cut[n] = true, true
+	var afterCalls []int
+	for i := range p.code {
+		in := &p.code[i]
+		if in.kind != kBranch {
+			continue
+		}
+		cut[i+1] = true
+		if in.leads != toCaller && in.targets == nil {
+			cut[in.target] = true
+		}
+		for _, t := range in.targets {
+			cut[t] = true
+		}
+		if in.leads == toCallee {
+			afterCalls = append(afterCalls, i+1)
+		}
+	}
+	var blocks []block
+	at := make([]int, n+1)
+	for i := 0; i < n; {
+		j := i + 1
+		for !cut[j] {
+			j++
+		}
+		for k := i; k < j; k++ {
+			at[k] = len(blocks)
+		}
+		blocks = append(blocks, block{from: i, to: j})
+		i = j
+	}
+	for b := range blocks {
+		bl := &blocks[b]
+		in := &p.code[bl.to-1]
+		add := func(place int) {
+			if place < n {
+				bl.next = append(bl.next, at[place])
+			}
+		}
+		if in.kind != kBranch || in.guard >= 0 {
+			add(bl.to)
+		}
+		switch {
+		case in.kind != kBranch:
+		case in.leads == toCaller:
+			for _, c := range afterCalls {
+				add(c)
+			}
+		case in.targets != nil:
+			for _, t := range in.targets {
+				add(int(t))
+			}
+		default:
+			add(int(in.target))
+		}
+	}
+	return blocks
+}
+
+// bitset is a set of registers.
+type bitset []uint64
+
+func (s bitset) each(f func(i int)) {
+	for k, w := range s {
+		for ; w != 0; w &= w - 1 {
+			f(k*64 + bits.TrailingZeros64(w))
+		}
+	}
+}
+
+// liveness solves in = use + (out - def) backwards until nothing changes.
+func liveness(p *program, blocks []block) (out, in []bitset) {
+	words := (p.regs + 63) / 64
+	make1 := func() []bitset {
+		all := make([]uint64, words*len(blocks))
+		s := make([]bitset, len(blocks))
+		for i := range s {
+			s[i] = all[i*words : (i+1)*words]
+		}
+		return s
+	}
+	use, def := make1(), make1()
+	out, in = make1(), make1()
+	for b, bl := range blocks {
+		for i := bl.from; i < bl.to; i++ {
+			c := &p.code[i]
+			operands(c, func(r opnd, isDef bool) {
+				k, bit := r/64, uint64(1)<<(r%64)
+				switch {
+				case !isDef && def[b][k]&bit == 0:
+					use[b][k] |= bit
+				case isDef && c.guard < 0 && use[b][k]&bit == 0:
+					def[b][k] |= bit
+				}
+			})
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for b := len(blocks) - 1; b >= 0; b-- {
+			for _, s := range blocks[b].next {
+				for k, v := range in[s] {
+					out[b][k] |= v
+				}
+			}
+			for k := range in[b] {
+				v := use[b][k] | out[b][k]&^def[b][k]
+				if v != in[b][k] {
+					in[b][k] = v
+					changed = true
+				}
+			}
+		}
+	}
+	return out, in
+}

@@ -1,0 +1,204 @@
+package emu
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sort"
+)
+
+// region is a piece of memory with byte-precise bounds: a global allocation, the shared memory of a CTA,
+// the local memory of a warp (all lanes), the parameters of a launch.
+type region struct {
+	name     string
+	space    space
+	base     uint64 // address of byte 0 in its space
+	data     []byte
+	undef    []byte // undefined bits of every byte; nil: everything is defined
+	readonly bool
+	shadow   shadow
+}
+
+// Memory is the global memory of a device: separate allocations with gaps between them, so that an access
+// just outside of one never lands in another. It outlives launches; it is not for concurrent use.
+type Memory struct {
+	regions []*region // by address
+	next    uint64
+	modules map[*Module]map[*variable]*region
+}
+
+// guardGap is the least distance between two allocations.
+const guardGap = 1 << 16
+
+// NewMemory makes an empty device memory.
+func NewMemory() *Memory {
+	return &Memory{next: globalBase, modules: map[*Module]map[*variable]*region{}}
+}
+
+// Alloc makes an allocation that holds data, at a multiple of align (at least 256), and gives its address.
+// The data are copied.
+func (m *Memory) Alloc(name string, data []byte, align int) uint64 {
+	r := m.alloc(name, len(data), align)
+	copy(r.data, data)
+	return r.base
+}
+
+// AllocUndef makes an allocation of n bytes that are undefined until they are written.
+func (m *Memory) AllocUndef(name string, n, align int) uint64 {
+	r := m.alloc(name, n, align)
+	r.undef = allUndef(n)
+	return r.base
+}
+
+// Bytes gives the present content of the allocation at addr (its first byte), or nil. The bytes are the
+// memory itself, valid until the next launch.
+func (m *Memory) Bytes(addr uint64) []byte {
+	if r := m.find(addr); r != nil && r.base == addr {
+		return r.data
+	}
+	return nil
+}
+
+// Undefined tells how many bytes of the allocation at addr have never been written.
+func (m *Memory) Undefined(addr uint64) (n int) {
+	if r := m.find(addr); r != nil {
+		for _, u := range r.undef {
+			if u != 0 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func allUndef(n int) []byte {
+	u := make([]byte, n)
+	for i := range u {
+		u[i] = 0xff
+	}
+	return u
+}
+
+func (m *Memory) alloc(name string, n, align int) *region {
+	a := uint64(max(align, 256))
+	r := &region{name: name, space: spGlobal, base: (m.next + a - 1) / a * a, data: make([]byte, n)}
+	m.next = r.base + uint64(n) + guardGap
+	m.regions = append(m.regions, r)
+	return r
+}
+
+// find gives the last region that begins at or below addr.
+func (m *Memory) find(addr uint64) *region {
+	i := sort.Search(len(m.regions), func(i int) bool { return m.regions[i].base > addr })
+	if i == 0 {
+		return nil
+	}
+	return m.regions[i-1]
+}
+
+// describe says where addr lies with respect to the nearest allocation.
+func (m *Memory) describe(addr uint64, n int) string {
+	i := sort.Search(len(m.regions), func(i int) bool { return m.regions[i].base > addr })
+	var near *region
+	best := ^uint64(0)
+	for _, k := range []int{i - 1, i} {
+		if k < 0 || k >= len(m.regions) {
+			continue
+		}
+		r := m.regions[k]
+		dist := r.base - addr
+		if end := r.base + uint64(len(r.data)); addr >= r.base {
+			dist = 0
+			if addr > end {
+				dist = addr - end
+			}
+		}
+		if dist < best {
+			best, near = dist, r
+		}
+	}
+	if near == nil {
+		return "there are no allocations"
+	}
+	end := near.base + uint64(len(near.data))
+	what := fmt.Sprintf("'%s' (%d bytes at %#x)", near.name, len(near.data), near.base)
+	switch {
+	case addr < near.base:
+		return fmt.Sprintf("%d bytes before %s", near.base-addr, what)
+	case addr >= end:
+		return fmt.Sprintf("%d bytes after the end of %s", addr-end, what)
+	}
+	return fmt.Sprintf("the last %d of %d bytes lie after the end of %s", addr+uint64(n)-end, n, what)
+}
+
+// read gives n (1, 2, 4 or 8) bytes as a little-endian number.
+func (r *region) read(off, n int) uint64 { return readBytes(r.data, off, n) }
+
+func readBytes(b []byte, off, n int) uint64 {
+	switch n {
+	case 1:
+		return uint64(b[off])
+	case 2:
+		return uint64(binary.LittleEndian.Uint16(b[off:]))
+	case 4:
+		return uint64(binary.LittleEndian.Uint32(b[off:]))
+	}
+	return binary.LittleEndian.Uint64(b[off:])
+}
+
+func writeBytes(b []byte, off, n int, v uint64) {
+	switch n {
+	case 1:
+		b[off] = byte(v)
+	case 2:
+		binary.LittleEndian.PutUint16(b[off:], uint16(v))
+	case 4:
+		binary.LittleEndian.PutUint32(b[off:], uint32(v))
+	default:
+		binary.LittleEndian.PutUint64(b[off:], v)
+	}
+}
+
+// readUndef gives the undefined bits of n bytes.
+func (r *region) readUndef(off, n int) uint64 {
+	if r.undef == nil {
+		return 0
+	}
+	return readBytes(r.undef, off, n)
+}
+
+// write stores a number of n bytes with its undefined bits.
+func (r *region) write(off, n int, v, undef uint64) {
+	writeBytes(r.data, off, n, v)
+	if r.undef != nil {
+		writeBytes(r.undef, off, n, undef)
+	} else if undef&widthMask(8*n) != 0 {
+		r.undef = make([]byte, len(r.data))
+		writeBytes(r.undef, off, n, undef)
+	}
+}
+
+// load lays out the module-scope variables of a module in memory, once per Memory: they keep their
+// values from launch to launch.
+func (m *Memory) load(mod *Module) (map[*variable]*region, error) {
+	if g := m.modules[mod]; g != nil {
+		return g, nil
+	}
+	g := map[*variable]*region{}
+	for _, v := range mod.globals {
+		r := m.alloc(v.name, v.size, v.align)
+		copy(r.data, v.init)
+		r.readonly = v.space == spConst
+		g[v] = r
+	}
+	for _, v := range mod.globals {
+		for _, ref := range v.refs {
+			t := mod.root.variable(ref.name)
+			if t == nil || g[t] == nil {
+				return nil, fmt.Errorf("initial value of '%s': '%s' has no address in memory", v.name, ref.name)
+			}
+			writeBytes(g[v].data, ref.at, ref.size, g[t].base+uint64(ref.add))
+		}
+	}
+	m.modules[mod] = g
+	return g, nil
+}

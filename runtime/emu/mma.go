@@ -1,0 +1,345 @@
+package emu
+
+import (
+	"strconv"
+	"strings"
+)
+
+// mmaOp is a decoded mma.sync (section 9.7.14.5): D = A*B + C, A row-major, B column-major.
+//
+// With g = lane/4, t = lane%4 and e elements to a register, register i of a lane holds, for j < e,
+//
+//	A[g + 8*(i%2)][e*t + j + 4e*(i/2)]    B[e*t + j + 4e*i][g]    C[g + 8*(i/2)][2t + i%2]
+//
+// and a 16-bit C packs columns 2t and 2t+1 of row g + 8*i.
+type mmaOp struct {
+	m, n, k        int
+	a, b, c, d     typ
+	na, nb, nc, nd int // registers
+	sat            bool
+}
+
+// mmaShapes lists what exists: shape and the types of A and B.
+var mmaShapes = map[string]string{
+	"m16n8k8":  "f16 bf16 tf32 f64",
+	"m16n8k16": "f16 bf16 s8 u8 e4m3 e5m2 f64",
+	"m16n8k32": "s8 u8 s4 u4 e4m3 e5m2",
+	"m16n8k64": "s4 u4",
+	"m16n8k4":  "tf32 f64",
+	"m8n8k16":  "s8 u8",
+	"m8n8k32":  "s4 u4",
+	"m8n8k4":   "f64",
+}
+
+// nibble types exist only as elements of matrices.
+var nibbles = map[string]typ{"s4": {clsInt, 4, 1, nil, "s4"}, "u4": {clsUint, 4, 1, nil, "u4"}}
+
+func decodeMma(d *decoder) {
+	op := &mmaOp{}
+	d.flag("sync")
+	d.flag("aligned")
+	op.sat = d.flag("satfinite")
+	if len(d.mods) != 7 || d.mods[1] != "row" || d.mods[2] != "col" {
+		d.fail("this form of mma")
+		return
+	}
+	shape := d.mods[0]
+	for i, p := range []*typ{&op.d, &op.a, &op.b, &op.c} {
+		t, ok := types[d.mods[3+i]]
+		if !ok {
+			t, ok = nibbles[d.mods[3+i]]
+		}
+		if !ok || t.n != 1 {
+			d.fail("type .%s", d.mods[3+i])
+			return
+		}
+		*p = t
+	}
+	known := false
+	for _, s := range strings.Fields(mmaShapes[shape]) {
+		known = known || s == op.a.named
+	}
+	sameKind := op.a.named == op.b.named || op.a.bits == op.b.bits && (!op.a.isFloat() && !op.b.isFloat() || op.a.bits == 8)
+	if !known || !sameKind || op.a.isFloat() != op.d.isFloat() {
+		d.fail("shape %s of .%s and .%s", shape, op.a.named, op.b.named)
+		return
+	}
+	d.mods = nil
+	var dims [3]int
+	for i, s := range strings.FieldsFunc(shape, func(r rune) bool { return r == 'm' || r == 'n' || r == 'k' }) {
+		dims[i], _ = strconv.Atoi(s)
+	}
+	op.m, op.n, op.k = dims[0], dims[1], dims[2]
+	regs := func(rows, cols int, t typ) int { return rows * cols * t.bits / (32 * max(32, t.bits)) }
+	op.na, op.nb = regs(op.m, op.k, op.a), regs(op.k, op.n, op.b)
+	op.nc, op.nd = regs(op.m, op.n, op.c), regs(op.m, op.n, op.d)
+	args := d.st.args
+	want := []int{op.nd, op.na, op.nb, op.nc}
+	if len(args) != 4 {
+		d.fail("wrong number of operands")
+		return
+	}
+	for i, n := range want {
+		v := vector(&args[i])
+		if len(v) != n {
+			d.fail("operand %d has %d registers, %d expected", i, len(v), n)
+			return
+		}
+		for k := range v {
+			if i == 0 {
+				d.dstArg(&v[k])
+			} else {
+				d.srcArg(&v[k], typ{cls: clsBits, bits: max(32, [...]typ{op.d, op.a, op.b, op.c}[i].bits), n: 1})
+			}
+		}
+	}
+	d.in.kind = kExec
+	if op.a.isFloat() {
+		d.in.exec = func(w *warp, in *inst, m uint32) { w.mmaFloat(in, op, m) }
+	} else {
+		d.in.exec = func(w *warp, in *inst, m uint32) { w.mmaInt(in, op, m) }
+	}
+}
+
+// aligned demands that the whole warp executes together.
+func (w *warp) aligned(m uint32) {
+	if m != fullMask {
+		w.fail(Divergence, ^m, 0, "a matrix instruction is executed by lanes %#08x only", m)
+	}
+}
+
+// place gives row and column of element j of register i of a lane, for each operand.
+func placeA(lane, i, j, e int) (row, k int) {
+	return lane>>2 + 8*(i&1), e*(lane&3) + j + 4*e*(i>>1)
+}
+func placeB(lane, i, j, e int) (k, col int) { return e*(lane&3) + j + 4*e*i, lane >> 2 }
+func placeC(lane, i, j, e int) (row, col int) {
+	if e == 2 {
+		return lane>>2 + 8*i, 2*(lane&3) + j
+	}
+	return lane>>2 + 8*(i>>1), 2*(lane&3) + i&1
+}
+
+// elemsOf is the number of elements in a register.
+func elemsOf(t typ) int { return max(1, 32/t.bits) }
+
+// f16values is the value of every f16: 256 KB that save most of the time of a product.
+var f16values = func() *[1 << 16]float32 {
+	t := new([1 << 16]float32)
+	for i := range t {
+		t[i] = f32(uint64(f16to32(uint32(i))))
+	}
+	return t
+}()
+
+// elemValue gives the decoder of a matrix element.
+func elemValue(t typ) func(v uint64) float64 {
+	switch {
+	case t.bits == 64:
+		return f64
+	case t.fmt == fmtF16:
+		return func(v uint64) float64 { return float64(f16values[v&0xffff]) }
+	case t.fmt == fmtBF16:
+		return func(v uint64) float64 { return float64(f32(v << 16 & 0xffff0000)) }
+	case t.fmt == fmtTF32:
+		return func(v uint64) float64 { return float64(f32(v & 0xffffe000)) } // the low 13 bits are ignored
+	case t.fmt == fmtF32:
+		return func(v uint64) float64 { return float64(f32(v)) }
+	}
+	mask := widthMask(t.bits)
+	table := make([]float64, 1<<t.bits)
+	for i := range table {
+		table[i] = t.fmt.value(uint32(i))
+	}
+	return func(v uint64) float64 { return table[v&mask] }
+}
+
+// mmaFloat: products are exact in f64, the sum is in f64, one rounding at the end.
+func (w *warp) mmaFloat(in *inst, op *mmaOp, m uint32) {
+	w.aligned(m)
+	w.launch.stats.mma++
+	var a [16][32]float64
+	var b [8][32]float64
+	fa, fb, fc := elemValue(op.a), elemValue(op.b), elemValue(op.c)
+	ea, eb, ec := elemsOf(op.a), elemsOf(op.b), elemsOf(op.c)
+	for i := range op.na {
+		x := w.src(in.src[i])
+		for lane := range 32 {
+			row, k := placeA(lane, i, 0, ea)
+			for j := range ea {
+				a[row][k+j] = fa(x[lane] >> (j * op.a.bits))
+			}
+		}
+	}
+	for i := range op.nb {
+		x := w.src(in.src[op.na+i])
+		for lane := range 32 {
+			k, col := placeB(lane, i, 0, eb)
+			for j := range eb {
+				b[col][k+j] = fb(x[lane] >> (j * op.b.bits))
+			}
+		}
+	}
+	var acc [16][8]float64
+	for i := range op.nc {
+		x := w.src(in.src[op.na+op.nb+i])
+		for lane := range 32 {
+			for j := range ec {
+				row, col := placeC(lane, i, j, ec)
+				acc[row][col] = fc(x[lane] >> (j * op.c.bits))
+			}
+		}
+	}
+	for r := range op.m {
+		ar := a[r][:op.k]
+		for c := range op.n {
+			bc := b[c][:len(ar)]
+			s := acc[r][c]
+			for k, x := range ar {
+				s += float64(x * bc[k])
+			}
+			acc[r][c] = s
+		}
+	}
+	un := w.mmaUndef(in, op)
+	ed := elemsOf(op.d)
+	for i := range op.nd {
+		var v vec
+		for lane := range 32 {
+			for j := range ed {
+				row, col := placeC(lane, i, j, ed)
+				v[lane] |= roundAcc(acc[row][col], op.d) << (j * op.d.bits)
+			}
+		}
+		w.put(in.dst[i], m, &v)
+	}
+	w.mmaPutUndef(in, op, un)
+}
+
+func roundAcc(x float64, t typ) uint64 {
+	switch {
+	case x != x && t.bits == 64:
+		return canon64(x)
+	case x != x:
+		return uint64(t.fmt.nan)
+	case t.bits == 64:
+		return canon64(x)
+	case t.fmt == fmtF32:
+		return bits32(float32(x))
+	}
+	return uint64(t.fmt.round(x, rn, false))
+}
+
+// mmaInt: sums wrap to 32 bits, or are clamped with .satfinite.
+func (w *warp) mmaInt(in *inst, op *mmaOp, m uint32) {
+	w.aligned(m)
+	w.launch.stats.mma++
+	var a [16][64]int32
+	var b [8][64]int32
+	elem := func(v uint64, j int, t typ) int32 {
+		v >>= j * t.bits
+		if t.isSigned() {
+			return int32(sx(v, t.bits))
+		}
+		return int32(v & t.mask())
+	}
+	ea, eb := elemsOf(op.a), elemsOf(op.b)
+	for i := range op.na {
+		x := w.src(in.src[i])
+		for lane := range 32 {
+			for j := range ea {
+				row, k := placeA(lane, i, j, ea)
+				a[row][k] = elem(x[lane], j, op.a)
+			}
+		}
+	}
+	for i := range op.nb {
+		x := w.src(in.src[op.na+i])
+		for lane := range 32 {
+			for j := range eb {
+				k, col := placeB(lane, i, j, eb)
+				b[col][k] = elem(x[lane], j, op.b)
+			}
+		}
+	}
+	un := w.mmaUndef(in, op)
+	var out [4]vec
+	for i := range op.nc {
+		x := w.src(in.src[op.na+op.nb+i])
+		for lane := range 32 {
+			row, col := placeC(lane, i, 0, 1)
+			s := int64(int32(x[lane]))
+			for k := range op.k {
+				s += int64(a[row][k]) * int64(b[col][k])
+			}
+			if op.sat {
+				s = min(max(s, -1<<31), 1<<31-1)
+			}
+			out[i][lane] = uint64(uint32(s))
+		}
+	}
+	for i := range op.nd {
+		w.put(in.dst[i], m, &out[i])
+	}
+	w.mmaPutUndef(in, op, un)
+}
+
+// mmaUndef gives the undefined elements of the result: a row of A, a column of B or an element of C that
+// has undefined bits. nil: none.
+func (w *warp) mmaUndef(in *inst, op *mmaOp) *[16][8]bool {
+	var any uint32
+	for _, s := range in.src {
+		any |= w.undefLanes(s)
+	}
+	if any == 0 {
+		return nil
+	}
+	un := new([16][8]bool)
+	ea, eb, ec := elemsOf(op.a), elemsOf(op.b), elemsOf(op.c)
+	each := func(first, n, e int, t typ, f func(lane, i, j int)) {
+		for i := range n {
+			for lane := range 32 {
+				u := w.ub(in.src[first+i], lane)
+				for j := range e {
+					if u>>(j*t.bits)&widthMask(t.bits) != 0 {
+						f(lane, i, j)
+					}
+				}
+			}
+		}
+	}
+	each(0, op.na, ea, op.a, func(lane, i, j int) {
+		row, _ := placeA(lane, i, j, ea)
+		un[row] = [8]bool{true, true, true, true, true, true, true, true}
+	})
+	each(op.na, op.nb, eb, op.b, func(lane, i, j int) {
+		_, col := placeB(lane, i, j, eb)
+		for r := range un {
+			un[r][col] = true
+		}
+	})
+	each(op.na+op.nb, op.nc, ec, op.c, func(lane, i, j int) {
+		row, col := placeC(lane, i, j, ec)
+		un[row][col] = true
+	})
+	return un
+}
+
+func (w *warp) mmaPutUndef(in *inst, op *mmaOp, un *[16][8]bool) {
+	if un == nil {
+		return
+	}
+	ed := elemsOf(op.d)
+	for i := range op.nd {
+		for lane := range 32 {
+			var u uint64
+			for j := range ed {
+				row, col := placeC(lane, i, j, ed)
+				if un[row][col] {
+					u |= widthMask(op.d.bits) << (j * op.d.bits)
+				}
+			}
+			w.setUB(in.dst[i], lane, u)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package emu
+
+import (
+	"context"
+	"fmt"
+	"io"
+)
+
+// Module is a parsed PTX module.
+type Module struct {
+	name    string
+	version string
+	target  string
+	root    *scope
+	funcs   map[string]*function
+	order   []*function
+	globals []*variable
+	entries map[string]*Entry
+	names   []string
+}
+
+// Entries gives the names of the kernels in the order of the text.
+func (m *Module) Entries() []string { return m.names }
+
+// Entry gives a kernel by name, or nil.
+func (m *Module) Entry(name string) *Entry { return m.entries[name] }
+
+// Target gives the .target of the module, such as "sm_80".
+func (m *Module) Target() string { return m.target }
+
+// Version gives the .version of the module, such as "8.0".
+func (m *Module) Version() string { return m.version }
+
+// Arg is the value of a parameter: its bytes, little-endian, in the order of the entry.
+type Arg = []byte
+
+// Schedule is an order in which CTAs and warps are interleaved. All are deterministic.
+type Schedule int
+
+const (
+	RoundRobin Schedule = iota // first CTA and warp first, long turns
+	Reverse                    // last first
+	Random                     // any order, short turns of changing length, by Seed
+)
+
+// Schedules are all of them: what a test runs a case under.
+var Schedules = []Schedule{RoundRobin, Reverse, Random}
+
+func (s Schedule) String() string { return [...]string{"round-robin", "reverse", "random"}[s] }
+
+// Checks switches checks off; the zero value has all on.
+type Checks struct {
+	NoRaces     bool
+	NoUndefined bool
+	NoAlignment bool
+}
+
+// Options are the launch configuration and what is watched.
+type Options struct {
+	Grid      [3]int // CTAs; zeros mean 1
+	Block     [3]int // threads; zeros mean .reqntid
+	Cluster   [3]int // CTAs of a cluster; zeros mean .reqnctapercluster, or 1
+	DynShared int    // bytes of dynamic shared memory
+	Seed      uint64 // of the Random schedule
+	Schedule  Schedule
+	MaxSteps  int64     // warp instructions of the launch; 0: 2^32
+	Stdout    io.Writer // of vprintf; nil: dropped
+	// NoteWarpRaces is for PTX of other compilers: races between lanes of one warp, which hardware runs in
+	// step, and unordered stores of equal values become notes.
+	NoteWarpRaces bool
+	Checks        Checks
+	Stats         bool // count sectors, bank conflicts and opcodes too
+}
+
+// Result is what a launch that ended normally tells.
+type Result struct {
+	Stats Stats
+	Notes []Report
+}
+
+// Run launches an entry and returns when all CTAs have exited. A fault of the program is a *Report;
+// other errors are misuses of this function.
+func (m *Module) Run(ctx context.Context, entry string, mem *Memory, args []Arg, o Options) (res *Result, err error) {
+	e := m.Entry(entry)
+	if e == nil {
+		return nil, fmt.Errorf("module %s has no entry '%s'", m.name, entry)
+	}
+	l, err := newLaunch(e, mem, args, o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if x := recover(); x != nil {
+			f, ok := x.(fault)
+			if !ok {
+				panic(x)
+			}
+			res, err = nil, f.r
+		}
+	}()
+	if err := l.run(ctx); err != nil {
+		return nil, err
+	}
+	return &Result{Stats: l.stats.result(l), Notes: l.notes}, nil
+}

@@ -1,0 +1,91 @@
+package emu
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Kind is what a report is about.
+type Kind int
+
+const (
+	OutOfBounds   Kind = iota // access outside every allocation
+	Misaligned                // address not a multiple of the access size
+	Undefined                 // undefined bits where they matter
+	Race                      // two accesses, one a write, that nothing orders
+	SameValueRace             // unordered stores of the value that already stands there
+	AsyncPending              // bytes of a cp.async that has not been waited for
+	Deadlock                  // nobody can run
+	Divergence                // a warp that must be together is not
+	Trap                      // trap, or a failed assertion
+	Unsupported               // an instruction that the emulator does not know
+	Invalid                   // a misuse: bad launch, bad barrier count, write to constant memory
+	StepLimit                 // MaxSteps
+)
+
+var kindNames = [...]string{"out of bounds", "misaligned", "undefined", "race", "same-value race",
+	"cp.async pending", "deadlock", "divergence", "trap", "unsupported", "invalid", "step limit"}
+
+func (k Kind) String() string { return kindNames[k] }
+
+// Report is a fault found while running: the error type of every check.
+type Report struct {
+	Kind   Kind
+	Msg    string
+	Entry  string
+	Line   int    // of the PTX text
+	Instr  string // as written
+	CTA    [3]int
+	Warp   int // in the CTA
+	Lane   int
+	Addr   uint64 // generic address, where memory is concerned
+	Count  int    // notes: how often this place reported
+	Places []string
+}
+
+func (r *Report) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s", r.Kind, r.Msg)
+	if r.Line > 0 {
+		fmt.Fprintf(&b, "\n  at line %d: %s", r.Line, oneLine(r.Instr))
+	}
+	if r.Kind != Deadlock && r.Entry != "" {
+		fmt.Fprintf(&b, "\n  in %s, CTA (%d,%d,%d), warp %d, lane %d", r.Entry, r.CTA[0], r.CTA[1], r.CTA[2], r.Warp, r.Lane)
+	}
+	for _, p := range r.Places {
+		fmt.Fprintf(&b, "\n  %s", p)
+	}
+	return b.String()
+}
+
+// fault carries a report up to Run. It never leaves the package.
+type fault struct{ r *Report }
+
+// report makes a report about a lane at the instruction being executed.
+func (w *warp) report(k Kind, lane int, addr uint64, format string, args ...any) *Report {
+	in := &w.prog.code[w.here]
+	return &Report{Kind: k, Msg: fmt.Sprintf(format, args...), Entry: w.launch.entry.Name, Line: int(in.line),
+		Instr: oneLine(in.text), CTA: w.cta.id, Warp: w.idx, Lane: lane, Addr: addr, Count: 1}
+}
+
+// fail stops the launch with a report about the first lane of m.
+func (w *warp) fail(k Kind, m uint32, addr uint64, format string, args ...any) {
+	panic(fault{w.report(k, firstLane(m), addr, format, args...)})
+}
+
+// note keeps a report that does not stop the launch, once per place and kind.
+func (w *warp) note(r *Report) {
+	l := w.launch
+	key := noteKey{r.Line, r.Kind}
+	if i, ok := l.noted[key]; ok {
+		l.notes[i].Count++
+		return
+	}
+	l.noted[key] = len(l.notes)
+	l.notes = append(l.notes, *r)
+}
+
+type noteKey struct {
+	line int
+	kind Kind
+}

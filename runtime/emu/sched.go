@@ -1,0 +1,355 @@
+package emu
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+)
+
+// launch is one grid while it runs.
+type launch struct {
+	entry       *Entry
+	opt         Options
+	mem         *Memory
+	grid, block [3]int
+	cluster     [3]int
+	ctas        int
+	warpsPerCTA int
+	sharedSize  int
+	consts      []vec
+	params      *region
+	globals     map[*variable]*region
+	syncs       map[syncKey]*knowledge
+	mbars       map[syncKey]*mbarrier
+	steps       int64
+	stats       counters
+	notes       []Report
+	noted       map[noteKey]int
+	rng         *rand.Rand
+	idle        []*cta // finished CTAs, to be used again
+	resident    []*cta
+}
+
+// Limits of a launch (PTX ISA and the CUDA programming guide's table of compute capabilities).
+const (
+	maxThreads   = 1024
+	maxShared    = 334848 // the largest of any target: sm_107
+	maxWarps     = 1<<25 - 1
+	firstCTAs    = 4    // resident at first
+	turn         = 1024 // warp instructions of a turn
+	patience     = 64   // rounds without a finished CTA after which one more is admitted
+	ctxEvery     = 64   // rounds between looks at the context
+	defaultSteps = 1 << 32
+)
+
+func atLeast1(t [3]int) [3]int {
+	for i := range t {
+		if t[i] == 0 {
+			t[i] = 1
+		}
+	}
+	return t
+}
+
+func newLaunch(e *Entry, mem *Memory, args []Arg, o Options) (*launch, error) {
+	l := &launch{entry: e, opt: o, mem: mem, grid: atLeast1(o.Grid), syncs: map[syncKey]*knowledge{},
+		mbars: map[syncKey]*mbarrier{}, noted: map[noteKey]int{}}
+	if l.block = o.Block; l.block == [3]int{} {
+		l.block = e.ReqNTID
+	} else if l.block = atLeast1(l.block); e.ReqNTID != [3]int{} && l.block != e.ReqNTID {
+		return nil, fmt.Errorf("block %v, but %s has .reqntid %v", l.block, e.Name, e.ReqNTID)
+	}
+	l.block = atLeast1(l.block)
+	if l.cluster = o.Cluster; l.cluster == [3]int{} {
+		l.cluster = e.Cluster
+	}
+	l.cluster = atLeast1(l.cluster)
+	threads, ctas := 1, 1
+	for i := range 3 {
+		if l.grid[i] < 0 || l.grid[i] > 1<<31 || l.block[i] < 0 || l.block[i] > maxThreads || l.grid[i]%max(1, l.cluster[i]) != 0 {
+			return nil, fmt.Errorf("bad launch: grid %v, block %v, cluster %v", l.grid, l.block, l.cluster)
+		}
+		threads *= l.block[i]
+		ctas *= l.grid[i]
+	}
+	l.warpsPerCTA = (threads + 31) / 32
+	l.ctas = ctas
+	if threads > maxThreads || ctas > maxWarps/l.warpsPerCTA {
+		return nil, fmt.Errorf("bad launch: %d CTAs of %d threads", ctas, threads)
+	}
+	l.sharedSize = e.Shared
+	if o.DynShared > 0 {
+		l.sharedSize = alignUp(e.Shared, 16) + o.DynShared
+	}
+	if l.sharedSize > maxShared {
+		return nil, fmt.Errorf("%d bytes of shared memory, the largest machine has %d", l.sharedSize, maxShared)
+	}
+	if l.opt.MaxSteps == 0 {
+		l.opt.MaxSteps = defaultSteps
+	}
+	if err := l.arguments(args); err != nil {
+		return nil, err
+	}
+	for _, r := range mem.regions {
+		r.shadow = shadow{}
+	}
+	var err error
+	if l.globals, err = mem.load(e.mod); err != nil {
+		return nil, err
+	}
+	l.consts = e.prog.consts
+	if len(e.prog.relocs) > 0 {
+		l.consts = append([]vec(nil), l.consts...)
+		for _, r := range e.prog.relocs {
+			if g := l.globals[r.v]; g != nil {
+				for i := range l.consts[r.index] {
+					l.consts[r.index][i] = g.base + uint64(r.add)
+				}
+			} else if r.v.space != spShared {
+				return nil, fmt.Errorf("'%s' has no definition", r.v.name)
+			}
+		}
+	}
+	l.stats.init(e.prog, o.Stats)
+	l.rng = rand.New(rand.NewPCG(o.Seed, 0x9e3779b97f4a7c15))
+	return l, nil
+}
+
+// arguments lays the parameter bank out.
+func (l *launch) arguments(args []Arg) error {
+	ps := l.entry.Params
+	if len(args) != len(ps) {
+		return fmt.Errorf("%s has %d parameters, %d given", l.entry.Name, len(ps), len(args))
+	}
+	size := 0
+	if n := len(ps); n > 0 {
+		size = ps[n-1].offset + ps[n-1].Size
+	}
+	bank := make([]byte, size)
+	for i, p := range ps {
+		if len(args[i]) != p.Size {
+			return fmt.Errorf("parameter %d (%s) has %d bytes, %d given", i, p.Name, p.Size, len(args[i]))
+		}
+		copy(bank[p.offset:], args[i])
+	}
+	l.params = &region{name: "parameters", space: spParam, data: bank, readonly: true}
+	return nil
+}
+
+// ctaID gives the coordinates of a CTA: clusters are neighbours in numbering too.
+func (l *launch) ctaID(i int) [3]int {
+	return [3]int{i % l.grid[0], i / l.grid[0] % l.grid[1], i / l.grid[0] / l.grid[1]}
+}
+
+// run interleaves the CTAs. A few are resident at a time; when none finishes for a while, because they
+// wait for others, one more is admitted, in the end all of them.
+func (l *launch) run(ctx context.Context) error {
+	next, waited := 0, 0
+	admit := func() {
+		i := next
+		if l.opt.Schedule == Reverse {
+			i = l.ctas - 1 - next
+		}
+		next++
+		l.resident = append(l.resident, l.newCTA(i))
+	}
+	for round := 0; ; round++ {
+		for next < l.ctas && len(l.resident) < firstCTAs {
+			admit()
+		}
+		if len(l.resident) == 0 {
+			return nil
+		}
+		if round%ctxEvery == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+		before := l.steps
+		for _, i := range l.order(len(l.resident)) {
+			l.turn(l.resident[i])
+		}
+		if l.steps > l.opt.MaxSteps {
+			return l.stuck(StepLimit, fmt.Sprintf("more than %d warp instructions", l.opt.MaxSteps))
+		}
+		stay := l.resident[:0]
+		for _, c := range l.resident {
+			if c.running > 0 {
+				stay = append(stay, c)
+			} else {
+				l.idle = append(l.idle, c)
+			}
+		}
+		done := len(stay) < len(l.resident)
+		l.resident = stay
+		if done {
+			waited = 0
+			continue
+		}
+		progress := l.steps > before
+		if waited++; !progress || waited > patience {
+			if next < l.ctas {
+				admit()
+				waited = 0
+			} else if !progress {
+				return l.stuck(Deadlock, "no warp can run")
+			}
+		}
+	}
+}
+
+// order gives the order of a round over n things.
+func (l *launch) order(n int) []int {
+	p := make([]int, n)
+	for i := range p {
+		p[i] = i
+		if l.opt.Schedule == Reverse {
+			p[i] = n - 1 - i
+		}
+	}
+	if l.opt.Schedule == Random {
+		l.rng.Shuffle(n, func(i, j int) { p[i], p[j] = p[j], p[i] })
+	}
+	return p
+}
+
+// turn lets every warp of a CTA run for a while.
+func (l *launch) turn(c *cta) {
+	for _, i := range l.order(len(c.warps)) {
+		w := c.warps[i]
+		n := turn
+		if l.opt.Schedule == Random {
+			n = 1 + l.rng.IntN(200)
+		}
+		if w.ready != 0 {
+			l.steps += int64(w.run(n))
+		}
+	}
+}
+
+// stuck makes the report of a launch that cannot end: the place of every warp, up to a limit.
+func (l *launch) stuck(k Kind, msg string) *Report {
+	r := &Report{Kind: k, Msg: msg, Entry: l.entry.Name, Count: 1}
+	const most = 64
+	for _, c := range l.resident {
+		for _, w := range c.warps {
+			if w.live == 0 {
+				continue
+			}
+			if len(r.Places) == most {
+				r.Places = append(r.Places, "...")
+				return r
+			}
+			r.Places = append(r.Places, w.places()...)
+		}
+	}
+	return r
+}
+
+// places says where the live lanes of a warp stand.
+func (w *warp) places() (out []string) {
+	left := w.live
+	for left != 0 {
+		i := firstLane(left)
+		var m uint32
+		lanes(left, func(k int) {
+			if w.pc[k] == w.pc[i] {
+				m |= 1 << k
+			}
+		})
+		left &^= m
+		state := "waits"
+		if w.ready&m != 0 {
+			state = "runs"
+		}
+		in := &w.prog.code[w.pc[i]]
+		out = append(out, fmt.Sprintf("CTA (%d,%d,%d) warp %d lanes %#08x %s at line %d: %s",
+			w.cta.id[0], w.cta.id[1], w.cta.id[2], w.idx, m, state, in.line, oneLine(in.text)))
+	}
+	return out
+}
+
+// cta is a block of threads with its shared memory and barriers.
+type cta struct {
+	launch    *launch
+	index     int
+	id        [3]int
+	firstWarp uint32
+	warps     []*warp
+	shared    *region
+	barriers  [16]barrier
+	running   int // warps that have live lanes
+	threads   int // live threads
+}
+
+// newCTA makes a CTA ready to run, from a finished one if there is one.
+func (l *launch) newCTA(index int) *cta {
+	var c *cta
+	if n := len(l.idle); n > 0 {
+		c, l.idle = l.idle[n-1], l.idle[:n-1]
+	} else {
+		c = &cta{launch: l, shared: &region{name: "shared memory", space: spShared,
+			data: make([]byte, l.sharedSize), undef: make([]byte, l.sharedSize)}}
+		for i := range l.warpsPerCTA {
+			c.warps = append(c.warps, newWarp(l, c, i))
+		}
+	}
+	c.index, c.id = index, l.ctaID(index)
+	c.firstWarp = uint32(index * l.warpsPerCTA)
+	for i := range c.shared.undef {
+		c.shared.undef[i] = 0xff
+	}
+	c.shared.shadow.reset()
+	for i := range c.barriers {
+		c.barriers[i] = barrier{}
+	}
+	c.running, c.threads = len(c.warps), l.block[0]*l.block[1]*l.block[2]
+	for _, w := range c.warps {
+		w.start()
+	}
+	return c
+}
+
+func newWarp(l *launch, c *cta, idx int) *warp {
+	p := l.entry.prog
+	w := &warp{launch: l, cta: c, prog: p, idx: idx,
+		regs: make([]vec, p.regs), undef: make([]uint32, p.regs), ubits: make([]*vec, p.regs),
+		preds: make([]uint32, p.preds), pundef: make([]uint32, p.preds), ret: make([][32]int32, p.frames)}
+	threads := l.block[0] * l.block[1] * l.block[2]
+	for i := range 32 {
+		t := idx*32 + i
+		if t < threads {
+			w.whole |= 1 << i
+		}
+		w.tid[0][i] = uint64(t % l.block[0])
+		w.tid[1][i] = uint64(t / l.block[0] % l.block[1])
+		w.tid[2][i] = uint64(t / l.block[0] / l.block[1])
+	}
+	if p.local > 0 {
+		n := 32 * p.local
+		w.local = &region{name: "local memory", space: spLocal, data: make([]byte, n), undef: make([]byte, n)}
+	}
+	return w
+}
+
+// start puts all lanes at the first instruction, with everything undefined.
+func (w *warp) start() {
+	w.id = w.cta.firstWarp + uint32(w.idx)
+	for i := range w.undef {
+		w.undef[i] = fullMask
+	}
+	clear(w.ubits)
+	for i := range w.pundef {
+		w.pundef[i] = fullMask
+	}
+	if w.local != nil {
+		for i := range w.local.undef {
+			w.local.undef[i] = 0xff
+		}
+	}
+	w.pc = [32]int32{}
+	w.live, w.ready, w.parked, w.group, w.unfair = w.whole, w.whole, 0, 0, false
+	w.carry, w.last = 0, nil
+	w.async = asyncState{}
+	w.clockState.start(len(w.cta.warps))
+}

@@ -1,0 +1,291 @@
+package emu
+
+import "math"
+
+// warp is 32 threads that share one instruction stream where they can. Every lane has a place; the group
+// that runs is the lanes that stand at the same place, the least one first:
+//
+//	@p bra L    lanes 0-7 go to L, lanes 8-31 fall through
+//	...         only 8-31 run: their place is less than L
+//	L: ...      the limit of that group: here all run together again
+//
+// A group that keeps others waiting for long (a spin loop) lets them run for a while.
+type warp struct {
+	launch *launch
+	cta    *cta
+	prog   *program
+	id     uint32 // in the grid
+	idx    int    // in the CTA
+
+	regs   []vec
+	undef  []uint32 // lanes of each register that hold undefined bits
+	ubits  []*vec   // which bits, nil: all
+	preds  []uint32
+	pundef []uint32
+	tid    [3]vec
+	carry  uint32 // CC.CF of every lane
+	tmp    vec
+	addrs  vec
+	trash  vec
+
+	pc     [32]int32 // places of the lanes that do not run now
+	ret    [][32]int32
+	live   uint32 // lanes that have not exited
+	ready  uint32 // live lanes that do not wait
+	parked uint32 // lanes that wait for others of the warp at a .sync instruction
+	group  uint32 // lanes of the last group
+	unfair bool   // that group used up its burst while others waited
+	here   int32  // place of the instruction being executed
+	yield  bool   // nanosleep, a failed try_wait: let others run
+
+	local *region // of all lanes, one after the other
+	last  *region // the global allocation used last
+	async asyncState
+	clockState
+
+	parkMask [32]uint32 // member mask of a parked lane
+	atBar    uint32     // parked lanes that stand at a bar.warp.sync
+	whole    uint32     // lanes that exist (the last warp of a CTA may be short)
+}
+
+const noLimit = math.MaxInt32
+
+// burst is how long a group may keep other ready lanes of its warp waiting, in instructions.
+const burst = 4096
+
+// src gives the lanes of a source.
+func (w *warp) src(o opnd) *vec {
+	if o >= 0 {
+		return &w.regs[o]
+	}
+	return &w.launch.consts[^o]
+}
+
+// dst gives the lanes of a destination, a waste register for "_".
+func (w *warp) dst(o opnd) *vec {
+	if o >= 0 {
+		return &w.regs[o]
+	}
+	return &w.trash
+}
+
+// put stores v to the lanes of m of register o and marks them defined.
+func (w *warp) put(o opnd, m uint32, v *vec) {
+	if o < 0 {
+		return
+	}
+	blend(&w.regs[o], v, m)
+	w.undef[o] &^= m
+}
+
+func blend(d, v *vec, m uint32) {
+	if m == fullMask {
+		*d = *v
+		return
+	}
+	for i := range d {
+		if m>>i&1 != 0 {
+			d[i] = v[i]
+		}
+	}
+}
+
+// pred gives the lanes in which a predicate operand is true.
+func (w *warp) pred(p pref) uint32 {
+	v := uint32(0)
+	if p.slot >= 0 {
+		v = w.preds[p.slot]
+	}
+	if p.neg {
+		v = ^v
+	}
+	return v
+}
+
+func (w *warp) predUndef(p pref) uint32 {
+	if p.slot < 0 {
+		return 0
+	}
+	return w.pundef[p.slot]
+}
+
+// setPred writes a predicate in the lanes of m.
+func (w *warp) setPred(slot int32, m, v, undef uint32) {
+	if slot < 0 {
+		return
+	}
+	w.preds[slot] = w.preds[slot]&^m | v&m
+	w.pundef[slot] = w.pundef[slot]&^m | undef&m
+}
+
+// run executes up to n instructions. It tells how many it did; less than n means that all lanes wait or
+// have exited, or that the warp yields.
+func (w *warp) run(n int) int {
+	left := n
+	w.yield = false
+	for left > 0 && w.ready != 0 && !w.yield {
+		left = w.runGroup(left)
+	}
+	return n - left
+}
+
+// pick chooses the next group: its lanes, its place, and the place where it meets others.
+func (w *warp) pick() (m uint32, pc, limit int32) {
+	c := w.ready
+	if w.unfair && c&^w.group != 0 {
+		c &^= w.group
+	}
+	w.unfair = false
+	pc, limit = noLimit, noLimit
+	for i := range 32 {
+		if c>>i&1 != 0 && w.pc[i] < pc {
+			pc = w.pc[i]
+		}
+	}
+	for i := range 32 {
+		if w.ready>>i&1 == 0 {
+			continue
+		}
+		if p := w.pc[i]; p == pc {
+			m |= 1 << i
+		} else if p > pc && p < limit {
+			limit = p
+		}
+	}
+	w.group = m
+	return m, pc, limit
+}
+
+// spread writes the place of the running lanes back.
+func (w *warp) spread(m uint32, pc int32) {
+	if m == fullMask {
+		for i := range w.pc {
+			w.pc[i] = pc
+		}
+		return
+	}
+	for i := range w.pc {
+		if m>>i&1 != 0 {
+			w.pc[i] = pc
+		}
+	}
+}
+
+// runGroup executes one group until it meets others, splits, waits or has used its share.
+func (w *warp) runGroup(left int) int {
+	m, pc, limit := w.pick()
+	stop := 0
+	others := w.ready &^ m
+	if others != 0 {
+		stop = max(0, left-burst)
+	}
+	code := w.prog.code
+	st := &w.launch.stats
+	for left > stop {
+		if pc >= limit {
+			w.spread(m, pc)
+			return left
+		}
+		in := &code[pc]
+		w.here = pc
+		left--
+		run := m
+		if in.guard >= 0 {
+			p := w.preds[in.guard]
+			if in.guardNeg {
+				p = ^p
+			}
+			if w.pundef[in.guard]&m != 0 {
+				w.needPred(in.guard, m, "the guard")
+			}
+			run &= p
+		}
+		st.count(in, m, run)
+		switch in.kind {
+		case kVec:
+			if run != 0 {
+				w.vecOp(in, run)
+			}
+			pc++
+		case kExec:
+			if run != 0 {
+				in.exec(w, in, run)
+			}
+			pc++
+		case kBranch:
+			if in.flow == nil { // bra
+				if run == m {
+					pc = in.target
+					continue
+				}
+				if run == 0 {
+					pc++
+					continue
+				}
+			}
+			w.spread(m, pc+1)
+			if in.flow == nil {
+				w.spread(run, in.target)
+			} else if run != 0 {
+				in.flow(w, in, run)
+			}
+			return left
+		case kSync:
+			if run != 0 {
+				w.spread(m, pc+1)
+				w.spread(run, pc)
+				if !in.sync(w, in, run) {
+					return left
+				}
+				if run != m || w.ready != others|m {
+					w.spread(run, pc+1)
+					return left
+				}
+			}
+			pc++
+			if w.yield {
+				w.spread(m, pc)
+				return left
+			}
+		}
+	}
+	w.spread(m, pc)
+	w.unfair = others != 0
+	return left
+}
+
+var zeros vec
+
+// vecOp executes one vector function with the undefined bits of its sources.
+func (w *warp) vecOp(in *inst, m uint32) {
+	d := in.dst[0]
+	if d < 0 {
+		return
+	}
+	a, b, c := &zeros, &zeros, &zeros
+	var un uint32
+	switch len(in.src) {
+	case 3:
+		c = w.src(in.src[2])
+		un = w.undefLanes(in.src[2])
+		fallthrough
+	case 2:
+		b = w.src(in.src[1])
+		un |= w.undefLanes(in.src[1])
+		fallthrough
+	case 1:
+		a = w.src(in.src[0])
+		un |= w.undefLanes(in.src[0])
+	}
+	if un&m != 0 {
+		in.rule(w, in, m)
+	} else {
+		w.undef[d] &^= m
+	}
+	if m == fullMask {
+		in.vec(&w.regs[d], a, b, c)
+		return
+	}
+	in.vec(&w.tmp, a, b, c)
+	blend(&w.regs[d], &w.tmp, m)
+}

@@ -60,6 +60,7 @@ var constantDef = rows["constant"]
 func init() {
 	for _, d := range def.Ops {
 		d.Hooks.Fold = foldHook(d)
+		d.Hooks.Verify = verifyHook(d.Name)
 		d.Hooks.NameResult = nameResult
 	}
 	Dialect.Init()

@@ -99,6 +99,17 @@ func TestConvertRoundsOnceBetweenAllFormats(t *testing.T) {
 	}
 }
 
+func TestEncodeRoundsAValueAsConvertRoundsItsBits(t *testing.T) {
+	for _, b := range samples(F64, 20000, 14) {
+		if rand.New(rand.NewPCG(b, 0)).IntN(2) == 0 { // into the range of f32
+			b = b&^F64.infCode() | uint64(1023-160+int(b>>52)%320)<<52
+		}
+		for _, f := range Formats {
+			check(t, f, fmt.Sprintf("of %v", F64.Decode(b)), refRound(f, refDecode(F64, b)), func(r Rounding) uint64 { return f.Encode(F64.Decode(b), r) })
+		}
+	}
+}
+
 // checkPair compares every binary operation on one pair.
 func checkPair(t *testing.T, f *Format, x, y uint64, ex, ey exact) {
 	t.Helper()

@@ -7,6 +7,16 @@ import "math"
 // or mode, and tests hold them against the exact path. Explicit conversions
 // stop the Go compiler from contracting a product and a sum.
 
+func (f *Format) nativeEncode(v float64, r Rounding) (uint64, bool) {
+	switch {
+	case f == F64:
+		return from64(v), true
+	case f == F32 && r == NearestEven:
+		return from32(float32(v)), true
+	}
+	return 0, false
+}
+
 func (f *Format) nativeAdd(x, y uint64, r Rounding) (uint64, bool) {
 	switch {
 	case r != NearestEven:

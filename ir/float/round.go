@@ -246,6 +246,9 @@ func (f *Format) Decode(b uint64) float64 {
 // saturate, infinities too; NaN becomes NaN, but the largest finite value in
 // f8E4M3FN and f4E2M1FN. Unsigned formats take the magnitude.
 func (f *Format) Encode(v float64, r Rounding) uint64 {
+	if b, ok := f.nativeEncode(v, r); ok {
+		return b
+	}
 	return f.pack(F64.unpack(math.Float64bits(v)), r)
 }
 

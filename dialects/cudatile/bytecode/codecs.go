@@ -1,0 +1,158 @@
+package bytecode
+
+import (
+	"sort"
+	"strings"
+	"sync"
+
+	"tileiras/dialects/cudatile"
+	"tileiras/ir"
+)
+
+// codec is what the encoding of an operation needs beyond its row; all of it follows from the row.
+type codec struct {
+	def *ir.OpDef
+	// class is the name that messages call the op by, "MakeTensorViewOp".
+	class string
+	// counted: the number of results is on the wire, because an operand or a result is variadic.
+	counted bool
+	// flags are the fields that may be absent, bit by bit: grouped by version, in a version the attributes first. A later
+	// version therefore never moves a bit.
+	flags []flagBit
+	// listed: the operands are one list with a length in front.
+	listed bool
+}
+
+// flagBit is one bit of the flags field.
+type flagBit struct {
+	arg     int // index into the row's Args
+	name    string
+	since   ir.Version
+	operand bool
+}
+
+// codecs is the dialect as the codec sees it.
+type codecs struct {
+	byOpcode map[uint32]*codec
+	byDef    map[*ir.OpDef]*codec
+
+	module, entry, global *ir.OpDef
+}
+
+var theCodecs = sync.OnceValue(func() *codecs {
+	t := &codecs{byOpcode: map[uint32]*codec{}, byDef: map[*ir.OpDef]*codec{}}
+	for _, d := range cudatile.Dialect.Ops {
+		k := newCodec(d)
+		t.byOpcode[d.Opcode] = k
+		t.byDef[d] = k
+	}
+	t.module, t.entry, t.global = cudatile.Dialect.Op("module"), cudatile.Dialect.Op("entry"), cudatile.Dialect.Op("global")
+	return t
+})
+
+// topLevel reports whether an op stands in a section of its own and never in a body.
+func (t *codecs) topLevel(d *ir.OpDef) bool { return d == t.module || d == t.entry || d == t.global }
+
+// maxOpcode is the highest opcode of a version.
+func (t *codecs) maxOpcode(v ir.Version) uint32 {
+	var m uint32
+	for op, k := range t.byOpcode {
+		if k.def.Since.Before(v) || k.def.Since == fileVersion(v) {
+			m = max(m, op)
+		}
+	}
+	return m
+}
+
+func newCodec(d *ir.OpDef) *codec {
+	k := &codec{def: d, class: className(d.Name)}
+	segmented := d.Traits.Has(ir.Segmented)
+	var operands []flagBit
+	for i, a := range d.Args {
+		operand := a.Attr == ir.Operand
+		if operand && a.Mode == ir.Variadic {
+			k.counted = true
+		}
+		if operand && a.Mode != ir.Single && !segmented {
+			k.listed = true
+		}
+		if a.Mode != ir.Optional || operand && !segmented {
+			continue
+		}
+		bit := flagBit{arg: i, name: a.Name, since: later(a.Since, d.Since), operand: operand}
+		if operand {
+			operands = append(operands, bit)
+		} else {
+			k.flags = append(k.flags, bit)
+		}
+	}
+	k.flags = append(k.flags, operands...)
+	sort.SliceStable(k.flags, func(i, j int) bool { return k.flags[i].since.Before(k.flags[j].since) })
+	for _, r := range d.Results {
+		if r.Mode == ir.Variadic {
+			k.counted = true
+		}
+	}
+	return k
+}
+
+func later(a, b ir.Version) ir.Version {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+// flagsAt reports whether the flags field exists at a version.
+func (k *codec) flagsAt(v ir.Version) bool { return len(k.flags) > 0 && v.AtLeast(k.flags[0].since) }
+
+// bit is the flag of an argument, as a mask; 0 when it has none.
+func (k *codec) bit(arg int) uint64 {
+	for i := range k.flags {
+		if k.flags[i].arg == arg {
+			return 1 << i
+		}
+	}
+	return 0
+}
+
+// resultsAt splits the declared results at a version: how many fixed ones are on the wire, and whether any number follows.
+func (k *codec) resultsAt(v ir.Version) (fixed int, variadic bool) {
+	for i := range k.def.Results {
+		switch r := &k.def.Results[i]; {
+		case r.Mode == ir.Variadic:
+			variadic = true
+		case v.AtLeast(r.Since):
+			fixed++
+		}
+	}
+	return
+}
+
+// attrsOf puts attributes in the order of a row.
+func attrsOf(d *ir.OpDef, named map[string]ir.Attribute) []ir.Attribute {
+	as := make([]ir.Attribute, d.NumAttrDefs())
+	for i := range as {
+		as[i] = named[d.AttrDef(i).Name]
+	}
+	return as
+}
+
+// className is the name of the op's class in the official implementation: words start with a capital letter, and the f or
+// i that ends the name of an arithmetic op is a word.
+func className(name string) string {
+	if special, ok := classNames[name]; ok {
+		return special
+	}
+	var b strings.Builder
+	for _, w := range strings.Split(name, "_") {
+		b.WriteString(strings.ToUpper(w[:1]) + w[1:])
+	}
+	s := b.String()
+	if n := len(s) - 1; !strings.Contains(name, "_") && n > 1 && (s[n] == 'f' || s[n] == 'i') {
+		s = s[:n] + strings.ToUpper(s[n:])
+	}
+	return s + "Op"
+}
+
+var classNames = map[string]string{"ftof": "FToFOp", "ftoi": "FToIOp", "itof": "IToFOp", "mmaf_scaled": "MmaFScaledOp"}

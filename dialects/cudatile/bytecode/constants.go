@@ -1,0 +1,126 @@
+package bytecode
+
+import (
+	"tileiras/dialects/cudatile"
+	"tileiras/ir"
+)
+
+// constantTable holds the raw constants. What one means depends on the type of its use.
+type constantTable struct {
+	data  [][]byte
+	dense map[constantUse]*ir.DenseAttr
+	bools map[boolUse][]byte
+}
+
+type constantUse struct {
+	index uint64
+	typ   *cudatile.TileType
+}
+
+// boolUse is a constant of n bits: uses under several shapes share the unpacked bytes.
+type boolUse struct {
+	index uint64
+	n     int64
+}
+
+func (r *reader) readConstants() {
+	c, present := r.section(constantSection)
+	if !present || r.err != nil {
+		return
+	}
+	entries := c.table("constants", "constant", 8)
+	r.keepTail(constantSection, c)
+	t := constantTable{dense: map[constantUse]*ir.DenseAttr{}, bools: map[boolUse][]byte{}}
+	for i, e := range entries {
+		ec := &cursor{failure: r.failure, data: e}
+		n := ec.count("constant data size", 1)
+		t.data = append(t.data, ec.bytes(n, "constant data"))
+		ec.end("constant")
+		if r.err != nil {
+			c.inside("failed to parse constant %d", i)
+			return
+		}
+	}
+	r.constants = t
+	r.origin.constants = t.data
+}
+
+// constant reads a constant index; t is the type of the use.
+func (r *reader) constant(c *cursor, t *cudatile.TileType) *ir.DenseAttr {
+	i := c.varint("constant index")
+	if r.err != nil {
+		return nil
+	}
+	if i >= uint64(len(r.constants.data)) {
+		c.fail("constant index %d out of bounds", i)
+		return nil
+	}
+	use := constantUse{i, t}
+	if a := r.constants.dense[use]; a != nil {
+		return a
+	}
+	a := &ir.DenseAttr{Type: t}
+	raw, n := r.constants.data[i], t.NumElements()
+	if ir.IsInt(t.Elem, 1) {
+		a.Data, a.Splat = r.bools(c, i, raw, n)
+	} else {
+		size := int64(ElementBytes(t.Elem))
+		a.Data, a.Splat = raw, int64(len(raw)) == size
+		if size == 0 || !a.Splat && int64(len(raw)) != size*n {
+			c.fail("failed to validate buffer size and format")
+		}
+	}
+	if r.err != nil {
+		return nil
+	}
+	r.constants.dense[use] = a
+	r.origin.constantIndex[a] = i
+	return a
+}
+
+// ElementBytes is the number of bytes of one element of a constant: whole bytes, tf32 three (19 bits), f4E2M1FN one. It is
+// 0 for element types that have no constants.
+func ElementBytes(elem ir.Type) int {
+	switch elem := elem.(type) {
+	case *ir.IntegerType:
+		if elem.Width == 4 {
+			return 0
+		}
+		return (elem.Width + 7) / 8
+	case *ir.FloatType:
+		return (elem.Format.Bits() + 7) / 8
+	}
+	return 0
+}
+
+// bools unpacks n i1 elements. Two layouts exist: the shipping writers pack eight to a byte, least significant first, or
+// write one byte for a splat; the open tools of 13.2 and 13.3 write a byte for each element. One byte for 2 to 8 elements
+// could be either a splat or packed and is packed, where the two differ.
+func (r *reader) bools(c *cursor, index uint64, raw []byte, n int64) (data []byte, splat bool) {
+	use := boolUse{index, n}
+	if d, ok := r.constants.bools[use]; ok {
+		return d, len(d) == 1
+	}
+	size := int64(len(raw))
+	switch {
+	case size == 1 && (n == 1 || n > 8 || raw[0] == 0 || raw[0] == 0xFF):
+		data = []byte{raw[0] & 1}
+	case size == (n+7)/8:
+		data = make([]byte, n)
+		for k := range data {
+			data[k] = raw[k/8] >> (k % 8) & 1
+		}
+	case size == n:
+		data = make([]byte, n)
+		for k, b := range raw {
+			if b != 0 {
+				data[k] = 1
+			}
+		}
+	default:
+		c.fail("i1 dense attribute payload size %d is not a recognized encoding for %d elements", size, n)
+		return nil, false
+	}
+	r.constants.bools[use] = data
+	return data, len(data) == 1
+}

@@ -1,0 +1,54 @@
+package bytecode
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Kind is the way in which bytes are unacceptable.
+type Kind uint8
+
+const (
+	// NotBytecode: the input is empty, or begins otherwise than every bytecode file.
+	NotBytecode Kind = iota
+	// BadVersion: a version that this reader does not know.
+	BadVersion
+	// Malformed: anything wrong behind the header.
+	Malformed
+)
+
+// ExitCode is the exit status of a command that refuses its input: 3 is "input is not acceptable bytecode".
+const ExitCode = 3
+
+// Error says why bytes were refused. Lines go from the innermost cause to what could not be read because of it, in the
+// words of the official reader: "error at offset 62: failed to get result type 0 for MakeTensorViewOp". Offsets count from
+// the start of the piece that the line speaks of: the file, a function body, a table entry.
+type Error struct {
+	Kind  Kind
+	Lines []string
+}
+
+func (e *Error) Error() string { return strings.Join(e.Lines, "\n") }
+
+// failure is the one error of a read. The first failure stops all reading: every later read of any cursor gives zero, and
+// the callers on the way out add what they were reading.
+type failure struct{ err *Error }
+
+func (f *failure) ok() bool { return f.err == nil }
+
+// plain records the first error, without a place.
+func (f *failure) plain(format string, args ...any) {
+	if f.err == nil {
+		f.err = &Error{Kind: Malformed, Lines: []string{fmt.Sprintf(format, args...)}}
+	}
+}
+
+// context adds a line around an error that happened.
+func (f *failure) context(offset int, format string, args ...any) {
+	if f.err != nil {
+		f.err.Lines = append(f.err.Lines, at(offset)+fmt.Sprintf(format, args...))
+	}
+}
+
+// at is the prefix of a line about an offset.
+func at(offset int) string { return fmt.Sprintf("error at offset %d: ", offset) }

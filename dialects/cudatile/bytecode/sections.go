@@ -1,0 +1,169 @@
+package bytecode
+
+import (
+	"fmt"
+	"strings"
+
+	"tileiras/dialects/cudatile/def"
+	"tileiras/ir"
+)
+
+// magic is the first eight bytes of every file.
+const magic = "\x7FTileIR\x00"
+
+// The sections.
+const (
+	endSection = iota
+	stringSection
+	functionSection
+	debugSection
+	constantSection
+	typeSection
+	globalSection
+	producerSection
+	numSections
+)
+
+// sectionInfo is what the format asks of a section: the least alignment (0 for none) and the first version that has it.
+var sectionInfo = [numSections]struct {
+	name  string
+	align int
+	since ir.Version
+}{
+	stringSection:   {"string", 4, def.V131},
+	functionSection: {"function", 8, def.V131},
+	debugSection:    {"debug", 8, def.V131},
+	constantSection: {"constant", 8, def.V131},
+	typeSection:     {"type", 4, def.V131},
+	globalSection:   {"global", 0, def.V131},
+	producerSection: {"producer", 0, def.V133},
+}
+
+// Oldest and Newest bound the versions that Read and Write know.
+var (
+	Oldest = def.V131
+	Newest = def.V135
+)
+
+// section is one section as it lies in the file.
+type section struct {
+	id    int
+	align uint64 // 0 when the header has none
+	data  []byte
+}
+
+// header reads the first twelve bytes.
+func header(f *failure, data []byte, newest ir.Version) ir.Version {
+	if len(data) < len(magic) || string(data[:len(magic)]) != magic {
+		f.err = &Error{Kind: NotBytecode, Lines: []string{magicMessage(data)}}
+		return ir.Version{}
+	}
+	c := cursor{failure: f, data: data, pos: len(magic)}
+	v := ir.V(c.byte("major version"), c.byte("minor version"))
+	v.Tag = c.u16("version tag")
+	if f.err == nil && (v.Before(Oldest) || newest.Before(v)) {
+		f.err = &Error{Kind: BadVersion, Lines: []string{fmt.Sprintf("unsupported Tile IR bytecode version: %v", v)}}
+	}
+	return v
+}
+
+// magicMessage says where data begins to differ from a bytecode file.
+func magicMessage(data []byte) string {
+	for i := 0; i < len(magic); i++ {
+		if i >= len(data) {
+			return fmt.Sprintf("invalid magic number: the file ends after %d bytes", len(data))
+		}
+		if data[i] != magic[i] {
+			return fmt.Sprintf("invalid magic number at position %d, got %d expected %d", i, data[i], magic[i])
+		}
+	}
+	return ""
+}
+
+// IsBytecode reports whether data begins as bytecode does.
+func IsBytecode(data []byte) bool {
+	return strings.HasPrefix(string(data[:min(len(data), len(magic))]), magic)
+}
+
+// collect finds the sections of a file behind the header.
+func collect(c *cursor, v ir.Version) (list []section) {
+	var seen [numSections]bool
+	for {
+		s := sectionHeader(c, v)
+		if c.err != nil {
+			c.inside("failed to parse section header")
+			return nil
+		}
+		if s.id == endSection {
+			break
+		}
+		if seen[s.id] {
+			c.fail("duplicate %s section", sectionInfo[s.id].name)
+			return nil
+		}
+		seen[s.id] = true
+		list = append(list, s)
+	}
+	switch {
+	case c.rest() > 0:
+		c.pos = len(c.data)
+		c.fail("end section is not the last section")
+	case !seen[stringSection]:
+		c.fail("string section is mandatory")
+	case !seen[functionSection]:
+		c.fail("function section is mandatory")
+	}
+	return list
+}
+
+func sectionHeader(c *cursor, v ir.Version) (s section) {
+	if c.done() {
+		c.fail("unexpected end of data while reading section header")
+		return
+	}
+	b := c.byte("section header")
+	s.id = int(b & 0x7F)
+	aligned := b&0x80 != 0
+	if s.id == endSection {
+		if aligned {
+			c.fail("end section should not have alignment flag set")
+		}
+		return
+	}
+	if s.id >= numSections || v.Before(sectionInfo[s.id].since) {
+		c.fail("unknown section ID: %d", s.id)
+		return
+	}
+	length := c.varint("section length")
+	if c.err == nil && length > uint64(c.rest()) {
+		c.fail("section length %d exceeds remaining data size %d", length, c.rest())
+		return
+	}
+	need := uint64(sectionInfo[s.id].align)
+	if aligned {
+		s.align = c.varint("section alignment")
+		if c.err == nil && (s.align == 0 || s.align&(s.align-1) != 0) {
+			c.fail("invalid alignment value: %d", s.align)
+			return
+		}
+		if c.err == nil && s.align > uint64(len(c.data)) {
+			c.fail("failed to skip padding")
+			return
+		}
+		if c.err == nil {
+			c.pad(int(s.align))
+		}
+	}
+	switch {
+	case c.err != nil || need == 0:
+	case !aligned:
+		c.fail("section %d must have alignment that is a multiple of %d bytes, but has no alignment flag set", s.id, need)
+	case s.align%need != 0:
+		c.fail("section %d must have alignment that is a multiple of %d bytes, but has alignment of %d", s.id, need, s.align)
+	}
+	if c.err == nil && length > uint64(c.rest()) {
+		c.fail("section length %d exceeds remaining data size %d", length, c.rest())
+	}
+	s.data = c.bytes(int(length), "section payload")
+	return s
+}

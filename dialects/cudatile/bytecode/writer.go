@@ -1,0 +1,297 @@
+package bytecode
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"tileiras/dialects/cudatile/def"
+	"tileiras/ir"
+)
+
+// WriteOptions choose the form of the output.
+type WriteOptions struct {
+	// Version is the version to write; the zero Version means the Origin's, or the newest.
+	Version ir.Version
+	// Origin of the module, or nil. It is of no use for another version than its own.
+	Origin *Origin
+}
+
+// WriteError says what a version of the format cannot express.
+type WriteError struct {
+	Loc ir.Location
+	Msg string
+}
+
+func (e *WriteError) Error() string {
+	if at := ir.LocString(e.Loc); at != "" {
+		return at + ": " + e.Msg
+	}
+	return e.Msg
+}
+
+// writer holds what the parts of one write share. The first failure stops it.
+type writer struct {
+	v      ir.Version
+	ops    *codecs
+	origin *Origin // never nil; an empty one for a module that came from elsewhere
+	fresh  bool    // no file to be like
+	err    *WriteError
+
+	strings, types, constants, debug *entries
+
+	typeIndex  map[ir.Type]uint64
+	debugIndex map[any]uint64
+	runs       map[uint64][]uint64 // by slot
+	slots      uint64
+}
+
+// Write encodes a cuda_tile.module. With the Origin of an unchanged module the bytes are those of the file; without one
+// tables and sections stand in the order of the cuTile Python writer. What the version cannot express is a *WriteError.
+// The module must be verified, or come from Read.
+func Write(m *ir.Op, o WriteOptions) ([]byte, error) {
+	w := &writer{ops: theCodecs(), origin: o.Origin}
+	w.v = o.Version
+	if w.v == (ir.Version{}) {
+		w.v = Newest
+		if o.Origin != nil {
+			w.v = o.Origin.version
+		}
+	}
+	if w.v.Before(Oldest) || Newest.Before(w.v) {
+		return nil, &WriteError{Msg: fmt.Sprintf("unsupported version requested %v, must be in range [%v, %v]", w.v, Oldest, Newest)}
+	}
+	if w.origin == nil || w.origin.version != w.v {
+		w.origin, w.fresh = newOrigin(w.v), true
+		w.origin.sections = freshSections(m, w.v)
+	}
+	if m.Def != w.ops.module {
+		return nil, &WriteError{Loc: m.Loc(), Msg: fmt.Sprintf("expected a %s, got '%s'", w.ops.module.FullName(), m.Name())}
+	}
+	data := w.module(m)
+	if w.err != nil {
+		return nil, w.err
+	}
+	return data, nil
+}
+
+// freshSections is the order of the cuTile Python writer, which always writes the tables.
+func freshSections(m *ir.Op, v ir.Version) []sectionShape {
+	list := []sectionShape{{id: functionSection, align: 8}}
+	if b := m.Body(); b != nil {
+		for op := b.First(); op != nil; op = op.Next() {
+			if op.Def == theCodecs().global {
+				list = append(list, sectionShape{id: globalSection})
+				break
+			}
+		}
+	}
+	list = append(list, sectionShape{id: constantSection, align: 8}, sectionShape{id: debugSection, align: 8},
+		sectionShape{id: typeSection, align: 4})
+	if m.AttrNamed("producer") != nil && v.AtLeast(sectionInfo[producerSection].since) {
+		list = append(list, sectionShape{id: producerSection})
+	}
+	return append(list, sectionShape{id: stringSection, align: 4})
+}
+
+func (w *writer) fail(op *ir.Op, format string, args ...any) {
+	if w.err == nil {
+		w.err = &WriteError{Msg: fmt.Sprintf(format, args...)}
+		if op != nil {
+			w.err.Loc = op.Loc()
+		}
+	}
+}
+
+func (w *writer) module(m *ir.Op) []byte {
+	w.openTables()
+	payload := w.payloads(m)
+	out := &encoder{buf: []byte(magic)}
+	out.buf = append(out.buf, w.v.Major, w.v.Minor)
+	out.buf = binary.LittleEndian.AppendUint16(out.buf, w.v.Tag)
+	written := map[int]bool{endSection: true}
+	for _, s := range w.origin.sections {
+		out.section(s, payload[s.id])
+		written[s.id] = true
+	}
+	// What the file had no section for and the module needs now.
+	for id, p := range payload {
+		if !written[id] && len(p) > 0 && p[0] != 0 {
+			out.section(sectionShape{id: id, align: uint64(sectionInfo[id].align)}, p)
+		}
+	}
+	out.byte(endSection)
+	return out.buf
+}
+
+// section writes a section with its header.
+func (e *encoder) section(s sectionShape, payload []byte) {
+	head := byte(s.id)
+	if s.align > 0 {
+		head |= 0x80
+	}
+	e.byte(head)
+	e.varint(uint64(len(payload) + s.tail))
+	if s.align > 0 {
+		e.varint(s.align)
+		e.pad(int(s.align))
+	}
+	e.buf = append(e.buf, payload...)
+	e.fill(s.tail)
+}
+
+func (w *writer) openTables() {
+	o := w.origin
+	var texts [][]byte
+	for _, s := range o.strings {
+		texts = append(texts, []byte(s))
+	}
+	w.strings, w.types = newEntries(texts), newEntries(o.types)
+	w.constants, w.debug = newEntries(o.constants), newEntries(o.debug)
+	w.typeIndex = make(map[ir.Type]uint64, len(o.typeIndex))
+	for t, i := range o.typeIndex {
+		w.typeIndex[t] = i
+	}
+	w.debugIndex = make(map[any]uint64, len(o.debugIndex))
+	for d, i := range o.debugIndex {
+		w.debugIndex[d] = i
+	}
+	w.runs = map[uint64][]uint64{}
+	w.slots = uint64(len(o.slots))
+	if w.fresh {
+		// cuTile Python begins every type table with i1 and i32.
+		w.types.add([]byte{tagI1})
+		w.types.add([]byte{tagI32})
+	}
+}
+
+// payloads encodes all sections; functions and globals come first, because they fill the tables.
+func (w *writer) payloads(m *ir.Op) (p [numSections][]byte) {
+	var functions, globals encoder
+	var numFunctions, numGlobals uint64
+	if b := m.Body(); b != nil {
+		for op := b.First(); op != nil && w.err == nil; op = op.Next() {
+			switch op.Def {
+			case w.ops.entry:
+				numFunctions++
+				w.function(&functions, op)
+			case w.ops.global:
+				numGlobals++
+				w.global(&globals, op)
+			default:
+				w.fail(op, "only entries and globals can stand in a module, got '%s'", op.Name())
+			}
+		}
+	}
+	p[functionSection] = counted(numFunctions, functions.buf)
+	p[globalSection] = counted(numGlobals, globals.buf)
+	if s := m.StringNamed("producer"); m.AttrNamed("producer") != nil && w.v.AtLeast(sectionInfo[producerSection].since) {
+		var e encoder
+		e.varint(w.str(s))
+		p[producerSection] = e.buf
+	}
+	raw := make([][]byte, len(w.constants.list))
+	for i, data := range w.constants.list {
+		raw[i] = counted(uint64(len(data)), data)
+	}
+	p[debugSection] = w.debugSection()
+	p[constantSection] = w.frame(raw, 8)
+	p[typeSection] = w.frame(w.types.list, 4)
+	p[stringSection] = w.frame(w.strings.list, 4)
+	return p
+}
+
+// frame is a table section; cuTile Python pads empty ones, too.
+func (w *writer) frame(list [][]byte, offsetSize int) []byte {
+	var e encoder
+	e.table(list, offsetSize)
+	if w.fresh && len(list) == 0 {
+		e.pad(offsetSize)
+	}
+	return e.buf
+}
+
+func counted(n uint64, payload []byte) []byte {
+	var e encoder
+	e.varint(n)
+	return append(e.buf, payload...)
+}
+
+func (w *writer) str(s string) uint64 { return w.strings.add([]byte(s)) }
+
+func (w *writer) global(e *encoder, op *ir.Op) {
+	value, ok := op.AttrNamed("value").(*ir.DenseAttr)
+	if !ok {
+		w.fail(op, "a global needs a value")
+		return
+	}
+	name := op.StringNamed("sym_name")
+	e.varint(w.str(name))
+	e.varint(w.typ(op, value.Type))
+	e.varint(w.constant(op, value))
+	e.varint(uint64(op.IntNamed("alignment")))
+	visibility, constant := op.EnumNamed("symbol_visibility"), op.BoolNamed("constant")
+	if w.v.AtLeast(def.V133) {
+		e.varint(uint64(visibility))
+		e.bool(constant)
+		return
+	}
+	if constant {
+		w.fail(op, "constant global `%s` cannot be encoded in bytecode version %v (the `constant` attribute requires bytecode 13.3+)",
+			name, fileVersion(w.v))
+	}
+	if visibility != def.Public {
+		w.fail(op, "global `%s` uses non-public symbol visibility, which cannot be encoded in bytecode version %v (requires bytecode 13.3+)",
+			name, fileVersion(w.v))
+	}
+}
+
+func (w *writer) function(e *encoder, op *ir.Op) {
+	t, _ := op.AttrNamed("function_type").(ir.TypeAttr)
+	ft, ok := t.Type.(*ir.FunctionType)
+	if !ok || op.Body() == nil {
+		w.fail(op, "an entry needs a signature and a body")
+		return
+	}
+	shape, known := w.origin.functions[op]
+	if !known {
+		w.slots++
+		shape.slot = w.slots
+	}
+	// The order in which cuTile Python meets strings and types: parameters, location, name, signature, hints.
+	for _, in := range ft.Inputs {
+		w.typ(op, in)
+	}
+	f := &bodyWriter{writer: w, numbers: map[*ir.Value]uint64{}}
+	f.location(op)
+	hints, _ := op.AttrNamed("optimization_hints").(ir.DictAttr)
+	argAttrs, _ := op.AttrNamed("arg_attrs").(ir.ArrayAttr)
+	v135 := w.v.AtLeast(def.V135)
+
+	e.varint(w.str(op.StringNamed("sym_name")))
+	e.varint(w.typ(op, ft))
+	flags := byte(flagKernel)
+	if shape.private {
+		flags |= flagPrivate
+	}
+	if hints != nil && !v135 {
+		flags |= flagHints
+	}
+	e.byte(flags)
+	e.varint(shape.slot)
+	if v135 || hints != nil {
+		e.varint(attrHints)
+		w.dictionary(e, op, hints)
+	}
+	if v135 {
+		e.varint(attrArray)
+		w.array(e, op, argAttrs)
+	} else if len(argAttrs) > 0 {
+		w.fail(op, "optional attribute 'arg_attrs' is provided but requires bytecode version %v, targeting %v", def.V135, fileVersion(w.v))
+	}
+	f.block(op.Body())
+	e.varint(uint64(len(f.buf)))
+	e.buf = append(e.buf, f.buf...)
+	if shape.slot > 0 {
+		w.runs[shape.slot] = f.locations
+	}
+}

@@ -97,6 +97,9 @@ func decodeBar(d *decoder) {
 
 func (w *warp) barrier(in *inst, op *barOp, m uint32) bool {
 	if op.aligned && m != w.live {
+		if w.behind() {
+			return false
+		}
 		w.fail(Divergence, m, 0, "an aligned barrier is executed by lanes %#08x of %#08x", m, w.live)
 	}
 	w.needDefined(in.src[op.id], m, "the barrier number")

@@ -7,19 +7,20 @@ func itoa(i int) string { return strconv.Itoa(i) }
 // compiler decodes one entry and the functions that it calls into one program. Registers of every
 // function get their own slots: there is no recursion.
 type compiler struct {
-	mod     *Module
-	prog    *program
-	fn      *function
-	consts  map[uint64]opnd
-	addrs   map[addrKey]opnd
-	opIndex map[string]int32
-	starts  map[*function]int // place of the first instruction
-	frame   map[*function]int // slot of the return address
-	queue   []*function
-	fixes   []fix
-	active  []*variable // shared variables of the entry, in order
-	vars    map[*variable]bool
-	slots   map[regKey]int32
+	mod         *Module
+	prog        *program
+	fn          *function
+	consts      map[uint64]opnd
+	addrs       map[addrKey]opnd
+	opIndex     map[string]int32
+	starts      map[*function]int // place of the first instruction
+	frame       map[*function]int // slot of the return address
+	queue       []*function
+	fixes       []fix
+	active      []*variable // shared variables of the entry, in order
+	vars        map[*variable]bool
+	slots       map[regKey]int32
+	unsupported []string
 }
 
 // regKey is a declared register: its declaration and its number in a range.
@@ -53,9 +54,11 @@ type Entry struct {
 	Shared  int    // bytes of static shared memory
 	Local   int    // bytes of local memory of a thread
 	Dynamic bool   // uses .extern .shared memory
-	prog    *program
-	mod     *Module
-	fn      *function
+	// Unsupported lists the instructions that would be reported if they were executed.
+	Unsupported []string
+	prog        *program
+	mod         *Module
+	fn          *function
 }
 
 // Param is a parameter of an entry: its place in the argument list, size and alignment in bytes.
@@ -99,7 +102,7 @@ func compileEntry(m *Module, f *function) (*Entry, error) {
 	}
 	c.placeDynamic()
 	allocate(c.prog)
-	e.Shared, e.Local, e.Dynamic = c.prog.shared, c.prog.local, c.prog.dynamic
+	e.Shared, e.Local, e.Dynamic, e.Unsupported = c.prog.shared, c.prog.local, c.prog.dynamic, c.unsupported
 	return e, nil
 }
 

@@ -235,6 +235,7 @@ func (c *compiler) decode(st *stmt) {
 	}
 	if d.err != nil {
 		why := d.err.Error()
+		c.unsupported = append(c.unsupported, oneLine(in.text)+" ("+why+")")
 		in.kind, in.vec, in.flow, in.sync = kExec, nil, nil, nil
 		in.dst, in.src, in.pdst, in.psrc = nil, nil, nil, nil
 		in.exec = func(w *warp, in *inst, m uint32) {

@@ -49,17 +49,15 @@ func decodeLdmatrix(d *decoder) {
 		}
 	}
 	d.address(addr, &op.mem)
-	d.in.kind = kExec
 	if store {
-		d.in.exec = func(w *warp, in *inst, m uint32) { w.stmatrix(in, op, m) }
+		d.whole(func(w *warp, in *inst, m uint32) { w.stmatrix(in, op) })
 	} else {
-		d.in.exec = func(w *warp, in *inst, m uint32) { w.ldmatrix(in, op, m) }
+		d.whole(func(w *warp, in *inst, m uint32) { w.ldmatrix(in, op, m) })
 	}
 }
 
 // rows locates the rows of all matrices: 8*n addresses from as many lanes.
-func (w *warp) rows(in *inst, op *matrixOp, m uint32, what string, f func(lane int, r *region, at int)) {
-	w.aligned(m)
+func (w *warp) rows(in *inst, op *matrixOp, what string, f func(lane int, r *region, at int)) {
 	used := uint32(1)<<(8*op.n) - 1
 	if op.n == 4 {
 		used = fullMask
@@ -82,7 +80,7 @@ func (w *warp) rows(in *inst, op *matrixOp, m uint32, what string, f func(lane i
 func (w *warp) ldmatrix(in *inst, op *matrixOp, m uint32) {
 	var v, u [4][8][8]uint16
 	undef := false
-	w.rows(in, op, m, "ldmatrix", func(lane int, r *region, at int) {
+	w.rows(in, op, "ldmatrix", func(lane int, r *region, at int) {
 		w.noteRead(r, at, 16, lane, weak)
 		row, urow := &v[lane>>3][lane&7], &u[lane>>3][lane&7]
 		for c := range 8 {
@@ -111,7 +109,7 @@ func (w *warp) ldmatrix(in *inst, op *matrixOp, m uint32) {
 	}
 }
 
-func (w *warp) stmatrix(in *inst, op *matrixOp, m uint32) {
+func (w *warp) stmatrix(in *inst, op *matrixOp) {
 	var v, u [4][8][8]uint16
 	set := func(x *[8][8]uint16, lane int, b uint64) {
 		g, t := lane>>2, 2*(lane&3)
@@ -128,7 +126,7 @@ func (w *warp) stmatrix(in *inst, op *matrixOp, m uint32) {
 			set(&u[q], lane, w.ub(in.src[q], lane))
 		}
 	}
-	w.rows(in, op, m, "stmatrix", func(lane int, r *region, at int) {
+	w.rows(in, op, "stmatrix", func(lane int, r *region, at int) {
 		w.noteWrite(r, at, 16, lane, weak, false)
 		for c := range 8 {
 			r.write(at+2*c, 2, uint64(v[lane>>3][lane&7][c]), uint64(u[lane>>3][lane&7][c]))
@@ -146,9 +144,7 @@ func decodeMovmatrix(d *decoder) {
 	}
 	d.dst(0)
 	d.src(1, types["b32"])
-	d.in.kind = kExec
-	d.in.exec = func(w *warp, in *inst, m uint32) {
-		w.aligned(m)
+	d.whole(func(w *warp, in *inst, m uint32) {
 		a := *w.src(in.src[0])
 		var ua, v, u vec
 		for i := range ua {
@@ -164,5 +160,5 @@ func decodeMovmatrix(d *decoder) {
 		for i := range 32 {
 			w.setUB(in.dst[0], i, u[i])
 		}
-	}
+	})
 }

@@ -3,6 +3,7 @@ package emu
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"sort"
 )
 
@@ -84,6 +85,11 @@ func (m *Memory) alloc(name string, n, align int) *region {
 	m.next = r.base + uint64(n) + guardGap
 	m.regions = append(m.regions, r)
 	return r
+}
+
+// drop removes the allocation at addr: later accesses there are out of bounds.
+func (m *Memory) drop(addr uint64) {
+	m.regions = slices.DeleteFunc(m.regions, func(r *region) bool { return r.base == addr })
 }
 
 // find gives the last region that begins at or below addr.

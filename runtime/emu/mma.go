@@ -93,18 +93,10 @@ func decodeMma(d *decoder) {
 			}
 		}
 	}
-	d.in.kind = kExec
 	if op.a.isFloat() {
-		d.in.exec = func(w *warp, in *inst, m uint32) { w.mmaFloat(in, op, m) }
+		d.whole(func(w *warp, in *inst, m uint32) { w.mmaFloat(in, op, m) })
 	} else {
-		d.in.exec = func(w *warp, in *inst, m uint32) { w.mmaInt(in, op, m) }
-	}
-}
-
-// aligned demands that the whole warp executes together.
-func (w *warp) aligned(m uint32) {
-	if m != fullMask {
-		w.fail(Divergence, ^m, 0, "a matrix instruction is executed by lanes %#08x only", m)
+		d.whole(func(w *warp, in *inst, m uint32) { w.mmaInt(in, op, m) })
 	}
 }
 
@@ -156,7 +148,6 @@ func elemValue(t typ) func(v uint64) float64 {
 
 // mmaFloat: products are exact in f64, the sum is in f64, one rounding at the end.
 func (w *warp) mmaFloat(in *inst, op *mmaOp, m uint32) {
-	w.aligned(m)
 	w.launch.stats.mma++
 	var a [16][32]float64
 	var b [8][32]float64
@@ -232,7 +223,6 @@ func roundAcc(x float64, t typ) uint64 {
 
 // mmaInt: sums wrap to 32 bits, or are clamped with .satfinite.
 func (w *warp) mmaInt(in *inst, op *mmaOp, m uint32) {
-	w.aligned(m)
 	w.launch.stats.mma++
 	var a [16][64]int32
 	var b [8][64]int32

@@ -145,19 +145,24 @@ func (p *parser) skipSection() {
 // varType reads the part of a declaration before the names: [.align n] [.ptr ...] [.v2|.v4] .type.
 func (p *parser) varType() (t typ, vec, align int) {
 	vec = 1
+	pointee := false // behind .ptr, space and alignment are those of what is pointed to
 	for p.err == nil && p.peek() == '.' {
 		w := p.word(true)
 		switch w {
 		case ".align":
 			a := p.number()
+			if pointee {
+				continue
+			}
 			align = int(a.val)
 			if a.kind != argInt || align < 1 || align > 1<<20 || align&(align-1) != 0 {
 				p.fail("alignment must be a power of two")
 			}
 		case ".v2", ".v4", ".v8":
 			vec = int(w[2] - '0')
-		case ".ptr", ".const", ".managed", ".texref", ".samplerref", ".surfref":
-		case ".global", ".shared", ".local", ".param": // of .ptr
+		case ".ptr":
+			pointee = true
+		case ".global", ".shared", ".local", ".param", ".const":
 		case ".attribute":
 			p.expect('(')
 			for p.err == nil && !p.accept(')') {

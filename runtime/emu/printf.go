@@ -11,6 +11,11 @@ import (
 // undefined functions with these names.
 var builtins = map[string]func(w *warp, lane int, args []uint64) uint64{
 	"vprintf": vprintf,
+	"malloc":  func(w *warp, lane int, args []uint64) uint64 { return w.malloc(args[0], 16, lane) },
+	"__cuda_syscall_aligned_malloc": func(w *warp, lane int, args []uint64) uint64 {
+		return w.malloc(args[0], args[1], lane)
+	},
+	"free": func(w *warp, lane int, args []uint64) uint64 { w.free(args[0], lane); return 0 },
 	"__assertfail": func(w *warp, lane int, args []uint64) uint64 {
 		w.fail(Trap, 1<<lane, 0, "assertion '%s' failed at %s:%d", w.cstring(args[0], lane), w.cstring(args[1], lane), uint32(args[2]))
 		return 0
@@ -49,6 +54,35 @@ func (d *decoder) builtinCall(f func(w *warp, lane int, args []uint64) uint64, r
 				w.local.write(base+p.off, p.n, r, 0)
 			}
 		})
+	}
+}
+
+// malloc takes device heap memory: an allocation like any other, undefined, with guard gaps.
+func (w *warp) malloc(n, align uint64, lane int) uint64 {
+	const heap = 1 << 28
+	if align == 0 || align&(align-1) != 0 || align > 1<<20 {
+		w.fail(Invalid, 1<<lane, 0, "malloc with alignment %d", align)
+	}
+	l := w.launch
+	if l.heap += int64(n); n > heap || l.heap > heap {
+		l.heap -= int64(n)
+		return 0
+	}
+	return l.mem.AllocUndef("malloc by "+l.threadName(w.stamp(lane, weak)), int(n), int(align))
+}
+
+func (w *warp) free(addr uint64, lane int) {
+	if addr == 0 {
+		return
+	}
+	if r := w.launch.mem.find(addr); r == nil || r.base != addr || !strings.HasPrefix(r.name, "malloc by ") {
+		w.fail(Invalid, 1<<lane, addr, "free of %#x, which malloc did not give", addr)
+	}
+	w.launch.mem.drop(addr)
+	for _, c := range w.launch.resident {
+		for _, x := range c.warps {
+			x.last = nil
+		}
 	}
 }
 

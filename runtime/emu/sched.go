@@ -22,6 +22,7 @@ type launch struct {
 	syncs       map[syncKey]*knowledge
 	mbars       map[syncKey]*mbarrier
 	steps       int64
+	heap        int64 // bytes that malloc gave
 	stats       counters
 	notes       []Report
 	noted       map[noteKey]int
@@ -319,7 +320,7 @@ func newWarp(l *launch, c *cta, idx int) *warp {
 	for i := range 32 {
 		t := idx*32 + i
 		if t < threads {
-			w.whole |= 1 << i
+			w.exist |= 1 << i
 		}
 		w.tid[0][i] = uint64(t % l.block[0])
 		w.tid[1][i] = uint64(t / l.block[0] % l.block[1])
@@ -348,7 +349,7 @@ func (w *warp) start() {
 		}
 	}
 	w.pc = [32]int32{}
-	w.live, w.ready, w.parked, w.group, w.unfair = w.whole, w.whole, 0, 0, false
+	w.live, w.ready, w.parked, w.group, w.kept = w.exist, w.exist, 0, 0, 0
 	w.carry, w.last = 0, nil
 	w.async = asyncState{}
 	w.clockState.start(len(w.cta.warps))

@@ -34,7 +34,7 @@ type warp struct {
 	ready  uint32 // live lanes that do not wait
 	parked uint32 // lanes that wait for others of the warp at a .sync instruction
 	group  uint32 // lanes of the last group
-	unfair bool   // that group used up its burst while others waited
+	kept   int    // instructions for which groups kept other ready lanes waiting
 	here   int32  // place of the instruction being executed
 	yield  bool   // nanosleep, a failed try_wait: let others run
 
@@ -45,7 +45,7 @@ type warp struct {
 
 	parkMask [32]uint32 // member mask of a parked lane
 	atBar    uint32     // parked lanes that stand at a bar.warp.sync
-	whole    uint32     // lanes that exist (the last warp of a CTA may be short)
+	exist    uint32     // lanes that exist (the last warp of a CTA may be short)
 }
 
 const noLimit = math.MaxInt32
@@ -124,7 +124,13 @@ func (w *warp) run(n int) int {
 	left := n
 	w.yield = false
 	for left > 0 && w.ready != 0 && !w.yield {
+		before := left
 		left = w.runGroup(left)
+		if w.ready&^w.group != 0 {
+			w.kept += before - left
+		} else {
+			w.kept = 0
+		}
 	}
 	return n - left
 }
@@ -132,10 +138,12 @@ func (w *warp) run(n int) int {
 // pick chooses the next group: its lanes, its place, and the place where it meets others.
 func (w *warp) pick() (m uint32, pc, limit int32) {
 	c := w.ready
-	if w.unfair && c&^w.group != 0 {
-		c &^= w.group
+	if w.kept >= burst {
+		w.kept = 0
+		if c&^w.group != 0 {
+			c &^= w.group
+		}
 	}
-	w.unfair = false
 	pc, limit = noLimit, noLimit
 	for i := range 32 {
 		if c>>i&1 != 0 && w.pc[i] < pc {
@@ -177,13 +185,14 @@ func (w *warp) runGroup(left int) int {
 	stop := 0
 	others := w.ready &^ m
 	if others != 0 {
-		stop = max(0, left-burst)
+		stop = max(0, left-max(1, burst-w.kept))
 	}
 	code := w.prog.code
 	st := &w.launch.stats
 	for left > stop {
 		if pc >= limit {
 			w.spread(m, pc)
+			w.kept = 0
 			return left
 		}
 		in := &code[pc]
@@ -250,8 +259,33 @@ func (w *warp) runGroup(left int) int {
 		}
 	}
 	w.spread(m, pc)
-	w.unfair = others != 0
 	return left
+}
+
+// behind tells whether lanes that can run stand before this place: they may still come to it, so an
+// instruction that needs the whole warp waits for them instead of reporting that they are missing.
+func (w *warp) behind() bool {
+	for i, p := range w.pc {
+		if w.ready>>i&1 != 0 && p < w.here {
+			return true
+		}
+	}
+	return false
+}
+
+// whole makes an instruction of f that the whole warp must execute together.
+func (d *decoder) whole(f func(w *warp, in *inst, m uint32)) {
+	d.in.kind = kSync
+	d.in.sync = func(w *warp, in *inst, m uint32) bool {
+		if m != fullMask {
+			if w.behind() {
+				return false
+			}
+			w.fail(Divergence, ^m, 0, "%s is executed by lanes %#08x only", splitDots(d.base)[0], m)
+		}
+		f(w, in, m)
+		return true
+	}
 }
 
 var zeros vec

@@ -1,0 +1,161 @@
+// Package nvidia_test holds the tests that need NVIDIA's command-line tools. They are skipped unless
+// TILEIRAS_NVIDIA_BIN names the folder with tileiras and ptxas.
+package nvidia_test
+
+import (
+	"bytes"
+	"context"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"tileiras/runtime/cases"
+	"tileiras/runtime/emu"
+)
+
+const corpus = "../corpus/cases"
+
+// agreeing is how many corpus cases must agree when the emulator runs NVIDIA's own sm_80 PTX.
+const agreeing = 100
+
+// tool finds one of NVIDIA's programs or skips the test.
+func tool(t *testing.T, name string) string {
+	dir := os.Getenv("TILEIRAS_NVIDIA_BIN")
+	if dir == "" {
+		t.Skip("TILEIRAS_NVIDIA_BIN is not set: it names the folder with NVIDIA's tileiras and ptxas")
+	}
+	return filepath.Join(dir, name)
+}
+
+// nvidiaPTX compiles bytecode with NVIDIA's tileiras for sm_80 and takes the PTX text out of the cubin.
+// TILEIRAS_NVIDIA_CACHE names a folder that keeps the texts from run to run.
+func nvidiaPTX(t *testing.T, c *cases.Case) (string, error) {
+	cache := os.Getenv("TILEIRAS_NVIDIA_CACHE")
+	kept := filepath.Join(cache, c.Name+".ptx")
+	if cache != "" {
+		if b, err := os.ReadFile(kept); err == nil {
+			return string(b), nil
+		}
+	}
+	cubin := filepath.Join(t.TempDir(), "k.cubin")
+	cmd := exec.Command(tool(t, "tileiras"), "--gpu-name", "sm_80", "--lineinfo", filepath.Join(c.Dir, "kernel.tileirbc"), "-o", cubin)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("NVIDIA's tileiras: %v\n%s", err, out)
+	}
+	text, err := embeddedPTX(cubin)
+	if err == nil && cache != "" {
+		err = os.WriteFile(kept, []byte(text), 0o644)
+	}
+	return text, err
+}
+
+// embeddedPTX gives the PTX that a --lineinfo cubin carries: a section of lines that end in NUL.
+func embeddedPTX(cubin string) (string, error) {
+	f, err := elf.Open(cubin)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	s := f.Section(".nv_debug_ptx_txt")
+	if s == nil {
+		return "", errors.New("the cubin has no section .nv_debug_ptx_txt")
+	}
+	b, err := s.Data()
+	if err == nil && !bytes.HasPrefix(bytes.TrimLeft(b, "\x00\n\t "), []byte(".version")) && !bytes.HasPrefix(b, []byte("//")) {
+		err = errors.New("section .nv_debug_ptx_txt does not begin like PTX")
+	}
+	return string(bytes.ReplaceAll(b, []byte{0}, []byte{'\n'})), err
+}
+
+// emulator runs NVIDIA's PTX of a case.
+type emulator struct {
+	mod      *emu.Module
+	schedule emu.Schedule
+	notes    int
+}
+
+func (e *emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome, error) {
+	mem := emu.NewMemory()
+	out := &cases.Outcome{}
+	for _, b := range l.Buffers {
+		out.Addresses = append(out.Addresses, mem.Alloc(b.Name, b.Bytes, b.Align))
+	}
+	for _, a := range out.Addresses {
+		out.Buffers = append(out.Buffers, mem.Bytes(a))
+	}
+	l.StorePointers(out.Buffers, out.Addresses)
+	var args []emu.Arg
+	for i, p := range l.Params {
+		v := p.Bits
+		if p.Type == nil {
+			v = out.Addresses[p.Buffer] + uint64(p.Offset)
+		}
+		var b [8]byte
+		for k := range b {
+			b[k] = byte(v >> (8 * k))
+		}
+		entry := e.mod.Entry(l.Kernel)
+		if entry == nil || i >= len(entry.Params) {
+			return nil, fmt.Errorf("%s does not take %d parameters", l.Kernel, len(l.Params))
+		}
+		args = append(args, b[:entry.Params[i].Size])
+	}
+	var stdout bytes.Buffer
+	res, err := e.mod.Run(ctx, l.Kernel, mem, args, emu.Options{Grid: l.Grid, Schedule: e.schedule, Seed: 1, Stdout: &stdout, NoteWarpRaces: true})
+	out.Stdout = stdout.String()
+	var rep *emu.Report
+	switch {
+	case errors.As(err, &rep) && rep.Kind == emu.Trap:
+		out.AssertFailed, out.Message = true, out.Stdout
+		return out, nil
+	case err != nil:
+		return nil, err
+	}
+	e.notes += len(res.Notes)
+	return out, nil
+}
+
+// TestEmulatorRunsNvidiaPTX shows that the emulator is right independently of our code generator: NVIDIA's
+// own PTX of the corpus gives the expected results in it, under all schedules, with all checks on.
+func TestEmulatorRunsNvidiaPTX(t *testing.T) {
+	tool(t, "tileiras")
+	names, err := cases.List(corpus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran, passed := 0, 0
+	for _, name := range names {
+		c, err := cases.Load(filepath.Join(corpus, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.DecodeOnly || c.ExpectError != "" || !c.NvidiaTileiras["sm_80"] {
+			continue
+		}
+		ran++
+		t.Run(name, func(t *testing.T) {
+			text, err := nvidiaPTX(t, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			mod, err := emu.Parse(name+".ptx", text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range emu.Schedules {
+				if v := cases.Run(t.Context(), &emulator{mod: mod, schedule: s}, c); v.Status != cases.Pass {
+					t.Fatalf("%v schedule: %s", s, v)
+				}
+			}
+			passed++
+		})
+	}
+	t.Logf("%d of %d cases agree", passed, ran)
+	if passed < agreeing {
+		t.Errorf("%d cases agree, at least %d must", passed, agreeing)
+	}
+}

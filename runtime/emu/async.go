@@ -147,7 +147,7 @@ func (w *warp) copyAsync(in *inst, dst, src *memOp, sizes *vec, skip, m uint32) 
 		}
 		r, at := w.locate(spShared, to[i], dst.elem, i, "cp.async store")
 		c.at[i] = int32(at)
-		w.noteWrite(r, at, dst.elem, i, weak, false)
+		w.noteWrite(r, at, dst.elem, i, weak, w.cta.brings(c, i))
 		if !w.launch.opt.Checks.NoRaces {
 			for k, cells := 0, r.shadow.cells(at, dst.elem, len(r.data)); k < len(cells); k++ {
 				cells[k].w |= recAsync
@@ -157,6 +157,41 @@ func (w *warp) copyAsync(in *inst, dst, src *memOp, sizes *vec, skip, m uint32) 
 			r.undef[at+k] = 0xff
 		}
 	})
+}
+
+// brings tells whether the bytes that a lane copies are there already, or are brought by copies that are
+// still pending: several threads copy the same thing.
+func (c *cta) brings(a *asyncCopy, lane int) bool {
+	at, n := a.at[lane], int32(a.size)
+	pending := false
+	for _, x := range c.shared.shadow.cells(int(at), a.size, len(c.shared.data)) {
+		pending = pending || x.w&recAsync != 0
+	}
+	if !pending {
+		r := c.shared
+		for k := range a.size {
+			if r.undef[int(at)+k] != 0 || r.data[int(at)+k] != a.data[lane][k] {
+				return false
+			}
+		}
+		return true
+	}
+	same := false
+	for _, w := range c.warps {
+		for k := range w.async.pending {
+			p := &w.async.pending[k]
+			for m := p.m; m != 0 && p.mbar == nil; m &= m - 1 {
+				i := firstLane(m)
+				if p == a && i >= lane {
+					break
+				}
+				if p.at[i] < at+n && at < p.at[i]+int32(p.size) {
+					same = p.at[i] == at && p.size == a.size && p.data[i] == a.data[lane]
+				}
+			}
+		}
+	}
+	return same
 }
 
 // land completes the copies of the lanes of m but for their n newest groups; n = -1: everything, groups
@@ -189,12 +224,15 @@ func (w *warp) landLanes(c *asyncCopy, m uint32) {
 		}
 		r, at := w.cta.shared, int(c.at[i])
 		copy(r.data[at:at+c.size], c.data[i][:c.size])
-		clear(r.undef[at : at+c.size])
 		if !w.launch.opt.Checks.NoRaces {
 			me := w.stamp(i, weak)
 			for k, cells := 0, r.shadow.cells(at, c.size, len(r.data)); k < len(cells); k++ {
+				if o := cells[k].w; o&recAsync != 0 && (o.warp() != w.id || o.lane() != i) {
+					return // another thread copies the same bytes and has not waited yet
+				}
 				cells[k].w, cells[k].wa = me, c.place
 			}
 		}
+		clear(r.undef[at : at+c.size])
 	})
 }

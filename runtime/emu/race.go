@@ -225,9 +225,9 @@ func (w *warp) noteWrite(r *region, off, n, lane int, s strength, same bool) {
 	for i := range cells {
 		c := &cells[i]
 		if c.w != 0 {
-			if c.w&recAsync != 0 {
+			if c.w&recAsync != 0 && !same {
 				w.asyncPending(r, off, lane, c)
-			} else if !w.ordered(lane, c.w) && !w.compatible(c.w, s) {
+			} else if c.w&recAsync != 0 || !w.ordered(lane, c.w) && !w.compatible(c.w, s) {
 				k := Race
 				if same {
 					k = SameValueRace

@@ -130,7 +130,7 @@ func (s *selector) sameSize(from constant.Constant, to types.Type) (operand, boo
 	}
 	if o.kind == kindSym {
 		if s.symbolBits(o) != bits {
-			err = fmt.Errorf("not supported: the address %s as %s (shared addresses have 32 bits, others 64)", s.f.symbols[o.sym].name, to)
+			err = fmt.Errorf("not supported: the address %s as %s (shared addresses have 32 bits, others 64)", s.f.symbols[o.reg].name, to)
 		}
 		return o, generic, err
 	}
@@ -163,7 +163,7 @@ func (s *selector) sum(c, x, y constant.Constant, sign int64) (operand, bool, er
 
 // symbolBits returns the size of the symbol's address.
 func (s *selector) symbolBits(o operand) int {
-	if s.f.symbols[o.sym].space == spaceShared {
+	if s.f.symbols[o.reg].space == spaceShared {
 		return 32
 	}
 	return 64
@@ -204,10 +204,18 @@ func floatBits(c *constant.Float) int64 {
 const maxBytes = 1 << 32
 
 // sizeOf returns the size and alignment of a type in memory, in bytes.
-func sizeOf(t types.Type) (size, align int64, err error) {
+func sizeOf(t types.Type) (size, align int64, err error) { return sizeWithin(t, 0) }
+
+// typeDepth bounds the nesting of types: a named struct may contain itself.
+const typeDepth = 100
+
+func sizeWithin(t types.Type, depth int) (size, align int64, err error) {
+	if depth > typeDepth {
+		return 0, 0, fmt.Errorf("not supported: a type nested more than %d deep", typeDepth)
+	}
 	switch t := t.(type) {
 	case *types.ArrayType:
-		size, align, err = sizeOf(t.ElemType)
+		size, align, err = sizeWithin(t.ElemType, depth+1)
 		if err == nil && (t.Len > maxBytes || size > maxBytes/max(int64(t.Len), 1)) {
 			err = fmt.Errorf("not supported: %s has more than %d bytes", t, maxBytes)
 		}
@@ -215,14 +223,16 @@ func sizeOf(t types.Type) (size, align int64, err error) {
 	case *types.StructType:
 		align = 1
 		for _, field := range t.Fields {
-			s, a, err := sizeOf(field)
+			s, a, err := sizeWithin(field, depth+1)
 			if err != nil {
 				return 0, 0, err
 			}
 			if t.Packed {
 				a = 1
 			}
-			size = (size+a-1)/a*a + s
+			if size = (size+a-1)/a*a + s; size > maxBytes {
+				return 0, 0, fmt.Errorf("not supported: %s has more than %d bytes", t, maxBytes)
+			}
 			align = max(align, a)
 		}
 		return (size + align - 1) / align * align, align, nil

@@ -200,37 +200,44 @@ func (c *coalescer) mandatory() error {
 func (c *coalescer) rewrite() {
 	f := c.f
 	n := &natives{}
+	replace := func(o *operand) {
+		if o.kind == kindReg {
+			o.reg = c.find(o.reg)
+		}
+	}
+	var tied []move
 	for _, b := range f.blocks {
-		insts := make([]inst, 0, len(b.insts)+len(b.moves))
-		for _, in := range b.insts {
-			var tied []move
+		needed := false // a tied argument still is elsewhere
+		for i := range b.insts {
+			in := &b.insts[i]
 			for k := range in.ops {
-				if in.ops[k].kind == kindReg {
-					in.ops[k].reg = c.find(in.ops[k].reg)
+				replace(&in.ops[k])
+			}
+			for k := in.row.Results; k < len(in.ops) && !needed; k++ {
+				o := &in.row.Operands[k]
+				needed = o.Kind == ptxop.Tied && (in.ops[k].kind != kindReg || in.ops[k].reg != in.ops[o.Def].reg)
+			}
+		}
+		if needed {
+			insts := make([]inst, 0, len(b.insts)+len(b.insts)/2+len(b.moves))
+			for _, in := range b.insts {
+				tied = tied[:0]
+				for k := in.row.Results; k < len(in.ops); k++ {
+					if o := &in.row.Operands[k]; o.Kind == ptxop.Tied {
+						tied = append(tied, move{in.ops[o.Def].reg, in.ops[k]})
+					}
 				}
+				insts = append(f.sequence(n, insts, tied, in.meta), in)
 			}
-			for k := in.row.Results; k < len(in.ops); k++ {
-				if o := in.row.Operands[k]; o.Kind == ptxop.Tied {
-					tied = append(tied, move{in.ops[o.Def].reg, in.ops[k]})
-				}
-			}
-			if tied != nil {
-				insts = f.sequence(n, insts, tied, in.meta)
-			}
-			insts = append(insts, in)
+			b.insts = insts
 		}
 		for i := range b.moves {
-			m := &b.moves[i]
-			m.dst = c.find(m.dst)
-			if m.src.kind == kindReg {
-				m.src.reg = c.find(m.src.reg)
-			}
+			b.moves[i].dst = c.find(b.moves[i].dst)
+			replace(&b.moves[i].src)
 		}
-		b.insts = f.sequence(n, insts, b.moves, 0)
+		b.insts = f.sequence(n, b.insts, b.moves, 0)
 		b.moves, b.phis = nil, nil
-		if b.cond.kind == kindReg {
-			b.cond.reg = c.find(b.cond.reg)
-		}
+		replace(&b.cond)
 	}
 }
 
@@ -250,6 +257,16 @@ func (f *function) sequence(n *natives, insts []inst, moves []move, meta int32) 
 		}
 	}
 	if len(pending) == 0 {
+		return insts
+	}
+	constants := true
+	for _, m := range pending {
+		constants = constants && m.src.kind != kindReg
+	}
+	if constants {
+		for _, m := range pending {
+			emit(m.dst, m.src)
+		}
 		return insts
 	}
 	readers := make(map[reg]int, len(pending))

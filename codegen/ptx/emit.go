@@ -34,9 +34,6 @@ type Options struct {
 // tileVersion is the first PTX version with the directive `.language`.
 var tileVersion = target.V(9, 2)
 
-// blocksAreClusters is the version of the directive of that name.
-var blocksAreClusters = target.V(9, 0)
-
 // Emit translates a module of kernels to PTX text. The module is only read. An
 // error names the function and the block; one that begins with "BUG:" is a
 // broken promise of the producer.
@@ -87,12 +84,19 @@ type kernel struct {
 }
 
 func (e *emitter) kernel(f *ir.Func, l *launch) error {
+	if t := e.options.Target; l.cluster > int64(t.ClusterMax) {
+		return fmt.Errorf("@%s: not supported: a cluster of %d blocks on %s", f.Name(), l.cluster, t.Name)
+	}
+	size := len(f.Params)
+	for _, b := range f.Blocks {
+		size += len(b.Insts)
+	}
 	s := &selector{
 		natives: e.natives,
-		f:       &function{name: f.Name(), regs: make([]regInfo, 1, 1024), metas: make([]meta, 1), classNames: map[reg]string{}},
+		f:       &function{name: f.Name(), regs: make([]regInfo, 1, size*3/2+64), arena: make([]operand, 0, size*4+64), metas: make([]meta, 1), classNames: map[reg]string{}},
 		options: e.options,
 		src:     f,
-		vals:    make(map[value.Value]operand, 1024),
+		vals:    make(map[value.Value]operand, size),
 		asmRows: map[*ir.InlineAsm]*ptxop.Row{},
 		globals: map[*ir.Global]int32{},
 		metaOf:  map[meta]int32{},

@@ -67,7 +67,7 @@ func readTests(t *testing.T, file string) (source string, tests []textTest) {
 
 func parse(t *testing.T, name, source string) *ir.Module {
 	t.Helper()
-	m, err := asm.ParseString(name, source)
+	m, err := parseText(name, source)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
@@ -200,3 +200,5 @@ func TestLLVMAcceptsTheText(t *testing.T) {
 		}
 	}
 }
+
+func parseText(name, source string) (*ir.Module, error) { return asm.ParseString(name, source) }

@@ -16,8 +16,7 @@ type reg int32
 type operand struct {
 	kind operandKind
 	not  bool  // of a guard or a branch condition: the predicate is negated
-	reg  reg   // of a register
-	sym  int32 // of a symbol: index into function.symbols
+	reg  reg   // of a register; of a symbol: its index in function.symbols
 	bits int64 // of a constant: its bits, sign extended; of a symbol: byte offset
 }
 
@@ -31,6 +30,7 @@ const (
 )
 
 func ofReg(r reg) operand       { return operand{kind: kindReg, reg: r} }
+func ofSymbol(n int32) operand  { return operand{kind: kindSym, reg: reg(n)} }
 func ofBits(bits int64) operand { return operand{kind: kindConst, bits: bits} }
 
 // regInfo is what is known of a virtual register.

@@ -69,6 +69,13 @@ var typeNames = [numTypes]string{"pred", "b8", "b16", "b32", "b64", "s8", "s16",
 type natives struct {
 	rows  [numNativeOps][numTypes]*ptxop.Row
 	named map[string]*ptxop.Row
+	typed map[typedKey]*ptxop.Row
+}
+
+// typedKey names a row by a stem and its types: "cvt.rn." with f32 and s32.
+type typedKey struct {
+	stem     string
+	to, from ptxType
 }
 
 // get returns the row of op on type t. The table has it: callers choose from
@@ -95,9 +102,37 @@ func (n *natives) name(s string) *ptxop.Row {
 	return r
 }
 
+// test returns a comparison, e.g. of stem "setp.lt." and type s32.
+func (n *natives) test(stem string, t ptxType) *ptxop.Row { return n.conversion(stem, t, tPred) }
+
+// conversion returns a conversion: stem, then type, then type. A comparison has
+// only one; its second is tPred.
+func (n *natives) conversion(stem string, to, from ptxType) *ptxop.Row {
+	key := typedKey{stem, to, from}
+	if r := n.typed[key]; r != nil {
+		return r
+	}
+	if n.typed == nil {
+		n.typed = map[typedKey]*ptxop.Row{}
+	}
+	name := stem + typeNames[to]
+	if from != tPred {
+		name += "." + typeNames[from]
+	}
+	r := ptxop.Must(name)
+	n.typed[key] = r
+	return r
+}
+
 // sized returns the ptxType of the given kind ('b', 's', 'u') and width.
 func sized(kind byte, bits int) ptxType {
-	base := map[byte]ptxType{'b': tB8, 's': tS8, 'u': tU8}[kind]
+	base := tB8
+	switch kind {
+	case 's':
+		base = tS8
+	case 'u':
+		base = tU8
+	}
 	switch bits {
 	case 8:
 		return base

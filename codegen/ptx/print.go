@@ -17,10 +17,10 @@ import (
 type printer struct {
 	out     []byte
 	k       *kernel
-	numbers []int32 // of the registers inside their class; 0 = not printed yet
-	counts  [6]int32
-	targets []bool // blocks that a branch names
-	meta    meta   // last printed
+	numbers []int32  // of the registers inside their type, from 1; 0 = unused
+	counts  [6]int32 // registers of each type
+	targets []bool   // blocks that a branch names
+	meta    meta     // last printed
 }
 
 func (p *printer) text(parts ...string) {
@@ -97,7 +97,7 @@ func line(s string) string {
 // comment says how to launch a kernel.
 func (p *printer) comment(k *kernel, o *Options) {
 	p.text("//\n// kernel ", k.name, "\n")
-	threads := "any number of"
+	threads := "any"
 	if k.launch.threads > 0 {
 		threads = strconv.FormatInt(k.launch.threads, 10)
 	}
@@ -179,16 +179,7 @@ func (p *printer) kernel(k *kernel, o *Options) {
 	p.text(")\n")
 	p.directives(k, o)
 
-	// The body first: it numbers the registers that the declarations count.
-	head := p.out
-	p.out = make([]byte, 0, 64*1024)
-	p.numbers = make([]int32, len(k.regs))
-	for at := range k.blocks {
-		p.block(at)
-	}
-	body := p.out
-	p.out = head
-
+	p.number()
 	p.text("{\n")
 	for class, count := range p.counts {
 		if count > 0 {
@@ -205,8 +196,35 @@ func (p *printer) kernel(k *kernel, o *Options) {
 		}
 	}
 	p.text("\n")
-	p.out = append(p.out, body...)
+	for at := range k.blocks {
+		p.block(at)
+	}
 	p.text("}\n")
+}
+
+// number gives the registers their numbers, in the order of their appearance,
+// and makes room for the text.
+func (p *printer) number() {
+	const lineBytes = 44 // of a usual instruction
+	p.numbers = make([]int32, len(p.k.regs))
+	see := func(o *operand) {
+		if o.kind == kindReg && p.numbers[o.reg] == 0 {
+			t := p.k.regs[o.reg].typ
+			p.counts[t]++
+			p.numbers[o.reg] = p.counts[t]
+		}
+	}
+	lines := 0
+	for _, b := range p.k.blocks {
+		lines += len(b.insts) + 2
+		for i := range b.insts {
+			for k := range b.insts[i].ops {
+				see(&b.insts[i].ops[k])
+			}
+		}
+		see(&b.cond)
+	}
+	p.out = slices.Grow(p.out, lines*lineBytes)
 }
 
 // directives writes what stands between parameters and body.
@@ -419,7 +437,7 @@ func (p *printer) address(base operand, offset int64) {
 	case kindReg:
 		p.reg(base.reg)
 	case kindSym:
-		p.out = append(p.out, p.k.symbols[base.sym].name...)
+		p.out = append(p.out, p.k.symbols[base.reg].name...)
 		offset += base.bits
 	}
 	if offset != 0 {
@@ -434,7 +452,7 @@ func (p *printer) operand(o operand, t ptxop.Type) {
 	case kindReg:
 		p.reg(o.reg)
 	case kindSym:
-		p.out = append(p.out, p.k.symbols[o.sym].name...)
+		p.out = append(p.out, p.k.symbols[o.reg].name...)
 		if o.bits != 0 {
 			p.out = append(p.out, '+')
 			p.out = strconv.AppendInt(p.out, o.bits, 10)
@@ -453,13 +471,8 @@ func (p *printer) operand(o operand, t ptxop.Type) {
 	}
 }
 
-// reg prints a register; numbers are given in the order of appearance.
 func (p *printer) reg(r reg) {
 	t := p.k.regs[r].typ
-	if p.numbers[r] == 0 {
-		p.counts[t]++
-		p.numbers[r] = p.counts[t]
-	}
 	p.out = append(p.out, regClasses[t].prefix...)
 	p.out = strconv.AppendInt(p.out, int64(p.numbers[r]-1), 10)
 }

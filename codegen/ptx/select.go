@@ -43,7 +43,7 @@ type constantKey struct {
 // use returns the operand of an LLVM value that was selected before.
 func (s *selector) use(v value.Value) (operand, error) {
 	if o, ok := s.vals[v]; ok {
-		if o.kind == kindSym && s.f.symbols[o.sym].space == spaceGeneric {
+		if o.kind == kindSym && s.f.symbols[o.reg].space == spaceGeneric {
 			return s.genericAddress(o), nil // an alloca, whose pointer is generic
 		}
 		return o, nil
@@ -74,7 +74,7 @@ func (s *selector) uses(x, y value.Value) (a, b operand, err error) {
 
 // genericAddress returns the generic address of a symbol.
 func (s *selector) genericAddress(o operand) operand {
-	space := map[int]string{spaceGeneric: "local", spaceGlobal: "global", spaceShared: "shared", spaceConst: "const"}[s.f.symbols[o.sym].space]
+	space := map[int]string{spaceGeneric: "local", spaceGlobal: "global", spaceShared: "shared", spaceConst: "const"}[s.f.symbols[o.reg].space]
 	at := s.inRegister(o, ptxop.B64)
 	if space == "shared" {
 		wide := s.f.newReg(ptxop.B64)
@@ -158,6 +158,7 @@ func (s *selector) selectFunc() error {
 	for i, at := range order {
 		from := s.llvm[at]
 		s.b = s.f.blocks[at]
+		s.b.insts = make([]inst, 0, len(from.Insts)+len(from.Insts)/4+8)
 		s.meta = 0
 		clear(s.inReg)
 		if i == 0 {
@@ -265,9 +266,9 @@ func (s *selector) instruction(ins ir.Instruction) error {
 	case *ir.InstSExt:
 		return s.integerCast(i, i.From, i.To, true)
 	case *ir.InstFPTrunc:
-		return s.convert(i, i.From, i.To, "cvt.rn.f32.f64")
+		return s.conversion(i, i.From, i.To, s.name("cvt.rn.f32.f64"))
 	case *ir.InstFPExt:
-		return s.convert(i, i.From, i.To, "cvt.f64.f32")
+		return s.conversion(i, i.From, i.To, s.name("cvt.f64.f32"))
 	case *ir.InstFPToSI:
 		return s.floatToInt(i, i.From, i.To, 's')
 	case *ir.InstFPToUI:
@@ -372,8 +373,9 @@ func (s *selector) phiArguments(from *ir.Block) error {
 		n++
 		dst.args = make([]operand, len(s.b.preds))
 		for _, inc := range p.Incs {
-			at, ok := s.blocks[inc.Pred.(*ir.Block)]
-			if !ok {
+			pred, ok := inc.Pred.(*ir.Block)
+			at, reached := s.blocks[pred]
+			if !ok || !reached {
 				continue // never runs
 			}
 			for i, pred := range s.b.preds {
@@ -420,7 +422,7 @@ func (s *selector) parameters() error {
 		case ptxop.F64:
 			pt = tF64
 		}
-		at := operand{kind: kindSym, sym: s.addSymbol(paramName(s.src.Name(), i), spaceGlobal)}
+		at := ofSymbol(s.addSymbol(paramName(s.src.Name(), i), spaceGlobal))
 		s.emit(s.get(opParam, pt), s.define(p, t), at, ofBits(0))
 	}
 	return nil
@@ -447,5 +449,5 @@ func (s *selector) symbolOf(g *ir.Global) operand {
 		n = s.addSymbol(g.Name(), space)
 		s.globals[g] = n
 	}
-	return operand{kind: kindSym, sym: n}
+	return ofSymbol(n)
 }

@@ -126,12 +126,12 @@ func (s *selector) floating(v value.Value, x, y value.Value, op nativeOp) error 
 
 // icmpTests: the PTX comparison of an LLVM predicate, the letter of its type.
 var icmpTests = map[enum.IPred]struct {
-	test string
+	stem string
 	sign byte
 }{
-	enum.IPredEQ: {"eq", 's'}, enum.IPredNE: {"ne", 's'},
-	enum.IPredSLT: {"lt", 's'}, enum.IPredSLE: {"le", 's'}, enum.IPredSGT: {"gt", 's'}, enum.IPredSGE: {"ge", 's'},
-	enum.IPredULT: {"lt", 'u'}, enum.IPredULE: {"le", 'u'}, enum.IPredUGT: {"gt", 'u'}, enum.IPredUGE: {"ge", 'u'},
+	enum.IPredEQ: {"setp.eq.", 's'}, enum.IPredNE: {"setp.ne.", 's'},
+	enum.IPredSLT: {"setp.lt.", 's'}, enum.IPredSLE: {"setp.le.", 's'}, enum.IPredSGT: {"setp.gt.", 's'}, enum.IPredSGE: {"setp.ge.", 's'},
+	enum.IPredULT: {"setp.lt.", 'u'}, enum.IPredULE: {"setp.le.", 'u'}, enum.IPredUGT: {"setp.gt.", 'u'}, enum.IPredUGE: {"setp.ge.", 'u'},
 }
 
 func (s *selector) icmp(i *ir.InstICmp) error {
@@ -160,7 +160,7 @@ func (s *selector) icmp(i *ir.InstICmp) error {
 		return unsupported(i)
 	}
 	a, b = s.clean(a, bits, test.sign), s.clean(b, bits, test.sign)
-	row := s.name("setp." + test.test + "." + typeNames[sized(test.sign, max(bits, 16))])
+	row := s.test(test.stem, sized(test.sign, max(bits, 16)))
 	s.emit(row, s.define(i, ptxop.Pred), a, b)
 	return nil
 }
@@ -168,9 +168,9 @@ func (s *selector) icmp(i *ir.InstICmp) error {
 // fcmpTests: PTX names of LLVM's float predicates; the ordered ones are false
 // and the unordered ones true when an operand is NaN.
 var fcmpTests = map[enum.FPred]string{
-	enum.FPredOEQ: "eq", enum.FPredONE: "ne", enum.FPredOLT: "lt", enum.FPredOLE: "le", enum.FPredOGT: "gt", enum.FPredOGE: "ge",
-	enum.FPredUEQ: "equ", enum.FPredUNE: "neu", enum.FPredULT: "ltu", enum.FPredULE: "leu", enum.FPredUGT: "gtu", enum.FPredUGE: "geu",
-	enum.FPredORD: "num", enum.FPredUNO: "nan",
+	enum.FPredOEQ: "setp.eq.", enum.FPredONE: "setp.ne.", enum.FPredOLT: "setp.lt.", enum.FPredOLE: "setp.le.", enum.FPredOGT: "setp.gt.", enum.FPredOGE: "setp.ge.",
+	enum.FPredUEQ: "setp.equ.", enum.FPredUNE: "setp.neu.", enum.FPredULT: "setp.ltu.", enum.FPredULE: "setp.leu.", enum.FPredUGT: "setp.gtu.", enum.FPredUGE: "setp.geu.",
+	enum.FPredORD: "setp.num.", enum.FPredUNO: "setp.nan.",
 }
 
 func (s *selector) fcmp(i *ir.InstFCmp) error {
@@ -186,7 +186,7 @@ func (s *selector) fcmp(i *ir.InstFCmp) error {
 	if !ok || t != ptxop.F32 && t != ptxop.F64 {
 		return unsupported(i)
 	}
-	s.emit(s.name("setp."+test+"."+typeNames[moveType(t)]), s.define(i, ptxop.Pred), a, b)
+	s.emit(s.test(test, moveType(t)), s.define(i, ptxop.Pred), a, b)
 	return nil
 }
 
@@ -267,7 +267,7 @@ func (s *selector) integerCast(v, x value.Value, to types.Type, signed bool) err
 	case t == ptxop.Pred:
 		low := ofReg(s.f.newReg(from))
 		s.emit(s.get(opAnd, sized('b', regBits(from))), low, o, ofBits(1))
-		s.emit(s.name("setp.ne."+typeNames[sized('s', regBits(from))]), s.define(v, t), low, ofBits(0))
+		s.emit(s.test("setp.ne.", sized('s', regBits(from))), s.define(v, t), low, ofBits(0))
 	case from == ptxop.Pred:
 		one := int64(1)
 		if signed {
@@ -275,17 +275,17 @@ func (s *selector) integerCast(v, x value.Value, to types.Type, signed bool) err
 		}
 		s.emit(s.get(opSelp, moveType(t)), s.define(v, t), ofBits(one), ofBits(0), o)
 	case want < had:
-		s.emit(s.name(fmt.Sprintf("cvt.u%d.u%d", regBits(t), regBits(from))), s.define(v, t), o)
+		s.emit(s.natives.conversion("cvt.", sized('u', regBits(t)), sized('u', regBits(from))), s.define(v, t), o)
 	case signed:
-		s.emit(s.name(fmt.Sprintf("cvt.s%d.s%d", want, had)), s.define(v, t), o)
+		s.emit(s.natives.conversion("cvt.", sized('s', want), sized('s', had)), s.define(v, t), o)
 	default:
-		s.emit(s.name(fmt.Sprintf("cvt.u%d.u%d", want, had)), s.define(v, t), o)
+		s.emit(s.natives.conversion("cvt.", sized('u', want), sized('u', had)), s.define(v, t), o)
 	}
 	return nil
 }
 
-// convert selects a conversion that has one form.
-func (s *selector) convert(v, x value.Value, to types.Type, row string) error {
+// conversion selects a conversion by the given row.
+func (s *selector) conversion(v, x value.Value, to types.Type, row *ptxop.Row) error {
 	t, _, err := typeOf(to)
 	if err != nil {
 		return err
@@ -297,7 +297,7 @@ func (s *selector) convert(v, x value.Value, to types.Type, row string) error {
 	if err != nil {
 		return err
 	}
-	s.emit(s.name(row), s.define(v, t), o)
+	s.emit(row, s.define(v, t), o)
 	return nil
 }
 
@@ -313,7 +313,7 @@ func (s *selector) floatToInt(v, x value.Value, to types.Type, sign byte) error 
 	if bits == 1 || from != ptxop.F32 && from != ptxop.F64 {
 		return fmt.Errorf("not supported: %s to %s", x.Type(), to)
 	}
-	return s.convert(v, x, to, fmt.Sprintf("cvt.rzi.%c%d.%s", sign, max(bits, 16), typeNames[moveType(from)]))
+	return s.conversion(v, x, to, s.natives.conversion("cvt.rzi.", sized(sign, max(bits, 16)), moveType(from)))
 }
 
 func (s *selector) intToFloat(v, x value.Value, to types.Type, sign byte) error {
@@ -332,7 +332,7 @@ func (s *selector) intToFloat(v, x value.Value, to types.Type, sign byte) error 
 	if err != nil {
 		return err
 	}
-	row := s.name(fmt.Sprintf("cvt.rn.%s.%c%d", typeNames[moveType(t)], sign, max(bits, 16)))
+	row := s.natives.conversion("cvt.rn.", moveType(t), sized(sign, max(bits, 16)))
 	s.emit(row, s.define(v, t), s.clean(o, bits, sign))
 	return nil
 }

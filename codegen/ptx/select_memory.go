@@ -119,7 +119,7 @@ func (s *selector) scaled(term indexed, bits int) (operand, error) {
 	if had != bits {
 		r := ofReg(s.f.newReg(address))
 		if had < bits {
-			s.emit(s.name(fmt.Sprintf("cvt.s%d.s%d", bits, had)), r, o)
+			s.emit(s.natives.conversion("cvt.", sized('s', bits), sized('s', had)), r, o)
 		} else {
 			s.emit(s.name("cvt.u32.u64"), r, o)
 		}
@@ -204,7 +204,8 @@ func (s *selector) alloca(i *ir.InstAlloca) error {
 	}
 	align = max(align, int64(i.Align))
 	s.f.depot = (s.f.depot + align - 1) / align * align
-	at := operand{kind: kindSym, sym: s.addSymbol(depotName, spaceGeneric), bits: s.f.depot}
+	at := ofSymbol(s.addSymbol(depotName, spaceGeneric))
+	at.bits = s.f.depot
 	s.f.depot += size
 	s.vals[i] = at
 	return nil
@@ -214,7 +215,7 @@ func (s *selector) alloca(i *ir.InstAlloca) error {
 // an alloca.
 func (s *selector) localAddress(v value.Value) (operand, int64, error) {
 	at, offset, err := s.address(v, 0)
-	if err == nil && (at.kind != kindSym || s.f.symbols[at.sym].space != spaceGeneric) {
+	if err == nil && (at.kind != kindSym || s.f.symbols[at.reg].space != spaceGeneric) {
 		err = fmt.Errorf("not supported: a plain load or store of anything but an alloca (use the rows of codegen/ptxop)")
 	}
 	return at, offset, err
@@ -346,7 +347,7 @@ func (s *selector) rowCall(i *ir.InstCall, row *ptxop.Row) error {
 			if err != nil {
 				return err
 			}
-			if base.kind == kindSym && s.f.symbols[base.sym].space == spaceGeneric {
+			if base.kind == kindSym && s.f.symbols[base.reg].space == spaceGeneric {
 				base.bits += offset
 				base, offset = s.genericAddress(base), 0
 			}

@@ -191,19 +191,24 @@ func (f *function) widen(n *natives, in *inst, definedBy func(*operand) *inst) {
 
 func (f *function) useCounts() []int32 {
 	uses := make([]int32, len(f.regs))
+	count := func(o *operand) {
+		if o.kind == kindReg {
+			uses[o.reg]++
+		}
+	}
 	for _, b := range f.blocks {
 		for k := range b.phis {
-			for _, o := range b.phis[k].args {
-				uses[o.reg]++
+			for i := range b.phis[k].args {
+				count(&b.phis[k].args[i])
 			}
 		}
 		for i := range b.insts {
 			in := &b.insts[i]
 			for k := in.row.Results; k < len(in.ops); k++ {
-				uses[in.ops[k].reg]++
+				count(&in.ops[k])
 			}
 		}
-		uses[b.cond.reg]++
+		count(&b.cond)
 	}
 	return uses
 }

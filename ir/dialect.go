@@ -16,8 +16,8 @@ type Dialect struct {
 	// Directives are the custom<Name>(...) elements of the rows' formats.
 	Directives map[string]Directive
 	// Top is the short name of the op that holds the dialect's module items. Items at the top level of a text without it
-	// are put into one.
-	Top string
+	// are put into one, called TopName.
+	Top, TopName string
 	// VerifyAttr checks the discardable or entry attributes of an op, if the dialect has rules for them.
 	VerifyOp func(*Context, *Op) bool
 

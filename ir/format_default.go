@@ -259,7 +259,7 @@ func (s *ParsedOp) spread(operands, results []Type) {
 }
 
 func (p *Parser) defaultRegions(s *ParsedOp) {
-	s.resolveEarly()
+	s.CheckOperands()
 	for i, rd := range s.Def.Regions {
 		if p.err != nil {
 			return
@@ -279,9 +279,9 @@ func (p *Parser) defaultRegions(s *ParsedOp) {
 	}
 }
 
-// resolveEarly reports what is wrong with the operands before the regions are read, so that the first error in the text
-// is the one that is reported.
-func (s *ParsedOp) resolveEarly() {
+// CheckOperands reports what is wrong with the operands whose types are known. It is called before regions are read, so that
+// the first error in the text is the one that is reported.
+func (s *ParsedOp) CheckOperands() {
 	for i, refs := range s.Refs {
 		for k, r := range refs {
 			if k < len(s.OperandTypes[i]) {

@@ -112,6 +112,44 @@ const (
 	AnyKind                        // any attribute; only for dialects that never meet the wire
 )
 
+// Accepts reports whether an attribute is of the declared kind.
+func (d *ArgDef) Accepts(a Attribute) bool {
+	ok := a != nil
+	switch d.Attr {
+	case EnumKind:
+		e, is := a.(EnumAttr)
+		ok = is && e.Enum == d.Enum && e.Enum.Case(e.Value) != nil
+	case I32Kind, I64Kind:
+		i, is := a.(IntegerAttr)
+		ok = is && (i.Type == nil || IsInt(i.Type))
+	case BoolKind:
+		_, ok = a.(BoolAttr)
+	case UnitKind:
+		_, ok = a.(UnitAttr)
+	case StringKind:
+		_, ok = a.(StringAttr)
+	case SymbolNameKind, SymbolRefKind:
+		_, ok = a.(SymbolAttr)
+	case TypeKind:
+		_, ok = a.(TypeAttr)
+	case DenseKind:
+		_, ok = a.(*DenseAttr)
+	case I32ArrayKind:
+		_, ok = a.(I32Array)
+	case I64ArrayKind:
+		_, ok = a.(I64Array)
+	case BoolArrayKind:
+		_, ok = a.(BoolArray)
+	case ArrayKind:
+		_, ok = a.(ArrayAttr)
+	case DictKind, HintsKind:
+		_, ok = a.(DictAttr)
+	case PredicateKind:
+		_, ok = a.(DialectAttr)
+	}
+	return ok
+}
+
 // ResultDef is one result of a row.
 type ResultDef struct {
 	Name       string

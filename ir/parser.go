@@ -252,6 +252,9 @@ func (p *Parser) single(ops []*Op) (*Op, error) {
 		return nil, p.err
 	}
 	m := NewOp(State{Def: top, Loc: p.fileLoc(0)})
+	if i := top.standsAlone(SymbolNameKind); i >= 0 {
+		m.attrs[i] = SymbolAttr(top.owner.TopName)
+	}
 	body := m.regions[0].AddBlock()
 	for _, op := range ops {
 		body.Append(op)
@@ -509,16 +512,22 @@ func (p *Parser) label(r *Region, b *Block, reuse bool) *Block {
 	return b
 }
 
+// Argument reads the name of a block argument.
+func (p *Parser) Argument() BlockArg {
+	a := BlockArg{Pos: Pos(p.tok.pos), Name: p.text()}
+	if p.tok.kind != tokPercent {
+		p.failToken("expected SSA operand")
+		return a
+	}
+	p.next()
+	return a
+}
+
 // BlockArgs reads (%a: T, %b: T).
 func (p *Parser) BlockArgs() []BlockArg {
 	var args []BlockArg
 	p.List("(", ")", func() {
-		a := BlockArg{Pos: Pos(p.tok.pos), Name: p.text()}
-		if p.tok.kind != tokPercent {
-			p.failToken("expected SSA operand")
-			return
-		}
-		p.next()
+		a := p.Argument()
 		p.Expect(":")
 		a.Type = p.Type()
 		p.trailingLoc()

@@ -191,6 +191,36 @@ func (p *Parser) Dims(dynamic *int64) []int64 {
 	return dims
 }
 
+// Dim reads one dimension of a list like 4x8 that nothing follows; last says that no "x" came after it.
+func (p *Parser) Dim() (value int64, last bool) {
+	at := p.tok.pos
+	neg := p.Eat("-")
+	if p.err != nil || p.tok.kind != tokInt {
+		p.failToken("expected integer value")
+		return 0, true
+	}
+	begin := p.tok.pos
+	end := begin
+	for end < len(p.src) && isDigit(p.src[end]) {
+		end++
+	}
+	v, err := strconv.ParseInt(string(p.src[begin:end]), 10, 64)
+	if err != nil {
+		p.fail(at, "integer value too large")
+		return 0, true
+	}
+	if neg {
+		v = -v
+	}
+	last = end >= len(p.src) || p.src[end] != 'x'
+	if !last {
+		end++
+	}
+	p.last = end
+	p.seek(end)
+	return v, last
+}
+
 // Raw reads the source up to the bracket that closes an already taken open one, balancing all brackets, and takes that
 // too. It is for text that another package parses.
 func (p *Parser) Raw(close byte) string {

@@ -448,7 +448,12 @@ func (p *Parser) AttrOf(d *ArgDef, expected Type) Attribute {
 	case PredicateKind:
 		return p.ShortAttr(p.Ctx.Dialect(p.dialect()))
 	}
-	return p.Attr(expected)
+	at := p.tok.pos
+	a := p.Attr(expected)
+	if p.err == nil && !d.Accepts(a) {
+		p.fail(at, "attribute '%s' is of another kind than expected", d.Name)
+	}
+	return a
 }
 
 // ShortAttr reads an attribute of a dialect with or without its prefix.

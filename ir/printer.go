@@ -69,6 +69,7 @@ type Printer struct {
 	dialects []string      // default dialects of the ops around, innermost last
 	top      topAliases
 	debug    *debugAliases // nil without debug information
+	full     bool          // no aliases at all
 	owner    *Dialect      // of the op that is printed
 }
 

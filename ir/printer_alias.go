@@ -56,17 +56,18 @@ func (p *Printer) dialectAttr(a DialectAttr) {
 		p.Loc(l)
 		return
 	}
-	if _, ok := a.(Aliased); ok && p.debug != nil {
-		if n := p.debug.find(a, p); n != "" {
+	al, ok := a.(Aliased)
+	if !ok || p.full {
+		p.attrBody(a)
+		return
+	}
+	if p.debug != nil {
+		if n := p.debug.find(a); n != "" {
 			p.Str(n)
 			return
 		}
 	}
-	if al, ok := a.(Aliased); ok && !isDebug(a) {
-		p.Str(p.top.name(al.AliasWord(), p.apart(func(q *Printer) { q.attrBody(a) })))
-		return
-	}
-	p.attrBody(a)
+	p.Str(p.top.name(al.AliasWord(), p.apart(func(q *Printer) { q.attrBody(a) })))
 }
 
 func (p *Printer) attrBody(a DialectAttr) {
@@ -84,24 +85,10 @@ func (p *Printer) apart(write func(*Printer)) string {
 	return text
 }
 
-// DebugAttr marks the attributes of debug information that are not locations themselves: files, units, scopes.
-type DebugAttr interface{ isDebugAttr() }
-
-// DebugPart is embedded by a dialect attribute that is part of debug information.
-type DebugPart struct{}
-
-func (DebugPart) isDebugAttr() {}
-
-func isDebug(a Attribute) bool {
-	_, part := a.(DebugAttr)
-	_, loc := a.(Location)
-	return part || loc
-}
-
 // Loc writes a location where an attribute can stand: its alias, or loc(...).
 func (p *Printer) Loc(l Location) {
 	if p.debug != nil {
-		if n := p.debug.find(l, p); n != "" {
+		if n := p.debug.find(l); n != "" {
 			p.Str(n)
 			return
 		}
@@ -130,7 +117,7 @@ func (p *Printer) trailingLoc(l Location) {
 // innerLoc writes a location inside the parentheses of another.
 func (p *Printer) innerLoc(l Location) {
 	if p.debug != nil {
-		if n := p.debug.find(l, p); n != "" {
+		if n := p.debug.find(l); n != "" {
 			p.Str(n)
 			return
 		}
@@ -181,7 +168,7 @@ func (p *Printer) bareLoc(l Location) {
 
 // LocText is a location written out in full, without aliases.
 func LocText(l Location) string {
-	p := &Printer{}
+	p := &Printer{full: true}
 	p.trailingLoc(l)
 	return p.b.String()
 }
@@ -263,10 +250,7 @@ func (d *debugAliases) intern(x any) *debugNode {
 }
 
 // find is what stands for x in text: while collecting, a mark; afterwards its name, or "" when it has none.
-func (d *debugAliases) find(x any, p *Printer) string {
-	if a, ok := x.(Attribute); ok && !isDebug(a) {
-		return ""
-	}
+func (d *debugAliases) find(x any) string {
 	if d.parts != nil {
 		parts := d.parts
 		n := d.intern(x)

@@ -194,7 +194,7 @@ func parseAttr(p *ir.Parser, mnemonic string) (ir.Attribute, error) {
 }
 
 func init() {
-	Dialect.Top = "module"
+	Dialect.Top, Dialect.TopName = "module", "kernels"
 	Dialect.ParseType = parseType
 	Dialect.ParseAttr = parseAttr
 }

@@ -1,0 +1,320 @@
+package cudatile
+
+import (
+	"io"
+	"strconv"
+
+	"tileiras/dialects/cudatile/def"
+	"tileiras/ir"
+)
+
+// The text of the dialect is that of NVIDIA's tileirdisasm: declarative formats in the rows, and the hooks of this table
+// for the operations whose form no format can say.
+var forms = map[string]struct {
+	print func(*ir.Printer, *ir.Op)
+	parse func(*ir.Parser, *ir.ParsedOp) error
+}{
+	"module":                        {printModule, parseModule},
+	"entry":                         {printEntry, parseEntry},
+	"global":                        {printGlobal, parseGlobal},
+	"if":                            {printIf, parseIf},
+	"for":                           {printFor, parseFor},
+	"loop":                          {printLoop, parseLoop},
+	"reduce":                        {printReduction, parseReduction},
+	"scan":                          {printReduction, parseReduction},
+	"get_tensor_shape":              {printQuery, parseQuery},
+	"get_index_space_shape":         {printQuery, parseQuery},
+	"make_tensor_view":              {printMakeTensorView, parseMakeTensorView},
+	"make_partition_view":           {printMakeView, parseMakeView},
+	"make_strided_view":             {printMakeView, parseMakeView},
+	"make_gather_scatter_view":      {printMakeView, parseMakeView},
+	"load_view_tko":                 {printAccess, parseAccess},
+	"store_view_tko":                {printAccess, parseAccess},
+	"atomic_red_view_tko":           {printAccess, parseAccess},
+	"multimem_load_reduce_view_tko": {printAccess, parseAccess},
+	"multimem_reduce_view_tko":      {printAccess, parseAccess},
+	"multimem_store_view_tko":       {printAccess, parseAccess},
+}
+
+func init() {
+	d := Dialect
+	d.Top, d.TopName = "module", "kernels"
+	d.ParseType = parseType
+	d.ParseAttr = parseAttr
+	d.Directives = map[string]ir.Directive{
+		"Rounding":         {Print: printRounding, Parse: parseRounding},
+		"MemoryAttributes": {Print: printMemoryAttributes, Parse: parseMemoryAttributes},
+		"AssumePredicate":  {Print: printPredicate, Parse: parsePredicate},
+		"Dense":            {Print: printDense, Parse: parseDense},
+	}
+	for _, op := range d.Ops {
+		f := forms[op.Name]
+		op.Hooks.Print, op.Hooks.Parse = f.print, f.parse
+		op.Hooks.NameResult = nameResult
+		op.Hooks.NameArg = nameArg
+	}
+}
+
+// Print writes a module as tileirdisasm does: a comment that names the producer, then globals and entries at the left
+// margin without the module around them.
+func Print(w io.Writer, module *ir.Op, debugInfo bool) error {
+	if producer := module.StringNamed("producer"); producer != "" {
+		if _, err := io.WriteString(w, "// Producer: "+producer+"\n"); err != nil {
+			return err
+		}
+	}
+	return ir.Print(w, module, ir.PrintOptions{DebugInfo: debugInfo, Unwrapped: true})
+}
+
+// resultNames are the printed names of results that are not numbered, by op; an op with several names them all.
+var resultNames = map[string][]string{
+	"broadcast":                     {"bcast"},
+	"reshape":                       {"reshape"},
+	"make_tensor_view":              {"tview"},
+	"make_partition_view":           {"pview"},
+	"make_strided_view":             {"sview"},
+	"make_gather_scatter_view":      {"gsview"},
+	"reduce":                        {"reduce"},
+	"for":                           {"for"},
+	"get_tile_block_id":             {"blockId_x", "blockId_y", "blockId_z"},
+	"get_num_tile_blocks":           {"gridSize_x", "gridSize_y", "gridSize_z"},
+	"load_view_tko":                 {"tile", "result_token"},
+	"load_ptr_tko":                  {"result", "result_token"},
+	"atomic_cas_tko":                {"result", "result_token"},
+	"atomic_rmw_tko":                {"result", "result_token"},
+	"multimem_load_reduce_view_tko": {"reduced_values", "result_token"},
+}
+
+// unnamedSources are the ops with unnamed results of which an assume still shows that they are results of an op.
+var unnamedSources = map[string]bool{"if": true, "loop": true, "scan": true, "for": true, "reduce": true}
+
+func nameResult(op *ir.Op, i int) string {
+	switch op.Def.Name {
+	case "constant":
+		return constantName(op)
+	case "assume":
+		return assumeName(op)
+	}
+	if names := resultNames[op.Def.Name]; i < len(names) {
+		return names[i]
+	}
+	return ""
+}
+
+// maxAssumeName bounds the name of a chain of assumes.
+const maxAssumeName = 100
+
+// assumeName is "assume", and then the name of what is assumed about if it has one.
+func assumeName(op *ir.Op) string {
+	name := "assume"
+	for range maxAssumeName {
+		v := op.OperandNamed("value")
+		if v == nil || v.DefiningOp() == nil {
+			return name
+		}
+		source := v.DefiningOp()
+		if source.Def.Dialect == Name && source.Def.Name == "assume" {
+			name += "_assume"
+			op = source
+			continue
+		}
+		hint := ""
+		if h := source.Def.Hooks.NameResult; h != nil {
+			hint = h(source, v.Index())
+		}
+		if hint != "" || unnamedSources[source.Def.Name] {
+			name += "_" + hint
+		}
+		return name
+	}
+	return name
+}
+
+// constantName is true, false or cst_i1 for an i1; else cst, the value if all elements are equal and it is an integer (for
+// floats a non-negative one) or NaN, and the element type.
+func constantName(op *ir.Op) string {
+	a, ok := op.AttrNamed("value").(*ir.DenseAttr)
+	t, isTile := op.Result(0).Type().(*TileType)
+	if !ok || !isTile {
+		return "cst"
+	}
+	bits, splat := SplatBits(a)
+	suffix := "_" + ir.ShortType(t.Elem)
+	switch elem := t.Elem.(type) {
+	case *ir.IntegerType:
+		switch {
+		case splat && elem.Width == 1:
+			return strconv.FormatBool(bits != 0)
+		case splat:
+			return "cst_" + strconv.FormatInt(ir.IntegerAttr{Type: elem, Bits: bits}.SInt(), 10) + suffix
+		}
+	case *ir.FloatType:
+		if splat {
+			return "cst" + floatName(elem, bits) + suffix
+		}
+	}
+	return "cst" + suffix
+}
+
+func floatName(t *ir.FloatType, bits uint64) string {
+	f := t.Format
+	switch {
+	case f.IsNaN(bits):
+		return "_NaN"
+	case !f.IsFinite(bits) || f.Sign(bits):
+		return ""
+	}
+	v := f.Decode(bits)
+	if v >= 1<<64 || v != float64(uint64(v)) {
+		return ""
+	}
+	return "_" + strconv.FormatUint(uint64(v), 10)
+}
+
+// SplatBits is the bit pattern that all elements of a constant share, if they do.
+func SplatBits(a *ir.DenseAttr) (bits uint64, ok bool) {
+	elem, isShaped := elementOf(a.Type)
+	if !isShaped {
+		return 0, false
+	}
+	size := ir.DenseElementBytes(elem)
+	if size == 0 || len(a.Data) < size {
+		return 0, false
+	}
+	for i := size; i < len(a.Data); i++ {
+		if a.Data[i] != a.Data[i-size] {
+			return 0, false
+		}
+	}
+	for i := size - 1; i >= 0; i-- {
+		bits = bits<<8 | uint64(a.Data[i])
+	}
+	return bits, true
+}
+
+// nameArg names the arguments of the regions of for and reduce.
+func nameArg(op *ir.Op, b *ir.Block, i int) string {
+	switch op.Def.Name {
+	case "for":
+		if i == 0 {
+			return "loopIdx"
+		}
+		return "iterArg" + strconv.Itoa(i-1)
+	case "reduce":
+		name := [2]string{"reduce_lhs", "reduce_rhs"}[i%2]
+		if b.NumArgs() > 2 {
+			name += strconv.Itoa(i / 2)
+		}
+		return name
+	}
+	return ""
+}
+
+// Directives.
+
+func rounding(op *ir.Op, name string) (ir.EnumAttr, *ir.ArgDef) {
+	d := op.Def.AttrDef(op.Def.AttrIndex(name))
+	a, _ := op.AttrNamed(name).(ir.EnumAttr)
+	return a, d
+}
+
+// printRounding writes rounding<mode> unless it is the default.
+func printRounding(p *ir.Printer, op *ir.Op, args []string) {
+	if a, d := rounding(op, args[0]); a.Enum != nil && !ir.AttrEqual(a, d.Default) {
+		p.Printf("rounding<%s>", a)
+	}
+}
+
+func parseRounding(p *ir.Parser, s *ir.ParsedOp, args []string) {
+	if !p.Eat("rounding") {
+		return
+	}
+	p.Expect("<")
+	at := p.Pos()
+	word := p.Keyword()
+	v, ok := def.Rounding.Lookup(word)
+	if !ok && !p.Failed() {
+		p.Errorf(at, "expected rounding mode to be one of: 'nearest_even', 'zero', 'negative_inf', 'positive_inf', got: '%s'", word)
+		return
+	}
+	p.Expect(">")
+	s.SetAttr(at, args[0], def.Rounding.Of(v))
+}
+
+// printMemoryAttributes writes the ordering and, if there is one, the scope.
+func printMemoryAttributes(p *ir.Printer, op *ir.Op, args []string) {
+	order, _ := op.AttrNamed(args[0]).(ir.EnumAttr)
+	if order.Enum != nil {
+		p.Str(order.String())
+	}
+	if scope, ok := op.AttrNamed(args[1]).(ir.EnumAttr); ok {
+		p.Str(" " + scope.String())
+	}
+}
+
+func parseMemoryAttributes(p *ir.Parser, s *ir.ParsedOp, args []string) {
+	at := p.Pos()
+	word := p.Keyword()
+	order, ok := def.MemOrder.Lookup(word)
+	if !ok {
+		p.Errorf(at, "invalid memory_ordering_semantics attribute specification. Got \"%s\" but expect one of: weak, relaxed, acquire, release, acq_rel", word)
+		return
+	}
+	s.SetAttr(at, args[0], def.MemOrder.Of(order))
+	word = p.PeekKeyword()
+	if word == "" {
+		return
+	}
+	at = p.Pos()
+	p.Keyword()
+	if order == def.Weak {
+		p.Errorf(at, "operation specifies weak memory ordering semantics, but then provides \"%s\" scope, expected no memory scope.", word)
+		return
+	}
+	scope, ok := def.Scope.Lookup(word)
+	if !ok {
+		p.Errorf(at, "invalid memory_scope attribute specification. Got \"%s\" but expect one of: tl_blk, device, sys", word)
+		return
+	}
+	s.SetAttr(at, args[1], def.Scope.Of(scope))
+}
+
+func printPredicate(p *ir.Printer, op *ir.Op, args []string) {
+	p.ShortAttr(op.AttrNamed(args[0]), Name)
+}
+
+func parsePredicate(p *ir.Parser, s *ir.ParsedOp, args []string) {
+	at := p.Pos()
+	word := p.PeekKeyword()
+	if word != "" && predicateReaders[word] == nil {
+		p.Errorf(at, "unknown assume predicate attribute: %s (expected 'div_by', 'same_elements', or 'bounded')", word)
+		return
+	}
+	a := p.ShortAttr(Dialect)
+	if _, ok := a.(Predicate); !ok && !p.Failed() {
+		p.Errorf(at, "expected 'div_by', 'same_elements', or 'bounded'")
+		return
+	}
+	s.SetAttr(at, args[0], a)
+}
+
+// printDense writes <f32: elements> : type.
+func printDense(p *ir.Printer, op *ir.Op, args []string) {
+	if a, ok := op.AttrNamed(args[0]).(*ir.DenseAttr); ok {
+		p.Dense(a)
+		p.Str(" : ")
+		p.Type(a.Type)
+	}
+}
+
+func parseDense(p *ir.Parser, s *ir.ParsedOp, args []string) {
+	at := p.Pos()
+	lit := p.DenseLiteral()
+	p.Expect(":")
+	t := p.Type()
+	if p.Failed() {
+		return
+	}
+	s.SetAttr(at, args[0], p.DenseOf(lit, t))
+	s.SetResults("result", t)
+}

@@ -1,0 +1,405 @@
+package cudatile
+
+import (
+	"slices"
+
+	"tileiras/dialects/cudatile/def"
+	"tileiras/ir"
+)
+
+// printQuery writes get_tensor_shape and get_index_space_shape: %view : view type -> tile<i32>, one type for all results.
+func printQuery(p *ir.Printer, op *ir.Op) {
+	src := op.Operand(0)
+	p.Str(" ")
+	p.Value(src)
+	p.AttrDict(op)
+	p.Str(" : ")
+	p.Type(src.Type())
+	if op.NumResults() > 0 {
+		p.Str(" -> ")
+		p.Type(op.Result(0).Type())
+	}
+}
+
+func parseQuery(p *ir.Parser, s *ir.ParsedOp) error {
+	src := p.Operand()
+	p.AttrDict(s)
+	p.Expect(":")
+	at := p.Pos()
+	t := p.Type()
+	s.SetOperands("src", []ir.OperandRef{src}, []ir.Type{t})
+	n := 0
+	switch t := t.(type) {
+	case *TensorViewType:
+		n = len(t.Shape)
+	case TileView:
+		n = t.View().NumIndices()
+	default:
+		return p.Errorf(at, "expected a view type, but got '%s'", ir.TypeString(t))
+	}
+	results := make([]ir.Type, n)
+	if n > 0 {
+		p.Expect("->")
+		r := p.Type()
+		for i := range results {
+			results[i] = r
+		}
+	}
+	s.SetResults("results", results...)
+	return p.Err()
+}
+
+// printMakeTensorView writes %p, shape = [%m, 32], strides = [%s, 1] : types -> view. The types are that of the pointer,
+// only when it has a pointer attribute, and the one of all dynamic operands.
+func printMakeTensorView(p *ir.Printer, op *ir.Op) {
+	view, ok := op.Result(0).Type().(*TensorViewType)
+	if !ok {
+		return
+	}
+	p.Str(" ")
+	p.Value(op.Operand(0))
+	p.Str(", shape = ")
+	shape := op.OperandGroupNamed("dynamicShape")
+	printExtents(p, view.Shape, shape)
+	p.Str(", strides = ")
+	strides := op.OperandGroupNamed("dynamicStrides")
+	printExtents(p, view.Strides, strides)
+	p.AttrDict(op)
+	p.Str(" : ")
+	var types []ir.Type
+	if view.PtrAttr != Absent {
+		types = append(types, op.Operand(0).Type())
+	}
+	if dynamic := append(shape, strides...); len(dynamic) > 0 {
+		types = append(types, dynamic[0].Type())
+	}
+	if len(types) > 0 {
+		p.Types(types)
+		p.Str(" -> ")
+	}
+	p.Type(view)
+}
+
+// printExtents writes constants, and an operand for each Dynamic.
+func printExtents(p *ir.Printer, dims []int64, dynamic []*ir.Value) {
+	p.Str("[")
+	for i, d := range dims {
+		if i > 0 {
+			p.Str(", ")
+		}
+		if d != Dynamic {
+			p.Printf("%d", d)
+			continue
+		}
+		if len(dynamic) == 0 {
+			p.Str("?")
+			continue
+		}
+		p.Value(dynamic[0])
+		dynamic = dynamic[1:]
+	}
+	p.Str("]")
+}
+
+func parseMakeTensorView(p *ir.Parser, s *ir.ParsedOp) error {
+	base := p.Operand()
+	p.Expect(",")
+	p.Expect("shape")
+	p.Expect("=")
+	shapeAt := p.Pos()
+	shape, shapeRefs := parseExtents(p)
+	p.Expect(",")
+	p.Expect("strides")
+	p.Expect("=")
+	stridesAt := p.Pos()
+	strides, strideRefs := parseExtents(p)
+	p.AttrDict(s)
+	p.Expect(":")
+	at := p.Pos()
+	types := p.TypeList("", "")
+	var result ir.Type
+	if p.Eat("->") {
+		at = p.Pos()
+		result = p.Type()
+	} else if len(types) > 0 {
+		result, types = types[len(types)-1], types[:len(types)-1]
+	}
+	view, ok := result.(*TensorViewType)
+	if !ok {
+		return p.Errorf(at, "expected 'tensor_view' type, but got '%s'", ir.TypeString(result))
+	}
+	if !slices.Equal(shape, view.Shape) {
+		return p.Errorf(shapeAt, "the shape does not match that of the result type '%s'", ir.TypeString(view))
+	}
+	if !slices.Equal(strides, view.Strides) {
+		return p.Errorf(stridesAt, "the strides do not match those of the result type '%s'", ir.TypeString(view))
+	}
+	pointer, err := baseType(p, view, &types, len(shapeRefs)+len(strideRefs) > 0)
+	if err != nil {
+		return p.Errorf(at, "%s", err)
+	}
+	dynamic := func(refs []ir.OperandRef) []ir.Type {
+		ts := make([]ir.Type, len(refs))
+		for i := range ts {
+			if len(types) > 0 {
+				ts[i] = types[0]
+			}
+		}
+		return ts
+	}
+	if len(types) == 0 && len(shapeRefs)+len(strideRefs) > 0 {
+		return p.Errorf(at, "expected the type of the dynamic shape and stride operands")
+	}
+	s.SetOperands("base", []ir.OperandRef{base}, []ir.Type{pointer})
+	s.SetOperands("dynamicShape", shapeRefs, dynamic(shapeRefs))
+	s.SetOperands("dynamicStrides", strideRefs, dynamic(strideRefs))
+	s.SetResults("result", view)
+	return p.Err()
+}
+
+// baseType is the type of the pointer operand: written in front of the others, or the plain pointer to the view's elements.
+func baseType(p *ir.Parser, view *TensorViewType, types *[]ir.Type, dynamic bool) (ir.Type, error) {
+	n := len(*types)
+	if dynamic {
+		n--
+	}
+	if n > 0 {
+		t := (*types)[0]
+		*types = (*types)[1:]
+		return t, nil
+	}
+	ptr, err := Ptr(p.Ctx, view.Elem, view.PtrAttr)
+	if err != nil {
+		return nil, err
+	}
+	return Scalar(p.Ctx, ptr), nil
+}
+
+// parseExtents reads [%m, 32]; operands read as Dynamic.
+func parseExtents(p *ir.Parser) (dims []int64, refs []ir.OperandRef) {
+	p.List("[", "]", func() {
+		if p.AtOperand() {
+			dims, refs = append(dims, Dynamic), append(refs, p.Operand())
+			return
+		}
+		dims = append(dims, p.Integer())
+	})
+	return dims, refs
+}
+
+// printMakeView writes %tensor_view : view type; the operand's type is part of it.
+func printMakeView(p *ir.Printer, op *ir.Op) {
+	p.Str(" ")
+	p.Value(op.Operand(0))
+	p.AttrDict(op)
+	p.Str(" : ")
+	p.Type(op.Result(0).Type())
+}
+
+func parseMakeView(p *ir.Parser, s *ir.ParsedOp) error {
+	v := p.Operand()
+	p.AttrDict(s)
+	p.Expect(":")
+	at := p.Pos()
+	t := p.Type()
+	view, ok := t.(TileView)
+	if !ok {
+		return p.Errorf(at, "expected a tile view type, but got '%s'", ir.TypeString(t))
+	}
+	s.SetOperands("tensor_view", []ir.OperandRef{v}, []ir.Type{view.View().Tensor})
+	s.SetResults("result", t)
+	return p.Err()
+}
+
+// access is the form of an operation on a view:
+//
+//	ordering scope HEAD[indices]TAIL token = %t optimization_hints = <...> inbounds = [...] : TYPES -> result types
+type access struct {
+	head  []string // operands before the indices
+	tail  []string // arguments after them, each behind a comma
+	types []string // operands whose types are written; "index" is one type if all indices have the same
+	// multimem forms name the reduction in an attribute clause, write the token's type, and keep a space where inbounds
+	// would stand.
+	multimem bool
+}
+
+var accesses = map[string]access{
+	"load_view_tko":                 {head: []string{"view"}, types: []string{"view", "index"}},
+	"store_view_tko":                {head: []string{"tile", "view"}, types: []string{"tile", "view", "index"}},
+	"atomic_red_view_tko":           {head: []string{"view"}, tail: []string{"mode", "value"}, types: []string{"value", "view", "index"}},
+	"multimem_load_reduce_view_tko": {head: []string{"view"}, types: []string{"view", "index", "token"}, multimem: true},
+	"multimem_reduce_view_tko":      {head: []string{"view", "tile"}, types: []string{"view", "tile", "index", "token"}, multimem: true},
+	"multimem_store_view_tko":       {head: []string{"view", "tile"}, types: []string{"view", "tile", "index", "token"}, multimem: true},
+}
+
+var memoryAttributes = []string{"memory_ordering_semantics", "memory_scope"}
+
+func printAccess(p *ir.Printer, op *ir.Op) {
+	form := accesses[op.Def.Name]
+	p.Str(" ")
+	printMemoryAttributes(p, op, memoryAttributes)
+	for i, name := range form.head {
+		p.Str([2]string{" ", ", "}[min(i, 1)])
+		p.Values(op.OperandGroupNamed(name))
+	}
+	p.Str("[")
+	p.Values(op.OperandGroupNamed("index"))
+	p.Str("]")
+	for _, name := range form.tail {
+		p.Str(", ")
+		if a, ok := op.AttrNamed(name).(ir.EnumAttr); ok {
+			p.Str(a.String())
+		} else {
+			p.Values(op.OperandGroupNamed(name))
+		}
+	}
+	if t := op.OperandNamed("token"); t != nil {
+		p.Str(" token = ")
+		p.Value(t)
+	}
+	if h, ok := op.AttrNamed("optimization_hints").(ir.DictAttr); ok {
+		p.Str(" optimization_hints = ")
+		p.Hints(h)
+	}
+	if form.multimem {
+		p.Str(" ")
+	}
+	if in, ok := op.AttrNamed("inbounds").(ir.BoolArray); ok && slices.Contains(in, true) {
+		if !form.multimem {
+			p.Str(" ")
+		}
+		p.Str("inbounds = ")
+		p.AttrOf(op.Def.AttrDef(op.Def.AttrIndex("inbounds")), in)
+	}
+	printAccessDict(p, op, form)
+	p.Str(" : ")
+	p.Types(accessTypes(op, form))
+	p.Str(" -> ")
+	p.ValueTypes(op.Results())
+}
+
+// printAccessDict writes the attributes that have no place in the form; the reduction is among them, unless it adds.
+func printAccessDict(p *ir.Printer, op *ir.Op, form access) {
+	skip := append([]string{"optimization_hints", "inbounds", "mode"}, memoryAttributes...)
+	if a, ok := op.AttrNamed("reduction").(ir.EnumAttr); ok && a.Value == 0 {
+		skip = append(skip, "reduction")
+	}
+	if form.multimem {
+		p.AttrDictWithKeyword(op, skip...)
+	} else {
+		p.AttrDict(op, skip...)
+	}
+}
+
+func accessTypes(op *ir.Op, form access) []ir.Type {
+	var types []ir.Type
+	for _, name := range form.types {
+		from := len(types)
+		for _, v := range op.OperandGroupNamed(name) {
+			types = append(types, v.Type())
+		}
+		if name == "index" && len(types) > from && allSame(types[from:]) {
+			types = types[:from+1]
+		}
+	}
+	return types
+}
+
+func allSame(ts []ir.Type) bool {
+	for _, t := range ts {
+		if t != ts[0] {
+			return false
+		}
+	}
+	return true
+}
+
+func parseAccess(p *ir.Parser, s *ir.ParsedOp) error {
+	form := accesses[s.Def.Name]
+	parseMemoryAttributes(p, s, memoryAttributes)
+	refs := map[string][]ir.OperandRef{}
+	for i, name := range form.head {
+		if i > 0 {
+			p.Expect(",")
+		}
+		refs[name] = []ir.OperandRef{p.Operand()}
+	}
+	refs["index"] = p.Operands("[", "]")
+	for _, name := range form.tail {
+		p.Expect(",")
+		if i := s.Def.AttrIndex(name); i >= 0 {
+			s.SetAttr(p.Pos(), name, p.AttrOf(s.Def.AttrDef(i), nil))
+		} else {
+			refs[name] = []ir.OperandRef{p.Operand()}
+		}
+	}
+	if p.Eat("token") {
+		p.Expect("=")
+		refs["token"] = []ir.OperandRef{p.Operand()}
+	}
+	for _, name := range []string{"optimization_hints", "inbounds"} {
+		if i := s.Def.AttrIndex(name); i >= 0 && p.Eat(name) {
+			at := p.Pos()
+			p.Expect("=")
+			s.SetAttr(at, name, p.AttrOf(s.Def.AttrDef(i), nil))
+		}
+	}
+	if !form.multimem || p.Eat("attributes") {
+		p.AttrDict(s)
+	}
+	if i := s.Def.AttrIndex("reduction"); i >= 0 && s.Attrs[i] == nil {
+		s.Attrs[i] = def.Multimem.Of(0)
+	}
+	if i := s.Def.AttrIndex("inbounds"); i >= 0 && s.Attrs[i] == nil {
+		s.Attrs[i] = make(ir.BoolArray, len(refs["index"]))
+	}
+	return parseAccessTypes(p, s, form, refs)
+}
+
+// parseAccessTypes reads the types and gives them to the operands and results.
+func parseAccessTypes(p *ir.Parser, s *ir.ParsedOp, form access, refs map[string][]ir.OperandRef) error {
+	p.Expect(":")
+	at := p.Pos()
+	types := p.TypeList("", "")
+	p.Expect("->")
+	resultsAt := p.Pos()
+	results := p.TypeList("", "")
+	want := 0
+	for _, name := range form.types {
+		want += len(refs[name])
+	}
+	short := 0 // types that one type for all indices saves
+	if n := len(refs["index"]); n > 1 && len(types) == want-n+1 {
+		short = n - 1
+	}
+	if p.Failed() {
+		return p.Err()
+	}
+	if len(types) != want-short {
+		return p.Errorf(at, "expected %d operand types, but found %d", want, len(types))
+	}
+	if len(results) != len(s.Def.Results) {
+		return p.Errorf(resultsAt, "expected %d result types, but found %d", len(s.Def.Results), len(results))
+	}
+	for _, name := range form.types {
+		n := len(refs[name])
+		if name == "index" && short > 0 {
+			ts := make([]ir.Type, n)
+			for i := range ts {
+				ts[i] = types[0]
+			}
+			s.SetOperands(name, refs[name], ts)
+			types = types[1:]
+			continue
+		}
+		s.SetOperands(name, refs[name], types[:n:n])
+		types = types[n:]
+	}
+	if !form.multimem {
+		s.SetOperands("token", refs["token"], nil)
+	}
+	for i, r := range s.Def.Results {
+		s.SetResults(r.Name, results[i])
+	}
+	return nil
+}

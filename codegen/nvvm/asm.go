@@ -1,0 +1,229 @@
+package nvvm
+
+import (
+	"strings"
+
+	llvm "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/metadata"
+	"github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
+
+	"tileiras/codegen/ptxop"
+)
+
+// kindOfType is the kind of a register operand of a PTX instruction.
+var kindOfType = [...]kind{ptxop.Pred: kI1, ptxop.B16: kI16, ptxop.B32: kI32, ptxop.B64: kI64, ptxop.F32: kF32, ptxop.F64: kF64}
+
+// has reports whether the target has the named PTX instruction.
+func (b *builder) has(name string) bool {
+	r := ptxop.Lookup(name)
+	return r != nil && r.Need.On(b.target)
+}
+
+// op makes the PTX instruction of a row. Arguments that have the right width and the wrong class (float for bits) are cast, 8-bit
+// ones are widened. A row without effects is a pure value: it is made once per block.
+func (b *builder) op(name string, args ...reg) []reg {
+	row := ptxop.Lookup(name)
+	if row == nil {
+		panic("BUG: no PTX instruction " + name)
+	}
+	if !row.Need.On(b.target) {
+		panic("BUG: " + b.target.Name + " has no " + name)
+	}
+	want := row.Args()
+	if len(want) != len(args) {
+		panic("BUG: wrong number of arguments of " + name)
+	}
+	for i, a := range want {
+		args[i] = b.coerce(name, args[i], kindOfType[a.Type])
+	}
+	make := func() []reg { return b.call(row, args) }
+	if row.Effects != 0 || len(args) > 4 {
+		return make()
+	}
+	k := key{row: row}
+	for i, at := range []*reg{&k.a, &k.b, &k.c, &k.d} {
+		if i < len(args) {
+			*at = args[i]
+		}
+	}
+	return b.pure(k, make)
+}
+
+// op1 is op of an instruction with one result.
+func (b *builder) op1(name string, args ...reg) reg { return b.op(name, args...)[0] }
+
+func (b *builder) coerce(name string, x reg, to kind) reg {
+	switch {
+	case x.k == to:
+		return x
+	case x.k == kI8 && to == kI16:
+		return b.zext(x, kI16)
+	case x.k.bits() == to.bits():
+		return b.cast(x, to)
+	}
+	panic("BUG: argument of " + name + " is " + kinds[x.k].name + ", not " + kinds[to].name)
+}
+
+func (b *builder) call(row *ptxop.Row, args []reg) []reg {
+	asm := b.asm[row]
+	if asm == nil {
+		asm = b.inlineAsm(row)
+		b.asm[row] = asm
+	}
+	vals := make([]value.Value, len(args))
+	for i, a := range args {
+		vals[i] = b.value(a)
+	}
+	call := llvm.NewCall(asm, vals...)
+	if row.Effects&ptxop.Convergent != 0 {
+		call.FuncAttrs = append(call.FuncAttrs, enum.FuncAttrConvergent)
+	}
+	b.emit(call)
+	switch row.Results {
+	case 0:
+		return nil
+	case 1:
+		return []reg{{v: call, k: kindOfType[row.Operands[0].Type]}}
+	}
+	out := make([]reg, row.Results)
+	for i := range out {
+		out[i] = b.result(kindOfType[row.Operands[i].Type], llvm.NewExtractValue(call, uint64(i)))
+	}
+	return out
+}
+
+func (b *builder) inlineAsm(row *ptxop.Row) *llvm.InlineAsm {
+	var params []types.Type
+	for _, a := range row.Args() {
+		params = append(params, kindOfType[a.Type].llvm())
+	}
+	var ret types.Type = types.Void
+	switch row.Results {
+	case 0:
+	case 1:
+		ret = kindOfType[row.Operands[0].Type].llvm()
+	default:
+		ret = b.structOf(row.Operands[:row.Results])
+	}
+	asm := llvm.NewInlineAsm(types.NewPointer(types.NewFunc(ret, params...)), row.Asm, row.Constraints)
+	asm.SideEffect = row.Effects.SideEffect()
+	return asm
+}
+
+// structOf is the named struct type of several results: %ffff is four floats.
+func (b *builder) structOf(results []ptxop.Operand) types.Type {
+	var name strings.Builder
+	var fields []types.Type
+	for _, o := range results {
+		name.WriteByte(o.Type.Letter())
+		fields = append(fields, kindOfType[o.Type].llvm())
+	}
+	t := b.structs[name.String()]
+	if t == nil {
+		t = b.module.NewTypeDef(name.String(), types.NewStruct(fields...))
+		b.structs[name.String()] = t
+	}
+	return t
+}
+
+// metadataOf is the place where an instruction keeps its metadata.
+func metadataOf(inst llvm.Instruction) *llvm.Metadata {
+	switch i := inst.(type) {
+	case *llvm.InstCall:
+		return &i.Metadata
+	case *llvm.InstAdd:
+		return &i.Metadata
+	case *llvm.InstSub:
+		return &i.Metadata
+	case *llvm.InstMul:
+		return &i.Metadata
+	case *llvm.InstAnd:
+		return &i.Metadata
+	case *llvm.InstOr:
+		return &i.Metadata
+	case *llvm.InstXor:
+		return &i.Metadata
+	case *llvm.InstShl:
+		return &i.Metadata
+	case *llvm.InstLShr:
+		return &i.Metadata
+	case *llvm.InstAShr:
+		return &i.Metadata
+	case *llvm.InstFAdd:
+		return &i.Metadata
+	case *llvm.InstFSub:
+		return &i.Metadata
+	case *llvm.InstFMul:
+		return &i.Metadata
+	case *llvm.InstFDiv:
+		return &i.Metadata
+	case *llvm.InstFNeg:
+		return &i.Metadata
+	case *llvm.InstICmp:
+		return &i.Metadata
+	case *llvm.InstFCmp:
+		return &i.Metadata
+	case *llvm.InstSelect:
+		return &i.Metadata
+	case *llvm.InstTrunc:
+		return &i.Metadata
+	case *llvm.InstZExt:
+		return &i.Metadata
+	case *llvm.InstSExt:
+		return &i.Metadata
+	case *llvm.InstSDiv:
+		return &i.Metadata
+	case *llvm.InstUDiv:
+		return &i.Metadata
+	case *llvm.InstSRem:
+		return &i.Metadata
+	case *llvm.InstURem:
+		return &i.Metadata
+	}
+	return nil // casts and extracts become no instruction of their own
+}
+
+// note is a metadata attachment with fields of its own, not numbered in the module.
+func note(name string, fields ...metadata.Field) *metadata.Attachment {
+	return &metadata.Attachment{Name: name, Node: &metadata.Tuple{MetadataID: -1, Fields: fields}}
+}
+
+// br and condBr end the current block. All our branches between ops are uniform over the tile block.
+func (b *builder) br(to *block) *llvm.TermBr {
+	t := llvm.NewBr(to.Block)
+	t.Metadata = append(t.Metadata, note(ptxop.Uniform))
+	b.cur.Term = t
+	return t
+}
+
+func (b *builder) condBr(c reg, yes, no *block) *llvm.TermCondBr {
+	t := llvm.NewCondBr(b.value(c), yes.Block, no.Block)
+	t.Metadata = append(t.Metadata, note(ptxop.Uniform))
+	b.cur.Term = t
+	return t
+}
+
+// divergentBr is condBr inside one op, where lanes may go different ways.
+func (b *builder) divergentBr(c reg, yes, no *block) {
+	b.cur.Term = llvm.NewCondBr(b.value(c), yes.Block, no.Block)
+}
+
+// phi makes an empty phi at the start of a block.
+func (b *builder) phi(at *block, k kind) (reg, *llvm.InstPhi) {
+	p := &llvm.InstPhi{Typ: k.llvm()}
+	n := 0
+	for n < len(at.Insts) {
+		if _, ok := at.Insts[n].(*llvm.InstPhi); !ok {
+			break
+		}
+		n++
+	}
+	at.Insts = append(at.Insts[:n:n], append([]llvm.Instruction{p}, at.Insts[n:]...)...)
+	return reg{v: p, k: k}, p
+}
+
+func (b *builder) incoming(p *llvm.InstPhi, x reg, from *block) {
+	p.Incs = append(p.Incs, llvm.NewIncoming(b.value(x), from.Block))
+}

@@ -1,0 +1,170 @@
+package nvvm
+
+import (
+	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa"
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+	"tileiras/ir/float"
+)
+
+func init() {
+	register(map[string]lowering{
+		"atomic_rmw":            atomicRMW,
+		"atomic_cas":            atomicCAS,
+		"tiled_atomic":          tiledAtomic,
+		"fence_alias":           func(f *fn, op *ir.Op) { f.fenceAlias() },
+		"gdc_wait":              func(f *fn, op *ir.Op) { f.gridDependency("griddepcontrol.wait") },
+		"gdc_launch_dependents": func(f *fn, op *ir.Op) { f.gridDependency("griddepcontrol.launch_dependents") },
+	})
+}
+
+var orderOf = map[uint32]string{def.Relaxed: "relaxed", def.Acquire: "acquire", def.Release: "release", def.AcqRel: "acq_rel"}
+
+// atomicOp is the PTX operation and type of a mode on an element type; ok is false when there is none.
+func atomicOp(mode uint32, elem ir.Type) (name string, ok bool) {
+	width := map[kind]string{kI32: "32", kI64: "64", kF32: "32", kF64: "64"}[kindOf(elem)]
+	switch mode {
+	case def.ModeAnd, def.ModeOr, def.ModeXor, def.ModeXchg:
+		return map[uint32]string{def.ModeAnd: "and", def.ModeOr: "or", def.ModeXor: "xor", def.ModeXchg: "exch"}[mode] + ".b" + width, width != ""
+	case def.ModeAdd:
+		return "add.u" + width, width != ""
+	case def.ModeMax, def.ModeMin:
+		return map[uint32]string{def.ModeMax: "max", def.ModeMin: "min"}[mode] + ".s" + width, width != ""
+	case def.ModeUMax, def.ModeUMin:
+		return map[uint32]string{def.ModeUMax: "max", def.ModeUMin: "min"}[mode] + ".u" + width, width != ""
+	}
+	switch elem.(*ir.FloatType).Format {
+	case float.F32:
+		return "add.f32", true
+	case float.F64:
+		return "add.f64", true
+	case float.F16:
+		return "add.noftz.f16", true
+	case float.BF16:
+		return "add.noftz.bf16", true
+	}
+	return "", false
+}
+
+// update is one atomic operation of a thread; the old value is wanted when some result uses it.
+func (f *fn) update(op *ir.Op, elem ir.Type, guard, base reg, offset int64, x reg, wantOld bool) reg {
+	mode := op.EnumNamed("mode")
+	name, ok := atomicOp(mode, elem)
+	if !ok {
+		f.unsupported("%s", ir.ShortType(elem))
+	}
+	order := orderOf[op.EnumNamed("order")]
+	where := scopeOf[op.EnumNamed("scope")] + f.space()
+	row := "atom." + order + where + "." + name
+	if !f.has(row) {
+		return f.updateByCAS(op, elem, guard, base, offset, x, "atom."+order+where+".cas.b16")
+	}
+	if red := "red." + order + where + "." + name; !wantOld && f.has(red) {
+		args := []reg{base, i32(offset), x}
+		if !guard.is(1) {
+			red, args = "@"+red, append([]reg{guard}, args...)
+		}
+		f.op(red, args...)
+		return con(x.k, 0)
+	}
+	return f.guardedAtomic(row, guard, x.k, base, i32(offset), x)
+}
+
+// guardedAtomic is an atomic instruction with a result, which is 0 where the guard is false.
+func (f *fn) guardedAtomic(row string, guard reg, k kind, args ...reg) reg {
+	if guard.is(1) {
+		return f.cast(f.op1(row, args...), k)
+	}
+	return f.cast(f.op1("@"+row, append([]reg{guard, con(k, 0)}, args...)...), k)
+}
+
+// updateByCAS adds 16-bit floats where the hardware has no such addition: compare and swap until nobody came in between.
+func (f *fn) updateByCAS(op *ir.Op, elem ir.Type, guard, base reg, offset int64, x reg, row string) reg {
+	if x.k != kI16 || op.EnumNamed("mode") != def.ModeAddF || !f.has(row) {
+		f.unsupported("%s on %s", ir.ShortType(elem), f.target.Name)
+	}
+	return f.branch(guard, []reg{con(kI16, 0)}, func() []reg {
+		first := f.op1("ld.relaxed"+scopeOf[op.EnumNamed("scope")]+f.space()+".b16", base, i32(offset))
+		state := f.loopWhile([]reg{first, first}, func(state []reg) ([]reg, reg) {
+			expected := state[0]
+			sum := f.viaF32(elem, ".rn", func(r []reg) reg { return f.fadd(r[0], r[1]) }, f.tileOf(elem, expected), f.tileOf(elem, x))
+			old := f.op1(row, base, i32(offset), expected, f.reg(sum, 0))
+			return []reg{old, expected}, f.icmp(ne, old, expected)
+		})
+		return []reg{state[1]}
+	})[0]
+}
+
+func (f *fn) maskOf(op *ir.Op, r int) reg {
+	if m := f.val(op, "mask"); m != nil {
+		return f.reg(m, r)
+	}
+	return boolean(true)
+}
+
+func atomicRMW(f *fn, op *ir.Op) {
+	t := tileaa.AsTile(op.Result(0))
+	l := layoutOf(t, f.plan.Warps)
+	p, x := f.val(op, "ptr"), f.val(op, "arg")
+	owner := f.owners(l)
+	out := f.newTile(t.Elem, numRegs(t))
+	for _, r := range ownRegs(l) {
+		out.regs[r] = f.update(op, t.Elem, f.and(owner, f.maskOf(op, r)), f.reg(p, r), 0, f.reg(x, r), op.Result(0).HasUses())
+	}
+	f.fillReplicas(out, l)
+	f.set(op, out)
+}
+
+func atomicCAS(f *fn, op *ir.Op) {
+	t := tileaa.AsTile(op.Result(0))
+	l := layoutOf(t, f.plan.Warps)
+	p, cmp, val := f.val(op, "ptr"), f.val(op, "cmp"), f.val(op, "value")
+	owner := f.owners(l)
+	bits := map[kind]string{kI32: "b32", kI64: "b64", kF32: "b32", kF64: "b64"}[kindOf(t.Elem)]
+	if bits == "" {
+		f.unsupported("%s", ir.ShortType(t.Elem))
+	}
+	row := "atom." + orderOf[op.EnumNamed("order")] + scopeOf[op.EnumNamed("scope")] + f.space() + ".cas." + bits
+	out := f.newTile(t.Elem, numRegs(t))
+	for _, r := range ownRegs(l) {
+		expected := f.reg(cmp, r)
+		guard := f.and(owner, f.maskOf(op, r))
+		if guard.is(1) {
+			out.regs[r] = f.cast(f.op1(row, f.reg(p, r), i32(0), expected, f.reg(val, r)), out.k)
+			continue
+		}
+		// A masked element returns what it was compared with.
+		out.regs[r] = f.cast(f.op1("@"+row, guard, expected, f.reg(p, r), i32(0), expected, f.reg(val, r)), out.k)
+	}
+	f.fillReplicas(out, l)
+	f.set(op, out)
+}
+
+func tiledAtomic(f *fn, op *ir.Op) {
+	v := op.OperandNamed("value")
+	l := f.tileLayout(v)
+	x := f.val(op, "value")
+	for _, r := range f.tiledRuns(op, f.viewOf(op.OperandNamed("block")), l, 1, f.owners(l)) {
+		f.update(op, elemOf(v), r.guard, r.base, r.offset, f.reg(x, r.regs[0]), false)
+	}
+}
+
+// fenceAlias orders accesses through different virtual addresses of one location.
+func (f *fn) fenceAlias() {
+	if f.has("fence.proxy.alias") {
+		f.op("fence.proxy.alias")
+		return
+	}
+	f.op("fence.acq_rel.gpu")
+}
+
+// gridDependency is an instruction of programmatic dependent launch, which does nothing where there is none.
+func (f *fn) gridDependency(name string) {
+	if f.has(name) {
+		f.op(name)
+	}
+}
+
+// oneOwner is the predicate of the thread that acts for a rank-0 value.
+func (f *fn) oneOwner() reg { return f.owners(layout.Uniform(nil, f.plan.Warps)) }

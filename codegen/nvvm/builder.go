@@ -1,0 +1,344 @@
+package nvvm
+
+import (
+	llvm "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/metadata"
+	"github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
+
+	"tileiras/codegen/ptxop"
+	"tileiras/codegen/target"
+)
+
+// builder makes LLVM instructions in one function. It folds constants and never makes a pure instruction twice in a block, so that
+// the lowerings can ask for the same address or coordinate as often as is convenient.
+type builder struct {
+	target *target.Target
+	module *llvm.Module
+	fn     *llvm.Func
+	cur    *block
+
+	consts  map[reg]value.Value
+	asm     map[*ptxop.Row]*llvm.InlineAsm
+	structs map[string]types.Type // shared by the functions of the module
+	sums    map[value.Value]sum   // additions of a constant
+	parts   map[value.Value][]reg // packed words and what they were made of
+	wholes  map[reg]split         // first parts of words that were taken apart
+
+	// attach is added to the next instruction (the name of the op being lowered), place to every one (the debug location).
+	attach, place *metadata.Attachment
+}
+
+func newBuilder(t *target.Target, m *llvm.Module, structs map[string]types.Type) *builder {
+	return &builder{
+		target: t, module: m,
+		consts: map[reg]value.Value{}, asm: map[*ptxop.Row]*llvm.InlineAsm{}, structs: structs,
+		sums: map[value.Value]sum{}, parts: map[value.Value][]reg{}, wholes: map[reg]split{},
+	}
+}
+
+// split is a word and the parts it was taken apart into.
+type split struct {
+	word  reg
+	parts []reg
+}
+
+type sum struct {
+	base reg
+	c    uint64
+}
+
+// block is a basic block with the pure values it has already computed.
+type block struct {
+	*llvm.Block
+	known map[key][]reg
+}
+
+// key names a pure computation: an instruction with its operands.
+type key struct {
+	row        *ptxop.Row
+	op         string
+	a, b, c, d reg
+}
+
+func (b *builder) newBlock() *block {
+	bl := &block{Block: b.fn.NewBlock(""), known: map[key][]reg{}}
+	return bl
+}
+
+// in runs make with instructions going to the end of another block, which dominates the current one. A block that is complete
+// keeps its terminator.
+func (b *builder) in(at *block, make func()) {
+	old := b.cur
+	b.cur = at
+	make()
+	b.cur = old
+}
+
+// emit appends an instruction to the current block.
+func (b *builder) emit(inst llvm.Instruction) {
+	b.cur.Insts = append(b.cur.Insts, inst)
+	if b.attach == nil && b.place == nil {
+		return
+	}
+	if m := metadataOf(inst); m != nil {
+		if b.attach != nil {
+			*m = append(*m, b.attach)
+			b.attach = nil
+		}
+		if b.place != nil {
+			*m = append(*m, b.place)
+		}
+	}
+}
+
+// pure returns what the current block already knows under k, or makes it.
+func (b *builder) pure(k key, make func() []reg) []reg {
+	if r, ok := b.cur.known[k]; ok {
+		return r
+	}
+	at := b.cur
+	r := make()
+	at.known[k] = r
+	return r
+}
+
+func (b *builder) pure1(k key, make func() reg) reg {
+	return b.pure(k, func() []reg { return []reg{make()} })[0]
+}
+
+// typed is an LLVM instruction that is a value.
+type typed interface {
+	value.Value
+	llvm.Instruction
+}
+
+func (b *builder) result(k kind, inst typed) reg {
+	b.emit(inst)
+	return reg{v: inst, k: k}
+}
+
+var binopNames = [...]string{"add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "and", "or", "xor", "shl", "lshr", "ashr", "fadd", "fsub", "fmul", "fdiv"}
+
+func (b *builder) bin(op binop, x, y reg) reg {
+	if x.k != y.k {
+		panic("BUG: " + binopNames[op] + " of " + kinds[x.k].name + " and " + kinds[y.k].name)
+	}
+	if x.k == kI1 {
+		// One-bit arithmetic is logic.
+		switch op {
+		case opAdd, opSub:
+			op = opXor
+		case opMul:
+			op = opAnd
+		}
+	}
+	if op.commutative() && x.isConst() {
+		x, y = y, x
+	}
+	if op < opFAdd && y.isConst() {
+		if x.isConst() {
+			if r, ok := fold(op, x.bits, y.bits, x.k.bits()); ok {
+				return con(x.k, r)
+			}
+		} else if r, ok := b.simplify(op, x, y); ok {
+			return r
+		}
+	}
+	r := b.pure1(key{op: binopNames[op], a: x, b: y}, func() reg { return b.result(x.k, newBinary(op, b.value(x), b.value(y))) })
+	if y.isConst() && (op == opAdd || op == opSub) {
+		c := y.bits
+		if op == opSub {
+			c = -c
+		}
+		b.sums[r.v] = sum{x, mask(c, x.k.bits())}
+	}
+	return r
+}
+
+func newBinary(op binop, x, y value.Value) typed {
+	switch op {
+	case opAdd:
+		return llvm.NewAdd(x, y)
+	case opSub:
+		return llvm.NewSub(x, y)
+	case opMul:
+		return llvm.NewMul(x, y)
+	case opUDiv:
+		return llvm.NewUDiv(x, y)
+	case opSDiv:
+		return llvm.NewSDiv(x, y)
+	case opURem:
+		return llvm.NewURem(x, y)
+	case opSRem:
+		return llvm.NewSRem(x, y)
+	case opAnd:
+		return llvm.NewAnd(x, y)
+	case opOr:
+		return llvm.NewOr(x, y)
+	case opXor:
+		return llvm.NewXor(x, y)
+	case opShl:
+		return llvm.NewShl(x, y)
+	case opLShr:
+		return llvm.NewLShr(x, y)
+	case opAShr:
+		return llvm.NewAShr(x, y)
+	case opFAdd:
+		return llvm.NewFAdd(x, y)
+	case opFSub:
+		return llvm.NewFSub(x, y)
+	case opFMul:
+		return llvm.NewFMul(x, y)
+	}
+	return llvm.NewFDiv(x, y)
+}
+
+func (b *builder) add(x, y reg) reg  { return b.bin(opAdd, x, y) }
+func (b *builder) sub(x, y reg) reg  { return b.bin(opSub, x, y) }
+func (b *builder) mul(x, y reg) reg  { return b.bin(opMul, x, y) }
+func (b *builder) and(x, y reg) reg  { return b.bin(opAnd, x, y) }
+func (b *builder) or(x, y reg) reg   { return b.bin(opOr, x, y) }
+func (b *builder) xor(x, y reg) reg  { return b.bin(opXor, x, y) }
+func (b *builder) fadd(x, y reg) reg { return b.bin(opFAdd, x, y) }
+func (b *builder) fsub(x, y reg) reg { return b.bin(opFSub, x, y) }
+func (b *builder) fmul(x, y reg) reg { return b.bin(opFMul, x, y) }
+func (b *builder) fdiv(x, y reg) reg { return b.bin(opFDiv, x, y) }
+
+// Shifts by a constant below the width.
+func (b *builder) shl(x reg, n int) reg  { return b.bin(opShl, x, con(x.k, uint64(n))) }
+func (b *builder) lshr(x reg, n int) reg { return b.bin(opLShr, x, con(x.k, uint64(n))) }
+func (b *builder) ashr(x reg, n int) reg { return b.bin(opAShr, x, con(x.k, uint64(n))) }
+
+func (b *builder) not(x reg) reg { return b.xor(x, con(x.k, ^uint64(0))) }
+func (b *builder) neg(x reg) reg { return b.sub(con(x.k, 0), x) }
+
+func (b *builder) fneg(x reg) reg {
+	if x.isConst() {
+		return con(x.k, x.bits^1<<(x.k.bits()-1))
+	}
+	return b.pure1(key{op: "fneg", a: x}, func() reg { return b.result(x.k, llvm.NewFNeg(b.value(x))) })
+}
+
+// icmp compares integers.
+func (b *builder) icmp(p enum.IPred, x, y reg) reg {
+	if x.k != y.k {
+		panic("BUG: icmp of " + kinds[x.k].name + " and " + kinds[y.k].name)
+	}
+	if x.isConst() && y.isConst() {
+		sx, sy := x.sint(), y.sint()
+		switch p {
+		case enum.IPredEQ:
+			return boolean(x.bits == y.bits)
+		case enum.IPredNE:
+			return boolean(x.bits != y.bits)
+		case enum.IPredSLT:
+			return boolean(sx < sy)
+		case enum.IPredSLE:
+			return boolean(sx <= sy)
+		case enum.IPredSGT:
+			return boolean(sx > sy)
+		case enum.IPredSGE:
+			return boolean(sx >= sy)
+		case enum.IPredULT:
+			return boolean(x.bits < y.bits)
+		case enum.IPredULE:
+			return boolean(x.bits <= y.bits)
+		case enum.IPredUGT:
+			return boolean(x.bits > y.bits)
+		case enum.IPredUGE:
+			return boolean(x.bits >= y.bits)
+		}
+	}
+	if x.k == kI1 && y.isConst() {
+		switch {
+		case p == enum.IPredEQ && y.bits == 1, p == enum.IPredNE && y.bits == 0:
+			return x
+		case p == enum.IPredNE && y.bits == 1, p == enum.IPredEQ && y.bits == 0:
+			return b.not(x)
+		}
+	}
+	return b.pure1(key{op: "icmp " + p.String(), a: x, b: y}, func() reg { return b.result(kI1, llvm.NewICmp(p, b.value(x), b.value(y))) })
+}
+
+func (b *builder) fcmp(p enum.FPred, x, y reg) reg {
+	return b.pure1(key{op: "fcmp " + p.String(), a: x, b: y}, func() reg { return b.result(kI1, llvm.NewFCmp(p, b.value(x), b.value(y))) })
+}
+
+// sel is c ? x : y.
+func (b *builder) sel(c, x, y reg) reg {
+	switch {
+	case x == y:
+		return x
+	case c.isConst() && c.bits != 0:
+		return x
+	case c.isConst():
+		return y
+	case x.k == kI1 && x.is(1) && y.is(0):
+		return c
+	case x.k == kI1:
+		// Predicates have no select of their own.
+		return b.or(b.and(c, x), b.and(b.not(c), y))
+	}
+	return b.pure1(key{op: "select", a: c, b: x, c: y}, func() reg {
+		return b.result(x.k, llvm.NewSelect(b.value(c), b.value(x), b.value(y)))
+	})
+}
+
+// trunc, zext, sext change the width of an integer; to its own width they do nothing.
+func (b *builder) trunc(x reg, to kind) reg {
+	switch {
+	case x.k == to:
+		return x
+	case x.isConst():
+		return con(to, x.bits)
+	}
+	return b.pure1(key{op: "trunc " + kinds[to].name, a: x}, func() reg { return b.result(to, llvm.NewTrunc(b.value(x), to.llvm())) })
+}
+
+func (b *builder) zext(x reg, to kind) reg {
+	switch {
+	case x.k == to:
+		return x
+	case x.isConst():
+		return con(to, x.bits)
+	}
+	return b.pure1(key{op: "zext " + kinds[to].name, a: x}, func() reg { return b.result(to, llvm.NewZExt(b.value(x), to.llvm())) })
+}
+
+func (b *builder) sext(x reg, to kind) reg {
+	switch {
+	case x.k == to:
+		return x
+	case x.isConst():
+		return con(to, uint64(x.sint()))
+	}
+	return b.pure1(key{op: "sext " + kinds[to].name, a: x}, func() reg { return b.result(to, llvm.NewSExt(b.value(x), to.llvm())) })
+}
+
+// resize is trunc or, by signedness, sext or zext.
+func (b *builder) resize(x reg, to kind, isSigned bool) reg {
+	switch {
+	case x.k.bits() >= to.bits():
+		return b.trunc(x, to)
+	case isSigned:
+		return b.sext(x, to)
+	}
+	return b.zext(x, to)
+}
+
+// cast reads the bits of x as another kind of the same width.
+func (b *builder) cast(x reg, to kind) reg {
+	switch {
+	case x.k == to:
+		return x
+	case x.isConst():
+		return con(to, x.bits)
+	}
+	return b.pure1(key{op: "bitcast " + kinds[to].name, a: x}, func() reg {
+		r := b.result(to, llvm.NewBitCast(b.value(x), to.llvm()))
+		b.cur.known[key{op: "bitcast " + kinds[x.k].name, a: r}] = []reg{x}
+		return r
+	})
+}

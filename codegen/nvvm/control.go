@@ -1,0 +1,333 @@
+package nvvm
+
+import (
+	llvm "github.com/llir/llvm/ir"
+
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+func init() {
+	register(map[string]lowering{
+		"for":      lowerFor,
+		"loop":     lowerLoop,
+		"if":       lowerIf,
+		"yield":    func(f *fn, op *ir.Op) { f.leave(&f.yields[len(f.yields)-1].edges, op) },
+		"continue": func(f *fn, op *ir.Op) { f.leave(&f.loops[len(f.loops)-1].again.edges, op) },
+		"break":    func(f *fn, op *ir.Op) { f.leave(&f.loops[len(f.loops)-1].out.edges, op) },
+		"return": func(f *fn, op *ir.Op) {
+			f.cur.Term = llvm.NewRet(nil)
+			f.dead = true
+		},
+	})
+}
+
+// edge is a way into a block that does not exist yet: from where, with which values. The block from is still open.
+type edge struct {
+	from *block
+	vals []*tile
+}
+
+// join collects the edges into one place.
+type join struct{ edges []edge }
+
+// loopFrame is the innermost loop: where continue and break lead.
+type loopFrame struct{ again, out join }
+
+// leave ends the current block with an edge that carries the operands of a terminator.
+func (f *fn) leave(edges *[]edge, op *ir.Op) {
+	e := edge{from: f.cur}
+	for _, v := range op.Operands() {
+		e.vals = append(e.vals, f.valueOf(v))
+	}
+	*edges = append(*edges, e)
+	f.dead = true
+}
+
+// valueOf is the tile of a value, nil for tokens, which are no values.
+func (f *fn) valueOf(v *ir.Value) *tile {
+	if _, ok := v.Type().(*tileaa.TokenType); ok {
+		return nil
+	}
+	return f.tileFor(v)
+}
+
+// merge continues where all edges meet and gives the values there. A single edge needs no block; without any, what follows is dead.
+func (f *fn) merge(j *join, types []ir.Type) []*tile {
+	switch len(j.edges) {
+	case 0:
+		f.dead = true
+		return nil
+	case 1:
+		f.cur, f.dead = j.edges[0].from, false
+		return j.edges[0].vals
+	}
+	to := f.newBlock()
+	phis := f.header(to, types)
+	for _, e := range j.edges {
+		f.enter(phis, e)
+		f.cur = e.from
+		f.br(to)
+	}
+	f.cur, f.dead = to, false
+	return phis.tiles
+}
+
+// header is the phis of a block for values of these types.
+type header struct {
+	at    *block
+	tiles []*tile
+	phis  [][]*llvm.InstPhi
+}
+
+func (f *fn) header(at *block, types []ir.Type) *header {
+	h := &header{at: at}
+	for _, t := range types {
+		tt, ok := t.(*tileaa.TileType)
+		if !ok {
+			h.tiles, h.phis = append(h.tiles, nil), append(h.phis, nil)
+			continue
+		}
+		n := numRegs(tt)
+		k, count := f.carrierKind(tt.Elem, n)
+		regs, phis := make([]reg, count), make([]*llvm.InstPhi, count)
+		for i := range regs {
+			regs[i], phis[i] = f.phi(at, k)
+		}
+		v := f.carried(tt.Elem, n, regs)
+		v.home = at
+		h.tiles, h.phis = append(h.tiles, v), append(h.phis, phis)
+	}
+	return h
+}
+
+// enter adds an edge to the phis.
+func (f *fn) enter(h *header, e edge) {
+	for i, phis := range h.phis {
+		if phis == nil {
+			continue
+		}
+		for j, r := range f.carrier(e.vals[i]) {
+			f.incoming(phis[j], r, e.from)
+		}
+	}
+}
+
+func typesOfValues(vs []*ir.Value) []ir.Type {
+	out := make([]ir.Type, len(vs))
+	for i, v := range vs {
+		out[i] = v.Type()
+	}
+	return out
+}
+
+func (f *fn) bind(vs []*ir.Value, tiles []*tile) {
+	for i, v := range vs {
+		if tiles != nil && tiles[i] != nil {
+			f.tiles[v] = tiles[i]
+		}
+	}
+}
+
+func (f *fn) inits(op *ir.Op) []*tile {
+	var out []*tile
+	for _, v := range op.OperandGroupNamed("inits") {
+		out = append(out, f.valueOf(v))
+	}
+	return out
+}
+
+// lowerFor: the test at the end decides without wrapping whether another step fits below the bound.
+//
+//	       lower < upper ?  -no-> exit
+//	body:  phi iv, values
+//	       ...
+//	latch: step < upper - iv ?  -yes-> body with iv + step
+//	exit:  phi results
+func lowerFor(f *fn, op *ir.Op) {
+	lower, upper, step := f.scalar(op.OperandNamed("lower")), f.scalar(op.OperandNamed("upper")), f.scalar(op.OperandNamed("step"))
+	less := slt
+	if op.BoolNamed("unsigned") {
+		less = ult
+	}
+	body := op.Body()
+	frame := &loopFrame{}
+	frame.out.edges = nil
+	enter := f.icmp(less, lower, upper)
+	inits := f.inits(op)
+	exit, head := f.newBlock(), f.newBlock()
+	before := f.cur
+	results := f.header(exit, typesOfValues(op.Results()))
+	if enter.isConst() {
+		if enter.bits == 0 {
+			f.bind(op.Results(), inits)
+			return
+		}
+		f.br(head)
+	} else {
+		f.condBr(enter, head, exit)
+		f.enter(results, edge{before, inits})
+	}
+	carried := f.header(head, typesOfValues(body.Args()[1:]))
+	iv, ivPhi := f.phi(head, lower.k)
+	f.incoming(ivPhi, lower, before)
+	f.enter(carried, edge{before, inits})
+	f.cur = head
+	f.tiles[body.Arg(0)] = f.tileOf(elemOf(body.Arg(0)), iv)
+	f.bind(body.Args()[1:], carried.tiles)
+
+	f.loops = append(f.loops, frame)
+	f.block(body)
+	f.loops = f.loops[:len(f.loops)-1]
+	next := f.merge(&frame.again, typesOfValues(body.Args()[1:]))
+	if f.dead {
+		// The body always leaves the kernel: the loop is entered once or not at all.
+		f.cur, f.dead = exit, enter.isConst()
+		f.bind(op.Results(), results.tiles)
+		return
+	}
+	after := f.add(iv, step)
+	more := f.another(iv, after, upper, step, less == ult)
+	latch := f.cur
+	f.incoming(ivPhi, after, latch)
+	f.enter(carried, edge{latch, next})
+	f.enter(results, edge{latch, next})
+	f.condBr(more, head, exit)
+	f.cur = exit
+	f.bind(op.Results(), results.tiles)
+}
+
+// another is the test iv + step < upper, computed so that the sum cannot wrap: upper - iv is positive and fits the width without sign.
+// With step 1 the sum is at most upper.
+func (f *fn) another(iv, after, upper, step reg, unsigned bool) reg {
+	if step.is(1) {
+		if unsigned {
+			return f.icmp(ult, after, upper)
+		}
+		return f.icmp(slt, after, upper)
+	}
+	if upper.isConst() && step.isConst() && !unsigned && upper.sint() <= signed(1<<(upper.k.bits()-1)-1, upper.k.bits())-step.sint() {
+		return f.icmp(slt, after, upper)
+	}
+	return f.icmp(ult, step, f.sub(upper, iv))
+}
+
+// lowerLoop: the first edge, and one from every continue, lead to the header; breaks lead out.
+func lowerLoop(f *fn, op *ir.Op) {
+	body := op.Body()
+	frame := &loopFrame{}
+	head := f.newBlock()
+	carried := f.header(head, typesOfValues(body.Args()))
+	f.enter(carried, edge{f.cur, f.inits(op)})
+	f.br(head)
+	f.cur = head
+	f.bind(body.Args(), carried.tiles)
+	f.loops = append(f.loops, frame)
+	f.block(body)
+	f.loops = f.loops[:len(f.loops)-1]
+	next := f.merge(&frame.again, typesOfValues(body.Args()))
+	if !f.dead {
+		f.enter(carried, edge{f.cur, next})
+		f.br(head)
+	}
+	f.bind(op.Results(), f.merge(&frame.out, typesOfValues(op.Results())))
+}
+
+func lowerIf(f *fn, op *ir.Op) {
+	cond := f.scalar(op.OperandNamed("cond"))
+	j := &join{}
+	regions := op.Regions()
+	hasElse := len(regions) > 1 && !regions[1].Empty()
+	arm := func(r *ir.Region) {
+		f.yields = append(f.yields, j)
+		f.block(r.Front())
+		f.yields = f.yields[:len(f.yields)-1]
+		if !f.dead {
+			j.edges = append(j.edges, edge{from: f.cur}) // an implicit, empty yield
+		}
+		f.dead = false
+	}
+	if cond.isConst() {
+		switch {
+		case cond.bits != 0:
+			arm(regions[0])
+		case hasElse:
+			arm(regions[1])
+		default:
+			return
+		}
+		f.bind(op.Results(), f.merge(j, typesOfValues(op.Results())))
+		return
+	}
+	before := f.cur
+	then := f.newBlock()
+	f.cur = then
+	arm(regions[0])
+	if hasElse {
+		other := f.newBlock()
+		f.cur = before
+		f.condBr(cond, then, other)
+		f.cur = other
+		arm(regions[1])
+		f.bind(op.Results(), f.merge(j, typesOfValues(op.Results())))
+		return
+	}
+	// Without an else the condition leads straight to what follows.
+	after := f.newBlock()
+	f.cur = before
+	f.condBr(cond, then, after)
+	for _, e := range j.edges {
+		f.cur = e.from
+		f.br(after)
+	}
+	f.cur = after
+}
+
+// branch runs make in a block of its own, entered by the lanes where c holds: the rare paths inside one operation. results of make
+// meet the given values of the other lanes.
+func (f *fn) branch(c reg, otherwise []reg, make func() []reg) []reg {
+	if c.isConst() {
+		if c.bits == 0 {
+			return otherwise
+		}
+		return make()
+	}
+	before := f.cur
+	rare, after := f.newBlock(), f.newBlock()
+	f.divergentBr(c, rare, after)
+	f.cur = rare
+	got := make()
+	from := f.cur
+	f.cur.Term = llvm.NewBr(after.Block)
+	f.cur = after
+	out := append([]reg(nil), otherwise...)
+	for i := range out {
+		r, p := f.phi(after, otherwise[i].k)
+		f.incoming(p, otherwise[i], before)
+		f.incoming(p, got[i], from)
+		out[i] = r
+	}
+	return out
+}
+
+// loopWhile runs step as a loop inside one operation while it says so: step gets the state and gives the next one and the condition to
+// go on. It runs at least once.
+func (f *fn) loopWhile(state []reg, step func(state []reg) (next []reg, again reg)) []reg {
+	before := f.cur
+	head, after := f.newBlock(), f.newBlock()
+	f.cur.Term = llvm.NewBr(head.Block)
+	in := append([]reg(nil), state...)
+	phis := make([]*llvm.InstPhi, len(state))
+	for i := range state {
+		in[i], phis[i] = f.phi(head, state[i].k)
+		f.incoming(phis[i], state[i], before)
+	}
+	f.cur = head
+	next, again := step(in)
+	for i := range next {
+		f.incoming(phis[i], next[i], f.cur)
+	}
+	f.divergentBr(again, head, after)
+	f.cur = after
+	return next
+}

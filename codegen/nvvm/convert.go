@@ -1,0 +1,313 @@
+package nvvm
+
+import (
+	"github.com/llir/llvm/ir/enum"
+
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+	"tileiras/ir/float"
+)
+
+func init() {
+	register(map[string]lowering{
+		"bitcast":    bitcast,
+		"exti":       extend,
+		"trunci":     truncate,
+		"ftof":       floatToFloat,
+		"ftoi":       floatToInt,
+		"itof":       intToFloat,
+		"int_to_ptr": rename,
+		"ptr_to_int": rename,
+		"ptr_cast":   rename,
+		"assume":     func(f *fn, op *ir.Op) { f.set(op, f.val(op, "value")) },
+	})
+}
+
+// retyped is the same registers as another element type of the same register kind.
+func (f *fn) retyped(t *tile, elem ir.Type) *tile {
+	out := *t
+	out.elem = elem
+	return &out
+}
+
+func rename(f *fn, op *ir.Op) {
+	f.set(op, f.retyped(f.val(op, "source"), elemOf(op.Result(0))))
+}
+
+func bitcast(f *fn, op *ir.Op) {
+	x, elem := f.val(op, "source"), elemOf(op.Result(0))
+	if to := kindOf(elem); to != x.k {
+		f.set(op, f.each(elem, func(r []reg) reg { return f.cast(r[0], to) }, x))
+		return
+	}
+	rename(f, op)
+}
+
+func widthOf(elem ir.Type) int { return elem.(*ir.IntegerType).Width }
+
+func extend(f *fn, op *ir.Op) {
+	x, elem := f.val(op, "source"), elemOf(op.Result(0))
+	from, to := widthOf(x.elem), kindOf(elem)
+	f.set(op, f.each(elem, func(r []reg) reg {
+		e := r[0]
+		if from == 4 { // the low half of an i8
+			e = f.shl(e, 4)
+			if isSigned(op) {
+				e = f.ashr(e, 4)
+			} else {
+				e = f.lshr(e, 4)
+			}
+		}
+		return f.resize(e, to, isSigned(op))
+	}, x))
+}
+
+func truncate(f *fn, op *ir.Op) {
+	elem := elemOf(op.Result(0))
+	f.set(op, f.each(elem, func(r []reg) reg { return f.toInt(r[0], elem) }, f.val(op, "source")))
+}
+
+// toInt drops the high bits of an integer; an i4 keeps them clear.
+func (f *fn) toInt(x reg, elem ir.Type) reg {
+	to := kindOf(elem)
+	if to == kI1 {
+		return f.icmp(ne, f.and(x, con(x.k, 1)), con(x.k, 0))
+	}
+	if widthOf(elem) == 4 {
+		return f.and(f.trunc(x, to), con(to, 15))
+	}
+	return f.trunc(x, to)
+}
+
+// widened is a float tile in f32, exactly: the formats that PTX computes with (f32, f64) stay.
+func (f *fn) widened(t *tile) *tile {
+	if t.k.float() {
+		return t
+	}
+	format := t.elem.(*ir.FloatType).Format
+	out := f.newTile(f.ctx.Float(float.F32), t.len())
+	for i := range out.regs {
+		out.regs[i] = f.toF32(t, i, format)
+	}
+	out.home = f.cur
+	return out
+}
+
+// toF32 is element i of a tile of a narrow format as f32.
+func (f *fn) toF32(t *tile, i int, format *float.Format) reg {
+	switch format {
+	case float.BF16:
+		// The upper half of an f32: no unpacking.
+		if t.packed() {
+			w := f.word(t, i/2)
+			if i%2 == 0 {
+				return f.cast(f.shl(w, 16), kF32)
+			}
+			return f.cast(f.and(w, con(kI32, 0xFFFF0000)), kF32)
+		}
+		return f.cast(f.shl(f.zext(f.reg(t, i), kI32), 16), kF32)
+	case float.F16:
+		return f.op1("cvt.f32.f16", f.reg(t, i))
+	case float.TF32:
+		return f.cast(f.reg(t, i), kF32)
+	}
+	return f.decodeNarrow(t, i, format)
+}
+
+// narrowed rounds f32 registers to a format of 16 bits or fewer, or tf32.
+func (f *fn) narrowed(elem ir.Type, x []reg, rounding string) *tile {
+	format := elem.(*ir.FloatType).Format
+	out := f.newTile(elem, len(x))
+	switch {
+	case format == float.F16, format == float.BF16:
+		pair := "cvt" + rounding + "." + format.Name() + "x2.f32"
+		if out.packs() && f.has(pair) {
+			for i := range out.words {
+				out.words[i] = f.op1(pair, x[2*i+1], x[2*i]) // the first source is the upper half
+			}
+			break
+		}
+		for i := range x {
+			out.regs[i] = f.toHalf(x[i], format, rounding)
+		}
+	case format == float.TF32:
+		for i := range x {
+			out.regs[i] = f.toTF32(x[i], rounding)
+		}
+	default:
+		f.encodeNarrow(out, x, format, rounding)
+	}
+	out.home = f.cur
+	return out
+}
+
+// toHalf rounds one f32 to f16 or bf16.
+func (f *fn) toHalf(x reg, format *float.Format, rounding string) reg {
+	row := "cvt" + rounding + "." + format.Name() + ".f32"
+	if f.has(row) {
+		return f.op1(row, x)
+	}
+	return f.trunc(f.lshr(f.roundBits(f.cast(x, kI32), 16, rounding), 16), kI16)
+}
+
+func (f *fn) toTF32(x reg, rounding string) reg {
+	if row := "cvt" + rounding + ".tf32.f32"; f.has(row) {
+		return f.op1(row, x)
+	}
+	return f.and(f.roundBits(f.cast(x, kI32), 13, rounding), con(kI32, 0xFFFFE000))
+}
+
+// roundBits rounds the bits of an f32 to a format that has the same exponent and drop fewer bits, which the caller cuts off: an
+// increment that may carry into the exponent, as it should. NaN stays NaN.
+func (f *fn) roundBits(x reg, drop int, rounding string) reg {
+	half := int64(1) << (drop - 1)
+	all := half<<1 - 1
+	var inc reg
+	switch rounding {
+	case ".rz":
+		inc = i32(0)
+	case ".rna":
+		inc = i32(half)
+	case ".rn":
+		inc = f.add(f.and(f.lshr(x, drop), i32(1)), i32(half-1))
+	default: // toward an infinity: away from zero on one side
+		negative := f.icmp(slt, x, i32(0))
+		if rounding == ".rp" {
+			inc = f.sel(negative, i32(0), i32(all))
+		} else {
+			inc = f.sel(negative, i32(all), i32(0))
+		}
+	}
+	magnitude := f.and(x, con(kI32, 0x7FFFFFFF))
+	finite := f.icmp(ult, magnitude, con(kI32, 0x7F800000))
+	nan := f.icmp(ugt, magnitude, con(kI32, 0x7F800000))
+	return f.sel(nan, f.or(x, con(kI32, 0x00400000)), f.sel(finite, f.add(x, inc), x))
+}
+
+var conversionRounding = map[uint32]string{
+	def.RoundNearestEven: ".rn", def.RoundZero: ".rz", def.RoundNegInf: ".rm", def.RoundPosInf: ".rp", def.RoundNearestAway: ".rna",
+}
+
+func floatToFloat(f *fn, op *ir.Op) {
+	x, elem := f.val(op, "source"), elemOf(op.Result(0))
+	from, to := x.elem.(*ir.FloatType).Format, elem.(*ir.FloatType).Format
+	rounding := conversionRounding[op.EnumNamed("rounding")]
+	f.set(op, f.convertFloat(x, from, to, elem, rounding))
+}
+
+func (f *fn) convertFloat(x *tile, from, to *float.Format, elem ir.Type, rounding string) *tile {
+	switch {
+	case to == float.F64:
+		w := f.widened(x)
+		return f.each(elem, func(r []reg) reg { return f.op1("cvt.f64.f32", r[0]) }, w)
+	case from != float.F64 && to == float.F32:
+		return f.widened(x)
+	case from != float.F64:
+		if t := f.convertPacked(x, from, to, elem, rounding); t != nil {
+			return t
+		}
+		return f.narrowed(elem, f.all(f.widened(x)), rounding)
+	case to == float.F32:
+		return f.each(elem, func(r []reg) reg { return f.op1("cvt"+rounding+".f32.f64", r[0]) }, x)
+	case to == float.F16:
+		return f.each(elem, func(r []reg) reg { return f.op1("cvt"+rounding+".f16.f64", r[0]) }, x)
+	}
+	// f64 to a narrower format: round to odd in f32 first, which keeps every later rounding right.
+	odd := f.each(f.ctx.Float(float.F32), func(r []reg) reg { return f.roundToOdd(r[0]) }, x)
+	return f.narrowed(elem, f.all(odd), rounding)
+}
+
+// roundToOdd is the f32 next to x toward zero, with the last bit set when that is not exact: rounding it again to fewer than 23
+// bits gives what rounding x would (Boldo and Melquiond, "Emulation of a FMA and correctly-rounded sums").
+func (f *fn) roundToOdd(x reg) reg {
+	t := f.op1("cvt.rz.f32.f64", x)
+	back := f.op1("cvt.f64.f32", t)
+	bits := f.cast(t, kI32)
+	inexact := f.fcmp(enum.FPredONE, back, x)
+	return f.cast(f.or(bits, f.zext(inexact, kI32)), kF32)
+}
+
+var (
+	intSuffix   = map[kind][2]string{kI16: {"u16", "s16"}, kI32: {"u32", "s32"}, kI64: {"u64", "s64"}}
+	floatSuffix = map[kind]string{kF32: "f32", kF64: "f64"}
+)
+
+func floatToInt(f *fn, op *ir.Op) {
+	x := f.widened(f.val(op, "source"))
+	elem := elemOf(op.Result(0))
+	to, width := kindOf(elem), widthOf(elem)
+	sign, s := isSigned(op), 0
+	if sign {
+		s = 1
+	}
+	saturating := op.BoolNamed("saturating")
+	// PTX conversions clamp to the integer's range, and turn NaN into 0 unless f64 or 64 bits take part (PTX ISA, cvt).
+	through := max(to, kI16)
+	if through < kI32 && saturating && width >= 8 {
+		through = kI32
+	}
+	f.set(op, f.each(elem, func(r []reg) reg {
+		i := f.op1("cvt.rzi."+intSuffix[through][s]+"."+floatSuffix[x.k], r[0])
+		if !saturating {
+			return f.toInt(i, elem)
+		}
+		if through == kI64 || x.k == kF64 {
+			i = f.sel(f.fcmp(enum.FPredUNO, r[0], r[0]), con(through, 0), i)
+		}
+		if width < through.bits() {
+			lo, hi := uint64(0), uint64(1)<<width-1
+			if sign {
+				lo, hi = -(uint64(1) << (width - 1)), uint64(1)<<(width-1)-1
+			}
+			i = f.minmax(f.minmax(i, con(through, hi), sign, false), con(through, lo), sign, true)
+		}
+		return f.toInt(i, elem)
+	}, x))
+}
+
+func intToFloat(f *fn, op *ir.Op) {
+	x, elem := f.val(op, "source"), elemOf(op.Result(0))
+	to := elem.(*ir.FloatType).Format
+	sign, s := isSigned(op), 0
+	if sign {
+		s = 1
+	}
+	convert := func(target string) func(r []reg) reg {
+		return func(r []reg) reg {
+			i := r[0]
+			if i.k == kI1 || i.k == kI8 {
+				i = f.resize(i, kI32, sign)
+			}
+			return f.op1("cvt"+target+"."+intSuffix[i.k][s], i)
+		}
+	}
+	switch {
+	case to == float.F32:
+		f.set(op, f.each(elem, convert(".rn.f32"), x))
+	case to == float.F64:
+		f.set(op, f.each(elem, convert(".rn.f64"), x))
+	case to == float.F16:
+		f.set(op, f.each(elem, convert(".rn.f16"), x))
+	case x.k == kI64 || x.k == kI32 || x.k == kI16:
+		// Toward zero, with a sticky last bit, then once to the narrow format.
+		odd := f.each(f.ctx.Float(float.F32), func(r []reg) reg {
+			if r[0].k == kI16 {
+				return convert(".rn.f32")(r) // exact
+			}
+			return f.intToOdd(r[0], s)
+		}, x)
+		f.set(op, f.narrowed(elem, f.all(odd), ".rn"))
+	default:
+		f.set(op, f.narrowed(elem, f.all(f.each(f.ctx.Float(float.F32), convert(".rn.f32"), x)), ".rn"))
+	}
+}
+
+// intToOdd converts an integer to f32 rounding to odd.
+func (f *fn) intToOdd(i reg, s int) reg {
+	t := intSuffix[i.k][s]
+	down := f.op1("cvt.rz.f32."+t, i)
+	up := f.op1("cvt.rp.f32."+t, i)
+	other := f.op1("cvt.rm.f32."+t, i)
+	inexact := f.icmp(ne, f.cast(up, kI32), f.cast(other, kI32))
+	return f.cast(f.or(f.cast(down, kI32), f.zext(inexact, kI32)), kF32)
+}

@@ -1,0 +1,284 @@
+package nvvm
+
+import (
+	"strings"
+
+	"tileiras/codegen/atom"
+	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa"
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+	"tileiras/ir/float"
+)
+
+func init() { register(map[string]lowering{"dot": dot}) }
+
+// swappedSuffix marks, behind the atom's name, a dot that computes the transposed product: its A is the tile B.
+const swappedSuffix = " swapped"
+
+func dot(f *fn, op *ir.Op) {
+	name := op.StringNamed("atom")
+	swap := strings.HasSuffix(name, swappedSuffix)
+	a := atom.MMAByName(strings.TrimSuffix(name, swappedSuffix))
+	switch {
+	case a == nil:
+		f.bug("no atom %q", name)
+	case a.Scalar():
+		f.set(op, f.multiplyAdd(op))
+	default:
+		f.set(op, f.matrixProduct(op, a, swap))
+	}
+}
+
+// operandTile is a matrix operand: its registers and the map from elements to them.
+type operandTile struct {
+	*tile
+	l    layout.Layout
+	span *layout.Span
+}
+
+func (f *fn) operandTile(v *ir.Value) *operandTile {
+	l := f.tileLayout(v)
+	return &operandTile{tile: f.tileFor(v), l: l, span: layout.NewSpan(l.Column(layout.Reg)...)}
+}
+
+// register finds the register that holds the element at these coordinates in the thread that holds element 0.
+func (o *operandTile) register(at ...int) (int, bool) {
+	r, ok := o.span.Solve(o.l.Flat(at))
+	return int(r), ok
+}
+
+// fragment is the machine registers of n element registers from first on: words of packed types.
+func (f *fn) fragment(o *operandTile, first, n int) []reg {
+	if o.per == 1 {
+		out := make([]reg, n)
+		for i := range out {
+			out[i] = f.reg(o.tile, first+i)
+		}
+		return out
+	}
+	return f.getWords(o.tile, upTo(first, n))
+}
+
+// matrixProduct issues the instructions of a product: K outermost, so that the accumulators of one step are independent; columns
+// run back and forth under rows, so that neighbours share an operand.
+func (f *fn) matrixProduct(op *ir.Op, a *atom.MMA, swap bool) *tile {
+	left, right := f.operandTile(op.OperandNamed("lhs")), f.operandTile(op.OperandNamed("rhs"))
+	acc := f.operandTile(op.OperandNamed("acc"))
+	ls, rs := left.l.Shape(), right.l.Shape()
+	rank := len(ls)
+	batches, m, k, n := 1, ls[rank-2], ls[rank-1], rs[rank-1]
+	if rank == 3 {
+		batches = ls[0]
+	}
+	stepM, stepN, stepK := a.Shape.M, a.Shape.N, a.Shape.K
+	if swap {
+		stepM, stepN = stepN, stepM
+	}
+	at := func(b, i, j int) []int {
+		if rank == 3 {
+			return []int{b, i, j}
+		}
+		return []int{i, j}
+	}
+	// The accumulators in machine registers, by the first element register of each fragment.
+	ec := a.LayoutC.Regs()
+	accs := map[int][]reg{}
+	for b := range batches {
+		for kk := 0; kk < k; kk += stepK {
+			row := 0
+			for mm := 0; mm < m; mm += stepM {
+				first, ok := left.register(at(b, mm, kk)...)
+				if !ok {
+					continue // another warp's rows
+				}
+				for nn := range n / stepN {
+					if row%2 == 1 {
+						nn = n/stepN - 1 - nn
+					}
+					nn *= stepN
+					second, ok := right.register(at(b, kk, nn)...)
+					third, held := acc.register(at(b, mm, nn)...)
+					if !ok || !held {
+						continue
+					}
+					c := accs[third]
+					if c == nil {
+						c = f.fragment(acc, third, ec)
+					}
+					x, y := f.fragment(left, first, a.LayoutA.Regs()), f.fragment(right, second, a.LayoutB.Regs())
+					if swap {
+						x, y = f.fragment(right, second, a.LayoutA.Regs()), f.fragment(left, first, a.LayoutB.Regs())
+					}
+					args := append(append(append([]reg(nil), x...), y...), c...)
+					accs[third] = f.op(a.Op.Name, args...)
+				}
+				row++
+			}
+		}
+	}
+	out := f.newTile(elemOf(op.Result(0)), acc.len())
+	for first := 0; first < acc.len(); first += ec {
+		c := accs[first]
+		if c == nil {
+			f.bug("no instruction of %s makes register %d", a.Name, first)
+		}
+		if out.per == 1 {
+			copy(out.regs[first:], c)
+		} else {
+			f.putWords(out, upTo(first, ec), c)
+		}
+	}
+	f.fitResult(op, out)
+	return out
+}
+
+// fitResult checks that the accumulator and the result are in one layout.
+func (f *fn) fitResult(op *ir.Op, out *tile) {
+	if n := numRegs(tileaa.AsTile(op.Result(0))); n != out.len() {
+		f.bug("the accumulator has %d registers, the result %d", out.len(), n)
+	}
+}
+
+// multiplyAdd computes each element of the result in its own thread, in the order of K. The operands lie in shared memory, or in
+// registers that hold all of K for the rows and columns of the thread's elements.
+func (f *fn) multiplyAdd(op *ir.Op) *tile {
+	acc := f.tileLayout(op.OperandNamed("acc"))
+	c := f.val(op, "acc")
+	elem := elemOf(op.Result(0))
+	left, right := f.dotOperand(op, "lhs", acc), f.dotOperand(op, "rhs", acc)
+	out := f.newTile(elem, c.len())
+	ownOf := acc.RegReps()
+	k := left.depth
+	// f16 accumulators are kept in f32 until the end.
+	sums := make([]reg, c.len())
+	wide := f.accumulators(c)
+	copy(sums, wide)
+	for step := range k {
+		for r := range sums {
+			if ownOf[r] != r {
+				continue
+			}
+			x, y := left.at(r, step), right.at(r, step)
+			sums[r] = f.fused(x, y, sums[r])
+		}
+	}
+	for r := range sums {
+		sums[r] = sums[ownOf[r]]
+	}
+	if out.k == kI16 {
+		return f.narrowed(elem, sums, ".rn")
+	}
+	copy(out.regs, sums)
+	out.home = f.cur
+	return out
+}
+
+func (f *fn) accumulators(c *tile) []reg {
+	if c.k == kI16 {
+		return f.all(f.widened(c))
+	}
+	return f.all(c)
+}
+
+// fused is x*y + z in the type of z.
+func (f *fn) fused(x, y, z reg) reg {
+	switch z.k {
+	case kI32:
+		return f.op1("mad.lo.s32", x, y, z)
+	case kF64:
+		return f.op1("fma.rn.f64", x, y, z)
+	}
+	return f.op1("fma.rn.f32", x, y, z)
+}
+
+// scalarOperand gives, for register r of the result and step k, an element of an operand in the type of the sum.
+type scalarOperand struct {
+	depth int
+	at    func(r, k int) reg
+}
+
+func (f *fn) dotOperand(op *ir.Op, name string, acc layout.Layout) scalarOperand {
+	v := op.OperandNamed(name)
+	isLeft := name == "lhs"
+	sign := op.EnumNamed("signedness_"+name) == def.Signed
+	var shape []int
+	b := f.buffers[v]
+	if b != nil {
+		shape = ints(b.Shape)
+	} else {
+		shape = ints(tileaa.AsTile(v).Shape)
+	}
+	rank := len(shape)
+	depth := shape[rank-1]
+	if !isLeft {
+		depth = shape[rank-2]
+	}
+	// The coordinates of the operand that element c of the result needs at step k.
+	place := func(c []int, k int) []int {
+		at := append([]int(nil), c...)
+		if isLeft {
+			at[rank-1] = k
+		} else {
+			at[rank-2] = k
+		}
+		return at
+	}
+	if b == nil {
+		t, l := f.tileFor(v), f.tileLayout(v)
+		span := layout.NewSpan(l.Column(layout.Reg)...)
+		return scalarOperand{depth, func(r, k int) reg {
+			i, ok := span.Solve(l.Flat(place(acc.Coords(acc.Apply(r, 0, 0, 0)), k)))
+			if !ok {
+				f.bug("a thread does not hold the %s it needs", name)
+			}
+			return f.toSum(t, int(i), sign)
+		}}
+	}
+	// In shared memory: the offset is linear in the coordinates of the result and in k.
+	flat := func(at []int) uint64 {
+		var n uint64
+		for d, x := range at {
+			n = n*uint64(shape[d]) + uint64(x)
+		}
+		return n
+	}
+	cols := f.columns(acc)
+	for i := range cols {
+		cols[i] = b.Mem.Linear(flat(place(acc.Coords(cols[i]), 0)))
+	}
+	thread := f.linear(cols)
+	var met uint64
+	for _, c := range cols {
+		met |= c
+	}
+	pad, _ := b.Mem.Padding()
+	loaded := map[uint64]*tile{}
+	return scalarOperand{depth, func(r, k int) reg {
+		part := b.Mem.Linear(flat(place(acc.Coords(acc.Apply(r, 0, 0, 0)), k)))
+		t := loaded[part]
+		if t == nil {
+			one := run{regs: []int{0}, guard: boolean(true)}
+			if pad == 0 && met&part == 0 {
+				one.base, one.offset = f.add(b.address, f.padded(b, thread)), int64(part)*int64(b.bytes)
+			} else {
+				one.base = f.add(b.address, f.padded(b, f.xor(thread, i32(int64(part)))))
+			}
+			t = f.newTile(b.Elem, 1)
+			f.loadRun("ld.shared", one, t, t)
+			loaded[part] = t
+		}
+		return f.toSum(t, 0, sign)
+	}}
+}
+
+// toSum is element i of an operand in the type in which products are summed.
+func (f *fn) toSum(t *tile, i int, sign bool) reg {
+	if ft, ok := t.elem.(*ir.FloatType); ok {
+		if ft.Format == float.F32 || ft.Format == float.F64 {
+			return f.reg(t, i)
+		}
+		return f.toF32(t, i, ft.Format)
+	}
+	return f.resize(f.reg(t, i), kI32, sign)
+}

@@ -1,0 +1,244 @@
+package nvvm
+
+import (
+	"fmt"
+	"sort"
+
+	llvm "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/constant"
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/metadata"
+	"github.com/llir/llvm/ir/types"
+
+	"tileiras/codegen/ptxop"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+// Address spaces of LLVM's NVPTX.
+const (
+	globalSpace = 1
+	sharedSpace = 3
+)
+
+// sharedAlign is what the swizzles of shared memory need: 1024 bytes (PTX ISA, "Swizzling modes").
+const sharedAlign = 1024
+
+// entry makes the function of a kernel.
+//
+//	define ptx_kernel void @k(i8 addrspace(1)* %0, i32 %1) { ... }
+//	!nvvm.annotations = !{!{..@k, !"kernel", i32 1, !"reqntidx", i32 128}}
+func (l *lowerer) entry(op *ir.Op) {
+	f := newFn(l, op.StringNamed("sym_name"))
+	f.current = op
+	plan, ok := op.AttrNamed("plan").(*tileaa.PlanAttr)
+	if !ok {
+		f.bug("the entry has no plan")
+	}
+	f.plan = plan
+	var params []*llvm.Param
+	for _, a := range op.Body().Args() {
+		params = append(params, llvm.NewParam("", f.paramType(a)))
+	}
+	f.fn = l.m.NewFunc(f.name, types.Void, params...)
+	f.fn.CallingConv = enum.CallingConvPTXKernel
+	f.start = f.newBlock()
+	f.cur = f.start
+	slots := f.allocas(op)
+	f.sharedMemory(int64(op.IntNamed("shared_bytes")), slots)
+	for i, a := range op.Body().Args() {
+		f.tiles[a] = f.tileOf(elemOf(a), f.param(params[i], elemOf(a)))
+	}
+	f.block(op.Body())
+	if !f.dead {
+		f.cur.Term = llvm.NewRet(nil)
+	}
+	f.finishBlocks()
+	f.annotate(op)
+}
+
+// paramType: pointers are global addresses; i1 and 8-bit types a byte.
+func (f *fn) paramType(a *ir.Value) types.Type {
+	t := tileaa.AsTile(a)
+	if t == nil || len(t.Shape) > 0 {
+		f.unsupported("parameter of type %s", ir.ShortType(a.Type()))
+	}
+	if _, ok := t.Elem.(*tileaa.PtrType); ok {
+		p := types.NewPointer(types.I8)
+		p.AddrSpace = globalSpace
+		return p
+	}
+	return max(kindOf(t.Elem), kI8).llvm()
+}
+
+func (f *fn) param(p *llvm.Param, elem ir.Type) reg {
+	k := kindOf(elem)
+	switch {
+	case k == kI1:
+		return f.icmp(ne, reg{v: p, k: kI8}, con(kI8, 0))
+	case k == kI64:
+		if _, ok := p.Typ.(*types.PointerType); ok {
+			return f.result(kI64, llvm.NewPtrToInt(p, types.I64))
+		}
+	}
+	return reg{v: p, k: k}
+}
+
+// annotate writes the launch bounds.
+func (f *fn) annotate(op *ir.Op) {
+	add := func(name string, n int) {
+		f.annotations = append(f.annotations, &metadata.Tuple{MetadataID: -1, Fields: []metadata.Field{
+			&metadata.Value{Value: f.fn}, &metadata.String{Value: name}, &metadata.Value{Value: constant.NewInt(types.I32, int64(n))},
+		}})
+	}
+	add(ptxop.KeyKernel, 1)
+	add(ptxop.KeyThreads, 32*f.plan.Warps)
+	if f.plan.Occupancy > 1 {
+		add(ptxop.KeyMinCTAs, 1)
+	}
+	if f.plan.MaxReg > 0 {
+		add(ptxop.KeyMaxRegs, f.plan.MaxReg)
+	}
+}
+
+// sharedMemory declares the block's shared memory: the buffers, then one slot per alloca.
+func (f *fn) sharedMemory(bytes int64, slots []*slot) {
+	for _, s := range slots {
+		bytes = (bytes + s.align - 1) / s.align * s.align
+		s.offset = bytes
+		bytes += s.bytes
+	}
+	if bytes == 0 {
+		return
+	}
+	g := f.m.NewGlobal("global_smem_"+f.name, types.NewArray(uint64(bytes), types.I8))
+	g.AddrSpace = sharedSpace
+	g.Typ = nil
+	g.Type()
+	g.Init = constant.NewUndef(g.ContentType)
+	g.Linkage = enum.LinkageInternal
+	g.Align = sharedAlign
+	f.smem = f.result(kI32, llvm.NewPtrToInt(g, types.I32))
+	for _, s := range slots {
+		f.slots[s.op] = s
+	}
+}
+
+// slot is the memory of an alloca.
+type slot struct {
+	op                   *ir.Op
+	offset, bytes, align int64
+}
+
+// allocas lists the slots of a kernel. A kernel that has any uses generic addresses: a pointer may lead to either space.
+func (f *fn) allocas(entry *ir.Op) []*slot {
+	var out []*slot
+	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		if op.Def.Name != "alloca" {
+			return
+		}
+		elem := elemOf(op.Result(0)).(*tileaa.PtrType).Elem
+		s := &slot{op: op, bytes: op.IntNamed("num_elem") * int64(tileaa.ElemBytes(elem)), align: max(1, op.IntNamed("alignment"))}
+		out = append(out, s)
+		f.generic = true
+	})
+	return out
+}
+
+func alloca(f *fn, op *ir.Op) {
+	if op.BoolNamed("global") {
+		f.unsupported("memory that other tile blocks see")
+	}
+	at := f.add(f.smem, i32(f.slots[op].offset))
+	f.set(op, f.tileOf(elemOf(op.Result(0)), f.op1("cvta.shared.u64", f.zext(at, kI64))))
+}
+
+// global declares device memory with its initial content.
+func (l *lowerer) global(op *ir.Op) {
+	d, _ := op.AttrNamed("value").(*ir.DenseAttr)
+	t := d.Type.(*tileaa.TileType)
+	size := tileaa.ElemBytes(t.Elem)
+	var data []byte
+	for i := range int(t.NumElements()) {
+		bits := bitsOf(t.Elem, tileaa.ElementBits(d, i))
+		for b := range size {
+			data = append(data, byte(bits>>(8*b)))
+		}
+	}
+	name := op.StringNamed("sym_name")
+	g := l.data(name, data, max(int64(size), op.IntNamed("alignment")))
+	if op.BoolNamed("private") {
+		g.Linkage = enum.LinkageInternal
+	}
+	l.globals[name] = g
+}
+
+// data declares initialised global memory.
+func (l *lowerer) data(name string, data []byte, align int64) *llvm.Global {
+	g := l.m.NewGlobalDef(name, constant.NewCharArray(data))
+	g.AddrSpace = globalSpace
+	g.Typ = nil
+	g.Type()
+	g.Align = llvm.Align(align)
+	return g
+}
+
+func getGlobal(f *fn, op *ir.Op) {
+	name := op.StringNamed("name")
+	g := f.globals[name]
+	if g == nil {
+		f.bug("no global %s", name)
+	}
+	f.set(op, f.tileOf(elemOf(op.Result(0)), f.addressOf(g)))
+}
+
+// addressOf is the address of a global as an i64.
+func (f *fn) addressOf(g *llvm.Global) reg {
+	var r reg
+	f.in(f.start, func() {
+		r = f.pure1(key{op: "address " + g.Name()}, func() reg { return f.result(kI64, llvm.NewPtrToInt(g, types.I64)) })
+	})
+	if f.generic {
+		return f.op1("cvta.global.u64", r)
+	}
+	return r
+}
+
+// constantData places a table of constants in global memory and gives its address; equal tables share one place.
+func (f *fn) constantData(data []byte, align int) reg {
+	id := fmt.Sprintf("%d:%s", align, data)
+	g := f.tables[id]
+	if g == nil {
+		g = f.data(fmt.Sprintf("constant_%d", len(f.tables)), data, int64(max(align, 16)))
+		g.Linkage = enum.LinkageInternal
+		f.tables[id] = g
+	}
+	var r reg
+	f.in(f.start, func() {
+		r = f.pure1(key{op: "address " + g.Name()}, func() reg { return f.result(kI64, llvm.NewPtrToInt(g, types.I64)) })
+	})
+	return r
+}
+
+// finishBlocks drops blocks that nothing reaches and no terminator ends.
+func (f *fn) finishBlocks() {
+	kept := f.fn.Blocks[:0]
+	for _, b := range f.fn.Blocks {
+		if b.Term != nil {
+			kept = append(kept, b)
+		}
+	}
+	f.fn.Blocks = kept
+}
+
+// finish writes the module's metadata.
+func (l *lowerer) finish() {
+	if len(l.annotations) > 0 {
+		l.m.NamedMetadataDefs[ptxop.Annotations] = &metadata.NamedDef{Name: ptxop.Annotations, Nodes: l.annotations}
+	}
+	sort.SliceStable(l.m.TypeDefs, func(i, j int) bool { return l.m.TypeDefs[i].Name() < l.m.TypeDefs[j].Name() })
+}
+
+func init() {
+	register(map[string]lowering{"alloca": alloca, "get_global": getGlobal})
+}

@@ -1,0 +1,144 @@
+package nvvm
+
+import "math/bits"
+
+// binop is a two-operand integer instruction of LLVM.
+type binop uint8
+
+const (
+	opAdd binop = iota
+	opSub
+	opMul
+	opUDiv
+	opSDiv
+	opURem
+	opSRem
+	opAnd
+	opOr
+	opXor
+	opShl
+	opLShr
+	opAShr
+	opFAdd
+	opFSub
+	opFMul
+	opFDiv
+)
+
+func (op binop) commutative() bool {
+	switch op {
+	case opAdd, opMul, opAnd, opOr, opXor, opFAdd, opFMul:
+		return true
+	}
+	return false
+}
+
+// fold evaluates an integer instruction on constants; ok is false for what has no value (division by zero, shifts beyond the
+// width) and for floats.
+func fold(op binop, x, y uint64, width int) (uint64, bool) {
+	sx, sy := signed(x, width), signed(y, width)
+	switch op {
+	case opAdd:
+		return x + y, true
+	case opSub:
+		return x - y, true
+	case opMul:
+		return x * y, true
+	case opAnd:
+		return x & y, true
+	case opOr:
+		return x | y, true
+	case opXor:
+		return x ^ y, true
+	}
+	shift := op == opShl || op == opLShr || op == opAShr
+	switch {
+	case shift && y >= uint64(width), !shift && y == 0:
+		return 0, false
+	}
+	switch op {
+	case opShl:
+		return x << y, true
+	case opLShr:
+		return x >> y, true
+	case opAShr:
+		return uint64(sx >> y), true
+	case opUDiv:
+		return x / y, true
+	case opURem:
+		return x % y, true
+	case opSDiv:
+		return uint64(sx / sy), sy != -1
+	case opSRem:
+		return uint64(sx % sy), sy != -1
+	}
+	return 0, false
+}
+
+// simplify finds an existing value or a cheaper instruction for op x, y, where y is a constant.
+func (b *builder) simplify(op binop, x, y reg) (reg, bool) {
+	width := x.k.bits()
+	ones := mask(^uint64(0), width)
+	switch op {
+	case opAdd, opSub:
+		if y.is(0) {
+			return x, true
+		}
+		// (base + c) + y is base + (c + y): address code stays one addition deep.
+		if base, c, ok := b.splitAdd(x); ok {
+			if op == opSub {
+				return b.add(base, con(x.k, c-y.bits)), true
+			}
+			return b.add(base, con(x.k, c+y.bits)), true
+		}
+	case opOr, opXor:
+		if y.is(0) {
+			return x, true
+		}
+		if op == opOr && y.is(ones) {
+			return y, true
+		}
+	case opAnd:
+		switch {
+		case y.is(0):
+			return y, true
+		case y.is(ones):
+			return x, true
+		}
+	case opMul:
+		switch {
+		case y.is(0):
+			return y, true
+		case y.is(1):
+			return x, true
+		case bits.OnesCount64(y.bits) == 1 && width > 1:
+			return b.shl(x, bits.TrailingZeros64(y.bits)), true
+		}
+	case opShl, opLShr, opAShr:
+		if y.is(0) {
+			return x, true
+		}
+	case opUDiv:
+		if bits.OnesCount64(y.bits) == 1 {
+			return b.lshr(x, bits.TrailingZeros64(y.bits)), true
+		}
+	case opURem:
+		if bits.OnesCount64(y.bits) == 1 {
+			return b.and(x, con(x.k, y.bits-1)), true
+		}
+	case opSDiv:
+		if y.is(1) {
+			return x, true
+		}
+	}
+	return reg{}, false
+}
+
+// splitAdd takes x apart into a value and a constant that this builder added to it.
+func (b *builder) splitAdd(x reg) (base reg, c uint64, ok bool) {
+	if x.v == nil {
+		return reg{}, 0, false
+	}
+	s, ok := b.sums[x.v]
+	return s.base, s.c, ok
+}

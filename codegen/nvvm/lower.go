@@ -1,0 +1,200 @@
+package nvvm
+
+import (
+	"fmt"
+
+	llvm "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/metadata"
+	"github.com/llir/llvm/ir/types"
+
+	"tileiras/codegen/ptxop"
+	"tileiras/codegen/target"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+// Options say for what and how to lower.
+type Options struct {
+	Target *target.Target
+	// ABI is "cuda" (launched like any CUDA kernel; shared memory beyond 48 KB is dynamic) or "tile" (as NVIDIA's tile compiler
+	// lays kernels out: all shared memory static, launch metadata in the module).
+	ABI string
+	// LineInfo attaches the source places of the operations as LLVM debug locations.
+	LineInfo bool
+}
+
+// NotSupported is what the lowering cannot do yet; it is neither the user's mistake nor a bug.
+type NotSupported struct {
+	Op   string // name of the operation
+	What string // what about it: a type, an attribute
+	Loc  ir.Location
+}
+
+func (e *NotSupported) Error() string {
+	s := fmt.Sprintf("not supported yet: %s on %s", e.Op, e.What)
+	if at := ir.LocString(e.Loc); at != "" {
+		s = at + ": " + s
+	}
+	return s
+}
+
+// lowering is the function that lowers one kind of operation; it reads the operands' tiles and sets the results'.
+type lowering func(f *fn, op *ir.Op)
+
+// lowerings has one row per operation of TileAA, under its name without the dialect. The files of a family fill it.
+var lowerings = map[string]lowering{}
+
+func register(rows map[string]lowering) {
+	for name, l := range rows {
+		if lowerings[name] != nil {
+			panic("BUG: two lowerings of " + name)
+		}
+		lowerings[name] = l
+	}
+}
+
+// Lower makes the LLVM module of a TileAA module whose entries are planned, laid out, allocated and have their barriers. The error
+// is a *NotSupported. A module of any other form is a bug and panics.
+func Lower(c *ir.Context, module *ir.Op, o Options) (m *llvm.Module, err error) {
+	l := &lowerer{
+		ctx: c, o: o, m: llvm.NewModule(),
+		structs: map[string]types.Type{}, globals: map[string]*llvm.Global{}, tables: map[string]*llvm.Global{},
+	}
+	l.m.TargetTriple = "nvptx64-nvidia-cuda"
+	l.m.DataLayout = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case *NotSupported:
+			m, err = nil, r
+		default:
+			panic(r)
+		}
+	}()
+	for _, op := range module.Body().Ops() {
+		if op.Def.Name == "global" {
+			l.global(op)
+		}
+	}
+	for _, op := range module.Body().Ops() {
+		if op.Def.Name == "entry" {
+			l.entry(op)
+		}
+	}
+	l.finish()
+	return l.m, nil
+}
+
+// lowerer is the state of one module.
+type lowerer struct {
+	ctx     *ir.Context
+	o       Options
+	m       *llvm.Module
+	globals map[string]*llvm.Global
+	structs map[string]types.Type
+	tables  map[string]*llvm.Global // constants by content
+	printer printer
+	debug   debugInfo
+
+	annotations []metadata.Node
+}
+
+// fn is the state of one entry.
+type fn struct {
+	*lowerer
+	*builder
+	name  string
+	plan  *tileaa.PlanAttr
+	start *block // the first block: what it computes is known everywhere
+
+	tiles   map[*ir.Value]*tile
+	views   map[*ir.Value]*view
+	buffers map[*ir.Value]*buffer
+	tid     reg // number of the thread in the block
+	linears map[string]reg
+	smem    reg    // address of the block's shared memory
+	current *ir.Op // being lowered
+	loops   []*loopFrame
+	yields  []*join // of the ifs around
+	slots   map[*ir.Op]*slot
+	args    *llvm.InstAlloca // arguments of vprintf
+	scopes  map[*metadata.DIFile]*metadata.DISubprogram
+	dead    bool // what follows cannot be reached
+	generic bool // pointers may lead to memory of the kernel's own
+}
+
+func newFn(l *lowerer, name string) *fn {
+	f := &fn{
+		lowerer: l, name: name,
+		tiles: map[*ir.Value]*tile{}, views: map[*ir.Value]*view{}, buffers: map[*ir.Value]*buffer{}, linears: map[string]reg{},
+		slots: map[*ir.Op]*slot{},
+	}
+	f.builder = newBuilder(l.o.Target, l.m, l.structs)
+	return f
+}
+
+// unsupported stops the lowering.
+func (f *fn) unsupported(format string, args ...any) {
+	panic(&NotSupported{Op: f.current.Def.Name, What: fmt.Sprintf(format, args...), Loc: f.current.Loc()})
+}
+
+func (f *fn) bug(format string, args ...any) {
+	panic(fmt.Sprintf("BUG: nvvm: %s in %s: %s", f.current.Name(), f.name, fmt.Sprintf(format, args...)))
+}
+
+// block lowers the operations of a block up to its terminator, which it leaves to the caller.
+func (f *fn) block(b *ir.Block) {
+	for op := b.First(); op != nil && !f.dead; op = op.Next() {
+		f.lower(op)
+	}
+}
+
+func (f *fn) lower(op *ir.Op) {
+	outer := f.current
+	f.current = op
+	l := lowerings[op.Def.Name]
+	if l == nil {
+		f.unsupported("%s", f.typesOf(op))
+	}
+	f.place, f.attach = f.location(op), note(ptxop.Source, &metadata.String{Value: op.Def.Name})
+	l(f, op)
+	f.current = outer
+}
+
+// typesOf describes an operation by the types of what it takes and makes.
+func (f *fn) typesOf(op *ir.Op) string {
+	for _, r := range op.Results() {
+		if t := tileaa.AsTile(r); t != nil {
+			return ir.ShortType(tileaa.Tile(f.ctx, t.Elem, t.Shape...))
+		}
+	}
+	for _, v := range op.Operands() {
+		return ir.ShortType(v.Type())
+	}
+	return "nothing"
+}
+
+// val is the tile of an operand by name; nil when it is absent.
+func (f *fn) val(op *ir.Op, name string) *tile {
+	v := op.OperandNamed(name)
+	if v == nil {
+		return nil
+	}
+	return f.tileFor(v)
+}
+
+func (f *fn) tileFor(v *ir.Value) *tile {
+	t := f.tiles[v]
+	if t == nil {
+		f.bug("an operand of type %s has no registers", ir.ShortType(v.Type()))
+	}
+	return t
+}
+
+// scalar is the one register of a rank-0 tile.
+func (f *fn) scalar(v *ir.Value) reg { return f.reg(f.tileFor(v), 0) }
+
+func (f *fn) set(op *ir.Op, t *tile) { f.tiles[op.Result(0)] = t }
+
+// elemOf is the element type of a tile value.
+func elemOf(v *ir.Value) ir.Type { return tileaa.AsTile(v).Elem }

@@ -1,0 +1,340 @@
+package nvvm
+
+import (
+	"fmt"
+	"slices"
+
+	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa"
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+)
+
+func init() {
+	register(map[string]lowering{
+		"offset": offset,
+		"load":   load,
+		"store":  store,
+	})
+}
+
+// run is one access of a thread: consecutive elements in memory and the element registers that hold them.
+type run struct {
+	regs   []int
+	base   reg   // address
+	offset int64 // constant part of the address, in bytes
+	guard  reg   // i1
+}
+
+// memoryType is the PTX type of one register in memory.
+func memoryType(k kind) string {
+	return map[kind]string{kI8: "b8", kI16: "b16", kI32: "b32", kI64: "b64", kF32: "f32", kF64: "f64"}[k]
+}
+
+// fromMemory turns what a load of one register gives into a register of its kind (8-bit values come in 16).
+func (f *fn) fromMemory(x reg, k kind) reg {
+	switch k {
+	case kI1:
+		return f.icmp(ne, x, con(x.k, 0))
+	case kI8:
+		return f.trunc(x, kI8)
+	}
+	return x
+}
+
+// vectorName is the PTX type of n consecutive registers.
+func vectorName(k kind, n int) string {
+	if n == 1 {
+		return memoryType(k)
+	}
+	return fmt.Sprintf("v%d.%s", n, memoryType(k))
+}
+
+// inWords reports whether an access of n elements of kind k moves 32-bit words.
+func inWords(k kind, n int) bool { return k.bits() < 32 && n*k.bits() >= 32 }
+
+// loadRun loads one run into a tile. Where the guard is false the registers get what the tile fill holds. name is the instruction
+// up to its type, "ld.global".
+func (f *fn) loadRun(name string, r run, out, fill *tile) {
+	n := len(r.regs)
+	k := out.k
+	var fallback []reg
+	switch {
+	case inWords(k, n):
+		k, n = kI32, n*out.k.bits()/32
+		for i := range n {
+			per := out.per
+			e := make([]reg, per)
+			for j := range e {
+				e[j] = f.reg(fill, r.regs[i*per+j])
+			}
+			fallback = append(fallback, f.pack(e))
+		}
+	case k == kI8 && n == 2:
+		k, n = kI16, 1
+		fallback = []reg{f.bytes(f.reg(fill, r.regs[0]), f.reg(fill, r.regs[1]))}
+	default:
+		for _, i := range r.regs {
+			fallback = append(fallback, f.reg(fill, i))
+		}
+	}
+	got := f.loadWords(name, k, n, r.base, r.offset, r.guard, fallback)
+	switch {
+	case inWords(out.k, len(r.regs)):
+		f.putWords(out, r.regs, got)
+	case out.k == kI8 && len(r.regs) == 2:
+		out.regs[r.regs[0]], out.regs[r.regs[1]] = f.trunc(got[0], kI8), f.trunc(f.lshr(got[0], 8), kI8)
+	default:
+		for i, at := range r.regs {
+			out.regs[at] = f.fromMemory(got[i], out.k)
+		}
+	}
+}
+
+// bytes is two 8-bit registers in an i16.
+func (f *fn) bytes(lo, hi reg) reg {
+	return f.or(f.zext(lo, kI16), f.shl(f.zext(hi, kI16), 8))
+}
+
+// putWords places words into a tile whose registers regs they hold.
+func (f *fn) putWords(out *tile, regs []int, words []reg) {
+	if out.packs() {
+		if at, ok := wordsOf(regs, out.per); ok {
+			for i, w := range at {
+				out.words[w] = words[i]
+			}
+			return
+		}
+	}
+	for i, w := range words {
+		for j, e := range f.unpack(w, out.k) {
+			out.regs[regs[i*out.per+j]] = e
+		}
+	}
+}
+
+// loadWords is one load instruction of n registers, guarded unless the guard is always true.
+func (f *fn) loadWords(name string, k kind, n int, base reg, offset int64, guard reg, fallback []reg) []reg {
+	row := name + "." + vectorName(k, n)
+	if guard.is(1) {
+		return f.op(row, base, i32(offset))
+	}
+	args := []reg{guard}
+	for _, x := range fallback {
+		if x.k == kI8 || x.k == kI1 {
+			x = f.zext(x, kI16)
+		}
+		args = append(args, x)
+	}
+	return f.op("@"+row, append(args, base, i32(offset))...)
+}
+
+// storeRun stores one run of a tile.
+func (f *fn) storeRun(name string, r run, x *tile) {
+	n := len(r.regs)
+	k := x.k
+	var vals []reg
+	switch {
+	case inWords(k, n):
+		k, n = kI32, n*x.k.bits()/32
+		vals = f.getWords(x, r.regs)
+	case k == kI8 && n == 2:
+		k, n = kI16, 1
+		vals = []reg{f.bytes(f.reg(x, r.regs[0]), f.reg(x, r.regs[1]))}
+	default:
+		for _, i := range r.regs {
+			vals = append(vals, f.reg(x, i))
+		}
+	}
+	row := name + "." + vectorName(k, n)
+	args := append([]reg{r.base, i32(r.offset)}, vals...)
+	if !r.guard.is(1) {
+		row, args = "@"+row, append([]reg{r.guard}, args...)
+	}
+	f.op(row, args...)
+}
+
+// getWords is the words that hold the registers regs of a tile.
+func (f *fn) getWords(x *tile, regs []int) []reg {
+	words := make([]reg, len(regs)/x.per)
+	at, whole := wordsOf(regs, x.per)
+	for i := range words {
+		if whole && x.packs() {
+			words[i] = f.word(x, at[i])
+			continue
+		}
+		e := make([]reg, x.per)
+		for j := range e {
+			e[j] = f.reg(x, regs[i*x.per+j])
+		}
+		words[i] = f.pack(e)
+	}
+	return words
+}
+
+// inMemory is a tile as memory holds it: an i1 is a byte, 0 or 1.
+func (f *fn) inMemory(t *tile) *tile {
+	if t.k != kI1 {
+		return t
+	}
+	return f.each(f.ctx.Int(8), func(x []reg) reg { return f.zext(x[0], kI8) }, t)
+}
+
+// memoryElem is the element type that an access moves.
+func (f *fn) memoryElem(elem ir.Type) ir.Type {
+	if kindOf(elem) == kI1 {
+		return f.ctx.Int(8)
+	}
+	if tileaa.ElemBits(elem) == 4 {
+		f.unsupported("memory of 4-bit elements")
+	}
+	return elem
+}
+
+// loaded is what a load of memory elements gives to the program: a byte that is not 0 is true.
+func (f *fn) loaded(t *tile, elem ir.Type) *tile {
+	if kindOf(elem) != kI1 {
+		return t
+	}
+	return f.each(elem, func(x []reg) reg { return f.icmp(ne, x[0], con(kI8, 0)) }, t)
+}
+
+// offset: pointer plus a signed number of elements.
+func offset(f *fn, op *ir.Op) {
+	elem := elemOf(op.Result(0))
+	size := int64(tileaa.ElemBytes(elem.(*tileaa.PtrType).Elem))
+	f.set(op, f.each(elem, func(x []reg) reg {
+		return f.add(x[0], f.mul(f.sext(x[1], kI64), i64(size)))
+	}, f.val(op, "ptr"), f.val(op, "offset")))
+}
+
+// space is the state space of pointers: global, unless the kernel has memory of its own that they may point to.
+func (f *fn) space() string {
+	if f.generic {
+		return ""
+	}
+	return ".global"
+}
+
+// scopeOf is the scope of a strong access.
+var scopeOf = map[uint32]string{def.ScopeBlock: ".cta", def.ScopeDevice: ".gpu", def.ScopeSys: ".sys"}
+
+// accessName is the instruction of a load or store up to its type, with order and scope when it is strong. Acquire and release
+// loads and stores of codes that have them; a barrier that makes them hold for the whole tile block is not theirs to add.
+func (f *fn) accessName(op *ir.Op, verb string) (name string, strong bool) {
+	order := op.EnumNamed("order")
+	if order == def.Weak {
+		return verb + f.space(), false
+	}
+	word := map[uint32]string{def.Relaxed: ".relaxed", def.Acquire: ".acquire", def.Release: ".release"}[order]
+	if word == "" {
+		f.bug("a %s with memory order %d", verb, order)
+	}
+	return verb + word + scopeOf[op.EnumNamed("scope")] + f.space(), true
+}
+
+// vec is how many elements an instruction may move, as select-atoms decided.
+func vecOf(op *ir.Op) int { return max(1, int(op.IntNamed("vec"))) }
+
+// registerRuns cuts the registers of a layout into runs of at most vec neighbours along the dimension of register bit 0, leaving
+// out registers that replicate others.
+func registerRuns(l layout.Layout, vec int) [][]int {
+	n := 1
+	if l.InBits(layout.Reg) > 0 && l.Basis(layout.Reg, 0) != 0 {
+		step := l.Basis(layout.Reg, 0)
+		for b := 0; n < vec && b < l.InBits(layout.Reg) && l.Basis(layout.Reg, b) == step<<b; b++ {
+			n *= 2
+		}
+	}
+	var out [][]int
+	free := l.FreeMask(layout.Reg)
+	for r := 0; r < l.Regs(); r += n {
+		if uint64(r)&free != 0 {
+			continue
+		}
+		regs := make([]int, n)
+		for i := range regs {
+			regs[i] = r + i
+		}
+		out = append(out, regs)
+	}
+	return out
+}
+
+// fillReplicas copies the registers that stand for others.
+func (f *fn) fillReplicas(out *tile, l layout.Layout) {
+	out.home = f.cur
+	reps := l.RegReps()
+	for r, rep := range reps {
+		if rep != r && (out.words == nil || out.words[r/out.per].absent()) && out.regs[r].absent() {
+			if out.packs() && rep%out.per == r%out.per && !out.words[rep/out.per].absent() && r/out.per != rep/out.per {
+				out.words[r/out.per] = out.words[rep/out.per]
+				continue
+			}
+			out.regs[r] = f.reg(out, rep)
+		}
+	}
+}
+
+func (f *fn) pointerRuns(op *ir.Op, l layout.Layout, guard reg, strong bool) []run {
+	p, m := f.val(op, "ptr"), f.val(op, "mask")
+	vec := vecOf(op)
+	if strong {
+		vec = 1
+	}
+	var out []run
+	for _, regs := range registerRuns(l, vec) {
+		r := run{regs: regs, guard: guard}
+		r.base = f.reg(p, regs[0])
+		if m != nil {
+			r.guard = f.and(guard, f.reg(m, regs[0]))
+		}
+		out = append(out, r)
+	}
+	// A constant distance from another access becomes an immediate.
+	for i := range out {
+		if base, c, ok := f.splitAdd(out[i].base); ok && int64(c) == int64(int32(c)) {
+			out[i].base, out[i].offset = base, int64(c)
+		}
+	}
+	return out
+}
+
+func load(f *fn, op *ir.Op) {
+	t := tileaa.AsTile(op.Result(0))
+	l := layoutOf(t, f.plan.Warps)
+	name, strong := f.accessName(op, "ld")
+	guard := boolean(true)
+	if strong {
+		guard = f.owners(l)
+	}
+	elem := f.memoryElem(t.Elem)
+	out := f.newTile(elem, numRegs(t))
+	fill := f.zeros(elem, out.len())
+	if p := f.val(op, "padding"); p != nil {
+		fill = f.inMemory(p)
+	}
+	for _, r := range f.pointerRuns(op, l, guard, strong) {
+		f.loadRun(name, r, out, fill)
+	}
+	f.fillReplicas(out, l)
+	f.set(op, f.loaded(out, t.Elem))
+}
+
+func store(f *fn, op *ir.Op) {
+	v := op.OperandNamed("value")
+	l := f.tileLayout(v)
+	name, strong := f.accessName(op, "st")
+	x := f.inMemory(f.val(op, "value"))
+	f.memoryElem(x.elem)
+	for _, r := range f.pointerRuns(op, l, f.owners(l), strong) {
+		f.storeRun(name, r, x)
+	}
+}
+
+// zeros is a tile of constants 0.
+func (f *fn) zeros(elem ir.Type, n int) *tile {
+	t := f.newTile(elem, n)
+	copy(t.regs, slices.Repeat([]reg{con(t.k, 0)}, n))
+	return t
+}

@@ -1,0 +1,294 @@
+package nvvm
+
+import (
+	"slices"
+
+	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+func init() {
+	register(map[string]lowering{
+		"reduce": reduce,
+		"scan":   scan,
+	})
+}
+
+// combine applies the region of a reduction to many pairs at once: x[i] with acc[i], each one tile per operand, with any number of
+// registers. The region is elementwise scalar code, so its operations lower as on tiles of that many registers.
+func (f *fn) combine(op *ir.Op, x, acc []*tile) []*tile {
+	body := op.Body()
+	for i := range x {
+		f.tiles[body.Arg(2*i)], f.tiles[body.Arg(2*i+1)] = x[i], acc[i]
+	}
+	for o := body.First(); o != nil; o = o.Next() {
+		if o.Def.Name == "yield" {
+			out := make([]*tile, o.NumOperands())
+			for i, v := range o.Operands() {
+				out[i] = f.repeated(f.tileFor(v), x[0].len())
+			}
+			return out
+		}
+		f.lower(o)
+	}
+	f.bug("the combine region yields nothing")
+	return nil
+}
+
+// repeated is a tile with n registers, of which a single one stands for all.
+func (f *fn) repeated(t *tile, n int) *tile {
+	if t.len() == n {
+		return t
+	}
+	return f.tileOf(t.elem, slices.Repeat([]reg{f.reg(t, 0)}, n)...)
+}
+
+// commutes reports whether the combine region is one operation that is commutative: then the two lanes of a butterfly may each
+// combine in their own order and still agree to the bit.
+func commutes(op *ir.Op) bool {
+	first := op.Body().First()
+	return op.NumOperands() == 1 && first != nil && first.Traits().Has(ir.Commutative) && first.Next() != nil &&
+		first.Next().Def.Name == "yield" && first.NumOperands() == 2 && first.Operand(0) != first.Operand(1) &&
+		first.Operand(0).IsArg() && first.Operand(1).IsArg() && first.Next().Operand(0) == first.Result(0)
+}
+
+// reduce combines along an axis that lies in registers and lanes: a tree over the register bits, on all rows at once, so that many
+// chains run side by side; then one butterfly per lane bit.
+//
+//	registers   r0 r1 r2 r3      (r0+r2) (r1+r3)      ((r0+r2)+(r1+r3))
+//	lanes       l <-> l^1, l <-> l^2, ...
+func reduce(f *fn, op *ir.Op) {
+	dim := int(op.IntNamed("dim"))
+	l := f.tileLayout(op.Operand(0))
+	axis, ok := l.Reduce(dim)
+	if !ok || len(axis.Warp) > 0 || len(axis.Block) > 0 {
+		f.bug("the axis of %s does not lie in registers and lanes", l)
+	}
+	vals := make([]*tile, op.NumOperands())
+	for i, v := range op.Operands() {
+		vals[i] = f.tileFor(v)
+	}
+	// The rows: registers with no axis bit set, replicas left out.
+	var mask, free int
+	for _, b := range axis.Reg {
+		mask |= 1 << b
+	}
+	free = int(l.FreeMask(layout.Reg))
+	live := func(skip int) []int {
+		var out []int
+		for r := range l.Regs() {
+			if r&(skip|free) == 0 {
+				out = append(out, r)
+			}
+		}
+		return out
+	}
+	// Highest register bits first: packed words split between words before they split inside one.
+	at := live(0)
+	for i := range vals {
+		vals[i] = f.pick(vals[i], at)
+	}
+	bits := slices.Clone(axis.Reg)
+	slices.Sort(bits)
+	slices.Reverse(bits)
+	gone := 0
+	for _, b := range bits {
+		var low, high []int
+		for i, r := range at {
+			if r>>b&1 == 0 {
+				low = append(low, i)
+				high = append(high, slices.Index(at, r|1<<b))
+			}
+		}
+		gone |= 1 << b
+		x, y := make([]*tile, len(vals)), make([]*tile, len(vals))
+		for i, v := range vals {
+			x[i], y[i] = f.pick(v, low), f.pick(v, high)
+		}
+		vals = f.combine(op, y, x)
+		at = live(gone)
+	}
+	commutative := commutes(op)
+	for _, b := range axis.Lane {
+		vals = f.butterfly(op, vals, b, commutative)
+	}
+	f.reduced(op, l, dim, at, vals)
+}
+
+// butterfly combines with the lane whose number differs in bit b. The lane with bit 0 holds the accumulator on both sides.
+func (f *fn) butterfly(op *ir.Op, vals []*tile, b int, commutative bool) []*tile {
+	mine, other := vals, make([]*tile, len(vals))
+	for i, v := range vals {
+		regs := f.carrier(v)
+		moved := make([]reg, len(regs))
+		for j, r := range regs {
+			moved[j] = f.shfl("bfly", r, i32(1<<b))
+		}
+		other[i] = f.carried(v.elem, v.len(), moved)
+	}
+	if commutative {
+		return f.combine(op, other, mine)
+	}
+	upper := f.icmp(ne, f.and(f.thread(), i32(1<<b)), i32(0))
+	x, acc := make([]*tile, len(vals)), make([]*tile, len(vals))
+	for i := range vals {
+		a, o := f.carrier(mine[i]), f.carrier(other[i])
+		hi, lo := make([]reg, len(a)), make([]reg, len(a))
+		for j := range a {
+			hi[j], lo[j] = f.sel(upper, a[j], o[j]), f.sel(upper, o[j], a[j])
+		}
+		x[i], acc[i] = f.carried(mine[i].elem, mine[i].len(), hi), f.carried(mine[i].elem, mine[i].len(), lo)
+	}
+	return f.combine(op, x, acc)
+}
+
+// reduced gives the results their layout, that of the source without the axis: rows are found by the elements they hold.
+func (f *fn) reduced(op *ir.Op, l layout.Layout, dim int, rows []int, vals []*tile) {
+	without := l.RemoveDim(dim)
+	for i, v := range op.Results() {
+		t := tileaa.AsTile(v)
+		n := numRegs(t)
+		if n == 1 && len(rows) == 1 {
+			f.tiles[v] = f.tileOf(t.Elem, f.reg(vals[i], 0))
+			continue
+		}
+		to := layoutOf(t, f.plan.Warps)
+		regs := make([]int, n)
+		for r := range regs {
+			want := to.Apply(r, 0, 0, 0)
+			regs[r] = slices.IndexFunc(rows, func(s int) bool { return without.Apply(s, 0, 0, 0) == want })
+			if regs[r] < 0 {
+				f.bug("register %d of the result is in no row of %s", r, l)
+			}
+		}
+		f.tiles[v] = f.pick(vals[i], regs)
+	}
+}
+
+// scan is inclusive: serial over the axis bits in registers, then the totals of the lanes by a ladder of shfl.up, then every element
+// takes the total of all lanes before its own. Reverse runs from the other end: the same with registers and lanes complemented.
+func scan(f *fn, op *ir.Op) {
+	dim := int(op.IntNamed("dim"))
+	l := f.tileLayout(op.Operand(0))
+	axis, ok := l.Scan(dim)
+	if !ok || len(axis.Warp) > 0 || len(axis.Block) > 0 {
+		f.bug("the axis of %s is not ordered in registers and lanes", l)
+	}
+	reverse := op.BoolNamed("reverse")
+	vals := make([]*tile, op.NumOperands())
+	for i, v := range op.Operands() {
+		vals[i] = f.tileFor(v)
+	}
+	// Registers by place on the axis: rows[p] lists those with place p, in the same order of rows for every p.
+	free := int(l.FreeMask(layout.Reg))
+	places := 1 << len(axis.Reg)
+	rows := make([][]int, places)
+	for r := range l.Regs() {
+		if r&free != 0 {
+			continue
+		}
+		p := 0
+		for i, b := range axis.Reg {
+			p |= r >> b & 1 << i
+		}
+		if reverse {
+			p = places - 1 - p
+		}
+		rows[p] = append(rows[p], r)
+	}
+	prefix := make([][]*tile, places) // by place, by operand
+	for p := range places {
+		x := make([]*tile, len(vals))
+		for i, v := range vals {
+			x[i] = f.pick(v, rows[p])
+		}
+		if p > 0 {
+			x = f.combine(op, x, prefix[p-1])
+		}
+		prefix[p] = x
+	}
+	if len(axis.Lane) > 0 {
+		f.scanLanes(op, axis.Lane, reverse, prefix)
+	}
+	for i, v := range op.Results() {
+		out := f.newTile(vals[i].elem, vals[i].len())
+		for p := range places {
+			for j, r := range rows[p] {
+				out.regs[r] = f.reg(prefix[p][i], j)
+			}
+		}
+		f.fillReplicas(out, l)
+		f.tiles[v] = out
+	}
+}
+
+// scanLanes adds to every element what the lanes before hold. With the lane's place on the axis q = its bits, low first, step s
+// takes the total of place q - 2^s, which is another lane by an XOR or a distance: a shfl.idx of the lane with that place.
+func (f *fn) scanLanes(op *ir.Op, bits []int, reverse bool, prefix [][]*tile) {
+	last := prefix[len(prefix)-1]
+	cols := make([]uint64, laneBits+f.warpBits())
+	others := int64(31)
+	for i, b := range bits {
+		cols[b] = 1 << i
+		others &^= 1 << b
+	}
+	q := f.linear(cols)
+	size := int64(1) << len(bits)
+	if reverse {
+		q = f.sub(i32(size-1), q)
+	}
+	// laneAt is the lane of this thread's row with place p.
+	laneAt := func(p reg) reg {
+		if reverse {
+			p = f.sub(i32(size-1), p)
+		}
+		out := f.and(f.lane(), i32(others))
+		for i, b := range bits {
+			out = f.or(out, f.shl(f.and(f.lshr(p, i), i32(1)), b))
+		}
+		return out
+	}
+	moved := func(vals []*tile, from reg) []*tile {
+		out := make([]*tile, len(vals))
+		for i, v := range vals {
+			regs := f.carrier(v)
+			m := make([]reg, len(regs))
+			for j, r := range regs {
+				m[j] = f.shfl("idx", r, from)
+			}
+			out[i] = f.carried(v.elem, v.len(), m)
+		}
+		return out
+	}
+	choose := func(c reg, x, y []*tile) []*tile {
+		out := make([]*tile, len(x))
+		for i := range x {
+			a, b := f.carrier(x[i]), f.carrier(y[i])
+			m := make([]reg, len(a))
+			for j := range a {
+				m[j] = f.sel(c, a[j], b[j])
+			}
+			out[i] = f.carried(x[i].elem, x[i].len(), m)
+		}
+		return out
+	}
+	total := last
+	for s := range bits {
+		distance := i32(1 << s)
+		inside := f.icmp(sge, q, distance)
+		from := laneAt(f.sel(inside, f.sub(q, distance), q))
+		before := moved(total, from)
+		total = choose(inside, f.combine(op, total, before), total)
+	}
+	// The total of the lanes strictly before.
+	inside := f.icmp(sge, q, i32(1))
+	before := moved(total, laneAt(f.sel(inside, f.sub(q, i32(1)), q)))
+	for p := range prefix {
+		if p == len(prefix)-1 {
+			prefix[p] = total
+			continue
+		}
+		prefix[p] = choose(inside, f.combine(op, prefix[p], before), prefix[p])
+	}
+}

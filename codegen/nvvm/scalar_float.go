@@ -1,0 +1,240 @@
+package nvvm
+
+import (
+	"github.com/llir/llvm/ir/enum"
+
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+	"tileiras/ir/float"
+)
+
+func init() {
+	register(map[string]lowering{
+		"addf":  func(f *fn, op *ir.Op) { f.arith(op, "add", f.val(op, "lhs"), f.val(op, "rhs")) },
+		"subf":  func(f *fn, op *ir.Op) { f.arith(op, "sub", f.val(op, "lhs"), f.val(op, "rhs")) },
+		"mulf":  func(f *fn, op *ir.Op) { f.arith(op, "mul", f.val(op, "lhs"), f.val(op, "rhs")) },
+		"divf":  func(f *fn, op *ir.Op) { f.arith(op, "div", f.val(op, "lhs"), f.val(op, "rhs")) },
+		"fma":   func(f *fn, op *ir.Op) { f.arith(op, "fma", f.val(op, "lhs"), f.val(op, "rhs"), f.val(op, "acc")) },
+		"sqrt":  func(f *fn, op *ir.Op) { f.arith(op, "sqrt", f.val(op, "source")) },
+		"maxf":  func(f *fn, op *ir.Op) { f.floatMinMax(op, "max") },
+		"minf":  func(f *fn, op *ir.Op) { f.floatMinMax(op, "min") },
+		"negf":  func(f *fn, op *ir.Op) { f.signBit(op, opXor) },
+		"absf":  func(f *fn, op *ir.Op) { f.signBit(op, opAnd) },
+		"ceil":  func(f *fn, op *ir.Op) { f.integral(op, "rpi") },
+		"floor": func(f *fn, op *ir.Op) { f.integral(op, "rmi") },
+		"cmpf":  compareFloats,
+	})
+}
+
+// formatOf is the float format of a tile value's elements.
+func formatOf(v *ir.Value) *float.Format {
+	if t, ok := elemOf(v).(*ir.FloatType); ok {
+		return t.Format
+	}
+	return nil
+}
+
+// roundingOf is the suffix of a rounding mode of arithmetic.
+var roundingOf = map[uint32]string{
+	def.RoundNearestEven: ".rn", def.RoundZero: ".rz", def.RoundNegInf: ".rm", def.RoundPosInf: ".rp",
+	def.RoundApprox: ".approx", def.RoundFull: ".full",
+}
+
+func ftz(op *ir.Op) string {
+	if op.BoolNamed("flush_to_zero") {
+		return ".ftz"
+	}
+	return ""
+}
+
+// native are the instructions that LLVM has for the default rounding.
+var native = map[string]binop{"add": opFAdd, "sub": opFSub, "mul": opFMul, "div": opFDiv}
+
+// floatOp is one operation of f32 or f64 with its rounding suffix.
+func (f *fn) floatOp(name, rounding, ftz string, x ...reg) reg {
+	if o, ok := native[name]; ok && rounding == ".rn" && ftz == "" {
+		return f.bin(o, x[0], x[1])
+	}
+	if x[0].k == kF64 {
+		return f.op1(name+rounding+".f64", x...)
+	}
+	return f.op1(name+rounding+ftz+".f32", x...)
+}
+
+// arith lowers add, sub, mul, div, fma and sqrt of every format and rounding. Of 16-bit formats the hardware has the packed sums,
+// products and fmas in the default rounding; the rest goes through f32, which is exact enough to round twice (24 >= 2*11 + 2 bits,
+// except fma, and directed roundings compose).
+func (f *fn) arith(op *ir.Op, name string, x ...*tile) {
+	rounding, elem := roundingOf[op.EnumNamed("rounding")], elemOf(op.Result(0))
+	format := formatOf(op.Result(0))
+	switch format {
+	case float.F32, float.F64:
+		f.set(op, f.each(elem, func(r []reg) reg { return f.floatOp(name, rounding, ftz(op), append([]reg(nil), r...)...) }, x...))
+		return
+	}
+	if half := f.halfRow(name, rounding, format); half != nil {
+		f.set(op, f.eachHalf(elem, half, x...))
+		return
+	}
+	f.set(op, f.viaF32(elem, rounding, func(r []reg) reg { return f.floatOp(name, rounding, "", r...) }, x...))
+}
+
+// halfRow is the instruction for 16-bit floats, on words (packed) or single values; nil when the target has none.
+func (f *fn) halfRow(name, rounding string, format *float.Format) func(packed bool, x []reg) reg {
+	if rounding != ".rn" || name == "div" || name == "sqrt" {
+		return nil
+	}
+	t := format.Name()
+	if f.has(name + ".rn." + t) {
+		return func(packed bool, x []reg) reg { return f.op1(name+".rn."+t+x2(packed), append([]reg(nil), x...)...) }
+	}
+	if format != float.BF16 || !f.has("fma.rn.bf16") {
+		return nil
+	}
+	// Before sm_90 bf16 has fma only: x + y = x*1 + y, x - y = y*(-1) + x, x * y = x*y + (-0).
+	const one, minusOne, minusZero = 0x3F80, 0xBF80, 0x8000
+	return func(packed bool, x []reg) reg {
+		c := func(bits uint64) reg {
+			if packed {
+				return con(kI32, bits<<16|bits)
+			}
+			return con(kI16, bits)
+		}
+		row := "fma.rn.bf16" + x2(packed)
+		switch name {
+		case "add":
+			return f.op1(row, x[0], c(one), x[1])
+		case "sub":
+			return f.op1(row, x[1], c(minusOne), x[0])
+		}
+		return f.op1(row, x[0], x[1], c(minusZero))
+	}
+}
+
+func x2(packed bool) string {
+	if packed {
+		return "x2"
+	}
+	return ""
+}
+
+// eachHalf applies a 16-bit instruction: on words when an operand has them, else on the single register.
+func (f *fn) eachHalf(elem ir.Type, op func(packed bool, x []reg) reg, x ...*tile) *tile {
+	for _, t := range x {
+		if t.packs() {
+			return f.eachWord(elem, func(r []reg) reg { return op(true, r) }, x...)
+		}
+	}
+	return f.each(elem, func(r []reg) reg { return op(false, r) }, x...)
+}
+
+// viaF32 computes an operation of a 16-bit format in f32 and rounds the results.
+func (f *fn) viaF32(elem ir.Type, rounding string, op func(x []reg) reg, x ...*tile) *tile {
+	wide := make([]*tile, len(x))
+	for i, t := range x {
+		wide[i] = f.widened(t)
+	}
+	out := f.each(f.ctx.Float(float.F32), op, wide...)
+	return f.narrowed(elem, f.all(out), rounding)
+}
+
+// mathTile applies an f32 or f64 function to a tile of any format: 16-bit formats are computed in f32.
+func (f *fn) mathTile(elem ir.Type, op func(x []reg) reg, x ...*tile) *tile {
+	if k := kindOf(elem); k.float() {
+		return f.each(elem, op, x...)
+	}
+	return f.viaF32(elem, ".rn", op, x...)
+}
+
+func (f *fn) floatMinMax(op *ir.Op, name string) {
+	x, y, elem := f.val(op, "lhs"), f.val(op, "rhs"), elemOf(op.Result(0))
+	nan := ""
+	if op.BoolNamed("propagate_nan") {
+		nan = ".NaN"
+	}
+	format := formatOf(op.Result(0))
+	if row := name + nan + "." + format.Name(); !kindOf(elem).float() && f.has(row) {
+		f.set(op, f.eachHalf(elem, func(packed bool, r []reg) reg { return f.op1(row+x2(packed), r[0], r[1]) }, x, y))
+		return
+	}
+	f.set(op, f.mathTile(elem, func(r []reg) reg { return f.minmaxFloat(name, ftz(op), nan != "", r[0], r[1]) }, x, y))
+}
+
+// minmaxFloat: PTX min and max prefer numbers to NaN and order the zeros, as IEEE's minimumNumber; the .NaN forms need sm_80 and f32.
+func (f *fn) minmaxFloat(name, ftz string, nan bool, x, y reg) reg {
+	suffix := ftz + ".f32"
+	if x.k == kF64 {
+		suffix = ".f64"
+	}
+	if nan && x.k == kF32 && f.has(name+ftz+".NaN.f32") {
+		return f.op1(name+ftz+".NaN.f32", x, y)
+	}
+	m := f.op1(name+suffix, x, y)
+	if !nan {
+		return m
+	}
+	canonical := f32(0x7FFFFFFF) // PTX's canonical NaN
+	if x.k == kF64 {
+		canonical = f64(0x7FFFFFFFFFFFFFFF)
+	}
+	return f.sel(f.fcmp(enum.FPredUNO, x, y), canonical, m)
+}
+
+// signBit flips (xor) or clears (and) the sign.
+func (f *fn) signBit(op *ir.Op, o binop) {
+	x, elem := f.val(op, "source"), elemOf(op.Result(0))
+	bits := uint64(0x8000)
+	if o == opAnd {
+		bits = 0x7FFF
+	}
+	switch {
+	case x.packed():
+		f.set(op, f.eachWord(elem, func(r []reg) reg { return f.bin(o, r[0], con(kI32, bits<<16|bits)) }, x))
+	case x.k == kI16:
+		f.set(op, f.each(elem, func(r []reg) reg { return f.bin(o, r[0], con(kI16, bits)) }, x))
+	case o == opXor:
+		f.set(op, f.each(elem, func(r []reg) reg { return f.fneg(r[0]) }, x))
+	default:
+		f.set(op, f.each(elem, func(r []reg) reg { return f.fabs(r[0]) }, x))
+	}
+}
+
+func (f *fn) fabs(x reg) reg {
+	if x.k == kF64 {
+		return f.op1("abs.f64", x)
+	}
+	return f.op1("abs.f32", x)
+}
+
+// integral rounds to an integral value.
+func (f *fn) integral(op *ir.Op, mode string) {
+	x, elem := f.val(op, "source"), elemOf(op.Result(0))
+	if formatOf(op.Result(0)) == float.F16 {
+		f.set(op, f.each(elem, func(r []reg) reg { return f.op1("cvt."+mode+".f16.f16", r[0]) }, x))
+		return
+	}
+	f.set(op, f.mathTile(elem, func(r []reg) reg { return f.roundTo(mode, r[0]) }, x))
+}
+
+// roundTo is cvt.rni, .rzi, .rmi or .rpi to an integral float.
+func (f *fn) roundTo(mode string, x reg) reg {
+	if x.k == kF64 {
+		return f.op1("cvt."+mode+".f64.f64", x)
+	}
+	return f.op1("cvt."+mode+".f32.f32", x)
+}
+
+var floatPredicates = map[uint32][2]enum.FPred{ // unordered, ordered
+	def.PredEqual:        {enum.FPredUEQ, enum.FPredOEQ},
+	def.PredNotEqual:     {enum.FPredUNE, enum.FPredONE},
+	def.PredLess:         {enum.FPredULT, enum.FPredOLT},
+	def.PredLessEqual:    {enum.FPredULE, enum.FPredOLE},
+	def.PredGreater:      {enum.FPredUGT, enum.FPredOGT},
+	def.PredGreaterEqual: {enum.FPredUGE, enum.FPredOGE},
+}
+
+func compareFloats(f *fn, op *ir.Op) {
+	p := floatPredicates[op.EnumNamed("predicate")][op.EnumNamed("ordering")]
+	x, y := f.widened(f.val(op, "lhs")), f.widened(f.val(op, "rhs"))
+	f.set(op, f.each(elemOf(op.Result(0)), func(r []reg) reg { return f.fcmp(p, r[0], r[1]) }, x, y))
+}

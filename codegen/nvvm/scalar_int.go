@@ -1,0 +1,249 @@
+package nvvm
+
+import (
+	"github.com/llir/llvm/ir/enum"
+
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+)
+
+const (
+	eq  = enum.IPredEQ
+	ne  = enum.IPredNE
+	slt = enum.IPredSLT
+	sge = enum.IPredSGE
+	ult = enum.IPredULT
+	ugt = enum.IPredUGT
+)
+
+func init() {
+	register(map[string]lowering{
+		"addi":   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.add(x, y) }),
+		"subi":   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.sub(x, y) }),
+		"muli":   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.mul(x, y) }),
+		"andi":   bitwise(opAnd),
+		"ori":    bitwise(opOr),
+		"xori":   bitwise(opXor),
+		"mulhii": intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.mulHigh(x, y) }),
+		"divi":   intBinary(divide),
+		"remi":   intBinary(remainder),
+		"maxi":   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.minmax(x, y, isSigned(op), true) }),
+		"mini":   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.minmax(x, y, isSigned(op), false) }),
+		"shli":   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.shift("shl", x, y, false) }),
+		"shri":   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.shift("shr", x, y, isSigned(op)) }),
+		"cmpi":   intBinary(compareInts),
+		"negi":   intUnary(func(f *fn, x reg) reg { return f.neg(x) }),
+		"absi": intUnary(func(f *fn, x reg) reg {
+			if x.k == kI1 {
+				return x // -1 read as unsigned is 1
+			}
+			return f.sel(f.icmp(slt, x, con(x.k, 0)), f.neg(x), x)
+		}),
+		"select": selectTiles,
+	})
+}
+
+func isSigned(op *ir.Op) bool { return op.EnumNamed("signedness") == def.Signed }
+
+func intBinary(l func(f *fn, op *ir.Op, x, y reg) reg) lowering {
+	return func(f *fn, op *ir.Op) {
+		f.set(op, f.each(elemOf(op.Result(0)), func(x []reg) reg { return l(f, op, x[0], x[1]) }, f.val(op, "lhs"), f.val(op, "rhs")))
+	}
+}
+
+func intUnary(l func(f *fn, x reg) reg) lowering {
+	return func(f *fn, op *ir.Op) {
+		f.set(op, f.each(elemOf(op.Result(0)), func(x []reg) reg { return l(f, x[0]) }, f.val(op, "source")))
+	}
+}
+
+// bitwise operations work on packed words as well.
+func bitwise(o binop) lowering {
+	return func(f *fn, op *ir.Op) {
+		x, y, elem := f.val(op, "lhs"), f.val(op, "rhs"), elemOf(op.Result(0))
+		apply := func(r []reg) reg { return f.bin(o, r[0], r[1]) }
+		if x.packed() && y.packed() {
+			f.set(op, f.eachWord(elem, apply, x, y))
+			return
+		}
+		f.set(op, f.each(elem, apply, x, y))
+	}
+}
+
+// mulHigh is the high half of the unsigned product.
+func (f *fn) mulHigh(x, y reg) reg {
+	switch x.k {
+	case kI1:
+		return con(kI1, 0)
+	case kI8:
+		return f.trunc(f.lshr(f.mul(f.zext(x, kI16), f.zext(y, kI16)), 8), kI8)
+	case kI16:
+		return f.op1("mul.hi.u16", x, y)
+	case kI32:
+		return f.op1("mul.hi.u32", x, y)
+	}
+	return f.op1("mul.hi.u64", x, y)
+}
+
+// wide does op on 8-bit (and 1-bit) integers in 16 bits, for which PTX has instructions.
+func (f *fn) wide(op binop, x, y reg, isSigned bool) reg {
+	if x.k != kI8 && x.k != kI1 {
+		return f.bin(op, x, y)
+	}
+	return f.trunc(f.bin(op, f.resize(x, kI16, isSigned), f.resize(y, kI16, isSigned)), x.k)
+}
+
+func divide(f *fn, op *ir.Op, x, y reg) reg {
+	if x.k == kI1 {
+		return x // the divisor is not 0
+	}
+	if !isSigned(op) {
+		q := f.wide(opUDiv, x, y, false)
+		if op.EnumNamed("rounding") == def.RoundPosInf {
+			r := f.sub(x, f.mul(q, y))
+			return f.add(q, f.zext(f.icmp(ne, r, con(x.k, 0)), x.k))
+		}
+		return q
+	}
+	q := f.wide(opSDiv, x, y, true)
+	mode := op.EnumNamed("rounding")
+	if mode == def.RoundZero {
+		return q
+	}
+	// The truncated quotient is off by one when there is a remainder and the true quotient has the sign that the mode rounds away.
+	r := f.sub(x, f.mul(q, y))
+	inexact := f.icmp(ne, r, con(x.k, 0))
+	opposite := f.icmp(slt, f.xor(x, y), con(x.k, 0))
+	if mode == def.RoundNegInf {
+		return f.sub(q, f.zext(f.and(inexact, opposite), x.k))
+	}
+	return f.add(q, f.zext(f.and(inexact, f.not(opposite)), x.k))
+}
+
+func remainder(f *fn, op *ir.Op, x, y reg) reg {
+	switch {
+	case x.k == kI1:
+		return con(kI1, 0)
+	case isSigned(op):
+		return f.wide(opSRem, x, y, true)
+	}
+	return f.wide(opURem, x, y, false)
+}
+
+// minmax is the smaller or larger integer.
+func (f *fn) minmax(x, y reg, isSigned, larger bool) reg {
+	name, sign := "min", "u"
+	if larger {
+		name = "max"
+	}
+	if isSigned {
+		sign = "s"
+	}
+	switch x.k {
+	case kI1:
+		// Signed true is -1, so the roles of and and or are exchanged.
+		if larger != isSigned {
+			return f.or(x, y)
+		}
+		return f.and(x, y)
+	case kI8:
+		return f.trunc(f.op1(name+"."+sign+"16", f.resize(x, kI16, isSigned), f.resize(y, kI16, isSigned)), kI8)
+	}
+	return f.op1(name+"."+sign+map[kind]string{kI16: "16", kI32: "32", kI64: "64"}[x.k], x, y)
+}
+
+// shift shifts by an unsigned amount; PTX shifts clamp it at the width, as Tile IR wants it.
+func (f *fn) shift(dir string, x, n reg, isSigned bool) reg {
+	if x.k == kI1 {
+		if dir == "shr" && isSigned {
+			return x
+		}
+		return f.and(x, f.not(n))
+	}
+	width := uint64(x.k.bits())
+	if n.isConst() {
+		switch {
+		case n.bits < width && dir == "shl":
+			return f.shl(x, int(n.bits))
+		case n.bits < width && isSigned:
+			return f.ashr(x, int(n.bits))
+		case n.bits < width:
+			return f.lshr(x, int(n.bits))
+		case isSigned:
+			return f.ashr(x, int(width)-1)
+		}
+		return con(x.k, 0)
+	}
+	amount := n
+	switch n.k {
+	case kI64:
+		// Amounts of 2^32 and more must not wrap to small ones.
+		amount = f.trunc(f.minmax(n, con(kI64, 64), false, false), kI32)
+	default:
+		amount = f.zext(n, kI32)
+	}
+	letter := "b"
+	if dir == "shr" {
+		letter = "u"
+		if isSigned {
+			letter = "s"
+		}
+	}
+	switch x.k {
+	case kI8:
+		return f.trunc(f.op1(dir+"."+letter+"32", f.resize(x, kI32, isSigned), amount), kI8)
+	case kI16:
+		return f.op1(dir+"."+letter+"16", x, amount)
+	case kI32:
+		return f.op1(dir+"."+letter+"32", x, amount)
+	}
+	return f.op1(dir+"."+letter+"64", x, amount)
+}
+
+var intPredicates = map[uint32][2]enum.IPred{ // unsigned, signed
+	def.PredEqual:        {enum.IPredEQ, enum.IPredEQ},
+	def.PredNotEqual:     {enum.IPredNE, enum.IPredNE},
+	def.PredLess:         {enum.IPredULT, enum.IPredSLT},
+	def.PredLessEqual:    {enum.IPredULE, enum.IPredSLE},
+	def.PredGreater:      {enum.IPredUGT, enum.IPredSGT},
+	def.PredGreaterEqual: {enum.IPredUGE, enum.IPredSGE},
+}
+
+func compareInts(f *fn, op *ir.Op, x, y reg) reg {
+	p := intPredicates[op.EnumNamed("predicate")][op.EnumNamed("signedness")]
+	switch x.k {
+	case kI1:
+		return f.compareBits(p, x, y)
+	case kI8:
+		return f.icmp(p, f.resize(x, kI16, isSigned(op)), f.resize(y, kI16, isSigned(op)))
+	}
+	return f.icmp(p, x, y)
+}
+
+// compareBits compares predicates: as signed numbers true is -1.
+func (f *fn) compareBits(p enum.IPred, x, y reg) reg {
+	switch p {
+	case enum.IPredEQ:
+		return f.not(f.xor(x, y))
+	case enum.IPredNE:
+		return f.xor(x, y)
+	case enum.IPredULT, enum.IPredSGT:
+		return f.and(f.not(x), y)
+	case enum.IPredUGT, enum.IPredSLT:
+		return f.and(x, f.not(y))
+	case enum.IPredULE, enum.IPredSGE:
+		return f.or(f.not(x), y)
+	}
+	return f.or(x, f.not(y))
+}
+
+func selectTiles(f *fn, op *ir.Op) {
+	c, x, y := f.val(op, "cond"), f.val(op, "true_value"), f.val(op, "false_value")
+	elem := elemOf(op.Result(0))
+	if c.len() == 1 && x.packed() && y.packed() {
+		cond := f.reg(c, 0)
+		f.set(op, f.eachWord(elem, func(r []reg) reg { return f.sel(cond, r[0], r[1]) }, x, y))
+		return
+	}
+	f.set(op, f.each(elem, func(r []reg) reg { return f.sel(r[0], r[1], r[2]) }, c, x, y))
+}

@@ -1,0 +1,316 @@
+package nvvm
+
+import (
+	"slices"
+
+	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+	"tileiras/ir/float"
+)
+
+func init() {
+	register(map[string]lowering{
+		"constant":         constantTile,
+		"iota":             iota_,
+		"splat":            splat,
+		"broadcast":        relabel,
+		"reshape":          relabel,
+		"permute":          relabel,
+		"cat":              cat,
+		"extract":          extract,
+		"insert":           insert,
+		"pad":              pad,
+		"pack":             repack,
+		"unpack":           repack,
+		"convert_layout":   convertLayout,
+		"program_id":       func(f *fn, op *ir.Op) { f.grid(op, "ctaid") },
+		"num_programs":     func(f *fn, op *ir.Op) { f.grid(op, "nctaid") },
+		"create_mem_token": func(f *fn, op *ir.Op) {},
+		"join_mem_token":   func(f *fn, op *ir.Op) {},
+	})
+}
+
+// bitsOf is the register bits of an element of a constant: tf32 moves to the top of its word.
+func bitsOf(elem ir.Type, bits uint64) uint64 {
+	if t, ok := elem.(*ir.FloatType); ok {
+		return t.Format.ToStorage(bits)
+	}
+	return bits
+}
+
+func constantTile(f *fn, op *ir.Op) {
+	t := tileaa.AsTile(op.Result(0))
+	d := tileaa.ConstantOf(op.Result(0))
+	k := kindOf(t.Elem)
+	out := f.newTile(t.Elem, numRegs(t))
+	if bits, ok := tileaa.SplatBits(d); ok {
+		copy(out.regs, repeat(con(k, bitsOf(t.Elem, bits)), out.len()))
+		f.set(op, out)
+		return
+	}
+	if t.Layout == nil {
+		out.regs[0] = con(k, bitsOf(t.Elem, tileaa.ElementBits(d, 0)))
+		f.set(op, out)
+		return
+	}
+	l := *t.Layout
+	if slices.Max(append(f.columns(l), 0)) != 0 {
+		f.constantTable(op, t, d, out)
+		return
+	}
+	for r := range out.regs {
+		out.regs[r] = con(k, bitsOf(t.Elem, tileaa.ElementBits(d, int(l.Apply(r, 0, 0, 0)))))
+	}
+	f.set(op, out)
+}
+
+// constantTable reads a constant whose elements differ between threads from a table in global memory.
+func (f *fn) constantTable(op *ir.Op, t *tileaa.TileType, d *ir.DenseAttr, out *tile) {
+	size := max(1, t.NumElements())
+	bytes := max(1, out.k.bits()/8)
+	data := make([]byte, 0, int(size)*bytes)
+	for i := range int(size) {
+		bits := bitsOf(t.Elem, tileaa.ElementBits(d, i))
+		for b := range bytes {
+			data = append(data, byte(bits>>(8*b)))
+		}
+	}
+	base := f.constantData(data, bytes)
+	l := *t.Layout
+	for r, rep := range l.RegReps() {
+		if rep != r {
+			out.regs[r] = out.regs[rep]
+			continue
+		}
+		address := f.add(base, f.zext(f.mul(f.flat(l, r), i32(int64(bytes))), kI64))
+		out.regs[r] = f.fromMemory(f.op1("ld.global.nc."+memoryType(out.k), address, i32(0)), out.k)
+	}
+	f.set(op, out)
+}
+
+// iota_: the element of register r is its own number.
+func iota_(f *fn, op *ir.Op) {
+	t := tileaa.AsTile(op.Result(0))
+	l := layoutOf(t, f.plan.Warps)
+	out := f.newTile(t.Elem, numRegs(t))
+	c := f.coordinateOf(l, 0)
+	for r := range out.regs {
+		out.regs[r] = f.resize(f.at(c, r), out.k, false)
+	}
+	f.set(op, out)
+}
+
+func splat(f *fn, op *ir.Op) {
+	t := tileaa.AsTile(op.Result(0))
+	out := f.newTile(t.Elem, numRegs(t))
+	copy(out.regs, repeat(f.scalar(op.OperandNamed("source")), out.len()))
+	f.set(op, out)
+}
+
+// relabel: the registers of the source in the same order are those of the result, whose layout is the source's with other names
+// for the elements. Where it is not (a broadcast whose source has fewer register bits, a rank-0 source), registers are found by
+// the elements they hold.
+func relabel(f *fn, op *ir.Op) {
+	x, from, to := f.val(op, "source"), tileaa.AsTile(op.Operand(0)), tileaa.AsTile(op.Result(0))
+	n := numRegs(to)
+	switch {
+	case x.len() == n:
+		f.set(op, f.retyped(x, to.Elem))
+	case x.len() == 1:
+		out := f.newTile(to.Elem, n)
+		copy(out.regs, repeat(f.reg(x, 0), n))
+		f.set(op, out)
+	case n == 1:
+		f.set(op, f.tileOf(to.Elem, f.reg(x, 0)))
+	case op.Def.Name == "broadcast":
+		// The bits of the broadcast dimensions may be missing in the source: drop them from the element and look it up.
+		source := to.Layout.BroadcastSource(ints(from.Shape))
+		span := layout.NewSpan(from.Layout.Column(layout.Reg)...)
+		out := f.newTile(to.Elem, n)
+		for r := range n {
+			i, ok := span.Solve(source.Apply(r, 0, 0, 0))
+			if !ok {
+				f.bug("register %d of %s is not in %s", r, ir.ShortType(to), ir.ShortType(from))
+			}
+			out.regs[r] = f.reg(x, int(i))
+		}
+		f.set(op, out)
+	default:
+		f.bug("%d registers of %s become %d of %s", x.len(), ir.ShortType(from), n, ir.ShortType(to))
+	}
+}
+
+// pick is the tile whose register i is register regs[i] of x; whole words stay words.
+func (f *fn) pick(x *tile, regs []int) *tile {
+	out := f.newTile(x.elem, len(regs))
+	if x.packed() && out.packs() {
+		if words, ok := wordsOf(regs, x.per); ok {
+			for i, w := range words {
+				out.words[i] = f.word(x, w)
+			}
+			return out
+		}
+	}
+	for i, r := range regs {
+		out.regs[i] = f.reg(x, r)
+	}
+	return out
+}
+
+// wordsOf turns a choice of registers into one of words, if it moves words only.
+func wordsOf(regs []int, per int) ([]int, bool) {
+	var words []int
+	for i, r := range regs {
+		if i%per == 0 {
+			words = append(words, r/per)
+		}
+		if r%per != i%per || r/per != words[i/per] {
+			return nil, false
+		}
+	}
+	return words, true
+}
+
+// cat: the registers of the first tile, then those of the second.
+func cat(f *fn, op *ir.Op) {
+	x, y := f.val(op, "lhs"), f.val(op, "rhs")
+	to := tileaa.AsTile(op.Result(0))
+	out := f.newTile(to.Elem, numRegs(to))
+	if x.len()+y.len() != out.len() {
+		f.bug("%d and %d registers become %d of %s", x.len(), y.len(), out.len(), ir.ShortType(to))
+	}
+	if x.packed() && y.packed() {
+		out.words = slices.Concat(f.allWords(x), f.allWords(y))
+	} else {
+		out.regs = slices.Concat(f.all(x), f.all(y))
+	}
+	f.set(op, out)
+}
+
+// pieces finds the registers of a piece with constant slice numbers inside the tile of layout l.
+func (f *fn) pieces(op *ir.Op, whole, piece *tileaa.TileType) []int {
+	_, regs, ok := layoutOf(whole, f.plan.Warps).Extract(ints(piece.Shape))
+	if !ok {
+		f.bug("a piece of shape %v is no set of registers of %s", piece.Shape, ir.ShortType(whole))
+	}
+	number := 0
+	for i, v := range op.OperandGroupNamed("indices") {
+		x := f.scalar(v)
+		if !x.isConst() {
+			f.bug("slice number %d is not a constant", i)
+		}
+		grid := int(whole.Shape[i] / piece.Shape[i])
+		number = number*grid + int(x.bits)%grid
+	}
+	return regs[number]
+}
+
+func extract(f *fn, op *ir.Op) {
+	f.set(op, f.pick(f.val(op, "source"), f.pieces(op, tileaa.AsTile(op.OperandNamed("source")), tileaa.AsTile(op.Result(0)))))
+}
+
+func insert(f *fn, op *ir.Op) {
+	x, d := f.val(op, "source"), f.val(op, "dest")
+	regs := f.pieces(op, tileaa.AsTile(op.OperandNamed("dest")), tileaa.AsTile(op.OperandNamed("source")))
+	out := f.newTile(d.elem, d.len())
+	if words, ok := wordsOf(regs, max(d.per, 1)); ok && d.packed() && x.packed() {
+		copy(out.words, f.allWords(d))
+		for i, w := range words {
+			out.words[w] = f.word(x, i)
+		}
+	} else {
+		copy(out.regs, f.all(d))
+		for i, r := range regs {
+			out.regs[r] = f.reg(x, i)
+		}
+	}
+	f.set(op, out)
+}
+
+// pad enlarges a tile at its ends: a thread knows by its coordinates which of its elements are new. Registers of the source are
+// those that hold the same coordinates.
+func pad(f *fn, op *ir.Op) {
+	x := f.val(op, "source")
+	from, to := tileaa.AsTile(op.OperandNamed("source")), tileaa.AsTile(op.Result(0))
+	value := con(x.k, 0)
+	if v := f.val(op, "value"); v != nil {
+		value = f.reg(v, 0)
+	}
+	source, result := layoutOf(from, f.plan.Warps), layoutOf(to, f.plan.Warps)
+	// The source's elements in the numbering of the result.
+	var bases []uint64
+	for _, b := range source.Column(layout.Reg) {
+		bases = append(bases, result.Flat(source.Coords(b)))
+	}
+	span := layout.NewSpan(bases...)
+	out := f.newTile(to.Elem, numRegs(to))
+	for r := range out.regs {
+		inside := boolean(true)
+		at := result.Coords(result.Apply(r, 0, 0, 0))
+		held := slices.Clone(at)
+		for d, size := range from.Shape {
+			if size == to.Shape[d] {
+				continue
+			}
+			inside = f.and(inside, f.icmp(ult, f.at(f.coordinateOf(result, d), r), i32(size)))
+			held[d] = at[d] % int(size)
+		}
+		i, ok := span.Solve(result.Flat(held))
+		if !ok {
+			f.unsupported("%s to %s in these layouts", ir.ShortType(tileaa.Tile(f.ctx, from.Elem, from.Shape...)), ir.ShortType(tileaa.Tile(f.ctx, to.Elem, to.Shape...)))
+		}
+		out.regs[r] = f.sel(inside, f.reg(x, int(i)), value)
+	}
+	f.set(op, out)
+}
+
+// repack reinterprets bytes: a thread holds the bytes of its elements when the layouts say so, low byte in the low register.
+// 4-bit elements sit in one register each, two to a byte.
+func repack(f *fn, op *ir.Op) {
+	x := f.val(op, "source")
+	to := tileaa.AsTile(op.Result(0))
+	out := f.newTile(to.Elem, numRegs(to))
+	bits := func(elem ir.Type) int { return tileaa.ElemBits(elem) }
+	from, into := bits(x.elem), bits(to.Elem)
+	if x.len()*from != out.len()*into {
+		f.unsupported("%s whose bytes lie in several threads", ir.ShortType(to.Elem))
+	}
+	cells := func(e reg, n, width int) []reg { // low part first
+		e = f.cast(e, e.k.asInt())
+		parts := make([]reg, n)
+		for i := range parts {
+			parts[i] = f.and(f.lshr(e, i*width), con(e.k, 1<<width-1))
+		}
+		return parts
+	}
+	for r := range out.regs {
+		switch {
+		case from > into:
+			n := from / into
+			out.regs[r] = f.resize(cells(f.reg(x, r/n), n, into)[r%n], out.k, false)
+		case from < into:
+			n := into / from
+			wide := out.k.asInt()
+			v := con(wide, 0)
+			for i := range n {
+				part := f.cast(f.reg(x, r*n+i), x.k.asInt())
+				v = f.or(v, f.shl(f.resize(part, wide, false), i*from))
+			}
+			out.regs[r] = f.cast(v, out.k)
+		default:
+			out.regs[r] = f.cast(f.reg(x, r), out.k)
+		}
+	}
+	f.set(op, out)
+}
+
+func (f *fn) grid(op *ir.Op, register string) {
+	axis := "xyz"[op.IntNamed("axis") : op.IntNamed("axis")+1]
+	var r reg
+	f.in(f.start, func() { r = f.op1("mov.u32.%" + register + "." + axis) })
+	f.set(op, f.tileOf(elemOf(op.Result(0)), r))
+}
+
+// isTF32 reports whether an element type is tf32, whose word keeps 13 bits that do not count.
+func isTF32(elem ir.Type) bool { return ir.IsFloat(elem, float.TF32) }

@@ -1,0 +1,316 @@
+package nvvm
+
+import (
+	"slices"
+
+	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+func init() {
+	register(map[string]lowering{
+		"alloc_shared":   allocShared,
+		"buffer_store":   bufferStore,
+		"buffer_load":    bufferLoad,
+		"buffer_extract": bufferExtract,
+		"buffer_insert":  bufferInsert,
+		"async_copy":     asyncCopy,
+		"async_commit":   func(f *fn, op *ir.Op) { f.op("cp.async.commit_group") },
+		"async_wait":     func(f *fn, op *ir.Op) { f.op("cp.async.wait_group", i32(op.IntNamed("pending"))) },
+		"barrier":        barrier,
+	})
+}
+
+// buffer is a tile's worth of shared memory.
+type buffer struct {
+	address reg // i32, of element offset 0
+	bytes   int // of an element
+	*tileaa.BufferType
+}
+
+func allocShared(f *fn, op *ir.Op) {
+	t := op.Result(0).Type().(*tileaa.BufferType)
+	f.buffers[op.Result(0)] = &buffer{address: f.add(f.smem, i32(op.IntNamed("offset"))), bytes: tileaa.ElemBytes(t.Elem), BufferType: t}
+}
+
+func (f *fn) bufferOf(v *ir.Value) *buffer {
+	b := f.buffers[v]
+	if b == nil {
+		f.bug("a buffer has no alloc_shared")
+	}
+	return b
+}
+
+func barrier(f *fn, op *ir.Op) {
+	switch {
+	case op.BoolNamed("warp"):
+		f.op("bar.warp.sync", con(kI32, fullMask))
+	case op.IntNamed("threads") != 0:
+		f.op("bar.sync.count", i32(op.IntNamed("id")), i32(op.IntNamed("threads")))
+	case f.plan.Warps == 1:
+		f.op("bar.warp.sync", con(kI32, fullMask))
+	default:
+		f.op("bar.sync", i32(op.IntNamed("id")))
+	}
+}
+
+// padded is the byte offset of a linear element offset: padding comes after every so many elements.
+func (f *fn) padded(b *buffer, linear reg) reg {
+	pad, every := b.Mem.Padding()
+	if every != 0 {
+		linear = f.add(linear, f.mul(f.bin(opUDiv, linear, i32(int64(every))), i32(int64(pad))))
+	}
+	return f.mul(linear, i32(int64(b.bytes)))
+}
+
+// sharedRuns cuts the access of layout l to a buffer into the widest vectors of at most 16 bytes. The address of a group is that of
+// the thread's part plus a constant, or where bits meet (a swizzle) an XOR of both.
+func (f *fn) sharedRuns(b *buffer, l layout.Layout, guard reg) []run {
+	v, _ := b.Mem.Vectors(l, b.Mem.MaxVec(l, 16/b.bytes))
+	cols := make([]uint64, laneBits+f.warpBits())
+	copy(cols, v.Lane)
+	copy(cols[laneBits:], v.Warp)
+	thread := f.linear(cols)
+	pad, _ := b.Mem.Padding()
+	var out []run
+	for _, g := range v.Groups {
+		r := run{regs: g.Regs, guard: guard}
+		if pad == 0 && !v.Carries(g.Offset) {
+			r.base, r.offset = f.add(b.address, f.padded(b, thread)), int64(g.Offset)*int64(b.bytes)
+		} else {
+			r.base = f.add(b.address, f.padded(b, f.xor(thread, i32(int64(g.Offset)))))
+		}
+		if base, c, ok := f.splitAdd(r.base); ok {
+			r.base, r.offset = base, r.offset+signed(c, 32)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func bufferStore(f *fn, op *ir.Op) {
+	l := f.tileLayout(op.OperandNamed("value"))
+	b := f.bufferOf(op.OperandNamed("buffer"))
+	x := f.inMemory(f.val(op, "value"))
+	if p, ok := layout.LdMatrix(*b.Mem, l, 8*b.bytes, false); ok && f.matrixStore(b, l, p) {
+		f.storeMatrices(b, l, p, x)
+		return
+	}
+	for _, r := range f.sharedRuns(b, l, f.owners(l)) {
+		f.storeRun("st.shared", r, x)
+	}
+}
+
+func bufferLoad(f *fn, op *ir.Op) {
+	t := tileaa.AsTile(op.Result(0))
+	l := layoutOf(t, f.plan.Warps)
+	b := f.bufferOf(op.OperandNamed("buffer"))
+	if p, ok := f.matrixLoad(b, l); ok {
+		f.set(op, f.loadMatrices(b, l, p, t.Elem))
+		return
+	}
+	f.set(op, f.loadShared(b, l, t.Elem))
+}
+
+func (f *fn) loadShared(b *buffer, l layout.Layout, elem ir.Type) *tile {
+	out := f.newTile(f.sharedElem(elem), l.Regs())
+	for _, r := range f.sharedRuns(b, l, boolean(true)) {
+		f.loadRun("ld.shared", r, out, f.zeros(out.elem, out.len()))
+	}
+	f.fillReplicas(out, l)
+	return f.loaded(out, elem)
+}
+
+// sharedElem is the type of an element in shared memory: a byte for an i1.
+func (f *fn) sharedElem(elem ir.Type) ir.Type {
+	if kindOf(elem) == kI1 {
+		return f.ctx.Int(8)
+	}
+	return elem
+}
+
+// matrixLoad tells whether a load is a few ldmatrix: the layout of an mma operand (replicas between warps are fine), and fewer
+// instructions than vector loads would need. The transposing form is for operands whose rows run the other way.
+func (f *fn) matrixLoad(b *buffer, l layout.Layout) (layout.MatrixPlan, bool) {
+	for _, trans := range []bool{false, true} {
+		p, ok := layout.LdMatrix(*b.Mem, l, 8*b.bytes, trans)
+		if ok && f.has(matrixName("ldmatrix", p)) && len(p.Accesses) < l.Regs()/b.Mem.MaxVec(l, 16/b.bytes) {
+			return p, true
+		}
+	}
+	return layout.MatrixPlan{}, false
+}
+
+func (f *fn) matrixStore(b *buffer, l layout.Layout, p layout.MatrixPlan) bool {
+	return f.has(matrixName("stmatrix", p)) && f.owners(l).is(1) && len(p.Accesses) < l.Regs()/b.Mem.MaxVec(l, 16/b.bytes)
+}
+
+func matrixName(verb string, p layout.MatrixPlan) string {
+	name := verb + ".m8n8.x" + string(rune('0'+p.Num))
+	if p.Trans {
+		name += ".trans"
+	}
+	return name + ".shared.b16"
+}
+
+// rowAddress is the address of the row of an access that this thread supplies.
+func (f *fn) rowAddress(b *buffer, p layout.MatrixPlan, a layout.MatrixAccess) (reg, int64) {
+	cols := make([]uint64, laneBits+f.warpBits())
+	copy(cols, p.Lane)
+	copy(cols[laneBits:], p.Warp)
+	var met uint64
+	for _, c := range cols {
+		met |= c
+	}
+	thread := f.linear(cols)
+	pad, _ := b.Mem.Padding()
+	base, offset := reg{}, int64(0)
+	if pad == 0 && met&a.Offset == 0 {
+		base, offset = f.add(b.address, f.padded(b, thread)), int64(a.Offset)*int64(b.bytes)
+	} else {
+		base = f.add(b.address, f.padded(b, f.xor(thread, i32(int64(a.Offset)))))
+	}
+	if s, c, ok := f.splitAdd(base); ok {
+		base, offset = s, offset+signed(c, 32)
+	}
+	return base, offset
+}
+
+func (f *fn) loadMatrices(b *buffer, l layout.Layout, p layout.MatrixPlan, elem ir.Type) *tile {
+	out := f.newTile(elem, l.Regs())
+	for _, a := range p.Accesses {
+		base, offset := f.rowAddress(b, p, a)
+		words := f.op(matrixName("ldmatrix", p), base, i32(offset))
+		for i, first := range a.Regs {
+			if out.per == 1 {
+				out.regs[first] = f.cast(words[i], out.k)
+				continue
+			}
+			f.putWords(out, upTo(first, out.per), words[i:i+1])
+		}
+	}
+	f.fillReplicas(out, l)
+	return out
+}
+
+func (f *fn) storeMatrices(b *buffer, l layout.Layout, p layout.MatrixPlan, x *tile) {
+	for _, a := range p.Accesses {
+		base, offset := f.rowAddress(b, p, a)
+		args := []reg{base, i32(offset)}
+		for _, first := range a.Regs {
+			if x.per == 1 {
+				args = append(args, f.reg(x, first))
+			} else {
+				args = append(args, f.getWords(x, upTo(first, x.per))...)
+			}
+		}
+		f.op(matrixName("stmatrix", p), args...)
+	}
+}
+
+// upTo is n register numbers from first on.
+func upTo(first, n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = first + i
+	}
+	return out
+}
+
+// pieceAddress adds to a buffer's elements the corner of a slice that is known when the kernel runs. The slice's elements and its
+// corner have no bits in common, so offsets, which are linear, meet in an XOR.
+func (f *fn) pieceRuns(op *ir.Op, b *buffer, piece *tileaa.TileType, l layout.Layout, guard reg) []run {
+	whole := ints(b.Shape)
+	flat := func(c uint64) uint64 { // an element of the piece, numbered in the whole
+		var n uint64
+		for d, x := range l.Coords(c) {
+			n = n*uint64(whole[d]) + uint64(x)
+		}
+		return n
+	}
+	corner := i32(0)
+	for d, v := range op.OperandGroupNamed("indices") {
+		size := int(piece.Shape[d])
+		count := whole[d] / size
+		i := f.and(f.resize(f.scalar(v), kI32, false), i32(int64(count-1)))
+		for bit := 0; 1<<bit < count; bit++ {
+			at := make([]int, len(whole))
+			at[d] = size << bit
+			var n uint64
+			for e, x := range at {
+				n = n*uint64(whole[e]) + uint64(x)
+			}
+			chosen := f.and(f.lshr(i, bit), i32(1))
+			corner = f.xor(corner, f.mul(chosen, i32(int64(b.Mem.Linear(n)))))
+		}
+	}
+	cols := f.columns(l)
+	for i := range cols {
+		cols[i] = b.Mem.Linear(flat(cols[i]))
+	}
+	thread := f.xor(f.linear(cols), corner)
+	var out []run
+	for _, r := range ownRegs(l) {
+		linear := f.xor(thread, i32(int64(b.Mem.Linear(flat(l.Apply(r, 0, 0, 0))))))
+		out = append(out, run{regs: []int{r}, base: f.add(b.address, f.padded(b, linear)), guard: guard})
+	}
+	return out
+}
+
+func bufferExtract(f *fn, op *ir.Op) {
+	t := tileaa.AsTile(op.Result(0))
+	l := layoutOf(t, f.plan.Warps)
+	b := f.bufferOf(op.OperandNamed("buffer"))
+	out := f.newTile(f.sharedElem(t.Elem), l.Regs())
+	for _, r := range f.pieceRuns(op, b, t, l, boolean(true)) {
+		f.loadRun("ld.shared", r, out, out)
+	}
+	f.fillReplicas(out, l)
+	f.set(op, f.loaded(out, t.Elem))
+}
+
+func bufferInsert(f *fn, op *ir.Op) {
+	t := tileaa.AsTile(op.OperandNamed("value"))
+	l := layoutOf(t, f.plan.Warps)
+	x := f.inMemory(f.val(op, "value"))
+	for _, r := range f.pieceRuns(op, f.bufferOf(op.OperandNamed("buffer")), t, l, f.owners(l)) {
+		f.storeRun("st.shared", r, x)
+	}
+}
+
+// asyncCopy moves a block to a buffer past the registers. Each copy is 4, 8 or 16 bytes that are neighbours on both sides; where the
+// block leaves the array, a copy of 0 bytes fills with zeros.
+func asyncCopy(f *fn, op *ir.Op) {
+	v := f.viewOf(op.OperandNamed("block"))
+	b := f.bufferOf(op.OperandNamed("buffer"))
+	copyMap, ok := op.AttrNamed("layout").(*tileaa.LayoutAttr)
+	if !ok {
+		f.bug("the copy has no layout")
+	}
+	l := copyMap.Layout
+	vec := vecOf(op)
+	from := f.tiledRuns(op, v, l, vec, boolean(true))
+	to := map[int]run{}
+	for _, r := range f.sharedRuns(b, l, boolean(true)) {
+		to[r.regs[0]] = r
+	}
+	owner := f.owners(l)
+	for _, r := range from {
+		bytes := len(r.regs) * b.bytes
+		dst, ok := to[r.regs[0]]
+		if !ok || !slices.Equal(dst.regs, r.regs) || bytes != 4 && bytes != 8 && bytes != 16 {
+			f.unsupported("a copy of %d bytes", bytes)
+		}
+		name := map[int]string{4: "cp.async.ca.shared.global.4", 8: "cp.async.ca.shared.global.8", 16: "cp.async.cg.shared.global.16"}[bytes]
+		args := []reg{dst.base, i32(dst.offset), r.base, i32(r.offset)}
+		if !r.guard.is(1) {
+			name += ".zfill"
+			args = append(args, f.sel(r.guard, i32(int64(bytes)), i32(0)))
+		}
+		if !owner.is(1) {
+			name, args = "@"+name, append([]reg{owner}, args...)
+		}
+		f.op(name, args...)
+	}
+}

@@ -1,0 +1,311 @@
+package nvvm
+
+import (
+	"slices"
+
+	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa"
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+)
+
+func init() {
+	register(map[string]lowering{
+		"make_memref": makeMemref,
+		"block_tile":  blockTile,
+		"tiled_load":  tiledLoad,
+		"tiled_store": tiledStore,
+	})
+}
+
+// memref is a strided array: its address, and extents and strides in elements as i64 registers. What depends on the thread alone is
+// computed where the array was made, so that loops do not repeat it.
+type memref struct {
+	base           reg
+	shape, strides []reg
+	elemBytes      int64
+	home           *block
+}
+
+// view is a memref, or one tile of it.
+type view struct {
+	*memref
+	index     []reg // per tile dimension: tile number, or coordinate with traversal 1
+	traversal []int64
+	dims      []int // array dimension of each tile dimension
+	sparse    int   // tile dimension whose coordinates come from list, or -1
+	list      *tile
+	padding   reg // register that stands for an element outside; zero if the view has none
+	shape     []int64
+	elem      ir.Type
+}
+
+func makeMemref(f *fn, op *ir.Op) {
+	t := op.Result(0).Type().(*tileaa.MemrefType)
+	m := &memref{base: f.scalar(op.OperandNamed("base")), elemBytes: int64(tileaa.ElemBytes(t.Elem)), home: f.cur}
+	read := func(name string, static []int64) []reg {
+		dynamic := op.OperandGroupNamed(name)
+		out := make([]reg, len(static))
+		for i, s := range static {
+			if s != tileaa.Dynamic {
+				out[i] = i64(s)
+				continue
+			}
+			out[i], dynamic = f.sext(f.scalar(dynamic[0]), kI64), dynamic[1:]
+		}
+		return out
+	}
+	m.shape, m.strides = read("shape", t.Shape), read("strides", t.Strides)
+	f.views[op.Result(0)] = &view{memref: m}
+}
+
+// paddingBits is the element that stands for what lies outside the array.
+func paddingBits(elem ir.Type, p uint32) uint64 {
+	t, ok := elem.(*ir.FloatType)
+	if !ok {
+		return 0
+	}
+	x := t.Format
+	return x.ToStorage(map[uint32]uint64{
+		def.PadZero: x.Zero(false), def.PadNegZero: x.Zero(true), def.PadNaN: x.NaN(), def.PadPosInf: x.Inf(false), def.PadNegInf: x.Inf(true),
+	}[p])
+}
+
+func blockTile(f *fn, op *ir.Op) {
+	t := op.Result(0).Type().(*tileaa.BlockType)
+	m := f.views[op.OperandNamed("memref")]
+	if m == nil {
+		f.bug("the array of a block has no make_memref")
+	}
+	v := &view{memref: m.memref, sparse: -1, shape: t.Shape, elem: t.Elem, padding: con(kindOf(f.memoryElem(t.Elem)), 0)}
+	v.traversal, _ = op.AttrNamed("traversal").(ir.I64Array)
+	dimMap, _ := op.AttrNamed("dim_map").(ir.I32Array)
+	for _, d := range dimMap {
+		v.dims = append(v.dims, int(d))
+	}
+	if a, ok := op.AttrNamed("padding").(ir.EnumAttr); ok {
+		v.padding = con(v.padding.k, paddingBits(t.Elem, a.Value))
+	}
+	if a, ok := op.AttrNamed("sparse_dim").(ir.IntegerAttr); ok {
+		v.sparse = int(a.SInt())
+	}
+	for d, i := range op.OperandGroupNamed("indices") {
+		if d == v.sparse {
+			v.list = f.tileFor(i)
+			v.index = append(v.index, reg{})
+			continue
+		}
+		v.index = append(v.index, f.scalar(i))
+	}
+	f.views[op.Result(0)] = v
+}
+
+// tiledRuns cuts the access of layout l to a block into runs of at most vec elements.
+//
+//	address of an element = base + sum over dimensions of (index*traversal + thread part + register part) * stride
+//	                        \______ once per thread and array ______/        \__ an immediate, or a hoisted product
+//
+// With narrow, byte offsets fit 32 bits and are summed in 32 bits.
+func (f *fn) tiledRuns(op *ir.Op, v *view, l layout.Layout, vec int, owner reg) []run {
+	width := kI64
+	if op.BoolNamed("narrow") {
+		width = kI32
+	}
+	a := &addresser{fn: f, view: v, l: l, width: width}
+	a.prepare()
+	masked, _ := op.AttrNamed("masked").(ir.BoolArray)
+	check := f.boundsChecker(a, masked)
+	vectors := a.vectors(vec)
+	out := make([]run, 0, len(vectors.Groups))
+	for _, g := range vectors.Groups {
+		r := run{regs: g.Regs}
+		r.base, r.offset = a.address(g.Regs[0])
+		r.guard = f.and(check(g.Regs[0]), owner)
+		out = append(out, r)
+	}
+	return out
+}
+
+// addresser computes addresses of a view in the layout of a tile.
+type addresser struct {
+	*fn
+	*view
+	l      layout.Layout
+	width  kind // of offsets
+	coords []coordinate
+	// joint: thread and register parts of a dimension meet in a bit, so the coordinate is computed for every register.
+	joint  []bool
+	start  reg   // address of register part 0
+	stride []reg // in bytes, by tile dimension, of kind width
+}
+
+func (a *addresser) prepare() {
+	n := len(a.view.shape)
+	a.coords, a.joint, a.stride = make([]coordinate, n), make([]bool, n), make([]reg, n)
+	thread := con(a.width, 0)
+	origin := con(a.width, 0)
+	for d := range n {
+		a.coords[d] = a.coordinateOf(a.l, d)
+		for r := range a.l.Regs() {
+			a.joint[d] = a.joint[d] || a.coords[d].regPart(r)&a.coords[d].bits != 0
+		}
+		a.in(a.home, func() {
+			a.stride[d] = a.resize(a.mul(a.strides[a.dims[d]], i64(a.elemBytes)), a.width, true)
+			if !a.joint[d] && d != a.sparse {
+				thread = a.add(thread, a.mul(a.resize(a.coords[d].thread, a.width, false), a.stride[d]))
+			}
+		})
+		if d != a.sparse {
+			origin = a.add(origin, a.mul(a.origin(d, a.width), a.stride[d]))
+		}
+	}
+	a.in(a.home, func() { a.start = a.add(a.base, a.sext(thread, kI64)) })
+	a.start = a.add(a.start, a.sext(origin, kI64))
+}
+
+// origin is the coordinate at which the tile starts.
+func (a *addresser) origin(d int, width kind) reg {
+	return a.mul(a.resize(a.index[d], width, a.sparse >= 0), con(width, uint64(a.traversal[d])))
+}
+
+// vectors groups the registers into runs along the dimension whose elements are neighbours in memory.
+func (a *addresser) vectors(vec int) layout.Vectors {
+	shape := ints(a.view.shape)
+	fast := len(shape) - 1
+	for d := range shape {
+		if a.strides[a.dims[d]].is(1) && d != a.sparse && shape[d] > 1 {
+			fast = d
+		}
+	}
+	if len(shape) == 0 || !a.strides[a.dims[fast]].is(1) || fast == a.sparse {
+		vec = 1
+	}
+	order := []int{fast}
+	for d := len(shape) - 1; d >= 0; d-- {
+		if d != fast {
+			order = append(order, d)
+		}
+	}
+	m := layout.Strided(shape, order)
+	for ; ; vec /= 2 {
+		if v, ok := m.Vectors(a.l, vec); ok {
+			return v
+		}
+	}
+}
+
+// address is the address of register r: a base and a constant.
+func (a *addresser) address(r int) (base reg, offset int64) {
+	base = a.start
+	for d := range a.coords {
+		switch {
+		case d == a.sparse:
+			at := a.mul(a.resize(a.listed(r), a.width, true), a.stride[d])
+			base = a.add(base, a.sext(at, kI64))
+		case a.joint[d]:
+			at := a.mul(a.resize(a.at(a.coords[d], r), a.width, false), a.stride[d])
+			base = a.add(base, a.sext(at, kI64))
+		default:
+			part := int64(a.coords[d].regPart(r))
+			if a.stride[d].isConst() {
+				offset += part * a.stride[d].sint()
+				continue
+			}
+			var step reg
+			a.in(a.home, func() { step = a.sext(a.mul(a.stride[d], con(a.width, uint64(part))), kI64) })
+			base = a.add(base, step)
+		}
+	}
+	if offset != int64(int32(offset)) {
+		return a.add(base, i64(offset)), 0
+	}
+	return base, offset
+}
+
+// listed is the coordinate along the sparse dimension of register r.
+func (a *addresser) listed(r int) reg {
+	if a.list.len() == a.l.Regs() {
+		return a.reg(a.list, r)
+	}
+	if a.list.len() == 1 {
+		return a.reg(a.list, 0)
+	}
+	panic("BUG: the coordinates of a gather are not in the layout of its tile")
+}
+
+// boundsChecker makes the predicate of register r: every masked coordinate lies inside the array. A thread compares its own part
+// with what is left of the extent: thread < extent - origin - register part.
+func (f *fn) boundsChecker(a *addresser, masked []bool) func(r int) reg {
+	n := len(a.coords)
+	limit := make([]reg, n)
+	for d := range n {
+		if d >= len(masked) || !masked[d] || a.sparse >= 0 {
+			continue
+		}
+		left := f.sub(a.memref.shape[a.dims[d]], a.origin(d, kI64))
+		left = f.minmax(f.minmax(left, i64(a.view.shape[d]), true, false), i64(0), true, true)
+		limit[d] = f.trunc(left, kI32)
+	}
+	return func(r int) reg {
+		inside := boolean(true)
+		for d := range n {
+			if d >= len(masked) || !masked[d] {
+				continue
+			}
+			extent := a.memref.shape[a.dims[d]]
+			var ok reg
+			switch c := a.coords[d]; {
+			case d == a.sparse:
+				ok = f.icmp(ult, f.sext(a.listed(r), kI64), extent)
+			case a.sparse >= 0: // an offset that may be negative
+				ok = f.icmp(ult, f.add(a.origin(d, kI64), f.zext(f.at(c, r), kI64)), extent)
+			case a.joint[d]:
+				ok = f.icmp(slt, f.at(c, r), limit[d])
+			default:
+				ok = f.icmp(slt, c.thread, f.sub(limit[d], i32(int64(c.regPart(r)))))
+			}
+			inside = f.and(inside, ok)
+		}
+		return inside
+	}
+}
+
+func (f *fn) viewOf(v *ir.Value) *view {
+	b := f.views[v]
+	if b == nil {
+		f.bug("a block has no block_tile")
+	}
+	return b
+}
+
+func tiledLoad(f *fn, op *ir.Op) {
+	t := tileaa.AsTile(op.Result(0))
+	l := layoutOf(t, f.plan.Warps)
+	v := f.viewOf(op.OperandNamed("block"))
+	name, strong := f.accessName(op, "ld")
+	vec, owner := vecOf(op), boolean(true)
+	if strong {
+		vec, owner = 1, f.owners(l)
+	}
+	out := f.newTile(f.memoryElem(t.Elem), numRegs(t))
+	fill := f.newTile(out.elem, out.len())
+	copy(fill.regs, slices.Repeat([]reg{v.padding}, out.len()))
+	for _, r := range f.tiledRuns(op, v, l, vec, owner) {
+		f.loadRun(name, r, out, fill)
+	}
+	f.fillReplicas(out, l)
+	f.set(op, f.loaded(out, t.Elem))
+}
+
+func tiledStore(f *fn, op *ir.Op) {
+	l := f.tileLayout(op.OperandNamed("value"))
+	x := f.inMemory(f.val(op, "value"))
+	name, strong := f.accessName(op, "st")
+	vec := vecOf(op)
+	if strong {
+		vec = 1
+	}
+	for _, r := range f.tiledRuns(op, f.viewOf(op.OperandNamed("block")), l, vec, f.owners(l)) {
+		f.storeRun(name, r, x)
+	}
+}

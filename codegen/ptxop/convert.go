@@ -100,7 +100,7 @@ func packed(b *builder) {
 	b.op("cvt.rn.bf16x2.ue8m0x2", "=r H", 0, need)
 
 	scratch := func(name, text, signature string) {
-		b.add(compileText(name, byteScratch+text+" }", signature), 0, need)
+		b.text(name, byteScratch+text+" }", signature, 0, need)
 	}
 	scratch("cvt.rn.satfinite.e2m1x2.f32", "cvt.rn.satfinite.e2m1x2.f32 b, $1, $2; cvt.u16.u8 $0, b;", "=h f f")
 	scratch("cvt.rn.f16x2.e2m1x2", "cvt.u8.u16 b, $1; cvt.rn.f16x2.e2m1x2 $0, b;", "=r h")

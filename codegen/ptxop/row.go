@@ -21,8 +21,19 @@
 // is two arguments, a base and a constant byte offset.
 //
 // Rows come from small builders over parameters (space x width x vector x
-// order), one file per family of instructions. A family is built when one of its
-// rows is first asked for.
+// order), one file per group of instructions. A row is compiled when it is first
+// asked for.
+//
+// # Building a call
+//
+// The producer of LLVM IR builds the call of row r like this: one ir.InlineAsm
+// with r.Asm, r.Constraints and SideEffect = r.Effects.SideEffect(), whose type
+// is a pointer to a function from the arguments (in the order of r.Args()) to
+// nothing, to the one result, or to a named struct of r.Results fields; a call
+// of it, with the attribute `convergent` when r.Effects has Convergent; one
+// extractvalue per result that is used. Arguments of kinds Base and Imm take two
+// forms: a Base is an i32 for shared memory and an i64 or a pointer otherwise, an
+// Imm is a constant i32.
 //
 // The package imports the standard library and codegen/target. It must not
 // import llir or any other package of this module.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -37,6 +38,13 @@ func TestRowsRenderAsInlineAssembly(t *testing.T) {
 
 func TestEveryRowIsFoundByNameAndByItsPair(t *testing.T) {
 	rows := Rows()
+	names := map[string]bool{}
+	for _, r := range rows {
+		if names[r.Name] {
+			t.Errorf("two rows are named %s", r.Name)
+		}
+		names[r.Name] = true
+	}
 	if len(rows) < 5000 {
 		t.Fatalf("only %d rows", len(rows))
 	}
@@ -190,8 +198,45 @@ func BenchmarkBuildAllRows(b *testing.B) {
 		for _, g := range groups {
 			for _, k := range g.families {
 				f := family{build: k.family.build}
-				f.fill()
+				f.compileAll()
 			}
+		}
+	}
+}
+
+// What one compile of a usual kernel costs: the first question to each family.
+func BenchmarkFirstQuestions(b *testing.B) {
+	names := []string{"ld.global.v4.b32", "@st.global.v4.b32", "ld.shared.v4.b32", "cvt.rn.f16x2.f32", "mma.m16n8k16.row.col.f32.f16.f16.f32", "setp.lt.s32", "add.s32", "mov.b32"}
+	for b.Loop() {
+		for _, name := range names {
+			f := family{build: familyOf(strings.TrimPrefix(name, "@")).build}
+			f.describe()
+			for i := range f.recipes {
+				if f.recipes[i].name == name {
+					f.compile(&f.recipes[i], false)
+				}
+			}
+		}
+	}
+}
+
+// Compiles run at the same time; they all see the same rows.
+func TestRowsAreSharedBetweenGoroutines(t *testing.T) {
+	var group sync.WaitGroup
+	found := make([]*Row, 16)
+	for i := range found {
+		group.Go(func() {
+			if i%2 == 0 {
+				found[i] = Lookup("redux.sync.xor.b32")
+			} else {
+				found[i] = Find("redux.sync.xor.b32 $0, $1, $2;", "=r,r,r")
+			}
+		})
+	}
+	group.Wait()
+	for i, r := range found {
+		if r == nil || r != found[0] {
+			t.Errorf("goroutine %d found %v", i, r)
 		}
 	}
 }

@@ -63,7 +63,7 @@ func init() {
 		b.op("activemask.b32", "=r", Convergent|Clock, anySM)
 	})
 	define("elect", func(b *builder) {
-		b.add(compileText("elect.sync", "elect.sync _|$0, $1", "=b r"), Convergent, sm(90, 8, 0))
+		b.text("elect.sync", "elect.sync _|$0, $1", "=b r", Convergent, sm(90, 8, 0))
 	})
 	define("match", func(b *builder) {
 		for _, t := range []string{"b32 r", "b64 l"} {
@@ -90,7 +90,7 @@ func init() {
 
 	// The call of the device runtime's printf: format, argument block.
 	define("call", func(b *builder) {
-		b.add(compileText("call.vprintf", callScratch+"st.param.b64 [p0], $1; st.param.b64 [p1], $2; call (r0), vprintf, (p0, p1); ld.param.b32 $0, [r0]; }", "=r L L"), ReadGeneric|WriteGeneric|Control, anySM)
+		b.text("call.vprintf", callScratch+"st.param.b64 [p0], $1; st.param.b64 [p1], $2; call (r0), vprintf, (p0, p1); ld.param.b32 $0, [r0]; }", "=r L L", ReadGeneric|WriteGeneric|Control, anySM)
 	})
 
 	define("trap", func(b *builder) { b.guarded("trap", "trap", "", Control, anySM) })

@@ -7,19 +7,31 @@ import (
 	"tileiras/codegen/target"
 )
 
-// A family is a group of rows that are built together. Its key is the first
+// A family is a group of rows that are described together. Its key is the first
 // `depth` dotted words of its rows' mnemonics: "cvt" (depth 1), "ld.global"
-// (depth 2), "atom.relaxed.gpu" (depth 3).
+// (depth 2), "atom.relaxed.gpu" (depth 3). A process compiles only the rows it
+// asks for: describing a family takes microseconds, compiling all of the table
+// milliseconds.
 type family struct {
 	build func(*builder)
 
-	once   sync.Once
-	byName map[string]*Row
-	byPair map[pair]*Row
-	rows   []*Row
+	mu       sync.RWMutex
+	recipes  []recipe // in table order; nil before the first question
+	byName   map[string]*Row
+	byPair   map[pair]*Row
+	complete bool // every row is compiled
 }
 
 type pair struct{ asm, constraints string }
+
+// A recipe describes a row, and with guarded also its guarded form.
+type recipe struct {
+	name, mnemonic, signature string
+	text                      bool // mnemonic is the whole text with holes
+	guarded                   bool
+	fx                        Effects
+	need                      target.Need
+}
 
 // A group is all families that share the first word of their keys.
 type group struct {
@@ -50,7 +62,7 @@ func define(key string, build func(*builder)) {
 	g.families = append(g.families, keyed{key, &family{build: build}})
 }
 
-// familyOf returns the built family of a mnemonic, nil if there is none.
+// familyOf returns the family of a mnemonic, nil if there is none.
 func familyOf(mnemonic string) *family {
 	word := mnemonic
 	if i := strings.IndexByte(word, '.'); i >= 0 {
@@ -60,7 +72,6 @@ func familyOf(mnemonic string) *family {
 	if g == nil {
 		return nil
 	}
-	key := mnemonic
 	end := -1
 	for range g.depth {
 		next := strings.IndexByte(mnemonic[end+1:], '.')
@@ -70,43 +81,87 @@ func familyOf(mnemonic string) *family {
 		}
 		end += 1 + next
 	}
-	key = mnemonic[:end]
+	key := mnemonic[:end]
 	for i := range g.families {
 		if g.families[i].key == key {
-			f := g.families[i].family
-			f.once.Do(f.fill)
-			return f
+			return g.families[i].family
 		}
 	}
 	return nil
 }
 
-func (f *family) fill() {
+// describe fills in the recipes. The caller holds the lock.
+func (f *family) describe() {
+	if f.recipes != nil {
+		return
+	}
 	b := &builder{}
 	f.build(b)
-	f.rows = b.rows
-	f.byName = make(map[string]*Row, len(b.rows))
-	f.byPair = make(map[pair]*Row, len(b.rows))
-	for _, r := range b.rows {
-		if f.byName[r.Name] != nil {
-			panic("ptxop: two rows are named " + r.Name)
-		}
-		p := pair{r.Asm, r.Constraints}
-		if other := f.byPair[p]; other != nil {
-			panic("ptxop: rows " + r.Name + " and " + other.Name + " have the same text")
-		}
-		f.byName[r.Name] = r
-		f.byPair[p] = r
+	f.recipes = b.recipes
+	f.byName = make(map[string]*Row, 16)
+	f.byPair = make(map[pair]*Row, 16)
+}
+
+// compile makes the row of a recipe, or finds it made. The caller holds the lock.
+func (f *family) compile(c *recipe, guard bool) *Row {
+	name, signature := c.name, c.signature
+	if guard {
+		// Lanes whose guard is false keep the results: they are tied.
+		name, signature = "@"+name, strings.ReplaceAll(signature, "=", "+")
 	}
+	if r := f.byName[name]; r != nil {
+		return r
+	}
+	var r *Row
+	if c.text {
+		r = compileText(name, c.mnemonic, signature)
+	} else {
+		r = compile(name, c.mnemonic, signature, guard)
+	}
+	r.Effects, r.Need = c.fx, c.need
+	p := pair{r.Asm, r.Constraints}
+	if other := f.byPair[p]; other != nil {
+		panic("ptxop: rows " + name + " and " + other.Name + " have the same text")
+	}
+	f.byName[name] = r
+	f.byPair[p] = r
+	return r
+}
+
+// compileAll compiles every row. The caller holds the lock.
+func (f *family) compileAll() {
+	f.describe()
+	for i := range f.recipes {
+		f.compile(&f.recipes[i], false)
+		if f.recipes[i].guarded {
+			f.compile(&f.recipes[i], true)
+		}
+	}
+	f.complete = true
 }
 
 // Lookup returns the row with the given name, nil if there is none.
 func Lookup(name string) *Row {
-	f := familyOf(strings.TrimPrefix(name, "@"))
+	plain, guard := strings.CutPrefix(name, "@")
+	f := familyOf(plain)
 	if f == nil {
 		return nil
 	}
-	return f.byName[name]
+	f.mu.RLock()
+	r := f.byName[name]
+	f.mu.RUnlock()
+	if r != nil {
+		return r
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.describe()
+	for i := range f.recipes {
+		if c := &f.recipes[i]; c.name == plain && (c.guarded || !guard) {
+			return f.compile(c, guard)
+		}
+	}
+	return nil
 }
 
 // Must returns the row with the given name and panics if there is none. It is
@@ -145,46 +200,65 @@ func Find(asm, constraints string) *Row {
 	if f == nil {
 		return nil
 	}
-	return f.byPair[pair{asm, constraints}]
+	p := pair{asm, constraints}
+	f.mu.RLock()
+	r, complete := f.byPair[p], f.complete
+	f.mu.RUnlock()
+	if r != nil || complete {
+		return r
+	}
+	// A text that this process did not render: read from a file, perhaps.
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.compileAll()
+	return f.byPair[p]
 }
 
-// Rows returns every row of the table, in a fixed order. It builds all
-// families: it is for tests and documentation.
+// Rows returns every row of the table, in a fixed order. It compiles them all:
+// it is for tests and documentation.
 func Rows() []*Row {
 	var all []*Row
 	for _, g := range groups {
 		for _, k := range g.families {
-			k.family.once.Do(k.family.fill)
-			all = append(all, k.family.rows...)
+			f := k.family
+			f.mu.Lock()
+			f.compileAll()
+			for i := range f.recipes {
+				c := &f.recipes[i]
+				all = append(all, f.byName[c.name])
+				if c.guarded {
+					all = append(all, f.byName["@"+c.name])
+				}
+			}
+			f.mu.Unlock()
 		}
 	}
 	return all
 }
 
-// A builder collects the rows of one family.
-type builder struct{ rows []*Row }
+// A builder collects the recipes of one family.
+type builder struct{ recipes []recipe }
 
-// op adds the row of an instruction. Its name is the mnemonic without
-// ".sync.aligned".
+// op describes an instruction. Its name is the mnemonic without ".sync.aligned".
 func (b *builder) op(mnemonic, signature string, fx Effects, need target.Need) {
 	b.named(strings.Replace(mnemonic, ".sync.aligned", "", 1), mnemonic, signature, fx, need)
 }
 
-// named adds a row under a name of its own, where the mnemonic is not unique.
+// named describes an instruction under a name of its own, where the mnemonic is
+// not unique.
 func (b *builder) named(name, mnemonic, signature string, fx Effects, need target.Need) {
-	b.add(compile(name, mnemonic, signature, false), fx, need)
+	b.recipes = append(b.recipes, recipe{name: name, mnemonic: mnemonic, signature: signature, fx: fx, need: need})
 }
 
-// guarded adds the plain row and its guarded form, named with a leading '@'. The
-// results of the guarded form are tied: a lane whose guard is false keeps them.
+// guarded describes an instruction and its guarded form, whose name has a
+// leading '@'.
 func (b *builder) guarded(name, mnemonic, signature string, fx Effects, need target.Need) {
-	b.named(name, mnemonic, signature, fx, need)
-	b.add(compile("@"+name, mnemonic, strings.ReplaceAll(signature, "=", "+"), true), fx, need)
+	b.recipes = append(b.recipes, recipe{name: name, mnemonic: mnemonic, signature: signature, guarded: true, fx: fx, need: need})
 }
 
-func (b *builder) add(r *Row, fx Effects, need target.Need) {
-	r.Effects, r.Need = fx, need
-	b.rows = append(b.rows, r)
+// text describes an instruction by its whole text; see compileText.
+func (b *builder) text(name, text, signature string, fx Effects, need target.Need) {
+	b.recipes = append(b.recipes, recipe{name: name, mnemonic: text, signature: signature, text: true, fx: fx, need: need})
 }
 
 // Needs that recur in the tables: "sm80" is "sm_80, PTX 7.0".

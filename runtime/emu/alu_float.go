@@ -106,9 +106,9 @@ func exact(op string, a, b float64) float64 {
 	return divOdd(a, b)
 }
 
-// zeroSum gives the sign of an exact zero sum in a mode: -0 only towards minus infinity.
-func zeroSum(r float64, mode rnd, bothNeg bool) float64 {
-	if r == 0 && !bothNeg && mode == rm {
+// zeroSum gives the sign of an exact zero sum in a mode: zeros of one sign keep it, others give -0 only towards minus infinity.
+func zeroSum(r float64, mode rnd, sameSign bool) float64 {
+	if r == 0 && !sameSign && mode == rm {
 		return math.Copysign(0, -1)
 	}
 	return r
@@ -185,7 +185,7 @@ func half2(op string, f *format, o fopt) func(a, b uint32) uint32 {
 		x, y := f.value(a), f.value(b)
 		r := exact(op, x, y)
 		if op == "add" || op == "sub" {
-			r = zeroSum(r, o.mode, math.Signbit(x) && math.Signbit(y) == (op == "add"))
+			r = zeroSum(r, o.mode, (math.Signbit(x) == math.Signbit(y)) == (op == "add"))
 		}
 		return o.finishHalf(f, r)
 	}
@@ -298,7 +298,7 @@ func float2x32(op string, o fopt) vecFn {
 		}
 		r := exact(op, float64(x), float64(y))
 		if op == "add" || op == "sub" {
-			r = zeroSum(r, o.mode, math.Signbit(float64(x)) && math.Signbit(float64(y)) == (op == "add"))
+			r = zeroSum(r, o.mode, (math.Signbit(float64(x)) == math.Signbit(float64(y))) == (op == "add"))
 		}
 		return o.finish32(f32(uint64(fmtF32.round(r, o.mode, false))))
 	})
@@ -357,7 +357,7 @@ func decodeFma(d *decoder) {
 				return o.finish32(fma32(x, y, z))
 			}
 			p := float64(x) * float64(y)
-			r := zeroSum(addOdd(p, float64(z)), o.mode, math.Signbit(p) && math.Signbit(float64(z)))
+			r := zeroSum(addOdd(p, float64(z)), o.mode, math.Signbit(p) == math.Signbit(float64(z)))
 			return o.finish32(f32(uint64(fmtF32.round(r, o.mode, false))))
 		})
 	default:
@@ -368,7 +368,7 @@ func decodeFma(d *decoder) {
 			}
 			p := f.value(a) * f.value(b)
 			z := f.value(c)
-			return o.finishHalf(f, zeroSum(addOdd(p, z), o.mode, math.Signbit(p) && math.Signbit(z)))
+			return o.finishHalf(f, zeroSum(addOdd(p, z), o.mode, math.Signbit(p) == math.Signbit(z)))
 		}
 		d.in.vec = lift3(elements(t, one))
 		d.in.rule = rulePacked(t.bits)

@@ -1,0 +1,90 @@
+package tileaa
+
+import "tileiras/ir"
+
+// PlanAttr is what plan-kernel decides for an entry, #tileaa.plan<warps = 4, max_reg = 128, ...>. Later passes only realise
+// it. Fields that hold their zero value are left out of the text.
+type PlanAttr struct {
+	Warps     int    // warps of a tile block
+	MaxReg    int    // registers per thread that the plan counts on; 0 = no bound
+	Occupancy int    // tile blocks per multiprocessor that the plan counts on; 0 = any
+	Stages    int    // buffers in flight of a pipelined loop; 0 and 1 = no pipelining
+	Sliced    bool   // tiles that do not fit are strip-mined
+	Target    string // the target that it was made for, "sm_90"
+	Remark    string // why this plan, for people
+}
+
+// planFields are the fields in the order of the text.
+func (a *PlanAttr) planFields() []planField {
+	return []planField{
+		{"warps", &a.Warps}, {"max_reg", &a.MaxReg}, {"occupancy", &a.Occupancy}, {"stages", &a.Stages},
+		{"sliced", &a.Sliced}, {"target", &a.Target}, {"remark", &a.Remark},
+	}
+}
+
+type planField struct {
+	name string
+	at   any // *int, *bool or *string
+}
+
+func (*PlanAttr) AttrDialect() string { return "tileaa" }
+
+func (a *PlanAttr) EqualAttr(b ir.Attribute) bool {
+	x, ok := b.(*PlanAttr)
+	return ok && *a == *x
+}
+
+// WriteAttr writes "plan<warps = 4, sliced, target = \"sm_90\">".
+func (a *PlanAttr) WriteAttr(p *ir.Printer) {
+	p.Str("plan<")
+	comma := ""
+	field := func(name string) { p.Str(comma + name); comma = ", " }
+	for _, f := range a.planFields() {
+		switch v := f.at.(type) {
+		case *int:
+			if *v != 0 {
+				field(f.name)
+				p.Printf(" = %d", *v)
+			}
+		case *bool:
+			if *v {
+				field(f.name)
+			}
+		case *string:
+			if *v != "" {
+				field(f.name + " = ")
+				p.Quoted(*v)
+			}
+		}
+	}
+	p.Str(">")
+}
+
+// readPlan is the inverse of WriteAttr.
+func readPlan(p *ir.Parser) (ir.Attribute, error) {
+	a := &PlanAttr{}
+	fields := a.planFields()
+	p.List("<", ">", func() {
+		at, name := p.Pos(), p.Keyword()
+		for _, f := range fields {
+			if f.name != name {
+				continue
+			}
+			switch v := f.at.(type) {
+			case *int:
+				p.Expect("=")
+				*v = int(p.Integer())
+			case *bool:
+				*v = true
+			case *string:
+				p.Expect("=")
+				*v = p.String()
+			}
+			return
+		}
+		p.Errorf(at, "a plan has no field '%s'", name)
+	})
+	return a, p.Err()
+}
+
+func init() { attrReaders["plan"] = readPlan }

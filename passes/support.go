@@ -1,0 +1,51 @@
+package passes
+
+import (
+	"sort"
+	"strings"
+
+	"tileiras/ir"
+)
+
+// NotSupported says that this compiler cannot do something yet, which is neither the user's fault nor a bug.
+type NotSupported struct {
+	Op     string // short name of the operation
+	Type   string // with which types or attributes; may be empty
+	Target string // on which GPU; empty when on all
+	Loc    ir.Location
+}
+
+// NotSupported marks the error for the command, which has an exit code for it.
+func (e *NotSupported) NotSupported() bool { return true }
+
+func (e *NotSupported) Error() string {
+	var b strings.Builder
+	if at := ir.LocString(e.Loc); at != "" {
+		b.WriteString(at + ": ")
+	}
+	b.WriteString("not supported yet: " + e.Op)
+	if e.Type != "" {
+		b.WriteString(" " + e.Type)
+	}
+	if e.Target != "" {
+		b.WriteString(" (for " + e.Target + ")")
+	}
+	return b.String()
+}
+
+// SupportRow is one line of the table of what the compiler takes.
+type SupportRow struct {
+	Op      string // the cuda_tile operation
+	Becomes string // the TileAA operations that it becomes
+	Missing string // why it is not supported; empty when it is
+}
+
+// Support lists every operation of cuda_tile with what becomes of it. docs/support.md is made of it.
+func Support() []SupportRow {
+	rows := make([]SupportRow, 0, len(conversions))
+	for name, c := range conversions {
+		rows = append(rows, SupportRow{Op: name, Becomes: c.to, Missing: c.missing})
+	}
+	sort.Slice(rows, func(i, j int) bool { return rows[i].Op < rows[j].Op })
+	return rows
+}

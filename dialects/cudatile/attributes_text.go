@@ -20,7 +20,7 @@ func (a *DivBy) WriteAttr(p *ir.Printer) {
 
 // WriteAttr writes "same_elements<[2, 4]>".
 func (a *SameElements) WriteAttr(p *ir.Printer) {
-	p.Str("same_elements<" + list(a.Values) + ">")
+	p.Str("same_elements<[" + list(a.Values) + "]>")
 }
 
 // WriteAttr writes "bounded<0, ?>".

@@ -20,10 +20,9 @@ var (
 
 // The lists of element types in the messages of the type verifiers.
 const (
-	numberText = "f16 or bf16 or f32 or tf32 or f64 or f8E4M3FN or f8E5M2 or i1 or i8 or i16 or i32 or i64 " +
-		"or f8E8M0FNU or f4E2M1FN"
-	tileElementText = "f16 or bf16 or f32 or tf32 or f64 or f8E4M3FN or f8E5M2 or i1 or i8 or i16 or i32 or i64 " +
-		"or Pointer type or f8E8M0FNU or f4E2M1FN or i4"
+	numberText = "f16 or bf16 or f32 or tf32 or f64 or f8E4M3FN or f8E5M2 or f8E8M0FNU or f4E2M1FN " +
+		"or i1 or i8 or i16 or i32 or i64"
+	tileElementText = numberText + " or " + pointer + " or i4"
 )
 
 func (e elems) has(t ir.Type) bool {
@@ -53,8 +52,10 @@ func isTileElement(t ir.Type) bool {
 
 // tileOf is the constraint of tiles with these elements; scalarOf of those of rank 0.
 func tileOf(name string, e ...string) *ir.TypeConstraint {
-	return tiles(name, "tile of ", e, func(*TileType) bool { return true })
+	return tiles(name, "tile of ", e, anyRank)
 }
+
+func anyRank(*TileType) bool { return true }
 
 func scalarOf(name string, e ...string) *ir.TypeConstraint {
 	return tiles(name, "0D tile of ", e, func(t *TileType) bool { return t.Rank() == 0 })
@@ -93,8 +94,10 @@ func constraints() map[string]*ir.TypeConstraint {
 		tileOf("I32", "i32"),
 		tileOf("I64", "i64"),
 		tileOf("F32", "f32"),
-		tileOf("MmaInput", "f16", "bf16", "f32", "f64", "tf32", "f8E4M3FN", "f8E5M2"),
-		tileOf("MmaAcc", "f16", "f32", "f64"),
+		tiles("MmaInput", "mmaf operand tile type of ", elems{"f16", "bf16", "f32", "f64", "tf32", "f8E4M3FN", "f8E5M2"}, anyRank),
+		tiles("MmaAcc", "mmaf acc/result tile type of ", elems{"f16", "f32", "f64"}, anyRank),
+		tiles("MmaiInput", "mmai operand tile type of ", elems{"i8"}, anyRank),
+		tiles("MmaiAcc", "mmai acc/result tile type of ", elems{"i32"}, anyRank),
 		tileOf("ScaledInput", "f8E4M3FN", "f8E5M2", "f4E2M1FN"),
 		tileOf("Scale", "f8E4M3FN", "f8E8M0FNU", "fnv8E5M3FNU"),
 		scalarOf("ScalarInt", intElems...),

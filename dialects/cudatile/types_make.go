@@ -236,12 +236,10 @@ func positiveOrDynamic(dims []int64) bool {
 	return true
 }
 
-// list prints dimensions as messages do, "[4, ?]".
+// list prints dimensions as messages do, "4, ?".
 func list(dims []int64) string {
 	var b strings.Builder
-	b.WriteByte('[')
 	writeDims(&b, dims, ", ")
-	b.WriteByte(']')
 	return b.String()
 }
 

@@ -51,19 +51,19 @@ func (a *DivBy) VerifyOn(t ir.Type) string {
 
 // VerifyOn of same_elements: one group size for each dimension.
 func (a *SameElements) VerifyOn(t ir.Type) string {
-	say := func(format string, args ...any) string {
-		return attrPrefix + "same_elements' " + fmt.Sprintf(format, args...)
-	}
+	const name = attrPrefix + "same_elements'"
 	tile, ok := t.(*TileType)
 	if !ok || !isIntOrPtr(tile.Elem) {
-		return say("is valid only for tile of integer/pointer values")
+		return name + " is valid only for tile of integer/pointer values"
 	}
 	if len(a.Values) != tile.Rank() {
-		return say("expected %d values to match the tile rank, got %d", tile.Rank(), len(a.Values))
+		return fmt.Sprintf("expected number of values in %s (%d) to match rank of constrained tile (%d)",
+			name, len(a.Values), tile.Rank())
 	}
 	for i, v := range a.Values {
 		if v < 0 || v > tile.Shape[i] {
-			return say("expected value %d to be within 0 and the size of the respective dimension (%d), got %d", i, tile.Shape[i], v)
+			return fmt.Sprintf("expected %s value %d to be within 0 and the size of the respective dimension (%d)",
+				name, i, tile.Shape[i])
 		}
 	}
 	return ""
@@ -71,24 +71,20 @@ func (a *SameElements) VerifyOn(t ir.Type) string {
 
 // VerifyOn of bounded: bounds that the signed type can hold, in order.
 func (a *Bounded) VerifyOn(t ir.Type) string {
-	say := func(format string, args ...any) string {
-		return attrPrefix + "bounded' " + fmt.Sprintf(format, args...)
-	}
+	const name = attrPrefix + "bounded'"
 	tile, ok := t.(*TileType)
 	if !ok || !intElems.has(tile.Elem) {
-		return say("is valid only for tile of integer values")
+		return name + " is valid only for tile of integer values"
 	}
-	shift := 64 - ir.BitWidth(tile.Elem)
-	for _, b := range []struct {
-		name  string
-		value *int64
-	}{{"lower", a.Lower}, {"upper", a.Upper}} {
-		if b.value != nil && *b.value<<shift>>shift != *b.value {
-			return say("%s bound %d is not within the range of %s", b.name, *b.value, tile.Elem)
-		}
-	}
-	if a.Lower != nil && a.Upper != nil && *a.Lower > *a.Upper {
-		return say("lower bound %d is greater than upper bound %d", *a.Lower, *a.Upper)
+	least := int64(-1) << (ir.BitWidth(tile.Elem) - 1)
+	within := func(v *int64) bool { return v == nil || *v >= least && *v <= ^least }
+	switch {
+	case !within(a.Lower):
+		return fmt.Sprintf("%s expects lower bound to be within [%d, %d]", name, least, ^least)
+	case !within(a.Upper):
+		return fmt.Sprintf("%s expects upper bound to be within [%d, %d]", name, least, ^least)
+	case a.Lower != nil && a.Upper != nil && *a.Lower > *a.Upper:
+		return name + " expects lower bound to be less than or equal to upper bound"
 	}
 	return ""
 }

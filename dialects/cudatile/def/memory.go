@@ -84,7 +84,7 @@ func memoryOps() []*ir.OpDef {
 			Args: args(ordering, scope, hints, in("source", "Ptr"), opt("mask", "I1"), opt("paddingValue", "Tile"),
 				token),
 			Results: results(res("result", "Tile"), newToken),
-			Same:    rules(sameShape("source", "mask", "result"), sameType("paddingValue", "result")),
+			Same:    rules(sameShape("source", "result"), sameShape("source", "mask"), sameType("paddingValue", "result")),
 			Traits:  reads | ir.Segmented,
 			Format: sync + "$source (`,` $mask^)? (`,` $paddingValue^)? " + tokenText + hintsText + "attr-dict " +
 				"`:` type($source) (`,` type($mask)^)? (`,` type($paddingValue)^)? " +
@@ -94,7 +94,7 @@ func memoryOps() []*ir.OpDef {
 			Args: args(ordering, scope, hints, in("destination", "Ptr"), in("value", "Tile"), opt("mask", "I1"),
 				token),
 			Results: results(newToken),
-			Same:    rules(sameShape("destination", "value", "mask")),
+			Same:    rules(sameShape("destination", "value"), sameShape("destination", "mask")),
 			Traits:  writes | ir.Segmented,
 			Format: sync + "$destination `,` $value (`,` $mask^)? " + tokenText + hintsText + "attr-dict " +
 				"`:` type($destination) `,` type($value) (`,` type($mask)^)? `->` type($result_token)",
@@ -103,7 +103,7 @@ func memoryOps() []*ir.OpDef {
 			Args: args(ordering, mustHave, in("pointers", "Ptr"), in("cmp", "Tile"), in("val", "Tile"),
 				opt("mask", "I1"), token),
 			Results: results(res("result", "Tile"), newToken),
-			Same:    rules(sameType("cmp", "val", "result"), sameShape("pointers", "cmp", "val", "mask", "result")),
+			Same:    rules(sameType("cmp", "val", "result"), sameShape("pointers", "cmp", "val", "result"), sameShape("pointers", "cmp", "val", "mask")),
 			Traits:  reads | writes | ir.Segmented,
 			Format: "$memory_ordering_semantics $memory_scope $pointers `,` $cmp `,` $val (`,` $mask^)? " + tokenText +
 				"attr-dict `:` type($pointers) `,` type($val) (`,` type($mask)^)? " +
@@ -113,7 +113,7 @@ func memoryOps() []*ir.OpDef {
 			Args: args(ordering, mustHave, of("mode", AtomicMode), in("pointers", "Ptr"), in("arg", "Tile"),
 				opt("mask", "I1"), token),
 			Results: results(res("result", "Tile"), newToken),
-			Same:    rules(sameType("arg", "result"), sameShape("pointers", "arg", "mask", "result")),
+			Same:    rules(sameType("arg", "result"), sameShape("pointers", "arg", "result"), sameShape("pointers", "arg", "mask")),
 			Traits:  reads | writes | ir.Segmented,
 			Format: "$memory_ordering_semantics $memory_scope $pointers `,` $mode `,` $arg (`,` $mask^)? " + tokenText +
 				"attr-dict `:` type($pointers) `,` type($arg) (`,` type($mask)^)? " +

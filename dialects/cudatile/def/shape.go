@@ -66,7 +66,7 @@ func shapeOps() []*ir.OpDef {
 		{Name: "offset", Opcode: 0x51, Since: V131,
 			Args:    args(in("ptr", "Ptr"), in("offset", "Int")),
 			Results: results(res("result", "Ptr")),
-			Same:    rules(sameType("ptr", "result"), sameShape("ptr", "offset", "result")),
+			Same:    rules(sameType("result", "ptr"), sameShape("ptr", "offset", "result")),
 			Traits:  elementwise,
 			Format:  "$ptr `,` $offset attr-dict `:` type($ptr) `,` type($offset) `->` type($result)",
 			Summary: "Moves pointers by a signed number of elements."},

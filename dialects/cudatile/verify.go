@@ -1,0 +1,77 @@
+package cudatile
+
+import (
+	"strings"
+
+	"tileiras/ir"
+)
+
+// verifiers are the rules that the rows cannot say. The generic verifier calls them after it has checked an operation
+// against its row: the number of operands, results and regions, the type constraints, the kinds of the attributes.
+// Messages are those of the official verifier.
+var verifiers = map[string]func(*ir.Context, *ir.Op) bool{}
+
+// rule attaches a verifier to operations; each family's file lists its own.
+func rule(f func(*ir.Context, *ir.Op) bool, names ...string) {
+	for _, n := range names {
+		if Dialect.Op(n) == nil || Dialect.Op(n).Hooks.Verify != nil {
+			panic("BUG: verifier for " + n + ", which is unknown or has one")
+		}
+		Dialect.Op(n).Hooks.Verify = f
+	}
+}
+
+func init() {
+	floatRules()
+	integerRules()
+	mmaRules()
+	convertRules()
+	shapeRules()
+	reduceRules()
+	controlRules()
+	moduleRules()
+	viewRules()
+	memoryRules()
+}
+
+// tile is the type of a value that its row says is a tile; elem its element type.
+func tile(v *ir.Value) *TileType { return v.Type().(*TileType) }
+func elem(v *ir.Value) ir.Type   { return tile(v).Elem }
+
+// pointee is what the pointers of a tile point to.
+func pointee(v *ir.Value) ir.Type { return elem(v).(*PtrType).Elem }
+
+// quoted is a type as messages show it.
+func quoted(t ir.Type) string { return "'" + ir.TypeString(t) + "'" }
+
+func quotedAll(vs []*ir.Value) string {
+	names := make([]string, len(vs))
+	for i, v := range vs {
+		names[i] = quoted(v.Type())
+	}
+	return strings.Join(names, ", ")
+}
+
+func sameTypes(as, bs []*ir.Value) bool {
+	if len(as) != len(bs) {
+		return false
+	}
+	for i := range as {
+		if as[i].Type() != bs[i].Type() {
+			return false
+		}
+	}
+	return true
+}
+
+// keywords lists cases of an enumeration as messages do.
+func keywords(e *ir.EnumDef, values []uint32) string {
+	names := make([]string, len(values))
+	for i, v := range values {
+		names[i] = e.Keyword(v)
+	}
+	return strings.Join(names, ", ")
+}
+
+// shapeText is a shape as messages show it, "4, 8".
+func shapeText(t *TileType) string { return list(t.Shape) }

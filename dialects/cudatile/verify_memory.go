@@ -1,0 +1,163 @@
+package cudatile
+
+import (
+	"slices"
+
+	"tileiras/dialects/cudatile/def"
+	"tileiras/ir"
+	"tileiras/ir/float"
+)
+
+func memoryRules() {
+	load, store := ordering("load", def.Acquire), ordering("store", def.Release)
+	view := func(op *ir.Op) ViewFacts { return op.OperandNamed("view").Type().(TileView).View() }
+
+	rule(func(c *ir.Context, op *ir.Op) bool {
+		return load(c, op) && verifyIndices(c, op, view(op)) && tileFits(c, op, view(op), op.Result(0).Type())
+	}, "load_view_tko")
+	rule(func(c *ir.Context, op *ir.Op) bool {
+		return store(c, op) && verifyIndices(c, op, view(op)) && tileFits(c, op, view(op), op.OperandNamed("tile").Type())
+	}, "store_view_tko")
+	rule(func(c *ir.Context, op *ir.Op) bool {
+		return load(c, op) && pointeeFits(c, op, "source", "result", op.Result(0))
+	}, "load_ptr_tko")
+	rule(func(c *ir.Context, op *ir.Op) bool {
+		return store(c, op) && pointeeFits(c, op, "destination", "value", op.OperandNamed("value"))
+	}, "store_ptr_tko")
+	rule(func(c *ir.Context, op *ir.Op) bool {
+		t := elem(op.OperandNamed("val"))
+		if !atomicOrdering(c, op) || !pointeeFits(c, op, "pointers", "val", op.OperandNamed("val")) {
+			return false
+		}
+		if !wordSized(t) {
+			return c.Error(op, "expect only float or integer types with 32 or 64 bit")
+		}
+		return true
+	}, "atomic_cas_tko")
+	rule(func(c *ir.Context, op *ir.Op) bool {
+		return atomicOrdering(c, op) && pointeeFits(c, op, "pointers", "arg", op.OperandNamed("arg")) &&
+			modeFits(c, op, elem(op.OperandNamed("arg")))
+	}, "atomic_rmw_tko")
+	rule(func(c *ir.Context, op *ir.Op) bool {
+		return verifyViewReduction(c, op, view(op))
+	}, "atomic_red_view_tko")
+	rule(func(c *ir.Context, op *ir.Op) bool {
+		if op.NumOperands() < 2 {
+			return c.Error(op, "expect two or more tokens")
+		}
+		return true
+	}, "join_tokens")
+	rule(verifyAlloca, "alloca")
+	rule(func(c *ir.Context, op *ir.Op) bool {
+		return multicast(c, op, view(op)) && verifyIndices(c, op, view(op)) && tileFits(c, op, view(op), op.Result(0).Type())
+	}, "multimem_load_reduce_view_tko")
+	rule(func(c *ir.Context, op *ir.Op) bool {
+		return multicast(c, op, view(op)) && verifyIndices(c, op, view(op)) && tileFits(c, op, view(op), op.OperandNamed("tile").Type())
+	}, "multimem_reduce_view_tko", "multimem_store_view_tko")
+}
+
+// ordering makes the rule for loads and stores: weak without a scope, the others with one.
+func ordering(what string, strong uint32) func(*ir.Context, *ir.Op) bool {
+	return func(c *ir.Context, op *ir.Op) bool {
+		order, scoped := op.EnumNamed("memory_ordering_semantics"), op.AttrNamed("memory_scope") != nil
+		word := def.MemOrder.Keyword(order)
+		switch {
+		case order != def.Weak && order != def.Relaxed && order != strong:
+			return c.Error(op, "expect one of: weak, relaxed, or %s, but got: %s", def.MemOrder.Keyword(strong), word)
+		case order == def.Weak && scoped:
+			return c.Error(op, "weak %s must not have memory scope", what)
+		case order != def.Weak && !scoped:
+			return c.Error(op, "memory scope is required for %s %s", word, what)
+		}
+		return true
+	}
+}
+
+func atomicOrdering(c *ir.Context, op *ir.Op) bool {
+	if op.EnumNamed("memory_ordering_semantics") == def.Weak {
+		return c.Error(op, "memory ordering semantics must be one of: relaxed, acquire, release, acq_rel")
+	}
+	return true
+}
+
+// pointeeFits checks that pointers point to what is loaded or stored.
+func pointeeFits(c *ir.Context, op *ir.Op, ptr, what string, v *ir.Value) bool {
+	if p, e := pointee(op.OperandNamed(ptr)), elem(v); p != e {
+		return c.Error(op, "expected pointee type (%s) to match element type of '%s' (%s)", quoted(p), what, quoted(e))
+	}
+	return true
+}
+
+// wordSized: integers and floats of 32 or 64 bits. tf32 takes 32 bits of memory and is none of them.
+func wordSized(t ir.Type) bool {
+	return ir.IsInt(t, 32, 64) || ir.IsFloat(t, float.F32, float.F64)
+}
+
+// modeFits checks the element type of an atomic operation against its mode.
+func modeFits(c *ir.Context, op *ir.Op, t ir.Type) bool {
+	mode := op.EnumNamed("mode")
+	word := def.AtomicMode.Keyword(mode)
+	switch mode {
+	case def.ModeAddF:
+		if !ir.IsFloat(t, float.F16, float.BF16, float.F32, float.F64) {
+			return c.Error(op, "'%s' works only with floats f16, bf16, f32, and f64", word)
+		}
+	case def.ModeXchg:
+		if !wordSized(t) {
+			return c.Error(op, "'%s' works only with integers or float of 32 or 64 bitwidth", word)
+		}
+	default:
+		if !ir.IsInt(t, 32, 64) {
+			return c.Error(op, "'%s' works only with integers i32 and i64", word)
+		}
+	}
+	return true
+}
+
+func verifyViewReduction(c *ir.Context, op *ir.Op, view ViewFacts) bool {
+	switch {
+	case view.SparseDim >= 0:
+		return c.Error(op, "gather_scatter_view is not supported; use partition_view instead")
+	case op.EnumNamed("memory_ordering_semantics") != def.Relaxed:
+		return c.Error(op, "memory ordering semantics must be relaxed")
+	case op.EnumNamed("memory_scope") == def.ScopeSys:
+		return c.Error(op, "memory scope 'sys' is not supported for view-based atomic reductions; use 'tl_blk' or 'device' for TMA compatibility")
+	case op.EnumNamed("mode") == def.ModeXchg:
+		return c.Error(op, "'xchg' is not supported for view-based atomic reductions")
+	}
+	value := op.OperandNamed("value")
+	return verifyIndices(c, op, view) && tileFits(c, op, view, value.Type()) && modeFits(c, op, elem(value))
+}
+
+func verifyAlloca(c *ir.Context, op *ir.Op) bool {
+	n, align := op.IntNamed("num_elem"), op.IntNamed("alignment")
+	natural := max(storageBits(pointee(op.Result(0))), 8) / 8
+	switch {
+	case n < 0:
+		return c.Error(op, "attribute 'num_elem' failed to satisfy constraint: 64-bit signless integer attribute whose value is non-negative")
+	case align <= 0 || align&(align-1) != 0:
+		return c.Error(op, "'alignment' must be power of two")
+	case align < natural:
+		return c.Error(op, "'alignment' (%d) must be at least the natural alignment of the element type (%d)", align, natural)
+	}
+	return true
+}
+
+// multicast checks what the multimem operations share: relaxed or weak accesses of multicast memory.
+func multicast(c *ir.Context, op *ir.Op, view ViewFacts) bool {
+	if !view.Tensor.PtrAttr.Is(def.PtrMulticast) {
+		got := "none"
+		if v, ok := view.Tensor.PtrAttr.Get(); ok {
+			got = def.PtrAttr.Keyword(v)
+		}
+		return c.Error(op, "expected a multicast pointer, but got %s", got)
+	}
+	order, scoped := op.EnumNamed("memory_ordering_semantics"), op.AttrNamed("memory_scope") != nil
+	if allowed := []uint32{def.Weak, def.Relaxed, def.Release, def.Acquire}; !slices.Contains(allowed, order) {
+		return c.Error(op, "expect one of: weak, relaxed, acquire, or release, but got: %s", def.MemOrder.Keyword(order))
+	}
+	if scoped == (order == def.Weak) && op.Def.Args[1].Mode == ir.Optional {
+		return c.Error(op, "memory scope must be given exactly when the access is not weak, and it is %s", def.MemOrder.Keyword(order))
+	}
+	return true
+}

@@ -1,0 +1,99 @@
+package cudatile
+
+import "tileiras/ir"
+
+func moduleRules() {
+	rule(verifyModule, "module")
+	rule(verifyEntry, "entry")
+	rule(verifyGlobal, "global")
+	rule(verifyGetGlobal, "get_global")
+}
+
+// verifyModule checks what stands in a module.
+func verifyModule(c *ir.Context, op *ir.Op) bool {
+	for _, o := range items(op) {
+		if o.Def.Name != "entry" && o.Def.Name != "global" {
+			return c.Error(op, "can only hold entries and globals, got '%s'", o.Name())
+		}
+	}
+	return true
+}
+
+func items(module *ir.Op) []*ir.Op {
+	if b := module.Body(); b != nil {
+		return b.Ops()
+	}
+	return nil
+}
+
+func verifyEntry(c *ir.Context, op *ir.Op) bool {
+	a, _ := op.AttrNamed("function_type").(ir.TypeAttr)
+	ft, ok := a.Type.(*ir.FunctionType)
+	switch {
+	case !ok:
+		return c.Error(op, "requires a function type")
+	case len(ft.Results) > 0:
+		return c.Error(op, "entry op must not return values")
+	case op.Body() == nil:
+		return c.Error(op, "requires a body")
+	case op.Body().NumArgs() != len(ft.Inputs):
+		return c.Error(op, "has %d arguments, but its type has %d", op.Body().NumArgs(), len(ft.Inputs))
+	}
+	for i, in := range ft.Inputs {
+		if op.Body().Arg(i).Type() != in {
+			return c.Error(op, "argument %d is %s, but the function type says %s", i, quoted(op.Body().Arg(i).Type()), quoted(in))
+		}
+		t, ok := in.(*TileType)
+		if ok && t.Rank() != 0 {
+			return c.Error(op, "entry op must have scalar types (rank 0 !cuda_tile.tile)")
+		}
+		if !ok {
+			c.Diags.Add(ir.Error, op.Loc(), "unsupported type in bytecode for entry argument #%d: %s; expected a rank-0 !cuda_tile.tile type",
+				i, quoted(in))
+			return false
+		}
+	}
+	last := op.Body().Last()
+	if last == nil || !last.Def.Traits.Has(ir.Terminator) {
+		return c.Error(op, "requires a terminator at the end of its body")
+	}
+	return true
+}
+
+func verifyGlobal(c *ir.Context, op *ir.Op) bool {
+	value, _ := op.AttrNamed("value").(*ir.DenseAttr)
+	if value == nil {
+		return c.Error(op, "requires a value")
+	}
+	t, ok := value.Type.(*TileType)
+	if !ok || t.Rank() != 1 {
+		return c.Error(op, "type must have rank 1")
+	}
+	if a := op.IntNamed("alignment"); a < 0 || a&(a-1) != 0 {
+		return c.Error(op, "'alignment' must be power of two")
+	}
+	return denseFits(c, op, t)
+}
+
+func verifyGetGlobal(c *ir.Context, op *ir.Op) bool {
+	name := op.StringNamed("name")
+	module := op
+	for module != nil && module.Def.Name != "module" {
+		module = module.ParentOp()
+	}
+	if module != nil {
+		for _, o := range items(module) {
+			if o.Def.Name != "global" || o.StringNamed("sym_name") != name {
+				continue
+			}
+			value, _ := o.AttrNamed("value").(*ir.DenseAttr)
+			t, _ := value.Type.(*TileType)
+			if t == nil || pointee(op.Result(0)) != t.Elem {
+				return c.Error(op, "pointee type of result type %s does not match type %s of the global @%s",
+					quoted(elem(op.Result(0))), quoted(t.Elem), name)
+			}
+			return true
+		}
+	}
+	return c.Error(op, "'%s' does not reference a valid global", name)
+}

@@ -1,0 +1,130 @@
+package cudatile
+
+import (
+	"tileiras/ir"
+	"tileiras/ir/float"
+)
+
+func shapeRules() {
+	rule(func(c *ir.Context, op *ir.Op) bool {
+		return denseFits(c, op, op.Result(0).Type())
+	}, "constant")
+	rule(func(c *ir.Context, op *ir.Op) bool {
+		t := tile(op.Result(0))
+		if t.Rank() != 1 {
+			return c.Error(op, "expects result type to be 1-d tile")
+		}
+		if w := ir.BitWidth(t.Elem); w < 63 && t.Shape[0] > 1<<w {
+			return c.Error(op, "the number of elements %d exceeds the maximum value of element type %s", t.Shape[0], quoted(t.Elem))
+		}
+		return true
+	}, "iota")
+	rule(func(c *ir.Context, op *ir.Op) bool {
+		from, to := tile(op.Operand(0)), tile(op.Result(0))
+		for i, d := range from.Shape {
+			if d != 1 && d != to.Shape[i] {
+				return c.Error(op, "expects the shape of source tile to be compatible with that of the result tile, but got: %s and %s",
+					shapeText(from), shapeText(to))
+			}
+		}
+		return true
+	}, "broadcast")
+	rule(func(c *ir.Context, op *ir.Op) bool {
+		if tile(op.Operand(0)).NumElements() != tile(op.Result(0)).NumElements() {
+			return c.Error(op, "expected source tile and result tile to have the same number of elements")
+		}
+		return true
+	}, "reshape")
+	rule(verifyPermute, "permute")
+	rule(verifyCat, "cat")
+	rule(func(c *ir.Context, op *ir.Op) bool {
+		return verifySlices(c, op, tile(op.Operand(0)), tile(op.Result(0)), op.OperandGroupNamed("indices"), "result", "source")
+	}, "extract")
+	rule(func(c *ir.Context, op *ir.Op) bool {
+		return verifySlices(c, op, tile(op.Operand(1)), tile(op.Operand(0)), op.OperandGroupNamed("indices"), "source", "destination")
+	}, "insert")
+	rule(func(c *ir.Context, op *ir.Op) bool {
+		if ir.IsFloat(elem(op.Result(0)), float.F4E2M1FN) {
+			return c.Error(op, "cannot operate on sub-byte type F4E2M1FN")
+		}
+		return true
+	}, "select")
+}
+
+// denseFits checks that a constant has the type of its use and the right number of bytes.
+func denseFits(c *ir.Context, op *ir.Op, t ir.Type) bool {
+	value, ok := op.AttrNamed("value").(*ir.DenseAttr)
+	if !ok || value.Type != t {
+		return c.Error(op, "failed to verify that all of {value, result} have same type")
+	}
+	tt := t.(*TileType)
+	n := int64(1)
+	if !value.Splat {
+		n = tt.NumElements()
+	}
+	if size := int64(ir.DenseElementBytes(tt.Elem)); ir.IsInt(tt.Elem, 4) || int64(len(value.Data)) != n*size {
+		return c.Error(op, "failed to validate buffer size and format")
+	}
+	return true
+}
+
+func verifyPermute(c *ir.Context, op *ir.Op) bool {
+	from, to := tile(op.Operand(0)), tile(op.Result(0))
+	perm, _ := op.AttrNamed("permutation").(ir.I32Array)
+	if from.Rank() < 2 {
+		return c.Error(op, "expects at least 2D tile")
+	}
+	if len(perm) != from.Rank() {
+		return c.Error(op, "expects permutation to have %d entries to match the tile rank, but got %d", from.Rank(), len(perm))
+	}
+	seen := make([]bool, len(perm))
+	for _, p := range perm {
+		if p < 0 || int(p) >= len(perm) || seen[p] {
+			return c.Error(op, "expects permutation to be a permutation of [0, %d)", len(perm))
+		}
+		seen[p] = true
+	}
+	for i, p := range perm {
+		if to.Shape[i] != from.Shape[p] {
+			return c.Error(op, "expects dimension %d of the result (%d) to match dimension %d of the source (%d)",
+				i, to.Shape[i], p, from.Shape[p])
+		}
+	}
+	return true
+}
+
+func verifyCat(c *ir.Context, op *ir.Op) bool {
+	lhs, rhs, to := tile(op.Operand(0)), tile(op.Operand(1)), tile(op.Result(0))
+	dim := op.IntNamed("dim")
+	if dim < 0 || dim >= int64(to.Rank()) {
+		return c.Error(op, "expect dim to be [0, %d), but got: %d", to.Rank(), dim)
+	}
+	for i := range to.Shape {
+		if int64(i) == dim {
+			if sum := lhs.Shape[i] + rhs.Shape[i]; to.Shape[i] != sum {
+				return c.Error(op, "invalid concat at position %d, expected: %d but got: %d", i, sum, to.Shape[i])
+			}
+			continue
+		}
+		for _, t := range []*TileType{rhs, to} {
+			if t.Shape[i] != lhs.Shape[i] {
+				return c.Error(op, "expect {lhs, rhs, and result} shape to match at non-concat position %d, expected: %d but got: %d",
+					i, lhs.Shape[i], t.Shape[i])
+			}
+		}
+	}
+	return true
+}
+
+// verifySlices checks extract and insert: the small tile's dimensions divide the large tile's, and each has an index.
+func verifySlices(c *ir.Context, op *ir.Op, large, small *TileType, indices []*ir.Value, smallName, largeName string) bool {
+	if len(indices) != large.Rank() {
+		return c.Error(op, "incorrect number of indices, expected %d, but found %d", large.Rank(), len(indices))
+	}
+	for i, d := range small.Shape {
+		if large.Shape[i]%d != 0 {
+			return c.Error(op, "%s dim size must divide %s dim size evenly", smallName, largeName)
+		}
+	}
+	return true
+}

@@ -1,0 +1,131 @@
+package cudatile
+
+import (
+	"tileiras/dialects/cudatile/def"
+	"tileiras/ir"
+)
+
+func viewRules() {
+	rule(verifyMakeTensorView, "make_tensor_view")
+	rule(func(c *ir.Context, op *ir.Op) bool {
+		got, want := op.Operand(0).Type(), op.Result(0).Type().(TileView).View().Tensor
+		if got != ir.Type(want) {
+			return c.Error(op, "expected the type of the provided tensor_view value (%s) to be the same as the view's tensor_view type (%s)",
+				quoted(got), quoted(want))
+		}
+		return true
+	}, "make_partition_view", "make_gather_scatter_view", "make_strided_view")
+	rule(func(c *ir.Context, op *ir.Op) bool {
+		return extents(c, op, len(op.Operand(0).Type().(*TensorViewType).Shape), "tensor rank")
+	}, "get_tensor_shape")
+	rule(func(c *ir.Context, op *ir.Op) bool {
+		return extents(c, op, op.Operand(0).Type().(TileView).View().NumIndices(), "view index space rank")
+	}, "get_index_space_shape")
+}
+
+// extents checks that a query has one result for each dimension, all of one type.
+func extents(c *ir.Context, op *ir.Op, want int, due string) bool {
+	if op.NumResults() != want {
+		return c.Error(op, "expected %d results due to %s, but got %d", want, due, op.NumResults())
+	}
+	for _, r := range op.Results() {
+		if r.Type() != op.Result(0).Type() {
+			return c.Error(op, "expected all results to have the same type, but got %s", quotedAll(op.Results()))
+		}
+	}
+	return true
+}
+
+func verifyMakeTensorView(c *ir.Context, op *ir.Op) bool {
+	view := op.Result(0).Type().(*TensorViewType)
+	base := elem(op.Operand(0)).(*PtrType)
+	if base.Elem != view.Elem {
+		return c.Error(op, "expected pointer to %s to build tensor_view of this type, got %s", quoted(view.Elem), quoted(base.Elem))
+	}
+	_, has := base.Attr.Get()
+	a, b := attrName(base.Attr), attrName(view.PtrAttr)
+	switch {
+	case base.Attr == view.PtrAttr:
+	case !has:
+		return c.Error(op, "pointer base without ptr_attr cannot produce tensor_view with ptr_attr")
+	case view.PtrAttr == Absent:
+		return c.Error(op, "tensor_view must preserve ptr_attr from base pointer (%s)", a)
+	default:
+		return c.Error(op, "ptr_attr mismatch between base pointer (%s) and result tensor_view (%s)", a, b)
+	}
+	var first ir.Type
+	for _, g := range []struct {
+		name, what string
+		dims       []int64
+	}{{"dynamicShape", "shape", view.Shape}, {"dynamicStrides", "stride", view.Strides}} {
+		want, got := 0, op.OperandGroupNamed(g.name)
+		for _, d := range g.dims {
+			if d == Dynamic {
+				want++
+			}
+		}
+		if len(got) != want {
+			return c.Error(op, "expected %d dynamic %s operands, got %d", want, g.what, len(got))
+		}
+		for _, v := range got {
+			if first == nil {
+				first = v.Type()
+			}
+			if v.Type() != first {
+				return c.Error(op, "expected all dynamic shape and stride operands to have the same type, got %s and %s",
+					quoted(first), quoted(v.Type()))
+			}
+		}
+	}
+	return true
+}
+
+func attrName(o Optional) string {
+	v, _ := o.Get()
+	return def.PtrAttr.Keyword(v)
+}
+
+// verifyIndices checks the index operands of an access through a view.
+func verifyIndices(c *ir.Context, op *ir.Op, view ViewFacts) bool {
+	indices := op.OperandGroupNamed("index")
+	if len(indices) != view.NumIndices() {
+		return c.Error(op, "expected %d index operands (based on view type), got %d", view.NumIndices(), len(indices))
+	}
+	if inbounds, ok := op.AttrNamed("inbounds").(ir.BoolArray); ok && len(inbounds) != len(indices) {
+		return c.Error(op, "expected %d inbounds values (based on view type), got %d", len(indices), len(inbounds))
+	}
+	var first ir.Type
+	for i, v := range indices {
+		t := tile(v)
+		switch {
+		case i == view.SparseDim:
+			if t.Rank() != 1 {
+				return c.Error(op, "expected index at sparse_dim position %d to be a 1D tensor for GatherScatterView, got rank %d", i, t.Rank())
+			}
+			if t.Shape[0] != view.Tile.Shape[i] {
+				return c.Error(op, "expected gather/scatter index size (%d) to match tile shape at gather/scatter dimension %d (%d)",
+					t.Shape[0], i, view.Tile.Shape[i])
+			}
+			continue
+		case t.Rank() != 0 && view.SparseDim >= 0:
+			return c.Error(op, "expected index %d to be a scalar tile for GatherScatterView", i)
+		case t.Rank() != 0:
+			return c.Error(op, "expected index type to be a scalar tile, got %s", quoted(t))
+		}
+		if first == nil {
+			first = t
+		}
+		if first != ir.Type(t) {
+			return c.Error(op, "expected index type %d to be the same as other index types (%s), got %s", i, quoted(first), quoted(t))
+		}
+	}
+	return true
+}
+
+// tileFits checks that the tile of an access is the view's.
+func tileFits(c *ir.Context, op *ir.Op, view ViewFacts, t ir.Type) bool {
+	if t != ir.Type(view.Tile) {
+		return c.Error(op, "expected tile type to be %s (based on view type), got %s", quoted(view.Tile), quoted(t))
+	}
+	return true
+}

@@ -1,0 +1,180 @@
+package passes
+
+import (
+	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+// access is the layout of a memory access: wide, coalesced along the dimension where memory runs. A store takes its value as it
+// comes when that writes whole sectors already.
+func (a *assigner) access(op *ir.Op) anchor {
+	t := accessTile(op)
+	if t == nil || len(t.Shape) == 0 {
+		return anchor{}
+	}
+	fast := len(t.Shape) - 1
+	if f, ok := op.AttrNamed("fast").(ir.IntegerAttr); ok {
+		fast = int(f.SInt())
+	}
+	vec := 1
+	if v, ok := op.AttrNamed("vec").(ir.IntegerAttr); ok {
+		vec = int(v.SInt())
+	}
+	switch op.Def.Name {
+	case "tiled_store", "store":
+		if n := a.natural(op.OperandNamed("value")); !n.none() && wholeSectors(n.l, fast, tileaa.ElemBytes(t.Elem)) {
+			return n
+		}
+	case "tiled_atomic":
+		if n := a.natural(op.OperandNamed("value")); !n.none() {
+			return n
+		}
+	case "atomic_rmw", "atomic_cas":
+		if n := a.strongest(op); !n.none() {
+			return n
+		}
+		return anchor{a.blocked(t, fast, 1), weightAtomic}
+	}
+	return anchor{a.blocked(t, fast, vec), weightLoad}
+}
+
+// accessTile is the tile that an access moves.
+func accessTile(op *ir.Op) *tileaa.TileType {
+	if op.Def.OperandIndex("value") >= 0 {
+		return tileaa.AsTile(op.OperandNamed("value"))
+	}
+	if op.Def.OperandIndex("arg") >= 0 {
+		return tileaa.AsTile(op.OperandNamed("arg"))
+	}
+	return tileaa.AsTile(op.Result(0))
+}
+
+// sectorBytes is the unit in which the L2 cache moves memory.
+const sectorBytes = 32
+
+// wholeSectors reports whether the lanes and registers of a warp cover runs of whole sectors along dimension fast.
+func wholeSectors(l layout.Layout, fast, elemBytes int) bool {
+	shape := l.Shape()
+	inWarp := layout.NewSpan(append(append([]uint64{}, l.Column(layout.Reg)...), l.Column(layout.Lane)...)...)
+	run := elemBytes
+	for b := 0; 1<<b < shape[fast] && run < sectorBytes; b++ {
+		if !inWarp.Contains(layout.Bit(shape, fast, b)) {
+			return false
+		}
+		run *= 2
+	}
+	lanes := layout.NewSpan(l.Column(layout.Lane)...)
+	// One instruction must see the run: all but the register bits of one vector lie in lanes.
+	vec := elemBytes
+	for b := 0; 1<<b < shape[fast] && vec < sectorBytes; b++ {
+		if !lanes.Contains(layout.Bit(shape, fast, b)) && vec >= 16 {
+			return false
+		}
+		vec *= 2
+	}
+	return true
+}
+
+// blocked spreads a tile with vec elements an access along dimension fast; small tiles use narrower accesses so that all
+// threads have one.
+func (a *assigner) blocked(t *tileaa.TileType, fast, vec int) layout.Layout {
+	shape := ints(t.Shape)
+	if per := int(t.NumElements()) / (32 * a.warps); vec > per {
+		vec = max(per, 1)
+	}
+	vec = min(vec, shape[fast])
+	order := []int{fast}
+	for d := len(shape) - 1; d >= 0; d-- {
+		if d != fast {
+			order = append(order, d)
+		}
+	}
+	return layout.Blocked(shape, vec, order, a.warps)
+}
+
+// defaultLayout is for tiles that no anchor reaches: as if they were loaded from a row-major array.
+func (a *assigner) defaultLayout(t *tileaa.TileType) layout.Layout {
+	return a.blocked(t, len(t.Shape)-1, max(16/max(tileaa.ElemBytes(t.Elem), 1), 1))
+}
+
+// scanLayout keeps the scanned axis inside a warp, in the order register bits below lane bits; the other dimensions fill
+// the remaining lanes, then the warps, then registers. Warps without elements of their own repeat.
+func (a *assigner) scanLayout(op *ir.Op) layout.Layout {
+	shape := ints(tileaa.AsTile(op.Operand(0)).Shape)
+	dim := int(op.IntNamed("dim"))
+	var axis, others []uint64
+	for b := 0; 1<<b < shape[dim]; b++ {
+		axis = append(axis, layout.Bit(shape, dim, b))
+	}
+	for d := len(shape) - 1; d >= 0; d-- {
+		for b := 0; d != dim && 1<<b < shape[d]; b++ {
+			others = append(others, layout.Bit(shape, d, b))
+		}
+	}
+	const laneBits = 5
+	inRegs := max(len(axis)-laneBits, 0)
+	bases := layout.Bases{Reg: axis[:inRegs:inRegs], Lane: axis[inRegs:]}
+	take := func(n int) []uint64 {
+		n = min(n, len(others))
+		out := others[:n:n]
+		others = others[n:]
+		return out
+	}
+	pad := func(cols []uint64, n int) []uint64 {
+		return append(cols, make([]uint64, n-len(cols))...)
+	}
+	bases.Lane = pad(append(bases.Lane[:len(bases.Lane):len(bases.Lane)], take(laneBits-len(bases.Lane))...), laneBits)
+	warpBits := log2(a.warps)
+	bases.Warp = pad(take(warpBits), warpBits)
+	bases.Reg = append(bases.Reg, others...)
+	return layout.Must(shape, bases)
+}
+
+func log2(n int) int {
+	k := 0
+	for 1<<k < n {
+		k++
+	}
+	return k
+}
+
+func rowMajor(rank int) []int {
+	order := make([]int, rank)
+	for i := range order {
+		order[i] = rank - 1 - i
+	}
+	return order
+}
+
+// packed are the layouts of a pack or unpack: the bits of the narrower element's index that lie inside the wider element are the
+// lowest register bits, everything else is where it was.
+type packed struct{ source, result layout.Layout }
+
+func packLayouts(op *ir.Op, warps int) packed {
+	src, res := tileaa.AsTile(op.Operand(0)), tileaa.AsTile(op.Result(0))
+	narrow, wide := src, res
+	if res.NumElements() > src.NumElements() {
+		narrow, wide = res, src
+	}
+	ratio := log2(int(narrow.NumElements() / wide.NumElements()))
+	wl := layout.Blocked(ints(wide.Shape), 1, []int{0}, warps)
+	b := wl.Bases()
+	shift := func(cols []uint64) []uint64 {
+		out := make([]uint64, len(cols))
+		for i, c := range cols {
+			out[i] = c << ratio
+		}
+		return out
+	}
+	nb := layout.Bases{Lane: shift(b.Lane), Warp: shift(b.Warp)}
+	for i := range ratio {
+		nb.Reg = append(nb.Reg, 1<<i)
+	}
+	nb.Reg = append(nb.Reg, shift(b.Reg)...)
+	nl := layout.Must(ints(narrow.Shape), nb)
+	if narrow == src {
+		return packed{nl, wl}
+	}
+	return packed{wl, nl}
+}

@@ -1,0 +1,406 @@
+package passes
+
+import (
+	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa"
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+)
+
+// assign-layouts gives every tile a layout: which register of which lane of which warp holds an element.
+//
+// Some operations have a layout of their own (anchors): a dot that of its atom, an access the one that makes it wide and
+// coalesced, a scan the one that keeps its axis inside a warp. An anchor's layout flows down through elementwise operations,
+// reshapes and reductions; values that meet in control flow form one class with one layout. What no anchor reaches (constants,
+// iota, splats, broadcasts and cheap arithmetic of those) has no layout of its own: it is made again in every layout that
+// somebody asks for. Where a user asks for another layout than the value has, a convert_layout stands behind the definition, so
+// that a value from outside a loop is converted outside of it.
+//
+//	%a = tiled_load ..        #blocked                    %a = tiled_load : #blocked
+//	%c = constant             (none)               =>     %c = constant : #mma
+//	%d = dot %a, .. %c        #mma                        %x = convert_layout %a : #blocked -> #mma_a
+//	%e = addf %d, %c          #mma                        %d = dot %x, .. %c : #mma
+func assignLayouts(s *State) error {
+	for _, entry := range s.Entries() {
+		a := &assigner{
+			s: s, b: ir.NewBuilder(s.Ctx), warps: planOf(entry).Warps,
+			final: map[*ir.Value]anchor{}, open: map[*ir.Value]bool{}, made: map[demand]*ir.Value{},
+		}
+		if err := a.block(entry.Body()); err != nil {
+			return err
+		}
+		sweep(entry)
+	}
+	return nil
+}
+
+// anchor is a layout with how much it costs to leave it; the zero anchor is none.
+type anchor struct {
+	l      layout.Layout
+	weight int
+}
+
+func (n anchor) none() bool { return n.weight == 0 }
+
+// Weights: whoever would pay more for a conversion decides.
+const (
+	weightDefault = 1
+	weightAtomic  = 4
+	weightScan    = 6
+	weightLoad    = 8
+	weightDot     = 16
+)
+
+// demand is a value wanted in a layout.
+type demand struct {
+	v   *ir.Value
+	key string
+}
+
+type assigner struct {
+	s     *State
+	b     *ir.Builder
+	warps int
+
+	final map[*ir.Value]anchor // what natural found
+	open  map[*ir.Value]bool   // values being looked at: a value that asks for itself has no say
+	draft map[*ir.Value]anchor // what natural found while some value was open
+	made  map[demand]*ir.Value
+}
+
+// natural is the layout that a value has by itself, or none.
+func (a *assigner) natural(v *ir.Value) anchor {
+	t := tileaa.AsTile(v)
+	if t == nil || len(t.Shape) == 0 || a.open[v] {
+		return anchor{}
+	}
+	if n, ok := a.final[v]; ok && !n.none() {
+		return n
+	}
+	if t.Layout != nil {
+		return anchor{*t.Layout, weightDefault}
+	}
+	if n, ok := a.final[v]; ok {
+		return n
+	}
+	if n, ok := a.draft[v]; ok {
+		return n
+	}
+	top := len(a.open) == 0
+	if top {
+		a.draft = map[*ir.Value]anchor{}
+	}
+	a.open[v] = true
+	n := a.look(v, t)
+	delete(a.open, v)
+	if n.weight > 0 {
+		n.l = compact(n.l)
+	}
+	if top {
+		a.final[v] = n
+	} else {
+		a.draft[v] = n
+	}
+	return n
+}
+
+// look finds the layout of a value from its definition.
+func (a *assigner) look(v *ir.Value, t *tileaa.TileType) anchor {
+	if v.IsArg() {
+		return a.class(v, t)
+	}
+	op := v.DefiningOp()
+	switch op.Def.Name {
+	case "for":
+		args := op.Body().Args()
+		return a.natural(args[len(args)-op.NumResults()+v.Index()])
+	case "loop", "if":
+		return a.class(v, t)
+	case "constant", "splat", "iota", "broadcast":
+		return anchor{}
+	case "dot":
+		return anchor{dotLayouts(a.s, op, a.warps).c, weightDot}
+	case "tiled_load", "load", "atomic_rmw", "atomic_cas":
+		return a.access(op)
+	case "reduce":
+		src := a.best(op)
+		dim := int(op.IntNamed("dim"))
+		return anchor{src.l.RemoveDim(dim), src.weight}
+	case "scan":
+		return anchor{a.scanLayout(op), weightScan}
+	case "reshape":
+		return a.mapped(op.Operand(0), func(l layout.Layout) layout.Layout { return l.Reshape(ints(t.Shape)) })
+	case "permute":
+		return a.mapped(op.Operand(0), func(l layout.Layout) layout.Layout { return l.Permute(permutation(op)) })
+	case "cat":
+		src := a.best(op)
+		return anchor{src.l.Cat(int(op.IntNamed("dim"))), src.weight}
+	case "extract", "insert", "pad", "buffer_load", "buffer_extract":
+		return anchor{a.defaultLayout(t), weightDefault}
+	case "pack", "unpack":
+		return anchor{packLayouts(op, a.warps).result, weightDefault}
+	}
+	n := a.strongest(op)
+	if n.none() && !cheap(op) {
+		return anchor{a.defaultLayout(t), weightDefault}
+	}
+	return n
+}
+
+// strongest is the heaviest layout among an op's tile operands of the result's shape; ties go to the first.
+func (a *assigner) strongest(op *ir.Op) anchor {
+	var n anchor
+	for i := range op.NumOperands() {
+		if m := a.natural(op.Operand(i)); m.weight > n.weight {
+			n = m
+		}
+	}
+	return n
+}
+
+// best is strongest, or the default layout of the first operand when no operand has one.
+func (a *assigner) best(op *ir.Op) anchor {
+	if n := a.strongest(op); !n.none() {
+		return n
+	}
+	return anchor{a.defaultLayout(tileaa.AsTile(op.Operand(0))), weightDefault}
+}
+
+func (a *assigner) mapped(v *ir.Value, f func(layout.Layout) layout.Layout) anchor {
+	n := a.natural(v)
+	if !n.none() {
+		n.l = f(n.l)
+	}
+	return n
+}
+
+// class is the one layout of all values that meet in an argument of a loop or in a result of a control flow op.
+func (a *assigner) class(v *ir.Value, t *tileaa.TileType) anchor {
+	var n anchor
+	for _, m := range meets(v) {
+		if c := a.natural(m); c.weight > n.weight {
+			n = c
+		}
+	}
+	if n.none() && len(a.open) == 1 {
+		return anchor{a.defaultLayout(t), weightDefault}
+	}
+	return n
+}
+
+// meets lists the values that become v: of an argument of a loop its initial value and the operands of the continues, of a
+// result the operands of the breaks or yields. An argument of a for and its result are one class.
+func meets(v *ir.Value) []*ir.Value {
+	var op *ir.Op
+	k := v.Index()
+	if v.IsArg() {
+		op = v.Block().ParentOp()
+		if op.Def.Name == "for" {
+			k-- // argument 0 is the induction variable
+		}
+	} else {
+		op = v.DefiningOp()
+	}
+	var vs []*ir.Value
+	leave := func(name string) {
+		for _, t := range exits(op, name) {
+			vs = append(vs, t.Operand(k))
+		}
+	}
+	switch {
+	case op.Def.Name == "if":
+		leave("yield")
+	case op.Def.Name == "loop" && !v.IsArg():
+		leave("break")
+	default:
+		vs = append(vs, op.OperandGroupNamed("inits")[k])
+		leave("continue")
+	}
+	return vs
+}
+
+// exits lists the terminators of a name that belong to a control flow op: inside ifs too, but not those of inner loops.
+func exits(op *ir.Op, name string) []*ir.Op {
+	var out []*ir.Op
+	var in func(*ir.Op)
+	in = func(o *ir.Op) {
+		for _, r := range o.Regions() {
+			for _, b := range r.Blocks() {
+				for x := b.First(); x != nil; x = x.Next() {
+					switch {
+					case x.Def.Name == name:
+						out = append(out, x)
+					case x.Def.Name == "if" && name != "yield":
+						in(x)
+					}
+				}
+			}
+		}
+	}
+	in(op)
+	return out
+}
+
+// flexible reports whether an op is made again in every layout asked for.
+func (a *assigner) flexible(op *ir.Op) bool {
+	if op.NumResults() != 1 || op.NumRegions() > 0 || !op.Traits().Has(ir.Pure) {
+		return false
+	}
+	t := tileaa.AsTile(op.Result(0))
+	return t != nil && len(t.Shape) > 0 && a.natural(op.Result(0)).none()
+}
+
+// cheap reports whether an elementwise op may be computed more than once.
+func cheap(op *ir.Op) bool {
+	switch op.Def.Name {
+	case "divf", "remf", "sqrt", "rsqrt", "exp", "exp2", "log", "log2", "sin", "cos", "tan", "sinh", "cosh", "tanh", "pow", "atan2", "powi", "divi", "remi":
+		return false
+	}
+	return op.Traits().Has(ir.Elementwise)
+}
+
+// get is v in layout l.
+func (a *assigner) get(v *ir.Value, l layout.Layout) *ir.Value {
+	t := tileaa.AsTile(v)
+	if t == nil || len(t.Shape) == 0 {
+		return v
+	}
+	l = compact(l)
+	if t.Layout != nil && t.Layout.Equal(l) {
+		return v
+	}
+	key := demand{v, l.Key()}
+	if w, ok := a.made[key]; ok {
+		return w
+	}
+	var w *ir.Value
+	if t.Layout == nil && v.DefiningOp() != nil && a.flexible(v.DefiningOp()) {
+		w = a.again(v.DefiningOp(), l)
+	} else {
+		w = a.convert(v, l)
+	}
+	a.made[key] = w
+	return w
+}
+
+// again makes a flexible op in a layout.
+func (a *assigner) again(op *ir.Op, l layout.Layout) *ir.Value {
+	operands := op.Operands()
+	for i, v := range operands {
+		operands[i] = a.get(v, operandLayout(op, v, l))
+	}
+	c := op.Clone(ir.Mapping{})
+	for i, v := range operands {
+		c.SetOperand(i, v)
+	}
+	a.b.After(op).Insert(c)
+	c.Result(0).SetType(tileaa.AsTile(op.Result(0)).WithLayout(a.s.Ctx, l))
+	return c.Result(0)
+}
+
+// convert puts a convert_layout behind the definition of v.
+func (a *assigner) convert(v *ir.Value, l layout.Layout) *ir.Value {
+	t := tileaa.AsTile(v)
+	loc := v.Loc
+	if v.IsArg() {
+		a.b.AtStart(v.Block())
+		loc = v.Block().ParentOp().Loc()
+	} else {
+		a.b.After(v.DefiningOp())
+		loc = v.DefiningOp().Loc()
+	}
+	return a.b.Create(ir.State{
+		Def: opDef(a.s.Ctx, "convert_layout"), Loc: loc, Operands: []*ir.Value{v},
+		Types: []ir.Type{tileaa.Tile(a.s.Ctx, t.Elem, t.Shape...).WithLayout(a.s.Ctx, l)},
+	}).Result(0)
+}
+
+// operandLayout is the layout in which an op that computes in layout l wants its operand v.
+func operandLayout(op *ir.Op, v *ir.Value, l layout.Layout) layout.Layout {
+	t := tileaa.AsTile(v)
+	if t == nil || len(t.Shape) == 0 {
+		return l
+	}
+	switch op.Def.Name {
+	case "broadcast":
+		return l.BroadcastSource(ints(t.Shape))
+	case "reshape":
+		return l.Reshape(ints(t.Shape))
+	case "permute":
+		perm := permutation(op)
+		inverse := make([]int, len(perm))
+		for i, p := range perm {
+			inverse[p] = i
+		}
+		return l.Permute(inverse)
+	}
+	return l
+}
+
+// compact drops the redundant register bits of a layout: no thread holds an element twice.
+func compact(l layout.Layout) layout.Layout {
+	free := l.FreeMask(layout.Reg)
+	if free == 0 {
+		return l
+	}
+	b := l.Bases()
+	var regs []uint64
+	for i, c := range b.Reg {
+		if free>>i&1 == 0 {
+			regs = append(regs, c)
+		}
+	}
+	b.Reg = regs
+	return layout.Must(l.Shape(), b)
+}
+
+// sweep erases the flexible originals that nobody uses any more.
+func sweep(entry *ir.Op) {
+	var erase func(b *ir.Block)
+	erase = func(b *ir.Block) {
+		for op := b.Last(); op != nil; {
+			prev := op.Prev()
+			for _, r := range op.Regions() {
+				for _, rb := range r.Blocks() {
+					erase(rb)
+				}
+			}
+			if op.Traits().Has(ir.Pure) && !anyUsed(op) {
+				op.Erase()
+			}
+			op = prev
+		}
+	}
+	erase(entry.Body())
+}
+
+func anyUsed(op *ir.Op) bool {
+	for _, r := range op.Results() {
+		if r.HasUses() {
+			return true
+		}
+	}
+	return false
+}
+
+func ints(shape []int64) []int {
+	out := make([]int, len(shape))
+	for i, d := range shape {
+		out[i] = int(d)
+	}
+	return out
+}
+
+func permutation(op *ir.Op) []int {
+	p, _ := op.AttrNamed("permutation").(ir.I32Array)
+	out := make([]int, len(p))
+	for i, d := range p {
+		out[i] = int(d)
+	}
+	return out
+}
+
+func opDef(c *ir.Context, name string) *ir.OpDef { return c.OpDef("tileaa." + name) }
+
+// strong reports whether an access must happen once per element: anything but weak.
+func strong(op *ir.Op) bool { return op.EnumNamed("order") != def.Weak }

@@ -1,0 +1,297 @@
+package passes
+
+import (
+	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+// block rewrites the operations of a block in order: operands come in the layouts that the op wants, results get theirs.
+func (a *assigner) block(b *ir.Block) error {
+	for op := b.First(); op != nil; {
+		next := op.Next()
+		if err := a.op(op); err != nil {
+			return err
+		}
+		// Conversions of the results may have been put behind op by now; they are finished, so the walk skips them.
+		op = next
+	}
+	return nil
+}
+
+func (a *assigner) op(op *ir.Op) error {
+	if a.flexible(op) {
+		return nil
+	}
+	switch op.Def.Name {
+	case "for", "loop":
+		inits := op.Def.OperandIndex("inits")
+		first := op.NumOperands() - len(op.OperandGroup(inits))
+		body := op.Body()
+		skip := body.NumArgs() - len(op.OperandGroup(inits))
+		for i, arg := range body.Args()[skip:] {
+			a.settle(arg)
+			if l := layoutOf(arg); l != nil {
+				op.SetOperand(first+i, a.get(op.Operand(first+i), *l))
+			}
+		}
+		for i, r := range op.Results() {
+			if op.Def.Name == "for" {
+				r.SetType(body.Arg(skip + i).Type())
+			} else {
+				a.settle(r)
+			}
+		}
+		return a.block(body)
+	case "if":
+		for _, r := range op.Results() {
+			a.settle(r)
+		}
+		for _, r := range op.Regions() {
+			for _, b := range r.Blocks() {
+				if err := a.block(b); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	case "yield", "break", "continue":
+		a.leave(op)
+		return nil
+	case "reduce":
+		l := a.best(op).l
+		for i := range op.NumOperands() {
+			op.SetOperand(i, a.get(op.Operand(i), l))
+		}
+		a.results(op, compact(l.RemoveDim(int(op.IntNamed("dim")))))
+		return nil
+	case "cat":
+		l := a.best(op).l
+		op.SetOperand(0, a.get(op.Operand(0), l))
+		op.SetOperand(1, a.get(op.Operand(1), l))
+		a.results(op, compact(l.Cat(int(op.IntNamed("dim")))))
+		return nil
+	case "dot":
+		return a.dot(op)
+	case "extract", "insert", "pad":
+		return a.slices(op)
+	case "pack", "unpack":
+		p := packLayouts(op, a.warps)
+		op.SetOperand(0, a.get(op.Operand(0), p.source))
+		a.results(op, p.result)
+		return nil
+	case "print":
+		for i := range op.NumOperands() {
+			if t := tileaa.AsTile(op.Operand(i)); t != nil && len(t.Shape) > 0 {
+				op.SetOperand(i, a.get(op.Operand(i), layout.Uniform(ints(t.Shape), a.warps)))
+			}
+		}
+		return nil
+	case "make_memref", "block_tile":
+		return nil // a sparse index tile is settled by the access that uses the block
+	}
+	l, ok := a.own(op)
+	if !ok {
+		return nil // only scalars
+	}
+	if op.Def.OperandIndex("block") >= 0 {
+		a.sparse(op, l)
+	}
+	for i := range op.NumOperands() {
+		v := op.Operand(i)
+		op.SetOperand(i, a.get(v, operandLayout(op, v, l)))
+	}
+	if t := firstTile(op.Results()); t != nil {
+		l = a.resultLayout(op, l)
+		a.results(op, l)
+	}
+	return nil
+}
+
+// own is the layout that an op computes in, seen from its result where it has one, else from its operands.
+func (a *assigner) own(op *ir.Op) (layout.Layout, bool) {
+	if t := firstTile(op.Results()); t != nil {
+		for _, r := range op.Results() {
+			if tileaa.AsTile(r) != nil {
+				return a.natural(r).l, true
+			}
+		}
+	}
+	switch op.Def.Name {
+	case "tiled_store", "store", "tiled_atomic":
+		return a.access(op).l, true
+	}
+	var t *tileaa.TileType
+	for _, v := range op.Operands() {
+		if u := tileaa.AsTile(v); u != nil && len(u.Shape) > 0 {
+			t = u
+		}
+	}
+	if t == nil {
+		return layout.Layout{}, false
+	}
+	if n := a.strongest(op); !n.none() {
+		return n.l, true
+	}
+	return a.defaultLayout(t), true
+}
+
+// resultLayout is the layout of the results of an op whose own layout is l (they differ for none of the ops that reach it).
+func (a *assigner) resultLayout(_ *ir.Op, l layout.Layout) layout.Layout { return compact(l) }
+
+// settle gives an argument or a control flow result the layout of its class.
+func (a *assigner) settle(v *ir.Value) {
+	t := tileaa.AsTile(v)
+	if t == nil || len(t.Shape) == 0 {
+		return
+	}
+	n := a.natural(v)
+	if n.none() {
+		n.l = a.defaultLayout(t)
+	}
+	v.SetType(t.WithLayout(a.s.Ctx, compact(n.l)))
+}
+
+// leave gives the operands of a terminator the layouts of what they become.
+func (a *assigner) leave(op *ir.Op) {
+	parent := op.ParentOp()
+	if op.Def.Name != "yield" {
+		for parent.Def.Name == "if" {
+			parent = parent.ParentOp()
+		}
+	}
+	to := parent.Results()
+	if op.Def.Name == "continue" {
+		args := parent.Body().Args()
+		to = args[len(args)-op.NumOperands():]
+	}
+	if parent.Def.Name == "reduce" || parent.Def.Name == "scan" {
+		return
+	}
+	for i, v := range to {
+		if l := layoutOf(v); l != nil {
+			op.SetOperand(i, a.get(op.Operand(i), *l))
+		}
+	}
+}
+
+func (a *assigner) results(op *ir.Op, l layout.Layout) {
+	for _, r := range op.Results() {
+		if t := tileaa.AsTile(r); t != nil && len(t.Shape) > 0 {
+			r.SetType(t.WithLayout(a.s.Ctx, l))
+		}
+	}
+}
+
+// sparse gives a gathered or scattered block its index tile in the layout of the access.
+func (a *assigner) sparse(op *ir.Op, l layout.Layout) {
+	at := op.Def.OperandIndex("block")
+	block := op.OperandOf(at).DefiningOp()
+	k, ok := block.AttrNamed("sparse_dim").(ir.IntegerAttr)
+	if !ok {
+		return
+	}
+	for d := len(l.Shape()) - 1; d >= 0; d-- {
+		if int64(d) != k.SInt() {
+			l = l.RemoveDim(d)
+		}
+	}
+	c := block.Clone(ir.Mapping{})
+	for i := range c.NumOperands() {
+		c.SetOperand(i, a.get(c.Operand(i), l))
+	}
+	a.b.Before(op).Insert(c)
+	for i := range op.NumOperands() {
+		if op.Operand(i) == block.Result(0) {
+			op.SetOperand(i, c.Result(0))
+		}
+	}
+}
+
+// dot takes its operands in the layouts of its atom. Without a matrix instruction (atom fma) the operands lie in shared memory,
+// where every thread reads the rows and columns it needs.
+func (a *assigner) dot(op *ir.Op) error {
+	d := dotLayouts(a.s, op, a.warps)
+	op.SetOperand(2, a.get(op.Operand(2), d.c))
+	if d.fma {
+		for i := range 2 {
+			op.SetOperand(i, a.toBuffer(op, op.Operand(i)))
+		}
+	} else {
+		op.SetOperand(0, a.get(op.Operand(0), d.a))
+		op.SetOperand(1, a.get(op.Operand(1), d.b))
+	}
+	a.results(op, compact(d.c))
+	return nil
+}
+
+// toBuffer stores a tile in a new buffer before op.
+func (a *assigner) toBuffer(op *ir.Op, v *ir.Value) *ir.Value {
+	t := tileaa.AsTile(v)
+	n := a.natural(v)
+	if n.none() {
+		n.l = a.defaultLayout(t)
+	}
+	v = a.get(v, n.l)
+	a.b.Before(op).Loc = op.Loc()
+	buf := a.b.Create(ir.State{Def: opDef(a.s.Ctx, "alloc_shared"), Types: []ir.Type{
+		tileaa.Buffer(a.s.Ctx, t.Elem, layout.Strided(ints(t.Shape), rowMajor(len(t.Shape))), t.Shape...)}}).Result(0)
+	a.b.Create(ir.State{Def: opDef(a.s.Ctx, "buffer_store"), Operands: []*ir.Value{v, buf}})
+	return buf
+}
+
+// slices moves slices of tiles by register where the slice numbers are constants that select registers, else through shared
+// memory, which can be indexed.
+func (a *assigner) slices(op *ir.Op) error {
+	c := a.s.Ctx
+	rt := tileaa.AsTile(op.Result(0))
+	l := compact(a.natural(op.Result(0)).l)
+	out := rt.WithLayout(c, l)
+	a.b.Before(op).Loc = op.Loc()
+	var r *ir.Value
+	switch op.Def.Name {
+	case "extract":
+		buf := a.toBuffer(op, op.Operand(0))
+		r = a.b.Create(ir.State{Def: opDef(c, "buffer_extract"), Operands: append([]*ir.Value{buf}, op.OperandGroupNamed("indices")...),
+			Groups: []int32{1, int32(op.NumOperands() - 1)}, Types: []ir.Type{out}}).Result(0)
+	case "insert":
+		piece := a.settled(op.Operand(0))
+		buf := a.toBuffer(op, op.Operand(1))
+		a.b.Before(op)
+		a.b.Create(ir.State{Def: opDef(c, "buffer_insert"), Operands: append([]*ir.Value{piece, buf}, op.OperandGroupNamed("indices")...),
+			Groups: []int32{1, 1, int32(op.NumOperands() - 2)}})
+		r = a.b.Create(ir.State{Def: opDef(c, "buffer_load"), Operands: []*ir.Value{buf}, Types: []ir.Type{out}}).Result(0)
+	case "pad":
+		return &ErrPlan{Reason: "pad has no lowering"}
+	}
+	op.Result(0).ReplaceAllUsesWith(r)
+	a.final[r] = anchor{l, weightDefault}
+	op.Erase()
+	return nil
+}
+
+// settled is v in its own layout, or in the default one.
+func (a *assigner) settled(v *ir.Value) *ir.Value {
+	n := a.natural(v)
+	if n.none() {
+		n.l = a.defaultLayout(tileaa.AsTile(v))
+	}
+	return a.get(v, n.l)
+}
+
+func layoutOf(v *ir.Value) *layout.Layout {
+	if t := tileaa.AsTile(v); t != nil {
+		return t.Layout
+	}
+	return nil
+}
+
+// firstTile is the type of the first ranked tile among values, or nil.
+func firstTile(vs []*ir.Value) *tileaa.TileType {
+	for _, v := range vs {
+		if t := tileaa.AsTile(v); t != nil && len(t.Shape) > 0 {
+			return t
+		}
+	}
+	return nil
+}

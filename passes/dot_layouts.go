@@ -1,0 +1,92 @@
+package passes
+
+import (
+	"fmt"
+	"strings"
+
+	"tileiras/codegen/atom"
+	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+// dotTiling is the layouts of a dot's operands and result.
+type dotTiling struct {
+	a, b, c layout.Layout
+	fma     bool // no matrix instruction: a and b lie in shared memory
+}
+
+// dotLayouts tiles the atom of a dot over the warps. Warps split rows alone where a thread must keep whole rows of the result for
+// itself and its neighbours: where the result becomes the left operand of another dot, which then needs no other warp (attention),
+// or is reduced. Otherwise the split that reads the least of both operands wins.
+func dotLayouts(s *State, op *ir.Op, warps int) dotTiling {
+	name := op.StringNamed("atom")
+	swap := strings.HasSuffix(name, swapped)
+	m := atom.MMAByName(strings.TrimSuffix(name, swapped))
+	if m == nil {
+		panic(fmt.Sprintf("BUG: dot has no atom, or an unknown one: %q", name))
+	}
+	e := extentOf(op)
+	rows := wantsRows(op)
+	var best atom.Split
+	cost := -1
+	for _, sp := range atom.Splits(m, e, warps, swap) {
+		c := e.M/sp.M + e.N/sp.N
+		if rows {
+			c = sp.N
+		}
+		if cost < 0 || c < cost {
+			best, cost = sp, c
+		}
+	}
+	t, ok := atom.Tile(m, e, best, swap)
+	if cost < 0 || !ok {
+		panic(fmt.Sprintf("BUG: %s does not tile %s over %d warps", m.Name, e, warps))
+	}
+	return dotTiling{t.A, t.B, t.C, m.Scalar()}
+}
+
+// wantsRows looks from a dot to the next dot or reduction, down through the result and up through the left operand.
+func wantsRows(op *ir.Op) bool {
+	seen := map[*ir.Value]bool{}
+	var down func(v *ir.Value) bool
+	down = func(v *ir.Value) bool {
+		if seen[v] {
+			return false
+		}
+		seen[v] = true
+		for u := v.FirstUse(); u != nil; u = u.Next() {
+			o := u.Owner()
+			switch {
+			case o.Def.Name == "reduce", o.Def.Name == "dot" && u.Index() == 0:
+				return true
+			case o.Traits().Has(ir.Elementwise):
+				if down(o.Result(0)) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	var up func(v *ir.Value, depth int) bool
+	up = func(v *ir.Value, depth int) bool {
+		o := v.DefiningOp()
+		if o == nil || depth == 0 || tileaa.AsTile(v) == nil {
+			return false
+		}
+		if o.Def.Name == "dot" {
+			return true
+		}
+		if !o.Traits().Has(ir.Elementwise) {
+			return false
+		}
+		for _, x := range o.Operands() {
+			if up(x, depth-1) {
+				return true
+			}
+		}
+		return false
+	}
+	const farEnough = 12 // elementwise steps between the two products of an attention
+	return up(op.Operand(0), farEnough) || down(op.Result(0))
+}

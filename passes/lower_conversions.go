@@ -1,0 +1,73 @@
+package passes
+
+import (
+	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+// lower-conversions sends through shared memory what registers and shuffles cannot do:
+//
+//	%y = convert_layout %x             =>   %b = alloc_shared; buffer_store %x, %b; %y = buffer_load %b
+//
+// and spreads values that only their owner threads have, the results of atomics and of strong loads, to all threads that the
+// layout promises them to:
+//
+//	%old = atomic_rmw ...              =>   %o = atomic_rmw ...; buffer_store %o, %b; %old = buffer_load %b
+//
+// Barriers between the store and the load come from insert-barriers.
+func lowerConversions(s *State) error {
+	for _, entry := range s.Entries() {
+		warps := planOf(entry).Warps
+		var list []*ir.Op
+		ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+			switch op.Def.Name {
+			case "convert_layout", "atomic_rmw", "atomic_cas", "load", "tiled_load":
+				list = append(list, op)
+			}
+		})
+		for _, op := range list {
+			switch {
+			case op.Def.Name == "convert_layout":
+				src, dst := tileaa.AsTile(op.Operand(0)), tileaa.AsTile(op.Result(0))
+				if layout.Convert(*src.Layout, *dst.Layout).Kind != layout.Shared {
+					continue
+				}
+				mem, name, ok := matrixBuffer(s, *src.Layout, *dst.Layout, tileaa.ElemBits(src.Elem))
+				if !ok {
+					mem = layout.SharedLayout(*src.Layout, *dst.Layout, tileaa.ElemBytes(src.Elem)).Mem
+				}
+				load := through(s, op, op.Operand(0), op.Result(0), mem)
+				if ok {
+					load.SetAttrNamed("atom", ir.StringAttr(name))
+				}
+				op.Erase()
+			case op.Result(0).HasUses() && (strong(op) || op.Traits().Has(ir.Writes)) && replicated(op.Result(0), warps):
+				t := tileaa.AsTile(op.Result(0))
+				through(s, op, op.Result(0), op.Result(0), layout.Strided(ints(t.Shape), rowMajor(len(t.Shape))))
+			}
+		}
+	}
+	return nil
+}
+
+// replicated reports whether several threads hold the same element of v.
+func replicated(v *ir.Value, warps int) bool {
+	l := layoutOf(v)
+	if l == nil {
+		return true
+	}
+	return l.FreeMask(layout.Lane) != 0 || l.FreeMask(layout.Warp) != 0
+}
+
+// through stores v behind op's place and makes all other users of old read it back in old's layout; it returns the read.
+func through(s *State, op *ir.Op, v, old *ir.Value, mem layout.MemLayout) *ir.Op {
+	b := ir.NewBuilder(s.Ctx).After(op)
+	b.Loc = op.Loc()
+	t := tileaa.AsTile(v)
+	buf := b.Create(ir.State{Def: opDef(s.Ctx, "alloc_shared"), Types: []ir.Type{tileaa.Buffer(s.Ctx, t.Elem, mem, t.Shape...)}}).Result(0)
+	load := ir.NewOp(ir.State{Def: opDef(s.Ctx, "buffer_load"), Loc: op.Loc(), Operands: []*ir.Value{buf}, Types: []ir.Type{old.Type()}})
+	old.ReplaceAllUsesWith(load.Result(0))
+	b.Create(ir.State{Def: opDef(s.Ctx, "buffer_store"), Operands: []*ir.Value{v, buf}})
+	return b.Insert(load)
+}

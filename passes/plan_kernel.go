@@ -1,0 +1,128 @@
+package passes
+
+import (
+	"fmt"
+
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+// plan-kernel decides what depends on each other before anything is realised: how many warps a tile block has and how many
+// registers a thread may use. It lists candidates, best first, and takes the first one that the manager has not ruled out.
+//
+// Warps come from the accumulators where there is a matrix product (fast-code: at most 128 registers of live accumulators a
+// thread; 4, 8 or 16 warps), else from the biggest tile (64 bytes a thread, 4 to 16 warps), else one warp does it. A frontend's
+// hint num_worker_warps_per_cta wins.
+func planKernel(s *State) error {
+	for _, entry := range s.Entries() {
+		name := entry.StringNamed("sym_name")
+		candidates := plans(s, entry)
+		k := s.PlanIndex[name]
+		if k >= len(candidates) {
+			return &ErrPlan{Entry: name, Reason: "no plan is left"}
+		}
+		entry.SetAttrNamed("plan", candidates[k])
+	}
+	return nil
+}
+
+const (
+	accumulatorRegs = 128 // live accumulators a thread, in 32-bit registers
+	bytesPerThread  = 64  // of the biggest tile, in kernels without a matrix product
+	maxWarps        = 16
+	valueRegs       = 256 // the most registers one value may take before a tile counts as too big
+)
+
+// plans lists the candidate plans of an entry, best first: from the best number of warps upwards.
+func plans(s *State, entry *ir.Op) []*tileaa.PlanAttr {
+	d := demandsOf(entry)
+	warps := 1
+	switch {
+	case d.accBits > 0:
+		warps = 4
+		for warps < maxWarps && d.accBits/32/(32*warps) > accumulatorRegs {
+			warps *= 2
+		}
+	case d.tileBits > 0:
+		warps = 4
+		for warps < maxWarps && d.tileBits/8/(32*warps) > bytesPerThread {
+			warps *= 2
+		}
+	}
+	for warps < maxWarps && d.tileBits/32/(32*warps) > valueRegs/2 {
+		warps *= 2
+	}
+	if n := hint(s, entry, "num_worker_warps_per_cta"); n > 0 && n <= 32 && n&(n-1) == 0 && d.tileBits > 0 {
+		warps = int(n)
+	}
+	occupancy := int(hint(s, entry, "occupancy"))
+	var out []*tileaa.PlanAttr
+	for w := warps; w <= maxWarps; w *= 2 {
+		if d.tileBits/32/(32*w) > valueRegs {
+			continue
+		}
+		out = append(out, &tileaa.PlanAttr{Warps: w, Stages: 1, Occupancy: occupancy, MaxReg: maxRegisters(s, w, occupancy)})
+	}
+	if len(out) == 0 && d.tileBits == 0 {
+		out = append(out, &tileaa.PlanAttr{Warps: warps, Stages: 1})
+	}
+	return out
+}
+
+// maxRegisters is the .maxnreg that the occupancy hint asks for: registers of the multiprocessor over threads, in steps of 8, 32
+// to 256 (driver-abi: entry hints); 0 without a hint.
+func maxRegisters(s *State, warps, occupancy int) int {
+	if occupancy <= 1 {
+		return 0
+	}
+	threads := max(32*warps, 128)
+	n := s.Target.Registers / (threads * occupancy) / 8 * 8
+	return min(max(n, 32), s.Target.RegistersPerThread+1)
+}
+
+// demands is what a kernel holds: bits of its biggest tile and of all accumulators together.
+type demands struct{ tileBits, accBits int }
+
+func demandsOf(entry *ir.Op) demands {
+	var d demands
+	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		for _, r := range op.Results() {
+			t := tileaa.AsTile(r)
+			if t == nil || len(t.Shape) == 0 {
+				continue
+			}
+			bits := int(t.NumElements()) * max(tileaa.ElemBits(t.Elem), 8)
+			if op.Def.Name == "dot" || op.Def.Name == "dot_scaled" {
+				d.accBits += bits
+			}
+			d.tileBits = max(d.tileBits, bits)
+		}
+	})
+	return d
+}
+
+// hint reads an integer hint of the entry: the target's own, else the default one; 0 without.
+func hint(s *State, entry *ir.Op, name string) int64 {
+	hints, _ := entry.AttrNamed("hints").(ir.DictAttr)
+	for _, key := range []string{s.Target.Name, "default"} {
+		if v, ok := hints.Get(key); ok {
+			if d, ok := v.(ir.DictAttr); ok {
+				if n, ok := d.Get(name); ok {
+					if i, ok := n.(ir.IntegerAttr); ok {
+						return i.SInt()
+					}
+				}
+			}
+		}
+	}
+	return 0
+}
+
+// planOf is the plan that plan-kernel wrote on an entry.
+func planOf(entry *ir.Op) *tileaa.PlanAttr {
+	p, ok := entry.AttrNamed("plan").(*tileaa.PlanAttr)
+	if !ok {
+		panic(fmt.Sprintf("BUG: entry %s has no plan", entry.StringNamed("sym_name")))
+	}
+	return p
+}

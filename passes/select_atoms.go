@@ -1,0 +1,305 @@
+package passes
+
+import (
+	"fmt"
+	"math/bits"
+
+	"tileiras/codegen/atom"
+	"tileiras/dialects/tileaa"
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+	"tileiras/ir/float"
+	"tileiras/passes/facts"
+)
+
+// select-atoms picks the instruction of every dot and decides about every access to memory what codegen must not ask facts for:
+// how wide it is, along which dimension memory runs, which dimensions need a bounds check, and whether 32 bits hold its offsets.
+//
+//	dot %a, %b, %c                   =>   dot %a, %b, %c {atom = "mma.m16n8k16..."}
+//	tiled_load %block                =>   tiled_load %block {vec = 8, fast = 1, masked = [true, false]}
+func selectAtoms(s *State) error {
+	for _, entry := range s.Entries() {
+		var dots, accs []*ir.Op
+		ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+			switch op.Def.Name {
+			case "dot":
+				dots = append(dots, op)
+			case "dot_scaled":
+				dots = append(dots, unscale(s, op))
+			case "tiled_load", "tiled_store", "tiled_atomic", "load", "store":
+				accs = append(accs, op)
+			}
+		})
+		for _, op := range dots {
+			if err := selectDot(s, entry, op); err != nil {
+				return err
+			}
+		}
+		known := facts.New(s.Module)
+		for _, op := range accs {
+			if op.OperandNamed("block") != nil {
+				tiledAccess(s, known, op)
+			} else {
+				pointerAccess(s, known, op)
+			}
+		}
+	}
+	return nil
+}
+
+// selectDot writes the atom of a dot and converts its operands to the types that the atom takes.
+func selectDot(s *State, entry *ir.Op, op *ir.Op) error {
+	a, b, c := tileaa.AsTile(op.Operand(0)), tileaa.AsTile(op.Operand(1)), tileaa.AsTile(op.Operand(2))
+	ea, eb, ec := elemOf(a.Elem, op.EnumNamed("signedness_lhs")), elemOf(b.Elem, op.EnumNamed("signedness_rhs")), elemOf(c.Elem, def.Signed)
+	e := extentOf(op)
+	list, reasons := atom.SelectMMA(s.Target, ea, eb, ec, e)
+	warps := planOf(entry).Warps
+	for _, k := range list {
+		if k.Padded(e) || len(atom.Splits(k.Atom, e, warps, k.Swap)) == 0 {
+			continue
+		}
+		bl := ir.NewBuilder(s.Ctx).Before(op)
+		bl.Loc = op.Loc()
+		op.SetOperand(0, widen(bl, op.Operand(0), ea, k.A))
+		op.SetOperand(1, widen(bl, op.Operand(1), eb, k.B))
+		name := k.Atom.Name
+		if k.Swap {
+			name += swapped
+		}
+		op.SetAttrNamed("atom", ir.StringAttr(name))
+		if k.Atom.Scalar() && ea.Bits() < 32 {
+			s.Remark(op.Loc(), "dot of %s uses no matrix instruction: %v", e, reasons)
+		}
+		return nil
+	}
+	return &NotSupported{Op: "dot", Type: fmt.Sprintf("%s x %s -> %s", ea, eb, ec), Target: s.Target.Name, Loc: op.Loc()}
+}
+
+// swapped marks, behind the atom's name, a dot that computes the transposed product.
+const swapped = " swapped"
+
+func extentOf(op *ir.Op) atom.Extent {
+	l, r := tileaa.AsTile(op.Operand(0)).Shape, tileaa.AsTile(op.Operand(1)).Shape
+	if b, ok := op.Operand(0).Type().(*tileaa.BufferType); ok {
+		l = b.Shape
+	}
+	n := len(l)
+	e := atom.Extent{M: int(l[n-2]), K: int(l[n-1]), N: int(r[n-1])}
+	if n == 3 {
+		e.Batch = int(l[0])
+	}
+	return e
+}
+
+// elemOf names an element type as atoms do.
+func elemOf(t ir.Type, signedness uint32) atom.Elem {
+	switch t := t.(type) {
+	case *ir.IntegerType:
+		sign := "s"
+		if signedness == def.Unsigned {
+			sign = "u"
+		}
+		return atom.Elem(fmt.Sprintf("%s%d", sign, t.Width))
+	case *ir.FloatType:
+		return atom.Elem(t.Format.Name())
+	}
+	return ""
+}
+
+// widen converts a tile exactly to the type that an atom takes.
+func widen(b *ir.Builder, v *ir.Value, from, to atom.Elem) *ir.Value {
+	if from == to {
+		return v
+	}
+	t := tileaa.AsTile(v)
+	if f := float.ByName(string(to)); f != nil {
+		return one(b, "ftof", t.WithElem(b.Ctx, b.Ctx.Float(f)), v)
+	}
+	op := b.Create(ir.State{Def: opDef(b.Ctx, "exti"), Operands: []*ir.Value{v}, Types: []ir.Type{t.WithElem(b.Ctx, b.Ctx.Int(to.Bits()))}})
+	sign := uint32(def.Signed)
+	if from[0] == 'u' {
+		sign = def.Unsigned
+	}
+	op.SetAttrNamed("signedness", def.Signedness.Of(sign))
+	return op.Result(0)
+}
+
+// unscale turns a block-scaled product into a product of scaled operands: values of at most 4 significant bits times a scale of
+// at most 4 are exact in bf16.
+//
+//	dot_scaled %a, %b, %c, %sa, %sb   =>   dot (bf16 %a * spread %sa), (bf16 %b * spread %sb), %c
+func unscale(s *State, op *ir.Op) *ir.Op {
+	b := ir.NewBuilder(s.Ctx).Before(op)
+	b.Loc = op.Loc()
+	scaled := func(v, scale *ir.Value, k int) *ir.Value {
+		t, st := tileaa.AsTile(v), tileaa.AsTile(scale)
+		bf := s.Ctx.Float(float.BF16)
+		wide := tileaa.Tile(s.Ctx, bf, t.Shape...)
+		x := one(b, "ftof", wide, v)
+		y := one(b, "ftof", tileaa.Tile(s.Ctx, bf, st.Shape...), scale)
+		// spread: KxN/V -> K/V x 1 -> K/V x V -> K along dimension k
+		parts := append(append([]int64{}, st.Shape[:k+1]...), 1)
+		parts = append(parts, st.Shape[k+1:]...)
+		y = one(b, "reshape", tileaa.Tile(s.Ctx, bf, parts...), y)
+		parts = append([]int64{}, parts...)
+		parts[k+1] = t.Shape[k] / st.Shape[k]
+		y = one(b, "broadcast", tileaa.Tile(s.Ctx, bf, parts...), y)
+		y = one(b, "reshape", wide, y)
+		return one(b, "mulf", wide, x, y)
+	}
+	rank := len(tileaa.AsTile(op.Operand(0)).Shape)
+	lhs := scaled(op.OperandNamed("lhs"), op.OperandNamed("lhs_scale"), rank-1)
+	rhs := scaled(op.OperandNamed("rhs"), op.OperandNamed("rhs_scale"), rank-2)
+	dot := b.Create(ir.State{Def: opDef(s.Ctx, "dot"), Operands: []*ir.Value{lhs, rhs, op.OperandNamed("acc")}, Types: []ir.Type{op.Result(0).Type()}})
+	op.Result(0).ReplaceAllUsesWith(dot.Result(0))
+	op.Erase()
+	return dot
+}
+
+// maxVecBytes is the widest access of a thread.
+const maxVecBytes = 16
+
+// pointerAccess finds the dimension along which pointers count up, and how many neighbours one access may take: the run, its
+// alignment and the mask must all agree.
+func pointerAccess(s *State, known *facts.Facts, op *ir.Op) {
+	ptr := op.OperandNamed("ptr")
+	t := tileaa.AsTile(ptr)
+	if len(t.Shape) == 0 {
+		return
+	}
+	p := known.Of(ptr)
+	size := int64(max(tileaa.ElemBytes(accessTile(op).Elem), 1))
+	fast, vec := len(t.Shape)-1, int64(1)
+	for d := len(t.Shape) - 1; d >= 0; d-- {
+		n := min(p.Contig[d], int64(1)<<min(p.Div[d], 10)/size, maxVecBytes/size)
+		if m := op.OperandNamed("mask"); m != nil {
+			n = min(n, known.Of(m).Const[d])
+		}
+		if n > vec {
+			fast, vec = d, n
+		}
+	}
+	setAccess(s, op, vec, fast)
+}
+
+func setAccess(s *State, op *ir.Op, vec int64, fast int) {
+	i64 := s.Ctx.Int(64)
+	op.SetAttrNamed("vec", ir.IntegerAttr{Type: i64, Bits: uint64(max(vec, 1))})
+	op.SetAttrNamed("fast", ir.IntegerAttr{Type: i64, Bits: uint64(fast)})
+}
+
+// array is what a block_tile and its make_memref say about each dimension of the tile.
+type array struct {
+	block, memref *ir.Op
+	typ           *tileaa.MemrefType
+	known         *facts.Facts
+}
+
+func arrayOf(known *facts.Facts, block *ir.Value) array {
+	b := block.DefiningOp()
+	m := b.OperandNamed("memref").DefiningOp()
+	return array{b, m, m.Result(0).Type().(*tileaa.MemrefType), known}
+}
+
+// mapped is the array dimension of tile dimension d.
+func (a array) mapped(d int) int {
+	m, _ := a.block.AttrNamed("dim_map").(ir.I32Array)
+	if d < len(m) {
+		return int(m[d])
+	}
+	return d
+}
+
+// bounds is a value of a memref's list (extents or strides): the interval and the known-zero low bits.
+type bounds struct {
+	max  uint64
+	zero int
+	one  bool // it is the constant 1
+}
+
+func (a array) list(static []int64, operands string, dim int) bounds {
+	if n := static[dim]; n != tileaa.Dynamic {
+		return bounds{uint64(n), bits.TrailingZeros64(uint64(n)), n == 1}
+	}
+	k := 0
+	for _, n := range static[:dim] {
+		if n == tileaa.Dynamic {
+			k++
+		}
+	}
+	f := a.known.Of(a.memref.OperandGroupNamed(operands)[k])
+	x, ok := f.Constant()
+	return bounds{f.UMax, f.ZeroBits, ok && x == 1}
+}
+
+func (a array) stride(dim int) bounds { return a.list(a.typ.Strides, "strides", dim) }
+func (a array) extent(dim int) bounds { return a.list(a.typ.Shape, "shape", dim) }
+
+func (a array) traversal(d int) int64 {
+	t, _ := a.block.AttrNamed("traversal").(ir.I64Array)
+	if d < len(t) {
+		return t[d]
+	}
+	return 1
+}
+
+// tiledAccess follows the dimension with stride 1.
+func tiledAccess(s *State, known *facts.Facts, op *ir.Op) {
+	t := accessTile(op)
+	a := arrayOf(known, op.OperandNamed("block"))
+	rank := len(t.Shape)
+	size := max(tileaa.ElemBytes(t.Elem), 1)
+	indices := a.block.OperandGroupNamed("indices")
+	sparse := -1
+	if k, ok := a.block.AttrNamed("sparse_dim").(ir.IntegerAttr); ok {
+		sparse = int(k.SInt())
+	}
+
+	fast := rank - 1
+	for d := rank - 1; d >= 0; d-- {
+		if a.stride(a.mapped(d)).one && t.Shape[d] > 1 {
+			fast = d
+			break
+		}
+	}
+	vec := int64(1)
+	if a.stride(a.mapped(fast)).one && fast != sparse {
+		align := known.Of(a.memref.OperandNamed("base")).ZeroBits
+		log := bits.TrailingZeros(uint(size))
+		for d := range rank {
+			zero := a.stride(a.mapped(d)).zero + log
+			if d == fast {
+				zero = log + bits.TrailingZeros64(uint64(a.traversal(d))) + known.Of(indices[d]).ZeroBits
+			}
+			align = min(align, zero)
+		}
+		vec = min(t.Shape[fast], int64(1)<<min(align, 10)/int64(size), int64(maxVecBytes/size))
+	}
+	masked := make(ir.BoolArray, rank)
+	inbounds, _ := a.block.AttrNamed("inbounds").(ir.BoolArray)
+	for d := range rank {
+		promised := d < len(inbounds) && inbounds[d]
+		masked[d] = !promised && !known.InBounds(a.block, d)
+	}
+	if masked[fast] {
+		vec = min(vec, int64(1)<<min(a.extent(a.mapped(fast)).zero, 10))
+	}
+	setAccess(s, op, vec, fast)
+	op.SetAttrNamed("masked", masked)
+	if a.narrow(size) {
+		op.SetAttrNamed("narrow", ir.UnitAttr{})
+	}
+}
+
+// narrow reports whether the byte offset of every element of the array fits in 31 bits.
+func (a array) narrow(size int) bool {
+	total := uint64(0)
+	for d := range a.typ.Shape {
+		hi, n := bits.Mul64(a.extent(d).max, a.stride(d).max)
+		if hi != 0 || n >= 1<<31 {
+			return false
+		}
+		total += n
+	}
+	return total*uint64(size) < 1<<31
+}

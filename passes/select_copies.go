@@ -1,0 +1,124 @@
+package passes
+
+import (
+	"tileiras/codegen/atom"
+	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa"
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+)
+
+// select-copies sends loads that only feed the matrix unit straight to shared memory, past the registers:
+//
+//	%t = tiled_load %block                      %b = alloc_shared                       (swizzled)
+//	%a = convert_layout %t : -> #mma_a    =>         async_copy %block, %b; async_commit; async_wait 0
+//	                                            %a = buffer_load %b                     (ldmatrix)
+//
+// With one stage, as every plan has today, the copy is waited for at once; pipeline-loops moves it ahead.
+func selectCopies(s *State) error {
+	var list []*ir.Op
+	ir.Walk(s.Module, ir.PreOrder, func(op *ir.Op) {
+		if op.Def.Name == "convert_layout" {
+			list = append(list, op)
+		}
+	})
+	for _, op := range list {
+		copyAsync(s, op)
+	}
+	return nil
+}
+
+// copyAsync rewrites one conversion if its source is a weak load with no other use that cp.async can do: whole vectors of 4, 8 or 16
+// bytes, padding with zeros (the instruction's zero fill) or with nothing in particular.
+func copyAsync(s *State, conv *ir.Op) {
+	load := conv.Operand(0).DefiningOp()
+	if load == nil || load.Def.Name != "tiled_load" || strong(load) || !conv.Operand(0).HasOneUse() {
+		return
+	}
+	if p, ok := load.OperandNamed("block").DefiningOp().AttrNamed("padding").(ir.EnumAttr); ok && p.Value != def.PadZero {
+		return
+	}
+	src, dst := tileaa.AsTile(conv.Operand(0)), tileaa.AsTile(conv.Result(0))
+	bytes := tileaa.ElemBytes(src.Elem)
+	vec := int(load.IntNamed("vec"))
+	row := atom.SelectCopy(s.Target, atom.AsyncCopy, vec*bytes)
+	if ir.IsInt(src.Elem, 1) || row == nil || row.Bytes != vec*bytes {
+		return
+	}
+	mem, name, ok := matrixBuffer(s, *src.Layout, *dst.Layout, tileaa.ElemBits(src.Elem))
+	if !ok || mem.MaxVec(*src.Layout, vec) != vec {
+		return
+	}
+	b := ir.NewBuilder(s.Ctx).Before(load)
+	b.Loc = load.Loc()
+	make := func(name string, types []ir.Type, operands ...*ir.Value) *ir.Op {
+		return b.Create(ir.State{Def: opDef(s.Ctx, name), Operands: operands, Types: types})
+	}
+	buf := make("alloc_shared", []ir.Type{tileaa.Buffer(s.Ctx, src.Elem, mem, src.Shape...)}).Result(0)
+	operands := []*ir.Value{load.OperandNamed("block"), buf}
+	groups := []int32{1, 1, 0}
+	if t := load.OperandNamed("token"); t != nil {
+		operands, groups[2] = append(operands, t), 1
+	}
+	c := b.Create(ir.State{Def: opDef(s.Ctx, "async_copy"), Operands: operands, Groups: groups})
+	c.SetAttrNamed("layout", &tileaa.LayoutAttr{Layout: *src.Layout})
+	for _, a := range []string{"vec", "fast", "narrow", "masked"} {
+		c.SetAttrNamed(a, load.AttrNamed(a))
+	}
+	make("async_commit", nil)
+	make("async_wait", nil).SetAttrNamed("pending", ir.IntegerAttr{Type: s.Ctx.Int(64)})
+	b.Before(reader(conv))
+	read := make("buffer_load", []ir.Type{dst}, buf)
+	read.SetAttrNamed("atom", ir.StringAttr(name))
+	b.Before(load)
+	// The copy is over when the value is there: whoever waited for the load's token now waits for what it waited for.
+	token := load.OperandNamed("token")
+	if token == nil {
+		token = make("create_mem_token", []ir.Type{tileaa.Token(s.Ctx)}).Result(0)
+	}
+	conv.Result(0).ReplaceAllUsesWith(read.Result(0))
+	conv.Erase()
+	load.Result(1).ReplaceAllUsesWith(token)
+	load.Erase()
+}
+
+// reader is the place to read the buffer of a conversion: in front of its only user, so that the copies of a dot's two operands
+// are under way together and nothing is held in registers meanwhile; else where the conversion was.
+func reader(conv *ir.Op) *ir.Op {
+	if v := conv.Result(0); v.HasOneUse() && v.FirstUse().Owner().Block() == conv.Block() {
+		return v.FirstUse().Owner()
+	}
+	return conv
+}
+
+// swizzleWidth is the longest row, in bytes, over which 16-byte chunks are permuted: all 32 banks.
+const swizzleWidth = 128
+
+// matrixBuffer is a swizzled buffer that the source layout writes in rows and from which ldmatrix reads the destination layout.
+func matrixBuffer(s *State, src, dst layout.Layout, elemBits int) (mem layout.MemLayout, name string, ok bool) {
+	if elemBits != 8 && elemBits != 16 && elemBits != 32 || src.InBits(layout.Reg) == 0 {
+		return
+	}
+	shape := src.Shape()
+	fast := len(shape) - 1
+	for d := range shape {
+		if shape[d] > 1 && src.Basis(layout.Reg, 0) == layout.Bit(shape, d, 0) {
+			fast = d
+		}
+	}
+	order := []int{fast}
+	for d := len(shape) - 1; d >= 0; d-- {
+		if d != fast {
+			order = append(order, d)
+		}
+	}
+	mem = layout.Swizzled(shape, order, elemBits/8, swizzleWidth)
+	for _, trans := range []bool{false, true} {
+		if p, can := layout.LdMatrix(mem, dst, elemBits, trans); can {
+			if row := atom.SelectMatrix(s.Target, atom.LoadMatrix, p.Num, trans); row != nil {
+				return mem, row.Name, true
+			}
+		}
+	}
+	return mem, "", false
+}

@@ -1,0 +1,82 @@
+package driver
+
+import (
+	llvm "github.com/llir/llvm/ir"
+
+	"tileiras/codegen/nvvm"
+	"tileiras/codegen/ptx"
+	"tileiras/codegen/target"
+	"tileiras/passes"
+)
+
+// The two stages behind the last module that knows tiles.
+const (
+	lowerToLLVM = "lower-to-llvm"
+	emitPTX     = "emit-ptx"
+)
+
+var backendPasses = []*passes.Pass{
+	{Name: lowerToLLVM, Summary: "Turns tiles into registers: TileAA to LLVM IR.", Why: "After barriers: it decides nothing about order or memory."},
+	{Name: emitPTX, Summary: "Selects PTX instructions and prints them.", Why: "Last."},
+}
+
+// StageNames lists the names of all passes in order, each once.
+func StageNames() []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, list := range [][]*passes.Pass{passes.Pipeline, backendPasses} {
+		for _, p := range list {
+			if !seen[p.Name] {
+				seen[p.Name] = true
+				out = append(out, p.Name)
+			}
+		}
+	}
+	return out
+}
+
+var abis = map[string]ptx.ABI{"cuda": ptx.CUDA, "tile": ptx.Tile}
+
+// backend is the way from TileAA to PTX.
+type backend struct {
+	run    *run
+	target *target.Target
+	abi    string
+}
+
+// lower runs both stages, or only the first when the options ask for LLVM IR.
+func (b *backend) lower(st *passes.State) (string, error) {
+	m, err := b.toLLVM(st)
+	if err != nil {
+		return "", err
+	}
+	if b.run.opts.Emit == EmitLLVM || b.run.opts.StopAfter == lowerToLLVM {
+		return m.String(), nil
+	}
+	return b.emit(m)
+}
+
+func (b *backend) toLLVM(st *passes.State) (m *llvm.Module, err error) {
+	defer guard(lowerToLLVM, &err)
+	done := b.run.time(lowerToLLVM)
+	m, err = nvvm.Lower(st.Ctx, st.Module, nvvm.Options{Target: b.target, ABI: b.abi, LineInfo: b.run.opts.LineInfo})
+	done()
+	if err != nil {
+		return nil, err
+	}
+	b.run.show(lowerToLLVM, m.String)
+	return m, nil
+}
+
+func (b *backend) emit(m *llvm.Module) (text string, err error) {
+	defer guard(emitPTX, &err)
+	done := b.run.time(emitPTX)
+	out, err := ptx.Emit(m, ptx.Options{Target: b.target, ABI: abis[b.abi], LineInfo: b.run.opts.LineInfo})
+	done()
+	if err != nil {
+		return "", err
+	}
+	text = string(out)
+	b.run.show(emitPTX, func() string { return text })
+	return text, nil
+}

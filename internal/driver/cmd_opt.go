@@ -1,0 +1,160 @@
+package driver
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	llvm "github.com/llir/llvm/ir"
+
+	"tileiras/passes"
+)
+
+// TileOptCommand is the table of the flags of tile-opt.
+var TileOptCommand = &Command{
+	Name:     "tile-opt",
+	Usage:    "[options] [<input file>]",
+	Overview: "tile-opt runs named passes on text and prints the result",
+	MaxArgs:  1,
+	Flags: concat([]Flag{
+		{Name: "passes", Kind: ListFlag, Meta: "pass,...", Help: "Passes to run, in this order; lower-to-llvm and emit-ptx too"},
+		{Name: "from", Kind: EnumFlag, Default: "tile", Help: "What the input is", Values: []Value{{"tile", "cuda_tile or TileAA"}, {"llvm", "LLVM IR"}}},
+		{Name: "gpu-name", Aliases: []string{"arch"}, Kind: EnumFlag, Values: gpuValues(), Help: "Architecture to compile for"},
+		{Name: "output-file", Aliases: []string{"o"}, Kind: StringFlag, Meta: "filename", Default: "-", Help: "Output file name; - is standard output"},
+		{Name: "opt-level", Aliases: []string{"O"}, Kind: IntFlag, Meta: "int", Default: "3", Help: "Optimization level, 0 to 3"},
+		{Name: "abi", Kind: EnumFlag, Default: "cuda", Help: "Launch convention", Values: []Value{{"cuda", "An ordinary CUDA kernel"}, {"tile", "A Tile IR kernel"}}},
+		{Name: "lineinfo", Kind: BoolFlag, Help: "Write source lines into the PTX"},
+		{Name: "stop-after", Kind: StringFlag, Meta: "pass", Hidden: true, Help: "Stop after this pass"},
+		{Name: "list-passes", Kind: BoolFlag, Help: "List the passes in order, with the reason for each place"},
+	}, showFlags, commonFlags),
+}
+
+// TileOpt is the command tile-opt. LLVM IR is read by parseLLVM, which only the command itself links.
+func TileOpt(parseLLVM func(name, text string) (*llvm.Module, error)) Tool {
+	return func(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+		line, err := TileOptCommand.Parse(args)
+		if err != nil {
+			return report(err, stderr)
+		}
+		if information(TileOptCommand, line, stdout) {
+			return ExitOK
+		}
+		file := "-"
+		if len(line.Args) > 0 {
+			file = line.Args[0]
+		}
+		src, err := ReadInput(file, stdin)
+		if err != nil {
+			return report(err, stderr)
+		}
+		o := optionsFrom(line, stderr)
+		var out string
+		if line.String("from") == "llvm" {
+			m, perr := parseLLVM(file, string(src))
+			if perr != nil {
+				return report(fail(ExitInput, "%s: %s", file, strings.TrimSpace(perr.Error())), stderr)
+			}
+			out, err = runLLVM(m, &o, line.List("passes"))
+		} else {
+			out, err = RunPasses(context.Background(), file, src, o, line.List("passes"))
+		}
+		if err != nil {
+			return report(err, stderr)
+		}
+		if err := WriteOutput(line.String("output-file"), []byte(out), stdout); err != nil {
+			return report(err, stderr)
+		}
+		return ExitOK
+	}
+}
+
+// RunPasses runs named passes, in the given order, on text or bytecode and returns the text of what comes out: a module, LLVM IR
+// or PTX.
+func RunPasses(ctx context.Context, name string, src []byte, o Options, names []string) (string, error) {
+	c := NewContext()
+	in, err := Read(c, name, src)
+	if err != nil {
+		return "", err
+	}
+	r := &run{ctx: ctx, opts: &o, input: in, name: name, source: src}
+	if err := r.verify(); err != nil {
+		return "", err
+	}
+	var list []*passes.Pass
+	var back []string
+	for _, n := range names {
+		switch {
+		case n == lowerToLLVM || n == emitPTX:
+			back = append(back, n)
+		case len(back) > 0 || passNamed(n) == nil:
+			return "", fail(ExitUsage, "there is no pass named '%s' here; passes are: %s", n, strings.Join(StageNames(), " "))
+		default:
+			list = append(list, passNamed(n))
+		}
+	}
+	st := &passes.State{Ctx: c, Module: in.Module, Opt: o.Opt}
+	if st.Target, err = o.target(); err != nil && o.GPU != "" {
+		return "", err
+	}
+	if st.Target == nil && len(list)+len(back) > 0 {
+		return "", err
+	}
+	if err := r.passes(st, list); err != nil {
+		return "", r.failure(st, err)
+	}
+	if len(back) == 0 {
+		return r.text(st.Module), nil
+	}
+	o.Emit = EmitLLVM
+	if back[len(back)-1] == emitPTX {
+		o.Emit = EmitPTX
+	}
+	b := backend{run: r, target: st.Target, abi: o.abi()}
+	text, err := b.lower(st)
+	if err != nil {
+		return "", r.failure(st, err)
+	}
+	return text, nil
+}
+
+func passNamed(name string) *passes.Pass {
+	for _, p := range passes.Pipeline {
+		if p.Name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// runLLVM runs emit-ptx, the only pass on LLVM IR.
+func runLLVM(m *llvm.Module, o *Options, names []string) (string, error) {
+	switch {
+	case len(names) == 0:
+		return m.String(), nil
+	case len(names) > 1 || names[0] != emitPTX:
+		return "", fail(ExitUsage, "on LLVM IR the only pass is %s", emitPTX)
+	}
+	t, err := o.target()
+	if err != nil {
+		return "", err
+	}
+	b := backend{run: &run{opts: o}, target: t, abi: o.abi()}
+	text, err := b.emit(m)
+	if err != nil {
+		return "", fail(ExitUnsupported, "%s", err)
+	}
+	return text, nil
+}
+
+// PassList is the text of --list-passes.
+func PassList() string {
+	var b strings.Builder
+	for _, p := range passes.Pipeline {
+		fmt.Fprintf(&b, "%-20s %s\n%20s %s\n", p.Name, p.Summary, "", p.Why)
+	}
+	for _, p := range backendPasses {
+		fmt.Fprintf(&b, "%-20s %s\n%20s %s\n", p.Name, p.Summary, "", p.Why)
+	}
+	return b.String()
+}

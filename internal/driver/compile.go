@@ -1,0 +1,68 @@
+package driver
+
+import (
+	"bytes"
+	"context"
+
+	"tileiras/dialects/builtin"
+	"tileiras/dialects/cudatile"
+	"tileiras/dialects/cudatile/bytecode"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+// Result is what a compile produced.
+type Result struct {
+	Kind    Emit
+	Output  []byte
+	Remarks []string // what the compiler has to say about its choices, in program order
+	Timing  []Timing
+}
+
+// NewContext is a context that knows every dialect of the compiler.
+func NewContext() *ir.Context {
+	return ir.NewContext(builtin.Dialect, cudatile.Dialect, tileaa.Dialect)
+}
+
+// Magic is how Tile IR bytecode begins.
+var Magic = []byte{0x7f, 'T', 'i', 'l', 'e', 'I', 'R', 0}
+
+// IsBytecode tells bytecode from text by the first bytes.
+func IsBytecode(src []byte) bool { return bytes.HasPrefix(src, Magic) }
+
+// Input is a module as it was read.
+type Input struct {
+	Ctx    *ir.Context
+	Module *ir.Op
+	Origin *bytecode.Origin // of bytecode
+}
+
+// Read reads bytecode or text, by the first bytes, and verifies nothing.
+func Read(c *ir.Context, name string, src []byte) (*Input, error) {
+	if IsBytecode(src) {
+		m, origin, err := bytecode.Read(c, src, bytecode.ReadOptions{})
+		if err != nil {
+			return nil, readFailure(err)
+		}
+		return &Input{c, m, origin}, nil
+	}
+	m, err := ir.Parse(c, name, src)
+	if err != nil {
+		return nil, textFailure(c, err)
+	}
+	return &Input{c, m, nil}, nil
+}
+
+// Compile takes bytecode or text to the level that the options ask for. Errors are *Failure.
+func Compile(ctx context.Context, name string, src []byte, o Options) (*Result, error) {
+	if o.Emit == EmitCubin {
+		return nil, fail(ExitUnsupported, "not supported yet: cubin, write PTX with -o FILE.ptx")
+	}
+	c := NewContext()
+	in, err := Read(c, name, src)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{ctx: ctx, opts: &o, input: in, name: name, source: src}
+	return r.compile()
+}

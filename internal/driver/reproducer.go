@@ -1,0 +1,49 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+
+	"tileiras/passes"
+)
+
+// guard turns a panic of a stage into a Bug that names it.
+func guard(stage string, err *error) {
+	if r := recover(); r != nil {
+		*err = &passes.Bug{Pass: stage, Cause: r, Stack: string(debug.Stack())}
+	}
+}
+
+// failure classifies what a stage returned; a fault of ours leaves the compiler's input in a file that one command runs again.
+func (r *run) failure(st *passes.State, err error) error {
+	f := classify(st.Ctx, err)
+	var b *passes.Bug
+	if !errors.As(err, &b) {
+		return f
+	}
+	lines := []string{b.Error()}
+	dir := r.opts.ReproducerDir
+	if dir == "" {
+		dir = "."
+	}
+	base := filepath.Join(dir, fmt.Sprintf("tileiras-bug-%s", b.Pass))
+	in, source := base+".tileirbc", r.input
+	data := []byte(nil)
+	if source != nil {
+		data = r.source
+		if !IsBytecode(data) {
+			in = base + ".tileir"
+		}
+	}
+	report := fmt.Sprintf("%s\n\n%s\n", b.Error(), b.Stack)
+	if werr := errors.Join(os.WriteFile(in, data, 0o644), os.WriteFile(base+".txt", []byte(report), 0o644)); werr != nil {
+		lines = append(lines, "note: the input could not be saved: "+werr.Error())
+	} else {
+		lines = append(lines, fmt.Sprintf("note: this is a fault of tileiras; run it again with: tileiras %s --gpu-name %s -O%d --emit=%s -o -", in, r.opts.GPU, r.opts.Opt, r.opts.Emit),
+			fmt.Sprintf("note: the place in the compiler is in %s.txt", base))
+	}
+	return &Failure{Code: ExitBug, Lines: lines, Err: b}
+}

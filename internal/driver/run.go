@@ -1,0 +1,183 @@
+package driver
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"tileiras/dialects/cudatile/bytecode"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+	"tileiras/passes"
+)
+
+// Timing is the wall time of one stage.
+type Timing struct {
+	Stage string
+	Time  time.Duration
+}
+
+// run is one compile on its way.
+type run struct {
+	ctx    context.Context
+	opts   *Options
+	input  *Input
+	name   string
+	source []byte
+	before string // the module before the current pass, for --print-changed and reproducers
+	number int    // of dumps
+	timing []Timing
+	began  time.Time
+}
+
+// compile runs the stages up to the level asked for.
+func (r *run) compile() (*Result, error) {
+	o := r.opts
+	c := r.input.Ctx
+	if r.input.Module.Def.Dialect != "tileaa" {
+		if err := r.verify(); err != nil {
+			return nil, err
+		}
+	}
+	switch o.Emit {
+	case EmitCudaTile:
+		return r.result(r.text(r.input.Module)), nil
+	case EmitBytecode:
+		out, err := bytecode.Write(r.input.Module, bytecode.WriteOptions{Version: o.BytecodeVersion, Origin: r.input.Origin})
+		if err != nil {
+			return nil, fail(ExitInput, "%s", err.Error())
+		}
+		return r.result(string(out)), nil
+	}
+	t, err := o.target()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.names(); err != nil {
+		return nil, err
+	}
+	st := &passes.State{Ctx: c, Module: r.input.Module, Target: t, Opt: o.Opt}
+	if err := r.passes(st, r.rest()); err != nil {
+		return nil, r.failure(st, err)
+	}
+	if o.Emit == EmitTileAA || o.StopAfter != "" && o.StopAfter != lowerToLLVM && o.StopAfter != emitPTX {
+		return r.result(r.text(st.Module)), nil
+	}
+	b := backend{run: r, target: t, abi: o.abi()}
+	text, err := b.lower(st)
+	if err != nil {
+		return nil, r.failure(st, err)
+	}
+	return r.result(text), nil
+}
+
+// rest is the part of the pipeline that the input still needs: all of it for cuda_tile, for a TileAA module what comes after
+// the last stage that its form has passed.
+func (r *run) rest() []*passes.Pass {
+	if r.input.Module.Def.Dialect != "tileaa" {
+		return passes.Pipeline
+	}
+	return passes.Pipeline[1:]
+}
+
+// names checks the names of passes in the options.
+func (r *run) names() error {
+	o := r.opts
+	for _, list := range [][]string{o.PrintBefore, o.PrintAfter, {o.StopAfter}} {
+		for _, n := range list {
+			if n != "" && !slices.Contains(StageNames(), n) {
+				return &Failure{Code: ExitUsage, Lines: []string{fmt.Sprintf("tileiras: there is no pass named '%s'; passes are: %s", n, strings.Join(StageNames(), " "))}}
+			}
+		}
+	}
+	return nil
+}
+
+// verify checks the module as it was read.
+func (r *run) verify() error {
+	defer r.time("verify")()
+	if !ir.Verify(r.input.Ctx, r.input.Module) {
+		return verifyFailure(r.input)
+	}
+	return nil
+}
+
+// passes runs passes with the dumps that the options ask for.
+func (r *run) passes(st *passes.State, list []*passes.Pass) error {
+	o := r.opts
+	m := &passes.Manager{State: st, VerifyEach: o.VerifyEach, StopAfter: o.StopAfter, Check: tileaa.CheckStage}
+	m.Before = func(p *passes.Pass, mod *ir.Op) {
+		if o.PrintChanged {
+			r.before = r.text(mod)
+		}
+		if slices.Contains(o.PrintBefore, p.Name) {
+			r.dump("before", p.Name, r.text(mod))
+		}
+		r.began = time.Now()
+	}
+	m.After = func(p *passes.Pass, mod *ir.Op) {
+		r.timing = append(r.timing, Timing{p.Name, time.Since(r.began)})
+		r.show(p.Name, func() string { return r.text(mod) })
+		if o.PrintFacts {
+			r.facts(mod)
+		}
+	}
+	return m.Run(list, passes.Planner)
+}
+
+// show prints a stage's output if the options ask for it.
+func (r *run) show(stage string, text func() string) {
+	o := r.opts
+	if o.PrintAfterAll || slices.Contains(o.PrintAfter, stage) {
+		r.dump("after", stage, text())
+	}
+	if o.PrintChanged {
+		now := text()
+		r.number++
+		if diff := unifiedDiff(r.before, now); diff == "" {
+			fmt.Fprintf(o.Log, "// -----// %d: %s changed nothing //----- //\n", r.number, stage)
+		} else {
+			fmt.Fprintf(o.Log, "// -----// %d: changed by %s //----- //\n%s", r.number, stage, diff)
+		}
+		r.before = now
+	}
+}
+
+func (r *run) dump(when, stage, text string) {
+	r.number++
+	fmt.Fprintf(r.opts.Log, "// -----// %d: %s %s //----- //\n", r.number, when, stage)
+	io.WriteString(r.opts.Log, text)
+	if !strings.HasSuffix(text, "\n") {
+		io.WriteString(r.opts.Log, "\n")
+	}
+}
+
+// text is a module as text.
+func (r *run) text(m *ir.Op) string {
+	var b strings.Builder
+	ir.Print(&b, m, ir.PrintOptions{DebugInfo: r.opts.DebugInfo})
+	return b.String()
+}
+
+func (r *run) result(out string) *Result {
+	return &Result{Kind: r.opts.Emit, Output: []byte(out), Remarks: r.remarks(), Timing: r.timing}
+}
+
+func (r *run) remarks() []string {
+	var out []string
+	for _, d := range r.input.Ctx.Diags.List {
+		if d.Severity == ir.Remark || d.Severity == ir.Warning {
+			out = append(out, strings.TrimRight(d.String(), "\n"))
+		}
+	}
+	return out
+}
+
+// time measures a stage: defer r.time("name")().
+func (r *run) time(stage string) func() {
+	began := time.Now()
+	return func() { r.timing = append(r.timing, Timing{stage, time.Since(began)}) }
+}

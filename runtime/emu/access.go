@@ -142,6 +142,24 @@ func (w *warp) addresses(in *inst, op *memOp, m uint32) *vec {
 	return out
 }
 
+// find is locate for the common case: an aligned access inside the shared memory or the global
+// allocation that was used last.
+func (w *warp) find(sp space, addr uint64, n, lane int, what string) (*region, int) {
+	var r *region
+	switch sp {
+	case spGlobal:
+		r = w.last
+	case spShared:
+		r = w.cta.shared
+	}
+	if r != nil {
+		if at := addr - r.base; at+uint64(n) <= uint64(len(r.data)) && at <= uint64(len(r.data)) && addr&uint64(n-1) == 0 {
+			return r, int(at)
+		}
+	}
+	return w.locate(sp, addr, n, lane, what)
+}
+
 // locate finds the memory of an access of n bytes by a lane and its offset there.
 func (w *warp) locate(sp space, addr uint64, n, lane int, what string) (*region, int) {
 	var r *region
@@ -278,7 +296,7 @@ func (w *warp) load(in *inst, op *memOp, ext []func(uint64) uint64, m uint32) {
 	}
 	for mm := m; mm != 0; mm &= mm - 1 {
 		i := firstLane(mm)
-		r, at := w.locate(op.space, addr[i], size, i, "load")
+		r, at := w.find(op.space, addr[i], size, i, "load")
 		if r.tracked() {
 			w.noteRead(r, at, size, i, op.order.s)
 			if op.order.s != weak {
@@ -356,7 +374,7 @@ func (w *warp) store(in *inst, op *memOp, m uint32) {
 	}
 	for mm := m; mm != 0; mm &= mm - 1 {
 		i := firstLane(mm)
-		r, at := w.locate(op.space, addr[i], size, i, "store")
+		r, at := w.find(op.space, addr[i], size, i, "store")
 		if r.readonly {
 			w.fail(Invalid, 1<<i, addr[i], "store to read-only memory '%s'", r.name)
 		}

@@ -219,6 +219,14 @@ func cvtToInt(dt, st typ, o copt) func(a uint64) uint64 {
 // cvtFromInt converts an integer with one rounding: 64-bit values keep 53 bits and a sticky one.
 func cvtFromInt(dt, st typ, o copt) func(a uint64) uint64 {
 	enc := encode(dt, o)
+	if dt.fmt == fmtF32 && st.bits <= 32 && o.fmode == rn && !o.sat { // one correct rounding in hardware
+		return func(a uint64) uint64 {
+			if st.isSigned() {
+				return bits32(float32(sx(a, st.bits)))
+			}
+			return bits32(float32(int64(a & st.mask())))
+		}
+	}
 	return func(a uint64) uint64 {
 		mag, neg := a&st.mask(), false
 		if st.isSigned() {

@@ -82,11 +82,16 @@ func (w *warp) ldmatrix(in *inst, op *matrixOp, m uint32) {
 	undef := false
 	w.rows(in, op, "ldmatrix", func(lane int, r *region, at int) {
 		w.noteRead(r, at, 16, lane, weak)
-		row, urow := &v[lane>>3][lane&7], &u[lane>>3][lane&7]
-		for c := range 8 {
-			row[c] = uint16(r.read(at+2*c, 2))
-			urow[c] = uint16(r.readUndef(at+2*c, 2))
-			undef = undef || urow[c] != 0
+		row := &v[lane>>3][lane&7]
+		b := r.data[at : at+16 : at+16]
+		for c := range row {
+			row[c] = uint16(b[2*c]) | uint16(b[2*c+1])<<8
+		}
+		if r.readUndef(at, 8)|r.readUndef(at+8, 8) != 0 {
+			undef = true
+			for c := range 8 {
+				u[lane>>3][lane&7][c] = uint16(r.readUndef(at+2*c, 2))
+			}
 		}
 	})
 	get := func(x *[8][8]uint16, lane int) uint64 {

@@ -1,6 +1,7 @@
 package emu
 
 import (
+	"math"
 	"strconv"
 	"strings"
 )
@@ -17,6 +18,7 @@ type mmaOp struct {
 	a, b, c, d     typ
 	na, nb, nc, nd int // registers
 	sat            bool
+	fa, fb, fc     func(v uint64) float64 // values of elements
 }
 
 // mmaShapes lists what exists: shape and the types of A and B.
@@ -94,6 +96,7 @@ func decodeMma(d *decoder) {
 		}
 	}
 	if op.a.isFloat() {
+		op.fa, op.fb, op.fc = elemValue(op.a), elemValue(op.b), elemValue(op.c)
 		d.whole(func(w *warp, in *inst, m uint32) { w.mmaFloat(in, op, m) })
 	} else {
 		d.whole(func(w *warp, in *inst, m uint32) { w.mmaInt(in, op, m) })
@@ -124,19 +127,15 @@ var f16values = func() *[1 << 16]float32 {
 	return t
 }()
 
-// elemValue gives the decoder of a matrix element.
+// elemValue gives the decoder of a matrix element; decodeMma asks for it once.
 func elemValue(t typ) func(v uint64) float64 {
 	switch {
 	case t.bits == 64:
 		return f64
-	case t.fmt == fmtF16:
-		return func(v uint64) float64 { return float64(f16values[v&0xffff]) }
-	case t.fmt == fmtBF16:
-		return func(v uint64) float64 { return float64(f32(v << 16 & 0xffff0000)) }
 	case t.fmt == fmtTF32:
 		return func(v uint64) float64 { return float64(f32(v & 0xffffe000)) } // the low 13 bits are ignored
-	case t.fmt == fmtF32:
-		return func(v uint64) float64 { return float64(f32(v)) }
+	case t.bits > 8:
+		return nil // split has its own loop
 	}
 	mask := widthMask(t.bits)
 	table := make([]float64, 1<<t.bits)
@@ -150,53 +149,52 @@ func elemValue(t typ) func(v uint64) float64 {
 func (w *warp) mmaFloat(in *inst, op *mmaOp, m uint32) {
 	w.launch.stats.mma++
 	var a [16][32]float64
-	var b [8][32]float64
-	fa, fb, fc := elemValue(op.a), elemValue(op.b), elemValue(op.c)
+	var b [32][8]float64 // by k
 	ea, eb, ec := elemsOf(op.a), elemsOf(op.b), elemsOf(op.c)
+	var e [4]vec // elements j of a register, decoded
 	for i := range op.na {
-		x := w.src(in.src[i])
+		split(&e, w.src(in.src[i]), op.a, op.fa)
 		for lane := range 32 {
 			row, k := placeA(lane, i, 0, ea)
 			for j := range ea {
-				a[row][k+j] = fa(x[lane] >> (j * op.a.bits))
+				a[row][k+j] = f64(e[j][lane])
 			}
 		}
 	}
 	for i := range op.nb {
-		x := w.src(in.src[op.na+i])
+		split(&e, w.src(in.src[op.na+i]), op.b, op.fb)
 		for lane := range 32 {
 			k, col := placeB(lane, i, 0, eb)
 			for j := range eb {
-				b[col][k+j] = fb(x[lane] >> (j * op.b.bits))
+				b[k+j][col] = f64(e[j][lane])
 			}
 		}
 	}
 	var acc [16][8]float64
 	for i := range op.nc {
-		x := w.src(in.src[op.na+op.nb+i])
+		split(&e, w.src(in.src[op.na+op.nb+i]), op.c, op.fc)
 		for lane := range 32 {
 			for j := range ec {
 				row, col := placeC(lane, i, j, ec)
-				acc[row][col] = fc(x[lane] >> (j * op.c.bits))
+				acc[row][col] = f64(e[j][lane])
 			}
 		}
 	}
 	for r := range op.m {
-		ar := a[r][:op.k]
-		for c := range op.n {
-			bc := b[c][:len(ar)]
-			s := acc[r][c]
-			for k, x := range ar {
-				s += float64(x * bc[k])
-			}
-			acc[r][c] = s
-		}
+		addRow(&acc[r], a[r][:op.k], &b)
 	}
 	un := w.mmaUndef(in, op)
 	ed := elemsOf(op.d)
 	for i := range op.nd {
 		var v vec
 		for lane := range 32 {
+			if op.d.fmt == fmtF32 {
+				row, col := placeC(lane, i, 0, 1)
+				if x := acc[row][col]; x == x {
+					v[lane] = bits32(float32(x))
+					continue
+				}
+			}
 			for j := range ed {
 				row, col := placeC(lane, i, j, ed)
 				v[lane] |= roundAcc(acc[row][col], op.d) << (j * op.d.bits)
@@ -205,6 +203,49 @@ func (w *warp) mmaFloat(in *inst, op *mmaOp, m uint32) {
 		w.put(in.dst[i], m, &v)
 	}
 	w.mmaPutUndef(in, op, un)
+}
+
+// split decodes the elements of a register into f64 bits: e[j] is element j.
+func split(e *[4]vec, x *vec, t typ, f func(v uint64) float64) {
+	switch {
+	case t.fmt == fmtF16:
+		for i, v := range x {
+			e[0][i] = math.Float64bits(float64(f16values[v&0xffff]))
+			e[1][i] = math.Float64bits(float64(f16values[v>>16&0xffff]))
+		}
+	case t.fmt == fmtBF16:
+		for i, v := range x {
+			e[0][i] = math.Float64bits(float64(f32(v << 16)))
+			e[1][i] = math.Float64bits(float64(f32(v & 0xffff0000)))
+		}
+	case t.fmt == fmtF32:
+		for i, v := range x {
+			e[0][i] = math.Float64bits(float64(f32(v)))
+		}
+	default:
+		for j := range elemsOf(t) {
+			for i, v := range x {
+				e[j][i] = math.Float64bits(f(v >> (j * t.bits)))
+			}
+		}
+	}
+}
+
+// addRow adds a row of A times B to a row of C: eight independent sums. All shapes have eight columns.
+func addRow(c *[8]float64, a []float64, b *[32][8]float64) {
+	s0, s1, s2, s3, s4, s5, s6, s7 := c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]
+	for k, x := range a {
+		y := &b[k&31]
+		s0 += float64(x * y[0])
+		s1 += float64(x * y[1])
+		s2 += float64(x * y[2])
+		s3 += float64(x * y[3])
+		s4 += float64(x * y[4])
+		s5 += float64(x * y[5])
+		s6 += float64(x * y[6])
+		s7 += float64(x * y[7])
+	}
+	*c = [8]float64{s0, s1, s2, s3, s4, s5, s6, s7}
 }
 
 func roundAcc(x float64, t typ) uint64 {

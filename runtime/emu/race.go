@@ -11,6 +11,7 @@ const (
 	recAsync rec = 1 << 0
 	recMany  rec = 1 << 1
 	recList  rec = 1 << 63
+	recTime  rec = (1<<27 - 1) << 34 // the epoch
 )
 
 func (r rec) epoch() uint32   { return uint32(r >> 34 & (1<<27 - 1)) }
@@ -61,6 +62,17 @@ type reader struct {
 
 // cells gives the granules of n bytes at off, an aligned access of 1 to 32 bytes.
 func (s *shadow) cells(off, n, size int) []cell {
+	if k := off >> pageBits; k < len(s.pages) {
+		if p := s.pages[k]; p != nil && (off|n)&(1<<p.shift-1) == 0 {
+			i := off & (1<<pageBits - 1) >> p.shift
+			return p.cells[i : i+n>>p.shift]
+		}
+	}
+	return s.newCells(off, n, size)
+}
+
+// newCells makes the page, or its granule small enough.
+func (s *shadow) newCells(off, n, size int) []cell {
 	if s.pages == nil {
 		s.pages = make([]*page, size>>pageBits+1)
 	}
@@ -139,12 +151,16 @@ func (w *warp) noteRead(r *region, off, n, lane int, s strength) {
 	cells := r.shadow.cells(off, n, len(r.data))
 	for i := range cells {
 		c := &cells[i]
-		if c.w != 0 {
+		if c.w != 0 && c.w&^recTime != me&^recTime { // else: the same thread wrote it
 			if c.w&recAsync != 0 {
 				w.asyncPending(r, off, lane, c)
 			} else if !w.ordered(lane, c.w) && !w.compatible(c.w, s) {
 				w.race(r, off+i*n/len(cells), lane, "read", "write", c.w, c.wa, Race)
 			}
+		}
+		if c.r == 0 || c.r&^recTime == me&^recTime { // nobody, or the same thread
+			c.r, c.ra = me, w.here
+			continue
 		}
 		w.addReader(&r.shadow, c, me, lane)
 	}
@@ -224,7 +240,7 @@ func (w *warp) noteWrite(r *region, off, n, lane int, s strength, same bool) {
 	cells := r.shadow.cells(off, n, len(r.data))
 	for i := range cells {
 		c := &cells[i]
-		if c.w != 0 {
+		if c.w != 0 && c.w&^recTime != me&^recTime {
 			if c.w&recAsync != 0 && !same {
 				w.asyncPending(r, off, lane, c)
 			} else if c.w&recAsync != 0 || !w.ordered(lane, c.w) && !w.compatible(c.w, s) {
@@ -235,7 +251,9 @@ func (w *warp) noteWrite(r *region, off, n, lane int, s strength, same bool) {
 				w.race(r, off+i*n/len(cells), lane, "write", "write", c.w, c.wa, k)
 			}
 		}
-		if c.r != 0 {
+		if c.r != 0 && c.r&^recTime == me&^recTime {
+			c.r = 0
+		} else if c.r != 0 {
 			w.checkReaders(r, off+i*n/len(cells), lane, s, c, same)
 			r.shadow.drop(c)
 		}
@@ -264,11 +282,14 @@ func (w *warp) checkReaders(r *region, off, lane int, s strength, c *cell, same 
 // race reports two unordered accesses. In PTX of others, races inside a warp and stores of the value that
 // is there already are notes: hardware runs a warp in step, and equal values commute.
 func (w *warp) race(r *region, off, lane int, now, then string, old rec, at int32, k Kind) {
-	who := w.launch.threadName(old)
+	note := w.launch.opt.NoteWarpRaces && (old.warp() == w.id || k == SameValueRace)
+	if note && w.launch.again(w.prog.code[w.here].line, k) {
+		return
+	}
 	rep := w.report(k, lane, r.generic(off), "%s of %s byte %d is not ordered after the %s by %s at line %d: %s",
-		now, r.describe(), off, then, who, w.prog.code[at].line, oneLine(w.prog.code[at].text))
-	if w.launch.opt.NoteWarpRaces && (old.warp() == w.id || k == SameValueRace) {
-		w.note(rep)
+		now, r.describe(), off, then, w.launch.threadName(old), w.prog.code[at].line, oneLine(w.prog.code[at].text))
+	if note {
+		w.launch.note(rep)
 		return
 	}
 	panic(fault{rep})

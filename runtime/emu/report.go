@@ -73,15 +73,18 @@ func (w *warp) fail(k Kind, m uint32, addr uint64, format string, args ...any) {
 	panic(fault{w.report(k, firstLane(m), addr, format, args...)})
 }
 
-// note keeps a report that does not stop the launch, once per place and kind.
-func (w *warp) note(r *Report) {
-	l := w.launch
-	key := noteKey{r.Line, r.Kind}
-	if i, ok := l.noted[key]; ok {
+// again counts a note that the place has made before.
+func (l *launch) again(line int32, k Kind) bool {
+	i, ok := l.noted[noteKey{int(line), k}]
+	if ok {
 		l.notes[i].Count++
-		return
 	}
-	l.noted[key] = len(l.notes)
+	return ok
+}
+
+// note keeps a report that does not stop the launch, once per place and kind.
+func (l *launch) note(r *Report) {
+	l.noted[noteKey{r.Line, r.Kind}] = len(l.notes)
 	l.notes = append(l.notes, *r)
 }
 

@@ -1,0 +1,120 @@
+package emu
+
+import (
+	"context"
+	"testing"
+)
+
+// loopKernel is the inner loop of a typical kernel: address arithmetic, a global load, shared memory with
+// a barrier, float arithmetic, a compare and a branch.
+var loopKernel = header + `.visible .entry k(.param .u64 p, .param .u32 n)
+.reqntid 128
+{
+	.reg .pred %p<4>; .reg .b32 %r<20>; .reg .b64 %rd<8>; .reg .f32 %f<8>;
+	.shared .align 16 .b8 sm[1024];
+	ld.param.u64 %rd0, [p];
+	ld.param.u32 %r1, [n];
+	mov.u32 %r0, %tid.x;
+	mul.wide.u32 %rd1, %r0, 4;
+	add.s64 %rd1, %rd0, %rd1;
+	shl.b32 %r2, %r0, 2;
+	mov.u32 %r3, sm;
+	add.s32 %r3, %r3, %r2;
+	xor.b32 %r4, %r2, 64;
+	mov.u32 %r5, sm;
+	add.s32 %r4, %r4, %r5;
+	mov.b32 %r6, 0;
+	mov.f32 %f0, 0f3F800000;
+LOOP:
+	ld.global.f32 %f1, [%rd1];
+	fma.rn.f32 %f0, %f1, %f0, %f1;
+	mul.rn.f32 %f2, %f0, %f1;
+	st.shared.f32 [%r3], %f2;
+	bar.sync 0;
+	ld.shared.f32 %f3, [%r4];
+	add.rn.f32 %f0, %f0, %f3;
+	and.b32 %r7, %r6, 7;
+	shl.b32 %r8, %r7, 3;
+	cvt.rn.f32.s32 %f4, %r8;
+	max.f32 %f0, %f0, %f4;
+	bar.sync 0;
+	add.s32 %r6, %r6, 1;
+	setp.lt.s32 %p1, %r6, %r1;
+	@%p1 bra LOOP;
+	st.global.f32 [%rd1], %f0;
+	ret;
+}
+`
+
+// BenchmarkLoop reports lane instructions a second with all checks on.
+func BenchmarkLoop(b *testing.B) {
+	m, err := Parse("loop.ptx", loopKernel)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var n int64
+	for b.Loop() {
+		mem := NewMemory()
+		a := mem.Alloc("buf", make([]byte, 512), 256)
+		res, err := m.Run(context.Background(), "k", mem, []Arg{le64(a), {0xe8, 3, 0, 0}}, Options{Grid: [3]int{1, 1, 1}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		n += res.Stats.LaneInstrs
+	}
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds()/1e6, "Mlane/s")
+}
+
+// mmaKernel is the inner loop of a matrix product: ldmatrix and mma.sync.
+var mmaKernel = header + `.visible .entry k(.param .u64 p, .param .u32 n)
+.reqntid 128
+{
+	.reg .pred %p<4>; .reg .b32 %r<40>; .reg .b64 %rd<8>; .reg .f32 %f<20>;
+	.shared .align 16 .b8 sm[4096];
+	ld.param.u64 %rd0, [p];
+	ld.param.u32 %r1, [n];
+	mov.u32 %r0, %tid.x;
+	shl.b32 %r2, %r0, 4;
+	mov.u32 %r3, sm;
+	add.s32 %r3, %r3, %r2;
+	cvt.u64.u32 %rd1, %r2;
+	add.s64 %rd1, %rd0, %rd1;
+	cp.async.cg.shared.global [%r3], [%rd1], 16;
+	cp.async.cg.shared.global [%r3+2048], [%rd1], 16;
+	cp.async.commit_group;
+	cp.async.wait_group 0;
+	bar.sync 0;
+	mov.f32 %f0, 0f00000000; mov.f32 %f1, %f0; mov.f32 %f2, %f0; mov.f32 %f3, %f0;
+	mov.f32 %f4, %f0; mov.f32 %f5, %f0; mov.f32 %f6, %f0; mov.f32 %f7, %f0;
+	mov.b32 %r6, 0;
+LOOP:
+	ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r10,%r11,%r12,%r13}, [%r3];
+	ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%r14,%r15,%r16,%r17}, [%r3+2048];
+	mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3},{%r10,%r11,%r12,%r13},{%r14,%r15},{%f0,%f1,%f2,%f3};
+	mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f4,%f5,%f6,%f7},{%r10,%r11,%r12,%r13},{%r16,%r17},{%f4,%f5,%f6,%f7};
+	add.s32 %r6, %r6, 1;
+	setp.lt.s32 %p1, %r6, %r1;
+	@%p1 bra LOOP;
+	st.global.v4.f32 [%rd1], {%f0,%f1,%f2,%f3};
+	ret;
+}
+`
+
+// BenchmarkMma reports matrix instructions a second.
+func BenchmarkMma(b *testing.B) {
+	m, err := Parse("mma.ptx", mmaKernel)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var n int64
+	for b.Loop() {
+		mem := NewMemory()
+		a := mem.Alloc("buf", make([]byte, 2048), 256)
+		res, err := m.Run(context.Background(), "k", mem, []Arg{le64(a), {0xe8, 3, 0, 0}}, Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		n += res.Stats.Mma
+	}
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds()/1e6, "Mmma/s")
+}

@@ -1,0 +1,69 @@
+// Command bench measures the compiler on the performance kernels of the corpus.
+//
+//	go run ./tests/bench -bin bin           compile times: whole process beside an empty Go program, every pass, peak memory
+//	go run ./tests/bench -bin bin -table    writes docs/benchmarks.md: resources beside those of NVIDIA's compiler
+//
+// -table needs NVIDIA's tools in the folder that TILEIRAS_NVIDIA_BIN names. Run it from the root of the repository.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"tileiras/runtime/cases"
+)
+
+const perf = "tests/corpus/perf"
+
+func main() {
+	bin := flag.String("bin", "bin", "folder with the commands")
+	only := flag.String("only", "", "regular expression: kernels to take")
+	gpu := flag.String("gpu-name", "sm_80", "architecture that compile times are measured for")
+	runs := flag.Int("runs", 21, "runs of every kernel")
+	table := flag.Bool("table", false, "write docs/benchmarks.md")
+	out := flag.String("o", "docs/benchmarks.md", "file that -table writes")
+	flag.Parse()
+	if err := run(*bin, *only, *gpu, *runs, *table, *out); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(bin, only, gpu string, runs int, table bool, out string) error {
+	pick, err := regexp.Compile(only)
+	if err != nil {
+		return err
+	}
+	names, err := cases.List(perf)
+	if err != nil {
+		return err
+	}
+	var kernels []string
+	for _, n := range names {
+		if pick.MatchString(n) {
+			kernels = append(kernels, n)
+		}
+	}
+	scratch, err := os.MkdirTemp("", "bench-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(scratch)
+	tileiras, err := filepath.Abs(filepath.Join(bin, "tileiras"))
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(tileiras); err != nil {
+		return fmt.Errorf("%w; run `make build` first", err)
+	}
+	if table {
+		return writeTable(tileiras, kernels, scratch, out)
+	}
+	return times(os.Stdout, tileiras, kernels, gpu, runs, scratch)
+}
+
+// input is the bytecode of a kernel.
+func input(kernel string) string { return filepath.Join(perf, kernel, "kernel.tileirbc") }

@@ -167,6 +167,9 @@ func (p *Parser) defaultOperands(s *ParsedOp) {
 			for k < d.NumOperandDefs() && !d.positional(k) {
 				k++
 			}
+			if k == d.NumOperandDefs() && first {
+				return // an op without operands: what follows is the next line
+			}
 			if k == d.NumOperandDefs() {
 				p.failToken("too many operands for '%s'", d.FullName())
 				return

@@ -34,8 +34,12 @@ func (p *Printer) generic(op *Op) {
 func (p *Printer) properties(op *Op) {
 	var d DictAttr
 	for i, a := range op.attrs {
+		def := op.Def.AttrDef(i)
+		if a == nil && def.Mode == Single {
+			a = def.Default
+		}
 		if a != nil {
-			d = append(d, NamedAttr{op.Def.AttrDef(i).Name, a})
+			d = append(d, NamedAttr{def.Name, a})
 		}
 	}
 	if op.groups != nil && (op.Def.Traits.Has(Segmented) || op.Def.soleGroup(len(op.operands)) == nil) {

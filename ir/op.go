@@ -398,8 +398,9 @@ func (op *Op) MoveBefore(at *Op) {
 
 // Region is a list of blocks owned by an operation.
 type Region struct {
-	op     *Op
-	blocks []*Block
+	op      *Op
+	blocks  []*Block
+	implied *Op // while parsing: a terminator that waits for the location of op
 }
 
 func (r *Region) ParentOp() *Op    { return r.op }

@@ -224,8 +224,11 @@ func (p *Parser) topDialect() string {
 	if p.tok.kind != tokBare || p.Ctx.OpDef(builtinDialect+"."+name) != nil {
 		return ""
 	}
+	prefix, short, dotted := strings.Cut(name, ".")
 	for _, d := range p.Ctx.dialects {
-		if def := p.Ctx.OpDef(d.Name + "." + name); d.Top != "" && def != nil {
+		switch {
+		case d.Top == "":
+		case !dotted && p.Ctx.OpDef(d.Name+"."+name) != nil, dotted && prefix == d.Name && short != d.Top:
 			return d.Name
 		}
 	}
@@ -289,6 +292,11 @@ func (p *Parser) op() *Op {
 	op := s.make()
 	if l := p.trailingLoc(); l != nil {
 		op.loc = l
+	}
+	for _, r := range op.regions {
+		if r.implied != nil {
+			r.implied.loc, r.implied = op.loc, nil
+		}
 	}
 	p.bind(op, binds, int(s.Pos))
 	if p.err != nil {
@@ -448,7 +456,7 @@ type BlockArg struct {
 }
 
 // Region reads { ops } with the given arguments of the first block. implied, if not "", is the short name of the
-// terminator that the text may leave out.
+// terminator that the text may leave out; its location is that of the op around it.
 func (p *Parser) Region(s *ParsedOp, args []BlockArg, implied string) *Region {
 	r := &Region{}
 	isolated := s.Def.Traits.Has(Isolated)
@@ -461,7 +469,6 @@ func (p *Parser) Region(s *ParsedOp, args []BlockArg, implied string) *Region {
 	p.dialects = append(p.dialects, d)
 	defer func() { p.dialects = p.dialects[:len(p.dialects)-1] }()
 
-	open := p.tok.pos
 	if !p.Expect("{") {
 		return r
 	}
@@ -491,7 +498,8 @@ func (p *Parser) Region(s *ParsedOp, args []BlockArg, implied string) *Region {
 	}
 	if implied != "" && (b.last == nil || !b.last.Def.Traits.Has(Terminator)) {
 		def := p.Ctx.OpDef(s.Def.Dialect + "." + implied)
-		b.Append(NewOp(State{Def: def, Loc: p.fileLoc(open), Groups: make([]int32, def.NumOperandDefs())}))
+		r.implied = NewOp(State{Def: def, Groups: make([]int32, def.NumOperandDefs())})
+		b.Append(r.implied)
 	}
 	return r
 }

@@ -409,6 +409,7 @@ func (s *ParsedOp) infer() {
 	if p.err != nil {
 		return
 	}
+	s.shiftOptional()
 	for i := range s.Refs {
 		if s.OperandTypes[i] == nil {
 			s.inferOperand(i)
@@ -443,6 +444,30 @@ func (s *ParsedOp) infer() {
 		}
 		s.results = append(s.results, s.Types[i]...)
 	}
+}
+
+// shiftOptional settles what a format like (`,` $mask^)? (`,` $padding^)? leaves open when one of the two is written: an
+// optional operand of a type that its constraint refuses is the absent one after it.
+func (s *ParsedOp) shiftOptional() {
+	for i := 0; i+1 < len(s.Refs); i++ {
+		a, b := s.Def.OperandDef(i), s.Def.OperandDef(i+1)
+		if a.Mode != Optional || b.Mode != Optional || len(s.Refs[i]) != 1 || len(s.Refs[i+1]) != 0 || len(s.OperandTypes[i]) != 1 {
+			continue
+		}
+		if t := s.OperandTypes[i][0]; !s.allows(a, t) && s.allows(b, t) {
+			s.Refs[i], s.Refs[i+1] = nil, s.Refs[i]
+			s.OperandTypes[i], s.OperandTypes[i+1] = []Type{}, s.OperandTypes[i]
+		}
+	}
+}
+
+// allows reports whether the constraint of an operand allows a type.
+func (s *ParsedOp) allows(d *ArgDef, t Type) bool {
+	if s.Def.owner == nil || d.Constraint == "" {
+		return true
+	}
+	tc := s.Def.owner.Constraints[d.Constraint]
+	return tc == nil || tc.Check(t)
 }
 
 // inferOperand finds the types of operand i: by a rule that some other operand or result has the same type, by the only

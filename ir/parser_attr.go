@@ -224,14 +224,28 @@ func (p *Parser) Dict() DictAttr {
 	return d
 }
 
-// Hints reads <sm_100 = {latency = 3}>.
-func (p *Parser) Hints() DictAttr {
+// Hints reads <sm_100 = {latency = 3}>. Integers without a type are of i32 where they fit, as front ends make them.
+func (p *Parser) Hints() DictAttr { return p.hintEntries("<", ">") }
+
+func (p *Parser) hintEntries(open, close string) DictAttr {
 	d := DictAttr{}
-	p.List("<", ">", func() {
+	if !p.enter() {
+		return d
+	}
+	defer p.leave()
+	p.List(open, close, func() {
 		at := p.tok.pos
 		name := p.KeywordOrString()
 		p.Expect("=")
-		v := p.Attr(nil)
+		var v Attribute
+		switch {
+		case p.is("{"):
+			v = p.hintEntries("{", "}")
+		case p.AtInteger():
+			v = p.hintInteger()
+		default:
+			v = p.Attr(nil)
+		}
 		if p.err != nil {
 			return
 		}
@@ -242,6 +256,18 @@ func (p *Parser) Hints() DictAttr {
 		d = append(d, NamedAttr{name, v})
 	})
 	return d
+}
+
+func (p *Parser) hintInteger() Attribute {
+	at, last := p.tok, p.last
+	v := p.Integer()
+	if p.tok.kind == tokPunct && p.is(":") || p.err != nil || int64(int32(v)) != v {
+		if p.err == nil {
+			p.tok, p.last = at, last
+		}
+		return p.Attr(nil)
+	}
+	return IntegerAttr{p.Ctx.Int(32), uint64(uint32(v))}
 }
 
 func (p *Parser) denseArray() Attribute {
@@ -471,13 +497,22 @@ func (p *Parser) typedInteger(width int) Attribute {
 	at := p.tok.pos
 	v := p.Integer()
 	t := p.Ctx.Int(width)
-	if p.Eat(":") && p.Type() != t && p.err == nil {
-		p.fail(at, "expected an integer of type 'i%d'", width)
+	if p.is(":") && p.integerTypeFollows() {
+		p.next()
+		if p.Type() != t {
+			p.fail(at, "expected an integer of type 'i%d'", width)
+		}
 	}
 	if width == 32 && int64(int32(v)) != v && int64(uint32(v)) != v {
 		p.fail(at, "integer constant out of range for attribute")
 	}
 	return IntegerAttr{t, uint64(v) & (1<<(width-1)<<1 - 1)}
+}
+
+// integerTypeFollows looks behind the current token, a colon, which may belong to the op.
+func (p *Parser) integerTypeFollows() bool {
+	t := lex(p.src, p.tok.end)
+	return t.kind == tokBare && IsInt(p.scalar(string(p.src[t.pos:t.end])))
 }
 
 // Aliases.

@@ -12,7 +12,8 @@ type PrintOptions struct {
 	Generic bool
 	// DebugInfo prints the location of every op, as aliases that are defined after the module.
 	DebugInfo bool
-	// Unwrapped prints the ops in the body of the given op at the left margin, without the op itself.
+	// Unwrapped prints the ops in the body of the given op at the left margin, without the op itself, and sorts hints, as
+	// NVIDIA's tileirdisasm does.
 	Unwrapped bool
 }
 
@@ -50,10 +51,14 @@ func Text(op *Op, o PrintOptions) string {
 	return out.String()
 }
 
-// OpText is the text of one op on its own, for messages and remarks. Its operands, which it does not define, have no names.
+// OpText is the text of one op for messages and remarks, with the names that it has in the text of everything around it.
 func OpText(op *Op) string {
-	p := &Printer{}
-	p.nameAll(op)
+	root := op
+	for p := op.ParentOp(); p != nil; p = p.ParentOp() {
+		root = p
+	}
+	p := &Printer{full: true}
+	p.nameAll(root)
 	p.op(op)
 	return p.b.String()
 }
@@ -227,7 +232,7 @@ func (p *Printer) op(op *Op) {
 	defer func() { p.owner = owner }()
 	p.results(op)
 	switch {
-	case p.opts.Generic || op.Def == Unregistered:
+	case p.opts.Generic || op.Def == Unregistered || op.structure() != "":
 		p.generic(op)
 	case op.Def.Hooks.Print != nil:
 		p.opName(op)

@@ -194,8 +194,7 @@ func bracketed[T any](p *Printer, list []T, text func(T) string) {
 	p.Str("]")
 }
 
-// Hints writes optimization hints, <sm_100 = {latency = 3}, default = {}>: sorted by key at both levels, keys bare, values
-// without types.
+// Hints writes optimization hints, <sm_100 = {latency = 3}, default = {}>: keys bare, values without types.
 func (p *Printer) Hints(d DictAttr) {
 	p.Str("<")
 	p.hintEntries(d)
@@ -203,8 +202,10 @@ func (p *Printer) Hints(d DictAttr) {
 }
 
 func (p *Printer) hintEntries(d DictAttr) {
-	sorted := slices.SortedStableFunc(slices.Values(d), func(a, b NamedAttr) int { return cmp.Compare(a.Name, b.Name) })
-	for i, e := range sorted {
+	if p.opts.Unwrapped {
+		d = slices.SortedStableFunc(slices.Values(d), func(a, b NamedAttr) int { return cmp.Compare(a.Name, b.Name) })
+	}
+	for i, e := range d {
 		if i > 0 {
 			p.Str(", ")
 		}

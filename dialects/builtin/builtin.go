@@ -13,7 +13,7 @@ var Dialect = (&ir.Dialect{
 		Name: "module", NoOpcode: true,
 		Args:    []ir.ArgDef{{Name: "sym_name", Attr: ir.SymbolNameKind, Mode: ir.Optional}},
 		Regions: []ir.RegionDef{{Name: "body"}},
-		Traits:  ir.Isolated,
+		Traits:  ir.Isolated | ir.SymbolTable,
 		Summary: "A container of top-level operations of any dialect.",
 		Hooks:   ir.Hooks{Print: printModule, Parse: parseModule},
 	}},

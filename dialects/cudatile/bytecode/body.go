@@ -95,7 +95,7 @@ func (f *bodyReader) opcode() *codec {
 		f.r.preview()
 		return nil
 	}
-	if n > uint64(f.r.ops.maxOpcode(f.r.v)) {
+	if n > f.r.maxOpcode {
 		f.fail("unsupported opcode %d for bytecode version %v", n, fileVersion(f.r.v))
 		return nil
 	}

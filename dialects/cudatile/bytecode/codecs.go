@@ -54,14 +54,14 @@ var theCodecs = sync.OnceValue(func() *codecs {
 func (t *codecs) topLevel(d *ir.OpDef) bool { return d == t.module || d == t.entry || d == t.global }
 
 // maxOpcode is the highest opcode of a version.
-func (t *codecs) maxOpcode(v ir.Version) uint32 {
+func (t *codecs) maxOpcode(v ir.Version) uint64 {
 	var m uint32
-	for op, k := range t.byOpcode {
-		if k.def.Since.Before(v) || k.def.Since == fileVersion(v) {
-			m = max(m, op)
+	for _, k := range t.byOpcode {
+		if v.AtLeast(k.def.Since) {
+			m = max(m, k.def.Opcode)
 		}
 	}
-	return m
+	return uint64(m)
 }
 
 func newCodec(d *ir.OpDef) *codec {

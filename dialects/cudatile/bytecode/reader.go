@@ -17,13 +17,15 @@ const moduleName = "kernels"
 // reader holds what the parts of one read share.
 type reader struct {
 	*failure
-	ctx    *ir.Context
-	ops    *codecs
-	v      ir.Version
-	data   []byte
-	byID   [numSections]*section
-	module *ir.Op
-	origin *Origin
+	ctx *ir.Context
+	ops *codecs
+	v   ir.Version
+	// maxOpcode is the highest opcode of the version.
+	maxOpcode uint64
+	data      []byte
+	byID      [numSections]*section
+	module    *ir.Op
+	origin    *Origin
 
 	strings   []string
 	types     typeTable
@@ -51,6 +53,7 @@ func (r *reader) read(o ReadOptions) {
 	if r.v = header(r.failure, r.data, o.Newest); r.err != nil {
 		return
 	}
+	r.maxOpcode = r.ops.maxOpcode(r.v)
 	file := &cursor{failure: r.failure, data: r.data, pos: len(magic) + 4}
 	sections := collect(file, r.v)
 	if r.err != nil {
@@ -73,9 +76,7 @@ func (r *reader) read(o ReadOptions) {
 		"sym_name": ir.SymbolAttr(moduleName)})})
 	r.module.Region(0).AddBlock()
 	r.readGlobals()
-	if r.readFunctions(); r.err != nil {
-		r.context(len(r.data), "failed to parse function section")
-	}
+	r.readFunctions()
 	r.readProducer()
 }
 

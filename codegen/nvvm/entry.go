@@ -87,9 +87,12 @@ func (f *fn) param(p *llvm.Param, elem ir.Type) reg {
 // annotate writes the launch bounds.
 func (f *fn) annotate(op *ir.Op) {
 	add := func(name string, n int) {
-		f.annotations = append(f.annotations, &metadata.Tuple{MetadataID: -1, Fields: []metadata.Field{
-			&metadata.Value{Value: f.fn}, &metadata.String{Value: name}, &metadata.Value{Value: constant.NewInt(types.I32, int64(n))},
-		}})
+		// LLVM wants the nodes of a named list as definitions of their own.
+		node := &metadata.Tuple{MetadataID: -1, Fields: []metadata.Field{
+			f.fn, &metadata.String{Value: name}, constant.NewInt(types.I32, int64(n)),
+		}}
+		f.m.MetadataDefs = append(f.m.MetadataDefs, node)
+		f.annotations = append(f.annotations, node)
 	}
 	add(ptxop.KeyKernel, 1)
 	add(ptxop.KeyThreads, 32*f.plan.Warps)

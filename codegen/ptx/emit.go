@@ -42,7 +42,7 @@ func Emit(m *ir.Module, o Options) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &emitter{module: m, options: &o, version: o.Target.PTX, launches: annotations}
+	e := &emitter{module: m, options: &o, version: o.Target.PTX}
 	for _, f := range m.Funcs {
 		l := annotations[f]
 		switch {
@@ -61,15 +61,14 @@ func Emit(m *ir.Module, o Options) ([]byte, error) {
 
 // emitter collects the kernels of a module.
 type emitter struct {
-	module   *ir.Module
-	options  *Options
-	launches map[*ir.Func]*launch
-	natives  natives
-	files    sourceFiles
-	kernels  []*kernel
-	version  target.PTX // lowest so far
-	suffix   bool       // an architecture-specific instruction was used
-	vprintf  bool
+	module  *ir.Module
+	options *Options
+	natives natives
+	files   sourceFiles
+	kernels []*kernel
+	version target.PTX // lowest so far
+	suffix  bool       // an architecture-specific instruction was used
+	vprintf bool
 }
 
 // kernel is a function ready to be printed.
@@ -93,7 +92,7 @@ func (e *emitter) kernel(f *ir.Func, l *launch) error {
 	}
 	s := &selector{
 		natives: e.natives,
-		f:       &function{name: f.Name(), regs: make([]regInfo, 1, size*3/2+64), arena: make([]operand, 0, size*4+64), metas: make([]meta, 1), classNames: map[reg]string{}},
+		f:       &function{name: f.Name(), regs: make([]regInfo, 1, size*3/2+64), metas: make([]meta, 1), classNames: map[reg]string{}},
 		options: e.options,
 		src:     f,
 		vals:    make(map[value.Value]operand, size),

@@ -105,6 +105,7 @@ type function struct {
 	// classNames names the values of mandatory classes, for messages.
 	classNames map[reg]string
 	arena      []operand
+	places     []place // of definitions
 }
 
 // newReg returns a fresh virtual register.

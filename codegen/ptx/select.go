@@ -158,7 +158,7 @@ func (s *selector) selectFunc() error {
 	for i, at := range order {
 		from := s.llvm[at]
 		s.b = s.f.blocks[at]
-		s.b.insts = make([]inst, 0, len(from.Insts)+len(from.Insts)/4+8)
+		s.b.insts = make([]inst, 0, expected(from.Insts))
 		s.meta = 0
 		clear(s.inReg)
 		if i == 0 {
@@ -182,6 +182,20 @@ func (s *selector) selectFunc() error {
 		}
 	}
 	return nil
+}
+
+// expected guesses how many instructions come of a block: some LLVM instructions
+// become none, others more than one.
+func expected(insts []ir.Instruction) int {
+	n := 8
+	for _, ins := range insts {
+		switch ins.(type) {
+		case *ir.InstPhi, *ir.InstExtractValue, *ir.InstBitCast:
+		default:
+			n++
+		}
+	}
+	return n
 }
 
 // attachments reads the metadata of an instruction: the class of its result,

@@ -6,9 +6,13 @@ import "tileiras/codegen/ptxop"
 // (index -1-k for phi k).
 type place struct{ block, index int32 }
 
-// definitions returns the place of every register's definition.
+// definitions returns the place of every register's definition. The next call
+// overwrites it.
 func (f *function) definitions() []place {
-	defs := make([]place, len(f.regs))
+	if cap(f.places) < len(f.regs) {
+		f.places = make([]place, len(f.regs)+len(f.regs)/8)
+	}
+	defs := f.places[:len(f.regs)]
 	for n, b := range f.blocks {
 		for k := range b.phis {
 			defs[b.phis[k].dst] = place{int32(n), int32(-1 - k)}

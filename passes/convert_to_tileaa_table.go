@@ -57,7 +57,7 @@ func init() {
 		tanh absi addi subi muli negi divi remi maxi mini cmpi andi ori xori shli shri
 		bitcast int_to_ptr ptr_to_int pack unpack constant iota broadcast reshape permute cat extract offset
 		reduce scan get_global alloca break continue yield return`)
-	for name, row := range map[string]conversion{
+	for name, row := range map[string]conversion{ // fills a map: the order cannot matter
 		"fpowf":      {to: "pow", names: "lhs=source rhs=exponent"},
 		"fpowi":      {to: "powi"},
 		"atan2":      {to: "atan2", names: "lhs=x rhs=y"},

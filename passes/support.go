@@ -43,7 +43,7 @@ type SupportRow struct {
 // Support lists every operation of cuda_tile with what becomes of it. docs/support.md is made of it.
 func Support() []SupportRow {
 	rows := make([]SupportRow, 0, len(conversions))
-	for name, c := range conversions {
+	for name, c := range conversions { // sorted below: the order cannot matter
 		rows = append(rows, SupportRow{Op: name, Becomes: c.to, Missing: c.missing})
 	}
 	sort.Slice(rows, func(i, j int) bool { return rows[i].Op < rows[j].Op })

@@ -45,7 +45,7 @@ type lowering func(f *fn, op *ir.Op)
 var lowerings = map[string]lowering{}
 
 func register(rows map[string]lowering) {
-	for name, l := range rows {
+	for name, l := range rows { // fills a map: the order cannot matter
 		if lowerings[name] != nil {
 			panic("BUG: two lowerings of " + name)
 		}

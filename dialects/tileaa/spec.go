@@ -38,7 +38,8 @@ var Rules = []Rule{
 		return ""
 	})},
 	{"convert-to-tileaa", "", "A view is made where it can be seen: block_tile of make_memref, access of block_tile.", func(op *ir.Op) string {
-		for name, maker := range map[string]string{"memref": "make_memref", "block": "block_tile"} {
+		for _, of := range [][2]string{{"memref", "make_memref"}, {"block", "block_tile"}} {
+			name, maker := of[0], of[1]
 			if v := op.OperandNamed(name); v != nil && op.Def.OperandIndex(name) >= 0 {
 				if _, ok := IsOp(v, maker); !ok {
 					return "needs a " + name + " that is the result of " + maker

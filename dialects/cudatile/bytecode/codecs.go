@@ -56,7 +56,7 @@ func (t *codecs) topLevel(d *ir.OpDef) bool { return d == t.module || d == t.ent
 // maxOpcode is the highest opcode of a version.
 func (t *codecs) maxOpcode(v ir.Version) uint64 {
 	var m uint32
-	for _, k := range t.byOpcode {
+	for _, k := range t.byOpcode { // a maximum: the order cannot matter
 		if v.AtLeast(k.def.Since) {
 			m = max(m, k.def.Opcode)
 		}

@@ -3,6 +3,7 @@ package bytecode
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 
 	"tileiras/dialects/cudatile/def"
 	"tileiras/ir"
@@ -147,14 +148,9 @@ func (w *writer) openTables() {
 	}
 	w.strings, w.types = newEntries(texts), newEntries(o.types)
 	w.constants, w.debug = newEntries(o.constants), newEntries(o.debug)
-	w.typeIndex = make(map[ir.Type]uint64, len(o.typeIndex))
-	for t, i := range o.typeIndex {
-		w.typeIndex[t] = i
-	}
-	w.debugIndex = make(map[any]uint64, len(o.debugIndex))
-	for d, i := range o.debugIndex {
-		w.debugIndex[d] = i
-	}
+	w.typeIndex, w.debugIndex = map[ir.Type]uint64{}, map[any]uint64{}
+	maps.Copy(w.typeIndex, o.typeIndex)
+	maps.Copy(w.debugIndex, o.debugIndex)
 	w.runs = map[uint64][]uint64{}
 	w.slots = uint64(len(o.slots))
 	if w.fresh {

@@ -1,0 +1,97 @@
+package interp
+
+import (
+	"tileiras/dialects/cudatile"
+	"tileiras/dialects/cudatile/def"
+	"tileiras/ir"
+	"tileiras/ir/float"
+)
+
+// same passes the bits on: bitcast and the conversions between pointers and their addresses.
+func same(*ir.Op) (kernel, error) {
+	return func(out *tile, in []*tile) { copy(out.bits, in[0].bits) }, nil
+}
+
+func exti(op *ir.Op) (kernel, error) {
+	from, to := widthOf(op.Operand(0)), widthOf(op.Result(0))
+	if op.EnumNamed("signedness") == def.Unsigned {
+		return same(op)
+	}
+	return map1(func(a uint64) uint64 { return uint64(signExtend(a, from)) & mask(to) }), nil
+}
+
+// trunci is undefined where it breaks its promise to lose nothing.
+func trunci(op *ir.Op) (kernel, error) {
+	from, to, flags := widthOf(op.Operand(0)), widthOf(op.Result(0)), op.EnumNamed("overflow")
+	return partial(func(a, _ uint64) (uint64, bool) {
+		v := a & mask(to)
+		keepsSigned := signExtend(v, to) == signExtend(a, from)
+		return v, (flags&def.NoSignedWrap == 0 || keepsSigned) && (flags&def.NoUnsignedWrap == 0 || v == a)
+	}), nil
+}
+
+func ftof(op *ir.Op) (kernel, error) {
+	from, to, r := formatOf(op.Operand(0)), formatOf(op.Result(0)), roundings[op.EnumNamed("rounding_mode")]
+	return map1(func(a uint64) uint64 { return float.Convert(from, to, a, r) }), nil
+}
+
+// ftoi is undefined for NaN and beyond the range, unless it saturates.
+func ftoi(op *ir.Op) (kernel, error) {
+	f, w, signed := formatOf(op.Operand(0)), widthOf(op.Result(0)), op.EnumNamed("signedness") == def.Signed
+	saturating := op.BoolNamed("saturating")
+	return partial(func(a, _ uint64) (uint64, bool) {
+		v, ok := f.ToInt(a, w, signed, float.TowardZero)
+		return v, ok || saturating
+	}), nil
+}
+
+func itof(op *ir.Op) (kernel, error) {
+	w, f, r := widthOf(op.Operand(0)), formatOf(op.Result(0)), roundings[op.EnumNamed("rounding_mode")]
+	if op.EnumNamed("signedness") == def.Signed {
+		return map1(func(a uint64) uint64 { return f.FromInt(signExtend(a, w), r) }), nil
+	}
+	return map1(func(a uint64) uint64 { return f.FromUint(a, r) }), nil
+}
+
+// offset moves pointers by a signed number of elements. Leaving the address space is undefined, and so is stopping
+// between the two elements of a byte.
+func offset(op *ir.Op) (kernel, error) {
+	w := widthOf(op.Operand(1))
+	c := codecOf(typeOf(op.Operand(0)).Elem.(*cudatile.PtrType).Elem)
+	return partial(func(a, b uint64) (uint64, bool) {
+		i := signExtend(b, w)
+		if c.nibble {
+			return a + uint64(i>>1), i&1 == 0
+		}
+		d := i * int64(c.bytes)
+		v := a + uint64(d)
+		return v, d/int64(c.bytes) == i && (v < a) == (d < 0)
+	}), nil
+}
+
+// repack reads the elements of a rank-1 tile as one string of bits, lowest first, and cuts it into elements of another
+// width: pack and unpack.
+func repack(c *compiler, op *ir.Op) (action, error) {
+	arg, res, typ := c.slot(op.Operand(0)), c.slot(op.Result(0)), typeOf(op.Result(0))
+	from, to := widthOf(op.Operand(0)), widthOf(op.Result(0))
+	return func(m *machine) (signal, error) {
+		in, out := m.tile(arg), newTile(typ, int(typ.NumElements()))
+		if m.opts.Strict {
+			if err := m.exact(in); err != nil {
+				return 0, err
+			}
+		}
+		for at, total := 0, len(out.bits)*to; at < total; {
+			// The longest run of bits that stays in one element on both sides.
+			i, j := at/from, at/to
+			n := min(from-at%from, to-at%to)
+			out.bits[j] |= in.bits[i] >> (at % from) & mask(n) << (at % to)
+			if f := in.flag(i); f != 0 {
+				out.mark(j, f)
+			}
+			at += n
+		}
+		m.vals[res] = out
+		return next, nil
+	}, nil
+}

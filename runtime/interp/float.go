@@ -1,0 +1,228 @@
+package interp
+
+import (
+	"math"
+
+	"tileiras/dialects/cudatile/def"
+	"tileiras/ir"
+	"tileiras/ir/float"
+)
+
+// roundings maps the rounding modes of the dialect to those of ir/float; approx and full are inexact besides.
+var roundings = [...]float.Rounding{
+	def.RoundNearestEven:      float.NearestEven,
+	def.RoundZero:             float.TowardZero,
+	def.RoundNegInf:           float.TowardNegative,
+	def.RoundPosInf:           float.TowardPositive,
+	def.RoundApprox:           float.NearestEven,
+	def.RoundFull:             float.NearestEven,
+	def.RoundNearestIntToZero: float.TowardZero,
+	def.RoundNearestAway:      float.NearestAway,
+}
+
+// arithmetic is what a float rule needs to know of its operation.
+type arithmetic struct {
+	f      *float.Format
+	mode   uint32 // the dialect's rounding mode
+	r      float.Rounding
+	ftz    bool
+	approx bool // the operation is not correctly rounded
+}
+
+func arithmeticOf(op *ir.Op) arithmetic {
+	mode := op.EnumNamed("rounding_mode")
+	return arithmetic{formatOf(op.Operand(0)), mode, roundings[mode], op.BoolNamed("flush_to_zero"),
+		mode == def.RoundApprox || mode == def.RoundFull}
+}
+
+// flushed makes a kernel that replaces subnormal inputs and results by zeros of their sign, if the operation asks for it.
+func (a arithmetic) flushed(k kernel) kernel {
+	if !a.ftz {
+		return k
+	}
+	flush := a.f.FlushSubnormal
+	return func(out *tile, in []*tile) {
+		clean := make([]*tile, len(in))
+		for i, t := range in {
+			clean[i] = newTile(t.typ, len(t.bits))
+			for j, v := range t.bits {
+				clean[i].bits[j] = flush(v)
+			}
+		}
+		k(out, clean)
+		for i, v := range out.bits {
+			out.bits[i] = flush(v)
+		}
+	}
+}
+
+// approximate marks the results of a kernel that rounds less than correctly. Infinities and NaN have one right answer.
+func (a arithmetic) approximate(k kernel) kernel {
+	return func(out *tile, in []*tile) {
+		k(out, in)
+		for i := range out.bits {
+			finite := true
+			for _, t := range in {
+				finite = finite && a.f.IsFinite(t.bits[i])
+			}
+			if finite {
+				out.mark(i, inexact)
+			}
+		}
+	}
+}
+
+func (a arithmetic) finish(k kernel) kernel {
+	if a.approx {
+		k = a.approximate(k)
+	}
+	return a.flushed(k)
+}
+
+// floats is an operation whose kernel depends on the format, the rounding mode and flush_to_zero.
+func floats(make func(a arithmetic) kernel) func(*ir.Op) (kernel, error) {
+	return func(op *ir.Op) (kernel, error) {
+		a := arithmeticOf(op)
+		return a.finish(make(a)), nil
+	}
+}
+
+func addf(a arithmetic) kernel {
+	return map2(func(x, y uint64) uint64 { return a.f.Add(x, y, a.r) })
+}
+
+func subf(a arithmetic) kernel {
+	return map2(func(x, y uint64) uint64 { return a.f.Sub(x, y, a.r) })
+}
+
+func mulf(a arithmetic) kernel {
+	return map2(func(x, y uint64) uint64 { return a.f.Mul(x, y, a.r) })
+}
+
+func fma(a arithmetic) kernel {
+	return map3(func(x, y, z uint64) uint64 { return a.f.FMA(x, y, z, a.r) })
+}
+
+func sqrt(a arithmetic) kernel {
+	return map1(func(x uint64) uint64 { return a.f.Sqrt(x, a.r) })
+}
+
+func absf(a arithmetic) kernel { return map1(a.f.Abs) }
+func negf(a arithmetic) kernel { return map1(a.f.Neg) }
+
+// divf divides. The approximate form multiplies by a reciprocal that is 0 for divisors between 2^126 and 2^128 (PTX ISA,
+// div.approx).
+func divf(a arithmetic) kernel {
+	f := a.f
+	return map2(func(x, y uint64) uint64 {
+		if a.mode == def.RoundApprox {
+			if d := math.Abs(f.Decode(y)); d > 0x1p126 && d < 0x1p128 {
+				return f.Mul(x, f.Zero(f.Sign(y)), a.r)
+			}
+		}
+		return f.Div(x, y, a.r)
+	})
+}
+
+// remf is exact: the remainder of two numbers of a format is one of its numbers.
+func remf(a arithmetic) kernel {
+	return map2(func(x, y uint64) uint64 { return a.f.Encode(math.Mod(a.f.Decode(x), a.f.Decode(y)), a.r) })
+}
+
+// extremum is the rule of maxf and minf: -0 < +0, and NaN counts as no value unless it is to propagate.
+func extremum(largest bool) func(*ir.Op) (kernel, error) {
+	return func(op *ir.Op) (kernel, error) {
+		a := arithmeticOf(op)
+		f, propagate := a.f, op.BoolNamed("propagate_nan")
+		return a.flushed(map2(func(x, y uint64) uint64 {
+			switch nx, ny := f.IsNaN(x), f.IsNaN(y); {
+			case nx && ny || propagate && (nx || ny):
+				return f.NaN()
+			case nx:
+				return y
+			case ny:
+				return x
+			}
+			u, v := f.Decode(x), f.Decode(y)
+			if (u > v || u == v && f.Sign(y)) == largest {
+				return x
+			}
+			return y
+		})), nil
+	}
+}
+
+// comparisons are the predicates on the outcome of an ordered comparison: -1, 0 or 1.
+var comparisons = [...]func(int) bool{
+	def.PredEqual:        func(c int) bool { return c == 0 },
+	def.PredNotEqual:     func(c int) bool { return c != 0 },
+	def.PredLess:         func(c int) bool { return c < 0 },
+	def.PredLessEqual:    func(c int) bool { return c <= 0 },
+	def.PredGreater:      func(c int) bool { return c > 0 },
+	def.PredGreaterEqual: func(c int) bool { return c >= 0 },
+}
+
+// cmpf compares; with a NaN an ordered comparison is false and an unordered one true.
+func cmpf(op *ir.Op) (kernel, error) {
+	f := formatOf(op.Operand(0))
+	holds := comparisons[op.EnumNamed("comparison_predicate")]
+	withNaN := bit(op.EnumNamed("comparison_ordering") == def.Unordered)
+	return map2(func(x, y uint64) uint64 {
+		u, v := f.Decode(x), f.Decode(y)
+		switch {
+		case u < v:
+			return bit(holds(-1))
+		case u > v:
+			return bit(holds(1))
+		case u == v:
+			return bit(holds(0))
+		}
+		return withNaN
+	}), nil
+}
+
+// exactly applies a function that is exact in f64: ceil and floor.
+func exactly(do func(float64) float64) func(*ir.Op) (kernel, error) {
+	return floats(func(a arithmetic) kernel {
+		return map1(func(x uint64) uint64 { return a.f.Encode(do(a.f.Decode(x)), a.r) })
+	})
+}
+
+// function applies a transcendental function: computed in f64 and rounded once, which is as good as correct in every
+// format but f64. The result is never exact, because no implementation owes more than a bound on its error.
+func function(do func(float64) float64) func(*ir.Op) (kernel, error) {
+	return func(op *ir.Op) (kernel, error) {
+		a := arithmeticOf(op)
+		a.approx = true
+		return a.finish(map1(func(x uint64) uint64 { return a.f.Encode(do(a.f.Decode(x)), a.r) })), nil
+	}
+}
+
+// function2 is function with two operands.
+func function2(do func(x, y float64) float64) func(*ir.Op) (kernel, error) {
+	return func(op *ir.Op) (kernel, error) {
+		a := arithmeticOf(op)
+		a.approx = true
+		return a.finish(map2(func(x, y uint64) uint64 { return a.f.Encode(do(a.f.Decode(x), a.f.Decode(y)), a.r) })), nil
+	}
+}
+
+func rsqrt(x float64) float64 { return 1 / math.Sqrt(x) }
+
+// fpowi raises to the power of a signed integer. The parity of exponents that f64 cannot hold is kept.
+func fpowi(op *ir.Op) (kernel, error) {
+	f, width := formatOf(op.Operand(0)), widthOf(op.Operand(1))
+	return func(out *tile, in []*tile) {
+		for i, b := range in[0].bits {
+			x, n := f.Decode(b), signExtend(in[1].bits[i], width)
+			v := math.Pow(math.Abs(x), float64(n))
+			if n&1 != 0 && math.Signbit(x) {
+				v = -v
+			}
+			out.bits[i] = f.Encode(v, float.NearestEven)
+			if f.IsFinite(b) {
+				out.mark(i, inexact)
+			}
+		}
+	}, nil
+}

@@ -1,0 +1,337 @@
+package interp
+
+import (
+	"fmt"
+
+	"tileiras/dialects/cudatile/def"
+	"tileiras/ir"
+	"tileiras/ir/float"
+)
+
+// line is the place of a dimension in a tile: element k of lane (o, i) lies at (o*n + k)*inner + i, or, reversed, at
+// (o*n + n-1-k)*inner + i.
+//
+//	shape  [ outer | n | inner ]      lanes = outer * inner
+type line struct {
+	outer, n, inner int
+	reverse         bool
+}
+
+func lineOf(shape []int64, dim int, reverse bool) line {
+	l := line{1, int(shape[dim]), 1, reverse}
+	for d, n := range shape {
+		switch {
+		case d < dim:
+			l.outer *= int(n)
+		case d > dim:
+			l.inner *= int(n)
+		}
+	}
+	return l
+}
+
+func (l line) lanes() int { return l.outer * l.inner }
+
+func (l line) at(lane, k int) int {
+	if l.reverse {
+		k = l.n - 1 - k
+	}
+	return (lane/l.inner*l.n+k)*l.inner + lane%l.inner
+}
+
+// get is element k of every lane.
+func (l line) get(t *tile, k int) *tile {
+	out := newTile(t.typ, l.lanes())
+	for lane := range out.bits {
+		i := l.at(lane, k)
+		out.bits[lane] = t.bits[i]
+		if f := t.flag(i); f != 0 {
+			out.mark(lane, f)
+		}
+	}
+	return out
+}
+
+// put makes a tile element k of every lane.
+func (l line) put(to *tile, k int, from *tile) {
+	for lane, v := range from.bits {
+		i := l.at(lane, k)
+		to.bits[i] = v
+		if f := from.flag(lane); f != 0 {
+			to.mark(i, f)
+		}
+	}
+}
+
+// combiner is the region of a reduce or scan.
+type combiner struct {
+	body   *code
+	simple []fold // of each operand, when the region is nothing but independent sums and products of floats
+	// vector: the region may run for all lanes at once. rounds: its result may depend on the order of the elements.
+	vector, rounds bool
+}
+
+// fold is a sum or a product of floats.
+type fold struct {
+	format  *float.Format
+	product bool
+}
+
+func combinerOf(c *compiler, op *ir.Op) (*combiner, error) {
+	b := op.Body()
+	body, err := c.region(op, 0)
+	if err != nil {
+		return nil, err
+	}
+	if body == nil || len(body.args) != 2*op.NumOperands() {
+		return nil, fmt.Errorf("the region takes no pair of values for each operand")
+	}
+	out := &combiner{body: body, vector: true}
+	for _, o := range b.Ops() {
+		if !o.Traits().Has(ir.Elementwise) && !o.Traits().Has(ir.Terminator) && o.NumOperands() > 0 && o.Def.Name != "assume" {
+			out.vector = false
+		}
+		for _, r := range o.Results() {
+			out.rounds = out.rounds || formatOf(r) != nil && !exactOps[o.Def.Name]
+		}
+		if o.NumRegions() > 0 {
+			out.rounds = true
+		}
+	}
+	if t := b.Terminator(); t != nil && t.NumOperands() == op.NumOperands() && len(b.Ops()) == 1+t.NumOperands() {
+		for j, v := range t.Operands() {
+			if f, ok := foldOf(v, b.Arg(2*j), b.Arg(2*j+1)); ok {
+				out.simple = append(out.simple, f)
+			}
+		}
+	}
+	if len(out.simple) < op.NumOperands() {
+		out.simple = nil
+	}
+	return out, nil
+}
+
+// exactOps make floats without rounding.
+var exactOps = map[string]bool{"maxf": true, "minf": true, "absf": true, "negf": true, "ceil": true, "floor": true,
+	"select": true, "constant": true, "bitcast": true, "assume": true}
+
+// foldOf recognises x + y and x * y, rounded to nearest.
+func foldOf(v, x, y *ir.Value) (fold, bool) {
+	op := v.DefiningOp()
+	if op == nil || op.Def.Name != "addf" && op.Def.Name != "mulf" {
+		return fold{}, false
+	}
+	a, b := op.Operand(0), op.Operand(1)
+	if a == y {
+		a, b = b, a
+	}
+	ok := a == x && b == y && op.EnumNamed("rounding_mode") == def.RoundNearestEven && !op.BoolNamed("flush_to_zero")
+	return fold{formatOf(v), op.Def.Name == "mulf"}, ok
+}
+
+// step combines the next elements with the accumulators. Both have one element per lane.
+func (c *combiner) step(m *machine, elements, accs []*tile) ([]*tile, error) {
+	lanes := len(elements[0].bits)
+	if c.vector || lanes == 1 {
+		return c.call(m, elements, accs, lanes)
+	}
+	out := make([]*tile, len(accs))
+	for j := range out {
+		out[j] = newTile(accs[j].typ, lanes)
+	}
+	for lane := range lanes {
+		res, err := c.call(m, pick(elements, lane), pick(accs, lane), 1)
+		if err != nil {
+			return nil, err
+		}
+		for j, t := range res {
+			out[j].bits[lane] = t.bits[0]
+			if f := t.flag(0); f != 0 {
+				out[j].mark(lane, f)
+			}
+		}
+	}
+	return out, nil
+}
+
+// pick makes scalars of one lane.
+func pick(ts []*tile, lane int) []*tile {
+	out := make([]*tile, len(ts))
+	for j, t := range ts {
+		out[j] = newTile(t.typ, 1)
+		out[j].bits[0] = t.bits[lane]
+		if f := t.flag(lane); f != 0 {
+			out[j].mark(0, f)
+		}
+	}
+	return out
+}
+
+// call runs the region.
+func (c *combiner) call(m *machine, elements, accs []*tile, lanes int) ([]*tile, error) {
+	for j := range elements {
+		m.vals[c.body.args[2*j]] = elements[j]
+		m.vals[c.body.args[2*j+1]] = accs[j]
+	}
+	op, outer := m.op, m.lanes
+	m.lanes = lanes
+	s, err := m.run(c.body)
+	m.op, m.lanes = op, outer
+	if err != nil {
+		return nil, err
+	}
+	if s != yielded || len(m.out) != len(accs) {
+		return nil, m.fail(Internal, "the region yields no value for each operand")
+	}
+	out := make([]*tile, len(accs))
+	for j, v := range m.out {
+		out[j] = v.(*tile)
+		if len(out[j].bits) < lanes {
+			out[j] = repeat(out[j], lanes)
+		}
+	}
+	return out, nil
+}
+
+// along combines the elements of every lane, in f64, rounded where they are kept: keep gets every prefix. The result is
+// that of the whole lane.
+func (f fold) along(t *tile, l line, keep func(lane, k int, v uint64, flags uint8)) *tile {
+	out := newTile(t.typ, l.lanes())
+	for lane := range out.bits {
+		sum, product := newReach(), newSpan()
+		var acc float64
+		var v uint64
+		var flags uint8
+		for k := range l.n {
+			i := l.at(lane, k)
+			x := f.format.Decode(t.bits[i])
+			flags |= t.flag(i)
+			g := flags
+			switch {
+			case f.product && k > 0:
+				acc = float64(acc * x)
+			case k > 0:
+				acc += x
+			default:
+				acc = x
+			}
+			if f.product {
+				if product.add(x); k > 0 && !product.exact(f.format) {
+					g |= inexact
+				}
+			} else if sum.add(x); k > 0 && !sum.exact(f.format) {
+				g |= inexact
+			}
+			if keep != nil || k == l.n-1 {
+				v = f.format.Encode(acc, float.NearestEven)
+			}
+			if keep != nil {
+				keep(lane, k, v, g)
+			}
+			if k == l.n-1 && g != 0 {
+				out.mark(lane, g)
+			}
+		}
+		out.bits[lane] = v
+	}
+	return out
+}
+
+// reduce combines along a dimension, first element first. The identities are never combined: the combination of nothing
+// does not occur, and files hold wrong ones.
+func reduce(c *compiler, op *ir.Op) (action, error) {
+	return along(c, op, false, func(m *machine, comb *combiner, l line, in []*tile) ([]*tile, error) {
+		accs := make([]*tile, len(in))
+		for j, t := range in {
+			if comb.simple != nil {
+				accs[j] = comb.simple[j].along(t, l, nil)
+			} else {
+				accs[j] = l.get(t, 0)
+			}
+		}
+		err := comb.rest(m, l, in, accs, nil)
+		if comb.simple == nil && comb.rounds && l.n > 1 {
+			for _, t := range accs {
+				t.markAll(inexact)
+			}
+		}
+		return accs, err
+	})
+}
+
+// scan keeps every prefix, from the first element or, reversed, from the last.
+func scan(c *compiler, op *ir.Op) (action, error) {
+	return along(c, op, op.BoolNamed("reverse"), func(m *machine, comb *combiner, l line, in []*tile) ([]*tile, error) {
+		outs, accs := make([]*tile, len(in)), make([]*tile, len(in))
+		for j, t := range in {
+			out := newTile(t.typ, len(t.bits))
+			outs[j] = out
+			if comb.simple != nil {
+				comb.simple[j].along(t, l, func(lane, k int, v uint64, f uint8) {
+					i := l.at(lane, k)
+					if out.bits[i] = v; f != 0 {
+						out.mark(i, f)
+					}
+				})
+				continue
+			}
+			accs[j] = l.get(t, 0)
+			l.put(out, 0, accs[j])
+		}
+		return outs, comb.rest(m, l, in, accs, func(k int) {
+			for j, t := range accs {
+				if comb.rounds {
+					t = &tile{t.typ, t.bits, append([]uint8(nil), t.flags...)}
+					t.markAll(inexact)
+				}
+				l.put(outs[j], k, t)
+			}
+		})
+	})
+}
+
+// along is what reduce and scan share.
+func along(c *compiler, op *ir.Op, reverse bool, do func(*machine, *combiner, line, []*tile) ([]*tile, error)) (action, error) {
+	comb, err := combinerOf(c, op)
+	if err != nil {
+		return nil, err
+	}
+	args, results := c.slotsOf(op.Operands()), c.slotsOf(op.Results())
+	l := lineOf(typeOf(op.Operand(0)).Shape, int(op.IntNamed("dim")), reverse)
+	return func(m *machine) (signal, error) {
+		in := make([]*tile, len(args))
+		for j, a := range args {
+			in[j] = m.tile(a)
+		}
+		outs, err := do(m, comb, l, in)
+		if err != nil {
+			return 0, err
+		}
+		for j, t := range outs {
+			m.vals[results[j]] = &tile{typeOf(op.Result(j)), t.bits, t.flags}
+		}
+		return next, nil
+	}, nil
+}
+
+// rest combines the elements after the first into accs, one after the other, and says so after each.
+func (c *combiner) rest(m *machine, l line, in, accs []*tile, after func(k int)) error {
+	if c.simple != nil {
+		return nil
+	}
+	for k := 1; k < l.n; k++ {
+		elements := make([]*tile, len(in))
+		for j, t := range in {
+			elements[j] = l.get(t, k)
+		}
+		combined, err := c.step(m, elements, accs)
+		if err != nil {
+			return err
+		}
+		copy(accs, combined)
+		if after != nil {
+			after(k)
+		}
+	}
+	return nil
+}

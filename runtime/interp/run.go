@@ -1,0 +1,216 @@
+package interp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"tileiras/ir"
+)
+
+// Options choose how a launch runs.
+type Options struct {
+	Grid   [3]int    // tile blocks; 0 counts as 1
+	Stdout io.Writer // of print_tko; nil: nowhere
+	// MaxSteps is how many operations one tile block may run; 0 means DefaultMaxSteps.
+	MaxSteps int64
+	// Strict reports inexact elements that reach anything but float arithmetic, data movement and stores.
+	Strict bool
+}
+
+// DefaultMaxSteps bounds a tile block that spins for ever.
+const DefaultMaxSteps = 1 << 25
+
+// Result counts what a launch did.
+type Result struct {
+	Blocks int   // tile blocks that ran to their end
+	Steps  int64 // operations
+}
+
+func (r *Result) String() string {
+	return fmt.Sprintf("%d tile blocks, %d operations", r.Blocks, r.Steps)
+}
+
+// machine is the state of one tile block.
+type machine struct {
+	ctx         context.Context
+	prog        *Program
+	mem         *Memory
+	opts        *Options
+	vals        []value
+	out         []value // operands of the terminator that ran last
+	op          *ir.Op  // the operation at work
+	block, grid [3]int
+	steps       int64
+	lanes       int           // of the combine region at work; 0 outside
+	locals      []*allocation // of alloca in the open blocks
+}
+
+// Run launches an entry. Each argument is an address or the bits of a scalar, in the order of the entry's parameters.
+// The globals of the module are loaded into mem when it sees them first.
+//
+// What the program does wrong is a *Report; the memory then holds what was stored so far. Other errors mean that the
+// launch does not fit the entry, or that ctx is done.
+func (p *Program) Run(ctx context.Context, name string, mem *Memory, args []uint64, o Options) (*Result, error) {
+	e := p.entries[name]
+	if e == nil {
+		return nil, fmt.Errorf("the module has no entry '%s'", name)
+	}
+	params := e.op.Body().Args()
+	if len(args) != len(params) {
+		return nil, fmt.Errorf("entry '%s' has %d parameters, got %d arguments", name, len(params), len(args))
+	}
+	if o.MaxSteps == 0 {
+		o.MaxSteps = DefaultMaxSteps
+	}
+	for i := range o.Grid {
+		if o.Grid[i] = max(o.Grid[i], 1); o.Grid[i] >= 1<<24 {
+			return nil, fmt.Errorf("grid extent %d is too big, the limit is %d", o.Grid[i], 1<<24-1)
+		}
+	}
+	p.load(mem)
+	res := &Result{}
+	for z := range o.Grid[2] {
+		for y := range o.Grid[1] {
+			for x := range o.Grid[0] {
+				m := &machine{ctx: ctx, prog: p, mem: mem, opts: &o, vals: make([]value, e.slots), block: [3]int{x, y, z}, grid: o.Grid}
+				for i, v := range params {
+					t := newTile(typeOf(v), 1)
+					t.bits[0] = args[i]
+					m.vals[e.body.args[i]] = t
+				}
+				err := m.start(e)
+				res.Steps += m.steps
+				if err != nil {
+					return res, err
+				}
+				res.Blocks++
+			}
+		}
+	}
+	return res, nil
+}
+
+// load puts the globals of the module into memory, once.
+func (p *Program) load(mem *Memory) {
+	for _, name := range p.order {
+		op := p.globals[name]
+		if _, ok := mem.globals[op]; ok {
+			continue
+		}
+		d := op.AttrNamed("value").(*ir.DenseAttr)
+		t := dense(d)
+		c := codecOf(t.typ.Elem)
+		size := len(t.bits) * c.bytes
+		if c.nibble {
+			size = (len(t.bits) + 1) / 2
+		}
+		a := mem.alloc("global @"+name, make([]byte, size), max(int(op.IntNamed("alignment")), 16))
+		for i, v := range t.bits {
+			addr, high := c.place(a.base, int64(i))
+			c.store(a, int(addr-a.base), high, v, 0)
+		}
+		mem.globals[op] = a.base
+	}
+}
+
+// start runs the tile block. A panic is a fault of ours and becomes a report.
+func (m *machine) start(e *entry) (err error) {
+	m.op = e.op
+	defer func() {
+		if r := recover(); r != nil {
+			err = m.fail(Internal, "%v", r)
+		}
+	}()
+	_, err = m.run(e.body)
+	return err
+}
+
+// run executes a block of operations until control leaves it. Memory that it allocated is gone then.
+func (m *machine) run(c *code) (signal, error) {
+	mark := len(m.locals)
+	for i := range c.instrs {
+		in := &c.instrs[i]
+		m.op = in.op
+		if m.steps++; m.steps&0xFF == 0 {
+			if err := m.check(); err != nil {
+				return 0, err
+			}
+		}
+		s, err := in.act(m)
+		if err != nil {
+			return 0, err
+		}
+		for _, d := range in.dead {
+			m.vals[d] = nil
+		}
+		if s != next {
+			m.release(mark)
+			return s, nil
+		}
+	}
+	m.release(mark)
+	return next, nil
+}
+
+func (m *machine) release(mark int) {
+	for _, a := range m.locals[mark:] {
+		m.mem.free(a)
+	}
+	m.locals = m.locals[:mark]
+}
+
+// check looks now and then at the step limit and the context.
+func (m *machine) check() error {
+	if err := m.ctx.Err(); err != nil {
+		return errors.Join(err, m.fail(StepLimit, "stopped after %d operations", m.steps))
+	}
+	if m.steps > m.opts.MaxSteps {
+		return m.fail(StepLimit, "the tile block has run %d operations; does it wait for one that comes after it?", m.steps)
+	}
+	return nil
+}
+
+func (m *machine) tile(slot int) *tile { return m.vals[slot].(*tile) }
+
+// values copies the values in some slots.
+func (m *machine) values(slots []int) []value {
+	vs := make([]value, len(slots))
+	for i, s := range slots {
+		vs[i] = m.vals[s]
+	}
+	return vs
+}
+
+// bind puts values into slots.
+func (m *machine) bind(slots []int, vs []value) {
+	for i, s := range slots {
+		m.vals[s] = vs[i]
+	}
+}
+
+// defined checks that a tile that decides something has neither undefined nor, in strict runs, inexact elements.
+func (m *machine) defined(t *tile, what string) error {
+	f := t.any()
+	if f&undef == 0 && (f&inexact == 0 || !m.opts.Strict) {
+		return nil
+	}
+	for i, g := range t.flags {
+		if err := m.checkFlag(g, t.typ.Shape, i, what); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkFlag is defined for one element.
+func (m *machine) checkFlag(f uint8, shape []int64, i int, what string) error {
+	switch {
+	case f&undef != 0:
+		return m.failAt(UndefUse, shape, i, "%s is undefined", what)
+	case f&inexact != 0 && m.opts.Strict:
+		return m.failAt(InexactUse, shape, i, "%s depends on how floats were rounded or summed", what)
+	}
+	return nil
+}

@@ -1,0 +1,235 @@
+package interp
+
+import (
+	"math"
+
+	"tileiras/dialects/cudatile"
+	"tileiras/dialects/cudatile/def"
+	"tileiras/ir"
+	"tileiras/ir/float"
+)
+
+// makeTensorView puts the dynamic extents (unsigned) and strides (signed) into their places.
+func makeTensorView(c *compiler, op *ir.Op) (action, error) {
+	base, res := c.slot(op.OperandOf(0)), c.slot(op.Result(0))
+	shape, strides := c.slotsOf(op.OperandGroup(1)), c.slotsOf(op.OperandGroup(2))
+	typ := op.Result(0).Type().(*cudatile.TensorViewType)
+	return func(m *machine) (signal, error) {
+		p := m.tile(base)
+		if err := m.defined(p, "the base address"); err != nil {
+			return 0, err
+		}
+		v := &tensorView{typ: typ, base: p.bits[0]}
+		var err error
+		if v.shape, err = m.fill(typ.Shape, shape, "an extent", func(t *tile) int64 { return int64(t.bits[0]) }); err != nil {
+			return 0, err
+		}
+		if v.strides, err = m.fill(typ.Strides, strides, "a stride", func(t *tile) int64 { return t.signed(0) }); err != nil {
+			return 0, err
+		}
+		for _, n := range v.shape {
+			if n < 0 {
+				return 0, m.fail(Undefined, "the extent %d does not fit 64 signed bits", uint64(n))
+			}
+		}
+		m.vals[res] = v
+		return next, nil
+	}, nil
+}
+
+// fill replaces the dynamic entries of a list by operands.
+func (m *machine) fill(static []int64, slots []int, what string, read func(*tile) int64) ([]int64, error) {
+	out := append([]int64(nil), static...)
+	k := 0
+	for i, n := range out {
+		if n != cudatile.Dynamic {
+			continue
+		}
+		t := m.tile(slots[k])
+		if err := m.defined(t, what); err != nil {
+			return nil, err
+		}
+		out[i] = read(t)
+		k++
+	}
+	return out, nil
+}
+
+// makeTileView is the rule of the three kinds of views of tiles.
+func makeTileView(c *compiler, op *ir.Op) (action, error) {
+	arg, res := c.slot(op.Operand(0)), c.slot(op.Result(0))
+	facts := op.Result(0).Type().(cudatile.TileView).View()
+	return func(m *machine) (signal, error) {
+		m.vals[res] = &tileView{facts, m.vals[arg].(*tensorView)}
+		return next, nil
+	}, nil
+}
+
+// window is where the elements of one tile of a view lie: element (i, j, ...) at offset[0][i] + offset[1][j] + ...
+// elements from the base, and inside the array when all of its inside are true.
+type window struct {
+	base    uint64
+	shape   []int64
+	offset  [][]int64
+	inside  [][]bool
+	outside bool // the index lies outside the index space, so that nothing is known
+}
+
+// tileAt evaluates the indices of an access. promised has the dimensions that the program says are inside.
+//
+//	coordinate along tile dimension i = index[i]*step[i] + k, or along the sparse dimension index[i][k]
+func (m *machine) tileAt(v *tileView, indices []int, promised ir.BoolArray) (*window, error) {
+	w := &window{base: v.array.base, shape: v.facts.Tile.Shape}
+	space := v.indexSpace()
+	for i, s := range indices {
+		idx := m.tile(s)
+		if err := m.defined(idx, "an index of the view"); err != nil {
+			return nil, err
+		}
+		d := v.facts.DimMap[i]
+		extent, stride := uint64(v.array.shape[d]), v.array.strides[d]
+		n := w.shape[i]
+		offset, inside := make([]int64, n), make([]bool, n)
+		if v.facts.SparseDim < 0 && idx.bits[0] >= uint64(space[i]) {
+			w.outside = true
+		}
+		for k := range offset {
+			at, fits := idx.bits[0], true
+			if i == v.facts.SparseDim {
+				at = idx.bits[k]
+			} else {
+				step := uint64(v.facts.Step[i])
+				fits = at <= math.MaxInt64/step && at*step+uint64(k) <= math.MaxInt64
+				at = at*step + uint64(k)
+			}
+			inside[k] = fits && at < extent
+			if inside[k] {
+				offset[k] = int64(at) * stride
+			} else if i < len(promised) && promised[i] {
+				return nil, m.fail(Undefined, "index %d of dimension %d reaches coordinate %d of an extent of %d, against the promise to stay inside", idx.bits[min(k, len(idx.bits)-1)], i, at, extent)
+			}
+		}
+		w.offset, w.inside = append(w.offset, offset), append(w.inside, inside)
+	}
+	return w, nil
+}
+
+// each visits the elements in row-major order with their place in memory.
+func (w *window) each(c codec, visit func(i int, inside bool, addr uint64, high bool) error) error {
+	i := 0
+	var walk func(d int, off int64, inside bool) error
+	walk = func(d int, off int64, inside bool) error {
+		last := d == len(w.shape)-1
+		for k, o := range w.offset[d] {
+			var err error
+			if in := inside && w.inside[d][k]; last {
+				addr, high := c.place(w.base, off+o)
+				err = visit(i, in, addr, high)
+				i++
+			} else {
+				err = walk(d+1, off+o, in)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return walk(0, 0, true)
+}
+
+// viewAccess is an operation on one tile of a view.
+type viewAccess struct {
+	view, token int
+	indices     []int
+	promised    ir.BoolArray
+	x           access
+	facts       cudatile.ViewFacts
+}
+
+func viewAccessOf(c *compiler, op *ir.Op) viewAccess {
+	view := op.OperandNamed("view")
+	facts := view.Type().(cudatile.TileView).View()
+	promised, _ := op.AttrNamed("inbounds").(ir.BoolArray)
+	return viewAccess{view: c.slot(view), token: c.slot(op.Result(op.NumResults() - 1)), promised: promised, facts: facts,
+		indices: c.slotsOf(op.OperandGroupNamed("index")), x: accessOf(facts.Tile.Elem, facts.Tile.Shape)}
+}
+
+func (a *viewAccess) window(m *machine) (*window, error) {
+	m.vals[a.token] = token{}
+	return m.tileAt(m.vals[a.view].(*tileView), a.indices, a.promised)
+}
+
+// change visits the elements inside the array, for operations that write. An index outside the index space is undefined.
+func (a *viewAccess) change(m *machine, visit func(i int, addr uint64, high bool) error) error {
+	w, err := a.window(m)
+	if err != nil {
+		return err
+	}
+	if w.outside {
+		return m.fail(Undefined, "the index lies outside the index space %v of the view", m.vals[a.view].(*tileView).indexSpace())
+	}
+	return w.each(a.x.codec, func(i int, inside bool, addr uint64, high bool) error {
+		if !inside {
+			return nil
+		}
+		return visit(i, addr, high)
+	})
+}
+
+// padding is the value of elements outside the array; ok is false when there is none.
+func padding(facts cudatile.ViewFacts) (v uint64, ok bool) {
+	p, ok := facts.Padding.Get()
+	ft, isFloat := facts.Tile.Elem.(*ir.FloatType)
+	if !ok || !isFloat {
+		return 0, ok
+	}
+	f := ft.Format
+	switch p {
+	case def.PadNegZero:
+		return f.Zero(true), true
+	case def.PadNaN:
+		return f.NaN(), true
+	case def.PadPosInf:
+		return f.Inf(false), true
+	case def.PadNegInf:
+		return f.Inf(true), true
+	}
+	return f.Encode(0, float.NearestEven), true
+}
+
+// loadView is undefined outside the array without padding, and everywhere when the index is outside the index space.
+func loadView(c *compiler, op *ir.Op) (action, error) {
+	a, res := viewAccessOf(c, op), c.slot(op.Result(0))
+	pad, padded := padding(a.facts)
+	typ := a.facts.Tile
+	return func(m *machine) (signal, error) {
+		w, err := a.window(m)
+		if err != nil {
+			return 0, err
+		}
+		out := newTile(typ, int(typ.NumElements()))
+		m.vals[res] = out
+		if w.outside {
+			out.markAll(undef)
+			return next, nil
+		}
+		return next, w.each(a.x.codec, func(i int, inside bool, addr uint64, high bool) error {
+			if inside {
+				return a.x.read(m, out, i, addr, high)
+			}
+			if out.bits[i] = pad; !padded {
+				out.mark(i, undef)
+			}
+			return nil
+		})
+	}, nil
+}
+
+func storeView(c *compiler, op *ir.Op) (action, error) {
+	a, src := viewAccessOf(c, op), c.slot(op.OperandNamed("tile"))
+	return func(m *machine) (signal, error) {
+		v := m.tile(src)
+		return next, a.change(m, func(i int, addr uint64, high bool) error { return a.x.write(m, v, i, addr, high) })
+	}, nil
+}

@@ -77,6 +77,10 @@ func (f *fn) constantTable(op *ir.Op, t *tileaa.TileType, d *ir.DenseAttr, out *
 		}
 	}
 	base := f.constantData(data, bytes)
+	width := out.k
+	if width == kI1 {
+		width = kI8 // a byte each
+	}
 	l := *t.Layout
 	for r, rep := range l.RegReps() {
 		if rep != r {
@@ -84,7 +88,7 @@ func (f *fn) constantTable(op *ir.Op, t *tileaa.TileType, d *ir.DenseAttr, out *
 			continue
 		}
 		address := f.add(base, f.zext(f.mul(f.flat(l, r), i32(int64(bytes))), kI64))
-		out.regs[r] = f.fromMemory(f.op1("ld.global.nc."+memoryType(out.k), address, i32(0)), out.k)
+		out.regs[r] = f.fromMemory(f.op1("ld.global.nc."+memoryType(width), address, i32(0)), out.k)
 	}
 	f.set(op, out)
 }

@@ -35,7 +35,8 @@ type view struct {
 	dims      []int // array dimension of each tile dimension
 	sparse    int   // tile dimension whose coordinates come from list, or -1
 	list      *tile
-	padding   reg // register that stands for an element outside; zero if the view has none
+	listed    layout.Layout // of list: that of the tile with the other dimensions forgotten
+	padding   reg           // register that stands for an element outside; zero if the view has none
 	shape     []int64
 	elem      ir.Type
 }
@@ -91,7 +92,7 @@ func blockTile(f *fn, op *ir.Op) {
 	}
 	for d, i := range op.OperandGroupNamed("indices") {
 		if d == v.sparse {
-			v.list = f.tileFor(i)
+			v.list, v.listed = f.tileFor(i), f.tileLayout(i)
 			v.index = append(v.index, reg{})
 			continue
 		}
@@ -200,7 +201,7 @@ func (a *addresser) address(r int) (base reg, offset int64) {
 	for d := range a.coords {
 		switch {
 		case d == a.sparse:
-			at := a.mul(a.resize(a.listed(r), a.width, true), a.stride[d])
+			at := a.mul(a.resize(a.coordinate(r), a.width, true), a.stride[d])
 			base = a.add(base, a.sext(at, kI64))
 		case a.joint[d]:
 			at := a.mul(a.resize(a.at(a.coords[d], r), a.width, false), a.stride[d])
@@ -222,13 +223,14 @@ func (a *addresser) address(r int) (base reg, offset int64) {
 	return base, offset
 }
 
-// listed is the coordinate along the sparse dimension of register r.
-func (a *addresser) listed(r int) reg {
-	if a.list.len() == a.l.Regs() {
-		return a.reg(a.list, r)
-	}
-	if a.list.len() == 1 {
-		return a.reg(a.list, 0)
+// coordinate is the coordinate along the sparse dimension of register r: list holds it in the same thread, in the register with
+// the same part.
+func (a *addresser) coordinate(r int) reg {
+	part := a.coords[a.sparse].regPart(r)
+	for j := range a.list.len() {
+		if a.listed.Apply(j, 0, 0, 0) == part {
+			return a.reg(a.list, j)
+		}
 	}
 	panic("BUG: the coordinates of a gather are not in the layout of its tile")
 }
@@ -256,7 +258,7 @@ func (f *fn) boundsChecker(a *addresser, masked []bool) func(r int) reg {
 			var ok reg
 			switch c := a.coords[d]; {
 			case d == a.sparse:
-				ok = f.icmp(ult, f.sext(a.listed(r), kI64), extent)
+				ok = f.icmp(ult, f.sext(a.coordinate(r), kI64), extent)
 			case a.sparse >= 0: // an offset that may be negative
 				ok = f.icmp(ult, f.add(a.origin(d, kI64), f.zext(f.at(c, r), kI64)), extent)
 			case a.joint[d]:

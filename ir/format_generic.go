@@ -57,7 +57,7 @@ func (p *Printer) genericRegion(r *Region) {
 	p.enter(r)
 	p.indent++
 	for i, b := range r.blocks {
-		if i > 0 || len(b.args) > 0 {
+		if i > 0 || len(b.args) > 0 || b.Empty() {
 			p.label(b, i)
 		}
 		for o := b.first; o != nil; o = o.next {
@@ -94,7 +94,7 @@ func (p *Parser) generic(s *ParsedOp) {
 		p.Expect(">")
 	}
 	if p.is("(") {
-		p.List("(", ")", func() { s.Regions = append(s.Regions, p.Region(s, nil, "")) })
+		p.List("(", ")", func() { s.Regions = append(s.Regions, p.genericRegion(s)) })
 	}
 	if p.is("{") {
 		p.AttrDict(s)
@@ -118,6 +118,15 @@ func (p *Parser) generic(s *ParsedOp) {
 	if def != Unregistered && len(s.Regions) != len(def.Regions) {
 		p.fail(int(s.Pos), "'%s' op requires %d regions, but has %d", name, len(def.Regions), len(s.Regions))
 	}
+}
+
+// genericRegion reads { ^bb0(%a: T): ops }; a region without a label and without an op has no block.
+func (p *Parser) genericRegion(s *ParsedOp) *Region {
+	r, labelled := p.region(s, nil, "")
+	if !labelled && len(r.blocks) == 1 && r.blocks[0].Empty() {
+		r.blocks = nil
+	}
+	return r
 }
 
 // propertyDict reads {name = value, ...} of the row's attributes.

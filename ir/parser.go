@@ -458,7 +458,13 @@ type BlockArg struct {
 // Region reads { ops } with the given arguments of the first block. implied, if not "", is the short name of the
 // terminator that the text may leave out; its location is that of the op around it.
 func (p *Parser) Region(s *ParsedOp, args []BlockArg, implied string) *Region {
-	r := &Region{}
+	r, _ := p.region(s, args, implied)
+	return r
+}
+
+// region is Region; labelled says that the text names the first block.
+func (p *Parser) region(s *ParsedOp, args []BlockArg, implied string) (r *Region, labelled bool) {
+	r = &Region{}
 	isolated := s.Def.Traits.Has(Isolated)
 	p.pushScope(isolated)
 	defer p.popScope()
@@ -470,18 +476,19 @@ func (p *Parser) Region(s *ParsedOp, args []BlockArg, implied string) *Region {
 	defer func() { p.dialects = p.dialects[:len(p.dialects)-1] }()
 
 	if !p.Expect("{") {
-		return r
+		return r, false
 	}
+	labelled = p.tok.kind == tokCaret
 	b := r.AddBlock()
 	for _, a := range args {
 		v := b.AddArg(a.Type)
 		p.define(a.Name, int(a.Pos), []*Value{v})
 	}
-	labels := p.tok.kind == tokCaret
+	reuse := labelled && len(args) == 0
 	for p.err == nil && !p.is("}") {
 		if p.tok.kind == tokCaret {
-			b = p.label(r, b, labels && len(args) == 0)
-			labels = false
+			b = p.label(r, b, reuse)
+			reuse = false
 			continue
 		}
 		if p.tok.kind == tokEOF {
@@ -494,14 +501,14 @@ func (p *Parser) Region(s *ParsedOp, args []BlockArg, implied string) *Region {
 	}
 	p.Expect("}")
 	if p.err != nil {
-		return r
+		return r, labelled
 	}
 	if implied != "" && (b.last == nil || !b.last.Def.Traits.Has(Terminator)) {
 		def := p.Ctx.OpDef(s.Def.Dialect + "." + implied)
 		r.implied = NewOp(State{Def: def, Groups: make([]int32, def.NumOperandDefs())})
 		b.Append(r.implied)
 	}
-	return r
+	return r, labelled
 }
 
 // label reads ^bb0(%a: T): and makes the block, or with reuse takes the empty first one.

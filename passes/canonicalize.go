@@ -21,11 +21,21 @@ var patterns = map[string]map[string]func(*ir.Builder, *ir.Op) bool{
 //
 //	%0 = addi %x, %zero          (nothing: users of %0 use %x)
 //	%1 = muli %two, %three   =>  %c6 = constant 6, at the start of the entry
+//
+// What follows from facts comes last, when constants and shapes are simple, and then the rest once more.
 func canonicalize(s *State) error {
 	c := &canonicalizer{ctx: s.Ctx, b: ir.NewBuilder(s.Ctx)}
+	if err := c.settle(s.Module); err != nil || !c.useFacts(s.Module) {
+		return err
+	}
+	return c.settle(s.Module)
+}
+
+// settle sweeps until nothing changes.
+func (c *canonicalizer) settle(module *ir.Op) error {
 	for sweep := 0; sweep < maxSweeps; sweep++ {
 		c.changed = false
-		c.sweep(s.Module)
+		c.sweep(module)
 		if !c.changed {
 			return nil
 		}

@@ -7,21 +7,33 @@ import (
 	"tileiras/ir"
 )
 
-// verifyDot checks [B]MxK times [B]KxN plus [B]MxN.
+// verifyDot checks [B]MxK times [B]KxN plus [B]MxN. The factors are tiles or, after selection, buffers.
 func verifyDot(op *ir.Op) string {
-	l, r, a, t := tileArg(op, "lhs"), tileArg(op, "rhs"), tileArg(op, "acc"), tileArg(op, "result")
-	if l == nil || r == nil || a == nil || t == nil || a.Elem != t.Elem || !sameShape(a, t) {
-		return "needs tiles, and a result like the accumulator"
+	l, isTile := factorShape(op.OperandNamed("lhs"))
+	r, isToo := factorShape(op.OperandNamed("rhs"))
+	a, t := tileArg(op, "acc"), tileArg(op, "result")
+	if !isTile || !isToo || a == nil || t == nil || a.Elem != t.Elem || !sameShape(a, t) {
+		return "needs tiles or buffers to multiply, and a result like the accumulator"
 	}
-	n := len(l.Shape)
-	if n < 2 || n > 3 || len(r.Shape) != n || len(a.Shape) != n {
+	n := len(l)
+	if n < 2 || n > 3 || len(r) != n || len(a.Shape) != n {
 		return "needs tiles of rank 2 or 3"
 	}
-	if l.Shape[n-1] != r.Shape[n-2] || l.Shape[n-2] != a.Shape[n-2] || r.Shape[n-1] != a.Shape[n-1] ||
-		n == 3 && (l.Shape[0] != r.Shape[0] || l.Shape[0] != a.Shape[0]) {
+	if l[n-1] != r[n-2] || l[n-2] != a.Shape[n-2] || r[n-1] != a.Shape[n-1] ||
+		n == 3 && (l[0] != r[0] || l[0] != a.Shape[0]) {
 		return "needs shapes MxK, KxN and MxN"
 	}
 	return ""
+}
+
+func factorShape(v *ir.Value) ([]int64, bool) {
+	switch t := v.Type().(type) {
+	case *TileType:
+		return t.Shape, true
+	case *BufferType:
+		return t.Shape, true
+	}
+	return nil, false
 }
 
 // verifyCombine checks the operands, results and region of a reduce or scan. The region's arguments are, for each

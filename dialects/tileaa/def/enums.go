@@ -32,6 +32,8 @@ var (
 const (
 	Unsigned, Signed = 0, 1
 
+	NoOverflow, NoSignedWrap, NoUnsignedWrap, NoWrap = 0, 1, 2, 3
+
 	RoundNearestEven, RoundZero, RoundNegInf, RoundPosInf                  = 0, 1, 2, 3
 	RoundApprox, RoundFull, RoundNearestIntToZero, RoundNearestAway uint32 = 4, 5, 6, 7
 

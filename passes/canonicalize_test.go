@@ -1,0 +1,431 @@
+package passes
+
+import "testing"
+
+func TestCanonicalizeIntegers(t *testing.T) {
+	check(t, canonicalize, []rewriting{
+		{"constants fold to one, at the start", `
+			use %x : tile<i32>
+			%a = constant <i32: 2> : tile<i32>
+			%b = constant <i32: 3> : tile<i32>
+			%r = muli %a, %b : tile<i32>
+			%s = addi %a, %a : tile<i32>
+			%q = addi %s, %a : tile<i32>
+			use %r : tile<i32>
+			use %q : tile<i32>`, `
+			%r = constant <i32: 6> : tile<i32>
+			use %x : tile<i32>
+			use %r : tile<i32>
+			use %r : tile<i32>`},
+		{"equal constants of other types stay apart", `
+			%a = constant <i32: 1> : tile<i32>
+			%b = constant <i64: 1> : tile<i64>
+			%d = constant <i32: 1> : tile<8xi32>
+			use %a : tile<i32>
+			use %b : tile<i64>
+			use %d : tile<8xi32>`, `
+			%a = constant <i32: 1> : tile<i32>
+			%b = constant <i64: 1> : tile<i64>
+			%d = constant <i32: 1> : tile<8xi32>
+			use %a : tile<i32>
+			use %b : tile<i64>
+			use %d : tile<8xi32>`},
+		{"neutral elements on either side go", `
+			%zero = constant <i32: 0> : tile<i32>
+			%one = constant <i32: 1> : tile<i32>
+			%all = constant <i32: -1> : tile<i32>
+			%0 = addi %zero, %x : tile<i32>
+			%1 = muli %one, %0 : tile<i32>
+			%2 = andi %all, %1 : tile<i32>
+			%3 = ori %2, %zero : tile<i32>
+			%4 = xori %3, %zero : tile<i32>
+			%5 = shli %4, %zero : tile<i32>
+			%6 = divi %5, %one : tile<i32>
+			%7 = subi %6, %zero : tile<i32>
+			use %7 : tile<i32>`, `
+			use %x : tile<i32>`},
+		{"what gives zero is zero", `
+			%zero = constant <i32: 0> : tile<i32>
+			%one = constant <i32: 1> : tile<i32>
+			%0 = subi %x, %x : tile<i32>
+			%1 = xori %x, %x : tile<i32>
+			%2 = muli %zero, %x : tile<i32>
+			%3 = andi %x, %zero : tile<i32>
+			%4 = remi %x, %one : tile<i32>
+			use %0 : tile<i32>
+			use %1 : tile<i32>
+			use %2 : tile<i32>
+			use %3 : tile<i32>
+			use %4 : tile<i32>`, `
+			%zero = constant <i32: 0> : tile<i32>
+			use %zero : tile<i32>
+			use %zero : tile<i32>
+			use %zero : tile<i32>
+			use %zero : tile<i32>
+			use %zero : tile<i32>`},
+		{"division by zero stays", `
+			%zero = constant <i32: 0> : tile<i32>
+			%a = constant <i32: -5> : tile<i32>
+			%0 = divi %a, %zero : tile<i32>
+			use %0 : tile<i32>`, `
+			%zero = constant <i32: 0> : tile<i32>
+			%a = constant <i32: -5> : tile<i32>
+			%0 = divi %a, %zero : tile<i32>
+			use %0 : tile<i32>`},
+		{"constants gather, and flags go with the order of additions", `
+			%a = constant <i32: 2> : tile<i32>
+			%b = constant <i32: 3> : tile<i32>
+			%0 = addi %x, %a {overflow = no_wrap} : tile<i32>
+			%1 = addi %0, %b {overflow = no_wrap} : tile<i32>
+			%2 = subi %1, %b {overflow = no_wrap} : tile<i32>
+			use %1 : tile<i32>
+			use %2 : tile<i32>`, `
+			%d = constant <i32: 5> : tile<i32>
+			%a = constant <i32: 2> : tile<i32>
+			%1 = addi %x, %d : tile<i32>
+			%2 = addi %x, %a : tile<i32>
+			use %1 : tile<i32>
+			use %2 : tile<i32>`},
+		{"unsigned division by a power of two is a shift, its remainder a mask; signed truncation stays", `
+			%a = constant <i32: 8> : tile<i32>
+			%0 = divi %x, %a {signedness = unsigned} : tile<i32>
+			%1 = remi %x, %a {signedness = unsigned} : tile<i32>
+			%2 = divi %x, %a {rounding = negative_inf} : tile<i32>
+			%3 = divi %x, %a : tile<i32>
+			use %0 : tile<i32>
+			use %1 : tile<i32>
+			use %2 : tile<i32>
+			use %3 : tile<i32>`, `
+			%a = constant <i32: 8> : tile<i32>
+			%d = constant <i32: 3> : tile<i32>
+			%e = constant <i32: 7> : tile<i32>
+			%0 = shri %x, %d {signedness = unsigned} : tile<i32>
+			%1 = andi %x, %e : tile<i32>
+			%2 = shri %x, %d : tile<i32>
+			%3 = divi %x, %a : tile<i32>
+			use %0 : tile<i32>
+			use %1 : tile<i32>
+			use %2 : tile<i32>
+			use %3 : tile<i32>`},
+		{"comparisons have the constant on the right, and a negation inside", `
+			%a = constant <i32: 8> : tile<i32>
+			%t = constant <i1: true> : tile<i1>
+			%0 = cmpi %a, %x {predicate = less_than} : (tile<i32>, tile<i32>) -> tile<i1>
+			%1 = xori %0, %t : tile<i1>
+			use %1 : tile<i1>`, `
+			%a = constant <i32: 8> : tile<i32>
+			%1 = cmpi %x, %a {predicate = less_than_or_equal} : (tile<i32>, tile<i32>) -> tile<i1>
+			use %1 : tile<i1>`},
+		{"the negation of an ordered comparison is unordered", `
+			%t = constant <i1: true> : tile<i1>
+			%0 = cmpf %f, %f {predicate = less_than} : (tile<f32>, tile<f32>) -> tile<i1>
+			%1 = xori %t, %0 : tile<i1>
+			use %1 : tile<i1>`, `
+			%1 = cmpf %f, %f {predicate = greater_than_or_equal, ordering = unordered} : (tile<f32>, tile<f32>) -> tile<i1>
+			use %1 : tile<i1>`},
+		{"extensions and truncations compose", `
+			%0 = exti %byte {signedness = unsigned} : (tile<i8>) -> tile<i16>
+			%1 = exti %0 : (tile<i16>) -> tile<i64>
+			%2 = trunci %1 : (tile<i64>) -> tile<i32>
+			%3 = trunci %1 : (tile<i64>) -> tile<i8>
+			%4 = exti %byte : (tile<i8>) -> tile<i16>
+			%5 = exti %4 {signedness = unsigned} : (tile<i16>) -> tile<i32>
+			use %2 : tile<i32>
+			use %3 : tile<i8>
+			use %5 : tile<i32>`, `
+			%2 = exti %byte {signedness = unsigned} : (tile<i8>) -> tile<i32>
+			%4 = exti %byte : (tile<i8>) -> tile<i16>
+			%5 = exti %4 {signedness = unsigned} : (tile<i16>) -> tile<i32>
+			use %2 : tile<i32>
+			use %byte : tile<i8>
+			use %5 : tile<i32>`},
+		{"selects of constants, of equals and of negations", `
+			%t = constant <i1: true> : tile<i1>
+			%e = constant <i1: false> : tile<i1>
+			%n = xori %c, %t : tile<i1>
+			%0 = select %t, %x, %y : (tile<i1>, tile<i32>, tile<i32>) -> tile<i32>
+			%1 = select %c, %x, %x : (tile<i1>, tile<i32>, tile<i32>) -> tile<i32>
+			%2 = select %n, %x, %y : (tile<i1>, tile<i32>, tile<i32>) -> tile<i32>
+			%3 = select %c, %t, %e : (tile<i1>, tile<i1>, tile<i1>) -> tile<i1>
+			use %0 : tile<i32>
+			use %1 : tile<i32>
+			use %2 : tile<i32>
+			use %3 : tile<i1>`, `
+			%2 = select %c, %y, %x : (tile<i1>, tile<i32>, tile<i32>) -> tile<i32>
+			use %x : tile<i32>
+			use %x : tile<i32>
+			use %2 : tile<i32>
+			use %c : tile<i1>`},
+	})
+}
+
+func TestCanonicalizeFloatsWithoutChangingABit(t *testing.T) {
+	check(t, canonicalize, []rewriting{
+		{"constants round once, in the mode of the op", `
+			%a = constant <f32: 1.0> : tile<f32>
+			%b = constant <f32: 3.0> : tile<f32>
+			%0 = divf %a, %b : tile<f32>
+			%1 = divf %a, %b {rounding = negative_inf} : tile<f32>
+			%2 = divf %a, %b {rounding = approx} : tile<f32>
+			use %0 : tile<f32>
+			use %1 : tile<f32>
+			use %2 : tile<f32>`, `
+			%a = constant <f32: 1.0> : tile<f32>
+			%b = constant <f32: 3.0> : tile<f32>
+			%0 = constant <f32: 0x3EAAAAAB> : tile<f32>
+			%1 = constant <f32: 0x3EAAAAAA> : tile<f32>
+			%2 = divf %a, %b {rounding = approx} : tile<f32>
+			use %0 : tile<f32>
+			use %1 : tile<f32>
+			use %2 : tile<f32>`},
+		{"x + -0, x - 0, x * 1 and x / 1 are x; x + 0 is not, nor with flush_to_zero", `
+			%zero = constant <f32: 0.0> : tile<f32>
+			%neg = constant <f32: 0x80000000> : tile<f32>
+			%one = constant <f32: 1.0> : tile<f32>
+			%0 = addf %f, %neg : tile<f32>
+			%1 = subf %0, %zero : tile<f32>
+			%2 = mulf %one, %1 : tile<f32>
+			%3 = divf %2, %one : tile<f32>
+			%4 = addf %f, %zero : tile<f32>
+			%5 = mulf %f, %one {flush_to_zero} : tile<f32>
+			%6 = addf %f, %neg {rounding = negative_inf} : tile<f32>
+			use %3 : tile<f32>
+			use %4 : tile<f32>
+			use %5 : tile<f32>
+			use %6 : tile<f32>`, `
+			%zero = constant <f32: 0.0> : tile<f32>
+			%neg = constant <f32: 0x80000000> : tile<f32>
+			%one = constant <f32: 1.0> : tile<f32>
+			%4 = addf %f, %zero : tile<f32>
+			%5 = mulf %f, %one {flush_to_zero} : tile<f32>
+			%6 = addf %f, %neg {rounding = negative_inf} : tile<f32>
+			use %f : tile<f32>
+			use %4 : tile<f32>
+			use %5 : tile<f32>
+			use %6 : tile<f32>`},
+		{"a NaN result is left to the machine", `
+			%zero = constant <f32: 0.0> : tile<f32>
+			%0 = divf %zero, %zero : tile<f32>
+			use %0 : tile<f32>`, `
+			%zero = constant <f32: 0.0> : tile<f32>
+			%0 = divf %zero, %zero : tile<f32>
+			use %0 : tile<f32>`},
+		{"narrowing undoes an exact widening only", `
+			%0 = ftof %h : (tile<f16>) -> tile<f32>
+			%1 = ftof %0 : (tile<f32>) -> tile<f16>
+			%2 = ftof %f : (tile<f32>) -> tile<f16>
+			%3 = ftof %2 : (tile<f16>) -> tile<f32>
+			use %1 : tile<f16>
+			use %3 : tile<f32>`, `
+			%2 = ftof %f : (tile<f32>) -> tile<f16>
+			%3 = ftof %2 : (tile<f16>) -> tile<f32>
+			use %h : tile<f16>
+			use %3 : tile<f32>`},
+		{"signs cancel", `
+			%0 = negf %f : tile<f32>
+			%1 = negf %0 : tile<f32>
+			%2 = absf %0 : tile<f32>
+			%3 = absf %2 : tile<f32>
+			use %1 : tile<f32>
+			use %3 : tile<f32>`, `
+			%2 = absf %f : tile<f32>
+			use %f : tile<f32>
+			use %2 : tile<f32>`},
+	})
+}
+
+func TestCanonicalizeShapes(t *testing.T) {
+	check(t, canonicalize, []rewriting{
+		{"one element in any shape is a splat", `
+			%0 = reshape %f : (tile<f32>) -> tile<1x1xf32>
+			%1 = broadcast %0 : (tile<1x1xf32>) -> tile<4x8xf32>
+			%2 = permute %1 {permutation = array<i32: 1, 0>} : (tile<4x8xf32>) -> tile<8x4xf32>
+			use %2 : tile<8x4xf32>`, `
+			%2 = splat %f : (tile<f32>) -> tile<8x4xf32>
+			use %2 : tile<8x4xf32>`},
+		{"what is equal in all elements is computed once", `
+			%0 = splat %x : (tile<i32>) -> tile<8xi32>
+			%a = constant <i32: 7> : tile<8xi32>
+			%1 = addi %0, %a : tile<8xi32>
+			%2 = cmpi %1, %0 {predicate = less_than} : (tile<8xi32>, tile<8xi32>) -> tile<8xi1>
+			use %2 : tile<8xi1>`, `
+			%a = constant <i32: 7> : tile<i32>
+			%1 = addi %x, %a : tile<i32>
+			%2 = cmpi %1, %x {predicate = less_than} : (tile<i32>, tile<i32>) -> tile<i1>
+			%3 = splat %2 : (tile<i1>) -> tile<8xi1>
+			use %3 : tile<8xi1>`},
+		{"what is equal along a dimension is computed before it is repeated", `
+			%0 = reshape %vf : (tile<8xf32>) -> tile<1x8xf32>
+			%1 = broadcast %0 : (tile<1x8xf32>) -> tile<4x8xf32>
+			%2 = splat %f : (tile<f32>) -> tile<4x8xf32>
+			%3 = mulf %1, %2 : tile<4x8xf32>
+			%4 = addf %3, %mf : tile<4x8xf32>
+			use %4 : tile<4x8xf32>`, `
+			%0 = reshape %vf : (tile<8xf32>) -> tile<1x8xf32>
+			%s = splat %f : (tile<f32>) -> tile<1x8xf32>
+			%1 = mulf %0, %s : tile<1x8xf32>
+			%3 = broadcast %1 : (tile<1x8xf32>) -> tile<4x8xf32>
+			%4 = addf %3, %mf : tile<4x8xf32>
+			use %4 : tile<4x8xf32>`},
+		{"permutations compose, and to nothing", `
+			%0 = permute %mf {permutation = array<i32: 1, 0>} : (tile<4x8xf32>) -> tile<8x4xf32>
+			%1 = permute %0 {permutation = array<i32: 1, 0>} : (tile<8x4xf32>) -> tile<4x8xf32>
+			%2 = reshape %mf : (tile<4x8xf32>) -> tile<32xf32>
+			%3 = reshape %2 : (tile<32xf32>) -> tile<4x8xf32>
+			use %1 : tile<4x8xf32>
+			use %3 : tile<4x8xf32>`, `
+			use %mf : tile<4x8xf32>
+			use %mf : tile<4x8xf32>`},
+		{"a transposed constant moves its elements", `
+			%0 = constant <i32: [[1, 2], [3, 4]]> : tile<2x2xi32>
+			%1 = permute %0 {permutation = array<i32: 1, 0>} : (tile<2x2xi32>) -> tile<2x2xi32>
+			use %1 : tile<2x2xi32>`, `
+			%0 = constant <i32: [[1, 3], [2, 4]]> : tile<2x2xi32>
+			use %0 : tile<2x2xi32>`},
+		{"nothing is reduced along one element", `
+			%0 = reshape %vf : (tile<8xf32>) -> tile<8x1xf32>
+			%1 = reduce %0 attributes {dim = 1, identities = [0.0 : f32]} : (tile<8x1xf32>) -> tile<8xf32> (%a: tile<f32>, %acc: tile<f32>) {
+				%s = addf %a, %acc : tile<f32>
+				yield %s : (tile<f32>)
+			}
+			use %1 : tile<8xf32>`, `
+			use %vf : tile<8xf32>`},
+	})
+}
+
+func TestCanonicalizeMemory(t *testing.T) {
+	check(t, canonicalize, []rewriting{
+		{"a mask that is true is none, and an access that never happens is gone", `
+			%t = constant <i1: true> : tile<8xi1>
+			%e = constant <i1: false> : tile<8xi1>
+			%k = create_mem_token : token
+			%0, %k0 = load %vp, mask(%t), padding(%vf), token(%k) : (tile<8xptr<f32>>, tile<8xi1>, tile<8xf32>, token) -> (tile<8xf32>, token)
+			%1, %k1 = load %vp, mask(%e), padding(%vf), token(%k0) : (tile<8xptr<f32>>, tile<8xi1>, tile<8xf32>, token) -> (tile<8xf32>, token)
+			%k2 = store %vp, %1, mask(%e), token(%k1) : (tile<8xptr<f32>>, tile<8xf32>, tile<8xi1>, token) -> token
+			%k3 = store %vp, %0, mask(%t), token(%k2) : (tile<8xptr<f32>>, tile<8xf32>, tile<8xi1>, token) -> token
+			use %1 : tile<8xf32>`, `
+			%k = create_mem_token : token
+			%0, %k0 = load %vp, token(%k) : (tile<8xptr<f32>>, token) -> (tile<8xf32>, token)
+			%k3 = store %vp, %0, token(%k0) : (tile<8xptr<f32>>, tile<8xf32>, token) -> token
+			use %vf : tile<8xf32>`},
+		{"a weak load whose value is unused passes its token; an acquiring one stays", `
+			%k = create_mem_token : token
+			%0, %k0 = load %vp, token(%k) : (tile<8xptr<f32>>, token) -> (tile<8xf32>, token)
+			%1, %k1 = load %vp, token(%k0) {order = acquire, scope = device} : (tile<8xptr<f32>>, token) -> (tile<8xf32>, token)
+			%k2 = join_mem_token %k, %k0, %k1 : (token, token, token) -> token
+			%k3 = store %vp, %vf, token(%k2) : (tile<8xptr<f32>>, tile<8xf32>, token) -> token`, `
+			%k = create_mem_token : token
+			%1, %k1 = load %vp, token(%k) {order = acquire, scope = device} : (tile<8xptr<f32>>, token) -> (tile<8xf32>, token)
+			%k3 = store %vp, %vf, token(%k1) : (tile<8xptr<f32>>, tile<8xf32>, token) -> token`},
+	})
+}
+
+func TestCanonicalizeControlFlow(t *testing.T) {
+	check(t, canonicalize, []rewriting{
+		{"an if with a known condition is its branch", `
+			%t = constant <i1: true> : tile<i1>
+			%0 = if %t : (tile<i1>) -> tile<i32> {
+				%1 = addi %x, %y : tile<i32>
+				yield %1 : (tile<i32>)
+			} else {
+				yield %y : (tile<i32>)
+			}
+			use %0 : tile<i32>`, `
+			%1 = addi %x, %y : tile<i32>
+			use %1 : tile<i32>`},
+		{"results that nobody uses or that are equal in both branches go", `
+			%0, %1, %2 = if %c : (tile<i1>) -> (tile<i32>, tile<i32>, tile<i32>) {
+				%3 = addi %x, %y : tile<i32>
+				yield %x, %3, %x : (tile<i32>, tile<i32>, tile<i32>)
+			} else {
+				yield %x, %y, %y : (tile<i32>, tile<i32>, tile<i32>)
+			}
+			use %0 : tile<i32>
+			use %2 : tile<i32>`, `
+			%2 = if %c : (tile<i1>) -> tile<i32> {
+				yield %x : (tile<i32>)
+			} else {
+				yield %y : (tile<i32>)
+			}
+			use %x : tile<i32>
+			use %2 : tile<i32>`},
+		{"a for without iterations gives its first values; an empty one goes", `
+			%a = constant <i32: 4> : tile<i32>
+			%one = constant <i32: 1> : tile<i32>
+			%0 = for %a, %a, %one, inits(%x) : (tile<i32>, tile<i32>, tile<i32>, tile<i32>) -> tile<i32> (%i: tile<i32>, %v: tile<i32>) {
+				%1 = addi %v, %i : tile<i32>
+				continue %1 : (tile<i32>)
+			}
+			%2 = for %x, %y, %one, inits(%x) : (tile<i32>, tile<i32>, tile<i32>, tile<i32>) -> tile<i32> (%i: tile<i32>, %v: tile<i32>) {
+				%1 = addi %v, %i : tile<i32>
+				continue %1 : (tile<i32>)
+			}
+			use %0 : tile<i32>`, `
+			use %x : tile<i32>`},
+		{"carried values that do not change or that nobody needs go", `
+			%one = constant <i32: 1> : tile<i32>
+			%0, %1, %2 = for %x, %y, %one, inits(%x, %y, %x) : (tile<i32>, tile<i32>, tile<i32>, tile<i32>, tile<i32>, tile<i32>) -> (tile<i32>, tile<i32>, tile<i32>) (%i: tile<i32>, %u: tile<i32>, %v: tile<i32>, %w: tile<i32>) {
+				%3 = addi %u, %v : tile<i32>
+				%4 = addi %w, %one : tile<i32>
+				continue %3, %v, %4 : (tile<i32>, tile<i32>, tile<i32>)
+			}
+			use %0 : tile<i32>
+			use %1 : tile<i32>`, `
+			%one = constant <i32: 1> : tile<i32>
+			%0 = for %x, %y, %one, inits(%x) : (tile<i32>, tile<i32>, tile<i32>, tile<i32>) -> tile<i32> (%i: tile<i32>, %u: tile<i32>) {
+				%3 = addi %u, %y : tile<i32>
+				continue %3 : (tile<i32>)
+			}
+			use %0 : tile<i32>
+			use %y : tile<i32>`},
+	})
+}
+
+func TestCanonicalizeUsesFacts(t *testing.T) {
+	check(t, canonicalize, []rewriting{
+		{"the remainder of a tile block number by a positive number needs no correction of its sign", `
+			%zero = constant <i32: 0> : tile<i32>
+			%n = assume %x {predicate = bounded<1, 64>} : tile<i32>
+			%pid = program_id {axis = 0} : tile<i32>
+			%r = remi %pid, %n : tile<i32>
+			%a = cmpi %r, %zero {predicate = less_than} : (tile<i32>, tile<i32>) -> tile<i1>
+			%b1 = cmpi %n, %zero {predicate = less_than} : (tile<i32>, tile<i32>) -> tile<i1>
+			%d = xori %a, %b1 : tile<i1>
+			%e = cmpi %r, %zero {predicate = not_equal} : (tile<i32>, tile<i32>) -> tile<i1>
+			%g = andi %d, %e : tile<i1>
+			%s = addi %r, %n : tile<i32>
+			%m = select %g, %s, %r : (tile<i1>, tile<i32>, tile<i32>) -> tile<i32>
+			use %m : tile<i32>`, `
+			%n = assume %x {predicate = bounded<1, 64>} : tile<i32>
+			%pid = program_id {axis = 0} : tile<i32>
+			%r = remi %pid, %n {signedness = unsigned} : tile<i32>
+			use %r : tile<i32>`},
+		{"the number of blocks is a shift where the sum does not wrap, and a division where it may", `
+			%a = constant <i32: 128> : tile<i32>
+			%n = assume %x {predicate = bounded<0, ?>} : tile<i32>
+			%0 = divi %n, %a {signedness = unsigned, rounding = positive_inf} : tile<i32>
+			%1 = divi %y, %a {signedness = unsigned, rounding = positive_inf} : tile<i32>
+			use %0 : tile<i32>
+			use %1 : tile<i32>`, `
+			%a = constant <i32: 128> : tile<i32>
+			%d = constant <i32: 127> : tile<i32>
+			%e = constant <i32: 7> : tile<i32>
+			%n = assume %x {predicate = bounded<0, ?>} : tile<i32>
+			%s = addi %n, %d {overflow = no_unsigned_wrap} : tile<i32>
+			%0 = shri %s, %e {signedness = unsigned} : tile<i32>
+			%1 = divi %y, %a {signedness = unsigned, rounding = positive_inf} : tile<i32>
+			use %0 : tile<i32>
+			use %1 : tile<i32>`},
+		{"an extremum that is always the same operand is that operand", `
+			%a = constant <i32: 100> : tile<i32>
+			%n = assume %x {predicate = bounded<0, 64>} : tile<i32>
+			%0 = mini %n, %a : tile<i32>
+			%1 = maxi %n, %a : tile<i32>
+			use %0 : tile<i32>
+			use %1 : tile<i32>`, `
+			%a = constant <i32: 100> : tile<i32>
+			%n = assume %x {predicate = bounded<0, 64>} : tile<i32>
+			use %n : tile<i32>
+			use %a : tile<i32>`},
+	})
+}

@@ -1,0 +1,74 @@
+package passes
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"tileiras/codegen/target"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+// kernel is the text of a module whose only entry has these parameters and this body. A line "use %x : T" keeps a value
+// alive.
+func kernel(body string) string {
+	use := regexp.MustCompile(`use (%[\w#]+) : (\S+)`)
+	body = use.ReplaceAllString(body, `print values($1) {format = "%d"} : ($2) -> token`)
+	lines := strings.Split(strings.TrimSpace(body), "\n")
+	n := 0
+	for i, l := range lines {
+		if strings.HasPrefix(strings.TrimSpace(l), "print ") {
+			lines[i] = fmt.Sprintf("%%printed%d = %s", n, l)
+			n++
+		}
+	}
+	return `tileaa.module @m {
+  entry @k(%x: tile<i32>, %y: tile<i32>, %l: tile<i64>, %byte: tile<i8>, %c: tile<i1>, %f: tile<f32>, %h: tile<f16>,
+           %p: tile<ptr<f32>>, %vi: tile<8xi32>, %vj: tile<8xi32>, %vc: tile<8xi1>, %vf: tile<8xf32>, %vp: tile<8xptr<f32>>,
+           %mf: tile<4x8xf32>) {
+    ` + strings.Join(lines, "\n") + `
+    return
+  }
+}`
+}
+
+// parse reads a module and verifies it.
+func parse(t *testing.T, src string) *State {
+	t.Helper()
+	ctx := ir.NewContext(tileaa.Dialect)
+	m, err := ir.Parse(ctx, "test", []byte(src))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, src)
+	}
+	if !ir.Verify(ctx, m) {
+		t.Fatalf("%s\n%s", ctx.Diags.String(), src)
+	}
+	tg, _ := target.ByName("sm_90")
+	return &State{Ctx: ctx, Module: m, Target: tg, Opt: 3}
+}
+
+// rewriting is one test of a pass: a sentence, what comes in and what goes out, each the body of kernel.
+type rewriting struct{ says, in, out string }
+
+// check runs a pass on each, and compares texts; a second run must change nothing.
+func check(t *testing.T, pass func(*State) error, tests []rewriting) {
+	for _, r := range tests {
+		t.Run(r.says, func(t *testing.T) {
+			s := parse(t, kernel(r.in))
+			want := ir.Text(parse(t, kernel(r.out)).Module, ir.PrintOptions{})
+			for run := 1; run <= 2; run++ {
+				if err := pass(s); err != nil {
+					t.Fatal(err)
+				}
+				if !ir.Verify(s.Ctx, s.Module) {
+					t.Fatal(s.Ctx.Diags.String())
+				}
+				if got := ir.Text(s.Module, ir.PrintOptions{}); got != want {
+					t.Fatalf("run %d gives\n%s\nwant\n%s", run, got, want)
+				}
+			}
+		})
+	}
+}

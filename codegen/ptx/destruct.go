@@ -97,7 +97,7 @@ func (f *function) splitCriticalEdges() {
 		}
 		for slot, to := range b.succs {
 			if s := f.blocks[to]; len(s.preds) > 1 && len(s.phis) > 0 {
-				e := &block{edge: true, term: termBranch, succs: []int{to}, preds: []int{at}, uniform: b.uniform}
+				e := &block{term: termBranch, succs: []int{to}, preds: []int{at}, uniform: b.uniform}
 				edges[e] = edge{at, slot}
 				blocks = append(blocks, e)
 			}

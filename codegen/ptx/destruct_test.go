@@ -26,16 +26,13 @@ func (m *machine) value(o operand) int32 {
 	return int32(o.bits)
 }
 
-// run follows the blocks until ret or until `steps` blocks, edge blocks not
-// counted, and returns what was stored.
+// run follows the blocks until ret or until `steps` stores (every random block
+// stores something), and returns what was stored.
 func run(f *function, steps int) []int32 {
 	m := &machine{f: f, regs: make([]int32, len(f.regs))}
 	at, from := 0, -1
-	for steps > 0 {
+	for len(m.trace) < steps {
 		b := f.blocks[at]
-		if !b.edge {
-			steps--
-		}
 		values := make([]int32, len(b.phis))
 		for i, p := range b.phis {
 			values[i] = m.value(p.args[slices.Index(b.preds, from)])

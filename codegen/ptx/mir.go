@@ -70,7 +70,6 @@ const (
 // block is a basic block. Blocks are numbered in layout order.
 type block struct {
 	name     string // of the LLVM block, "" when it has none
-	edge     bool   // made to split an edge; vanishes when it stays empty
 	phis     []phi
 	insts    []inst
 	moves    []move // at the end, before the terminator, in parallel

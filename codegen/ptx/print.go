@@ -19,6 +19,7 @@ type printer struct {
 	k       *kernel
 	numbers []int32  // of the registers inside their type, from 1; 0 = unused
 	counts  [6]int32 // registers of each type
+	skipped []bool   // blocks that are not printed
 	targets []bool   // blocks that a branch names
 	meta    meta     // last printed
 }
@@ -281,20 +282,28 @@ var regClasses = [...]struct{ declared, prefix string }{
 	ptxop.F64:  {".b64", "%fd"},
 }
 
-// thread leads branches past edge blocks that became empty, and finds out which
-// blocks are branched to.
+// thread leads branches past blocks that hold nothing but a branch, and finds
+// out which blocks are branched to.
 func (p *printer) thread() {
 	blocks := p.k.blocks
+	p.skipped = make([]bool, len(blocks))
+	for at, b := range blocks {
+		p.skipped[at] = at > 0 && len(b.insts) == 0 && b.term == termBranch && !b.nounroll && !p.circles(at)
+	}
 	for _, b := range blocks {
 		for i, to := range b.succs {
-			if s := blocks[to]; s.edge && len(s.insts) == 0 {
-				b.succs[i] = s.succs[0]
+			for p.skipped[to] {
+				to = blocks[to].succs[0]
 			}
+			b.succs[i] = to
+		}
+		if b.term == termCond && b.succs[0] == b.succs[1] {
+			b.term, b.succs = termBranch, b.succs[:1]
 		}
 	}
 	p.targets = make([]bool, len(blocks))
 	for at, b := range blocks {
-		if b.edge && len(b.insts) == 0 {
+		if p.skipped[at] {
 			continue
 		}
 		for _, to := range b.succs {
@@ -305,10 +314,23 @@ func (p *printer) thread() {
 	}
 }
 
-// next returns the block that is printed behind block at.
+// circles reports whether a chain of empty blocks leads nowhere: an empty loop
+// keeps its blocks.
+func (p *printer) circles(at int) bool {
+	for range p.k.blocks {
+		b := p.k.blocks[at]
+		if len(b.insts) > 0 || b.term != termBranch || b.nounroll || at == 0 {
+			return false
+		}
+		at = b.succs[0]
+	}
+	return true
+}
+
+// next returns the block that is printed behind block at, -1 for none.
 func (p *printer) next(at int) int {
 	for at++; at < len(p.k.blocks); at++ {
-		if b := p.k.blocks[at]; !b.edge || len(b.insts) > 0 {
+		if !p.skipped[at] {
 			return at
 		}
 	}
@@ -317,7 +339,7 @@ func (p *printer) next(at int) int {
 
 func (p *printer) block(at int) {
 	b := p.k.blocks[at]
-	if b.edge && len(b.insts) == 0 {
+	if p.skipped[at] {
 		return
 	}
 	if p.targets[at] || b.nounroll {
@@ -422,7 +444,7 @@ func (p *printer) inst(in *inst) {
 		case piece.Address:
 			p.address(in.ops[piece.Operand], in.ops[piece.Operand+1].bits)
 		default:
-			p.operand(in.ops[piece.Operand], in.row.Operands[piece.Operand].Type)
+			p.operand(in.ops[piece.Operand], in.row.Operands[piece.Operand].Type, in.row)
 		}
 	}
 	if !in.row.Block {
@@ -447,7 +469,7 @@ func (p *printer) address(base operand, offset int64) {
 	p.out = append(p.out, ']')
 }
 
-func (p *printer) operand(o operand, t ptxop.Type) {
+func (p *printer) operand(o operand, t ptxop.Type, row *ptxop.Row) {
 	switch o.kind {
 	case kindReg:
 		p.reg(o.reg)
@@ -466,9 +488,24 @@ func (p *printer) operand(o operand, t ptxop.Type) {
 		case ptxop.Pred:
 			p.out = strconv.AppendInt(p.out, o.bits&1, 10)
 		default:
-			p.out = strconv.AppendInt(p.out, o.bits, 10)
+			p.integer(o.bits, t, row)
 		}
 	}
+}
+
+// integer prints a constant: decimal, but long bit patterns hexadecimal.
+func (p *printer) integer(bits int64, t ptxop.Type, row *ptxop.Row) {
+	const short = 1 << 16
+	if -short <= bits && bits < short || !strings.Contains(row.Text[0].Lit, ".b") {
+		p.out = strconv.AppendInt(p.out, bits, 10)
+		return
+	}
+	u := uint64(bits)
+	if t == ptxop.B32 {
+		u = uint64(uint32(bits))
+	}
+	p.out = append(p.out, "0x"...)
+	p.out = strconv.AppendUint(p.out, u, 16)
 }
 
 func (p *printer) reg(r reg) {

@@ -106,9 +106,13 @@ func (f *fn) matrixProduct(op *ir.Op, a *atom.MMA, swap bool) *tile {
 					if c == nil {
 						c = f.fragment(acc, third, ec)
 					}
-					x, y := f.fragment(left, first, a.LayoutA.Regs()), f.fragment(right, second, a.LayoutB.Regs())
+					atomA, atomB := left, right
 					if swap {
-						x, y = f.fragment(right, second, a.LayoutA.Regs()), f.fragment(left, first, a.LayoutB.Regs())
+						atomA, atomB, first, second = right, left, second, first
+					}
+					x, y := f.fragment(atomA, first, a.LayoutA.Regs()), f.fragment(atomB, second, a.LayoutB.Regs())
+					if swap {
+						first = second
 					}
 					args := append(append(append([]reg(nil), x...), y...), c...)
 					accs[third] = f.op(a.Op.Name, args...)
@@ -265,7 +269,7 @@ func (f *fn) dotOperand(op *ir.Op, name string, acc layout.Layout) scalarOperand
 				one.base = f.add(b.address, f.padded(b, f.xor(thread, i32(int64(part)))))
 			}
 			t = f.newTile(b.Elem, 1)
-			f.loadRun("ld.shared", one, t, t)
+			f.loadRun("ld.shared", one, t, nil)
 			loaded[part] = t
 		}
 		return f.toSum(t, 0, sign)

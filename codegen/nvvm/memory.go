@@ -53,42 +53,48 @@ func vectorName(k kind, n int) string {
 // inWords reports whether an access of n elements of kind k moves 32-bit words.
 func inWords(k kind, n int) bool { return k.bits() < 32 && n*k.bits() >= 32 }
 
-// loadRun loads one run into a tile. Where the guard is false the registers get what the tile fill holds. name is the instruction
-// up to its type, "ld.global".
+// loadRun loads one run into a tile. Where the guard is false the registers get what the tile fill holds; fill may be nil when it is
+// always true. name is the instruction up to its type, "ld.global".
 func (f *fn) loadRun(name string, r run, out, fill *tile) {
 	n := len(r.regs)
 	k := out.k
-	var fallback []reg
+	pair := k == kI8 && n == 2
 	switch {
 	case inWords(k, n):
 		k, n = kI32, n*out.k.bits()/32
-		for i := range n {
-			per := out.per
-			e := make([]reg, per)
-			for j := range e {
-				e[j] = f.reg(fill, r.regs[i*per+j])
-			}
-			fallback = append(fallback, f.pack(e))
-		}
-	case k == kI8 && n == 2:
+	case pair:
 		k, n = kI16, 1
-		fallback = []reg{f.bytes(f.reg(fill, r.regs[0]), f.reg(fill, r.regs[1]))}
-	default:
-		for _, i := range r.regs {
-			fallback = append(fallback, f.reg(fill, i))
-		}
+	}
+	var fallback []reg
+	if !r.guard.is(1) {
+		fallback = f.runRegs(fill, r.regs)
 	}
 	got := f.loadWords(name, k, n, r.base, r.offset, r.guard, fallback)
 	switch {
 	case inWords(out.k, len(r.regs)):
 		f.putWords(out, r.regs, got)
-	case out.k == kI8 && len(r.regs) == 2:
+	case pair:
 		out.regs[r.regs[0]], out.regs[r.regs[1]] = f.trunc(got[0], kI8), f.trunc(f.lshr(got[0], 8), kI8)
 	default:
 		for i, at := range r.regs {
 			out.regs[at] = f.fromMemory(got[i], out.k)
 		}
 	}
+}
+
+// runRegs is the registers that an access of these elements moves.
+func (f *fn) runRegs(x *tile, regs []int) []reg {
+	switch {
+	case inWords(x.k, len(regs)):
+		return f.getWords(x, regs)
+	case x.k == kI8 && len(regs) == 2:
+		return []reg{f.bytes(f.reg(x, regs[0]), f.reg(x, regs[1]))}
+	}
+	var out []reg
+	for _, i := range regs {
+		out = append(out, f.reg(x, i))
+	}
+	return out
 }
 
 // bytes is two 8-bit registers in an i16.
@@ -131,21 +137,14 @@ func (f *fn) loadWords(name string, k kind, n int, base reg, offset int64, guard
 
 // storeRun stores one run of a tile.
 func (f *fn) storeRun(name string, r run, x *tile) {
-	n := len(r.regs)
-	k := x.k
-	var vals []reg
+	n, k := len(r.regs), x.k
 	switch {
 	case inWords(k, n):
-		k, n = kI32, n*x.k.bits()/32
-		vals = f.getWords(x, r.regs)
+		k, n = kI32, n*k.bits()/32
 	case k == kI8 && n == 2:
 		k, n = kI16, 1
-		vals = []reg{f.bytes(f.reg(x, r.regs[0]), f.reg(x, r.regs[1]))}
-	default:
-		for _, i := range r.regs {
-			vals = append(vals, f.reg(x, i))
-		}
 	}
+	vals := f.runRegs(x, r.regs)
 	row := name + "." + vectorName(k, n)
 	args := append([]reg{r.base, i32(r.offset)}, vals...)
 	if !r.guard.is(1) {

@@ -116,7 +116,7 @@ func bufferLoad(f *fn, op *ir.Op) {
 func (f *fn) loadShared(b *buffer, l layout.Layout, elem ir.Type) *tile {
 	out := f.newTile(f.sharedElem(elem), l.Regs())
 	for _, r := range f.sharedRuns(b, l, boolean(true)) {
-		f.loadRun("ld.shared", r, out, f.zeros(out.elem, out.len()))
+		f.loadRun("ld.shared", r, out, nil)
 	}
 	f.fillReplicas(out, l)
 	return f.loaded(out, elem)
@@ -264,7 +264,7 @@ func bufferExtract(f *fn, op *ir.Op) {
 	b := f.bufferOf(op.OperandNamed("buffer"))
 	out := f.newTile(f.sharedElem(t.Elem), l.Regs())
 	for _, r := range f.pieceRuns(op, b, t, l, boolean(true)) {
-		f.loadRun("ld.shared", r, out, out)
+		f.loadRun("ld.shared", r, out, nil)
 	}
 	f.fillReplicas(out, l)
 	f.set(op, f.loaded(out, t.Elem))

@@ -1,0 +1,175 @@
+package nvvm_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"testing"
+
+	"tileiras/codegen/atom"
+	"tileiras/codegen/layout"
+	"tileiras/ir/float"
+)
+
+// tileIO is a kernel that loads tiles of the given shapes and layouts, runs a body on %v0, %v1, ... and stores %r.
+type tileIO struct {
+	warps   int
+	shared  int
+	aliases string
+	in      []ioTile
+	out     ioTile
+	body    string
+}
+
+type ioTile struct {
+	elem   string
+	layout layout.Layout
+}
+
+func (o ioTile) typ() string {
+	return fmt.Sprintf("tile<%sx%s, #tileaa.layout<%s>>", strings.Trim(strings.ReplaceAll(fmt.Sprint(o.layout.Shape()), " ", "x"), "[]"), o.elem, o.layout)
+}
+
+func (k tileIO) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\ntileaa.module @m {\n  entry @k attributes {plan = #tileaa.plan<warps = %d>, shared_bytes = %d} (", k.aliases, k.warps, k.shared)
+	for i, t := range k.in {
+		fmt.Fprintf(&b, "%%p%d: tile<ptr<%s>>, ", i, t.elem)
+	}
+	fmt.Fprintf(&b, "%%po: tile<ptr<%s>>) {\n    %%zero = constant <i32: 0> : tile<i32>\n", k.out.elem)
+	block := func(name string, t ioTile) string {
+		shape := t.layout.Shape()
+		dims := strings.Trim(strings.ReplaceAll(fmt.Sprint(shape), " ", "x"), "[]")
+		strides, index, kinds, trav, dimMap := make([]string, len(shape)), []string{}, []string{}, []string{}, []string{}
+		n := 1
+		for d := len(shape) - 1; d >= 0; d-- {
+			strides[d] = fmt.Sprint(n)
+			n *= shape[d]
+		}
+		for d := range shape {
+			index, kinds, trav, dimMap = append(index, "%zero"), append(kinds, "tile<i32>"), append(trav, "1"), append(dimMap, fmt.Sprint(d))
+		}
+		ref := fmt.Sprintf("memref<%sx%s, strides=[%s]>", dims, t.elem, strings.Join(strides, ","))
+		bt := fmt.Sprintf("block<%sx%s>", dims, t.elem)
+		fmt.Fprintf(&b, "    %%m%[1]s = make_memref %%p%[1]s : (tile<ptr<%[2]s>>) -> %[3]s\n", name, t.elem, ref)
+		fmt.Fprintf(&b, "    %%b%[1]s = block_tile %%m%[1]s, indices(%[2]s) {traversal = [%[3]s], dim_map = [%[4]s]} : (%[5]s, %[6]s) -> %[7]s\n",
+			name, strings.Join(index, ", "), strings.Join(trav, ", "), strings.Join(dimMap, ", "), ref, strings.Join(kinds, ", "), bt)
+		return bt
+	}
+	for i, t := range k.in {
+		bt := block(fmt.Sprint(i), t)
+		fmt.Fprintf(&b, "    %%v%[1]d, %%t%[1]d = tiled_load %%b%[1]d {vec = 1, fast = 0} : (%[2]s) -> (%[3]s, token)\n", i, bt, t.typ())
+	}
+	fmt.Fprintf(&b, "%s\n", k.body)
+	bt := block("o", k.out)
+	fmt.Fprintf(&b, "    %%tk = tiled_store %%r, %%bo {vec = 1, fast = 0} : (%s, %s) -> token\n    return\n  }\n}\n", k.out.typ(), bt)
+	return b.String()
+}
+
+// Every matrix atom, normal and transposed, over four warps, computes the product of small integers exactly; so does the
+// multiply-add with its operands in shared memory.
+func TestDot(t *testing.T) {
+	elems := map[atom.Elem]string{atom.S8: "i8", atom.U8: "i8", atom.S32: "i32"}
+	name := func(e atom.Elem) string {
+		if n := elems[e]; n != "" {
+			return n
+		}
+		return string(e)
+	}
+	for _, a := range atom.MMAs {
+		for _, swap := range []bool{false, true} {
+			sm := "sm_80"
+			for _, s := range []string{"sm_75", "sm_80", "sm_89", "sm_90"} {
+				if a.Need.SM <= map[string]int{"sm_75": 75, "sm_80": 80, "sm_89": 89, "sm_90": 90}[s] {
+					sm = s
+					break
+				}
+			}
+			e := atom.Extent{M: 2 * max(a.Shape.M, a.Shape.N), N: 2 * max(a.Shape.M, a.Shape.N), K: 2 * a.Shape.K}
+			if a.Scalar() {
+				e = atom.Extent{M: 16, N: 16, K: 8}
+			}
+			list := atom.Splits(a, e, 4, swap)
+			if len(list) == 0 || swap && a.Scalar() {
+				continue
+			}
+			tiling, ok := atom.Tile(a, e, list[len(list)/2], swap)
+			if !ok {
+				t.Fatalf("%s does not tile", a.Name)
+			}
+			ta, tb := a.A, a.B
+			atomName := a.Name
+			if swap {
+				ta, tb = tb, ta
+				atomName += " swapped"
+			}
+			t.Run(atomName, func(t *testing.T) {
+				k := tileIO{warps: 4, in: []ioTile{{name(ta), tiling.A}, {name(tb), tiling.B}, {name(a.C), tiling.C}}, out: ioTile{name(a.C), tiling.C}}
+				sign := func(e atom.Elem) string {
+					if e == atom.U8 {
+						return "unsigned"
+					}
+					return "signed"
+				}
+				x, y, tx, ty := "%v0", "%v1", k.in[0].typ(), k.in[1].typ()
+				if a.Scalar() {
+					// The operands go through shared memory, in layouts of their own.
+					flat := func(shape ...int) layout.Layout { return layout.Blocked(shape, 1, []int{1, 0}, 4) }
+					k.in[0].layout, k.in[1].layout, k.shared = flat(e.M, e.K), flat(e.K, e.N), 8192
+					tx = fmt.Sprintf("buffer<%dx%dx%s, #tileaa.mem<%s>>", e.M, e.K, name(ta), layout.Strided([]int{e.M, e.K}, []int{1, 0}))
+					ty = fmt.Sprintf("buffer<%dx%dx%s, #tileaa.mem<%s>>", e.K, e.N, name(tb), layout.Padded([]int{e.K, e.N}, []int{1, 0}, 4))
+					x, y = "%s0", "%s1"
+					k.body = fmt.Sprintf("    %%s0 = alloc_shared {offset = 0} : %s\n    %%s1 = alloc_shared {offset = 4096} : %s\n    buffer_store %%v0, %%s0 : (%s, %s)\n    buffer_store %%v1, %%s1 : (%s, %s)\n    \"tileaa.barrier\"() : () -> ()\n",
+						tx, ty, k.in[0].typ(), tx, k.in[1].typ(), ty)
+				}
+				k.body += fmt.Sprintf("    %%r = dot %s, %s, %%v2 {signedness_lhs = %s, signedness_rhs = %s, atom = %q} : (%s, %s, %s) -> %s",
+					x, y, sign(ta), sign(tb), atomName, tx, ty, k.in[2].typ(), k.out.typ())
+				va := func(i int) float64 { return float64(i*5%7 - 3) }
+				vb := func(i int) float64 { return float64(i*3%5 - 2) }
+				if ta == atom.U8 {
+					va = func(i int) float64 { return float64(i * 5 % 251) }
+				}
+				if tb == atom.U8 {
+					vb = func(i int) float64 { return float64(i * 3 % 251) }
+				}
+				vc := func(i int) float64 { return float64(i % 11) }
+				out, _ := launch(t, sm, k.text(), 1, encode(name(ta), e.M*e.K, va), encode(name(tb), e.K*e.N, vb), encode(name(a.C), e.M*e.N, vc), make([]byte, e.M*e.N*elemBytes(name(a.C))))
+				for i := range e.M {
+					for j := range e.N {
+						want := vc(i*e.N + j)
+						for k := range e.K {
+							want += va(i*e.K+k) * vb(k*e.N+j)
+						}
+						if got := decode(name(a.C), out[3], i*e.N+j); got != want {
+							t.Fatalf("element %d,%d is %v, want %v", i, j, got, want)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// encode makes n elements of a type, of values that it holds exactly.
+func encode(elem string, n int, f func(i int) float64) []byte {
+	var out []byte
+	for i := range n {
+		bits := uint64(int64(f(i)))
+		if format := float.ByName(elem); format != nil {
+			bits = format.ToStorage(format.Encode(f(i), float.NearestEven))
+		}
+		var w [8]byte
+		binary.LittleEndian.PutUint64(w[:], bits)
+		out = append(out, w[:elemBytes(elem)]...)
+	}
+	return out
+}
+
+func decode(elem string, b []byte, i int) float64 {
+	n := elemBytes(elem)
+	bits := element(b, i, n)
+	if format := float.ByName(elem); format != nil {
+		return format.Decode(format.FromStorage(bits))
+	}
+	return float64(sext(bits, 8*n))
+}

@@ -38,6 +38,14 @@ var tileVersion = target.V(9, 2)
 // error names the function and the block; one that begins with "BUG:" is a
 // broken promise of the producer.
 func Emit(m *ir.Module, o Options) ([]byte, error) {
+	if o.Target == nil {
+		return nil, fmt.Errorf("no target given")
+	}
+	for _, g := range m.Globals {
+		if err := spellable(g.Name()); err != nil {
+			return nil, err
+		}
+	}
 	annotations, err := launches(m)
 	if err != nil {
 		return nil, err
@@ -47,7 +55,11 @@ func Emit(m *ir.Module, o Options) ([]byte, error) {
 		l := annotations[f]
 		switch {
 		case l != nil && l.kernel:
-			if err := e.kernel(f, l); err != nil {
+			err := spellable(f.Name())
+			if err == nil {
+				err = e.kernel(f, l)
+			}
+			if err != nil {
 				return nil, err
 			}
 		case len(f.Blocks) > 0:
@@ -57,6 +69,19 @@ func Emit(m *ir.Module, o Options) ([]byte, error) {
 		}
 	}
 	return e.print()
+}
+
+// spellable reports whether a name is an identifier of PTX (PTX ISA,
+// "Identifiers").
+func spellable(name string) error {
+	for i, c := range []byte(name) {
+		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+		digit := '0' <= c && c <= '9'
+		if !letter && (!digit || i == 0) && c != '_' && c != '$' {
+			return fmt.Errorf("not supported: the name @%s: PTX names are letters, digits, _ and $", name)
+		}
+	}
+	return nil
 }
 
 // emitter collects the kernels of a module.

@@ -57,6 +57,8 @@ func TestBadInputIsNamedWithItsPlace(t *testing.T) {
 		{"annotation of no function", kernelText("ret void") + "!nvvm.annotations = !{!0}\n!0 = !{i32 1, !\"kernel\", i32 1}\n", "the first field is no function"},
 		{"cluster before sm_90", kernelText("ret void") + "!nvvm.annotations = !{!0}\n!0 = !{void (i8 addrspace(1)*, i32, float)* @k, !\"tileiras.cluster\", i32 2}\n", "a cluster of 2 blocks on sm_80"},
 		{"recursive type", "%t = type { i32, %t }\n@g = addrspace(1) global %t zeroinitializer\n", "nested more than 100 deep"},
+		{"name with a dot", "@.str = private addrspace(1) constant [1 x i8] zeroinitializer\n", "not supported: the name @.str"},
+		{"kernel name with a minus", "define ptx_kernel void @\"a-b\"() {\n  ret void\n}\n", "not supported: the name @a-b"},
 		{"huge variable", "@g = addrspace(1) global [9223372036854775807 x i64] zeroinitializer\n", "has more than 4294967296 bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,0 +1,218 @@
+package facts
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+// grid draws a tile of a shape that has something to find along some of its dimensions: a sum of one pattern for each.
+func grid(rng *rand.Rand, shape []int64) []uint64 {
+	n := int64(1)
+	for _, d := range shape {
+		n *= d
+	}
+	elems := make([]uint64, n)
+	stride := n
+	for _, d := range shape {
+		stride /= d
+		along := pattern(rng, d)
+		if rng.IntN(3) == 0 {
+			along = make([]uint64, d)
+		}
+		for i := range elems {
+			elems[i] = truncate(elems[i]+along[int64(i)/stride%d], width)
+		}
+	}
+	return elems
+}
+
+// gather makes the elements of a result by asking, for each coordinate of it, for the index of an element of the source.
+func gather(elems []uint64, shape []int64, index func(at []int64) int64) []uint64 {
+	n := int64(1)
+	for _, d := range shape {
+		n *= d
+	}
+	out, at := make([]uint64, n), make([]int64, len(shape))
+	for i := range out {
+		out[i] = elems[index(at)]
+		for k := len(at) - 1; k >= 0; k-- {
+			if at[k]++; at[k] < shape[k] {
+				break
+			}
+			at[k] = 0
+		}
+	}
+	return out
+}
+
+func TestMovedElementsKeepTheirGroups(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	tests := []struct {
+		name, op string
+		from, to []int64
+		attrs    tileaa.Args
+		index    func(at []int64) int64
+	}{
+		{"split", "reshape", []int64{32}, []int64{4, 8}, nil, func(at []int64) int64 { return at[0]*8 + at[1] }},
+		{"split in three", "reshape", []int64{32}, []int64{2, 4, 4}, nil, func(at []int64) int64 { return at[0]*16 + at[1]*4 + at[2] }},
+		{"merge", "reshape", []int64{4, 8}, []int64{32}, nil, func(at []int64) int64 { return at[0] }},
+		{"regroup", "reshape", []int64{4, 8}, []int64{8, 4}, nil, func(at []int64) int64 { return at[0]*4 + at[1] }},
+		{"add ones", "reshape", []int64{4, 8}, []int64{1, 4, 1, 8}, nil, func(at []int64) int64 { return at[1]*8 + at[3] }},
+		{"drop ones", "reshape", []int64{1, 8, 1}, []int64{8}, nil, func(at []int64) int64 { return at[0] }},
+		{"transpose", "permute", []int64{4, 8}, []int64{8, 4}, tileaa.Args{"permutation": ir.I32Array{1, 0}},
+			func(at []int64) int64 { return at[1]*8 + at[0] }},
+		{"repeat rows", "broadcast", []int64{1, 8}, []int64{4, 8}, nil, func(at []int64) int64 { return at[1] }},
+		{"repeat columns", "broadcast", []int64{4, 1}, []int64{4, 8}, nil, func(at []int64) int64 { return at[0] }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld()
+			from, to := w.tile(width, tt.from...), w.tile(width, tt.to...)
+			found := 0
+			for range 2000 {
+				x := grid(rng, tt.from)
+				args := tileaa.Args{"source": w.value(from, observed(from, x))}
+				for k, v := range tt.attrs {
+					args[k] = v
+				}
+				got := w.f.Of(tileaa.One(w.b, tt.op, to, args))
+				if err := got.holds(tt.to, gather(x, tt.to, tt.index)); err != nil {
+					t.Fatalf("%v: %v", x, err)
+				}
+				for d := range tt.to {
+					if got.Const[d] > 1 || got.Contig[d] > 1 {
+						found++
+					}
+				}
+			}
+			if found == 0 {
+				t.Error("no group was found")
+			}
+		})
+	}
+}
+
+func TestPiecesKeepTheirGroups(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	w := newWorld()
+	whole, half := w.tile(width, 16), w.tile(width, 8)
+	index := w.value(w.tile(32), unknown(w.tile(32)))
+	for range 2000 {
+		x, y, z := grid(rng, whole.Shape), grid(rng, half.Shape), grid(rng, half.Shape)
+		vx, vy, vz := w.value(whole, observed(whole, x)), w.value(half, observed(half, y)), w.value(half, observed(half, z))
+		check := func(says string, f Fact, shape []int64, elems []uint64) {
+			if err := f.holds(shape, elems); err != nil {
+				t.Fatalf("%s of %v, %v, %v: %v", says, x, y, z, err)
+			}
+		}
+		slice := int64(rng.IntN(2)) * 8
+		check("extract", w.f.Of(tileaa.One(w.b, "extract", half, tileaa.Args{"source": vx, "indices": []*ir.Value{index}})),
+			half.Shape, x[slice:slice+8])
+		check("cat", w.f.Of(tileaa.One(w.b, "cat", whole, tileaa.Args{"lhs": vy, "rhs": vz, "dim": 0})),
+			whole.Shape, append(append([]uint64(nil), y...), z...))
+		inserted := append([]uint64(nil), x...)
+		copy(inserted[slice:], y)
+		check("insert", w.f.Of(tileaa.One(w.b, "insert", whole, tileaa.Args{"source": vy, "dest": vx, "indices": []*ir.Value{index}})),
+			whole.Shape, inserted)
+		check("pad", w.f.Of(tileaa.One(w.b, "pad", whole, tileaa.Args{"source": vy})),
+			whole.Shape, append(append([]uint64(nil), y...), make([]uint64, 8)...))
+	}
+}
+
+func TestCastsAndSelectsKeepTheirGroups(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	w := newWorld()
+	narrow, wide, mask := w.tile(width, 16), w.tile(16, 16), w.tile(1, 16)
+	for range 4000 {
+		x, y, c := pattern(rng, 16), pattern(rng, 16), pattern(rng, 16)
+		vx, vy := w.value(narrow, observed(narrow, x)), w.value(narrow, observed(narrow, y))
+		for i := range c {
+			c[i] &= 1
+		}
+		vc := w.value(mask, observed(mask, c))
+		each := func(f func(i int) uint64) []uint64 {
+			out := make([]uint64, 16)
+			for i := range out {
+				out[i] = f(i)
+			}
+			return out
+		}
+		check := func(says string, f Fact, elems []uint64) {
+			if err := f.holds(narrow.Shape, elems); err != nil {
+				t.Fatalf("%s of %v, %v, %v: %v", says, x, y, c, err)
+			}
+		}
+		check("sign extension", w.f.Of(tileaa.One(w.b, "exti", wide, tileaa.Args{"source": vx})),
+			each(func(i int) uint64 { return truncate(uint64(s8(x[i])), 16) }))
+		check("zero extension", w.f.Of(tileaa.One(w.b, "exti", wide, tileaa.Args{"source": vx, "signedness": uint32(0)})),
+			each(func(i int) uint64 { return x[i] }))
+		check("truncation", w.f.Of(tileaa.One(w.b, "trunci", w.tile(4, 16), tileaa.Args{"source": vx})),
+			each(func(i int) uint64 { return x[i] & 15 }))
+		check("select", w.f.Of(tileaa.One(w.b, "select", narrow, tileaa.Args{"cond": vc, "true_value": vx, "false_value": vy})),
+			each(func(i int) uint64 {
+				if c[i] != 0 {
+					return x[i]
+				}
+				return y[i]
+			}))
+	}
+}
+
+func TestOffsetsOfPointersCountInElements(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	w := newWorld()
+	ptr := tileaa.Tile(w.ctx, tileaa.Ptr(w.ctx, w.ctx.Int(32)), 16)
+	offset := w.tile(width, 16)
+	found := 0
+	for range 4000 {
+		base, o := pattern(rng, 16), pattern(rng, 16)
+		for i := range base {
+			base[i] = 1<<20 + 4*base[i]
+		}
+		if rng.IntN(2) == 0 {
+			for i := range base {
+				base[i] = base[0]
+			}
+		}
+		p := unknown(ptr)
+		p.observePointers(ptr.Shape, base)
+		out := make([]uint64, 16)
+		for i := range out {
+			out[i] = base[i] + uint64(4*s8(o[i]))
+		}
+		r := tileaa.One(w.b, "offset", ptr, tileaa.Args{"ptr": w.value(ptr, p.refine()), "offset": w.value(offset, observed(offset, o))})
+		got := w.f.Of(r)
+		if err := got.holds(ptr.Shape, out); err != nil {
+			t.Fatalf("%v + %v: %v", base, o, err)
+		}
+		if v := w.f.PointerVector(r, 0); v > 1 {
+			found++
+			for i := 0; i < 16; i += int(v) {
+				if out[i]%uint64(4*v) != 0 {
+					t.Fatalf("%v + %v: group of %d begins at %d", base, o, v, out[i])
+				}
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no access was found to be wide")
+	}
+}
+
+// observePointers reads a fact off pointers to 4-byte elements.
+func (f *Fact) observePointers(shape []int64, elems []uint64) {
+	steps := make([]uint64, len(elems))
+	for i, e := range elems {
+		steps[i] = e / 4
+	}
+	g := unknown(&tileaa.TileType{Shape: shape, Elem: &ir.IntegerType{Width: 64}})
+	g.observe(shape, steps)
+	f.Contig, f.Const, f.Div = g.Contig, g.Const, g.Div
+	for d := range f.Div {
+		f.Div[d] = min(f.Div[d]+2, 64)
+	}
+	f.ZeroBits = min(g.ZeroBits+2, 64)
+}

@@ -1,0 +1,272 @@
+package facts
+
+import (
+	"strings"
+	"testing"
+
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+// module parses the body of a kernel and gives its facts and its ops by the name of their first result.
+func module(t *testing.T, body string) (*Facts, map[string]*ir.Op) {
+	t.Helper()
+	src := `tileaa.module @m {
+  entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f16>>, %n: tile<i32>, %m: tile<i32>, %c: tile<i1>) {
+` + body + `
+    return
+  }
+}`
+	ctx := ir.NewContext(tileaa.Dialect)
+	mod, err := ir.Parse(ctx, "test", []byte(src))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, src)
+	}
+	if !ir.Verify(ctx, mod) {
+		t.Fatal(ctx.Diags.String())
+	}
+	lines := strings.Split(src, "\n")
+	names := map[string]*ir.Op{}
+	ir.Walk(mod, ir.PreOrder, func(op *ir.Op) {
+		if _, line, _, ok := ir.FileLine(op.Loc()); ok && op.NumResults() > 0 {
+			name, _, _ := strings.Cut(strings.TrimSpace(lines[line-1]), " ")
+			names[strings.TrimPrefix(name, "%")] = op
+		}
+	})
+	return New(mod), names
+}
+
+func TestFactsOfPrograms(t *testing.T) {
+	tests := []struct {
+		says, body string
+		want       map[string]string
+	}{
+		{"promises", `
+			%a = assume %p {predicate = div_by<16>} : tile<ptr<f32>>
+			%b = assume %n {predicate = bounded<0, 100>} : tile<i32>
+			%d = assume %b {predicate = div_by<8>} : tile<i32>`,
+			map[string]string{
+				"a": "s[-9223372036854775808,9223372036854775792] u[0,18446744073709551600] zeros 4 global",
+				"b": "s[0,100] u[0,100] zeros 0",
+				"d": "s[0,96] u[0,96] zeros 3",
+			}},
+		{"tile block numbers", `
+			%pid = program_id {axis = 0} : tile<i32>
+			%grid = num_programs {axis = 0} : tile<i32>`,
+			map[string]string{"pid": "s[0,16777214] u[0,16777214] zeros 0", "grid": "s[1,16777215] u[1,16777215] zeros 0"}},
+		{"the classic vector addition: offsets of a block of 1024", `
+			%size = constant <i32: 1024> : tile<i32>
+			%pid = program_id {axis = 0} : tile<i32>
+			%start = muli %pid, %size {overflow = no_signed_wrap} : tile<i32>
+			%i = iota : tile<1024xi32>
+			%s = splat %start : (tile<i32>) -> tile<1024xi32>
+			%o = addi %s, %i : tile<1024xi32>
+			%n16 = assume %n {predicate = div_by<16>} : tile<i32>
+			%ns = splat %n16 : (tile<i32>) -> tile<1024xi32>
+			%mask = cmpi %o, %ns {predicate = less_than} : (tile<1024xi32>, tile<1024xi32>) -> tile<1024xi1>
+			%a = assume %p {predicate = div_by<16>} : tile<ptr<f32>>
+			%ps = splat %a : (tile<ptr<f32>>) -> tile<1024xptr<f32>>
+			%ptr = offset %ps, %o : (tile<1024xptr<f32>>, tile<1024xi32>) -> tile<1024xptr<f32>>`,
+			map[string]string{
+				"i":    "s[0,1023] u[0,1023] zeros 0 contig[1024] const[1] div[32]",
+				"s":    "s[0,2147482624] u[0,2147482624] zeros 10 contig[1] const[1024] div[10]",
+				"o":    "s[0,2147483647] u[0,2147483647] zeros 0 contig[1024] const[1] div[10]",
+				"mask": "s[-1,0] u[0,1] zeros 0 contig[1] const[16] div[0]",
+				"ptr":  "s[-9223372036854775808,9223372036854775804] u[0,18446744073709551612] zeros 2 contig[1024] const[1] div[4] global",
+			}},
+		{"what a for counts, and what it carries in equal steps", `
+			%zero = constant <i32: 0> : tile<i32>
+			%step = constant <i32: 32> : tile<i32>
+			%limit = constant <i32: 1024> : tile<i32>
+			%sum = for %zero, %limit, %step, inits(%zero) : (tile<i32>, tile<i32>, tile<i32>, tile<i32>) -> tile<i32> (%i: tile<i32>, %v: tile<i32>) {
+				%iv = addi %i, %zero : tile<i32>
+				%next = addi %v, %step : tile<i32>
+				continue %next : (tile<i32>)
+			}`,
+			map[string]string{
+				"iv":   "s[0,992] u[0,992] zeros 5",
+				"next": "s[-2147483648,2147483616] u[0,4294967264] zeros 5",
+				"sum":  "s[-2147483648,2147483616] u[0,4294967264] zeros 5",
+			}},
+		{"pointers that walk keep their alignment and where they point", `
+			%zero = constant <i32: 0> : tile<i32>
+			%one = constant <i32: 1> : tile<i32>
+			%step = constant <i32: 64> : tile<8xi32>
+			%i = iota : tile<8xi32>
+			%a = assume %q {predicate = div_by<16>} : tile<ptr<f16>>
+			%s = splat %a : (tile<ptr<f16>>) -> tile<8xptr<f16>>
+			%first = offset %s, %i : (tile<8xptr<f16>>, tile<8xi32>) -> tile<8xptr<f16>>
+			%last = for %zero, %n, %one, inits(%first) : (tile<i32>, tile<i32>, tile<i32>, tile<8xptr<f16>>) -> tile<8xptr<f16>> (%j: tile<i32>, %v: tile<8xptr<f16>>) {
+				%next = offset %v, %step : (tile<8xptr<f16>>, tile<8xi32>) -> tile<8xptr<f16>>
+				continue %next : (tile<8xptr<f16>>)
+			}`,
+			map[string]string{"last": "s[-9223372036854775808,9223372036854775806] u[0,18446744073709551614] zeros 1 contig[8] const[1] div[4] global"}},
+		{"an if is either branch, a loop any break", `
+			%a = constant <i32: 8> : tile<i32>
+			%b = constant <i32: 24> : tile<i32>
+			%either = if %c : (tile<i1>) -> tile<i32> {
+				yield %a : (tile<i32>)
+			} else {
+				yield %b : (tile<i32>)
+			}
+			%out = loop %a : (tile<i32>) -> tile<i32> (%v: tile<i32>) {
+				if %c : (tile<i1>) -> () {
+					break %b : (tile<i32>)
+				}
+				break %a : (tile<i32>)
+			}`,
+			map[string]string{"either": "s[8,24] u[8,24] zeros 3", "out": "s[8,24] u[8,24] zeros 3"}},
+		{"where pointers point when there are slots", `
+			%slot = alloca {num_elem = 4, alignment = 16} : tile<ptr<f32>>
+			%l = ptr_to_int %p : (tile<ptr<f32>>) -> tile<i64>
+			%back = int_to_ptr %l : (tile<i64>) -> tile<ptr<f32>>
+			%either = select %c, %slot, %p : (tile<i1>, tile<ptr<f32>>, tile<ptr<f32>>) -> tile<ptr<f32>>`,
+			map[string]string{
+				"slot":   "s[-9223372036854775808,9223372036854775792] u[0,18446744073709551600] zeros 4 slot",
+				"back":   "s[-9223372036854775808,9223372036854775807] u[0,18446744073709551615] zeros 0 generic",
+				"either": "s[-9223372036854775808,9223372036854775807] u[0,18446744073709551615] zeros 0 generic",
+			}},
+		{"groups that a frontend promises", `
+			%v = splat %n : (tile<i32>) -> tile<16xi32>
+			%i = iota : tile<16xi32>
+			%x = xori %v, %i : tile<16xi32>
+			%a = assume %x {predicate = div_by<4, every 4 along 0>} : tile<16xi32>
+			%b = assume %x {predicate = same_elements<[8]>} : tile<16xi32>
+			%d = assume %x {predicate = div_by<64, every 12 along 0>} : tile<16xi32>`,
+			map[string]string{
+				"x": "s[-2147483648,2147483647] u[0,4294967295] zeros 0 contig[1] const[1] div[0]",
+				"a": "s[-2147483648,2147483647] u[0,4294967295] zeros 0 contig[4] const[1] div[2]",
+				"b": "s[-2147483648,2147483647] u[0,4294967295] zeros 0 contig[1] const[8] div[0]",
+				"d": "s[-2147483648,2147483647] u[0,4294967295] zeros 0 contig[4] const[1] div[2]",
+			}},
+		{"a contradiction, which no defined execution has, tells nothing", `
+			%a = assume %n {predicate = bounded<5, 6>} : tile<i32>
+			%b = assume %a {predicate = div_by<16>} : tile<i32>`,
+			map[string]string{"b": "s[-2147483648,2147483647] u[0,4294967295] zeros 0"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.says, func(t *testing.T) {
+			f, ops := module(t, tt.body)
+			for name, want := range tt.want {
+				if ops[name] == nil {
+					t.Fatalf("no value %%%s", name)
+				}
+				if got := f.Of(ops[name].Result(0)).String(); got != want {
+					t.Errorf("%%%s is\n%s\nwant\n%s", name, got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestAccessesOfBlocks(t *testing.T) {
+	const head = `
+			%pid = program_id {axis = 0} : tile<i32>
+			%zero = constant <i32: 0> : tile<i32>
+			%a = assume %q {predicate = div_by<16>} : tile<ptr<f16>>
+			%n0 = assume %n {predicate = bounded<0, ?>} : tile<i32>
+			%n16 = assume %n0 {predicate = div_by<16>} : tile<i32>
+			%n64 = assume %n0 {predicate = div_by<64>} : tile<i32>
+	`
+	tests := []struct {
+		says, body         string
+		inside             []bool
+		vector, maskVector []int64
+		narrow             bool
+	}{
+		{"a static array that the blocks cover exactly", `
+			%arr = make_memref %a : (tile<ptr<f16>>) -> memref<128x256xf16, strides=[256,1]>
+			%blk = block_tile %arr, indices(%pid, %zero) {traversal = [64, 64], dim_map = [0, 1]} : (memref<128x256xf16, strides=[256,1]>, tile<i32>, tile<i32>) -> block<64x64xf16>`,
+			[]bool{true, true}, []int64{1, 8}, []int64{64, 64}, true},
+		{"an extent of unknown size, but a multiple of 64 along the rows and of 16 along the columns", `
+			%arr = make_memref %a, shape(%n64, %n16), strides(%n16) : (tile<ptr<f16>>, tile<i32>, tile<i32>, tile<i32>) -> memref<?x?xf16, strides=[?,1]>
+			%blk = block_tile %arr, indices(%pid, %pid) {traversal = [64, 64], dim_map = [0, 1]} : (memref<?x?xf16, strides=[?,1]>, tile<i32>, tile<i32>) -> block<64x64xf16>`,
+			[]bool{true, false}, []int64{1, 8}, []int64{64, 16}, false},
+		{"an odd extent", `
+			%arr = make_memref %a : (tile<ptr<f16>>) -> memref<100x255xf16, strides=[256,1]>
+			%blk = block_tile %arr, indices(%zero, %pid) {traversal = [64, 64], dim_map = [0, 1]} : (memref<100x255xf16, strides=[256,1]>, tile<i32>, tile<i32>) -> block<64x64xf16>`,
+			[]bool{true, false}, []int64{1, 8}, []int64{64, 1}, true},
+		{"the frontend's own promise", `
+			%arr = make_memref %a : (tile<ptr<f16>>) -> memref<100x255xf16, strides=[255,1]>
+			%blk = block_tile %arr, indices(%pid, %pid) {traversal = [64, 64], dim_map = [0, 1], inbounds = array<i1: false, true>} : (memref<100x255xf16, strides=[255,1]>, tile<i32>, tile<i32>) -> block<64x64xf16>`,
+			[]bool{false, true}, []int64{1, 1}, []int64{4, 64}, true},
+		{"a transposed block is contiguous along its first dimension", `
+			%arr = make_memref %a : (tile<ptr<f16>>) -> memref<128x256xf16, strides=[256,1]>
+			%blk = block_tile %arr, indices(%pid, %zero) {traversal = [32, 64], dim_map = [1, 0]} : (memref<128x256xf16, strides=[256,1]>, tile<i32>, tile<i32>) -> block<32x64xf16>`,
+			[]bool{true, true}, []int64{8, 1}, []int64{32, 64}, true},
+		{"blocks that overlap may stick out, and begin anywhere", `
+			%arr = make_memref %a : (tile<ptr<f16>>) -> memref<256xf16, strides=[1]>
+			%blk = block_tile %arr, indices(%pid) {traversal = [6], dim_map = [0]} : (memref<256xf16, strides=[1]>, tile<i32>) -> block<16xf16>`,
+			[]bool{false}, []int64{2}, []int64{2}, true},
+		{"rows that an index tile names", `
+			%idx = iota : tile<8xi32>
+			%arr = make_memref %a : (tile<ptr<f16>>) -> memref<8x256xf16, strides=[256,1]>
+			%blk = block_tile %arr, indices(%idx, %zero) {traversal = [1, 1], dim_map = [0, 1], sparse_dim = 0} : (memref<8x256xf16, strides=[256,1]>, tile<8xi32>, tile<i32>) -> block<8x64xf16>`,
+			[]bool{true, true}, []int64{1, 8}, []int64{8, 64}, true},
+		{"an array of more than 2^31 bytes", `
+			%arr = make_memref %a : (tile<ptr<f16>>) -> memref<32768x32769xf16, strides=[32769,1]>
+			%blk = block_tile %arr, indices(%zero, %zero) {traversal = [1, 1], dim_map = [0, 1]} : (memref<32768x32769xf16, strides=[32769,1]>, tile<i32>, tile<i32>) -> block<1x1xf16>`,
+			[]bool{true, true}, []int64{1, 1}, []int64{1, 1}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.says, func(t *testing.T) {
+			f, ops := module(t, head+tt.body)
+			blk := ops["blk"]
+			for d := range tt.inside {
+				if got := f.InBounds(blk, d); got != tt.inside[d] {
+					t.Errorf("in bounds along %d: %v, want %v", d, got, tt.inside[d])
+				}
+				if got := f.BlockVector(blk, d); got != tt.vector[d] {
+					t.Errorf("vector along %d: %d, want %d", d, got, tt.vector[d])
+				}
+				if got := f.BlockMaskVector(blk, d); got != tt.maskVector[d] {
+					t.Errorf("mask vector along %d: %d, want %d", d, got, tt.maskVector[d])
+				}
+			}
+			if got := f.NarrowBlock(blk); got != tt.narrow {
+				t.Errorf("narrow: %v, want %v", got, tt.narrow)
+			}
+		})
+	}
+}
+
+func TestNarrowPointersHaveABaseAndSmallOffsets(t *testing.T) {
+	f, ops := module(t, `
+			%i = iota : tile<8xi32>
+			%small = assume %n {predicate = bounded<0, 1000000>} : tile<i32>
+			%base = splat %p : (tile<ptr<f32>>) -> tile<8xptr<f32>>
+			%s = splat %small : (tile<i32>) -> tile<8xi32>
+			%a = offset %base, %i : (tile<8xptr<f32>>, tile<8xi32>) -> tile<8xptr<f32>>
+			%near = offset %a, %s : (tile<8xptr<f32>>, tile<8xi32>) -> tile<8xptr<f32>>
+			%any = splat %m : (tile<i32>) -> tile<8xi32>
+			%far = offset %a, %any : (tile<8xptr<f32>>, tile<8xi32>) -> tile<8xptr<f32>>`)
+	base, ok := f.NarrowPointer(ops["near"].Result(0))
+	if !ok || base != ops["base"].Operand(0) {
+		t.Errorf("offsets below 4 MB are not narrow")
+	}
+	if _, ok := f.NarrowPointer(ops["far"].Result(0)); ok {
+		t.Errorf("offsets of 2^31 elements are narrow")
+	}
+}
+
+func TestAnUnknownLoopNestSettlesQuickly(t *testing.T) {
+	var b strings.Builder
+	const depth = 8
+	b.WriteString("%one = constant <i32: 1> : tile<i32>\n")
+	v := "%n"
+	for i := range depth {
+		b.WriteString(strings.NewReplacer("$r", string(rune('A'+i)), "$v", v).Replace(
+			"%$r = for %n, %m, %one, inits($v) : (tile<i32>, tile<i32>, tile<i32>, tile<i32>) -> tile<i32> (%i$r: tile<i32>, %v$r: tile<i32>) {\n"))
+		v = "%v" + string(rune('A'+i))
+	}
+	b.WriteString("%last = muli " + v + ", %one : tile<i32>\n")
+	carry := "%last"
+	for i := depth - 1; i >= 0; i-- {
+		b.WriteString("continue " + carry + " : (tile<i32>)\n}\n")
+		carry = "%" + string(rune('A'+i))
+	}
+	f, ops := module(t, b.String())
+	if got := f.Of(ops["A"].Result(0)).String(); got != "s[-2147483648,2147483647] u[0,4294967295] zeros 0" {
+		t.Errorf("the result of the nest is %s", got)
+	}
+}

@@ -44,6 +44,7 @@ type writer struct {
 	debugIndex map[any]uint64
 	runs       map[uint64][]uint64 // by slot
 	slots      uint64
+	globals    map[string]*ir.Op
 }
 
 // Write encodes a cuda_tile.module. With the Origin of an unchanged module the bytes are those of the file; without one
@@ -164,18 +165,17 @@ func (w *writer) openTables() {
 func (w *writer) payloads(m *ir.Op) (p [numSections][]byte) {
 	var functions, globals encoder
 	var numFunctions, numGlobals uint64
-	if b := m.Body(); b != nil {
-		for op := b.First(); op != nil && w.err == nil; op = op.Next() {
-			switch op.Def {
-			case w.ops.entry:
-				numFunctions++
-				w.function(&functions, op)
-			case w.ops.global:
-				numGlobals++
-				w.global(&globals, op)
-			default:
-				w.fail(op, "only entries and globals can stand in a module, got '%s'", op.Name())
-			}
+	items := w.items(m)
+	for _, op := range items {
+		if op.Def == w.ops.entry && w.err == nil {
+			numFunctions++
+			w.function(&functions, op)
+		}
+	}
+	for _, op := range items {
+		if op.Def == w.ops.global && w.err == nil {
+			numGlobals++
+			w.global(&globals, op)
 		}
 	}
 	p[functionSection] = counted(numFunctions, functions.buf)
@@ -194,6 +194,32 @@ func (w *writer) payloads(m *ir.Op) (p [numSections][]byte) {
 	p[typeSection] = w.frame(w.types.list, 4)
 	p[stringSection] = w.frame(w.strings.list, 4)
 	return p
+}
+
+// items lists what stands in the module, and enters globals that come before the kernels.
+func (w *writer) items(m *ir.Op) []*ir.Op {
+	if m.Body() == nil {
+		return nil
+	}
+	items := m.Body().Ops()
+	byHand := true
+	w.globals = map[string]*ir.Op{}
+	for _, op := range items {
+		switch op.Def {
+		case w.ops.entry:
+			byHand = byHand && ir.IsUnknown(op.Loc())
+		case w.ops.global:
+			w.globals[op.StringNamed("sym_name")] = op
+		default:
+			w.fail(op, "only entries and globals can stand in a module, got '%s'", op.Name())
+		}
+	}
+	for _, op := range items {
+		if op.Def == w.ops.global && byHand {
+			w.enterGlobal(op)
+		}
+	}
+	return items
 }
 
 // frame is a table section; cuTile Python pads empty ones, too.
@@ -258,6 +284,7 @@ func (w *writer) function(e *encoder, op *ir.Op) {
 		w.typ(op, in)
 	}
 	f := &bodyWriter{writer: w, numbers: map[*ir.Value]uint64{}}
+	f.enterBlocks(op)
 	f.location(op)
 	hints, _ := op.AttrNamed("optimization_hints").(ir.DictAttr)
 	argAttrs, _ := op.AttrNamed("arg_attrs").(ir.ArrayAttr)

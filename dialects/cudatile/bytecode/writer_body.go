@@ -52,6 +52,7 @@ func (f *bodyWriter) op(op *ir.Op) {
 	}
 	f.wide = f.origin.wide[op]
 	f.location(op)
+	f.enterTypes(op)
 	f.varint(uint64(k.def.Opcode))
 	f.results(k, op)
 	f.flags(k, op)

@@ -2,6 +2,7 @@ package nvvm
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 
 	llvm "github.com/llir/llvm/ir"
@@ -223,15 +224,24 @@ func (f *fn) constantData(data []byte, align int) reg {
 	return r
 }
 
-// finishBlocks drops blocks that nothing reaches and no terminator ends.
+// finishBlocks puts the blocks in the order in which they run: a reverse postorder that follows the way out of a branch first, so
+// that a loop's body, and a rare path, stand between the branch and what comes after. Blocks that nothing reaches are dropped.
 func (f *fn) finishBlocks() {
-	kept := f.fn.Blocks[:0]
-	for _, b := range f.fn.Blocks {
-		if b.Term != nil {
-			kept = append(kept, b)
+	seen := map[*llvm.Block]bool{}
+	var order []*llvm.Block
+	var visit func(b *llvm.Block)
+	visit = func(b *llvm.Block) {
+		seen[b] = true
+		for _, to := range slices.Backward(b.Term.Succs()) {
+			if !seen[to] {
+				visit(to)
+			}
 		}
+		order = append(order, b)
 	}
-	f.fn.Blocks = kept
+	visit(f.fn.Blocks[0])
+	slices.Reverse(order)
+	f.fn.Blocks = order
 }
 
 // finish writes the module's metadata.

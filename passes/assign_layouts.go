@@ -135,7 +135,16 @@ func (a *assigner) look(v *ir.Value, t *tileaa.TileType) anchor {
 	case "cat":
 		src := a.best(op)
 		return anchor{src.l.Cat(int(op.IntNamed("dim"))), src.weight}
-	case "extract", "insert", "pad", "buffer_load", "buffer_extract":
+	case "extract", "insert", "pad":
+		s, ok := a.inRegs(op)
+		switch {
+		case !ok:
+			return anchor{a.defaultLayout(t), weightDefault}
+		case op.Def.Name == "extract":
+			return anchor{s.piece, s.weight}
+		}
+		return anchor{s.whole, s.weight}
+	case "buffer_load", "buffer_extract":
 		return anchor{a.defaultLayout(t), weightDefault}
 	case "pack", "unpack":
 		return anchor{packLayouts(op, a.warps).result, weightDefault}

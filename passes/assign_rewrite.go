@@ -225,51 +225,6 @@ func (a *assigner) dot(op *ir.Op) error {
 	return nil
 }
 
-// toBuffer stores a tile in a new buffer before op.
-func (a *assigner) toBuffer(op *ir.Op, v *ir.Value) *ir.Value {
-	t := tileaa.AsTile(v)
-	n := a.natural(v)
-	if n.none() {
-		n.l = a.defaultLayout(t)
-	}
-	v = a.get(v, n.l)
-	a.b.Before(op).Loc = op.Loc()
-	buf := a.b.Create(ir.State{Def: opDef(a.s.Ctx, "alloc_shared"), Types: []ir.Type{
-		tileaa.Buffer(a.s.Ctx, t.Elem, layout.Strided(ints(t.Shape), rowMajor(len(t.Shape))), t.Shape...)}}).Result(0)
-	a.b.Create(ir.State{Def: opDef(a.s.Ctx, "buffer_store"), Operands: []*ir.Value{v, buf}})
-	return buf
-}
-
-// slices moves slices of tiles by register where the slice numbers are constants that select registers, else through shared
-// memory, which can be indexed.
-func (a *assigner) slices(op *ir.Op) error {
-	c := a.s.Ctx
-	rt := tileaa.AsTile(op.Result(0))
-	l := compact(a.natural(op.Result(0)).l)
-	out := rt.WithLayout(c, l)
-	a.b.Before(op).Loc = op.Loc()
-	var r *ir.Value
-	switch op.Def.Name {
-	case "extract":
-		buf := a.toBuffer(op, op.Operand(0))
-		r = a.b.Create(ir.State{Def: opDef(c, "buffer_extract"), Operands: append([]*ir.Value{buf}, op.OperandGroupNamed("indices")...),
-			Groups: []int32{1, int32(op.NumOperands() - 1)}, Types: []ir.Type{out}}).Result(0)
-	case "insert":
-		piece := a.settled(op.Operand(0))
-		buf := a.toBuffer(op, op.Operand(1))
-		a.b.Before(op)
-		a.b.Create(ir.State{Def: opDef(c, "buffer_insert"), Operands: append([]*ir.Value{piece, buf}, op.OperandGroupNamed("indices")...),
-			Groups: []int32{1, 1, int32(op.NumOperands() - 2)}})
-		r = a.b.Create(ir.State{Def: opDef(c, "buffer_load"), Operands: []*ir.Value{buf}, Types: []ir.Type{out}}).Result(0)
-	case "pad":
-		return &ErrPlan{Reason: "pad has no lowering"}
-	}
-	op.Result(0).ReplaceAllUsesWith(r)
-	a.final[r] = anchor{l, weightDefault}
-	op.Erase()
-	return nil
-}
-
 // settled is v in its own layout, or in the default one.
 func (a *assigner) settled(v *ir.Value) *ir.Value {
 	n := a.natural(v)

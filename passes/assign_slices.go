@@ -1,0 +1,119 @@
+package passes
+
+import (
+	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+// sliced is how an extract, insert or pad works in registers: the layout of the bigger tile and that of the piece.
+type sliced struct {
+	whole, piece layout.Layout
+	weight       int
+}
+
+// inRegs finds out whether a slice is a choice of registers: its numbers are constants, and register bits alone select it. A tile is
+// always padded in registers: the new high bits of its coordinates become register bits.
+func (a *assigner) inRegs(op *ir.Op) (sliced, bool) {
+	big, small := op.Operand(0), tileaa.AsTile(op.Result(0))
+	switch op.Def.Name {
+	case "pad":
+		n := a.natural(op.Operand(0))
+		if n.none() {
+			n = anchor{a.defaultLayout(tileaa.AsTile(op.Operand(0))), weightDefault}
+		}
+		return sliced{padLayout(compact(n.l), ints(small.Shape)), n.l, n.weight}, true
+	case "insert":
+		big, small = op.Operand(1), tileaa.AsTile(op.Operand(0))
+	}
+	n := a.natural(big)
+	if n.none() {
+		return sliced{}, false
+	}
+	for _, i := range op.OperandGroupNamed("indices") {
+		if d := i.DefiningOp(); d == nil || d.Def.Name != "constant" {
+			return sliced{}, false
+		}
+	}
+	piece, _, ok := n.l.Extract(ints(small.Shape))
+	return sliced{n.l, piece, n.weight}, ok
+}
+
+// padLayout is layout l in a bigger tile, whose new elements are more registers.
+func padLayout(l layout.Layout, shape []int) layout.Layout {
+	b := l.Bases()
+	move := func(cols []uint64) []uint64 {
+		out := make([]uint64, len(cols))
+		for i, c := range cols {
+			at := l.Coords(c)
+			for d, x := range at {
+				out[i] = out[i]<<log2(shape[d]) | uint64(x)
+			}
+		}
+		return out
+	}
+	nb := layout.Bases{Reg: move(b.Reg), Lane: move(b.Lane), Warp: move(b.Warp), Block: move(b.Block)}
+	for d, n := range l.Shape() {
+		for bit := log2(n); 1<<bit < shape[d]; bit++ {
+			nb.Reg = append(nb.Reg, layout.Bit(shape, d, bit))
+		}
+	}
+	return layout.Must(shape, nb)
+}
+
+// slices moves slices of tiles: by register where inRegs can, else through shared memory, which can be indexed.
+func (a *assigner) slices(op *ir.Op) error {
+	if s, ok := a.inRegs(op); ok {
+		switch op.Def.Name {
+		case "insert":
+			op.SetOperand(0, a.get(op.Operand(0), s.piece))
+			op.SetOperand(1, a.get(op.Operand(1), s.whole))
+			a.results(op, compact(s.whole))
+		case "extract":
+			op.SetOperand(0, a.get(op.Operand(0), s.whole))
+			a.results(op, compact(s.piece))
+		default:
+			op.SetOperand(0, a.get(op.Operand(0), s.piece))
+			a.results(op, s.whole)
+		}
+		return nil
+	}
+	c := a.s.Ctx
+	rt := tileaa.AsTile(op.Result(0))
+	l := compact(a.natural(op.Result(0)).l)
+	out := rt.WithLayout(c, l)
+	a.b.Before(op).Loc = op.Loc()
+	var r *ir.Value
+	switch op.Def.Name {
+	case "extract":
+		buf := a.toBuffer(op, op.Operand(0))
+		r = a.b.Create(ir.State{Def: opDef(c, "buffer_extract"), Operands: append([]*ir.Value{buf}, op.OperandGroupNamed("indices")...),
+			Groups: []int32{1, int32(op.NumOperands() - 1)}, Types: []ir.Type{out}}).Result(0)
+	case "insert":
+		piece := a.settled(op.Operand(0))
+		buf := a.toBuffer(op, op.Operand(1))
+		a.b.Before(op)
+		a.b.Create(ir.State{Def: opDef(c, "buffer_insert"), Operands: append([]*ir.Value{piece, buf}, op.OperandGroupNamed("indices")...),
+			Groups: []int32{1, 1, int32(op.NumOperands() - 2)}})
+		r = a.b.Create(ir.State{Def: opDef(c, "buffer_load"), Operands: []*ir.Value{buf}, Types: []ir.Type{out}}).Result(0)
+	}
+	op.Result(0).ReplaceAllUsesWith(r)
+	a.final[r] = anchor{l, weightDefault}
+	op.Erase()
+	return nil
+}
+
+// toBuffer stores a tile in a new buffer before op.
+func (a *assigner) toBuffer(op *ir.Op, v *ir.Value) *ir.Value {
+	t := tileaa.AsTile(v)
+	n := a.natural(v)
+	if n.none() {
+		n.l = a.defaultLayout(t)
+	}
+	v = a.get(v, n.l)
+	a.b.Before(op).Loc = op.Loc()
+	buf := a.b.Create(ir.State{Def: opDef(a.s.Ctx, "alloc_shared"), Types: []ir.Type{
+		tileaa.Buffer(a.s.Ctx, t.Elem, layout.Strided(ints(t.Shape), rowMajor(len(t.Shape))), t.Shape...)}}).Result(0)
+	a.b.Create(ir.State{Def: opDef(a.s.Ctx, "buffer_store"), Operands: []*ir.Value{v, buf}})
+	return buf
+}

@@ -38,7 +38,7 @@ func scalarFloats(b *builder) {
 		b.op("cvt"+ftz+".f64.f32", "=d f", 0, anySM)
 	}
 	b.op("cvt.f64.f16", "=d H", 0, anySM)
-	b.op("cvt.f32.bf16", "=f H", 0, sm90)
+	b.op("cvt.f32.bf16", "=f H", 0, sm(80, 7, 1))
 
 	b.op("cvt.rna.tf32.f32", "=r f", 0, sm80)
 	b.op("cvt.rn.tf32.f32", "=r f", 0, sm90)

@@ -202,3 +202,39 @@ func TestPtxasRefusesRowsUnderEarlierVersions(t *testing.T) {
 		}
 	}
 }
+
+// On every target, ptxas accepts exactly the rows whose need the target meets.
+func TestPtxasAgreesWithTheNeedOfEveryRow(t *testing.T) {
+	tool := ptxas(t)
+	for _, sm := range target.All {
+		t.Run(sm.Name, func(t *testing.T) {
+			var meets, lacks []*Row
+			for _, r := range Rows() {
+				switch {
+				case r.Need.SM == 0 && r.Need.Arch == 0: // on the first target already
+				case r.Need.On(sm):
+					meets = append(meets, r)
+				default:
+					lacks = append(lacks, r)
+				}
+			}
+			latest := place{sm.ArchName(), target.V(9, 5)}
+			for piece := range slices.Chunk(meets, 500) {
+				about, _ := assemble(t, tool, latest, piece, false)
+				for _, r := range piece {
+					for _, l := range about[r] {
+						t.Errorf("%s needs %s, but %s refuses it: %s", r.Name, r.Need, latest.name, l)
+					}
+				}
+			}
+			for piece := range slices.Chunk(lacks, 500) {
+				about, _ := assemble(t, tool, latest, piece, false)
+				for _, r := range piece {
+					if len(about[r]) == 0 {
+						t.Errorf("%s needs %s, but %s has it", r.Name, r.Need, latest.name)
+					}
+				}
+			}
+		})
+	}
+}

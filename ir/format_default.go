@@ -1,5 +1,7 @@
 package ir
 
+import "slices"
+
 // The form of ops without a format of their own:
 //
 //	%r, %t = name @symbol %a, %b, mask(%m), indices(%i, %j) <f32: 1.0> {attr = value, unit} : (types) -> types
@@ -23,10 +25,10 @@ func (d *OpDef) uniform() bool {
 		}
 		all := true
 		for _, i := range d.operandArgs {
-			all = all && contains(rule.Names, d.Args[i].Name)
+			all = all && slices.Contains(rule.Names, d.Args[i].Name)
 		}
 		for _, r := range d.Results {
-			all = all && r.Mode == Single && contains(rule.Names, r.Name)
+			all = all && r.Mode == Single && slices.Contains(rule.Names, r.Name)
 		}
 		if all {
 			return true

@@ -44,26 +44,37 @@ type FileLiner interface {
 
 func (l *FileLoc) FileLine() (string, uint32, uint32) { return l.File, l.Line, l.Col }
 
+// maxLocVisits bounds how many locations FileLine looks at: call sites share parts, so their paths can be too many.
+const maxLocVisits = 1000
+
 // FileLine finds the place in a source file that a location stands for: of a name its child, of a fused location the
 // first that has one, of a call site the callee's.
 func FileLine(l Location) (file string, line, col uint32, ok bool) {
+	visits := 0
+	return fileLine(l, &visits)
+}
+
+func fileLine(l Location, visits *int) (file string, line, col uint32, ok bool) {
+	if *visits++; *visits > maxLocVisits {
+		return "", 0, 0, false
+	}
 	switch l := l.(type) {
 	case FileLiner:
 		file, line, col = l.FileLine()
 		return file, line, col, true
 	case *NameLoc:
-		return FileLine(l.Child)
+		return fileLine(l.Child, visits)
 	case *FusedLoc:
 		for _, m := range l.Locs {
-			if file, line, col, ok = FileLine(m); ok {
+			if file, line, col, ok = fileLine(m, visits); ok {
 				return
 			}
 		}
 	case *CallSiteLoc:
-		if file, line, col, ok = FileLine(l.Callee); ok {
+		if file, line, col, ok = fileLine(l.Callee, visits); ok {
 			return
 		}
-		return FileLine(l.Caller)
+		return fileLine(l.Caller, visits)
 	}
 	return "", 0, 0, false
 }

@@ -22,6 +22,10 @@ func Parse(c *Context, name string, src []byte) (*Op, error) {
 // maxSource is the largest text that is read, in bytes.
 const maxSource = 1 << 30
 
+// maxParts is how many types, attributes, locations and ops a text of n bytes may stand for. Aliases stand for what they
+// name each time they are used, so a short text could otherwise describe more than any memory holds.
+func maxParts(n int) int { return 1<<20 + 16*n }
+
 // MaxTextDepth is how deep regions, types, attributes and locations may nest in a text.
 const MaxTextDepth = 256
 
@@ -37,6 +41,7 @@ type Parser struct {
 	last  int // end of the token before tok
 	err   error
 	depth int
+	parts int // read so far, aliases expanded; see maxParts
 
 	owner    *Dialect // of the op that is being read
 	dialects []string // default dialects, innermost last
@@ -179,8 +184,12 @@ func (p *Parser) seek(at int) {
 	p.checkToken()
 }
 
-// enter counts one level of nesting; it reports and returns false when there are too many. Call leave after it.
+// enter counts one part and one level of nesting; it reports and returns false when there are too many. Call leave after
+// it.
 func (p *Parser) enter() bool {
+	if !p.count(1) {
+		return false
+	}
 	if p.depth >= MaxTextDepth {
 		p.fail(p.tok.pos, "nesting is deeper than %d levels", MaxTextDepth)
 		return false
@@ -189,6 +198,15 @@ func (p *Parser) enter() bool {
 	return true
 }
 func (p *Parser) leave() { p.depth-- }
+
+func (p *Parser) count(parts int) bool {
+	p.parts += parts
+	if p.parts > maxParts(len(p.src)) {
+		p.fail(p.tok.pos, "aliases make this text too large")
+		return false
+	}
+	return true
+}
 
 // dialect is the dialect whose prefix may be left out, or "".
 func (p *Parser) dialect() string {

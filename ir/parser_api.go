@@ -1,6 +1,10 @@
 package ir
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // Eat takes the current token if it is this punctuation or keyword.
 func (p *Parser) Eat(s string) bool {
@@ -336,11 +340,12 @@ type ParsedOp struct {
 	Types [][]Type
 
 	Attrs   []Attribute
-	Extra   []NamedAttr
+	Extra   []NamedAttr // in any order
 	Regions []*Region
 	Name    string // of an unregistered op
 
-	flat     []*Value // resolved operands
+	extra    map[string]bool // names in Extra
+	flat     []*Value        // resolved operands
 	groups   []int32
 	results  []Type
 	resolved bool
@@ -365,15 +370,15 @@ func (s *ParsedOp) SetAttr(at Pos, name string, a Attribute) {
 		s.Attrs[i] = a
 		return
 	}
-	k := 0
-	for k < len(s.Extra) && s.Extra[k].Name < name {
-		k++
-	}
-	if k < len(s.Extra) && s.Extra[k].Name == name {
+	if s.extra[name] {
 		s.p.fail(int(at), "attribute '%s' occurs more than once in the attribute list", name)
 		return
 	}
-	s.Extra = append(s.Extra[:k:k], append([]NamedAttr{{name, a}}, s.Extra[k:]...)...)
+	if s.extra == nil {
+		s.extra = map[string]bool{}
+	}
+	s.extra[name] = true
+	s.Extra = append(s.Extra, NamedAttr{name, a})
 }
 
 // Attr is what has been set under a name of the row, or nil.
@@ -508,7 +513,7 @@ func (s *ParsedOp) inferResult(i int) {
 // sameAs is the known type of an operand or result that a rule of the row ties to this one, or nil.
 func (s *ParsedOp) sameAs(name string) Type {
 	for _, rule := range s.Def.Same {
-		if rule.What != SameType || !contains(rule.Names, name) {
+		if rule.What != SameType || !slices.Contains(rule.Names, name) {
 			continue
 		}
 		for _, other := range rule.Names {
@@ -542,15 +547,6 @@ func (s *ParsedOp) only(constraint string) Type {
 	return nil
 }
 
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
-}
-
 // make creates the op.
 func (s *ParsedOp) make() *Op {
 	for i := range s.Attrs {
@@ -558,6 +554,7 @@ func (s *ParsedOp) make() *Op {
 			s.Attrs[i] = d.Default
 		}
 	}
+	slices.SortFunc(s.Extra, func(a, b NamedAttr) int { return strings.Compare(a.Name, b.Name) })
 	op := NewOp(State{Def: s.Def, Name: s.Name, Loc: s.p.fileLoc(int(s.Pos)), Operands: s.flat, Groups: s.groups, Types: s.results,
 		Attrs: s.Attrs, Extra: s.Extra})
 	for i, r := range s.Regions {

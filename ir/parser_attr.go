@@ -2,6 +2,7 @@ package ir
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -208,13 +209,15 @@ func (p *Parser) wordAttr(expected Type) Attribute {
 // Dict reads {name = value, name}.
 func (p *Parser) Dict() DictAttr {
 	d := DictAttr{}
+	seen := map[string]bool{}
 	p.List("{", "}", func() {
 		at := p.tok.pos
 		name := p.KeywordOrString()
-		if _, dup := d.Get(name); dup {
+		if seen[name] {
 			p.fail(at, "duplicate key '%s' in dictionary attribute", name)
 			return
 		}
+		seen[name] = true
 		var v Attribute = UnitAttr{}
 		if p.Eat("=") {
 			v = p.Attr(nil)
@@ -233,6 +236,7 @@ func (p *Parser) hintEntries(open, close string) DictAttr {
 		return d
 	}
 	defer p.leave()
+	seen := map[string]bool{}
 	p.List(open, close, func() {
 		at := p.tok.pos
 		name := p.KeywordOrString()
@@ -249,10 +253,11 @@ func (p *Parser) hintEntries(open, close string) DictAttr {
 		if p.err != nil {
 			return
 		}
-		if _, dup := d.Get(name); dup {
+		if seen[name] {
 			p.fail(at, "duplicate optimization_hints key `%s`", name)
 			return
 		}
+		seen[name] = true
 		d = append(d, NamedAttr{name, v})
 	})
 	return d
@@ -520,6 +525,7 @@ func (p *Parser) integerTypeFollows() bool {
 // alias is a definition "#name = attribute" or "!name = type" anywhere at the top level. It is read when first used.
 type alias struct {
 	at, end int // of the value; end is known once it has been read
+	parts   int // what it counts for
 	value   Attribute
 }
 
@@ -577,18 +583,20 @@ func (p *Parser) alias(key string) Attribute {
 		return nil
 	}
 	if a.value != nil || p.err != nil {
+		p.count(a.parts)
 		return a.value
 	}
-	if contains(p.pending, key) {
+	if slices.Contains(p.pending, key) {
 		p.fail(a.at, "alias '%s' is defined by itself", key)
 		return nil
 	}
 	tok, last, dialects, owner := p.tok, p.last, p.dialects, p.owner
 	p.pending = append(p.pending, key)
 	p.dialects = nil
+	before := p.parts
 	p.seek(a.at)
 	a.value = p.Attr(nil)
-	a.end = p.last
+	a.end, a.parts = p.last, p.parts-before
 	p.pending = p.pending[:len(p.pending)-1]
 	p.dialects, p.owner = dialects, owner
 	if p.err == nil {

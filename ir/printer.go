@@ -3,6 +3,7 @@ package ir
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -345,12 +346,12 @@ func (p *Printer) label(b *Block, i int) {
 // AttrDict writes " {name = value, ...}" of the attributes that are not named in skip and differ from the row's defaults,
 // nothing if there is none.
 func (p *Printer) AttrDict(op *Op, skip ...string) {
-	p.dictOf(op, false, func(name string) bool { return contains(skip, name) }, p.Attr)
+	p.dictOf(op, false, func(name string) bool { return slices.Contains(skip, name) }, p.Attr)
 }
 
 // AttrDictWithKeyword is AttrDict behind the word "attributes".
 func (p *Printer) AttrDictWithKeyword(op *Op, skip ...string) {
-	p.dictOf(op, true, func(name string) bool { return contains(skip, name) }, p.Attr)
+	p.dictOf(op, true, func(name string) bool { return slices.Contains(skip, name) }, p.Attr)
 }
 
 func keyText(name string) string {

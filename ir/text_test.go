@@ -1,8 +1,10 @@
 package ir_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -264,4 +266,47 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Short texts that stand for much, or nest deeply, or repeat much, end soon with an error or a module.
+func TestHostileTextsEndSoon(t *testing.T) {
+	var types, attrs, locs, keys strings.Builder
+	types.WriteString("!t0 = i32\n")
+	attrs.WriteString("#t0 = [1]\n")
+	locs.WriteString("#l0 = loc(unknown)\n")
+	for i := 1; i < 100; i++ {
+		fmt.Fprintf(&types, "!t%d = (!t%d, !t%d) -> i32\n", i, i-1, i-1)
+		fmt.Fprintf(&attrs, "#t%d = [#t%d, #t%d]\n", i, i-1, i-1)
+		fmt.Fprintf(&locs, "#l%d = loc(callsite(#l%d at #l%d))\n", i, i-1, i-1)
+	}
+	for i := range 100_000 {
+		fmt.Fprintf(&keys, "k%d, ", i)
+	}
+	for name, tt := range map[string]struct {
+		text, want string
+	}{
+		"types":      {types.String() + `"toy.end"() {x = !t99} : () -> ()`, "aliases make this text too large"},
+		"attributes": {attrs.String() + `"toy.end"() {x = #t99} : () -> ()`, "aliases make this text too large"},
+		"locations":  {locs.String() + `toy.module @m { zzz loc(#l99) }`, "aliases make this text too large"},
+		"regions":    {strings.Repeat("toy.module @m {", 1000), "nesting is deeper than 256 levels"},
+		"parens":     {"!x = " + strings.Repeat("(", 1000), "nesting is deeper than 256 levels"},
+		"many keys":  {"module {\n \"toy.end\"() {" + keys.String() + "last} : () -> ()\n}", ""},
+	} {
+		c := newContext()
+		start := time.Now()
+		op, err := ir.Parse(c, "t", []byte(tt.text))
+		if op != nil {
+			ir.Verify(c, op)
+			ir.Text(op, ir.PrintOptions{DebugInfo: true})
+		}
+		if err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %s", name, err, tt.want)
+		}
+		if tt.want != "" && err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		if d := time.Since(start); d > 5*time.Second {
+			t.Errorf("%s: took %v", name, d)
+		}
+	}
 }

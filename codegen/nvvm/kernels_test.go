@@ -18,7 +18,9 @@ func floats(vals ...float32) []byte {
 	return b
 }
 
-func floatAt(b []byte, i int) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])) }
+func floatAt(b []byte, i int) float32 {
+	return math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+}
 
 func wordAt(b []byte, i int) int32 { return int32(binary.LittleEndian.Uint32(b[4*i:])) }
 

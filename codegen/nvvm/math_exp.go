@@ -1,0 +1,218 @@
+package nvvm
+
+import (
+	"math"
+
+	"github.com/llir/llvm/ir/enum"
+)
+
+// exp in f32 is the hardware's exp2 of what the multiples of ln 2 leave:
+//
+//	n = rint(x log2 e),  f = x log2 e - n by two fmas,  2^n * ex2(f)
+//
+// n is held within the exponents of normal numbers, f takes what is beyond: ex2 of it overflows or vanishes by itself. In f64
+// e^r = 1 + r + r^2 q(r) with r = x - n ln 2.
+func (m real) exp(x reg) reg { return m.expDown(x, 0) }
+
+// expDown is e^x / 2^down, which overflows that much later.
+func (m real) expDown(x reg, down int) reg {
+	if m.k == kF64 {
+		n, i := m.nearest(x, m.bits(m.log2e))
+		r := m.fma(n, m.fneg(m.bits(m.ln2)), x)
+		low := m.fmul(n, m.fneg(m.bits(m.ln2low)))
+		return m.expBounds(x, m.scale(m.expReduced(r, low), m.sub(i, i32(int64(down)))), 709.8+float64(down), -745.2)
+	}
+	log2e := m.bits(m.log2e)
+	magic := m.num(math.Ldexp(1.5, 23))
+	t := m.fma(x, log2e, magic)
+	middle := math.Ldexp(1.5, 23) + float64(down)
+	t = m.min(m.max(t, m.num(middle-126)), m.num(middle+127))
+	n := m.fsub(t, magic)
+	f := m.fma(x, log2e, m.fneg(n))
+	f = m.fma(x, m.bits(m.log2eLow), f)
+	e := m.op1("ex2.approx.ftz.f32", f)
+	return m.fmul(e, m.float(m.add(m.shl(m.raw(t), 23), i32(int64(127-down)<<23))))
+}
+
+// expReduced is e^(r + low) for |r| <= ln 2 / 2. First the sum of both is rounded to r; the rest of low is small enough to be added.
+func (m real) expReduced(r, low reg) reg {
+	sum := m.fadd(r, low)
+	rest := m.fsub(low, m.fsub(sum, r))
+	q := m.poly(sum, m.expq)
+	return m.fadd(m.num(1), m.fadd(sum, m.fma(m.fmul(sum, sum), q, rest)))
+}
+
+// expBounds replaces what lies beyond the range; NaN stays.
+func (m real) expBounds(x, y reg, high, low float64) reg {
+	y = m.sel(m.less(m.num(high), x), m.infinity(), y)
+	return m.sel(m.less(x, m.num(low)), m.num(0), y)
+}
+
+func (m real) exp2(x reg, ftz string) reg {
+	if m.k == kF32 {
+		return m.op1("ex2.approx"+ftz+".f32", x)
+	}
+	n, i := m.nearest(x, m.num(1))
+	f := m.fsub(x, n)
+	r := m.fmul(f, m.bits(m.ln2))
+	low := m.fma(f, m.bits(m.ln2low), m.fma(f, m.bits(m.ln2), m.fneg(r)))
+	return m.expBounds(x, m.scale(m.expReduced(r, low), i), 1024, -1080)
+}
+
+// sinh: x + x^3 S(x^2) below 1; else E - 1/(4E) with E = e^|x| / 2, which overflows where sinh does.
+func (m real) sinh(x reg) reg {
+	a := m.fabs(x)
+	z := m.fmul(x, x)
+	small := m.fma(m.fmul(x, z), m.poly(z, m.sinhS), x)
+	e := m.expDown(a, 1)
+	big := m.fsub(e, m.fdiv(m.num(0.25), e))
+	big = m.sel(m.equal(a, m.infinity()), a, big)
+	return m.sel(m.less(a, m.num(1)), small, m.sel(m.isNaN(x, x), x, m.withSign(big, x)))
+}
+
+func (m real) cosh(x reg) reg {
+	e := m.expDown(m.fabs(x), 1)
+	return m.fadd(e, m.fdiv(m.num(0.25), e))
+}
+
+// tanh: x + x^3 T(x^2) below 0.55, else 1 - 2 / (e^2x + 1), which is 1 from where the quotient is less than half a last place.
+func (m real) tanh(x reg) reg {
+	a := m.fabs(x)
+	z := m.fmul(x, x)
+	small := m.fma(m.fmul(x, z), m.poly(z, m.tanhT), x)
+	e := m.exp(m.fadd(a, a))
+	big := m.fsub(m.num(1), m.fdiv(m.num(2), m.fadd(e, m.num(1))))
+	big = m.sel(m.less(m.num(map[kind]float64{kF32: 9.02, kF64: 19.1}[m.k]), a), m.num(1), big)
+	return m.sel(m.less(a, m.num(0.55)), small, m.sel(m.isNaN(x, x), x, m.withSign(big, x)))
+}
+
+// split takes a positive number apart: x = mant * 2^e with mant from the number with bits first up to twice that. Numbers below the
+// normal range are scaled first. e is an i32.
+func (m real) split(x reg, first uint64) (mant, e reg) {
+	tiny := m.less(x, m.num(math.Ldexp(1, 1-m.bias())))
+	up := m.mantissa() + 1
+	x = m.sel(tiny, m.fmul(x, m.num(math.Ldexp(1, up))), x)
+	bits := m.raw(x)
+	exponent := m.ashr(m.sub(bits, con(bits.k, first)), m.mantissa())
+	mant = m.float(m.sub(bits, m.shl(exponent, m.mantissa())))
+	e = m.trunc(exponent, kI32)
+	return mant, m.sub(e, m.sel(tiny, i32(int64(up)), i32(0)))
+}
+
+// logParts is ln of the mantissa and the exponent as a float, for f32 as f + f^2 (f q(f) - 1/2) of f = mant - 1.
+func (m real) logParts(x reg) (ln, k reg) {
+	mant, e := m.split(x, m.logFirst)
+	k = m.op1("cvt.rn."+floatSuffix[m.k]+".s32", e)
+	f := m.fsub(mant, m.num(1))
+	if m.k == kF32 {
+		q := m.poly(f, m.logq)
+		return m.fma(m.fma(q, f, m.num(-0.5)), m.fmul(f, f), f), k
+	}
+	// f64: with s = f/(2+f), ln(1+f) = f - (f^2/2 - s (f^2/2 + s^2 R(s^2))).
+	s := m.fdiv(f, m.fadd(f, m.num(2)))
+	z := m.fmul(s, s)
+	half := m.fmul(m.fmul(f, f), m.num(0.5))
+	r := m.fmul(z, m.poly(z, m.logq))
+	return m.fsub(f, m.fsub(half, m.fmul(s, m.fadd(half, r)))), k
+}
+
+// logSpecial replaces the logarithm of what is not a positive number.
+func (m real) logSpecial(x, y reg) reg {
+	y = m.sel(m.equal(x, m.infinity()), x, y)
+	y = m.sel(m.equal(x, m.num(0)), m.num(math.Inf(-1)), y)
+	return m.sel(m.fcmp(enum.FPredULT, x, m.num(0)), m.nan(), y) // NaN too
+}
+
+func (m real) log(x reg) reg {
+	ln, k := m.logParts(x)
+	if m.k == kF32 {
+		return m.logSpecial(x, m.fma(k, m.bits(m.ln2), ln))
+	}
+	return m.logSpecial(x, m.fadd(m.fma(k, m.bits(m.ln2), m.fmul(k, m.bits(m.ln2low))), ln))
+}
+
+// log2 = ln * log2 e + k, the product with its error, so that nothing is lost where k is 0.
+func (m real) log2(x reg) reg {
+	ln, k := m.logParts(x)
+	log2e := m.bits(m.log2e)
+	p := m.fmul(ln, log2e)
+	low := m.fma(ln, m.bits(m.log2eLow), m.fma(ln, log2e, m.fneg(p)))
+	s := m.fadd(k, p)
+	return m.logSpecial(x, m.fadd(s, m.fadd(m.fsub(p, m.fsub(s, k)), low)))
+}
+
+// log2Pair is log2 of a positive number as a sum of two: with s = (mant-1)/(mant+1) and its error, ln mant = 2s + s^3 R(s^2).
+func (m real) log2Pair(x reg) (high, low reg) {
+	mant, e := m.split(x, m.sqrtHalf)
+	k := m.op1("cvt.rn."+floatSuffix[m.k]+".s32", e)
+	d := m.fadd(mant, m.num(1))
+	dlow := m.fsub(mant, m.fsub(d, m.num(1)))
+	n := m.fsub(mant, m.num(1))
+	inv := m.fdiv(m.num(1), d)
+	s := m.fmul(n, inv)
+	rest := m.fma(m.fneg(s), dlow, m.fma(m.fneg(s), d, n))
+	slow := m.fmul(rest, inv)
+	z := m.fmul(s, s)
+	l := m.fadd(s, s)
+	llow := m.fadd(slow, slow)
+	if m.k == kF32 {
+		llow = m.fma(m.fmul(s, z), m.poly(z, m.powR), llow)
+	} else {
+		// The term in s^3 needs more than 53 bits: (2/3) s^3 as a product of pairs.
+		zlow := m.fma(s, s, m.fneg(z))
+		zlow = m.fma(m.fadd(s, s), slow, zlow)
+		c := m.fmul(s, z)
+		clow := m.fma(s, z, m.fneg(c))
+		clow = m.fma(s, zlow, m.fma(slow, z, clow))
+		two3 := m.bits(m.twoThirds)
+		t := m.fmul(c, two3)
+		tlow := m.fma(c, m.bits(m.twoThirdsLow), m.fma(c, two3, m.fneg(t)))
+		tlow = m.fma(clow, two3, tlow)
+		tlow = m.fma(m.fmul(c, z), m.poly(z, m.powR), tlow)
+		sum := m.fadd(l, t)
+		llow = m.fadd(m.fadd(m.fsub(t, m.fsub(sum, l)), tlow), llow)
+		l = sum
+	}
+	log2e := m.bits(m.log2e)
+	p := m.fmul(l, log2e)
+	plow := m.fma(l, m.bits(m.log2eLow), m.fma(l, log2e, m.fneg(p)))
+	plow = m.fma(llow, log2e, plow)
+	high = m.fadd(k, p)
+	return high, m.fadd(m.fsub(p, m.fsub(high, k)), plow)
+}
+
+// pow is 2^(y log2 |x|) with the product in two parts. An infinite or zero |x| has an infinite logarithm, and the rest follows;
+// infinite powers saturate.
+func (m real) pow(x, y reg) reg {
+	a := m.fabs(x)
+	high, low := m.log2Pair(a)
+	inf := m.infinity()
+	high = m.sel(m.equal(a, m.num(0)), m.fneg(inf), m.sel(m.equal(a, inf), inf, high))
+	t := m.fmul(y, high)
+	tlow := m.fma(y, low, m.fma(y, high, m.fneg(t)))
+	limit := m.num(map[kind]float64{kF32: 200, kF64: 1200}[m.k])
+	tlow = m.sel(m.less(m.fabs(t), limit), tlow, m.num(0))
+	t = m.min(m.max(t, m.fneg(limit)), limit)
+	n, i := m.nearest(t, m.num(1))
+	f := m.fadd(m.fsub(t, n), tlow)
+	var e reg
+	if m.k == kF32 {
+		e = m.poly(f, m.exp2p)
+	} else {
+		r := m.fmul(f, m.bits(m.ln2))
+		e = m.expReduced(r, m.fma(f, m.bits(m.ln2low), m.fma(f, m.bits(m.ln2), m.fneg(r))))
+	}
+	p := m.scale(e, i)
+
+	// Negative x: an integer power has a sign, another is not real.
+	whole := m.equal(m.roundTo("rzi", y), y)
+	halved := m.fmul(y, m.num(0.5))
+	odd := m.and(whole, m.not(m.equal(m.roundTo("rzi", halved), halved)))
+	p = m.sel(odd, m.withSign(p, x), p)
+	negative := m.and(m.less(x, m.num(0)), m.not(m.equal(a, inf)))
+	p = m.sel(m.and(negative, m.not(whole)), m.nan(), p)
+	p = m.sel(m.isNaN(x, y), m.nan(), p)
+	one := m.or(m.equal(y, m.num(0)), m.equal(x, m.num(1)))
+	one = m.or(one, m.and(m.equal(x, m.num(-1)), m.equal(m.fabs(y), inf)))
+	return m.sel(one, m.num(1), p)
+}

@@ -1,6 +1,9 @@
 package interp
 
 import (
+	"errors"
+	"fmt"
+
 	"tileiras/dialects/cudatile"
 	"tileiras/ir"
 )
@@ -126,11 +129,17 @@ func storePtr(c *compiler, op *ir.Op) (action, error) {
 	}, nil
 }
 
+// maxAlloca is how many bytes one alloca may ask for.
+const maxAlloca = 1 << 30
+
 // alloca makes memory that is undefined until it is stored to and gone when the block of operations ends.
 func alloca(c *compiler, op *ir.Op) (action, error) {
 	res, typ := c.slot(op.Result(0)), typeOf(op.Result(0))
 	x := codecOf(typ.Elem.(*cudatile.PtrType).Elem)
 	n, align := int(op.IntNamed("num_elem")), int(op.IntNamed("alignment"))
+	if n < 0 || n > maxAlloca/x.bytes || align > maxAlloca {
+		return nil, fmt.Errorf("not supported yet: %d elements of %s aligned to %d bytes, the limit is %d bytes: %w", n, typ.Elem, align, maxAlloca, errors.ErrUnsupported)
+	}
 	size := n * x.bytes
 	if x.nibble {
 		size = (n + 1) / 2

@@ -6,48 +6,61 @@ import (
 	"tileiras/ir/float"
 )
 
-// combine is what an atomic operation stores for an old value and its operand. exact is false when the order of several
-// such operations may show in the result.
-type combine func(old, arg uint64) (v uint64, exact bool)
+// combine is an atomic mode for elements of one type.
+type combine struct {
+	do  func(old, arg uint64) uint64
+	sum *float.Format // of sums of floats, whose order may show
+}
 
-// combineOf finds the function of an atomic mode for elements of a type, or nil.
+// combineOf finds an atomic mode for elements of a type; do is nil when there is none.
 func combineOf(mode uint32, elem ir.Type) combine {
-	whole := func(f func(a, b uint64) uint64) combine {
-		return func(old, arg uint64) (uint64, bool) { return f(old, arg), true }
-	}
 	if t, ok := elem.(*ir.FloatType); ok && mode != def.ModeXchg {
-		f := t.Format
 		if mode != def.ModeAddF {
-			return nil
+			return combine{}
 		}
-		return func(old, arg uint64) (uint64, bool) {
-			v := f.Add(old, arg, float.NearestEven)
-			// A sum that loses no bit in any rounding mode is exact.
-			return v, v == f.Add(old, arg, float.TowardZero) && v == f.Add(old, arg, float.TowardPositive)
-		}
+		return combine{func(old, arg uint64) uint64 { return t.Format.Add(old, arg, float.NearestEven) }, t.Format}
 	}
 	w := ir.BitWidth(elem)
 	switch mode {
 	case def.ModeAnd:
-		return whole(func(a, b uint64) uint64 { return a & b })
+		return combine{do: func(a, b uint64) uint64 { return a & b }}
 	case def.ModeOr:
-		return whole(func(a, b uint64) uint64 { return a | b })
+		return combine{do: func(a, b uint64) uint64 { return a | b }}
 	case def.ModeXor:
-		return whole(func(a, b uint64) uint64 { return a ^ b })
+		return combine{do: func(a, b uint64) uint64 { return a ^ b }}
 	case def.ModeAdd:
-		return whole(func(a, b uint64) uint64 { return (a + b) & mask(w) })
+		return combine{do: func(a, b uint64) uint64 { return (a + b) & mask(w) }}
 	case def.ModeMax:
-		return whole(maxi(w, true))
+		return combine{do: maxi(w, true)}
 	case def.ModeMin:
-		return whole(mini(w, true))
+		return combine{do: mini(w, true)}
 	case def.ModeUMax:
-		return whole(maxi(w, false))
+		return combine{do: maxi(w, false)}
 	case def.ModeUMin:
-		return whole(mini(w, false))
+		return combine{do: mini(w, false)}
 	case def.ModeXchg:
-		return whole(func(_, b uint64) uint64 { return b })
+		return combine{do: func(_, b uint64) uint64 { return b }}
 	}
-	return nil
+	return combine{}
+}
+
+// atomicSum is what has been added to one place in memory so far, in an order that nobody promises.
+type atomicSum struct {
+	reach
+	last uint64 // what the additions have left there
+}
+
+// added says whether all that has been added at an address since the last plain store is exact in every order.
+func (mem *Memory) added(addr uint64, f *float.Format, old, arg, sum uint64) bool {
+	s, ok := mem.sums[addr]
+	if !ok || s.last != old {
+		s = atomicSum{reach: newReach()}
+		s.add(f.Decode(old))
+	}
+	s.add(f.Decode(arg))
+	s.last = sum
+	mem.sums[addr] = s
+	return s.exact(f)
 }
 
 // update replaces the value at a place by what combine makes of it and element i of a tile, and returns the old value.
@@ -63,9 +76,9 @@ func (x *access) update(m *machine, f combine, arg *tile, i int, addr uint64) (o
 	if flags&undef != 0 {
 		return 0, 0, m.failAt(UndefUse, x.shape, i, "the value in memory is undefined")
 	}
-	v, exact := f(old, arg.bits[i])
+	v := f.do(old, arg.bits[i])
 	g := flags | arg.flag(i)
-	if !exact {
+	if f.sum != nil && !m.mem.added(addr, f.sum, old, arg.bits[i], v) {
 		g |= inexact
 	}
 	x.store(a, off, false, v, g)
@@ -78,7 +91,7 @@ func atomicRMW(c *compiler, op *ir.Op) (action, error) {
 	arg, typ := c.slot(op.OperandNamed("arg")), typeOf(op.Result(0))
 	res, tok := c.slot(op.Result(0)), c.slot(op.Result(1))
 	f, x := combineOf(op.EnumNamed("mode"), typ.Elem), accessOf(typ.Elem, typ.Shape)
-	if f == nil {
+	if f.do == nil {
 		return nil, unsupported(op)
 	}
 	return func(m *machine) (signal, error) {
@@ -108,12 +121,12 @@ func atomicCAS(c *compiler, op *ir.Op) (action, error) {
 			if err := m.checkFlag(expected.flag(i), typ.Shape, i, "the value to compare with"); err != nil {
 				return err
 			}
-			old, g, err := x.update(m, func(old, arg uint64) (uint64, bool) {
+			old, g, err := x.update(m, combine{do: func(old, arg uint64) uint64 {
 				if old == expected.bits[i] {
-					return arg, true
+					return arg
 				}
-				return old, true
-			}, v, i, addr)
+				return old
+			}}, v, i, addr)
 			out.bits[i] = old
 			if g != 0 {
 				out.mark(i, g)
@@ -137,7 +150,7 @@ func reduceView(operand string, mode func(*ir.Op) uint32) rule {
 	return func(c *compiler, op *ir.Op) (action, error) {
 		a, src := viewAccessOf(c, op), c.slot(op.OperandNamed(operand))
 		f := combineOf(mode(op), a.facts.Tile.Elem)
-		if f == nil {
+		if f.do == nil {
 			return nil, unsupported(op)
 		}
 		return func(m *machine) (signal, error) {

@@ -101,7 +101,9 @@ func forLoop(c *compiler, op *ir.Op) (action, error) {
 				break
 			}
 			iv = (iv + step) & mask(w)
-			m.steps++
+			if err := m.tick(); err != nil {
+				return 0, err
+			}
 		}
 		m.bind(results, carried)
 		return next, nil
@@ -138,10 +140,8 @@ func loop(c *compiler, op *ir.Op) (action, error) {
 			default:
 				return s, nil
 			}
-			if m.steps++; m.steps&0xFF == 0 {
-				if err := m.check(); err != nil {
-					return 0, err
-				}
+			if err := m.tick(); err != nil {
+				return 0, err
 			}
 		}
 	}, nil

@@ -15,6 +15,7 @@ type Memory struct {
 	next    uint64
 	last    *allocation       // the one that the previous access hit
 	globals map[*ir.Op]uint64 // addresses of the globals that have been loaded
+	sums    map[uint64]atomicSum
 }
 
 // allocation is a block of bytes. flags has the flags of each byte, or is nil while every byte is defined and exact.
@@ -32,7 +33,7 @@ const (
 
 // NewMemory makes an empty address space.
 func NewMemory() *Memory {
-	return &Memory{next: firstAddress, globals: map[*ir.Op]uint64{}}
+	return &Memory{next: firstAddress, globals: map[*ir.Op]uint64{}, sums: map[uint64]atomicSum{}}
 }
 
 // Alloc puts a copy of data into a new allocation and returns its address, a multiple of align (a power of two). The

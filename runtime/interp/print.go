@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -51,7 +52,7 @@ func parseFormat(s string) ([]piece, error) {
 			i++
 		}
 		if i == len(s) || strings.IndexByte("diuoxXeEfFgGaAcp", s[i]) < 0 {
-			return nil, fmt.Errorf("cannot print by the format %q", s)
+			return nil, fmt.Errorf("not supported yet: the format %q: %w", s, errors.ErrUnsupported)
 		}
 		p.verb = s[i]
 		i++

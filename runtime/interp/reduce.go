@@ -251,8 +251,8 @@ func reduce(c *compiler, op *ir.Op) (action, error) {
 		}
 		err := comb.rest(m, l, in, accs, nil)
 		if comb.simple == nil && comb.rounds && l.n > 1 {
-			for _, t := range accs {
-				t.markAll(inexact)
+			for j, t := range accs {
+				accs[j] = t.marked(inexact)
 			}
 		}
 		return accs, err
@@ -281,8 +281,7 @@ func scan(c *compiler, op *ir.Op) (action, error) {
 		return outs, comb.rest(m, l, in, accs, func(k int) {
 			for j, t := range accs {
 				if comb.rounds {
-					t = &tile{t.typ, t.bits, append([]uint8(nil), t.flags...)}
-					t.markAll(inexact)
+					t = t.marked(inexact)
 				}
 				l.put(outs[j], k, t)
 			}

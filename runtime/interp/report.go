@@ -40,7 +40,7 @@ type Report struct {
 	Op      string      // full name of the operation
 	Loc     ir.Location // of the operation
 	Block   [3]int      // the tile block
-	Element []int64     // place in the tile at hand; nil when the whole tile is meant
+	Element []int64     // place in the tile at hand; nil when that is a scalar or the whole tile is meant
 	Message string
 }
 
@@ -69,7 +69,9 @@ func (m *machine) fail(k Kind, format string, args ...any) error {
 // failAt makes a report about element i of a tile of the given shape.
 func (m *machine) failAt(k Kind, shape []int64, i int, format string, args ...any) error {
 	r := m.fail(k, format, args...).(*Report)
-	r.Element = coordinates(shape, i)
+	if len(shape) > 0 {
+		r.Element = coordinates(shape, i)
+	}
 	return r
 }
 

@@ -133,10 +133,8 @@ func (m *machine) run(c *code) (signal, error) {
 	for i := range c.instrs {
 		in := &c.instrs[i]
 		m.op = in.op
-		if m.steps++; m.steps&0xFF == 0 {
-			if err := m.check(); err != nil {
-				return 0, err
-			}
+		if err := m.tick(); err != nil {
+			return 0, err
 		}
 		s, err := in.act(m)
 		if err != nil {
@@ -161,8 +159,11 @@ func (m *machine) release(mark int) {
 	m.locals = m.locals[:mark]
 }
 
-// check looks now and then at the step limit and the context.
-func (m *machine) check() error {
+// tick counts an operation or a round of a loop, and looks now and then at the step limit and the context.
+func (m *machine) tick() error {
+	if m.steps++; m.steps&0xFF != 0 {
+		return nil
+	}
 	if err := m.ctx.Err(); err != nil {
 		return errors.Join(err, m.fail(StepLimit, "stopped after %d operations", m.steps))
 	}

@@ -45,6 +45,13 @@ func (t *tile) markAll(f uint8) {
 	}
 }
 
+// marked is a copy of a tile in which every element has the flag.
+func (t *tile) marked(f uint8) *tile {
+	c := &tile{t.typ, t.bits, append([]uint8(nil), t.flags...)}
+	c.markAll(f)
+	return c
+}
+
 // flag is the flags of element i.
 func (t *tile) flag(i int) uint8 {
 	if t.flags == nil {

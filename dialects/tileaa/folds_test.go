@@ -1,0 +1,174 @@
+package tileaa
+
+import (
+	"math/bits"
+	"testing"
+
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+)
+
+// bench makes ops on constants in a block of its own.
+func bench() (*ir.Context, *ir.Builder) {
+	c := ir.NewContext(Dialect)
+	entry := ir.NewOp(ir.State{Def: rows["entry"], Attrs: []ir.Attribute{ir.SymbolAttr("k")}})
+	return c, ir.NewBuilder(c).AtEnd(entry.Region(0).AddBlock())
+}
+
+func TestIntegerFoldsAgreeWithPlainArithmeticOnAllEightBitPairs(t *testing.T) {
+	const w = 8
+	s := func(x uint64) int64 { return int64(int8(x)) }
+	pick := func(sign uint32, x uint64) int64 {
+		if sign == def.Signed {
+			return s(x)
+		}
+		return int64(x)
+	}
+	floor := func(x, y int64) int64 {
+		q := x / y
+		if x%y != 0 && (x < 0) != (y < 0) {
+			q--
+		}
+		return q
+	}
+	type test struct {
+		name string
+		args Args
+		want func(x, y uint64) (uint64, bool)
+	}
+	always := func(f func(x, y uint64) uint64) func(x, y uint64) (uint64, bool) {
+		return func(x, y uint64) (uint64, bool) { return f(x, y), true }
+	}
+	tests := []test{
+		{"addi", nil, always(func(x, y uint64) uint64 { return x + y })},
+		{"subi", nil, always(func(x, y uint64) uint64 { return x - y })},
+		{"muli", nil, always(func(x, y uint64) uint64 { return x * y })},
+		{"mulhii", nil, always(func(x, y uint64) uint64 { return x * y >> w })},
+		{"andi", nil, always(func(x, y uint64) uint64 { return x & y })},
+		{"ori", nil, always(func(x, y uint64) uint64 { return x | y })},
+		{"xori", nil, always(func(x, y uint64) uint64 { return x ^ y })},
+		{"shli", nil, always(func(x, y uint64) uint64 { return x << y })}, // Go gives 0 from 64 on, and bits above 8 do not count
+	}
+	for sign := uint32(0); sign < 2; sign++ {
+		undefined := func(x, y uint64) bool { return y == 0 || sign == def.Signed && x == 128 && y == 255 }
+		for _, rounding := range []uint32{def.RoundZero, def.RoundNegInf, def.RoundPosInf} {
+			if sign == def.Unsigned && rounding == def.RoundNegInf {
+				continue
+			}
+			tests = append(tests, test{"divi", Args{"signedness": sign, "rounding": rounding}, func(x, y uint64) (uint64, bool) {
+				if undefined(x, y) {
+					return 0, false
+				}
+				a, b := pick(sign, x), pick(sign, y)
+				switch rounding {
+				case def.RoundNegInf:
+					return uint64(floor(a, b)), true
+				case def.RoundPosInf:
+					return uint64(-floor(-a, b)), true
+				}
+				return uint64(a / b), true
+			}})
+		}
+		args := Args{"signedness": sign}
+		tests = append(tests,
+			test{"remi", args, func(x, y uint64) (uint64, bool) {
+				if undefined(x, y) {
+					return 0, false
+				}
+				return uint64(pick(sign, x) % pick(sign, y)), true
+			}},
+			test{"maxi", args, always(func(x, y uint64) uint64 { return uint64(max(pick(sign, x), pick(sign, y))) })},
+			test{"mini", args, always(func(x, y uint64) uint64 { return uint64(min(pick(sign, x), pick(sign, y))) })},
+			test{"shri", args, always(func(x, y uint64) uint64 { return uint64(pick(sign, x) >> min(y, 63)) })})
+		for p := uint32(0); p < 6; p++ {
+			tests = append(tests, test{"cmpi", Args{"signedness": sign, "predicate": p}, always(func(x, y uint64) uint64 {
+				a, b := pick(sign, x), pick(sign, y)
+				return b2u([...]bool{a == b, a != b, a < b, a <= b, a > b, a >= b}[p])
+			})})
+		}
+	}
+	// one fold has all x in a tile, and one y
+	for _, tt := range tests {
+		c, b := bench()
+		tile := Tile(c, c.Int(w), 256)
+		result := tile
+		if tt.name == "cmpi" {
+			result = Tile(c, c.Int(1), 256)
+		}
+		fold := func(xs []uint64, y uint64) []ir.FoldResult {
+			args := Args{"lhs": One(b, "constant", tile, Args{"value": DenseOf(tile, xs)}), "rhs": Const(b, tile, int64(y))}
+			for k, v := range tt.args {
+				args[k] = v
+			}
+			op := Create(b, tt.name, []ir.Type{result}, args)
+			return op.Def.Hooks.Fold(c, op)
+		}
+		for y := uint64(0); y < 256; y++ {
+			xs, want := make([]uint64, 256), make([]uint64, 256)
+			undefined := -1
+			for x := range xs {
+				var ok bool
+				xs[x] = uint64(x)
+				if want[x], ok = tt.want(uint64(x), y); !ok {
+					undefined = x
+				}
+			}
+			if undefined >= 0 {
+				if got := fold(xs, y); len(got) != 0 && got[0].Attr != nil {
+					t.Fatalf("%s %v by %d is undefined for %d and folds", tt.name, tt.args, y, undefined)
+				}
+				xs[undefined] = 0
+				var ok bool
+				if want[undefined], ok = tt.want(0, y); !ok {
+					continue // for every x
+				}
+			}
+			got := fold(xs, y)
+			if len(got) != 1 {
+				t.Fatalf("%s %v by %d does not fold", tt.name, tt.args, y)
+			}
+			d, _ := got[0].Attr.(*ir.DenseAttr)
+			if got[0].Value != nil {
+				d = ConstantOf(got[0].Value)
+			}
+			for x := range xs {
+				if v := ElementBits(d, x); v != truncate(want[x], ir.BitWidth(result.Elem)) {
+					t.Fatalf("%s %v of %d and %d folds to %d, want %d", tt.name, tt.args, xs[x], y, v, truncate(want[x], w))
+				}
+			}
+		}
+	}
+}
+
+func TestFoldsOfUnequalElements(t *testing.T) {
+	c, b := bench()
+	tile := Tile(c, c.Int(32), 4)
+	x := One(b, "constant", tile, Args{"value": DenseOf(tile, []uint64{1, 2, 3, 4})})
+	y := One(b, "constant", tile, Args{"value": DenseOf(tile, []uint64{4, 3, 2, 1})})
+	sum := Create(b, "addi", []ir.Type{tile}, Args{"lhs": x, "rhs": y})
+	if d := sum.Def.Hooks.Fold(c, sum)[0].Attr.(*ir.DenseAttr); !d.Splat || ElementBits(d, 0) != 5 {
+		t.Errorf("the sum is %v, want a splat of 5", d)
+	}
+	product := Create(b, "muli", []ir.Type{tile}, Args{"lhs": x, "rhs": y})
+	d := product.Def.Hooks.Fold(c, product)[0].Attr.(*ir.DenseAttr)
+	for i, want := range []uint64{4, 6, 6, 4} {
+		if got := ElementBits(d, i); got != want {
+			t.Errorf("element %d of the product is %d, want %d", i, got, want)
+		}
+	}
+}
+
+func TestConstantsKeepOddWidths(t *testing.T) {
+	c, _ := bench()
+	for width := 1; width <= 64; width++ {
+		tile := Tile(c, c.Int(width), 2)
+		most := ^uint64(0) >> (64 - width)
+		d := DenseOf(tile, []uint64{most, most - 1})
+		if len(d.Data) != 2*((width+7)/8) || ElementBits(d, 0) != most || ElementBits(d, 1) != most-1 {
+			t.Errorf("i%d: %v is read as %d, %d", width, d.Data, ElementBits(d, 0), ElementBits(d, 1))
+		}
+		if v, ok := SplatBits(SplatOf(tile, ^uint64(0))); !ok || bits.Len64(v) != width {
+			t.Errorf("i%d: a splat of all ones has %d bits", width, bits.Len64(v))
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package tileaa
+
+import (
+	"strings"
+	"testing"
+
+	"tileiras/ir"
+)
+
+// kernel is a module with one entry of this body.
+func kernel(attrs, body string) string {
+	return `tileaa.module @m {
+  entry @k ` + attrs + `(%x: tile<i32>, %f: tile<f32>, %c: tile<i1>, %p: tile<ptr<f32>>, %v: tile<8xi32>, %vf: tile<8xf32>,
+      %vp: tile<8xptr<f32>>, %vc: tile<8xi1>, %m: tile<4x8xf32>) {
+` + body + `
+    return
+  }
+}`
+}
+
+func TestVerifierSaysWhatIsWrong(t *testing.T) {
+	const array = "%a = make_memref %p : (tile<ptr<f32>>) -> memref<16x16xf32, strides=[16,1]>\n"
+	const block = array + "%b = block_tile %a, indices(%x, %x) {traversal = [8, 8], dim_map = [0, 1]} : (memref<16x16xf32, strides=[16,1]>, tile<i32>, tile<i32>) -> block<8x8xf32>\n"
+	tests := []struct{ body, want string }{
+		{"%0 = addf %x, %x : tile<i32>", "needs a tile of floats as lhs"},
+		{"%0 = addi %f, %f : tile<f32>", "needs a tile of integers as lhs"},
+		{"%0 = exti %x : (tile<i32>) -> tile<i16>", "needs a result that is wider than the source"},
+		{"%0 = iota : tile<4x8xi32>", "needs a rank-1 tile of integers"},
+		{"%0 = splat %v : (tile<8xi32>) -> tile<4x8xi32>", "needs a rank-0 source"},
+		{"%0 = reshape %m : (tile<4x8xf32>) -> tile<16xf32>", "needs shapes that fit"},
+		{"%0 = permute %m {permutation = array<i32: 1, 1>} : (tile<4x8xf32>) -> tile<8x8xf32>", "needs shapes that fit"},
+		{"%0 = cat %v, %v {dim = 1} : (tile<8xi32>, tile<8xi32>) -> tile<16xi32>", "dimension 1 is not one of 1"},
+		{"%0 = dot %m, %m, %m : (tile<4x8xf32>, tile<4x8xf32>, tile<4x8xf32>) -> tile<4x8xf32>", "needs shapes MxK, KxN and MxN"},
+		{"%0, %1 = load %vp {scope = device} : (tile<8xptr<f32>>) -> (tile<8xf32>, token)", "is weak and must have no scope"},
+		{"%0, %1 = load %vp {order = relaxed} : (tile<8xptr<f32>>) -> (tile<8xf32>, token)", "is not weak and must have a scope"},
+		{"%0, %1 = load %vp : (tile<8xptr<f32>>) -> (tile<8xi32>, token)", "needs a result of the pointed-to elements"},
+		{"%0, %1 = load %vp, mask(%c) : (tile<8xptr<f32>>, tile<i1>) -> (tile<8xf32>, token)", "needs a mask of i1 in the shape of the pointers"},
+		{"%0 = make_memref %p : (tile<ptr<f32>>) -> memref<?xf32, strides=[1]>", "needs one operand for each dynamic extent"},
+		{"%0 = make_memref %p : (tile<ptr<f32>>) -> memref<8xi32, strides=[1]>", "needs a pointer to the elements"},
+		{array + "%0 = block_tile %a, indices(%x) {traversal = [8], dim_map = [0]} : (memref<16x16xf32, strides=[16,1]>, tile<i32>) -> block<8xf32>", "needs one index"},
+		{array + "%0 = block_tile %a, indices(%x, %x) {traversal = [8, 8], dim_map = [1, 1]} : (memref<16x16xf32, strides=[16,1]>, tile<i32>, tile<i32>) -> block<8x8xf32>", "a permutation"},
+		{block + "%0, %1 = tiled_load %b : (block<8x8xf32>) -> (tile<8xf32>, token)", "needs a result of the shape and elements of the block"},
+		{"%0 = reduce %v attributes {dim = 0, identities = [0 : i32]} : (tile<8xi32>) -> tile<8xi32> (%e: tile<i32>, %acc: tile<i32>) {\nyield %e : (tile<i32>)\n}", "needs results of shape []"},
+		{"%0 = if %c : (tile<i1>) -> tile<i32> {\nyield %x : (tile<i32>)\n}", "needs an else branch"},
+		{"if %c : (tile<i1>) -> () {\ncontinue\n}", "has no loop around it"},
+		{"for %x, %x, %f : (tile<i32>, tile<i32>, tile<f32>) (%i: tile<i32>) {\ncontinue\n}", "of one rank-0 integer type"},
+		{"%0 = loop : () -> tile<i32> {\nbreak\n}", "needs values of the types of the loop's results"},
+	}
+	for _, tt := range tests {
+		c := ir.NewContext(Dialect)
+		m, err := ir.Parse(c, "test", []byte(kernel("", tt.body)))
+		if err != nil {
+			t.Errorf("%s does not parse: %v", tt.body, err)
+			continue
+		}
+		if ir.Verify(c, m) {
+			t.Errorf("%s verifies, want %q", tt.body, tt.want)
+		} else if got := c.Diags.String(); !strings.Contains(got, tt.want) {
+			t.Errorf("%s: got %swant %q", tt.body, got, tt.want)
+		}
+	}
+}
+
+func TestStagesSayWhatIsNotLegal(t *testing.T) {
+	const plan = "attributes {plan = #tileaa.plan<warps = 4>} "
+	tests := []struct{ stage, attrs, body, want string }{
+		{"convert-to-tileaa", "", "%0 = addi %x, %x : tile<i32>", ""},
+		{"convert-to-tileaa", "", "barrier", "is not legal yet"},
+		{"convert-to-tileaa", "", "%0 = pad %v : (tile<8xi32>) -> tile<16xi32>", "is not legal yet"},
+		{"plan-kernel", "", "%0 = addi %x, %x : tile<i32>", "has no plan"},
+		{"plan-kernel", plan, "%0 = addi %x, %x : tile<i32>", ""},
+		{"select-atoms", plan, "%0, %1 = load %vp : (tile<8xptr<f32>>) -> (tile<8xf32>, token)", "has no vec"},
+		{"select-atoms", plan, "%0, %1 = load %vp {vec = 4} : (tile<8xptr<f32>>) -> (tile<8xf32>, token)", ""},
+		{"assign-layouts", plan, "%0 = iota : tile<8xi32>", "without a layout"},
+		{"allocate-shared", plan, "", "without a layout"},
+		{"cse", "", "barrier", ""},
+	}
+	for _, tt := range tests {
+		c := ir.NewContext(Dialect)
+		m, err := ir.Parse(c, "test", []byte(kernel(tt.attrs, tt.body)))
+		if err != nil {
+			t.Fatalf("%s: %v", tt.body, err)
+		}
+		err = CheckStage(m, tt.stage)
+		switch {
+		case tt.want == "" && err != nil:
+			t.Errorf("%s %s: %v", tt.stage, tt.body, err)
+		case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
+			t.Errorf("%s %s: got %v, want %q", tt.stage, tt.body, err, tt.want)
+		}
+	}
+}
+
+func TestPlansReadBack(t *testing.T) {
+	want := &PlanAttr{Warps: 8, MaxReg: 128, Occupancy: 2, Stages: 3, Sliced: true, Target: "sm_90", Remark: `a "b"`}
+	c := ir.NewContext(Dialect)
+	m, err := ir.Parse(c, "test", []byte(kernel("", "")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Body().First().SetAttrNamed("plan", want)
+	text := ir.Text(m, ir.PrintOptions{})
+	back, err := ir.Parse(ir.NewContext(Dialect), "test", []byte(text))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if got := back.Body().First().AttrNamed("plan"); !ir.AttrEqual(got, want) {
+		t.Errorf("%s reads back as %+v", text, got)
+	}
+	_, err = ir.Parse(c, "test", []byte(strings.Replace(text, "warps", "wraps", 1)))
+	if err == nil || !strings.Contains(err.Error(), "a plan has no field 'wraps'") {
+		t.Errorf("a misspelt field gives %v", err)
+	}
+}

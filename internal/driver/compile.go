@@ -46,6 +46,9 @@ func Read(c *ir.Context, name string, src []byte) (*Input, error) {
 		}
 		return &Input{c, m, origin}, nil
 	}
+	if len(src) == 0 || bytes.IndexByte(src, 0) >= 0 { // no text has a zero byte
+		return nil, &Failure{Code: ExitInput, Lines: []string{genericInput}}
+	}
 	m, err := ir.Parse(c, name, src)
 	if err != nil {
 		return nil, textFailure(c, err)

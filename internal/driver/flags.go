@@ -128,6 +128,9 @@ func (c *Command) normalize(args []string) (flags, inputs []string, err error) {
 				f, value, hasValue = g, body[1:], true
 			}
 		}
+		if f != nil && f.Kind == IntFlag && len(name) == 1 && hasValue {
+			value = "=" + value // -O=1: what stands behind the letter is the value
+		}
 		if f == nil {
 			msg := fmt.Sprintf("Unknown command line argument '%s'.  Try: '%s --help'", a, c.Name)
 			if n := c.nearest(name); n != "" {

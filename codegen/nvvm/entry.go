@@ -242,6 +242,7 @@ func (f *fn) finishBlocks() {
 	visit(f.fn.Blocks[0])
 	slices.Reverse(order)
 	f.fn.Blocks = order
+	f.sinkToProducts()
 }
 
 // finish writes the module's metadata.

@@ -294,7 +294,7 @@ func (p *Printer) Region(r *Region, s RegionStyle) {
 			p.label(b, i)
 		}
 		for o := b.First(); o != nil; o = o.Next() {
-			if o == b.Last() && s.Elide == o.Def.Name && o.NumOperands() == 0 && len(o.extra) == 0 {
+			if o == b.Last() && s.Elide == o.Def.Name && p.implied(o) {
 				continue
 			}
 			p.line(o)
@@ -306,6 +306,15 @@ func (p *Printer) Region(r *Region, s RegionStyle) {
 		p.Str("  ")
 	}
 	p.Str("}")
+}
+
+// implied reports whether the parser would put a terminator that is not written back as it is: without operands and
+// attributes, at the location of the op around it. Only the wrapped form cares about locations that are lost.
+func (p *Printer) implied(o *Op) bool {
+	if o.NumOperands() > 0 || len(o.extra) > 0 {
+		return false
+	}
+	return p.debug == nil || p.opts.Unwrapped || p.debug.find(o.loc) == p.debug.find(o.ParentOp().loc)
 }
 
 // enter and leave bracket a region for the default dialect: the body of an op that is a symbol table speaks its dialect.

@@ -65,6 +65,53 @@ func TestEveryOpReadsAndPrintsTheSame(t *testing.T) {
 	}
 }
 
+func TestLocationsReadAndPrintTheSame(t *testing.T) {
+	file := "testdata/debug/locations.tileir"
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, want, _ := strings.Cut(string(data), "\n")
+	c, op := parse(t, file, string(data))
+	if !ir.Verify(c, op) {
+		t.Errorf("%s", c.Diags.String())
+	}
+	var b strings.Builder
+	if err := cudatile.Print(&b, op, true); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// The end of a loop body that has a place of its own is written in the wrapped form, which loses nothing.
+func TestTheImpliedEndOfABodyKeepsItsPlace(t *testing.T) {
+	text := `cuda_tile.module @m {
+  entry @f() {
+    loop {
+      continue loc(#loc1)
+    } loc(#loc2)
+    loop {
+    } loc(#loc2)
+    return loc(#loc2)
+  } loc(#loc2)
+} loc(#loc)
+#loc = loc(unknown)
+#loc1 = loc("a.py":2:2)
+#loc2 = loc("a.py":1:1)
+`
+	_, op := parse(t, "t", text)
+	got := ir.Text(op, ir.PrintOptions{DebugInfo: true})
+	if !strings.Contains(got, "continue loc(") || strings.Count(got, "continue") != 1 {
+		t.Errorf("the first continue alone should be written:\n%s", got)
+	}
+	_, again := parse(t, "t", got)
+	if diff := cmp.Diff(got, ir.Text(again, ir.PrintOptions{DebugInfo: true})); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 func TestFormatsCompile(t *testing.T) {
 	for _, d := range cudatile.Dialect.Ops {
 		if err := ir.CheckFormat(d); err != nil {

@@ -2,7 +2,6 @@ package passes
 
 import (
 	"fmt"
-	"math/bits"
 
 	"tileiras/codegen/atom"
 	"tileiras/dialects/tileaa"
@@ -167,13 +166,12 @@ func pointerAccess(s *State, known *facts.Facts, op *ir.Op) {
 	if len(t.Shape) == 0 {
 		return
 	}
-	p := known.Of(ptr)
 	size := int64(max(tileaa.ElemBytes(accessTile(op).Elem), 1))
 	fast, vec := len(t.Shape)-1, int64(1)
 	for d := len(t.Shape) - 1; d >= 0; d-- {
-		n := min(p.Contig[d], int64(1)<<min(p.Div[d], 10)/size, maxVecBytes/size)
+		n := min(known.PointerVector(ptr, d), maxVecBytes/size)
 		if m := op.OperandNamed("mask"); m != nil {
-			n = min(n, known.Of(m).Const[d])
+			n = min(n, known.MaskVector(m, d))
 		}
 		if n > vec {
 			fast, vec = d, n
@@ -188,118 +186,21 @@ func setAccess(s *State, op *ir.Op, vec int64, fast int) {
 	op.SetAttrNamed("fast", ir.IntegerAttr{Type: i64, Bits: uint64(fast)})
 }
 
-// array is what a block_tile and its make_memref say about each dimension of the tile.
-type array struct {
-	block, memref *ir.Op
-	typ           *tileaa.MemrefType
-	known         *facts.Facts
-}
-
-func arrayOf(known *facts.Facts, block *ir.Value) array {
-	b := block.DefiningOp()
-	m := b.OperandNamed("memref").DefiningOp()
-	return array{b, m, m.Result(0).Type().(*tileaa.MemrefType), known}
-}
-
-// mapped is the array dimension of tile dimension d.
-func (a array) mapped(d int) int {
-	m, _ := a.block.AttrNamed("dim_map").(ir.I32Array)
-	if d < len(m) {
-		return int(m[d])
-	}
-	return d
-}
-
-// bounds is a value of a memref's list (extents or strides): the interval and the known-zero low bits.
-type bounds struct {
-	max  uint64
-	zero int
-	one  bool // it is the constant 1
-}
-
-func (a array) list(static []int64, operands string, dim int) bounds {
-	if n := static[dim]; n != tileaa.Dynamic {
-		return bounds{uint64(n), bits.TrailingZeros64(uint64(n)), n == 1}
-	}
-	k := 0
-	for _, n := range static[:dim] {
-		if n == tileaa.Dynamic {
-			k++
-		}
-	}
-	f := a.known.Of(a.memref.OperandGroupNamed(operands)[k])
-	x, ok := f.Constant()
-	return bounds{f.UMax, f.ZeroBits, ok && x == 1}
-}
-
-func (a array) stride(dim int) bounds { return a.list(a.typ.Strides, "strides", dim) }
-func (a array) extent(dim int) bounds { return a.list(a.typ.Shape, "shape", dim) }
-
-func (a array) traversal(d int) int64 {
-	t, _ := a.block.AttrNamed("traversal").(ir.I64Array)
-	if d < len(t) {
-		return t[d]
-	}
-	return 1
-}
-
-// tiledAccess follows the dimension with stride 1.
+// tiledAccess follows the dimension along which the array is contiguous: the addresses, and the masks where there are
+// some, say how many neighbours one access takes.
 func tiledAccess(s *State, known *facts.Facts, op *ir.Op) {
 	t := accessTile(op)
-	a := arrayOf(known, op.OperandNamed("block"))
-	rank := len(t.Shape)
-	size := max(tileaa.ElemBytes(t.Elem), 1)
-	indices := a.block.OperandGroupNamed("indices")
-	sparse := -1
-	if k, ok := a.block.AttrNamed("sparse_dim").(ir.IntegerAttr); ok {
-		sparse = int(k.SInt())
+	block := op.OperandNamed("block").DefiningOp()
+	size := int64(max(tileaa.ElemBytes(t.Elem), 1))
+	masked := make(ir.BoolArray, len(t.Shape))
+	for d := range masked {
+		masked[d] = !known.InBounds(block, d)
 	}
-
-	fast := rank - 1
-	for d := rank - 1; d >= 0; d-- {
-		if a.stride(a.mapped(d)).one && t.Shape[d] > 1 {
-			fast = d
-			break
-		}
-	}
-	vec := int64(1)
-	if a.stride(a.mapped(fast)).one && fast != sparse {
-		align := known.Of(a.memref.OperandNamed("base")).ZeroBits
-		log := bits.TrailingZeros(uint(size))
-		for d := range rank {
-			zero := a.stride(a.mapped(d)).zero + log
-			if d == fast {
-				zero = log + bits.TrailingZeros64(uint64(a.traversal(d))) + known.Of(indices[d]).ZeroBits
-			}
-			align = min(align, zero)
-		}
-		vec = min(t.Shape[fast], int64(1)<<min(align, 10)/int64(size), int64(maxVecBytes/size))
-	}
-	masked := make(ir.BoolArray, rank)
-	inbounds, _ := a.block.AttrNamed("inbounds").(ir.BoolArray)
-	for d := range rank {
-		promised := d < len(inbounds) && inbounds[d]
-		masked[d] = !promised && !known.InBounds(a.block, d)
-	}
-	if masked[fast] {
-		vec = min(vec, int64(1)<<min(a.extent(a.mapped(fast)).zero, 10))
-	}
+	fast := known.FastDim(block)
+	vec := min(known.BlockVector(block, fast), known.BlockMaskVector(block, fast), maxVecBytes/size)
 	setAccess(s, op, vec, fast)
 	op.SetAttrNamed("masked", masked)
-	if a.narrow(size) {
+	if known.NarrowBlock(block) {
 		op.SetAttrNamed("narrow", ir.UnitAttr{})
 	}
-}
-
-// narrow reports whether the byte offset of every element of the array fits in 31 bits.
-func (a array) narrow(size int) bool {
-	total := uint64(0)
-	for d := range a.typ.Shape {
-		hi, n := bits.Mul64(a.extent(d).max, a.stride(d).max)
-		if hi != 0 || n >= 1<<31 {
-			return false
-		}
-		total += n
-	}
-	return total*uint64(size) < 1<<31
 }

@@ -147,6 +147,19 @@ func (f *Facts) BlockVector(block *ir.Op, d int) int64 {
 	return powerBelow(along.tile, zeros-size)
 }
 
+// FastDim is the tile dimension along which neighbours lie side by side: the last one longer than 1 whose array dimension
+// has stride 1, else the last one.
+func (f *Facts) FastDim(block *ir.Op) int {
+	shape := block.Result(0).Type().(*tileaa.BlockType).Shape
+	memref := memrefOf(block)
+	for d := len(shape) - 1; d >= 0; d-- {
+		if stride, ok := f.Stride(memref, f.dim(block, d).a).Constant(); ok && stride == 1 && shape[d] > 1 {
+			return d
+		}
+	}
+	return len(shape) - 1
+}
+
 // powerBelow is min(n, 2^z), at least 1, for a power of two n.
 func powerBelow(n int64, z int) int64 {
 	if z >= 62 {
@@ -205,36 +218,4 @@ func (f *Facts) MaskVector(mask *ir.Value, d int) int64 {
 		return 1
 	}
 	return x.Const[d]
-}
-
-// NarrowPointer splits a tile of pointers into a rank-0 base and offsets whose bytes are known to fit in 32 signed bits:
-// it looks through offset, splat and the ops that move elements. ok is false when there is no such base.
-func (f *Facts) NarrowPointer(ptr *ir.Value) (base *ir.Value, ok bool) {
-	lo, hi := wide{}, wide{}
-	for v := ptr; ; {
-		t := tileaa.AsTile(v)
-		if t == nil {
-			return nil, false
-		}
-		if len(t.Shape) == 0 {
-			return v, !lo.less(fromInt(math.MinInt32)) && !fromInt(math.MaxInt32).less(hi)
-		}
-		op := v.DefiningOp()
-		if op == nil || op.Def.Dialect != tileaa.Dialect.Name {
-			return nil, false
-		}
-		switch op.Def.Name {
-		case "offset":
-			o := f.Of(op.OperandNamed("offset"))
-			if o.Width == 0 {
-				return nil, false
-			}
-			bytes := int64(tileaa.ElemBytes(t.Elem.(*tileaa.PtrType).Elem))
-			lo, hi = lo.add(mulInt(o.SMin, bytes)), hi.add(mulInt(o.SMax, bytes))
-		case "splat", "broadcast", "reshape", "permute", "convert_layout", "assume":
-		default:
-			return nil, false
-		}
-		v = op.Operand(0)
-	}
 }

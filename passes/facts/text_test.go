@@ -230,25 +230,6 @@ func TestAccessesOfBlocks(t *testing.T) {
 	}
 }
 
-func TestNarrowPointersHaveABaseAndSmallOffsets(t *testing.T) {
-	f, ops := module(t, `
-			%i = iota : tile<8xi32>
-			%small = assume %n {predicate = bounded<0, 1000000>} : tile<i32>
-			%base = splat %p : (tile<ptr<f32>>) -> tile<8xptr<f32>>
-			%s = splat %small : (tile<i32>) -> tile<8xi32>
-			%a = offset %base, %i : (tile<8xptr<f32>>, tile<8xi32>) -> tile<8xptr<f32>>
-			%near = offset %a, %s : (tile<8xptr<f32>>, tile<8xi32>) -> tile<8xptr<f32>>
-			%any = splat %m : (tile<i32>) -> tile<8xi32>
-			%far = offset %a, %any : (tile<8xptr<f32>>, tile<8xi32>) -> tile<8xptr<f32>>`)
-	base, ok := f.NarrowPointer(ops["near"].Result(0))
-	if !ok || base != ops["base"].Operand(0) {
-		t.Errorf("offsets below 4 MB are not narrow")
-	}
-	if _, ok := f.NarrowPointer(ops["far"].Result(0)); ok {
-		t.Errorf("offsets of 2^31 elements are narrow")
-	}
-}
-
 func TestAnUnknownLoopNestSettlesQuickly(t *testing.T) {
 	var b strings.Builder
 	const depth = 8

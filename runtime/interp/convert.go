@@ -7,7 +7,23 @@ import (
 	"tileiras/ir/float"
 )
 
-// same passes the bits on: bitcast and the conversions between pointers and their addresses.
+// bitcast passes the bits on. Those of a NaN become visible, and which NaN an operation makes is nobody's promise.
+func bitcast(op *ir.Op) (kernel, error) {
+	f := formatOf(op.Operand(0))
+	if f == nil {
+		return same(op)
+	}
+	return func(out *tile, in []*tile) {
+		for i, a := range in[0].bits {
+			out.bits[i] = a
+			if f.IsNaN(a) {
+				out.mark(i, inexact)
+			}
+		}
+	}, nil
+}
+
+// same passes the bits on, between pointers and their addresses too.
 func same(*ir.Op) (kernel, error) {
 	return func(out *tile, in []*tile) { copy(out.bits, in[0].bits) }, nil
 }

@@ -7,15 +7,16 @@
 // family. A value is a tile, a view or a token. Each element of a tile carries its bits and two flags:
 //
 //   - undef: the program may see any bits here (a load outside an array without padding, an integer division by zero, a
-//     promise that did not hold). An undef element that reaches a store, an address, a mask, a branch or an assertion
+//     sum that wraps against its promise). An undef element that reaches a store, an address, a mask, a branch or an assertion
 //     ends the run with a Report.
 //   - inexact: another correct implementation may compute other bits (a sum that depends on its order, an approximation
 //     of a function). Memory remembers which bytes are inexact, so that a caller can ask for equality everywhere else.
 //     Options.Strict ends the run where such an element reaches anything but float arithmetic and stores.
 //
-// A NaN that arithmetic makes is always the canonical one; its payload is nobody's business. Sums and products of
-// matrices and reductions are accumulated in f64 and rounded once; they count as exact when no order of summation could
-// round (see exact.go). Tile blocks run one after the other, x fastest, so a block may wait for one before it.
+// A NaN that arithmetic makes is the canonical one, but nobody promises its payload: a bitcast of a NaN is inexact. Sums
+// and products of matrices and reductions are accumulated in f64 and rounded once; they count as exact when no order of
+// summation could round (see exact.go). Tile blocks run one after the other, x fastest, so a block may wait for one before
+// it.
 //
 // The interpreter is independent of the rest of the compiler: it calls no fold and shares only ir/float, which is proven
 // alone. It may import ir, ir/float, dialects/cudatile and its def, and the standard library.

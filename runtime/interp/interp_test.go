@@ -414,6 +414,11 @@ func TestOnlyOrderFreeSumsAreExact(t *testing.T) {
 		{"a function of an infinity", `
 			%a = constant <f32: 0xFF800000> : tile<1xf32>
 			%r = exp %a : tile<1xf32>`, false},
+		{"the bits of a NaN", `
+			%a = constant <f32: -1.0> : tile<1xf32>
+			%s = sqrt %a : tile<1xf32>
+			%i = bitcast %s : tile<1xf32> -> tile<1xi32>
+			%r = bitcast %i : tile<1xi32> -> tile<1xf32>`, true},
 		{"a quotient", `
 			%a = constant <f32: 3.0> : tile<1xf32>
 			%b = constant <f32: 7.0> : tile<1xf32>

@@ -63,7 +63,7 @@ func init() {
 		"mmaf_scaled": mmafScaled,
 
 		// Conversions.
-		"bitcast":    elementwise(jumps, same),
+		"bitcast":    elementwise(jumps, bitcast),
 		"exti":       elementwise(jumps, exti),
 		"trunci":     elementwise(jumps, trunci),
 		"ftof":       elementwise(smooth, ftof),

@@ -279,6 +279,9 @@ func (w *warp) load(in *inst, op *memOp, ext []func(uint64) uint64, m uint32) {
 		w.countAccess(op, addr, m)
 	}
 	size := op.bytes()
+	if op.order.s != weak {
+		w.kept += poll
+	}
 	if op.space == spParam && m == fullMask && in.src[op.addr] < 0 { // the same bytes for all
 		r, at := w.locate(spParam, addr[0], size, 0, "load")
 		for k, d := range in.dst {

@@ -60,6 +60,7 @@ func (w *warp) atomic(in *inst, op *memOp, f func(old, b uint64) uint64, m uint3
 	}
 	b, c := *w.src(in.src[0]), *w.src(in.src[1])
 	n := op.elem
+	w.kept += poll
 	for mm := m; mm != 0; mm &= mm - 1 {
 		i := firstLane(mm)
 		r, at := w.locate(op.space, addr[i], n, i, "atomic")

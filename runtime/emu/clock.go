@@ -24,6 +24,7 @@ type clockState struct {
 	fenced [32]*knowledge // snapshot at the last fence, published by later relaxed writes
 	heard  [32]*knowledge // read by relaxed accesses, learned at the next fence
 	weak   bool           // some fenced or heard is set
+	latest [32]*knowledge // learned last
 }
 
 // knowledge is a set of accesses that are known to have happened: all of a warp, or of one thread, up to
@@ -45,12 +46,27 @@ func merge(a, b *knowledge) *knowledge {
 	if a == nil || a == b {
 		return b
 	}
-	if b == nil {
+	if b == nil || a.knows(b) {
 		return a
 	}
 	k := &knowledge{maps.Clone(a.warps), maps.Clone(a.threads)}
 	k.add(b)
 	return k
+}
+
+// knows tells whether b is part of k.
+func (k *knowledge) knows(b *knowledge) bool {
+	for w, e := range b.warps {
+		if k.warps[w] < e {
+			return false
+		}
+	}
+	for t, e := range b.threads {
+		if k.threads[t] < e {
+			return false
+		}
+	}
+	return true
 }
 
 func (k *knowledge) add(b *knowledge) {
@@ -196,7 +212,10 @@ func (w *warp) hear(lane int, key syncKey, acquire bool) {
 		return
 	}
 	if acquire {
-		w.learn(lane, k)
+		if w.latest[lane] != k { // polling hears the same again and again
+			w.latest[lane] = k
+			w.learn(lane, k)
+		}
 	} else {
 		w.heard[lane] = merge(w.heard[lane], k)
 		w.weak = true

@@ -50,8 +50,12 @@ type warp struct {
 
 const noLimit = math.MaxInt32
 
-// burst is how long a group may keep other ready lanes of its warp waiting, in instructions.
-const burst = 4096
+// burst is how long a group may keep other ready lanes of its warp waiting, in instructions. A strong
+// access, by which lanes poll, counts as poll of them.
+const (
+	burst = 4096
+	poll  = burst / 8
+)
 
 // src gives the lanes of a source.
 func (w *warp) src(o opnd) *vec {
@@ -225,6 +229,10 @@ func (w *warp) runGroup(left int) int {
 			if in.flow == nil { // bra
 				if run == m {
 					pc = in.target
+					if w.kept >= burst && others != 0 {
+						w.spread(m, pc)
+						return left
+					}
 					continue
 				}
 				if run == 0 {

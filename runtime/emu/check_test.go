@@ -1,0 +1,268 @@
+package emu
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// report runs a text and gives the report that it provokes, or nil.
+func report(t *testing.T, src string, o Options) *Report {
+	t.Helper()
+	if o.Block == [3]int{} && !strings.Contains(src, ".reqntid") {
+		o.Block = [3]int{64, 1, 1}
+	}
+	_, err := runText(t, src, 64, make([]byte, 256), o)
+	if err == nil {
+		return nil
+	}
+	var r *Report
+	if !errors.As(err, &r) {
+		t.Fatalf("not a report: %v", err)
+	}
+	return r
+}
+
+// shared begins a kernel with 1 KB of shared memory; %r1 is the address of the thread's word, %r2 that of
+// its neighbour, 32 threads further.
+func sharedKernel(body string) string {
+	return kernel(`
+	.shared .align 16 .b8 sm[1024];
+	shl.b32 %r1, %r0, 2;
+	xor.b32 %r2, %r1, 128;
+	mov.u32 %r3, sm;
+	add.s32 %r1, %r1, %r3;
+	add.s32 %r2, %r2, %r3;
+	mov.b64 %rd5, 0;
+	` + body)
+}
+
+// TestEveryCheckReports provokes each kind of report by a small kernel of two warps, and shows that the
+// corrected kernel beside it is silent.
+func TestEveryCheckReports(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		bad, good string
+		kind      Kind
+		msg       string
+	}{
+		{"load behind the end",
+			kernel("ld.global.u32 %r1, [%rd1+4];"), kernel("ld.global.u32 %r1, [%rd1];"),
+			OutOfBounds, "0 bytes after the end of 'buf' (256 bytes"},
+		{"load before the beginning",
+			kernel("ld.global.u32 %r1, [%rd1-4];"), kernel("ld.global.u32 %r1, [%rd1];"),
+			OutOfBounds, "4 bytes before 'buf'"},
+		{"load that sticks out",
+			kernel("ld.global.v4.u32 {%r1,%r2,%r3,%r4}, [%rd0+248];"), kernel("ld.global.v4.u32 {%r1,%r2,%r3,%r4}, [%rd0+240];"),
+			OutOfBounds, "the last 8 of 16 bytes lie after the end"},
+		{"null pointer",
+			kernel("mov.b64 %rd3, 0; st.global.u32 [%rd3], %r0;"), kernel("setp.eq.u32 %p1, %r0, 99; mov.b64 %rd3, 0; @%p1 st.global.u32 [%rd3], %r0;"),
+			OutOfBounds, "4-byte store at 0x0"},
+		{"shared memory out of bounds",
+			sharedKernel("ld.shared.u32 %r4, [%r1+1024];"), sharedKernel("st.shared.u32 [%r1], %r0;"),
+			OutOfBounds, "of shared memory (1024 bytes)"},
+		{"misaligned global load",
+			kernel("ld.global.u32 %r1, [%rd0+2];"), kernel("ld.global.u16 %h1, [%rd0+2];"),
+			Misaligned, "4-byte load"},
+		{"misaligned shared vector",
+			sharedKernel("st.shared.v2.u32 [%r3+4], {%r0, %r0};"), sharedKernel("setp.eq.u32 %p1, %r0, 0; @%p1 st.shared.v2.u32 [%r3+8], {%r0, %r0};"),
+			Misaligned, "8-byte store"},
+		{"undefined address",
+			kernel("ld.global.u32 %r1, [%rd9];"), kernel("mov.b64 %rd9, %rd0; ld.global.u32 %r1, [%rd9];"),
+			Undefined, "the address has undefined bits"},
+		{"undefined guard",
+			kernel("@%p1 st.global.u32 [%rd1], %r0;"), kernel("setp.eq.u32 %p1, %r0, 1; @%p1 st.global.u32 [%rd1], %r0;"),
+			Undefined, "the guard"},
+		{"undefined value stored",
+			kernel("add.s32 %r4, %r5, 1; st.global.u32 [%rd1], %r4;"), kernel("add.s32 %r4, %r5, 1; and.b32 %r4, %r4, 0; st.global.u32 [%rd1], %r4;"),
+			Undefined, "stored to 'buf' byte 0"},
+		{"undefined half of a pair",
+			kernel("mov.b16 %h1, 7; mov.b32 %r4, {%h1, %h2}; st.global.b32 [%rd1], %r4;"),
+			kernel("mov.b16 %h1, 7; mov.b32 %r4, {%h1, %h2}; mov.b32 {%h3, %h4}, %r4; cvt.u32.u16 %r4, %h3; st.global.b32 [%rd1], %r4;"),
+			Undefined, "0xffff0000"},
+		{"shared memory that was never written",
+			sharedKernel("ld.shared.u32 %r4, [%r1]; st.global.u32 [%rd1], %r4;"), sharedKernel("st.shared.u32 [%r1], %r0; ld.shared.u32 %r4, [%r1]; st.global.u32 [%rd1], %r4;"),
+			Undefined, "stored to 'buf'"},
+		{"undefined barrier number",
+			kernel("bar.sync %r9;"), kernel("mov.b32 %r9, 3; bar.sync %r9;"),
+			Undefined, "the barrier number"},
+		{"read of another warp's word without a barrier",
+			sharedKernel("st.shared.u32 [%r1], %r0; ld.shared.u32 %r4, [%r2];"), sharedKernel("st.shared.u32 [%r1], %r0; bar.sync 0; ld.shared.u32 %r4, [%r2];"),
+			Race, "is not ordered after the"},
+		{"write after a read without a barrier",
+			sharedKernel("st.shared.u32 [%r1], %r0; bar.sync 0; ld.shared.u32 %r4, [%r2]; st.shared.u32 [%r1], %r4;"),
+			sharedKernel("st.shared.u32 [%r1], %r0; bar.sync 0; ld.shared.u32 %r4, [%r2]; bar.sync 0; st.shared.u32 [%r1], %r4;"),
+			Race, "shared memory byte"},
+		{"two threads write one word",
+			kernel("st.global.u32 [%rd0], %r0;"), kernel("setp.eq.u32 %p1, %r0, 0; @%p1 st.global.u32 [%rd0], %r0;"),
+			Race, "write of 'buf' byte 0 is not ordered after the write by warp 0 lane 0"},
+		{"replicas write the same value",
+			kernel("mov.b32 %r4, 9; st.global.u32 [%rd0], %r4;"), kernel("mov.b32 %r4, 9; setp.eq.u32 %p1, %r0, 0; @%p1 st.global.u32 [%rd0], %r4;"),
+			SameValueRace, "write of 'buf' byte 0"},
+		{"lanes exchange without bar.warp.sync",
+			sharedKernel("xor.b32 %r4, %r1, 4; st.shared.u32 [%r1], %r0; ld.shared.u32 %r5, [%r4];"),
+			sharedKernel("xor.b32 %r4, %r1, 4; st.shared.u32 [%r1], %r0; bar.warp.sync 0xffffffff; ld.shared.u32 %r5, [%r4];"),
+			Race, "read of shared memory"},
+		{"neighbouring bytes are no race, the same byte is",
+			kernel("cvt.u64.u32 %rd3, %r0; shr.u64 %rd4, %rd3, 1; add.s64 %rd4, %rd4, %rd0; st.global.u8 [%rd4], %r0;"),
+			kernel("cvt.u64.u32 %rd3, %r0; add.s64 %rd4, %rd3, %rd0; st.global.u8 [%rd4], %r0;"),
+			Race, "'buf' byte 0"},
+		{"weak read of a word that others change atomically",
+			kernel("mov.b32 %r4, 1; red.global.add.u32 [%rd0], %r4; ld.global.u32 %r5, [%rd0];"),
+			kernel("mov.b32 %r4, 1; red.global.add.u32 [%rd0], %r4; ld.relaxed.gpu.global.u32 %r5, [%rd0];"),
+			Race, "read of 'buf' byte 0"},
+		{"message without release and acquire",
+			sharedKernel(messageText("st.relaxed.cta.shared.u32", "ld.relaxed.cta.shared.u32")), sharedKernel(messageText("st.release.cta.shared.u32", "ld.acquire.cta.shared.u32")),
+			Race, "read of shared memory byte"},
+		{"message with fences on one side only",
+			sharedKernel(messageText("fence.acq_rel.cta; st.relaxed.cta.shared.u32", "ld.relaxed.cta.shared.u32")),
+			sharedKernel(messageText("fence.acq_rel.cta; st.relaxed.cta.shared.u32", "ld.acquire.cta.shared.u32")),
+			Race, "read of shared memory byte"},
+		{"cp.async used before its wait",
+			sharedKernel("cp.async.ca.shared.global [%r1], [%rd1], 4; ld.shared.u32 %r4, [%r1]; cp.async.wait_all;"),
+			sharedKernel("cp.async.ca.shared.global [%r1], [%rd1], 4; cp.async.wait_all; ld.shared.u32 %r4, [%r1];"),
+			AsyncPending, "cp.async of warp 0 lane 0"},
+		{"cp.async group not waited for",
+			sharedKernel("cp.async.ca.shared.global [%r1], [%rd1], 4; cp.async.commit_group; cp.async.ca.shared.global [%r1+512], [%rd1], 4; cp.async.commit_group; cp.async.wait_group 1; ld.shared.u32 %r4, [%r1+512];"),
+			sharedKernel("cp.async.ca.shared.global [%r1], [%rd1], 4; cp.async.commit_group; cp.async.ca.shared.global [%r1+512], [%rd1], 4; cp.async.commit_group; cp.async.wait_group 1; ld.shared.u32 %r4, [%r1]; st.global.u32 [%rd1], %r4;"),
+			AsyncPending, "has not waited for it"},
+		{"barrier that not all warps reach",
+			kernel("setp.lt.u32 %p1, %r0, 32; @%p1 bar.sync 1, 64;"), kernel("bar.sync 1, 64;"),
+			Deadlock, "no warp can run"},
+		{"barrier by half a warp",
+			kernel("setp.lt.u32 %p1, %r0, 16; @%p1 bra L; bra E; L: bar.sync 0; E:"), kernel("setp.lt.u32 %p1, %r0, 32; @%p1 bra L; bra E; L: bar.sync 1, 32; E:"),
+			Divergence, "an aligned barrier is executed by lanes 0x0000ffff of 0xffffffff"},
+		{"divergent bra.uni",
+			kernel("setp.lt.u32 %p1, %r0, 16; @%p1 bra.uni L; L:"), kernel("setp.lt.u32 %p1, %r0, 32; @%p1 bra.uni L; L:"),
+			Divergence, "bra.uni is taken by lanes"},
+		{"wrong barrier count",
+			kernel("bar.sync 0, 33;"), kernel("bar.sync 0, 64;"),
+			Invalid, "thread count 33"},
+		{"shuffle outside its mask",
+			kernel("shfl.sync.idx.b32 %r1, %r0, 0, 31, 0xffff;"), kernel("shfl.sync.idx.b32 %r1, %r0, 0, 31, -1;"),
+			Invalid, "does not name it"},
+		{"matrix instruction by half a warp",
+			kernel("mov.b32 %r1, 0; setp.lt.u32 %p1, %r0, 40; @%p1 movmatrix.sync.aligned.m8n8.trans.b16 %r2, %r1;"),
+			kernel("mov.b32 %r1, 0; movmatrix.sync.aligned.m8n8.trans.b16 %r2, %r1;"),
+			Divergence, "movmatrix is executed by lanes"},
+		{"store to constant memory",
+			header + ".const .align 4 .b32 c = 5;\n" + strings.TrimPrefix(kernel("mov.u64 %rd3, c; st.global.u32 [%rd3], %r0;"), header),
+			header + ".const .align 4 .b32 c = 5;\n" + strings.TrimPrefix(kernel("ld.const.u32 %r4, [c]; st.global.u32 [%rd1], %r4;"), header),
+			Invalid, "read-only memory 'c'"},
+		{"trap", kernel("trap;"), kernel(""), Trap, "trap by lanes"},
+		{"endless loop", kernel("L: bra L;"), kernel("setp.eq.u32 %p1, %r0, 99; L: @%p1 bra L;"), StepLimit, "more than"},
+	} {
+		o := Options{MaxSteps: 100000}
+		r := report(t, c.bad, o)
+		if r == nil {
+			t.Errorf("%s: nothing was reported", c.name)
+		} else if r.Kind != c.kind || !strings.Contains(r.Msg, c.msg) {
+			t.Errorf("%s: got %v, want %v: ...%s...", c.name, r, c.kind, c.msg)
+		}
+		if r := report(t, c.good, o); r != nil {
+			t.Errorf("%s: the corrected kernel reports %v", c.name, r)
+		}
+	}
+}
+
+// messageText: thread 32 waits for a flag that thread 0 sets behind its data, and reads the data.
+func messageText(store, load string) string {
+	return `
+	mov.b32 %r10, 0;
+	setp.eq.u32 %p1, %r0, 0;
+	@%p1 st.shared.u32 [%r3+512], %r10;
+	bar.sync 0;
+	@%p1 bra SEND;
+	setp.eq.u32 %p2, %r0, 32;
+	@%p2 bra WAIT;
+	bra DONE;
+SEND:
+	mov.b32 %r11, 42;
+	st.shared.u32 [%r3+516], %r11;
+	` + store + ` [%r3+512], %r11;
+	bra DONE;
+WAIT:
+	` + load + ` %r12, [%r3+512];
+	setp.ne.u32 %p3, %r12, 42;
+	@%p3 bra WAIT;
+	ld.shared.u32 %r13, [%r3+516];
+	st.global.u32 [%rd0], %r13;
+DONE:
+	`
+}
+
+func TestFencesOrderAMessage(t *testing.T) {
+	body := messageText("fence.acq_rel.cta; st.relaxed.cta.shared.u32", "ld.relaxed.cta.shared.u32")
+	body = strings.Replace(body, "ld.shared.u32 %r13", "fence.acq_rel.cta; ld.shared.u32 %r13", 1)
+	for _, s := range Schedules {
+		if r := report(t, sharedKernel(body), Options{Schedule: s}); r != nil {
+			t.Errorf("%v: %v", s, r)
+		}
+	}
+}
+
+func TestReportNamesItsPlace(t *testing.T) {
+	r := report(t, kernel("ld.global.u32 %r1, [%rd1+128];"), Options{})
+	if r == nil || r.Line != 11 || r.Warp != 1 || r.Lane != 0 || r.Instr != "ld.global.u32 %r1, [%rd1+128]" || r.Addr == 0 {
+		t.Fatalf("got %+v", r)
+	}
+	text := r.Error()
+	for _, want := range []string{"out of bounds: 4-byte load at 0x7f", "at line 11: ld.global.u32 %r1, [%rd1+128]", "in k, CTA (0,0,0), warp 1, lane 0"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q does not contain %q", text, want)
+		}
+	}
+}
+
+func TestDeadlockNamesEveryWarp(t *testing.T) {
+	r := report(t, kernel("setp.lt.u32 %p1, %r0, 32; @%p1 bar.sync 1, 64;\n@!%p1 bar.sync 2, 64;"), Options{})
+	if r == nil || r.Kind != Deadlock || len(r.Places) != 2 ||
+		!strings.Contains(r.Places[0], "warp 0 lanes 0xffffffff waits at line 11: @%p1 bar.sync 1, 64") ||
+		!strings.Contains(r.Places[1], "warp 1 lanes 0xffffffff waits at line 12: @!%p1 bar.sync 2, 64") {
+		t.Fatalf("got %v", r)
+	}
+}
+
+func TestNotesForPTXOfOthers(t *testing.T) {
+	m, err := Parse("t", kernel("mov.b32 %r4, 9; st.global.u32 [%rd0], %r4; st.global.u32 [%rd0+4], %r0;"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mem := NewMemory()
+	a := mem.Alloc("buf", make([]byte, 256), 256)
+	res, err := m.Run(t.Context(), "k", mem, []Arg{le64(a)}, Options{Block: [3]int{32, 1, 1}, NoteWarpRaces: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Notes) != 2 || res.Notes[0].Kind != SameValueRace || res.Notes[0].Count != 31 || res.Notes[1].Kind != Race || res.Notes[1].Count != 31 {
+		t.Fatalf("got %v", res.Notes)
+	}
+	if _, err = m.Run(t.Context(), "k", mem, []Arg{le64(a)}, Options{Block: [3]int{64, 1, 1}, NoteWarpRaces: true}); err == nil {
+		t.Fatal("a race between warps must stay an error")
+	}
+}
+
+func TestBadLaunchesAreRefused(t *testing.T) {
+	m, err := Parse("t", strings.Replace(kernel(""), "{", ".reqntid 64\n{", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mem := NewMemory()
+	for _, c := range []struct {
+		entry string
+		args  []Arg
+		o     Options
+		want  string
+	}{
+		{"nosuch", nil, Options{}, "no entry 'nosuch'"},
+		{"k", nil, Options{}, "k has 1 parameters, 0 given"},
+		{"k", []Arg{{1}}, Options{}, "parameter 0 (p) has 8 bytes, 1 given"},
+		{"k", []Arg{le64(0)}, Options{Block: [3]int{32, 1, 1}}, ".reqntid"},
+		{"k", []Arg{le64(0)}, Options{Grid: [3]int{-1, 1, 1}}, "bad launch"},
+		{"k", []Arg{le64(0)}, Options{DynShared: 1 << 20}, "bytes of shared memory"},
+	} {
+		if _, err := m.Run(t.Context(), c.entry, mem, c.args, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want %q", err, c.want)
+		}
+	}
+}

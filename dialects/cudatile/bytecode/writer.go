@@ -283,7 +283,7 @@ func (w *writer) function(e *encoder, op *ir.Op) {
 	for _, in := range ft.Inputs {
 		w.typ(op, in)
 	}
-	f := &bodyWriter{writer: w, numbers: map[*ir.Value]uint64{}}
+	f := &bodyWriter{writer: w, numbers: map[*ir.Value]uint64{}, entered: map[*ir.Op]bool{}}
 	f.enterBlocks(op)
 	f.location(op)
 	hints, _ := op.AttrNamed("optimization_hints").(ir.DictAttr)

@@ -11,6 +11,7 @@ type bodyWriter struct {
 	numbers   map[*ir.Value]uint64
 	scope     []*ir.Value // numbered values, innermost block last
 	locations []uint64
+	entered   map[*ir.Op]bool // see enterTypes
 }
 
 func (f *bodyWriter) define(v *ir.Value) {

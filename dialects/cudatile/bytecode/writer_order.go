@@ -19,6 +19,10 @@ import (
 
 // enterTypes enters the result types of an op, after those of the op that its call stands inside.
 func (f *bodyWriter) enterTypes(op *ir.Op) {
+	if f.entered[op] {
+		return
+	}
+	f.entered[op] = true
 	if f.fresh {
 		f.enterGlobals(op)
 		if outer := callAround(op); outer != nil {

@@ -37,9 +37,13 @@ func lowerConversions(s *State) error {
 				if !ok {
 					mem = layout.SharedLayout(*src.Layout, *dst.Layout, tileaa.ElemBytes(src.Elem)).Mem
 				}
+				at := reader(op)
 				load := through(s, op, op.Operand(0), op.Result(0), mem)
 				if ok {
 					load.SetAttrNamed("atom", ir.StringAttr(name))
+				}
+				if at.Def.Name == "dot" {
+					load.MoveBefore(at)
 				}
 				op.Erase()
 			case op.Result(0).HasUses() && (strong(op) || op.Traits().Has(ir.Writes)) && replicated(op.Result(0), warps):

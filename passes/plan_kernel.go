@@ -30,7 +30,9 @@ const (
 	accumulatorRegs = 128 // live accumulators a thread, in 32-bit registers
 	bytesPerThread  = 64  // of the biggest tile, in kernels without a matrix product
 	maxWarps        = 16
-	valueRegs       = 256 // the most registers one value may take before a tile counts as too big
+	// besideAccumulators is what a kernel with a matrix product needs besides its accumulators: operands of a step, addresses.
+	besideAccumulators = 72
+	valueRegs          = 256 // the most registers one value may take before a tile counts as too big
 )
 
 // plans lists the candidate plans of an entry, best first: from the best number of warps upwards.
@@ -55,11 +57,18 @@ func plans(s *State, entry *ir.Op) []*tileaa.PlanAttr {
 	if n := hint(s, entry, "num_worker_warps_per_cta"); n > 0 && n <= 32 && n&(n-1) == 0 && d.tileBits > 0 {
 		warps = int(n)
 	}
-	occupancy := int(hint(s, entry, "occupancy"))
+	wanted := int(hint(s, entry, "occupancy"))
 	var out []*tileaa.PlanAttr
 	for w := warps; w <= maxWarps; w *= 2 {
 		if d.tileBits/32/(32*w) > valueRegs {
 			continue
+		}
+		occupancy := wanted
+		for occupancy > 1 && maxRegisters(s, w, occupancy) < d.accBits/32/(32*w)+besideAccumulators {
+			occupancy--
+		}
+		if occupancy < wanted && w == warps {
+			s.Remark(entry.Loc(), "occupancy %d would spill the accumulators; using %d", wanted, occupancy)
 		}
 		out = append(out, &tileaa.PlanAttr{Warps: w, Stages: 1, Occupancy: occupancy, MaxReg: maxRegisters(s, w, occupancy)})
 	}

@@ -1,0 +1,126 @@
+package tilerun
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+
+	"tileiras/internal/driver"
+	"tileiras/runtime/cases"
+	"tileiras/runtime/emu"
+)
+
+// Emulator compiles a module for a GPU and runs the PTX on the emulator, with all checks on.
+type Emulator struct {
+	GPU      string
+	Opt      int
+	Schedule emu.Schedule
+	// PTX, if not nil, makes the PTX instead of our compiler.
+	PTX func(ctx context.Context, l *cases.Launch) (string, error)
+	// Foreign PTX may rely on lanes of a warp running in step.
+	Foreign bool
+}
+
+func (m *Emulator) String() string { return "emulator, " + m.Schedule.String() }
+
+// unsupported marks an error of the compiler that says "not supported yet".
+type unsupported struct{ error }
+
+func (u unsupported) Is(target error) bool { return target == errors.ErrUnsupported }
+
+// compile makes PTX with our compiler.
+func compile(ctx context.Context, gpu string, opt int, bytecode []byte) (string, error) {
+	res, err := driver.Compile(ctx, "kernel.tileirbc", bytecode, driver.Options{GPU: gpu, Opt: opt, Emit: driver.EmitPTX})
+	if err != nil {
+		var f *driver.Failure
+		if errors.As(err, &f) && strings.Contains(f.Error(), "not supported yet") {
+			return "", unsupported{err}
+		}
+		return "", err
+	}
+	return string(res.Output), nil
+}
+
+// Decode reads, verifies and prints.
+func (m *Emulator) Decode(ctx context.Context, bytecode []byte) error { return decode(ctx, bytecode) }
+
+func decode(ctx context.Context, bytecode []byte) error {
+	_, err := driver.Compile(ctx, "kernel.tileirbc", bytecode, driver.Options{Emit: driver.EmitCudaTile})
+	return err
+}
+
+// Launch is one launch of an entry on the emulator.
+func (m *Emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome, error) {
+	var text string
+	var err error
+	if m.PTX != nil {
+		text, err = m.PTX(ctx, l)
+	} else {
+		text, err = compile(ctx, m.GPU, m.Opt, l.Bytecode)
+	}
+	if err != nil {
+		return nil, err
+	}
+	mod, err := emu.Parse("kernel.ptx", text)
+	if err != nil {
+		return nil, err
+	}
+	mem := emu.NewMemory()
+	contents := make([][]byte, len(l.Buffers))
+	addrs := make([]uint64, len(l.Buffers))
+	for i, b := range l.Buffers {
+		contents[i] = append([]byte{}, b.Bytes...)
+		addrs[i] = mem.Alloc(b.Name, contents[i], b.Align)
+	}
+	l.StorePointers(contents, addrs)
+	for i := range contents {
+		copy(mem.Bytes(addrs[i]), contents[i])
+	}
+	var args []emu.Arg
+	for _, p := range l.Params {
+		bits := p.Bits
+		if p.Type == nil {
+			bits = addrs[p.Buffer] + uint64(p.Offset)
+		}
+		args = append(args, binary.LittleEndian.AppendUint64(nil, bits)[:p.Size()])
+	}
+	var stdout bytes.Buffer
+	res, err := mod.Run(ctx, l.Kernel, mem, args, emu.Options{
+		Grid: l.Grid, DynShared: dynamicShared(text, l.Kernel), Seed: 1, Schedule: m.Schedule, Stdout: &stdout,
+		NoteWarpRaces: m.Foreign, Stats: true,
+	})
+	out := &cases.Outcome{Addresses: addrs, Stdout: stdout.String()}
+	var rep *emu.Report
+	if errors.As(err, &rep) && rep.Kind == emu.Trap {
+		out.AssertFailed, out.Message = true, stdout.String()
+		return out, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range addrs {
+		out.Buffers = append(out.Buffers, mem.Bytes(a))
+	}
+	out.Stats = res.Stats
+	return out, nil
+}
+
+// dynamicShared reads from the header of our PTX how many bytes of dynamic shared memory a launch needs.
+func dynamicShared(ptx, kernel string) int {
+	_, rest, ok := strings.Cut(ptx, "// kernel "+kernel+"\n")
+	if !ok {
+		return 0
+	}
+	_, rest, ok = strings.Cut(rest, "//   shared   ")
+	if !ok {
+		return 0
+	}
+	var n int
+	if _, err := fmt.Sscanf(rest, "%d bytes dynamic", &n); err != nil {
+		return 0
+	}
+	return n
+}

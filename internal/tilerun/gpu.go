@@ -1,0 +1,50 @@
+package tilerun
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"tileiras/internal/driver"
+	"tileiras/runtime/cases"
+	"tileiras/runtime/cuda"
+)
+
+// gpu runs our PTX on the first GPU.
+type gpu struct{ cuda.Machine }
+
+func (*gpu) String() string { return "GPU" }
+
+// Decode reads, verifies and prints; no GPU is needed for that.
+func (*gpu) Decode(ctx context.Context, bytecode []byte) error { return decode(ctx, bytecode) }
+
+func newGPU(name string, opt int) (cases.Machine, error) {
+	d, err := cuda.Open("")
+	if err != nil {
+		return nil, err
+	}
+	c, err := d.Context(0)
+	if err != nil {
+		return nil, err
+	}
+	return &gpu{cuda.Machine{Context: c, CaptureOutput: true, Compile: func(ctx context.Context, bytecode []byte, kernel string) (*cuda.Image, error) {
+		ptx, err := compile(ctx, name, opt, bytecode)
+		if err != nil {
+			return nil, err
+		}
+		threads, err := blockThreads(ptx, kernel)
+		return &cuda.Image{Code: []byte(ptx), Threads: threads, Shared: dynamicShared(ptx, kernel)}, err
+	}}}, nil
+}
+
+// blockThreads reads from our PTX how many threads a block of the kernel has.
+func blockThreads(ptx, kernel string) (int, error) {
+	m := regexp.MustCompile(`(?s)\.entry ` + regexp.QuoteMeta(kernel) + `\(.*?\.reqntid (\d+)`).FindStringSubmatch(ptx)
+	if m == nil {
+		return 0, fmt.Errorf("the PTX does not say how many threads %s has", kernel)
+	}
+	return strconv.Atoi(m[1])
+}
+
+var _ driver.Tool = Run

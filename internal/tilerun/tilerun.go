@@ -1,0 +1,233 @@
+// Package tilerun is the command tilerun: it runs cases (runtime/cases) on the interpreter, on the PTX emulator or on a GPU.
+//
+// It may import internal/driver and runtime; nothing imports it but its command and tests.
+package tilerun
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sort"
+	"strings"
+	"sync"
+
+	"golang.org/x/term"
+
+	"tileiras/codegen/target"
+	"tileiras/internal/driver"
+	"tileiras/runtime/cases"
+	"tileiras/runtime/emu"
+)
+
+func gpus() []driver.Value {
+	var vs []driver.Value
+	for _, t := range target.All {
+		vs = append(vs, driver.Value{Name: t.Name, Help: fmt.Sprintf("SM %d", t.Number)})
+	}
+	return vs
+}
+
+// Command is the table of the flags of tilerun.
+var Command = &driver.Command{
+	Name:  "tilerun",
+	Usage: "[options] <case.json or folder>...",
+	Overview: "tilerun runs Tile IR kernels on given inputs and compares the results: " +
+		"without a GPU on the interpreter or, compiled, on the PTX emulator",
+	MaxArgs: 1 << 20,
+	Flags: []driver.Flag{
+		{Name: "on", Kind: driver.EnumFlag, Default: "interp", Help: "What runs the kernels", Values: []driver.Value{
+			{Name: "interp", Help: "The interpreter of Tile IR"}, {Name: "emu", Help: "Our PTX on the PTX emulator, all checks on"}, {Name: "gpu", Help: "Our PTX on a GPU"}}},
+		{Name: "gpu-name", Aliases: []string{"arch"}, Kind: driver.EnumFlag, Default: "sm_80", Values: gpus(), Help: "Architecture to compile for (emu, gpu)"},
+		{Name: "opt-level", Aliases: []string{"O"}, Kind: driver.IntFlag, Meta: "int", Default: "3", Help: "Optimization level of the compiler"},
+		{Name: "schedule", Kind: driver.EnumFlag, Default: "all", Help: "In which order the emulator interleaves warps", Values: []driver.Value{
+			{Name: "all", Help: "Under each of the three, one after the other"}, {Name: "round-robin", Help: "First warp first"}, {Name: "reverse", Help: "Last warp first"}, {Name: "random", Help: "Any order"}}},
+		{Name: "core", Kind: driver.BoolFlag, Help: "Only cases of the core subset"},
+		{Name: "stats", Kind: driver.BoolFlag, Help: "Print the machine's counters for every case"},
+		{Name: "jobs", Aliases: []string{"j"}, Kind: driver.IntFlag, Meta: "int", Default: "0", Help: "Cases at a time (0: one a core)"},
+		{Name: "quiet", Aliases: []string{"q"}, Kind: driver.BoolFlag, Help: "Print failures and the summary only"},
+		{Name: "help", Aliases: []string{"h"}, Kind: driver.BoolFlag, Help: "Display available options"},
+	},
+}
+
+// Run is the command: PASS or FAIL per case in the order given, then the summary; 1 when a case failed.
+func Run(args []string, _ io.Reader, stdout, stderr io.Writer) int {
+	line, err := Command.Parse(args)
+	if err != nil {
+		fmt.Fprintln(stderr, err)
+		return driver.ExitUsage
+	}
+	if line.Bool("help") {
+		io.WriteString(stdout, Command.Help(false))
+		return driver.ExitOK
+	}
+	files, err := find(line.Args)
+	if err != nil || len(files) == 0 {
+		if err == nil {
+			err = fmt.Errorf("no case is given; try tilerun --help")
+		}
+		fmt.Fprintln(stderr, "error:", err)
+		return driver.ExitUsage
+	}
+	machines, err := machinesFor(line)
+	if err != nil {
+		fmt.Fprintln(stderr, "error:", err)
+		return driver.ExitOptions
+	}
+	r := &runner{machines: machines, core: line.Bool("core"), stats: line.Bool("stats"), quiet: line.Bool("quiet"), out: stdout}
+	if f, ok := stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		r.progress = f
+	}
+	jobs := line.Int("jobs")
+	if jobs <= 0 {
+		jobs = runtime.NumCPU()
+	}
+	return r.all(files, jobs)
+}
+
+// machinesFor makes the machines under each of which a case must pass.
+func machinesFor(line *driver.Line) ([]cases.Machine, error) {
+	switch line.String("on") {
+	case "interp":
+		return []cases.Machine{&Interpreter{}}, nil
+	case "gpu":
+		m, err := newGPU(line.String("gpu-name"), line.Int("opt-level"))
+		return []cases.Machine{m}, err
+	}
+	var ms []cases.Machine
+	for _, s := range emu.Schedules {
+		if name := line.String("schedule"); name == "all" || name == s.String() {
+			ms = append(ms, &Emulator{GPU: line.String("gpu-name"), Opt: line.Int("opt-level"), Schedule: s})
+		}
+	}
+	return ms, nil
+}
+
+// find lists the case files: a file stands for itself, a folder for every case.json and bench.json below it, sorted.
+func find(args []string) ([]string, error) {
+	var files []string
+	for _, a := range args {
+		st, err := os.Stat(a)
+		if err != nil {
+			return nil, err
+		}
+		if !st.IsDir() {
+			files = append(files, a)
+			continue
+		}
+		var below []string
+		err = filepath.WalkDir(a, func(path string, d os.DirEntry, err error) error {
+			if err == nil && (d.Name() == "case.json" || d.Name() == "bench.json") {
+				below = append(below, path)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		sort.Strings(below)
+		files = append(files, below...)
+	}
+	return files, nil
+}
+
+type runner struct {
+	machines           []cases.Machine
+	core, stats, quiet bool
+	out                io.Writer
+	progress           *os.File
+}
+
+type line struct {
+	text    string
+	skipped bool
+	ok      bool
+}
+
+// all runs the cases, several at a time, and prints their lines in order.
+func (r *runner) all(files []string, jobs int) int {
+	results := make([]chan line, len(files))
+	for i := range results {
+		results[i] = make(chan line, 1)
+	}
+	var next sync.Mutex
+	at := 0
+	for range min(jobs, len(files)) {
+		go func() {
+			for {
+				next.Lock()
+				i := at
+				at++
+				next.Unlock()
+				if i >= len(files) {
+					return
+				}
+				results[i] <- r.one(files[i])
+			}
+		}()
+	}
+	passed, failed := 0, 0
+	for i := range files {
+		if r.progress != nil {
+			fmt.Fprintf(r.progress, "\r\033[K%d/%d  %d failed  %s", i, len(files), failed, filepath.Base(filepath.Dir(files[i])))
+		}
+		l := <-results[i]
+		if r.progress != nil {
+			fmt.Fprint(r.progress, "\r\033[K")
+		}
+		if l.skipped {
+			continue
+		}
+		if l.ok {
+			passed++
+		} else {
+			failed++
+		}
+		if !l.ok || !r.quiet {
+			fmt.Fprintln(r.out, l.text)
+		}
+	}
+	fmt.Fprintf(r.out, "%d passed, %d failed\n", passed, failed)
+	if failed > 0 {
+		return 1
+	}
+	return driver.ExitOK
+}
+
+// one runs a case on every machine; the first failure counts.
+func (r *runner) one(file string) (l line) {
+	name := filepath.Base(filepath.Dir(file))
+	defer func() {
+		if p := recover(); p != nil {
+			l = line{text: fmt.Sprintf("FAIL %s: BUG: %v", name, p)}
+		}
+	}()
+	c, err := cases.Load(file)
+	if err != nil {
+		return line{text: fmt.Sprintf("FAIL %s: %v", name, err)}
+	}
+	if r.core && !c.Core {
+		return line{skipped: true}
+	}
+	text := "PASS " + c.Name
+	for _, m := range r.machines {
+		v := cases.Run(context.Background(), m, c)
+		if v.Status != cases.Pass {
+			reason := v.Reason
+			if len(r.machines) > 1 && v.Status == cases.Fail {
+				reason = fmt.Sprintf("%s (%v)", reason, m)
+			}
+			return line{text: fmt.Sprintf("FAIL %s: %s", c.Name, reason)}
+		}
+		if r.stats && v.Outcome != nil && v.Outcome.Stats != nil {
+			text += "\n" + indent(fmt.Sprintf("%v: %v", m, v.Outcome.Stats))
+		}
+	}
+	return line{text: text, ok: true}
+}
+
+func indent(s string) string {
+	return "     " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n     ")
+}

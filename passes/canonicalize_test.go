@@ -1,6 +1,13 @@
 package passes
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tileiras/ir"
+	"tileiras/passes/facts"
+)
 
 func TestCanonicalizeIntegers(t *testing.T) {
 	check(t, canonicalize, []rewriting{
@@ -267,6 +274,34 @@ func TestCanonicalizeShapes(t *testing.T) {
 			%3 = broadcast %1 : (tile<1x8xf32>) -> tile<4x8xf32>
 			%4 = addf %3, %mf : tile<4x8xf32>
 			use %4 : tile<4x8xf32>`},
+		{"tiles of one element are computed as scalars", `
+			%0 = reduce %mf attributes {dim = 1, identities = [0.0 : f32]} : (tile<4x8xf32>) -> tile<4xf32> (%a: tile<f32>, %acc: tile<f32>) {
+				%s = addf %a, %acc : tile<f32>
+				yield %s : (tile<f32>)
+			}
+			%1 = extract %0, indices(%x) : (tile<4xf32>, tile<i32>) -> tile<1xf32>
+			%2 = splat %f : (tile<f32>) -> tile<1xf32>
+			%3 = mulf %1, %2 : tile<1xf32>
+			%4 = reshape %1 : (tile<1xf32>) -> tile<1x1xf32>
+			%7 = broadcast %4 : (tile<1x1xf32>) -> tile<4x8xf32>
+			use %7 : tile<4x8xf32>
+			%8 = reshape %3 : (tile<1xf32>) -> tile<1x1xf32>
+			%5 = broadcast %8 : (tile<1x1xf32>) -> tile<4x8xf32>
+			%6 = mulf %mf, %5 : tile<4x8xf32>
+			use %6 : tile<4x8xf32>`, `
+			%0 = reduce %mf attributes {dim = 1, identities = [0.0 : f32]} : (tile<4x8xf32>) -> tile<4xf32> (%a: tile<f32>, %acc: tile<f32>) {
+				%s = addf %a, %acc : tile<f32>
+				yield %s : (tile<f32>)
+			}
+			%1 = extract %0, indices(%x) : (tile<4xf32>, tile<i32>) -> tile<1xf32>
+			%2 = reshape %1 : (tile<1xf32>) -> tile<f32>
+			%3 = mulf %2, %f : tile<f32>
+			%4 = reshape %1 : (tile<1xf32>) -> tile<f32>
+			%7 = splat %4 : (tile<f32>) -> tile<4x8xf32>
+			use %7 : tile<4x8xf32>
+			%5 = splat %3 : (tile<f32>) -> tile<4x8xf32>
+			%6 = mulf %mf, %5 : tile<4x8xf32>
+			use %6 : tile<4x8xf32>`},
 		{"permutations compose, and to nothing", `
 			%0 = permute %mf {permutation = array<i32: 1, 0>} : (tile<4x8xf32>) -> tile<8x4xf32>
 			%1 = permute %0 {permutation = array<i32: 1, 0>} : (tile<8x4xf32>) -> tile<4x8xf32>
@@ -428,4 +463,24 @@ func TestCanonicalizeUsesFacts(t *testing.T) {
 			use %n : tile<i32>
 			use %a : tile<i32>`},
 	})
+}
+
+func TestLongSumsTakeOneSweepAndDeepFactsAnswer(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("%one = constant <i32: 1> : tile<i32>\n%s0 = addi %x, %one : tile<i32>\n")
+	const n = 20000
+	for i := 1; i < n; i++ {
+		fmt.Fprintf(&b, "%%s%d = addi %%s%d, %%one : tile<i32>\n", i, i-1)
+	}
+	fmt.Fprintf(&b, "use %%s%d : tile<i32>\n", n-1)
+	s := parse(t, kernel(b.String()))
+	last := s.Module.Body().First().Body().Last().Prev().Operand(0)
+	facts.New(s.Module).Of(last) // from the end backwards, without a value on the way known
+	if err := canonicalize(s); err != nil {
+		t.Fatal(err)
+	}
+	want := parse(t, kernel(fmt.Sprintf("%%n = constant <i32: %d> : tile<i32>\n%%r = addi %%x, %%n : tile<i32>\nuse %%r : tile<i32>", n)))
+	if got, want := ir.Text(s.Module, ir.PrintOptions{}), ir.Text(want.Module, ir.PrintOptions{}); got != want {
+		t.Errorf("got\n%.2000s\nwant\n%s", got, want)
+	}
 }

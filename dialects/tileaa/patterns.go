@@ -107,8 +107,14 @@ func reassociate(b *ir.Builder, op *ir.Op) bool {
 	if inner == nil || inner.Def != op.Def || !isConstant(op.Operand(1)) || !isConstant(inner.Operand(1)) {
 		return false
 	}
-	c := Binary(b, op.Def.Name, inner.Operand(1), op.Operand(1))
-	return replace(op, Binary(b, op.Def.Name, inner.Operand(0), c))
+	// the constant is computed at once, so that a long sum takes one sweep
+	both := Binary(b, op.Def.Name, inner.Operand(1), op.Operand(1))
+	folded := op.Def.Hooks.Fold(b.Ctx, both.DefiningOp())
+	if len(folded) == 1 && folded[0].Attr != nil {
+		both.DefiningOp().Erase()
+		both = One(b, "constant", op.Result(0).Type(), Args{"value": folded[0].Attr})
+	}
+	return replace(op, Binary(b, op.Def.Name, inner.Operand(0), both))
 }
 
 // subtractConstant: x - c => x + -c. No signed wrap stays so unless c is the least number.
@@ -293,6 +299,9 @@ func broadcastOfBroadcast(b *ir.Builder, op *ir.Op) bool {
 		op.SetOperand(0, in.Operand(0))
 		return true
 	}
+	if from := AsTile(op.Operand(0)); from.NumElements() == 1 {
+		return replace(op, splatTo(b, One(b, "reshape", Tile(b.Ctx, from.Elem), Args{"source": op.Operand(0)}), t))
+	}
 	return false
 }
 
@@ -344,6 +353,7 @@ func extractOfSplat(b *ir.Builder, op *ir.Op) bool {
 //	addi (splat x), (splat y)            =>  splat (addi x, y)
 //	addi (broadcast x), (broadcast y)    =>  broadcast (addi x, y)     for x and y of one shape
 //	addi (broadcast x), (splat y)        =>  broadcast (addi x, splat y)
+//	addi x, y                            =>  splat (addi (reshape x), (reshape y))     for x and y of one element
 //
 // It stops once layouts are given.
 func uniformOperands(b *ir.Builder, op *ir.Op) bool {
@@ -353,10 +363,14 @@ func uniformOperands(b *ir.Builder, op *ir.Op) bool {
 	}
 	// shape is that of the broadcast sources; all operands are constants, splats or broadcasts of it
 	var shape []int64
-	narrow, found := false, false
+	single := t.NumElements() == 1
+	narrow, found := false, single
 	for _, v := range op.Operands() {
 		if s := AsTile(v); s == nil || !sameShape(s, t) {
 			return false
+		}
+		if single {
+			continue
 		}
 		if in, ok := IsOp(v, "broadcast"); ok {
 			from := AsTile(in.Operand(0)).Shape
@@ -380,6 +394,8 @@ func uniformOperands(b *ir.Builder, op *ir.Op) bool {
 			operands[i] = One(b, "constant", small, Args{"value": SplatOf(small, x)})
 		} else if in, ok := IsOp(v, "splat"); ok {
 			operands[i] = splatTo(b, in.Operand(0), small)
+		} else if single {
+			operands[i] = One(b, "reshape", small, Args{"source": v})
 		} else {
 			operands[i] = v.DefiningOp().Operand(0)
 		}

@@ -14,14 +14,17 @@ type Facts struct {
 	// slots says that the module has memory of its own that an integer may point to.
 	slots bool
 	depth int // of loops being solved
+	chain int // of values being asked for
 }
 
 const (
 	// maxRounds bounds the rounds in which the facts of one loop settle; intervals are widened from widenAfter on.
-	maxRounds, widenAfter = 12, 2
+	maxRounds, widenAfter = 6, 2
 	// maxDepth is the number of nested loops whose facts are solved together; inside deeper ones the carried values are
-	// unknown. The cost is exponential in it, with a small base.
-	maxDepth = 4
+	// unknown. The cost is maxRounds^maxDepth times the loop body at most.
+	maxDepth = 3
+	// maxChain bounds the recursion from a value to those that it is made of. Who asks in program order never meets it.
+	maxChain = 10_000
 )
 
 // New makes the facts of a module (or of any op: values from outside of it are unknown).
@@ -38,12 +41,17 @@ func (f *Facts) Of(v *ir.Value) Fact {
 	if known, ok := f.cache[v]; ok {
 		return known
 	}
+	if f.chain >= maxChain {
+		return unknown(v.Type())
+	}
+	f.chain++
 	var fact Fact
 	if op := v.DefiningOp(); op != nil {
 		fact = f.ofResult(op, v)
 	} else {
 		fact = f.ofArgument(v)
 	}
+	f.chain--
 	if known, ok := f.cache[v]; ok { // a loop has been solved meanwhile
 		return known
 	}

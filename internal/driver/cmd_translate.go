@@ -62,7 +62,7 @@ func TileTranslate(args []string, stdin io.Reader, stdout, stderr io.Writer) int
 		return report(err, stderr)
 	}
 	if !ir.Verify(in.Ctx, in.Module) {
-		return report(verifyFailure(in), stderr)
+		return report(verifyFailure(in, bytecode.VerificationFailed), stderr)
 	}
 	var out []byte
 	if toText {

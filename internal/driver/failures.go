@@ -38,11 +38,11 @@ func textFailure(c *ir.Context, err error) error {
 	return &Failure{Code: ExitInput, Lines: lines, Err: err}
 }
 
-// verifyFailure is a module that was read and does not verify.
-func verifyFailure(in *Input) error {
+// verifyFailure is a module that was read and does not verify; why is the line that follows for bytecode.
+func verifyFailure(in *Input, why string) error {
 	f := &Failure{Code: ExitInput, Lines: diagnosticLines(in.Ctx, ir.Error)}
 	if in.Origin != nil {
-		f.Lines = append(f.Lines, "error: verification failed for deserialized cuda_tile::ModuleOp", genericInput)
+		f.Lines = append(f.Lines, "error: "+why, genericInput)
 	}
 	if len(f.Lines) == 0 {
 		f.Lines = []string{"error: the module does not verify"}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tileiras/dialects/cudatile"
 	"tileiras/dialects/cudatile/bytecode"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -100,7 +101,10 @@ func (r *run) names() error {
 func (r *run) verify() error {
 	defer r.time("verify")()
 	if !ir.Verify(r.input.Ctx, r.input.Module) {
-		return verifyFailure(r.input)
+		return verifyFailure(r.input, bytecode.VerificationFailed)
+	}
+	if !cudatile.VerifyKernels(r.input.Ctx, r.input.Module) {
+		return verifyFailure(r.input, bytecode.KernelsFailed)
 	}
 	return nil
 }

@@ -299,5 +299,9 @@ func (r *reader) preview() {
 	}
 }
 
-// VerificationFailed is the line that follows the verifier's errors about a module that came from bytecode.
-const VerificationFailed = "verification failed for deserialized cuda_tile::ModuleOp"
+// The lines that follow errors about a module that came from bytecode: those of the verifier, and those of
+// cudatile.VerifyKernels.
+const (
+	VerificationFailed = "verification failed for deserialized cuda_tile::ModuleOp"
+	KernelsFailed      = "deserialized module does not conform to bytecode format invariants"
+)

@@ -150,9 +150,17 @@ func (p *Parser) propertyDict(s *ParsedOp) (segments I32Array) {
 			p.fail(int(at), "'%s' op has no property '%s'", s.Def.FullName(), name)
 			return
 		}
-		s.SetAttr(at, name, a)
+		s.SetAttr(at, name, s.Def.AttrDef(i).fromInteger(a))
 	})
 	return segments
+}
+
+// fromInteger makes the case of an enumeration of its number, which is how MLIR itself prints some of them.
+func (d *ArgDef) fromInteger(a Attribute) Attribute {
+	if n, ok := a.(IntegerAttr); ok && d.Attr == EnumKind && n.Bits <= 1<<32-1 && d.Enum.Case(uint32(n.Bits)) != nil {
+		return d.Enum.Of(uint32(n.Bits))
+	}
+	return a
 }
 
 // genericGroups divides the flat operands among those of the row.

@@ -44,6 +44,7 @@ type Parser struct {
 	parts int // read so far, aliases expanded; see maxParts
 
 	owner    *Dialect // of the op that is being read
+	custom   *OpDef   // the op whose own form is being read; nil inside types and attributes
 	dialects []string // default dialects, innermost last
 	values   map[string]*valueEntry
 	scopes   []scope
@@ -87,10 +88,18 @@ func (p *Parser) Err() error { return p.err }
 // Failed reports whether there was an error.
 func (p *Parser) Failed() bool { return p.err != nil }
 
-// Errorf reports an error at a place, unless there was one before, and returns the first error.
+// Errorf reports an error at a place, unless there was one before, and returns the first error. As in MLIR the message
+// names the op whose own form is being read.
 func (p *Parser) Errorf(at Pos, format string, args ...any) error {
-	p.fail(int(at), format, args...)
+	p.fail(int(at), "%s%s", p.opPrefix(), fmt.Sprintf(format, args...))
 	return p.err
+}
+
+func (p *Parser) opPrefix() string {
+	if p.custom == nil {
+		return ""
+	}
+	return "custom op '" + p.custom.FullName() + "' "
 }
 
 func (p *Parser) fail(at int, format string, args ...any) *Diagnostic {
@@ -294,16 +303,17 @@ func (p *Parser) op() *Op {
 	for _, b := range binds {
 		s.NumBound += b.count
 	}
-	owner := p.owner
+	owner, custom := p.owner, p.custom
+	p.custom = nil
 	switch p.tok.kind {
 	case tokString:
 		p.generic(s)
 	case tokBare:
-		p.custom(s)
+		p.ownForm(s)
 	default:
 		p.failToken("expected operation name in quotes")
 	}
-	p.owner = owner
+	p.owner, p.custom = owner, custom
 	if p.err != nil {
 		return nil
 	}
@@ -417,8 +427,8 @@ func (p *Parser) popScope() {
 	}
 }
 
-// custom reads an op that begins with its bare name.
-func (p *Parser) custom(s *ParsedOp) {
+// ownForm reads an op that begins with its bare name.
+func (p *Parser) ownForm(s *ParsedOp) {
 	name := p.text()
 	def, full := p.lookupOp(name)
 	if def == nil {
@@ -431,10 +441,11 @@ func (p *Parser) custom(s *ParsedOp) {
 	}
 	p.next()
 	s.begin(def)
+	p.custom = def
 	switch {
 	case def.Hooks.Parse != nil:
 		if err := def.Hooks.Parse(p, s); err != nil && p.err == nil {
-			p.fail(int(s.Pos), "%s", err)
+			p.Errorf(s.Pos, "%s", err)
 		}
 	case def.Format != "":
 		def.program().parse(p, s)

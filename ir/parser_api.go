@@ -33,7 +33,7 @@ func (p *Parser) Pos() Pos { return Pos(p.tok.pos) }
 // Keyword reads a bare identifier.
 func (p *Parser) Keyword() string {
 	if p.tok.kind != tokBare {
-		p.failToken("expected valid keyword")
+		p.failToken("%sexpected valid keyword", p.opPrefix())
 		return ""
 	}
 	s := p.text()
@@ -53,6 +53,9 @@ func (p *Parser) PeekKeyword() string {
 func (p *Parser) KeywordOrString() string {
 	if p.tok.kind == tokString {
 		return p.String()
+	}
+	if p.tok.kind != tokBare {
+		p.failToken("%sexpected valid keyword or string", p.opPrefix())
 	}
 	return p.Keyword()
 }
@@ -428,7 +431,7 @@ func (s *ParsedOp) infer() {
 			if len(refs) > 0 {
 				at = refs[0].Pos
 			}
-			p.fail(int(at), "number of operands and types do not match: got %d operands and %d types", len(refs), len(types))
+			p.Errorf(at, "number of operands and types do not match: got %d operands and %d types", len(refs), len(types))
 			return
 		}
 		for k, r := range refs {

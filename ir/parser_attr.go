@@ -94,10 +94,10 @@ func (p *Parser) prefixedType() Type {
 func (p *Parser) dialectType(d *Dialect, mnemonic string, at int) Type {
 	p.next()
 	p.dialects = append(p.dialects, d.Name)
-	owner := p.owner
-	p.owner = d
+	owner, custom := p.owner, p.custom
+	p.owner, p.custom = d, nil
 	t, err := d.ParseType(p, mnemonic)
-	p.owner = owner
+	p.owner, p.custom = owner, custom
 	p.dialects = p.dialects[:len(p.dialects)-1]
 	if err != nil && p.err == nil {
 		p.fail(at, "%s", err)
@@ -228,7 +228,16 @@ func (p *Parser) Dict() DictAttr {
 }
 
 // Hints reads <sm_100 = {latency = 3}>. Integers without a type are of i32 where they fit, as front ends make them.
-func (p *Parser) Hints() DictAttr { return p.hintEntries("<", ">") }
+func (p *Parser) Hints() DictAttr {
+	at := p.Pos()
+	d := p.hintEntries("<", ">")
+	for _, e := range d {
+		if _, ok := e.Value.(DictAttr); !ok && p.err == nil {
+			p.Errorf(at, "expected dictionary attribute for optimization_hints entry `%s` got value=%s", e.Name, AttrText(e.Value))
+		}
+	}
+	return d
+}
 
 func (p *Parser) hintEntries(open, close string) DictAttr {
 	d := DictAttr{}
@@ -245,7 +254,7 @@ func (p *Parser) hintEntries(open, close string) DictAttr {
 		switch {
 		case p.is("{"):
 			v = p.hintEntries("{", "}")
-		case p.AtInteger():
+		case p.AtInteger() && open == "{":
 			v = p.hintInteger()
 		default:
 			v = p.Attr(nil)
@@ -377,14 +386,14 @@ func (p *Parser) DialectAttr(d *Dialect, mnemonic string, at int) Attribute {
 		return e.Of(v)
 	}
 	p.dialects = append(p.dialects, d.Name)
-	owner := p.owner
-	p.owner = d
+	owner, custom := p.owner, p.custom
+	p.owner, p.custom = d, nil
 	var a Attribute
 	var err error
 	if d.ParseAttr != nil {
 		a, err = d.ParseAttr(p, mnemonic)
 	}
-	p.owner = owner
+	p.owner, p.custom = owner, custom
 	p.dialects = p.dialects[:len(p.dialects)-1]
 	if err != nil && p.err == nil {
 		p.fail(at, "%s", err)
@@ -423,7 +432,7 @@ func (p *Parser) EnumCase(e *EnumDef) uint32 {
 		for _, c := range e.Cases {
 			names = append(names, c.Keyword)
 		}
-		p.fail(at, "expected '%s' to be one of: {'%s'}", e.Name, strings.Join(names, "', '"))
+		p.fail(at, "%sexpected '%s' to be one of: {'%s'}", p.opPrefix(), e.Name, strings.Join(names, "', '"))
 	}
 	return v
 }

@@ -18,6 +18,7 @@ type scalarLiteral struct {
 type Literal struct {
 	Elem   Type // the type in front of the elements; nil when there is none
 	values []scalarLiteral
+	bits   []uint64 // of the values, when Elem is known
 	shape  []int64
 	scalar bool
 	pos    int
@@ -32,6 +33,11 @@ func (p *Parser) DenseLiteral() Literal {
 	l := p.elements()
 	l.Elem, l.pos = elem, at
 	p.Expect(">")
+	if BitWidth(elem) > 0 {
+		for _, v := range l.values {
+			l.bits = append(l.bits, p.elementBits(v, elem))
+		}
+	}
 	return l
 }
 
@@ -143,15 +149,20 @@ func (p *Parser) denseAttr(l Literal, t Type) Attribute {
 		p.fail(l.pos, "expected integer or floating point elements, but got '%s'", TypeString(elem))
 		return nil
 	case l.Elem != nil && l.Elem != elem:
-		p.fail(l.pos, "mismatch between the element type: %s and the tile element type %s", ShortType(l.Elem), ShortType(elem))
+		p.fail(l.pos, "mismatch between the element type: '%s' and the tile element type '%s'", TypeString(l.Elem), TypeString(elem))
 		return nil
 	case !l.scalar && !sameDims(l.shape, shape):
 		p.fail(l.pos, "inferred shape of elements literal (%s) does not match type (%s)", dimsText(l.shape), dimsText(shape))
 		return nil
 	}
 	a := &DenseAttr{Type: t, Splat: l.scalar, Data: make([]byte, 0, size*len(l.values))}
-	for _, v := range l.values {
-		bits := p.elementBits(v, elem)
+	for k, v := range l.values {
+		var bits uint64
+		if l.bits != nil {
+			bits = l.bits[k]
+		} else {
+			bits = p.elementBits(v, elem)
+		}
 		for i := 0; i < size; i++ {
 			a.Data = append(a.Data, byte(bits>>(8*i)))
 		}

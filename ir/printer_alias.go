@@ -166,6 +166,16 @@ func (p *Printer) bareLoc(l Location) {
 	}
 }
 
+// AttrText is an attribute written out in full, without aliases; i64 integers with their type.
+func AttrText(a Attribute) string {
+	p := &Printer{full: true}
+	p.Attr(a)
+	if i, ok := a.(IntegerAttr); ok && IsInt(i.Type, 64) {
+		p.Str(" : i64")
+	}
+	return p.b.String()
+}
+
 // LocText is a location written out in full, without aliases.
 func LocText(l Location) string {
 	p := &Printer{full: true}

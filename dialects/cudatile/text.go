@@ -292,7 +292,7 @@ func parsePredicate(p *ir.Parser, s *ir.ParsedOp, args []string) {
 	}
 	a := p.ShortAttr(Dialect)
 	if _, ok := a.(Predicate); !ok && !p.Failed() {
-		p.Errorf(at, "expected 'div_by', 'same_elements', or 'bounded'")
+		p.Errorf(at, "expected assume predicate attribute")
 		return
 	}
 	s.SetAttr(at, args[0], a)

@@ -34,20 +34,21 @@ func printEntry(p *ir.Printer, op *ir.Op) {
 		p.Str(" optimization_hints=")
 		p.Hints(h)
 	}
-	p.AttrDictWithKeyword(op, "sym_name", "function_type", "optimization_hints", "arg_attrs", "res_attrs")
 	p.Str(" ")
 	p.Region(op.Region(0), ir.RegionStyle{})
+	p.AttrDict(op, "sym_name", "function_type", "optimization_hints", "arg_attrs", "res_attrs")
 }
 
 func parseEntry(p *ir.Parser, s *ir.ParsedOp) error {
 	s.SetAttr(p.Pos(), "sym_name", ir.SymbolAttr(p.Symbol()))
 	args := p.BlockArgs()
+	var results []ir.Type // the verifier refuses them
+	if p.Eat("->") {
+		results = p.ResultTypes()
+	}
 	if at := p.Pos(); p.Eat("optimization_hints") {
 		p.Expect("=")
 		s.SetAttr(at, "optimization_hints", p.Hints())
-	}
-	if p.Eat("attributes") {
-		p.AttrDict(s)
 	}
 	inputs := make([]ir.Type, len(args))
 	for i, a := range args {
@@ -56,8 +57,9 @@ func parseEntry(p *ir.Parser, s *ir.ParsedOp) error {
 	if p.Failed() {
 		return p.Err()
 	}
-	s.SetAttr(s.Pos, "function_type", ir.TypeAttr{Type: p.Ctx.Func(inputs, nil)})
+	s.SetAttr(s.Pos, "function_type", ir.TypeAttr{Type: p.Ctx.Func(inputs, results)})
 	s.Regions = append(s.Regions, p.Region(s, args, "return"))
+	p.AttrDict(s)
 	return p.Err()
 }
 
@@ -276,7 +278,7 @@ func parseLoop(p *ir.Parser, s *ir.ParsedOp) error {
 			results = p.TypeList("", "")
 		}
 		if len(types) != len(inits) && !p.Failed() {
-			return p.Errorf(at, "mismatch in number of region iterator values and loop iterator inits: %d vs %d", len(types), len(inits))
+			return p.Errorf(at, "found different number of iter_values and types")
 		}
 	} else if len(inits) > 0 {
 		p.Expect(":")

@@ -1,7 +1,10 @@
 package cudatile
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"tileiras/dialects/cudatile/def"
 	"tileiras/ir"
@@ -35,7 +38,7 @@ func parseQuery(p *ir.Parser, s *ir.ParsedOp) error {
 	case TileView:
 		n = t.View().NumIndices()
 	default:
-		return p.Errorf(at, "expected a view type, but got '%s'", ir.TypeString(t))
+		return p.Errorf(at, "expected tensor_view, got '%s'", ir.TypeString(t))
 	}
 	results := make([]ir.Type, n)
 	if n > 0 {
@@ -128,11 +131,11 @@ func parseMakeTensorView(p *ir.Parser, s *ir.ParsedOp) error {
 	if !ok {
 		return p.Errorf(at, "expected 'tensor_view' type, but got '%s'", ir.TypeString(result))
 	}
-	if !slices.Equal(shape, view.Shape) {
-		return p.Errorf(shapeAt, "the shape does not match that of the result type '%s'", ir.TypeString(view))
+	if msg := extentsDiffer("shape", shape, view.Shape); msg != "" {
+		return p.Errorf(shapeAt, "%s", msg)
 	}
-	if !slices.Equal(strides, view.Strides) {
-		return p.Errorf(stridesAt, "the strides do not match those of the result type '%s'", ir.TypeString(view))
+	if msg := extentsDiffer("stride", strides, view.Strides); msg != "" {
+		return p.Errorf(stridesAt, "%s", msg)
 	}
 	pointer, err := baseType(p, view, &types, len(shapeRefs)+len(strideRefs) > 0)
 	if err != nil {
@@ -155,6 +158,27 @@ func parseMakeTensorView(p *ir.Parser, s *ir.ParsedOp) error {
 	s.SetOperands("dynamicStrides", strideRefs, dynamic(strideRefs))
 	s.SetResults("result", view)
 	return p.Err()
+}
+
+// extentsDiffer says how the extents of the operands differ from those of the type, or "".
+func extentsDiffer(what string, got, want []int64) string {
+	if len(got) != len(want) {
+		return fmt.Sprintf("expected %s declaration to contain %d elements due to tensor_view type, but %d were provided",
+			what, len(want), len(got))
+	}
+	text := func(d int64) string {
+		if d == Dynamic {
+			return "dynamic"
+		}
+		return strconv.FormatInt(d, 10)
+	}
+	for i := range got {
+		if got[i] != want[i] {
+			return fmt.Sprintf("input %s dimension %d does not match tensor_view type (expected %s, got %s)",
+				what, i, text(want[i]), text(got[i]))
+		}
+	}
+	return ""
 }
 
 // baseType is the type of the pointer operand: written in front of the others, or the plain pointer to the view's elements.
@@ -182,6 +206,10 @@ func parseExtents(p *ir.Parser) (dims []int64, refs []ir.OperandRef) {
 			dims, refs = append(dims, Dynamic), append(refs, p.Operand())
 			return
 		}
+		if !p.AtInteger() {
+			p.Errorf(p.Pos(), "expected either integer or SSA value")
+			return
+		}
 		dims = append(dims, p.Integer())
 	})
 	return dims, refs
@@ -204,7 +232,8 @@ func parseMakeView(p *ir.Parser, s *ir.ParsedOp) error {
 	t := p.Type()
 	view, ok := t.(TileView)
 	if !ok {
-		return p.Errorf(at, "expected a tile view type, but got '%s'", ir.TypeString(t))
+		kind := strings.TrimPrefix(s.Def.Name, "make_")
+		return p.Errorf(at, "expected '%s' type, but got '%s'", kind, ir.TypeString(t))
 	}
 	s.SetOperands("tensor_view", []ir.OperandRef{v}, []ir.Type{view.View().Tensor})
 	s.SetResults("result", t)
@@ -369,8 +398,8 @@ func parseAccessTypes(p *ir.Parser, s *ir.ParsedOp, form access, refs map[string
 		want += len(refs[name])
 	}
 	short := 0 // types that one type for all indices saves
-	if n := len(refs["index"]); n > 1 && len(types) == want-n+1 {
-		short = n - 1
+	if n := len(refs["index"]); n != 1 && len(types) == want-n+1 {
+		short = n - 1 // without indices there still is a type
 	}
 	if p.Failed() {
 		return p.Err()
@@ -383,7 +412,7 @@ func parseAccessTypes(p *ir.Parser, s *ir.ParsedOp, form access, refs map[string
 	}
 	for _, name := range form.types {
 		n := len(refs[name])
-		if name == "index" && short > 0 {
+		if name == "index" && short != 0 {
 			ts := make([]ir.Type, n)
 			for i := range ts {
 				ts[i] = types[0]

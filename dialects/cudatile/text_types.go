@@ -110,6 +110,10 @@ func readStrides(p *ir.Parser) []int64 {
 			return
 		}
 		at := p.Pos()
+		if !p.AtInteger() {
+			p.Errorf(at, "expected either 64-bit integer or question mark")
+			return
+		}
 		v := p.Integer()
 		if v <= 0 {
 			p.Errorf(at, "expected strictly positive integer, got %d", v)
@@ -155,7 +159,7 @@ func readView(p *ir.Parser, strided bool) viewParts {
 	t := p.Type()
 	tv, ok := t.(*TensorViewType)
 	if !ok {
-		p.Errorf(at, "expected 'tensor_view' type, but got %s", ir.TypeString(t))
+		p.Errorf(at, "expected 'tensor_view' type, but got '%s'", ir.TypeString(t))
 	}
 	v.tensor = tv
 	v.dimMap = identity(len(v.tile))

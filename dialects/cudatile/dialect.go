@@ -19,6 +19,7 @@ func newDialect() *ir.Dialect {
 		ShapeOf:     shapeOf,
 		ElementOf:   elementOf,
 		Materialize: materialize,
+		VerifyOp:    verifyHints,
 	}
 	return d.Init()
 }

@@ -51,7 +51,7 @@ func verifyEntry(c *ir.Context, op *ir.Op) bool {
 	if last == nil || !last.Def.Traits.Has(ir.Terminator) {
 		return c.Error(op, "requires a terminator at the end of its body")
 	}
-	return true
+	return verifyScopes(c, op)
 }
 
 // VerifyKernels checks what a launch needs beyond the rules of the dialect: the arguments of entries are tiles. The official
@@ -85,7 +85,33 @@ func verifyGlobal(c *ir.Context, op *ir.Op) bool {
 	if a := op.IntNamed("alignment"); a < 0 || a&(a-1) != 0 {
 		return c.Error(op, "'alignment' must be power of two")
 	}
+	if s := scopeOf(op.Loc()); s != nil {
+		return c.Error(op, "invalid operation debug info scope: %s. A global must not have debug info scope.", ir.AttrText(s))
+	}
 	return denseFits(c, op, t)
+}
+
+// verifyHints checks the form of the optimization hints of any op: a dictionary for each architecture. What the entries
+// mean is asked by who uses them; unknown ones are no error.
+func verifyHints(c *ir.Context, op *ir.Op) bool {
+	for i, a := range op.Attrs() {
+		d, ok := a.(ir.DictAttr)
+		if !ok || op.Def.AttrDef(i).Attr != ir.HintsKind {
+			continue
+		}
+		seen := map[string]bool{}
+		for _, e := range d {
+			if seen[e.Name] {
+				return c.Error(op, "duplicate optimization_hints key `%s`", e.Name)
+			}
+			seen[e.Name] = true
+			if _, ok := e.Value.(ir.DictAttr); !ok {
+				return c.Error(op, "expected dictionary attribute for optimization_hints entry `%s` got value=%s",
+					e.Name, ir.AttrText(e.Value))
+			}
+		}
+	}
+	return true
 }
 
 func verifyGetGlobal(c *ir.Context, op *ir.Op) bool {

@@ -162,6 +162,41 @@ func TestKernelsTakeTiles(t *testing.T) {
 	}
 }
 
+func TestDebugScopesAgreeWithTheirFunction(t *testing.T) {
+	const setup = `
+#file = #cuda_tile.di_file<"f.py" in "/d">
+#unit = #cuda_tile.di_compile_unit<file = #file>
+#sub = #cuda_tile.di_subprogram<file = #file, line = 1, name = "k", linkageName = "k", compileUnit = #unit>
+#other = #cuda_tile.di_subprogram<file = #file, line = 9, name = "o", linkageName = "o", compileUnit = #unit>
+#block = #cuda_tile.di_lexical_block<scope = #sub, file = #file, line = 3>
+#in_sub = #cuda_tile.di_loc<loc("f.py":1:2) in #sub>
+#in_other = #cuda_tile.di_loc<loc("f.py":9:2) in #other>
+#in_block = #cuda_tile.di_loc<loc("f.py":3:2) in #block>
+`
+	tests := []struct{ op, entry, want string }{
+		{"#in_block", "#in_sub", ""},
+		{"callsite(#in_other at #in_sub)", "#in_sub", ""},
+		{"unknown", "unknown", ""},
+		{"#in_sub", "#in_block", "Function location must have cuda_tile.di_subprogram debug info scope."},
+		{"#in_other", "#in_other", "Function name \"k\" does not match subprogram scope linkage name \"o\"."},
+		{"#in_sub", "unknown", "Operation has debug info scope, but function debug info scope is undefined."},
+		{"#in_other", "#in_sub", "Operation debug info scope does not match function debug info scope"},
+		{"callsite(#in_sub at #in_other)", "#in_sub", "Operation debug info scope does not match function debug info scope"},
+		{"unknown", "callsite(#in_sub at #in_sub)", "Function location must not be a CallSiteLoc."},
+	}
+	for _, test := range tests {
+		c := ir.NewContext(cudatile.Dialect)
+		m, err := ir.Parse(c, "test", []byte(setup+"cuda_tile.module @m { entry @k() { return loc("+test.op+") } loc("+test.entry+") }"))
+		if err != nil {
+			t.Fatalf("%v\n%s", err, c.Diags.String())
+		}
+		ok := ir.Verify(c, m)
+		if ok != (test.want == "") || !strings.Contains(c.Diags.String(), test.want) {
+			t.Errorf("%s in %s: got %s, want %s", test.op, test.entry, c.Diags.String(), test.want)
+		}
+	}
+}
+
 func TestTypesSayWhatIsWrongWithThem(t *testing.T) {
 	c := ir.NewContext(cudatile.Dialect)
 	f32, i32 := ir.Type(c.Float(mustFormat("f32"))), ir.Type(c.Int(32))

@@ -1,8 +1,6 @@
 package bytecode
 
 import (
-	"fmt"
-
 	"tileiras/dialects/cudatile"
 	"tileiras/ir"
 )
@@ -194,7 +192,7 @@ func (r *reader) hints(c *cursor) ir.DictAttr {
 	d := r.dictionary(c, 0)
 	for _, e := range d {
 		if _, ok := e.Value.(ir.DictAttr); r.err == nil && !ok {
-			c.fail("expected dictionary attribute for optimization_hints entry `%s` got value=%s", e.Name, valueText(e.Value))
+			c.fail("expected dictionary attribute for optimization_hints entry `%s` got value=%s", e.Name, ir.AttrText(e.Value))
 		}
 	}
 	if r.err != nil {
@@ -274,19 +272,4 @@ func (r *reader) predicate(c *cursor) ir.Attribute {
 		c.fail("expected an assume predicate")
 	}
 	return a
-}
-
-// valueText is an attribute as a message shows it.
-func valueText(a ir.Attribute) string {
-	switch a := a.(type) {
-	case ir.IntegerAttr:
-		return fmt.Sprintf("%d : %s", a.SInt(), ir.ShortType(a.Type))
-	case ir.BoolAttr:
-		return fmt.Sprint(bool(a))
-	case ir.StringAttr:
-		return fmt.Sprintf("%q", string(a))
-	case ir.TypeAttr:
-		return ir.TypeString(a.Type)
-	}
-	return fmt.Sprintf("%v", a)
 }

@@ -180,6 +180,12 @@ func TestBadInputIsRefusedWithThePlaceAndTheReason(t *testing.T) {
 		{"one region for an if", kernel(1, []byte{0x30, 2, 2, 2, 0x32, 0, 0, 1}, i32, scalar(1)).bytes(), "cuda_tile.if op expected 2 regions, got 1"},
 		{"two blocks in a region", kernel(1, []byte{0x30, 2, 2, 2, 0x32, 0, 0, 2, 2}, i32, scalar(1)).bytes(), "region 0 of cuda_tile.if has 2 blocks"},
 		{"a varint of eleven bytes", kernel(1, join(make11(), ret)).bytes(), "failed to read opcode"},
+		{"a hint that is no dictionary", file{1, []section{{2, 8, []byte{1, 0, 0, 6, 0, 0x0B, 1, 1, 0x03, 1, 3, 0x5C, 0, 0}},
+			table(5, []byte{0x10, 0, 0}), texts("k", "sm_80")}}.bytes(),
+			"expected dictionary attribute for optimization_hints entry `sm_80` got value=true"},
+		{"a hint twice", file{1, []section{{2, 8, []byte{1, 0, 0, 6, 0, 0x0B, 2, 1, 0x0A, 0, 1, 0x0A, 0, 3, 0x5C, 0, 0}},
+			table(5, []byte{0x10, 0, 0}), texts("k", "sm_80")}}.bytes(),
+			"failed to parse DictionaryAttr, duplicate key found: sm_80"},
 		{"a debug slot out of range", file{1, []section{{2, 8, []byte{1, 0, 0, 2, 1, 3, 0x5C, 0, 0}}, table(5, []byte{0x10, 0, 0}), texts("k")}}.bytes(),
 			"debug index 1 out of bounds (size=0)"},
 	}

@@ -10,8 +10,8 @@ import (
 	"tileiras/ir"
 )
 
-// Hint looks up an optimization hint: the target's own entry first, then the default. ok is false when neither has it.
-func Hint(hints ir.Attribute, t *target.Target, name string) (a ir.Attribute, ok bool) {
+// lookupHint looks up an optimization hint: the target's own entry first, then the default. ok is false when neither has it.
+func lookupHint(hints ir.Attribute, t *target.Target, name string) (a ir.Attribute, ok bool) {
 	entries, _ := hints.(ir.DictAttr)
 	keys := []string{"default"}
 	if t != nil {
@@ -31,7 +31,7 @@ func Hint(hints ir.Attribute, t *target.Target, name string) (a ir.Attribute, ok
 
 // latency is the hint of a load as an attribute of TileAA, or nil.
 func (c *converter) latency(op *ir.Op) any {
-	a, _ := Hint(op.AttrNamed("optimization_hints"), c.Target, "latency")
+	a, _ := lookupHint(op.AttrNamed("optimization_hints"), c.Target, "latency")
 	if v, ok := a.(ir.IntegerAttr); ok && v.SInt() >= 1 && v.SInt() <= 10 {
 		return v.SInt()
 	}

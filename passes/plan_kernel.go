@@ -112,19 +112,9 @@ func demandsOf(entry *ir.Op) demands {
 
 // hint reads an integer hint of the entry: the target's own, else the default one; 0 without.
 func hint(s *State, entry *ir.Op, name string) int64 {
-	hints, _ := entry.AttrNamed("hints").(ir.DictAttr)
-	for _, key := range []string{s.Target.Name, "default"} {
-		if v, ok := hints.Get(key); ok {
-			if d, ok := v.(ir.DictAttr); ok {
-				if n, ok := d.Get(name); ok {
-					if i, ok := n.(ir.IntegerAttr); ok {
-						return i.SInt()
-					}
-				}
-			}
-		}
-	}
-	return 0
+	a, _ := lookupHint(entry.AttrNamed("hints"), s.Target, name)
+	n, _ := a.(ir.IntegerAttr)
+	return n.SInt()
 }
 
 // planOf is the plan that plan-kernel wrote on an entry.

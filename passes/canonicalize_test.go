@@ -397,6 +397,45 @@ func TestCanonicalizeControlFlow(t *testing.T) {
 			}
 			use %0 : tile<i32>`, `
 			use %x : tile<i32>`},
+		{"one iteration takes the place of the for, two do not", `
+			%five = constant <i32: 5> : tile<i32>
+			%a = constant <i32: 9> : tile<i32>
+			%e = constant <i32: 10> : tile<i32>
+			%0 = for %five, %a, %five, inits(%x) : (tile<i32>, tile<i32>, tile<i32>, tile<i32>) -> tile<i32> (%i: tile<i32>, %v: tile<i32>) {
+				%1 = muli %v, %i : tile<i32>
+				continue %1 : (tile<i32>)
+			}
+			%2 = for %five, %e, %a, inits(%x) : (tile<i32>, tile<i32>, tile<i32>, tile<i32>) -> tile<i32> (%i: tile<i32>, %v: tile<i32>) {
+				%1 = muli %v, %y : tile<i32>
+				continue %1 : (tile<i32>)
+			}
+			%3 = for %five, %e, %five, inits(%x) : (tile<i32>, tile<i32>, tile<i32>, tile<i32>) -> tile<i32> (%i: tile<i32>, %v: tile<i32>) {
+				%1 = muli %v, %i : tile<i32>
+				continue %1 : (tile<i32>)
+			}
+			%four = constant <i32: 4> : tile<i32>
+			%4 = for %five, %e, %four, inits(%x) : (tile<i32>, tile<i32>, tile<i32>, tile<i32>) -> tile<i32> (%i: tile<i32>, %v: tile<i32>) {
+				%1 = muli %v, %i : tile<i32>
+				continue %1 : (tile<i32>)
+			}
+			use %0 : tile<i32>
+			use %2 : tile<i32>
+			use %3 : tile<i32>
+			use %4 : tile<i32>`, `
+			%five = constant <i32: 5> : tile<i32>
+			%e = constant <i32: 10> : tile<i32>
+			%four = constant <i32: 4> : tile<i32>
+			%0 = muli %x, %five : tile<i32>
+			%2 = muli %x, %y : tile<i32>
+			%3 = muli %x, %five : tile<i32>
+			%4 = for %five, %e, %four, inits(%x) : (tile<i32>, tile<i32>, tile<i32>, tile<i32>) -> tile<i32> (%i: tile<i32>, %v: tile<i32>) {
+				%1 = muli %v, %i : tile<i32>
+				continue %1 : (tile<i32>)
+			}
+			use %0 : tile<i32>
+			use %2 : tile<i32>
+			use %3 : tile<i32>
+			use %4 : tile<i32>`},
 		{"carried values that do not change or that nobody needs go", `
 			%one = constant <i32: 1> : tile<i32>
 			%0, %1, %2 = for %x, %y, %one, inits(%x, %y, %x) : (tile<i32>, tile<i32>, tile<i32>, tile<i32>, tile<i32>, tile<i32>) -> (tile<i32>, tile<i32>, tile<i32>) (%i: tile<i32>, %u: tile<i32>, %v: tile<i32>, %w: tile<i32>) {

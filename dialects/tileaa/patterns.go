@@ -65,7 +65,7 @@ func init() {
 		"assert":         assertTrue,
 		"alloca":         unusedSlot,
 		"if":             firstOf(constantIf, unusedIfResults, equalYields),
-		"for":            firstOf(emptyFor, invariantCarried, unusedCarried),
+		"for":            firstOf(shortFor, invariantCarried, unusedCarried),
 		"loop":           invariantCarried,
 	}
 	for _, d := range def.Ops {

@@ -130,19 +130,59 @@ func equalYields(_ *ir.Builder, op *ir.Op) bool {
 	return changed
 }
 
-// emptyFor: a for whose constant bounds admit no iteration gives its first values.
-func emptyFor(_ *ir.Builder, op *ir.Op) bool {
+// tripCount is how often a for of constant bounds runs; ok is false when they are not known. The difference of the bounds
+// is taken as an unsigned number, which it is when lower is below upper.
+func tripCount(op *ir.Op) (n uint64, ok bool) {
 	lower, upper := op.OperandNamed("lower"), op.OperandNamed("upper")
+	if lower == upper {
+		return 0, true
+	}
 	lo, ok := SplatValue(lower)
 	hi, yes := SplatValue(upper)
-	if lower == upper {
-		lo, hi, ok, yes = 0, 0, true, true
+	w := elemWidth(lower)
+	if !ok || !yes {
+		return 0, false
 	}
-	if !ok || !yes || CompareInts(elemWidth(lower), lo, hi, def.PredLess, !op.BoolNamed("unsigned")) {
+	if !CompareInts(w, lo, hi, def.PredLess, !op.BoolNamed("unsigned")) {
+		return 0, true
+	}
+	step, ok := SplatValue(op.OperandNamed("step"))
+	if !ok || step == 0 {
+		return 0, false
+	}
+	return (truncate(hi-lo, w)-1)/step + 1, true
+}
+
+// shortFor: a for without iterations gives its first values; one iteration takes the place of the for.
+func shortFor(_ *ir.Builder, op *ir.Op) bool {
+	n, ok := tripCount(op)
+	inits := op.OperandGroupNamed("inits")
+	switch {
+	case !ok || n > 1:
+		return false
+	case n == 0:
+		for i, v := range inits {
+			op.Result(i).ReplaceAllUsesWith(v)
+		}
+		op.Erase()
+		return true
+	}
+	if len(ends(op, "continue")) != 1 {
 		return false
 	}
-	for i, v := range op.OperandGroupNamed("inits") {
-		op.Result(i).ReplaceAllUsesWith(v)
+	body := op.Body()
+	body.Arg(0).ReplaceAllUsesWith(op.OperandNamed("lower"))
+	for i, v := range inits {
+		body.Arg(i + 1).ReplaceAllUsesWith(v)
+	}
+	end := body.Terminator()
+	for _, o := range body.Ops() {
+		if o != end {
+			o.MoveBefore(op)
+		}
+	}
+	for i, r := range op.Results() {
+		r.ReplaceAllUsesWith(end.Operand(i))
 	}
 	op.Erase()
 	return true

@@ -6,6 +6,7 @@ import (
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
+	"tileiras/internal/planted"
 	"tileiras/ir"
 )
 
@@ -160,8 +161,10 @@ func (w *fencer) loop(op *ir.Op, p *pending) {
 }
 
 func (w *fencer) fence(op *ir.Op, p *pending) {
-	w.b.Before(op)
-	w.barrier(op.Loc())
+	if !planted.On("drop-barrier") || op.Def.Name != "buffer_load" {
+		w.b.Before(op)
+		w.barrier(op.Loc())
+	}
 	p.clear()
 }
 
@@ -229,7 +232,7 @@ func (w *fencer) mustWait(op *ir.Op, p *pending) bool {
 	}
 	before := w.before(op.OperandNamed("token"))
 	for q := range p.global { // a question about a set: the order cannot matter
-		if before[q] && (writes(q) || writes(op)) && !sameThreads(q, op) {
+		if before[q] && (writes(q) || writes(op)) && !sameThreads(q, op) && !planted.On("lost-token") {
 			return true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"tileiras/codegen/layout"
 	"tileiras/codegen/ptxop"
 	"tileiras/codegen/target"
+	"tileiras/internal/planted"
 )
 
 // MMA is a matrix product of one warp: D = A*B + C with A MxK, B KxN, C and D MxN.
@@ -118,9 +119,13 @@ func fragments(s Shape, elemBits int) (a, b, c layout.Layout) {
 		Reg:  slices.Concat(run(mk, 1, 0, inWord), run(mk, 0, 3, tall), run(mk, 1, inWord+2, high)),
 		Lane: slices.Concat(run(mk, 1, inWord, 2), run(mk, 0, 0, 3)),
 	})
+	lanes := slices.Concat(run(kn, 0, inWord, 2), run(kn, 1, 0, 3))
+	if planted.On("swap-atom-lanes") {
+		lanes[0], lanes[1] = lanes[1], lanes[0]
+	}
 	b = layout.Must(kn, layout.Bases{
 		Reg:  slices.Concat(run(kn, 0, 0, inWord), run(kn, 0, inWord+2, high)),
-		Lane: slices.Concat(run(kn, 0, inWord, 2), run(kn, 1, 0, 3)),
+		Lane: lanes,
 	})
 	c = layout.Must(mn, layout.Bases{
 		Reg:  slices.Concat(run(mn, 1, 0, 1), run(mn, 0, 3, tall)),

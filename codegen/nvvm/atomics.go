@@ -4,6 +4,7 @@ import (
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
+	"tileiras/internal/planted"
 	"tileiras/ir"
 	"tileiras/ir/float"
 )
@@ -108,6 +109,9 @@ func atomicRMW(f *fn, op *ir.Op) {
 	l := layoutOf(t, f.plan.Warps)
 	p, x := f.val(op, "ptr"), f.val(op, "arg")
 	owner := f.owners(l)
+	if planted.On("atomic-every-replica") {
+		owner = boolean(true)
+	}
 	out := f.newTile(t.Elem, numRegs(t))
 	for _, r := range ownRegs(l) {
 		out.regs[r] = f.update(op, t.Elem, f.and(owner, f.maskOf(op, r)), f.reg(p, r), 0, f.reg(x, r), op.Result(0).HasUses())

@@ -5,6 +5,7 @@ import (
 
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
+	"tileiras/internal/planted"
 	"tileiras/ir"
 )
 
@@ -127,7 +128,7 @@ func (f *fn) butterfly(op *ir.Op, vals []*tile, b int, commutative bool) []*tile
 		}
 		other[i] = f.carried(v.elem, v.len(), moved)
 	}
-	if commutative {
+	if commutative || planted.On("unordered-butterfly") {
 		return f.combine(op, other, mine)
 	}
 	upper := f.icmp(ne, f.and(f.thread(), i32(1<<b)), i32(0))

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tileiras/codegen/ptxop"
+	"tileiras/internal/planted"
 )
 
 func trailingZeros(x uint64) int { return bits.TrailingZeros64(x) }
@@ -164,7 +165,7 @@ func (c *coalescer) join(a, b reg) bool {
 		a, b = b, a
 	}
 	x, y := &c.f.regs[a], &c.f.regs[b]
-	if regBits(x.typ) != regBits(y.typ) || x.class != 0 && y.class != 0 && x.class != y.class || overlap(c.segs[a], c.segs[b]) {
+	if regBits(x.typ) != regBits(y.typ) || x.class != 0 && y.class != 0 && x.class != y.class || overlap(c.segs[a], c.segs[b]) && !planted.On("shared-register") {
 		return false
 	}
 	c.parent[b] = a

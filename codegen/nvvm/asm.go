@@ -221,6 +221,7 @@ func (b *builder) phi(at *block, k kind) (reg, *llvm.InstPhi) {
 		n++
 	}
 	at.Insts = append(at.Insts[:n:n], append([]llvm.Instruction{p}, at.Insts[n:]...)...)
+	b.homes[p] = at
 	return reg{v: p, k: k}, p
 }
 

@@ -17,13 +17,17 @@ type builder struct {
 	target *target.Target
 	module *llvm.Module
 	fn     *llvm.Func
+	start  *block // the first block: what it computes is known everywhere
 	cur    *block
+	blocks int // that became current so far
 
 	consts  map[reg]value.Value
 	asm     map[*ptxop.Row]*llvm.InlineAsm
 	structs map[string]types.Type // shared by the functions of the module
 	sums    map[value.Value]sum   // additions of a constant
-	parts   map[value.Value][]reg // packed words and what they were made of
+	homes   map[value.Value]*block // where a value is made; parameters have none
+	hoists  bool                   // see hoisted
+	parts   map[value.Value][]reg  // packed words and what they were made of
 	wholes  map[reg]split         // first parts of words that were taken apart
 
 	// attach is added to the next instruction (the name of the op being lowered), place to every one (the debug location).
@@ -34,7 +38,7 @@ func newBuilder(t *target.Target, m *llvm.Module, structs map[string]types.Type)
 	return &builder{
 		target: t, module: m,
 		consts: map[reg]value.Value{}, asm: map[*ptxop.Row]*llvm.InlineAsm{}, structs: structs,
-		sums: map[value.Value]sum{}, parts: map[value.Value][]reg{}, wholes: map[reg]split{},
+		sums: map[value.Value]sum{}, homes: map[value.Value]*block{}, parts: map[value.Value][]reg{}, wholes: map[reg]split{},
 	}
 }
 
@@ -53,6 +57,7 @@ type sum struct {
 type block struct {
 	*llvm.Block
 	known map[key][]reg
+	order int // when the block first became the current one, 0 = never
 }
 
 // key names a pure computation: an instruction with its operands.
@@ -76,9 +81,49 @@ func (b *builder) in(at *block, make func()) {
 	b.cur = old
 }
 
+// enter makes a block the current one.
+func (b *builder) enterBlock(at *block) {
+	if at.order == 0 {
+		b.blocks++
+		at.order = b.blocks
+	}
+	b.cur = at
+}
+
+// hoisted runs make with every pure value going to the outermost block that knows its operands. The blocks that make two
+// operands both dominate the current one, so the one entered later is dominated by the other. It is for addresses and bounds, which
+// are worth a register over a loop.
+func (b *builder) hoisted(make func()) {
+	old := b.hoists
+	b.hoists = true
+	make()
+	b.hoists = old
+}
+
+// outermost is the block for a pure value under hoisted.
+func (b *builder) outermost(operands []reg) *block {
+	var at *block
+	for _, x := range operands {
+		if x.v == nil {
+			continue
+		}
+		h := b.homes[x.v]
+		if h != nil && (at == nil || h.order > at.order) {
+			at = h
+		}
+	}
+	if at == nil {
+		at = b.start
+	}
+	return at
+}
+
 // emit appends an instruction to the current block.
 func (b *builder) emit(inst llvm.Instruction) {
 	b.cur.Insts = append(b.cur.Insts, inst)
+	if v, ok := inst.(value.Value); ok {
+		b.homes[v] = b.cur
+	}
 	if b.attach == nil && b.place == nil {
 		return
 	}
@@ -95,11 +140,15 @@ func (b *builder) emit(inst llvm.Instruction) {
 
 // pure returns what the current block already knows under k, or makes it.
 func (b *builder) pure(k key, make func() []reg) []reg {
-	if r, ok := b.cur.known[k]; ok {
+	at := b.cur
+	if b.hoists {
+		at = b.outermost([]reg{k.a, k.b, k.c, k.d})
+	}
+	if r, ok := at.known[k]; ok {
 		return r
 	}
-	at := b.cur
-	r := make()
+	var r []reg
+	b.in(at, func() { r = make() })
 	at.known[k] = r
 	return r
 }

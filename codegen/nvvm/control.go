@@ -4,6 +4,7 @@ import (
 	llvm "github.com/llir/llvm/ir"
 
 	"tileiras/dialects/tileaa"
+	"tileiras/internal/planted"
 	"tileiras/ir"
 )
 
@@ -59,7 +60,8 @@ func (f *fn) merge(j *join, types []ir.Type) []*tile {
 		f.dead = true
 		return nil
 	case 1:
-		f.cur, f.dead = j.edges[0].from, false
+		f.enterBlock(j.edges[0].from)
+		f.dead = false
 		return j.edges[0].vals
 	}
 	to := f.newBlock()
@@ -69,7 +71,8 @@ func (f *fn) merge(j *join, types []ir.Type) []*tile {
 		f.cur = e.from
 		f.br(to)
 	}
-	f.cur, f.dead = to, false
+	f.enterBlock(to)
+	f.dead = false
 	return phis.tiles
 }
 
@@ -172,7 +175,7 @@ func lowerFor(f *fn, op *ir.Op) {
 	iv, ivPhi := f.phi(head, lower.k)
 	f.incoming(ivPhi, lower, before)
 	f.enter(carried, edge{before, inits})
-	f.cur = head
+	f.enterBlock(head)
 	f.tiles[body.Arg(0)] = f.tileOf(elemOf(body.Arg(0)), iv)
 	f.bind(body.Args()[1:], carried.tiles)
 
@@ -182,7 +185,8 @@ func lowerFor(f *fn, op *ir.Op) {
 	next := f.merge(&frame.again, typesOfValues(body.Args()[1:]))
 	if f.dead {
 		// The body always leaves the kernel: the loop is entered once or not at all.
-		f.cur, f.dead = exit, enter.isConst()
+		f.enterBlock(exit)
+		f.dead = enter.isConst()
 		f.bind(op.Results(), results.tiles)
 		return
 	}
@@ -193,14 +197,14 @@ func lowerFor(f *fn, op *ir.Op) {
 	f.enter(carried, edge{latch, next})
 	f.enter(results, edge{latch, next})
 	f.condBr(more, head, exit)
-	f.cur = exit
+	f.enterBlock(exit)
 	f.bind(op.Results(), results.tiles)
 }
 
 // another is the test iv + step < upper, computed so that the sum cannot wrap: upper - iv is positive and fits the width without sign.
 // With step 1 the sum is at most upper.
 func (f *fn) another(iv, after, upper, step reg, unsigned bool) reg {
-	if step.is(1) {
+	if step.is(1) || planted.On("wrapping-bound") {
 		if unsigned {
 			return f.icmp(ult, after, upper)
 		}
@@ -220,7 +224,7 @@ func lowerLoop(f *fn, op *ir.Op) {
 	carried := f.header(head, typesOfValues(body.Args()))
 	f.enter(carried, edge{f.cur, f.inits(op)})
 	f.br(head)
-	f.cur = head
+	f.enterBlock(head)
 	f.bind(body.Args(), carried.tiles)
 	f.loops = append(f.loops, frame)
 	f.block(body)
@@ -261,13 +265,13 @@ func lowerIf(f *fn, op *ir.Op) {
 	}
 	before := f.cur
 	then := f.newBlock()
-	f.cur = then
+	f.enterBlock(then)
 	arm(regions[0])
 	if hasElse {
 		other := f.newBlock()
 		f.cur = before
 		f.condBr(cond, then, other)
-		f.cur = other
+		f.enterBlock(other)
 		arm(regions[1])
 		f.bind(op.Results(), f.merge(j, typesOfValues(op.Results())))
 		return
@@ -280,7 +284,7 @@ func lowerIf(f *fn, op *ir.Op) {
 		f.cur = e.from
 		f.br(after)
 	}
-	f.cur = after
+	f.enterBlock(after)
 }
 
 // branch runs make in a block of its own, entered by the lanes where c holds: the rare paths inside one operation. results of make
@@ -295,11 +299,11 @@ func (f *fn) branch(c reg, otherwise []reg, make func() []reg) []reg {
 	before := f.cur
 	rare, after := f.newBlock(), f.newBlock()
 	f.divergentBr(c, rare, after)
-	f.cur = rare
+	f.enterBlock(rare)
 	got := make()
 	from := f.cur
 	f.cur.Term = llvm.NewBr(after.Block)
-	f.cur = after
+	f.enterBlock(after)
 	out := append([]reg(nil), otherwise...)
 	for i := range out {
 		r, p := f.phi(after, otherwise[i].k)
@@ -322,12 +326,12 @@ func (f *fn) loopWhile(state []reg, step func(state []reg) (next []reg, again re
 		in[i], phis[i] = f.phi(head, state[i].k)
 		f.incoming(phis[i], state[i], before)
 	}
-	f.cur = head
+	f.enterBlock(head)
 	next, again := step(in)
 	for i := range next {
 		f.incoming(phis[i], next[i], f.cur)
 	}
 	f.divergentBr(again, head, after)
-	f.cur = after
+	f.enterBlock(after)
 	return next
 }

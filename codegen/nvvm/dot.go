@@ -251,23 +251,13 @@ func (f *fn) dotOperand(op *ir.Op, name string, acc layout.Layout) scalarOperand
 	for i := range cols {
 		cols[i] = b.Mem.Linear(flat(place(acc.Coords(cols[i]), 0)))
 	}
-	thread := f.linear(cols)
-	var met uint64
-	for _, c := range cols {
-		met |= c
-	}
-	pad, _ := b.Mem.Padding()
 	loaded := map[uint64]*tile{}
 	return scalarOperand{depth, func(r, k int) reg {
 		part := b.Mem.Linear(flat(place(acc.Coords(acc.Apply(r, 0, 0, 0)), k)))
 		t := loaded[part]
 		if t == nil {
 			one := run{regs: []int{0}, guard: boolean(true)}
-			if pad == 0 && met&part == 0 {
-				one.base, one.offset = f.add(b.address, f.padded(b, thread)), int64(part)*int64(b.bytes)
-			} else {
-				one.base = f.add(b.address, f.padded(b, f.xor(thread, i32(int64(part)))))
-			}
+			one.base, one.offset = f.sharedAddress(b, cols, part, reg{})
 			t = f.newTile(b.Elem, 1)
 			f.loadRun("ld.shared", one, t, nil)
 			loaded[part] = t

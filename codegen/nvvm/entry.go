@@ -44,7 +44,7 @@ func (l *lowerer) entry(op *ir.Op) {
 	f.fn = l.m.NewFunc(f.name, types.Void, params...)
 	f.fn.CallingConv = enum.CallingConvPTXKernel
 	f.start = f.newBlock()
-	f.cur = f.start
+	f.enterBlock(f.start)
 	slots := f.allocas(op)
 	f.sharedMemory(int64(op.IntNamed("shared_bytes")), slots)
 	for i, a := range op.Body().Args() {

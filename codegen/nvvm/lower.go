@@ -105,7 +105,6 @@ type fn struct {
 	*builder
 	name  string
 	plan  *tileaa.PlanAttr
-	start *block // the first block: what it computes is known everywhere
 
 	tiles   map[*ir.Value]*tile
 	views   map[*ir.Value]*view

@@ -1,10 +1,12 @@
 package nvvm
 
 import (
+	"math/bits"
 	"slices"
 
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
+	"tileiras/internal/planted"
 	"tileiras/ir"
 )
 
@@ -24,14 +26,14 @@ func init() {
 
 // buffer is a tile's worth of shared memory.
 type buffer struct {
-	address reg // i32, of element offset 0
-	bytes   int // of an element
+	offset int64 // in the block's shared memory
+	bytes  int   // of an element
 	*tileaa.BufferType
 }
 
 func allocShared(f *fn, op *ir.Op) {
 	t := op.Result(0).Type().(*tileaa.BufferType)
-	f.buffers[op.Result(0)] = &buffer{address: f.add(f.smem, i32(op.IntNamed("offset"))), bytes: tileaa.ElemBytes(t.Elem), BufferType: t}
+	f.buffers[op.Result(0)] = &buffer{offset: op.IntNamed("offset"), bytes: tileaa.ElemBytes(t.Elem), BufferType: t}
 }
 
 func (f *fn) bufferOf(v *ir.Value) *buffer {
@@ -44,6 +46,7 @@ func (f *fn) bufferOf(v *ir.Value) *buffer {
 
 func barrier(f *fn, op *ir.Op) {
 	switch {
+	case planted.On("drop-warp-sync") && (op.BoolNamed("warp") || f.plan.Warps == 1):
 	case op.BoolNamed("warp"):
 		f.op("bar.warp.sync", con(kI32, fullMask))
 	case op.IntNamed("threads") != 0:
@@ -55,35 +58,55 @@ func barrier(f *fn, op *ir.Op) {
 	}
 }
 
-// padded is the byte offset of a linear element offset: padding comes after every so many elements.
-func (f *fn) padded(b *buffer, linear reg) reg {
-	pad, every := b.Mem.Padding()
-	if every != 0 {
-		linear = f.add(linear, f.mul(f.bin(opUDiv, linear, i32(int64(every))), i32(int64(pad))))
-	}
-	return f.mul(linear, i32(int64(b.bytes)))
+// threadOffsets is the part of element offsets that a thread contributes: one column per thread bit.
+func (f *fn) threadOffsets(lane, warp []uint64) []uint64 {
+	cols := make([]uint64, laneBits+f.warpBits())
+	copy(cols, lane)
+	copy(cols[laneBits:], warp)
+	return cols
 }
 
-// sharedRuns cuts the access of layout l to a buffer into the widest vectors of at most 16 bytes. The address of a group is that of
-// the thread's part plus a constant, or where bits meet (a swizzle) an XOR of both.
+// sharedAddress is the address of the element whose linear offset is the thread's part XOR offset XOR corner (absent for none). Bits
+// of offset that no thread touches are added as a constant; the others make an address of their own, which a swizzle needs. What does
+// not depend on a loop is computed before it.
+//
+//	offset  0b1010_0000   thread bits  0b0001_1110        XOR with ----, plus 1010_0000
+//	offset  0b1010_1000   thread bits  0b0001_1110        XOR with 1000, plus 1010_0000
+func (f *fn) sharedAddress(b *buffer, cols []uint64, offset uint64, corner reg) (base reg, constant int64) {
+	var met uint64
+	for _, c := range cols {
+		met |= c
+	}
+	if !corner.absent() {
+		met = ^uint64(0) // its bits are not known
+	}
+	// Padding is added by the whole rows below an offset. Parts without a common bit may be padded apart: their sum carries nothing.
+	pad, every := b.Mem.Padding()
+	constant = int64(offset &^ met)
+	if every != 0 {
+		constant += constant / int64(every) * int64(pad)
+	}
+	f.hoisted(func() {
+		linear := f.xor(f.linear(cols), i32(int64(offset&met)))
+		if !corner.absent() {
+			linear = f.xor(linear, corner)
+		}
+		if every != 0 {
+			linear = f.add(linear, f.mul(f.bin(opUDiv, linear, i32(int64(every))), i32(int64(pad))))
+		}
+		base = f.add(f.mul(linear, i32(int64(b.bytes))), f.smem)
+	})
+	return base, constant*int64(b.bytes) + b.offset
+}
+
+// sharedRuns cuts the access of layout l to a buffer into the widest vectors of at most 16 bytes.
 func (f *fn) sharedRuns(b *buffer, l layout.Layout, guard reg) []run {
 	v, _ := b.Mem.Vectors(l, b.Mem.MaxVec(l, 16/b.bytes))
-	cols := make([]uint64, laneBits+f.warpBits())
-	copy(cols, v.Lane)
-	copy(cols[laneBits:], v.Warp)
-	thread := f.linear(cols)
-	pad, _ := b.Mem.Padding()
+	cols := f.threadOffsets(v.Lane, v.Warp)
 	var out []run
 	for _, g := range v.Groups {
 		r := run{regs: g.Regs, guard: guard}
-		if pad == 0 && !v.Carries(g.Offset) {
-			r.base, r.offset = f.add(b.address, f.padded(b, thread)), int64(g.Offset)*int64(b.bytes)
-		} else {
-			r.base = f.add(b.address, f.padded(b, f.xor(thread, i32(int64(g.Offset)))))
-		}
-		if base, c, ok := f.splitAdd(r.base); ok {
-			r.base, r.offset = base, r.offset+signed(c, 32)
-		}
+		r.base, r.offset = f.sharedAddress(b, cols, g.Offset, reg{})
 		out = append(out, r)
 	}
 	return out
@@ -154,33 +177,15 @@ func matrixName(verb string, p layout.MatrixPlan) string {
 	return name + ".shared.b16"
 }
 
-// rowAddress is the address of the row of an access that this thread supplies.
-func (f *fn) rowAddress(b *buffer, p layout.MatrixPlan, a layout.MatrixAccess) (reg, int64) {
-	cols := make([]uint64, laneBits+f.warpBits())
-	copy(cols, p.Lane)
-	copy(cols[laneBits:], p.Warp)
-	var met uint64
-	for _, c := range cols {
-		met |= c
-	}
-	thread := f.linear(cols)
-	pad, _ := b.Mem.Padding()
-	base, offset := reg{}, int64(0)
-	if pad == 0 && met&a.Offset == 0 {
-		base, offset = f.add(b.address, f.padded(b, thread)), int64(a.Offset)*int64(b.bytes)
-	} else {
-		base = f.add(b.address, f.padded(b, f.xor(thread, i32(int64(a.Offset)))))
-	}
-	if s, c, ok := f.splitAdd(base); ok {
-		base, offset = s, offset+signed(c, 32)
-	}
-	return base, offset
-}
-
 func (f *fn) loadMatrices(b *buffer, l layout.Layout, p layout.MatrixPlan, elem ir.Type) *tile {
 	out := f.newTile(elem, l.Regs())
+	if planted.On("swizzle-one-side") {
+		for i, c := range p.Lane {
+			p.Lane[i] = 1 << bits.Len64(c) >> 1
+		}
+	}
 	for _, a := range p.Accesses {
-		base, offset := f.rowAddress(b, p, a)
+		base, offset := f.sharedAddress(b, f.threadOffsets(p.Lane, p.Warp), a.Offset, reg{})
 		words := f.op(matrixName("ldmatrix", p), base, i32(offset))
 		for i, first := range a.Regs {
 			if out.per == 1 {
@@ -196,7 +201,7 @@ func (f *fn) loadMatrices(b *buffer, l layout.Layout, p layout.MatrixPlan, elem 
 
 func (f *fn) storeMatrices(b *buffer, l layout.Layout, p layout.MatrixPlan, x *tile) {
 	for _, a := range p.Accesses {
-		base, offset := f.rowAddress(b, p, a)
+		base, offset := f.sharedAddress(b, f.threadOffsets(p.Lane, p.Warp), a.Offset, reg{})
 		args := []reg{base, i32(offset)}
 		for _, first := range a.Regs {
 			if x.per == 1 {
@@ -218,7 +223,7 @@ func upTo(first, n int) []int {
 	return out
 }
 
-// pieceAddress adds to a buffer's elements the corner of a slice that is known when the kernel runs. The slice's elements and its
+// pieceRuns adds to a buffer's elements the corner of a slice that is known when the kernel runs. The slice's elements and its
 // corner have no bits in common, so offsets, which are linear, meet in an XOR.
 func (f *fn) pieceRuns(op *ir.Op, b *buffer, piece *tileaa.TileType, l layout.Layout, guard reg) []run {
 	whole := ints(b.Shape)
@@ -249,11 +254,11 @@ func (f *fn) pieceRuns(op *ir.Op, b *buffer, piece *tileaa.TileType, l layout.La
 	for i := range cols {
 		cols[i] = b.Mem.Linear(flat(cols[i]))
 	}
-	thread := f.xor(f.linear(cols), corner)
 	var out []run
 	for _, r := range ownRegs(l) {
-		linear := f.xor(thread, i32(int64(b.Mem.Linear(flat(l.Apply(r, 0, 0, 0))))))
-		out = append(out, run{regs: []int{r}, base: f.add(b.address, f.padded(b, linear)), guard: guard})
+		one := run{regs: []int{r}, guard: guard}
+		one.base, one.offset = f.sharedAddress(b, cols, b.Mem.Linear(flat(l.Apply(r, 0, 0, 0))), corner)
+		out = append(out, one)
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
+	"tileiras/internal/planted"
 	"tileiras/ir"
 )
 
@@ -18,8 +19,9 @@ func init() {
 	})
 }
 
-// memref is a strided array: its address, and extents and strides in elements as i64 registers. What depends on the thread alone is
-// computed where the array was made, so that loops do not repeat it.
+// memref is a strided array: its address, and extents and strides in elements, in registers of the width in which the program gave
+// them (i32 for constants that fit). What depends on the thread alone is computed where the array was made, so that loops do not
+// repeat it.
 type memref struct {
 	base           reg
 	shape, strides []reg
@@ -48,11 +50,15 @@ func makeMemref(f *fn, op *ir.Op) {
 		dynamic := op.OperandGroupNamed(name)
 		out := make([]reg, len(static))
 		for i, s := range static {
-			if s != tileaa.Dynamic {
+			switch {
+			case s == int64(int32(s)):
+				out[i] = i32(s)
+			case s != tileaa.Dynamic:
 				out[i] = i64(s)
-				continue
+			default:
+				x := f.scalar(dynamic[0])
+				out[i], dynamic = f.resize(x, max(x.k, kI32), true), dynamic[1:]
 			}
-			out[i], dynamic = f.sext(f.scalar(dynamic[0]), kI64), dynamic[1:]
 		}
 		return out
 	}
@@ -151,22 +157,40 @@ func (a *addresser) prepare() {
 			a.joint[d] = a.joint[d] || a.coords[d].regPart(r)&a.coords[d].bits != 0
 		}
 		a.in(a.home, func() {
-			a.stride[d] = a.resize(a.mul(a.strides[a.dims[d]], i64(a.elemBytes)), a.width, true)
+			a.stride[d] = a.mul(a.resize(a.strides[a.dims[d]], a.width, true), con(a.width, uint64(a.elemBytes)))
 			if !a.joint[d] && d != a.sparse {
 				thread = a.add(thread, a.mul(a.resize(a.coords[d].thread, a.width, false), a.stride[d]))
 			}
 		})
-		if d != a.sparse {
-			origin = a.add(origin, a.mul(a.origin(d, a.width), a.stride[d]))
+		if d == a.sparse {
+			continue
 		}
+		if a.stride[d].isConst() {
+			step := con(a.width, a.stride[d].bits*uint64(a.traversal[d]))
+			origin = a.add(origin, a.mul(a.resize(a.index[d], a.width, true), step))
+			continue
+		}
+		// A product of two 32-bit numbers is one instruction, so the elements are scaled after it.
+		at := a.mul(a.resize(a.origin(d), a.width, true), a.resize(a.strides[a.dims[d]], a.width, true))
+		origin = a.add(origin, a.mul(at, con(a.width, uint64(a.elemBytes))))
 	}
 	a.in(a.home, func() { a.start = a.add(a.base, a.sext(thread, kI64)) })
 	a.start = a.add(a.start, a.sext(origin, kI64))
 }
 
-// origin is the coordinate at which the tile starts.
-func (a *addresser) origin(d int, width kind) reg {
-	return a.mul(a.resize(a.index[d], width, a.sparse >= 0), con(width, uint64(a.traversal[d])))
+// origin is the coordinate at which the tile starts, in the width of the index: inside the array, so it fits where the extent does.
+func (a *addresser) origin(d int) reg {
+	x := a.index[d]
+	if x.k.bits() < 32 {
+		x = a.resize(x, kI32, true)
+	}
+	if x.isConst() {
+		x = i64(x.sint())
+		if n := x.sint() * a.traversal[d]; n == int64(int32(n)) {
+			return i32(n)
+		}
+	}
+	return a.mul(x, con(x.k, uint64(a.traversal[d])))
 }
 
 // vectors groups the registers into runs along the dimension whose elements are neighbours in memory.
@@ -244,9 +268,22 @@ func (f *fn) boundsChecker(a *addresser, masked []bool) func(r int) reg {
 		if d >= len(masked) || !masked[d] || a.sparse >= 0 {
 			continue
 		}
-		left := f.sub(a.memref.shape[a.dims[d]], a.origin(d, kI64))
-		left = f.minmax(f.minmax(left, i64(a.view.shape[d]), true, false), i64(0), true, true)
-		limit[d] = f.trunc(left, kI32)
+		extent, origin := a.memref.shape[a.dims[d]], a.origin(d)
+		f.hoisted(func() {
+			if extent.k == kI32 && origin.k == kI32 {
+				limit[d] = f.sub(extent, origin)
+				return
+			}
+			left := f.sub(f.sext(extent, kI64), f.sext(origin, kI64))
+			left = f.minmax(f.minmax(left, i64(a.view.shape[d]), true, false), i64(0), true, true)
+			limit[d] = f.trunc(left, kI32)
+		})
+		if planted.On("mask-off-by-one") {
+			limit[d] = f.add(limit[d], i32(1))
+		}
+		if planted.On("mask-off-by-one") {
+			limit[d] = f.add(limit[d], i32(1))
+		}
 	}
 	return func(r int) reg {
 		inside := boolean(true)
@@ -254,13 +291,13 @@ func (f *fn) boundsChecker(a *addresser, masked []bool) func(r int) reg {
 			if d >= len(masked) || !masked[d] {
 				continue
 			}
-			extent := a.memref.shape[a.dims[d]]
+			extent := f.sext(a.memref.shape[a.dims[d]], kI64)
 			var ok reg
 			switch c := a.coords[d]; {
 			case d == a.sparse:
 				ok = f.icmp(ult, f.sext(a.coordinate(r), kI64), extent)
 			case a.sparse >= 0: // an offset that may be negative
-				ok = f.icmp(ult, f.add(a.origin(d, kI64), f.zext(f.at(c, r), kI64)), extent)
+				ok = f.icmp(ult, f.add(f.sext(a.origin(d), kI64), f.zext(f.at(c, r), kI64)), f.sext(extent, kI64))
 			case a.joint[d]:
 				ok = f.icmp(slt, f.at(c, r), limit[d])
 			default:

@@ -1,0 +1,89 @@
+// Package planted_test switches the bugs of README.md on, one at a time, and wants each of them found.
+package planted_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// bugs has one row per line of README.md's table: the case that must fail and what must be said of it.
+var bugs = []struct {
+	name string
+	file string // of the case, below tests
+	says string // regular expression
+}{
+	{"drop-barrier", "corpus/cases/transpose_ragged_f32", `race: .*shared memory`},
+	{"drop-warp-sync", "planted/cases/one_warp_transpose", `race: .*shared memory .*warp 0 lane`},
+	{"swap-atom-lanes", "corpus/cases/mma_f16_f32_16x16x16", `elements differ`},
+	{"mask-off-by-one", "corpus/cases/copy_2d_f32", `outside the array|out of bounds`},
+	{"swizzle-one-side", "corpus/cases/matmul_f16", `elements differ`},
+	{"lost-token", "corpus/cases/in_place_loop", `race: .*'`},
+	{"atomic-every-replica", "corpus/cases/atomic_add_i32", `elements differ`},
+	{"unordered-butterfly", "planted/cases/horner", `elements differ`},
+	{"wrapping-bound", "planted/cases/last_step", `out of bounds`},
+	{"shared-register", "corpus/cases/attention_f16", `elements differ|undefined|out of bounds|misaligned`},
+}
+
+// timeout is for bugs that make a loop without end; a case takes milliseconds.
+const timeout = 2 * time.Minute
+
+func TestEveryPlantedBugIsFound(t *testing.T) {
+	tilerun := filepath.Join(t.TempDir(), "tilerun")
+	build := exec.Command("go", "build", "-tags", "planted", "-o", tilerun, "tileiras/cmd/tilerun")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build -tags planted: %v\n%s", err, out)
+	}
+	run := func(bug, file string) (passed bool, log string) {
+		ctx, cancel := context.WithTimeout(t.Context(), timeout)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, tilerun, "--on", "emu", "--gpu-name", "sm_80", filepath.Join("..", file))
+		cmd.Env = append(os.Environ(), "TILEIRAS_PLANT="+bug)
+		out, err := cmd.CombinedOutput()
+		return err == nil, string(out)
+	}
+	for _, b := range bugs {
+		t.Run(b.name, func(t *testing.T) {
+			if passed, log := run("", b.file); !passed {
+				t.Fatalf("%s fails without a bug:\n%s", b.file, log)
+			}
+			switch passed, log := run(b.name, b.file); {
+			case passed:
+				t.Errorf("nobody noticed in %s", b.file)
+			case !regexp.MustCompile(b.says).MatchString(log):
+				t.Errorf("%s fails, but not for the reason %q:\n%s", b.file, b.says, log)
+			}
+		})
+	}
+}
+
+// TestTheListHasEveryBug holds the table of the test against that of README.md.
+func TestTheListHasEveryBug(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed []string
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\|").FindAllSubmatch(text, -1) {
+		listed = append(listed, string(m[1]))
+	}
+	var tested []string
+	for _, b := range bugs {
+		tested = append(tested, b.name)
+	}
+	if strings.Join(listed, " ") != strings.Join(tested, " ") {
+		t.Errorf("README.md lists %q, the test has %q", listed, tested)
+	}
+	for _, name := range tested {
+		out, err := exec.Command("grep", "-rlF", "--include=*.go", `planted.On("`+name+`")`, "../../passes", "../../codegen").Output()
+		if err != nil || len(bytes.Fields(out)) == 0 {
+			t.Errorf("nothing in passes and codegen asks for %s", name)
+		}
+	}
+}

@@ -23,8 +23,13 @@ func (a *assigner) access(op *ir.Op) anchor {
 	}
 	switch op.Def.Name {
 	case "tiled_store", "store":
-		if n := a.natural(op.OperandNamed("value")); !n.none() && wholeSectors(n.l, fast, tileaa.ElemBytes(t.Elem)) {
-			return n
+		if n := a.natural(op.OperandNamed("value")); !n.none() {
+			if wholeSectors(n.l, fast, tileaa.ElemBytes(t.Elem)) {
+				return n
+			}
+			if l, ok := reblocked(n.l, fast, vec); ok {
+				return anchor{l, weightLoad}
+			}
 		}
 	case "tiled_atomic":
 		if n := a.natural(op.OperandNamed("value")); !n.none() {
@@ -91,6 +96,42 @@ func (a *assigner) blocked(t *tileaa.TileType, fast, vec int) layout.Layout {
 		}
 	}
 	return layout.Blocked(shape, vec, order, a.warps)
+}
+
+// reblocked spreads the part of a tile that each warp has in layout l over the warp's own lanes and registers, wide and coalesced
+// along dimension fast: the conversion to it stays inside warps. ok is false when warps share elements or a warp's part is not a
+// box, or when it would leave lanes without elements.
+func reblocked(l layout.Layout, fast, vec int) (layout.Layout, bool) {
+	b := l.Bases()
+	var warps uint64
+	for _, c := range b.Warp {
+		if c == 0 || c&(c-1) != 0 {
+			return layout.Layout{}, false
+		}
+		warps |= c
+	}
+	var queue []uint64
+	take := func(d int) {
+		for k := 0; 1<<k < l.Shape()[d]; k++ {
+			if bit := layout.Bit(l.Shape(), d, k); warps&bit == 0 {
+				queue = append(queue, bit)
+			}
+		}
+	}
+	take(fast)
+	for d := len(l.Shape()) - 1; d >= 0; d-- {
+		if d != fast {
+			take(d)
+		}
+	}
+	regs, lanes := log2(vec), len(b.Lane)
+	if len(queue) < regs+lanes {
+		return layout.Layout{}, false
+	}
+	return layout.Must(l.Shape(), layout.Bases{
+		Reg:  append(append([]uint64{}, queue[:regs]...), queue[regs+lanes:]...),
+		Lane: queue[regs : regs+lanes], Warp: b.Warp, Block: b.Block,
+	}), true
 }
 
 // defaultLayout is for tiles that no anchor reaches: as if they were loaded from a row-major array.

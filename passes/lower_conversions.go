@@ -26,7 +26,9 @@ func lowerConversions(s *State) error {
 				list = append(list, op)
 			}
 		})
-		for _, op := range list {
+		for len(list) > 0 {
+			op := list[0]
+			list = list[1:]
 			switch {
 			case op.Def.Name == "convert_layout":
 				src, dst := tileaa.AsTile(op.Operand(0)), tileaa.AsTile(op.Result(0))
@@ -36,6 +38,12 @@ func lowerConversions(s *State) error {
 				mem, name, ok := matrixBuffer(s, *src.Layout, *dst.Layout, tileaa.ElemBits(src.Elem))
 				if !ok {
 					mem = layout.SharedLayout(*src.Layout, *dst.Layout, tileaa.ElemBytes(src.Elem)).Mem
+				}
+				if mem.Size()*tileaa.ElemBytes(src.Elem) > maxConversion(s, op) {
+					if halves := splitConversion(s, op); halves != nil {
+						list = append(halves, list...)
+						continue
+					}
 				}
 				at := reader(op)
 				load := through(s, op, op.Operand(0), op.Result(0), mem)

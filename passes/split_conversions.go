@@ -1,0 +1,104 @@
+package passes
+
+import (
+	"math/bits"
+	"slices"
+
+	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+// maxConversion is the most shared memory, in bytes, that one conversion takes at a time: a quarter of what a block can have, so that
+// it fits beside the buffers of a loop. An operand of a dot may take more: it is read from its buffer step by step, and halves that
+// follow each other through one buffer would have to be held in registers whole.
+func maxConversion(s *State, op *ir.Op) int {
+	if reader(op).Def.Name == "dot" {
+		return s.Target.SharedOptIn * 3 / 4
+	}
+	return max(s.Target.SharedOptIn/4, 16<<10)
+}
+
+// splitConversion cuts a conversion that would need too much shared memory along a bit of the coordinates that registers choose on
+// both sides, so that the halves can follow each other through the same buffer. The bit becomes a dimension of its own:
+//
+//	convert_layout %x : 256x256      =>   %r = reshape %x : 8x2x16x256          (registers choose the 2)
+//	                                      %a = extract %r[0,0,0,0]; %b = extract %r[0,1,0,0]
+//	                                      cat (convert_layout %a), (convert_layout %b)   ... reshape
+//
+// All but the conversions is choosing registers. The halves are returned, to be cut again if need be.
+func splitConversion(s *State, op *ir.Op) []*ir.Op {
+	t := tileaa.AsTile(op.Result(0))
+	src, dst := *layoutOf(op.Operand(0)), *t.Layout
+	both := layout.Intersect(units(src), units(dst))
+	if len(both) == 0 {
+		return nil
+	}
+	bit := slices.Max(both)
+	// The shape with the bit alone in a dimension: rows above, the bit, rows below.
+	at := bits.TrailingZeros64(bit)
+	dim := len(t.Shape) - 1
+	for ; at >= log2(int(t.Shape[dim])); dim-- {
+		at -= log2(int(t.Shape[dim]))
+	}
+	low := int64(1) << at
+	cut := slices.Clone(t.Shape[:dim])
+	cut = append(cut, t.Shape[dim]/(2*low), 2, low)
+	cut = append(cut, t.Shape[dim+1:]...)
+	half := slices.Clone(cut)
+	half[dim+1] = 1
+
+	b := ir.NewBuilder(s.Ctx).Before(op)
+	b.Loc = op.Loc()
+	whole := func(shape []int64, l layout.Layout) ir.Type {
+		return tileaa.Tile(s.Ctx, t.Elem, shape...).WithLayout(s.Ctx, l)
+	}
+	srcCut, dstCut := src.Reshape(ints(cut)), dst.Reshape(ints(cut))
+	srcHalf, _, ok := srcCut.Extract(ints(half))
+	dstHalf, _, ok2 := dstCut.Extract(ints(half))
+	if !ok || !ok2 || !compact(dstHalf.Cat(dim+1)).Equal(dstHalf.Cat(dim+1)) {
+		return nil
+	}
+	x := one(b, "reshape", whole(cut, srcCut), op.Operand(0))
+	index := func(n uint64) *ir.Value {
+		i32 := tileaa.Tile(s.Ctx, s.Ctx.Int(32))
+		c := b.Create(ir.State{Def: opDef(s.Ctx, "constant"), Types: []ir.Type{i32}})
+		c.SetAttrNamed("value", &ir.DenseAttr{Type: i32, Data: []byte{byte(n), 0, 0, 0}, Splat: true})
+		return c.Result(0)
+	}
+	var halves []*ir.Op
+	var parts []*ir.Value
+	for n := range uint64(2) {
+		operands := []*ir.Value{x}
+		for d := range cut {
+			k := uint64(0)
+			if d == dim+1 {
+				k = n
+			}
+			operands = append(operands, index(k))
+		}
+		piece := b.Create(ir.State{Def: opDef(s.Ctx, "extract"), Operands: operands, Groups: []int32{1, int32(len(cut))}, Types: []ir.Type{whole(half, srcHalf)}})
+		c := b.Create(ir.State{Def: opDef(s.Ctx, "convert_layout"), Operands: []*ir.Value{piece.Result(0)}, Types: []ir.Type{whole(half, dstHalf)}})
+		halves, parts = append(halves, c), append(parts, c.Result(0))
+	}
+	joined := b.Create(ir.State{Def: opDef(s.Ctx, "cat"), Operands: parts, Types: []ir.Type{whole(cut, dstHalf.Cat(dim+1))}})
+	joined.SetAttrNamed("dim", ir.IntegerAttr{Type: s.Ctx.Int(64), Bits: uint64(dim + 1)})
+	back := one(b, "reshape", whole(t.Shape, dstHalf.Cat(dim+1).Reshape(ints(t.Shape))), joined.Result(0))
+	if back.Type() != op.Result(0).Type() {
+		back = one(b, "convert_layout", op.Result(0).Type(), back) // registers in another order
+	}
+	op.Result(0).ReplaceAllUsesWith(back)
+	op.Erase()
+	return halves
+}
+
+// units are the bits of the element number that one register bit each chooses.
+func units(l layout.Layout) []uint64 {
+	var out []uint64
+	for _, c := range l.Column(layout.Reg) {
+		if c&(c-1) == 0 && c != 0 {
+			out = append(out, c)
+		}
+	}
+	return out
+}

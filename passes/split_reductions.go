@@ -57,18 +57,23 @@ func splitReduction(s *State, op *ir.Op) {
 	values := op.Operands()
 	l := *layoutOf(values[0])
 
-	// Cut the axis, high bits first, into runs of bits that warps move and runs that they do not.
+	// Cut the axis, high bits first, into runs of bits that only registers move, that lanes move, and that warps move.
 	type run struct {
-		size int64
-		warp bool
+		size  int64
+		mover layout.Dim
 	}
 	var runs []run
 	for bit := axisBits(op) - 1; bit >= 0; bit-- {
-		w := moves(l, layout.Warp, layout.Bit(l.Shape(), dim, bit))
-		if n := len(runs); n > 0 && runs[n-1].warp == w {
+		mover := layout.Reg
+		for _, d := range []layout.Dim{layout.Lane, layout.Warp} {
+			if moves(l, d, layout.Bit(l.Shape(), dim, bit)) {
+				mover = d
+			}
+		}
+		if n := len(runs); n > 0 && runs[n-1].mover == mover {
 			runs[n-1].size *= 2
 		} else {
-			runs = append(runs, run{2, w})
+			runs = append(runs, run{2, mover})
 		}
 	}
 	shape := tileaa.AsTile(values[0]).Shape
@@ -80,11 +85,14 @@ func splitReduction(s *State, op *ir.Op) {
 	for i, v := range values {
 		values[i] = one(b, "reshape", tileaa.Tile(s.Ctx, tileaa.AsTile(v).Elem, cut...).WithLayout(s.Ctx, l.Reshape(ints(cut))), v)
 	}
-	// Each warp reduces its own parts, last dimension first so that the numbers of the others stay.
-	for i := len(runs) - 1; i >= 0; i-- {
-		if !runs[i].warp {
-			values = reduceAgain(s, b, op, values, dim+i)
-			runs = slices.Delete(runs, i, i+1)
+	// Each thread reduces its registers, then each warp its lanes: the shuffles move one value instead of one per register. Last
+	// dimension first, so that the numbers of the others stay.
+	for _, mover := range []layout.Dim{layout.Reg, layout.Lane} {
+		for i := len(runs) - 1; i >= 0; i-- {
+			if runs[i].mover == mover {
+				values = reduceAgain(s, b, op, values, dim+i)
+				runs = slices.Delete(runs, i, i+1)
+			}
 		}
 	}
 	// The parts meet: every thread gets those of all warps in registers.

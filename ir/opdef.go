@@ -50,6 +50,9 @@ type Hooks struct {
 	// Print and Parse are the hand-written assembly form.
 	Print func(*Printer, *Op)
 	Parse func(*Parser, *ParsedOp) error
+	// Printable reports whether an op, which the verifier may not have seen, has what its own form shows; if not, it
+	// prints in the generic form.
+	Printable func(*Op) bool
 	// Name gives result i (or with a block, argument i of that block) the hint of its printed name; "" numbers it.
 	NameResult func(op *Op, i int) string
 	NameArg    func(op *Op, b *Block, i int) string

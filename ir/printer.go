@@ -233,7 +233,7 @@ func (p *Printer) op(op *Op) {
 	defer func() { p.owner = owner }()
 	p.results(op)
 	switch {
-	case p.opts.Generic || op.Def == Unregistered || op.structure() != "":
+	case p.opts.Generic || op.Def == Unregistered || !op.printable():
 		p.generic(op)
 	case op.Def.Hooks.Print != nil:
 		p.opName(op)
@@ -249,6 +249,11 @@ func (p *Printer) op(op *Op) {
 		p.Str(" ")
 		p.trailingLoc(op.loc)
 	}
+}
+
+// printable reports whether the op can be printed in its own form.
+func (op *Op) printable() bool {
+	return op.structure() == "" && (op.Def.Hooks.Printable == nil || op.Def.Hooks.Printable(op))
 }
 
 // results prints "%a, %b:2 = ".

@@ -14,7 +14,7 @@ func (p *Printer) Attr(a Attribute) {
 		p.Str("<<null attribute>>")
 	case IntegerAttr:
 		p.IntegerValue(a)
-		if !IsInt(a.Type, 1, 64) {
+		if a.Type != nil && !IsInt(a.Type, 1, 64) {
 			p.Str(" : ")
 			p.Type(a.Type)
 		}

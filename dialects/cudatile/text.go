@@ -36,6 +36,44 @@ var forms = map[string]struct {
 	"multimem_store_view_tko":       {printAccess, parseAccess},
 }
 
+// printable says of the ops whose form shows more than their row knows whether they have it.
+var printable = map[string]func(*ir.Op) bool{
+	"module": func(op *ir.Op) bool { return op.AttrNamed("sym_name") != nil },
+	"entry":  func(op *ir.Op) bool { return op.AttrNamed("sym_name") != nil },
+	"global": func(op *ir.Op) bool { return op.AttrNamed("sym_name") != nil && op.AttrNamed("value") != nil },
+	"for": func(op *ir.Op) bool {
+		n := len(op.OperandGroupNamed("initValues"))
+		return op.Body().NumArgs() == n+1 && op.NumResults() == n
+	},
+	"loop":                  func(op *ir.Op) bool { return op.Body().NumArgs() == op.NumOperands() },
+	"get_tensor_shape":      oneResultType,
+	"get_index_space_shape": oneResultType,
+	"make_tensor_view": func(op *ir.Op) bool {
+		view, ok := op.Result(0).Type().(*TensorViewType)
+		return ok && len(op.OperandGroupNamed("dynamicShape")) == dynamicDims(view.Shape) &&
+			len(op.OperandGroupNamed("dynamicStrides")) == dynamicDims(view.Strides)
+	},
+}
+
+func oneResultType(op *ir.Op) bool {
+	for _, r := range op.Results() {
+		if r.Type() != op.Result(0).Type() {
+			return false
+		}
+	}
+	return true
+}
+
+func dynamicDims(dims []int64) int {
+	n := 0
+	for _, d := range dims {
+		if d == Dynamic {
+			n++
+		}
+	}
+	return n
+}
+
 func init() {
 	d := Dialect
 	d.Top, d.TopName = "module", "kernels"
@@ -50,6 +88,7 @@ func init() {
 	for _, op := range d.Ops {
 		f := forms[op.Name]
 		op.Hooks.Print, op.Hooks.Parse = f.print, f.parse
+		op.Hooks.Printable = printable[op.Name]
 		op.Hooks.NameResult = nameResult
 		op.Hooks.NameArg = nameArg
 	}

@@ -180,9 +180,7 @@ func printIterValues(p *ir.Printer, args, inits []*ir.Value) {
 		if i > 0 {
 			p.Str(", ")
 		}
-		if i < len(args) {
-			p.Value(args[i])
-		}
+		p.Value(args[i])
 		p.Str(" = ")
 		p.Value(v)
 	}

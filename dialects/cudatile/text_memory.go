@@ -55,10 +55,7 @@ func parseQuery(p *ir.Parser, s *ir.ParsedOp) error {
 // printMakeTensorView writes %p, shape = [%m, 32], strides = [%s, 1] : types -> view. The types are that of the pointer,
 // only when it has a pointer attribute, and the one of all dynamic operands.
 func printMakeTensorView(p *ir.Printer, op *ir.Op) {
-	view, ok := op.Result(0).Type().(*TensorViewType)
-	if !ok {
-		return
-	}
+	view := op.Result(0).Type().(*TensorViewType)
 	p.Str(" ")
 	p.Value(op.Operand(0))
 	p.Str(", shape = ")
@@ -92,10 +89,6 @@ func printExtents(p *ir.Printer, dims []int64, dynamic []*ir.Value) {
 		}
 		if d != Dynamic {
 			p.Printf("%d", d)
-			continue
-		}
-		if len(dynamic) == 0 {
-			p.Str("?")
 			continue
 		}
 		p.Value(dynamic[0])

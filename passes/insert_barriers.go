@@ -2,6 +2,7 @@ package passes
 
 import (
 	"maps"
+	"slices"
 
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
@@ -12,7 +13,8 @@ import (
 
 // insert-barriers owns every barrier. One stands
 //
-//   - between two accesses to overlapping bytes of shared memory of which one writes;
+//   - between two accesses to overlapping bytes of shared memory of which one writes; a barrier of each warp alone is enough when
+//     every warp touches its own part of a buffer on both sides;
 //   - on a token edge between two accesses to global memory of which one writes, unless every element is touched by the same
 //     thread on both sides;
 //   - behind an acquire and in front of a release, which act for the whole tile block and are executed by one thread.
@@ -27,30 +29,43 @@ func insertBarriers(s *State) error {
 	return nil
 }
 
-// span is a range of bytes of shared memory.
+// span is a range of bytes of shared memory that an op touches. met says that the lanes of each warp have met since.
 type span struct {
+	op     *ir.Op
 	lo, hi int
 	write  bool
+	met    bool
 }
 
-// pending is what happened since the last barrier.
+// pending is what happened since the last barrier. Copies in flight are not over yet: they write when their thread has waited for
+// them, and no barrier before that makes them visible.
 type pending struct {
-	shared []span
-	global map[*ir.Op]bool
+	shared   []span
+	inFlight []span
+	global   map[*ir.Op]bool
 }
 
 func (p *pending) clear() { p.shared, p.global = nil, map[*ir.Op]bool{} }
 
 func (p *pending) copy() *pending {
-	return &pending{append([]span(nil), p.shared...), maps.Clone(p.global)}
+	return &pending{slices.Clone(p.shared), slices.Clone(p.inFlight), maps.Clone(p.global)}
+}
+
+// land makes the copies in flight writes that have happened.
+func (p *pending) land() {
+	for _, r := range p.inFlight {
+		add(&p.shared, r)
+	}
+	p.inFlight = nil
 }
 
 // join adds what happened on another way to the same place; it reports whether that was news.
 func (p *pending) join(q *pending) (grew bool) {
 	for _, r := range q.shared {
-		if p.add(r) {
-			grew = true
-		}
+		grew = add(&p.shared, r) || grew
+	}
+	for _, r := range q.inFlight {
+		grew = add(&p.inFlight, r) || grew
 	}
 	for op := range q.global { // a set: the order cannot matter
 		if !p.global[op] {
@@ -61,23 +76,67 @@ func (p *pending) join(q *pending) (grew bool) {
 	return grew
 }
 
-func (p *pending) add(r span) bool {
-	for _, q := range p.shared {
-		if q == r {
-			return false
-		}
+// add adds a span to a list; it reports whether that was news.
+func add(list *[]span, r span) bool {
+	if slices.Contains(*list, r) {
+		return false
 	}
-	p.shared = append(p.shared, r)
+	*list = append(*list, r)
 	return true
 }
 
-func (p *pending) conflicts(r span) bool {
-	for _, q := range p.shared {
-		if (q.write || r.write) && q.lo < r.hi && r.lo < q.hi {
-			return true
+// meeting is who must meet before an access.
+type meeting uint8
+
+const (
+	nobody meeting = iota
+	lanes          // of each warp
+	everybody
+)
+
+// conflict is who must meet before the access r.
+func (p *pending) conflict(r span) meeting {
+	who := nobody
+	for _, q := range slices.Concat(p.shared, p.inFlight) {
+		if !(q.write || r.write) || q.lo >= r.hi || r.lo >= q.hi {
+			continue
+		}
+		switch {
+		case !ownParts(q.op, r.op):
+			return everybody
+		case !q.met:
+			who = lanes
 		}
 	}
-	return false
+	return who
+}
+
+// meet notes that the lanes of each warp have met.
+func (p *pending) meet() {
+	for i := range p.shared {
+		p.shared[i].met = true
+	}
+}
+
+// ownParts reports whether two accesses to one buffer leave every warp in its own part of it: each element is stored and read by one
+// warp, the same.
+func ownParts(a, b *ir.Op) bool {
+	la, lb := bufferLayout(a), bufferLayout(b)
+	if la == nil || lb == nil || a.OperandNamed("buffer") != b.OperandNamed("buffer") {
+		return false
+	}
+	return la.FreeMask(layout.Warp) == 0 && lb.FreeMask(layout.Warp) == 0 && layout.ConvertShared(*la, *lb).WarpLocal
+}
+
+// bufferLayout is the layout in which a buffer is stored or loaded whole; nil for other accesses.
+func bufferLayout(op *ir.Op) *layout.Layout {
+	switch op.Def.Name {
+	case "buffer_store":
+		return layoutOf(op.OperandNamed("value"))
+	case "buffer_load":
+		return layoutOf(op.Result(0))
+	}
+	return nil
 }
 
 type fencer struct {
@@ -99,6 +158,13 @@ func (w *fencer) op(op *ir.Op, p *pending) {
 	case "barrier":
 		if !op.BoolNamed("warp") || w.warps == 1 {
 			p.clear()
+		} else {
+			p.meet()
+		}
+		return
+	case "async_wait":
+		if op.IntNamed("pending") == 0 {
+			p.land()
 		}
 		return
 	case "for", "loop":
@@ -121,11 +187,17 @@ func (w *fencer) op(op *ir.Op, p *pending) {
 		return
 	}
 	acc := accesses(op)
+	who := nobody
 	for _, r := range acc {
-		if p.conflicts(r) {
-			w.fence(op, p)
-			break
-		}
+		who = max(who, p.conflict(r))
+	}
+	switch who {
+	case everybody:
+		w.fence(op, p)
+	case lanes:
+		w.b.Before(op)
+		w.barrier(op.Loc()).SetAttrNamed("warp", ir.UnitAttr{})
+		p.meet()
 	}
 	if isGlobal(op) {
 		if w.mustWait(op, p) {
@@ -134,7 +206,11 @@ func (w *fencer) op(op *ir.Op, p *pending) {
 		p.global[op] = true
 	}
 	for _, r := range acc {
-		p.add(r)
+		if op.Def.Name == "async_copy" {
+			add(&p.inFlight, r)
+		} else {
+			add(&p.shared, r)
+		}
 	}
 	if next := op.Next(); orders(op, def.Acquire) && (next == nil || next.Def.Name != "barrier") {
 		w.b.After(op)
@@ -169,25 +245,26 @@ func (w *fencer) fence(op *ir.Op, p *pending) {
 }
 
 // barrier makes a barrier of the thread block; one warp alone meets by bar.warp.sync.
-func (w *fencer) barrier(loc ir.Location) {
+func (w *fencer) barrier(loc ir.Location) *ir.Op {
 	op := w.b.Create(ir.State{Def: opDef(w.s.Ctx, "barrier"), Loc: loc})
 	if w.warps == 1 {
 		op.SetAttrNamed("warp", ir.UnitAttr{})
 	}
+	return op
 }
 
 // accesses are the bytes of shared memory that an op touches.
 func accesses(op *ir.Op) []span {
 	switch op.Def.Name {
 	case "buffer_store", "buffer_insert", "async_copy":
-		return []span{bytesOf(op.OperandNamed("buffer"), true)}
+		return []span{bytesOf(op, op.OperandNamed("buffer"), true)}
 	case "buffer_load", "buffer_extract":
-		return []span{bytesOf(op.OperandNamed("buffer"), false)}
+		return []span{bytesOf(op, op.OperandNamed("buffer"), false)}
 	case "dot":
 		var rs []span
 		for _, v := range op.Operands() {
 			if _, ok := v.Type().(*tileaa.BufferType); ok {
-				rs = append(rs, bytesOf(v, false))
+				rs = append(rs, bytesOf(op, v, false))
 			}
 		}
 		return rs
@@ -195,10 +272,10 @@ func accesses(op *ir.Op) []span {
 	return nil
 }
 
-func bytesOf(v *ir.Value, write bool) span {
+func bytesOf(op *ir.Op, v *ir.Value, write bool) span {
 	t := v.Type().(*tileaa.BufferType)
 	lo := int(v.DefiningOp().IntNamed("offset"))
-	return span{lo, lo + t.Mem.Size()*tileaa.ElemBytes(t.Elem), write}
+	return span{op: op, lo: lo, hi: lo + t.Mem.Size()*tileaa.ElemBytes(t.Elem), write: write}
 }
 
 // isGlobal reports whether an op accesses memory outside the kernel's buffers.

@@ -11,10 +11,12 @@ import (
 // select-copies sends loads that only feed the matrix unit straight to shared memory, past the registers:
 //
 //	%t = tiled_load %block                      %b = alloc_shared                       (swizzled)
-//	%a = convert_layout %t : -> #mma_a    =>         async_copy %block, %b; async_commit; async_wait 0
+//	%a = convert_layout %t : -> #mma_a    =>         async_copy %block, %b; async_commit
+//	     dot %a, ..                                  async_wait 0
 //	                                            %a = buffer_load %b                     (ldmatrix)
+//	                                                 dot %a, ..
 //
-// With one stage, as every plan has today, the copy is waited for at once; pipeline-loops moves it ahead.
+// With one stage, as every plan has today, copies are waited for in front of the dot that reads them.
 func selectCopies(s *State) error {
 	var list []*ir.Op
 	ir.Walk(s.Module, ir.PreOrder, func(op *ir.Op) {
@@ -66,8 +68,11 @@ func copyAsync(s *State, conv *ir.Op) {
 		c.SetAttrNamed(a, load.AttrNamed(a))
 	}
 	make("async_commit", nil)
-	make("async_wait", nil).SetAttrNamed("pending", ir.IntegerAttr{Type: s.Ctx.Int(64)})
-	b.Before(reader(conv))
+	at := reader(conv)
+	b.Before(at)
+	if !waited(at) {
+		make("async_wait", nil).SetAttrNamed("pending", ir.IntegerAttr{Type: s.Ctx.Int(64)})
+	}
 	read := make("buffer_load", []ir.Type{dst}, buf)
 	read.SetAttrNamed("atom", ir.StringAttr(name))
 	b.Before(load)
@@ -89,6 +94,20 @@ func reader(conv *ir.Op) *ir.Op {
 		return v.FirstUse().Owner()
 	}
 	return conv
+}
+
+// waited reports whether a wait for all copies stands among the reads in front of an op already.
+func waited(at *ir.Op) bool {
+	for op := at.Prev(); op != nil; op = op.Prev() {
+		switch op.Def.Name {
+		case "async_wait":
+			return true
+		case "buffer_load":
+		default:
+			return false
+		}
+	}
+	return false
 }
 
 // swizzleWidth is the longest row, in bytes, over which 16-byte chunks are permuted: all 32 banks.

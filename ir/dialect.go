@@ -18,7 +18,7 @@ type Dialect struct {
 	// Top is the short name of the op that holds the dialect's module items. Items at the top level of a text without it
 	// are put into one, called TopName.
 	Top, TopName string
-	// VerifyAttr checks the discardable or entry attributes of an op, if the dialect has rules for them.
+	// VerifyOp checks what the dialect asks of every op, its discardable attributes for one.
 	VerifyOp func(*Context, *Op) bool
 
 	// ShapeOf and ElementOf let generic rules look into the dialect's types; ok is false for types without one.

@@ -14,7 +14,8 @@ type memOp struct {
 	elem  int   // bytes of one element
 	n     int   // elements of the vector
 	order order
-	addr  int // index of the address in src
+	nc    bool // ld.nc: the bytes must not be written in this launch
+	addr  int  // index of the address in src
 	wide  bool
 }
 
@@ -219,7 +220,7 @@ func (r *region) tracked() bool { return r.space == spGlobal || r.space == spSha
 
 func decodeLd(d *decoder) {
 	op := &memOp{}
-	d.flag("nc")
+	op.nc = d.flag("nc")
 	op.order = d.decodeOrder(false)
 	policy := d.cacheHints()
 	d.flag("unified")
@@ -302,6 +303,9 @@ func (w *warp) load(in *inst, op *memOp, ext []func(uint64) uint64, m uint32) {
 		r, at := w.find(op.space, addr[i], size, i, "load")
 		if r.tracked() {
 			w.noteRead(r, at, size, i, op.order.s)
+			if op.nc {
+				w.neverWritten(r, at, size, i)
+			}
 			if op.order.s != weak {
 				w.hear(i, syncKey{r, at}, op.order.acquire)
 			}
@@ -364,6 +368,7 @@ func decodeSt(d *decoder) {
 }
 
 func (w *warp) store(in *inst, op *memOp, m uint32) {
+	w.launch.event = w.launch.stats.warpInstrs
 	addr := w.addresses(in, op, m)
 	if w.launch.opt.Stats {
 		w.countAccess(op, addr, m)

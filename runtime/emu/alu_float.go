@@ -131,6 +131,7 @@ func decodeFloat2(d *decoder, _ typ) {
 		return
 	}
 	t := ts[0]
+	d.needArithmetic(t)
 	op := d.base
 	minmax := op == "min" || op == "max"
 	if (o.nan || o.xorsign) && !minmax || op == "div" && approx == "" && o.mode == rn && t.bits < 32 {
@@ -154,6 +155,13 @@ func decodeFloat2(d *decoder, _ typ) {
 	default:
 		d.in.vec = lift2(packed(t, half2(op, t.fmt, o)))
 		d.in.rule = rulePacked(16)
+	}
+}
+
+// needArithmetic refuses formats that only conversions and matrix instructions know.
+func (d *decoder) needArithmetic(t typ) {
+	if t.bits < 16 || t.fmt == fmtTF32 {
+		d.fail("%s on %s", d.base, t.named)
 	}
 }
 
@@ -333,6 +341,7 @@ func decodeFma(d *decoder) {
 		return
 	}
 	t := ts[0]
+	d.needArithmetic(t)
 	d.dst(0)
 	for i := 1; i <= 3; i++ {
 		d.src(i, t)
@@ -392,6 +401,11 @@ func elements(t typ, f func(a, b, c uint32) uint32) func(a, b, c uint64) uint64 
 func decodeFloat1(d *decoder, _ typ) {
 	ftz := d.flag("ftz")
 	t := d.typ1()
+	d.needArithmetic(t)
+	if ftz && t.fmt != fmtF32 {
+		d.fail(".ftz on %s", t.named)
+		return
+	}
 	d.dst(0)
 	d.src(1, t)
 	var sign uint64
@@ -415,9 +429,6 @@ func decodeFloat1(d *decoder, _ typ) {
 	if ftz {
 		one := elements(t, func(a, _, _ uint32) uint32 { return uint32(f(uint64(t.fmt.flush(a)))) & uint32(widthMask(t.bits)) })
 		d.in.vec = lift1(func(a uint64) uint64 { return one(a, 0, 0) })
-		if t.n > 1 {
-			d.fail("packed .ftz")
-		}
 		d.in.rule = ruleAny
 	}
 }

@@ -16,6 +16,7 @@ func decodeMath(d *decoder) {
 		return
 	}
 	t := ts[0]
+	d.needArithmetic(t)
 	f := mathFns[d.base]
 	d.dst(0)
 	d.src(1, t)

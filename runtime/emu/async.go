@@ -102,6 +102,7 @@ func (d *decoder) asyncCopy() {
 }
 
 func (w *warp) copyAsync(in *inst, dst, src *memOp, sizes *vec, skip, m uint32) {
+	w.launch.event = w.launch.stats.warpInstrs
 	to := *w.addresses(in, dst, m)
 	from := *w.addresses(in, src, m)
 	if w.launch.opt.Stats {

@@ -95,6 +95,9 @@ func (w *warp) atomic(in *inst, op *memOp, f func(old, b uint64) uint64, m uint3
 			}
 			u = ^uint64(0)
 		}
+		if v != old {
+			w.launch.event = w.launch.stats.warpInstrs
+		}
 		r.write(at, n, v, u)
 		if len(in.dst) > 0 && in.dst[0] >= 0 {
 			w.regs[in.dst[0]][i] = old

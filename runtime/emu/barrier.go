@@ -133,6 +133,7 @@ func (w *warp) barrier(in *inst, op *barOp, m uint32) bool {
 	b.arrived += n
 	w.contribute(b, m)
 	w.launch.stats.barriers++
+	w.launch.event = w.launch.stats.warpInstrs
 	if op.arrive {
 		w.tryComplete(b)
 		return true

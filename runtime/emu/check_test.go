@@ -149,6 +149,17 @@ func TestEveryCheckReports(t *testing.T) {
 			header + ".const .align 4 .b32 c = 5;\n" + strings.TrimPrefix(kernel("mov.u64 %rd3, c; st.global.u32 [%rd3], %r0;"), header),
 			header + ".const .align 4 .b32 c = 5;\n" + strings.TrimPrefix(kernel("ld.const.u32 %r4, [c]; st.global.u32 [%rd1], %r4;"), header),
 			Invalid, "read-only memory 'c'"},
+		{"non-coherent read of what the launch wrote",
+			kernel("st.global.u32 [%rd1], %r0; ld.global.nc.u32 %r1, [%rd1];"), kernel("ld.global.nc.u32 %r1, [%rd1]; st.global.u32 [%rd1], %r1;"),
+			Race, "non-coherent read of 'buf' byte 0"},
+		{"mbarrier that nobody initialised",
+			sharedKernel("mbarrier.arrive.shared::cta.b64 _, [%r3];"),
+			sharedKernel("setp.eq.u32 %p1, %r0, 0; @%p1 mbarrier.init.shared::cta.b64 [%r3], 64; bar.sync 0; mbarrier.arrive.shared::cta.b64 _, [%r3];"),
+			Invalid, "no mbarrier has been initialised"},
+		{"cp.async of more bytes than there are",
+			sharedKernel("mov.b32 %r6, 5; cp.async.ca.shared.global [%r1], [%rd1], 4, %r6;"),
+			sharedKernel("mov.b32 %r6, 0; cp.async.ca.shared.global [%r1], [%rd1+4096], 4, %r6; cp.async.wait_all; ld.shared.u32 %r7, [%r1]; st.global.u32 [%rd1], %r7;"),
+			Invalid, "source size 5"},
 		{"trap", kernel("trap;"), kernel(""), Trap, "trap by lanes"},
 		{"endless loop", kernel("L: bra L;"), kernel("setp.eq.u32 %p1, %r0, 99; L: @%p1 bra L;"), StepLimit, "more than"},
 	} {
@@ -239,6 +250,19 @@ func TestNotesForPTXOfOthers(t *testing.T) {
 	}
 	if _, err = m.Run(t.Context(), "k", mem, []Arg{le64(a)}, Options{Block: [3]int{64, 1, 1}, NoteWarpRaces: true}); err == nil {
 		t.Fatal("a race between warps must stay an error")
+	}
+}
+
+// TestBlocksMayStoreTheSame: every block of the source stores one value to one place, which is its own
+// affair; different values are a race.
+func TestBlocksMayStoreTheSame(t *testing.T) {
+	same := kernel("mov.b32 %r4, 9; setp.eq.u32 %p1, %r0, 0; @%p1 st.global.u32 [%rd0], %r4;")
+	if r := report(t, same, Options{Grid: [3]int{2, 1, 1}}); r != nil {
+		t.Error(r)
+	}
+	differ := kernel("mov.u32 %r4, %ctaid.x; setp.eq.u32 %p1, %r0, 0; @%p1 st.global.u32 [%rd0], %r4;")
+	if r := report(t, differ, Options{Grid: [3]int{2, 1, 1}}); r == nil || r.Kind != Race {
+		t.Errorf("got %v", r)
 	}
 }
 

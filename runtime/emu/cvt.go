@@ -262,7 +262,7 @@ func cvtFromInt(dt, st typ, o copt) func(a uint64) uint64 {
 // same count.
 func (d *decoder) cvtPacked(dt, st typ, o copt, nsrc int) {
 	switch {
-	case dt.n == 2 && st.n == 1 && nsrc == 2 && st.isFloat():
+	case dt.n == 2 && st.n == 1 && nsrc == 2 && st.isFloat() && dt.isFloat():
 		one := dt
 		one.n = 1
 		val, enc := floatValue(st, o.ftz), encode(one, o)

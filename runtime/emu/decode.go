@@ -93,11 +93,20 @@ func (d *decoder) nargs(lo, hi int) bool {
 }
 
 // dst adds register operand i as a destination.
-func (d *decoder) dst(i int) opnd { return d.dstArg(&d.st.args[i]) }
+func (d *decoder) dst(i int) opnd { return d.dstArg(d.arg(i)) }
+
+// arg gives operand i; one that is missing makes the instruction unsupported.
+func (d *decoder) arg(i int) *arg {
+	if i >= len(d.st.args) {
+		d.fail("wrong number of operands")
+		return &arg{}
+	}
+	return &d.st.args[i]
+}
 
 func (d *decoder) dstArg(a *arg) opnd {
 	o := noReg
-	if a.kind != argName || a.neg || a.off != 0 {
+	if a.kind != argName || a.neg || a.off != 0 || a.pair != nil {
 		d.fail("destination must be a register")
 	} else if a.name != "_" {
 		slot, t, ok := d.c.register(d.st.scope, a.name)
@@ -127,7 +136,7 @@ func (d *decoder) width(a *arg) int {
 }
 
 // src adds operand i, of type t, as a source.
-func (d *decoder) src(i int, t typ) opnd { return d.srcArg(&d.st.args[i], t) }
+func (d *decoder) src(i int, t typ) opnd { return d.srcArg(d.arg(i), t) }
 
 func (d *decoder) srcArg(a *arg, t typ) opnd {
 	o := d.value(a, t)
@@ -147,7 +156,7 @@ func (d *decoder) value(a *arg, t typ) opnd {
 	case argFloat:
 		return d.c.constant(floatLiteral(*a, t) & t.mask())
 	case argName:
-		if a.neg {
+		if a.neg || a.pair != nil {
 			d.fail("negated operand")
 		}
 		if slot, rt, ok := d.c.register(d.st.scope, a.name); ok {
@@ -192,7 +201,7 @@ func (d *decoder) predSrc(a *arg) {
 		return
 	}
 	s, ok := d.c.predicate(d.st.scope, a.name)
-	if !ok || a.kind != argName {
+	if !ok || a.kind != argName || a.pair != nil {
 		d.fail("operand must be a predicate")
 	}
 	d.in.psrc = append(d.in.psrc, pref{s, a.neg})
@@ -204,12 +213,6 @@ func vector(a *arg) []arg {
 		return a.list
 	}
 	return []arg{*a}
-}
-
-// family is one row of the instruction table: all opcodes that begin with op.
-type family struct {
-	op     string
-	decode func(d *decoder)
 }
 
 // decode fills in the instruction of a statement, or a trap that says why it cannot.
@@ -227,8 +230,8 @@ func (c *compiler) decode(st *stmt) {
 	f := familyOf[parts[0]]
 	if f == nil {
 		d.fail("unknown opcode")
-	} else if d.err == nil {
-		d.protect(f)
+	} else if d.err == nil && d.fits(f) {
+		f.decode(d)
 	}
 	if d.err == nil && len(d.mods) > 0 {
 		d.fail("modifier .%s", d.mods[0])
@@ -246,13 +249,18 @@ func (c *compiler) decode(st *stmt) {
 	c.prog.code = append(c.prog.code, in)
 }
 
-// protect turns an index out of the operand list into "wrong number of operands".
-func (d *decoder) protect(f *family) {
-	if len(d.st.args) < minArgs[f.op] {
-		d.fail("wrong number of operands")
-		return
+// fits checks a statement against its row: the number of operands and the types in the opcode.
+func (d *decoder) fits(f *family) bool {
+	if !d.nargs(f.min, f.max) {
+		return false
 	}
-	f.decode(d)
+	for _, m := range d.mods {
+		if _, ok := types[m]; ok && f.types != anyType && !strings.Contains(" "+f.types+" ", " "+m+" ") {
+			d.fail("type .%s", m)
+			return false
+		}
+	}
+	return true
 }
 
 // oneLine folds white space for messages.

@@ -79,6 +79,7 @@ func decodeExit(d *decoder) {
 
 // flowExit ends threads. Lanes that waited for them at a .sync instruction try again.
 func flowExit(w *warp, in *inst, m uint32) {
+	w.launch.event = w.launch.stats.warpInstrs
 	w.live &^= m
 	w.ready &^= m
 	w.ready |= w.parked

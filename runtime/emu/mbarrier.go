@@ -175,6 +175,7 @@ func (w *warp) arriveAt(b *mbarrier, n, lane int) {
 	if n > b.pending {
 		w.fail(Invalid, 1<<lane, 0, "%d arrivals at an mbarrier that expects %d more", n, b.pending)
 	}
+	w.launch.event = w.launch.stats.warpInstrs
 	b.pending -= n
 	b.settle()
 }

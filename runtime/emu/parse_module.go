@@ -9,6 +9,7 @@ type parser struct {
 	scanner
 	mod    *Module
 	scopes int
+	total  int // bytes of all variables
 }
 
 // maxDepth bounds nested braces, brackets and initialisers.
@@ -211,6 +212,9 @@ func (p *parser) variables(sc *scope, sp space, extern bool) {
 			if sp == spGlobal || sp == spConst {
 				p.mod.globals = append(p.mod.globals, v)
 			}
+			if p.total += v.size; p.total > maxVar {
+				p.fail("the variables are larger than %d bytes", maxVar)
+			}
 		}
 		if !p.accept(',') {
 			break
@@ -219,8 +223,8 @@ func (p *parser) variables(sc *scope, sp space, extern bool) {
 	p.expect(';')
 }
 
-// maxVar bounds one variable, so that a bad text cannot ask for unbounded memory.
-const maxVar = 1 << 30
+// maxVar bounds the variables of a module together, so that a bad text cannot ask for unbounded memory.
+const maxVar = 1 << 28
 
 // declarator reads name, name<n> or name[n][m].
 func (p *parser) declarator(t typ, vec, align int, sp space) []*variable {

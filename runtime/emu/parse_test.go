@@ -91,3 +91,105 @@ func TestAddThroughMemory(t *testing.T) {
 		}
 	}
 }
+
+// TestWholeModule reads what compilers write around the instructions: debug lines and sections, linking,
+// hints, initialised variables, vector elements, tile source.
+func TestWholeModule(t *testing.T) {
+	src := `//
+// a comment, /* another */
+.version 9.4
+.target sm_80, debug
+.address_size 64
+	.file	1 "/dir/k.py", 1700000000, 1024
+.visible .global .align 8 .b8 meta[64];
+.extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);
+.func helper (.param .b64 x);
+.global .align 4 .b32 table[2][2] = {{1, 2}, {-3, 0x10}};
+.const .align 4 .f32 half = 0f3F000000;
+.global .align 8 .u64 where[1] = {generic(table)+4};
+.extern .shared .align 16 .b8 dynamic[];
+.weak .entry k(
+	.param .u64 .ptr .global .align 1 k_param_0,
+	.param .u8 k_param_1,
+	.param .align 2 .b8 k_param_2[2]
+)
+.reqntid 32, 1, 1
+.minnctapersm 1
+.maxnreg 64
+.language 7
+{
+	.reg .pred %p<3>;
+	.reg .b32 %r<9>, %x;
+	.reg .b64 %rd<9>;
+	.loc	1 12 7, function_name $str, inlined_at 1 3 4
+	.loc_intermediate 2 4 5
+	.pragma "nounroll";
+	ld.param.b64 %rd1, [k_param_0];
+	ld.param.u8 %r1, [k_param_1+0];
+	ld.param.b16 %r8, [k_param_2];
+	ld.global.v2.b32 {%r2, %r3}, [table+8];
+	ld.global.b64 %rd2, [where];
+	ld.b32 %r4, [%rd2];
+	ld.const.b32 %r5, [half];
+	mov.b32 %r6, dynamic;
+	mov.u32 %x, %tid.x;
+	setp.ne.u32 %p1, %x, 0; @%p1 bra $L__end_1;
+	st.global.v4.b32 [%rd1], {%r1, %r2, %r3, %r4};
+	st.global.v2.b32 [%rd1+16], {%r5, %r6};
+$L__end_1:
+	ret;
+}
+	.section .debug_abbrev { .b8 1, 2 .b8 3 }
+.nv_intermediate_source_section { .code_block { .ir_name: "tile ir" .sourceFileName: 2 .source_begin
+entry @k(%a: tile<ptr<f32>>) { } }}} "
+.source_end } }
+`
+	m, err := Parse("whole.ptx", src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := m.Entry("k")
+	if e.ReqNTID != [3]int{32, 1, 1} || len(e.Params) != 3 || e.Params[1].Size != 1 || e.Params[2].Align != 2 || !e.Dynamic || e.Unsupported != nil || m.Target() != "sm_80" {
+		t.Fatalf("%+v", e)
+	}
+	mem := NewMemory()
+	a := mem.Alloc("out", make([]byte, 24), 16)
+	if _, err := m.Run(t.Context(), "k", mem, []Arg{le64(a), {200}, {1, 2}}, Options{DynShared: 64}); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []uint64{200, 0xfffffffd, 16, 2, 0x3f000000, 0} {
+		if got := readBytes(mem.Bytes(a), 4*i, 4); got != want {
+			t.Errorf("word %d: got %#x, want %#x", i, got, want)
+		}
+	}
+}
+
+// FuzzRun looks for texts that break the parser or the machine: whatever the text, there is an error or a
+// result, never a panic, and it ends.
+func FuzzRun(f *testing.F) {
+	f.Add(kernel("ld.global.v4.u32 {%r1,%r2,%r3,%r4}, [%rd0];"))
+	f.Add(loopKernel)
+	f.Add(mmaKernel)
+	f.Add(sharedKernel(messageText("st.release.cta.shared.u32", "ld.acquire.cta.shared.u32")))
+	f.Add(kernel("{ .param .b32 a; st.param.b32 [a], %r0; bar.red.popc.u32 %r1, 0, %p1; atom.global.cas.b32 %r1, [%rd0], 5, %r2; }"))
+	f.Add(kernel("shfl.sync.up.b32 %r1|%p1, %r1, 2, 0, -1; prmt.b32 %r1, %r2, %r3, %r4; bfi.b32 %r1, %r2, %r3, 4, 5; cvt.rn.f16x2.f32 %r1, %f1, %f2;"))
+	f.Fuzz(func(t *testing.T, src string) {
+		m, err := Parse("fuzz.ptx", src)
+		if err != nil {
+			return
+		}
+		for _, name := range m.Entries() {
+			mem := NewMemory()
+			var args []Arg
+			for _, p := range m.Entry(name).Params {
+				if p.Size > 1<<16 {
+					return
+				}
+				b := make([]byte, max(8, p.Size))
+				writeBytes(b, 0, 8, mem.Alloc("buf", make([]byte, 256), 256))
+				args = append(args, b[:p.Size])
+			}
+			m.Run(t.Context(), name, mem, args, Options{MaxSteps: 20000, Checks: Checks{NoUndefined: true}, Stats: true})
+		}
+	})
+}

@@ -166,6 +166,20 @@ func (w *warp) noteRead(r *region, off, n, lane int, s strength) {
 	}
 }
 
+// neverWritten reports a non-coherent read of bytes that this launch has written, in whatever order
+// (9.7.9.9: the memory must be read-only for the lifetime of the kernel).
+func (w *warp) neverWritten(r *region, off, n, lane int) {
+	if w.launch.opt.Checks.NoRaces || r.readonly {
+		return
+	}
+	for _, c := range r.shadow.cells(off, n, len(r.data)) {
+		if c.w != 0 {
+			w.fail(Race, 1<<lane, r.generic(off), "non-coherent read of %s byte %d, which %s wrote at line %d",
+				r.describe(), off, w.launch.threadName(c.w), w.prog.code[c.wa].line)
+		}
+	}
+}
+
 // addReader puts the access among the reads of a cell.
 func (w *warp) addReader(s *shadow, c *cell, me rec, lane int) {
 	old := c.r
@@ -279,10 +293,12 @@ func (w *warp) checkReaders(r *region, off, lane int, s strength, c *cell, same 
 	}
 }
 
-// race reports two unordered accesses. In PTX of others, races inside a warp and stores of the value that
-// is there already are notes: hardware runs a warp in step, and equal values commute.
+// race reports two unordered accesses. Stores of the same value by different CTAs are a note: every block of
+// the source stored it. In PTX of others, races inside a warp and all stores of the value that is there
+// already are notes: hardware runs a warp in step, and equal values commute.
 func (w *warp) race(r *region, off, lane int, now, then string, old rec, at int32, k Kind) {
-	note := w.launch.opt.NoteWarpRaces && (old.warp() == w.id || k == SameValueRace)
+	others := old.warp()-w.cta.firstWarp >= uint32(len(w.vc)) // another CTA
+	note := k == SameValueRace && others || w.launch.opt.NoteWarpRaces && (old.warp() == w.id || k == SameValueRace)
 	if note && w.launch.again(w.prog.code[w.here].line, k) {
 		return
 	}

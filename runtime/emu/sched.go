@@ -3,6 +3,7 @@ package emu
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 )
 
@@ -22,6 +23,7 @@ type launch struct {
 	syncs       map[syncKey]*knowledge
 	mbars       map[syncKey]*mbarrier
 	steps       int64
+	event       int64 // step at which something last happened that others can wait for
 	heap        int64 // bytes that malloc gave
 	stats       counters
 	notes       []Report
@@ -35,12 +37,14 @@ type launch struct {
 const (
 	maxThreads   = 1024
 	maxShared    = 334848 // the largest of any target: sm_107
+	maxLocal     = 512 << 10
 	maxWarps     = 1<<25 - 1
 	firstCTAs    = 4    // resident at first
 	turn         = 1024 // warp instructions of a turn
 	patience     = 64   // rounds without a finished CTA after which one more is admitted
 	ctxEvery     = 64   // rounds between looks at the context
 	defaultSteps = 1 << 32
+	silence      = 1 << 28 // warp instructions without a store, an arrival or an exit: everybody polls
 )
 
 func atLeast1(t [3]int) [3]int {
@@ -84,6 +88,9 @@ func newLaunch(e *Entry, mem *Memory, args []Arg, o Options) (*launch, error) {
 	}
 	if l.sharedSize > maxShared {
 		return nil, fmt.Errorf("%d bytes of shared memory, the largest machine has %d", l.sharedSize, maxShared)
+	}
+	if e.Local > maxLocal {
+		return nil, fmt.Errorf("%d bytes of local memory a thread, the machine has %d", e.Local, maxLocal)
 	}
 	if l.opt.MaxSteps == 0 {
 		l.opt.MaxSteps = defaultSteps
@@ -172,6 +179,9 @@ func (l *launch) run(ctx context.Context) error {
 		}
 		if l.steps > l.opt.MaxSteps {
 			return l.stuck(StepLimit, fmt.Sprintf("more than %d warp instructions", l.opt.MaxSteps))
+		}
+		if l.stats.warpInstrs-l.event > silence {
+			return l.stuck(Deadlock, fmt.Sprintf("for %d warp instructions no thread has stored, arrived or exited", silence))
 		}
 		stay := l.resident[:0]
 		for _, c := range l.resident {
@@ -301,6 +311,9 @@ func (l *launch) newCTA(index int) *cta {
 		c.shared.undef[i] = 0xff
 	}
 	c.shared.shadow.reset()
+	ours := func(k syncKey) bool { return k.r == c.shared }
+	maps.DeleteFunc(l.syncs, func(k syncKey, _ *knowledge) bool { return ours(k) })
+	maps.DeleteFunc(l.mbars, func(k syncKey, _ *mbarrier) bool { return ours(k) })
 	for i := range c.barriers {
 		c.barriers[i] = barrier{}
 	}

@@ -93,18 +93,19 @@ func (w *warp) countAccess(op *memOp, addr *vec, m uint32) {
 func sectors(addr *vec, m uint32, n int) int {
 	var seen [64]uint64
 	k := 0
-	lanes(m, func(i int) {
-		for s := addr[i] >> 5; s <= (addr[i]+uint64(n)-1)>>5; s++ {
-			known := false
-			for j := k - 1; j >= 0 && !known; j-- {
-				known = seen[j] == s
+	for ; m != 0; m &= m - 1 {
+		a := addr[firstLane(m)]
+	sectors:
+		for s := a >> 5; s <= (a+uint64(n)-1)>>5; s++ {
+			for j := k - 1; j >= 0; j-- { // neighbours are near
+				if seen[j] == s {
+					continue sectors
+				}
 			}
-			if !known && k < len(seen) {
-				seen[k] = s
-				k++
-			}
+			seen[k] = s
+			k++
 		}
-	})
+	}
 	return k
 }
 
@@ -113,27 +114,27 @@ func sectors(addr *vec, m uint32, n int) int {
 func wavefronts(addr *vec, m uint32, n int) (waves, ideal int) {
 	group := min(32, 128/max(n, 4))
 	for first := 0; first < 32; first += group {
-		var words [32][]uint64
-		total := 0
+		var seen [64]uint64 // distinct words
+		var passes [32]int8 // of each bank
+		total, most := 0, 0
 		for i := first; i < first+group; i++ {
 			if m>>i&1 == 0 {
 				continue
 			}
+		words:
 			for a := addr[i] >> 2; a <= (addr[i]+uint64(n)-1)>>2; a++ {
-				b := &words[a&31]
-				known := false
-				for _, x := range *b {
-					known = known || x == a
+				if passes[a&31] > 0 {
+					for _, x := range seen[:total] {
+						if x == a {
+							continue words
+						}
+					}
 				}
-				if !known {
-					*b = append(*b, a)
-					total++
-				}
+				seen[total] = a
+				total++
+				passes[a&31]++
+				most = max(most, int(passes[a&31]))
 			}
-		}
-		most := 0
-		for _, b := range words {
-			most = max(most, len(b))
 		}
 		waves += most
 		ideal += (total + 31) / 32

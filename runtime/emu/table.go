@@ -1,50 +1,126 @@
 package emu
 
-// families is the instruction table: the first part of the opcode, and who decodes it. What is not here
-// is "unsupported instruction".
-var families = []family{
-	// integer and float arithmetic: alu_int.go, alu_float.go, alu_math.go
-	{"add", decodeArith}, {"sub", decodeArith}, {"mul", decodeArith}, {"div", decodeArith}, {"rem", decodeArith},
-	{"min", decodeArith}, {"max", decodeArith}, {"mad", decodeMad}, {"fma", decodeFma},
-	{"mul24", decodeMul24}, {"mad24", decodeMul24}, {"addc", decodeAddc}, {"subc", decodeAddc}, {"madc", decodeMadc},
-	{"sad", decodeSad}, {"dp4a", decodeDp}, {"dp2a", decodeDp}, {"abs", decodeAbsNeg}, {"neg", decodeAbsNeg},
-	{"rcp", decodeMath}, {"sqrt", decodeMath}, {"rsqrt", decodeMath}, {"sin", decodeMath}, {"cos", decodeMath},
-	{"lg2", decodeMath}, {"ex2", decodeMath}, {"tanh", decodeMath}, {"testp", decodeTestp}, {"copysign", decodeCopysign},
-	// bits: alu_bits.go
-	{"and", decodeLogic}, {"or", decodeLogic}, {"xor", decodeLogic}, {"not", decodeLogic}, {"cnot", decodeLogic},
-	{"lop3", decodeLop3}, {"shl", decodeShift}, {"shr", decodeShift}, {"shf", decodeShf}, {"popc", decodeCount},
-	{"clz", decodeCount}, {"brev", decodeCount}, {"bfind", decodeCount}, {"bfe", decodeBfe}, {"bfi", decodeBfi},
-	{"bmsk", decodeBmsk}, {"szext", decodeSzext}, {"prmt", decodePrmt},
-	// comparison, selection, moves, conversion: setp.go, mov.go, cvt.go
-	{"setp", decodeSetp}, {"set", decodeSet}, {"selp", decodeSelp}, {"slct", decodeSlct}, {"mov", decodeMov},
-	{"cvt", decodeCvt}, {"cvta", decodeCvta}, {"isspacep", decodeIsspacep},
-	// memory: access.go, atom.go, async.go, mbarrier.go
-	{"ld", decodeLd}, {"ldu", decodeLd}, {"st", decodeSt}, {"atom", decodeAtom}, {"red", decodeAtom},
-	{"fence", decodeFence}, {"membar", decodeFence}, {"cp", decodeCp}, {"mbarrier", decodeMbarrier},
-	{"prefetch", decodeNothing}, {"prefetchu", decodeNothing}, {"discard", decodeNothing}, {"applypriority", decodeNothing},
-	{"createpolicy", decodePolicy},
-	// matrices: mma.go, ldmatrix.go
-	{"mma", decodeMma}, {"ldmatrix", decodeLdmatrix}, {"stmatrix", decodeLdmatrix}, {"movmatrix", decodeMovmatrix},
-	// warps and CTAs: warpsync.go, barrier.go
-	{"bar", decodeBar}, {"barrier", decodeBar}, {"shfl", decodeShfl}, {"vote", decodeVote}, {"match", decodeMatch},
-	{"redux", decodeRedux}, {"activemask", decodeActivemask}, {"elect", decodeElect},
-	// flow: flow.go
-	{"bra", decodeBra}, {"brx", decodeBrx}, {"call", decodeCall}, {"ret", decodeRet}, {"exit", decodeExit},
-	{"trap", decodeTrap}, {"brkpt", decodeTrap}, {"nanosleep", decodeSleep}, {"setmaxnreg", decodeNothing},
-	{"griddepcontrol", decodeNothing}, {"pmevent", decodeNothing},
+// Type lists of the table. Every name ends in a space, so they can be put together.
+const (
+	ints     = "u16 s16 u32 s32 u64 s64 "
+	wide     = "u32 s32 u64 s64 "
+	packed16 = "u16x2 s16x2 "
+	bitTypes = "b16 b32 b64 "
+	floats   = "f16 f16x2 bf16 bf16x2 f32 f32x2 f64 "
+	small    = "tf32 e4m3x2 e5m2x2 e2m1x2 e2m3x2 e3m2x2 ue8m0x2 "
+	anyType  = "*"
+)
+
+// family is one row of the instruction table: all opcodes that begin with op, how many operands they have,
+// the types that may stand in the opcode, and who decodes them.
+type family struct {
+	op       string
+	min, max int
+	types    string
+	decode   func(d *decoder)
 }
 
-// minArgs is the least number of operands, where it is not one per table row of sources: it keeps decoders
-// from looking behind the end.
-var minArgs = map[string]int{
-	"add": 3, "sub": 3, "mul": 3, "div": 3, "rem": 3, "min": 3, "max": 3, "mad": 4, "fma": 4, "mul24": 3, "mad24": 4,
-	"addc": 3, "subc": 3, "madc": 4, "sad": 4, "dp4a": 4, "dp2a": 4, "abs": 2, "neg": 2, "rcp": 2, "sqrt": 2, "rsqrt": 2,
-	"sin": 2, "cos": 2, "lg2": 2, "ex2": 2, "tanh": 2, "testp": 2, "copysign": 3, "and": 3, "or": 3, "xor": 3, "not": 2,
-	"cnot": 2, "lop3": 5, "shl": 3, "shr": 3, "shf": 4, "popc": 2, "clz": 2, "brev": 2, "bfind": 2, "bfe": 4, "bfi": 5,
-	"bmsk": 3, "szext": 3, "prmt": 4, "setp": 3, "set": 3, "selp": 4, "slct": 4, "mov": 2, "cvt": 2, "cvta": 2,
-	"isspacep": 2, "ld": 2, "ldu": 2, "st": 2, "atom": 3, "red": 2, "mma": 4, "ldmatrix": 2, "stmatrix": 2, "movmatrix": 2,
-	"shfl": 5, "vote": 3, "match": 3, "redux": 3, "activemask": 1, "elect": 2, "bra": 1, "brx": 2, "nanosleep": 1,
-	"createpolicy": 1,
+// families is the instruction table. What is not here is "unsupported instruction".
+var families = []family{
+	// integer and float arithmetic: alu_int.go, alu_float.go, alu_math.go
+	{"add", 3, 3, ints + packed16 + floats, decodeArith},
+	{"sub", 3, 3, ints + packed16 + floats, decodeArith},
+	{"mul", 3, 3, ints + floats, decodeArith},
+	{"div", 3, 3, ints + floats, decodeArith},
+	{"rem", 3, 3, ints, decodeArith},
+	{"min", 3, 3, ints + packed16 + floats, decodeArith},
+	{"max", 3, 3, ints + packed16 + floats, decodeArith},
+	{"mad", 4, 4, ints + "f32 f64 ", decodeMad},
+	{"fma", 4, 4, floats, decodeFma},
+	{"mul24", 3, 3, "u32 s32", decodeMul24},
+	{"mad24", 4, 4, "u32 s32", decodeMul24},
+	{"addc", 3, 3, wide, decodeAddc},
+	{"subc", 3, 3, wide, decodeAddc},
+	{"madc", 4, 4, wide, decodeMadc},
+	{"sad", 4, 4, ints, decodeSad},
+	{"dp4a", 4, 4, "u32 s32", decodeDp},
+	{"dp2a", 4, 4, "u32 s32", decodeDp},
+	{"abs", 2, 2, "s16 s32 s64 " + floats, decodeAbsNeg},
+	{"neg", 2, 2, "s16 s32 s64 " + floats, decodeAbsNeg},
+	{"rcp", 2, 2, "f32 f64", decodeMath},
+	{"sqrt", 2, 2, "f32 f64", decodeMath},
+	{"rsqrt", 2, 2, "f32 f64", decodeMath},
+	{"sin", 2, 2, "f32", decodeMath},
+	{"cos", 2, 2, "f32", decodeMath},
+	{"lg2", 2, 2, "f32", decodeMath},
+	{"ex2", 2, 2, "f32 f16 f16x2 bf16 bf16x2", decodeMath},
+	{"tanh", 2, 2, "f32 f16 f16x2 bf16 bf16x2", decodeMath},
+	{"testp", 2, 2, "f32 f64", decodeTestp},
+	{"copysign", 3, 3, "f32 f64", decodeCopysign},
+	// bits: alu_bits.go
+	{"and", 3, 3, bitTypes + "pred ", decodeLogic},
+	{"or", 3, 3, bitTypes + "pred ", decodeLogic},
+	{"xor", 3, 3, bitTypes + "pred ", decodeLogic},
+	{"not", 2, 2, bitTypes + "pred ", decodeLogic},
+	{"cnot", 2, 2, bitTypes, decodeLogic},
+	{"lop3", 5, 5, "b32", decodeLop3},
+	{"shl", 3, 3, bitTypes, decodeShift},
+	{"shr", 3, 3, bitTypes + ints, decodeShift},
+	{"shf", 4, 4, "b32", decodeShf},
+	{"popc", 2, 2, "b32 b64", decodeCount},
+	{"clz", 2, 2, "b32 b64", decodeCount},
+	{"brev", 2, 2, "b32 b64", decodeCount},
+	{"bfind", 2, 2, wide, decodeCount},
+	{"bfe", 4, 4, wide, decodeBfe},
+	{"bfi", 5, 5, "b32 b64", decodeBfi},
+	{"bmsk", 3, 3, "b32", decodeBmsk},
+	{"szext", 3, 3, "u32 s32", decodeSzext},
+	{"prmt", 4, 4, "b32", decodePrmt},
+	// comparison, selection, moves, conversion: setp.go, mov.go, cvt.go
+	{"setp", 3, 4, bitTypes + ints + floats, decodeSetp},
+	{"set", 3, 4, bitTypes + ints + floats, decodeSet},
+	{"selp", 4, 4, bitTypes + ints + floats, decodeSelp},
+	{"slct", 4, 4, bitTypes + ints + "f32 f64 ", decodeSlct},
+	{"mov", 2, 2, bitTypes + ints + floats + "b128 pred ", decodeMov},
+	{"cvt", 2, 4, ints + "u8 s8 b32 " + floats + small, decodeCvt},
+	{"cvta", 2, 2, "u32 u64", decodeCvta},
+	{"isspacep", 2, 2, "", decodeIsspacep},
+	// memory: access.go, atom.go, async.go, mbarrier.go
+	{"ld", 2, 3, bitTypes + ints + floats + "b8 u8 s8 b128 ", decodeLd},
+	{"ldu", 2, 2, bitTypes + ints + floats + "b8 u8 s8 b128 ", decodeLd},
+	{"st", 2, 3, bitTypes + ints + floats + "b8 u8 s8 b128 ", decodeSt},
+	{"atom", 3, 5, bitTypes + wide + floats, decodeAtom},
+	{"red", 2, 3, bitTypes + wide + floats, decodeAtom},
+	{"fence", 0, 4, "", decodeFence},
+	{"membar", 0, 0, "", decodeFence},
+	{"cp", 0, 7, "b64", decodeCp},
+	{"mbarrier", 1, 4, "b64", decodeMbarrier},
+	{"prefetch", 1, 2, "", decodeNothing},
+	{"prefetchu", 1, 1, "", decodeNothing},
+	{"discard", 2, 2, "", decodeNothing},
+	{"applypriority", 2, 2, "", decodeNothing},
+	{"createpolicy", 1, 5, "b64 f32", decodePolicy},
+	// matrices: mma.go, ldmatrix.go
+	{"mma", 4, 9, anyType, decodeMma},
+	{"ldmatrix", 2, 2, "b16", decodeLdmatrix},
+	{"stmatrix", 2, 2, "b16", decodeLdmatrix},
+	{"movmatrix", 2, 2, "b16", decodeMovmatrix},
+	// warps and CTAs: warpsync.go, barrier.go
+	{"bar", 1, 4, "u32 pred", decodeBar},
+	{"barrier", 0, 4, "u32 pred", decodeBar},
+	{"shfl", 5, 5, "b32", decodeShfl},
+	{"vote", 3, 3, "pred b32", decodeVote},
+	{"match", 3, 3, "b32 b64", decodeMatch},
+	{"redux", 3, 3, "u32 s32 b32 f32", decodeRedux},
+	{"activemask", 1, 1, "b32", decodeActivemask},
+	{"elect", 2, 2, "", decodeElect},
+	// flow: flow.go
+	{"bra", 1, 1, "", decodeBra},
+	{"brx", 2, 2, "", decodeBrx},
+	{"call", 1, 5, "", decodeCall},
+	{"ret", 0, 0, "", decodeRet},
+	{"exit", 0, 0, "", decodeExit},
+	{"trap", 0, 0, "", decodeTrap},
+	{"brkpt", 0, 0, "", decodeTrap},
+	{"nanosleep", 1, 1, "u32", decodeSleep},
+	{"setmaxnreg", 1, 1, "u32", decodeNothing},
+	{"griddepcontrol", 0, 0, "", decodeNothing},
+	{"pmevent", 1, 1, "", decodeNothing},
 }
 
 // familyOf is the table by opcode. It is filled by init: the decoders refer to it indirectly.

@@ -22,7 +22,7 @@ var laws = map[string][]string{
 	"cmd/tilerun":           {"internal/tilerun"},
 	"internal/driver":       {"ir", "dialects", "passes", "codegen", "github.com/llir/llvm/ir", "github.com/spf13/pflag", "github.com/sergi/go-diff"},
 	"internal/tilerun":      {".", "internal/driver", "codegen/target", "dialects", "ir", "runtime", "golang.org/x/term"},
-	"internal/gen":          {"ir", "dialects", "passes", "internal/driver", "codegen/target"},
+	"internal/gen":          {"ir", "dialects", "passes", "internal/driver", "internal/tilerun", "codegen/target", "codegen/atom", "codegen/nvvm"},
 	"internal/filecheck":    {},
 	"internal/lit":          {"internal/filecheck"},
 	"internal/planted":      {},

@@ -1,6 +1,8 @@
 package driver
 
 import (
+	"slices"
+
 	llvm "github.com/llir/llvm/ir"
 
 	"tileiras/codegen/nvvm"
@@ -20,16 +22,17 @@ var backendPasses = []*passes.Pass{
 	{Name: emitPTX, Summary: "Selects PTX instructions and prints them.", Why: "Last."},
 }
 
+// Stages lists all passes in order: those of the pipeline and the two behind it.
+func Stages() []*passes.Pass { return slices.Concat(passes.Pipeline, backendPasses) }
+
 // StageNames lists the names of all passes in order, each once.
 func StageNames() []string {
 	var out []string
 	seen := map[string]bool{}
-	for _, list := range [][]*passes.Pass{passes.Pipeline, backendPasses} {
-		for _, p := range list {
-			if !seen[p.Name] {
-				seen[p.Name] = true
-				out = append(out, p.Name)
-			}
+	for _, p := range Stages() {
+		if !seen[p.Name] {
+			seen[p.Name] = true
+			out = append(out, p.Name)
 		}
 	}
 	return out

@@ -150,10 +150,7 @@ func runLLVM(m *llvm.Module, o *Options, names []string) (string, error) {
 // PassList is the text of --list-passes.
 func PassList() string {
 	var b strings.Builder
-	for _, p := range passes.Pipeline {
-		fmt.Fprintf(&b, "%-20s %s\n%20s %s\n", p.Name, p.Summary, "", p.Why)
-	}
-	for _, p := range backendPasses {
+	for _, p := range Stages() {
 		fmt.Fprintf(&b, "%-20s %s\n%20s %s\n", p.Name, p.Summary, "", p.Why)
 	}
 	return b.String()

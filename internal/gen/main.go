@@ -1,22 +1,54 @@
-// Command gen writes what follows from the rows of the dialects: docs/ops.md, the table of all operations.
+// Command gen writes the documents that follow from tables: operations from the rows of the dialects, passes from the pipeline,
+// flags from the tables of the commands, and what is supported from the tables of conversions, lowerings, instructions and GPUs.
 //
 //	go run ./internal/gen          from the root of the repository
 //
-// A test fails when the file is stale. It may import ir and the def packages of the dialects only, so that it runs while
-// everything that stands on the rows is broken.
+// A test fails when a file is stale. It may import ir, dialects, passes, codegen/{target,atom,nvvm}, internal/driver and
+// internal/tilerun; nothing imports it.
 package main
 
 import (
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 )
 
-// opsFile is where the table of operations lies, from the root of the repository.
-const opsFile = "docs/ops.md"
+// documents are the files, from the root of the repository, and what is in them.
+var documents = []struct {
+	file string
+	text func() string
+}{
+	{"docs/ops.md", opsDocument},
+	{"docs/passes.md", passesDocument},
+	{"docs/flags.md", flagsDocument},
+	{"docs/support.md", supportDocument},
+}
 
 func main() {
-	if err := os.WriteFile(opsFile, []byte(opsDocument()), 0o644); err != nil {
-		fmt.Fprintln(os.Stderr, "gen:", err)
-		os.Exit(1)
+	for _, d := range documents {
+		if err := os.WriteFile(d.file, []byte(d.text()), 0o644); err != nil {
+			fmt.Fprintln(os.Stderr, "gen:", err)
+			os.Exit(1)
+		}
 	}
 }
+
+// table begins a table with these columns.
+func table(b *strings.Builder, columns ...string) {
+	tableRow(b, columns...)
+	b.WriteString("|" + strings.Repeat("---|", len(columns)) + "\n")
+}
+
+// tableRow adds a row; a bar in a cell does not end it.
+func tableRow(b *strings.Builder, cells ...string) {
+	for _, c := range cells {
+		b.WriteString("| " + cell(c) + " ")
+	}
+	b.WriteString("|\n")
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// code sets a name as code.
+func code(s string) string { return "`" + s + "`" }

@@ -1,0 +1,46 @@
+package main
+
+// notBuilt is what the compiler as a whole cannot do yet, and what it does instead.
+var notBuilt = []struct{ what, now string }{
+	{"Cubins (`--emit=cubin`, `-o FILE.cubin`)", "Not supported yet: write PTX with `-o FILE.ptx` and let the driver or ptxas assemble it."},
+	{"Full debug information (`--device-debug`)", "Not supported yet: `--lineinfo` writes source lines."},
+	{"Multicast memory (`multimem_*`, multicast pointers)", "Not supported yet."},
+	{"Warpgroup products (wgmma, sm_90)", "Products use mma.sync."},
+	{"Tensor memory products (tcgen05, sm_100 to sm_110)", "Products use mma.sync."},
+	{"Block-scaled products in one instruction (sm_120, sm_121)", "`mmaf_scaled` multiplies by the scales first, then takes an ordinary product."},
+	{"Tensor map and bulk copies (TMA), mbarriers", "Copies to shared memory are cp.async with commit, wait and barrier; sm_75 loads and stores."},
+	{"Pipelining of loops, roles of warps, clusters", "Every plan has one stage, all warps do the same, a cluster is one block."},
+}
+
+// limits are the sources of "not supported yet" inside conversions and lowerings: the function that says so, the operation, and
+// what it does not take. A test holds the list against the code.
+var limits = []struct{ function, op, what string }{
+	{"passes.module", "`module`", "Anything but globals and entries at the top level."},
+	{"passes.entry", "`entry`", "Parameters that are tiles of rank 1 or more, views or tokens."},
+	{"passes.op", "all", "Operations without a row below, or with a reason in its last column."},
+	{"passes.dense", "`constant`, `global`", "Values that are no dense constant."},
+	{"passes.typ", "all", "Pointers to multicast memory, and types that are no tile, pointer or token where a value is asked for."},
+	{"passes.block", "view accesses", "Views that are no partition, strided or gather/scatter view."},
+	{"passes.assume", "`assume`", "Promises about values that are neither tiles nor views."},
+	{"passes.indexSpace", "`get_index_space_shape`", "Gather/scatter views: they have no index space along the gathered dimension."},
+	{"passes.selectDot", "`mmaf`, `mmai`, `mmaf_scaled`", "Combinations of types for which the GPU has neither a row of the table of matrix products below nor a type that holds the operands exactly."},
+	{"nvvm.lower", "all", "Operations of TileAA without a lowering."},
+	{"nvvm.paramType", "`entry`", "Parameters that are no scalar or pointer."},
+	{"nvvm.alloca", "`alloca`", "Memory that other tile blocks see."},
+	{"nvvm.memoryElem", "loads and stores", "Elements of 4 bits in memory."},
+	{"nvvm.update", "`atomic_rmw_tko`, `atomic_red_view_tko`", "Element types for which PTX has no such operation."},
+	{"nvvm.updateByCAS", "`atomic_rmw_tko`, `atomic_red_view_tko`", "16-bit types on GPUs without the instruction, additions apart, which compare and swap."},
+	{"nvvm.atomicCAS", "`atomic_cas_tko`", "Elements that have neither 32 nor 64 bits."},
+	{"nvvm.pad", "padding of tiles", "Layouts in which a thread does not hold the elements that it pads."},
+	{"nvvm.repack", "`pack`, `unpack`", "Layouts in which the bytes of one element lie in several threads."},
+	{"nvvm.asyncCopy", "copies to shared memory", "Pieces that have not 4, 8 or 16 bytes."},
+	{"nvvm.printed", "`print_tko`", "Tiles that one thread does not hold whole."},
+}
+
+// unlowered says of every operation of TileAA without a lowering who takes care of it.
+var unlowered = map[string]string{
+	"module":     "the module itself",
+	"entry":      "becomes the function",
+	"global":     "becomes the variable",
+	"dot_scaled": "select-atoms multiplies by the scales and makes a dot",
+}

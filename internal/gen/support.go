@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tileiras/codegen/atom"
+	"tileiras/codegen/nvvm"
+	"tileiras/codegen/target"
+	tileaa "tileiras/dialects/tileaa/def"
+	"tileiras/internal/driver"
+	"tileiras/passes"
+)
+
+// supportDocument is the text of docs/support.md.
+func supportDocument() string {
+	var b strings.Builder
+	b.WriteString(`# What is supported
+
+Written by ` + "`go run ./internal/gen`" + ` from the tables of GPUs, conversions, lowerings and instructions and from internal/gen/limits.go; edit
+those. What is not supported ends in an error that says "not supported yet" with the operation, its type and its place, and in exit
+code 5. Nothing is compiled to something else in silence.
+
+Bytecode is read and written in the versions ` + strings.Join(driver.Versions, ", ") + `.
+
+## Not built yet
+
+`)
+	table(&b, "What", "Now")
+	for _, m := range notBuilt {
+		tableRow(&b, m.what, m.now)
+	}
+	for _, p := range driver.Stages() {
+		if strings.Contains(p.Summary+p.Why, "Does nothing yet") {
+			tableRow(&b, "The pass "+code(p.Name), p.Summary+" "+p.Why)
+		}
+	}
+	b.WriteString("\n## Limits inside what is supported\n\nEach of them is an error that names the operation.\n\n")
+	table(&b, "Operation", "Not supported")
+	for _, l := range limits {
+		tableRow(&b, l.op, l.what)
+	}
+	operationsSection(&b)
+	targetsSection(&b)
+	b.WriteString("\n## Matrix products\n\nA `dot` takes the cheapest row that fits its types and extents; operands are widened exactly, never narrowed. " +
+		"Rows without an instruction are the multiply-add of one thread: every product of their types works everywhere.\n\n")
+	table(&b, "Instruction", "A", "B", "Accumulator", "Needs")
+	for _, m := range atom.MMAs {
+		tableRow(&b, code(m.Name), string(m.A), string(m.B), string(m.C), m.Need.String())
+	}
+	return b.String()
+}
+
+// operationsSection lists the operations of both dialects with what becomes of them.
+func operationsSection(b *strings.Builder) {
+	b.WriteString("\n## Operations of cuda_tile\n\nWhat each operation inside an entry becomes in TileAA.\n\n")
+	table(b, "Operation", "Becomes", "Not supported")
+	for _, r := range passes.Support() {
+		tableRow(b, code(r.Op), r.Becomes, r.Missing)
+	}
+	lowered := nvvm.Lowered()
+	var names, others []string
+	for _, d := range tileaa.Ops {
+		if slices.Contains(lowered, d.Name) {
+			names = append(names, code(d.Name))
+		} else {
+			others = append(others, fmt.Sprintf("%s (%s)", code(d.Name), unlowered[d.Name]))
+		}
+	}
+	fmt.Fprintf(b, "\n## Operations of TileAA\n\nLowered to LLVM IR by codegen/nvvm: %s.\n\nWithout a lowering of their own: %s.\n",
+		strings.Join(names, ", "), strings.Join(others, ", "))
+}
+
+// targetsSection lists the GPUs with their limits and the features by which passes choose.
+func targetsSection(b *strings.Builder) {
+	b.WriteString("\n## GPUs\n\nShared memory in KB; of one thread block: without asking, at most; then of a multiprocessor.\n\n")
+	table(b, "Name", "PTX", "With suffix", "Shared", "At most", "Per SM", "Registers per SM", "Per thread", "Threads a block", "Warps per SM", "Blocks per SM", "Blocks a cluster")
+	for _, t := range target.All {
+		suffix := ""
+		if t.Arch {
+			suffix = fmt.Sprintf("%s, PTX %s", t.ArchName(), t.ArchPTX)
+		}
+		const kb = 1024
+		tableRow(b, code(t.Name), t.PTX.String(), suffix, itoa(t.SharedStatic/kb), itoa(t.SharedOptIn/kb), itoa(t.SharedPerSM/kb), itoa(t.Registers),
+			itoa(t.RegistersPerThread), itoa(t.ThreadsPerBlock), itoa(t.WarpsPerSM), itoa(t.BlocksPerSM), itoa(t.ClusterMax))
+	}
+	b.WriteString("\n## Features of GPUs\n\nThat a feature has a row here says that the compiler knows who has it; whether it is used yet, the list on top says.\n\n")
+	table(b, "Feature", "What", "Needs")
+	for i := range target.Features {
+		f := &target.Features[i]
+		tableRow(b, code(f.Name), f.Text, f.Need.String())
+	}
+}

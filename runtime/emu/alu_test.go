@@ -248,6 +248,8 @@ func TestFloatArithmetic(t *testing.T) {
 		{"add.rp.f32 d, a, b", fb(1), fb(0x1p-60), 0, 0x3f800001},
 		{"add.rz.f32 d, a, b", fb(1), fb(-0x1p-60), 0, 0x3f7fffff},
 		{"add.rm.f32 d, a, b", fb(1), fb(-1), 0, min32},
+		{"add.rm.f32 d, a, b", 0, 0, 0, 0},
+		{"add.rm.f64 D, A, B", 0, 0, 0, 0},
 		{"sub.rn.f32 d, a, b", fb(3), fb(5), 0, fb(-2)},
 		{"mul.rz.f32 d, a, b", 0x3f800001, 0x3f800001, 0, 0x3f800002},
 		{"mul.rp.f32 d, a, b", 0x3f800001, 0x3f800001, 0, 0x3f800003},

@@ -65,6 +65,45 @@ func BenchmarkLoop(b *testing.B) {
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds()/1e6, "Mlane/s")
 }
 
+// BenchmarkManyBlocks runs a grid of small blocks that read and write their part of memory.
+func BenchmarkManyBlocks(b *testing.B) {
+	m, err := Parse("blocks.ptx", header+`.visible .entry k(.param .u64 p)
+.reqntid 128
+{
+	.reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .f32 %f<8>;
+	.shared .align 16 .b8 sm[4096];
+	ld.param.u64 %rd0, [p];
+	mov.u32 %r0, %tid.x;
+	mov.u32 %r1, %ctaid.x;
+	mad.lo.s32 %r2, %r1, 128, %r0;
+	mul.wide.u32 %rd1, %r2, 16;
+	add.s64 %rd1, %rd0, %rd1;
+	ld.global.v4.f32 {%f0,%f1,%f2,%f3}, [%rd1+16];
+	ld.global.f32 %f4, [%rd0];
+	add.rn.f32 %f0, %f1, %f4;
+	fma.rn.f32 %f1, %f2, %f3, %f0;
+	bar.sync 0;
+	st.global.v4.f32 [%rd1+16], {%f0,%f1,%f2,%f3};
+	ret;
+}
+`)
+	if err != nil {
+		b.Fatal(err)
+	}
+	const blocks = 4096
+	var n int64
+	for b.Loop() {
+		mem := NewMemory()
+		a := mem.Alloc("buf", make([]byte, blocks*128*16+16), 256)
+		res, err := m.Run(context.Background(), "k", mem, []Arg{le64(a)}, Options{Grid: [3]int{blocks, 1, 1}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		n += res.Stats.LaneInstrs
+	}
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds()/1e6, "Mlane/s")
+}
+
 // mmaKernel is the inner loop of a matrix product: ldmatrix and mma.sync.
 var mmaKernel = header + `.visible .entry k(.param .u64 p, .param .u32 n)
 .reqntid 128

@@ -196,14 +196,14 @@ func (w *warp) addReader(s *shadow, c *cell, me rec, lane int) {
 		return
 	}
 	l := s.list(old)
-	if n := len(*l); n >= 64 && n&(n-1) == 0 {
-		*l = oneEach(*l)
-	}
-	for i := max(0, len(*l)-16); i < len(*l); i++ { // the readers of late come late
+	for i := len(*l) - 1; i >= max(0, len(*l)-16); i-- { // the readers of late come late
 		if m, ok := w.joinRead((*l)[i].r, me, lane); ok {
 			(*l)[i] = reader{m, w.here}
 			return
 		}
+	}
+	if n := len(*l); n >= 64 && n&(n-1) == 0 {
+		*l = oneEach(*l)
 	}
 	*l = append(*l, reader{me, w.here})
 }

@@ -126,6 +126,9 @@ func (e *emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome,
 // TestEmulatorRunsNvidiaPTX shows that the emulator is right independently of our code generator: NVIDIA's
 // own PTX of the corpus gives the expected results in it, under all schedules, with all checks on. The two
 // targets are those whose matrix products are mma.sync and whose copies are cp.async; sm_89 adds fp8.
+//
+// What is noted: threads that hold copies of an element all store it (equal values), and in one kernel,
+// pair_reduce, the copies of an inexact sum differ in the last bits, so two lanes store different ones.
 func TestEmulatorRunsNvidiaPTX(t *testing.T) {
 	tool(t, "tileiras")
 	names, err := cases.List(corpus)

@@ -103,7 +103,7 @@ func (r *run) verify() error {
 	if !ir.Verify(r.input.Ctx, r.input.Module) {
 		return verifyFailure(r.input, bytecode.VerificationFailed)
 	}
-	if !cudatile.VerifyKernels(r.input.Ctx, r.input.Module) {
+	if r.input.Module.Def.Dialect == cudatile.Name && !cudatile.VerifyKernels(r.input.Ctx, r.input.Module) {
 		return verifyFailure(r.input, bytecode.KernelsFailed)
 	}
 	return nil

@@ -56,7 +56,7 @@ var kinds = map[string]func(ir.Type) bool{
 	"StridedView":       is[*StridedViewType],
 	"GatherScatterView": is[*GatherScatterViewType],
 	"Token":             is[*TokenType],
-	"Any":               func(t ir.Type) bool { return t != nil && t.TypeDialect() == Name },
+	"Any":               func(ir.Type) bool { return true },
 }
 
 // members make the only type of a set of one.

@@ -120,10 +120,10 @@ func TensorView(c *ir.Context, elem ir.Type, shape, strides []int64, attr Option
 			len(shape), len(strides))
 	}
 	if !positiveOrDynamic(shape) {
-		return nil, fmt.Errorf("dimensions must have strictly positive constant sizes but got %s", list(shape))
+		return nil, fmt.Errorf("dimensions must have strictly positive constant sizes but got [%s]", list(shape))
 	}
 	if !positiveOrDynamic(strides) {
-		return nil, fmt.Errorf("dimensions must have strictly positive constant strides but got %s", list(strides))
+		return nil, fmt.Errorf("dimensions must have strictly positive constant strides but got [%s]", list(strides))
 	}
 	key := tensorViewKey{elem, ir.ShapeKey(shape), ir.ShapeKey(strides), attr}
 	return ir.Intern(c, key, func() *TensorViewType {
@@ -154,7 +154,7 @@ func StridedView(c *ir.Context, tile, traversal []int64, tv *TensorViewType, dim
 	}
 	for _, d := range traversal {
 		if d <= 0 {
-			return nil, fmt.Errorf("traversal strides must be strictly positive but got %s", list(traversal))
+			return nil, fmt.Errorf("traversal strides must be strictly positive but got [%s]", list(traversal))
 		}
 	}
 	key := stridedKey{t, ir.ShapeKey(traversal), intsKey(dimMap), tv, padding}
@@ -194,12 +194,12 @@ func viewTile(c *ir.Context, tile []int64, tv *TensorViewType, dimMap []int, pad
 	}
 	for _, d := range tile {
 		if d <= 0 {
-			return nil, fmt.Errorf("tile shape dimensions must have positive length but got %s", list(tile))
+			return nil, fmt.Errorf("tile shape dimensions must have positive length but got [%s]", list(tile))
 		}
 	}
 	for _, d := range tile {
 		if d&(d-1) != 0 {
-			return nil, fmt.Errorf("tile shape dimensions must have power of two length but got %s", list(tile))
+			return nil, fmt.Errorf("tile shape dimensions must have power of two length but got [%s]", list(tile))
 		}
 	}
 	from := make(map[int]int, rank)

@@ -35,8 +35,9 @@ func verifyScopes(c *ir.Context, entry *ir.Op) bool {
 			good = c.Error(op, "invalid operation debug info scope: %s. Operation has debug info scope, but function debug info scope is undefined.",
 				ir.AttrText(sub))
 		case !sub.EqualAttr(outer):
-			good = c.Error(op, "invalid operation debug info scope: %s. Operation debug info scope does not match function debug info scope: %s.",
+			c.Diags.Add(ir.Error, op.Loc(), "invalid operation debug info scope: %s. Operation debug info scope does not match function debug info scope: %s.",
 				ir.AttrText(sub), ir.AttrText(outer))
+			good = false
 		}
 	})
 	return good

@@ -19,10 +19,10 @@ func memoryRules() {
 		return store(c, op) && verifyIndices(c, op, view(op)) && tileFits(c, op, view(op), op.OperandNamed("tile").Type())
 	}, "store_view_tko")
 	rule(func(c *ir.Context, op *ir.Op) bool {
-		return load(c, op) && pointeeFits(c, op, "source", "result", op.Result(0))
+		return pointsTo(c, op, "source", "result", op.Result(0)) && load(c, op)
 	}, "load_ptr_tko")
 	rule(func(c *ir.Context, op *ir.Op) bool {
-		return store(c, op) && pointeeFits(c, op, "destination", "value", op.OperandNamed("value"))
+		return pointsTo(c, op, "destination", "value", op.OperandNamed("value")) && store(c, op)
 	}, "store_ptr_tko")
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		t := elem(op.OperandNamed("val"))
@@ -76,6 +76,15 @@ func ordering(what string, strong uint32) func(*ir.Context, *ir.Op) bool {
 func atomicOrdering(c *ir.Context, op *ir.Op) bool {
 	if op.EnumNamed("memory_ordering_semantics") == def.Weak {
 		return c.Error(op, "memory ordering semantics must be one of: relaxed, acquire, release, acq_rel")
+	}
+	return true
+}
+
+// pointsTo checks that a tile of pointers has the shape of what is loaded or stored and points to its elements.
+func pointsTo(c *ir.Context, op *ir.Op, ptr, what string, v *ir.Value) bool {
+	p := op.OperandNamed(ptr)
+	if pointee(p) != elem(v) || !slices.Equal(tile(p).Shape, tile(v).Shape) {
+		return c.Error(op, "failed to verify that `%s` type is expected a pointer type of `%s` type", ptr, what)
 	}
 	return true
 }

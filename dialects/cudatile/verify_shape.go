@@ -78,9 +78,12 @@ func verifyPermute(c *ir.Context, op *ir.Op) bool {
 		return c.Error(op, "expects permutation to have %d entries to match the tile rank, but got %d", from.Rank(), len(perm))
 	}
 	seen := make([]bool, len(perm))
-	for _, p := range perm {
-		if p < 0 || int(p) >= len(perm) || seen[p] {
-			return c.Error(op, "expects permutation to be a permutation of [0, %d)", len(perm))
+	for i, p := range perm {
+		if p < 0 || int(p) >= len(perm) {
+			return c.Error(op, "permutation element at index %d (%d) is out of bound [0, %d)", i, p, len(perm))
+		}
+		if seen[p] {
+			return c.Error(op, "permutation element at index %d (%d) stands twice", i, p)
 		}
 		seen[p] = true
 	}

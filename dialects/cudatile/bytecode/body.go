@@ -1,6 +1,7 @@
 package bytecode
 
 import (
+	"fmt"
 	"slices"
 
 	"tileiras/dialects/cudatile"
@@ -36,7 +37,7 @@ func (f *bodyReader) function(b *ir.Block) {
 // terminated checks the end of a block.
 func (f *bodyReader) terminated(b *ir.Block) {
 	switch {
-	case f.err != nil:
+	case !f.ok():
 	case b.Empty():
 		f.fail("invalid block structure: block is expected to have a terminator operation, but it is empty")
 	case b.Terminator() == nil:
@@ -52,11 +53,14 @@ func (f *bodyReader) op(b *ir.Block, depth int) {
 		return
 	}
 	s := ir.State{Def: k.def, Loc: f.nextLocation()}
+	if !f.ok() {
+		f.inside("failed to read operation location.")
+	}
 	f.results(k, &s)
 	flags := f.flags(k)
 	f.attributes(k, &s, flags)
 	f.operands(k, &s, flags)
-	if f.err != nil {
+	if !f.ok() {
 		return
 	}
 	op := ir.NewOp(s)
@@ -88,11 +92,11 @@ const previewOpcodes = 0x4000
 // opcode reads an opcode and finds its codec.
 func (f *bodyReader) opcode() *codec {
 	n := f.varint("opcode")
-	if f.err != nil {
+	if !f.ok() {
 		return nil
 	}
 	if n >= previewOpcodes && f.r.v.AtLeast(Newest) {
-		f.r.preview()
+		f.r.refuse(previewText)
 		return nil
 	}
 	if n > f.r.maxOpcode {
@@ -113,23 +117,23 @@ func (f *bodyReader) results(k *codec, s *ir.State) {
 	fixed, variadic := k.resultsAt(f.r.v)
 	n := fixed
 	if k.counted {
-		n = f.count("number of result types for "+k.class, 1)
-		if f.err == nil && (n < fixed || n > fixed && !variadic) {
+		n = f.count("number of result types for " + k.class)
+		if f.ok() && (n < fixed || n > fixed && !variadic) {
 			f.fail("result count mismatch for %s: expected %d, got %d", k.class, fixed, n)
 		}
 	}
-	for i := 0; i < n && f.err == nil; i++ {
-		index, ok := f.tryVarint()
-		t := f.r.typeAt(f.cursor, index)
-		if !ok {
-			f.fail("failed to get result type %d for %s", i, k.class)
-		} else if f.err != nil {
+	for i := 0; i < n && f.ok(); i++ {
+		index, read := f.tryVarint()
+		if !read {
+			f.silent()
+		}
+		s.Types = append(s.Types, f.r.typeAt(index))
+		if !f.ok() {
 			f.inside("failed to get result type %d for %s", i, k.class)
 		}
-		s.Types = append(s.Types, t)
 	}
 	for i := range k.def.Results {
-		if r := &k.def.Results[i]; f.err == nil && f.r.v.Before(r.Since) {
+		if r := &k.def.Results[i]; f.ok() && f.r.v.Before(r.Since) {
 			s.Types = append(s.Types, cudatile.Dialect.Constraints[r.Constraint].Build(f.r.ctx))
 		}
 	}
@@ -141,11 +145,11 @@ func (f *bodyReader) flags(k *codec) uint64 {
 		return 0
 	}
 	flags := f.varint("flags field")
-	if f.err == nil && flags>>len(k.flags) != 0 {
+	if f.ok() && flags>>len(k.flags) != 0 {
 		f.fail("malformed bytecode: unknown flag bits 0x%X for %s", flags>>len(k.flags)<<len(k.flags), k.class)
 	}
 	for i, b := range k.flags {
-		if f.err == nil && flags>>i&1 != 0 && f.r.v.Before(b.since) {
+		if f.ok() && flags>>i&1 != 0 && f.r.v.Before(b.since) {
 			what := "optional attribute"
 			if b.operand {
 				what = "operand"
@@ -163,7 +167,7 @@ func (f *bodyReader) attributes(k *codec, s *ir.State, flags uint64) {
 	at := 0
 	for i := range k.def.Args {
 		a := &k.def.Args[i]
-		if a.Attr == ir.Operand || f.err != nil {
+		if a.Attr == ir.Operand || !f.ok() {
 			continue
 		}
 		switch {
@@ -172,14 +176,14 @@ func (f *bodyReader) attributes(k *codec, s *ir.State, flags uint64) {
 				break
 			}
 			s.Attrs[at] = f.inline(a, s)
-			if f.err != nil {
+			if !f.ok() {
 				f.inside("failed to parse optional attribute '%s'", a.Name)
 			}
 		case f.r.v.Before(a.Since):
 			s.Attrs[at] = a.Default
 		default:
 			s.Attrs[at] = f.inline(a, s)
-			if f.err != nil {
+			if !f.ok() {
 				f.inside("failed to parse attribute '%s'", a.Name)
 			}
 		}
@@ -202,19 +206,19 @@ func (f *bodyReader) inline(a *ir.ArgDef, s *ir.State) ir.Attribute {
 	case ir.UnitKind:
 		return ir.UnitAttr{}
 	case ir.StringKind:
-		return ir.StringAttr(r.str(c, a.Name))
+		return ir.StringAttr(r.str(c, "StringAttr."))
 	case ir.SymbolNameKind, ir.SymbolRefKind:
-		return ir.SymbolAttr(r.str(c, a.Name))
+		return ir.SymbolAttr(r.str(c, "StringAttr."))
 	case ir.TypeKind:
-		return ir.TypeAttr{Type: r.typ(c, a.Name)}
+		return ir.TypeAttr{Type: r.typ(c, "get referenced type for TypeAttr")}
 	case ir.DenseKind:
 		return f.dense(s)
 	case ir.I32ArrayKind:
-		return ir.I32Array(r.i32Array(c, a.Name))
+		return ir.I32Array(r.i32Array(c, "DenseI32ArrayAttr values."))
 	case ir.I64ArrayKind:
-		return ir.I64Array(r.i64Array(c, a.Name))
+		return ir.I64Array(r.i64Array(c, "DenseI64ArrayAttr values."))
 	case ir.BoolArrayKind:
-		return f.boolArray(a.Name)
+		return f.boolArray("DenseBoolArrayAttr values.")
 	case ir.ArrayKind:
 		return r.typedArray(c)
 	case ir.DictKind:
@@ -229,22 +233,15 @@ func (f *bodyReader) inline(a *ir.ArgDef, s *ir.State) ir.Attribute {
 
 // dense reads a constant that has the type of result 0.
 func (f *bodyReader) dense(s *ir.State) ir.Attribute {
-	if f.err != nil {
-		return nil
-	}
-	var t *cudatile.TileType
+	var t ir.Type
 	if len(s.Types) > 0 {
-		t, _ = s.Types[0].(*cudatile.TileType)
-	}
-	if t == nil {
-		f.fail("a constant needs a tile type")
-		return nil
+		t = s.Types[0]
 	}
 	return f.r.constant(f.cursor, t)
 }
 
 func (f *bodyReader) boolArray(what string) ir.BoolArray {
-	raw := f.bytes(f.count(what, 1), what)
+	raw := f.bytes(f.count(what), what)
 	a := make(ir.BoolArray, len(raw))
 	for i, b := range raw {
 		a[i] = b != 0
@@ -257,7 +254,7 @@ func (f *bodyReader) operands(k *codec, s *ir.State, flags uint64) {
 	d := k.def
 	n := d.NumOperandDefs()
 	switch {
-	case f.err != nil:
+	case !f.ok():
 	case d.Traits.Has(ir.Segmented):
 		s.Groups = make([]int32, 0, n)
 		for i := range d.Args {
@@ -266,7 +263,7 @@ func (f *bodyReader) operands(k *codec, s *ir.State, flags uint64) {
 			}
 		}
 	case k.listed:
-		total := f.count("operand count", 1)
+		total := f.count("operand count")
 		fixed := 0
 		for i := 0; i < n; i++ {
 			if d.OperandDef(i).Mode == ir.Single {
@@ -278,7 +275,7 @@ func (f *bodyReader) operands(k *codec, s *ir.State, flags uint64) {
 			switch m := d.OperandDef(i).Mode; {
 			case m == ir.Single:
 				s.Groups = append(s.Groups, 1)
-			case f.err == nil && (rest < 0 || m == ir.Optional && rest > 1):
+			case f.ok() && (rest < 0 || m == ir.Optional && rest > 1):
 				f.fail("operand count mismatch for %s: expected %d, got %d", k.class, fixed, total)
 			default:
 				s.Groups = append(s.Groups, int32(rest))
@@ -291,8 +288,8 @@ func (f *bodyReader) operands(k *codec, s *ir.State, flags uint64) {
 }
 
 func (f *bodyReader) operandList(s *ir.State, n int) {
-	s.Operands = make([]*ir.Value, 0, n)
-	for i := 0; i < n && f.err == nil; i++ {
+	s.Operands = make([]*ir.Value, 0, f.room(n))
+	for i := 0; i < n && f.ok(); i++ {
 		index, ok := f.tryVarint()
 		switch {
 		case !ok:
@@ -310,19 +307,19 @@ func (f *bodyReader) segment(k *codec, s *ir.State, arg int, flags uint64) {
 	a := &k.def.Args[arg]
 	n := 1
 	switch {
-	case f.err != nil:
+	case !f.ok():
 		return
 	case f.r.v.Before(a.Since):
 		n = 0
 	case a.Mode == ir.Optional && flags&k.bit(arg) == 0:
 		n = 0
 	case a.Mode == ir.Variadic:
-		if n = f.count("actual size for variadic ODS segment '"+a.Name+"' of op '"+k.def.FullName()+"'", 1); f.err != nil {
+		if n = f.count("actual size for variadic ODS segment '" + a.Name + "' of op '" + k.def.FullName() + "'"); !f.ok() {
 			return
 		}
 	}
 	s.Groups = append(s.Groups, int32(n))
-	for j := 0; j < n && f.err == nil; j++ {
+	for j := 0; j < n && f.ok(); j++ {
 		index, ok := f.tryVarint()
 		switch {
 		case !ok:
@@ -342,16 +339,21 @@ func (f *bodyReader) regions(k *codec, op *ir.Op, depth int) {
 		return
 	}
 	n := f.varint("number of regions")
-	if f.err == nil && n != uint64(op.NumRegions()) {
+	if f.ok() && n != uint64(op.NumRegions()) {
 		f.fail("%s op expected %d regions, got %d", op.Name(), op.NumRegions(), n)
 	}
-	for i := 0; i < op.NumRegions() && f.err == nil; i++ {
+	for i := 0; i < op.NumRegions() && f.ok(); i++ {
 		blocks := f.varint("region block count")
-		if f.err == nil && blocks > 1 {
+		if f.ok() && blocks > 1 {
 			f.fail("region %d of %s has %d blocks, expected at most one", i, op.Name(), blocks)
 		}
-		if f.err == nil && blocks == 1 {
-			f.block(op.Region(i).AddBlock(), depth)
+		if f.ok() && blocks == 1 {
+			if f.block(op.Region(i).AddBlock(), depth); !f.ok() {
+				f.inside("failed to parse block 0 in region.")
+			}
+		}
+		if !f.ok() {
+			f.inside("failed to parse region %d", i)
 		}
 	}
 }
@@ -359,15 +361,17 @@ func (f *bodyReader) regions(k *codec, op *ir.Op, depth int) {
 // block reads the arguments and operations of a block.
 func (f *bodyReader) block(b *ir.Block, depth int) {
 	before := len(f.values)
-	args := f.count("block argument count.", 1)
-	for i := 0; i < args && f.err == nil; i++ {
-		if t := f.r.typ(f.cursor, "block argument type"); f.err == nil {
+	args := f.count("block argument count.")
+	for i := 0; i < args && f.ok(); i++ {
+		if t := f.r.typ(f.cursor, fmt.Sprintf("read block argument type: %d", i)); f.ok() {
 			f.values = append(f.values, b.AddArg(t))
 		}
 	}
-	ops := f.count("block operation count.", 1)
-	for i := 0; i < ops && f.err == nil; i++ {
-		f.op(b, depth+1)
+	ops := f.count("block operation count.")
+	for i := 0; i < ops && f.ok(); i++ {
+		if f.op(b, depth+1); !f.ok() {
+			f.inside("failed to parse operation %d in block.", i)
+		}
 	}
 	f.terminated(b)
 	f.values = f.values[:before]

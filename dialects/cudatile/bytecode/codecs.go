@@ -155,4 +155,5 @@ func className(name string) string {
 	return s + "Op"
 }
 
-var classNames = map[string]string{"ftof": "FToFOp", "ftoi": "FToIOp", "itof": "IToFOp", "mmaf_scaled": "MmaFScaledOp"}
+var classNames = map[string]string{"ftof": "FToFOp", "ftoi": "FToIOp", "itof": "IToFOp", "mmaf_scaled": "MmaFScaledOp",
+	"atomic_cas_tko": "AtomicCASTkoOp", "atomic_rmw_tko": "AtomicRMWTkoOp"}

@@ -5,11 +5,11 @@ import (
 	"tileiras/ir"
 )
 
-// constantTable holds the raw constants. What one means depends on the type of its use.
+// constantTable holds the constants: a length and as many bytes. What they mean depends on the type of the use.
 type constantTable struct {
-	data  [][]byte
-	dense map[constantUse]*ir.DenseAttr
-	bools map[boolUse][]byte
+	entries [][]byte
+	dense   map[constantUse]*ir.DenseAttr
+	bools   map[boolUse][]byte
 }
 
 type constantUse struct {
@@ -25,52 +25,54 @@ type boolUse struct {
 
 func (r *reader) readConstants() {
 	c, present := r.section(constantSection)
-	if !present || r.err != nil {
+	if !present || !r.ok() {
 		return
 	}
 	entries := c.table("constants", "constant", 8)
 	r.keepTail(constantSection, c)
-	t := constantTable{dense: map[constantUse]*ir.DenseAttr{}, bools: map[boolUse][]byte{}}
-	for i, e := range entries {
-		ec := &cursor{failure: r.failure, data: e}
-		n := ec.count("constant data size", 1)
-		t.data = append(t.data, ec.bytes(n, "constant data"))
-		ec.end("constant")
-		if r.err != nil {
-			c.inside("failed to parse constant %d", i)
-			return
-		}
-	}
-	r.constants = t
-	r.origin.constants = t.data
+	r.constants = constantTable{entries: entries, dense: map[constantUse]*ir.DenseAttr{}, bools: map[boolUse][]byte{}}
+	r.origin.constants = entries
 }
 
 // constant reads a constant index; t is the type of the use.
-func (r *reader) constant(c *cursor, t *cudatile.TileType) *ir.DenseAttr {
+func (r *reader) constant(c *cursor, t ir.Type) *ir.DenseAttr {
 	i := c.varint("constant index")
-	if r.err != nil {
+	if !r.ok() {
 		return nil
 	}
-	if i >= uint64(len(r.constants.data)) {
+	if i >= uint64(len(r.constants.entries)) {
 		c.fail("constant index %d out of bounds", i)
 		return nil
 	}
-	use := constantUse{i, t}
+	e := &cursor{failure: r.failure, data: r.constants.entries[i]}
+	tile, ok := t.(*cudatile.TileType)
+	if !ok || ElementBytes(tile.Elem) == 0 {
+		text := "<<NULL TYPE>>"
+		if ok {
+			text = ir.TypeString(t)
+		}
+		e.fail("expect Cuda Tile integer or float type but got: '%s'", text)
+		return nil
+	}
+	use := constantUse{i, tile}
 	if a := r.constants.dense[use]; a != nil {
 		return a
 	}
+	raw := e.bytes(e.count("the raw byte data"), "the raw byte data")
 	a := &ir.DenseAttr{Type: t}
-	raw, n := r.constants.data[i], t.NumElements()
-	if ir.IsInt(t.Elem, 1) {
-		a.Data, a.Splat = r.bools(c, i, raw, n)
-	} else {
-		size := int64(ElementBytes(t.Elem))
+	n, size := tile.NumElements(), int64(ElementBytes(tile.Elem))
+	switch {
+	case !r.ok():
+	case ir.IsInt(tile.Elem, 1):
+		a.Data, a.Splat = r.bools(e, i, raw, n)
+	default:
 		a.Data, a.Splat = raw, int64(len(raw)) == size
-		if size == 0 || !a.Splat && int64(len(raw)) != size*n {
-			c.fail("failed to validate buffer size and format")
+		if !a.Splat && int64(len(raw)) != size*n {
+			e.fail("failed to validate buffer size and format")
 		}
 	}
-	if r.err != nil {
+	e.end("constant")
+	if !r.ok() {
 		return nil
 	}
 	r.constants.dense[use] = a

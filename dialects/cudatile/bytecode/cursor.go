@@ -20,26 +20,38 @@ type cursor struct {
 }
 
 func (c *cursor) rest() int  { return len(c.data) - c.pos }
-func (c *cursor) done() bool { return c.pos >= len(c.data) || c.err != nil }
+func (c *cursor) done() bool { return c.pos >= len(c.data) || !c.ok() }
 
 // fail records an error at the current offset.
 func (c *cursor) fail(format string, args ...any) {
-	if c.err == nil {
-		c.plain(format, args...)
-		c.err.Lines[0] = at(c.pos) + c.err.Lines[0]
+	if c.ok() {
+		c.silent()
+		c.context(c.pos, format, args...)
 	}
 }
 
-// inside adds a line around an error that happened, at the current offset.
+// inside adds a line around a failure that happened, at the current offset.
 func (c *cursor) inside(format string, args ...any) { c.context(c.pos, format, args...) }
+
+// unread says that something could not be read; no name is a silent failure.
+func (c *cursor) unread(what string) {
+	if what == "" {
+		c.silent()
+	} else {
+		c.fail("failed to read %s", what)
+	}
+}
+
+// after is the rest as a piece of its own, whose offsets count from here.
+func (c *cursor) after() *cursor { return &cursor{failure: c.failure, data: c.data[c.pos:]} }
 
 // byte reads one byte; what names it in the message.
 func (c *cursor) byte(what string) byte {
-	if c.err != nil {
+	if !c.ok() {
 		return 0
 	}
 	if c.pos >= len(c.data) {
-		c.fail("failed to read %s", what)
+		c.unread(what)
 		return 0
 	}
 	b := c.data[c.pos]
@@ -52,21 +64,21 @@ func (c *cursor) byte(what string) byte {
 func (c *cursor) varint(what string) uint64 {
 	v, ok := c.tryVarint()
 	if !ok {
-		c.fail("failed to read %s", what)
+		c.unread(what)
 	}
 	return v
 }
 
 func (c *cursor) tryVarint() (uint64, bool) {
-	if c.err != nil {
+	if !c.ok() {
 		return 0, true
 	}
 	var v uint64
-	for i, start := 0, c.pos; i < 10 && start+i < len(c.data); i++ {
-		b := c.data[start+i]
+	for i := 0; i < 10 && c.pos < len(c.data); i++ {
+		b := c.data[c.pos]
+		c.pos++
 		v |= uint64(b&0x7F) << (7 * i)
 		if b < 0x80 {
-			c.pos = start + i + 1
 			if i == 9 {
 				c.wide = append(c.wide, b)
 			}
@@ -82,29 +94,26 @@ func (c *cursor) svarint(what string) int64 {
 	return int64(u>>1) ^ -int64(u&1)
 }
 
-// count reads how many things follow, each of at least size bytes; more than the rest of the piece can hold is an error,
-// so that a count never makes the reader allocate more than the file is long.
-func (c *cursor) count(what string, size int) int {
+// count reads how many things follow. Nothing is allocated for more of them than the rest of the piece can hold: see room.
+func (c *cursor) count(what string) int {
 	n := c.varint(what)
-	switch {
-	case c.err != nil:
-	case n > maxCount:
+	if c.ok() && n > maxCount {
 		c.fail("varint value exceeds maximum supported capacity. (expected value less than %d, got %d).", uint64(maxCount), n)
-	case n > uint64(c.rest()/size):
-		c.fail("failed to read %s: %d do not fit in the remaining %d bytes", what, n, c.rest())
-	default:
-		return int(n)
+		return 0
 	}
-	return 0
+	return int(n)
 }
+
+// room is how many of n things of at least a byte each to make room for.
+func (c *cursor) room(n int) int { return min(n, c.rest()) }
 
 // bytes reads a run of n bytes, which share the memory of the file.
 func (c *cursor) bytes(n int, what string) []byte {
-	if c.err != nil {
+	if !c.ok() {
 		return nil
 	}
 	if n > c.rest() {
-		c.fail("failed to read %s", what)
+		c.unread(what)
 		return nil
 	}
 	b := c.data[c.pos : c.pos+n : c.pos+n]
@@ -121,7 +130,7 @@ func (c *cursor) u16(what string) uint16 {
 
 // pad skips padding up to a multiple of the alignment, counted from the start of the piece.
 func (c *cursor) pad(alignment int) {
-	for c.err == nil && c.pos%alignment != 0 {
+	for c.ok() && c.pos%alignment != 0 {
 		if c.pos >= len(c.data) {
 			c.fail("failed to skip padding")
 			return
@@ -137,7 +146,7 @@ func (c *cursor) pad(alignment int) {
 // tail checks that nothing but padding follows and says how much.
 func (c *cursor) tail() int {
 	n := c.rest()
-	for c.err == nil && c.pos < len(c.data) {
+	for c.ok() && c.pos < len(c.data) {
 		if b := c.data[c.pos]; b != padByte {
 			c.fail("unexpected data: %d bytes follow", c.rest())
 			break
@@ -149,19 +158,15 @@ func (c *cursor) tail() int {
 
 // end checks that nothing follows.
 func (c *cursor) end(what string) {
-	if c.err == nil && c.pos < len(c.data) {
+	if c.ok() && c.pos < len(c.data) {
 		c.fail("%d unused bytes after %s", c.rest(), what)
 	}
 }
 
 // i32s and i64s read counted arrays of little-endian numbers.
 func (c *cursor) i32s(what string) []int32 {
-	n := c.count(what, 4)
-	b := c.bytes(4*n, what)
-	if c.err != nil {
-		return nil
-	}
-	vs := make([]int32, n)
+	b := c.elements(4, what)
+	vs := make([]int32, len(b)/4)
 	for i := range vs {
 		vs[i] = int32(binary.LittleEndian.Uint32(b[4*i:]))
 	}
@@ -169,14 +174,20 @@ func (c *cursor) i32s(what string) []int32 {
 }
 
 func (c *cursor) i64s(what string) []int64 {
-	n := c.count(what, 8)
-	b := c.bytes(8*n, what)
-	if c.err != nil {
-		return nil
-	}
-	vs := make([]int64, n)
+	b := c.elements(8, what)
+	vs := make([]int64, len(b)/8)
 	for i := range vs {
 		vs[i] = int64(binary.LittleEndian.Uint64(b[8*i:]))
 	}
 	return vs
+}
+
+// elements reads a count and as many elements of some bytes. What is missing is missed after the last whole element.
+func (c *cursor) elements(size int, what string) []byte {
+	n := c.count(what)
+	if whole := c.rest() / size; c.ok() && n > whole {
+		c.pos += whole * size
+		c.unread(what)
+	}
+	return c.bytes(n*size, what)
 }

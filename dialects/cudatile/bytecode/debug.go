@@ -35,35 +35,35 @@ type debugTable struct {
 
 func (r *reader) readDebug() {
 	c, present := r.section(debugSection)
-	if !present || r.err != nil {
+	if !present || !r.ok() {
 		return
 	}
 	var t debugTable
 	n := c.varint("number of functions with debug info")
 	c.pad(4)
-	if r.err == nil && n > uint64(c.rest()/4) {
+	if r.ok() && n > uint64(c.rest()/4) {
 		c.fail("number of functions with debug info (%d) exceeds the maximum of %d that can fit in the remaining payload of %d bytes.",
 			n, c.rest()/4, c.rest())
 	}
-	for i := uint64(0); i < n && r.err == nil; i++ {
+	for i := uint64(0); i < n && r.ok(); i++ {
 		if b := c.bytes(4, "debug index offset"); b != nil {
 			t.slots = append(t.slots, binary.LittleEndian.Uint32(b))
 		}
 	}
 	n = c.varint("number of debug indices")
 	c.pad(8)
-	if r.err == nil && n > uint64(c.rest()/8) {
+	if r.ok() && n > uint64(c.rest()/8) {
 		c.fail("number of debug indices (%d) exceeds the maximum of %d that can fit in the remaining payload of %d bytes.",
 			n, c.rest()/8, c.rest())
 	}
 	t.indices = c.bytes(int(n)*8, "debug indices")
 	for i, s := range t.slots {
-		if r.err == nil && uint64(s) > n {
+		if r.ok() && uint64(s) > n {
 			c.fail("debug index offset %d of function %d is out of bounds (size=%d)", s, i, n)
 		}
 	}
 	t.entries = c.table("debug info attributes", "debug info attribute", 4)
-	if r.err != nil {
+	if !r.ok() {
 		c.inside("failed to parse debug section")
 		return
 	}
@@ -77,18 +77,15 @@ func (r *reader) readDebug() {
 // object decodes what a reference between entries stands for; nil is unknown.
 func (r *reader) object(c *cursor, ref uint64) any {
 	t := &r.debug
-	if r.err != nil || ref == 0 {
+	if !r.ok() || ref == 0 {
 		return nil
 	}
 	i := ref - 1
 	switch {
-	case i >= uint64(len(t.entries)):
-		c.plain("debug info attribute index %d out of bounds", ref)
-		return nil
-	case t.objects[i] != nil:
+	case i < uint64(len(t.entries)) && t.objects[i] != nil:
 		return t.objects[i]
-	case t.busy[i]:
-		c.plain("debug info attribute %d refers to itself", i)
+	case i >= uint64(len(t.entries)) || t.busy[i]: // out of range, or it contains itself
+		r.silent()
 		return nil
 	case t.depth >= maxDebugDepth:
 		c.plain("debug info attributes nest deeper than %d levels", maxDebugDepth)
@@ -96,11 +93,10 @@ func (r *reader) object(c *cursor, ref uint64) any {
 	}
 	t.busy[i] = true
 	t.depth++
-	e := &cursor{failure: r.failure, data: t.entries[i]}
-	o := r.decodeDebug(e)
+	o := r.decodeDebug(&cursor{failure: r.failure, data: t.entries[i]})
 	t.depth--
 	t.busy[i] = false
-	if r.err != nil {
+	if !r.ok() {
 		return nil
 	}
 	t.objects[i] = o
@@ -110,60 +106,88 @@ func (r *reader) object(c *cursor, ref uint64) any {
 	return o
 }
 
-// debugRef reads a reference that must stand for a T, or for nothing.
+// debugRef reads a reference that must stand for a T.
 func debugRef[T any](r *reader, c *cursor, field, kind string) (t T) {
-	ref := c.varint(field)
-	o := r.object(c, ref)
-	if _, unknown := o.(ir.UnknownLoc); o != nil && !unknown {
-		var ok bool
-		if t, ok = o.(T); r.err == nil && !ok {
-			c.fail("failed to read %s when parsing %s", field, kind)
-			return
-		}
+	ref, read := c.tryVarint()
+	if !read {
+		c.silent()
 	}
-	if r.err != nil {
-		c.inside("failed to read %s when parsing %s", field, kind)
+	t, ok := r.object(c, ref).(T)
+	if !ok {
+		r.silent()
 	}
-	return
+	if !r.ok() {
+		c.inside("failed to read %s attribute when parsing %s", field, kind)
+	}
+	return t
 }
 
+// locationRef reads a reference to a location; there may be none.
+func locationRef(r *reader, c *cursor, field string) ir.Location {
+	ref, read := c.tryVarint()
+	if !read {
+		c.silent()
+	}
+	l, ok := r.object(c, ref).(ir.Location)
+	switch {
+	case ref == 0:
+		l = ir.UnknownLoc{}
+	case !ok:
+		r.silent()
+	}
+	if !r.ok() {
+		c.inside("failed to read %s attribute when parsing CallSiteLoc", field)
+	}
+	return l
+}
+
+// place reads a file name, a line and a column.
+func (r *reader) place(c *cursor) (file string, line, col uint32) {
+	const of = " when parsing FileLineColLoc"
+	return r.str(c, "file name attribute"+of), r.u32(c, "line number"+of), r.u32(c, "column number"+of)
+}
+
+func (r *reader) u32(c *cursor, what string) uint32 { return uint32(r.integer(c, 32, what)) }
+
+// decodeDebug reads an entry. Offsets count from behind the tag.
 func (r *reader) decodeDebug(c *cursor) any {
 	tag := c.varint("debug info tag")
-	u32 := func(what string) uint32 { return uint32(r.integer(c, 32, what)) }
+	if !r.ok() {
+		return nil
+	}
+	c = c.after()
 	var o any
 	switch tag {
 	case debugCompileUnit:
-		o = &cudatile.DICompileUnit{File: debugRef[*cudatile.DIFile](r, c, "file", "DICompileUnit")}
+		o = &cudatile.DICompileUnit{File: debugRef[*cudatile.DIFile](r, c, "file", "DICompileUnitAttr")}
 	case debugFile:
-		o = &cudatile.DIFile{Name: r.str(c, "name"), Dir: r.str(c, "directory")}
+		o = &cudatile.DIFile{Name: r.str(c, "name when parsing DIFileAttr"), Dir: r.str(c, "directory when parsing DIFileAttr")}
 	case debugLexicalBlock:
+		const kind = "DILexicalBlockAttr"
 		o = &cudatile.DILexicalBlock{
-			Scope: debugRef[cudatile.Scope](r, c, "scope", "DILexicalBlock"),
-			File:  debugRef[*cudatile.DIFile](r, c, "file", "DILexicalBlock"),
-			Line:  u32("line"), Col: u32("column"),
+			Scope: debugRef[cudatile.Scope](r, c, "scope", kind),
+			File:  debugRef[*cudatile.DIFile](r, c, "file", kind),
+			Line:  r.u32(c, "line when parsing "+kind), Col: r.u32(c, "column when parsing "+kind),
 		}
 	case debugLoc:
-		o = &cudatile.DILoc{
-			Scope: debugRef[cudatile.Scope](r, c, "scope", "DILoc"),
-			File:  r.str(c, "filename"),
-			Line:  u32("line"), Col: u32("column"),
-		}
+		l := &cudatile.DILoc{Scope: debugRef[cudatile.Scope](r, c, "scope", "DILocAttr")}
+		l.File, l.Line, l.Col = r.place(c)
+		o = l
 	case debugSubprogram:
+		const kind = "DISubprogramAttr"
+		const of = " when parsing " + kind
 		s := &cudatile.DISubprogram{
-			File: debugRef[*cudatile.DIFile](r, c, "file", "DISubprogram"),
-			Line: u32("line"), Name: r.str(c, "name"), LinkageName: r.str(c, "linkage name"),
-			Unit:      debugRef[*cudatile.DICompileUnit](r, c, "compile unit", "DISubprogram"),
-			ScopeLine: u32("scope line"),
+			File: debugRef[*cudatile.DIFile](r, c, "file", kind),
+			Line: r.u32(c, "line"+of), Name: r.str(c, "name"+of), LinkageName: r.str(c, "linkage name"+of),
+			Unit:      debugRef[*cudatile.DICompileUnit](r, c, "compile unit", kind),
+			ScopeLine: r.u32(c, "scope line"+of),
 		}
 		if r.v.AtLeast(def.V135) {
-			s.Flags = u32("flags")
+			s.Flags = r.u32(c, "flags"+of)
 		}
 		o = s
 	case debugCallSite:
-		o = &ir.CallSiteLoc{
-			Callee: orUnknown(debugRef[ir.Location](r, c, "callee", "CallSite")),
-			Caller: orUnknown(debugRef[ir.Location](r, c, "caller", "CallSite")),
-		}
+		o = &ir.CallSiteLoc{Callee: locationRef(r, c, "callee"), Caller: locationRef(r, c, "caller")}
 	default:
 		return ir.UnknownLoc{}
 	}
@@ -171,47 +195,36 @@ func (r *reader) decodeDebug(c *cursor) any {
 	return o
 }
 
-func orUnknown(l ir.Location) ir.Location {
-	if l == nil {
-		return ir.UnknownLoc{}
-	}
-	return l
-}
-
 // openLocations starts the run of a function; slot 0 means that it has no debug info.
 func (f *bodyReader) openLocations(slot uint64) {
-	if slot == 0 || f.err != nil {
+	if slot == 0 || !f.ok() {
 		return
 	}
 	t := &f.r.debug
 	if slot > uint64(len(t.slots)) {
-		f.plain("debug index %d out of bounds (size=%d)", slot, len(t.slots))
+		f.silent()
 		return
 	}
 	f.locations = t.indices[8*uint64(t.slots[slot-1]):]
 	f.located = true
 }
 
-// nextLocation takes the next location of the run.
+// nextLocation takes the next location of the run. A failure is silent.
 func (f *bodyReader) nextLocation() ir.Location {
-	if !f.located || f.err != nil {
+	if !f.located || !f.ok() {
 		return ir.UnknownLoc{}
 	}
 	if len(f.locations) < 8 {
-		f.fail("failed to read operation location.")
+		f.silent()
 		return ir.UnknownLoc{}
 	}
 	ref := binary.LittleEndian.Uint64(f.locations)
 	f.locations = f.locations[8:]
-	switch o := f.r.object(f.cursor, ref).(type) {
-	case nil:
-		if f.err != nil {
-			f.inside("failed to read operation location.")
-		}
-	case ir.Location:
-		return o
-	default:
-		f.fail("failed to read operation location.")
+	if l, ok := f.r.object(f.cursor, ref).(ir.Location); ok {
+		return l
+	}
+	if ref != 0 {
+		f.silent()
 	}
 	return ir.UnknownLoc{}
 }

@@ -31,21 +31,31 @@ type Error struct {
 func (e *Error) Error() string { return strings.Join(e.Lines, "\n") }
 
 // failure is the one error of a read. The first failure stops all reading: every later read of any cursor gives zero, and
-// the callers on the way out add what they were reading.
-type failure struct{ err *Error }
+// the callers on the way out add what they were reading. Some failures are silent: the official reader says nothing of them
+// but what could not be read because of them.
+type failure struct {
+	failed bool
+	closed bool // nothing is added to the error any more
+	err    Error
+}
 
-func (f *failure) ok() bool { return f.err == nil }
+func (f *failure) ok() bool { return !f.failed }
+
+// silent records a failure without a line of its own.
+func (f *failure) silent() { f.failed = true }
 
 // plain records the first error, without a place.
 func (f *failure) plain(format string, args ...any) {
-	if f.err == nil {
-		f.err = &Error{Kind: Malformed, Lines: []string{fmt.Sprintf(format, args...)}}
+	if f.ok() {
+		f.failed = true
+		f.err = Error{Kind: Malformed, Lines: []string{fmt.Sprintf(format, args...)}}
 	}
 }
 
-// context adds a line around an error that happened.
+// context adds a line around a failure that happened.
 func (f *failure) context(offset int, format string, args ...any) {
-	if f.err != nil {
+	if !f.ok() && !f.closed {
+		f.err.Kind = Malformed
 		f.err.Lines = append(f.err.Lines, at(offset)+fmt.Sprintf(format, args...))
 	}
 }

@@ -20,7 +20,7 @@ type Origin struct {
 	typeIndex     map[ir.Type]uint64
 	constantIndex map[*ir.DenseAttr]uint64
 	debugIndex    map[any]uint64
-	functions     map[*ir.Op]functionShape
+	functions     map[*ir.Op]uint64 // slot in the debug section, from 1; 0 is none
 	// wide are the tenth bytes of the varints of an op, in order, for ops where one of them is above 01.
 	wide map[*ir.Op][]byte
 }
@@ -32,19 +32,13 @@ type sectionShape struct {
 	tail  int    // bytes of padding at the end of the payload
 }
 
-// functionShape is what the function table says of an entry beside its attributes.
-type functionShape struct {
-	slot    uint64 // of the debug section, from 1; 0 is none
-	private bool
-}
-
 func newOrigin(v ir.Version) *Origin {
 	return &Origin{
 		version:       v,
 		typeIndex:     map[ir.Type]uint64{},
 		constantIndex: map[*ir.DenseAttr]uint64{},
 		debugIndex:    map[any]uint64{},
-		functions:     map[*ir.Op]functionShape{},
+		functions:     map[*ir.Op]uint64{},
 		wide:          map[*ir.Op][]byte{},
 	}
 }

@@ -148,7 +148,7 @@ func TestBadInputIsRefusedWithThePlaceAndTheReason(t *testing.T) {
 		{"a signature out of range", file{1, []section{{2, 8, []byte{1, 0, 9, 2, 0, 0}}, table(5, []byte{0x10, 0, 0}), texts("k")}}.bytes(),
 			"function signature index 9 out of bounds for function 'k'"},
 		{"a signature that is no function", file{1, []section{{2, 8, []byte{1, 0, 0, 2, 0, 0}}, table(5, i32), texts("k")}}.bytes(),
-			"function signature index 0 does not refer to a function type for function 'k', got type: i32"},
+			"function signature index 0 does not refer to a function type for function 'k', got type: 'i32'"},
 		{"a function that is no entry", file{1, []section{{2, 8, []byte{1, 0, 0, 0, 0, 0}}, table(5, []byte{0x10, 0, 0}), texts("k")}}.bytes(),
 			"uses preview feature 'simt', which is not enabled"},
 		{"a body longer than the section", file{1, []section{{2, 8, []byte{1, 0, 0, 2, 0, 9}}, table(5, []byte{0x10, 0, 0}), texts("k")}}.bytes(),
@@ -162,8 +162,8 @@ func TestBadInputIsRefusedWithThePlaceAndTheReason(t *testing.T) {
 		{"a preview op", kernel(5, []byte{0x82, 0x80, 0x01}).bytes(), "uses preview feature 'simt', which is not enabled"},
 		{"an operand out of range", kernel(1, join([]byte{0x5C, 0, 1, 5})).bytes(), "error at offset 4: operand index 5 out of bounds (size=0) for operand 0"},
 		{"a missing result type", kernel(1, []byte{0x44}).bytes(), "error at offset 1: failed to get result type 0 for MakeTokenOp"},
-		{"a type out of range", kernel(1, []byte{0x44, 9}).bytes(), "type index 9 out of bounds"},
-		{"a type that contains itself", kernel(1, []byte{0x44, 1}, []byte{0x0D, 1, 0}).bytes(), "type 1 refers to itself"},
+		{"a type out of range", kernel(1, []byte{0x44, 9}).bytes(), "error at offset 2: failed to get result type 0 for MakeTokenOp"},
+		{"a type that contains itself", kernel(1, []byte{0x44, 1}, []byte{0x0D, 1, 0}).bytes(), "error at offset 1: failed to get elementType type"},
 		{"an unknown type tag", kernel(1, []byte{0x44, 1}, []byte{0x63}).bytes(), "unknown type tag: 99"},
 		{"an f8E8M0FNU of 13.2 in 13.1", kernel(1, []byte{0x44, 1}, []byte{18}).bytes(),
 			"type 'Float8E8M0FNU' requires bytecode version 13.2+, file version is 13.1"},
@@ -187,7 +187,7 @@ func TestBadInputIsRefusedWithThePlaceAndTheReason(t *testing.T) {
 			table(5, []byte{0x10, 0, 0}), texts("k", "sm_80")}}.bytes(),
 			"failed to parse DictionaryAttr, duplicate key found: sm_80"},
 		{"a debug slot out of range", file{1, []section{{2, 8, []byte{1, 0, 0, 2, 1, 3, 0x5C, 0, 0}}, table(5, []byte{0x10, 0, 0}), texts("k")}}.bytes(),
-			"debug index 1 out of bounds (size=0)"},
+			"failed to read function location for 'k'"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

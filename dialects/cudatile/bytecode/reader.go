@@ -43,20 +43,20 @@ func Read(c *ir.Context, data []byte, o ReadOptions) (*ir.Op, *Origin, error) {
 		o.Newest = Newest
 	}
 	r.read(o)
-	if r.err != nil {
-		return nil, nil, r.err
+	if !r.ok() {
+		return nil, nil, &r.err
 	}
 	return r.module, r.origin, nil
 }
 
 func (r *reader) read(o ReadOptions) {
-	if r.v = header(r.failure, r.data, o.Newest); r.err != nil {
+	if r.v = header(r.failure, r.data, o.Newest); !r.ok() {
 		return
 	}
 	r.maxOpcode = r.ops.maxOpcode(r.v)
 	file := &cursor{failure: r.failure, data: r.data, pos: len(magic) + 4}
 	sections := collect(file, r.v)
-	if r.err != nil {
+	if !r.ok() {
 		return
 	}
 	r.origin = newOrigin(r.v)
@@ -69,7 +69,7 @@ func (r *reader) read(o ReadOptions) {
 	r.readTypes()
 	r.readConstants()
 	r.readDebug()
-	if r.err != nil {
+	if !r.ok() {
 		return
 	}
 	r.module = ir.NewOp(ir.State{Def: r.ops.module, Attrs: attrsOf(r.ops.module, map[string]ir.Attribute{
@@ -92,7 +92,7 @@ func (r *reader) section(id int) (c *cursor, present bool) {
 
 // keepTail remembers the padding behind the payload of a section.
 func (r *reader) keepTail(id int, c *cursor) {
-	if r.err != nil {
+	if !r.ok() {
 		return
 	}
 	n := c.tail()
@@ -114,15 +114,17 @@ func (r *reader) readStrings() {
 	r.origin.strings = r.strings
 }
 
-// str reads a string index.
+// str reads a string index; what is as in cursor.unread.
 func (r *reader) str(c *cursor, what string) string {
 	i := c.varint(what)
-	if r.err != nil {
+	if !r.ok() {
 		return ""
 	}
 	if i >= uint64(len(r.strings)) {
 		c.plain("string index %d out of bounds", i)
-		c.inside("failed to read %s", what)
+		if what != "" {
+			c.inside("failed to read %s", what)
+		}
 		return ""
 	}
 	return r.strings[i]
@@ -138,18 +140,18 @@ func (r *reader) minGlobal() int {
 
 func (r *reader) readGlobals() {
 	c, present := r.section(globalSection)
-	if !present || r.err != nil {
+	if !present || !r.ok() {
 		return
 	}
 	n := c.varint("number of globals")
-	if r.err == nil && n > uint64(c.rest()/r.minGlobal()) {
+	if r.ok() && n > uint64(c.rest()/r.minGlobal()) {
 		c.fail("number of globals (%d) exceeds the maximum of %d that can fit in the remaining payload of %d bytes.",
 			n, c.rest()/r.minGlobal(), c.rest())
 	}
-	for i := uint64(0); i < n && r.err == nil; i++ {
+	for i := uint64(0); i < n && r.ok(); i++ {
 		r.global(c)
 	}
-	if r.err != nil {
+	if !r.ok() {
 		c.inside("failed to parse global section")
 		return
 	}
@@ -158,7 +160,7 @@ func (r *reader) readGlobals() {
 
 func (r *reader) global(c *cursor) {
 	name := r.str(c, "symbol name of a global")
-	t := r.tileType(c, "type of a global")
+	t := r.typ(c, "get type of a global")
 	value := r.constant(c, t)
 	attrs := map[string]ir.Attribute{
 		"sym_name":  ir.SymbolAttr(name),
@@ -171,7 +173,7 @@ func (r *reader) global(c *cursor) {
 			attrs["constant"] = ir.UnitAttr{}
 		}
 	}
-	if r.err == nil {
+	if r.ok() {
 		r.module.Body().Append(ir.NewOp(ir.State{Def: r.ops.global, Attrs: attrsOf(r.ops.global, attrs)}))
 	}
 }
@@ -180,7 +182,7 @@ func (r *reader) i64(v uint64) ir.IntegerAttr { return ir.IntegerAttr{Type: r.ct
 
 func (r *reader) readProducer() {
 	c, present := r.section(producerSection)
-	if !present || r.err != nil {
+	if !present || !r.ok() {
 		return
 	}
 	r.module.SetAttrNamed("producer", ir.StringAttr(r.str(c, "producer")))
@@ -200,85 +202,117 @@ const minFunction = 5
 func (r *reader) readFunctions() {
 	c, _ := r.section(functionSection)
 	n := c.varint("number of functions")
-	if r.err == nil && n > uint64(len(c.data)) {
+	if r.ok() && n > uint64(len(c.data)) {
 		c.fail("number of functions (%d) exceeds payload size (%d)", n, len(c.data))
 	}
-	if r.err == nil && n > uint64(c.rest()/minFunction) {
-		c.fail("number of functions (%d) exceeds payload size (%d)", n, c.rest())
+	for i := uint64(0); i < n && r.ok(); i++ {
+		f := r.functionRecord(c, i)
+		if !r.ok() {
+			break
+		}
+		if r.function(f); !r.ok() {
+			r.context(len(r.data), "failed to create function from bytecode")
+			return
+		}
 	}
-	for i := uint64(0); i < n && r.err == nil; i++ {
-		r.function(c, i)
+	if !r.ok() {
+		r.context(len(r.data), "failed to parse function section")
+		return
 	}
-	if r.err == nil {
-		r.keepTail(functionSection, c)
-	}
+	r.keepTail(functionSection, c)
 }
 
-func (r *reader) function(c *cursor, index uint64) {
-	name := r.str(c, "function name")
-	if r.err == nil && name == "" {
+// functionRecord is a row of the function table.
+type functionRecord struct {
+	name            string
+	signature, slot uint64
+	flags           byte
+	hints           ir.DictAttr
+	argAttrs        ir.ArrayAttr
+	body            []byte
+}
+
+func (r *reader) functionRecord(c *cursor, index uint64) (f functionRecord) {
+	f.name = r.str(c, "")
+	if r.ok() && f.name == "" {
 		c.fail("function name at index %d is empty", index)
 	}
-	signature := c.varint("function signature index")
-	if r.err != nil {
-		return
+	f.signature = c.varint("")
+	f.flags = c.byte("")
+	f.slot = c.varint("")
+	v135 := r.v.AtLeast(def.V135)
+	if v135 || f.flags&flagHints != 0 {
+		f.hints = r.taggedHints(c)
 	}
-	if signature >= uint64(r.types.len()) {
-		c.fail("function signature index %d out of bounds for function '%s'", signature, name)
-		return
+	if v135 {
+		f.argAttrs = r.argAttrs(c)
 	}
-	t := r.typeAt(c, signature)
-	ft, ok := t.(*ir.FunctionType)
-	if r.err == nil && !ok {
-		c.fail("function signature index %d does not refer to a function type for function '%s', got type: %s",
-			signature, name, ir.TypeString(t))
-	}
-	flags := c.byte("function flags")
-	if r.err == nil && !r.checkFlags(c, flags, name) {
-		return
-	}
-	slot := c.varint("function location")
-	attrs := map[string]ir.Attribute{"sym_name": ir.SymbolAttr(name), "function_type": ir.TypeAttr{Type: ft}}
-	if r.v.AtLeast(def.V135) || flags&flagHints != 0 {
-		attrs["optimization_hints"] = r.taggedHints(c)
-	}
-	if r.v.AtLeast(def.V135) {
-		if a, ok := r.attribute(c, 0).(ir.ArrayAttr); ok {
-			if len(a) > 0 {
-				attrs["arg_attrs"] = a
-			}
-		} else {
-			c.fail("failed to read argument attributes for function '%s'", name)
-		}
-	}
-	length := c.varint("function body length")
-	if r.err == nil && length > uint64(c.rest()) {
+	length := c.varint("")
+	if r.ok() && length > uint64(c.rest()) {
 		c.fail("function body length %d exceeds remaining bytecode data (%d bytes)", length, c.rest())
 	}
-	body := c.bytes(int(length), "function body")
-	if r.err != nil {
+	f.body = c.bytes(int(length), "")
+	return f
+}
+
+// argAttrs reads the attributes of the arguments, of which none are known.
+func (r *reader) argAttrs(c *cursor) ir.ArrayAttr {
+	a, ok := r.attribute(c, 0).(ir.ArrayAttr)
+	if !ok {
+		r.silent()
+	}
+	if len(a) == 0 {
+		return nil
+	}
+	return a
+}
+
+// function makes an entry. Messages about it, and not about what is inside it, give the end of the file as their place.
+func (r *reader) function(f functionRecord) {
+	c := &cursor{failure: r.failure, pos: len(r.data)}
+	if f.signature >= uint64(r.types.len()) {
+		c.fail("function signature index %d out of bounds for function '%s'", f.signature, f.name)
 		return
 	}
-	entry := ir.NewOp(ir.State{Def: r.ops.entry, Attrs: attrsOf(r.ops.entry, attrs)})
-	f := &bodyReader{cursor: &cursor{failure: r.failure, data: body}, r: r, name: name}
-	if f.openLocations(slot); r.err == nil {
-		entry.SetLoc(f.nextLocation())
-		if r.err != nil {
-			c.inside("failed to read function location for '%s'", name)
-		}
+	t := r.typeAt(f.signature)
+	if !r.ok() {
+		c.inside("failed to parse type at index %d for function '%s'", f.signature, f.name)
+		return
 	}
-	r.origin.functions[entry] = functionShape{slot: slot, private: flags&flagPrivate != 0}
-	f.function(entry.Region(0).AddBlock(ft.Inputs...))
-	if r.err != nil {
-		r.context(len(r.data), "failed to parse function body for function '%s'", name)
-		r.context(len(r.data), "failed to create function from bytecode")
+	ft, ok := t.(*ir.FunctionType)
+	if !ok {
+		c.fail("function signature index %d does not refer to a function type for function '%s', got type: '%s'",
+			f.signature, f.name, ir.TypeString(t))
+		return
+	}
+	if r.checkFlags(c, f.flags, f.name); !r.ok() {
+		return
+	}
+	attrs := map[string]ir.Attribute{"sym_name": ir.SymbolAttr(f.name), "function_type": ir.TypeAttr{Type: ft}}
+	if f.hints != nil {
+		attrs["optimization_hints"] = f.hints
+	}
+	if f.argAttrs != nil {
+		attrs["arg_attrs"] = f.argAttrs
+	}
+	entry := ir.NewOp(ir.State{Def: r.ops.entry, Attrs: attrsOf(r.ops.entry, attrs)})
+	b := &bodyReader{cursor: &cursor{failure: r.failure, data: f.body}, r: r, name: f.name}
+	b.openLocations(f.slot)
+	entry.SetLoc(b.nextLocation())
+	if !r.ok() {
+		c.inside("failed to read function location for '%s'", f.name)
+		return
+	}
+	r.origin.functions[entry] = f.slot
+	if b.function(entry.Region(0).AddBlock(ft.Inputs...)); !r.ok() {
+		c.inside("failed to parse function body for function '%s'", f.name)
 		return
 	}
 	r.module.Body().Append(entry)
 }
 
 // checkFlags accepts kernels only.
-func (r *reader) checkFlags(c *cursor, flags byte, name string) bool {
+func (r *reader) checkFlags(c *cursor, flags byte, name string) {
 	known := byte(flagPrivate | flagKernel | flagHints)
 	switch {
 	case flags&^known != 0:
@@ -286,16 +320,21 @@ func (r *reader) checkFlags(c *cursor, flags byte, name string) bool {
 	case r.v.AtLeast(def.V135) && flags&(flagKernel|flagHints) == flagKernel|flagHints:
 		c.fail("function entry cannot be both kernel and extern impl")
 	case flags&flagKernel == 0:
-		r.preview()
+		r.refuse(previewText)
+	case flags&flagPrivate != 0:
+		r.refuse("'cuda_tile.entry' op entry op must have public symbol visibility")
 	}
-	return r.err == nil
 }
 
-// preview refuses what the official tools accept behind a switch only.
-func (r *reader) preview() {
-	r.plain("uses preview feature 'simt', which is not enabled")
-	if r.err != nil && len(r.err.Lines) == 1 {
+// previewText is what the official tools say about previews, which they accept behind a switch only.
+const previewText = "uses preview feature 'simt', which is not enabled"
+
+// refuse records what the official reader leaves to the verifier.
+func (r *reader) refuse(why string) {
+	if r.ok() {
+		r.plain("%s", why)
 		r.err.Lines = append(r.err.Lines, VerificationFailed)
+		r.closed = true
 	}
 }
 

@@ -55,14 +55,14 @@ type section struct {
 // header reads the first twelve bytes.
 func header(f *failure, data []byte, newest ir.Version) ir.Version {
 	if len(data) < len(magic) || string(data[:len(magic)]) != magic {
-		f.err = &Error{Kind: NotBytecode, Lines: []string{magicMessage(data)}}
+		f.failed, f.err = true, Error{Kind: NotBytecode, Lines: []string{magicMessage(data)}}
 		return ir.Version{}
 	}
 	c := cursor{failure: f, data: data, pos: len(magic)}
 	v := ir.V(c.byte("major version"), c.byte("minor version"))
 	v.Tag = c.u16("version tag")
-	if f.err == nil && (v.Before(Oldest) || newest.Before(v)) {
-		f.err = &Error{Kind: BadVersion, Lines: []string{fmt.Sprintf("unsupported Tile IR bytecode version: %v", v)}}
+	if f.ok() && (v.Before(Oldest) || newest.Before(v)) {
+		f.failed, f.err = true, Error{Kind: BadVersion, Lines: []string{fmt.Sprintf("unsupported Tile IR bytecode version: %v", v)}}
 	}
 	return v
 }
@@ -90,7 +90,7 @@ func collect(c *cursor, v ir.Version) (list []section) {
 	var seen [numSections]bool
 	for {
 		s := sectionHeader(c, v)
-		if c.err != nil {
+		if !c.ok() {
 			c.inside("failed to parse section header")
 			return nil
 		}
@@ -106,7 +106,6 @@ func collect(c *cursor, v ir.Version) (list []section) {
 	}
 	switch {
 	case c.rest() > 0:
-		c.pos = len(c.data)
 		c.fail("end section is not the last section")
 	case !seen[stringSection]:
 		c.fail("string section is mandatory")
@@ -135,33 +134,33 @@ func sectionHeader(c *cursor, v ir.Version) (s section) {
 		return
 	}
 	length := c.varint("section length")
-	if c.err == nil && length > uint64(c.rest()) {
+	if c.ok() && length > uint64(c.rest()) {
 		c.fail("section length %d exceeds remaining data size %d", length, c.rest())
 		return
 	}
 	need := uint64(sectionInfo[s.id].align)
 	if aligned {
 		s.align = c.varint("section alignment")
-		if c.err == nil && (s.align == 0 || s.align&(s.align-1) != 0) {
+		if c.ok() && (s.align == 0 || s.align&(s.align-1) != 0) {
 			c.fail("invalid alignment value: %d", s.align)
 			return
 		}
-		if c.err == nil && s.align > uint64(len(c.data)) {
+		if c.ok() && s.align > uint64(len(c.data)) {
 			c.fail("failed to skip padding")
 			return
 		}
-		if c.err == nil {
+		if c.ok() {
 			c.pad(int(s.align))
 		}
 	}
 	switch {
-	case c.err != nil || need == 0:
+	case !c.ok() || need == 0:
 	case !aligned:
 		c.fail("section %d must have alignment that is a multiple of %d bytes, but has no alignment flag set", s.id, need)
 	case s.align%need != 0:
 		c.fail("section %d must have alignment that is a multiple of %d bytes, but has alignment of %d", s.id, need, s.align)
 	}
-	if c.err == nil && length > uint64(c.rest()) {
+	if c.ok() && length > uint64(c.rest()) {
 		c.fail("section length %d exceeds remaining data size %d", length, c.rest())
 	}
 	s.data = c.bytes(int(length), "section payload")

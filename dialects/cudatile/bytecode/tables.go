@@ -6,16 +6,19 @@ import "encoding/binary"
 // entry relative to the end of the offsets, and the entries. The last entry takes what is left.
 func (c *cursor) table(plural, singular string, offsetSize int) [][]byte {
 	n := c.varint("number of " + plural)
-	if c.err != nil || n == 0 {
+	if !c.ok() || n == 0 {
 		return nil
 	}
-	c.pad(offsetSize)
-	if c.err == nil && n > uint64(c.rest()/offsetSize) {
+	if limit := c.rest() / offsetSize; c.ok() && n > uint64(limit) && offsetSize == 4 {
 		c.fail("number of %s (%d) exceeds the maximum of %d that can fit in the remaining payload of %d bytes.",
-			plural, n, c.rest()/offsetSize, c.rest())
+			plural, n, limit, c.rest())
+	}
+	c.pad(offsetSize)
+	if c.ok() && n > uint64(c.rest()/offsetSize) {
+		c.fail("insufficient data for %s indices", singular)
 	}
 	offsets := c.bytes(int(n)*offsetSize, "offsets of "+plural)
-	if c.err != nil {
+	if !c.ok() {
 		return nil
 	}
 	blob := c.data[c.pos:]

@@ -81,7 +81,7 @@ func (t *typeTable) len() int { return len(t.entries) }
 
 func (r *reader) readTypes() {
 	c, present := r.section(typeSection)
-	if !present || r.err != nil {
+	if !present || !r.ok() {
 		return
 	}
 	entries := c.table("types", "type", 4)
@@ -90,45 +90,37 @@ func (r *reader) readTypes() {
 	r.origin.types = entries
 }
 
-// typ reads a type index.
+// typ reads a type index; a failure says "failed to" and what.
 func (r *reader) typ(c *cursor, what string) ir.Type {
-	i := c.varint(what)
-	if r.err != nil {
-		return nil
+	i, read := c.tryVarint()
+	if !read {
+		c.silent()
 	}
-	t := r.typeAt(c, i)
-	if r.err != nil {
-		c.inside("failed to get %s", what)
+	t := r.typeAt(i)
+	if !r.ok() {
+		c.inside("failed to %s", what)
 	}
 	return t
 }
 
-// typeAt decodes entry i of the table.
-func (r *reader) typeAt(c *cursor, i uint64) ir.Type {
+// typeAt decodes entry i of the table. That there is none, or that it contains itself, is a silent failure.
+func (r *reader) typeAt(i uint64) ir.Type {
 	t := &r.types
 	switch {
-	case r.err != nil:
+	case !r.ok():
 		return nil
-	case i >= uint64(len(t.entries)):
-		c.plain("type index %d out of bounds", i)
-		return nil
-	case t.types[i] != nil:
+	case i < uint64(len(t.entries)) && t.types[i] != nil:
 		return t.types[i]
-	case t.busy[i]:
-		c.plain("type %d refers to itself", i)
-		return nil
-	case t.depth >= maxTypeDepth:
-		c.plain("type %d nests deeper than %d levels", i, maxTypeDepth)
+	case i >= uint64(len(t.entries)) || t.busy[i] || t.depth >= maxTypeDepth:
+		r.silent()
 		return nil
 	}
 	t.busy[i] = true
 	t.depth++
-	e := &cursor{failure: r.failure, data: t.entries[i]}
-	typ := r.decodeType(e)
-	e.end("type")
+	typ := r.decodeType(&cursor{failure: r.failure, data: t.entries[i]})
 	t.depth--
 	t.busy[i] = false
-	if r.err != nil {
+	if !r.ok() {
 		return nil
 	}
 	t.types[i] = typ
@@ -138,17 +130,11 @@ func (r *reader) typeAt(c *cursor, i uint64) ir.Type {
 	return typ
 }
 
-func (r *reader) tileType(c *cursor, what string) *cudatile.TileType {
-	t, ok := r.typ(c, what).(*cudatile.TileType)
-	if r.err == nil && !ok {
-		c.fail("failed to get %s: expected a tile type", what)
-	}
-	return t
-}
-
+// decodeType reads an entry. Offsets count from behind the tag.
 func (r *reader) decodeType(c *cursor) ir.Type {
-	tag := c.varint("type tag")
-	if r.err != nil {
+	tag, read := c.tryVarint()
+	if !read {
+		c.silent()
 		return nil
 	}
 	info := findTag(tag)
@@ -159,90 +145,94 @@ func (r *reader) decodeType(c *cursor) ir.Type {
 	case r.v.Before(info.since):
 		c.plain("type '%s' requires bytecode version %v+, file version is %v", info.name, info.since, fileVersion(r.v))
 		return nil
-	case info.width > 0:
-		return r.ctx.Int(info.width)
-	case info.format != nil:
-		return r.ctx.Float(info.format)
 	}
+	c = c.after()
 	var t ir.Type
 	var err error
-	switch tag {
-	case tagPtr:
+	switch {
+	case info.width > 0:
+		t = r.ctx.Int(info.width)
+	case info.format != nil:
+		t = r.ctx.Float(info.format)
+	case tag == tagToken:
+		t = cudatile.Token(r.ctx)
+	case tag == tagPtr:
 		t, err = r.ptrType(c)
-	case tagTile:
-		elem, shape := r.typ(c, "element type"), c.i64s("shape")
-		if r.err == nil {
-			t, err = cudatile.Tile(r.ctx, elem, shape)
+	case tag == tagTile:
+		elem, shape := r.typ(c, "get elementType type"), c.i64s("concreteShapeCache")
+		if r.ok() {
+			t, err = orNil(cudatile.Tile(r.ctx, elem, shape))
 		}
-	case tagTensorView:
+	case tag == tagTensorView:
 		t, err = r.tensorViewType(c)
-	case tagPartitionView, tagGatherScatterView, tagStridedView:
-		t, err = r.viewType(c, tag)
-	case tagFunc:
-		in, out := r.typeList(c, "function inputs"), r.typeList(c, "function results")
-		if r.err == nil {
+	case tag == tagFunc:
+		in, out := r.typeList(c, "parameters", "parameter"), r.typeList(c, "results", "result")
+		if r.ok() {
 			t = r.ctx.Func(in, out)
 		}
-	case tagToken:
-		t = cudatile.Token(r.ctx)
+	default:
+		t, err = r.viewType(c, tag)
 	}
 	if err != nil {
-		c.plain("%v", err)
+		c.fail("%v", err)
 	}
-	if r.err != nil {
-		c.inside("failed to parse %s type", info.name)
-		return nil
-	}
+	c.end("type")
 	return t
 }
 
 // fileVersion is a version as the messages about features print it, without the tag.
 func fileVersion(v ir.Version) ir.Version { return ir.V(v.Major, v.Minor) }
 
-func (r *reader) typeList(c *cursor, what string) []ir.Type {
-	n := c.count(what, 1)
-	ts := make([]ir.Type, 0, n)
-	for i := 0; i < n && r.err == nil; i++ {
-		ts = append(ts, r.typ(c, what))
+func (r *reader) typeList(c *cursor, plural, singular string) []ir.Type {
+	n := c.count("number of " + plural)
+	ts := make([]ir.Type, 0, c.room(n))
+	for i := 0; i < n && r.ok(); i++ {
+		ts = append(ts, r.typ(c, "get "+singular+" type"))
 	}
 	return ts
 }
 
-func (r *reader) optionalFlags(c *cursor) bool {
-	flags := c.varint("optional flags")
-	if r.err == nil && flags&^flagOptional != 0 {
-		c.fail("unknown optional flags 0x%X", flags&^flagOptional)
+// unusedBits refuses flags of types and attributes that do not exist, once the others have been read.
+func (c *cursor) unusedBits(flags, known uint64) {
+	if c.ok() && flags&^known != 0 {
+		c.fail("unused bits set in optional parameter flags")
 	}
-	return flags&flagOptional != 0
 }
 
-// pointerFlags reads the flags that pointers and arrays have since 13.4.
-func (r *reader) pointerFlags(c *cursor) bool { return r.v.AtLeast(def.V134) && r.optionalFlags(c) }
-
-// optionalEnum reads an enumeration value that may be absent.
-func (r *reader) optionalEnum(c *cursor, present bool, e *ir.EnumDef, what string) cudatile.Optional {
-	if !present {
-		return cudatile.Absent
+// optionalFlags reads the flags of a type, which some types have since a version.
+func (r *reader) optionalFlags(c *cursor, since ir.Version) uint64 {
+	if r.v.Before(since) {
+		return 0
 	}
-	return cudatile.Some(r.enum(c, e, what).Value)
+	return c.varint("optional parameter flags")
+}
+
+// optionalEnum reads an enumeration value, the last part of a type, that is there when the flag is.
+func (r *reader) optionalEnum(c *cursor, flags uint64, e *ir.EnumDef, what string) cudatile.Optional {
+	o := cudatile.Absent
+	if flags&flagOptional != 0 {
+		o = cudatile.Some(r.enum(c, e, what).Value)
+	}
+	c.unusedBits(flags, flagOptional)
+	return o
 }
 
 func (r *reader) ptrType(c *cursor) (ir.Type, error) {
-	has := r.pointerFlags(c)
-	elem := r.typ(c, "pointee type")
-	attr := r.optionalEnum(c, has, def.PtrAttr, "pointer attribute")
-	if r.err != nil {
+	flags := r.optionalFlags(c, def.V134)
+	elem := r.typ(c, "get pointeeType type")
+	attr := r.optionalEnum(c, flags, def.PtrAttr, "pointer attribute")
+	if !r.ok() {
 		return nil, nil
 	}
 	return orNil(cudatile.Ptr(r.ctx, elem, attr))
 }
 
 func (r *reader) tensorViewType(c *cursor) (ir.Type, error) {
-	has := r.pointerFlags(c)
-	elem := r.typ(c, "element type")
+	flags := r.optionalFlags(c, def.V134)
+	elem := r.typ(c, "get elementType type")
 	shape, strides := c.i64s("shape"), c.i64s("strides")
-	attr := r.optionalEnum(c, has, def.PtrAttr, "pointer attribute")
-	if r.err != nil {
+	attr := r.optionalEnum(c, flags, def.PtrAttr, "pointer attribute")
+	if !r.ok() {
 		return nil, nil
 	}
 	return orNil(cudatile.TensorView(r.ctx, elem, shape, strides, attr))
@@ -254,16 +244,16 @@ func (r *reader) tensorViewType(c *cursor) (ir.Type, error) {
 //	gather/scatter   flags, tile, tensor_view, sparse_dim, padding?
 //	strided          flags, tile, traversal strides, tensor_view, dim_map, padding?
 func (r *reader) viewType(c *cursor, tag uint64) (ir.Type, error) {
-	flagsFirst := r.v.AtLeast(def.V133)
-	has := flagsFirst && r.optionalFlags(c)
-	tile := wide(c.i32s("tile shape"))
+	flags := r.optionalFlags(c, def.V133)
+	tile := wide(c.i32s("tile_shape data"))
 	var traversal []int64
 	if tag == tagStridedView {
-		traversal = wide(c.i32s("traversal strides"))
+		traversal = wide(c.i32s("traversal_strides data"))
 	}
-	tv, ok := r.typ(c, "tensor_view type").(*cudatile.TensorViewType)
-	if r.err == nil && !ok {
-		c.fail("expected a tensor_view type")
+	t := r.typ(c, "get tensor_view type")
+	tv, ok := t.(*cudatile.TensorViewType)
+	if r.ok() && !ok {
+		c.fail("expected ::mlir::cuda_tile::TensorViewType but got '%s'", ir.TypeString(t))
 	}
 	var dimMap []int
 	var sparse uint64
@@ -274,15 +264,11 @@ func (r *reader) viewType(c *cursor, tag uint64) (ir.Type, error) {
 			dimMap = append(dimMap, int(d))
 		}
 	}
-	if !flagsFirst {
-		b := c.byte("padding flag")
-		if r.err == nil && b > 1 {
-			c.fail("invalid padding flag: %d", b)
-		}
-		has = b == 1
+	if r.v.Before(def.V133) {
+		flags = uint64(c.byte("padding flag"))
 	}
-	padding := r.optionalEnum(c, has, def.Padding, "padding value")
-	if r.err != nil {
+	padding := r.optionalEnum(c, flags, def.Padding, "padding value")
+	if !r.ok() {
 		return nil, nil
 	}
 	switch tag {

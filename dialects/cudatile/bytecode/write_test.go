@@ -118,7 +118,9 @@ func TestAnOlderVersionRefusesWhatItCannotSay(t *testing.T) {
 
 func TestLocationsThatTheFormatLacks(t *testing.T) {
 	m := newMaker(f32Tile)
-	place := &cudatile.DILoc{File: "f.py", Line: 3, Col: 4}
+	file := &cudatile.DIFile{Name: "f.py", Dir: "d"}
+	scope := &cudatile.DISubprogram{File: file, Name: "k", LinkageName: "k", Unit: &cudatile.DICompileUnit{File: file}}
+	place := &cudatile.DILoc{Scope: scope, File: "f.py", Line: 3, Col: 4}
 	m.op("ceil", []*ir.Value{m.arg(0)}, []ir.Type{f32Tile(m.c)}).SetLoc(&ir.NameLoc{Name: "n", Child: place})
 	m.op("return", nil, nil)
 	want := "f.py:3:4: unsupported location, got NameLoc, expected DILocAttr or CallSiteLoc"
@@ -130,8 +132,12 @@ func TestLocationsThatTheFormatLacks(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, _ := read(t, data)
-	if l, ok := got.Body().First().Body().First().Loc().(*cudatile.DILoc); !ok || *l != *place {
+	if l, ok := got.Body().First().Body().First().Loc().(*cudatile.DILoc); !ok || !l.EqualAttr(place) {
 		t.Errorf("13.1 keeps the place inside a name; got %v", l)
+	}
+	place.Scope = nil
+	if _, err := bytecode.Write(m.module, bytecode.WriteOptions{Version: def.V131}); err == nil || !strings.Contains(err.Error(), "without a scope") {
+		t.Errorf("a place without a scope: got %v", err)
 	}
 }
 

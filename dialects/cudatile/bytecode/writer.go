@@ -185,12 +185,8 @@ func (w *writer) payloads(m *ir.Op) (p [numSections][]byte) {
 		e.varint(w.str(s))
 		p[producerSection] = e.buf
 	}
-	raw := make([][]byte, len(w.constants.list))
-	for i, data := range w.constants.list {
-		raw[i] = counted(uint64(len(data)), data)
-	}
 	p[debugSection] = w.debugSection()
-	p[constantSection] = w.frame(raw, 8)
+	p[constantSection] = w.frame(w.constants.list, 8)
 	p[typeSection] = w.frame(w.types.list, 4)
 	p[stringSection] = w.frame(w.strings.list, 4)
 	return p
@@ -274,10 +270,10 @@ func (w *writer) function(e *encoder, op *ir.Op) {
 		w.fail(op, "an entry needs a signature and a body")
 		return
 	}
-	shape, known := w.origin.functions[op]
+	slot, known := w.origin.functions[op]
 	if !known {
 		w.slots++
-		shape.slot = w.slots
+		slot = w.slots
 	}
 	// The order in which cuTile Python meets strings and types: parameters, location, name, signature, hints.
 	for _, in := range ft.Inputs {
@@ -293,14 +289,11 @@ func (w *writer) function(e *encoder, op *ir.Op) {
 	e.varint(w.str(op.StringNamed("sym_name")))
 	e.varint(w.typ(op, ft))
 	flags := byte(flagKernel)
-	if shape.private {
-		flags |= flagPrivate
-	}
 	if hints != nil && !v135 {
 		flags |= flagHints
 	}
 	e.byte(flags)
-	e.varint(shape.slot)
+	e.varint(slot)
 	if v135 || hints != nil {
 		e.varint(attrHints)
 		w.dictionary(e, op, hints)
@@ -314,7 +307,7 @@ func (w *writer) function(e *encoder, op *ir.Op) {
 	f.block(op.Body())
 	e.varint(uint64(len(f.buf)))
 	e.buf = append(e.buf, f.buf...)
-	if shape.slot > 0 {
-		w.runs[shape.slot] = f.locations
+	if slot > 0 {
+		w.runs[slot] = f.locations
 	}
 }

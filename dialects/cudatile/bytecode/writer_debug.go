@@ -16,7 +16,7 @@ func (w *writer) debugRef(op *ir.Op, x any) uint64 {
 	e := &encoder{}
 	switch x := x.(type) {
 	case *cudatile.DICompileUnit:
-		file := fileRef(w, op, x.File)
+		file := part(w, op, x.File, "file")
 		e.varint(debugCompileUnit)
 		e.varint(file)
 	case *cudatile.DIFile:
@@ -24,7 +24,7 @@ func (w *writer) debugRef(op *ir.Op, x any) uint64 {
 		e.varint(w.str(x.Name))
 		e.varint(w.str(x.Dir))
 	case *cudatile.DILexicalBlock:
-		scope, file := w.scopeRef(op, x.Scope), fileRef(w, op, x.File)
+		scope, file := w.scopeRef(op, x.Scope), part(w, op, x.File, "file")
 		e.varint(debugLexicalBlock)
 		e.varint(scope)
 		e.varint(file)
@@ -38,10 +38,7 @@ func (w *writer) debugRef(op *ir.Op, x any) uint64 {
 		e.varint(uint64(x.Line))
 		e.varint(uint64(x.Col))
 	case *cudatile.DISubprogram:
-		file, unit := fileRef(w, op, x.File), uint64(0)
-		if x.Unit != nil {
-			unit = w.debugRef(op, x.Unit)
-		}
+		file, unit := part(w, op, x.File, "file"), part(w, op, x.Unit, "compile unit")
 		e.varint(debugSubprogram)
 		e.varint(file)
 		e.varint(uint64(x.Line))
@@ -63,15 +60,18 @@ func (w *writer) debugRef(op *ir.Op, x any) uint64 {
 	return i
 }
 
-func fileRef(w *writer, op *ir.Op, f *cudatile.DIFile) uint64 {
-	if f == nil {
+// part is the entry of a debug attribute inside another, which must be there.
+func part[T any](w *writer, op *ir.Op, x *T, what string) uint64 {
+	if x == nil {
+		w.fail(op, "debug info without a %s cannot be encoded", what)
 		return 0
 	}
-	return w.debugRef(op, f)
+	return w.debugRef(op, x)
 }
 
 func (w *writer) scopeRef(op *ir.Op, s cudatile.Scope) uint64 {
 	if s == nil {
+		w.fail(op, "debug info without a scope cannot be encoded")
 		return 0
 	}
 	return w.debugRef(op, s)

@@ -144,10 +144,11 @@ func (w *writer) constant(op *ir.Op, a *ir.DenseAttr) uint64 {
 		return i
 	}
 	t, ok := a.Type.(*cudatile.TileType)
-	if !ok || !ir.IsInt(t.Elem, 1) {
-		return w.constants.add(a.Data)
+	data := a.Data
+	if ok && ir.IsInt(t.Elem, 1) {
+		data = packBools(a)
 	}
-	return w.constants.add(packBools(a))
+	return w.constants.add(counted(uint64(len(data)), data))
 }
 
 // packBools is the layout that the official tools read: one byte 00 or FF for a splat, else eight elements to a byte, least

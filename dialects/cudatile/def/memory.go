@@ -84,7 +84,7 @@ func memoryOps() []*ir.OpDef {
 			Args: args(ordering, scope, hints, in("source", "Ptr"), opt("mask", "I1"), opt("paddingValue", "Tile"),
 				token),
 			Results: results(res("result", "Tile"), newToken),
-			Same:    rules(sameShape("source", "result"), sameShape("source", "mask"), sameType("paddingValue", "result")),
+			Same:    rules(sameShape("source", "mask"), sameType("paddingValue", "result")),
 			Traits:  reads | ir.Segmented,
 			Format: sync + "$source (`,` $mask^)? (`,` $paddingValue^)? " + tokenText + hintsText + "attr-dict " +
 				"`:` type($source) (`,` type($mask)^)? (`,` type($paddingValue)^)? " +
@@ -94,7 +94,7 @@ func memoryOps() []*ir.OpDef {
 			Args: args(ordering, scope, hints, in("destination", "Ptr"), in("value", "Tile"), opt("mask", "I1"),
 				token),
 			Results: results(newToken),
-			Same:    rules(sameShape("destination", "value"), sameShape("destination", "mask")),
+			Same:    rules(sameShape("destination", "mask")),
 			Traits:  writes | ir.Segmented,
 			Format: sync + "$destination `,` $value (`,` $mask^)? " + tokenText + hintsText + "attr-dict " +
 				"`:` type($destination) `,` type($value) (`,` type($mask)^)? `->` type($result_token)",

@@ -54,15 +54,15 @@ var TypeSets = []TypeSet{
 	{"ScalarI1", "0D tile of ", []string{"i1"}, 0},
 	{"ScalarI32", "0D tile of ", []string{"i32"}, 0},
 	{"ScalarPtr", "0D tile of ", []string{Pointer}, 0},
-	{"IndexTile", "0D or 1D tile of ", Ints, 1},
-	{"Tile", "tile of any type values", nil, 0},
-	{"TensorView", "TensorView type", nil, 0},
+	{"IndexTile", "tile of ", Ints, 1},
+	{"Tile", "Tile type", nil, 0},
+	{"TensorView", "tensor view type", nil, 0},
 	{"TileView", "a type that implements the TileView interface", nil, 0},
-	{"PartitionView", "PartitionView type", nil, 0},
-	{"StridedView", "StridedView type", nil, 0},
-	{"GatherScatterView", "GatherScatterView type", nil, 0},
-	{"Token", "Token type", nil, 0},
-	{"Any", "a tile, view or token", nil, 0},
+	{"PartitionView", "partition view type", nil, 0},
+	{"StridedView", "strided view type", nil, 0},
+	{"GatherScatterView", "gather scatter view type", nil, 0},
+	{"Token", "cuda tile token type", nil, 0},
+	{"Any", "any type", nil, 0},
 }
 
 // Text describes the set as messages do: "tile of i1 or i8 values".

@@ -14,7 +14,7 @@ func shapeOps() []*ir.OpDef {
 		}
 	}
 	elem := rules(sameElem("source", "result"))
-	elemRank := rules(sameElem("source", "result"), sameRank("source", "result"))
+	elemRank := rules(sameRank("source", "result"), sameElem("source", "result"))
 
 	permute := reshaping("permute", 0x53, elemRank, "Dimension i of the result is dimension permutation[i] of the source.")
 	permute.Args = append(args(attr("permutation", ir.I32ArrayKind)), permute.Args...)

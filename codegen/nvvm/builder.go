@@ -23,12 +23,12 @@ type builder struct {
 
 	consts  map[reg]value.Value
 	asm     map[*ptxop.Row]*llvm.InlineAsm
-	structs map[string]types.Type // shared by the functions of the module
-	sums    map[value.Value]sum   // additions of a constant
+	structs map[string]types.Type  // shared by the functions of the module
+	sums    map[value.Value]sum    // additions of a constant
 	homes   map[value.Value]*block // where a value is made; parameters have none
 	hoists  bool                   // see hoisted
 	parts   map[value.Value][]reg  // packed words and what they were made of
-	wholes  map[reg]split         // first parts of words that were taken apart
+	wholes  map[reg]split          // first parts of words that were taken apart
 
 	// attach is added to the next instruction (the name of the op being lowered), place to every one (the debug location).
 	attach, place *metadata.Attachment

@@ -2,7 +2,9 @@ package nvvm
 
 import (
 	llvm "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/metadata"
 
+	"tileiras/codegen/ptxop"
 	"tileiras/dialects/tileaa"
 	"tileiras/internal/planted"
 	"tileiras/ir"
@@ -196,9 +198,30 @@ func lowerFor(f *fn, op *ir.Op) {
 	f.incoming(ivPhi, after, latch)
 	f.enter(carried, edge{latch, next})
 	f.enter(results, edge{latch, next})
-	f.condBr(more, head, exit)
+	back := f.condBr(more, head, exit)
+	if copiesAsync(body) {
+		back.Metadata = append(back.Metadata, f.noUnroll())
+	}
 	f.enterBlock(exit)
 	f.bind(op.Results(), results.tiles)
+}
+
+// copiesAsync reports whether a loop body has copies in flight: unrolling it would only undo the distance that was planned.
+func copiesAsync(body *ir.Block) bool {
+	for op := body.First(); op != nil; op = op.Next() {
+		if op.Def.Name == "async_commit" {
+			return true
+		}
+	}
+	return false
+}
+
+// noUnroll is LLVM's mark on the back edge of a loop that must stay as it is: a node of its own that begins with itself.
+func (f *fn) noUnroll() *metadata.Attachment {
+	node := &metadata.Tuple{MetadataID: -1, Distinct: true}
+	node.Fields = []metadata.Field{node, &metadata.Tuple{MetadataID: -1, Fields: []metadata.Field{&metadata.String{Value: ptxop.UnrollDisable}}}}
+	f.m.MetadataDefs = append(f.m.MetadataDefs, node)
+	return &metadata.Attachment{Name: ptxop.Loop, Node: node}
 }
 
 // another is the test iv + step < upper, computed so that the sum cannot wrap: upper - iv is positive and fits the width without sign.

@@ -103,8 +103,8 @@ type lowerer struct {
 type fn struct {
 	*lowerer
 	*builder
-	name  string
-	plan  *tileaa.PlanAttr
+	name string
+	plan *tileaa.PlanAttr
 
 	tiles   map[*ir.Value]*tile
 	views   map[*ir.Value]*view

@@ -101,43 +101,28 @@ func (a *assigner) op(op *ir.Op) error {
 		v := op.Operand(i)
 		op.SetOperand(i, a.get(v, operandLayout(op, v, l)))
 	}
-	if t := firstTile(op.Results()); t != nil {
-		l = a.resultLayout(op, l)
-		a.results(op, l)
-	}
+	a.results(op, compact(l))
 	return nil
 }
 
 // own is the layout that an op computes in, seen from its result where it has one, else from its operands.
 func (a *assigner) own(op *ir.Op) (layout.Layout, bool) {
-	if t := firstTile(op.Results()); t != nil {
-		for _, r := range op.Results() {
-			if tileaa.AsTile(r) != nil {
-				return a.natural(r).l, true
-			}
-		}
+	if v := firstTile(op.Results()); v != nil {
+		return a.natural(v).l, true
+	}
+	v := firstTile(op.Operands())
+	if v == nil {
+		return layout.Layout{}, false
 	}
 	switch op.Def.Name {
 	case "tiled_store", "store", "tiled_atomic":
 		return a.access(op).l, true
 	}
-	var t *tileaa.TileType
-	for _, v := range op.Operands() {
-		if u := tileaa.AsTile(v); u != nil && len(u.Shape) > 0 {
-			t = u
-		}
-	}
-	if t == nil {
-		return layout.Layout{}, false
-	}
 	if n := a.strongest(op); !n.none() {
 		return n.l, true
 	}
-	return a.defaultLayout(t), true
+	return a.defaultLayout(tileaa.AsTile(v)), true
 }
-
-// resultLayout is the layout of the results of an op whose own layout is l (they differ for none of the ops that reach it).
-func (a *assigner) resultLayout(_ *ir.Op, l layout.Layout) layout.Layout { return compact(l) }
 
 // settle gives an argument or a control flow result the layout of its class.
 func (a *assigner) settle(v *ir.Value) {
@@ -241,11 +226,11 @@ func layoutOf(v *ir.Value) *layout.Layout {
 	return nil
 }
 
-// firstTile is the type of the first ranked tile among values, or nil.
-func firstTile(vs []*ir.Value) *tileaa.TileType {
+// firstTile is the first ranked tile among values, or nil.
+func firstTile(vs []*ir.Value) *ir.Value {
 	for _, v := range vs {
 		if t := tileaa.AsTile(v); t != nil && len(t.Shape) > 0 {
-			return t
+			return v
 		}
 	}
 	return nil

@@ -59,7 +59,7 @@ func plans(s *State, entry *ir.Op) []*tileaa.PlanAttr {
 	}
 	wanted := int(hint(s, entry, "occupancy"))
 	var out []*tileaa.PlanAttr
-	for w := warps; w <= maxWarps; w *= 2 {
+	for w := warps; w <= max(maxWarps, warps); w *= 2 {
 		if d.tileBits/32/(32*w) > valueRegs {
 			continue
 		}
@@ -70,7 +70,11 @@ func plans(s *State, entry *ir.Op) []*tileaa.PlanAttr {
 		if occupancy < wanted && w == warps {
 			s.Remark(entry.Loc(), "occupancy %d would spill the accumulators; using %d", wanted, occupancy)
 		}
-		out = append(out, &tileaa.PlanAttr{Warps: w, Stages: 1, Occupancy: occupancy, MaxReg: maxRegisters(s, w, occupancy)})
+		plan := &tileaa.PlanAttr{Warps: w, Stages: 1, Occupancy: occupancy, MaxReg: maxRegisters(s, w, occupancy)}
+		if all := s.Target.Registers / (32 * w); plan.MaxReg == 0 && d.accBits > 0 && all < s.Target.RegistersPerThread {
+			plan.MaxReg = all // unasked, ptxas takes as few as 32 for a block of 512 threads, and spills
+		}
+		out = append(out, plan)
 	}
 	if len(out) == 0 && d.tileBits == 0 {
 		out = append(out, &tileaa.PlanAttr{Warps: warps, Stages: 1})

@@ -42,3 +42,11 @@ func TestHottestLoopIsTheInnermostWithMostFlops(t *testing.T) {
 		t.Errorf("hottest loop is %+v, want 4 instructions with two m16n8k16", m)
 	}
 }
+
+func TestALoopWithoutProductsInsideOneWithThemDoesNotHideIt(t *testing.T) {
+	mma := instruction{op: "HMMA", modifiers: ".16816.F32"}
+	code := []instruction{mma, {op: "LDG"}, {op: "BRA", target: "inner"}, {op: "BRA", target: "outer"}, {op: "EXIT"}}
+	if m := hottest(code, map[string]int{"outer": 0, "inner": 1}); m.instructions != 4 || m.flops != 2*16*8*16 {
+		t.Errorf("hottest loop is %+v, want the outer one: 4 instructions with an m16n8k16", m)
+	}
+}

@@ -30,7 +30,8 @@ var (
 )
 
 // loopOf disassembles a cubin with one kernel and measures its hottest loop: of the innermost stretches that a branch closes
-// backward, that with most flops, else with most instructions; without a loop the whole kernel.
+// backward, that with most flops, else with most instructions; without a loop the whole kernel. A loop with matrix instructions
+// counts as innermost when the loops inside it have none.
 func loopOf(tools *ptxas.Tools, cubin string) (mix, error) {
 	out, err := exec.Command(filepath.Join(tools.Dir, "nvdisasm"), "-c", cubin).Output()
 	if err != nil {
@@ -68,10 +69,11 @@ func hottest(code []instruction, labels map[string]int) mix {
 	best := mix{}
 	found := false
 	for _, l := range loops {
-		if containsLoop(l, loops) {
+		m := measure(code[l[0]:l[1]])
+		if containsLoop(l, loops, func(inner mix) bool { return inner.flops > 0 || m.flops == 0 }, code) {
 			continue
 		}
-		if m := measure(code[l[0]:l[1]]); !found || m.flops > best.flops || m.flops == best.flops && m.instructions > best.instructions {
+		if !found || m.flops > best.flops || m.flops == best.flops && m.instructions > best.instructions {
 			best, found = m, true
 		}
 	}
@@ -81,9 +83,10 @@ func hottest(code []instruction, labels map[string]int) mix {
 	return best
 }
 
-func containsLoop(l [2]int, loops [][2]int) bool {
+// containsLoop reports whether one of the loops that lie inside l counts.
+func containsLoop(l [2]int, loops [][2]int, counts func(mix) bool, code []instruction) bool {
 	for _, o := range loops {
-		if o != l && o[0] >= l[0] && o[1] <= l[1] {
+		if o != l && o[0] >= l[0] && o[1] <= l[1] && counts(measure(code[o[0]:o[1]])) {
 			return true
 		}
 	}

@@ -83,11 +83,11 @@ func theirs(tools *ptxas.Tools, kernel, gpu, arch string) (*side, error) {
 	if err != nil {
 		return nil, err
 	}
-	return assemble(tools, kernel, text, arch)
+	return assemble(tools, kernel, text, arch, ptxas.KnobOption)
 }
 
-func assemble(tools *ptxas.Tools, kernel, text, arch string) (*side, error) {
-	r, err := tools.Assemble(context.Background(), kernel, text, arch)
+func assemble(tools *ptxas.Tools, kernel, text, arch string, options ...string) (*side, error) {
+	r, err := tools.Assemble(context.Background(), kernel, text, arch, options...)
 	if err != nil {
 		return nil, err
 	}

@@ -55,13 +55,14 @@ type Report struct {
 
 // Assemble runs ptxas on a text for an architecture such as "sm_90a". Static shared memory may be as large as the architecture
 // has. An error carries what ptxas printed.
-func (t *Tools) Assemble(ctx context.Context, name, text, arch string) (*Report, error) {
+func (t *Tools) Assemble(ctx context.Context, name, text, arch string, more ...string) (*Report, error) {
 	base := filepath.Join(t.Scratch, fmt.Sprintf("%s.%s", name, arch))
 	if err := os.WriteFile(base+".ptx", []byte(text), 0o644); err != nil {
 		return nil, err
 	}
 	defer os.Remove(base + ".ptx")
-	cmd := exec.CommandContext(ctx, filepath.Join(t.Dir, "ptxas"), "-v", "-arch", arch, "--enable-extended-smem=true", base+".ptx", "-o", base+".cubin")
+	args := append([]string{"-v", "-arch", arch, "--enable-extended-smem=true", base + ".ptx", "-o", base + ".cubin"}, more...)
+	cmd := exec.CommandContext(ctx, filepath.Join(t.Dir, "ptxas"), args...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("ptxas -arch %s: %v\n%s", arch, err, bytes.TrimSpace(out))
@@ -171,8 +172,11 @@ func Target(text string) string {
 	return ""
 }
 
+// KnobOption lets ptxas heed the pragmas in the PTX of NVIDIA's tileiras, which calls it with this option.
+const KnobOption = "-uumn"
+
 // Nvidia compiles bytecode with NVIDIA's tileiras and gives the PTX that its cubin carries, without line tables. The same text
-// through ptxas gives the same code as the cubin's.
+// through ptxas with KnobOption gives the same code as the cubin's.
 func (t *Tools) Nvidia(ctx context.Context, bytecode, gpu string) (string, error) {
 	cubin := filepath.Join(t.Scratch, "nvidia."+gpu+".cubin")
 	defer os.Remove(cubin)

@@ -30,13 +30,16 @@ func NewContext(dialects ...*Dialect) *Context {
 	return c
 }
 
-// Register adds a dialect; registering it twice does nothing.
+// Register adds a dialect; registering it twice does nothing. A second dialect of the same name is an extension of the
+// first: it adds its operations.
 func (c *Context) Register(d *Dialect) {
-	if c.byName[d.Name] != nil {
+	switch c.byName[d.Name] {
+	case d:
 		return
+	case nil:
+		c.dialects = append(c.dialects, d)
+		c.byName[d.Name] = d
 	}
-	c.dialects = append(c.dialects, d)
-	c.byName[d.Name] = d
 	for _, def := range d.Ops {
 		c.opByName[def.FullName()] = def
 		for _, old := range def.OldNames {

@@ -59,7 +59,7 @@ func (g *program) present(op *Op, el *element) bool {
 		if b, ok := a.(BoolAttr); ok && d.Attr == UnitKind {
 			return bool(b)
 		}
-		return a != nil && (d.Default == nil || !AttrEqual(a, d.Default))
+		return a != nil && !d.IsDefault(a)
 	case elTypes:
 		return len(g.values(op, el.of)) > 0
 	}
@@ -253,7 +253,7 @@ func (p *Printer) dictOf(op *Op, keyword bool, skip func(string) bool, value fun
 	}
 	for i, a := range op.attrs {
 		d := op.Def.AttrDef(i)
-		if a == nil || skip(d.Name) || d.Default != nil && AttrEqual(a, d.Default) {
+		if a == nil || skip(d.Name) || d.IsDefault(a) {
 			continue
 		}
 		if value != nil {

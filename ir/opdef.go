@@ -153,6 +153,16 @@ func (d *ArgDef) Accepts(a Attribute) bool {
 	return ok
 }
 
+// IsDefault reports whether an attribute is the default, which the text leaves out. An integer default without a type is one
+// of the kind's type.
+func (d *ArgDef) IsDefault(a Attribute) bool {
+	if x, ok := d.Default.(IntegerAttr); ok && x.Type == nil {
+		y, ok := a.(IntegerAttr)
+		return ok && x.Bits == y.Bits
+	}
+	return d.Default != nil && AttrEqual(a, d.Default)
+}
+
 // ResultDef is one result of a row.
 type ResultDef struct {
 	Name       string

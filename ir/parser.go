@@ -10,8 +10,11 @@ import (
 // Parse reads the text of one op, usually a module, with the aliases around it. Items of a dialect that stand at the top
 // level without their module get one. Errors go to the context's diagnostics, as file:line:col; the first one ends the
 // parse and is returned. Parsing is not verifying.
-func Parse(c *Context, name string, src []byte) (*Op, error) {
-	p := newParser(c, name, src)
+func Parse(c *Context, name string, src []byte) (*Op, error) { return ParseAt(c, name, src, 1) }
+
+// ParseAt is Parse for a piece of a file whose first line has the given number there.
+func ParseAt(c *Context, name string, src []byte, firstLine int) (*Op, error) {
+	p := newParser(c, name, src, firstLine)
 	ops := p.topLevel()
 	if p.err != nil {
 		return nil, p.err
@@ -36,6 +39,7 @@ type Parser struct {
 	Ctx   *Context
 	file  string
 	src   []byte
+	first int   // number of the first line
 	lines []int // offsets of line starts
 	tok   token
 	last  int // end of the token before tok
@@ -69,8 +73,8 @@ type Pos int
 
 var errStop = errors.New("text is not well formed")
 
-func newParser(c *Context, name string, src []byte) *Parser {
-	p := &Parser{Ctx: c, file: name, src: src, values: map[string]*valueEntry{}}
+func newParser(c *Context, name string, src []byte, firstLine int) *Parser {
+	p := &Parser{Ctx: c, file: name, src: src, first: firstLine, values: map[string]*valueEntry{}}
 	if len(src) > maxSource {
 		p.src = nil
 		p.fail(0, "text of %d bytes is larger than the maximum of %d", len(src), maxSource)
@@ -144,7 +148,7 @@ func (p *Parser) lineStart(at int) int {
 func (p *Parser) fileLoc(at int) *FileLoc {
 	p.indexLines()
 	line := sort.SearchInts(p.lines, at+1)
-	return &FileLoc{File: p.file, Line: uint32(line), Col: uint32(at - p.lines[line-1] + 1)}
+	return &FileLoc{File: p.file, Line: uint32(line + p.first - 1), Col: uint32(at - p.lines[line-1] + 1)}
 }
 
 // Token level.

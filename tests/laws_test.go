@@ -31,6 +31,7 @@ var laws = map[string][]string{
 	"dialects/builtin":      {"ir"},
 	"dialects/cudatile":     {"ir"},
 	"dialects/cudatile/def": {"ir"},
+	"dialects/testing":      {"ir", "dialects/cudatile"},
 	"dialects/tileaa":       {"ir", "codegen/layout", "codegen/atom", "codegen/target"},
 	"dialects/tileaa/def":   {"ir"},
 	"passes":                {"internal/planted", "ir", "dialects", "codegen/layout", "codegen/atom", "codegen/target", "codegen/cost"},

@@ -26,6 +26,13 @@ func Module(c *ir.Context) *ir.Op {
 	return m
 }
 
+// Wrap puts an op into a module of its own.
+func Wrap(op *ir.Op, loc ir.Location) *ir.Op {
+	m := ir.NewOp(ir.State{Def: Dialect.Op("module"), Loc: loc})
+	m.Region(0).AddBlock().Append(op)
+	return m
+}
+
 // IsModule reports whether the op is a builtin module.
 func IsModule(op *ir.Op) bool { return op.Is("builtin.module") }
 

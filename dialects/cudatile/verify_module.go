@@ -3,20 +3,9 @@ package cudatile
 import "tileiras/ir"
 
 func moduleRules() {
-	rule(verifyModule, "module")
 	rule(verifyEntry, "entry")
 	rule(verifyGlobal, "global")
 	rule(verifyGetGlobal, "get_global")
-}
-
-// verifyModule checks what stands in a module.
-func verifyModule(c *ir.Context, op *ir.Op) bool {
-	for _, o := range items(op) {
-		if o.Def.Name != "entry" && o.Def.Name != "global" {
-			return c.Error(op, "can only hold entries and globals, got '%s'", o.Name())
-		}
-	}
-	return true
 }
 
 func items(module *ir.Op) []*ir.Op {
@@ -54,11 +43,14 @@ func verifyEntry(c *ir.Context, op *ir.Op) bool {
 	return verifyScopes(c, op)
 }
 
-// VerifyKernels checks what a launch needs beyond the rules of the dialect: the arguments of entries are tiles. The official
-// compiler asks it of a module that it has read, after verifying it.
+// VerifyKernels checks what a launch needs beyond the rules of the dialect: a module holds entries and globals only, and the
+// arguments of entries are tiles. The official compiler asks it of a module that it has read, after verifying it.
 func VerifyKernels(c *ir.Context, module *ir.Op) bool {
 	ok := true
 	for _, o := range items(module) {
+		if o.Def.Name != "entry" && o.Def.Name != "global" {
+			ok = c.Error(module, "can only hold entries and globals, got '%s'", o.Name())
+		}
 		if o.Def.Name != "entry" || o.Body() == nil {
 			continue
 		}

@@ -15,7 +15,7 @@ import (
 var TileOptCommand = &Command{
 	Name:     "tile-opt",
 	Usage:    "[options] [<input file>]",
-	Overview: "tile-opt runs named passes on text and prints the result",
+	Overview: "tile-opt runs passes on text and prints the result: with --passes those of the compiler, else those on cuda_tile",
 	MaxArgs:  1,
 	Flags: concat([]Flag{
 		{Name: "passes", Kind: ListFlag, Meta: "pass,...", Help: "Passes to run, in this order; lower-to-llvm and emit-ptx too"},
@@ -27,7 +27,8 @@ var TileOptCommand = &Command{
 		{Name: "lineinfo", Kind: BoolFlag, Help: "Write source lines into the PTX"},
 		{Name: "stop-after", Kind: StringFlag, Meta: "pass", Hidden: true, Help: "Stop after this pass"},
 		{Name: "list-passes", Kind: BoolFlag, Help: "List the passes in order, with the reason for each place"},
-	}, showFlags, commonFlags),
+		{Name: "mlir-print-op-generic", Kind: BoolFlag, Help: "Print the generic form"},
+	}, pieceFlags, tilePassFlags(), showFlags, commonFlags),
 }
 
 // TileOpt is the command tile-opt. LLVM IR is read by parseLLVM, which only the command itself links.
@@ -50,16 +51,23 @@ func TileOpt(parseLLVM func(name, text string) (*llvm.Module, error)) Tool {
 		}
 		o := optionsFrom(line, stderr)
 		var out string
-		if line.String("from") == "llvm" {
+		switch {
+		case line.String("from") == "llvm":
 			m, perr := parseLLVM(file, string(src))
 			if perr != nil {
 				return report(fail(ExitInput, "%s: %s", file, strings.TrimSpace(perr.Error())), stderr)
 			}
 			out, err = runLLVM(m, &o, line.List("passes"))
-		} else {
+		case line.Given("passes") || IsBytecode(src):
 			out, err = RunPasses(context.Background(), file, src, o, line.List("passes"))
+		default:
+			// The pieces that are right are printed, even if others are not.
+			out, err = showText(line, file, src, stderr)
 		}
 		if err != nil {
+			if out != "" {
+				WriteOutput(line.String("output-file"), []byte(out), stdout)
+			}
 			return report(err, stderr)
 		}
 		if err := WriteOutput(line.String("output-file"), []byte(out), stdout); err != nil {

@@ -1,11 +1,15 @@
 package driver
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
+	"tileiras/dialects/builtin"
 	"tileiras/dialects/cudatile/bytecode"
+	"tileiras/dialects/testing"
 	"tileiras/ir"
 )
 
@@ -21,12 +25,13 @@ var TileTranslateCommand = &Command{
 	Flags: concat([]Flag{
 		{Name: "cudatilebc-to-mlir", Kind: BoolFlag, Help: "Bytecode to text"},
 		{Name: "mlir-to-cudatilebc", Kind: BoolFlag, Help: "Text to bytecode"},
+		{Name: "test-cudatile-roundtrip", Kind: BoolFlag, Help: "Text to bytecode and back to text"},
 		{Name: "bytecode-version", Kind: StringFlag, Meta: "version", Help: "Version of the bytecode to write (default the newest)"},
 		{Name: "mlir-print-debuginfo", Kind: BoolFlag, Help: "Print source locations"},
-		{Name: "mlir-print-op-generic", Kind: BoolFlag, Help: "Print the generic form"},
+		{Name: "mlir-print-op-generic", Aliases: []string{"generic-form"}, Kind: BoolFlag, Help: "Print the generic form"},
 		{Name: "output-file", Aliases: []string{"o"}, Kind: StringFlag, Meta: "filename", Default: "-", Help: "Output file name; - is standard output"},
-		{Name: "list-versions", Kind: BoolFlag, Help: "List the bytecode versions that can be written"},
-	}, commonFlags),
+		{Name: "list-versions", Kind: BoolFlag, Help: "List the bytecode versions that can be written, those of the operations for tests too"},
+	}, pieceFlags, commonFlags),
 }
 
 // TileTranslate is the command tile-translate.
@@ -35,15 +40,30 @@ func TileTranslate(args []string, stdin io.Reader, stdout, stderr io.Writer) int
 	if err != nil {
 		return report(err, stderr)
 	}
+	if line.Bool("list-versions") {
+		io.WriteString(stdout, strings.Join(slices.Concat(Versions, testVersions), "\n")+"\n")
+		return ExitOK
+	}
 	if information(TileTranslateCommand, line, stdout) {
 		return ExitOK
 	}
-	toText, toBytes := line.Bool("cudatilebc-to-mlir"), line.Bool("mlir-to-cudatilebc")
-	if toText == toBytes {
-		return report(fail(ExitUsage, "give one of --cudatilebc-to-mlir and --mlir-to-cudatilebc"), stderr)
+	t := &translation{pieceTool: newPieceTool(line),
+		options: ir.PrintOptions{DebugInfo: line.Bool("mlir-print-debuginfo"), Generic: line.Bool("mlir-print-op-generic")}}
+	var process func(*ir.Context, piece) (string, error)
+	ways := 0
+	for _, way := range []struct {
+		flag string
+		do   func(*ir.Context, piece) (string, error)
+	}{{"cudatilebc-to-mlir", t.toText}, {"mlir-to-cudatilebc", t.toBytes}, {"test-cudatile-roundtrip", t.there}} {
+		if line.Bool(way.flag) {
+			process = way.do
+			ways++
+		}
 	}
-	version, err := parseVersion(line.String("bytecode-version"))
-	if err != nil {
+	if ways != 1 {
+		return report(fail(ExitUsage, "give one of --cudatilebc-to-mlir, --mlir-to-cudatilebc and --test-cudatile-roundtrip"), stderr)
+	}
+	if t.version, err = parseVersion(line.String("bytecode-version")); err != nil {
 		return report(err, stderr)
 	}
 	file := "-"
@@ -54,29 +74,74 @@ func TileTranslate(args []string, stdin io.Reader, stdout, stderr io.Writer) int
 	if err != nil {
 		return report(err, stderr)
 	}
-	if toText && !IsBytecode(src) {
-		return report(&Failure{Code: ExitInput, Lines: []string{genericInput}}, stderr)
-	}
-	in, err := Read(NewContext(), file, src)
+	out, err := t.run(file, src, stderr, process)
 	if err != nil {
 		return report(err, stderr)
 	}
-	if !ir.Verify(in.Ctx, in.Module) {
-		return report(verifyFailure(in, bytecode.VerificationFailed), stderr)
-	}
-	var out []byte
-	if toText {
-		var b strings.Builder
-		ir.Print(&b, in.Module, ir.PrintOptions{DebugInfo: line.Bool("mlir-print-debuginfo"), Generic: line.Bool("mlir-print-op-generic")})
-		out = []byte(b.String())
-	} else if out, err = bytecode.Write(in.Module, bytecode.WriteOptions{Version: version}); err != nil {
-		return report(fail(ExitInput, "%s", err), stderr)
-	}
-	if err := WriteOutput(line.String("output-file"), out, stdout); err != nil {
+	if err := WriteOutput(line.String("output-file"), []byte(out), stdout); err != nil {
 		return report(err, stderr)
 	}
 	return ExitOK
 }
+
+// translation is what tile-translate does with a piece.
+type translation struct {
+	*pieceTool
+	options ir.PrintOptions
+	version ir.Version
+}
+
+// toText reads bytecode.
+func (t *translation) toText(c *ir.Context, p piece) (string, error) {
+	if !IsBytecode(p.src) {
+		return "", &Failure{Code: ExitInput, Lines: []string{genericInput}}
+	}
+	m, origin, err := bytecode.Read(c, p.src, bytecode.ReadOptions{})
+	if err != nil {
+		return "", readFailure(err)
+	}
+	if !ir.Verify(c, m) {
+		return "", verifyFailure(&Input{c, m, origin}, bytecode.VerificationFailed)
+	}
+	return ir.Text(m, t.options), nil
+}
+
+// toBytes reads text.
+func (t *translation) toBytes(c *ir.Context, p piece) (string, error) {
+	m, err := t.parse(c, p)
+	if err != nil {
+		return "", err
+	}
+	out, err := bytecode.Write(unwrapped(m), bytecode.WriteOptions{Version: t.version})
+	if err != nil {
+		var w *bytecode.WriteError
+		if errors.As(err, &w) {
+			c.Diags.Add(ir.Error, w.Loc, "%s", w.Msg)
+		}
+		return "", err
+	}
+	return string(out), nil
+}
+
+// there goes to bytecode and back.
+func (t *translation) there(c *ir.Context, p piece) (string, error) {
+	out, err := t.toBytes(c, p)
+	if err != nil {
+		return "", err
+	}
+	return t.toText(newTestContext(), piece{src: []byte(out)})
+}
+
+// unwrapped is the module of a dialect that stands alone in a module around it.
+func unwrapped(m *ir.Op) *ir.Op {
+	if items := itemsOf(m); builtin.IsModule(m) && len(items) == 1 {
+		return items[0]
+	}
+	return m
+}
+
+// testVersions are the versions of the operations for tests.
+var testVersions = []string{testing.V250.String(), testing.V2501.String()}
 
 // parseVersion reads M.m or M.m.t; "" is the zero version, which means the newest.
 func parseVersion(s string) (ir.Version, error) {
@@ -88,7 +153,7 @@ func parseVersion(s string) (ir.Version, error) {
 	n, _ := fmt.Sscanf(s+" .", "%d.%d%s", &v.Major, &v.Minor, &rest)
 	if n >= 2 {
 		fmt.Sscanf(strings.TrimPrefix(s, fmt.Sprintf("%d.%d", v.Major, v.Minor)), ".%d", &v.Tag)
-		for _, known := range Versions {
+		for _, known := range slices.Concat(Versions, testVersions) {
 			if known == fmt.Sprintf("%d.%d", v.Major, v.Minor) {
 				return v, nil
 			}

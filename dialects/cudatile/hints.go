@@ -1,0 +1,110 @@
+package cudatile
+
+import (
+	"fmt"
+	"slices"
+
+	"tileiras/ir"
+)
+
+// hintKeys are the keys that optimization hints may have: GPUs, and "default" for all others.
+var hintKeys = []string{"sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_100", "sm_103", "sm_107", "sm_110", "sm_120", "sm_121", "default"}
+
+// hintRules are the hints: the operations that have them, and what is wrong with a value ("" when nothing is). k is the key.
+var hintRules = map[string]struct {
+	ops   []string
+	check func(k string, a ir.Attribute) string
+}{
+	"num_cta_in_cga":           {entries, powerHint(16)},
+	"num_worker_warps_per_cta": {entries, powerHint(32)},
+	"occupancy":                {entries, rangeHint(32)},
+	"latency":                  {[]string{"load_ptr_tko", "store_ptr_tko", "load_view_tko", "store_view_tko"}, rangeHint(10)},
+	"allow_tma":                {[]string{"load_view_tko", "store_view_tko"}, boolHint},
+}
+
+var entries = []string{"entry"}
+
+// singleCTA are the GPUs without clusters.
+var singleCTA = []string{"sm_80", "sm_86", "sm_87", "sm_88", "sm_89"}
+
+func boolHint(_ string, a ir.Attribute) string {
+	if _, ok := a.(ir.BoolAttr); !ok {
+		return "boolean value expected for "
+	}
+	return ""
+}
+
+// rangeHint is an integer from 1 on.
+func rangeHint(most int64) func(string, ir.Attribute) string {
+	return func(_ string, a ir.Attribute) string {
+		n, ok := a.(ir.IntegerAttr)
+		switch {
+		case !ok:
+			return "integer value expected for "
+		case n.SInt() < 1 || n.SInt() > most:
+			return fmt.Sprintf("integer value in the range [1, %d] is expected for ", most)
+		}
+		return ""
+	}
+}
+
+// powerHint is a power of two; of thread blocks in a cluster 1 where there are no clusters.
+func powerHint(most int64) func(string, ir.Attribute) string {
+	return func(k string, a ir.Attribute) string {
+		n, ok := a.(ir.IntegerAttr)
+		v := n.SInt()
+		switch {
+		case !ok:
+			return "integer value expected for "
+		case v < 1 || v > most || v&(v-1) != 0:
+			return fmt.Sprintf("expected power-of-two ≤ %d for ", most)
+		case most == 16 && v != 1 && slices.Contains(singleCTA, k):
+			return "expected 1 for "
+		}
+		return ""
+	}
+}
+
+// CheckHints warns of optimization hints that no compiler will follow: unknown keys, hints that the operation has not, values
+// out of range. With asErrors an operation with such a hint is an error too, and the result false.
+func CheckHints(c *ir.Context, module *ir.Op, asErrors bool) bool {
+	good := true
+	ir.Walk(module, ir.PreOrder, func(op *ir.Op) {
+		d, ok := op.AttrNamed("optimization_hints").(ir.DictAttr)
+		if !ok || op.Def.Dialect != Name {
+			return
+		}
+		fine := true
+		for _, e := range d {
+			if msg := checkHint(op.Def.Name, e); msg != "" {
+				c.Diags.Add(ir.Warning, op.Loc(), "%s", msg)
+				fine = false
+			}
+		}
+		if !fine && asErrors {
+			good = c.Error(op, "Optimization hints verification failed")
+		}
+	})
+	return good
+}
+
+// checkHint says what is wrong with the hints under one key.
+func checkHint(op string, key ir.NamedAttr) string {
+	if !slices.Contains(hintKeys, key.Name) {
+		return "unknown hint key " + key.Name
+	}
+	hints, _ := key.Value.(ir.DictAttr)
+	for _, h := range hints {
+		rule, ok := hintRules[h.Name]
+		if !ok || !slices.Contains(rule.ops, op) {
+			return h.Name + " is not known hint for current Operation"
+		}
+		if msg := rule.check(key.Name, h.Value); msg != "" {
+			return msg + key.Name + "." + h.Name
+		}
+	}
+	return ""
+}
+
+// VerifyScopes checks the debug scopes of a function and of everything inside it.
+func VerifyScopes(c *ir.Context, function *ir.Op) bool { return verifyScopes(c, function) }

@@ -1,0 +1,219 @@
+package driver
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"tileiras/dialects/builtin"
+	"tileiras/dialects/cudatile"
+	"tileiras/dialects/testing"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+// The passes on cuda_tile that tile-opt runs one by one, in MLIR's language of pipelines:
+//
+//	builtin.module(cuda_tile.module(cuda_tile.entry(loop-split{split-threshold=2}), canonicalize))
+//
+// A name before parentheses is that of an operation; what is inside runs on every such operation directly in the one outside.
+
+// tilePass is one row: a pass on an operation and everything inside it. Options are what stood in braces, "a=1 b=2".
+type tilePass struct {
+	Name, Summary string
+	Run           func(c *ir.Context, op *ir.Op, options string) error
+}
+
+// tilePasses lists them.
+var tilePasses = []tilePass{}
+
+func tilePassNamed(name string) *tilePass {
+	for i := range tilePasses {
+		if tilePasses[i].Name == name {
+			return &tilePasses[i]
+		}
+	}
+	return nil
+}
+
+// tilePassFlags are a flag for each pass.
+func tilePassFlags() []Flag {
+	fs := []Flag{{Name: "pass-pipeline", Kind: StringFlag, Meta: "pipeline", Help: "Passes on cuda_tile, as in builtin.module(cuda_tile.module(canonicalize))"}}
+	for _, p := range tilePasses {
+		fs = append(fs, Flag{Name: p.Name, Kind: BoolFlag, Help: p.Summary})
+	}
+	return fs
+}
+
+// step is a pass, or steps for the operations of one name.
+type step struct {
+	anchor  string
+	inner   []step
+	pass    *tilePass
+	options string
+}
+
+// pipelineFrom reads the pipeline that the flags ask for: nothing, --pass-pipeline, or passes on the whole input.
+func pipelineFrom(line *Line) ([]step, error) {
+	steps := []step{}
+	if text := line.String("pass-pipeline"); text != "" {
+		p := &pipelineParser{rest: text}
+		list, err := p.steps("")
+		if err != nil {
+			return nil, fail(ExitUsage, "in the pipeline '%s': %s", text, err)
+		}
+		steps = append(steps, list...)
+	}
+	for i := range tilePasses {
+		if line.Bool(tilePasses[i].Name) {
+			steps = append(steps, step{pass: &tilePasses[i]})
+		}
+	}
+	return steps, nil
+}
+
+// pipelineParser reads a pipeline.
+type pipelineParser struct {
+	rest  string
+	depth int
+}
+
+// maxPipelineDepth bounds the nesting of a pipeline.
+const maxPipelineDepth = 64
+
+func (p *pipelineParser) skip() { p.rest = strings.TrimLeft(p.rest, " \t\n") }
+
+// steps reads up to the closing text.
+func (p *pipelineParser) steps(closing string) ([]step, error) {
+	var list []step
+	if p.depth++; p.depth > maxPipelineDepth {
+		return nil, fmt.Errorf("nesting is deeper than %d levels", maxPipelineDepth)
+	}
+	defer func() { p.depth-- }()
+	for {
+		p.skip()
+		if len(list) == 0 && closing != "" && strings.HasPrefix(p.rest, closing) {
+			p.rest = p.rest[len(closing):]
+			return list, nil
+		}
+		s, err := p.step()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+		p.skip()
+		switch {
+		case strings.HasPrefix(p.rest, ","):
+			p.rest = p.rest[1:]
+		case closing != "" && strings.HasPrefix(p.rest, closing):
+			p.rest = p.rest[len(closing):]
+			return list, nil
+		case closing == "" && p.rest == "":
+			return list, nil
+		case p.rest == "":
+			return nil, fmt.Errorf("expected '%s' at the end", closing)
+		default:
+			return nil, fmt.Errorf("expected ',' or the end before '%s'", p.rest)
+		}
+	}
+}
+
+func (p *pipelineParser) step() (step, error) {
+	n := strings.IndexAny(p.rest, "(){},")
+	if n < 0 {
+		n = len(p.rest)
+	}
+	name := strings.TrimSpace(p.rest[:n])
+	p.rest = p.rest[n:]
+	if name == "" {
+		return step{}, fmt.Errorf("expected the name of a pass or an operation before '%s'", p.rest)
+	}
+	if strings.HasPrefix(p.rest, "(") {
+		p.rest = p.rest[1:]
+		inner, err := p.steps(")")
+		return step{anchor: name, inner: inner}, err
+	}
+	s := step{pass: tilePassNamed(name)}
+	if s.pass == nil {
+		return s, fmt.Errorf("'%s' does not refer to a registered pass", name)
+	}
+	if strings.HasPrefix(p.rest, "{") {
+		options, rest, ok := strings.Cut(p.rest[1:], "}")
+		if !ok {
+			return s, fmt.Errorf("expected '}' after the options of %s", name)
+		}
+		s.options, p.rest = options, rest
+	}
+	return s, nil
+}
+
+// runSteps runs steps on an operation. The outermost anchor names the operation itself.
+func runSteps(c *ir.Context, op *ir.Op, steps []step, outermost bool) error {
+	for _, s := range steps {
+		var err error
+		switch {
+		case s.pass != nil:
+			err = s.pass.Run(c, op, s.options)
+		case outermost:
+			if !anchored(op, s.anchor) {
+				return fail(ExitUsage, "can't run '%s' pass manager on '%s' op", s.anchor, op.Name())
+			}
+			err = runSteps(c, op, s.inner, false)
+		default:
+			for _, o := range itemsOf(op) {
+				if anchored(o, s.anchor) && err == nil {
+					err = runSteps(c, o, s.inner, false)
+				}
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func anchored(op *ir.Op, name string) bool { return name == "any" || op.Name() == name }
+
+func itemsOf(op *ir.Op) []*ir.Op {
+	var list []*ir.Op
+	for _, r := range op.Regions() {
+		for _, b := range r.Blocks() {
+			list = append(list, b.Ops()...)
+		}
+	}
+	return list
+}
+
+// newTestContext is a context for the tools that show the dialect: it knows the operations of tests too.
+func newTestContext() *ir.Context {
+	return ir.NewContext(builtin.Dialect, cudatile.Dialect, testing.Extension, tileaa.Dialect)
+}
+
+// hints warns of hints if the flags ask for it.
+func (t *pieceTool) hints(c *ir.Context, m *ir.Op) bool {
+	return !t.warnHints || cudatile.CheckHints(c, m, t.errHints)
+}
+
+// showText runs the passes that the flags ask for on a text and prints it: what tile-opt does without --passes.
+func showText(line *Line, file string, src []byte, stderr io.Writer) (string, error) {
+	steps, err := pipelineFrom(line)
+	if err != nil {
+		return "", err
+	}
+	o := ir.PrintOptions{DebugInfo: line.Bool("print-debug-info"), Generic: line.Bool("mlir-print-op-generic")}
+	t := newPieceTool(line)
+	return t.run(file, src, stderr, func(c *ir.Context, p piece) (string, error) {
+		m, err := t.parse(c, p)
+		if err != nil {
+			return "", err
+		}
+		if err := runSteps(c, m, steps, true); err != nil {
+			return "", err
+		}
+		if len(steps) > 0 && !ir.Verify(c, m) {
+			return "", errInvalid
+		}
+		return ir.Text(m, o), nil
+	})
+}

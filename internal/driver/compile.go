@@ -61,11 +61,13 @@ func Compile(ctx context.Context, name string, src []byte, o Options) (*Result, 
 	if o.Emit == EmitCubin {
 		return nil, fail(ExitUnsupported, "not supported yet: cubin, write PTX with -o FILE.ptx")
 	}
-	c := NewContext()
-	in, err := Read(c, name, src)
+	r := &run{ctx: ctx, opts: &o, name: name, source: src}
+	done := r.time("read")
+	in, err := Read(NewContext(), name, src)
+	done()
 	if err != nil {
 		return nil, err
 	}
-	r := &run{ctx: ctx, opts: &o, input: in, name: name, source: src}
+	r.input = in
 	return r.compile()
 }

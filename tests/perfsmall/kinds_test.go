@@ -70,7 +70,7 @@ var kinds = []kind{{
 	op:     "rmsnorm",
 	arrays: map[string]string{"x": "R N", "w": "N", "out": "R N"},
 	grid:   [3]string{"R"}, most: [3]int{2},
-	sizes: []string{"R:16 N=0", "*R:16 N=1", "*R:16 N=1-16", "R:16 N=0+16", "R:16 N=0+1024"},
+	sizes: []string{"*R:16 N=1", "*R:16 N=1-16", "R:16 N=0+16", "R:16 N=0+1024"},
 }, {
 	op:     "vecadd",
 	arrays: map[string]string{"a": "N", "b": "N", "c": "N"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,8 +23,23 @@ var accepting = []struct{ gpu, arch string }{
 	{"sm_75", "sm_75"}, {"sm_80", "sm_80"}, {"sm_89", "sm_89"}, {"sm_90", "sm_90a"}, {"sm_100", "sm_100a"}, {"sm_120", "sm_120a"},
 }
 
-// maySpill names kernels in which registers may run short, each with the reason. The tests allow no more than 3 % of the kernels.
-var maySpill = map[string]string{}
+// maySpill names kernels in which registers may run short, each with the reason. The tests allow no more than 3 % of the kernels, and
+// none that does not spill any more. Tiles of 256x256 are no exceptions: their accumulators alone fill the registers.
+var maySpill = map[string]string{
+	"attention_f16_d128_causal_128x128": occupancyHint,
+	"attention_f16_d128_causal_128x64":  occupancyHint,
+	"attention_f16_d64_causal_128x128":  occupancyHint,
+	"gemm_f32_8192_128x256x32_tf32":     "operands of 32 bits beside 128 accumulators",
+	"gemm_f8e4m3fn_4096_128x128x128_nt": unpacked,
+	"gemm_f8e4m3fn_8192_128x256x128_nt": unpacked,
+	"gemm_scaled_f8e4m3fn_8192":         unpacked,
+	"group_gemm_bf16_8_128x128x64":      "no cp.async on sm_75: a whole step stands in registers, beside the state of two loops",
+}
+
+const (
+	occupancyHint = "the kernel asks for an occupancy of 2, which leaves 128 registers"
+	unpacked      = "without matrix instructions of 8-bit floats a whole step is converted in registers"
+)
 
 // refusals are the words with which our compiler may refuse a kernel for a target: they are counted and printed, not failures.
 var refusals = []string{"not supported yet", "Incompatibility with architecture", "tile too big"}
@@ -69,6 +85,7 @@ func TestPtxasAcceptsOurPTX(t *testing.T) {
 	list := loadAll(t)
 	known := &assembled{done: map[[sha256.Size]byte]func() (*ptxas.Report, error){}}
 	var table []string
+	spilling := map[string]bool{}
 	for _, on := range accepting {
 		if testing.Short() && on.gpu != "sm_80" {
 			continue
@@ -83,7 +100,14 @@ func TestPtxasAcceptsOurPTX(t *testing.T) {
 			})
 		}
 		g.Wait()
-		table = append(table, summary(t, on.arch, verdicts))
+		table = append(table, summary(t, on.arch, verdicts, spilling))
+	}
+	if !testing.Short() {
+		for _, name := range slices.Sorted(maps.Keys(maySpill)) {
+			if !spilling[name] {
+				t.Errorf("%s spills nowhere any more: take it out of maySpill", name)
+			}
+		}
 	}
 	t.Logf("architecture  kernels  compiled  accepted  spilling  most registers\n%s", strings.Join(table, "\n"))
 }
@@ -142,9 +166,9 @@ func judge(tools *ptxas.Tools, known *assembled, c *cases.Case, gpu, arch string
 	return v
 }
 
-// summary reports what is wrong on an architecture and gives its line of the table.
-func summary(t *testing.T, arch string, verdicts []verdict) string {
-	compiled, accepted, spilling, registers := 0, 0, 0, 0
+// summary reports what is wrong on an architecture, notes which kernels spill there and gives its line of the table.
+func summary(t *testing.T, arch string, verdicts []verdict, spilling map[string]bool) string {
+	compiled, accepted, spilled, registers := 0, 0, 0, 0
 	reasons := map[string]int{}
 	for _, v := range verdicts {
 		if v.bad != "" {
@@ -166,19 +190,14 @@ func summary(t *testing.T, arch string, verdicts []verdict) string {
 			spills = spills || k.Spills() > 0
 		}
 		if spills {
-			spilling++
+			spilled++
+			spilling[v.name] = true
 		}
 	}
-	// Order-free: the lines are sorted before they are printed.
-	var lines []string
-	for r, n := range reasons {
-		lines = append(lines, fmt.Sprintf("%s: %4d kernels: %s", arch, n, r))
+	for _, r := range slices.Sorted(maps.Keys(reasons)) {
+		t.Logf("%s: %4d kernels: %s", arch, reasons[r], r)
 	}
-	slices.Sort(lines)
-	for _, l := range lines {
-		t.Log(l)
-	}
-	return fmt.Sprintf("%-12s  %7d  %8d  %8d  %8d  %14d", arch, len(verdicts), compiled, accepted, spilling, registers)
+	return fmt.Sprintf("%-12s  %7d  %8d  %8d  %8d  %14d", arch, len(verdicts), compiled, accepted, spilled, registers)
 }
 
 // TestFewKernelsMaySpill keeps the list of exceptions short and true to the corpus.

@@ -18,7 +18,7 @@ var Pipeline = []*Pass{
 	{"version-loops", "Splits loops into a part without and a part with masks.",
 		"Needs the plan; before selection, which then sees which accesses are inside. Does nothing yet.", nothing},
 	{"slice-tiles", "Strip-mines tiles that are too big for the registers.",
-		"Before layouts, which are given to what a thread holds at a time. Does nothing yet.", nothing},
+		"Before layouts, which are given to what a thread holds at a time.", sliceTiles},
 	{"select-atoms", "Picks the instruction of every dot and the width of every access.",
 		"Before layouts, which follow from the instructions.", selectAtoms},
 	{"assign-layouts", "Gives every tile a layout and converts where layouts meet.",

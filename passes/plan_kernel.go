@@ -13,6 +13,9 @@ import (
 // Warps come from the accumulators where there is a matrix product (fast-code: at most 128 registers of live accumulators a
 // thread; 4, 8 or 16 warps), else from the biggest tile (64 bytes a thread, 4 to 16 warps), else one warp does it. A frontend's
 // hint num_worker_warps_per_cta wins.
+//
+// A value must fit into the registers of a thread with room for others. More warps come first; where the most do not help, the last
+// candidate cuts tiles into pieces (slice-tiles).
 func planKernel(s *State) error {
 	for _, entry := range s.Entries() {
 		name := entry.StringNamed("sym_name")
@@ -32,7 +35,10 @@ const (
 	maxWarps        = 16
 	// besideAccumulators is what a kernel with a matrix product needs besides its accumulators: operands of a step, addresses.
 	besideAccumulators = 72
-	valueRegs          = 256 // the most registers one value may take before a tile counts as too big
+	// valueRegs is the most 32-bit registers of a thread that one value takes, and the share of a thread's registers that it takes
+	// where those are fewer.
+	valueRegs  = 64
+	valueShare = 4
 )
 
 // plans lists the candidate plans of an entry, best first: from the best number of warps upwards.
@@ -51,7 +57,7 @@ func plans(s *State, entry *ir.Op) []*tileaa.PlanAttr {
 			warps *= 2
 		}
 	}
-	for warps < maxWarps && d.tileBits/32/(32*warps) > valueRegs/2 {
+	for warps < maxWarps && d.tileBits/32/(32*warps) > accumulatorRegs {
 		warps *= 2
 	}
 	if n := hint(s, entry, "num_worker_warps_per_cta"); n > 0 && n <= 32 && n&(n-1) == 0 && d.tileBits > 0 {
@@ -60,7 +66,7 @@ func plans(s *State, entry *ir.Op) []*tileaa.PlanAttr {
 	wanted := int(hint(s, entry, "occupancy"))
 	var out []*tileaa.PlanAttr
 	for w := warps; w <= max(maxWarps, warps); w *= 2 {
-		if d.tileBits/32/(32*w) > valueRegs {
+		if d.valueRegs > 32*w*valueLimit(s, entry, w) {
 			continue
 		}
 		occupancy := wanted
@@ -76,10 +82,23 @@ func plans(s *State, entry *ir.Op) []*tileaa.PlanAttr {
 		}
 		out = append(out, plan)
 	}
-	if len(out) == 0 && d.tileBits == 0 {
+	if d.valueRegs == 0 && len(out) == 0 {
 		out = append(out, &tileaa.PlanAttr{Warps: warps, Stages: 1})
 	}
+	if w := max(warps, maxWarps); d.valueRegs > 32*w*valueLimit(s, entry, w) {
+		out = append(out, &tileaa.PlanAttr{Warps: w, Stages: 1, Sliced: true})
+	}
 	return out
+}
+
+// valueLimit is how many registers of a thread one value may take in a kernel of so many warps. Beside a matrix product, tiles that
+// are bigger than its accumulators lie in shared memory or are made on demand; they count as too big when a thread has not enough
+// registers for one.
+func valueLimit(s *State, entry *ir.Op, warps int) int {
+	if demandsOf(entry).accBits > 0 {
+		return wholeRegs
+	}
+	return min(valueRegs, s.Target.Registers/(32*warps)/valueShare)
 }
 
 // maxRegisters is the .maxnreg that the occupancy hint asks for: registers of the multiprocessor over threads, in steps of 8, 32
@@ -93,8 +112,9 @@ func maxRegisters(s *State, warps, occupancy int) int {
 	return min(max(n, 32), s.Target.RegistersPerThread+1)
 }
 
-// demands is what a kernel holds: bits of its biggest tile and of all accumulators together.
-type demands struct{ tileBits, accBits int }
+// demands is what a kernel holds: bits of its biggest tile and of all accumulators together, and the registers of its biggest tile,
+// in all threads together, where narrow elements count as one each.
+type demands struct{ tileBits, accBits, valueRegs int }
 
 func demandsOf(entry *ir.Op) demands {
 	var d demands
@@ -109,6 +129,7 @@ func demandsOf(entry *ir.Op) demands {
 				d.accBits += bits
 			}
 			d.tileBits = max(d.tileBits, bits)
+			d.valueRegs = max(d.valueRegs, tileRegs(r))
 		}
 	})
 	return d

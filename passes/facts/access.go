@@ -52,7 +52,7 @@ type blockDim struct {
 	index     Fact
 	traversal int64
 	sparse    bool // the index is a tile of coordinates
-	offset    bool // the index is an element offset: some other dimension is sparse
+	offset    bool // the index is no number of the index space: an element offset beside a sparse dimension, or from anywhere
 	inbounds  bool // the frontend's promise
 }
 
@@ -64,6 +64,7 @@ func (f *Facts) dim(block *ir.Op, d int) blockDim {
 	b := blockDim{a: int(dimMap[d]), tile: t.Shape[d], traversal: traversal[d]}
 	b.index = f.Of(block.OperandGroupNamed("indices")[d])
 	b.inbounds = d < len(inbounds) && inbounds[d]
+	b.offset = block.BoolNamed("anywhere")
 	if s, ok := block.AttrNamed("sparse_dim").(ir.IntegerAttr); ok {
 		b.sparse = int(s.Bits) == d
 		b.offset, b.traversal = !b.sparse, 1

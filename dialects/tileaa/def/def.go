@@ -224,9 +224,10 @@ var Ops = []*ir.OpDef{
 		"A strided array in memory: a pointer with one rank-0 integer per dynamic extent and stride (in elements)."),
 	row("block_tile", args(in("memref"), many("indices"), attr("traversal", ir.I64ArrayKind), attr("dim_map", ir.I32ArrayKind),
 		[]ir.ArgDef{{Name: "padding", Attr: ir.EnumKind, Enum: Padding, Mode: ir.Optional}},
-		optAttr("sparse_dim", ir.I64Kind), optAttr("inbounds", ir.BoolArrayKind)), res("result"), ir.Pure|ir.Speculatable,
+		optAttr("sparse_dim", ir.I64Kind), optAttr("inbounds", ir.BoolArrayKind), unit("anywhere")), res("result"), ir.Pure|ir.Speculatable,
 		"One tile of an array: tile element k of dimension d lies at coordinate indices[d]*traversal[d] + k of array dimension dim_map[d]. "+
-			"With sparse_dim s, indices[s] is a rank-1 tile of coordinates and the other indices are element offsets (traversal 1)."),
+			"With sparse_dim s, indices[s] is a rank-1 tile of coordinates and the other indices are element offsets (traversal 1). "+
+			"With anywhere, the indices may lie outside the index space."),
 	row("tiled_load", args(in("block"), opt("token"), order, scope, latency, access), res("result", "result_token"), ir.Ordered|ir.Reads,
 		"Loads a block; elements outside the array are the block's padding, else unspecified."),
 	row("tiled_store", args(in("value", "block"), opt("token"), order, scope, access), res("result_token"), ir.Ordered|ir.Writes,

@@ -1,0 +1,370 @@
+package passes
+
+import (
+	"fmt"
+	"slices"
+
+	"tileiras/dialects/tileaa"
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+	"tileiras/passes/facts"
+)
+
+// slice-tiles strip-mines what is too big for the registers, where the plan says sliced. Registers cannot be indexed, and straight
+// code for thousands of values is nothing that an assembler takes, so a big tile never exists as a whole: a loop makes it piece by
+// piece. A group begins and ends in memory: its inputs are loads, scalars, iota and constants, its outputs stores and reductions.
+//
+//	%x = tiled_load %bx : 65536xf32            for %p = 0 to 4 {
+//	%y = exp %x                                  %bx' = block_tile ... index * 4 + %p   : block<16384xf32>
+//	tiled_store %y, %by                  =>      %x' = tiled_load %bx'                  : 16384xf32
+//	                                             %y' = exp %x'
+//	                                             tiled_store %y', %by'
+//	                                           }
+//
+// Everything follows from one question asked backwards from an output: what is piece p of this value along dimension d? For an
+// elementwise operation it is the operation on piece p of its operands, for a load the load of a smaller block, for iota a shorter
+// iota plus p times its length (the rows of slice_tiles_rows.go). A value on both sides of a full reduction is simply made twice:
+//
+//	%m = reduce max %x                         for %p { %a = maxf %a, piece p of %x };  %m = reduce max %a
+//	tiled_store (subf %x, splat %m)      =>    for %p { tiled_store (subf (piece p of %x, loaded again), splat %m) }
+//
+// A reduction along another dimension than the sliced one happens inside the piece, so a softmax of many short rows is one loop.
+//
+// Order: inside a piece, operations come behind the tokens from outside the loop; the loop carries out the join of all that its
+// pieces did. Loading again, and storing before another piece has loaded, is right only where no token says otherwise
+// (slice_tiles_order.go).
+//
+// What cannot be made in pieces stays whole as long as a thread can hold it at all, else it is an error that names it.
+func sliceTiles(s *State) error {
+	for _, entry := range s.Entries() {
+		if !planOf(entry).Sliced {
+			continue
+		}
+		c := newCutter(s, entry)
+		c.findOutputs()
+		if c.err == nil {
+			c.formGroups()
+		}
+		switch {
+		case c.err == nil:
+			c.build()
+		case demandsOf(entry).valueRegs <= wholeRegs*c.threads:
+			s.Remark(entry.Loc(), "tiles stay whole and may spill: %v", c.err)
+		default:
+			return c.err
+		}
+	}
+	return nil
+}
+
+const (
+	// wholeRegs is the most 32-bit registers of a thread that a value may take that cannot be sliced: all there are.
+	wholeRegs = 256
+	// pieceRegs is the most that a value takes in a piece. (Measured: a rolled loop over pieces of 32 values costs ptxas 0.05 s,
+	// 512 values in straight code 3 s and a stack, 8192 minutes.)
+	pieceRegs = 32
+	// loopRegs is the most that a value and all accumulators of a loop take together.
+	loopRegs = 64
+)
+
+// tileRegs is the 32-bit registers that all threads together need for a tile of rank 1 or more; 0 for everything else. Narrow
+// elements count as one each, because arithmetic works on them one by one; so do pointers, which are one base and an offset.
+func tileRegs(v *ir.Value) int {
+	t := tileaa.AsTile(v)
+	if t == nil || len(t.Shape) == 0 {
+		return 0
+	}
+	return int(t.NumElements()) * elemRegs(t.Elem)
+}
+
+func elemRegs(elem ir.Type) int {
+	if _, ok := elem.(*tileaa.PtrType); ok {
+		return 1
+	}
+	return max(1, tileaa.ElemBits(elem)/32)
+}
+
+// cutter slices one entry.
+type cutter struct {
+	s       *State
+	b       *ir.Builder
+	entry   *ir.Op
+	threads int
+	limit   int // registers of a thread beyond which a value is big
+	known   *facts.Facts
+	number  map[*ir.Op]int // place in the walk: program order
+	orders  tokenOrder
+
+	outputs  []*output
+	output   map[*ir.Op]*output
+	kept     map[*ir.Op]bool // operations that stay whole
+	groups   []*group
+	replaced ir.Mapping // results of outputs -> what the loops give instead
+	err      error
+}
+
+func newCutter(s *State, entry *ir.Op) *cutter {
+	p := planOf(entry)
+	c := &cutter{
+		s: s, b: ir.NewBuilder(s.Ctx), entry: entry, threads: 32 * p.Warps, limit: valueLimit(s, entry, p.Warps),
+		known: facts.New(s.Module), number: map[*ir.Op]int{}, output: map[*ir.Op]*output{}, kept: map[*ir.Op]bool{},
+		replaced: ir.Mapping{},
+	}
+	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) { c.number[op] = len(c.number) })
+	c.orders = tokenOrder{c: c, behind: map[*ir.Op]map[*ir.Op]bool{}}
+	return c
+}
+
+func (c *cutter) big(v *ir.Value) bool { return tileRegs(v) > c.limit*c.threads }
+
+// touched reports whether an operation takes or makes a big tile.
+func (c *cutter) touched(op *ir.Op) bool {
+	return slices.ContainsFunc(op.Operands(), c.big) || slices.ContainsFunc(op.Results(), c.big)
+}
+
+// An output is an operation at which a group ends, and how it is cut.
+type output struct {
+	op     *ir.Op
+	kind   outputKind
+	pieces int64
+	dim    int // of the tile that is cut: the stored value, the reduced operand, the collected result
+	recipe
+}
+
+type outputKind uint8
+
+const (
+	effect     outputKind = iota // happens piece by piece: a store, an atomic, an assert
+	accumulate                   // a reduction along the cut: pieces are combined, then reduced
+	collect                      // a small result: its pieces are put together
+)
+
+// findOutputs decides about everything that must happen or must be known whole: it becomes an output of a loop, or stays.
+func (c *cutter) findOutputs() {
+	ir.Walk(c.entry, ir.PreOrder, func(op *ir.Op) {
+		if op == c.entry || c.err != nil || inCombine(op) || op.Traits().Has(ir.Pure) || loadsFreely(op) {
+			return
+		}
+		if _, ok := cutTile(op); ok && (c.touched(op) || c.reaches(op)) {
+			if o := c.bestOutput(op, effect); o != nil {
+				c.add(o)
+				return
+			}
+		}
+		c.keep(op)
+	})
+	slices.SortFunc(c.outputs, func(a, b *output) int { return c.number[a.op] - c.number[b.op] })
+}
+
+// inCombine reports whether op lies in the region of a reduce or scan, which belongs to that operation.
+func inCombine(op *ir.Op) bool {
+	p := op.ParentOp()
+	return p != nil && (p.Def.Name == "reduce" || p.Def.Name == "scan")
+}
+
+// loadsFreely reports whether op is a load that may happen any number of times.
+func loadsFreely(op *ir.Op) bool {
+	return (op.Def.Name == "load" || op.Def.Name == "tiled_load") && !strong(op)
+}
+
+// cutTile is the tile of an operation with an effect that can be cut.
+func cutTile(op *ir.Op) (*ir.Value, bool) {
+	name, ok := map[string]string{
+		"tiled_store": "value", "store": "value", "tiled_atomic": "value", "atomic_rmw": "arg", "atomic_cas": "value", "assert": "cond",
+	}[op.Def.Name]
+	if !ok || !isRanked(op.OperandNamed(name)) {
+		return nil, false
+	}
+	if ordersMore(op) || op.NumResults() == 2 && op.Result(0).HasUses() {
+		return nil, false // an acquire or release is one act; the old values of an atomic exist once
+	}
+	return op.OperandNamed(name), true
+}
+
+// ordersMore reports whether a memory operation orders others too: acquire and release.
+func ordersMore(op *ir.Op) bool {
+	return op.Def.AttrIndex("order") >= 0 && op.EnumNamed("order") > def.Relaxed
+}
+
+func isRanked(v *ir.Value) bool {
+	t := tileaa.AsTile(v)
+	return t != nil && len(t.Shape) > 0
+}
+
+// reaches reports whether a big tile lies behind an operation, however small what it takes itself.
+func (c *cutter) reaches(op *ir.Op) bool {
+	seen := map[*ir.Op]bool{}
+	var visit func(op *ir.Op) bool
+	visit = func(op *ir.Op) bool {
+		for _, v := range op.Operands() {
+			d := v.DefiningOp()
+			if d == nil || seen[d] || rules[d.Def.Name] == nil && !d.Traits().Has(ir.Elementwise) || !isRanked(v) {
+				continue
+			}
+			seen[d] = true
+			if c.touched(d) || visit(d) {
+				return true
+			}
+		}
+		return false
+	}
+	return visit(op)
+}
+
+// add makes an output, and everything outside of its loop that the loop needs.
+func (c *cutter) add(o *output) {
+	c.outputs = append(c.outputs, o)
+	c.output[o.op] = o
+	for _, v := range o.wholes {
+		c.needWhole(v, o.op)
+	}
+}
+
+// keep leaves an operation as it is: its operands must exist whole.
+func (c *cutter) keep(op *ir.Op) {
+	if c.kept[op] || c.err != nil {
+		return
+	}
+	c.kept[op] = true
+	for _, v := range op.Results() {
+		c.checkWhole(v, op)
+	}
+	for _, v := range op.Operands() {
+		c.needWhole(v, op)
+	}
+	if op.Def.Name == "reduce" || op.Def.Name == "scan" {
+		for _, v := range captured(op) {
+			c.needWhole(v, op)
+		}
+	}
+}
+
+// needWhole sees to it that a value that user takes exists whole.
+func (c *cutter) needWhole(v *ir.Value, user *ir.Op) {
+	op := v.DefiningOp()
+	c.checkWhole(v, user)
+	if op == nil || c.err != nil || c.kept[op] || c.output[op] != nil || isToken(v) {
+		return
+	}
+	if c.touched(op) && !c.big(v) && (op.Traits().Has(ir.Pure) || loadsFreely(op)) {
+		if o := c.bestOutput(op, collect); o != nil {
+			c.add(o)
+			return
+		}
+	}
+	c.keep(op)
+}
+
+func (c *cutter) checkWhole(v *ir.Value, user *ir.Op) {
+	if tileRegs(v) > wholeRegs*c.threads {
+		c.refuse(user, v, "it cannot be made in pieces")
+	}
+}
+
+// refuse is the error about a tile that cannot be cut into pieces.
+func (c *cutter) refuse(op *ir.Op, v *ir.Value, why string) {
+	if c.err == nil {
+		c.err = &NotSupported{Op: op.Def.Name, Loc: op.Loc(), Type: fmt.Sprintf("of a tile too big for the registers of %d threads, %s: %s",
+			c.threads, ir.ShortType(v.Type()), why)}
+	}
+}
+
+func isToken(v *ir.Value) bool { _, ok := v.Type().(*tileaa.TokenType); return ok }
+
+// captured are the values from outside that the regions of an operation use.
+func captured(op *ir.Op) []*ir.Value {
+	var vs []*ir.Value
+	for _, r := range op.Regions() {
+		for _, b := range r.Blocks() {
+			for o := b.First(); o != nil; o = o.Next() {
+				ir.Walk(o, ir.PreOrder, func(in *ir.Op) {
+					for _, v := range in.Operands() {
+						if ir.DefinedOutside(v, op) {
+							vs = append(vs, v)
+						}
+					}
+				})
+			}
+		}
+	}
+	return vs
+}
+
+// bestOutput is the cheapest way to cut an operation, or nil. A reduction may be cut along its own dimension too.
+func (c *cutter) bestOutput(op *ir.Op, kind outputKind) *output {
+	var best *output
+	try := func(kind outputKind, rank int) {
+		for d := range rank {
+			if o := c.tryOutput(op, kind, d, 2); o != nil && (best == nil || o.cost < best.cost) {
+				best = o
+			}
+		}
+	}
+	switch {
+	case kind == effect:
+		v, _ := cutTile(op)
+		try(effect, len(tileaa.AsTile(v).Shape))
+	case op.Def.Name == "reduce":
+		dim := int(op.IntNamed("dim"))
+		best = c.tryOutput(op, accumulate, dim, 2)
+		fallthrough
+	default:
+		try(collect, len(tileaa.AsTile(op.Result(0)).Shape))
+	}
+	return best
+}
+
+// tryOutput cuts an operation along one dimension into as few pieces as fit, but at least so many.
+func (c *cutter) tryOutput(op *ir.Op, kind outputKind, dim int, pieces int64) *output {
+	if kind == accumulate && !combinesTiles(op) {
+		return nil
+	}
+	for ; ; pieces *= 2 {
+		p := &prober{c: c, pieces: pieces, place: op, how: map[cut]method{}}
+		var roots []cut
+		switch kind {
+		case effect:
+			for _, v := range op.Operands() {
+				roots = append(roots, cut{v, effectDim(v, dim)})
+			}
+		case accumulate:
+			for _, v := range op.Operands() {
+				roots = append(roots, cut{v, dim})
+			}
+		case collect:
+			roots = append(roots, cut{op.Result(0), dim})
+		}
+		if !p.needAll(roots) || kind == collect && p.how[roots[0]] != inPieces {
+			return nil
+		}
+		r := p.recipe(roots)
+		if kind == accumulate {
+			r.wholes = append(r.wholes, captured(op)...)
+		}
+		o := &output{op: op, kind: kind, dim: dim, pieces: pieces, recipe: r}
+		if r.regs > pieceRegs*c.threads || r.regs+o.accumulators() > loopRegs*c.threads {
+			continue
+		}
+		o.cost += map[outputKind]int{effect: 0, accumulate: costAccumulate, collect: costCollect}[kind]
+		return o
+	}
+}
+
+// accumulators is the registers that all threads together carry through the loop for an output.
+func (o *output) accumulators() int {
+	n := 0
+	for _, v := range o.op.Operands() {
+		if o.kind == accumulate {
+			n += tileRegs(v) / int(o.pieces)
+		}
+	}
+	return n
+}
+
+// effectDim is along which dimension an operand of an effect is cut when its tile is cut along dim; scalars and tokens are not.
+func effectDim(v *ir.Value, dim int) int {
+	if shapeOf(v) == nil {
+		return whole
+	}
+	return dim
+}

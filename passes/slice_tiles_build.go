@@ -1,0 +1,430 @@
+package passes
+
+import (
+	"maps"
+	"slices"
+
+	"tileiras/dialects/tileaa"
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+)
+
+// build makes the loops of all groups and erases what they replace.
+func (c *cutter) build() {
+	for _, g := range c.groups {
+		l := &looper{c: c, b: c.b, g: g}
+		l.build()
+	}
+	ir.Walk(c.entry, ir.PreOrder, func(op *ir.Op) {
+		if _, known := c.number[op]; !known || c.goes(op) || op.Def.Name == "join_mem_token" {
+			return
+		}
+		for i, v := range op.Operands() {
+			if !isToken(v) {
+				continue
+			}
+			if leaves, changed := c.tokens(op, v); changed {
+				c.b.Before(op).Loc = op.Loc()
+				op.SetOperand(i, c.joined(leaves, nil, nil))
+			}
+		}
+	})
+	for _, o := range c.outputs {
+		for _, r := range o.op.Results() {
+			if v, ok := c.replaced[r]; ok {
+				r.ReplaceAllUsesWith(v)
+			}
+		}
+	}
+	c.sweep()
+}
+
+// sweep erases outputs, and loads and pure operations that only they used. Users come behind what they use, so it goes backwards.
+func (c *cutter) sweep() {
+	ops := make([]*ir.Op, 0, len(c.number))
+	ir.Walk(c.entry, ir.PreOrder, func(op *ir.Op) {
+		if _, old := c.number[op]; old && !inCombine(op) {
+			ops = append(ops, op)
+		}
+	})
+	for _, op := range slices.Backward(ops) {
+		if isDead(op) || c.goes(op) && !anyUsed(op) {
+			op.Erase()
+		}
+	}
+}
+
+// looper makes the loop of a group.
+//
+// A group that accumulates does its first piece in front of the loop, because there is nothing yet to combine with:
+//
+//	%a0 = piece 0 of %x
+//	%a = for %p = 1 to pieces, inits(%a0) { continue (combine (piece %p of %x), %a) }
+//	%r = reduce %a
+type looper struct {
+	c    *cutter
+	b    *ir.Builder
+	g    *group
+	made map[cut]*ir.Value
+	done map[pieceOf]*ir.Op
+	num  *ir.Value // number of the piece, rank-0 i32; nil is 0
+}
+
+// pieceOf is an operation cut along a dimension.
+type pieceOf struct {
+	op  *ir.Op
+	dim int
+}
+
+func (l *looper) build() {
+	l.b.Before(l.g.place).Loc = l.g.place.Loc()
+	peel := slices.ContainsFunc(l.g.outputs, func(o *output) bool { return o.kind == accumulate })
+	carried := l.start()
+	first := int64(0)
+	if peel {
+		first = 1
+		carried = l.piece(nil, carried)
+	}
+	i32 := tileaa.Tile(l.b.Ctx, l.b.Ctx.Int(32))
+	types := make([]ir.Type, len(carried))
+	for i, v := range carried {
+		types[i] = v.Type()
+	}
+	loop := tileaa.Create(l.b, "for", types, tileaa.Args{
+		"lower": tileaa.Const(l.b, i32, first), "upper": tileaa.Const(l.b, i32, l.g.pieces), "step": tileaa.Const(l.b, i32, 1), "inits": carried,
+	})
+	body := loop.Region(0).AddBlock(append([]ir.Type{i32}, types...)...)
+	l.b.AtEnd(body)
+	next := l.piece(body.Arg(0), body.Args()[1:])
+	tileaa.Create(l.b, "continue", nil, tileaa.Args{"values": next})
+	l.b.Before(l.g.place)
+	l.finish(loop.Results())
+}
+
+// start is what the loop carries before the first piece: an empty tile for each collected result, and a token when something comes
+// behind the loop. Accumulators have no value yet.
+func (l *looper) start() []*ir.Value {
+	var vs []*ir.Value
+	for _, o := range l.g.outputs {
+		for _, r := range o.op.Results() {
+			switch o.kind {
+			case accumulate:
+				vs = append(vs, nil)
+			case collect:
+				vs = append(vs, tileaa.One(l.b, "constant", r.Type(), tileaa.Args{"value": tileaa.SplatOf(tileaa.AsTile(r), 0)}))
+			}
+		}
+	}
+	if l.g.ordered {
+		vs = append(vs, joinTokens(l.b, nil))
+	}
+	return vs
+}
+
+// finish takes the results of the group from those of the loop.
+func (l *looper) finish(results []*ir.Value) {
+	for _, o := range l.g.outputs {
+		n := o.op.NumResults()
+		switch o.kind {
+		case accumulate:
+			l.b.Loc = o.op.Loc()
+			r := o.op.Clone(maps.Clone(l.c.replaced))
+			r.SetOperands(results[:n], []int32{int32(n)})
+			l.b.Insert(r)
+			for i, v := range r.Results() {
+				l.c.replaced[o.op.Result(i)] = v
+			}
+			results = results[n:]
+		case collect:
+			for i, v := range results[:n] {
+				l.c.replaced[o.op.Result(i)] = v
+			}
+			results = results[n:]
+		}
+	}
+	if l.g.ordered {
+		l.g.token = results[0]
+	}
+}
+
+// piece makes one piece of everything, in program order, and returns what is carried on.
+func (l *looper) piece(num *ir.Value, carried []*ir.Value) []*ir.Value {
+	l.num, l.made, l.done = num, map[cut]*ir.Value{}, map[pieceOf]*ir.Op{}
+	var list []pieceOf
+	for _, o := range l.g.outputs {
+		for _, k := range o.cuts {
+			p := pieceOf{k.v.DefiningOp(), k.dim}
+			if o.how[k] == inPieces && !slices.Contains(list, p) {
+				list = append(list, p)
+			}
+		}
+		if o.kind == effect {
+			list = append(list, pieceOf{o.op, o.dim})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b pieceOf) int { return l.c.number[a.op] - l.c.number[b.op] })
+	for _, p := range list {
+		l.b.Loc = p.op.Loc()
+		l.make(p)
+	}
+	next := slices.Clone(carried)
+	at := 0
+	for _, o := range l.g.outputs {
+		l.b.Loc = o.op.Loc()
+		switch n := o.op.NumResults(); o.kind {
+		case accumulate:
+			copy(next[at:], l.combine(o, carried[at:at+n]))
+			at += n
+		case collect:
+			for i, r := range o.op.Results() {
+				next[at+i] = tileaa.One(l.b, "insert", r.Type(), tileaa.Args{
+					"source": l.value(r, o.dim), "dest": carried[at+i], "indices": l.sliceNumbers(r, o.dim)})
+			}
+			at += n
+		}
+	}
+	if l.g.ordered {
+		next[at] = joinTokens(l.b, append(l.tokens(list), carried[at]))
+	}
+	return next
+}
+
+// tokens are the tokens of all that happened in the piece.
+func (l *looper) tokens(list []pieceOf) []*ir.Value {
+	var vs []*ir.Value
+	for _, p := range list {
+		op := l.done[p]
+		if op == nil {
+			continue
+		}
+		if n := op.NumResults(); n > 0 && isToken(op.Result(n-1)) {
+			vs = append(vs, op.Result(n-1))
+		}
+	}
+	return vs
+}
+
+// combine accumulates the piece: the combine region on tiles. The first piece has nothing to combine with.
+//
+//	(%x: f32, %a: f32) { yield (maxf %x, %a) }    =>    maxf %piece, %accumulator
+func (l *looper) combine(o *output, acc []*ir.Value) []*ir.Value {
+	pieces := make([]*ir.Value, len(acc))
+	for i, v := range o.op.Operands() {
+		pieces[i] = l.value(v, o.dim)
+	}
+	if l.num == nil {
+		return pieces
+	}
+	body := o.op.Body()
+	m := ir.Mapping{}
+	for i := range acc {
+		m[body.Arg(2*i)], m[body.Arg(2*i+1)] = pieces[i], acc[i]
+	}
+	shape := shapeOf(pieces[0])
+	for op := body.First(); op != nil; op = op.Next() {
+		for _, v := range op.Operands() {
+			if _, ok := m[v]; !ok { // a scalar from outside
+				m[v] = tileaa.One(l.b, "splat", tileaa.Tile(l.b.Ctx, tileaa.AsTile(v).Elem, shape...), tileaa.Args{"source": l.c.replaced.Lookup(v)})
+			}
+		}
+		switch op.Def.Name {
+		case "yield":
+			out := make([]*ir.Value, len(acc))
+			for i, v := range op.Operands() {
+				out[i] = m.Lookup(v)
+			}
+			return out
+		case "constant":
+			t := tileaa.Tile(l.b.Ctx, tileaa.AsTile(op.Result(0)).Elem, shape...)
+			bits, _ := tileaa.SplatValue(op.Result(0))
+			m[op.Result(0)] = tileaa.One(l.b, "constant", t, tileaa.Args{"value": tileaa.SplatOf(t, bits)})
+		default:
+			c := l.b.Insert(op.Clone(m))
+			for _, r := range c.Results() {
+				r.SetType(tileaa.Tile(l.b.Ctx, tileaa.AsTile(r).Elem, shape...))
+			}
+		}
+	}
+	panic("BUG: the region of a reduce does not end in yield")
+}
+
+// value is v, or the piece of it along dim.
+func (l *looper) value(v *ir.Value, dim int) *ir.Value {
+	if dim == whole || shapeOf(v) == nil {
+		return l.c.replaced.Lookup(v)
+	}
+	k := cut{v, dim}
+	if l.made[k] == nil {
+		l.made[k] = tileaa.One(l.b, "extract", l.cutType(v.Type(), dim), tileaa.Args{
+			"source": l.c.replaced.Lookup(v), "indices": l.sliceNumbers(v, dim)})
+	}
+	return l.made[k]
+}
+
+// sliceNumbers are the indices of an extract or insert of the piece.
+func (l *looper) sliceNumbers(v *ir.Value, dim int) []*ir.Value {
+	zero := tileaa.Const(l.b, tileaa.Tile(l.b.Ctx, l.b.Ctx.Int(32)), 0)
+	vs := slices.Repeat([]*ir.Value{zero}, len(shapeOf(v)))
+	if l.num != nil {
+		vs[dim] = l.num
+	}
+	return vs
+}
+
+func (l *looper) cutShape(shape []int64, dim int) []int64 {
+	shape = slices.Clone(shape)
+	shape[dim] /= l.g.pieces
+	return shape
+}
+
+// cutType is the type of a piece of a tile or block; of everything else it is the type itself.
+func (l *looper) cutType(t ir.Type, dim int) ir.Type {
+	switch t := t.(type) {
+	case *tileaa.TileType:
+		if len(t.Shape) > 0 {
+			return tileaa.Tile(l.b.Ctx, t.Elem, l.cutShape(t.Shape, dim)...)
+		}
+	case *tileaa.BlockType:
+		return tileaa.Block(l.b.Ctx, t.Elem, l.cutShape(t.Shape, dim)...)
+	}
+	return t
+}
+
+// make makes an operation on pieces.
+func (l *looper) make(p pieceOf) {
+	op, dim := p.op, p.dim
+	var v *ir.Value
+	switch op.Def.Name {
+	case "constant":
+		t := l.cutType(op.Result(0).Type(), dim).(*tileaa.TileType)
+		bits, _ := tileaa.SplatValue(op.Result(0))
+		v = tileaa.One(l.b, "constant", t, tileaa.Args{"value": tileaa.SplatOf(t, bits)})
+	case "iota":
+		v = l.iota(op)
+	case "block_tile":
+		v = l.block(op, dim)
+	case "assume":
+		if d, ok := op.AttrNamed("predicate").(*tileaa.DivByAttr); !ok && !isBound(op) || ok && d.Grouped {
+			v = l.value(op.Operand(0), dim) // a promise about neighbours that the cut may part
+		}
+	}
+	if v != nil {
+		l.made[cut{op.Result(0), dim}] = v
+		return
+	}
+	c := op.Clone(maps.Clone(l.c.replaced))
+	for i, o := range op.Operands() {
+		c.SetOperand(i, l.operand(op, i, o, dim))
+	}
+	for i, r := range c.Results() {
+		r.SetType(l.cutType(r.Type(), dim))
+		l.made[cut{op.Result(i), dim}] = r
+	}
+	l.done[p] = l.b.Insert(c)
+}
+
+func isBound(op *ir.Op) bool {
+	_, ok := op.AttrNamed("predicate").(*tileaa.BoundedAttr)
+	return ok
+}
+
+// operand is what an operation on pieces takes for operand i.
+func (l *looper) operand(op *ir.Op, i int, v *ir.Value, dim int) *ir.Value {
+	if isToken(v) {
+		leaves, _ := l.c.tokens(op, v)
+		return l.c.joined(leaves, l.g, l.inPiece)
+	}
+	if o := l.c.output[op]; o != nil && o.kind == effect {
+		return l.value(v, effectDim(v, dim))
+	}
+	return l.value(v, l.c.operandCuts(op, dim, l.g.pieces)[i].dim)
+}
+
+// inPiece are the tokens of an operation in the piece.
+func (l *looper) inPiece(op *ir.Op) []*ir.Value {
+	var vs []*ir.Value
+	for d := range len(shapeOf(op.Result(0))) {
+		if c := l.done[pieceOf{op, d}]; c != nil {
+			vs = append(vs, c.Result(c.NumResults()-1))
+		}
+	}
+	return vs
+}
+
+// iota counts on: piece p of 0 .. n-1 is 0 .. n/pieces-1 plus p * n/pieces.
+func (l *looper) iota(op *ir.Op) *ir.Value {
+	t := l.cutType(op.Result(0).Type(), 0).(*tileaa.TileType)
+	v := tileaa.One(l.b, "iota", t, nil)
+	if l.num == nil {
+		return v
+	}
+	start := l.times(l.numberAs(t.Elem), t.Shape[0])
+	return tileaa.Binary(l.b, "addi", v, tileaa.One(l.b, "splat", t, tileaa.Args{"source": start}))
+}
+
+// numberAs is the number of the piece as an integer of another width, modulo that width.
+func (l *looper) numberAs(elem ir.Type) *ir.Value {
+	t := tileaa.Tile(l.b.Ctx, elem)
+	switch w := ir.BitWidth(elem); {
+	case w > 32:
+		return tileaa.One(l.b, "exti", t, tileaa.Args{"source": l.num, "signedness": uint32(def.Unsigned)})
+	case w < 32:
+		return tileaa.One(l.b, "trunci", t, tileaa.Args{"source": l.num})
+	}
+	return l.num
+}
+
+// times is v * k.
+func (l *looper) times(v *ir.Value, k int64) *ir.Value {
+	if k == 1 {
+		return v
+	}
+	return tileaa.Binary(l.b, "muli", v, tileaa.Const(l.b, tileaa.AsTile(v), k))
+}
+
+// block is piece p of a block: with step = gcd(traversal, length of the piece), it begins at coordinate
+//
+//	index * traversal + p * length  =  (index * (traversal/step) + p * (length/step)) * step
+//
+// What is known of the bounds of the whole block holds for its pieces. Nothing else does: the piece of a block that hangs over the
+// edge may lie outside altogether, which no frontend's index would (anywhere).
+func (l *looper) block(op *ir.Op, dim int) *ir.Value {
+	shape := op.Result(0).Type().(*tileaa.BlockType).Shape
+	traversal := slices.Clone(op.AttrNamed("traversal").(ir.I64Array))
+	indices := slices.Clone(op.OperandGroupNamed("indices"))
+	for i, v := range indices {
+		indices[i] = l.c.replaced.Lookup(v)
+	}
+	inbounds := make(ir.BoolArray, len(shape))
+	for d := range shape {
+		inbounds[d] = l.c.known.InBounds(op, d)
+	}
+	args := tileaa.Args{
+		"memref": op.OperandNamed("memref"), "traversal": traversal, "dim_map": op.AttrNamed("dim_map"),
+		"padding": op.AttrNamed("padding"), "sparse_dim": op.AttrNamed("sparse_dim"), "anywhere": !inbounds[dim],
+	}
+	if slices.Contains(inbounds, true) {
+		args["inbounds"] = inbounds
+	}
+	if s, ok := op.AttrNamed("sparse_dim").(ir.IntegerAttr); ok && int(s.SInt()) == dim {
+		indices[dim] = l.value(op.OperandGroupNamed("indices")[dim], 0)
+	} else {
+		length := shape[dim] / l.g.pieces
+		step := gcd(traversal[dim], length)
+		indices[dim] = l.times(indices[dim], traversal[dim]/step)
+		if l.num != nil {
+			part := l.times(l.numberAs(tileaa.AsTile(indices[dim]).Elem), length/step)
+			indices[dim] = tileaa.Binary(l.b, "addi", indices[dim], part)
+		}
+		traversal[dim] = step
+	}
+	args["indices"] = indices
+	return tileaa.One(l.b, "block_tile", l.cutType(op.Result(0).Type(), dim), args)
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}

@@ -1,0 +1,272 @@
+package passes
+
+import (
+	"slices"
+
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+// This file says how each operation is cut: which pieces of its operands make a piece of its result.
+
+// cut is a value cut into pieces along a dimension; whole is no dimension.
+type cut struct {
+	v   *ir.Value
+	dim int
+}
+
+const whole = -1
+
+// A rule gives, for an operation whose result is cut along dim into n pieces, the dimension along which operand i is cut. ok is
+// false when a piece of the result is not made of pieces like that.
+type rule func(op *ir.Op, i, dim int, n int64) (operand int, ok bool)
+
+// along keeps the dimension.
+func along(_ *ir.Op, _, dim int, _ int64) (int, bool) { return dim, true }
+
+// rules are the rows of operations that are not elementwise; elementwise ones, and loads, are cut as their results. Operands
+// without a shape (scalars, tokens, arrays) are whole in any case.
+var rules = map[string]rule{
+	"load":       along,
+	"tiled_load": along,
+	"splat":      along,
+	"iota":       along,
+	"pack":       along,
+	"unpack":     along,
+	"constant": func(op *ir.Op, _, _ int, _ int64) (int, bool) {
+		_, ok := tileaa.SplatValue(op.Result(0))
+		return whole, ok
+	},
+	// A dimension that is repeated is there as a whole.
+	"broadcast": func(op *ir.Op, i, dim int, _ int64) (int, bool) {
+		if shapeOf(op.Operand(i))[dim] < shapeOf(op.Result(0))[dim] {
+			return whole, true
+		}
+		return dim, true
+	},
+	"permute": func(op *ir.Op, _, dim int, _ int64) (int, bool) { return permutation(op)[dim], true },
+	"reshape": func(op *ir.Op, i, dim int, n int64) (int, bool) {
+		return reshapedDim(shapeOf(op.Result(0)), shapeOf(op.Operand(i)), dim, n)
+	},
+	"cat": func(op *ir.Op, _, dim int, _ int64) (int, bool) { return dim, int64(dim) != op.IntNamed("dim") },
+	// Slices are cut along dimensions that are not sliced.
+	"extract": func(op *ir.Op, i, dim int, _ int64) (int, bool) {
+		return dim, shapeOf(op.Operand(i))[dim] == shapeOf(op.Result(0))[dim]
+	},
+	"insert": func(op *ir.Op, _, dim int, _ int64) (int, bool) {
+		return dim, shapeOf(op.OperandNamed("source"))[dim] == shapeOf(op.OperandNamed("dest"))[dim]
+	},
+	"reduce": func(op *ir.Op, _, dim int, _ int64) (int, bool) {
+		if int64(dim) >= op.IntNamed("dim") {
+			dim++
+		}
+		return dim, true
+	},
+	"scan": func(op *ir.Op, _, dim int, _ int64) (int, bool) { return dim, int64(dim) != op.IntNamed("dim") },
+	// A list of coordinates belongs to one dimension.
+	"block_tile": func(op *ir.Op, _, dim int, _ int64) (int, bool) {
+		if s, ok := op.AttrNamed("sparse_dim").(ir.IntegerAttr); ok && int(s.SInt()) == dim {
+			return 0, true
+		}
+		return whole, true
+	},
+}
+
+// ruleOf is the rule of an operation, or nil.
+func ruleOf(op *ir.Op) rule {
+	switch {
+	case op == nil || (op.Def.Name == "load" || op.Def.Name == "tiled_load") && strong(op):
+		return nil
+	case op.Traits().Has(ir.Elementwise):
+		return along
+	}
+	return rules[op.Def.Name]
+}
+
+// shapeOf is the shape of a tile or block of rank 1 or more; nil for everything else.
+func shapeOf(v *ir.Value) []int64 {
+	switch t := v.Type().(type) {
+	case *tileaa.TileType:
+		if len(t.Shape) > 0 {
+			return t.Shape
+		}
+	case *tileaa.BlockType:
+		return t.Shape
+	}
+	return nil
+}
+
+// reshapedDim is the dimension of shape to whose n pieces are those of dimension dim of shape from. Both number their elements in
+// row-major order, so the pieces agree when as many elements lie in front:
+//
+//	from 8x1024, dim 1   ->   to 8x4x256, dim 1     (8 in front of both; a quarter of 1024 is one of the 4)
+func reshapedDim(from, to []int64, dim int, n int64) (int, bool) {
+	front := int64(1)
+	for _, x := range from[:dim] {
+		front *= x
+	}
+	at := int64(1)
+	for d, x := range to {
+		if at == front && x > 1 {
+			return d, x%n == 0
+		}
+		at *= x
+	}
+	return 0, false
+}
+
+// method is how a piece of a value comes about.
+type method uint8
+
+const (
+	inPieces  method = iota + 1 // its operation, on pieces of the operands
+	extracted                   // cut out of the whole value, which is small
+	impossible
+)
+
+// Costs of a way to cut, in units of about a pass over a value in registers.
+const (
+	costAccumulate = 1 // the first piece is peeled off
+	costExtract    = 3 // through shared memory, every piece
+	costShortRuns  = 4 // memory is read in parts of cache lines
+	costCollect    = 6 // through shared memory and back, every piece
+	costOtherLoop  = 8 // a big tile is needed for another result first
+)
+
+// lineBytes is the size of a cache line: runs of it or more are read at full speed.
+const lineBytes = 128
+
+// prober asks how pieces of values would be made, at a place.
+type prober struct {
+	c      *cutter
+	pieces int64
+	place  *ir.Op
+	how    map[cut]method
+}
+
+// recipe is what it takes to make pieces.
+type recipe struct {
+	how    map[cut]method
+	cuts   []cut // that are made, each after what it needs
+	wholes []*ir.Value
+	regs   int // of the biggest piece, in all threads together
+	cost   int
+}
+
+func (p *prober) needAll(cuts []cut) bool {
+	for _, k := range cuts {
+		if !p.need(k) {
+			return false
+		}
+	}
+	return true
+}
+
+// need finds out how a piece of a value can be made.
+func (p *prober) need(k cut) bool {
+	if k.dim == whole || shapeOf(k.v) == nil {
+		return tileRegs(k.v) <= p.c.limit*p.c.threads
+	}
+	if p.how[k] == 0 {
+		switch {
+		case shapeOf(k.v)[k.dim]%p.pieces != 0:
+			p.how[k] = impossible
+		case p.inPieces(k):
+			p.how[k] = inPieces
+		case isRanked(k.v) && !p.c.big(k.v):
+			p.how[k] = extracted
+		default:
+			p.how[k] = impossible
+		}
+	}
+	return p.how[k] != impossible
+}
+
+func (p *prober) inPieces(k cut) bool {
+	op := k.v.DefiningOp()
+	r := ruleOf(op)
+	if r == nil || loadsFreely(op) && !p.c.orders.mayRepeat(op, p.place) {
+		return false
+	}
+	if op.NumOperands() == 0 {
+		_, ok := r(op, 0, k.dim, p.pieces)
+		return ok
+	}
+	operands := p.c.operandCuts(op, k.dim, p.pieces)
+	return operands != nil && p.needAll(operands)
+}
+
+// operandCuts is how the operands of an operation are cut whose result is cut along dim; nil if they cannot be.
+func (c *cutter) operandCuts(op *ir.Op, dim int, pieces int64) []cut {
+	cuts := make([]cut, op.NumOperands())
+	for i, v := range op.Operands() {
+		d, ok := whole, true
+		if shapeOf(v) != nil {
+			d, ok = ruleOf(op)(op, i, dim, pieces)
+		}
+		if !ok {
+			return nil
+		}
+		cuts[i] = cut{v, d}
+	}
+	return cuts
+}
+
+// recipe lists what the roots take, and its cost.
+func (p *prober) recipe(roots []cut) recipe {
+	r := recipe{how: p.how}
+	seen := map[cut]bool{}
+	var visit func(k cut)
+	visit = func(k cut) {
+		if seen[k] || isToken(k.v) {
+			return
+		}
+		seen[k] = true
+		if k.dim == whole || shapeOf(k.v) == nil {
+			r.wholes = append(r.wholes, k.v)
+			if d := k.v.DefiningOp(); d != nil && p.c.touched(d) && p.c.output[d] == nil {
+				r.cost += costOtherLoop
+			}
+			return
+		}
+		r.regs = max(r.regs, tileRegs(k.v)/int(p.pieces))
+		if p.how[k] == extracted {
+			r.wholes = append(r.wholes, k.v)
+			r.cost += costExtract
+		} else {
+			op := k.v.DefiningOp()
+			for _, o := range p.c.operandCuts(op, k.dim, p.pieces) {
+				visit(o)
+			}
+			r.wholes = append(r.wholes, captured(op)...)
+		}
+		if p.shortRuns(k) {
+			r.cost += costShortRuns
+		}
+		r.cuts = append(r.cuts, k)
+	}
+	for _, k := range roots {
+		visit(k)
+	}
+	return r
+}
+
+// shortRuns reports whether pieces of a block, or of a tile of pointers that is loaded from, cut the dimension along which memory
+// runs into less than cache lines.
+func (p *prober) shortRuns(k cut) bool {
+	piece := shapeOf(k.v)[k.dim] / p.pieces
+	if t, ok := k.v.Type().(*tileaa.BlockType); ok {
+		return p.c.known.FastDim(k.v.DefiningOp()) == k.dim && piece*int64(tileaa.ElemBytes(t.Elem)) < lineBytes
+	}
+	t := tileaa.AsTile(k.v)
+	ptr, ok := t.Elem.(*tileaa.PtrType)
+	return ok && p.c.known.PointerVector(k.v, k.dim) > 1 && piece*int64(tileaa.ElemBytes(ptr.Elem)) < lineBytes
+}
+
+// combinesTiles reports whether the region of a reduction works on tiles as it does on elements: constants and elementwise
+// operations only.
+func combinesTiles(op *ir.Op) bool {
+	return !slices.ContainsFunc(op.Body().Ops(), func(o *ir.Op) bool {
+		return o.Def.Name != "yield" && o.Def.Name != "constant" && !o.Traits().Has(ir.Elementwise)
+	})
+}

@@ -6,7 +6,7 @@ TOOLS    := .tools
 PACKAGES := ./...
 SHELL    := /bin/bash
 
-.PHONY: help build run test lint generate bless fuzz corpus perf-small llvm nvidia bench docs clean
+.PHONY: help build run test lint generate bless fuzz corpus perf-small llvm nvidia nvidia-text bench docs clean
 
 help: ## Lists the targets.
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,10 @@ perf-small: ## Runs the performance kernels at shrunken extents on the emulator 
 llvm: ## Holds LLVM's back end against ours over the corpus; needs the Debian packages llvm-14 and llvm-16.
 	@for tool in llvm-as-14 llc-16; do command -v $$tool > /dev/null || { echo "$$tool is missing: apt-get install llvm-14 llvm-16"; exit 1; }; done
 	TILEIRAS_LLVM=1 $(GO) test -timeout 30m -count=1 -v ./tests/llvm
+
+nvidia-text: ## Installs NVIDIA's tileirdisasm from PyPI and compares our text and messages with its, byte for byte.
+	@mkdir -p $(TOOLS) && scripts/nvidia-tools.sh $(TOOLS) > $(TOOLS)/path || { cat $(TOOLS)/setup.log; exit 1; }
+	TILEIRAS_NVIDIA_BIN=$$(cat $(TOOLS)/path) $(GO) test -timeout 20m -count=1 -v -run 'Tileirdisasm' ./tests/nvidia
 
 nvidia: ## Installs NVIDIA's tools from PyPI into .tools and runs the tests that need them (ptxas, NVIDIA's own PTX).
 	@mkdir -p $(TOOLS) && scripts/nvidia-tools.sh $(TOOLS) > $(TOOLS)/path || { cat $(TOOLS)/setup.log; exit 1; }

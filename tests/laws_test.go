@@ -19,6 +19,7 @@ var laws = map[string][]string{
 	"cmd/tileiras":          {".", "internal/driver"},
 	"cmd/tile-opt":          {"internal/driver", "github.com/llir/llvm"},
 	"cmd/tile-translate":    {"internal/driver"},
+	"cmd/tileirdisasm":      {"internal/driver"},
 	"cmd/tilerun":           {"internal/tilerun"},
 	"internal/driver":       {"ir", "dialects", "passes", "codegen", "github.com/llir/llvm/ir", "github.com/spf13/pflag", "github.com/sergi/go-diff"},
 	"internal/tilerun":      {".", "internal/driver", "codegen/target", "dialects", "ir", "runtime", "golang.org/x/term"},

@@ -29,6 +29,7 @@ func TestLit(t *testing.T) {
 		"tileiras":       lit.Tool(driver.Tileiras),
 		"tile-opt":       lit.Tool(driver.TileOpt(parse)),
 		"tile-translate": lit.Tool(driver.TileTranslate),
+		"tileirdisasm":   lit.Tool(driver.TileIRDisasm),
 		"tilerun":        tilerun.Run,
 		"bytes":          patched,
 	}

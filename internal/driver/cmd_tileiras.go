@@ -57,6 +57,7 @@ var TileirasCommand = &Command{
 			{"cuda", "An ordinary CUDA kernel, lowest PTX version"}, {"tile", "A Tile IR kernel, block size 1,1,1"}}},
 		{Name: "lineinfo", Kind: BoolFlag, Help: "Write source lines into the output"},
 		{Name: "device-debug", Aliases: []string{"g"}, Kind: BoolFlag, Help: "Full debug information; needs -O0 (not supported yet)"},
+		previewFlag, strictFlag,
 		{Name: "stop-after", Kind: StringFlag, Meta: "pass", Help: "Stop after this pass and write its module"},
 		{Name: "list-versions", Kind: BoolFlag, Help: "List the bytecode versions that can be read"},
 		{Name: "list-passes", Kind: BoolFlag, Help: "List the passes in order, with the reason for each place"},
@@ -125,7 +126,7 @@ func optionsFrom(line *Line, log io.Writer) Options {
 		Log: log, PrintAfterAll: line.Bool("print-after-all"), PrintBefore: line.List("print-before"), PrintAfter: line.List("print-after"),
 		PrintChanged: line.Bool("print-changed"), PrintFacts: line.Bool("print-facts"), DebugInfo: line.Bool("print-debug-info"),
 		PassTiming: line.Bool("pass-timing"), VerifyEach: line.Bool("verify-each"), StopAfter: line.String("stop-after"),
-		ReproducerDir: line.String("reproducer-dir"),
+		ReproducerDir: line.String("reproducer-dir"), Read: readOptions(line),
 	}
 }
 

@@ -39,8 +39,12 @@ type Input struct {
 
 // Read reads bytecode or text, by the first bytes, and verifies nothing.
 func Read(c *ir.Context, name string, src []byte) (*Input, error) {
+	return read(c, name, src, bytecode.ReadOptions{})
+}
+
+func read(c *ir.Context, name string, src []byte, o bytecode.ReadOptions) (*Input, error) {
 	if IsBytecode(src) {
-		m, origin, err := bytecode.Read(c, src, bytecode.ReadOptions{})
+		m, origin, err := bytecode.Read(c, src, o)
 		if err != nil {
 			return nil, readFailure(err)
 		}
@@ -63,7 +67,7 @@ func Compile(ctx context.Context, name string, src []byte, o Options) (*Result, 
 	}
 	r := &run{ctx: ctx, opts: &o, name: name, source: src}
 	done := r.time("read")
-	in, err := Read(NewContext(), name, src)
+	in, err := read(NewContext(), name, src, o.Read)
 	done()
 	if err != nil {
 		return nil, err

@@ -11,22 +11,31 @@ import (
 // genericInput is the line that NVIDIA's tileiras prints last for everything that is wrong with a bytecode file.
 const genericInput = "error: input does not correspond to Tile IR bytecode"
 
-// readFailure is a file that the bytecode reader refused: its messages, innermost first, and for what is wrong behind a good header
-// the generic line.
+// readFailure is a file that the bytecode reader refused: its messages, innermost first, then the generic line. Of a version that
+// is not known tileiras says nothing else.
 func readFailure(err error) error {
 	f := &Failure{Code: ExitInput, Err: err}
 	var e *bytecode.Error
-	if !errors.As(err, &e) {
+	switch {
+	case !errors.As(err, &e):
 		f.Lines = []string{"error: " + err.Error(), genericInput}
-		return f
-	}
-	for _, l := range e.Lines {
-		f.Lines = append(f.Lines, "error: "+l)
-	}
-	if e.Kind == bytecode.Malformed {
-		f.Lines = append(f.Lines, genericInput)
+	case e.Kind == bytecode.BadVersion:
+		f.Lines = []string{"error: unsupported Tile IR bytecode version: " + e.Version.String()}
+	case e.Kind == bytecode.NotBytecode:
+		f.Lines = []string{genericInput}
+	default:
+		f.Lines = append(errorLines(e.Lines), genericInput)
 	}
 	return f
+}
+
+// errorLines are messages as the user sees them.
+func errorLines(messages []string) []string {
+	var lines []string
+	for _, m := range messages {
+		lines = append(lines, "error: "+m)
+	}
+	return lines
 }
 
 // textFailure is a text that does not parse: the parser's diagnostics.

@@ -2,7 +2,9 @@ package driver
 
 import (
 	"fmt"
+	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,7 +19,7 @@ const (
 	StringFlag                 // any text
 	IntFlag                    // an integer
 	EnumFlag                   // one of Values
-	ListFlag                   // comma-separated; may be repeated
+	ListFlag                   // comma-separated, of Values when there are any; may be repeated
 )
 
 // Flag is one row of the table of a command's flags.
@@ -134,12 +136,12 @@ func (c *Command) normalize(args []string) (flags, inputs []string, err error) {
 		if f == nil {
 			msg := fmt.Sprintf("Unknown command line argument '%s'.  Try: '%s --help'", a, c.Name)
 			if n := c.nearest(name); n != "" {
-				msg += fmt.Sprintf("\n%s: Did you mean '--%s'?", c.Name, n)
+				msg += fmt.Sprintf("\n%s: Did you mean '%s'?", c.Name, dashed(n))
 			}
 			return nil, nil, c.usageError("%s", msg)
 		}
 		if f.Kind == BoolFlag {
-			if hasValue && value != "true" && value != "false" {
+			if _, err := strconv.ParseBool(value); hasValue && err != nil {
 				return nil, nil, c.usageError("for the --%s option: '%s' is invalid value for boolean argument! Try 0 or 1", f.Name, value)
 			}
 			if !hasValue {
@@ -176,13 +178,31 @@ func (c *Command) check(f *Flag, value string) error {
 			}
 		}
 		return c.usageError("for the --%s option: Cannot find option named '%s'!", f.Name, value)
+	case ListFlag:
+		var names []string
+		for _, v := range f.Values {
+			names = append(names, v.Name)
+		}
+		for _, v := range strings.Split(value, ",") {
+			if len(names) > 0 && !slices.Contains(names, v) {
+				return c.usageError("for the --%[1]s option: unknown %[1]s feature '%s'; supported features: %s", f.Name, v, strings.Join(names, ", "))
+			}
+		}
 	}
 	return nil
 }
 
-// nearest is the flag whose name is closest to a misspelt one, within a third of its length.
+// dashed is a flag as the help spells it.
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
+}
+
+// nearest is the flag whose name is closest to a misspelt one, be it ever so far.
 func (c *Command) nearest(name string) string {
-	best, at := "", len(name)/3+2
+	best, at := "", math.MaxInt
 	for _, f := range c.Flags {
 		for _, s := range append([]string{f.Name}, f.Aliases...) {
 			if d := editDistance(name, s); d < at && !f.Hidden {
@@ -244,10 +264,7 @@ func (c *Command) Help(all bool) string {
 		if f.Hidden && !all {
 			continue
 		}
-		name := "--" + f.Name
-		if len(f.Name) == 1 {
-			name = "-" + f.Name
-		}
+		name := dashed(f.Name)
 		switch {
 		case f.Kind == EnumFlag:
 			name += "=<value>"
@@ -261,11 +278,7 @@ func (c *Command) Help(all bool) string {
 		if len(f.Aliases) > 0 {
 			var as []string
 			for _, a := range f.Aliases {
-				if len(a) == 1 {
-					as = append(as, "-"+a)
-				} else {
-					as = append(as, "--"+a)
-				}
+				as = append(as, dashed(a))
 			}
 			help += " [also " + strings.Join(as, " ") + "]"
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tileiras/codegen/target"
+	"tileiras/dialects/cudatile/bytecode"
 	"tileiras/ir"
 )
 
@@ -45,7 +46,8 @@ type Options struct {
 	ABI      string // "cuda" or "tile"; "" is cuda for PTX and tile for cubin
 	LineInfo bool   // source lines in the PTX
 
-	BytecodeVersion ir.Version // of EmitBytecode; zero: that of the input, or the newest
+	Read            bytecode.ReadOptions // of bytecode
+	BytecodeVersion ir.Version           // of EmitBytecode; zero: that of the input, or the newest
 
 	// What to show on the way; all of it goes to Log.
 	Log           io.Writer

@@ -45,7 +45,7 @@ func (r *run) compile() (*Result, error) {
 	}
 	switch o.Emit {
 	case EmitCudaTile:
-		return r.result(r.text(r.input.Module)), nil
+		return r.result(r.tileText()), nil
 	case EmitBytecode:
 		out, err := bytecode.Write(r.input.Module, bytecode.WriteOptions{Version: o.BytecodeVersion, Origin: r.input.Origin})
 		if err != nil {
@@ -163,6 +163,17 @@ func (r *run) dump(when, stage, text string) {
 func (r *run) text(m *ir.Op) string {
 	var b strings.Builder
 	ir.Print(&b, m, ir.PrintOptions{DebugInfo: r.opts.DebugInfo})
+	return b.String()
+}
+
+// tileText is the input as NVIDIA's tileirdisasm prints it; what is no cuda_tile has its own form.
+func (r *run) tileText() string {
+	m := r.input.Module
+	if m.Def.Dialect != cudatile.Name || m.Body() == nil {
+		return r.text(m)
+	}
+	var b strings.Builder
+	cudatile.Print(&b, m, r.opts.DebugInfo)
 	return b.String()
 }
 

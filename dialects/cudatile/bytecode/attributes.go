@@ -107,7 +107,7 @@ func (r *reader) attribute(c *cursor, depth int) ir.Attribute {
 	case attrBounded:
 		return r.bounded(c)
 	case attrDense:
-		c.fail("failed to read valid MLIR Type for self-contained DenseElementsAttr")
+		r.denseStrings(c)
 	default:
 		c.fail("unsupported AttributeTag %d for self-contained attribute", tag)
 	}
@@ -209,7 +209,9 @@ func (r *reader) taggedHints(c *cursor) ir.DictAttr {
 	if r.ok() && tag != attrHints {
 		c.fail("failed to parse OptimizationHintsAttr")
 	}
-	return r.hints(c)
+	hints := r.hints(c)
+	r.checkHints(c, r.ops.entry, hints)
+	return hints
 }
 
 func (r *reader) i64Array(c *cursor, what string) []int64 {

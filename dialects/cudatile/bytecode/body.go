@@ -2,6 +2,7 @@ package bytecode
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"tileiras/dialects/cudatile"
@@ -96,15 +97,15 @@ func (f *bodyReader) opcode() *codec {
 		return nil
 	}
 	if n >= previewOpcodes && f.r.v.AtLeast(Newest) {
-		f.r.refuse(previewText)
+		f.r.refusePreview()
 		return nil
 	}
-	if n > f.r.maxOpcode {
+	if n > f.r.maxOpcode && !f.r.options.Strict131 {
 		f.fail("unsupported opcode %d for bytecode version %v", n, fileVersion(f.r.v))
 		return nil
 	}
-	k := f.r.ops.byOpcode[uint32(n)]
-	if k == nil || f.r.ops.topLevel(k.def) {
+	k := f.r.ops.byOpcode[uint32(min(n, math.MaxUint32))]
+	if k == nil || f.r.ops.topLevel(k.def) || f.r.v.Before(k.def.Since) {
 		f.fail("unknown or unimplemented opcode: %d", n)
 		return nil
 	}
@@ -224,7 +225,9 @@ func (f *bodyReader) inline(a *ir.ArgDef, s *ir.State) ir.Attribute {
 	case ir.DictKind:
 		return r.dictionary(c, 0)
 	case ir.HintsKind:
-		return r.hints(c)
+		hints := r.hints(c)
+		r.checkHints(c, s.Def, hints)
+		return hints
 	case ir.PredicateKind:
 		return r.predicate(c)
 	}

@@ -3,18 +3,20 @@ package bytecode
 import (
 	"fmt"
 	"strings"
+
+	"tileiras/ir"
 )
 
 // Kind is the way in which bytes are unacceptable.
 type Kind uint8
 
 const (
+	// Malformed: anything wrong that no other kind names.
+	Malformed Kind = iota
 	// NotBytecode: the input is empty, or begins otherwise than every bytecode file.
-	NotBytecode Kind = iota
-	// BadVersion: a version that this reader does not know.
+	NotBytecode
+	// BadVersion: a version that the reader does not accept.
 	BadVersion
-	// Malformed: anything wrong behind the header.
-	Malformed
 )
 
 // ExitCode is the exit status of a command that refuses its input: 3 is "input is not acceptable bytecode".
@@ -24,8 +26,9 @@ const ExitCode = 3
 // words of the official reader: "error at offset 62: failed to get result type 0 for MakeTensorViewOp". Offsets count from
 // the start of the piece that the line speaks of: the file, a function body, a table entry.
 type Error struct {
-	Kind  Kind
-	Lines []string
+	Kind    Kind
+	Version ir.Version // that is not known, of BadVersion
+	Lines   []string
 }
 
 func (e *Error) Error() string { return strings.Join(e.Lines, "\n") }
@@ -48,14 +51,13 @@ func (f *failure) silent() { f.failed = true }
 func (f *failure) plain(format string, args ...any) {
 	if f.ok() {
 		f.failed = true
-		f.err = Error{Kind: Malformed, Lines: []string{fmt.Sprintf(format, args...)}}
+		f.err.Lines = []string{fmt.Sprintf(format, args...)}
 	}
 }
 
 // context adds a line around a failure that happened.
 func (f *failure) context(offset int, format string, args ...any) {
 	if !f.ok() && !f.closed {
-		f.err.Kind = Malformed
 		f.err.Lines = append(f.err.Lines, at(offset)+fmt.Sprintf(format, args...))
 	}
 }

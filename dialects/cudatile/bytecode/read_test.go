@@ -121,8 +121,8 @@ func TestBadInputIsRefusedWithThePlaceAndTheReason(t *testing.T) {
 	}{
 		{"an empty file", nil, "invalid magic number: the file ends after 0 bytes"},
 		{"a wrong magic", []byte("MLIR text"), "invalid magic number at position 0, got 77 expected 127"},
-		{"a newer version", with(9, 6), "unsupported Tile IR bytecode version: 13.6"},
-		{"an older version", with(8, 12), "unsupported Tile IR bytecode version: 12.1"},
+		{"a newer version", with(9, 6), "error at offset 12: unsupported Tile version 13.6.0, this reader supports versions [13.1 - 13.5]"},
+		{"an older version", with(8, 12), "error at offset 12: unsupported Tile version 12.1.0, this reader supports versions [13.1 - 13.5]"},
 		{"a header alone", truncated(12), "error at offset 12: unexpected end of data while reading section header"},
 		{"a truncated section", truncated(20), "error at offset 14: section length 9 exceeds remaining data size 6"},
 		{"bytes after the end", append(append([]byte(nil), good...), 0), "end section is not the last section"},

@@ -9,6 +9,21 @@ import (
 type ReadOptions struct {
 	// Newest is the newest version to accept; the zero Version means the newest that this package knows.
 	Newest ir.Version
+	// Strict131 reads as the tools of 13.1 did: no other version, their messages, no unknown hint.
+	Strict131 bool
+	// Preview admits files that say that they hold preview features. None of the features is supported yet.
+	Preview bool
+}
+
+// newest is the newest version to accept.
+func (o ReadOptions) newest() ir.Version {
+	switch {
+	case o.Strict131:
+		return def.V131
+	case o.Newest == (ir.Version{}):
+		return Newest
+	}
+	return o.Newest
 }
 
 // moduleName is the name of every module that comes from bytecode: it has none on the wire.
@@ -17,9 +32,10 @@ const moduleName = "kernels"
 // reader holds what the parts of one read share.
 type reader struct {
 	*failure
-	ctx *ir.Context
-	ops *codecs
-	v   ir.Version
+	options ReadOptions
+	ctx     *ir.Context
+	ops     *codecs
+	v       ir.Version
 	// maxOpcode is the highest opcode of the version.
 	maxOpcode uint64
 	data      []byte
@@ -38,19 +54,16 @@ type reader struct {
 //
 // On bad input it returns an *Error. It never panics, and the memory it takes is bounded by a multiple of the input.
 func Read(c *ir.Context, data []byte, o ReadOptions) (*ir.Op, *Origin, error) {
-	r := &reader{failure: &failure{}, ctx: c, ops: theCodecs(), data: data}
-	if o.Newest == (ir.Version{}) {
-		o.Newest = Newest
-	}
-	r.read(o)
+	r := &reader{failure: &failure{}, options: o, ctx: c, ops: theCodecs(), data: data}
+	r.read()
 	if !r.ok() {
 		return nil, nil, &r.err
 	}
 	return r.module, r.origin, nil
 }
 
-func (r *reader) read(o ReadOptions) {
-	if r.v = header(r.failure, r.data, o.Newest); !r.ok() {
+func (r *reader) read() {
+	if r.v = header(r.failure, r.data, r.options); !r.ok() {
 		return
 	}
 	r.maxOpcode = r.ops.maxOpcode(r.v)
@@ -320,7 +333,7 @@ func (r *reader) checkFlags(c *cursor, flags byte, name string) {
 	case r.v.AtLeast(def.V135) && flags&(flagKernel|flagHints) == flagKernel|flagHints:
 		c.fail("function entry cannot be both kernel and extern impl")
 	case flags&flagKernel == 0:
-		r.refuse(previewText)
+		r.refusePreview()
 	case flags&flagPrivate != 0:
 		r.refuse("'cuda_tile.entry' op entry op must have public symbol visibility")
 	}
@@ -328,6 +341,14 @@ func (r *reader) checkFlags(c *cursor, flags byte, name string) {
 
 // previewText is what the official tools say about previews, which they accept behind a switch only.
 const previewText = "uses preview feature 'simt', which is not enabled"
+
+// refusePreview records a feature that the official reader leaves to the verifier of previews.
+func (r *reader) refusePreview() {
+	if r.options.Preview {
+		r.plain("not supported yet: preview feature 'simt'")
+	}
+	r.refuse(previewText)
+}
 
 // refuse records what the official reader leaves to the verifier.
 func (r *reader) refuse(why string) {

@@ -53,18 +53,46 @@ type section struct {
 }
 
 // header reads the first twelve bytes.
-func header(f *failure, data []byte, newest ir.Version) ir.Version {
+func header(f *failure, data []byte, o ReadOptions) ir.Version {
 	if len(data) < len(magic) || string(data[:len(magic)]) != magic {
 		f.failed, f.err = true, Error{Kind: NotBytecode, Lines: []string{magicMessage(data)}}
 		return ir.Version{}
 	}
 	c := cursor{failure: f, data: data, pos: len(magic)}
-	v := ir.V(c.byte("major version"), c.byte("minor version"))
-	v.Tag = c.u16("version tag")
-	if f.ok() && (v.Before(Oldest) || newest.Before(v)) {
-		f.failed, f.err = true, Error{Kind: BadVersion, Lines: []string{fmt.Sprintf("unsupported Tile IR bytecode version: %v", v)}}
+	v := ir.V(c.byte(""), c.byte(""))
+	v.Tag = c.u16("")
+	if f.ok() {
+		headerVersion(&c, v, o)
 	}
+	c.inside("failed to parse bytecode header")
 	return v
+}
+
+// previewTag is the bit of the version's tag that says that a file holds preview features. The others have no meaning.
+const previewTag = 1
+
+// headerVersion checks that the version is one that the options admit. What a tag means is newer than 13.1: the strict
+// reader takes any.
+func headerVersion(c *cursor, v ir.Version, o ReadOptions) {
+	window := fmt.Sprintf("[%v - %v]", Oldest, o.newest())
+	if o.Strict131 {
+		window = fmt.Sprintf("[%v, %v]", Oldest, o.newest())
+	}
+	switch {
+	case v.Before(Oldest) || o.newest().Before(v):
+		c.fail("unsupported Tile version %d.%d.%d, this reader supports versions %s", v.Major, v.Minor, v.Tag, window)
+		c.err.Kind, c.err.Version = BadVersion, v
+	case o.Strict131:
+	case v.Tag&^previewTag != 0:
+		c.fail("header has unrecognized version tag bits (0x%X);", v.Tag&^previewTag)
+	case v.Tag == 0:
+	case v.Before(Newest):
+		c.fail("public-preview bytecode at version %v is not readable; preview content is only valid at the current version %v", v, Newest)
+		c.closed = true
+	case !o.Preview:
+		c.fail("public-preview bytecode requires at least one enabled preview feature")
+		c.closed = true
+	}
 }
 
 // magicMessage says where data begins to differ from a bytecode file.
@@ -160,8 +188,9 @@ func sectionHeader(c *cursor, v ir.Version) (s section) {
 	case s.align%need != 0:
 		c.fail("section %d must have alignment that is a multiple of %d bytes, but has alignment of %d", s.id, need, s.align)
 	}
-	if c.ok() && length > uint64(c.rest()) {
-		c.fail("section length %d exceeds remaining data size %d", length, c.rest())
+	if c.ok() && length > uint64(c.rest()) { // padding took what was there
+		c.fail("section length %d exceeds remaining bytecode data. %d", length, c.rest())
+		c.closed = true
 	}
 	s.data = c.bytes(int(length), "section payload")
 	return s

@@ -139,7 +139,7 @@ func (r *reader) decodeType(c *cursor) ir.Type {
 	}
 	info := findTag(tag)
 	switch {
-	case info == nil:
+	case info == nil || r.options.Strict131 && r.v.Before(info.since):
 		c.plain("unknown type tag: %d", tag)
 		return nil
 	case r.v.Before(info.since):
@@ -174,7 +174,7 @@ func (r *reader) decodeType(c *cursor) ir.Type {
 		t, err = r.viewType(c, tag)
 	}
 	if err != nil {
-		c.fail("%v", err)
+		c.fail("%s", r.typeError(err))
 	}
 	c.end("type")
 	return t

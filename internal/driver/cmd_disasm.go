@@ -1,0 +1,96 @@
+package driver
+
+import (
+	"io"
+	"strings"
+
+	"tileiras/dialects/cudatile"
+	"tileiras/dialects/cudatile/bytecode"
+	"tileiras/ir"
+)
+
+// previewFlag switches on what is not part of the language yet. There is nothing behind it so far: a file may say that it holds
+// previews, and what it holds is refused.
+var previewFlag = Flag{Name: "preview", Kind: ListFlag, Meta: "feature[,feature...]", Values: []Value{{"simt", "Functions of single threads (not supported yet)"}},
+	Help: "Enable one or more named preview features"}
+
+// strictFlag selects the reader that does as the tools of 13.1 did.
+var strictFlag = Flag{Name: "strict-13.1", Kind: BoolFlag, Hidden: true, Help: "Read bytecode of version 13.1 only, with the checks and messages of its tools"}
+
+// readOptions are the options of the bytecode reader that a command line asks for.
+func readOptions(line *Line) bytecode.ReadOptions {
+	return bytecode.ReadOptions{Preview: len(line.List("preview")) > 0, Strict131: line.Bool("strict-13.1")}
+}
+
+// TileIRDisasmCommand is the table of the flags of tileirdisasm, which are those of NVIDIA's and one of our own.
+var TileIRDisasmCommand = &Command{
+	Name:     "tileirdisasm",
+	Usage:    "[options] <tile bytecode file>",
+	Overview: "tileirdisasm prints CUDA Tile IR bytecode as text",
+	MaxArgs:  1,
+	Flags: concat([]Flag{
+		{Name: "print-debug-info", Aliases: []string{"g"}, Kind: BoolFlag, Help: "Annotate disassembly with debugging information, if present"},
+		previewFlag, strictFlag,
+	}, commonFlags),
+}
+
+// genericDisasm is the line that tileirdisasm prints last.
+const genericDisasm = "error: failed to read provided Tile IR bytecode"
+
+// TileIRDisasm is the command tileirdisasm: text, messages and exit codes are those of NVIDIA's.
+func TileIRDisasm(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	line, err := TileIRDisasmCommand.Parse(args)
+	if err != nil {
+		return report(err, stderr)
+	}
+	if done := information(TileIRDisasmCommand, line, stdout); done {
+		return ExitOK
+	}
+	if len(line.Args) == 0 {
+		io.WriteString(stdout, TileIRDisasmCommand.Help(false))
+		return unreadable(stderr, "error: no input file provided")
+	}
+	src, err := ReadInput(line.Args[0], stdin)
+	if err != nil {
+		return unreadable(stderr, "error: "+err.Error())
+	}
+	out, err := disassemble(src, readOptions(line), line.Bool("print-debug-info"))
+	if err == nil {
+		err = WriteOutput("-", []byte(out), stdout)
+	}
+	if err != nil {
+		return report(err, stderr)
+	}
+	return ExitOK
+}
+
+// unreadable reports an input that is not there. NVIDIA's tool leaves a line empty after that.
+func unreadable(stderr io.Writer, message string) int {
+	io.WriteString(stderr, message+"\n\n")
+	return ExitOptions
+}
+
+// disassemble is the text of bytecode.
+func disassemble(src []byte, o bytecode.ReadOptions, debugInfo bool) (string, error) {
+	if !IsBytecode(src) {
+		return "", &Failure{Code: ExitInput, Lines: []string{genericInput}}
+	}
+	c := ir.NewContext(cudatile.Dialect)
+	m, _, err := bytecode.Read(c, src, o)
+	refused := func(lines []string, why ...string) error {
+		return &Failure{Code: ExitInput, Lines: append(append(lines, errorLines(why)...), genericDisasm)}
+	}
+	switch {
+	case err != nil:
+		return "", refused(nil, strings.Split(err.Error(), "\n")...)
+	case !ir.Verify(c, m):
+		return "", refused(diagnosticLines(c, ir.Error), bytecode.VerificationFailed)
+	case !cudatile.VerifyKernels(c, m):
+		return "", refused(diagnosticLines(c, ir.Error), bytecode.KernelsFailed)
+	}
+	var b strings.Builder
+	if err := cudatile.Print(&b, m, debugInfo); err != nil {
+		return "", err
+	}
+	return b.String(), nil
+}

@@ -132,6 +132,8 @@ type EnumDef struct {
 	Dialect string // set by Dialect.Init
 	Name    string // as in the text, "rounding"
 	Cases   []EnumCase
+	// Expected is what an operation's own form says when the keyword of no case is there; empty means MLIR's own words.
+	Expected string
 }
 
 // EnumCase is one case of an enumeration.

@@ -13,6 +13,10 @@ type Context struct {
 	// Diags collects every diagnostic of this compile.
 	Diags Diagnostics
 
+	// Release is the release of the dialects whose words count where releases differ: names of operations in messages and
+	// text, and rules that were loosened later. Zero is the newest.
+	Release Version
+
 	// AllowUnregistered lets the text parser accept operations that no dialect defines.
 	AllowUnregistered bool
 }

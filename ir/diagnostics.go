@@ -115,6 +115,14 @@ func LocString(l Location) string {
 
 // Error reports an error on an op: "'dialect.op' op message". It returns false, so that a verifier can return it.
 func (c *Context) Error(op *Op, format string, args ...any) bool {
-	c.Diags.Add(Error, op.loc, "'%s' op %s", op.Name(), fmt.Sprintf(format, args...))
+	c.Diags.Add(Error, op.loc, "'%s' op %s", c.OpName(op), fmt.Sprintf(format, args...))
 	return false
+}
+
+// OpName is the name of an op in the context's release.
+func (c *Context) OpName(op *Op) string {
+	if op.Def == Unregistered {
+		return op.Name()
+	}
+	return op.Def.Dialect + "." + op.Def.NameAt(c.Release)
 }

@@ -140,7 +140,7 @@ func (p *Parser) defaultForm(s *ParsedOp) {
 	var lit Literal
 	dense := d.standsAlone(DenseKind)
 	if dense >= 0 {
-		lit = p.DenseLiteral()
+		lit = p.DenseLiteral(nil)
 		if len(d.Results) == 0 {
 			p.Expect(":")
 			s.Attrs[dense] = p.DenseOf(lit, p.Type())

@@ -8,7 +8,11 @@ package ir
 const segmentsKey = "operandSegmentSizes"
 
 func (p *Printer) generic(op *Op) {
-	p.Quoted(op.Name())
+	if op.Def == Unregistered {
+		p.Quoted(op.Name())
+	} else {
+		p.Quoted(op.Def.Dialect + "." + op.Def.NameAt(p.opts.Release))
+	}
 	p.Str("(")
 	p.Values(op.Operands())
 	p.Str(")")
@@ -37,6 +41,9 @@ func (p *Printer) properties(op *Op) {
 		def := op.Def.AttrDef(i)
 		if a == nil && def.Mode == Single {
 			a = def.Default
+		}
+		if s, ok := a.(SymbolAttr); ok && def.Attr == SymbolNameKind {
+			a = StringAttr(s)
 		}
 		if a != nil {
 			d = append(d, NamedAttr{def.Name, a})
@@ -150,13 +157,17 @@ func (p *Parser) propertyDict(s *ParsedOp) (segments I32Array) {
 			p.fail(int(at), "'%s' op has no property '%s'", s.Def.FullName(), name)
 			return
 		}
-		s.SetAttr(at, name, s.Def.AttrDef(i).fromInteger(a))
+		s.SetAttr(at, name, s.Def.AttrDef(i).fromGeneric(a))
 	})
 	return segments
 }
 
-// fromInteger makes the case of an enumeration of its number, which is how MLIR itself prints some of them.
-func (d *ArgDef) fromInteger(a Attribute) Attribute {
+// fromGeneric makes of an attribute what the row wants, which MLIR writes otherwise: the name of a symbol is a string, the case
+// of an enumeration may be a number.
+func (d *ArgDef) fromGeneric(a Attribute) Attribute {
+	if s, ok := a.(StringAttr); ok && d.Attr == SymbolNameKind {
+		return SymbolAttr(s)
+	}
 	if n, ok := a.(IntegerAttr); ok && d.Attr == EnumKind && n.Bits <= 1<<32-1 && d.Enum.Case(uint32(n.Bits)) != nil {
 		return d.Enum.Of(uint32(n.Bits))
 	}

@@ -181,6 +181,8 @@ type RegionDef struct {
 type SameRule struct {
 	What  SameWhat
 	Names []string
+	// Message is what an error says instead of "failed to verify that all of {a, b} have same shape".
+	Message string
 }
 
 // SameWhat is what a SameRule compares.
@@ -233,10 +235,10 @@ func (t Traits) Has(u Traits) bool { return t&u == u }
 // FullName is "dialect.name".
 func (d *OpDef) FullName() string { return d.Dialect + "." + d.Name }
 
-// NameAt is the spelling of the op's name at a version.
+// NameAt is the spelling of the op's name at a version; the zero version is the newest.
 func (d *OpDef) NameAt(v Version) string {
 	for _, o := range d.OldNames {
-		if v.Before(o.Until) {
+		if v != (Version{}) && v.Before(o.Until) {
 			return o.Name
 		}
 	}

@@ -36,16 +36,17 @@ const MaxTextDepth = 256
 // error the source looks as if it ended, every method returns its zero value, and Err is that error. So hooks need to look
 // at Err only where they loop or decide on what they read.
 type Parser struct {
-	Ctx   *Context
-	file  string
-	src   []byte
-	first int   // number of the first line
-	lines []int // offsets of line starts
-	tok   token
-	last  int // end of the token before tok
-	err   error
-	depth int
-	parts int // read so far, aliases expanded; see maxParts
+	Ctx    *Context
+	file   string
+	src    []byte
+	first  int   // number of the first line
+	lines  []int // offsets of line starts
+	tok    token
+	last   int // end of the token before tok
+	err    error
+	failed int // place of the error
+	depth  int
+	parts  int // read so far, aliases expanded; see maxParts
 
 	owner    *Dialect // of the op that is being read
 	custom   *OpDef   // the op whose own form is being read; nil inside types and attributes
@@ -99,11 +100,18 @@ func (p *Parser) Errorf(at Pos, format string, args ...any) error {
 	return p.err
 }
 
+// Also adds what else there is to say at the place of the error that has just been reported.
+func (p *Parser) Also(format string, args ...any) {
+	if p.err != nil {
+		p.Ctx.Diags.Add(Error, p.fileLoc(p.failed), "%s%s", p.opPrefix(), fmt.Sprintf(format, args...))
+	}
+}
+
 func (p *Parser) opPrefix() string {
 	if p.custom == nil {
 		return ""
 	}
-	return "custom op '" + p.custom.FullName() + "' "
+	return "custom op '" + p.custom.Dialect + "." + p.custom.NameAt(p.Ctx.Release) + "' "
 }
 
 func (p *Parser) fail(at int, format string, args ...any) *Diagnostic {
@@ -111,6 +119,7 @@ func (p *Parser) fail(at int, format string, args ...any) *Diagnostic {
 		return &Diagnostic{}
 	}
 	d := p.Ctx.Diags.Add(Error, p.fileLoc(at), format, args...)
+	p.failed = at
 	p.err = fmt.Errorf("%s: %s", LocString(d.Loc), d.Msg)
 	p.tok = token{tokEOF, len(p.src), len(p.src)}
 	return d
@@ -446,6 +455,10 @@ func (p *Parser) ownForm(s *ParsedOp) {
 	p.next()
 	s.begin(def)
 	p.custom = def
+	if p.dialect() == "" && def.owner != nil && def.owner.ParseType != nil { // outside of a module types may be short, too
+		p.dialects = append(p.dialects, def.Dialect)
+		defer func() { p.dialects = p.dialects[:len(p.dialects)-1] }()
+	}
 	switch {
 	case def.Hooks.Parse != nil:
 		if err := def.Hooks.Parse(p, s); err != nil && p.err == nil {

@@ -29,7 +29,7 @@ func (p *Parser) Pos() Pos { return Pos(p.tok.pos) }
 // Keyword reads a bare identifier.
 func (p *Parser) Keyword() string {
 	if p.tok.kind != tokBare {
-		p.failToken("%sexpected valid keyword", p.opPrefix())
+		p.fail(p.tok.pos, "%sexpected valid keyword", p.opPrefix())
 		return ""
 	}
 	s := p.text()
@@ -180,6 +180,9 @@ func (p *Parser) Dims(dynamic *int64) []int64 {
 			value = v
 		case dynamic != nil && p.is("?"):
 			end, value = at+1, *dynamic
+		case p.is("?"):
+			p.fail(at, "expected static shape")
+			return dims
 		default:
 			return dims
 		}

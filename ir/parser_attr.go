@@ -307,10 +307,42 @@ func (p *Parser) EnumCase(e *EnumDef) uint32 {
 	return v
 }
 
+// enumOf reads the keyword of a case in an operation's own form.
+func (p *Parser) enumOf(d *ArgDef) uint32 {
+	e, at := d.Enum, p.wrongTokenPos()
+	if e.Expected != "" {
+		word := p.Keyword()
+		v, ok := e.Lookup(word)
+		switch {
+		case ok:
+		case p.err != nil && word == "":
+			p.Also("%s", e.Expected)
+		default:
+			p.fail(at, "%s%s", p.opPrefix(), e.Expected)
+		}
+		return v
+	}
+	if p.tok.kind == tokBare || p.tok.kind == tokString {
+		word := p.KeywordOrString()
+		if v, ok := e.Lookup(word); ok {
+			return v
+		}
+	}
+	var names []string
+	for _, c := range e.Cases {
+		names = append(names, c.Keyword)
+	}
+	p.fail(at, "expected string or keyword containing one of the following enum values for attribute '%s' [%s]", d.Name, strings.Join(names, ", "))
+	return 0
+}
+
 // AttrOf reads an attribute as its declaration says.
 func (p *Parser) AttrOf(d *ArgDef, expected Type) Attribute {
 	switch d.Attr {
 	case EnumKind:
+		if p.custom != nil {
+			return d.Enum.Of(p.enumOf(d))
+		}
 		if p.tok.kind == tokBare {
 			return d.Enum.Of(p.EnumCase(d.Enum))
 		}
@@ -323,6 +355,10 @@ func (p *Parser) AttrOf(d *ArgDef, expected Type) Attribute {
 			return UnitAttr{}
 		}
 	case StringKind:
+		if p.tok.kind != tokString {
+			p.failToken("expected attribute value")
+			return nil
+		}
 		return StringAttr(p.String())
 	case SymbolNameKind, SymbolRefKind:
 		if p.tok.kind == tokString {
@@ -333,7 +369,7 @@ func (p *Parser) AttrOf(d *ArgDef, expected Type) Attribute {
 		return TypeAttr{p.Type()}
 	case DenseKind:
 		if p.is("<") {
-			lit := p.DenseLiteral()
+			lit := p.DenseLiteral(nil)
 			if p.Eat(":") {
 				expected = p.Type()
 			}

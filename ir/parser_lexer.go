@@ -24,6 +24,9 @@ type token struct {
 	pos, end int
 }
 
+// is compares the text of a token.
+func (t token) is(src []byte, s string) bool { return string(src[t.pos:t.end]) == s }
+
 func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
 func isHex(c byte) bool    { return isDigit(c) || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F' }

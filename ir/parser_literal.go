@@ -24,13 +24,20 @@ type Literal struct {
 	pos    int
 }
 
-// DenseLiteral reads <f32: elements>.
-func (p *Parser) DenseLiteral() Literal {
+// DenseLiteral reads <f32: elements>. refuse, if not nil, says what is wrong with an element type, which is nil if there is none.
+func (p *Parser) DenseLiteral(refuse func(Type) string) Literal {
 	p.Expect("<")
-	at := p.tok.pos
+	at, word := p.tok.pos, p.PeekKeyword()
 	elem := p.Type()
+	if refuse != nil && p.err == nil {
+		if msg := refuse(elem); msg != "" {
+			p.fail(at, "%s%s", p.opPrefix(), msg)
+		}
+	} else if refuse != nil && word != "" {
+		p.Also("%s", refuse(nil))
+	}
 	p.Expect(":")
-	l := p.elements()
+	l := p.elements(elem)
 	l.Elem, l.pos = elem, at
 	p.Expect(">")
 	if BitWidth(elem) > 0 {
@@ -47,15 +54,15 @@ func (p *Parser) literal() Literal {
 	p.Expect("<")
 	if p.tok.kind == tokBare && !p.is("true") && !p.is("false") {
 		p.tok = open
-		return p.DenseLiteral()
+		return p.DenseLiteral(nil)
 	}
-	l := p.elements()
+	l := p.elements(nil)
 	p.Expect(">")
 	return l
 }
 
-// elements reads a scalar or nested lists; lists of one level must have one length.
-func (p *Parser) elements() Literal {
+// elements reads a scalar or nested lists; lists of one level must have one length. elem is their type, if it is known.
+func (p *Parser) elements(elem Type) Literal {
 	l := Literal{pos: p.tok.pos}
 	if !p.is("[") {
 		l.scalar = true
@@ -63,17 +70,17 @@ func (p *Parser) elements() Literal {
 			p.fail(p.tok.pos, "dense attribute cannot be empty")
 			return l
 		}
-		l.values = append(l.values, p.numberLiteral())
+		l.values = append(l.values, p.numberOf(elem))
 		return l
 	}
-	p.elementList(&l, 0)
+	p.elementList(&l, 0, elem)
 	if p.err == nil && len(l.values) == 0 {
 		p.fail(l.pos, "dense attribute cannot be empty")
 	}
 	return l
 }
 
-func (p *Parser) elementList(l *Literal, level int) {
+func (p *Parser) elementList(l *Literal, level int, elem Type) {
 	if !p.enter() {
 		return
 	}
@@ -88,14 +95,14 @@ func (p *Parser) elementList(l *Literal, level int) {
 	at := p.tok.pos
 	n := p.List("[", "]", func() {
 		if p.is("[") {
-			p.elementList(l, level+1)
+			p.elementList(l, level+1, elem)
 			return
 		}
 		if level+1 != len(l.shape) {
 			p.raggedLiteral(l)
 			return
 		}
-		l.values = append(l.values, p.numberLiteral())
+		l.values = append(l.values, p.numberOf(elem))
 	})
 	switch {
 	case l.shape[level] < 0:
@@ -107,6 +114,15 @@ func (p *Parser) elementList(l *Literal, level int) {
 
 func (p *Parser) raggedLiteral(l *Literal) {
 	p.fail(l.pos, "tensor literal is invalid; ranks are not consistent between elements")
+}
+
+// numberOf is numberLiteral for an element of a type: integers wider than a bit are written as numbers.
+func (p *Parser) numberOf(elem Type) scalarLiteral {
+	if i, ok := elem.(*IntegerType); ok && i.Width > 1 && p.tok.kind == tokBare {
+		p.failToken("expected integer value")
+		return scalarLiteral{}
+	}
+	return p.numberLiteral()
 }
 
 // numberLiteral reads [-] number, true or false.

@@ -139,7 +139,8 @@ func (s *ParsedOp) shiftOptional() {
 		if a.Mode != Optional || b.Mode != Optional || len(s.Refs[i]) != 1 || len(s.Refs[i+1]) != 0 || len(s.OperandTypes[i]) != 1 {
 			continue
 		}
-		if t := s.OperandTypes[i][0]; !s.allows(a, t) && s.allows(b, t) {
+		t := s.OperandTypes[i][0]
+		if same := s.sameAs(b.Name); !s.allows(a, t) && s.allows(b, t) && (same == nil || same == t) {
 			s.Refs[i], s.Refs[i+1] = nil, s.Refs[i]
 			s.OperandTypes[i], s.OperandTypes[i+1] = []Type{}, s.OperandTypes[i]
 		}

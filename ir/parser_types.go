@@ -23,8 +23,17 @@ func (p *Parser) Type() Type {
 	if p.is("(") {
 		return p.functionType()
 	}
-	p.failToken("expected type")
+	p.failType()
 	return nil
+}
+
+// failType reports that there is no type. A dialect's types begin with a keyword where they may be short.
+func (p *Parser) failType() {
+	if d := p.Ctx.Dialect(p.dialect()); d != nil && d.ParseType != nil {
+		p.fail(p.tok.pos, "%sexpected valid keyword", p.opPrefix())
+		return
+	}
+	p.failToken("expected type")
 }
 
 // TypeOf reads a type of the dialect d, with or without its prefix; element types are read too.
@@ -41,10 +50,15 @@ func (p *Parser) bareType() Type {
 		p.next()
 		return t
 	}
+	if name == "tensor" && lex(p.src, p.tok.end).is(p.src, "<") {
+		p.next()
+		p.next()
+		return p.Ctx.Opaque("tensor<" + p.Raw('>') + ">")
+	}
 	if d := p.Ctx.Dialect(p.dialect()); d != nil && d.ParseType != nil {
 		return p.dialectType(d, name, p.tok.pos)
 	}
-	p.failToken("expected type")
+	p.failType()
 	return nil
 }
 
@@ -104,7 +118,7 @@ func (p *Parser) dialectType(d *Dialect, mnemonic string, at int) Type {
 		return nil
 	}
 	if t == nil {
-		p.fail(at, "unknown type: %s", mnemonic)
+		p.fail(at, "%sunknown type: %s", p.opPrefix(), mnemonic)
 	}
 	return t
 }

@@ -16,6 +16,8 @@ type PrintOptions struct {
 	// Unwrapped prints the ops in the body of the given op at the left margin, without the op itself, and sorts hints, as
 	// NVIDIA's tileirdisasm does.
 	Unwrapped bool
+	// Release is the release whose names of operations are printed; zero is the newest.
+	Release Version
 }
 
 // Print writes the text of an op and everything inside it. The text ends in a line end and parses back to an equal op
@@ -201,9 +203,9 @@ func (p *Printer) opName(op *Op) {
 	case op.Def == Unregistered:
 		p.Str(op.UnregisteredName)
 	case d == p.dialect() || d == builtinDialect:
-		p.Str(op.Def.Name)
+		p.Str(op.Def.NameAt(p.opts.Release))
 	default:
-		p.Str(op.Def.FullName())
+		p.Str(d + "." + op.Def.NameAt(p.opts.Release))
 	}
 }
 

@@ -137,7 +137,7 @@ func TestParseErrors(t *testing.T) {
 		{inFunc("%arg0 = add %arg0, %arg1 : i32"), "t.mlir:3:5: error: redefinition of SSA value '%arg0'\nt.mlir:2:12: note: previously defined here\n"},
 		{inFunc("%0 = subtract %arg0"), "t.mlir:3:10: error: custom op 'subtract' is unknown (tried 'toy.subtract' as well)\n"},
 		{inFunc("%0 = other.op %arg0"), "t.mlir:3:10: error: custom op 'other.op' is unknown\n"},
-		{inFunc("%0 = paint %arg0 with<blue> : (i32) -> i32"), "t.mlir:3:27: error: custom op 'toy.paint' expected 'color' to be one of: {'red', 'green'}\n"},
+		{inFunc("%0 = paint %arg0 with<blue> : (i32) -> i32"), "t.mlir:3:27: error: expected string or keyword containing one of the following enum values for attribute 'with' [red, green]\n"},
 		{inFunc("pick %arg2[%arg0] a a : i32"), "t.mlir:3:25: error: `a` clause can appear at most once in the expansion of the oilist directive\n"},
 		{inFunc("%0 = add %arg0, %arg1 {x = 1, x = 2} : i32"), "t.mlir:3:35: error: attribute 'x' occurs more than once in the attribute list\n"},
 		{inFunc("%0 = constant <i8: 256> : i8"), "t.mlir:3:24: error: integer constant out of range for type\n"},

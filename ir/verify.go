@@ -210,6 +210,8 @@ func (v *verifier) rules(op *Op) bool {
 				case !ok:
 				case first == nil:
 					first = x
+				case first != x && rule.Message != "":
+					return v.c.Error(op, "%s", rule.Message)
 				case first != x:
 					return v.c.Error(op, "failed to verify that all of {%s} have %s", strings.Join(rule.Names, ", "), rule.What)
 				}

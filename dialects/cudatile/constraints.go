@@ -74,7 +74,7 @@ func constraints() map[string]*ir.TypeConstraint {
 		if s.Elems != nil {
 			check = func(t ir.Type) bool {
 				tile, ok := t.(*TileType)
-				return ok && tile.Rank() <= s.MaxRank && elems(s.Elems).has(tile.Elem)
+				return ok && tile.Rank() <= s.MaxRank && (elems(s.Elems).has(tile.Elem) || elems(s.Unnamed).has(tile.Elem))
 			}
 		}
 		all[s.Name] = &ir.TypeConstraint{Name: s.Name, Text: s.Text(), Check: check, Build: members[s.Name]}

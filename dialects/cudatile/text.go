@@ -2,7 +2,9 @@ package cudatile
 
 import (
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 
 	"tileiras/dialects/cudatile/def"
 	"tileiras/ir"
@@ -80,10 +82,9 @@ func init() {
 	d.ParseType = parseType
 	d.ParseAttr = parseAttr
 	d.Directives = map[string]ir.Directive{
-		"Rounding":         {Print: printRounding, Parse: parseRounding},
-		"MemoryAttributes": {Print: printMemoryAttributes, Parse: parseMemoryAttributes},
-		"AssumePredicate":  {Print: printPredicate, Parse: parsePredicate},
-		"Dense":            {Print: printDense, Parse: parseDense},
+		"Rounding":        {Print: printRounding, Parse: parseRounding},
+		"AssumePredicate": {Print: printPredicate, Parse: parsePredicate},
+		"Dense":           {Print: printDense, Parse: parseDense},
 	}
 	for _, op := range d.Ops {
 		f := forms[op.Name]
@@ -272,8 +273,8 @@ func parseRounding(p *ir.Parser, s *ir.ParsedOp, args []string) {
 	at := p.Pos()
 	word := p.Keyword()
 	v, ok := def.Rounding.Lookup(word)
-	if !ok && !p.Failed() {
-		p.Errorf(at, "expected rounding mode to be one of: 'nearest_even', 'zero', 'negative_inf', 'positive_inf', got: '%s'", word)
+	if known := roundings[s.Def.Name]; !p.Failed() && (!ok || known.strict && !slices.Contains(known.modes, v)) {
+		p.Errorf(at, "expected rounding mode to be one of: '%s', got: '%s'", strings.ReplaceAll(keywords(def.Rounding, known.modes), ", ", "', '"), word)
 		return
 	}
 	p.Expect(">")
@@ -306,7 +307,7 @@ func parseMemoryAttributes(p *ir.Parser, s *ir.ParsedOp, args []string) {
 	}
 	at = p.Pos()
 	p.Keyword()
-	if order == def.Weak {
+	if order == def.Weak && s.Def.AttrDef(s.Def.AttrIndex(args[1])).Mode == ir.Optional {
 		p.Errorf(at, "operation specifies weak memory ordering semantics, but then provides \"%s\" scope, expected no memory scope.", word)
 		return
 	}
@@ -346,12 +347,30 @@ func printDense(p *ir.Printer, op *ir.Op, args []string) {
 	}
 }
 
+// constantText lists the element types of constants.
+var constantText = strings.Join(def.Numbers, " or ")
+
+// refuseElement says what is wrong with the element type of a constant.
+func refuseElement(t ir.Type) string {
+	if t == nil {
+		return "expect element type to be one of " + constantText + " values, but got '<<NULL TYPE>>'"
+	}
+	if !isNumber(t) && !ir.IsInt(t, 4) { // i4 has an error of its own, about the missing encoding
+		return "expect element type to be one of " + constantText + " values, but got '" + ir.TypeString(t) + "'"
+	}
+	return ""
+}
+
 func parseDense(p *ir.Parser, s *ir.ParsedOp, args []string) {
 	at := p.Pos()
-	lit := p.DenseLiteral()
+	lit := p.DenseLiteral(refuseElement)
 	p.Expect(":")
 	t := p.Type()
 	if p.Failed() {
+		return
+	}
+	if !Dialect.Constraints["Num"].Check(t) {
+		p.Errorf(at, "result #0 must be tile of %s values, but got '%s'", constantText, ir.TypeString(t))
 		return
 	}
 	s.SetAttr(at, args[0], p.DenseOf(lit, t))

@@ -101,7 +101,7 @@ func parseGlobal(p *ir.Parser, s *ir.ParsedOp) error {
 	s.SetAttr(s.Pos, "alignment", alignment)
 	p.AttrDict(s)
 	at := p.Pos()
-	lit := p.DenseLiteral()
+	lit := p.DenseLiteral(refuseElement)
 	p.Expect(":")
 	t := p.Type()
 	if p.Failed() {
@@ -334,6 +334,10 @@ func parseReduction(p *ir.Parser, s *ir.ParsedOp) error {
 	s.SetResults("results", p.TypeList("", "")...)
 	s.CheckOperands()
 	args := p.BlockArgs()
-	s.Regions = append(s.Regions, p.Region(s, args, ""))
+	body := p.Region(s, args, "")
+	if len(args) == 0 && !body.Empty() && body.Front().Empty() { // () {} has no block
+		body = &ir.Region{}
+	}
+	s.Regions = append(s.Regions, body)
 	return p.Err()
 }

@@ -28,13 +28,13 @@ func readFile(p *ir.Parser) *DIFile {
 
 func readUnit(p *ir.Parser) *DICompileUnit {
 	u := &DICompileUnit{}
-	readFields(p, map[string]func(){"file": func() { u.File = part(p, "di_file", readFile) }})
+	readFields(p, []string{"file"}, map[string]func(){"file": func() { u.File = part(p, "di_file", readFile) }})
 	return u
 }
 
 func readSubprogram(p *ir.Parser) ir.Attribute {
 	s := &DISubprogram{}
-	readFields(p, map[string]func(){
+	readFields(p, []string{"file", "line", "name", "linkageName", "compileUnit"}, map[string]func(){
 		"file":        func() { s.File = part(p, "di_file", readFile) },
 		"line":        func() { s.Line = readUint32(p) },
 		"name":        func() { s.Name = p.String() },
@@ -47,7 +47,7 @@ func readSubprogram(p *ir.Parser) ir.Attribute {
 
 func readLexicalBlock(p *ir.Parser) ir.Attribute {
 	b := &DILexicalBlock{}
-	readFields(p, map[string]func(){
+	readFields(p, []string{"scope", "file", "line"}, map[string]func(){
 		"scope":  func() { b.Scope = readScope(p) },
 		"file":   func() { b.File = part(p, "di_file", readFile) },
 		"line":   func() { b.Line = readUint32(p) },
@@ -97,10 +97,12 @@ func part[T any](p *ir.Parser, kind string, read func(*ir.Parser) *T) *T {
 	return a
 }
 
-// readFields reads name = value, ... in any order.
-func readFields(p *ir.Parser, fields map[string]func()) {
+// readFields reads name = value, ... in any order; the required ones must be there.
+func readFields(p *ir.Parser, required []string, fields map[string]func()) {
 	seen := map[string]bool{}
-	if p.Is(">") {
+	begin := p.Pos()
+	if p.PeekKeyword() == "" {
+		p.Errorf(begin, "expected a parameter name in struct")
 		return
 	}
 	p.List("", "", func() {
@@ -117,6 +119,12 @@ func readFields(p *ir.Parser, fields map[string]func()) {
 		seen[name] = true
 		fields[name]()
 	})
+	for _, name := range required {
+		if !seen[name] {
+			p.Errorf(begin, "struct is missing required parameter: %s", name)
+			return
+		}
+	}
 }
 
 func readUint32(p *ir.Parser) uint32 {

@@ -146,20 +146,22 @@ func TestMalformedOpsPrintInTheGenericForm(t *testing.T) {
 func TestParseErrors(t *testing.T) {
 	for lines, want := range map[string]string{
 		"%0 = addf %f, %f rounding<odd> : tile<f32>":                                                           "t:2:27: error: custom op 'cuda_tile.addf' expected rounding mode to be one of: 'nearest_even', 'zero', 'negative_inf', 'positive_inf', got: 'odd'",
+		"%0 = mulf %f, %f rounding<full> : tile<f32>":                                                          "custom op 'cuda_tile.mulf' expected rounding mode to be one of: 'nearest_even', 'zero', 'negative_inf', 'positive_inf', got: 'full'",
 		"%0 = cmpi lesser %i, %i, signed : tile<i32> -> tile<i1>":                                              "custom op 'cuda_tile.cmpi' expected 'comparison_predicate' to be one of: {'equal', 'not_equal', 'less_than', 'less_than_or_equal', 'greater_than', 'greater_than_or_equal'}",
 		"%0 = constant <i32: 1> : tile<3xi32>":                                                                 "t:2:26: error: all dimensions must be powers of two, got ",
 		"%0 = constant <i32: [1, 2]> : tile<4xi32>":                                                            "t:2:16: error: inferred shape of elements literal ([2]) does not match type ([4])",
 		"%0 = make_tensor_view %p, shape = [1], strides = [] : tensor_view<1xf32, strides=[1]>":                "t:2:50: error: custom op 'cuda_tile.make_tensor_view' expected stride declaration to contain 1 elements due to tensor_view type, but 0 were provided",
 		"%0 = make_tensor_view %p, shape = [%i], strides = [1] : tile<i32> -> tensor_view<1xf32, strides=[1]>": "input shape dimension 0 does not match tensor_view type (expected 1, got dynamic)",
 		"%0 = make_partition_view %p : tile<i32>":                                                              "t:2:31: error: custom op 'cuda_tile.make_partition_view' expected 'partition_view' type, but got '!cuda_tile.tile<i32>'",
-		"%0, %1 = load_ptr_tko weak device %p : tile<ptr<f32>> -> tile<f32>, token":                            "operation specifies weak memory ordering semantics, but then provides \"device\" scope, expected no memory scope.",
-		"%0, %1 = load_ptr_tko relaxed world %p : tile<ptr<f32>> -> tile<f32>, token":                          "invalid memory_scope attribute specification. Got \"world\" but expect one of: tl_blk, device, sys",
+		"%0, %1 = load_ptr_tko relaxed world %p : tile<ptr<f32>> -> tile<f32>, token":                          "expected SSA operand",
+		"%0, %1 = load_view_tko weak device %p[%i] : tile<f32>, tile<i32> -> tile<f32>, token":                 "operation specifies weak memory ordering semantics, but then provides \"device\" scope, expected no memory scope.",
+		"%0, %1 = load_view_tko relaxed world %p[%i] : tile<f32>, tile<i32> -> tile<f32>, token":               "invalid memory_scope attribute specification. Got \"world\" but expect one of: tl_blk, device, sys",
 		"%0 = assume even<2>, %i : tile<i32>":                                                                  "unknown assume predicate attribute: even (expected 'div_by', 'same_elements', or 'bounded')",
 		"%0 = get_tensor_shape %i : tile<i32> -> tile<i32>":                                                    "expected tensor_view, got '!cuda_tile.tile<i32>'",
 		"if %i {\n}": "t:2:4: error: use of value '%i' expects different type than prior uses: '!cuda_tile.tile<i1>' vs '!cuda_tile.tile<i32>'\nt:1:31: note: prior use here",
 		"for %k in (%i to %i, step %n) : tile<i32> {\n}": "t:2:27: error: use of undeclared SSA value name",
 		"%0 = iota : tile<8xi32, 3>":                     "t:2:23: error: expected '>'",
-		"%0 = iota : matrix<8xi32>":                      "t:2:13: error: unknown type: matrix",
+		"%0 = iota : matrix<8xi32>":                      "t:2:13: error: custom op 'cuda_tile.iota' unknown type: matrix",
 		"%0 = constant <f32: 1.0> : !cuda_tile.partition_view<tile=(4), padding_value = one, tensor_view<8xf32, strides=[1]>>": "invalid padding_value attribute specification. Got \"one\" but expect one of: zero, neg_zero, nan, pos_inf, neg_inf",
 	} {
 		c := ir.NewContext(cudatile.Dialect)

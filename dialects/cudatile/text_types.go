@@ -87,6 +87,9 @@ func readTensorView(p *ir.Parser) func() (ir.Type, error) {
 	at := p.Pos()
 	given := false
 	for p.Eat(",") {
+		if len(shape) == 0 && p.Is(">") {
+			p.Errorf(p.Pos(), "expected token after element type in 0-d tensor_view")
+		}
 		if !given && p.Eat("strides") {
 			given = true
 			p.Expect("=")
@@ -96,8 +99,11 @@ func readTensorView(p *ir.Parser) func() (ir.Type, error) {
 		attr = readPtrAttr(p)
 		break
 	}
-	if given && len(shape) == 0 {
+	switch {
+	case given && len(shape) == 0:
 		p.Errorf(at, "strides must not be provided for 0-d tiles")
+	case !given && len(shape) > 0:
+		p.Expect("strides")
 	}
 	return func() (ir.Type, error) { return made(TensorView(p.Ctx, elem, shape, strides, attr)) }
 }

@@ -3,6 +3,7 @@ package cudatile
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tileiras/dialects/cudatile/def"
@@ -84,6 +85,9 @@ func checkTile(elem ir.Type, shape []int64) error {
 			return fmt.Errorf("all dimensions must be positive constants, got %s", list(shape))
 		}
 	}
+	if ir.IsFloat(elem, float.F4E2M1FN) && !slices.ContainsFunc(shape, func(d int64) bool { return d%2 == 0 }) {
+		return errors.New("F4E2M1FN tiles must have an even number of elements")
+	}
 	for _, d := range shape {
 		if d&(d-1) != 0 {
 			return fmt.Errorf("all dimensions must be powers of two, got %s", list(shape))
@@ -95,9 +99,6 @@ func checkTile(elem ir.Type, shape []int64) error {
 			return fmt.Errorf("tile would exceed the maximum of %d elements", MaxTileElements)
 		}
 		n *= d
-	}
-	if ir.IsFloat(elem, float.F4E2M1FN) && n%2 != 0 {
-		return errors.New("F4E2M1FN tiles must have an even number of elements")
 	}
 	return nil
 }

@@ -9,13 +9,31 @@ import (
 	"tileiras/ir/float"
 )
 
-var ieeeRounding = []uint32{def.RoundNearestEven, def.RoundZero, def.RoundNegInf, def.RoundPosInf}
+var (
+	ieeeRounding = []uint32{def.RoundNearestEven, def.RoundZero, def.RoundNegInf, def.RoundPosInf}
+	divRounding  = append(slices.Clone(ieeeRounding), def.RoundApprox, def.RoundFull)
+	sqrtRounding = append(slices.Clone(ieeeRounding), def.RoundApprox)
+	expRounding  = []uint32{def.RoundApprox, def.RoundFull}
+)
+
+// roundings are the roundings that the form of an op names when another word is there. A strict form refuses those of other
+// ops too, which else the verifier does.
+var roundings = map[string]struct {
+	modes  []uint32
+	strict bool
+}{
+	"addf": {ieeeRounding, true}, "subf": {ieeeRounding, true}, "mulf": {ieeeRounding, true}, "fma": {ieeeRounding, true},
+	"divf": {divRounding, false}, "sqrt": {sqrtRounding, false}, "exp": {expRounding, false}, "tanh": {expRounding, false},
+	"ftof": {append(slices.Clone(ieeeRounding), def.RoundNearestAway), true},
+	"itof": {ieeeRounding, true}, "ftoi": {[]uint32{def.RoundNearestIntToZero}, true},
+}
 
 // floatRules are those of float arithmetic: which roundings an op knows, and what is for f32 only.
 func floatRules() {
-	rounded := func(allowed []uint32, f32Only ...uint32) func(*ir.Context, *ir.Op) bool {
+	rounded := func(f32Only ...uint32) func(*ir.Context, *ir.Op) bool {
 		return func(c *ir.Context, op *ir.Op) bool {
 			mode, t := op.EnumNamed("rounding_mode"), elem(op.Result(0))
+			allowed := roundings[op.Def.Name].modes
 			if !slices.Contains(allowed, mode) {
 				return c.Error(op, "invalid rounding mode specified, expect one of [%s]", keywords(def.Rounding, allowed))
 			}
@@ -29,10 +47,9 @@ func floatRules() {
 		}
 	}
 	const approx, full = def.RoundApprox, def.RoundFull
-	rule(rounded(ieeeRounding), "addf", "subf", "mulf", "fma")
-	rule(rounded(append(slices.Clone(ieeeRounding), approx, full), approx, full), "divf")
-	rule(rounded(append(slices.Clone(ieeeRounding), approx), approx), "sqrt")
-	rule(rounded([]uint32{approx, full}, approx), "exp", "tanh")
+	rule(rounded(), "addf", "subf", "mulf", "fma")
+	rule(rounded(approx, full), "divf")
+	rule(rounded(approx), "sqrt", "exp", "tanh")
 	rule(flushIsForF32, "maxf", "minf", "rsqrt", "exp2")
 }
 
@@ -117,14 +134,12 @@ func mmaScales(c *ir.Context, op *ir.Op) bool {
 	rank := lhs.Rank()
 	m, n := rank-2, rank-1
 	in, scale := ir.ShortType(lhs.Elem), ir.ShortType(ls.Elem)
-	if scale == "f8E4M3FN" && in != "f4E2M1FN" {
-		return c.Error(op, "unsupported combination of element types. Scale type 'f8E4M3FN' expects input type 'f4E2M1FN', but got '%s'", in)
-	}
 	agree := func(a string, ta *TileType, i int, b string, tb *TileType, j int) bool {
 		if ta.Shape[i] == tb.Shape[j] {
 			return true
 		}
-		return c.Error(op, "shape error: dim %d of %s (%d) and dim %d of %s (%d) must match", i, a, ta.Shape[i], j, b, tb.Shape[j])
+		return c.Error(op, "shape error: dim %d of %s (%d) and dim %d of %s (%d) must match, but got %s shape (%s) and %s shape (%s)",
+			i, a, ta.Shape[i], j, b, tb.Shape[j], a, shapeText(ta), b, shapeText(tb))
 	}
 	if rank == 3 && !(agree("lhs", lhs, 0, "lhs_scale", ls, 0) && agree("rhs", rhs, 0, "rhs_scale", rs, 0)) {
 		return false
@@ -133,17 +148,24 @@ func mmaScales(c *ir.Context, op *ir.Op) bool {
 		agree("lhs_scale", ls, n, "rhs_scale", rs, m)) {
 		return false
 	}
-	blocks := []int64{32}
+	if scale == "f8E4M3FN" && in != "f4E2M1FN" {
+		return c.Error(op, "unsupported combination of element types. Scale type 'f8E4M3FN' expects lhs and rhs element types to be 'f4E2M1FN', but got '%s'", in)
+	}
+	blocks, what := []int64{32}, "f8 element type"
 	switch {
 	case in == "f4E2M1FN" && scale == "f8E4M3FN":
-		blocks = []int64{16}
+		blocks, what = []int64{16}, "f4E2M1FN element type with f8E4M3FN scales"
 	case in == "f4E2M1FN":
-		blocks = []int64{16, 32}
+		blocks, what = []int64{16, 32}, "f4E2M1FN element type with f8E8M0FNU scales"
 	}
 	k, count := lhs.Shape[n], ls.Shape[n]
-	if k%count != 0 || !slices.Contains(blocks, k/count) {
-		return c.Error(op, "shape error: dim %d of lhs (%d) must be a multiple of dim %d of lhs_scale (%d) by a block size of %s",
-			n, k, n, count, strings.ReplaceAll(list(blocks), ", ", " or "))
+	if k%count != 0 {
+		return c.Error(op, "shape error: dim %d of lhs_scale (%d) must be a divisor of dim %d of lhs (%d), but got lhs_scale shape (%s) and lhs shape (%s)",
+			n, count, n, k, shapeText(ls), shapeText(lhs))
+	}
+	if !slices.Contains(blocks, k/count) {
+		return c.Error(op, "shape error: %s requires block scale factor of lhs_scale and rhs_scale to be %s, but got %d",
+			what, strings.ReplaceAll(list(blocks), ", ", " or "), k/count)
 	}
 	return true
 }

@@ -202,18 +202,39 @@ func verifyYield(c *ir.Context, op *ir.Op) bool {
 // verifyReturn checks that nothing but ifs and loops lies between a return and its entry.
 func verifyReturn(c *ir.Context, op *ir.Op) bool {
 	p := op.ParentOp()
-	if p == nil || !slices.Contains([]string{"entry", "if", "loop"}, p.Def.Name) {
+	if p == nil || !isFunction(p) && p.Def.Name != "if" && p.Def.Name != "loop" {
 		return c.Error(op, "expects parent op to be one of 'cuda_tile.entry, cuda_tile.preview$func, cuda_tile.if, cuda_tile.loop'")
 	}
-	for ; p != nil && p.Def.Name != "entry"; p = p.ParentOp() {
+	for ; p != nil && !isFunction(p); p = p.ParentOp() {
 		if p.Def.Name != "if" && p.Def.Name != "loop" {
 			return c.Error(op, "must be used within a cuda_tile.entry, cuda_tile.if, or cuda_tile.loop operation")
 		}
 	}
-	if op.NumOperands() > 0 {
-		return c.Error(op, "has %d operands, but an entry returns none", op.NumOperands())
+	if p == nil {
+		return true
+	}
+	a, _ := p.AttrNamed("function_type").(ir.TypeAttr)
+	ft, ok := a.Type.(*ir.FunctionType)
+	if !ok {
+		return true // the function has its own error
+	}
+	name := p.StringNamed("sym_name")
+	if op.NumOperands() != len(ft.Results) {
+		return c.Error(op, "has %d operands, but enclosing function (@%s) returns %d", op.NumOperands(), name, len(ft.Results))
+	}
+	for i, want := range ft.Results {
+		if got := op.Operand(i).Type(); got != want {
+			c.Diags.Add(ir.Error, op.Loc(), "type of return operand %d (%s) doesn't match function result type (%s) in function @%s",
+				i, quoted(got), quoted(want), name)
+			return false
+		}
 	}
 	return true
+}
+
+// isFunction tells the ops with a signature: entries, and the functions of tests.
+func isFunction(op *ir.Op) bool {
+	return op.Def.Dialect == Name && op.Def.AttrIndex("function_type") >= 0
 }
 
 // verifyPrint counts the conversions of a format string.

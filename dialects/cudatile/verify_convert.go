@@ -36,16 +36,19 @@ func convertRules() {
 		return true
 	}, "ftoi")
 	rule(func(c *ir.Context, op *ir.Op) bool {
-		if op.EnumNamed("rounding_mode") != def.RoundNearestEven {
-			return c.Error(op, "invalid rounding mode specified. Only 'nearest_even' is supported")
+		if ir.IsFloat(elem(op.Result(0)), float.F8E8M0FNU) {
+			return c.Error(op, "integer to f8E8M0FNU conversion is not supported, please first convert to another float type")
 		}
-		if to := elem(op.Result(0)); ir.IsFloat(to, float.F8E8M0FNU) {
-			return c.Error(op, "conversion to %s is not supported", quoted(to))
+		if op.EnumNamed("rounding_mode") != def.RoundNearestEven {
+			return c.Error(op, "%s", onlyNearest)
 		}
 		return true
 	}, "itof")
 	rule(verifyPacking, "pack", "unpack")
 }
+
+// onlyNearest is what conversions say that know one rounding.
+const onlyNearest = "invalid rounding mode specified. Only 'nearest_even' is supported"
 
 // ftofRow says which roundings a conversion knows.
 type ftofRow struct {
@@ -94,6 +97,9 @@ func verifyFtof(c *ir.Context, op *ir.Op) bool {
 		return c.Error(op, "converting tiles must not be a no-op")
 	}
 	mode := op.EnumNamed("rounding_mode")
+	if old := c.Release != (ir.Version{}) && c.Release.Before(def.V134); old && to.Format != float.F8E8M0FNU && mode != rne {
+		return c.Error(op, "%s", onlyNearest)
+	}
 	for _, r := range ftofRows {
 		if r.applies(from.Format, to.Format) {
 			return slices.Contains(r.allowed, mode) || c.Error(op, "%s", r.message)
@@ -120,7 +126,7 @@ func verifyPacking(c *ir.Context, op *ir.Op) bool {
 		return c.Error(op, "expects result tile to be byte-aligned")
 	}
 	if fb != tb {
-		return c.Error(op, "expects source and result tiles to have the same size in bytes, but got source tile size %d bytes and result tile size %d bytes",
+		return c.Error(op, "expects source and result to have the same size in bytes, but got source tile size %d bytes and result tile size %d bytes",
 			fb/8, tb/8)
 	}
 	return true

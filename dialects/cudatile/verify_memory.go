@@ -124,30 +124,52 @@ func modeFits(c *ir.Context, op *ir.Op, t ir.Type) bool {
 }
 
 func verifyViewReduction(c *ir.Context, op *ir.Op, view ViewFacts) bool {
-	switch {
+	value := op.OperandNamed("value")
+	indices := op.OperandGroupNamed("index")
+	_, padded := view.Padding.Get()
+	switch old := c.Release != (ir.Version{}) && c.Release.Before(def.V134); {
 	case view.SparseDim >= 0:
 		return c.Error(op, "gather_scatter_view is not supported; use partition_view instead")
+	case padded && old:
+		return c.Error(op, "views with padding_value are not supported for atomic reductions")
+	case view.Tile.Elem != elem(value):
+		return c.Error(op, "view element type (%s) must match value element type (%s)", quoted(view.Tile.Elem), quoted(elem(value)))
+	case !slices.Equal(view.Tile.Shape, tile(value).Shape):
+		return c.Error(op, "view tile shape %s must match value shape %s for element-wise atomic operations", shapeText(view.Tile), shapeText(tile(value)))
+	case op.EnumNamed("mode") == def.ModeXchg:
+		return c.Error(op, "atomic_red_view_tko op cannot use xchg operation")
+	case !modeFits(c, op, elem(value)):
+		return false
 	case op.EnumNamed("memory_ordering_semantics") != def.Relaxed:
-		return c.Error(op, "memory ordering semantics must be relaxed")
+		return c.Error(op, "only 'relaxed' memory ordering is supported for view-based atomic reductions")
 	case op.EnumNamed("memory_scope") == def.ScopeSys:
 		return c.Error(op, "memory scope 'sys' is not supported for view-based atomic reductions; use 'tl_blk' or 'device' for TMA compatibility")
-	case op.EnumNamed("mode") == def.ModeXchg:
-		return c.Error(op, "'xchg' is not supported for view-based atomic reductions")
+	case len(indices) != view.NumIndices():
+		return c.Error(op, "expected %d index operand(s) for view with tile rank %d, got %d", view.NumIndices(), view.NumIndices(), len(indices))
 	}
-	value := op.OperandNamed("value")
-	return verifyIndices(c, op, view) && tileFits(c, op, view, value.Type()) && modeFits(c, op, elem(value))
+	for i, v := range indices {
+		if t := tile(v); t.Rank() != 0 {
+			return c.Error(op, "index operand %d must be a scalar tile (rank 0), got shape %s", i, shapeText(t))
+		}
+	}
+	return verifyIndices(c, op, view)
 }
+
+// leastZero is what MLIR says of a negative attribute.
+const leastZero = "attribute '%s' failed to satisfy constraint: 64-bit signless integer attribute whose minimum value is 0"
 
 func verifyAlloca(c *ir.Context, op *ir.Op) bool {
 	n, align := op.IntNamed("num_elem"), op.IntNamed("alignment")
 	natural := max(storageBits(pointee(op.Result(0))), 8) / 8
 	switch {
 	case n < 0:
-		return c.Error(op, "attribute 'num_elem' failed to satisfy constraint: 64-bit signless integer attribute whose value is non-negative")
-	case align <= 0 || align&(align-1) != 0:
+		return c.Error(op, leastZero, "num_elem")
+	case align < 0:
+		return c.Error(op, leastZero, "alignment")
+	case align == 0 || align&(align-1) != 0:
 		return c.Error(op, "'alignment' must be power of two")
 	case align < natural:
-		return c.Error(op, "'alignment' (%d) must be at least the natural alignment of the element type (%d)", align, natural)
+		return c.Error(op, "'alignment' (%d) must be at least the natural size (%d bytes) for element type %s", align, natural, quoted(pointee(op.Result(0))))
 	}
 	return true
 }

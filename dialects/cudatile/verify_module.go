@@ -3,9 +3,20 @@ package cudatile
 import "tileiras/ir"
 
 func moduleRules() {
+	rule(verifyModule, "module")
 	rule(verifyEntry, "entry")
 	rule(verifyGlobal, "global")
 	rule(verifyGetGlobal, "get_global")
+}
+
+// verifyModule checks the debug scopes of what stands in a module: only functions have one.
+func verifyModule(c *ir.Context, op *ir.Op) bool {
+	for _, o := range items(op) {
+		if s := scopeOf(o.Loc()); s != nil && !isFunction(o) {
+			return c.Error(o, "invalid operation debug info scope: %s. Global variables must not have scope.", ir.AttrText(s))
+		}
+	}
+	return true
 }
 
 func items(module *ir.Op) []*ir.Op {
@@ -76,9 +87,6 @@ func verifyGlobal(c *ir.Context, op *ir.Op) bool {
 	}
 	if a := op.IntNamed("alignment"); a < 0 || a&(a-1) != 0 {
 		return c.Error(op, "'alignment' must be power of two")
-	}
-	if s := scopeOf(op.Loc()); s != nil {
-		return c.Error(op, "invalid operation debug info scope: %s. A global must not have debug info scope.", ir.AttrText(s))
 	}
 	return denseFits(c, op, t)
 }

@@ -34,16 +34,15 @@ func verifyCombining(c *ir.Context, op *ir.Op) bool {
 		return c.Error(op, "expect same number of operands and results")
 	case len(ids) != n:
 		return c.Error(op, "expect identities to match the number of operands but got: %d operands and %d identities", n, len(ids))
-	default:
-		if !identitiesFit(c, op, ids) {
-			return false
-		}
 	}
 	first := tile(op.Operand(0))
 	for i := range n {
 		if !slices.Equal(tile(op.Operand(i)).Shape, first.Shape) {
 			return c.Error(op, "requires the same shape for all operands")
 		}
+	}
+	if ids, _ := op.AttrNamed("identities").(ir.ArrayAttr); !identitiesFit(c, op, ids) {
+		return false
 	}
 	dim := op.IntNamed("dim")
 	if dim < 0 {
@@ -130,7 +129,7 @@ func onlyPure(c *ir.Context, op *ir.Op, b *ir.Block) bool {
 	for o := b.First(); o != nil; o = o.Next() {
 		t := o.Traits()
 		if !t.Has(ir.Pure) && !t.Has(ir.Terminator) && len(o.Regions()) == 0 {
-			return c.Error(op, "only pure operations are allowed inside '%s'", op.Name())
+			return c.Error(o, "only pure operations are allowed inside '%s'", op.Name())
 		}
 		for _, r := range o.Regions() {
 			for _, inner := range r.Blocks() {
@@ -161,7 +160,8 @@ func reduceResults(c *ir.Context, op *ir.Op) bool {
 		text += quoted(t)
 	}
 	if !ok {
-		return c.Error(op, "inferred type(s) %s are incompatible with return type(s) of operation %s", text, quotedAll(op.Results()))
+		c.Error(op, "inferred type(s) %s are incompatible with return type(s) of operation %s", text, quotedAll(op.Results()))
+		return c.Error(op, "failed to infer returned types")
 	}
 	return true
 }

@@ -72,25 +72,26 @@ func verifyPermute(c *ir.Context, op *ir.Op) bool {
 	from, to := tile(op.Operand(0)), tile(op.Result(0))
 	perm, _ := op.AttrNamed("permutation").(ir.I32Array)
 	if from.Rank() < 2 {
-		return c.Error(op, "expects at least 2D tile")
+		return c.Error(op, "expects at least rank 2, but got: %d", from.Rank())
 	}
 	if len(perm) != from.Rank() {
-		return c.Error(op, "expects permutation to have %d entries to match the tile rank, but got %d", from.Rank(), len(perm))
+		return c.Error(op, "expect permutation size (%d) to equal the rank of the source (%d)", len(perm), from.Rank())
 	}
-	seen := make([]bool, len(perm))
-	for i, p := range perm {
-		if p < 0 || int(p) >= len(perm) {
-			return c.Error(op, "permutation element at index %d (%d) is out of bound [0, %d)", i, p, len(perm))
-		}
+	seen := map[int32]bool{}
+	for _, p := range perm {
 		if seen[p] {
-			return c.Error(op, "permutation element at index %d (%d) stands twice", i, p)
+			return c.Error(op, "expect permutation elements to be unique")
 		}
 		seen[p] = true
 	}
 	for i, p := range perm {
+		if p < 0 || int(p) >= len(perm) {
+			return c.Error(op, "permutation element at index %d (%d) is out of bound [0, %d)", i, p, len(perm))
+		}
+	}
+	for i, p := range perm {
 		if to.Shape[i] != from.Shape[p] {
-			return c.Error(op, "expects dimension %d of the result (%d) to match dimension %d of the source (%d)",
-				i, to.Shape[i], p, from.Shape[p])
+			return c.Error(op, "result shape invalid at index %d, expected: %d, but got: %d", i, from.Shape[p], to.Shape[i])
 		}
 	}
 	return true
@@ -102,17 +103,20 @@ func verifyCat(c *ir.Context, op *ir.Op) bool {
 	if dim < 0 || dim >= int64(to.Rank()) {
 		return c.Error(op, "expect dim to be [0, %d), but got: %d", to.Rank(), dim)
 	}
+	if sum := lhs.Shape[dim] + rhs.Shape[dim]; to.Shape[dim] != sum {
+		return c.Error(op, "invalid concat at position %d, expected: %d but got: %d", dim, sum, to.Shape[dim])
+	}
 	for i := range to.Shape {
 		if int64(i) == dim {
-			if sum := lhs.Shape[i] + rhs.Shape[i]; to.Shape[i] != sum {
-				return c.Error(op, "invalid concat at position %d, expected: %d but got: %d", i, sum, to.Shape[i])
-			}
 			continue
 		}
-		for _, t := range []*TileType{rhs, to} {
-			if t.Shape[i] != lhs.Shape[i] {
-				return c.Error(op, "expect {lhs, rhs, and result} shape to match at non-concat position %d, expected: %d but got: %d",
-					i, lhs.Shape[i], t.Shape[i])
+		for _, other := range []struct {
+			name string
+			t    *TileType
+		}{{"rhs", rhs}, {"result", to}} {
+			if other.t.Shape[i] != lhs.Shape[i] {
+				return c.Error(op, "expect lhs and %s shapes to match at non-concat position %d, expected: %d but got: %d",
+					other.name, i, lhs.Shape[i], other.t.Shape[i])
 			}
 		}
 	}
@@ -121,13 +125,14 @@ func verifyCat(c *ir.Context, op *ir.Op) bool {
 
 // verifySlices checks extract and insert: the small tile's dimensions divide the large tile's, and each has an index.
 func verifySlices(c *ir.Context, op *ir.Op, large, small *TileType, indices []*ir.Value, smallName, largeName string) bool {
-	if len(indices) != large.Rank() {
-		return c.Error(op, "incorrect number of indices, expected %d, but found %d", large.Rank(), len(indices))
-	}
 	for i, d := range small.Shape {
 		if large.Shape[i]%d != 0 {
-			return c.Error(op, "%s dim size must divide %s dim size evenly", smallName, largeName)
+			return c.Error(op, "%s dimension %d size (%d) must be evenly divisible by %s dimension %d size (%d)",
+				largeName, i, large.Shape[i], smallName, i, d)
 		}
+	}
+	if len(indices) != large.Rank() {
+		return c.Error(op, "expected %d indices, but got %d", large.Rank(), len(indices))
 	}
 	return true
 }

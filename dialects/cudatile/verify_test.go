@@ -43,7 +43,7 @@ const (
 func TestTheVerifierSays(t *testing.T) {
 	tests := []struct{ body, want string }{
 		// Floats.
-		{"%x = addf %f, %f rounding<approx> : tile<f32>", "'cuda_tile.addf' op invalid rounding mode specified, expect one of [nearest_even, zero, negative_inf, positive_inf]"},
+		{`%x = "cuda_tile.addf"(%f, %f) <{rounding_mode = #cuda_tile.rounding<approx>}> : (!cuda_tile.tile<f32>, !cuda_tile.tile<f32>) -> !cuda_tile.tile<f32>`, "'cuda_tile.addf' op invalid rounding mode specified, expect one of [nearest_even, zero, negative_inf, positive_inf]"},
 		{"%x = addf %d, %d flush_to_zero : tile<f64>", "'cuda_tile.addf' op flush_to_zero modifier only supported for f32 data type, but got: 'f64'"},
 		{"%x = divf %d, %d rounding<full> : tile<f64>", "full modifier only supported for f32 data type, but got: 'f64'"},
 		{"%x = divf %f, %f rounding<approx> : tile<f32>", ""},
@@ -77,13 +77,13 @@ func TestTheVerifierSays(t *testing.T) {
 		{"%x = iota : tile<512xi8>", "the number of elements 512 exceeds the maximum value of element type 'i8'"},
 		{"%x = broadcast %m : tile<4x8xf32> -> tile<8x8xf32>", "expects the shape of source tile to be compatible with that of the result tile, but got: 4, 8 and 8, 8"},
 		{"%x = reshape %m : tile<4x8xf32> -> tile<8x8xf32>", "expected source tile and result tile to have the same number of elements"},
-		{"%x = permute %m [0, 0] : tile<4x8xf32> -> tile<8x4xf32>", "permutation element at index 1 (0) stands twice"},
-		{"%x = permute %m [0, 1] : tile<4x8xf32> -> tile<8x4xf32>", "expects dimension 0 of the result (8) to match dimension 0 of the source (4)"},
+		{"%x = permute %m [0, 0] : tile<4x8xf32> -> tile<8x4xf32>", "expect permutation elements to be unique"},
+		{"%x = permute %m [0, 1] : tile<4x8xf32> -> tile<8x4xf32>", "result shape invalid at index 0, expected: 4, but got: 8"},
 		{"%x = cat %m, %m dim = 2 : tile<4x8xf32>, tile<4x8xf32> -> tile<8x8xf32>", "expect dim to be [0, 2), but got: 2"},
 		{"%x = cat %m, %m dim = 1 : tile<4x8xf32>, tile<4x8xf32> -> tile<4x8xf32>", "invalid concat at position 1, expected: 16 but got: 8"},
-		{"%x = extract %m[%i] : tile<4x8xf32> -> tile<2x8xf32>", "incorrect number of indices, expected 2, but found 1"},
-		{"%x = extract %m[%i, %i] : tile<4x8xf32> -> tile<8x8xf32>", "result dim size must divide source dim size evenly"},
-		{"%x = insert %m, %n[%i, %i] : tile<4x8xf32>, tile<8x4xf32>", "source dim size must divide destination dim size evenly"},
+		{"%x = extract %m[%i] : tile<4x8xf32> -> tile<2x8xf32>", "expected 2 indices, but got 1"},
+		{"%x = extract %m[%i, %i] : tile<4x8xf32> -> tile<8x8xf32>", "source dimension 0 size (4) must be evenly divisible by result dimension 0 size (8)"},
+		{"%x = insert %m, %n[%i, %i] : tile<4x8xf32>, tile<8x4xf32>", "destination dimension 1 size (4) must be evenly divisible by source dimension 1 size (8)"},
 		// Reductions.
 		{"%x = reduce %m dim=2 identities=[0.0 : f32] : tile<4x8xf32> -> tile<4xf32>\n(%a: tile<f32>, %e: tile<f32>) { yield %a : tile<f32> }", "dimension (2) is out of bound [0, 2)"},
 		{"%x = reduce %m dim=0 identities=[0 : i32] : tile<4x8xf32> -> tile<8xf32>\n(%a: tile<f32>, %e: tile<f32>) { yield %a : tile<f32> }", "expect same type for operand at index: 0 and identity at index: 0 but got: 'f32' and 'i32'"},
@@ -127,7 +127,7 @@ func TestTheVerifierSays(t *testing.T) {
 		{"%z = constant <f32: 0.0> : tile<8xf32>\n%x, %y = atomic_rmw_tko relaxed device %q, add, %z : tile<8xptr<f32>>, tile<8xf32> -> tile<8xf32>, token", "'add' works only with integers i32 and i64"},
 		{"%z = constant <f32: 0.0> : tile<8xf32>\n%x, %y = atomic_cas_tko weak device %q, %z, %z : tile<8xptr<f32>>, tile<8xf32> -> tile<8xf32>, token", "memory ordering semantics must be one of: relaxed, acquire, release, acq_rel"},
 		{"%z = join_tokens %k : token", "expect two or more tokens"},
-		{"%z = alloca num_elem = 4, alignment = 2 : tile<ptr<f32>>", "'alignment' (2) must be at least the natural alignment of the element type (4)"},
+		{"%z = alloca num_elem = 4, alignment = 2 : tile<ptr<f32>>", "'alignment' (2) must be at least the natural size (4 bytes) for element type 'f32'"},
 		{"%z = alloca num_elem = 4, alignment = 3 : tile<ptr<f32>>", "'alignment' must be power of two"},
 	}
 	for _, test := range tests {

@@ -49,6 +49,7 @@ func TileTranslate(args []string, stdin io.Reader, stdout, stderr io.Writer) int
 	}
 	t := &translation{pieceTool: newPieceTool(line),
 		options: ir.PrintOptions{DebugInfo: line.Bool("mlir-print-debuginfo"), Generic: line.Bool("mlir-print-op-generic")}}
+	t.options.Release = t.release
 	var process func(*ir.Context, piece) (string, error)
 	ways := 0
 	for _, way := range []struct {
@@ -129,7 +130,9 @@ func (t *translation) there(c *ir.Context, p piece) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return t.toText(newTestContext(), piece{src: []byte(out)})
+	back := newTestContext()
+	back.Release = t.release
+	return t.toText(back, piece{src: []byte(out)})
 }
 
 // unwrapped is the module of a dialect that stands alone in a module around it.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tileiras/dialects/builtin"
+	"tileiras/dialects/cudatile/def"
 	"tileiras/ir"
 )
 
@@ -19,9 +20,14 @@ var pieceFlags = []Flag{
 	{Name: "split-input-file", Kind: BoolFlag, Help: "Take the pieces between '// -----' lines one by one"},
 	{Name: "verify-diagnostics", Kind: BoolFlag, Help: "Compare the diagnostics with the expected-* comments of the text"},
 	{Name: "allow-unregistered-dialect", Kind: BoolFlag, Help: "Accept operations of unknown dialects"},
+	{Name: "release", Kind: EnumFlag, Default: "13.3", Help: "Whose names of operations and rules count where releases differ", Values: []Value{
+		{"13.3", "The newest open release of the dialect"}, {"13.5", "The newest release"}}},
 	{Name: "Wunsupported-hints", Kind: BoolFlag, Help: "Warn of optimization hints that are unknown or out of range"},
 	{Name: "Werr-hints", Kind: BoolFlag, Help: "With --Wunsupported-hints: such hints are errors"},
 }
+
+// releases are the values of --release; the newest is the zero version.
+var releases = map[string]ir.Version{"13.3": def.V133, "13.5": {}}
 
 // splitMarker stands between the pieces of an input and of the output.
 const splitMarker = "// -----"
@@ -47,6 +53,7 @@ func split(file string, src []byte) []piece {
 // pieceTool is a command that works on pieces.
 type pieceTool struct {
 	split, verify, wrap, unregistered, warnHints, errHints bool
+	release                                                ir.Version
 }
 
 func newPieceTool(line *Line) *pieceTool {
@@ -54,6 +61,7 @@ func newPieceTool(line *Line) *pieceTool {
 		split: line.Bool("split-input-file"), verify: line.Bool("verify-diagnostics"), wrap: !line.Bool("no-implicit-module"),
 		unregistered: line.Bool("allow-unregistered-dialect"),
 		warnHints:    line.Bool("Wunsupported-hints"), errHints: line.Bool("Werr-hints"),
+		release: releases[line.String("release")],
 	}
 }
 
@@ -70,7 +78,7 @@ func (t *pieceTool) run(file string, src []byte, stderr io.Writer, process func(
 	failed := false
 	for _, p := range pieces {
 		c := newTestContext()
-		c.AllowUnregistered = t.unregistered
+		c.AllowUnregistered, c.Release = t.unregistered, t.release
 		text, err := process(c, p)
 		outputs = append(outputs, text)
 		if err != nil && c.Diags.Errors() == 0 {

@@ -203,6 +203,7 @@ func showText(line *Line, file string, src []byte, stderr io.Writer) (string, er
 	}
 	o := ir.PrintOptions{DebugInfo: line.Bool("print-debug-info"), Generic: line.Bool("mlir-print-op-generic")}
 	t := newPieceTool(line)
+	o.Release = t.release
 	return t.run(file, src, stderr, func(c *ir.Context, p piece) (string, error) {
 		m, err := t.parse(c, p)
 		if err != nil {

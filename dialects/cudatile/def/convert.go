@@ -19,7 +19,7 @@ func formatted(d *ir.OpDef, format string) *ir.OpDef { d.Format = format; return
 // packing rows do not keep the shape.
 func packing(name string, opcode uint32, from, to, summary string) *ir.OpDef {
 	d := at(V133, conversion(name, opcode, in("source", from), in("result", to), summary))
-	d.Same, d.Traits = nil, movement
+	d.Same, d.Traits = rules(sameRank("source", "result")), movement
 	return d
 }
 

@@ -105,6 +105,9 @@ func sameShape(names ...string) ir.SameRule {
 func sameElem(names ...string) ir.SameRule { return ir.SameRule{What: ir.SameElem, Names: names} }
 func sameRank(names ...string) ir.SameRule { return ir.SameRule{What: ir.SameRank, Names: names} }
 
+// says gives a rule a message of its own.
+func says(message string, r ir.SameRule) ir.SameRule { r.Message = message; return r }
+
 func rules(rs ...ir.SameRule) []ir.SameRule { return rs }
 
 // Sets of traits.

@@ -11,6 +11,9 @@ func enum(name string, keywords ...string) *ir.EnumDef {
 	return d
 }
 
+// expected says what an operation's form says when no case is there.
+func expected(text string, d *ir.EnumDef) *ir.EnumDef { d.Expected = text; return d }
+
 // caseSince says that a case exists from version v on only.
 func caseSince(d *ir.EnumDef, keyword string, v ir.Version) *ir.EnumDef {
 	for i := range d.Cases {
@@ -23,13 +26,15 @@ func caseSince(d *ir.EnumDef, keyword string, v ir.Version) *ir.EnumDef {
 
 // The enumerations of the dialect.
 var (
-	Signedness = enum("signedness", "unsigned", "signed")
+	Signedness = expected("expected signedness to be one of: {'signed', 'unsigned'}", enum("signedness", "unsigned", "signed"))
 	Overflow   = enum("overflow", "none", "no_signed_wrap", "no_unsigned_wrap", "no_wrap")
 	Rounding   = caseSince(enum("rounding", "nearest_even", "zero", "negative_inf", "positive_inf", "approx", "full",
 		"nearest_int_to_zero", "nearest_away"), "nearest_away", ir.V(13, 4))
-	Ordering  = enum("comparison_ordering", "unordered", "ordered")
-	Predicate = enum("comparison_predicate", "equal", "not_equal", "less_than", "less_than_or_equal", "greater_than",
-		"greater_than_or_equal")
+	Ordering = expected("expected 'comparison_ordering' to be one of: {'ordered', 'unordered'}",
+		enum("comparison_ordering", "unordered", "ordered"))
+	Predicate = expected("expected 'comparison_predicate' to be one of: {'equal', 'not_equal', 'less_than', 'less_than_or_equal', "+
+		"'greater_than', 'greater_than_or_equal'}",
+		enum("comparison_predicate", "equal", "not_equal", "less_than", "less_than_or_equal", "greater_than", "greater_than_or_equal"))
 	AtomicMode = enum("atomic_rmw_mode", "and", "or", "xor", "add", "addf", "max", "min", "umax", "umin", "xchg")
 	Scope      = enum("memory_scope", "tl_blk", "device", "sys")
 	MemOrder   = enum("memory_ordering_semantics", "weak", "relaxed", "acquire", "release", "acq_rel")

@@ -2,6 +2,9 @@ package def
 
 import "tileiras/ir"
 
+// comparedText is what comparisons say of their shapes.
+const comparedText = "failed to verify that Result type has i1 element type and same shape as operands"
+
 func floatUnary(name string, opcode uint32, summary string) *ir.OpDef {
 	return &ir.OpDef{Name: name, Opcode: opcode, Since: V131,
 		Args:    args(in("source", "Base")),
@@ -90,7 +93,7 @@ func floatOps() []*ir.OpDef {
 			Args: args(of("comparison_predicate", Predicate), of("comparison_ordering", Ordering),
 				in("lhs", "Base"), in("rhs", "Base")),
 			Results: results(res("result", "I1")),
-			Same:    rules(sameType("lhs", "rhs"), sameShape("lhs", "rhs", "result")),
+			Same:    rules(sameType("lhs", "rhs"), says(comparedText, sameShape("lhs", "rhs", "result"))),
 			Traits:  elementwise,
 			Format: "$comparison_predicate $comparison_ordering $lhs `,` $rhs attr-dict " +
 				"`:` type($lhs) `->` type($result)",

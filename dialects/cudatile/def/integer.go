@@ -68,7 +68,7 @@ func integerOps() []*ir.OpDef {
 			Args: args(of("comparison_predicate", Predicate), of("signedness", Signedness),
 				in("lhs", "Int"), in("rhs", "Int")),
 			Results: results(res("result", "I1")),
-			Same:    rules(sameType("lhs", "rhs"), sameShape("lhs", "rhs", "result")),
+			Same:    rules(sameType("lhs", "rhs"), says(comparedText, sameShape("lhs", "rhs", "result"))),
 			Traits:  elementwise,
 			Format: "$comparison_predicate $lhs `,` $rhs `,` $signedness attr-dict " +
 				"`:` type($lhs) `->` type($result)",

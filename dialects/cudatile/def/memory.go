@@ -38,7 +38,7 @@ func memoryOps() []*ir.OpDef {
 	)
 	inbounds := func(v ir.Version) ir.ArgDef { return since(v, attr("inbounds", ir.BoolArrayKind)) }
 	const (
-		sync      = "custom<MemoryAttributes>($memory_ordering_semantics, $memory_scope) "
+		sync      = "$memory_ordering_semantics ($memory_scope^)? "
 		tokenText = "(`token` `` `=` `` $token^)? "
 		hintsText = "(`optimization_hints` `=` $optimization_hints^)? "
 	)
@@ -84,8 +84,9 @@ func memoryOps() []*ir.OpDef {
 			Args: args(ordering, scope, hints, in("source", "Ptr"), opt("mask", "I1"), opt("paddingValue", "Tile"),
 				token),
 			Results: results(res("result", "Tile"), newToken),
-			Same:    rules(sameShape("source", "mask"), sameType("paddingValue", "result")),
-			Traits:  reads | ir.Segmented,
+			Same: rules(says("failed to verify that shape of 'mask' must match the shape of 'source'", sameShape("source", "mask")),
+				says("failed to verify that type of 'paddingValue' must match the type of 'result'", sameType("paddingValue", "result"))),
+			Traits: reads | ir.Segmented,
 			Format: sync + "$source (`,` $mask^)? (`,` $paddingValue^)? " + tokenText + hintsText + "attr-dict " +
 				"`:` type($source) (`,` type($mask)^)? (`,` type($paddingValue)^)? " +
 				"`->` type($result) `,` type($result_token)",
@@ -94,7 +95,7 @@ func memoryOps() []*ir.OpDef {
 			Args: args(ordering, scope, hints, in("destination", "Ptr"), in("value", "Tile"), opt("mask", "I1"),
 				token),
 			Results: results(newToken),
-			Same:    rules(sameShape("destination", "mask")),
+			Same:    rules(says("failed to verify that shape of 'destination' must match the shape of 'mask'", sameShape("destination", "mask"))),
 			Traits:  writes | ir.Segmented,
 			Format: sync + "$destination `,` $value (`,` $mask^)? " + tokenText + hintsText + "attr-dict " +
 				"`:` type($destination) `,` type($value) (`,` type($mask)^)? `->` type($result_token)",

@@ -9,6 +9,8 @@ type TypeSet struct {
 	Kind string
 	// Elems are the element types of a set of tiles; none for other sets.
 	Elems []string
+	// Unnamed are element types that no message names.
+	Unnamed []string
 	// MaxRank is the largest rank of a set of tiles; AnyRank means any.
 	MaxRank int
 }
@@ -33,36 +35,36 @@ func with(list []string, more ...string) []string {
 
 // TypeSets lists the sets. Those without element types are kinds of types that package cudatile knows by name.
 var TypeSets = []TypeSet{
-	{"Int", "tile of ", Ints, AnyRank},
-	{"Int4", "tile of ", with(Ints, "i4"), AnyRank},
-	{"Base", "tile of ", bases, AnyRank},
-	{"Float", "tile of ", floats, AnyRank},
-	{"Num", "tile of ", Numbers, AnyRank},
-	{"Packable", "tile of ", with(Numbers, "i4"), AnyRank},
-	{"Ptr", "tile of ", []string{Pointer}, AnyRank},
-	{"I1", "tile of ", []string{"i1"}, AnyRank},
-	{"I8", "tile of ", []string{"i8"}, AnyRank},
-	{"I64", "tile of ", []string{"i64"}, AnyRank},
-	{"F32", "tile of ", []string{"f32"}, AnyRank},
-	{"MmaInput", "mmaf operand tile type of ", []string{"f16", "bf16", "f32", "f64", "tf32", "f8E4M3FN", "f8E5M2"}, AnyRank},
-	{"MmaAcc", "mmaf acc/result tile type of ", []string{"f16", "f32", "f64"}, AnyRank},
-	{"MmaiInput", "mmai operand tile type of ", []string{"i8"}, AnyRank},
-	{"MmaiAcc", "mmai acc/result tile type of ", []string{"i32"}, AnyRank},
-	{"ScaledInput", "tile of ", []string{"f8E4M3FN", "f8E5M2", "f4E2M1FN"}, AnyRank},
-	{"Scale", "tile of ", []string{"f8E4M3FN", "f8E8M0FNU", "fnv8E5M3FNU"}, AnyRank},
-	{"ScalarInt", "0D tile of ", Ints, 0},
-	{"ScalarI1", "0D tile of ", []string{"i1"}, 0},
-	{"ScalarI32", "0D tile of ", []string{"i32"}, 0},
-	{"ScalarPtr", "0D tile of ", []string{Pointer}, 0},
-	{"IndexTile", "tile of ", Ints, 1},
-	{"Tile", "Tile type", nil, 0},
-	{"TensorView", "tensor view type", nil, 0},
-	{"TileView", "a type that implements the TileView interface", nil, 0},
-	{"PartitionView", "partition view type", nil, 0},
-	{"StridedView", "strided view type", nil, 0},
-	{"GatherScatterView", "gather scatter view type", nil, 0},
-	{"Token", "cuda tile token type", nil, 0},
-	{"Any", "any type", nil, 0},
+	{Name: "Int", Kind: "tile of ", Elems: Ints, MaxRank: AnyRank},
+	{Name: "Int4", Kind: "tile of ", Elems: with(Ints, "i4"), MaxRank: AnyRank},
+	{Name: "Base", Kind: "tile of ", Elems: bases, MaxRank: AnyRank},
+	{Name: "Float", Kind: "tile of ", Elems: floats, MaxRank: AnyRank},
+	{Name: "Num", Kind: "tile of ", Elems: Numbers, MaxRank: AnyRank},
+	{Name: "Packable", Kind: "tile of ", Elems: with(Numbers, "i4"), MaxRank: AnyRank},
+	{Name: "Ptr", Kind: "tile of ", Elems: []string{Pointer}, MaxRank: AnyRank},
+	{Name: "I1", Kind: "tile of ", Elems: []string{"i1"}, MaxRank: AnyRank},
+	{Name: "I8", Kind: "tile of ", Elems: []string{"i8"}, MaxRank: AnyRank},
+	{Name: "I64", Kind: "tile of ", Elems: []string{"i64"}, MaxRank: AnyRank},
+	{Name: "F32", Kind: "mmaf_scaled result tile type of ", Elems: []string{"f32"}, MaxRank: AnyRank},
+	{Name: "MmaInput", Kind: "mmaf operand tile type of ", Elems: []string{"f16", "bf16", "f32", "f64", "tf32", "f8E4M3FN", "f8E5M2"}, MaxRank: AnyRank},
+	{Name: "MmaAcc", Kind: "mmaf acc/result tile type of ", Elems: []string{"f16", "f32", "f64"}, MaxRank: AnyRank},
+	{Name: "MmaiInput", Kind: "mmai operand tile type of ", Elems: []string{"i8"}, MaxRank: AnyRank},
+	{Name: "MmaiAcc", Kind: "mmai acc/result tile type of ", Elems: []string{"i32"}, MaxRank: AnyRank},
+	{Name: "ScaledInput", Kind: "mmaf_scaled operand tile type of ", Elems: []string{"f8E4M3FN", "f8E5M2", "f4E2M1FN"}, MaxRank: AnyRank},
+	{Name: "Scale", Kind: "mmaf_scaled scale tile type of ", Elems: []string{"f8E4M3FN", "f8E8M0FNU"}, Unnamed: []string{"fnv8E5M3FNU"}, MaxRank: AnyRank},
+	{Name: "ScalarInt", Kind: "0D tile of ", Elems: Ints, MaxRank: 0},
+	{Name: "ScalarI1", Kind: "0D tile of ", Elems: []string{"i1"}, MaxRank: 0},
+	{Name: "ScalarI32", Kind: "0D tile of ", Elems: []string{"i32"}, MaxRank: 0},
+	{Name: "ScalarPtr", Kind: "0D tile of ", Elems: []string{Pointer}, MaxRank: 0},
+	{Name: "IndexTile", Kind: "tile of ", Elems: Ints, MaxRank: 1},
+	{Name: "Tile", Kind: "Tile type"},
+	{Name: "TensorView", Kind: "tensor view type"},
+	{Name: "TileView", Kind: "TileView instance"},
+	{Name: "PartitionView", Kind: "partition view type"},
+	{Name: "StridedView", Kind: "strided view type"},
+	{Name: "GatherScatterView", Kind: "gather scatter view type"},
+	{Name: "Token", Kind: "cuda tile token type"},
+	{Name: "Any", Kind: "any type"},
 }
 
 // Text describes the set as messages do: "tile of i1 or i8 values".

@@ -13,10 +13,10 @@ func shapeOps() []*ir.OpDef {
 			Summary: summary,
 		}
 	}
-	elem := rules(sameElem("source", "result"))
-	elemRank := rules(sameRank("source", "result"), sameElem("source", "result"))
+	elem := rules(says("requires the same element type for all operands and results", sameElem("source", "result")))
+	elemRank := append(rules(sameRank("source", "result")), elem...)
 
-	permute := reshaping("permute", 0x53, elemRank, "Dimension i of the result is dimension permutation[i] of the source.")
+	permute := reshaping("permute", 0x53, rules(sameRank("source", "result"), sameElem("source", "result")), "Dimension i of the result is dimension permutation[i] of the source.")
 	permute.Args = append(args(attr("permutation", ir.I32ArrayKind)), permute.Args...)
 	permute.Format = "$source $permutation attr-dict `:` type($source) `->` type($result)"
 
@@ -45,7 +45,7 @@ func shapeOps() []*ir.OpDef {
 		{Name: "extract", Opcode: 0x26, Since: V131,
 			Args:    args(in("source", "Tile"), many("indices", "ScalarI32")),
 			Results: results(res("result", "Tile")),
-			Same:    elemRank,
+			Same:    rules(sameRank("source", "result"), says("source and result element type do not match", sameElem("source", "result"))),
 			Traits:  indexed,
 			Format:  "$source `[` $indices `]` attr-dict `:` type($source) `->` type($result)",
 			Summary: "A slice of a tile, chosen by its number along each dimension; out of range is undefined."},
@@ -66,7 +66,8 @@ func shapeOps() []*ir.OpDef {
 		{Name: "offset", Opcode: 0x51, Since: V131,
 			Args:    args(in("ptr", "Ptr"), in("offset", "Int")),
 			Results: results(res("result", "Ptr")),
-			Same:    rules(sameType("result", "ptr"), sameShape("ptr", "offset", "result")),
+			Same: rules(sameType("result", "ptr"),
+				says("requires the same shape for all operands and results", sameShape("ptr", "offset", "result"))),
 			Traits:  elementwise,
 			Format:  "$ptr `,` $offset attr-dict `:` type($ptr) `,` type($offset) `->` type($result)",
 			Summary: "Moves pointers by a signed number of elements."},

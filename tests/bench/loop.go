@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,17 +22,19 @@ type mix struct {
 type instruction struct {
 	op, modifiers string
 	target        string // label of a branch
+	conditional   bool   // it may do nothing
 }
 
 var (
-	label = regexp.MustCompile(`^(\.L_x_\d+):`)
-	line  = regexp.MustCompile(`^\s+/\*[0-9a-f]{4,}\*/\s+(?:\{\s*)?(?:@!?U?P\w+\s+)?([A-Z]\w*)([.\w]*)(.*)`)
-	jump  = regexp.MustCompile(`\(?(\.L_x_\d+)\)?`)
+	label  = regexp.MustCompile(`^(\.L_x_\d+):`)
+	line   = regexp.MustCompile(`^\s+/\*[0-9a-f]{4,}\*/\s+(?:\{\s*)?(@!?U?P\w+\s+)?([A-Z]\w*)([.\w]*)(.*)`)
+	jump   = regexp.MustCompile(`\(?(\.L_x_\d+)\)?`)
+	choice = regexp.MustCompile(`^\s*!?U?P\d`) // a branch that takes its predicate as an operand
 )
 
-// loopOf disassembles a cubin with one kernel and measures its hottest loop: of the innermost stretches that a branch closes
-// backward, that with most flops, else with most instructions; without a loop the whole kernel. A loop with matrix instructions
-// counts as innermost when the loops inside it have none.
+// loopOf disassembles a cubin with one kernel and measures its hottest loop: of the innermost loops that with most flops, else with
+// most instructions; without a loop the whole kernel. A loop with matrix instructions counts as innermost when the loops inside it
+// have none. Loops that only wait for an mbarrier are left out.
 func loopOf(tools *ptxas.Tools, cubin string) (mix, error) {
 	out, err := exec.Command(filepath.Join(tools.Dir, "nvdisasm"), "-c", cubin).Output()
 	if err != nil {
@@ -47,62 +50,36 @@ func loopOf(tools *ptxas.Tools, cubin string) (mix, error) {
 		if m == nil {
 			continue
 		}
-		in := instruction{op: m[1], modifiers: m[2]}
-		if t := jump.FindStringSubmatch(m[3]); t != nil && m[1] == "BRA" {
+		in := instruction{op: m[2], modifiers: m[3], conditional: m[1] != ""}
+		if t := jump.FindStringSubmatch(m[4]); t != nil && m[2] == "BRA" {
 			in.target = t[1]
+			in.conditional = in.conditional || choice.MatchString(m[4])
 		}
 		code = append(code, in)
 	}
 	return hottest(code, labels), nil
 }
 
-// maxPoll is the length of a loop that only waits for an mbarrier.
-const maxPoll = 24
-
 func hottest(code []instruction, labels map[string]int) mix {
-	var loops [][2]int // first instruction, one past the last
-	for i, in := range code {
-		if first, ok := labels[in.target]; ok && first <= i && !polls(code[first:i+1]) {
-			loops = append(loops, [2]int{first, i + 1})
-		}
-	}
-	best := mix{}
-	found := false
-	for _, l := range loops {
-		m := measure(code[l[0]:l[1]])
-		if containsLoop(l, loops, func(inner mix) bool { return inner.flops > 0 || m.flops == 0 }, code) {
+	g := newGraph(code, labels)
+	loops := g.loops()
+	best, found := mix{}, false
+	for i, l := range loops {
+		m := g.measure(l)
+		inner := slices.ContainsFunc(loops, func(o map[int]bool) bool {
+			return len(o) < len(l) && isSubset(o, l) && (m.flops == 0 || g.measure(o).flops > 0)
+		})
+		if inner {
 			continue
 		}
 		if !found || m.flops > best.flops || m.flops == best.flops && m.instructions > best.instructions {
-			best, found = m, true
+			best, found = g.measure(loops[i]), true
 		}
 	}
 	if !found {
 		return measure(code)
 	}
 	return best
-}
-
-// containsLoop reports whether one of the loops that lie inside l counts.
-func containsLoop(l [2]int, loops [][2]int, counts func(mix) bool, code []instruction) bool {
-	for _, o := range loops {
-		if o != l && o[0] >= l[0] && o[1] <= l[1] && counts(measure(code[o[0]:o[1]])) {
-			return true
-		}
-	}
-	return false
-}
-
-func polls(code []instruction) bool {
-	if len(code) >= maxPoll {
-		return false
-	}
-	for _, in := range code {
-		if in.op == "SYNCS" || in.op == "NANOSLEEP" {
-			return true
-		}
-	}
-	return len(code) == 1 // the trap behind the end of a kernel
 }
 
 func measure(code []instruction) mix {

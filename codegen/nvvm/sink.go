@@ -18,33 +18,47 @@ import (
 //
 // Everything else keeps its order. A read of shared memory stays on its side of barriers, fences and writes.
 func (f *fn) sinkToProducts() {
-	outside := map[value.Value]bool{} // used in another block, by a phi or by a terminator
-	home := map[value.Value]*llvm.Block{}
+	s := &sinker{number: map[value.Value]int32{}, rows: map[*llvm.InlineAsm]*ptxop.Row{}}
 	for _, b := range f.fn.Blocks {
 		for _, inst := range b.Insts {
 			if v, ok := inst.(value.Value); ok {
-				home[v] = b
+				s.number[v] = int32(len(s.insts))
 			}
+			s.insts = append(s.insts, inst)
 		}
 	}
+	// Operands as numbers, and who is used where it must not move: in another block, by a phi or by a terminator.
+	s.operands, s.pinned = make([][]int32, len(s.insts)), make([]bool, len(s.insts))
+	first := int32(0)
 	for _, b := range f.fn.Blocks {
-		for _, inst := range b.Insts {
-			_, phi := inst.(*llvm.InstPhi)
-			for _, x := range inst.Operands() {
-				if phi || home[*x] != b {
-					outside[*x] = true
+		next := first + int32(len(b.Insts))
+		for i := first; i < next; i++ {
+			_, phi := s.insts[i].(*llvm.InstPhi)
+			for _, x := range s.insts[i].Operands() {
+				n, ok := s.number[*x]
+				switch {
+				case !ok:
+				case phi || n < first || n >= next:
+					s.pinned[n] = true
+				default:
+					s.operands[i] = append(s.operands[i], n)
 				}
 			}
 		}
 		for _, x := range b.Term.Operands() {
-			outside[*x] = true
+			if n, ok := s.number[*x]; ok {
+				s.pinned[n] = true
+			}
 		}
+		first = next
 	}
+	first = 0
 	for _, b := range f.fn.Blocks {
-		s := sinker{fn: f, insts: b.Insts, outside: outside}
-		if s.classify() {
-			b.Insts = s.run()
+		next := first + int32(len(b.Insts))
+		if s.classify(first, next) {
+			b.Insts = s.run(first, next)
 		}
+		first = next
 	}
 }
 
@@ -58,107 +72,109 @@ const (
 	blocker         // fixed, and reads may not pass it
 )
 
+// sinker knows all instructions of a function by their numbers, in order.
 type sinker struct {
-	*fn
-	insts   []llvm.Instruction
-	outside map[value.Value]bool
+	insts    []llvm.Instruction
+	number   map[value.Value]int32
+	operands [][]int32 // that are instructions of the same block
+	pinned   []bool
+	rows     map[*llvm.InlineAsm]*ptxop.Row
 
+	// Of the block at hand, by number within it.
 	kinds    []sinking
 	blockers []int // blockers up to here
-	products bool
 }
 
-// classify looks at every instruction; it reports whether there is a matrix product at all.
-func (s *sinker) classify() bool {
-	s.kinds, s.blockers = make([]sinking, len(s.insts)), make([]int, len(s.insts))
+// classify looks at the instructions of a block; it reports whether there is a matrix product.
+func (s *sinker) classify(first, next int32) (products bool) {
+	s.kinds, s.blockers = make([]sinking, next-first), make([]int, next-first)
 	n := 0
-	for i, inst := range s.insts {
-		s.kinds[i] = s.kind(inst)
-		if v, ok := inst.(value.Value); ok && s.outside[v] && (s.kinds[i] == pure || s.kinds[i] == reading) {
-			s.kinds[i] = fixed
+	for i := range s.kinds {
+		kind, product := s.kind(s.insts[first+int32(i)])
+		if s.pinned[first+int32(i)] && (kind == pure || kind == reading) {
+			kind = fixed
 		}
-		if s.kinds[i] == blocker {
+		if kind == blocker {
 			n++
 		}
-		s.blockers[i] = n
+		s.kinds[i], s.blockers[i] = kind, n
+		products = products || product
 	}
-	return s.products
+	return products
 }
 
-func (s *sinker) kind(inst llvm.Instruction) sinking {
+func (s *sinker) kind(inst llvm.Instruction) (k sinking, product bool) {
 	switch inst := inst.(type) {
 	case *llvm.InstPhi, *llvm.InstAlloca, *llvm.InstLoad:
-		return fixed
+		return fixed, false
 	case *llvm.InstStore:
-		return blocker
+		return blocker, false
 	case *llvm.InstCall:
 		asm, ok := inst.Callee.(*llvm.InlineAsm)
 		if !ok {
-			return blocker
+			return blocker, false
 		}
-		row := ptxop.Find(asm.Asm, asm.Constraint)
+		row := s.rows[asm]
+		if row == nil {
+			row = ptxop.Find(asm.Asm, asm.Constraint)
+			s.rows[asm] = row
+		}
 		if strings.HasPrefix(row.Name, "mma.") {
-			s.products = true
-			return fixed
+			return fixed, true
 		}
 		switch e := row.Effects; {
 		case e&^ptxop.ReadConst == 0:
-			return pure
+			return pure, false
 		case e&^(ptxop.ReadShared|ptxop.Convergent) == 0 && e&ptxop.ReadShared != 0:
-			return reading
+			return reading, false
 		case e&(ptxop.WriteGeneric|ptxop.Strong|ptxop.Fence|ptxop.Barrier|ptxop.Async|ptxop.Control) != 0:
-			return blocker
+			return blocker, false
 		}
-		return fixed
+		return fixed, false
 	}
-	return pure
+	return pure, false
 }
 
-// run gives the instructions in their new order. What has one user stands right in front of it; what has several stands in front
-// of the first fixed instruction that any of them leads to, in the old order.
-func (s *sinker) run() []llvm.Instruction {
-	users := map[value.Value][]int{}
-	for i, inst := range s.insts {
-		for _, x := range inst.Operands() {
-			users[*x] = append(users[*x], i)
-		}
+// run gives the instructions of a block in their new order. What has one user stands right in front of it; what has several stands
+// in front of the first fixed instruction that any of them leads to, in the old order.
+func (s *sinker) run(first, next int32) []llvm.Instruction {
+	n := next - first
+	uses := make([]int32, n) // how many
+	root := make([]int32, n) // the fixed instruction in front of which it goes
+	user := make([]int32, n) // the user whose root comes first
+	for i := range n {
+		root[i], user[i] = i, -1
 	}
-	root := make([]int, len(s.insts))     // the fixed instruction in front of which it goes
-	front := make([][]int, len(s.insts))  // right in front of an instruction, last first
-	shared := make([][]int, len(s.insts)) // in front of a fixed instruction and all that goes there, last first
-	for i := len(s.insts) - 1; i >= 0; i-- {
-		root[i] = i
-		v, ok := s.insts[i].(value.Value)
-		if !ok || s.kinds[i] == fixed || s.kinds[i] == blocker || len(users[v]) == 0 {
-			continue
-		}
-		first := users[v][0]
-		for _, u := range users[v] {
-			if root[u] < root[first] {
-				first = u
+	front := make([][]int32, n)  // right in front of an instruction, last first
+	shared := make([][]int32, n) // in front of a fixed instruction and all that goes there, last first
+	for i := n - 1; i >= 0; i-- {
+		if u := user[i]; u >= 0 && (s.kinds[i] == pure || s.kinds[i] == reading && s.blockers[root[u]] == s.blockers[i]) {
+			root[i] = root[u]
+			if uses[i] == 1 {
+				front[u] = append(front[u], i)
+			} else {
+				shared[root[i]] = append(shared[root[i]], i)
 			}
 		}
-		if s.kinds[i] == reading && s.blockers[root[first]] != s.blockers[i] {
-			continue
-		}
-		root[i] = root[first]
-		if len(users[v]) == 1 {
-			front[first] = append(front[first], i)
-		} else {
-			shared[root[i]] = append(shared[root[i]], i)
+		for _, o := range s.operands[first+i] {
+			o -= first
+			uses[o]++
+			if user[o] < 0 || root[i] < root[user[o]] || root[i] == root[user[o]] && i < user[o] {
+				user[o] = i
+			}
 		}
 	}
-	out := make([]llvm.Instruction, 0, len(s.insts))
-	var emit func(i int)
-	emit = func(i int) {
-		for _, list := range [2][]int{shared[i], front[i]} {
+	out := make([]llvm.Instruction, 0, n)
+	var emit func(i int32)
+	emit = func(i int32) {
+		for _, list := range [2][]int32{shared[i], front[i]} {
 			for k := len(list) - 1; k >= 0; k-- {
 				emit(list[k])
 			}
 		}
-		out = append(out, s.insts[i])
+		out = append(out, s.insts[first+i])
 	}
-	for i := range s.insts {
+	for i := range n {
 		if root[i] == i {
 			emit(i)
 		}

@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"tileiras/dialects/cudatile"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 )
@@ -9,9 +10,13 @@ import (
 // enough for real programs; of one that needs more (constant ifs nested deeper than this) the rest stays as it is.
 const maxSweeps = 32
 
-// patterns are the rewrites of each dialect, by the short name of the op; folds are hooks of the rows.
-var patterns = map[string]map[string]func(*ir.Builder, *ir.Op) bool{
+// rewrites are the patterns of dialects, by the short name of the op; folds are hooks of the rows.
+type rewrites map[string]map[string]func(*ir.Builder, *ir.Op) bool
+
+// patterns are the rewrites of canonicalization. Those of cuda_tile run by name only: the compiler canonicalizes TileAA.
+var patterns = rewrites{
 	tileaa.Dialect.Name: tileaa.Patterns,
+	cudatile.Name:       cudatile.Patterns,
 }
 
 // canonicalize applies folds and patterns to all ops, in program order, until nothing changes. It erases what is dead, and
@@ -22,12 +27,16 @@ var patterns = map[string]map[string]func(*ir.Builder, *ir.Op) bool{
 //
 // What follows from facts comes last, when constants and shapes are simple, and then the rest once more.
 func canonicalize(s *State) error {
-	c := &canonicalizer{ctx: s.Ctx, b: ir.NewBuilder(s.Ctx)}
+	c := newCanonicalizer(s, patterns)
 	c.settle(s.Module)
 	if c.useFacts(s.Module) {
 		c.settle(s.Module)
 	}
 	return nil
+}
+
+func newCanonicalizer(s *State, patterns rewrites) *canonicalizer {
+	return &canonicalizer{ctx: s.Ctx, b: ir.NewBuilder(s.Ctx), patterns: patterns}
 }
 
 // settle sweeps until nothing changes, or until the bound.
@@ -42,6 +51,7 @@ func (c *canonicalizer) settle(module *ir.Op) {
 type canonicalizer struct {
 	ctx       *ir.Context
 	b         *ir.Builder
+	patterns  rewrites
 	constants *constantPool // of the entry around, or nil
 	changed   bool
 }
@@ -60,8 +70,8 @@ func (c *canonicalizer) sweep(op *ir.Op) {
 	}
 }
 
-// block visits the ops of a block. A visit may erase the op and make others before it, but erases no other op; new ops
-// are looked at in the next sweep.
+// block visits the ops of a block. A visit may erase the op, the one before it, and make others before it, or erase all
+// that is behind it; new ops are looked at in the next sweep.
 func (c *canonicalizer) block(b *ir.Block) {
 	for op := b.First(); op != nil; {
 		next := op.Next()
@@ -70,6 +80,9 @@ func (c *canonicalizer) block(b *ir.Block) {
 		}
 		if op.Block() == b {
 			c.sweep(op)
+		}
+		if next != nil && next.Block() != b {
+			return
 		}
 		op = next
 	}
@@ -90,7 +103,7 @@ func (c *canonicalizer) visit(op *ir.Op) bool {
 	if fold := op.Def.Hooks.Fold; fold != nil && c.fold(op, fold(c.ctx, op)) {
 		return true
 	}
-	if p := patterns[op.Def.Dialect][op.Def.Name]; p != nil {
+	if p := c.patterns[op.Def.Dialect][op.Def.Name]; p != nil {
 		c.b.Before(op).Loc = op.Loc()
 		return p(c.b, op)
 	}
@@ -133,9 +146,11 @@ func (c *canonicalizer) constant(op *ir.Op, value ir.Attribute, t ir.Type) *ir.V
 	return c.constants.unique(made)
 }
 
-// constantPool keeps one constant of each value and type at the start of an entry.
+// constantPool keeps one constant of each value and type at the start of an entry. A new one comes behind those that are
+// there, but on cuda_tile before them, so that texts compare with those of NVIDIA's cuda-tile-opt.
 type constantPool struct {
 	start *ir.Block
+	front bool
 	last  *ir.Op // the constants stand before all other ops, up to this one
 	ops   map[constantKey]*ir.Op
 }
@@ -158,7 +173,7 @@ func keyOf(op *ir.Op) (constantKey, bool) {
 }
 
 func newConstantPool(entry *ir.Op) *constantPool {
-	p := &constantPool{start: entry.Body(), ops: map[constantKey]*ir.Op{}}
+	p := &constantPool{start: entry.Body(), front: entry.Def.Dialect == cudatile.Name, ops: map[constantKey]*ir.Op{}}
 	if p.start == nil {
 		return p
 	}
@@ -203,7 +218,7 @@ func (p *constantPool) unique(op *ir.Op) *ir.Value {
 	}
 	p.ops[k] = op
 	at := p.start.First()
-	if p.last != nil {
+	if p.last != nil && !p.front {
 		at = p.last.Next()
 	}
 	if at != op {
@@ -214,6 +229,8 @@ func (p *constantPool) unique(op *ir.Op) *ir.Value {
 			op.MoveBefore(at)
 		}
 	}
-	p.last = op
+	if p.last == nil || !p.front {
+		p.last = op
+	}
 	return op.Result(0)
 }

@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"tileiras/dialects/cudatile"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 )
@@ -49,10 +50,18 @@ func speculatable(op *ir.Op) bool {
 	}
 	switch op.Def.Name {
 	case "divi", "remi":
-		d, ok := tileaa.SplatInt(op.Operand(1))
+		d, ok := splatInt(op.Operand(1))
 		return ok && d != 0 && d != -1
 	}
 	return false
+}
+
+// splatInt is the signed number that every element of an integer constant of either dialect is.
+func splatInt(v *ir.Value) (int64, bool) {
+	if n, ok := tileaa.SplatInt(v); ok {
+		return n, true
+	}
+	return cudatile.SplatIntOf(v)
 }
 
 // invariant reports whether an op and all that is inside it use only values from outside of the loop, or their own.

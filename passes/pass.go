@@ -30,6 +30,8 @@ type State struct {
 	// PlanIndex says per entry which candidate plan plan-kernel takes: 0 is the best, and every ErrPlan of that entry
 	// adds one.
 	PlanIndex map[string]int
+
+	options map[string]string // of the running pass, when some are set
 }
 
 // Entries are the kernels of the module in order.

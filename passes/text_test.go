@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tileiras/codegen/target"
+	"tileiras/dialects/cudatile"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 )
@@ -37,7 +38,7 @@ func kernel(body string) string {
 // parse reads a module and verifies it.
 func parse(t *testing.T, src string) *State {
 	t.Helper()
-	ctx := ir.NewContext(tileaa.Dialect)
+	ctx := ir.NewContext(tileaa.Dialect, cudatile.Dialect)
 	m, err := ir.Parse(ctx, "test", []byte(src))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, src)
@@ -49,11 +50,32 @@ func parse(t *testing.T, src string) *State {
 	return &State{Ctx: ctx, Module: m, Target: tg, Opt: 3}
 }
 
-// rewriting is one test of a pass: a sentence, what comes in and what goes out, each the body of kernel.
+// tileKernel is the text of a cuda_tile module whose only entry has these parameters and this body. A line "use %x : T" keeps
+// a value alive.
+func tileKernel(body string) string {
+	use := regexp.MustCompile(`use (%[\w#]+) : (\S+)`)
+	return `cuda_tile.module @m {
+  entry @k(%x: tile<i32>, %y: tile<i32>, %c: tile<i1>, %d: tile<i1>, %f: tile<f32>, %g: tile<f32>, %p: tile<ptr<i32>>) {
+    ` + use.ReplaceAllString(strings.TrimSpace(body), `print_tko "%d", $1 : $2 -> token`) + `
+    return
+  }
+}`
+}
+
+// rewriting is one test of a pass: a sentence, what comes in and what goes out, each the body of a kernel.
 type rewriting struct{ says, in, out string }
 
 // check runs a pass on each, and compares texts; a second run must change nothing.
 func check(t *testing.T, pass func(*State) error, tests []rewriting) {
+	checkIn(t, kernel, pass, tests)
+}
+
+// checkTile is check on cuda_tile.
+func checkTile(t *testing.T, pass func(*State) error, tests []rewriting) {
+	checkIn(t, tileKernel, pass, tests)
+}
+
+func checkIn(t *testing.T, kernel func(string) string, pass func(*State) error, tests []rewriting) {
 	for _, r := range tests {
 		t.Run(r.says, func(t *testing.T) {
 			s := parse(t, kernel(r.in))

@@ -161,5 +161,9 @@ func PassList() string {
 	for _, p := range Stages() {
 		fmt.Fprintf(&b, "%-20s %s\n%20s %s\n", p.Name, p.Summary, "", p.Why)
 	}
+	b.WriteString("\nOn cuda_tile, by name only:\n\n")
+	for _, p := range passes.Tile {
+		fmt.Fprintf(&b, "%-20s\n%20s %s\n%20s %s\n", p.Name, "", p.Summary, "", p.Why)
+	}
 	return b.String()
 }

@@ -15,11 +15,12 @@ import (
 type FlagKind uint8
 
 const (
-	BoolFlag   FlagKind = iota // nothing
-	StringFlag                 // any text
-	IntFlag                    // an integer
-	EnumFlag                   // one of Values
-	ListFlag                   // comma-separated, of Values when there are any; may be repeated
+	BoolFlag     FlagKind = iota // nothing
+	StringFlag                   // any text
+	OptionalFlag                 // any text behind =, or nothing
+	IntFlag                      // an integer
+	EnumFlag                     // one of Values
+	ListFlag                     // comma-separated, of Values when there are any; may be repeated
 )
 
 // Flag is one row of the table of a command's flags.
@@ -58,6 +59,13 @@ func (l *Line) List(name string) []string { v, _ := l.set.GetStringSlice(name); 
 func (l *Line) Given(name string) bool    { return l.set.Changed(name) }
 func (l *Line) Int(name string) int       { n, _ := strconv.Atoi(l.String(name)); return n }
 
+// Names lists the flags that were given, in their order.
+func (l *Line) Names() []string {
+	var names []string
+	l.set.Visit(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return names
+}
+
 // usageError is a command line that cannot be understood, in the words of LLVM's command line library.
 func (c *Command) usageError(format string, args ...any) *Failure {
 	return &Failure{Code: ExitUsage, Lines: strings.Split(c.Name+": "+fmt.Sprintf(format, args...), "\n")}
@@ -94,6 +102,7 @@ func (c *Command) Parse(args []string) (*Line, error) {
 		return nil, c.usageError("Too many positional arguments specified!\nCan specify at most %d positional arguments: See: %s --help", c.MaxArgs, c.Name)
 	}
 	set := pflag.NewFlagSet(c.Name, pflag.ContinueOnError)
+	set.SortFlags = false
 	for _, f := range c.Flags {
 		switch f.Kind {
 		case BoolFlag:
@@ -150,7 +159,7 @@ func (c *Command) normalize(args []string) (flags, inputs []string, err error) {
 			flags = append(flags, "--"+f.Name+"="+value)
 			continue
 		}
-		if !hasValue {
+		if !hasValue && f.Kind != OptionalFlag {
 			if i+1 >= len(args) || len(name) == 1 && f.Kind == IntFlag {
 				return nil, nil, c.usageError("for the -%s option: requires a value!", name)
 			}
@@ -268,6 +277,8 @@ func (c *Command) Help(all bool) string {
 		switch {
 		case f.Kind == EnumFlag:
 			name += "=<value>"
+		case f.Kind == OptionalFlag:
+			name += "[=<" + f.Meta + ">]"
 		case f.Kind != BoolFlag:
 			name += "=<" + f.Meta + ">"
 		}

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"tileiras/dialects/testing"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
+	"tileiras/passes"
 )
 
 // The passes on cuda_tile that tile-opt runs one by one, in MLIR's language of pipelines:
@@ -18,19 +20,10 @@ import (
 //
 // A name before parentheses is that of an operation; what is inside runs on every such operation directly in the one outside.
 
-// tilePass is one row: a pass on an operation and everything inside it. Options are what stood in braces, "a=1 b=2".
-type tilePass struct {
-	Name, Summary string
-	Run           func(c *ir.Context, op *ir.Op, options string) error
-}
-
-// tilePasses lists them.
-var tilePasses = []tilePass{}
-
-func tilePassNamed(name string) *tilePass {
-	for i := range tilePasses {
-		if tilePasses[i].Name == name {
-			return &tilePasses[i]
+func tilePassNamed(name string) *passes.Pass {
+	for _, p := range passes.Tile {
+		if p.Name == name {
+			return p
 		}
 	}
 	return nil
@@ -39,21 +32,35 @@ func tilePassNamed(name string) *tilePass {
 // tilePassFlags are a flag for each pass.
 func tilePassFlags() []Flag {
 	fs := []Flag{{Name: "pass-pipeline", Kind: StringFlag, Meta: "pipeline", Help: "Passes on cuda_tile, as in builtin.module(cuda_tile.module(canonicalize))"}}
-	for _, p := range tilePasses {
-		fs = append(fs, Flag{Name: p.Name, Kind: BoolFlag, Help: p.Summary})
+	for _, p := range passes.Tile {
+		f := Flag{Name: p.Name, Kind: BoolFlag, Help: p.Summary}
+		if len(passes.Options[p.Name]) > 0 {
+			f.Kind, f.Meta = OptionalFlag, "options"
+		}
+		fs = append(fs, f)
 	}
 	return fs
 }
 
-// step is a pass, or steps for the operations of one name.
-type step struct {
-	anchor  string
-	inner   []step
-	pass    *tilePass
-	options string
+// withOptions sets the options of a pass from a text, "a=1 b=2".
+func withOptions(p *passes.Pass, text string) (*passes.Pass, error) {
+	values := map[string]string{}
+	for _, field := range strings.Fields(text) {
+		name, value, _ := strings.Cut(field, "=")
+		values[name] = value
+	}
+	return p.With(values)
 }
 
-// pipelineFrom reads the pipeline that the flags ask for: nothing, --pass-pipeline, or passes on the whole input.
+// step is a pass, or steps for the operations of one name.
+type step struct {
+	anchor string
+	inner  []step
+	pass   *passes.Pass
+}
+
+// pipelineFrom reads the pipeline that the flags ask for: --pass-pipeline, then passes on the whole input in the order of
+// their flags.
 func pipelineFrom(line *Line) ([]step, error) {
 	steps := []step{}
 	if text := line.String("pass-pipeline"); text != "" {
@@ -64,10 +71,16 @@ func pipelineFrom(line *Line) ([]step, error) {
 		}
 		steps = append(steps, list...)
 	}
-	for i := range tilePasses {
-		if line.Bool(tilePasses[i].Name) {
-			steps = append(steps, step{pass: &tilePasses[i]})
+	for _, name := range line.Names() {
+		p := tilePassNamed(name)
+		if p == nil || len(passes.Options[name]) == 0 && !line.Bool(name) {
+			continue
 		}
+		p, err := withOptions(p, line.String(name))
+		if err != nil {
+			return nil, fail(ExitUsage, "%s", err)
+		}
+		steps = append(steps, step{pass: p})
 	}
 	return steps, nil
 }
@@ -142,7 +155,9 @@ func (p *pipelineParser) step() (step, error) {
 		if !ok {
 			return s, fmt.Errorf("expected '}' after the options of %s", name)
 		}
-		s.options, p.rest = options, rest
+		p.rest = rest
+		with, err := withOptions(s.pass, options)
+		return step{pass: with}, err
 	}
 	return s, nil
 }
@@ -153,7 +168,10 @@ func runSteps(c *ir.Context, op *ir.Op, steps []step, outermost bool) error {
 		var err error
 		switch {
 		case s.pass != nil:
-			err = s.pass.Run(c, op, s.options)
+			m := passes.Manager{State: &passes.State{Ctx: c, Module: op}}
+			if err = m.Run([]*passes.Pass{s.pass}, ""); err != nil && !errors.Is(err, passes.ErrInvalid) {
+				err = classify(c, err)
+			}
 		case outermost:
 			if !anchored(op, s.anchor) {
 				return fail(ExitUsage, "can't run '%s' pass manager on '%s' op", s.anchor, op.Name())

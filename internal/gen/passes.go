@@ -22,5 +22,26 @@ The passes run in this order. When a plan cannot be realised, the manager comes 
 	for i, p := range driver.Stages() {
 		tableRow(&b, itoa(i+1), code(p.Name), p.Summary, p.Why)
 	}
+	b.WriteString(`
+## On cuda_tile
+
+These passes work on the dialect as it is read, in any order: those that NVIDIA ships in the open, with their names. The way down to
+PTX does not run them. ` + "`tile-opt --canonicalize --cse`" + ` runs them on a text in the order of the flags, and
+` + "`tile-opt --pass-pipeline='builtin.module(cuda_tile.module(cuda_tile.entry(loop-split{split-threshold=4})))'`" + ` in MLIR's language of
+pipelines.
+
+`)
+	table(&b, "Pass", "What it does", "When", "Options")
+	for _, p := range passes.Tile {
+		var options []string
+		for _, o := range passes.Options[p.Name] {
+			text := code(o.Name) + ": " + o.Help
+			if o.Default != "" {
+				text += " (default " + o.Default + ")"
+			}
+			options = append(options, text+".")
+		}
+		tableRow(&b, code(p.Name), p.Summary, p.Why, strings.Join(options, " "))
+	}
 	return b.String()
 }

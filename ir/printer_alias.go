@@ -70,6 +70,17 @@ func (p *Printer) dialectAttr(a DialectAttr) {
 	p.Str(p.top.name(al.AliasWord(), p.apart(func(q *Printer) { q.attrBody(a) })))
 }
 
+// Part writes an attribute of a dialect inside another where only its kind can stand, as Attr does; where there are no aliases
+// it needs no name and is its <body> alone.
+func (p *Printer) Part(a DialectAttr) {
+	if !p.full {
+		p.dialectAttr(a)
+		return
+	}
+	_, body, _ := strings.Cut(p.apart(a.WriteAttr), "<")
+	p.Str("<" + body)
+}
+
 func (p *Printer) attrBody(a DialectAttr) {
 	p.Str("#" + a.AttrDialect() + ".")
 	a.WriteAttr(p)

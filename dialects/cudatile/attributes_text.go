@@ -102,13 +102,13 @@ func (a *DILoc) place() ir.Location { return &ir.FileLoc{File: a.File, Line: a.L
 // field writes an attribute that may be unknown, and says whether it did.
 func field[T interface {
 	*E
-	ir.Attribute
+	ir.DialectAttr
 }, E any](p *ir.Printer, prefix string, a T) bool {
 	if a == nil {
 		return false
 	}
 	p.Str(prefix)
-	p.Attr(a)
+	p.Part(a)
 	return true
 }
 

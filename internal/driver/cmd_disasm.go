@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"fmt"
 	"io"
 	"strings"
 
@@ -84,13 +85,37 @@ func disassemble(src []byte, o bytecode.ReadOptions, debugInfo bool) (string, er
 	case err != nil:
 		return "", refused(nil, strings.Split(err.Error(), "\n")...)
 	case !ir.Verify(c, m):
-		return "", refused(diagnosticLines(c, ir.Error), bytecode.VerificationFailed)
+		return "", refused(diagnosticsOf(c), bytecode.VerificationFailed)
 	case !cudatile.VerifyKernels(c, m):
-		return "", refused(diagnosticLines(c, ir.Error), bytecode.KernelsFailed)
+		return "", refused(diagnosticsOf(c), bytecode.KernelsFailed)
 	}
 	var b strings.Builder
 	if err := cudatile.Print(&b, m, debugInfo); err != nil {
 		return "", err
 	}
 	return b.String(), nil
+}
+
+// diagnosticsOf are the errors with their locations written out as attributes, as NVIDIA's tool prints them.
+func diagnosticsOf(c *ir.Context) []string {
+	var lines []string
+	add := func(d *ir.Diagnostic) {
+		place := ""
+		if a, ok := d.Loc.(ir.DialectAttr); ok {
+			place = ir.AttrText(a) + ": "
+		} else if !ir.IsUnknown(d.Loc) {
+			place = ir.LocText(d.Loc) + ": "
+		}
+		lines = append(lines, fmt.Sprintf("%s%s: %s", place, d.Severity, d.Msg))
+	}
+	for _, d := range c.Diags.List {
+		if d.Severity != ir.Error {
+			continue
+		}
+		add(d)
+		for i := range d.Notes {
+			add(&d.Notes[i])
+		}
+	}
+	return lines
 }

@@ -1,6 +1,7 @@
 package bytecode
 
 import (
+	"maps"
 	"sort"
 	"strings"
 	"sync"
@@ -39,13 +40,34 @@ type codecs struct {
 	module, entry, global *ir.OpDef
 }
 
-var theCodecs = sync.OnceValue(func() *codecs {
-	t := &codecs{byOpcode: map[uint32]*codec{}, byDef: map[*ir.OpDef]*codec{}}
-	for _, d := range cudatile.Dialect.Ops {
+// Extension adds operations to the dialect, and the versions that have them to the format: those that only tests know.
+type Extension struct {
+	Ops      []*ir.OpDef
+	Versions []ir.Version // oldest first
+}
+
+// codecsWith are the codecs of the dialect and an extension, which may be nil.
+func codecsWith(x *Extension) *codecs {
+	t := theCodecs()
+	if x == nil {
+		return t
+	}
+	more := &codecs{byOpcode: maps.Clone(t.byOpcode), byDef: maps.Clone(t.byDef), module: t.module, entry: t.entry, global: t.global}
+	more.add(x.Ops)
+	return more
+}
+
+func (t *codecs) add(ops []*ir.OpDef) {
+	for _, d := range ops {
 		k := newCodec(d)
 		t.byOpcode[d.Opcode] = k
 		t.byDef[d] = k
 	}
+}
+
+var theCodecs = sync.OnceValue(func() *codecs {
+	t := &codecs{byOpcode: map[uint32]*codec{}, byDef: map[*ir.OpDef]*codec{}}
+	t.add(cudatile.Dialect.Ops)
 	t.module, t.entry, t.global = cudatile.Dialect.Op("module"), cudatile.Dialect.Op("entry"), cudatile.Dialect.Op("global")
 	return t
 })

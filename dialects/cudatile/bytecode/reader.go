@@ -13,6 +13,8 @@ type ReadOptions struct {
 	Strict131 bool
 	// Preview admits files that say that they hold preview features. None of the features is supported yet.
 	Preview bool
+	// Extension is what there is beyond the dialect, or nil.
+	Extension *Extension
 }
 
 // newest is the newest version to accept.
@@ -54,7 +56,7 @@ type reader struct {
 //
 // On bad input it returns an *Error. It never panics, and the memory it takes is bounded by a multiple of the input.
 func Read(c *ir.Context, data []byte, o ReadOptions) (*ir.Op, *Origin, error) {
-	r := &reader{failure: &failure{}, options: o, ctx: c, ops: theCodecs(), data: data}
+	r := &reader{failure: &failure{}, options: o, ctx: c, ops: codecsWith(o.Extension), data: data}
 	r.read()
 	if !r.ok() {
 		return nil, nil, &r.err

@@ -2,6 +2,7 @@ package bytecode
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tileiras/dialects/cudatile/def"
@@ -79,6 +80,7 @@ func headerVersion(c *cursor, v ir.Version, o ReadOptions) {
 		window = fmt.Sprintf("[%v, %v]", Oldest, o.newest())
 	}
 	switch {
+	case o.Extension != nil && slices.Contains(o.Extension.Versions, v):
 	case v.Before(Oldest) || o.newest().Before(v):
 		c.fail("unsupported Tile version %d.%d.%d, this reader supports versions %s", v.Major, v.Minor, v.Tag, window)
 		c.err.Kind, c.err.Version = BadVersion, v

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
+	"slices"
 
 	"tileiras/dialects/cudatile/def"
 	"tileiras/ir"
@@ -15,6 +16,8 @@ type WriteOptions struct {
 	Version ir.Version
 	// Origin of the module, or nil. It is of no use for another version than its own.
 	Origin *Origin
+	// Extension is what there is beyond the dialect, or nil.
+	Extension *Extension
 }
 
 // WriteError says what a version of the format cannot express.
@@ -51,7 +54,7 @@ type writer struct {
 // tables and sections stand in the order of the cuTile Python writer. What the version cannot express is a *WriteError.
 // The module must be verified, or come from Read.
 func Write(m *ir.Op, o WriteOptions) ([]byte, error) {
-	w := &writer{ops: theCodecs(), origin: o.Origin}
+	w := &writer{ops: codecsWith(o.Extension), origin: o.Origin}
 	w.v = o.Version
 	if w.v == (ir.Version{}) {
 		w.v = Newest
@@ -59,7 +62,8 @@ func Write(m *ir.Op, o WriteOptions) ([]byte, error) {
 			w.v = o.Origin.version
 		}
 	}
-	if w.v.Before(Oldest) || Newest.Before(w.v) {
+	extended := o.Extension != nil && slices.Contains(o.Extension.Versions, w.v)
+	if !extended && (w.v.Before(Oldest) || Newest.Before(w.v)) {
 		return nil, &WriteError{Msg: fmt.Sprintf("unsupported version requested %v, must be in range [%v, %v]", w.v, Oldest, Newest)}
 	}
 	if w.origin == nil || w.origin.version != w.v {
@@ -277,7 +281,7 @@ func (w *writer) function(e *encoder, op *ir.Op) {
 	}
 	// The order in which cuTile Python meets strings and types: parameters, location, name, signature, hints.
 	for _, in := range ft.Inputs {
-		w.typ(op, in)
+		w.typ(nil, in) // an argument has no place of its own
 	}
 	f := &bodyWriter{writer: w, numbers: map[*ir.Value]uint64{}, entered: map[*ir.Op]bool{}}
 	f.enterBlocks(op)

@@ -40,7 +40,7 @@ func (w *writer) encodeType(e *encoder, op *ir.Op, t ir.Type) {
 				return
 			}
 		}
-		w.fail(op, "type '%s' has no encoding", ir.TypeString(t))
+		w.fail(op, "unsupported type in bytecode writer: '%s'", ir.TypeString(t))
 	case *cudatile.PtrType:
 		elem := w.typ(op, t.Elem)
 		w.tag(e, op, findTag(tagPtr))
@@ -79,7 +79,7 @@ func (w *writer) encodeType(e *encoder, op *ir.Op, t ir.Type) {
 		w.tag(e, op, findTag(tagFunc))
 		e.buf = append(e.buf, list.buf...)
 	default:
-		w.fail(op, "type '%s' has no encoding", ir.TypeString(t))
+		w.fail(op, "unsupported type in bytecode writer: '%s'", ir.TypeString(t))
 	}
 }
 

@@ -66,7 +66,7 @@ func plans(s *State, entry *ir.Op) []*tileaa.PlanAttr {
 	wanted := int(hint(s, entry, "occupancy"))
 	var out []*tileaa.PlanAttr
 	for w := warps; w <= max(maxWarps, warps); w *= 2 {
-		if d.valueRegs > 32*w*valueLimit(s, entry, w) {
+		if !fits(s, entry, w) {
 			continue
 		}
 		occupancy := wanted
@@ -82,13 +82,23 @@ func plans(s *State, entry *ir.Op) []*tileaa.PlanAttr {
 		}
 		out = append(out, plan)
 	}
-	if d.valueRegs == 0 && len(out) == 0 {
-		out = append(out, &tileaa.PlanAttr{Warps: warps, Stages: 1})
-	}
-	if w := max(warps, maxWarps); d.valueRegs > 32*w*valueLimit(s, entry, w) {
-		out = append(out, &tileaa.PlanAttr{Warps: w, Stages: 1, Sliced: true})
+	if w := max(warps, maxWarps); !fits(s, entry, w) {
+		all := min(s.Target.Registers/(32*w), s.Target.RegistersPerThread)
+		out = append(out[:min(len(out), maxPlans-1)], &tileaa.PlanAttr{Warps: w, Stages: 1, MaxReg: all, Sliced: true})
 	}
 	return out
+}
+
+// fits reports whether so many warps can hold every value of a kernel.
+func fits(s *State, entry *ir.Op, warps int) bool {
+	limit, ok := valueLimit(s, entry, warps), true
+	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		for _, r := range op.Results() {
+			ok = ok && tileRegs(r) <= limit*32*warps
+		}
+		ok = ok && (op.Def.Name != "scan" || scanRegs(shapeOf(op.Operand(0)), int(op.IntNamed("dim")), warps) <= 2*limit)
+	})
+	return ok
 }
 
 // valueLimit is how many registers of a thread one value may take in a kernel of so many warps. Beside a matrix product, tiles that
@@ -112,9 +122,8 @@ func maxRegisters(s *State, warps, occupancy int) int {
 	return min(max(n, 32), s.Target.RegistersPerThread+1)
 }
 
-// demands is what a kernel holds: bits of its biggest tile and of all accumulators together, and the registers of its biggest tile,
-// in all threads together, where narrow elements count as one each.
-type demands struct{ tileBits, accBits, valueRegs int }
+// demands is what a kernel holds: bits of its biggest tile and of all accumulators together.
+type demands struct{ tileBits, accBits int }
 
 func demandsOf(entry *ir.Op) demands {
 	var d demands
@@ -129,7 +138,6 @@ func demandsOf(entry *ir.Op) demands {
 				d.accBits += bits
 			}
 			d.tileBits = max(d.tileBits, bits)
-			d.valueRegs = max(d.valueRegs, tileRegs(r))
 		}
 	})
 	return d

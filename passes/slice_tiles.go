@@ -48,7 +48,7 @@ func sliceTiles(s *State) error {
 		switch {
 		case c.err == nil:
 			c.build()
-		case demandsOf(entry).valueRegs <= wholeRegs*c.threads:
+		case c.fitsWhole():
 			s.Remark(entry.Loc(), "tiles stay whole and may spill: %v", c.err)
 		default:
 			return c.err
@@ -115,10 +115,36 @@ func newCutter(s *State, entry *ir.Op) *cutter {
 	return c
 }
 
+// fitsWhole reports whether a thread can hold every value one way or another.
+func (c *cutter) fitsWhole() bool {
+	ok := true
+	ir.Walk(c.entry, ir.PreOrder, func(op *ir.Op) {
+		ok = ok && !slices.ContainsFunc(op.Results(), func(v *ir.Value) bool { return tileRegs(v) > wholeRegs*c.threads })
+	})
+	return ok
+}
+
+// scanRegs is the registers of a thread that a scan takes: its axis lies in the lanes and registers of one warp.
+func scanRegs(shape []int64, dim, warps int) int {
+	const lanes = 32
+	axis := int(shape[dim])
+	rows := 1
+	for d, n := range shape {
+		if d != dim {
+			rows *= int(n)
+		}
+	}
+	inWarp := min(axis, lanes)
+	return axis / inWarp * max(1, rows*inWarp/lanes/warps)
+}
+
 func (c *cutter) big(v *ir.Value) bool { return tileRegs(v) > c.limit*c.threads }
 
-// touched reports whether an operation takes or makes a big tile.
+// touched reports whether an operation takes or makes a big tile, or scans more than a thread holds.
 func (c *cutter) touched(op *ir.Op) bool {
+	if op.Def.Name == "scan" && scanRegs(shapeOf(op.Operand(0)), int(op.IntNamed("dim")), c.threads/32) > 2*c.limit {
+		return true
+	}
 	return slices.ContainsFunc(op.Operands(), c.big) || slices.ContainsFunc(op.Results(), c.big)
 }
 
@@ -337,7 +363,10 @@ func (c *cutter) tryOutput(op *ir.Op, kind outputKind, dim int, pieces int64) *o
 		if !p.needAll(roots) || kind == collect && p.how[roots[0]] != inPieces {
 			return nil
 		}
-		r := p.recipe(roots)
+		r, ok := p.recipe(roots)
+		if !ok {
+			return nil
+		}
 		if kind == accumulate {
 			r.wholes = append(r.wholes, captured(op)...)
 		}

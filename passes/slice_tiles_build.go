@@ -56,18 +56,21 @@ func (c *cutter) sweep() {
 
 // looper makes the loop of a group.
 //
-// A group that accumulates does its first piece in front of the loop, because there is nothing yet to combine with:
+// A group that accumulates or scans does its first piece in front of the loop, because there is nothing yet to combine with:
 //
 //	%a0 = piece 0 of %x
 //	%a = for %p = 1 to pieces, inits(%a0) { continue (combine (piece %p of %x), %a) }
 //	%r = reduce %a
 type looper struct {
-	c    *cutter
-	b    *ir.Builder
-	g    *group
-	made map[cut]*ir.Value
-	done map[pieceOf]*ir.Op
-	num  *ir.Value // number of the piece, rank-0 i32; nil is 0
+	c     *cutter
+	b     *ir.Builder
+	g     *group
+	scans []pieceOf // that go on from piece to piece
+	made  map[cut]*ir.Value
+	done  map[pieceOf]*ir.Op
+	num   *ir.Value // number of the piece, rank-0 i32
+	first bool      // the piece has nothing to combine with
+	carry map[*ir.Value]*ir.Value
 }
 
 // pieceOf is an operation cut along a dimension.
@@ -78,31 +81,48 @@ type pieceOf struct {
 
 func (l *looper) build() {
 	l.b.Before(l.g.place).Loc = l.g.place.Loc()
-	peel := slices.ContainsFunc(l.g.outputs, func(o *output) bool { return o.kind == accumulate })
-	carried := l.start()
-	first := int64(0)
-	if peel {
-		first = 1
-		carried = l.piece(nil, carried)
+	l.made, l.carry = map[cut]*ir.Value{}, map[*ir.Value]*ir.Value{}
+	backwards := false
+	for _, o := range l.g.outputs {
+		backwards = backwards || o.backwards()
+		l.first = l.first || o.kind == accumulate || len(o.scans) > 0
+		for _, s := range o.scans {
+			if !slices.Contains(l.scans, s) {
+				l.scans = append(l.scans, s)
+			}
+		}
 	}
 	i32 := tileaa.Tile(l.b.Ctx, l.b.Ctx.Int(32))
+	number := func(n *ir.Value) *ir.Value {
+		if backwards {
+			return tileaa.Binary(l.b, "subi", tileaa.Const(l.b, i32, l.g.pieces-1), n)
+		}
+		return n
+	}
+	carried := l.start()
+	lower := int64(0)
+	if l.first {
+		carried = l.piece(number(tileaa.Const(l.b, i32, 0)), carried)
+		l.first, lower = false, 1
+	}
+	l.b.Loc = l.g.place.Loc()
 	types := make([]ir.Type, len(carried))
 	for i, v := range carried {
 		types[i] = v.Type()
 	}
 	loop := tileaa.Create(l.b, "for", types, tileaa.Args{
-		"lower": tileaa.Const(l.b, i32, first), "upper": tileaa.Const(l.b, i32, l.g.pieces), "step": tileaa.Const(l.b, i32, 1), "inits": carried,
+		"lower": tileaa.Const(l.b, i32, lower), "upper": tileaa.Const(l.b, i32, l.g.pieces), "step": tileaa.Const(l.b, i32, 1), "inits": carried,
 	})
 	body := loop.Region(0).AddBlock(append([]ir.Type{i32}, types...)...)
 	l.b.AtEnd(body)
-	next := l.piece(body.Arg(0), body.Args()[1:])
+	next := l.piece(number(body.Arg(0)), body.Args()[1:])
 	tileaa.Create(l.b, "continue", nil, tileaa.Args{"values": next})
 	l.b.Before(l.g.place)
 	l.finish(loop.Results())
 }
 
 // start is what the loop carries before the first piece: an empty tile for each collected result, and a token when something comes
-// behind the loop. Accumulators have no value yet.
+// behind the loop. Accumulators and scans have no value yet.
 func (l *looper) start() []*ir.Value {
 	var vs []*ir.Value
 	for _, o := range l.g.outputs {
@@ -114,6 +134,9 @@ func (l *looper) start() []*ir.Value {
 				vs = append(vs, tileaa.One(l.b, "constant", r.Type(), tileaa.Args{"value": tileaa.SplatOf(tileaa.AsTile(r), 0)}))
 			}
 		}
+	}
+	for _, s := range l.scans {
+		vs = append(vs, make([]*ir.Value, s.op.NumResults())...)
 	}
 	if l.g.ordered {
 		vs = append(vs, joinTokens(l.b, nil))
@@ -143,13 +166,69 @@ func (l *looper) finish(results []*ir.Value) {
 		}
 	}
 	if l.g.ordered {
-		l.g.token = results[0]
+		l.g.token = results[len(results)-1]
 	}
 }
 
 // piece makes one piece of everything, in program order, and returns what is carried on.
 func (l *looper) piece(num *ir.Value, carried []*ir.Value) []*ir.Value {
 	l.num, l.made, l.done = num, map[cut]*ir.Value{}, map[pieceOf]*ir.Op{}
+	next := slices.Clone(carried)
+	at := len(carried)
+	if l.g.ordered {
+		at--
+	}
+	for _, s := range slices.Backward(l.scans) {
+		at -= s.op.NumResults()
+		for i, r := range s.op.Results() {
+			l.carry[r] = carried[at+i]
+		}
+	}
+	list := l.list()
+	for _, p := range list {
+		l.b.Loc = p.op.Loc()
+		l.make(p)
+	}
+	at = 0
+	for _, o := range l.g.outputs {
+		l.b.Loc = o.op.Loc()
+		switch n := o.op.NumResults(); o.kind {
+		case accumulate:
+			pieces := make([]*ir.Value, n)
+			for i, v := range o.op.Operands() {
+				pieces[i] = l.value(v, o.dim)
+			}
+			if !l.first {
+				pieces = l.combine(o.op, pieces, carried[at:at+n])
+			}
+			copy(next[at:], pieces)
+			at += n
+		case collect:
+			for i, r := range o.op.Results() {
+				next[at+i] = tileaa.One(l.b, "insert", r.Type(), tileaa.Args{
+					"source": l.value(r, o.dim), "dest": carried[at+i], "indices": l.sliceNumbers(r, o.dim)})
+			}
+			at += n
+		}
+	}
+	for _, s := range l.scans {
+		for _, r := range s.op.Results() {
+			next[at] = l.carry[r]
+			at++
+		}
+	}
+	if l.g.ordered {
+		tokens := l.tokens(list)
+		if !l.first {
+			tokens = append(tokens, carried[at])
+		}
+		next[at] = joinTokens(l.b, tokens)
+	}
+	return next
+}
+
+// list is what a piece consists of, in program order.
+func (l *looper) list() []pieceOf {
 	var list []pieceOf
 	for _, o := range l.g.outputs {
 		for _, k := range o.cuts {
@@ -163,30 +242,7 @@ func (l *looper) piece(num *ir.Value, carried []*ir.Value) []*ir.Value {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b pieceOf) int { return l.c.number[a.op] - l.c.number[b.op] })
-	for _, p := range list {
-		l.b.Loc = p.op.Loc()
-		l.make(p)
-	}
-	next := slices.Clone(carried)
-	at := 0
-	for _, o := range l.g.outputs {
-		l.b.Loc = o.op.Loc()
-		switch n := o.op.NumResults(); o.kind {
-		case accumulate:
-			copy(next[at:], l.combine(o, carried[at:at+n]))
-			at += n
-		case collect:
-			for i, r := range o.op.Results() {
-				next[at+i] = tileaa.One(l.b, "insert", r.Type(), tileaa.Args{
-					"source": l.value(r, o.dim), "dest": carried[at+i], "indices": l.sliceNumbers(r, o.dim)})
-			}
-			at += n
-		}
-	}
-	if l.g.ordered {
-		next[at] = joinTokens(l.b, append(l.tokens(list), carried[at]))
-	}
-	return next
+	return list
 }
 
 // tokens are the tokens of all that happened in the piece.
@@ -204,48 +260,68 @@ func (l *looper) tokens(list []pieceOf) []*ir.Value {
 	return vs
 }
 
-// combine accumulates the piece: the combine region on tiles. The first piece has nothing to combine with.
+// combine is the combine region of a reduce or scan on tiles instead of elements.
 //
 //	(%x: f32, %a: f32) { yield (maxf %x, %a) }    =>    maxf %piece, %accumulator
-func (l *looper) combine(o *output, acc []*ir.Value) []*ir.Value {
-	pieces := make([]*ir.Value, len(acc))
-	for i, v := range o.op.Operands() {
-		pieces[i] = l.value(v, o.dim)
-	}
-	if l.num == nil {
-		return pieces
-	}
-	body := o.op.Body()
+func (l *looper) combine(op *ir.Op, pieces, acc []*ir.Value) []*ir.Value {
+	body := op.Body()
 	m := ir.Mapping{}
 	for i := range acc {
 		m[body.Arg(2*i)], m[body.Arg(2*i+1)] = pieces[i], acc[i]
 	}
 	shape := shapeOf(pieces[0])
+	as := func(v *ir.Value) *tileaa.TileType { return tileaa.Tile(l.b.Ctx, tileaa.AsTile(v).Elem, shape...) }
 	for op := body.First(); op != nil; op = op.Next() {
 		for _, v := range op.Operands() {
-			if _, ok := m[v]; !ok { // a scalar from outside
-				m[v] = tileaa.One(l.b, "splat", tileaa.Tile(l.b.Ctx, tileaa.AsTile(v).Elem, shape...), tileaa.Args{"source": l.c.replaced.Lookup(v)})
+			if m[v] == nil { // a scalar from outside
+				m[v] = tileaa.One(l.b, "splat", as(v), tileaa.Args{"source": l.c.replaced.Lookup(v)})
 			}
 		}
 		switch op.Def.Name {
 		case "yield":
 			out := make([]*ir.Value, len(acc))
 			for i, v := range op.Operands() {
-				out[i] = m.Lookup(v)
+				out[i] = m[v]
 			}
 			return out
 		case "constant":
-			t := tileaa.Tile(l.b.Ctx, tileaa.AsTile(op.Result(0)).Elem, shape...)
 			bits, _ := tileaa.SplatValue(op.Result(0))
-			m[op.Result(0)] = tileaa.One(l.b, "constant", t, tileaa.Args{"value": tileaa.SplatOf(t, bits)})
+			m[op.Result(0)] = tileaa.One(l.b, "constant", as(op.Result(0)), tileaa.Args{"value": tileaa.SplatOf(as(op.Result(0)), bits)})
 		default:
 			c := l.b.Insert(op.Clone(m))
 			for _, r := range c.Results() {
-				r.SetType(tileaa.Tile(l.b.Ctx, tileaa.AsTile(r).Elem, shape...))
+				r.SetType(as(r))
 			}
 		}
 	}
-	panic("BUG: the region of a reduce does not end in yield")
+	panic("BUG: the region of a reduce or scan does not end in yield")
+}
+
+// scan goes on where the piece before ended, and leaves where this one ends: the last elements along its axis.
+//
+//	%s = scan %piece;  %r = combine %s, (broadcast %carry);  next %carry = extract %r[last]
+func (l *looper) scan(op *ir.Op, s []*ir.Value) []*ir.Value {
+	dim := int(op.IntNamed("dim"))
+	shape := slices.Clone(shapeOf(s[0]))
+	last := shape[dim] - 1
+	if op.BoolNamed("reverse") {
+		last = 0
+	}
+	if !l.first {
+		before := make([]*ir.Value, len(s))
+		for i, r := range op.Results() {
+			before[i] = tileaa.One(l.b, "broadcast", s[i].Type(), tileaa.Args{"source": l.carry[r]})
+		}
+		s = l.combine(op, s, before)
+	}
+	at := l.zeros(len(shape))
+	at[dim] = tileaa.Const(l.b, tileaa.Tile(l.b.Ctx, l.b.Ctx.Int(32)), last)
+	shape[dim] = 1
+	for i, r := range op.Results() {
+		t := tileaa.Tile(l.b.Ctx, tileaa.AsTile(r).Elem, shape...)
+		l.carry[r] = tileaa.One(l.b, "extract", t, tileaa.Args{"source": s[i], "indices": at})
+	}
+	return s
 }
 
 // value is v, or the piece of it along dim.
@@ -263,12 +339,13 @@ func (l *looper) value(v *ir.Value, dim int) *ir.Value {
 
 // sliceNumbers are the indices of an extract or insert of the piece.
 func (l *looper) sliceNumbers(v *ir.Value, dim int) []*ir.Value {
-	zero := tileaa.Const(l.b, tileaa.Tile(l.b.Ctx, l.b.Ctx.Int(32)), 0)
-	vs := slices.Repeat([]*ir.Value{zero}, len(shapeOf(v)))
-	if l.num != nil {
-		vs[dim] = l.num
-	}
+	vs := l.zeros(len(shapeOf(v)))
+	vs[dim] = l.num
 	return vs
+}
+
+func (l *looper) zeros(n int) []*ir.Value {
+	return slices.Repeat([]*ir.Value{tileaa.Const(l.b, tileaa.Tile(l.b.Ctx, l.b.Ctx.Int(32)), 0)}, n)
 }
 
 func (l *looper) cutShape(shape []int64, dim int) []int64 {
@@ -316,11 +393,17 @@ func (l *looper) make(p pieceOf) {
 	for i, o := range op.Operands() {
 		c.SetOperand(i, l.operand(op, i, o, dim))
 	}
-	for i, r := range c.Results() {
+	for _, r := range c.Results() {
 		r.SetType(l.cutType(r.Type(), dim))
-		l.made[cut{op.Result(i), dim}] = r
 	}
 	l.done[p] = l.b.Insert(c)
+	made := c.Results()
+	if slices.Contains(l.scans, p) {
+		made = l.scan(op, made)
+	}
+	for i, r := range made {
+		l.made[cut{op.Result(i), dim}] = r
+	}
 }
 
 func isBound(op *ir.Op) bool {
@@ -355,9 +438,6 @@ func (l *looper) inPiece(op *ir.Op) []*ir.Value {
 func (l *looper) iota(op *ir.Op) *ir.Value {
 	t := l.cutType(op.Result(0).Type(), 0).(*tileaa.TileType)
 	v := tileaa.One(l.b, "iota", t, nil)
-	if l.num == nil {
-		return v
-	}
 	start := l.times(l.numberAs(t.Elem), t.Shape[0])
 	return tileaa.Binary(l.b, "addi", v, tileaa.One(l.b, "splat", t, tileaa.Args{"source": start}))
 }
@@ -412,10 +492,8 @@ func (l *looper) block(op *ir.Op, dim int) *ir.Value {
 		length := shape[dim] / l.g.pieces
 		step := gcd(traversal[dim], length)
 		indices[dim] = l.times(indices[dim], traversal[dim]/step)
-		if l.num != nil {
-			part := l.times(l.numberAs(tileaa.AsTile(indices[dim]).Elem), length/step)
-			indices[dim] = tileaa.Binary(l.b, "addi", indices[dim], part)
-		}
+		part := l.times(l.numberAs(tileaa.AsTile(indices[dim]).Elem), length/step)
+		indices[dim] = tileaa.Binary(l.b, "addi", indices[dim], part)
 		traversal[dim] = step
 	}
 	args["indices"] = indices

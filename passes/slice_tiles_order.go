@@ -197,13 +197,17 @@ func (c *cutter) cutAlike(outputs []*output) []*output {
 		regs, accumulators, pieces = regs/2, accumulators/2, pieces*2
 	}
 	var alike []*output
+	var scans []pieceOf
 	for _, o := range outputs {
 		if o.pieces != pieces {
 			if o = c.tryOutput(o.op, o.kind, o.dim, pieces); o == nil || o.pieces != pieces || !c.areWhole(o.wholes) {
 				return nil
 			}
 		}
-		alike = append(alike, o)
+		alike, scans = append(alike, o), append(scans, o.scans...)
+	}
+	if !sameDirection(scans) {
+		return nil
 	}
 	return alike
 }

@@ -62,7 +62,10 @@ var rules = map[string]rule{
 		}
 		return dim, true
 	},
-	"scan": func(op *ir.Op, _, dim int, _ int64) (int, bool) { return dim, int64(dim) != op.IntNamed("dim") },
+	// Along its own axis a scan goes on from piece to piece (looper.scan).
+	"scan": func(op *ir.Op, _, dim int, _ int64) (int, bool) {
+		return dim, int64(dim) != op.IntNamed("dim") || combinesTiles(op)
+	},
 	// A list of coordinates belongs to one dimension.
 	"block_tile": func(op *ir.Op, _, dim int, _ int64) (int, bool) {
 		if s, ok := op.AttrNamed("sparse_dim").(ir.IntegerAttr); ok && int(s.SInt()) == dim {
@@ -128,6 +131,7 @@ const (
 const (
 	costAccumulate = 1 // the first piece is peeled off
 	costExtract    = 3 // through shared memory, every piece
+	costCarry      = 4 // the last row of a scan goes through shared memory, every piece
 	costShortRuns  = 4 // memory is read in parts of cache lines
 	costCollect    = 6 // through shared memory and back, every piece
 	costOtherLoop  = 8 // a big tile is needed for another result first
@@ -151,7 +155,11 @@ type recipe struct {
 	wholes []*ir.Value
 	regs   int // of the biggest piece, in all threads together
 	cost   int
+	scans  []pieceOf // that go on from piece to piece
 }
+
+// backwards reports whether the pieces must be made from the last to the first.
+func (r *recipe) backwards() bool { return len(r.scans) > 0 && r.scans[0].op.BoolNamed("reverse") }
 
 func (p *prober) needAll(cuts []cut) bool {
 	for _, k := range cuts {
@@ -212,9 +220,9 @@ func (c *cutter) operandCuts(op *ir.Op, dim int, pieces int64) []cut {
 	return cuts
 }
 
-// recipe lists what the roots take, and its cost.
-func (p *prober) recipe(roots []cut) recipe {
-	r := recipe{how: p.how}
+// recipe lists what the roots take, and its cost; ok is false when scans run against each other.
+func (p *prober) recipe(roots []cut) (r recipe, ok bool) {
+	r.how = p.how
 	seen := map[cut]bool{}
 	var visit func(k cut)
 	visit = func(k cut) {
@@ -239,6 +247,9 @@ func (p *prober) recipe(roots []cut) recipe {
 				visit(o)
 			}
 			r.wholes = append(r.wholes, captured(op)...)
+			if op.Def.Name == "scan" {
+				p.scan(&r, pieceOf{op, k.dim})
+			}
 		}
 		if p.shortRuns(k) {
 			r.cost += costShortRuns
@@ -248,7 +259,22 @@ func (p *prober) recipe(roots []cut) recipe {
 	for _, k := range roots {
 		visit(k)
 	}
-	return r
+	return r, sameDirection(r.scans)
+}
+
+// scan adds what a scan takes: one warp holds its axis.
+func (p *prober) scan(r *recipe, s pieceOf) {
+	shape, dim := slices.Clone(shapeOf(s.op.Operand(0))), int(s.op.IntNamed("dim"))
+	shape[s.dim] /= p.pieces
+	r.regs = max(r.regs, scanRegs(shape, dim, p.c.threads/32)*p.c.threads)
+	if s.dim == dim && !slices.Contains(r.scans, s) {
+		r.scans = append(r.scans, s)
+		r.cost += costCarry
+	}
+}
+
+func sameDirection(scans []pieceOf) bool {
+	return !slices.ContainsFunc(scans, func(s pieceOf) bool { return s.op.BoolNamed("reverse") != scans[0].op.BoolNamed("reverse") })
 }
 
 // shortRuns reports whether pieces of a block, or of a tile of pointers that is loaded from, cut the dimension along which memory

@@ -40,6 +40,8 @@ var launches = []launch{
 	{"gather", 1, []string{"x: i32 40000 < 1000", "index: i32 65536 < 50000", "z: i32 65536", "w: i32 65536", "40000"}, 0},
 	{"transpose_chain", 1, []string{"x: f32 65536 < 1000", "y: f32 65536", "z: f32 65536"}, 0},
 	{"column_counts", 1, []string{"x: i8 131072 < 100", "hits: i32 256", "columns: i32 256"}, 0},
+	{"recurrence", 1, []string{"a: i32 32768 < 1000", "x: i32 32768 < 1000", "y: i32 32768"}, 0},
+	{"row_scan", 1, []string{"x: f32 65536 < 10", "y: f32 65536", "z: f32 65536"}, 0},
 }
 
 // gpu is what the kernels are compiled for.

@@ -27,6 +27,7 @@ var laws = map[string][]string{
 	"internal/filecheck":    {},
 	"internal/lit":          {"internal/filecheck"},
 	"internal/planted":      {},
+	"internal/mutate":       {},
 	"ir":                    {"ir/float"},
 	"ir/float":              {},
 	"dialects/builtin":      {"ir"},

@@ -55,7 +55,8 @@ func parse(t *testing.T, src string) *State {
 func tileKernel(body string) string {
 	use := regexp.MustCompile(`use (%[\w#]+) : (\S+)`)
 	return `cuda_tile.module @m {
-  entry @k(%x: tile<i32>, %y: tile<i32>, %c: tile<i1>, %d: tile<i1>, %f: tile<f32>, %g: tile<f32>, %p: tile<ptr<i32>>) {
+  entry @k(%x: tile<i32>, %y: tile<i32>, %c: tile<i1>, %d: tile<i1>, %f: tile<f32>, %g: tile<f32>, %p: tile<ptr<i32>>,
+           %s: tile<i32>, %by: tile<i32>) {
     ` + use.ReplaceAllString(strings.TrimSpace(body), `print_tko "%d", $1 : $2 -> token`) + `
     return
   }

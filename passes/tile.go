@@ -19,12 +19,21 @@ var Tile = []*Pass{
 		"After cse, so that one copy moves.", licm},
 	{"dce", "Erases pure operations that nobody uses.",
 		"Last, for what other passes leave.", dce},
+	{"loop-split", "Splits loops where a comparison of the counter with an invariant changes its answer.",
+		"Before canonicalize, which takes what is constant in each part.", splitLoops},
+	{"synthesize-debug-info-scopes", "Gives functions without debug information a subprogram of their name.",
+		"Debuggers need scopes; frontends often give lines only.", synthesizeDebugInfoScopes},
+	{"test-debuginfo-update-symbol-name", "Renames a symbol, in debug information too.",
+		"Shows that names can change when both sides are known.", updateSymbolName},
 	{"inline", "Changes nothing: cuda_tile has no operation that calls a function.",
 		"Scripts for NVIDIA's tools name it.", nothing},
 }
 
 // Options lists the settings of the passes that have some.
-var Options = map[string][]Option{}
+var Options = map[string][]Option{
+	"loop-split":                        {splitThreshold},
+	"test-debuginfo-update-symbol-name": {symbolToRename, renameScope, newSymbolName, updateUses},
+}
 
 // Option is a setting of a pass, "loop-split{split-threshold=4}" in a pipeline.
 type Option struct{ Name, Default, Help string }

@@ -61,3 +61,15 @@ func TestTileCleanup(t *testing.T) {
 			%3, %t3 = load_ptr_tko weak %p : tile<ptr<i32>> -> tile<i32>, token`}})
 	})
 }
+
+// tilePass is a pass of the list.
+func tilePass(t *testing.T, name string) *Pass {
+	t.Helper()
+	for _, p := range Tile {
+		if p.Name == name {
+			return p
+		}
+	}
+	t.Fatalf("there is no pass %s", name)
+	return nil
+}

@@ -83,12 +83,11 @@ func (a *assigner) natural(v *ir.Value) anchor {
 	if n, ok := a.final[v]; ok {
 		return n
 	}
-	if n, ok := a.draft[v]; ok {
-		return n
-	}
 	top := len(a.open) == 0
 	if top {
-		a.draft = map[*ir.Value]anchor{}
+		a.draft = map[*ir.Value]anchor{} // what was found while another value was open may be found wanting now
+	} else if n, ok := a.draft[v]; ok {
+		return n
 	}
 	a.open[v] = true
 	n := a.look(v, t)

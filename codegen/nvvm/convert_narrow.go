@@ -1,6 +1,9 @@
 package nvvm
 
 import (
+	"math"
+	"slices"
+
 	"tileiras/ir"
 	"tileiras/ir/float"
 )
@@ -49,9 +52,20 @@ func (f *fn) decodeNarrow(t *tile, i int, format *float.Format) reg {
 	return f.cast(v, kF32)
 }
 
+// nanIsLargest reports whether NaN becomes the format's largest value (Tile IR, table of conversions). The hardware keeps it NaN, but
+// a minimum with that value, which saturation makes harmless, prefers the number.
+func nanIsLargest(format *float.Format) bool { return format == float.F8E4M3FN }
+
 // encodeNarrow rounds f32 registers into the tile out.
 func (f *fn) encodeNarrow(out *tile, x []reg, format *float.Format, rounding string) {
 	if row := "cvt.rn.satfinite." + pairName[format] + ".f32"; pairName[format] != "" && f.has(row) {
+		if nanIsLargest(format) {
+			largest := f32(math.Float32bits(float32(format.Decode(format.Max()))))
+			x = slices.Clone(x)
+			for i := range x {
+				x[i] = f.op1("min.f32", x[i], largest)
+			}
+		}
 		pair := func(i int) reg { return f.op1(row, x[i+1], x[i]) }
 		if out.packs() {
 			for i := range out.words {
@@ -133,9 +147,17 @@ func (f *fn) convertPacked(x *tile, from, to *float.Format, elem ir.Type, roundi
 		return out
 	case from == float.F16 && rounding == ".rn" && pairName[to] != "" && x.len() >= 4 && f.has("cvt.rn.satfinite."+pairName[to]+".f16x2"):
 		out := f.newTile(elem, x.len())
+		row := "cvt.rn.satfinite." + pairName[to] + ".f16x2"
+		half := func(i int) reg {
+			w := f.word(x, i)
+			if nanIsLargest(to) {
+				largest := float.F16.Encode(to.Decode(to.Max()), float.NearestEven)
+				w = f.op1("min.f16x2", w, con(kI32, largest<<16|largest))
+			}
+			return f.op1(row, w)
+		}
 		for i := range out.words {
-			row := "cvt.rn.satfinite." + pairName[to] + ".f16x2"
-			out.words[i] = f.op1("mov.pack.b32", f.op1(row, f.word(x, 2*i)), f.op1(row, f.word(x, 2*i+1)))
+			out.words[i] = f.op1("mov.pack.b32", half(2*i), half(2*i+1))
 		}
 		return out
 	}

@@ -1,0 +1,181 @@
+package random
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+
+	"tileiras/internal/driver"
+	"tileiras/ir"
+	"tileiras/runtime/emu"
+	"tileiras/runtime/interp"
+)
+
+// Failure says what is wrong with a module, or with the compiler.
+type Failure struct {
+	// Kind is what a reduction keeps: "invalid" (a fault of the generator: the module has no one meaning), "bug" (the compiler
+	// failed), "emulator: race" and its like, "differs".
+	Kind string
+	GPU  string
+	Text string
+}
+
+func (f *Failure) Error() string { return strings.TrimSpace(f.Kind + " " + f.GPU + ": " + f.Text) }
+
+// ErrUnsupported marks what the compiler says it cannot do yet.
+var ErrUnsupported = errors.New("not supported yet")
+
+// maxSteps bounds what a tile block does on the interpreter.
+const maxSteps = 1 << 16
+
+// reference is what a module must leave in its buffers.
+type reference struct {
+	params  []param
+	bytes   [][]byte // nil for scalars
+	inexact [][]bool
+}
+
+// interpret runs a module on the interpreter, which reports whatever is undefined and inexact values that decide something.
+func interpret(ctx context.Context, text string) (*reference, error) {
+	in, err := read(text)
+	if err != nil {
+		return nil, err
+	}
+	params, err := parameters(in.Module)
+	if err != nil {
+		return nil, err
+	}
+	prog, err := interp.New(in.Module)
+	if err != nil {
+		return nil, err
+	}
+	mem := interp.NewMemory()
+	args := make([]uint64, len(params))
+	for i, p := range params {
+		if args[i] = p.bits; p.bytes != nil {
+			args[i] = mem.Alloc(fmt.Sprintf("p%d", i), p.bytes, 256)
+		}
+	}
+	if _, err := prog.Run(ctx, entry, mem, args, interp.Options{Grid: [3]int{grid}, Strict: true, MaxSteps: maxSteps}); err != nil {
+		return nil, err
+	}
+	ref := &reference{params: params, bytes: make([][]byte, len(params)), inexact: make([][]bool, len(params))}
+	for i, p := range params {
+		if p.bytes != nil {
+			ref.bytes[i], ref.inexact[i] = mem.Bytes(args[i]), mem.Inexact(args[i])
+		}
+	}
+	return ref, nil
+}
+
+// Check holds the compiler and the emulator against the interpreter for some GPUs. The error is a *Failure or ErrUnsupported.
+func Check(ctx context.Context, text string, schedule emu.Schedule, gpus ...string) error {
+	ref, err := interpret(ctx, text)
+	if err != nil {
+		return &Failure{Kind: "invalid", Text: err.Error()}
+	}
+	var refused error
+	for _, gpu := range gpus {
+		if err := ref.check(ctx, text, schedule, gpu); errors.Is(err, ErrUnsupported) {
+			refused = err
+		} else if err != nil {
+			return err
+		}
+	}
+	return refused
+}
+
+func (ref *reference) check(ctx context.Context, text string, schedule emu.Schedule, gpu string) error {
+	res, err := driver.Compile(ctx, "random.tileir", []byte(text), driver.Options{GPU: gpu, Opt: 3, Emit: driver.EmitPTX, ReproducerDir: "/dev/null"})
+	var f *driver.Failure
+	switch {
+	case errors.As(err, &f) && f.Code == driver.ExitBug:
+		return &Failure{"bug", gpu, err.Error()}
+	case err != nil && strings.Contains(err.Error(), "not supported yet"):
+		return fmt.Errorf("%w: %s: %s", ErrUnsupported, gpu, err)
+	case err != nil:
+		return &Failure{"refused", gpu, err.Error()}
+	}
+	mod, err := emu.Parse("random.ptx", string(res.Output))
+	if err != nil {
+		return &Failure{"PTX", gpu, err.Error()}
+	}
+	mem := emu.NewMemory()
+	addrs := make([]uint64, len(ref.params))
+	var args []emu.Arg
+	for i, p := range ref.params {
+		bits, n := p.bits, size(p.elem)
+		if p.bytes != nil {
+			addrs[i] = mem.Alloc(fmt.Sprintf("p%d", i), append([]byte{}, p.bytes...), 256)
+			bits, n = addrs[i], 8
+		}
+		args = append(args, binary.LittleEndian.AppendUint64(nil, bits)[:n])
+	}
+	_, err = mod.Run(ctx, entry, mem, args, emu.Options{Grid: [3]int{grid}, DynShared: dynamicShared(string(res.Output)), Schedule: schedule, Seed: 1})
+	var rep *emu.Report
+	if errors.As(err, &rep) {
+		return &Failure{"emulator: " + rep.Kind.String(), gpu, err.Error()}
+	} else if err != nil {
+		return &Failure{"emulator", gpu, err.Error()}
+	}
+	for i, p := range ref.params {
+		if p.bytes == nil {
+			continue
+		}
+		if text := differ(p.elem, mem.Bytes(addrs[i]), ref.bytes[i], ref.inexact[i]); text != "" {
+			return &Failure{"differs", gpu, fmt.Sprintf("parameter %d: %s", i, text)}
+		}
+	}
+	return nil
+}
+
+// differ describes the first elements that differ where the interpreter's value is exact; every NaN is like every other.
+func differ(elem ir.Type, got, want []byte, inexact []bool) string {
+	n := size(elem)
+	f, isFloat := elem.(*ir.FloatType)
+	var first string
+	count := 0
+	for i := 0; i+n <= len(want); i += n {
+		var g, w [8]byte
+		copy(g[:], got[i:i+n])
+		copy(w[:], want[i:i+n])
+		if g == w || inexact != nil && anyOf(inexact[i:i+n]) {
+			continue
+		}
+		a, b := binary.LittleEndian.Uint64(g[:]), binary.LittleEndian.Uint64(w[:])
+		if isFloat && f.Format.IsNaN(f.Format.FromStorage(a)) && f.Format.IsNaN(f.Format.FromStorage(b)) {
+			continue
+		}
+		if count++; count == 1 {
+			first = fmt.Sprintf("element %d is %#x, the interpreter has %#x", i/n, a, b)
+			if isFloat {
+				first += fmt.Sprintf(" (%g, %g)", f.Format.Decode(f.Format.FromStorage(a)), f.Format.Decode(f.Format.FromStorage(b)))
+			}
+		}
+	}
+	if count > 1 {
+		first += fmt.Sprintf("; %d elements differ", count)
+	}
+	return first
+}
+
+func anyOf(flags []bool) bool {
+	for _, f := range flags {
+		if f {
+			return true
+		}
+	}
+	return false
+}
+
+// dynamicShared reads how many bytes of dynamic shared memory the kernel asks for from the head of our PTX.
+func dynamicShared(ptx string) int {
+	_, rest, ok := strings.Cut(ptx, "//   shared   ")
+	var n int
+	if _, err := fmt.Sscanf(rest, "%d bytes dynamic", &n); !ok || err != nil {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,181 @@
+package random
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// maxDepth bounds nesting.
+const maxDepth = 2
+
+// carried is a value that a region takes along: its type, and whether it may be inexact.
+type carried struct {
+	init, arg val
+	token     bool
+}
+
+// carry chooses up to three values to take through a loop, and the token where there is one.
+func (g *generator) carry() []carried {
+	var list []carried
+	for range 1 + g.r.IntN(3) {
+		t := typ{one(g, slices.Concat(ints, floats, []string{"i1"})...), g.shape()}
+		init := g.exact(t)
+		list = append(list, carried{init: init, arg: val{name: g.fresh(), typ: t}})
+	}
+	if g.token != "" && g.chance(50) {
+		list = append(list, carried{init: val{name: g.token}, arg: val{name: g.fresh()}, token: true})
+	}
+	return list
+}
+
+// open makes the carried values visible inside the region.
+func (g *generator) open(list []carried) {
+	g.token = ""
+	for _, c := range list {
+		if c.token {
+			g.token = c.arg.name
+		} else {
+			g.vals = append(g.vals, c.arg)
+		}
+	}
+}
+
+// next chooses what a region passes on.
+func (g *generator) next(list []carried) []string {
+	var names []string
+	for _, c := range list {
+		if c.token {
+			names = append(names, g.token)
+		} else {
+			names = append(names, g.exact(c.arg.typ).name)
+		}
+	}
+	return names
+}
+
+func typesOf(list []carried) []string {
+	var ts []string
+	for _, c := range list {
+		if c.token {
+			ts = append(ts, "token")
+		} else {
+			ts = append(ts, c.arg.String())
+		}
+	}
+	return ts
+}
+
+func bindings(list []carried) string {
+	var bs []string
+	for _, c := range list {
+		bs = append(bs, c.arg.name+" = "+c.init.name)
+	}
+	return strings.Join(bs, ", ")
+}
+
+// bind makes the results of an operation visible.
+func (g *generator) bind(name string, list []carried) {
+	for i, c := range list {
+		r := name
+		if len(list) > 1 {
+			r = fmt.Sprintf("%s#%d", name, i)
+		}
+		if c.token {
+			g.token = r
+		} else {
+			g.vals = append(g.vals, val{name: r, typ: c.arg.typ})
+		}
+	}
+}
+
+// results of an operation: "%v", or "%v:3" for several.
+func binder(name string, n int) string {
+	if n > 1 {
+		return fmt.Sprintf("%s:%d", name, n)
+	}
+	return name
+}
+
+func joined(s []string) string { return strings.Join(s, ", ") }
+
+// counted is a for loop of a few rounds.
+func (g *generator) counted() {
+	if g.depth >= maxDepth {
+		return
+	}
+	elem := one(g, "i32", "i32", "i64", "i16")
+	s := scalar(elem)
+	lower, step := g.number(s, g.r.IntN(4)), g.number(s, 1+g.r.IntN(3))
+	upper := g.number(s, g.r.IntN(8))
+	if elem == "i32" && g.chance(50) {
+		upper = val{name: g.known(g.r.IntN(8)), typ: s}
+	}
+	list := g.carry()
+	i, result := val{name: g.fresh(), typ: s, bound: 8}, g.fresh()
+	g.line("%s = for %s in (%s to %s, step %s) : %s iter_values(%s) -> (%s) {", binder(result, len(list)), i.name, lower.name, upper.name, step.name, s,
+		bindings(list), joined(typesOf(list)))
+	g.scope(func() {
+		g.open(list)
+		g.vals = append(g.vals, i)
+		g.statements(1 + g.r.IntN(6))
+		g.line("continue %s : %s", joined(g.next(list)), joined(typesOf(list)))
+	})
+	g.line("}")
+	g.bind(result, list)
+}
+
+// branch is an if whose sides give values of the same types.
+func (g *generator) branch() {
+	if g.depth >= maxDepth {
+		return
+	}
+	c := g.exact(scalar("i1"))
+	list := g.carry()
+	result := g.fresh()
+	g.line("%s = if %s -> (%s) {", binder(result, len(list)), c.name, joined(typesOf(list)))
+	side := func() {
+		g.scope(func() {
+			if !slices.ContainsFunc(list, func(c carried) bool { return c.token }) {
+				g.token = ""
+			}
+			g.statements(g.r.IntN(5))
+			g.line("yield %s : %s", joined(g.next(list)), joined(typesOf(list)))
+		})
+	}
+	side()
+	g.line("} else {")
+	side()
+	g.line("}")
+	g.bind(result, list)
+}
+
+// endless is a loop that a counter ends.
+func (g *generator) endless() {
+	if g.depth >= maxDepth {
+		return
+	}
+	s := scalar("i32")
+	list := append(g.carry(), carried{init: g.number(s, 0), arg: val{name: g.fresh(), typ: s}})
+	count := list[len(list)-1].arg
+	result := g.fresh()
+	types := joined(typesOf(list))
+	g.line("%s = loop iter_values(%s) : %s -> %s {", binder(result, len(list)), bindings(list), types, types)
+	g.scope(func() {
+		g.open(list)
+		g.statements(g.r.IntN(4))
+		next := g.define(s, "addi %s, %s : %s", count.name, g.number(s, 1).name, s)
+		limit := val{name: g.known(1 + g.r.IntN(4)), typ: s}
+		done := g.define(scalar("i1"), "cmpi greater_than_or_equal %s, %s, signed : %s -> %s", next.name, limit.name, s, scalar("i1"))
+		out := g.next(list)
+		g.line("if %s {", done.name)
+		g.line("  break %s : %s", joined(out), types)
+		g.line("}")
+		g.statements(g.r.IntN(3))
+		again := g.next(list)
+		again[len(again)-1] = next.name
+		g.line("continue %s : %s", joined(again), types)
+	})
+	g.line("}")
+	g.bind(result, list)
+}

@@ -1,0 +1,22 @@
+// Package random makes random valid modules of cuda_tile and holds the compiler against the interpreter on them.
+//
+//	seed --Module--> text --driver.Read--> module --interp, strict--> what must be in memory --.
+//	                   |                                                                       +-- equal, bit by bit
+//	                   '--driver.Compile, for several GPUs--> PTX --emulator, all checks on----'
+//
+// A module says how it is launched by itself (launch.go), so a text in testdata is a whole test. When one fails, Reduce makes it
+// small.
+//
+// Programs have no undefined values and are exact where it matters: what the interpreter marks inexact (approximated functions,
+// sums that depend on their order) flows into float arithmetic and stores only, and is not compared. Sums and products of matrices
+// are of small integers, so they are exact in every order.
+//
+//	generate.go   the generator's state: types, values, scopes
+//	arith.go      elementwise operations and conversions
+//	shape.go      shapes, reductions, scans, products
+//	memory.go     loads, stores, views, round trips through memory, atomics
+//	control.go    loops and ifs
+//	launch.go     how a module is launched
+//	check.go      interpreter against emulator
+//	reduce.go     makes a failing module small
+package random

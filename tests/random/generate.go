@@ -1,0 +1,254 @@
+package random
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// typ is a type of tiles: an element type and a shape, whose extents are powers of two.
+type typ struct {
+	elem  string
+	shape []int
+}
+
+func (t typ) String() string { return "tile<" + dims(t.shape) + t.elem + ">" }
+
+// dims is "8x16x" for 8, 16.
+func dims(shape []int) string {
+	var b strings.Builder
+	for _, n := range shape {
+		fmt.Fprintf(&b, "%dx", n)
+	}
+	return b.String()
+}
+
+func (t typ) n() int {
+	n := 1
+	for _, d := range t.shape {
+		n *= d
+	}
+	return n
+}
+
+func (t typ) is(u typ) bool { return t.elem == u.elem && slices.Equal(t.shape, u.shape) }
+
+func (t typ) with(elem string) typ { return typ{elem, t.shape} }
+
+func scalar(elem string) typ { return typ{elem, nil} }
+
+// val is a value of the program.
+type val struct {
+	name string
+	typ
+	// inexact: the interpreter may call elements inexact; only float arithmetic, data movement and stores may use it.
+	inexact bool
+	// bound, if not 0: every element is an integer, also in a float type, of at most this magnitude.
+	bound int
+}
+
+// generator is the state of one module under construction.
+type generator struct {
+	r      *rand.Rand
+	body   strings.Builder
+	indent int
+	names  int
+	vals   []val    // visible here, older first
+	params []string // element type of the buffer, or the type of a scalar
+	inputs map[string]int
+	shapes [][]int // the shapes of this program
+	token  string  // what orders accesses to scratch memory here; "" where nothing does
+	depth  int     // of regions
+	block  val     // number of the tile block
+}
+
+// Module makes the text of a module from a seed. Size is about how many operations its author thinks of.
+func Module(seed uint64, size int) string {
+	g := &generator{r: rand.New(rand.NewPCG(seed, 0x74696c65)), indent: 2, inputs: map[string]int{}}
+	g.pickShapes()
+	g.token = g.fresh()
+	g.line("%s = make_token : token", g.token)
+	x, y, z := g.fresh(), g.fresh(), g.fresh()
+	g.line("%s, %s, %s = get_tile_block_id : tile<i32>", x, y, z)
+	g.block = val{name: x, typ: scalar("i32"), bound: grid}
+	g.vals = append(g.vals, g.block)
+	g.statements(size)
+	g.results()
+	g.line("return")
+
+	var b strings.Builder
+	b.WriteString("cuda_tile.module @random {\n  entry @" + entry + "(")
+	for i, p := range g.params {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%%p%d: tile<%s>", i, p)
+	}
+	b.WriteString(") {\n" + g.body.String() + "  }\n}\n")
+	return b.String()
+}
+
+// maxElements bounds tiles.
+const maxElements = 2048
+
+// pickShapes chooses a few shapes that belong together, so that values meet.
+func (g *generator) pickShapes() {
+	rank := 1 + g.r.IntN(3)
+	full := make([]int, rank)
+	n := 1
+	for d := range full {
+		full[d] = 1 << g.r.IntN(7)
+		for n*full[d] > maxElements {
+			full[d] /= 2
+		}
+		n *= full[d]
+	}
+	less := slices.Clone(full)
+	less[g.r.IntN(rank)] = 1
+	g.shapes = [][]int{full, full, less, {n}}
+	if rank > 1 {
+		d := g.r.IntN(rank)
+		g.shapes = append(g.shapes, slices.Concat(full[:d], full[d+1:]))
+	}
+	g.shapes = append(g.shapes, nil)
+}
+
+func (g *generator) shape() []int { return g.shapes[g.r.IntN(len(g.shapes))] }
+
+func (g *generator) chance(percent int) bool { return g.r.IntN(100) < percent }
+
+func one[T any](g *generator, list ...T) T { return list[g.r.IntN(len(list))] }
+
+func (g *generator) fresh() string {
+	g.names++
+	return fmt.Sprintf("%%v%d", g.names)
+}
+
+func (g *generator) line(format string, args ...any) {
+	g.body.WriteString(strings.Repeat("  ", g.indent))
+	fmt.Fprintf(&g.body, format+"\n", args...)
+}
+
+// define makes a value from the text of an operation with one result, and makes it visible.
+func (g *generator) define(t typ, format string, args ...any) val {
+	v := val{name: g.fresh(), typ: t}
+	g.line("%s = %s", v.name, fmt.Sprintf(format, args...))
+	g.vals = append(g.vals, v)
+	return v
+}
+
+// mark changes what is known of the newest value.
+func (g *generator) mark(v val) val {
+	for i := len(g.vals) - 1; i >= 0; i-- {
+		if g.vals[i].name == v.name {
+			g.vals[i] = v
+		}
+	}
+	return v
+}
+
+// find is a visible value that suits, rather a newer one.
+func (g *generator) find(suits func(val) bool) (val, bool) {
+	var found []val
+	for _, v := range g.vals {
+		if suits(v) {
+			found = append(found, v)
+		}
+	}
+	if len(found) == 0 {
+		return val{}, false
+	}
+	i := max(g.r.IntN(len(found)), g.r.IntN(len(found)))
+	return found[i], true
+}
+
+// exact is a value of a type that may be used for anything.
+func (g *generator) exact(t typ) val { return g.want(t, func(v val) bool { return !v.inexact }) }
+
+// any is a value of a type that may be used where inexact values may.
+func (g *generator) any(t typ) val { return g.want(t, func(val) bool { return true }) }
+
+// want finds or makes a value of a type. What it makes is exact.
+func (g *generator) want(t typ, suits func(val) bool) val {
+	if !g.chance(10) {
+		if v, ok := g.find(func(v val) bool { return v.is(t) && suits(v) }); ok {
+			return v
+		}
+	}
+	return g.make(t)
+}
+
+// make makes an exact value of a type from others, from memory or from nothing.
+func (g *generator) make(t typ) val {
+	switch g.r.IntN(6) {
+	case 0, 1: // the same shape, other elements
+		if v, ok := g.find(func(v val) bool { return !v.inexact && v.elem != t.elem && slices.Equal(v.shape, t.shape) }); ok {
+			return g.convert(v, t.elem)
+		}
+	case 2: // the same elements, one of them for all
+		if v, ok := g.find(func(v val) bool { return !v.inexact && v.elem == t.elem && spreads(v.shape, t.shape) }); ok {
+			return g.spread(v, t.shape)
+		}
+	case 3:
+		if isInt(t.elem) && t.elem != "i1" {
+			return g.count(t)
+		}
+	case 4:
+		if inMemory(t.elem) {
+			return g.load(t)
+		}
+	}
+	return g.constant(t)
+}
+
+// statements adds operations.
+func (g *generator) statements(n int) {
+	for range n {
+		g.statement()
+	}
+}
+
+// kind is a kind of statement.
+type kind struct {
+	weight int
+	make   func(*generator)
+}
+
+// kinds of statements with their weights. It is filled by init, because statements are made of statements.
+var kinds []kind
+
+func init() {
+	kinds = []kind{
+		{14, (*generator).intBinary}, {6, (*generator).intUnary}, {6, (*generator).compare}, {4, (*generator).pick},
+		{12, (*generator).floatBinary}, {6, (*generator).floatUnary}, {3, (*generator).approximate},
+		{8, (*generator).conversion}, {12, (*generator).reshaping}, {6, (*generator).reduction}, {3, (*generator).scanning},
+		{4, (*generator).product}, {5, (*generator).loading}, {3, (*generator).roundTrip}, {2, (*generator).atomic},
+		{4, (*generator).counted}, {3, (*generator).branch}, {2, (*generator).endless},
+	}
+}
+
+func (g *generator) statement() {
+	total := 0
+	for _, k := range kinds {
+		total += k.weight
+	}
+	at := g.r.IntN(total)
+	for _, k := range kinds {
+		if at -= k.weight; at < 0 {
+			k.make(g)
+			return
+		}
+	}
+}
+
+// scope runs f in a region: what f defines is forgotten.
+func (g *generator) scope(f func()) {
+	n, token := len(g.vals), g.token
+	g.depth++
+	g.indent++
+	f()
+	g.indent--
+	g.depth--
+	g.vals, g.token = g.vals[:n:n], token
+}

@@ -1,0 +1,105 @@
+package random
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"tileiras/dialects/cudatile"
+	"tileiras/internal/driver"
+	"tileiras/ir"
+	"tileiras/ir/float"
+)
+
+// How a module is launched: its one entry by this name, on this many tile blocks along x. A parameter that is a pointer is a
+// buffer of its own with this many elements, whose content follows from its type and its place among the parameters; a scalar
+// is scalarValue of its place.
+const (
+	entry    = "k"
+	grid     = 2
+	elements = 4 * maxElements
+)
+
+// matrixUse marks inputs of which matrices are read.
+const matrixUse = "matrix"
+
+// scalarValue is the value of parameter number i: never zero, sometimes odd.
+func scalarValue(i int) int64 { return int64(3 + 5*i) }
+
+// param is one parameter of a launch: a buffer or a scalar.
+type param struct {
+	elem  ir.Type // of the buffer, or of the scalar
+	bytes []byte  // of the buffer; nil for a scalar
+	bits  uint64
+}
+
+// parameters reads from a module what to launch it with.
+func parameters(m *ir.Op) ([]param, error) {
+	for _, op := range m.Body().Ops() {
+		if op.Def.Name != "entry" || op.StringNamed("sym_name") != entry {
+			continue
+		}
+		var out []param
+		for i, a := range op.Body().Args() {
+			t, ok := a.Type().(*cudatile.TileType)
+			if !ok || t.Rank() != 0 {
+				return nil, fmt.Errorf("parameter %d is a %s", i, ir.TypeString(a.Type()))
+			}
+			if p, ok := t.Elem.(*cudatile.PtrType); ok {
+				out = append(out, param{elem: p.Elem, bytes: content(p.Elem, i)})
+			} else {
+				out = append(out, param{elem: t.Elem, bits: uint64(scalarValue(i))})
+			}
+		}
+		return out, nil
+	}
+	return nil, fmt.Errorf("the module has no entry @%s", entry)
+}
+
+// size of an element in memory.
+func size(elem ir.Type) int { return max(1, ir.BitWidth(elem)/8) }
+
+// content is what a buffer holds at first: mostly small numbers, some extreme ones, for floats infinities and NaN too.
+func content(elem ir.Type, place int) []byte {
+	r := rand.New(rand.NewPCG(uint64(place), uint64(ir.BitWidth(elem))))
+	n := size(elem)
+	out := make([]byte, 0, n*elements)
+	for range elements {
+		out = append(out, binary.LittleEndian.AppendUint64(nil, element(r, elem))[:n]...)
+	}
+	return out
+}
+
+func element(r *rand.Rand, elem ir.Type) uint64 {
+	width := ir.BitWidth(elem)
+	f, isFloat := elem.(*ir.FloatType)
+	kind := r.IntN(100)
+	switch {
+	case width == 1:
+		return uint64(r.IntN(2))
+	case isFloat && kind < 60:
+		return f.Format.Encode(float64(r.IntN(17)-8), float.NearestEven)
+	case isFloat && kind < 80:
+		return f.Format.Encode(float64(r.IntN(4096)-2048)/64, float.NearestEven)
+	case isFloat && kind < 85:
+		return f.Format.Encode([]float64{math.Inf(1), math.Inf(-1), math.NaN(), math.Copysign(0, -1), 1e-40}[r.IntN(5)], float.NearestEven)
+	case !isFloat && kind < 60:
+		return uint64(r.IntN(33) - 16)
+	case !isFloat && kind < 65:
+		return uint64(1) << (width - 1)
+	}
+	return r.Uint64()
+}
+
+// read makes a verified module of text.
+func read(text string) (*driver.Input, error) {
+	in, err := driver.Read(driver.NewContext(), "random.tileir", []byte(text))
+	if err != nil {
+		return nil, err
+	}
+	if !ir.Verify(in.Ctx, in.Module) {
+		return nil, fmt.Errorf("%s", in.Ctx.Diags.String())
+	}
+	return in, nil
+}

@@ -1,0 +1,346 @@
+package random
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// parameter adds a buffer and returns its name.
+func (g *generator) parameter(elem string) string {
+	g.params = append(g.params, "ptr<"+elem+">")
+	return fmt.Sprintf("%%p%d", len(g.params)-1)
+}
+
+// input is the buffer from which a type is read; matrices of small integers have their own.
+func (g *generator) input(elem, use string) string {
+	i, ok := g.inputs[elem+use]
+	if !ok {
+		g.parameter(elem)
+		i = len(g.params) - 1
+		g.inputs[elem+use] = i
+	}
+	return fmt.Sprintf("%%p%d", i)
+}
+
+// scalarParameter is a scalar whose value launch.go decides, with that value.
+func (g *generator) scalarParameter() (val, int) {
+	i, ok := g.inputs["scalar"]
+	if !ok || g.chance(40) {
+		g.params = append(g.params, "i32")
+		i = len(g.params) - 1
+		g.inputs["scalar"] = i
+	}
+	return val{name: fmt.Sprintf("%%p%d", i), typ: scalar("i32")}, int(scalarValue(i))
+}
+
+// pointers is a tile of pointers: the buffer's address plus an index per element.
+func (g *generator) pointers(buffer, elem string, index val) (name, t string) {
+	ptr := "ptr<" + elem + ">"
+	at := buffer
+	if len(index.shape) > 0 {
+		ones := make([]int, len(index.shape))
+		for d := range ones {
+			ones[d] = 1
+		}
+		single, all := "tile<"+dims(ones)+ptr+">", "tile<"+dims(index.shape)+ptr+">"
+		a, b := g.fresh(), g.fresh()
+		g.line("%s = reshape %s : tile<%s> -> %s", a, at, ptr, single)
+		at = a
+		if single != all {
+			g.line("%s = broadcast %s : %s -> %s", b, a, single, all)
+			at = b
+		}
+	}
+	t = "tile<" + dims(index.shape) + ptr + ">"
+	name = g.fresh()
+	g.line("%s = offset %s, %s : %s, %s -> %s", name, at, index.name, t, index.typ, t)
+	return name, t
+}
+
+// mine moves an index into the part of a buffer that belongs to this tile block; a part has maxElements elements.
+func (g *generator) mine(index val) val {
+	part := g.define(scalar("i32"), "muli %s, %s : %s", g.block.name, g.number(scalar("i32"), maxElements).name, scalar("i32"))
+	return g.define(index.typ, "addi %s, %s : %s", index.name, g.spread(part, index.shape).name, index.typ)
+}
+
+// readIndex is an index into an input: rows, rows with a distance, backwards, or anywhere.
+func (g *generator) readIndex(shape []int) val {
+	t := typ{"i32", shape}
+	v := g.linear("i32", shape)
+	switch g.r.IntN(5) {
+	case 0:
+		return v
+	case 1:
+		return g.define(t, "addi %s, %s : %s", v.name, g.number(t, g.r.IntN(64)).name, t)
+	case 2:
+		return g.define(t, "muli %s, %s : %s", v.name, g.number(t, 1+g.r.IntN(3)).name, t)
+	case 3:
+		return g.define(t, "subi %s, %s : %s", g.number(t, maxElements-1).name, v.name, t)
+	}
+	return g.define(t, "andi %s, %s : %s", g.exact(t).name, g.number(t, elements-1).name, t)
+}
+
+func (g *generator) loading() {
+	g.load(typ{one(g, slices.Concat([]string{"i1"}, ints, floats, small[:2])...), g.shape()})
+}
+
+// load reads an input in one of several ways.
+func (g *generator) load(t typ) val {
+	if len(t.shape) > 0 && g.chance(50) {
+		return g.loadView(g.input(t.elem, ""), t)
+	}
+	return g.loadPointers(g.input(t.elem, ""), "", t, g.readIndex(t.shape))
+}
+
+// loadMatrix reads small integers.
+func (g *generator) loadMatrix(t typ) val {
+	in := g.input(t.elem, matrixUse)
+	var v val
+	if g.chance(60) {
+		v = g.loadView(in, t)
+	} else {
+		v = g.loadPointers(in, "", t, g.linear("i32", t.shape))
+	}
+	// Buffers hold anything; what is no small integer becomes one.
+	return g.narrow(v)
+}
+
+// narrow makes integers from -3 to 4 of whatever a value is, exactly.
+func (g *generator) narrow(v val) val {
+	if isInt(v.elem) {
+		x := g.define(v.typ, "andi %s, %s : %s", v.name, g.number(v.typ, 3).name, v.typ)
+		x.bound = 3
+		return g.mark(x)
+	}
+	base, t := v, v.typ
+	if slices.Contains(small, v.elem) {
+		base = g.define(v.with("f32"), "ftof %s : %s -> %s", v.name, v.typ, v.with("f32"))
+		t = base.typ
+	}
+	i := g.define(t.with("i32"), "ftoi %s signed saturating : %s -> %s", base.name, t, t.with("i32"))
+	i = g.define(i.typ, "andi %s, %s : %s", i.name, g.number(i.typ, 3).name, i.typ)
+	f := g.define(v.typ, "itof %s signed : %s -> %s", i.name, i.typ, v.typ)
+	f.bound = 3
+	return g.mark(f)
+}
+
+// tokenClause is " token=%t", or nothing.
+func tokenClause(token string) string {
+	if token == "" {
+		return ""
+	}
+	return " token=" + token
+}
+
+// loadPointers reads through pointers, perhaps under a mask; token orders it.
+func (g *generator) loadPointers(buffer, token string, t typ, index val) val {
+	operands, types := "", ""
+	if g.chance(40) {
+		mask, padding := g.exact(t.with("i1")), g.exact(t)
+		operands, types = fmt.Sprintf(", %s, %s", mask.name, padding.name), fmt.Sprintf(", %s, %s", mask.typ, t)
+	}
+	p, pt := g.pointers(buffer, t.elem, index)
+	v := val{name: g.fresh(), typ: t}
+	after := g.fresh()
+	g.line("%s, %s = load_ptr_tko weak %s%s%s : %s%s -> %s, token", v.name, after, p, operands, tokenClause(token), pt, types, t)
+	if token != "" {
+		g.token = after
+	}
+	g.vals = append(g.vals, v)
+	return v
+}
+
+// tensorView makes a view of a buffer, extents and strides static or, with dynamic, sometimes not.
+func (g *generator) tensorView(buffer, elem string, shape, strides []int, dynamic bool) (name, t string) {
+	var sizes, steps, sizeTypes, stepTypes []string
+	types := ""
+	for d := range shape {
+		size, step := fmt.Sprint(shape[d]), fmt.Sprint(strides[d])
+		sizeType, stepType := size, step
+		if dynamic && g.chance(50) {
+			size, sizeType = g.known(shape[d]), "?"
+		}
+		if dynamic && g.chance(50) && strides[d] != 1 {
+			step, stepType = g.known(strides[d]), "?"
+		}
+		sizes, steps = append(sizes, size), append(steps, step)
+		sizeTypes, stepTypes = append(sizeTypes, sizeType), append(stepTypes, stepType)
+	}
+	if slices.Contains(sizeTypes, "?") || slices.Contains(stepTypes, "?") {
+		types = "tile<i32> -> "
+	}
+	t = fmt.Sprintf("tensor_view<%sx%s, strides=[%s]>", strings.Join(sizeTypes, "x"), elem, strings.Join(stepTypes, ","))
+	name = g.fresh()
+	g.line("%s = make_tensor_view %s, shape = [%s], strides = [%s] : %s%s", name, buffer, strings.Join(sizes, ", "), strings.Join(steps, ", "), types, t)
+	return name, t
+}
+
+// known is an i32 that is n, which the compiler may or may not see.
+func (g *generator) known(n int) string {
+	t := scalar("i32")
+	if g.chance(40) {
+		return g.number(t, n).name
+	}
+	p, value := g.scalarParameter()
+	return g.define(t, "addi %s, %s : %s", p.name, g.number(t, n-value).name, t).name
+}
+
+// arrayFor is an array of about a few tiles along each dimension, with strides, that fits into limit elements.
+func (g *generator) arrayFor(tile []int, limit int) (shape, strides []int) {
+	shape, strides = make([]int, len(tile)), make([]int, len(tile))
+	stride := 1
+	for d := len(tile) - 1; d >= 0; d-- {
+		shape[d] = max(1, tile[d]*(1+g.r.IntN(2))-g.r.IntN(1+tile[d]/2)*g.r.IntN(2))
+		for shape[d]*stride > limit {
+			shape[d] = max(1, limit/stride)
+		}
+		strides[d] = stride
+		if pad := g.r.IntN(5); g.chance(20) && shape[d]*stride+pad <= limit {
+			stride += pad
+		}
+		stride *= shape[d]
+	}
+	return shape, strides
+}
+
+var paddings = map[bool][]string{true: {"zero"}, false: {"zero", "neg_zero", "nan", "pos_inf", "neg_inf"}}
+
+// loadView reads a tile of a view; what lies outside is padding.
+func (g *generator) loadView(buffer string, t typ) val {
+	shape, strides := g.arrayFor(t.shape, elements)
+	view, vt := g.tensorView(buffer, t.elem, shape, strides, true)
+	padding := one(g, paddings[isInt(t.elem) || slices.Contains(small, t.elem)]...)
+	kind := fmt.Sprintf("partition_view<tile=(%s), padding_value = %s, %s>", strings.TrimSuffix(dims(t.shape), "x"), padding, vt)
+	op := "make_partition_view"
+	steps := slices.Clone(t.shape)
+	if g.chance(25) {
+		op = "make_strided_view"
+		for d := range steps {
+			steps[d] = 1 + g.r.IntN(t.shape[d])
+		}
+		kind = fmt.Sprintf("strided_view<tile=(%s), traversal_strides=[%s], padding_value = %s, %s>", strings.TrimSuffix(dims(t.shape), "x"), strings.ReplaceAll(commas(steps), " ", ""), padding, vt)
+	}
+	at := make([]string, len(t.shape))
+	for d := range at {
+		blocks := (shape[d] + steps[d] - 1) / steps[d] // no tile lies wholly outside
+		if blocks >= grid && g.chance(30) {
+			at[d] = g.block.name
+		} else {
+			at[d] = g.number(scalar("i32"), g.r.IntN(blocks)).name
+		}
+	}
+	p := g.fresh()
+	g.line("%s = %s %s : %s", p, op, view, kind)
+	v := val{name: g.fresh(), typ: t}
+	g.line("%s, %s = load_view_tko weak %s[%s] : %s, tile<i32> -> %s, token", v.name, g.fresh(), p, strings.Join(at, ", "), kind, t)
+	g.vals = append(g.vals, v)
+	return v
+}
+
+// results stores values that are visible at the end, each into a buffer of its own.
+func (g *generator) results() {
+	seen := map[string]bool{}
+	for range 3 + g.r.IntN(4) {
+		v, ok := g.find(func(v val) bool { return inMemory(v.elem) && !seen[v.name] })
+		if !ok {
+			return
+		}
+		seen[v.name] = true
+		g.store(v)
+	}
+}
+
+// store writes a value into a new buffer.
+func (g *generator) store(v val) {
+	out := g.parameter(v.elem)
+	if len(v.shape) > 0 && g.chance(40) {
+		shape := slices.Clone(v.shape)
+		shape[0] = shape[0]*grid - g.r.IntN(2)*g.r.IntN(shape[0])
+		strides := make([]int, len(shape))
+		stride := 1
+		for d := len(shape) - 1; d >= 0; d-- {
+			strides[d] = stride
+			stride *= shape[d]
+		}
+		view, vt := g.tensorView(out, v.elem, shape, strides, true)
+		kind := fmt.Sprintf("partition_view<tile=(%s), %s>", strings.TrimSuffix(dims(v.shape), "x"), vt)
+		p := g.fresh()
+		g.line("%s = make_partition_view %s : %s", p, view, kind)
+		at := []string{g.block.name}
+		for range v.shape[1:] {
+			at = append(at, g.number(scalar("i32"), 0).name)
+		}
+		g.line("%s = store_view_tko weak %s, %s[%s] : %s, %s, tile<i32> -> token", g.fresh(), v.name, p, strings.Join(at, ", "), v.typ, kind)
+		return
+	}
+	g.storePointers(out, "", v, g.mine(g.linear("i32", v.shape)))
+}
+
+// storePointers writes through pointers, perhaps under a mask; token orders it.
+func (g *generator) storePointers(buffer, token string, v, index val) {
+	mask, maskType := "", ""
+	if g.chance(25) {
+		m := g.exact(v.with("i1"))
+		mask, maskType = ", "+m.name, ", "+m.String()
+	}
+	p, pt := g.pointers(buffer, v.elem, index)
+	after := g.fresh()
+	g.line("%s = store_ptr_tko weak %s, %s%s%s : %s, %s%s -> token", after, p, v.name, mask, tokenClause(token), pt, v.typ, maskType)
+	if token != "" {
+		g.token = after
+	}
+}
+
+// roundTrip writes a value to memory and reads it back in another order: tokens alone say that this works.
+func (g *generator) roundTrip() {
+	if g.token == "" {
+		return
+	}
+	t := typ{one(g, slices.Concat(ints, floats)...), g.shape()}
+	v := g.exact(t)
+	buffer := g.input(t.elem, "scratch")
+	g.storePointers(buffer, g.token, v, g.mine(g.linear("i32", t.shape)))
+	i := g.linear("i32", t.shape)
+	if g.chance(60) {
+		it := i.typ
+		i = g.define(it, "xori %s, %s : %s", i.name, g.number(it, g.r.IntN(t.n())).name, it)
+	}
+	g.loadPointers(buffer, g.token, t, g.mine(i))
+}
+
+// atomic updates memory; the old values are known where every element has a place of its own.
+func (g *generator) atomic() {
+	elem := one(g, "i32", "i64", "f32", "i32")
+	t := typ{elem, g.shape()}
+	buffer := g.parameter(elem)
+	mode := "addf"
+	if isInt(elem) {
+		mode = one(g, "and", "or", "xor", "add", "max", "min", "umax", "umin")
+	}
+	alone := g.chance(50)
+	if alone && isInt(elem) && g.chance(20) {
+		mode = "xchg"
+	}
+	x := g.exact(t)
+	index := g.linear("i32", t.shape)
+	if alone {
+		index = g.mine(index)
+	} else {
+		index = g.define(index.typ, "andi %s, %s : %s", g.exact(index.typ).name, g.number(index.typ, 15).name, index.typ)
+		if !isInt(elem) {
+			x = g.integers(t)
+		}
+	}
+	mask, maskType := "", ""
+	if g.chance(30) {
+		m := g.exact(t.with("i1"))
+		mask, maskType = ", "+m.name, ", "+m.String()
+	}
+	p, pt := g.pointers(buffer, elem, index)
+	v := val{name: g.fresh(), typ: t}
+	g.line("%s, %s = atomic_rmw_tko relaxed %s %s, %s, %s%s : %s, %s%s -> %s, token", v.name, g.fresh(), one(g, "device", "sys"), p, mode, x.name, mask, pt, t, maskType, t)
+	if alone && mask == "" && g.depth == 0 {
+		g.vals = append(g.vals, v)
+	}
+}

@@ -1,0 +1,201 @@
+package random
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"tileiras/ir"
+	"tileiras/runtime/emu"
+)
+
+// gpus have different instructions for the same operations: no cp.async and no matrix products of bf16 on the first, conversions
+// of 8-bit floats on the last.
+var gpus = []string{"sm_75", "sm_80", "sm_90"}
+
+// programs is how many modules a run of all tests makes; TILEIRAS_RANDOM=N makes N.
+const programs = 200
+
+// shown bounds how many failures are reduced and shown.
+const shown = 5
+
+// moduleOf makes modules of changing size.
+func moduleOf(seed uint64) string { return Module(seed, []int{4, 10, 15, 25}[seed%4]) }
+
+func scheduleOf(seed uint64) emu.Schedule { return emu.Schedules[seed%uint64(len(emu.Schedules))] }
+
+func TestRandomModulesMeanTheSameOnInterpreterAndEmulator(t *testing.T) {
+	n := programs
+	if s := os.Getenv("TILEIRAS_RANDOM"); s != "" {
+		var err error
+		if n, err = strconv.Atoi(s); err != nil {
+			t.Fatalf("TILEIRAS_RANDOM: %v", err)
+		}
+	}
+	var mu sync.Mutex
+	unsupported := map[string]int{}
+	failures := 0
+	var g errgroup.Group
+	g.SetLimit(runtime.NumCPU())
+	for seed := range uint64(n) {
+		g.Go(func() error {
+			text := moduleOf(seed)
+			err := Check(t.Context(), text, scheduleOf(seed), gpus...)
+			mu.Lock()
+			defer mu.Unlock()
+			var f *Failure
+			switch {
+			case errors.Is(err, ErrUnsupported):
+				unsupported[err.Error()]++
+			case errors.As(err, &f):
+				if failures++; failures <= shown {
+					t.Errorf("seed %d: %v\nreduced:\n%s", seed, err, reduced(t, text, scheduleOf(seed), f))
+				} else {
+					t.Errorf("seed %d: %v", seed, err)
+				}
+			}
+			return nil
+		})
+	}
+	g.Wait()
+	refused := 0
+	for _, line := range sortedKeys(unsupported) {
+		refused += unsupported[line]
+		t.Logf("%d times %s", unsupported[line], line)
+	}
+	t.Logf("%d modules on %v: %d failed, %d not supported", n, gpus, failures, refused)
+	if refused > n/20 {
+		t.Errorf("%d of %d modules are not supported: they test nothing", refused, n)
+	}
+}
+
+// reduced makes a failing module small.
+func reduced(t *testing.T, text string, s emu.Schedule, f *Failure) string {
+	gpu := gpus
+	if f.GPU != "" {
+		gpu = []string{f.GPU}
+	}
+	kind := kindOf(f)
+	return Reduce(text, func(text string) bool { return kindOf(Check(t.Context(), text, s, gpu...)) == kind })
+}
+
+func sortedKeys(m map[string]int) []string {
+	var keys []string
+	for k := range m { // sorted below: the order cannot matter
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// TestModulesThatOnceFailedPass runs the reduced modules of faults that are repaired, under every schedule.
+func TestModulesThatOnceFailedPass(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.tileir")
+	if err != nil || files == nil {
+		t.Fatalf("no modules: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".tileir"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range emu.Schedules {
+				if err := Check(t.Context(), string(text), s, gpus...); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// made lists the operations that the generator must be able to make.
+const made = `absf absi addf addi andi atomic_rmw_tko bitcast break broadcast cat ceil cmpf cmpi constant continue divf divi exp exp2 exti
+extract floor fma for ftof ftoi get_tile_block_id if insert iota itof load_ptr_tko load_view_tko log2 loop make_partition_view
+make_strided_view make_tensor_view make_token maxf maxi minf mini mmaf mmai mulf mulhii muli negf negi offset ori pack permute reduce
+remf remi reshape rsqrt scan select shli shri sin sqrt store_ptr_tko store_view_tko subf subi tanh trunci unpack xori yield`
+
+func TestTheGeneratorMakesEveryOperation(t *testing.T) {
+	missing := map[string]bool{}
+	for _, name := range strings.Fields(made) {
+		missing[name] = true
+	}
+	for seed := uint64(0); seed < programs && len(missing) > 0; seed++ {
+		in, err := read(moduleOf(seed))
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		ir.Walk(in.Module, ir.PreOrder, func(op *ir.Op) { delete(missing, op.Def.Name) })
+	}
+	for _, name := range strings.Fields(made) {
+		if missing[name] {
+			t.Errorf("no module of %d has %s", programs, name)
+		}
+	}
+}
+
+func TestAModuleFollowsFromItsSeed(t *testing.T) {
+	for seed := range uint64(20) {
+		if moduleOf(seed) != moduleOf(seed) {
+			t.Errorf("seed %d makes two modules", seed)
+		}
+	}
+}
+
+// TestReduceLeavesOnlyWhatIsNeeded reduces a big module to one multiplication whose result is stored.
+func TestReduceLeavesOnlyWhatIsNeeded(t *testing.T) {
+	for seed := uint64(0); ; seed++ {
+		text := Module(seed, 25)
+		in, err := read(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		clean(in.Module)
+		text = ir.Text(in.Module, ir.PrintOptions{})
+		if !strings.Contains(text, " mulhii ") {
+			continue
+		}
+		small := Reduce(text, func(text string) bool {
+			_, err := interpret(t.Context(), text)
+			return err == nil && strings.Contains(text, " mulhii ")
+		})
+		// A constant, the product, up to six operations that make it and its address fit a store, the store, return.
+		if n := count(small); n > 10 {
+			t.Errorf("%d operations are left of %d:\n%s", n, count(text), small)
+		}
+		return
+	}
+}
+
+func TestDifferencesAreSeenWhereTheInterpreterIsExact(t *testing.T) {
+	in, err := read(`cuda_tile.module @m { entry @k(%a: tile<ptr<f32>>) { return } }`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	params, err := parameters(in.Module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f32 := params[0].elem
+	one, nan, otherNaN, zero, minusZero := []byte{0, 0, 0x80, 0x3f}, []byte{0, 0, 0xc0, 0x7f}, []byte{1, 0, 0xc0, 0xff}, []byte{0, 0, 0, 0}, []byte{0, 0, 0, 0x80}
+	for _, c := range []struct {
+		got, want []byte
+		inexact   bool
+		differ    bool
+	}{
+		{one, one, false, false}, {one, zero, false, true}, {one, zero, true, false}, {nan, otherNaN, false, false},
+		{nan, one, false, true}, {zero, minusZero, false, true},
+	} {
+		if got := differ(f32, c.got, c.want, slices.Repeat([]bool{c.inexact}, 4)) != ""; got != c.differ {
+			t.Errorf("%x against %x, inexact %v: differ is %v", c.got, c.want, c.inexact, got)
+		}
+	}
+}

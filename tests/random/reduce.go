@@ -1,0 +1,223 @@
+package random
+
+import (
+	"strings"
+
+	"tileiras/dialects/cudatile"
+	"tileiras/ir"
+)
+
+// Reduce makes the text of a module smaller as long as fails says that it still fails in the same way. It ends when no single
+// step helps any more: every operation that is left is needed.
+//
+// A step takes one operation and erases it, after its results have been replaced by one of its operands or by zeros, or puts the
+// body of a region in its place. Steps need not keep the meaning: fails looks at each module afresh.
+func Reduce(text string, fails func(text string) bool) string {
+	for changed := true; changed; {
+		changed = false
+		for _, s := range steps {
+			for i := count(text) - 1; i >= 0; i-- { // users before what they use
+				if smaller := apply(text, i, s); smaller != "" && smaller != text && fails(smaller) {
+					text, changed = smaller, true
+				}
+			}
+		}
+	}
+	return text
+}
+
+// step changes the module around an operation and reports whether it could.
+type step func(c *ir.Context, op *ir.Op) bool
+
+// steps, the ones that take most away first.
+var steps = []step{inlineRegion, eraseUnused, forwardOperand, replaceByZero, zeroOperands}
+
+// inside lists the operations inside the entries in program order, but not those of combine regions: they mean something together
+// only (an associative function).
+func inside(m *ir.Op) []*ir.Op {
+	var list []*ir.Op
+	ir.Walk(m, ir.PreOrder, func(op *ir.Op) {
+		parent := op.ParentOp()
+		if op != m && op.Def.Name != "entry" && parent.Def.Name != "reduce" && parent.Def.Name != "scan" {
+			list = append(list, op)
+		}
+	})
+	return list
+}
+
+func count(text string) int {
+	in, err := read(text)
+	if err != nil {
+		return 0
+	}
+	return len(inside(in.Module))
+}
+
+// apply does one step at operation i and gives the new text, cleaned of what nobody uses; "" when the step does not apply.
+func apply(text string, i int, s step) string {
+	in, err := read(text)
+	if err != nil {
+		return ""
+	}
+	list := inside(in.Module)
+	if i >= len(list) || !s(in.Ctx, list[i]) {
+		return ""
+	}
+	clean(in.Module)
+	return ir.Text(in.Module, ir.PrintOptions{})
+}
+
+// clean erases pure operations that nobody uses.
+func clean(m *ir.Op) {
+	for again := true; again; {
+		again = false
+		list := inside(m)
+		for i := len(list) - 1; i >= 0; i-- {
+			if op := list[i]; op.Traits().Has(ir.Pure) && !op.Traits().Has(ir.Terminator) && unused(op) {
+				op.Erase()
+				again = true
+			}
+		}
+	}
+}
+
+func unused(op *ir.Op) bool {
+	for _, r := range op.Results() {
+		if r.HasUses() {
+			return false
+		}
+	}
+	return true
+}
+
+func eraseUnused(_ *ir.Context, op *ir.Op) bool {
+	if !unused(op) || op.Traits().Has(ir.Terminator) {
+		return false
+	}
+	op.Erase()
+	return true
+}
+
+// forwardOperand puts operands of the right types in the place of the results: of a loop, what it begins with.
+func forwardOperand(_ *ir.Context, op *ir.Op) bool {
+	if unused(op) || op.Traits().Has(ir.Terminator) {
+		return false
+	}
+	taken := map[int]bool{}
+	for _, r := range op.Results() {
+		if !r.HasUses() {
+			continue
+		}
+		found := -1
+		for i, v := range op.Operands() {
+			if v.Type() == r.Type() && !taken[i] {
+				found = i
+				break
+			}
+		}
+		if found < 0 {
+			return false
+		}
+		if op.NumResults() > 1 {
+			taken[found] = true
+		}
+		r.ReplaceAllUsesWith(op.Operand(found))
+	}
+	op.Erase()
+	return true
+}
+
+// zero makes a constant before op, or returns nil where the type has none.
+func zero(c *ir.Context, op *ir.Op, t ir.Type) *ir.Value {
+	tile, ok := t.(*cudatile.TileType)
+	if !ok {
+		return nil
+	}
+	if _, ok := tile.Elem.(*cudatile.PtrType); ok {
+		return nil
+	}
+	b := ir.NewBuilder(c).Before(op)
+	k := b.Create(ir.State{Def: cudatile.Dialect.Op("constant"), Types: []ir.Type{t}})
+	k.SetAttrNamed("value", &ir.DenseAttr{Type: t, Data: make([]byte, size(tile.Elem)), Splat: true})
+	return k.Result(0)
+}
+
+func replaceByZero(c *ir.Context, op *ir.Op) bool {
+	if unused(op) || op.Is("cuda_tile.constant") || op.Traits().Has(ir.Terminator) {
+		return false
+	}
+	for _, r := range op.Results() {
+		if r.HasUses() {
+			z := zero(c, op, r.Type())
+			if z == nil {
+				return false
+			}
+			r.ReplaceAllUsesWith(z)
+		}
+	}
+	op.Erase()
+	return true
+}
+
+// zeroOperands takes what an operation works on away from it.
+func zeroOperands(c *ir.Context, op *ir.Op) bool {
+	done := false
+	for i, v := range op.Operands() {
+		if d := v.DefiningOp(); d != nil && d.Is("cuda_tile.constant") {
+			continue
+		}
+		if z := zero(c, op, v.Type()); z != nil {
+			op.SetOperand(i, z)
+			done = true
+		}
+	}
+	return done
+}
+
+// inlineRegion puts the body of a region, run once, in the place of an if or a loop.
+func inlineRegion(_ *ir.Context, op *ir.Op) bool {
+	if name := op.Def.Name; op.NumRegions() == 0 || name != "if" && name != "for" && name != "loop" {
+		return false
+	}
+	body := op.Body()
+	if body == nil || body.Terminator() == nil {
+		return false
+	}
+	end := body.Terminator()
+	if end.NumOperands() != op.NumResults() {
+		return false
+	}
+	// The arguments are the last operands, in order; for has its counter before them, which begins at the first operand.
+	args, operands := body.Args(), op.Operands()
+	if op.Def.Name == "for" {
+		args[0].ReplaceAllUsesWith(operands[0])
+		args = args[1:]
+	}
+	for i, a := range args {
+		a.ReplaceAllUsesWith(operands[len(operands)-len(args)+i])
+	}
+	for i, r := range op.Results() {
+		r.ReplaceAllUsesWith(end.Operand(i))
+	}
+	end.Erase()
+	for _, o := range body.Ops() {
+		o.Remove()
+		op.Block().Append(o)
+		o.MoveBefore(op)
+	}
+	op.Erase()
+	return true
+}
+
+// kindOf is the kind of a failure with the pass or the report that it names, so that a reduction does not slip to another fault.
+func kindOf(err error) string {
+	f, ok := err.(*Failure)
+	if !ok {
+		return ""
+	}
+	if f.Kind == "bug" {
+		line, _, _ := strings.Cut(f.Text, "\n")
+		return f.GPU + line
+	}
+	return f.GPU + f.Kind
+}

@@ -1,0 +1,401 @@
+package random
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// spreads reports whether a value of one shape can be repeated into another: a scalar, or equal extents but for ones.
+func spreads(from, to []int) bool {
+	if len(from) == 0 {
+		return true
+	}
+	if len(from) != len(to) || slices.Equal(from, to) {
+		return false
+	}
+	for d, n := range from {
+		if n != 1 && n != to[d] {
+			return false
+		}
+	}
+	return true
+}
+
+// like makes a value of another shape of one that has the same elements: what is known of it stays.
+func (g *generator) like(x val, t typ, format string, args ...any) val {
+	v := g.define(t, format, args...)
+	v.inexact, v.bound = x.inexact, x.bound
+	return g.mark(v)
+}
+
+// spread repeats a value.
+func (g *generator) spread(x val, shape []int) val {
+	if len(x.shape) == 0 && len(shape) > 0 {
+		ones := make([]int, len(shape))
+		for d := range ones {
+			ones[d] = 1
+		}
+		x = g.like(x, typ{x.elem, ones}, "reshape %s : %s -> %s", x.name, x.typ, typ{x.elem, ones})
+	}
+	if slices.Equal(x.shape, shape) {
+		return x
+	}
+	t := typ{x.elem, shape}
+	return g.like(x, t, "broadcast %s : %s -> %s", x.name, x.typ, t)
+}
+
+// reshape gives a value another shape of as many elements.
+func (g *generator) reshape(x val, shape []int) val {
+	if slices.Equal(x.shape, shape) {
+		return x
+	}
+	t := typ{x.elem, shape}
+	return g.like(x, t, "reshape %s : %s -> %s", x.name, x.typ, t)
+}
+
+// count numbers the elements along one dimension.
+func (g *generator) count(t typ) val {
+	if len(t.shape) == 0 {
+		return g.constant(t)
+	}
+	d := g.r.IntN(len(t.shape))
+	if t.elem == "i8" && t.shape[d] > 64 {
+		return g.constant(t)
+	}
+	line := typ{t.elem, []int{t.shape[d]}}
+	v := g.define(line, "iota : %s", line)
+	if widths[t.elem] > 8 {
+		v.bound = max(1, t.shape[d]-1)
+		g.mark(v)
+	}
+	shape := make([]int, len(t.shape))
+	for i := range shape {
+		shape[i] = 1
+	}
+	shape[d] = t.shape[d]
+	return g.spread(g.reshape(v, shape), t.shape)
+}
+
+// linear numbers the elements of a shape in row-major order.
+func (g *generator) linear(elem string, shape []int) val {
+	t := typ{elem, shape}
+	if len(shape) == 0 {
+		return g.define(t, "constant <%s: 0> : %s", elem, t)
+	}
+	line := typ{elem, []int{t.n()}}
+	v := g.define(line, "iota : %s", line)
+	v.bound = t.n()
+	return g.reshape(g.mark(v), shape)
+}
+
+// anyElem is an element type that data movement may have.
+func (g *generator) anyElem() string {
+	return one(g, slices.Concat([]string{"i1"}, ints, floats, small)...)
+}
+
+func (g *generator) reshaping() {
+	x := g.any(typ{g.anyElem(), g.shape()})
+	switch g.r.IntN(7) {
+	case 0:
+		if shape := g.shape(); (typ{"", shape}).n() == x.n() {
+			g.reshape(x, shape)
+		} else {
+			g.reshape(x, []int{x.n()})
+		}
+	case 1:
+		if shape := g.shape(); spreads(x.shape, shape) {
+			g.spread(x, shape)
+		}
+	case 2:
+		g.permute(x)
+	case 3:
+		g.concatenate(x)
+	case 4:
+		g.extract(x)
+	case 5:
+		g.insert(x)
+	case 6:
+		g.repack(x)
+	}
+}
+
+func (g *generator) permute(x val) {
+	if len(x.shape) < 2 {
+		return
+	}
+	p := g.r.Perm(len(x.shape))
+	t := typ{x.elem, make([]int, len(p))}
+	for i, d := range p {
+		t.shape[i] = x.shape[d]
+	}
+	g.like(x, t, "permute %s [%s] : %s -> %s", x.name, commas(p), x.typ, t)
+}
+
+func commas(list []int) string {
+	var out []string
+	for _, n := range list {
+		out = append(out, fmt.Sprint(n))
+	}
+	return strings.Join(out, ", ")
+}
+
+func (g *generator) concatenate(x val) {
+	if len(x.shape) == 0 || 2*x.n() > maxElements {
+		return
+	}
+	d := g.r.IntN(len(x.shape))
+	y := g.any(x.typ)
+	t := typ{x.elem, slices.Clone(x.shape)}
+	t.shape[d] *= 2
+	v := g.define(t, "cat %s, %s dim = %d : %s, %s -> %s", x.name, y.name, d, x.typ, y.typ, t)
+	v.inexact = x.inexact || y.inexact
+	g.mark(v)
+}
+
+// slices of a value: a shape that divides it and the number of one slice along each dimension.
+func (g *generator) slice(x val) (part typ, indices []string) {
+	part = typ{x.elem, slices.Clone(x.shape)}
+	for d := range part.shape {
+		cuts := 1 << g.r.IntN(3)
+		for part.shape[d]%cuts != 0 {
+			cuts /= 2
+		}
+		part.shape[d] /= cuts
+		i := g.number(scalar("i32"), g.r.IntN(cuts))
+		if g.chance(50) && cuts > 1 { // a number that is not constant
+			i = g.define(scalar("i32"), "andi %s, %s : %s", g.exact(scalar("i32")).name, g.number(scalar("i32"), cuts-1).name, scalar("i32"))
+		}
+		indices = append(indices, i.name)
+	}
+	return part, indices
+}
+
+func (g *generator) extract(x val) {
+	if len(x.shape) == 0 {
+		return
+	}
+	part, at := g.slice(x)
+	g.like(x, part, "extract %s[%s] : %s -> %s", x.name, strings.Join(at, ", "), x.typ, part)
+}
+
+func (g *generator) insert(x val) {
+	if len(x.shape) == 0 {
+		return
+	}
+	part, at := g.slice(x)
+	y := g.any(part)
+	v := g.define(x.typ, "insert %s, %s[%s] : %s, %s", y.name, x.name, strings.Join(at, ", "), y.typ, x.typ)
+	v.inexact = x.inexact || y.inexact
+	g.mark(v)
+}
+
+// repack reads bytes as other elements.
+func (g *generator) repack(x val) {
+	if w := widths[x.elem]; !isInt(x.elem) || w == 1 || len(x.shape) == 0 || x.inexact {
+		return
+	}
+	x = g.reshape(x, []int{x.n()})
+	t := typ{"i8", []int{x.n() * widths[x.elem] / 8}}
+	if t.n() > maxElements {
+		return
+	}
+	if x.elem != "i8" {
+		g.define(t, "pack %s : %s -> %s", x.name, x.typ, t)
+		return
+	}
+	to := one(g, "i16", "i32", "i64")
+	t = typ{to, []int{x.n() * 8 / widths[to]}}
+	if t.n() == 0 {
+		return
+	}
+	g.define(t, "unpack %s : %s -> %s", x.name, x.typ, t)
+}
+
+// combine is how a reduction or a scan combines.
+type combine struct {
+	op       string
+	identity func(elem string) string
+}
+
+func same(s string) func(string) string { return func(string) string { return s } }
+
+// minimum of a signed type.
+func lowest(elem string) string { return fmt.Sprint(int64(-1) << (widths[elem] - 1)) }
+
+func highest(elem string) string { return fmt.Sprint(int64(1)<<(widths[elem]-1) - 1) }
+
+var infinities = map[string][2]string{"f16": {"0x7C00", "0xFC00"}, "bf16": {"0x7F80", "0xFF80"}, "f32": {"0x7F800000", "0xFF800000"},
+	"f64": {"0x7FF0000000000000", "0xFFF0000000000000"}}
+
+var intCombines = []combine{
+	{"addi %s, %s", same("0")}, {"addi %s, %s", same("0")}, {"muli %s, %s", same("1")}, {"andi %s, %s", same("-1")}, {"ori %s, %s", same("0")}, {"xori %s, %s", same("0")},
+	{"maxi %s, %s signed", lowest}, {"mini %s, %s signed", highest}, {"maxi %s, %s unsigned", same("0")}, {"mini %s, %s unsigned", same("-1")},
+}
+
+var floatCombines = []combine{
+	{"maxf %s, %s", func(e string) string { return infinities[e][1] }}, {"minf %s, %s", func(e string) string { return infinities[e][0] }},
+	{"maxf %s, %s propagate_nan", func(e string) string { return infinities[e][1] }},
+}
+
+// reduction and scanning combine along a dimension.
+func (g *generator) reduction() { g.combining("reduce", "") }
+func (g *generator) scanning()  { g.combining("scan", " reverse="+one(g, "false", "true")) }
+
+func (g *generator) combining(op, reverse string) {
+	shape := g.shape()
+	if len(shape) == 0 {
+		return
+	}
+	dim := g.r.IntN(len(shape))
+	out := shape
+	if op == "reduce" {
+		out = slices.Concat(shape[:dim], shape[dim+1:])
+	}
+	switch g.r.IntN(4) {
+	case 0:
+		if op == "scan" && g.chance(50) {
+			g.maps(reverse, shape, dim)
+		} else {
+			g.largest(op, reverse, shape, out, dim)
+		}
+	case 1: // a sum of floats that no order rounds
+		x, ok := g.find(func(v val) bool {
+			return !isInt(v.elem) && slices.Contains(floats, v.elem) && slices.Equal(v.shape, shape) && v.bound > 0 && holds(v.elem, v.bound*shape[dim])
+		})
+		if !ok {
+			elem := one(g, "f16", "f32", "f64")
+			if !holds(elem, 4*shape[dim]) {
+				elem = "f32"
+			}
+			x = g.integers(typ{elem, shape})
+		}
+		v := g.combined(op, reverse, x, out, dim, combine{"addf %s, %s", same("0.0")})
+		v.bound = x.bound * shape[dim]
+		g.mark(v)
+	case 2:
+		x := g.exact(typ{one(g, floats...), shape})
+		g.combined(op, reverse, x, out, dim, floatCombines[g.r.IntN(len(floatCombines))])
+	default:
+		x := g.exact(typ{one(g, ints...), shape})
+		g.combined(op, reverse, x, out, dim, intCombines[g.r.IntN(len(intCombines))])
+	}
+}
+
+func (g *generator) combined(op, reverse string, x val, out []int, dim int, c combine) val {
+	t := typ{x.elem, out}
+	v := val{name: g.fresh(), typ: t}
+	s, a, b, r := scalar(x.elem), g.fresh(), g.fresh(), g.fresh()
+	g.line("%s = %s %s dim=%d%s identities=[%s : %s] : %s -> %s", v.name, op, x.name, dim, reverse, c.identity(x.elem), x.elem, x.typ, t)
+	g.line("(%s: %s, %s: %s) {", a, s, b, s)
+	g.line("  %s = %s : %s", r, fmt.Sprintf(c.op, a, b), s)
+	g.line("  yield %s : %s", r, s)
+	g.line("}")
+	g.vals = append(g.vals, v)
+	return v
+}
+
+// maps combines pairs (a, b) that stand for x -> a*x + b, one map after the other: associative, but not commutative, so only the
+// order of a scan gives it one meaning.
+func (g *generator) maps(reverse string, shape []int, dim int) {
+	elem := one(g, "i16", "i32", "i64")
+	x, y := g.exact(typ{elem, shape}), g.exact(typ{elem, shape})
+	p, q, r := g.fresh(), g.fresh(), g.fresh()
+	g.pairs("scan", reverse, x, y, shape, dim, [2]string{"1", "0"}, func(a, c, b, d string, s, _ typ) [2]string {
+		g.line("  %s = muli %s, %s : %s", p, a, c, s)
+		g.line("  %s = muli %s, %s : %s", q, c, b, s)
+		g.line("  %s = addi %s, %s : %s", r, q, d, s)
+		return [2]string{p, r}
+	})
+}
+
+// largest finds the largest element and something that stands beside it; of equal ones, the smallest such.
+func (g *generator) largest(op, reverse string, shape, out []int, dim int) {
+	x, y := g.exact(typ{one(g, ints...), shape}), g.exact(typ{one(g, "i16", "i32"), shape})
+	more, same, less, first, win, v, w := g.fresh(), g.fresh(), g.fresh(), g.fresh(), g.fresh(), g.fresh(), g.fresh()
+	g.pairs(op, reverse, x, y, out, dim, [2]string{lowest(x.elem), highest(y.elem)}, func(a, c, b, d string, s, t typ) [2]string {
+		g.line("  %s = cmpi greater_than %s, %s, signed : %s -> tile<i1>", more, a, c, s)
+		g.line("  %s = cmpi equal %s, %s, signed : %s -> tile<i1>", same, a, c, s)
+		g.line("  %s = cmpi less_than %s, %s, signed : %s -> tile<i1>", less, b, d, t)
+		g.line("  %s = andi %s, %s : tile<i1>", first, same, less)
+		g.line("  %s = ori %s, %s : tile<i1>", win, more, first)
+		g.line("  %s = select %s, %s, %s : tile<i1>, %s", v, win, a, c, s)
+		g.line("  %s = select %s, %s, %s : tile<i1>, %s", w, win, b, d, t)
+		return [2]string{v, w}
+	})
+}
+
+// pairs writes a reduction or a scan of two tiles at once; body combines (a, b) with (c, d) and names the result.
+func (g *generator) pairs(op, reverse string, x, y val, out []int, dim int, identities [2]string, body func(a, c, b, d string, s, t typ) [2]string) {
+	tx, ty, sx, sy, v := typ{x.elem, out}, typ{y.elem, out}, scalar(x.elem), scalar(y.elem), g.fresh()
+	a, c, b, d := g.fresh(), g.fresh(), g.fresh(), g.fresh()
+	g.line("%s:2 = %s %s, %s dim=%d%s identities=[%s : %s, %s : %s] : %s, %s -> %s, %s", v, op, x.name, y.name, dim, reverse,
+		identities[0], x.elem, identities[1], y.elem, x.typ, y.typ, tx, ty)
+	g.line("(%s: %s, %s: %s, %s: %s, %s: %s) {", a, sx, c, sx, b, sy, d, sy)
+	r := body(a, c, b, d, sx, sy)
+	g.line("  yield %s, %s : %s, %s", r[0], r[1], sx, sy)
+	g.line("}")
+	g.vals = append(g.vals, val{name: v + "#0", typ: tx}, val{name: v + "#1", typ: ty})
+}
+
+// products lists the element types of matrix products: of both operands and of the accumulator.
+var products = [][2]string{
+	{"f16", "f32"}, {"f16", "f16"}, {"bf16", "f32"}, {"tf32", "f32"}, {"f32", "f32"}, {"f64", "f64"}, {"f8E4M3FN", "f32"}, {"f8E5M2", "f32"},
+	{"f8E4M3FN", "f16"}, {"i8", "i32"},
+}
+
+func (g *generator) product() {
+	p := products[g.r.IntN(len(products))]
+	m, n, k := 1<<g.r.IntN(7), 1<<g.r.IntN(7), 1<<g.r.IntN(7)
+	for m*n > maxElements || m*k > maxElements || k*n > maxElements {
+		m, n, k = max(1, m/2), max(1, n/2), max(1, k/2)
+	}
+	batch := []int{}
+	if g.chance(20) && 2*max(m*n, m*k, k*n) <= maxElements {
+		batch = []int{2}
+	}
+	in := func(a, b int) typ { return typ{p[0], slices.Concat(batch, []int{a, b})} }
+	t := typ{p[1], slices.Concat(batch, []int{m, n})}
+	bound := 16 * k
+	acc, ok := g.find(func(v val) bool { return v.is(t) && v.bound > 0 })
+	if !ok || !holds(p[1], bound+acc.bound) {
+		acc = g.integers(t)
+	}
+	if !holds(p[1], bound+acc.bound) {
+		return
+	}
+	x, y := g.operand(in(m, k)), g.operand(in(k, n))
+	var v val
+	if p[0] == "i8" {
+		v = g.define(t, "mmai %s, %s, %s %s %s : %s, %s, %s", x.name, y.name, acc.name, one(g, "signed", "unsigned"), one(g, "signed", "unsigned"), x.typ, y.typ, t)
+		acc.bound = 0
+	} else {
+		v = g.define(t, "mmaf %s, %s, %s : %s, %s, %s", x.name, y.name, acc.name, x.typ, y.typ, t)
+		v.bound = bound + acc.bound
+	}
+	g.mark(v)
+	g.shapes = append(g.shapes, t.shape)
+}
+
+// operand is a matrix of small integers: of several kinds, because where a matrix comes from decides how it reaches the
+// matrix unit.
+func (g *generator) operand(t typ) val {
+	if n := len(t.shape); g.chance(30) { // transposed
+		p := make([]int, n)
+		turned := typ{t.elem, slices.Clone(t.shape)}
+		for i := range p {
+			p[i] = i
+		}
+		p[n-1], p[n-2] = n-2, n-1
+		turned.shape[n-1], turned.shape[n-2] = t.shape[n-2], t.shape[n-1]
+		x := g.operand(turned)
+		return g.like(x, t, "permute %s [%s] : %s -> %s", x.name, commas(p), x.typ, t)
+	}
+	if v, ok := g.find(func(v val) bool { return v.is(t) && v.bound > 0 && v.bound <= 4 }); ok && g.chance(50) {
+		return v
+	}
+	if g.chance(50) && inMemory(t.elem) {
+		return g.loadMatrix(t)
+	}
+	return g.integers(t)
+}

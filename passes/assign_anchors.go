@@ -39,10 +39,15 @@ func (a *assigner) access(op *ir.Op) anchor {
 		if n := a.strongest(op); !n.none() {
 			return n
 		}
-		return anchor{a.blocked(t, fast, 1), weightAtomic}
+		return anchor{a.blocked(t, fast, 1, 1), weightAtomic}
+	case "multimem_store":
+		return anchor{a.blocked(t, fast, vec, min(vec, max(1, multimemBytes/tileaa.ElemBytes(t.Elem)))), weightLoad}
 	}
-	return anchor{a.blocked(t, fast, vec), weightLoad}
+	return anchor{a.blocked(t, fast, vec, 1), weightLoad}
 }
+
+// multimemBytes is the narrowest access to multicast memory (PTX ISA, "multimem").
+const multimemBytes = 4
 
 // accessTile is the tile that an access moves.
 func accessTile(op *ir.Op) *tileaa.TileType {
@@ -82,11 +87,11 @@ func wholeSectors(l layout.Layout, fast, elemBytes int) bool {
 }
 
 // blocked spreads a tile with vec elements an access along dimension fast; small tiles use narrower accesses so that all
-// threads have one.
-func (a *assigner) blocked(t *tileaa.TileType, fast, vec int) layout.Layout {
+// threads have one, but none of fewer elements than least.
+func (a *assigner) blocked(t *tileaa.TileType, fast, vec, least int) layout.Layout {
 	shape := ints(t.Shape)
 	if per := int(t.NumElements()) / (32 * a.warps); vec > per {
-		vec = max(per, 1)
+		vec = max(per, least)
 	}
 	vec = min(vec, shape[fast])
 	order := []int{fast}
@@ -136,7 +141,7 @@ func reblocked(l layout.Layout, fast, vec int) (layout.Layout, bool) {
 
 // defaultLayout is for tiles that no anchor reaches: as if they were loaded from a row-major array.
 func (a *assigner) defaultLayout(t *tileaa.TileType) layout.Layout {
-	return a.blocked(t, len(t.Shape)-1, max(16/max(tileaa.ElemBytes(t.Elem), 1), 1))
+	return a.blocked(t, len(t.Shape)-1, max(16/max(tileaa.ElemBytes(t.Elem), 1), 1), 1)
 }
 
 // scanLayout keeps the scanned axis inside a warp, in the order register bits below lane bits; the other dimensions fill

@@ -127,6 +127,8 @@ func (c *converter) op(op *ir.Op) {
 		c.unsupported(op, "")
 	case row.missing != "":
 		c.unsupported(op, "%s", row.missing)
+	case !row.multicast && onMulticast(op):
+		c.unsupported(op, "on multicast memory")
 	case row.convert != nil:
 		row.convert(c, op)
 	default:
@@ -265,9 +267,6 @@ func (c *converter) typ(op *ir.Op, t ir.Type) ir.Type {
 	case *cudatile.TileType:
 		n = tileaa.Tile(c.Ctx, c.typ(op, t.Elem), t.Shape...)
 	case *cudatile.PtrType:
-		if t.Attr.Is(cudadef.PtrMulticast) {
-			c.unsupported(op, "with a multicast pointer")
-		}
 		n = tileaa.Ptr(c.Ctx, t.Elem)
 	case *cudatile.TokenType:
 		n = tileaa.Token(c.Ctx)

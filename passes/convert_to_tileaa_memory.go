@@ -5,6 +5,7 @@ import (
 
 	"tileiras/codegen/target"
 	"tileiras/dialects/cudatile"
+	cudadef "tileiras/dialects/cudatile/def"
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
@@ -122,10 +123,30 @@ func (c *converter) loadView(op *ir.Op) {
 	c.make(op, "tiled_load", args)
 }
 
-func (c *converter) storeView(op *ir.Op) {
+func (c *converter) storeView(op *ir.Op)     { c.store(op, "tiled_store") }
+func (c *converter) multimemStore(op *ir.Op) { c.store(op, "multimem_store") }
+
+func (c *converter) store(op *ir.Op, name string) {
 	args := c.access(op)
 	args["block"], args["value"] = c.block(op), c.operand(op.OperandNamed("tile"))
-	c.make(op, "tiled_store", args)
+	c.make(op, name, args)
+}
+
+// onMulticast reports whether an operation accesses memory through a pointer or view that is marked as multicast memory.
+func onMulticast(op *ir.Op) bool {
+	if !op.Traits().Has(ir.Reads) && !op.Traits().Has(ir.Writes) {
+		return false
+	}
+	return slices.ContainsFunc(op.Operands(), func(v *ir.Value) bool {
+		switch t := v.Type().(type) {
+		case *cudatile.TileType:
+			p, ok := t.Elem.(*cudatile.PtrType)
+			return ok && p.Attr.Is(cudadef.PtrMulticast)
+		case cudatile.TileView:
+			return t.View().Tensor.PtrAttr.Is(cudadef.PtrMulticast)
+		}
+		return false
+	})
 }
 
 func (c *converter) atomicView(op *ir.Op) {

@@ -13,6 +13,8 @@ type conversion struct {
 	drops   string // attributes that need no counterpart
 	convert func(c *converter, op *ir.Op)
 	missing string // why there is no conversion
+	// multicast: the operation accesses multicast memory; all others must not, plain accesses have no meaning there.
+	multicast bool
 }
 
 // usualNames are arguments that cuda_tile calls differently in all of its operations.
@@ -112,7 +114,7 @@ func init() {
 
 		"multimem_load_reduce_view_tko": {missing: multicast},
 		"multimem_reduce_view_tko":      {missing: multicast},
-		"multimem_store_view_tko":       {missing: multicast},
+		"multimem_store_view_tko":       {to: "block_tile, multimem_store", convert: (*converter).multimemStore, multicast: true},
 	} {
 		conversions[name] = row
 	}

@@ -62,11 +62,7 @@ func (f *fn) update(op *ir.Op, elem ir.Type, guard, base reg, offset int64, x re
 		return f.updateByCAS(op, elem, guard, base, offset, x, "atom."+order+where+".cas.b16")
 	}
 	if red := "red." + order + where + "." + name; !wantOld && f.has(red) {
-		args := []reg{base, i32(offset), x}
-		if !guard.is(1) {
-			red, args = "@"+red, append([]reg{guard}, args...)
-		}
-		f.op(red, args...)
+		f.guarded(red, guard, base, i32(offset), x)
 		return con(x.k, 0)
 	}
 	return f.guardedAtomic(row, guard, x.k, base, i32(offset), x)

@@ -145,10 +145,13 @@ func (f *fn) storeRun(name string, r run, x *tile) {
 		k, n = kI16, 1
 	}
 	vals := f.runRegs(x, r.regs)
-	row := name + "." + vectorName(k, n)
-	args := append([]reg{r.base, i32(r.offset)}, vals...)
-	if !r.guard.is(1) {
-		row, args = "@"+row, append([]reg{r.guard}, args...)
+	f.guarded(name+"."+vectorName(k, n), r.guard, append([]reg{r.base, i32(r.offset)}, vals...)...)
+}
+
+// guarded is an instruction without results where the guard is true.
+func (f *fn) guarded(row string, guard reg, args ...reg) {
+	if !guard.is(1) {
+		row, args = "@"+row, append([]reg{guard}, args...)
 	}
 	f.op(row, args...)
 }

@@ -174,7 +174,7 @@ func tileTypes(check func(t *TileType) string) func(op *ir.Op) string {
 
 func accesses(op *ir.Op) string {
 	switch op.Def {
-	case rows["tiled_load"], rows["tiled_store"], rows["tiled_atomic"]:
+	case rows["tiled_load"], rows["tiled_store"], rows["tiled_atomic"], rows["multimem_store"]:
 		if op.AttrNamed("masked") == nil {
 			return "has no masked"
 		}

@@ -292,14 +292,15 @@ var verifiers = map[string]verifier{
 		}
 		return ""
 	}),
-	"block_tile":   verifyBlock,
-	"tiled_load":   all(blockIs("result"), strong),
-	"tiled_store":  all(blockIs("value"), strong),
-	"tiled_atomic": all(blockIs("value"), strong),
-	"load":         all(pointers("ptr"), pointee("result"), optionalMask, strong),
-	"store":        all(pointers("ptr"), pointee("value"), optionalMask, strong),
-	"atomic_rmw":   all(pointers("ptr"), pointee("arg"), optionalMask, strong),
-	"atomic_cas":   all(pointers("ptr"), pointee("cmp"), pointee("value"), optionalMask, strong),
+	"block_tile":     verifyBlock,
+	"tiled_load":     all(blockIs("result"), strong),
+	"tiled_store":    all(blockIs("value"), strong),
+	"tiled_atomic":   all(blockIs("value"), strong),
+	"multimem_store": all(blockIs("value"), strong),
+	"load":           all(pointers("ptr"), pointee("result"), optionalMask, strong),
+	"store":          all(pointers("ptr"), pointee("value"), optionalMask, strong),
+	"atomic_rmw":     all(pointers("ptr"), pointee("arg"), optionalMask, strong),
+	"atomic_cas":     all(pointers("ptr"), pointee("cmp"), pointee("value"), optionalMask, strong),
 
 	"for":      verifyFor,
 	"loop":     verifyLoop,

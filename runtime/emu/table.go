@@ -80,12 +80,13 @@ var families = []family{
 	{"cvt", 2, 4, ints + "u8 s8 b32 " + floats + small, decodeCvt},
 	{"cvta", 2, 2, "u32 u64", decodeCvta},
 	{"isspacep", 2, 2, "", decodeIsspacep},
-	// memory: access.go, atom.go, async.go, mbarrier.go
+	// memory: access.go, atom.go, multimem.go, async.go, mbarrier.go
 	{"ld", 2, 3, bitTypes + ints + floats + "b8 u8 s8 b128 ", decodeLd},
 	{"ldu", 2, 2, bitTypes + ints + floats + "b8 u8 s8 b128 ", decodeLd},
 	{"st", 2, 3, bitTypes + ints + floats + "b8 u8 s8 b128 ", decodeSt},
 	{"atom", 3, 5, bitTypes + wide + floats, decodeAtom},
 	{"red", 2, 3, bitTypes + wide + floats, decodeAtom},
+	{"multimem", 2, 2, "b32 b64 f32 f64", decodeMultimem},
 	{"fence", 0, 4, "", decodeFence},
 	{"membar", 0, 0, "", decodeFence},
 	{"cp", 0, 7, "b64", decodeCp},

@@ -234,6 +234,8 @@ var Ops = []*ir.OpDef{
 		"Stores a block; elements outside the array are dropped."),
 	row("tiled_atomic", args(in("block", "value"), opt("token"), mode, order, scope, access), res("result_token"), ir.Ordered|ir.Reads|ir.Writes,
 		"Reduces a tile into a block, element by element; relaxed."),
+	row("multimem_store", args(in("value", "block"), opt("token"), order, scope, access), res("result_token"), ir.Ordered|ir.Writes,
+		"Stores a block to every copy of multicast memory; elements outside the array are dropped."),
 	row("load", args(in("ptr"), opt("mask", "padding", "token"), order, scope, latency, access), res("result", "result_token"), ir.Ordered|ir.Reads,
 		"Loads through a tile of pointers; masked elements are padding, else unspecified."),
 	row("store", args(in("ptr", "value"), opt("mask", "token"), order, scope, access), res("result_token"), ir.Ordered|ir.Writes,

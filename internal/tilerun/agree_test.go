@@ -1,0 +1,119 @@
+package tilerun_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"strconv"
+	"strings"
+	"testing"
+
+	"tileiras/internal/tilerun"
+	"tileiras/runtime/cases"
+	"tileiras/runtime/emu"
+)
+
+// agree runs @k of a text on the interpreter and, compiled for a GPU, on the emulator under every schedule. Its parameters are the
+// buffers and then 32-bit integers. It returns the buffers afterwards, which must be the same everywhere.
+func agree(t *testing.T, gpu, text string, buffers [][]byte, ints ...uint64) [][]byte {
+	t.Helper()
+	l := &cases.Launch{Bytecode: []byte(text), Kernel: "k", Grid: [3]int{1, 1, 1}}
+	for i, b := range buffers {
+		l.Buffers = append(l.Buffers, cases.LaunchBuffer{Name: string(rune('a' + i)), Bytes: b, Align: cases.Align})
+		l.Params = append(l.Params, cases.LaunchParam{Buffer: i})
+	}
+	i32, err := cases.DTypeByName("i32")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range ints {
+		l.Params = append(l.Params, cases.LaunchParam{Type: i32, Bits: n})
+	}
+	want, err := (&tilerun.Interpreter{}).Launch(context.Background(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, schedule := range emu.Schedules {
+		got, err := (&tilerun.Emulator{GPU: gpu, Opt: 3, Schedule: schedule}).Launch(context.Background(), l)
+		if err != nil {
+			t.Fatalf("%s: %v", schedule, err)
+		}
+		for i := range buffers {
+			if !bytes.Equal(got.Buffers[i], want.Buffers[i]) {
+				t.Fatalf("%s: buffer %d is\n%x, the interpreter has\n%x", schedule, i, got.Buffers[i], want.Buffers[i])
+			}
+		}
+	}
+	return want.Buffers
+}
+
+// Values loaded from ordinary memory are stored to multicast memory, in every width, whole and ragged, weak and released.
+func TestMultimemStore(t *testing.T) {
+	const text = `cuda_tile.module @m {
+entry @k(%p: tile<ptr<T>>, %q: tile<ptr<T, <multicast>>>, %n: tile<i32>) {
+  %m = assume div_by<DIV>, %n : tile<i32>
+  %a = assume div_by<16>, %p : tile<ptr<T>>
+  %b = assume div_by<16>, %q : tile<ptr<T, <multicast>>>
+  %0 = constant <i32: 0> : tile<i32>
+  %v = make_tensor_view %a, shape = [%m], strides = [1] : tile<ptr<T>>, tile<i32> -> tensor_view<?xT, strides=[1]>
+  %w = make_tensor_view %b, shape = [%m], strides = [1] : tile<ptr<T, <multicast>>>, tile<i32> -> tensor_view<?xT, strides=[1], #cuda_tile.ptr_attr<multicast>>
+  %pv = make_partition_view %v : partition_view<tile=(64), tensor_view<?xT, strides=[1]>>
+  %pw = make_partition_view %w : partition_view<tile=(64), tensor_view<?xT, strides=[1], #cuda_tile.ptr_attr<multicast>>>
+  %x, %t = load_view_tko weak %pv[%0] : partition_view<tile=(64), tensor_view<?xT, strides=[1]>>, tile<i32> -> tile<64xT>, token
+  %s = multimem_store_view_tko ORDER %pw, %x[%0] token = %t  : partition_view<tile=(64), tensor_view<?xT, strides=[1], #cuda_tile.ptr_attr<multicast>>>, tile<64xT>, tile<i32>, token -> token
+  return
+}
+}`
+	for _, c := range []struct {
+		elem, order string
+		bytes, n    int // of an element; elements inside the array, a multiple of which the kernel knows the largest power of two
+	}{
+		{"f32", "weak", 4, 64}, {"f32", "release sys", 4, 52}, {"i32", "relaxed device", 4, 33},
+		{"f64", "weak", 8, 35}, {"i64", "relaxed sys", 8, 64},
+		{"f16", "relaxed sys", 2, 64}, {"bf16", "weak", 2, 38}, {"i8", "weak", 1, 48},
+	} {
+		for _, gpu := range []string{"sm_90", "sm_100"} {
+			t.Run(gpu+" "+c.elem+" "+c.order, func(t *testing.T) {
+				src := strings.NewReplacer("ORDER", c.order, "DIV", strconv.Itoa(min(c.n&-c.n, 16)), "xT", "x"+c.elem, "<T", "<"+c.elem).Replace(text)
+				in := make([]byte, 64*c.bytes)
+				for i := range in {
+					in[i] = byte(i*7%61 + 1)
+				}
+				out := agree(t, gpu, src, [][]byte{in, make([]byte, len(in))}, uint64(c.n))
+				want := append(bytes.Clone(in[:c.n*c.bytes]), make([]byte, (64-c.n)*c.bytes)...)
+				if !bytes.Equal(out[1], want) {
+					t.Errorf("stored\n%x, want\n%x", out[1], want)
+				}
+			})
+		}
+	}
+}
+
+// A store that a token puts after another one waits for it, when other threads made that one.
+func TestMultimemStoresFollowTokens(t *testing.T) {
+	const text = `cuda_tile.module @m {
+entry @k(%p: tile<ptr<i32, <multicast>>>) {
+  %a = assume div_by<16>, %p : tile<ptr<i32, <multicast>>>
+  %0 = constant <i32: 0> : tile<i32>
+  %v = make_tensor_view %a, shape = [1024], strides = [1] : tile<ptr<i32, <multicast>>> -> tensor_view<1024xi32, strides=[1], #cuda_tile.ptr_attr<multicast>>
+  %w = make_tensor_view %a, shape = [32, 32], strides = [1, 32] : tile<ptr<i32, <multicast>>> -> tensor_view<32x32xi32, strides=[1,32], #cuda_tile.ptr_attr<multicast>>
+  %pv = make_partition_view %v : partition_view<tile=(1024), tensor_view<1024xi32, strides=[1], #cuda_tile.ptr_attr<multicast>>>
+  %pw = make_partition_view %w : partition_view<tile=(8x32), tensor_view<32x32xi32, strides=[1,32], #cuda_tile.ptr_attr<multicast>>>
+  %x = iota : tile<1024xi32>
+  %y = constant <i32: -1> : tile<8x32xi32>
+  %s = multimem_store_view_tko weak %pv, %x[%0]  : partition_view<tile=(1024), tensor_view<1024xi32, strides=[1], #cuda_tile.ptr_attr<multicast>>>, tile<1024xi32>, tile<i32> -> token
+  %t = multimem_store_view_tko weak %pw, %y[%0, %0] token = %s  : partition_view<tile=(8x32), tensor_view<32x32xi32, strides=[1,32], #cuda_tile.ptr_attr<multicast>>>, tile<8x32xi32>, tile<i32>, token -> token
+  return
+}
+}`
+	out := agree(t, "sm_100", text, [][]byte{make([]byte, 4096)})
+	for i := range 1024 {
+		want := int32(i)
+		if i%32 < 8 {
+			want = -1
+		}
+		if got := int32(binary.LittleEndian.Uint32(out[0][4*i:])); got != want {
+			t.Fatalf("element %d is %d, want %d", i, got, want)
+		}
+	}
+}

@@ -171,7 +171,7 @@ func (c *cutter) findOutputs() {
 		if op == c.entry || c.err != nil || inCombine(op) || op.Traits().Has(ir.Pure) || loadsFreely(op) {
 			return
 		}
-		if _, ok := cutTile(op); ok && (c.touched(op) || c.reaches(op)) {
+		if _, ok := cutTile(op); ok && c.reaches(op) {
 			if o := c.bestOutput(op, effect); o != nil {
 				c.add(o)
 				return
@@ -217,7 +217,7 @@ func isRanked(v *ir.Value) bool {
 	return t != nil && len(t.Shape) > 0
 }
 
-// reaches reports whether a big tile lies behind an operation, however small what it takes itself.
+// reaches reports whether a big tile lies behind an operation, however small what it makes itself.
 func (c *cutter) reaches(op *ir.Op) bool {
 	seen := map[*ir.Op]bool{}
 	var visit func(op *ir.Op) bool
@@ -234,7 +234,7 @@ func (c *cutter) reaches(op *ir.Op) bool {
 		}
 		return false
 	}
-	return visit(op)
+	return c.touched(op) || visit(op)
 }
 
 // add makes an output, and everything outside of its loop that the loop needs.

@@ -181,6 +181,9 @@ func (p *prober) need(k cut) bool {
 			p.how[k] = impossible
 		case p.inPieces(k):
 			p.how[k] = inPieces
+			if isRanked(k.v) && p.takesApart(k) && !p.c.big(k.v) && !p.c.reaches(k.v.DefiningOp()) {
+				p.how[k] = extracted // nearest to its use: what it is made of is whole anyway
+			}
 		case isRanked(k.v) && !p.c.big(k.v):
 			p.how[k] = extracted
 		default:
@@ -188,6 +191,11 @@ func (p *prober) need(k cut) bool {
 		}
 	}
 	return p.how[k] != impossible
+}
+
+// takesApart reports whether a piece is made of a slice of something whole.
+func (p *prober) takesApart(k cut) bool {
+	return slices.ContainsFunc(p.c.operandCuts(k.v.DefiningOp(), k.dim, p.pieces), func(o cut) bool { return p.how[o] == extracted })
 }
 
 func (p *prober) inPieces(k cut) bool {

@@ -122,11 +122,13 @@ func maxRegisters(s *State, warps, occupancy int) int {
 	return min(max(n, 32), s.Target.RegistersPerThread+1)
 }
 
-// demands is what a kernel holds: bits of its biggest tile and of all accumulators together.
+// demands is what a kernel holds: bits of its biggest tile, and of the accumulators that are alive together. Those are the dots of one
+// block; loops that follow each other (a loop split by a mask) take turns.
 type demands struct{ tileBits, accBits int }
 
 func demandsOf(entry *ir.Op) demands {
 	var d demands
+	together := map[*ir.Block]int{}
 	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		for _, r := range op.Results() {
 			t := tileaa.AsTile(r)
@@ -135,7 +137,8 @@ func demandsOf(entry *ir.Op) demands {
 			}
 			bits := int(t.NumElements()) * max(tileaa.ElemBits(t.Elem), 8)
 			if op.Def.Name == "dot" || op.Def.Name == "dot_scaled" {
-				d.accBits += bits
+				together[op.Block()] += bits
+				d.accBits = max(d.accBits, together[op.Block()])
 			}
 			d.tileBits = max(d.tileBits, bits)
 		}

@@ -53,7 +53,7 @@ func rows() []*ir.OpDef {
 				{Name: "optional_token", Constraint: "Token", Mode: ir.Optional, Since: V2501}},
 			Results: []ir.ResultDef{{Name: "result_token", Constraint: "Token", Since: V2501}},
 			Traits:  ir.Segmented | ir.Ordered,
-			Format: "`(` $inputs `:` custom<LongType>(type($inputs)) `)` (`new_attr` `=` $new_attr^)? " +
+			Format: "`(` $inputs `:` custom<LongType>($inputs) `)` (`new_attr` `=` $new_attr^)? " +
 				"(`token` `=` $optional_token^ `:` type($optional_token))? `->` type($result_token) attr-dict",
 			Summary: "Gains an operand and a result."},
 	}

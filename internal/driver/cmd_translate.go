@@ -40,16 +40,15 @@ func TileTranslate(args []string, stdin io.Reader, stdout, stderr io.Writer) int
 	if err != nil {
 		return report(err, stderr)
 	}
+	t := &translation{pieceTool: newPieceTool(line),
+		options: ir.PrintOptions{DebugInfo: line.Bool("mlir-print-debuginfo"), Generic: line.Bool("mlir-print-op-generic")}}
 	if line.Bool("list-versions") {
-		io.WriteString(stdout, strings.Join(slices.Concat(Versions, testVersions), "\n")+"\n")
+		io.WriteString(stdout, strings.Join(slices.Concat(t.versions(), testVersions), "\n")+"\n")
 		return ExitOK
 	}
 	if information(TileTranslateCommand, line, stdout) {
 		return ExitOK
 	}
-	t := &translation{pieceTool: newPieceTool(line),
-		options: ir.PrintOptions{DebugInfo: line.Bool("mlir-print-debuginfo"), Generic: line.Bool("mlir-print-op-generic")}}
-	t.options.Release = t.release
 	var process func(*ir.Context, piece) (string, error)
 	ways := 0
 	for _, way := range []struct {
@@ -64,7 +63,7 @@ func TileTranslate(args []string, stdin io.Reader, stdout, stderr io.Writer) int
 	if ways != 1 {
 		return report(fail(ExitUsage, "give one of --cudatilebc-to-mlir, --mlir-to-cudatilebc and --test-cudatile-roundtrip"), stderr)
 	}
-	if t.version, err = parseVersion(line.String("bytecode-version")); err != nil {
+	if t.version, err = t.parseVersion(line.String("bytecode-version")); err != nil {
 		return report(err, stderr)
 	}
 	file := "-"
@@ -75,6 +74,7 @@ func TileTranslate(args []string, stdin io.Reader, stdout, stderr io.Writer) int
 	if err != nil {
 		return report(err, stderr)
 	}
+	t.options.Release = t.release
 	out, err := t.run(file, src, stderr, process)
 	if err != nil {
 		return report(err, stderr)
@@ -94,11 +94,15 @@ type translation struct {
 
 // toText reads bytecode.
 func (t *translation) toText(c *ir.Context, p piece) (string, error) {
-	if !IsBytecode(p.src) {
-		return "", &Failure{Code: ExitInput, Lines: []string{genericInput}}
+	if n := len(Magic); IsBytecode(p.src) && len(p.src) > n+1 {
+		c.Release = t.releaseFor(ir.V(p.src[n], p.src[n+1]))
 	}
-	m, origin, err := bytecode.Read(c, p.src, bytecode.ReadOptions{})
-	if err != nil {
+	m, origin, err := bytecode.Read(c, p.src, bytecode.ReadOptions{Newest: newest(c.Release), Extension: testExtension})
+	var e *bytecode.Error
+	switch {
+	case errors.As(err, &e):
+		return "", &Failure{Code: ExitInput, Lines: append(errorLines(e.Lines), genericInput), Err: err}
+	case err != nil:
 		return "", readFailure(err)
 	}
 	if !ir.Verify(c, m) {
@@ -113,7 +117,11 @@ func (t *translation) toBytes(c *ir.Context, p piece) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out, err := bytecode.Write(unwrapped(m), bytecode.WriteOptions{Version: t.version})
+	m = unwrapped(m)
+	if !selfContained(c, m) {
+		return "", errInvalid
+	}
+	out, err := bytecode.Write(m, bytecode.WriteOptions{Version: t.target(), Extension: testExtension})
 	if err != nil {
 		var w *bytecode.WriteError
 		if errors.As(err, &w) {
@@ -122,6 +130,25 @@ func (t *translation) toBytes(c *ir.Context, p piece) (string, error) {
 		return "", err
 	}
 	return string(out), nil
+}
+
+// target is the version to write: the one asked for, or the newest.
+func (t *translation) target() ir.Version {
+	switch {
+	case t.version != (ir.Version{}):
+		return t.version
+	case t.chosen:
+		return newest(t.release)
+	}
+	return bytecode.Newest
+}
+
+// versions are those that can be written: of the release that --release chooses, or all.
+func (t *translation) versions() []string {
+	if !t.chosen {
+		return Versions
+	}
+	return Versions[:slices.Index(Versions, newest(t.release).String())+1]
 }
 
 // there goes to bytecode and back.
@@ -143,11 +170,36 @@ func unwrapped(m *ir.Op) *ir.Op {
 	return m
 }
 
-// testVersions are the versions of the operations for tests.
-var testVersions = []string{testing.V250.String(), testing.V2501.String()}
+// selfContained checks that bytecode has a place for every op: functions and globals in the module, and ops of the dialect.
+func selfContained(c *ir.Context, m *ir.Op) bool {
+	refuse := func(op *ir.Op, why string) bool {
+		at := m.Loc()
+		c.Diags.Add(ir.Error, at, "%s", why)
+		c.Diags.Add(ir.Remark, op.Loc(), "invalid op: '%s'", op.Name())
+		return false
+	}
+	for _, op := range itemsOf(m) {
+		if op.Def.Dialect == m.Def.Dialect && op.Def.Name != "entry" && op.Def.Name != "global" {
+			return refuse(op, "only function and global ops are allowed in the body")
+		}
+	}
+	good := true
+	ir.Walk(m, ir.PreOrder, func(op *ir.Op) {
+		if good && op.Def.Dialect != m.Def.Dialect {
+			good = refuse(op, "only ops from the '"+m.Def.Dialect+"' dialect are allowed")
+		}
+	})
+	return good
+}
+
+// testExtension is what the operations for tests add to bytecode, testVersions the names of its versions.
+var (
+	testExtension = &bytecode.Extension{Ops: testing.Extension.Ops, Versions: []ir.Version{testing.V250, testing.V2501}}
+	testVersions  = []string{testing.V250.String(), testing.V2501.String()}
+)
 
 // parseVersion reads M.m or M.m.t; "" is the zero version, which means the newest.
-func parseVersion(s string) (ir.Version, error) {
+func (t *translation) parseVersion(s string) (ir.Version, error) {
 	if s == "" {
 		return ir.Version{}, nil
 	}
@@ -156,11 +208,11 @@ func parseVersion(s string) (ir.Version, error) {
 	n, _ := fmt.Sscanf(s+" .", "%d.%d%s", &v.Major, &v.Minor, &rest)
 	if n >= 2 {
 		fmt.Sscanf(strings.TrimPrefix(s, fmt.Sprintf("%d.%d", v.Major, v.Minor)), ".%d", &v.Tag)
-		for _, known := range slices.Concat(Versions, testVersions) {
+		for _, known := range slices.Concat(t.versions(), testVersions) {
 			if known == fmt.Sprintf("%d.%d", v.Major, v.Minor) {
 				return v, nil
 			}
 		}
 	}
-	return v, &Failure{Code: ExitUsage, Lines: []string{fmt.Sprintf("Invalid argument '%s': the supported versions are [%s - %s]", s, Versions[0], Versions[len(Versions)-1])}}
+	return v, &Failure{Code: ExitUsage, Lines: []string{fmt.Sprintf("Invalid argument '%s': the supported versions are [%s - %s]", s, Versions[0], t.versions()[len(t.versions())-1])}}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tileiras/dialects/builtin"
+	"tileiras/dialects/cudatile/bytecode"
 	"tileiras/dialects/cudatile/def"
 	"tileiras/ir"
 )
@@ -20,7 +21,7 @@ var pieceFlags = []Flag{
 	{Name: "split-input-file", Kind: BoolFlag, Help: "Take the pieces between '// -----' lines one by one"},
 	{Name: "verify-diagnostics", Kind: BoolFlag, Help: "Compare the diagnostics with the expected-* comments of the text"},
 	{Name: "allow-unregistered-dialect", Kind: BoolFlag, Help: "Accept operations of unknown dialects"},
-	{Name: "release", Kind: EnumFlag, Default: "13.3", Help: "Whose names of operations and rules count where releases differ", Values: []Value{
+	{Name: "release", Kind: EnumFlag, Default: "13.3", Help: "Whose names of operations and rules count; the rules of a newer bytecode file are the newest unless this is given", Values: []Value{
 		{"13.3", "The newest open release of the dialect"}, {"13.5", "The newest release"}}},
 	{Name: "Wunsupported-hints", Kind: BoolFlag, Help: "Warn of optimization hints that are unknown or out of range"},
 	{Name: "Werr-hints", Kind: BoolFlag, Help: "With --Wunsupported-hints: such hints are errors"},
@@ -28,6 +29,23 @@ var pieceFlags = []Flag{
 
 // releases are the values of --release; the newest is the zero version.
 var releases = map[string]ir.Version{"13.3": def.V133, "13.5": {}}
+
+// releaseFor is the release whose rules hold for a file of a version: the one of the command line, or the newest if only that
+// knows the version.
+func (t *pieceTool) releaseFor(v ir.Version) ir.Version {
+	if !t.chosen && t.release.Before(v) && !bytecode.Newest.Before(v) {
+		return ir.Version{}
+	}
+	return t.release
+}
+
+// newest is the newest version of a release.
+func newest(release ir.Version) ir.Version {
+	if release == (ir.Version{}) {
+		return bytecode.Newest
+	}
+	return release
+}
 
 // splitMarker stands between the pieces of an input and of the output.
 const splitMarker = "// -----"
@@ -54,6 +72,7 @@ func split(file string, src []byte) []piece {
 type pieceTool struct {
 	split, verify, wrap, unregistered, warnHints, errHints bool
 	release                                                ir.Version
+	chosen                                                 bool // by --release
 }
 
 func newPieceTool(line *Line) *pieceTool {
@@ -61,7 +80,7 @@ func newPieceTool(line *Line) *pieceTool {
 		split: line.Bool("split-input-file"), verify: line.Bool("verify-diagnostics"), wrap: !line.Bool("no-implicit-module"),
 		unregistered: line.Bool("allow-unregistered-dialect"),
 		warnHints:    line.Bool("Wunsupported-hints"), errHints: line.Bool("Werr-hints"),
-		release: releases[line.String("release")],
+		release: releases[line.String("release")], chosen: line.Given("release"),
 	}
 }
 

@@ -10,6 +10,7 @@ type Origin struct {
 	sections []sectionShape
 
 	strings   []string
+	wild      bool // the strings overlap in the file; Write makes tables of its own
 	types     [][]byte
 	constants [][]byte
 	debug     [][]byte

@@ -120,12 +120,8 @@ func (r *reader) keepTail(id int, c *cursor) {
 
 func (r *reader) readStrings() {
 	c, _ := r.section(stringSection)
-	entries := c.table("strings", "string", 4)
+	r.strings, r.origin.wild = c.stringTable()
 	r.keepTail(stringSection, c)
-	r.strings = make([]string, len(entries))
-	for i, e := range entries {
-		r.strings[i] = string(e)
-	}
 	r.origin.strings = r.strings
 }
 
@@ -221,7 +217,7 @@ func (r *reader) readFunctions() {
 		c.fail("number of functions (%d) exceeds payload size (%d)", n, len(c.data))
 	}
 	for i := uint64(0); i < n && r.ok(); i++ {
-		f := r.functionRecord(c, i)
+		f := r.functionRecord(c)
 		if !r.ok() {
 			break
 		}
@@ -240,6 +236,7 @@ func (r *reader) readFunctions() {
 // functionRecord is a row of the function table.
 type functionRecord struct {
 	name            string
+	nameIndex       uint64 // in the string table
 	signature, slot uint64
 	flags           byte
 	hints           ir.DictAttr
@@ -247,11 +244,10 @@ type functionRecord struct {
 	body            []byte
 }
 
-func (r *reader) functionRecord(c *cursor, index uint64) (f functionRecord) {
+func (r *reader) functionRecord(c *cursor) (f functionRecord) {
+	at := *c
+	f.nameIndex = at.varint("")
 	f.name = r.str(c, "")
-	if r.ok() && f.name == "" {
-		c.fail("function name at index %d is empty", index)
-	}
 	f.signature = c.varint("")
 	f.flags = c.byte("")
 	f.slot = c.varint("")
@@ -285,6 +281,10 @@ func (r *reader) argAttrs(c *cursor) ir.ArrayAttr {
 // function makes an entry. Messages about it, and not about what is inside it, give the end of the file as their place.
 func (r *reader) function(f functionRecord) {
 	c := &cursor{failure: r.failure, pos: len(r.data)}
+	if f.name == "" {
+		c.fail("function name at index %d is empty", f.nameIndex)
+		return
+	}
 	if f.signature >= uint64(r.types.len()) {
 		c.fail("function signature index %d out of bounds for function '%s'", f.signature, f.name)
 		return

@@ -66,7 +66,7 @@ func Write(m *ir.Op, o WriteOptions) ([]byte, error) {
 	if !extended && (w.v.Before(Oldest) || Newest.Before(w.v)) {
 		return nil, &WriteError{Msg: fmt.Sprintf("unsupported version requested %v, must be in range [%v, %v]", w.v, Oldest, Newest)}
 	}
-	if w.origin == nil || w.origin.version != w.v {
+	if w.origin == nil || w.origin.version != w.v || w.origin.wild {
 		w.origin, w.fresh = newOrigin(w.v), true
 		w.origin.sections = freshSections(m, w.v)
 	}

@@ -161,7 +161,7 @@ func isDefault(a *ir.ArgDef, value ir.Attribute) bool {
 		}
 		return true
 	}
-	return value == nil || a.Default != nil && a.Default.EqualAttr(value)
+	return value == nil || a.IsDefault(value)
 }
 
 // missing is the value of a required attribute that the op does not carry: its default, or for a list of booleans one

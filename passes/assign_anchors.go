@@ -94,13 +94,7 @@ func (a *assigner) blocked(t *tileaa.TileType, fast, vec, least int) layout.Layo
 		vec = max(per, least)
 	}
 	vec = min(vec, shape[fast])
-	order := []int{fast}
-	for d := len(shape) - 1; d >= 0; d-- {
-		if d != fast {
-			order = append(order, d)
-		}
-	}
-	return layout.Blocked(shape, vec, order, a.warps)
+	return layout.Blocked(shape, vec, fastest(fast, len(shape)), a.warps)
 }
 
 // reblocked spreads the part of a tile that each warp has in layout l over the warp's own lanes and registers, wide and coalesced
@@ -185,10 +179,15 @@ func log2(n int) int {
 	return k
 }
 
-func rowMajor(rank int) []int {
-	order := make([]int, rank)
-	for i := range order {
-		order[i] = rank - 1 - i
+func rowMajor(rank int) []int { return fastest(rank-1, rank)[:rank] } // none for a scalar
+
+// fastest is the order of dimensions in memory in which dim comes first and the others follow as in row-major order.
+func fastest(dim, rank int) []int {
+	order := []int{dim}
+	for d := rank - 1; d >= 0; d-- {
+		if d != dim {
+			order = append(order, d)
+		}
 	}
 	return order
 }

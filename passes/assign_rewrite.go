@@ -193,14 +193,19 @@ func (a *assigner) sparse(op *ir.Op, l layout.Layout) {
 	}
 }
 
-// dot takes its operands in the layouts of its atom. Without a matrix instruction (atom fma) the operands lie in shared memory,
+// dot takes its operands in the layouts of its atom. Without a matrix instruction (fma, dp4a) the operands lie in shared memory,
 // where every thread reads the rows and columns it needs.
 func (a *assigner) dot(op *ir.Op) error {
 	d := dotLayouts(a.s, op, a.warps)
 	op.SetOperand(2, a.get(op.Operand(2), d.c))
-	if d.fma {
-		for i := range 2 {
-			op.SetOperand(i, a.toBuffer(op, op.Operand(i)))
+	if d.alone {
+		rank := d.c.Rank()
+		for i, k := range []int{rank - 1, rank - 2} {
+			order := rowMajor(rank)
+			if d.words {
+				order = fastest(k, rank)
+			}
+			op.SetOperand(i, a.toBuffer(op, op.Operand(i), order))
 		}
 	} else {
 		op.SetOperand(0, a.get(op.Operand(0), d.a))

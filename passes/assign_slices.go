@@ -86,12 +86,12 @@ func (a *assigner) slices(op *ir.Op) error {
 	var r *ir.Value
 	switch op.Def.Name {
 	case "extract":
-		buf := a.toBuffer(op, op.Operand(0))
+		buf := a.toBuffer(op, op.Operand(0), rowMajor(len(rt.Shape)))
 		r = a.b.Create(ir.State{Def: opDef(c, "buffer_extract"), Operands: append([]*ir.Value{buf}, op.OperandGroupNamed("indices")...),
 			Groups: []int32{1, int32(op.NumOperands() - 1)}, Types: []ir.Type{out}}).Result(0)
 	case "insert":
 		piece := a.settled(op.Operand(0))
-		buf := a.toBuffer(op, op.Operand(1))
+		buf := a.toBuffer(op, op.Operand(1), rowMajor(len(rt.Shape)))
 		a.b.Before(op)
 		a.b.Create(ir.State{Def: opDef(c, "buffer_insert"), Operands: append([]*ir.Value{piece, buf}, op.OperandGroupNamed("indices")...),
 			Groups: []int32{1, 1, int32(op.NumOperands() - 2)}})
@@ -103,8 +103,8 @@ func (a *assigner) slices(op *ir.Op) error {
 	return nil
 }
 
-// toBuffer stores a tile in a new buffer before op.
-func (a *assigner) toBuffer(op *ir.Op, v *ir.Value) *ir.Value {
+// toBuffer stores a tile in a new dense buffer before op; order is that of the dimensions in memory, fastest first.
+func (a *assigner) toBuffer(op *ir.Op, v *ir.Value, order []int) *ir.Value {
 	t := tileaa.AsTile(v)
 	n := a.natural(v)
 	if n.none() {
@@ -113,7 +113,7 @@ func (a *assigner) toBuffer(op *ir.Op, v *ir.Value) *ir.Value {
 	v = a.get(v, n.l)
 	a.b.Before(op).Loc = op.Loc()
 	buf := a.b.Create(ir.State{Def: opDef(a.s.Ctx, "alloc_shared"), Types: []ir.Type{
-		tileaa.Buffer(a.s.Ctx, t.Elem, layout.Strided(ints(t.Shape), rowMajor(len(t.Shape))), t.Shape...)}}).Result(0)
+		tileaa.Buffer(a.s.Ctx, t.Elem, layout.Strided(ints(t.Shape), order), t.Shape...)}}).Result(0)
 	a.b.Create(ir.State{Def: opDef(a.s.Ctx, "buffer_store"), Operands: []*ir.Value{v, buf}})
 	return buf
 }

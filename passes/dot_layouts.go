@@ -13,7 +13,10 @@ import (
 // dotTiling is the layouts of a dot's operands and result.
 type dotTiling struct {
 	a, b, c layout.Layout
-	fma     bool // no matrix instruction: a and b lie in shared memory
+	// alone: every thread computes its elements by itself, from a and b in shared memory.
+	alone bool
+	// words: such an instruction takes several neighbours along K from one word.
+	words bool
 }
 
 // dotLayouts tiles the atom of a dot over the warps. Warps split rows alone where a thread must keep whole rows of the result for
@@ -43,7 +46,7 @@ func dotLayouts(s *State, op *ir.Op, warps int) dotTiling {
 	if cost < 0 || !ok {
 		panic(fmt.Sprintf("BUG: %s does not tile %s over %d warps", m.Name, e, warps))
 	}
-	return dotTiling{t.A, t.B, t.C, m.Scalar()}
+	return dotTiling{t.A, t.B, t.C, m.Scalar(), m.Shape.K > 1}
 }
 
 // wantsRows looks from a dot to the next dot or reduction, down through the result and up through the left operand.

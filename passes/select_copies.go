@@ -125,13 +125,7 @@ func matrixBuffer(s *State, src, dst layout.Layout, elemBits int) (mem layout.Me
 			fast = d
 		}
 	}
-	order := []int{fast}
-	for d := len(shape) - 1; d >= 0; d-- {
-		if d != fast {
-			order = append(order, d)
-		}
-	}
-	mem = layout.Swizzled(shape, order, elemBits/8, swizzleWidth)
+	mem = layout.Swizzled(shape, fastest(fast, len(shape)), elemBits/8, swizzleWidth)
 	for _, trans := range []bool{false, true} {
 		if p, can := layout.LdMatrix(mem, dst, elemBits, trans); can {
 			if row := atom.SelectMatrix(s.Target, atom.LoadMatrix, p.Num, trans); row != nil {

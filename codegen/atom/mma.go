@@ -15,7 +15,7 @@ import (
 //
 // Layouts are over one warp and the element numbers of the operand's own shape. An element register of a layout is not a machine
 // register: 32/bits elements share a word when an element has fewer than 32 bits, the low register bits being the place in it.
-// Layouts without lane bits belong to one thread (fused multiply-add): Tile spreads them over lanes.
+// Layouts without lane bits belong to one thread (fused multiply-add, dp4a): Tile spreads them over lanes.
 type MMA struct {
 	Name                      string
 	Op                        *ptxop.Row // the instruction; nil for the scalar multiply-add of one thread
@@ -32,8 +32,8 @@ type Shape struct{ M, N, K int }
 
 func (s Shape) String() string { return fmt.Sprintf("m%dn%dk%d", s.M, s.N, s.K) }
 
-// Scalar reports whether the atom is the multiply-add of one thread.
-func (a *MMA) Scalar() bool { return a.Op == nil }
+// Scalar reports whether one thread computes the atom by itself.
+func (a *MMA) Scalar() bool { return a.LayoutC.InBits(layout.Lane) == 0 }
 
 // mmaRows is the table. Layouts follow from shape and element size (PTX ISA, "Matrix Fragments for mma"); the instruction
 // brings its targets. Mixed 8-bit types are rows of their own.
@@ -64,11 +64,17 @@ var mmaRows = []struct {
 	{Shape{8, 8, 4}, F64, []Elem{F64}, []Elem{F64}, 16},
 }
 
-// scalarRows are the multiply-adds of one thread, the way out for every type on every target. Operands are widened first.
+// scalarRows are the products of one thread. Multiply-adds, which need no instruction of the table, are the way out for every type on
+// every target; operands are widened first. dp4a (PTX ISA, "dp4a") is a multiply-add of four bytes along K at the same rate.
 var scalarRows = []struct {
-	elem Elem
-	rate int
-}{{F32, 32}, {F64, 8}, {F16, 64}, {S32, 16}}
+	op      string
+	a, b, c Elem
+	k, rate int
+}{
+	{"", F32, F32, F32, 1, 32}, {"", F64, F64, F64, 1, 8}, {"", F16, F16, F16, 1, 64}, {"", S32, S32, S32, 1, 16},
+	{"dp4a.s32.s32", S8, S8, S32, 4, 64}, {"dp4a.s32.u32", S8, U8, S32, 4, 64},
+	{"dp4a.u32.s32", U8, S8, S32, 4, 64}, {"dp4a.u32.u32", U8, U8, S32, 4, 64},
+}
 
 // MMAs is all rows; where costs are equal, an earlier one is preferred.
 var MMAs = buildMMAs()
@@ -87,9 +93,16 @@ func buildMMAs() []*MMA {
 		}
 	}
 	for _, r := range scalarRows {
-		one := layout.Must([]int{1, 1}, layout.Bases{})
-		out = append(out, &MMA{Name: "fma." + string(r.elem), Shape: Shape{1, 1, 1}, A: r.elem, B: r.elem, C: r.elem,
-			LayoutA: one, LayoutB: one, LayoutC: one, Rate: r.rate})
+		m := &MMA{Name: "fma." + string(r.c), Shape: Shape{1, 1, r.k}, A: r.a, B: r.b, C: r.c, Rate: r.rate}
+		if r.op != "" {
+			m.Name, m.Op = r.op, ptxop.Must(r.op)
+			m.Need = m.Op.Need
+		}
+		row, column := []int{1, r.k}, []int{r.k, 1}
+		m.LayoutA = layout.Must(row, layout.Bases{Reg: run(row, 1, 0, log2(r.k))})
+		m.LayoutB = layout.Must(column, layout.Bases{Reg: run(column, 0, 0, log2(r.k))})
+		m.LayoutC = layout.Must([]int{1, 1}, layout.Bases{})
+		out = append(out, m)
 	}
 	for _, m := range out {
 		m.WordsA, m.WordsB, m.WordsC = words(m.LayoutA, m.A), words(m.LayoutB, m.B), words(m.LayoutC, m.C)

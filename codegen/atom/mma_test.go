@@ -92,6 +92,8 @@ func TestTilingsMultiplyEveryRowWithEveryColumn(t *testing.T) {
 		test{"fma.f32", Extent{0, 128, 4, 4}, Split{1, 4, 1, 1}, false},
 		test{"fma.s32", Extent{16, 2, 2, 4}, Split{4, 1, 1, 1}, false},
 		test{"fma.f64", Extent{2, 64, 2, 2}, Split{1, 2, 1, 1}, true},
+		test{"dp4a.s32.u32", Extent{2, 4, 2, 16}, Split{2, 1, 1, 2}, false},
+		test{"dp4a.u32.u32", Extent{0, 1, 256, 4}, Split{1, 1, 2, 1}, false},
 	)
 	for _, c := range tests {
 		t.Run(fmt.Sprintf("%s %s %s", c.atom, c.e, c.s), func(t *testing.T) {
@@ -119,9 +121,9 @@ func execute(t *testing.T, tl Tiling) {
 	}
 	// Who holds the row's and the column's elements: by the atom's own layouts; what is there: by the tile's.
 	held := func(tile, frag layout.Layout, first, row, col, lane, warp int) [3]int {
-		reg := 0
+		reg, owner, _, _, _ := frag.Owner(frag.Flat([]int{row, col}))
 		if !at.Scalar() {
-			reg, lane, _, _, _ = frag.Owner(frag.Flat([]int{row, col}))
+			lane = owner
 		}
 		return coords3(tile, tile.Apply(first+reg, lane, warp, 0))
 	}
@@ -219,6 +221,8 @@ func TestSelectionFindsTheAtomOfEachTypeAndTarget(t *testing.T) {
 		{"sm_80", TF32, TF32, F32, Extent{0, 32, 32, 32}, "mma.m16n8k8.row.col.f32.tf32.tf32.f32", ""},
 		{"sm_75", S8, U8, S32, Extent{0, 64, 64, 64}, "mma.m8n8k16.row.col.s32.s8.u8.s32", "mma.m16n8k32.row.col.s32.s8.u8.s32 needs sm_80 and later, PTX 7.0"},
 		{"sm_80", S8, U8, S32, Extent{0, 64, 64, 64}, "mma.m16n8k32.row.col.s32.s8.u8.s32", ""},
+		{"sm_75", S8, U8, S32, Extent{0, 2, 2, 16}, "dp4a.s32.u32", "mma.m8n8k16.row.col.s32.s8.u8.s32: m8n8k16 in a tile of 2x2x16 is 16 times the work"},
+		{"sm_80", U8, U8, S32, Extent{2, 2, 2, 4}, "dp4a.u32.u32", ""},
 		{"sm_89", E4M3, E5M2, F32, Extent{0, 64, 64, 64}, "mma.m16n8k32.row.col.f32.e4m3.e5m2.f32", ""},
 		{"sm_80", E4M3, E4M3, F32, Extent{0, 64, 64, 64}, "mma.m16n8k16.row.col.f32.f16.f16.f32", "mma.m16n8k32.row.col.f32.e4m3.e4m3.f32 needs sm_89 and later, PTX 8.4"},
 		{"sm_80", F64, F64, F64, Extent{0, 32, 32, 16}, "mma.m8n8k4.row.col.f64.f64.f64.f64", ""},

@@ -188,7 +188,7 @@ func Product(t atom.Tiling) (c Cost, tensor int) {
 	steps := t.Repeat.Batch * t.Repeat.M * t.Repeat.N * t.Repeat.K
 	atomProducts := t.Atom.Shape.M * t.Atom.Shape.N * t.Atom.Shape.K
 	if t.Atom.Scalar() {
-		atomProducts = 32
+		atomProducts *= 32 // every lane has its own
 	}
 	c = Cost{Instrs: steps*warps + loads, Waves: loads * phases(16)}
 	return c, steps * max(1, atomProducts/t.Atom.Rate) * max(1, (warps+3)/4)

@@ -24,7 +24,7 @@ func dot(f *fn, op *ir.Op) {
 	case a == nil:
 		f.bug("no atom %q", name)
 	case a.Scalar():
-		f.set(op, f.multiplyAdd(op))
+		f.set(op, f.multiplyAdd(op, a))
 	default:
 		f.set(op, f.matrixProduct(op, a, swap))
 	}
@@ -146,25 +146,24 @@ func (f *fn) fitResult(op *ir.Op, out *tile) {
 
 // multiplyAdd computes each element of the result in its own thread, in the order of K. The operands lie in shared memory, or in
 // registers that hold all of K for the rows and columns of the thread's elements.
-func (f *fn) multiplyAdd(op *ir.Op) *tile {
+func (f *fn) multiplyAdd(op *ir.Op, a *atom.MMA) *tile {
 	acc := f.tileLayout(op.OperandNamed("acc"))
 	c := f.val(op, "acc")
 	elem := elemOf(op.Result(0))
-	left, right := f.dotOperand(op, "lhs", acc), f.dotOperand(op, "rhs", acc)
+	left, right := f.dotOperand(op, "lhs", acc, a.Shape.K), f.dotOperand(op, "rhs", acc, a.Shape.K)
 	out := f.newTile(elem, c.len())
 	ownOf := acc.RegReps()
-	k := left.depth
 	// f16 accumulators are kept in f32 until the end.
 	sums := make([]reg, c.len())
 	wide := f.accumulators(c)
 	copy(sums, wide)
-	for step := range k {
+	for step := range left.steps {
 		for r := range sums {
 			if ownOf[r] != r {
 				continue
 			}
 			x, y := left.at(r, step), right.at(r, step)
-			sums[r] = f.fused(x, y, sums[r])
+			sums[r] = f.fused(a, x, y, sums[r])
 		}
 	}
 	for r := range sums {
@@ -185,8 +184,11 @@ func (f *fn) accumulators(c *tile) []reg {
 	return f.all(c)
 }
 
-// fused is x*y + z in the type of z.
-func (f *fn) fused(x, y, z reg) reg {
+// fused is x*y + z in the type of z; for dp4a x and y are words, whose products are summed.
+func (f *fn) fused(a *atom.MMA, x, y, z reg) reg {
+	if a.Op != nil {
+		return f.op1(a.Op.Name, x, y, z)
+	}
 	switch z.k {
 	case kI32:
 		return f.op1("mad.lo.s32", x, y, z)
@@ -196,13 +198,15 @@ func (f *fn) fused(x, y, z reg) reg {
 	return f.op1("fma.rn.f32", x, y, z)
 }
 
-// scalarOperand gives, for register r of the result and step k, an element of an operand in the type of the sum.
+// scalarOperand gives, for register r of the result and a step along K, what an instruction takes of an operand: an element in the
+// type of the sum, or a word of neighbours along K.
 type scalarOperand struct {
-	depth int
-	at    func(r, k int) reg
+	steps int
+	at    func(r, step int) reg
 }
 
-func (f *fn) dotOperand(op *ir.Op, name string, acc layout.Layout) scalarOperand {
+// dotOperand makes the operand for instructions that take width elements along K.
+func (f *fn) dotOperand(op *ir.Op, name string, acc layout.Layout, width int) scalarOperand {
 	v := op.OperandNamed(name)
 	isLeft := name == "lhs"
 	sign := op.EnumNamed("signedness_"+name) == def.Signed
@@ -214,29 +218,37 @@ func (f *fn) dotOperand(op *ir.Op, name string, acc layout.Layout) scalarOperand
 		shape = ints(tileaa.AsTile(v).Shape)
 	}
 	rank := len(shape)
-	depth := shape[rank-1]
+	dim := rank - 1 // K
 	if !isLeft {
-		depth = shape[rank-2]
+		dim = rank - 2
 	}
-	// The coordinates of the operand that element c of the result needs at step k.
+	steps := shape[dim] / width
+	// The coordinates of the operand that element c of the result needs at place k.
 	place := func(c []int, k int) []int {
 		at := append([]int(nil), c...)
-		if isLeft {
-			at[rank-1] = k
-		} else {
-			at[rank-2] = k
-		}
+		at[dim] = k
 		return at
+	}
+	// What the instruction takes of the elements of a tile of one step.
+	taken := func(t *tile) reg {
+		if width == 1 {
+			return f.toSum(t, 0, sign)
+		}
+		return f.word(t, 0)
 	}
 	if b == nil {
 		t, l := f.tileFor(v), f.tileLayout(v)
 		span := layout.NewSpan(l.Column(layout.Reg)...)
-		return scalarOperand{depth, func(r, k int) reg {
-			i, ok := span.Solve(l.Flat(place(acc.Coords(acc.Apply(r, 0, 0, 0)), k)))
-			if !ok {
-				f.bug("a thread does not hold the %s it needs", name)
+		return scalarOperand{steps, func(r, step int) reg {
+			part := f.newTile(t.elem, width)
+			for j := range width {
+				i, ok := span.Solve(l.Flat(place(acc.Coords(acc.Apply(r, 0, 0, 0)), step*width+j)))
+				if !ok {
+					f.bug("a thread does not hold the %s it needs", name)
+				}
+				part.regs[j] = f.reg(t, int(i))
 			}
-			return f.toSum(t, int(i), sign)
+			return taken(part)
 		}}
 	}
 	// In shared memory: the offset is linear in the coordinates of the result and in k.
@@ -251,19 +263,48 @@ func (f *fn) dotOperand(op *ir.Op, name string, acc layout.Layout) scalarOperand
 	for i := range cols {
 		cols[i] = b.Mem.Linear(flat(place(acc.Coords(cols[i]), 0)))
 	}
+	at := func(r, k int) uint64 { return b.Mem.Linear(flat(place(acc.Coords(acc.Apply(r, 0, 0, 0)), k))) }
+	load := func(t *tile, part uint64, regs []int) {
+		one := run{regs: regs, guard: boolean(true)}
+		one.base, one.offset = f.sharedAddress(b, cols, part, reg{})
+		f.loadRun("ld.shared", one, t, nil)
+	}
 	loaded := map[uint64]*tile{}
-	return scalarOperand{depth, func(r, k int) reg {
-		part := b.Mem.Linear(flat(place(acc.Coords(acc.Apply(r, 0, 0, 0)), k)))
-		t := loaded[part]
-		if t == nil {
-			one := run{regs: []int{0}, guard: boolean(true)}
-			one.base, one.offset = f.sharedAddress(b, cols, part, reg{})
-			t = f.newTile(b.Elem, 1)
-			f.loadRun("ld.shared", one, t, nil)
-			loaded[part] = t
+	return scalarOperand{steps, func(r, step int) reg {
+		parts := make([]uint64, width)
+		for j := range parts {
+			parts[j] = at(r, step*width+j)
 		}
-		return f.toSum(t, 0, sign)
+		t := loaded[parts[0]]
+		if t == nil {
+			t = f.newTile(b.Elem, width)
+			if neighbours(b, cols, parts) {
+				load(t, parts[0], upTo(0, width))
+			} else {
+				for j, part := range parts {
+					load(t, part, []int{j})
+				}
+			}
+			loaded[parts[0]] = t
+		}
+		return taken(t)
 	}}
+}
+
+// neighbours reports whether the elements of a buffer at these offsets lie side by side, the first at a multiple of their number,
+// wherever the thread's part of the offset (cols) leads.
+func neighbours(b *buffer, cols, parts []uint64) bool {
+	pad, _ := b.Mem.Padding()
+	low := parts[0] | uint64(pad)
+	for _, c := range cols {
+		low |= c
+	}
+	for j, part := range parts {
+		if part != parts[0]+uint64(j) {
+			return false
+		}
+	}
+	return low&uint64(len(parts)-1) == 0
 }
 
 // toSum is element i of an operand in the type in which products are summed.

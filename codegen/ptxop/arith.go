@@ -72,6 +72,14 @@ func init() {
 			b.op("mad.wide."+t[:3], t[4:], 0, anySM)
 		}
 	})
+	// Four products of bytes and their sum: a and b are words of them, signed or not.
+	define("dp4a", func(b *builder) {
+		for _, x := range []string{"s32", "u32"} {
+			for _, y := range []string{"s32", "u32"} {
+				b.op("dp4a."+x+"."+y, "=r r r r", 0, anySM)
+			}
+		}
+	})
 	define("fma", func(b *builder) {
 		floats(b, "fma", 3)
 		halves(b, "fma.rn", 3, anySM, sm80, flushes)

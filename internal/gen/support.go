@@ -44,7 +44,7 @@ Bytecode is read and written in the versions ` + strings.Join(driver.Versions, "
 	operationsSection(&b)
 	targetsSection(&b)
 	b.WriteString("\n## Matrix products\n\nA `dot` takes the cheapest row that fits its types and extents; operands are widened exactly, never narrowed. " +
-		"Rows without an instruction are the multiply-add of one thread: every product of their types works everywhere.\n\n")
+		"The rows fma and dp4a are what each thread does by itself: every product of their types works everywhere.\n\n")
 	table(&b, "Instruction", "A", "B", "Accumulator", "Needs")
 	for _, m := range atom.MMAs {
 		tableRow(&b, code(m.Name), string(m.A), string(m.B), string(m.C), m.Need.String())

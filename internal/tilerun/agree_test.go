@@ -117,3 +117,45 @@ entry @k(%p: tile<ptr<i32, <multicast>>>) {
 		}
 	}
 }
+
+// Products of bytes too small for a matrix instruction, batched too, of every mixture of signs, are what the interpreter computes.
+func TestSmallProductsOfBytes(t *testing.T) {
+	const text = `cuda_tile.module @m {
+entry @k(%p: tile<ptr<i8>>, %q: tile<ptr<i8>>, %o: tile<ptr<i32>>) {
+  %0 = constant <i32: 0> : tile<i32>
+  %va = make_tensor_view %p, shape = [B, M, K], strides = [128, K, 1] : tensor_view<BxMxKxi8, strides=[128,K,1]>
+  %vb = make_tensor_view %q, shape = [B, K, N], strides = [128, N, 1] : tensor_view<BxKxNxi8, strides=[128,N,1]>
+  %vo = make_tensor_view %o, shape = [B, M, N], strides = [64, N, 1] : tensor_view<BxMxNxi32, strides=[64,N,1]>
+  %pa = make_partition_view %va : partition_view<tile=(BxMxK), tensor_view<BxMxKxi8, strides=[128,K,1]>>
+  %pb = make_partition_view %vb : partition_view<tile=(BxKxN), tensor_view<BxKxNxi8, strides=[128,N,1]>>
+  %po = make_partition_view %vo : partition_view<tile=(BxMxN), tensor_view<BxMxNxi32, strides=[64,N,1]>>
+  %a, %ta = load_view_tko weak %pa[%0, %0, %0] : partition_view<tile=(BxMxK), tensor_view<BxMxKxi8, strides=[128,K,1]>>, tile<i32> -> tile<BxMxKxi8>, token
+  %b, %tb = load_view_tko weak %pb[%0, %0, %0] : partition_view<tile=(BxKxN), tensor_view<BxKxNxi8, strides=[128,N,1]>>, tile<i32> -> tile<BxKxNxi8>, token
+  %c = constant <i32: 2147483000> : tile<BxMxNxi32>
+  %d = mmai %a, %b, %c SIGNS : tile<BxMxKxi8>, tile<BxKxNxi8>, tile<BxMxNxi32>
+  %t = store_view_tko weak %d, %po[%0, %0, %0] : tile<BxMxNxi32>, partition_view<tile=(BxMxN), tensor_view<BxMxNxi32, strides=[64,N,1]>>, tile<i32> -> token
+  return
+}
+}`
+	bytes := func(n, step int) []byte {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = byte(i*step + i>>3)
+		}
+		return b
+	}
+	for _, signs := range []string{"signed signed", "signed unsigned", "unsigned signed", "unsigned unsigned"} {
+		for _, shape := range [][4]string{{"1", "4", "4", "16"}, {"2", "2", "8", "4"}, {"4", "1", "1", "32"}} {
+			t.Run(signs+" "+strings.Join(shape[:], "x"), func(t *testing.T) {
+				src := strings.NewReplacer("BxMxN", shape[0]+"x"+shape[1]+"x"+shape[2], "BxMxK", shape[0]+"x"+shape[1]+"x"+shape[3],
+					"BxKxN", shape[0]+"x"+shape[3]+"x"+shape[2], "[B, M, K]", "["+shape[0]+", "+shape[1]+", "+shape[3]+"]",
+					"[B, K, N]", "["+shape[0]+", "+shape[3]+", "+shape[2]+"]", "[B, M, N]", "["+shape[0]+", "+shape[1]+", "+shape[2]+"]",
+					", K,", ", "+shape[3]+",", ", N,", ", "+shape[2]+",", ",K,", ","+shape[3]+",", ",N,", ","+shape[2]+",", "SIGNS", signs).Replace(text)
+				out := agree(t, "sm_75", src, [][]byte{bytes(512, 37), bytes(512, 101), make([]byte, 1024)})
+				if string(out[2]) == string(make([]byte, 1024)) {
+					t.Error("nothing was stored")
+				}
+			})
+		}
+	}
+}

@@ -340,7 +340,7 @@ func (p *Parser) enumOf(d *ArgDef) uint32 {
 func (p *Parser) AttrOf(d *ArgDef, expected Type) Attribute {
 	switch d.Attr {
 	case EnumKind:
-		if p.custom != nil {
+		if p.custom != nil && p.tok.kind != tokHash {
 			return d.Enum.Of(p.enumOf(d))
 		}
 		if p.tok.kind == tokBare {

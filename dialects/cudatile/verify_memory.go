@@ -10,7 +10,7 @@ import (
 
 func memoryRules() {
 	load, store := ordering("load", def.Acquire), ordering("store", def.Release)
-	view := func(op *ir.Op) ViewFacts { return op.OperandNamed("view").Type().(TileView).View() }
+	view := viewOf
 
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		return load(c, op) && verifyIndices(c, op, view(op)) && tileFits(c, op, view(op), op.Result(0).Type())
@@ -48,12 +48,6 @@ func memoryRules() {
 		return true
 	}, "join_tokens")
 	rule(verifyAlloca, "alloca")
-	rule(func(c *ir.Context, op *ir.Op) bool {
-		return multicast(c, op, view(op)) && verifyIndices(c, op, view(op)) && tileFits(c, op, view(op), op.Result(0).Type())
-	}, "multimem_load_reduce_view_tko")
-	rule(func(c *ir.Context, op *ir.Op) bool {
-		return multicast(c, op, view(op)) && verifyIndices(c, op, view(op)) && tileFits(c, op, view(op), op.OperandNamed("tile").Type())
-	}, "multimem_reduce_view_tko", "multimem_store_view_tko")
 }
 
 // ordering makes the rule for loads and stores: weak without a scope, the others with one.
@@ -170,25 +164,6 @@ func verifyAlloca(c *ir.Context, op *ir.Op) bool {
 		return c.Error(op, "'alignment' must be power of two")
 	case align < natural:
 		return c.Error(op, "'alignment' (%d) must be at least the natural size (%d bytes) for element type %s", align, natural, quoted(pointee(op.Result(0))))
-	}
-	return true
-}
-
-// multicast checks what the multimem operations share: relaxed or weak accesses of multicast memory.
-func multicast(c *ir.Context, op *ir.Op, view ViewFacts) bool {
-	if !view.Tensor.PtrAttr.Is(def.PtrMulticast) {
-		got := "none"
-		if v, ok := view.Tensor.PtrAttr.Get(); ok {
-			got = def.PtrAttr.Keyword(v)
-		}
-		return c.Error(op, "expected a multicast pointer, but got %s", got)
-	}
-	order, scoped := op.EnumNamed("memory_ordering_semantics"), op.AttrNamed("memory_scope") != nil
-	if allowed := []uint32{def.Weak, def.Relaxed, def.Release, def.Acquire}; !slices.Contains(allowed, order) {
-		return c.Error(op, "expect one of: weak, relaxed, acquire, or release, but got: %s", def.MemOrder.Keyword(order))
-	}
-	if scoped == (order == def.Weak) && op.Def.Args[1].Mode == ir.Optional {
-		return c.Error(op, "memory scope must be given exactly when the access is not weak, and it is %s", def.MemOrder.Keyword(order))
 	}
 	return true
 }

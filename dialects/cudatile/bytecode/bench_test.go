@@ -11,6 +11,25 @@ import (
 // attention is the largest kind of kernel that the corpus has.
 const attention = "../../../tests/corpus/perf/attention_f16_d128_causal_128x128/kernel.tileirbc"
 
+// BenchmarkReadAndVerifyTheLargestFile is what a compile pays before it begins; it should stay below a millisecond.
+func BenchmarkReadAndVerifyTheLargestFile(b *testing.B) {
+	var data []byte
+	for _, file := range corpusFiles(b) {
+		if d := load(b, file); len(d) > len(data) {
+			data = d
+		}
+	}
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		c := ir.NewContext(cudatile.Dialect)
+		m, _, err := bytecode.Read(c, data, bytecode.ReadOptions{})
+		if err != nil || !ir.Verify(c, m) {
+			b.Fatal(err, c.Diags.String())
+		}
+	}
+}
+
 func BenchmarkRead(b *testing.B) {
 	data := load(b, attention)
 	b.SetBytes(int64(len(data)))

@@ -19,6 +19,9 @@ const (
 	debugCallSite
 )
 
+// knownSubprogramFlags are the bits that the flags of a subprogram may have.
+const knownSubprogramFlags = 1
+
 // maxDebugDepth bounds how deep scopes and call sites nest.
 const maxDebugDepth = 512
 
@@ -151,7 +154,7 @@ func (r *reader) u32(c *cursor, what string) uint32 { return uint32(r.integer(c,
 
 // decodeDebug reads an entry. Offsets count from behind the tag.
 func (r *reader) decodeDebug(c *cursor) any {
-	tag := c.varint("debug info tag")
+	tag := c.varint("debug info tag") & 0xFF // the official reader takes the low byte, too
 	if !r.ok() {
 		return nil
 	}
@@ -184,6 +187,9 @@ func (r *reader) decodeDebug(c *cursor) any {
 		}
 		if r.v.AtLeast(def.V135) {
 			s.Flags = r.u32(c, "flags"+of)
+			if r.ok() && s.Flags > knownSubprogramFlags {
+				c.fail("unrecognized flag bits (0x%X)%s", s.Flags, of)
+			}
 		}
 		o = s
 	case debugCallSite:

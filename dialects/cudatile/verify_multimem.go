@@ -1,0 +1,73 @@
+package cudatile
+
+import (
+	"slices"
+
+	"tileiras/dialects/cudatile/def"
+	"tileiras/ir"
+	"tileiras/ir/float"
+)
+
+func init() {
+	view := viewOf
+	rule(func(c *ir.Context, op *ir.Op) bool {
+		return multicast(c, op, view(op)) && verifyIndices(c, op, view(op)) && tileFits(c, op, view(op), op.Result(0).Type()) &&
+			multimemElement(c, op, view(op))
+	}, "multimem_load_reduce_view_tko")
+	rule(func(c *ir.Context, op *ir.Op) bool {
+		return multicast(c, op, view(op)) && verifyIndices(c, op, view(op)) && tileFits(c, op, view(op), op.OperandNamed("tile").Type()) &&
+			multimemElement(c, op, view(op))
+	}, "multimem_reduce_view_tko", "multimem_store_view_tko")
+}
+
+// viewOf is the view of an operation on one.
+func viewOf(op *ir.Op) ViewFacts { return op.OperandNamed("view").Type().(TileView).View() }
+
+// multicast checks what the multimem operations share: relaxed or weak accesses of multicast memory.
+func multicast(c *ir.Context, op *ir.Op, view ViewFacts) bool {
+	if !view.Tensor.PtrAttr.Is(def.PtrMulticast) {
+		got := "none"
+		if v, ok := view.Tensor.PtrAttr.Get(); ok {
+			got = def.PtrAttr.Keyword(v)
+		}
+		return c.Error(op, "expected a multicast pointer, but got %s", got)
+	}
+	order, scoped := op.EnumNamed("memory_ordering_semantics"), op.AttrNamed("memory_scope") != nil
+	if allowed := []uint32{def.Weak, def.Relaxed, def.Release, def.Acquire}; !slices.Contains(allowed, order) {
+		return c.Error(op, "expect one of: weak, relaxed, acquire, or release, but got: %s", def.MemOrder.Keyword(order))
+	}
+	if scoped == (order == def.Weak) && op.Def.Args[1].Mode == ir.Optional {
+		return c.Error(op, "memory scope must be given exactly when the access is not weak, and it is %s", def.MemOrder.Keyword(order))
+	}
+	return true
+}
+
+// multimemElement checks that there is such a reduction of such elements: PTX has multimem for words of 32 and 64 bits and the
+// floats of 16 bits and more, and of floats only sums, and when loading the least and greatest of the short ones.
+func multimemElement(c *ir.Context, op *ir.Op, view ViewFacts) bool {
+	elem := view.Tile.Elem
+	if t, ok := elem.(*ir.IntegerType); ok {
+		if t.Width < 32 {
+			return c.Error(op, "multimem requires 32- or 64-bit integer/index element types; got %d bits", t.Width)
+		}
+		return true
+	}
+	short := ir.IsFloat(elem, float.F16) || ir.IsFloat(elem, float.BF16)
+	if !short && !ir.IsFloat(elem, float.F32) && !ir.IsFloat(elem, float.F64) {
+		return c.Error(op, "multimem supports only f16, bf16, f32, and f64 floating-point element types")
+	}
+	if op.AttrNamed("reduction") == nil { // a store reduces nothing
+		return true
+	}
+	switch kind := def.Multimem.Keyword(op.EnumNamed("reduction")); {
+	case kind == "add":
+		return true
+	case kind != "min" && kind != "max":
+		return c.Error(op, "and/or/xor/umin/umax reductions require integer element types")
+	case op.NumResults() == 1: // only the token: it reduces in memory
+		return c.Error(op, "supports only add for floating-point element types")
+	case !short:
+		return c.Error(op, "min/max supports f16 and bf16 float types only; got %s", quoted(elem))
+	}
+	return true
+}

@@ -27,8 +27,6 @@ var accepting = []struct{ gpu, arch string }{
 // none that does not spill any more. Tiles of 256x256 are no exceptions: their accumulators alone fill the registers.
 var maySpill = map[string]string{
 	"attention_f16_d128_causal_128x128": occupancyHint,
-	"attention_f16_d128_causal_128x64":  occupancyHint,
-	"attention_f16_d64_causal_128x128":  occupancyHint,
 	"gemm_f32_8192_128x256x32_tf32":     "operands of 32 bits beside 128 accumulators",
 	"gemm_f8e4m3fn_4096_128x128x128_nt": unpacked,
 	"gemm_f8e4m3fn_8192_128x256x128_nt": unpacked,

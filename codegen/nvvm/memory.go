@@ -58,25 +58,28 @@ func inWords(k kind, n int) bool { return k.bits() < 32 && n*k.bits() >= 32 }
 func (f *fn) loadRun(name string, r run, out, fill *tile) {
 	n := len(r.regs)
 	k := out.k
-	pair := k == kI8 && n == 2
 	switch {
 	case inWords(k, n):
 		k, n = kI32, n*out.k.bits()/32
-	case pair:
+	case k == kI8 && n == 2:
 		k, n = kI16, 1
 	}
 	var fallback []reg
 	if !r.guard.is(1) {
 		fallback = f.runRegs(fill, r.regs)
 	}
-	got := f.loadWords(name, k, n, r.base, r.offset, r.guard, fallback)
+	f.putRun(out, r.regs, f.loadWords(name+"."+vectorName(k, n), r, fallback))
+}
+
+// putRun places what an access of these elements moved into a tile.
+func (f *fn) putRun(out *tile, regs []int, got []reg) {
 	switch {
-	case inWords(out.k, len(r.regs)):
-		f.putWords(out, r.regs, got)
-	case pair:
-		out.regs[r.regs[0]], out.regs[r.regs[1]] = f.trunc(got[0], kI8), f.trunc(f.lshr(got[0], 8), kI8)
+	case inWords(out.k, len(regs)):
+		f.putWords(out, regs, got)
+	case out.k == kI8 && len(regs) == 2:
+		out.regs[regs[0]], out.regs[regs[1]] = f.trunc(got[0], kI8), f.trunc(f.lshr(got[0], 8), kI8)
 	default:
-		for i, at := range r.regs {
+		for i, at := range regs {
 			out.regs[at] = f.fromMemory(got[i], out.k)
 		}
 	}
@@ -119,20 +122,19 @@ func (f *fn) putWords(out *tile, regs []int, words []reg) {
 	}
 }
 
-// loadWords is one load instruction of n registers, guarded unless the guard is always true.
-func (f *fn) loadWords(name string, k kind, n int, base reg, offset int64, guard reg, fallback []reg) []reg {
-	row := name + "." + vectorName(k, n)
-	if guard.is(1) {
-		return f.op(row, base, i32(offset))
+// loadWords is the load instruction of a run, guarded unless the guard is always true.
+func (f *fn) loadWords(row string, r run, fallback []reg) []reg {
+	if r.guard.is(1) {
+		return f.op(row, r.base, i32(r.offset))
 	}
-	args := []reg{guard}
+	args := []reg{r.guard}
 	for _, x := range fallback {
 		if x.k == kI8 || x.k == kI1 {
 			x = f.zext(x, kI16)
 		}
 		args = append(args, x)
 	}
-	return f.op("@"+row, append(args, base, i32(offset))...)
+	return f.op("@"+row, append(args, r.base, i32(r.offset))...)
 }
 
 // storeRun stores one run of a tile.
@@ -238,15 +240,20 @@ func (f *fn) accessName(op *ir.Op, verb string) (name string, strong bool) {
 // vec is how many elements an instruction may move, as select-atoms decided.
 func vecOf(op *ir.Op) int { return max(1, int(op.IntNamed("vec"))) }
 
-// registerRuns cuts the registers of a layout into runs of at most vec neighbours along the dimension of register bit 0, leaving
+// fastOf is the dimension along which an access may be wide: the last, unless select-atoms says otherwise.
+func fastOf(op *ir.Op, rank int) int {
+	if a, ok := op.AttrNamed("fast").(ir.IntegerAttr); ok {
+		return int(a.SInt())
+	}
+	return rank - 1
+}
+
+// registerRuns cuts the registers of a layout into runs of at most vec elements that are neighbours along dimension fast, leaving
 // out registers that replicate others.
-func registerRuns(l layout.Layout, vec int) [][]int {
+func registerRuns(l layout.Layout, fast, vec int) [][]int {
 	n := 1
-	if l.InBits(layout.Reg) > 0 && l.Basis(layout.Reg, 0) != 0 {
-		step := l.Basis(layout.Reg, 0)
-		for b := 0; n < vec && b < l.InBits(layout.Reg) && l.Basis(layout.Reg, b) == step<<b; b++ {
-			n *= 2
-		}
+	for b := 0; n < vec && b < l.InBits(layout.Reg) && n < l.Shape()[fast] && l.Basis(layout.Reg, b) == layout.Bit(l.Shape(), fast, b); b++ {
+		n *= 2
 	}
 	var out [][]int
 	free := l.FreeMask(layout.Reg)
@@ -285,7 +292,7 @@ func (f *fn) pointerRuns(op *ir.Op, l layout.Layout, guard reg, strong bool) []r
 		vec = 1
 	}
 	var out []run
-	for _, regs := range registerRuns(l, vec) {
+	for _, regs := range registerRuns(l, fastOf(op, len(l.Shape())), vec) {
 		r := run{regs: regs, guard: guard}
 		r.base = f.reg(p, regs[0])
 		if m != nil {

@@ -105,15 +105,21 @@ func (g *generator) counted() {
 		return
 	}
 	elem := one(g, "i32", "i32", "i64", "i16")
-	s := scalar(elem)
-	lower, step := g.number(s, g.r.IntN(4)), g.number(s, 1+g.r.IntN(3))
+	s, unsigned := scalar(elem), ""
+	first := g.r.IntN(4)
+	if g.chance(20) {
+		first = -g.r.IntN(4)
+	} else if g.chance(20) {
+		unsigned = "unsigned "
+	}
+	lower, step := g.number(s, first), g.number(s, 1+g.r.IntN(3))
 	upper := g.number(s, g.r.IntN(8))
 	if elem == "i32" && g.chance(50) {
 		upper = val{name: g.known(g.r.IntN(8)), typ: s}
 	}
 	list := g.carry()
 	i, result := val{name: g.fresh(), typ: s, bound: 8}, g.fresh()
-	g.line("%s = for %s in (%s to %s, step %s) : %s iter_values(%s) -> (%s) {", binder(result, len(list)), i.name, lower.name, upper.name, step.name, s,
+	g.line("%s = for %s%s in (%s to %s, step %s) : %s iter_values(%s) -> (%s) {", binder(result, len(list)), unsigned, i.name, lower.name, upper.name, step.name, s,
 		bindings(list), joined(typesOf(list)))
 	g.scope(func() {
 		g.open(list)
@@ -123,6 +129,22 @@ func (g *generator) counted() {
 	})
 	g.line("}")
 	g.bind(result, list)
+}
+
+// leave ends some tile blocks early.
+func (g *generator) leave() {
+	if g.depth > 0 || g.chance(60) {
+		return
+	}
+	c := g.exact(scalar("i1"))
+	g.line("if %s {", c.name)
+	g.scope(func() {
+		if g.chance(50) {
+			g.statements(2)
+		}
+		g.line("return")
+	})
+	g.line("}")
 }
 
 // branch is an if whose sides give values of the same types.

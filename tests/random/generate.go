@@ -90,16 +90,23 @@ func Module(seed uint64, size int) string {
 }
 
 // maxElements bounds tiles.
-const maxElements = 2048
+const maxElements = 8192
+
+// usual bounds most of them: big tiles cost time.
+const usual = 1024
 
 // pickShapes chooses a few shapes that belong together, so that values meet.
 func (g *generator) pickShapes() {
-	rank := 1 + g.r.IntN(3)
+	rank := one(g, 1, 2, 2, 2, 3, 3, 4)
+	limit := usual
+	if g.chance(8) {
+		limit = maxElements
+	}
 	full := make([]int, rank)
 	n := 1
 	for d := range full {
-		full[d] = 1 << g.r.IntN(7)
-		for n*full[d] > maxElements {
+		full[d] = 1 << g.r.IntN(8)
+		for n*full[d] > limit {
 			full[d] /= 2
 		}
 		n *= full[d]
@@ -224,7 +231,8 @@ func init() {
 		{12, (*generator).floatBinary}, {6, (*generator).floatUnary}, {3, (*generator).approximate},
 		{8, (*generator).conversion}, {12, (*generator).reshaping}, {6, (*generator).reduction}, {3, (*generator).scanning},
 		{4, (*generator).product}, {5, (*generator).loading}, {3, (*generator).roundTrip}, {2, (*generator).atomic},
-		{4, (*generator).counted}, {3, (*generator).branch}, {2, (*generator).endless},
+		{4, (*generator).counted}, {3, (*generator).branch}, {2, (*generator).endless}, {2, (*generator).matmul}, {1, (*generator).leave},
+		{2, (*generator).gather}, {1, (*generator).atomicView}, {2, (*generator).extents}, {2, (*generator).stores},
 	}
 }
 

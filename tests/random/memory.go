@@ -23,6 +23,16 @@ func (g *generator) input(elem, use string) string {
 	return fmt.Sprintf("%%p%d", i)
 }
 
+// smallInput is a buffer of small integers: which parameters those are, launch.go says.
+func (g *generator) smallInput(elem string) string {
+	if _, ok := g.inputs[elem+"small"]; !ok {
+		for !smallPlace(len(g.params)) {
+			g.params = append(g.params, "i32")
+		}
+	}
+	return g.input(elem, "small")
+}
+
 // scalarParameter is a scalar whose value launch.go decides, with that value.
 func (g *generator) scalarParameter() (val, int) {
 	i, ok := g.inputs["scalar"]
@@ -38,6 +48,10 @@ func (g *generator) scalarParameter() (val, int) {
 func (g *generator) pointers(buffer, elem string, index val) (name, t string) {
 	ptr := "ptr<" + elem + ">"
 	at := buffer
+	if g.chance(30) {
+		at = g.fresh()
+		g.line("%s = assume div_by<16>, %s : tile<%s>", at, buffer, ptr)
+	}
 	if len(index.shape) > 0 {
 		ones := make([]int, len(index.shape))
 		for d := range ones {
@@ -68,9 +82,14 @@ func (g *generator) mine(index val) val {
 func (g *generator) readIndex(shape []int) val {
 	t := typ{"i32", shape}
 	v := g.linear("i32", shape)
-	switch g.r.IntN(5) {
+	switch g.r.IntN(6) {
 	case 0:
 		return v
+	case 5: // a piece that a number chooses, in a loop perhaps its counter
+		s := scalar("i32")
+		i := g.define(s, "andi %s, %s : %s", g.exact(s).name, g.number(s, 3).name, s)
+		i = g.define(s, "muli %s, %s : %s", i.name, g.number(s, t.n()).name, s)
+		return g.define(t, "addi %s, %s : %s", v.name, g.spread(i, shape).name, t)
 	case 1:
 		return g.define(t, "addi %s, %s : %s", v.name, g.number(t, g.r.IntN(64)).name, t)
 	case 2:
@@ -88,41 +107,25 @@ func (g *generator) loading() {
 // load reads an input in one of several ways.
 func (g *generator) load(t typ) val {
 	if len(t.shape) > 0 && g.chance(50) {
-		return g.loadView(g.input(t.elem, ""), t)
+		return g.loadView(g.input(t.elem, ""), t, one(g, paddings[isInt(t.elem) || slices.Contains(small, t.elem)]...))
 	}
 	return g.loadPointers(g.input(t.elem, ""), "", t, g.readIndex(t.shape))
 }
 
 // loadMatrix reads small integers.
 func (g *generator) loadMatrix(t typ) val {
-	in := g.input(t.elem, matrixUse)
+	in := g.smallInput(t.elem)
 	var v val
 	if g.chance(60) {
-		v = g.loadView(in, t)
+		v = g.loadView(in, t, "zero")
 	} else {
-		v = g.loadPointers(in, "", t, g.linear("i32", t.shape))
+		p, pt := g.pointers(in, t.elem, g.linear("i32", t.shape))
+		v = val{name: g.fresh(), typ: t}
+		g.line("%s, %s = load_ptr_tko weak %s : %s -> %s, token", v.name, g.fresh(), p, pt, t)
+		g.vals = append(g.vals, v)
 	}
-	// Buffers hold anything; what is no small integer becomes one.
-	return g.narrow(v)
-}
-
-// narrow makes integers from -3 to 4 of whatever a value is, exactly.
-func (g *generator) narrow(v val) val {
-	if isInt(v.elem) {
-		x := g.define(v.typ, "andi %s, %s : %s", v.name, g.number(v.typ, 3).name, v.typ)
-		x.bound = 3
-		return g.mark(x)
-	}
-	base, t := v, v.typ
-	if slices.Contains(small, v.elem) {
-		base = g.define(v.with("f32"), "ftof %s : %s -> %s", v.name, v.typ, v.with("f32"))
-		t = base.typ
-	}
-	i := g.define(t.with("i32"), "ftoi %s signed saturating : %s -> %s", base.name, t, t.with("i32"))
-	i = g.define(i.typ, "andi %s, %s : %s", i.name, g.number(i.typ, 3).name, i.typ)
-	f := g.define(v.typ, "itof %s signed : %s -> %s", i.name, i.typ, v.typ)
-	f.bound = 3
-	return g.mark(f)
+	v.bound = 4
+	return g.mark(v)
 }
 
 // tokenClause is " token=%t", or nothing.
@@ -133,11 +136,20 @@ func tokenClause(token string) string {
 	return " token=" + token
 }
 
+// mask chooses elements: the first ones, as the end of an array does, or any.
+func (g *generator) mask(shape []int) val {
+	if t := (typ{"i32", shape}); g.chance(50) {
+		end := val{name: g.known(g.r.IntN(t.n() + 1)), typ: scalar("i32")}
+		return g.define(t.with("i1"), "cmpi less_than %s, %s, signed : %s -> %s", g.linear("i32", shape).name, g.spread(end, shape).name, t, t.with("i1"))
+	}
+	return g.exact(typ{"i1", shape})
+}
+
 // loadPointers reads through pointers, perhaps under a mask; token orders it.
 func (g *generator) loadPointers(buffer, token string, t typ, index val) val {
 	operands, types := "", ""
 	if g.chance(40) {
-		mask, padding := g.exact(t.with("i1")), g.exact(t)
+		mask, padding := g.mask(t.shape), g.exact(t)
 		operands, types = fmt.Sprintf(", %s, %s", mask.name, padding.name), fmt.Sprintf(", %s, %s", mask.typ, t)
 	}
 	p, pt := g.pointers(buffer, t.elem, index)
@@ -171,6 +183,11 @@ func (g *generator) tensorView(buffer, elem string, shape, strides []int, dynami
 		types = "tile<i32> -> "
 	}
 	t = fmt.Sprintf("tensor_view<%sx%s, strides=[%s]>", strings.Join(sizeTypes, "x"), elem, strings.Join(stepTypes, ","))
+	if g.chance(50) {
+		promised := g.fresh()
+		g.line("%s = assume div_by<%d>, %s : tile<ptr<%s>>", promised, one(g, 16, 16, 8, 64), buffer, elem)
+		buffer = promised
+	}
 	name = g.fresh()
 	g.line("%s = make_tensor_view %s, shape = [%s], strides = [%s] : %s%s", name, buffer, strings.Join(sizes, ", "), strings.Join(steps, ", "), types, t)
 	return name, t
@@ -183,7 +200,14 @@ func (g *generator) known(n int) string {
 		return g.number(t, n).name
 	}
 	p, value := g.scalarParameter()
-	return g.define(t, "addi %s, %s : %s", p.name, g.number(t, n-value).name, t).name
+	v := g.define(t, "addi %s, %s : %s", p.name, g.number(t, n-value).name, t)
+	if g.chance(40) { // promises that hold
+		v = g.define(t, "assume bounded<%d, %s>, %s : %s", min(n, one(g, 0, n)), one(g, "?", fmt.Sprint(n), fmt.Sprint(n+100)), v.name, t)
+	}
+	if g.chance(40) && n > 0 {
+		v = g.define(t, "assume div_by<%d>, %s : %s", one(g, 1, n&-n), v.name, t)
+	}
+	return v.name
 }
 
 // arrayFor is an array of about a few tiles along each dimension, with strides, that fits into limit elements.
@@ -207,10 +231,9 @@ func (g *generator) arrayFor(tile []int, limit int) (shape, strides []int) {
 var paddings = map[bool][]string{true: {"zero"}, false: {"zero", "neg_zero", "nan", "pos_inf", "neg_inf"}}
 
 // loadView reads a tile of a view; what lies outside is padding.
-func (g *generator) loadView(buffer string, t typ) val {
+func (g *generator) loadView(buffer string, t typ, padding string) val {
 	shape, strides := g.arrayFor(t.shape, elements)
 	view, vt := g.tensorView(buffer, t.elem, shape, strides, true)
-	padding := one(g, paddings[isInt(t.elem) || slices.Contains(small, t.elem)]...)
 	kind := fmt.Sprintf("partition_view<tile=(%s), padding_value = %s, %s>", strings.TrimSuffix(dims(t.shape), "x"), padding, vt)
 	op := "make_partition_view"
 	steps := slices.Clone(t.shape)
@@ -254,34 +277,40 @@ func (g *generator) results() {
 // store writes a value into a new buffer.
 func (g *generator) store(v val) {
 	out := g.parameter(v.elem)
-	if len(v.shape) > 0 && g.chance(40) {
-		shape := slices.Clone(v.shape)
-		shape[0] = shape[0]*grid - g.r.IntN(2)*g.r.IntN(shape[0])
-		strides := make([]int, len(shape))
-		stride := 1
-		for d := len(shape) - 1; d >= 0; d-- {
-			strides[d] = stride
-			stride *= shape[d]
-		}
-		view, vt := g.tensorView(out, v.elem, shape, strides, true)
-		kind := fmt.Sprintf("partition_view<tile=(%s), %s>", strings.TrimSuffix(dims(v.shape), "x"), vt)
-		p := g.fresh()
-		g.line("%s = make_partition_view %s : %s", p, view, kind)
-		at := []string{g.block.name}
-		for range v.shape[1:] {
-			at = append(at, g.number(scalar("i32"), 0).name)
-		}
-		g.line("%s = store_view_tko weak %s, %s[%s] : %s, %s, tile<i32> -> token", g.fresh(), v.name, p, strings.Join(at, ", "), v.typ, kind)
+	if len(v.shape) == 0 || g.chance(60) {
+		g.storePointers(out, "", v, g.mine(g.linear("i32", v.shape)))
 		return
 	}
-	g.storePointers(out, "", v, g.mine(g.linear("i32", v.shape)))
+	kind, view, at := g.partView(out, v.typ)
+	g.line("%s = store_view_tko weak %s, %s[%s] : %s, %s, tile<i32> -> token", g.fresh(), v.name, view, at, v.typ, kind)
+}
+
+// partView is a view of a buffer in which every tile block has a tile of its own, the last perhaps not whole, and its indices.
+func (g *generator) partView(buffer string, t typ) (kind, view, at string) {
+	shape := slices.Clone(t.shape)
+	shape[0] = shape[0]*grid - g.r.IntN(2)*g.r.IntN(shape[0])
+	strides := make([]int, len(shape))
+	stride := 1
+	for d := len(shape) - 1; d >= 0; d-- {
+		strides[d] = stride
+		stride *= shape[d]
+	}
+	array, vt := g.tensorView(buffer, t.elem, shape, strides, true)
+	kind = fmt.Sprintf("partition_view<tile=(%s), %s>", strings.TrimSuffix(dims(t.shape), "x"), vt)
+	view = g.fresh()
+	g.line("%s = make_partition_view %s : %s", view, array, kind)
+	indices := []string{g.block.name}
+	for range t.shape[1:] {
+		indices = append(indices, g.number(scalar("i32"), 0).name)
+	}
+	return kind, view, strings.Join(indices, ", ")
 }
 
 // storePointers writes through pointers, perhaps under a mask; token orders it.
 func (g *generator) storePointers(buffer, token string, v, index val) {
 	mask, maskType := "", ""
 	if g.chance(25) {
-		m := g.exact(v.with("i1"))
+		m := g.mask(v.shape)
 		mask, maskType = ", "+m.name, ", "+m.String()
 	}
 	p, pt := g.pointers(buffer, v.elem, index)
@@ -300,13 +329,27 @@ func (g *generator) roundTrip() {
 	t := typ{one(g, slices.Concat(ints, floats)...), g.shape()}
 	v := g.exact(t)
 	buffer := g.input(t.elem, "scratch")
-	g.storePointers(buffer, g.token, v, g.mine(g.linear("i32", t.shape)))
-	i := g.linear("i32", t.shape)
-	if g.chance(60) {
-		it := i.typ
-		i = g.define(it, "xori %s, %s : %s", i.name, g.number(it, g.r.IntN(t.n())).name, it)
+	if g.chance(25) { // the tile block's own memory, all of it written first
+		buffer = g.fresh()
+		g.line("%s = alloca num_elem = %d, alignment = %d : tile<ptr<%s>>", buffer, t.n(), one(g, 16, 64), t.elem)
+		p, pt := g.pointers(buffer, t.elem, g.linear("i32", t.shape))
+		after := g.fresh()
+		g.line("%s = store_ptr_tko weak %s, %s token=%s : %s, %s -> token", after, p, v.name, g.token, pt, t)
+		g.token = after
+		g.loadPointers(buffer, g.token, t, g.mixed(t.shape))
+		return
 	}
-	g.loadPointers(buffer, g.token, t, g.mine(i))
+	g.storePointers(buffer, g.token, v, g.mine(g.linear("i32", t.shape)))
+	g.loadPointers(buffer, g.token, t, g.mine(g.mixed(t.shape)))
+}
+
+// mixed numbers the elements of a shape in another order.
+func (g *generator) mixed(shape []int) val {
+	i := g.linear("i32", shape)
+	if g.chance(40) {
+		return i
+	}
+	return g.define(i.typ, "xori %s, %s : %s", i.name, g.number(i.typ, g.r.IntN(i.n())).name, i.typ)
 }
 
 // atomic updates memory; the old values are known where every element has a place of its own.
@@ -334,7 +377,7 @@ func (g *generator) atomic() {
 	}
 	mask, maskType := "", ""
 	if g.chance(30) {
-		m := g.exact(t.with("i1"))
+		m := g.mask(t.shape)
 		mask, maskType = ", "+m.name, ", "+m.String()
 	}
 	p, pt := g.pointers(buffer, elem, index)

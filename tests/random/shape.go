@@ -346,8 +346,8 @@ var products = [][2]string{
 
 func (g *generator) product() {
 	p := products[g.r.IntN(len(products))]
-	m, n, k := 1<<g.r.IntN(7), 1<<g.r.IntN(7), 1<<g.r.IntN(7)
-	for m*n > maxElements || m*k > maxElements || k*n > maxElements {
+	m, n, k := 1<<g.r.IntN(8), 1<<g.r.IntN(8), 1<<g.r.IntN(7)
+	for limit := one(g, usual, usual, maxElements); m*n > limit || m*k > limit || k*n > limit; {
 		m, n, k = max(1, m/2), max(1, n/2), max(1, k/2)
 	}
 	batch := []int{}
@@ -375,6 +375,72 @@ func (g *generator) product() {
 	}
 	g.mark(v)
 	g.shapes = append(g.shapes, t.shape)
+}
+
+// matmul is a product in a loop along K, its operands read there: what most kernels are made of.
+func (g *generator) matmul() {
+	if g.depth >= maxDepth {
+		return
+	}
+	p := products[g.r.IntN(len(products))]
+	m, n, k := 16<<g.r.IntN(3), 16<<g.r.IntN(3), 16<<g.r.IntN(2)
+	rounds := 1 + g.r.IntN(4)
+	t := typ{p[1], []int{m, n}}
+	if bound := 16 * k * rounds; !inMemory(p[0]) || !holds(p[1], bound) {
+		return
+	}
+	acc := g.number(t, 0)
+	left, right := g.matrixView(p[0], []int{m, k}, []int{m, k*rounds - g.r.IntN(k)}), g.matrixView(p[0], []int{k, n}, []int{k*rounds - g.r.IntN(k), n})
+	s := scalar("i32")
+	lower, step, upper := g.number(s, 0), g.number(s, 1), val{name: g.known(rounds), typ: s}
+	i, a, v := g.fresh(), g.fresh(), g.fresh()
+	g.line("%s = for %s in (%s to %s, step %s) : %s iter_values(%s = %s) -> (%s) {", v, i, lower.name, upper.name, step.name, s, a, acc.name, t)
+	g.scope(func() {
+		zero := g.number(s, 0)
+		x, y := g.readMatrix(left, zero.name, i), g.readMatrix(right, i, zero.name)
+		var next val
+		if p[0] == "i8" {
+			next = g.define(t, "mmai %s, %s, %s signed signed : %s, %s, %s", x.name, y.name, a, x.typ, y.typ, t)
+		} else {
+			next = g.define(t, "mmaf %s, %s, %s : %s, %s, %s", x.name, y.name, a, x.typ, y.typ, t)
+		}
+		if g.chance(30) {
+			g.statements(2)
+		}
+		g.line("continue %s : %s", next.name, t)
+	})
+	g.line("}")
+	g.vals = append(g.vals, val{name: v, typ: t, bound: 16 * k * rounds})
+	g.shapes = append(g.shapes, t.shape)
+}
+
+// matrix is a view of small integers in memory.
+type matrix struct {
+	view, kind string
+	tile       typ
+}
+
+// matrixView makes a view of rows of a buffer of small integers, or of its columns.
+func (g *generator) matrixView(elem string, tile, shape []int) matrix {
+	strides, dimMap := []int{shape[1], 1}, ""
+	if g.chance(25) {
+		strides = []int{shape[1] + 8 - shape[1]%8, 1}
+	}
+	if g.chance(25) { // the array lies the other way round
+		shape, strides, dimMap = []int{shape[1], shape[0]}, []int{shape[0], 1}, ", dim_map=[1, 0]"
+	}
+	view, vt := g.tensorView(g.smallInput(elem), elem, shape, strides, true)
+	kind := fmt.Sprintf("partition_view<tile=(%dx%d), padding_value = zero, %s%s>", tile[0], tile[1], vt, dimMap)
+	v := g.fresh()
+	g.line("%s = make_partition_view %s : %s", v, view, kind)
+	return matrix{v, kind, typ{elem, tile}}
+}
+
+func (g *generator) readMatrix(m matrix, row, column string) val {
+	v := val{name: g.fresh(), typ: m.tile, bound: 4}
+	g.line("%s, %s = load_view_tko weak %s[%s, %s] : %s, tile<i32> -> %s, token", v.name, g.fresh(), m.view, row, column, m.kind, m.tile)
+	g.vals = append(g.vals, v)
+	return v
 }
 
 // operand is a matrix of small integers: of several kinds, because where a matrix comes from decides how it reaches the

@@ -1,0 +1,80 @@
+package random
+
+import (
+	"fmt"
+	"slices"
+)
+
+// gather reads rows or columns of an array by number.
+func (g *generator) gather() {
+	t := typ{one(g, slices.Concat(ints, floats)...), g.shape()}
+	if len(t.shape) != 2 {
+		return
+	}
+	sparse := g.r.IntN(2)
+	shape := []int{t.shape[0] + g.r.IntN(4), t.shape[1] + g.r.IntN(4)}
+	view, vt := g.tensorView(g.input(t.elem, ""), t.elem, shape, []int{shape[1], 1}, true)
+	kind := fmt.Sprintf("gather_scatter_view<tile=(%dx%d), padding_value = zero, %s, sparse_dim=%d>", t.shape[0], t.shape[1], vt, sparse)
+	v := g.fresh()
+	g.line("%s = make_gather_scatter_view %s : %s", v, view, kind)
+	// Numbers of rows that exist; what lies behind the array along the other dimension is padding.
+	it := typ{"i32", []int{t.shape[sparse]}}
+	rows := g.define(it, "andi %s, %s : %s", g.exact(it).name, g.number(it, t.shape[sparse]-1).name, it)
+	at, types := [2]string{}, [2]string{}
+	at[sparse], types[sparse] = rows.name, it.String()
+	at[1-sparse], types[1-sparse] = g.number(scalar("i32"), g.r.IntN(3)).name, "tile<i32>"
+	r := val{name: g.fresh(), typ: t}
+	g.line("%s, %s = load_view_tko weak %s[%s, %s] : %s, %s, %s -> %s, token", r.name, g.fresh(), v, at[0], at[1], kind, types[0], types[1], t)
+	g.vals = append(g.vals, r)
+}
+
+// atomicView adds a tile to a part of a new buffer.
+func (g *generator) atomicView() {
+	t := typ{one(g, "i32", "i64", "f32"), g.shape()}
+	if len(t.shape) == 0 || g.depth > 0 {
+		return
+	}
+	mode := "addf"
+	if isInt(t.elem) {
+		mode = one(g, "and", "or", "xor", "add", "max", "min", "umax", "umin")
+	}
+	x := g.exact(t)
+	kind, view, at := g.partView(g.parameter(t.elem), t)
+	g.line("%s = atomic_red_view_tko relaxed device %s[%s], %s, %s : %s, %s, tile<i32> -> token", g.fresh(), view, at, mode, x.name, t, kind)
+}
+
+// extents asks views and the grid for their sizes.
+func (g *generator) extents() {
+	s := scalar("i32")
+	if g.chance(40) {
+		x, y, z := g.fresh(), g.fresh(), g.fresh()
+		g.line("%s, %s, %s = get_num_tile_blocks : tile<i32>", x, y, z)
+		g.vals = append(g.vals, val{name: x, typ: s, bound: grid})
+		return
+	}
+	elem := one(g, floats...)
+	shape := []int{1 + g.r.IntN(40), 1 + g.r.IntN(40)}
+	view, vt := g.tensorView(g.input(elem, ""), elem, shape, []int{shape[1], 1}, true)
+	v := g.fresh()
+	if g.chance(50) {
+		elem := one(g, "i32", "i64", "i16")
+		g.line("%s:2 = get_tensor_shape %s : %s -> tile<%s>", v, view, vt, elem)
+		g.vals = append(g.vals, val{name: v + "#0", typ: scalar(elem), bound: 64}, val{name: v + "#1", typ: scalar(elem), bound: 64})
+		return
+	}
+	kind := fmt.Sprintf("partition_view<tile=(%dx%d), %s>", 1<<g.r.IntN(5), 1<<g.r.IntN(5), vt)
+	p := g.fresh()
+	g.line("%s = make_partition_view %s : %s", p, view, kind)
+	g.line("%s:2 = get_index_space_shape %s : %s -> tile<i32>", v, p, kind)
+	g.vals = append(g.vals, val{name: v + "#0", typ: s, bound: 64}, val{name: v + "#1", typ: s, bound: 64})
+}
+
+// stores writes a value in the middle of the program: in an if only where it is taken, in a loop the last round counts.
+func (g *generator) stores() {
+	t := typ{one(g, slices.Concat(ints, floats)...), g.shape()}
+	if g.token == "" {
+		return
+	}
+	buffer := g.parameter(t.elem)
+	g.storePointers(buffer, g.token, g.exact(t), g.mine(g.linear("i32", t.shape)))
+}

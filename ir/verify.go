@@ -204,7 +204,14 @@ func (v *verifier) rules(op *Op) bool {
 	for _, rule := range op.Def.Same {
 		var first any
 		for _, name := range rule.Names {
-			for _, t := range op.typesNamed(name) {
+			uses, results := op.named(name)
+			for i := range len(uses) + len(results) {
+				var t Type
+				if i < len(uses) {
+					t = uses[i].value.typ
+				} else {
+					t = results[i-len(uses)].typ
+				}
 				x, ok := rule.What.of(op.Def.owner, t)
 				switch {
 				case !ok:
@@ -221,18 +228,19 @@ func (v *verifier) rules(op *Op) bool {
 	return true
 }
 
-// typesNamed lists the types of an operand or result of the row.
-func (op *Op) typesNamed(name string) []Type {
+// named is what stands for an operand or a result of the row.
+func (op *Op) named(name string) (uses []*Use, results []*Value) {
 	if i := op.Def.OperandIndex(name); i >= 0 {
-		return typesOf(op.OperandGroup(i))
+		lo, hi := op.group(i)
+		return op.operands[lo:hi], nil
 	}
-	for i, r := range op.Def.Results {
-		if r.Name == name {
+	for i := range op.Def.Results {
+		if op.Def.Results[i].Name == name {
 			lo, hi := op.resultGroup(i)
-			return typesOf(op.results[lo:hi])
+			return nil, op.results[lo:hi]
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 func (w SameWhat) String() string {

@@ -2,19 +2,37 @@ package cudatile
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
 	"tileiras/dialects/cudatile/def"
 	"tileiras/ir"
 	"tileiras/ir/float"
 )
 
-// elems is a set of element types, by their names in the text.
-type elems []string
+// elems is a set of element types.
+type elems struct {
+	widths uint64   // of integers: bit w-1 for width w
+	others []string // floats by their names in the text, pointers as def.Pointer
+}
 
 var (
-	intElems    = elems(def.Ints)
-	numberElems = elems(def.Numbers)
+	intElems    = elemsOf(def.Ints)
+	numberElems = elemsOf(def.Numbers)
 )
+
+// elemsOf is a set by the names in the text. Every operand of every op is looked up in one: integers, which have no name until
+// one is made, are looked up by width.
+func elemsOf(names []string) (e elems) {
+	for _, n := range names {
+		if width, err := strconv.Atoi(strings.TrimPrefix(n, "i")); err == nil {
+			e.widths |= 1 << (width - 1)
+		} else {
+			e.others = append(e.others, n)
+		}
+	}
+	return e
+}
 
 // The lists of element types in the messages of the type verifiers.
 const (
@@ -26,11 +44,11 @@ const (
 func (e elems) has(t ir.Type) bool {
 	switch t := t.(type) {
 	case *ir.IntegerType:
-		return slices.Contains(e, t.String())
+		return 1 <= t.Width && t.Width <= 64 && e.widths>>(t.Width-1)&1 != 0
 	case *ir.FloatType:
-		return slices.Contains(e, t.Format.Name())
+		return slices.Contains(e.others, t.Format.Name())
 	case *PtrType:
-		return slices.Contains(e, def.Pointer)
+		return slices.Contains(e.others, def.Pointer)
 	}
 	return false
 }
@@ -72,9 +90,10 @@ func constraints() map[string]*ir.TypeConstraint {
 		s := &def.TypeSets[i]
 		check := kinds[s.Name]
 		if s.Elems != nil {
+			set := elemsOf(slices.Concat(s.Elems, s.Unnamed))
 			check = func(t ir.Type) bool {
 				tile, ok := t.(*TileType)
-				return ok && tile.Rank() <= s.MaxRank && (elems(s.Elems).has(tile.Elem) || elems(s.Unnamed).has(tile.Elem))
+				return ok && tile.Rank() <= s.MaxRank && set.has(tile.Elem)
 			}
 		}
 		all[s.Name] = &ir.TypeConstraint{Name: s.Name, Text: s.Text(), Check: check, Build: members[s.Name]}

@@ -1,7 +1,6 @@
 package bytecode
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -118,7 +117,7 @@ func (f *bodyReader) results(k *codec, s *ir.State) {
 	fixed, variadic := k.resultsAt(f.r.v)
 	n := fixed
 	if k.counted {
-		n = f.count("number of result types for " + k.class)
+		n = f.count(k.resultCount)
 		if f.ok() && (n < fixed || n > fixed && !variadic) {
 			f.fail("result count mismatch for %s: expected %d, got %d", k.class, fixed, n)
 		}
@@ -317,7 +316,7 @@ func (f *bodyReader) segment(k *codec, s *ir.State, arg int, flags uint64) {
 	case a.Mode == ir.Optional && flags&k.bit(arg) == 0:
 		n = 0
 	case a.Mode == ir.Variadic:
-		if n = f.count("actual size for variadic ODS segment '" + a.Name + "' of op '" + k.def.FullName() + "'"); !f.ok() {
+		if n = f.count(k.segments[arg]); !f.ok() {
 			return
 		}
 	}
@@ -366,8 +365,14 @@ func (f *bodyReader) block(b *ir.Block, depth int) {
 	before := len(f.values)
 	args := f.count("block argument count.")
 	for i := 0; i < args && f.ok(); i++ {
-		if t := f.r.typ(f.cursor, fmt.Sprintf("read block argument type: %d", i)); f.ok() {
+		index, read := f.tryVarint()
+		if !read {
+			f.silent()
+		}
+		if t := f.r.typeAt(index); f.ok() {
 			f.values = append(f.values, b.AddArg(t))
+		} else {
+			f.inside("failed to read block argument type: %d", i)
 		}
 	}
 	ops := f.count("block operation count.")

@@ -20,6 +20,10 @@ type codec struct {
 	// flags are the fields that may be absent, bit by bit: grouped by version, in a version the attributes first. A later
 	// version therefore never moves a bit.
 	flags []flagBit
+	// resultCount and segments are what is read where the number of results, and of the operands of a variadic argument of the
+	// row, stand: for messages.
+	resultCount string
+	segments    []string
 	// listed: the operands are one list with a length in front.
 	listed bool
 }
@@ -87,13 +91,15 @@ func (t *codecs) maxOpcode(v ir.Version) uint64 {
 }
 
 func newCodec(d *ir.OpDef) *codec {
-	k := &codec{def: d, class: className(d.Name)}
+	k := &codec{def: d, class: className(d.Name), segments: make([]string, len(d.Args))}
+	k.resultCount = "number of result types for " + k.class
 	segmented := d.Traits.Has(ir.Segmented)
 	var operands []flagBit
 	for i, a := range d.Args {
 		operand := a.Attr == ir.Operand
 		if operand && a.Mode == ir.Variadic {
 			k.counted = true
+			k.segments[i] = "actual size for variadic ODS segment '" + a.Name + "' of op '" + d.FullName() + "'"
 		}
 		if operand && a.Mode != ir.Single && !segmented {
 			k.listed = true

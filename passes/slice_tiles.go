@@ -99,7 +99,9 @@ type cutter struct {
 	output   map[*ir.Op]*output
 	kept     map[*ir.Op]bool // operations that stay whole
 	groups   []*group
+	rewires  []rewire
 	replaced ir.Mapping // results of outputs -> what the loops give instead
+	remarked bool
 	err      error
 }
 
@@ -168,18 +170,26 @@ const (
 // findOutputs decides about everything that must happen or must be known whole: it becomes an output of a loop, or stays.
 func (c *cutter) findOutputs() {
 	ir.Walk(c.entry, ir.PreOrder, func(op *ir.Op) {
-		if op == c.entry || c.err != nil || inCombine(op) || op.Traits().Has(ir.Pure) || loadsFreely(op) {
-			return
+		if op != c.entry && !c.cuttable(op) && !c.cuttable(op.ParentOp()) {
+			c.happens(op)
 		}
-		if _, ok := cutTile(op); ok && c.reaches(op) {
-			if o := c.bestOutput(op, effect); o != nil {
-				c.add(o)
-				return
-			}
-		}
-		c.keep(op)
 	})
 	slices.SortFunc(c.outputs, func(a, b *output) int { return c.number[a.op] - c.number[b.op] })
+}
+
+// happens sees to it that an operation happens, if it does more than compute: in pieces or as it is.
+func (c *cutter) happens(op *ir.Op) {
+	if c.err != nil || inCombine(op) || op.Traits().Has(ir.Pure) || loadsFreely(op) {
+		return
+	}
+	if _, ok := cutTile(op); ok && c.reaches(op) {
+		// A small tile is worth a loop if that spares making it whole.
+		if o := c.bestOutput(op, effect); o != nil && (c.touched(op) || !o.takesApart()) {
+			c.add(o)
+			return
+		}
+	}
+	c.keep(op)
 }
 
 // inCombine reports whether op lies in the region of a reduce or scan, which belongs to that operation.
@@ -252,15 +262,24 @@ func (c *cutter) keep(op *ir.Op) {
 		return
 	}
 	c.kept[op] = true
+	if c.touched(op) && !c.remarked {
+		c.remarked = true
+		c.s.Remark(op.Loc(), "%s cannot be cut into pieces; it may spill", op.Def.Name)
+	}
 	for _, v := range op.Results() {
 		c.checkWhole(v, op)
 	}
 	for _, v := range op.Operands() {
 		c.needWhole(v, op)
 	}
-	if op.Def.Name == "reduce" || op.Def.Name == "scan" {
+	switch {
+	case op.Def.Name == "reduce" || op.Def.Name == "scan":
 		for _, v := range captured(op) {
 			c.needWhole(v, op)
+		}
+	case c.cuttable(op):
+		for _, in := range op.Body().Ops() {
+			c.happens(in)
 		}
 	}
 }
@@ -342,8 +361,8 @@ func (c *cutter) bestOutput(op *ir.Op, kind outputKind) *output {
 
 // tryOutput cuts an operation along one dimension into as few pieces as fit, but at least so many.
 func (c *cutter) tryOutput(op *ir.Op, kind outputKind, dim int, pieces int64) *output {
-	if kind == accumulate && !combinesTiles(op) {
-		return nil
+	if kind == accumulate && !combinesTiles(op) || kind == collect && tileaa.ConstBytes(tileaa.AsTile(op.Result(0)).Elem) == 0 {
+		return nil // pointers are no constants that an empty tile could be made of
 	}
 	for ; ; pieces *= 2 {
 		p := &prober{c: c, pieces: pieces, place: op, how: map[cut]method{}}
@@ -360,7 +379,7 @@ func (c *cutter) tryOutput(op *ir.Op, kind outputKind, dim int, pieces int64) *o
 		case collect:
 			roots = append(roots, cut{op.Result(0), dim})
 		}
-		if !p.needAll(roots) || kind == collect && p.how[roots[0]] != inPieces {
+		if !p.needAll(roots) || p.broken || kind == collect && p.how[roots[0]] != inPieces {
 			return nil
 		}
 		r, ok := p.recipe(roots)
@@ -377,6 +396,18 @@ func (c *cutter) tryOutput(op *ir.Op, kind outputKind, dim int, pieces int64) *o
 		o.cost += map[outputKind]int{effect: 0, accumulate: costAccumulate, collect: costCollect}[kind]
 		return o
 	}
+}
+
+// results are the values that the loop carries for an output: every accumulator, and the results that are collected. Effects have none;
+// their tokens go with those of the group.
+func (o *output) results() []*ir.Value {
+	switch o.kind {
+	case accumulate:
+		return o.op.Results()
+	case collect:
+		return slices.DeleteFunc(slices.Clone(o.op.Results()), func(r *ir.Value) bool { return !r.HasUses() })
+	}
+	return nil
 }
 
 // accumulators is the registers that all threads together carry through the loop for an output.

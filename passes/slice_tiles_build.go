@@ -15,20 +15,15 @@ func (c *cutter) build() {
 		l := &looper{c: c, b: c.b, g: g}
 		l.build()
 	}
-	ir.Walk(c.entry, ir.PreOrder, func(op *ir.Op) {
-		if _, known := c.number[op]; !known || c.goes(op) || op.Def.Name == "join_mem_token" {
-			return
-		}
-		for i, v := range op.Operands() {
-			if !isToken(v) {
-				continue
-			}
-			if leaves, changed := c.tokens(op, v); changed {
-				c.b.Before(op).Loc = op.Loc()
-				op.SetOperand(i, c.joined(leaves, nil, nil))
+	for _, r := range c.rewires {
+		c.b.Before(r.op).Loc = r.op.Loc()
+		token := c.joined(r.leaves, nil, nil)
+		for i, v := range r.op.Operands() {
+			if v == r.v {
+				r.op.SetOperand(i, token)
 			}
 		}
-	})
+	}
 	for _, o := range c.outputs {
 		for _, r := range o.op.Results() {
 			if v, ok := c.replaced[r]; ok {
@@ -126,11 +121,10 @@ func (l *looper) build() {
 func (l *looper) start() []*ir.Value {
 	var vs []*ir.Value
 	for _, o := range l.g.outputs {
-		for _, r := range o.op.Results() {
-			switch o.kind {
-			case accumulate:
+		for _, r := range o.results() {
+			if o.kind == accumulate {
 				vs = append(vs, nil)
-			case collect:
+			} else {
 				vs = append(vs, tileaa.One(l.b, "constant", r.Type(), tileaa.Args{"value": tileaa.SplatOf(tileaa.AsTile(r), 0)}))
 			}
 		}
@@ -147,22 +141,17 @@ func (l *looper) start() []*ir.Value {
 // finish takes the results of the group from those of the loop.
 func (l *looper) finish(results []*ir.Value) {
 	for _, o := range l.g.outputs {
-		n := o.op.NumResults()
-		switch o.kind {
-		case accumulate:
+		n := len(o.results())
+		values := results[:n]
+		results = results[n:]
+		if o.kind == accumulate {
 			l.b.Loc = o.op.Loc()
 			r := o.op.Clone(maps.Clone(l.c.replaced))
-			r.SetOperands(results[:n], []int32{int32(n)})
-			l.b.Insert(r)
-			for i, v := range r.Results() {
-				l.c.replaced[o.op.Result(i)] = v
-			}
-			results = results[n:]
-		case collect:
-			for i, v := range results[:n] {
-				l.c.replaced[o.op.Result(i)] = v
-			}
-			results = results[n:]
+			r.SetOperands(values, []int32{int32(n)})
+			values = l.b.Insert(r).Results()
+		}
+		for i, r := range o.results() {
+			l.c.replaced[r] = values[i]
 		}
 	}
 	if l.g.ordered {
@@ -186,13 +175,19 @@ func (l *looper) piece(num *ir.Value, carried []*ir.Value) []*ir.Value {
 	}
 	list := l.list()
 	for _, p := range list {
-		l.b.Loc = p.op.Loc()
-		l.make(p)
+		if !l.c.cuttable(p.op.ParentOp()) || ir.IsProperAncestor(p.op.ParentOp(), l.g.place) {
+			l.b.Loc = p.op.Loc()
+			if l.c.cuttable(p.op) {
+				l.loop(p.op, list)
+			} else {
+				l.make(p)
+			}
+		}
 	}
 	at = 0
 	for _, o := range l.g.outputs {
 		l.b.Loc = o.op.Loc()
-		switch n := o.op.NumResults(); o.kind {
+		switch n := len(o.results()); o.kind {
 		case accumulate:
 			pieces := make([]*ir.Value, n)
 			for i, v := range o.op.Operands() {
@@ -204,7 +199,7 @@ func (l *looper) piece(num *ir.Value, carried []*ir.Value) []*ir.Value {
 			copy(next[at:], pieces)
 			at += n
 		case collect:
-			for i, r := range o.op.Results() {
+			for i, r := range o.results() {
 				next[at+i] = tileaa.One(l.b, "insert", r.Type(), tileaa.Args{
 					"source": l.value(r, o.dim), "dest": carried[at+i], "indices": l.sliceNumbers(r, o.dim)})
 			}
@@ -237,6 +232,11 @@ func (l *looper) list() []pieceOf {
 				list = append(list, p)
 			}
 		}
+		for _, k := range o.carries {
+			if p := (pieceOf{k.loop, whole}); !slices.Contains(list, p) {
+				list = append(list, p)
+			}
+		}
 		if o.kind == effect {
 			list = append(list, pieceOf{o.op, o.dim})
 		}
@@ -250,7 +250,7 @@ func (l *looper) tokens(list []pieceOf) []*ir.Value {
 	var vs []*ir.Value
 	for _, p := range list {
 		op := l.done[p]
-		if op == nil {
+		if op == nil || l.c.cuttable(p.op.ParentOp()) {
 			continue
 		}
 		if n := op.NumResults(); n > 0 && isToken(op.Result(n-1)) {
@@ -274,7 +274,7 @@ func (l *looper) combine(op *ir.Op, pieces, acc []*ir.Value) []*ir.Value {
 	for op := body.First(); op != nil; op = op.Next() {
 		for _, v := range op.Operands() {
 			if m[v] == nil { // a scalar from outside
-				m[v] = tileaa.One(l.b, "splat", as(v), tileaa.Args{"source": l.c.replaced.Lookup(v)})
+				m[v] = tileaa.One(l.b, "splat", as(v), tileaa.Args{"source": l.value(v, whole)})
 			}
 		}
 		switch op.Def.Name {
@@ -327,14 +327,28 @@ func (l *looper) scan(op *ir.Op, s []*ir.Value) []*ir.Value {
 // value is v, or the piece of it along dim.
 func (l *looper) value(v *ir.Value, dim int) *ir.Value {
 	if dim == whole || shapeOf(v) == nil {
+		if again := l.made[cut{v, whole}]; again != nil {
+			return again
+		}
 		return l.c.replaced.Lookup(v)
 	}
 	k := cut{v, dim}
 	if l.made[k] == nil {
 		l.made[k] = tileaa.One(l.b, "extract", l.cutType(v.Type(), dim), tileaa.Args{
-			"source": l.c.replaced.Lookup(v), "indices": l.sliceNumbers(v, dim)})
+			"source": l.value(v, whole), "indices": l.sliceNumbers(v, dim)})
 	}
 	return l.made[k]
+}
+
+// mapping is what stands for the whole values that a cloned region uses.
+func (l *looper) mapping() ir.Mapping {
+	m := maps.Clone(l.c.replaced)
+	for k, v := range l.made { // into a map: the order cannot matter
+		if k.dim == whole {
+			m[k.v] = v
+		}
+	}
+	return m
 }
 
 // sliceNumbers are the indices of an extract or insert of the piece.
@@ -358,11 +372,13 @@ func (l *looper) cutShape(shape []int64, dim int) []int64 {
 func (l *looper) cutType(t ir.Type, dim int) ir.Type {
 	switch t := t.(type) {
 	case *tileaa.TileType:
-		if len(t.Shape) > 0 {
+		if len(t.Shape) > 0 && dim != whole {
 			return tileaa.Tile(l.b.Ctx, t.Elem, l.cutShape(t.Shape, dim)...)
 		}
 	case *tileaa.BlockType:
-		return tileaa.Block(l.b.Ctx, t.Elem, l.cutShape(t.Shape, dim)...)
+		if dim != whole {
+			return tileaa.Block(l.b.Ctx, t.Elem, l.cutShape(t.Shape, dim)...)
+		}
 	}
 	return t
 }
@@ -371,16 +387,17 @@ func (l *looper) cutType(t ir.Type, dim int) ir.Type {
 func (l *looper) make(p pieceOf) {
 	op, dim := p.op, p.dim
 	var v *ir.Value
-	switch op.Def.Name {
-	case "constant":
+	switch {
+	case dim == whole: // again, as it is
+	case op.Def.Name == "constant":
 		t := l.cutType(op.Result(0).Type(), dim).(*tileaa.TileType)
 		bits, _ := tileaa.SplatValue(op.Result(0))
 		v = tileaa.One(l.b, "constant", t, tileaa.Args{"value": tileaa.SplatOf(t, bits)})
-	case "iota":
+	case op.Def.Name == "iota":
 		v = l.iota(op)
-	case "block_tile":
+	case op.Def.Name == "block_tile":
 		v = l.block(op, dim)
-	case "assume":
+	case op.Def.Name == "assume":
 		if d, ok := op.AttrNamed("predicate").(*tileaa.DivByAttr); !ok && !isBound(op) || ok && d.Grouped {
 			v = l.value(op.Operand(0), dim) // a promise about neighbours that the cut may part
 		}
@@ -389,7 +406,7 @@ func (l *looper) make(p pieceOf) {
 		l.made[cut{op.Result(0), dim}] = v
 		return
 	}
-	c := op.Clone(maps.Clone(l.c.replaced))
+	c := op.Clone(l.mapping())
 	for i, o := range op.Operands() {
 		c.SetOperand(i, l.operand(op, i, o, dim))
 	}
@@ -473,14 +490,16 @@ func (l *looper) block(op *ir.Op, dim int) *ir.Value {
 	traversal := slices.Clone(op.AttrNamed("traversal").(ir.I64Array))
 	indices := slices.Clone(op.OperandGroupNamed("indices"))
 	for i, v := range indices {
-		indices[i] = l.c.replaced.Lookup(v)
+		if i != dim {
+			indices[i] = l.value(v, whole)
+		}
 	}
 	inbounds := make(ir.BoolArray, len(shape))
 	for d := range shape {
 		inbounds[d] = l.c.known.InBounds(op, d)
 	}
 	args := tileaa.Args{
-		"memref": op.OperandNamed("memref"), "traversal": traversal, "dim_map": op.AttrNamed("dim_map"),
+		"memref": l.value(op.OperandNamed("memref"), whole), "traversal": traversal, "dim_map": op.AttrNamed("dim_map"),
 		"padding": op.AttrNamed("padding"), "sparse_dim": op.AttrNamed("sparse_dim"), "anywhere": !inbounds[dim],
 	}
 	if slices.Contains(inbounds, true) {
@@ -491,7 +510,7 @@ func (l *looper) block(op *ir.Op, dim int) *ir.Value {
 	} else {
 		length := shape[dim] / l.g.pieces
 		step := gcd(traversal[dim], length)
-		indices[dim] = l.times(indices[dim], traversal[dim]/step)
+		indices[dim] = l.times(l.value(indices[dim], whole), traversal[dim]/step)
 		part := l.times(l.numberAs(tileaa.AsTile(indices[dim]).Elem), length/step)
 		indices[dim] = tileaa.Binary(l.b, "addi", indices[dim], part)
 		traversal[dim] = step

@@ -130,7 +130,9 @@ func (c *cutter) formGroups() {
 	ir.Walk(c.entry, ir.PreOrder, func(op *ir.Op) {
 		for _, v := range op.Operands() {
 			if isToken(v) && op.Def.Name != "join_mem_token" && !c.goes(op) {
-				c.checkTokens(op, v, nil)
+				if leaves, changed := c.checkTokens(op, v, nil); changed {
+					c.rewires = append(c.rewires, rewire{op, v, leaves})
+				}
 			}
 		}
 	})
@@ -143,9 +145,9 @@ func (c *cutter) formGroups() {
 	}
 }
 
-// goes reports whether an operation does not survive: it is an output or a load that only outputs used.
+// goes reports whether an operation does not survive: it is an output, or a load or loop that only outputs used.
 func (c *cutter) goes(op *ir.Op) bool {
-	return c.output[op] != nil || loadsFreely(op) && !c.kept[op]
+	return c.output[op] != nil || (loadsFreely(op) || c.cuttable(op)) && !c.kept[op]
 }
 
 // memoryOps are the operations of a group with tokens, in program order; a load may be there along several dimensions.
@@ -341,14 +343,22 @@ func (c *cutter) groupsWith(op *ir.Op) []*group {
 	return gs
 }
 
-// checkTokens sees to it that the loops that an operation comes behind by its token v stand in front of it, and marks them as
-// ordered. own is the loop that it is in itself.
-func (c *cutter) checkTokens(op *ir.Op, v *ir.Value, own *group) {
+// A rewire is an operation that stays, one of its tokens, and what it comes behind by it when tiles are cut. It is found out before
+// anything changes.
+type rewire struct {
+	op     *ir.Op
+	v      *ir.Value
+	leaves []leaf
+}
+
+// checkTokens is tokens; it sees to it that the loops that an operation comes behind stand in front of it, and marks them as ordered.
+// own is the loop that it is in itself.
+func (c *cutter) checkTokens(op *ir.Op, v *ir.Value, own *group) (leaves []leaf, changed bool) {
 	at := op
 	if own != nil {
 		at = own.place
 	}
-	leaves, _ := c.tokens(op, v)
+	leaves, changed = c.tokens(op, v)
 	for _, l := range leaves {
 		for _, g := range c.groupsWith(l.op) {
 			if g == own {
@@ -364,6 +374,7 @@ func (c *cutter) checkTokens(op *ir.Op, v *ir.Value, own *group) {
 			g.ordered = true
 		}
 	}
+	return leaves, changed
 }
 
 // joined makes the token of leaves at the builder's place. inPiece gives the tokens of operations in the piece that is being made.

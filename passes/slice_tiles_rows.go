@@ -146,6 +146,7 @@ type prober struct {
 	pieces int64
 	place  *ir.Op
 	how    map[cut]method
+	broken bool // an assumption about a loop was wrong
 }
 
 // recipe is what it takes to make pieces.
@@ -156,10 +157,17 @@ type recipe struct {
 	regs   int // of the biggest piece, in all threads together
 	cost   int
 	scans  []pieceOf // that go on from piece to piece
+	// carries are the values, whole or in pieces, that loops of the program carry on the way.
+	carries []carry
 }
 
 // backwards reports whether the pieces must be made from the last to the first.
 func (r *recipe) backwards() bool { return len(r.scans) > 0 && r.scans[0].op.BoolNamed("reverse") }
+
+// takesApart reports whether pieces are made of slices of something whole.
+func (r *recipe) takesApart() bool {
+	return slices.ContainsFunc(r.cuts, func(k cut) bool { return r.how[k] == extracted })
+}
 
 func (p *prober) needAll(cuts []cut) bool {
 	for _, k := range cuts {
@@ -172,7 +180,13 @@ func (p *prober) needAll(cuts []cut) bool {
 
 // need finds out how a piece of a value can be made.
 func (p *prober) need(k cut) bool {
+	if k, ok := p.c.carried(k, p.place); ok {
+		return p.needCarried(k)
+	}
 	if k.dim == whole || shapeOf(k.v) == nil {
+		if p.c.within(k.v, p.place) != nil && !isToken(k.v) {
+			return p.needAgain(cut{k.v, whole})
+		}
 		return tileRegs(k.v) <= p.c.limit*p.c.threads
 	}
 	if p.how[k] == 0 {
@@ -184,7 +198,7 @@ func (p *prober) need(k cut) bool {
 			if isRanked(k.v) && p.takesApart(k) && !p.c.big(k.v) && !p.c.reaches(k.v.DefiningOp()) {
 				p.how[k] = extracted // nearest to its use: what it is made of is whole anyway
 			}
-		case isRanked(k.v) && !p.c.big(k.v):
+		case isRanked(k.v) && !p.c.big(k.v) && p.need(cut{k.v, whole}):
 			p.how[k] = extracted
 		default:
 			p.how[k] = impossible
@@ -209,7 +223,7 @@ func (p *prober) inPieces(k cut) bool {
 		return ok
 	}
 	operands := p.c.operandCuts(op, k.dim, p.pieces)
-	return operands != nil && p.needAll(operands)
+	return operands != nil && p.needAll(operands) && p.needCaptured(op)
 }
 
 // operandCuts is how the operands of an operation are cut whose result is cut along dim; nil if they cannot be.
@@ -217,7 +231,7 @@ func (c *cutter) operandCuts(op *ir.Op, dim int, pieces int64) []cut {
 	cuts := make([]cut, op.NumOperands())
 	for i, v := range op.Operands() {
 		d, ok := whole, true
-		if shapeOf(v) != nil {
+		if dim != whole && shapeOf(v) != nil {
 			d, ok = ruleOf(op)(op, i, dim, pieces)
 		}
 		if !ok {
@@ -234,32 +248,61 @@ func (p *prober) recipe(roots []cut) (r recipe, ok bool) {
 	seen := map[cut]bool{}
 	var visit func(k cut)
 	visit = func(k cut) {
-		if seen[k] || isToken(k.v) {
+		if isToken(k.v) {
+			return
+		}
+		if shapeOf(k.v) == nil {
+			k.dim = whole
+		}
+		f, carried := p.c.carried(k, p.place)
+		if carried {
+			k = f.result()
+		}
+		if seen[k] {
 			return
 		}
 		seen[k] = true
-		if k.dim == whole || shapeOf(k.v) == nil {
+		inside := p.c.within(k.v, p.place) != nil
+		switch {
+		case carried:
+			r.carries = append(r.carries, f)
+			if k.dim != whole {
+				r.regs = max(r.regs, tileRegs(k.v)/int(p.pieces))
+			}
+			for _, v := range f.loop.Operands()[:3] {
+				visit(cut{v, whole})
+			}
+			visit(f.initial())
+			visit(f.next())
+			return
+		case inside && k.v.IsArg():
+			return // the counter
+		case k.dim == whole && !inside:
 			r.wholes = append(r.wholes, k.v)
 			if d := k.v.DefiningOp(); d != nil && p.c.touched(d) && p.c.output[d] == nil {
 				r.cost += costOtherLoop
 			}
 			return
 		}
-		r.regs = max(r.regs, tileRegs(k.v)/int(p.pieces))
+		if k.dim != whole {
+			r.regs = max(r.regs, tileRegs(k.v)/int(p.pieces))
+		}
 		if p.how[k] == extracted {
-			r.wholes = append(r.wholes, k.v)
+			visit(cut{k.v, whole})
 			r.cost += costExtract
 		} else {
 			op := k.v.DefiningOp()
 			for _, o := range p.c.operandCuts(op, k.dim, p.pieces) {
 				visit(o)
 			}
-			r.wholes = append(r.wholes, captured(op)...)
-			if op.Def.Name == "scan" {
+			for _, v := range captured(op) {
+				visit(cut{v, whole})
+			}
+			if op.Def.Name == "scan" && k.dim != whole {
 				p.scan(&r, pieceOf{op, k.dim})
 			}
 		}
-		if p.shortRuns(k) {
+		if k.dim != whole && p.shortRuns(k) {
 			r.cost += costShortRuns
 		}
 		r.cuts = append(r.cuts, k)

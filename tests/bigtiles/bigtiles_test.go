@@ -42,6 +42,10 @@ var launches = []launch{
 	{"column_counts", 1, []string{"x: i8 131072 < 100", "hits: i32 256", "columns: i32 256"}, 0},
 	{"recurrence", 1, []string{"a: i32 32768 < 1000", "x: i32 32768 < 1000", "y: i32 32768"}, 0},
 	{"row_scan", 1, []string{"x: f32 65536 < 10", "y: f32 65536", "z: f32 65536"}, 0},
+	{"weighted_rows", 1, []string{"x: f32 196608 < 10", "bias: f32 768 < 10", "y: f32 65536", "total: f32 1", "3"}, 0},
+	{"collected_rows", 1, []string{"x: f32 32768 < 100", "y: f32 16384", "z: f32 32768"}, 0},
+	{"steps", 1, []string{"x: f64 32768 < 100", "5"}, 0},
+	{"sparse", 1, []string{"x: f32 65536 < 100", "index: i32 256 < 256", "y: f32 76800", "h: f16 60000 < 100", "z: f16 65536", "200"}, 0},
 }
 
 // gpu is what the kernels are compiled for.
@@ -96,9 +100,9 @@ func TestAllKernelsRun(t *testing.T) {
 	}
 }
 
-// patience is how long ptxas may take for a kernel; straight code for tiles of these sizes takes it minutes. Its own time is
-// milliseconds, so a busy machine does not matter.
-const patience = 2 * time.Second
+// patience is how long ptxas may take for a kernel on a busy machine. Alone it takes 0.2 seconds; straight code for tiles of these
+// sizes takes it minutes.
+const patience = 15 * time.Second
 
 func TestPtxasTakesPieces(t *testing.T) {
 	tools, ok := ptxas.Find(t.TempDir())

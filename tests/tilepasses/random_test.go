@@ -161,7 +161,11 @@ func (p *program) nested() {
 	inner, first, second := p.name(), p.name(), p.name()
 	same, c, d := p.int(), p.bool(), p.bool()
 	p.line("%s, %s = if %s -> (%s) {\n%s = if %s -> (tile<i32>) {", first, second, c, types(2, 0), inner, d)
-	p.region(func() { p.write("yield" + operands(p.numbers(1), 1)) })
+	p.region(func() {
+		if !p.jump() {
+			p.write("yield" + operands(p.numbers(1), 1))
+		}
+	})
 	p.line("} else {\nyield%s\n}\nyield%s", operands([]string{same}, 1), operands([]string{inner, p.int()}, 2))
 	p.line("} else {\nyield%s\n}", operands([]string{p.one([]string{same, p.int()}), p.int()}, 2))
 	p.ints = append(p.ints, first, second)

@@ -19,6 +19,8 @@ var Tile = []*Pass{
 		"After cse, so that one copy moves.", licm},
 	{"dce", "Erases pure operations that nobody uses.",
 		"Last, for what other passes leave.", dce},
+	{"fuse-fma", "Computes a product and the sum that takes it with one rounding.",
+		"Only where the last bit does not matter: frontends mostly write fma themselves.", fuseFMA},
 	{"loop-split", "Splits loops where a comparison of the counter with an invariant changes its answer.",
 		"Before canonicalize, which takes what is constant in each part.", splitLoops},
 	{"synthesize-debug-info-scopes", "Gives functions without debug information a subprogram of their name.",

@@ -1,0 +1,49 @@
+package passes
+
+import (
+	"tileiras/dialects/cudatile"
+	"tileiras/ir"
+)
+
+// fuseFMA computes a product and the sum that takes it with one rounding. Results change in the last bit, so it runs only when
+// asked for.
+//
+//	%m = mulf %a, %b           %r = fma %a, %b, %c
+//	%r = addf %m, %c     =>
+//
+//	%m = mulf %a, %b           %n = negf %c
+//	%r = subf %m, %c     =>    %r = fma %a, %b, %n
+//
+// The product must have no other use, and both must round and flush alike. What canonicalize does besides patterns happens
+// too: dead operations go and constants come together.
+func fuseFMA(s *State) error {
+	newCanonicalizer(s, rewrites{cudatile.Name: {
+		"addf": func(b *ir.Builder, op *ir.Op) bool { return cudatile.ProductLeft(b, op) || fuse(b, op) },
+		"subf": fuse,
+	}}).settle(s.Module)
+	return nil
+}
+
+// fuse replaces a sum or difference whose left operand is a product.
+func fuse(b *ir.Builder, op *ir.Op) bool {
+	product := cudatile.Defining(op.Operand(0), "mulf")
+	if product == nil || !product.Result(0).HasOneUse() {
+		return false
+	}
+	for i := range op.Attrs() { // rounding_mode and flush_to_zero, in this order in both rows and in fma's
+		if !ir.AttrEqual(attrOf(op, i), attrOf(product, i)) {
+			return false
+		}
+	}
+	t, c := op.Result(0).Type(), op.Operand(1)
+	if op.Def.Name == "subf" {
+		c = cudatile.Make(b, "negf", t, c)
+	}
+	fused := cudatile.Make(b, "fma", t, product.Operand(0), product.Operand(1), c)
+	for i, a := range op.Attrs() {
+		fused.DefiningOp().SetAttr(i, a)
+	}
+	op.Result(0).ReplaceAllUsesWith(fused)
+	op.Erase()
+	return true
+}

@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 	"slices"
 
+	"tileiras/internal/planted"
 	"tileiras/ir"
 )
 
@@ -87,6 +88,9 @@ func (m *Manager) step(p *Pass) (err error) {
 	}()
 	if m.Before != nil {
 		m.Before(p, m.State.Module)
+	}
+	if planted.On("crash-" + p.Name) {
+		panic("planted")
 	}
 	before := m.State.Ctx.Diags.Errors()
 	if err := p.Run(m.State); err != nil {

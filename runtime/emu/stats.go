@@ -1,6 +1,13 @@
 package emu
 
-import "math/bits"
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math/bits"
+	"slices"
+	"strings"
+)
 
 // Stats count what a launch executed.
 type Stats struct {
@@ -140,4 +147,22 @@ func wavefronts(addr *vec, m uint32, n int) (waves, ideal int) {
 		ideal += (total + 31) / 32
 	}
 	return waves, ideal
+}
+
+// String is the counters as a person reads them, one kind a line; opcodes by count, most first.
+func (s Stats) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d instructions of threads, %d of warps, %d blocks, %d barrier arrivals, %d matrix instructions\n",
+		s.LaneInstrs, s.WarpInstrs, s.CTAs, s.Barriers, s.Mma)
+	if s.PerOpcode == nil {
+		return b.String()
+	}
+	fmt.Fprintf(&b, "global memory: %d requests, %d sectors for %d bytes\n", s.GlobalRequests, s.GlobalSectors, s.GlobalBytes)
+	fmt.Fprintf(&b, "shared memory: %d requests, %d wavefronts, %d without bank conflicts\n", s.SharedRequests, s.SharedWavefronts, s.SharedIdealWavefronts)
+	ops := slices.Sorted(maps.Keys(s.PerOpcode))
+	slices.SortStableFunc(ops, func(x, y string) int { return cmp.Compare(s.PerOpcode[y], s.PerOpcode[x]) })
+	for _, op := range ops {
+		fmt.Fprintf(&b, "%10d  %s\n", s.PerOpcode[op], op)
+	}
+	return b.String()
 }

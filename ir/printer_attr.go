@@ -86,6 +86,9 @@ func (p *Printer) plainAttr(a Attribute) {
 			if _, unit := e.Value.(UnitAttr); !unit {
 				p.Str(" = ")
 				p.Attr(e.Value)
+				if i, ok := e.Value.(IntegerAttr); ok && p.opts.Generic && IsInt(i.Type, 64) { // MLIR leaves i64 out elsewhere
+					p.Str(" : i64")
+				}
 			}
 		}
 		p.Str("}")

@@ -90,10 +90,12 @@ func disassemble(src []byte, o bytecode.ReadOptions, debugInfo bool) (string, er
 		return "", refused(diagnosticsOf(c), bytecode.KernelsFailed)
 	}
 	var b strings.Builder
-	if err := cudatile.Print(&b, m, debugInfo); err != nil {
-		return "", err
+	if o.Strict131 { // the spellings of 13.1, which had no producer
+		err = ir.Print(&b, m, ir.PrintOptions{DebugInfo: debugInfo, Unwrapped: true, Release: bytecode.Oldest})
+	} else {
+		err = cudatile.Print(&b, m, debugInfo)
 	}
-	return b.String(), nil
+	return b.String(), err
 }
 
 // diagnosticsOf are the errors with their locations written out as attributes, as NVIDIA's tool prints them.

@@ -437,7 +437,7 @@ func (l *looper) operand(op *ir.Op, i int, v *ir.Value, dim int) *ir.Value {
 	if o := l.c.output[op]; o != nil && o.kind == effect {
 		return l.value(v, effectDim(v, dim))
 	}
-	return l.value(v, l.c.operandCuts(op, dim, l.g.pieces)[i].dim)
+	return l.value(v, l.c.operandCuts(op, dim)[i].dim)
 }
 
 // inPiece are the tokens of an operation in the piece.

@@ -92,7 +92,7 @@ func (p *prober) needAgain(k cut) bool {
 	}
 	if p.how[k] == 0 {
 		p.how[k] = inPieces
-		if p.c.touched(op) || loadsFreely(op) && !p.c.orders.mayRepeat(op, p.place) || !p.needAll(p.c.operandCuts(op, whole, p.pieces)) || !p.needCaptured(op) {
+		if p.c.touched(op) || loadsFreely(op) && !p.c.orders.mayRepeat(op, p.place) || !p.needAll(p.c.operandCuts(op, whole)) || !p.needCaptured(op) {
 			p.how[k] = impossible
 		}
 	}

@@ -262,23 +262,20 @@ func (c *cutter) mayLoadAt(outputs []*output, place *ir.Op) bool {
 	return true
 }
 
-// hazard is a write that would, in one loop, meet other pieces of something that tokens order it with; nil if there is none.
+// hazard is a write that would, in one loop, meet other pieces of something that its token says is loaded before; nil if there is
+// none. (Outputs of which one comes behind another do not share a loop: mayWait.)
 func (c *cutter) hazard(outputs []*output) *ir.Op {
 	for _, w := range outputs {
 		if w.kind != effect || !writes(w.op) {
 			continue
 		}
-		before := func(a, b *ir.Op) bool { return c.number[a] < c.number[b] && c.orders.after(a)[b] }
 		for _, o := range outputs {
-			if o.kind == effect && before(o.op, w.op) {
-				return w.op
-			}
 			for _, k := range o.cuts {
 				l := k.v.DefiningOp()
-				if o.how[k] != inPieces || !loadsFreely(l) {
+				if o.how[k] != inPieces || !loadsFreely(l) || c.number[l] > c.number[w.op] || !c.orders.after(l)[w.op] {
 					continue
 				}
-				if before(w.op, l) || before(l, w.op) && !(k.dim == w.dim && samePlace(place0(l), place0(w.op))) {
+				if k.dim != w.dim || !samePlace(place0(l), place0(w.op)) {
 					return w.op
 				}
 			}

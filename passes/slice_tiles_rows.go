@@ -17,12 +17,12 @@ type cut struct {
 
 const whole = -1
 
-// A rule gives, for an operation whose result is cut along dim into n pieces, the dimension along which operand i is cut. ok is
-// false when a piece of the result is not made of pieces like that.
-type rule func(op *ir.Op, i, dim int, n int64) (operand int, ok bool)
+// A rule gives, for an operation whose result is cut along dim, the dimension along which operand i is cut. ok is false when a piece
+// of the result is not made of pieces like that.
+type rule func(op *ir.Op, i, dim int) (operand int, ok bool)
 
 // along keeps the dimension.
-func along(_ *ir.Op, _, dim int, _ int64) (int, bool) { return dim, true }
+func along(_ *ir.Op, _, dim int) (int, bool) { return dim, true }
 
 // rules are the rows of operations that are not elementwise; elementwise ones, and loads, are cut as their results. Operands
 // without a shape (scalars, tokens, arrays) are whole in any case.
@@ -33,41 +33,41 @@ var rules = map[string]rule{
 	"iota":       along,
 	"pack":       along,
 	"unpack":     along,
-	"constant": func(op *ir.Op, _, _ int, _ int64) (int, bool) {
+	"constant": func(op *ir.Op, _, _ int) (int, bool) {
 		_, ok := tileaa.SplatValue(op.Result(0))
 		return whole, ok
 	},
 	// A dimension that is repeated is there as a whole.
-	"broadcast": func(op *ir.Op, i, dim int, _ int64) (int, bool) {
+	"broadcast": func(op *ir.Op, i, dim int) (int, bool) {
 		if shapeOf(op.Operand(i))[dim] < shapeOf(op.Result(0))[dim] {
 			return whole, true
 		}
 		return dim, true
 	},
-	"permute": func(op *ir.Op, _, dim int, _ int64) (int, bool) { return permutation(op)[dim], true },
-	"reshape": func(op *ir.Op, i, dim int, n int64) (int, bool) {
-		return reshapedDim(shapeOf(op.Result(0)), shapeOf(op.Operand(i)), dim, n)
+	"permute": func(op *ir.Op, _, dim int) (int, bool) { return permutation(op)[dim], true },
+	"reshape": func(op *ir.Op, i, dim int) (int, bool) {
+		return reshapedDim(shapeOf(op.Result(0)), shapeOf(op.Operand(i)), dim)
 	},
-	"cat": func(op *ir.Op, _, dim int, _ int64) (int, bool) { return dim, int64(dim) != op.IntNamed("dim") },
+	"cat": func(op *ir.Op, _, dim int) (int, bool) { return dim, int64(dim) != op.IntNamed("dim") },
 	// Slices are cut along dimensions that are not sliced.
-	"extract": func(op *ir.Op, i, dim int, _ int64) (int, bool) {
+	"extract": func(op *ir.Op, i, dim int) (int, bool) {
 		return dim, shapeOf(op.Operand(i))[dim] == shapeOf(op.Result(0))[dim]
 	},
-	"insert": func(op *ir.Op, _, dim int, _ int64) (int, bool) {
+	"insert": func(op *ir.Op, _, dim int) (int, bool) {
 		return dim, shapeOf(op.OperandNamed("source"))[dim] == shapeOf(op.OperandNamed("dest"))[dim]
 	},
-	"reduce": func(op *ir.Op, _, dim int, _ int64) (int, bool) {
+	"reduce": func(op *ir.Op, _, dim int) (int, bool) {
 		if int64(dim) >= op.IntNamed("dim") {
 			dim++
 		}
 		return dim, true
 	},
 	// Along its own axis a scan goes on from piece to piece (looper.scan).
-	"scan": func(op *ir.Op, _, dim int, _ int64) (int, bool) {
+	"scan": func(op *ir.Op, _, dim int) (int, bool) {
 		return dim, int64(dim) != op.IntNamed("dim") || combinesTiles(op)
 	},
 	// A list of coordinates belongs to one dimension.
-	"block_tile": func(op *ir.Op, _, dim int, _ int64) (int, bool) {
+	"block_tile": func(op *ir.Op, _, dim int) (int, bool) {
 		if s, ok := op.AttrNamed("sparse_dim").(ir.IntegerAttr); ok && int(s.SInt()) == dim {
 			return 0, true
 		}
@@ -99,11 +99,11 @@ func shapeOf(v *ir.Value) []int64 {
 	return nil
 }
 
-// reshapedDim is the dimension of shape to whose n pieces are those of dimension dim of shape from. Both number their elements in
+// reshapedDim is the dimension of shape to whose pieces are those of dimension dim of shape from. Both number their elements in
 // row-major order, so the pieces agree when as many elements lie in front:
 //
 //	from 8x1024, dim 1   ->   to 8x4x256, dim 1     (8 in front of both; a quarter of 1024 is one of the 4)
-func reshapedDim(from, to []int64, dim int, n int64) (int, bool) {
+func reshapedDim(from, to []int64, dim int) (int, bool) {
 	front := int64(1)
 	for _, x := range from[:dim] {
 		front *= x
@@ -111,7 +111,7 @@ func reshapedDim(from, to []int64, dim int, n int64) (int, bool) {
 	at := int64(1)
 	for d, x := range to {
 		if at == front && x > 1 {
-			return d, x%n == 0
+			return d, true
 		}
 		at *= x
 	}
@@ -209,7 +209,7 @@ func (p *prober) need(k cut) bool {
 
 // takesApart reports whether a piece is made of a slice of something whole.
 func (p *prober) takesApart(k cut) bool {
-	return slices.ContainsFunc(p.c.operandCuts(k.v.DefiningOp(), k.dim, p.pieces), func(o cut) bool { return p.how[o] == extracted })
+	return slices.ContainsFunc(p.c.operandCuts(k.v.DefiningOp(), k.dim), func(o cut) bool { return p.how[o] == extracted })
 }
 
 func (p *prober) inPieces(k cut) bool {
@@ -219,20 +219,20 @@ func (p *prober) inPieces(k cut) bool {
 		return false
 	}
 	if op.NumOperands() == 0 {
-		_, ok := r(op, 0, k.dim, p.pieces)
+		_, ok := r(op, 0, k.dim)
 		return ok
 	}
-	operands := p.c.operandCuts(op, k.dim, p.pieces)
+	operands := p.c.operandCuts(op, k.dim)
 	return operands != nil && p.needAll(operands) && p.needCaptured(op)
 }
 
 // operandCuts is how the operands of an operation are cut whose result is cut along dim; nil if they cannot be.
-func (c *cutter) operandCuts(op *ir.Op, dim int, pieces int64) []cut {
+func (c *cutter) operandCuts(op *ir.Op, dim int) []cut {
 	cuts := make([]cut, op.NumOperands())
 	for i, v := range op.Operands() {
 		d, ok := whole, true
 		if dim != whole && shapeOf(v) != nil {
-			d, ok = ruleOf(op)(op, i, dim, pieces)
+			d, ok = ruleOf(op)(op, i, dim)
 		}
 		if !ok {
 			return nil
@@ -292,7 +292,7 @@ func (p *prober) recipe(roots []cut) (r recipe, ok bool) {
 			r.cost += costExtract
 		} else {
 			op := k.v.DefiningOp()
-			for _, o := range p.c.operandCuts(op, k.dim, p.pieces) {
+			for _, o := range p.c.operandCuts(op, k.dim) {
 				visit(o)
 			}
 			for _, v := range captured(op) {

@@ -31,7 +31,7 @@ type launch struct {
 }
 
 var launches = []launch{
-	{"vecadd", 2, []string{"x: f32 70000 < 1000", "y: f32 70000 < 1000", "z: f32 70000", "70000"}, 0},
+	{"vecadd", 2, []string{"x: f32 81920 < 1000", "y: f32 81920 < 1000", "z: f32 81920", "81920"}, 0},
 	{"bias_scale", 2, []string{"x: f32 153600 < 100", "row: f32 512 < 10", "column: f32 300 < 10", "z: f32 153600", "300", "500"}, 0},
 	{"row_softmax", 2, []string{"x: f32 131072 < 4", "z: f32 131072", "65000"}, 0x1p-16},
 	{"rows_softmax_in_place", 2, []string{"x: f32 204800 < 4", "200"}, 0x1p-16},

@@ -40,7 +40,7 @@ func (a *assigner) access(op *ir.Op) anchor {
 			return n
 		}
 		return anchor{a.blocked(t, fast, 1, 1), weightAtomic}
-	case "multimem_store":
+	case "multimem_store", "multimem_reduce", "multimem_load":
 		return anchor{a.blocked(t, fast, vec, min(vec, max(1, multimemBytes/tileaa.ElemBytes(t.Elem)))), weightLoad}
 	}
 	return anchor{a.blocked(t, fast, vec, 1), weightLoad}

@@ -119,7 +119,7 @@ func (a *assigner) look(v *ir.Value, t *tileaa.TileType) anchor {
 		return anchor{}
 	case "dot":
 		return anchor{dotLayouts(a.s, op, a.warps).c, weightDot}
-	case "tiled_load", "load", "atomic_rmw", "atomic_cas":
+	case "tiled_load", "multimem_load", "load", "atomic_rmw", "atomic_cas":
 		return a.access(op)
 	case "reduce":
 		src := a.best(op)

@@ -115,7 +115,7 @@ func (a *assigner) own(op *ir.Op) (layout.Layout, bool) {
 		return layout.Layout{}, false
 	}
 	switch op.Def.Name {
-	case "tiled_store", "store", "tiled_atomic", "multimem_store":
+	case "tiled_store", "store", "tiled_atomic", "multimem_store", "multimem_reduce":
 		return a.access(op).l, true
 	}
 	if n := a.strongest(op); !n.none() {

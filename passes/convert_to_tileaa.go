@@ -125,8 +125,6 @@ func (c *converter) op(op *ir.Op) {
 	switch {
 	case op.Def.Dialect != cudatile.Name || !ok:
 		c.unsupported(op, "")
-	case row.missing != "":
-		c.unsupported(op, "%s", row.missing)
 	case !row.multicast && onMulticast(op):
 		c.unsupported(op, "on multicast memory")
 	case row.convert != nil:

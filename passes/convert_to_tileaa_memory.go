@@ -132,6 +132,31 @@ func (c *converter) store(op *ir.Op, name string) {
 	c.make(op, name, args)
 }
 
+// multimemModes is the mode of every reduction of multicast memory, in the order of the enumeration; sums of floats are addf.
+var multimemModes = [...]uint32{def.ModeAdd, def.ModeMin, def.ModeMax, def.ModeAnd, def.ModeOr, def.ModeXor, def.ModeUMin, def.ModeUMax}
+
+func multimemMode(op *ir.Op) uint32 {
+	mode := multimemModes[op.EnumNamed("reduction")]
+	if ir.IsFloat(op.OperandNamed("view").Type().(cudatile.TileView).View().Tile.Elem) && mode == def.ModeAdd {
+		return def.ModeAddF
+	}
+	return mode
+}
+
+func (c *converter) multimemLoad(op *ir.Op) {
+	args := c.access(op)
+	args["block"], args["mode"] = c.block(op), multimemMode(op)
+	c.make(op, "multimem_load", args)
+}
+
+// multimemReduce: PTX has no weak reduction, and a relaxed one does all that a weak one must.
+func (c *converter) multimemReduce(op *ir.Op) {
+	args := c.access(op)
+	args["block"], args["value"], args["mode"] = c.block(op), c.operand(op.OperandNamed("tile")), multimemMode(op)
+	args["order"] = max(op.EnumNamed("memory_ordering_semantics"), def.Relaxed)
+	c.make(op, "multimem_reduce", args)
+}
+
 // onMulticast reports whether an operation accesses memory through a pointer or view that is marked as multicast memory.
 func onMulticast(op *ir.Op) bool {
 	if !op.Traits().Has(ir.Reads) && !op.Traits().Has(ir.Writes) {

@@ -12,7 +12,6 @@ type conversion struct {
 	names   string // "lhs=x rhs=y": arguments of the TileAA op and what cuda_tile calls them
 	drops   string // attributes that need no counterpart
 	convert func(c *converter, op *ir.Op)
-	missing string // why there is no conversion
 	// multicast: the operation accesses multicast memory; all others must not, plain accesses have no meaning there.
 	multicast bool
 }
@@ -46,8 +45,6 @@ func same(names string) map[string]conversion {
 	}
 	return m
 }
-
-const multicast = "(multicast memory)"
 
 // conversions has one row for every operation inside an entry, by its name in cuda_tile. It is filled by init, because
 // the functions in it come back to it.
@@ -112,8 +109,8 @@ func init() {
 		"get_tile_block_id":        {to: "program_id", convert: (*converter).grid},
 		"get_num_tile_blocks":      {to: "num_programs", convert: (*converter).grid},
 
-		"multimem_load_reduce_view_tko": {missing: multicast},
-		"multimem_reduce_view_tko":      {missing: multicast},
+		"multimem_load_reduce_view_tko": {to: "block_tile, multimem_load", convert: (*converter).multimemLoad, multicast: true},
+		"multimem_reduce_view_tko":      {to: "block_tile, multimem_reduce", convert: (*converter).multimemReduce, multicast: true},
 		"multimem_store_view_tko":       {to: "block_tile, multimem_store", convert: (*converter).multimemStore, multicast: true},
 	} {
 		conversions[name] = row

@@ -281,8 +281,8 @@ func bytesOf(op *ir.Op, v *ir.Value, write bool) span {
 // isGlobal reports whether an op accesses memory outside the kernel's buffers.
 func isGlobal(op *ir.Op) bool {
 	switch op.Def.Name {
-	case "tiled_load", "tiled_store", "tiled_atomic", "multimem_store", "load", "store", "atomic_rmw", "atomic_cas", "async_copy",
-		"fence_alias", "gdc_wait", "gdc_launch_dependents":
+	case "tiled_load", "tiled_store", "tiled_atomic", "multimem_store", "multimem_reduce", "multimem_load",
+		"load", "store", "atomic_rmw", "atomic_cas", "async_copy", "fence_alias", "gdc_wait", "gdc_launch_dependents":
 		return true
 	}
 	return false

@@ -22,7 +22,7 @@ func lowerConversions(s *State) error {
 		var list []*ir.Op
 		ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 			switch op.Def.Name {
-			case "convert_layout", "atomic_rmw", "atomic_cas", "load", "tiled_load":
+			case "convert_layout", "atomic_rmw", "atomic_cas", "load", "tiled_load", "multimem_load":
 				list = append(list, op)
 			}
 		})

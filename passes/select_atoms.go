@@ -25,7 +25,7 @@ func selectAtoms(s *State) error {
 				dots = append(dots, op)
 			case "dot_scaled":
 				dots = append(dots, unscale(s, op))
-			case "tiled_load", "tiled_store", "tiled_atomic", "multimem_store", "load", "store":
+			case "tiled_load", "tiled_store", "tiled_atomic", "multimem_store", "multimem_reduce", "multimem_load", "load", "store":
 				accs = append(accs, op)
 			}
 		})

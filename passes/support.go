@@ -37,14 +37,13 @@ func (e *NotSupported) Error() string {
 type SupportRow struct {
 	Op      string // the cuda_tile operation
 	Becomes string // the TileAA operations that it becomes
-	Missing string // why it is not supported; empty when it is
 }
 
 // Support lists every operation of cuda_tile with what becomes of it. docs/support.md is made of it.
 func Support() []SupportRow {
 	rows := make([]SupportRow, 0, len(conversions))
 	for name, c := range conversions { // sorted below: the order cannot matter
-		rows = append(rows, SupportRow{Op: name, Becomes: c.to, Missing: c.missing})
+		rows = append(rows, SupportRow{Op: name, Becomes: c.to})
 	}
 	sort.Slice(rows, func(i, j int) bool { return rows[i].Op < rows[j].Op })
 	return rows

@@ -69,7 +69,7 @@ func init() {
 // resultNames are the printed names of results whose number says little.
 var resultNames = map[string]string{
 	"splat": "splat", "broadcast": "bcast", "reshape": "reshape", "iota": "iota", "offset": "ptr",
-	"make_memref": "memref", "block_tile": "block", "tiled_load": "tile", "load": "tile", "dot": "dot",
+	"make_memref": "memref", "block_tile": "block", "tiled_load": "tile", "multimem_load": "tile", "load": "tile", "dot": "dot",
 	"alloc_shared": "buf", "program_id": "pid", "num_programs": "grid", "reduce": "reduce", "scan": "scan",
 	"for": "for", "create_mem_token": "token", "assume": "assume",
 }

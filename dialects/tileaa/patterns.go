@@ -61,6 +61,7 @@ func init() {
 		"join_mem_token": joinOfTokens,
 		"load":           firstOf(constantMask, unusedLoad),
 		"tiled_load":     unusedLoad,
+		"multimem_load":  unusedLoad,
 		"store":          constantMask,
 		"assert":         assertTrue,
 		"alloca":         unusedSlot,

@@ -174,7 +174,8 @@ func tileTypes(check func(t *TileType) string) func(op *ir.Op) string {
 
 func accesses(op *ir.Op) string {
 	switch op.Def {
-	case rows["tiled_load"], rows["tiled_store"], rows["tiled_atomic"], rows["multimem_store"]:
+	case rows["tiled_load"], rows["tiled_store"], rows["tiled_atomic"],
+		rows["multimem_store"], rows["multimem_reduce"], rows["multimem_load"]:
 		if op.AttrNamed("masked") == nil {
 			return "has no masked"
 		}

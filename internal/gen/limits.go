@@ -4,7 +4,6 @@ package main
 var notBuilt = []struct{ what, now string }{
 	{"Cubins (`--emit=cubin`, `-o FILE.cubin`)", "Not supported yet: write PTX with `-o FILE.ptx` and let the driver or ptxas assemble it."},
 	{"Full debug information (`--device-debug`)", "Not supported yet: `--lineinfo` writes source lines."},
-	{"Reductions of multicast memory (`multimem_reduce_view_tko`, `multimem_load_reduce_view_tko`)", "Not supported yet."},
 	{"Warpgroup products (wgmma, sm_90)", "Products use mma.sync."},
 	{"Tensor memory products (tcgen05, sm_100 to sm_110)", "Products use mma.sync."},
 	{"Block-scaled products in one instruction (sm_120, sm_121)", "`mmaf_scaled` multiplies by the scales first, then takes an ordinary product."},
@@ -17,7 +16,7 @@ var notBuilt = []struct{ what, now string }{
 var limits = []struct{ function, op, what string }{
 	{"passes.module", "`module`", "Anything but globals and entries at the top level."},
 	{"passes.entry", "`entry`", "Parameters that are tiles of rank 1 or more, views or tokens."},
-	{"passes.op", "all", "Operations without a row below, or with a reason in its last column; accesses to multicast memory that are no `multimem_*`."},
+	{"passes.op", "all", "Operations without a row below; accesses to multicast memory that are no `multimem_*`."},
 	{"passes.dense", "`constant`, `global`", "Values that are no dense constant."},
 	{"passes.typ", "all", "Types that are no tile, pointer or token where a value is asked for."},
 	{"passes.block", "view accesses", "Views that are no partition, strided or gather/scatter view."},
@@ -31,7 +30,7 @@ var limits = []struct{ function, op, what string }{
 	{"nvvm.memoryElem", "loads and stores", "Elements of 4 bits in memory."},
 	{"nvvm.update", "`atomic_rmw_tko`, `atomic_red_view_tko`", "Element types for which PTX has no such operation."},
 	{"nvvm.updateByCAS", "`atomic_rmw_tko`, `atomic_red_view_tko`", "16-bit types on GPUs without the instruction, additions apart, which compare and swap."},
-	{"nvvm.multimemStore", "`multimem_store_view_tko`", "Elements of 8 or 16 bits of which no two (four) neighbours are known to lie in one word; acquire; GPUs below sm_90."},
+	{"nvvm.multimem", "`multimem_*`", "16-bit floats of which no two neighbours are known to lie in one word; acquire of stores and reductions, release of loads; GPUs below sm_90."},
 	{"nvvm.atomicCAS", "`atomic_cas_tko`", "Elements that have neither 32 nor 64 bits."},
 	{"nvvm.pad", "padding of tiles", "Layouts in which a thread does not hold the elements that it pads."},
 	{"nvvm.repack", "`pack`, `unpack`", "Layouts in which the bytes of one element lie in several threads."},

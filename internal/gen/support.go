@@ -55,9 +55,9 @@ Bytecode is read and written in the versions ` + strings.Join(driver.Versions, "
 // operationsSection lists the operations of both dialects with what becomes of them.
 func operationsSection(b *strings.Builder) {
 	b.WriteString("\n## Operations of cuda_tile\n\nWhat each operation inside an entry becomes in TileAA.\n\n")
-	table(b, "Operation", "Becomes", "Not supported")
+	table(b, "Operation", "Becomes")
 	for _, r := range passes.Support() {
-		tableRow(b, code(r.Op), r.Becomes, r.Missing)
+		tableRow(b, code(r.Op), r.Becomes)
 	}
 	lowered := nvvm.Lowered()
 	var names, others []string

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tileiras/internal/driver"
 	"tileiras/internal/tilerun"
 	"tileiras/runtime/cases"
 	"tileiras/runtime/emu"
@@ -70,7 +71,7 @@ entry @k(%p: tile<ptr<T>>, %q: tile<ptr<T, <multicast>>>, %n: tile<i32>) {
 	}{
 		{"f32", "weak", 4, 64}, {"f32", "release sys", 4, 52}, {"i32", "relaxed device", 4, 33},
 		{"f64", "weak", 8, 35}, {"i64", "relaxed sys", 8, 64},
-		{"f16", "relaxed sys", 2, 64}, {"bf16", "weak", 2, 38}, {"i8", "weak", 1, 48},
+		{"f16", "relaxed sys", 2, 64}, {"bf16", "weak", 2, 38},
 	} {
 		for _, gpu := range []string{"sm_90", "sm_100"} {
 			t.Run(gpu+" "+c.elem+" "+c.order, func(t *testing.T) {
@@ -115,6 +116,72 @@ entry @k(%p: tile<ptr<i32, <multicast>>>) {
 		if got := int32(binary.LittleEndian.Uint32(out[0][4*i:])); got != want {
 			t.Fatalf("element %d is %d, want %d", i, got, want)
 		}
+	}
+}
+
+// Reductions of multicast memory, whose value comes back by loads that reduce over the copies, of which here is one.
+func TestMultimemReductions(t *testing.T) {
+	const text = `cuda_tile.module @m {
+entry @k(%p: tile<ptr<T, <multicast>>>, %q: tile<ptr<T, <multicast>>>, %n: tile<i32>) {
+  %m = assume div_by<DIV>, %n : tile<i32>
+  %a = assume div_by<16>, %p : tile<ptr<T, <multicast>>>
+  %b = assume div_by<16>, %q : tile<ptr<T, <multicast>>>
+  %0 = constant <i32: 0> : tile<i32>
+  %v = make_tensor_view %a, shape = [%m], strides = [1] : tile<ptr<T, <multicast>>>, tile<i32> -> tensor_view<?xT, strides=[1], #cuda_tile.ptr_attr<multicast>>
+  %w = make_tensor_view %b, shape = [%m], strides = [1] : tile<ptr<T, <multicast>>>, tile<i32> -> tensor_view<?xT, strides=[1], #cuda_tile.ptr_attr<multicast>>
+  %pv = make_partition_view %v : partition_view<tile=(512), padding_value = zero, tensor_view<?xT, strides=[1], #cuda_tile.ptr_attr<multicast>>>
+  %pw = make_partition_view %w : partition_view<tile=(512), padding_value = zero, tensor_view<?xT, strides=[1], #cuda_tile.ptr_attr<multicast>>>
+  %x, %t = multimem_load_reduce_view_tko LOAD %pv[%0]  LOADKIND: partition_view<tile=(512), padding_value = zero, tensor_view<?xT, strides=[1], #cuda_tile.ptr_attr<multicast>>>, tile<i32> -> tile<512xT>, token
+  %t1 = multimem_reduce_view_tko RED %pw, %x[%0] token = %t  REDKIND: partition_view<tile=(512), padding_value = zero, tensor_view<?xT, strides=[1], #cuda_tile.ptr_attr<multicast>>>, tile<512xT>, tile<i32>, token -> token
+  %y, %t2 = multimem_load_reduce_view_tko LOAD %pw[%0] token = %t1  LOADKIND: partition_view<tile=(512), padding_value = zero, tensor_view<?xT, strides=[1], #cuda_tile.ptr_attr<multicast>>>, tile<i32>, token -> tile<512xT>, token
+  %t3 = multimem_reduce_view_tko RED %pw, %y[%0] token = %t2  REDKIND: partition_view<tile=(512), padding_value = zero, tensor_view<?xT, strides=[1], #cuda_tile.ptr_attr<multicast>>>, tile<512xT>, tile<i32>, token -> token
+  return
+}
+}`
+	kind := func(name string) string {
+		if name == "add" {
+			return "" // which is not written
+		}
+		return "attributes {reduction = #cuda_tile.multimem_reduction_kind<" + name + ">} "
+	}
+	for _, c := range []struct {
+		elem, load, loadKind, red, redKind string
+		bytes, n                           int
+		ptx                                string // an instruction that must be there
+	}{
+		{"f32", "weak", "add", "relaxed sys", "add", 4, 512, "multimem.ld_reduce.global.add.v4.f32"},
+		{"f32", "acquire sys", "add", "release sys", "add", 4, 437, "multimem.red.release.sys.global.add.f32"},
+		{"f16", "relaxed device", "max", "relaxed device", "add", 2, 512, "multimem.red.relaxed.gpu.global.add.v2.f16x2"},
+		{"bf16", "weak", "min", "release sys", "add", 2, 290, "multimem.red.release.sys.global.add.bf16x2"},
+		{"f64", "relaxed sys", "add", "relaxed sys", "add", 8, 402, "multimem.red.relaxed.sys.global.add.f64"},
+		{"i32", "weak", "and", "relaxed sys", "umin", 4, 512, "multimem.red.relaxed.sys.global.min.u32"},
+		{"i64", "weak", "umax", "relaxed tl_blk", "max", 8, 512, "multimem.red.relaxed.cta.global.max.s64"},
+		{"i32", "relaxed sys", "min", "relaxed sys", "xor", 4, 11, "multimem.ld_reduce.relaxed.sys.global.min.s32"},
+		{"i64", "weak", "or", "release device", "add", 8, 512, "multimem.ld_reduce.global.or.b64"},
+	} {
+		t.Run(c.elem+" "+c.loadKind+" "+c.redKind, func(t *testing.T) {
+			src := strings.NewReplacer("LOADKIND", kind(c.loadKind), "REDKIND", kind(c.redKind), "LOAD", c.load, "RED", c.red,
+				"DIV", strconv.Itoa(min(c.n&-c.n, 16)), "xT", "x"+c.elem, "<T", "<"+c.elem).Replace(text)
+			fill := func(step int) []byte {
+				b := make([]byte, 512*c.bytes)
+				for i := range b {
+					b[i] = byte(i * step % 61) // floats of these bytes are no infinities and no NaN
+				}
+				return b
+			}
+			before := fill(11)
+			out := agree(t, "sm_100", src, [][]byte{fill(7), bytes.Clone(before)}, uint64(c.n))
+			if bytes.Equal(out[1], before) {
+				t.Error("nothing was reduced")
+			}
+			if !bytes.Equal(out[1][c.n*c.bytes:], before[c.n*c.bytes:]) {
+				t.Error("something was reduced outside of the array")
+			}
+			res, err := driver.Compile(context.Background(), "k.tileir", []byte(src), driver.Options{GPU: "sm_100", Opt: 3, Emit: driver.EmitPTX})
+			if err != nil || !strings.Contains(string(res.Output), c.ptx+" ") {
+				t.Errorf("no %s in (%v)\n%s", c.ptx, err, res.Output)
+			}
+		})
 	}
 }
 

@@ -16,16 +16,14 @@ func decodeAtom(d *decoder) {
 	op := d.oneOf("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec", "sub")
 	d.flag("noftz")
 	mem.n = d.vectorCount()
-	if mem.n > 1 {
-		d.fail("vector atomics")
-		return
-	}
 	t := d.typ1()
 	mem.elem = t.bytes()
 	args := d.st.args
 	isRed := d.base == "red"
 	if !isRed {
-		d.dst(0)
+		for _, r := range vector(&args[0]) {
+			d.dstArg(&r)
+		}
 		args = args[1:]
 	}
 	want := 2
@@ -36,7 +34,14 @@ func decodeAtom(d *decoder) {
 		d.fail("wrong number of operands")
 		return
 	}
-	d.srcArg(&args[1], t)
+	vals := vector(&args[1])
+	if len(vals) != mem.n || !isRed && len(d.in.dst) != mem.n || mem.n > 1 && op == "cas" {
+		d.fail("vector of %d elements expected", mem.n)
+		return
+	}
+	for i := range vals {
+		d.srcArg(&vals[i], t)
+	}
 	if op == "cas" {
 		d.srcArg(&args[2], t)
 	}
@@ -49,25 +54,30 @@ func decodeAtom(d *decoder) {
 		d.fail("128-bit atomics")
 	}
 	d.in.kind = kExec
-	d.in.exec = func(w *warp, in *inst, m uint32) { w.atomic(in, mem, f, m) }
+	d.in.exec = func(w *warp, in *inst, m uint32) {
+		addr := *w.addresses(in, mem, m)
+		if w.launch.opt.Stats {
+			w.countAccess(mem, &addr, m)
+		}
+		for k := range mem.n {
+			w.atomic(in, mem, k, &addr, f, m)
+		}
+	}
 }
 
-// atomic executes a read-modify-write; f nil is compare-and-swap.
-func (w *warp) atomic(in *inst, op *memOp, f func(old, b uint64) uint64, m uint32) {
-	addr := *w.addresses(in, op, m)
-	if w.launch.opt.Stats {
-		w.countAccess(op, &addr, m)
-	}
-	b, c := *w.src(in.src[0]), *w.src(in.src[1])
+// atomic executes a read-modify-write of element k of a vector, which is atomic by itself alone; f nil is compare-and-swap.
+func (w *warp) atomic(in *inst, op *memOp, k int, addr *vec, f func(old, b uint64) uint64, m uint32) {
+	b, c := *w.src(in.src[k]), *w.src(in.src[1])
 	n := op.elem
 	w.kept += poll
 	for mm := m; mm != 0; mm &= mm - 1 {
 		i := firstLane(mm)
-		r, at := w.locate(op.space, addr[i], n, i, "atomic")
+		r, at := w.locate(op.space, addr[i], op.bytes(), i, "atomic")
+		at += k * n
 		if r.readonly {
 			w.fail(Invalid, 1<<i, addr[i], "atomic on read-only memory '%s'", r.name)
 		}
-		u := w.ub(in.src[0], i)
+		u := w.ub(in.src[k], i)
 		if f == nil {
 			u |= w.ub(in.src[1], i)
 		}
@@ -99,9 +109,9 @@ func (w *warp) atomic(in *inst, op *memOp, f func(old, b uint64) uint64, m uint3
 			w.launch.event = w.launch.stats.warpInstrs
 		}
 		r.write(at, n, v, u)
-		if len(in.dst) > 0 && in.dst[0] >= 0 {
-			w.regs[in.dst[0]][i] = old
-			w.setUB(in.dst[0], i, u)
+		if len(in.dst) > 0 && in.dst[k] >= 0 {
+			w.regs[in.dst[k]][i] = old
+			w.setUB(in.dst[k], i, u)
 		}
 	}
 }

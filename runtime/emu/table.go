@@ -86,7 +86,7 @@ var families = []family{
 	{"st", 2, 3, bitTypes + ints + floats + "b8 u8 s8 b128 ", decodeSt},
 	{"atom", 3, 5, bitTypes + wide + floats, decodeAtom},
 	{"red", 2, 3, bitTypes + wide + floats, decodeAtom},
-	{"multimem", 2, 2, "b32 b64 f32 f64", decodeMultimem},
+	{"multimem", 2, 2, "b32 b64 " + wide + "f32 f64 f16x2 bf16x2", decodeMultimem},
 	{"fence", 0, 4, "", decodeFence},
 	{"membar", 0, 0, "", decodeFence},
 	{"cp", 0, 7, "b64", decodeCp},

@@ -164,7 +164,7 @@ func (t *translation) there(c *ir.Context, p piece) (string, error) {
 
 // unwrapped is the module of a dialect that stands alone in a module around it.
 func unwrapped(m *ir.Op) *ir.Op {
-	if items := itemsOf(m); builtin.IsModule(m) && len(items) == 1 {
+	if items := itemsOf(m); builtin.IsModule(m) && len(items) == 1 && items[0].Traits().Has(ir.SymbolTable) {
 		return items[0]
 	}
 	return m

@@ -57,6 +57,10 @@ func read(c *ir.Context, name string, src []byte, o bytecode.ReadOptions) (*Inpu
 	if err != nil {
 		return nil, textFailure(c, err)
 	}
+	if inner := unwrapped(m); inner != m { // tile-opt prints a module around it
+		inner.Remove()
+		m = inner
+	}
 	return &Input{c, m, nil}, nil
 }
 

@@ -140,7 +140,7 @@ func bufferLoad(f *fn, op *ir.Op) {
 	l := layoutOf(t, f.plan.Warps)
 	b := f.bufferOf(op.OperandNamed("buffer"))
 	if p, ok := f.matrixLoad(b, l); ok {
-		f.set(op, f.loadMatrices(b, l, p, t.Elem))
+		f.set(op, f.loaded(f.loadMatrices(b, l, p, f.sharedElem(t.Elem)), t.Elem))
 		return
 	}
 	f.set(op, f.loadShared(b, l, t.Elem))

@@ -28,7 +28,7 @@ func (f *Failure) Error() string { return strings.TrimSpace(f.Kind + " " + f.GPU
 var ErrUnsupported = errors.New("not supported yet")
 
 // maxSteps bounds what a tile block does on the interpreter.
-const maxSteps = 1 << 16
+const maxSteps = 1 << 18
 
 // reference is what a module must leave in its buffers.
 type reference struct {

@@ -18,7 +18,7 @@ import (
 const (
 	entry    = "k"
 	grid     = 2
-	elements = 3 * maxElements
+	elements = 4 * maxElements
 )
 
 // smallPlace reports whether a buffer at this place among the parameters holds integers from -4 to 4 only, so that sums and products

@@ -6,7 +6,7 @@ TOOLS    := .tools
 PACKAGES := ./...
 SHELL    := /bin/bash
 
-.PHONY: help build run test lint generate bless fuzz corpus perf-small llvm nvidia nvidia-text bench docs clean
+.PHONY: help build run test lint generate bless fuzz million corpus perf-small llvm nvidia nvidia-text bench docs clean
 
 help: ## Lists the targets.
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,9 +31,13 @@ generate docs: ## Writes the generated documents (docs/ops.md, passes.md, flags.
 bless: ## Accepts the current output of all golden tests as expected; read the diff before you commit it.
 	$(GO) test ./tests/... ./codegen/... -update
 
-fuzz: ## Fuzzes the bytecode reader and the text parser, TIME=10m each.
-	$(GO) test ./dialects/cudatile/bytecode -run '^$$' -fuzz FuzzRead -fuzztime $(or $(TIME),10m)
+fuzz: ## Fuzzes the bytecode reader, verifier and printer and the text parsers, TIME=10m each (TIME=1h).
+	$(GO) test ./tests/fuzz -run '^$$' -fuzz FuzzBytecode -fuzztime $(or $(TIME),10m)
+	$(GO) test ./tests/fuzz -run '^$$' -fuzz FuzzText -fuzztime $(or $(TIME),10m)
 	$(GO) test ./ir -run '^$$' -fuzz FuzzParse -fuzztime $(or $(TIME),10m)
+
+million: ## Takes a million broken bytecode files and texts through reader, verifier and printer; prints time and memory.
+	TILEIRAS_MUTATIONS=1_000_000 $(GO) test ./tests/fuzz -timeout 3h -count=1 -v -run 'Million|Mutated'
 
 corpus: build ## Runs every corpus case on the interpreter and, compiled for sm_80, on the emulator.
 	-$(BIN)/tilerun --quiet --on interp tests/corpus/cases

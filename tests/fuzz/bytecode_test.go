@@ -1,5 +1,5 @@
 // Package fuzz_test breaks files on purpose and sees that the compiler takes it well: bytecode through reader, verifier and
-// printer, text through the parser. TILEIRAS_MUTATIONS is how many files (make fuzz takes a million), TILEIRAS_SEED begins elsewhere.
+// printer, text through the parser. TILEIRAS_MUTATIONS is how many files (make million), TILEIRAS_SEED begins elsewhere.
 package fuzz_test
 
 import (
@@ -42,6 +42,16 @@ func corpus(t testing.TB) [][]byte {
 		files = append(files, data)
 	}
 	return files
+}
+
+// module is a file that is whole.
+func module(t testing.TB, data []byte) *ir.Op {
+	t.Helper()
+	m, _, err := bytecode.Read(ir.NewContext(cudatile.Dialect), data, bytecode.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }
 
 // number is a number from the environment.

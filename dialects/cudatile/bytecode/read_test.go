@@ -304,10 +304,3 @@ func readAndUse(t testing.TB, data []byte) {
 	}
 	ir.Verify(c, m)
 }
-
-func FuzzRead(f *testing.F) {
-	for _, name := range []string{"direct_for_unsigned", "direct_globals_133", "legacy_vadd", "direct_ptr_attr", "direct_reduce_pair"} {
-		f.Add(load(f, "../../../tests/corpus/cases/"+name+"/kernel.tileirbc"))
-	}
-	f.Fuzz(func(t *testing.T, data []byte) { readAndUse(t, data) })
-}

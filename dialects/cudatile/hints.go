@@ -105,6 +105,3 @@ func checkHint(op string, key ir.NamedAttr) string {
 	}
 	return ""
 }
-
-// VerifyScopes checks the debug scopes of a function and of everything inside it.
-func VerifyScopes(c *ir.Context, function *ir.Op) bool { return verifyScopes(c, function) }

@@ -5,8 +5,8 @@ import "tileiras/ir"
 // The rules of debug information: a function lies in a subprogram of its own name, and what is inside it in the same
 // subprogram, seen from the outermost caller.
 
-// verifyScopes checks an entry and everything inside it.
-func verifyScopes(c *ir.Context, entry *ir.Op) bool {
+// VerifyScopes checks the debug scopes of a function and of everything inside it.
+func VerifyScopes(c *ir.Context, entry *ir.Op) bool {
 	if _, inlined := entry.Loc().(*ir.CallSiteLoc); inlined {
 		return c.Error(entry, "invalid function debug info location: %s. Function location must not be a CallSiteLoc.", ir.LocText(entry.Loc()))
 	}

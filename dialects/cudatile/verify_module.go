@@ -51,7 +51,7 @@ func verifyEntry(c *ir.Context, op *ir.Op) bool {
 	if last == nil || !last.Def.Traits.Has(ir.Terminator) {
 		return c.Error(op, "requires a terminator at the end of its body")
 	}
-	return verifyScopes(c, op)
+	return VerifyScopes(c, op)
 }
 
 // VerifyKernels checks what a launch needs beyond the rules of the dialect: a module holds entries and globals only, and the

@@ -38,7 +38,7 @@ func rows() []*ir.OpDef {
 			Regions: []ir.RegionDef{{Name: "body"}},
 			Traits:  ir.Isolated | ir.Symbol | ir.ImplicitTerminator | ir.Ordered,
 			Summary: "A function with results.",
-			Hooks:   ir.Hooks{Print: printFunc, Parse: parseFunc, Verify: verifyFunc}},
+			Hooks:   ir.Hooks{Print: printFunc, Parse: parseFunc, Verify: verifyFunc, Printable: printable}},
 		{Name: "testing$bytecode_test_new_attribute", Opcode: 0x101, Since: V250,
 			Args: []ir.ArgDef{
 				optional("new_flag", ir.UnitKind),
@@ -58,6 +58,9 @@ func rows() []*ir.OpDef {
 			Summary: "Gains an operand and a result."},
 	}
 }
+
+// printable reports whether an op has what its form shows.
+func printable(op *ir.Op) bool { return op.AttrNamed("sym_name") != nil }
 
 // printFunc writes @name(%a: T, ...) -> results { ops }.
 func printFunc(p *ir.Printer, op *ir.Op) {

@@ -24,6 +24,7 @@ var stricter = []struct{ words, why string }{
 	{" extends beyond available data", "an entry of a table ends behind the table; theirs cuts it off"},
 	{" unused bytes after ", "bytes inside an entry that nothing reads; theirs ignores them"},
 	{"unexpected data: ", "bytes behind the last entry that are no padding; theirs ignores them"},
+	{"'cuda_tile.global' op 'alignment' must be power of two", "an alignment that PTX has not; theirs leaves it to ptxas"},
 	{"unknown flag bits", "flags of an operation that have no meaning; theirs ignores them"},
 }
 
@@ -61,7 +62,7 @@ func TestVerdictsOnMutatedFilesAreTileirdisasms(t *testing.T) {
 	}
 	dir := t.TempDir()
 	var mu sync.Mutex
-	var accepted, refused, sameWords, crashed int
+	var accepted, indented, refused, sameWords, crashed int
 	reasons, words := map[string][]int{}, map[string][]int{}
 	var g errgroup.Group
 	g.SetLimit(atATime)
@@ -90,7 +91,11 @@ func TestVerdictsOnMutatedFilesAreTileirdisasms(t *testing.T) {
 				reasons[why] = append(reasons[why], n)
 			case a.Code == 0:
 				accepted++
-				if a.Stdout != b.Stdout {
+				switch {
+				case a.Stdout == b.Stdout:
+				case withoutIndent(a.Stdout) == withoutIndent(b.Stdout):
+					indented++ // theirs cannot take the module away from a text in which a name breaks a line
+				default:
 					t.Errorf("number %d (%s): the texts differ", n, how)
 				}
 			default:
@@ -108,7 +113,8 @@ func TestVerdictsOnMutatedFilesAreTileirdisasms(t *testing.T) {
 	if err := g.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d files: both accept %d, both refuse %d (%d with the same words), theirs crashes on %d", count, accepted, refused, sameWords, crashed)
+	t.Logf("%d files: both accept %d (%d texts differ in indentation), both refuse %d (%d with the same words), theirs crashes on %d",
+		count, accepted, indented, refused, sameWords, crashed)
 	t.Logf("refused by us alone:\n%s", table(reasons))
 	t.Logf("refused by both, with other words:\n%s", table(words))
 }
@@ -128,6 +134,15 @@ func table(numbers map[string][]int) string {
 func firstLine(a answer) string {
 	first, _, _ := strings.Cut(a.Stderr, "\n")
 	return first
+}
+
+// withoutIndent is a text without the white space at the beginnings of its lines.
+func withoutIndent(s string) string {
+	lines := strings.Split(s, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimLeft(lines[i], " ")
+	}
+	return strings.Join(lines, "\n")
 }
 
 // template is a message without its numbers.

@@ -155,6 +155,7 @@ func TestBadInputIsRefusedWithThePlaceAndTheReason(t *testing.T) {
 			"uses preview feature 'simt', which is not enabled"},
 		{"a body longer than the section", file{1, []section{{2, 8, []byte{1, 0, 0, 2, 0, 9}}, table(5, []byte{0x10, 0, 0}), texts("k")}}.bytes(),
 			"function body length 9 exceeds remaining bytecode data (0 bytes)"},
+		{"a global without a name", globals([]byte{1, 2, 2, 0, 0}, 4, 1, 0, 0, 0), "global symbol name at index 0 is empty"},
 		{"an empty body", kernel(1, nil).bytes(), "block is expected to have a terminator operation, but it is empty"},
 		{"a body without terminator", kernel(1, []byte{0x44, 1}, token).bytes(),
 			"block is expected to have a terminator operation, but the last operation 'cuda_tile.make_token' is not a terminator."},
@@ -203,6 +204,15 @@ func TestBadInputIsRefusedWithThePlaceAndTheReason(t *testing.T) {
 			}
 		})
 	}
+}
+
+// globals is a file with the constant 1 and a global of 13.1 that names it: string 2 is empty.
+func globals(section6 []byte, constant ...byte) []byte {
+	k := kernel(1, ret, i32, []byte{0x0D, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0})
+	k.sections[2] = texts("k", "m", "")
+	k.sections = append(k.sections, section{6, 0, section6},
+		section{4, 8, join([]byte{1, 0xCB, 0xCB, 0xCB, 0xCB, 0xCB, 0xCB, 0xCB}, make([]byte, 8), constant)})
+	return k.bytes()
 }
 
 // make11 is a varint that does not end within ten bytes.

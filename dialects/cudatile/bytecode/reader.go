@@ -160,7 +160,7 @@ func (r *reader) readGlobals() {
 			n, c.rest()/r.minGlobal(), c.rest())
 	}
 	for i := uint64(0); i < n && r.ok(); i++ {
-		r.global(c)
+		r.global(c, i)
 	}
 	if !r.ok() {
 		c.inside("failed to parse global section")
@@ -169,7 +169,7 @@ func (r *reader) readGlobals() {
 	r.keepTail(globalSection, c)
 }
 
-func (r *reader) global(c *cursor) {
+func (r *reader) global(c *cursor, index uint64) {
 	name := r.str(c, "symbol name of a global")
 	t := r.typ(c, "get type of a global")
 	value := r.constant(c, t)
@@ -183,6 +183,12 @@ func (r *reader) global(c *cursor) {
 		if c.varint("constant flag of a global") != 0 {
 			attrs["constant"] = ir.UnitAttr{}
 		}
+	}
+	if r.ok() && name == "" { // the end of the file is the place of what is said about a global, as about a function
+		r.silent()
+		r.context(len(r.data), "global symbol name at index %d is empty", index)
+		r.context(len(r.data), "failed to create global from bytecode")
+		r.closed = true
 	}
 	if r.ok() {
 		r.module.Body().Append(ir.NewOp(ir.State{Def: r.ops.global, Attrs: attrsOf(r.ops.global, attrs)}))

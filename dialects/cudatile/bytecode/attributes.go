@@ -267,11 +267,9 @@ func (r *reader) bounded(c *cursor) ir.Attribute {
 // predicate reads the promise of an assume.
 func (r *reader) predicate(c *cursor) ir.Attribute {
 	a := r.attribute(c, 0)
+	c.inside("failed to parse self-contained attribute for AssumePredicateAttrInterface")
 	if _, ok := a.(cudatile.Predicate); !ok {
-		r.silent()
-	}
-	if !r.ok() {
-		c.inside("failed to parse self-contained attribute for AssumePredicateAttrInterface")
+		c.fail("failed to cast parsed attribute to AssumePredicateAttrInterface")
 	}
 	return a
 }

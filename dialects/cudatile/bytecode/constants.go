@@ -30,6 +30,7 @@ func (r *reader) readConstants() {
 	}
 	entries := c.table("constants", "constant", 8)
 	r.keepTail(constantSection, c)
+	r.sectionFailed("constant")
 	r.constants = constantTable{entries: entries, dense: map[constantUse]*ir.DenseAttr{}, bools: map[boolUse][]byte{}}
 	r.origin.constants = entries
 }

@@ -42,10 +42,11 @@ func (r *reader) readDebug() {
 		return
 	}
 	var t debugTable
-	n := c.varint("number of functions with debug info")
+	// Functions with locations, which the official reader calls operations.
+	n := c.varint("total number of operations with debug info")
 	c.pad(4)
 	if r.ok() && n > uint64(c.rest()/4) {
-		c.fail("number of functions with debug info (%d) exceeds the maximum of %d that can fit in the remaining payload of %d bytes.",
+		c.fail("number of operations with debug info (%d) exceeds the maximum of %d that can fit in the remaining payload of %d bytes.",
 			n, c.rest()/4, c.rest())
 	}
 	for i := uint64(0); i < n && r.ok(); i++ {
@@ -67,7 +68,7 @@ func (r *reader) readDebug() {
 	}
 	t.entries = c.table("debug info attributes", "debug info attribute", 4)
 	if !r.ok() {
-		c.inside("failed to parse debug section")
+		r.sectionFailed("debug")
 		return
 	}
 	r.keepTail(debugSection, c)
@@ -111,6 +112,9 @@ func (r *reader) object(c *cursor, ref uint64) any {
 
 // debugRef reads a reference that must stand for a T.
 func debugRef[T any](r *reader, c *cursor, field, kind string) (t T) {
+	if !r.ok() {
+		return t
+	}
 	ref, read := c.tryVarint()
 	if !read {
 		c.silent()
@@ -127,6 +131,9 @@ func debugRef[T any](r *reader, c *cursor, field, kind string) (t T) {
 
 // locationRef reads a reference to a location; there may be none.
 func locationRef(r *reader, c *cursor, field string) ir.Location {
+	if !r.ok() {
+		return nil
+	}
 	ref, read := c.tryVarint()
 	if !read {
 		c.silent()

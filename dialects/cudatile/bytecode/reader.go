@@ -105,6 +105,12 @@ func (r *reader) section(id int) (c *cursor, present bool) {
 	return c, false
 }
 
+// sectionFailed adds the line about a section that could not be read. Its place is the end of the file.
+func (r *reader) sectionFailed(name string) {
+	r.context(len(r.data), "failed to parse %s section", name)
+	r.closed = r.closed || !r.ok()
+}
+
 // keepTail remembers the padding behind the payload of a section.
 func (r *reader) keepTail(id int, c *cursor) {
 	if !r.ok() {
@@ -122,6 +128,7 @@ func (r *reader) readStrings() {
 	c, _ := r.section(stringSection)
 	r.strings, r.origin.wild = c.stringTable()
 	r.keepTail(stringSection, c)
+	r.sectionFailed("string")
 	r.origin.strings = r.strings
 }
 
@@ -233,7 +240,7 @@ func (r *reader) readFunctions() {
 		}
 	}
 	if !r.ok() {
-		r.context(len(r.data), "failed to parse function section")
+		r.sectionFailed("function")
 		return
 	}
 	r.keepTail(functionSection, c)
@@ -258,6 +265,9 @@ func (r *reader) functionRecord(c *cursor) (f functionRecord) {
 	f.flags = c.byte("")
 	f.slot = c.varint("")
 	v135 := r.v.AtLeast(def.V135)
+	if r.ok() && v135 && f.flags&(flagKernel|flagHints) == flagKernel|flagHints {
+		c.fail("function entry cannot be both kernel and extern impl")
+	}
 	if v135 || f.flags&flagHints != 0 {
 		f.hints = r.taggedHints(c)
 	}
@@ -338,8 +348,6 @@ func (r *reader) checkFlags(c *cursor, flags byte, name string) {
 	switch {
 	case flags&^known != 0:
 		c.fail("unknown function flags 0x%02X for function '%s'", flags&^known, name)
-	case r.v.AtLeast(def.V135) && flags&(flagKernel|flagHints) == flagKernel|flagHints:
-		c.fail("function entry cannot be both kernel and extern impl")
 	case flags&flagKernel == 0:
 		r.refusePreview()
 	case flags&flagPrivate != 0:

@@ -119,7 +119,7 @@ func IsBytecode(data []byte) bool {
 func collect(c *cursor, v ir.Version) (list []section) {
 	var seen [numSections]bool
 	for {
-		s := sectionHeader(c, v)
+		s, length := sectionHeader(c, v)
 		if !c.ok() {
 			c.inside("failed to parse section header")
 			return nil
@@ -132,6 +132,9 @@ func collect(c *cursor, v ir.Version) (list []section) {
 			return nil
 		}
 		seen[s.id] = true
+		if s.payload(c, length); !c.ok() {
+			return nil
+		}
 		list = append(list, s)
 	}
 	switch {
@@ -145,7 +148,8 @@ func collect(c *cursor, v ir.Version) (list []section) {
 	return list
 }
 
-func sectionHeader(c *cursor, v ir.Version) (s section) {
+// sectionHeader reads a header and the padding behind it.
+func sectionHeader(c *cursor, v ir.Version) (s section, length uint64) {
 	if c.done() {
 		c.fail("unexpected end of data while reading section header")
 		return
@@ -163,12 +167,11 @@ func sectionHeader(c *cursor, v ir.Version) (s section) {
 		c.fail("unknown section ID: %d", s.id)
 		return
 	}
-	length := c.varint("section length")
+	length = c.varint("section length")
 	if c.ok() && length > uint64(c.rest()) {
 		c.fail("section length %d exceeds remaining data size %d", length, c.rest())
 		return
 	}
-	need := uint64(sectionInfo[s.id].align)
 	if aligned {
 		s.align = c.varint("section alignment")
 		if c.ok() && (s.align == 0 || s.align&(s.align-1) != 0) {
@@ -183,17 +186,20 @@ func sectionHeader(c *cursor, v ir.Version) (s section) {
 			c.pad(int(s.align))
 		}
 	}
-	switch {
-	case !c.ok() || need == 0:
-	case !aligned:
+	return
+}
+
+// payload checks that the section lies as its kind must, and takes what it holds.
+func (s *section) payload(c *cursor, length uint64) {
+	switch need := uint64(sectionInfo[s.id].align); {
+	case need == 0:
+	case s.align == 0:
 		c.fail("section %d must have alignment that is a multiple of %d bytes, but has no alignment flag set", s.id, need)
 	case s.align%need != 0:
 		c.fail("section %d must have alignment that is a multiple of %d bytes, but has alignment of %d", s.id, need, s.align)
 	}
 	if c.ok() && length > uint64(c.rest()) { // padding took what was there
 		c.fail("section length %d exceeds remaining bytecode data. %d", length, c.rest())
-		c.closed = true
 	}
 	s.data = c.bytes(int(length), "section payload")
-	return s
 }

@@ -56,10 +56,7 @@ func (c *cursor) table(plural, singular string, offsetSize int) [][]byte {
 	c.pos -= len(blob) // for messages
 	entries := make([][]byte, n)
 	start := offset(offsets, offsetSize, 0)
-	if start != 0 {
-		c.fail("invalid %s start indices: the first is %d", singular, start)
-		return nil
-	}
+	first := start
 	for i := range entries {
 		end := uint64(len(blob))
 		if i+1 < len(entries) {
@@ -76,6 +73,9 @@ func (c *cursor) table(plural, singular string, offsetSize int) [][]byte {
 		}
 		entries[i] = blob[start:end:end]
 		start = end
+	}
+	if first != 0 {
+		c.fail("invalid %s start indices: the first is %d", singular, first)
 	}
 	c.pos = place
 	return entries

@@ -86,6 +86,7 @@ func (r *reader) readTypes() {
 	}
 	entries := c.table("types", "type", 4)
 	r.keepTail(typeSection, c)
+	r.sectionFailed("type")
 	r.types = typeTable{entries: entries, types: make([]ir.Type, len(entries)), busy: make([]bool, len(entries))}
 	r.origin.types = entries
 }

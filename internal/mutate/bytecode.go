@@ -31,7 +31,7 @@ func (b *Bytecode) File(n uint64) (data []byte, how string) {
 
 // Break is one way of breaking a file that the seed chooses; others are what parts may be taken from.
 func Break(data []byte, seed uint64, others [][]byte) []byte {
-	m := mutator{rng: rand.New(rand.NewPCG(seed, 0)), files: append(others, data)}
+	m := mutator{rng: rand.New(rand.NewPCG(seed, 0)), files: slices.Concat(others, [][]byte{data})}
 	m.take(data)
 	m.breakIt()
 	return m.bytes()
@@ -80,7 +80,7 @@ func (m *mutator) take(data []byte) {
 			}
 			pos += (int(p.align) - pos%int(p.align)) % int(p.align)
 		}
-		if p.length > uint64(max(0, len(data)-pos)) {
+		if pos > len(data) || p.length > uint64(len(data)-pos) {
 			break
 		}
 		p.payload = slices.Clone(data[pos : pos+int(p.length)])

@@ -77,12 +77,12 @@ func measure(t *testing.T, data []byte) cost {
 }
 
 // TestReadingAndVerifyingIsLinear prints time and memory for kernels of 10^3 operations and more, 10^6 with TILEIRAS_LINEAR=1, and
-// the exponents: 1 is linear. Memory does not depend on what else the machine does, so its exponent is held; that of the time is
-// held loosely.
+// the exponents: 1 is linear. Memory does not depend on what else the machine does, so its exponents are held; that of the time only
+// when the test is asked to measure, on a machine that does nothing else.
 func TestReadingAndVerifyingIsLinear(t *testing.T) {
-	sizes := []int{1e3, 1e4, 1e5}
+	sizes, mostTime := []int{1e3, 1e4, 1e5}, math.Inf(1)
 	if os.Getenv("TILEIRAS_LINEAR") != "" {
-		sizes = append(sizes, 1e6)
+		sizes, mostTime = append(sizes, 1e6), 1.5
 	}
 	var costs []cost
 	for _, n := range sizes {
@@ -105,7 +105,7 @@ func TestReadingAndVerifyingIsLinear(t *testing.T) {
 			t.Errorf("%s: the exponent is %.3f, more than %.2f", what, e, most)
 		}
 	}
-	exponent("time", func(c cost) float64 { return float64(c.time) }, 1.5)
+	exponent("time", func(c cost) float64 { return float64(c.time) }, mostTime)
 	exponent("memory allocated", func(c cost) float64 { return float64(c.bytes) }, 1.05)
 	exponent("memory in use", func(c cost) float64 { return float64(c.live) }, 1.05)
 }

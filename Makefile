@@ -39,6 +39,9 @@ fuzz: ## Fuzzes the bytecode reader, verifier and printer and the text parsers, 
 million: ## Takes a million broken bytecode files and texts through reader, verifier and printer; prints time and memory.
 	TILEIRAS_MUTATIONS=1_000_000 $(GO) test ./tests/fuzz -timeout 3h -count=1 -v -run 'Million|Mutated'
 
+random: ## Holds N=5000 random modules on the emulator against the interpreter.
+	TILEIRAS_RANDOM=$(or $(N),5000) $(GO) test -timeout 60m -count=1 -v -run RandomModules ./tests/random
+
 corpus: build ## Runs every corpus case on the interpreter and, compiled for sm_80, on the emulator.
 	-$(BIN)/tilerun --quiet --on interp tests/corpus/cases
 	-$(BIN)/tilerun --quiet --on emu --gpu-name sm_80 tests/corpus/cases

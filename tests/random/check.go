@@ -93,7 +93,7 @@ func (ref *reference) check(ctx context.Context, text string, schedule emu.Sched
 	switch {
 	case errors.As(err, &f) && f.Code == driver.ExitBug:
 		return &Failure{"bug", gpu, err.Error()}
-	case err != nil && strings.Contains(err.Error(), "not supported yet"):
+	case err != nil && (strings.Contains(err.Error(), "not supported yet") || strings.Contains(err.Error(), "tile too big")):
 		return fmt.Errorf("%w: %s: %s", ErrUnsupported, gpu, err)
 	case err != nil:
 		return &Failure{"refused", gpu, err.Error()}

@@ -6,7 +6,7 @@ TOOLS    := .tools
 PACKAGES := ./...
 SHELL    := /bin/bash
 
-.PHONY: help build run test lint generate bless fuzz million corpus perf-small llvm nvidia nvidia-text bench docs clean
+.PHONY: help build run test lint generate bless fuzz million random corpus perf-small llvm nvidia nvidia-text bench docs clean
 
 help: ## Lists the targets.
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tileiras/internal/driver"
@@ -26,6 +27,9 @@ func (f *Failure) Error() string { return strings.TrimSpace(f.Kind + " " + f.GPU
 
 // ErrUnsupported marks what the compiler says it cannot do yet.
 var ErrUnsupported = errors.New("not supported yet")
+
+// limits are what the compiler may say of a valid module: of itself, or of a GPU.
+var limits = []string{"not supported yet", "tile too big", "bytes of shared memory, "}
 
 // maxSteps bounds what a tile block does on the interpreter.
 const maxSteps = 1 << 18
@@ -93,7 +97,7 @@ func (ref *reference) check(ctx context.Context, text string, schedule emu.Sched
 	switch {
 	case errors.As(err, &f) && f.Code == driver.ExitBug:
 		return &Failure{"bug", gpu, err.Error()}
-	case err != nil && (strings.Contains(err.Error(), "not supported yet") || strings.Contains(err.Error(), "tile too big")):
+	case err != nil && slices.ContainsFunc(limits, func(l string) bool { return strings.Contains(err.Error(), l) }):
 		return fmt.Errorf("%w: %s: %s", ErrUnsupported, gpu, err)
 	case err != nil:
 		return &Failure{"refused", gpu, err.Error()}

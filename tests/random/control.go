@@ -193,6 +193,14 @@ func (g *generator) endless() {
 		g.line("if %s {", done.name)
 		g.line("  break %s : %s", joined(out), types)
 		g.line("}")
+		if g.chance(30) { // the next round at once
+			c := g.exact(scalar("i1"))
+			again := g.next(list)
+			again[len(again)-1] = next.name
+			g.line("if %s {", c.name)
+			g.line("  continue %s : %s", joined(again), types)
+			g.line("}")
+		}
 		g.statements(g.r.IntN(3))
 		again := g.next(list)
 		again[len(again)-1] = next.name

@@ -50,17 +50,18 @@ type val struct {
 
 // generator is the state of one module under construction.
 type generator struct {
-	r      *rand.Rand
-	body   strings.Builder
-	indent int
-	names  int
-	vals   []val    // visible here, older first
-	params []string // element type of the buffer, or the type of a scalar
-	inputs map[string]int
-	shapes [][]int // the shapes of this program
-	token  string  // what orders accesses to scratch memory here; "" where nothing does
-	depth  int     // of regions
-	block  val     // number of the tile block
+	r       *rand.Rand
+	body    strings.Builder
+	indent  int
+	names   int
+	vals    []val    // visible here, older first
+	params  []string // element type of the buffer, or the type of a scalar
+	inputs  map[string]int
+	shapes  [][]int  // the shapes of this program
+	token   string   // what orders accesses to scratch memory here; "" where nothing does
+	depth   int      // of regions
+	block   val      // number of the tile block
+	globals []string // of the module
 }
 
 // Module makes the text of a module from a seed. Size is about how many operations its author thinks of.
@@ -78,7 +79,11 @@ func Module(seed uint64, size int) string {
 	g.line("return")
 
 	var b strings.Builder
-	b.WriteString("cuda_tile.module @random {\n  entry @" + entry + "(")
+	b.WriteString("cuda_tile.module @random {\n")
+	for _, line := range g.globals {
+		b.WriteString("  " + line + "\n")
+	}
+	b.WriteString("  entry @" + entry + "(")
 	for i, p := range g.params {
 		if i > 0 {
 			b.WriteString(", ")
@@ -233,6 +238,7 @@ func init() {
 		{4, (*generator).product}, {5, (*generator).loading}, {3, (*generator).roundTrip}, {2, (*generator).atomic},
 		{4, (*generator).counted}, {3, (*generator).branch}, {2, (*generator).endless}, {2, (*generator).matmul}, {1, (*generator).leave},
 		{2, (*generator).gather}, {1, (*generator).atomicView}, {2, (*generator).extents}, {2, (*generator).stores},
+		{2, (*generator).scatter}, {2, (*generator).meeting}, {1, (*generator).global}, {1, (*generator).scaled},
 	}
 }
 

@@ -136,6 +136,9 @@ func tokenClause(token string) string {
 	return " token=" + token
 }
 
+// strongElem reports whether strong accesses of the type are made: those of whole registers.
+func strongElem(elem string) bool { return widths[elem] >= 32 }
+
 // mask chooses elements: the first ones, as the end of an array does, or any.
 func (g *generator) mask(shape []int) val {
 	if t := (typ{"i32", shape}); g.chance(50) {
@@ -155,7 +158,11 @@ func (g *generator) loadPointers(buffer, token string, t typ, index val) val {
 	p, pt := g.pointers(buffer, t.elem, index)
 	v := val{name: g.fresh(), typ: t}
 	after := g.fresh()
-	g.line("%s, %s = load_ptr_tko weak %s%s%s : %s%s -> %s, token", v.name, after, p, operands, tokenClause(token), pt, types, t)
+	order := "weak"
+	if token != "" && strongElem(t.elem) && g.chance(25) {
+		order = one(g, "relaxed", "acquire") + " " + one(g, "tl_blk", "device", "sys")
+	}
+	g.line("%s, %s = load_ptr_tko %s %s%s%s : %s%s -> %s, token", v.name, after, order, p, operands, tokenClause(token), pt, types, t)
 	if token != "" {
 		g.token = after
 	}
@@ -315,7 +322,11 @@ func (g *generator) storePointers(buffer, token string, v, index val) {
 	}
 	p, pt := g.pointers(buffer, v.elem, index)
 	after := g.fresh()
-	g.line("%s = store_ptr_tko weak %s, %s%s%s : %s, %s%s -> token", after, p, v.name, mask, tokenClause(token), pt, v.typ, maskType)
+	order := "weak"
+	if token != "" && strongElem(v.elem) && g.chance(25) {
+		order = one(g, "relaxed", "release") + " " + one(g, "tl_blk", "device", "sys")
+	}
+	g.line("%s = store_ptr_tko %s %s, %s%s%s : %s, %s%s -> token", after, order, p, v.name, mask, tokenClause(token), pt, v.typ, maskType)
 	if token != "" {
 		g.token = after
 	}
@@ -382,6 +393,13 @@ func (g *generator) atomic() {
 	}
 	p, pt := g.pointers(buffer, elem, index)
 	v := val{name: g.fresh(), typ: t}
+	if alone && g.chance(25) {
+		g.line("%s, %s = atomic_cas_tko relaxed device %s, %s, %s%s : %s, %s%s -> %s, token", v.name, g.fresh(), p, g.any(t).name, x.name, mask, pt, t, maskType, t)
+		if mask == "" && g.depth == 0 {
+			g.vals = append(g.vals, v)
+		}
+		return
+	}
 	g.line("%s, %s = atomic_rmw_tko relaxed %s %s, %s, %s%s : %s, %s%s -> %s, token", v.name, g.fresh(), one(g, "device", "sys"), p, mode, x.name, mask, pt, t, maskType, t)
 	if alone && mask == "" && g.depth == 0 {
 		g.vals = append(g.vals, v)

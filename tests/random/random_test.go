@@ -118,9 +118,9 @@ func TestModulesThatOnceFailedPass(t *testing.T) {
 }
 
 // made lists the operations that the generator must be able to make.
-const made = `absf absi addf addi alloca andi assume atomic_red_view_tko atomic_rmw_tko bitcast break broadcast cat ceil cmpf cmpi constant continue divf divi exp exp2 exti
-extract floor fma for ftof ftoi get_index_space_shape get_num_tile_blocks get_tensor_shape get_tile_block_id if insert iota itof load_ptr_tko load_view_tko log2 loop make_gather_scatter_view make_partition_view
-make_strided_view make_tensor_view make_token maxf maxi minf mini mmaf mmai mulf mulhii muli negf negi offset ori pack permute reduce
+const made = `absf absi addf addi alloca andi assume atomic_cas_tko atomic_red_view_tko atomic_rmw_tko bitcast break broadcast cat ceil cmpf cmpi constant continue divf divi exp exp2 exti
+extract floor fma for ftof ftoi get_global get_index_space_shape get_num_tile_blocks get_tensor_shape get_tile_block_id if insert iota itof join_tokens load_ptr_tko load_view_tko log2 loop make_gather_scatter_view make_partition_view
+make_strided_view make_tensor_view make_token maxf maxi minf mini mmaf mmaf_scaled mmai mulf mulhii muli negf negi offset ori pack permute reduce
 remf remi reshape return rsqrt scan select shli shri sin sqrt store_ptr_tko store_view_tko subf subi tanh trunci unpack xori yield`
 
 func TestTheGeneratorMakesEveryOperation(t *testing.T) {

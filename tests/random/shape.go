@@ -377,6 +377,23 @@ func (g *generator) product() {
 	g.shapes = append(g.shapes, t.shape)
 }
 
+// scaled is a product of blocks with scales: powers of two near 1, so that it stays exact.
+func (g *generator) scaled() {
+	m, n, k := 16<<g.r.IntN(2), 8<<g.r.IntN(2), 32<<g.r.IntN(2)
+	elem := one(g, "f8E4M3FN", "f8E5M2")
+	scale := func(a, b int) val {
+		t := typ{"i8", []int{a, b}}
+		v := g.define(t, "andi %s, %s : %s", g.exact(t).name, g.number(t, 1).name, t)
+		v = g.define(t, "addi %s, %s : %s", v.name, g.number(t, 126).name, t)
+		e := val{name: g.fresh(), typ: t.with("f8E8M0FNU")} // of no use to anything else
+		g.line("%s = bitcast %s : %s -> %s", e.name, v.name, t, e.typ)
+		return e
+	}
+	x, y, acc := g.integers(typ{elem, []int{m, k}}), g.integers(typ{elem, []int{k, n}}), g.integers(typ{"f32", []int{m, n}})
+	a, b := scale(m, k/32), scale(k/32, n)
+	g.define(acc.typ, "mmaf_scaled %s, %s, %s, %s, %s : %s, %s, %s, %s, %s", x.name, y.name, acc.name, a.name, b.name, x.typ, y.typ, acc.typ, a.typ, b.typ)
+}
+
 // matmul is a product in a loop along K, its operands read there: what most kernels are made of.
 func (g *generator) matmul() {
 	if g.depth >= maxDepth {

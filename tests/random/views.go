@@ -3,6 +3,7 @@ package random
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // gather reads rows or columns of an array by number.
@@ -77,4 +78,60 @@ func (g *generator) stores() {
 	}
 	buffer := g.parameter(t.elem)
 	g.storePointers(buffer, g.token, g.exact(t), g.mine(g.linear("i32", t.shape)))
+}
+
+// scatter writes rows of a new array by number: each row once, in another order.
+func (g *generator) scatter() {
+	t := typ{one(g, slices.Concat(ints, floats)...), g.shape()}
+	if len(t.shape) != 2 || g.depth > 0 {
+		return
+	}
+	x := g.any(t)
+	rows := t.shape[0] * grid
+	view, vt := g.tensorView(g.parameter(t.elem), t.elem, []int{rows, t.shape[1]}, []int{t.shape[1], 1}, true)
+	kind := fmt.Sprintf("gather_scatter_view<tile=(%dx%d), %s, sparse_dim=0>", t.shape[0], t.shape[1], vt)
+	v := g.fresh()
+	g.line("%s = make_gather_scatter_view %s : %s", v, view, kind)
+	i := g.mixed(t.shape[:1])
+	first := g.define(scalar("i32"), "muli %s, %s : %s", g.block.name, g.number(scalar("i32"), t.shape[0]).name, scalar("i32"))
+	i = g.define(i.typ, "addi %s, %s : %s", i.name, g.spread(first, i.shape).name, i.typ)
+	g.line("%s = store_view_tko weak %s, %s[%s, %s] : %s, %s, %s, tile<i32> -> token", g.fresh(), x.name, v, i.name, g.number(scalar("i32"), 0).name, t, kind, i.typ)
+}
+
+// meeting writes two pieces of memory that nothing orders, then reads both behind a token that joins them.
+func (g *generator) meeting() {
+	t := typ{one(g, slices.Concat(ints, floats)...), g.shape()}
+	if g.token == "" || 2*t.n() > maxElements {
+		return
+	}
+	start, buffer := g.token, g.input(t.elem, "scratch")
+	here := g.linear("i32", t.shape)
+	there := g.define(here.typ, "addi %s, %s : %s", here.name, g.number(here.typ, t.n()).name, here.typ)
+	g.storePointers(buffer, start, g.exact(t), g.mine(here))
+	left := g.token
+	g.storePointers(buffer, start, g.exact(t), g.mine(there))
+	both := g.fresh()
+	g.line("%s = join_tokens %s, %s : token", both, left, g.token)
+	// Elements of both, crossed.
+	i := g.mixed(t.shape)
+	side := g.define(i.typ, "muli %s, %s : %s", g.spread(g.block, t.shape).name, g.number(i.typ, t.n()).name, i.typ)
+	i = g.define(i.typ, "addi %s, %s : %s", i.name, side.name, i.typ)
+	g.loadPointers(buffer, both, t, g.mine(i))
+}
+
+// global reads a table of the module.
+func (g *generator) global() {
+	t := typ{one(g, "i32", "f32", "i16", "f64"), []int{16}}
+	list := make([]string, 16)
+	for i := range list {
+		list[i] = g.literal(t.elem)
+	}
+	name := fmt.Sprintf("@g%d", len(g.globals))
+	g.globals = append(g.globals, fmt.Sprintf("global %s alignment = 16 <%s: [%s]> : %s", name, t.elem, strings.Join(list, ", "), t))
+	p := g.fresh()
+	g.line("%s = get_global %s : tile<ptr<%s>>", p, name, t.elem)
+	shape := g.shape()
+	it := typ{"i32", shape}
+	i := g.define(it, "andi %s, %s : %s", g.exact(it).name, g.number(it, 15).name, it)
+	g.loadPointers(p, "", typ{t.elem, shape}, i)
 }

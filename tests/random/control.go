@@ -117,8 +117,13 @@ func (g *generator) counted() {
 	if elem == "i32" && g.chance(50) {
 		upper = val{name: g.known(g.r.IntN(8)), typ: s}
 	}
+	bound := 8
+	if g.chance(10) { // up to the largest number, where a counter that went on would wrap
+		top := 1<<(widths[elem]-1) - 1
+		lower, upper, bound, unsigned = g.number(s, top-g.r.IntN(7)), g.number(s, top), 0, ""
+	}
 	list := g.carry()
-	i, result := val{name: g.fresh(), typ: s, bound: 8}, g.fresh()
+	i, result := val{name: g.fresh(), typ: s, bound: bound}, g.fresh()
 	g.line("%s = for %s%s in (%s to %s, step %s) : %s iter_values(%s) -> (%s) {", binder(result, len(list)), unsigned, i.name, lower.name, upper.name, step.name, s,
 		bindings(list), joined(typesOf(list)))
 	g.scope(func() {

@@ -116,7 +116,7 @@ func (g *generator) reshaping() {
 	case 5:
 		g.insert(x)
 	case 6:
-		g.repack(x)
+		g.repack(g.exact(typ{one(g, ints...), g.shape()}))
 	}
 }
 
@@ -192,7 +192,7 @@ func (g *generator) insert(x val) {
 
 // repack reads bytes as other elements.
 func (g *generator) repack(x val) {
-	if w := widths[x.elem]; !isInt(x.elem) || w == 1 || len(x.shape) == 0 || x.inexact {
+	if len(x.shape) == 0 {
 		return
 	}
 	x = g.reshape(x, []int{x.n()})

@@ -113,8 +113,23 @@ func (d *DType) text(bits uint64) string {
 	return strconv.FormatUint(bits, 10)
 }
 
-// parse reads a JSON number as a value of the type.
-func (d *DType) parse(number string) (uint64, error) {
+// Append appends an element in memory's order of bytes.
+func (d *DType) Append(data []byte, bits uint64) []byte {
+	data = append(data, make([]byte, d.Size)...)
+	d.setBits(data, len(data)/d.Size-1, bits)
+	return data
+}
+
+// FromInt gives the bits of an integer: rounded by a float type, wrapped by an integer type.
+func (d *DType) FromInt(v int64) uint64 {
+	if d.Format != nil {
+		return d.Format.Encode(float64(v), float.NearestEven)
+	}
+	return uint64(v) & (1<<(8*d.Size) - 1)
+}
+
+// Parse reads a JSON number as a value of the type.
+func (d *DType) Parse(number string) (uint64, error) {
 	if d.Format != nil {
 		bits, ok := d.Format.ParseDecimal(number)
 		if !ok {

@@ -63,7 +63,7 @@ func (in *Init) generator(d *DType, n int) (func(i int) (uint64, error), error) 
 		if len(in.Values) != n {
 			return nil, fmt.Errorf("%d values for %d elements", len(in.Values), n)
 		}
-		return func(i int) (uint64, error) { return d.parse(in.Values[i].String()) }, nil
+		return func(i int) (uint64, error) { return d.Parse(in.Values[i].String()) }, nil
 	case in.Kind == "zeros":
 		return constant(0), nil
 	case in.Kind == "ones":

@@ -244,7 +244,7 @@ func parseParam(j map[string]any) (Param, error) {
 			return p, fmt.Errorf("%s: expected a number", k)
 		}
 		p.Type = d
-		if p.Bits, err = d.parse(n.String()); err != nil {
+		if p.Bits, err = d.Parse(n.String()); err != nil {
 			return p, fmt.Errorf("%s: %w", k, err)
 		}
 	}

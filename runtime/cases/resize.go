@@ -68,7 +68,7 @@ func (c *Case) setScalars(i int, values []int) error {
 			return fmt.Errorf("parameter %d is not a scalar", i+k)
 		}
 		p := &c.Params[i+k]
-		bits, err := p.Type.parse(strconv.Itoa(v))
+		bits, err := p.Type.Parse(strconv.Itoa(v))
 		if err != nil {
 			return fmt.Errorf("parameter %d: %w", i+k, err)
 		}

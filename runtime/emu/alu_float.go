@@ -122,18 +122,26 @@ func decodeFloat2(d *decoder, _ typ) {
 	o.ftz, o.sat, o.nan = d.flag("ftz"), d.flag("sat"), d.flag("NaN")
 	o.xorsign = d.flag("xorsign")
 	o.ab = d.flag("abs")
-	if o.xorsign != o.ab {
-		d.fail(".xorsign needs .abs")
-	}
 	ts := d.types()
+	if mixedOperand(ts) {
+		d.decodeMixed(ts[1], o)
+		return
+	}
 	if len(ts) != 1 {
 		d.fail("mixed types")
 		return
 	}
 	t := ts[0]
-	d.needArithmetic(t)
 	op := d.base
 	minmax := op == "min" || op == "max"
+	if minmax && len(d.st.args) == 4 {
+		d.decodeMinMax3(t, o)
+		return
+	}
+	if o.xorsign != o.ab {
+		d.fail(".xorsign needs .abs")
+	}
+	d.needArithmetic(t)
 	if (o.nan || o.xorsign) && !minmax || op == "div" && approx == "" && o.mode == rn && t.bits < 32 {
 		d.fail("%s on %s", op, t.named)
 		return
@@ -141,9 +149,6 @@ func decodeFloat2(d *decoder, _ typ) {
 	d.dst(0)
 	d.src(1, t)
 	d.src(2, t)
-	if minmax && len(d.st.args) == 4 {
-		d.fail("three operands")
-	}
 	switch {
 	case t.named == "f64":
 		d.in.vec = float2x64(op, o)
@@ -336,6 +341,10 @@ func decodeFma(d *decoder) {
 		d.fail("modifier .oob")
 	}
 	ts := d.types()
+	if mixedOperand(ts) {
+		d.decodeMixed(ts[1], o)
+		return
+	}
 	if len(ts) != 1 {
 		d.fail("mixed types")
 		return

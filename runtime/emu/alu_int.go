@@ -94,6 +94,9 @@ func decodeArith(d *decoder) {
 		decodeFloat2(d, t)
 		return
 	}
+	if !d.nargs(3, 3) {
+		return
+	}
 	if d.flag("cc") {
 		d.carryOp(false)
 		return

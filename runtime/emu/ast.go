@@ -89,15 +89,17 @@ type function struct {
 type scope struct {
 	up     *scope
 	id     int
-	regs   map[string]*regDecl // by name, or by prefix for %r<10>
+	regs   map[string]*regDecl // by name
+	ranges map[string]*regDecl // by prefix: %r<10>
+	least  map[string]int32    // by prefix: the least number of a register that is declared by itself
 	vars   map[string]*variable
 	labels map[string]int // index into the body
 	lists  map[string][]string
 }
 
 func newScope(up *scope, id int) *scope {
-	return &scope{up: up, id: id, regs: map[string]*regDecl{}, vars: map[string]*variable{},
-		labels: map[string]int{}, lists: map[string][]string{}}
+	return &scope{up: up, id: id, regs: map[string]*regDecl{}, ranges: map[string]*regDecl{}, least: map[string]int32{},
+		vars: map[string]*variable{}, labels: map[string]int{}, lists: map[string][]string{}}
 }
 
 // regDecl is one .reg declaration: a single register (count -1) or a range prefix<count>.
@@ -106,15 +108,37 @@ type regDecl struct {
 	count int
 }
 
+// declare adds registers: one, or name0 to name<count-1> (section 5.5: a numbered declaration is short for all
+// of these, and the bare name is none of them). It tells whether the names are new in the scope.
+func (s *scope) declare(name string, d *regDecl) bool {
+	if d.count >= 0 {
+		least, numbered := s.least[name]
+		fresh := s.ranges[name] == nil && !(numbered && int(least) < d.count)
+		s.ranges[name] = d
+		return fresh
+	}
+	fresh := s.regs[name] == nil
+	if prefix, num, ok := splitRange(name); ok {
+		if r := s.ranges[prefix]; r != nil && int(num) < r.count {
+			fresh = false
+		}
+		if old, ok := s.least[prefix]; !ok || num < old {
+			s.least[prefix] = num
+		}
+	}
+	s.regs[name] = d
+	return fresh
+}
+
 // reg finds a register by name; the number is its index in a range (0 for a single one).
 func (s *scope) reg(name string) (*regDecl, int32, bool) {
 	prefix, num, ranged := splitRange(name)
 	for ; s != nil; s = s.up {
-		if d, ok := s.regs[name]; ok && d.count < 0 {
+		if d, ok := s.regs[name]; ok {
 			return d, 0, true
 		}
 		if ranged {
-			if d, ok := s.regs[prefix]; ok && num < int32(d.count) {
+			if d, ok := s.ranges[prefix]; ok && num < int32(d.count) {
 				return d, num, true
 			}
 		}

@@ -89,10 +89,9 @@ func (p *parser) registers(sc *scope) {
 			p.expect('>')
 			d.count = int(n.val)
 		}
-		if sc.regs[name] != nil {
+		if !sc.declare(name, d) {
 			p.fail("register '%s' is declared twice", name)
 		}
-		sc.regs[name] = d
 		if !p.accept(',') {
 			break
 		}

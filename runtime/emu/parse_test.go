@@ -193,3 +193,45 @@ func FuzzRun(f *testing.F) {
 		}
 	})
 }
+
+// TestScopesOfNames: braces hold names of their own, and name<n> declares name0 to name<n-1>, not name
+// (sections 5.5 and 7.1).
+func TestScopesOfNames(t *testing.T) {
+	body := `
+	.reg .b32 a;
+	mov.b32 a, 1;
+	{
+		.reg .b32 a;
+		.reg .b16 a<2>;
+		mov.b32 a, 0x00070005;
+		mov.b32 {a0, a1}, a;
+		{ .reg .b64 a; mov.b64 a, 9; bra L; mov.b32 %r0, 99; L: cvt.u32.u64 %r3, a; }
+		{ .reg .b64 a; mov.b64 a, 20; bra L; mov.b32 %r0, 99; L: cvt.u32.u64 %r4, a; }
+		cvt.u32.u16 %r2, a1;
+	}
+	add.s32 a, a, %r2;
+	add.s32 a, a, %r3;
+	add.s32 a, a, %r4;
+	st.global.u32 [%rd1], a;`
+	out, err := runText(t, kernel(body), 32, make([]byte, 128), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := readBytes(out, 0, 4); got != 1+7+9+20 {
+		t.Errorf("got %d, want 37", got)
+	}
+	for _, c := range []struct{ regs, want string }{
+		{".reg .b32 a, a;", "register 'a' is declared twice"},
+		{".reg .b32 a<2>; .reg .b32 a1;", "register 'a1' is declared twice"},
+		{".reg .b32 a1; .reg .b32 a<2>;", "register 'a' is declared twice"},
+		{".reg .b32 a<2>; .reg .b32 a<4>;", "register 'a' is declared twice"},
+		{".reg .b32 a2; .reg .b32 a<2>;", ""},
+		{".reg .b32 a<2>; .reg .b32 a2;", ""},
+		{"{ .reg .b32 a1; } .reg .b32 a<2>;", ""},
+	} {
+		_, err := Parse("t.ptx", header+".entry k() { "+c.regs+" }")
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q", c.regs, err, c.want)
+		}
+	}
+}

@@ -214,7 +214,7 @@ func decodeMatch(d *decoder) {
 	})
 }
 
-// reduceOps are the operations of redux and of the reductions on memory, by opcode part and type.
+// decodeRedux: redux.sync.op d, a, mask: all lanes of the mask get the reduction of their values.
 func decodeRedux(d *decoder) {
 	if !d.flag("sync") {
 		d.fail("redux without .sync")
@@ -222,9 +222,13 @@ func decodeRedux(d *decoder) {
 	op := d.oneOf("add", "min", "max", "and", "or", "xor")
 	abs, nan := d.flag("abs"), d.flag("NaN")
 	t := d.typ1()
-	f := d.atomicOp(op, t)
+	var f func(a, b uint64) uint64
 	if t.isFloat() {
-		f = floatRedux(op, nan)
+		f = d.floatRedux(op, nan)
+	} else if abs || nan {
+		d.fail(".abs and .NaN on %s", t.named)
+	} else {
+		f = d.atomicOp(op, t)
 	}
 	d.dst(0)
 	d.src(1, t)
@@ -237,6 +241,9 @@ func decodeRedux(d *decoder) {
 			v := x[i]
 			if abs {
 				v &^= 1 << 31
+			}
+			if t.isFloat() && isNaN32(f32(v)) {
+				v = bits32(canonNaN32())
 			}
 			if first {
 				r, first = v, false
@@ -255,7 +262,11 @@ func decodeRedux(d *decoder) {
 	})
 }
 
-func floatRedux(op string, nan bool) func(a, b uint64) uint64 {
+// floatRedux: redux.sync.{min,max}{.abs}{.NaN}.f32 (section 9.7.13.12).
+func (d *decoder) floatRedux(op string, nan bool) func(a, b uint64) uint64 {
+	if op != "min" && op != "max" {
+		d.fail("redux %s on floats", op)
+	}
 	return func(a, b uint64) uint64 {
 		x, y := math.Float32frombits(uint32(a)), math.Float32frombits(uint32(b))
 		return uint64(math.Float32bits(minmax32(x, y, op == "max", nan)))

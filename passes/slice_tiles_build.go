@@ -194,7 +194,7 @@ func (l *looper) piece(num *ir.Value, carried []*ir.Value) []*ir.Value {
 				pieces[i] = l.value(v, o.dim)
 			}
 			if !l.first {
-				pieces = l.combine(o.op, pieces, carried[at:at+n])
+				pieces = l.combine(o.op, carried[at:at+n], pieces)
 			}
 			copy(next[at:], pieces)
 			at += n
@@ -262,12 +262,12 @@ func (l *looper) tokens(list []pieceOf) []*ir.Value {
 
 // combine is the combine region of a reduce or scan on tiles instead of elements.
 //
-//	(%x: f32, %a: f32) { yield (maxf %x, %a) }    =>    maxf %piece, %accumulator
-func (l *looper) combine(op *ir.Op, pieces, acc []*ir.Value) []*ir.Value {
+//	(%a: f32, %x: f32) { yield (maxf %a, %x) }    =>    maxf %accumulator, %piece
+func (l *looper) combine(op *ir.Op, acc, pieces []*ir.Value) []*ir.Value {
 	body := op.Body()
 	m := ir.Mapping{}
 	for i := range acc {
-		m[body.Arg(2*i)], m[body.Arg(2*i+1)] = pieces[i], acc[i]
+		m[body.Arg(2*i)], m[body.Arg(2*i+1)] = acc[i], pieces[i]
 	}
 	shape := shapeOf(pieces[0])
 	as := func(v *ir.Value) *tileaa.TileType { return tileaa.Tile(l.b.Ctx, tileaa.AsTile(v).Elem, shape...) }
@@ -312,7 +312,7 @@ func (l *looper) scan(op *ir.Op, s []*ir.Value) []*ir.Value {
 		for i, r := range op.Results() {
 			before[i] = tileaa.One(l.b, "broadcast", s[i].Type(), tileaa.Args{"source": l.carry[r]})
 		}
-		s = l.combine(op, s, before)
+		s = l.combine(op, before, s)
 	}
 	at := l.zeros(len(shape))
 	at[dim] = tileaa.Const(l.b, tileaa.Tile(l.b.Ctx, l.b.Ctx.Int(32)), last)

@@ -16,18 +16,19 @@ func init() {
 	})
 }
 
-// combine applies the region of a reduction to many pairs at once: x[i] with acc[i], each one tile per operand, with any number of
-// registers. The region is elementwise scalar code, so its operations lower as on tiles of that many registers.
-func (f *fn) combine(op *ir.Op, x, acc []*tile) []*tile {
+// combine applies the region of a reduction to many pairs at once: what came before (the region's first argument of each pair) with
+// what comes next, each one tile per operand, with any number of registers. The region is elementwise scalar code, so its operations
+// lower as on tiles of that many registers.
+func (f *fn) combine(op *ir.Op, before, next []*tile) []*tile {
 	body := op.Body()
-	for i := range x {
-		f.tiles[body.Arg(2*i)], f.tiles[body.Arg(2*i+1)] = x[i], acc[i]
+	for i := range before {
+		f.tiles[body.Arg(2*i)], f.tiles[body.Arg(2*i+1)] = before[i], next[i]
 	}
 	for o := body.First(); o != nil; o = o.Next() {
 		if o.Def.Name == "yield" {
 			out := make([]*tile, o.NumOperands())
 			for i, v := range o.Operands() {
-				out[i] = f.repeated(f.tileFor(v), x[0].len())
+				out[i] = f.repeated(f.tileFor(v), next[0].len())
 			}
 			return out
 		}
@@ -107,7 +108,7 @@ func reduce(f *fn, op *ir.Op) {
 		for i, v := range vals {
 			x[i], y[i] = f.pick(v, low), f.pick(v, high)
 		}
-		vals = f.combine(op, y, x)
+		vals = f.combine(op, x, y)
 		at = live(gone)
 	}
 	commutative := commutes(op)
@@ -117,7 +118,7 @@ func reduce(f *fn, op *ir.Op) {
 	f.reduced(op, l, dim, at, vals)
 }
 
-// butterfly combines with the lane whose number differs in bit b. The lane with bit 0 holds the accumulator on both sides.
+// butterfly combines with the lane whose number differs in bit b. The lane with bit 0 holds what comes before on both sides.
 func (f *fn) butterfly(op *ir.Op, vals []*tile, b int, commutative bool) []*tile {
 	mine, other := vals, make([]*tile, len(vals))
 	for i, v := range vals {
@@ -129,19 +130,19 @@ func (f *fn) butterfly(op *ir.Op, vals []*tile, b int, commutative bool) []*tile
 		other[i] = f.carried(v.elem, v.len(), moved)
 	}
 	if commutative || planted.On("unordered-butterfly") {
-		return f.combine(op, other, mine)
+		return f.combine(op, mine, other)
 	}
 	upper := f.icmp(ne, f.and(f.thread(), i32(1<<b)), i32(0))
-	x, acc := make([]*tile, len(vals)), make([]*tile, len(vals))
+	before, next := make([]*tile, len(vals)), make([]*tile, len(vals))
 	for i := range vals {
 		a, o := f.carrier(mine[i]), f.carrier(other[i])
 		hi, lo := make([]reg, len(a)), make([]reg, len(a))
 		for j := range a {
 			hi[j], lo[j] = f.sel(upper, a[j], o[j]), f.sel(upper, o[j], a[j])
 		}
-		x[i], acc[i] = f.carried(mine[i].elem, mine[i].len(), hi), f.carried(mine[i].elem, mine[i].len(), lo)
+		before[i], next[i] = f.carried(mine[i].elem, mine[i].len(), lo), f.carried(mine[i].elem, mine[i].len(), hi)
 	}
-	return f.combine(op, x, acc)
+	return f.combine(op, before, next)
 }
 
 // reduced gives the results their layout, that of the source without the axis: rows are found by the elements they hold.
@@ -205,7 +206,7 @@ func scan(f *fn, op *ir.Op) {
 			x[i] = f.pick(v, rows[p])
 		}
 		if p > 0 {
-			x = f.combine(op, x, prefix[p-1])
+			x = f.combine(op, prefix[p-1], x)
 		}
 		prefix[p] = x
 	}
@@ -280,7 +281,7 @@ func (f *fn) scanLanes(op *ir.Op, bits []int, reverse bool, prefix [][]*tile) {
 		inside := f.icmp(sge, q, distance)
 		from := laneAt(f.sel(inside, f.sub(q, distance), q))
 		before := moved(total, from)
-		total = choose(inside, f.combine(op, total, before), total)
+		total = choose(inside, f.combine(op, before, total), total)
 	}
 	// The total of the lanes strictly before.
 	inside := f.icmp(sge, q, i32(1))
@@ -290,6 +291,6 @@ func (f *fn) scanLanes(op *ir.Op, bits []int, reverse bool, prefix [][]*tile) {
 			prefix[p] = total
 			continue
 		}
-		prefix[p] = choose(inside, f.combine(op, prefix[p], before), prefix[p])
+		prefix[p] = choose(inside, f.combine(op, before, prefix[p]), prefix[p])
 	}
 }

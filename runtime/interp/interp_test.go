@@ -176,7 +176,7 @@ func TestOperationsMeanWhatTheSpecificationSays(t *testing.T) {
 		{"reduction takes the elements in order and no identity", "i32", `
 			%a = constant <i32: [[1, 2, 3, 4], [5, 6, 7, 8]]> : tile<2x4xi32>
 			%r = reduce %a dim=1 identities=[77 : i32] : tile<2x4xi32> -> tile<2xi32>
-			(%e: tile<i32>, %acc: tile<i32>) {
+			(%acc: tile<i32>, %e: tile<i32>) {
 				%ten = constant <i32: 10> : tile<i32>
 				%m = muli %acc, %ten : tile<i32>
 				%s = addi %m, %e : tile<i32>
@@ -185,7 +185,7 @@ func TestOperationsMeanWhatTheSpecificationSays(t *testing.T) {
 		{"a region with operations on tiles runs lane by lane", "i32", `
 			%a = constant <i32: [[1, 2], [5, 6]]> : tile<2x2xi32>
 			%r = reduce %a dim=1 identities=[0 : i32] : tile<2x2xi32> -> tile<2xi32>
-			(%e: tile<i32>, %acc: tile<i32>) {
+			(%acc: tile<i32>, %e: tile<i32>) {
 				%e1 = reshape %e : tile<i32> -> tile<1xi32>
 				%acc1 = reshape %acc : tile<i32> -> tile<1xi32>
 				%c = cat %acc1, %e1 dim = 0 : tile<1xi32>, tile<1xi32> -> tile<2xi32>
@@ -198,7 +198,7 @@ func TestOperationsMeanWhatTheSpecificationSays(t *testing.T) {
 		{"a reversed scan begins at the end", "i32", `
 			%a = constant <i32: [1, 2, 3, 4]> : tile<4xi32>
 			%r = scan %a dim=0 reverse=true identities=[0 : i32] : tile<4xi32> -> tile<4xi32>
-			(%e: tile<i32>, %acc: tile<i32>) {
+			(%acc: tile<i32>, %e: tile<i32>) {
 				%s = addi %acc, %e : tile<i32>
 				yield %s : tile<i32>
 			}`, "10 9 7 4"},
@@ -289,7 +289,7 @@ func TestOperationsMeanWhatTheSpecificationSays(t *testing.T) {
 			%b = constant <i32: [2, 0]> : tile<2xi32>
 			%q = divi %a, %b signed : tile<2xi32>
 			%s = reduce %q dim=0 identities=[0 : i32] : tile<2xi32> -> tile<i32>
-			(%e: tile<i32>, %acc: tile<i32>) {
+			(%acc: tile<i32>, %e: tile<i32>) {
 				%t = addi %e, %acc : tile<i32>
 				yield %t : tile<i32>
 			}

@@ -129,18 +129,18 @@ func foldOf(v, x, y *ir.Value) (fold, bool) {
 	return fold{formatOf(v), op.Def.Name == "mulf"}, ok
 }
 
-// step combines the next elements with the accumulators. Both have one element per lane.
-func (c *combiner) step(m *machine, elements, accs []*tile) ([]*tile, error) {
+// step combines the prefixes with the next elements. Both have one element per lane.
+func (c *combiner) step(m *machine, prefixes, elements []*tile) ([]*tile, error) {
 	lanes := len(elements[0].bits)
 	if c.vector || lanes == 1 {
-		return c.call(m, elements, accs, lanes)
+		return c.call(m, prefixes, elements, lanes)
 	}
-	out := make([]*tile, len(accs))
+	out := make([]*tile, len(prefixes))
 	for j := range out {
-		out[j] = newTile(accs[j].typ, lanes)
+		out[j] = newTile(prefixes[j].typ, lanes)
 	}
 	for lane := range lanes {
-		res, err := c.call(m, pick(elements, lane), pick(accs, lane), 1)
+		res, err := c.call(m, pick(prefixes, lane), pick(elements, lane), 1)
 		if err != nil {
 			return nil, err
 		}
@@ -167,11 +167,12 @@ func pick(ts []*tile, lane int) []*tile {
 	return out
 }
 
-// call runs the region.
-func (c *combiner) call(m *machine, elements, accs []*tile, lanes int) ([]*tile, error) {
+// call runs the region. The first argument of a pair is what came before, the second the next element: what NVIDIA's compiler does,
+// though the specification has it the other way round.
+func (c *combiner) call(m *machine, prefixes, elements []*tile, lanes int) ([]*tile, error) {
 	for j := range elements {
-		m.vals[c.body.args[2*j]] = elements[j]
-		m.vals[c.body.args[2*j+1]] = accs[j]
+		m.vals[c.body.args[2*j]] = prefixes[j]
+		m.vals[c.body.args[2*j+1]] = elements[j]
 	}
 	op, outer := m.op, m.lanes
 	m.lanes = lanes
@@ -180,10 +181,10 @@ func (c *combiner) call(m *machine, elements, accs []*tile, lanes int) ([]*tile,
 	if err != nil {
 		return nil, err
 	}
-	if s != yielded || len(m.out) != len(accs) {
+	if s != yielded || len(m.out) != len(prefixes) {
 		return nil, m.fail(Internal, "the region yields no value for each operand")
 	}
-	out := make([]*tile, len(accs))
+	out := make([]*tile, len(prefixes))
 	for j, v := range m.out {
 		out[j] = v.(*tile)
 		if len(out[j].bits) < lanes {
@@ -323,7 +324,7 @@ func (c *combiner) rest(m *machine, l line, in, accs []*tile, after func(k int))
 		for j, t := range in {
 			elements[j] = l.get(t, k)
 		}
-		combined, err := c.step(m, elements, accs)
+		combined, err := c.step(m, accs, elements)
 		if err != nil {
 			return err
 		}

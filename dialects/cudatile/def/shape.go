@@ -90,6 +90,6 @@ func reduceOps() []*ir.OpDef {
 			Results: results(manyRes("results", "Num")),
 			Regions: regions("body"),
 			Traits:  traits,
-			Summary: "The inclusive prefixes of combining the elements along a dimension."},
+			Summary: "The inclusive prefixes of combining the elements along a dimension: the region takes pairs of the prefix and the next element."},
 	}
 }

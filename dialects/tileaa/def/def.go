@@ -215,9 +215,9 @@ var Ops = []*ir.OpDef{
 	row("dot_scaled", args(in("lhs", "rhs", "acc", "lhs_scale", "rhs_scale"), optAttr("atom", ir.StringKind)), res("result"), ir.Pure|ir.Speculatable,
 		"Multiplies blocks along K by their scales, then as dot."),
 	with(row("reduce", args(attr("dim", ir.I64Kind), attr("identities", ir.ArrayKind), many("operands")), manyResults, ir.Pure,
-		"Combines along dim; the region maps (x_i, acc_i)... to acc_i; associative, order free."), regions("combine")),
+		"Combines along dim; the region maps pairs (what came before, what comes next)... to what both make; associative, order free."), regions("combine")),
 	with(row("scan", args(attr("dim", ir.I64Kind), attr("identities", ir.ArrayKind), unit("reverse"), many("operands")), manyResults, ir.Pure,
-		"Inclusive scan along dim."), regions("combine")),
+		"Inclusive scan along dim; the region as that of reduce, in order."), regions("combine")),
 
 	// Memory.
 	row("make_memref", args(in("base"), many("shape"), many("strides")), res("result"), ir.Pure|ir.Speculatable,

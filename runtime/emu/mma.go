@@ -19,6 +19,11 @@ type mmaOp struct {
 	na, nb, nc, nd int // registers
 	sat            bool
 	fa, fb, fc     func(v uint64) float64 // values of elements
+	// with a kind, mma_scale.go:
+	elemA, elemB *[256]float64 // values of elements
+	blocks       int           // scales to a row, 0: none
+	scale        *[256]float64 // values of scales
+	selectors    [2]selector
 }
 
 // mmaShapes lists what exists: shape and the types of A and B.
@@ -41,25 +46,23 @@ func decodeMma(d *decoder) {
 	d.flag("sync")
 	d.flag("aligned")
 	op.sat = d.flag("satfinite")
+	kind := d.takeKind(op)
 	if len(d.mods) != 7 || d.mods[1] != "row" || d.mods[2] != "col" {
 		d.fail("this form of mma")
 		return
 	}
 	shape := d.mods[0]
 	for i, p := range []*typ{&op.d, &op.a, &op.b, &op.c} {
-		t, ok := types[d.mods[3+i]]
-		if !ok {
-			t, ok = nibbles[d.mods[3+i]]
-		}
+		t, ok := matrixType(kind, d.mods[3+i], i == 1 || i == 2)
 		if !ok || t.n != 1 {
 			d.fail("type .%s", d.mods[3+i])
 			return
 		}
 		*p = t
 	}
-	known := false
-	for _, s := range strings.Fields(mmaShapes[shape]) {
-		known = known || s == op.a.named
+	known := hasWord(mmaShapes[shape], op.a.named)
+	if kind != nil {
+		known = shape == kind.shape && op.c.named == op.d.named && !op.sat
 	}
 	sameKind := op.a.named == op.b.named || op.a.bits == op.b.bits && (!op.a.isFloat() && !op.b.isFloat() || op.a.bits == 8)
 	if !known || !sameKind || op.a.isFloat() != op.d.isFloat() {
@@ -67,6 +70,33 @@ func decodeMma(d *decoder) {
 		return
 	}
 	d.mods = nil
+	d.matrixOperands(op, shape)
+	switch {
+	case kind != nil:
+		op.elemA, op.elemB, op.fc = kind.values(op.a.named), kind.values(op.b.named), elemValue(op.c)
+		d.whole(func(w *warp, in *inst, m uint32) { w.mmaKind(in, op, m) })
+	case op.a.isFloat():
+		op.fa, op.fb, op.fc = elemValue(op.a), elemValue(op.b), elemValue(op.c)
+		d.whole(func(w *warp, in *inst, m uint32) { w.mmaFloat(in, op, m) })
+	default:
+		d.whole(func(w *warp, in *inst, m uint32) { w.mmaInt(in, op, m) })
+	}
+}
+
+// matrixType gives the type of an operand of mma by its name in the opcode.
+func matrixType(kind *mmaKind, name string, element bool) (typ, bool) {
+	if kind != nil {
+		return kind.operandType(name, element)
+	}
+	t, ok := types[name]
+	if !ok {
+		t, ok = nibbles[name]
+	}
+	return t, ok
+}
+
+// matrixOperands adds the registers of D, A, B and C, and the scales where the kind has some.
+func (d *decoder) matrixOperands(op *mmaOp, shape string) {
 	var dims [3]int
 	for i, s := range strings.FieldsFunc(shape, func(r rune) bool { return r == 'm' || r == 'n' || r == 'k' }) {
 		dims[i], _ = strconv.Atoi(s)
@@ -77,7 +107,11 @@ func decodeMma(d *decoder) {
 	op.nc, op.nd = regs(op.m, op.n, op.c), regs(op.m, op.n, op.d)
 	args := d.st.args
 	want := []int{op.nd, op.na, op.nb, op.nc}
-	if len(args) != 4 {
+	more := 0
+	if op.blocks > 0 {
+		more = 4
+	}
+	if len(args) != len(want)+more {
 		d.fail("wrong number of operands")
 		return
 	}
@@ -95,11 +129,8 @@ func decodeMma(d *decoder) {
 			}
 		}
 	}
-	if op.a.isFloat() {
-		op.fa, op.fb, op.fc = elemValue(op.a), elemValue(op.b), elemValue(op.c)
-		d.whole(func(w *warp, in *inst, m uint32) { w.mmaFloat(in, op, m) })
-	} else {
-		d.whole(func(w *warp, in *inst, m uint32) { w.mmaInt(in, op, m) })
+	if more > 0 {
+		d.takeScales(op, args[len(want):])
 	}
 }
 
@@ -183,6 +214,11 @@ func (w *warp) mmaFloat(in *inst, op *mmaOp, m uint32) {
 	for r := range op.m {
 		addRow(&acc[r], a[r][:op.k], &b)
 	}
+	w.mmaPut(in, op, &acc, m)
+}
+
+// mmaPut rounds the sums to registers of D.
+func (w *warp) mmaPut(in *inst, op *mmaOp, acc *[16][8]float64, m uint32) {
 	un := w.mmaUndef(in, op)
 	ed := elemsOf(op.d)
 	for i := range op.nd {
@@ -353,6 +389,9 @@ func (w *warp) mmaUndef(in *inst, op *mmaOp) *[16][8]bool {
 		row, col := placeC(lane, i, j, ec)
 		un[row][col] = true
 	})
+	if op.blocks > 0 {
+		w.scaleUndef(in, op, un)
+	}
 	return un
 }
 

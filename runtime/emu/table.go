@@ -96,7 +96,7 @@ var families = []family{
 	{"discard", 2, 2, "", decodeNothing},
 	{"applypriority", 2, 2, "", decodeNothing},
 	{"createpolicy", 1, 5, "b64 f32", decodePolicy},
-	// matrices: mma.go, ldmatrix.go
+	// matrices: mma.go, mma_scale.go, ldmatrix.go
 	{"mma", 4, 9, anyType, decodeMma},
 	{"ldmatrix", 2, 2, "b16", decodeLdmatrix},
 	{"stmatrix", 2, 2, "b16", decodeLdmatrix},

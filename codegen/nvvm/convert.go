@@ -58,8 +58,16 @@ func extend(f *fn, op *ir.Op) {
 				e = f.lshr(e, 4)
 			}
 		}
-		return f.resize(e, to, isSigned(op))
+		return f.clipped(f.resize(e, to, isSigned(op)), elem)
 	}, x))
+}
+
+// clipped keeps the bits of an i4 in its i8 register, which holds zeros above.
+func (f *fn) clipped(x reg, elem ir.Type) reg {
+	if widthOf(elem) == 4 {
+		return f.and(x, con(x.k, 15))
+	}
+	return x
 }
 
 func truncate(f *fn, op *ir.Op) {
@@ -67,16 +75,13 @@ func truncate(f *fn, op *ir.Op) {
 	f.set(op, f.each(elem, func(r []reg) reg { return f.toInt(r[0], elem) }, f.val(op, "source")))
 }
 
-// toInt drops the high bits of an integer; an i4 keeps them clear.
+// toInt drops the high bits of an integer.
 func (f *fn) toInt(x reg, elem ir.Type) reg {
 	to := kindOf(elem)
 	if to == kI1 {
 		return f.icmp(ne, f.and(x, con(x.k, 1)), con(x.k, 0))
 	}
-	if widthOf(elem) == 4 {
-		return f.and(f.trunc(x, to), con(to, 15))
-	}
-	return f.trunc(x, to)
+	return f.clipped(f.trunc(x, to), elem)
 }
 
 // widened is a float tile in f32, exactly: the formats that PTX computes with (f32, f64) stay.
@@ -236,6 +241,10 @@ func floatToInt(f *fn, op *ir.Op) {
 	x := f.widened(f.val(op, "source"))
 	elem := elemOf(op.Result(0))
 	to, width := kindOf(elem), widthOf(elem)
+	if to == kI1 { // x != 0, and NaN is not 0
+		f.set(op, f.each(elem, func(r []reg) reg { return f.fcmp(enum.FPredUNE, r[0], con(x.k, 0)) }, x))
+		return
+	}
 	sign, s := isSigned(op), 0
 	if sign {
 		s = 1

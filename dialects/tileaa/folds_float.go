@@ -118,6 +118,9 @@ func floatToInt(op *ir.Op, x []uint64) (uint64, bool) {
 	if from == nil || w == 0 {
 		return 0, false
 	}
+	if w == 1 {
+		return b2u(!from.IsZero(x[0])), true
+	}
 	v, inRange := from.ToInt(x[0], w, signed(op), float.TowardZero)
 	return v, inRange || op.BoolNamed("saturating")
 }

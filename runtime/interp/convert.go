@@ -51,9 +51,17 @@ func ftof(op *ir.Op) (kernel, error) {
 	return map1(func(a uint64) uint64 { return float.Convert(from, to, a, r) }), nil
 }
 
-// ftoi is undefined for NaN and beyond the range, unless it saturates.
+// ftoi is undefined for NaN and beyond the range, unless it saturates. To i1, it is x != 0, also for NaN: no number is out of range.
 func ftoi(op *ir.Op) (kernel, error) {
 	f, w, signed := formatOf(op.Operand(0)), widthOf(op.Result(0)), op.EnumNamed("signedness") == def.Signed
+	if w == 1 {
+		return map1(func(a uint64) uint64 {
+			if f.IsZero(a) {
+				return 0
+			}
+			return 1
+		}), nil
+	}
 	saturating := op.BoolNamed("saturating")
 	return partial(func(a, _ uint64) (uint64, bool) {
 		v, ok := f.ToInt(a, w, signed, float.TowardZero)

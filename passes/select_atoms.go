@@ -12,7 +12,8 @@ import (
 )
 
 // select-atoms picks the instruction of every dot and decides about every access to memory what codegen must not ask facts for:
-// how wide it is, along which dimension memory runs, which dimensions need a bounds check, and whether 32 bits hold its offsets.
+// how wide it is, along which dimension memory runs, which dimensions need a bounds check, and how many bits hold its coordinates and
+// offsets.
 //
 //	dot %a, %b, %c                   =>   dot %a, %b, %c {atom = "mma.m16n8k16..."}
 //	tiled_load %block                =>   tiled_load %block {vec = 8, fast = 1, masked = [true, false]}
@@ -192,14 +193,15 @@ func tiledAccess(s *State, known *facts.Facts, op *ir.Op) {
 	t := accessTile(op)
 	block := op.OperandNamed("block").DefiningOp()
 	size := int64(max(tileaa.ElemBytes(t.Elem), 1))
-	masked := make(ir.BoolArray, len(t.Shape))
+	masked, bits := make(ir.BoolArray, len(t.Shape)), make(ir.I64Array, len(t.Shape))
 	for d := range masked {
-		masked[d] = !known.InBounds(block, d)
+		masked[d], bits[d] = !known.InBounds(block, d), known.CoordinateBits(block, d)
 	}
 	fast := known.FastDim(block)
 	vec := min(known.BlockVector(block, fast), known.BlockMaskVector(block, fast), maxVecBytes/size)
 	setAccess(s, op, vec, fast)
 	op.SetAttrNamed("masked", masked)
+	op.SetAttrNamed("coordinate_bits", bits)
 	if known.NarrowBlock(block) {
 		op.SetAttrNamed("narrow", ir.UnitAttr{})
 	}

@@ -64,7 +64,7 @@ func copyAsync(s *State, conv *ir.Op) {
 	}
 	c := b.Create(ir.State{Def: opDef(s.Ctx, "async_copy"), Operands: operands, Groups: groups})
 	c.SetAttrNamed("layout", &tileaa.LayoutAttr{Layout: *src.Layout})
-	for _, a := range []string{"vec", "fast", "narrow", "masked"} {
+	for _, a := range []string{"vec", "fast", "narrow", "masked", "coordinate_bits"} {
 		c.SetAttrNamed(a, load.AttrNamed(a))
 	}
 	make("async_commit", nil)

@@ -510,13 +510,27 @@ func (l *looper) block(op *ir.Op, dim int) *ir.Value {
 	} else {
 		length := shape[dim] / l.g.pieces
 		step := gcd(traversal[dim], length)
-		indices[dim] = l.times(l.value(indices[dim], whole), traversal[dim]/step)
+		indices[dim] = l.times(l.wideIndex(op, dim), traversal[dim]/step)
 		part := l.times(l.numberAs(tileaa.AsTile(indices[dim]).Elem), length/step)
 		indices[dim] = tileaa.Binary(l.b, "addi", indices[dim], part)
 		traversal[dim] = step
 	}
 	args["indices"] = indices
 	return tileaa.One(l.b, "block_tile", l.cutType(op.Result(0).Type(), dim), args)
+}
+
+// wideIndex is the index of a block along dim, in a type that holds the coordinate at which every piece begins.
+func (l *looper) wideIndex(op *ir.Op, dim int) *ir.Value {
+	old := op.OperandGroupNamed("indices")[dim]
+	width := 64
+	if l.c.known.CoordinateBits(op, dim) <= 31 {
+		width = 32
+	}
+	if width <= ir.BitWidth(tileaa.AsTile(old).Elem) {
+		return l.value(old, whole)
+	}
+	t := tileaa.Tile(l.b.Ctx, l.b.Ctx.Int(width))
+	return tileaa.One(l.b, "exti", t, tileaa.Args{"source": l.value(old, whole), "signedness": uint32(def.Unsigned)})
 }
 
 func gcd(a, b int64) int64 {

@@ -1,6 +1,7 @@
 package nvvm
 
 import (
+	"math"
 	"slices"
 
 	"tileiras/codegen/layout"
@@ -20,7 +21,7 @@ func init() {
 }
 
 // memref is a strided array: its address, and extents and strides in elements, in registers of the width in which the program gave
-// them (i32 for constants that fit). What depends on the thread alone is computed where the array was made, so that loops do not
+// them, at least 32 bits (i32 for constants that fit). They are unsigned numbers. What depends on the thread alone is computed where the array was made, so that loops do not
 // repeat it.
 type memref struct {
 	base           reg
@@ -51,13 +52,13 @@ func makeMemref(f *fn, op *ir.Op) {
 		out := make([]reg, len(static))
 		for i, s := range static {
 			switch {
-			case s == int64(int32(s)):
+			case s >= 0 && s <= math.MaxInt32:
 				out[i] = i32(s)
 			case s != tileaa.Dynamic:
 				out[i] = i64(s)
 			default:
 				x := f.scalar(dynamic[0])
-				out[i], dynamic = f.resize(x, max(x.k, kI32), true), dynamic[1:]
+				out[i], dynamic = f.unsigned(x, max(x.k, kI32)), dynamic[1:]
 			}
 		}
 		return out
@@ -65,6 +66,9 @@ func makeMemref(f *fn, op *ir.Op) {
 	m.shape, m.strides = read("shape", t.Shape), read("strides", t.Strides)
 	f.views[op.Result(0)] = &view{memref: m}
 }
+
+// unsigned is an index, an extent, a row or a stride of a view in another width: they are unsigned numbers of their own.
+func (f *fn) unsigned(x reg, k kind) reg { return f.resize(x, k, false) }
 
 // paddingBits is the element that stands for what lies outside the array.
 func paddingBits(elem ir.Type, p uint32) uint64 {
@@ -119,6 +123,7 @@ func (f *fn) tiledRuns(op *ir.Op, v *view, l layout.Layout, vec int, owner reg) 
 		width = kI32
 	}
 	a := &addresser{fn: f, view: v, l: l, width: width}
+	a.bits, _ = op.AttrNamed("coordinate_bits").(ir.I64Array)
 	a.prepare()
 	masked, _ := op.AttrNamed("masked").(ir.BoolArray)
 	check := f.boundsChecker(a, masked)
@@ -138,7 +143,8 @@ type addresser struct {
 	*fn
 	*view
 	l      layout.Layout
-	width  kind // of offsets
+	width  kind    // of offsets
+	bits   []int64 // coordinate_bits of the access; nothing is known without
 	coords []coordinate
 	// joint: thread and register parts of a dimension meet in a bit, so the coordinate is computed for every register.
 	joint  []bool
@@ -157,7 +163,7 @@ func (a *addresser) prepare() {
 			a.joint[d] = a.joint[d] || a.coords[d].regPart(r)&a.coords[d].bits != 0
 		}
 		a.in(a.home, func() {
-			a.stride[d] = a.mul(a.resize(a.strides[a.dims[d]], a.width, true), con(a.width, uint64(a.elemBytes)))
+			a.stride[d] = a.mul(a.unsigned(a.strides[a.dims[d]], a.width), con(a.width, uint64(a.elemBytes)))
 			if !a.joint[d] && d != a.sparse {
 				thread = a.add(thread, a.mul(a.resize(a.coords[d].thread, a.width, false), a.stride[d]))
 			}
@@ -167,30 +173,29 @@ func (a *addresser) prepare() {
 		}
 		if a.stride[d].isConst() {
 			step := con(a.width, a.stride[d].bits*uint64(a.traversal[d]))
-			origin = a.add(origin, a.mul(a.resize(a.index[d], a.width, true), step))
+			origin = a.add(origin, a.mul(a.unsigned(a.index[d], a.width), step))
 			continue
 		}
 		// A product of two 32-bit numbers is one instruction, so the elements are scaled after it.
-		at := a.mul(a.resize(a.origin(d), a.width, true), a.resize(a.strides[a.dims[d]], a.width, true))
+		at := a.mul(a.unsigned(a.origin(d), a.width), a.unsigned(a.strides[a.dims[d]], a.width))
 		origin = a.add(origin, a.mul(at, con(a.width, uint64(a.elemBytes))))
 	}
 	a.in(a.home, func() { a.start = a.add(a.base, a.sext(thread, kI64)) })
 	a.start = a.add(a.start, a.sext(origin, kI64))
 }
 
-// origin is the coordinate at which the tile starts, in the width of the index: inside the array, so it fits where the extent does.
+// origin is the coordinate at which the tile starts along a dimension, in a width that holds it.
 func (a *addresser) origin(d int) reg {
-	x := a.index[d]
-	if x.k.bits() < 32 {
-		x = a.resize(x, kI32, true)
+	k := a.coordinateKind(d)
+	return a.mul(a.unsigned(a.index[d], k), con(k, uint64(a.traversal[d])))
+}
+
+// coordinateKind is the width in which coordinates along a dimension do not wrap.
+func (a *addresser) coordinateKind(d int) kind {
+	if d < len(a.bits) && a.bits[d] <= 32 {
+		return kI32
 	}
-	if x.isConst() {
-		x = i64(x.sint())
-		if n := x.sint() * a.traversal[d]; n == int64(int32(n)) {
-			return i32(n)
-		}
-	}
-	return a.mul(x, con(x.k, uint64(a.traversal[d])))
+	return kI64
 }
 
 // vectors groups the registers into runs along the dimension whose elements are neighbours in memory.
@@ -225,7 +230,7 @@ func (a *addresser) address(r int) (base reg, offset int64) {
 	for d := range a.coords {
 		switch {
 		case d == a.sparse:
-			at := a.mul(a.resize(a.coordinate(r), a.width, true), a.stride[d])
+			at := a.mul(a.unsigned(a.coordinate(r), a.width), a.stride[d])
 			base = a.add(base, a.sext(at, kI64))
 		case a.joint[d]:
 			at := a.mul(a.resize(a.at(a.coords[d], r), a.width, false), a.stride[d])
@@ -265,19 +270,10 @@ func (f *fn) boundsChecker(a *addresser, masked []bool) func(r int) reg {
 	n := len(a.coords)
 	limit := make([]reg, n)
 	for d := range n {
-		if d >= len(masked) || !masked[d] || a.sparse >= 0 {
+		if d >= len(masked) || !masked[d] || d == a.sparse {
 			continue
 		}
-		extent, origin := a.memref.shape[a.dims[d]], a.origin(d)
-		f.hoisted(func() {
-			if extent.k == kI32 && origin.k == kI32 {
-				limit[d] = f.sub(extent, origin)
-				return
-			}
-			left := f.sub(f.sext(extent, kI64), f.sext(origin, kI64))
-			left = f.minmax(f.minmax(left, i64(a.view.shape[d]), true, false), i64(0), true, true)
-			limit[d] = f.trunc(left, kI32)
-		})
+		limit[d] = a.left(d)
 		if planted.On("mask-off-by-one") {
 			limit[d] = f.add(limit[d], i32(1))
 		}
@@ -291,13 +287,12 @@ func (f *fn) boundsChecker(a *addresser, masked []bool) func(r int) reg {
 			if d >= len(masked) || !masked[d] {
 				continue
 			}
-			extent := f.sext(a.memref.shape[a.dims[d]], kI64)
 			var ok reg
 			switch c := a.coords[d]; {
 			case d == a.sparse:
-				ok = f.icmp(ult, f.sext(a.coordinate(r), kI64), extent)
-			case a.sparse >= 0: // an offset that may be negative
-				ok = f.icmp(ult, f.add(f.sext(a.origin(d), kI64), f.zext(f.at(c, r), kI64)), f.sext(extent, kI64))
+				row, extent := a.coordinate(r), a.memref.shape[a.dims[d]]
+				k := max(row.k, extent.k)
+				ok = f.icmp(ult, f.unsigned(row, k), f.unsigned(extent, k))
 			case a.joint[d]:
 				ok = f.icmp(slt, f.at(c, r), limit[d])
 			default:
@@ -307,6 +302,22 @@ func (f *fn) boundsChecker(a *addresser, masked []bool) func(r int) reg {
 		}
 		return inside
 	}
+}
+
+// left is how many elements of the array lie at and after the start of the tile along a dimension, as an i32: exact where it is less
+// than the tile, and not positive where the tile starts outside.
+func (a *addresser) left(d int) (left reg) {
+	extent, origin := a.memref.shape[a.dims[d]], a.origin(d)
+	a.hoisted(func() {
+		extent = a.unsigned(extent, origin.k)
+		if d < len(a.bits) && a.bits[d] <= 31 {
+			left = a.sub(extent, origin)
+			return
+		}
+		left = a.sub(a.minmax(extent, origin, false, true), origin)
+		left = a.trunc(a.minmax(left, con(origin.k, uint64(a.view.shape[d])), false, false), kI32)
+	})
+	return left
 }
 
 func (f *fn) viewOf(v *ir.Value) *view {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 
+	"tileiras/dialects/cudatile"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 )
@@ -13,8 +14,7 @@ import (
 // memrefOf is the make_memref of a block.
 func memrefOf(block *ir.Op) *ir.Op { return block.OperandNamed("memref").DefiningOp() }
 
-// Extent is what is known of the extent of array dimension a, in elements: an unsigned number. Stride is what is known
-// of its stride, in elements: a signed number.
+// Extent is what is known of the extent of array dimension a, Stride of its stride, both in elements and unsigned numbers.
 func (f *Facts) Extent(memref *ir.Op, a int) Fact {
 	t := memref.Result(0).Type().(*tileaa.MemrefType)
 	return f.part(t.Shape, memref.OperandGroupNamed("shape"), a)
@@ -52,7 +52,8 @@ type blockDim struct {
 	index     Fact
 	traversal int64
 	sparse    bool // the index is a tile of coordinates
-	offset    bool // the index is no number of the index space: an element offset beside a sparse dimension, or from anywhere
+	offset    bool // the index is an element offset beside a sparse dimension: no number of the index space
+	anywhere  bool // the block may start outside the array, by less than the largest tile
 	inbounds  bool // the frontend's promise
 }
 
@@ -64,7 +65,7 @@ func (f *Facts) dim(block *ir.Op, d int) blockDim {
 	b := blockDim{a: int(dimMap[d]), tile: t.Shape[d], traversal: traversal[d]}
 	b.index = f.Of(block.OperandGroupNamed("indices")[d])
 	b.inbounds = d < len(inbounds) && inbounds[d]
-	b.offset = block.BoolNamed("anywhere")
+	b.anywhere = block.BoolNamed("anywhere")
 	if s, ok := block.AttrNamed("sparse_dim").(ir.IntegerAttr); ok {
 		b.sparse = int(s.Bits) == d
 		b.offset, b.traversal = !b.sparse, 1
@@ -88,7 +89,8 @@ func (b blockDim) startZeros() int {
 //   - the frontend promised it (inbounds), or
 //   - the largest index * traversal + tile - 1 is below the smallest extent, computed without wrapping, or
 //   - the blocks do not overlap and the extent is a multiple of the traversal: the index lies in the index space, so
-//     index <= extent / traversal - 1, and the block ends at or before the extent.
+//     index <= extent / traversal - 1, and the block ends at or before the extent. Programs name block 0 of empty slices all the
+//     same, so the extent must not be 0, except along dimensions of 1, where NVIDIA's compiler trusts the index too.
 func (f *Facts) InBounds(block *ir.Op, d int) bool {
 	b := f.dim(block, d)
 	if b.inbounds {
@@ -105,7 +107,32 @@ func (f *Facts) InBounds(block *ir.Op, d int) bool {
 	if last.less(fromUint(extent.UMin)) {
 		return true
 	}
-	return !b.sparse && !b.offset && b.traversal >= b.tile && divides(b.traversal, extent)
+	return !b.sparse && !b.offset && !b.anywhere && b.traversal >= b.tile && divides(b.traversal, extent) && (b.tile == 1 || extent.UMin > 0)
+}
+
+// CoordinateBits says in how many bits, 31, 32 or 64, the start of a block along tile dimension d and the extent of the array fit,
+// both unsigned, in any defined execution: an index lies in the index space, so the block starts inside the array, or at 0.
+func (f *Facts) CoordinateBits(block *ir.Op, d int) int64 {
+	b := f.dim(block, d)
+	extent := f.Extent(memrefOf(block), b.a)
+	if b.index.Width == 0 || extent.Width == 0 {
+		return 64
+	}
+	start := mulUint(b.index.UMax, uint64(b.traversal))
+	if !b.sparse && !b.offset {
+		last := fromUint(extent.UMax)
+		if b.anywhere {
+			last = last.add(fromUint(cudatile.MaxTileElements))
+		}
+		start = minWide(start, last)
+	}
+	switch largest := maxWide(start, fromUint(extent.UMax)); {
+	case largest.less(fromUint(1 << 31)):
+		return 31
+	case largest.less(fromUint(1 << 32)):
+		return 32
+	}
+	return 64
 }
 
 // divides reports whether x is known to be a multiple of n.
@@ -190,11 +217,11 @@ func (f *Facts) NarrowBlock(block *ir.Op) bool {
 	last := wide{}
 	for a := range t.Shape {
 		extent, stride := f.Extent(memref, a), f.Stride(memref, a)
-		if extent.Width == 0 || stride.Width == 0 || stride.SMin < 0 || extent.UMax > math.MaxInt32 || stride.SMax > math.MaxInt32 {
+		if extent.Width == 0 || stride.Width == 0 || extent.UMax > math.MaxInt32 || stride.UMax > math.MaxInt32 {
 			return false
 		}
 		if extent.UMax > 0 {
-			last = last.add(mulUint(extent.UMax-1, uint64(stride.SMax)))
+			last = last.add(mulUint(extent.UMax-1, stride.UMax))
 		}
 	}
 	bytes := int64(tileaa.ElemBytes(t.Elem))

@@ -167,46 +167,74 @@ func TestAccessesOfBlocks(t *testing.T) {
 			%n0 = assume %n {predicate = bounded<0, ?>} : tile<i32>
 			%n16 = assume %n0 {predicate = div_by<16>} : tile<i32>
 			%n64 = assume %n0 {predicate = div_by<64>} : tile<i32>
+			%some = assume %n64 {predicate = bounded<64, ?>} : tile<i32>
 	`
 	tests := []struct {
 		says, body         string
 		inside             []bool
 		vector, maskVector []int64
 		narrow             bool
+		bits               []int64
 	}{
 		{"a static array that the blocks cover exactly", `
 			%arr = make_memref %a : (tile<ptr<f16>>) -> memref<128x256xf16, strides=[256,1]>
 			%blk = block_tile %arr, indices(%pid, %zero) {traversal = [64, 64], dim_map = [0, 1]} : (memref<128x256xf16, strides=[256,1]>, tile<i32>, tile<i32>) -> block<64x64xf16>`,
-			[]bool{true, true}, []int64{1, 8}, []int64{64, 64}, true},
+			[]bool{true, true}, []int64{1, 8}, []int64{64, 64}, true, []int64{31, 31}},
 		{"an extent of unknown size, but a multiple of 64 along the rows and of 16 along the columns", `
 			%arr = make_memref %a, shape(%n64, %n16), strides(%n16) : (tile<ptr<f16>>, tile<i32>, tile<i32>, tile<i32>) -> memref<?x?xf16, strides=[?,1]>
 			%blk = block_tile %arr, indices(%pid, %pid) {traversal = [64, 64], dim_map = [0, 1]} : (memref<?x?xf16, strides=[?,1]>, tile<i32>, tile<i32>) -> block<64x64xf16>`,
-			[]bool{true, false}, []int64{1, 8}, []int64{64, 16}, false},
+			[]bool{false, false}, []int64{1, 8}, []int64{64, 16}, false, []int64{31, 31}},
+		{"the same where the array has rows", `
+			%arr = make_memref %a, shape(%some, %n16), strides(%n16) : (tile<ptr<f16>>, tile<i32>, tile<i32>, tile<i32>) -> memref<?x?xf16, strides=[?,1]>
+			%blk = block_tile %arr, indices(%pid, %pid) {traversal = [64, 64], dim_map = [0, 1]} : (memref<?x?xf16, strides=[?,1]>, tile<i32>, tile<i32>) -> block<64x64xf16>`,
+			[]bool{true, false}, []int64{1, 8}, []int64{64, 16}, false, []int64{31, 31}},
+		{"a row of an array that may have none: its index is trusted", `
+			%arr = make_memref %a, shape(%n0) : (tile<ptr<f16>>, tile<i32>) -> memref<?x64xf16, strides=[64,1]>
+			%blk = block_tile %arr, indices(%pid, %zero) {traversal = [1, 64], dim_map = [0, 1]} : (memref<?x64xf16, strides=[64,1]>, tile<i32>, tile<i32>) -> block<1x64xf16>`,
+			[]bool{true, true}, []int64{1, 8}, []int64{1, 64}, false, []int64{31, 31}},
+		{"an extent that may have its upper bit set", `
+			%arr = make_memref %a, shape(%n) : (tile<ptr<f16>>, tile<i32>) -> memref<?xf16, strides=[1]>
+			%blk = block_tile %arr, indices(%pid) {traversal = [256], dim_map = [0]} : (memref<?xf16, strides=[1]>, tile<i32>) -> block<256xf16>`,
+			[]bool{false}, []int64{8}, []int64{1}, false, []int64{32}},
+		{"an extent of 64 bits", `
+			%many = exti %n {signedness = signed} : (tile<i32>) -> tile<i64>
+			%arr = make_memref %a, shape(%many) : (tile<ptr<f16>>, tile<i64>) -> memref<?xf16, strides=[1]>
+			%blk = block_tile %arr, indices(%pid) {traversal = [256], dim_map = [0]} : (memref<?xf16, strides=[1]>, tile<i32>) -> block<256xf16>`,
+			[]bool{false}, []int64{8}, []int64{1}, false, []int64{64}},
+		{"a piece that starts beyond the index space", `
+			%arr = make_memref %a, shape(%n0) : (tile<ptr<f16>>, tile<i32>) -> memref<?xf16, strides=[1]>
+			%blk = block_tile %arr, indices(%n) {traversal = [256], dim_map = [0], anywhere} : (memref<?xf16, strides=[1]>, tile<i32>) -> block<256xf16>`,
+			[]bool{false}, []int64{8}, []int64{1}, false, []int64{32}},
+		{"an offset beside rows", `
+			%idx = iota : tile<8xi32>
+			%arr = make_memref %a : (tile<ptr<f16>>) -> memref<8x256xf16, strides=[256,1]>
+			%blk = block_tile %arr, indices(%idx, %n) {traversal = [1, 1], dim_map = [0, 1], sparse_dim = 0} : (memref<8x256xf16, strides=[256,1]>, tile<8xi32>, tile<i32>) -> block<8x64xf16>`,
+			[]bool{true, false}, []int64{1, 1}, []int64{8, 1}, true, []int64{31, 32}},
 		{"an odd extent", `
 			%arr = make_memref %a : (tile<ptr<f16>>) -> memref<100x255xf16, strides=[256,1]>
 			%blk = block_tile %arr, indices(%zero, %pid) {traversal = [64, 64], dim_map = [0, 1]} : (memref<100x255xf16, strides=[256,1]>, tile<i32>, tile<i32>) -> block<64x64xf16>`,
-			[]bool{true, false}, []int64{1, 8}, []int64{64, 1}, true},
+			[]bool{true, false}, []int64{1, 8}, []int64{64, 1}, true, []int64{31, 31}},
 		{"the frontend's own promise", `
 			%arr = make_memref %a : (tile<ptr<f16>>) -> memref<100x255xf16, strides=[255,1]>
 			%blk = block_tile %arr, indices(%pid, %pid) {traversal = [64, 64], dim_map = [0, 1], inbounds = array<i1: false, true>} : (memref<100x255xf16, strides=[255,1]>, tile<i32>, tile<i32>) -> block<64x64xf16>`,
-			[]bool{false, true}, []int64{1, 1}, []int64{4, 64}, true},
+			[]bool{false, true}, []int64{1, 1}, []int64{4, 64}, true, []int64{31, 31}},
 		{"a transposed block is contiguous along its first dimension", `
 			%arr = make_memref %a : (tile<ptr<f16>>) -> memref<128x256xf16, strides=[256,1]>
 			%blk = block_tile %arr, indices(%pid, %zero) {traversal = [32, 64], dim_map = [1, 0]} : (memref<128x256xf16, strides=[256,1]>, tile<i32>, tile<i32>) -> block<32x64xf16>`,
-			[]bool{true, true}, []int64{8, 1}, []int64{32, 64}, true},
+			[]bool{true, true}, []int64{8, 1}, []int64{32, 64}, true, []int64{31, 31}},
 		{"blocks that overlap may stick out, and begin anywhere", `
 			%arr = make_memref %a : (tile<ptr<f16>>) -> memref<256xf16, strides=[1]>
 			%blk = block_tile %arr, indices(%pid) {traversal = [6], dim_map = [0]} : (memref<256xf16, strides=[1]>, tile<i32>) -> block<16xf16>`,
-			[]bool{false}, []int64{2}, []int64{2}, true},
+			[]bool{false}, []int64{2}, []int64{2}, true, []int64{31}},
 		{"rows that an index tile names", `
 			%idx = iota : tile<8xi32>
 			%arr = make_memref %a : (tile<ptr<f16>>) -> memref<8x256xf16, strides=[256,1]>
 			%blk = block_tile %arr, indices(%idx, %zero) {traversal = [1, 1], dim_map = [0, 1], sparse_dim = 0} : (memref<8x256xf16, strides=[256,1]>, tile<8xi32>, tile<i32>) -> block<8x64xf16>`,
-			[]bool{true, true}, []int64{1, 8}, []int64{8, 64}, true},
+			[]bool{true, true}, []int64{1, 8}, []int64{8, 64}, true, []int64{31, 31}},
 		{"an array of more than 2^31 bytes", `
 			%arr = make_memref %a : (tile<ptr<f16>>) -> memref<32768x32769xf16, strides=[32769,1]>
 			%blk = block_tile %arr, indices(%zero, %zero) {traversal = [1, 1], dim_map = [0, 1]} : (memref<32768x32769xf16, strides=[32769,1]>, tile<i32>, tile<i32>) -> block<1x1xf16>`,
-			[]bool{true, true}, []int64{1, 1}, []int64{1, 1}, false},
+			[]bool{true, true}, []int64{1, 1}, []int64{1, 1}, false, []int64{31, 31}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.says, func(t *testing.T) {
@@ -221,6 +249,9 @@ func TestAccessesOfBlocks(t *testing.T) {
 				}
 				if got := f.BlockMaskVector(blk, d); got != tt.maskVector[d] {
 					t.Errorf("mask vector along %d: %d, want %d", d, got, tt.maskVector[d])
+				}
+				if got := f.CoordinateBits(blk, d); got != tt.bits[d] {
+					t.Errorf("coordinate bits along %d: %d, want %d", d, got, tt.bits[d])
 				}
 			}
 			if got := f.NarrowBlock(blk); got != tt.narrow {

@@ -9,7 +9,7 @@ import (
 	"tileiras/ir/float"
 )
 
-// makeTensorView puts the dynamic extents (unsigned) and strides (signed) into their places.
+// makeTensorView puts the dynamic extents and strides, unsigned numbers of their width, into their places.
 func makeTensorView(c *compiler, op *ir.Op) (action, error) {
 	base, res := c.slot(op.OperandOf(0)), c.slot(op.Result(0))
 	shape, strides := c.slotsOf(op.OperandGroup(1)), c.slotsOf(op.OperandGroup(2))
@@ -21,10 +21,10 @@ func makeTensorView(c *compiler, op *ir.Op) (action, error) {
 		}
 		v := &tensorView{typ: typ, base: p.bits[0]}
 		var err error
-		if v.shape, err = m.fill(typ.Shape, shape, "an extent", func(t *tile) int64 { return int64(t.bits[0]) }); err != nil {
+		if v.shape, err = m.fill(typ.Shape, shape, "an extent"); err != nil {
 			return 0, err
 		}
-		if v.strides, err = m.fill(typ.Strides, strides, "a stride", func(t *tile) int64 { return t.signed(0) }); err != nil {
+		if v.strides, err = m.fill(typ.Strides, strides, "a stride"); err != nil {
 			return 0, err
 		}
 		for _, n := range v.shape {
@@ -38,7 +38,7 @@ func makeTensorView(c *compiler, op *ir.Op) (action, error) {
 }
 
 // fill replaces the dynamic entries of a list by operands.
-func (m *machine) fill(static []int64, slots []int, what string, read func(*tile) int64) ([]int64, error) {
+func (m *machine) fill(static []int64, slots []int, what string) ([]int64, error) {
 	out := append([]int64(nil), static...)
 	k := 0
 	for i, n := range out {
@@ -49,7 +49,7 @@ func (m *machine) fill(static []int64, slots []int, what string, read func(*tile
 		if err := m.defined(t, what); err != nil {
 			return nil, err
 		}
-		out[i] = read(t)
+		out[i] = int64(t.bits[0])
 		k++
 	}
 	return out, nil

@@ -112,7 +112,10 @@ var (
 	//   narrow  byte offsets from the base fit in signed 32 bits
 	//   fast    the dimension of the tile along which memory runs
 	//   masked  per dimension of the tile, whether a bounds check is needed (tiled accesses only)
-	access = args(optAttr("vec", ir.I64Kind), optAttr("fast", ir.I64Kind), unit("narrow"), optAttr("masked", ir.BoolArrayKind))
+	//   coordinate_bits
+	//           per dimension of the tile, the bits that hold its start and the extent, unsigned: 31, 32 or 64 (tiled accesses only)
+	access = args(optAttr("vec", ir.I64Kind), optAttr("fast", ir.I64Kind), unit("narrow"), optAttr("masked", ir.BoolArrayKind),
+		optAttr("coordinate_bits", ir.I64ArrayKind))
 	// latency is the frontend's hint, 1 to 10.
 	latency = optAttr("latency", ir.I64Kind)
 )
@@ -186,7 +189,7 @@ var Ops = []*ir.OpDef{
 	cast("exti", "Widens an integer by sign or zeros.", sign),
 	cast("trunci", "Drops high bits.", overflow),
 	cast("ftof", "Float to float; out of range as the Tile IR conversion table.", rounding),
-	cast("ftoi", "Truncates; undefined out of range unless saturating.", sign, unit("saturating")),
+	cast("ftoi", "Truncates; undefined out of range unless saturating. To i1: x != 0, also for NaN.", sign, unit("saturating")),
 	cast("itof", "Nearest even.", sign),
 	cast("int_to_ptr", "i64 to pointer."),
 	cast("ptr_to_int", "Pointer to i64."),
@@ -221,13 +224,13 @@ var Ops = []*ir.OpDef{
 
 	// Memory.
 	row("make_memref", args(in("base"), many("shape"), many("strides")), res("result"), ir.Pure|ir.Speculatable,
-		"A strided array in memory: a pointer with one rank-0 integer per dynamic extent and stride (in elements)."),
+		"A strided array in memory: a pointer with one rank-0 integer, unsigned, per dynamic extent and stride (in elements)."),
 	row("block_tile", args(in("memref"), many("indices"), attr("traversal", ir.I64ArrayKind), attr("dim_map", ir.I32ArrayKind),
 		[]ir.ArgDef{{Name: "padding", Attr: ir.EnumKind, Enum: Padding, Mode: ir.Optional}},
 		optAttr("sparse_dim", ir.I64Kind), optAttr("inbounds", ir.BoolArrayKind), unit("anywhere")), res("result"), ir.Pure|ir.Speculatable,
 		"One tile of an array: tile element k of dimension d lies at coordinate indices[d]*traversal[d] + k of array dimension dim_map[d]. "+
 			"With sparse_dim s, indices[s] is a rank-1 tile of coordinates and the other indices are element offsets (traversal 1). "+
-			"With anywhere, the indices may lie outside the index space."),
+			"Indices are unsigned. With anywhere, they may lie outside the index space by less than the largest tile."),
 	row("tiled_load", args(in("block"), opt("token"), order, scope, latency, access), res("result", "result_token"), ir.Ordered|ir.Reads,
 		"Loads a block; elements outside the array are the block's padding, else unspecified."),
 	row("tiled_store", args(in("value", "block"), opt("token"), order, scope, access), res("result_token"), ir.Ordered|ir.Writes,

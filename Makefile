@@ -6,7 +6,7 @@ TOOLS    := .tools
 PACKAGES := ./...
 SHELL    := /bin/bash
 
-.PHONY: help build run test lint generate bless fuzz million random corpus perf-small llvm nvidia nvidia-text bench docs clean
+.PHONY: help build run test lint generate bless fuzz million random corpus perf-small llvm nvidia nvidia-text bench replay docs clean
 
 help: ## Lists the targets.
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,7 +25,8 @@ lint: ## Checks formatting and the Go compiler's own warnings.
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo 'run gofmt -w on these files'; exit 1; }
 	$(GO) vet $(PACKAGES)
 
-generate docs: ## Writes the generated documents (docs/ops.md, passes.md, flags.md, support.md) again.
+generate docs: ## Writes the typed operations and the generated documents (docs/ops.md, passes.md, flags.md, ...) again.
+	$(GO) run ./internal/opgen
 	$(GO) run ./internal/gen
 
 bless: ## Accepts the current output of all golden tests as expected; read the diff before you commit it.
@@ -63,6 +64,9 @@ nvidia: ## Installs NVIDIA's tools from PyPI into .tools and runs the tests that
 
 bench: build ## Prints the median and 10th percentile of compile time per kernel, whole process and per pass.
 	$(GO) run ./tests/bench -bin $(BIN)
+
+replay: ## Compares the PTX of the whole corpus with that of BASE=COMMIT, byte for byte; FLAGS='-sm 80 -keep DIR'.
+	scripts/replay.sh $(or $(BASE),$(error say BASE=COMMIT)) $(FLAGS)
 
 clean: ## Removes what the other targets built.
 	rm -rf $(BIN) build

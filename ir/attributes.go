@@ -131,6 +131,7 @@ func (a *DenseAttr) EqualAttr(b Attribute) bool {
 type EnumDef struct {
 	Dialect string // set by Dialect.Init
 	Name    string // as in the text, "rounding"
+	GoType  string // the type of its cases in the package of the rows, for generated accessors
 	Cases   []EnumCase
 	// Expected is what an operation's own form says when the keyword of no case is there; empty means MLIR's own words.
 	Expected string

@@ -4,6 +4,7 @@ package ir
 // in an init and is immutable from then on.
 type Dialect struct {
 	Name string
+	ID   Code // the high half of the codes of the rows; 0 gives them no codes
 	Ops  []*OpDef
 
 	// Constraints are the type constraints that the rows name.
@@ -39,8 +40,12 @@ type TypeConstraint struct {
 
 // Init finishes the rows; call it once, after attaching the hooks.
 func (d *Dialect) Init() *Dialect {
-	for _, op := range d.Ops {
+	for i, op := range d.Ops {
 		op.Dialect, op.owner = d.Name, d
+		if d.ID != 0 {
+			op.Code = d.ID<<codeBits | Code(i+1)
+		}
+		op.Traits |= effectTraits(op.Effects)
 		op.prepare()
 		for i := range op.Args {
 			if e := op.Args[i].Enum; e != nil {

@@ -2,7 +2,7 @@ package ir
 
 // OpDef is the row of one operation: everything that the reader, the writer, the text parser and printer, the verifier,
 // the typed accessors and the documentation need to know about it. Rows are data; functions are attached by the dialect's
-// init and never refer to a row variable (they compare Op.Def.Name or Opcode).
+// init and never refer to a row variable (they compare codes).
 type OpDef struct {
 	Dialect  string
 	Name     string    // without the dialect prefix, in the newest spelling
@@ -20,6 +20,12 @@ type OpDef struct {
 	Traits  Traits
 	// Same lists groups of operands and results, by name, that must agree.
 	Same []SameRule
+	// Flow is how control passes through the regions, or what a terminator does.
+	Flow FlowDef
+	// Effects are what the op does with memory. Where a row has them, the traits Ordered, Reads and Writes follow from them.
+	Effects []EffectDef
+	// Code is set by Dialect.Init, from the dialect's ID and the row's place.
+	Code Code
 
 	// Format is the assembly format in the language of MLIR's declarative assemblyFormat: `literal`, $arg, type($arg),
 	// optional groups (... $arg^ ...)?, attr-dict, custom<Hook>($a, $b), functional-type(operands, results).
@@ -83,6 +89,7 @@ const (
 type ArgDef struct {
 	Name       string
 	Attr       AttrKind // Operand for operands
+	Class      string   // of an attribute of kind AnyKind or PredicateKind: the Go type in the dialect's package, if there is one
 	Constraint string   // of an operand: name of a type constraint of the dialect
 	Enum       *EnumDef // of an attribute of kind EnumKind
 	Mode       Mode

@@ -91,9 +91,9 @@ func dropSign(known *facts.Facts, op *ir.Op) bool {
 	if op.EnumNamed("signedness") != def.Signed || known.Of(op.Operand(0)).SMin < 0 || known.Of(op.Operand(1)).SMin < 0 {
 		return false
 	}
-	op.SetAttrNamed("signedness", def.Signedness.Of(def.Unsigned))
+	op.SetAttrNamed("signedness", def.SignednessEnum.Of(def.Unsigned))
 	if op.EnumNamed("rounding") == def.RoundNegInf {
-		op.SetAttrNamed("rounding", def.Rounding.Of(def.RoundZero))
+		op.SetAttrNamed("rounding", def.RoundingEnum.Of(def.RoundZero))
 	}
 	return true
 }

@@ -161,11 +161,11 @@ func TestDCE(t *testing.T) {
 				%3 = muli %1, %1 : tile<i32>
 				yield
 			}
-			loop : () -> () {
+			loop {
 				continue
 			}
 			%k = store %vp, %vf : (tile<8xptr<f32>>, tile<8xf32>) -> token`, `
-			loop : () -> () {
+			loop {
 				continue
 			}
 			%k = store %vp, %vf : (tile<8xptr<f32>>, tile<8xf32>) -> token`},

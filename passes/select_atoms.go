@@ -120,7 +120,7 @@ func widen(b *ir.Builder, v *ir.Value, from, to atom.Elem) *ir.Value {
 	if from[0] == 'u' {
 		sign = def.Unsigned
 	}
-	op.SetAttrNamed("signedness", def.Signedness.Of(sign))
+	op.SetAttrNamed("signedness", def.SignednessEnum.Of(sign))
 	return op.Result(0)
 }
 

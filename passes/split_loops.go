@@ -186,11 +186,11 @@ func (l *loopSplit) bounds(b *ir.Builder) (end, start *ir.Value) {
 			at, way = n.signed("maxi", at, lower, n.sign), def.Unsigned
 		}
 		steps := n.signed("divi", n.binary("subi", at, lower), step, way)
-		steps.DefiningOp().SetAttrNamed("rounding", def.Rounding.Of(def.RoundPosInf))
+		steps.DefiningOp().SetAttrNamed("rounding", def.RoundingEnum.Of(def.RoundPosInf))
 		rounded := n.binary("addi", lower, n.binary("muli", steps, step))
 		if !exact { // it has wrapped around if it is less than what it was made of: then no iteration is left
 			wrapped := n.signedOf("cmpi", l.cmp.Result(0).Type(), rounded, at, n.sign)
-			wrapped.DefiningOp().SetAttrNamed("comparison_predicate", def.Predicate.Of(def.PredLess))
+			wrapped.DefiningOp().SetAttrNamed("comparison_predicate", def.PredicateEnum.Of(def.PredLess))
 			rounded = cudatile.Make(b, "select", n.t, wrapped, upper, rounded)
 		}
 		at = rounded
@@ -229,7 +229,7 @@ func (n *counting) signed(name string, x, y *ir.Value, sign uint32) *ir.Value {
 
 func (n *counting) signedOf(name string, t ir.Type, x, y *ir.Value, sign uint32) *ir.Value {
 	v := cudatile.Make(n.b, name, t, x, y)
-	v.DefiningOp().SetAttrNamed("signedness", def.Signedness.Of(sign))
+	v.DefiningOp().SetAttrNamed("signedness", def.SignednessEnum.Of(sign))
 	return v
 }
 

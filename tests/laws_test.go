@@ -24,6 +24,7 @@ var laws = map[string][]string{
 	"internal/driver":       {"ir", "dialects", "passes", "codegen", "github.com/llir/llvm/ir", "github.com/spf13/pflag", "github.com/sergi/go-diff"},
 	"internal/tilerun":      {".", "internal/driver", "codegen/target", "dialects", "ir", "runtime", "golang.org/x/term"},
 	"internal/gen":          {"ir", "dialects", "passes", "internal/driver", "internal/tilerun", "codegen/target", "codegen/atom", "codegen/nvvm"},
+	"internal/opgen":        {"ir", "dialects/cudatile/def", "dialects/tileaa/def"},
 	"internal/filecheck":    {},
 	"internal/lit":          {"internal/filecheck"},
 	"internal/planted":      {},

@@ -8,12 +8,16 @@ import (
 // Name is the name of the dialect.
 const Name = "cuda_tile"
 
+// dialectID is the high half of the codes of the operations.
+const dialectID = 1
+
 // Dialect is the cuda_tile dialect.
 var Dialect = newDialect()
 
 func newDialect() *ir.Dialect {
 	d := &ir.Dialect{
 		Name:        Name,
+		ID:          dialectID,
 		Ops:         def.Ops(),
 		Constraints: constraints(),
 		ShapeOf:     shapeOf,

@@ -154,6 +154,6 @@ func extendedCondition(b *ir.Builder, op *ir.Op) bool {
 		c = not(b, c)
 	}
 	wide := Make(b, "exti", typ, c)
-	wide.DefiningOp().SetAttrNamed("signedness", def.Signedness.Of(def.Unsigned))
+	wide.DefiningOp().SetAttrNamed("signedness", def.SignednessEnum.Of(def.Unsigned))
 	return replace(op, wide)
 }

@@ -272,13 +272,13 @@ func parseRounding(p *ir.Parser, s *ir.ParsedOp, args []string) {
 	p.Expect("<")
 	at := p.Pos()
 	word := p.Keyword()
-	v, ok := def.Rounding.Lookup(word)
+	v, ok := def.RoundingEnum.Lookup(word)
 	if known := roundings[s.Def.Name]; !p.Failed() && (!ok || known.strict && !slices.Contains(known.modes, v)) {
-		p.Errorf(at, "expected rounding mode to be one of: '%s', got: '%s'", strings.ReplaceAll(keywords(def.Rounding, known.modes), ", ", "', '"), word)
+		p.Errorf(at, "expected rounding mode to be one of: '%s', got: '%s'", strings.ReplaceAll(keywords(def.RoundingEnum, known.modes), ", ", "', '"), word)
 		return
 	}
 	p.Expect(">")
-	s.SetAttr(at, args[0], def.Rounding.Of(v))
+	s.SetAttr(at, args[0], def.RoundingEnum.Of(v))
 }
 
 // printMemoryAttributes writes the ordering and, if there is one, the scope.
@@ -295,12 +295,12 @@ func printMemoryAttributes(p *ir.Printer, op *ir.Op, args []string) {
 func parseMemoryAttributes(p *ir.Parser, s *ir.ParsedOp, args []string) {
 	at := p.Pos()
 	word := p.Keyword()
-	order, ok := def.MemOrder.Lookup(word)
+	order, ok := def.MemOrderEnum.Lookup(word)
 	if !ok {
 		p.Errorf(at, "invalid memory_ordering_semantics attribute specification. Got \"%s\" but expect one of: weak, relaxed, acquire, release, acq_rel", word)
 		return
 	}
-	s.SetAttr(at, args[0], def.MemOrder.Of(order))
+	s.SetAttr(at, args[0], def.MemOrderEnum.Of(order))
 	word = p.PeekKeyword()
 	if word == "" {
 		return
@@ -311,12 +311,12 @@ func parseMemoryAttributes(p *ir.Parser, s *ir.ParsedOp, args []string) {
 		p.Errorf(at, "operation specifies weak memory ordering semantics, but then provides \"%s\" scope, expected no memory scope.", word)
 		return
 	}
-	scope, ok := def.Scope.Lookup(word)
+	scope, ok := def.ScopeEnum.Lookup(word)
 	if !ok {
 		p.Errorf(at, "invalid memory_scope attribute specification. Got \"%s\" but expect one of: tl_blk, device, sys", word)
 		return
 	}
-	s.SetAttr(at, args[1], def.Scope.Of(scope))
+	s.SetAttr(at, args[1], def.ScopeEnum.Of(scope))
 }
 
 func printPredicate(p *ir.Printer, op *ir.Op, args []string) {

@@ -84,10 +84,10 @@ func printGlobal(p *ir.Printer, op *ir.Op) {
 
 func parseGlobal(p *ir.Parser, s *ir.ParsedOp) error {
 	if p.Eat("private") {
-		s.SetAttr(s.Pos, "symbol_visibility", def.Visibility.Of(def.Private))
+		s.SetAttr(s.Pos, "symbol_visibility", def.VisibilityEnum.Of(def.Private))
 	} else {
 		p.Eat("public")
-		s.SetAttr(s.Pos, "symbol_visibility", def.Visibility.Of(def.Public))
+		s.SetAttr(s.Pos, "symbol_visibility", def.VisibilityEnum.Of(def.Public))
 	}
 	if p.Eat("constant") {
 		s.SetAttr(s.Pos, "constant", ir.UnitAttr{})

@@ -370,7 +370,7 @@ func parseAccess(p *ir.Parser, s *ir.ParsedOp) error {
 		p.AttrDict(s)
 	}
 	if i := s.Def.AttrIndex("reduction"); i >= 0 && s.Attrs[i] == nil {
-		s.Attrs[i] = def.Multimem.Of(0)
+		s.Attrs[i] = def.MultimemEnum.Of(0)
 	}
 	if i := s.Def.AttrIndex("inbounds"); i >= 0 && s.Attrs[i] == nil {
 		s.Attrs[i] = make(ir.BoolArray, len(refs["index"]))

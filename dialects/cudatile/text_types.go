@@ -65,13 +65,13 @@ func readPtr(p *ir.Parser) func() (ir.Type, error) {
 // readPtrAttr reads <multicast> or #cuda_tile.ptr_attr<multicast>.
 func readPtrAttr(p *ir.Parser) Optional {
 	if p.Eat("<") {
-		v := p.EnumCase(def.PtrAttr)
+		v := p.EnumCase(def.PtrAttrEnum)
 		p.Expect(">")
 		return Some(v)
 	}
 	at := p.Pos()
 	a, ok := p.Attr(nil).(ir.EnumAttr)
-	if !ok || a.Enum != def.PtrAttr {
+	if !ok || a.Enum != def.PtrAttrEnum {
 		p.Errorf(at, "expected a pointer attribute")
 		return Absent
 	}
@@ -154,7 +154,7 @@ func readView(p *ir.Parser, strided bool) viewParts {
 		p.Expect("=")
 		at := p.Pos()
 		word := p.Keyword()
-		pad, ok := def.Padding.Lookup(word)
+		pad, ok := def.PaddingEnum.Lookup(word)
 		if !ok {
 			p.Errorf(at, "invalid padding_value attribute specification. Got \"%s\" but expect one of: zero, neg_zero, nan, pos_inf, neg_inf", word)
 		}

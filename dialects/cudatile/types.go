@@ -37,7 +37,7 @@ type TileType struct {
 	Elem  ir.Type
 }
 
-// PtrType is a pointer to numbers in global memory. Attr is a case of def.PtrAttr.
+// PtrType is a pointer to numbers in global memory. Attr is a case of def.PtrAttrEnum.
 type PtrType struct {
 	Elem ir.Type
 	Attr Optional
@@ -152,7 +152,7 @@ func (t *PtrType) WriteType(w *strings.Builder) {
 	w.WriteString("ptr<")
 	t.Elem.WriteType(w)
 	if v, ok := t.Attr.Get(); ok {
-		w.WriteString(", <" + def.PtrAttr.Keyword(v) + ">")
+		w.WriteString(", <" + def.PtrAttrEnum.Keyword(v) + ">")
 	}
 	w.WriteByte('>')
 }
@@ -167,7 +167,7 @@ func (t *TensorViewType) WriteType(w *strings.Builder) {
 		w.WriteByte(']')
 	}
 	if v, ok := t.PtrAttr.Get(); ok {
-		w.WriteString(", #cuda_tile.ptr_attr<" + def.PtrAttr.Keyword(v) + ">")
+		w.WriteString(", #cuda_tile.ptr_attr<" + def.PtrAttrEnum.Keyword(v) + ">")
 	}
 	w.WriteByte('>')
 }
@@ -231,7 +231,7 @@ func writeDims(w *strings.Builder, dims []int64, sep string) {
 
 func writePadding(w *strings.Builder, p Optional) {
 	if v, ok := p.Get(); ok {
-		w.WriteString("padding_value = " + def.Padding.Keyword(v) + ", ")
+		w.WriteString("padding_value = " + def.PaddingEnum.Keyword(v) + ", ")
 	}
 }
 

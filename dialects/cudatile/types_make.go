@@ -223,7 +223,7 @@ func viewTile(c *ir.Context, tile []int64, tv *TensorViewType, dimMap []int, pad
 	}
 	if v, ok := padding.Get(); ok && v != def.PadZero && !ir.IsFloat(tv.Elem) {
 		return nil, fmt.Errorf("padding_value %s can only be used with floating point element types, got %s",
-			def.Padding.Keyword(v), ir.ShortType(tv.Elem))
+			def.PaddingEnum.Keyword(v), ir.ShortType(tv.Elem))
 	}
 	return t, nil
 }

@@ -35,13 +35,13 @@ func floatRules() {
 			mode, t := op.EnumNamed("rounding_mode"), elem(op.Result(0))
 			allowed := roundings[op.Def.Name].modes
 			if !slices.Contains(allowed, mode) {
-				return c.Error(op, "invalid rounding mode specified, expect one of [%s]", keywords(def.Rounding, allowed))
+				return c.Error(op, "invalid rounding mode specified, expect one of [%s]", keywords(def.RoundingEnum, allowed))
 			}
 			if !flushIsForF32(c, op) {
 				return false
 			}
 			if slices.Contains(f32Only, mode) && !ir.IsFloat(t, float.F32) {
-				return c.Error(op, "%s modifier only supported for f32 data type, but got: %s", def.Rounding.Keyword(mode), quoted(t))
+				return c.Error(op, "%s modifier only supported for f32 data type, but got: %s", def.RoundingEnum.Keyword(mode), quoted(t))
 			}
 			return true
 		}
@@ -71,7 +71,7 @@ func integerRules() {
 		allowed := []uint32{def.RoundZero, def.RoundNegInf, def.RoundPosInf}
 		mode := op.EnumNamed("rounding")
 		if !slices.Contains(allowed, mode) {
-			return c.Error(op, "invalid rounding mode specified, expect one of [%s]", keywords(def.Rounding, allowed))
+			return c.Error(op, "invalid rounding mode specified, expect one of [%s]", keywords(def.RoundingEnum, allowed))
 		}
 		if mode == def.RoundNegInf && op.EnumNamed("signedness") == def.Unsigned {
 			return c.Error(op, "rounding mode 'negative_inf' is not allowed with 'unsigned' flag")

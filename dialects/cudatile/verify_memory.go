@@ -54,10 +54,10 @@ func memoryRules() {
 func ordering(what string, strong uint32) func(*ir.Context, *ir.Op) bool {
 	return func(c *ir.Context, op *ir.Op) bool {
 		order, scoped := op.EnumNamed("memory_ordering_semantics"), op.AttrNamed("memory_scope") != nil
-		word := def.MemOrder.Keyword(order)
+		word := def.MemOrderEnum.Keyword(order)
 		switch {
 		case order != def.Weak && order != def.Relaxed && order != strong:
-			return c.Error(op, "expect one of: weak, relaxed, or %s, but got: %s", def.MemOrder.Keyword(strong), word)
+			return c.Error(op, "expect one of: weak, relaxed, or %s, but got: %s", def.MemOrderEnum.Keyword(strong), word)
 		case order == def.Weak && scoped:
 			return c.Error(op, "weak %s must not have memory scope", what)
 		case order != def.Weak && !scoped:
@@ -99,7 +99,7 @@ func wordSized(t ir.Type) bool {
 // modeFits checks the element type of an atomic operation against its mode.
 func modeFits(c *ir.Context, op *ir.Op, t ir.Type) bool {
 	mode := op.EnumNamed("mode")
-	word := def.AtomicMode.Keyword(mode)
+	word := def.AtomicModeEnum.Keyword(mode)
 	switch mode {
 	case def.ModeAddF:
 		if !ir.IsFloat(t, float.F16, float.BF16, float.F32, float.F64) {

@@ -28,16 +28,16 @@ func multicast(c *ir.Context, op *ir.Op, view ViewFacts) bool {
 	if !view.Tensor.PtrAttr.Is(def.PtrMulticast) {
 		got := "none"
 		if v, ok := view.Tensor.PtrAttr.Get(); ok {
-			got = def.PtrAttr.Keyword(v)
+			got = def.PtrAttrEnum.Keyword(v)
 		}
 		return c.Error(op, "expected a multicast pointer, but got %s", got)
 	}
 	order, scoped := op.EnumNamed("memory_ordering_semantics"), op.AttrNamed("memory_scope") != nil
 	if allowed := []uint32{def.Weak, def.Relaxed, def.Release, def.Acquire}; !slices.Contains(allowed, order) {
-		return c.Error(op, "expect one of: weak, relaxed, acquire, or release, but got: %s", def.MemOrder.Keyword(order))
+		return c.Error(op, "expect one of: weak, relaxed, acquire, or release, but got: %s", def.MemOrderEnum.Keyword(order))
 	}
 	if scoped == (order == def.Weak) && op.Def.Args[1].Mode == ir.Optional {
-		return c.Error(op, "memory scope must be given exactly when the access is not weak, and it is %s", def.MemOrder.Keyword(order))
+		return c.Error(op, "memory scope must be given exactly when the access is not weak, and it is %s", def.MemOrderEnum.Keyword(order))
 	}
 	return true
 }
@@ -59,7 +59,7 @@ func multimemElement(c *ir.Context, op *ir.Op, view ViewFacts) bool {
 	if op.AttrNamed("reduction") == nil { // a store reduces nothing
 		return true
 	}
-	switch kind := def.Multimem.Keyword(op.EnumNamed("reduction")); {
+	switch kind := def.MultimemEnum.Keyword(op.EnumNamed("reduction")); {
 	case kind == "add":
 		return true
 	case kind != "min" && kind != "max":

@@ -82,7 +82,7 @@ func verifyMakeTensorView(c *ir.Context, op *ir.Op) bool {
 
 func attrName(o Optional) string {
 	v, _ := o.Get()
-	return def.PtrAttr.Keyword(v)
+	return def.PtrAttrEnum.Keyword(v)
 }
 
 // verifyIndices checks the index operands of an access through a view.

@@ -21,7 +21,7 @@ var Extension = newExtension()
 
 func newExtension() *ir.Dialect {
 	d := *cudatile.Dialect
-	d.Ops = rows()
+	d.ID, d.Ops = 0, rows()
 	d.Directives = map[string]ir.Directive{"LongType": {Print: printLongType, Parse: parseLongType}}
 	return d.Init()
 }

@@ -7,10 +7,15 @@ import (
 	"tileiras/ir"
 )
 
+// dialectID is the high half of the codes of the operations.
+const dialectID = 2
+
 // Dialect is TileAA: the rows of def with their hooks.
 var Dialect = &ir.Dialect{
-	Name: "tileaa",
-	Ops:  def.Ops,
+	Name:        "tileaa",
+	ID:          dialectID,
+	Ops:         def.Ops,
+	Constraints: constraints(),
 	ShapeOf: func(t ir.Type) ([]int64, bool) {
 		switch t := t.(type) {
 		case *TileType:

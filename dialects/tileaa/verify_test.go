@@ -22,11 +22,11 @@ func TestVerifierSaysWhatIsWrong(t *testing.T) {
 	const array = "%a = make_memref %p : (tile<ptr<f32>>) -> memref<16x16xf32, strides=[16,1]>\n"
 	const block = array + "%b = block_tile %a, indices(%x, %x) {traversal = [8, 8], dim_map = [0, 1]} : (memref<16x16xf32, strides=[16,1]>, tile<i32>, tile<i32>) -> block<8x8xf32>\n"
 	tests := []struct{ body, want string }{
-		{"%0 = addf %x, %x : tile<i32>", "needs a tile of floats as lhs"},
-		{"%0 = addi %f, %f : tile<f32>", "needs a tile of integers as lhs"},
+		{"%0 = addf %x, %x : tile<i32>", "operand #0 must be tile of floats"},
+		{"%0 = addi %f, %f : tile<f32>", "operand #0 must be tile of integers"},
 		{"%0 = exti %x : (tile<i32>) -> tile<i16>", "needs a result that is wider than the source"},
 		{"%0 = iota : tile<4x8xi32>", "needs a rank-1 tile of integers"},
-		{"%0 = splat %v : (tile<8xi32>) -> tile<4x8xi32>", "needs a rank-0 source"},
+		{"%0 = splat %v : (tile<8xi32>) -> tile<4x8xi32>", "operand #0 must be rank-0 tile of any element"},
 		{"%0 = reshape %m : (tile<4x8xf32>) -> tile<16xf32>", "needs shapes that fit"},
 		{"%0 = permute %m {permutation = array<i32: 1, 1>} : (tile<4x8xf32>) -> tile<8x8xf32>", "needs shapes that fit"},
 		{"%0 = cat %v, %v {dim = 1} : (tile<8xi32>, tile<8xi32>) -> tile<16xi32>", "dimension 1 is not one of 1"},
@@ -43,8 +43,8 @@ func TestVerifierSaysWhatIsWrong(t *testing.T) {
 		{"%0 = reduce %v attributes {dim = 0, identities = [0 : i32]} : (tile<8xi32>) -> tile<8xi32> (%e: tile<i32>, %acc: tile<i32>) {\nyield %e : (tile<i32>)\n}", "needs results of shape []"},
 		{"%0 = if %c : (tile<i1>) -> tile<i32> {\nyield %x : (tile<i32>)\n}", "needs an else branch"},
 		{"if %c : (tile<i1>) -> () {\ncontinue\n}", "has no loop around it"},
-		{"for %x, %x, %f : (tile<i32>, tile<i32>, tile<f32>) (%i: tile<i32>) {\ncontinue\n}", "of one rank-0 integer type"},
-		{"%0 = loop : () -> tile<i32> {\nbreak\n}", "needs values of the types of the loop's results"},
+		{"for %x, %x, %f : (tile<i32>, tile<i32>, tile<f32>) (%i: tile<i32>) {\ncontinue\n}", "operand #2 must be rank-0 tile of integers"},
+		{"%0 = loop : tile<i32> {\nbreak\n}", "needs values of the types of the loop's results"},
 	}
 	for _, tt := range tests {
 		c := ir.NewContext(Dialect)

@@ -17,7 +17,7 @@ import (
 func big(t *testing.T, n int) []byte {
 	t.Helper()
 	m := newMaker(i32Tile, func(c *ir.Context) ir.Type { return cudatile.Scalar(c, c.Int(1)) })
-	overflow := def.Overflow.Of(def.NoOverflowFlag)
+	overflow := def.OverflowEnum.Of(def.NoOverflowFlag)
 	add := func(v *ir.Value) *ir.Value {
 		return m.op("addi", []*ir.Value{v, m.arg(0)}, []ir.Type{v.Type()}, overflow).Result(0)
 	}

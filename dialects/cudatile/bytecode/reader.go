@@ -186,7 +186,7 @@ func (r *reader) global(c *cursor, index uint64) {
 		"alignment": r.i64(c.varint("alignment of a global")),
 	}
 	if r.v.AtLeast(def.V133) {
-		attrs["symbol_visibility"] = r.enum(c, def.Visibility, "visibility of a global")
+		attrs["symbol_visibility"] = r.enum(c, def.VisibilityEnum, "visibility of a global")
 		if c.varint("constant flag of a global") != 0 {
 			attrs["constant"] = ir.UnitAttr{}
 		}

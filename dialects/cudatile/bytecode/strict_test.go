@@ -154,7 +154,7 @@ func TestStrictAndModernReadersAgreeOnTheCorpus(t *testing.T) {
 // encoding.
 func TestAnAdditionIsFiveBytes(t *testing.T) {
 	m := newMaker(i32Tile, i32Tile, i32Tile, i32Tile, i32Tile, i32Tile)
-	m.op("addi", []*ir.Value{m.arg(4), m.arg(5)}, []ir.Type{i32Tile(m.c)}, def.Overflow.Of(def.NoOverflowFlag))
+	m.op("addi", []*ir.Value{m.arg(4), m.arg(5)}, []ir.Type{i32Tile(m.c)}, def.OverflowEnum.Of(def.NoOverflowFlag))
 	m.op("return", nil, nil)
 	out, err := bytecode.Write(m.module, bytecode.WriteOptions{Version: def.V131})
 	if err != nil {

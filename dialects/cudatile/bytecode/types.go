@@ -221,7 +221,7 @@ func (r *reader) optionalEnum(c *cursor, flags uint64, e *ir.EnumDef, what strin
 func (r *reader) ptrType(c *cursor) (ir.Type, error) {
 	flags := r.optionalFlags(c, def.V134)
 	elem := r.typ(c, "get pointeeType type")
-	attr := r.optionalEnum(c, flags, def.PtrAttr, "pointer attribute")
+	attr := r.optionalEnum(c, flags, def.PtrAttrEnum, "pointer attribute")
 	if !r.ok() {
 		return nil, nil
 	}
@@ -232,7 +232,7 @@ func (r *reader) tensorViewType(c *cursor) (ir.Type, error) {
 	flags := r.optionalFlags(c, def.V134)
 	elem := r.typ(c, "get elementType type")
 	shape, strides := c.i64s("shape"), c.i64s("strides")
-	attr := r.optionalEnum(c, flags, def.PtrAttr, "pointer attribute")
+	attr := r.optionalEnum(c, flags, def.PtrAttrEnum, "pointer attribute")
 	if !r.ok() {
 		return nil, nil
 	}
@@ -268,7 +268,7 @@ func (r *reader) viewType(c *cursor, tag uint64) (ir.Type, error) {
 	if r.v.Before(def.V133) {
 		flags = uint64(c.byte("padding flag"))
 	}
-	padding := r.optionalEnum(c, flags, def.Padding, "padding value")
+	padding := r.optionalEnum(c, flags, def.PaddingEnum, "padding value")
 	if !r.ok() {
 		return nil, nil
 	}

@@ -67,7 +67,7 @@ func TestAnOlderVersionRefusesWhatItCannotSay(t *testing.T) {
 			m.op("atan2", []*ir.Value{m.arg(1), m.arg(1)}, []ir.Type{f32Tile(m.c)})
 		}, "operation 'cuda_tile.atan2' is not available in bytecode version 13.1"},
 		{"a required attribute that is not the default", def.V131, func(m *maker) {
-			m.op("negi", []*ir.Value{m.arg(0)}, []ir.Type{i32Tile(m.c)}, def.Overflow.Of(def.NoSignedWrap))
+			m.op("negi", []*ir.Value{m.arg(0)}, []ir.Type{i32Tile(m.c)}, def.OverflowEnum.Of(def.NoSignedWrap))
 		}, "attribute 'overflow' requires bytecode version 13.2+, but targeting 13.1"},
 		{"a flag", def.V132, func(m *maker) {
 			m.op("mmaf", []*ir.Value{m.arg(1), m.arg(1), m.arg(1)}, []ir.Type{f32Tile(m.c)}, ir.UnitAttr{})
@@ -88,14 +88,14 @@ func TestAnOlderVersionRefusesWhatItCannotSay(t *testing.T) {
 			m.op("int_to_ptr", []*ir.Value{m.arg(0)}, []ir.Type{cudatile.Scalar(m.c, p)})
 		}, "parameter 'ptrAttr' requires bytecode version 13.4+, but targeting 13.3"},
 		{"an enum case", def.V133, func(m *maker) {
-			m.op("ftof", []*ir.Value{m.arg(1)}, []ir.Type{f32Tile(m.c)}, def.Rounding.Of(def.RoundNearestAway))
+			m.op("ftof", []*ir.Value{m.arg(1)}, []ir.Type{f32Tile(m.c)}, def.RoundingEnum.Of(def.RoundNearestAway))
 		}, "enum value 7 is not available in bytecode version 13.3"},
 		{"an index that is in bounds", def.V133, func(m *maker) {
 			tv, _ := cudatile.TensorView(m.c, m.c.Int(32), []int64{8}, []int64{1}, cudatile.Absent)
 			pv, _ := cudatile.PartitionView(m.c, []int64{4}, tv, []int{0}, cudatile.Absent)
 			v := m.op("make_partition_view", []*ir.Value{m.arg(0)}, []ir.Type{pv})
 			m.op("load_view_tko", []*ir.Value{v.Result(0), m.arg(0)}, []ir.Type{pv.Tile, cudatile.Token(m.c)},
-				def.MemOrder.Of(def.Weak), nil, nil, ir.BoolArray{true})
+				def.MemOrderEnum.Of(def.Weak), nil, nil, ir.BoolArray{true})
 		}, "attribute 'inbounds' requires bytecode version 13.4+, but targeting 13.3"},
 		{"no version at all", ir.V(12, 9), func(*maker) {}, "unsupported version requested 12.9, must be in range [13.1, 13.5]"},
 	}
@@ -149,7 +149,7 @@ func TestGlobalsLoseNothingSilently(t *testing.T) {
 	}{
 		{"constant", []ir.Attribute{nil, ir.UnitAttr{}},
 			"constant global `g` cannot be encoded in bytecode version 13.2 (the `constant` attribute requires bytecode 13.3+)"},
-		{"private", []ir.Attribute{def.Visibility.Of(def.Private)},
+		{"private", []ir.Attribute{def.VisibilityEnum.Of(def.Private)},
 			"global `g` uses non-public symbol visibility, which cannot be encoded in bytecode version 13.2 (requires bytecode 13.3+)"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -2,9 +2,10 @@ package def
 
 import "tileiras/ir"
 
-// enum makes an enumeration whose cases have the values 0, 1, 2, ... on the wire.
-func enum(name string, keywords ...string) *ir.EnumDef {
-	d := &ir.EnumDef{Name: name}
+// enum makes an enumeration whose cases have the values 0, 1, 2, ... on the wire; its Go type is the one of this package that the
+// generated accessors use.
+func enum(goType, name string, keywords ...string) *ir.EnumDef {
+	d := &ir.EnumDef{GoType: goType, Name: name}
 	for i, k := range keywords {
 		d.Cases = append(d.Cases, ir.EnumCase{Keyword: k, Value: uint32(i)})
 	}
@@ -26,52 +27,135 @@ func caseSince(d *ir.EnumDef, keyword string, v ir.Version) *ir.EnumDef {
 
 // The enumerations of the dialect.
 var (
-	Signedness = expected("expected signedness to be one of: {'signed', 'unsigned'}", enum("signedness", "unsigned", "signed"))
-	Overflow   = enum("overflow", "none", "no_signed_wrap", "no_unsigned_wrap", "no_wrap")
-	Rounding   = caseSince(enum("rounding", "nearest_even", "zero", "negative_inf", "positive_inf", "approx", "full",
+	SignednessEnum = expected("expected signedness to be one of: {'signed', 'unsigned'}", enum("Signedness", "signedness", "unsigned", "signed"))
+	OverflowEnum   = enum("Overflow", "overflow", "none", "no_signed_wrap", "no_unsigned_wrap", "no_wrap")
+	RoundingEnum   = caseSince(enum("Rounding", "rounding", "nearest_even", "zero", "negative_inf", "positive_inf", "approx", "full",
 		"nearest_int_to_zero", "nearest_away"), "nearest_away", ir.V(13, 4))
-	Ordering = expected("expected 'comparison_ordering' to be one of: {'ordered', 'unordered'}",
-		enum("comparison_ordering", "unordered", "ordered"))
-	Predicate = expected("expected 'comparison_predicate' to be one of: {'equal', 'not_equal', 'less_than', 'less_than_or_equal', "+
+	OrderingEnum = expected("expected 'comparison_ordering' to be one of: {'ordered', 'unordered'}",
+		enum("Ordering", "comparison_ordering", "unordered", "ordered"))
+	PredicateEnum = expected("expected 'comparison_predicate' to be one of: {'equal', 'not_equal', 'less_than', 'less_than_or_equal', "+
 		"'greater_than', 'greater_than_or_equal'}",
-		enum("comparison_predicate", "equal", "not_equal", "less_than", "less_than_or_equal", "greater_than", "greater_than_or_equal"))
-	AtomicMode = enum("atomic_rmw_mode", "and", "or", "xor", "add", "addf", "max", "min", "umax", "umin", "xchg")
-	Scope      = enum("memory_scope", "tl_blk", "device", "sys")
-	MemOrder   = enum("memory_ordering_semantics", "weak", "relaxed", "acquire", "release", "acq_rel")
-	Padding    = enum("padding_value", "zero", "neg_zero", "nan", "pos_inf", "neg_inf")
-	Visibility = enum("symbol_visibility", "public", "private")
-	PtrAttr    = caseSince(caseSince(enum("ptr_attr", "none", "unicast", "multicast"), "unicast", ir.V(13, 5)),
+		enum("Predicate", "comparison_predicate", "equal", "not_equal", "less_than", "less_than_or_equal", "greater_than", "greater_than_or_equal"))
+	AtomicModeEnum = enum("AtomicMode", "atomic_rmw_mode", "and", "or", "xor", "add", "addf", "max", "min", "umax", "umin", "xchg")
+	ScopeEnum      = enum("Scope", "memory_scope", "tl_blk", "device", "sys")
+	MemOrderEnum   = enum("MemOrder", "memory_ordering_semantics", "weak", "relaxed", "acquire", "release", "acq_rel")
+	PaddingEnum    = enum("Padding", "padding_value", "zero", "neg_zero", "nan", "pos_inf", "neg_inf")
+	VisibilityEnum = enum("Visibility", "symbol_visibility", "public", "private")
+	PtrAttrEnum    = caseSince(caseSince(enum("PtrAttr", "ptr_attr", "none", "unicast", "multicast"), "unicast", ir.V(13, 5)),
 		"multicast", ir.V(13, 5))
-	Multimem = enum("multimem_reduction_kind", "add", "min", "max", "and", "or", "xor", "umin", "umax")
+	MultimemEnum = enum("Multimem", "multimem_reduction_kind", "add", "min", "max", "and", "or", "xor", "umin", "umax")
 )
 
 // Enums lists the enumerations.
-var Enums = []*ir.EnumDef{Signedness, Overflow, Rounding, Ordering, Predicate, AtomicMode, Scope, MemOrder, Padding,
-	Visibility, PtrAttr, Multimem}
+var Enums = []*ir.EnumDef{SignednessEnum, OverflowEnum, RoundingEnum, OrderingEnum, PredicateEnum, AtomicModeEnum, ScopeEnum, MemOrderEnum, PaddingEnum,
+	VisibilityEnum, PtrAttrEnum, MultimemEnum}
 
-// Cases of the enumerations that code compares with.
+// The Go types of the enumerations.
+type (
+	Signedness uint32
+	Overflow   uint32
+	Rounding   uint32
+	Ordering   uint32
+	Predicate  uint32
+	AtomicMode uint32
+	Scope      uint32
+	MemOrder   uint32
+	Padding    uint32
+	Visibility uint32
+	PtrAttr    uint32
+	Multimem   uint32
+)
+
 const (
-	Unsigned, Signed uint32 = 0, 1
+	Unsigned = iota
+	Signed
+)
 
-	NoOverflowFlag, NoSignedWrap, NoUnsignedWrap, NoWrap uint32 = 0, 1, 2, 3
+const (
+	NoOverflowFlag = iota
+	NoSignedWrap
+	NoUnsignedWrap
+	NoWrap
+)
 
-	RoundNearestEven, RoundZero, RoundNegInf, RoundPosInf           uint32 = 0, 1, 2, 3
-	RoundApprox, RoundFull, RoundNearestIntToZero, RoundNearestAway uint32 = 4, 5, 6, 7
+const (
+	RoundNearestEven = iota
+	RoundZero
+	RoundNegInf
+	RoundPosInf
+	RoundApprox
+	RoundFull
+	RoundNearestIntToZero
+	RoundNearestAway
+)
 
-	Unordered, Ordered uint32 = 0, 1
+const (
+	Unordered = iota
+	Ordered
+)
 
-	PredEqual, PredNotEqual, PredLess, PredLessEqual, PredGreater, PredGreaterEqual uint32 = 0, 1, 2, 3, 4, 5
+const (
+	PredEqual = iota
+	PredNotEqual
+	PredLess
+	PredLessEqual
+	PredGreater
+	PredGreaterEqual
+)
 
-	ModeAnd, ModeOr, ModeXor, ModeAdd, ModeAddF    uint32 = 0, 1, 2, 3, 4
-	ModeMax, ModeMin, ModeUMax, ModeUMin, ModeXchg uint32 = 5, 6, 7, 8, 9
+const (
+	ModeAnd = iota
+	ModeOr
+	ModeXor
+	ModeAdd
+	ModeAddF
+	ModeMax
+	ModeMin
+	ModeUMax
+	ModeUMin
+	ModeXchg
+)
 
-	ScopeBlock, ScopeDevice, ScopeSys uint32 = 0, 1, 2
+const (
+	ScopeBlock = iota
+	ScopeDevice
+	ScopeSys
+)
 
-	Weak, Relaxed, Acquire, Release, AcqRel uint32 = 0, 1, 2, 3, 4
+const (
+	Weak = iota
+	Relaxed
+	Acquire
+	Release
+	AcqRel
+)
 
-	PadZero, PadNegZero, PadNaN, PadPosInf, PadNegInf uint32 = 0, 1, 2, 3, 4
+const (
+	PadZero = iota
+	PadNegZero
+	PadNaN
+	PadPosInf
+	PadNegInf
+)
 
-	Public, Private uint32 = 0, 1
+const (
+	Public = iota
+	Private
+)
 
-	PtrNone, PtrUnicast, PtrMulticast uint32 = 0, 1, 2
+const (
+	PtrNone = iota
+	PtrUnicast
+	PtrMulticast
+)
+
+const (
+	MultimemAdd = iota
+	MultimemMin
+	MultimemMax
+	MultimemAnd
+	MultimemOr
+	MultimemXor
+	MultimemUMin
+	MultimemUMax
 )

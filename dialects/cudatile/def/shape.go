@@ -82,6 +82,7 @@ func reduceOps() []*ir.OpDef {
 				many("operands", "Num")),
 			Results: results(manyRes("results", "Num")),
 			Regions: regions("body"),
+			Flow:    ir.FlowDef{Kind: ir.CombineFlow},
 			Traits:  traits,
 			Summary: "Combines the elements along a dimension, in an order that is not specified."},
 		{Name: "scan", Opcode: 0x5E, Since: V131,
@@ -89,6 +90,7 @@ func reduceOps() []*ir.OpDef {
 				many("operands", "Num")),
 			Results: results(manyRes("results", "Num")),
 			Regions: regions("body"),
+			Flow:    ir.FlowDef{Kind: ir.CombineFlow},
 			Traits:  traits,
 			Summary: "The inclusive prefixes of combining the elements along a dimension: the region takes pairs of the prefix and the next element."},
 	}

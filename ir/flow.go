@@ -1,0 +1,283 @@
+package ir
+
+// FlowKind says how control passes through the regions of an operation, or what a terminator does.
+type FlowKind uint8
+
+const (
+	NoFlow FlowKind = iota
+	// BranchFlow: at most one region runs, once (if). Results are what it yields.
+	BranchFlow
+	// LoopFlow: the region runs again and again until a break, whose operands are the results.
+	LoopFlow
+	// CountedFlow: the region runs a number of times that is known at its start (for). Results are the carried values at its end.
+	CountedFlow
+	// CombineFlow: the region is a function that the operation applies to elements (reduce, scan); its arguments are no values of
+	// the program around it.
+	CombineFlow
+
+	// YieldFlow ends a region and hands its operands to the operation around it.
+	YieldFlow
+	// ContinueFlow goes to the next iteration of the innermost loop with new carried values.
+	ContinueFlow
+	// BreakFlow leaves the innermost loop with its results.
+	BreakFlow
+	// ReturnFlow leaves the isolated operation around it.
+	ReturnFlow
+)
+
+// FlowDef is the control flow of a row.
+type FlowDef struct {
+	Kind FlowKind
+	// Inits is the declared operand that holds the first values of what a loop carries.
+	Inits string
+	// Own is how many arguments of a loop's block come before the carried ones (the induction variable).
+	Own int
+}
+
+// IsLoop reports whether a region may run more than once.
+func (k FlowKind) IsLoop() bool { return k == LoopFlow || k == CountedFlow }
+
+// Flow is the control flow of one operation with regions: the one place that knows which values meet where.
+type Flow struct {
+	Op   *Op
+	Kind FlowKind
+}
+
+// FlowOf is the flow of an operation with regions; ok is false for all others.
+func FlowOf(op *Op) (f Flow, ok bool) {
+	k := op.Def.Flow.Kind
+	return Flow{op, k}, k >= BranchFlow && k <= CombineFlow
+}
+
+// LoopOf is the flow of a loop; ok is false for all other operations.
+func LoopOf(op *Op) (f Flow, ok bool) {
+	if op == nil || !op.Def.Flow.Kind.IsLoop() {
+		return Flow{}, false
+	}
+	return Flow{op, op.Def.Flow.Kind}, true
+}
+
+// Inits are the first values of what a loop carries; none for other operations.
+func (f Flow) Inits() []*Value {
+	if !f.Kind.IsLoop() {
+		return nil
+	}
+	return f.Op.OperandGroup(f.inits())
+}
+
+// InitUse is the operand slot of the first value of carried value i.
+func (f Flow) InitUse(i int) *Use {
+	lo, _ := f.Op.group(f.inits())
+	return f.Op.operands[lo+i]
+}
+
+// SetInits replaces the first values; arguments, results and terminators are the caller's care.
+func (f Flow) SetInits(vs []*Value) { f.Op.SetOperandGroup(f.inits(), vs) }
+
+func (f Flow) inits() int { return f.Op.Def.OperandIndex(f.Op.Def.Flow.Inits) }
+
+// Carried are the block arguments that hold what a loop carries from iteration to iteration; none for other operations.
+func (f Flow) Carried() []*Value {
+	if !f.Kind.IsLoop() {
+		return nil
+	}
+	return f.Op.Body().args[f.Op.Def.Flow.Own:]
+}
+
+// InductionVar is the argument that counts the iterations of a counted loop, else nil.
+func (f Flow) InductionVar() *Value {
+	if f.Kind != CountedFlow || f.Op.Def.Flow.Own == 0 {
+		return nil
+	}
+	return f.Op.Body().args[0]
+}
+
+// CarriedIndex is the number of a block argument among the carried values of a loop; ok is false when it is none of them.
+func (f Flow) CarriedIndex(v *Value) (i int, ok bool) {
+	if !f.Kind.IsLoop() || v.block == nil || v.block != f.Op.Body() || v.index < f.Op.Def.Flow.Own {
+		return 0, false
+	}
+	return v.index - f.Op.Def.Flow.Own, true
+}
+
+// Terminators lists the terminators of these kinds that leave a region of f's operation, in program order: those of its own blocks,
+// and those inside branches within it. A break or continue inside a loop within belongs to that loop.
+func (f Flow) Terminators(kinds ...FlowKind) []*Op {
+	var found []*Op
+	var in func(b *Block, nested bool)
+	in = func(b *Block, nested bool) {
+		for op := b.first; op != nil; op = op.next {
+			k := op.Def.Flow.Kind
+			for _, want := range kinds {
+				if k == want && !(nested && k == YieldFlow) {
+					found = append(found, op)
+				}
+			}
+			if k == BranchFlow {
+				for _, r := range op.regions {
+					for _, inner := range r.blocks {
+						in(inner, true)
+					}
+				}
+			}
+		}
+	}
+	for _, r := range f.Op.regions {
+		for _, b := range r.blocks {
+			in(b, false)
+		}
+	}
+	return found
+}
+
+// Continues lists the terminators that begin the next iteration of a loop.
+func (f Flow) Continues() []*Op { return f.Terminators(ContinueFlow) }
+
+// Exits lists the terminators whose operands become the results: the yields of a branch, the breaks of a loop, the continues of a
+// counted loop (its last one), the yield of a combine region.
+func (f Flow) Exits() []*Op {
+	switch f.Kind {
+	case LoopFlow:
+		return f.Terminators(BreakFlow)
+	case CountedFlow:
+		return f.Terminators(ContinueFlow)
+	}
+	return f.Terminators(YieldFlow)
+}
+
+// CarriedIncoming lists the values that carried value i may take: its first value, then what each continue passes on.
+func (f Flow) CarriedIncoming(i int) []*Value {
+	vs := []*Value{f.Inits()[i]}
+	for _, t := range f.Continues() {
+		vs = append(vs, t.Operand(i))
+	}
+	return vs
+}
+
+// ResultIncoming lists the values that result i may take: what each exit passes, and for a counted loop, which may not run at all,
+// its first value before them.
+func (f Flow) ResultIncoming(i int) []*Value {
+	var vs []*Value
+	if f.Kind == CountedFlow {
+		vs = append(vs, f.Inits()[i])
+	}
+	for _, t := range f.Exits() {
+		vs = append(vs, t.Operand(i))
+	}
+	return vs
+}
+
+// Incoming lists the values that v may take where control flow meets: v is a carried value of a loop, or a result of a loop or
+// branch. ok is false for all other values, which are what they are; those include induction variables and the arguments of combine
+// regions and entries.
+func Incoming(v *Value) (vs []*Value, ok bool) {
+	op := v.op
+	if v.block != nil {
+		op = v.block.ParentOp()
+	}
+	if op == nil {
+		return nil, false
+	}
+	f, ok := FlowOf(op)
+	switch {
+	case !ok || f.Kind == CombineFlow:
+		return nil, false
+	case v.block == nil:
+		return f.ResultIncoming(v.index), true
+	}
+	i, ok := f.CarriedIndex(v)
+	if !ok {
+		return nil, false
+	}
+	return f.CarriedIncoming(i), true
+}
+
+// Target is the operation to which a terminator passes control: the branch or combine that a yield ends, the loop that a break or
+// continue belongs to, the isolated operation that a return leaves. nil when there is none.
+func Target(term *Op) *Op {
+	kind := term.Def.Flow.Kind
+	for p := term.ParentOp(); p != nil; p = p.ParentOp() {
+		k := p.Def.Flow.Kind
+		switch {
+		case kind == YieldFlow:
+			return p
+		case kind == ReturnFlow && p.Def.Traits.Has(Isolated):
+			return p
+		case kind == BreakFlow || kind == ContinueFlow:
+			if k.IsLoop() {
+				return p
+			}
+			if k != BranchFlow {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// ForwardedTo lists the values that take the value of operand i of a terminator: results of the operation it leaves, and the carried
+// value of a loop that it continues.
+func ForwardedTo(term *Op, i int) []*Value {
+	p := Target(term)
+	if p == nil {
+		return nil
+	}
+	f, _ := FlowOf(p)
+	switch term.Def.Flow.Kind {
+	case ContinueFlow:
+		vs := []*Value{f.Carried()[i]}
+		if f.Kind == CountedFlow {
+			vs = append(vs, p.results[i])
+		}
+		return vs
+	case YieldFlow, BreakFlow:
+		if f.Kind != CombineFlow {
+			return []*Value{p.results[i]}
+		}
+	}
+	return nil
+}
+
+// EnclosingLoop is the innermost loop around an op, or nil.
+func EnclosingLoop(op *Op) *Op {
+	for p := op.ParentOp(); p != nil; p = p.ParentOp() {
+		if p.Def.Flow.Kind.IsLoop() {
+			return p
+		}
+	}
+	return nil
+}
+
+// LoopDepth is the number of loops around an op.
+func LoopDepth(op *Op) int {
+	n := 0
+	for p := EnclosingLoop(op); p != nil; p = EnclosingLoop(p) {
+		n++
+	}
+	return n
+}
+
+// Captures lists the values that are used inside the regions of op and defined outside them, each once, in the order of their first
+// use.
+func Captures(op *Op) []*Value {
+	var list []*Value
+	inside := map[*Block]bool{}
+	seen := map[*Value]bool{}
+	Walk(op, PreOrder, func(o *Op) {
+		for _, r := range o.regions {
+			for _, b := range r.blocks {
+				inside[b] = true
+			}
+		}
+		if o == op {
+			return
+		}
+		for _, u := range o.operands {
+			if v := u.value; !inside[v.ParentBlock()] && !seen[v] {
+				seen[v] = true
+				list = append(list, v)
+			}
+		}
+	})
+	return list
+}

@@ -1,0 +1,234 @@
+package ir
+
+import "fmt"
+
+// Code is the number of a row among the rows of all dialects, for switches: the dialect's ID in the high half and the place of the
+// row in its dialect, from 1, in the low half. Package opgen writes a constant for each row. 0 is the code of operations that no
+// generated constant names.
+type Code uint32
+
+// codeBits is the width of the part of a code that counts the rows of a dialect.
+const codeBits = 16
+
+// Index is the place of the row in its dialect, from 1; it indexes generated tables.
+func (c Code) Index() int { return int(c & (1<<codeBits - 1)) }
+
+// Code is the code of the operation's row.
+func (op *Op) Code() Code { return op.Def.Code }
+
+// Typed is the set of the generated types: a view of an operation as one of a certain row, or as one of the rows that share certain
+// arguments. The accessors of such a type know the places of operands and attributes.
+type Typed interface {
+	~struct{ Op *Op }
+	// Matches reports whether operations with this code may be viewed as the type. It does not read the receiver.
+	Matches(Code) bool
+}
+
+// Is reports whether op may be viewed as a T. A nil op may not.
+func Is[T Typed](op *Op) bool {
+	var t T
+	return op != nil && t.Matches(op.Def.Code)
+}
+
+// As views op as a T; ok is false, and the view empty, when it is none.
+func As[T Typed](op *Op) (t T, ok bool) {
+	if op == nil || !t.Matches(op.Def.Code) {
+		return t, false
+	}
+	return T(struct{ Op *Op }{op}), true
+}
+
+// Cast views op as a T, which the caller knows it to be.
+func Cast[T Typed](op *Op) T {
+	t, ok := As[T](op)
+	if !ok {
+		panic(fmt.Sprintf("BUG: %s is not a %T", op.Name(), t))
+	}
+	return t
+}
+
+// DefinedBy views the operation that defines v as a T; ok is false for block arguments, nil and results of other operations.
+func DefinedBy[T Typed](v *Value) (t T, ok bool) {
+	if v == nil {
+		return t, false
+	}
+	return As[T](v.op)
+}
+
+// ParentAs views the operation around op as a T.
+func ParentAs[T Typed](op *Op) (t T, ok bool) { return As[T](op.ParentOp()) }
+
+// OpsOf lists the operations of a block that are T, in order. The block may be changed while the list is used.
+func OpsOf[T Typed](b *Block) []T {
+	var list []T
+	if b == nil {
+		return nil
+	}
+	for o := b.first; o != nil; o = o.next {
+		if t, ok := As[T](o); ok {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// WalkOf visits the operations inside op, and op itself, that are T, as Walk does.
+func WalkOf[T Typed](op *Op, order WalkOrder, visit func(T)) {
+	Walk(op, order, func(o *Op) {
+		if t, ok := As[T](o); ok {
+			visit(t)
+		}
+	})
+}
+
+// What the generated accessors are made of. d counts the declared operands of the row, a its attributes.
+
+// SetOperandOf replaces declared operand d, which stands for at most one value; nil removes an optional one.
+func (op *Op) SetOperandOf(d int, v *Value) {
+	lo, hi := op.group(d)
+	switch {
+	case v != nil && hi == lo+1:
+		op.operands[lo].set(v)
+	case v == nil:
+		op.SetOperandGroup(d, nil)
+	default:
+		op.SetOperandGroup(d, []*Value{v})
+	}
+}
+
+// SetOperandGroup replaces the values of declared operand d.
+func (op *Op) SetOperandGroup(d int, vs []*Value) {
+	lo, hi := op.group(d)
+	old := op.Operands()
+	all := append(append(append(make([]*Value, 0, len(old)+len(vs)), old[:lo]...), vs...), old[hi:]...)
+	if op.groups == nil {
+		if len(vs) != 1 {
+			panic("BUG: " + op.Name() + " has one value for each operand")
+		}
+		op.SetOperands(all, nil)
+		return
+	}
+	groups := append([]int32(nil), op.groups...)
+	groups[d] = int32(len(vs))
+	op.SetOperands(all, groups)
+}
+
+// OperandRange is the range of flat operand indices of declared operand d.
+func (op *Op) OperandRange(d int) (lo, hi int) { return op.group(d) }
+
+// ResultGroup lists the values of declared result d.
+func (op *Op) ResultGroup(d int) []*Value {
+	lo, hi := op.resultGroup(d)
+	return op.results[lo:hi]
+}
+
+// ResultOf is the value of declared result d, or nil when it is absent.
+func (op *Op) ResultOf(d int) *Value {
+	if lo, hi := op.resultGroup(d); lo < hi {
+		return op.results[lo]
+	}
+	return nil
+}
+
+// FrontOf is the only block of region i, or nil when the region is absent or empty.
+func (op *Op) FrontOf(i int) *Block {
+	if i >= len(op.regions) {
+		return nil
+	}
+	return op.regions[i].Front()
+}
+
+// IntAttr is the integer attribute a; ok is false when it is absent.
+func (op *Op) IntAttr(a int) (v int64, ok bool) {
+	x, ok := op.attrOrDefault(a).(IntegerAttr)
+	if !ok {
+		return 0, false
+	}
+	return x.SInt(), true
+}
+
+// EnumAttr is the value of attribute a, an enumeration; ok is false when it is absent.
+func (op *Op) EnumAttr(a int) (v uint32, ok bool) {
+	x, ok := op.attrOrDefault(a).(EnumAttr)
+	return x.Value, ok
+}
+
+// FlagAttr is the boolean attribute a, or whether the unit attribute a is there.
+func (op *Op) FlagAttr(a int) bool {
+	switch x := op.attrOrDefault(a).(type) {
+	case BoolAttr:
+		return bool(x)
+	case UnitAttr:
+		return true
+	}
+	return false
+}
+
+// TextAttr is the string or symbol attribute a, "" when it is absent.
+func (op *Op) TextAttr(a int) string {
+	switch x := op.attrOrDefault(a).(type) {
+	case StringAttr:
+		return string(x)
+	case SymbolAttr:
+		return string(x)
+	}
+	return ""
+}
+
+// attrOrDefault is attribute a, or the row's default.
+func (op *Op) attrOrDefault(a int) Attribute {
+	if x := op.attrs[a]; x != nil {
+		return x
+	}
+	return op.Def.AttrDef(a).Default
+}
+
+// OptionalAttr is attribute a as an A, or the zero A when it is absent.
+func OptionalAttr[A Attribute](op *Op, a int) A {
+	x, _ := op.attrOrDefault(a).(A)
+	return x
+}
+
+// SetIntAttr, SetFlagAttr and SetEnumAttr set attribute a as its row wants it.
+func (op *Op) SetIntAttr(c *Context, a int, v int64) {
+	bits := 64
+	if op.Def.AttrDef(a).Attr == I32Kind {
+		bits = 32
+	}
+	op.attrs[a] = IntegerAttr{Type: c.Int(bits), Bits: uint64(v)}
+}
+
+func (op *Op) SetFlagAttr(a int, v bool) { op.attrs[a] = FlagOf(op.Def.AttrDef(a), v) }
+
+// A case that is the default of an optional attribute is left out, as the text does.
+func (op *Op) SetEnumAttr(a int, v uint32) {
+	d := op.Def.AttrDef(a)
+	if e := d.Enum.Of(v); d.Mode == Optional && d.Default != nil && d.IsDefault(e) {
+		op.attrs[a] = nil
+	} else {
+		op.attrs[a] = e
+	}
+}
+
+// FlagOf is the attribute of a flag: a bool, or a unit that is there or not.
+func FlagOf(d *ArgDef, v bool) Attribute {
+	switch {
+	case d.Attr == BoolKind:
+		return BoolAttr(v)
+	case v:
+		return UnitAttr{}
+	}
+	return nil
+}
+
+// AddOperand appends the values of the next declared operand, and their number to the group sizes; nil is an absent value.
+func (s *State) AddOperand(vs ...*Value) {
+	n := int32(0)
+	for _, v := range vs {
+		if v != nil {
+			s.Operands = append(s.Operands, v)
+			n++
+		}
+	}
+	s.Groups = append(s.Groups, n)
+}

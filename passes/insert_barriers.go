@@ -1,150 +1,77 @@
 package passes
 
 import (
-	"maps"
-	"slices"
-
-	"tileiras/codegen/layout"
-	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
 	"tileiras/internal/planted"
 	"tileiras/ir"
+	"tileiras/passes/facts"
 )
 
 // insert-barriers owns every barrier. One stands
 //
 //   - between two accesses to overlapping bytes of shared memory of which one writes; a barrier of each warp alone is enough when
 //     every warp touches its own part of a buffer on both sides;
-//   - on a token edge between two accesses to global memory of which one writes, unless every element is touched by the same
-//     thread on both sides;
-//   - behind an acquire and in front of a release, which act for the whole tile block and are executed by one thread.
+//   - on a token edge between two accesses to global memory of which one writes, unless it is proven that every byte is touched by
+//     the same thread on both sides (barrier_proofs.go);
+//   - after an acquire and before a release, which act for the whole tile block and are executed by one thread.
 //
-// The state is what happened since the last barrier; a loop's body is walked twice, so that its end meets its beginning; after
-// an if it is the union of both ways.
+// A copy in flight reads its source and writes its buffer until its thread has waited for it; where something that must come after
+// it does not find a wait, one is put there.
+//
+// The pass is a walk in program order with the state of what happened since the last barrier (barrier_state.go); after an if it is
+// the union of both ways. The walk of a loop begins with nothing, and is repeated with what the end of its body leaves, so that the
+// end meets the beginning. What is around the loop sees its summary only: the accesses before the first barrier in it, whose
+// conflicts with what came before are settled by one barrier before the loop, and what its end leaves. So a loop in loops is not
+// walked again for each of them, and time is linear in the length of the kernel.
 func insertBarriers(s *State) error {
+	known := facts.New(s.Module)
 	for _, entry := range s.Entries() {
-		w := &fencer{s: s, b: ir.NewBuilder(s.Ctx), warps: planOf(entry).Warps}
-		w.block(entry.Body(), &pending{global: map[*ir.Op]bool{}})
-	}
-	return nil
-}
-
-// span is a range of bytes of shared memory that an op touches. met says that the lanes of each warp have met since.
-type span struct {
-	op     *ir.Op
-	lo, hi int
-	write  bool
-	met    bool
-}
-
-// pending is what happened since the last barrier. Copies in flight are not over yet: they write when their thread has waited for
-// them, and no barrier before that makes them visible.
-type pending struct {
-	shared   []span
-	inFlight []span
-	global   map[*ir.Op]bool
-}
-
-func (p *pending) clear() { p.shared, p.global = nil, map[*ir.Op]bool{} }
-
-func (p *pending) copy() *pending {
-	return &pending{slices.Clone(p.shared), slices.Clone(p.inFlight), maps.Clone(p.global)}
-}
-
-// land makes the copies in flight writes that have happened.
-func (p *pending) land() {
-	for _, r := range p.inFlight {
-		add(&p.shared, r)
-	}
-	p.inFlight = nil
-}
-
-// join adds what happened on another way to the same place; it reports whether that was news.
-func (p *pending) join(q *pending) (grew bool) {
-	for _, r := range q.shared {
-		grew = add(&p.shared, r) || grew
-	}
-	for _, r := range q.inFlight {
-		grew = add(&p.inFlight, r) || grew
-	}
-	for op := range q.global { // a set: the order cannot matter
-		if !p.global[op] {
-			p.global[op] = true
-			grew = true
-		}
-	}
-	return grew
-}
-
-// add adds a span to a list; it reports whether that was news.
-func add(list *[]span, r span) bool {
-	if slices.Contains(*list, r) {
-		return false
-	}
-	*list = append(*list, r)
-	return true
-}
-
-// meeting is who must meet before an access.
-type meeting uint8
-
-const (
-	nobody meeting = iota
-	lanes          // of each warp
-	everybody
-)
-
-// conflict is who must meet before the access r.
-func (p *pending) conflict(r span) meeting {
-	who := nobody
-	for _, q := range slices.Concat(p.shared, p.inFlight) {
-		if !(q.write || r.write) || q.lo >= r.hi || r.lo >= q.hi {
-			continue
-		}
-		switch {
-		case !ownParts(q.op, r.op):
-			return everybody
-		case !q.met:
-			who = lanes
-		}
-	}
-	return who
-}
-
-// meet notes that the lanes of each warp have met.
-func (p *pending) meet() {
-	for i := range p.shared {
-		p.shared[i].met = true
-	}
-}
-
-// ownParts reports whether two accesses to one buffer leave every warp in its own part of it: each element is stored and read by one
-// warp, the same.
-func ownParts(a, b *ir.Op) bool {
-	la, lb := bufferLayout(a), bufferLayout(b)
-	if la == nil || lb == nil || a.OperandNamed("buffer") != b.OperandNamed("buffer") {
-		return false
-	}
-	return la.FreeMask(layout.Warp) == 0 && lb.FreeMask(layout.Warp) == 0 && layout.ConvertShared(*la, *lb).WarpLocal
-}
-
-// bufferLayout is the layout in which a buffer is stored or loaded whole; nil for other accesses.
-func bufferLayout(op *ir.Op) *layout.Layout {
-	switch op.Def.Name {
-	case "buffer_store":
-		return layoutOf(op.OperandNamed("value"))
-	case "buffer_load":
-		return layoutOf(op.Result(0))
+		w := &fencer{s: s, b: ir.NewBuilder(s.Ctx), warps: planOf(entry).Warps, tokens: map[*ir.Value]tokenOf{},
+			summaries: map[*ir.Op]*summary{}, proofs: newProofs(known, entry)}
+		w.level = &level{}
+		w.clock++
+		w.level.start = w.clock
+		w.block(entry.Body(), &pending{met: w.level.start})
 	}
 	return nil
 }
 
 type fencer struct {
-	s     *State
-	b     *ir.Builder
-	warps int
-	exits []*pending // states at the continues and breaks of the loops around
+	s         *State
+	b         *ir.Builder
+	warps     int
+	clock     int // rises with every access and barrier
+	level     *level
+	tokens    map[*ir.Value]tokenOf
+	summaries map[*ir.Op]*summary
+	proofs    *proofs
 }
+
+// level is the walk of one loop body, or of the entry.
+type level struct {
+	start   int // when it began
+	exposed exposed
+	conts   ways // of the continues
+	breaks  ways
+	yields  []*ways // of the ifs around, innermost last
+}
+
+// ways collects what several ways leave behind.
+type ways struct {
+	state  *pending
+	tokens []coverage
+}
+
+// tokenOf is what a token covers, in terms of the level where it was made.
+type tokenOf struct {
+	level *level
+	coverage
+}
+
+func (w *fencer) tick() int { w.clock++; return w.clock }
+
+// open reports whether some way from the beginning of the level leads here without a barrier.
+func (w *fencer) open(p *pending) bool { return p.met <= w.level.start }
 
 // block walks a block with the state at its start and leaves the state at its end in p.
 func (w *fencer) block(b *ir.Block, p *pending) {
@@ -156,92 +83,244 @@ func (w *fencer) block(b *ir.Block, p *pending) {
 func (w *fencer) op(op *ir.Op, p *pending) {
 	switch op.Def.Name {
 	case "barrier":
-		if !op.BoolNamed("warp") || w.warps == 1 {
-			p.clear()
-		} else {
-			p.meet()
-		}
-		return
+		w.barrierMet(op, p)
+	case "async_commit":
+		p.commit()
 	case "async_wait":
-		if op.IntNamed("pending") == 0 {
-			p.land()
-		}
-		return
+		p.land(int(op.IntNamed("pending")))
 	case "for", "loop":
 		w.loop(op, p)
-		return
 	case "if":
-		then, other := p.copy(), p.copy()
-		for i, r := range op.Regions() {
-			if r.Front() != nil {
-				w.block(r.Front(), [...]*pending{then, other}[i])
+		w.branch(op, p)
+	case "continue":
+		w.leave(&w.level.conts, op, p)
+	case "break":
+		w.leave(&w.level.breaks, op, p)
+	case "yield":
+		w.leave(w.level.yields[len(w.level.yields)-1], op, p)
+	case "return":
+		p.dead = true
+	default:
+		w.access(op, p)
+	}
+}
+
+// barrierMet takes note of a barrier that stands there: of all threads, or of the lanes of each warp. One of some warps orders
+// nothing between the others.
+func (w *fencer) barrierMet(op *ir.Op, p *pending) {
+	threads := int(op.IntNamed("threads"))
+	switch {
+	case op.BoolNamed("warp") && w.warps > 1:
+		p.meet()
+	case op.BoolNamed("warp") || threads == 0 || threads == 32*w.warps:
+		p.clear(w.tick())
+	}
+}
+
+// leave ends the way at a terminator: what it leaves goes to where the terminator jumps.
+func (w *fencer) leave(to *ways, op *ir.Op, p *pending) {
+	if !p.dead {
+		if to.tokens == nil {
+			to.tokens = make([]coverage, op.NumOperands())
+		}
+		for i, v := range op.Operands() {
+			if isToken(v) {
+				to.tokens[i] = to.tokens[i].union(w.cover(v, p), w.clock)
 			}
 		}
-		*p = *then
-		p.join(other)
-		return
-	case "continue", "break":
-		if n := len(w.exits); n > 0 {
-			w.exits[n-1].join(p)
-		}
-		return
-	}
-	acc := accesses(op)
-	who := nobody
-	for _, r := range acc {
-		who = max(who, p.conflict(r))
-	}
-	switch who {
-	case everybody:
-		w.fence(op, p)
-	case lanes:
-		w.b.Before(op)
-		w.barrier(op.Loc()).SetAttrNamed("warp", ir.UnitAttr{})
-		p.meet()
-	}
-	if isGlobal(op) {
-		if w.mustWait(op, p) {
-			w.fence(op, p)
-		}
-		p.global[op] = true
-	}
-	for _, r := range acc {
-		if op.Def.Name == "async_copy" {
-			add(&p.inFlight, r)
+		if to.state == nil {
+			to.state = p.copy()
 		} else {
-			add(&p.shared, r)
+			to.state.join(p)
 		}
 	}
-	if next := op.Next(); orders(op, def.Acquire) && (next == nil || next.Def.Name != "barrier") {
+	p.dead = true
+}
+
+// branch walks both sides of an if.
+func (w *fencer) branch(op *ir.Op, p *pending) {
+	out := &ways{}
+	w.level.yields = append(w.level.yields, out)
+	for i := range 2 {
+		side := p.copy()
+		if i < op.NumRegions() && op.Regions()[i].Front() != nil {
+			w.block(op.Regions()[i].Front(), side)
+		}
+		switch {
+		case side.dead: // it left by its yield or by a jump
+		case out.state == nil:
+			out.state = side
+		default:
+			out.state.join(side)
+		}
+	}
+	w.level.yields = w.level.yields[:len(w.level.yields)-1]
+	if out.state == nil {
+		p.dead = true
+		return
+	}
+	*p = *out.state
+	w.results(op, out.tokens, nil, p)
+}
+
+// results notes what the tokens cover that an op with regions gives. Tokens of outside, in terms of which the level within speaks,
+// are looked up in the state p; with within nil, there is no such level.
+func (w *fencer) results(op *ir.Op, tokens []coverage, within *level, p *pending) {
+	now := w.tick()
+	for i, r := range op.Results() {
+		if !isToken(r) || i >= len(tokens) {
+			continue
+		}
+		c := tokens[i]
+		if within != nil {
+			c = w.resolve(c, p)
+		}
+		w.tokens[r] = tokenOf{w.level, c.at(now)}
+	}
+}
+
+// resolve replaces tokens of outside by what they cover in the state p.
+func (w *fencer) resolve(c coverage, p *pending) coverage {
+	out := coverage{all: c.all}
+	for _, e := range c.list {
+		if e.outer == nil {
+			out = out.union(coverage{list: []covered{e}}, w.clock)
+		} else {
+			out = out.union(w.cover(e.outer, p), w.clock)
+		}
+	}
+	return out
+}
+
+// cover is what a token covers that is still pending.
+func (w *fencer) cover(v *ir.Value, p *pending) coverage {
+	if v == nil {
+		return coverage{}
+	}
+	if t, ok := w.tokens[v]; ok && t.level == w.level {
+		return t.since(p.met)
+	}
+	if !w.open(p) {
+		return coverage{}
+	}
+	return coverage{list: []covered{{outer: v, when: w.level.start}}}
+}
+
+// access puts a barrier before an op that touches memory if one is needed, and notes what it does.
+func (w *fencer) access(op *ir.Op, p *pending) {
+	spans := accesses(op)
+	order := w.ordered(op, p)
+	wait, who := order.wait, order.who
+	for _, r := range spans {
+		c := p.conflict(r, w.proofs)
+		wait, who = wait || c.wait, max(who, c.who)
+	}
+	w.settle(op, p, wait, who)
+	if w.open(p) {
+		w.expose(op, order.after, spans)
+	}
+	covers := order.after
+	if kind := kindOf(op); kind != 0 {
+		p.note(kind, w.tick())
+		covers = covers.union(coverage{list: []covered{{op: op, when: w.clock}}}, w.clock)
+	}
+	for _, r := range op.Results() {
+		if isToken(r) {
+			w.tokens[r] = tokenOf{w.level, covers}
+		}
+	}
+	for _, r := range spans {
+		if op.Def.Name == "async_copy" {
+			p.fly(flight{span: r, op: op})
+		} else {
+			addSpan(&p.shared, r)
+		}
+	}
+	if orders(op, def.Acquire) && !w.followed(op) {
 		w.b.After(op)
 		w.barrier(op.Loc())
 	}
 }
 
-// loop walks the body until the state at its start no longer grows: what the end of an iteration left pending meets the next.
-func (w *fencer) loop(op *ir.Op, p *pending) {
-	start := p.copy()
-	for {
-		end := start.copy()
-		out := &pending{global: map[*ir.Op]bool{}}
-		w.exits = append(w.exits, out)
-		w.block(op.Body(), end)
-		w.exits = w.exits[:len(w.exits)-1]
-		out.join(end)
-		if !start.join(out) {
-			*p = *out
-			p.join(start)
-			return
-		}
+// followed reports whether a barrier of all threads comes next.
+func (w *fencer) followed(op *ir.Op) bool {
+	next := op.Next()
+	if next == nil || next.Def.Name != "barrier" {
+		return false
 	}
+	threads := int(next.IntNamed("threads"))
+	return w.warps == 1 || !next.BoolNamed("warp") && (threads == 0 || threads == 32*w.warps)
 }
 
-func (w *fencer) fence(op *ir.Op, p *pending) {
-	if !planted.On("drop-barrier") || op.Def.Name != "buffer_load" {
-		w.b.Before(op)
-		w.barrier(op.Loc())
+// ordering is what the token of an op, or its release semantics, ask for.
+type ordering struct {
+	after coverage // what it comes after
+	requirement
+}
+
+// ordered finds who must meet before an op because of its order.
+func (w *fencer) ordered(op *ir.Op, p *pending) ordering {
+	var o ordering
+	for _, v := range op.Operands() {
+		if isToken(v) {
+			o.after = o.after.union(w.cover(v, p), w.clock)
+		}
 	}
-	p.clear()
+	kind := kindOf(op)
+	switch {
+	case kind == 0:
+	case ordersAll(op):
+		o.requirement = p.requireAll(ordered)
+	default:
+		o.requirement = w.require(o.after, op, p)
+	}
+	return o
+}
+
+// requirement is who must meet before op, which comes after what c covers.
+func (w *fencer) require(c coverage, op *ir.Op, p *pending) requirement {
+	var d requirement
+	if planted.On("lost-token") {
+		return d
+	}
+	kind := kindOf(op)
+	if c.all >= p.met && c.all > 0 {
+		d = p.requireAll(kind)
+	}
+	for _, e := range c.list {
+		if e.op == nil || !conflicting(kindOf(e.op), kind) {
+			continue
+		}
+		if e.op.Def.Name == "async_copy" && p.flies(e.op) {
+			d.wait = true
+		}
+		if d.who != everybody && !w.proofs.sameThreads(e, op) {
+			d.who = everybody
+		}
+	}
+	return d
+}
+
+// settle puts the wait and the barrier that are needed before op.
+func (w *fencer) settle(op *ir.Op, p *pending, wait bool, who meeting) {
+	if wait {
+		w.b.Before(op)
+		w.b.Create(ir.State{Def: opDef(w.s.Ctx, "async_wait"), Loc: op.Loc()}).
+			SetAttrNamed("pending", ir.IntegerAttr{Type: w.s.Ctx.Int(64)})
+		p.landAll()
+	}
+	switch who {
+	case everybody:
+		if !planted.On("drop-barrier") || op.Def.Name != "buffer_load" {
+			w.b.Before(op)
+			w.barrier(op.Loc())
+		}
+		p.clear(w.tick())
+	case lanes:
+		w.b.Before(op)
+		w.barrier(op.Loc()).SetAttrNamed("warp", ir.UnitAttr{})
+		p.meet()
+	}
 }
 
 // barrier makes a barrier of the thread block; one warp alone meets by bar.warp.sync.
@@ -251,156 +330,4 @@ func (w *fencer) barrier(loc ir.Location) *ir.Op {
 		op.SetAttrNamed("warp", ir.UnitAttr{})
 	}
 	return op
-}
-
-// accesses are the bytes of shared memory that an op touches.
-func accesses(op *ir.Op) []span {
-	switch op.Def.Name {
-	case "buffer_store", "buffer_insert", "async_copy":
-		return []span{bytesOf(op, op.OperandNamed("buffer"), true)}
-	case "buffer_load", "buffer_extract":
-		return []span{bytesOf(op, op.OperandNamed("buffer"), false)}
-	case "dot":
-		var rs []span
-		for _, v := range op.Operands() {
-			if _, ok := v.Type().(*tileaa.BufferType); ok {
-				rs = append(rs, bytesOf(op, v, false))
-			}
-		}
-		return rs
-	}
-	return nil
-}
-
-func bytesOf(op *ir.Op, v *ir.Value, write bool) span {
-	t := v.Type().(*tileaa.BufferType)
-	lo := int(v.DefiningOp().IntNamed("offset"))
-	return span{op: op, lo: lo, hi: lo + t.Mem.Size()*tileaa.ElemBytes(t.Elem), write: write}
-}
-
-// isGlobal reports whether an op accesses memory outside the kernel's buffers.
-func isGlobal(op *ir.Op) bool {
-	switch op.Def.Name {
-	case "tiled_load", "tiled_store", "tiled_atomic", "multimem_store", "multimem_reduce", "multimem_load",
-		"load", "store", "atomic_rmw", "atomic_cas", "async_copy", "fence_alias", "gdc_wait", "gdc_launch_dependents":
-		return true
-	}
-	return false
-}
-
-func writes(op *ir.Op) bool { return op.Traits().Has(ir.Writes) }
-
-// orders reports whether a memory op has acquire or release semantics.
-func orders(op *ir.Op, what uint32) bool {
-	if op.Def.AttrIndex("order") < 0 {
-		return op.Def.Name == "gdc_wait" && what == def.Acquire
-	}
-	o := op.EnumNamed("order")
-	return o == what || o == def.AcqRel
-}
-
-// mustWait reports whether an earlier access that op comes after by its token is still under way in another thread.
-func (w *fencer) mustWait(op *ir.Op, p *pending) bool {
-	if len(p.global) == 0 {
-		return false
-	}
-	if orders(op, def.Release) || op.Def.Name == "fence_alias" || op.Def.Name == "gdc_launch_dependents" {
-		return true
-	}
-	before := w.before(op.OperandNamed("token"))
-	for q := range p.global { // a question about a set: the order cannot matter
-		if before[q] && (writes(q) || writes(op)) && !sameThreads(q, op) && !planted.On("lost-token") {
-			return true
-		}
-	}
-	return false
-}
-
-// before is the set of memory operations that a token comes after.
-func (w *fencer) before(token *ir.Value) map[*ir.Op]bool {
-	set := map[*ir.Op]bool{}
-	seen := map[*ir.Value]bool{}
-	var visit func(v *ir.Value)
-	visit = func(v *ir.Value) {
-		if v == nil || seen[v] {
-			return
-		}
-		seen[v] = true
-		if _, ok := v.Type().(*tileaa.TokenType); !ok {
-			return
-		}
-		if v.IsArg() {
-			for _, m := range meets(v) {
-				visit(m)
-			}
-			return
-		}
-		op := v.DefiningOp()
-		switch op.Def.Name {
-		case "for", "loop", "if":
-			for _, m := range meets(v) {
-				visit(m)
-			}
-			if op.Def.Name == "for" {
-				visit(op.OperandGroupNamed("inits")[v.Index()])
-			}
-			return
-		}
-		if isGlobal(op) {
-			set[op] = true
-		}
-		for _, o := range op.Operands() {
-			visit(o)
-		}
-	}
-	visit(token)
-	return set
-}
-
-// sameThreads reports whether two accesses touch every element by the same thread: the same block or the same pointers, in the
-// same layout without replicas, or scalars that one thread handles.
-func sameThreads(a, b *ir.Op) bool {
-	pa, pb := place0(a), place0(b)
-	if pa == nil || pb == nil {
-		return false
-	}
-	ta, tb := accessTile(a), accessTile(b)
-	if ta == nil || tb == nil || ta.Layout == nil || tb.Layout == nil || !ta.Layout.Equal(*tb.Layout) {
-		return false
-	}
-	if ta.Layout.FreeMask(layout.Lane) != 0 || ta.Layout.FreeMask(layout.Warp) != 0 {
-		return false
-	}
-	return samePlace(pa, pb)
-}
-
-// place0 is the pointer or block operand of an access.
-func place0(op *ir.Op) *ir.Value {
-	if v := op.OperandNamed("block"); v != nil {
-		return v
-	}
-	return op.OperandNamed("ptr")
-}
-
-// samePlace reports whether two pure values are made by equal operations from equal values.
-func samePlace(a, b *ir.Value) bool {
-	if a == b {
-		return true
-	}
-	x, y := a.DefiningOp(), b.DefiningOp()
-	if x == nil || y == nil || x.Def != y.Def || !x.Traits().Has(ir.Pure) || x.NumRegions() > 0 ||
-		a.Index() != b.Index() || a.Type() != b.Type() || x.NumOperands() != y.NumOperands() {
-		return false
-	}
-	for i := range x.Attrs() {
-		if !ir.AttrEqual(x.Attr(i), y.Attr(i)) {
-			return false
-		}
-	}
-	for i := range x.NumOperands() {
-		if !samePlace(x.Operand(i), y.Operand(i)) {
-			return false
-		}
-	}
-	return true
 }

@@ -275,7 +275,7 @@ func (c *cutter) hazard(outputs []*output) *ir.Op {
 				if o.how[k] != inPieces || !loadsFreely(l) || c.number[l] > c.number[w.op] || !c.orders.after(l)[w.op] {
 					continue
 				}
-				if k.dim != w.dim || !samePlace(place0(l), place0(w.op)) {
+				if k.dim != w.dim || !samePlace(place0(l), place0(w.op), anyTime) {
 					return w.op
 				}
 			}

@@ -9,6 +9,8 @@ import (
 // changes that replace values by equal ones.
 type Facts struct {
 	cache map[*ir.Value]Fact
+	// affines are the forms of tiles that have been asked for; no coefficients: none is known.
+	affines map[*ir.Value]affine
 	// trail lists the cached values in order, so that the trial of a loop can be taken back.
 	trail []*ir.Value
 	// slots says that the module has memory of its own that an integer may point to.
@@ -29,7 +31,7 @@ const (
 
 // New makes the facts of a module (or of any op: values from outside of it are unknown).
 func New(module *ir.Op) *Facts {
-	f := &Facts{cache: make(map[*ir.Value]Fact)}
+	f := &Facts{cache: make(map[*ir.Value]Fact), affines: make(map[*ir.Value]affine)}
 	ir.Walk(module, ir.PreOrder, func(op *ir.Op) {
 		f.slots = f.slots || op.Is("tileaa.alloca")
 	})

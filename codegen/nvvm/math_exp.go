@@ -34,12 +34,14 @@ func (m real) expDown(x reg, down int) reg {
 	return m.fmul(e, m.float(m.add(m.shl(m.raw(t), 23), i32(int64(127-down)<<23))))
 }
 
-// expReduced is e^(r + low) for |r| <= ln 2 / 2. First the sum of both is rounded to r; the rest of low is small enough to be added.
-func (m real) expReduced(r, low reg) reg {
+// expReduced is e^(r + low) for |r| <= ln 2 / 2.
+func (m real) expReduced(r, low reg) reg { return m.fadd(m.num(1), m.expTail(r, low)) }
+
+// expTail is e^(r + low) - 1. First the sum of both is rounded to r; the rest of low is small enough to be added.
+func (m real) expTail(r, low reg) reg {
 	sum := m.fadd(r, low)
 	rest := m.fsub(low, m.fsub(sum, r))
-	q := m.poly(sum, m.expq)
-	return m.fadd(m.num(1), m.fadd(sum, m.fma(m.fmul(sum, sum), q, rest)))
+	return m.fadd(sum, m.fma(m.fmul(sum, sum), m.poly(sum, m.expq), rest))
 }
 
 // expBounds replaces what lies beyond the range; NaN stays.
@@ -80,10 +82,39 @@ func (m real) tanh(x reg) reg {
 	a := m.fabs(x)
 	z := m.fmul(x, x)
 	small := m.fma(m.fmul(x, z), m.poly(z, m.tanhT), x)
-	e := m.exp(m.fadd(a, a))
-	big := m.fsub(m.num(1), m.fdiv(m.num(2), m.fadd(e, m.num(1))))
+	var big reg
+	if m.k == kF32 {
+		e := m.exp(m.fadd(a, a))
+		big = m.fsub(m.num(1), m.fdiv(m.num(2), m.fadd(e, m.num(1))))
+	} else {
+		big = m.tanhBig(a)
+	}
 	big = m.sel(m.less(m.num(map[kind]float64{kF32: 9.02, kF64: 19.1}[m.k]), a), m.num(1), big)
 	return m.sel(m.less(a, m.num(0.55)), small, m.sel(m.isNaN(x, x), x, m.withSign(big, x)))
+}
+
+// tanhBig is 1 - 2/d with d = e^2a + 1 in two parts, for 0.55 <= a < 20: the quotient q with what its rounding and d's lower part
+// lost, so that only the last subtraction rounds.
+func (m real) tanhBig(a reg) reg {
+	e, elow := m.expPair(m.fadd(a, a))
+	d := m.fadd(e, m.num(1))
+	dlow := m.fadd(m.fsub(m.num(1), m.fsub(d, e)), elow) // e > 1
+	q := m.fdiv(m.num(2), d)
+	rest := m.fma(m.fneg(q), dlow, m.fma(m.fneg(q), d, m.num(2)))
+	qlow := m.fmul(m.fmul(rest, q), m.num(0.5)) // rest / d
+	t := m.fsub(m.num(1), q)
+	return m.fadd(t, m.fsub(m.fsub(m.fsub(m.num(1), t), q), qlow))
+}
+
+// expPair is e^x as a sum of two for moderate x, by the f64 recipe.
+func (m real) expPair(x reg) (high, low reg) {
+	n, i := m.nearest(x, m.bits(m.log2e))
+	r := m.fma(n, m.fneg(m.bits(m.ln2)), x)
+	one, rest := m.num(1), m.expTail(r, m.fmul(n, m.fneg(m.bits(m.ln2low))))
+	sum := m.fadd(one, rest)
+	low = m.fadd(rest, m.fsub(one, sum))
+	p := m.powerOfTwo(i)
+	return m.fmul(sum, p), m.fmul(low, p)
 }
 
 // split takes a positive number apart: x = mant * 2^e with mant from the number with bits first up to twice that. Numbers below the

@@ -1,8 +1,11 @@
 // Package tileiras compiles CUDA Tile IR, bytecode or text, to PTX.
 //
-//	res, err := tileiras.Compile(ctx, src, tileiras.Options{GPU: "sm_80"})
+//	res, err := tileiras.Compile(ctx, src, tileiras.Options{GPU: "sm_90"})
 //
-// It may import internal/driver only.
+// Compile may be called from any number of goroutines at once; it shares nothing between calls and starts nothing that outlives one.
+// It ends within 10 ms after its context does. docs/library.md has more.
+//
+// It may import internal/driver, and ir for places.
 package tileiras
 
 import (
@@ -11,28 +14,29 @@ import (
 	"tileiras/internal/driver"
 )
 
-// Options say what to compile for and where to stop; the zero value of all fields but GPU is right for most.
-type Options = driver.Options
-
-// Result is the output with what the compiler has to say about its choices.
-type Result = driver.Result
-
-// Failure is the type of every error of Compile: the lines that the command prints and its exit code.
-type Failure = driver.Failure
-
-// Levels at which a compile can stop.
-const (
-	CudaTile = driver.EmitCudaTile
-	Bytecode = driver.EmitBytecode
-	TileAA   = driver.EmitTileAA
-	LLVM     = driver.EmitLLVM
-	PTX      = driver.EmitPTX
-)
-
-// Compile takes Tile IR bytecode or text to PTX, or to the level that the options name. Errors are *Failure.
+// Compile takes Tile IR bytecode or text, told apart by the first bytes, to PTX or to the level that the options name. The source is
+// only read. The error is an *Error; errors.Is finds context.Canceled, context.DeadlineExceeded and ErrMemory in it.
 func Compile(ctx context.Context, src []byte, o Options) (*Result, error) {
-	if o.Emit == "" {
-		o.Emit = PTX
+	d, err := o.driver()
+	if err != nil {
+		return nil, err
 	}
-	return driver.Compile(ctx, "input", src, o)
+	name := o.Name
+	if name == "" {
+		name = "input"
+	}
+	res, err := driver.Compile(ctx, name, src, d)
+	if err != nil {
+		return nil, errorFrom(err)
+	}
+	return resultFrom(res), nil
 }
+
+// GPUs lists the names that Options.GPU takes, oldest first.
+func GPUs() []string { return driver.GPUs() }
+
+// BytecodeVersions lists the versions of bytecode that Compile reads, and writes for Options.BytecodeVersion, oldest first.
+func BytecodeVersions() []string { return append([]string(nil), driver.Versions...) }
+
+// Build names this build of the compiler: two builds that may give different output have different names. Caches use it in keys.
+func Build() string { return driver.BuildVersion() }

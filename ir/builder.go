@@ -34,6 +34,7 @@ func (b *Builder) Create(s State) *Op {
 	if s.Loc == nil {
 		s.Loc = b.Loc
 	}
+	b.Ctx.MadeOp()
 	return b.Insert(NewOp(s))
 }
 
@@ -49,7 +50,15 @@ func (m Mapping) Lookup(v *Value) *Value {
 }
 
 // Clone copies an op with everything inside it. Operands are mapped; results and block arguments are added to the map.
-func (op *Op) Clone(m Mapping) *Op {
+func (op *Op) Clone(m Mapping) *Op { return op.clone(m, nil) }
+
+// Clone copies an op with everything inside it, counting the copies against the budget.
+func (c *Context) Clone(op *Op, m Mapping) *Op { return op.clone(m, c) }
+
+func (op *Op) clone(m Mapping, ctx *Context) *Op {
+	if ctx != nil {
+		ctx.MadeOp()
+	}
 	operands := make([]*Value, len(op.operands))
 	for i, u := range op.operands {
 		operands[i] = m.Lookup(u.value)
@@ -71,13 +80,15 @@ func (op *Op) Clone(m Mapping) *Op {
 		m[r] = c.results[i]
 	}
 	for i, r := range op.regions {
-		r.CloneInto(c.regions[i], m)
+		r.cloneInto(c.regions[i], m, ctx)
 	}
 	return c
 }
 
 // CloneInto appends copies of the region's blocks to another region.
-func (r *Region) CloneInto(to *Region, m Mapping) {
+func (r *Region) CloneInto(to *Region, m Mapping) { r.cloneInto(to, m, nil) }
+
+func (r *Region) cloneInto(to *Region, m Mapping, ctx *Context) {
 	for _, b := range r.blocks {
 		nb := to.AddBlock()
 		for _, a := range b.args {
@@ -86,7 +97,7 @@ func (r *Region) CloneInto(to *Region, m Mapping) {
 			m[a] = na
 		}
 		for o := b.first; o != nil; o = o.next {
-			nb.Append(o.Clone(m))
+			nb.Append(o.clone(m, ctx))
 		}
 	}
 }

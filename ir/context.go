@@ -1,6 +1,9 @@
 package ir
 
-import "tileiras/ir/float"
+import (
+	"tileiras/internal/budget"
+	"tileiras/ir/float"
+)
 
 // Context owns what one compile shares: interned types, the dialects it knows, and the diagnostics emitted so far.
 // A Context belongs to one goroutine; dialect tables are immutable and shared between contexts.
@@ -12,6 +15,9 @@ type Context struct {
 
 	// Diags collects every diagnostic of this compile.
 	Diags Diagnostics
+
+	// Budget bounds the time and the memory of this compile; nil is without bounds.
+	Budget *budget.Budget
 
 	// Release is the release of the dialects whose words count where releases differ: names of operations in messages and
 	// text, and rules that were loosened later. Zero is the newest.
@@ -66,6 +72,7 @@ func (c *Context) OpDef(fullName string) *OpDef { return c.opByName[fullName] }
 // Intern returns the one type of this context that key stands for, calling make the first time. The key must be a
 // struct type of the dialect's own, so that two dialects never meet; types are then compared with ==.
 func Intern[K comparable, T Type](c *Context, key K, make func() T) T {
+	c.Budget.Step()
 	if t, ok := c.types[any(key)]; ok {
 		return t.(T)
 	}
@@ -99,4 +106,10 @@ func (c *Context) Func(in, out []Type) *FunctionType {
 	return Intern(c, funcKey{typeKey(in), typeKey(out)}, func() *FunctionType {
 		return &FunctionType{Inputs: append([]Type(nil), in...), Results: append([]Type(nil), out...)}
 	})
+}
+
+// MadeOp counts an operation that was made against the budget: readers and builders call it.
+func (c *Context) MadeOp() {
+	c.Budget.Step()
+	c.Budget.Hold(budget.OpBytes)
 }

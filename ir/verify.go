@@ -23,6 +23,7 @@ type verifier struct {
 
 // op checks one op and then what is inside it.
 func (v *verifier) op(op *Op, depth int) bool {
+	v.c.Budget.Step()
 	v.order[op] = len(v.order)
 	if depth > maxVerifyDepth {
 		return v.c.Error(op, "is nested deeper than %d levels", maxVerifyDepth)
@@ -345,6 +346,7 @@ func (op *Op) symbolName() (string, bool) {
 func (v *verifier) visible(top *Op) bool {
 	good := true
 	Walk(top, PreOrder, func(op *Op) {
+		v.c.Budget.Step()
 		for i := 0; good && i < len(op.operands); i++ {
 			good = op == top || v.use(op, i)
 		}

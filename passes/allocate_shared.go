@@ -42,6 +42,7 @@ func allocateEntry(s *State, entry *ir.Op) error {
 	n := 0
 	var number func(op *ir.Op)
 	number = func(op *ir.Op) {
+		s.Step()
 		start[op] = n
 		n++
 		if op.Def.Name == "alloc_shared" {
@@ -73,7 +74,7 @@ func allocateEntry(s *State, entry *ir.Op) error {
 			iv.first, iv.last = min(iv.first, start[user]), max(iv.last, end[user])
 		}
 	}
-	total, err := place(list, s.Target.SharedOptIn)
+	total, err := place(s, list, s.Target.SharedOptIn)
 	if err != nil {
 		return &ErrPlan{Entry: entry.StringNamed("sym_name"), Reason: err.Error()}
 	}
@@ -85,11 +86,12 @@ func allocateEntry(s *State, entry *ir.Op) error {
 }
 
 // place finds offsets, big buffers first, each at the lowest place that is free while it lives.
-func place(list []*interval, limit int) (total int, err error) {
+func place(s *State, list []*interval, limit int) (total int, err error) {
 	order := slices.Clone(list)
 	slices.SortStableFunc(order, func(a, b *interval) int { return cmp.Compare(b.size, a.size) })
 	var placed []*interval
 	for _, iv := range order {
+		s.Step()
 		at := 0
 		for again := true; again; {
 			again = false

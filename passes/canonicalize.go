@@ -90,6 +90,7 @@ func (c *canonicalizer) block(b *ir.Block) {
 
 // visit simplifies one op and reports whether anything changed.
 func (c *canonicalizer) visit(op *ir.Op) bool {
+	c.ctx.Budget.Step()
 	if isDead(op) {
 		if c.constants != nil {
 			c.constants.forget(op)

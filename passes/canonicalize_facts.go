@@ -28,6 +28,7 @@ func (c *canonicalizer) useFacts(module *ir.Op) bool {
 		}
 		c.constants = newConstantPool(entry)
 		ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+			c.ctx.Budget.Step()
 			if op != entry && c.simplify(known, op) {
 				changed = true
 			}

@@ -13,12 +13,13 @@ import (
 //	%b = addi %y, %x         =>
 //	%c = muli %a, %b             %c = muli %a, %a
 func cse(s *State) error {
-	c := &merger{ids: map[*ir.Value]uint64{}, seed: maphash.MakeSeed()}
+	c := &merger{s: s, ids: map[*ir.Value]uint64{}, seed: maphash.MakeSeed()}
 	c.op(s.Module)
 	return nil
 }
 
 type merger struct {
+	s      *State
 	ids    map[*ir.Value]uint64 // numbers of values in the order in which they are met
 	seed   maphash.Seed         // of hashes, which decide nothing: equal ops are found by comparing
 	scopes []map[uint64][]*ir.Op
@@ -47,6 +48,7 @@ func (c *merger) op(op *ir.Op) {
 
 // merge erases op when an equal one is known, else remembers it.
 func (c *merger) merge(op *ir.Op) bool {
+	c.s.Step()
 	if !op.Traits().Has(ir.Pure) || op.NumRegions() > 0 || op.NumResults() == 0 || op.Def == ir.Unregistered {
 		return false
 	}

@@ -81,6 +81,7 @@ func (w *fencer) block(b *ir.Block, p *pending) {
 }
 
 func (w *fencer) op(op *ir.Op, p *pending) {
+	w.s.Step()
 	switch op.Def.Name {
 	case "barrier":
 		w.barrierMet(op, p)

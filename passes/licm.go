@@ -13,7 +13,7 @@ import (
 //	  %b = broadcast %a      =>    for ... {
 //	  ...                            ...
 func licm(s *State) error {
-	ir.Walk(s.Module, ir.PostOrder, func(op *ir.Op) {
+	s.walk(s.Module, ir.PostOrder, func(op *ir.Op) {
 		if op.Def.Name != "for" && op.Def.Name != "loop" {
 			return
 		}

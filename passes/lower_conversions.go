@@ -20,7 +20,7 @@ func lowerConversions(s *State) error {
 	for _, entry := range s.Entries() {
 		warps := planOf(entry).Warps
 		var list []*ir.Op
-		ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		s.walk(entry, ir.PreOrder, func(op *ir.Op) {
 			switch op.Def.Name {
 			case "convert_layout", "atomic_rmw", "atomic_cas", "load", "tiled_load", "multimem_load":
 				list = append(list, op)

@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 	"slices"
 
+	"tileiras/internal/budget"
 	"tileiras/internal/planted"
 	"tileiras/ir"
 )
@@ -21,6 +22,8 @@ type Manager struct {
 	StopAfter string
 	// Check is the structural check of a stage: what is legal after each pass.
 	Check func(m *ir.Op, after string) error
+
+	snapshot *ir.Op // of the module before the plan
 }
 
 // Bug is a fault of ours: a pass panicked, or left a module that does not verify.
@@ -40,14 +43,13 @@ const maxPlans = 4
 // Run runs the passes. The first one that returns ErrPlan for an entry takes everything back to the snapshot made before
 // planner, with the entry's next plan.
 func (m *Manager) Run(list []*Pass, planner string) error {
-	var snapshot *ir.Op
 	plan := slices.IndexFunc(list, func(p *Pass) bool { return p.Name == planner })
 	if m.State.PlanIndex == nil {
 		m.State.PlanIndex = map[string]int{}
 	}
 	for i := 0; i < len(list); i++ {
 		if i == plan {
-			snapshot = m.State.Module.Clone(ir.Mapping{})
+			m.snapshot = m.State.Ctx.Clone(m.State.Module, ir.Mapping{})
 		}
 		err := m.step(list[i])
 		if e, ok := err.(*ErrPlan); ok && plan >= 0 && i >= plan {
@@ -56,7 +58,7 @@ func (m *Manager) Run(list []*Pass, planner string) error {
 				return m.tooBig(e)
 			}
 			m.State.Remark(ir.UnknownLoc{}, "%s; taking plan %d", e.Error(), m.State.PlanIndex[e.Entry])
-			m.State.Module = snapshot.Clone(ir.Mapping{})
+			m.State.Module = m.State.Ctx.Clone(m.snapshot, ir.Mapping{})
 			i = plan - 1
 			continue
 		}
@@ -79,10 +81,30 @@ func (m *Manager) tooBig(e *ErrPlan) error {
 	return ErrInvalid
 }
 
+// settle counts what is there when a pass is over: the module and the snapshot of it.
+func (m *Manager) settle() {
+	b := m.State.Ctx.Budget
+	if !b.Limited() {
+		return
+	}
+	b.Settle((countOps(m.State.Module) + countOps(m.snapshot)) * budget.OpBytes)
+}
+
+func countOps(m *ir.Op) (n int64) {
+	if m != nil {
+		ir.Walk(m, ir.PreOrder, func(*ir.Op) { n++ })
+	}
+	return n
+}
+
 // step runs one pass with its dumps and checks; a panic becomes a Bug.
 func (m *Manager) step(p *Pass) (err error) {
 	defer func() {
-		if r := recover(); r != nil {
+		switch r := recover().(type) {
+		case nil:
+		case *budget.Stop:
+			err = r.Err
+		default:
 			err = &Bug{Pass: p.Name, Cause: r, Stack: string(debug.Stack())}
 		}
 	}()
@@ -92,6 +114,7 @@ func (m *Manager) step(p *Pass) (err error) {
 	if planted.On("crash-" + p.Name) {
 		panic("planted")
 	}
+	m.State.Ctx.Budget.Look()
 	before := m.State.Ctx.Diags.Errors()
 	if err := p.Run(m.State); err != nil {
 		return err
@@ -99,6 +122,7 @@ func (m *Manager) step(p *Pass) (err error) {
 	if m.State.Ctx.Diags.Errors() > before {
 		return ErrInvalid
 	}
+	m.settle()
 	if m.After != nil {
 		m.After(p, m.State.Module)
 	}

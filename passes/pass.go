@@ -47,6 +47,18 @@ func (s *State) Entries() []*ir.Op {
 	return es
 }
 
+// Step counts one piece of work of bounded size, the visit of an operation, against the budget of the compile: it is called by what
+// may go on for long without making operations.
+func (s *State) Step() { s.Ctx.Budget.Step() }
+
+// walk is ir.Walk with a step for every operation.
+func (s *State) walk(op *ir.Op, order ir.WalkOrder, visit func(*ir.Op)) {
+	ir.Walk(op, order, func(o *ir.Op) {
+		s.Step()
+		visit(o)
+	})
+}
+
 // Remark tells the user about a choice.
 func (s *State) Remark(loc ir.Location, format string, args ...any) {
 	s.Ctx.Diags.Add(ir.Remark, loc, format, args...)

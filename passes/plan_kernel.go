@@ -92,7 +92,7 @@ func plans(s *State, entry *ir.Op) []*tileaa.PlanAttr {
 // fits reports whether so many warps can hold every value of a kernel.
 func fits(s *State, entry *ir.Op, warps int) bool {
 	limit, ok := valueLimit(s, entry, warps), true
-	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+	s.walk(entry, ir.PreOrder, func(op *ir.Op) {
 		for _, r := range op.Results() {
 			ok = ok && tileRegs(r) <= limit*32*warps
 		}

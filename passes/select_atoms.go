@@ -20,7 +20,7 @@ import (
 func selectAtoms(s *State) error {
 	for _, entry := range s.Entries() {
 		var dots, accs []*ir.Op
-		ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		s.walk(entry, ir.PreOrder, func(op *ir.Op) {
 			switch op.Def.Name {
 			case "dot":
 				dots = append(dots, op)

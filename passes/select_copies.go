@@ -19,7 +19,7 @@ import (
 // With one stage, as every plan has today, copies are waited for in front of the dot that reads them.
 func selectCopies(s *State) error {
 	var list []*ir.Op
-	ir.Walk(s.Module, ir.PreOrder, func(op *ir.Op) {
+	s.walk(s.Module, ir.PreOrder, func(op *ir.Op) {
 		if op.Def.Name == "convert_layout" {
 			list = append(list, op)
 		}

@@ -28,7 +28,7 @@ func splitLoops(s *State) error {
 		return err
 	}
 	var loops []*ir.Op
-	ir.Walk(s.Module, ir.PostOrder, func(op *ir.Op) {
+	s.walk(s.Module, ir.PostOrder, func(op *ir.Op) {
 		if op.Def.Name == "for" && op.Def.Dialect == cudatile.Name {
 			loops = append(loops, op)
 		}

@@ -18,7 +18,7 @@ import (
 func splitReductions(s *State) error {
 	for _, entry := range s.Entries() {
 		var reductions []*ir.Op
-		ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		s.walk(entry, ir.PreOrder, func(op *ir.Op) {
 			if op.Def.Name == "reduce" && crossesWarps(op) {
 				reductions = append(reductions, op)
 			}

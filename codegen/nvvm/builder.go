@@ -9,12 +9,14 @@ import (
 
 	"tileiras/codegen/ptxop"
 	"tileiras/codegen/target"
+	"tileiras/internal/budget"
 )
 
 // builder makes LLVM instructions in one function. It folds constants and never makes a pure instruction twice in a block, so that
 // the lowerings can ask for the same address or coordinate as often as is convenient.
 type builder struct {
 	target *target.Target
+	budget *budget.Budget
 	module *llvm.Module
 	fn     *llvm.Func
 	start  *block // the first block: what it computes is known everywhere
@@ -120,6 +122,8 @@ func (b *builder) outermost(operands []reg) *block {
 
 // emit appends an instruction to the current block.
 func (b *builder) emit(inst llvm.Instruction) {
+	b.budget.Step()
+	b.budget.Hold(budget.InstructionBytes)
 	b.cur.Insts = append(b.cur.Insts, inst)
 	if v, ok := inst.(value.Value); ok {
 		b.homes[v] = b.cur

@@ -129,6 +129,7 @@ func newFn(l *lowerer, name string) *fn {
 		slots: map[*ir.Op]*slot{},
 	}
 	f.builder = newBuilder(l.o.Target, l.m, l.structs)
+	f.builder.budget = l.ctx.Budget
 	return f
 }
 

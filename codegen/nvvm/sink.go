@@ -21,6 +21,7 @@ func (f *fn) sinkToProducts() {
 	s := &sinker{number: map[value.Value]int32{}, rows: map[*llvm.InlineAsm]*ptxop.Row{}}
 	for _, b := range f.fn.Blocks {
 		for _, inst := range b.Insts {
+			f.budget.Step()
 			if v, ok := inst.(value.Value); ok {
 				s.number[v] = int32(len(s.insts))
 			}
@@ -33,6 +34,7 @@ func (f *fn) sinkToProducts() {
 	for _, b := range f.fn.Blocks {
 		next := first + int32(len(b.Insts))
 		for i := first; i < next; i++ {
+			f.budget.Step()
 			_, phi := s.insts[i].(*llvm.InstPhi)
 			for _, x := range s.insts[i].Operands() {
 				n, ok := s.number[*x]

@@ -157,6 +157,7 @@ func (c *coalescer) find(r reg) reg {
 
 // join unites two registers if their classes never live at the same time.
 func (c *coalescer) join(a, b reg) bool {
+	c.f.budget.Step()
 	a, b = c.find(a), c.find(b)
 	if a == b {
 		return true
@@ -210,6 +211,7 @@ func (c *coalescer) rewrite() {
 	for _, b := range f.blocks {
 		needed := false // a tied argument still is elsewhere
 		for i := range b.insts {
+			f.budget.Step()
 			in := &b.insts[i]
 			for k := range in.ops {
 				replace(&in.ops[k])

@@ -8,6 +8,7 @@ import (
 
 	"tileiras/codegen/ptxop"
 	"tileiras/codegen/target"
+	"tileiras/internal/budget"
 )
 
 // ABI is the convention between a kernel and who launches it.
@@ -29,6 +30,7 @@ type Options struct {
 	Target   *target.Target
 	ABI      ABI
 	LineInfo bool // print .file and .loc from !dbg
+	Budget   *budget.Budget
 }
 
 // tileVersion is the first PTX version with the directive `.language`.
@@ -117,7 +119,7 @@ func (e *emitter) kernel(f *ir.Func, l *launch) error {
 	}
 	s := &selector{
 		natives: e.natives,
-		f:       &function{name: f.Name(), regs: make([]regInfo, 1, size*3/2+64), metas: make([]meta, 1), classNames: map[reg]string{}},
+		f:       &function{name: f.Name(), budget: e.options.Budget, regs: make([]regInfo, 1, size*3/2+64), metas: make([]meta, 1), classNames: map[reg]string{}},
 		options: e.options,
 		src:     f,
 		vals:    make(map[value.Value]operand, size),

@@ -96,6 +96,7 @@ func newLiveness(f *function) *liveness {
 	l.liveIn = make([]bitset, len(f.blocks))
 	l.out = make([]bitset, len(f.blocks))
 	for at, b := range f.blocks {
+		f.budget.Hold(3 * 8 * int64(words))
 		store := make([]uint64, 3*words)
 		kill, gen := bitset(store[:words]), bitset(store[words:2*words])
 		l.out[at] = store[2*words:]
@@ -132,6 +133,7 @@ func newLiveness(f *function) *liveness {
 	for changed := true; changed; {
 		changed = false
 		for at := len(f.blocks) - 1; at >= 0; at-- {
+			l.f.budget.Step()
 			out, in, kill := l.out[at], l.liveIn[at], defined[at]
 			for _, s := range f.blocks[at].succs {
 				for w, bits := range l.liveIn[s] {
@@ -192,6 +194,7 @@ func (l *liveness) ranges(wanted []bool) [][]segment {
 			read(&b.moves[i].src, move+2)
 		}
 		for i := len(b.insts) - 1; i >= 0; i-- {
+			f.budget.Step()
 			in := &b.insts[i]
 			p := 4 * (l.first[at] + int32(i))
 			ties := hasTied(in.row)

@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"tileiras/codegen/ptxop"
+	"tileiras/internal/budget"
 )
 
 // The machine form of one kernel: blocks of instructions, each a ptxop row with
@@ -105,6 +106,7 @@ type function struct {
 	classNames map[reg]string
 	arena      []operand
 	places     []place // of definitions
+	budget     *budget.Budget
 }
 
 // newReg returns a fresh virtual register.

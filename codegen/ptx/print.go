@@ -432,6 +432,7 @@ func (p *printer) place(n int32) {
 }
 
 func (p *printer) inst(in *inst) {
+	p.k.budget.Step()
 	p.out = append(p.out, '\t')
 	if g := in.row.GuardOperand; g >= 0 {
 		p.guard(in.ops[g])

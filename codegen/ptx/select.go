@@ -219,6 +219,7 @@ func (s *selector) attachments(list []*metadata.Attachment) (class int32, err er
 
 // instruction selects one LLVM instruction.
 func (s *selector) instruction(ins ir.Instruction) error {
+	s.options.Budget.Step()
 	if m, ok := ins.(interface {
 		MDAttachments() []*metadata.Attachment
 	}); ok {

@@ -50,6 +50,7 @@ func (f *function) removeDead() {
 		mark(&b.cond)
 	}
 	for len(work) > 0 {
+		f.budget.Step()
 		r := work[len(work)-1]
 		work = work[:len(work)-1]
 		b := f.blocks[defs[r].block]
@@ -117,6 +118,7 @@ func (f *function) combine(n *natives) {
 	}
 	for number, b := range f.blocks {
 		for i := range b.insts {
+			f.budget.Step()
 			in := &b.insts[i]
 			if g := in.row.GuardOperand; g >= 0 {
 				positive(&in.ops[g])

@@ -74,7 +74,7 @@ func (b *backend) toLLVM(st *passes.State) (m *llvm.Module, err error) {
 func (b *backend) emit(m *llvm.Module) (text string, err error) {
 	defer guard(emitPTX, &err)
 	done := b.run.time(emitPTX)
-	out, err := ptx.Emit(m, ptx.Options{Target: b.target, ABI: abis[b.abi], LineInfo: b.run.opts.LineInfo})
+	out, err := ptx.Emit(m, ptx.Options{Target: b.target, ABI: abis[b.abi], LineInfo: b.run.opts.LineInfo, Budget: b.run.budget})
 	done()
 	if err != nil {
 		return "", err

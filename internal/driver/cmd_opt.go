@@ -8,6 +8,7 @@ import (
 
 	llvm "github.com/llir/llvm/ir"
 
+	"tileiras/internal/budget"
 	"tileiras/passes"
 )
 
@@ -79,13 +80,15 @@ func TileOpt(parseLLVM func(name, text string) (*llvm.Module, error)) Tool {
 
 // RunPasses runs named passes, in the given order, on text or bytecode and returns the text of what comes out: a module, LLVM IR
 // or PTX.
-func RunPasses(ctx context.Context, name string, src []byte, o Options, names []string) (string, error) {
+func RunPasses(ctx context.Context, name string, src []byte, o Options, names []string) (out string, err error) {
+	defer budget.Catch(&err)
 	c := NewContext()
+	c.Budget = budget.New(ctx, 0)
 	in, err := Read(c, name, src)
 	if err != nil {
 		return "", err
 	}
-	r := &run{ctx: ctx, opts: &o, input: in, name: name, source: src}
+	r := &run{opts: &o, budget: c.Budget, input: in, name: name, source: src}
 	if err := r.verify(); err != nil {
 		return "", err
 	}

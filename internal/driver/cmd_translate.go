@@ -198,16 +198,23 @@ var (
 	testVersions  = []string{testing.V250.String(), testing.V2501.String()}
 )
 
+// ParseVersion reads M.m or M.m.t.
+func ParseVersion(s string) (v ir.Version, ok bool) {
+	var rest string
+	n, _ := fmt.Sscanf(s+" .", "%d.%d%s", &v.Major, &v.Minor, &rest)
+	if n >= 2 {
+		fmt.Sscanf(strings.TrimPrefix(s, fmt.Sprintf("%d.%d", v.Major, v.Minor)), ".%d", &v.Tag)
+	}
+	return v, n >= 2
+}
+
 // parseVersion reads M.m or M.m.t; "" is the zero version, which means the newest.
 func (t *translation) parseVersion(s string) (ir.Version, error) {
 	if s == "" {
 		return ir.Version{}, nil
 	}
-	var v ir.Version
-	var rest string
-	n, _ := fmt.Sscanf(s+" .", "%d.%d%s", &v.Major, &v.Minor, &rest)
-	if n >= 2 {
-		fmt.Sscanf(strings.TrimPrefix(s, fmt.Sprintf("%d.%d", v.Major, v.Minor)), ".%d", &v.Tag)
+	v, ok := ParseVersion(s)
+	if ok {
 		for _, known := range slices.Concat(t.versions(), testVersions) {
 			if known == fmt.Sprintf("%d.%d", v.Major, v.Minor) {
 				return v, nil

@@ -8,6 +8,7 @@ import (
 	"tileiras/dialects/cudatile"
 	"tileiras/dialects/cudatile/bytecode"
 	"tileiras/dialects/tileaa"
+	"tileiras/internal/budget"
 	"tileiras/ir"
 )
 
@@ -17,6 +18,8 @@ type Result struct {
 	Output  []byte
 	Remarks []string // what the compiler has to say about its choices, in program order
 	Timing  []Timing
+
+	Warnings []*ir.Diagnostic
 }
 
 // NewContext is a context that knows every dialect of the compiler.
@@ -64,18 +67,42 @@ func read(c *ir.Context, name string, src []byte, o bytecode.ReadOptions) (*Inpu
 	return &Input{c, m, nil}, nil
 }
 
-// Compile takes bytecode or text to the level that the options ask for. Errors are *Failure.
+// Compile takes bytecode or text to the level that the options ask for. Errors are *Failure. It ends soon after ctx does, and when
+// it would hold more memory than the options allow.
 func Compile(ctx context.Context, name string, src []byte, o Options) (*Result, error) {
-	if o.Emit == EmitCubin {
-		return nil, fail(ExitUnsupported, "not supported yet: cubin, write PTX with -o FILE.ptx")
+	if err := o.check(); err != nil {
+		return nil, err
 	}
-	r := &run{ctx: ctx, opts: &o, name: name, source: src}
+	if o.TimeLimit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.TimeLimit)
+		defer cancel()
+	}
+	r := &run{opts: &o, name: name, source: src, budget: budget.New(ctx, o.MemoryLimit)}
+	res, err := r.all()
+	if err == nil {
+		err = ctx.Err() // it ended after the last look
+	}
+	switch {
+	case err == nil:
+		return res, nil
+	case stopped(err):
+		return nil, stopFailure(err)
+	}
+	return nil, err
+}
+
+// all is the whole way. Whatever stage the budget stops, the error is the budget's.
+func (r *run) all() (res *Result, err error) {
+	defer budget.Catch(&err)
+	r.budget.Look()
+	c := NewContext()
+	c.Budget = r.budget
 	done := r.time("read")
-	in, err := read(NewContext(), name, src, o.Read)
+	r.input, err = read(c, r.name, r.source, r.opts.Read)
 	done()
 	if err != nil {
 		return nil, err
 	}
-	r.input = in
 	return r.compile()
 }

@@ -1,11 +1,14 @@
 package driver
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 
 	"tileiras/codegen/nvvm"
+	"tileiras/dialects/cudatile/bytecode"
+	"tileiras/internal/budget"
 	"tileiras/ir"
 	"tileiras/passes"
 )
@@ -25,6 +28,8 @@ type Failure struct {
 	Code  int
 	Lines []string // printed as they are, without a final newline each
 	Err   error
+	// Diags are the diagnostics that Lines print, where there are some.
+	Diags []*ir.Diagnostic
 }
 
 func (f *Failure) Error() string { return strings.Join(f.Lines, "\n") }
@@ -45,6 +50,8 @@ func classify(c *ir.Context, err error) error {
 	var back *nvvm.NotSupported
 	var b *passes.Bug
 	switch {
+	case stopped(err):
+		return stopFailure(err)
 	case errors.As(err, &f):
 		return f
 	case errors.As(err, &b):
@@ -53,9 +60,41 @@ func classify(c *ir.Context, err error) error {
 	case errors.As(err, &middle), errors.As(err, &back):
 		return &Failure{Code: ExitUnsupported, Lines: []string{"error: " + err.Error()}, Err: err}
 	case errors.Is(err, passes.ErrInvalid):
-		return &Failure{Code: ExitUnsupported, Lines: diagnosticLines(c, ir.Error), Err: err}
+		return &Failure{Code: ExitUnsupported, Lines: diagnosticLines(c, ir.Error), Err: err, Diags: worst(c)}
 	}
 	return &Failure{Code: ExitUnsupported, Lines: []string{"error: " + err.Error()}, Err: err}
+}
+
+// stopped reports whether an error is that of a compile which was asked to end, or which ran out of what it may take.
+func stopped(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, budget.ErrMemory)
+}
+
+func stopFailure(err error) *Failure {
+	f := fail(ExitUnsupported, "%s", stopReason(err))
+	f.Err = err
+	return f
+}
+
+func stopReason(err error) string {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return "time limit exceeded: the compile was not over in time"
+	case errors.Is(err, context.Canceled):
+		return "the compile was canceled"
+	}
+	return err.Error()
+}
+
+// worst are the collected errors.
+func worst(c *ir.Context) []*ir.Diagnostic {
+	var out []*ir.Diagnostic
+	for _, d := range c.Diags.List {
+		if d.Severity == ir.Error {
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 // diagnosticLines are the collected diagnostics, those that are at least as bad as the given severity.
@@ -68,3 +107,45 @@ func diagnosticLines(c *ir.Context, worst ir.Severity) []string {
 	}
 	return lines
 }
+
+// ID is what kind of failure it is, one word for programs.
+func (f *Failure) ID() string {
+	var b *bytecode.Error
+	switch {
+	case errors.Is(f.Err, budget.ErrMemory):
+		return "memory"
+	case errors.Is(f.Err, context.DeadlineExceeded):
+		return "deadline"
+	case f.Err != nil && stopped(f.Err):
+		return "canceled"
+	case f.Code == ExitInput && len(f.Diags) == 0, errors.As(f.Err, &b):
+		return "bytecode"
+	case f.Code == ExitInput && f.Err != nil:
+		return "text"
+	case f.Code == ExitInput:
+		return "verify"
+	case f.Code == ExitBug:
+		return "bug"
+	case errors.Is(f.Err, passes.ErrInvalid):
+		return "target"
+	case f.Code == ExitUnsupported:
+		return "unsupported"
+	}
+	return "option"
+}
+
+// Loc is the place that a failure without diagnostics is about, where one is known.
+func (f *Failure) Loc() ir.Location {
+	var middle *passes.NotSupported
+	var back *nvvm.NotSupported
+	switch {
+	case errors.As(f.Err, &middle):
+		return middle.Loc
+	case errors.As(f.Err, &back):
+		return back.Loc
+	}
+	return ir.UnknownLoc{}
+}
+
+// ErrMemory is in the chain of the failure of a compile that reached its memory limit.
+var ErrMemory = budget.ErrMemory

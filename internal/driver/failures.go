@@ -44,12 +44,12 @@ func textFailure(c *ir.Context, err error) error {
 	if len(lines) == 0 {
 		lines = []string{"error: " + err.Error()}
 	}
-	return &Failure{Code: ExitInput, Lines: lines, Err: err}
+	return &Failure{Code: ExitInput, Lines: lines, Err: err, Diags: worst(c)}
 }
 
 // verifyFailure is a module that was read and does not verify; why is the line that follows for bytecode.
 func verifyFailure(in *Input, why string) error {
-	f := &Failure{Code: ExitInput, Lines: diagnosticLines(in.Ctx, ir.Error)}
+	f := &Failure{Code: ExitInput, Lines: diagnosticLines(in.Ctx, ir.Error), Diags: worst(in.Ctx)}
 	if in.Origin != nil {
 		f.Lines = append(f.Lines, "error: "+why, genericInput)
 	}

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"tileiras/codegen/target"
 	"tileiras/dialects/cudatile/bytecode"
@@ -49,7 +51,10 @@ type Options struct {
 	Read            bytecode.ReadOptions // of bytecode
 	BytecodeVersion ir.Version           // of EmitBytecode; zero: that of the input, or the newest
 
-	// What to show on the way; all of it goes to Log.
+	TimeLimit   time.Duration // 0 = none
+	MemoryLimit int64         // bytes that the compile may hold, about; 0 = none
+
+	// What to show on the way; all of it goes to Log, nil shows nothing.
 	Log           io.Writer
 	PrintAfterAll bool
 	PrintBefore   []string
@@ -61,7 +66,43 @@ type Options struct {
 
 	VerifyEach    bool
 	StopAfter     string
-	ReproducerDir string // where a BUG leaves its input; "" is the working directory
+	ReproducerDir string // where a BUG leaves its input; "" writes nothing
+}
+
+// check refuses values that no level, convention or optimization level has.
+func (o *Options) check() error {
+	if o.Log == nil {
+		o.Log = io.Discard
+	}
+	switch {
+	case o.Emit == EmitCubin:
+		return fail(ExitUnsupported, "not supported yet: cubin, write PTX with -o FILE.ptx")
+	case !slices.Contains(Emits, o.Emit):
+		return fail(ExitUsage, "there is no output '%s'; outputs are: %s", o.Emit, words(Emits))
+	case !slices.Contains([]string{"", "cuda", "tile"}, o.ABI):
+		return fail(ExitUsage, "there is no launch convention '%s'; conventions are: cuda tile", o.ABI)
+	case o.Opt < 0 || o.Opt > 3:
+		return fail(ExitOptions, "invalid optimization level: %d", o.Opt)
+	case o.TimeLimit < 0 || o.MemoryLimit < 0:
+		return fail(ExitUsage, "a limit of time or memory is not negative; 0 is none")
+	}
+	if o.GPU != "" {
+		if _, err := o.target(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// GPUs lists the names of the targets.
+func GPUs() []string { return strings.Fields(target.Names()) }
+
+func words[T ~string](list []T) string {
+	out := make([]string, len(list))
+	for i, w := range list {
+		out[i] = string(w)
+	}
+	return strings.Join(out, " ")
 }
 
 func (o *Options) abi() string {

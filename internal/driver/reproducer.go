@@ -7,12 +7,17 @@ import (
 	"path/filepath"
 	"runtime/debug"
 
+	"tileiras/internal/budget"
 	"tileiras/passes"
 )
 
 // guard turns a panic of a stage into a Bug that names it.
 func guard(stage string, err *error) {
-	if r := recover(); r != nil {
+	switch r := recover().(type) {
+	case nil:
+	case *budget.Stop:
+		*err = r.Err
+	default:
 		*err = &passes.Bug{Pass: stage, Cause: r, Stack: string(debug.Stack())}
 	}
 }
@@ -27,7 +32,7 @@ func (r *run) failure(st *passes.State, err error) error {
 	lines := []string{b.Error()}
 	dir := r.opts.ReproducerDir
 	if dir == "" {
-		dir = "."
+		return &Failure{Code: ExitBug, Lines: []string{b.Error(), "note: this is a fault of tileiras"}, Err: b}
 	}
 	base := filepath.Join(dir, fmt.Sprintf("tileiras-bug-%s", b.Pass))
 	in, source := base+".tileirbc", r.input

@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"tileiras/dialects/cudatile"
 	"tileiras/dialects/cudatile/bytecode"
 	"tileiras/dialects/tileaa"
+	"tileiras/internal/budget"
 	"tileiras/ir"
 	"tileiras/passes"
 )
@@ -23,8 +23,8 @@ type Timing struct {
 
 // run is one compile on its way.
 type run struct {
-	ctx    context.Context
 	opts   *Options
+	budget *budget.Budget
 	input  *Input
 	name   string
 	source []byte
@@ -178,7 +178,7 @@ func (r *run) tileText() string {
 }
 
 func (r *run) result(out string) *Result {
-	return &Result{Kind: r.opts.Emit, Output: []byte(out), Remarks: r.remarks(), Timing: r.timing}
+	return &Result{Kind: r.opts.Emit, Output: []byte(out), Remarks: r.remarks(), Timing: r.timing, Warnings: r.warnings()}
 }
 
 func (r *run) remarks() []string {
@@ -186,6 +186,16 @@ func (r *run) remarks() []string {
 	for _, d := range r.input.Ctx.Diags.List {
 		if d.Severity == ir.Remark || d.Severity == ir.Warning {
 			out = append(out, strings.TrimRight(d.String(), "\n"))
+		}
+	}
+	return out
+}
+
+func (r *run) warnings() []*ir.Diagnostic {
+	var out []*ir.Diagnostic
+	for _, d := range r.input.Ctx.Diags.List {
+		if d.Severity == ir.Warning {
+			out = append(out, d)
 		}
 	}
 	return out

@@ -63,6 +63,7 @@ func (f *bodyReader) op(b *ir.Block, depth int) {
 	if !f.ok() {
 		return
 	}
+	f.r.ctx.MadeOp()
 	op := ir.NewOp(s)
 	if len(f.wide) > 0 {
 		f.keepWide(op)

@@ -1,0 +1,130 @@
+package tileiras
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"tileiras/internal/driver"
+	"tileiras/ir"
+)
+
+// Severity of a diagnostic.
+type Severity string
+
+const (
+	SeverityError   Severity = "error"
+	SeverityWarning Severity = "warning"
+	SeverityRemark  Severity = "remark"
+	SeverityNote    Severity = "note"
+)
+
+// Place is a place in a source; the zero Place is not known. Of bytecode with debug information it lies in the program that the
+// bytecode was made from, of text in the text.
+type Place struct {
+	File         string
+	Line, Column int // from 1; columns are those that the frontend wrote
+}
+
+// String is "file:line:column", or "" when the place is not known.
+func (p Place) String() string {
+	if p == (Place{}) {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+}
+
+// Diagnostic is one thing that the compiler has to say.
+type Diagnostic struct {
+	Severity Severity
+	// ID says what kind it is, for programs: "option" (a value of Options), "bytecode", "text" and "verify" (the input cannot be read,
+	// or breaks a rule), "target" (right, but not for this GPU), "unsupported" (this compiler cannot do it yet), "canceled", "deadline",
+	// "memory", and "bug" (a fault of the compiler).
+	ID      string
+	Place   Place
+	Message string
+	Notes   []Diagnostic // what belongs to it: their severity is note
+}
+
+// String is the diagnostic as a person reads it, "file:line:column: error: message", with its notes on lines of their own.
+func (d Diagnostic) String() string {
+	var b strings.Builder
+	if s := d.Place.String(); s != "" {
+		b.WriteString(s + ": ")
+	}
+	fmt.Fprintf(&b, "%s: %s", d.Severity, d.Message)
+	for _, n := range d.Notes {
+		b.WriteString("\n" + n.String())
+	}
+	return b.String()
+}
+
+// ErrMemory is in the chain of the error of a compile that reached its MemoryLimit.
+var ErrMemory = driver.ErrMemory
+
+// Error is every error of Compile.
+type Error struct {
+	// Diagnostics say what is wrong: at least one, errors all of them.
+	Diagnostics []Diagnostic
+	// Code is the exit code of the command for such an error: 1 and 2 wrong options, 3 the input is not acceptable, 5 it cannot be
+	// compiled, 70 a fault of the compiler.
+	Code int
+
+	lines []string
+	err   error
+}
+
+// Error is what the command prints.
+func (e *Error) Error() string { return strings.Join(e.lines, "\n") }
+
+// Unwrap gives the cause, where there is one: the error of the context, ErrMemory.
+func (e *Error) Unwrap() error { return e.err }
+
+func newError(code int, d Diagnostic) *Error {
+	d.Severity = SeverityError
+	return &Error{Diagnostics: []Diagnostic{d}, Code: code, lines: []string{d.String()}}
+}
+
+// errorFrom is a failure of the driver as values.
+func errorFrom(err error) *Error {
+	var f *driver.Failure
+	if !errors.As(err, &f) {
+		return newError(driver.ExitUnsupported, Diagnostic{ID: "unsupported", Message: err.Error()})
+	}
+	e := &Error{Code: f.Code, lines: f.Lines, err: f.Err}
+	id := f.ID()
+	for _, d := range f.Diags {
+		e.Diagnostics = append(e.Diagnostics, diagnosticFrom(d, id))
+	}
+	if len(e.Diagnostics) > 0 {
+		return e
+	}
+	// Lines without places: the first says what is wrong, the others what could not be done because of it.
+	d := Diagnostic{Severity: SeverityError, ID: id, Place: placeFrom(f.Loc())}
+	for i, line := range f.Lines {
+		text := strings.TrimPrefix(strings.TrimPrefix(line, "error: "), "note: ")
+		if i == 0 {
+			d.Message = strings.TrimPrefix(text, d.Place.String()+": ")
+		} else {
+			d.Notes = append(d.Notes, Diagnostic{Severity: SeverityNote, Message: text})
+		}
+	}
+	e.Diagnostics = []Diagnostic{d}
+	return e
+}
+
+func diagnosticFrom(d *ir.Diagnostic, id string) Diagnostic {
+	out := Diagnostic{Severity: Severity(d.Severity.String()), ID: id, Place: placeFrom(d.Loc), Message: d.Msg}
+	for i := range d.Notes {
+		out.Notes = append(out.Notes, diagnosticFrom(&d.Notes[i], ""))
+	}
+	return out
+}
+
+func placeFrom(l ir.Location) Place {
+	file, line, column, ok := ir.FileLine(l)
+	if !ok {
+		return Place{}
+	}
+	return Place{file, int(line), int(column)}
+}

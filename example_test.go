@@ -1,0 +1,71 @@
+package tileiras_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"strings"
+	"time"
+
+	"tileiras"
+)
+
+// double doubles a number in memory.
+const double = `entry @double(%p: tile<ptr<i32>>) {
+  %x, %t = load_ptr_tko weak %p : tile<ptr<i32>> -> tile<i32>, token
+  %y = addi %x, %x : tile<i32>
+  %u = store_ptr_tko weak %p, %y token=%t : tile<ptr<i32>>, tile<i32> -> token
+  return
+}
+`
+
+func ExampleCompile() {
+	res, err := tileiras.Compile(context.Background(), []byte(double), tileiras.Options{Name: "double.tileir", GPU: "sm_90"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, line := range strings.Split(string(res.Output), "\n") {
+		if strings.HasPrefix(line, ".target") || strings.HasPrefix(line, ".visible") {
+			fmt.Println(line)
+		}
+	}
+	// Output:
+	// .target sm_90
+	// .visible .entry double(
+}
+
+// Text becomes bytecode, which frontends and NVIDIA's tools read.
+func ExampleCompile_bytecode() {
+	res, err := tileiras.Compile(context.Background(), []byte(double), tileiras.Options{Emit: tileiras.Bytecode, BytecodeVersion: "13.2"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%q %d.%d\n", res.Output[1:7], res.Output[8], res.Output[9])
+	// Output: "TileIR" 13.2
+}
+
+// A compile ends with its context, or after its own limits.
+func ExampleCompile_limits() {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := tileiras.Compile(ctx, []byte(double), tileiras.Options{GPU: "sm_90", TimeLimit: 10 * time.Second, MemoryLimit: 1 << 30})
+	fmt.Println(errors.Is(err, context.Canceled))
+	fmt.Println(err)
+	// Output:
+	// true
+	// error: the compile was canceled
+}
+
+// What is wrong with a program is a list of values.
+func ExampleError() {
+	_, err := tileiras.Compile(context.Background(), []byte("entry @k(%x: tile<i32>) {\n  %y = addi %x, %z : tile<i32>\n  return\n}\n"),
+		tileiras.Options{Name: "k.tileir", GPU: "sm_90"})
+	var e *tileiras.Error
+	if errors.As(err, &e) {
+		for _, d := range e.Diagnostics {
+			fmt.Printf("%s, %s, line %d\n", d.Severity, d.ID, d.Place.Line)
+		}
+	}
+	// Output: error, text, line 2
+}

@@ -1,0 +1,91 @@
+// Package budget bounds what one compile may take. A compile that is asked to end, or that holds more memory than it may, ends by a
+// panic with a *Stop: stages are deep recursions over modules of any size, and a panic leaves all of them by one path. Whoever starts
+// a stage turns it back into an error with Catch.
+package budget
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// ErrMemory is in the chain of the error of a compile that would hold more memory than its limit.
+var ErrMemory = errors.New("memory limit exceeded")
+
+// Bytes that parts of a compile take, about; TestMemoryIsCountedAboutRight of the library holds them against the heap.
+const (
+	OpBytes          = 900 // an operation with its operands, results and attributes
+	InstructionBytes = 700 // an instruction of LLVM IR and the machine instructions that it becomes
+)
+
+// interval is how many steps pass between two looks at the context. A step is some microseconds of work at the most.
+const interval = 64
+
+// Budget is what one compile may still take. It belongs to one goroutine. A nil Budget has no bounds.
+type Budget struct {
+	ctx   context.Context
+	left  int   // steps to the next look
+	limit int64 // bytes, 0 = none
+	held  int64 // bytes, about
+}
+
+// New is the budget of a compile that ends with ctx and holds at most limit bytes; a limit of 0 is none.
+func New(ctx context.Context, limit int64) *Budget {
+	return &Budget{ctx: ctx, left: interval, limit: limit}
+}
+
+// Stop is the panic that ends a stage.
+type Stop struct{ Err error }
+
+// Step is called once for every piece of work of bounded size: an operation, an instruction.
+func (b *Budget) Step() {
+	if b == nil {
+		return
+	}
+	if b.left--; b.left <= 0 {
+		b.Look()
+	}
+}
+
+// Look asks the context at once.
+func (b *Budget) Look() {
+	if b == nil {
+		return
+	}
+	b.left = interval
+	if err := b.ctx.Err(); err != nil {
+		panic(&Stop{context.Cause(b.ctx)})
+	}
+}
+
+// Hold counts bytes that the compile keeps; negative ones it has given back.
+func (b *Budget) Hold(bytes int64) {
+	if b == nil || b.limit == 0 {
+		return
+	}
+	if b.held += bytes; b.held > b.limit {
+		panic(&Stop{fmt.Errorf("%w: the compile would hold more than %d MB", ErrMemory, (b.limit+1<<20-1)>>20)})
+	}
+}
+
+// Limited reports whether memory is counted.
+func (b *Budget) Limited() bool { return b != nil && b.limit > 0 }
+
+// Settle replaces what has been counted by what a look at everything found: in between, only growth is seen.
+func (b *Budget) Settle(bytes int64) {
+	if b != nil {
+		b.held = 0
+		b.Hold(bytes)
+	}
+}
+
+// Catch is deferred where a stage begins: a Stop becomes the error, every other panic goes on.
+func Catch(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case *Stop:
+		*err = r.Err
+	default:
+		panic(r)
+	}
+}

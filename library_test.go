@@ -1,0 +1,280 @@
+package tileiras_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tileiras"
+)
+
+func kernel(t testing.TB, name string) []byte {
+	src, err := os.ReadFile(filepath.Join("tests/corpus", name, "kernel.tileirbc"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return src
+}
+
+// chain is a kernel of n dependent operations.
+func chain(n int) []byte {
+	var b strings.Builder
+	b.WriteString("entry @chain(%p: tile<ptr<i32>>, %x: tile<i32>) {\n  %v0 = addi %x, %x : tile<i32>\n")
+	for i := 1; i < n; i++ {
+		fmt.Fprintf(&b, "  %%v%d = xori %%v%d, %%v%d : tile<i32>\n", i, i-1, max(0, i-7))
+	}
+	fmt.Fprintf(&b, "  %%t = store_ptr_tko weak %%p, %%v%d : tile<ptr<i32>>, tile<i32> -> token\n  return\n}\n", n-1)
+	return []byte(b.String())
+}
+
+func TestOptionsAreValidated(t *testing.T) {
+	src := chain(3)
+	for _, c := range []struct {
+		o    tileiras.Options
+		want string
+	}{
+		{tileiras.Options{GPU: "sm_80", Emit: "sass"}, `Options.Emit = "sass": it is one of cudatile bytecode tileaa llvm ptx`},
+		{tileiras.Options{GPU: "sm_80", ABI: "c"}, `Options.ABI = "c": it is one of cuda tile`},
+		{tileiras.Options{GPU: "sm_80", Opt: 9}, `Options.Opt = "9": it is one of O0 O1 O2 O3`},
+		{tileiras.Options{GPU: "H100"}, `Options.GPU = "H100": it is one of sm_75 `},
+		{tileiras.Options{GPU: "sm_80", Emit: tileiras.Bytecode, BytecodeVersion: "14.0"}, `Options.BytecodeVersion = "14.0": it is one of 13.1 13.2`},
+		{tileiras.Options{GPU: "sm_80", TimeLimit: -1}, `Options.TimeLimit = "-1ns"`},
+		{tileiras.Options{GPU: "sm_80", MemoryLimit: -1}, `Options.MemoryLimit = "-1"`},
+		{tileiras.Options{GPU: "sm_80", StopAfter: "optimise"}, `there is no pass named 'optimise'`},
+		{tileiras.Options{GPU: "sm_80", PrintAfter: []string{"x"}}, `there is no pass named 'x'`},
+	} {
+		res, err := tileiras.Compile(t.Context(), src, c.o)
+		var e *tileiras.Error
+		if res != nil || !errors.As(err, &e) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: result %v, error %v; want %s", c.o, res, err, c.want)
+			continue
+		}
+		if len(e.Diagnostics) != 1 || e.Diagnostics[0].ID != "option" || e.Code != 1 && e.Code != 2 {
+			t.Errorf("%+v: diagnostics %+v, code %d; want one of options", c.o, e.Diagnostics, e.Code)
+		}
+	}
+	// Dumps without a Log go nowhere.
+	if _, err := tileiras.Compile(t.Context(), src, tileiras.Options{GPU: "sm_80", PrintAfterAll: true, PrintChanged: true, PrintFacts: true}); err != nil {
+		t.Errorf("a nil Log: %v", err)
+	}
+}
+
+func TestDiagnosticsAreValues(t *testing.T) {
+	bytecode := kernel(t, "cases/abs_i32")
+	multicast, err := os.ReadFile("tests/lit/emit-ptx/multimem.tileir")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		src   string
+		id    string
+		code  int
+		place tileiras.Place
+		text  string
+		notes int
+	}{
+		{"entry @k() {\n  %0 = addi %x, %x : tile<i32>\n  return\n}", "text", 3, tileiras.Place{File: "k.tileir", Line: 2, Column: 13}, "", 0},
+		{"entry @k(%x: tile<4xi32>) {\n  return\n}", "verify", 3, tileiras.Place{File: "k.tileir", Line: 1, Column: 1}, "", 0},
+		{string(multicast), "unsupported", 5, tileiras.Place{File: "k.tileir", Line: 16, Column: 8}, "not supported yet", 0},
+		{"", "bytecode", 3, tileiras.Place{}, "input does not correspond to Tile IR bytecode", 0},
+		{string(bytecode[:len(bytecode)/2]), "bytecode", 3, tileiras.Place{}, "offset", 2},
+	} {
+		_, err := tileiras.Compile(t.Context(), []byte(c.src), tileiras.Options{Name: "k.tileir", GPU: "sm_80"})
+		var e *tileiras.Error
+		if !errors.As(err, &e) || len(e.Diagnostics) == 0 {
+			t.Errorf("%.40q: error %v, want an *Error with diagnostics", c.src, err)
+			continue
+		}
+		d := e.Diagnostics[0]
+		if d.ID != c.id || e.Code != c.code || d.Place != c.place || d.Severity != tileiras.SeverityError || !strings.Contains(d.Message, c.text) || len(d.Notes) != c.notes {
+			t.Errorf("%.40q: %+v, code %d; want %+v", c.src, d, e.Code, c)
+		}
+	}
+}
+
+// expiring is a context that ends at its n-th look.
+type expiring struct {
+	context.Context
+	looks, end int
+	err        error
+}
+
+func (c *expiring) Err() error {
+	if c.looks++; c.looks > c.end {
+		return c.err
+	}
+	return nil
+}
+
+// TestCanceledCompile ends a compile at each of its looks at the context: whatever stage that is, the error is the context's, and
+// nothing is made or left running.
+func TestCanceledCompile(t *testing.T) {
+	sources := map[string][]byte{"attention": kernel(t, "perf/attention_f16_d64_causal_128x64"), "chain": chain(3000)}
+	for _, name := range []string{"attention", "chain"} {
+		src := sources[name]
+		whole := &expiring{Context: context.Background(), end: 1 << 30}
+		if _, err := tileiras.Compile(whole, src, tileiras.Options{GPU: "sm_90"}); err != nil {
+			t.Fatal(err)
+		}
+		if whole.looks < 50 {
+			t.Errorf("%s: only %d looks at the context", name, whole.looks)
+		}
+		before := runtime.NumGoroutine()
+		step := max(whole.looks/40, 1)
+		for end := 0; end < whole.looks; end += step {
+			reason := []error{context.Canceled, context.DeadlineExceeded}[end/step%2]
+			ctx := &expiring{Context: context.Background(), end: end, err: reason}
+			res, err := tileiras.Compile(ctx, src, tileiras.Options{GPU: "sm_90", ReproducerDir: t.TempDir()})
+			if res != nil || !errors.Is(err, reason) {
+				t.Fatalf("%s, look %d: result %v, error %v; want none and %v", name, end, res, err, reason)
+			}
+			id := map[error]string{context.Canceled: "canceled", context.DeadlineExceeded: "deadline"}[reason]
+			if e := err.(*tileiras.Error); e.Diagnostics[0].ID != id || e.Code != 5 {
+				t.Fatalf("%s, look %d: %+v", name, end, e)
+			}
+		}
+		if after := runtime.NumGoroutine(); after > before {
+			t.Errorf("%s: %d goroutines before, %d after", name, before, after)
+		}
+	}
+	if _, err := tileiras.Compile(t.Context(), chain(10_000), tileiras.Options{GPU: "sm_90", TimeLimit: time.Nanosecond}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a time limit of 1 ns: %v", err)
+	}
+}
+
+func TestMemoryLimit(t *testing.T) {
+	const small, limit = 1000, 32 << 20
+	if _, err := tileiras.Compile(t.Context(), chain(small), tileiras.Options{GPU: "sm_80", MemoryLimit: limit}); err != nil {
+		t.Errorf("%d operations: %v", small, err)
+	}
+	for _, level := range []tileiras.Level{tileiras.CudaTile, tileiras.TileAA, tileiras.PTX} {
+		_, err := tileiras.Compile(t.Context(), chain(50_000), tileiras.Options{GPU: "sm_80", Emit: level, MemoryLimit: limit})
+		var e *tileiras.Error
+		if !errors.Is(err, tileiras.ErrMemory) || !errors.As(err, &e) || e.Diagnostics[0].ID != "memory" || !strings.Contains(err.Error(), "32 MB") {
+			t.Errorf("50,000 operations to %s: %v, want %v", level, err, tileiras.ErrMemory)
+		}
+	}
+}
+
+// weighing is a context that looks at the heap.
+type weighing struct {
+	context.Context
+	looks int
+	peak  uint64
+}
+
+func (c *weighing) Err() error {
+	if c.looks++; c.looks%10 == 0 {
+		c.peak = max(c.peak, heap())
+	}
+	return nil
+}
+
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// TestMemoryIsCountedAboutRight holds what a compile is said to hold, the lowest limit that lets it through, against the heap.
+func TestMemoryIsCountedAboutRight(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(10))
+	src := chain(4000)
+	for _, level := range []tileiras.Level{tileiras.TileAA, tileiras.PTX} {
+		runtime.GC()
+		before := heap()
+		ctx := &weighing{Context: context.Background()}
+		if _, err := tileiras.Compile(ctx, src, tileiras.Options{GPU: "sm_90", Emit: level}); err != nil {
+			t.Fatal(err)
+		}
+		took := int64(ctx.peak - before)
+		fails := func(limit int64) bool {
+			_, err := tileiras.Compile(t.Context(), src, tileiras.Options{GPU: "sm_90", Emit: level, MemoryLimit: limit})
+			return err != nil
+		}
+		if !fails(took/3) || fails(3*took) {
+			t.Errorf("%s: the heap grew by %d KB; a limit of a third lets it through: %v, three times as much stops it: %v", level, took>>10, !fails(took/3), fails(3*took))
+		}
+	}
+}
+
+// TestCompileSideBySide compiles different kernels for different GPUs from 16 goroutines; under -race it shows that calls share
+// nothing.
+func TestCompileSideBySide(t *testing.T) {
+	names := []string{"perf/attention_f16_d64_128x64", "perf/gather_rows_f16", "cases/abs_i32", "cases/argmax_f32"}
+	gpus := []string{"sm_80", "sm_90", "sm_100", "sm_120"}
+	want := make([][]byte, len(names)*len(gpus))
+	for i := range want {
+		res, err := tileiras.Compile(t.Context(), kernel(t, names[i/4]), tileiras.Options{GPU: gpus[i%4]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want[i] = res.Output
+	}
+	var wg sync.WaitGroup
+	for g := range 16 {
+		wg.Go(func() {
+			for n := range 4 {
+				i := (g + 5*n) % len(want)
+				res, err := tileiras.Compile(t.Context(), kernel(t, names[i/4]), tileiras.Options{GPU: gpus[i%4], Log: &bytes.Buffer{}, PrintAfterAll: n == 0})
+				if err != nil || !bytes.Equal(res.Output, want[i]) {
+					t.Errorf("goroutine %d: %s for %s: error %v, or another text", g, names[i/4], gpus[i%4], err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestListsAreCopies(t *testing.T) {
+	tileiras.GPUs()[0], tileiras.BytecodeVersions()[0] = "", ""
+	if !slices.Contains(tileiras.GPUs(), "sm_75") || !slices.Contains(tileiras.BytecodeVersions(), "13.1") {
+		t.Error("a caller changed the lists of the library")
+	}
+}
+
+// BenchmarkLooks prints the longest time between two looks at the context, which is how late a compile notices that it must end.
+func BenchmarkLooks(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		src  []byte
+	}{
+		{"attention", kernel(b, "perf/attention_f16_d128_causal_128x128")},
+		{"chain-100k", chain(100_000)},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			worst := time.Duration(0)
+			for b.Loop() {
+				ctx := &timing{Context: context.Background(), last: time.Now()}
+				if _, err := tileiras.Compile(ctx, c.src, tileiras.Options{GPU: "sm_90"}); err != nil {
+					b.Fatal(err)
+				}
+				worst = max(worst, ctx.worst)
+			}
+			b.ReportMetric(float64(worst.Microseconds())/1000, "ms-between-looks")
+		})
+	}
+}
+
+type timing struct {
+	context.Context
+	last  time.Time
+	worst time.Duration
+}
+
+func (c *timing) Err() error {
+	now := time.Now()
+	c.worst = max(c.worst, now.Sub(c.last))
+	c.last = now
+	return nil
+}

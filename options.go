@@ -1,0 +1,128 @@
+package tileiras
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"tileiras/internal/driver"
+)
+
+// Level is where a compile stops.
+type Level string
+
+// The levels, in the order of the way down. "" is PTX.
+const (
+	CudaTile Level = "cudatile" // the input as Tile IR text
+	Bytecode Level = "bytecode" // Tile IR bytecode
+	TileAA   Level = "tileaa"   // the last module that knows tiles, as text
+	LLVM     Level = "llvm"     // LLVM IR text
+	PTX      Level = "ptx"      // PTX text
+)
+
+// ABI is the convention between a kernel and who launches it.
+type ABI string
+
+const (
+	CUDA ABI = "cuda" // an ordinary CUDA kernel, lowest PTX version that has the instructions; the default of PTX
+	Tile ABI = "tile" // as NVIDIA's tile compiler lays kernels out: block size (1, 1, 1), PTX 9.2 and later
+)
+
+// OptLevel is how hard the compiler tries. The zero value is O3.
+type OptLevel uint8
+
+const (
+	DefaultOpt OptLevel = iota // O3
+	O0
+	O1
+	O2
+	O3
+)
+
+// Options say what to compile for, where to stop, and what it may take. The zero value of every field is right for most; a value
+// that a field does not know is an error of Compile.
+type Options struct {
+	Name     string // of the source in diagnostics; "" is "input". Bytecode with debug information names its own sources
+	GPU      string // "sm_90"; GPUs lists them. Needed from TileAA on
+	Emit     Level
+	ABI      ABI
+	Opt      OptLevel
+	LineInfo bool // source lines in the PTX
+
+	BytecodeVersion string // "13.3", that Bytecode is written in; "" is that of the input, or the newest
+	Strict131       bool   // read as NVIDIA's tools of 13.1 did
+	Preview         bool   // admit files that say that they use preview features
+
+	TimeLimit   time.Duration // after which the compile ends with context.DeadlineExceeded; 0 is none
+	MemoryLimit int64         // bytes of modules that the compile may hold, about; more ends it with ErrMemory; 0 is none
+
+	Log           io.Writer // gets the dumps below; nil shows nothing
+	PrintAfterAll bool      // the module after every pass
+	PrintBefore   []string  // the module before these passes
+	PrintAfter    []string  // the module after these passes
+	PrintChanged  bool      // what each pass changed, as a diff
+	PrintFacts    bool      // what is known of integers and pointers after every pass
+	DebugInfo     bool      // locations in printed modules
+	VerifyEach    bool      // verify the module after every pass
+	StopAfter     string    // the pass after which to stop, with its module as the output
+	ReproducerDir string    // where a fault of the compiler leaves its input; "" writes nothing
+}
+
+// driver is what internal/driver calls these options; values that have no such thing are errors.
+func (o *Options) driver() (driver.Options, error) {
+	d := driver.Options{
+		GPU: o.GPU, Emit: driver.Emit(o.Emit), ABI: string(o.ABI), Opt: 3, LineInfo: o.LineInfo,
+		TimeLimit: o.TimeLimit, MemoryLimit: o.MemoryLimit,
+		Log: o.Log, PrintAfterAll: o.PrintAfterAll, PrintBefore: o.PrintBefore, PrintAfter: o.PrintAfter, PrintChanged: o.PrintChanged,
+		PrintFacts: o.PrintFacts, DebugInfo: o.DebugInfo, VerifyEach: o.VerifyEach, StopAfter: o.StopAfter,
+		ReproducerDir: o.ReproducerDir,
+	}
+	d.Read.Strict131, d.Read.Preview = o.Strict131, o.Preview
+	if o.Emit == "" {
+		d.Emit = driver.EmitPTX
+	}
+	switch {
+	case o.Opt > O3:
+		return d, optionError("Opt", fmt.Sprint(uint8(o.Opt)), []string{"O0", "O1", "O2", "O3"})
+	case o.Opt > DefaultOpt:
+		d.Opt = int(o.Opt - O0)
+	}
+	if v := o.BytecodeVersion; v != "" {
+		if !slices.Contains(driver.Versions, v) {
+			return d, optionError("BytecodeVersion", v, driver.Versions)
+		}
+		d.BytecodeVersion, _ = driver.ParseVersion(v)
+	}
+	levels := []Level{"", CudaTile, Bytecode, TileAA, LLVM, PTX}
+	if !slices.Contains(levels, o.Emit) {
+		return d, optionError("Emit", string(o.Emit), texts(levels[1:]))
+	}
+	if abis := []ABI{"", CUDA, Tile}; !slices.Contains(abis, o.ABI) {
+		return d, optionError("ABI", string(o.ABI), texts(abis[1:]))
+	}
+	if o.GPU != "" && !slices.Contains(driver.GPUs(), o.GPU) {
+		return d, optionError("GPU", o.GPU, driver.GPUs())
+	}
+	if o.TimeLimit < 0 {
+		return d, optionError("TimeLimit", o.TimeLimit.String(), []string{"0, no limit,", "more"})
+	}
+	if o.MemoryLimit < 0 {
+		return d, optionError("MemoryLimit", fmt.Sprint(o.MemoryLimit), []string{"0, no limit,", "more"})
+	}
+	return d, nil
+}
+
+func texts[T ~string](list []T) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = string(s)
+	}
+	return out
+}
+
+func optionError(field, value string, valid []string) *Error {
+	return newError(driver.ExitUsage, Diagnostic{ID: "option",
+		Message: fmt.Sprintf("Options.%s = %q: it is one of %s", field, value, strings.Join(valid, " "))})
+}

@@ -16,7 +16,8 @@ import (
 //	                                            %a = buffer_load %b                     (ldmatrix)
 //	                                                 dot %a, ..
 //
-// With one stage, as every plan has today, copies are waited for in front of the dot that reads them.
+// With one stage, as every plan has today, copies are waited for in front of the dot that reads them. The copy's token takes the place
+// of the load's; insert-barriers puts an earlier wait before a write that comes after it.
 func selectCopies(s *State) error {
 	var list []*ir.Op
 	s.walk(s.Module, ir.PreOrder, func(op *ir.Op) {
@@ -62,7 +63,7 @@ func copyAsync(s *State, conv *ir.Op) {
 	if t := load.OperandNamed("token"); t != nil {
 		operands, groups[2] = append(operands, t), 1
 	}
-	c := b.Create(ir.State{Def: opDef(s.Ctx, "async_copy"), Operands: operands, Groups: groups})
+	c := b.Create(ir.State{Def: opDef(s.Ctx, "async_copy"), Operands: operands, Groups: groups, Types: []ir.Type{tileaa.Token(s.Ctx)}})
 	c.SetAttrNamed("layout", &tileaa.LayoutAttr{Layout: *src.Layout})
 	for _, a := range []string{"vec", "fast", "narrow", "masked", "coordinate_bits"} {
 		c.SetAttrNamed(a, load.AttrNamed(a))
@@ -75,15 +76,9 @@ func copyAsync(s *State, conv *ir.Op) {
 	}
 	read := make("buffer_load", []ir.Type{dst}, buf)
 	read.SetAttrNamed("atom", ir.StringAttr(name))
-	b.Before(load)
-	// The copy is over when the value is there: whoever waited for the load's token now waits for what it waited for.
-	token := load.OperandNamed("token")
-	if token == nil {
-		token = make("create_mem_token", []ir.Type{tileaa.Token(s.Ctx)}).Result(0)
-	}
 	conv.Result(0).ReplaceAllUsesWith(read.Result(0))
 	conv.Erase()
-	load.Result(1).ReplaceAllUsesWith(token)
+	load.Result(1).ReplaceAllUsesWith(c.Result(0))
 	load.Erase()
 }
 

@@ -234,7 +234,7 @@ func TestAsyncCopy(t *testing.T) {
 	text = strings.Replace(text, "    %mo =", fmt.Sprintf(`    %%a = make_memref %%pi : (tile<ptr<f32>>) -> memref<13x32xf32, strides=[32,1]>
     %%b = block_tile %%a, indices(%%zero, %%zero) {traversal = [16, 32], dim_map = [0, 1]} : (memref<13x32xf32, strides=[32,1]>, tile<i32>, tile<i32>) -> block<16x32xf32>
     %%s = alloc_shared {offset = 0} : %[1]s
-    async_copy %%b, %%s {layout = #tileaa.layout<%[2]s>, vec = 4, fast = 1, masked = [true, false]} : (block<16x32xf32>, %[1]s)
+    %%tc = async_copy %%b, %%s {layout = #tileaa.layout<%[2]s>, vec = 4, fast = 1, masked = [true, false]} : (block<16x32xf32>, %[1]s) -> token
     "tileaa.async_commit"() : () -> ()
     "tileaa.async_wait"() {pending = 0} : () -> ()
     "tileaa.barrier"() : () -> ()

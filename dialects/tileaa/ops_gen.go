@@ -3434,7 +3434,7 @@ func NewBufferInsert(b *ir.Builder, value *ir.Value, buffer *ir.Value, indices [
 	return BufferInsert{b.Create(s)}
 }
 
-// AsyncCopy is async_copy: copies a block to a buffer with cp.async; layout is the copy map; elements outside the array become zero.
+// AsyncCopy is async_copy: copies a block to a buffer with cp.async; layout is the copy map; elements outside the array become zero. What comes after its token comes after its wait.
 type AsyncCopy struct{ Op *ir.Op }
 
 func (AsyncCopy) Matches(c ir.Code) bool { return c == OpAsyncCopy }
@@ -3477,6 +3477,7 @@ func (o AsyncCopy) SetCoordinateBits(v ir.I64Array) {
 		o.Op.SetAttr(5, v)
 	}
 }
+func (o AsyncCopy) ResultToken() *ir.Value { return o.Op.ResultOf(0) }
 
 // AsyncCopyOptions are what a async_copy may lack.
 type AsyncCopyOptions struct {
@@ -3512,6 +3513,7 @@ func NewAsyncCopy(b *ir.Builder, block *ir.Value, buffer *ir.Value, layout *Layo
 	if opts.CoordinateBits != nil {
 		s.Attrs[5] = opts.CoordinateBits
 	}
+	s.Types = []ir.Type{Token(b.Ctx)}
 	return AsyncCopy{b.Create(s)}
 }
 

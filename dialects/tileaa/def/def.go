@@ -353,8 +353,9 @@ var Ops = []*ir.OpDef{
 		"Reads the slice with these slice numbers (rank-0 i32) in the layout of the result."), reads("buffer")),
 	effects(row("buffer_insert", args(in("value:tile", "buffer:buffer"), many("indices:scalar_int")), nil, 0,
 		"Writes a tile over the slice with these slice numbers."), writes("buffer")),
-	effects(row("async_copy", args(in("block:block", "buffer:buffer"), opt("token:token"), class("layout", "LayoutAttr"), access), nil, 0,
-		"Copies a block to a buffer with cp.async; layout is the copy map; elements outside the array become zero."),
+	effects(row("async_copy", args(in("block:block", "buffer:buffer"), opt("token:token"), class("layout", "LayoutAttr"), access), res("result_token:token"), 0,
+		"Copies a block to a buffer with cp.async; layout is the copy map; elements outside the array become zero. "+
+			"What comes after its token comes after its wait."),
 		inFlight(reads("block")), inFlight(writes("buffer"))),
 	effects(row("async_commit", nil, nil, 0, "Ends a group of copies of this thread."), ordersCopies),
 	effects(row("async_wait", attr("pending", ir.I64Kind), nil, 0, "Waits until at most so many groups of this thread are pending."), ordersCopies),

@@ -6,7 +6,7 @@ TOOLS    := .tools
 PACKAGES := ./...
 SHELL    := /bin/bash
 
-.PHONY: help build run test lint generate bless fuzz million random corpus perf-small llvm nvidia nvidia-text bench replay docs clean
+.PHONY: help build run test lint generate bless fuzz million random corpus perf-small llvm nvidia nvidia-text triton bench replay docs clean
 
 help: ## Lists the targets.
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,10 @@ nvidia-text: ## Installs NVIDIA's tileirdisasm from PyPI and compares our text a
 nvidia: ## Installs NVIDIA's tools from PyPI into .tools and runs the tests that need them (ptxas, NVIDIA's own PTX).
 	@mkdir -p $(TOOLS) && scripts/nvidia-tools.sh $(TOOLS) > $(TOOLS)/path || { cat $(TOOLS)/setup.log; exit 1; }
 	TILEIRAS_NVIDIA_BIN=$$(cat $(TOOLS)/path) $(GO) test -timeout 60m -v ./tests/nvidia ./codegen/ptxop ./codegen/ptx
+
+triton: ## Installs Triton from PyPI into .tools, compiles its kernels for four targets and runs them in the emulator.
+	@mkdir -p $(TOOLS) && scripts/triton.sh $(TOOLS) > $(TOOLS)/triton.path || { cat $(TOOLS)/triton.log; exit 1; }
+	TILEIRAS_TRITON=$$(cat $(TOOLS)/triton.path) $(GO) test -timeout 60m -count=1 -v ./tests/triton
 
 bench: build ## Prints the median and 10th percentile of compile time per kernel, whole process and per pass.
 	$(GO) run ./tests/bench -bin $(BIN)

@@ -20,7 +20,7 @@ type Emulator struct {
 	Schedule emu.Schedule
 	// PTX, if not nil, makes the PTX instead of our compiler.
 	PTX func(ctx context.Context, l *cases.Launch) (string, error)
-	// Foreign PTX may rely on lanes of a warp running in step.
+	// Foreign PTX may rely on lanes of a warp running in step. A launch of PTX text is foreign.
 	Foreign bool
 }
 
@@ -56,9 +56,14 @@ func decode(ctx context.Context, bytecode []byte) error {
 func (m *Emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome, error) {
 	var text string
 	var err error
-	if m.PTX != nil {
+	o := emu.Options{Grid: l.Grid, Seed: 1, Schedule: m.Schedule, NoteWarpRaces: m.Foreign, Stats: true}
+	switch {
+	case l.PTX != nil:
+		text = l.PTX.Text
+		o.Block, o.Cluster, o.DynShared, o.NoteWarpRaces = l.PTX.Block, l.PTX.Cluster, l.PTX.Shared, true
+	case m.PTX != nil:
 		text, err = m.PTX(ctx, l)
-	} else {
+	default:
 		text, err = compile(ctx, m.GPU, m.Opt, l.Bytecode)
 	}
 	if err != nil {
@@ -73,6 +78,10 @@ func (m *Emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome,
 	addrs := make([]uint64, len(l.Buffers))
 	for i, b := range l.Buffers {
 		contents[i] = append([]byte{}, b.Bytes...)
+		if b.Scratch {
+			addrs[i] = mem.AllocUndef(b.Name, len(b.Bytes), b.Align)
+			continue
+		}
 		addrs[i] = mem.Alloc(b.Name, contents[i], b.Align)
 	}
 	l.StorePointers(contents, addrs)
@@ -88,10 +97,11 @@ func (m *Emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome,
 		args = append(args, binary.LittleEndian.AppendUint64(nil, bits)[:p.Size()])
 	}
 	var stdout bytes.Buffer
-	res, err := mod.Run(ctx, l.Kernel, mem, args, emu.Options{
-		Grid: l.Grid, DynShared: dynamicShared(text, l.Kernel), Seed: 1, Schedule: m.Schedule, Stdout: &stdout,
-		NoteWarpRaces: m.Foreign, Stats: true,
-	})
+	o.Stdout = &stdout
+	if l.PTX == nil {
+		o.DynShared = dynamicShared(text, l.Kernel)
+	}
+	res, err := mod.Run(ctx, l.Kernel, mem, args, o)
 	out := &cases.Outcome{Addresses: addrs, Stdout: stdout.String()}
 	var rep *emu.Report
 	if errors.As(err, &rep) && rep.Kind == emu.Trap {
@@ -105,6 +115,9 @@ func (m *Emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome,
 		out.Buffers = append(out.Buffers, mem.Bytes(a))
 	}
 	out.Stats = res.Stats
+	for _, n := range res.Notes {
+		out.Notes = append(out.Notes, n.Summary())
+	}
 	return out, nil
 }
 

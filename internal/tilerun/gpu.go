@@ -2,6 +2,7 @@ package tilerun
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -28,8 +29,15 @@ func newGPU(name string, opt int) (cases.Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &gpu{cuda.Machine{Context: c, CaptureOutput: true, Compile: func(ctx context.Context, bytecode []byte, kernel string) (*cuda.Image, error) {
-		ptx, err := compile(ctx, name, opt, bytecode)
+	return &gpu{cuda.Machine{Context: c, CaptureOutput: true, Compile: func(ctx context.Context, l *cases.Launch) (*cuda.Image, error) {
+		kernel := l.Kernel
+		if p := l.PTX; p != nil {
+			if p.Block[1] > 1 || p.Block[2] > 1 || p.Cluster != [3]int{} {
+				return nil, fmt.Errorf("a launch with block %v and cluster %v: %w", p.Block, p.Cluster, errors.ErrUnsupported)
+			}
+			return &cuda.Image{Code: []byte(p.Text), Threads: p.Block[0], Shared: p.Shared}, nil
+		}
+		ptx, err := compile(ctx, name, opt, l.Bytecode)
 		if err != nil {
 			return nil, err
 		}

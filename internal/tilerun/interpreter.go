@@ -26,6 +26,9 @@ func (*Interpreter) Decode(ctx context.Context, bytecode []byte) error { return 
 
 // Launch is one launch of an entry.
 func (p *Interpreter) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome, error) {
+	if l.PTX != nil {
+		return nil, fmt.Errorf("the interpreter runs Tile IR, not PTX: %w", errors.ErrUnsupported)
+	}
 	c := driver.NewContext()
 	in, err := driver.Read(c, "kernel.tileirbc", l.Bytecode)
 	if err != nil {

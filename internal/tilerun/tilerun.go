@@ -33,8 +33,8 @@ func gpus() []driver.Value {
 // Command is the table of the flags of tilerun.
 var Command = &driver.Command{
 	Name:  "tilerun",
-	Usage: "[options] <case.json or folder>...",
-	Overview: "tilerun runs Tile IR kernels on given inputs and compares the results: " +
+	Usage: "[options] <case.json, launch.json or folder>... | --launch launch.json <kernel.ptx>",
+	Overview: "tilerun runs Tile IR kernels, or PTX with a launch record, on given inputs and compares the results: " +
 		"without a GPU on the interpreter or, compiled, on the PTX emulator",
 	MaxArgs: 1 << 20,
 	Flags: []driver.Flag{
@@ -44,6 +44,8 @@ var Command = &driver.Command{
 		{Name: "opt-level", Aliases: []string{"O"}, Kind: driver.IntFlag, Meta: "int", Default: "3", Help: "Optimization level of the compiler"},
 		{Name: "schedule", Kind: driver.EnumFlag, Default: "all", Help: "In which order the emulator interleaves warps", Values: []driver.Value{
 			{Name: "all", Help: "Under each of the three, one after the other"}, {Name: "round-robin", Help: "First warp first"}, {Name: "reverse", Help: "Last warp first"}, {Name: "random", Help: "Any order"}}},
+		{Name: "launch", Kind: driver.StringFlag, Meta: "file", Help: "Run the PTX file given with the launch record <file>: grid, parameters, buffers, expected output"},
+		{Name: "notes", Kind: driver.BoolFlag, Help: "Print what the machine noticed and did not count as a failure"},
 		{Name: "core", Kind: driver.BoolFlag, Help: "Only cases of the core subset"},
 		{Name: "stats", Kind: driver.BoolFlag, Help: "Print the machine's counters for every case"},
 		{Name: "jobs", Aliases: []string{"j"}, Kind: driver.IntFlag, Meta: "int", Default: "0", Help: "Cases at a time (0: one a core)"},
@@ -76,7 +78,11 @@ func Run(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "error:", err)
 		return driver.ExitOptions
 	}
-	r := &runner{machines: machines, core: line.Bool("core"), stats: line.Bool("stats"), quiet: line.Bool("quiet"), out: stdout}
+	r := &runner{machines: machines, core: line.Bool("core"), stats: line.Bool("stats"), notes: line.Bool("notes"), quiet: line.Bool("quiet"), out: stdout}
+	if r.launch = line.String("launch"); r.launch != "" && len(files) != 1 {
+		fmt.Fprintln(stderr, "error: --launch takes one PTX file")
+		return driver.ExitUsage
+	}
 	if f, ok := stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		r.progress = f
 	}
@@ -105,7 +111,8 @@ func machinesFor(line *driver.Line) ([]cases.Machine, error) {
 	return ms, nil
 }
 
-// find lists the case files: a file stands for itself, a folder for every case.json and bench.json below it, sorted.
+// find lists the case files: a file stands for itself, a folder for every case.json, bench.json and
+// launch.json below it, sorted.
 func find(args []string) ([]string, error) {
 	var files []string
 	for _, a := range args {
@@ -119,7 +126,7 @@ func find(args []string) ([]string, error) {
 		}
 		var below []string
 		err = filepath.WalkDir(a, func(path string, d os.DirEntry, err error) error {
-			if err == nil && (d.Name() == "case.json" || d.Name() == "bench.json") {
+			if err == nil && (d.Name() == "case.json" || d.Name() == "bench.json" || d.Name() == "launch.json") {
 				below = append(below, path)
 			}
 			return err
@@ -134,8 +141,9 @@ func find(args []string) ([]string, error) {
 }
 
 type runner struct {
-	machines           []cases.Machine
-	core, stats, quiet bool
+	machines                  []cases.Machine
+	core, stats, notes, quiet bool
+	launch                    string // launch record of the one file, which is PTX
 	out                io.Writer
 	progress           *os.File
 }
@@ -204,7 +212,11 @@ func (r *runner) one(file string) (l line) {
 			l = line{text: fmt.Sprintf("FAIL %s: BUG: %v", name, p)}
 		}
 	}()
-	c, err := cases.Load(file)
+	load := cases.Load
+	if r.launch != "" {
+		load = func(ptx string) (*cases.Case, error) { return cases.LoadLaunch(ptx, r.launch) }
+	}
+	c, err := load(file)
 	if err != nil {
 		return line{text: fmt.Sprintf("FAIL %s: %v", name, err)}
 	}
@@ -220,6 +232,11 @@ func (r *runner) one(file string) (l line) {
 				reason = fmt.Sprintf("%s (%v)", reason, m)
 			}
 			return line{text: fmt.Sprintf("FAIL %s: %s", c.Name, reason)}
+		}
+		if r.notes && v.Outcome != nil {
+			for _, n := range v.Outcome.Notes {
+				text += fmt.Sprintf("\n     note (%v): %s", m, n)
+			}
 		}
 		if r.stats && v.Outcome != nil && v.Outcome.Stats != nil {
 			text += "\n" + indent(fmt.Sprintf("%v: %v", m, v.Outcome.Stats))

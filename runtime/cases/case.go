@@ -22,6 +22,7 @@ type Case struct {
 	Kernel      string // entry symbol
 	Version     string // bytecode version
 	Bytecode    []byte
+	PTX         *PTX // a launch of PTX text, without bytecode
 	Core        bool
 	Tags        []string
 	Entries     []string // all entry symbols, when there are several
@@ -61,6 +62,7 @@ type Buffer struct {
 	Init     *Init  // the description, or nil when Data came from a file
 	Pointers []Pointer
 	View     *View // the array inside the buffer, for messages
+	Scratch  bool  // undefined before the launch and not judged after it
 }
 
 // Pointer says that before the launch 64-bit word Index of a buffer holds the
@@ -116,9 +118,12 @@ func (c *Case) ResolveGrid(multiprocessors int) {
 	}
 }
 
-// Load reads a case from its case.json or bench.json, or from the directory
-// that holds one of them.
+// Load reads a case from its case.json, bench.json or launch.json (beside
+// kernel.ptx), or from the directory that holds case.json or bench.json.
 func Load(path string) (*Case, error) {
+	if filepath.Base(path) == "launch.json" {
+		return LoadLaunch(filepath.Join(filepath.Dir(path), "kernel.ptx"), path)
+	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		dir := path
 		path = filepath.Join(dir, "case.json")

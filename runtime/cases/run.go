@@ -31,6 +31,7 @@ const Align = 256
 // Launch is everything a machine needs to run a kernel once.
 type Launch struct {
 	Bytecode []byte
+	PTX      *PTX   // instead of Bytecode
 	Kernel   string // entry symbol
 	Grid     [3]int // tile blocks
 	Buffers  []LaunchBuffer
@@ -43,6 +44,7 @@ type LaunchBuffer struct {
 	Bytes    []byte // initial content
 	Align    int
 	Pointers []LaunchPointer
+	Scratch  bool // undefined, if the machine can tell
 }
 
 // LaunchPointer says that 64-bit word Index holds the address of byte Offset
@@ -75,6 +77,7 @@ type Outcome struct {
 	AssertFailed bool     // an assertion failed; Buffers may be nil then
 	Message      string   // what the failed assertion said
 	Stats        any      // the machine's own counters
+	Notes        []string // what the machine noticed and did not count as a failure
 }
 
 // Status classifies a verdict.
@@ -120,12 +123,15 @@ func (c *Case) NewLaunch() (*Launch, error) {
 	for i, b := range c.Buffers {
 		number[b.Name] = i
 	}
-	l := &Launch{Bytecode: c.Bytecode, Kernel: c.Kernel, Grid: c.Grid}
+	l := &Launch{Bytecode: c.Bytecode, PTX: c.PTX, Kernel: c.Kernel, Grid: c.Grid}
 	for _, b := range c.Buffers {
 		if err := b.Fill(); err != nil {
 			return nil, err
 		}
-		lb := LaunchBuffer{Name: b.Name, Bytes: b.Data, Align: Align}
+		lb := LaunchBuffer{Name: b.Name, Bytes: b.Data, Align: Align, Scratch: b.Scratch}
+		if b.Scratch {
+			lb.Bytes = make([]byte, b.Size())
+		}
 		for _, p := range b.Pointers {
 			lb.Pointers = append(lb.Pointers, LaunchPointer{p.Index, number[p.Buffer], p.Offset})
 		}
@@ -225,7 +231,7 @@ func (c *Case) judgeBuffer(i int, b *Buffer, l *Launch, out *Outcome) error {
 			return Compare(b, got, x.Data, x.RTol, x.ATol)
 		}
 	}
-	if c.Op != "" && c.Expect == nil {
+	if b.Scratch || c.Op != "" && c.Expect == nil {
 		return nil // a benchmark as it is says nothing about results
 	}
 	before := b.Data

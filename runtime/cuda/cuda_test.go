@@ -252,9 +252,9 @@ func TestTimeSurroundsTheWorkWithEvents(t *testing.T) {
 func launch(t *testing.T, kernel string, image Image, l *cases.Launch) (*cases.Outcome, string, error) {
 	t.Helper()
 	c, calls := open(t)
-	m := &Machine{Context: c, CaptureOutput: true, Compile: func(_ context.Context, bytecode []byte, name string) (*Image, error) {
-		if string(bytecode) != "bytecode" || name != kernel {
-			t.Errorf("compiling %q of %q", name, bytecode)
+	m := &Machine{Context: c, CaptureOutput: true, Compile: func(_ context.Context, l *cases.Launch) (*Image, error) {
+		if string(l.Bytecode) != "bytecode" || l.Kernel != kernel {
+			t.Errorf("compiling %q of %q", l.Kernel, l.Bytecode)
 		}
 		image.Code = []byte("kernel " + kernel)
 		return &image, nil

@@ -54,7 +54,7 @@ func TestARealGPURunsAKernel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &Machine{Context: c, Compile: func(context.Context, []byte, string) (*Image, error) {
+	m := &Machine{Context: c, Compile: func(context.Context, *cases.Launch) (*Image, error) {
 		return &Image{Code: []byte(addPTX), Threads: 128, Shared: c.Device.SharedOptin, ParamBytes: []int{8, 4, 4}}, nil
 	}}
 	before := make([]byte, 4*100)

@@ -24,8 +24,8 @@ type Image struct {
 // Machine runs cases on a GPU.
 type Machine struct {
 	Context *Context
-	// Compile makes the image of one entry of a module.
-	Compile func(ctx context.Context, bytecode []byte, kernel string) (*Image, error)
+	// Compile makes the image of the entry of a launch.
+	Compile func(ctx context.Context, l *cases.Launch) (*Image, error)
 	// CaptureOutput collects what kernels print; it redirects the standard
 	// output of the process during a launch.
 	CaptureOutput bool
@@ -35,7 +35,7 @@ var _ cases.Machine = (*Machine)(nil)
 
 // Launch compiles and runs a launch of a case.
 func (m *Machine) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome, error) {
-	image, err := m.Compile(ctx, l.Bytecode, l.Kernel)
+	image, err := m.Compile(ctx, l)
 	if err != nil {
 		return nil, err
 	}

@@ -58,6 +58,11 @@ func (r *Report) Error() string {
 	return b.String()
 }
 
+// Summary is a note in one line: kind, place, message, how often.
+func (r *Report) Summary() string {
+	return fmt.Sprintf("%s at line %d, %d times: %s", r.Kind, r.Line, r.Count, r.Msg)
+}
+
 // fault carries a report up to Run. It never leaves the package.
 type fault struct{ r *Report }
 

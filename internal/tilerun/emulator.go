@@ -56,11 +56,11 @@ func decode(ctx context.Context, bytecode []byte) error {
 func (m *Emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome, error) {
 	var text string
 	var err error
-	o := emu.Options{Grid: l.Grid, Seed: 1, Schedule: m.Schedule, NoteWarpRaces: m.Foreign, Stats: true}
+	o := emu.Options{Grid: l.Grid, Seed: 1, Schedule: m.Schedule, Foreign: m.Foreign, Stats: true}
 	switch {
 	case l.PTX != nil:
 		text = l.PTX.Text
-		o.Block, o.Cluster, o.DynShared, o.NoteWarpRaces = l.PTX.Block, l.PTX.Cluster, l.PTX.Shared, true
+		o.Block, o.Cluster, o.DynShared, o.Foreign = l.PTX.Block, l.PTX.Cluster, l.PTX.Shared, true
 	case m.PTX != nil:
 		text, err = m.PTX(ctx, l)
 	default:

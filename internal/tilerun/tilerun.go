@@ -144,8 +144,8 @@ type runner struct {
 	machines                  []cases.Machine
 	core, stats, notes, quiet bool
 	launch                    string // launch record of the one file, which is PTX
-	out                io.Writer
-	progress           *os.File
+	out                       io.Writer
+	progress                  *os.File
 }
 
 type line struct {

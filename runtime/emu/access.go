@@ -189,8 +189,8 @@ func (w *warp) locate(sp space, addr uint64, n, lane int, what string) (*region,
 			w.fail(OutOfBounds, 1<<lane, addr, "%d-byte %s at %#x: %s", n, what, addr, w.launch.mem.describe(addr, n))
 		}
 		at = addr - r.base
-	case spShared:
-		r = w.cta.shared
+	case spShared, spCluster:
+		r, at = w.sharedAt(sp, addr, n, lane, what)
 	case spLocal:
 		size := uint64(w.prog.local)
 		if addr+uint64(n) > size || addr > size {

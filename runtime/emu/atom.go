@@ -177,8 +177,12 @@ func (d *decoder) atomicFloat(op string, t typ) func(a, b uint64) uint64 {
 // decodeFence: fence.{sc,acq_rel}.scope, fence.proxy.*, membar.{cta,gl,sys}.
 func decodeFence(d *decoder) {
 	d.in.kind = kExec
-	if d.flag("proxy") || d.flag("mbarrier_init") {
-		d.mods = nil // proxies order the same memory here; their state is checked with the code that uses them
+	if d.flag("proxy") {
+		d.proxyFence()
+		return
+	}
+	if d.flag("mbarrier_init") { // fence.mbarrier_init.release.cluster: the barrier of the cluster that follows carries what it orders
+		d.mods = nil
 		d.in.exec = func(*warp, *inst, uint32) {}
 		return
 	}

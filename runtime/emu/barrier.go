@@ -37,14 +37,14 @@ type barOp struct {
 	neg     bool
 }
 
-// decodeBar takes bar{.cta} and barrier{.cta}: sync, arrive, red; bar.warp.sync. Cluster barriers are not supported.
+// decodeBar takes bar{.cta} and barrier{.cta}: sync, arrive, red; bar.warp.sync, and barrier.cluster.
 func decodeBar(d *decoder) {
 	if d.flag("warp") {
 		decodeBarWarp(d)
 		return
 	}
 	if d.flag("cluster") {
-		d.fail("cluster barriers")
+		decodeClusterBarrier(d)
 		return
 	}
 	op := &barOp{count: -1, aligned: d.base == "bar"}
@@ -190,6 +190,9 @@ func (w *warp) tryComplete(b *barrier) {
 	if b.arrived > want {
 		w.fail(Invalid, w.live, 0, "%d threads arrived at a barrier of %d", b.arrived, want)
 	}
+	if b.expected == 0 && want < w.launch.block[0]*w.launch.block[1]*w.launch.block[2] {
+		w.missing(b)
+	}
 	red := b.reduce
 	for _, a := range b.waiting {
 		x := a.w
@@ -205,7 +208,9 @@ func (w *warp) tryComplete(b *barrier) {
 		} else {
 			k := newKnowledge()
 			for i, e := range b.vc {
-				k.warps[x.cta.firstWarp+uint32(i)] = e
+				if e > 0 {
+					k.warps[x.key(i)] = e
+				}
 			}
 			k = merge(k, b.far)
 			lanes(a.m, func(i int) { x.learn(i, k) })
@@ -218,6 +223,23 @@ func (w *warp) tryComplete(b *barrier) {
 	b.open = false
 	b.arrived = 0
 	b.waiting = b.waiting[:0]
+}
+
+// missing reports a barrier of all threads that completes because some have exited without arriving.
+func (w *warp) missing(b *barrier) {
+	for _, x := range w.cta.warps {
+		if gone := x.exist &^ x.live; gone != 0 {
+			id := 0
+			for i := range w.cta.barriers {
+				if b == &w.cta.barriers[i] {
+					id = i
+				}
+			}
+			w.objection(Divergence, firstLane(w.live|w.exist), 0, "barrier %d completes without warp %d, which exited at line %d: %s",
+				id, x.idx, w.prog.code[x.exitAt].line, oneLine(w.prog.code[x.exitAt].text))
+			return
+		}
+	}
 }
 
 // putReduction writes the result of a bar.red to the waiting lanes.

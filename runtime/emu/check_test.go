@@ -122,9 +122,16 @@ func TestEveryCheckReports(t *testing.T) {
 			sharedKernel("cp.async.ca.shared.global [%r1], [%rd1], 4; ld.shared.u32 %r4, [%r1]; cp.async.wait_all;"),
 			sharedKernel("cp.async.ca.shared.global [%r1], [%rd1], 4; cp.async.wait_all; ld.shared.u32 %r4, [%r1];"),
 			AsyncPending, "cp.async of warp 0 lane 0"},
+		{"source of a cp.async overwritten before its wait",
+			sharedKernel("not.b32 %r4, %r0; cp.async.ca.shared.global [%r1], [%rd1], 4; st.global.u32 [%rd1], %r4; cp.async.wait_all;"),
+			sharedKernel("cp.async.ca.shared.global [%r1], [%rd1], 4; cp.async.wait_all; st.global.u32 [%rd1], %r0;"),
+			AsyncPending, "write of 'buf' byte 0, which is being read by the cp.async of warp 0 lane 0 of CTA (0,0,0) at line 19"},
+		{"a warp exits instead of arriving at a barrier",
+			kernel("setp.ge.u32 %p1, %r0, 32; @%p1 exit; bar.sync 0;"), kernel("bar.sync 0; setp.ge.u32 %p1, %r0, 32; @%p1 exit;"),
+			Divergence, "barrier 0 completes without warp 1, which exited at line 11"},
 		{"cp.async group not waited for",
 			sharedKernel("cp.async.ca.shared.global [%r1], [%rd1], 4; cp.async.commit_group; cp.async.ca.shared.global [%r1+512], [%rd1], 4; cp.async.commit_group; cp.async.wait_group 1; ld.shared.u32 %r4, [%r1+512];"),
-			sharedKernel("cp.async.ca.shared.global [%r1], [%rd1], 4; cp.async.commit_group; cp.async.ca.shared.global [%r1+512], [%rd1], 4; cp.async.commit_group; cp.async.wait_group 1; ld.shared.u32 %r4, [%r1]; st.global.u32 [%rd1], %r4;"),
+			sharedKernel("cp.async.ca.shared.global [%r1], [%rd1], 4; cp.async.commit_group; cp.async.ca.shared.global [%r1+512], [%rd1], 4; cp.async.commit_group; cp.async.wait_group 1; ld.shared.u32 %r4, [%r1]; cp.async.wait_all; st.global.u32 [%rd1], %r4;"),
 			AsyncPending, "has not waited for it"},
 		{"barrier that not all warps reach",
 			kernel("setp.lt.u32 %p1, %r0, 32; @%p1 bar.sync 1, 64;"), kernel("bar.sync 1, 64;"),
@@ -241,14 +248,14 @@ func TestNotesForPTXOfOthers(t *testing.T) {
 	}
 	mem := NewMemory()
 	a := mem.Alloc("buf", make([]byte, 256), 256)
-	res, err := m.Run(t.Context(), "k", mem, []Arg{le64(a)}, Options{Block: [3]int{32, 1, 1}, NoteWarpRaces: true})
+	res, err := m.Run(t.Context(), "k", mem, []Arg{le64(a)}, Options{Block: [3]int{32, 1, 1}, Foreign: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(res.Notes) != 2 || res.Notes[0].Kind != SameValueRace || res.Notes[0].Count != 31 || res.Notes[1].Kind != Race || res.Notes[1].Count != 31 {
 		t.Fatalf("got %v", res.Notes)
 	}
-	if _, err = m.Run(t.Context(), "k", mem, []Arg{le64(a)}, Options{Block: [3]int{64, 1, 1}, NoteWarpRaces: true}); err == nil {
+	if _, err = m.Run(t.Context(), "k", mem, []Arg{le64(a)}, Options{Block: [3]int{64, 1, 1}, Foreign: true}); err == nil {
 		t.Fatal("a race between warps must stay an error")
 	}
 }

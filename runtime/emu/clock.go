@@ -14,10 +14,13 @@ import "maps"
 //	bar.warp.sync     full = epoch
 //	release           publishes a snapshot at the address; ends an epoch
 //	acquire           the lane learns what was published there (memory model: PTX ISA section 8)
+//
+// Asynchronous work is done by agents, which have entries like warps: agents.go.
 type clockState struct {
 	epoch  uint32
 	full   uint32
-	vc     []uint32 // epochs of the warps of the CTA that are known to be complete
+	vc     []uint32 // by level, epochs of the warps and agents of the CTA that are known to be complete
+	ids    int      // warps and agents of a CTA
 	far    *knowledge
 	lone   [32]*knowledge // what single lanes know more
 	hasOwn bool           // some lone is set
@@ -27,19 +30,14 @@ type clockState struct {
 	latest [32]*knowledge // learned last
 }
 
-// knowledge is a set of accesses that are known to have happened: all of a warp, or of one thread, up to
-// an epoch. It is immutable once shared.
+// knowledge is a set of accesses that are known to have happened, or on a higher level to be fenced too: all
+// of a warp or agent, or of one thread, up to an epoch. It is immutable once shared.
 type knowledge struct {
-	warps   map[uint32]uint32 // by warp of the grid
-	threads map[uint32]uint32 // by warp<<5 | lane
+	warps   map[uint32]uint32 // by level and id (level.key)
+	threads map[uint32]uint32 // by key<<5 | lane
 }
 
-func (k *knowledge) covers(r rec) bool {
-	if k == nil {
-		return false
-	}
-	return k.warps[r.warp()] >= r.epoch() || !r.many() && k.threads[r.warp()<<5|uint32(r.lane())] >= r.epoch()
-}
+func (k *knowledge) covers(r rec) bool { return k.coversAt(r, happened) }
 
 // merge joins two knowledges; nil knows nothing.
 func merge(a, b *knowledge) *knowledge {
@@ -82,12 +80,12 @@ func newKnowledge() *knowledge {
 	return &knowledge{map[uint32]uint32{}, map[uint32]uint32{}}
 }
 
-func (c *clockState) start(warps int) {
-	if len(c.vc) != warps {
-		c.vc = make([]uint32, warps)
+func (c *clockState) start(ids int, v level) {
+	if len(c.vc) != ids*int(v) {
+		c.vc = make([]uint32, ids*int(v))
 	}
 	clear(c.vc)
-	*c = clockState{epoch: 1, full: 1, vc: c.vc}
+	*c = clockState{epoch: 1, full: 1, vc: c.vc, ids: ids}
 }
 
 // ordered tells whether the access r happened before what the lane does now.
@@ -97,8 +95,12 @@ func (w *warp) ordered(lane int, r rec) bool {
 		if r.epoch() < w.full || !r.many() && r.lane() == lane {
 			return true
 		}
-	} else if k := id - w.cta.firstWarp; k < uint32(len(w.vc)) {
+	} else if k := id - w.cta.firstID; k < uint32(w.ids) {
 		if w.vc[k] >= r.epoch() {
+			return true
+		}
+		n := uint32(w.launch.warpsPerCTA)
+		if k >= n && k%n == uint32(w.idx) && !r.many() && r.lane() == lane && w.work[k/n].done[lane] >= r.epoch() {
 			return true
 		}
 	}
@@ -114,15 +116,56 @@ func (w *warp) snapshot(lane int) *knowledge {
 	}
 	for i, e := range w.vc {
 		if e > 0 && i != w.idx {
-			id := w.cta.firstWarp + uint32(i)
+			id := w.key(i)
 			k.warps[id] = max(k.warps[id], e)
 		}
 	}
 	k.warps[w.id] = max(k.warps[w.id], w.full-1)
 	k.threads[w.id<<5|uint32(lane)] = w.epoch
+	w.ownPast(k, lane, happened)
 	if w.lone[lane] != nil {
 		k.add(w.lone[lane])
 	}
+	return k
+}
+
+// key is the key in knowledge of entry i of a vc.
+func (w *warp) key(i int) uint32 {
+	if i < w.ids {
+		return w.cta.firstID + uint32(i)
+	}
+	return level(i / w.ids).key(w.cta.firstID + uint32(i%w.ids))
+}
+
+// entry is the place in a vc of a key, or -1.
+func (w *warp) entry(key uint32) int {
+	if i := key&(1<<idBits-1) - w.cta.firstID; i < uint32(w.ids) {
+		if at := int(key>>idBits)*w.ids + int(i); at < len(w.vc) {
+			return at
+		}
+	}
+	return -1
+}
+
+// everyone gives what the live lanes know together, their own accesses included. The caller ends the epoch.
+func (w *warp) everyone() *knowledge {
+	k := newKnowledge()
+	if w.far != nil {
+		k.add(w.far)
+	}
+	for i, e := range w.vc {
+		if e > 0 {
+			id := w.key(i)
+			k.warps[id] = max(k.warps[id], e)
+		}
+	}
+	k.warps[w.id] = w.epoch
+	lanes(w.live, func(i int) {
+		w.ownPast(k, i, happened)
+		if w.hasOwn && w.lone[i] != nil {
+			k.add(w.lone[i])
+		}
+	})
 	return k
 }
 
@@ -139,12 +182,17 @@ func (w *warp) absorb(k *knowledge) {
 	if k == nil {
 		return
 	}
+	outside := len(k.threads) > 0
 	for id, e := range k.warps {
-		if i := id - w.cta.firstWarp; i < uint32(len(w.vc)) {
+		if i := w.entry(id); i >= 0 {
 			w.vc[i] = max(w.vc[i], e)
+		} else {
+			outside = true
 		}
 	}
-	w.far = merge(w.far, k)
+	if outside {
+		w.far = merge(w.far, k)
+	}
 }
 
 // together makes all lanes of the warp know each other's accesses up to now.
@@ -152,6 +200,10 @@ func (w *warp) together() {
 	w.epoch++
 	w.full = w.epoch
 	w.vc[w.idx] = w.epoch - 1
+	if w.observed {
+		w.sharePast(happened)
+		w.observed = false
+	}
 	if w.hasOwn {
 		for i, k := range w.lone {
 			w.absorb(k)
@@ -245,6 +297,7 @@ func (w *warp) fencedEpoch(m uint32) {
 		}
 		own := &knowledge{k.warps, maps.Clone(k.threads)}
 		own.threads[w.id<<5|uint32(i)] = w.epoch
+		w.ownPast(own, i, happened)
 		w.fenced[i] = own
 	})
 }

@@ -69,7 +69,7 @@ type Param struct {
 }
 
 func compileEntry(m *Module, f *function) (*Entry, error) {
-	c := &compiler{mod: m, prog: &program{}, consts: map[uint64]opnd{}, addrs: map[addrKey]opnd{},
+	c := &compiler{mod: m, prog: &program{agents: 1, levels: 1}, consts: map[uint64]opnd{}, addrs: map[addrKey]opnd{},
 		opIndex: map[string]int32{}, starts: map[*function]int{}, frame: map[*function]int{},
 		vars: map[*variable]bool{}, slots: map[regKey]int32{}}
 	e := &Entry{Name: f.name, ReqNTID: f.reqntid, MaxNTID: f.maxntid, Cluster: f.cluster, prog: c.prog, mod: m, fn: f}
@@ -189,7 +189,7 @@ func (c *compiler) address(v *variable, add int64, generic bool) opnd {
 	c.place(v)
 	var o opnd
 	switch {
-	case v.space == spGlobal || v.space == spConst || v.extern && v.space == spShared:
+	case v.space == spGlobal || v.space == spConst || v.space == spShared:
 		o = c.newConst(0)
 		if generic {
 			add += int64(windowOf(v.home()))
@@ -232,6 +232,7 @@ func (c *compiler) placeDynamic() {
 	for _, v := range c.active {
 		v.offset = alignUp(c.prog.shared, max(16, v.align))
 	}
+	// All addresses in shared memory are known now, but for the rank of the CTA.
 	for _, r := range c.prog.relocs {
 		if r.v.space == spShared {
 			for i := range c.prog.consts[r.index] {

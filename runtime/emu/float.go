@@ -180,8 +180,11 @@ func (f *format) round(x float64, mode rnd, sat bool) uint32 {
 
 // roundScale encodes a power of two: rz takes the one below, rp the one above (9.7.9.21).
 func (f *format) roundScale(x float64, mode rnd) uint32 {
-	if x = math.Abs(x); x == 0 {
+	switch x = math.Abs(x); {
+	case x == 0:
 		return 0
+	case math.IsInf(x, 1):
+		return f.max
 	}
 	fr, e := math.Frexp(x) // x = fr * 2^e, fr in [0.5, 1)
 	e--

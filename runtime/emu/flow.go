@@ -81,6 +81,7 @@ func decodeExit(d *decoder) {
 func flowExit(w *warp, in *inst, m uint32) {
 	w.launch.event = w.launch.stats.warpInstrs
 	w.live &^= m
+	w.exitAt = w.here
 	w.ready &^= m
 	w.ready |= w.parked
 	w.parked = 0
@@ -89,6 +90,10 @@ func flowExit(w *warp, in *inst, m uint32) {
 		w.cta.running--
 	}
 	w.leftBarriers()
+	w.leftCluster(m)
+	if w.cta.running == 0 {
+		w.leaveNothing()
+	}
 }
 
 func decodeTrap(d *decoder) {

@@ -69,11 +69,13 @@ type program struct {
 	preds   int // predicate slots
 	consts  []vec
 	relocs  []reloc
-	ops     []string // opcode names for statistics
-	local   int      // bytes of local memory per thread
-	shared  int      // bytes of static shared memory
-	frames  int      // return-address slots
-	dynamic bool     // uses .extern .shared
+	ops     []string  // opcode names for statistics
+	local   int       // bytes of local memory per thread
+	shared  int       // bytes of static shared memory
+	frames  int       // return-address slots
+	dynamic bool      // uses .extern .shared
+	agents  agentKind // kinds of agents, the threads among them
+	levels  level     // levels of knowledge
 }
 
 // reloc is a constant that is only known when memory is laid out.

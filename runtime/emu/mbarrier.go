@@ -1,5 +1,7 @@
 package emu
 
+import "fmt"
+
 // mbarrier is the state of an mbarrier object (section 9.7.13.15): a phase completes when no arrivals and
 // no bytes are pending. The object occupies 8 bytes of shared memory; its state is kept here.
 type mbarrier struct {
@@ -7,6 +9,10 @@ type mbarrier struct {
 	tx                int
 	phase             uint64
 	next, done        *knowledge // of the open phase, and of all complete ones
+	agent             *barrierAgent
+	init              int32 // place of mbarrier.init
+	last              int32 // place of the last arrival, -1: none
+	lastBy            rec
 }
 
 func (b *mbarrier) settle() {
@@ -18,13 +24,24 @@ func (b *mbarrier) settle() {
 	}
 }
 
+// state describes the open phase for reports.
+func (b *mbarrier) state() string {
+	return fmt.Sprintf("phase %d (parity %d) is open, %d of %d arrivals and %d bytes are missing", b.phase, b.phase&1, b.pending, b.expected, b.tx)
+}
+
+// A state that arrive returns is the phase and the pending count before the arrival.
+const tokenPending = 20
+
+// mbarCount is the largest count of arrivals, and the range of the transaction count.
+const mbarCount = 1<<20 - 1
+
 // decodeMbarrier: init inval arrive arrive_drop expect_tx complete_tx test_wait try_wait pending_count.
 func decodeMbarrier(d *decoder) {
 	verb := d.oneOf("init", "inval", "arrive", "arrive_drop", "expect_tx", "complete_tx", "test_wait", "try_wait", "pending_count")
-	expect := d.flag("expect_tx")
-	noComplete := d.flag("noComplete")
+	a := &arriveOp{count: -1, drop: verb == "arrive_drop"}
+	a.expect, a.noComplete = d.flag("expect_tx"), d.flag("noComplete")
 	parity := d.flag("parity")
-	relaxed := d.oneOf("relaxed", "acquire", "release") == "relaxed"
+	a.relaxed = d.oneOf("relaxed", "acquire", "release") == "relaxed"
 	d.oneOf("cta", "cluster")
 	sp := d.decodeSpace()
 	d.flag("b64")
@@ -33,6 +50,9 @@ func decodeMbarrier(d *decoder) {
 	if len(args) == 0 {
 		d.fail("wrong number of operands")
 		return
+	}
+	if sp == spCluster && verb != "arrive" && verb != "arrive_drop" && verb != "expect_tx" && verb != "complete_tx" {
+		d.fail("%s on an mbarrier of another CTA", verb)
 	}
 	d.in.kind = kExec
 	need := func(lo, hi int) bool {
@@ -44,81 +64,95 @@ func decodeMbarrier(d *decoder) {
 	}
 	switch verb {
 	case "init":
-		if !need(2, 2) {
-			return
+		if need(2, 2) {
+			d.srcArg(&args[1], types["u32"])
+			d.address(&args[0], op)
+			d.in.exec = func(w *warp, in *inst, m uint32) { w.mbarInit(in, op, m) }
 		}
-		d.srcArg(&args[1], types["u32"])
-		d.address(&args[0], op)
-		d.in.exec = func(w *warp, in *inst, m uint32) { w.mbarInit(in, op, m) }
 	case "inval":
 		d.address(&args[0], op)
-		d.in.exec = func(w *warp, in *inst, m uint32) {
-			w.eachMbar(in, op, m, func(_ int, key syncKey, _ *mbarrier) { delete(w.launch.mbars, key) })
-		}
+		d.in.exec = func(w *warp, in *inst, m uint32) { w.mbarInval(in, op, m) }
 	case "arrive", "arrive_drop":
 		if args[0].kind != argAddr {
+			if sp == spCluster && args[0].name != "_" {
+				d.fail("an arrival at another CTA's mbarrier gives no state")
+			}
 			d.dstArg(&args[0])
 			args = args[1:]
 		}
 		if !need(1, 2) {
 			return
 		}
-		count := -1
 		if len(args) == 2 {
-			count = len(d.in.src)
+			a.count = len(d.in.src)
 			d.srcArg(&args[1], types["u32"])
 		}
 		d.address(&args[0], op)
-		a := arriveOp{count: count, expect: expect, drop: verb == "arrive_drop", relaxed: relaxed, noComplete: noComplete}
 		d.in.exec = func(w *warp, in *inst, m uint32) { w.mbarArrive(in, op, a, m) }
 	case "expect_tx", "complete_tx":
-		if !need(2, 2) {
-			return
-		}
-		d.srcArg(&args[1], types["u32"])
-		d.address(&args[0], op)
-		d.in.exec = func(w *warp, in *inst, m uint32) {
-			w.eachMbar(in, op, m, func(i int, _ syncKey, b *mbarrier) {
-				n := int(uint32(w.src(in.src[0])[i]))
-				if verb == "complete_tx" {
-					n = -n
-				}
-				if b.tx += n; verb == "complete_tx" {
-					b.settle()
-				}
-			})
+		if need(2, 2) {
+			d.srcArg(&args[1], types["u32"])
+			d.address(&args[0], op)
+			d.in.exec = func(w *warp, in *inst, m uint32) { w.mbarTx(in, op, verb == "complete_tx", m) }
 		}
 	case "test_wait", "try_wait":
-		if !need(3, 4) {
-			return
-		}
-		d.predDst(&args[0])
-		d.srcArg(&args[2], types["b64"])
-		d.address(&args[1], op)
-		d.in.kind = kSync
-		d.in.sync = func(w *warp, in *inst, m uint32) bool {
-			w.mbarWait(in, op, parity, !relaxed, m)
-			return true
+		if need(3, 4) {
+			d.predDst(&args[0])
+			d.srcArg(&args[2], types["b64"])
+			d.address(&args[1], op)
+			d.in.kind = kSync
+			d.in.sync = func(w *warp, in *inst, m uint32) bool {
+				w.mbarWait(in, op, parity, !a.relaxed, m)
+				return true
+			}
 		}
 	case "pending_count":
-		d.fail("pending_count")
+		if need(2, 2) {
+			d.dst(0)
+			d.src(1, types["b64"])
+			d.in.vec = lift1(func(a uint64) uint64 { return a & mbarCount })
+			d.in.kind = kVec
+		}
 	default:
 		d.fail("unknown operation")
 	}
+}
+
+// mbarAt gives the object at an address of a lane.
+func (w *warp) mbarAt(op *memOp, addr uint64, i int) (syncKey, *mbarrier) {
+	r, at := w.locate(op.space, addr, 8, i, "mbarrier operation")
+	w.noteRead(r, at, 8, i, gpuScope)
+	key := syncKey{r, at}
+	b := w.launch.mbars[key]
+	if b == nil {
+		w.fail(Invalid, 1<<i, addr, "no mbarrier has been initialised at %#x", addr)
+	}
+	return key, b
 }
 
 // eachMbar visits the objects of the lanes of m.
 func (w *warp) eachMbar(in *inst, op *memOp, m uint32, f func(i int, key syncKey, b *mbarrier)) {
 	addr := *w.addresses(in, op, m)
 	lanes(m, func(i int) {
-		r, at := w.locate(op.space, addr[i], 8, i, "mbarrier operation")
-		w.noteRead(r, at, 8, i, gpuScope)
-		b := w.launch.mbars[syncKey{r, at}]
-		if b == nil {
-			w.fail(Invalid, 1<<i, addr[i], "no mbarrier has been initialised at %#x", addr[i])
-		}
-		f(i, syncKey{r, at}, b)
+		key, b := w.mbarAt(op, addr[i], i)
+		f(i, key, b)
 	})
+}
+
+// eachMbarTogether calls f once if the whole warp stands at one object; else it tells that it did not.
+func (w *warp) eachMbarTogether(in *inst, op *memOp, m uint32, f func(key syncKey, b *mbarrier)) bool {
+	addr := w.addresses(in, op, m)
+	first := addr[firstLane(m)]
+	for mm := m; mm != 0; mm &= mm - 1 {
+		if addr[firstLane(mm)] != first {
+			return false
+		}
+	}
+	if m != w.live {
+		return false
+	}
+	f(w.mbarAt(op, first, firstLane(m)))
+	return true
 }
 
 func (w *warp) mbarInit(in *inst, op *memOp, m uint32) {
@@ -130,13 +164,58 @@ func (w *warp) mbarInit(in *inst, op *memOp, m uint32) {
 			w.fail(Invalid, 1<<i, addr[i], "an mbarrier must lie in shared memory")
 		}
 		n := int(uint32(w.src(in.src[0])[i]))
-		if n < 1 || n >= 1<<20 {
+		if n < 1 || n > mbarCount {
 			w.fail(Invalid, 1<<i, addr[i], "mbarrier count %d", n)
+		}
+		if b := w.launch.mbars[syncKey{r, at}]; b != nil {
+			w.objection(Invalid, i, addr[i], "the mbarrier at %#x, initialised at line %d, is initialised again without mbarrier.inval", addr[i], w.prog.code[b.init].line)
 		}
 		w.noteWrite(r, at, 8, i, weak, false)
 		r.write(at, 8, 0, 0)
-		w.launch.mbars[syncKey{r, at}] = &mbarrier{expected: n, pending: n}
+		w.launch.mbars[syncKey{r, at}] = &mbarrier{expected: n, pending: n, agent: w.launch.newAgent(), init: w.here, last: -1}
+		w.launch.event = w.launch.stats.warpInstrs
 	})
+}
+
+// mbarInval ends objects. Compilers write it for slots that were never used too, which is an objection only.
+func (w *warp) mbarInval(in *inst, op *memOp, m uint32) {
+	addr := *w.addresses(in, op, m)
+	lanes(m, func(i int) {
+		r, at := w.locate(op.space, addr[i], 8, i, "mbarrier.inval")
+		key := syncKey{r, at}
+		if w.launch.mbars[key] == nil {
+			w.objection(Invalid, i, addr[i], "mbarrier.inval at %#x, where no mbarrier has been initialised", addr[i])
+			return
+		}
+		w.noteWrite(r, at, 8, i, weak, false)
+		for _, a := range w.cta.queue {
+			if a.at == key {
+				w.fail(Invalid, 1<<i, addr[i], "mbarrier.inval while the %s of line %d has not completed on the mbarrier", a.what, w.prog.code[a.place].line)
+			}
+		}
+		delete(w.launch.mbars, key)
+	})
+}
+
+// mbarTx is expect_tx and complete_tx.
+func (w *warp) mbarTx(in *inst, op *memOp, complete bool, m uint32) {
+	w.needDefined(in.src[0], m, "the byte count")
+	w.eachMbar(in, op, m, func(i int, _ syncKey, b *mbarrier) {
+		n := int(uint32(w.src(in.src[0])[i]))
+		if complete {
+			b.tx -= n
+			b.settle()
+		} else {
+			w.expectTx(b, n, i)
+		}
+	})
+	w.launch.event = w.launch.stats.warpInstrs
+}
+
+func (w *warp) expectTx(b *mbarrier, n, lane int) {
+	if b.tx += n; n > mbarCount || b.tx > mbarCount {
+		w.fail(Invalid, 1<<lane, 0, "an mbarrier expects %d bytes, above its limit of %d", b.tx, mbarCount)
+	}
 }
 
 // arriveOp are the forms of arrive.
@@ -145,133 +224,121 @@ type arriveOp struct {
 	expect, drop, relaxed, noComplete bool
 }
 
-func (w *warp) mbarArrive(in *inst, op *memOp, a arriveOp, m uint32) {
+func (w *warp) mbarArrive(in *inst, op *memOp, a *arriveOp, m uint32) {
+	if a.count >= 0 {
+		w.needDefined(in.src[a.count], m, "the count")
+	}
+	var know *knowledge
+	if m == w.live && !a.relaxed {
+		know = w.everyone()
+	}
 	w.eachMbar(in, op, m, func(i int, _ syncKey, b *mbarrier) {
 		n := 1
 		if a.count >= 0 {
 			v := int(uint32(w.src(in.src[a.count])[i]))
 			if a.expect {
-				b.tx += v
+				w.expectTx(b, v, i)
 			} else {
 				n = v
 			}
 		}
 		if len(in.dst) > 0 && in.dst[0] >= 0 {
-			w.regs[in.dst[0]][i] = b.phase
+			w.regs[in.dst[0]][i] = b.phase<<tokenPending | uint64(b.pending)
 			w.setUB(in.dst[0], i, 0)
 		}
-		if !a.relaxed {
+		if know != nil {
+			b.next = merge(b.next, know)
+		} else if !a.relaxed {
 			b.next = merge(b.next, w.snapshot(i))
 		}
-		w.arriveAt(b, n, i)
+		if a.noComplete && n == b.pending && b.tx == 0 {
+			w.fail(Invalid, 1<<i, 0, "an arrival with .noComplete ends the phase of the mbarrier")
+		}
 		if a.drop {
 			b.expected -= n
 		}
+		w.arriveAt(b, n, i, w.here)
 	})
 	w.epoch++
 }
 
-func (w *warp) arriveAt(b *mbarrier, n, lane int) {
+// arriveAt counts n arrivals by a lane, made by the instruction at place.
+func (w *warp) arriveAt(b *mbarrier, n, lane int, place int32) {
 	if n > b.pending {
-		w.fail(Invalid, 1<<lane, 0, "%d arrivals at an mbarrier that expects %d more", n, b.pending)
+		after := ""
+		if b.last >= 0 {
+			after = fmt.Sprintf("; the last arrival was by %s at line %d: %s", w.launch.threadName(b.lastBy), w.prog.code[b.last].line, oneLine(w.prog.code[b.last].text))
+		}
+		w.here = place
+		w.fail(Invalid, 1<<lane, 0, "%d arrivals at an mbarrier that expects %d more (initialised with %d at line %d)%s",
+			n, b.pending, b.expected, w.prog.code[b.init].line, after)
 	}
 	w.launch.event = w.launch.stats.warpInstrs
+	b.last, b.lastBy = place, w.stamp(lane, weak)
 	b.pending -= n
 	b.settle()
+}
+
+// stall is the mbarrier for which a warp waits in vain: what a report of a deadlock says of it.
+type stall struct {
+	key    syncKey
+	state  uint64
+	parity bool
+	place  int32
 }
 
 // mbarWait: test_wait and try_wait do not block here; a failed one lets others run. The state operand is
 // the phase to wait for, or its parity.
 func (w *warp) mbarWait(in *inst, op *memOp, parity, acquire bool, m uint32) {
+	w.needDefined(in.src[0], m, "the phase")
 	var ok uint32
+	var all *knowledge
+	one := true // object
+	w.stalled = nil
 	w.eachMbar(in, op, m, func(i int, key syncKey, b *mbarrier) {
-		w.cta.landArrivals(key)
+		w.cta.ask(key)
 		state := w.src(in.src[0])[i]
-		done := b.phase > state
+		done := b.phase != state>>tokenPending
 		if parity {
 			done = b.phase&1 != state&1
 		}
-		if done {
-			ok |= 1 << i
-			if acquire {
+		if !done {
+			w.stalled, w.spun = &stall{key, state, parity, w.here}, w.launch.round+1
+			return
+		}
+		ok |= 1 << i
+		if acquire {
+			one = one && (all == nil || all == b.done)
+			all = b.done
+			if m != w.live {
 				w.learn(i, b.done)
 			}
 		}
 	})
+	if acquire && m == w.live && ok != 0 {
+		if one && ok == m {
+			w.absorb(all)
+		} else {
+			w.eachMbar(in, op, ok, func(i int, _ syncKey, b *mbarrier) { w.learn(i, b.done) })
+		}
+	}
 	w.setPred(in.pdst[0], m, ok, 0)
 	if ok != m {
 		w.yield = true
 	}
 }
 
-// asyncArrive: cp.async.mbarrier.arrive{.noinc}.shared.b64 [addr]: an arrival when the lane's earlier
-// copies have landed. They land when somebody asks for the barrier.
-func (d *decoder) asyncArrive() {
-	d.flag("arrive")
-	noinc := d.flag("noinc")
-	op := &memOp{space: d.decodeSpace(), elem: 8, n: 1}
-	d.flag("b64")
-	if len(d.st.args) != 1 {
-		d.fail("wrong number of operands")
-		return
-	}
-	d.address(&d.st.args[0], op)
-	d.in.exec = func(w *warp, in *inst, m uint32) {
-		c := asyncCopy{m: m, group: w.async.group, noinc: noinc, place: w.here}
-		w.eachMbar(in, op, m, func(i int, key syncKey, b *mbarrier) {
-			c.mbar, c.at[i] = key.r, int32(key.off)
-			if !noinc {
-				b.pending++
-			}
-		})
-		w.async.pending = append(w.async.pending, c)
-	}
-}
-
-// arriveAsync is the arrival of a lane whose copies have landed.
-func (w *warp) arriveAsync(c *asyncCopy, lane int) {
-	b := w.launch.mbars[syncKey{c.mbar, int(c.at[lane])}]
+// describe says what a warp waits for.
+func (w *warp) describeStall() string {
+	s := w.stalled
+	b := w.launch.mbars[s.key]
 	if b == nil {
-		return
+		return ""
 	}
-	b.next = merge(b.next, w.snapshot(lane))
-	w.arriveAt(b, 1, lane)
-	w.epoch++
-}
-
-// landArrivals lands the copies of the CTA that arrive at an mbarrier, with all that were issued before.
-func (c *cta) landArrivals(key syncKey) {
-	for _, w := range c.warps {
-		a := &w.async
-		for k := 0; k < len(a.pending); k++ {
-			p := &a.pending[k]
-			if p.mbar != key.r {
-				continue
-			}
-			var m uint32
-			lanes(p.m, func(i int) {
-				if int(p.at[i]) == key.off {
-					m |= 1 << i
-				}
-			})
-			if m == 0 {
-				continue
-			}
-			for j := range k {
-				q := &a.pending[j]
-				done := q.m & m
-				w.landLanes(q, done)
-				q.m &^= done
-			}
-			w.landLanes(p, m)
-			p.m &^= m
-		}
-		left := a.pending[:0]
-		for _, p := range a.pending {
-			if p.m != 0 {
-				left = append(left, p)
-			}
-		}
-		a.pending = left
+	want := fmt.Sprintf("the phase after state %#x", s.state)
+	if s.parity {
+		want = fmt.Sprintf("the phase of parity %d", s.state&1)
 	}
+	return fmt.Sprintf(", waits since line %d for %s of the mbarrier at %#x, of which %s (initialised at line %d)",
+		w.prog.code[s.place].line, want, s.key.off, b.state(), w.prog.code[b.init].line)
 }

@@ -17,6 +17,7 @@ type region struct {
 	undef    []byte // undefined bits of every byte; nil: everything is defined
 	readonly bool
 	shadow   shadow
+	owner    *cta // of shared memory
 }
 
 // Memory is the global memory of a device: separate allocations with gaps between them, so that an access

@@ -65,11 +65,11 @@ type Options struct {
 	Schedule  Schedule
 	MaxSteps  int64     // warp instructions of the launch; 0: 2^32
 	Stdout    io.Writer // of vprintf; nil: dropped
-	// NoteWarpRaces is for PTX of other compilers: races between lanes of one warp, which hardware runs in
-	// step, and unordered stores of equal values become notes.
-	NoteWarpRaces bool
-	Checks        Checks
-	Stats         bool // count sectors, bank conflicts and opcodes too
+	// Foreign is for PTX of other compilers: races between lanes of one warp, which hardware runs in step,
+	// unordered stores of equal values and missing proxy fences become notes.
+	Foreign bool
+	Checks  Checks
+	Stats   bool // count sectors, bank conflicts and opcodes too
 }
 
 // Result is what a launch that ended normally tells.

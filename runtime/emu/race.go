@@ -2,16 +2,15 @@ package emu
 
 import "fmt"
 
-// rec is the stamp of an access: epoch, warp of the grid, lane, and how it was made. 0 is "none".
+// rec is the stamp of an access: epoch, warp or agent of the grid, lane, and how it was made. 0 is "none".
 //
-//	63 list | 34-60 epoch | 9-33 warp | 4-8 lane | 2-3 scope of a strong access | 1 many lanes | 0 async
+//	63 list | 34-60 epoch | 9-33 warp or agent | 4-8 lane | 2-3 scope of a strong access | 1 many lanes
 type rec uint64
 
 const (
-	recAsync rec = 1 << 0
-	recMany  rec = 1 << 1
-	recList  rec = 1 << 63
-	recTime  rec = (1<<27 - 1) << 34 // the epoch
+	recMany rec = 1 << 1
+	recList rec = 1 << 63
+	recTime rec = (1<<27 - 1) << 34 // the epoch
 )
 
 func (r rec) epoch() uint32   { return uint32(r >> 34 & (1<<27 - 1)) }
@@ -137,7 +136,7 @@ func (w *warp) compatible(r rec, s strength) bool {
 		return false
 	}
 	if s == ctaScope || r.scope() == ctaScope {
-		return r.warp()-w.cta.firstWarp < uint32(len(w.vc))
+		return r.warp()-w.cta.firstID < uint32(w.ids)
 	}
 	return true
 }
@@ -152,9 +151,7 @@ func (w *warp) noteRead(r *region, off, n, lane int, s strength) {
 	for i := range cells {
 		c := &cells[i]
 		if c.w != 0 && c.w&^recTime != me&^recTime { // else: the same thread wrote it
-			if c.w&recAsync != 0 {
-				w.asyncPending(r, off, lane, c)
-			} else if !w.ordered(lane, c.w) && !w.compatible(c.w, s) {
+			if !w.ordered(lane, c.w) && !w.compatible(c.w, s) {
 				w.race(r, off+i*n/len(cells), lane, "read", "write", c.w, c.wa, Race)
 			}
 		}
@@ -255,9 +252,7 @@ func (w *warp) noteWrite(r *region, off, n, lane int, s strength, same bool) {
 	for i := range cells {
 		c := &cells[i]
 		if c.w != 0 && c.w&^recTime != me&^recTime {
-			if c.w&recAsync != 0 && !same {
-				w.asyncPending(r, off, lane, c)
-			} else if c.w&recAsync != 0 || !w.ordered(lane, c.w) && !w.compatible(c.w, s) {
+			if !w.ordered(lane, c.w) && !w.compatible(c.w, s) {
 				k := Race
 				if same {
 					k = SameValueRace
@@ -295,10 +290,14 @@ func (w *warp) checkReaders(r *region, off, lane int, s strength, c *cell, same 
 
 // race reports two unordered accesses. Stores of the same value by different CTAs are a note: every block of
 // the source stored it. In PTX of others, races inside a warp and all stores of the value that is there
-// already are notes: hardware runs a warp in step, and equal values commute.
+// already are notes: hardware runs a warp in step, and equal values commute. An access of an agent that is
+// not known to be done is in flight.
 func (w *warp) race(r *region, off, lane int, now, then string, old rec, at int32, k Kind) {
-	others := old.warp()-w.cta.firstWarp >= uint32(len(w.vc)) // another CTA
-	note := k == SameValueRace && others || w.launch.opt.NoteWarpRaces && (old.warp() == w.id || k == SameValueRace)
+	others := old.warp()-w.cta.firstID >= uint32(w.ids) // another CTA
+	if kind, _ := w.launch.kindOf(old); kind != agThread && k != SameValueRace {
+		w.inFlight(r, off, lane, now, then, old, at)
+	}
+	note := k == SameValueRace && others || w.launch.opt.Foreign && (old.warp() == w.id || k == SameValueRace)
 	if note && w.launch.again(w.prog.code[w.here].line, k) {
 		return
 	}
@@ -311,11 +310,17 @@ func (w *warp) race(r *region, off, lane int, now, then string, old rec, at int3
 	panic(fault{rep})
 }
 
-// asyncPending reports an access to bytes that a cp.async still writes.
-func (w *warp) asyncPending(r *region, off, lane int, c *cell) {
-	panic(fault{w.report(AsyncPending, lane, r.generic(off),
-		"%s byte %d is being written by the cp.async of %s at line %d, which has not waited for it",
-		r.describe(), off, w.launch.threadName(c.w), w.prog.code[c.wa].line)})
+// inFlight reports an access to bytes that asynchronous work still reads or writes.
+func (w *warp) inFlight(r *region, off, lane int, now, then string, old rec, at int32) {
+	doing, end := "written", "which has not waited for it"
+	if then == "read" {
+		doing = "read"
+	}
+	if kind, _ := w.launch.kindOf(old); kind != agCopy {
+		end = "and nobody has told this thread that it is done"
+	}
+	panic(fault{w.report(AsyncPending, lane, r.generic(off), "%s of %s byte %d, which is being %s by the %s of %s at line %d, %s: %s",
+		now, r.describe(), off, doing, w.launch.workName(old), w.launch.threadName(old), w.prog.code[at].line, end, oneLine(w.prog.code[at].text))})
 }
 
 func (r *region) generic(off int) uint64 { return windowOf(r.space) + r.base + uint64(off) }
@@ -327,12 +332,32 @@ func (r *region) describe() string {
 	return r.space.String() + " memory"
 }
 
-// threadName names the thread of a stamp.
+// threadName names the thread of a stamp, or the one whose asynchronous work it was.
 func (l *launch) threadName(r rec) string {
-	n := uint32(l.warpsPerCTA)
-	id := l.ctaID(int(r.warp() / n))
-	if r.many() {
-		return fmt.Sprintf("several lanes of warp %d of CTA (%d,%d,%d)", r.warp()%n, id[0], id[1], id[2])
+	id, lane, many := r.warp(), r.lane(), r.many()
+	kind, dynamic := l.kindOf(r)
+	if dynamic {
+		a := l.agents[id-uint32(l.ctas*l.ids)]
+		by := a.issuers[min(max(int(r.epoch()), 1), len(a.issuers))-1]
+		id, lane, many = by>>5, int(by&31), false
 	}
-	return fmt.Sprintf("warp %d lane %d of CTA (%d,%d,%d)", r.warp()%n, r.lane(), id[0], id[1], id[2])
+	n := uint32(l.ids)
+	cta, warp := l.ctaID(int(id/n)), id%n%uint32(l.warpsPerCTA)
+	switch {
+	case kind == agMatrix:
+		return fmt.Sprintf("warpgroup %d of CTA (%d,%d,%d)", warp/4, cta[0], cta[1], cta[2])
+	case many:
+		return fmt.Sprintf("several lanes of warp %d of CTA (%d,%d,%d)", warp, cta[0], cta[1], cta[2])
+	}
+	return fmt.Sprintf("warp %d lane %d of CTA (%d,%d,%d)", warp, lane, cta[0], cta[1], cta[2])
+}
+
+// workName names the asynchronous work of a stamp.
+func (l *launch) workName(r rec) string {
+	kind, dynamic := l.kindOf(r)
+	if dynamic {
+		a := l.agents[r.warp()-uint32(l.ctas*l.ids)]
+		return a.kinds[min(max(int(r.epoch()), 1), len(a.kinds))-1]
+	}
+	return agentNames[kind]
 }

@@ -14,7 +14,9 @@ const (
 	Undefined                 // undefined bits where they matter
 	Race                      // two accesses, one a write, that nothing orders
 	SameValueRace             // unordered stores of the value that already stands there
-	AsyncPending              // bytes of a cp.async that has not been waited for
+	AsyncPending              // bytes in flight: of asynchronous work that has not been waited for
+	ProxyFence                // generic writes that the async proxy may not see: a fence is missing
+	Exited                    // shared memory of a CTA that has exited, or in use by what it left behind
 	Deadlock                  // nobody can run
 	Divergence                // a warp that must be together is not
 	Trap                      // trap, or a failed assertion
@@ -24,7 +26,7 @@ const (
 )
 
 var kindNames = [...]string{"out of bounds", "misaligned", "undefined", "race", "same-value race",
-	"cp.async pending", "deadlock", "divergence", "trap", "unsupported", "invalid", "step limit"}
+	"in flight", "proxy fence", "exited", "deadlock", "divergence", "trap", "unsupported", "invalid", "step limit"}
 
 func (k Kind) String() string { return kindNames[k] }
 

@@ -16,16 +16,19 @@ type launch struct {
 	cluster     [3]int
 	ctas        int
 	warpsPerCTA int
+	ids         int // warps and agents of a CTA
 	sharedSize  int
-	consts      []vec
+	consts      [][]vec // by rank in the cluster
 	params      *region
 	globals     map[*variable]*region
 	syncs       map[syncKey]*knowledge
 	mbars       map[syncKey]*mbarrier
+	agents      []*barrierAgent
 	steps       int64
 	event       int64 // step at which something last happened that others can wait for
 	heap        int64 // bytes that malloc gave
 	stats       counters
+	round       int
 	notes       []Report
 	noted       map[noteKey]int
 	rng         *rand.Rand
@@ -38,11 +41,11 @@ const (
 	maxThreads   = 1024
 	maxShared    = 334848 // the largest of any target: sm_107
 	maxLocal     = 512 << 10
-	maxWarps     = 1<<25 - 1
-	firstCTAs    = 4    // resident at first
-	turn         = 1024 // warp instructions of a turn
-	patience     = 64   // rounds without a finished CTA after which one more is admitted
-	ctxEvery     = 64   // rounds between looks at the context
+	maxIDs       = 1<<(idBits-1) - 1 // of warps and agents; mbarriers have the other half
+	firstCTAs    = 4                 // resident at first
+	turn         = 1024              // warp instructions of a turn
+	patience     = 64                // rounds without a finished CTA after which one more is admitted
+	ctxEvery     = 64                // rounds between looks at the context
 	defaultSteps = 1 << 32
 	silence      = 1 << 28 // warp instructions without a store, an arrival or an exit: everybody polls
 )
@@ -78,8 +81,8 @@ func newLaunch(e *Entry, mem *Memory, args []Arg, o Options) (*launch, error) {
 		ctas *= l.grid[i]
 	}
 	l.warpsPerCTA = (threads + 31) / 32
-	l.ctas = ctas
-	if threads > maxThreads || ctas > maxWarps/l.warpsPerCTA {
+	l.ctas, l.ids = ctas, l.warpsPerCTA*int(e.prog.agents)
+	if threads > maxThreads || ctas > maxIDs/l.ids {
 		return nil, fmt.Errorf("bad launch: %d CTAs of %d threads", ctas, threads)
 	}
 	l.sharedSize = e.Shared
@@ -105,22 +108,38 @@ func newLaunch(e *Entry, mem *Memory, args []Arg, o Options) (*launch, error) {
 	if l.globals, err = mem.load(e.mod); err != nil {
 		return nil, err
 	}
-	l.consts = e.prog.consts
-	if len(e.prog.relocs) > 0 {
-		l.consts = append([]vec(nil), l.consts...)
-		for _, r := range e.prog.relocs {
-			if g := l.globals[r.v]; g != nil {
-				for i := range l.consts[r.index] {
-					l.consts[r.index][i] = g.base + uint64(r.add)
-				}
-			} else if r.v.space != spShared {
-				return nil, fmt.Errorf("'%s' has no definition", r.v.name)
-			}
-		}
+	if err := l.constants(); err != nil {
+		return nil, err
 	}
 	l.stats.init(e.prog, o.Stats)
 	l.rng = rand.New(rand.NewPCG(o.Seed, 0x9e3779b97f4a7c15))
 	return l, nil
+}
+
+// constants puts addresses into the constants of the program, for every rank in a cluster.
+func (l *launch) constants() error {
+	p := l.entry.prog
+	for rank := range l.cluster[0] * l.cluster[1] * l.cluster[2] {
+		consts := p.consts
+		if len(p.relocs) > 0 {
+			consts = append([]vec(nil), consts...)
+		}
+		for _, r := range p.relocs {
+			g := l.globals[r.v]
+			if g == nil && r.v.space != spShared {
+				return fmt.Errorf("'%s' has no definition", r.v.name)
+			}
+			for i := range consts[r.index] {
+				if g != nil {
+					consts[r.index][i] = g.base + uint64(r.add)
+				} else {
+					consts[r.index][i] += uint64(rank) << rankShift
+				}
+			}
+		}
+		l.consts = append(l.consts, consts)
+	}
+	return nil
 }
 
 // arguments lays the parameter bank out.
@@ -152,17 +171,18 @@ func (l *launch) ctaID(i int) [3]int {
 // run interleaves the CTAs. A few are resident at a time; when none finishes for a while, because they
 // wait for others, one more is admitted, in the end all of them.
 func (l *launch) run(ctx context.Context) error {
-	next, waited := 0, 0
+	next, waited, quiet := 0, 0, 0
+	clusters := l.ctas / len(l.consts)
 	admit := func() {
 		i := next
 		if l.opt.Schedule == Reverse {
-			i = l.ctas - 1 - next
+			i = clusters - 1 - next
 		}
 		next++
-		l.resident = append(l.resident, l.newCTA(i))
+		l.admit(i)
 	}
 	for round := 0; ; round++ {
-		for next < l.ctas && len(l.resident) < firstCTAs {
+		for next < clusters && len(l.resident) < firstCTAs {
 			admit()
 		}
 		if len(l.resident) == 0 {
@@ -173,7 +193,8 @@ func (l *launch) run(ctx context.Context) error {
 				return err
 			}
 		}
-		before := l.steps
+		before, event := l.steps, l.event
+		l.round = round
 		for _, i := range l.order(len(l.resident)) {
 			l.turn(l.resident[i])
 		}
@@ -185,7 +206,7 @@ func (l *launch) run(ctx context.Context) error {
 		}
 		stay := l.resident[:0]
 		for _, c := range l.resident {
-			if c.running > 0 {
+			if c.running > 0 || c.cluster.live() {
 				stay = append(stay, c)
 			} else {
 				l.idle = append(l.idle, c)
@@ -197,16 +218,48 @@ func (l *launch) run(ctx context.Context) error {
 			waited = 0
 			continue
 		}
+		if quiet++; event != l.event || !l.allSpin() {
+			quiet = 0
+		}
 		progress := l.steps > before
 		if waited++; !progress || waited > patience {
-			if next < l.ctas {
+			if next < clusters {
+				quiet = 0
 				admit()
 				waited = 0
 			} else if !progress {
 				return l.stuck(Deadlock, "no warp can run")
 			}
 		}
+		if quiet > patience*patience {
+			return l.stuck(Deadlock, "all warps that run wait for mbarriers at which nobody arrives")
+		}
 	}
+}
+
+// allSpin tells whether every warp that can run found an mbarrier not complete in this round.
+func (l *launch) allSpin() bool {
+	for _, c := range l.resident {
+		for _, w := range c.warps {
+			if w.ready != 0 && w.spun != l.round+1 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// admit makes the CTAs of a cluster resident. Clusters are numbered like CTAs, x first.
+func (l *launch) admit(i int) {
+	n := l.cluster
+	wide, high := l.grid[0]/n[0], l.grid[1]/n[1]
+	first := [3]int{i % wide * n[0], i / wide % high * n[1], i / wide / high * n[2]}
+	all := &cluster{}
+	for rank := range len(l.consts) {
+		id := [3]int{first[0] + rank%n[0], first[1] + rank/n[0]%n[1], first[2] + rank/n[0]/n[1]}
+		all.ctas = append(all.ctas, l.newCTA(id[0]+l.grid[0]*(id[1]+l.grid[1]*id[2]), rank, all))
+	}
+	l.resident = append(l.resident, all.ctas...)
 }
 
 // order gives the order of a round over n things.
@@ -274,27 +327,33 @@ func (w *warp) places() (out []string) {
 			state = "runs"
 		}
 		in := &w.prog.code[w.pc[i]]
+		what := oneLine(in.text)
+		if w.stalled != nil && state == "runs" {
+			what += w.describeStall()
+		}
 		out = append(out, fmt.Sprintf("CTA (%d,%d,%d) warp %d lanes %#08x %s at line %d: %s",
-			w.cta.id[0], w.cta.id[1], w.cta.id[2], w.idx, m, state, in.line, oneLine(in.text)))
+			w.cta.id[0], w.cta.id[1], w.cta.id[2], w.idx, m, state, in.line, what))
 	}
 	return out
 }
 
 // cta is a block of threads with its shared memory and barriers.
 type cta struct {
-	launch    *launch
-	index     int
-	id        [3]int
-	firstWarp uint32
-	warps     []*warp
-	shared    *region
-	barriers  [16]barrier
-	running   int // warps that have live lanes
-	threads   int // live threads
+	launch   *launch
+	index    int
+	id       [3]int
+	firstID  uint32 // of its warps and agents
+	warps    []*warp
+	shared   *region
+	cluster  *cluster
+	barriers [16]barrier
+	queue    []completion // completions that no mbarrier has heard of
+	running  int          // warps that have live lanes
+	threads  int          // live threads
 }
 
 // newCTA makes a CTA ready to run, from a finished one if there is one.
-func (l *launch) newCTA(index int) *cta {
+func (l *launch) newCTA(index, rank int, all *cluster) *cta {
 	var c *cta
 	if n := len(l.idle); n > 0 {
 		c, l.idle = l.idle[n-1], l.idle[:n-1]
@@ -306,11 +365,13 @@ func (l *launch) newCTA(index int) *cta {
 		}
 	}
 	c.index, c.id = index, l.ctaID(index)
-	c.firstWarp = uint32(index * l.warpsPerCTA)
+	c.firstID = uint32(index * l.ids)
+	c.queue = c.queue[:0]
 	for i := range c.shared.undef {
 		c.shared.undef[i] = 0xff
 	}
 	c.shared.shadow.reset()
+	c.cluster, c.shared.owner, c.shared.base = all, c, uint64(rank)<<rankShift
 	ours := func(k syncKey) bool { return k.r == c.shared }
 	maps.DeleteFunc(l.syncs, func(k syncKey, _ *knowledge) bool { return ours(k) })
 	maps.DeleteFunc(l.mbars, func(k syncKey, _ *mbarrier) bool { return ours(k) })
@@ -319,6 +380,7 @@ func (l *launch) newCTA(index int) *cta {
 	}
 	c.running, c.threads = len(c.warps), l.block[0]*l.block[1]*l.block[2]
 	for _, w := range c.warps {
+		w.consts = l.consts[rank]
 		w.start()
 	}
 	return c
@@ -329,6 +391,9 @@ func newWarp(l *launch, c *cta, idx int) *warp {
 	w := &warp{launch: l, cta: c, prog: p, idx: idx,
 		regs: make([]vec, p.regs), undef: make([]uint32, p.regs), ubits: make([]*vec, p.regs),
 		preds: make([]uint32, p.preds), pundef: make([]uint32, p.preds), ret: make([][32]int32, p.frames)}
+	if p.agents > 1 {
+		w.work = make([]laneWork, p.agents)
+	}
 	threads := l.block[0] * l.block[1] * l.block[2]
 	for i := range 32 {
 		t := idx*32 + i
@@ -348,7 +413,7 @@ func newWarp(l *launch, c *cta, idx int) *warp {
 
 // start puts all lanes at the first instruction, with everything undefined.
 func (w *warp) start() {
-	w.id = w.cta.firstWarp + uint32(w.idx)
+	w.id = w.cta.firstID + uint32(w.idx)
 	for i := range w.undef {
 		w.undef[i] = fullMask
 	}
@@ -361,9 +426,14 @@ func (w *warp) start() {
 			w.local.undef[i] = 0xff
 		}
 	}
+	p := w.prog
 	w.pc = [32]int32{}
 	w.live, w.ready, w.parked, w.group, w.kept = w.exist, w.exist, 0, 0, 0
 	w.carry, w.last = 0, nil
-	w.async = asyncState{}
-	w.clockState.start(len(w.cta.warps))
+	for i := range w.work {
+		w.work[i].reset()
+	}
+	w.stalled, w.spun, w.clusterAt = nil, 0, [32]int{}
+	w.observed = false
+	w.clockState.start(w.launch.ids, p.levels)
 }

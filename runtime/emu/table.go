@@ -89,7 +89,10 @@ var families = []family{
 	{"multimem", 2, 2, "b32 b64 " + wide + "f32 f64 f16x2 bf16x2", decodeMultimem},
 	{"fence", 0, 4, "", decodeFence},
 	{"membar", 0, 0, "", decodeFence},
-	{"cp", 0, 7, "b64", decodeCp},
+	{"cp", 0, 7, anyType, decodeCp},
+	{"tensormap", 2, 3, "b32 b64", decodeTensormap},
+	{"mapa", 3, 3, "u32 u64", decodeMapa},
+	{"getctarank", 2, 2, "u32 u64", decodeGetctarank},
 	{"mbarrier", 1, 4, "b64", decodeMbarrier},
 	{"prefetch", 1, 2, "", decodeNothing},
 	{"prefetchu", 1, 1, "", decodeNothing},
@@ -98,6 +101,7 @@ var families = []family{
 	{"createpolicy", 1, 5, "b64 f32", decodePolicy},
 	// matrices: mma.go, mma_scale.go, ldmatrix.go
 	{"mma", 4, 9, anyType, decodeMma},
+	{"wgmma", 0, 9, anyType, decodeWgmma},
 	{"ldmatrix", 2, 2, "b16", decodeLdmatrix},
 	{"stmatrix", 2, 2, "b16", decodeLdmatrix},
 	{"movmatrix", 2, 2, "b16", decodeMovmatrix},
@@ -119,7 +123,7 @@ var families = []family{
 	{"trap", 0, 0, "", decodeTrap},
 	{"brkpt", 0, 0, "", decodeTrap},
 	{"nanosleep", 1, 1, "u32", decodeSleep},
-	{"setmaxnreg", 1, 1, "u32", decodeNothing},
+	{"setmaxnreg", 1, 1, "u32", decodeSetmaxnreg},
 	{"griddepcontrol", 0, 0, "", decodeNothing},
 	{"pmevent", 1, 1, "", decodeNothing},
 }

@@ -73,15 +73,16 @@ const (
 	spShared
 	spLocal
 	spParam
+	spCluster // shared memory of a CTA of the cluster
 )
 
 var spaceNames = map[string]space{
-	"global": spGlobal, "const": spConst, "shared": spShared, "shared::cta": spShared,
+	"global": spGlobal, "const": spConst, "shared": spShared, "shared::cta": spShared, "shared::cluster": spCluster,
 	"local": spLocal, "param": spParam, "param::entry": spParam, "param::func": spParam,
 }
 
 func (s space) String() string {
-	return [...]string{"generic", "reg", "global", "const", "shared", "local", "param"}[s]
+	return [...]string{"generic", "reg", "global", "const", "shared", "local", "param", "shared::cluster"}[s]
 }
 
 // Generic addresses: shared, local and parameter memory are windows in the 64-bit space, global memory

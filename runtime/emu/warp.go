@@ -18,6 +18,7 @@ type warp struct {
 	idx    int    // in the CTA
 
 	regs   []vec
+	consts []vec
 	undef  []uint32 // lanes of each register that hold undefined bits
 	ubits  []*vec   // which bits, nil: all
 	preds  []uint32
@@ -38,10 +39,16 @@ type warp struct {
 	here   int32  // place of the instruction being executed
 	yield  bool   // nanosleep, a failed try_wait: let others run
 
-	local *region // of all lanes, one after the other
-	last  *region // the global allocation used last
-	async asyncState
+	local *region    // of all lanes, one after the other
+	last  *region    // the global allocation used last
+	work  []laneWork // by agentKind
 	clockState
+
+	exitAt    int32   // place of the last exit
+	stalled   *stall  // the mbarrier wait that failed last
+	spun      int     // 1 + the round of it
+	clusterAt [32]int // 1 + the phase of the cluster barrier in which a lane has arrived and not waited yet, or clusterIdle
+	observed  bool    // a lane has seen asynchronous work to be done since the warp was together
 
 	parkMask [32]uint32 // member mask of a parked lane
 	atBar    uint32     // parked lanes that stand at a bar.warp.sync
@@ -62,7 +69,7 @@ func (w *warp) src(o opnd) *vec {
 	if o >= 0 {
 		return &w.regs[o]
 	}
-	return &w.launch.consts[^o]
+	return &w.consts[^o]
 }
 
 // dst gives the lanes of a destination, a waste register for "_".

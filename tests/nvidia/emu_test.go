@@ -109,7 +109,7 @@ func (e *emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome,
 		args = append(args, b[:entry.Params[i].Size])
 	}
 	var stdout bytes.Buffer
-	res, err := e.mod.Run(ctx, l.Kernel, mem, args, emu.Options{Grid: l.Grid, Schedule: e.schedule, Seed: 1, Stdout: &stdout, NoteWarpRaces: true})
+	res, err := e.mod.Run(ctx, l.Kernel, mem, args, emu.Options{Grid: l.Grid, Schedule: e.schedule, Seed: 1, Stdout: &stdout, Foreign: true})
 	out.Stdout = stdout.String()
 	var rep *emu.Report
 	switch {

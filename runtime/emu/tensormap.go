@@ -1,0 +1,4 @@
+package emu
+
+func decodeTensormap(d *decoder)             { d.fail("tensormap") }
+func (d *decoder) tensorOperands(op *bulkOp) { d.fail("tensor copies") }

@@ -1,0 +1,4 @@
+package emu
+
+func decodeWgmma(d *decoder)      { d.fail("wgmma") }
+func decodeSetmaxnreg(d *decoder) { decodeNothing(d) }

@@ -157,7 +157,7 @@ func (x *laneWork) common() (number uint32, more uint32) {
 func (w *warp) sharePast(v level) {
 	for k := agCopy; k < w.prog.agents; k++ {
 		x := &w.work[k]
-		if x.number == 0 {
+		if x.number == 0 || k == agMatrix { // what a warpgroup has waited for is known to its warps already
 			continue
 		}
 		n, more := x.common()

@@ -79,6 +79,8 @@ type function struct {
 	body    []stmt
 	defined bool
 	reqntid [3]int
+	maxnreg int // 0: not given
+	minctas int
 	maxntid [3]int
 	cluster [3]int
 	scope   *scope

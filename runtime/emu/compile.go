@@ -256,6 +256,10 @@ func (c *compiler) register(sc *scope, name string) (opnd, typ, bool) {
 	if !ok {
 		slot = c.newReg(d.typ)
 		c.slots[k] = slot
+		if c.prog.names == nil {
+			c.prog.names = map[opnd]string{}
+		}
+		c.prog.names[opnd(slot)] = name
 	}
 	return opnd(slot), d.typ, true
 }

@@ -45,6 +45,8 @@ type inst struct {
 	psrc     []pref
 	rule     undefRule
 	dmask    uint64 // bits of dst[0]
+	pins     int    // 1 + index of the first source whose register asynchronous work goes on using; 0: none
+	touch    bool   // accesses such a register
 	target   int32
 	targets  []int32 // brx.idx
 	leads    leads
@@ -69,13 +71,15 @@ type program struct {
 	preds   int // predicate slots
 	consts  []vec
 	relocs  []reloc
-	ops     []string  // opcode names for statistics
-	local   int       // bytes of local memory per thread
-	shared  int       // bytes of static shared memory
-	frames  int       // return-address slots
-	dynamic bool      // uses .extern .shared
-	agents  agentKind // kinds of agents, the threads among them
-	levels  level     // levels of knowledge
+	ops     []string        // opcode names for statistics
+	local   int             // bytes of local memory per thread
+	shared  int             // bytes of static shared memory
+	frames  int             // return-address slots
+	dynamic bool            // uses .extern .shared
+	agents  agentKind       // kinds of agents, the threads among them
+	names   map[opnd]string // of the registers, before they are renamed
+	pinned  []string        // by slot, the name of a register that asynchronous work uses, or ""
+	levels  level           // levels of knowledge
 }
 
 // reloc is a constant that is only known when memory is laid out.

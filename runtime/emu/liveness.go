@@ -34,6 +34,7 @@ func allocate(p *program) {
 			operands(&p.code[at], func(r opnd, _ bool) { touch(int(r), int32(at)) })
 		}
 	}
+	pinned := pin(p, first, last)
 	rename := scan(first, last)
 	n := int32(0)
 	for _, s := range rename {
@@ -53,6 +54,37 @@ func allocate(p *program) {
 		}
 	}
 	p.regs = int(n)
+	if pinned != nil {
+		p.pinned = make([]string, n)
+		for r, name := range pinned {
+			p.pinned[rename[r]] = name
+		}
+		for i := range p.code {
+			in := &p.code[i]
+			operands(in, func(r opnd, _ bool) { in.touch = in.touch || in.pins == 0 && p.pinned[r] != "" })
+		}
+	}
+}
+
+// pin gives a register that asynchronous work goes on using after the instruction a slot of its own, and its name.
+func pin(p *program, first, last []int32) map[opnd]string {
+	var pinned map[opnd]string
+	for i := range p.code {
+		in := &p.code[i]
+		if in.pins == 0 {
+			continue
+		}
+		if pinned == nil {
+			pinned = map[opnd]string{}
+		}
+		for _, o := range in.src[in.pins-1:] {
+			if o >= 0 {
+				first[o], last[o] = 0, int32(len(p.code))
+				pinned[o] = p.names[o]
+			}
+		}
+	}
+	return pinned
 }
 
 // scan gives every interval a slot; an interval that ends at a place may share it with one that begins

@@ -294,9 +294,13 @@ func (w *warp) mbarWait(in *inst, op *memOp, parity, acquire bool, m uint32) {
 	var ok uint32
 	var all *knowledge
 	one := true // object
+	var asked syncKey
 	w.stalled = nil
 	w.eachMbar(in, op, m, func(i int, key syncKey, b *mbarrier) {
-		w.cta.ask(key)
+		if i == firstLane(m) || key != asked { // once for all lanes, which see the same
+			asked = key
+			w.cta.ask(key)
+		}
 		state := w.src(in.src[0])[i]
 		done := b.phase != state>>tokenPending
 		if parity {

@@ -364,9 +364,13 @@ func (p *parser) functionDirectives(f *function) {
 			f.reqntid = p.triple()
 		case ".maxntid":
 			f.maxntid = p.triple()
-		case ".reqnctapercluster", ".maxclusterrank":
+		case ".reqnctapercluster":
 			f.cluster = p.triple()
-		case ".minnctapersm", ".maxnctapersm", ".maxnreg", ".language", ".abi_preserve", ".abi_preserve_control":
+		case ".maxnreg":
+			f.maxnreg = p.triple()[0]
+		case ".minnctapersm":
+			f.minctas = p.triple()[0]
+		case ".maxclusterrank", ".maxnctapersm", ".language", ".abi_preserve", ".abi_preserve_control":
 			p.triple()
 		case ".explicitcluster", ".blocksareclusters", ".noreturn":
 		case ".pragma":

@@ -67,11 +67,11 @@ func TestSyntaxErrorsNameTheirPlace(t *testing.T) {
 
 func TestUnknownInstructionsAreReportedOnlyWhenExecuted(t *testing.T) {
 	src := kernel("@%p1 bra END; setp.eq.u32 %p1, %r0, %r0;\n END:")
-	src = kernel("setp.eq.u32 %p1, %r0, %r0;\n@%p1 bra END;\nwgmma.fence.sync.aligned;\nEND:")
+	src = kernel("setp.eq.u32 %p1, %r0, %r0;\n@%p1 bra END;\nfrobnicate.sync.aligned;\nEND:")
 	if _, err := runText(t, src, 32, make([]byte, 128), Options{}); err != nil {
 		t.Errorf("not executed, but reported: %v", err)
 	}
-	for _, text := range []string{"wgmma.fence.sync.aligned", "add.s32.nonsense %r1, %r1, %r1", "add.s32 %r1, %r99, 1", "add.s32 %r1"} {
+	for _, text := range []string{"frobnicate.sync.aligned", "add.s32.nonsense %r1, %r1, %r1", "add.s32 %r1, %r99, 1", "add.s32 %r1"} {
 		_, err := runText(t, kernel(text+";"), 32, make([]byte, 128), Options{})
 		rep, ok := err.(*Report)
 		if !ok || rep.Kind != Unsupported || !strings.Contains(rep.Msg, "unsupported instruction: "+text) {

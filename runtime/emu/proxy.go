@@ -49,15 +49,13 @@ func (w *warp) leaveNothing() {
 		if agBulkRead >= x.prog.agents {
 			return
 		}
-		for _, k := range []agentKind{agBulkRead, agMatrix} {
-			if k >= x.prog.agents {
-				continue
+		lanes(x.exist, func(i int) {
+			if b := &x.work[agBulkRead]; b.issued[i] > b.done[i] {
+				w.exitObjection(agentNames[agBulkRead], b.place)
 			}
-			lanes(w.exist, func(i int) {
-				if b := &x.work[k]; b.issued[i] > b.done[i] {
-					w.exitObjection(agentNames[k], x.work[k].place)
-				}
-			})
+		})
+		if x.matrix.number > x.matrix.done {
+			w.exitObjection("wgmma", x.cta.warps[x.idx&^3].work[agMatrix].place)
 		}
 	}
 }

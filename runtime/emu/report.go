@@ -15,7 +15,7 @@ const (
 	Race                      // two accesses, one a write, that nothing orders
 	SameValueRace             // unordered stores of the value that already stands there
 	AsyncPending              // bytes in flight: of asynchronous work that has not been waited for
-	ProxyFence                // generic writes that the async proxy may not see: a fence is missing
+	ProxyFence                // a fence is missing: the async proxy may not see a write, or a wgmma a register
 	Exited                    // shared memory of a CTA that has exited, or in use by what it left behind
 	Deadlock                  // nobody can run
 	Divergence                // a warp that must be together is not
@@ -26,7 +26,7 @@ const (
 )
 
 var kindNames = [...]string{"out of bounds", "misaligned", "undefined", "race", "same-value race",
-	"in flight", "proxy fence", "exited", "deadlock", "divergence", "trap", "unsupported", "invalid", "step limit"}
+	"in flight", "missing fence", "exited", "deadlock", "divergence", "trap", "unsupported", "invalid", "step limit"}
 
 func (k Kind) String() string { return kindNames[k] }
 

@@ -331,6 +331,9 @@ func (w *warp) places() (out []string) {
 		if w.stalled != nil && state == "runs" {
 			what += w.describeStall()
 		}
+		if w.wants > 0 {
+			what += w.describeWant()
+		}
 		out = append(out, fmt.Sprintf("CTA (%d,%d,%d) warp %d lanes %#08x %s at line %d: %s",
 			w.cta.id[0], w.cta.id[1], w.cta.id[2], w.idx, m, state, in.line, what))
 	}
@@ -347,6 +350,10 @@ type cta struct {
 	shared   *region
 	cluster  *cluster
 	barriers [16]barrier
+	groups   []warpgroup
+	matrix   *matrixWork
+	pool     int          // registers that setmaxnreg may give
+	wanting  []*warp      // that wait for some
 	queue    []completion // completions that no mbarrier has heard of
 	running  int          // warps that have live lanes
 	threads  int          // live threads
@@ -363,6 +370,7 @@ func (l *launch) newCTA(index, rank int, all *cluster) *cta {
 		for i := range l.warpsPerCTA {
 			c.warps = append(c.warps, newWarp(l, c, i))
 		}
+		c.groups = make([]warpgroup, (l.warpsPerCTA+3)/4)
 	}
 	c.index, c.id = index, l.ctaID(index)
 	c.firstID = uint32(index * l.ids)
@@ -383,6 +391,10 @@ func (l *launch) newCTA(index, rank int, all *cluster) *cta {
 		w.consts = l.consts[rank]
 		w.start()
 	}
+	for i := range c.groups {
+		c.groups[i] = warpgroup{}
+	}
+	c.pool, c.wanting = 0, c.wanting[:0]
 	return c
 }
 
@@ -433,6 +445,8 @@ func (w *warp) start() {
 	for i := range w.work {
 		w.work[i].reset()
 	}
+	w.matrix = matrixState{regs: make([]matrixReg, len(p.pinned))}
+	w.registers, w.wants = w.launch.firstRegs(), 0
 	w.stalled, w.spun, w.clusterAt = nil, 0, [32]int{}
 	w.observed = false
 	w.clockState.start(w.launch.ids, p.levels)

@@ -44,6 +44,9 @@ type warp struct {
 	work  []laneWork // by agentKind
 	clockState
 
+	matrix    matrixState
+	registers int     // a thread
+	wants     int     // registers that setmaxnreg waits for
 	exitAt    int32   // place of the last exit
 	stalled   *stall  // the mbarrier wait that failed last
 	spun      int     // 1 + the round of it
@@ -221,6 +224,9 @@ func (w *warp) runGroup(left int) int {
 			run &= p
 		}
 		st.count(in, m, run)
+		if in.touch && run != 0 {
+			w.touch(in)
+		}
 		switch in.kind {
 		case kVec:
 			if run != 0 {

@@ -1,0 +1,244 @@
+package emu
+
+import "strconv"
+
+// tensorOperands: [dst], [map, {c0, c1, ..}], [mbar]{, ctaMask}; [map, {..}], [src] (section 9.7.9.27.1).
+func (d *decoder) tensorOperands(op *bulkOp) {
+	rank := 0
+	for i := 1; i <= 5; i++ {
+		if d.flag(strconv.Itoa(i) + "d") {
+			rank = i
+		}
+	}
+	d.flag("tile")
+	args := d.st.args
+	want := 2
+	for _, more := range []bool{op.onMbar, op.mask >= 0} {
+		if more {
+			want++
+		}
+	}
+	if rank == 0 || len(args) != want {
+		d.fail("only tiled copies of 1 to 5 dimensions")
+		return
+	}
+	at, shared, here := 1, &op.dst, &args[0]
+	if !op.onMbar {
+		at, shared, here = 0, &op.src, &args[1]
+	}
+	global := &op.src
+	if !op.onMbar {
+		global = &op.dst
+	}
+	d.address(here, shared)
+	a := args[at]
+	list := a.list
+	if len(list) == 1 && list[0].kind == argVec {
+		list = list[0].list
+	}
+	if a.kind != argAddr || len(list) != rank {
+		d.fail("%d coordinates expected", rank)
+		return
+	}
+	a.list = nil
+	global.space = spGeneric
+	d.address(&a, global)
+	for i := range list {
+		op.coords = append(op.coords, d.value(&list[i], types["s32"]))
+	}
+	d.in.src = append(d.in.src, op.coords...)
+	first := len(d.in.src) - rank
+	if op.onMbar {
+		op.mbar = memOp{space: op.dst.space, elem: 8, n: 1}
+		d.address(&args[2], &op.mbar)
+		d.lastMask(op, args[3:])
+	}
+	combine := mapReductions(op)
+	d.in.exec = func(w *warp, in *inst, m uint32) {
+		lanes(m, func(i int) {
+			c := tensorCopy{in: in, op: op, first: first, rank: rank, combine: combine}
+			c.run(w, i)
+		})
+	}
+}
+
+// mapReductions gives the operation of a reduction by the element type of the map.
+func mapReductions(op *bulkOp) (out [16]func(old, v uint64) uint64) {
+	if op.reduce == nil {
+		return out
+	}
+	for i, name := range mapTypes {
+		if t, ok := types[name]; ok && name != "tf32" {
+			d := &decoder{}
+			if f := d.bulkReduction(op.elem.named, t); d.err == nil {
+				out[i] = f
+			}
+		}
+	}
+	return out
+}
+
+// tensorCopy is one tensor copy of a lane while it is executed.
+type tensorCopy struct {
+	*transfer
+	in      *inst
+	op      *bulkOp
+	first   int // index in src of the coordinates
+	rank    int
+	combine [16]func(old, v uint64) uint64
+	m       TensorMap
+	at      [5]int64 // of the box
+}
+
+func (c *tensorCopy) run(w *warp, lane int) {
+	w.launch.event = w.launch.stats.warpInstrs
+	shared, global := &c.op.dst, &c.op.src
+	if !c.op.onMbar {
+		shared, global = global, shared
+	}
+	desc := w.locateSpan(spGeneric, w.laneAddress(c.in, global, lane), mapBytes, mapAlign, lane, "tensor map")
+	c.readMap(w, desc, lane)
+	for i := range c.rank {
+		o := c.in.src[c.first+i]
+		w.needDefined(o, 1<<lane, "a coordinate")
+		c.at[i] = int64(int32(uint32(w.src(o)[lane])))
+	}
+	c.transfer = w.transfer(c.in, c.op, lane)
+	addr := w.laneAddress(c.in, shared, lane)
+	if addr%128 != 0 && addr%16 == 0 {
+		w.objection(Misaligned, lane, addr, "the box of a tensor copy lies at %#x of shared memory, which is no multiple of 128", addr)
+	}
+	n := c.m.boxBytes()
+	for _, x := range c.targets {
+		box := w.locateSpan(shared.space, x.peer(addr), n, 16, lane, "the box of a tensor copy")
+		c.begin(x, n)
+		c.note(desc)
+		c.rows(box)
+	}
+}
+
+// readMap decodes the map.
+func (c *tensorCopy) readMap(w *warp, desc span, lane int) {
+	addr := desc.r.generic(desc.at)
+	if desc.r.space == spShared {
+		w.fail(Invalid, 1<<lane, addr, "a tensor map in shared memory")
+	}
+	for k := 0; k < mapBytes; k += 8 {
+		if u := desc.r.readUndef(desc.at+k, 8); u != 0 {
+			w.fail(Undefined, 1<<lane, addr, "byte %d of the tensor map has never been written", k)
+		}
+	}
+	var err error
+	if c.m, err = decodeMap(desc.r.data[desc.at : desc.at+mapBytes]); err != nil {
+		w.fail(Invalid, 1<<lane, addr, "%v", err)
+	}
+	if c.m.Rank != c.rank {
+		w.fail(Invalid, 1<<lane, addr, "a tensor map of rank %d in a copy of %d dimensions", c.m.Rank, c.rank)
+	}
+	if c.op.reduce != nil && c.combine[c.m.Type] == nil {
+		w.fail(Invalid, 1<<lane, addr, "a reduction .%s of .%s", c.op.elem.named, mapTypes[c.m.Type])
+	}
+}
+
+// note is the access to the map itself, through the proxy of tensor maps.
+func (c *tensorCopy) note(desc span) {
+	a := *c.reads
+	a.proxy = mapAcquired
+	a.read(desc.r, desc.at, mapBytes)
+}
+
+// rows visits the rows of the box: runs of elements that are neighbours in global memory.
+func (c *tensorCopy) rows(box span) {
+	n := c.m.counts()
+	inner := n[0] * c.m.elem().bytes()
+	row := make([]byte, 2*inner)
+	at := 0
+	var j [5]int
+	for j[4] = 0; j[4] < n[4]; j[4]++ {
+		for j[3] = 0; j[3] < n[3]; j[3]++ {
+			for j[2] = 0; j[2] < n[2]; j[2]++ {
+				for j[1] = 0; j[1] < n[1]; j[1]++ {
+					c.row(box, at, j, row[:inner], row[inner:])
+					at += inner
+				}
+			}
+		}
+	}
+}
+
+// row copies one row; data and undef are room for its bytes.
+func (c *tensorCopy) row(box span, at int, j [5]int, data, undef []byte) {
+	size := c.m.elem().bytes()
+	addr, inside := c.m.Address, true
+	for i := 1; i < c.m.Rank; i++ {
+		x := c.at[i] + int64(j[i]*int(c.m.Steps[i]))
+		inside = inside && x >= 0 && x < int64(c.m.Dims[i])
+		addr += uint64(x) * c.m.Strides[i-1]
+	}
+	lo := min(max(0, -c.at[0]), int64(len(data)/size))
+	hi := min(int64(len(data)/size), int64(c.m.Dims[0])-c.at[0])
+	if !inside || hi < lo {
+		lo, hi = 0, 0
+	}
+	var global span
+	if hi > lo {
+		global = c.w.locateSpan(spGlobal, addr+uint64(c.at[0]+lo)*uint64(size), int(hi-lo)*size, 1, c.lane, c.op.what)
+	}
+	from, to := int(lo)*size, int(hi)*size
+	if c.op.onMbar {
+		c.load(box, at, global, data, undef, from, to)
+	} else {
+		c.store(box, at, global, data, undef, from, to)
+	}
+}
+
+// pieces visits the 16-byte pieces of a row in shared memory.
+func (c *tensorCopy) pieces(box span, at, n int, f func(k, at int)) {
+	for k := 0; k < n; k += 16 {
+		f(k, swizzle(box.at+at+k, c.m.span()))
+	}
+}
+
+func (c *tensorCopy) load(box span, at int, global span, data, undef []byte, from, to int) {
+	size := c.m.elem().bytes()
+	clear(undef)
+	fill := c.m.fill()
+	for k := 0; k < len(data); k += size {
+		writeBytes(data, k, size, fill)
+	}
+	if to > from {
+		c.reads.read(global.r, global.at, global.n)
+		copy(data[from:to], global.r.data[global.at:])
+		if global.r.undef != nil {
+			copy(undef[from:to], global.r.undef[global.at:])
+		}
+	}
+	c.pieces(box, at, len(data), func(k, at int) {
+		c.writes.write(box.r, at, 16)
+		copy(box.r.data[at:at+16], data[k:])
+		copy(box.r.undef[at:at+16], undef[k:])
+	})
+}
+
+func (c *tensorCopy) store(box span, at int, global span, data, undef []byte, from, to int) {
+	c.pieces(box, at, len(data), func(k, at int) {
+		c.reads.read(box.r, at, 16)
+		copy(data[k:], box.r.data[at:at+16])
+		copy(undef[k:], box.r.undef[at:at+16])
+	})
+	if to <= from {
+		return
+	}
+	row := &region{name: "box", space: spShared, data: data[from:to], undef: undef[from:to]}
+	if f := c.combine[c.m.Type]; f != nil {
+		c.combineRow(global, span{row, 0, to - from}, f)
+		return
+	}
+	c.copyBytes(global, span{row, 0, to - from}, 1<<16-1)
+}
+
+func (c *tensorCopy) combineRow(to, from span, f func(old, v uint64) uint64) {
+	op := *c.op
+	op.elem, op.reduce = c.m.elem(), f
+	c.transfer.combine(to, from, &op)
+}

@@ -1,0 +1,318 @@
+package emu
+
+import "math/bits"
+
+// matrixWork is room for one wgmma, kept by the CTA.
+type matrixWork struct {
+	a      [64 * 32]float64 // row, k
+	b      [32 * 256]float64
+	c      [64 * 256]float64
+	ia, ib [256 * 32]int32 // row or column, k
+	ba, bb [256 * 8]uint32 // bits
+	badA   [64]bool
+	badB   [256]bool
+	bad    bool
+}
+
+// operand loads A or B from shared memory. put takes 16 bytes at row r, depth k.
+func (w *warp) operand(desc uint64, across bool, t typ, rows, depth int, a *asyncAccess, bad []bool, work *matrixWork, put func(r, k int, b []byte)) {
+	size := max(1, t.bits/8)
+	if t.bits == 1 {
+		depth /= 8
+	}
+	tile, wrong := wgmmaTile(desc, across, size)
+	if wrong != "" {
+		w.fail(Invalid, fullMask, 0, "matrix descriptor %#x: %s", desc, wrong)
+	}
+	r := w.cta.shared
+	tile.pieces(rows, depth, func(row, k, at int) {
+		if at+16 > len(r.data) {
+			w.fail(OutOfBounds, fullMask, r.generic(at), "matrix descriptor %#x leads to byte %#x of shared memory (%d bytes)", desc, at, len(r.data))
+		}
+		a.read(r, at, 16)
+		if r.readUndef(at, 8)|r.readUndef(at+8, 8) != 0 {
+			work.bad = true
+			for j := range 16 / size {
+				if u := r.readUndef(at+j*size, size); u != 0 && across {
+					bad[row+j] = true
+				} else if u != 0 {
+					bad[row] = true
+				}
+			}
+		}
+		put(row, k, r.data[at:at+16])
+	})
+}
+
+// wgmma computes for the four warps of a warpgroup.
+func (w *warp) wgmma(in *inst, op *wgmmaOp, group []*warp) {
+	w.launch.stats.mma++
+	if w.cta.matrix == nil {
+		w.cta.matrix = new(matrixWork)
+	}
+	work := w.cta.matrix
+	if work.bad {
+		work.badA, work.badB, work.bad = [64]bool{}, [256]bool{}, false
+	}
+	leader := group[0]
+	stamp := leader.issue(agMatrix, 0)
+	number := leader.work[agMatrix].number
+	access := &asyncAccess{w: w, me: stamp, proxy: asyncProxy, with: group}
+	desc := func(at int) uint64 {
+		var v uint64
+		for _, x := range group {
+			x.needDefined(in.src[at], fullMask, "the matrix descriptor")
+			u := x.uniform(in.src[at], fullMask, "matrix descriptor")
+			if x != leader && u != v {
+				x.fail(Divergence, fullMask, 0, "the matrix descriptor differs between the warps of a warpgroup: %#x and %#x", v, u)
+			}
+			v = u
+		}
+		return v
+	}
+	add := group[0].uniformPred(in.psrc[op.add])
+	for _, x := range group {
+		if x.uniformPred(in.psrc[op.add]) != add {
+			x.fail(Divergence, fullMask, 0, "scale-d differs between the warps of a warpgroup")
+		}
+		x.matrixRegs(in, number)
+	}
+	if op.inRegs {
+		for i, x := range group {
+			x.regsA(in, op, work, i)
+		}
+	} else {
+		w.operand(desc(op.descA), op.acrossA, op.a, 64, op.k, access, work.badA[:], work, work.putter(op.a, true, op.acrossA, op.n))
+	}
+	w.operand(desc(op.descB), op.acrossB, op.b, op.n, op.k, access, work.badB[:], work, work.putter(op.b, false, op.acrossB, op.n))
+	for i, x := range group {
+		x.wgmmaRows(in, op, work, i, add)
+	}
+}
+
+// uniformPred gives a predicate operand that is the same in all lanes.
+func (w *warp) uniformPred(p pref) bool {
+	w.needPred(p.slot, fullMask, "scale-d")
+	v := w.pred(p)
+	if v != 0 && v != fullMask {
+		w.fail(Divergence, v, 0, "scale-d differs between lanes")
+	}
+	return v != 0
+}
+
+// putter decodes the 16 bytes of a piece into the work arrays: A by row, B by k.
+func (m *matrixWork) putter(t typ, isA, across bool, n int) func(r, k int, b []byte) {
+	rowStep, kStep, to := 32, 1, m.a[:]
+	if !isA {
+		rowStep, kStep, to = 1, n, m.b[:]
+	}
+	step := kStep
+	if across {
+		step = rowStep
+	}
+	switch {
+	case t.bits == 1:
+		words := m.ba[:]
+		if !isA {
+			words = m.bb[:]
+		}
+		return func(r, k int, b []byte) {
+			for j := range 4 {
+				words[r*8+k/4+j] = uint32(readBytes(b, 4*j, 4))
+			}
+		}
+	case !t.isFloat():
+		ints := m.ia[:]
+		if !isA {
+			ints = m.ib[:]
+		}
+		signed := t.isSigned()
+		return func(r, k int, b []byte) {
+			for j, v := range b {
+				if ints[r*32+k+j] = int32(v); signed {
+					ints[r*32+k+j] = int32(int8(v))
+				}
+			}
+		}
+	case t.fmt == fmtF16:
+		return func(r, k int, b []byte) {
+			at := r*rowStep + k*kStep
+			for j := range 8 {
+				to[at+j*step] = float64(f16values[uint16(b[2*j])|uint16(b[2*j+1])<<8])
+			}
+		}
+	case t.fmt == fmtBF16:
+		return func(r, k int, b []byte) {
+			at := r*rowStep + k*kStep
+			for j := range 8 {
+				to[at+j*step] = float64(f32(uint64(b[2*j])<<16 | uint64(b[2*j+1])<<24))
+			}
+		}
+	}
+	value, size := elemValue(t), t.bits/8
+	return func(r, k int, b []byte) {
+		at := r*rowStep + k*kStep
+		for j := range 16 / size {
+			to[at+j*step] = value(readBytes(b, j*size, size))
+		}
+	}
+}
+
+// regsA takes the 16 rows of A of a warp from its registers.
+func (w *warp) regsA(in *inst, op *wgmmaOp, work *matrixWork, at int) {
+	e := elemsOf(op.a)
+	value := elemValue(op.a)
+	for i := range 4 {
+		o := in.src[op.firstA+i]
+		x := w.src(o)
+		un := w.undefLanes(o)
+		for lane := range 32 {
+			row, k := placeA(lane, i, 0, e)
+			row += 16 * at
+			if un>>lane&1 != 0 && w.ub(o, lane)&widthMask(32) != 0 {
+				work.badA[row], work.bad = true, true
+			}
+			for j := range e {
+				v := x[lane] >> (j * op.a.bits) & widthMask(op.a.bits)
+				switch {
+				case !op.a.isFloat() && op.a.isSigned():
+					work.ia[row*32+k+j] = int32(sx(v, 8))
+				case !op.a.isFloat() && op.a.bits == 1:
+					// below: whole words
+				case !op.a.isFloat():
+					work.ia[row*32+k+j] = int32(v)
+				case op.a.fmt == fmtF16:
+					work.a[row*32+k+j] = float64(f16values[v])
+				case op.a.fmt == fmtBF16:
+					work.a[row*32+k+j] = float64(f32(v << 16))
+				default:
+					work.a[row*32+k+j] = value(v)
+				}
+			}
+			if op.a.bits == 1 { // a word of 32 bits along k
+				work.ba[row*8+k/32] = uint32(x[lane])
+			}
+		}
+	}
+}
+
+// wgmmaRows computes the 16 rows of one warp and puts them into its registers.
+func (w *warp) wgmmaRows(in *inst, op *wgmmaOp, work *matrixWork, at int, add bool) {
+	per := op.perD()
+	d := in.src[op.firstD:]
+	for i, o := range d {
+		x := w.src(o)
+		for lane := range 32 {
+			for j := range per {
+				row, col := placeD(at, lane, i*per+j)
+				c := &work.c[row*256+col]
+				v := x[lane] >> (j * op.d.bits) & widthMask(op.d.bits)
+				switch {
+				case !add:
+					*c = 0
+				case !op.d.isFloat():
+					*c = float64(int32(v))
+				case op.d.bits == 16:
+					*c = float64(f16values[v])
+				default:
+					*c = float64(f32(v))
+				}
+			}
+		}
+	}
+	for row := 16 * at; row < 16*at+16; row++ {
+		op.row(work, row)
+	}
+	bad := work.bad
+	for _, o := range d {
+		bad = bad || add && w.undefLanes(o) != 0
+	}
+	for i, o := range in.dst {
+		old := d[i]
+		var v, u vec
+		for lane := range 32 {
+			for j := range per {
+				row, col := placeD(at, lane, i*per+j)
+				v[lane] |= op.result(work.c[row*256+col]) << (j * op.d.bits)
+				if bad && (work.badA[row] || work.badB[col] || add && w.ub(old, lane)>>(j*op.d.bits)&widthMask(op.d.bits) != 0) {
+					u[lane] |= widthMask(op.d.bits) << (j * op.d.bits)
+				}
+			}
+		}
+		w.put(o, fullMask, &v)
+		if bad {
+			for lane := range 32 {
+				w.setUB(o, lane, u[lane])
+			}
+		}
+	}
+}
+
+// placeD is the row and column of element i of a lane of warp w of the warpgroup.
+func placeD(w, lane, i int) (row, col int) {
+	return 16*w + lane>>2 + 8*(i>>1&1), 8*(i>>2) + 2*(lane&3) + i&1
+}
+
+// row adds a row of the product to c. Sums of floats are in f64, those of integers exact.
+func (op *wgmmaOp) row(m *matrixWork, row int) {
+	c := m.c[row*256:][:op.n]
+	switch {
+	case op.a.bits == 1:
+		for col := range c {
+			n := 0
+			for k := range 8 {
+				n += bits.OnesCount32(m.ba[row*8+k] & m.bb[col*8+k])
+			}
+			c[col] += float64(n)
+		}
+	case !op.a.isFloat():
+		a := m.ia[row*32:][:32]
+		for col := range c {
+			s, b := int32(0), m.ib[col*32:][:32]
+			for k, x := range a {
+				s += x * b[k]
+			}
+			c[col] += float64(s)
+		}
+	default:
+		a := m.a[row*32:][:op.k]
+		if op.negA != op.negB {
+			var neg [32]float64
+			for k, x := range a {
+				neg[k] = -x
+			}
+			a = neg[:op.k]
+		}
+		for col := 0; col < op.n; col += 8 {
+			addColumns((*[8]float64)(c[col:]), a, m.b[col:], op.n)
+		}
+	}
+}
+
+// addColumns adds a row of A times eight columns of B, whose rows are n apart: eight independent sums.
+func addColumns(c *[8]float64, a, b []float64, n int) {
+	s0, s1, s2, s3, s4, s5, s6, s7 := c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]
+	for k, x := range a {
+		y := (*[8]float64)(b[k*n:])
+		s0 += float64(x * y[0])
+		s1 += float64(x * y[1])
+		s2 += float64(x * y[2])
+		s3 += float64(x * y[3])
+		s4 += float64(x * y[4])
+		s5 += float64(x * y[5])
+		s6 += float64(x * y[6])
+		s7 += float64(x * y[7])
+	}
+	*c = [8]float64{s0, s1, s2, s3, s4, s5, s6, s7}
+}
+
+// result is an element of D in its format; integers wrap, or are clamped with .satfinite.
+func (op *wgmmaOp) result(x float64) uint64 {
+	if op.d.isFloat() {
+		return roundAcc(x, op.d)
+	}
+	if op.sat {
+		x = min(max(x, -1<<31), 1<<31-1)
+	}
+	return uint64(uint32(int64(x)))
+}

@@ -45,11 +45,13 @@ const (
 	agBulkRead                   // sources of bulk copies of a thread, completed by cp.async.bulk.wait_group.read
 	agBulkWrite                  // destinations of bulk copies of a thread, completed by cp.async.bulk.wait_group
 	agMatrix                     // wgmma of a warpgroup (the id of its first warp), completed by wgmma.wait_group
-	agTensor                     // tcgen05 of a thread
+	agTensor                     // tcgen05.mma, cp and shift of a thread, completed by the mbarrier of a tcgen05.commit
+	agTmemLd                     // tcgen05.ld of a warp (its lane 0), completed by tcgen05.wait::ld
+	agTmemSt                     // tcgen05.st of a warp (its lane 0), completed by tcgen05.wait::st
 	agKinds
 )
 
-var agentNames = [agKinds]string{"access", "cp.async", "bulk copy", "bulk copy", "wgmma", "tcgen05 instruction"}
+var agentNames = [agKinds]string{"access", "cp.async", "bulk copy", "bulk copy", "wgmma", "tcgen05 instruction", "tcgen05.ld", "tcgen05.st"}
 
 // level says what is known of an access: that it happened, and what fences have made of it since.
 type level int

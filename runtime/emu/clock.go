@@ -129,6 +129,22 @@ func (w *warp) snapshot(lane int) *knowledge {
 	return k
 }
 
+// knows tells whether a lane knows all of k.
+func (w *warp) knows(lane int, k *knowledge) bool {
+	own := w.snapshot(lane)
+	for id, e := range k.warps { // the result does not depend on the order
+		if own.warps[id] < e {
+			return false
+		}
+	}
+	for id, e := range k.threads {
+		if max(own.threads[id], own.warps[id>>5]) < e {
+			return false
+		}
+	}
+	return true
+}
+
 // key is the key in knowledge of entry i of a vc.
 func (w *warp) key(i int) uint32 {
 	if i < w.ids {

@@ -18,8 +18,9 @@
 //     barrier or global memory (undef.go)
 //   - data races over shared and global bytes: last accesses as epochs against vector clocks
 //     (clock.go, race.go)
-//   - cp.async data used before its wait, barriers by partial warps, divergent bra.uni, deadlock
-//     (async.go, barrier.go, sched.go)
+//   - bytes and registers of asynchronous work that has not been waited for, missing proxy fences (agents.go)
+//   - tensor memory that is not allocated, not freed, or of another warp (tmem.go)
+//   - barriers by partial warps, divergent bra.uni, deadlock (barrier.go, sched.go)
 //
 // The package imports the standard library only (ir/float is allowed to it, nothing else is).
 package emu

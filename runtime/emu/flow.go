@@ -87,7 +87,9 @@ func flowExit(w *warp, in *inst, m uint32) {
 	w.parked = 0
 	lanes(m, func(int) { w.cta.threads-- })
 	if w.live == 0 {
-		w.cta.running--
+		if w.cta.running--; w.cta.running == 0 {
+			w.tmemExit()
+		}
 	}
 	w.leftBarriers()
 	w.leftCluster(m)

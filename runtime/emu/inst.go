@@ -43,6 +43,7 @@ type inst struct {
 	dst, src []opnd
 	pdst     []int32
 	psrc     []pref
+	later    bool // writes its destinations after it has been executed
 	rule     undefRule
 	dmask    uint64 // bits of dst[0]
 	pins     int    // 1 + index of the first source whose register asynchronous work goes on using; 0: none

@@ -31,7 +31,13 @@ func allocate(p *program) {
 		liveIn[b].each(func(r int) { touch(r, int32(bl.from)) })
 		liveOut[b].each(func(r int) { touch(r, int32(bl.to)) })
 		for at := bl.from; at < bl.to; at++ {
-			operands(&p.code[at], func(r opnd, _ bool) { touch(int(r), int32(at)) })
+			in := &p.code[at]
+			operands(in, func(r opnd, def bool) {
+				touch(int(r), int32(at))
+				if def && in.later { // it may come after the last use: no other register may have the slot
+					first[r], last[r] = 0, noLimit
+				}
+			})
 		}
 	}
 	pinned := pin(p, first, last)

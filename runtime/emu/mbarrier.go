@@ -188,11 +188,16 @@ func (w *warp) mbarInval(in *inst, op *memOp, m uint32) {
 			return
 		}
 		w.noteWrite(r, at, 8, i, weak, false)
+		left := w.cta.queue[:0]
 		for _, a := range w.cta.queue {
-			if a.at == key {
+			switch {
+			case a.at != key:
+				left = append(left, a)
+			case !w.knows(i, a.know): // a commit is complete for who has seen a later one of its thread complete
 				w.fail(Invalid, 1<<i, addr[i], "mbarrier.inval while the %s of line %d has not completed on the mbarrier", a.what, w.prog.code[a.place].line)
 			}
 		}
+		w.cta.queue = left
 		delete(w.launch.mbars, key)
 	})
 }

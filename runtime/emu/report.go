@@ -17,6 +17,7 @@ const (
 	AsyncPending              // bytes in flight: of asynchronous work that has not been waited for
 	ProxyFence                // a fence is missing: the async proxy may not see a write, or a wgmma a register
 	Exited                    // shared memory of a CTA that has exited, or in use by what it left behind
+	TensorMemory              // tensor memory that is not allocated, or that the warp may not access
 	Deadlock                  // nobody can run
 	Divergence                // a warp that must be together is not
 	Trap                      // trap, or a failed assertion
@@ -26,7 +27,7 @@ const (
 )
 
 var kindNames = [...]string{"out of bounds", "misaligned", "undefined", "race", "same-value race",
-	"in flight", "missing fence", "exited", "deadlock", "divergence", "trap", "unsupported", "invalid", "step limit"}
+	"in flight", "missing fence", "exited", "tensor memory", "deadlock", "divergence", "trap", "unsupported", "invalid", "step limit"}
 
 func (k Kind) String() string { return kindNames[k] }
 

@@ -24,6 +24,7 @@ type launch struct {
 	syncs       map[syncKey]*knowledge
 	mbars       map[syncKey]*mbarrier
 	agents      []*barrierAgent
+	tcgen       tcgenScratch
 	steps       int64
 	event       int64 // step at which something last happened that others can wait for
 	heap        int64 // bytes that malloc gave
@@ -237,11 +238,12 @@ func (l *launch) run(ctx context.Context) error {
 	}
 }
 
-// allSpin tells whether every warp that can run found an mbarrier not complete in this round.
+// allSpin tells whether every warp that can run found an mbarrier not complete of late: the turns of the random schedule
+// may be too short for each of them to ask in every round.
 func (l *launch) allSpin() bool {
 	for _, c := range l.resident {
 		for _, w := range c.warps {
-			if w.ready != 0 && w.spun != l.round+1 {
+			if w.ready != 0 && (w.spun == 0 || w.spun+patience < l.round) {
 				return false
 			}
 		}
@@ -349,6 +351,7 @@ type cta struct {
 	warps    []*warp
 	shared   *region
 	cluster  *cluster
+	tmem     *tmem // nil: nothing has been allocated yet
 	barriers [16]barrier
 	groups   []warpgroup
 	matrix   *matrixWork
@@ -375,6 +378,7 @@ func (l *launch) newCTA(index, rank int, all *cluster) *cta {
 	c.index, c.id = index, l.ctaID(index)
 	c.firstID = uint32(index * l.ids)
 	c.queue = c.queue[:0]
+	c.tmem = nil
 	for i := range c.shared.undef {
 		c.shared.undef[i] = 0xff
 	}
@@ -448,6 +452,7 @@ func (w *warp) start() {
 	w.matrix = matrixState{regs: make([]matrixReg, len(p.pinned))}
 	w.registers, w.wants = w.launch.firstRegs(), 0
 	w.stalled, w.spun, w.clusterAt = nil, 0, [32]int{}
+	w.tensor = tensorState{}
 	w.observed = false
 	w.clockState.start(w.launch.ids, p.levels)
 }

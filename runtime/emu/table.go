@@ -99,12 +99,13 @@ var families = []family{
 	{"discard", 2, 2, "", decodeNothing},
 	{"applypriority", 2, 2, "", decodeNothing},
 	{"createpolicy", 1, 5, "b64 f32", decodePolicy},
-	// matrices: mma.go, mma_scale.go, ldmatrix.go
+	// matrices: mma.go, mma_scale.go, ldmatrix.go, tcgen.go
 	{"mma", 4, 9, anyType, decodeMma},
 	{"wgmma", 0, 9, anyType, decodeWgmma},
 	{"ldmatrix", 2, 2, "b16", decodeLdmatrix},
 	{"stmatrix", 2, 2, "b16", decodeLdmatrix},
 	{"movmatrix", 2, 2, "b16", decodeMovmatrix},
+	{"tcgen05", 0, 8, "b32 b64", decodeTcgen05},
 	// warps and CTAs: warpsync.go, barrier.go
 	{"bar", 1, 4, "u32 pred", decodeBar},
 	{"barrier", 0, 4, "u32 pred", decodeBar},

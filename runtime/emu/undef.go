@@ -24,6 +24,10 @@ func (w *warp) ub(o opnd, lane int) uint64 {
 	if o < 0 || w.undef[o]>>lane&1 == 0 {
 		return 0
 	}
+	if w.tensor.busy != nil && w.tensor.busy[o] != 0 {
+		w.notBusy(o, lane)
+		return w.ub(o, lane)
+	}
 	if u := w.ubits[o]; u != nil {
 		return u[lane]
 	}

@@ -39,9 +39,10 @@ type warp struct {
 	here   int32  // place of the instruction being executed
 	yield  bool   // nanosleep, a failed try_wait: let others run
 
-	local *region    // of all lanes, one after the other
-	last  *region    // the global allocation used last
-	work  []laneWork // by agentKind
+	local  *region    // of all lanes, one after the other
+	last   *region    // the global allocation used last
+	work   []laneWork // by agentKind
+	tensor tensorState
 	clockState
 
 	matrix    matrixState

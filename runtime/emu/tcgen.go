@@ -1,0 +1,219 @@
+package emu
+
+// decodeTcgen05: the instructions of the fifth generation of tensor cores (section 9.7.16). Those that touch tensor
+// memory are asynchronous: they execute here when they are issued, but their accesses belong to an agent of the
+// issuing thread, which others are ordered with by a commit and its mbarrier or by wait::ld and wait::st only.
+func decodeTcgen05(d *decoder) {
+	verb := d.oneOf("alloc", "dealloc", "relinquish_alloc_permit", "mma", "ld", "st", "wait::ld", "wait::st", "cp", "shift", "commit",
+		"fence::before_thread_sync", "fence::after_thread_sync")
+	if decode := tcgenVerbs[verb]; decode != nil {
+		decode(d)
+		return
+	}
+	d.fail("unknown operation")
+}
+
+// tcgenVerbs is filled by init: the decoders refer to the table of instructions indirectly.
+var tcgenVerbs map[string]func(d *decoder)
+
+func init() {
+	tcgenVerbs = map[string]func(d *decoder){
+		"alloc": decodeTmemAlloc, "dealloc": decodeTmemDealloc, "relinquish_alloc_permit": decodeRelinquish,
+		"mma": decodeTcgenMma, "ld": decodeTmemLd, "st": decodeTmemSt, "wait::ld": decodeTmemWait, "wait::st": decodeTmemWait,
+		"cp": decodeTmemCp, "shift": decodeTmemShift, "commit": decodeTcgenCommit,
+		// The order of one thread's instructions is that of the text here, so a fence has nothing to add.
+		"fence::before_thread_sync": decodeNothing, "fence::after_thread_sync": decodeNothing,
+	}
+}
+
+// ctaGroup takes .cta_group::1 or .cta_group::2.
+func (d *decoder) ctaGroup() int {
+	switch d.oneOf("cta_group::1", "cta_group::2") {
+	case "cta_group::1":
+		return 1
+	case "cta_group::2":
+		return 2
+	}
+	d.fail(".cta_group is missing")
+	return 1
+}
+
+func (d *decoder) syncAligned() {
+	if !d.flag("sync") || !d.flag("aligned") {
+		d.fail(".sync.aligned is missing")
+	}
+}
+
+// wholeOrWait makes an instruction that the whole warp executes together, or waits at while f gives false.
+func (d *decoder) wholeOrWait(f func(w *warp, in *inst) bool) {
+	d.in.kind = kSync
+	what := d.base + "." + splitDots(d.st.op)[1]
+	d.in.sync = func(w *warp, in *inst, m uint32) bool {
+		if m != fullMask {
+			if w.behind() {
+				return false
+			}
+			w.fail(Divergence, ^m, 0, "%s is executed by lanes %#08x only", what, m)
+		}
+		return f(w, in)
+	}
+}
+
+// uniformSrc gives a source that must be defined and the same in all lanes.
+func (w *warp) uniformSrc(o opnd, m uint32, what string) uint64 {
+	w.needDefined(o, m, "the "+what)
+	return w.uniform(o, m, what)
+}
+
+func decodeTmemAlloc(d *decoder) {
+	d.ctaGroup1()
+	d.syncAligned()
+	op := &memOp{space: d.decodeSpace(), elem: 4, n: 1}
+	if !d.flag("b32") || !d.nargs(2, 2) {
+		d.fail("this form of tcgen05.alloc")
+		return
+	}
+	d.address(&d.st.args[0], op)
+	n := len(d.in.src)
+	d.src(1, types["b32"])
+	d.wholeOrWait(func(w *warp, in *inst) bool {
+		w.uniformSrc(in.src[op.addr], fullMask, "address")
+		return w.tmemAlloc(in, op, int(w.uniformSrc(in.src[n], fullMask, "number of columns")))
+	})
+}
+
+func decodeTmemDealloc(d *decoder) {
+	d.ctaGroup1()
+	d.syncAligned()
+	if !d.flag("b32") || !d.nargs(2, 2) {
+		d.fail("this form of tcgen05.dealloc")
+		return
+	}
+	d.src(0, types["b32"])
+	d.src(1, types["b32"])
+	d.wholeOrWait(func(w *warp, in *inst) bool {
+		addr := w.uniformSrc(in.src[0], fullMask, "address")
+		w.tmemDealloc(addr, int(w.uniformSrc(in.src[1], fullMask, "number of columns")))
+		return true
+	})
+}
+
+func decodeRelinquish(d *decoder) {
+	d.ctaGroup1()
+	d.syncAligned()
+	if !d.nargs(0, 0) {
+		return
+	}
+	d.wholeOrWait(func(w *warp, in *inst) bool {
+		if w.cta.tmem == nil {
+			w.cta.tmem = newTmem()
+		}
+		w.cta.tmem.relinquished = true
+		return true
+	})
+}
+
+// ctaGroup1 takes .cta_group; pairs of CTAs are not modelled.
+func (d *decoder) ctaGroup1() {
+	if d.ctaGroup() != 1 {
+		d.fail(".cta_group::2")
+	}
+}
+
+// tensorState is what a warp has in flight between tensor memory and its registers.
+type tensorState struct {
+	loads []tmemLoad
+	busy  []int32 // 1 + index into loads of the tcgen05.ld that writes a register, by register; nil: no load yet
+}
+
+// tmemLoad is a tcgen05.ld that has not been waited for. Its registers have their values, but count as undefined.
+type tmemLoad struct {
+	place int32
+	dst   []opnd
+	undef []*vec // what really is undefined; nil: nothing
+}
+
+// decodeTcgenCommit: tcgen05.commit.cta_group.mbarrier::arrive::one{.shared::cluster}{.multicast::cluster}.b64 [bar]{, mask}
+// (section 9.7.16.12.1): one arrival when all mma, cp and shift that the thread has issued are complete.
+func decodeTcgenCommit(d *decoder) {
+	d.ctaGroup1()
+	if !d.flag("mbarrier::arrive::one") {
+		d.fail("this form of tcgen05.commit")
+	}
+	if d.flag("multicast::cluster") {
+		d.fail("multicast commits")
+	}
+	op := &memOp{space: d.decodeSpace(), elem: 8, n: 1}
+	d.flag("b64")
+	if !d.nargs(1, 1) {
+		return
+	}
+	d.address(&d.st.args[0], op)
+	d.needs(agTensor)
+	d.in.kind = kExec
+	d.in.exec = func(w *warp, in *inst, m uint32) {
+		w.eachMbar(in, op, m, func(i int, key syncKey, _ *mbarrier) {
+			know := merge(w.snapshot(i), w.numbered(agTensor, i))
+			w.cta.later(completion{at: key, count: 1, know: know, by: w, lane: i, place: w.here, what: "tcgen05.commit"})
+		})
+		w.epoch++
+	}
+}
+
+// decodeTmemShift: tcgen05.shift.cta_group.down [taddr] (section 9.7.16.9.3): in each quarter of the lanes, row i of
+// 8 columns takes the place of row i-1; the last row stays.
+func decodeTmemShift(d *decoder) {
+	d.ctaGroup1()
+	if !d.flag("down") || !d.nargs(1, 1) {
+		d.fail("this form of tcgen05.shift")
+		return
+	}
+	a := d.tmemAddress(&d.st.args[0])
+	d.needs(agTensor)
+	d.in.kind = kExec
+	d.in.exec = func(w *warp, in *inst, m uint32) {
+		lane := w.oneThread(m, "tcgen05.shift")
+		l0, col := w.tmemAddr(in, a, m)
+		if l0 != 0 {
+			w.fail(TensorMemory, m, tmemBits(l0, col), "tcgen05.shift from lane %d: only all lanes together are modelled", l0)
+		}
+		r := tmemRect{0, tmemLanes, col, 8}
+		t := w.tmemUsed(r, "tcgen05.shift", lane)
+		by := tmemAccess{w.issue(agTensor, m) | rec(lane)<<4, w.here, tmemUse{class: useShift}}
+		w.tmemWrite(r, by, lane)
+		for row := range tmemLanes {
+			if row%32 == 31 {
+				continue
+			}
+			to, from := row*tmemColumns+col, (row+1)*tmemColumns+col
+			copy(t.data[to:to+8], t.data[from:from+8])
+			copy(t.undef[to:to+8], t.undef[from:from+8])
+		}
+	}
+}
+
+// tmemAddress adds an address of tensor memory, "[base+imm]", as a source.
+func (d *decoder) tmemAddress(a *arg) (op memOp) {
+	d.address(a, &op)
+	if op.space != spGeneric || op.wide {
+		d.fail("an address of tensor memory has 32 bits")
+	}
+	return op
+}
+
+// tmemAddr gives the lane and the column of an address that is the same for all lanes of m.
+func (w *warp) tmemAddr(in *inst, op memOp, m uint32) (lane, col int) {
+	w.needDefined(in.src[op.addr], m, "the address")
+	v := uint32(w.uniform(in.src[op.addr], m, "address")) + uint32(op.add)
+	return int(v >> 16), int(v & 0xffff)
+}
+
+func tmemBits(lane, col int) uint64 { return uint64(lane)<<16 | uint64(col) }
+
+// oneThread gives the lane that issues an instruction which one thread issues for all.
+func (w *warp) oneThread(m uint32, what string) int {
+	if m&(m-1) != 0 {
+		w.fail(Invalid, m, 0, "%s is issued by lanes %#08x: every one of them would issue it", what, m)
+	}
+	return firstLane(m)
+}

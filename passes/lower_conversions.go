@@ -45,7 +45,7 @@ func lowerConversions(s *State) error {
 						continue
 					}
 				}
-				at := reader(op)
+				at := reader(s, op)
 				load := through(s, op, op.Operand(0), op.Result(0), mem)
 				if ok {
 					load.SetAttrNamed("atom", ir.StringAttr(name))

@@ -41,64 +41,140 @@ const (
 	valueShare = 4
 )
 
-// plans lists the candidate plans of an entry, best first: from the best number of warps upwards.
+// plans lists the candidate plans of an entry, best first.
 func plans(s *State, entry *ir.Op) []*tileaa.PlanAttr {
 	d := demandsOf(entry)
+	hinted := int(hint(s, entry, "num_worker_warps_per_cta"))
+	if hinted < 1 || hinted > 32 || hinted&(hinted-1) != 0 || d.tileBits == 0 {
+		hinted = 0
+	}
+	if d.accBits > 0 {
+		return productPlans(s, entry, d, hinted)
+	}
 	warps := 1
-	switch {
-	case d.accBits > 0:
-		warps = 4
-		for warps < maxWarps && d.accBits/32/(32*warps) > accumulatorRegs {
-			warps *= 2
-		}
-	case d.tileBits > 0:
-		warps = 4
-		for warps < maxWarps && d.tileBits/8/(32*warps) > bytesPerThread {
-			warps *= 2
-		}
+	if d.tileBits > 0 {
+		warps = enoughWarps(4, d.tileBits/8, bytesPerThread)
+		warps = enoughWarps(warps, d.tileBits/32, accumulatorRegs)
 	}
-	for warps < maxWarps && d.tileBits/32/(32*warps) > accumulatorRegs {
-		warps *= 2
+	if hinted > 0 {
+		warps = hinted
 	}
-	if n := hint(s, entry, "num_worker_warps_per_cta"); n > 0 && n <= 32 && n&(n-1) == 0 && d.tileBits > 0 {
-		warps = int(n)
-	}
-	wanted := int(hint(s, entry, "occupancy"))
 	var out []*tileaa.PlanAttr
 	for w := warps; w <= max(maxWarps, warps); w *= 2 {
-		if !fits(s, entry, w) {
-			continue
+		if fits(s, entry, w, nil) {
+			out = append(out, newPlan(s, entry, d, w, w == warps))
 		}
-		occupancy := wanted
-		for occupancy > 1 && maxRegisters(s, w, occupancy) < d.accBits/32/(32*w)+besideAccumulators {
-			occupancy--
-		}
-		if occupancy < wanted && w == warps {
-			s.Remark(entry.Loc(), "occupancy %d would spill the accumulators; using %d", wanted, occupancy)
-		}
-		plan := &tileaa.PlanAttr{Warps: w, Stages: 1, Occupancy: occupancy, MaxReg: maxRegisters(s, w, occupancy)}
-		if all := s.Target.Registers / (32 * w); plan.MaxReg == 0 && d.accBits > 0 && all < s.Target.RegistersPerThread {
-			plan.MaxReg = all // unasked, ptxas takes as few as 32 for a block of 512 threads, and spills
-		}
-		out = append(out, plan)
 	}
-	if w := max(warps, maxWarps); !fits(s, entry, w) {
+	if w := max(warps, maxWarps); !fits(s, entry, w, nil) {
 		all := min(s.Target.Registers/(32*w), s.Target.RegistersPerThread)
 		out = append(out[:min(len(out), maxPlans-1)], &tileaa.PlanAttr{Warps: w, Stages: 1, MaxReg: all, Sliced: true})
 	}
 	return out
 }
 
-// fits reports whether so many warps can hold every value of a kernel.
-func fits(s *State, entry *ir.Op, warps int) bool {
+// enoughWarps doubles a number of warps, up to maxWarps, until a thread has no more than its share.
+func enoughWarps(warps, total, share int) int {
+	for warps < maxWarps && total/(32*warps) > share {
+		warps *= 2
+	}
+	return warps
+}
+
+// productPlans lists the plans of a kernel with matrix products: with everything whole; with products cut along K, whose operands then
+// need less shared memory; with the result cut into pieces, whose accumulators fit into the registers.
+func productPlans(s *State, entry *ir.Op, d demands, hinted int) []*tileaa.PlanAttr {
+	warps := enoughWarps(4, d.accBits/32, accumulatorRegs)
+	first := enoughWarps(warps, d.tileBits/32, accumulatorRegs)
+	if hinted > 0 {
+		warps, first = hinted, hinted
+	}
+	var out []*tileaa.PlanAttr
+	for w := first; w <= max(maxWarps, first); w *= 2 {
+		if fits(s, entry, w, nil) && operandsFit(s, entry, w) {
+			out = append(out, newPlan(s, entry, d, w, w == first))
+			break
+		}
+	}
+	feeds := feeding{}
+	for part := 4; len(out) < maxPlans && part <= 16; part *= 2 {
+		w := warps
+		for w < maxWarps && !fits(s, entry, w, feeds) {
+			w *= 2
+		}
+		plan := newPlan(s, entry, d, w, len(out) == 0)
+		if !fits(s, entry, w, feeds) {
+			if w = piecesWarps; hinted > 0 {
+				w = hinted
+			}
+			plan = newPlan(s, entry, demands{accBits: accumulatorRegs * 32 * 32 * w}, w, len(out) == 0)
+			plan.Sliced = true
+		}
+		if part == 16 && plan.Sliced && w < maxWarps {
+			plan = newPlan(s, entry, d, maxWarps, false)
+			plan.Sliced = true
+		}
+		plan.MaxReg = maxRegistersOr(plan.MaxReg, s, plan.Warps)
+		plan.OperandBytes = s.Target.SharedOptIn * 3 / part
+		out = append(out, plan)
+	}
+	return out
+}
+
+// maxRegistersOr is a bound of registers, or all that a thread can have: unasked, ptxas may take few and spill.
+func maxRegistersOr(bound int, s *State, warps int) int {
+	if bound > 0 {
+		return bound
+	}
+	return min(s.Target.Registers/(32*warps), s.Target.RegistersPerThread)
+}
+
+// piecesWarps is the number of warps of a product whose result is made in pieces: a thread has all the registers that one can have.
+const piecesWarps = 8
+
+// newPlan is the plan of so many warps with everything whole. tell says to tell the user about a hint that gives way.
+func newPlan(s *State, entry *ir.Op, d demands, warps int, tell bool) *tileaa.PlanAttr {
+	wanted := int(hint(s, entry, "occupancy"))
+	occupancy := wanted
+	for occupancy > 1 && maxRegisters(s, warps, occupancy) < d.accBits/32/(32*warps)+besideAccumulators {
+		occupancy--
+	}
+	if occupancy < wanted && tell {
+		s.Remark(entry.Loc(), "occupancy %d would spill the accumulators; using %d", wanted, occupancy)
+	}
+	plan := &tileaa.PlanAttr{Warps: warps, Stages: 1, Occupancy: occupancy, MaxReg: maxRegisters(s, warps, occupancy)}
+	if all := s.Target.Registers / (32 * warps); plan.MaxReg == 0 && d.accBits > 0 && all < s.Target.RegistersPerThread {
+		plan.MaxReg = all // unasked, ptxas takes as few as 32 for a block of 512 threads, and spills
+	}
+	return plan
+}
+
+// operandsFit reports whether the operands of each product have room.
+func operandsFit(s *State, entry *ir.Op, warps int) bool {
+	ok, r := true, roomOf(s, entry, warps, s.Target.SharedOptIn)
+	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		ok = ok && !(isProduct(op) && productOf(s, op, warps).tooBig(r))
+	})
+	return ok
+}
+
+// fits reports whether so many warps can hold every value of a kernel, but for the operands of products that are cut along K.
+func fits(s *State, entry *ir.Op, warps int, except feeding) bool {
 	limit, ok := valueLimit(s, entry, warps), true
+	if d := demandsOf(entry); d.accBits/32/(32*warps) > accumulatorLimit(s, warps) {
+		return false
+	}
 	s.walk(entry, ir.PreOrder, func(op *ir.Op) {
 		for _, r := range op.Results() {
-			ok = ok && tileRegs(r) <= limit*32*warps
+			ok = ok && (tileRegs(r) <= limit*32*warps || except != nil && except.of(r))
 		}
 		ok = ok && (op.Def.Name != "scan" || scanRegs(shapeOf(op.Operand(0)), int(op.IntNamed("dim")), warps) <= 2*limit)
 	})
 	return ok
+}
+
+// accumulatorLimit is the most accumulators a thread of a kernel of so many warps.
+func accumulatorLimit(s *State, warps int) int {
+	return min(accumulatorRegs, s.Target.Registers/(32*warps)/2)
 }
 
 // valueLimit is how many registers of a thread one value may take in a kernel of so many warps. Beside a matrix product, tiles that
@@ -124,7 +200,10 @@ func maxRegisters(s *State, warps, occupancy int) int {
 
 // demands is what a kernel holds: bits of its biggest tile, and of the accumulators that are alive together. Those are the dots of one
 // block; loops that follow each other (a loop split by a mask) take turns.
-type demands struct{ tileBits, accBits int }
+type demands struct {
+	tileBits, accBits int
+	dotBits           int // of the biggest result of a product
+}
 
 func demandsOf(entry *ir.Op) demands {
 	var d demands
@@ -139,6 +218,7 @@ func demandsOf(entry *ir.Op) demands {
 			if op.Def.Name == "dot" || op.Def.Name == "dot_scaled" {
 				together[op.Block()] += bits
 				d.accBits = max(d.accBits, together[op.Block()])
+				d.dotBits = max(d.dotBits, bits)
 			}
 			d.tileBits = max(d.tileBits, bits)
 		}

@@ -49,30 +49,47 @@ func selectAtoms(s *State) error {
 
 // selectDot writes the atom of a dot and converts its operands to the types that the atom takes.
 func selectDot(s *State, entry *ir.Op, op *ir.Op) error {
-	a, b, c := tileaa.AsTile(op.Operand(0)), tileaa.AsTile(op.Operand(1)), tileaa.AsTile(op.Operand(2))
-	ea, eb, ec := elemOf(a.Elem, op.EnumNamed("signedness_lhs")), elemOf(b.Elem, op.EnumNamed("signedness_rhs")), elemOf(c.Elem, def.Signed)
-	e := extentOf(op)
-	list, reasons := atom.SelectMMA(s.Target, ea, eb, ec, e)
-	warps := planOf(entry).Warps
-	for _, k := range list {
-		if k.Padded(e) || len(atom.Splits(k.Atom, e, warps, k.Swap)) == 0 {
-			continue
-		}
-		bl := ir.NewBuilder(s.Ctx).Before(op)
-		bl.Loc = op.Loc()
-		op.SetOperand(0, widen(bl, op.Operand(0), ea, k.A))
-		op.SetOperand(1, widen(bl, op.Operand(1), eb, k.B))
-		name := k.Atom.Name
-		if k.Swap {
-			name += swapped
-		}
-		op.SetAttrNamed("atom", ir.StringAttr(name))
-		if k.Atom.Scalar() && ea.Bits() < 32 {
-			s.Remark(op.Loc(), "dot of %s uses no matrix instruction: %v", e, reasons)
-		}
-		return nil
+	ea, eb, ec := operandElems(op)
+	k, reasons, ok := chooseAtom(s, op, extentOf(op), planOf(entry).Warps)
+	if !ok {
+		return &NotSupported{Op: "dot", Type: fmt.Sprintf("%s x %s -> %s", ea, eb, ec), Target: s.Target.Name, Loc: op.Loc()}
 	}
-	return &NotSupported{Op: "dot", Type: fmt.Sprintf("%s x %s -> %s", ea, eb, ec), Target: s.Target.Name, Loc: op.Loc()}
+	bl := ir.NewBuilder(s.Ctx).Before(op)
+	bl.Loc = op.Loc()
+	op.SetOperand(0, widen(bl, op.Operand(0), ea, k.A))
+	op.SetOperand(1, widen(bl, op.Operand(1), eb, k.B))
+	name := k.Atom.Name
+	if k.Swap {
+		name += swapped
+	}
+	op.SetAttrNamed("atom", ir.StringAttr(name))
+	if k.Atom.Scalar() && ea.Bits() < 32 {
+		s.Remark(op.Loc(), "dot of %s uses no matrix instruction: %v", extentOf(op), reasons)
+	}
+	return nil
+}
+
+// chooseAtom is the cheapest way to compute a product, or a part of it, with so many warps, and why other rows do not serve; ok is
+// false without any.
+func chooseAtom(s *State, op *ir.Op, e atom.Extent, warps int) (k atom.Candidate, reasons []string, ok bool) {
+	ea, eb, ec := operandElems(op)
+	list, reasons := atom.SelectMMA(s.Target, ea, eb, ec, e)
+	for _, k := range list {
+		if !k.Padded(e) && len(atom.Splits(k.Atom, e, warps, k.Swap)) > 0 {
+			return k, reasons, true
+		}
+	}
+	return atom.Candidate{Extent: e, A: ea, B: eb}, reasons, false
+}
+
+// operandElems names the element types of a product as atoms do; scaled operands are bf16 by then.
+func operandElems(op *ir.Op) (a, b, c atom.Elem) {
+	acc := elemOf(tileaa.AsTile(op.Operand(2)).Elem, def.Signed)
+	if op.Def.Name == "dot_scaled" {
+		return atom.BF16, atom.BF16, acc
+	}
+	return elemOf(tileaa.AsTile(op.Operand(0)).Elem, op.EnumNamed("signedness_lhs")),
+		elemOf(tileaa.AsTile(op.Operand(1)).Elem, op.EnumNamed("signedness_rhs")), acc
 }
 
 // swapped marks, behind the atom's name, a dot that computes the transposed product.

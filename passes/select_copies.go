@@ -2,6 +2,7 @@ package passes
 
 import (
 	"tileiras/codegen/atom"
+	"tileiras/codegen/cost"
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
@@ -69,11 +70,16 @@ func copyAsync(s *State, conv *ir.Op) {
 		c.SetAttrNamed(a, load.AttrNamed(a))
 	}
 	make("async_commit", nil)
-	at := reader(conv)
-	b.Before(at)
-	if !waited(at) {
+	at := reader(s, conv)
+	if at.Block() == conv.Block() {
+		b.Before(at)
+	} else {
+		b.Before(conv) // the loop that reads it may not run at all
+	}
+	if at.Block() != conv.Block() || !waited(at) {
 		make("async_wait", nil).SetAttrNamed("pending", ir.IntegerAttr{Type: s.Ctx.Int(64)})
 	}
+	b.Before(at)
 	read := make("buffer_load", []ir.Type{dst}, buf)
 	read.SetAttrNamed("atom", ir.StringAttr(name))
 	conv.Result(0).ReplaceAllUsesWith(read.Result(0))
@@ -83,12 +89,49 @@ func copyAsync(s *State, conv *ir.Op) {
 }
 
 // reader is the place to read the buffer of a conversion: in front of its only user, so that the copies of a dot's two operands
-// are under way together and nothing is held in registers meanwhile; else where the conversion was.
-func reader(conv *ir.Op) *ir.Op {
-	if v := conv.Result(0); v.HasOneUse() && v.FirstUse().Owner().Block() == conv.Block() {
-		return v.FirstUse().Owner()
+// are under way together and nothing is held in registers meanwhile; else where the conversion was. The operand of a dot in an inner
+// loop is read in every iteration where the loop has not enough registers for it.
+func reader(s *State, conv *ir.Op) *ir.Op {
+	v := conv.Result(0)
+	if !v.HasOneUse() {
+		return conv
+	}
+	user := v.FirstUse().Owner()
+	if user.Block() == conv.Block() || isProduct(user) && heldTooLong(s, user) {
+		return user
 	}
 	return conv
+}
+
+// heldTooLong reports whether a loop needs more registers than a thread has for the accumulators of its products and for their
+// operands that come from outside of it.
+func heldTooLong(s *State, dot *ir.Op) bool {
+	loop := dot.ParentOp()
+	regs := besideAccumulators
+	for _, op := range loop.Body().Ops() {
+		if !isProduct(op) {
+			continue
+		}
+		regs += registersOf(op.Result(0))
+		for _, v := range op.Operands()[:2] {
+			if ir.DefinedOutside(v, loop) {
+				regs += registersOf(v)
+			}
+		}
+	}
+	entry := dot
+	for entry.Def.Name != "entry" {
+		entry = entry.ParentOp()
+	}
+	return regs > min(s.Target.Registers/(32*planOf(entry).Warps), s.Target.RegistersPerThread)
+}
+
+// registersOf is the registers that a thread needs for a tile in its layout.
+func registersOf(v *ir.Value) int {
+	if l := layoutOf(v); l != nil {
+		return cost.Registers(*l, tileaa.ElemBits(tileaa.AsTile(v).Elem))
+	}
+	return 0
 }
 
 // waited reports whether a wait for all copies stands among the reads in front of an op already.

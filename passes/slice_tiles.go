@@ -37,22 +37,40 @@ import (
 // What cannot be made in pieces stays whole as long as a thread can hold it at all, else it is an error that names it.
 func sliceTiles(s *State) error {
 	for _, entry := range s.Entries() {
-		if !planOf(entry).Sliced {
-			continue
+		plan := planOf(entry)
+		if plan.OperandBytes > 0 {
+			spreadIotas(s, entry)
 		}
-		c := newCutter(s, entry)
-		c.findOutputs()
-		if c.err == nil {
-			c.formGroups()
+		if plan.Sliced {
+			if err := slicePieces(s, entry); err != nil {
+				return err
+			}
 		}
-		switch {
-		case c.err == nil:
-			c.build()
-		case c.fitsWhole():
-			s.Remark(entry.Loc(), "tiles stay whole and may spill: %v", c.err)
-		default:
-			return c.err
+		if plan.OperandBytes > 0 {
+			if err := cutSteps(s, entry); err != nil {
+				return err
+			}
 		}
+	}
+	return nil
+}
+
+// slicePieces makes big tiles of an entry in pieces.
+func slicePieces(s *State, entry *ir.Op) error {
+	c := newCutter(s, entry)
+	c.findOutputs()
+	if c.err == nil {
+		c.formGroups()
+	}
+	switch {
+	case c.err == nil:
+		c.build()
+	case c.products && c.threads < 32*maxWarps:
+		return &ErrPlan{Entry: entry.StringNamed("sym_name"), Reason: c.err.Error()}
+	case c.fitsWhole():
+		s.Remark(entry.Loc(), "tiles stay whole and may spill: %v", c.err)
+	default:
+		return c.err
 	}
 	return nil
 }
@@ -91,9 +109,12 @@ type cutter struct {
 	entry   *ir.Op
 	threads int
 	limit   int // registers of a thread beyond which a value is big
-	known   *facts.Facts
-	number  map[*ir.Op]int // place in the walk: program order
-	orders  tokenOrder
+	// products: the entry has matrix products, whose accumulators may fill a piece. steps: products are cut along K, nothing else.
+	products, steps bool
+	feeding         feeding
+	known           *facts.Facts
+	number          map[*ir.Op]int // place in the walk: program order
+	orders          tokenOrder
 
 	outputs  []*output
 	output   map[*ir.Op]*output
@@ -110,7 +131,11 @@ func newCutter(s *State, entry *ir.Op) *cutter {
 	c := &cutter{
 		s: s, b: ir.NewBuilder(s.Ctx), entry: entry, threads: 32 * p.Warps, limit: valueLimit(s, entry, p.Warps),
 		known: facts.New(s.Module), number: map[*ir.Op]int{}, output: map[*ir.Op]*output{}, kept: map[*ir.Op]bool{},
-		replaced: ir.Mapping{},
+		replaced: ir.Mapping{}, feeding: feeding{},
+	}
+	if d := demandsOf(entry); d.accBits > 0 {
+		c.products = true
+		c.limit = d.accumulatorShare()
 	}
 	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) { c.number[op] = len(c.number) })
 	c.orders = tokenOrder{c: c, behind: map[*ir.Op]map[*ir.Op]bool{}}
@@ -140,7 +165,23 @@ func scanRegs(shape []int64, dim, warps int) int {
 	return axis / inWarp * max(1, rows*inWarp/lanes/warps)
 }
 
-func (c *cutter) big(v *ir.Value) bool { return tileRegs(v) > c.limit*c.threads }
+func (c *cutter) big(v *ir.Value) bool { return c.regs(v) > c.limit*c.threads }
+
+// regs is tileRegs of a value, but 0 of operands of products, which are cut along K later.
+func (c *cutter) regs(v *ir.Value) int {
+	if c.products && !c.steps && c.feeding.of(v) {
+		return 0
+	}
+	return tileRegs(v)
+}
+
+// pieceLimit and loopLimit are the most registers of a thread that a piece takes, and a piece with all accumulators of a loop.
+func (c *cutter) pieceLimit() (piece, loop int) {
+	if c.products {
+		return accumulatorRegs, accumulatorRegs
+	}
+	return pieceRegs, loopRegs
+}
 
 // touched reports whether an operation takes or makes a big tile, or scans more than a thread holds.
 func (c *cutter) touched(op *ir.Op) bool {
@@ -164,6 +205,7 @@ type outputKind uint8
 const (
 	effect     outputKind = iota // happens piece by piece: a store, an atomic, an assert
 	accumulate                   // a reduction along the cut: pieces are combined, then reduced
+	sum                          // a product along K: each piece adds to the accumulator
 	collect                      // a small result: its pieces are put together
 )
 
@@ -179,10 +221,16 @@ func (c *cutter) findOutputs() {
 
 // happens sees to it that an operation happens, if it does more than compute: in pieces or as it is.
 func (c *cutter) happens(op *ir.Op) {
+	if c.err == nil && c.steps && isProduct(op) {
+		if o := c.stepOutput(op, c.stepPieces(op)); o != nil {
+			c.add(o)
+		}
+		return
+	}
 	if c.err != nil || inCombine(op) || op.Traits().Has(ir.Pure) || loadsFreely(op) {
 		return
 	}
-	if _, ok := cutTile(op); ok && c.reaches(op) {
+	if _, ok := cutTile(op); ok && !c.steps && c.reaches(op) {
 		// A small tile is worth a loop if that spares making it whole.
 		if o := c.bestOutput(op, effect); o != nil && (c.touched(op) || !o.takesApart()) {
 			c.add(o)
@@ -301,7 +349,7 @@ func (c *cutter) needWhole(v *ir.Value, user *ir.Op) {
 }
 
 func (c *cutter) checkWhole(v *ir.Value, user *ir.Op) {
-	if tileRegs(v) > wholeRegs*c.threads {
+	if c.regs(v) > wholeRegs*c.threads {
 		c.refuse(user, v, "it cannot be made in pieces")
 	}
 }
@@ -361,6 +409,10 @@ func (c *cutter) bestOutput(op *ir.Op, kind outputKind) *output {
 
 // tryOutput cuts an operation along one dimension into as few pieces as fit, but at least so many.
 func (c *cutter) tryOutput(op *ir.Op, kind outputKind, dim int, pieces int64) *output {
+	if kind == sum {
+		return c.stepOutput(op, pieces)
+	}
+	pieceLimit, loopLimit := c.pieceLimit()
 	if kind == accumulate && !combinesTiles(op) || kind == collect && tileaa.ConstBytes(tileaa.AsTile(op.Result(0)).Elem) == 0 {
 		return nil // pointers are no constants that an empty tile could be made of
 	}
@@ -390,7 +442,7 @@ func (c *cutter) tryOutput(op *ir.Op, kind outputKind, dim int, pieces int64) *o
 			r.wholes = append(r.wholes, captured(op)...)
 		}
 		o := &output{op: op, kind: kind, dim: dim, pieces: pieces, recipe: r}
-		if r.regs > pieceRegs*c.threads || r.regs+o.accumulators() > loopRegs*c.threads {
+		if r.regs > pieceLimit*c.threads || r.regs+o.accumulators() > loopLimit*c.threads || accumulatorsOf(o) > accumulatorRegs*c.threads {
 			continue
 		}
 		o.cost += map[outputKind]int{effect: 0, accumulate: costAccumulate, collect: costCollect}[kind]
@@ -402,7 +454,7 @@ func (c *cutter) tryOutput(op *ir.Op, kind outputKind, dim int, pieces int64) *o
 // their tokens go with those of the group.
 func (o *output) results() []*ir.Value {
 	switch o.kind {
-	case accumulate:
+	case accumulate, sum:
 		return o.op.Results()
 	case collect:
 		return slices.DeleteFunc(slices.Clone(o.op.Results()), func(r *ir.Value) bool { return !r.HasUses() })

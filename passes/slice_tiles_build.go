@@ -122,9 +122,12 @@ func (l *looper) start() []*ir.Value {
 	var vs []*ir.Value
 	for _, o := range l.g.outputs {
 		for _, r := range o.results() {
-			if o.kind == accumulate {
+			switch o.kind {
+			case accumulate:
 				vs = append(vs, nil)
-			} else {
+			case sum:
+				vs = append(vs, l.value(o.op.OperandNamed("acc"), whole))
+			default:
 				vs = append(vs, tileaa.One(l.b, "constant", r.Type(), tileaa.Args{"value": tileaa.SplatOf(tileaa.AsTile(r), 0)}))
 			}
 		}
@@ -198,6 +201,9 @@ func (l *looper) piece(num *ir.Value, carried []*ir.Value) []*ir.Value {
 			}
 			copy(next[at:], pieces)
 			at += n
+		case sum:
+			next[at] = l.step(o.op, carried[at])
+			at++
 		case collect:
 			for i, r := range o.results() {
 				next[at+i] = tileaa.One(l.b, "insert", r.Type(), tileaa.Args{

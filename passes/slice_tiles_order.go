@@ -195,7 +195,8 @@ func (c *cutter) cutAlike(outputs []*output) []*output {
 		regs = max(regs, o.regs*int(o.pieces)/int(pieces))
 		accumulators += o.accumulators() * int(o.pieces) / int(pieces)
 	}
-	for regs+accumulators > loopRegs*c.threads {
+	_, loopLimit := c.pieceLimit()
+	for !c.steps && regs+accumulators > loopLimit*c.threads {
 		regs, accumulators, pieces = regs/2, accumulators/2, pieces*2
 	}
 	var alike []*output
@@ -208,7 +209,7 @@ func (c *cutter) cutAlike(outputs []*output) []*output {
 		}
 		alike, scans = append(alike, o), append(scans, o.scans...)
 	}
-	if !sameDirection(scans) {
+	if !sameDirection(scans) || accumulatorsOf(alike...) > accumulatorRegs*c.threads {
 		return nil
 	}
 	return alike

@@ -62,6 +62,8 @@ var rules = map[string]rule{
 		}
 		return dim, true
 	},
+	"dot":        productDim,
+	"dot_scaled": productDim,
 	// Along its own axis a scan goes on from piece to piece (looper.scan).
 	"scan": func(op *ir.Op, _, dim int) (int, bool) {
 		return dim, int64(dim) != op.IntNamed("dim") || combinesTiles(op)
@@ -130,6 +132,7 @@ const (
 // Costs of a way to cut, in units of about a pass over a value in registers.
 const (
 	costAccumulate = 1 // the first piece is peeled off
+	costReadAgain  = 1 // a product cut along N reads its left operand for each piece
 	costExtract    = 3 // through shared memory, every piece
 	costCarry      = 4 // the last row of a scan goes through shared memory, every piece
 	costShortRuns  = 4 // memory is read in parts of cache lines
@@ -187,7 +190,7 @@ func (p *prober) need(k cut) bool {
 		if p.c.within(k.v, p.place) != nil && !isToken(k.v) {
 			return p.needAgain(cut{k.v, whole})
 		}
-		return tileRegs(k.v) <= p.c.limit*p.c.threads
+		return !p.c.big(k.v)
 	}
 	if p.how[k] == 0 {
 		switch {
@@ -215,7 +218,7 @@ func (p *prober) takesApart(k cut) bool {
 func (p *prober) inPieces(k cut) bool {
 	op := k.v.DefiningOp()
 	r := ruleOf(op)
-	if r == nil || loadsFreely(op) && !p.c.orders.mayRepeat(op, p.place) {
+	if r == nil || p.c.steps && isProduct(op) || loadsFreely(op) && !p.c.orders.mayRepeat(op, p.place) {
 		return false
 	}
 	if op.NumOperands() == 0 {
@@ -267,7 +270,7 @@ func (p *prober) recipe(roots []cut) (r recipe, ok bool) {
 		case carried:
 			r.carries = append(r.carries, f)
 			if k.dim != whole {
-				r.regs = max(r.regs, tileRegs(k.v)/int(p.pieces))
+				r.regs = max(r.regs, p.c.regs(k.v)/int(p.pieces))
 			}
 			for _, v := range f.loop.Operands()[:3] {
 				visit(cut{v, whole})
@@ -285,7 +288,7 @@ func (p *prober) recipe(roots []cut) (r recipe, ok bool) {
 			return
 		}
 		if k.dim != whole {
-			r.regs = max(r.regs, tileRegs(k.v)/int(p.pieces))
+			r.regs = max(r.regs, p.c.regs(k.v)/int(p.pieces))
 		}
 		if p.how[k] == extracted {
 			visit(cut{k.v, whole})
@@ -301,6 +304,9 @@ func (p *prober) recipe(roots []cut) (r recipe, ok bool) {
 			if op.Def.Name == "scan" && k.dim != whole {
 				p.scan(&r, pieceOf{op, k.dim})
 			}
+		}
+		if isProduct(k.v.DefiningOp()) && p.how[k] == inPieces && k.dim == len(shapeOf(k.v))-1 {
+			r.cost += costReadAgain
 		}
 		if k.dim != whole && p.shortRuns(k) {
 			r.cost += costShortRuns

@@ -13,7 +13,7 @@ import (
 // it fits beside the buffers of a loop. An operand of a dot may take more: it is read from its buffer step by step, and halves that
 // follow each other through one buffer would have to be held in registers whole.
 func maxConversion(s *State, op *ir.Op) int {
-	if reader(op).Def.Name == "dot" {
+	if reader(s, op).Def.Name == "dot" {
 		return s.Target.SharedOptIn * 3 / 4
 	}
 	return max(s.Target.SharedOptIn/4, 16<<10)

@@ -5,20 +5,22 @@ import "tileiras/ir"
 // PlanAttr is what plan-kernel decides for an entry, #tileaa.plan<warps = 4, max_reg = 128, ...>. Later passes only realise
 // it. Fields that hold their zero value are left out of the text.
 type PlanAttr struct {
-	Warps     int    // warps of a tile block
-	MaxReg    int    // registers per thread that the plan counts on; 0 = no bound
-	Occupancy int    // tile blocks per multiprocessor that the plan counts on; 0 = any
-	Stages    int    // buffers in flight of a pipelined loop; 0 and 1 = no pipelining
-	Sliced    bool   // tiles that do not fit are strip-mined
-	Target    string // the target that it was made for, "sm_90"
-	Remark    string // why this plan, for people
+	Warps     int  // warps of a tile block
+	MaxReg    int  // registers per thread that the plan counts on; 0 = no bound
+	Occupancy int  // tile blocks per multiprocessor that the plan counts on; 0 = any
+	Stages    int  // buffers in flight of a pipelined loop; 0 and 1 = no pipelining
+	Sliced    bool // tiles that do not fit are strip-mined
+	// OperandBytes is the shared memory that the operands of a product may take at a time: bigger ones are cut along K; 0 = any.
+	OperandBytes int
+	Target       string // the target that it was made for, "sm_90"
+	Remark       string // why this plan, for people
 }
 
 // planFields are the fields in the order of the text.
 func (a *PlanAttr) planFields() []planField {
 	return []planField{
 		{"warps", &a.Warps}, {"max_reg", &a.MaxReg}, {"occupancy", &a.Occupancy}, {"stages", &a.Stages},
-		{"sliced", &a.Sliced}, {"target", &a.Target}, {"remark", &a.Remark},
+		{"sliced", &a.Sliced}, {"operand_bytes", &a.OperandBytes}, {"target", &a.Target}, {"remark", &a.Remark},
 	}
 }
 

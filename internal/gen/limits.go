@@ -22,7 +22,7 @@ var limits = []struct{ function, op, what string }{
 	{"passes.block", "view accesses", "Views that are no partition, strided or gather/scatter view."},
 	{"passes.assume", "`assume`", "Promises about values that are neither tiles nor views."},
 	{"passes.indexSpace", "`get_index_space_shape`", "Gather/scatter views: they have no index space along the gathered dimension."},
-	{"passes.refuse", "all", "Tiles of more than 256 registers a thread that cannot be made in pieces: operands of products, values carried by loops and branches, printed tiles, old values of atomics, scans along their only long dimension, and stores behind a load of other memory by their token."},
+	{"passes.refuse", "all", "Tiles of more than 256 registers a thread that cannot be made in pieces: operands of products that are neither loaded nor computed from what is loaded, values carried by loops that store and by branches, printed tiles, old values of atomics, scans along their only long dimension, and stores that come after a load of other memory by their token."},
 	{"passes.selectDot", "`mmaf`, `mmai`, `mmaf_scaled`", "Combinations of types for which the GPU has neither a row of the table of matrix products below nor a type that holds the operands exactly."},
 	{"nvvm.lower", "all", "Operations of TileAA without a lowering."},
 	{"nvvm.paramType", "`entry`", "Parameters that are no scalar or pointer."},

@@ -96,25 +96,28 @@ func productPlans(s *State, entry *ir.Op, d demands, hinted int) []*tileaa.PlanA
 		}
 	}
 	feeds := feeding{}
-	for part := 4; len(out) < maxPlans && part <= 16; part *= 2 {
+	// Each plan gives the operands half as much shared memory, and pieces half as many registers, as the one before.
+	for k := 0; len(out) < maxPlans && k < 3; k++ {
 		w := warps
 		for w < maxWarps && !fits(s, entry, w, feeds) {
 			w *= 2
 		}
 		plan := newPlan(s, entry, d, w, len(out) == 0)
-		if !fits(s, entry, w, feeds) {
-			if w = piecesWarps; hinted > 0 {
+		if k > 0 || !fits(s, entry, w, feeds) {
+			switch {
+			case k == 2:
+				w = maxWarps
+			case hinted > 0:
 				w = hinted
+			default:
+				w = piecesWarps
 			}
-			plan = newPlan(s, entry, demands{accBits: accumulatorRegs * 32 * 32 * w}, w, len(out) == 0)
-			plan.Sliced = true
-		}
-		if part == 16 && plan.Sliced && w < maxWarps {
-			plan = newPlan(s, entry, d, maxWarps, false)
-			plan.Sliced = true
+			pieces := accumulatorLimit(s, w) >> k
+			plan = newPlan(s, entry, demands{accBits: 32 * pieces * 32 * w}, w, len(out) == 0)
+			plan.Sliced, plan.PieceRegs = true, pieces
 		}
 		plan.MaxReg = maxRegistersOr(plan.MaxReg, s, plan.Warps)
-		plan.OperandBytes = s.Target.SharedOptIn * 3 / part
+		plan.OperandBytes = s.Target.SharedOptIn * 3 / 4 >> k
 		out = append(out, plan)
 	}
 	return out

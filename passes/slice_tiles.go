@@ -111,6 +111,7 @@ type cutter struct {
 	limit   int // registers of a thread beyond which a value is big
 	// products: the entry has matrix products, whose accumulators may fill a piece. steps: products are cut along K, nothing else.
 	products, steps bool
+	accumulators    int // registers of a thread that the accumulators of a piece may take
 	feeding         feeding
 	known           *facts.Facts
 	number          map[*ir.Op]int // place in the walk: program order
@@ -135,7 +136,10 @@ func newCutter(s *State, entry *ir.Op) *cutter {
 	}
 	if d := demandsOf(entry); d.accBits > 0 {
 		c.products = true
-		c.limit = d.accumulatorShare()
+		if c.accumulators = p.PieceRegs; c.accumulators == 0 {
+			c.accumulators = accumulatorRegs
+		}
+		c.limit = d.accumulatorShare(c.accumulators)
 	}
 	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) { c.number[op] = len(c.number) })
 	c.orders = tokenOrder{c: c, behind: map[*ir.Op]map[*ir.Op]bool{}}
@@ -178,7 +182,7 @@ func (c *cutter) regs(v *ir.Value) int {
 // pieceLimit and loopLimit are the most registers of a thread that a piece takes, and a piece with all accumulators of a loop.
 func (c *cutter) pieceLimit() (piece, loop int) {
 	if c.products {
-		return accumulatorRegs, accumulatorRegs
+		return c.accumulators, c.accumulators
 	}
 	return pieceRegs, loopRegs
 }
@@ -442,7 +446,7 @@ func (c *cutter) tryOutput(op *ir.Op, kind outputKind, dim int, pieces int64) *o
 			r.wholes = append(r.wholes, captured(op)...)
 		}
 		o := &output{op: op, kind: kind, dim: dim, pieces: pieces, recipe: r}
-		if r.regs > pieceLimit*c.threads || r.regs+o.accumulators() > loopLimit*c.threads || accumulatorsOf(o) > accumulatorRegs*c.threads {
+		if r.regs > pieceLimit*c.threads || r.regs+o.accumulators() > loopLimit*c.threads || c.products && accumulatorsOf(o) > c.accumulators*c.threads {
 			continue
 		}
 		o.cost += map[outputKind]int{effect: 0, accumulate: costAccumulate, collect: costCollect}[kind]

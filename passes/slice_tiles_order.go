@@ -209,7 +209,7 @@ func (c *cutter) cutAlike(outputs []*output) []*output {
 		}
 		alike, scans = append(alike, o), append(scans, o.scans...)
 	}
-	if !sameDirection(scans) || accumulatorsOf(alike...) > accumulatorRegs*c.threads {
+	if !sameDirection(scans) || c.products && accumulatorsOf(alike...) > c.accumulators*c.threads {
 		return nil
 	}
 	return alike

@@ -313,9 +313,6 @@ func fromProduct(v *ir.Value) bool {
 
 // accumulatorShare is the registers of a thread beyond which a value is big, so that the accumulators that are alive together fit when
 // all that are big are cut alike.
-func (d demands) accumulatorShare() int {
-	if d.accBits <= d.dotBits {
-		return accumulatorRegs
-	}
-	return accumulatorRegs * d.dotBits / d.accBits
+func (d demands) accumulatorShare(all int) int {
+	return all * d.dotBits / d.accBits
 }

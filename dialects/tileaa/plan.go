@@ -10,6 +10,9 @@ type PlanAttr struct {
 	Occupancy int  // tile blocks per multiprocessor that the plan counts on; 0 = any
 	Stages    int  // buffers in flight of a pipelined loop; 0 and 1 = no pipelining
 	Sliced    bool // tiles that do not fit are strip-mined
+	// PieceRegs is the most registers of a thread that a value may take beside a matrix product, and all accumulators together; bigger
+	// ones are made in pieces.
+	PieceRegs int
 	// OperandBytes is the shared memory that the operands of a product may take at a time: bigger ones are cut along K; 0 = any.
 	OperandBytes int
 	Target       string // the target that it was made for, "sm_90"
@@ -20,7 +23,7 @@ type PlanAttr struct {
 func (a *PlanAttr) planFields() []planField {
 	return []planField{
 		{"warps", &a.Warps}, {"max_reg", &a.MaxReg}, {"occupancy", &a.Occupancy}, {"stages", &a.Stages},
-		{"sliced", &a.Sliced}, {"operand_bytes", &a.OperandBytes}, {"target", &a.Target}, {"remark", &a.Remark},
+		{"sliced", &a.Sliced}, {"piece_regs", &a.PieceRegs}, {"operand_bytes", &a.OperandBytes}, {"target", &a.Target}, {"remark", &a.Remark},
 	}
 }
 

@@ -21,6 +21,11 @@ func (a *assigner) access(op *ir.Op) anchor {
 	if v, ok := op.AttrNamed("vec").(ir.IntegerAttr); ok {
 		vec = int(v.SInt())
 	}
+	if op.Def.Name == "load" || op.Def.Name == "store" {
+		if n := a.strongest(op); vec == 1 && !a.natural(op.OperandNamed("ptr")).none() && !repeats(n.l) {
+			return n // computed pointers have no order that another layout would make use of
+		}
+	}
 	switch op.Def.Name {
 	case "tiled_store", "store":
 		if n := a.natural(op.OperandNamed("value")); !n.none() {
@@ -44,6 +49,11 @@ func (a *assigner) access(op *ir.Op) anchor {
 		return anchor{a.blocked(t, fast, vec, min(vec, max(1, multimemBytes/tileaa.ElemBytes(t.Elem)))), weightLoad}
 	}
 	return anchor{a.blocked(t, fast, vec, 1), weightLoad}
+}
+
+// repeats reports whether several threads hold the same element.
+func repeats(l layout.Layout) bool {
+	return l.FreeMask(layout.Lane) != 0 || l.FreeMask(layout.Warp) != 0
 }
 
 // multimemBytes is the narrowest access to multicast memory (PTX ISA, "multimem").

@@ -1,6 +1,8 @@
 package passes
 
 import (
+	"slices"
+
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
@@ -149,10 +151,37 @@ func (a *assigner) look(v *ir.Value, t *tileaa.TileType) anchor {
 		return anchor{packLayouts(op, a.warps).result, weightDefault}
 	}
 	n := a.strongest(op)
-	if n.none() && !cheap(op) {
-		return anchor{a.defaultLayout(t), weightDefault}
+	if n.none() && !cheap(op) && op.Def.Name != "divi" && op.Def.Name != "remi" {
+		return anchor{a.wanted(v, t), weightDefault}
 	}
 	return n
+}
+
+// wanted is the layout of the first access that a value without a layout of its own leads to, through elementwise operations of its
+// shape; the default one when there is none.
+func (a *assigner) wanted(v *ir.Value, t *tileaa.TileType) layout.Layout {
+	seen := map[*ir.Value]bool{}
+	var visit func(v *ir.Value) (layout.Layout, bool)
+	visit = func(v *ir.Value) (layout.Layout, bool) {
+		seen[v] = true
+		for u := v.FirstUse(); u != nil; u = u.Next() {
+			switch op := u.Owner(); {
+			case op.Def.Name == "load" || op.Def.Name == "store":
+				if n := a.access(op); !n.none() && slices.Equal(n.l.Shape(), ints(t.Shape)) {
+					return n.l, true
+				}
+			case op.Traits().Has(ir.Elementwise) && !seen[op.Result(0)]:
+				if l, ok := visit(op.Result(0)); ok {
+					return l, true
+				}
+			}
+		}
+		return layout.Layout{}, false
+	}
+	if l, ok := visit(v); ok {
+		return l
+	}
+	return a.defaultLayout(t)
 }
 
 // strongest is the heaviest layout among an op's tile operands of the result's shape; ties go to the first.
@@ -191,7 +220,7 @@ func (a *assigner) class(v *ir.Value, t *tileaa.TileType) anchor {
 		}
 	}
 	if n.none() && len(a.open) == 1 {
-		return anchor{a.defaultLayout(t), weightDefault}
+		return anchor{a.wanted(v, t), weightDefault}
 	}
 	return n
 }

@@ -132,7 +132,7 @@ func (a *assigner) settle(v *ir.Value) {
 	}
 	n := a.natural(v)
 	if n.none() {
-		n.l = a.defaultLayout(t)
+		n.l = a.wanted(v, t)
 	}
 	v.SetType(t.WithLayout(a.s.Ctx, compact(n.l)))
 }

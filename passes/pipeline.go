@@ -31,6 +31,8 @@ var Pipeline = []*Pass{
 		"After the last pass that makes conversions.", lowerConversions},
 	{"cse", "Merges conversions and rematerialised operations that came out equal.",
 		"Before memory is allocated for their buffers.", cse},
+	{"rematerialize", "Makes cheap values again after loops with products instead of holding them in registers.",
+		"After cse, which would merge them with the first ones.", rematerialize},
 	{"pipeline-loops", "Overlaps the loads of later iterations with the work of this one.",
 		"Needs buffers; multiplies them before they get addresses. Does nothing yet.", nothing},
 	{"allocate-shared", "Gives buffers their offsets in shared memory, by liveness.",

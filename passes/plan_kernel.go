@@ -113,14 +113,30 @@ func productPlans(s *State, entry *ir.Op, d demands, hinted int) []*tileaa.PlanA
 				w = piecesWarps
 			}
 			pieces := accumulatorLimit(s, w) >> k
+			if k == 0 && addressedSingly(entry) {
+				pieces /= 2 // addresses need registers too
+			}
 			plan = newPlan(s, entry, demands{accBits: 32 * pieces * 32 * w}, w, len(out) == 0)
 			plan.Sliced, plan.PieceRegs = true, pieces
 		}
 		plan.MaxReg = maxRegistersOr(plan.MaxReg, s, plan.Warps)
-		plan.OperandBytes = s.Target.SharedOptIn * 3 / 4 >> k
+		if plan.OperandBytes = s.Target.SharedOptIn * 3 / 4 >> k; plan.Sliced && k == 0 {
+			plan.OperandBytes /= 2 // long straight code in a loop over pieces keeps too many addresses
+		}
 		out = append(out, plan)
 	}
 	return out
+}
+
+// addressedSingly reports whether a tile as big as a result of a product is loaded or stored through pointers.
+func addressedSingly(entry *ir.Op) bool {
+	d, found := demandsOf(entry), false
+	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		if op.Def.Name == "load" || op.Def.Name == "store" {
+			found = found || tileRegs(op.OperandNamed("ptr")) >= d.dotBits/32
+		}
+	})
+	return found
 }
 
 // maxRegistersOr is a bound of registers, or all that a thread can have: unasked, ptxas may take few and spill.

@@ -10,19 +10,53 @@ var (
 	ints   = []string{"i8", "i16", "i32", "i32", "i64"}
 	floats = []string{"f16", "bf16", "f32", "f32", "f64"}
 	// storage formats: only conversions, products and data movement know them.
-	small = []string{"f8E4M3FN", "f8E5M2", "tf32"}
+	small = []string{"tf32", "f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f4E2M1FN"}
+	// features that modules need for storage formats
+	needs = map[string]Feature{"f8E4M3FN": F8, "f8E5M2": F8, "f8E8M0FNU": F4, "f4E2M1FN": F4}
 )
 
 func isInt(elem string) bool { return elem[0] == 'i' }
 
 // inMemory reports whether buffers hold the type.
-func inMemory(elem string) bool { return elem != "tf32" }
+func inMemory(elem string) bool {
+	return elem != "tf32" && elem != "i4" && elem != "f4E2M1FN" && elem != scaleElem
+}
 
-var widths = map[string]int{"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "f64": 64,
-	"f8E4M3FN": 8, "f8E5M2": 8}
+// scaleElem is the format of powers of two, without a sign and without zero.
+const scaleElem = "f8E8M0FNU"
+
+// small lists the storage formats that modules have.
+func (g *generator) small() []string {
+	return slices.DeleteFunc(slices.Clone(small), func(elem string) bool { f, ok := needs[elem]; return ok && !g.has(f) })
+}
+
+// anyElem is an element type that data movement may have.
+func (g *generator) anyElem() string { return one(g, g.elems()...) }
+
+// elems lists the element types of data movement, common ones twice.
+func (g *generator) elems() []string {
+	return slices.Concat([]string{"i1", "i4"}, ints, floats, g.small())
+}
+
+// fits is an element type that a tile of n elements may have: one of bytes, unless n is even.
+func fits(elem string, n int) string {
+	if widths[elem] == 4 && n%2 != 0 {
+		return "i8"
+	}
+	return elem
+}
+
+// moved is a type that data movement may have.
+func (g *generator) moved() typ {
+	shape := g.shape()
+	return typ{fits(g.anyElem(), typ{"", shape}.n()), shape}
+}
+
+var widths = map[string]int{"i1": 1, "i4": 4, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "f64": 64,
+	"f8E4M3FN": 8, "f8E5M2": 8, "f8E8M0FNU": 8, "f4E2M1FN": 4}
 
 // precisions of floats: integers up to 2^p are exact.
-var precisions = map[string]int{"f16": 11, "bf16": 8, "tf32": 11, "f32": 24, "f64": 53, "f8E4M3FN": 4, "f8E5M2": 3}
+var precisions = map[string]int{"f16": 11, "bf16": 8, "tf32": 11, "f32": 24, "f64": 53, "f8E4M3FN": 4, "f8E5M2": 3, "f4E2M1FN": 2, "f8E8M0FNU": 0}
 
 // holds reports whether a float type has every integer up to bound.
 func holds(elem string, bound int) bool {
@@ -44,6 +78,8 @@ func (g *generator) literal(elem string) string {
 		return fmt.Sprint(int64(g.r.Uint64()) >> (64 - w))
 	}
 	switch {
+	case elem == scaleElem:
+		return one(g, "1.0", "2.0", "0.5", "4.0", "0.125")
 	case g.chance(70) || slices.Contains(small, elem):
 		return one(g, "0.0", "1.0", "-1.0", "2.0", "3.0", "-4.0", "0.5", "-1.5", "6.0")
 	case g.chance(50):
@@ -60,6 +96,9 @@ func (g *generator) literal(elem string) string {
 
 // constant is a constant: the same number everywhere, or different ones in a small tile.
 func (g *generator) constant(t typ) val {
+	if t.elem == "i4" {
+		return g.convert(g.constant(t.with("i8")), t.elem)
+	}
 	if len(t.shape) == 1 && t.n() > 1 && t.n() <= 16 && g.chance(40) {
 		list := make([]string, t.n())
 		for i := range list {
@@ -82,24 +121,29 @@ func (g *generator) number(t typ, n int) val {
 }
 
 // intType is an integer type of a shape of the program.
-func (g *generator) intType() typ { return typ{one(g, ints...), g.shape()} }
+func (g *generator) intType() typ {
+	if g.chance(16) {
+		return typ{"i1", g.shape()}
+	}
+	return typ{one(g, ints...), g.shape()}
+}
 
 func (g *generator) floatType() typ { return typ{one(g, floats...), g.shape()} }
 
 func (g *generator) intBinary() {
 	t := g.intType()
-	if g.chance(8) {
-		t = t.with("i1")
-		g.define(t, "%s %s, %s : %s", one(g, "andi", "ori", "xori"), g.exact(t).name, g.exact(t).name, t)
-		return
-	}
 	x, y := g.exact(t), g.exact(t)
 	sign := one(g, "signed", "unsigned")
-	switch op := one(g, "addi", "subi", "muli", "andi", "ori", "xori", "maxi", "mini", "mulhii", "shli", "shri", "divi", "remi"); op {
+	op := one(g, "addi", "subi", "muli", "andi", "ori", "xori", "maxi", "mini", "mulhii", "shli", "shri", "divi", "remi")
+	if t.elem == "i1" && (op == "divi" || op == "remi") { // the only divisor; a signed one is -1, by which -1 has no quotient
+		g.define(t, "%s %s, %s unsigned : %s", op, x.name, g.define(t, "constant <i1: true> : %s", t).name, t)
+		return
+	}
+	switch op {
 	case "maxi", "mini":
 		g.define(t, "%s %s, %s %s : %s", op, x.name, y.name, sign, t)
 	case "shli", "shri":
-		if g.chance(70) { // else any amount: one of the width or more shifts everything out
+		if g.chance(70) && t.elem != "i1" { // else any amount: one of the width or more shifts everything out
 			y = g.define(t, "andi %s, %s : %s", y.name, g.number(t, widths[t.elem]-1).name, t)
 		}
 		if op == "shri" {
@@ -122,6 +166,18 @@ func (g *generator) intBinary() {
 			}
 		}
 		g.define(t, "%s %s, %s %s%s : %s", op, x.name, y.name, sign, rounding, t)
+	case "addi", "subi", "muli":
+		bound := x.bound + y.bound
+		if op == "muli" {
+			bound = x.bound * y.bound
+		}
+		if x.bound > 0 && y.bound > 0 && bound < 1<<20 && holds(t.elem, bound) && t.elem != "i1" { // a promise that it fits
+			v := g.define(t, "%s %s, %s%s : %s", op, x.name, y.name, one(g, "", " overflow<no_signed_wrap>"), t)
+			v.bound = bound
+			g.mark(v)
+			return
+		}
+		fallthrough
 	default:
 		g.define(t, "%s %s, %s : %s", op, x.name, y.name, t)
 	}
@@ -129,7 +185,7 @@ func (g *generator) intBinary() {
 
 func (g *generator) intUnary() {
 	t := g.intType()
-	if g.chance(50) {
+	if g.chance(50) || t.elem == "i1" {
 		g.define(t, "%s %s : %s", one(g, "absi", "negi"), g.exact(t).name, t)
 		return
 	}
@@ -157,7 +213,10 @@ func (g *generator) compare() {
 }
 
 func (g *generator) pick() {
-	t := typ{one(g, append(slices.Clone(ints), floats...)...), g.shape()}
+	t := g.moved()
+	if widths[t.elem] == 4 {
+		t.elem = "i1"
+	}
 	c, x, y := g.exact(t.with("i1")), g.any(t), g.any(t)
 	v := g.define(t, "select %s, %s, %s : %s, %s", c.name, x.name, y.name, c.typ, t)
 	v.inexact = x.inexact || y.inexact
@@ -229,20 +288,37 @@ func (g *generator) floatUnary() {
 
 // approximate makes values whose bits nobody promises.
 func (g *generator) approximate() {
-	t := g.floatType()
+	t := typ{one(g, "f16", "bf16", "f32", "f64"), g.shape()}
 	x := g.any(t)
-	v := g.define(t, "%s %s : %s", one(g, "exp", "exp2", "log2", "rsqrt", "sin", "tanh"), x.name, t)
+	op := one(g, "exp", "exp2", "log", "log2", "rsqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "fpowf", "atan2", "fpowi")
+	var v val
+	switch op {
+	case "fpowf", "atan2":
+		v = g.define(t, "%s %s, %s : %s", op, x.name, g.any(t).name, t)
+	case "fpowi":
+		n := g.exact(typ{one(g, "i1", "i8", "i16", "i32", "i64"), t.shape})
+		v = g.define(t, "fpowi %s, %s : %s, %s", x.name, n.name, t, n.typ)
+	default:
+		mode := ""
+		if t.elem == "f32" && g.chance(30) {
+			mode = map[string]string{"exp": " rounding<approx>", "tanh": " rounding<approx>", "rsqrt": " flush_to_zero", "exp2": " flush_to_zero"}[op]
+		}
+		v = g.define(t, "%s %s%s : %s", op, x.name, mode, t)
+	}
 	v.inexact = true
 	g.mark(v)
 }
 
 func (g *generator) conversion() {
-	all := slices.Concat([]string{"i1"}, ints, floats, small)
-	from, to := typ{one(g, all...), g.shape()}, one(g, all...)
+	from := g.moved()
+	to := fits(g.anyElem(), from.n())
+	if g.chance(35) {
+		to = one(g, slices.DeleteFunc(g.elems(), func(e string) bool { return widths[e] != widths[from.elem] })...)
+	}
 	if from.elem == to {
 		return
 	}
-	if g.chance(20) && widths[from.elem] == widths[to] && from.elem != "tf32" && to != "tf32" {
+	if widths[from.elem] == widths[to] && from.elem != to && from.elem != "tf32" && to != "tf32" && widths[to] != 4 && g.chance(60) { // the same bits
 		x := g.exact(from)
 		v := g.define(from.with(to), "bitcast %s : %s -> %s", x.name, from, from.with(to))
 		v.inexact = !isInt(from.elem) && x.bound == 0 // the payload of a NaN is free
@@ -257,33 +333,63 @@ func (g *generator) convert(x val, elem string) val {
 	t := x.with(elem)
 	var v val
 	switch from := x.elem; {
+	case from == "i4" && !isInt(elem):
+		return g.convert(g.convert(x, "i8"), elem)
+	case elem == "i4" && !isInt(from):
+		return g.convert(g.convert(x, "i8"), elem)
 	case isInt(from) && isInt(elem) && widths[from] < widths[elem]:
 		v = g.define(t, "exti %s %s : %s -> %s", x.name, one(g, "signed", "unsigned"), x.typ, t)
 		return v
 	case isInt(from) && isInt(elem):
 		v = g.define(t, "trunci %s : %s -> %s", x.name, x.typ, t)
+	case isInt(from) && elem == scaleElem:
+		return g.convert(g.convert(x, "f32"), elem)
 	case isInt(from):
 		v = g.define(t, "itof %s %s : %s -> %s", x.name, one(g, "signed", "signed", "unsigned"), x.typ, t)
 		return v
-	case elem == "i1":
+	case elem == "i1" && !g.has(Truth):
 		if slices.Contains(small, from) {
 			return g.convert(g.convert(x, "f32"), elem)
 		}
 		zero := g.constant(x.typ)
 		return g.define(t, "cmpf %s %s %s, %s : %s -> %s", one(g, "not_equal", "less_than"), one(g, "ordered", "unordered"), x.name, zero.name, x.typ, t)
+	case elem == "i1":
+		return g.define(t, "ftoi %s %s%s : %s -> %s", x.name, one(g, "signed", "unsigned"), one(g, "", " saturating"), x.typ, t)
 	case isInt(elem):
-		saturating := " saturating"
-		if x.bound > 0 && holds(elem, x.bound) && widths[elem] > 1 && g.chance(50) {
+		sign, saturating := "signed", " saturating"
+		if x.bound > 0 && holds(elem, x.bound) && g.chance(50) {
 			saturating = ""
+		} else if g.chance(40) {
+			sign = "unsigned"
 		}
-		v = g.define(t, "ftoi %s signed%s : %s -> %s", x.name, saturating, x.typ, t)
+		v = g.define(t, "ftoi %s %s%s : %s -> %s", x.name, sign, saturating, x.typ, t)
+		if sign == "unsigned" {
+			return v
+		}
+	case elem == scaleElem:
+		return g.define(t, "ftof %s rounding<%s> : %s -> %s", x.name, one(g, "zero", "positive_inf"), x.typ, t)
 	default:
-		v = g.define(t, "ftof %s : %s -> %s", x.name, x.typ, t)
+		v = g.define(t, "ftof %s%s : %s -> %s", x.name, g.narrowing(from, elem), x.typ, t)
 	}
 	if x.bound > 0 && holds(elem, x.bound) {
 		v.bound = x.bound
 	}
 	return g.mark(v)
+}
+
+// narrowing is a rounding that a conversion between two formats may have.
+func (g *generator) narrowing(from, to string) string {
+	switch {
+	case g.chance(60) || from == scaleElem || widths[to] <= 8:
+		return ""
+	case from == "f64" && to == "f32":
+		return " rounding<" + one(g, "zero", "negative_inf", "positive_inf") + ">"
+	case from == "f32" && to == "tf32":
+		return " rounding<" + one(g, "zero", "nearest_away") + ">"
+	case precisions[from] > precisions[to]:
+		return " rounding<zero>"
+	}
+	return ""
 }
 
 // integers converts small integers to an element type exactly.

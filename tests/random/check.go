@@ -36,6 +36,7 @@ const maxSteps = 1 << 18
 
 // reference is what a module must leave in its buffers.
 type reference struct {
+	entry   string
 	params  []param
 	bytes   [][]byte // nil for scalars
 	inexact [][]bool
@@ -47,7 +48,12 @@ func interpret(ctx context.Context, text string) (*reference, error) {
 	if err != nil {
 		return nil, err
 	}
-	params, err := parameters(in.Module)
+	return interpretEntry(ctx, in, entry)
+}
+
+// interpretEntry runs one entry of a module.
+func interpretEntry(ctx context.Context, in *driver.Input, entry string) (*reference, error) {
+	params, err := parameters(in.Module, entry)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +71,7 @@ func interpret(ctx context.Context, text string) (*reference, error) {
 	if _, err := prog.Run(ctx, entry, mem, args, interp.Options{Grid: [3]int{grid}, Strict: true, MaxSteps: maxSteps}); err != nil {
 		return nil, err
 	}
-	ref := &reference{params: params, bytes: make([][]byte, len(params)), inexact: make([][]bool, len(params))}
+	ref := &reference{entry: entry, params: params, bytes: make([][]byte, len(params)), inexact: make([][]bool, len(params))}
 	for i, p := range params {
 		if p.bytes != nil {
 			ref.bytes[i], ref.inexact[i] = mem.Bytes(args[i]), mem.Inexact(args[i])
@@ -102,7 +108,12 @@ func (ref *reference) check(ctx context.Context, text string, schedule emu.Sched
 	case err != nil:
 		return &Failure{"refused", gpu, err.Error()}
 	}
-	mod, err := emu.Parse("random.ptx", string(res.Output))
+	return ref.compare(ctx, gpu, string(res.Output), emu.Options{DynShared: dynamicShared(string(res.Output)), Schedule: schedule})
+}
+
+// compare runs PTX in the emulator and holds what it leaves in the buffers against the interpreter's.
+func (ref *reference) compare(ctx context.Context, gpu, ptx string, o emu.Options) error {
+	mod, err := emu.Parse("random.ptx", ptx)
 	if err != nil {
 		return &Failure{"PTX", gpu, err.Error()}
 	}
@@ -117,7 +128,8 @@ func (ref *reference) check(ctx context.Context, text string, schedule emu.Sched
 		}
 		args = append(args, binary.LittleEndian.AppendUint64(nil, bits)[:n])
 	}
-	_, err = mod.Run(ctx, entry, mem, args, emu.Options{Grid: [3]int{grid}, DynShared: dynamicShared(string(res.Output)), Schedule: schedule, Seed: 1})
+	o.Grid, o.Seed = [3]int{grid}, 1
+	_, err = mod.Run(ctx, ref.entry, mem, args, o)
 	var rep *emu.Report
 	if errors.As(err, &rep) {
 		return &Failure{"emulator: " + rep.Kind.String(), gpu, err.Error()}

@@ -6,8 +6,16 @@ import (
 	"strings"
 )
 
-// maxDepth bounds nesting.
-const maxDepth = 2
+// maxDepth bounds nesting in most modules, deepNest in some.
+const (
+	maxDepth = 2
+	deepNest = 6
+)
+
+// rounds bounds how often a loop runs, the body of which has how many statements: less, the deeper it lies.
+func (g *generator) rounds() int { return []int{8, 8, 4, 3, 3, 3, 3}[g.depth] }
+
+func (g *generator) length(n int) int { return g.r.IntN(n) / max(1, g.depth) }
 
 // carried is a value that a region takes along: its type, and whether it may be inexact.
 type carried struct {
@@ -20,10 +28,13 @@ func (g *generator) carry() []carried {
 	var list []carried
 	for range 1 + g.r.IntN(3) {
 		t := typ{one(g, slices.Concat(ints, floats, []string{"i1"})...), g.shape()}
+		if g.chance(40) {
+			t = g.moved()
+		}
 		init := g.exact(t)
 		list = append(list, carried{init: init, arg: val{name: g.fresh(), typ: t}})
 	}
-	if g.token != "" && g.chance(50) {
+	if g.token != "" && g.chance(70) {
 		list = append(list, carried{init: val{name: g.token}, arg: val{name: g.fresh()}, token: true})
 	}
 	return list
@@ -101,10 +112,10 @@ func joined(s []string) string { return strings.Join(s, ", ") }
 
 // counted is a for loop of a few rounds.
 func (g *generator) counted() {
-	if g.depth >= maxDepth {
+	if g.depth >= g.deepest {
 		return
 	}
-	elem := one(g, "i32", "i32", "i64", "i16")
+	elem := one(g, "i32", "i32", "i64", "i16", "i8")
 	s, unsigned := scalar(elem), ""
 	first := g.r.IntN(4)
 	if g.chance(20) {
@@ -113,14 +124,14 @@ func (g *generator) counted() {
 		unsigned = "unsigned "
 	}
 	lower, step := g.number(s, first), g.number(s, 1+g.r.IntN(3))
-	upper := g.number(s, g.r.IntN(8))
+	upper := g.number(s, g.r.IntN(g.rounds()))
 	if elem == "i32" && g.chance(50) {
-		upper = val{name: g.known(g.r.IntN(8)), typ: s}
+		upper = val{name: g.known(g.r.IntN(g.rounds())), typ: s}
 	}
 	bound := 8
 	if g.chance(10) { // up to the largest number, where a counter that went on would wrap
 		top := 1<<(widths[elem]-1) - 1
-		lower, upper, bound, unsigned = g.number(s, top-g.r.IntN(7)), g.number(s, top), 0, ""
+		lower, upper, bound, unsigned = g.number(s, top-g.r.IntN(g.rounds())), g.number(s, top), 0, ""
 	}
 	list := g.carry()
 	i, result := val{name: g.fresh(), typ: s, bound: bound}, g.fresh()
@@ -129,7 +140,10 @@ func (g *generator) counted() {
 	g.scope(func() {
 		g.open(list)
 		g.vals = append(g.vals, i)
-		g.statements(1 + g.r.IntN(6))
+		g.statements(1 + g.length(6))
+		if g.depth > maxDepth && g.depth < g.deepest && g.chance(80) {
+			g.counted()
+		}
 		g.line("continue %s : %s", joined(g.next(list)), joined(typesOf(list)))
 	})
 	g.line("}")
@@ -154,7 +168,7 @@ func (g *generator) leave() {
 
 // branch is an if whose sides give values of the same types.
 func (g *generator) branch() {
-	if g.depth >= maxDepth {
+	if g.depth >= g.deepest {
 		return
 	}
 	c := g.exact(scalar("i1"))
@@ -166,7 +180,10 @@ func (g *generator) branch() {
 			if !slices.ContainsFunc(list, func(c carried) bool { return c.token }) {
 				g.token = ""
 			}
-			g.statements(g.r.IntN(5))
+			g.statements(g.length(5))
+			if g.token != "" && g.chance(30) { // an access that is pending at the end of a side
+				g.history()
+			}
 			g.line("yield %s : %s", joined(g.next(list)), joined(typesOf(list)))
 		})
 	}
@@ -177,9 +194,27 @@ func (g *generator) branch() {
 	g.bind(result, list)
 }
 
+// aside is an if without results and without another side: what it does to memory, nothing else touches.
+func (g *generator) aside() {
+	if g.depth >= g.deepest {
+		return
+	}
+	c := g.exact(scalar("i1"))
+	g.line("if %s {", c.name)
+	g.scope(func() {
+		g.token = ""
+		g.statements(1 + g.length(3))
+		start := g.fresh()
+		g.line("%s = make_token : token", start)
+		v := g.exact(typ{"i32", g.shape()})
+		g.storePointers(g.parameter("i32"), start, v, g.mine(g.linear("i32", v.shape)))
+	})
+	g.line("}")
+}
+
 // endless is a loop that a counter ends.
 func (g *generator) endless() {
-	if g.depth >= maxDepth {
+	if g.depth >= g.deepest {
 		return
 	}
 	s := scalar("i32")
@@ -192,7 +227,7 @@ func (g *generator) endless() {
 		g.open(list)
 		g.statements(g.r.IntN(4))
 		next := g.define(s, "addi %s, %s : %s", count.name, g.number(s, 1).name, s)
-		limit := val{name: g.known(1 + g.r.IntN(4)), typ: s}
+		limit := val{name: g.known(1 + g.r.IntN(g.rounds()/2)), typ: s}
 		done := g.define(scalar("i1"), "cmpi greater_than_or_equal %s, %s, signed : %s -> %s", next.name, limit.name, s, scalar("i1"))
 		out := g.next(list)
 		g.line("if %s {", done.name)

@@ -13,10 +13,14 @@
 //
 //	generate.go   the generator's state: types, values, scopes
 //	arith.go      elementwise operations and conversions
-//	shape.go      shapes, reductions, scans, products
+//	shape.go      shapes, reductions, products
+//	scan.go       reductions and scans of several tiles, scans that do not commute
 //	memory.go     loads, stores, views, round trips through memory, atomics
+//	ordered.go    accesses to one piece of memory that only tokens order
+//	views.go      accesses through the rarer views
 //	control.go    loops and ifs
 //	launch.go     how a module is launched
 //	check.go      interpreter against emulator
+//	three.go      interpreter against our PTX and NVIDIA's
 //	reduce.go     makes a failing module small
 package random

@@ -35,8 +35,8 @@ type param struct {
 	bits  uint64
 }
 
-// parameters reads from a module what to launch it with.
-func parameters(m *ir.Op) ([]param, error) {
+// parameters reads from a module what to launch an entry with.
+func parameters(m *ir.Op, entry string) ([]param, error) {
 	for _, op := range m.Body().Ops() {
 		if op.Def.Name != "entry" || op.StringNamed("sym_name") != entry {
 			continue

@@ -23,14 +23,17 @@ func (g *generator) input(elem, use string) string {
 	return fmt.Sprintf("%%p%d", i)
 }
 
-// smallInput is a buffer of small integers: which parameters those are, launch.go says.
-func (g *generator) smallInput(elem string) string {
-	if _, ok := g.inputs[elem+"small"]; !ok {
+// smallInput is a buffer of small integers that nobody writes.
+func (g *generator) smallInput(elem string) string { return g.smallBuffer(elem, "small") }
+
+// smallBuffer is a buffer of small integers: which parameters those are, launch.go says.
+func (g *generator) smallBuffer(elem, use string) string {
+	if _, ok := g.inputs[elem+use]; !ok {
 		for !smallPlace(len(g.params)) {
 			g.params = append(g.params, "i32")
 		}
 	}
-	return g.input(elem, "small")
+	return g.input(elem, use)
 }
 
 // scalarParameter is a scalar whose value launch.go decides, with that value.
@@ -67,9 +70,29 @@ func (g *generator) pointers(buffer, elem string, index val) (name, t string) {
 		}
 	}
 	t = "tile<" + dims(index.shape) + ptr + ">"
+	at = g.detour(at, elem, index.shape)
 	name = g.fresh()
 	g.line("%s = offset %s, %s : %s, %s -> %s", name, at, index.name, t, index.typ, t)
 	return name, t
+}
+
+// detour takes pointers through integers, or through pointers to something else, and back.
+func (g *generator) detour(p, elem string, shape []int) string {
+	if !g.chance(20) {
+		return p
+	}
+	via, there, back := "i64", "ptr_to_int", "int_to_ptr"
+	if g.chance(50) {
+		via, there, back = "ptr<"+one(g, "i8", "f32", "i64")+">", "ptr_to_ptr", "ptr_to_ptr"
+		if via == "ptr<"+elem+">" {
+			return p
+		}
+	}
+	t, u := "tile<"+dims(shape)+"ptr<"+elem+">>", "tile<"+dims(shape)+via+">"
+	q, r := g.fresh(), g.fresh()
+	g.line("%s = %s %s : %s -> %s", q, there, p, t, u)
+	g.line("%s = %s %s : %s -> %s", r, back, q, u, t)
+	return r
 }
 
 // mine moves an index into the part of a buffer that belongs to this tile block; a part has maxElements elements.
@@ -101,7 +124,9 @@ func (g *generator) readIndex(shape []int) val {
 }
 
 func (g *generator) loading() {
-	g.load(typ{one(g, slices.Concat([]string{"i1"}, ints, floats, small[:2])...), g.shape()})
+	if elem := one(g, g.anyElem(), g.anyElem(), one(g, g.small()...)); inMemory(elem) {
+		g.load(typ{elem, g.shape()})
+	}
 }
 
 // load reads an input in one of several ways.
@@ -121,7 +146,7 @@ func (g *generator) loadMatrix(t typ) val {
 	} else {
 		p, pt := g.pointers(in, t.elem, g.linear("i32", t.shape))
 		v = val{name: g.fresh(), typ: t}
-		g.line("%s, %s = load_ptr_tko weak %s : %s -> %s, token", v.name, g.fresh(), p, pt, t)
+		g.line("%s, %s = load_ptr_tko %s %s : %s -> %s, token", v.name, g.fresh(), g.order("acquire", t.elem), p, pt, t)
 		g.vals = append(g.vals, v)
 	}
 	v.bound = 4
@@ -136,8 +161,13 @@ func tokenClause(token string) string {
 	return " token=" + token
 }
 
-// strongElem reports whether strong accesses of the type are made: those of whole registers.
-func strongElem(elem string) bool { return widths[elem] >= 32 }
+// order is weak, or at times what a strong access of a type may have; strong is acquire for loads, release for stores.
+func (g *generator) order(strong, elem string) string {
+	if elem == "i1" || !g.chance(20) {
+		return "weak"
+	}
+	return one(g, "relaxed", strong) + " " + one(g, "tl_blk", "device", "sys")
+}
 
 // mask chooses elements: the first ones, as the end of an array does, or any.
 func (g *generator) mask(shape []int) val {
@@ -158,11 +188,7 @@ func (g *generator) loadPointers(buffer, token string, t typ, index val) val {
 	p, pt := g.pointers(buffer, t.elem, index)
 	v := val{name: g.fresh(), typ: t}
 	after := g.fresh()
-	order := "weak"
-	if token != "" && strongElem(t.elem) && g.chance(25) {
-		order = one(g, "relaxed", "acquire") + " " + one(g, "tl_blk", "device", "sys")
-	}
-	g.line("%s, %s = load_ptr_tko %s %s%s%s : %s%s -> %s, token", v.name, after, order, p, operands, tokenClause(token), pt, types, t)
+	g.line("%s, %s = load_ptr_tko %s %s%s%s : %s%s -> %s, token", v.name, after, g.order("acquire", t.elem), p, operands, tokenClause(token), pt, types, t)
 	if token != "" {
 		g.token = after
 	}
@@ -174,20 +200,21 @@ func (g *generator) loadPointers(buffer, token string, t typ, index val) val {
 func (g *generator) tensorView(buffer, elem string, shape, strides []int, dynamic bool) (name, t string) {
 	var sizes, steps, sizeTypes, stepTypes []string
 	types := ""
+	number := g.unsigned(slices.Concat(shape, strides))
 	for d := range shape {
 		size, step := fmt.Sprint(shape[d]), fmt.Sprint(strides[d])
 		sizeType, stepType := size, step
 		if dynamic && g.chance(50) {
-			size, sizeType = g.known(shape[d]), "?"
+			size, sizeType = g.knownAs(number, shape[d]), "?"
 		}
-		if dynamic && g.chance(50) && strides[d] != 1 {
-			step, stepType = g.known(strides[d]), "?"
+		if dynamic && g.chance(50) && strides[d] != 1 || strides[d] == 0 {
+			step, stepType = g.knownAs(number, strides[d]), "?"
 		}
 		sizes, steps = append(sizes, size), append(steps, step)
 		sizeTypes, stepTypes = append(sizeTypes, sizeType), append(stepTypes, stepType)
 	}
 	if slices.Contains(sizeTypes, "?") || slices.Contains(stepTypes, "?") {
-		types = "tile<i32> -> "
+		types = "tile<" + number + "> -> "
 	}
 	t = fmt.Sprintf("tensor_view<%sx%s, strides=[%s]>", strings.Join(sizeTypes, "x"), elem, strings.Join(stepTypes, ","))
 	if g.chance(50) {
@@ -198,6 +225,36 @@ func (g *generator) tensorView(buffer, elem string, shape, strides []int, dynami
 	name = g.fresh()
 	g.line("%s = make_tensor_view %s, shape = [%s], strides = [%s] : %s%s", name, buffer, strings.Join(sizes, ", "), strings.Join(steps, ", "), types, t)
 	return name, t
+}
+
+// unsigned is an integer type that holds numbers as unsigned ones, mostly i32.
+func (g *generator) unsigned(list []int) string {
+	elem := one(g, "i32", "i32", "i32", "i64", "i16", "i8")
+	if w := widths[elem]; w < 32 && (slices.Max(list) >= 1<<w || !g.has(Narrow)) {
+		return "i32"
+	}
+	return elem
+}
+
+// knownAs is a number of an integer type, unsigned, that is n; the compiler may or may not see it.
+func (g *generator) knownAs(elem string, n int) string {
+	x := g.known(n)
+	switch w := widths[elem]; {
+	case w > 32:
+		return g.define(scalar(elem), "exti %s unsigned : tile<i32> -> tile<%s>", x, elem).name
+	case w < 32:
+		return g.define(scalar(elem), "trunci %s : tile<i32> -> tile<%s>", x, elem).name
+	}
+	return x
+}
+
+// indices are numbers for a view, of one type, with that type.
+func (g *generator) indices(at []int) (names []string, t string) {
+	elem := g.unsigned(append(slices.Clone(at), 0))
+	for _, n := range at {
+		names = append(names, g.knownAs(elem, n))
+	}
+	return names, "tile<" + elem + ">"
 }
 
 // known is an i32 that is n, which the compiler may or may not see.
@@ -223,11 +280,14 @@ func (g *generator) arrayFor(tile []int, limit int) (shape, strides []int) {
 	stride := 1
 	for d := len(tile) - 1; d >= 0; d-- {
 		shape[d] = max(1, tile[d]*(1+g.r.IntN(2))-g.r.IntN(1+tile[d]/2)*g.r.IntN(2))
+		if g.chance(15) && tile[d] <= 32 { // so many tiles that a number of 8 bits shows its sign
+			shape[d] = tile[d] * (100 + g.r.IntN(200))
+		}
 		for shape[d]*stride > limit {
 			shape[d] = max(1, limit/stride)
 		}
 		strides[d] = stride
-		if pad := g.r.IntN(5); g.chance(20) && shape[d]*stride+pad <= limit {
+		if pad := g.r.IntN(5); g.chance(20) && shape[d]*(stride+pad) <= limit {
 			stride += pad
 		}
 		stride *= shape[d]
@@ -251,19 +311,24 @@ func (g *generator) loadView(buffer string, t typ, padding string) val {
 		}
 		kind = fmt.Sprintf("strided_view<tile=(%s), traversal_strides=[%s], padding_value = %s, %s>", strings.TrimSuffix(dims(t.shape), "x"), strings.ReplaceAll(commas(steps), " ", ""), padding, vt)
 	}
-	at := make([]string, len(t.shape))
+	at := make([]int, len(t.shape))
 	for d := range at {
 		blocks := (shape[d] + steps[d] - 1) / steps[d] // no tile lies wholly outside
-		if blocks >= grid && g.chance(30) {
-			at[d] = g.block.name
-		} else {
-			at[d] = g.number(scalar("i32"), g.r.IntN(blocks)).name
+		at[d] = g.r.IntN(blocks)
+		if blocks > 128 && g.chance(50) {
+			at[d] = 128 + g.r.IntN(blocks-128)
+		}
+	}
+	names, it := g.indices(at)
+	for d := range at {
+		if blocks := (shape[d] + steps[d] - 1) / steps[d]; it == "tile<i32>" && blocks >= grid && g.chance(30) {
+			names[d] = g.block.name
 		}
 	}
 	p := g.fresh()
 	g.line("%s = %s %s : %s", p, op, view, kind)
 	v := val{name: g.fresh(), typ: t}
-	g.line("%s, %s = load_view_tko weak %s[%s] : %s, tile<i32> -> %s, token", v.name, g.fresh(), p, strings.Join(at, ", "), kind, t)
+	g.line("%s, %s = load_view_tko %s %s[%s] : %s, %s -> %s, token", v.name, g.fresh(), g.order("acquire", t.elem), p, joined(names), kind, it, t)
 	g.vals = append(g.vals, v)
 	return v
 }
@@ -288,12 +353,12 @@ func (g *generator) store(v val) {
 		g.storePointers(out, "", v, g.mine(g.linear("i32", v.shape)))
 		return
 	}
-	kind, view, at := g.partView(out, v.typ)
-	g.line("%s = store_view_tko weak %s, %s[%s] : %s, %s, tile<i32> -> token", g.fresh(), v.name, view, at, v.typ, kind)
+	kind, view, at, it := g.partView(out, v.typ)
+	g.line("%s = store_view_tko weak %s, %s[%s] : %s, %s, %s -> token", g.fresh(), v.name, view, at, v.typ, kind, it)
 }
 
 // partView is a view of a buffer in which every tile block has a tile of its own, the last perhaps not whole, and its indices.
-func (g *generator) partView(buffer string, t typ) (kind, view, at string) {
+func (g *generator) partView(buffer string, t typ) (kind, view, at, it string) {
 	shape := slices.Clone(t.shape)
 	shape[0] = shape[0]*grid - g.r.IntN(2)*g.r.IntN(shape[0])
 	strides := make([]int, len(shape))
@@ -306,11 +371,19 @@ func (g *generator) partView(buffer string, t typ) (kind, view, at string) {
 	kind = fmt.Sprintf("partition_view<tile=(%s), %s>", strings.TrimSuffix(dims(t.shape), "x"), vt)
 	view = g.fresh()
 	g.line("%s = make_partition_view %s : %s", view, array, kind)
-	indices := []string{g.block.name}
-	for range t.shape[1:] {
-		indices = append(indices, g.number(scalar("i32"), 0).name)
+	elem := g.unsigned([]int{grid})
+	block := g.block
+	switch w := widths[elem]; {
+	case w > 32:
+		block = g.define(scalar(elem), "exti %s unsigned : tile<i32> -> tile<%s>", block.name, elem)
+	case w < 32:
+		block = g.define(scalar(elem), "trunci %s : tile<i32> -> tile<%s>", block.name, elem)
 	}
-	return kind, view, strings.Join(indices, ", ")
+	indices := []string{block.name}
+	for range t.shape[1:] {
+		indices = append(indices, g.number(scalar(elem), 0).name)
+	}
+	return kind, view, joined(indices), scalar(elem).String()
 }
 
 // storePointers writes through pointers, perhaps under a mask; token orders it.
@@ -322,11 +395,7 @@ func (g *generator) storePointers(buffer, token string, v, index val) {
 	}
 	p, pt := g.pointers(buffer, v.elem, index)
 	after := g.fresh()
-	order := "weak"
-	if token != "" && strongElem(v.elem) && g.chance(25) {
-		order = one(g, "relaxed", "release") + " " + one(g, "tl_blk", "device", "sys")
-	}
-	g.line("%s = store_ptr_tko %s %s, %s%s%s : %s, %s%s -> token", after, order, p, v.name, mask, tokenClause(token), pt, v.typ, maskType)
+	g.line("%s = store_ptr_tko %s %s, %s%s%s : %s, %s%s -> token", after, g.order("release", v.elem), p, v.name, mask, tokenClause(token), pt, v.typ, maskType)
 	if token != "" {
 		g.token = after
 	}
@@ -340,7 +409,7 @@ func (g *generator) roundTrip() {
 	t := typ{one(g, slices.Concat(ints, floats)...), g.shape()}
 	v := g.exact(t)
 	buffer := g.input(t.elem, "scratch")
-	if g.chance(25) { // the tile block's own memory, all of it written first
+	if g.chance(50) && g.has(Alloca) { // the tile block's own memory, all of it written first
 		buffer = g.fresh()
 		g.line("%s = alloca num_elem = %d, alignment = %d : tile<ptr<%s>>", buffer, t.n(), one(g, 16, 64), t.elem)
 		p, pt := g.pointers(buffer, t.elem, g.linear("i32", t.shape))
@@ -365,7 +434,7 @@ func (g *generator) mixed(shape []int) val {
 
 // atomic updates memory; the old values are known where every element has a place of its own.
 func (g *generator) atomic() {
-	elem := one(g, "i32", "i64", "f32", "i32")
+	elem := one(g, "i32", "i64", "f32", "i32", "f64", "f16", "bf16")
 	t := typ{elem, g.shape()}
 	buffer := g.parameter(elem)
 	mode := "addf"
@@ -373,7 +442,7 @@ func (g *generator) atomic() {
 		mode = one(g, "and", "or", "xor", "add", "max", "min", "umax", "umin")
 	}
 	alone := g.chance(50)
-	if alone && isInt(elem) && g.chance(20) {
+	if alone && widths[elem] >= 32 && g.chance(20) {
 		mode = "xchg"
 	}
 	x := g.exact(t)
@@ -393,9 +462,9 @@ func (g *generator) atomic() {
 	}
 	p, pt := g.pointers(buffer, elem, index)
 	v := val{name: g.fresh(), typ: t}
-	if alone && g.chance(25) {
-		g.line("%s, %s = atomic_cas_tko relaxed device %s, %s, %s%s : %s, %s%s -> %s, token", v.name, g.fresh(), p, g.any(t).name, x.name, mask, pt, t, maskType, t)
-		if mask == "" && g.depth == 0 {
+	if alone && g.chance(60) && widths[elem] >= 32 {
+		g.line("%s, %s = atomic_cas_tko relaxed device %s, %s, %s%s : %s, %s%s -> %s, token", v.name, g.fresh(), p, g.exact(t).name, x.name, mask, pt, t, maskType, t)
+		if g.depth == 0 { // where the mask is false, what was compared with
 			g.vals = append(g.vals, v)
 		}
 		return

@@ -28,18 +28,14 @@ const programs = 200
 const shown = 5
 
 // moduleOf makes modules of changing size.
-func moduleOf(seed uint64) string { return Module(seed, []int{4, 10, 15, 25}[seed%4]) }
+func moduleOf(seed uint64, without ...Feature) string {
+	return Module(seed, []int{4, 10, 15, 25}[seed%4], without...)
+}
 
 func scheduleOf(seed uint64) emu.Schedule { return emu.Schedules[seed%uint64(len(emu.Schedules))] }
 
 func TestRandomModulesMeanTheSameOnInterpreterAndEmulator(t *testing.T) {
-	n := programs
-	if s := os.Getenv("TILEIRAS_RANDOM"); s != "" {
-		var err error
-		if n, err = strconv.Atoi(s); err != nil {
-			t.Fatalf("TILEIRAS_RANDOM: %v", err)
-		}
-	}
+	n := number(t, "TILEIRAS_RANDOM", programs)
 	var mu sync.Mutex
 	unsupported := map[string]int{}
 	failures := 0
@@ -87,6 +83,19 @@ func reduced(t *testing.T, text string, s emu.Schedule, f *Failure) string {
 	return Reduce(text, func(text string) bool { return kindOf(Check(t.Context(), text, s, gpu...)) == kind })
 }
 
+// number is the value of an environment variable, or another number without it.
+func number(t *testing.T, variable string, otherwise int) int {
+	s := os.Getenv(variable)
+	if s == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		t.Fatalf("%s: %v", variable, err)
+	}
+	return n
+}
+
 func sortedKeys(m map[string]int) []string {
 	var keys []string
 	for k := range m { // sorted below: the order cannot matter
@@ -114,31 +123,6 @@ func TestModulesThatOnceFailedPass(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// made lists the operations that the generator must be able to make.
-const made = `absf absi addf addi alloca andi assume atomic_cas_tko atomic_red_view_tko atomic_rmw_tko bitcast break broadcast cat ceil cmpf cmpi constant continue divf divi exp exp2 exti
-extract floor fma for ftof ftoi get_global get_index_space_shape get_num_tile_blocks get_tensor_shape get_tile_block_id if insert iota itof join_tokens load_ptr_tko load_view_tko log2 loop make_gather_scatter_view make_partition_view
-make_strided_view make_tensor_view make_token maxf maxi minf mini mmaf mmaf_scaled mmai mulf mulhii muli negf negi offset ori pack permute reduce
-remf remi reshape return rsqrt scan select shli shri sin sqrt store_ptr_tko store_view_tko subf subi tanh trunci unpack xori yield`
-
-func TestTheGeneratorMakesEveryOperation(t *testing.T) {
-	missing := map[string]bool{}
-	for _, name := range strings.Fields(made) {
-		missing[name] = true
-	}
-	for seed := uint64(0); seed < programs && len(missing) > 0; seed++ {
-		in, err := read(moduleOf(seed))
-		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		ir.Walk(in.Module, ir.PreOrder, func(op *ir.Op) { delete(missing, op.Def.Name) })
-	}
-	for _, name := range strings.Fields(made) {
-		if missing[name] {
-			t.Errorf("no module of %d has %s", programs, name)
-		}
 	}
 }
 
@@ -180,7 +164,7 @@ func TestDifferencesAreSeenWhereTheInterpreterIsExact(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	params, err := parameters(in.Module)
+	params, err := parameters(in.Module, "k")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package random
 
 import (
+	"slices"
 	"strings"
 
 	"tileiras/dialects/cudatile"
@@ -187,6 +188,14 @@ func inlineRegion(_ *ir.Context, op *ir.Op) bool {
 	if end.NumOperands() != op.NumResults() {
 		return false
 	}
+	for _, o := range body.Ops() { // ifs that would leave the loop go
+		if op.Def.Name != "if" && leaves(o) && o != end {
+			if !unused(o) {
+				return false
+			}
+			o.Erase()
+		}
+	}
 	// The arguments are the last operands, in order; for has its counter before them, which begins at the first operand.
 	args, operands := body.Args(), op.Operands()
 	if op.Def.Name == "for" {
@@ -207,6 +216,24 @@ func inlineRegion(_ *ir.Context, op *ir.Op) bool {
 	}
 	op.Erase()
 	return true
+}
+
+// leaves reports whether an operation holds a break or continue of the loop that it stands in.
+func leaves(op *ir.Op) bool {
+	switch op.Def.Name {
+	case "break", "continue":
+		return true
+	case "for", "loop":
+		return false
+	}
+	for _, r := range op.Regions() {
+		for _, b := range r.Blocks() {
+			if slices.ContainsFunc(b.Ops(), leaves) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // kindOf is the kind of a failure with the pass or the report that it names, so that a reduction does not slip to another fault.

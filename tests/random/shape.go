@@ -89,25 +89,22 @@ func (g *generator) linear(elem string, shape []int) val {
 	return g.reshape(g.mark(v), shape)
 }
 
-// anyElem is an element type that data movement may have.
-func (g *generator) anyElem() string {
-	return one(g, slices.Concat([]string{"i1"}, ints, floats, small)...)
-}
-
 func (g *generator) reshaping() {
-	x := g.any(typ{g.anyElem(), g.shape()})
-	switch g.r.IntN(7) {
+	x := g.any(g.moved())
+	switch g.r.IntN(10) {
 	case 0:
 		if shape := g.shape(); (typ{"", shape}).n() == x.n() {
 			g.reshape(x, shape)
 		} else {
 			g.reshape(x, []int{x.n()})
 		}
-	case 1:
-		if shape := g.shape(); spreads(x.shape, shape) {
+	case 1, 6, 7:
+		if full, less := g.shapes[0], g.shapes[2]; g.chance(70) {
+			g.spread(g.any(typ{fits(x.elem, typ{"", less}.n()), less}), full)
+		} else if shape := g.shape(); spreads(x.shape, shape) {
 			g.spread(x, shape)
 		}
-	case 2:
+	case 2, 8, 9:
 		g.permute(x)
 	case 3:
 		g.concatenate(x)
@@ -115,9 +112,19 @@ func (g *generator) reshaping() {
 		g.extract(x)
 	case 5:
 		g.insert(x)
-	case 6:
-		g.repack(g.exact(typ{one(g, ints...), g.shape()}))
 	}
+}
+
+// packing reads tiles as bytes and bytes as tiles.
+func (g *generator) packing() {
+	t := g.moved()
+	if g.chance(50) {
+		t = typ{"i8", g.shape()}
+	}
+	if len(t.shape) == 0 {
+		t.shape = []int{16}
+	}
+	g.repack(g.exact(t))
 }
 
 func (g *generator) permute(x val) {
@@ -176,6 +183,9 @@ func (g *generator) extract(x val) {
 		return
 	}
 	part, at := g.slice(x)
+	if fits(x.elem, part.n()) != x.elem {
+		return
+	}
 	g.like(x, part, "extract %s[%s] : %s -> %s", x.name, strings.Join(at, ", "), x.typ, part)
 }
 
@@ -184,6 +194,9 @@ func (g *generator) insert(x val) {
 		return
 	}
 	part, at := g.slice(x)
+	if fits(x.elem, part.n()) != x.elem {
+		return
+	}
 	y := g.any(part)
 	v := g.define(x.typ, "insert %s, %s[%s] : %s, %s", y.name, x.name, strings.Join(at, ", "), y.typ, x.typ)
 	v.inexact = x.inexact || y.inexact
@@ -192,24 +205,31 @@ func (g *generator) insert(x val) {
 
 // repack reads bytes as other elements.
 func (g *generator) repack(x val) {
-	if len(x.shape) == 0 {
+	if len(x.shape) == 0 || x.elem == "tf32" {
 		return
 	}
 	x = g.reshape(x, []int{x.n()})
 	t := typ{"i8", []int{x.n() * widths[x.elem] / 8}}
-	if t.n() > maxElements {
+	if t.n() > maxElements || t.n() == 0 {
+		return
+	}
+	if widths[x.elem] != 8 {
+		v := g.define(t, "pack %s : %s -> %s", x.name, x.typ, t)
+		v.inexact = x.inexact
+		g.mark(v)
 		return
 	}
 	if x.elem != "i8" {
-		g.define(t, "pack %s : %s -> %s", x.name, x.typ, t)
 		return
 	}
-	to := one(g, "i16", "i32", "i64")
+	to := g.anyElem()
 	t = typ{to, []int{x.n() * 8 / widths[to]}}
-	if t.n() == 0 {
+	if t.n() == 0 || t.n() > maxElements || widths[to] == 8 || to == "tf32" {
 		return
 	}
-	g.define(t, "unpack %s : %s -> %s", x.name, x.typ, t)
+	v := g.define(t, "unpack %s : %s -> %s", x.name, x.typ, t)
+	v.inexact = !isInt(to) // the payload of a NaN is free
+	g.mark(v)
 }
 
 // combine is how a reduction or a scan combines.
@@ -233,6 +253,8 @@ var intCombines = []combine{
 	{"maxi %s, %s signed", lowest}, {"mini %s, %s signed", highest}, {"maxi %s, %s unsigned", same("0")}, {"mini %s, %s unsigned", same("-1")},
 }
 
+var truthCombines = []combine{{"andi %s, %s", same("true")}, {"ori %s, %s", same("false")}, {"xori %s, %s", same("false")}}
+
 var floatCombines = []combine{
 	{"maxf %s, %s", func(e string) string { return infinities[e][1] }}, {"minf %s, %s", func(e string) string { return infinities[e][0] }},
 	{"maxf %s, %s propagate_nan", func(e string) string { return infinities[e][1] }},
@@ -252,19 +274,19 @@ func (g *generator) combining(op, reverse string) {
 	if op == "reduce" {
 		out = slices.Concat(shape[:dim], shape[dim+1:])
 	}
-	switch g.r.IntN(4) {
+	which := g.r.IntN(6)
+	if op == "scan" && g.chance(50) {
+		which = 3
+	}
+	switch which {
 	case 0:
-		if op == "scan" && g.chance(50) {
-			g.maps(reverse, shape, dim)
-		} else {
-			g.largest(op, reverse, shape, out, dim)
-		}
+		g.largest(op, reverse, shape, out, dim)
 	case 1: // a sum of floats that no order rounds
 		x, ok := g.find(func(v val) bool {
 			return !isInt(v.elem) && slices.Contains(floats, v.elem) && slices.Equal(v.shape, shape) && v.bound > 0 && holds(v.elem, v.bound*shape[dim])
 		})
 		if !ok {
-			elem := one(g, "f16", "f32", "f64")
+			elem := one(g, "f16", "bf16", "f32", "f64")
 			if !holds(elem, 4*shape[dim]) {
 				elem = "f32"
 			}
@@ -276,9 +298,20 @@ func (g *generator) combining(op, reverse string) {
 	case 2:
 		x := g.exact(typ{one(g, floats...), shape})
 		g.combined(op, reverse, x, out, dim, floatCombines[g.r.IntN(len(floatCombines))])
+	case 3:
+		if op == "scan" {
+			g.ordered(reverse, shape, dim)
+		} else {
+			g.several(shape, out, dim)
+		}
 	default:
 		x := g.exact(typ{one(g, ints...), shape})
-		g.combined(op, reverse, x, out, dim, intCombines[g.r.IntN(len(intCombines))])
+		c := intCombines[g.r.IntN(len(intCombines))]
+		if g.chance(15) {
+			x = g.exact(typ{"i1", shape})
+			c = truthCombines[g.r.IntN(len(truthCombines))]
+		}
+		g.combined(op, reverse, x, out, dim, c)
 	}
 }
 
@@ -286,56 +319,13 @@ func (g *generator) combined(op, reverse string, x val, out []int, dim int, c co
 	t := typ{x.elem, out}
 	v := val{name: g.fresh(), typ: t}
 	s, a, b, r := scalar(x.elem), g.fresh(), g.fresh(), g.fresh()
-	g.line("%s = %s %s dim=%d%s identities=[%s : %s] : %s -> %s", v.name, op, x.name, dim, reverse, c.identity(x.elem), x.elem, x.typ, t)
+	g.line("%s = %s %s dim=%d%s identities=[%s] : %s -> %s", v.name, op, x.name, dim, reverse, identity(c.identity(x.elem), x.elem), x.typ, t)
 	g.line("(%s: %s, %s: %s) {", a, s, b, s)
 	g.line("  %s = %s : %s", r, fmt.Sprintf(c.op, a, b), s)
 	g.line("  yield %s : %s", r, s)
 	g.line("}")
 	g.vals = append(g.vals, v)
 	return v
-}
-
-// maps combines pairs (a, b) that stand for x -> a*x + b, one map after the other: associative, but not commutative, so only the
-// order of a scan gives it one meaning.
-func (g *generator) maps(reverse string, shape []int, dim int) {
-	elem := one(g, "i16", "i32", "i64")
-	x, y := g.exact(typ{elem, shape}), g.exact(typ{elem, shape})
-	p, q, r := g.fresh(), g.fresh(), g.fresh()
-	g.pairs("scan", reverse, x, y, shape, dim, [2]string{"1", "0"}, func(a, c, b, d string, s, _ typ) [2]string {
-		g.line("  %s = muli %s, %s : %s", p, a, c, s)
-		g.line("  %s = muli %s, %s : %s", q, c, b, s)
-		g.line("  %s = addi %s, %s : %s", r, q, d, s)
-		return [2]string{p, r}
-	})
-}
-
-// largest finds the largest element and something that stands beside it; of equal ones, the smallest such.
-func (g *generator) largest(op, reverse string, shape, out []int, dim int) {
-	x, y := g.exact(typ{one(g, ints...), shape}), g.exact(typ{one(g, "i16", "i32"), shape})
-	more, same, less, first, win, v, w := g.fresh(), g.fresh(), g.fresh(), g.fresh(), g.fresh(), g.fresh(), g.fresh()
-	g.pairs(op, reverse, x, y, out, dim, [2]string{lowest(x.elem), highest(y.elem)}, func(a, c, b, d string, s, t typ) [2]string {
-		g.line("  %s = cmpi greater_than %s, %s, signed : %s -> tile<i1>", more, a, c, s)
-		g.line("  %s = cmpi equal %s, %s, signed : %s -> tile<i1>", same, a, c, s)
-		g.line("  %s = cmpi less_than %s, %s, signed : %s -> tile<i1>", less, b, d, t)
-		g.line("  %s = andi %s, %s : tile<i1>", first, same, less)
-		g.line("  %s = ori %s, %s : tile<i1>", win, more, first)
-		g.line("  %s = select %s, %s, %s : tile<i1>, %s", v, win, a, c, s)
-		g.line("  %s = select %s, %s, %s : tile<i1>, %s", w, win, b, d, t)
-		return [2]string{v, w}
-	})
-}
-
-// pairs writes a reduction or a scan of two tiles at once; body combines (a, b) with (c, d) and names the result.
-func (g *generator) pairs(op, reverse string, x, y val, out []int, dim int, identities [2]string, body func(a, c, b, d string, s, t typ) [2]string) {
-	tx, ty, sx, sy, v := typ{x.elem, out}, typ{y.elem, out}, scalar(x.elem), scalar(y.elem), g.fresh()
-	a, c, b, d := g.fresh(), g.fresh(), g.fresh(), g.fresh()
-	g.line("%s:2 = %s %s, %s dim=%d%s identities=[%s : %s, %s : %s] : %s, %s -> %s, %s", v, op, x.name, y.name, dim, reverse,
-		identities[0], x.elem, identities[1], y.elem, x.typ, y.typ, tx, ty)
-	g.line("(%s: %s, %s: %s, %s: %s, %s: %s) {", a, sx, c, sx, b, sy, d, sy)
-	r := body(a, c, b, d, sx, sy)
-	g.line("  yield %s, %s : %s, %s", r[0], r[1], sx, sy)
-	g.line("}")
-	g.vals = append(g.vals, val{name: v + "#0", typ: tx}, val{name: v + "#1", typ: ty})
 }
 
 // products lists the element types of matrix products: of both operands and of the accumulator.
@@ -346,6 +336,9 @@ var products = [][2]string{
 
 func (g *generator) product() {
 	p := products[g.r.IntN(len(products))]
+	if !g.known8(p[0]) {
+		return
+	}
 	m, n, k := 1<<g.r.IntN(8), 1<<g.r.IntN(8), 1<<g.r.IntN(7)
 	for limit := one(g, usual, usual, maxElements); m*n > limit || m*k > limit || k*n > limit; {
 		m, n, k = max(1, m/2), max(1, n/2), max(1, k/2)
@@ -353,6 +346,16 @@ func (g *generator) product() {
 	batch := []int{}
 	if g.chance(20) && 2*max(m*n, m*k, k*n) <= maxElements {
 		batch = []int{2}
+	} else if g.chance(15) { // a row or a column, many times
+		m, n, k = 1, 1<<g.r.IntN(7), 1<<g.r.IntN(9)
+		if g.chance(30) {
+			m, n = n, m
+		}
+		b := 1 << g.r.IntN(5)
+		for b*max(m*n, m*k, k*n) > maxElements && b > 1 {
+			b /= 2
+		}
+		batch = []int{b}
 	}
 	in := func(a, b int) typ { return typ{p[0], slices.Concat(batch, []int{a, b})} }
 	t := typ{p[1], slices.Concat(batch, []int{m, n})}
@@ -364,23 +367,61 @@ func (g *generator) product() {
 	if !holds(p[1], bound+acc.bound) {
 		return
 	}
-	x, y := g.operand(in(m, k)), g.operand(in(k, n))
-	var v val
-	if p[0] == "i8" {
-		v = g.define(t, "mmai %s, %s, %s %s %s : %s, %s, %s", x.name, y.name, acc.name, one(g, "signed", "unsigned"), one(g, "signed", "unsigned"), x.typ, y.typ, t)
-		acc.bound = 0
-	} else {
-		v = g.define(t, "mmaf %s, %s, %s : %s, %s, %s", x.name, y.name, acc.name, x.typ, y.typ, t)
-		v.bound = bound + acc.bound
-	}
-	g.mark(v)
+	g.multiply(g.operand(in(m, k)), g.operand(in(k, n)), acc, bound)
 	g.shapes = append(g.shapes, t.shape)
+}
+
+// multiply is a product of matrices of small integers whose elements are at most bound.
+func (g *generator) multiply(x, y, acc val, bound int) {
+	t := acc.typ
+	if x.elem == "i8" {
+		g.define(t, "mmai %s, %s, %s %s %s : %s, %s, %s", x.name, y.name, acc.name, one(g, "signed", "unsigned"), one(g, "signed", "unsigned"), x.typ, y.typ, t)
+		return
+	}
+	fast := ""
+	if strings.HasPrefix(x.elem, "f8") && g.chance(20) {
+		fast = " fast_acc"
+	}
+	v := g.define(t, "mmaf %s, %s, %s%s : %s, %s, %s", x.name, y.name, acc.name, fast, x.typ, y.typ, t)
+	v.bound = bound + acc.bound
+	g.mark(v)
+}
+
+// known8 reports whether modules have an element type at all.
+func (g *generator) known8(elem string) bool { f, ok := needs[elem]; return !ok || g.has(f) }
+
+// padded is a product of a matrix that a view pads, with anything: what the sums are is up to infinities and NaN.
+func (g *generator) padded() {
+	p := products[g.r.IntN(len(products))]
+	if !inMemory(p[0]) || !g.known8(p[0]) {
+		return
+	}
+	m, n, k := 16<<g.r.IntN(3), 8<<g.r.IntN(3), 16<<g.r.IntN(2)
+	if !holds(p[1], 32*k) {
+		return
+	}
+	load := func(shape ...int) val {
+		v := g.loadView(g.smallInput(p[0]), typ{p[0], shape}, one(g, paddings[isInt(p[0]) || slices.Contains(small, p[0])]...))
+		v.inexact = !isInt(p[0])
+		return g.mark(v)
+	}
+	x, y, acc := load(m, k), load(k, n), g.integers(typ{p[1], []int{m, n}})
+	if isInt(p[0]) {
+		g.multiply(x, y, acc, 0)
+		return
+	}
+	v := g.define(acc.typ, "mmaf %s, %s, %s : %s, %s, %s", x.name, y.name, acc.name, x.typ, y.typ, acc.typ)
+	v.inexact = true
+	g.mark(v)
 }
 
 // scaled is a product of blocks with scales: powers of two near 1, so that it stays exact.
 func (g *generator) scaled() {
+	if !g.has(F8) || !g.has(F4) {
+		return
+	}
 	m, n, k := 16<<g.r.IntN(2), 8<<g.r.IntN(2), 32<<g.r.IntN(2)
-	elem := one(g, "f8E4M3FN", "f8E5M2")
+	elem := one(g, "f8E4M3FN", "f8E5M2", "f4E2M1FN")
 	scale := func(a, b int) val {
 		t := typ{"i8", []int{a, b}}
 		v := g.define(t, "andi %s, %s : %s", g.exact(t).name, g.number(t, 1).name, t)
@@ -396,14 +437,14 @@ func (g *generator) scaled() {
 
 // matmul is a product in a loop along K, its operands read there: what most kernels are made of.
 func (g *generator) matmul() {
-	if g.depth >= maxDepth {
+	if g.depth >= g.deepest {
 		return
 	}
 	p := products[g.r.IntN(len(products))]
 	m, n, k := 16<<g.r.IntN(3), 16<<g.r.IntN(3), 16<<g.r.IntN(2)
 	rounds := 1 + g.r.IntN(4)
 	t := typ{p[1], []int{m, n}}
-	if bound := 16 * k * rounds; !inMemory(p[0]) || !holds(p[1], bound) {
+	if bound := 16 * k * rounds; !inMemory(p[0]) || !g.known8(p[0]) || !holds(p[1], bound) {
 		return
 	}
 	acc := g.number(t, 0)
@@ -455,7 +496,7 @@ func (g *generator) matrixView(elem string, tile, shape []int) matrix {
 
 func (g *generator) readMatrix(m matrix, row, column string) val {
 	v := val{name: g.fresh(), typ: m.tile, bound: 4}
-	g.line("%s, %s = load_view_tko weak %s[%s, %s] : %s, tile<i32> -> %s, token", v.name, g.fresh(), m.view, row, column, m.kind, m.tile)
+	g.line("%s, %s = load_view_tko %s %s[%s, %s] : %s, tile<i32> -> %s, token", v.name, g.fresh(), g.order("acquire", m.tile.elem), m.view, row, column, m.kind, m.tile)
 	g.vals = append(g.vals, v)
 	return v
 }

@@ -8,8 +8,8 @@ import (
 
 // gather reads rows or columns of an array by number.
 func (g *generator) gather() {
-	t := typ{one(g, slices.Concat(ints, floats)...), g.shape()}
-	if len(t.shape) != 2 {
+	t := g.moved()
+	if len(t.shape) != 2 || !inMemory(t.elem) {
 		return
 	}
 	sparse := g.r.IntN(2)
@@ -19,7 +19,10 @@ func (g *generator) gather() {
 	v := g.fresh()
 	g.line("%s = make_gather_scatter_view %s : %s", v, view, kind)
 	// Numbers of rows that exist; what lies behind the array along the other dimension is padding.
-	it := typ{"i32", []int{t.shape[sparse]}}
+	it := typ{g.unsigned([]int{t.shape[sparse] - 1}), []int{t.shape[sparse]}}
+	if it.elem == "i64" {
+		it.elem = "i32"
+	}
 	rows := g.define(it, "andi %s, %s : %s", g.exact(it).name, g.number(it, t.shape[sparse]-1).name, it)
 	at, types := [2]string{}, [2]string{}
 	at[sparse], types[sparse] = rows.name, it.String()
@@ -31,7 +34,7 @@ func (g *generator) gather() {
 
 // atomicView adds a tile to a part of a new buffer.
 func (g *generator) atomicView() {
-	t := typ{one(g, "i32", "i64", "f32"), g.shape()}
+	t := typ{one(g, "i32", "i64", "f32", "f64", "f16", "bf16"), g.shape()}
 	if len(t.shape) == 0 || g.depth > 0 {
 		return
 	}
@@ -40,8 +43,8 @@ func (g *generator) atomicView() {
 		mode = one(g, "and", "or", "xor", "add", "max", "min", "umax", "umin")
 	}
 	x := g.exact(t)
-	kind, view, at := g.partView(g.parameter(t.elem), t)
-	g.line("%s = atomic_red_view_tko relaxed device %s[%s], %s, %s : %s, %s, tile<i32> -> token", g.fresh(), view, at, mode, x.name, t, kind)
+	kind, view, at, it := g.partView(g.parameter(t.elem), t)
+	g.line("%s = atomic_red_view_tko relaxed device %s[%s], %s, %s : %s, %s, %s -> token", g.fresh(), view, at, mode, x.name, t, kind, it)
 }
 
 // extents asks views and the grid for their sizes.
@@ -53,12 +56,15 @@ func (g *generator) extents() {
 		g.vals = append(g.vals, val{name: x, typ: s, bound: grid})
 		return
 	}
-	elem := one(g, floats...)
+	elem := g.anyElem()
+	if !inMemory(elem) {
+		return
+	}
 	shape := []int{1 + g.r.IntN(40), 1 + g.r.IntN(40)}
 	view, vt := g.tensorView(g.input(elem, ""), elem, shape, []int{shape[1], 1}, true)
 	v := g.fresh()
 	if g.chance(50) {
-		elem := one(g, "i32", "i64", "i16")
+		elem := one(g, "i32", "i64", "i16", "i8")
 		g.line("%s:2 = get_tensor_shape %s : %s -> tile<%s>", v, view, vt, elem)
 		g.vals = append(g.vals, val{name: v + "#0", typ: scalar(elem), bound: 64}, val{name: v + "#1", typ: scalar(elem), bound: 64})
 		return
@@ -68,6 +74,45 @@ func (g *generator) extents() {
 	g.line("%s = make_partition_view %s : %s", p, view, kind)
 	g.line("%s:2 = get_index_space_shape %s : %s -> tile<i32>", v, p, kind)
 	g.vals = append(g.vals, val{name: v + "#0", typ: s, bound: 64}, val{name: v + "#1", typ: s, bound: 64})
+}
+
+// overlaps reads an array whose rows overlap or are one row.
+func (g *generator) overlaps() {
+	t := typ{g.anyElem(), g.shape()}
+	if len(t.shape) > 0 && inMemory(t.elem) {
+		g.overlapping(g.input(t.elem, ""), t, elements, "")
+	}
+}
+
+// promises says of values what holds for them, and asserts what is true.
+func (g *generator) promises() {
+	t := g.intType()
+	x := g.exact(t)
+	switch g.r.IntN(4) {
+	case 0:
+		c := g.define(t.with("i1"), "cmpi equal %s, %s, signed : %s -> %s", x.name, x.name, t, t.with("i1"))
+		g.line("assert %s, \"equal\" : %s", c.name, c.typ)
+	case 1:
+		if len(t.shape) == 1 { // pieces of equal elements
+			v, n := g.along(0, t.shape)
+			size := 1 << g.r.IntN(4)
+			if size <= n {
+				v = g.define(v.typ, "andi %s, %s : %s", v.name, g.number(v.typ, n-size).name, v.typ)
+				g.like(v, v.typ, "assume same_elements<[%d]>, %s : %s", size, v.name, v.typ)
+			}
+		}
+	case 2:
+		if t.elem != "i1" {
+			x = g.smallInts(t)
+			g.like(x, t, "assume bounded<-3, 4>, %s : %s", x.name, t)
+		}
+	case 3:
+		if widths[t.elem] > 8 && len(t.shape) == 0 {
+			d := 1 << g.r.IntN(5)
+			v := g.define(t, "muli %s, %s : %s", x.name, g.number(t, d).name, t)
+			g.define(t, "assume div_by<%d>, %s : %s", d, v.name, t)
+		}
+	}
 }
 
 // stores writes a value in the middle of the program: in an if only where it is taken, in a loop the last round counts.
@@ -121,7 +166,10 @@ func (g *generator) meeting() {
 
 // global reads a table of the module.
 func (g *generator) global() {
-	t := typ{one(g, "i32", "f32", "i16", "f64"), []int{16}}
+	t := typ{one(g, slices.Concat([]string{"i1"}, floats, ints, g.small())...), []int{16}}
+	if !inMemory(t.elem) {
+		return
+	}
 	list := make([]string, 16)
 	for i := range list {
 		list[i] = g.literal(t.elem)

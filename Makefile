@@ -40,8 +40,13 @@ fuzz: ## Fuzzes the bytecode reader, verifier and printer and the text parsers, 
 million: ## Takes a million broken bytecode files and texts through reader, verifier and printer; prints time and memory.
 	TILEIRAS_MUTATIONS=1_000_000 $(GO) test ./tests/fuzz -timeout 3h -count=1 -v -run 'Million|Mutated'
 
-random: ## Holds N=5000 random modules on the emulator against the interpreter.
-	TILEIRAS_RANDOM=$(or $(N),5000) $(GO) test -timeout 60m -count=1 -v -run RandomModules ./tests/random
+random: ## Holds N=5000 random modules on the emulator against the interpreter; counts operations and element types.
+	TILEIRAS_RANDOM=$(or $(N),5000) $(GO) test -timeout 10h -count=1 -v -run 'RandomModules|EveryPair' ./tests/random
+
+.PHONY: three
+three: ## Holds interpreter, our PTX and NVIDIA's PTX of N=5000 random modules and of all lit kernels against each other, for sm_80 and sm_89.
+	@mkdir -p $(TOOLS) && scripts/nvidia-tools.sh $(TOOLS) > $(TOOLS)/path || { echo "skipped: NVIDIA's tools are not here and could not be installed"; cat $(TOOLS)/setup.log; exit 0; }; \
+	TILEIRAS_THREE=$(or $(N),5000) TILEIRAS_NVIDIA_BIN=$$(cat $(TOOLS)/path) $(GO) test -timeout 10h -count=1 -v -run Three ./tests/random
 
 corpus: build ## Runs every corpus case on the interpreter and, compiled for sm_80, on the emulator.
 	-$(BIN)/tilerun --quiet --on interp tests/corpus/cases

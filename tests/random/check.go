@@ -37,6 +37,7 @@ const maxSteps = 1 << 18
 // reference is what a module must leave in its buffers.
 type reference struct {
 	entry   string
+	blocks  int // of tiles in the grid, along x
 	params  []param
 	bytes   [][]byte // nil for scalars
 	inexact [][]bool
@@ -44,15 +45,19 @@ type reference struct {
 
 // interpret runs a module on the interpreter, which reports whatever is undefined and inexact values that decide something.
 func interpret(ctx context.Context, text string) (*reference, error) {
+	return interpretText(ctx, text, entry, grid)
+}
+
+func interpretText(ctx context.Context, text, entry string, blocks int) (*reference, error) {
 	in, err := read(text)
 	if err != nil {
 		return nil, err
 	}
-	return interpretEntry(ctx, in, entry)
+	return interpretEntry(ctx, in, entry, blocks)
 }
 
-// interpretEntry runs one entry of a module.
-func interpretEntry(ctx context.Context, in *driver.Input, entry string) (*reference, error) {
+// interpretEntry runs one entry of a module on a grid of so many tile blocks.
+func interpretEntry(ctx context.Context, in *driver.Input, entry string, blocks int) (*reference, error) {
 	params, err := parameters(in.Module, entry)
 	if err != nil {
 		return nil, err
@@ -68,10 +73,10 @@ func interpretEntry(ctx context.Context, in *driver.Input, entry string) (*refer
 			args[i] = mem.Alloc(fmt.Sprintf("p%d", i), p.bytes, 256)
 		}
 	}
-	if _, err := prog.Run(ctx, entry, mem, args, interp.Options{Grid: [3]int{grid}, Strict: true, MaxSteps: maxSteps}); err != nil {
+	if _, err := prog.Run(ctx, entry, mem, args, interp.Options{Grid: [3]int{blocks}, Strict: true, MaxSteps: maxSteps}); err != nil {
 		return nil, err
 	}
-	ref := &reference{entry: entry, params: params, bytes: make([][]byte, len(params)), inexact: make([][]bool, len(params))}
+	ref := &reference{entry: entry, blocks: blocks, params: params, bytes: make([][]byte, len(params)), inexact: make([][]bool, len(params))}
 	for i, p := range params {
 		if p.bytes != nil {
 			ref.bytes[i], ref.inexact[i] = mem.Bytes(args[i]), mem.Inexact(args[i])
@@ -128,7 +133,7 @@ func (ref *reference) compare(ctx context.Context, gpu, ptx string, o emu.Option
 		}
 		args = append(args, binary.LittleEndian.AppendUint64(nil, bits)[:n])
 	}
-	o.Grid, o.Seed = [3]int{grid}, 1
+	o.Grid, o.Seed = [3]int{ref.blocks}, 1
 	_, err = mod.Run(ctx, ref.entry, mem, args, o)
 	var rep *emu.Report
 	if errors.As(err, &rep) {

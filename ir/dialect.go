@@ -56,6 +56,9 @@ func (d *Dialect) Init() *Dialect {
 	return d
 }
 
+// Row is the row with a code of this dialect.
+func (d *Dialect) Row(c Code) *OpDef { return d.Ops[c.Index()-1] }
+
 // Op finds a row by its short name, or nil.
 func (d *Dialect) Op(name string) *OpDef {
 	for _, op := range d.Ops {

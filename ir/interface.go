@@ -1,18 +1,20 @@
 package ir
 
+import "strings"
+
 // InterfaceDef names arguments that several rows have in common. Package opgen makes a Go type of it, through which operations of
 // all these rows are read and changed alike: an interface in the sense of MLIR, found by the rows and not declared by them.
 type InterfaceDef struct {
 	Name    string   // of the Go type
 	Doc     string   // the comment of the Go type, after its name
-	Args    []string // operands and attributes that a row must have, by name
+	Args    []string // what a row must have: operands as "%name", attributes as "name"
 	Results []string // results that it must have
 }
 
 // Implements reports whether a row has what the interface names.
 func (d *OpDef) Implements(f *InterfaceDef) bool {
 	for _, name := range f.Args {
-		if d.OperandIndex(name) < 0 && d.AttrIndex(name) < 0 {
+		if operand, ok := strings.CutPrefix(name, "%"); ok && d.OperandIndex(operand) < 0 || !ok && d.AttrIndex(name) < 0 {
 			return false
 		}
 	}

@@ -175,6 +175,9 @@ func (op *Op) TextAttr(a int) string {
 	return ""
 }
 
+// AttrOf is attribute a, or the row's default; nil when it is absent.
+func (op *Op) AttrOf(a int) Attribute { return op.attrOrDefault(a) }
+
 // attrOrDefault is attribute a, or the row's default.
 func (op *Op) attrOrDefault(a int) Attribute {
 	if x := op.attrs[a]; x != nil {

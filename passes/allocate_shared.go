@@ -45,7 +45,7 @@ func allocateEntry(s *State, entry *ir.Op) error {
 		s.Step()
 		start[op] = n
 		n++
-		if op.Def.Name == "alloc_shared" {
+		if op.Code() == tileaa.OpAllocShared {
 			t := op.Result(0).Type().(*tileaa.BufferType)
 			size := t.Mem.Size() * tileaa.ElemBytes(t.Elem)
 			align := sharedAlign
@@ -76,12 +76,12 @@ func allocateEntry(s *State, entry *ir.Op) error {
 	}
 	total, err := place(s, list, s.Target.SharedOptIn)
 	if err != nil {
-		return &ErrPlan{Entry: entry.StringNamed("sym_name"), Reason: err.Error()}
+		return &ErrPlan{Entry: symbolName(entry), Reason: err.Error()}
 	}
 	for _, iv := range list {
-		iv.op.SetAttrNamed("offset", ir.IntegerAttr{Type: s.Ctx.Int(64), Bits: uint64(iv.offset)})
+		ir.Cast[tileaa.AllocShared](iv.op).SetOffset(s.Ctx, int64(iv.offset))
 	}
-	entry.SetAttrNamed("shared_bytes", ir.IntegerAttr{Type: s.Ctx.Int(64), Bits: uint64(total)})
+	ir.Cast[tileaa.Entry](entry).SetSharedBytes(s.Ctx, int64(total))
 	return nil
 }
 

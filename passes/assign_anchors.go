@@ -14,21 +14,23 @@ func (a *assigner) access(op *ir.Op) anchor {
 		return anchor{}
 	}
 	fast := len(t.Shape) - 1
-	if f, ok := op.AttrNamed("fast").(ir.IntegerAttr); ok {
-		fast = int(f.SInt())
-	}
 	vec := 1
-	if v, ok := op.AttrNamed("vec").(ir.IntegerAttr); ok {
-		vec = int(v.SInt())
+	if decided, ok := ir.As[tileaa.AccessOp](op); ok {
+		if f, ok := decided.Fast(); ok {
+			fast = int(f)
+		}
+		if v, ok := decided.Vec(); ok {
+			vec = int(v)
+		}
 	}
-	if op.Def.Name == "load" || op.Def.Name == "store" {
-		if n := a.strongest(op); vec == 1 && !a.natural(op.OperandNamed("ptr")).none() && !repeats(n.l) {
+	if p, ok := ir.As[tileaa.PtrAccess](op); ok && (ir.Is[tileaa.Load](op) || ir.Is[tileaa.Store](op)) {
+		if n := a.strongest(op); vec == 1 && !a.natural(p.Ptr()).none() && !repeats(n.l) {
 			return n // computed pointers have no order that another layout would make use of
 		}
 	}
-	switch op.Def.Name {
-	case "tiled_store", "store":
-		if n := a.natural(op.OperandNamed("value")); !n.none() {
+	switch op.Code() {
+	case tileaa.OpTiledStore, tileaa.OpStore:
+		if n := a.natural(storedValue(op)); !n.none() {
 			if wholeSectors(n.l, fast, tileaa.ElemBytes(t.Elem)) {
 				return n
 			}
@@ -36,16 +38,16 @@ func (a *assigner) access(op *ir.Op) anchor {
 				return anchor{l, weightLoad}
 			}
 		}
-	case "tiled_atomic":
-		if n := a.natural(op.OperandNamed("value")); !n.none() {
+	case tileaa.OpTiledAtomic:
+		if n := a.natural(storedValue(op)); !n.none() {
 			return n
 		}
-	case "atomic_rmw", "atomic_cas":
+	case tileaa.OpAtomicRmw, tileaa.OpAtomicCas:
 		if n := a.strongest(op); !n.none() {
 			return n
 		}
 		return anchor{a.blocked(t, fast, 1, 1), weightAtomic}
-	case "multimem_store", "multimem_reduce", "multimem_load":
+	case tileaa.OpMultimemStore, tileaa.OpMultimemReduce, tileaa.OpMultimemLoad:
 		return anchor{a.blocked(t, fast, vec, min(vec, max(1, multimemBytes/tileaa.ElemBytes(t.Elem)))), weightLoad}
 	}
 	return anchor{a.blocked(t, fast, vec, 1), weightLoad}
@@ -61,13 +63,21 @@ const multimemBytes = 4
 
 // accessTile is the tile that an access moves.
 func accessTile(op *ir.Op) *tileaa.TileType {
-	if op.Def.OperandIndex("value") >= 0 {
-		return tileaa.AsTile(op.OperandNamed("value"))
-	}
-	if op.Def.OperandIndex("arg") >= 0 {
-		return tileaa.AsTile(op.OperandNamed("arg"))
+	if v := storedValue(op); v != nil {
+		return tileaa.AsTile(v)
 	}
 	return tileaa.AsTile(op.Result(0))
+}
+
+// storedValue is the tile that an op stores, or combines with memory; nil for loads.
+func storedValue(op *ir.Op) *ir.Value {
+	if v, ok := ir.As[tileaa.ValueOp](op); ok {
+		return v.Value()
+	}
+	if a, ok := ir.As[tileaa.AtomicRmw](op); ok {
+		return a.Arg()
+	}
+	return nil
 }
 
 // sectorBytes is the unit in which the L2 cache moves memory.
@@ -152,7 +162,7 @@ func (a *assigner) defaultLayout(t *tileaa.TileType) layout.Layout {
 // the remaining lanes, then the warps, then registers. Warps without elements of their own repeat.
 func (a *assigner) scanLayout(op *ir.Op) layout.Layout {
 	shape := ints(tileaa.AsTile(op.Operand(0)).Shape)
-	dim := int(op.IntNamed("dim"))
+	dim := dimOf(op)
 	var axis, others []uint64
 	for b := 0; 1<<b < shape[dim]; b++ {
 		axis = append(axis, layout.Bit(shape, dim, b))

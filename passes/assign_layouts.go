@@ -5,7 +5,6 @@ import (
 
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
-	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
 )
 
@@ -111,47 +110,47 @@ func (a *assigner) look(v *ir.Value, t *tileaa.TileType) anchor {
 		return a.class(v, t)
 	}
 	op := v.DefiningOp()
-	switch op.Def.Name {
-	case "for":
+	switch op.Code() {
+	case tileaa.OpFor:
 		args := op.Body().Args()
 		return a.natural(args[len(args)-op.NumResults()+v.Index()])
-	case "loop", "if":
+	case tileaa.OpLoop, tileaa.OpIf:
 		return a.class(v, t)
-	case "constant", "splat", "iota", "broadcast":
+	case tileaa.OpConstant, tileaa.OpSplat, tileaa.OpIota, tileaa.OpBroadcast:
 		return anchor{}
-	case "dot":
+	case tileaa.OpDot:
 		return anchor{dotLayouts(a.s, op, a.warps).c, weightDot}
-	case "tiled_load", "multimem_load", "load", "atomic_rmw", "atomic_cas":
+	case tileaa.OpTiledLoad, tileaa.OpMultimemLoad, tileaa.OpLoad, tileaa.OpAtomicRmw, tileaa.OpAtomicCas:
 		return a.access(op)
-	case "reduce":
+	case tileaa.OpReduce:
 		src := a.best(op)
-		dim := int(op.IntNamed("dim"))
+		dim := dimOf(op)
 		return anchor{src.l.RemoveDim(dim), src.weight}
-	case "scan":
+	case tileaa.OpScan:
 		return anchor{a.scanLayout(op), weightScan}
-	case "reshape":
+	case tileaa.OpReshape:
 		return a.mapped(op.Operand(0), func(l layout.Layout) layout.Layout { return l.Reshape(ints(t.Shape)) })
-	case "permute":
+	case tileaa.OpPermute:
 		return a.mapped(op.Operand(0), func(l layout.Layout) layout.Layout { return l.Permute(permutation(op)) })
-	case "cat":
+	case tileaa.OpCat:
 		src := a.best(op)
-		return anchor{src.l.Cat(int(op.IntNamed("dim"))), src.weight}
-	case "extract", "insert", "pad":
+		return anchor{src.l.Cat(dimOf(op)), src.weight}
+	case tileaa.OpExtract, tileaa.OpInsert, tileaa.OpPad:
 		s, ok := a.inRegs(op)
 		switch {
 		case !ok:
 			return anchor{a.defaultLayout(t), weightDefault}
-		case op.Def.Name == "extract":
+		case op.Code() == tileaa.OpExtract:
 			return anchor{s.piece, s.weight}
 		}
 		return anchor{s.whole, s.weight}
-	case "buffer_load", "buffer_extract":
+	case tileaa.OpBufferLoad, tileaa.OpBufferExtract:
 		return anchor{a.defaultLayout(t), weightDefault}
-	case "pack", "unpack":
+	case tileaa.OpPack, tileaa.OpUnpack:
 		return anchor{packLayouts(op, a.warps).result, weightDefault}
 	}
 	n := a.strongest(op)
-	if n.none() && !cheap(op) && op.Def.Name != "divi" && op.Def.Name != "remi" {
+	if n.none() && !cheap(op) && op.Code() != tileaa.OpDivi && op.Code() != tileaa.OpRemi {
 		return anchor{a.wanted(v, t), weightDefault}
 	}
 	return n
@@ -166,7 +165,7 @@ func (a *assigner) wanted(v *ir.Value, t *tileaa.TileType) layout.Layout {
 		seen[v] = true
 		for u := v.FirstUse(); u != nil; u = u.Next() {
 			switch op := u.Owner(); {
-			case op.Def.Name == "load" || op.Def.Name == "store":
+			case op.Code() == tileaa.OpLoad || op.Code() == tileaa.OpStore:
 				if n := a.access(op); !n.none() && slices.Equal(n.l.Shape(), ints(t.Shape)) {
 					return n.l, true
 				}
@@ -214,7 +213,8 @@ func (a *assigner) mapped(v *ir.Value, f func(layout.Layout) layout.Layout) anch
 // class is the one layout of all values that meet in an argument of a loop or in a result of a control flow op.
 func (a *assigner) class(v *ir.Value, t *tileaa.TileType) anchor {
 	var n anchor
-	for _, m := range meets(v) {
+	incoming, _ := ir.Incoming(v)
+	for _, m := range incoming {
 		if c := a.natural(m); c.weight > n.weight {
 			n = c
 		}
@@ -223,59 +223,6 @@ func (a *assigner) class(v *ir.Value, t *tileaa.TileType) anchor {
 		return anchor{a.wanted(v, t), weightDefault}
 	}
 	return n
-}
-
-// meets lists the values that become v: of an argument of a loop its initial value and the operands of the continues, of a
-// result the operands of the breaks or yields. An argument of a for and its result are one class.
-func meets(v *ir.Value) []*ir.Value {
-	var op *ir.Op
-	k := v.Index()
-	if v.IsArg() {
-		op = v.Block().ParentOp()
-		if op.Def.Name == "for" {
-			k-- // argument 0 is the induction variable
-		}
-	} else {
-		op = v.DefiningOp()
-	}
-	var vs []*ir.Value
-	leave := func(name string) {
-		for _, t := range exits(op, name) {
-			vs = append(vs, t.Operand(k))
-		}
-	}
-	switch {
-	case op.Def.Name == "if":
-		leave("yield")
-	case op.Def.Name == "loop" && !v.IsArg():
-		leave("break")
-	default:
-		vs = append(vs, op.OperandGroupNamed("inits")[k])
-		leave("continue")
-	}
-	return vs
-}
-
-// exits lists the terminators of a name that belong to a control flow op: inside ifs too, but not those of inner loops.
-func exits(op *ir.Op, name string) []*ir.Op {
-	var out []*ir.Op
-	var in func(*ir.Op)
-	in = func(o *ir.Op) {
-		for _, r := range o.Regions() {
-			for _, b := range r.Blocks() {
-				for x := b.First(); x != nil; x = x.Next() {
-					switch {
-					case x.Def.Name == name:
-						out = append(out, x)
-					case x.Def.Name == "if" && name != "yield":
-						in(x)
-					}
-				}
-			}
-		}
-	}
-	in(op)
-	return out
 }
 
 // flexible reports whether an op is made again in every layout asked for.
@@ -289,8 +236,8 @@ func (a *assigner) flexible(op *ir.Op) bool {
 
 // cheap reports whether an elementwise op may be computed more than once.
 func cheap(op *ir.Op) bool {
-	switch op.Def.Name {
-	case "divf", "remf", "sqrt", "rsqrt", "exp", "exp2", "log", "log2", "sin", "cos", "tan", "sinh", "cosh", "tanh", "pow", "atan2", "powi", "divi", "remi":
+	switch op.Code() {
+	case tileaa.OpDivf, tileaa.OpRemf, tileaa.OpSqrt, tileaa.OpRsqrt, tileaa.OpExp, tileaa.OpExp2, tileaa.OpLog, tileaa.OpLog2, tileaa.OpSin, tileaa.OpCos, tileaa.OpTan, tileaa.OpSinh, tileaa.OpCosh, tileaa.OpTanh, tileaa.OpPow, tileaa.OpAtan2, tileaa.OpPowi, tileaa.OpDivi, tileaa.OpRemi:
 		return false
 	}
 	return op.Traits().Has(ir.Elementwise)
@@ -346,10 +293,8 @@ func (a *assigner) convert(v *ir.Value, l layout.Layout) *ir.Value {
 		a.b.After(v.DefiningOp())
 		loc = v.DefiningOp().Loc()
 	}
-	return a.b.Create(ir.State{
-		Def: opDef(a.s.Ctx, "convert_layout"), Loc: loc, Operands: []*ir.Value{v},
-		Types: []ir.Type{tileaa.Tile(a.s.Ctx, t.Elem, t.Shape...).WithLayout(a.s.Ctx, l)},
-	}).Result(0)
+	a.b.Loc = loc
+	return tileaa.NewConvertLayout(a.b, tileaa.Tile(a.s.Ctx, t.Elem, t.Shape...).WithLayout(a.s.Ctx, l), v).Result()
 }
 
 // operandLayout is the layout in which an op that computes in layout l wants its operand v.
@@ -358,12 +303,12 @@ func operandLayout(op *ir.Op, v *ir.Value, l layout.Layout) layout.Layout {
 	if t == nil || len(t.Shape) == 0 {
 		return l
 	}
-	switch op.Def.Name {
-	case "broadcast":
+	switch op.Code() {
+	case tileaa.OpBroadcast:
 		return l.BroadcastSource(ints(t.Shape))
-	case "reshape":
+	case tileaa.OpReshape:
 		return l.Reshape(ints(t.Shape))
-	case "permute":
+	case tileaa.OpPermute:
 		perm := permutation(op)
 		inverse := make([]int, len(perm))
 		for i, p := range perm {
@@ -429,15 +374,10 @@ func ints(shape []int64) []int {
 }
 
 func permutation(op *ir.Op) []int {
-	p, _ := op.AttrNamed("permutation").(ir.I32Array)
+	p := ir.Cast[tileaa.Permute](op).Permutation()
 	out := make([]int, len(p))
 	for i, d := range p {
 		out[i] = int(d)
 	}
 	return out
 }
-
-func opDef(c *ir.Context, name string) *ir.OpDef { return c.OpDef("tileaa." + name) }
-
-// strong reports whether an access must happen once per element: anything but weak.
-func strong(op *ir.Op) bool { return op.EnumNamed("order") != def.Weak }

@@ -23,8 +23,8 @@ func (a *assigner) op(op *ir.Op) error {
 	if a.flexible(op) {
 		return nil
 	}
-	switch op.Def.Name {
-	case "for", "loop":
+	switch op.Code() {
+	case tileaa.OpFor, tileaa.OpLoop:
 		inits := op.Def.OperandIndex("inits")
 		first := op.NumOperands() - len(op.OperandGroup(inits))
 		body := op.Body()
@@ -36,14 +36,14 @@ func (a *assigner) op(op *ir.Op) error {
 			}
 		}
 		for i, r := range op.Results() {
-			if op.Def.Name == "for" {
+			if op.Code() == tileaa.OpFor {
 				r.SetType(body.Arg(skip + i).Type())
 			} else {
 				a.settle(r)
 			}
 		}
 		return a.block(body)
-	case "if":
+	case tileaa.OpIf:
 		for _, r := range op.Results() {
 			a.settle(r)
 		}
@@ -55,39 +55,39 @@ func (a *assigner) op(op *ir.Op) error {
 			}
 		}
 		return nil
-	case "yield", "break", "continue":
+	case tileaa.OpYield, tileaa.OpBreak, tileaa.OpContinue:
 		a.leave(op)
 		return nil
-	case "reduce":
+	case tileaa.OpReduce:
 		l := a.best(op).l
 		for i := range op.NumOperands() {
 			op.SetOperand(i, a.get(op.Operand(i), l))
 		}
-		a.results(op, compact(l.RemoveDim(int(op.IntNamed("dim")))))
+		a.results(op, compact(l.RemoveDim(dimOf(op))))
 		return nil
-	case "cat":
+	case tileaa.OpCat:
 		l := a.best(op).l
 		op.SetOperand(0, a.get(op.Operand(0), l))
 		op.SetOperand(1, a.get(op.Operand(1), l))
-		a.results(op, compact(l.Cat(int(op.IntNamed("dim")))))
+		a.results(op, compact(l.Cat(dimOf(op))))
 		return nil
-	case "dot":
+	case tileaa.OpDot:
 		return a.dot(op)
-	case "extract", "insert", "pad":
+	case tileaa.OpExtract, tileaa.OpInsert, tileaa.OpPad:
 		return a.slices(op)
-	case "pack", "unpack":
+	case tileaa.OpPack, tileaa.OpUnpack:
 		p := packLayouts(op, a.warps)
 		op.SetOperand(0, a.get(op.Operand(0), p.source))
 		a.results(op, p.result)
 		return nil
-	case "print":
+	case tileaa.OpPrint:
 		for i := range op.NumOperands() {
 			if t := tileaa.AsTile(op.Operand(i)); t != nil && len(t.Shape) > 0 {
 				op.SetOperand(i, a.get(op.Operand(i), layout.Uniform(ints(t.Shape), a.warps)))
 			}
 		}
 		return nil
-	case "make_memref", "block_tile":
+	case tileaa.OpMakeMemref, tileaa.OpBlockTile:
 		return nil // a sparse index tile is settled by the access that uses the block
 	}
 	l, ok := a.own(op)
@@ -114,8 +114,8 @@ func (a *assigner) own(op *ir.Op) (layout.Layout, bool) {
 	if v == nil {
 		return layout.Layout{}, false
 	}
-	switch op.Def.Name {
-	case "tiled_store", "store", "tiled_atomic", "multimem_store", "multimem_reduce":
+	switch op.Code() {
+	case tileaa.OpTiledStore, tileaa.OpStore, tileaa.OpTiledAtomic, tileaa.OpMultimemStore, tileaa.OpMultimemReduce:
 		return a.access(op).l, true
 	}
 	if n := a.strongest(op); !n.none() {
@@ -140,17 +140,17 @@ func (a *assigner) settle(v *ir.Value) {
 // leave gives the operands of a terminator the layouts of what they become.
 func (a *assigner) leave(op *ir.Op) {
 	parent := op.ParentOp()
-	if op.Def.Name != "yield" {
-		for parent.Def.Name == "if" {
+	if op.Code() != tileaa.OpYield {
+		for parent.Code() == tileaa.OpIf {
 			parent = parent.ParentOp()
 		}
 	}
 	to := parent.Results()
-	if op.Def.Name == "continue" {
+	if op.Code() == tileaa.OpContinue {
 		args := parent.Body().Args()
 		to = args[len(args)-op.NumOperands():]
 	}
-	if parent.Def.Name == "reduce" || parent.Def.Name == "scan" {
+	if parent.Code() == tileaa.OpReduce || parent.Code() == tileaa.OpScan {
 		return
 	}
 	for i, v := range to {
@@ -170,24 +170,23 @@ func (a *assigner) results(op *ir.Op, l layout.Layout) {
 
 // sparse gives a gathered or scattered block its index tile in the layout of the access.
 func (a *assigner) sparse(op *ir.Op, l layout.Layout) {
-	at := op.Def.OperandIndex("block")
-	block := op.OperandOf(at).DefiningOp()
-	k, ok := block.AttrNamed("sparse_dim").(ir.IntegerAttr)
+	block, _ := blockOf(op)
+	k, ok := block.SparseDim()
 	if !ok {
 		return
 	}
 	for d := len(l.Shape()) - 1; d >= 0; d-- {
-		if int64(d) != k.SInt() {
+		if int64(d) != k {
 			l = l.RemoveDim(d)
 		}
 	}
-	c := block.Clone(ir.Mapping{})
+	c := block.Op.Clone(ir.Mapping{})
 	for i := range c.NumOperands() {
 		c.SetOperand(i, a.get(c.Operand(i), l))
 	}
 	a.b.Before(op).Insert(c)
 	for i := range op.NumOperands() {
-		if op.Operand(i) == block.Result(0) {
+		if op.Operand(i) == block.Result() {
 			op.SetOperand(i, c.Result(0))
 		}
 	}

@@ -16,23 +16,25 @@ type sliced struct {
 // always padded in registers: the new high bits of its coordinates become register bits.
 func (a *assigner) inRegs(op *ir.Op) (sliced, bool) {
 	big, small := op.Operand(0), tileaa.AsTile(op.Result(0))
-	switch op.Def.Name {
-	case "pad":
+	switch op.Code() {
+	case tileaa.OpPad:
 		n := a.natural(op.Operand(0))
 		if n.none() {
 			n = anchor{a.defaultLayout(tileaa.AsTile(op.Operand(0))), weightDefault}
 		}
 		return sliced{padLayout(compact(n.l), ints(small.Shape)), n.l, n.weight}, true
-	case "insert":
+	case tileaa.OpInsert:
 		big, small = op.Operand(1), tileaa.AsTile(op.Operand(0))
 	}
 	n := a.natural(big)
 	if n.none() {
 		return sliced{}, false
 	}
-	for _, i := range op.OperandGroupNamed("indices") {
-		if d := i.DefiningOp(); d == nil || d.Def.Name != "constant" {
-			return sliced{}, false
+	if sl, ok := ir.As[tileaa.IndexedOp](op); ok {
+		for _, i := range sl.Indices() {
+			if !ir.Is[tileaa.Constant](i.DefiningOp()) {
+				return sliced{}, false
+			}
 		}
 	}
 	piece, _, ok := n.l.Extract(ints(small.Shape))
@@ -64,12 +66,12 @@ func padLayout(l layout.Layout, shape []int) layout.Layout {
 // slices moves slices of tiles: by register where inRegs can, else through shared memory, which can be indexed.
 func (a *assigner) slices(op *ir.Op) error {
 	if s, ok := a.inRegs(op); ok {
-		switch op.Def.Name {
-		case "insert":
+		switch op.Code() {
+		case tileaa.OpInsert:
 			op.SetOperand(0, a.get(op.Operand(0), s.piece))
 			op.SetOperand(1, a.get(op.Operand(1), s.whole))
 			a.results(op, compact(s.whole))
-		case "extract":
+		case tileaa.OpExtract:
 			op.SetOperand(0, a.get(op.Operand(0), s.whole))
 			a.results(op, compact(s.piece))
 		default:
@@ -84,18 +86,16 @@ func (a *assigner) slices(op *ir.Op) error {
 	out := rt.WithLayout(c, l)
 	a.b.Before(op).Loc = op.Loc()
 	var r *ir.Value
-	switch op.Def.Name {
-	case "extract":
+	switch op.Code() {
+	case tileaa.OpExtract:
 		buf := a.toBuffer(op, op.Operand(0), rowMajor(len(rt.Shape)))
-		r = a.b.Create(ir.State{Def: opDef(c, "buffer_extract"), Operands: append([]*ir.Value{buf}, op.OperandGroupNamed("indices")...),
-			Groups: []int32{1, int32(op.NumOperands() - 1)}, Types: []ir.Type{out}}).Result(0)
-	case "insert":
+		r = tileaa.NewBufferExtract(a.b, out, buf, ir.Cast[tileaa.Extract](op).Indices()).Result()
+	case tileaa.OpInsert:
 		piece := a.settled(op.Operand(0))
 		buf := a.toBuffer(op, op.Operand(1), rowMajor(len(rt.Shape)))
 		a.b.Before(op)
-		a.b.Create(ir.State{Def: opDef(c, "buffer_insert"), Operands: append([]*ir.Value{piece, buf}, op.OperandGroupNamed("indices")...),
-			Groups: []int32{1, 1, int32(op.NumOperands() - 2)}})
-		r = a.b.Create(ir.State{Def: opDef(c, "buffer_load"), Operands: []*ir.Value{buf}, Types: []ir.Type{out}}).Result(0)
+		tileaa.NewBufferInsert(a.b, piece, buf, ir.Cast[tileaa.Insert](op).Indices())
+		r = tileaa.NewBufferLoad(a.b, out, buf, tileaa.BufferLoadOptions{}).Result()
 	}
 	op.Result(0).ReplaceAllUsesWith(r)
 	a.final[r] = anchor{l, weightDefault}
@@ -112,8 +112,8 @@ func (a *assigner) toBuffer(op *ir.Op, v *ir.Value, order []int) *ir.Value {
 	}
 	v = a.get(v, n.l)
 	a.b.Before(op).Loc = op.Loc()
-	buf := a.b.Create(ir.State{Def: opDef(a.s.Ctx, "alloc_shared"), Types: []ir.Type{
-		tileaa.Buffer(a.s.Ctx, t.Elem, layout.Strided(ints(t.Shape), order), t.Shape...)}}).Result(0)
-	a.b.Create(ir.State{Def: opDef(a.s.Ctx, "buffer_store"), Operands: []*ir.Value{v, buf}})
+	mem := layout.Strided(ints(t.Shape), order)
+	buf := tileaa.NewAllocShared(a.b, tileaa.Buffer(a.s.Ctx, t.Elem, mem, t.Shape...), tileaa.AllocSharedOptions{}).Result()
+	tileaa.NewBufferStore(a.b, v, buf, tileaa.BufferStoreOptions{})
 	return buf
 }

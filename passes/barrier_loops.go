@@ -101,7 +101,8 @@ func (w *fencer) loop(op *ir.Op, p *pending) {
 	tokens := sum.tokens
 	if sum.zeroTrip {
 		tokens = slices.Clone(tokens)
-		for i, v := range op.OperandGroupNamed("inits") {
+		loop, _ := ir.LoopOf(op)
+		for i, v := range loop.Inits() {
 			if isToken(v) {
 				for len(tokens) <= i {
 					tokens = append(tokens, coverage{})
@@ -147,8 +148,8 @@ const maxWalks = 4
 // summarize walks the body of a loop until the state at its start holds what its end leaves.
 func (w *fencer) summarize(op *ir.Op, first []flight) *summary {
 	l := w.level
-	args, inits := op.Body().Args(), op.OperandGroupNamed("inits")
-	args = args[len(args)-len(inits):]
+	loop, _ := ir.LoopOf(op)
+	args, inits := loop.Carried(), loop.Inits()
 	back, tokens := &pending{}, make([]coverage, len(inits))
 	for walk := 1; ; walk++ {
 		l.start = w.tick()
@@ -182,7 +183,7 @@ func (w *fencer) summarize(op *ir.Op, first []flight) *summary {
 			}
 		}
 	}
-	sum := &summary{level: l, first: first, exposed: l.exposed, zeroTrip: op.Def.Name == "for"}
+	sum := &summary{level: l, first: first, exposed: l.exposed, zeroTrip: loop.Kind == ir.CountedFlow}
 	out := l.breaks
 	if sum.zeroTrip {
 		out = l.conts

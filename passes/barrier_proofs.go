@@ -1,6 +1,8 @@
 package passes
 
 import (
+	"slices"
+
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -93,11 +95,8 @@ func rankOf(op *ir.Op) int {
 
 // accessLayout is the layout in which threads share an access to global memory; nil if there is none.
 func (p *proofs) accessLayout(op *ir.Op) *layout.Layout {
-	if op.Def.Name == "async_copy" {
-		if a, ok := op.AttrNamed("layout").(*tileaa.LayoutAttr); ok {
-			return &a.Layout
-		}
-		return nil
+	if c, ok := ir.As[tileaa.AsyncCopy](op); ok {
+		return &c.Layout().Layout
 	}
 	if t := accessTile(op); t != nil {
 		return t.Layout
@@ -118,7 +117,8 @@ func (p *proofs) injective(v *ir.Value) bool {
 	known, ok := p.injects[v]
 	if !ok {
 		if _, block := v.Type().(*tileaa.BlockType); block {
-			known = v.DefiningOp() != nil && v.DefiningOp().Def.Name == "block_tile" && p.facts.DistinctBlock(v.DefiningOp())
+			b, ok := ir.DefinedBy[tileaa.BlockTile](v)
+			known = ok && p.facts.DistinctBlock(b)
 		} else {
 			known = p.facts.DistinctPointers(v)
 		}
@@ -129,22 +129,24 @@ func (p *proofs) injective(v *ir.Value) bool {
 
 // place0 is the pointer or block operand of an access.
 func place0(op *ir.Op) *ir.Value {
-	if v := op.OperandNamed("block"); v != nil {
-		return v
+	if a, ok := ir.As[tileaa.BlockOp](op); ok {
+		return a.Block()
 	}
-	return op.OperandNamed("ptr")
+	if a, ok := ir.As[tileaa.PtrAccess](op); ok {
+		return a.Ptr()
+	}
+	return nil
 }
 
 // samePartition reports whether two blocks are of equal partitions of one array, of which no two elements lie at a common byte.
 func (p *proofs) samePartition(a, b *ir.Value, fixed func(*ir.Value) bool) bool {
-	x, y := a.DefiningOp(), b.DefiningOp()
-	if x == nil || y == nil || x.Def.Name != "block_tile" || y.Def.Name != "block_tile" || a.Type() != b.Type() ||
-		!ir.AttrEqual(x.AttrNamed("dim_map"), y.AttrNamed("dim_map")) || !p.facts.IsPartition(x) || !p.facts.IsPartition(y) {
+	x, ok := ir.DefinedBy[tileaa.BlockTile](a)
+	y, too := ir.DefinedBy[tileaa.BlockTile](b)
+	if !ok || !too || a.Type() != b.Type() || !slices.Equal(x.DimMap(), y.DimMap()) || !p.facts.IsPartition(x) || !p.facts.IsPartition(y) {
 		return false
 	}
-	m := x.OperandNamed("memref").DefiningOp()
-	return m != nil && m.Def.Name == "make_memref" && p.facts.DistinctArray(m) &&
-		samePlace(x.OperandNamed("memref"), y.OperandNamed("memref"), fixed)
+	m, ok := ir.DefinedBy[tileaa.MakeMemref](x.Memref())
+	return ok && p.facts.DistinctArray(m) && samePlace(x.Memref(), y.Memref(), fixed)
 }
 
 // maxCompared bounds how many pairs of operations samePlace compares: values may share much of what they are made of.
@@ -205,41 +207,34 @@ func (p *proofs) ownParts(a, b span) bool {
 
 // bufferLayout is the layout in which a buffer is stored or loaded whole; nil for other accesses.
 func bufferLayout(op *ir.Op) *layout.Layout {
-	switch op.Def.Name {
-	case "buffer_store":
-		return layoutOf(op.OperandNamed("value"))
-	case "buffer_load":
-		return layoutOf(op.Result(0))
+	if s, ok := ir.As[tileaa.BufferStore](op); ok {
+		return layoutOf(s.Value())
+	}
+	if l, ok := ir.As[tileaa.BufferLoad](op); ok {
+		return layoutOf(l.Result())
 	}
 	return nil
 }
 
 // accesses are the bytes of shared memory that an op touches.
 func accesses(op *ir.Op) []span {
-	switch op.Def.Name {
-	case "buffer_store", "buffer_insert", "async_copy":
-		return []span{bytesOf(op, op.OperandNamed("buffer"), true)}
-	case "buffer_load", "buffer_extract":
-		return []span{bytesOf(op, op.OperandNamed("buffer"), false)}
-	case "dot":
-		var rs []span
-		for _, v := range op.Operands() {
-			if _, ok := v.Type().(*tileaa.BufferType); ok {
-				rs = append(rs, bytesOf(op, v, false))
-			}
+	var spans []span
+	for _, e := range tileaa.Effects(op) {
+		if e.Space == tileaa.SharedSpace && e.Kind&(ir.Read|ir.Write) != 0 {
+			spans = append(spans, bytesOf(op, e.Value, e.Kind.Has(ir.Write)))
 		}
-		return rs
 	}
-	return nil
+	return spans
 }
 
 // bytesOf is the place of a buffer: all of shared memory for one that is chosen at run time.
 func bytesOf(op *ir.Op, v *ir.Value, write bool) span {
 	t := v.Type().(*tileaa.BufferType)
-	def := v.DefiningOp()
-	if def == nil || def.Def.Name != "alloc_shared" {
+	alloc, ok := ir.DefinedBy[tileaa.AllocShared](v)
+	if !ok {
 		return span{hi: everywhere, write: write}
 	}
-	lo := int(def.IntNamed("offset"))
+	offset, _ := alloc.Offset()
+	lo := int(offset)
 	return span{buffer: v, layout: bufferLayout(op), lo: lo, hi: lo + t.Mem.Size()*tileaa.ElemBytes(t.Elem), write: write}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
 )
@@ -59,19 +60,16 @@ const (
 
 // kindOf is what an op does to memory outside the kernel's buffers; 0: nothing.
 func kindOf(op *ir.Op) kinds {
-	switch op.Def.Name {
-	case "async_copy":
-		return weakRead
-	case "tiled_store", "tiled_atomic", "multimem_store", "multimem_reduce", "store", "atomic_rmw", "atomic_cas", "fence_alias",
-		"gdc_wait", "gdc_launch_dependents":
+	fences := ir.Is[tileaa.FenceAlias](op) || ir.Is[tileaa.GdcWait](op) || ir.Is[tileaa.GdcLaunchDependents](op)
+	switch {
+	case fences || tileaa.Touches(op, ir.Write, tileaa.GlobalSpace):
 		return write
-	case "tiled_load", "multimem_load", "load":
-		if strong(op) {
-			return strongRead
-		}
-		return weakRead
+	case !tileaa.Touches(op, ir.Read, tileaa.GlobalSpace):
+		return 0
+	case strong(op):
+		return strongRead
 	}
-	return 0
+	return weakRead
 }
 
 // conflicting reports whether the order of two accesses matters.
@@ -80,17 +78,17 @@ func conflicting(a, b kinds) bool {
 }
 
 // orders reports whether a memory op has acquire or release semantics.
-func orders(op *ir.Op, what uint32) bool {
-	if op.Def.AttrIndex("order") < 0 {
-		return op.Def.Name == "gdc_wait" && what == def.Acquire
+func orders(op *ir.Op, what def.MemOrder) bool {
+	m, ok := ir.As[tileaa.MemoryOp](op)
+	if !ok {
+		return ir.Is[tileaa.GdcWait](op) && what == def.Acquire
 	}
-	o := op.EnumNamed("order")
-	return o == what || o == def.AcqRel
+	return m.Order() == what || m.Order() == def.AcqRel
 }
 
 // ordersAll reports whether an op comes after everything before it in the tile block, whatever its token says.
 func ordersAll(op *ir.Op) bool {
-	return orders(op, def.Release) || op.Def.Name == "fence_alias" || op.Def.Name == "gdc_launch_dependents"
+	return orders(op, def.Release) || ir.Is[tileaa.FenceAlias](op) || ir.Is[tileaa.GdcLaunchDependents](op)
 }
 
 // requirement is what must stand before an access.

@@ -1,6 +1,8 @@
 package passes
 
 import (
+	"maps"
+
 	"tileiras/dialects/cudatile"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -10,14 +12,16 @@ import (
 // enough for real programs; of one that needs more (constant ifs nested deeper than this) the rest stays as it is.
 const maxSweeps = 32
 
-// rewrites are the patterns of dialects, by the short name of the op; folds are hooks of the rows.
-type rewrites map[string]map[string]func(*ir.Builder, *ir.Op) bool
+// rewrites are patterns by the code of the op; folds are hooks of the rows.
+type rewrites map[ir.Code]func(*ir.Builder, *ir.Op) bool
 
 // patterns are the rewrites of canonicalization. Those of cuda_tile run by name only: the compiler canonicalizes TileAA.
-var patterns = rewrites{
-	tileaa.Dialect.Name: tileaa.Patterns,
-	cudatile.Name:       cudatile.Patterns,
-}
+var patterns = func() rewrites {
+	all := rewrites{}
+	maps.Copy(all, tileaa.Patterns)
+	maps.Copy(all, cudatile.Patterns)
+	return all
+}()
 
 // canonicalize applies folds and patterns to all ops, in program order, until nothing changes. It erases what is dead, and
 // keeps one constant of each value at the start of the entry.
@@ -104,7 +108,7 @@ func (c *canonicalizer) visit(op *ir.Op) bool {
 	if fold := op.Def.Hooks.Fold; fold != nil && c.fold(op, fold(c.ctx, op)) {
 		return true
 	}
-	if p := c.patterns[op.Def.Dialect][op.Def.Name]; p != nil {
+	if p := c.patterns[op.Code()]; p != nil {
 		c.b.Before(op).Loc = op.Loc()
 		return p(c.b, op)
 	}

@@ -49,19 +49,19 @@ func (c *canonicalizer) simplify(known *facts.Facts, op *ir.Op) bool {
 	if x, ok := known.Of(op.Result(0)).Constant(); ok {
 		return c.fold(op, []ir.FoldResult{{Attr: tileaa.SplatOf(t, x)}})
 	}
-	switch op.Def.Name {
-	case "mini", "maxi", "remi":
+	switch op.Code() {
+	case tileaa.OpMini, tileaa.OpMaxi, tileaa.OpRemi:
 		if v := unaffected(known, op); v != nil {
 			op.Result(0).ReplaceAllUsesWith(v)
 			op.Erase()
 			return true
 		}
 	}
-	switch op.Def.Name {
-	case "divi":
+	switch op.Code() {
+	case tileaa.OpDivi:
 		dropped := dropSign(known, op)
 		return c.roundUpByShift(known, op) || dropped
-	case "remi":
+	case tileaa.OpRemi:
 		return dropSign(known, op)
 	}
 	return false
@@ -71,15 +71,15 @@ func (c *canonicalizer) simplify(known *facts.Facts, op *ir.Op) bool {
 func unaffected(known *facts.Facts, op *ir.Op) *ir.Value {
 	x, y := known.Of(op.Operand(0)), known.Of(op.Operand(1))
 	below, above := x.UMax <= y.UMin, y.UMax <= x.UMin
-	if op.EnumNamed("signedness") == def.Signed {
+	if ir.Cast[tileaa.SignedOp](op).Signedness() == def.Signed {
 		below, above = x.SMax <= y.SMin, y.SMax <= x.SMin
 	}
 	switch {
-	case op.Def.Name == "remi":
+	case op.Code() == tileaa.OpRemi:
 		if x.SMin >= 0 && y.SMin >= 0 && x.SMax < y.SMin {
 			return op.Operand(0)
 		}
-	case below == (op.Def.Name == "mini") && (below || above):
+	case below == (op.Code() == tileaa.OpMini) && (below || above):
 		return op.Operand(0)
 	case below || above:
 		return op.Operand(1)
@@ -89,12 +89,12 @@ func unaffected(known *facts.Facts, op *ir.Op) *ir.Value {
 
 // dropSign makes a signed division of numbers that are not negative unsigned; rounding down is then rounding to zero.
 func dropSign(known *facts.Facts, op *ir.Op) bool {
-	if op.EnumNamed("signedness") != def.Signed || known.Of(op.Operand(0)).SMin < 0 || known.Of(op.Operand(1)).SMin < 0 {
+	if ir.Cast[tileaa.SignedOp](op).Signedness() != def.Signed || known.Of(op.Operand(0)).SMin < 0 || known.Of(op.Operand(1)).SMin < 0 {
 		return false
 	}
-	op.SetAttrNamed("signedness", def.SignednessEnum.Of(def.Unsigned))
-	if op.EnumNamed("rounding") == def.RoundNegInf {
-		op.SetAttrNamed("rounding", def.RoundingEnum.Of(def.RoundZero))
+	ir.Cast[tileaa.SignedOp](op).SetSignedness(def.Unsigned)
+	if d, ok := ir.As[tileaa.Divi](op); ok && d.Rounding() == def.RoundNegInf {
+		d.SetRounding(def.RoundZero)
 	}
 	return true
 }
@@ -102,7 +102,7 @@ func dropSign(known *facts.Facts, op *ir.Op) bool {
 // roundUpByShift: ceil(x / 2^k) = (x + 2^k - 1) >> k when the sum does not wrap.
 func (c *canonicalizer) roundUpByShift(known *facts.Facts, op *ir.Op) bool {
 	d, ok := tileaa.SplatValue(op.Operand(1))
-	if !ok || d == 0 || d&(d-1) != 0 || op.EnumNamed("signedness") != def.Unsigned || op.EnumNamed("rounding") != def.RoundPosInf {
+	if !ok || d == 0 || d&(d-1) != 0 || ir.Cast[tileaa.SignedOp](op).Signedness() != def.Unsigned || ir.Cast[tileaa.Divi](op).Rounding() != def.RoundPosInf {
 		return false
 	}
 	x := known.Of(op.Operand(0))
@@ -111,13 +111,9 @@ func (c *canonicalizer) roundUpByShift(known *facts.Facts, op *ir.Op) bool {
 	}
 	t := tileaa.AsTile(op.Result(0))
 	c.b.Before(op).Loc = op.Loc()
-	sum := tileaa.One(c.b, "addi", t, tileaa.Args{
-		"lhs": op.Operand(0), "rhs": tileaa.Const(c.b, t, int64(d-1)), "overflow": uint32(def.NoUnsignedWrap),
-	})
-	quotient := tileaa.One(c.b, "shri", t, tileaa.Args{
-		"lhs": sum, "rhs": tileaa.Const(c.b, t, int64(bits.TrailingZeros64(d))), "signedness": uint32(def.Unsigned),
-	})
-	op.Result(0).ReplaceAllUsesWith(quotient)
+	sum := tileaa.NewAddi(c.b, op.Operand(0), tileaa.Const(c.b, t, int64(d-1)), tileaa.AddiOptions{Overflow: def.NoUnsignedWrap}).Result()
+	quotient := tileaa.NewShri(c.b, sum, tileaa.Const(c.b, t, int64(bits.TrailingZeros64(d))), def.Unsigned)
+	op.Result(0).ReplaceAllUsesWith(quotient.Result())
 	op.Erase()
 	return true
 }

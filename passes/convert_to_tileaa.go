@@ -53,17 +53,21 @@ func (c *converter) unsupported(op *ir.Op, format string, args ...any) {
 
 func (c *converter) module(m *ir.Op) *ir.Op {
 	c.b.Loc = m.Loc()
-	out := ir.NewOp(ir.State{Def: tileaa.Dialect.Op("module"), Loc: m.Loc()})
-	out.SetAttrNamed("sym_name", m.AttrNamed("sym_name"))
-	out.SetAttrNamed("producer", m.AttrNamed("producer"))
+	out := ir.NewOp(ir.State{Def: tileaa.Dialect.Row(tileaa.OpModule), Loc: m.Loc()})
+	if from, ok := ir.As[cudatile.Module](m); ok {
+		tileaa.Module{Op: out}.SetSymName(from.SymName())
+		if p := from.Producer(); p != "" {
+			tileaa.Module{Op: out}.SetProducer(p)
+		}
+	}
 	body := out.Region(0).AddBlock()
 	for op := m.Body().First(); op != nil && c.err == nil; op = op.Next() {
 		c.b.AtEnd(body).Loc = op.Loc()
-		switch op.Def.Name {
-		case "global":
-			c.global(op)
-		case "entry":
-			c.entry(op)
+		switch op.Code() {
+		case cudatile.OpGlobal:
+			c.global(cudatile.Global{Op: op})
+		case cudatile.OpEntry:
+			c.entry(cudatile.Entry{Op: op})
 		default:
 			c.unsupported(op, "in a module")
 		}
@@ -71,33 +75,26 @@ func (c *converter) module(m *ir.Op) *ir.Op {
 	return out
 }
 
-func (c *converter) global(op *ir.Op) {
-	args := tileaa.Args{
-		"sym_name": op.StringNamed("sym_name"),
-		"value":    c.dense(op, op.AttrNamed("value")),
-		"constant": op.BoolNamed("constant"),
-		"private":  op.EnumNamed("symbol_visibility") == cudadef.Private,
-	}
-	if a := op.IntNamed("alignment"); a > 0 {
-		args["alignment"] = a
+func (c *converter) global(g cudatile.Global) {
+	value := c.dense(g.Op, g.Value())
+	opts := tileaa.GlobalOptions{Constant: g.Constant(), Private: g.SymbolVisibility() == cudadef.Private}
+	if a := g.Alignment(); a > 0 {
+		opts.Alignment = &a
 	}
 	if c.err == nil {
-		tileaa.Create(c.b, "global", nil, args)
+		tileaa.NewGlobal(c.b, g.SymName(), value, opts)
 	}
 }
 
-func (c *converter) entry(op *ir.Op) {
-	entry := tileaa.Create(c.b, "entry", nil, tileaa.Args{
-		"sym_name": op.StringNamed("sym_name"),
-		"hints":    op.AttrNamed("optimization_hints"),
-	})
-	for _, a := range op.Body().Args() {
+func (c *converter) entry(e cudatile.Entry) {
+	entry := tileaa.NewEntry(c.b, e.SymName(), tileaa.EntryOptions{Hints: e.OptimizationHints()})
+	for _, a := range e.Body().Args() {
 		if t, ok := a.Type().(*cudatile.TileType); !ok || t.Rank() != 0 {
-			c.unsupported(op, "with a parameter of type %s", ir.ShortType(a.Type()))
+			c.unsupported(e.Op, "with a parameter of type %s", ir.ShortType(a.Type()))
 			return
 		}
 	}
-	c.region(op, op.Region(0), entry.Region(0))
+	c.region(e.Op, e.Op.Region(0), entry.Op.Region(0))
 }
 
 // region converts the blocks of a region; op is where to complain.
@@ -121,9 +118,9 @@ func (c *converter) region(op *ir.Op, from, to *ir.Region) {
 }
 
 func (c *converter) op(op *ir.Op) {
-	row, ok := conversions[op.Def.Name]
+	row, ok := conversions[op.Code()]
 	switch {
-	case op.Def.Dialect != cudatile.Name || !ok:
+	case !ok:
 		c.unsupported(op, "")
 	case !row.multicast && onMulticast(op):
 		c.unsupported(op, "on multicast memory")
@@ -136,19 +133,23 @@ func (c *converter) op(op *ir.Op) {
 
 // oneToOne makes the op of a row: operands and attributes go over by name, regions are converted inside.
 func (c *converter) oneToOne(op *ir.Op, row conversion) *ir.Op {
-	def := tileaa.Dialect.Op(row.to)
-	args := tileaa.Args{}
+	def := tileaa.Dialect.Row(row.to)
+	s := ir.State{Def: def}
 	for i := range def.Args {
-		a := &def.Args[i]
-		from := row.source(op.Def, a.Name)
-		if from == "" {
-			continue
+		a, from := &def.Args[i], row.from[i]
+		switch {
+		case a.Attr != ir.Operand && from < 0:
+			s.Attrs = append(s.Attrs, nil)
+		case a.Attr != ir.Operand:
+			s.Attrs = append(s.Attrs, c.attribute(op, a, op.AttrOf(from)))
+		case from < 0:
+			s.AddOperand()
+		default:
+			s.AddOperand(c.operands(op.OperandGroup(from))...)
 		}
-		if a.Attr == ir.Operand {
-			args[a.Name] = c.operands(op.OperandGroupNamed(from))
-		} else if v := c.attribute(op, a, op.AttrNamed(from)); v != nil {
-			args[a.Name] = v
-		}
+	}
+	if def.FixedOperands() {
+		s.Groups = nil
 	}
 	types := make([]ir.Type, op.NumResults())
 	for i, r := range op.Results() {
@@ -160,7 +161,8 @@ func (c *converter) oneToOne(op *ir.Op, row conversion) *ir.Op {
 	if c.err != nil {
 		return nil
 	}
-	out := tileaa.Create(c.b, row.to, types, args)
+	s.Types = types
+	out := c.b.Create(s)
 	c.results(op, out)
 	for i, r := range op.Regions() {
 		c.region(op, r, out.Region(i))
@@ -208,9 +210,10 @@ func (c *converter) attribute(op *ir.Op, def *ir.ArgDef, a ir.Attribute) ir.Attr
 	case nil:
 		return nil
 	case ir.EnumAttr:
-		if def.Attr == ir.EnumKind {
-			return def.Enum.Of(v.Value)
+		if e := def.Enum.Of(v.Value); !def.IsDefault(e) {
+			return e
 		}
+		return nil // the default is left out, as the text does
 	case ir.BoolAttr:
 		if def.Attr == ir.UnitKind {
 			if v {
@@ -246,12 +249,7 @@ func (c *converter) attribute(op *ir.Op, def *ir.ArgDef, a ir.Attribute) ir.Attr
 }
 
 // dense is a constant with its type converted; the bytes are shared.
-func (c *converter) dense(op *ir.Op, a ir.Attribute) ir.Attribute {
-	d, ok := a.(*ir.DenseAttr)
-	if !ok {
-		c.unsupported(op, "with a value of another form")
-		return nil
-	}
+func (c *converter) dense(op *ir.Op, d *ir.DenseAttr) *ir.DenseAttr {
 	return &ir.DenseAttr{Type: c.typ(op, d.Type), Data: d.Data, Splat: d.Splat}
 }
 

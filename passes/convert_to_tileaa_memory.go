@@ -12,8 +12,7 @@ import (
 )
 
 // lookupHint looks up an optimization hint: the target's own entry first, then the default. ok is false when neither has it.
-func lookupHint(hints ir.Attribute, t *target.Target, name string) (a ir.Attribute, ok bool) {
-	entries, _ := hints.(ir.DictAttr)
+func lookupHint(entries ir.DictAttr, t *target.Target, name string) (a ir.Attribute, ok bool) {
 	keys := []string{"default"}
 	if t != nil {
 		keys = []string{t.Name, "default"}
@@ -30,64 +29,55 @@ func lookupHint(hints ir.Attribute, t *target.Target, name string) (a ir.Attribu
 	return nil, false
 }
 
-// latency is the hint of a load as an attribute of TileAA, or nil.
-func (c *converter) latency(op *ir.Op) any {
-	a, _ := lookupHint(op.AttrNamed("optimization_hints"), c.Target, "latency")
+// latency is the hint of a load, or nil.
+func (c *converter) latency(hints ir.DictAttr) *int64 {
+	a, _ := lookupHint(hints, c.Target, "latency")
 	if v, ok := a.(ir.IntegerAttr); ok && v.SInt() >= 1 && v.SInt() <= 10 {
-		return v.SInt()
+		return new(v.SInt())
 	}
 	return nil
 }
 
-// access are the arguments that all memory operations share.
-func (c *converter) access(op *ir.Op) tileaa.Args {
-	args := tileaa.Args{
-		"order": op.EnumNamed("memory_ordering_semantics"),
-		"token": c.operand(op.OperandNamed("token")),
+// access is what all memory operations share.
+type access struct {
+	token *ir.Value
+	order def.MemOrder
+	scope *def.Scope
+}
+
+func (c *converter) access(op *ir.Op) access {
+	m := ir.Cast[cudatile.MemoryOp](op)
+	a := access{token: c.operand(m.Token()), order: def.MemOrder(m.MemoryOrderingSemantics())}
+	if s, ok := m.MemoryScope(); ok {
+		a.scope = new(def.Scope(s))
 	}
-	if s, ok := op.AttrNamed("memory_scope").(ir.EnumAttr); ok {
-		args["scope"] = s.Value
-	}
-	return args
+	return a
 }
 
 func (c *converter) loadPointer(op *ir.Op) {
-	args := c.access(op)
-	args["ptr"] = c.operand(op.OperandNamed("source"))
-	args["mask"] = c.operand(op.OperandNamed("mask"))
-	args["padding"] = c.operand(op.OperandNamed("paddingValue"))
-	args["latency"] = c.latency(op)
-	c.make(op, "load", args)
-}
-
-// make creates an op with the converted types of op's results.
-func (c *converter) make(op *ir.Op, name string, args tileaa.Args) {
-	types := make([]ir.Type, op.NumResults())
-	for i, r := range op.Results() {
-		types[i] = c.typ(op, r.Type())
-	}
+	l, a := cudatile.LoadPtrTko{Op: op}, c.access(op)
+	t := c.typ(op, l.Result().Type())
 	if c.err == nil {
-		c.results(op, tileaa.Create(c.b, name, types, args))
+		c.results(op, tileaa.NewLoad(c.b, t, c.operand(l.Source()), tileaa.LoadOptions{Mask: c.operand(l.Mask()),
+			Padding: c.operand(l.PaddingValue()), Token: a.token, Order: a.order, Scope: a.scope, Latency: c.latency(l.OptimizationHints())}).Op)
 	}
 }
 
 // tensorView makes the memref that stands for a tensor view and for all views of it.
 func (c *converter) tensorView(op *ir.Op) {
 	t := op.Result(0).Type().(*cudatile.TensorViewType)
-	base := c.operand(op.OperandNamed("base"))
-	m := tileaa.Memref(c.Ctx, t.Elem, t.Shape, t.Strides)
-	c.result(op.Result(0), tileaa.One(c.b, "make_memref", m, tileaa.Args{
-		"base":    base,
-		"shape":   c.operands(op.OperandGroupNamed("dynamicShape")),
-		"strides": c.operands(op.OperandGroupNamed("dynamicStrides")),
-	}))
+	v := cudatile.MakeTensorView{Op: op}
+	m := tileaa.NewMakeMemref(c.b, tileaa.Memref(c.Ctx, t.Elem, t.Shape, t.Strides), c.operand(v.Base()),
+		c.operands(v.DynamicShape()), c.operands(v.DynamicStrides()))
+	c.result(op.Result(0), m.Result())
 }
 
 func (c *converter) tileView(op *ir.Op) { c.values[op.Result(0)] = c.operand(op.Operand(0)) }
 
 // block makes the block of a view that an access names.
 func (c *converter) block(op *ir.Op) *ir.Value {
-	view := op.OperandNamed("view")
+	access := ir.Cast[cudatile.ViewAccess](op)
+	view := access.View()
 	t, ok := view.Type().(cudatile.TileView)
 	if !ok {
 		c.unsupported(op, "with a view of type %s", ir.ShortType(view.Type()))
@@ -98,63 +88,72 @@ func (c *converter) block(op *ir.Op) *ir.Value {
 	for i, d := range f.DimMap {
 		dimMap[i] = int32(d)
 	}
-	args := tileaa.Args{
-		"memref":    c.operand(view),
-		"indices":   c.operands(op.OperandGroupNamed("index")),
-		"traversal": ir.I64Array(slices.Clone(f.Step)),
-		"dim_map":   dimMap,
-	}
+	var opts tileaa.BlockTileOptions
 	if p, ok := f.Padding.Get(); ok {
-		args["padding"] = p
+		opts.Padding = new(def.Padding(p))
 	}
 	if f.SparseDim >= 0 {
-		args["sparse_dim"] = f.SparseDim
+		opts.SparseDim = new(int64(f.SparseDim))
 	}
-	if in, ok := op.AttrNamed("inbounds").(ir.BoolArray); ok && slices.Contains(in, true) {
-		args["inbounds"] = in
+	if in := access.Inbounds(); slices.Contains(in, true) {
+		opts.Inbounds = in
 	}
-	return tileaa.One(c.b, "block_tile", tileaa.Block(c.Ctx, f.Tensor.Elem, f.Tile.Shape...), args)
+	return tileaa.NewBlockTile(c.b, tileaa.Block(c.Ctx, f.Tensor.Elem, f.Tile.Shape...), c.operand(view), c.operands(access.Index()),
+		slices.Clone(f.Step), dimMap, opts).Result()
 }
 
 func (c *converter) loadView(op *ir.Op) {
-	args := c.access(op)
-	args["block"] = c.block(op)
-	args["latency"] = c.latency(op)
-	c.make(op, "tiled_load", args)
+	l, a, block := cudatile.LoadViewTko{Op: op}, c.access(op), c.block(op)
+	t := c.typ(op, l.Tile().Type())
+	if c.err == nil {
+		c.results(op, tileaa.NewTiledLoad(c.b, t, block, tileaa.TiledLoadOptions{Token: a.token, Order: a.order, Scope: a.scope,
+			Latency: c.latency(l.OptimizationHints())}).Op)
+	}
 }
 
-func (c *converter) storeView(op *ir.Op)     { c.store(op, "tiled_store") }
-func (c *converter) multimemStore(op *ir.Op) { c.store(op, "multimem_store") }
+func (c *converter) storeView(op *ir.Op) {
+	a, block := c.access(op), c.block(op)
+	if c.err == nil {
+		c.results(op, tileaa.NewTiledStore(c.b, c.operand(cudatile.StoreViewTko{Op: op}.Tile()), block,
+			tileaa.TiledStoreOptions{Token: a.token, Order: a.order, Scope: a.scope}).Op)
+	}
+}
 
-func (c *converter) store(op *ir.Op, name string) {
-	args := c.access(op)
-	args["block"], args["value"] = c.block(op), c.operand(op.OperandNamed("tile"))
-	c.make(op, name, args)
+func (c *converter) multimemStore(op *ir.Op) {
+	a, block := c.access(op), c.block(op)
+	if c.err == nil {
+		c.results(op, tileaa.NewMultimemStore(c.b, c.operand(cudatile.MultimemStoreViewTko{Op: op}.Tile()), block,
+			tileaa.MultimemStoreOptions{Token: a.token, Order: a.order, Scope: a.scope}).Op)
+	}
 }
 
 // multimemModes is the mode of every reduction of multicast memory, in the order of the enumeration; sums of floats are addf.
-var multimemModes = [...]uint32{def.ModeAdd, def.ModeMin, def.ModeMax, def.ModeAnd, def.ModeOr, def.ModeXor, def.ModeUMin, def.ModeUMax}
+var multimemModes = [...]def.AtomicMode{def.ModeAdd, def.ModeMin, def.ModeMax, def.ModeAnd, def.ModeOr, def.ModeXor, def.ModeUMin, def.ModeUMax}
 
-func multimemMode(op *ir.Op) uint32 {
-	mode := multimemModes[op.EnumNamed("reduction")]
-	if ir.IsFloat(op.OperandNamed("view").Type().(cudatile.TileView).View().Tile.Elem) && mode == def.ModeAdd {
+func multimemMode(reduction cudadef.Multimem, view *ir.Value) def.AtomicMode {
+	mode := multimemModes[reduction]
+	if ir.IsFloat(view.Type().(cudatile.TileView).View().Tile.Elem) && mode == def.ModeAdd {
 		return def.ModeAddF
 	}
 	return mode
 }
 
 func (c *converter) multimemLoad(op *ir.Op) {
-	args := c.access(op)
-	args["block"], args["mode"] = c.block(op), multimemMode(op)
-	c.make(op, "multimem_load", args)
+	l, a, block := cudatile.MultimemLoadReduceViewTko{Op: op}, c.access(op), c.block(op)
+	t := c.typ(op, l.ReducedValues().Type())
+	if c.err == nil {
+		c.results(op, tileaa.NewMultimemLoad(c.b, t, block, multimemMode(l.Reduction(), l.View()),
+			tileaa.MultimemLoadOptions{Token: a.token, Order: a.order, Scope: a.scope}).Op)
+	}
 }
 
 // multimemReduce: PTX has no weak reduction, and a relaxed one does all that a weak one must.
 func (c *converter) multimemReduce(op *ir.Op) {
-	args := c.access(op)
-	args["block"], args["value"], args["mode"] = c.block(op), c.operand(op.OperandNamed("tile")), multimemMode(op)
-	args["order"] = max(op.EnumNamed("memory_ordering_semantics"), def.Relaxed)
-	c.make(op, "multimem_reduce", args)
+	r, a, block := cudatile.MultimemReduceViewTko{Op: op}, c.access(op), c.block(op)
+	if c.err == nil {
+		c.results(op, tileaa.NewMultimemReduce(c.b, c.operand(r.Tile()), block, multimemMode(r.Reduction(), r.View()),
+			tileaa.MultimemReduceOptions{Token: a.token, Order: max(a.order, def.Relaxed), Scope: a.scope}).Op)
+	}
 }
 
 // onMulticast reports whether an operation accesses memory through a pointer or view that is marked as multicast memory.
@@ -175,26 +174,21 @@ func onMulticast(op *ir.Op) bool {
 }
 
 func (c *converter) atomicView(op *ir.Op) {
-	args := c.access(op)
-	args["block"], args["value"] = c.block(op), c.operand(op.OperandNamed("value"))
-	args["mode"] = op.EnumNamed("mode")
-	c.make(op, "tiled_atomic", args)
+	r, a, block := cudatile.AtomicRedViewTko{Op: op}, c.access(op), c.block(op)
+	if c.err == nil {
+		c.results(op, tileaa.NewTiledAtomic(c.b, block, c.operand(r.Value()), def.AtomicMode(r.Mode()),
+			tileaa.TiledAtomicOptions{Token: a.token, Order: a.order, Scope: a.scope}).Op)
+	}
 }
 
 // assume of a tensor view speaks about its base address: the promise moves there and a new memref carries it.
 func (c *converter) assume(op *ir.Op) {
-	v := c.operand(op.OperandNamed("value"))
-	predicate := c.attribute(op, &ir.ArgDef{Attr: ir.PredicateKind}, op.AttrNamed("predicate"))
-	promise := func(v *ir.Value) *ir.Value {
-		return tileaa.One(c.b, "assume", v.Type(), tileaa.Args{"value": v, "predicate": predicate})
-	}
-	memref := v.DefiningOp()
-	if _, ok := v.Type().(*tileaa.MemrefType); ok {
-		c.values[op.Result(0)] = tileaa.One(c.b, "make_memref", v.Type(), tileaa.Args{
-			"base":    promise(memref.OperandNamed("base")),
-			"shape":   memref.OperandGroupNamed("shape"),
-			"strides": memref.OperandGroupNamed("strides"),
-		})
+	from := cudatile.Assume{Op: op}
+	v := c.operand(from.Value())
+	predicate := c.attribute(op, &ir.ArgDef{Attr: ir.PredicateKind}, from.Predicate())
+	promise := func(v *ir.Value) *ir.Value { return tileaa.NewAssume(c.b, v, predicate).Result() }
+	if m, ok := ir.DefinedBy[tileaa.MakeMemref](v); ok {
+		c.values[op.Result(0)] = tileaa.NewMakeMemref(c.b, v.Type(), promise(m.Base()), m.Shape(), m.Strides()).Result()
 		return
 	}
 	if _, ok := v.Type().(*tileaa.TileType); !ok {
@@ -205,8 +199,8 @@ func (c *converter) assume(op *ir.Op) {
 }
 
 // extent is array dimension a of a memref: nil and a number when it is static, else the operand.
-func extent(memref *ir.Op, a int) (v *ir.Value, n int64) {
-	shape := memref.Result(0).Type().(*tileaa.MemrefType).Shape
+func extent(memref tileaa.MakeMemref, a int) (v *ir.Value, n int64) {
+	shape := memref.Result().Type().(*tileaa.MemrefType).Shape
 	if shape[a] != tileaa.Dynamic {
 		return nil, shape[a]
 	}
@@ -216,7 +210,7 @@ func extent(memref *ir.Op, a int) (v *ir.Value, n int64) {
 			k++
 		}
 	}
-	return memref.OperandGroupNamed("shape")[k], 0
+	return memref.Shape()[k], 0
 }
 
 // resized is an unsigned rank-0 integer in another type; a value that does not fit is undefined.
@@ -224,15 +218,15 @@ func (c *converter) resized(v *ir.Value, t *tileaa.TileType) *ir.Value {
 	from, to := ir.BitWidth(tileaa.AsTile(v).Elem), ir.BitWidth(t.Elem)
 	switch {
 	case from < to:
-		return tileaa.One(c.b, "exti", t, tileaa.Args{"source": v, "signedness": uint32(def.Unsigned)})
+		return tileaa.NewExti(c.b, t, v, def.Unsigned).Result()
 	case from > to:
-		return tileaa.One(c.b, "trunci", t, tileaa.Args{"source": v})
+		return tileaa.NewTrunci(c.b, t, v, tileaa.TrunciOptions{}).Result()
 	}
 	return v
 }
 
 func (c *converter) tensorShape(op *ir.Op) {
-	memref := c.operand(op.Operand(0)).DefiningOp()
+	memref := ir.Cast[tileaa.MakeMemref](c.operand(op.Operand(0)).DefiningOp())
 	for a, r := range op.Results() {
 		t := c.typ(op, r.Type()).(*tileaa.TileType)
 		if v, n := extent(memref, a); v != nil {
@@ -251,7 +245,7 @@ func (c *converter) indexSpace(op *ir.Op) {
 		return
 	}
 	f := view.View()
-	memref := c.operand(op.Operand(0)).DefiningOp()
+	memref := ir.Cast[tileaa.MakeMemref](c.operand(op.Operand(0)).DefiningOp())
 	for d, r := range op.Results() {
 		t := c.typ(op, r.Type()).(*tileaa.TileType)
 		v, n := extent(memref, f.DimMap[d])
@@ -259,18 +253,19 @@ func (c *converter) indexSpace(op *ir.Op) {
 			c.values[r] = tileaa.Const(c.b, t, n/f.Step[d]+min(n%f.Step[d], 1))
 			continue
 		}
-		blocks := tileaa.One(c.b, "divi", v.Type(), tileaa.Args{
-			"lhs": v, "rhs": tileaa.Const(c.b, tileaa.AsTile(v), f.Step[d]),
-			"signedness": uint32(def.Unsigned), "rounding": uint32(def.RoundPosInf),
-		})
-		c.values[r] = c.resized(blocks, t)
+		blocks := tileaa.NewDivi(c.b, v, tileaa.Const(c.b, tileaa.AsTile(v), f.Step[d]), def.Unsigned, def.RoundPosInf)
+		c.values[r] = c.resized(blocks.Result(), t)
 	}
 }
 
 // grid makes one op for each of the three dimensions.
 func (c *converter) grid(op *ir.Op) {
-	name := conversions[op.Def.Name].to
 	for axis, r := range op.Results() {
-		c.result(r, tileaa.One(c.b, name, c.typ(op, r.Type()), tileaa.Args{"axis": axis}))
+		t := c.typ(op, r.Type())
+		if ir.Is[cudatile.GetTileBlockId](op) {
+			c.result(r, tileaa.NewProgramId(c.b, t, int64(axis)).Result())
+		} else {
+			c.result(r, tileaa.NewNumPrograms(c.b, t, int64(axis)).Result())
+		}
 	}
 }

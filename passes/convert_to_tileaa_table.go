@@ -3,17 +3,45 @@ package passes
 import (
 	"strings"
 
+	"tileiras/dialects/cudatile"
+	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 )
 
 // conversion is what becomes of one operation of cuda_tile.
 type conversion struct {
-	to      string // the TileAA operation, or a list of them for people when convert is set
-	names   string // "lhs=x rhs=y": arguments of the TileAA op and what cuda_tile calls them
-	drops   string // attributes that need no counterpart
+	to      ir.Code // the TileAA operation; 0 when convert makes other ones
+	becomes string  // what convert makes, for people, when that is not one operation
+	names   string  // "lhs=x rhs=y": arguments of the TileAA op and what cuda_tile calls them
+	drops   string  // attributes that need no counterpart
 	convert func(c *converter, op *ir.Op)
 	// multicast: the operation accesses multicast memory; all others must not, plain accesses have no meaning there.
 	multicast bool
+
+	// from is, for each argument of the TileAA op, the index of the operand or attribute of cuda_tile; -1 when it has none.
+	from []int
+}
+
+// prepare looks the arguments up by their names, once.
+func (c *conversion) prepare(row *ir.OpDef) {
+	if c.to == 0 {
+		return
+	}
+	for _, a := range tileaa.Dialect.Row(c.to).Args {
+		at := -1
+		if name := c.source(row, a.Name); name != "" {
+			at = max(row.OperandIndex(name), row.AttrIndex(name))
+		}
+		c.from = append(c.from, at)
+	}
+}
+
+// text is what becomes of the operation, for people.
+func (c conversion) text() string {
+	if c.becomes != "" {
+		return c.becomes
+	}
+	return tileaa.Dialect.Row(c.to).Name
 }
 
 // usualNames are arguments that cuda_tile calls differently in all of its operations.
@@ -38,17 +66,17 @@ func (c conversion) source(def *ir.OpDef, arg string) string {
 }
 
 // same is a conversion to the operation of the same name with the same arguments.
-func same(names string) map[string]conversion {
-	m := map[string]conversion{}
+func same(names string) map[ir.Code]conversion {
+	m := map[ir.Code]conversion{}
 	for _, n := range strings.Fields(names) {
-		m[n] = conversion{to: n}
+		m[cudatile.Dialect.Op(n).Code] = conversion{to: tileaa.Dialect.Op(n).Code}
 	}
 	return m
 }
 
-// conversions has one row for every operation inside an entry, by its name in cuda_tile. It is filled by init, because
+// conversions has one row for every operation inside an entry, by its code in cuda_tile. It is filled by init, because
 // the functions in it come back to it.
-var conversions map[string]conversion
+var conversions map[ir.Code]conversion
 
 func init() {
 	conversions = same(`
@@ -56,63 +84,67 @@ func init() {
 		tanh absi addi subi muli negi divi remi maxi mini cmpi andi ori xori shli shri
 		bitcast int_to_ptr ptr_to_int pack unpack constant iota broadcast reshape permute cat extract offset
 		reduce scan get_global alloca break continue yield return`)
-	for name, row := range map[string]conversion{ // fills a map: the order cannot matter
-		"fpowf":      {to: "pow", names: "lhs=source rhs=exponent"},
-		"fpowi":      {to: "powi"},
-		"atan2":      {to: "atan2", names: "lhs=x rhs=y"},
-		"mulhii":     {to: "mulhii", names: "lhs=x rhs=y"},
-		"select":     {to: "select", names: "true_value=val_if_true false_value=val_if_false"},
-		"exti":       {to: "exti", names: "source=from"},
-		"trunci":     {to: "trunci", names: "source=from"},
-		"ftof":       {to: "ftof", names: "source=from"},
-		"ftoi":       {to: "ftoi", names: "source=from", drops: "rounding_mode"},
-		"itof":       {to: "itof", names: "source=from", drops: "rounding_mode"},
-		"ptr_to_ptr": {to: "ptr_cast"},
-		"insert":     {to: "insert", names: "dest=destination"},
-		"break":      {to: "break", names: "values=operands"},
-		"continue":   {to: "continue", names: "values=operands"},
-		"yield":      {to: "yield", names: "values=operands"},
-		"return":     {to: "return", drops: "operands"},
+	for code, row := range map[ir.Code]conversion{ // fills a map: the order cannot matter
+		cudatile.OpFpowf:    {to: tileaa.OpPow, names: "lhs=source rhs=exponent"},
+		cudatile.OpFpowi:    {to: tileaa.OpPowi},
+		cudatile.OpAtan2:    {to: tileaa.OpAtan2, names: "lhs=x rhs=y"},
+		cudatile.OpMulhii:   {to: tileaa.OpMulhii, names: "lhs=x rhs=y"},
+		cudatile.OpSelect:   {to: tileaa.OpSelect, names: "true_value=val_if_true false_value=val_if_false"},
+		cudatile.OpExti:     {to: tileaa.OpExti, names: "source=from"},
+		cudatile.OpTrunci:   {to: tileaa.OpTrunci, names: "source=from"},
+		cudatile.OpFtof:     {to: tileaa.OpFtof, names: "source=from"},
+		cudatile.OpFtoi:     {to: tileaa.OpFtoi, names: "source=from", drops: "rounding_mode"},
+		cudatile.OpItof:     {to: tileaa.OpItof, names: "source=from", drops: "rounding_mode"},
+		cudatile.OpPtrToPtr: {to: tileaa.OpPtrCast},
+		cudatile.OpInsert:   {to: tileaa.OpInsert, names: "dest=destination"},
+		cudatile.OpBreak:    {to: tileaa.OpBreak, names: "values=operands"},
+		cudatile.OpContinue: {to: tileaa.OpContinue, names: "values=operands"},
+		cudatile.OpYield:    {to: tileaa.OpYield, names: "values=operands"},
+		cudatile.OpReturn:   {to: tileaa.OpReturn, drops: "operands"},
 
-		"mmaf":        {to: "dot"},
-		"mmai":        {to: "dot"},
-		"mmaf_scaled": {to: "dot_scaled"},
+		cudatile.OpMmaf:       {to: tileaa.OpDot},
+		cudatile.OpMmai:       {to: tileaa.OpDot},
+		cudatile.OpMmafScaled: {to: tileaa.OpDotScaled},
 
-		"if":     {to: "if", names: "cond=condition"},
-		"for":    {to: "for", names: "lower=lowerBound upper=upperBound inits=initValues unsigned=unsignedCmp"},
-		"loop":   {to: "loop", names: "inits=initValues"},
-		"assert": {to: "assert", names: "cond=condition"},
-		"assume": {to: "assume", convert: (*converter).assume},
+		cudatile.OpIf:     {to: tileaa.OpIf, names: "cond=condition"},
+		cudatile.OpFor:    {to: tileaa.OpFor, names: "lower=lowerBound upper=upperBound inits=initValues unsigned=unsignedCmp"},
+		cudatile.OpLoop:   {to: tileaa.OpLoop, names: "inits=initValues"},
+		cudatile.OpAssert: {to: tileaa.OpAssert, names: "cond=condition"},
+		cudatile.OpAssume: {to: tileaa.OpAssume, convert: (*converter).assume},
 
-		"print_tko": {to: "print", names: "format=str values=args"},
+		cudatile.OpPrintTko: {to: tileaa.OpPrint, names: "format=str values=args"},
 
-		"make_token":                {to: "create_mem_token"},
-		"join_tokens":               {to: "join_mem_token"},
-		"memory_fence_alias_tko":    {to: "fence_alias"},
-		"gdc_wait_tko":              {to: "gdc_wait"},
-		"gdc_launch_dependents_tko": {to: "gdc_launch_dependents"},
+		cudatile.OpMakeToken:              {to: tileaa.OpCreateMemToken},
+		cudatile.OpJoinTokens:             {to: tileaa.OpJoinMemToken},
+		cudatile.OpMemoryFenceAliasTko:    {to: tileaa.OpFenceAlias},
+		cudatile.OpGdcWaitTko:             {to: tileaa.OpGdcWait},
+		cudatile.OpGdcLaunchDependentsTko: {to: tileaa.OpGdcLaunchDependents},
 
-		"load_ptr_tko":   {to: "load", convert: (*converter).loadPointer},
-		"store_ptr_tko":  {to: "store", names: "ptr=destination", drops: "optimization_hints"},
-		"atomic_rmw_tko": {to: "atomic_rmw", names: "ptr=pointers"},
-		"atomic_cas_tko": {to: "atomic_cas", names: "ptr=pointers value=val"},
+		cudatile.OpLoadPtrTko:   {to: tileaa.OpLoad, convert: (*converter).loadPointer},
+		cudatile.OpStorePtrTko:  {to: tileaa.OpStore, names: "ptr=destination", drops: "optimization_hints"},
+		cudatile.OpAtomicRmwTko: {to: tileaa.OpAtomicRmw, names: "ptr=pointers"},
+		cudatile.OpAtomicCasTko: {to: tileaa.OpAtomicCas, names: "ptr=pointers value=val"},
 
-		"make_tensor_view":         {to: "make_memref", convert: (*converter).tensorView},
-		"make_partition_view":      {to: "(block_tile of each access)", convert: (*converter).tileView},
-		"make_strided_view":        {to: "(block_tile of each access)", convert: (*converter).tileView},
-		"make_gather_scatter_view": {to: "(block_tile of each access)", convert: (*converter).tileView},
-		"load_view_tko":            {to: "block_tile, tiled_load", convert: (*converter).loadView},
-		"store_view_tko":           {to: "block_tile, tiled_store", convert: (*converter).storeView},
-		"atomic_red_view_tko":      {to: "block_tile, tiled_atomic", convert: (*converter).atomicView},
-		"get_tensor_shape":         {to: "(arithmetic)", convert: (*converter).tensorShape},
-		"get_index_space_shape":    {to: "(arithmetic)", convert: (*converter).indexSpace},
-		"get_tile_block_id":        {to: "program_id", convert: (*converter).grid},
-		"get_num_tile_blocks":      {to: "num_programs", convert: (*converter).grid},
+		cudatile.OpMakeTensorView:        {to: tileaa.OpMakeMemref, convert: (*converter).tensorView},
+		cudatile.OpMakePartitionView:     {becomes: "(block_tile of each access)", convert: (*converter).tileView},
+		cudatile.OpMakeStridedView:       {becomes: "(block_tile of each access)", convert: (*converter).tileView},
+		cudatile.OpMakeGatherScatterView: {becomes: "(block_tile of each access)", convert: (*converter).tileView},
+		cudatile.OpLoadViewTko:           {becomes: "block_tile, tiled_load", convert: (*converter).loadView},
+		cudatile.OpStoreViewTko:          {becomes: "block_tile, tiled_store", convert: (*converter).storeView},
+		cudatile.OpAtomicRedViewTko:      {becomes: "block_tile, tiled_atomic", convert: (*converter).atomicView},
+		cudatile.OpGetTensorShape:        {becomes: "(arithmetic)", convert: (*converter).tensorShape},
+		cudatile.OpGetIndexSpaceShape:    {becomes: "(arithmetic)", convert: (*converter).indexSpace},
+		cudatile.OpGetTileBlockId:        {to: tileaa.OpProgramId, convert: (*converter).grid},
+		cudatile.OpGetNumTileBlocks:      {to: tileaa.OpNumPrograms, convert: (*converter).grid},
 
-		"multimem_load_reduce_view_tko": {to: "block_tile, multimem_load", convert: (*converter).multimemLoad, multicast: true},
-		"multimem_reduce_view_tko":      {to: "block_tile, multimem_reduce", convert: (*converter).multimemReduce, multicast: true},
-		"multimem_store_view_tko":       {to: "block_tile, multimem_store", convert: (*converter).multimemStore, multicast: true},
+		cudatile.OpMultimemLoadReduceViewTko: {becomes: "block_tile, multimem_load", convert: (*converter).multimemLoad, multicast: true},
+		cudatile.OpMultimemReduceViewTko:     {becomes: "block_tile, multimem_reduce", convert: (*converter).multimemReduce, multicast: true},
+		cudatile.OpMultimemStoreViewTko:      {becomes: "block_tile, multimem_store", convert: (*converter).multimemStore, multicast: true},
 	} {
-		conversions[name] = row
+		conversions[code] = row
+	}
+	for code, row := range conversions { // each row on its own: the order cannot matter
+		row.prepare(cudatile.Dialect.Row(code))
+		conversions[code] = row
 	}
 }

@@ -42,11 +42,15 @@ func isDead(op *ir.Op) bool {
 	if op.NumRegions() == 0 {
 		return op.Traits().Has(ir.Pure)
 	}
-	return regionOps[op.Def.Name] && hasNoEffect(op)
+	return comesToAnEnd(op) && hasNoEffect(op)
 }
 
-// regionOps are the ops with regions that always end.
-var regionOps = map[string]bool{"if": true, "for": true, "reduce": true, "scan": true}
+// comesToAnEnd reports whether an op with regions runs them a number of times that is known when it starts: a loop without a bound may
+// run for ever, which is an effect.
+func comesToAnEnd(op *ir.Op) bool {
+	f, ok := ir.FlowOf(op)
+	return ok && f.Kind != ir.LoopFlow
+}
 
 // hasNoEffect looks into regions: all ops are pure, or region ops like this, and control only goes on behind op.
 func hasNoEffect(op *ir.Op) bool {
@@ -59,7 +63,7 @@ func hasNoEffect(op *ir.Op) bool {
 						return false
 					}
 				case o.NumRegions() > 0:
-					if !regionOps[o.Def.Name] || !hasNoEffect(o) {
+					if !comesToAnEnd(o) || !hasNoEffect(o) {
 						return false
 					}
 				case !o.Traits().Has(ir.Pure):
@@ -73,8 +77,5 @@ func hasNoEffect(op *ir.Op) bool {
 
 // endsOnly reports whether a terminator directly inside op ends no more than one iteration or branch of op.
 func endsOnly(op, end *ir.Op) bool {
-	if op.Def.Name == "for" {
-		return end.Def.Name == "continue"
-	}
-	return end.Def.Name == "yield"
+	return ir.Target(end) == op && end.Def.Flow.Kind != ir.BreakFlow
 }

@@ -23,7 +23,7 @@ type dotTiling struct {
 // itself and its neighbours: where the result becomes the left operand of another dot, which then needs no other warp (attention),
 // or is reduced. Otherwise the split that reads the least of both operands wins.
 func dotLayouts(s *State, op *ir.Op, warps int) dotTiling {
-	name := op.StringNamed("atom")
+	name := ir.Cast[tileaa.Dot](op).Atom()
 	swap := strings.HasSuffix(name, swapped)
 	m := atom.MMAByName(strings.TrimSuffix(name, swapped))
 	if m == nil {
@@ -61,7 +61,7 @@ func wantsRows(op *ir.Op) bool {
 		for u := v.FirstUse(); u != nil; u = u.Next() {
 			o := u.Owner()
 			switch {
-			case o.Def.Name == "reduce", o.Def.Name == "dot" && u.Index() == 0:
+			case o.Code() == tileaa.OpReduce, o.Code() == tileaa.OpDot && u.Index() == 0:
 				return true
 			case o.Traits().Has(ir.Elementwise):
 				if down(o.Result(0)) {
@@ -77,7 +77,7 @@ func wantsRows(op *ir.Op) bool {
 		if o == nil || depth == 0 || tileaa.AsTile(v) == nil {
 			return false
 		}
-		if o.Def.Name == "dot" {
+		if o.Code() == tileaa.OpDot {
 			return true
 		}
 		if !o.Traits().Has(ir.Elementwise) {

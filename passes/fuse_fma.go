@@ -17,10 +17,10 @@ import (
 // The product must have no other use, and both must round and flush alike. What canonicalize does besides patterns happens
 // too: dead operations go and constants come together.
 func fuseFMA(s *State) error {
-	newCanonicalizer(s, rewrites{cudatile.Name: {
-		"addf": func(b *ir.Builder, op *ir.Op) bool { return cudatile.ProductLeft(b, op) || fuse(b, op) },
-		"subf": fuse,
-	}}).settle(s.Module)
+	newCanonicalizer(s, rewrites{
+		cudatile.OpAddf: func(b *ir.Builder, op *ir.Op) bool { return cudatile.ProductLeft(b, op) || fuse(b, op) },
+		cudatile.OpSubf: fuse,
+	}).settle(s.Module)
 	return nil
 }
 
@@ -36,7 +36,7 @@ func fuse(b *ir.Builder, op *ir.Op) bool {
 		}
 	}
 	t, c := op.Result(0).Type(), op.Operand(1)
-	if op.Def.Name == "subf" {
+	if op.Code() == cudatile.OpSubf {
 		c = cudatile.Make(b, "negf", t, c)
 	}
 	fused := cudatile.Make(b, "fma", t, product.Operand(0), product.Operand(1), c)

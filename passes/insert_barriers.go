@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
 	"tileiras/internal/planted"
 	"tileiras/ir"
@@ -82,24 +83,24 @@ func (w *fencer) block(b *ir.Block, p *pending) {
 
 func (w *fencer) op(op *ir.Op, p *pending) {
 	w.s.Step()
-	switch op.Def.Name {
-	case "barrier":
-		w.barrierMet(op, p)
-	case "async_commit":
+	switch op.Code() {
+	case tileaa.OpBarrier:
+		w.barrierMet(ir.Cast[tileaa.Barrier](op), p)
+	case tileaa.OpAsyncCommit:
 		p.commit()
-	case "async_wait":
-		p.land(int(op.IntNamed("pending")))
-	case "for", "loop":
+	case tileaa.OpAsyncWait:
+		p.land(int(ir.Cast[tileaa.AsyncWait](op).Pending()))
+	case tileaa.OpFor, tileaa.OpLoop:
 		w.loop(op, p)
-	case "if":
+	case tileaa.OpIf:
 		w.branch(op, p)
-	case "continue":
+	case tileaa.OpContinue:
 		w.leave(&w.level.conts, op, p)
-	case "break":
+	case tileaa.OpBreak:
 		w.leave(&w.level.breaks, op, p)
-	case "yield":
+	case tileaa.OpYield:
 		w.leave(w.level.yields[len(w.level.yields)-1], op, p)
-	case "return":
+	case tileaa.OpReturn:
 		p.dead = true
 	default:
 		w.access(op, p)
@@ -108,14 +109,19 @@ func (w *fencer) op(op *ir.Op, p *pending) {
 
 // barrierMet takes note of a barrier that stands there: of all threads, or of the lanes of each warp. One of some warps orders
 // nothing between the others.
-func (w *fencer) barrierMet(op *ir.Op, p *pending) {
-	threads := int(op.IntNamed("threads"))
+func (w *fencer) barrierMet(b tileaa.Barrier, p *pending) {
 	switch {
-	case op.BoolNamed("warp") && w.warps > 1:
+	case b.Warp() && w.warps > 1:
 		p.meet()
-	case op.BoolNamed("warp") || threads == 0 || threads == 32*w.warps:
+	case w.ofAll(b):
 		p.clear(w.tick())
 	}
+}
+
+// ofAll reports whether all threads of the block meet at a barrier.
+func (w *fencer) ofAll(b tileaa.Barrier) bool {
+	threads, some := b.Threads()
+	return w.warps == 1 || !b.Warp() && (!some || threads == 0 || int(threads) == 32*w.warps)
 }
 
 // leave ends the way at a terminator: what it leaves goes to where the terminator jumps.
@@ -231,7 +237,7 @@ func (w *fencer) access(op *ir.Op, p *pending) {
 		}
 	}
 	for _, r := range spans {
-		if op.Def.Name == "async_copy" {
+		if op.Code() == tileaa.OpAsyncCopy {
 			p.fly(flight{span: r, op: op})
 		} else {
 			addSpan(&p.shared, r)
@@ -245,12 +251,8 @@ func (w *fencer) access(op *ir.Op, p *pending) {
 
 // followed reports whether a barrier of all threads comes next.
 func (w *fencer) followed(op *ir.Op) bool {
-	next := op.Next()
-	if next == nil || next.Def.Name != "barrier" {
-		return false
-	}
-	threads := int(next.IntNamed("threads"))
-	return w.warps == 1 || !next.BoolNamed("warp") && (threads == 0 || threads == 32*w.warps)
+	b, ok := ir.As[tileaa.Barrier](op.Next())
+	return ok && w.ofAll(b)
 }
 
 // ordering is what the token of an op, or its release semantics, ask for.
@@ -292,7 +294,7 @@ func (w *fencer) require(c coverage, op *ir.Op, p *pending) requirement {
 		if e.op == nil || !conflicting(kindOf(e.op), kind) {
 			continue
 		}
-		if e.op.Def.Name == "async_copy" && p.flies(e.op) {
+		if e.op.Code() == tileaa.OpAsyncCopy && p.flies(e.op) {
 			d.wait = true
 		}
 		if d.who != everybody && !w.proofs.sameThreads(e, op) {
@@ -306,29 +308,26 @@ func (w *fencer) require(c coverage, op *ir.Op, p *pending) requirement {
 func (w *fencer) settle(op *ir.Op, p *pending, wait bool, who meeting) {
 	if wait {
 		w.b.Before(op)
-		w.b.Create(ir.State{Def: opDef(w.s.Ctx, "async_wait"), Loc: op.Loc()}).
-			SetAttrNamed("pending", ir.IntegerAttr{Type: w.s.Ctx.Int(64)})
+		w.b.Loc = op.Loc()
+		tileaa.NewAsyncWait(w.b, 0)
 		p.landAll()
 	}
 	switch who {
 	case everybody:
-		if !planted.On("drop-barrier") || op.Def.Name != "buffer_load" {
+		if !planted.On("drop-barrier") || op.Code() != tileaa.OpBufferLoad {
 			w.b.Before(op)
 			w.barrier(op.Loc())
 		}
 		p.clear(w.tick())
 	case lanes:
 		w.b.Before(op)
-		w.barrier(op.Loc()).SetAttrNamed("warp", ir.UnitAttr{})
+		w.barrier(op.Loc()).SetWarp(true)
 		p.meet()
 	}
 }
 
 // barrier makes a barrier of the thread block; one warp alone meets by bar.warp.sync.
-func (w *fencer) barrier(loc ir.Location) *ir.Op {
-	op := w.b.Create(ir.State{Def: opDef(w.s.Ctx, "barrier"), Loc: loc})
-	if w.warps == 1 {
-		op.SetAttrNamed("warp", ir.UnitAttr{})
-	}
-	return op
+func (w *fencer) barrier(loc ir.Location) tileaa.Barrier {
+	w.b.Loc = loc
+	return tileaa.NewBarrier(w.b, tileaa.BarrierOptions{Warp: w.warps == 1})
 }

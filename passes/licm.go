@@ -14,7 +14,7 @@ import (
 //	  ...                            ...
 func licm(s *State) error {
 	s.walk(s.Module, ir.PostOrder, func(op *ir.Op) {
-		if op.Def.Name != "for" && op.Def.Name != "loop" {
+		if !op.Def.Flow.Kind.IsLoop() {
 			return
 		}
 		for _, o := range op.Body().Ops() {
@@ -48,8 +48,8 @@ func speculatable(op *ir.Op) bool {
 	if t.Has(ir.Pure | ir.Speculatable) {
 		return true
 	}
-	switch op.Def.Name {
-	case "divi", "remi":
+	switch op.Code() {
+	case tileaa.OpDivi, tileaa.OpRemi, cudatile.OpDivi, cudatile.OpRemi:
 		d, ok := splatInt(op.Operand(1))
 		return ok && d != 0 && d != -1
 	}

@@ -21,8 +21,8 @@ func lowerConversions(s *State) error {
 		warps := planOf(entry).Warps
 		var list []*ir.Op
 		s.walk(entry, ir.PreOrder, func(op *ir.Op) {
-			switch op.Def.Name {
-			case "convert_layout", "atomic_rmw", "atomic_cas", "load", "tiled_load", "multimem_load":
+			switch op.Code() {
+			case tileaa.OpConvertLayout, tileaa.OpAtomicRmw, tileaa.OpAtomicCas, tileaa.OpLoad, tileaa.OpTiledLoad, tileaa.OpMultimemLoad:
 				list = append(list, op)
 			}
 		})
@@ -30,7 +30,7 @@ func lowerConversions(s *State) error {
 			op := list[0]
 			list = list[1:]
 			switch {
-			case op.Def.Name == "convert_layout":
+			case op.Code() == tileaa.OpConvertLayout:
 				src, dst := tileaa.AsTile(op.Operand(0)), tileaa.AsTile(op.Result(0))
 				if layout.Convert(*src.Layout, *dst.Layout).Kind != layout.Shared {
 					continue
@@ -48,10 +48,10 @@ func lowerConversions(s *State) error {
 				at := reader(s, op)
 				load := through(s, op, op.Operand(0), op.Result(0), mem)
 				if ok {
-					load.SetAttrNamed("atom", ir.StringAttr(name))
+					load.SetAtom(name)
 				}
-				if at.Def.Name == "dot" {
-					load.MoveBefore(at)
+				if at.Code() == tileaa.OpDot {
+					load.Op.MoveBefore(at)
 				}
 				op.Erase()
 			case op.Result(0).HasUses() && (strong(op) || op.Traits().Has(ir.Writes)) && replicated(op.Result(0), warps):
@@ -73,13 +73,14 @@ func replicated(v *ir.Value, warps int) bool {
 }
 
 // through stores v behind op's place and makes all other users of old read it back in old's layout; it returns the read.
-func through(s *State, op *ir.Op, v, old *ir.Value, mem layout.MemLayout) *ir.Op {
+func through(s *State, op *ir.Op, v, old *ir.Value, mem layout.MemLayout) tileaa.BufferLoad {
 	b := ir.NewBuilder(s.Ctx).After(op)
 	b.Loc = op.Loc()
 	t := tileaa.AsTile(v)
-	buf := b.Create(ir.State{Def: opDef(s.Ctx, "alloc_shared"), Types: []ir.Type{tileaa.Buffer(s.Ctx, t.Elem, mem, t.Shape...)}}).Result(0)
-	load := ir.NewOp(ir.State{Def: opDef(s.Ctx, "buffer_load"), Loc: op.Loc(), Operands: []*ir.Value{buf}, Types: []ir.Type{old.Type()}})
-	old.ReplaceAllUsesWith(load.Result(0))
-	b.Create(ir.State{Def: opDef(s.Ctx, "buffer_store"), Operands: []*ir.Value{v, buf}})
-	return b.Insert(load)
+	buf := tileaa.NewAllocShared(b, tileaa.Buffer(s.Ctx, t.Elem, mem, t.Shape...), tileaa.AllocSharedOptions{}).Result()
+	load := tileaa.NewBufferLoad(b, old.Type(), buf, tileaa.BufferLoadOptions{})
+	old.ReplaceAllUsesWith(load.Result())
+	b.Before(load.Op)
+	tileaa.NewBufferStore(b, v, buf, tileaa.BufferStoreOptions{})
+	return load
 }

@@ -74,7 +74,7 @@ func (m *Manager) Run(list []*Pass, planner string) error {
 
 func (m *Manager) tooBig(e *ErrPlan) error {
 	for _, op := range m.State.Entries() {
-		if op.StringNamed("sym_name") == e.Entry {
+		if symbolName(op) == e.Entry {
 			m.State.Ctx.Diags.Add(ir.Error, op.Loc(), "tile too big: %s", e.Reason)
 		}
 	}

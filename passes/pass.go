@@ -9,6 +9,8 @@ import (
 	"fmt"
 
 	"tileiras/codegen/target"
+	"tileiras/dialects/cudatile"
+	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 )
 
@@ -39,7 +41,7 @@ func (s *State) Entries() []*ir.Op {
 	var es []*ir.Op
 	if b := s.Module.Body(); b != nil {
 		for op := b.First(); op != nil; op = op.Next() {
-			if op.Def.Name == "entry" {
+			if c := op.Code(); c == tileaa.OpEntry || c == cudatile.OpEntry {
 				es = append(es, op)
 			}
 		}

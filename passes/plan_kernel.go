@@ -18,13 +18,13 @@ import (
 // candidate cuts tiles into pieces (slice-tiles).
 func planKernel(s *State) error {
 	for _, entry := range s.Entries() {
-		name := entry.StringNamed("sym_name")
+		name := symbolName(entry)
 		candidates := plans(s, entry)
 		k := s.PlanIndex[name]
 		if k >= len(candidates) {
 			return &ErrPlan{Entry: name, Reason: "no plan is left"}
 		}
-		entry.SetAttrNamed("plan", candidates[k])
+		ir.Cast[tileaa.Entry](entry).SetPlan(candidates[k])
 	}
 	return nil
 }
@@ -132,8 +132,8 @@ func productPlans(s *State, entry *ir.Op, d demands, hinted int) []*tileaa.PlanA
 func addressedSingly(entry *ir.Op) bool {
 	d, found := demandsOf(entry), false
 	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-		if op.Def.Name == "load" || op.Def.Name == "store" {
-			found = found || tileRegs(op.OperandNamed("ptr")) >= d.dotBits/32
+		if op.Code() == tileaa.OpLoad || op.Code() == tileaa.OpStore {
+			found = found || tileRegs(ir.Cast[tileaa.PtrAccess](op).Ptr()) >= d.dotBits/32
 		}
 	})
 	return found
@@ -186,7 +186,7 @@ func fits(s *State, entry *ir.Op, warps int, except feeding) bool {
 		for _, r := range op.Results() {
 			ok = ok && (tileRegs(r) <= limit*32*warps || except != nil && except.of(r))
 		}
-		ok = ok && (op.Def.Name != "scan" || scanRegs(shapeOf(op.Operand(0)), int(op.IntNamed("dim")), warps) <= 2*limit)
+		ok = ok && (op.Code() != tileaa.OpScan || scanRegs(shapeOf(op.Operand(0)), dimOf(op), warps) <= 2*limit)
 	})
 	return ok
 }
@@ -234,7 +234,7 @@ func demandsOf(entry *ir.Op) demands {
 				continue
 			}
 			bits := int(t.NumElements()) * max(tileaa.ElemBits(t.Elem), 8)
-			if op.Def.Name == "dot" || op.Def.Name == "dot_scaled" {
+			if op.Code() == tileaa.OpDot || op.Code() == tileaa.OpDotScaled {
 				together[op.Block()] += bits
 				d.accBits = max(d.accBits, together[op.Block()])
 				d.dotBits = max(d.dotBits, bits)
@@ -247,16 +247,16 @@ func demandsOf(entry *ir.Op) demands {
 
 // hint reads an integer hint of the entry: the target's own, else the default one; 0 without.
 func hint(s *State, entry *ir.Op, name string) int64 {
-	a, _ := lookupHint(entry.AttrNamed("hints"), s.Target, name)
+	a, _ := lookupHint(ir.Cast[tileaa.Entry](entry).Hints(), s.Target, name)
 	n, _ := a.(ir.IntegerAttr)
 	return n.SInt()
 }
 
 // planOf is the plan that plan-kernel wrote on an entry.
 func planOf(entry *ir.Op) *tileaa.PlanAttr {
-	p, ok := entry.AttrNamed("plan").(*tileaa.PlanAttr)
-	if !ok {
-		panic(fmt.Sprintf("BUG: entry %s has no plan", entry.StringNamed("sym_name")))
+	p := ir.Cast[tileaa.Entry](entry).Plan()
+	if p == nil {
+		panic(fmt.Sprintf("BUG: entry %s has no plan", symbolName(entry)))
 	}
 	return p
 }

@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 )
 
@@ -17,7 +18,7 @@ import (
 func rematerialize(s *State) error {
 	for _, entry := range s.Entries() {
 		ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-			if (op.Def.Name == "for" || op.Def.Name == "loop") && holdsProduct(op) {
+			if (op.Code() == tileaa.OpFor || op.Code() == tileaa.OpLoop) && holdsProduct(op) {
 				makeAgainAfter(s, op)
 			}
 		})
@@ -86,8 +87,8 @@ func cheapChain(op *ir.Op) bool {
 		if op == nil || depth > deepest || op.NumRegions() > 0 || !op.Traits().Has(ir.Pure) {
 			return false
 		}
-		switch op.Def.Name {
-		case "constant", "splat", "iota", "broadcast", "reshape", "permute":
+		switch op.Code() {
+		case tileaa.OpConstant, tileaa.OpSplat, tileaa.OpIota, tileaa.OpBroadcast, tileaa.OpReshape, tileaa.OpPermute:
 		default:
 			if !cheap(op) {
 				return false

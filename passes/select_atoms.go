@@ -21,12 +21,12 @@ func selectAtoms(s *State) error {
 	for _, entry := range s.Entries() {
 		var dots, accs []*ir.Op
 		s.walk(entry, ir.PreOrder, func(op *ir.Op) {
-			switch op.Def.Name {
-			case "dot":
+			switch op.Code() {
+			case tileaa.OpDot:
 				dots = append(dots, op)
-			case "dot_scaled":
+			case tileaa.OpDotScaled:
 				dots = append(dots, unscale(s, op))
-			case "tiled_load", "tiled_store", "tiled_atomic", "multimem_store", "multimem_reduce", "multimem_load", "load", "store":
+			case tileaa.OpTiledLoad, tileaa.OpTiledStore, tileaa.OpTiledAtomic, tileaa.OpMultimemStore, tileaa.OpMultimemReduce, tileaa.OpMultimemLoad, tileaa.OpLoad, tileaa.OpStore:
 				accs = append(accs, op)
 			}
 		})
@@ -37,10 +37,10 @@ func selectAtoms(s *State) error {
 		}
 		known := facts.New(s.Module)
 		for _, op := range accs {
-			if op.OperandNamed("block") != nil {
-				tiledAccess(s, known, op)
+			if block, ok := blockOf(op); ok {
+				tiledAccess(s, known, ir.Cast[tileaa.AccessOp](op), block)
 			} else {
-				pointerAccess(s, known, op)
+				pointerAccess(s, known, ir.Cast[tileaa.PtrAccess](op))
 			}
 		}
 	}
@@ -62,7 +62,7 @@ func selectDot(s *State, entry *ir.Op, op *ir.Op) error {
 	if k.Swap {
 		name += swapped
 	}
-	op.SetAttrNamed("atom", ir.StringAttr(name))
+	ir.Cast[tileaa.Dot](op).SetAtom(name)
 	if k.Atom.Scalar() && ea.Bits() < 32 {
 		s.Remark(op.Loc(), "dot of %s uses no matrix instruction: %v", extentOf(op), reasons)
 	}
@@ -85,11 +85,11 @@ func chooseAtom(s *State, op *ir.Op, e atom.Extent, warps int) (k atom.Candidate
 // operandElems names the element types of a product as atoms do; scaled operands are bf16 by then.
 func operandElems(op *ir.Op) (a, b, c atom.Elem) {
 	acc := elemOf(tileaa.AsTile(op.Operand(2)).Elem, def.Signed)
-	if op.Def.Name == "dot_scaled" {
+	d, ok := ir.As[tileaa.Dot](op)
+	if !ok {
 		return atom.BF16, atom.BF16, acc
 	}
-	return elemOf(tileaa.AsTile(op.Operand(0)).Elem, op.EnumNamed("signedness_lhs")),
-		elemOf(tileaa.AsTile(op.Operand(1)).Elem, op.EnumNamed("signedness_rhs")), acc
+	return elemOf(tileaa.AsTile(d.Lhs()).Elem, d.SignednessLhs()), elemOf(tileaa.AsTile(d.Rhs()).Elem, d.SignednessRhs()), acc
 }
 
 // swapped marks, behind the atom's name, a dot that computes the transposed product.
@@ -109,7 +109,7 @@ func extentOf(op *ir.Op) atom.Extent {
 }
 
 // elemOf names an element type as atoms do.
-func elemOf(t ir.Type, signedness uint32) atom.Elem {
+func elemOf(t ir.Type, signedness def.Signedness) atom.Elem {
 	switch t := t.(type) {
 	case *ir.IntegerType:
 		sign := "s"
@@ -130,15 +130,13 @@ func widen(b *ir.Builder, v *ir.Value, from, to atom.Elem) *ir.Value {
 	}
 	t := tileaa.AsTile(v)
 	if f := float.ByName(string(to)); f != nil {
-		return one(b, "ftof", t.WithElem(b.Ctx, b.Ctx.Float(f)), v)
+		return tileaa.NewFtof(b, t.WithElem(b.Ctx, b.Ctx.Float(f)), v, tileaa.FtofOptions{}).Result()
 	}
-	op := b.Create(ir.State{Def: opDef(b.Ctx, "exti"), Operands: []*ir.Value{v}, Types: []ir.Type{t.WithElem(b.Ctx, b.Ctx.Int(to.Bits()))}})
-	sign := uint32(def.Signed)
+	sign := def.Signedness(def.Signed)
 	if from[0] == 'u' {
 		sign = def.Unsigned
 	}
-	op.SetAttrNamed("signedness", def.SignednessEnum.Of(sign))
-	return op.Result(0)
+	return tileaa.NewExti(b, t.WithElem(b.Ctx, b.Ctx.Int(to.Bits())), v, sign).Result()
 }
 
 // unscale turns a block-scaled product into a product of scaled operands: values of at most 4 significant bits times a scale of
@@ -152,25 +150,26 @@ func unscale(s *State, op *ir.Op) *ir.Op {
 		t, st := tileaa.AsTile(v), tileaa.AsTile(scale)
 		bf := s.Ctx.Float(float.BF16)
 		wide := tileaa.Tile(s.Ctx, bf, t.Shape...)
-		x := one(b, "ftof", wide, v)
-		y := one(b, "ftof", tileaa.Tile(s.Ctx, bf, st.Shape...), scale)
+		x := tileaa.NewFtof(b, wide, v, tileaa.FtofOptions{}).Result()
+		y := tileaa.NewFtof(b, tileaa.Tile(s.Ctx, bf, st.Shape...), scale, tileaa.FtofOptions{}).Result()
 		// spread: KxN/V -> K/V x 1 -> K/V x V -> K along dimension k
 		parts := append(append([]int64{}, st.Shape[:k+1]...), 1)
 		parts = append(parts, st.Shape[k+1:]...)
-		y = one(b, "reshape", tileaa.Tile(s.Ctx, bf, parts...), y)
+		y = tileaa.NewReshape(b, tileaa.Tile(s.Ctx, bf, parts...), y).Result()
 		parts = append([]int64{}, parts...)
 		parts[k+1] = t.Shape[k] / st.Shape[k]
-		y = one(b, "broadcast", tileaa.Tile(s.Ctx, bf, parts...), y)
-		y = one(b, "reshape", wide, y)
-		return one(b, "mulf", wide, x, y)
+		y = tileaa.NewBroadcast(b, tileaa.Tile(s.Ctx, bf, parts...), y).Result()
+		y = tileaa.NewReshape(b, wide, y).Result()
+		return tileaa.NewMulf(b, x, y, tileaa.MulfOptions{}).Result()
 	}
 	rank := len(tileaa.AsTile(op.Operand(0)).Shape)
-	lhs := scaled(op.OperandNamed("lhs"), op.OperandNamed("lhs_scale"), rank-1)
-	rhs := scaled(op.OperandNamed("rhs"), op.OperandNamed("rhs_scale"), rank-2)
-	dot := b.Create(ir.State{Def: opDef(s.Ctx, "dot"), Operands: []*ir.Value{lhs, rhs, op.OperandNamed("acc")}, Types: []ir.Type{op.Result(0).Type()}})
-	op.Result(0).ReplaceAllUsesWith(dot.Result(0))
+	d := ir.Cast[tileaa.DotScaled](op)
+	lhs := scaled(d.Lhs(), d.LhsScale(), rank-1)
+	rhs := scaled(d.Rhs(), d.RhsScale(), rank-2)
+	dot := tileaa.NewDot(b, d.Result().Type(), lhs, rhs, d.Acc(), def.Signed, def.Signed, tileaa.DotOptions{})
+	op.Result(0).ReplaceAllUsesWith(dot.Result())
 	op.Erase()
-	return dot
+	return dot.Op
 }
 
 // maxVecBytes is the widest access of a thread.
@@ -178,37 +177,35 @@ const maxVecBytes = 16
 
 // pointerAccess finds the dimension along which pointers count up, and how many neighbours one access may take: the run, its
 // alignment and the mask must all agree.
-func pointerAccess(s *State, known *facts.Facts, op *ir.Op) {
-	ptr := op.OperandNamed("ptr")
+func pointerAccess(s *State, known *facts.Facts, op tileaa.PtrAccess) {
+	ptr := op.Ptr()
 	t := tileaa.AsTile(ptr)
 	if len(t.Shape) == 0 {
 		return
 	}
-	size := int64(max(tileaa.ElemBytes(accessTile(op).Elem), 1))
+	size := int64(max(tileaa.ElemBytes(accessTile(op.Op).Elem), 1))
 	fast, vec := len(t.Shape)-1, int64(1)
 	for d := len(t.Shape) - 1; d >= 0; d-- {
 		n := min(known.PointerVector(ptr, d), maxVecBytes/size)
-		if m := op.OperandNamed("mask"); m != nil {
+		if m := op.Mask(); m != nil {
 			n = min(n, known.MaskVector(m, d))
 		}
 		if n > vec {
 			fast, vec = d, n
 		}
 	}
-	setAccess(s, op, vec, fast)
+	setAccess(s, ir.Cast[tileaa.AccessOp](op.Op), vec, fast)
 }
 
-func setAccess(s *State, op *ir.Op, vec int64, fast int) {
-	i64 := s.Ctx.Int(64)
-	op.SetAttrNamed("vec", ir.IntegerAttr{Type: i64, Bits: uint64(max(vec, 1))})
-	op.SetAttrNamed("fast", ir.IntegerAttr{Type: i64, Bits: uint64(fast)})
+func setAccess(s *State, op tileaa.AccessOp, vec int64, fast int) {
+	op.SetVec(s.Ctx, max(vec, 1))
+	op.SetFast(s.Ctx, int64(fast))
 }
 
 // tiledAccess follows the dimension along which the array is contiguous: the addresses, and the masks where there are
 // some, say how many neighbours one access takes.
-func tiledAccess(s *State, known *facts.Facts, op *ir.Op) {
-	t := accessTile(op)
-	block := op.OperandNamed("block").DefiningOp()
+func tiledAccess(s *State, known *facts.Facts, op tileaa.AccessOp, block tileaa.BlockTile) {
+	t := accessTile(op.Op)
 	size := int64(max(tileaa.ElemBytes(t.Elem), 1))
 	masked, bits := make(ir.BoolArray, len(t.Shape)), make(ir.I64Array, len(t.Shape))
 	for d := range masked {
@@ -217,9 +214,9 @@ func tiledAccess(s *State, known *facts.Facts, op *ir.Op) {
 	fast := known.FastDim(block)
 	vec := min(known.BlockVector(block, fast), known.BlockMaskVector(block, fast), maxVecBytes/size)
 	setAccess(s, op, vec, fast)
-	op.SetAttrNamed("masked", masked)
-	op.SetAttrNamed("coordinate_bits", bits)
+	op.SetMasked(masked)
+	op.SetCoordinateBits(bits)
 	if known.NarrowBlock(block) {
-		op.SetAttrNamed("narrow", ir.UnitAttr{})
+		op.SetNarrow(true)
 	}
 }

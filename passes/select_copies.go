@@ -22,7 +22,7 @@ import (
 func selectCopies(s *State) error {
 	var list []*ir.Op
 	s.walk(s.Module, ir.PreOrder, func(op *ir.Op) {
-		if op.Def.Name == "convert_layout" {
+		if op.Code() == tileaa.OpConvertLayout {
 			list = append(list, op)
 		}
 	})
@@ -35,16 +35,18 @@ func selectCopies(s *State) error {
 // copyAsync rewrites one conversion if its source is a weak load with no other use that cp.async can do: whole vectors of 4, 8 or 16
 // bytes, padding with zeros (the instruction's zero fill) or with nothing in particular.
 func copyAsync(s *State, conv *ir.Op) {
-	load := conv.Operand(0).DefiningOp()
-	if load == nil || load.Def.Name != "tiled_load" || strong(load) || !conv.Operand(0).HasOneUse() {
+	load, ok := ir.DefinedBy[tileaa.TiledLoad](conv.Operand(0))
+	if !ok || strong(load.Op) || !conv.Operand(0).HasOneUse() {
 		return
 	}
-	if p, ok := load.OperandNamed("block").DefiningOp().AttrNamed("padding").(ir.EnumAttr); ok && p.Value != def.PadZero {
+	block, _ := blockOf(load.Op)
+	if p, ok := block.Padding(); ok && p != def.PadZero {
 		return
 	}
 	src, dst := tileaa.AsTile(conv.Operand(0)), tileaa.AsTile(conv.Result(0))
 	bytes := tileaa.ElemBytes(src.Elem)
-	vec := int(load.IntNamed("vec"))
+	width, _ := load.Vec()
+	vec := int(width)
 	row := atom.SelectCopy(s.Target, atom.AsyncCopy, vec*bytes)
 	if ir.IsInt(src.Elem, 1) || row == nil || row.Bytes != vec*bytes {
 		return
@@ -53,23 +55,13 @@ func copyAsync(s *State, conv *ir.Op) {
 	if !ok || mem.MaxVec(*src.Layout, vec) != vec {
 		return
 	}
-	b := ir.NewBuilder(s.Ctx).Before(load)
-	b.Loc = load.Loc()
-	make := func(name string, types []ir.Type, operands ...*ir.Value) *ir.Op {
-		return b.Create(ir.State{Def: opDef(s.Ctx, name), Operands: operands, Types: types})
-	}
-	buf := make("alloc_shared", []ir.Type{tileaa.Buffer(s.Ctx, src.Elem, mem, src.Shape...)}).Result(0)
-	operands := []*ir.Value{load.OperandNamed("block"), buf}
-	groups := []int32{1, 1, 0}
-	if t := load.OperandNamed("token"); t != nil {
-		operands, groups[2] = append(operands, t), 1
-	}
-	c := b.Create(ir.State{Def: opDef(s.Ctx, "async_copy"), Operands: operands, Groups: groups, Types: []ir.Type{tileaa.Token(s.Ctx)}})
-	c.SetAttrNamed("layout", &tileaa.LayoutAttr{Layout: *src.Layout})
-	for _, a := range []string{"vec", "fast", "narrow", "masked", "coordinate_bits"} {
-		c.SetAttrNamed(a, load.AttrNamed(a))
-	}
-	make("async_commit", nil)
+	b := ir.NewBuilder(s.Ctx).Before(load.Op)
+	b.Loc = load.Op.Loc()
+	buf := tileaa.NewAllocShared(b, tileaa.Buffer(s.Ctx, src.Elem, mem, src.Shape...), tileaa.AllocSharedOptions{}).Result()
+	fast, _ := load.Fast()
+	c := tileaa.NewAsyncCopy(b, load.Block(), buf, &tileaa.LayoutAttr{Layout: *src.Layout}, tileaa.AsyncCopyOptions{Token: load.Token(),
+		Vec: &width, Fast: &fast, Narrow: load.Narrow(), Masked: load.Masked(), CoordinateBits: load.CoordinateBits()})
+	tileaa.NewAsyncCommit(b)
 	at := reader(s, conv)
 	if at.Block() == conv.Block() {
 		b.Before(at)
@@ -77,15 +69,14 @@ func copyAsync(s *State, conv *ir.Op) {
 		b.Before(conv) // the loop that reads it may not run at all
 	}
 	if at.Block() != conv.Block() || !waited(at) {
-		make("async_wait", nil).SetAttrNamed("pending", ir.IntegerAttr{Type: s.Ctx.Int(64)})
+		tileaa.NewAsyncWait(b, 0)
 	}
 	b.Before(at)
-	read := make("buffer_load", []ir.Type{dst}, buf)
-	read.SetAttrNamed("atom", ir.StringAttr(name))
-	conv.Result(0).ReplaceAllUsesWith(read.Result(0))
+	read := tileaa.NewBufferLoad(b, dst, buf, tileaa.BufferLoadOptions{Atom: name})
+	conv.Result(0).ReplaceAllUsesWith(read.Result())
 	conv.Erase()
-	load.Result(1).ReplaceAllUsesWith(c.Result(0))
-	load.Erase()
+	load.ResultToken().ReplaceAllUsesWith(c.ResultToken())
+	load.Op.Erase()
 }
 
 // reader is the place to read the buffer of a conversion: in front of its only user, so that the copies of a dot's two operands
@@ -120,7 +111,7 @@ func heldTooLong(s *State, dot *ir.Op) bool {
 		}
 	}
 	entry := dot
-	for entry.Def.Name != "entry" {
+	for entry.Code() != tileaa.OpEntry {
 		entry = entry.ParentOp()
 	}
 	return regs > min(s.Target.Registers/(32*planOf(entry).Warps), s.Target.RegistersPerThread)
@@ -137,10 +128,10 @@ func registersOf(v *ir.Value) int {
 // waited reports whether a wait for all copies stands among the reads in front of an op already.
 func waited(at *ir.Op) bool {
 	for op := at.Prev(); op != nil; op = op.Prev() {
-		switch op.Def.Name {
-		case "async_wait":
+		switch op.Code() {
+		case tileaa.OpAsyncWait:
 			return true
-		case "buffer_load":
+		case tileaa.OpBufferLoad:
 		default:
 			return false
 		}

@@ -66,7 +66,7 @@ func slicePieces(s *State, entry *ir.Op) error {
 	case c.err == nil:
 		c.build()
 	case c.products && c.threads < 32*maxWarps:
-		return &ErrPlan{Entry: entry.StringNamed("sym_name"), Reason: c.err.Error()}
+		return &ErrPlan{Entry: symbolName(entry), Reason: c.err.Error()}
 	case c.fitsWhole():
 		s.Remark(entry.Loc(), "tiles stay whole and may spill: %v", c.err)
 	default:
@@ -189,7 +189,7 @@ func (c *cutter) pieceLimit() (piece, loop int) {
 
 // touched reports whether an operation takes or makes a big tile, or scans more than a thread holds.
 func (c *cutter) touched(op *ir.Op) bool {
-	if op.Def.Name == "scan" && scanRegs(shapeOf(op.Operand(0)), int(op.IntNamed("dim")), c.threads/32) > 2*c.limit {
+	if op.Code() == tileaa.OpScan && scanRegs(shapeOf(op.Operand(0)), dimOf(op), c.threads/32) > 2*c.limit {
 		return true
 	}
 	return slices.ContainsFunc(op.Operands(), c.big) || slices.ContainsFunc(op.Results(), c.big)
@@ -247,31 +247,36 @@ func (c *cutter) happens(op *ir.Op) {
 // inCombine reports whether op lies in the region of a reduce or scan, which belongs to that operation.
 func inCombine(op *ir.Op) bool {
 	p := op.ParentOp()
-	return p != nil && (p.Def.Name == "reduce" || p.Def.Name == "scan")
+	return p != nil && (p.Code() == tileaa.OpReduce || p.Code() == tileaa.OpScan)
 }
 
 // loadsFreely reports whether op is a load that may happen any number of times.
 func loadsFreely(op *ir.Op) bool {
-	return (op.Def.Name == "load" || op.Def.Name == "tiled_load") && !strong(op)
+	return (op.Code() == tileaa.OpLoad || op.Code() == tileaa.OpTiledLoad) && !strong(op)
 }
 
 // cutTile is the tile of an operation with an effect that can be cut.
 func cutTile(op *ir.Op) (*ir.Value, bool) {
-	name, ok := map[string]string{
-		"tiled_store": "value", "store": "value", "tiled_atomic": "value", "atomic_rmw": "arg", "atomic_cas": "value", "assert": "cond",
-	}[op.Def.Name]
-	if !ok || !isRanked(op.OperandNamed(name)) {
+	var v *ir.Value
+	switch op.Code() {
+	case tileaa.OpTiledStore, tileaa.OpStore, tileaa.OpTiledAtomic, tileaa.OpAtomicRmw, tileaa.OpAtomicCas:
+		v = storedValue(op)
+	case tileaa.OpAssert:
+		v = ir.Cast[tileaa.Assert](op).Cond()
+	}
+	if v == nil || !isRanked(v) {
 		return nil, false
 	}
 	if ordersMore(op) || op.NumResults() == 2 && op.Result(0).HasUses() {
 		return nil, false // an acquire or release is one act; the old values of an atomic exist once
 	}
-	return op.OperandNamed(name), true
+	return v, true
 }
 
 // ordersMore reports whether a memory operation orders others too: acquire and release.
 func ordersMore(op *ir.Op) bool {
-	return op.Def.AttrIndex("order") >= 0 && op.EnumNamed("order") > def.Relaxed
+	m, ok := ir.As[tileaa.MemoryOp](op)
+	return ok && m.Order() > def.Relaxed
 }
 
 func isRanked(v *ir.Value) bool {
@@ -286,7 +291,7 @@ func (c *cutter) reaches(op *ir.Op) bool {
 	visit = func(op *ir.Op) bool {
 		for _, v := range op.Operands() {
 			d := v.DefiningOp()
-			if d == nil || seen[d] || rules[d.Def.Name] == nil && !d.Traits().Has(ir.Elementwise) || !isRanked(v) {
+			if d == nil || seen[d] || rules[d.Code()] == nil && !d.Traits().Has(ir.Elementwise) || !isRanked(v) {
 				continue
 			}
 			seen[d] = true
@@ -325,8 +330,8 @@ func (c *cutter) keep(op *ir.Op) {
 		c.needWhole(v, op)
 	}
 	switch {
-	case op.Def.Name == "reduce" || op.Def.Name == "scan":
-		for _, v := range captured(op) {
+	case op.Code() == tileaa.OpReduce || op.Code() == tileaa.OpScan:
+		for _, v := range ir.Captures(op) {
 			c.needWhole(v, op)
 		}
 	case c.cuttable(op):
@@ -368,25 +373,6 @@ func (c *cutter) refuse(op *ir.Op, v *ir.Value, why string) {
 
 func isToken(v *ir.Value) bool { _, ok := v.Type().(*tileaa.TokenType); return ok }
 
-// captured are the values from outside that the regions of an operation use.
-func captured(op *ir.Op) []*ir.Value {
-	var vs []*ir.Value
-	for _, r := range op.Regions() {
-		for _, b := range r.Blocks() {
-			for o := b.First(); o != nil; o = o.Next() {
-				ir.Walk(o, ir.PreOrder, func(in *ir.Op) {
-					for _, v := range in.Operands() {
-						if ir.DefinedOutside(v, op) {
-							vs = append(vs, v)
-						}
-					}
-				})
-			}
-		}
-	}
-	return vs
-}
-
 // bestOutput is the cheapest way to cut an operation, or nil. A reduction may be cut along its own dimension too.
 func (c *cutter) bestOutput(op *ir.Op, kind outputKind) *output {
 	var best *output
@@ -401,8 +387,8 @@ func (c *cutter) bestOutput(op *ir.Op, kind outputKind) *output {
 	case kind == effect:
 		v, _ := cutTile(op)
 		try(effect, len(tileaa.AsTile(v).Shape))
-	case op.Def.Name == "reduce":
-		dim := int(op.IntNamed("dim"))
+	case op.Code() == tileaa.OpReduce:
+		dim := dimOf(op)
 		best = c.tryOutput(op, accumulate, dim, 2)
 		fallthrough
 	default:
@@ -443,7 +429,7 @@ func (c *cutter) tryOutput(op *ir.Op, kind outputKind, dim int, pieces int64) *o
 			return nil
 		}
 		if kind == accumulate {
-			r.wholes = append(r.wholes, captured(op)...)
+			r.wholes = append(r.wholes, ir.Captures(op)...)
 		}
 		o := &output{op: op, kind: kind, dim: dim, pieces: pieces, recipe: r}
 		if r.regs > pieceLimit*c.threads || r.regs+o.accumulators() > loopLimit*c.threads || c.products && accumulatorsOf(o) > c.accumulators*c.threads {

@@ -90,7 +90,7 @@ func (l *looper) build() {
 	i32 := tileaa.Tile(l.b.Ctx, l.b.Ctx.Int(32))
 	number := func(n *ir.Value) *ir.Value {
 		if backwards {
-			return tileaa.Binary(l.b, "subi", tileaa.Const(l.b, i32, l.g.pieces-1), n)
+			return tileaa.NewSubi(l.b, tileaa.Const(l.b, i32, l.g.pieces-1), n, tileaa.SubiOptions{}).Result()
 		}
 		return n
 	}
@@ -105,13 +105,11 @@ func (l *looper) build() {
 	for i, v := range carried {
 		types[i] = v.Type()
 	}
-	loop := tileaa.Create(l.b, "for", types, tileaa.Args{
-		"lower": tileaa.Const(l.b, i32, lower), "upper": tileaa.Const(l.b, i32, l.g.pieces), "step": tileaa.Const(l.b, i32, 1), "inits": carried,
-	})
-	body := loop.Region(0).AddBlock(append([]ir.Type{i32}, types...)...)
+	loop := tileaa.NewFor(l.b, types, tileaa.Const(l.b, i32, lower), tileaa.Const(l.b, i32, l.g.pieces), tileaa.Const(l.b, i32, 1), carried, tileaa.ForOptions{})
+	body := loop.Op.Region(0).AddBlock(append([]ir.Type{i32}, types...)...)
 	l.b.AtEnd(body)
 	next := l.piece(number(body.Arg(0)), body.Args()[1:])
-	tileaa.Create(l.b, "continue", nil, tileaa.Args{"values": next})
+	tileaa.NewContinue(l.b, next)
 	l.b.Before(l.g.place)
 	l.finish(loop.Results())
 }
@@ -126,9 +124,9 @@ func (l *looper) start() []*ir.Value {
 			case accumulate:
 				vs = append(vs, nil)
 			case sum:
-				vs = append(vs, l.value(o.op.OperandNamed("acc"), whole))
+				vs = append(vs, l.value(ir.Cast[tileaa.ContractionOp](o.op).Acc(), whole))
 			default:
-				vs = append(vs, tileaa.One(l.b, "constant", r.Type(), tileaa.Args{"value": tileaa.SplatOf(tileaa.AsTile(r), 0)}))
+				vs = append(vs, tileaa.NewConstant(l.b, r.Type(), tileaa.SplatOf(tileaa.AsTile(r), 0)).Result())
 			}
 		}
 	}
@@ -206,8 +204,7 @@ func (l *looper) piece(num *ir.Value, carried []*ir.Value) []*ir.Value {
 			at++
 		case collect:
 			for i, r := range o.results() {
-				next[at+i] = tileaa.One(l.b, "insert", r.Type(), tileaa.Args{
-					"source": l.value(r, o.dim), "dest": carried[at+i], "indices": l.sliceNumbers(r, o.dim)})
+				next[at+i] = tileaa.NewInsert(l.b, r.Type(), l.value(r, o.dim), carried[at+i], l.sliceNumbers(r, o.dim)).Result()
 			}
 			at += n
 		}
@@ -280,19 +277,19 @@ func (l *looper) combine(op *ir.Op, acc, pieces []*ir.Value) []*ir.Value {
 	for op := body.First(); op != nil; op = op.Next() {
 		for _, v := range op.Operands() {
 			if m[v] == nil { // a scalar from outside
-				m[v] = tileaa.One(l.b, "splat", as(v), tileaa.Args{"source": l.value(v, whole)})
+				m[v] = tileaa.NewSplat(l.b, as(v), l.value(v, whole)).Result()
 			}
 		}
-		switch op.Def.Name {
-		case "yield":
+		switch op.Code() {
+		case tileaa.OpYield:
 			out := make([]*ir.Value, len(acc))
 			for i, v := range op.Operands() {
 				out[i] = m[v]
 			}
 			return out
-		case "constant":
+		case tileaa.OpConstant:
 			bits, _ := tileaa.SplatValue(op.Result(0))
-			m[op.Result(0)] = tileaa.One(l.b, "constant", as(op.Result(0)), tileaa.Args{"value": tileaa.SplatOf(as(op.Result(0)), bits)})
+			m[op.Result(0)] = tileaa.NewConstant(l.b, as(op.Result(0)), tileaa.SplatOf(as(op.Result(0)), bits)).Result()
 		default:
 			c := l.b.Insert(op.Clone(m))
 			for _, r := range c.Results() {
@@ -307,16 +304,16 @@ func (l *looper) combine(op *ir.Op, acc, pieces []*ir.Value) []*ir.Value {
 //
 //	%s = scan %piece;  %r = combine %s, (broadcast %carry);  next %carry = extract %r[last]
 func (l *looper) scan(op *ir.Op, s []*ir.Value) []*ir.Value {
-	dim := int(op.IntNamed("dim"))
+	dim := dimOf(op)
 	shape := slices.Clone(shapeOf(s[0]))
 	last := shape[dim] - 1
-	if op.BoolNamed("reverse") {
+	if ir.Cast[tileaa.Scan](op).Reverse() {
 		last = 0
 	}
 	if !l.first {
 		before := make([]*ir.Value, len(s))
 		for i, r := range op.Results() {
-			before[i] = tileaa.One(l.b, "broadcast", s[i].Type(), tileaa.Args{"source": l.carry[r]})
+			before[i] = tileaa.NewBroadcast(l.b, s[i].Type(), l.carry[r]).Result()
 		}
 		s = l.combine(op, before, s)
 	}
@@ -325,7 +322,7 @@ func (l *looper) scan(op *ir.Op, s []*ir.Value) []*ir.Value {
 	shape[dim] = 1
 	for i, r := range op.Results() {
 		t := tileaa.Tile(l.b.Ctx, tileaa.AsTile(r).Elem, shape...)
-		l.carry[r] = tileaa.One(l.b, "extract", t, tileaa.Args{"source": s[i], "indices": at})
+		l.carry[r] = tileaa.NewExtract(l.b, t, s[i], at).Result()
 	}
 	return s
 }
@@ -340,8 +337,7 @@ func (l *looper) value(v *ir.Value, dim int) *ir.Value {
 	}
 	k := cut{v, dim}
 	if l.made[k] == nil {
-		l.made[k] = tileaa.One(l.b, "extract", l.cutType(v.Type(), dim), tileaa.Args{
-			"source": l.value(v, whole), "indices": l.sliceNumbers(v, dim)})
+		l.made[k] = tileaa.NewExtract(l.b, l.cutType(v.Type(), dim), l.value(v, whole), l.sliceNumbers(v, dim)).Result()
 	}
 	return l.made[k]
 }
@@ -395,16 +391,16 @@ func (l *looper) make(p pieceOf) {
 	var v *ir.Value
 	switch {
 	case dim == whole: // again, as it is
-	case op.Def.Name == "constant":
+	case op.Code() == tileaa.OpConstant:
 		t := l.cutType(op.Result(0).Type(), dim).(*tileaa.TileType)
 		bits, _ := tileaa.SplatValue(op.Result(0))
-		v = tileaa.One(l.b, "constant", t, tileaa.Args{"value": tileaa.SplatOf(t, bits)})
-	case op.Def.Name == "iota":
+		v = tileaa.NewConstant(l.b, t, tileaa.SplatOf(t, bits)).Result()
+	case op.Code() == tileaa.OpIota:
 		v = l.iota(op)
-	case op.Def.Name == "block_tile":
-		v = l.block(op, dim)
-	case op.Def.Name == "assume":
-		if d, ok := op.AttrNamed("predicate").(*tileaa.DivByAttr); !ok && !isBound(op) || ok && d.Grouped {
+	case op.Code() == tileaa.OpBlockTile:
+		v = l.block(ir.Cast[tileaa.BlockTile](op), dim)
+	case op.Code() == tileaa.OpAssume:
+		if d, ok := ir.Cast[tileaa.Assume](op).Predicate().(*tileaa.DivByAttr); !ok && !isBound(op) || ok && d.Grouped {
 			v = l.value(op.Operand(0), dim) // a promise about neighbours that the cut may part
 		}
 	}
@@ -430,7 +426,7 @@ func (l *looper) make(p pieceOf) {
 }
 
 func isBound(op *ir.Op) bool {
-	_, ok := op.AttrNamed("predicate").(*tileaa.BoundedAttr)
+	_, ok := ir.Cast[tileaa.Assume](op).Predicate().(*tileaa.BoundedAttr)
 	return ok
 }
 
@@ -460,9 +456,9 @@ func (l *looper) inPiece(op *ir.Op) []*ir.Value {
 // iota counts on: piece p of 0 .. n-1 is 0 .. n/pieces-1 plus p * n/pieces.
 func (l *looper) iota(op *ir.Op) *ir.Value {
 	t := l.cutType(op.Result(0).Type(), 0).(*tileaa.TileType)
-	v := tileaa.One(l.b, "iota", t, nil)
+	v := tileaa.NewIota(l.b, t).Result()
 	start := l.times(l.numberAs(t.Elem), t.Shape[0])
-	return tileaa.Binary(l.b, "addi", v, tileaa.One(l.b, "splat", t, tileaa.Args{"source": start}))
+	return tileaa.NewAddi(l.b, v, tileaa.NewSplat(l.b, t, start).Result(), tileaa.AddiOptions{}).Result()
 }
 
 // numberAs is the number of the piece as an integer of another width, modulo that width.
@@ -470,9 +466,9 @@ func (l *looper) numberAs(elem ir.Type) *ir.Value {
 	t := tileaa.Tile(l.b.Ctx, elem)
 	switch w := ir.BitWidth(elem); {
 	case w > 32:
-		return tileaa.One(l.b, "exti", t, tileaa.Args{"source": l.num, "signedness": uint32(def.Unsigned)})
+		return tileaa.NewExti(l.b, t, l.num, def.Unsigned).Result()
 	case w < 32:
-		return tileaa.One(l.b, "trunci", t, tileaa.Args{"source": l.num})
+		return tileaa.NewTrunci(l.b, t, l.num, tileaa.TrunciOptions{}).Result()
 	}
 	return l.num
 }
@@ -482,7 +478,7 @@ func (l *looper) times(v *ir.Value, k int64) *ir.Value {
 	if k == 1 {
 		return v
 	}
-	return tileaa.Binary(l.b, "muli", v, tileaa.Const(l.b, tileaa.AsTile(v), k))
+	return tileaa.NewMuli(l.b, v, tileaa.Const(l.b, tileaa.AsTile(v), k), tileaa.MuliOptions{}).Result()
 }
 
 // block is piece p of a block: with step = gcd(traversal, length of the piece), it begins at coordinate
@@ -491,10 +487,10 @@ func (l *looper) times(v *ir.Value, k int64) *ir.Value {
 //
 // What is known of the bounds of the whole block holds for its pieces. Nothing else does: the piece of a block that hangs over the
 // edge may lie outside altogether, which no frontend's index would (anywhere).
-func (l *looper) block(op *ir.Op, dim int) *ir.Value {
-	shape := op.Result(0).Type().(*tileaa.BlockType).Shape
-	traversal := slices.Clone(op.AttrNamed("traversal").(ir.I64Array))
-	indices := slices.Clone(op.OperandGroupNamed("indices"))
+func (l *looper) block(op tileaa.BlockTile, dim int) *ir.Value {
+	shape := op.Result().Type().(*tileaa.BlockType).Shape
+	traversal := slices.Clone(op.Traversal())
+	indices := op.Indices()
 	for i, v := range indices {
 		if i != dim {
 			indices[i] = l.value(v, whole)
@@ -504,30 +500,34 @@ func (l *looper) block(op *ir.Op, dim int) *ir.Value {
 	for d := range shape {
 		inbounds[d] = l.c.known.InBounds(op, d)
 	}
-	args := tileaa.Args{
-		"memref": l.value(op.OperandNamed("memref"), whole), "traversal": traversal, "dim_map": op.AttrNamed("dim_map"),
-		"padding": op.AttrNamed("padding"), "sparse_dim": op.AttrNamed("sparse_dim"), "anywhere": !inbounds[dim],
+	opts := tileaa.BlockTileOptions{Anywhere: !inbounds[dim]}
+	if p, ok := op.Padding(); ok {
+		opts.Padding = &p
 	}
 	if slices.Contains(inbounds, true) {
-		args["inbounds"] = inbounds
+		opts.Inbounds = inbounds
 	}
-	if s, ok := op.AttrNamed("sparse_dim").(ir.IntegerAttr); ok && int(s.SInt()) == dim {
-		indices[dim] = l.value(op.OperandGroupNamed("indices")[dim], 0)
+	memref := l.value(op.Memref(), whole)
+	s, sparse := op.SparseDim()
+	if sparse {
+		opts.SparseDim = &s
+	}
+	if sparse && int(s) == dim {
+		indices[dim] = l.value(indices[dim], 0)
 	} else {
 		length := shape[dim] / l.g.pieces
 		step := gcd(traversal[dim], length)
 		indices[dim] = l.times(l.wideIndex(op, dim), traversal[dim]/step)
 		part := l.times(l.numberAs(tileaa.AsTile(indices[dim]).Elem), length/step)
-		indices[dim] = tileaa.Binary(l.b, "addi", indices[dim], part)
+		indices[dim] = tileaa.NewAddi(l.b, indices[dim], part, tileaa.AddiOptions{}).Result()
 		traversal[dim] = step
 	}
-	args["indices"] = indices
-	return tileaa.One(l.b, "block_tile", l.cutType(op.Result(0).Type(), dim), args)
+	return tileaa.NewBlockTile(l.b, l.cutType(op.Result().Type(), dim), memref, indices, traversal, op.DimMap(), opts).Result()
 }
 
 // wideIndex is the index of a block along dim, in a type that holds the coordinate at which every piece begins.
-func (l *looper) wideIndex(op *ir.Op, dim int) *ir.Value {
-	old := op.OperandGroupNamed("indices")[dim]
+func (l *looper) wideIndex(op tileaa.BlockTile, dim int) *ir.Value {
+	old := op.Indices()[dim]
 	width := 64
 	if l.c.known.CoordinateBits(op, dim) <= 31 {
 		width = 32
@@ -536,7 +536,7 @@ func (l *looper) wideIndex(op *ir.Op, dim int) *ir.Value {
 		return l.value(old, whole)
 	}
 	t := tileaa.Tile(l.b.Ctx, l.b.Ctx.Int(width))
-	return tileaa.One(l.b, "exti", t, tileaa.Args{"source": l.value(old, whole), "signedness": uint32(def.Unsigned)})
+	return tileaa.NewExti(l.b, t, l.value(old, whole), def.Unsigned).Result()
 }
 
 func gcd(a, b int64) int64 {

@@ -22,11 +22,11 @@ import (
 // cuttable reports whether op is a loop that carries a big tile and does nothing but compute and load, without an order of tokens
 // that would leave it.
 func (c *cutter) cuttable(op *ir.Op) bool {
-	if op == nil || op.Def.Name != "for" || !slices.ContainsFunc(op.Results(), c.big) || slices.ContainsFunc(op.Results(), isToken) {
+	if op == nil || op.Code() != tileaa.OpFor || !slices.ContainsFunc(op.Results(), c.big) || slices.ContainsFunc(op.Results(), isToken) {
 		return false
 	}
 	return !slices.ContainsFunc(op.Body().Ops(), func(o *ir.Op) bool {
-		return !(o.Traits().Has(ir.Pure) || loadsFreely(o) || o.Def.Name == "continue")
+		return !(o.Traits().Has(ir.Pure) || loadsFreely(o) || o.Code() == tileaa.OpContinue)
 	})
 }
 
@@ -46,7 +46,7 @@ type carry struct {
 }
 
 // initial and next are what a carried value begins with and what it becomes.
-func (k carry) initial() cut { return cut{k.loop.OperandGroupNamed("inits")[k.i], k.dim} }
+func (k carry) initial() cut { return cut{ir.Cast[tileaa.For](k.loop).Inits()[k.i], k.dim} }
 func (k carry) next() cut    { return cut{k.loop.Body().Terminator().Operand(k.i), k.dim} }
 
 // inBody and result are the carried value inside of the loop and behind it.
@@ -101,7 +101,7 @@ func (p *prober) needAgain(k cut) bool {
 
 // needCaptured is needAgain for what the regions of an operation use.
 func (p *prober) needCaptured(op *ir.Op) bool {
-	return !slices.ContainsFunc(captured(op), func(v *ir.Value) bool { return !p.need(cut{v, whole}) })
+	return !slices.ContainsFunc(ir.Captures(op), func(v *ir.Value) bool { return !p.need(cut{v, whole}) })
 }
 
 // loop makes a loop of the program on pieces of what it carries.
@@ -120,14 +120,13 @@ func (l *looper) loop(f *ir.Op, list []pieceOf) {
 		v := l.value(k.initial().v, k.dim)
 		inits, types = append(inits, v), append(types, v.Type())
 	}
-	loop := tileaa.Create(l.b, "for", types, tileaa.Args{
-		"lower": l.value(f.OperandNamed("lower"), whole), "upper": l.value(f.OperandNamed("upper"), whole),
-		"step": l.value(f.OperandNamed("step"), whole), "inits": inits, "unsigned": f.BoolNamed("unsigned"),
-	})
-	body := loop.Region(0).AddBlock(append([]ir.Type{f.Body().Arg(0).Type()}, types...)...)
+	old := ir.Cast[tileaa.For](f)
+	loop := tileaa.NewFor(l.b, types, l.value(old.Lower(), whole), l.value(old.Upper(), whole), l.value(old.Step(), whole), inits,
+		tileaa.ForOptions{Unsigned: old.Unsigned()})
+	body := loop.Op.Region(0).AddBlock(append([]ir.Type{f.Body().Arg(0).Type()}, types...)...)
 	l.made[cut{f.Body().Arg(0), whole}] = body.Arg(0)
 	for i, k := range carries {
-		l.made[k.inBody()], l.made[k.result()] = body.Arg(i+1), loop.Result(i)
+		l.made[k.inBody()], l.made[k.result()] = body.Arg(i+1), loop.Results()[i]
 	}
 	outside := maps.Clone(l.made)
 	block, at := l.b.Place()
@@ -142,7 +141,7 @@ func (l *looper) loop(f *ir.Op, list []pieceOf) {
 	for _, k := range carries {
 		next = append(next, l.value(k.next().v, k.dim))
 	}
-	tileaa.Create(l.b, "continue", nil, tileaa.Args{"values": next})
+	tileaa.NewContinue(l.b, next)
 	l.b.SetPlace(block, at)
 	l.made = outside
 }

@@ -58,31 +58,19 @@ func (o *tokenOrder) after(op *ir.Op) map[*ir.Op]bool {
 
 // passesOn lists the values as which operand i of a join, a loop or a terminator goes on; none for operations that use it.
 func passesOn(op *ir.Op, i int) []*ir.Value {
-	switch op.Def.Name {
-	case "join_mem_token":
+	switch op.Code() {
+	case tileaa.OpJoinMemToken:
 		return op.Results()
-	case "for", "loop":
-		k := i - (op.NumOperands() - len(op.OperandGroupNamed("inits")))
-		args := op.Body().Args()
-		vs := []*ir.Value{args[len(args)-len(op.OperandGroupNamed("inits"))+k]}
-		if op.Def.Name == "for" {
+	case tileaa.OpFor, tileaa.OpLoop:
+		loop, _ := ir.LoopOf(op)
+		k := i - loop.InitUse(0).Index()
+		vs := []*ir.Value{loop.Carried()[k]}
+		if loop.Kind == ir.CountedFlow {
 			vs = append(vs, op.Result(k))
 		}
 		return vs
-	case "yield", "break", "continue":
-		p := op.ParentOp()
-		for op.Def.Name != "yield" && p.Def.Name == "if" {
-			p = p.ParentOp()
-		}
-		if op.Def.Name != "continue" {
-			return []*ir.Value{p.Result(i)}
-		}
-		args := p.Body().Args()
-		vs := []*ir.Value{args[len(args)-op.NumOperands()+i]}
-		if p.Def.Name == "for" {
-			vs = append(vs, p.Result(i))
-		}
-		return vs
+	case tileaa.OpYield, tileaa.OpBreak, tileaa.OpContinue:
+		return ir.ForwardedTo(op, i)
 	}
 	return nil
 }
@@ -92,7 +80,7 @@ func passesOn(op *ir.Op, i int) []*ir.Value {
 func (o *tokenOrder) mayRepeat(load, place *ir.Op, except ...*ir.Op) bool {
 	end := o.c.number[place]
 	for p := place.ParentOp(); p != nil && !ir.IsProperAncestor(p, load); p = p.ParentOp() {
-		if p.Def.Name == "for" || p.Def.Name == "loop" {
+		if p.Code() == tileaa.OpFor || p.Code() == tileaa.OpLoop {
 			ir.Walk(p, ir.PreOrder, func(in *ir.Op) { end = max(end, o.c.number[in]+1) })
 		}
 	}
@@ -129,7 +117,7 @@ func (c *cutter) formGroups() {
 	}
 	ir.Walk(c.entry, ir.PreOrder, func(op *ir.Op) {
 		for _, v := range op.Operands() {
-			if isToken(v) && op.Def.Name != "join_mem_token" && !c.goes(op) {
+			if isToken(v) && op.Code() != tileaa.OpJoinMemToken && !c.goes(op) {
 				if leaves, changed := c.checkTokens(op, v, nil); changed {
 					c.rewires = append(c.rewires, rewire{op, v, leaves})
 				}
@@ -138,7 +126,7 @@ func (c *cutter) formGroups() {
 	})
 	for _, g := range c.groups {
 		for _, op := range g.memoryOps() {
-			if v := op.OperandNamed("token"); v != nil {
+			if v := tokenBefore(op); v != nil {
 				c.checkTokens(op, v, g)
 			}
 		}
@@ -238,7 +226,7 @@ func (c *cutter) mayWait(outputs []*output, place *ir.Op) bool {
 	used = func(v *ir.Value) bool {
 		for u := v.FirstUse(); u != nil; u = u.Next() {
 			user := u.Owner()
-			if user.Def.Name == "join_mem_token" && used(user.Result(0)) || user.Def.Name != "join_mem_token" && c.number[user] <= c.number[place] {
+			if user.Code() == tileaa.OpJoinMemToken && used(user.Result(0)) || user.Code() != tileaa.OpJoinMemToken && c.number[user] <= c.number[place] {
 				return true
 			}
 		}
@@ -306,7 +294,7 @@ func (c *cutter) tokens(op *ir.Op, v *ir.Value) (leaves []leaf, changed bool) {
 		switch {
 		case d == nil:
 			leaves = append(leaves, leaf{v: v})
-		case d.Def.Name == "join_mem_token":
+		case d.Code() == tileaa.OpJoinMemToken:
 			for _, o := range d.Operands() {
 				visit(o)
 			}
@@ -318,11 +306,11 @@ func (c *cutter) tokens(op *ir.Op, v *ir.Value) (leaves []leaf, changed bool) {
 				leaves = append(leaves, leaf{op: d})
 			}
 			changed = changed || c.goes(d) || len(c.groupsWith(d)) > 0
-			visit(d.OperandNamed("token"))
+			visit(tokenBefore(d))
 		case c.output[d] != nil:
 			changed = true
 			leaves = append(leaves, leaf{op: d})
-		case d.Def.Name != "create_mem_token":
+		case d.Code() != tileaa.OpCreateMemToken:
 			leaves = append(leaves, leaf{v: v})
 		}
 	}
@@ -405,9 +393,9 @@ func (c *cutter) joined(leaves []leaf, own *group, inPiece func(op *ir.Op) []*ir
 func joinTokens(b *ir.Builder, vs []*ir.Value) *ir.Value {
 	switch len(vs) {
 	case 0:
-		return tileaa.One(b, "create_mem_token", tileaa.Token(b.Ctx), nil)
+		return tileaa.NewCreateMemToken(b).Result()
 	case 1:
 		return vs[0]
 	}
-	return tileaa.One(b, "join_mem_token", tileaa.Token(b.Ctx), tileaa.Args{"tokens": vs})
+	return tileaa.NewJoinMemToken(b, vs).Result()
 }

@@ -18,7 +18,7 @@ import (
 //	                                                 continue (dot %a', %b', %acc) }
 
 func isProduct(op *ir.Op) bool {
-	return op != nil && (op.Def.Name == "dot" || op.Def.Name == "dot_scaled")
+	return op != nil && (op.Code() == tileaa.OpDot || op.Code() == tileaa.OpDotScaled)
 }
 
 // productDim is the rule of a product whose result [B]MxN is cut along dim: rows are those of the left operand and of its scales,
@@ -47,7 +47,7 @@ func (f feeding) of(v *ir.Value) bool {
 		if isProduct(op) {
 			ok = u.Index() != 2
 		} else {
-			ok = op.Def.Name != "reduce" && op.Def.Name != "scan" && ruleOf(op) != nil && f.of(op.Result(0))
+			ok = op.Code() != tileaa.OpReduce && op.Code() != tileaa.OpScan && ruleOf(op) != nil && f.of(op.Result(0))
 		}
 	}
 	f[v] = ok
@@ -63,10 +63,10 @@ func spreadIotas(s *State, entry *ir.Op) {
 	uses := map[*ir.Op][]*ir.Use{} // that lead to operands only
 	var list []*ir.Op
 	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-		if op.Def.Name != "reshape" {
+		if op.Code() != tileaa.OpReshape {
 			return
 		}
-		if d := op.Operand(0).DefiningOp(); d == nil || d.Def.Name != "iota" {
+		if d := op.Operand(0).DefiningOp(); d == nil || d.Code() != tileaa.OpIota {
 			return
 		}
 		for u := op.Result(0).FirstUse(); u != nil; u = u.Next() {
@@ -89,18 +89,18 @@ func spreadIotas(s *State, entry *ir.Op) {
 				continue
 			}
 			line := tileaa.Tile(s.Ctx, t.Elem, n)
-			v := tileaa.One(b, "iota", line, nil)
+			v := tileaa.NewIota(b, line).Result()
 			if stride > 1 {
-				v = tileaa.Binary(b, "muli", v, tileaa.Const(b, line, stride))
+				v = tileaa.NewMuli(b, v, tileaa.Const(b, line, stride), tileaa.MuliOptions{}).Result()
 			}
 			ones := slices.Repeat([]int64{1}, len(t.Shape))
 			ones[d] = n
-			v = tileaa.One(b, "reshape", tileaa.Tile(s.Ctx, t.Elem, ones...), tileaa.Args{"source": v})
+			v = tileaa.NewReshape(b, tileaa.Tile(s.Ctx, t.Elem, ones...), v).Result()
 			if n < t.NumElements() {
-				v = tileaa.One(b, "broadcast", t, tileaa.Args{"source": v})
+				v = tileaa.NewBroadcast(b, t, v).Result()
 			}
 			if sum != nil {
-				v = tileaa.Binary(b, "addi", sum, v)
+				v = tileaa.NewAddi(b, sum, v, tileaa.AddiOptions{}).Result()
 			}
 			sum = v
 		}
@@ -229,7 +229,7 @@ func productOf(s *State, op *ir.Op, warps int) product {
 		if p.ok && p.atom.Atom.Scalar() || !fromProduct(v) {
 			p.staged += int(tileaa.AsTile(v).NumElements()) * max(elem.Bits(), 8) / 8
 		}
-		if d := v.DefiningOp(); d == nil || d.Def.Name != "tiled_load" || !s.Target.Has("cp.async") {
+		if d := v.DefiningOp(); d == nil || d.Code() != tileaa.OpTiledLoad || !s.Target.Has("cp.async") {
 			p.passed += s.loadedBytes(v, map[*ir.Value]bool{})
 		}
 	}
@@ -251,10 +251,10 @@ func (s *State) loadedBytes(v *ir.Value, seen map[*ir.Value]bool) int {
 	}
 	seen[v] = true
 	switch {
-	case op.Def.Name == "tiled_load":
+	case op.Code() == tileaa.OpTiledLoad:
 		return int(tileaa.AsTile(v).NumElements()) * tileaa.ElemBytes(tileaa.AsTile(v).Elem)
-	case op.Def.Name == "load":
-		bytes, ptr := tileaa.ElemBytes(tileaa.AsTile(v).Elem), op.OperandNamed("ptr")
+	case op.Code() == tileaa.OpLoad:
+		bytes, ptr := tileaa.ElemBytes(tileaa.AsTile(v).Elem), ir.Cast[tileaa.Load](op).Ptr()
 		known := facts.New(s.Module)
 		alone := true // in memory
 		for d := range shapeOf(ptr) {
@@ -264,7 +264,7 @@ func (s *State) loadedBytes(v *ir.Value, seen map[*ir.Value]bool) int {
 			bytes = max(4, bytes)
 		}
 		return int(tileaa.AsTile(v).NumElements()) * bytes
-	case ruleOf(op) == nil || op.Def.Name == "reduce" || op.Def.Name == "scan":
+	case ruleOf(op) == nil || op.Code() == tileaa.OpReduce || op.Code() == tileaa.OpScan:
 		return 0
 	}
 	n := 0

@@ -26,51 +26,51 @@ func along(_ *ir.Op, _, dim int) (int, bool) { return dim, true }
 
 // rules are the rows of operations that are not elementwise; elementwise ones, and loads, are cut as their results. Operands
 // without a shape (scalars, tokens, arrays) are whole in any case.
-var rules = map[string]rule{
-	"load":       along,
-	"tiled_load": along,
-	"splat":      along,
-	"iota":       along,
-	"pack":       along,
-	"unpack":     along,
-	"constant": func(op *ir.Op, _, _ int) (int, bool) {
+var rules = map[ir.Code]rule{
+	tileaa.OpLoad:      along,
+	tileaa.OpTiledLoad: along,
+	tileaa.OpSplat:     along,
+	tileaa.OpIota:      along,
+	tileaa.OpPack:      along,
+	tileaa.OpUnpack:    along,
+	tileaa.OpConstant: func(op *ir.Op, _, _ int) (int, bool) {
 		_, ok := tileaa.SplatValue(op.Result(0))
 		return whole, ok
 	},
 	// A dimension that is repeated is there as a whole.
-	"broadcast": func(op *ir.Op, i, dim int) (int, bool) {
+	tileaa.OpBroadcast: func(op *ir.Op, i, dim int) (int, bool) {
 		if shapeOf(op.Operand(i))[dim] < shapeOf(op.Result(0))[dim] {
 			return whole, true
 		}
 		return dim, true
 	},
-	"permute": func(op *ir.Op, _, dim int) (int, bool) { return permutation(op)[dim], true },
-	"reshape": func(op *ir.Op, i, dim int) (int, bool) {
+	tileaa.OpPermute: func(op *ir.Op, _, dim int) (int, bool) { return permutation(op)[dim], true },
+	tileaa.OpReshape: func(op *ir.Op, i, dim int) (int, bool) {
 		return reshapedDim(shapeOf(op.Result(0)), shapeOf(op.Operand(i)), dim)
 	},
-	"cat": func(op *ir.Op, _, dim int) (int, bool) { return dim, int64(dim) != op.IntNamed("dim") },
+	tileaa.OpCat: func(op *ir.Op, _, dim int) (int, bool) { return dim, dim != dimOf(op) },
 	// Slices are cut along dimensions that are not sliced.
-	"extract": func(op *ir.Op, i, dim int) (int, bool) {
+	tileaa.OpExtract: func(op *ir.Op, i, dim int) (int, bool) {
 		return dim, shapeOf(op.Operand(i))[dim] == shapeOf(op.Result(0))[dim]
 	},
-	"insert": func(op *ir.Op, _, dim int) (int, bool) {
-		return dim, shapeOf(op.OperandNamed("source"))[dim] == shapeOf(op.OperandNamed("dest"))[dim]
+	tileaa.OpInsert: func(op *ir.Op, _, dim int) (int, bool) {
+		return dim, shapeOf(op.Operand(0))[dim] == shapeOf(op.Operand(1))[dim]
 	},
-	"reduce": func(op *ir.Op, _, dim int) (int, bool) {
-		if int64(dim) >= op.IntNamed("dim") {
+	tileaa.OpReduce: func(op *ir.Op, _, dim int) (int, bool) {
+		if dim >= dimOf(op) {
 			dim++
 		}
 		return dim, true
 	},
-	"dot":        productDim,
-	"dot_scaled": productDim,
+	tileaa.OpDot:       productDim,
+	tileaa.OpDotScaled: productDim,
 	// Along its own axis a scan goes on from piece to piece (looper.scan).
-	"scan": func(op *ir.Op, _, dim int) (int, bool) {
-		return dim, int64(dim) != op.IntNamed("dim") || combinesTiles(op)
+	tileaa.OpScan: func(op *ir.Op, _, dim int) (int, bool) {
+		return dim, dim != dimOf(op) || combinesTiles(op)
 	},
 	// A list of coordinates belongs to one dimension.
-	"block_tile": func(op *ir.Op, _, dim int) (int, bool) {
-		if s, ok := op.AttrNamed("sparse_dim").(ir.IntegerAttr); ok && int(s.SInt()) == dim {
+	tileaa.OpBlockTile: func(op *ir.Op, _, dim int) (int, bool) {
+		if s, ok := ir.Cast[tileaa.BlockTile](op).SparseDim(); ok && int(s) == dim {
 			return 0, true
 		}
 		return whole, true
@@ -80,12 +80,12 @@ var rules = map[string]rule{
 // ruleOf is the rule of an operation, or nil.
 func ruleOf(op *ir.Op) rule {
 	switch {
-	case op == nil || (op.Def.Name == "load" || op.Def.Name == "tiled_load") && strong(op):
+	case op == nil || (op.Code() == tileaa.OpLoad || op.Code() == tileaa.OpTiledLoad) && strong(op):
 		return nil
 	case op.Traits().Has(ir.Elementwise):
 		return along
 	}
-	return rules[op.Def.Name]
+	return rules[op.Code()]
 }
 
 // shapeOf is the shape of a tile or block of rank 1 or more; nil for everything else.
@@ -165,7 +165,9 @@ type recipe struct {
 }
 
 // backwards reports whether the pieces must be made from the last to the first.
-func (r *recipe) backwards() bool { return len(r.scans) > 0 && r.scans[0].op.BoolNamed("reverse") }
+func backwards(s pieceOf) bool { return ir.Cast[tileaa.Scan](s.op).Reverse() }
+
+func (r *recipe) backwards() bool { return len(r.scans) > 0 && backwards(r.scans[0]) }
 
 // takesApart reports whether pieces are made of slices of something whole.
 func (r *recipe) takesApart() bool {
@@ -298,10 +300,10 @@ func (p *prober) recipe(roots []cut) (r recipe, ok bool) {
 			for _, o := range p.c.operandCuts(op, k.dim) {
 				visit(o)
 			}
-			for _, v := range captured(op) {
+			for _, v := range ir.Captures(op) {
 				visit(cut{v, whole})
 			}
-			if op.Def.Name == "scan" && k.dim != whole {
+			if op.Code() == tileaa.OpScan && k.dim != whole {
 				p.scan(&r, pieceOf{op, k.dim})
 			}
 		}
@@ -321,7 +323,7 @@ func (p *prober) recipe(roots []cut) (r recipe, ok bool) {
 
 // scan adds what a scan takes: one warp holds its axis.
 func (p *prober) scan(r *recipe, s pieceOf) {
-	shape, dim := slices.Clone(shapeOf(s.op.Operand(0))), int(s.op.IntNamed("dim"))
+	shape, dim := slices.Clone(shapeOf(s.op.Operand(0))), dimOf(s.op)
 	shape[s.dim] /= p.pieces
 	r.regs = max(r.regs, scanRegs(shape, dim, p.c.threads/32)*p.c.threads)
 	if s.dim == dim && !slices.Contains(r.scans, s) {
@@ -331,7 +333,7 @@ func (p *prober) scan(r *recipe, s pieceOf) {
 }
 
 func sameDirection(scans []pieceOf) bool {
-	return !slices.ContainsFunc(scans, func(s pieceOf) bool { return s.op.BoolNamed("reverse") != scans[0].op.BoolNamed("reverse") })
+	return !slices.ContainsFunc(scans, func(s pieceOf) bool { return backwards(s) != backwards(scans[0]) })
 }
 
 // shortRuns reports whether pieces of a block, or of a tile of pointers that is loaded from, cut the dimension along which memory
@@ -339,7 +341,7 @@ func sameDirection(scans []pieceOf) bool {
 func (p *prober) shortRuns(k cut) bool {
 	piece := shapeOf(k.v)[k.dim] / p.pieces
 	if t, ok := k.v.Type().(*tileaa.BlockType); ok {
-		return p.c.known.FastDim(k.v.DefiningOp()) == k.dim && piece*int64(tileaa.ElemBytes(t.Elem)) < lineBytes
+		return p.c.known.FastDim(ir.Cast[tileaa.BlockTile](k.v.DefiningOp())) == k.dim && piece*int64(tileaa.ElemBytes(t.Elem)) < lineBytes
 	}
 	t := tileaa.AsTile(k.v)
 	ptr, ok := t.Elem.(*tileaa.PtrType)
@@ -350,6 +352,6 @@ func (p *prober) shortRuns(k cut) bool {
 // operations only.
 func combinesTiles(op *ir.Op) bool {
 	return !slices.ContainsFunc(op.Body().Ops(), func(o *ir.Op) bool {
-		return o.Def.Name != "yield" && o.Def.Name != "constant" && !o.Traits().Has(ir.Elementwise)
+		return o.Code() != tileaa.OpYield && o.Code() != tileaa.OpConstant && !o.Traits().Has(ir.Elementwise)
 	})
 }

@@ -13,7 +13,7 @@ import (
 // it fits beside the buffers of a loop. An operand of a dot may take more: it is read from its buffer step by step, and halves that
 // follow each other through one buffer would have to be held in registers whole.
 func maxConversion(s *State, op *ir.Op) int {
-	if reader(s, op).Def.Name == "dot" {
+	if ir.Is[tileaa.Dot](reader(s, op)) {
 		return s.Target.SharedOptIn * 3 / 4
 	}
 	return max(s.Target.SharedOptIn/4, 16<<10)
@@ -59,33 +59,30 @@ func splitConversion(s *State, op *ir.Op) []*ir.Op {
 	if !ok || !ok2 || !compact(dstHalf.Cat(dim+1)).Equal(dstHalf.Cat(dim+1)) {
 		return nil
 	}
-	x := one(b, "reshape", whole(cut, srcCut), op.Operand(0))
+	x := tileaa.NewReshape(b, whole(cut, srcCut), op.Operand(0)).Result()
 	index := func(n uint64) *ir.Value {
 		i32 := tileaa.Tile(s.Ctx, s.Ctx.Int(32))
-		c := b.Create(ir.State{Def: opDef(s.Ctx, "constant"), Types: []ir.Type{i32}})
-		c.SetAttrNamed("value", &ir.DenseAttr{Type: i32, Data: []byte{byte(n), 0, 0, 0}, Splat: true})
-		return c.Result(0)
+		return tileaa.Const(b, i32, int64(n))
 	}
 	var halves []*ir.Op
 	var parts []*ir.Value
 	for n := range uint64(2) {
-		operands := []*ir.Value{x}
+		var indices []*ir.Value
 		for d := range cut {
 			k := uint64(0)
 			if d == dim+1 {
 				k = n
 			}
-			operands = append(operands, index(k))
+			indices = append(indices, index(k))
 		}
-		piece := b.Create(ir.State{Def: opDef(s.Ctx, "extract"), Operands: operands, Groups: []int32{1, int32(len(cut))}, Types: []ir.Type{whole(half, srcHalf)}})
-		c := b.Create(ir.State{Def: opDef(s.Ctx, "convert_layout"), Operands: []*ir.Value{piece.Result(0)}, Types: []ir.Type{whole(half, dstHalf)}})
-		halves, parts = append(halves, c), append(parts, c.Result(0))
+		piece := tileaa.NewExtract(b, whole(half, srcHalf), x, indices)
+		c := tileaa.NewConvertLayout(b, whole(half, dstHalf), piece.Result())
+		halves, parts = append(halves, c.Op), append(parts, c.Result())
 	}
-	joined := b.Create(ir.State{Def: opDef(s.Ctx, "cat"), Operands: parts, Types: []ir.Type{whole(cut, dstHalf.Cat(dim+1))}})
-	joined.SetAttrNamed("dim", ir.IntegerAttr{Type: s.Ctx.Int(64), Bits: uint64(dim + 1)})
-	back := one(b, "reshape", whole(t.Shape, dstHalf.Cat(dim+1).Reshape(ints(t.Shape))), joined.Result(0))
+	joined := tileaa.NewCat(b, whole(cut, dstHalf.Cat(dim+1)), parts[0], parts[1], int64(dim+1))
+	back := tileaa.NewReshape(b, whole(t.Shape, dstHalf.Cat(dim+1).Reshape(ints(t.Shape))), joined.Result()).Result()
 	if back.Type() != op.Result(0).Type() {
-		back = one(b, "convert_layout", op.Result(0).Type(), back) // registers in another order
+		back = tileaa.NewConvertLayout(b, op.Result(0).Type(), back).Result() // registers in another order
 	}
 	op.Result(0).ReplaceAllUsesWith(back)
 	op.Erase()

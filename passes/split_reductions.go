@@ -19,7 +19,7 @@ func splitReductions(s *State) error {
 	for _, entry := range s.Entries() {
 		var reductions []*ir.Op
 		s.walk(entry, ir.PreOrder, func(op *ir.Op) {
-			if op.Def.Name == "reduce" && crossesWarps(op) {
+			if op.Code() == tileaa.OpReduce && crossesWarps(op) {
 				reductions = append(reductions, op)
 			}
 		})
@@ -34,7 +34,7 @@ func splitReductions(s *State) error {
 func crossesWarps(op *ir.Op) bool {
 	l := layoutOf(op.Operand(0))
 	for b := range axisBits(op) {
-		if l != nil && moves(*l, layout.Warp, layout.Bit(l.Shape(), int(op.IntNamed("dim")), b)) {
+		if l != nil && moves(*l, layout.Warp, layout.Bit(l.Shape(), dimOf(op), b)) {
 			return true
 		}
 	}
@@ -42,7 +42,7 @@ func crossesWarps(op *ir.Op) bool {
 }
 
 func axisBits(op *ir.Op) int {
-	return log2(int(tileaa.AsTile(op.Operand(0)).Shape[op.IntNamed("dim")]))
+	return log2(int(tileaa.AsTile(op.Operand(0)).Shape[dimOf(op)]))
 }
 
 // moves reports whether an input bit of dimension d changes the given bit of the element number.
@@ -53,7 +53,7 @@ func moves(l layout.Layout, d layout.Dim, bit uint64) bool {
 func splitReduction(s *State, op *ir.Op) {
 	b := ir.NewBuilder(s.Ctx).Before(op)
 	b.Loc = op.Loc()
-	dim := int(op.IntNamed("dim"))
+	dim := dimOf(op)
 	values := op.Operands()
 	l := *layoutOf(values[0])
 
@@ -83,7 +83,7 @@ func splitReduction(s *State, op *ir.Op) {
 	}
 	cut = append(cut, shape[dim+1:]...)
 	for i, v := range values {
-		values[i] = one(b, "reshape", tileaa.Tile(s.Ctx, tileaa.AsTile(v).Elem, cut...).WithLayout(s.Ctx, l.Reshape(ints(cut))), v)
+		values[i] = tileaa.NewReshape(b, tileaa.Tile(s.Ctx, tileaa.AsTile(v).Elem, cut...).WithLayout(s.Ctx, l.Reshape(ints(cut))), v).Result()
 	}
 	// Each thread reduces its registers, then each warp its lanes: the shuffles move one value instead of one per register. Last
 	// dimension first, so that the numbers of the others stay.
@@ -98,7 +98,7 @@ func splitReduction(s *State, op *ir.Op) {
 	// The parts meet: every thread gets those of all warps in registers.
 	for i, v := range values {
 		t := tileaa.AsTile(v)
-		values[i] = one(b, "convert_layout", tileaa.Tile(s.Ctx, t.Elem, t.Shape...).WithLayout(s.Ctx, inRegisters(*t.Layout, dim, len(runs))), v)
+		values[i] = tileaa.NewConvertLayout(b, tileaa.Tile(s.Ctx, t.Elem, t.Shape...).WithLayout(s.Ctx, inRegisters(*t.Layout, dim, len(runs))), v).Result()
 	}
 	for i := len(runs) - 1; i >= 0; i-- {
 		values = reduceAgain(s, b, op, values, dim+i)
@@ -106,7 +106,7 @@ func splitReduction(s *State, op *ir.Op) {
 	for i, r := range op.Results() {
 		v := values[i]
 		if r.Type() != v.Type() {
-			v = one(b, "convert_layout", r.Type(), v)
+			v = tileaa.NewConvertLayout(b, r.Type(), v).Result()
 		}
 		r.ReplaceAllUsesWith(v)
 	}
@@ -147,12 +147,7 @@ func reduceAgain(s *State, b *ir.Builder, op *ir.Op, values []*ir.Value, dim int
 		types[i] = tileaa.Tile(s.Ctx, t.Elem, slices.Delete(slices.Clone(t.Shape), dim, dim+1)...).WithLayout(s.Ctx, l)
 	}
 	c := ir.NewOp(ir.State{Def: op.Def, Loc: op.Loc(), Operands: values, Groups: []int32{int32(len(values))}, Types: types, Attrs: op.Attrs()})
-	c.SetAttrNamed("dim", ir.IntegerAttr{Type: s.Ctx.Int(64), Bits: uint64(dim)})
+	ir.Cast[tileaa.DimOp](c).SetDim(s.Ctx, int64(dim))
 	op.Region(0).CloneInto(c.Region(0), ir.Mapping{})
 	return slices.Clone(b.Insert(c).Results())
-}
-
-// one makes a TileAA op with one result and single operands.
-func one(b *ir.Builder, name string, t ir.Type, operands ...*ir.Value) *ir.Value {
-	return b.Create(ir.State{Def: opDef(b.Ctx, name), Operands: operands, Types: []ir.Type{t}}).Result(0)
 }

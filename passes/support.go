@@ -4,6 +4,7 @@ import (
 	"sort"
 	"strings"
 
+	"tileiras/dialects/cudatile"
 	"tileiras/ir"
 )
 
@@ -42,8 +43,8 @@ type SupportRow struct {
 // Support lists every operation of cuda_tile with what becomes of it. docs/support.md is made of it.
 func Support() []SupportRow {
 	rows := make([]SupportRow, 0, len(conversions))
-	for name, c := range conversions { // sorted below: the order cannot matter
-		rows = append(rows, SupportRow{Op: name, Becomes: c.to})
+	for code, c := range conversions { // sorted below: the order cannot matter
+		rows = append(rows, SupportRow{Op: cudatile.Dialect.Row(code).Name, Becomes: c.text()})
 	}
 	sort.Slice(rows, func(i, j int) bool { return rows[i].Op < rows[j].Op })
 	return rows

@@ -40,7 +40,7 @@ func addScope(f *ir.Op, unit *cudatile.DICompileUnit) {
 	} else {
 		file = fileOf(place)
 	}
-	name := f.StringNamed("sym_name")
+	name := symbolName(f)
 	sub := &cudatile.DISubprogram{File: file, Line: place.Line, Name: name, LinkageName: name, Unit: unit, ScopeLine: place.Line}
 	ir.Walk(f, ir.PreOrder, func(op *ir.Op) {
 		at := filePlace(op.Loc())

@@ -37,7 +37,7 @@ func updateSymbolName(s *State) error {
 			Note(scope.Loc(), "scope defined here")
 		return ErrInvalid
 	}
-	r := &renaming{old: symbol.StringNamed("sym_name"), new: name, made: map[*cudatile.DISubprogram]*cudatile.DISubprogram{}}
+	r := &renaming{old: symbolName(symbol), new: name, made: map[*cudatile.DISubprogram]*cudatile.DISubprogram{}}
 	symbol.SetAttrNamed("sym_name", ir.SymbolAttr(name))
 	ir.Walk(scope, ir.PreOrder, func(op *ir.Op) {
 		op.SetLoc(r.location(op.Loc()))
@@ -52,13 +52,13 @@ func updateSymbolName(s *State) error {
 func (s *State) symbol(path string) (*ir.Op, error) {
 	at := s.Module
 	for i, name := range strings.Split(path, "::") {
-		if i == 0 && at.StringNamed("sym_name") == name {
+		if i == 0 && symbolName(at) == name {
 			continue
 		}
 		var found *ir.Op
 		if b := at.Body(); b != nil {
 			for op := b.First(); op != nil && found == nil; op = op.Next() {
-				if op.StringNamed("sym_name") == name {
+				if symbolName(op) == name {
 					found = op
 				}
 			}

@@ -209,7 +209,7 @@ func lowerFor(f *fn, op *ir.Op) {
 // copiesAsync reports whether a loop body has copies in flight: unrolling it would only undo the distance that was planned.
 func copiesAsync(body *ir.Block) bool {
 	for op := body.First(); op != nil; op = op.Next() {
-		if op.Def.Name == "async_commit" {
+		if op.Code() == tileaa.OpAsyncCommit {
 			return true
 		}
 	}

@@ -138,7 +138,7 @@ type slot struct {
 func (f *fn) allocas(entry *ir.Op) []*slot {
 	var out []*slot
 	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-		if op.Def.Name != "alloca" {
+		if op.Code() != tileaa.OpAlloca {
 			return
 		}
 		elem := elemOf(op.Result(0)).(*tileaa.PtrType).Elem

@@ -72,12 +72,12 @@ func Lower(c *ir.Context, module *ir.Op, o Options) (m *llvm.Module, err error) 
 		}
 	}()
 	for _, op := range module.Body().Ops() {
-		if op.Def.Name == "global" {
+		if op.Code() == tileaa.OpGlobal {
 			l.global(op)
 		}
 	}
 	for _, op := range module.Body().Ops() {
-		if op.Def.Name == "entry" {
+		if op.Code() == tileaa.OpEntry {
 			l.entry(op)
 		}
 	}

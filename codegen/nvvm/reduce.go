@@ -25,7 +25,7 @@ func (f *fn) combine(op *ir.Op, before, next []*tile) []*tile {
 		f.tiles[body.Arg(2*i)], f.tiles[body.Arg(2*i+1)] = before[i], next[i]
 	}
 	for o := body.First(); o != nil; o = o.Next() {
-		if o.Def.Name == "yield" {
+		if o.Code() == tileaa.OpYield {
 			out := make([]*tile, o.NumOperands())
 			for i, v := range o.Operands() {
 				out[i] = f.repeated(f.tileFor(v), next[0].len())
@@ -51,7 +51,7 @@ func (f *fn) repeated(t *tile, n int) *tile {
 func commutes(op *ir.Op) bool {
 	first := op.Body().First()
 	return op.NumOperands() == 1 && first != nil && first.Traits().Has(ir.Commutative) && first.Next() != nil &&
-		first.Next().Def.Name == "yield" && first.NumOperands() == 2 && first.Operand(0) != first.Operand(1) &&
+		first.Next().Code() == tileaa.OpYield && first.NumOperands() == 2 && first.Operand(0) != first.Operand(1) &&
 		first.Operand(0).IsArg() && first.Operand(1).IsArg() && first.Next().Operand(0) == first.Result(0)
 }
 

@@ -127,7 +127,7 @@ func relabel(f *fn, op *ir.Op) {
 		f.set(op, out)
 	case n == 1:
 		f.set(op, f.tileOf(to.Elem, f.reg(x, 0)))
-	case op.Def.Name == "broadcast":
+	case op.Code() == tileaa.OpBroadcast:
 		// The bits of the broadcast dimensions may be missing in the source: drop them from the element and look it up.
 		source := to.Layout.BroadcastSource(ints(from.Shape))
 		span := layout.NewSpan(from.Layout.Column(layout.Reg)...)

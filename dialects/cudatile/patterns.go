@@ -10,18 +10,18 @@ import (
 // returns whether it did anything.
 type pattern = func(b *ir.Builder, op *ir.Op) bool
 
-// Patterns are the rewrites of canonicalization on cuda_tile, by the short name of the op: what NVIDIA's cuda-tile-opt
+// Patterns are the rewrites of canonicalization on cuda_tile, by the code of the op: what NVIDIA's cuda-tile-opt
 // does (README and tests of NVIDIA/cuda-tile 13.3), and no more, so that texts compare. The compiler itself does not need
 // them: it converts to TileAA first, which has its own.
-var Patterns map[string]pattern
+var Patterns map[ir.Code]pattern
 
 func init() {
-	Patterns = map[string]pattern{
-		"addf":   ProductLeft,
-		"assume": assumedBefore,
-		"select": firstOf(equalValues, constantCondition, conditionItself, comparedValues, invertedSelect, repeatedSelect,
+	Patterns = map[ir.Code]pattern{
+		OpAddf:   ProductLeft,
+		OpAssume: assumedBefore,
+		OpSelect: firstOf(equalValues, constantCondition, conditionItself, comparedValues, invertedSelect, repeatedSelect,
 			invertedCondition, constantSelect, extendedCondition),
-		"if": firstOf(invertedIf, unusedResults, knownResults, constantIf, selectedResults, emptyElse, repeatedIf, nestedIf,
+		OpIf: firstOf(invertedIf, unusedResults, knownResults, constantIf, selectedResults, emptyElse, repeatedIf, nestedIf,
 			bothJump),
 	}
 }

@@ -15,12 +15,11 @@ func ConstBytes(elem ir.Type) int { return (ir.BitWidth(elem) + 7) / 8 }
 
 // ConstantOf is the constant that a value is, or nil.
 func ConstantOf(v *ir.Value) *ir.DenseAttr {
-	op := v.DefiningOp()
-	if op == nil || op.Def != constantDef {
+	c, ok := ir.DefinedBy[Constant](v)
+	if !ok {
 		return nil
 	}
-	d, _ := op.Attr(0).(*ir.DenseAttr)
-	return d
+	return c.Value()
 }
 
 // SplatValue is the bits that every element of a constant has (integers zero-extended); ok is false if they differ or

@@ -47,40 +47,29 @@ var Dialect = &ir.Dialect{
 		if !ok || d.Type != t {
 			return nil
 		}
-		return b.Create(ir.State{Def: constantDef, Loc: loc, Types: []ir.Type{t}, Attrs: []ir.Attribute{d}})
+		return b.Create(ir.State{Def: opRows[OpConstant.Index()-1], Loc: loc, Types: []ir.Type{t}, Attrs: []ir.Attribute{d}})
 	},
 }
 
-// rows finds a row by its name.
-var rows = func() map[string]*ir.OpDef {
-	m := make(map[string]*ir.OpDef, len(def.Ops))
-	for _, d := range def.Ops {
-		m[d.Name] = d
-	}
-	return m
-}()
-
-var constantDef = rows["constant"]
-
 func init() {
+	Dialect.Init()
 	for _, d := range def.Ops {
-		d.Hooks.Fold = foldHook(d)
-		d.Hooks.Verify = verifyHook(d.Name)
+		d.Hooks.Fold = foldHook(d.Code)
+		d.Hooks.Verify = verifyHook(d.Code)
 		d.Hooks.NameResult = nameResult
 	}
-	Dialect.Init()
 }
 
 // resultNames are the printed names of results whose number says little.
-var resultNames = map[string]string{
-	"splat": "splat", "broadcast": "bcast", "reshape": "reshape", "iota": "iota", "offset": "ptr",
-	"make_memref": "memref", "block_tile": "block", "tiled_load": "tile", "multimem_load": "tile", "load": "tile", "dot": "dot",
-	"alloc_shared": "buf", "program_id": "pid", "num_programs": "grid", "reduce": "reduce", "scan": "scan",
-	"for": "for", "create_mem_token": "token", "assume": "assume",
+var resultNames = map[ir.Code]string{
+	OpSplat: "splat", OpBroadcast: "bcast", OpReshape: "reshape", OpIota: "iota", OpOffset: "ptr",
+	OpMakeMemref: "memref", OpBlockTile: "block", OpTiledLoad: "tile", OpMultimemLoad: "tile", OpLoad: "tile", OpDot: "dot",
+	OpAllocShared: "buf", OpProgramId: "pid", OpNumPrograms: "grid", OpReduce: "reduce", OpScan: "scan",
+	OpFor: "for", OpCreateMemToken: "token", OpAssume: "assume",
 }
 
 func nameResult(op *ir.Op, i int) string {
-	if op.Def == constantDef {
+	if op.Code() == OpConstant {
 		return constantName(op)
 	}
 	if i > 0 && op.Result(i).Type() == op.Result(0).Type() {
@@ -89,7 +78,7 @@ func nameResult(op *ir.Op, i int) string {
 	if _, ok := op.Result(i).Type().(*TokenType); ok {
 		return "token"
 	}
-	return resultNames[op.Def.Name]
+	return resultNames[op.Code()]
 }
 
 // constantName is cst, then the value of a small non-negative integer splat, then the element type: "cst_42_i32".
@@ -102,13 +91,4 @@ func constantName(op *ir.Op) string {
 		return "cst_" + strconv.FormatInt(v, 10) + "_" + ir.ShortType(t.Elem)
 	}
 	return "cst_" + ir.ShortType(t.Elem)
-}
-
-// IsOp reports whether v is the result of the op of this dialect with the given name, and returns that op.
-func IsOp(v *ir.Value, name string) (*ir.Op, bool) {
-	op := v.DefiningOp()
-	if op == nil || op.Def != rows[name] {
-		return nil, false
-	}
-	return op, true
 }

@@ -17,8 +17,8 @@ type attrFold func(op *ir.Op) *ir.DenseAttr
 // foldHook joins what is known about a row; nil when nothing is.
 //
 //	identities first (they keep values), then partial constants, then element by element
-func foldHook(d *ir.OpDef) func(*ir.Context, *ir.Op) []ir.FoldResult {
-	same, part, eval := identities[d.Name], attrFolds[d.Name], evaluators[d.Name]
+func foldHook(c ir.Code) func(*ir.Context, *ir.Op) []ir.FoldResult {
+	same, part, eval := identities[c], attrFolds[c], evaluators[c]
 	if same == nil && part == nil && eval == nil {
 		return nil
 	}

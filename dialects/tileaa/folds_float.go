@@ -23,13 +23,23 @@ func floatFormat(v *ir.Value) *format {
 
 // roundingOf is the rounding of an op in terms of ir/float; ok is false for the modes that hardware approximates.
 func roundingOf(op *ir.Op) (r rounding, ok bool) {
-	switch mode := op.EnumNamed("rounding"); mode {
+	rounded, ok := ir.As[RoundedOp](op)
+	if !ok {
+		return float.NearestEven, true
+	}
+	switch mode := rounded.Rounding(); mode {
 	case def.RoundNearestEven, def.RoundZero, def.RoundNegInf, def.RoundPosInf:
 		return rounding(mode), true
 	case def.RoundNearestAway:
 		return float.NearestAway, true
 	}
 	return 0, false
+}
+
+// flushes reports whether an op flushes subnormal numbers to zero.
+func flushes(op *ir.Op) bool {
+	f, ok := ir.As[FlushingOp](op)
+	return ok && f.FlushToZero()
 }
 
 // floats makes an evaluator of correctly rounded arithmetic. It leaves alone what is not fixed to the bit: NaN results,
@@ -41,7 +51,7 @@ func floats(f func(f *format, x []uint64, r rounding) uint64) evaluator {
 		if ft == nil || !ok || ft.Bits() < 32 && r != float.NearestEven {
 			return 0, false
 		}
-		ftz := op.BoolNamed("flush_to_zero")
+		ftz := flushes(op)
 		if ftz {
 			for i := range x {
 				x[i] = ft.FlushSubnormal(x[i])
@@ -69,11 +79,11 @@ func extremum(max bool) evaluator {
 			return 0, false
 		}
 		a, b := x[0], x[1]
-		if op.BoolNamed("flush_to_zero") {
+		if flushes(op) {
 			a, b = f.FlushSubnormal(a), f.FlushSubnormal(b)
 		}
 		if f.IsNaN(a) || f.IsNaN(b) {
-			if op.BoolNamed("propagate_nan") || f.IsNaN(a) && f.IsNaN(b) {
+			if (NaNOp{op}).PropagateNan() || f.IsNaN(a) && f.IsNaN(b) {
 				return 0, false
 			}
 			if f.IsNaN(a) {
@@ -98,10 +108,10 @@ func compareFloats(op *ir.Op, x []uint64) (uint64, bool) {
 		return 0, false
 	}
 	if f.IsNaN(x[0]) || f.IsNaN(x[1]) {
-		return b2u(op.EnumNamed("ordering") == def.Unordered), true
+		return b2u(Cmpf{op}.Ordering() == def.Unordered), true
 	}
 	less, equal := lessFloat(f, x[0], x[1])
-	return b2u(ordered(op.EnumNamed("predicate"), less, equal)), true
+	return b2u(ordered(Cmpf{op}.Predicate(), less, equal)), true
 }
 
 func convertFloat(op *ir.Op, x []uint64) (uint64, bool) {
@@ -122,7 +132,7 @@ func floatToInt(op *ir.Op, x []uint64) (uint64, bool) {
 		return b2u(!from.IsZero(x[0])), true
 	}
 	v, inRange := from.ToInt(x[0], w, signed(op), float.TowardZero)
-	return v, inRange || op.BoolNamed("saturating")
+	return v, inRange || Ftoi{op}.Saturating()
 }
 
 func intToFloat(op *ir.Op, x []uint64) (uint64, bool) {
@@ -141,14 +151,14 @@ func intToFloat(op *ir.Op, x []uint64) (uint64, bool) {
 //	+0 + -0 is -0 when rounding down, and flush_to_zero changes subnormal x
 func neutralFloat(op *ir.Op) *ir.Value {
 	r, ok := roundingOf(op)
-	if !ok || op.BoolNamed("flush_to_zero") {
+	if !ok || flushes(op) {
 		return nil
 	}
 	y, yes := op.Operand(1), false
-	switch op.Def.Name {
-	case "addf":
+	switch op.Code() {
+	case OpAddf:
 		yes = isFloat(y, negativeZero) && r != float.TowardNegative
-	case "subf":
+	case OpSubf:
 		yes = isFloat(y, 0) && r != float.TowardNegative
 	default:
 		yes = isFloat(y, 1)
@@ -161,7 +171,7 @@ func neutralFloat(op *ir.Op) *ir.Value {
 
 // absOfAbs is absf(absf x).
 func absOfAbs(op *ir.Op) *ir.Value {
-	if _, ok := IsOp(op.Operand(0), "absf"); ok {
+	if _, ok := ir.DefinedBy[Absf](op.Operand(0)); ok {
 		return op.Operand(0)
 	}
 	return nil
@@ -169,16 +179,16 @@ func absOfAbs(op *ir.Op) *ir.Value {
 
 // narrowOfWiden is ftof(ftof x) back to the format of x when the format in between holds all of it.
 func narrowOfWiden(op *ir.Op) *ir.Value {
-	inner, ok := IsOp(op.Operand(0), "ftof")
+	inner, ok := ir.DefinedBy[Ftof](op.Operand(0))
 	if !ok {
 		return nil
 	}
-	from, mid := floatFormat(inner.Operand(0)), floatFormat(inner.Result(0))
+	from, mid := floatFormat(inner.Source()), floatFormat(inner.Result())
 	if from == nil || from.Bits() < 16 || mid == nil { // 8-bit formats turn NaN into a number
 		return nil
 	}
 	if mid.ExponentBits() >= from.ExponentBits() && mid.MantissaBits() >= from.MantissaBits() {
-		return inner.Operand(0)
+		return inner.Source()
 	}
 	return nil
 }

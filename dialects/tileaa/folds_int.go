@@ -21,11 +21,11 @@ func wraps(f func(x, y uint64) uint64) evaluator {
 	return ints(func(_ *ir.Op, _ int, x, y uint64) (uint64, bool) { return f(x, y), true })
 }
 
-func signed(op *ir.Op) bool { return op.EnumNamed("signedness") == def.Signed }
+func signed(op *ir.Op) bool { return SignedOp{op}.Signedness() == def.Signed }
 
 // DivideInts is integer division as divi and remi have it. ok is false where it is undefined: a divisor of 0, and the
 // least number by -1.
-func DivideInts(w int, x, y uint64, signed bool, rounding uint32) (quo, rem uint64, ok bool) {
+func DivideInts(w int, x, y uint64, signed bool, rounding def.Rounding) (quo, rem uint64, ok bool) {
 	if truncate(y, w) == 0 {
 		return 0, 0, false
 	}
@@ -54,7 +54,7 @@ func DivideInts(w int, x, y uint64, signed bool, rounding uint32) (quo, rem uint
 }
 
 // CompareInts is cmpi of one element.
-func CompareInts(w int, x, y uint64, predicate uint32, signed bool) bool {
+func CompareInts(w int, x, y uint64, predicate def.Predicate, signed bool) bool {
 	less := x < y
 	if signed {
 		less = signExtend(x, w) < signExtend(y, w)
@@ -63,7 +63,7 @@ func CompareInts(w int, x, y uint64, predicate uint32, signed bool) bool {
 }
 
 // ordered reads a predicate off "less" and "equal".
-func ordered(predicate uint32, less, equal bool) bool {
+func ordered(predicate def.Predicate, less, equal bool) bool {
 	switch predicate {
 	case def.PredEqual:
 		return equal
@@ -107,83 +107,83 @@ func shiftRight(op *ir.Op, w int, x, y uint64) (uint64, bool) {
 	return x >> y, true
 }
 
-var evaluators = map[string]evaluator{
-	"addi": wraps(func(x, y uint64) uint64 { return x + y }),
-	"subi": wraps(func(x, y uint64) uint64 { return x - y }),
-	"muli": wraps(func(x, y uint64) uint64 { return x * y }),
-	"andi": wraps(func(x, y uint64) uint64 { return x & y }),
-	"ori":  wraps(func(x, y uint64) uint64 { return x | y }),
-	"xori": wraps(func(x, y uint64) uint64 { return x ^ y }),
-	"shli": ints(shiftLeft),
-	"shri": ints(shiftRight),
-	"mulhii": ints(func(_ *ir.Op, w int, x, y uint64) (uint64, bool) {
+var evaluators = map[ir.Code]evaluator{
+	OpAddi: wraps(func(x, y uint64) uint64 { return x + y }),
+	OpSubi: wraps(func(x, y uint64) uint64 { return x - y }),
+	OpMuli: wraps(func(x, y uint64) uint64 { return x * y }),
+	OpAndi: wraps(func(x, y uint64) uint64 { return x & y }),
+	OpOri:  wraps(func(x, y uint64) uint64 { return x | y }),
+	OpXori: wraps(func(x, y uint64) uint64 { return x ^ y }),
+	OpShli: ints(shiftLeft),
+	OpShri: ints(shiftRight),
+	OpMulhii: ints(func(_ *ir.Op, w int, x, y uint64) (uint64, bool) {
 		hi, lo := bits.Mul64(x, y)
 		if w == 64 {
 			return hi, true
 		}
 		return lo >> w, true // both factors have w <= 32 bits, so hi is 0
 	}),
-	"divi": ints(func(op *ir.Op, w int, x, y uint64) (uint64, bool) {
-		q, _, ok := DivideInts(w, x, y, signed(op), op.EnumNamed("rounding"))
+	OpDivi: ints(func(op *ir.Op, w int, x, y uint64) (uint64, bool) {
+		q, _, ok := DivideInts(w, x, y, signed(op), Divi{op}.Rounding())
 		return q, ok
 	}),
-	"remi": ints(func(op *ir.Op, w int, x, y uint64) (uint64, bool) {
+	OpRemi: ints(func(op *ir.Op, w int, x, y uint64) (uint64, bool) {
 		_, r, ok := DivideInts(w, x, y, signed(op), def.RoundZero)
 		return r, ok
 	}),
-	"maxi": ints(func(op *ir.Op, w int, x, y uint64) (uint64, bool) {
+	OpMaxi: ints(func(op *ir.Op, w int, x, y uint64) (uint64, bool) {
 		if bigger(op, w, x, y) {
 			return x, true
 		}
 		return y, true
 	}),
-	"mini": ints(func(op *ir.Op, w int, x, y uint64) (uint64, bool) {
+	OpMini: ints(func(op *ir.Op, w int, x, y uint64) (uint64, bool) {
 		if bigger(op, w, x, y) {
 			return y, true
 		}
 		return x, true
 	}),
-	"absi": func(op *ir.Op, x []uint64) (uint64, bool) {
+	OpAbsi: func(op *ir.Op, x []uint64) (uint64, bool) {
 		if signExtend(x[0], elemWidth(op.Operand(0))) < 0 {
 			return -x[0], true
 		}
 		return x[0], true
 	},
-	"negi": func(_ *ir.Op, x []uint64) (uint64, bool) { return -x[0], true },
-	"cmpi": func(op *ir.Op, x []uint64) (uint64, bool) {
-		return b2u(CompareInts(elemWidth(op.Operand(0)), x[0], x[1], op.EnumNamed("predicate"), signed(op))), true
+	OpNegi: func(_ *ir.Op, x []uint64) (uint64, bool) { return -x[0], true },
+	OpCmpi: func(op *ir.Op, x []uint64) (uint64, bool) {
+		return b2u(CompareInts(elemWidth(op.Operand(0)), x[0], x[1], Cmpi{op}.Predicate(), signed(op))), true
 	},
-	"exti": func(op *ir.Op, x []uint64) (uint64, bool) {
+	OpExti: func(op *ir.Op, x []uint64) (uint64, bool) {
 		if signed(op) {
 			return uint64(signExtend(x[0], elemWidth(op.Operand(0)))), true
 		}
 		return x[0], true
 	},
-	"trunci": func(_ *ir.Op, x []uint64) (uint64, bool) { return x[0], true },
-	"bitcast": func(op *ir.Op, x []uint64) (uint64, bool) {
+	OpTrunci: func(_ *ir.Op, x []uint64) (uint64, bool) { return x[0], true },
+	OpBitcast: func(op *ir.Op, x []uint64) (uint64, bool) {
 		return x[0], elemWidth(op.Operand(0)) == elemWidth(op.Result(0))
 	},
-	"select": func(_ *ir.Op, x []uint64) (uint64, bool) {
+	OpSelect: func(_ *ir.Op, x []uint64) (uint64, bool) {
 		if x[0] != 0 {
 			return x[1], true
 		}
 		return x[2], true
 	},
 
-	"negf": func(op *ir.Op, x []uint64) (uint64, bool) { return floatFormat(op.Operand(0)).Neg(x[0]), true },
-	"absf": func(op *ir.Op, x []uint64) (uint64, bool) { return floatFormat(op.Operand(0)).Abs(x[0]), true },
-	"addf": floats(func(f *format, x []uint64, r rounding) uint64 { return f.Add(x[0], x[1], r) }),
-	"subf": floats(func(f *format, x []uint64, r rounding) uint64 { return f.Sub(x[0], x[1], r) }),
-	"mulf": floats(func(f *format, x []uint64, r rounding) uint64 { return f.Mul(x[0], x[1], r) }),
-	"divf": floats(func(f *format, x []uint64, r rounding) uint64 { return f.Div(x[0], x[1], r) }),
-	"fma":  floats(func(f *format, x []uint64, r rounding) uint64 { return f.FMA(x[0], x[1], x[2], r) }),
-	"sqrt": floats(func(f *format, x []uint64, r rounding) uint64 { return f.Sqrt(x[0], r) }),
-	"maxf": extremum(true),
-	"minf": extremum(false),
-	"cmpf": compareFloats,
-	"ftof": convertFloat,
-	"ftoi": floatToInt,
-	"itof": intToFloat,
+	OpNegf: func(op *ir.Op, x []uint64) (uint64, bool) { return floatFormat(op.Operand(0)).Neg(x[0]), true },
+	OpAbsf: func(op *ir.Op, x []uint64) (uint64, bool) { return floatFormat(op.Operand(0)).Abs(x[0]), true },
+	OpAddf: floats(func(f *format, x []uint64, r rounding) uint64 { return f.Add(x[0], x[1], r) }),
+	OpSubf: floats(func(f *format, x []uint64, r rounding) uint64 { return f.Sub(x[0], x[1], r) }),
+	OpMulf: floats(func(f *format, x []uint64, r rounding) uint64 { return f.Mul(x[0], x[1], r) }),
+	OpDivf: floats(func(f *format, x []uint64, r rounding) uint64 { return f.Div(x[0], x[1], r) }),
+	OpFma:  floats(func(f *format, x []uint64, r rounding) uint64 { return f.FMA(x[0], x[1], x[2], r) }),
+	OpSqrt: floats(func(f *format, x []uint64, r rounding) uint64 { return f.Sqrt(x[0], r) }),
+	OpMaxf: extremum(true),
+	OpMinf: extremum(false),
+	OpCmpf: compareFloats,
+	OpFtof: convertFloat,
+	OpFtoi: floatToInt,
+	OpItof: intToFloat,
 }
 
 func lhs(op *ir.Op) *ir.Value { return op.Operand(0) }
@@ -228,32 +228,32 @@ func unchanged(op *ir.Op) *ir.Value {
 	return nil
 }
 
-var identities = map[string]identity{
-	"addi": neutral(0),
-	"subi": neutral(0),
-	"muli": neutral(1),
-	"divi": neutral(1),
-	"shli": neutral(0),
-	"shri": neutral(0),
-	"xori": neutral(0),
-	"andi": idempotent(neutral(-1)),
-	"ori":  idempotent(neutral(0)),
-	"maxi": idempotent(nil),
-	"mini": idempotent(nil),
-	"negi": twice,
-	"negf": twice,
-	"addf": neutralFloat,
-	"subf": neutralFloat,
-	"mulf": neutralFloat,
-	"divf": neutralFloat,
-	"absf": absOfAbs,
-	"offset": func(op *ir.Op) *ir.Value {
+var identities = map[ir.Code]identity{
+	OpAddi: neutral(0),
+	OpSubi: neutral(0),
+	OpMuli: neutral(1),
+	OpDivi: neutral(1),
+	OpShli: neutral(0),
+	OpShri: neutral(0),
+	OpXori: neutral(0),
+	OpAndi: idempotent(neutral(-1)),
+	OpOri:  idempotent(neutral(0)),
+	OpMaxi: idempotent(nil),
+	OpMini: idempotent(nil),
+	OpNegi: twice,
+	OpNegf: twice,
+	OpAddf: neutralFloat,
+	OpSubf: neutralFloat,
+	OpMulf: neutralFloat,
+	OpDivf: neutralFloat,
+	OpAbsf: absOfAbs,
+	OpOffset: func(op *ir.Op) *ir.Value {
 		if isInt(op.Operand(1), 0) {
 			return op.Operand(0)
 		}
 		return nil
 	},
-	"select": func(op *ir.Op) *ir.Value {
+	OpSelect: func(op *ir.Op) *ir.Value {
 		if op.Operand(1) == op.Operand(2) {
 			return op.Operand(1)
 		}
@@ -269,23 +269,23 @@ var identities = map[string]identity{
 		return nil
 	},
 
-	"bitcast":        castBack,
-	"trunci":         truncOfExt,
-	"ftof":           narrowOfWiden,
-	"ptr_cast":       castBack,
-	"int_to_ptr":     func(op *ir.Op) *ir.Value { return inverse(op, "ptr_to_int") },
-	"ptr_to_int":     func(op *ir.Op) *ir.Value { return inverse(op, "int_to_ptr") },
-	"pack":           func(op *ir.Op) *ir.Value { return inverse(op, "unpack") },
-	"unpack":         func(op *ir.Op) *ir.Value { return inverse(op, "pack") },
-	"splat":          unchanged,
-	"broadcast":      unchanged,
-	"pad":            unchanged,
-	"extract":        unchanged, // one slice: its number is 0 or undefined
-	"insert":         unchanged,
-	"convert_layout": castBack,
-	"reshape":        reshapeIdentity,
-	"permute":        permuteIdentity,
-	"join_mem_token": oneToken,
+	OpBitcast:       castBack,
+	OpTrunci:        truncOfExt,
+	OpFtof:          narrowOfWiden,
+	OpPtrCast:       castBack,
+	OpIntToPtr:      func(op *ir.Op) *ir.Value { return inverse[PtrToInt](op) },
+	OpPtrToInt:      func(op *ir.Op) *ir.Value { return inverse[IntToPtr](op) },
+	OpPack:          func(op *ir.Op) *ir.Value { return inverse[Unpack](op) },
+	OpUnpack:        func(op *ir.Op) *ir.Value { return inverse[Pack](op) },
+	OpSplat:         unchanged,
+	OpBroadcast:     unchanged,
+	OpPad:           unchanged,
+	OpExtract:       unchanged, // one slice: its number is 0 or undefined
+	OpInsert:        unchanged,
+	OpConvertLayout: castBack,
+	OpReshape:       reshapeIdentity,
+	OpPermute:       permuteIdentity,
+	OpJoinMemToken:  oneToken,
 }
 
 // castBack is the source when it has the result's type, or the source of the same cast of it that has.
@@ -296,16 +296,16 @@ func castBack(op *ir.Op) *ir.Value {
 	return twice(op)
 }
 
-// inverse is the operand of the op of this name that made the source.
-func inverse(op *ir.Op, name string) *ir.Value {
-	if in, ok := IsOp(op.Operand(0), name); ok {
-		return in.Operand(0)
+// inverse is the operand of the op that made the source, when it is a T.
+func inverse[T ir.Typed](op *ir.Op) *ir.Value {
+	if ir.Is[T](op.Operand(0).DefiningOp()) {
+		return op.Operand(0).DefiningOp().Operand(0)
 	}
 	return nil
 }
 
 // truncOfExt is trunci(exti x) of the type of x.
-func truncOfExt(op *ir.Op) *ir.Value { return inverse(op, "exti") }
+func truncOfExt(op *ir.Op) *ir.Value { return inverse[Exti](op) }
 
 // oneToken is a join of one token.
 func oneToken(op *ir.Op) *ir.Value {
@@ -333,33 +333,33 @@ func cancels(op *ir.Op) *ir.DenseAttr {
 	return nil
 }
 
-var attrFolds = map[string]attrFold{
-	"subi":   cancels,
-	"xori":   cancels,
-	"muli":   absorbing(0),
-	"andi":   absorbing(0),
-	"ori":    absorbing(-1),
-	"mulhii": absorbing(0),
-	"remi": func(op *ir.Op) *ir.DenseAttr {
+var attrFolds = map[ir.Code]attrFold{
+	OpSubi:   cancels,
+	OpXori:   cancels,
+	OpMuli:   absorbing(0),
+	OpAndi:   absorbing(0),
+	OpOri:    absorbing(-1),
+	OpMulhii: absorbing(0),
+	OpRemi: func(op *ir.Op) *ir.DenseAttr {
 		if isInt(rhs(op), 1) {
 			return SplatOf(AsTile(op.Result(0)), 0)
 		}
 		return nil
 	},
-	"cmpi": func(op *ir.Op) *ir.DenseAttr {
+	OpCmpi: func(op *ir.Op) *ir.DenseAttr {
 		if lhs(op) != rhs(op) {
 			return nil
 		}
-		return SplatOf(AsTile(op.Result(0)), b2u(ordered(op.EnumNamed("predicate"), false, true)))
+		return SplatOf(AsTile(op.Result(0)), b2u(ordered(Cmpi{op}.Predicate(), false, true)))
 	},
-	"splat":          splatOfConstant,
-	"broadcast":      splatOfConstant,
-	"reshape":        reshapeConstant,
-	"permute":        permuteConstant,
-	"extract":        splatOfConstant,
-	"pad":            padConstant,
-	"cat":            catConstant,
-	"convert_layout": reshapeConstant,
-	"assume":         func(op *ir.Op) *ir.DenseAttr { return ConstantOf(op.Operand(0)) },
-	"iota":           shortIota,
+	OpSplat:         splatOfConstant,
+	OpBroadcast:     splatOfConstant,
+	OpReshape:       reshapeConstant,
+	OpPermute:       permuteConstant,
+	OpExtract:       splatOfConstant,
+	OpPad:           padConstant,
+	OpCat:           catConstant,
+	OpConvertLayout: reshapeConstant,
+	OpAssume:        func(op *ir.Op) *ir.DenseAttr { return ConstantOf(op.Operand(0)) },
+	OpIota:          shortIota,
 }

@@ -32,14 +32,10 @@ func reshapeIdentity(op *ir.Op) *ir.Value {
 	return twice(op)
 }
 
-// Permutation is the permutation of a permute.
-func Permutation(op *ir.Op) []int32 {
-	p, _ := op.AttrNamed("permutation").(ir.I32Array)
-	return p
-}
+func permutation(op *ir.Op) ir.I32Array { return Permute{op}.Permutation() }
 
 func permuteIdentity(op *ir.Op) *ir.Value {
-	for i, p := range Permutation(op) {
+	for i, p := range permutation(op) {
 		if int(p) != i {
 			return nil
 		}
@@ -71,7 +67,7 @@ func permuteConstant(op *ir.Op) *ir.DenseAttr {
 	elems := make([]uint64, t.NumElements())
 	for i := range elems {
 		src := int64(0)
-		for k, p := range Permutation(op) {
+		for k, p := range permutation(op) {
 			src += at[k] * from[p]
 		}
 		elems[i] = ElementBits(d, int(src))

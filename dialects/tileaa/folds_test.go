@@ -11,14 +11,14 @@ import (
 // bench makes ops on constants in a block of its own.
 func bench() (*ir.Context, *ir.Builder) {
 	c := ir.NewContext(Dialect)
-	entry := ir.NewOp(ir.State{Def: rows["entry"], Attrs: []ir.Attribute{ir.SymbolAttr("k")}})
+	entry := ir.NewOp(ir.State{Def: opRows[OpEntry.Index()-1], Attrs: []ir.Attribute{ir.SymbolAttr("k")}})
 	return c, ir.NewBuilder(c).AtEnd(entry.Region(0).AddBlock())
 }
 
 func TestIntegerFoldsAgreeWithPlainArithmeticOnAllEightBitPairs(t *testing.T) {
 	const w = 8
 	s := func(x uint64) int64 { return int64(int8(x)) }
-	pick := func(sign uint32, x uint64) int64 {
+	pick := func(sign def.Signedness, x uint64) int64 {
 		if sign == def.Signed {
 			return s(x)
 		}
@@ -32,30 +32,30 @@ func TestIntegerFoldsAgreeWithPlainArithmeticOnAllEightBitPairs(t *testing.T) {
 		return q
 	}
 	type test struct {
-		name string
-		args Args
+		code ir.Code
+		set  func(op *ir.Op)
 		want func(x, y uint64) (uint64, bool)
 	}
 	always := func(f func(x, y uint64) uint64) func(x, y uint64) (uint64, bool) {
 		return func(x, y uint64) (uint64, bool) { return f(x, y), true }
 	}
 	tests := []test{
-		{"addi", nil, always(func(x, y uint64) uint64 { return x + y })},
-		{"subi", nil, always(func(x, y uint64) uint64 { return x - y })},
-		{"muli", nil, always(func(x, y uint64) uint64 { return x * y })},
-		{"mulhii", nil, always(func(x, y uint64) uint64 { return x * y >> w })},
-		{"andi", nil, always(func(x, y uint64) uint64 { return x & y })},
-		{"ori", nil, always(func(x, y uint64) uint64 { return x | y })},
-		{"xori", nil, always(func(x, y uint64) uint64 { return x ^ y })},
-		{"shli", nil, always(func(x, y uint64) uint64 { return x << y })}, // Go gives 0 from 64 on, and bits above 8 do not count
+		{OpAddi, nil, always(func(x, y uint64) uint64 { return x + y })},
+		{OpSubi, nil, always(func(x, y uint64) uint64 { return x - y })},
+		{OpMuli, nil, always(func(x, y uint64) uint64 { return x * y })},
+		{OpMulhii, nil, always(func(x, y uint64) uint64 { return x * y >> w })},
+		{OpAndi, nil, always(func(x, y uint64) uint64 { return x & y })},
+		{OpOri, nil, always(func(x, y uint64) uint64 { return x | y })},
+		{OpXori, nil, always(func(x, y uint64) uint64 { return x ^ y })},
+		{OpShli, nil, always(func(x, y uint64) uint64 { return x << y })}, // Go gives 0 from 64 on, and bits above 8 do not count
 	}
-	for sign := uint32(0); sign < 2; sign++ {
+	for _, sign := range []def.Signedness{def.Unsigned, def.Signed} {
 		undefined := func(x, y uint64) bool { return y == 0 || sign == def.Signed && x == 128 && y == 255 }
-		for _, rounding := range []uint32{def.RoundZero, def.RoundNegInf, def.RoundPosInf} {
+		for _, rounding := range []def.Rounding{def.RoundZero, def.RoundNegInf, def.RoundPosInf} {
 			if sign == def.Unsigned && rounding == def.RoundNegInf {
 				continue
 			}
-			tests = append(tests, test{"divi", Args{"signedness": sign, "rounding": rounding}, func(x, y uint64) (uint64, bool) {
+			tests = append(tests, test{OpDivi, func(op *ir.Op) { Divi{op}.SetSignedness(sign); Divi{op}.SetRounding(rounding) }, func(x, y uint64) (uint64, bool) {
 				if undefined(x, y) {
 					return 0, false
 				}
@@ -69,19 +69,19 @@ func TestIntegerFoldsAgreeWithPlainArithmeticOnAllEightBitPairs(t *testing.T) {
 				return uint64(a / b), true
 			}})
 		}
-		args := Args{"signedness": sign}
+		set := func(op *ir.Op) { SignedOp{op}.SetSignedness(sign) }
 		tests = append(tests,
-			test{"remi", args, func(x, y uint64) (uint64, bool) {
+			test{OpRemi, set, func(x, y uint64) (uint64, bool) {
 				if undefined(x, y) {
 					return 0, false
 				}
 				return uint64(pick(sign, x) % pick(sign, y)), true
 			}},
-			test{"maxi", args, always(func(x, y uint64) uint64 { return uint64(max(pick(sign, x), pick(sign, y))) })},
-			test{"mini", args, always(func(x, y uint64) uint64 { return uint64(min(pick(sign, x), pick(sign, y))) })},
-			test{"shri", args, always(func(x, y uint64) uint64 { return uint64(pick(sign, x) >> min(y, 63)) })})
-		for p := uint32(0); p < 6; p++ {
-			tests = append(tests, test{"cmpi", Args{"signedness": sign, "predicate": p}, always(func(x, y uint64) uint64 {
+			test{OpMaxi, set, always(func(x, y uint64) uint64 { return uint64(max(pick(sign, x), pick(sign, y))) })},
+			test{OpMini, set, always(func(x, y uint64) uint64 { return uint64(min(pick(sign, x), pick(sign, y))) })},
+			test{OpShri, set, always(func(x, y uint64) uint64 { return uint64(pick(sign, x) >> min(y, 63)) })})
+		for p := def.Predicate(def.PredEqual); p <= def.PredGreaterEqual; p++ {
+			tests = append(tests, test{OpCmpi, func(op *ir.Op) { set(op); Cmpi{op}.SetPredicate(p) }, always(func(x, y uint64) uint64 {
 				a, b := pick(sign, x), pick(sign, y)
 				return b2u([...]bool{a == b, a != b, a < b, a <= b, a > b, a >= b}[p])
 			})})
@@ -89,18 +89,19 @@ func TestIntegerFoldsAgreeWithPlainArithmeticOnAllEightBitPairs(t *testing.T) {
 	}
 	// one fold has all x in a tile, and one y
 	for _, tt := range tests {
+		name := opRows[tt.code.Index()-1].Name
 		c, b := bench()
 		tile := Tile(c, c.Int(w), 256)
 		result := tile
-		if tt.name == "cmpi" {
+		if tt.code == OpCmpi {
 			result = Tile(c, c.Int(1), 256)
 		}
 		fold := func(xs []uint64, y uint64) []ir.FoldResult {
-			args := Args{"lhs": One(b, "constant", tile, Args{"value": DenseOf(tile, xs)}), "rhs": Const(b, tile, int64(y))}
-			for k, v := range tt.args {
-				args[k] = v
+			operands := []*ir.Value{NewConstant(b, tile, DenseOf(tile, xs)).Result(), Const(b, tile, int64(y))}
+			op := b.Create(ir.State{Def: opRows[tt.code.Index()-1], Operands: operands, Types: []ir.Type{result}})
+			if tt.set != nil {
+				tt.set(op)
 			}
-			op := Create(b, tt.name, []ir.Type{result}, args)
 			return op.Def.Hooks.Fold(c, op)
 		}
 		for y := uint64(0); y < 256; y++ {
@@ -115,7 +116,7 @@ func TestIntegerFoldsAgreeWithPlainArithmeticOnAllEightBitPairs(t *testing.T) {
 			}
 			if undefined >= 0 {
 				if got := fold(xs, y); len(got) != 0 && got[0].Attr != nil {
-					t.Fatalf("%s %v by %d is undefined for %d and folds", tt.name, tt.args, y, undefined)
+					t.Fatalf("%s by %d is undefined for %d and folds", name, y, undefined)
 				}
 				xs[undefined] = 0
 				var ok bool
@@ -125,7 +126,7 @@ func TestIntegerFoldsAgreeWithPlainArithmeticOnAllEightBitPairs(t *testing.T) {
 			}
 			got := fold(xs, y)
 			if len(got) != 1 {
-				t.Fatalf("%s %v by %d does not fold", tt.name, tt.args, y)
+				t.Fatalf("%s by %d does not fold", name, y)
 			}
 			d, _ := got[0].Attr.(*ir.DenseAttr)
 			if got[0].Value != nil {
@@ -133,7 +134,7 @@ func TestIntegerFoldsAgreeWithPlainArithmeticOnAllEightBitPairs(t *testing.T) {
 			}
 			for x := range xs {
 				if v := ElementBits(d, x); v != truncate(want[x], ir.BitWidth(result.Elem)) {
-					t.Fatalf("%s %v of %d and %d folds to %d, want %d", tt.name, tt.args, xs[x], y, v, truncate(want[x], w))
+					t.Fatalf("%s of %d and %d folds to %d, want %d", name, xs[x], y, v, truncate(want[x], w))
 				}
 			}
 		}
@@ -143,13 +144,13 @@ func TestIntegerFoldsAgreeWithPlainArithmeticOnAllEightBitPairs(t *testing.T) {
 func TestFoldsOfUnequalElements(t *testing.T) {
 	c, b := bench()
 	tile := Tile(c, c.Int(32), 4)
-	x := One(b, "constant", tile, Args{"value": DenseOf(tile, []uint64{1, 2, 3, 4})})
-	y := One(b, "constant", tile, Args{"value": DenseOf(tile, []uint64{4, 3, 2, 1})})
-	sum := Create(b, "addi", []ir.Type{tile}, Args{"lhs": x, "rhs": y})
+	x := NewConstant(b, tile, DenseOf(tile, []uint64{1, 2, 3, 4})).Result()
+	y := NewConstant(b, tile, DenseOf(tile, []uint64{4, 3, 2, 1})).Result()
+	sum := NewAddi(b, x, y, AddiOptions{}).Op
 	if d := sum.Def.Hooks.Fold(c, sum)[0].Attr.(*ir.DenseAttr); !d.Splat || ElementBits(d, 0) != 5 {
 		t.Errorf("the sum is %v, want a splat of 5", d)
 	}
-	product := Create(b, "muli", []ir.Type{tile}, Args{"lhs": x, "rhs": y})
+	product := NewMuli(b, x, y, MuliOptions{}).Op
 	d := product.Def.Hooks.Fold(c, product)[0].Attr.(*ir.DenseAttr)
 	for i, want := range []uint64{4, 6, 6, 4} {
 		if got := ElementBits(d, i); got != want {

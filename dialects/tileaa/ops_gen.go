@@ -3897,6 +3897,40 @@ func (o SignedOp) SetSignedness(v def.Signedness) {
 	o.Op.SetEnumAttr(int(signedOpSignedness[o.Op.Code().Index()]), uint32(v))
 }
 
+// OverflowOp is an op with promises about overflow.
+type OverflowOp struct{ Op *ir.Op }
+
+func (OverflowOp) Matches(c ir.Code) bool {
+	switch c {
+	case
+		OpAddi,
+		OpSubi,
+		OpMuli,
+		OpShli,
+		OpNegi,
+		OpTrunci:
+		return true
+	}
+	return false
+}
+
+var overflowOpOverflow = [...]int8{
+	32:  0, // addi
+	33:  0, // subi
+	34:  0, // muli
+	43:  0, // shli
+	46:  0, // negi
+	51:  0, // trunci
+	116: 0}
+
+func (o OverflowOp) Overflow() def.Overflow {
+	v, _ := o.Op.EnumAttr(int(overflowOpOverflow[o.Op.Code().Index()]))
+	return def.Overflow(v)
+}
+func (o OverflowOp) SetOverflow(v def.Overflow) {
+	o.Op.SetEnumAttr(int(overflowOpOverflow[o.Op.Code().Index()]), uint32(v))
+}
+
 // RoundedOp is an op that rounds its result.
 type RoundedOp struct{ Op *ir.Op }
 
@@ -4151,6 +4185,31 @@ var combineOpResults = [...]int8{
 
 func (o CombineOp) Results() []*ir.Value {
 	return o.Op.ResultGroup(int(combineOpResults[o.Op.Code().Index()]))
+}
+
+// DimOp is an op along one dimension of its tiles.
+type DimOp struct{ Op *ir.Op }
+
+func (DimOp) Matches(c ir.Code) bool {
+	switch c {
+	case
+		OpCat,
+		OpReduce,
+		OpScan:
+		return true
+	}
+	return false
+}
+
+var dimOpDim = [...]int8{
+	66:  0, // cat
+	74:  0, // reduce
+	75:  0, // scan
+	116: 0}
+
+func (o DimOp) Dim() int64 { v, _ := o.Op.IntAttr(int(dimOpDim[o.Op.Code().Index()])); return v }
+func (o DimOp) SetDim(c *ir.Context, v int64) {
+	o.Op.SetIntAttr(c, int(dimOpDim[o.Op.Code().Index()]), v)
 }
 
 // SymbolOp is an op that others name.
@@ -4717,6 +4776,66 @@ func (o AccessOp) SetMasked(v ir.BoolArray) {
 		o.Op.SetAttr(int(accessOpMasked[o.Op.Code().Index()]), v)
 	}
 }
+
+var accessOpCoordinateBits = [...]int8{
+	78:  7, // tiled_load
+	79:  6, // tiled_store
+	80:  7, // tiled_atomic
+	81:  6, // multimem_store
+	82:  7, // multimem_reduce
+	83:  7, // multimem_load
+	84:  7, // load
+	85:  6, // store
+	112: 5, // async_copy
+	116: 0}
+
+func (o AccessOp) CoordinateBits() ir.I64Array {
+	return ir.OptionalAttr[ir.I64Array](o.Op, int(accessOpCoordinateBits[o.Op.Code().Index()]))
+}
+func (o AccessOp) SetCoordinateBits(v ir.I64Array) {
+	if v == nil {
+		o.Op.SetAttr(int(accessOpCoordinateBits[o.Op.Code().Index()]), nil)
+	} else {
+		o.Op.SetAttr(int(accessOpCoordinateBits[o.Op.Code().Index()]), v)
+	}
+}
+
+// ValueOp is an op with a value that it stores, combines with memory, or passes on.
+type ValueOp struct{ Op *ir.Op }
+
+func (ValueOp) Matches(c ir.Code) bool {
+	switch c {
+	case
+		OpPad,
+		OpAssume,
+		OpTiledStore,
+		OpTiledAtomic,
+		OpMultimemStore,
+		OpMultimemReduce,
+		OpStore,
+		OpAtomicCas,
+		OpBufferStore,
+		OpBufferInsert:
+		return true
+	}
+	return false
+}
+
+var valueOpValue = [...]int8{
+	69:  1, // pad
+	70:  0, // assume
+	79:  0, // tiled_store
+	80:  1, // tiled_atomic
+	81:  0, // multimem_store
+	82:  0, // multimem_reduce
+	85:  1, // store
+	87:  2, // atomic_cas
+	108: 0, // buffer_store
+	111: 0, // buffer_insert
+	116: 0}
+
+func (o ValueOp) Value() *ir.Value     { return o.Op.OperandOf(int(valueOpValue[o.Op.Code().Index()])) }
+func (o ValueOp) SetValue(v *ir.Value) { o.Op.SetOperandOf(int(valueOpValue[o.Op.Code().Index()]), v) }
 
 // LatencyOp is a load with the frontend's hint.
 type LatencyOp struct{ Op *ir.Op }

@@ -11,10 +11,10 @@ import (
 // make ops before it; it erases no other op. It returns whether it did anything.
 type pattern = func(b *ir.Builder, op *ir.Op) bool
 
-// Patterns are the rewrites of canonicalization, by the short name of the op. Each makes something simpler in one fixed
+// Patterns are the rewrites of canonicalization, by the code of the op. Each makes something simpler in one fixed
 // order (constants to the right, uniform values out of tiles, fewer ops), so that they come to an end together; none
 // changes a float result. Folds, which need no new op, are hooks of the rows.
-var Patterns map[string]pattern
+var Patterns map[ir.Code]pattern
 
 // firstOf tries patterns in order.
 func firstOf(ps ...pattern) pattern {
@@ -29,53 +29,53 @@ func firstOf(ps ...pattern) pattern {
 }
 
 func init() {
-	Patterns = map[string]pattern{
-		"addi":           firstOf(constantRight, reassociate),
-		"muli":           firstOf(constantRight, reassociate),
-		"andi":           firstOf(constantRight, reassociate),
-		"ori":            firstOf(constantRight, reassociate),
-		"xori":           firstOf(constantRight, reassociate, invertComparison),
-		"addf":           constantRight,
-		"mulf":           constantRight,
-		"maxf":           constantRight,
-		"minf":           constantRight,
-		"maxi":           constantRight,
-		"mini":           constantRight,
-		"mulhii":         constantRight,
-		"subi":           subtractConstant,
-		"divi":           divideByPower,
-		"remi":           remainderByPower,
-		"cmpi":           compareConstant,
-		"select":         selectInverted,
-		"exti":           extOfExt,
-		"trunci":         truncOfExtended,
-		"absf":           absOfNeg,
-		"int_to_ptr":     intToPtrOfPtr,
-		"reshape":        reshapeOfReshape,
-		"broadcast":      broadcastOfBroadcast,
-		"splat":          splatOfReshape,
-		"permute":        permuteOfPermute,
-		"extract":        extractOfSplat,
-		"reduce":         reduceOfOne,
-		"scan":           scanOfOne,
-		"join_mem_token": joinOfTokens,
-		"load":           firstOf(constantMask, unusedLoad),
-		"tiled_load":     unusedLoad,
-		"multimem_load":  unusedLoad,
-		"store":          constantMask,
-		"assert":         assertTrue,
-		"alloca":         unusedSlot,
-		"if":             firstOf(constantIf, unusedIfResults, equalYields),
-		"for":            firstOf(shortFor, invariantCarried, unusedCarried),
-		"loop":           invariantCarried,
+	Patterns = map[ir.Code]pattern{
+		OpAddi:         firstOf(constantRight, reassociate),
+		OpMuli:         firstOf(constantRight, reassociate),
+		OpAndi:         firstOf(constantRight, reassociate),
+		OpOri:          firstOf(constantRight, reassociate),
+		OpXori:         firstOf(constantRight, reassociate, invertComparison),
+		OpAddf:         constantRight,
+		OpMulf:         constantRight,
+		OpMaxf:         constantRight,
+		OpMinf:         constantRight,
+		OpMaxi:         constantRight,
+		OpMini:         constantRight,
+		OpMulhii:       constantRight,
+		OpSubi:         subtractConstant,
+		OpDivi:         divideByPower,
+		OpRemi:         remainderByPower,
+		OpCmpi:         compareConstant,
+		OpSelect:       selectInverted,
+		OpExti:         extOfExt,
+		OpTrunci:       truncOfExtended,
+		OpAbsf:         absOfNeg,
+		OpIntToPtr:     intToPtrOfPtr,
+		OpReshape:      reshapeOfReshape,
+		OpBroadcast:    broadcastOfBroadcast,
+		OpSplat:        splatOfReshape,
+		OpPermute:      permuteOfPermute,
+		OpExtract:      extractOfSplat,
+		OpReduce:       reduceOfOne,
+		OpScan:         scanOfOne,
+		OpJoinMemToken: joinOfTokens,
+		OpLoad:         firstOf(constantMask, unusedLoad),
+		OpTiledLoad:    unusedLoad,
+		OpMultimemLoad: unusedLoad,
+		OpStore:        constantMask,
+		OpAssert:       assertTrue,
+		OpAlloca:       unusedSlot,
+		OpIf:           firstOf(constantIf, unusedIfResults, equalYields),
+		OpFor:          firstOf(shortFor, invariantCarried, unusedCarried),
+		OpLoop:         invariantCarried,
 	}
 	for _, d := range def.Ops {
-		if d.Traits.Has(ir.Elementwise) && len(d.Results) == 1 && d.Name != "assume" {
-			p := Patterns[d.Name]
+		if d.Traits.Has(ir.Elementwise) && len(d.Results) == 1 && d.Code != OpAssume {
+			p := Patterns[d.Code]
 			if p == nil {
-				Patterns[d.Name] = uniformOperands
+				Patterns[d.Code] = uniformOperands
 			} else {
-				Patterns[d.Name] = firstOf(p, uniformOperands)
+				Patterns[d.Code] = firstOf(p, uniformOperands)
 			}
 		}
 	}
@@ -89,6 +89,11 @@ func replace(op *ir.Op, v *ir.Value) bool {
 }
 
 func isConstant(v *ir.Value) bool { return ConstantOf(v) != nil }
+
+// sameOp makes another op of the row of op, with its types and without its attributes.
+func sameOp(b *ir.Builder, op *ir.Op, operands ...*ir.Value) *ir.Value {
+	return b.Create(ir.State{Def: op.Def, Operands: operands, Types: []ir.Type{op.Result(0).Type()}}).Result(0)
+}
 
 // constantRight: c + x => x + c.
 func constantRight(_ *ir.Builder, op *ir.Op) bool {
@@ -109,13 +114,13 @@ func reassociate(b *ir.Builder, op *ir.Op) bool {
 		return false
 	}
 	// the constant is computed at once, so that a long sum takes one sweep
-	both := Binary(b, op.Def.Name, inner.Operand(1), op.Operand(1))
+	both := sameOp(b, op, inner.Operand(1), op.Operand(1))
 	folded := op.Def.Hooks.Fold(b.Ctx, both.DefiningOp())
 	if len(folded) == 1 && folded[0].Attr != nil {
 		both.DefiningOp().Erase()
-		both = One(b, "constant", op.Result(0).Type(), Args{"value": folded[0].Attr})
+		both = NewConstant(b, op.Result(0).Type(), folded[0].Attr.(*ir.DenseAttr)).Result()
 	}
-	return replace(op, Binary(b, op.Def.Name, inner.Operand(0), both))
+	return replace(op, sameOp(b, op, inner.Operand(0), both))
 }
 
 // subtractConstant: x - c => x + -c. No signed wrap stays so unless c is the least number.
@@ -125,13 +130,11 @@ func subtractConstant(b *ir.Builder, op *ir.Op) bool {
 	if d == nil || !ok {
 		return false
 	}
-	flags := op.EnumNamed("overflow") & 1
+	flags := Subi{op}.Overflow() & def.NoSignedWrap
 	if w := elemWidth(op.Operand(1)); c == -1<<(w-1) {
-		flags = 0
+		flags = def.NoOverflow
 	}
-	return replace(op, One(b, "addi", op.Result(0).Type(), Args{
-		"lhs": op.Operand(0), "rhs": Const(b, d.Type.(*TileType), -c), "overflow": flags,
-	}))
+	return replace(op, NewAddi(b, op.Operand(0), Const(b, d.Type.(*TileType), -c), AddiOptions{Overflow: flags}).Result())
 }
 
 // powerOfTwo is log2 of the right operand when it is 2^k, as an unsigned number or, for signed ops, a positive one.
@@ -150,15 +153,13 @@ func powerOfTwo(op *ir.Op) (k int, ok bool) {
 // divideByPower: unsigned x / 2^k and floor of signed x / 2^k are shifts.
 func divideByPower(b *ir.Builder, op *ir.Op) bool {
 	k, ok := powerOfTwo(op)
-	rounding := op.EnumNamed("rounding")
+	rounding := Divi{op}.Rounding()
 	floor := signed(op) && rounding == def.RoundNegInf || !signed(op) && rounding != def.RoundPosInf
 	if !ok || !floor {
 		return false
 	}
 	t := AsTile(op.Result(0))
-	return replace(op, One(b, "shri", t, Args{
-		"lhs": op.Operand(0), "rhs": Const(b, t, int64(k)), "signedness": op.EnumNamed("signedness"),
-	}))
+	return replace(op, NewShri(b, op.Operand(0), Const(b, t, int64(k)), Divi{op}.Signedness()).Result())
 }
 
 // remainderByPower: unsigned x mod 2^k is a mask.
@@ -168,13 +169,13 @@ func remainderByPower(b *ir.Builder, op *ir.Op) bool {
 		return false
 	}
 	t := AsTile(op.Result(0))
-	return replace(op, Binary(b, "andi", op.Operand(0), Const(b, t, 1<<k-1)))
+	return replace(op, NewAndi(b, op.Operand(0), Const(b, t, 1<<k-1)).Result())
 }
 
 // mirrored is the predicate with its sides exchanged, negated the one that is true where it is false.
 var (
-	mirrored = [6]uint32{def.PredEqual, def.PredNotEqual, def.PredGreater, def.PredGreaterEqual, def.PredLess, def.PredLessEqual}
-	negated  = [6]uint32{def.PredNotEqual, def.PredEqual, def.PredGreaterEqual, def.PredGreater, def.PredLessEqual, def.PredLess}
+	mirrored = [6]def.Predicate{def.PredEqual, def.PredNotEqual, def.PredGreater, def.PredGreaterEqual, def.PredLess, def.PredLessEqual}
+	negated  = [6]def.Predicate{def.PredNotEqual, def.PredEqual, def.PredGreaterEqual, def.PredGreater, def.PredLessEqual, def.PredLess}
 )
 
 // compareConstant: c < x => x > c.
@@ -182,81 +183,80 @@ func compareConstant(b *ir.Builder, op *ir.Op) bool {
 	if !isConstant(op.Operand(0)) || isConstant(op.Operand(1)) {
 		return false
 	}
-	return replace(op, One(b, "cmpi", op.Result(0).Type(), Args{
-		"lhs": op.Operand(1), "rhs": op.Operand(0), "signedness": op.EnumNamed("signedness"),
-		"predicate": mirrored[op.EnumNamed("predicate")],
-	}))
+	c := Cmpi{op}
+	return replace(op, NewCmpi(b, c.Result().Type(), c.Rhs(), c.Lhs(), c.Signedness(), CmpiOptions{Predicate: mirrored[c.Predicate()]}).Result())
 }
 
 // invertComparison: not (x < y) => x >= y, when nobody else asks for x < y. Of floats the ordering turns too: the
 // negation of "less and no NaN" is "greater, equal or NaN".
 func invertComparison(b *ir.Builder, op *ir.Op) bool {
-	in := op.Operand(0).DefiningOp()
-	if !isInt(op.Operand(1), -1) || in == nil || !op.Operand(0).HasOneUse() || in.Def != rows["cmpi"] && in.Def != rows["cmpf"] {
+	if !isInt(op.Operand(1), -1) || !op.Operand(0).HasOneUse() {
 		return false
 	}
-	args := Args{"lhs": in.Operand(0), "rhs": in.Operand(1), "predicate": negated[in.EnumNamed("predicate")]}
-	if in.Def == rows["cmpi"] {
-		args["signedness"] = in.EnumNamed("signedness")
-	} else {
-		args["ordering"] = uint32(def.Ordered+def.Unordered) - in.EnumNamed("ordering")
+	t := op.Result(0).Type()
+	if c, ok := ir.DefinedBy[Cmpi](op.Operand(0)); ok {
+		return replace(op, NewCmpi(b, t, c.Lhs(), c.Rhs(), c.Signedness(), CmpiOptions{Predicate: negated[c.Predicate()]}).Result())
 	}
-	return replace(op, One(b, in.Def.Name, op.Result(0).Type(), args))
+	if c, ok := ir.DefinedBy[Cmpf](op.Operand(0)); ok {
+		ordering := def.Ordered + def.Unordered - c.Ordering()
+		return replace(op, NewCmpf(b, t, c.Lhs(), c.Rhs(), ordering, CmpfOptions{Predicate: negated[c.Predicate()]}).Result())
+	}
+	return false
 }
 
 // selectInverted: select (not c), x, y => select c, y, x.
 func selectInverted(_ *ir.Builder, op *ir.Op) bool {
-	in, ok := IsOp(op.Operand(0), "xori")
-	if !ok || !isInt(in.Operand(1), -1) {
+	in, ok := ir.DefinedBy[Xori](op.Operand(0))
+	if !ok || !isInt(in.Rhs(), -1) {
 		return false
 	}
-	x, y := op.Operand(1), op.Operand(2)
-	op.SetOperand(0, in.Operand(0))
-	op.SetOperand(1, y)
-	op.SetOperand(2, x)
+	s := Select{op}
+	x, y := s.TrueValue(), s.FalseValue()
+	s.SetCond(in.Lhs())
+	s.SetTrueValue(y)
+	s.SetFalseValue(x)
 	return true
 }
 
 // extOfExt: two extensions of one kind are one; the sign extension of a zero extension has a zero for a sign.
 func extOfExt(b *ir.Builder, op *ir.Op) bool {
-	in, ok := IsOp(op.Operand(0), "exti")
-	if !ok || !signed(op) && signed(in) {
+	in, ok := ir.DefinedBy[Exti](op.Operand(0))
+	if !ok || !signed(op) && signed(in.Op) {
 		return false
 	}
-	return replace(op, One(b, "exti", op.Result(0).Type(), Args{"source": in.Operand(0), "signedness": in.EnumNamed("signedness")}))
+	return replace(op, NewExti(b, op.Result(0).Type(), in.Source(), in.Signedness()).Result())
 }
 
 // truncOfExtended: a truncation drops what an extension added, or makes it an extension to less. (To the type of the
 // source it is folded.)
 func truncOfExtended(b *ir.Builder, op *ir.Op) bool {
-	in, ok := IsOp(op.Operand(0), "exti")
+	in, ok := ir.DefinedBy[Exti](op.Operand(0))
 	if !ok {
 		return false
 	}
-	args := Args{"source": in.Operand(0)}
-	name := "trunci"
-	if elemWidth(op.Result(0)) > elemWidth(in.Operand(0)) {
-		name, args["signedness"] = "exti", in.EnumNamed("signedness")
+	t := op.Result(0).Type()
+	if elemWidth(op.Result(0)) > elemWidth(in.Source()) {
+		return replace(op, NewExti(b, t, in.Source(), in.Signedness()).Result())
 	}
-	return replace(op, One(b, name, op.Result(0).Type(), args))
+	return replace(op, NewTrunci(b, t, in.Source(), TrunciOptions{}).Result())
 }
 
 // absOfNeg: |-x| = |x|.
 func absOfNeg(_ *ir.Builder, op *ir.Op) bool {
-	in, ok := IsOp(op.Operand(0), "negf")
+	in, ok := ir.DefinedBy[Negf](op.Operand(0))
 	if ok {
-		op.SetOperand(0, in.Operand(0))
+		op.SetOperand(0, in.Source())
 	}
 	return ok
 }
 
 // intToPtrOfPtr: a pointer that went through an integer is the pointer. (Of the same type it is folded.)
 func intToPtrOfPtr(b *ir.Builder, op *ir.Op) bool {
-	in, ok := IsOp(op.Operand(0), "ptr_to_int")
+	in, ok := ir.DefinedBy[PtrToInt](op.Operand(0))
 	if !ok {
 		return false
 	}
-	return replace(op, One(b, "ptr_cast", op.Result(0).Type(), Args{"source": in.Operand(0)}))
+	return replace(op, NewPtrCast(b, op.Result(0).Type(), in.Source()).Result())
 }
 
 // reshapeOfReshape: only the first and the last shape count; equal elements have no order, and rank 0 is a splat.
@@ -267,13 +267,13 @@ func reshapeOfReshape(b *ir.Builder, op *ir.Op) bool {
 		return false
 	}
 	if len(AsTile(src).Shape) == 0 {
-		return replace(op, One(b, "splat", t, Args{"source": src}))
+		return replace(op, NewSplat(b, t, src).Result())
 	}
-	if in, ok := IsOp(src, "splat"); ok {
-		return replace(op, splatTo(b, in.Operand(0), t))
+	if in, ok := ir.DefinedBy[Splat](src); ok {
+		return replace(op, splatTo(b, in.Source(), t))
 	}
-	if in, ok := IsOp(src, "reshape"); ok {
-		op.SetOperand(0, in.Operand(0))
+	if in, ok := ir.DefinedBy[Reshape](src); ok {
+		op.SetOperand(0, in.Source())
 		return true
 	}
 	return false
@@ -284,7 +284,7 @@ func splatTo(b *ir.Builder, v *ir.Value, t *TileType) *ir.Value {
 	if len(t.Shape) == 0 {
 		return v
 	}
-	return One(b, "splat", t, Args{"source": v})
+	return NewSplat(b, t, v).Result()
 }
 
 // broadcastOfBroadcast: two are one, and of equal elements it is a splat. All dimensions 1 are one element.
@@ -293,27 +293,27 @@ func broadcastOfBroadcast(b *ir.Builder, op *ir.Op) bool {
 	if t.Layout != nil {
 		return false
 	}
-	if in, ok := IsOp(op.Operand(0), "splat"); ok {
-		return replace(op, splatTo(b, in.Operand(0), t))
+	if in, ok := ir.DefinedBy[Splat](op.Operand(0)); ok {
+		return replace(op, splatTo(b, in.Source(), t))
 	}
-	if in, ok := IsOp(op.Operand(0), "broadcast"); ok {
-		op.SetOperand(0, in.Operand(0))
+	if in, ok := ir.DefinedBy[Broadcast](op.Operand(0)); ok {
+		op.SetOperand(0, in.Source())
 		return true
 	}
 	if from := AsTile(op.Operand(0)); from.NumElements() == 1 {
-		return replace(op, splatTo(b, One(b, "reshape", Tile(b.Ctx, from.Elem), Args{"source": op.Operand(0)}), t))
+		return replace(op, splatTo(b, NewReshape(b, Tile(b.Ctx, from.Elem), op.Operand(0)).Result(), t))
 	}
 	return false
 }
 
 // splatOfReshape: a splat of the one element of a splat.
 func splatOfReshape(_ *ir.Builder, op *ir.Op) bool {
-	in, ok := IsOp(op.Operand(0), "reshape")
+	in, ok := ir.DefinedBy[Reshape](op.Operand(0))
 	if !ok {
 		return false
 	}
-	if inner, ok := IsOp(in.Operand(0), "splat"); ok {
-		op.SetOperand(0, inner.Operand(0))
+	if inner, ok := ir.DefinedBy[Splat](in.Source()); ok {
+		op.SetOperand(0, inner.Source())
 		return true
 	}
 	return false
@@ -325,28 +325,28 @@ func permuteOfPermute(b *ir.Builder, op *ir.Op) bool {
 	if t.Layout != nil {
 		return false
 	}
-	if in, ok := IsOp(op.Operand(0), "splat"); ok {
-		return replace(op, splatTo(b, in.Operand(0), t))
+	if in, ok := ir.DefinedBy[Splat](op.Operand(0)); ok {
+		return replace(op, splatTo(b, in.Source(), t))
 	}
-	in, ok := IsOp(op.Operand(0), "permute")
+	in, ok := ir.DefinedBy[Permute](op.Operand(0))
 	if !ok {
 		return false
 	}
-	p, q := Permutation(op), Permutation(in)
+	p, q := Permute{op}.Permutation(), in.Permutation()
 	both := make(ir.I32Array, len(p))
 	for i := range p {
 		both[i] = q[p[i]]
 	}
-	return replace(op, One(b, "permute", t, Args{"source": in.Operand(0), "permutation": both}))
+	return replace(op, NewPermute(b, t, in.Source(), both).Result())
 }
 
 func extractOfSplat(b *ir.Builder, op *ir.Op) bool {
 	t := AsTile(op.Result(0))
-	in, ok := IsOp(op.Operand(0), "splat")
+	in, ok := ir.DefinedBy[Splat](op.Operand(0))
 	if !ok || t.Layout != nil {
 		return false
 	}
-	return replace(op, splatTo(b, in.Operand(0), t))
+	return replace(op, splatTo(b, in.Source(), t))
 }
 
 // uniformOperands computes once what is equal in all elements, or along dimensions that were repeated:
@@ -373,13 +373,13 @@ func uniformOperands(b *ir.Builder, op *ir.Op) bool {
 		if single {
 			continue
 		}
-		if in, ok := IsOp(v, "broadcast"); ok {
-			from := AsTile(in.Operand(0)).Shape
+		if in, ok := ir.DefinedBy[Broadcast](v); ok {
+			from := AsTile(in.Source()).Shape
 			if narrow && !slices.Equal(shape, from) {
 				return false
 			}
 			shape, narrow, found = from, true, true
-		} else if _, ok := IsOp(v, "splat"); ok {
+		} else if _, ok := ir.DefinedBy[Splat](v); ok {
 			found = true
 		} else if _, ok := SplatValue(v); !ok {
 			return false
@@ -392,11 +392,11 @@ func uniformOperands(b *ir.Builder, op *ir.Op) bool {
 	for i, v := range operands {
 		small := Tile(b.Ctx, AsTile(v).Elem, shape...)
 		if x, ok := SplatValue(v); ok {
-			operands[i] = One(b, "constant", small, Args{"value": SplatOf(small, x)})
-		} else if in, ok := IsOp(v, "splat"); ok {
-			operands[i] = splatTo(b, in.Operand(0), small)
+			operands[i] = NewConstant(b, small, SplatOf(small, x)).Result()
+		} else if in, ok := ir.DefinedBy[Splat](v); ok {
+			operands[i] = splatTo(b, in.Source(), small)
 		} else if single {
-			operands[i] = One(b, "reshape", small, Args{"source": v})
+			operands[i] = NewReshape(b, small, v).Result()
 		} else {
 			operands[i] = v.DefiningOp().Operand(0)
 		}
@@ -406,33 +406,35 @@ func uniformOperands(b *ir.Builder, op *ir.Op) bool {
 		Attrs: op.Attrs(), Extra: op.Extra(),
 	}).Result(0)
 	if narrow {
-		return replace(op, One(b, "broadcast", t, Args{"source": r}))
+		return replace(op, NewBroadcast(b, t, r).Result())
 	}
 	return replace(op, splatTo(b, r, t))
 }
 
 // reduceOfOne: along a dimension of size 1 there is nothing to combine.
 func reduceOfOne(b *ir.Builder, op *ir.Op) bool {
-	d := op.IntNamed("dim")
-	for i, v := range op.OperandGroupNamed("operands") {
+	c := CombineOp{op}
+	d := c.Dim()
+	for i, v := range c.Operands() {
 		t := AsTile(v)
 		if t.Shape[d] != 1 || t.Layout != nil {
 			return false
 		}
-		op.Result(i).ReplaceAllUsesWith(One(b, "reshape", op.Result(i).Type(), Args{"source": v}))
+		op.Result(i).ReplaceAllUsesWith(NewReshape(b, op.Result(i).Type(), v).Result())
 	}
 	op.Erase()
 	return true
 }
 
 func scanOfOne(_ *ir.Builder, op *ir.Op) bool {
-	d := op.IntNamed("dim")
-	for i, v := range op.OperandGroupNamed("operands") {
+	c := CombineOp{op}
+	d := c.Dim()
+	for i, v := range c.Operands() {
 		if AsTile(v).Shape[d] != 1 || v.Type() != op.Result(i).Type() {
 			return false
 		}
 	}
-	for i, v := range op.OperandGroupNamed("operands") {
+	for i, v := range c.Operands() {
 		op.Result(i).ReplaceAllUsesWith(v)
 	}
 	op.Erase()

@@ -5,30 +5,22 @@ import (
 	"tileiras/ir"
 )
 
-// branchOf is the block of an if that runs for a condition, or nil when there is none.
-func branchOf(op *ir.Op, cond bool) *ir.Block {
-	if cond {
-		return op.Region(0).Front()
-	}
-	if op.NumRegions() < 2 {
-		return nil
-	}
-	return op.Region(1).Front()
-}
-
 // constantIf puts the branch that runs in the place of the if, when it goes on behind the if.
 func constantIf(_ *ir.Builder, op *ir.Op) bool {
-	c, ok := SplatValue(op.OperandNamed("cond"))
+	c, ok := SplatValue(If{op}.Cond())
 	if !ok {
 		return false
 	}
-	branch := branchOf(op, c != 0)
+	branch := If{op}.Then()
+	if c == 0 {
+		branch = If{op}.Else()
+	}
 	if branch == nil {
 		op.Erase()
 		return true
 	}
 	end := branch.Terminator()
-	if end == nil || end.Def != rows["yield"] {
+	if end == nil || end.Code() != OpYield {
 		return false
 	}
 	for _, o := range branch.Ops() {
@@ -43,16 +35,16 @@ func constantIf(_ *ir.Builder, op *ir.Op) bool {
 	return true
 }
 
-// keepValues rebuilds an op without some of its results and returns the new one; the regions move over. The terminators
+// keepValues rebuilds an op without some of its results and returns the new one; the regions move over. The operands, terminators
 // and arguments are the caller's care.
-func keepValues(b *ir.Builder, op *ir.Op, keep []bool, operands []*ir.Value, groups []int32) *ir.Op {
+func keepValues(b *ir.Builder, op *ir.Op, keep []bool) *ir.Op {
 	var types []ir.Type
 	for i, r := range op.Results() {
 		if keep[i] {
 			types = append(types, r.Type())
 		}
 	}
-	n := b.Create(ir.State{Def: op.Def, Operands: operands, Groups: groups, Types: types, Attrs: op.Attrs(),
+	n := b.Create(ir.State{Def: op.Def, Operands: op.Operands(), Groups: op.Groups(), Types: types, Attrs: op.Attrs(),
 		Extra: op.Extra(), NumRegions: op.NumRegions()})
 	for i, r := range op.Regions() {
 		n.Region(i).TakeBlocks(r)
@@ -69,28 +61,24 @@ func keepValues(b *ir.Builder, op *ir.Op, keep []bool, operands []*ir.Value, gro
 	return n
 }
 
-// keepOperands drops operands of a terminator.
-func keepOperands(end *ir.Op, keep []bool) {
-	var vs []*ir.Value
-	for i, v := range end.Operands() {
+// kept are the values that stay.
+func kept(vs []*ir.Value, keep []bool) []*ir.Value {
+	var list []*ir.Value
+	for i, v := range vs {
 		if keep[i] {
-			vs = append(vs, v)
+			list = append(list, v)
 		}
 	}
-	end.SetOperands(vs, []int32{int32(len(vs))})
+	return list
 }
 
-// yields lists the terminators of the branches of an if that go on behind it.
-func yields(op *ir.Op) []*ir.Op {
-	var ends []*ir.Op
-	for _, r := range op.Regions() {
-		if b := r.Front(); b != nil {
-			if end := b.Terminator(); end != nil && end.Def == rows["yield"] {
-				ends = append(ends, end)
-			}
-		}
-	}
-	return ends
+// keepOperands drops operands of a terminator.
+func keepOperands(end *ir.Op, keep []bool) { end.SetOperandGroup(0, kept(end.Operands(), keep)) }
+
+// exitsOf are the terminators whose operands become the results of an op with regions.
+func exitsOf(op *ir.Op) []*ir.Op {
+	f, _ := ir.FlowOf(op)
+	return f.Exits()
 }
 
 // unusedIfResults drops results that nobody uses.
@@ -103,16 +91,16 @@ func unusedIfResults(b *ir.Builder, op *ir.Op) bool {
 	if all {
 		return false
 	}
-	for _, end := range yields(op) {
+	for _, end := range exitsOf(op) {
 		keepOperands(end, keep)
 	}
-	keepValues(b, op, keep, op.Operands(), op.Groups())
+	keepValues(b, op, keep)
 	return true
 }
 
 // equalYields replaces a result by the value that every branch yields for it.
 func equalYields(_ *ir.Builder, op *ir.Op) bool {
-	ends := yields(op)
+	ends := exitsOf(op)
 	changed := false
 	for i, r := range op.Results() {
 		if !r.HasUses() || len(ends) == 0 {
@@ -133,7 +121,8 @@ func equalYields(_ *ir.Builder, op *ir.Op) bool {
 // tripCount is how often a for of constant bounds runs; ok is false when they are not known. The difference of the bounds
 // is taken as an unsigned number, which it is when lower is below upper.
 func tripCount(op *ir.Op) (n uint64, ok bool) {
-	lower, upper := op.OperandNamed("lower"), op.OperandNamed("upper")
+	f := For{op}
+	lower, upper := f.Lower(), f.Upper()
 	if lower == upper {
 		return 0, true
 	}
@@ -143,10 +132,10 @@ func tripCount(op *ir.Op) (n uint64, ok bool) {
 	if !ok || !yes {
 		return 0, false
 	}
-	if !CompareInts(w, lo, hi, def.PredLess, !op.BoolNamed("unsigned")) {
+	if !CompareInts(w, lo, hi, def.PredLess, !f.Unsigned()) {
 		return 0, true
 	}
-	step, ok := SplatValue(op.OperandNamed("step"))
+	step, ok := SplatValue(f.Step())
 	if !ok || step == 0 {
 		return 0, false
 	}
@@ -156,7 +145,9 @@ func tripCount(op *ir.Op) (n uint64, ok bool) {
 // shortFor: a for without iterations gives its first values; one iteration takes the place of the for.
 func shortFor(_ *ir.Builder, op *ir.Op) bool {
 	n, ok := tripCount(op)
-	inits := op.OperandGroupNamed("inits")
+	f := For{op}
+	flow, _ := ir.LoopOf(op)
+	inits := f.Inits()
 	switch {
 	case !ok || n > 1:
 		return false
@@ -167,13 +158,13 @@ func shortFor(_ *ir.Builder, op *ir.Op) bool {
 		op.Erase()
 		return true
 	}
-	if len(ends(op, "continue")) != 1 {
+	if len(flow.Continues()) != 1 {
 		return false
 	}
-	body := op.Body()
-	body.Arg(0).ReplaceAllUsesWith(op.OperandNamed("lower"))
-	for i, v := range inits {
-		body.Arg(i + 1).ReplaceAllUsesWith(v)
+	body := f.Body()
+	flow.InductionVar().ReplaceAllUsesWith(f.Lower())
+	for i, v := range flow.Carried() {
+		v.ReplaceAllUsesWith(inits[i])
 	}
 	end := body.Terminator()
 	for _, o := range body.Ops() {
@@ -188,47 +179,18 @@ func shortFor(_ *ir.Builder, op *ir.Op) bool {
 	return true
 }
 
-// carriedArgs are the arguments of a loop that carry values.
-func carriedArgs(op *ir.Op) []*ir.Value {
-	args := op.Body().Args()
-	if op.Def == rows["for"] {
-		return args[1:]
-	}
-	return args
-}
-
-// ends lists the terminators of this name that belong to a loop, in its own body and in ifs.
-func ends(loop *ir.Op, name string) []*ir.Op {
-	var found []*ir.Op
-	var in func(b *ir.Block)
-	in = func(b *ir.Block) {
-		for op := b.First(); op != nil; op = op.Next() {
-			if op.Def == rows[name] {
-				found = append(found, op)
-			} else if op.Def == rows["if"] {
-				for _, r := range op.Regions() {
-					for _, inner := range r.Blocks() {
-						in(inner)
-					}
-				}
-			}
-		}
-	}
-	in(loop.Body())
-	return found
-}
-
 // invariantCarried: a carried value that every continue passes on as it is, or as its first value, is its first value.
 func invariantCarried(_ *ir.Builder, op *ir.Op) bool {
 	changed := false
-	continues := ends(op, "continue")
-	inits := op.OperandGroupNamed("inits")
-	for i, a := range carriedArgs(op) {
+	f, _ := ir.LoopOf(op)
+	continues := f.Continues()
+	inits := f.Inits()
+	for i, a := range f.Carried() {
 		same := true
 		for _, c := range continues {
 			same = same && (c.Operand(i) == a || c.Operand(i) == inits[i])
 		}
-		result := op.Def == rows["for"] && op.Result(i).HasUses()
+		result := f.Kind == ir.CountedFlow && op.Result(i).HasUses()
 		if !same || !result && usedOnlyBy(a, continues) {
 			continue
 		}
@@ -258,9 +220,10 @@ func usedOnlyBy(v *ir.Value, ops []*ir.Op) bool {
 // unusedCarried drops what a for carries when nobody uses the result, and the argument only to compute its own next
 // value by ops that do nothing else.
 func unusedCarried(b *ir.Builder, op *ir.Op) bool {
-	args := carriedArgs(op)
+	f, _ := ir.LoopOf(op)
+	args := f.Carried()
 	next := op.Body().Terminator()
-	if next == nil || next.Def != rows["continue"] {
+	if next == nil || next.Code() != OpContinue {
 		return false
 	}
 	keep := make([]bool, len(args))
@@ -269,17 +232,11 @@ func unusedCarried(b *ir.Builder, op *ir.Op) bool {
 		keep[i] = op.Result(i).HasUses() || !feedsOnly(a, next, i)
 		dropped = dropped || !keep[i]
 	}
-	if !dropped || len(ends(op, "continue")) != 1 {
+	if !dropped || len(f.Continues()) != 1 {
 		return false
 	}
-	operands, groups := op.Operands()[:3:3], []int32{1, 1, 1, 0}
-	for i, v := range op.OperandGroupNamed("inits") {
-		if keep[i] {
-			operands = append(operands, v)
-			groups[3]++
-		}
-	}
-	n := keepValues(b, op, keep, operands, groups)
+	f.SetInits(kept(f.Inits(), keep))
+	n := keepValues(b, op, keep)
 	values := next.Operands()
 	keepOperands(next, keep)
 	body := n.Body()

@@ -11,12 +11,12 @@ import (
 func joinOfTokens(b *ir.Builder, op *ir.Op) bool {
 	var tokens []*ir.Value
 	for _, v := range op.Operands() {
-		if _, ok := IsOp(v, "create_mem_token"); ok {
+		if _, ok := ir.DefinedBy[CreateMemToken](v); ok {
 			continue
 		}
 		parts := []*ir.Value{v}
-		if in, ok := IsOp(v, "join_mem_token"); ok {
-			parts = in.Operands()
+		if in, ok := ir.DefinedBy[JoinMemToken](v); ok {
+			parts = in.Tokens()
 		}
 		for _, p := range parts {
 			if !slices.Contains(tokens, p) {
@@ -30,14 +30,14 @@ func joinOfTokens(b *ir.Builder, op *ir.Op) bool {
 	case len(tokens) == op.NumOperands():
 		return false
 	}
-	return replace(op, One(b, "join_mem_token", Token(b.Ctx), Args{"tokens": tokens}))
+	return replace(op, NewJoinMemToken(b, tokens).Result())
 }
 
-func newToken(b *ir.Builder) *ir.Value { return One(b, "create_mem_token", Token(b.Ctx), nil) }
+func newToken(b *ir.Builder) *ir.Value { return NewCreateMemToken(b).Result() }
 
 // passToken replaces the token that an access would have made by the one that it waits for.
 func passToken(b *ir.Builder, op *ir.Op, result *ir.Value) {
-	in := op.OperandNamed("token")
+	in := TokenOp{op}.Token()
 	if in == nil && result.HasUses() {
 		in = newToken(b)
 	}
@@ -48,7 +48,7 @@ func passToken(b *ir.Builder, op *ir.Op, result *ir.Value) {
 
 // unusedLoad: a weak load whose value nobody uses need not happen.
 func unusedLoad(b *ir.Builder, op *ir.Op) bool {
-	if op.Result(0).HasUses() || op.EnumNamed("order") != def.Weak {
+	if op.Result(0).HasUses() || (MemoryOp{op}).Order() != def.Weak {
 		return false
 	}
 	passToken(b, op, op.Result(1))
@@ -59,52 +59,40 @@ func unusedLoad(b *ir.Builder, op *ir.Op) bool {
 // constantMask: a mask that is true everywhere is none; an access that is masked everywhere does not happen, when it is
 // weak. (A load without padding then has unspecified values: any constant is one of them.)
 func constantMask(b *ir.Builder, op *ir.Op) bool {
-	m := op.OperandNamed("mask")
-	if m == nil {
+	access := PtrAccess{op}
+	if access.Mask() == nil {
 		return false
 	}
-	x, ok := SplatValue(m)
-	if !ok || x == 0 && op.EnumNamed("order") != def.Weak {
+	x, ok := SplatValue(access.Mask())
+	if !ok || x == 0 && access.Order() != def.Weak {
 		return false
 	}
 	if x == 0 {
-		token := op.Result(op.NumResults() - 1)
-		if op.Def.Name == "load" {
-			value := op.OperandNamed("padding")
+		if l, ok := ir.As[Load](op); ok {
+			value := l.Padding()
 			if value == nil {
 				t := AsTile(op.Result(0))
 				if ConstBytes(t.Elem) == 0 {
 					return false
 				}
-				value = One(b, "constant", t, Args{"value": SplatOf(t, 0)})
+				value = NewConstant(b, t, SplatOf(t, 0)).Result()
 			}
 			op.Result(0).ReplaceAllUsesWith(value)
 		}
-		passToken(b, op, token)
+		passToken(b, op, access.ResultToken())
 		op.Erase()
 		return true
 	}
-	dropOperands(op, "mask", "padding")
-	return true
-}
-
-// dropOperands removes optional operands.
-func dropOperands(op *ir.Op, names ...string) {
-	var vs []*ir.Value
-	var groups []int32
-	for d := 0; d < op.Def.NumOperandDefs(); d++ {
-		g := op.OperandGroup(d)
-		if slices.Contains(names, op.Def.OperandDef(d).Name) {
-			g = nil
-		}
-		vs, groups = append(vs, g...), append(groups, int32(len(g)))
+	access.SetMask(nil)
+	if l, ok := ir.As[Load](op); ok {
+		l.SetPadding(nil)
 	}
-	op.SetOperands(vs, groups)
+	return true
 }
 
 // assertTrue: nothing to report.
 func assertTrue(_ *ir.Builder, op *ir.Op) bool {
-	if x, ok := SplatValue(op.OperandNamed("cond")); !ok || x == 0 {
+	if x, ok := SplatValue((Assert{op}).Cond()); !ok || x == 0 {
 		return false
 	}
 	op.Erase()

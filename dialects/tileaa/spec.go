@@ -38,13 +38,11 @@ var Rules = []Rule{
 		return ""
 	})},
 	{"convert-to-tileaa", "", "A view is made where it can be seen: block_tile of make_memref, access of block_tile.", func(op *ir.Op) string {
-		for _, of := range [][2]string{{"memref", "make_memref"}, {"block", "block_tile"}} {
-			name, maker := of[0], of[1]
-			if v := op.OperandNamed(name); v != nil && op.Def.OperandIndex(name) >= 0 {
-				if _, ok := IsOp(v, maker); !ok {
-					return "needs a " + name + " that is the result of " + maker
-				}
-			}
+		if b, ok := ir.As[BlockTile](op); ok && !ir.Is[MakeMemref](b.Memref().DefiningOp()) {
+			return "needs a memref that is the result of make_memref"
+		}
+		if a, ok := ir.As[BlockOp](op); ok && !ir.Is[BlockTile](a.Block().DefiningOp()) {
+			return "needs a block that is the result of block_tile"
 		}
 		return ""
 	}},
@@ -54,18 +52,18 @@ var Rules = []Rule{
 		}
 		return ""
 	})},
-	{"convert-to-tileaa", "select-atoms", "No padded tiles yet.", not("pad")},
+	{"convert-to-tileaa", "select-atoms", "No padded tiles yet.", not(OpPad)},
 	{"convert-to-tileaa", "select-atoms", "No layout conversions and buffers yet.",
-		not("convert_layout", "alloc_shared", "buffer_store", "buffer_load", "buffer_extract", "buffer_insert")},
-	{"convert-to-tileaa", "select-atoms", "No asynchronous copies yet.", not("async_copy", "async_commit", "async_wait")},
-	{"convert-to-tileaa", "insert-barriers", "No barriers yet.", not("barrier")},
-	{"plan-kernel", "", "Every entry has a plan.", only("entry", func(op *ir.Op) string {
-		if p, ok := op.AttrNamed("plan").(*PlanAttr); !ok || p.Warps < 1 {
+		not(OpConvertLayout, OpAllocShared, OpBufferStore, OpBufferLoad, OpBufferExtract, OpBufferInsert)},
+	{"convert-to-tileaa", "select-atoms", "No asynchronous copies yet.", not(OpAsyncCopy, OpAsyncCommit, OpAsyncWait)},
+	{"convert-to-tileaa", "insert-barriers", "No barriers yet.", not(OpBarrier)},
+	{"plan-kernel", "", "Every entry has a plan.", each(func(e Entry) string {
+		if p := e.Plan(); p == nil || p.Warps < 1 {
 			return "has no plan with at least one warp"
 		}
 		return ""
 	})},
-	{"select-atoms", "", "Every dot names its atom.", only("dot", has("atom"))},
+	{"select-atoms", "", "Every dot names its atom.", each(func(d Dot) string { return has(d.Atom() != "", "atom") })},
 	{"select-atoms", "", "Every access of a tile knows its width, tiled ones their masks.", accesses},
 	{"assign-layouts", "", "Every tile of rank 1 or more has a layout.", tileTypes(func(t *TileType) string {
 		if len(t.Shape) > 0 && t.Layout == nil {
@@ -74,25 +72,25 @@ var Rules = []Rule{
 		return ""
 	})},
 	{"assign-layouts", "", "Element-wise operations and pointer accesses work in one layout.", oneLayout},
-	{"split-reductions", "", "Reductions combine registers and lanes only.", only("reduce", func(op *ir.Op) string {
-		for _, v := range op.OperandGroupNamed("operands") {
+	{"split-reductions", "", "Reductions combine registers and lanes only.", each(func(r Reduce) string {
+		for _, v := range r.Operands() {
 			if t := AsTile(v); t != nil && t.Layout != nil {
-				if bits, ok := t.Layout.Reduce(int(op.IntNamed("dim"))); !ok || len(bits.Warp)+len(bits.Block) > 0 {
+				if bits, ok := t.Layout.Reduce(int(r.Dim())); !ok || len(bits.Warp)+len(bits.Block) > 0 {
 					return "reduces across warps"
 				}
 			}
 		}
 		return ""
 	})},
-	{"lower-conversions", "", "Conversions that are left are renamings and shuffles.", only("convert_layout", func(op *ir.Op) string {
-		from, to := AsTile(op.Operand(0)), AsTile(op.Result(0))
+	{"lower-conversions", "", "Conversions that are left are renamings and shuffles.", each(func(c ConvertLayout) string {
+		from, to := AsTile(c.Source()), AsTile(c.Result())
 		if from.Layout != nil && to.Layout != nil && layout.Convert(*from.Layout, *to.Layout).Kind > layout.Shuffle {
 			return "must go through shared memory"
 		}
 		return ""
 	})},
-	{"allocate-shared", "", "Every buffer has its place.", only("alloc_shared", has("offset"))},
-	{"allocate-shared", "", "Every entry knows its shared memory.", only("entry", has("shared_bytes"))},
+	{"allocate-shared", "", "Every buffer has its place.", each(func(a AllocShared) string { _, ok := a.Offset(); return has(ok, "offset") })},
+	{"allocate-shared", "", "Every entry knows its shared memory.", each(func(e Entry) string { _, ok := e.SharedBytes(); return has(ok, "shared_bytes") })},
 }
 
 // CheckStage checks what must hold after a stage. A pass that is no stage establishes nothing: after it only what always
@@ -117,20 +115,20 @@ func CheckStage(module *ir.Op, stage string) error {
 	return wrong
 }
 
-// only applies a check to one op.
-func only(name string, check func(op *ir.Op) string) func(op *ir.Op) string {
+// each applies a check to the ops of one kind.
+func each[T ir.Typed](check func(T) string) func(op *ir.Op) string {
 	return func(op *ir.Op) string {
-		if op.Def != rows[name] {
-			return ""
+		if t, ok := ir.As[T](op); ok {
+			return check(t)
 		}
-		return check(op)
+		return ""
 	}
 }
 
 // not forbids ops.
-func not(names ...string) func(op *ir.Op) string {
+func not(codes ...ir.Code) func(op *ir.Op) string {
 	return func(op *ir.Op) string {
-		if op.Def.Dialect == Dialect.Name && slices.Contains(names, op.Def.Name) {
+		if slices.Contains(codes, op.Code()) {
 			return "is not legal yet"
 		}
 		return ""
@@ -138,13 +136,11 @@ func not(names ...string) func(op *ir.Op) string {
 }
 
 // has asks for an attribute.
-func has(attr string) func(op *ir.Op) string {
-	return func(op *ir.Op) string {
-		if op.AttrNamed(attr) == nil {
-			return "has no " + attr
-		}
-		return ""
+func has(there bool, attr string) string {
+	if !there {
+		return "has no " + attr
 	}
+	return ""
 }
 
 // tileTypes applies a check to the tile types of all results and block arguments.
@@ -173,25 +169,24 @@ func tileTypes(check func(t *TileType) string) func(op *ir.Op) string {
 }
 
 func accesses(op *ir.Op) string {
-	switch op.Def {
-	case rows["tiled_load"], rows["tiled_store"], rows["tiled_atomic"],
-		rows["multimem_store"], rows["multimem_reduce"], rows["multimem_load"]:
-		if op.AttrNamed("masked") == nil {
-			return "has no masked"
-		}
-		return has("vec")(op)
-	case rows["load"], rows["store"]:
-		if t := tileArg(op, "ptr"); t != nil && len(t.Shape) > 0 {
-			return has("vec")(op)
-		}
+	a, ok := ir.As[AccessOp](op)
+	if !ok || ir.Is[AsyncCopy](op) {
+		return ""
 	}
-	return ""
+	if p, ok := ir.As[PtrAccess](op); ok {
+		if len(AsTile(p.Ptr()).Shape) == 0 {
+			return ""
+		}
+	} else if a.Masked() == nil {
+		return "has no masked"
+	}
+	_, ok = a.Vec()
+	return has(ok, "vec")
 }
 
 // oneLayout compares the layouts of all tiles of rank 1 or more of an op.
 func oneLayout(op *ir.Op) string {
-	pointerAccess := slices.Contains([]string{"load", "store", "atomic_rmw", "atomic_cas"}, op.Def.Name)
-	if op.Def.Dialect != Dialect.Name || !op.Traits().Has(ir.Elementwise) && !pointerAccess {
+	if op.Def.Dialect != Dialect.Name || !op.Traits().Has(ir.Elementwise) && !ir.Is[PtrAccess](op) {
 		return ""
 	}
 	var first *layout.Layout

@@ -11,11 +11,14 @@ import (
 // A verifier checks what a row cannot say. It returns a sentence about what is wrong, or "".
 type verifier func(op *ir.Op) string
 
-// verifyHook reports the sentence.
-func verifyHook(name string) func(*ir.Context, *ir.Op) bool {
-	check := verifiers[name]
+// rowSaysAll is the verifier of an op whose row, with its sets of types and its rules, says all that must hold.
+func rowSaysAll(*ir.Op) string { return "" }
+
+// verifyHook reports the sentence. Every row has a verifier.
+func verifyHook(c ir.Code) func(*ir.Context, *ir.Op) bool {
+	check := verifiers[c]
 	if check == nil {
-		return nil
+		panic("BUG: " + opRows[c.Index()-1].FullName() + " has no verifier")
 	}
 	return func(c *ir.Context, op *ir.Op) bool {
 		if wrong := check(op); wrong != "" {
@@ -23,6 +26,11 @@ func verifyHook(name string) func(*ir.Context, *ir.Op) bool {
 		}
 		return true
 	}
+}
+
+// of makes the verifier of one kind of op.
+func of[T ir.Typed](check func(T) string) verifier {
+	return func(op *ir.Op) string { return check(ir.Cast[T](op)) }
 }
 
 // all runs checks until one complains.
@@ -37,171 +45,154 @@ func all(checks ...verifier) verifier {
 	}
 }
 
-// tileArg is the type of a named operand or the first result as a tile, or nil.
-func tileArg(op *ir.Op, name string) *TileType {
-	if name == "result" {
-		if op.NumResults() == 0 {
-			return nil
-		}
-		return AsTile(op.Result(0))
-	}
-	if v := op.OperandNamed(name); v != nil {
-		return AsTile(v)
-	}
-	return nil
-}
-
-// elements says that the named values are tiles of elements of a kind.
-func elements(kind string, is func(ir.Type) bool, names ...string) verifier {
-	return func(op *ir.Op) string {
-		for _, n := range names {
-			if t := tileArg(op, n); t == nil || !is(t.Elem) {
-				return fmt.Sprintf("needs a tile of %s as %s", kind, n)
-			}
-		}
-		return ""
-	}
-}
-
-func integers(names ...string) verifier {
-	return elements("integers", func(t ir.Type) bool { return ir.IsInt(t) }, names...)
-}
-func floatTiles(names ...string) verifier {
-	return elements("floats", func(t ir.Type) bool { return ir.IsFloat(t) }, names...)
-}
-func booleans(names ...string) verifier {
-	return elements("i1", func(t ir.Type) bool { return ir.IsInt(t, 1) }, names...)
-}
-func words(names ...string) verifier {
-	return elements("i64", func(t ir.Type) bool { return ir.IsInt(t, 64) }, names...)
-}
-func pointers(names ...string) verifier {
-	return elements("pointers", func(t ir.Type) bool { _, ok := t.(*PtrType); return ok }, names...)
-}
-
-// scalars says that the values of a group are rank-0 integers.
-func scalars(names ...string) verifier {
-	return func(op *ir.Op) string {
-		for _, n := range names {
-			for _, v := range op.OperandGroupNamed(n) {
-				if t := AsTile(v); t == nil || len(t.Shape) != 0 || !ir.IsInt(t.Elem) {
-					return fmt.Sprintf("needs rank-0 integers as %s", n)
-				}
-			}
-		}
-		return ""
-	}
-}
-
 // optionalMask checks the mask of an access against its pointers.
-func optionalMask(op *ir.Op) string {
-	m := op.OperandNamed("mask")
-	if m == nil {
-		return ""
-	}
-	if t, p := AsTile(m), tileArg(op, "ptr"); t == nil || !ir.IsInt(t.Elem, 1) || !sameShape(t, p) {
+func optionalMask(a PtrAccess) string {
+	if m := a.Mask(); m != nil && !sameShape(AsTile(m), AsTile(a.Ptr())) {
 		return "needs a mask of i1 in the shape of the pointers"
 	}
 	return ""
 }
 
-// pointee checks that the elements of a named value are what the pointers point to.
-func pointee(name string) verifier {
-	return func(op *ir.Op) string {
-		p, v := tileArg(op, "ptr"), tileArg(op, name)
-		if v == nil || p.Elem.(*PtrType).Elem != v.Elem || !sameShape(p, v) {
-			return fmt.Sprintf("needs a %s of the pointed-to elements in the shape of the pointers", name)
+// pointees checks that values are what the pointers of an access point to.
+func pointees(a PtrAccess, what string, vs ...*ir.Value) string {
+	p := AsTile(a.Ptr())
+	for _, v := range vs {
+		if t := AsTile(v); p.Elem.(*PtrType).Elem != t.Elem || !sameShape(p, t) {
+			return fmt.Sprintf("needs a %s of the pointed-to elements in the shape of the pointers", what)
 		}
-		return ""
 	}
+	return ""
 }
 
-// strong: weak accesses have no scope, all others must have one.
-func strong(op *ir.Op) string {
-	weak, scoped := op.EnumNamed("order") == def.Weak, op.AttrNamed("scope") != nil
-	if weak && scoped {
+// scoped: weak accesses have no scope, all others must have one.
+func scoped(m MemoryOp) string {
+	_, has := m.Scope()
+	switch weak := m.Order() == def.Weak; {
+	case weak && has:
 		return "is weak and must have no scope"
-	}
-	if !weak && !scoped {
+	case !weak && !has:
 		return "is not weak and must have a scope"
 	}
 	return ""
 }
 
-// blockIs checks a block operand against the named tile.
-func blockIs(name string) verifier {
+// ptrAccess checks an access through pointers to a value.
+func ptrAccess(what string, value func(*ir.Op) []*ir.Value) verifier {
 	return func(op *ir.Op) string {
-		b, ok := op.OperandNamed("block").Type().(*BlockType)
-		if !ok {
-			return "needs a block"
+		a := PtrAccess{op}
+		if wrong := pointees(a, what, value(op)...); wrong != "" {
+			return wrong
 		}
-		if t := tileArg(op, name); t == nil || t.Elem != b.Elem || !slices.Equal(t.Shape, b.Shape) {
-			return fmt.Sprintf("needs a %s of the shape and elements of the block", name)
+		if wrong := optionalMask(a); wrong != "" {
+			return wrong
 		}
-		return ""
+		return scoped(MemoryOp{op})
 	}
 }
 
-func dimInRange(rank func(op *ir.Op) int) verifier {
+// blockAccess checks an access of a tile to a block.
+func blockAccess(what string, tile func(*ir.Op) *ir.Value) verifier {
 	return func(op *ir.Op) string {
-		if d, n := op.IntNamed("dim"), rank(op); d < 0 || d >= int64(n) {
-			return fmt.Sprintf("dimension %d is not one of %d", d, n)
+		if wrong := blockLike(BlockOp{op}.Block(), AsTile(tile(op)), what); wrong != "" {
+			return wrong
 		}
-		return ""
+		return scoped(MemoryOp{op})
 	}
 }
 
-func rankOf(name string) func(op *ir.Op) int {
-	return func(op *ir.Op) int {
-		if t := tileArg(op, name); t != nil {
-			return len(t.Shape)
-		}
-		return 0
+func blockLike(block *ir.Value, t *TileType, what string) string {
+	b := block.Type().(*BlockType)
+	if t.Elem != b.Elem || !slices.Equal(t.Shape, b.Shape) {
+		return fmt.Sprintf("needs a %s of the shape and elements of the block", what)
 	}
+	return ""
 }
 
-var verifiers = map[string]verifier{
-	"addf": floatTiles("lhs"), "subf": floatTiles("lhs"), "mulf": floatTiles("lhs"), "divf": floatTiles("lhs"),
-	"remf": floatTiles("lhs"), "maxf": floatTiles("lhs"), "minf": floatTiles("lhs"), "pow": floatTiles("lhs"),
-	"atan2": floatTiles("lhs"), "fma": floatTiles("lhs"), "cmpf": all(floatTiles("lhs"), booleans("result")),
-	"negf": floatTiles("source"), "absf": floatTiles("source"), "ceil": floatTiles("source"), "floor": floatTiles("source"),
-	"sqrt": floatTiles("source"), "rsqrt": floatTiles("source"), "exp": floatTiles("source"), "exp2": floatTiles("source"),
-	"log": floatTiles("source"), "log2": floatTiles("source"), "sin": floatTiles("source"), "cos": floatTiles("source"),
-	"tan": floatTiles("source"), "sinh": floatTiles("source"), "cosh": floatTiles("source"), "tanh": floatTiles("source"),
-	"powi": all(floatTiles("source"), integers("exponent")),
+// bufferLike checks a tile that a buffer holds.
+func bufferLike(buffer *ir.Value, t *TileType) string {
+	b := buffer.Type().(*BufferType)
+	if t.Elem != b.Elem || !slices.Equal(t.Shape, b.Shape) {
+		return "needs a tile of the shape and elements of the buffer"
+	}
+	return ""
+}
 
-	"addi": integers("lhs"), "subi": integers("lhs"), "muli": integers("lhs"), "mulhii": integers("lhs"),
-	"divi": integers("lhs"), "remi": integers("lhs"), "maxi": integers("lhs"), "mini": integers("lhs"),
-	"andi": integers("lhs"), "ori": integers("lhs"), "xori": integers("lhs"), "shli": integers("lhs"),
-	"shri": integers("lhs"), "absi": integers("source"), "negi": integers("source"),
-	"cmpi": all(integers("lhs"), booleans("result")),
-	"select": func(op *ir.Op) string {
-		if c, r := tileArg(op, "cond"), tileArg(op, "result"); c == nil || r == nil || !ir.IsInt(c.Elem, 1) || !sameShape(c, r) {
+// bufferSlice checks a tile that is a slice of a buffer.
+func bufferSlice(buffer *ir.Value, t *TileType, indices []*ir.Value) string {
+	b := buffer.Type().(*BufferType)
+	if t.Elem != b.Elem || len(indices) != len(b.Shape) || !slices.EqualFunc(b.Shape, t.Shape, divisible) {
+		return "needs a tile of the buffer's elements whose dimensions divide it, with one slice number for each"
+	}
+	return ""
+}
+
+func dimInRange(dim int64, rank int) string {
+	if dim < 0 || dim >= int64(rank) {
+		return fmt.Sprintf("dimension %d is not one of %d", dim, rank)
+	}
+	return ""
+}
+
+func axisInRange(op *ir.Op) string {
+	if a := (GridOp{op}).Axis(); a < 0 || a > 2 {
+		return fmt.Sprintf("axis %d is not one of the grid's 3", a)
+	}
+	return ""
+}
+
+var verifiers = map[ir.Code]verifier{
+	OpModule: rowSaysAll, OpEntry: rowSaysAll, OpGlobal: rowSaysAll, OpGetGlobal: rowSaysAll,
+
+	OpAddf: rowSaysAll, OpSubf: rowSaysAll, OpMulf: rowSaysAll, OpDivf: rowSaysAll, OpRemf: rowSaysAll, OpMaxf: rowSaysAll,
+	OpMinf: rowSaysAll, OpPow: rowSaysAll, OpAtan2: rowSaysAll, OpFma: rowSaysAll, OpCmpf: rowSaysAll, OpNegf: rowSaysAll,
+	OpAbsf: rowSaysAll, OpCeil: rowSaysAll, OpFloor: rowSaysAll, OpSqrt: rowSaysAll, OpRsqrt: rowSaysAll, OpExp: rowSaysAll,
+	OpExp2: rowSaysAll, OpLog: rowSaysAll, OpLog2: rowSaysAll, OpSin: rowSaysAll, OpCos: rowSaysAll, OpTan: rowSaysAll,
+	OpSinh: rowSaysAll, OpCosh: rowSaysAll, OpTanh: rowSaysAll, OpPowi: rowSaysAll,
+
+	OpAddi: rowSaysAll, OpSubi: rowSaysAll, OpMuli: rowSaysAll, OpMulhii: rowSaysAll, OpDivi: rowSaysAll, OpRemi: rowSaysAll,
+	OpMaxi: rowSaysAll, OpMini: rowSaysAll, OpAndi: rowSaysAll, OpOri: rowSaysAll, OpXori: rowSaysAll, OpShli: rowSaysAll,
+	OpShri: rowSaysAll, OpAbsi: rowSaysAll, OpNegi: rowSaysAll, OpCmpi: rowSaysAll,
+	OpSelect: of(func(s Select) string {
+		if !sameShape(AsTile(s.Cond()), AsTile(s.Result())) {
 			return "needs a condition of i1 in the shape of the result"
 		}
 		return ""
-	},
+	}),
 
-	"bitcast": func(op *ir.Op) string {
-		if s, r := tileArg(op, "source"), tileArg(op, "result"); s == nil || r == nil || ElemBits(s.Elem) != ElemBits(r.Elem) {
+	OpBitcast: of(func(c Bitcast) string {
+		if ElemBits(AsTile(c.Source()).Elem) != ElemBits(AsTile(c.Result()).Elem) {
 			return "needs elements of equal width"
 		}
 		return ""
-	},
-	"exti":       all(integers("source", "result"), wider("result", "source")),
-	"trunci":     all(integers("source", "result"), wider("source", "result")),
-	"ftof":       floatTiles("source", "result"),
-	"ftoi":       all(floatTiles("source"), integers("result")),
-	"itof":       all(integers("source"), floatTiles("result")),
-	"int_to_ptr": all(words("source"), pointers("result")),
-	"ptr_to_int": all(pointers("source"), words("result")),
-	"ptr_cast":   pointers("source", "result"),
-	"offset":     all(pointers("ptr", "result"), integers("offset"), sameTypes("ptr", "result")),
+	}),
+	OpExti:   of(func(c Exti) string { return wider("result", c.Result(), "source", c.Source()) }),
+	OpTrunci: of(func(c Trunci) string { return wider("source", c.Source(), "result", c.Result()) }),
+	OpFtof:   rowSaysAll, OpFtoi: rowSaysAll, OpItof: rowSaysAll,
+	OpIntToPtr: rowSaysAll, OpPtrToInt: rowSaysAll, OpPtrCast: rowSaysAll, OpAssume: rowSaysAll,
+	OpOffset: of(func(o Offset) string {
+		if o.Ptr().Type() != o.Result().Type() {
+			return "needs equal types of ptr and result"
+		}
+		return ""
+	}),
+	OpPack: of(func(p Pack) string {
+		s, r := AsTile(p.Source()), AsTile(p.Result())
+		if len(s.Shape) != 1 || len(r.Shape) != 1 || !ir.IsInt(r.Elem, 8) || s.Shape[0]*int64(ElemBits(s.Elem)) != 8*r.Shape[0] {
+			return "needs rank-1 tiles of as many bits, bytes as result"
+		}
+		return ""
+	}),
+	OpUnpack: of(func(p Unpack) string {
+		s, r := AsTile(p.Source()), AsTile(p.Result())
+		if len(s.Shape) != 1 || len(r.Shape) != 1 || !ir.IsInt(s.Elem, 8) || r.Shape[0]*int64(ElemBits(r.Elem)) != 8*s.Shape[0] {
+			return "needs rank-1 tiles of as many bits, bytes as source"
+		}
+		return ""
+	}),
 
-	"constant": func(op *ir.Op) string {
-		d, ok := op.AttrNamed("value").(*ir.DenseAttr)
-		t := tileArg(op, "result")
-		if !ok || t == nil || d.Type == nil || !sameTileBut(d.Type, t) {
+	OpConstant: of(func(c Constant) string {
+		d, t := c.Value(), AsTile(c.Result())
+		if d.Type == nil || !sameTileBut(d.Type, t) {
 			return "needs a value of the type of the result"
 		}
 		n := int64(1)
@@ -212,25 +203,25 @@ var verifiers = map[string]verifier{
 			return "needs as many bytes as its elements have"
 		}
 		return ""
-	},
-	"iota": func(op *ir.Op) string {
-		if t := tileArg(op, "result"); t == nil || len(t.Shape) != 1 || !ir.IsInt(t.Elem) {
+	}),
+	OpIota: of(func(i Iota) string {
+		if len(AsTile(i.Result()).Shape) != 1 {
 			return "needs a rank-1 tile of integers as result"
 		}
 		return ""
-	},
-	"splat": func(op *ir.Op) string {
-		if s, r := tileArg(op, "source"), tileArg(op, "result"); s == nil || r == nil || len(s.Shape) != 0 || s.Elem != r.Elem {
-			return "needs a rank-0 source with the element type of the result"
+	}),
+	OpSplat: of(func(s Splat) string {
+		if AsTile(s.Source()).Elem != AsTile(s.Result()).Elem {
+			return "needs a source with the element type of the result"
 		}
 		return ""
-	},
-	"broadcast": shapes(func(op *ir.Op, s, r []int64) bool {
+	}),
+	OpBroadcast: shapes(func(_ *ir.Op, s, r []int64) bool {
 		return slices.EqualFunc(s, r, func(a, b int64) bool { return a == b || a == 1 })
 	}),
-	"reshape": shapes(func(op *ir.Op, s, r []int64) bool { return product(s) == product(r) }),
-	"permute": shapes(func(op *ir.Op, s, r []int64) bool {
-		p := Permutation(op)
+	OpReshape: shapes(func(_ *ir.Op, s, r []int64) bool { return product(s) == product(r) }),
+	OpPermute: shapes(func(op *ir.Op, s, r []int64) bool {
+		p := permutation(op)
 		if len(p) != len(s) || len(r) != len(s) {
 			return false
 		}
@@ -243,75 +234,106 @@ var verifiers = map[string]verifier{
 		}
 		return true
 	}),
-	"extract": all(scalars("indices"), shapes(slicesOf)),
-	"pad": shapes(func(op *ir.Op, s, r []int64) bool {
+	OpExtract: shapes(func(op *ir.Op, s, r []int64) bool {
+		return len(Extract{op}.Indices()) == len(s) && slices.EqualFunc(s, r, divisible)
+	}),
+	OpPad: shapes(func(_ *ir.Op, s, r []int64) bool {
 		return slices.EqualFunc(s, r, func(a, b int64) bool { return a <= b })
 	}),
-	"convert_layout": shapes(func(op *ir.Op, s, r []int64) bool { return slices.Equal(s, r) }),
-	"insert": all(scalars("indices"), func(op *ir.Op) string {
-		s, d, r := tileArg(op, "source"), tileArg(op, "dest"), tileArg(op, "result")
-		if s == nil || d == nil || r == nil || d.Elem != r.Elem || !sameShape(d, r) || s.Elem != d.Elem ||
-			len(op.OperandGroupNamed("indices")) != len(d.Shape) || !slices.EqualFunc(d.Shape, s.Shape, divisible) {
+	OpConvertLayout: shapes(func(_ *ir.Op, s, r []int64) bool { return slices.Equal(s, r) }),
+	OpInsert: of(func(i Insert) string {
+		s, d, r := AsTile(i.Source()), AsTile(i.Dest()), AsTile(i.Result())
+		if d.Elem != r.Elem || !sameShape(d, r) || s.Elem != d.Elem || len(i.Indices()) != len(d.Shape) || !slices.EqualFunc(d.Shape, s.Shape, divisible) {
 			return "needs a result like the destination and a source whose dimensions divide it, with one slice number for each"
 		}
 		return ""
 	}),
-	"cat": all(dimInRange(rankOf("result")), func(op *ir.Op) string {
-		l, r, t := tileArg(op, "lhs"), tileArg(op, "rhs"), tileArg(op, "result")
-		if l == nil || r == nil || t == nil || l.Elem != t.Elem || r.Elem != t.Elem || len(l.Shape) != len(t.Shape) || len(r.Shape) != len(t.Shape) {
-			return "needs tiles of one rank and element type"
-		}
-		for d, n := range t.Shape {
-			want := l.Shape[d] == n && r.Shape[d] == n
-			if int64(d) == op.IntNamed("dim") {
-				want = l.Shape[d]+r.Shape[d] == n
-			}
-			if !want {
-				return "needs equal dimensions but for the one along which it concatenates"
-			}
-		}
-		return ""
-	}),
+	OpCat: of(verifyCat),
 
-	"dot":        verifyDot,
-	"dot_scaled": verifyDot,
-	"reduce":     all(dimInRange(firstRank), verifyCombine),
-	"scan":       all(dimInRange(firstRank), verifyCombine),
+	OpDot: of(verifyDot), OpDotScaled: of(verifyDot),
+	OpReduce: of(verifyCombine), OpScan: of(verifyCombine),
 
-	"make_memref": all(scalars("shape", "strides"), func(op *ir.Op) string {
-		m, ok := op.Result(0).Type().(*MemrefType)
-		b := tileArg(op, "base")
-		if !ok || b == nil || len(b.Shape) != 0 || len(m.Strides) != len(m.Shape) {
-			return "needs a rank-0 pointer and makes a memref with a stride for each extent"
-		}
-		if p, ok := b.Elem.(*PtrType); !ok || p.Elem != m.Elem {
+	OpMakeMemref: of(func(m MakeMemref) string {
+		t, elem := m.Result().Type().(*MemrefType), AsTile(m.Base()).Elem.(*PtrType).Elem
+		switch {
+		case len(t.Strides) != len(t.Shape):
+			return "makes a memref with a stride for each extent"
+		case elem != t.Elem:
 			return "needs a pointer to the elements of the memref"
-		}
-		if count(m.Shape) != len(op.OperandGroupNamed("shape")) || count(m.Strides) != len(op.OperandGroupNamed("strides")) {
+		case count(t.Shape) != len(m.Shape()) || count(t.Strides) != len(m.Strides()):
 			return "needs one operand for each dynamic extent and stride"
 		}
 		return ""
 	}),
-	"block_tile":      verifyBlock,
-	"tiled_load":      all(blockIs("result"), strong),
-	"tiled_store":     all(blockIs("value"), strong),
-	"tiled_atomic":    all(blockIs("value"), strong),
-	"multimem_store":  all(blockIs("value"), strong),
-	"multimem_reduce": all(blockIs("value"), strong),
-	"multimem_load":   all(blockIs("result"), strong),
-	"load":            all(pointers("ptr"), pointee("result"), optionalMask, strong),
-	"store":           all(pointers("ptr"), pointee("value"), optionalMask, strong),
-	"atomic_rmw":      all(pointers("ptr"), pointee("arg"), optionalMask, strong),
-	"atomic_cas":      all(pointers("ptr"), pointee("cmp"), pointee("value"), optionalMask, strong),
+	OpBlockTile:      of(verifyBlock),
+	OpTiledLoad:      blockAccess("result", func(op *ir.Op) *ir.Value { return TiledLoad{op}.Result() }),
+	OpTiledStore:     blockAccess("value", func(op *ir.Op) *ir.Value { return TiledStore{op}.Value() }),
+	OpTiledAtomic:    blockAccess("value", func(op *ir.Op) *ir.Value { return TiledAtomic{op}.Value() }),
+	OpMultimemStore:  blockAccess("value", func(op *ir.Op) *ir.Value { return MultimemStore{op}.Value() }),
+	OpMultimemReduce: blockAccess("value", func(op *ir.Op) *ir.Value { return MultimemReduce{op}.Value() }),
+	OpMultimemLoad:   blockAccess("result", func(op *ir.Op) *ir.Value { return MultimemLoad{op}.Result() }),
+	OpLoad: all(ptrAccess("result", func(op *ir.Op) []*ir.Value { return []*ir.Value{Load{op}.Result()} }), of(func(l Load) string {
+		if p := l.Padding(); p != nil && !sameTileBut(p.Type(), AsTile(l.Result())) {
+			return "needs padding like the result"
+		}
+		return ""
+	})),
+	OpStore: ptrAccess("value", func(op *ir.Op) []*ir.Value { return []*ir.Value{Store{op}.Value()} }),
+	OpAtomicRmw: ptrAccess("value", func(op *ir.Op) []*ir.Value {
+		return []*ir.Value{AtomicRmw{op}.Arg(), AtomicRmw{op}.Result()}
+	}),
+	OpAtomicCas: ptrAccess("value", func(op *ir.Op) []*ir.Value {
+		return []*ir.Value{AtomicCas{op}.Cmp(), AtomicCas{op}.Value(), AtomicCas{op}.Result()}
+	}),
+	OpCreateMemToken: rowSaysAll, OpJoinMemToken: rowSaysAll, OpFenceAlias: rowSaysAll, OpGdcWait: rowSaysAll,
+	OpGdcLaunchDependents: rowSaysAll,
+	OpAlloca: of(func(a Alloca) string {
+		if n := a.Alignment(); a.NumElem() < 1 || n < 0 || n&(n-1) != 0 {
+			return "needs at least one element, and a power of two as alignment"
+		}
+		return ""
+	}),
+	OpProgramId: axisInRange, OpNumPrograms: axisInRange,
 
-	"for":      verifyFor,
-	"loop":     verifyLoop,
-	"if":       verifyIf,
-	"yield":    inside("if", "reduce", "scan"),
-	"break":    inside("loop", "if"),
-	"continue": inside("for", "loop", "if"),
-	"return":   inside("entry", "if", "loop"),
-	"assert":   booleans("cond"),
+	OpFor:      of(verifyFor),
+	OpLoop:     of(verifyLoop),
+	OpIf:       of(verifyIf),
+	OpYield:    inside(OpIf, OpReduce, OpScan),
+	OpBreak:    inside(OpLoop, OpIf),
+	OpContinue: inside(OpFor, OpLoop, OpIf),
+	OpReturn:   inside(OpEntry, OpIf, OpLoop),
+	OpPrint:    rowSaysAll, OpAssert: rowSaysAll,
+
+	OpAllocShared:   rowSaysAll,
+	OpBufferStore:   of(func(s BufferStore) string { return bufferLike(s.Buffer(), AsTile(s.Value())) }),
+	OpBufferLoad:    of(func(l BufferLoad) string { return bufferLike(l.Buffer(), AsTile(l.Result())) }),
+	OpBufferExtract: of(func(e BufferExtract) string { return bufferSlice(e.Buffer(), AsTile(e.Result()), e.Indices()) }),
+	OpBufferInsert:  of(func(i BufferInsert) string { return bufferSlice(i.Buffer(), AsTile(i.Value()), i.Indices()) }),
+	OpAsyncCopy: of(func(c AsyncCopy) string {
+		b, t := c.Buffer().Type().(*BufferType), c.Block().Type().(*BlockType)
+		if b.Elem != t.Elem || !slices.Equal(b.Shape, t.Shape) {
+			return "needs a buffer of the shape and elements of the block"
+		}
+		return ""
+	}),
+	OpAsyncCommit: rowSaysAll,
+	OpAsyncWait: of(func(w AsyncWait) string {
+		if w.Pending() < 0 {
+			return fmt.Sprintf("waits until %d groups are pending, which is no number of groups", w.Pending())
+		}
+		return ""
+	}),
+	OpBarrier: of(func(b Barrier) string {
+		id, _ := b.Id()
+		threads, some := b.Threads()
+		switch {
+		case id < 0 || id > 15:
+			return fmt.Sprintf("barrier %d is not one of 16", id)
+		case some && (threads <= 0 || threads%32 != 0):
+			return fmt.Sprintf("%d threads are no whole warps", threads)
+		}
+		return ""
+	}),
 }
 
 func divisible(whole, part int64) bool { return part > 0 && whole%part == 0 }
@@ -332,44 +354,40 @@ func sameTileBut(a ir.Type, t *TileType) bool {
 	return ok && x.Elem == t.Elem && sameShape(x, t)
 }
 
-func wider(wide, narrow string) verifier {
-	return func(op *ir.Op) string {
-		if ir.BitWidth(tileArg(op, wide).Elem) <= ir.BitWidth(tileArg(op, narrow).Elem) {
-			return fmt.Sprintf("needs a %s that is wider than the %s", wide, narrow)
-		}
-		return ""
+func wider(wideName string, wide *ir.Value, narrowName string, narrow *ir.Value) string {
+	if elemWidth(wide) <= elemWidth(narrow) {
+		return fmt.Sprintf("needs a %s that is wider than the %s", wideName, narrowName)
 	}
-}
-
-func sameTypes(a, b string) verifier {
-	return func(op *ir.Op) string {
-		if tileArg(op, a) != tileArg(op, b) {
-			return fmt.Sprintf("needs equal types of %s and %s", a, b)
-		}
-		return ""
-	}
+	return ""
 }
 
 // shapes checks the shapes of source and result, which have one element type.
 func shapes(fit func(op *ir.Op, source, result []int64) bool) verifier {
 	return func(op *ir.Op) string {
-		s, r := tileArg(op, "source"), tileArg(op, "result")
-		if s == nil || r == nil || s.Elem != r.Elem || !fit(op, s.Shape, r.Shape) {
+		s, r := AsTile(UnaryOp{op}.Source()), AsTile(UnaryOp{op}.Result())
+		if s.Elem != r.Elem || !fit(op, s.Shape, r.Shape) {
 			return "needs shapes that fit and one element type"
 		}
 		return ""
 	}
 }
 
-func slicesOf(op *ir.Op, s, r []int64) bool {
-	return len(op.OperandGroupNamed("indices")) == len(s) && slices.EqualFunc(s, r, divisible)
-}
-
-func firstRank(op *ir.Op) int {
-	if vs := op.OperandGroupNamed("operands"); len(vs) > 0 {
-		if t := AsTile(vs[0]); t != nil {
-			return len(t.Shape)
+func verifyCat(c Cat) string {
+	l, r, t := AsTile(c.Lhs()), AsTile(c.Rhs()), AsTile(c.Result())
+	if wrong := dimInRange(c.Dim(), len(t.Shape)); wrong != "" {
+		return wrong
+	}
+	if l.Elem != t.Elem || r.Elem != t.Elem || len(l.Shape) != len(t.Shape) || len(r.Shape) != len(t.Shape) {
+		return "needs tiles of one rank and element type"
+	}
+	for d, n := range t.Shape {
+		want := l.Shape[d] == n && r.Shape[d] == n
+		if int64(d) == c.Dim() {
+			want = l.Shape[d]+r.Shape[d] == n
+		}
+		if !want {
+			return "needs equal dimensions but for the one along which it concatenates"
 		}
 	}
-	return 0
+	return ""
 }

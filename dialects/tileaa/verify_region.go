@@ -8,12 +8,11 @@ import (
 )
 
 // verifyDot checks [B]MxK times [B]KxN plus [B]MxN. The factors are tiles or, after selection, buffers.
-func verifyDot(op *ir.Op) string {
-	l, isTile := factorShape(op.OperandNamed("lhs"))
-	r, isToo := factorShape(op.OperandNamed("rhs"))
-	a, t := tileArg(op, "acc"), tileArg(op, "result")
-	if !isTile || !isToo || a == nil || t == nil || a.Elem != t.Elem || !sameShape(a, t) {
-		return "needs tiles or buffers to multiply, and a result like the accumulator"
+func verifyDot(op ContractionOp) string {
+	l, r := factorShape(op.Lhs()), factorShape(op.Rhs())
+	a, t := AsTile(op.Acc()), AsTile(op.Result())
+	if a.Elem != t.Elem || !sameShape(a, t) {
+		return "needs a result like the accumulator"
 	}
 	n := len(l)
 	if n < 2 || n > 3 || len(r) != n || len(a.Shape) != n {
@@ -26,39 +25,38 @@ func verifyDot(op *ir.Op) string {
 	return ""
 }
 
-func factorShape(v *ir.Value) ([]int64, bool) {
-	switch t := v.Type().(type) {
-	case *TileType:
-		return t.Shape, true
-	case *BufferType:
-		return t.Shape, true
+func factorShape(v *ir.Value) []int64 {
+	if t, ok := v.Type().(*BufferType); ok {
+		return t.Shape
 	}
-	return nil, false
+	return AsTile(v).Shape
 }
 
 // verifyCombine checks the operands, results and region of a reduce or scan. The region's arguments are, for each
 // operand, an element and the accumulator.
-func verifyCombine(op *ir.Op) string {
-	in := op.OperandGroupNamed("operands")
-	if len(in) == 0 || op.NumResults() != len(in) {
+func verifyCombine(op CombineOp) string {
+	in, results := op.Operands(), op.Results()
+	if len(in) == 0 || len(results) != len(in) {
 		return "needs one result for each operand"
 	}
-	ids, _ := op.AttrNamed("identities").(ir.ArrayAttr)
-	if len(ids) != len(in) {
+	if len(op.Identities()) != len(in) {
 		return "needs one identity for each operand"
 	}
-	dim := int(op.IntNamed("dim"))
-	body := op.Body()
+	if wrong := dimInRange(op.Dim(), len(AsTile(in[0]).Shape)); wrong != "" {
+		return wrong
+	}
+	dim := int(op.Dim())
+	body := op.Op.Body()
 	if body == nil || body.NumArgs() != 2*len(in) || body.Terminator() == nil || body.Terminator().NumOperands() != len(in) {
 		return "needs a region with two arguments and one yielded value for each operand"
 	}
 	for i, v := range in {
-		t, r := AsTile(v), AsTile(op.Result(i))
-		if t == nil || r == nil || !slices.Equal(t.Shape, AsTile(in[0]).Shape) || t.Elem != r.Elem {
+		t, r := AsTile(v), AsTile(results[i])
+		if !slices.Equal(t.Shape, AsTile(in[0]).Shape) || t.Elem != r.Elem {
 			return "needs operands of one shape, and results of their element types"
 		}
 		want := t.Shape
-		if op.Def.Name == "reduce" {
+		if ir.Is[Reduce](op.Op) {
 			want = slices.Delete(slices.Clone(t.Shape), dim, dim+1)
 		}
 		if !slices.Equal(r.Shape, want) {
@@ -74,25 +72,22 @@ func verifyCombine(op *ir.Op) string {
 }
 
 // verifyBlock checks a block_tile against its memref.
-func verifyBlock(op *ir.Op) string {
-	m, ok := op.OperandNamed("memref").Type().(*MemrefType)
-	b, isBlock := op.Result(0).Type().(*BlockType)
-	if !ok || !isBlock || m.Elem != b.Elem {
+func verifyBlock(op BlockTile) string {
+	m, b := op.Memref().Type().(*MemrefType), op.Result().Type().(*BlockType)
+	if m.Elem != b.Elem {
 		return "makes a block of the elements of a memref"
 	}
 	n := len(b.Shape)
-	traversal, _ := op.AttrNamed("traversal").(ir.I64Array)
-	dimMap, _ := op.AttrNamed("dim_map").(ir.I32Array)
-	indices := op.OperandGroupNamed("indices")
+	traversal, dimMap, indices := op.Traversal(), op.DimMap(), op.Indices()
 	if len(m.Shape) != n || len(traversal) != n || len(dimMap) != n || len(indices) != n {
 		return "needs one index, traversal stride and array dimension for each dimension of the block"
 	}
-	if in, ok := op.AttrNamed("inbounds").(ir.BoolArray); ok && len(in) != n {
+	if in := op.Inbounds(); in != nil && len(in) != n {
 		return "needs one inbounds flag for each dimension of the block"
 	}
 	sparse := -1
-	if s, ok := op.AttrNamed("sparse_dim").(ir.IntegerAttr); ok {
-		sparse = int(s.SInt())
+	if s, ok := op.SparseDim(); ok {
+		sparse = int(s)
 		if sparse < 0 || sparse >= n {
 			return "needs a sparse dimension that the block has"
 		}
@@ -107,7 +102,7 @@ func verifyBlock(op *ir.Op) string {
 			return "needs positive traversal strides"
 		}
 		t := AsTile(indices[d])
-		if t == nil || !ir.IsInt(t.Elem) || d != sparse && len(t.Shape) != 0 || d == sparse && !slices.Equal(t.Shape, b.Shape[d:d+1]) {
+		if d != sparse && len(t.Shape) != 0 || d == sparse && !slices.Equal(t.Shape, b.Shape[d:d+1]) {
 			return "needs rank-0 integers as indices, and a tile of coordinates along the sparse dimension"
 		}
 	}
@@ -119,49 +114,38 @@ func sameValueTypes(a, b []*ir.Value) bool {
 	return slices.EqualFunc(a, b, func(x, y *ir.Value) bool { return x.Type() == y.Type() })
 }
 
-func verifyFor(op *ir.Op) string {
-	lower, inits := op.OperandNamed("lower"), op.OperandGroupNamed("inits")
-	t := AsTile(lower)
-	if t == nil || len(t.Shape) != 0 || !ir.IsInt(t.Elem) ||
-		op.OperandNamed("upper").Type() != lower.Type() || op.OperandNamed("step").Type() != lower.Type() {
-		return "needs bounds and a step of one rank-0 integer type"
-	}
-	body := op.Body()
-	if body == nil || body.NumArgs() != len(inits)+1 || body.Arg(0).Type() != lower.Type() ||
+func verifyFor(op For) string {
+	body, inits := op.Body(), op.Inits()
+	if body.NumArgs() != len(inits)+1 || body.Arg(0).Type() != op.Lower().Type() ||
 		!sameValueTypes(body.Args()[1:], inits) || !sameValueTypes(op.Results(), inits) {
 		return "needs a body whose arguments are the induction variable and the carried values, and results like these"
 	}
-	if end := body.Terminator(); end == nil || end.Def != rows["continue"] {
+	if end := body.Terminator(); end == nil || end.Code() != OpContinue {
 		return "needs a body that ends in continue"
 	}
 	return ""
 }
 
-func verifyLoop(op *ir.Op) string {
-	body := op.Body()
-	if body == nil || !sameValueTypes(body.Args(), op.OperandGroupNamed("inits")) {
+func verifyLoop(op Loop) string {
+	if !sameValueTypes(op.Body().Args(), op.Inits()) {
 		return "needs a body whose arguments are the carried values"
 	}
 	return ""
 }
 
-func verifyIf(op *ir.Op) string {
-	c := AsTile(op.OperandNamed("cond"))
-	if c == nil || len(c.Shape) != 0 || !ir.IsInt(c.Elem, 1) {
-		return "needs a rank-0 i1 condition"
-	}
-	if op.NumResults() > 0 && (op.NumRegions() < 2 || op.Region(1).Empty()) {
+func verifyIf(op If) string {
+	if len(op.Results()) > 0 && op.Else() == nil {
 		return "has results and needs an else branch"
 	}
-	for _, r := range op.Regions() {
-		if r.Empty() {
+	for _, b := range []*ir.Block{op.Then(), op.Else()} {
+		if b == nil {
 			continue
 		}
-		end := r.Front().Terminator()
+		end := b.Terminator()
 		if end == nil {
 			return "needs branches that end in a terminator"
 		}
-		if end.Def == rows["yield"] && !sameValueTypes(end.Operands(), op.Results()) {
+		if end.Code() == OpYield && !sameValueTypes(end.Operands(), op.Results()) {
 			return "needs branches that yield values of the types of the results"
 		}
 	}
@@ -169,24 +153,25 @@ func verifyIf(op *ir.Op) string {
 }
 
 // inside checks the parent of a terminator, and what it carries out of its loop.
-func inside(parents ...string) verifier {
+func inside(parents ...ir.Code) verifier {
 	return func(op *ir.Op) string {
-		p := op.ParentOp()
-		if p == nil || p.Def.Dialect != Dialect.Name || !slices.Contains(parents, p.Def.Name) {
-			return fmt.Sprintf("must be inside one of %v", parents)
+		if p := op.ParentOp(); p == nil || !slices.Contains(parents, p.Code()) {
+			var names []string
+			for _, c := range parents {
+				names = append(names, opRows[c.Index()-1].Name)
+			}
+			return fmt.Sprintf("must be inside one of %v", names)
 		}
-		if op.Def.Name != "break" && op.Def.Name != "continue" {
+		if k := op.Def.Flow.Kind; k != ir.BreakFlow && k != ir.ContinueFlow {
 			return ""
 		}
-		for p != nil && p.Def.Name == "if" {
-			p = p.ParentOp()
-		}
+		f, ok := ir.LoopOf(ir.Target(op))
 		switch {
-		case p == nil || p.Def.Name != "loop" && (p.Def.Name != "for" || op.Def.Name == "break"):
+		case !ok || f.Kind == ir.CountedFlow && ir.Is[Break](op):
 			return "has no loop around it"
-		case op.Def.Name == "continue" && !sameValueTypes(op.Operands(), p.OperandGroupNamed("inits")):
+		case ir.Is[Continue](op) && !sameValueTypes(op.Operands(), f.Inits()):
 			return "needs values of the types of the carried ones"
-		case op.Def.Name == "break" && !sameValueTypes(op.Operands(), p.Results()):
+		case ir.Is[Break](op) && !sameValueTypes(op.Operands(), f.Op.Results()):
 			return "needs values of the types of the loop's results"
 		}
 		return ""

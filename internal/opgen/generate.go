@@ -94,8 +94,8 @@ func (w *writer) iface(f *ir.InterfaceDef) {
 	}
 	w.linef("%s:\n\t\treturn true\n\t}\n\treturn false\n}\n", strings.Join(codes, ",\n"))
 	for _, arg := range f.Args {
-		if i := first.OperandIndex(arg); i >= 0 {
-			w.operand(f.Name, first.OperandDef(i), "int("+table(arg, func(d *ir.OpDef) int { return d.OperandIndex(arg) })+")")
+		if arg, ok := strings.CutPrefix(arg, "%"); ok {
+			w.operand(f.Name, first.OperandDef(first.OperandIndex(arg)), "int("+table(arg, func(d *ir.OpDef) int { return d.OperandIndex(arg) })+")")
 		} else {
 			w.attr(f.Name, first.AttrDef(first.AttrIndex(arg)), "int("+table(arg, func(d *ir.OpDef) int { return d.AttrIndex(arg) })+")")
 		}
@@ -203,7 +203,7 @@ func (w *writer) attrType(a *ir.ArgDef) string {
 		return "ir.DictAttr"
 	}
 	if a.Class != "" {
-		return "*" + a.Class
+		return a.Class
 	}
 	return "ir.Attribute"
 }

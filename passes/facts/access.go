@@ -12,17 +12,19 @@ import (
 // This file answers what a memory access wants to know. "Block" is the block_tile op of a tiled access.
 
 // memrefOf is the make_memref of a block.
-func memrefOf(block *ir.Op) *ir.Op { return block.OperandNamed("memref").DefiningOp() }
-
-// Extent is what is known of the extent of array dimension a, Stride of its stride, both in elements and unsigned numbers.
-func (f *Facts) Extent(memref *ir.Op, a int) Fact {
-	t := memref.Result(0).Type().(*tileaa.MemrefType)
-	return f.part(t.Shape, memref.OperandGroupNamed("shape"), a)
+func memrefOf(block tileaa.BlockTile) tileaa.MakeMemref {
+	return ir.Cast[tileaa.MakeMemref](block.Memref().DefiningOp())
 }
 
-func (f *Facts) Stride(memref *ir.Op, a int) Fact {
-	t := memref.Result(0).Type().(*tileaa.MemrefType)
-	return f.part(t.Strides, memref.OperandGroupNamed("strides"), a)
+// Extent is what is known of the extent of array dimension a, Stride of its stride, both in elements and unsigned numbers.
+func (f *Facts) Extent(memref tileaa.MakeMemref, a int) Fact {
+	t := memref.Result().Type().(*tileaa.MemrefType)
+	return f.part(t.Shape, memref.Shape(), a)
+}
+
+func (f *Facts) Stride(memref tileaa.MakeMemref, a int) Fact {
+	t := memref.Result().Type().(*tileaa.MemrefType)
+	return f.part(t.Strides, memref.Strides(), a)
 }
 
 // part is the static size a, or the operand that stands for it.
@@ -57,17 +59,15 @@ type blockDim struct {
 	inbounds  bool // the frontend's promise
 }
 
-func (f *Facts) dim(block *ir.Op, d int) blockDim {
-	t := block.Result(0).Type().(*tileaa.BlockType)
-	dimMap, _ := block.AttrNamed("dim_map").(ir.I32Array)
-	traversal, _ := block.AttrNamed("traversal").(ir.I64Array)
-	inbounds, _ := block.AttrNamed("inbounds").(ir.BoolArray)
-	b := blockDim{a: int(dimMap[d]), tile: t.Shape[d], traversal: traversal[d]}
-	b.index = f.Of(block.OperandGroupNamed("indices")[d])
+func (f *Facts) dim(block tileaa.BlockTile, d int) blockDim {
+	t := block.Result().Type().(*tileaa.BlockType)
+	inbounds := block.Inbounds()
+	b := blockDim{a: int(block.DimMap()[d]), tile: t.Shape[d], traversal: block.Traversal()[d]}
+	b.index = f.Of(block.Indices()[d])
 	b.inbounds = d < len(inbounds) && inbounds[d]
-	b.anywhere = block.BoolNamed("anywhere")
-	if s, ok := block.AttrNamed("sparse_dim").(ir.IntegerAttr); ok {
-		b.sparse = int(s.Bits) == d
+	b.anywhere = block.Anywhere()
+	if s, ok := block.SparseDim(); ok {
+		b.sparse = int(s) == d
 		b.offset, b.traversal = !b.sparse, 1
 	}
 	return b
@@ -91,7 +91,7 @@ func (b blockDim) startZeros() int {
 //   - the blocks do not overlap and the extent is a multiple of the traversal: the index lies in the index space, so
 //     index <= extent / traversal - 1, and the block ends at or before the extent. Programs name block 0 of empty slices all the
 //     same, so the extent must not be 0, except along dimensions of 1, where NVIDIA's compiler trusts the index too.
-func (f *Facts) InBounds(block *ir.Op, d int) bool {
+func (f *Facts) InBounds(block tileaa.BlockTile, d int) bool {
 	b := f.dim(block, d)
 	if b.inbounds {
 		return true
@@ -112,7 +112,7 @@ func (f *Facts) InBounds(block *ir.Op, d int) bool {
 
 // CoordinateBits says in how many bits, 31, 32 or 64, the start of a block along tile dimension d and the extent of the array fit,
 // both unsigned, in any defined execution: an index lies in the index space, so the block starts inside the array, or at 0.
-func (f *Facts) CoordinateBits(block *ir.Op, d int) int64 {
+func (f *Facts) CoordinateBits(block tileaa.BlockTile, d int) int64 {
 	b := f.dim(block, d)
 	extent := f.Extent(memrefOf(block), b.a)
 	if b.index.Width == 0 || extent.Width == 0 {
@@ -148,15 +148,15 @@ func divides(n int64, x Fact) bool {
 // along d.
 //
 // address = base + sum over dimensions of (start + k) * stride * bytes; k is any number below tile.
-func (f *Facts) BlockVector(block *ir.Op, d int) int64 {
+func (f *Facts) BlockVector(block tileaa.BlockTile, d int) int64 {
 	memref := memrefOf(block)
-	t := block.Result(0).Type().(*tileaa.BlockType)
+	t := block.Result().Type().(*tileaa.BlockType)
 	size := log2(int64(tileaa.ElemBytes(t.Elem)))
 	along := f.dim(block, d)
 	if stride, ok := f.Stride(memref, along.a).Constant(); !ok || stride != 1 || along.sparse {
 		return 1
 	}
-	zeros := f.Of(memref.OperandNamed("base")).ZeroBits
+	zeros := f.Of(memref.Base()).ZeroBits
 	for e := range t.Shape {
 		b := f.dim(block, e)
 		z := size
@@ -177,8 +177,8 @@ func (f *Facts) BlockVector(block *ir.Op, d int) int64 {
 
 // FastDim is the tile dimension along which neighbours lie side by side: the last one longer than 1 whose array dimension
 // has stride 1, else the last one.
-func (f *Facts) FastDim(block *ir.Op) int {
-	shape := block.Result(0).Type().(*tileaa.BlockType).Shape
+func (f *Facts) FastDim(block tileaa.BlockTile) int {
+	shape := block.Result().Type().(*tileaa.BlockType).Shape
 	memref := memrefOf(block)
 	for d := len(shape) - 1; d >= 0; d-- {
 		if stride, ok := f.Stride(memref, f.dim(block, d).a).Constant(); ok && stride == 1 && shape[d] > 1 {
@@ -198,7 +198,7 @@ func powerBelow(n int64, z int) int64 {
 
 // BlockMaskVector is how many neighbours along tile dimension d, in groups that begin at multiples of that number, are
 // all inside the array or all outside.
-func (f *Facts) BlockMaskVector(block *ir.Op, d int) int64 {
+func (f *Facts) BlockMaskVector(block tileaa.BlockTile, d int) int64 {
 	b := f.dim(block, d)
 	if f.InBounds(block, d) {
 		return b.tile
@@ -211,9 +211,9 @@ func (f *Facts) BlockMaskVector(block *ir.Op, d int) int64 {
 
 // NarrowBlock reports whether every element of the array lies less than 2^31 bytes after its first: the byte offsets of
 // all accesses that happen then fit in 32 signed bits.
-func (f *Facts) NarrowBlock(block *ir.Op) bool {
+func (f *Facts) NarrowBlock(block tileaa.BlockTile) bool {
 	memref := memrefOf(block)
-	t := memref.Result(0).Type().(*tileaa.MemrefType)
+	t := memref.Result().Type().(*tileaa.MemrefType)
 	last := wide{}
 	for a := range t.Shape {
 		extent, stride := f.Extent(memref, a), f.Stride(memref, a)

@@ -62,7 +62,7 @@ func cell(x, y Fact, d int) int64 {
 }
 
 // divAxes: inside a cell the floor of the quotient is equal.
-func (r *Fact) divAxes(x, y Fact, signed bool, rounding uint32) {
+func (r *Fact) divAxes(x, y Fact, signed bool, rounding def.Rounding) {
 	floor := !signed && rounding != def.RoundPosInf ||
 		signed && rounding == def.RoundNegInf && y.SMin > 0 ||
 		signed && rounding != def.RoundPosInf && x.SMin >= 0 && y.SMin > 0
@@ -152,7 +152,7 @@ func (r *Fact) keepAxes(x Fact, others ...Fact) {
 // compareAxes: a group that counts up from a multiple of its size is on one side of a multiple of its size.
 //
 //	x   8  9 10 11 | 12 13 14 15    x < 12:  1 1 1 1 | 0 0 0 0
-func (r *Fact) compareAxes(x, y Fact, predicate uint32, signed bool) {
+func (r *Fact) compareAxes(x, y Fact, predicate def.Predicate, signed bool) {
 	switch predicate {
 	case def.PredLess, def.PredGreaterEqual:
 	case def.PredGreater, def.PredLessEqual:

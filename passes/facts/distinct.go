@@ -44,8 +44,8 @@ func (f *Facts) DistinctPointers(ptr *ir.Value) bool {
 }
 
 // DistinctBlock reports whether no two elements of a block lie at a common byte. Elements outside the array are never touched.
-func (f *Facts) DistinctBlock(block *ir.Op) bool {
-	t := block.Result(0).Type().(*tileaa.BlockType)
+func (f *Facts) DistinctBlock(block tileaa.BlockTile) bool {
+	t := block.Result().Type().(*tileaa.BlockType)
 	memref := memrefOf(block)
 	steps := make([]step, len(t.Shape))
 	bits := 64
@@ -53,7 +53,7 @@ func (f *Facts) DistinctBlock(block *ir.Op) bool {
 		b := f.dim(block, d)
 		scale := int64(1)
 		if b.sparse {
-			a, ok := f.affine(block.OperandGroupNamed("indices")[d])
+			a, ok := f.affine(block.Indices()[d])
 			if !ok || len(a.coef) != 1 {
 				return false
 			}
@@ -72,8 +72,8 @@ func (f *Facts) DistinctBlock(block *ir.Op) bool {
 }
 
 // DistinctArray reports whether no two elements of an array lie at a common byte.
-func (f *Facts) DistinctArray(memref *ir.Op) bool {
-	t := memref.Result(0).Type().(*tileaa.MemrefType)
+func (f *Facts) DistinctArray(memref tileaa.MakeMemref) bool {
+	t := memref.Result().Type().(*tileaa.MemrefType)
 	steps := make([]step, len(t.Shape))
 	for a := range t.Shape {
 		extent, stride := f.Extent(memref, a), f.Stride(memref, a)
@@ -90,11 +90,11 @@ func (f *Facts) DistinctArray(memref *ir.Op) bool {
 }
 
 // IsPartition reports whether a block is one of those into which its array falls apart, cut at multiples of its size.
-func (f *Facts) IsPartition(block *ir.Op) bool {
-	if block.BoolNamed("anywhere") || block.AttrNamed("sparse_dim") != nil {
+func (f *Facts) IsPartition(block tileaa.BlockTile) bool {
+	if _, sparse := block.SparseDim(); sparse || block.Anywhere() {
 		return false
 	}
-	for d := range block.Result(0).Type().(*tileaa.BlockType).Shape {
+	for d := range block.Result().Type().(*tileaa.BlockType).Shape {
 		if b := f.dim(block, d); b.traversal != b.tile {
 			return false
 		}
@@ -165,7 +165,7 @@ func (f *Facts) findAffine(v *ir.Value) (affine, bool) {
 	case op == nil || op.Def.Dialect != tileaa.Dialect.Name:
 		return affine{}, false
 	}
-	if same := affineOf[op.Def.Name]; same != nil {
+	if same := affineOf[op.Code()]; same != nil {
 		if a, ok := same(f, op, t); ok {
 			return a, true
 		}
@@ -193,25 +193,25 @@ func elementwise(op *ir.Op) bool {
 			return false
 		}
 	}
-	return transfers[op.Def.Name] != nil
+	return transfers[op.Code()] != nil
 }
 
 // affineOf finds the form of a result from those of the operands.
-var affineOf map[string]func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool)
+var affineOf map[ir.Code]func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool)
 
 func init() {
-	affineOf = map[string]func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool){
-		"iota": func(_ *Facts, _ *ir.Op, t *tileaa.TileType) (affine, bool) {
+	affineOf = map[ir.Code]func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool){
+		tileaa.OpIota: func(_ *Facts, _ *ir.Op, t *tileaa.TileType) (affine, bool) {
 			w := ir.BitWidth(t.Elem)
 			if t.Shape[0] <= 1<<(w-1) {
 				w = 64 // no number of it is negative
 			}
 			return affine{[]int64{1}, w}, true
 		},
-		"splat": func(_ *Facts, _ *ir.Op, t *tileaa.TileType) (affine, bool) {
+		tileaa.OpSplat: func(_ *Facts, _ *ir.Op, t *tileaa.TileType) (affine, bool) {
 			return affine{make([]int64, len(t.Shape)), 64}, true
 		},
-		"broadcast": func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
+		tileaa.OpBroadcast: func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
 			return f.renamed(op, t, func(from []int64, c []int64) []int64 {
 				out := slices.Clone(c)
 				for d := range out {
@@ -222,11 +222,11 @@ func init() {
 				return out
 			})
 		},
-		"reshape": func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
+		tileaa.OpReshape: func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
 			return f.renamed(op, t, func(from []int64, c []int64) []int64 { return reshaped(from, c, t.Shape) })
 		},
-		"permute": func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
-			p, _ := op.AttrNamed("permutation").(ir.I32Array)
+		tileaa.OpPermute: func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
+			p := ir.Cast[tileaa.Permute](op).Permutation()
 			return f.renamed(op, t, func(_ []int64, c []int64) []int64 {
 				out := make([]int64, len(c))
 				for d := range out {
@@ -235,26 +235,26 @@ func init() {
 				return out
 			})
 		},
-		"assume":         passed,
-		"convert_layout": passed,
-		"exti": func(f *Facts, op *ir.Op, _ *tileaa.TileType) (affine, bool) {
+		tileaa.OpAssume:        passed,
+		tileaa.OpConvertLayout: passed,
+		tileaa.OpExti: func(f *Facts, op *ir.Op, _ *tileaa.TileType) (affine, bool) {
 			a, ok := f.affine(op.Operand(0))
 			if !signed(op) {
 				a.bits = min(a.bits, f.Of(op.Operand(0)).Width)
 			}
 			return a, ok
 		},
-		"trunci": func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
+		tileaa.OpTrunci: func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
 			a, ok := f.affine(op.Operand(0))
 			a.bits = min(a.bits, ir.BitWidth(t.Elem))
 			return a, ok
 		},
-		"addi": func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) { return f.sum(op, ir.BitWidth(t.Elem), 1) },
-		"subi": func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
+		tileaa.OpAddi: func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) { return f.sum(op, ir.BitWidth(t.Elem), 1) },
+		tileaa.OpSubi: func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
 			return f.sum(op, ir.BitWidth(t.Elem), -1)
 		},
-		"offset": func(f *Facts, op *ir.Op, _ *tileaa.TileType) (affine, bool) { return f.sum(op, 64, 1) },
-		"muli": func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
+		tileaa.OpOffset: func(f *Facts, op *ir.Op, _ *tileaa.TileType) (affine, bool) { return f.sum(op, 64, 1) },
+		tileaa.OpMuli: func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
 			for i := range 2 {
 				if c, ok := f.Of(op.Operand(1 - i)).Constant(); ok {
 					return f.scaled(op.Operand(i), signExtend(c, ir.BitWidth(t.Elem)), ir.BitWidth(t.Elem))
@@ -262,7 +262,7 @@ func init() {
 			}
 			return affine{}, false
 		},
-		"shli": func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
+		tileaa.OpShli: func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
 			c, ok := f.Of(op.Operand(1)).Constant()
 			if !ok || c >= 32 {
 				return affine{}, false

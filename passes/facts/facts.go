@@ -33,7 +33,7 @@ const (
 func New(module *ir.Op) *Facts {
 	f := &Facts{cache: make(map[*ir.Value]Fact), affines: make(map[*ir.Value]affine)}
 	ir.Walk(module, ir.PreOrder, func(op *ir.Op) {
-		f.slots = f.slots || op.Is("tileaa.alloca")
+		f.slots = f.slots || ir.Is[tileaa.Alloca](op)
 	})
 	return f
 }
@@ -80,14 +80,13 @@ func (f *Facts) ofResult(op *ir.Op, v *ir.Value) Fact {
 	if op.Def.Dialect != tileaa.Dialect.Name {
 		return unknown(v.Type())
 	}
-	switch op.Def.Name {
-	case "for", "loop":
-		f.solve(op)
-		return f.resultOfLoop(op, v)
-	case "if":
-		return f.resultOfIf(op, v)
+	if flow, ok := ir.FlowOf(op); ok && flow.Kind != ir.CombineFlow {
+		if flow.Kind.IsLoop() {
+			f.solve(op)
+		}
+		return f.resultOf(flow, v)
 	}
-	if transfer := transfers[op.Def.Name]; transfer != nil && v.Index() == 0 {
+	if transfer := transfers[op.Code()]; transfer != nil && v.Index() == 0 {
 		r := unknown(v.Type())
 		if r.Width == 0 {
 			return r
@@ -103,19 +102,19 @@ func (f *Facts) ofArgument(v *ir.Value) Fact {
 	if op == nil || op.Def.Dialect != tileaa.Dialect.Name {
 		return unknown(v.Type())
 	}
-	switch op.Def.Name {
-	case "entry":
+	switch op.Code() {
+	case tileaa.OpEntry:
 		r := unknown(v.Type())
 		if r.Space != Nowhere {
 			r.Space = Global
 		}
 		return r
-	case "for":
+	case tileaa.OpFor:
 		if v.Index() == 0 {
 			return f.induction(op, v)
 		}
 		f.solve(op)
-	case "loop":
+	case tileaa.OpLoop:
 		f.solve(op)
 	}
 	if known, ok := f.cache[v]; ok {
@@ -126,10 +125,10 @@ func (f *Facts) ofArgument(v *ir.Value) Fact {
 
 // induction is the value that a for counts: from lower up to, not including, upper, in steps that keep common zeros.
 func (f *Facts) induction(op *ir.Op, v *ir.Value) Fact {
-	lower, upper := f.Of(op.OperandNamed("lower")), f.Of(op.OperandNamed("upper"))
-	step := f.Of(op.OperandNamed("step"))
+	loop := ir.Cast[tileaa.For](op)
+	lower, upper, step := f.Of(loop.Lower()), f.Of(loop.Upper()), f.Of(loop.Step())
 	r := unknown(v.Type())
-	if op.BoolNamed("unsigned") {
+	if loop.Unsigned() {
 		if upper.UMax > lower.UMin {
 			r.UMin, r.UMax = lower.UMin, upper.UMax-1
 		}
@@ -140,19 +139,11 @@ func (f *Facts) induction(op *ir.Op, v *ir.Value) Fact {
 	return r.refine()
 }
 
-// carried are the values that a loop carries: its arguments without the induction variable, and their first values.
-func carried(op *ir.Op) (args, inits []*ir.Value) {
-	args = op.Body().Args()
-	if op.Is("tileaa.for") {
-		args = args[1:]
-	}
-	return args, op.OperandGroupNamed("inits")
-}
-
 // solve finds the facts of the carried values of a loop: the least ones that hold for the first values and are kept by
 // every continue, by trying the first values' and joining until nothing changes.
 func (f *Facts) solve(op *ir.Op) {
-	args, inits := carried(op)
+	loop, _ := ir.LoopOf(op)
+	args, inits := loop.Carried(), loop.Inits()
 	if len(args) == 0 {
 		return
 	}
@@ -165,7 +156,7 @@ func (f *Facts) solve(op *ir.Op) {
 	for i, v := range inits {
 		current[i] = f.Of(v)
 	}
-	continues := exits(op, "continue")
+	continues := loop.Continues()
 	mark := len(f.trail)
 	for round := 0; ; round++ {
 		if round == maxRounds || f.depth > maxDepth {
@@ -218,68 +209,22 @@ func widen(old, next Fact) Fact {
 	return next.refine()
 }
 
-func (f *Facts) resultOfLoop(op *ir.Op, v *ir.Value) Fact {
-	if op.Is("tileaa.for") {
-		args, _ := carried(op)
-		return f.Of(args[v.Index()])
+// resultOf is the fact of a result of control flow: that of the carried value for a counted loop, whose facts hold at its end too, else
+// what all exits have in common.
+func (f *Facts) resultOf(flow ir.Flow, v *ir.Value) Fact {
+	if flow.Kind == ir.CountedFlow {
+		return f.Of(flow.Carried()[v.Index()])
 	}
 	var r Fact
-	for i, b := range exits(op, "break") {
-		x := f.Of(b.Operand(v.Index()))
+	for i, x := range flow.ResultIncoming(v.Index()) {
 		if i == 0 {
-			r = x
+			r = f.Of(x)
 		} else {
-			r = join(r, x)
+			r = join(r, f.Of(x))
 		}
 	}
 	if r.Width == 0 {
 		return unknown(v.Type())
 	}
 	return r
-}
-
-func (f *Facts) resultOfIf(op *ir.Op, v *ir.Value) Fact {
-	var r Fact
-	first := true
-	for _, region := range op.Regions() {
-		if region.Empty() {
-			continue
-		}
-		end := region.Front().Terminator()
-		if end == nil || !end.Is("tileaa.yield") {
-			continue
-		}
-		x := f.Of(end.Operand(v.Index()))
-		if first {
-			r, first = x, false
-		} else {
-			r = join(r, x)
-		}
-	}
-	if r.Width == 0 {
-		return unknown(v.Type())
-	}
-	return r
-}
-
-// exits lists the ops of this name that leave an iteration of the loop itself, not of a loop inside it.
-func exits(loop *ir.Op, name string) []*ir.Op {
-	var found []*ir.Op
-	var in func(b *ir.Block)
-	in = func(b *ir.Block) {
-		for op := b.First(); op != nil; op = op.Next() {
-			switch op.Def.Name {
-			case name:
-				found = append(found, op)
-			case "if":
-				for _, r := range op.Regions() {
-					for _, inner := range r.Blocks() {
-						in(inner)
-					}
-				}
-			}
-		}
-	}
-	in(loop.Body())
-	return found
 }

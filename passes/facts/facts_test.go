@@ -75,9 +75,9 @@ func (w *world) value(t ir.Type, f Fact) *ir.Value {
 // scalarOp is one op on 8-bit integers with its meaning in plain arithmetic: x and y come in the signedness that the
 // meaning wants; ok is false where the op is undefined.
 type scalarOp struct {
-	name  string
-	attrs tileaa.Args
-	run   func(x, y uint64) (r uint64, ok bool)
+	code ir.Code
+	set  func(op *ir.Op)
+	run  func(x, y uint64) (r uint64, ok bool)
 }
 
 const width = 8
@@ -89,10 +89,10 @@ func defined(f func(x, y uint64) uint64) func(x, y uint64) (uint64, bool) {
 }
 
 // flagged are the variants of an op with overflow flags; exact is the mathematical result of signed and unsigned reading.
-func flagged(name string, exact func(x, y int64) int64) []scalarOp {
+func flagged(code ir.Code, exact func(x, y int64) int64) []scalarOp {
 	var ops []scalarOp
-	for flags := uint32(0); flags < 4; flags++ {
-		ops = append(ops, scalarOp{name, tileaa.Args{"overflow": flags}, func(x, y uint64) (uint64, bool) {
+	for flags := def.Overflow(def.NoOverflow); flags <= def.NoWrap; flags++ {
+		ops = append(ops, scalarOp{code, func(op *ir.Op) { ir.Cast[tileaa.OverflowOp](op).SetOverflow(flags) }, func(x, y uint64) (uint64, bool) {
 			s, u := exact(s8(x), s8(y)), exact(int64(x), int64(y))
 			ok := (flags&1 == 0 || s >= -128 && s <= 127) && (flags&2 == 0 || u >= 0 && u <= 255)
 			return truncate(uint64(u), width), ok
@@ -110,7 +110,7 @@ func floorDiv(x, y int64) int64 {
 }
 
 // quotient is divi by definition.
-func quotient(x, y int64, rounding uint32) int64 {
+func quotient(x, y int64, rounding def.Rounding) int64 {
 	switch rounding {
 	case def.RoundNegInf:
 		return floorDiv(x, y)
@@ -121,11 +121,11 @@ func quotient(x, y int64, rounding uint32) int64 {
 }
 
 func scalarOps() []scalarOp {
-	ops := flagged("addi", func(x, y int64) int64 { return x + y })
-	ops = append(ops, flagged("subi", func(x, y int64) int64 { return x - y })...)
-	ops = append(ops, flagged("muli", func(x, y int64) int64 { return x * y })...)
-	for flags := uint32(0); flags < 4; flags++ {
-		ops = append(ops, scalarOp{"shli", tileaa.Args{"overflow": flags}, func(x, y uint64) (uint64, bool) {
+	ops := flagged(tileaa.OpAddi, func(x, y int64) int64 { return x + y })
+	ops = append(ops, flagged(tileaa.OpSubi, func(x, y int64) int64 { return x - y })...)
+	ops = append(ops, flagged(tileaa.OpMuli, func(x, y int64) int64 { return x * y })...)
+	for flags := def.Overflow(def.NoOverflow); flags <= def.NoWrap; flags++ {
+		ops = append(ops, scalarOp{tileaa.OpShli, func(op *ir.Op) { ir.Cast[tileaa.Shli](op).SetOverflow(flags) }, func(x, y uint64) (uint64, bool) {
 			if y >= width {
 				return 0, flags == 0
 			}
@@ -134,33 +134,39 @@ func scalarOps() []scalarOp {
 		}})
 	}
 	read := []func(uint64) int64{func(x uint64) int64 { return int64(x) }, s8}
-	for sign := uint32(0); sign < 2; sign++ {
+	for _, sign := range []def.Signedness{def.Unsigned, def.Signed} {
 		v := read[sign]
 		undefined := func(x, y uint64) bool { return y == 0 || sign == 1 && x == 128 && y == 255 }
-		for _, rounding := range []uint32{def.RoundZero, def.RoundNegInf, def.RoundPosInf} {
+		for _, rounding := range []def.Rounding{def.RoundZero, def.RoundNegInf, def.RoundPosInf} {
 			if sign == 0 && rounding == def.RoundNegInf {
 				continue
 			}
-			ops = append(ops, scalarOp{"divi", tileaa.Args{"signedness": sign, "rounding": rounding}, func(x, y uint64) (uint64, bool) {
+			ops = append(ops, scalarOp{tileaa.OpDivi, func(op *ir.Op) {
+				ir.Cast[tileaa.Divi](op).SetSignedness(sign)
+				ir.Cast[tileaa.Divi](op).SetRounding(rounding)
+			}, func(x, y uint64) (uint64, bool) {
 				if undefined(x, y) {
 					return 0, false
 				}
 				return truncate(uint64(quotient(v(x), v(y), rounding)), width), true
 			}})
 		}
-		attrs := tileaa.Args{"signedness": sign}
+		set := func(op *ir.Op) { ir.Cast[tileaa.SignedOp](op).SetSignedness(sign) }
 		ops = append(ops,
-			scalarOp{"remi", attrs, func(x, y uint64) (uint64, bool) {
+			scalarOp{tileaa.OpRemi, set, func(x, y uint64) (uint64, bool) {
 				if undefined(x, y) {
 					return 0, false
 				}
 				return truncate(uint64(v(x)%v(y)), width), true
 			}},
-			scalarOp{"maxi", attrs, defined(func(x, y uint64) uint64 { return uint64(max(v(x), v(y))) })},
-			scalarOp{"mini", attrs, defined(func(x, y uint64) uint64 { return uint64(min(v(x), v(y))) })},
-			scalarOp{"shri", attrs, defined(func(x, y uint64) uint64 { return uint64(v(x) >> min(y, 63)) })})
-		for predicate := uint32(0); predicate < 6; predicate++ {
-			ops = append(ops, scalarOp{"cmpi", tileaa.Args{"signedness": sign, "predicate": predicate}, func(x, y uint64) (uint64, bool) {
+			scalarOp{tileaa.OpMaxi, set, defined(func(x, y uint64) uint64 { return uint64(max(v(x), v(y))) })},
+			scalarOp{tileaa.OpMini, set, defined(func(x, y uint64) uint64 { return uint64(min(v(x), v(y))) })},
+			scalarOp{tileaa.OpShri, set, defined(func(x, y uint64) uint64 { return uint64(v(x) >> min(y, 63)) })})
+		for predicate := def.Predicate(def.PredEqual); predicate <= def.PredGreaterEqual; predicate++ {
+			ops = append(ops, scalarOp{tileaa.OpCmpi, func(op *ir.Op) {
+				set(op)
+				ir.Cast[tileaa.Cmpi](op).SetPredicate(predicate)
+			}, func(x, y uint64) (uint64, bool) {
 				a, b := v(x), v(y)
 				if [...]bool{a == b, a != b, a < b, a <= b, a > b, a >= b}[predicate] {
 					return 1, true
@@ -170,32 +176,29 @@ func scalarOps() []scalarOp {
 		}
 	}
 	return append(ops,
-		scalarOp{"mulhii", nil, defined(func(x, y uint64) uint64 { return x * y >> width })},
-		scalarOp{"andi", nil, defined(func(x, y uint64) uint64 { return x & y })},
-		scalarOp{"ori", nil, defined(func(x, y uint64) uint64 { return x | y })},
-		scalarOp{"xori", nil, defined(func(x, y uint64) uint64 { return x ^ y })},
-		scalarOp{"absi", nil, defined(func(x, _ uint64) uint64 { return uint64(max(s8(x), -s8(x))) })},
-		scalarOp{"negi", nil, defined(func(x, _ uint64) uint64 { return -x })},
-		scalarOp{"negi", tileaa.Args{"overflow": uint32(1)}, func(x, _ uint64) (uint64, bool) { return truncate(-x, width), x != 128 }},
+		scalarOp{tileaa.OpMulhii, nil, defined(func(x, y uint64) uint64 { return x * y >> width })},
+		scalarOp{tileaa.OpAndi, nil, defined(func(x, y uint64) uint64 { return x & y })},
+		scalarOp{tileaa.OpOri, nil, defined(func(x, y uint64) uint64 { return x | y })},
+		scalarOp{tileaa.OpXori, nil, defined(func(x, y uint64) uint64 { return x ^ y })},
+		scalarOp{tileaa.OpAbsi, nil, defined(func(x, _ uint64) uint64 { return uint64(max(s8(x), -s8(x))) })},
+		scalarOp{tileaa.OpNegi, nil, defined(func(x, _ uint64) uint64 { return -x })},
+		scalarOp{tileaa.OpNegi, func(op *ir.Op) { ir.Cast[tileaa.Negi](op).SetOverflow(def.NoSignedWrap) }, func(x, _ uint64) (uint64, bool) { return truncate(-x, width), x != 128 }},
 	)
 }
 
 // create makes the op on tiles of a shape.
 func (w *world) create(o scalarOp, x, y *ir.Value) *ir.Value {
-	args := tileaa.Args{}
-	for k, v := range o.attrs {
-		args[k] = v
-	}
-	if o.name == "absi" || o.name == "negi" {
-		args["source"] = x
-	} else {
-		args["lhs"], args["rhs"] = x, y
-	}
+	row := tileaa.Dialect.Row(o.code)
+	operands := []*ir.Value{x, y}[:row.NumOperandDefs()]
 	t := x.Type().(*tileaa.TileType)
-	if o.name == "cmpi" {
+	if o.code == tileaa.OpCmpi {
 		t = t.WithElem(w.ctx, w.ctx.Int(1))
 	}
-	return tileaa.One(w.b, o.name, t, args)
+	op := w.b.Create(ir.State{Def: row, Operands: operands, Types: []ir.Type{t}})
+	if o.set != nil {
+		o.set(op)
+	}
+	return op.Result(0)
 }
 
 // someFacts are facts of 8-bit integers with all values that they allow.
@@ -242,7 +245,7 @@ func TestIntervalsHoldForEveryPairOfEightBitNumbers(t *testing.T) {
 						}
 						if s := signExtend(r, got.Width); s < got.SMin || s > got.SMax || r < got.UMin || r > got.UMax ||
 							min(bits.TrailingZeros64(r), got.Width) < got.ZeroBits {
-							t.Fatalf("%s %v of %d in %v and %d in %v is %d, not in %v", o.name, o.attrs, x, fx, y, fy, r, got)
+							t.Fatalf("%s of %d in %v and %d in %v is %d, not in %v", tileaa.Dialect.Row(o.code).Name, x, fx, y, fy, r, got)
 						}
 					}
 				}
@@ -290,14 +293,14 @@ func TestNeighboursHoldOnPatternsOfEightBitTiles(t *testing.T) {
 			fx, fy := observed(tile, x), observed(tile, y)
 			got := w.f.Of(w.create(o, w.value(tile, fx), w.value(tile, fy)))
 			if err := got.holds(shapeOf(tile), out); err != nil {
-				t.Fatalf("%s %v of %v %v and %v %v = %v: %v", o.name, o.attrs, x, fx, y, fy, out, err)
+				t.Fatalf("%s of %v %v and %v %v = %v: %v", tileaa.Dialect.Row(o.code).Name, x, fx, y, fy, out, err)
 			}
 			if got.Const[0] > 1 || got.Contig[0] > 1 {
 				found++
 			}
 		}
 		if found == 0 {
-			t.Errorf("%s %v: no group was found in any pattern", o.name, o.attrs)
+			t.Errorf("%s: no group was found in any pattern", tileaa.Dialect.Row(o.code).Name)
 		}
 	}
 }

@@ -37,23 +37,25 @@ func (r *Fact) setU(lo, hi wide, promised bool) {
 }
 
 // promises reads overflow flags.
-func promises(overflow uint32) (s, u bool) { return overflow&1 != 0, overflow&2 != 0 }
+func promises(overflow def.Overflow) (s, u bool) {
+	return overflow&def.NoSignedWrap != 0, overflow&def.NoUnsignedWrap != 0
+}
 
-func add(r *Fact, x, y Fact, overflow uint32) {
+func add(r *Fact, x, y Fact, overflow def.Overflow) {
 	s, u := promises(overflow)
 	r.setS(fromInt(x.SMin).add(fromInt(y.SMin)), fromInt(x.SMax).add(fromInt(y.SMax)), s)
 	r.setU(fromUint(x.UMin).add(fromUint(y.UMin)), fromUint(x.UMax).add(fromUint(y.UMax)), u)
 	r.ZeroBits = min(x.ZeroBits, y.ZeroBits)
 }
 
-func sub(r *Fact, x, y Fact, overflow uint32) {
+func sub(r *Fact, x, y Fact, overflow def.Overflow) {
 	s, u := promises(overflow)
 	r.setS(fromInt(x.SMin).sub(fromInt(y.SMax)), fromInt(x.SMax).sub(fromInt(y.SMin)), s)
 	r.setU(fromUint(x.UMin).sub(fromUint(y.UMax)), fromUint(x.UMax).sub(fromUint(y.UMin)), u)
 	r.ZeroBits = min(x.ZeroBits, y.ZeroBits)
 }
 
-func mul(r *Fact, x, y Fact, overflow uint32) {
+func mul(r *Fact, x, y Fact, overflow def.Overflow) {
 	s, u := promises(overflow)
 	a, b, c, d := mulInt(x.SMin, y.SMin), mulInt(x.SMin, y.SMax), mulInt(x.SMax, y.SMin), mulInt(x.SMax, y.SMax)
 	r.setS(minWide(a, b, c, d), maxWide(a, b, c, d), s)
@@ -73,7 +75,7 @@ func mulHigh(r *Fact, x, y Fact) {
 }
 
 // shiftLeft is a multiplication by a power of two; amounts of the width or more give 0.
-func shiftLeft(r *Fact, x, y Fact, overflow uint32) {
+func shiftLeft(r *Fact, x, y Fact, overflow def.Overflow) {
 	w := uint64(r.Width)
 	r.ZeroBits = int(min(uint64(x.ZeroBits)+min(y.UMin, w), w))
 	if y.UMax >= w {
@@ -150,7 +152,7 @@ func either(r *Fact, x, y Fact) {
 }
 
 // divide looks at the corners: for divisors of one sign the quotient is monotone in either operand.
-func divide(r *Fact, x, y Fact, signed bool, rounding uint32) {
+func divide(r *Fact, x, y Fact, signed bool, rounding def.Rounding) {
 	w := r.Width
 	if x.ZeroBits == w {
 		r.ZeroBits = w
@@ -230,7 +232,7 @@ func absolute(r *Fact, x Fact) {
 	}
 }
 
-func negate(r *Fact, x Fact, overflow uint32) {
+func negate(r *Fact, x Fact, overflow def.Overflow) {
 	s, _ := promises(overflow)
 	r.setS(fromInt(x.SMax).neg(), fromInt(x.SMin).neg(), s)
 	r.ZeroBits = x.ZeroBits
@@ -248,7 +250,7 @@ func extend(r *Fact, x Fact, signed bool) {
 	}
 }
 
-func shorten(r *Fact, x Fact, overflow uint32) {
+func shorten(r *Fact, x Fact, overflow def.Overflow) {
 	s, u := promises(overflow)
 	r.setS(fromInt(x.SMin), fromInt(x.SMax), s)
 	r.setU(fromUint(x.UMin), fromUint(x.UMax), u)
@@ -256,7 +258,7 @@ func shorten(r *Fact, x Fact, overflow uint32) {
 }
 
 // decided is the outcome of a comparison that is the same for all values of both intervals.
-func decided(x, y Fact, predicate uint32, signed bool) (outcome, ok bool) {
+func decided(x, y Fact, predicate def.Predicate, signed bool) (outcome, ok bool) {
 	less, more := x.UMax < y.UMin, x.UMin > y.UMax // always
 	atMost, atLeast := x.UMax <= y.UMin, x.UMin >= y.UMax
 	if signed {

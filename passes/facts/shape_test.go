@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tileiras/dialects/tileaa"
+	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
 )
 
@@ -51,21 +52,22 @@ func gather(elems []uint64, shape []int64, index func(at []int64) int64) []uint6
 func TestMovedElementsKeepTheirGroups(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	tests := []struct {
-		name, op string
+		name     string
+		op       ir.Code
 		from, to []int64
-		attrs    tileaa.Args
+		attrs    []ir.Attribute
 		index    func(at []int64) int64
 	}{
-		{"split", "reshape", []int64{32}, []int64{4, 8}, nil, func(at []int64) int64 { return at[0]*8 + at[1] }},
-		{"split in three", "reshape", []int64{32}, []int64{2, 4, 4}, nil, func(at []int64) int64 { return at[0]*16 + at[1]*4 + at[2] }},
-		{"merge", "reshape", []int64{4, 8}, []int64{32}, nil, func(at []int64) int64 { return at[0] }},
-		{"regroup", "reshape", []int64{4, 8}, []int64{8, 4}, nil, func(at []int64) int64 { return at[0]*4 + at[1] }},
-		{"add ones", "reshape", []int64{4, 8}, []int64{1, 4, 1, 8}, nil, func(at []int64) int64 { return at[1]*8 + at[3] }},
-		{"drop ones", "reshape", []int64{1, 8, 1}, []int64{8}, nil, func(at []int64) int64 { return at[0] }},
-		{"transpose", "permute", []int64{4, 8}, []int64{8, 4}, tileaa.Args{"permutation": ir.I32Array{1, 0}},
+		{"split", tileaa.OpReshape, []int64{32}, []int64{4, 8}, nil, func(at []int64) int64 { return at[0]*8 + at[1] }},
+		{"split in three", tileaa.OpReshape, []int64{32}, []int64{2, 4, 4}, nil, func(at []int64) int64 { return at[0]*16 + at[1]*4 + at[2] }},
+		{"merge", tileaa.OpReshape, []int64{4, 8}, []int64{32}, nil, func(at []int64) int64 { return at[0] }},
+		{"regroup", tileaa.OpReshape, []int64{4, 8}, []int64{8, 4}, nil, func(at []int64) int64 { return at[0]*4 + at[1] }},
+		{"add ones", tileaa.OpReshape, []int64{4, 8}, []int64{1, 4, 1, 8}, nil, func(at []int64) int64 { return at[1]*8 + at[3] }},
+		{"drop ones", tileaa.OpReshape, []int64{1, 8, 1}, []int64{8}, nil, func(at []int64) int64 { return at[0] }},
+		{"transpose", tileaa.OpPermute, []int64{4, 8}, []int64{8, 4}, []ir.Attribute{ir.I32Array{1, 0}},
 			func(at []int64) int64 { return at[1]*8 + at[0] }},
-		{"repeat rows", "broadcast", []int64{1, 8}, []int64{4, 8}, nil, func(at []int64) int64 { return at[1] }},
-		{"repeat columns", "broadcast", []int64{4, 1}, []int64{4, 8}, nil, func(at []int64) int64 { return at[0] }},
+		{"repeat rows", tileaa.OpBroadcast, []int64{1, 8}, []int64{4, 8}, nil, func(at []int64) int64 { return at[1] }},
+		{"repeat columns", tileaa.OpBroadcast, []int64{4, 1}, []int64{4, 8}, nil, func(at []int64) int64 { return at[0] }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -74,11 +76,9 @@ func TestMovedElementsKeepTheirGroups(t *testing.T) {
 			found := 0
 			for range 2000 {
 				x := grid(rng, tt.from)
-				args := tileaa.Args{"source": w.value(from, observed(from, x))}
-				for k, v := range tt.attrs {
-					args[k] = v
-				}
-				got := w.f.Of(tileaa.One(w.b, tt.op, to, args))
+				op := w.b.Create(ir.State{Def: tileaa.Dialect.Row(tt.op), Operands: []*ir.Value{w.value(from, observed(from, x))},
+					Types: []ir.Type{to}, Attrs: tt.attrs})
+				got := w.f.Of(op.Result(0))
 				if err := got.holds(tt.to, gather(x, tt.to, tt.index)); err != nil {
 					t.Fatalf("%v: %v", x, err)
 				}
@@ -109,15 +109,15 @@ func TestPiecesKeepTheirGroups(t *testing.T) {
 			}
 		}
 		slice := int64(rng.IntN(2)) * 8
-		check("extract", w.f.Of(tileaa.One(w.b, "extract", half, tileaa.Args{"source": vx, "indices": []*ir.Value{index}})),
+		check("extract", w.f.Of(tileaa.NewExtract(w.b, half, vx, []*ir.Value{index}).Result()),
 			half.Shape, x[slice:slice+8])
-		check("cat", w.f.Of(tileaa.One(w.b, "cat", whole, tileaa.Args{"lhs": vy, "rhs": vz, "dim": 0})),
+		check("cat", w.f.Of(tileaa.NewCat(w.b, whole, vy, vz, 0).Result()),
 			whole.Shape, append(append([]uint64(nil), y...), z...))
 		inserted := append([]uint64(nil), x...)
 		copy(inserted[slice:], y)
-		check("insert", w.f.Of(tileaa.One(w.b, "insert", whole, tileaa.Args{"source": vy, "dest": vx, "indices": []*ir.Value{index}})),
+		check("insert", w.f.Of(tileaa.NewInsert(w.b, whole, vy, vx, []*ir.Value{index}).Result()),
 			whole.Shape, inserted)
-		check("pad", w.f.Of(tileaa.One(w.b, "pad", whole, tileaa.Args{"source": vy})),
+		check("pad", w.f.Of(tileaa.NewPad(w.b, whole, vy, tileaa.PadOptions{}).Result()),
 			whole.Shape, append(append([]uint64(nil), y...), make([]uint64, 8)...))
 	}
 }
@@ -145,13 +145,13 @@ func TestCastsAndSelectsKeepTheirGroups(t *testing.T) {
 				t.Fatalf("%s of %v, %v, %v: %v", says, x, y, c, err)
 			}
 		}
-		check("sign extension", w.f.Of(tileaa.One(w.b, "exti", wide, tileaa.Args{"source": vx})),
+		check("sign extension", w.f.Of(tileaa.NewExti(w.b, wide, vx, def.Signed).Result()),
 			each(func(i int) uint64 { return truncate(uint64(s8(x[i])), 16) }))
-		check("zero extension", w.f.Of(tileaa.One(w.b, "exti", wide, tileaa.Args{"source": vx, "signedness": uint32(0)})),
+		check("zero extension", w.f.Of(tileaa.NewExti(w.b, wide, vx, def.Unsigned).Result()),
 			each(func(i int) uint64 { return x[i] }))
-		check("truncation", w.f.Of(tileaa.One(w.b, "trunci", w.tile(4, 16), tileaa.Args{"source": vx})),
+		check("truncation", w.f.Of(tileaa.NewTrunci(w.b, w.tile(4, 16), vx, tileaa.TrunciOptions{}).Result()),
 			each(func(i int) uint64 { return x[i] & 15 }))
-		check("select", w.f.Of(tileaa.One(w.b, "select", narrow, tileaa.Args{"cond": vc, "true_value": vx, "false_value": vy})),
+		check("select", w.f.Of(tileaa.NewSelect(w.b, vc, vx, vy).Result()),
 			each(func(i int) uint64 {
 				if c[i] != 0 {
 					return x[i]
@@ -183,7 +183,7 @@ func TestOffsetsOfPointersCountInElements(t *testing.T) {
 		for i := range out {
 			out[i] = base[i] + uint64(4*s8(o[i]))
 		}
-		r := tileaa.One(w.b, "offset", ptr, tileaa.Args{"ptr": w.value(ptr, p.refine()), "offset": w.value(offset, observed(offset, o))})
+		r := tileaa.NewOffset(w.b, ptr, w.value(ptr, p.refine()), w.value(offset, observed(offset, o))).Result()
 		got := w.f.Of(r)
 		if err := got.holds(ptr.Shape, out); err != nil {
 			t.Fatalf("%v + %v: %v", base, o, err)

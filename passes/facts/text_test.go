@@ -239,7 +239,7 @@ func TestAccessesOfBlocks(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.says, func(t *testing.T) {
 			f, ops := module(t, head+tt.body)
-			blk := ops["blk"]
+			blk := ir.Cast[tileaa.BlockTile](ops["blk"])
 			for d := range tt.inside {
 				if got := f.InBounds(blk, d); got != tt.inside[d] {
 					t.Errorf("in bounds along %d: %v, want %v", d, got, tt.inside[d])

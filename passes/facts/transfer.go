@@ -11,9 +11,9 @@ import (
 
 // transfers compute the fact of result 0 from the facts of the operands, one function per op; r comes unknown, with the
 // width and rank of the result, and is refined afterwards. Ops that are not here make unknown values.
-var transfers map[string]func(f *Facts, op *ir.Op, r *Fact)
+var transfers map[ir.Code]func(f *Facts, op *ir.Op, r *Fact)
 
-func signed(op *ir.Op) bool { return op.EnumNamed("signedness") == def.Signed }
+func signed(op *ir.Op) bool { return ir.Cast[tileaa.SignedOp](op).Signedness() == def.Signed }
 
 // binary is an element-wise op of two integers: its interval, then its neighbours.
 func binary(interval func(op *ir.Op, r *Fact, x, y Fact), axes func(op *ir.Op, r *Fact, x, y Fact)) func(*Facts, *ir.Op, *Fact) {
@@ -42,7 +42,7 @@ func unary(apply func(op *ir.Op, r *Fact, x Fact)) func(*Facts, *ir.Op, *Fact) {
 	}
 }
 
-func overflow(op *ir.Op) uint32 { return op.EnumNamed("overflow") }
+func overflow(op *ir.Op) def.Overflow { return ir.Cast[tileaa.OverflowOp](op).Overflow() }
 
 // disjoint reports whether no bit can be set in both, so that or and xor are sums.
 func disjoint(x, y Fact) bool {
@@ -50,79 +50,81 @@ func disjoint(x, y Fact) bool {
 }
 
 func init() {
-	transfers = map[string]func(*Facts, *ir.Op, *Fact){
-		"addi": binary(func(op *ir.Op, r *Fact, x, y Fact) { add(r, x, y, overflow(op)) },
+	transfers = map[ir.Code]func(*Facts, *ir.Op, *Fact){
+		tileaa.OpAddi: binary(func(op *ir.Op, r *Fact, x, y Fact) { add(r, x, y, overflow(op)) },
 			func(_ *ir.Op, r *Fact, x, y Fact) { r.addAxes(x, y, 0) }),
-		"subi": binary(func(op *ir.Op, r *Fact, x, y Fact) { sub(r, x, y, overflow(op)) },
+		tileaa.OpSubi: binary(func(op *ir.Op, r *Fact, x, y Fact) { sub(r, x, y, overflow(op)) },
 			func(_ *ir.Op, r *Fact, x, y Fact) { r.subAxes(x, y) }),
-		"muli":   binary(func(op *ir.Op, r *Fact, x, y Fact) { mul(r, x, y, overflow(op)) }, mulAxes),
-		"mulhii": binary(func(_ *ir.Op, r *Fact, x, y Fact) { mulHigh(r, x, y) }, nil),
-		"divi": binary(func(op *ir.Op, r *Fact, x, y Fact) { divide(r, x, y, signed(op), op.EnumNamed("rounding")) },
-			func(op *ir.Op, r *Fact, x, y Fact) { r.divAxes(x, y, signed(op), op.EnumNamed("rounding")) }),
-		"remi": binary(func(op *ir.Op, r *Fact, x, y Fact) { remainder(r, x, y, signed(op)) },
+		tileaa.OpMuli:   binary(func(op *ir.Op, r *Fact, x, y Fact) { mul(r, x, y, overflow(op)) }, mulAxes),
+		tileaa.OpMulhii: binary(func(_ *ir.Op, r *Fact, x, y Fact) { mulHigh(r, x, y) }, nil),
+		tileaa.OpDivi: binary(func(op *ir.Op, r *Fact, x, y Fact) { divide(r, x, y, signed(op), ir.Cast[tileaa.Divi](op).Rounding()) },
+			func(op *ir.Op, r *Fact, x, y Fact) { r.divAxes(x, y, signed(op), ir.Cast[tileaa.Divi](op).Rounding()) }),
+		tileaa.OpRemi: binary(func(op *ir.Op, r *Fact, x, y Fact) { remainder(r, x, y, signed(op)) },
 			func(op *ir.Op, r *Fact, x, y Fact) { r.remAxes(x, y, signed(op)) }),
-		"maxi": binary(func(op *ir.Op, r *Fact, x, y Fact) { larger(r, x, y, signed(op)) },
+		tileaa.OpMaxi: binary(func(op *ir.Op, r *Fact, x, y Fact) { larger(r, x, y, signed(op)) },
 			func(op *ir.Op, r *Fact, x, y Fact) { extremumAxes(r, y, x, x, y, signed(op)) }),
-		"mini": binary(func(op *ir.Op, r *Fact, x, y Fact) { smaller(r, x, y, signed(op)) },
+		tileaa.OpMini: binary(func(op *ir.Op, r *Fact, x, y Fact) { smaller(r, x, y, signed(op)) },
 			func(op *ir.Op, r *Fact, x, y Fact) { extremumAxes(r, x, y, x, y, signed(op)) }),
-		"andi": binary(func(_ *ir.Op, r *Fact, x, y Fact) { and(r, x, y) },
+		tileaa.OpAndi: binary(func(_ *ir.Op, r *Fact, x, y Fact) { and(r, x, y) },
 			func(_ *ir.Op, r *Fact, x, y Fact) {
 				if mask, ok := y.Constant(); ok {
 					r.maskAxes(x, mask)
 				}
 			}),
-		"ori":  binary(func(_ *ir.Op, r *Fact, x, y Fact) { or(r, x, y) }, sumAxes),
-		"xori": binary(func(_ *ir.Op, r *Fact, x, y Fact) { xor(r, x, y) }, sumAxes),
-		"shli": binary(func(op *ir.Op, r *Fact, x, y Fact) { shiftLeft(r, x, y, overflow(op)) }, nil),
-		"shri": binary(func(op *ir.Op, r *Fact, x, y Fact) { shiftRight(r, x, y, signed(op)) },
+		tileaa.OpOri:  binary(func(_ *ir.Op, r *Fact, x, y Fact) { or(r, x, y) }, sumAxes),
+		tileaa.OpXori: binary(func(_ *ir.Op, r *Fact, x, y Fact) { xor(r, x, y) }, sumAxes),
+		tileaa.OpShli: binary(func(op *ir.Op, r *Fact, x, y Fact) { shiftLeft(r, x, y, overflow(op)) }, nil),
+		tileaa.OpShri: binary(func(op *ir.Op, r *Fact, x, y Fact) { shiftRight(r, x, y, signed(op)) },
 			func(op *ir.Op, r *Fact, x, y Fact) { r.shiftAxes(x, y, signed(op)) }),
-		"absi": unary(func(_ *ir.Op, r *Fact, x Fact) { absolute(r, x) }),
-		"negi": unary(func(op *ir.Op, r *Fact, x Fact) { negate(r, x, overflow(op)) }),
-		"cmpi": binary(func(op *ir.Op, r *Fact, x, y Fact) {
-			if outcome, ok := decided(x, y, op.EnumNamed("predicate"), signed(op)); ok {
+		tileaa.OpAbsi: unary(func(_ *ir.Op, r *Fact, x Fact) { absolute(r, x) }),
+		tileaa.OpNegi: unary(func(op *ir.Op, r *Fact, x Fact) { negate(r, x, overflow(op)) }),
+		tileaa.OpCmpi: binary(func(op *ir.Op, r *Fact, x, y Fact) {
+			if outcome, ok := decided(x, y, ir.Cast[tileaa.Cmpi](op).Predicate(), signed(op)); ok {
 				r.UMin, r.UMax = 0, 0
 				if outcome {
 					r.UMin, r.UMax = 1, 1
 				}
 			}
-		}, func(op *ir.Op, r *Fact, x, y Fact) { r.compareAxes(x, y, op.EnumNamed("predicate"), signed(op)) }),
-		"select": selectFact,
+		}, func(op *ir.Op, r *Fact, x, y Fact) {
+			r.compareAxes(x, y, ir.Cast[tileaa.Cmpi](op).Predicate(), signed(op))
+		}),
+		tileaa.OpSelect: selectFact,
 
-		"exti": unary(func(op *ir.Op, r *Fact, x Fact) {
+		tileaa.OpExti: unary(func(op *ir.Op, r *Fact, x Fact) {
 			extend(r, x, signed(op))
 			r.widenAxes(x, signed(op))
 		}),
-		"trunci": unary(func(op *ir.Op, r *Fact, x Fact) {
+		tileaa.OpTrunci: unary(func(op *ir.Op, r *Fact, x Fact) {
 			shorten(r, x, overflow(op))
 			r.keepAxes(x)
 		}),
-		"bitcast":    unary(same),
-		"int_to_ptr": castPointer,
-		"ptr_to_int": castPointer,
-		"ptr_cast":   castPointer,
-		"offset":     offsetFact,
+		tileaa.OpBitcast:  unary(same),
+		tileaa.OpIntToPtr: castPointer,
+		tileaa.OpPtrToInt: castPointer,
+		tileaa.OpPtrCast:  castPointer,
+		tileaa.OpOffset:   offsetFact,
 
-		"constant":       constantFact,
-		"iota":           iotaFact,
-		"splat":          splatFact,
-		"broadcast":      broadcastFact,
-		"reshape":        reshapeFact,
-		"permute":        permuteFact,
-		"cat":            catFact,
-		"extract":        extractFact,
-		"insert":         insertFact,
-		"pad":            padFact,
-		"convert_layout": unary(same),
-		"assume":         assumeFact,
+		tileaa.OpConstant:      constantFact,
+		tileaa.OpIota:          iotaFact,
+		tileaa.OpSplat:         splatFact,
+		tileaa.OpBroadcast:     broadcastFact,
+		tileaa.OpReshape:       reshapeFact,
+		tileaa.OpPermute:       permuteFact,
+		tileaa.OpCat:           catFact,
+		tileaa.OpExtract:       extractFact,
+		tileaa.OpInsert:        insertFact,
+		tileaa.OpPad:           padFact,
+		tileaa.OpConvertLayout: unary(same),
+		tileaa.OpAssume:        assumeFact,
 
 		// Grids have at most 2^24 - 1 blocks in a dimension (Tile IR, get_num_tile_blocks).
-		"program_id":   func(_ *Facts, _ *ir.Op, r *Fact) { r.UMax = 1<<24 - 2 },
-		"num_programs": func(_ *Facts, _ *ir.Op, r *Fact) { r.UMin, r.UMax = 1, 1<<24-1 },
+		tileaa.OpProgramId:   func(_ *Facts, _ *ir.Op, r *Fact) { r.UMax = 1<<24 - 2 },
+		tileaa.OpNumPrograms: func(_ *Facts, _ *ir.Op, r *Fact) { r.UMin, r.UMax = 1, 1<<24-1 },
 
-		"get_global": func(_ *Facts, op *ir.Op, r *Fact) { r.Space, r.ZeroBits = Global, r.unit },
-		"alloca": func(_ *Facts, op *ir.Op, r *Fact) {
+		tileaa.OpGetGlobal: func(_ *Facts, op *ir.Op, r *Fact) { r.Space, r.ZeroBits = Global, r.unit },
+		tileaa.OpAlloca: func(_ *Facts, op *ir.Op, r *Fact) {
 			r.Space = Slot
-			if a := op.IntNamed("alignment"); a > 0 {
+			if a := ir.Cast[tileaa.Alloca](op).Alignment(); a > 0 {
 				r.ZeroBits = log2(a)
 			}
 		},
@@ -391,7 +393,7 @@ func permuteFact(f *Facts, op *ir.Op, r *Fact) {
 		return
 	}
 	r.scalarPart(x)
-	for d, p := range tileaa.Permutation(op) {
+	for d, p := range ir.Cast[tileaa.Permute](op).Permutation() {
 		r.Const[d] = x.Const[p]
 		r.count(d, x.Contig[p], x.Div[p])
 	}
@@ -418,18 +420,20 @@ func extractFact(f *Facts, op *ir.Op, r *Fact) {
 }
 
 func insertFact(f *Facts, op *ir.Op, r *Fact) {
-	if x, y := f.Of(op.OperandNamed("source")), f.Of(op.OperandNamed("dest")); x.Width > 0 && y.Width > 0 {
+	i := ir.Cast[tileaa.Insert](op)
+	if x, y := f.Of(i.Source()), f.Of(i.Dest()); x.Width > 0 && y.Width > 0 {
 		*r = join(x, y)
 	}
 }
 
 func padFact(f *Facts, op *ir.Op, r *Fact) {
-	x := f.Of(op.OperandNamed("source"))
+	p := ir.Cast[tileaa.Pad](op)
+	x := f.Of(p.Source())
 	if x.Width == 0 {
 		return
 	}
 	fill := constant(op.Operand(0).Type(), 0)
-	if v := op.OperandNamed("value"); v != nil {
+	if v := p.Value(); v != nil {
 		fill = unknown(op.Operand(0).Type())
 		fill.scalarPart(f.Of(v))
 	}
@@ -445,7 +449,7 @@ func assumeFact(f *Facts, op *ir.Op, r *Fact) {
 	}
 	*r = x
 	r.Contig, r.Const, r.Div = slices.Clone(x.Contig), slices.Clone(x.Const), slices.Clone(x.Div)
-	switch p := op.AttrNamed("predicate").(type) {
+	switch p := ir.Cast[tileaa.Assume](op).Predicate().(type) {
 	case *tileaa.BoundedAttr:
 		if p.Lower != nil {
 			r.SMin = max(r.SMin, *p.Lower)

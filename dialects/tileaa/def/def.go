@@ -187,7 +187,7 @@ var Ops = []*ir.OpDef{
 	with(row("module", args(attr("sym_name", ir.SymbolNameKind), optAttr("producer", ir.StringKind)), nil,
 		ir.Isolated|ir.SymbolTable, "A compilation unit: entries and globals."), regions("body")),
 	with(row("entry", args(attr("sym_name", ir.SymbolNameKind), optAttr("hints", ir.HintsKind),
-		optional(class("plan", "PlanAttr")), optAttr("shared_bytes", ir.I64Kind)), nil,
+		optional(class("plan", "*PlanAttr")), optAttr("shared_bytes", ir.I64Kind)), nil,
 		ir.Isolated|ir.Symbol, "A kernel; its parameters, rank-0 tiles, are the arguments of its only block."), regions("body")),
 	row("global", args(attr("sym_name", ir.SymbolNameKind), attr("value", ir.DenseKind), optAttr("alignment", ir.I64Kind),
 		unit("constant", "private")), nil, ir.Symbol, "Device memory with initial content; value is a rank-1 tile constant."),
@@ -353,7 +353,7 @@ var Ops = []*ir.OpDef{
 		"Reads the slice with these slice numbers (rank-0 i32) in the layout of the result."), reads("buffer")),
 	effects(row("buffer_insert", args(in("value:tile", "buffer:buffer"), many("indices:scalar_int")), nil, 0,
 		"Writes a tile over the slice with these slice numbers."), writes("buffer")),
-	effects(row("async_copy", args(in("block:block", "buffer:buffer"), opt("token:token"), class("layout", "LayoutAttr"), access), res("result_token:token"), 0,
+	effects(row("async_copy", args(in("block:block", "buffer:buffer"), opt("token:token"), class("layout", "*LayoutAttr"), access), res("result_token:token"), 0,
 		"Copies a block to a buffer with cp.async; layout is the copy map; elements outside the array become zero. "+
 			"What comes after its token comes after its wait."),
 		inFlight(reads("block")), inFlight(writes("buffer"))),

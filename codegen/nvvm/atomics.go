@@ -10,30 +10,30 @@ import (
 )
 
 func init() {
-	register(map[string]lowering{
-		"atomic_rmw":            atomicRMW,
-		"atomic_cas":            atomicCAS,
-		"tiled_atomic":          tiledAtomic,
-		"fence_alias":           func(f *fn, op *ir.Op) { f.fenceAlias() },
-		"gdc_wait":              func(f *fn, op *ir.Op) { f.gridDependency("griddepcontrol.wait") },
-		"gdc_launch_dependents": func(f *fn, op *ir.Op) { f.gridDependency("griddepcontrol.launch_dependents") },
+	register(map[ir.Code]lowering{
+		tileaa.OpAtomicRmw:           atomicRMW,
+		tileaa.OpAtomicCas:           atomicCAS,
+		tileaa.OpTiledAtomic:         tiledAtomic,
+		tileaa.OpFenceAlias:          func(f *fn, op *ir.Op) { f.fenceAlias() },
+		tileaa.OpGdcWait:             func(f *fn, op *ir.Op) { f.gridDependency("griddepcontrol.wait") },
+		tileaa.OpGdcLaunchDependents: func(f *fn, op *ir.Op) { f.gridDependency("griddepcontrol.launch_dependents") },
 	})
 }
 
-var orderOf = map[uint32]string{def.Relaxed: "relaxed", def.Acquire: "acquire", def.Release: "release", def.AcqRel: "acq_rel"}
+var orderOf = map[def.MemOrder]string{def.Relaxed: "relaxed", def.Acquire: "acquire", def.Release: "release", def.AcqRel: "acq_rel"}
 
 // atomicOp is the PTX operation and type of a mode on an element type; ok is false when there is none.
-func atomicOp(mode uint32, elem ir.Type) (name string, ok bool) {
+func atomicOp(mode def.AtomicMode, elem ir.Type) (name string, ok bool) {
 	width := map[kind]string{kI32: "32", kI64: "64", kF32: "32", kF64: "64"}[kindOf(elem)]
 	switch mode {
 	case def.ModeAnd, def.ModeOr, def.ModeXor, def.ModeXchg:
-		return map[uint32]string{def.ModeAnd: "and", def.ModeOr: "or", def.ModeXor: "xor", def.ModeXchg: "exch"}[mode] + ".b" + width, width != ""
+		return map[def.AtomicMode]string{def.ModeAnd: "and", def.ModeOr: "or", def.ModeXor: "xor", def.ModeXchg: "exch"}[mode] + ".b" + width, width != ""
 	case def.ModeAdd:
 		return "add.u" + width, width != ""
 	case def.ModeMax, def.ModeMin:
-		return map[uint32]string{def.ModeMax: "max", def.ModeMin: "min"}[mode] + ".s" + width, width != ""
+		return map[def.AtomicMode]string{def.ModeMax: "max", def.ModeMin: "min"}[mode] + ".s" + width, width != ""
 	case def.ModeUMax, def.ModeUMin:
-		return map[uint32]string{def.ModeUMax: "max", def.ModeUMin: "min"}[mode] + ".u" + width, width != ""
+		return map[def.AtomicMode]string{def.ModeUMax: "max", def.ModeUMin: "min"}[mode] + ".u" + width, width != ""
 	}
 	switch elem.(*ir.FloatType).Format {
 	case float.F32:
@@ -50,13 +50,13 @@ func atomicOp(mode uint32, elem ir.Type) (name string, ok bool) {
 
 // update is one atomic operation of a thread; the old value is wanted when some result uses it.
 func (f *fn) update(op *ir.Op, elem ir.Type, guard, base reg, offset int64, x reg, wantOld bool) reg {
-	mode := op.EnumNamed("mode")
+	mode := ir.Cast[tileaa.AtomicOp](op).Mode()
 	name, ok := atomicOp(mode, elem)
 	if !ok {
 		f.unsupported("%s", ir.ShortType(elem))
 	}
-	order := orderOf[op.EnumNamed("order")]
-	where := scopeOf[op.EnumNamed("scope")] + f.space()
+	order := orderWord(op)
+	where := scopeWord(op) + f.space()
 	row := "atom." + order + where + "." + name
 	if !f.has(row) {
 		return f.updateByCAS(op, elem, guard, base, offset, x, "atom."+order+where+".cas.b16")
@@ -78,11 +78,11 @@ func (f *fn) guardedAtomic(row string, guard reg, k kind, args ...reg) reg {
 
 // updateByCAS adds 16-bit floats where the hardware has no such addition: compare and swap until nobody came in between.
 func (f *fn) updateByCAS(op *ir.Op, elem ir.Type, guard, base reg, offset int64, x reg, row string) reg {
-	if x.k != kI16 || op.EnumNamed("mode") != def.ModeAddF || !f.has(row) {
+	if x.k != kI16 || ir.Cast[tileaa.AtomicOp](op).Mode() != def.ModeAddF || !f.has(row) {
 		f.unsupported("%s on %s", ir.ShortType(elem), f.target.Name)
 	}
 	return f.branch(guard, []reg{con(kI16, 0)}, func() []reg {
-		first := f.op1("ld.relaxed"+scopeOf[op.EnumNamed("scope")]+f.space()+".b16", base, i32(offset))
+		first := f.op1("ld.relaxed"+scopeWord(op)+f.space()+".b16", base, i32(offset))
 		state := f.loopWhile([]reg{first, first}, func(state []reg) ([]reg, reg) {
 			expected := state[0]
 			sum := f.viaF32(elem, ".rn", func(r []reg) reg { return f.fadd(r[0], r[1]) }, f.tileOf(elem, expected), f.tileOf(elem, x))
@@ -93,8 +93,11 @@ func (f *fn) updateByCAS(op *ir.Op, elem ir.Type, guard, base reg, offset int64,
 	})[0]
 }
 
+// orderWord is the memory order of an access as an instruction has it.
+func orderWord(op *ir.Op) string { return orderOf[ir.Cast[tileaa.MemoryOp](op).Order()] }
+
 func (f *fn) maskOf(op *ir.Op, r int) reg {
-	if m := f.val(op, "mask"); m != nil {
+	if m := f.val(ir.Cast[tileaa.PtrAccess](op).Mask()); m != nil {
 		return f.reg(m, r)
 	}
 	return boolean(true)
@@ -103,7 +106,8 @@ func (f *fn) maskOf(op *ir.Op, r int) reg {
 func atomicRMW(f *fn, op *ir.Op) {
 	t := tileaa.AsTile(op.Result(0))
 	l := layoutOf(t, f.plan.Warps)
-	p, x := f.val(op, "ptr"), f.val(op, "arg")
+	a := ir.Cast[tileaa.AtomicRmw](op)
+	p, x := f.tileFor(a.Ptr()), f.tileFor(a.Arg())
 	owner := f.owners(l)
 	if planted.On("atomic-every-replica") {
 		owner = boolean(true)
@@ -119,13 +123,14 @@ func atomicRMW(f *fn, op *ir.Op) {
 func atomicCAS(f *fn, op *ir.Op) {
 	t := tileaa.AsTile(op.Result(0))
 	l := layoutOf(t, f.plan.Warps)
-	p, cmp, val := f.val(op, "ptr"), f.val(op, "cmp"), f.val(op, "value")
+	a := ir.Cast[tileaa.AtomicCas](op)
+	p, cmp, val := f.tileFor(a.Ptr()), f.tileFor(a.Cmp()), f.tileFor(a.Value())
 	owner := f.owners(l)
 	bits := map[kind]string{kI32: "b32", kI64: "b64", kF32: "b32", kF64: "b64"}[kindOf(t.Elem)]
 	if bits == "" {
 		f.unsupported("%s", ir.ShortType(t.Elem))
 	}
-	row := "atom." + orderOf[op.EnumNamed("order")] + scopeOf[op.EnumNamed("scope")] + f.space() + ".cas." + bits
+	row := "atom." + orderWord(op) + scopeWord(op) + f.space() + ".cas." + bits
 	out := f.newTile(t.Elem, numRegs(t))
 	for _, r := range ownRegs(l) {
 		expected := f.reg(cmp, r)
@@ -142,10 +147,10 @@ func atomicCAS(f *fn, op *ir.Op) {
 }
 
 func tiledAtomic(f *fn, op *ir.Op) {
-	v := op.OperandNamed("value")
+	v := valueOf(op)
 	l := f.tileLayout(v)
-	x := f.val(op, "value")
-	for _, r := range f.tiledRuns(op, f.viewOf(op.OperandNamed("block")), l, 1, f.owners(l)) {
+	x := f.stored(op)
+	for _, r := range f.tiledRuns(op, f.viewOf(op), l, 1, f.owners(l)) {
 		f.update(op, elemOf(v), r.guard, r.base, r.offset, f.reg(x, r.regs[0]), false)
 	}
 }

@@ -11,14 +11,14 @@ import (
 )
 
 func init() {
-	register(map[string]lowering{
-		"for":      lowerFor,
-		"loop":     lowerLoop,
-		"if":       lowerIf,
-		"yield":    func(f *fn, op *ir.Op) { f.leave(&f.yields[len(f.yields)-1].edges, op) },
-		"continue": func(f *fn, op *ir.Op) { f.leave(&f.loops[len(f.loops)-1].again.edges, op) },
-		"break":    func(f *fn, op *ir.Op) { f.leave(&f.loops[len(f.loops)-1].out.edges, op) },
-		"return": func(f *fn, op *ir.Op) {
+	register(map[ir.Code]lowering{
+		tileaa.OpFor:      lowerFor,
+		tileaa.OpLoop:     lowerLoop,
+		tileaa.OpIf:       lowerIf,
+		tileaa.OpYield:    func(f *fn, op *ir.Op) { f.leave(&f.yields[len(f.yields)-1].edges, op) },
+		tileaa.OpContinue: func(f *fn, op *ir.Op) { f.leave(&f.loops[len(f.loops)-1].again.edges, op) },
+		tileaa.OpBreak:    func(f *fn, op *ir.Op) { f.leave(&f.loops[len(f.loops)-1].out.edges, op) },
+		tileaa.OpReturn: func(f *fn, op *ir.Op) {
 			f.cur.Term = llvm.NewRet(nil)
 			f.dead = true
 		},
@@ -134,9 +134,14 @@ func (f *fn) bind(vs []*ir.Value, tiles []*tile) {
 	}
 }
 
+func loopOf(op *ir.Op) ir.Flow {
+	loop, _ := ir.LoopOf(op)
+	return loop
+}
+
 func (f *fn) inits(op *ir.Op) []*tile {
 	var out []*tile
-	for _, v := range op.OperandGroupNamed("inits") {
+	for _, v := range loopOf(op).Inits() {
 		out = append(out, f.valueOf(v))
 	}
 	return out
@@ -150,9 +155,10 @@ func (f *fn) inits(op *ir.Op) []*tile {
 //	latch: step < upper - iv ?  -yes-> body with iv + step
 //	exit:  phi results
 func lowerFor(f *fn, op *ir.Op) {
-	lower, upper, step := f.scalar(op.OperandNamed("lower")), f.scalar(op.OperandNamed("upper")), f.scalar(op.OperandNamed("step"))
+	loop := ir.Cast[tileaa.For](op)
+	lower, upper, step := f.scalar(loop.Lower()), f.scalar(loop.Upper()), f.scalar(loop.Step())
 	less := slt
-	if op.BoolNamed("unsigned") {
+	if loop.Unsigned() {
 		less = ult
 	}
 	body := op.Body()
@@ -261,7 +267,7 @@ func lowerLoop(f *fn, op *ir.Op) {
 }
 
 func lowerIf(f *fn, op *ir.Op) {
-	cond := f.scalar(op.OperandNamed("cond"))
+	cond := f.scalar(ir.Cast[tileaa.If](op).Cond())
 	j := &join{}
 	regions := op.Regions()
 	hasElse := len(regions) > 1 && !regions[1].Empty()

@@ -3,23 +3,24 @@ package nvvm
 import (
 	"github.com/llir/llvm/ir/enum"
 
+	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
 	"tileiras/ir/float"
 )
 
 func init() {
-	register(map[string]lowering{
-		"bitcast":    bitcast,
-		"exti":       extend,
-		"trunci":     truncate,
-		"ftof":       floatToFloat,
-		"ftoi":       floatToInt,
-		"itof":       intToFloat,
-		"int_to_ptr": rename,
-		"ptr_to_int": rename,
-		"ptr_cast":   rename,
-		"assume":     func(f *fn, op *ir.Op) { f.set(op, f.val(op, "value")) },
+	register(map[ir.Code]lowering{
+		tileaa.OpBitcast:  bitcast,
+		tileaa.OpExti:     extend,
+		tileaa.OpTrunci:   truncate,
+		tileaa.OpFtof:     floatToFloat,
+		tileaa.OpFtoi:     floatToInt,
+		tileaa.OpItof:     intToFloat,
+		tileaa.OpIntToPtr: rename,
+		tileaa.OpPtrToInt: rename,
+		tileaa.OpPtrCast:  rename,
+		tileaa.OpAssume:   func(f *fn, op *ir.Op) { f.set(op, f.stored(op)) },
 	})
 }
 
@@ -31,11 +32,11 @@ func (f *fn) retyped(t *tile, elem ir.Type) *tile {
 }
 
 func rename(f *fn, op *ir.Op) {
-	f.set(op, f.retyped(f.val(op, "source"), elemOf(op.Result(0))))
+	f.set(op, f.retyped(f.source(op), elemOf(op.Result(0))))
 }
 
 func bitcast(f *fn, op *ir.Op) {
-	x, elem := f.val(op, "source"), elemOf(op.Result(0))
+	x, elem := f.source(op), elemOf(op.Result(0))
 	if to := kindOf(elem); to != x.k {
 		f.set(op, f.each(elem, func(r []reg) reg { return f.cast(r[0], to) }, x))
 		return
@@ -46,7 +47,7 @@ func bitcast(f *fn, op *ir.Op) {
 func widthOf(elem ir.Type) int { return elem.(*ir.IntegerType).Width }
 
 func extend(f *fn, op *ir.Op) {
-	x, elem := f.val(op, "source"), elemOf(op.Result(0))
+	x, elem := f.source(op), elemOf(op.Result(0))
 	from, to := widthOf(x.elem), kindOf(elem)
 	f.set(op, f.each(elem, func(r []reg) reg {
 		e := r[0]
@@ -72,7 +73,7 @@ func (f *fn) clipped(x reg, elem ir.Type) reg {
 
 func truncate(f *fn, op *ir.Op) {
 	elem := elemOf(op.Result(0))
-	f.set(op, f.each(elem, func(r []reg) reg { return f.toInt(r[0], elem) }, f.val(op, "source")))
+	f.set(op, f.each(elem, func(r []reg) reg { return f.toInt(r[0], elem) }, f.source(op)))
 }
 
 // toInt drops the high bits of an integer.
@@ -189,14 +190,14 @@ func (f *fn) roundBits(x reg, drop int, rounding string) reg {
 	return f.sel(nan, f.or(x, con(kI32, 0x00400000)), f.sel(finite, f.add(x, inc), x))
 }
 
-var conversionRounding = map[uint32]string{
+var conversionRounding = map[def.Rounding]string{
 	def.RoundNearestEven: ".rn", def.RoundZero: ".rz", def.RoundNegInf: ".rm", def.RoundPosInf: ".rp", def.RoundNearestAway: ".rna",
 }
 
 func floatToFloat(f *fn, op *ir.Op) {
-	x, elem := f.val(op, "source"), elemOf(op.Result(0))
+	x, elem := f.source(op), elemOf(op.Result(0))
 	from, to := x.elem.(*ir.FloatType).Format, elem.(*ir.FloatType).Format
-	rounding := conversionRounding[op.EnumNamed("rounding")]
+	rounding := conversionRounding[ir.Cast[tileaa.Ftof](op).Rounding()]
 	f.set(op, f.convertFloat(x, from, to, elem, rounding))
 }
 
@@ -238,7 +239,7 @@ var (
 )
 
 func floatToInt(f *fn, op *ir.Op) {
-	x := f.widened(f.val(op, "source"))
+	x := f.widened(f.source(op))
 	elem := elemOf(op.Result(0))
 	to, width := kindOf(elem), widthOf(elem)
 	if to == kI1 { // x != 0, and NaN is not 0
@@ -249,7 +250,7 @@ func floatToInt(f *fn, op *ir.Op) {
 	if sign {
 		s = 1
 	}
-	saturating := op.BoolNamed("saturating")
+	saturating := ir.Cast[tileaa.Ftoi](op).Saturating()
 	// PTX conversions clamp to the integer's range, and turn NaN into 0 unless f64 or 64 bits take part (PTX ISA, cvt).
 	through := max(to, kI16)
 	if through < kI32 && saturating && width >= 8 {
@@ -275,7 +276,7 @@ func floatToInt(f *fn, op *ir.Op) {
 }
 
 func intToFloat(f *fn, op *ir.Op) {
-	x, elem := f.val(op, "source"), elemOf(op.Result(0))
+	x, elem := f.source(op), elemOf(op.Result(0))
 	to := elem.(*ir.FloatType).Format
 	sign, s := isSigned(op), 0
 	if sign {

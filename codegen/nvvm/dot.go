@@ -11,22 +11,22 @@ import (
 	"tileiras/ir/float"
 )
 
-func init() { register(map[string]lowering{"dot": dot}) }
+func init() { register(map[ir.Code]lowering{tileaa.OpDot: dot}) }
 
 // swappedSuffix marks, behind the atom's name, a dot that computes the transposed product: its A is the tile B.
 const swappedSuffix = " swapped"
 
 func dot(f *fn, op *ir.Op) {
-	name := op.StringNamed("atom")
+	name := ir.Cast[tileaa.Dot](op).Atom()
 	swap := strings.HasSuffix(name, swappedSuffix)
 	a := atom.MMAByName(strings.TrimSuffix(name, swappedSuffix))
 	switch {
 	case a == nil:
 		f.bug("no atom %q", name)
 	case a.Scalar():
-		f.set(op, f.multiplyAdd(op, a))
+		f.set(op, f.multiplyAdd(ir.Cast[tileaa.Dot](op), a))
 	default:
-		f.set(op, f.matrixProduct(op, a, swap))
+		f.set(op, f.matrixProduct(ir.Cast[tileaa.Dot](op), a, swap))
 	}
 }
 
@@ -62,9 +62,9 @@ func (f *fn) fragment(o *operandTile, first, n int) []reg {
 
 // matrixProduct issues the instructions of a product: K outermost, so that the accumulators of one step are independent; columns
 // run back and forth under rows, so that neighbours share an operand.
-func (f *fn) matrixProduct(op *ir.Op, a *atom.MMA, swap bool) *tile {
-	left, right := f.operandTile(op.OperandNamed("lhs")), f.operandTile(op.OperandNamed("rhs"))
-	acc := f.operandTile(op.OperandNamed("acc"))
+func (f *fn) matrixProduct(op tileaa.Dot, a *atom.MMA, swap bool) *tile {
+	left, right := f.operandTile(op.Lhs()), f.operandTile(op.Rhs())
+	acc := f.operandTile(op.Acc())
 	ls, rs := left.l.Shape(), right.l.Shape()
 	rank := len(ls)
 	batches, m, k, n := 1, ls[rank-2], ls[rank-1], rs[rank-1]
@@ -121,7 +121,7 @@ func (f *fn) matrixProduct(op *ir.Op, a *atom.MMA, swap bool) *tile {
 			}
 		}
 	}
-	out := f.newTile(elemOf(op.Result(0)), acc.len())
+	out := f.newTile(elemOf(op.Result()), acc.len())
 	for first := 0; first < acc.len(); first += ec {
 		c := accs[first]
 		if c == nil {
@@ -133,7 +133,7 @@ func (f *fn) matrixProduct(op *ir.Op, a *atom.MMA, swap bool) *tile {
 			f.putWords(out, upTo(first, ec), c)
 		}
 	}
-	f.fitResult(op, out)
+	f.fitResult(op.Op, out)
 	return out
 }
 
@@ -146,11 +146,11 @@ func (f *fn) fitResult(op *ir.Op, out *tile) {
 
 // multiplyAdd computes each element of the result in its own thread, in the order of K. The operands lie in shared memory, or in
 // registers that hold all of K for the rows and columns of the thread's elements.
-func (f *fn) multiplyAdd(op *ir.Op, a *atom.MMA) *tile {
-	acc := f.tileLayout(op.OperandNamed("acc"))
-	c := f.val(op, "acc")
-	elem := elemOf(op.Result(0))
-	left, right := f.dotOperand(op, "lhs", acc, a.Shape.K), f.dotOperand(op, "rhs", acc, a.Shape.K)
+func (f *fn) multiplyAdd(op tileaa.Dot, a *atom.MMA) *tile {
+	acc := f.tileLayout(op.Acc())
+	c := f.tileFor(op.Acc())
+	elem := elemOf(op.Result())
+	left, right := f.dotOperand(op.Lhs(), true, op.SignednessLhs(), acc, a.Shape.K), f.dotOperand(op.Rhs(), false, op.SignednessRhs(), acc, a.Shape.K)
 	out := f.newTile(elem, c.len())
 	ownOf := acc.RegReps()
 	// f16 accumulators are kept in f32 until the end.
@@ -206,10 +206,8 @@ type scalarOperand struct {
 }
 
 // dotOperand makes the operand for instructions that take width elements along K.
-func (f *fn) dotOperand(op *ir.Op, name string, acc layout.Layout, width int) scalarOperand {
-	v := op.OperandNamed(name)
-	isLeft := name == "lhs"
-	sign := op.EnumNamed("signedness_"+name) == def.Signed
+func (f *fn) dotOperand(v *ir.Value, isLeft bool, signedness def.Signedness, acc layout.Layout, width int) scalarOperand {
+	sign := signedness == def.Signed
 	var shape []int
 	b := f.buffers[v]
 	if b != nil {
@@ -244,7 +242,7 @@ func (f *fn) dotOperand(op *ir.Op, name string, acc layout.Layout, width int) sc
 			for j := range width {
 				i, ok := span.Solve(l.Flat(place(acc.Coords(acc.Apply(r, 0, 0, 0)), step*width+j)))
 				if !ok {
-					f.bug("a thread does not hold the %s it needs", name)
+					f.bug("a thread does not hold the factor it needs")
 				}
 				part.regs[j] = f.reg(t, int(i))
 			}

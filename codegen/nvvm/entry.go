@@ -30,13 +30,12 @@ const sharedAlign = 1024
 //	define ptx_kernel void @k(i8 addrspace(1)* %0, i32 %1) { ... }
 //	!nvvm.annotations = !{!{..@k, !"kernel", i32 1, !"reqntidx", i32 128}}
 func (l *lowerer) entry(op *ir.Op) {
-	f := newFn(l, op.StringNamed("sym_name"))
+	kernel := ir.Cast[tileaa.Entry](op)
+	f := newFn(l, kernel.SymName())
 	f.current = op
-	plan, ok := op.AttrNamed("plan").(*tileaa.PlanAttr)
-	if !ok {
+	if f.plan = kernel.Plan(); f.plan == nil {
 		f.bug("the entry has no plan")
 	}
-	f.plan = plan
 	var params []*llvm.Param
 	for _, a := range op.Body().Args() {
 		params = append(params, llvm.NewParam("", f.paramType(a)))
@@ -46,7 +45,8 @@ func (l *lowerer) entry(op *ir.Op) {
 	f.start = f.newBlock()
 	f.enterBlock(f.start)
 	slots := f.allocas(op)
-	f.sharedMemory(int64(op.IntNamed("shared_bytes")), slots)
+	bytes, _ := kernel.SharedBytes()
+	f.sharedMemory(bytes, slots)
 	for i, a := range op.Body().Args() {
 		f.tiles[a] = f.tileOf(elemOf(a), f.param(params[i], elemOf(a)))
 	}
@@ -137,12 +137,9 @@ type slot struct {
 // allocas lists the slots of a kernel. A kernel that has any uses generic addresses: a pointer may lead to either space.
 func (f *fn) allocas(entry *ir.Op) []*slot {
 	var out []*slot
-	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-		if op.Code() != tileaa.OpAlloca {
-			return
-		}
-		elem := elemOf(op.Result(0)).(*tileaa.PtrType).Elem
-		s := &slot{op: op, bytes: op.IntNamed("num_elem") * int64(tileaa.ElemBytes(elem)), align: max(1, op.IntNamed("alignment"))}
+	ir.WalkOf(entry, ir.PreOrder, func(a tileaa.Alloca) {
+		elem := elemOf(a.Result()).(*tileaa.PtrType).Elem
+		s := &slot{op: a.Op, bytes: a.NumElem() * int64(tileaa.ElemBytes(elem)), align: max(1, a.Alignment())}
 		out = append(out, s)
 		f.generic = true
 	})
@@ -150,7 +147,7 @@ func (f *fn) allocas(entry *ir.Op) []*slot {
 }
 
 func alloca(f *fn, op *ir.Op) {
-	if op.BoolNamed("global") {
+	if ir.Cast[tileaa.Alloca](op).Global() {
 		f.unsupported("memory that other tile blocks see")
 	}
 	at := f.add(f.smem, i32(f.slots[op].offset))
@@ -158,8 +155,8 @@ func alloca(f *fn, op *ir.Op) {
 }
 
 // global declares device memory with its initial content.
-func (l *lowerer) global(op *ir.Op) {
-	d, _ := op.AttrNamed("value").(*ir.DenseAttr)
+func (l *lowerer) global(v tileaa.Global) {
+	d := v.Value()
 	t := d.Type.(*tileaa.TileType)
 	size := tileaa.ElemBytes(t.Elem)
 	var data []byte
@@ -169,9 +166,10 @@ func (l *lowerer) global(op *ir.Op) {
 			data = append(data, byte(bits>>(8*b)))
 		}
 	}
-	name := op.StringNamed("sym_name")
-	g := l.data(name, data, max(int64(size), op.IntNamed("alignment")))
-	if op.BoolNamed("private") {
+	name := v.SymName()
+	align, _ := v.Alignment()
+	g := l.data(name, data, max(int64(size), align))
+	if v.Private() {
 		g.Linkage = enum.LinkageInternal
 	}
 	l.globals[name] = g
@@ -188,7 +186,7 @@ func (l *lowerer) data(name string, data []byte, align int64) *llvm.Global {
 }
 
 func getGlobal(f *fn, op *ir.Op) {
-	name := op.StringNamed("name")
+	name := ir.Cast[tileaa.GetGlobal](op).Name()
 	g := f.globals[name]
 	if g == nil {
 		f.bug("no global %s", name)
@@ -254,5 +252,5 @@ func (l *lowerer) finish() {
 }
 
 func init() {
-	register(map[string]lowering{"alloca": alloca, "get_global": getGlobal})
+	register(map[ir.Code]lowering{tileaa.OpAlloca: alloca, tileaa.OpGetGlobal: getGlobal})
 }

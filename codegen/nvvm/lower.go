@@ -41,15 +41,15 @@ func (e *NotSupported) Error() string {
 // lowering is the function that lowers one kind of operation; it reads the operands' tiles and sets the results'.
 type lowering func(f *fn, op *ir.Op)
 
-// lowerings has one row per operation of TileAA, under its name without the dialect. The files of a family fill it.
-var lowerings = map[string]lowering{}
+// lowerings has one row per operation of TileAA, under its code. The files of a family fill it.
+var lowerings = map[ir.Code]lowering{}
 
-func register(rows map[string]lowering) {
-	for name, l := range rows { // fills a map: the order cannot matter
-		if lowerings[name] != nil {
-			panic("BUG: two lowerings of " + name)
+func register(rows map[ir.Code]lowering) {
+	for code, l := range rows { // fills a map: the order cannot matter
+		if lowerings[code] != nil {
+			panic("BUG: two lowerings of " + tileaa.Dialect.Row(code).Name)
 		}
-		lowerings[name] = l
+		lowerings[code] = l
 	}
 }
 
@@ -71,15 +71,11 @@ func Lower(c *ir.Context, module *ir.Op, o Options) (m *llvm.Module, err error) 
 			panic(r)
 		}
 	}()
-	for _, op := range module.Body().Ops() {
-		if op.Code() == tileaa.OpGlobal {
-			l.global(op)
-		}
+	for _, g := range ir.OpsOf[tileaa.Global](module.Body()) {
+		l.global(g)
 	}
-	for _, op := range module.Body().Ops() {
-		if op.Code() == tileaa.OpEntry {
-			l.entry(op)
-		}
+	for _, e := range ir.OpsOf[tileaa.Entry](module.Body()) {
+		l.entry(e.Op)
 	}
 	l.finish()
 	return l.m, nil
@@ -152,7 +148,7 @@ func (f *fn) block(b *ir.Block) {
 func (f *fn) lower(op *ir.Op) {
 	outer := f.current
 	f.current = op
-	l := lowerings[op.Def.Name]
+	l := lowerings[op.Code()]
 	if l == nil {
 		f.unsupported("%s", f.typesOf(op))
 	}
@@ -174,14 +170,35 @@ func (f *fn) typesOf(op *ir.Op) string {
 	return "nothing"
 }
 
-// val is the tile of an operand by name; nil when it is absent.
-func (f *fn) val(op *ir.Op, name string) *tile {
-	v := op.OperandNamed(name)
+// val is the tile of an operand; nil when it is absent.
+func (f *fn) val(v *ir.Value) *tile {
 	if v == nil {
 		return nil
 	}
 	return f.tileFor(v)
 }
+
+// operandTiles are the tiles of all operands.
+func (f *fn) operandTiles(op *ir.Op) []*tile {
+	out := make([]*tile, op.NumOperands())
+	for i := range out {
+		out[i] = f.tileFor(op.Operand(i))
+	}
+	return out
+}
+
+// source and lhsRhs are the tiles of the operands of these names, stored that of the operand value.
+func (f *fn) source(op *ir.Op) *tile { return f.tileFor(ir.Cast[tileaa.UnaryOp](op).Source()) }
+
+func (f *fn) lhsRhs(op *ir.Op) (lhs, rhs *tile) {
+	b := ir.Cast[tileaa.BinaryOp](op)
+	return f.tileFor(b.Lhs()), f.tileFor(b.Rhs())
+}
+
+func (f *fn) stored(op *ir.Op) *tile { return f.tileFor(valueOf(op)) }
+
+// valueOf is what an op stores, combines with memory or passes on.
+func valueOf(op *ir.Op) *ir.Value { return ir.Cast[tileaa.ValueOp](op).Value() }
 
 func (f *fn) tileFor(v *ir.Value) *tile {
 	t := f.tiles[v]

@@ -5,6 +5,7 @@ import (
 
 	"github.com/llir/llvm/ir/enum"
 
+	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
 	"tileiras/ir/float"
@@ -16,31 +17,31 @@ import (
 // they interpolate at the Chebyshev nodes of the interval, which is close to the best approximation.
 
 func init() {
-	register(map[string]lowering{
-		"exp":   expTile,
-		"exp2":  func(f *fn, op *ir.Op) { f.unary(op, func(m real, x reg) reg { return m.exp2(x, ftz(op)) }) },
-		"rsqrt": func(f *fn, op *ir.Op) { f.unary(op, func(m real, x reg) reg { return m.rsqrt(x, ftz(op)) }) },
-		"log":   func(f *fn, op *ir.Op) { f.unary(op, real.log) },
-		"log2":  func(f *fn, op *ir.Op) { f.unary(op, real.log2) },
-		"sin": func(f *fn, op *ir.Op) {
+	register(map[ir.Code]lowering{
+		tileaa.OpExp:   expTile,
+		tileaa.OpExp2:  func(f *fn, op *ir.Op) { f.unary(op, func(m real, x reg) reg { return m.exp2(x, ftz(op)) }) },
+		tileaa.OpRsqrt: func(f *fn, op *ir.Op) { f.unary(op, func(m real, x reg) reg { return m.rsqrt(x, ftz(op)) }) },
+		tileaa.OpLog:   func(f *fn, op *ir.Op) { f.unary(op, real.log) },
+		tileaa.OpLog2:  func(f *fn, op *ir.Op) { f.unary(op, real.log2) },
+		tileaa.OpSin: func(f *fn, op *ir.Op) {
 			f.unary(op, func(m real, x reg) reg { s, _ := m.sincos(x, true, false); return s })
 		},
-		"cos": func(f *fn, op *ir.Op) {
+		tileaa.OpCos: func(f *fn, op *ir.Op) {
 			f.unary(op, func(m real, x reg) reg { _, c := m.sincos(x, false, true); return c })
 		},
-		"tan": func(f *fn, op *ir.Op) {
+		tileaa.OpTan: func(f *fn, op *ir.Op) {
 			f.unary(op, func(m real, x reg) reg {
 				s, c := m.sincos(x, true, true)
 				return m.fdiv(s, c)
 			})
 		},
-		"sinh":  func(f *fn, op *ir.Op) { f.unary(op, real.sinh) },
-		"cosh":  func(f *fn, op *ir.Op) { f.unary(op, real.cosh) },
-		"tanh":  tanhTile,
-		"pow":   func(f *fn, op *ir.Op) { f.binary(op, real.pow) },
-		"atan2": func(f *fn, op *ir.Op) { f.binary(op, real.atan2) },
-		"remf":  func(f *fn, op *ir.Op) { f.binary(op, real.remainder) },
-		"powi":  powiTile,
+		tileaa.OpSinh:  func(f *fn, op *ir.Op) { f.unary(op, real.sinh) },
+		tileaa.OpCosh:  func(f *fn, op *ir.Op) { f.unary(op, real.cosh) },
+		tileaa.OpTanh:  tanhTile,
+		tileaa.OpPow:   func(f *fn, op *ir.Op) { f.binary(op, real.pow) },
+		tileaa.OpAtan2: func(f *fn, op *ir.Op) { f.binary(op, real.atan2) },
+		tileaa.OpRemf:  func(f *fn, op *ir.Op) { f.binary(op, real.remainder) },
+		tileaa.OpPowi:  powiTile,
 	})
 }
 
@@ -59,7 +60,7 @@ func (f *fn) real(k kind) real {
 }
 
 func (f *fn) unary(op *ir.Op, g func(m real, x reg) reg) {
-	f.set(op, f.mathTile(elemOf(op.Result(0)), func(x []reg) reg { return g(f.real(x[0].k), x[0]) }, f.val(op, "source")))
+	f.set(op, f.mathTile(elemOf(op.Result(0)), func(x []reg) reg { return g(f.real(x[0].k), x[0]) }, f.source(op)))
 }
 
 func (f *fn) binary(op *ir.Op, g func(m real, x, y reg) reg) {
@@ -145,7 +146,7 @@ func (m real) nearest(x, by reg) (n, i reg) {
 }
 
 func expTile(f *fn, op *ir.Op) {
-	if op.EnumNamed("rounding") == def.RoundApprox {
+	if ir.Cast[tileaa.RoundedOp](op).Rounding() == def.RoundApprox {
 		f.unary(op, func(m real, x reg) reg { return m.op1("ex2.approx.f32", m.fmul(x, m.bits(m.log2e))) })
 		return
 	}
@@ -153,7 +154,7 @@ func expTile(f *fn, op *ir.Op) {
 }
 
 func tanhTile(f *fn, op *ir.Op) {
-	if op.EnumNamed("rounding") == def.RoundApprox && f.has("tanh.approx.f32") {
+	if ir.Cast[tileaa.RoundedOp](op).Rounding() == def.RoundApprox && f.has("tanh.approx.f32") {
 		f.unary(op, func(m real, x reg) reg { return m.op1("tanh.approx.f32", x) })
 		return
 	}
@@ -162,7 +163,8 @@ func tanhTile(f *fn, op *ir.Op) {
 
 // powiTile: |x|^n by pow, whose error does not grow with n; the sign is that of x when n is odd.
 func powiTile(f *fn, op *ir.Op) {
-	x, n := f.val(op, "source"), f.val(op, "exponent")
+	p := ir.Cast[tileaa.Powi](op)
+	x, n := f.tileFor(p.Source()), f.tileFor(p.Exponent())
 	elem := elemOf(op.Result(0))
 	apply := func(r []reg) reg {
 		m := f.real(r[0].k)

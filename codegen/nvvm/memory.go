@@ -11,10 +11,10 @@ import (
 )
 
 func init() {
-	register(map[string]lowering{
-		"offset": offset,
-		"load":   load,
-		"store":  store,
+	register(map[ir.Code]lowering{
+		tileaa.OpOffset: offset,
+		tileaa.OpLoad:   load,
+		tileaa.OpStore:  store,
 	})
 }
 
@@ -209,7 +209,7 @@ func offset(f *fn, op *ir.Op) {
 	size := int64(tileaa.ElemBytes(elem.(*tileaa.PtrType).Elem))
 	f.set(op, f.each(elem, func(x []reg) reg {
 		return f.add(x[0], f.mul(f.sext(x[1], kI64), i64(size)))
-	}, f.val(op, "ptr"), f.val(op, "offset")))
+	}, f.operandTiles(op)...))
 }
 
 // space is the state space of pointers: global, unless the kernel has memory of its own that they may point to.
@@ -221,29 +221,40 @@ func (f *fn) space() string {
 }
 
 // scopeOf is the scope of a strong access.
-var scopeOf = map[uint32]string{def.ScopeBlock: ".cta", def.ScopeDevice: ".gpu", def.ScopeSys: ".sys"}
+var scopeOf = map[def.Scope]string{def.ScopeBlock: ".cta", def.ScopeDevice: ".gpu", def.ScopeSys: ".sys"}
+
+// scopeWord is the scope of an access as an instruction has it.
+func scopeWord(op *ir.Op) string {
+	s, _ := ir.Cast[tileaa.MemoryOp](op).Scope()
+	return scopeOf[s]
+}
 
 // accessName is the instruction of a load or store up to its type, with order and scope when it is strong. Acquire and release
 // loads and stores of codes that have them; a barrier that makes them hold for the whole tile block is not theirs to add.
 func (f *fn) accessName(op *ir.Op, verb string) (name string, strong bool) {
-	order := op.EnumNamed("order")
+	order := ir.Cast[tileaa.MemoryOp](op).Order()
 	if order == def.Weak {
 		return verb + f.space(), false
 	}
-	word := map[uint32]string{def.Relaxed: ".relaxed", def.Acquire: ".acquire", def.Release: ".release"}[order]
+	word := map[def.MemOrder]string{def.Relaxed: ".relaxed", def.Acquire: ".acquire", def.Release: ".release"}[order]
 	if word == "" {
 		f.bug("a %s with memory order %d", verb, order)
 	}
-	return verb + word + scopeOf[op.EnumNamed("scope")] + f.space(), true
+	return verb + word + scopeWord(op) + f.space(), true
 }
 
 // vec is how many elements an instruction may move, as select-atoms decided.
-func vecOf(op *ir.Op) int { return max(1, int(op.IntNamed("vec"))) }
+func vecOf(op *ir.Op) int {
+	n, _ := ir.Cast[tileaa.AccessOp](op).Vec()
+	return max(1, int(n))
+}
 
 // fastOf is the dimension along which an access may be wide: the last, unless select-atoms says otherwise.
 func fastOf(op *ir.Op, rank int) int {
-	if a, ok := op.AttrNamed("fast").(ir.IntegerAttr); ok {
-		return int(a.SInt())
+	if a, ok := ir.As[tileaa.AccessOp](op); ok {
+		if d, ok := a.Fast(); ok {
+			return int(d)
+		}
 	}
 	return rank - 1
 }
@@ -286,7 +297,8 @@ func (f *fn) fillReplicas(out *tile, l layout.Layout) {
 }
 
 func (f *fn) pointerRuns(op *ir.Op, l layout.Layout, guard reg, strong bool) []run {
-	p, m := f.val(op, "ptr"), f.val(op, "mask")
+	a := ir.Cast[tileaa.PtrAccess](op)
+	p, m := f.tileFor(a.Ptr()), f.val(a.Mask())
 	vec := vecOf(op)
 	if strong {
 		vec = 1
@@ -320,7 +332,7 @@ func load(f *fn, op *ir.Op) {
 	elem := f.memoryElem(t.Elem)
 	out := f.newTile(elem, numRegs(t))
 	fill := f.zeros(elem, out.len())
-	if p := f.val(op, "padding"); p != nil {
+	if p := f.val(ir.Cast[tileaa.Load](op).Padding()); p != nil {
 		fill = f.inMemory(p)
 	}
 	for _, r := range f.pointerRuns(op, l, guard, strong) {
@@ -331,10 +343,10 @@ func load(f *fn, op *ir.Op) {
 }
 
 func store(f *fn, op *ir.Op) {
-	v := op.OperandNamed("value")
+	v := valueOf(op)
 	l := f.tileLayout(v)
 	name, strong := f.accessName(op, "st")
-	x := f.inMemory(f.val(op, "value"))
+	x := f.inMemory(f.stored(op))
 	f.memoryElem(x.elem)
 	for _, r := range f.pointerRuns(op, l, f.owners(l), strong) {
 		f.storeRun(name, r, x)

@@ -11,10 +11,10 @@ import (
 )
 
 func init() {
-	register(map[string]lowering{
-		"multimem_store":  multimemStore,
-		"multimem_reduce": multimemReduce,
-		"multimem_load":   multimemLoad,
+	register(map[ir.Code]lowering{
+		tileaa.OpMultimemStore:  multimemStore,
+		tileaa.OpMultimemReduce: multimemReduce,
+		tileaa.OpMultimemLoad:   multimemLoad,
 	})
 }
 
@@ -31,9 +31,9 @@ func (f *fn) multimem(op *ir.Op, verb string, elem ir.Type, run int) string {
 	if n > 1 {
 		typ = "f32"
 	}
-	if op.Def.AttrIndex("mode") >= 0 {
+	if a, ok := ir.As[tileaa.AtomicOp](op); ok {
 		var reduction string
-		reduction, typ = multimemReduction(op.EnumNamed("mode"), elem)
+		reduction, typ = multimemReduction(a.Mode(), elem)
 		name += "." + reduction
 	}
 	if n > 1 {
@@ -47,13 +47,13 @@ func (f *fn) multimem(op *ir.Op, verb string, elem ir.Type, run int) string {
 }
 
 // multimemReduction is the PTX operation of a mode and its type for elements: pairs of short floats.
-func multimemReduction(mode uint32, elem ir.Type) (op, typ string) {
+func multimemReduction(mode def.AtomicMode, elem ir.Type) (op, typ string) {
 	if t, ok := elem.(*ir.FloatType); ok {
 		typ = t.Format.Name()
 		if t.Format.StorageBits() == 16 {
 			typ += "x2"
 		}
-		return map[uint32]string{def.ModeAddF: "add", def.ModeMin: "min", def.ModeMax: "max"}[mode], typ
+		return map[def.AtomicMode]string{def.ModeAddF: "add", def.ModeMin: "min", def.ModeMax: "max"}[mode], typ
 	}
 	name, _ := atomicOp(mode, elem)
 	op, typ, _ = strings.Cut(name, ".")
@@ -65,15 +65,15 @@ func multimemReduction(mode uint32, elem ir.Type) (op, typ string) {
 func (f *fn) multimemRuns(op *ir.Op, v *ir.Value, owner reg) []run {
 	vec := vecOf(op)
 	elem := elemOf(v)
-	if _, float := elem.(*ir.FloatType); kindOf(elem).bits() == 64 || !float && op.Def.AttrIndex("mode") >= 0 {
+	if _, float := elem.(*ir.FloatType); kindOf(elem).bits() == 64 || !float && ir.Is[tileaa.AtomicOp](op) {
 		vec = 1
 	}
-	return f.tiledRuns(op, f.viewOf(op.OperandNamed("block")), f.tileLayout(v), vec, owner)
+	return f.tiledRuns(op, f.viewOf(op), f.tileLayout(v), vec, owner)
 }
 
 func (f *fn) multimemWrite(op *ir.Op, verb string) {
-	v := op.OperandNamed("value")
-	x := f.val(op, "value")
+	v := valueOf(op)
+	x := f.stored(op)
 	for _, r := range f.multimemRuns(op, v, f.owners(f.tileLayout(v))) {
 		f.guarded(f.multimem(op, verb, x.elem, len(r.regs)), r.guard, append([]reg{r.base, i32(r.offset)}, f.runRegs(x, r.regs)...)...)
 	}
@@ -87,11 +87,11 @@ func multimemLoad(f *fn, op *ir.Op) {
 	t := tileaa.AsTile(op.Result(0))
 	l := layoutOf(t, f.plan.Warps)
 	owner := boolean(true)
-	if op.EnumNamed("order") != def.Weak {
+	if ir.Cast[tileaa.MemoryOp](op).Order() != def.Weak {
 		owner = f.owners(l)
 	}
 	out, fill := f.newTile(t.Elem, numRegs(t)), f.newTile(t.Elem, numRegs(t))
-	copy(fill.regs, slices.Repeat([]reg{f.viewOf(op.OperandNamed("block")).padding}, fill.len()))
+	copy(fill.regs, slices.Repeat([]reg{f.viewOf(op).padding}, fill.len()))
 	for _, r := range f.multimemRuns(op, op.Result(0), owner) {
 		row := f.multimem(op, "ld_reduce", t.Elem, len(r.regs))
 		var fallback []reg

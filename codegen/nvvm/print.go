@@ -17,9 +17,9 @@ import (
 )
 
 func init() {
-	register(map[string]lowering{
-		"print":  print_,
-		"assert": assert,
+	register(map[ir.Code]lowering{
+		tileaa.OpPrint:  print_,
+		tileaa.OpAssert: assert,
 	})
 }
 
@@ -113,8 +113,9 @@ func conversions(format string) (pieces []string, rest string) {
 
 // print_: one thread prints. A tile, of which that thread holds every element, prints as [a, b, ...] with one conversion for each.
 func print_(f *fn, op *ir.Op) {
-	pieces, rest := conversions(op.StringNamed("format"))
-	values := op.OperandGroupNamed("values")
+	p := ir.Cast[tileaa.Print](op)
+	pieces, rest := conversions(p.Format())
+	values := p.Values()
 	if len(pieces) != len(values) {
 		f.bug("%d conversions for %d values", len(pieces), len(values))
 	}
@@ -214,8 +215,9 @@ func wideConversion(c string, k kind) string {
 
 // assert prints and traps where an element is false; its owner thread does. The message is that of NVIDIA's compiler.
 func assert(f *fn, op *ir.Op) {
-	c := f.val(op, "cond")
-	v := op.OperandNamed("cond")
+	a := ir.Cast[tileaa.Assert](op)
+	v := a.Cond()
+	c := f.tileFor(v)
 	l := f.tileLayout(v)
 	owner := f.owners(l)
 	file, line, _, ok := ir.FileLine(op.Loc())
@@ -240,7 +242,7 @@ func assert(f *fn, op *ir.Op) {
 				text += "%d"
 				args = append(args, f.at(f.coordinateOf(l, d), r))
 			}
-			text += "]: " + strings.ReplaceAll(op.StringNamed("message"), "%", "%%") + "\n"
+			text += "]: " + strings.ReplaceAll(a.Message(), "%", "%%") + "\n"
 			f.vprintf(text, args)
 			f.op("trap")
 			return nil

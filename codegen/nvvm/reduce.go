@@ -10,9 +10,9 @@ import (
 )
 
 func init() {
-	register(map[string]lowering{
-		"reduce": reduce,
-		"scan":   scan,
+	register(map[ir.Code]lowering{
+		tileaa.OpReduce: reduce,
+		tileaa.OpScan:   scan,
 	})
 }
 
@@ -61,7 +61,7 @@ func commutes(op *ir.Op) bool {
 //	registers   r0 r1 r2 r3      (r0+r2) (r1+r3)      ((r0+r2)+(r1+r3))
 //	lanes       l <-> l^1, l <-> l^2, ...
 func reduce(f *fn, op *ir.Op) {
-	dim := int(op.IntNamed("dim"))
+	dim := int(ir.Cast[tileaa.DimOp](op).Dim())
 	l := f.tileLayout(op.Operand(0))
 	axis, ok := l.Reduce(dim)
 	if !ok || len(axis.Warp) > 0 || len(axis.Block) > 0 {
@@ -171,13 +171,13 @@ func (f *fn) reduced(op *ir.Op, l layout.Layout, dim int, rows []int, vals []*ti
 // scan is inclusive: serial over the axis bits in registers, then the totals of the lanes by a ladder of shfl.up, then every element
 // takes the total of all lanes before its own. Reverse runs from the other end: the same with registers and lanes complemented.
 func scan(f *fn, op *ir.Op) {
-	dim := int(op.IntNamed("dim"))
+	dim := int(ir.Cast[tileaa.DimOp](op).Dim())
 	l := f.tileLayout(op.Operand(0))
 	axis, ok := l.Scan(dim)
 	if !ok || len(axis.Warp) > 0 || len(axis.Block) > 0 {
 		f.bug("the axis of %s is not ordered in registers and lanes", l)
 	}
-	reverse := op.BoolNamed("reverse")
+	reverse := ir.Cast[tileaa.Scan](op).Reverse()
 	vals := make([]*tile, op.NumOperands())
 	for i, v := range op.Operands() {
 		vals[i] = f.tileFor(v)

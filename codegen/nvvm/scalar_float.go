@@ -3,26 +3,27 @@ package nvvm
 import (
 	"github.com/llir/llvm/ir/enum"
 
+	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
 	"tileiras/ir/float"
 )
 
 func init() {
-	register(map[string]lowering{
-		"addf":  func(f *fn, op *ir.Op) { f.arith(op, "add", f.val(op, "lhs"), f.val(op, "rhs")) },
-		"subf":  func(f *fn, op *ir.Op) { f.arith(op, "sub", f.val(op, "lhs"), f.val(op, "rhs")) },
-		"mulf":  func(f *fn, op *ir.Op) { f.arith(op, "mul", f.val(op, "lhs"), f.val(op, "rhs")) },
-		"divf":  func(f *fn, op *ir.Op) { f.arith(op, "div", f.val(op, "lhs"), f.val(op, "rhs")) },
-		"fma":   func(f *fn, op *ir.Op) { f.arith(op, "fma", f.val(op, "lhs"), f.val(op, "rhs"), f.val(op, "acc")) },
-		"sqrt":  func(f *fn, op *ir.Op) { f.arith(op, "sqrt", f.val(op, "source")) },
-		"maxf":  func(f *fn, op *ir.Op) { f.floatMinMax(op, "max") },
-		"minf":  func(f *fn, op *ir.Op) { f.floatMinMax(op, "min") },
-		"negf":  func(f *fn, op *ir.Op) { f.signBit(op, opXor) },
-		"absf":  func(f *fn, op *ir.Op) { f.signBit(op, opAnd) },
-		"ceil":  func(f *fn, op *ir.Op) { f.integral(op, "rpi") },
-		"floor": func(f *fn, op *ir.Op) { f.integral(op, "rmi") },
-		"cmpf":  compareFloats,
+	register(map[ir.Code]lowering{
+		tileaa.OpAddf:  func(f *fn, op *ir.Op) { f.arith(op, "add", f.operandTiles(op)...) },
+		tileaa.OpSubf:  func(f *fn, op *ir.Op) { f.arith(op, "sub", f.operandTiles(op)...) },
+		tileaa.OpMulf:  func(f *fn, op *ir.Op) { f.arith(op, "mul", f.operandTiles(op)...) },
+		tileaa.OpDivf:  func(f *fn, op *ir.Op) { f.arith(op, "div", f.operandTiles(op)...) },
+		tileaa.OpFma:   func(f *fn, op *ir.Op) { f.arith(op, "fma", f.operandTiles(op)...) },
+		tileaa.OpSqrt:  func(f *fn, op *ir.Op) { f.arith(op, "sqrt", f.source(op)) },
+		tileaa.OpMaxf:  func(f *fn, op *ir.Op) { f.floatMinMax(op, "max") },
+		tileaa.OpMinf:  func(f *fn, op *ir.Op) { f.floatMinMax(op, "min") },
+		tileaa.OpNegf:  func(f *fn, op *ir.Op) { f.signBit(op, opXor) },
+		tileaa.OpAbsf:  func(f *fn, op *ir.Op) { f.signBit(op, opAnd) },
+		tileaa.OpCeil:  func(f *fn, op *ir.Op) { f.integral(op, "rpi") },
+		tileaa.OpFloor: func(f *fn, op *ir.Op) { f.integral(op, "rmi") },
+		tileaa.OpCmpf:  compareFloats,
 	})
 }
 
@@ -35,13 +36,13 @@ func formatOf(v *ir.Value) *float.Format {
 }
 
 // roundingOf is the suffix of a rounding mode of arithmetic.
-var roundingOf = map[uint32]string{
+var roundingOf = map[def.Rounding]string{
 	def.RoundNearestEven: ".rn", def.RoundZero: ".rz", def.RoundNegInf: ".rm", def.RoundPosInf: ".rp",
 	def.RoundApprox: ".approx", def.RoundFull: ".full",
 }
 
 func ftz(op *ir.Op) string {
-	if op.BoolNamed("flush_to_zero") {
+	if a, ok := ir.As[tileaa.FlushingOp](op); ok && a.FlushToZero() {
 		return ".ftz"
 	}
 	return ""
@@ -65,7 +66,7 @@ func (f *fn) floatOp(name, rounding, ftz string, x ...reg) reg {
 // products and fmas in the default rounding; the rest goes through f32, which is exact enough to round twice (24 >= 2*11 + 2 bits,
 // except fma, and directed roundings compose).
 func (f *fn) arith(op *ir.Op, name string, x ...*tile) {
-	rounding, elem := roundingOf[op.EnumNamed("rounding")], elemOf(op.Result(0))
+	rounding, elem := roundingOf[ir.Cast[tileaa.RoundedOp](op).Rounding()], elemOf(op.Result(0))
 	format := formatOf(op.Result(0))
 	switch format {
 	case float.F32, float.F64:
@@ -147,9 +148,10 @@ func (f *fn) mathTile(elem ir.Type, op func(x []reg) reg, x ...*tile) *tile {
 }
 
 func (f *fn) floatMinMax(op *ir.Op, name string) {
-	x, y, elem := f.val(op, "lhs"), f.val(op, "rhs"), elemOf(op.Result(0))
+	x, y := f.lhsRhs(op)
+	elem := elemOf(op.Result(0))
 	nan := ""
-	if op.BoolNamed("propagate_nan") {
+	if ir.Cast[tileaa.NaNOp](op).PropagateNan() {
 		nan = ".NaN"
 	}
 	format := formatOf(op.Result(0))
@@ -182,7 +184,7 @@ func (f *fn) minmaxFloat(name, ftz string, nan bool, x, y reg) reg {
 
 // signBit flips (xor) or clears (and) the sign.
 func (f *fn) signBit(op *ir.Op, o binop) {
-	x, elem := f.val(op, "source"), elemOf(op.Result(0))
+	x, elem := f.source(op), elemOf(op.Result(0))
 	bits := uint64(0x8000)
 	if o == opAnd {
 		bits = 0x7FFF
@@ -208,7 +210,7 @@ func (f *fn) fabs(x reg) reg {
 
 // integral rounds to an integral value.
 func (f *fn) integral(op *ir.Op, mode string) {
-	x, elem := f.val(op, "source"), elemOf(op.Result(0))
+	x, elem := f.source(op), elemOf(op.Result(0))
 	if formatOf(op.Result(0)) == float.F16 {
 		f.set(op, f.each(elem, func(r []reg) reg { return f.op1("cvt."+mode+".f16.f16", r[0]) }, x))
 		return
@@ -224,7 +226,7 @@ func (f *fn) roundTo(mode string, x reg) reg {
 	return f.op1("cvt."+mode+".f32.f32", x)
 }
 
-var floatPredicates = map[uint32][2]enum.FPred{ // unordered, ordered
+var floatPredicates = map[def.Predicate][2]enum.FPred{ // unordered, ordered
 	def.PredEqual:        {enum.FPredUEQ, enum.FPredOEQ},
 	def.PredNotEqual:     {enum.FPredUNE, enum.FPredONE},
 	def.PredLess:         {enum.FPredULT, enum.FPredOLT},
@@ -234,7 +236,9 @@ var floatPredicates = map[uint32][2]enum.FPred{ // unordered, ordered
 }
 
 func compareFloats(f *fn, op *ir.Op) {
-	p := floatPredicates[op.EnumNamed("predicate")][op.EnumNamed("ordering")]
-	x, y := f.widened(f.val(op, "lhs")), f.widened(f.val(op, "rhs"))
+	c := ir.Cast[tileaa.Cmpf](op)
+	p := floatPredicates[c.Predicate()][c.Ordering()]
+	l, r := f.lhsRhs(op)
+	x, y := f.widened(l), f.widened(r)
 	f.set(op, f.each(elemOf(op.Result(0)), func(r []reg) reg { return f.fcmp(p, r[0], r[1]) }, x, y))
 }

@@ -3,6 +3,7 @@ package nvvm
 import (
 	"github.com/llir/llvm/ir/enum"
 
+	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
 )
@@ -17,50 +18,51 @@ const (
 )
 
 func init() {
-	register(map[string]lowering{
-		"addi":   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.add(x, y) }),
-		"subi":   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.sub(x, y) }),
-		"muli":   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.mul(x, y) }),
-		"andi":   bitwise(opAnd),
-		"ori":    bitwise(opOr),
-		"xori":   bitwise(opXor),
-		"mulhii": intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.mulHigh(x, y) }),
-		"divi":   intBinary(divide),
-		"remi":   intBinary(remainder),
-		"maxi":   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.minmax(x, y, isSigned(op), true) }),
-		"mini":   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.minmax(x, y, isSigned(op), false) }),
-		"shli":   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.shift("shl", x, y, false) }),
-		"shri":   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.shift("shr", x, y, isSigned(op)) }),
-		"cmpi":   intBinary(compareInts),
-		"negi":   intUnary(func(f *fn, x reg) reg { return f.neg(x) }),
-		"absi": intUnary(func(f *fn, x reg) reg {
+	register(map[ir.Code]lowering{
+		tileaa.OpAddi:   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.add(x, y) }),
+		tileaa.OpSubi:   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.sub(x, y) }),
+		tileaa.OpMuli:   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.mul(x, y) }),
+		tileaa.OpAndi:   bitwise(opAnd),
+		tileaa.OpOri:    bitwise(opOr),
+		tileaa.OpXori:   bitwise(opXor),
+		tileaa.OpMulhii: intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.mulHigh(x, y) }),
+		tileaa.OpDivi:   intBinary(divide),
+		tileaa.OpRemi:   intBinary(remainder),
+		tileaa.OpMaxi:   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.minmax(x, y, isSigned(op), true) }),
+		tileaa.OpMini:   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.minmax(x, y, isSigned(op), false) }),
+		tileaa.OpShli:   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.shift("shl", x, y, false) }),
+		tileaa.OpShri:   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.shift("shr", x, y, isSigned(op)) }),
+		tileaa.OpCmpi:   intBinary(compareInts),
+		tileaa.OpNegi:   intUnary(func(f *fn, x reg) reg { return f.neg(x) }),
+		tileaa.OpAbsi: intUnary(func(f *fn, x reg) reg {
 			if x.k == kI1 {
 				return x // -1 read as unsigned is 1
 			}
 			return f.sel(f.icmp(slt, x, con(x.k, 0)), f.neg(x), x)
 		}),
-		"select": selectTiles,
+		tileaa.OpSelect: selectTiles,
 	})
 }
 
-func isSigned(op *ir.Op) bool { return op.EnumNamed("signedness") == def.Signed }
+func isSigned(op *ir.Op) bool { return ir.Cast[tileaa.SignedOp](op).Signedness() == def.Signed }
 
 func intBinary(l func(f *fn, op *ir.Op, x, y reg) reg) lowering {
 	return func(f *fn, op *ir.Op) {
-		f.set(op, f.each(elemOf(op.Result(0)), func(x []reg) reg { return l(f, op, x[0], x[1]) }, f.val(op, "lhs"), f.val(op, "rhs")))
+		f.set(op, f.each(elemOf(op.Result(0)), func(x []reg) reg { return l(f, op, x[0], x[1]) }, f.operandTiles(op)...))
 	}
 }
 
 func intUnary(l func(f *fn, x reg) reg) lowering {
 	return func(f *fn, op *ir.Op) {
-		f.set(op, f.each(elemOf(op.Result(0)), func(x []reg) reg { return l(f, x[0]) }, f.val(op, "source")))
+		f.set(op, f.each(elemOf(op.Result(0)), func(x []reg) reg { return l(f, x[0]) }, f.source(op)))
 	}
 }
 
 // bitwise operations work on packed words as well.
 func bitwise(o binop) lowering {
 	return func(f *fn, op *ir.Op) {
-		x, y, elem := f.val(op, "lhs"), f.val(op, "rhs"), elemOf(op.Result(0))
+		x, y := f.lhsRhs(op)
+		elem := elemOf(op.Result(0))
 		apply := func(r []reg) reg { return f.bin(o, r[0], r[1]) }
 		if x.packed() && y.packed() {
 			f.set(op, f.eachWord(elem, apply, x, y))
@@ -99,14 +101,14 @@ func divide(f *fn, op *ir.Op, x, y reg) reg {
 	}
 	if !isSigned(op) {
 		q := f.wide(opUDiv, x, y, false)
-		if op.EnumNamed("rounding") == def.RoundPosInf {
+		if ir.Cast[tileaa.Divi](op).Rounding() == def.RoundPosInf {
 			r := f.sub(x, f.mul(q, y))
 			return f.add(q, f.zext(f.icmp(ne, r, con(x.k, 0)), x.k))
 		}
 		return q
 	}
 	q := f.wide(opSDiv, x, y, true)
-	mode := op.EnumNamed("rounding")
+	mode := ir.Cast[tileaa.Divi](op).Rounding()
 	if mode == def.RoundZero {
 		return q
 	}
@@ -200,7 +202,7 @@ func (f *fn) shift(dir string, x, n reg, isSigned bool) reg {
 	return f.op1(dir+"."+letter+"64", x, amount)
 }
 
-var intPredicates = map[uint32][2]enum.IPred{ // unsigned, signed
+var intPredicates = map[def.Predicate][2]enum.IPred{ // unsigned, signed
 	def.PredEqual:        {enum.IPredEQ, enum.IPredEQ},
 	def.PredNotEqual:     {enum.IPredNE, enum.IPredNE},
 	def.PredLess:         {enum.IPredULT, enum.IPredSLT},
@@ -210,7 +212,8 @@ var intPredicates = map[uint32][2]enum.IPred{ // unsigned, signed
 }
 
 func compareInts(f *fn, op *ir.Op, x, y reg) reg {
-	p := intPredicates[op.EnumNamed("predicate")][op.EnumNamed("signedness")]
+	c := ir.Cast[tileaa.Cmpi](op)
+	p := intPredicates[c.Predicate()][c.Signedness()]
 	switch x.k {
 	case kI1:
 		return f.compareBits(p, x, y)
@@ -238,7 +241,8 @@ func (f *fn) compareBits(p enum.IPred, x, y reg) reg {
 }
 
 func selectTiles(f *fn, op *ir.Op) {
-	c, x, y := f.val(op, "cond"), f.val(op, "true_value"), f.val(op, "false_value")
+	s := ir.Cast[tileaa.Select](op)
+	c, x, y := f.tileFor(s.Cond()), f.tileFor(s.TrueValue()), f.tileFor(s.FalseValue())
 	elem := elemOf(op.Result(0))
 	if c.len() == 1 && x.packed() && y.packed() {
 		cond := f.reg(c, 0)

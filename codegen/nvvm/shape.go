@@ -10,24 +10,24 @@ import (
 )
 
 func init() {
-	register(map[string]lowering{
-		"constant":         constantTile,
-		"iota":             iota_,
-		"splat":            splat,
-		"broadcast":        relabel,
-		"reshape":          relabel,
-		"permute":          relabel,
-		"cat":              cat,
-		"extract":          extract,
-		"insert":           insert,
-		"pad":              pad,
-		"pack":             repack,
-		"unpack":           repack,
-		"convert_layout":   convertLayout,
-		"program_id":       func(f *fn, op *ir.Op) { f.grid(op, "ctaid") },
-		"num_programs":     func(f *fn, op *ir.Op) { f.grid(op, "nctaid") },
-		"create_mem_token": func(f *fn, op *ir.Op) {},
-		"join_mem_token":   func(f *fn, op *ir.Op) {},
+	register(map[ir.Code]lowering{
+		tileaa.OpConstant:       constantTile,
+		tileaa.OpIota:           iota_,
+		tileaa.OpSplat:          splat,
+		tileaa.OpBroadcast:      relabel,
+		tileaa.OpReshape:        relabel,
+		tileaa.OpPermute:        relabel,
+		tileaa.OpCat:            cat,
+		tileaa.OpExtract:        extract,
+		tileaa.OpInsert:         insert,
+		tileaa.OpPad:            pad,
+		tileaa.OpPack:           repack,
+		tileaa.OpUnpack:         repack,
+		tileaa.OpConvertLayout:  convertLayout,
+		tileaa.OpProgramId:      func(f *fn, op *ir.Op) { f.grid(op, "ctaid") },
+		tileaa.OpNumPrograms:    func(f *fn, op *ir.Op) { f.grid(op, "nctaid") },
+		tileaa.OpCreateMemToken: func(f *fn, op *ir.Op) {},
+		tileaa.OpJoinMemToken:   func(f *fn, op *ir.Op) {},
 	})
 }
 
@@ -108,7 +108,7 @@ func iota_(f *fn, op *ir.Op) {
 func splat(f *fn, op *ir.Op) {
 	t := tileaa.AsTile(op.Result(0))
 	out := f.newTile(t.Elem, numRegs(t))
-	copy(out.regs, repeat(f.scalar(op.OperandNamed("source")), out.len()))
+	copy(out.regs, repeat(f.scalar(ir.Cast[tileaa.Splat](op).Source()), out.len()))
 	f.set(op, out)
 }
 
@@ -116,7 +116,7 @@ func splat(f *fn, op *ir.Op) {
 // for the elements. Where it is not (a broadcast whose source has fewer register bits, a rank-0 source), registers are found by
 // the elements they hold.
 func relabel(f *fn, op *ir.Op) {
-	x, from, to := f.val(op, "source"), tileaa.AsTile(op.Operand(0)), tileaa.AsTile(op.Result(0))
+	x, from, to := f.source(op), tileaa.AsTile(op.Operand(0)), tileaa.AsTile(op.Result(0))
 	n := numRegs(to)
 	switch {
 	case x.len() == n:
@@ -178,7 +178,7 @@ func wordsOf(regs []int, per int) ([]int, bool) {
 
 // cat: the registers of the first tile, then those of the second.
 func cat(f *fn, op *ir.Op) {
-	x, y := f.val(op, "lhs"), f.val(op, "rhs")
+	x, y := f.lhsRhs(op)
 	to := tileaa.AsTile(op.Result(0))
 	out := f.newTile(to.Elem, numRegs(to))
 	if x.len()+y.len() != out.len() {
@@ -199,7 +199,7 @@ func (f *fn) pieces(op *ir.Op, whole, piece *tileaa.TileType) []int {
 		f.bug("a piece of shape %v is no set of registers of %s", piece.Shape, ir.ShortType(whole))
 	}
 	number := 0
-	for i, v := range op.OperandGroupNamed("indices") {
+	for i, v := range ir.Cast[tileaa.IndexedOp](op).Indices() {
 		x := f.scalar(v)
 		if !x.isConst() {
 			f.bug("slice number %d is not a constant", i)
@@ -211,12 +211,13 @@ func (f *fn) pieces(op *ir.Op, whole, piece *tileaa.TileType) []int {
 }
 
 func extract(f *fn, op *ir.Op) {
-	f.set(op, f.pick(f.val(op, "source"), f.pieces(op, tileaa.AsTile(op.OperandNamed("source")), tileaa.AsTile(op.Result(0)))))
+	f.set(op, f.pick(f.source(op), f.pieces(op, tileaa.AsTile(op.Operand(0)), tileaa.AsTile(op.Result(0)))))
 }
 
 func insert(f *fn, op *ir.Op) {
-	x, d := f.val(op, "source"), f.val(op, "dest")
-	regs := f.pieces(op, tileaa.AsTile(op.OperandNamed("dest")), tileaa.AsTile(op.OperandNamed("source")))
+	i := ir.Cast[tileaa.Insert](op)
+	x, d := f.tileFor(i.Source()), f.tileFor(i.Dest())
+	regs := f.pieces(op, tileaa.AsTile(i.Dest()), tileaa.AsTile(i.Source()))
 	out := f.newTile(d.elem, d.len())
 	if words, ok := wordsOf(regs, max(d.per, 1)); ok && d.packed() && x.packed() {
 		copy(out.words, f.allWords(d))
@@ -235,10 +236,11 @@ func insert(f *fn, op *ir.Op) {
 // pad enlarges a tile at its ends: a thread knows by its coordinates which of its elements are new. Registers of the source are
 // those that hold the same coordinates.
 func pad(f *fn, op *ir.Op) {
-	x := f.val(op, "source")
-	from, to := tileaa.AsTile(op.OperandNamed("source")), tileaa.AsTile(op.Result(0))
+	p := ir.Cast[tileaa.Pad](op)
+	x := f.tileFor(p.Source())
+	from, to := tileaa.AsTile(p.Source()), tileaa.AsTile(p.Result())
 	value := con(x.k, 0)
-	if v := f.val(op, "value"); v != nil {
+	if v := f.val(p.Value()); v != nil {
 		value = f.reg(v, 0)
 	}
 	source, result := layoutOf(from, f.plan.Warps), layoutOf(to, f.plan.Warps)
@@ -272,7 +274,7 @@ func pad(f *fn, op *ir.Op) {
 // repack reinterprets bytes: a thread holds the bytes of its elements when the layouts say so, low byte in the low register.
 // 4-bit elements sit in one register each, two to a byte.
 func repack(f *fn, op *ir.Op) {
-	x := f.val(op, "source")
+	x := f.source(op)
 	to := tileaa.AsTile(op.Result(0))
 	out := f.newTile(to.Elem, numRegs(to))
 	bits := func(elem ir.Type) int { return tileaa.ElemBits(elem) }
@@ -310,7 +312,8 @@ func repack(f *fn, op *ir.Op) {
 }
 
 func (f *fn) grid(op *ir.Op, register string) {
-	axis := "xyz"[op.IntNamed("axis") : op.IntNamed("axis")+1]
+	n := ir.Cast[tileaa.GridOp](op).Axis()
+	axis := "xyz"[n : n+1]
 	var r reg
 	f.in(f.start, func() { r = f.op1("mov.u32.%" + register + "." + axis) })
 	f.set(op, f.tileOf(elemOf(op.Result(0)), r))

@@ -11,16 +11,16 @@ import (
 )
 
 func init() {
-	register(map[string]lowering{
-		"alloc_shared":   allocShared,
-		"buffer_store":   bufferStore,
-		"buffer_load":    bufferLoad,
-		"buffer_extract": bufferExtract,
-		"buffer_insert":  bufferInsert,
-		"async_copy":     asyncCopy,
-		"async_commit":   func(f *fn, op *ir.Op) { f.op("cp.async.commit_group") },
-		"async_wait":     func(f *fn, op *ir.Op) { f.op("cp.async.wait_group", i32(op.IntNamed("pending"))) },
-		"barrier":        barrier,
+	register(map[ir.Code]lowering{
+		tileaa.OpAllocShared:   allocShared,
+		tileaa.OpBufferStore:   bufferStore,
+		tileaa.OpBufferLoad:    bufferLoad,
+		tileaa.OpBufferExtract: bufferExtract,
+		tileaa.OpBufferInsert:  bufferInsert,
+		tileaa.OpAsyncCopy:     asyncCopy,
+		tileaa.OpAsyncCommit:   func(f *fn, op *ir.Op) { f.op("cp.async.commit_group") },
+		tileaa.OpAsyncWait:     func(f *fn, op *ir.Op) { f.op("cp.async.wait_group", i32(ir.Cast[tileaa.AsyncWait](op).Pending())) },
+		tileaa.OpBarrier:       barrier,
 	})
 }
 
@@ -33,11 +33,13 @@ type buffer struct {
 
 func allocShared(f *fn, op *ir.Op) {
 	t := op.Result(0).Type().(*tileaa.BufferType)
-	f.buffers[op.Result(0)] = &buffer{offset: op.IntNamed("offset"), bytes: tileaa.ElemBytes(t.Elem), BufferType: t}
+	offset, _ := ir.Cast[tileaa.AllocShared](op).Offset()
+	f.buffers[op.Result(0)] = &buffer{offset: offset, bytes: tileaa.ElemBytes(t.Elem), BufferType: t}
 }
 
-func (f *fn) bufferOf(v *ir.Value) *buffer {
-	b := f.buffers[v]
+// bufferOf is the buffer that an op accesses.
+func (f *fn) bufferOf(op *ir.Op) *buffer {
+	b := f.buffers[ir.Cast[tileaa.BufferOp](op).Buffer()]
 	if b == nil {
 		f.bug("a buffer has no alloc_shared")
 	}
@@ -45,16 +47,19 @@ func (f *fn) bufferOf(v *ir.Value) *buffer {
 }
 
 func barrier(f *fn, op *ir.Op) {
+	b := ir.Cast[tileaa.Barrier](op)
+	id, _ := b.Id()
+	threads, _ := b.Threads()
 	switch {
-	case planted.On("drop-warp-sync") && (op.BoolNamed("warp") || f.plan.Warps == 1):
-	case op.BoolNamed("warp"):
+	case planted.On("drop-warp-sync") && (b.Warp() || f.plan.Warps == 1):
+	case b.Warp():
 		f.op("bar.warp.sync", con(kI32, fullMask))
-	case op.IntNamed("threads") != 0:
-		f.op("bar.sync.count", i32(op.IntNamed("id")), i32(op.IntNamed("threads")))
+	case threads != 0:
+		f.op("bar.sync.count", i32(id), i32(threads))
 	case f.plan.Warps == 1:
 		f.op("bar.warp.sync", con(kI32, fullMask))
 	default:
-		f.op("bar.sync", i32(op.IntNamed("id")))
+		f.op("bar.sync", i32(id))
 	}
 }
 
@@ -123,9 +128,9 @@ func (f *fn) sharedRuns(b *buffer, l layout.Layout, guard reg) []run {
 }
 
 func bufferStore(f *fn, op *ir.Op) {
-	l := f.tileLayout(op.OperandNamed("value"))
-	b := f.bufferOf(op.OperandNamed("buffer"))
-	x := f.inMemory(f.val(op, "value"))
+	l := f.tileLayout(valueOf(op))
+	b := f.bufferOf(op)
+	x := f.inMemory(f.stored(op))
 	if p, ok := layout.LdMatrix(*b.Mem, l, 8*b.bytes, false); ok && f.matrixStore(b, l, p) {
 		f.storeMatrices(b, l, p, x)
 		return
@@ -138,7 +143,7 @@ func bufferStore(f *fn, op *ir.Op) {
 func bufferLoad(f *fn, op *ir.Op) {
 	t := tileaa.AsTile(op.Result(0))
 	l := layoutOf(t, f.plan.Warps)
-	b := f.bufferOf(op.OperandNamed("buffer"))
+	b := f.bufferOf(op)
 	if p, ok := f.matrixLoad(b, l); ok {
 		f.set(op, f.loaded(f.loadMatrices(b, l, p, f.sharedElem(t.Elem)), t.Elem))
 		return
@@ -245,7 +250,7 @@ func (f *fn) pieceRuns(op *ir.Op, b *buffer, piece *tileaa.TileType, l layout.La
 		return n
 	}
 	corner := i32(0)
-	for d, v := range op.OperandGroupNamed("indices") {
+	for d, v := range ir.Cast[tileaa.IndexedOp](op).Indices() {
 		size := int(piece.Shape[d])
 		count := whole[d] / size
 		i := f.and(f.resize(f.scalar(v), kI32, false), i32(int64(count-1)))
@@ -276,7 +281,7 @@ func (f *fn) pieceRuns(op *ir.Op, b *buffer, piece *tileaa.TileType, l layout.La
 func bufferExtract(f *fn, op *ir.Op) {
 	t := tileaa.AsTile(op.Result(0))
 	l := layoutOf(t, f.plan.Warps)
-	b := f.bufferOf(op.OperandNamed("buffer"))
+	b := f.bufferOf(op)
 	out := f.newTile(f.sharedElem(t.Elem), l.Regs())
 	for _, r := range f.pieceRuns(op, b, t, l, boolean(true)) {
 		f.loadRun("ld.shared", r, out, nil)
@@ -286,10 +291,10 @@ func bufferExtract(f *fn, op *ir.Op) {
 }
 
 func bufferInsert(f *fn, op *ir.Op) {
-	t := tileaa.AsTile(op.OperandNamed("value"))
+	t := tileaa.AsTile(valueOf(op))
 	l := layoutOf(t, f.plan.Warps)
-	x := f.inMemory(f.val(op, "value"))
-	for _, r := range f.pieceRuns(op, f.bufferOf(op.OperandNamed("buffer")), t, l, f.owners(l)) {
+	x := f.inMemory(f.stored(op))
+	for _, r := range f.pieceRuns(op, f.bufferOf(op), t, l, f.owners(l)) {
 		f.storeRun("st.shared", r, x)
 	}
 }
@@ -297,13 +302,9 @@ func bufferInsert(f *fn, op *ir.Op) {
 // asyncCopy moves a block to a buffer past the registers. Each copy is 4, 8 or 16 bytes that are neighbours on both sides; where the
 // block leaves the array, a copy of 0 bytes fills with zeros.
 func asyncCopy(f *fn, op *ir.Op) {
-	v := f.viewOf(op.OperandNamed("block"))
-	b := f.bufferOf(op.OperandNamed("buffer"))
-	copyMap, ok := op.AttrNamed("layout").(*tileaa.LayoutAttr)
-	if !ok {
-		f.bug("the copy has no layout")
-	}
-	l := copyMap.Layout
+	v := f.viewOf(op)
+	b := f.bufferOf(op)
+	l := ir.Cast[tileaa.AsyncCopy](op).Layout().Layout
 	vec := vecOf(op)
 	from := f.tiledRuns(op, v, l, vec, boolean(true))
 	to := map[int]run{}

@@ -12,7 +12,7 @@ const fullMask = 0xFFFFFFFF // every lane takes part
 
 // convertLayout realises what lower-conversions left: a renaming of registers or shuffles inside a warp.
 func convertLayout(f *fn, op *ir.Op) {
-	x := f.val(op, "source")
+	x := f.source(op)
 	from, to := tileaa.AsTile(op.Operand(0)), tileaa.AsTile(op.Result(0))
 	plan := layout.Convert(layoutOf(from, f.plan.Warps), layoutOf(to, f.plan.Warps))
 	switch plan.Kind {

@@ -12,11 +12,11 @@ import (
 )
 
 func init() {
-	register(map[string]lowering{
-		"make_memref": makeMemref,
-		"block_tile":  blockTile,
-		"tiled_load":  tiledLoad,
-		"tiled_store": tiledStore,
+	register(map[ir.Code]lowering{
+		tileaa.OpMakeMemref: makeMemref,
+		tileaa.OpBlockTile:  blockTile,
+		tileaa.OpTiledLoad:  tiledLoad,
+		tileaa.OpTiledStore: tiledStore,
 	})
 }
 
@@ -46,9 +46,9 @@ type view struct {
 
 func makeMemref(f *fn, op *ir.Op) {
 	t := op.Result(0).Type().(*tileaa.MemrefType)
-	m := &memref{base: f.scalar(op.OperandNamed("base")), elemBytes: int64(tileaa.ElemBytes(t.Elem)), home: f.cur}
-	read := func(name string, static []int64) []reg {
-		dynamic := op.OperandGroupNamed(name)
+	mr := ir.Cast[tileaa.MakeMemref](op)
+	m := &memref{base: f.scalar(mr.Base()), elemBytes: int64(tileaa.ElemBytes(t.Elem)), home: f.cur}
+	read := func(dynamic []*ir.Value, static []int64) []reg {
 		out := make([]reg, len(static))
 		for i, s := range static {
 			switch {
@@ -63,7 +63,7 @@ func makeMemref(f *fn, op *ir.Op) {
 		}
 		return out
 	}
-	m.shape, m.strides = read("shape", t.Shape), read("strides", t.Strides)
+	m.shape, m.strides = read(mr.Shape(), t.Shape), read(mr.Strides(), t.Strides)
 	f.views[op.Result(0)] = &view{memref: m}
 }
 
@@ -71,36 +71,36 @@ func makeMemref(f *fn, op *ir.Op) {
 func (f *fn) unsigned(x reg, k kind) reg { return f.resize(x, k, false) }
 
 // paddingBits is the element that stands for what lies outside the array.
-func paddingBits(elem ir.Type, p uint32) uint64 {
+func paddingBits(elem ir.Type, p def.Padding) uint64 {
 	t, ok := elem.(*ir.FloatType)
 	if !ok {
 		return 0
 	}
 	x := t.Format
-	return x.ToStorage(map[uint32]uint64{
+	return x.ToStorage(map[def.Padding]uint64{
 		def.PadZero: x.Zero(false), def.PadNegZero: x.Zero(true), def.PadNaN: x.NaN(), def.PadPosInf: x.Inf(false), def.PadNegInf: x.Inf(true),
 	}[p])
 }
 
 func blockTile(f *fn, op *ir.Op) {
 	t := op.Result(0).Type().(*tileaa.BlockType)
-	m := f.views[op.OperandNamed("memref")]
+	b := ir.Cast[tileaa.BlockTile](op)
+	m := f.views[b.Memref()]
 	if m == nil {
 		f.bug("the array of a block has no make_memref")
 	}
 	v := &view{memref: m.memref, sparse: -1, shape: t.Shape, elem: t.Elem, padding: con(kindOf(f.memoryElem(t.Elem)), 0)}
-	v.traversal, _ = op.AttrNamed("traversal").(ir.I64Array)
-	dimMap, _ := op.AttrNamed("dim_map").(ir.I32Array)
-	for _, d := range dimMap {
+	v.traversal = b.Traversal()
+	for _, d := range b.DimMap() {
 		v.dims = append(v.dims, int(d))
 	}
-	if a, ok := op.AttrNamed("padding").(ir.EnumAttr); ok {
-		v.padding = con(v.padding.k, paddingBits(t.Elem, a.Value))
+	if p, ok := b.Padding(); ok {
+		v.padding = con(v.padding.k, paddingBits(t.Elem, p))
 	}
-	if a, ok := op.AttrNamed("sparse_dim").(ir.IntegerAttr); ok {
-		v.sparse = int(a.SInt())
+	if d, ok := b.SparseDim(); ok {
+		v.sparse = int(d)
 	}
-	for d, i := range op.OperandGroupNamed("indices") {
+	for d, i := range b.Indices() {
 		if d == v.sparse {
 			v.list, v.listed = f.tileFor(i), f.tileLayout(i)
 			v.index = append(v.index, reg{})
@@ -118,15 +118,15 @@ func blockTile(f *fn, op *ir.Op) {
 //
 // With narrow, byte offsets fit 32 bits and are summed in 32 bits.
 func (f *fn) tiledRuns(op *ir.Op, v *view, l layout.Layout, vec int, owner reg) []run {
+	decided := ir.Cast[tileaa.AccessOp](op)
 	width := kI64
-	if op.BoolNamed("narrow") {
+	if decided.Narrow() {
 		width = kI32
 	}
 	a := &addresser{fn: f, view: v, l: l, width: width}
-	a.bits, _ = op.AttrNamed("coordinate_bits").(ir.I64Array)
+	a.bits = decided.CoordinateBits()
 	a.prepare()
-	masked, _ := op.AttrNamed("masked").(ir.BoolArray)
-	check := f.boundsChecker(a, masked)
+	check := f.boundsChecker(a, decided.Masked())
 	vectors := a.vectors(vec)
 	out := make([]run, 0, len(vectors.Groups))
 	for _, g := range vectors.Groups {
@@ -320,8 +320,9 @@ func (a *addresser) left(d int) (left reg) {
 	return left
 }
 
-func (f *fn) viewOf(v *ir.Value) *view {
-	b := f.views[v]
+// viewOf is the block that an op accesses.
+func (f *fn) viewOf(op *ir.Op) *view {
+	b := f.views[ir.Cast[tileaa.BlockOp](op).Block()]
 	if b == nil {
 		f.bug("a block has no block_tile")
 	}
@@ -331,7 +332,7 @@ func (f *fn) viewOf(v *ir.Value) *view {
 func tiledLoad(f *fn, op *ir.Op) {
 	t := tileaa.AsTile(op.Result(0))
 	l := layoutOf(t, f.plan.Warps)
-	v := f.viewOf(op.OperandNamed("block"))
+	v := f.viewOf(op)
 	name, strong := f.accessName(op, "ld")
 	vec, owner := vecOf(op), boolean(true)
 	if strong {
@@ -348,14 +349,14 @@ func tiledLoad(f *fn, op *ir.Op) {
 }
 
 func tiledStore(f *fn, op *ir.Op) {
-	l := f.tileLayout(op.OperandNamed("value"))
-	x := f.inMemory(f.val(op, "value"))
+	l := f.tileLayout(valueOf(op))
+	x := f.inMemory(f.stored(op))
 	name, strong := f.accessName(op, "st")
 	vec := vecOf(op)
 	if strong {
 		vec = 1
 	}
-	for _, r := range f.tiledRuns(op, f.viewOf(op.OperandNamed("block")), l, vec, f.owners(l)) {
+	for _, r := range f.tiledRuns(op, f.viewOf(op), l, vec, f.owners(l)) {
 		f.storeRun(name, r, x)
 	}
 }

@@ -17,7 +17,6 @@ var limits = []struct{ function, op, what string }{
 	{"passes.module", "`module`", "Anything but globals and entries at the top level."},
 	{"passes.entry", "`entry`", "Parameters that are tiles of rank 1 or more, views or tokens."},
 	{"passes.op", "all", "Operations without a row below; accesses to multicast memory that are no `multimem_*`."},
-	{"passes.dense", "`constant`, `global`", "Values that are no dense constant."},
 	{"passes.typ", "all", "Types that are no tile, pointer or token where a value is asked for."},
 	{"passes.block", "view accesses", "Views that are no partition, strided or gather/scatter view."},
 	{"passes.assume", "`assume`", "Promises about values that are neither tiles nor views."},

@@ -395,6 +395,9 @@ func (w *warp) store(in *inst, op *memOp, m uint32) {
 		}
 		if r.tracked() {
 			w.noteWrite(r, at, size, i, op.order.s, w.same(r, at, op, &vals, i))
+			if len(w.launch.mbars) > 0 && r.space == spShared {
+				w.overMbar(r, at, size, i)
+			}
 			if op.order.s != weak || len(w.launch.syncs) > 0 {
 				w.publishStore(syncKey{r, at}, i, op.order)
 			}

@@ -51,8 +51,8 @@ func (a *asyncAccess) cell(r *region, off int, c *cell, write, same bool) {
 	if c.w != 0 && c.w != a.me {
 		if !a.ordered(c.w) {
 			a.w.race(r, off, a.lane, now, "write", c.w, c.wa, k)
-		} else if a.proxy == asyncProxy && a.w.launch.generic(c.w) && !a.fenced(c.w) {
-			a.w.missingFence(r, off, a.lane, now, c)
+		} else if a.proxy != happened && a.w.launch.generic(c.w) && !a.fenced(c.w) {
+			a.missingFence(r, off, now, c)
 		}
 	}
 	if !write {
@@ -128,10 +128,15 @@ func (a *asyncAccess) fenced(r rec) bool {
 	return a.with == nil && a.w.knownAt(a.lane, r, a.proxy)
 }
 
-// missingFence reports a generic write that the async proxy may not see yet.
-func (w *warp) missingFence(r *region, off, lane int, now string, c *cell) {
-	w.objection(ProxyFence, lane, r.generic(off), "%s of %s byte %d by the async proxy: %s wrote it through the generic proxy at line %d (%s), and no fence.proxy.async stands between",
-		now, r.describe(), off, w.launch.threadName(c.w), w.prog.code[c.wa].line, oneLine(w.prog.code[c.wa].text))
+// missingFence reports a generic write that another proxy may not see yet.
+func (a *asyncAccess) missingFence(r *region, off int, now string, c *cell) {
+	w := a.w
+	proxy, fence := "async proxy", "fence.proxy.async"
+	if a.proxy == mapAcquired {
+		proxy, fence = "proxy of tensor maps", "release and acquire by fence.proxy.tensormap"
+	}
+	w.objection(ProxyFence, a.lane, r.generic(off), "%s of %s byte %d by the %s: %s wrote it through the generic proxy at line %d (%s), and no %s stands between",
+		now, r.describe(), off, proxy, w.launch.threadName(c.w), w.prog.code[c.wa].line, oneLine(w.prog.code[c.wa].text), fence)
 }
 
 // objection is a fault in our own PTX, and a note in PTX of others.

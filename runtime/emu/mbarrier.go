@@ -177,6 +177,15 @@ func (w *warp) mbarInit(in *inst, op *memOp, m uint32) {
 	})
 }
 
+// overMbar reports a plain store over a live object.
+func (w *warp) overMbar(r *region, at, n, lane int) {
+	for k := at &^ 7; k < at+n; k += 8 {
+		if b := w.launch.mbars[syncKey{r, k}]; b != nil {
+			w.fail(Invalid, 1<<lane, r.generic(at), "a plain store over the mbarrier at %#x, initialised at line %d", k, w.prog.code[b.init].line)
+		}
+	}
+}
+
 // mbarInval ends objects. Compilers write it for slots that were never used too, which is an objection only.
 func (w *warp) mbarInval(in *inst, op *memOp, m uint32) {
 	addr := *w.addresses(in, op, m)

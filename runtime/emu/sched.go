@@ -46,6 +46,8 @@ const (
 	firstCTAs    = 4                 // resident at first
 	turn         = 1024              // warp instructions of a turn
 	patience     = 64                // rounds without a finished CTA after which one more is admitted
+	shortTurns   = 8                 // turns in which a warp that polls an mbarrier certainly comes to it
+	vain         = 1024              // rounds in which all warps poll mbarriers and nothing happens
 	ctxEvery     = 64                // rounds between looks at the context
 	defaultSteps = 1 << 32
 	silence      = 1 << 28 // warp instructions without a store, an arrival or an exit: everybody polls
@@ -232,7 +234,7 @@ func (l *launch) run(ctx context.Context) error {
 				return l.stuck(Deadlock, "no warp can run")
 			}
 		}
-		if quiet > patience*patience {
+		if quiet > vain {
 			return l.stuck(Deadlock, "all warps that run wait for mbarriers at which nobody arrives")
 		}
 	}

@@ -229,8 +229,10 @@ func (c *compiler) place(v *variable) {
 
 // placeDynamic puts .extern .shared arrays behind all static ones.
 func (c *compiler) placeDynamic() {
+	c.prog.dynBase = alignUp(c.prog.shared, 16)
 	for _, v := range c.active {
 		v.offset = alignUp(c.prog.shared, max(16, v.align))
+		c.prog.dynBase = max(c.prog.dynBase, v.offset)
 	}
 	// All addresses in shared memory are known now, but for the rank of the CTA.
 	for _, r := range c.prog.relocs {

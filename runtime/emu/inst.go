@@ -76,6 +76,7 @@ type program struct {
 	local   int             // bytes of local memory per thread
 	shared  int             // bytes of static shared memory
 	frames  int             // return-address slots
+	dynBase int             // where dynamic shared memory begins
 	dynamic bool            // uses .extern .shared
 	agents  agentKind       // kinds of agents, the threads among them
 	names   map[opnd]string // of the registers, before they are renamed

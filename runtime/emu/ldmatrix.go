@@ -132,9 +132,14 @@ func (w *warp) stmatrix(in *inst, op *matrixOp) {
 		}
 	}
 	w.rows(in, op, "stmatrix", func(lane int, r *region, at int) {
-		w.noteWrite(r, at, 16, lane, weak, false)
+		row, un := &v[lane>>3][lane&7], &u[lane>>3][lane&7]
+		same := true
+		for c := range row {
+			same = same && un[c] == 0 && r.read(at+2*c, 2) == uint64(row[c]) && r.readUndef(at+2*c, 2) == 0
+		}
+		w.noteWrite(r, at, 16, lane, weak, same)
 		for c := range 8 {
-			r.write(at+2*c, 2, uint64(v[lane>>3][lane&7][c]), uint64(u[lane>>3][lane&7][c]))
+			r.write(at+2*c, 2, uint64(row[c]), uint64(un[c]))
 		}
 	})
 }

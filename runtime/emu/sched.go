@@ -90,7 +90,7 @@ func newLaunch(e *Entry, mem *Memory, args []Arg, o Options) (*launch, error) {
 	}
 	l.sharedSize = e.Shared
 	if o.DynShared > 0 {
-		l.sharedSize = alignUp(e.Shared, 16) + o.DynShared
+		l.sharedSize = e.prog.dynBase + o.DynShared
 	}
 	if l.sharedSize > maxShared {
 		return nil, fmt.Errorf("%d bytes of shared memory, the largest machine has %d", l.sharedSize, maxShared)

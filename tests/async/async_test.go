@@ -114,7 +114,7 @@ func (k *kernel) run(t *testing.T, text string, s emu.Schedule) (*emu.Result, er
 // TestPlantedFaults: every fault is found with the right kind and places under every schedule, and the same
 // kernel without it is silent.
 func TestPlantedFaults(t *testing.T) {
-	files, err := filepath.Glob("*/*.ptx")
+	files, err := filepath.Glob("sm*/*.ptx")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no kernels: %v", err)
 	}

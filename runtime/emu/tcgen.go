@@ -66,7 +66,7 @@ func (w *warp) uniformSrc(o opnd, m uint32, what string) uint64 {
 }
 
 func decodeTmemAlloc(d *decoder) {
-	d.ctaGroup1()
+	group := d.ctaGroup()
 	d.syncAligned()
 	op := &memOp{space: d.decodeSpace(), elem: 4, n: 1}
 	if !d.flag("b32") || !d.nargs(2, 2) {
@@ -78,12 +78,12 @@ func decodeTmemAlloc(d *decoder) {
 	d.src(1, types["b32"])
 	d.wholeOrWait(func(w *warp, in *inst) bool {
 		w.uniformSrc(in.src[op.addr], fullMask, "address")
-		return w.tmemAlloc(in, op, int(w.uniformSrc(in.src[n], fullMask, "number of columns")))
+		return w.tmemAlloc(in, op, group, int(w.uniformSrc(in.src[n], fullMask, "number of columns")))
 	})
 }
 
 func decodeTmemDealloc(d *decoder) {
-	d.ctaGroup1()
+	group := d.ctaGroup()
 	d.syncAligned()
 	if !d.flag("b32") || !d.nargs(2, 2) {
 		d.fail("this form of tcgen05.dealloc")
@@ -93,31 +93,52 @@ func decodeTmemDealloc(d *decoder) {
 	d.src(1, types["b32"])
 	d.wholeOrWait(func(w *warp, in *inst) bool {
 		addr := w.uniformSrc(in.src[0], fullMask, "address")
+		w.tmemGroup(group)
 		w.tmemDealloc(addr, int(w.uniformSrc(in.src[1], fullMask, "number of columns")))
 		return true
 	})
 }
 
 func decodeRelinquish(d *decoder) {
-	d.ctaGroup1()
+	group := d.ctaGroup()
 	d.syncAligned()
 	if !d.nargs(0, 0) {
 		return
 	}
 	d.wholeOrWait(func(w *warp, in *inst) bool {
-		if w.cta.tmem == nil {
-			w.cta.tmem = newTmem()
-		}
-		w.cta.tmem.relinquished = true
+		w.tmemGroup(group).relinquished = true
 		return true
 	})
 }
 
-// ctaGroup1 takes .cta_group; pairs of CTAs are not modelled.
-func (d *decoder) ctaGroup1() {
-	if d.ctaGroup() != 1 {
-		d.fail(".cta_group::2")
+// tmemGroup gives the tensor memory of the CTA. All tcgen05 instructions of a kernel name the same group of CTAs
+// (section 9.7.16.5).
+func (w *warp) tmemGroup(group int) *tmem {
+	t := w.cta.tensorMemory()
+	if t.group != 0 && t.group != group {
+		w.fail(Invalid, w.group, 0, ".cta_group::%d in a kernel that uses .cta_group::%d", group, t.group)
 	}
+	t.group = group
+	return t
+}
+
+// pair gives the CTAs of a group in the order of their ranks: the CTA alone, or it and the one whose rank differs in
+// the last bit.
+func (w *warp) pair(group, lane int) []*cta {
+	if group == 1 {
+		return []*cta{w.cta}
+	}
+	all, rank := w.cta.cluster.ctas, w.clusterRank()
+	if rank|1 >= len(all) {
+		w.fail(Invalid, 1<<lane, 0, ".cta_group::2 in a cluster of %d", len(all))
+	}
+	two := all[rank&^1 : rank|1+1]
+	for _, c := range two {
+		if c.running == 0 {
+			w.fail(Exited, 1<<lane, 0, "the other CTA of the pair, (%d,%d,%d), has exited", c.id[0], c.id[1], c.id[2])
+		}
+	}
+	return two
 }
 
 // tensorState is what a warp has in flight between tensor memory and its registers.
@@ -134,36 +155,64 @@ type tmemLoad struct {
 }
 
 // decodeTcgenCommit: tcgen05.commit.cta_group.mbarrier::arrive::one{.shared::cluster}{.multicast::cluster}.b64 [bar]{, mask}
-// (section 9.7.16.12.1): one arrival when all mma, cp and shift that the thread has issued are complete.
+// (section 9.7.16.12.1): one arrival when all mma, cp and shift that the thread has issued are complete; with a mask
+// at the same place of every CTA that it names.
 func decodeTcgenCommit(d *decoder) {
-	d.ctaGroup1()
+	group := d.ctaGroup()
 	if !d.flag("mbarrier::arrive::one") {
 		d.fail("this form of tcgen05.commit")
 	}
-	if d.flag("multicast::cluster") {
-		d.fail("multicast commits")
-	}
 	op := &memOp{space: d.decodeSpace(), elem: 8, n: 1}
+	args := 1
+	if d.flag("multicast::cluster") {
+		args = 2
+	}
 	d.flag("b64")
-	if !d.nargs(1, 1) {
+	if !d.nargs(args, args) {
 		return
+	}
+	if args == 2 {
+		d.src(1, types["b16"])
 	}
 	d.address(&d.st.args[0], op)
 	d.needs(agTensor)
 	d.in.kind = kExec
 	d.in.exec = func(w *warp, in *inst, m uint32) {
-		w.eachMbar(in, op, m, func(i int, key syncKey, _ *mbarrier) {
+		w.tmemGroup(group)
+		addr := *w.addresses(in, op, m)
+		lanes(m, func(i int) {
 			know := merge(w.snapshot(i), w.numbered(agTensor, i))
-			w.cta.later(completion{at: key, count: 1, know: know, by: w, lane: i, place: w.here, what: "tcgen05.commit"})
+			to := []uint64{addr[i]}
+			if args == 2 {
+				w.needDefined(in.src[0], m, "the mask of CTAs")
+				to = to[:0]
+				for _, c := range w.members(w.src(in.src[0])[i], i) {
+					to = append(to, c.peer(addr[i]))
+				}
+			}
+			for _, a := range to {
+				key, _ := w.mbarAt(op, a, i)
+				w.ctaOf(key).later(completion{at: key, count: 1, know: know, by: w, lane: i, place: w.here, what: "tcgen05.commit"})
+			}
 		})
 		w.epoch++
 	}
 }
 
+// ctaOf gives the CTA of the cluster in whose memory an mbarrier lies.
+func (w *warp) ctaOf(key syncKey) *cta {
+	for _, c := range w.cta.cluster.ctas {
+		if c.shared == key.r {
+			return c
+		}
+	}
+	return w.cta
+}
+
 // decodeTmemShift: tcgen05.shift.cta_group.down [taddr] (section 9.7.16.9.3): in each quarter of the lanes, row i of
 // 8 columns takes the place of row i-1; the last row stays.
 func decodeTmemShift(d *decoder) {
-	d.ctaGroup1()
+	group := d.ctaGroup()
 	if !d.flag("down") || !d.nargs(1, 1) {
 		d.fail("this form of tcgen05.shift")
 		return
@@ -177,17 +226,20 @@ func decodeTmemShift(d *decoder) {
 		if l0 != 0 {
 			w.fail(TensorMemory, m, tmemBits(l0, col), "tcgen05.shift from lane %d: only all lanes together are modelled", l0)
 		}
+		w.tmemGroup(group)
 		r := tmemRect{0, tmemLanes, col, 8}
-		t := w.tmemUsed(r, "tcgen05.shift", lane)
 		by := tmemAccess{w.issue(agTensor, m) | rec(lane)<<4, w.here, tmemUse{class: useShift}}
-		w.tmemWrite(r, by, lane)
-		for row := range tmemLanes {
-			if row%32 == 31 {
-				continue
+		for _, c := range w.pair(group, lane) {
+			t := w.tmemUsed(c, r, "tcgen05.shift", lane)
+			w.tmemWrite(t, r, by, lane)
+			for row := range tmemLanes {
+				if row%32 == 31 {
+					continue
+				}
+				to, from := row*tmemColumns+col, (row+1)*tmemColumns+col
+				copy(t.data[to:to+8], t.data[from:from+8])
+				copy(t.undef[to:to+8], t.undef[from:from+8])
 			}
-			to, from := row*tmemColumns+col, (row+1)*tmemColumns+col
-			copy(t.data[to:to+8], t.data[from:from+8])
-			copy(t.undef[to:to+8], t.undef[from:from+8])
 		}
 	}
 }

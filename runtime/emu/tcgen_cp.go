@@ -25,7 +25,9 @@ var copyFormats = map[string]int{"b8x16.b4x16_p64": 4, "b8x16.b6x16_p32": 6}
 
 // decodeTmemCp: tcgen05.cp.cta_group.shape{.multicast}{.dst_fmt.src_fmt} [taddr], s-desc.
 func decodeTmemCp(d *decoder) {
-	d.ctaGroup1()
+	if d.ctaGroup() == 2 {
+		d.fail("tcgen05.cp.cta_group::2")
+	}
 	bits := 0
 	if text := strings.Join(d.mods, "."); strings.Contains(text, "b8x16") {
 		for _, f := range []string{"b8x16.b4x16_p64", "b8x16.b6x16_p32"} {
@@ -73,9 +75,10 @@ func (w *warp) tmemCp(in *inst, shape *copyShape, addr memOp, desc, bits int, m 
 		use = useCp4
 	}
 	rect := tmemRect{0, tmemLanes, col, shape.bytes / 4}
-	t := w.tmemUsed(rect, "tcgen05.cp", lane)
+	w.tmemGroup(1)
+	t := w.tmemUsed(w.cta, rect, "tcgen05.cp", lane)
 	stamp := w.issue(agTensor, m) | rec(lane)<<4
-	w.tmemWrite(rect, tmemAccess{stamp, w.here, tmemUse{class: use}}, lane)
+	w.tmemWrite(t, rect, tmemAccess{stamp, w.here, tmemUse{class: use}}, lane)
 	access := w.access(stamp, lane, asyncProxy)
 	mem := w.cta.shared
 	for row := range shape.rows {

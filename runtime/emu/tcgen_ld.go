@@ -108,7 +108,7 @@ func (op *moveOp) pieces(w *warp, in *inst, what string) (rects []tmemRect, lane
 		rects = append(rects, tmemRect{lane, op.shape.lanes, col + op.imm, op.cols})
 	}
 	for _, r := range rects {
-		w.tmemUsed(r, what, 0)
+		w.tmemUsed(w.cta, r, what, 0)
 	}
 	return rects, lane, col
 }
@@ -160,7 +160,7 @@ func (w *warp) tmemLd(in *inst, op *moveOp) {
 	rects, lane, col := op.pieces(w, in, "tcgen05.ld")
 	stamp := w.issue(agTmemLd, 1)
 	for _, r := range rects {
-		w.tmemRead(r, tmemAccess{stamp, w.here, tmemUse{class: useLd}}, 0)
+		w.tmemRead(w.cta.tmem, r, tmemAccess{stamp, w.here, tmemUse{class: useLd}}, 0)
 	}
 	x := &w.tensor
 	if x.busy == nil {
@@ -264,7 +264,7 @@ func (w *warp) tmemSt(in *inst, op *moveOp) {
 	rects, lane, col := op.pieces(w, in, "tcgen05.st")
 	stamp := w.issue(agTmemSt, 1)
 	for _, r := range rects {
-		w.tmemWrite(r, tmemAccess{stamp, w.here, tmemUse{class: useSt}}, 0)
+		w.tmemWrite(w.cta.tmem, r, tmemAccess{stamp, w.here, tmemUse{class: useSt}}, 0)
 	}
 	t := w.cta.tmem
 	w.launch.event = w.launch.stats.warpInstrs

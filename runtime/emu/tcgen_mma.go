@@ -37,7 +37,7 @@ func decodeTcgenMma(d *decoder) {
 			break
 		}
 	}
-	if op.kind == nil || op.group == 2 {
+	if op.kind == nil || op.ws && op.group == 2 {
 		d.fail("this form of tcgen05.mma")
 		return
 	}
@@ -135,21 +135,22 @@ func (d *decoder) tcgenOperands(op *tcgenOp) {
 	}
 }
 
-// dLayout is how D lies in tensor memory (section 9.7.16.10.5): element (m, n) in lane lanes(m) + spread*(n/part) of
-// column n%part.
+// dLayout is how the rows of D that a CTA has lie in its tensor memory (section 9.7.16.10.5): element (m, n) in lane
+// lanes(m) + spread*(n/part) of column n%part.
 type dLayout struct {
+	rows   int // of a CTA
 	lanes  func(m int) int
 	part   int // columns
 	spread int // lanes between parts
 	rects  []tmemRect
 }
 
-// layoutD gives the layout of D or, with the depth as n, of A (columns of 32 bits) at lane, col.
-func layoutD(m, n, lane, col int, ws bool) dLayout {
-	l := dLayout{lanes: func(i int) int { return lane + i }, part: n}
+// layoutD gives the layout of D at lane, col, or with the columns of one instruction as n that of A.
+func layoutD(m, n, lane, col, group int, ws bool) dLayout {
+	l := dLayout{rows: m / group, lanes: func(i int) int { return lane + i }, part: n}
 	switch {
-	case ws && m < tmemLanes:
-		l.part, l.spread = n*m/tmemLanes, m
+	case (ws || group == 2) && l.rows < tmemLanes:
+		l.part, l.spread = n*l.rows/tmemLanes, l.rows
 		l.rects = []tmemRect{{lane, tmemLanes, col, l.part}}
 	case m == 64:
 		l.lanes = func(i int) int { return lane + i>>4<<5 + i&15 }
@@ -157,7 +158,7 @@ func layoutD(m, n, lane, col int, ws bool) dLayout {
 			l.rects = append(l.rects, tmemRect{lane + 32*q, 16, col, n})
 		}
 	default:
-		l.rects = []tmemRect{{lane, m, col, n}}
+		l.rects = []tmemRect{{lane, l.rows, col, n}}
 	}
 	return l
 }
@@ -167,6 +168,7 @@ type tcgenRun struct {
 	w       *warp
 	in      *inst
 	op      *tcgenOp
+	ctas    []*cta // of the group
 	x       instrDesc
 	m       uint32
 	lane    int
@@ -186,6 +188,8 @@ func (w *warp) tcgenMma(in *inst, op *tcgenOp, m uint32) {
 	w.launch.stats.mma++
 	w.launch.event = w.launch.stats.warpInstrs
 	r := &tcgenRun{w: w, in: in, op: op, m: m, lane: w.oneThread(m, "tcgen05.mma"), scratch: &w.launch.tcgen}
+	w.tmemGroup(op.group)
+	r.ctas = w.pair(op.group, r.lane)
 	w.needDefined(in.src[op.idesc], m, "the instruction descriptor")
 	x, err := op.kind.decodeInstr(uint32(w.src(in.src[op.idesc])[r.lane]))
 	if err == nil {
@@ -201,16 +205,23 @@ func (w *warp) tcgenMma(in *inst, op *tcgenOp, m uint32) {
 	if dl != 0 && !(x.m == 64 && !op.ws && dl == 16) {
 		w.fail(TensorMemory, m, tmemBits(dl, dc), "D with M %d at lane %d of tensor memory", x.m, dl)
 	}
-	r.col, r.d = dc, layoutD(x.m, x.n, dl, dc, op.ws)
-	for _, rect := range r.d.rects {
-		w.tmemUsed(rect, "D of tcgen05.mma", r.lane)
+	r.col, r.d = dc, layoutD(x.m, x.n, dl, dc, op.group, op.ws)
+	for _, c := range r.ctas {
+		for _, rect := range r.d.rects {
+			w.tmemUsed(c, rect, "D of tcgen05.mma", r.lane)
+		}
 	}
 	r.stamp = w.issue(agTensor, m) | rec(r.lane)<<4
 	r.readA(dl)
 	r.readB()
 	if op.blocks > 0 {
-		r.scale(0, &r.a, x.m)
-		r.scale(1, &r.b, x.n)
+		if x.m == 128 && op.group == 2 {
+			w.fail(Invalid, m, 0, "block scales of a pair with M 128 are not modelled")
+		}
+		for i, c := range r.ctas {
+			r.scale(c, 0, &r.a, i*r.d.rows, r.d.rows, i)
+			r.scale(c, 1, &r.b, 0, x.n, i)
+		}
 	}
 	for i, t := range []*operandTile{&r.a, &r.b} {
 		if x.negate[i] {
@@ -232,7 +243,7 @@ func room(b *[]float64, n int) []float64 {
 	return (*b)[:n]
 }
 
-// shared reads an operand that a descriptor gives.
+// shared reads an operand that a descriptor gives; every CTA of the group has its share of the n rows or columns.
 func (r *tcgenRun) shared(t *operandTile, name string, src int, mnMajor bool, n int) {
 	w := r.w
 	w.needDefined(r.in.src[src], r.m, "the descriptor of "+name)
@@ -245,15 +256,18 @@ func (r *tcgenRun) shared(t *operandTile, name string, src int, mnMajor bool, n 
 	if err != nil {
 		w.fail(Invalid, r.m, 0, "descriptor %#x of %s: %v", v, name, err)
 	}
-	mem := w.cta.shared
 	access := w.access(r.stamp, r.lane, asyncProxy)
-	t.readShared(&s, e, 0, n, func(at int) (data, undef []byte) {
-		if at+16 > len(mem.data) {
-			w.fail(OutOfBounds, r.m, mem.generic(at), "%s of tcgen05.mma at %#x of shared memory (%d bytes)", name, at, len(mem.data))
-		}
-		access.read(mem, at, 16)
-		return mem.data[at : at+16], mem.undef[at : at+16]
-	})
+	n /= len(r.ctas)
+	for i, c := range r.ctas {
+		mem := c.shared
+		t.readShared(&s, e, i*n, n, func(at int) (data, undef []byte) {
+			if at+16 > len(mem.data) {
+				w.fail(OutOfBounds, r.m, mem.generic(at), "%s of tcgen05.mma at %#x of shared memory (%d bytes)", name, at, len(mem.data))
+			}
+			access.read(mem, at, 16)
+			return mem.data[at : at+16], mem.undef[at : at+16]
+		})
+	}
 }
 
 func (r *tcgenRun) elements(name string) *elemKind {
@@ -287,29 +301,48 @@ func (r *tcgenRun) readA(dLane int) {
 	case lane != dLane:
 		w.fail(TensorMemory, r.m, tmemBits(lane, col), "A at lane %d of tensor memory, D at lane %d", lane, dLane)
 	}
-	l := layoutD(r.x.m, 8, lane, col, false)
-	for _, rect := range l.rects {
-		w.tmemUsed(rect, "A of tcgen05.mma", r.lane)
-		w.tmemRead(rect, tmemAccess{r.stamp, w.here, tmemUse{class: useMma}}, r.lane)
-	}
 	e := r.elements(r.x.a)
 	if c := containers[r.x.a]; c != nil && !op.kind.packed {
 		e = byteElements(c)
 	}
 	var v [32]float64
 	var b [16]byte
-	t := w.cta.tmem
-	for i := range r.x.m {
-		at := l.lanes(i)*tmemColumns + col
-		for half := range 2 {
-			for j := range 4 {
-				writeBytes(b[:], 4*j, 4, uint64(t.data[at+4*half+j]))
-				if t.undef[at+4*half+j] != 0 {
-					r.a.taint(i)
+	l := layoutD(r.x.m, 8, lane, col, 1, false)
+	if op.group == 2 {
+		l = layoutD(tmemLanes, 8, lane, col, 1, false)
+	}
+	for n, c := range r.ctas {
+		for _, rect := range l.rects {
+			t := w.tmemUsed(c, rect, "A of tcgen05.mma", r.lane)
+			w.tmemRead(t, rect, tmemAccess{r.stamp, w.here, tmemUse{class: useMma}}, r.lane)
+		}
+		for i := range r.d.rows {
+			row := n*r.d.rows + i
+			at := l.lanes(i)*tmemColumns + col
+			r.sameCopy(c.tmem, i, at)
+			for half := range 2 {
+				for j := range 4 {
+					writeBytes(b[:], 4*j, 4, uint64(c.tmem.data[at+4*half+j]))
+					if c.tmem.undef[at+4*half+j] != 0 {
+						r.a.taint(row)
+					}
 				}
+				e.decode(b[:], &v)
+				copy(r.a.v[row*k+half*e.per:], v[:e.per])
 			}
-			e.decode(b[:], &v)
-			copy(r.a.v[i*k+half*e.per:], v[:e.per])
+		}
+	}
+}
+
+// sameCopy checks that a pair with M 128 has every row of A twice, 64 lanes apart.
+func (r *tcgenRun) sameCopy(t *tmem, i, at int) {
+	if r.op.group == 1 || r.d.rows == tmemLanes {
+		return
+	}
+	other := at + 64*tmemColumns
+	for j := range 8 {
+		if t.data[at+j] != t.data[other+j] || t.undef[at+j] != t.undef[other+j] {
+			r.w.fail(Invalid, r.m, tmemBits(i+64, at%tmemColumns+j), "row %d of A differs between lanes %d and %d of tensor memory", i, i, i+64)
 		}
 	}
 }
@@ -323,9 +356,10 @@ func byteElements(table *[256]float64) *elemKind {
 	}}
 }
 
-// scale multiplies rows of A or columns of B by their scales. That of block b of row i is byte first+b of the word
-// in lane i%32 of column i/32, and the word stands in all four quarters (section 9.7.16.10.7).
-func (r *tcgenRun) scale(which int, t *operandTile, n int) {
+// scale multiplies n rows of A from row on, or all columns of B, by the scales that a CTA has. That of block b of row i
+// is byte first+b of the word in lane i%32 of column i/32, and the word stands in all four quarters (section
+// 9.7.16.10.7). Of a pair both have the scales of B: the second only checks them.
+func (r *tcgenRun) scale(cta *cta, which int, t *operandTile, row, n, again int) {
 	w, op := r.w, r.op
 	first := r.x.scaleFirst[which]
 	values := scaleValues["ue8m0"]
@@ -338,15 +372,14 @@ func (r *tcgenRun) scale(which int, t *operandTile, n int) {
 	if first%op.blocks != 0 {
 		w.fail(Invalid, r.m, 0, "scales from byte %d with %d to a row", first, op.blocks)
 	}
-	w.needDefined(r.in.src[op.scales[which].addr], r.m, "the address of scales")
 	lane, col := w.tmemAddr(r.in, op.scales[which], r.m)
 	if lane &= 0x3fff; lane != 0 { // CUTLASS keeps the id in the upper bits
 		w.fail(TensorMemory, r.m, tmemBits(lane, col), "scales at lane %d of tensor memory", lane)
 	}
 	rect := tmemRect{0, tmemLanes, col, (n + 31) / 32}
 	what := [2]string{"scales of A of tcgen05.mma", "scales of B of tcgen05.mma"}[which]
-	mem := w.tmemUsed(rect, what, r.lane)
-	w.tmemRead(rect, tmemAccess{r.stamp, w.here, tmemUse{class: useMma}}, r.lane)
+	mem := w.tmemUsed(cta, rect, what, r.lane)
+	w.tmemRead(mem, rect, tmemAccess{r.stamp, w.here, tmemUse{class: useMma}}, r.lane)
 	mask := uint32(widthMask(8*op.blocks)) << (8 * first)
 	per := t.depth / op.blocks
 	for i := range n {
@@ -355,13 +388,19 @@ func (r *tcgenRun) scale(which int, t *operandTile, n int) {
 		for q := range 4 {
 			copyAt := at + 32*q*tmemColumns
 			if mem.undef[copyAt]&mask != 0 {
-				t.taint(i)
+				t.taint(row + i)
 			} else if (mem.data[copyAt]^word)&mask != 0 {
 				w.fail(Invalid, r.m, tmemBits(i%32+32*q, col+i/32), "%s: row %d has %#x in lane %d, but %#x in lane %d", what, i, word, i%32, mem.data[copyAt], i%32+32*q)
 			}
 		}
+		if which == 1 && again > 0 {
+			if other := r.ctas[0].tmem.data[at]; (other^word)&mask != 0 {
+				w.fail(Invalid, r.m, tmemBits(i%32, col+i/32), "%s: row %d has %#x in one CTA of the pair, but %#x in the other", what, i, other, word)
+			}
+			continue
+		}
 		for k := range t.depth {
-			t.v[t.index(i, k)] *= values[word>>(8*(first+k/per))&0xff]
+			t.v[t.index(row+i, k)] *= values[word>>(8*(first+k/per))&0xff]
 		}
 	}
 }
@@ -378,8 +417,11 @@ func bitOf(b bool) int {
 	return 0
 }
 
-// row gives the first cell of row m of D in part p.
-func (r *tcgenRun) row(m, p int) int { return (r.d.lanes(m)+p*r.d.spread)*tmemColumns + r.col }
+// row gives the tensor memory that has row m of D, the lane of its part p and the first cell there.
+func (r *tcgenRun) row(m, p int) (t *tmem, lane, at int) {
+	lane = r.d.lanes(m%r.d.rows) + p*r.d.spread
+	return r.ctas[m/r.d.rows].tmem, lane, lane*tmemColumns + r.col
+}
 
 // readD fills the sums with the old D, or zeros.
 func (r *tcgenRun) readD(enable bool) {
@@ -389,11 +431,12 @@ func (r *tcgenRun) readD(enable bool) {
 		clear(r.c)
 		return
 	}
-	t, factor := r.w.cta.tmem, math.Ldexp(1, -r.op.scaleD)
+	factor := math.Ldexp(1, -r.op.scaleD)
 	for m := range x.m {
 		for p := range x.n / r.d.part {
-			at := r.row(m, p)
-			out := r.c[m*x.n+p*r.d.part:][:r.d.part]
+			t, _, at := r.row(m, p)
+			from := m*x.n + p*r.d.part
+			out := r.c[from:][:r.d.part]
 			for i, v := range t.data[at : at+r.d.part] {
 				switch x.d {
 				case "f32":
@@ -411,7 +454,7 @@ func (r *tcgenRun) readD(enable bool) {
 				if r.undefC == nil {
 					r.undefC = make([]bool, x.m*x.n)
 				}
-				r.undefC[m*x.n+p*r.d.part+i] = true
+				r.undefC[from+i] = true
 			}
 		}
 	}
@@ -421,30 +464,21 @@ func (r *tcgenRun) readD(enable bool) {
 func (r *tcgenRun) writeD(addr uint64) {
 	x, w := &r.x, r.w
 	use := tmemAccess{r.stamp, w.here, r.accumUse(addr)}
-	for _, rect := range r.d.rects {
-		w.tmemWrite(rect, use, r.lane)
+	for _, c := range r.ctas {
+		for _, rect := range r.d.rects {
+			w.tmemWrite(c.tmem, rect, use, r.lane)
+		}
 	}
 	disabled := r.disabled()
-	t := w.cta.tmem
 	for m := range x.m {
 		for p := range x.n / r.d.part {
-			if l := r.d.lanes(m) + p*r.d.spread; disabled[l>>5]>>(l&31)&1 != 0 {
+			t, lane, at := r.row(m, p)
+			if disabled[m/r.d.rows*4+lane>>5]>>(lane&31)&1 != 0 {
 				continue
 			}
-			at, from := r.row(m, p), m*x.n+p*r.d.part
-			out, undef := t.data[at:at+r.d.part], t.undef[at:at+r.d.part]
-			for i, v := range r.c[from : from+r.d.part] {
-				switch {
-				case x.d == "f32":
-					out[i] = roundF32(v)
-				case x.d == "f16":
-					out[i] = fmtF16.round(v, rn, false)
-				case x.saturate:
-					out[i] = uint32(int32(min(max(v, -1<<31), 1<<31-1)))
-				default:
-					out[i] = uint32(int64(v))
-				}
-			}
+			from := m*x.n + p*r.d.part
+			undef := t.undef[at : at+r.d.part]
+			r.round(t.data[at:at+r.d.part], r.c[from:from+r.d.part])
 			if x.d == "f16" {
 				for i := range undef {
 					undef[i] = 0xffff0000
@@ -453,6 +487,22 @@ func (r *tcgenRun) writeD(addr uint64) {
 				clear(undef)
 			}
 			r.undefRow(m, p, undef)
+		}
+	}
+}
+
+// round writes sums as elements of D.
+func (r *tcgenRun) round(out []uint32, sums []float64) {
+	for i, v := range sums {
+		switch {
+		case r.x.d == "f32":
+			out[i] = roundF32(v)
+		case r.x.d == "f16":
+			out[i] = fmtF16.round(v, rn, false)
+		case r.x.saturate:
+			out[i] = uint32(int32(min(max(v, -1<<31), 1<<31-1)))
+		default:
+			out[i] = uint32(int64(v))
 		}
 	}
 }
@@ -471,12 +521,12 @@ func (r *tcgenRun) undefRow(m, p int, undef []uint32) {
 	}
 }
 
-// disabled gives the lanes whose results are not written, as four words.
-func (r *tcgenRun) disabled() (words [4]uint32) {
+// disabled gives the lanes whose results are not written, as four words of each CTA.
+func (r *tcgenRun) disabled() (words [8]uint32) {
 	if r.op.disable < 0 {
 		return
 	}
-	for i := range words {
+	for i := range 4 * r.op.group {
 		o := r.in.src[r.op.disable+i]
 		r.w.needDefined(o, r.m, "the mask of disabled lanes")
 		words[i] = uint32(r.w.src(o)[r.lane])

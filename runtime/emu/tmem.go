@@ -22,7 +22,10 @@ type tmem struct {
 	freed        [tmemColumns / tmemUnit]int32 // place+1 of the last dealloc of a unit
 	smallest     int                           // columns of the last alloc: none may be larger
 	relinquished bool
+	group        int     // .cta_group of the kernel, 0: not known yet
 	waiting      []*warp // at an alloc that has no room
+	asked        int     // .cta_group::2: columns that a warp waits for until the other CTA asks too
+	granted      []int   // and where they are, once it has
 }
 
 // tmemAlloc is an allocation of n columns from col on, made at a place of the program.
@@ -91,6 +94,14 @@ func newTmem() *tmem {
 	return t
 }
 
+// tensorMemory gives the tensor memory of a CTA.
+func (c *cta) tensorMemory() *tmem {
+	if c.tmem == nil {
+		c.tmem = newTmem()
+	}
+	return c.tmem
+}
+
 // tmemRect is a piece of tensor memory.
 type tmemRect struct{ lane, lanes, col, cols int }
 
@@ -103,9 +114,9 @@ func (t *tmem) holds(col int) bool {
 	return t != nil && slices.ContainsFunc(t.allocs, func(a tmemAlloc) bool { return a.col <= col && col < a.col+a.n })
 }
 
-// tmemUsed checks that a piece lies in allocated columns.
-func (w *warp) tmemUsed(r tmemRect, what string, lane int) *tmem {
-	t := w.cta.tmem
+// tmemUsed checks that a piece of the memory of a CTA lies in allocated columns.
+func (w *warp) tmemUsed(cta *cta, r tmemRect, what string, lane int) *tmem {
+	t := cta.tmem
 	addr := tmemBits(r.lane, r.col)
 	if r.lane+r.lanes > tmemLanes {
 		w.fail(TensorMemory, 1<<lane, addr, "%s touches %s, which has %d lanes", what, r, tmemLanes)
@@ -140,11 +151,11 @@ func (t *tmem) each(r tmemRect, f func(c *tmemCell)) {
 }
 
 // tmemRead records that an agent reads a piece on behalf of a lane.
-func (w *warp) tmemRead(r tmemRect, a tmemAccess, lane int) {
+func (w *warp) tmemRead(t *tmem, r tmemRect, a tmemAccess, lane int) {
 	if w.launch.opt.Checks.NoRaces {
 		return
 	}
-	w.cta.tmem.each(r, func(c *tmemCell) {
+	t.each(r, func(c *tmemCell) {
 		w.tmemOrdered(r, c.w, a, lane, "read", "write")
 		for i := range c.reads {
 			if o := c.reads[i].by; o&^recTime == a.by&^recTime || w.ordered(lane, o) {
@@ -157,11 +168,11 @@ func (w *warp) tmemRead(r tmemRect, a tmemAccess, lane int) {
 }
 
 // tmemWrite records that an agent writes a piece.
-func (w *warp) tmemWrite(r tmemRect, a tmemAccess, lane int) {
+func (w *warp) tmemWrite(t *tmem, r tmemRect, a tmemAccess, lane int) {
 	if w.launch.opt.Checks.NoRaces {
 		return
 	}
-	w.cta.tmem.each(r, func(c *tmemCell) {
+	t.each(r, func(c *tmemCell) {
 		w.tmemOrdered(r, c.w, a, lane, "write", "write")
 		for _, x := range c.reads {
 			w.tmemOrdered(r, x, a, lane, "write", "read")
@@ -203,36 +214,76 @@ func (w *warp) tmemOrdered(r tmemRect, old, now tmemAccess, lane int, a, b strin
 
 // --- allocation (section 9.7.16.7) ---
 
-// tmemAlloc finds room for n columns and writes its address to shared memory; false: the warp waits for room.
-func (w *warp) tmemAlloc(in *inst, op *memOp, n int) bool {
-	if n < tmemUnit || n > tmemColumns || n&(n-1) != 0 {
+// tmemAlloc finds room for n columns and writes its address to shared memory; false: the warp waits for room, or for
+// the other CTA of its pair, which allocates the same columns together with it.
+func (w *warp) tmemAlloc(in *inst, op *memOp, group, n int) bool {
+	t := w.tmemGroup(group)
+	if len(t.granted) > 0 {
+		col := t.granted[0]
+		t.granted = t.granted[1:]
+		w.tmemGive(in, op, col)
+		return true
+	}
+	switch {
+	case n < tmemUnit || n > tmemColumns || n&(n-1) != 0:
 		w.fail(TensorMemory, fullMask, 0, "%d columns cannot be allocated: a power of two from 32 to 512 is needed", n)
-	}
-	t := w.cta.tmem
-	if t == nil {
-		t = newTmem()
-		w.cta.tmem = t
-	}
-	if t.relinquished {
+	case t.relinquished:
 		w.fail(TensorMemory, fullMask, 0, "tcgen05.alloc after the CTA has relinquished its permit to allocate")
-	}
-	if n > t.smallest {
+	case n > t.smallest:
 		w.fail(TensorMemory, fullMask, 0, "%d columns are more than the %d of the alloc before", n, t.smallest)
 	}
-	col := t.room(n, w.launch)
+	pair := w.pair(group, 0)
+	for _, c := range pair {
+		o := c.tensorMemory()
+		if o == t {
+			continue
+		}
+		if o.asked == 0 {
+			t.asked = n
+			t.waiting = append(t.waiting, w)
+			w.ready &^= w.live
+			return false
+		}
+		if o.asked != n {
+			w.fail(TensorMemory, fullMask, 0, "%d columns are allocated here, %d by the other CTA of the pair", n, o.asked)
+		}
+	}
+	col := freeColumns(pair, n, w.launch)
 	if col < 0 {
+		t.asked = n
 		t.waiting = append(t.waiting, w)
 		w.ready &^= w.live
 		return false
 	}
-	t.smallest = n
-	t.allocs = append(t.allocs, tmemAlloc{col, n, w.here})
-	for lane := range tmemLanes {
-		row := t.undef[lane*tmemColumns+col:][:n]
-		for i := range row {
-			row[i] = ^uint32(0)
+	for _, c := range pair {
+		o := c.tmem
+		o.asked, o.smallest = 0, n
+		o.allocs = append(o.allocs, tmemAlloc{col, n, w.here})
+		for lane := range tmemLanes {
+			row := o.undef[lane*tmemColumns+col:][:n]
+			for i := range row {
+				row[i] = ^uint32(0)
+			}
+		}
+		if o != t {
+			o.granted = append(o.granted, col)
+			o.wake()
 		}
 	}
+	w.tmemGive(in, op, col)
+	return true
+}
+
+// wake lets the warps that wait for room try again.
+func (t *tmem) wake() {
+	for _, x := range t.waiting {
+		x.ready |= x.live
+	}
+	t.waiting = t.waiting[:0]
+}
+
+// tmemGive writes the address of an allocation to shared memory.
+func (w *warp) tmemGive(in *inst, op *memOp, col int) {
 	addr := w.addresses(in, op, 1)[0]
 	r, at := w.locate(op.space, addr, 4, 0, "tcgen05.alloc")
 	if r.space != spShared {
@@ -241,17 +292,18 @@ func (w *warp) tmemAlloc(in *inst, op *memOp, n int) bool {
 	w.noteWrite(r, at, 4, 0, weak, false)
 	r.write(at, 4, uint64(col), 0)
 	w.launch.event = w.launch.stats.warpInstrs
-	return true
 }
 
-// room finds n free columns: the first ones, or the last ones in the reverse schedule, so that a kernel that
+// freeColumns finds n columns that are free in all CTAs of a group: the first ones, or the last ones in the reverse schedule, so that a kernel that
 // takes an address for granted is found out. -1: there are none.
-func (t *tmem) room(n int, l *launch) int {
+func freeColumns(group []*cta, n int, l *launch) int {
 	var found []int
 	for col := 0; col+n <= tmemColumns; col += tmemUnit {
 		free := true
 		for c := col; c < col+n; c += tmemUnit {
-			free = free && !t.holds(c)
+			for _, x := range group {
+				free = free && !x.tmem.holds(c)
+			}
 		}
 		if free {
 			found = append(found, col)
@@ -279,16 +331,13 @@ func (w *warp) tmemDealloc(addr uint64, n int) {
 		w.fail(TensorMemory, fullMask, addr, "tcgen05.dealloc of %d columns at %#x, where no alloc has given that many", n, addr)
 	}
 	a := tmemAccess{w.stamp(0, weak), w.here, tmemUse{class: useDealloc}}
-	w.tmemWrite(tmemRect{0, tmemLanes, int(addr), n}, a, 0)
+	w.tmemWrite(t, tmemRect{0, tmemLanes, int(addr), n}, a, 0)
 	t.each(tmemRect{0, tmemLanes, int(addr), n}, func(c *tmemCell) { *c = tmemCell{reads: c.reads[:0]} })
 	t.allocs = slices.Delete(t.allocs, i, i+1)
 	for c := int(addr); c < int(addr)+n; c += tmemUnit {
 		t.freed[c/tmemUnit] = w.here + 1
 	}
-	for _, x := range t.waiting {
-		x.ready |= x.live
-	}
-	t.waiting = t.waiting[:0]
+	t.wake()
 	w.launch.event = w.launch.stats.warpInstrs
 }
 

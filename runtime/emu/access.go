@@ -119,7 +119,7 @@ func (d *decoder) address(a *arg, op *memOp) {
 		op.space = v.home()
 	case op.space == spParam:
 		op.space = v.home()
-	case v.home() != op.space && !(op.space == spGlobal && v.space == spConst):
+	case v.home() != op.space && !(op.space == spGlobal && v.space == spConst) && !(op.space == spCluster && v.space == spShared):
 		d.fail("%s is not in .%s", v.name, op.space)
 	}
 	d.in.src = append(d.in.src, d.c.address(v, 0, false))

@@ -83,8 +83,10 @@ type function struct {
 	minctas int
 	maxntid [3]int
 	cluster [3]int
-	scope   *scope
-	placeOf []int // place in the program of each statement, while it is compiled
+	// .blocksareclusters: the grid of a launch counts clusters
+	clusters bool
+	scope    *scope
+	placeOf  []int // place in the program of each statement, while it is compiled
 }
 
 // scope holds the names between a pair of braces.

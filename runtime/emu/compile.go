@@ -51,9 +51,11 @@ type Entry struct {
 	ReqNTID [3]int // .reqntid, zeros when absent
 	MaxNTID [3]int // .maxntid, zeros when absent
 	Cluster [3]int // .reqnctapercluster, zeros when absent
-	Shared  int    // bytes of static shared memory
-	Local   int    // bytes of local memory of a thread
-	Dynamic bool   // uses .extern .shared memory
+	// BlocksAreClusters: the grid of a launch counts clusters, not CTAs (section 11.4.3).
+	BlocksAreClusters bool
+	Shared            int  // bytes of static shared memory
+	Local             int  // bytes of local memory of a thread
+	Dynamic           bool // uses .extern .shared memory
 	// Unsupported lists the instructions that would be reported if they were executed.
 	Unsupported []string
 	prog        *program
@@ -72,7 +74,7 @@ func compileEntry(m *Module, f *function) (*Entry, error) {
 	c := &compiler{mod: m, prog: &program{agents: 1, levels: 1}, consts: map[uint64]opnd{}, addrs: map[addrKey]opnd{},
 		opIndex: map[string]int32{}, starts: map[*function]int{}, frame: map[*function]int{},
 		vars: map[*variable]bool{}, slots: map[regKey]int32{}}
-	e := &Entry{Name: f.name, ReqNTID: f.reqntid, MaxNTID: f.maxntid, Cluster: f.cluster, prog: c.prog, mod: m, fn: f}
+	e := &Entry{Name: f.name, ReqNTID: f.reqntid, MaxNTID: f.maxntid, Cluster: f.cluster, BlocksAreClusters: f.clusters, prog: c.prog, mod: m, fn: f}
 	off := 0
 	for _, v := range f.params {
 		off = alignUp(off, v.align)

@@ -372,7 +372,9 @@ func (p *parser) functionDirectives(f *function) {
 			f.minctas = p.triple()[0]
 		case ".maxclusterrank", ".maxnctapersm", ".language", ".abi_preserve", ".abi_preserve_control":
 			p.triple()
-		case ".explicitcluster", ".blocksareclusters", ".noreturn":
+		case ".blocksareclusters":
+			f.clusters = true
+		case ".explicitcluster", ".noreturn":
 		case ".pragma":
 			p.str()
 			p.expect(';')

@@ -75,6 +75,11 @@ func newLaunch(e *Entry, mem *Memory, args []Arg, o Options) (*launch, error) {
 		l.cluster = e.Cluster
 	}
 	l.cluster = atLeast1(l.cluster)
+	if e.BlocksAreClusters {
+		for i := range l.grid {
+			l.grid[i] *= l.cluster[i]
+		}
+	}
 	threads, ctas := 1, 1
 	for i := range 3 {
 		if l.grid[i] < 0 || l.grid[i] > 1<<31 || l.block[i] < 0 || l.block[i] > maxThreads || l.grid[i]%max(1, l.cluster[i]) != 0 {

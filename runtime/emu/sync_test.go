@@ -328,3 +328,22 @@ func TestRunsAreDeterministic(t *testing.T) {
 		t.Fatal("two runs differ")
 	}
 }
+
+// TestBlocksAreClusters: with the directive a grid counts clusters.
+func TestBlocksAreClusters(t *testing.T) {
+	text := strings.Replace(kernel(`
+	mov.u32 %r1, %ctaid.x; mov.u32 %r2, %nctaid.x; mov.u32 %r3, %clusterid.x; mov.u32 %r4, %cluster_ctarank;
+	mul.wide.u32 %rd3, %r1, 16; add.s64 %rd3, %rd3, %rd0;
+	st.global.v4.u32 [%rd3], {%r1, %r2, %r3, %r4};`), "{\n", ".reqnctapercluster 2, 1, 1\n.blocksareclusters\n{\n", 1)
+	out, err := runText(t, text, 1, make([]byte, 96), Options{Grid: [3]int{3, 1, 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 6 {
+		for k, want := range []int{i, 6, i / 2, i % 2} {
+			if got := int(readBytes(out, 16*i+4*k, 4)); got != want {
+				t.Errorf("CTA %d word %d: got %d, want %d", i, k, got, want)
+			}
+		}
+	}
+}

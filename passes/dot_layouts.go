@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tileiras/codegen/atom"
+	"tileiras/codegen/cost"
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -29,24 +30,25 @@ func dotLayouts(s *State, op *ir.Op, warps int) dotTiling {
 	if m == nil {
 		panic(fmt.Sprintf("BUG: dot has no atom, or an unknown one: %q", name))
 	}
-	e := extentOf(op)
-	rows := wantsRows(op)
-	var best atom.Split
-	cost := -1
-	for _, sp := range atom.Splits(m, e, warps, swap) {
-		c := e.M/sp.M + e.N/sp.N
-		if rows {
-			c = sp.N
-		}
-		if cost < 0 || c < cost {
-			best, cost = sp, c
-		}
+	k := atom.Candidate{Atom: m, Swap: swap, Extent: extentOf(op)}
+	var keep func(atom.Split) bool
+	if wantsRows(op) {
+		keep = fewestColumns(k, warps)
 	}
-	t, ok := atom.Tile(m, e, best, swap)
-	if cost < 0 || !ok {
-		panic(fmt.Sprintf("BUG: %s does not tile %s over %d warps", m.Name, e, warps))
+	t, ok := cost.BestSplit(k, warps, keep)
+	if !ok {
+		panic(fmt.Sprintf("BUG: %s does not tile %s over %d warps", m.Name, k.Extent, warps))
 	}
 	return dotTiling{t.A, t.B, t.C, m.Scalar(), m.Shape.K > 1}
+}
+
+// fewestColumns keeps the splits in which as few warps as possible share a row.
+func fewestColumns(k atom.Candidate, warps int) func(atom.Split) bool {
+	least := warps
+	for _, s := range atom.Splits(k.Atom, k.Extent, warps, k.Swap) {
+		least = min(least, s.N)
+	}
+	return func(s atom.Split) bool { return s.N == least }
 }
 
 // wantsRows looks from a dot to the next dot or reduction, down through the result and up through the left operand.

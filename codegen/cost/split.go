@@ -31,7 +31,7 @@ func BestSplit(c atom.Candidate, warps int, keep func(atom.Split) bool) (best at
 		if !fits {
 			continue
 		}
-		if n := SplitScore(t); !ok || n < score || n == score && s.M > best.Split.M {
+		if n := SplitScore(t); !ok || n < score {
 			best, score, ok = t, n, true
 		}
 	}

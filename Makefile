@@ -6,7 +6,7 @@ TOOLS    := .tools
 PACKAGES := ./...
 SHELL    := /bin/bash
 
-.PHONY: help build run test lint generate bless fuzz million random corpus perf-small llvm nvidia nvidia-text triton bench replay docs clean
+.PHONY: help build run test lint generate bless fuzz million random corpus perf-small llvm nvidia nvidia-text triton bench slopes replay docs clean
 
 help: ## Lists the targets.
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,6 +76,9 @@ bench: build ## Prints the median and 10th percentile of compile time per kernel
 
 replay: ## Compares the PTX of the whole corpus with that of BASE=COMMIT, byte for byte; FLAGS='-sm 80 -keep DIR'.
 	scripts/replay.sh $(or $(BASE),$(error say BASE=COMMIT)) $(FLAGS)
+
+slopes: build ## Prints how compile time and memory grow with the size of generated programs, family by family.
+	$(GO) run ./tests/slopes -bin $(BIN)
 
 clean: ## Removes what the other targets built.
 	rm -rf $(BIN) build

@@ -35,7 +35,7 @@ func selectAtoms(s *State) error {
 				return err
 			}
 		}
-		known := facts.New(s.Module)
+		known := facts.New(entry)
 		for _, op := range accs {
 			if block, ok := blockOf(op); ok {
 				tiledAccess(s, known, ir.Cast[tileaa.AccessOp](op), block)

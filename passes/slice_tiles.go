@@ -36,13 +36,14 @@ import (
 //
 // What cannot be made in pieces stays whole as long as a thread can hold it at all, else it is an error that names it.
 func sliceTiles(s *State) error {
+	made := 0
 	for _, entry := range s.Entries() {
 		plan := planOf(entry)
 		if plan.OperandBytes > 0 {
 			spreadIotas(s, entry)
 		}
 		if plan.Sliced {
-			if err := slicePieces(s, entry); err != nil {
+			if err := slicePieces(s, entry, &made); err != nil {
 				return err
 			}
 		}
@@ -56,8 +57,9 @@ func sliceTiles(s *State) error {
 }
 
 // slicePieces makes big tiles of an entry in pieces.
-func slicePieces(s *State, entry *ir.Op) error {
+func slicePieces(s *State, entry *ir.Op, made *int) error {
 	c := newCutter(s, entry)
+	c.made = made
 	c.findOutputs()
 	if c.err == nil {
 		c.formGroups()
@@ -81,6 +83,10 @@ const (
 	// pieceRegs is the most that a value takes in a piece. (Measured: a rolled loop over pieces of 32 values costs ptxas 0.05 s,
 	// 512 values in straight code 3 s and a stack, 8192 minutes.)
 	pieceRegs = 32
+	// maxPieces is the most operations on pieces that the loops of a module may have: each becomes up to pieceRegs values, twice where
+	// the first piece stands before its loop. Outputs that share much of what they are made of would else need a file of their own size
+	// squared.
+	maxPieces = 1 << 14
 	// loopRegs is the most that a value and all accumulators of a loop take together.
 	loopRegs = 64
 )
@@ -123,6 +129,7 @@ type cutter struct {
 	groups   []*group
 	rewires  []rewire
 	replaced ir.Mapping // results of outputs -> what the loops give instead
+	made     *int       // operations on pieces in the loops of the module so far
 	remarked bool
 	err      error
 }
@@ -131,8 +138,8 @@ func newCutter(s *State, entry *ir.Op) *cutter {
 	p := planOf(entry)
 	c := &cutter{
 		s: s, b: ir.NewBuilder(s.Ctx), entry: entry, threads: 32 * p.Warps, limit: valueLimit(s, entry, p.Warps),
-		known: facts.New(s.Module), number: map[*ir.Op]int{}, output: map[*ir.Op]*output{}, kept: map[*ir.Op]bool{},
-		replaced: ir.Mapping{}, feeding: feeding{},
+		known: facts.New(entry), number: map[*ir.Op]int{}, output: map[*ir.Op]*output{}, kept: map[*ir.Op]bool{},
+		replaced: ir.Mapping{}, feeding: feeding{}, made: new(int),
 	}
 	if d := demandsOf(entry); d.accBits > 0 {
 		c.products = true
@@ -306,6 +313,14 @@ func (c *cutter) reaches(op *ir.Op) bool {
 
 // add makes an output, and everything outside of its loop that the loop needs.
 func (c *cutter) add(o *output) {
+	if *c.made += len(o.cuts); *c.made > maxPieces {
+		v, _ := cutTile(o.op)
+		if v == nil {
+			v = o.op.Operand(0)
+		}
+		c.refuse(o.op, v, fmt.Sprintf("every loop repeats what its output is made of, and together they have more than %d operations on pieces", maxPieces))
+		return
+	}
 	c.outputs = append(c.outputs, o)
 	c.output[o.op] = o
 	for _, v := range o.wholes {

@@ -116,15 +116,18 @@ const laneBits = 5
 func (p *proofs) injective(v *ir.Value) bool {
 	known, ok := p.injects[v]
 	if !ok {
-		if _, block := v.Type().(*tileaa.BlockType); block {
-			b, ok := ir.DefinedBy[tileaa.BlockTile](v)
-			known = ok && p.facts.DistinctBlock(b)
-		} else {
-			known = p.facts.DistinctPointers(v)
-		}
+		known = distinctPlace(p.facts, v)
 		p.injects[v] = known
 	}
 	return known
+}
+
+func distinctPlace(known *facts.Facts, v *ir.Value) bool {
+	if _, block := v.Type().(*tileaa.BlockType); !block {
+		return known.DistinctPointers(v)
+	}
+	b, ok := ir.DefinedBy[tileaa.BlockTile](v)
+	return ok && known.DistinctBlock(b)
 }
 
 // place0 is the pointer or block operand of an access.

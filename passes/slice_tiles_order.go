@@ -252,7 +252,7 @@ func (c *cutter) mayLoadAt(outputs []*output, place *ir.Op) bool {
 }
 
 // hazard is a write that would, in one loop, meet other pieces of something that its token says is loaded before; nil if there is
-// none. (Outputs of which one comes behind another do not share a loop: mayWait.)
+// none. A write to where each piece was loaded meets none, if no two elements lie at one place. (Outputs of which one comes behind another do not share a loop: mayWait.)
 func (c *cutter) hazard(outputs []*output) *ir.Op {
 	for _, w := range outputs {
 		if w.kind != effect || !writes(w.op) {
@@ -264,7 +264,7 @@ func (c *cutter) hazard(outputs []*output) *ir.Op {
 				if o.how[k] != inPieces || !loadsFreely(l) || c.number[l] > c.number[w.op] || !c.orders.after(l)[w.op] {
 					continue
 				}
-				if k.dim != w.dim || !samePlace(place0(l), place0(w.op), anyTime) {
+				if k.dim != w.dim || !samePlace(place0(l), place0(w.op), anyTime) || !distinctPlace(c.known, place0(l)) {
 					return w.op
 				}
 			}

@@ -14,6 +14,11 @@ import (
 	"tileiras/tests/regress"
 )
 
+// nvidiaFaults are kernels of which NVIDIA's PTX is wrong, each with the proof.
+var nvidiaFaults = map[string]string{
+	"copied_then_overwritten_in_loop": "no cp.async.wait_group, and no mbarrier, stands between the copies of the right operand and the ldmatrix that read it",
+}
+
 // TestNvidiaGivesWhatRegressionsExpect holds the expectations of tests/regress against NVIDIA's PTX of the same texts: they are what
 // its compiler makes too, not what ours came to make.
 func TestNvidiaGivesWhatRegressionsExpect(t *testing.T) {
@@ -41,12 +46,17 @@ func TestNvidiaGivesWhatRegressionsExpect(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			good := true
+			good, fault := true, nvidiaFaults[test.Name]
 			for _, schedule := range emu.Schedules {
 				if v := cases.Run(t.Context(), &emulator{mod: mod, schedule: schedule}, test.Case); v.Status != cases.Pass {
+					if good = false; fault != "" {
+						continue
+					}
 					t.Errorf("%s, %s, %v schedule: %s", test.Name, target, schedule, v)
-					good = false
 				}
+			}
+			if good && fault != "" {
+				t.Errorf("%s, %s: NVIDIA's fault is gone: %s", test.Name, target, fault)
 			}
 			if good {
 				agree++

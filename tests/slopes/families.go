@@ -198,6 +198,14 @@ break
 	}},
 	{"products", func(n int) string {
 		return body(onView("16x16") + "%v0 = constant <f32: 1.0> : tile<16x16xf32>\n%h = ftof %m : tile<16x16xf32> -> tile<16x16xf16>\n" + repeat(n, func(i int) string {
+			return put(`%v$ = for %j$ in (%z to %n, step %o) : tile<i32> iter_values(%a$ = %v$-) -> (tile<16x16xf32>) {
+%d$ = mmaf %h, %h, %a$ : tile<16x16xf16>, tile<16x16xf16>, tile<16x16xf32>
+continue %d$ : tile<16x16xf32>
+}`, i+1)
+		}) + fmt.Sprintf("%%end = store_view_tko weak %%v%d, %%s[%%z, %%z] : tile<16x16xf32>, partition_view<tile=(16x16), tensor_view<16x16xf32, strides=[16,1]>>, tile<i32> -> token\n", n))
+	}},
+	{"chain of products", func(n int) string {
+		return body(onView("16x16") + "%v0 = constant <f32: 1.0> : tile<16x16xf32>\n%h = ftof %m : tile<16x16xf32> -> tile<16x16xf16>\n" + repeat(n, func(i int) string {
 			return put("%v$ = mmaf %h, %h, %v$- : tile<16x16xf16>, tile<16x16xf16>, tile<16x16xf32>", i+1)
 		}) + fmt.Sprintf("%%end = store_view_tko weak %%v%d, %%s[%%z, %%z] : tile<16x16xf32>, partition_view<tile=(16x16), tensor_view<16x16xf32, strides=[16,1]>>, tile<i32> -> token\n", n))
 	}},

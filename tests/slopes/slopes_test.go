@@ -13,10 +13,14 @@ import (
 // make it jump a little.
 const steepest = 1.3
 
+// steps are families that take another way down from some size on, so that two sizes say nothing about a slope; make slopes shows them.
+var steps = map[string]string{
+	"chain of products": "plan-kernel takes the accumulators of a chain for alive together, and cuts the products of a long one",
+}
+
 // steeper families, with the reason.
 var steeper = map[string]float64{
-	"loops in loops": 2,   // assign-layouts asks in each loop anew for the layout of a tile that all of them carry; there are 256 at most
-	"products":       2.5, // a step, no slope: plan-kernel takes the accumulators of a chain for alive together, and cuts those of long chains
+	"loops in loops": 2, // assign-layouts asks in each loop anew for the layout of a tile that all of them carry; there are 256 at most
 }
 
 // TestCompilingIsLinear counts what a compile allocates, which is no time and the same on every machine, for a size of each family and
@@ -24,6 +28,9 @@ var steeper = map[string]float64{
 func TestCompilingIsLinear(t *testing.T) {
 	for _, f := range families {
 		t.Run(f.name, func(t *testing.T) {
+			if why := steps[f.name]; why != "" {
+				t.Skip(why)
+			}
 			small := 100
 			if strings.Contains(f.name, " in ") {
 				small = 50 // nesting has a limit

@@ -170,7 +170,7 @@ func (w *warp) locate(sp space, addr uint64, n, lane int, what string) (*region,
 		if addr >= sharedWindow && addr < globalBase {
 			switch {
 			case addr-sharedWindow < windowSize:
-				return w.locate(spShared, addr-sharedWindow, n, lane, what)
+				return w.locate(spCluster, addr-sharedWindow, n, lane, what)
 			case addr-localWindow < windowSize:
 				return w.locate(spLocal, addr-localWindow, n, lane, what)
 			case addr-paramWindow < windowSize:
@@ -333,6 +333,10 @@ func (w *warp) load(in *inst, op *memOp, ext []func(uint64) uint64, m uint32) {
 }
 
 func decodeSt(d *decoder) {
+	if d.flag("async") {
+		decodeRemote(d)
+		return
+	}
 	op := &memOp{}
 	op.order = d.decodeOrder(false)
 	policy := d.cacheHints()

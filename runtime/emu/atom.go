@@ -6,7 +6,7 @@ import "math"
 // Lanes go one after the other, in order.
 func decodeAtom(d *decoder) {
 	if d.flag("async") {
-		d.fail("red.async")
+		decodeRemote(d)
 		return
 	}
 	mem := &memOp{n: 1}

@@ -195,7 +195,10 @@ func (w *warp) bulkLinear(in *inst, op *bulkOp, lane int) {
 	t := w.transfer(in, op, lane)
 	dst := w.laneAddress(in, &op.dst, lane)
 	for _, c := range t.targets {
-		to := w.locateSpan(op.dst.space, c.peer(dst), n, 16, lane, op.what+" to")
+		if op.onMbar { // in shared memory
+			dst = c.peer(dst)
+		}
+		to := w.locateSpan(op.dst.space, dst, n, 16, lane, op.what+" to")
 		t.begin(c, n)
 		t.reads.read(src.r, src.at, n)
 		if op.reduce != nil {

@@ -49,7 +49,7 @@ func (a *asyncAccess) cell(r *region, off int, c *cell, write, same bool) {
 		now = "write"
 	}
 	if c.w != 0 && c.w != a.me {
-		if !a.ordered(c.w) {
+		if !a.ordered(c.w) && !a.w.compatible(c.w, a.me.scope()) {
 			a.w.race(r, off, a.lane, now, "write", c.w, c.wa, k)
 		} else if a.proxy != happened && a.w.launch.generic(c.w) && !a.fenced(c.w) {
 			a.missingFence(r, off, now, c)
@@ -61,7 +61,7 @@ func (a *asyncAccess) cell(r *region, off int, c *cell, write, same bool) {
 	}
 	if c.r != 0 {
 		for _, x := range r.shadow.readers(c) {
-			if x.r != a.me && !a.ordered(x.r) {
+			if x.r != a.me && !a.ordered(x.r) && !a.w.compatible(x.r, a.me.scope()) {
 				a.w.race(r, off, a.lane, now, "read", x.r, x.at, k)
 			}
 		}

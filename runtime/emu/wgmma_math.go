@@ -161,7 +161,7 @@ func (m *matrixWork) putter(t typ, isA, across bool, n int) func(r, k int, b []b
 // regsA takes the 16 rows of A of a warp from its registers.
 func (w *warp) regsA(in *inst, op *wgmmaOp, work *matrixWork, at int) {
 	e := elemsOf(op.a)
-	value := elemValue(op.a)
+	put := work.regPutter(op.a)
 	for i := range 4 {
 		o := in.src[op.firstA+i]
 		x := w.src(o)
@@ -172,26 +172,38 @@ func (w *warp) regsA(in *inst, op *wgmmaOp, work *matrixWork, at int) {
 			if un>>lane&1 != 0 && w.ub(o, lane)&widthMask(32) != 0 {
 				work.badA[row], work.bad = true, true
 			}
+			put(row, k, x[lane])
+		}
+	}
+}
+
+// regPutter decodes a register of A whose first element has place row, k.
+func (m *matrixWork) regPutter(t typ) func(row, k int, v uint64) {
+	e, mask := elemsOf(t), widthMask(t.bits)
+	switch {
+	case t.bits == 1:
+		return func(row, k int, v uint64) { m.ba[row*8+k/32] = uint32(v) }
+	case !t.isFloat():
+		return func(row, k int, v uint64) {
 			for j := range e {
-				v := x[lane] >> (j * op.a.bits) & widthMask(op.a.bits)
-				switch {
-				case !op.a.isFloat() && op.a.isSigned():
-					work.ia[row*32+k+j] = int32(sx(v, 8))
-				case !op.a.isFloat() && op.a.bits == 1:
-					// below: whole words
-				case !op.a.isFloat():
-					work.ia[row*32+k+j] = int32(v)
-				case op.a.fmt == fmtF16:
-					work.a[row*32+k+j] = float64(f16values[v])
-				case op.a.fmt == fmtBF16:
-					work.a[row*32+k+j] = float64(f32(v << 16))
-				default:
-					work.a[row*32+k+j] = value(v)
+				x := int32(v >> (j * 8) & mask)
+				if t.isSigned() {
+					x = int32(int8(x))
 				}
+				m.ia[row*32+k+j] = x
 			}
-			if op.a.bits == 1 { // a word of 32 bits along k
-				work.ba[row*8+k/32] = uint32(x[lane])
-			}
+		}
+	}
+	value := elemValue(t)
+	switch t.fmt {
+	case fmtF16:
+		value = func(v uint64) float64 { return float64(f16values[v]) }
+	case fmtBF16:
+		value = func(v uint64) float64 { return float64(f32(v << 16)) }
+	}
+	return func(row, k int, v uint64) {
+		for j := range e {
+			m.a[row*32+k+j] = value(v >> (j * t.bits) & mask)
 		}
 	}
 }

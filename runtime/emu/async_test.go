@@ -1,0 +1,421 @@
+package emu
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Descriptors that compilers of others made: fields by the words that stand in their code.
+func TestMatrixDescriptors(t *testing.T) {
+	for _, c := range []struct {
+		high, low uint32
+		want      smemTile
+	}{
+		{0x40000040, 0x00010000 | 0x2000>>4, smemTile{start: 0x2000, leading: 16, stride: 1024, span: 128}}, // Triton and NVIDIA, 128 bytes
+		{0x80000020, 0x00010000 | 0x400>>4, smemTile{start: 0x400, leading: 16, stride: 512, span: 64}},
+		{0xc0000010, 0x00010000, smemTile{leading: 16, stride: 256, span: 32}},
+		{0x40000040, 0x02000000 | 0x8000>>4, smemTile{start: 0x8000, leading: 8192, stride: 1024, span: 128}}, // Triton, transposed B of two pieces
+		{0x00000040, 0x00080000, smemTile{leading: 128, stride: 1024}},                                        // no swizzle: cores of 128 bytes
+	} {
+		got, wrong := wgmmaTile(uint64(c.high)<<32|uint64(c.low), false, 0)
+		if got != c.want || wrong != "" {
+			t.Errorf("%#x %#x: %+v (%s), want %+v", c.high, c.low, got, wrong, c.want)
+		}
+	}
+	for _, bad := range []uint64{1 << 14, 1 << 31, 1 << 46, 1 << 52, 1 << 61, 3 << 49} {
+		if _, wrong := wgmmaTile(bad, false, 2); wrong == "" {
+			t.Errorf("%#x is accepted", bad)
+		}
+	}
+}
+
+// Swizzles permute pieces of 16 bytes: the examples of the layouts in section 5.5.6, and that they are their own inverse.
+func TestSwizzle(t *testing.T) {
+	for _, c := range []struct{ span, addr, want int }{
+		{0, 0x3f0, 0x3f0}, {32, 0x80, 0x90}, {32, 0x100, 0x100}, {64, 0x80, 0x90}, {64, 0x180, 0x1b0}, {64, 0x200, 0x200},
+		{128, 0x80, 0x90}, {128, 0x380, 0x3f0}, {128, 0x3f0, 0x380}, {128, 0x400, 0x400}, {128, 0x48c, 0x49c},
+	} {
+		if got := swizzle(c.addr, c.span); got != c.want {
+			t.Errorf("span %d: %#x goes to %#x, want %#x", c.span, c.addr, got, c.want)
+		}
+	}
+	for _, span := range []int{0, 32, 64, 128} {
+		for a := range 4096 {
+			if b := swizzle(a, span); swizzle(b, span) != a || b>>7 != a>>7 || b&15 != a&15 {
+				t.Fatalf("span %d: %#x goes to %#x", span, a, b)
+			}
+		}
+	}
+}
+
+// A map that tensormap.replace builds field by field is the one that Encode gives. The values are those of a product of Triton:
+// bf16, K = 320, boxes of 64 x 128.
+func TestTensorMapFields(t *testing.T) {
+	want := TensorMap{Address: 0x7f0000000100, Rank: 2, Dims: [5]uint32{320, 256}, Strides: [4]uint64{640}, Box: [5]uint16{64, 128},
+		Steps: [5]uint8{1, 1}, Type: 10, Swizzle: 3, Fill: 1}
+	body := `
+	.shared .align 128 .b8 map[128];
+	setp.eq.u32 %p1, %r0, 0; mov.u32 %r3, map; shl.b32 %r4, %r0, 2; add.u32 %r4, %r4, %r3; mov.b32 %r5, 0;
+	st.shared.b32 [%r4], %r5;
+	bar.warp.sync -1;
+	mov.b64 %rd5, 0x7f0000000100; mov.b32 %r6, 320;
+	@!%p1 bra END;
+	tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%r3], %rd5;
+	tensormap.replace.tile.rank.shared::cta.b1024.b32 [%r3 + 0], 0x1;
+	tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%r3], 0x0, 64;
+	tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%r3], 0x1, 128;
+	tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%r3], 0x0, %r6;
+	tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%r3], 0x1, 256;
+	tensormap.replace.tile.global_stride.shared::cta.b1024.b64 [%r3], 0x0, 640;
+	tensormap.replace.tile.element_stride.shared::cta.b1024.b32 [%r3], 0x0, 1;
+	tensormap.replace.tile.element_stride.shared::cta.b1024.b32 [%r3], 0x1, 1;
+	tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [%r3], 0xa;
+	tensormap.replace.tile.interleave_layout.shared::cta.b1024.b32 [%r3], 0x0;
+	tensormap.replace.tile.swizzle_mode.shared::cta.b1024.b32 [%r3], 0x3;
+	tensormap.replace.tile.fill_mode.shared::cta.b1024.b32 [%r3], 0x1;
+END:
+	bar.warp.sync -1;
+	ld.shared.b32 %r7, [%r4];
+	st.global.b32 [%rd1], %r7;
+`
+	out, err := runText(t, strings.Replace(kernel(body), "sm_80", "sm_90a", 1), 32, make([]byte, 128), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := decodeMap(out)
+	if err != nil || got != want {
+		t.Fatalf("%+v (%v), want %+v", got, err, want)
+	}
+	if back, err := decodeMap(want.Encode()); err != nil || back != want {
+		t.Errorf("%+v (%v), want %+v", back, err, want)
+	}
+	if n := want.boxBytes(); n != 64*128*2 {
+		t.Errorf("a box of %d bytes", n)
+	}
+	for _, change := range []func(m *TensorMap){
+		func(m *TensorMap) { m.Rank = 6 }, func(m *TensorMap) { m.Type = 13 }, func(m *TensorMap) { m.Interleave = 1 },
+		func(m *TensorMap) { m.Address += 8 }, func(m *TensorMap) { m.Box[1] = 257 }, func(m *TensorMap) { m.Box[0] = 128 },
+		func(m *TensorMap) { m.Strides[0] = 648 }, func(m *TensorMap) { m.Steps[1] = 9 }, func(m *TensorMap) { m.Type = 2 },
+	} {
+		bad := want
+		change(&bad)
+		if _, err := decodeMap(bad.Encode()); err == nil {
+			t.Errorf("%+v is accepted", bad)
+		}
+	}
+	if _, err := decodeMap(make([]byte, 128)); err == nil {
+		t.Error("zeros are a tensor map")
+	}
+}
+
+// Boxes of every swizzle, rank and edge: what a tensor load leaves in shared memory and a store brings back elsewhere, element by element.
+func TestTensorCopies(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		m     TensorMap
+		coord []int
+	}{
+		{"1d", TensorMap{Rank: 1, Dims: [5]uint32{100}, Box: [5]uint16{64}}, []int{32}},
+		{"1d past both ends", TensorMap{Rank: 1, Dims: [5]uint32{40}, Box: [5]uint16{64}}, []int{-8}},
+		{"2d 32 bytes", TensorMap{Rank: 2, Dims: [5]uint32{32, 12}, Strides: [4]uint64{64}, Box: [5]uint16{16, 16}, Swizzle: 1}, []int{16, -2}},
+		{"2d 64 bytes", TensorMap{Rank: 2, Dims: [5]uint32{32, 12}, Strides: [4]uint64{64}, Box: [5]uint16{32, 8}, Swizzle: 2}, []int{8, 6}},
+		{"2d 128 bytes, NaN", TensorMap{Rank: 2, Dims: [5]uint32{64, 12}, Strides: [4]uint64{128}, Box: [5]uint16{64, 16}, Swizzle: 3, Fill: 1}, []int{-3, 2}},
+		{"3d with a step", TensorMap{Rank: 3, Dims: [5]uint32{16, 6, 4}, Strides: [4]uint64{32, 192}, Box: [5]uint16{16, 5, 2}, Steps: [5]uint8{1, 2, 1}}, []int{0, 1, 3}},
+		{"5d", TensorMap{Rank: 5, Dims: [5]uint32{8, 3, 2, 2, 2}, Strides: [4]uint64{16, 48, 96, 192}, Box: [5]uint16{8, 2, 2, 2, 2}}, []int{0, 2, 0, 0, 1}},
+	} {
+		t.Run(c.name, func(t *testing.T) { tensorCopies(t, c.m, c.coord) })
+	}
+}
+
+func tensorCopies(t *testing.T, m TensorMap, coord []int) {
+	m.Type = 10 // bf16
+	for i := range m.Rank {
+		if m.Steps[i] == 0 {
+			m.Steps[i] = 1
+		}
+	}
+	list := make([]string, len(coord))
+	for i, x := range coord {
+		list[i] = strconv.Itoa(x)
+	}
+	at := "{" + strings.Join(list, ", ") + "}"
+	rank := strconv.Itoa(m.Rank) + "d"
+	bytes := m.boxBytes()
+	src := strings.Replace(header, "sm_80", "sm_90", 1) + `.visible .entry k(.param .u64 p, .param .align 64 .b8 a[128], .param .align 64 .b8 b[128])
+{
+	.reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<9>;
+	.shared .align 1024 .b8 box[4096];
+	.shared .align 8 .b64 bar;
+	mov.b64 %rd1, a; cvta.param.u64 %rd1, %rd1; mov.b64 %rd2, b; cvta.param.u64 %rd2, %rd2; ld.param.u64 %rd3, [p];
+	mov.u32 %r1, box; mov.u32 %r2, bar;
+	mbarrier.init.shared::cta.b64 [%r2], 1;
+	mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], ` + strconv.Itoa(bytes) + `;
+	cp.async.bulk.tensor.` + rank + `.shared::cta.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, ` + at + `], [%r2];
+W:
+	mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r2], 0;
+	@!%p1 bra W;
+	cp.async.bulk.tensor.` + rank + `.global.shared::cta.tile.bulk_group [%rd2, ` + at + `], [%r1];
+	cp.async.bulk.global.shared::cta.bulk_group [%rd3], [%r1], ` + strconv.Itoa(bytes) + `;
+	cp.async.bulk.commit_group;
+	cp.async.bulk.wait_group 0;
+	ret;
+}
+`
+	mod, err := Parse("t.ptx", src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mem := NewMemory()
+	data := make([]byte, 4096)
+	for i := range 2048 {
+		binary.LittleEndian.PutUint16(data[2*i:], uint16(i+1))
+	}
+	raw := mem.Alloc("raw", make([]byte, bytes), 256)
+	to := m
+	m.Address, to.Address = mem.Alloc("from", data, 256), mem.Alloc("to", make([]byte, 4096), 256)
+	if _, err := mod.Run(t.Context(), "k", mem, []Arg{le64(raw), m.Encode(), to.Encode()}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	// By the rules of section 5.5, one element at a time.
+	n := m.counts()
+	want := make([]byte, 4096)
+	linear := 0
+	for j4 := range n[4] {
+		for j3 := range n[3] {
+			for j2 := range n[2] {
+				for j1 := range n[1] {
+					for j0 := range n[0] {
+						v, off, inside := uint16(0), 0, true
+						for i, j := range []int{j0, j1, j2, j3, j4}[:m.Rank] {
+							x := coord[i] + j*int(m.Steps[i])
+							inside = inside && x >= 0 && x < int(m.Dims[i])
+							if i == 0 {
+								off += 2 * x
+							} else {
+								off += x * int(m.Strides[i-1])
+							}
+						}
+						if inside {
+							v = binary.LittleEndian.Uint16(data[off:])
+							binary.LittleEndian.PutUint16(want[off:], v)
+						} else if m.Fill == 1 {
+							v = 0x7fff
+						}
+						if got := uint16(readBytes(mem.Bytes(raw), swizzle(2*linear, m.span()), 2)); got != v {
+							t.Fatalf("element %d,%d,%d,%d,%d is %#x, want %#x", j0, j1, j2, j3, j4, got, v)
+						}
+						linear++
+					}
+				}
+			}
+		}
+	}
+	if got := mem.Bytes(to.Address); string(got) != string(want) {
+		t.Error("the tensor store brings something else back")
+	}
+}
+
+// wgmmaCase is one wgmma whose result is held against plain sums.
+type wgmmaCase struct {
+	d, ab    string
+	n, k     int
+	regs     bool // A in registers
+	flags    string
+	acrossA  bool
+	acrossB  bool
+	signA, b float64
+	span     int
+	add      bool
+}
+
+// TestWgmma: shapes, types, operand forms, negations and transposed operands on random small numbers.
+func TestWgmma(t *testing.T) {
+	for _, c := range []wgmmaCase{
+		{d: "f32", ab: "f16.f16", n: 8, k: 16, flags: ", 1, 1, 0, 0", signA: 1, b: 1, span: 128},
+		{d: "f32", ab: "bf16.bf16", n: 24, k: 16, flags: ", -1, 1, 0, 0", signA: -1, b: 1, span: 128, add: true},
+		{d: "f32", ab: "bf16.bf16", n: 256, k: 16, flags: ", -1, -1, 0, 1", signA: -1, b: -1, span: 128, acrossB: true, add: true},
+		{d: "f32", ab: "f16.f16", n: 64, k: 16, flags: ", 1, 1, 1, 1", signA: 1, b: 1, span: 64, acrossA: true, acrossB: true},
+		{d: "f32", ab: "f16.f16", n: 32, k: 16, flags: ", 1, -1, 1, 0", signA: 1, b: -1, span: 32, acrossA: true, add: true},
+		{d: "f32", ab: "f16.f16", n: 16, k: 16, flags: ", 1, 1, 0, 0", signA: 1, b: 1, add: true},
+		{d: "f32", ab: "f16.f16", n: 16, k: 16, flags: ", 1, 1, 1, 1", signA: 1, b: 1, acrossA: true, acrossB: true},
+		{d: "f32", ab: "f16.f16", n: 40, k: 16, regs: true, flags: ", 1, 1, 1", signA: 1, b: 1, span: 128, acrossB: true, add: true},
+		{d: "f16", ab: "f16.f16", n: 32, k: 16, flags: ", 1, 1, 0, 0", signA: 1, b: 1, span: 64, add: true},
+		{d: "f32", ab: "tf32.tf32", n: 16, k: 8, flags: ", 1, -1", signA: 1, b: -1, span: 32, add: true},
+		{d: "f32", ab: "tf32.tf32", n: 8, k: 8, regs: true, flags: ", 1, 1", signA: 1, b: 1, span: 128},
+		{d: "f32", ab: "e4m3.e5m2", n: 32, k: 32, flags: ", 1, 1", signA: 1, b: 1, span: 64, add: true},
+		{d: "f16", ab: "e5m2.e4m3", n: 16, k: 32, regs: true, flags: ", -1, 1", signA: -1, b: 1, span: 128, add: true},
+		{d: "s32", ab: "s8.u8", n: 48, k: 32, signA: 1, b: 1, span: 128, add: true},
+		{d: "s32", ab: "u8.s8", n: 8, k: 32, regs: true, signA: 1, b: 1, span: 32},
+	} {
+		name := "m64n" + strconv.Itoa(c.n) + "k" + strconv.Itoa(c.k) + "." + c.d + "." + c.ab + c.flags
+		t.Run(name, func(t *testing.T) { c.run(t) })
+	}
+}
+
+// smallNumber is a random number that every type of the matrices holds: 0 to 3, with a sign if the type has one.
+func smallNumber(r *rand.Rand, t typ) float64 {
+	v := float64(r.IntN(4))
+	if (t.isFloat() || t.isSigned()) && r.IntN(2) == 0 {
+		v = -v
+	}
+	return v
+}
+
+// encodeSmall gives the bits of a small number.
+func encodeSmall(t typ, v float64) uint64 {
+	if t.isFloat() {
+		return uint64(t.fmt.round(v, rn, false))
+	}
+	return uint64(int64(v)) & t.mask()
+}
+
+func (c *wgmmaCase) run(t *testing.T) {
+	r := rand.New(rand.NewPCG(uint64(c.n), uint64(c.k)))
+	name := strings.Split(c.ab, ".")
+	ta, tb, td := types[name[0]], types[name[1]], types[c.d]
+	per := 32 / td.bits
+	nd := c.n / 2 / per
+	// Data: A at 0, B at 16384 of shared memory, by descriptors whose strides leave room; registers of A and D by thread after them.
+	const offB, offA2, offD, size = 16384, 65536, 69632, 69632 + 128*128*4
+	data := make([]byte, size)
+	var a [64][64]float64
+	var b [256][64]float64
+	tile := func(start int, across bool, esz int) smemTile {
+		x := smemTile{start: start, span: c.span, across: across, size: esz, leading: 16, stride: 8 * c.span}
+		switch {
+		case c.span == 0 && across:
+			x.stride, x.leading = 128, 4096
+		case c.span == 0:
+			x.leading, x.stride = 128, 256
+		case across:
+			x.leading = 2 * 8 * c.span
+		}
+		return x
+	}
+	fill := func(x smemTile, rows int, ty typ, put func(r, k int, v float64)) {
+		x.pieces(rows, c.k, func(row, k, at int) {
+			for j := range 16 / x.size {
+				v := smallNumber(r, ty)
+				writeBytes(data, at+j*x.size, x.size, encodeSmall(ty, v))
+				if x.across {
+					put(row+j, k, v)
+				} else {
+					put(row, k+j, v)
+				}
+			}
+		})
+	}
+	xa, xb := tile(0, c.acrossA, ta.bits/8), tile(offB, c.acrossB, tb.bits/8)
+	fill(xb, c.n, tb, func(r, k int, v float64) { b[r][k] = v })
+	if c.regs {
+		e := 32 / ta.bits
+		for th := range 128 {
+			for i := range 4 {
+				var word uint64
+				for j := range e {
+					v := smallNumber(r, ta)
+					row, k := placeA(th%32, i, j, e)
+					a[16*(th/32)+row][k] = v
+					word |= encodeSmall(ta, v) << (j * ta.bits)
+				}
+				writeBytes(data, offA2+th*16+4*i, 4, word)
+			}
+		}
+	} else {
+		fill(xa, 64, ta, func(r, k int, v float64) { a[r][k] = v })
+	}
+	var old [64][256]float64
+	for th := range 128 {
+		for i := range nd {
+			var word uint64
+			for j := range per {
+				v := float64(r.IntN(64))
+				row, col := placeD(th/32, th%32, i*per+j)
+				old[row][col] = v
+				word |= encodeSmall(td, v) << (j * td.bits)
+			}
+			writeBytes(data, offD+th*512+4*i, 4, word)
+		}
+	}
+	desc := func(x smemTile) uint64 {
+		mode := map[int]uint64{0: 0, 128: 1, 64: 2, 32: 3}[x.span]
+		return uint64(x.start>>4) | uint64(x.leading>>4)<<16 | uint64(x.stride>>4)<<32 | mode<<62
+	}
+	regs := make([]string, nd)
+	var load, store strings.Builder
+	for i := range regs {
+		regs[i] = "%r" + strconv.Itoa(20+i)
+		load.WriteString("ld.global.b32 " + regs[i] + ", [%rd3+" + strconv.Itoa(4*i) + "];\n")
+		store.WriteString("st.global.b32 [%rd3+" + strconv.Itoa(4*i) + "], " + regs[i] + ";\n")
+	}
+	opA := "%rd4"
+	if c.regs {
+		opA = "{%r10, %r11, %r12, %r13}"
+	}
+	src := strings.Replace(header, "sm_80", "sm_90a", 1) + `.visible .entry k(.param .u64 p)
+.reqntid 128
+{
+	.reg .pred %p<4>; .reg .b32 %r<160>; .reg .b64 %rd<9>;
+	.shared .align 1024 .b8 tiles[65536];
+	ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 16; add.u64 %rd2, %rd2, %rd1; mov.u32 %r2, tiles; shl.b32 %r3, %r1, 4; add.u32 %r2, %r2, %r3;
+	ld.global.v4.b32 {%r10, %r11, %r12, %r13}, [%rd2+65536];
+	mul.wide.u32 %rd3, %r1, 512; add.u64 %rd3, %rd3, %rd1; add.u64 %rd3, %rd3, 69632;
+	mov.u32 %r4, 0;
+COPY:
+	ld.global.v4.b32 {%r5, %r6, %r7, %r8}, [%rd2];
+	st.shared.v4.b32 [%r2], {%r5, %r6, %r7, %r8};
+	add.u64 %rd2, %rd2, 2048; add.u32 %r2, %r2, 2048; add.u32 %r4, %r4, 1; setp.lt.u32 %p1, %r4, 32;
+	@%p1 bra COPY;
+	fence.proxy.async.shared::cta;
+	bar.sync 0;
+	mov.b64 %rd4, ` + strconv.FormatUint(desc(xa), 10) + `; mov.b64 %rd5, ` + strconv.FormatUint(desc(xb), 10) + `;
+	setp.eq.u32 %p2, 1, ` + strconv.Itoa(b2i(c.add)) + `;
+` + load.String() + `	wgmma.fence.sync.aligned;
+	wgmma.mma_async.sync.aligned.m64n` + strconv.Itoa(c.n) + "k" + strconv.Itoa(c.k) + "." + c.d + "." + c.ab + " {" + strings.Join(regs, ", ") + "}, " + opA + ", %rd5, %p2" + c.flags + `;
+	wgmma.commit_group.sync.aligned;
+	wgmma.wait_group.sync.aligned 0;
+` + store.String() + `	ret;
+}
+`
+	out, err := runText(t, src, 128, data, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for th := range 128 {
+		for i := range nd {
+			for j := range per {
+				row, col := placeD(th/32, th%32, i*per+j)
+				want := 0.0
+				for k := range c.k {
+					want += c.signA * a[row][k] * c.b * b[col][k]
+				}
+				if c.add {
+					want += old[row][col]
+				}
+				bits := readBytes(out, offD+th*512+4*i, 4) >> (j * td.bits) & td.mask()
+				got := float64(int32(bits))
+				if td.isFloat() {
+					got = td.fmt.value(uint32(bits))
+				}
+				if got != want {
+					t.Fatalf("row %d column %d is %v, want %v", row, col, got, want)
+				}
+			}
+		}
+	}
+}
+
+// A product of bits counts the places where both are 1.
+func TestWgmmaOfBits(t *testing.T) {
+	var w matrixWork
+	op := &wgmmaOp{n: 8, k: 256, a: typ{clsBits, 1, 1, nil, "b1"}}
+	w.ba[3*8+1], w.bb[5*8+1] = 0xff0f, 0x0fff
+	w.c[3*256+5] = 2
+	if op.row(&w, 3); w.c[3*256+5] != 2+12-4 || math.Signbit(w.c[3*256+4]) {
+		t.Errorf("got %v", w.c[3*256+5])
+	}
+}

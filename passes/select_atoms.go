@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tileiras/codegen/atom"
+	"tileiras/codegen/cost"
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
@@ -73,7 +74,7 @@ func selectDot(s *State, entry *ir.Op, op *ir.Op) error {
 // false without any.
 func chooseAtom(s *State, op *ir.Op, e atom.Extent, warps int) (k atom.Candidate, reasons []string, ok bool) {
 	ea, eb, ec := operandElems(op)
-	list, reasons := atom.SelectMMA(s.Target, ea, eb, ec, e)
+	list, reasons := cost.Products(s.Target, ea, eb, ec, e)
 	for _, k := range list {
 		if !k.Padded(e) && len(atom.Splits(k.Atom, e, warps, k.Swap)) > 0 {
 			return k, reasons, true

@@ -205,58 +205,6 @@ func TestSplitsCoverTheWarps(t *testing.T) {
 	}
 }
 
-func TestSelectionFindsTheAtomOfEachTypeAndTarget(t *testing.T) {
-	for _, c := range []struct {
-		target  string
-		a, b, c Elem
-		e       Extent
-		want    string // the best candidate
-		reason  string // one of the reasons
-	}{
-		{"sm_80", BF16, BF16, F32, Extent{0, 128, 128, 64}, "mma.m16n8k16.row.col.f32.bf16.bf16.f32", ""},
-		{"sm_75", BF16, BF16, F32, Extent{0, 128, 128, 64}, "fma.f32", "mma.m16n8k16.row.col.f32.bf16.bf16.f32 needs sm_80 and later, PTX 7.0"},
-		{"sm_75", F16, F16, F16, Extent{0, 128, 128, 64}, "mma.m16n8k8.row.col.f16.f16.f16.f16", "mma.m16n8k16.row.col.f16.f16.f16.f16 needs sm_80 and later, PTX 7.0"},
-		{"sm_80", F16, F16, F32, Extent{0, 64, 64, 8}, "mma.m16n8k8.row.col.f32.f16.f16.f32", ""},
-		{"sm_90", F32, F32, F32, Extent{0, 128, 128, 64}, "fma.f32", ""},
-		{"sm_80", TF32, TF32, F32, Extent{0, 32, 32, 32}, "mma.m16n8k8.row.col.f32.tf32.tf32.f32", ""},
-		{"sm_75", S8, U8, S32, Extent{0, 64, 64, 64}, "mma.m8n8k16.row.col.s32.s8.u8.s32", "mma.m16n8k32.row.col.s32.s8.u8.s32 needs sm_80 and later, PTX 7.0"},
-		{"sm_80", S8, U8, S32, Extent{0, 64, 64, 64}, "mma.m16n8k32.row.col.s32.s8.u8.s32", ""},
-		{"sm_75", S8, U8, S32, Extent{0, 2, 2, 16}, "dp4a.s32.u32", "mma.m8n8k16.row.col.s32.s8.u8.s32: m8n8k16 in a tile of 2x2x16 is 16 times the work"},
-		{"sm_80", U8, U8, S32, Extent{2, 2, 2, 4}, "dp4a.u32.u32", ""},
-		{"sm_89", E4M3, E5M2, F32, Extent{0, 64, 64, 64}, "mma.m16n8k32.row.col.f32.e4m3.e5m2.f32", ""},
-		{"sm_80", E4M3, E4M3, F32, Extent{0, 64, 64, 64}, "mma.m16n8k16.row.col.f32.f16.f16.f32", "mma.m16n8k32.row.col.f32.e4m3.e4m3.f32 needs sm_89 and later, PTX 8.4"},
-		{"sm_80", F64, F64, F64, Extent{0, 32, 32, 16}, "mma.m8n8k4.row.col.f64.f64.f64.f64", ""},
-		{"sm_80", BF16, BF16, F32, Extent{0, 8, 64, 64}, "mma.m16n8k16.row.col.f32.bf16.bf16.f32 of the transposed product", ""},
-		{"sm_80", BF16, BF16, F32, Extent{0, 2, 2, 2}, "fma.f32", "mma.m16n8k16.row.col.f32.bf16.bf16.f32: m16n8k16 in a tile of 2x2x2 is 256 times the work"},
-	} {
-		list, reasons := SelectMMA(sm(t, c.target), c.a, c.b, c.c, c.e)
-		if len(list) == 0 {
-			t.Errorf("%s %s*%s: no candidate", c.target, c.a, c.b)
-			continue
-		}
-		best := list[0]
-		name, _, _ := strings.Cut(best.String(), ",")
-		if name != c.want {
-			t.Errorf("%s %s*%s+%s %s: %v, want %s", c.target, c.a, c.b, c.c, c.e, list, c.want)
-		}
-		if c.reason != "" && !strings.Contains("\n"+strings.Join(reasons, "\n")+"\n", "\n"+c.reason+"\n") {
-			t.Errorf("%s %s*%s: reasons %q lack %q", c.target, c.a, c.b, reasons, c.reason)
-		}
-		for _, k := range list {
-			if !c.a.WidensTo(k.A) || !c.b.WidensTo(k.B) || k.Atom.C != c.c {
-				t.Errorf("%s changes values: %s -> %s, %s -> %s", k, c.a, k.A, c.b, k.B)
-			}
-			for _, warps := range []int{1, 4} {
-				for _, s := range Splits(k.Atom, k.Extent, warps, k.Swap) {
-					if _, ok := Tile(k.Atom, k.Extent, s, k.Swap); !ok {
-						t.Errorf("%s does not tile %s over %s", k, k.Extent, s)
-					}
-				}
-			}
-		}
-	}
-}
-
 func TestCopiesComeFromTheTarget(t *testing.T) {
 	for _, c := range []struct {
 		target string

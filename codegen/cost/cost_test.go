@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"strings"
 	"testing"
 
 	"tileiras/codegen/atom"
@@ -128,6 +129,57 @@ func TestRegisterLimitKeepsTheBlocks(t *testing.T) {
 	}
 }
 
+func TestSelectionFindsTheAtomOfEachTypeAndTarget(t *testing.T) {
+	for _, c := range []struct {
+		target  string
+		a, b, c atom.Elem
+		e       atom.Extent
+		want    string // the best candidate
+		reason  string // one of the reasons
+	}{
+		{"sm_80", atom.BF16, atom.BF16, atom.F32, atom.Extent{M: 128, N: 128, K: 64}, "mma.m16n8k16.row.col.f32.bf16.bf16.f32", ""},
+		{"sm_75", atom.BF16, atom.BF16, atom.F32, atom.Extent{M: 128, N: 128, K: 64}, "fma.f32", "mma.m16n8k16.row.col.f32.bf16.bf16.f32 needs sm_80 and later, PTX 7.0"},
+		{"sm_75", atom.F16, atom.F16, atom.F16, atom.Extent{M: 128, N: 128, K: 64}, "mma.m16n8k8.row.col.f16.f16.f16.f16", "mma.m16n8k16.row.col.f16.f16.f16.f16 needs sm_80 and later, PTX 7.0"},
+		{"sm_80", atom.F16, atom.F16, atom.F32, atom.Extent{M: 64, N: 64, K: 8}, "mma.m16n8k8.row.col.f32.f16.f16.f32", ""},
+		{"sm_90", atom.F32, atom.F32, atom.F32, atom.Extent{M: 128, N: 128, K: 64}, "fma.f32", ""},
+		{"sm_80", atom.TF32, atom.TF32, atom.F32, atom.Extent{M: 32, N: 32, K: 32}, "mma.m16n8k8.row.col.f32.tf32.tf32.f32", ""},
+		{"sm_75", atom.S8, atom.U8, atom.S32, atom.Extent{M: 64, N: 64, K: 64}, "mma.m8n8k16.row.col.s32.s8.u8.s32", "mma.m16n8k32.row.col.s32.s8.u8.s32 needs sm_80 and later, PTX 7.0"},
+		{"sm_80", atom.S8, atom.U8, atom.S32, atom.Extent{M: 64, N: 64, K: 64}, "mma.m16n8k32.row.col.s32.s8.u8.s32", ""},
+		{"sm_75", atom.S8, atom.U8, atom.S32, atom.Extent{M: 2, N: 2, K: 16}, "dp4a.s32.u32", "mma.m8n8k16.row.col.s32.s8.u8.s32: m8n8k16 in a tile of 2x2x16 is 16 times the work"},
+		{"sm_80", atom.U8, atom.U8, atom.S32, atom.Extent{Batch: 2, M: 2, N: 2, K: 4}, "dp4a.u32.u32", ""},
+		{"sm_89", atom.E4M3, atom.E5M2, atom.F32, atom.Extent{M: 64, N: 64, K: 64}, "mma.m16n8k32.row.col.f32.e4m3.e5m2.f32", ""},
+		{"sm_80", atom.E4M3, atom.E4M3, atom.F32, atom.Extent{M: 64, N: 64, K: 64}, "mma.m16n8k16.row.col.f32.f16.f16.f32", "mma.m16n8k32.row.col.f32.e4m3.e4m3.f32 needs sm_89 and later, PTX 8.4"},
+		{"sm_80", atom.F64, atom.F64, atom.F64, atom.Extent{M: 32, N: 32, K: 16}, "mma.m8n8k4.row.col.f64.f64.f64.f64", ""},
+		{"sm_80", atom.BF16, atom.BF16, atom.F32, atom.Extent{M: 8, N: 64, K: 64}, "mma.m16n8k16.row.col.f32.bf16.bf16.f32 of the transposed product", ""},
+		{"sm_80", atom.BF16, atom.BF16, atom.F32, atom.Extent{M: 2, N: 2, K: 2}, "fma.f32", "mma.m16n8k16.row.col.f32.bf16.bf16.f32: m16n8k16 in a tile of 2x2x2 is 256 times the work"},
+	} {
+		list, reasons := Products(sm(t, c.target), c.a, c.b, c.c, c.e)
+		if len(list) == 0 {
+			t.Errorf("%s %s*%s: no candidate", c.target, c.a, c.b)
+			continue
+		}
+		best := list[0]
+		if best.String() != c.want {
+			t.Errorf("%s %s*%s+%s %s: %v, want %s", c.target, c.a, c.b, c.c, c.e, list, c.want)
+		}
+		if c.reason != "" && !strings.Contains("\n"+strings.Join(reasons, "\n")+"\n", "\n"+c.reason+"\n") {
+			t.Errorf("%s %s*%s: reasons %q lack %q", c.target, c.a, c.b, reasons, c.reason)
+		}
+		for _, k := range list {
+			if !c.a.WidensTo(k.A) || !c.b.WidensTo(k.B) || k.Atom.C != c.c {
+				t.Errorf("%s changes values: %s -> %s, %s -> %s", k, c.a, k.A, c.b, k.B)
+			}
+			for _, warps := range []int{1, 4} {
+				for _, s := range atom.Splits(k.Atom, k.Extent, warps, k.Swap) {
+					if _, ok := atom.Tile(k.Atom, k.Extent, s, k.Swap); !ok {
+						t.Errorf("%s does not tile %s over %s", k, k.Extent, s)
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestProductsAreSplitForTheLeastTraffic(t *testing.T) {
 	for _, c := range []struct {
 		e     atom.Extent
@@ -140,13 +192,13 @@ func TestProductsAreSplitForTheLeastTraffic(t *testing.T) {
 		{atom.Extent{M: 16, N: 256, K: 32}, 4, atom.Split{Batch: 1, M: 1, N: 4, Copies: 1}},
 		{atom.Extent{Batch: 4, M: 32, N: 32, K: 32}, 4, atom.Split{Batch: 4, M: 1, N: 1, Copies: 1}},
 	} {
-		list, _ := atom.SelectMMA(sm(t, "sm_80"), atom.BF16, atom.BF16, atom.F32, c.e)
+		list, _ := Products(sm(t, "sm_80"), atom.BF16, atom.BF16, atom.F32, c.e)
 		best, ok := BestSplit(list[0], c.warps, nil)
 		if !ok || best.Split != c.want {
 			t.Errorf("%s over %d warps: %s, want %s", c.e, c.warps, best.Split, c.want)
 		}
 	}
-	list, _ := atom.SelectMMA(sm(t, "sm_80"), atom.BF16, atom.BF16, atom.F32, atom.Extent{M: 128, N: 128, K: 64})
+	list, _ := Products(sm(t, "sm_80"), atom.BF16, atom.BF16, atom.F32, atom.Extent{M: 128, N: 128, K: 64})
 	rows, ok := BestSplit(list[0], 8, func(s atom.Split) bool { return s.N == 1 })
 	if !ok || rows.Split.M != 8 {
 		t.Errorf("rows only: %s", rows.Split)
@@ -155,7 +207,7 @@ func TestProductsAreSplitForTheLeastTraffic(t *testing.T) {
 
 func TestWarpsFollowTheAccumulators(t *testing.T) {
 	for _, c := range []struct{ m, n, extra, want int }{{64, 64, 0, 4}, {128, 128, 0, 4}, {128, 128, 64, 8}, {128, 256, 0, 8}, {256, 256, 0, 16}} {
-		list, _ := atom.SelectMMA(sm(t, "sm_80"), atom.BF16, atom.BF16, atom.F32, atom.Extent{M: c.m, N: c.n, K: 64})
+		list, _ := Products(sm(t, "sm_80"), atom.BF16, atom.BF16, atom.F32, atom.Extent{M: c.m, N: c.n, K: 64})
 		if got := Warps(list[0], c.extra); got != c.want {
 			t.Errorf("%dx%d and %d registers more: %d warps, want %d", c.m, c.n, c.extra, got, c.want)
 		}

@@ -1,0 +1,41 @@
+package cost
+
+import (
+	"cmp"
+	"slices"
+
+	"tileiras/codegen/atom"
+	"tileiras/codegen/target"
+)
+
+// Products lists the ways to compute a product, cheapest first (of equals, the first in the table), and why other rows of the table do
+// not serve. Arguments are those of atom.SelectMMA.
+func Products(t *target.Target, a, b, c atom.Elem, e atom.Extent) (list []atom.Candidate, reasons []string) {
+	list, reasons = atom.SelectMMA(t, a, b, c, e)
+	slices.SortStableFunc(list, func(x, y atom.Candidate) int {
+		return cmp.Compare(ProductCycles(x, a, b, e), ProductCycles(y, a, b, e))
+	})
+	return list, reasons
+}
+
+// ProductCycles is the time of a quarter of a multiprocessor that computes a product of types a and b and extent e all alone: for every
+// instruction the time of the unit and one issue slot, and the conversion of the operands. The multiply-add also moves operands, about
+// half an instruction for each in blocks of 4x4, and its warps are not full below 32 elements of C.
+func ProductCycles(k atom.Candidate, a, b atom.Elem, e atom.Extent) int {
+	m, padded := k.Atom, k.Extent
+	convert := convertCycles(a, k.A, e.Rows()*e.K) + convertCycles(b, k.B, e.K*e.Columns())
+	if m.Scalar() {
+		waves := max(1, padded.Rows()*padded.N/warpLanes) * padded.K
+		return max(1, waves*warpLanes*3/(m.Rate*2)) + convert
+	}
+	products := m.Shape.M * m.Shape.N * m.Shape.K
+	return padded.Products()/products*(max(1, products/m.Rate)+1) + convert
+}
+
+// convertCycles is the time to convert n elements: an instruction converts a pair in each lane.
+func convertCycles(from, to atom.Elem, n int) int {
+	if from == to {
+		return 0
+	}
+	return max(1, n/(2*warpLanes))
+}

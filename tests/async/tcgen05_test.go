@@ -1,6 +1,4 @@
-// Package tcgen05_test runs kernels that multiply matrices with the newest tensor cores, and compares them with plain arithmetic, bit
-// for bit: the inputs are small, so every sum is exact in any order.
-package tcgen05_test
+package async_test
 
 import (
 	"encoding/binary"
@@ -12,6 +10,8 @@ import (
 	"tileiras/ir/float"
 	"tileiras/runtime/emu"
 )
+
+// Kernels of tcgen05 against plain arithmetic, bit for bit: the inputs are small, so every sum is exact in any order.
 
 // operand is a matrix of values with their bytes.
 type operand struct {
@@ -39,8 +39,8 @@ func fill(rows, cols int, f *float.Format, pick func() float64) *operand {
 
 func (o *operand) at(row, col int) float64 { return o.value[row*o.cols+col] }
 
-// run launches a kernel on its operands and gives C.
-func run(t *testing.T, file string, s emu.Schedule, m, n, k int, operands ...*operand) []byte {
+// multiply launches a kernel on its operands and gives C.
+func multiply(t *testing.T, file string, s emu.Schedule, m, n, k int, operands ...*operand) []byte {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -71,8 +71,8 @@ func run(t *testing.T, file string, s emu.Schedule, m, n, k int, operands ...*op
 	return mem.Bytes(c)
 }
 
-// same compares C with a plain product of f64.
-func same(t *testing.T, c []byte, m, n, k int, a, b func(row, k int) float64) {
+// sameProduct compares C with a plain product of f64.
+func sameProduct(t *testing.T, c []byte, m, n, k int, a, b func(row, k int) float64) {
 	t.Helper()
 	for i := range m {
 		for j := range n {
@@ -94,7 +94,7 @@ func TestProductsInTensorMemory(t *testing.T) {
 		const m, n = 256, 128
 		a, b := fill(m, k, float.BF16, small), fill(n, k, float.BF16, small)
 		for _, s := range emu.Schedules {
-			same(t, run(t, "gemm.ptx", s, m, n, k, a, b), m, n, k, a.at, b.at)
+			sameProduct(t, multiply(t, "kernels/tcgen05_gemm.ptx", s, m, n, k, a, b), m, n, k, a.at, b.at)
 		}
 	}
 }
@@ -111,7 +111,7 @@ func TestBlockScaledProductsInTensorMemory(t *testing.T) {
 			return func(row, k int) float64 { return o.at(row, k) * scale.at(row, k/32) }
 		}
 		for _, s := range emu.Schedules {
-			same(t, run(t, "block_scaled.ptx", s, m, n, k, a, b, sa, sb), m, n, k, scaled(a, sa), scaled(b, sb))
+			sameProduct(t, multiply(t, "kernels/tcgen05_block_scaled.ptx", s, m, n, k, a, b, sa, sb), m, n, k, scaled(a, sa), scaled(b, sb))
 		}
 	}
 }

@@ -181,9 +181,12 @@ func decodeFence(d *decoder) {
 		d.proxyFence()
 		return
 	}
-	if d.flag("mbarrier_init") { // fence.mbarrier_init.release.cluster: the barrier of the cluster that follows carries what it orders
+	if d.flag("mbarrier_init") { // fence.mbarrier_init.release.cluster: a relaxed arrival at the barrier of the cluster carries what it orders
 		d.mods = nil
-		d.in.exec = func(*warp, *inst, uint32) {}
+		d.in.exec = func(w *warp, _ *inst, m uint32) {
+			lanes(m, func(i int) { w.inits[i] = w.snapshot(i) })
+			w.epoch++
+		}
 		return
 	}
 	d.oneOf("sc", "acq_rel", "acquire", "release")

@@ -152,6 +152,8 @@ func (w *warp) clusterArrive(relaxed bool, m uint32) {
 		} else {
 			lanes(m, func(i int) { b.next = merge(b.next, w.snapshot(i)) })
 		}
+	} else {
+		lanes(m, func(i int) { b.next = merge(b.next, w.inits[i]) })
 	}
 	w.epoch++
 	w.launch.event = w.launch.stats.warpInstrs

@@ -459,7 +459,7 @@ func (w *warp) start() {
 	w.matrix = matrixState{regs: make([]matrixReg, len(p.pinned))}
 	w.registers, w.wants = w.launch.firstRegs(), 0
 	w.stalled, w.spun, w.clusterAt = nil, 0, [32]int{}
-	w.tensor = tensorState{}
+	w.tensor, w.inits = tensorState{}, [32]*knowledge{}
 	w.observed = false
 	w.clockState.start(w.launch.ids, p.levels)
 }

@@ -662,3 +662,63 @@ func TestEveryProduct(t *testing.T) {
 		t.Run(c.name(), func(t *testing.T) { c.check(t, rand.New(rand.NewPCG(9, uint64(i)))) })
 	}
 }
+
+// TestTensorCopiesOfTF32 loads f32 through a map of tf32 with a swizzle of 32-byte atoms: elements are rounded to 10 bits
+// of fraction, and the tile is what a descriptor with that swizzle reads.
+func TestTensorCopiesOfTF32(t *testing.T) {
+	r := rand.New(rand.NewPCG(10, 10))
+	global := make([]byte, 16*128)
+	for i := range 16 * 32 {
+		writeBytes(global, 4*i, 4, uint64(math.Float32bits(float32(r.NormFloat64()))))
+	}
+	m, err := Parse("t", `.version 8.8
+.target sm_100a
+.address_size 64
+.visible .entry k(.param .align 64 .b8 map[128], .param .u64 out)
+.reqntid 32
+{
+	.reg .pred %p<4>; .reg .b32 %r<20>; .reg .b64 %rd<10>;
+	.shared .align 1024 .b8 sm[2048]; .shared .align 8 .b64 bar;
+	ld.param.u64 %rd2, [out]; mov.u64 %rd1, map; cvta.param.u64 %rd1, %rd1;
+	mov.u32 %r1, %tid.x; mov.u32 %r2, sm; mov.u32 %r3, bar;
+	setp.ne.u32 %p1, %r1, 0;
+	@%p1 bra W;
+	mbarrier.init.shared::cta.b64 [%r3], 1;
+	fence.proxy.async.shared::cta;
+	mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r3], 2048;
+	cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%r2], [%rd1, {0, 0}], [%r3];
+W:
+	bar.warp.sync -1;
+V:
+	mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r3], 0;
+	@!%p2 bra V;
+	mul.lo.u32 %r4, %r1, 64; add.u32 %r5, %r2, %r4; cvt.u64.u32 %rd3, %r4; add.s64 %rd3, %rd3, %rd2;
+	ld.shared.v4.b32 {%r6,%r7,%r8,%r9}, [%r5]; st.global.v4.b32 [%rd3], {%r6,%r7,%r8,%r9};
+	ld.shared.v4.b32 {%r6,%r7,%r8,%r9}, [%r5+16]; st.global.v4.b32 [%rd3+16], {%r6,%r7,%r8,%r9};
+	ld.shared.v4.b32 {%r6,%r7,%r8,%r9}, [%r5+32]; st.global.v4.b32 [%rd3+32], {%r6,%r7,%r8,%r9};
+	ld.shared.v4.b32 {%r6,%r7,%r8,%r9}, [%r5+48]; st.global.v4.b32 [%rd3+48], {%r6,%r7,%r8,%r9};
+	ret;
+}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mem := NewMemory()
+	a := mem.Alloc("a", global, 256)
+	out := mem.Alloc("out", make([]byte, 2048), 256)
+	tm := TensorMap{Address: a, Rank: 2, Dims: [5]uint32{32, 16}, Strides: [4]uint64{128}, Box: [5]uint16{32, 16}, Steps: [5]uint8{1, 1}, Type: 11, Swizzle: 3, Atomicity: 1}
+	if _, err := m.Run(t.Context(), "k", mem, []Arg{tm.Encode(), le64(out)}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	tile := sharedMatrix{lbo: 2048, sbo: 512, width: 128, wide: true, mnMajor: true}
+	for k := range 16 {
+		for mn := range 32 {
+			x := float64(math.Float32frombits(uint32(readBytes(global, 4*(32*k+mn), 4))))
+			at := tile.at(k, 4*mn&^15) + 4*mn&15
+			got := float64(math.Float32frombits(uint32(readBytes(mem.Bytes(out), at, 4))))
+			if want := float.TF32.Decode(float.TF32.Encode(x, float.NearestAway)); got != want {
+				t.Fatalf("row %d element %d: got %v, want %v", k, mn, got, want)
+			}
+		}
+	}
+}

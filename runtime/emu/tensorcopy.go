@@ -195,7 +195,7 @@ func (c *tensorCopy) row(box span, at int, j [5]int, data, undef []byte) {
 // pieces visits the 16-byte pieces of a row in shared memory.
 func (c *tensorCopy) pieces(box span, at, n int, f func(k, at int)) {
 	for k := 0; k < n; k += 16 {
-		f(k, swizzle(box.at+at+k, c.m.span()))
+		f(k, c.m.place(box.at+at+k))
 	}
 }
 
@@ -211,6 +211,11 @@ func (c *tensorCopy) load(box span, at int, global span, data, undef []byte, fro
 		copy(data[from:to], global.r.data[global.at:])
 		if global.r.undef != nil {
 			copy(undef[from:to], global.r.undef[global.at:])
+		}
+		if c.m.elem().fmt == fmtTF32 { // f32 in global memory, rounded on the way
+			for k := from; k < to; k += size {
+				writeBytes(data, k, size, uint64(fmtTF32.round(float64(f32(readBytes(data, k, size))), rna, false)))
+			}
 		}
 	}
 	c.pieces(box, at, len(data), func(k, at int) {

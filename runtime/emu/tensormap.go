@@ -96,7 +96,7 @@ func (m *TensorMap) check() error {
 	if mapTypes[m.Type] == "" {
 		return fmt.Errorf("tensor map: element type %d is not supported", m.Type)
 	}
-	if m.Interleave != 0 || m.Swizzle > 3 || m.Atomicity != 0 {
+	if m.Interleave != 0 || m.Swizzle > 3 || m.Atomicity > 1 || m.Atomicity == 1 && m.Swizzle != 3 {
 		return fmt.Errorf("tensor map: interleave %d, swizzle %d, atomicity %d are not supported", m.Interleave, m.Swizzle, m.Atomicity)
 	}
 	if m.Address%16 != 0 {
@@ -121,6 +121,14 @@ func (m *TensorMap) check() error {
 }
 
 func (m *TensorMap) elem() typ { return types[mapTypes[m.Type]] }
+
+// place gives the address in shared memory of a piece of 16 bytes: its swizzle exchanges atoms of 16 bytes, or of 32.
+func (m *TensorMap) place(a int) int {
+	if m.Atomicity == 1 {
+		return a ^ a>>7&3<<5
+	}
+	return swizzle(a, m.span())
+}
 
 // span is the span of the swizzle in bytes.
 func (m *TensorMap) span() int { return [4]int{0, 32, 64, 128}[m.Swizzle] }

@@ -43,6 +43,7 @@ type warp struct {
 	last   *region    // the global allocation used last
 	work   []laneWork // by agentKind
 	tensor tensorState
+	inits  [32]*knowledge // what each lane knew at its last fence.mbarrier_init
 	clockState
 
 	matrix    matrixState

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,10 +23,12 @@ import (
 const corpus = "../corpus/cases"
 
 // agreeing is how many corpus cases must agree, by target, when the emulator runs NVIDIA's own PTX.
-var agreeing = map[string]int{"sm_80": 300, "sm_89": 300, "sm_90": 240, "sm_120": 240}
+var agreeing = map[string]int{"sm_80": 300, "sm_89": 300, "sm_90": 340, "sm_100": 340, "sm_120": 340}
 
-// errHidden says that a kernel takes tensor maps that NVIDIA's host code makes: 128 bytes in a format of its driver.
-var errHidden = errors.New("a tensor map that host code makes")
+// faults are cases whose PTX breaks a rule of the ISA, by target, and what the emulator must say of them.
+var faults = map[string]struct{ says, why string }{
+	"spin_lock": {"in flight: read of 'total'", "the lock is released after cp.async.bulk.wait_group.read: the tensor store has read its source, but may not be complete"},
+}
 
 // tool finds one of NVIDIA's programs or skips the test.
 func tool(t *testing.T, name string) string {
@@ -39,35 +42,43 @@ func tool(t *testing.T, name string) string {
 // errRefused says that NVIDIA's compiler does not take a case for a target.
 var errRefused = errors.New("NVIDIA's tileiras refuses")
 
-// nvidiaPTX compiles bytecode with NVIDIA's tileiras and takes the PTX text out of the cubin.
-// TILEIRAS_NVIDIA_CACHE names a folder that keeps the texts from run to run.
-func nvidiaPTX(t *testing.T, c *cases.Case, target string) (string, error) {
+// nvidiaCubin compiles bytecode with NVIDIA's tileiras. TILEIRAS_NVIDIA_CACHE names a folder that keeps the cubins from run to
+// run.
+func nvidiaCubin(t *testing.T, c *cases.Case, target string) ([]byte, error) {
 	cache := os.Getenv("TILEIRAS_NVIDIA_CACHE")
-	kept := filepath.Join(cache, c.Name+"."+target+".ptx")
+	kept := filepath.Join(cache, c.Name+"."+target+".cubin")
 	if cache != "" {
 		if b, err := os.ReadFile(kept); err == nil {
-			return string(b), nil
+			return b, nil
 		}
 	}
 	cubin := filepath.Join(t.TempDir(), "k.cubin")
 	cmd := exec.Command(tool(t, "tileiras"), "--gpu-name", target, "--lineinfo", filepath.Join(c.Dir, "kernel.tileirbc"), "-o", cubin)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %v\n%s", errRefused, err, out)
+		return nil, fmt.Errorf("%w: %v\n%s", errRefused, err, out)
 	}
-	text, err := embeddedPTX(cubin)
+	b, err := os.ReadFile(cubin)
 	if err == nil && cache != "" {
-		err = os.WriteFile(kept, []byte(text), 0o644)
+		err = os.WriteFile(kept, b, 0o644)
 	}
-	return text, err
+	return b, err
 }
 
-// embeddedPTX gives the PTX that a --lineinfo cubin carries: a section of lines that end in NUL.
-func embeddedPTX(cubin string) (string, error) {
-	f, err := elf.Open(cubin)
+// nvidiaPTX takes the PTX text out of the cubin.
+func nvidiaPTX(t *testing.T, c *cases.Case, target string) (string, error) {
+	cubin, err := nvidiaCubin(t, c, target)
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
+	return embeddedPTX(cubin)
+}
+
+// embeddedPTX gives the PTX that a --lineinfo cubin carries: a section of lines that end in NUL.
+func embeddedPTX(cubin []byte) (string, error) {
+	f, err := elf.NewFile(bytes.NewReader(cubin))
+	if err != nil {
+		return "", err
+	}
 	s := f.Section(".nv_debug_ptx_txt")
 	if s == nil {
 		return "", errors.New("the cubin has no section .nv_debug_ptx_txt")
@@ -82,6 +93,7 @@ func embeddedPTX(cubin string) (string, error) {
 // emulator runs NVIDIA's PTX of a case.
 type emulator struct {
 	mod      *emu.Module
+	cubin    []byte // whose host code makes the tensor maps among the parameters
 	schedule emu.Schedule
 	result   emu.Result
 }
@@ -112,6 +124,12 @@ func (e *emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome,
 		}
 		args = append(args, b[:entry.Params[i].Size])
 	}
+	if entry := e.mod.Entry(l.Kernel); entry != nil && len(entry.Params) > len(args) {
+		var err error
+		if args, err = hostMaps(e.cubin, entry, len(args), args); err != nil {
+			return nil, err
+		}
+	}
 	var stdout bytes.Buffer
 	res, err := e.mod.Run(ctx, l.Kernel, mem, args, emu.Options{Grid: l.Grid, Schedule: e.schedule, Seed: 1, Stdout: &stdout, Foreign: true})
 	out.Stdout = stdout.String()
@@ -139,7 +157,7 @@ func TestEmulatorRunsNvidiaPTX(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, target := range []string{"sm_80", "sm_89", "sm_90", "sm_120"} {
+	for _, target := range []string{"sm_80", "sm_89", "sm_90", "sm_100", "sm_120"} {
 		t.Run(target, func(t *testing.T) {
 			var sum tally
 			for _, name := range names {
@@ -153,8 +171,8 @@ func TestEmulatorRunsNvidiaPTX(t *testing.T) {
 				}
 				t.Run(name, func(t *testing.T) { sum.run(t, c, target) })
 			}
-			t.Logf("%d of %d cases agree under %d schedules, %d more need tensor maps of the host; %d million lane instructions, %.0f million a second; notes: %d races inside a warp, %d stores of equal values, %d missing proxy fences, %d misuses of mbarriers",
-				sum.agree, sum.ran, len(emu.Schedules), sum.hidden, sum.lanes/1e6, float64(sum.lanes)/1e6/sum.time.Seconds(),
+			t.Logf("%d of %d cases agree under %d schedules, of %d the host code makes tensor maps, %d have a known fault; %d million lane instructions, %.0f million a second; notes: %d races inside a warp, %d stores of equal values, %d missing proxy fences, %d misuses of mbarriers",
+				sum.agree, sum.ran, len(emu.Schedules), sum.hidden, sum.faulty, sum.lanes/1e6, float64(sum.lanes)/1e6/sum.time.Seconds(),
 				sum.notes[emu.Race], sum.notes[emu.SameValueRace], sum.notes[emu.ProxyFence], sum.notes[emu.Invalid])
 			if sum.agree < agreeing[target] {
 				t.Errorf("%d cases agree, at least %d must", sum.agree, agreeing[target])
@@ -166,7 +184,8 @@ func TestEmulatorRunsNvidiaPTX(t *testing.T) {
 // tally counts the cases of a target.
 type tally struct {
 	ran, agree int
-	hidden     int   // cases whose kernels take tensor maps of the host
+	faulty     int   // cases whose PTX has a known fault
+	hidden     int   // cases whose kernels take tensor maps that NVIDIA's host code makes
 	lanes      int64 // lane instructions
 	time       time.Duration
 	notes      [emu.StepLimit + 1]int // places by kind
@@ -174,10 +193,14 @@ type tally struct {
 
 // run runs one case under all schedules.
 func (s *tally) run(t *testing.T, c *cases.Case, target string) {
-	text, err := nvidiaPTX(t, c, target)
+	cubin, err := nvidiaCubin(t, c, target)
 	if errors.Is(err, errRefused) && c.MinSM > 80 {
 		t.Skip(err)
 	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := embeddedPTX(cubin)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,15 +208,19 @@ func (s *tally) run(t *testing.T, c *cases.Case, target string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(c.Params); len(mod.Entry(c.Kernel).Params) > n && mod.Entry(c.Kernel).Params[n].Size == 128 {
+	if len(mod.Entry(c.Kernel).Params) > len(c.Params) {
 		s.hidden++
-		t.Skip("the kernel takes ", errHidden)
 	}
 	s.ran++
 	for _, schedule := range emu.Schedules {
-		m := &emulator{mod: mod, schedule: schedule}
+		m := &emulator{mod: mod, cubin: cubin, schedule: schedule}
 		start := time.Now()
-		if v := cases.Run(t.Context(), m, c); v.Status != cases.Pass {
+		v := cases.Run(t.Context(), m, c)
+		if f := faults[strings.TrimSuffix(c.Name, "_v131")]; f.says != "" && v.Status != cases.Pass && strings.Contains(v.String(), f.says) {
+			s.faulty++
+			t.Skip(f.why)
+		}
+		if v.Status != cases.Pass {
 			t.Fatalf("%v schedule: %s", schedule, v)
 		}
 		s.time += time.Since(start)

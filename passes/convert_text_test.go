@@ -30,7 +30,7 @@ func converted(t *testing.T, src, gpu string) (lines []string, err error) {
 	if !ir.Verify(ctx, s.Module) {
 		t.Fatalf("%s\n%s", ctx.Diags.String(), ir.Text(s.Module, ir.PrintOptions{}))
 	}
-	if err := tileaa.CheckStage(s.Module, "convert-to-tileaa"); err != nil {
+	if err := tileaa.CheckForm(s.Module, tileaa.Explicit); err != nil {
 		t.Fatal(err)
 	}
 	for _, l := range strings.Split(ir.Text(s.Module, ir.PrintOptions{}), "\n") {

@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 	"slices"
 
+	"tileiras/dialects/tileaa"
 	"tileiras/internal/budget"
 	"tileiras/internal/planted"
 	"tileiras/ir"
@@ -20,10 +21,11 @@ type Manager struct {
 	VerifyEach bool
 	// StopAfter ends the run after the named pass.
 	StopAfter string
-	// Check is the structural check of a stage: what is legal after each pass.
-	Check func(m *ir.Op, after string) error
+	// Named says that somebody named the passes: each must fit the form of the module that it gets.
+	Named bool
 
-	snapshot *ir.Op // of the module before the plan
+	form     tileaa.Form // what the passes that ran have given
+	snapshot *ir.Op      // of the module before the plan
 }
 
 // Bug is a fault of ours: a pass panicked, or left a module that does not verify.
@@ -59,6 +61,7 @@ func (m *Manager) Run(list []*Pass, planner string) error {
 			}
 			m.State.Remark(ir.UnknownLoc{}, "%s; taking plan %d", e.Error(), m.State.PlanIndex[e.Entry])
 			m.State.Module = m.State.Ctx.Clone(m.snapshot, ir.Mapping{})
+			m.form = tileaa.Explicit
 			i = plan - 1
 			continue
 		}
@@ -115,6 +118,12 @@ func (m *Manager) step(p *Pass) (err error) {
 		panic("planted")
 	}
 	m.State.Ctx.Budget.Look()
+	if m.Named {
+		if err := p.Fits(m.State.Module); err != nil {
+			return err
+		}
+		m.form = max(m.form, tileaa.Shown(m.State.Module))
+	}
 	before := m.State.Ctx.Diags.Errors()
 	if err := p.Run(m.State); err != nil {
 		return err
@@ -122,6 +131,7 @@ func (m *Manager) step(p *Pass) (err error) {
 	if m.State.Ctx.Diags.Errors() > before {
 		return ErrInvalid
 	}
+	m.form = max(m.form, p.Gives)
 	m.settle()
 	if m.After != nil {
 		m.After(p, m.State.Module)
@@ -130,10 +140,8 @@ func (m *Manager) step(p *Pass) (err error) {
 		if !ir.Verify(m.State.Ctx, m.State.Module) {
 			return &Bug{Pass: p.Name, Cause: "the module does not verify:\n" + m.State.Ctx.Diags.String()}
 		}
-		if m.Check != nil {
-			if err := m.Check(m.State.Module, p.Name); err != nil {
-				return &Bug{Pass: p.Name, Cause: err}
-			}
+		if err := tileaa.CheckForm(m.State.Module, m.form); err != nil {
+			return &Bug{Pass: p.Name, Cause: fmt.Errorf("after %s: %w", p.Name, err)}
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ package passes
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"tileiras/codegen/target"
 	"tileiras/dialects/cudatile"
@@ -16,10 +17,41 @@ import (
 
 // Pass is one row of the list of passes.
 type Pass struct {
-	Name    string // verb-object
+	Name    string // verb-object; "" when it is no part of the way down
 	Summary string // one sentence: what it does
 	Why     string // one sentence: why it stands where it stands
 	Run     func(*State) error
+
+	Needs tileaa.Form // what must hold of the module
+	Gives tileaa.Form // what holds after it that did not before; AnyForm: nothing new
+	UpTo  tileaa.Form // the last form that the module may have; AnyForm: any
+
+	OnCudaTile string   // its name among the passes on cuda_tile, when it works on that dialect alone too
+	Options    []Option // its settings
+}
+
+// ErrMisplaced says that a pass does not fit the form of the module: the fault of whoever named the pass.
+type ErrMisplaced struct{ Text string }
+
+func (e *ErrMisplaced) Error() string { return e.Text }
+
+// Fits reports, as an *ErrMisplaced, why a pass cannot run on a module that somebody hands to it. In the pipeline it always can.
+func (p *Pass) Fits(module *ir.Op) error {
+	if p.Gives == tileaa.Explicit {
+		return nil // of TileAA it leaves everything as it is
+	}
+	if shown := tileaa.Shown(module); p.UpTo != tileaa.AnyForm && shown > p.UpTo {
+		return &ErrMisplaced{fmt.Sprintf("pass %s comes before %s, and the module has %s already", p.Name, shown.Pass(), shown.Noun())}
+	}
+	if f, wrong, missing := tileaa.Missing(module, p.Needs); missing {
+		return &ErrMisplaced{fmt.Sprintf("pass %s needs %s: put %s before it (%v)", p.Name, f.Noun(), f.Pass(), firstLine(wrong))}
+	}
+	return nil
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
 }
 
 // State is what a pass works on.

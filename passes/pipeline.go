@@ -1,51 +1,186 @@
 package passes
 
-// Pipeline is the one list of passes, in order. What follows it, lower-to-llvm and emit-ptx, belongs to internal/driver, because
-// it leaves the forms that this package may know.
-var Pipeline = []*Pass{
-	{"convert-to-tileaa", "Turns every cuda_tile operation into TileAA, where memory is explicit.",
-		"First: everything below stands on TileAA alone.", convertToTileAA},
-	{"canonicalize", "Folds constants and applies local patterns until nothing changes.",
-		"Before cse, so that equal things look equal.", canonicalize},
-	{"cse", "Merges pure operations that compute the same.",
-		"Before the plan, which counts what is there.", cse},
-	{"licm", "Moves invariant, speculatable operations out of loops.",
-		"After cse, so that one copy moves.", licm},
-	{"dce", "Erases pure operations that nobody uses.",
-		"Last of the clean-up: the plan sees only what will be computed.", dce},
-	{planner, "Chooses warps, registers and shared memory for each entry.",
-		"Before everything that realises a plan; a later pass that cannot comes back here.", planKernel},
-	{"version-loops", "Splits loops into a part without and a part with masks.",
-		"Needs the plan; before selection, which then sees which accesses are inside. Does nothing yet.", nothing},
-	{"slice-tiles", "Strip-mines tiles that are too big for the registers.",
-		"Before layouts, which are given to what a thread holds at a time.", sliceTiles},
-	{"select-atoms", "Picks the instruction of every dot and the width of every access.",
-		"Before layouts, which follow from the instructions.", selectAtoms},
-	{"assign-layouts", "Gives every tile a layout and converts where layouts meet.",
-		"After selection: atoms and accesses are the anchors.", assignLayouts},
-	{"split-reductions", "Rewrites reductions across warps as reductions inside a warp.",
-		"After layouts, which say what crosses warps; before conversions are lowered, because it makes some.", splitReductions},
-	{"select-copies", "Sends loads that only feed the matrix unit straight to shared memory.",
-		"After layouts, which say what feeds what; before conversions are lowered one by one.", selectCopies},
-	{"lower-conversions", "Sends through shared memory what registers and shuffles cannot do.",
-		"After the last pass that makes conversions.", lowerConversions},
-	{"cse", "Merges conversions and rematerialised operations that came out equal.",
-		"Before memory is allocated for their buffers.", cse},
-	{"rematerialize", "Makes cheap values again after loops with products instead of holding them in registers.",
-		"After cse, which would merge them with the first ones.", rematerialize},
-	{"pipeline-loops", "Overlaps the loads of later iterations with the work of this one.",
-		"Needs buffers; multiplies them before they get addresses. Does nothing yet.", nothing},
-	{"allocate-shared", "Gives buffers their offsets in shared memory, by liveness.",
-		"After the last pass that makes buffers.", allocateShared},
-	{"insert-barriers", "Puts barriers between accesses that other threads must see in order.",
-		"Last: it must see every access and which bytes it touches.", insertBarriers},
+import (
+	"fmt"
+	"slices"
+
+	"tileiras/dialects/tileaa"
+)
+
+// List is the one list of passes. First those of the way down to PTX, in order; then those on cuda_tile that run by name only, which
+// NVIDIA ships in the open. The last two of the way down have no function here: they leave the forms that this package may know, and
+// internal/driver runs them.
+var List = []*Pass{
+	{Name: "convert-to-tileaa", Run: convertToTileAA, Gives: tileaa.Explicit,
+		Summary: "Turns every cuda_tile operation into TileAA, where memory is explicit.",
+		Why:     "First: everything below stands on TileAA alone."},
+	{Name: "canonicalize", Run: canonicalize, UpTo: tileaa.Planned, OnCudaTile: "canonicalize",
+		Summary: "Folds constants and applies local patterns until nothing changes.",
+		Why:     "Before cse, so that equal things look equal."},
+	{Name: "cse", Run: cse, OnCudaTile: "cse",
+		Summary: "Merges pure operations that compute the same.",
+		Why:     "After canonicalize, and before the plan, which counts what is there."},
+	{Name: "licm", Run: licm, UpTo: tileaa.Converted, OnCudaTile: "loop-invariant-code-motion",
+		Summary: "Moves invariant, speculatable operations out of loops.",
+		Why:     "After cse, so that one copy moves."},
+	{Name: "dce", Run: dce, OnCudaTile: "dce",
+		Summary: "Erases pure operations that nobody uses.",
+		Why:     "Last of the clean-up: the plan sees only what will be computed."},
+	{Name: Planner, Run: planKernel, Needs: tileaa.Explicit, Gives: tileaa.Planned, UpTo: tileaa.Planned,
+		Summary: "Chooses warps, registers and shared memory for each entry.",
+		Why:     "Before everything that realises a plan; a later pass that cannot comes back here."},
+	{Name: "version-loops", Run: nothing, Needs: tileaa.Planned, UpTo: tileaa.Planned,
+		Summary: "Splits loops into a part without and a part with masks.",
+		Why:     "Needs the plan; before selection, which then sees which accesses are inside. Does nothing yet."},
+	{Name: "slice-tiles", Run: sliceTiles, Needs: tileaa.Planned, UpTo: tileaa.Planned,
+		Summary: "Strip-mines tiles that are too big for the registers.",
+		Why:     "Before layouts, which are given to what a thread holds at a time."},
+	{Name: "select-atoms", Run: selectAtoms, Needs: tileaa.Planned, Gives: tileaa.Selected, UpTo: tileaa.Selected,
+		Summary: "Picks the instruction of every dot and the width of every access.",
+		Why:     "Before layouts, which follow from the instructions."},
+	{Name: "assign-layouts", Run: assignLayouts, Needs: tileaa.Selected, Gives: tileaa.LaidOut, UpTo: tileaa.Selected,
+		Summary: "Gives every tile a layout and converts where layouts meet.",
+		Why:     "After selection: atoms and accesses are the anchors."},
+	{Name: "split-reductions", Run: splitReductions, Needs: tileaa.LaidOut, Gives: tileaa.Reduced, UpTo: tileaa.Converted,
+		Summary: "Rewrites reductions across warps as reductions inside a warp.",
+		Why:     "After layouts, which say what crosses warps; before conversions are lowered, because it makes some."},
+	{Name: "select-copies", Run: selectCopies, Needs: tileaa.LaidOut, UpTo: tileaa.Converted,
+		Summary: "Sends loads that only feed the matrix unit straight to shared memory.",
+		Why:     "After layouts, which say what feeds what; before conversions are lowered one by one."},
+	{Name: "lower-conversions", Run: lowerConversions, Needs: tileaa.Reduced, Gives: tileaa.Converted, UpTo: tileaa.Converted,
+		Summary: "Sends through shared memory what registers and shuffles cannot do.",
+		Why:     "After the last pass that makes conversions."},
+	{Name: "cse-conversions", Run: cse, Needs: tileaa.LaidOut,
+		Summary: "Merges conversions and rematerialised operations that came out equal.",
+		Why:     "Before memory is allocated for their buffers."},
+	{Name: "rematerialize", Run: rematerialize, Needs: tileaa.LaidOut, UpTo: tileaa.Converted,
+		Summary: "Makes cheap values again after loops with products instead of holding them in registers.",
+		Why:     "After cse, which would merge them with the first ones."},
+	{Name: "pipeline-loops", Run: nothing, Needs: tileaa.LaidOut, UpTo: tileaa.Converted,
+		Summary: "Overlaps the loads of later iterations with the work of this one.",
+		Why:     "Needs buffers; multiplies them before they get addresses. Does nothing yet."},
+	{Name: "allocate-shared", Run: allocateShared, Needs: tileaa.Converted, Gives: tileaa.Allocated, UpTo: tileaa.Allocated,
+		Summary: "Gives buffers their offsets in shared memory, by liveness.",
+		Why:     "After the last pass that makes buffers."},
+	{Name: "insert-barriers", Run: insertBarriers, Needs: tileaa.Allocated, Gives: tileaa.Synchronized,
+		Summary: "Puts barriers between accesses that other threads must see in order.",
+		Why:     "Last: it must see every access and which bytes it touches."},
+	{Name: LowerToLLVM, Needs: tileaa.Synchronized,
+		Summary: "Turns tiles into registers: TileAA to LLVM IR.",
+		Why:     "After barriers: it decides nothing about order or memory."},
+	{Name: EmitPTX, Needs: tileaa.Synchronized,
+		Summary: "Selects PTX instructions and prints them.",
+		Why:     "Last."},
+
+	{OnCudaTile: "fuse-fma", Run: fuseFMA,
+		Summary: "Computes a product and the sum that takes it with one rounding.",
+		Why:     "Only where the last bit does not matter: frontends mostly write fma themselves."},
+	{OnCudaTile: "loop-split", Run: splitLoops, Options: []Option{splitThreshold},
+		Summary: "Splits loops where a comparison of the counter with an invariant changes its answer.",
+		Why:     "Before canonicalize, which takes what is constant in each part."},
+	{OnCudaTile: "synthesize-debug-info-scopes", Run: synthesizeDebugInfoScopes,
+		Summary: "Gives functions without debug information a subprogram of their name.",
+		Why:     "Debuggers need scopes; frontends often give lines only."},
+	{OnCudaTile: "test-debuginfo-update-symbol-name", Run: updateSymbolName, Options: []Option{symbolToRename, renameScope, newSymbolName, updateUses},
+		Summary: "Renames a symbol, in debug information too.",
+		Why:     "Shows that names can change when both sides are known."},
+	{OnCudaTile: "inline", Run: nothing,
+		Summary: "Changes nothing: cuda_tile has no operation that calls a function.",
+		Why:     "Scripts for NVIDIA's tools name it."},
 }
 
-// planner is the pass to which the manager returns when a plan cannot be realised.
-const planner = "plan-kernel"
+// Names that others than the list know: the pass to which the manager returns when a plan cannot be realised, and the passes that
+// internal/driver runs.
+const (
+	Planner     = "plan-kernel"
+	LowerToLLVM = "lower-to-llvm"
+	EmitPTX     = "emit-ptx"
+)
 
-// Planner is its name for the manager's callers.
-const Planner = planner
+// order holds pairs of passes of which the first must stand before the second for a reason that forms do not show.
+var order = []struct{ first, then, because string }{
+	{"canonicalize", "cse", "equal things look equal only in canonical form"},
+	{"cse", "licm", "of equal operations one copy moves"},
+	{"dce", Planner, "the plan counts what is there"},
+	{"slice-tiles", "select-atoms", "atoms and widths are chosen for what a thread holds at a time"},
+	{"split-reductions", "lower-conversions", "it makes conversions"},
+	{"select-copies", "lower-conversions", "it takes conversions as a whole"},
+	{"lower-conversions", "cse-conversions", "it makes operations that come out equal"},
+	{"cse-conversions", "rematerialize", "it would merge the copies again"},
+	{"pipeline-loops", "allocate-shared", "it multiplies buffers"},
+}
+
+func init() {
+	if err := checkList(List); err != nil {
+		panic("BUG: " + err.Error())
+	}
+}
+
+// checkList holds the list against itself: names are unique, every form that a pass needs is given before it, and pairs stand in
+// their order.
+func checkList(list []*Pass) error {
+	at, given := map[string]int{}, tileaa.AnyForm
+	for i, p := range list {
+		for _, name := range []string{p.Name, onCudaTile + p.OnCudaTile} {
+			if _, twice := at[name]; twice {
+				return fmt.Errorf("two passes are named %s", name)
+			}
+			if name != "" && name != onCudaTile {
+				at[name] = i
+			}
+		}
+		if p.Needs > given {
+			return fmt.Errorf("pass %s needs %s, which no pass before it gives", p.Name, p.Needs.Noun())
+		}
+		if p.Gives != tileaa.AnyForm && p.Gives != given+1 {
+			return fmt.Errorf("pass %s gives %s out of turn", p.Name, p.Gives.Noun())
+		}
+		given = max(given, p.Gives)
+	}
+	for _, o := range order {
+		first, ok := at[o.first]
+		then, too := at[o.then]
+		if !ok || !too || first >= then {
+			return fmt.Errorf("pass %s must stand before %s: %s", o.first, o.then, o.because)
+		}
+	}
+	return nil
+}
+
+// onCudaTile sets names on cuda_tile apart from those of the way down.
+const onCudaTile = "cuda_tile: "
+
+// WayDown lists the passes from cuda_tile to PTX, in order.
+func WayDown() []*Pass {
+	return slices.DeleteFunc(slices.Clone(List), func(p *Pass) bool { return p.Name == "" })
+}
+
+// Pipeline lists the passes of the way down that this package runs.
+func Pipeline() []*Pass {
+	return slices.DeleteFunc(WayDown(), func(p *Pass) bool { return p.Run == nil })
+}
+
+// Named is the pass of the way down with this name, or nil.
+func Named(name string) *Pass {
+	i := slices.IndexFunc(List, func(p *Pass) bool { return p.Name == name })
+	if name == "" || i < 0 {
+		return nil
+	}
+	return List[i]
+}
+
+// OnCudaTile lists the passes that run by name on cuda_tile, on a module or on one function, in any order.
+func OnCudaTile() []*Pass {
+	var list []*Pass
+	for _, p := range List {
+		if p.OnCudaTile != "" {
+			q := *p
+			q.Name, q.Needs, q.Gives, q.UpTo = p.OnCudaTile, tileaa.AnyForm, tileaa.AnyForm, tileaa.AnyForm
+			list = append(list, &q)
+		}
+	}
+	return list
+}
 
 // nothing is the body of a pass that has its place in the list and no work yet.
 func nothing(*State) error { return nil }

@@ -8,43 +8,13 @@ import (
 	"tileiras/ir"
 )
 
-// Tile lists the passes that work on cuda_tile itself: those that NVIDIA ships in the open. They run by name, in any
-// order, on a module or on one function; the way down to PTX begins with convert-to-tileaa and needs none of them.
-var Tile = []*Pass{
-	{"canonicalize", "Folds constants and applies local patterns until nothing changes.",
-		"What other passes look for has then one form.", canonicalize},
-	{"cse", "Merges pure operations that compute the same.",
-		"After canonicalize, so that equal things look equal.", cse},
-	{"loop-invariant-code-motion", "Moves invariant, speculatable operations out of loops.",
-		"After cse, so that one copy moves.", licm},
-	{"dce", "Erases pure operations that nobody uses.",
-		"Last, for what other passes leave.", dce},
-	{"fuse-fma", "Computes a product and the sum that takes it with one rounding.",
-		"Only where the last bit does not matter: frontends mostly write fma themselves.", fuseFMA},
-	{"loop-split", "Splits loops where a comparison of the counter with an invariant changes its answer.",
-		"Before canonicalize, which takes what is constant in each part.", splitLoops},
-	{"synthesize-debug-info-scopes", "Gives functions without debug information a subprogram of their name.",
-		"Debuggers need scopes; frontends often give lines only.", synthesizeDebugInfoScopes},
-	{"test-debuginfo-update-symbol-name", "Renames a symbol, in debug information too.",
-		"Shows that names can change when both sides are known.", updateSymbolName},
-	{"inline", "Changes nothing: cuda_tile has no operation that calls a function.",
-		"Scripts for NVIDIA's tools name it.", nothing},
-}
-
-// Options lists the settings of the passes that have some.
-var Options = map[string][]Option{
-	"loop-split":                        {splitThreshold},
-	"test-debuginfo-update-symbol-name": {symbolToRename, renameScope, newSymbolName, updateUses},
-}
-
 // Option is a setting of a pass, "loop-split{split-threshold=4}" in a pipeline.
 type Option struct{ Name, Default, Help string }
 
 // With is the pass with options set; an error names an option that it does not have.
 func (p *Pass) With(values map[string]string) (*Pass, error) {
-	known := Options[p.Name]
 	for _, name := range sortedKeys(values) {
-		if !slices.ContainsFunc(known, func(o Option) bool { return o.Name == name }) {
+		if !slices.ContainsFunc(p.Options, func(o Option) bool { return o.Name == name }) {
 			return nil, fmt.Errorf("pass %s has no option '%s'", p.Name, name)
 		}
 	}

@@ -65,7 +65,7 @@ func TestTileCleanup(t *testing.T) {
 // tilePass is a pass of the list.
 func tilePass(t *testing.T, name string) *Pass {
 	t.Helper()
-	for _, p := range Tile {
+	for _, p := range OnCudaTile() {
 		if p.Name == name {
 			return p
 		}

@@ -8,36 +8,30 @@ import (
 	"tileiras/ir"
 )
 
-// Stages are the passes that establish something about the form of a module, in order.
-var Stages = []string{
-	"convert-to-tileaa", "plan-kernel", "select-atoms", "assign-layouts", "split-reductions", "lower-conversions",
-	"pipeline-loops", "allocate-shared", "insert-barriers",
-}
-
 // Rule is one thing that holds of every op from one stage on.
 type Rule struct {
-	From  string // the stage that establishes it; "" holds always
-	Until string // the stage that ends it; "" never
+	From  Form   // the form of which it is a part; AnyForm holds always
+	Until Form   // the form that ends it; AnyForm: none
 	Says  string // what holds, for people
 	// Check returns what is wrong with an op, or "".
 	Check func(op *ir.Op) string
 }
 
-// Rules are the specification of TileAA between passes. CheckStage reads them; so does the documentation.
+// Rules are the specification of TileAA between passes. CheckForm reads them; so does the documentation.
 var Rules = []Rule{
-	{"convert-to-tileaa", "", "All operations are TileAA's.", func(op *ir.Op) string {
+	{Explicit, AnyForm, "All operations are TileAA's.", func(op *ir.Op) string {
 		if op.Def.Dialect != Dialect.Name {
 			return "is not an operation of TileAA"
 		}
 		return ""
 	}},
-	{"", "", "Rank-0 tiles have no layout.", tileTypes(func(t *TileType) string {
+	{AnyForm, AnyForm, "Rank-0 tiles have no layout.", tileTypes(func(t *TileType) string {
 		if len(t.Shape) == 0 && t.Layout != nil {
 			return "has a rank-0 tile with a layout"
 		}
 		return ""
 	})},
-	{"convert-to-tileaa", "", "A view is made where it can be seen: block_tile of make_memref, access of block_tile.", func(op *ir.Op) string {
+	{Explicit, AnyForm, "A view is made where it can be seen: block_tile of make_memref, access of block_tile.", func(op *ir.Op) string {
 		if b, ok := ir.As[BlockTile](op); ok && !ir.Is[MakeMemref](b.Memref().DefiningOp()) {
 			return "needs a memref that is the result of make_memref"
 		}
@@ -46,33 +40,33 @@ var Rules = []Rule{
 		}
 		return ""
 	}},
-	{"convert-to-tileaa", "assign-layouts", "No layouts yet.", tileTypes(func(t *TileType) string {
+	{Explicit, LaidOut, "No layouts yet.", tileTypes(func(t *TileType) string {
 		if t.Layout != nil {
 			return "has a tile with a layout"
 		}
 		return ""
 	})},
-	{"convert-to-tileaa", "select-atoms", "No padded tiles yet.", not(OpPad)},
-	{"convert-to-tileaa", "select-atoms", "No layout conversions and buffers yet.",
+	{Explicit, Selected, "No padded tiles yet.", not(OpPad)},
+	{Explicit, Selected, "No layout conversions and buffers yet.",
 		not(OpConvertLayout, OpAllocShared, OpBufferStore, OpBufferLoad, OpBufferExtract, OpBufferInsert)},
-	{"convert-to-tileaa", "select-atoms", "No asynchronous copies yet.", not(OpAsyncCopy, OpAsyncCommit, OpAsyncWait)},
-	{"convert-to-tileaa", "insert-barriers", "No barriers yet.", not(OpBarrier)},
-	{"plan-kernel", "", "Every entry has a plan.", each(func(e Entry) string {
+	{Explicit, Selected, "No asynchronous copies yet.", not(OpAsyncCopy, OpAsyncCommit, OpAsyncWait)},
+	{Explicit, Synchronized, "No barriers yet.", not(OpBarrier)},
+	{Planned, AnyForm, "Every entry has a plan.", each(func(e Entry) string {
 		if p := e.Plan(); p == nil || p.Warps < 1 {
 			return "has no plan with at least one warp"
 		}
 		return ""
 	})},
-	{"select-atoms", "", "Every dot names its atom.", each(func(d Dot) string { return has(d.Atom() != "", "atom") })},
-	{"select-atoms", "", "Every access of a tile knows its width, tiled ones their masks.", accesses},
-	{"assign-layouts", "", "Every tile of rank 1 or more has a layout.", tileTypes(func(t *TileType) string {
+	{Selected, AnyForm, "Every dot names its atom.", each(func(d Dot) string { return has(d.Atom() != "", "atom") })},
+	{Selected, AnyForm, "Every access of a tile knows its width, tiled ones their masks.", accesses},
+	{LaidOut, AnyForm, "Every tile of rank 1 or more has a layout.", tileTypes(func(t *TileType) string {
 		if len(t.Shape) > 0 && t.Layout == nil {
 			return "has a tile of rank 1 or more without a layout"
 		}
 		return ""
 	})},
-	{"assign-layouts", "", "Element-wise operations and pointer accesses work in one layout.", oneLayout},
-	{"split-reductions", "", "Reductions combine registers and lanes only.", each(func(r Reduce) string {
+	{LaidOut, AnyForm, "Element-wise operations and pointer accesses work in one layout.", oneLayout},
+	{Reduced, AnyForm, "Reductions combine registers and lanes only.", each(func(r Reduce) string {
 		for _, v := range r.Operands() {
 			if t := AsTile(v); t != nil && t.Layout != nil {
 				if bits, ok := t.Layout.Reduce(int(r.Dim())); !ok || len(bits.Warp)+len(bits.Block) > 0 {
@@ -82,33 +76,36 @@ var Rules = []Rule{
 		}
 		return ""
 	})},
-	{"lower-conversions", "", "Conversions that are left are renamings and shuffles.", each(func(c ConvertLayout) string {
+	{Converted, AnyForm, "Conversions that are left are renamings and shuffles.", each(func(c ConvertLayout) string {
 		from, to := AsTile(c.Source()), AsTile(c.Result())
 		if from.Layout != nil && to.Layout != nil && layout.Convert(*from.Layout, *to.Layout).Kind > layout.Shuffle {
 			return "must go through shared memory"
 		}
 		return ""
 	})},
-	{"allocate-shared", "", "Every buffer has its place.", each(func(a AllocShared) string { _, ok := a.Offset(); return has(ok, "offset") })},
-	{"allocate-shared", "", "Every entry knows its shared memory.", each(func(e Entry) string { _, ok := e.SharedBytes(); return has(ok, "shared_bytes") })},
+	{Allocated, AnyForm, "Every buffer has its place.", each(func(a AllocShared) string { _, ok := a.Offset(); return has(ok, "offset") })},
+	{Allocated, AnyForm, "Every entry knows its shared memory.", each(func(e Entry) string { _, ok := e.SharedBytes(); return has(ok, "shared_bytes") })},
 }
 
-// CheckStage checks what must hold after a stage. A pass that is no stage establishes nothing: after it only what always
-// holds is checked. Modules of other dialects are not looked at.
-func CheckStage(module *ir.Op, stage string) error {
+// CheckForm checks what must hold of a module of a form. Modules of other dialects are of AnyForm and not looked at.
+func CheckForm(module *ir.Op, f Form) error {
 	if module.Def.Dialect != Dialect.Name {
 		return nil
 	}
-	at := slices.Index(Stages, stage)
+	return check(module, f, func(r *Rule) bool { return r.From <= f && (r.Until == AnyForm || r.Until > f) })
+}
+
+// check applies rules to a module of form f.
+func check(module *ir.Op, f Form, applies func(*Rule) bool) error {
 	var wrong error
 	ir.Walk(module, ir.PreOrder, func(op *ir.Op) {
-		for _, r := range Rules {
-			from, until := slices.Index(Stages, r.From), slices.Index(Stages, r.Until)
-			if wrong != nil || from > at || r.Until != "" && until <= at {
+		for i := range Rules {
+			r := &Rules[i]
+			if wrong != nil || !applies(r) {
 				continue
 			}
 			if says := r.Check(op); says != "" {
-				wrong = fmt.Errorf("after %s: '%s' op %s, but: %s\n%s", stage, op.Name(), says, r.Says, ir.OpText(op))
+				wrong = fmt.Errorf("with %s: '%s' op %s, but: %s\n%s", f.Noun(), op.Name(), says, r.Says, ir.OpText(op))
 			}
 		}
 	})

@@ -63,17 +63,20 @@ func TestVerifierSaysWhatIsWrong(t *testing.T) {
 
 func TestStagesSayWhatIsNotLegal(t *testing.T) {
 	const plan = "attributes {plan = #tileaa.plan<warps = 4>} "
-	tests := []struct{ stage, attrs, body, want string }{
-		{"convert-to-tileaa", "", "%0 = addi %x, %x : tile<i32>", ""},
-		{"convert-to-tileaa", "", "barrier", "is not legal yet"},
-		{"convert-to-tileaa", "", "%0 = pad %v : (tile<8xi32>) -> tile<16xi32>", "is not legal yet"},
-		{"plan-kernel", "", "%0 = addi %x, %x : tile<i32>", "has no plan"},
-		{"plan-kernel", plan, "%0 = addi %x, %x : tile<i32>", ""},
-		{"select-atoms", plan, "%0, %1 = load %vp : (tile<8xptr<f32>>) -> (tile<8xf32>, token)", "has no vec"},
-		{"select-atoms", plan, "%0, %1 = load %vp {vec = 4} : (tile<8xptr<f32>>) -> (tile<8xf32>, token)", ""},
-		{"assign-layouts", plan, "%0 = iota : tile<8xi32>", "without a layout"},
-		{"allocate-shared", plan, "", "without a layout"},
-		{"cse", "", "barrier", ""},
+	tests := []struct {
+		form              Form
+		attrs, body, want string
+	}{
+		{Explicit, "", "%0 = addi %x, %x : tile<i32>", ""},
+		{Explicit, "", "barrier", "is not legal yet"},
+		{Explicit, "", "%0 = pad %v : (tile<8xi32>) -> tile<16xi32>", "is not legal yet"},
+		{Planned, "", "%0 = addi %x, %x : tile<i32>", "has no plan"},
+		{Planned, plan, "%0 = addi %x, %x : tile<i32>", ""},
+		{Selected, plan, "%0, %1 = load %vp : (tile<8xptr<f32>>) -> (tile<8xf32>, token)", "has no vec"},
+		{Selected, plan, "%0, %1 = load %vp {vec = 4} : (tile<8xptr<f32>>) -> (tile<8xf32>, token)", ""},
+		{LaidOut, plan, "%0 = iota : tile<8xi32>", "without a layout"},
+		{Allocated, plan, "", "without a layout"},
+		{AnyForm, "", "barrier", ""},
 	}
 	for _, tt := range tests {
 		c := ir.NewContext(Dialect)
@@ -81,12 +84,12 @@ func TestStagesSayWhatIsNotLegal(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", tt.body, err)
 		}
-		err = CheckStage(m, tt.stage)
+		err = CheckForm(m, tt.form)
 		switch {
 		case tt.want == "" && err != nil:
-			t.Errorf("%s %s: %v", tt.stage, tt.body, err)
+			t.Errorf("%s %s: %v", tt.form.Noun(), tt.body, err)
 		case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
-			t.Errorf("%s %s: got %v, want %q", tt.stage, tt.body, err, tt.want)
+			t.Errorf("%s %s: got %v, want %q", tt.form.Noun(), tt.body, err, tt.want)
 		}
 	}
 }

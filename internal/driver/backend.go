@@ -1,8 +1,6 @@
 package driver
 
 import (
-	"slices"
-
 	llvm "github.com/llir/llvm/ir"
 
 	"tileiras/codegen/nvvm"
@@ -11,29 +9,16 @@ import (
 	"tileiras/passes"
 )
 
-// The two stages behind the last module that knows tiles.
 const (
-	lowerToLLVM = "lower-to-llvm"
-	emitPTX     = "emit-ptx"
+	lowerToLLVM = passes.LowerToLLVM
+	emitPTX     = passes.EmitPTX
 )
 
-var backendPasses = []*passes.Pass{
-	{Name: lowerToLLVM, Summary: "Turns tiles into registers: TileAA to LLVM IR.", Why: "After barriers: it decides nothing about order or memory."},
-	{Name: emitPTX, Summary: "Selects PTX instructions and prints them.", Why: "Last."},
-}
-
-// Stages lists all passes in order: those of the pipeline and the two behind it.
-func Stages() []*passes.Pass { return slices.Concat(passes.Pipeline, backendPasses) }
-
-// StageNames lists the names of all passes in order, each once.
+// StageNames lists the names of the passes of the way down, in order.
 func StageNames() []string {
 	var out []string
-	seen := map[string]bool{}
-	for _, p := range Stages() {
-		if !seen[p.Name] {
-			seen[p.Name] = true
-			out = append(out, p.Name)
-		}
+	for _, p := range passes.WayDown() {
+		out = append(out, p.Name)
 	}
 	return out
 }

@@ -88,7 +88,7 @@ func RunPasses(ctx context.Context, name string, src []byte, o Options, names []
 	if err != nil {
 		return "", err
 	}
-	r := &run{opts: &o, budget: c.Budget, input: in, name: name, source: src}
+	r := &run{opts: &o, budget: c.Budget, input: in, name: name, source: src, named: true}
 	if err := r.verify(); err != nil {
 		return "", err
 	}
@@ -98,10 +98,10 @@ func RunPasses(ctx context.Context, name string, src []byte, o Options, names []
 		switch {
 		case n == lowerToLLVM || n == emitPTX:
 			back = append(back, n)
-		case len(back) > 0 || passNamed(n) == nil:
+		case len(back) > 0 || passes.Named(n) == nil:
 			return "", fail(ExitUsage, "there is no pass named '%s' here; passes are: %s", n, strings.Join(StageNames(), " "))
 		default:
-			list = append(list, passNamed(n))
+			list = append(list, passes.Named(n))
 		}
 	}
 	st := &passes.State{Ctx: c, Module: in.Module, Opt: o.Opt}
@@ -117,6 +117,9 @@ func RunPasses(ctx context.Context, name string, src []byte, o Options, names []
 	if len(back) == 0 {
 		return r.text(st.Module), nil
 	}
+	if err := passes.Named(back[0]).Fits(st.Module); err != nil {
+		return "", r.failure(st, err)
+	}
 	o.Emit = EmitLLVM
 	if back[len(back)-1] == emitPTX {
 		o.Emit = EmitPTX
@@ -127,15 +130,6 @@ func RunPasses(ctx context.Context, name string, src []byte, o Options, names []
 		return "", r.failure(st, err)
 	}
 	return text, nil
-}
-
-func passNamed(name string) *passes.Pass {
-	for _, p := range passes.Pipeline {
-		if p.Name == name {
-			return p
-		}
-	}
-	return nil
 }
 
 // runLLVM runs emit-ptx, the only pass on LLVM IR.
@@ -161,11 +155,11 @@ func runLLVM(m *llvm.Module, o *Options, names []string) (string, error) {
 // PassList is the text of --list-passes.
 func PassList() string {
 	var b strings.Builder
-	for _, p := range Stages() {
+	for _, p := range passes.WayDown() {
 		fmt.Fprintf(&b, "%-20s %s\n%20s %s\n", p.Name, p.Summary, "", p.Why)
 	}
 	b.WriteString("\nOn cuda_tile, by name only:\n\n")
-	for _, p := range passes.Tile {
+	for _, p := range passes.OnCudaTile() {
 		fmt.Fprintf(&b, "%-20s\n%20s %s\n%20s %s\n", p.Name, "", p.Summary, "", p.Why)
 	}
 	return b.String()

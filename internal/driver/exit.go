@@ -49,7 +49,10 @@ func classify(c *ir.Context, err error) error {
 	var middle *passes.NotSupported
 	var back *nvvm.NotSupported
 	var b *passes.Bug
+	var misplaced *passes.ErrMisplaced
 	switch {
+	case errors.As(err, &misplaced):
+		return &Failure{Code: ExitInput, Lines: []string{"error: " + misplaced.Text}, Err: err}
 	case stopped(err):
 		return stopFailure(err)
 	case errors.As(err, &f):

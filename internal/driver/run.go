@@ -32,6 +32,7 @@ type run struct {
 	number int    // of dumps
 	timing []Timing
 	began  time.Time
+	named  bool // somebody named the passes
 }
 
 // compile runs the stages up to the level asked for.
@@ -75,13 +76,16 @@ func (r *run) compile() (*Result, error) {
 	return r.result(text), nil
 }
 
-// rest is the part of the pipeline that the input still needs: all of it for cuda_tile, for a TileAA module what comes after
-// the last stage that its form has passed.
+// rest is the part of the pipeline that the input still needs: all of it for cuda_tile, for a TileAA module what comes after the last
+// form that it shows.
 func (r *run) rest() []*passes.Pass {
-	if r.input.Module.Def.Dialect != "tileaa" {
-		return passes.Pipeline
+	all, shown := passes.Pipeline(), tileaa.Shown(r.input.Module)
+	for i, p := range all {
+		if p.Gives == shown && shown != tileaa.AnyForm {
+			return all[i+1:]
+		}
 	}
-	return passes.Pipeline[1:]
+	return all
 }
 
 // names checks the names of passes in the options.
@@ -112,7 +116,7 @@ func (r *run) verify() error {
 // passes runs passes with the dumps that the options ask for.
 func (r *run) passes(st *passes.State, list []*passes.Pass) error {
 	o := r.opts
-	m := &passes.Manager{State: st, VerifyEach: o.VerifyEach, StopAfter: o.StopAfter, Check: tileaa.CheckStage}
+	m := &passes.Manager{State: st, VerifyEach: o.VerifyEach, StopAfter: o.StopAfter, Named: r.named}
 	m.Before = func(p *passes.Pass, mod *ir.Op) {
 		if o.PrintChanged {
 			r.before = r.text(mod)

@@ -21,7 +21,7 @@ import (
 // A name before parentheses is that of an operation; what is inside runs on every such operation directly in the one outside.
 
 func tilePassNamed(name string) *passes.Pass {
-	for _, p := range passes.Tile {
+	for _, p := range passes.OnCudaTile() {
 		if p.Name == name {
 			return p
 		}
@@ -32,9 +32,9 @@ func tilePassNamed(name string) *passes.Pass {
 // tilePassFlags are a flag for each pass.
 func tilePassFlags() []Flag {
 	fs := []Flag{{Name: "pass-pipeline", Kind: StringFlag, Meta: "pipeline", Help: "Passes on cuda_tile, as in builtin.module(cuda_tile.module(canonicalize))"}}
-	for _, p := range passes.Tile {
+	for _, p := range passes.OnCudaTile() {
 		f := Flag{Name: p.Name, Kind: BoolFlag, Help: p.Summary}
-		if len(passes.Options[p.Name]) > 0 {
+		if len(p.Options) > 0 {
 			f.Kind, f.Meta = OptionalFlag, "options"
 		}
 		fs = append(fs, f)
@@ -73,7 +73,7 @@ func pipelineFrom(line *Line) ([]step, error) {
 	}
 	for _, name := range line.Names() {
 		p := tilePassNamed(name)
-		if p == nil || len(passes.Options[name]) == 0 && !line.Bool(name) {
+		if p == nil || len(p.Options) == 0 && !line.Bool(name) {
 			continue
 		}
 		p, err := withOptions(p, line.String(name))

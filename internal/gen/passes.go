@@ -3,7 +3,6 @@ package main
 import (
 	"strings"
 
-	"tileiras/internal/driver"
 	"tileiras/passes"
 )
 
@@ -12,14 +11,14 @@ func passesDocument() string {
 	var b strings.Builder
 	b.WriteString(`# Passes
 
-Written by ` + "`go run ./internal/gen`" + ` from passes/pipeline.go and internal/driver/backend.go; edit those. ` + "`tileiras --list-passes`" + `
+Written by ` + "`go run ./internal/gen`" + ` from passes/pipeline.go; edit that. ` + "`tileiras --list-passes`" + `
 prints the same list, ` + "`tile-opt --passes=a,b,c`" + ` runs any part of it on text, ` + "`tileiras --print-after=PASS`" + ` shows what a pass made.
 
 The passes run in this order. When a plan cannot be realised, the manager comes back to ` + "`" + passes.Planner + "`" + ` with the next plan.
 
 `)
 	table(&b, "", "Pass", "What it does", "Why it stands here")
-	for i, p := range driver.Stages() {
+	for i, p := range passes.WayDown() {
 		tableRow(&b, itoa(i+1), code(p.Name), p.Summary, p.Why)
 	}
 	b.WriteString(`
@@ -32,9 +31,9 @@ pipelines.
 
 `)
 	table(&b, "Pass", "What it does", "When", "Options")
-	for _, p := range passes.Tile {
+	for _, p := range passes.OnCudaTile() {
 		var options []string
-		for _, o := range passes.Options[p.Name] {
+		for _, o := range p.Options {
 			text := code(o.Name) + ": " + o.Help
 			if o.Default != "" {
 				text += " (default " + o.Default + ")"

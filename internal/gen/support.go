@@ -31,7 +31,7 @@ Bytecode is read and written in the versions ` + strings.Join(driver.Versions, "
 	for _, m := range notBuilt {
 		tableRow(&b, m.what, m.now)
 	}
-	for _, p := range driver.Stages() {
+	for _, p := range passes.WayDown() {
 		if strings.Contains(p.Summary+p.Why, "Does nothing yet") {
 			tableRow(&b, "The pass "+code(p.Name), p.Summary+" "+p.Why)
 		}

@@ -86,7 +86,7 @@ func continues(t *testing.T, src []byte, debug bool) {
 
 func passNames() []string {
 	var names []string
-	for _, p := range passes.Pipeline {
+	for _, p := range passes.Pipeline() {
 		names = append(names, p.Name)
 	}
 	return names

@@ -57,7 +57,7 @@ func TestPassesKeepWhatKernelsOfTheCorpusCompute(t *testing.T) {
 			continue
 		}
 		before := launch(t, c, c.Bytecode)
-		for _, p := range passes.Tile {
+		for _, p := range passes.OnCudaTile() {
 			if p.Name == "test-debuginfo-update-symbol-name" {
 				continue // it must be told what to rename
 			}
@@ -80,7 +80,7 @@ func TestPassesKeepWhatKernelsOfTheCorpusCompute(t *testing.T) {
 			}
 		}
 	}
-	for _, p := range passes.Tile {
+	for _, p := range passes.OnCudaTile() {
 		if (changes[p.Name] == 0) != changesNothingHere[p.Name] {
 			t.Errorf("%s changes %d cases", p.Name, changes[p.Name])
 		}

@@ -1,0 +1,93 @@
+package tileaa
+
+import "tileiras/ir"
+
+// Form is how far a module has come on its way down: what holds of it. Forms are ordered; a module of one form has all before it.
+type Form uint8
+
+const (
+	AnyForm      Form = iota // of any dialect
+	Explicit                 // TileAA only: memory is explicit
+	Planned                  // every entry has a plan
+	Selected                 // dots have atoms, accesses their widths
+	LaidOut                  // tiles have layouts
+	Reduced                  // reductions stay inside warps
+	Converted                // conversions are renamings and shuffles
+	Allocated                // buffers have their places
+	Synchronized             // barriers stand
+)
+
+// formDef says of a form what a message calls it, which pass gives it, and how a module shows that it has it.
+type formDef struct {
+	noun, pass string
+	// shown reports whether an op shows the form; nil when none can.
+	shown func(*ir.Op) bool
+}
+
+var forms = [...]formDef{
+	AnyForm:  {"a module", "", nil},
+	Explicit: {"TileAA", "convert-to-tileaa", func(op *ir.Op) bool { return op.Def.Dialect == Dialect.Name }},
+	Planned: {"a plan", "plan-kernel", func(op *ir.Op) bool {
+		e, ok := ir.As[Entry](op)
+		return ok && e.Plan() != nil
+	}},
+	Selected: {"atoms and access widths", "select-atoms", func(op *ir.Op) bool {
+		if c, ok := ir.As[ContractionOp](op); ok {
+			return c.Atom() != ""
+		}
+		a, ok := ir.As[AccessOp](op)
+		if !ok {
+			return false
+		}
+		_, ok = a.Vec()
+		return ok
+	}},
+	LaidOut: {"layouts", "assign-layouts", func(op *ir.Op) bool {
+		for _, r := range op.Results() {
+			if t := AsTile(r); t != nil && t.Layout != nil {
+				return true
+			}
+		}
+		return false
+	}},
+	Reduced:   {"reductions inside warps", "split-reductions", nil},
+	Converted: {"lowered conversions", "lower-conversions", nil},
+	Allocated: {"buffers with places", "allocate-shared", func(op *ir.Op) bool {
+		e, ok := ir.As[Entry](op)
+		if !ok {
+			return false
+		}
+		_, ok = e.SharedBytes()
+		return ok
+	}},
+	Synchronized: {"barriers", "insert-barriers", ir.Is[Barrier]},
+}
+
+// Noun is what a message calls a form; Pass is the pass that gives it.
+func (f Form) Noun() string { return forms[f].noun }
+func (f Form) Pass() string { return forms[f].pass }
+
+// Shown is the last form that a module shows: how far it has come at least. Forms that leave no trace are taken to be there with the
+// next one that does.
+func Shown(module *ir.Op) Form {
+	last := AnyForm
+	ir.Walk(module, ir.PreOrder, func(op *ir.Op) {
+		for f := Synchronized; f > last; f-- {
+			if s := forms[f].shown; s != nil && s(op) {
+				last = f
+			}
+		}
+	})
+	return last
+}
+
+// Missing is the first form up to want that a module lacks, with what is wrong; ok is false when it lacks none. What a form forbids
+// until the next one is not looked at.
+func Missing(module *ir.Op, want Form) (f Form, wrong error, ok bool) {
+	for f := Explicit; f <= want; f++ {
+		if err := check(module, f, func(r *Rule) bool { return r.From == f && r.Until == AnyForm }); err != nil {
+			return f, err, true
+		}
+	}
+	return AnyForm, nil, false
+}

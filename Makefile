@@ -6,7 +6,7 @@ TOOLS    := .tools
 PACKAGES := ./...
 SHELL    := /bin/bash
 
-.PHONY: help build run test lint generate bless fuzz million random corpus perf-small llvm nvidia nvidia-text triton bench slopes replay docs clean
+.PHONY: help build run quick test lint generate bless fuzz million random corpus perf-small llvm nvidia nvidia-text triton bench slopes replay docs clean
 
 help: ## Lists the targets.
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,6 +17,10 @@ build: ## Builds the commands into bin/.
 
 run: build ## Compiles a real attention kernel to PTX, runs it in the emulator and compares the result.
 	@examples/run.sh $(BIN)
+
+quick: build ## The inner loop: text tests, completeness of tables, freshness of generated files, the corpus on the emulator.
+	$(GO) test ./tests ./ir ./dialects/tileaa ./passes/... ./codegen/nvvm ./internal/gen ./internal/opgen
+	$(BIN)/tilerun --quiet --on emu --gpu-name sm_80 tests/corpus/cases
 
 test: lint ## Runs all tests that need only Go.
 	$(GO) test -timeout 20m $(PACKAGES)

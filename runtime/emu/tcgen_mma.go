@@ -493,10 +493,14 @@ func (r *tcgenRun) writeD(addr uint64) {
 
 // round writes sums as elements of D.
 func (r *tcgenRun) round(out []uint32, sums []float64) {
+	if r.x.d == "f32" {
+		for i, v := range sums {
+			out[i] = roundF32(v)
+		}
+		return
+	}
 	for i, v := range sums {
 		switch {
-		case r.x.d == "f32":
-			out[i] = roundF32(v)
 		case r.x.d == "f16":
 			out[i] = fmtF16.round(v, rn, false)
 		case r.x.saturate:

@@ -24,12 +24,12 @@ const (
 
 // hostMaps fills the parameters after the first given ones, which are tensor maps: the host code of the cubin makes them
 // from the arguments, in the format of the machine, and they become maps of the emulator.
-func hostMaps(cubin []byte, e *emu.Entry, given int, args []emu.Arg) ([]emu.Arg, error) {
+func hostMaps(cubin []byte, target string, e *emu.Entry, given int, args []emu.Arg) ([]emu.Arg, error) {
 	code, at, err := hostCode(cubin, e.Name)
 	if err != nil {
 		return nil, err
 	}
-	bank, offsets := layOut(e, args)
+	bank, offsets := layOut(target, e, args)
 	if err := call(code, at, bank); err != nil {
 		return nil, err
 	}
@@ -86,11 +86,15 @@ func hostCode(cubin []byte, kernel string) (code []byte, at uint64, err error) {
 	return nil, 0, fmt.Errorf("no host code for %s", kernel)
 }
 
+// bankBase is where the parameters begin in the constant bank, by which they are aligned: a multiple of 64 from sm_100 on.
+var bankBase = map[string]int{"sm_90a": 0x210}
+
 // layOut puts the arguments where a launch has them; all parameters have their room.
-func layOut(e *emu.Entry, args []emu.Arg) (bank []byte, offsets []int) {
+func layOut(target string, e *emu.Entry, args []emu.Arg) (bank []byte, offsets []int) {
+	base := bankBase[target]
 	size := 0
 	for _, p := range e.Params {
-		size = (size + p.Align - 1) / p.Align * p.Align
+		size = (base+size+p.Align-1)/p.Align*p.Align - base
 		offsets = append(offsets, size)
 		size += p.Size
 	}

@@ -75,6 +75,11 @@ triton: ## Installs Triton from PyPI into .tools, compiles its kernels for four 
 	@mkdir -p $(TOOLS) && scripts/triton.sh $(TOOLS) > $(TOOLS)/triton.path || { cat $(TOOLS)/triton.log; exit 1; }
 	TILEIRAS_TRITON=$$(cat $(TOOLS)/triton.path) $(GO) test -timeout 60m -count=1 -v ./tests/triton
 
+.PHONY: mpmath
+mpmath: ## Makes the table of function values that runtime/exact is held against again; needs Python.
+	python3 -m venv $(TOOLS)/mpmath && $(TOOLS)/mpmath/bin/pip install -q mpmath gmpy2
+	$(TOOLS)/mpmath/bin/python runtime/exact/testdata/generate.py > runtime/exact/testdata/mpmath.txt
+
 bench: build ## Prints the median and 10th percentile of compile time per kernel, whole process and per pass.
 	$(GO) run ./tests/bench -bin $(BIN)
 

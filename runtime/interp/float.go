@@ -6,6 +6,7 @@ import (
 	"tileiras/dialects/cudatile/def"
 	"tileiras/ir"
 	"tileiras/ir/float"
+	"tileiras/runtime/exact"
 )
 
 // roundings maps the rounding modes of the dialect to those of ir/float; approx and full are inexact besides.
@@ -188,38 +189,32 @@ func exactly(do func(float64) float64) func(*ir.Op) (kernel, error) {
 	})
 }
 
-// function applies a transcendental function: computed in f64 and rounded once, which is as good as correct in every
-// format but f64. The result is never exact, because no implementation owes more than a bound on its error.
-func function(do func(float64) float64) func(*ir.Op) (kernel, error) {
+// function applies a transcendental function, correctly rounded. The result is never exact all the same, because no implementation owes
+// more than a bound on its error.
+func function(do *exact.Func) func(*ir.Op) (kernel, error) {
 	return func(op *ir.Op) (kernel, error) {
 		a := arithmeticOf(op)
 		a.approx = true
-		return a.finish(map1(func(x uint64) uint64 { return a.f.Encode(do(a.f.Decode(x)), a.r) })), nil
+		return a.finish(map1(func(x uint64) uint64 { return do.Round(a.f, a.f.Decode(x), 0) })), nil
 	}
 }
 
 // function2 is function with two operands.
-func function2(do func(x, y float64) float64) func(*ir.Op) (kernel, error) {
+func function2(do *exact.Func) func(*ir.Op) (kernel, error) {
 	return func(op *ir.Op) (kernel, error) {
 		a := arithmeticOf(op)
 		a.approx = true
-		return a.finish(map2(func(x, y uint64) uint64 { return a.f.Encode(do(a.f.Decode(x), a.f.Decode(y)), a.r) })), nil
+		return a.finish(map2(func(x, y uint64) uint64 { return do.Round(a.f, a.f.Decode(x), a.f.Decode(y)) })), nil
 	}
 }
 
-func rsqrt(x float64) float64 { return 1 / math.Sqrt(x) }
-
-// fpowi raises to the power of a signed integer. The parity of exponents that f64 cannot hold is kept.
+// fpowi raises to the power of a signed integer.
 func fpowi(op *ir.Op) (kernel, error) {
 	f, width := formatOf(op.Operand(0)), widthOf(op.Operand(1))
 	return func(out *tile, in []*tile) {
 		for i, b := range in[0].bits {
 			x, n := f.Decode(b), signExtend(in[1].bits[i], width)
-			v := math.Pow(math.Abs(x), float64(n))
-			if n&1 != 0 && math.Signbit(x) {
-				v = -v
-			}
-			out.bits[i] = f.Encode(v, float.NearestEven)
+			out.bits[i] = exact.Powi(f, x, n)
 			if f.IsFinite(b) {
 				out.mark(i, inexact)
 			}

@@ -118,6 +118,27 @@ func TestOperationsMeanWhatTheSpecificationSays(t *testing.T) {
 			%a = constant <f32: [0x7FC00000, 1.0]> : tile<2xf32>
 			%b = constant <f32: [1.0, 1.0]> : tile<2xf32>
 			%r = cmpf less_than unordered %a, %b : tile<2xf32> -> tile<2xi1>`, "1 0"},
+		{"logarithms of f64 are rounded correctly (mpmath)", "f64", `
+			%a = constant <f64: [5.0e-324, 1.0]> : tile<2xf64>
+			%r = log %a : tile<2xf64>`, "-744.4400719213812 0"},
+		{"so are they next to 1", "f64", `
+			%a = constant <f64: [1.0000000000000002, 8.0]> : tile<2xf64>
+			%r = log2 %a : tile<2xf64>`, "3.203426503814917e-16 3"},
+		{"and angles whose quotient vanishes", "f64", `
+			%y = constant <f64: [-1.0e-250, 1.0]> : tile<2xf64>
+			%x = constant <f64: [-1.0e250, 0.0]> : tile<2xf64>
+			%r = atan2 %y, %x : tile<2xf64>`, "-3.141592653589793 1.5707963267948966"},
+		{"and sines of huge angles", "f64", `
+			%a = constant <f64: [1.0e300, 0.0]> : tile<2xf64>
+			%r = sin %a : tile<2xf64>`, "-0.8178819121159085 0"},
+		{"and powers of what is next to 1", "f64", `
+			%a = constant <f64: [0.9999999999999999, 1.0000000000000002]> : tile<2xf64>
+			%b = constant <f64: [1.0e16, 2.0]> : tile<2xf64>
+			%r = fpowf %a, %b : tile<2xf64>`, "0.3294854695069476 1.0000000000000004"},
+		{"an exponent that f64 cannot hold counts to the last bit", "f64", `
+			%a = constant <f64: [1.0000000000000002, -1.0]> : tile<2xf64>
+			%n = constant <i64: [9007199254740993, 9007199254740993]> : tile<2xi64>
+			%r = fpowi %a, %n : tile<2xf64>, tile<2xi64>`, "7.38905609893065 -1"},
 		{"powers with integer exponents keep the sign", "f64", `
 			%a = constant <f64: [-2.0, -2.0, 2.0, 0.0]> : tile<4xf64>
 			%n = constant <i32: [3, 2, -1, 0]> : tile<4xi32>
@@ -536,7 +557,7 @@ func TestViewsPadDropAndStopAtTheEdge(t *testing.T) {
 func TestPrintingFollowsC(t *testing.T) {
 	for _, tt := range []struct{ format, value, want string }{
 		{`i=%5d|%-5d|%05d`, "<i32: -42> : tile<i32>", "i=  -42|-42  |-0042"},
-		{`%u %x %#X %o`, "<i16: -1> : tile<i16>", "65535 ffff 0XFFFF 177777"},
+		{`%u %x %#X %o`, "<i16: -1> : tile<i16>", "4294967295 ffffffff 0XFFFFFFFF 37777777777"},
 		{`%lld%%`, "<i64: 9223372036854775807> : tile<i64>", "9223372036854775807%"},
 		{`%d`, "<i1: [true, false]> : tile<2xi1>", "[1, 0]"},
 		{`%c%c`, "<i8: 65> : tile<i8>", "AA"},

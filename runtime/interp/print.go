@@ -147,6 +147,10 @@ func (p *piece) element(t *tile, i int) (string, error) {
 	if isFloat {
 		return p.float(ft.Format.Decode(v)), nil
 	}
+	// C promotes what is narrower than an int; Tile IR's integers take their sign along.
+	if it, ok := t.typ.Elem.(*ir.IntegerType); ok && it.Width > 1 && it.Width < 32 {
+		v = uint64(uint32(signExtend(v, it.Width)))
+	}
 	switch p.verb {
 	case 'd', 'i':
 		s := int64(v)

@@ -1,6 +1,10 @@
 package interp
 
-import "math"
+import (
+	"math"
+
+	"tileiras/runtime/exact"
+)
 
 // rules has one row for each operation of the dialect that stands in a kernel. Rows are filled in an init because bodies
 // of regions look their rules up here.
@@ -24,20 +28,20 @@ func init() {
 		"ceil":  elementwise(jumps, exactly(math.Ceil)),
 		"floor": elementwise(jumps, exactly(math.Floor)),
 		"sqrt":  elementwise(smooth, floats(sqrt)),
-		"rsqrt": elementwise(smooth, function(rsqrt)),
-		"exp":   elementwise(smooth, function(math.Exp)),
-		"exp2":  elementwise(smooth, function(math.Exp2)),
-		"log":   elementwise(smooth, function(math.Log)),
-		"log2":  elementwise(smooth, function(math.Log2)),
-		"fpowf": elementwise(smooth, function2(math.Pow)),
+		"rsqrt": elementwise(smooth, function(exact.Rsqrt)),
+		"exp":   elementwise(smooth, function(exact.Exp)),
+		"exp2":  elementwise(smooth, function(exact.Exp2)),
+		"log":   elementwise(smooth, function(exact.Log)),
+		"log2":  elementwise(smooth, function(exact.Log2)),
+		"fpowf": elementwise(smooth, function2(exact.Pow)),
 		"fpowi": elementwise(smooth, fpowi),
-		"sin":   elementwise(smooth, function(math.Sin)),
-		"cos":   elementwise(smooth, function(math.Cos)),
-		"tan":   elementwise(smooth, function(math.Tan)),
-		"sinh":  elementwise(smooth, function(math.Sinh)),
-		"cosh":  elementwise(smooth, function(math.Cosh)),
-		"tanh":  elementwise(smooth, function(math.Tanh)),
-		"atan2": elementwise(smooth, function2(math.Atan2)),
+		"sin":   elementwise(smooth, function(exact.Sin)),
+		"cos":   elementwise(smooth, function(exact.Cos)),
+		"tan":   elementwise(smooth, function(exact.Tan)),
+		"sinh":  elementwise(smooth, function(exact.Sinh)),
+		"cosh":  elementwise(smooth, function(exact.Cosh)),
+		"tanh":  elementwise(smooth, function(exact.Tanh)),
+		"atan2": elementwise(smooth, function2(exact.Atan2)),
 
 		// Integers.
 		"absi":   elementwise(jumps, integers(absi)),

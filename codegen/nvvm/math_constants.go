@@ -16,7 +16,7 @@ type constants struct {
 	expq  []uint64 // (e^r - 1 - r) / r^2 on |r| <= ln 2 / 2
 	exp2p []uint64 // 2^f on |f| <= 1/2
 	logq  []uint64 // f32: (ln(1+f) - f + f^2/2) / f^3; f64: (ln((1+s)/(1-s)) - 2s) / s^3 in s^2
-	powR  []uint64 // the same in s^2; f64: from s^5 on
+	powR  []uint64 // (ln((1+s)/(1-s)) - 2s - 2/3 s^3) / s^5 in s^2
 	sinS  []uint64 // (sin r - r) / r^3 in r^2
 	cosC  []uint64 // (cos r - 1 + r^2/2) / r^4 in r^2
 	atanA []uint64 // (atan q - q) / q^3 in q^2; f32 to 1, f64 to tan(pi/8)
@@ -29,14 +29,15 @@ var single = constants{
 	ln2: 0x3F317218, ln2low: 0xB102E308,
 	pi: 0x40490FDB, piLow: 0xB3BBBD2E,
 	twoOverPi: 0x3F22F983, pio2: [3]uint64{0x3FC90FDB, 0xB33BBD2E, 0xA6F72CED}, angleLimit: 0x47CE4780, // 105615
+	twoThirds: 0x3F2AAAAB, twoThirdsLow: 0xB2AAAAAB,
 	logFirst: 0x3F2AAAAB, sqrtHalf: 0x3F3504F3,
 
 	exp2p: []uint64{0x3F800000, 0x3F317218, 0x3E75FDEE, 0x3D6357BE, 0x3C1D96F0, 0x3AAF8417, 0x3920B5A9},
 	logq:  []uint64{0x3EAAAA83, 0xBE7FFF7D, 0x3E4CE824, 0xBE2ACE45, 0x3E0F6B05, 0xBDF99661, 0x3E0F34B2, 0xBE03EA0B},
-	powR:  []uint64{0x3F2AAAAA, 0x3ECCCE13, 0x3E91E9F0, 0x3E789D77},
+	powR:  []uint64{0x3ECCCCCD, 0x3E924947, 0x3E63605E, 0x3E43CD6B},
 	sinS:  []uint64{0xBE2AAAA3, 0x3C0883BF, 0xB94CAB59},
 	cosC:  []uint64{0x3D2AAAA5, 0xBAB6060D, 0x37CCF072},
-	atanA: []uint64{0xBEAAAA6E, 0x3E4CBC77, 0xBE118559, 0x3DDA6FFF, 0xBD9AAA32, 0x3D30FC5E, 0xBC861315, 0x3B3F6382},
+	atanA: []uint64{0xBEAAAA9D, 0x3E4CC880, 0xBE120BBD, 0x3DE018BF, 0xBDAB84DD, 0x3D6B6F0A, 0xBCFB9173, 0x3C2EC38D, 0xBAE3EE42},
 	tanhT: []uint64{0xBEAAAAA6, 0x3E0886B5, 0xBD5C98FF, 0x3CACC14D, 0xBBCE4AE4},
 	sinhS: []uint64{0x3E2AAAAB, 0x3C088871, 0x395010AB, 0x363AD378},
 }

@@ -186,24 +186,20 @@ func (m real) log2Pair(x reg) (high, low reg) {
 	z := m.fmul(s, s)
 	l := m.fadd(s, s)
 	llow := m.fadd(slow, slow)
-	if m.k == kF32 {
-		llow = m.fma(m.fmul(s, z), m.poly(z, m.powR), llow)
-	} else {
-		// The term in s^3 needs more than 53 bits: (2/3) s^3 as a product of pairs.
-		zlow := m.fma(s, s, m.fneg(z))
-		zlow = m.fma(m.fadd(s, s), slow, zlow)
-		c := m.fmul(s, z)
-		clow := m.fma(s, z, m.fneg(c))
-		clow = m.fma(s, zlow, m.fma(slow, z, clow))
-		two3 := m.bits(m.twoThirds)
-		t := m.fmul(c, two3)
-		tlow := m.fma(c, m.bits(m.twoThirdsLow), m.fma(c, two3, m.fneg(t)))
-		tlow = m.fma(clow, two3, tlow)
-		tlow = m.fma(m.fmul(c, z), m.poly(z, m.powR), tlow)
-		sum := m.fadd(l, t)
-		llow = m.fadd(m.fadd(m.fsub(t, m.fsub(sum, l)), tlow), llow)
-		l = sum
-	}
+	// The term in s^3 needs more bits than the kind has: (2/3) s^3 as a product of pairs.
+	zlow := m.fma(s, s, m.fneg(z))
+	zlow = m.fma(m.fadd(s, s), slow, zlow)
+	c := m.fmul(s, z)
+	clow := m.fma(s, z, m.fneg(c))
+	clow = m.fma(s, zlow, m.fma(slow, z, clow))
+	two3 := m.bits(m.twoThirds)
+	t := m.fmul(c, two3)
+	tlow := m.fma(c, m.bits(m.twoThirdsLow), m.fma(c, two3, m.fneg(t)))
+	tlow = m.fma(clow, two3, tlow)
+	tlow = m.fma(m.fmul(c, z), m.poly(z, m.powR), tlow)
+	sum := m.fadd(l, t)
+	llow = m.fadd(m.fadd(m.fsub(t, m.fsub(sum, l)), tlow), llow)
+	l = sum
 	log2e := m.bits(m.log2e)
 	p := m.fmul(l, log2e)
 	plow := m.fma(l, m.bits(m.log2eLow), m.fma(l, log2e, m.fneg(p)))

@@ -5,17 +5,7 @@ import "encoding/binary"
 // sincos is sine and cosine of x, each only if wanted. x = n pi/2 + r with |r| <= pi/4; the quadrant n mod 4 exchanges and negates.
 func (m real) sincos(x reg, sine, cosine bool) (s, c reg) {
 	r, low, n := m.reduceAngle(x)
-	z := m.fmul(r, r)
-	sinR := m.fma(m.fmul(r, z), m.poly(z, m.sinS), r)
-	cosR := m.fma(m.fmul(z, z), m.poly(z, m.cosC), m.fma(z, m.num(-0.5), m.num(1)))
-	if m.k == kF64 {
-		// sin(r + low) = sin r + low (1 - z/2), cos(r + low) = cos r - low r; 1 - z/2 with its error.
-		half := m.fmul(z, m.num(0.5))
-		w := m.fsub(m.num(1), half)
-		sinR = m.fadd(r, m.fma(m.fmul(r, z), m.poly(z, m.sinS), m.fmul(low, w)))
-		rest := m.fsub(m.fsub(m.num(1), w), half)
-		cosR = m.fadd(w, m.fadd(rest, m.fma(m.fmul(z, z), m.poly(z, m.cosC), m.fneg(m.fmul(r, low)))))
-	}
+	sinR, _, cosR, _ := m.sincosReduced(r, low)
 	swap := m.icmp(ne, m.and(n, i32(1)), i32(0))
 	flip := func(v, quadrant reg) reg {
 		return m.sel(m.icmp(ne, m.and(quadrant, i32(2)), i32(0)), m.fneg(v), v)
@@ -27,6 +17,43 @@ func (m real) sincos(x reg, sine, cosine bool) (s, c reg) {
 		c = flip(m.sel(swap, sinR, cosR), m.add(n, i32(1)))
 	}
 	return s, c
+}
+
+// sincosReduced is sine and cosine of r + low with |r| <= pi/4; in f64 with what their last additions lost.
+func (m real) sincosReduced(r, low reg) (s, slow, c, clow reg) {
+	z := m.fmul(r, r)
+	if m.k == kF32 {
+		s = m.fma(m.fmul(r, z), m.poly(z, m.sinS), r)
+		c = m.fma(m.fmul(z, z), m.poly(z, m.cosC), m.fma(z, m.num(-0.5), m.num(1)))
+		return s, reg{}, c, reg{}
+	}
+	// sin(r + low) = sin r + low (1 - z/2), cos(r + low) = cos r - low r; 1 - z/2 with its error.
+	half := m.fmul(z, m.num(0.5))
+	w := m.fsub(m.num(1), half)
+	rest := m.fma(m.fmul(r, z), m.poly(z, m.sinS), m.fmul(low, w))
+	s = m.fadd(r, rest)
+	slow = m.fsub(rest, m.fsub(s, r))
+	rest = m.fsub(m.fsub(m.num(1), w), half)
+	rest = m.fadd(rest, m.fma(m.fmul(z, z), m.poly(z, m.cosC), m.fneg(m.fmul(r, low))))
+	c = m.fadd(w, rest)
+	return s, slow, c, m.fsub(rest, m.fsub(c, w))
+}
+
+// tan is the quotient of both: in f64 of the pairs, so that the last rounding is the only one of weight.
+func (m real) tan(x reg) reg {
+	if m.k == kF32 {
+		s, c := m.sincos(x, true, true)
+		return m.fdiv(s, c)
+	}
+	r, low, n := m.reduceAngle(x)
+	s, slow, c, clow := m.sincosReduced(r, low)
+	swap := m.icmp(ne, m.and(n, i32(1)), i32(0)) // tan(r + pi/2) = -cos r / sin r
+	num, numLow := m.sel(swap, m.fneg(c), s), m.sel(swap, m.fneg(clow), slow)
+	den, denLow := m.sel(swap, s, c), m.sel(swap, slow, clow)
+	q := m.fdiv(num, den)
+	lost := m.fadd(m.fma(m.fneg(q), den, num), m.fma(m.fneg(q), denLow, numLow))
+	fixed := m.fadd(q, m.fdiv(lost, den))
+	return m.sel(m.less(m.fabs(num), m.num(0x1p-900)), q, fixed) // the remainder of small quotients would vanish, and so would a sign
 }
 
 // reduceAngle subtracts the nearest multiple of pi/2, which is given in three parts; angles beyond the reach of that take the slow way
@@ -167,24 +194,18 @@ func (m real) payneHanek64(x reg) (r, low, n reg) {
 }
 
 // atan2 is the angle of the point (x, y): atan of the smaller over the larger coordinate, folded at the diagonals, with the sign of y.
-// f64 first takes quotients above tan(pi/8) to (q-1)/(q+1).
 func (m real) atan2(y, x reg) reg {
 	ax, ay := m.fabs(x), m.fabs(y)
 	large, small := m.max(ax, ay), m.min(ax, ay)
-	q := m.fdiv(small, large)
-	q = m.sel(m.equal(large, m.num(0)), m.num(0), q)
-	q = m.sel(m.equal(small, m.infinity()), m.num(1), q)
 	var r reg
 	if m.k == kF32 {
+		q := m.fdiv(small, large)
+		q = m.sel(m.equal(large, m.num(0)), m.num(0), q)
+		q = m.sel(m.equal(small, m.infinity()), m.num(1), q)
 		z := m.fmul(q, q)
 		r = m.fma(m.fmul(q, z), m.poly(z, m.atanA), q)
 	} else {
-		upper := m.less(m.bits(m.tanEighth), q)
-		t := m.sel(upper, m.fdiv(m.fsub(q, m.num(1)), m.fadd(q, m.num(1))), q)
-		z := m.fmul(t, t)
-		rest := m.fmul(m.fmul(t, z), m.poly(z, m.atanA))
-		quarter, quarterLow := m.bits(m.pi-1<<53), m.bits(m.piLow-1<<53) // pi/4: two less in the exponent
-		r = m.sel(upper, m.fadd(quarter, m.fadd(t, m.fadd(rest, quarterLow))), m.fadd(t, rest))
+		r = m.atanOfQuotient(small, large)
 	}
 	half := 1 << m.mantissa() // pi/2: one less in the exponent
 	fold := m.fadd(m.fsub(m.bits(m.pi-uint64(half)), r), m.bits(m.piLow-uint64(half)))
@@ -192,4 +213,27 @@ func (m real) atan2(y, x reg) reg {
 	minus := m.icmp(slt, m.raw(x), con(m.k.asInt(), 0))
 	r = m.sel(minus, m.fadd(m.fsub(m.bits(m.pi), r), m.bits(m.piLow)), r)
 	return m.sel(m.isNaN(x, y), m.nan(), m.withSign(r, y))
+}
+
+// atanOfQuotient is atan(small/large) in f64. Quotients q above tan(pi/8) go to (q-1)/(q+1), of the same numbers:
+//
+//	t = n/d,  n = small - large,  d = small + large        each with what its rounding lost
+func (m real) atanOfQuotient(small, large reg) reg {
+	// Scaled, so that neither sums nor remainders leave the range.
+	scale := m.sel(m.less(m.num(0x1p900), large), m.num(0x1p-100), m.sel(m.less(large, m.num(0x1p-700)), m.num(0x1p300), m.num(1)))
+	a, b := m.fmul(small, scale), m.fmul(large, scale)
+	upper := m.less(m.fmul(b, m.bits(m.tanEighth)), a)
+	n, d := m.fsub(a, b), m.fadd(a, b)
+	nlow, dlow := m.fsub(a, m.fadd(n, b)), m.fsub(a, m.fsub(d, b))
+	n, d = m.sel(upper, n, a), m.sel(upper, d, b)
+	t := m.fdiv(n, d)
+	lost := m.fadd(m.fma(m.fneg(t), d, n), m.sel(upper, m.fma(m.fneg(t), dlow, nlow), m.num(0)))
+	tlow := m.fdiv(lost, d)
+	z := m.fmul(t, t)
+	rest := m.fma(m.fmul(t, z), m.poly(z, m.atanA), tlow)
+	quarter, quarterLow := m.bits(m.pi-1<<53), m.bits(m.piLow-1<<53) // pi/4: two less in the exponent
+	r := m.sel(upper, m.fadd(quarter, m.fadd(t, m.fadd(rest, quarterLow))), m.fadd(t, rest))
+	r = m.sel(m.equal(large, m.num(0)), m.num(0), r)
+	r = m.sel(m.equal(large, m.infinity()), m.num(0), r)
+	return m.sel(m.equal(small, m.infinity()), quarter, r)
 }

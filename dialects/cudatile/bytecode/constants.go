@@ -96,9 +96,8 @@ func ElementBytes(elem ir.Type) int {
 	return 0
 }
 
-// bools unpacks n i1 elements. Two layouts exist: the shipping writers pack eight to a byte, least significant first, or
-// write one byte for a splat; the open tools of 13.2 and 13.3 write a byte for each element. One byte for 2 to 8 elements
-// could be either a splat or packed and is packed, where the two differ.
+// bools unpacks n i1 elements: eight to a byte, least significant first, or one byte for a splat. One byte for 2 to 8 elements could be
+// either and is packed, where the two differ. The open tools of 13.2 and 13.3 write a byte for each element, which NVIDIA's refuse.
 func (r *reader) bools(c *cursor, index uint64, raw []byte, n int64) (data []byte, splat bool) {
 	use := boolUse{index, n}
 	if d, ok := r.constants.bools[use]; ok {
@@ -112,13 +111,6 @@ func (r *reader) bools(c *cursor, index uint64, raw []byte, n int64) (data []byt
 		data = make([]byte, n)
 		for k := range data {
 			data[k] = raw[k/8] >> (k % 8) & 1
-		}
-	case size == n:
-		data = make([]byte, n)
-		for k, b := range raw {
-			if b != 0 {
-				data[k] = 1
-			}
 		}
 	default:
 		c.fail("i1 dense attribute payload size %d is not a recognized encoding for %d elements", size, n)

@@ -249,7 +249,7 @@ func TestDeepNestingIsAnErrorNotAStackOverflow(t *testing.T) {
 	}
 }
 
-func TestI1ConstantsComeInTwoLayouts(t *testing.T) {
+func TestI1ConstantsArePackedOrSplat(t *testing.T) {
 	tests := []struct {
 		name  string
 		n     byte
@@ -261,20 +261,32 @@ func TestI1ConstantsComeInTwoLayouts(t *testing.T) {
 		{"zero is a splat", 4, []byte{0}, []byte{0}, true},
 		{"one byte for up to eight elements is packed", 4, []byte{0x05}, []byte{1, 0, 1, 0}, false},
 		{"two bytes for sixteen elements are packed", 16, []byte{0x01, 0x80}, append(append([]byte{1}, make([]byte, 14)...), 1), false},
-		{"a byte for each element", 4, []byte{0, 1, 0, 1}, []byte{0, 1, 0, 1}, false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			f := kernel(1, join([]byte{0x10, 2, 0}, ret), i1, []byte{0x0D, 1, 1, test.n, 0, 0, 0, 0, 0, 0, 0})
-			p := append([]byte{1, 0xCB, 0xCB, 0xCB, 0xCB, 0xCB, 0xCB, 0xCB}, make([]byte, 8)...)
-			p = append(append(p, byte(len(test.data))), test.data...)
-			f.sections = append(f.sections, section{4, 8, p})
-			m, _ := read(t, f.bytes())
+			m, _ := read(t, boolConstant(test.n, test.data))
 			value := m.Body().First().Body().First().AttrNamed("value").(*ir.DenseAttr)
 			if string(value.Data) != string(test.want) || value.Splat != test.splat {
 				t.Errorf("got % x splat %v, want % x splat %v", value.Data, value.Splat, test.want, test.splat)
 			}
 		})
+	}
+}
+
+// boolConstant is a file with a constant of n i1 elements.
+func boolConstant(n byte, data []byte) []byte {
+	f := kernel(1, join([]byte{0x10, 2, 0}, ret), i1, []byte{0x0D, 1, 1, n, 0, 0, 0, 0, 0, 0, 0})
+	p := append([]byte{1, 0xCB, 0xCB, 0xCB, 0xCB, 0xCB, 0xCB, 0xCB}, make([]byte, 8)...)
+	p = append(append(p, byte(len(data))), data...)
+	f.sections = append(f.sections, section{4, 8, p})
+	return f.bytes()
+}
+
+// TestAByteForEachI1IsRefused has the words of NVIDIA's tileirdisasm 13.5.
+func TestAByteForEachI1IsRefused(t *testing.T) {
+	_, _, err := bytecode.Read(ir.NewContext(cudatile.Dialect), boolConstant(16, make([]byte, 16)), bytecode.ReadOptions{})
+	if want := "i1 dense attribute payload size 16 is not a recognized encoding for 16 elements"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
 

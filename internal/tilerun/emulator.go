@@ -20,6 +20,9 @@ type Emulator struct {
 	Schedule emu.Schedule
 	// PTX, if not nil, makes the PTX instead of our compiler.
 	PTX func(ctx context.Context, l *cases.Launch) (string, error)
+	// NoteEqualStores makes notes of unordered stores of equal values, as a program that scatters to duplicate addresses has them. Tests
+	// go without: our code must store an element once.
+	NoteEqualStores bool
 	// Foreign PTX may rely on lanes of a warp running in step. A launch of PTX text is foreign.
 	Foreign bool
 }
@@ -56,7 +59,7 @@ func decode(ctx context.Context, bytecode []byte) error {
 func (m *Emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome, error) {
 	var text string
 	var err error
-	o := emu.Options{Grid: l.Grid, Seed: 1, Schedule: m.Schedule, Foreign: m.Foreign, Stats: true}
+	o := emu.Options{Grid: l.Grid, Seed: 1, Schedule: m.Schedule, Foreign: m.Foreign, NoteEqualStores: m.NoteEqualStores, Stats: true}
 	switch {
 	case l.PTX != nil:
 		text = l.PTX.Text

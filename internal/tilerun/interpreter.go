@@ -17,6 +17,8 @@ import (
 type Interpreter struct {
 	// Strict reports inexact values that reach anything but float arithmetic and stores.
 	Strict bool
+	// ZeroPadding loads zeros where a program names no padding, instead of undefined elements.
+	ZeroPadding bool
 }
 
 func (*Interpreter) String() string { return "interpreter" }
@@ -59,7 +61,7 @@ func (p *Interpreter) Launch(ctx context.Context, l *cases.Launch) (*cases.Outco
 		}
 	}
 	var stdout bytes.Buffer
-	res, err := prog.Run(ctx, l.Kernel, mem, args, interp.Options{Grid: l.Grid, Stdout: &stdout, Strict: p.Strict})
+	res, err := prog.Run(ctx, l.Kernel, mem, args, interp.Options{Grid: l.Grid, Stdout: &stdout, Strict: p.Strict, ZeroPadding: p.ZeroPadding})
 	out.Stdout = stdout.String()
 	var rep *interp.Report
 	if errors.As(err, &rep) && rep.Kind == interp.AssertFailed {

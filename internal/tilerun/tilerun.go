@@ -46,6 +46,8 @@ var Command = &driver.Command{
 			{Name: "all", Help: "Under each of the three, one after the other"}, {Name: "round-robin", Help: "First warp first"}, {Name: "reverse", Help: "Last warp first"}, {Name: "random", Help: "Any order"}}},
 		{Name: "launch", Kind: driver.StringFlag, Meta: "file", Help: "Run the PTX file given with the launch record <file>: grid, parameters, buffers, expected output"},
 		{Name: "notes", Kind: driver.BoolFlag, Help: "Print what the machine noticed and did not count as a failure"},
+		{Name: "undefined", Kind: driver.EnumFlag, Default: "error", Help: "What the interpreter loads where a program names no padding", Values: []driver.Value{
+			{Name: "error", Help: "An undefined value, which must not be stored or decide anything"}, {Name: "zero", Help: "Zero"}}},
 		{Name: "core", Kind: driver.BoolFlag, Help: "Only cases of the core subset"},
 		{Name: "stats", Kind: driver.BoolFlag, Help: "Print the machine's counters for every case"},
 		{Name: "jobs", Aliases: []string{"j"}, Kind: driver.IntFlag, Meta: "int", Default: "0", Help: "Cases at a time (0: one a core)"},
@@ -97,7 +99,7 @@ func Run(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 func machinesFor(line *driver.Line) ([]cases.Machine, error) {
 	switch line.String("on") {
 	case "interp":
-		return []cases.Machine{&Interpreter{}}, nil
+		return []cases.Machine{&Interpreter{ZeroPadding: line.String("undefined") == "zero"}}, nil
 	case "gpu":
 		m, err := newGPU(line.String("gpu-name"), line.Int("opt-level"))
 		return []cases.Machine{m}, err
@@ -105,7 +107,7 @@ func machinesFor(line *driver.Line) ([]cases.Machine, error) {
 	var ms []cases.Machine
 	for _, s := range emu.Schedules {
 		if name := line.String("schedule"); name == "all" || name == s.String() {
-			ms = append(ms, &Emulator{GPU: line.String("gpu-name"), Opt: line.Int("opt-level"), Schedule: s})
+			ms = append(ms, &Emulator{GPU: line.String("gpu-name"), Opt: line.Int("opt-level"), Schedule: s, NoteEqualStores: true})
 		}
 	}
 	return ms, nil

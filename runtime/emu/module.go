@@ -68,8 +68,10 @@ type Options struct {
 	// Foreign is for PTX of other compilers: races between lanes of one warp, which hardware runs in step,
 	// unordered stores of equal values and missing proxy fences become notes.
 	Foreign bool
-	Checks  Checks
-	Stats   bool // count sectors, bank conflicts and opcodes too
+	// NoteEqualStores makes notes of unordered stores of equal values.
+	NoteEqualStores bool
+	Checks          Checks
+	Stats           bool // count sectors, bank conflicts and opcodes too
 }
 
 // Result is what a launch that ended normally tells.

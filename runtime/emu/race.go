@@ -289,7 +289,7 @@ func (w *warp) checkReaders(r *region, off, lane int, s strength, c *cell, same 
 }
 
 // race reports two unordered accesses. Stores of the same value by different CTAs are a note: every block of
-// the source stored it. In PTX of others, races inside a warp and all stores of the value that is there
+// the source stored it; by option, those of one CTA too. In PTX of others, races inside a warp and all stores of the value that is there
 // already are notes: hardware runs a warp in step, and equal values commute. An access of an agent that is
 // not known to be done is in flight.
 func (w *warp) race(r *region, off, lane int, now, then string, old rec, at int32, k Kind) {
@@ -297,7 +297,7 @@ func (w *warp) race(r *region, off, lane int, now, then string, old rec, at int3
 	if kind, _ := w.launch.kindOf(old); kind != agThread && k != SameValueRace {
 		w.inFlight(r, off, lane, now, then, old, at)
 	}
-	note := k == SameValueRace && others || w.launch.opt.Foreign && (old.warp() == w.id || k == SameValueRace)
+	note := k == SameValueRace && (others || w.launch.opt.NoteEqualStores) || w.launch.opt.Foreign && (old.warp() == w.id || k == SameValueRace)
 	if note && w.launch.again(w.prog.code[w.here].line, k) {
 		return
 	}

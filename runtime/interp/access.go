@@ -92,6 +92,13 @@ func (p pointers) each(m *machine, do func(i int, addr uint64) error, skip func(
 	return nil
 }
 
+// undefine makes element i of a loaded tile, which is 0, undefined, unless the options say that padding without a value is zero.
+func (m *machine) undefine(t *tile, i int) {
+	if !m.opts.ZeroPadding {
+		t.mark(i, undef)
+	}
+}
+
 // loadPtr gives masked elements the padding value; without one they are undefined.
 func loadPtr(c *compiler, op *ir.Op) (action, error) {
 	p := pointers{c.slot(op.OperandNamed("source")), c.optional(op.OperandNamed("mask"))}
@@ -104,7 +111,7 @@ func loadPtr(c *compiler, op *ir.Op) (action, error) {
 			return x.read(m, out, i, addr, false)
 		}, func(i int) {
 			if pad < 0 {
-				out.mark(i, undef)
+				m.undefine(out, i)
 				return
 			}
 			t := m.tile(pad)

@@ -33,7 +33,7 @@ func decode(t *tile, f *float.Format) *matrix {
 }
 
 // scale multiplies each block of a matrix by its scale; the blocks lie along the columns of the left operand and along
-// the rows of the right one. Products of these narrow formats are exact in f64. A negative scale is undefined.
+// the rows of the right one. Products of these narrow formats are exact in f64.
 func (x *matrix) scale(s *matrix) {
 	perRow, perCol := x.rows/s.rows, x.cols/s.cols
 	for b := range x.batch {
@@ -45,9 +45,6 @@ func (x *matrix) scale(s *matrix) {
 				f := uint8(0)
 				if s.flags != nil {
 					f = s.flags[from]
-				}
-				if s.v[from] < 0 {
-					f |= undef
 				}
 				if f != 0 {
 					if x.flags == nil {

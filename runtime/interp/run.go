@@ -17,6 +17,9 @@ type Options struct {
 	MaxSteps int64
 	// Strict reports inexact elements that reach anything but float arithmetic, data movement and stores.
 	Strict bool
+	// ZeroPadding makes zeros of what is loaded from outside a view, or masked out, without a padding value, instead of undefined
+	// elements, which must not reach a store.
+	ZeroPadding bool
 }
 
 // DefaultMaxSteps bounds a tile block that spins for ever.

@@ -90,7 +90,8 @@ func (m *machine) tileAt(v *tileView, indices []int, promised ir.BoolArray) (*wi
 		extent, stride := uint64(v.array.shape[d]), v.array.strides[d]
 		n := w.shape[i]
 		offset, inside := make([]int64, n), make([]bool, n)
-		if v.facts.SparseDim < 0 && idx.bits[0] >= uint64(space[i]) {
+		// Programs name block 0 of empty slices: it has no elements inside.
+		if v.facts.SparseDim < 0 && idx.bits[0] >= max(uint64(space[i]), 1) {
 			w.outside = true
 		}
 		for k := range offset {
@@ -211,7 +212,9 @@ func loadView(c *compiler, op *ir.Op) (action, error) {
 		out := newTile(typ, int(typ.NumElements()))
 		m.vals[res] = out
 		if w.outside {
-			out.markAll(undef)
+			for i := range out.bits {
+				m.undefine(out, i)
+			}
 			return next, nil
 		}
 		return next, w.each(a.x.codec, func(i int, inside bool, addr uint64, high bool) error {
@@ -219,7 +222,7 @@ func loadView(c *compiler, op *ir.Op) (action, error) {
 				return a.x.read(m, out, i, addr, high)
 			}
 			if out.bits[i] = pad; !padded {
-				out.mark(i, undef)
+				m.undefine(out, i)
 			}
 			return nil
 		})

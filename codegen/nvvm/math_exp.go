@@ -81,7 +81,7 @@ func (m real) cosh(x reg) reg {
 func (m real) tanh(x reg) reg {
 	a := m.fabs(x)
 	z := m.fmul(x, x)
-	small := m.fma(m.fmul(x, z), m.poly(z, m.tanhT), x)
+	small := m.fma(m.fmul(a, z), m.poly(z, m.tanhT), a)
 	var big reg
 	if m.k == kF32 {
 		e := m.exp(m.fadd(a, a))
@@ -90,7 +90,7 @@ func (m real) tanh(x reg) reg {
 		big = m.tanhBig(a)
 	}
 	big = m.sel(m.less(m.num(map[kind]float64{kF32: 9.02, kF64: 19.1}[m.k]), a), m.num(1), big)
-	return m.sel(m.less(a, m.num(0.55)), small, m.sel(m.isNaN(x, x), x, m.withSign(big, x)))
+	return m.sel(m.isNaN(x, x), x, m.withSign(m.sel(m.less(a, m.num(0.55)), small, big), x))
 }
 
 // tanhBig is 1 - 2/d with d = e^2a + 1 in two parts, for 0.55 <= a < 20: the quotient q with what its rounding and d's lower part

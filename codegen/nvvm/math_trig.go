@@ -11,7 +11,7 @@ func (m real) sincos(x reg, sine, cosine bool) (s, c reg) {
 		return m.sel(m.icmp(ne, m.and(quadrant, i32(2)), i32(0)), m.fneg(v), v)
 	}
 	if sine {
-		s = flip(m.sel(swap, cosR, sinR), n)
+		s = m.sel(m.equal(x, m.num(0)), x, flip(m.sel(swap, cosR, sinR), n)) // the sums lose the sign of -0
 	}
 	if cosine {
 		c = flip(m.sel(swap, sinR, cosR), m.add(n, i32(1)))
@@ -53,7 +53,8 @@ func (m real) tan(x reg) reg {
 	q := m.fdiv(num, den)
 	lost := m.fadd(m.fma(m.fneg(q), den, num), m.fma(m.fneg(q), denLow, numLow))
 	fixed := m.fadd(q, m.fdiv(lost, den))
-	return m.sel(m.less(m.fabs(num), m.num(0x1p-900)), q, fixed) // the remainder of small quotients would vanish, and so would a sign
+	fixed = m.sel(m.less(m.fabs(num), m.num(0x1p-900)), q, fixed) // the remainder of small quotients vanishes
+	return m.sel(m.equal(x, m.num(0)), x, fixed)
 }
 
 // reduceAngle subtracts the nearest multiple of pi/2, which is given in three parts; angles beyond the reach of that take the slow way

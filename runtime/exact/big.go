@@ -17,9 +17,28 @@ func quo(p uint, x, y *big.Float) *big.Float { return flt(p).Quo(x, y) }
 // times is x * 2^n.
 func times(x *big.Float, n int) *big.Float { return flt(x.Prec()).SetMantExp(x, n) }
 
-// vanished reports whether term is below the last of p bits of sum.
-func vanished(term, sum *big.Float, p uint) bool {
-	return term.Sign() == 0 || sum.Sign() != 0 && term.MantExp(nil) < sum.MantExp(nil)-int(p)
+// series is 1 + z/d(1) + z^2/d(2) + ... for |z| < 1 in fixed point, with p bits behind it; growing says that every term is divided by all d
+// up to its own, as factorials are. The d are small.
+func series(z *big.Float, p uint, growing bool, d func(k int64) int64) *big.Float {
+	fixed := func(x *big.Float) *big.Int {
+		i, _ := times(flt(max(x.Prec(), p)).Set(x), int(p)).Int(nil)
+		return i
+	}
+	f, one := fixed(z), new(big.Int).Lsh(big.NewInt(1), p)
+	sum, power, term, by := new(big.Int).Set(one), one, new(big.Int), new(big.Int)
+	for k := int64(1); ; k++ {
+		power.Mul(power, f).Rsh(power, p)
+		by.SetInt64(d(k))
+		term.Quo(power, by)
+		if growing {
+			power.Set(term)
+		}
+		if term.CmpAbs(big.NewInt(1)) <= 0 {
+			break
+		}
+		sum.Add(sum, term)
+	}
+	return times(flt(p+2).SetInt(sum), -int(p))
 }
 
 // constant is a number that is computed with as many bits as were ever asked for.
@@ -52,32 +71,23 @@ func atanOfInverse(n float64, p uint) *big.Float  { return inverseSeries(n, -1, 
 
 // inverseSeries is the sum of sign^k / ((2k+1) n^(2k+1)).
 func inverseSeries(n, sign float64, p uint) *big.Float {
-	power := quo(p, of(1, p), of(n, p))
-	square := of(n*n*sign, p)
-	sum := flt(p).Set(power)
-	for k := 3.0; ; k += 2 {
-		power = quo(p, power, square)
-		term := quo(p, power, of(k, p))
-		if vanished(term, sum, p) {
-			return sum
-		}
-		sum = add(p, sum, term)
+	return odd(quo(p, of(1, p), of(n, p)), sign, p, func(k int64) int64 { return 2*k + 1 }, false)
+}
+
+// odd is s times the series in sign*s^2.
+func odd(s *big.Float, sign float64, p uint, d func(k int64) int64, growing bool) *big.Float {
+	z := mul(p, s, s)
+	if sign < 0 {
+		z.Neg(z)
 	}
+	return mul(p, s, series(z, p+8, growing, d))
 }
 
 // expSmall is e^r for |r| < 1: the series at r / 2^h, squared h times.
 func expSmall(r *big.Float, p uint) *big.Float {
 	h := int(math.Sqrt(float64(p))) / 2
 	p += uint(2*h) + 8
-	s := times(flt(p).Set(r), -h)
-	sum, term := of(1, p), of(1, p)
-	for k := 1.0; ; k++ {
-		term = quo(p, mul(p, term, s), of(k, p))
-		if vanished(term, sum, p) {
-			break
-		}
-		sum = add(p, sum, term)
-	}
+	sum := series(times(flt(p).Set(r), -h), p, true, func(k int64) int64 { return k })
 	for range h {
 		sum = mul(p, sum, sum)
 	}
@@ -113,52 +123,24 @@ func log(x *big.Float, p uint) *big.Float {
 	one := of(1, m.Prec())
 	wide := m.Prec() + 2
 	s := quo(q, sub(wide, m, one), add(wide, m, one))
-	sum := oddSeries(s, q, func(k float64) float64 { return k }, 1)
-	sum = times(sum, 1)
+	sum := times(odd(s, 1, q, func(k int64) int64 { return 2*k + 1 }, false), 1)
 	if e != 0 {
 		sum = add(q, sum, mul(q, of(float64(e), q), ln2.get(q)))
 	}
 	return sum
 }
 
-// oddSeries is the sum of sign^k s^(2k+1) / divisor(2k+1).
-func oddSeries(s *big.Float, p uint, divisor func(k float64) float64, sign float64) *big.Float {
-	if s.Sign() == 0 {
-		return flt(p)
-	}
-	z := mul(p, s, s)
-	if sign < 0 {
-		z.Neg(z)
-	}
-	power, sum := flt(p).Set(s), flt(p).Set(s)
-	for k := 3.0; ; k += 2 {
-		power = mul(p, power, z)
-		term := quo(p, power, of(divisor(k), p))
-		if vanished(term, sum, p) {
-			return sum
-		}
-		sum = add(p, sum, term)
-	}
+// sine is the sum of sign^k s^(2k+1) / (2k+1)!, cosine that of sign^k s^2k / (2k)!, for |s| < 1; hyperbolic ones have sign 1.
+func sine(s *big.Float, sign float64, p uint) *big.Float {
+	return odd(s, sign, p, func(k int64) int64 { return 2 * k * (2*k + 1) }, true)
 }
 
-// factorial is the sum of sign^k s^(2k+first) / (2k+first)! for first 0 (cosine) or 1 (sine).
-func factorial(s *big.Float, p uint, first, sign float64) *big.Float {
+func cosine(s *big.Float, sign float64, p uint) *big.Float {
 	z := mul(p, s, s)
 	if sign < 0 {
 		z.Neg(z)
 	}
-	term := of(1, p)
-	if first == 1 {
-		term = flt(p).Set(s)
-	}
-	sum := flt(p).Set(term)
-	for k := first + 1; ; k += 2 {
-		term = quo(p, mul(p, term, z), of(k*(k+1), p))
-		if vanished(term, sum, p) {
-			return sum
-		}
-		sum = add(p, sum, term)
-	}
+	return series(z, p+8, true, func(k int64) int64 { return 2 * k * (2*k - 1) })
 }
 
 // quadrant is x - n pi/2 with |r| <= pi/4, and n modulo 4.
@@ -178,9 +160,9 @@ func sincos(x float64, quarter int64, p uint) *big.Float {
 	n += quarter
 	var v *big.Float
 	if n&1 == 0 {
-		v = factorial(r, p+32, 1, -1)
+		v = sine(r, -1, p+32)
 	} else {
-		v = factorial(r, p+32, 0, -1)
+		v = cosine(r, -1, p+32)
 	}
 	if n&2 != 0 {
 		v.Neg(v)
@@ -200,5 +182,5 @@ func atan(q *big.Float, p uint) *big.Float {
 		root := flt(w).Sqrt(add(w, one, mul(w, q, q)))
 		q = quo(w, q, add(w, one, root))
 	}
-	return times(oddSeries(q, w, func(k float64) float64 { return k }, -1), halvings)
+	return times(odd(q, -1, w, func(k int64) int64 { return 2*k + 1 }, false), halvings)
 }

@@ -83,22 +83,35 @@ func log2(x float64) float64 {
 	return math.Log2(x)
 }
 
+// exps are e^x and e^-x.
+func exps(x float64, p uint) (e, inverse *big.Float) {
+	e = exp(of(x, 53), p)
+	return e, quo(p, of(1, p), e)
+}
+
 func sinh(x float64, p uint) *big.Float {
 	if math.Abs(x) < 1 {
-		return factorial(of(x, p+32), p+32, 1, 1)
+		return sine(of(x, p+32), 1, p+32)
 	}
-	return times(sub(p+32, exp(of(x, 53), p+32), exp(of(-x, 53), p+32)), -1)
+	e, inverse := exps(x, p+32)
+	return times(sub(p+32, e, inverse), -1)
 }
 
 func cosh(x float64, p uint) *big.Float {
-	return times(add(p+32, exp(of(x, 53), p+32), exp(of(-x, 53), p+32)), -1)
+	e, inverse := exps(x, p+32)
+	return times(add(p+32, e, inverse), -1)
 }
 
 func tanh(x float64, p uint) *big.Float {
+	q := p + 32
+	if math.Abs(x) < 1 {
+		return quo(q, sine(of(x, q), 1, q), cosine(of(x, q), 1, q))
+	}
 	if math.Abs(x) > 400 { // 1 - 2^-1154: nearest to 1 in every format
 		x = math.Copysign(400, x)
 	}
-	return quo(p+32, sinh(x, p+32), cosh(x, p+32))
+	e, inverse := exps(x, q)
+	return quo(q, sub(q, e, inverse), add(q, e, inverse))
 }
 
 func atan2Special(y, x float64) (float64, bool) {

@@ -85,11 +85,15 @@ func (m *Emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome,
 			addrs[i] = mem.AllocUndef(b.Name, len(b.Bytes), b.Align)
 			continue
 		}
-		addrs[i] = mem.Alloc(b.Name, contents[i], b.Align)
+		offsets, data := b.Pieces(contents[i])
+		addrs[i] = mem.AllocPieces(b.Name, offsets, data, b.Align)
 	}
 	l.StorePointers(contents, addrs)
-	for i := range contents {
-		copy(mem.Bytes(addrs[i]), contents[i])
+	for i, b := range l.Buffers {
+		offsets, data := b.Pieces(contents[i])
+		for k, d := range data {
+			copy(mem.Bytes(addrs[i]+offsets[k]), d)
+		}
 	}
 	var args []emu.Arg
 	for _, p := range l.Params {
@@ -114,14 +118,30 @@ func (m *Emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome,
 	if err != nil {
 		return nil, err
 	}
-	for _, a := range addrs {
-		out.Buffers = append(out.Buffers, mem.Bytes(a))
-	}
+	out.Buffers = gathered(l, addrs, mem.Bytes)
 	out.Stats = res.Stats
 	for _, n := range res.Notes {
 		out.Notes = append(out.Notes, n.Summary())
 	}
 	return out, nil
+}
+
+// gathered is the content of every buffer of a launch, without its gaps.
+func gathered(l *cases.Launch, addrs []uint64, bytes func(addr uint64) []byte) [][]byte {
+	var out [][]byte
+	for i, b := range l.Buffers {
+		if len(b.Gaps) == 0 {
+			out = append(out, bytes(addrs[i]))
+			continue
+		}
+		var all []byte
+		offsets, _ := b.Pieces(b.Bytes)
+		for _, o := range offsets {
+			all = append(all, bytes(addrs[i]+o)...)
+		}
+		out = append(out, all)
+	}
+	return out
 }
 
 // dynamicShared reads from the header of our PTX how many bytes of dynamic shared memory a launch needs.

@@ -46,11 +46,10 @@ func (p *Interpreter) Launch(ctx context.Context, l *cases.Launch) (*cases.Outco
 	mem := interp.NewMemory()
 	out := &cases.Outcome{}
 	for _, b := range l.Buffers {
-		out.Addresses = append(out.Addresses, mem.Alloc(b.Name, b.Bytes, b.Align))
+		offsets, data := b.Pieces(b.Bytes)
+		out.Addresses = append(out.Addresses, mem.AllocPieces(b.Name, offsets, data, b.Align))
 	}
-	for _, a := range out.Addresses {
-		out.Buffers = append(out.Buffers, mem.Bytes(a))
-	}
+	out.Buffers = gathered(l, out.Addresses, mem.Bytes) // the memory itself where there are no gaps
 	l.StorePointers(out.Buffers, out.Addresses)
 	var args []uint64
 	for _, a := range l.Params {
@@ -71,6 +70,6 @@ func (p *Interpreter) Launch(ctx context.Context, l *cases.Launch) (*cases.Outco
 	if err != nil {
 		return nil, err
 	}
-	out.Stats = res
+	out.Buffers, out.Stats = gathered(l, out.Addresses, mem.Bytes), res
 	return out, nil
 }

@@ -61,6 +61,7 @@ type Buffer struct {
 	Data     []byte // initial content; nil until Fill for a described buffer
 	Init     *Init  // the description, or nil when Data came from a file
 	Pointers []Pointer
+	Gaps     []Gap // holes between bytes of Data
 	View     *View // the array inside the buffer, for messages
 	Scratch  bool  // undefined before the launch and not judged after it
 }

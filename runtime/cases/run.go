@@ -45,6 +45,25 @@ type LaunchBuffer struct {
 	Align    int
 	Pointers []LaunchPointer
 	Scratch  bool // undefined, if the machine can tell
+	Gaps     []Gap
+}
+
+// Gap says that Size bytes lie between bytes At-1 and At of a buffer's content and do not exist, so that a buffer may be bigger than any
+// memory. Both are multiples of 256.
+type Gap struct {
+	At   int
+	Size uint64
+}
+
+// Pieces cuts content of the buffer at its gaps; offsets count the gaps.
+func (b *LaunchBuffer) Pieces(content []byte) (offsets []uint64, data [][]byte) {
+	at, offset := 0, uint64(0)
+	for _, g := range append(b.Gaps[:len(b.Gaps):len(b.Gaps)], Gap{At: len(content)}) {
+		offsets, data = append(offsets, offset), append(data, content[at:g.At])
+		offset += uint64(g.At-at) + g.Size
+		at = g.At
+	}
+	return offsets, data
 }
 
 // LaunchPointer says that 64-bit word Index holds the address of byte Offset
@@ -128,7 +147,7 @@ func (c *Case) NewLaunch() (*Launch, error) {
 		if err := b.Fill(); err != nil {
 			return nil, err
 		}
-		lb := LaunchBuffer{Name: b.Name, Bytes: b.Data, Align: Align, Scratch: b.Scratch}
+		lb := LaunchBuffer{Name: b.Name, Bytes: b.Data, Align: Align, Scratch: b.Scratch, Gaps: b.Gaps}
 		if b.Scratch {
 			lb.Bytes = make([]byte, b.Size())
 		}

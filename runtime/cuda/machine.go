@@ -99,6 +99,9 @@ func (m *Machine) upload(l *cases.Launch) ([]*Memory, error) {
 	var contents [][]byte
 	var addresses []uint64
 	for _, b := range l.Buffers {
+		if len(b.Gaps) > 0 {
+			return memory, fmt.Errorf("not supported yet: buffer %s has gaps: %w", b.Name, errors.ErrUnsupported)
+		}
 		x, err := m.Context.Alloc(len(b.Bytes))
 		if err != nil {
 			return memory, fmt.Errorf("buffer %s: %w", b.Name, err)

@@ -44,6 +44,27 @@ func (m *Memory) Alloc(name string, data []byte, align int) uint64 {
 	return r.base
 }
 
+// AllocPieces makes an allocation of which only pieces exist, data[i] at offsets[i], so that arrays may be bigger than any memory: what
+// lies between is out of bounds. Offsets ascend, in multiples of 256. It gives the address of offset 0.
+func (m *Memory) AllocPieces(name string, offsets []uint64, data [][]byte, align int) uint64 {
+	var base uint64
+	for i, d := range data {
+		if i > 0 {
+			m.next = base + offsets[i]
+		}
+		r := m.alloc(name, len(d), align)
+		copy(r.data, d)
+		align = 256
+		if i == 0 {
+			base = r.base - offsets[0]
+		}
+		if r.base != base+offsets[i] {
+			panic(fmt.Sprintf("emu: piece %d of '%s' at offset %d begins in another or off its boundary", i, name, offsets[i]))
+		}
+	}
+	return base
+}
+
 // AllocUndef makes an allocation of n bytes that are undefined until they are written.
 func (m *Memory) AllocUndef(name string, n, align int) uint64 {
 	r := m.alloc(name, n, align)

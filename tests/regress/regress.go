@@ -15,6 +15,7 @@
 //	values:A,B,..   numbers, -1.5 for a float; A*N is N times A
 //	iota:N          N elements 0, 1, ..; iota:N,START,STEP  START, START+STEP, .. (STEP is 1 if left out)
 //	zero:BYTES
+//	gap:BYTES       bytes that do not exist: arrays may be bigger than any memory (in multiples of 256, and after as many)
 //
 // Expected values come from arithmetic by hand or from another implementation, never from our interpreter or compiler.
 package regress
@@ -171,8 +172,8 @@ func (t *Test) launch(args []*ir.Value, key, value string) error {
 		return err
 	}
 	if pointer {
-		data, err := contents(dtype, value)
-		t.Buffers = append(t.Buffers, &cases.Buffer{Name: key, DType: dtype, Shape: []int{len(data) / dtype.Size}, Data: data})
+		data, gaps, err := contents(dtype, value)
+		t.Buffers = append(t.Buffers, &cases.Buffer{Name: key, DType: dtype, Shape: []int{len(data) / dtype.Size}, Data: data, Gaps: gaps})
 		t.Params[i] = cases.Param{Buffer: key}
 		return err
 	}
@@ -191,7 +192,7 @@ func (t *Test) expect(key, value string) error {
 	if b == nil {
 		return errors.New("no buffer of this name")
 	}
-	data, err := contents(b.DType, value)
+	data, _, err := contents(b.DType, value)
 	if err != nil {
 		return err
 	}
@@ -213,13 +214,17 @@ func dtypeOf(t ir.Type) (*cases.DType, error) {
 }
 
 // contents reads the pieces of a buffer.
-func contents(d *cases.DType, text string) ([]byte, error) {
-	var data []byte
+func contents(d *cases.DType, text string) (data []byte, gaps []cases.Gap, err error) {
 	for piece := range strings.SplitSeq(text, ";") {
 		kind, rest, _ := strings.Cut(piece, ":")
 		fields := strings.Split(rest, ",")
-		var err error
 		switch kind {
+		case "gap":
+			var n uint64
+			if n, err = strconv.ParseUint(rest, 0, 63); err == nil && (n%256 != 0 || len(data)%256 != 0 || len(data) == 0) {
+				err = errors.New("a gap is a multiple of 256 bytes, at a multiple of 256")
+			}
+			gaps = append(gaps, cases.Gap{At: len(data), Size: n})
 		case "hex":
 			data, err = list(data, d, fields, pattern)
 		case "values":
@@ -234,13 +239,13 @@ func contents(d *cases.DType, text string) ([]byte, error) {
 			err = errors.New("unknown kind of contents")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%q: %w", piece, err)
+			return nil, nil, fmt.Errorf("%q: %w", piece, err)
 		}
 		if len(data)%d.Size != 0 {
-			return nil, fmt.Errorf("%q: no whole number of elements", piece)
+			return nil, nil, fmt.Errorf("%q: no whole number of elements", piece)
 		}
 	}
-	return data, nil
+	return data, gaps, nil
 }
 
 // list appends elements "A" and "A*N".

@@ -167,7 +167,12 @@ func powiTile(f *fn, op *ir.Op) {
 			i = f.sext(i, kI32)
 		}
 		y := f.op1("cvt.rn."+floatSuffix[m.k]+"."+intSuffix[i.k][1], i)
-		p := m.pow(f.fabs(r[0]), y)
+		ylow := m.num(0)
+		if r[1].k.bits() > m.mantissa()+1 {
+			rounded := f.op1("cvt.rzi."+intSuffix[i.k][1]+"."+floatSuffix[m.k], y)
+			ylow = f.op1("cvt.rn."+floatSuffix[m.k]+"."+intSuffix[i.k][1], f.sub(i, rounded))
+		}
+		p := m.powPair(f.fabs(r[0]), y, ylow)
 		odd := f.icmp(ne, f.and(i, con(i.k, 1)), con(i.k, 0))
 		return f.sel(odd, m.withSign(p, r[0]), p)
 	}

@@ -210,13 +210,19 @@ func (m real) log2Pair(x reg) (high, low reg) {
 
 // pow is 2^(y log2 |x|) with the product in two parts. An infinite or zero |x| has an infinite logarithm, and the rest follows;
 // infinite powers saturate.
-func (m real) pow(x, y reg) reg {
+func (m real) pow(x, y reg) reg { return m.powPair(x, y, m.num(0)) }
+
+// powPair is x^(y + ylow), where ylow is what y was rounded by: it counts only as far as it changes the product.
+func (m real) powPair(x, y, ylow reg) reg {
 	a := m.fabs(x)
 	high, low := m.log2Pair(a)
 	inf := m.infinity()
 	high = m.sel(m.equal(a, m.num(0)), m.fneg(inf), m.sel(m.equal(a, inf), inf, high))
 	t := m.fmul(y, high)
 	tlow := m.fma(y, low, m.fma(y, high, m.fneg(t)))
+	if !ylow.is(0) {
+		tlow = m.fma(ylow, high, tlow)
+	}
 	limit := m.num(map[kind]float64{kF32: 200, kF64: 1200}[m.k])
 	tlow = m.sel(m.less(m.fabs(t), limit), tlow, m.num(0))
 	t = m.min(m.max(t, m.fneg(limit)), limit)

@@ -8,7 +8,7 @@ import (
 
 // exp in f32 is the hardware's exp2 of what the multiples of ln 2 leave:
 //
-//	n = rint(x log2 e),  f = x log2 e - n by two fmas,  2^n * ex2(f)
+//	n = rint(x log2 e),  f = x log2 e - n by two fmas, the first exact,  2^n * ex2(f)
 //
 // n is held within the exponents of normal numbers, f takes what is beyond: ex2 of it overflows or vanishes by itself. In f64
 // e^r = 1 + r + r^2 q(r) with r = x - n ln 2.
@@ -22,17 +22,28 @@ func (m real) expDown(x reg, down int) reg {
 		low := m.fmul(n, m.fneg(m.bits(m.ln2low)))
 		return m.expBounds(x, m.scale(m.expReduced(r, low), m.sub(i, i32(int64(down)))), 709.8+float64(down), -745.2)
 	}
+	e, _ := m.expLost(x, down)
+	return e
+}
+
+// expLost is expDown in f32, and what its argument's rounding took from it.
+func (m real) expLost(x reg, down int) (e, lost reg) {
 	log2e := m.bits(m.log2e)
 	magic := m.num(math.Ldexp(1.5, 23))
 	t := m.fma(x, log2e, magic)
 	middle := math.Ldexp(1.5, 23) + float64(down)
 	t = m.min(m.max(t, m.num(middle-126)), m.num(middle+127))
 	n := m.fsub(t, magic)
-	f := m.fma(x, log2e, m.fneg(n))
-	f = m.fma(x, m.bits(m.log2eLow), f)
-	e := m.op1("ex2.approx.ftz.f32", f)
-	return m.fmul(e, m.float(m.add(m.shl(m.raw(t), 23), i32(int64(127-down)<<23))))
+	rest := m.num(math.Log2E - log2eShort)
+	first := m.fma(x, m.num(log2eShort), m.fneg(n)) // exact
+	f := m.fma(x, rest, first)
+	e = m.op1("ex2.approx.ftz.f32", f)
+	e = m.fmul(e, m.float(m.add(m.shl(m.raw(t), 23), i32(int64(127-down)<<23))))
+	return e, m.fmul(e, m.fmul(m.fma(x, rest, m.fsub(first, f)), m.bits(m.ln2)))
 }
+
+// log2eShort is log2 e in 5 bits, so that its product with an f32 is exact.
+const log2eShort = 1.4375
 
 // expReduced is e^(r + low) for |r| <= ln 2 / 2.
 func (m real) expReduced(r, low reg) reg { return m.fadd(m.num(1), m.expTail(r, low)) }
@@ -61,15 +72,23 @@ func (m real) exp2(x reg, ftz string) reg {
 	return m.expBounds(x, m.scale(m.expReduced(r, low), i), 1024, -1080)
 }
 
-// sinh: x + x^3 S(x^2) below 1; else E - 1/(4E) with E = e^|x| / 2, which overflows where sinh does.
+// sinh: x + x^3 S(x^2) near 0; else E - 1/(4E) with E = e^|x| / 2, which overflows where sinh does.
 func (m real) sinh(x reg) reg {
 	a := m.fabs(x)
 	z := m.fmul(x, x)
 	small := m.fma(m.fmul(x, z), m.poly(z, m.sinhS), x)
-	e := m.expDown(a, 1)
-	big := m.fsub(e, m.fdiv(m.num(0.25), e))
-	big = m.sel(m.equal(a, m.infinity()), a, big)
-	return m.sel(m.less(a, m.num(1)), small, m.sel(m.isNaN(x, x), x, m.withSign(big, x)))
+	var big reg
+	if m.k == kF32 {
+		e, lost := m.expLost(a, 1)
+		big = m.fsub(e, m.fsub(m.fdiv(m.num(0.25), e), lost))
+		big = m.sel(m.less(a, m.num(20)), big, e) // lost is no number where e is infinite
+	} else {
+		e := m.expDown(a, 1)
+		big = m.fsub(e, m.fdiv(m.num(0.25), e))
+		big = m.sel(m.equal(a, m.infinity()), a, big)
+	}
+	near := m.num(map[kind]float64{kF32: 1.5, kF64: 1}[m.k])
+	return m.sel(m.less(a, near), small, m.sel(m.isNaN(x, x), x, m.withSign(big, x)))
 }
 
 func (m real) cosh(x reg) reg {

@@ -4,7 +4,7 @@ import "encoding/binary"
 
 // sincos is sine and cosine of x, each only if wanted. x = n pi/2 + r with |r| <= pi/4; the quadrant n mod 4 exchanges and negates.
 func (m real) sincos(x reg, sine, cosine bool) (s, c reg) {
-	r, low, n := m.reduceAngle(x)
+	r, low, n := m.reduceAngle(x, false)
 	sinR, _, cosR, _ := m.sincosReduced(r, low)
 	swap := m.icmp(ne, m.and(n, i32(1)), i32(0))
 	flip := func(v, quadrant reg) reg {
@@ -39,15 +39,15 @@ func (m real) sincosReduced(r, low reg) (s, slow, c, clow reg) {
 	return s, slow, c, m.fsub(rest, m.fsub(c, w))
 }
 
-// tan is the quotient of both: in f64 of the pairs, so that the last rounding is the only one of weight.
+// tan is the quotient of both: in f64 of the pairs, so that the last rounding is the only one of weight; in f32 with what the angle lost.
 func (m real) tan(x reg) reg {
-	if m.k == kF32 {
-		s, c := m.sincos(x, true, true)
-		return m.fdiv(s, c)
-	}
-	r, low, n := m.reduceAngle(x)
+	r, low, n := m.reduceAngle(x, true)
 	s, slow, c, clow := m.sincosReduced(r, low)
 	swap := m.icmp(ne, m.and(n, i32(1)), i32(0)) // tan(r + pi/2) = -cos r / sin r
+	if m.k == kF32 {
+		q := m.fdiv(m.sel(swap, m.fneg(c), s), m.sel(swap, s, c))
+		return m.sel(m.equal(x, m.num(0)), x, m.fma(low, m.fma(q, q, m.num(1)), q)) // the derivative is 1 + tan^2
+	}
 	num, numLow := m.sel(swap, m.fneg(c), s), m.sel(swap, m.fneg(clow), slow)
 	den, denLow := m.sel(swap, s, c), m.sel(swap, slow, clow)
 	q := m.fdiv(num, den)
@@ -59,12 +59,13 @@ func (m real) tan(x reg) reg {
 
 // reduceAngle subtracts the nearest multiple of pi/2, which is given in three parts; angles beyond the reach of that take the slow way
 // of Payne and Hanek ("Radian reduction for trigonometric functions"), in a branch of its own. Infinite and NaN angles give NaN.
-func (m real) reduceAngle(x reg) (r, low, n reg) {
+// low is what r lost; in f32 it is 0 unless asked for.
+func (m real) reduceAngle(x reg, pair bool) (r, low, n reg) {
 	n2, i := m.nearest(x, m.bits(m.twoOverPi))
 	p := m.pio2
 	r = m.fma(n2, m.fneg(m.bits(p[0])), x)
 	low = m.num(0)
-	if m.k == kF32 {
+	if m.k == kF32 && !pair {
 		r = m.fma(n2, m.fneg(m.bits(p[1])), r)
 		r = m.fma(n2, m.fneg(m.bits(p[2])), r)
 	} else {
@@ -79,8 +80,7 @@ func (m real) reduceAngle(x reg) (r, low, n reg) {
 	out := m.branch(far, []reg{r, low, i}, func() []reg {
 		var r, low, n reg
 		if m.k == kF32 {
-			r, n = m.payneHanek32(x)
-			low = m.num(0)
+			r, low, n = m.payneHanek32(x)
 		} else {
 			r, low, n = m.payneHanek64(x)
 		}
@@ -138,7 +138,7 @@ func (m real) window(e reg, width int) []reg {
 }
 
 // payneHanek32: p holds the fraction of a turn in 64 bits; the top two are the quadrant, the rest, read as signed, is r.
-func (m real) payneHanek32(x reg) (r, n reg) {
+func (m real) payneHanek32(x reg) (r, low, n reg) {
 	bits := m.raw(x)
 	mant := m.or(m.shl(bits, 8), con(kI32, 0x80000000))
 	e := m.sub(m.and(m.lshr(bits, 23), i32(0xFF)), i32(126))
@@ -152,9 +152,11 @@ func (m real) payneHanek32(x reg) (r, n reg) {
 	n = m.trunc(m.lshr(m.add(p, con(kI64, 1<<61)), 62), kI32)
 	rest := m.sub(p, m.shl(m.zext(n, kI64), 62))
 	d := m.op1("cvt.rn.f64.s64", rest)
-	r = m.op1("cvt.rn.f32.f64", m.fmul(d, f64(0x3C1921FB54442D18))) // pi/2 * 2^-62
+	d = m.fmul(d, f64(0x3C1921FB54442D18)) // pi/2 * 2^-62
+	r = m.op1("cvt.rn.f32.f64", d)
+	low = m.op1("cvt.rn.f32.f64", m.fsub(d, m.op1("cvt.f64.f32", r)))
 	negative := m.icmp(slt, bits, i32(0))
-	return m.sel(negative, m.fneg(r), r), m.sel(negative, m.neg(n), n)
+	return m.sel(negative, m.fneg(r), r), m.sel(negative, m.fneg(low), low), m.sel(negative, m.neg(n), n)
 }
 
 // payneHanek64 is the same in 128 bits; the rest is normalised and becomes a pair, then times pi/2 in two parts.

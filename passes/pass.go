@@ -26,6 +26,7 @@ type Pass struct {
 	Gives tileaa.Form // what holds after it that did not before; AnyForm: nothing new
 	UpTo  tileaa.Form // the last form that the module may have; AnyForm: any
 
+	Optional   bool     // only makes code better: left out without optimization
 	OnCudaTile string   // its name among the passes on cuda_tile, when it works on that dialect alone too
 	Options    []Option // its settings
 }

@@ -1,164 +1,253 @@
 package passes
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
+	"tileiras/codegen/cost"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 )
 
-// plan-kernel decides what depends on each other before anything is realised: how many warps a tile block has and how many
-// registers a thread may use. It lists candidates, best first, and takes the first one that the manager has not ruled out.
+// plan-kernel decides what depends on each other before anything is realised: how many warps a tile block has, how many registers a
+// thread may use, and what is cut. It lists candidates with what they cost (codegen/cost) and takes the cheapest one that the manager
+// has not ruled out; without optimization the last one, against which the others can be held.
 //
-// Warps come from the accumulators where there is a matrix product (fast-code: at most 128 registers of live accumulators a
-// thread; 4, 8 or 16 warps), else from the biggest tile (64 bytes a thread, 4 to 16 warps), else one warp does it. A frontend's
-// hint num_worker_warps_per_cta wins.
+//	whole    every tile as it is                      fails where a thread has too few registers, or a block too little memory
+//	steps    products are cut along K                 their operands need less shared memory
+//	pieces   big tiles are made in pieces as well     accumulators and values need fewer registers; each plan less than the one before
 //
-// A value must fit into the registers of a thread with room for others. More warps come first; where the most do not help, the last
-// candidate cuts tiles into pieces (slice-tiles).
+// A frontend's hint num_worker_warps_per_cta wins over the cost.
 func planKernel(s *State) error {
 	for _, entry := range s.Entries() {
 		name := symbolName(entry)
-		candidates := plans(s, entry)
+		list := candidates(s, entry)
+		can := slices.DeleteFunc(slices.Clone(list), func(c candidate) bool { return c.plan == nil })
+		can = can[:min(len(can), maxPlans)]
+		if s.Opt == 0 {
+			slices.Reverse(can)
+		}
 		k := s.PlanIndex[name]
-		if k >= len(candidates) {
+		if k >= len(can) {
 			return &ErrPlan{Entry: name, Reason: "no plan is left"}
 		}
-		ir.Cast[tileaa.Entry](entry).SetPlan(candidates[k])
+		if wanted := int(hint(s, entry, "occupancy")); k == 0 && can[k].plan.Occupancy < wanted {
+			s.Remark(entry.Loc(), "occupancy %d would spill the accumulators; using %d", wanted, can[k].plan.Occupancy)
+		}
+		can[k].plan.Remark = explain(list, can[k])
+		ir.Cast[tileaa.Entry](entry).SetPlan(can[k].plan)
 	}
 	return nil
 }
 
-const (
-	accumulatorRegs = 128 // live accumulators a thread, in 32-bit registers
-	bytesPerThread  = 64  // of the biggest tile, in kernels without a matrix product
-	maxWarps        = 16
-	// besideAccumulators is what a kernel with a matrix product needs besides its accumulators: operands of a step, addresses.
-	besideAccumulators = 72
-	// valueRegs is the most 32-bit registers of a thread that one value takes, and the share of a thread's registers that it takes
-	// where those are fewer.
-	valueRegs  = 64
-	valueShare = 4
-)
+// A candidate is a plan and what it costs, in quarter cycles of a multiprocessor, or why it cannot be.
+type candidate struct {
+	name string
+	plan *tileaa.PlanAttr // nil if it cannot be
+	cost int
+	why  string
+}
 
-// plans lists the candidate plans of an entry, best first.
-func plans(s *State, entry *ir.Op) []*tileaa.PlanAttr {
+// explain names the chosen plan with its cost, then every other candidate with its own, or why it cannot be.
+func explain(list []candidate, chosen candidate) string {
+	text := fmt.Sprintf("%s cost %d", chosen.name, chosen.cost)
+	for _, c := range list {
+		switch {
+		case c.plan == nil:
+			text += fmt.Sprintf("; not %s: %s", c.name, c.why)
+		case c.plan != chosen.plan:
+			text += fmt.Sprintf("; %s cost %d", c.name, c.cost)
+		}
+	}
+	return text
+}
+
+// candidates lists the plans of an entry, best first.
+func candidates(s *State, entry *ir.Op) []candidate {
 	d := demandsOf(entry)
+	if d.tileBits == 0 {
+		return []candidate{{name: "1 warp", plan: newPlan(s, entry, d, 1), cost: cost.Spread(0, 1).Quarters()}}
+	}
+	warps := []int{4, 8, 16}
 	hinted := int(hint(s, entry, "num_worker_warps_per_cta"))
-	if hinted < 1 || hinted > 32 || hinted&(hinted-1) != 0 || d.tileBits == 0 {
+	if hinted >= 1 && hinted <= 32 && hinted&(hinted-1) == 0 {
+		warps = []int{hinted}
+		for w := 2 * hinted; w <= cost.MostWarps; w *= 2 {
+			warps = append(warps, w)
+		}
+	} else {
 		hinted = 0
 	}
 	if d.accBits > 0 {
-		return productPlans(s, entry, d, hinted)
+		return productPlans(s, entry, d, warps, hinted)
 	}
-	warps := 1
-	if d.tileBits > 0 {
-		warps = enoughWarps(4, d.tileBits/8, bytesPerThread)
-		warps = enoughWarps(warps, d.tileBits/32, accumulatorRegs)
-	}
-	if hinted > 0 {
-		warps = hinted
-	}
-	var out []*tileaa.PlanAttr
-	for w := warps; w <= max(maxWarps, warps); w *= 2 {
-		if fits(s, entry, w, nil) {
-			out = append(out, newPlan(s, entry, d, w, w == warps))
+	var list []candidate
+	for _, w := range warps {
+		c := candidate{name: fmt.Sprintf("%d warps", w), cost: cost.Spread(d.tileBits/8, w).Quarters(), why: misfit(s, entry, w, nil)}
+		if c.why == "" {
+			c.plan = newPlan(s, entry, d, w)
 		}
+		list = append(list, c)
 	}
-	if w := max(warps, maxWarps); !fits(s, entry, w, nil) {
-		all := min(s.Target.Registers/(32*w), s.Target.RegistersPerThread)
-		out = append(out[:min(len(out), maxPlans-1)], &tileaa.PlanAttr{Warps: w, Stages: 1, MaxReg: all, Sliced: true})
+	last := list[len(list)-1]
+	cheapestFirst(list, hinted)
+	if last.plan == nil {
+		w := warps[len(warps)-1]
+		plan := &tileaa.PlanAttr{Warps: w, Stages: 1, MaxReg: cost.ThreadRegisters(s.Target, w), Sliced: true}
+		list = append(list, candidate{name: last.name + ", pieces", plan: plan, cost: last.cost})
 	}
-	return out
+	return list
 }
 
-// enoughWarps doubles a number of warps, up to maxWarps, until a thread has no more than its share.
-func enoughWarps(warps, total, share int) int {
-	for warps < maxWarps && total/(32*warps) > share {
-		warps *= 2
+// cheapestFirst orders candidates by cost; where the frontend asks for warps, those nearest to them come first, as they are.
+func cheapestFirst(list []candidate, hinted int) {
+	if hinted == 0 {
+		slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(a.cost, b.cost) })
 	}
-	return warps
 }
 
-// productPlans lists the plans of a kernel with matrix products: with everything whole; with products cut along K, whose operands then
-// need less shared memory; with the result cut into pieces, whose accumulators fit into the registers.
-func productPlans(s *State, entry *ir.Op, d demands, hinted int) []*tileaa.PlanAttr {
-	warps := enoughWarps(4, d.accBits/32, accumulatorRegs)
-	first := enoughWarps(warps, d.tileBits/32, accumulatorRegs)
-	if hinted > 0 {
-		warps, first = hinted, hinted
-	}
-	var out []*tileaa.PlanAttr
-	for w := first; w <= max(maxWarps, first); w *= 2 {
-		if fits(s, entry, w, nil) && operandsFit(s, entry, w) {
-			out = append(out, newPlan(s, entry, d, w, w == first))
-			break
-		}
-	}
+// productPlans lists the plans of a kernel with matrix products: of each way to cut, the cheapest number of warps that can do it.
+func productPlans(s *State, entry *ir.Op, d demands, warps []int, hinted int) []candidate {
 	feeds := feeding{}
-	// Each plan gives the operands half as much shared memory, and pieces half as many registers, as the one before.
-	for k := 0; len(out) < maxPlans && k < 3; k++ {
-		w := warps
-		for w < maxWarps && !fits(s, entry, w, feeds) {
-			w *= 2
+	var out, not, list []candidate
+	for _, w := range warps {
+		c := candidate{name: fmt.Sprintf("%d warps", w), why: misfit(s, entry, w, nil)}
+		if c.why == "" && d.tileBits/32/(32*w) > cost.AccumulatorTarget {
+			c.why = "a tile takes too many registers"
 		}
-		plan := newPlan(s, entry, d, w, len(out) == 0)
-		if k > 0 || !fits(s, entry, w, feeds) {
-			switch {
-			case k == 2:
-				w = maxWarps
-			case hinted > 0:
-				w = hinted
-			default:
-				w = piecesWarps
-			}
-			pieces := accumulatorLimit(s, w) >> k
-			if k == 0 && addressedSingly(entry) {
-				pieces /= 2 // addresses need registers too
-			}
-			plan = newPlan(s, entry, demands{accBits: 32 * pieces * 32 * w}, w, len(out) == 0)
-			plan.Sliced, plan.PieceRegs = true, pieces
+		if c.why == "" {
+			c.why = operandsMisfit(s, entry, w)
 		}
-		plan.MaxReg = maxRegistersOr(plan.MaxReg, s, plan.Warps)
-		if plan.OperandBytes = s.Target.SharedOptIn * 3 / 4 >> k; plan.Sliced && k == 0 {
-			plan.OperandBytes /= 2 // long straight code in a loop over pieces keeps too many addresses
+		if c.why == "" {
+			c.plan = newPlan(s, entry, d, w)
 		}
-		out = append(out, plan)
+		c.cost = productsCost(s, entry, w, 1, s.Target.SharedOptIn)
+		list = append(list, c)
 	}
-	return out
+	out, not = cheapestOf(list, hinted, out, not)
+	// Each of these gives the operands half as much shared memory, and pieces half as many registers, as the one before.
+	for k := range 3 {
+		list = nil
+		bytes := s.Target.SharedOptIn * 3 / 4 >> k
+		if k == 0 {
+			for _, w := range warps {
+				c := candidate{name: fmt.Sprintf("%d warps, steps", w), why: misfit(s, entry, w, feeds)}
+				if c.why == "" {
+					c.plan = boundedPlan(s, entry, d, w)
+					c.plan.OperandBytes = bytes
+				}
+				c.cost = productsCost(s, entry, w, 1, bytes)
+				list = append(list, c)
+			}
+		}
+		if k > 0 || !slices.ContainsFunc(list, func(c candidate) bool { return c.plan != nil }) {
+			list = append(list, piecesPlan(s, entry, d, k, hinted))
+		}
+		out, not = cheapestOf(list, hinted, out, not)
+	}
+	return append(out, not...)
+}
+
+// cheapestOf adds the cheapest of candidates that do the same in different ways to out, and what cannot be to not.
+func cheapestOf(list []candidate, hinted int, out, not []candidate) (o, n []candidate) {
+	cheapestFirst(list, hinted)
+	taken := false
+	for _, c := range list {
+		switch {
+		case c.plan == nil:
+			not = append(not, c)
+		case !taken:
+			out, taken = append(out, c), true
+		default:
+			c.why, c.plan = fmt.Sprintf("cost %d", c.cost), nil
+			not = append(not, c)
+		}
+	}
+	return out, not
+}
+
+// piecesPlan makes the result in pieces, of ever fewer registers: of 8 warps, whose threads have all the registers that one can have; at
+// last of the most.
+func piecesPlan(s *State, entry *ir.Op, d demands, k, hinted int) candidate {
+	w := 8
+	if hinted > 0 {
+		w = hinted
+	}
+	if k == 2 {
+		w = cost.MostWarps
+	}
+	regs := cost.AccumulatorLimit(s.Target, w) >> k
+	bytes := s.Target.SharedOptIn * 3 / 4 >> k
+	if k == 0 {
+		bytes /= 2 // long straight code in a loop over pieces keeps too many addresses
+		if addressedSingly(entry) {
+			regs /= 2 // addresses need registers too
+		}
+	}
+	plan := boundedPlan(s, entry, demands{accBits: 32 * regs * 32 * w}, w)
+	plan.Sliced, plan.PieceRegs, plan.OperandBytes = true, regs, bytes
+	pieces := 1
+	for d.accBits/32/(32*w*pieces) > regs {
+		pieces *= 2
+	}
+	return candidate{name: fmt.Sprintf("%d warps, pieces of %d registers", w, regs), plan: plan, cost: productsCost(s, entry, w, pieces, bytes)}
+}
+
+// productsCost is the cost of all products of a kernel, each as often as it is assumed to run.
+func productsCost(s *State, entry *ir.Op, warps, pieces, bytes int) int {
+	total := 0
+	r := roomOf(s, entry, warps, bytes)
+	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		if !isProduct(op) {
+			return
+		}
+		p := productOf(s, op, warps)
+		if !p.ok {
+			return
+		}
+		cut := cost.Cut{Pieces: pieces, Steps: 1}
+		if n, ok := cost.CutProduct(p.atom, warps, cut, p.staged); ok {
+			for q := p; q.tooBig(r) && q.extent.K > 1; cut.Steps *= 2 {
+				q.extent.K, q.staged, q.passed = q.extent.K/2, q.staged/2, q.passed/2
+			}
+			if m, ok := cost.CutProduct(p.atom, warps, cut, p.staged); ok {
+				n = m
+			}
+			total += n * cost.LoopWeight(loopDepth(op))
+		}
+	})
+	return total
+}
+
+// loopDepth is the number of loops that an op is in.
+func loopDepth(op *ir.Op) int {
+	n := 0
+	for p := op.ParentOp(); p != nil; p = p.ParentOp() {
+		if p.Code() == tileaa.OpFor || p.Code() == tileaa.OpLoop {
+			n++
+		}
+	}
+	return n
 }
 
 // addressedSingly reports whether a tile as big as a result of a product is loaded or stored through pointers.
 func addressedSingly(entry *ir.Op) bool {
 	d, found := demandsOf(entry), false
 	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-		if op.Code() == tileaa.OpLoad || op.Code() == tileaa.OpStore {
-			found = found || tileRegs(ir.Cast[tileaa.PtrAccess](op).Ptr()) >= d.dotBits/32
+		if a, ok := ir.As[tileaa.PtrAccess](op); ok && (op.Code() == tileaa.OpLoad || op.Code() == tileaa.OpStore) {
+			found = found || tileRegs(a.Ptr()) >= d.dotBits/32
 		}
 	})
 	return found
 }
 
-// maxRegistersOr is a bound of registers, or all that a thread can have: unasked, ptxas may take few and spill.
-func maxRegistersOr(bound int, s *State, warps int) int {
-	if bound > 0 {
-		return bound
-	}
-	return min(s.Target.Registers/(32*warps), s.Target.RegistersPerThread)
-}
-
-// piecesWarps is the number of warps of a product whose result is made in pieces: a thread has all the registers that one can have.
-const piecesWarps = 8
-
-// newPlan is the plan of so many warps with everything whole. tell says to tell the user about a hint that gives way.
-func newPlan(s *State, entry *ir.Op, d demands, warps int, tell bool) *tileaa.PlanAttr {
+// newPlan is the plan of so many warps with everything whole.
+func newPlan(s *State, entry *ir.Op, d demands, warps int) *tileaa.PlanAttr {
 	wanted := int(hint(s, entry, "occupancy"))
 	occupancy := wanted
-	for occupancy > 1 && maxRegisters(s, warps, occupancy) < d.accBits/32/(32*warps)+besideAccumulators {
+	for occupancy > 1 && maxRegisters(s, warps, occupancy) < d.accBits/32/(32*warps)+cost.BesideAccumulators {
 		occupancy--
-	}
-	if occupancy < wanted && tell {
-		s.Remark(entry.Loc(), "occupancy %d would spill the accumulators; using %d", wanted, occupancy)
 	}
 	plan := &tileaa.PlanAttr{Warps: warps, Stages: 1, Occupancy: occupancy, MaxReg: maxRegisters(s, warps, occupancy)}
 	if all := s.Target.Registers / (32 * warps); plan.MaxReg == 0 && d.accBits > 0 && all < s.Target.RegistersPerThread {
@@ -167,33 +256,45 @@ func newPlan(s *State, entry *ir.Op, d demands, warps int, tell bool) *tileaa.Pl
 	return plan
 }
 
-// operandsFit reports whether the operands of each product have room.
-func operandsFit(s *State, entry *ir.Op, warps int) bool {
-	ok, r := true, roomOf(s, entry, warps, s.Target.SharedOptIn)
-	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-		ok = ok && !(isProduct(op) && productOf(s, op, warps).tooBig(r))
-	})
-	return ok
+// boundedPlan is newPlan with a bound of registers in any case: unasked, ptxas may take few for long code, and spill.
+func boundedPlan(s *State, entry *ir.Op, d demands, warps int) *tileaa.PlanAttr {
+	plan := newPlan(s, entry, d, warps)
+	if plan.MaxReg == 0 {
+		plan.MaxReg = cost.ThreadRegisters(s.Target, warps)
+	}
+	return plan
 }
 
-// fits reports whether so many warps can hold every value of a kernel, but for the operands of products that are cut along K.
-func fits(s *State, entry *ir.Op, warps int, except feeding) bool {
-	limit, ok := valueLimit(s, entry, warps), true
-	if d := demandsOf(entry); d.accBits/32/(32*warps) > accumulatorLimit(s, warps) {
-		return false
+// operandsMisfit says why the operands of a product have no room; "" if all have.
+func operandsMisfit(s *State, entry *ir.Op, warps int) (why string) {
+	r := roomOf(s, entry, warps, s.Target.SharedOptIn)
+	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		if p := (product{}); why == "" && isProduct(op) {
+			if p = productOf(s, op, warps); p.tooBig(r) {
+				why = fmt.Sprintf("operands of a product take %d bytes", p.staged)
+			}
+		}
+	})
+	return why
+}
+
+// misfit says why so many warps cannot hold every value of a kernel, but for the operands of products that are cut along K; "" if they can.
+func misfit(s *State, entry *ir.Op, warps int, except feeding) (why string) {
+	limit := valueLimit(s, entry, warps)
+	if n := demandsOf(entry).accBits / 32 / (32 * warps); n > cost.AccumulatorLimit(s.Target, warps) {
+		return fmt.Sprintf("%d accumulators of a thread", n)
 	}
 	s.walk(entry, ir.PreOrder, func(op *ir.Op) {
 		for _, r := range op.Results() {
-			ok = ok && (tileRegs(r) <= limit*32*warps || except != nil && except.of(r))
+			if why == "" && tileRegs(r) > limit*32*warps && !(except != nil && except.of(r)) {
+				why = fmt.Sprintf("%s takes %d registers of a thread", ir.ShortType(r.Type()), tileRegs(r)/(32*warps))
+			}
 		}
-		ok = ok && (op.Code() != tileaa.OpScan || scanRegs(shapeOf(op.Operand(0)), dimOf(op), warps) <= 2*limit)
+		if why == "" && op.Code() == tileaa.OpScan && scanRegs(shapeOf(op.Operand(0)), dimOf(op), warps) > 2*limit {
+			why = "a warp cannot hold the axis of a scan"
+		}
 	})
-	return ok
-}
-
-// accumulatorLimit is the most accumulators a thread of a kernel of so many warps.
-func accumulatorLimit(s *State, warps int) int {
-	return min(accumulatorRegs, s.Target.Registers/(32*warps)/2)
+	return why
 }
 
 // valueLimit is how many registers of a thread one value may take in a kernel of so many warps. Beside a matrix product, tiles that
@@ -203,7 +304,7 @@ func valueLimit(s *State, entry *ir.Op, warps int) int {
 	if demandsOf(entry).accBits > 0 {
 		return wholeRegs
 	}
-	return min(valueRegs, s.Target.Registers/(32*warps)/valueShare)
+	return cost.ValueLimit(s.Target, warps)
 }
 
 // maxRegisters is the .maxnreg that the occupancy hint asks for: registers of the multiprocessor over threads, in steps of 8, 32

@@ -98,7 +98,7 @@ func reader(s *State, conv *ir.Op) *ir.Op {
 // operands that come from outside of it.
 func heldTooLong(s *State, dot *ir.Op) bool {
 	loop := dot.ParentOp()
-	regs := besideAccumulators
+	regs := cost.BesideAccumulators
 	for _, op := range loop.Body().Ops() {
 		if !isProduct(op) {
 			continue

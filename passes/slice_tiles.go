@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tileiras/codegen/cost"
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
@@ -67,7 +68,7 @@ func slicePieces(s *State, entry *ir.Op, made *int) error {
 	switch {
 	case c.err == nil:
 		c.build()
-	case c.products && c.threads < 32*maxWarps:
+	case c.products && c.threads < 32*cost.MostWarps:
 		return &ErrPlan{Entry: symbolName(entry), Reason: c.err.Error()}
 	case c.fitsWhole():
 		s.Remark(entry.Loc(), "tiles stay whole and may spill: %v", c.err)
@@ -144,7 +145,7 @@ func newCutter(s *State, entry *ir.Op) *cutter {
 	if d := demandsOf(entry); d.accBits > 0 {
 		c.products = true
 		if c.accumulators = p.PieceRegs; c.accumulators == 0 {
-			c.accumulators = accumulatorRegs
+			c.accumulators = cost.AccumulatorTarget
 		}
 		c.limit = d.accumulatorShare(c.accumulators)
 	}

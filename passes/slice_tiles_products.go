@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tileiras/codegen/atom"
+	"tileiras/codegen/cost"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/facts"
@@ -280,11 +281,9 @@ type room struct {
 	passed int // bytes of registers, of all threads
 }
 
-// roomOf leaves the registers to accumulators first, and a quarter to addresses and what a step takes.
+// roomOf is what a kernel of so many warps has, given so much shared memory.
 func roomOf(s *State, entry *ir.Op, warps, shared int) room {
-	regs := min(s.Target.Registers/(32*warps), s.Target.RegistersPerThread+1)
-	accs := min(demandsOf(entry).accBits/32/(32*warps), accumulatorLimit(s, warps))
-	return room{shared, max(regs*3/4-accs, regs/8) * 4 * 32 * warps}
+	return room{shared, cost.OperandRoom(s.Target, warps, demandsOf(entry).accBits/32/(32*warps))}
 }
 
 // tooBig reports whether a product takes more room than there is for its operands, or too much code.

@@ -4,19 +4,15 @@ import (
 	"math/bits"
 	"slices"
 
+	"tileiras/codegen/cost"
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 )
 
-// maxConversion is the most shared memory, in bytes, that one conversion takes at a time: a quarter of what a block can have, so that
-// it fits beside the buffers of a loop. An operand of a dot may take more: it is read from its buffer step by step, and halves that
-// follow each other through one buffer would have to be held in registers whole.
+// maxConversion is the most shared memory, in bytes, that one conversion takes at a time.
 func maxConversion(s *State, op *ir.Op) int {
-	if ir.Is[tileaa.Dot](reader(s, op)) {
-		return s.Target.SharedOptIn * 3 / 4
-	}
-	return max(s.Target.SharedOptIn/4, 16<<10)
+	return cost.ConversionRoom(s.Target, reader(s, op).Code() == tileaa.OpDot)
 }
 
 // splitConversion cuts a conversion that would need too much shared memory along a bit of the coordinates that registers choose on

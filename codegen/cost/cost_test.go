@@ -205,11 +205,35 @@ func TestProductsAreSplitForTheLeastTraffic(t *testing.T) {
 	}
 }
 
-func TestWarpsFollowTheAccumulators(t *testing.T) {
-	for _, c := range []struct{ m, n, extra, want int }{{64, 64, 0, 4}, {128, 128, 0, 4}, {128, 128, 64, 8}, {128, 256, 0, 8}, {256, 256, 0, 16}} {
-		list, _ := Products(sm(t, "sm_80"), atom.BF16, atom.BF16, atom.F32, atom.Extent{M: c.m, N: c.n, K: 64})
-		if got := Warps(list[0], c.extra); got != c.want {
-			t.Errorf("%dx%d and %d registers more: %d warps, want %d", c.m, c.n, c.extra, got, c.want)
+// What is cut costs more than what is whole, and more cuts cost more: plans are tried in this order.
+func TestCutsCost(t *testing.T) {
+	e := atom.Extent{M: 256, N: 256, K: 128}
+	list, _ := Products(sm(t, "sm_80"), atom.F16, atom.F16, atom.F32, e)
+	last := 0
+	for _, c := range []Cut{{2, 1}, {2, 2}, {4, 2}, {8, 4}} {
+		got, ok := CutProduct(list[0], 8, c, 2*256*128*2)
+		if !ok || got <= last {
+			t.Errorf("%v: %d quarter cycles, not more than %d", c, got, last)
+		}
+		last = got
+	}
+	whole, _ := CutProduct(list[0], 8, Cut{1, 1}, 2*256*128*2)
+	pieces, _ := CutProduct(list[0], 8, Cut{2, 1}, 2*256*128*2)
+	if whole <= pieces {
+		t.Errorf("256 accumulators of a thread cost %d, pieces of 128 %d", whole, pieces)
+	}
+}
+
+func TestTilesSpreadOverEnoughWarps(t *testing.T) {
+	for _, c := range []struct{ bytes, want int }{{1024, 4}, {8192, 4}, {16384, 8}, {32768, 16}, {1 << 20, 16}} {
+		best := 4
+		for _, w := range []int{8, 16} {
+			if Spread(c.bytes, w).Quarters() < Spread(c.bytes, best).Quarters() {
+				best = w
+			}
+		}
+		if best != c.want {
+			t.Errorf("%d bytes: %d warps, want %d", c.bytes, best, c.want)
 		}
 	}
 }

@@ -23,7 +23,7 @@ var TileOptCommand = &Command{
 		{Name: "from", Kind: EnumFlag, Default: "tile", Help: "What the input is", Values: []Value{{"tile", "cuda_tile or TileAA"}, {"llvm", "LLVM IR"}}},
 		{Name: "gpu-name", Aliases: []string{"arch"}, Kind: EnumFlag, Values: gpuValues(), Help: "Architecture to compile for"},
 		{Name: "output-file", Aliases: []string{"o"}, Kind: StringFlag, Meta: "filename", Default: "-", Help: "Output file name; - is standard output"},
-		{Name: "opt-level", Aliases: []string{"O"}, Kind: IntFlag, Meta: "int", Default: "3", Help: "Optimization level, 0 to 3"},
+		{Name: "opt-level", Aliases: []string{"O"}, Kind: IntFlag, Meta: "int", Default: "3", Help: "Optimization level: 0 takes the plan with the most warps and smallest pieces and leaves out optional passes; 1, 2 and 3 are the same"},
 		{Name: "abi", Kind: EnumFlag, Default: "cuda", Help: "Launch convention", Values: []Value{{"cuda", "An ordinary CUDA kernel"}, {"tile", "A Tile IR kernel"}}},
 		{Name: "lineinfo", Kind: BoolFlag, Help: "Write source lines into the PTX"},
 		{Name: "stop-after", Kind: StringFlag, Meta: "pass", Hidden: true, Help: "Stop after this pass"},

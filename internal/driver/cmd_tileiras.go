@@ -52,7 +52,7 @@ var TileirasCommand = &Command{
 		{Name: "emit", Kind: EnumFlag, Help: "What to write; by default the extension of the output file decides, else cubin", Values: []Value{
 			{"cudatile", "The input as Tile IR text"}, {"bytecode", "Tile IR bytecode"}, {"tileaa", "TileAA text after all its passes"},
 			{"llvm", "LLVM IR text"}, {"ptx", "PTX"}, {"cubin", "A cubin (not supported yet)"}}},
-		{Name: "opt-level", Aliases: []string{"O"}, Kind: IntFlag, Meta: "int", Default: "3", Help: "Optimization level, 0 to 3"},
+		{Name: "opt-level", Aliases: []string{"O"}, Kind: IntFlag, Meta: "int", Default: "3", Help: "Optimization level: 0 takes the plan with the most warps and smallest pieces and leaves out optional passes; 1, 2 and 3 are the same"},
 		{Name: "abi", Kind: EnumFlag, Help: "Launch convention; cuda is the default of PTX", Values: []Value{
 			{"cuda", "An ordinary CUDA kernel, lowest PTX version"}, {"tile", "A Tile IR kernel, block size 1,1,1"}}},
 		{Name: "lineinfo", Kind: BoolFlag, Help: "Write source lines into the output"},

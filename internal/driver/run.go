@@ -77,9 +77,12 @@ func (r *run) compile() (*Result, error) {
 }
 
 // rest is the part of the pipeline that the input still needs: all of it for cuda_tile, for a TileAA module what comes after the last
-// form that it shows.
+// form that it shows. Without optimization the optional passes are left out, unless the run ends with one.
 func (r *run) rest() []*passes.Pass {
 	all, shown := passes.Pipeline(), tileaa.Shown(r.input.Module)
+	if r.opts.Opt == 0 {
+		all = slices.DeleteFunc(all, func(p *passes.Pass) bool { return p.Optional && p.Name != r.opts.StopAfter })
+	}
 	for i, p := range all {
 		if p.Gives == shown && shown != tileaa.AnyForm {
 			return all[i+1:]

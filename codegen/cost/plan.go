@@ -1,0 +1,85 @@
+package cost
+
+import (
+	"tileiras/codegen/atom"
+	"tileiras/codegen/target"
+)
+
+// Shares of a thread's registers and of a block's shared memory. They come from what ptxas does with straight code: with more it spills.
+const (
+	// MostWarps is the most warps of a block that nobody asked for.
+	MostWarps = 16
+	// BesideAccumulators is the registers that a kernel with a matrix product needs besides its accumulators: operands of a step, addresses.
+	BesideAccumulators = 72
+	// bytesPerThread of the biggest tile hide the latency of memory; more only take registers.
+	bytesPerThread = 64
+	// valueRegs is the most registers that one value takes, valueShare the part of a thread's registers where those are fewer.
+	valueRegs, valueShare = 64, 4
+	// warpStart is the instructions with which a warp finds its place.
+	warpStart = 8
+)
+
+// ThreadRegisters is the most registers a thread of a block of so many warps can have.
+func ThreadRegisters(t *target.Target, warps int) int {
+	return min(t.Registers/(warpLanes*warps), t.RegistersPerThread)
+}
+
+// AccumulatorLimit is the most accumulators of a thread, in 32-bit registers.
+func AccumulatorLimit(t *target.Target, warps int) int {
+	return min(AccumulatorTarget, t.Registers/(warpLanes*warps)/2)
+}
+
+// ValueLimit is the most 32-bit registers of a thread for one value.
+func ValueLimit(t *target.Target, warps int) int {
+	return min(valueRegs, t.Registers/(warpLanes*warps)/valueShare)
+}
+
+// OperandRoom is the bytes of all threads' registers through which operands can pass on their way to shared memory: accumulators come
+// first, and a quarter is for addresses and what a step takes.
+func OperandRoom(t *target.Target, warps, accumulators int) int {
+	regs := min(t.Registers/(warpLanes*warps), t.RegistersPerThread+1)
+	return max(regs*3/4-min(accumulators, AccumulatorLimit(t, warps)), regs/8) * 4 * warpLanes * warps
+}
+
+// ConversionRoom is the most shared memory, in bytes, that one conversion takes at a time: a quarter of what a block can have, so that it
+// fits beside the buffers of a loop. An operand of a product may take more: it is read from its buffer step by step, and halves that
+// follow each other through one buffer would have to be held in registers whole.
+func ConversionRoom(t *target.Target, operand bool) int {
+	if operand {
+		return t.SharedOptIn * 3 / 4
+	}
+	return max(t.SharedOptIn/4, 16<<10)
+}
+
+// Spread is the cost of spreading a tile of so many bytes over warps: each has to start, and what a thread holds beyond its share it moves
+// while nothing hides it.
+func Spread(bytes, warps int) Cost {
+	beyond := max(0, bytes/(warpLanes*warps)-bytesPerThread)
+	return Cost{Instrs: warps*warpStart + beyond/4*warps}
+}
+
+// Cut is how a product is cut: into pieces of its result, and into steps along K.
+type Cut struct{ Pieces, Steps int }
+
+// CutProduct is the cost of a product that warps share, in quarter cycles: of the best split of a piece, pieces times; of reading half
+// of the operands, in bytes, again for each further piece; and of a barrier before and behind each further step along K. ok is false when
+// the product cannot be shared so.
+func CutProduct(c atom.Candidate, warps int, cut Cut, operandBytes int) (quarters int, ok bool) {
+	for n := cut.Pieces; n > 1; n /= 2 {
+		switch e := &c.Extent; {
+		case e.Batch > 1:
+			e.Batch /= 2
+		case e.M >= e.N && e.M > c.Atom.Shape.M:
+			e.M /= 2
+		case e.N > c.Atom.Shape.N:
+			e.N /= 2
+		}
+	}
+	t, ok := BestSplit(c, warps, nil)
+	if !ok {
+		return 0, false
+	}
+	const sector = 32
+	again := Cost{Sectors: (cut.Pieces - 1) * operandBytes / 2 / sector, Barriers: 2 * cut.Pieces * (cut.Steps - 1)}
+	return SplitScore(t)*cut.Pieces + again.Quarters(), true
+}

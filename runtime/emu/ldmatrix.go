@@ -13,8 +13,12 @@ func decodeLdmatrix(d *decoder) {
 	op := &matrixOp{}
 	d.flag("sync")
 	d.flag("aligned")
+	if d.flag("m16n16") {
+		d.decodeLdmatrix8()
+		return
+	}
 	if !d.flag("m8n8") {
-		d.fail("only shape m8n8")
+		d.fail("only shapes m8n8 and m16n16")
 		return
 	}
 	switch d.oneOf("x1", "x2", "x4") {

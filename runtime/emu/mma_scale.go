@@ -132,8 +132,13 @@ func (d *decoder) takeScales(op *mmaOp, args []arg) {
 			d.fail("{byte-id, thread-id} expected")
 			return
 		}
+		word := vector(&args[2*i])
+		if len(word) != 1 {
+			d.fail("one register of scales expected")
+			return
+		}
 		s.scale = len(d.in.src)
-		d.srcArg(&args[2*i], types["b32"])
+		d.srcArg(&word[0], types["b32"])
 		s.byteID = len(d.in.src)
 		d.srcArg(&ids[0], types["u16"])
 		s.thread = len(d.in.src)

@@ -374,3 +374,38 @@ func TestCountersSeeConflictsAndSectors(t *testing.T) {
 		}
 	}
 }
+
+// TestMatrixLoadsOfBytes: a register of ldmatrix.m16n16.trans holds four rows of a column, as the operand B of a product of
+// bytes wants them.
+func TestMatrixLoadsOfBytes(t *testing.T) {
+	tile := make([]byte, 512)
+	for i := range tile {
+		tile[i] = byte(i*7 ^ i>>3)
+	}
+	out, err := runText(t, kernel(`
+	.shared .align 16 .b8 sm[512];
+	mov.u32 %r1, sm;
+	mad.lo.s32 %r1, %r0, 16, %r1;
+	mad.wide.u32 %rd3, %r0, 16, %rd0;
+	ld.global.v4.b32 {%r2,%r3,%r4,%r5}, [%rd3];
+	st.shared.v4.b32 [%r1], {%r2,%r3,%r4,%r5};
+	bar.warp.sync -1;
+	ldmatrix.sync.aligned.m16n16.x2.trans.shared.b8 {%r10,%r11,%r12,%r13}, [%r1];
+	st.global.v4.b32 [%rd3], {%r10,%r11,%r12,%r13};`), 32, append([]byte(nil), tile...), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for lane := range 32 {
+		for q := range 2 {
+			for i := range 2 {
+				b := readBytes(out, 16*lane+8*q+4*i, 4)
+				for e := range 4 {
+					k, col := b32b8(e, lane>>2, lane&3)
+					if got, want := byte(b>>(8*e)), tile[256*q+16*k+col+8*i]; got != want {
+						t.Fatalf("matrix %d lane %d half %d element %d: got %#x, want %#x", q, lane, i, e, got, want)
+					}
+				}
+			}
+		}
+	}
+}

@@ -102,7 +102,7 @@ var families = []family{
 	// matrices: mma.go, mma_scale.go, ldmatrix.go, tcgen.go
 	{"mma", 4, 9, anyType, decodeMma},
 	{"wgmma", 0, 9, anyType, decodeWgmma},
-	{"ldmatrix", 2, 2, "b16", decodeLdmatrix},
+	{"ldmatrix", 2, 2, "b16 b8", decodeLdmatrix},
 	{"stmatrix", 2, 2, "b16", decodeLdmatrix},
 	{"movmatrix", 2, 2, "b16", decodeMovmatrix},
 	{"tcgen05", 0, 8, "b32 b64", decodeTcgen05},

@@ -419,3 +419,36 @@ func TestWgmmaOfBits(t *testing.T) {
 		t.Errorf("got %v", w.c[3*256+5])
 	}
 }
+
+// What PTX of others does is noted and runs on; in our own it is a fault.
+func TestNotesOnForeignPTX(t *testing.T) {
+	for _, c := range []struct {
+		name, body string
+		kind       Kind
+		msg        string
+	}{
+		{"inval of what was never initialised", sharedKernel("mbarrier.inval.shared.b64 [%r3];"), Invalid, "where no mbarrier has been initialised"},
+		{"an undefined guard", kernel("@%p7 bra END; mov.b32 %r9, 1;\nEND:"), Undefined, "the guard depends on undefined bits"},
+		{"a bulk store without a proxy fence", sharedKernel(`setp.eq.u32 %p1, %r0, 0;
+	@%p1 st.shared.v4.b32 [%r3], {%r0, %r0, %r0, %r0};
+	@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd0], [%r3], 16;
+	cp.async.bulk.commit_group;
+	cp.async.bulk.wait_group 0;`), ProxyFence, "no fence.proxy.async stands between"},
+	} {
+		for _, foreign := range []bool{false, true} {
+			m, err := Parse("t.ptx", c.body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			mem := NewMemory()
+			a := mem.Alloc("buf", make([]byte, 256), 256)
+			res, err := m.Run(t.Context(), "k", mem, []Arg{le64(a)}, Options{Block: [3]int{32, 1, 1}, Foreign: foreign})
+			switch {
+			case foreign && (err != nil || len(res.Notes) != 1 || res.Notes[0].Kind != c.kind || !strings.Contains(res.Notes[0].Msg, c.msg)):
+				t.Errorf("%s: notes of others: %+v, %v", c.name, res, err)
+			case !foreign && (err == nil || !strings.Contains(err.Error(), c.kind.String()+": ") || !strings.Contains(err.Error(), c.msg)):
+				t.Errorf("%s: our own: %v", c.name, err)
+			}
+		}
+	}
+}

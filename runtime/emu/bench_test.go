@@ -2,6 +2,8 @@ package emu
 
 import (
 	"context"
+	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -156,4 +158,73 @@ func BenchmarkMma(b *testing.B) {
 		n += res.Stats.Mma
 	}
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds()/1e6, "Mmma/s")
+}
+
+// ringKernel is mmaKernel with a copy of the next tile in every round, as a pipelined loop has it.
+var ringKernel = strings.NewReplacer("LOOP:\n", `LOOP:
+	cp.async.cg.shared.global [%r3], [%rd1], 16;
+	cp.async.cg.shared.global [%r3+2048], [%rd1], 16;
+	cp.async.commit_group;
+	cp.async.wait_group 0;
+	bar.sync 0;
+`, "	@%p1 bra LOOP;", "	bar.sync 0;\n	@%p1 bra LOOP;").Replace(mmaKernel)
+
+// BenchmarkRing reports rounds a second of four warps.
+func BenchmarkRing(b *testing.B) {
+	m, err := Parse("ring.ptx", ringKernel)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		mem := NewMemory()
+		a := mem.Alloc("buf", make([]byte, 2048), 256)
+		if _, err := m.Run(context.Background(), "k", mem, []Arg{le64(a), {0xe8, 3, 0, 0}}, Options{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(1000*b.N)/b.Elapsed().Seconds()/1e3, "krounds/s")
+}
+
+// BenchmarkWgmma reports millions of multiplications a second of wgmma m64n256k16, every operand in shared memory.
+func BenchmarkWgmma(b *testing.B) {
+	regs := make([]string, 128)
+	for i := range regs {
+		regs[i] = "%f" + strconv.Itoa(i)
+	}
+	m, err := Parse("wgmma.ptx", strings.Replace(header, "sm_80", "sm_90a", 1)+`.visible .entry k(.param .u64 p)
+.reqntid 128
+{
+	.reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .f32 %f<128>;
+	.shared .align 1024 .b8 sm[16384];
+	mov.u32 %r1, %tid.x; mov.u32 %r2, sm; mad.lo.u32 %r2, %r1, 16, %r2; mov.b32 %r3, 0; mov.u32 %r4, 0;
+CLEAR:
+	st.shared.v4.b32 [%r2], {%r3, %r3, %r3, %r3};
+	add.u32 %r2, %r2, 2048; add.u32 %r4, %r4, 1; setp.lt.u32 %p1, %r4, 8;
+	@%p1 bra CLEAR;
+	fence.proxy.async.shared::cta;
+	bar.sync 0;
+	mov.b64 %rd1, 0x8000002000010000; mov.b64 %rd2, 0x8000002000010000; mov.u32 %r4, 0; mov.pred %p2, 0;
+	wgmma.fence.sync.aligned;
+LOOP:
+	wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {`+strings.Join(regs, ",")+`}, %rd1, %rd2, %p2, 1, 1, 0, 0;
+	mov.pred %p2, 1; add.u32 %r4, %r4, 1; setp.lt.u32 %p1, %r4, 100;
+	@%p1 bra LOOP;
+	wgmma.commit_group.sync.aligned;
+	wgmma.wait_group.sync.aligned 0;
+	ret;
+}
+`)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var n int64
+	for b.Loop() {
+		mem := NewMemory()
+		res, err := m.Run(context.Background(), "k", mem, []Arg{le64(0)}, Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		n += res.Stats.Mma
+	}
+	b.ReportMetric(float64(n*64*256*16)/b.Elapsed().Seconds()/1e6, "MMAC/s")
 }

@@ -265,9 +265,10 @@ func (t *transfer) copyBytes(to, from span, mask int) {
 	if to.r.readonly {
 		w.fail(Invalid, 1<<t.lane, to.r.generic(to.at), "%s to read-only memory '%s'", t.op.what, to.r.name)
 	}
-	// the lanes of a warp may all issue one copy
-	same := mask == 1<<16-1 && from.r.undef != nil && bytesEqual(to.r, to.at, from.r.data[from.at:][:to.n])
-	t.writes.span(to.r, to.at, to.n, true, same)
+	if mask == 1<<16-1 && from.r.undef != nil { // the lanes of a warp may all issue one copy
+		t.writes.data, t.writes.at = from.r.data[from.at:][:to.n], to.at
+	}
+	t.writes.write(to.r, to.at, to.n)
 	if from.r.undef != nil && to.r.space == spGlobal {
 		for k := range to.n {
 			if u := from.r.undef[from.at+k]; u != 0 && mask>>(k&15)&1 != 0 {

@@ -10,6 +10,8 @@ type asyncAccess struct {
 	me    rec
 	proxy level   // asyncProxy, or happened for the generic proxy
 	with  []*warp // warps that issue together with w: all must know
+	data  []byte  // what a write will leave at offset at, if it may be what is there
+	at    int
 }
 
 // access begins the accesses of an operation that a lane issues: stamp is from issue.
@@ -18,11 +20,11 @@ func (w *warp) access(stamp rec, lane int, proxy level) *asyncAccess {
 }
 
 // read and write are accesses to n bytes at off.
-func (a *asyncAccess) read(r *region, off, n int)  { a.span(r, off, n, false, false) }
-func (a *asyncAccess) write(r *region, off, n int) { a.span(r, off, n, true, false) }
+func (a *asyncAccess) read(r *region, off, n int)  { a.span(r, off, n, false) }
+func (a *asyncAccess) write(r *region, off, n int) { a.span(r, off, n, true) }
 
-// span goes through the granules of the bytes. same tells that a write leaves them as they are.
-func (a *asyncAccess) span(r *region, off, n int, write, same bool) {
+// span goes through the granules of the bytes.
+func (a *asyncAccess) span(r *region, off, n int, write bool) {
 	if a.w.launch.opt.Checks.NoRaces || r.readonly || !r.tracked() {
 		return
 	}
@@ -33,24 +35,29 @@ func (a *asyncAccess) span(r *region, off, n int, write, same bool) {
 		}
 		cells := r.shadow.cells(off, step, len(r.data))
 		for i := range cells {
-			a.cell(r, off+i*step/len(cells), &cells[i], write, same)
+			a.cell(r, off+i*step/len(cells), &cells[i], write)
 		}
 		off, n = off+step, n-step
 	}
 }
 
-func (a *asyncAccess) cell(r *region, off int, c *cell, write, same bool) {
+// conflict reports an access before this one that is not known here. A write that leaves the bytes as they are is a milder one.
+func (a *asyncAccess) conflict(r *region, off int, now, then string, old rec, at int32) {
 	k := Race
-	if same {
+	if a.data != nil && bytesEqual(r, a.at, a.data) {
 		k = SameValueRace
 	}
+	a.w.race(r, off, a.lane, now, then, old, at, k)
+}
+
+func (a *asyncAccess) cell(r *region, off int, c *cell, write bool) {
 	now := "read"
 	if write {
 		now = "write"
 	}
 	if c.w != 0 && c.w != a.me {
 		if !a.ordered(c.w) && !a.w.compatible(c.w, a.me.scope()) {
-			a.w.race(r, off, a.lane, now, "write", c.w, c.wa, k)
+			a.conflict(r, off, now, "write", c.w, c.wa)
 		} else if a.proxy != happened && a.w.launch.generic(c.w) && !a.fenced(c.w) {
 			a.missingFence(r, off, now, c)
 		}
@@ -62,7 +69,7 @@ func (a *asyncAccess) cell(r *region, off int, c *cell, write, same bool) {
 	if c.r != 0 {
 		for _, x := range r.shadow.readers(c) {
 			if x.r != a.me && !a.ordered(x.r) && !a.w.compatible(x.r, a.me.scope()) {
-				a.w.race(r, off, a.lane, now, "read", x.r, x.at, k)
+				a.conflict(r, off, now, "read", x.r, x.at)
 			}
 		}
 		r.shadow.drop(c)
@@ -195,8 +202,10 @@ func (w *warp) copyAsync(in *inst, op *copyOp, m uint32) {
 		a.lane, a.me = i, stamp|rec(i)<<4
 		var data [16]byte
 		w.copySource(&a, from[i], n, op.size, &data)
-		r, at := w.locate(spShared, to[i], op.size, i, "cp.async store")
-		a.span(r, at, op.size, true, bytesEqual(r, at, data[:op.size]))
+		r, at := w.find(spShared, to[i], op.size, i, "cp.async store")
+		a.data, a.at = data[:op.size], at
+		a.write(r, at, op.size)
+		a.data = nil
 		copy(r.data[at:], data[:op.size])
 		clear(r.undef[at : at+op.size])
 	})
@@ -216,10 +225,10 @@ func (w *warp) copySource(a *asyncAccess, from uint64, n, size int, data *[16]by
 		for k%step != 0 {
 			step >>= 1
 		}
-		r, at := w.locate(spGlobal, from+uint64(k), step, i, "cp.async")
-		a.span(r, at, step, false, false)
-		for j := range step {
-			if r.undef != nil && r.undef[at+j] != 0 {
+		r, at := w.find(spGlobal, from+uint64(k), step, i, "cp.async")
+		a.read(r, at, step)
+		for j := 0; r.undef != nil && j < step; j++ {
+			if r.undef[at+j] != 0 {
 				w.fail(Undefined, 1<<i, from, "cp.async of %s byte %d, which has never been written", r.describe(), at+j)
 			}
 		}

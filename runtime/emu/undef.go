@@ -190,4 +190,16 @@ func (w *warp) needPred(slot int32, m uint32, what string) {
 	w.fail(Undefined, w.pundef[slot]&m, 0, "%s depends on undefined bits", what)
 }
 
+// needGuard reports an undefined guard. Compilers of others let lanes that a mask excludes take any branch of a function, since
+// nothing of theirs is stored: a note.
+func (w *warp) needGuard(slot int32, m uint32) {
+	if !w.launch.opt.Foreign {
+		w.needPred(slot, m, "the guard")
+		return
+	}
+	if u := w.pundef[slot] & m; u != 0 && !w.launch.opt.Checks.NoUndefined {
+		w.objection(Undefined, firstLane(u), 0, "the guard depends on undefined bits")
+	}
+}
+
 func firstLane(m uint32) int { return bits.TrailingZeros32(m) & 31 }

@@ -221,7 +221,7 @@ func (w *warp) runGroup(left int) int {
 				p = ^p
 			}
 			if w.pundef[in.guard]&m != 0 {
-				w.needPred(in.guard, m, "the guard")
+				w.needGuard(in.guard, m)
 			}
 			run &= p
 		}

@@ -212,49 +212,63 @@ func (m *matrixWork) regPutter(t typ) func(row, k int, v uint64) {
 func (w *warp) wgmmaRows(in *inst, op *wgmmaOp, work *matrixWork, at int, add bool) {
 	per := op.perD()
 	d := in.src[op.firstD:]
+	bad := work.bad
 	for i, o := range d {
-		x := w.src(o)
-		for lane := range 32 {
-			for j := range per {
-				row, col := placeD(at, lane, i*per+j)
-				c := &work.c[row*256+col]
-				v := x[lane] >> (j * op.d.bits) & widthMask(op.d.bits)
-				switch {
-				case !add:
-					*c = 0
-				case !op.d.isFloat():
-					*c = float64(int32(v))
-				case op.d.bits == 16:
-					*c = float64(f16values[v])
-				default:
-					*c = float64(f32(v))
-				}
-			}
-		}
+		op.takeD(work, at, i*per, w.src(o), add)
+		bad = bad || add && w.undefLanes(o) != 0
 	}
 	for row := 16 * at; row < 16*at+16; row++ {
 		op.row(work, row)
 	}
-	bad := work.bad
-	for _, o := range d {
-		bad = bad || add && w.undefLanes(o) != 0
-	}
 	for i, o := range in.dst {
-		old := d[i]
 		var v, u vec
-		for lane := range 32 {
+		op.giveD(work, at, i*per, &v)
+		for lane := 0; bad && lane < 32; lane++ {
 			for j := range per {
 				row, col := placeD(at, lane, i*per+j)
-				v[lane] |= op.result(work.c[row*256+col]) << (j * op.d.bits)
-				if bad && (work.badA[row] || work.badB[col] || add && w.ub(old, lane)>>(j*op.d.bits)&widthMask(op.d.bits) != 0) {
+				if work.badA[row] || work.badB[col] || add && w.ub(d[i], lane)>>(j*op.d.bits)&widthMask(op.d.bits) != 0 {
 					u[lane] |= widthMask(op.d.bits) << (j * op.d.bits)
 				}
 			}
 		}
 		w.put(o, fullMask, &v)
-		if bad {
-			for lane := range 32 {
-				w.setUB(o, lane, u[lane])
+		for lane := 0; bad && lane < 32; lane++ {
+			w.setUB(o, lane, u[lane])
+		}
+	}
+}
+
+// takeD puts the elements of a register of D, of which i is the first, into the sums.
+func (op *wgmmaOp) takeD(work *matrixWork, at, i int, x *vec, add bool) {
+	for j := range op.perD() {
+		first, col := placeD(at, 0, i+j)
+		for lane := range 32 {
+			c := &work.c[(first+lane>>2)*256+col+2*(lane&3)]
+			v := x[lane] >> (j * op.d.bits)
+			switch {
+			case !add:
+				*c = 0
+			case op.d.bits == 16:
+				*c = float64(f16values[v&0xffff])
+			case op.d.fmt == fmtF32:
+				*c = float64(f32(v))
+			default:
+				*c = float64(int32(v))
+			}
+		}
+	}
+}
+
+// giveD takes them out again, rounded.
+func (op *wgmmaOp) giveD(work *matrixWork, at, i int, v *vec) {
+	for j := range op.perD() {
+		first, col := placeD(at, 0, i+j)
+		for lane := range 32 {
+			x := work.c[(first+lane>>2)*256+col+2*(lane&3)]
+			if op.d.fmt == fmtF32 && x == x {
+				v[lane] = bits32(float32(x))
+			} else {
+				v[lane] |= op.result(x) << (j * op.d.bits)
 			}
 		}
 	}

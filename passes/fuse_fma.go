@@ -26,24 +26,24 @@ func fuseFMA(s *State) error {
 
 // fuse replaces a sum or difference whose left operand is a product.
 func fuse(b *ir.Builder, op *ir.Op) bool {
-	product := cudatile.Defining(op.Operand(0), "mulf")
-	if product == nil || !product.Result(0).HasOneUse() {
+	product, ok := ir.DefinedBy[cudatile.Mulf](op.Operand(0))
+	if !ok || !product.Result().HasOneUse() {
 		return false
 	}
 	for i := range op.Attrs() { // rounding_mode and flush_to_zero, in this order in both rows and in fma's
-		if !ir.AttrEqual(attrOf(op, i), attrOf(product, i)) {
+		if !ir.AttrEqual(attrOf(op, i), attrOf(product.Op, i)) {
 			return false
 		}
 	}
-	t, c := op.Result(0).Type(), op.Operand(1)
+	c := op.Operand(1)
 	if op.Code() == cudatile.OpSubf {
-		c = cudatile.Make(b, "negf", t, c)
+		c = cudatile.NewNegf(b, c).Result()
 	}
-	fused := cudatile.Make(b, "fma", t, product.Operand(0), product.Operand(1), c)
+	fused := cudatile.NewFma(b, product.Lhs(), product.Rhs(), c, cudatile.FmaOptions{})
 	for i, a := range op.Attrs() {
-		fused.DefiningOp().SetAttr(i, a)
+		fused.Op.SetAttr(i, a)
 	}
-	op.Result(0).ReplaceAllUsesWith(fused)
+	op.Result(0).ReplaceAllUsesWith(fused.Result())
 	op.Erase()
 	return true
 }

@@ -29,7 +29,7 @@ func splitLoops(s *State) error {
 	}
 	var loops []*ir.Op
 	s.walk(s.Module, ir.PostOrder, func(op *ir.Op) {
-		if op.Def.Name == "for" && op.Def.Dialect == cudatile.Name {
+		if ir.Is[cudatile.For](op) {
 			loops = append(loops, op)
 		}
 	})
@@ -51,9 +51,9 @@ type loopSplit struct {
 }
 
 // predicates says of each predicate what it means with the counter on the left, and which it is with the sides exchanged.
-var predicates = map[uint32]struct {
+var predicates = map[def.Predicate]struct {
 	less, next bool
-	mirrored   uint32
+	mirrored   def.Predicate
 }{
 	def.PredLess:         {true, false, def.PredGreater},
 	def.PredLessEqual:    {true, true, def.PredGreaterEqual},
@@ -73,15 +73,15 @@ func findSplit(loop *ir.Op, threshold int64) (found *loopSplit) {
 
 // splitAt reads the condition of an if inside a loop.
 func splitAt(loop, op *ir.Op) *loopSplit {
-	if op.Def.Name != "if" {
+	if !ir.Is[cudatile.If](op) {
 		return nil
 	}
-	cmp := cudatile.Defining(op.Operand(0), "cmpi")
-	if cmp == nil || (cmp.EnumNamed("signedness") == def.Unsigned) != loop.BoolNamed("unsignedCmp") {
+	cmp, ok := ir.DefinedBy[cudatile.Cmpi](op.Operand(0))
+	if !ok || (cmp.Signedness() == def.Unsigned) != ir.Cast[cudatile.For](loop).UnsignedCmp() {
 		return nil
 	}
-	counter, bound := cmp.Operand(0), cmp.Operand(1)
-	p, ok := predicates[cmp.EnumNamed("comparison_predicate")]
+	counter, bound := cmp.Lhs(), cmp.Rhs()
+	p, ok := predicates[cmp.ComparisonPredicate()]
 	if bound == loop.Body().Arg(0) {
 		counter, bound = bound, counter
 		p = predicates[p.mirrored]
@@ -89,7 +89,7 @@ func splitAt(loop, op *ir.Op) *loopSplit {
 	if !ok || counter != loop.Body().Arg(0) || !ir.DefinedOutside(bound, loop) {
 		return nil
 	}
-	return &loopSplit{loop: loop, cmp: cmp, bound: bound, less: p.less, next: p.next}
+	return &loopSplit{loop: loop, cmp: cmp.Op, bound: bound, less: p.less, next: p.next}
 }
 
 // worthIt decides whether an if is reason enough to split.
@@ -119,8 +119,8 @@ func (l *loopSplit) worthIt(op *ir.Op, threshold int64) bool {
 }
 
 // heavy lists the ops that make a region worth a split, however small it is.
-var heavy = map[string]bool{"load_ptr_tko": true, "store_ptr_tko": true, "load_view_tko": true, "store_view_tko": true,
-	"mmaf": true, "mmai": true, "reduce": true, "if": true, "for": true}
+var heavy = map[ir.Code]bool{cudatile.OpLoadPtrTko: true, cudatile.OpStorePtrTko: true, cudatile.OpLoadViewTko: true,
+	cudatile.OpStoreViewTko: true, cudatile.OpMmaf: true, cudatile.OpMmai: true, cudatile.OpReduce: true, cudatile.OpIf: true, cudatile.OpFor: true}
 
 func isHeavy(b *ir.Block, threshold int64) bool {
 	if b == nil {
@@ -128,7 +128,7 @@ func isHeavy(b *ir.Block, threshold int64) bool {
 	}
 	n := int64(0)
 	for _, op := range b.Ops() {
-		if heavy[op.Def.Name] {
+		if heavy[op.Code()] {
 			return true
 		}
 		if !op.Traits().Has(ir.Terminator) {
@@ -169,9 +169,9 @@ func (l *loopSplit) bounds(b *ir.Builder) (end, start *ir.Value) {
 		one := cudatile.MakeSplat(b, n.t, 1)
 		known = n.fitting(known, func(k *big.Int) { k.Add(k, big.NewInt(1)) })
 		if known == nil { // behind the last iteration is as good as far behind it
-			at = n.signed("mini", at, n.binary("subi", upper, one), n.sign)
+			at = n.min2(at, n.sub(upper, one))
 		}
-		at = n.binary("addi", at, one)
+		at = n.add(at, one)
 	}
 	if by := n.known(step); by == nil || by.Cmp(big.NewInt(1)) != 0 {
 		from := n.known(lower)
@@ -183,33 +183,31 @@ func (l *loopSplit) bounds(b *ir.Builder) (end, start *ir.Value) {
 			exact = n.fitting(known, func(k *big.Int) { k.Add(k, from) }) != nil
 		}
 		if !exact { // from lower on, the distance is right as an unsigned number
-			at, way = n.signed("maxi", at, lower, n.sign), def.Unsigned
+			at, way = n.max2(at, lower), def.Unsigned
 		}
-		steps := n.signed("divi", n.binary("subi", at, lower), step, way)
-		steps.DefiningOp().SetAttrNamed("rounding", def.RoundingEnum.Of(def.RoundPosInf))
-		rounded := n.binary("addi", lower, n.binary("muli", steps, step))
+		steps := cudatile.NewDivi(b, n.sub(at, lower), step, way, def.RoundPosInf).Result()
+		rounded := n.add(lower, cudatile.NewMuli(b, steps, step, cudatile.MuliOptions{}).Result())
 		if !exact { // it has wrapped around if it is less than what it was made of: then no iteration is left
-			wrapped := n.signedOf("cmpi", l.cmp.Result(0).Type(), rounded, at, n.sign)
-			wrapped.DefiningOp().SetAttrNamed("comparison_predicate", def.PredicateEnum.Of(def.PredLess))
-			rounded = cudatile.Make(b, "select", n.t, wrapped, upper, rounded)
+			wrapped := cudatile.NewCmpi(b, l.cmp.Result(0).Type(), rounded, at, def.PredLess, n.sign).Result()
+			rounded = cudatile.NewSelect(b, wrapped, upper, rounded).Result()
 		}
 		at = rounded
 	}
-	return n.signed("mini", at, upper, n.sign), n.signed("maxi", at, lower, n.sign)
+	return n.min2(at, upper), n.max2(at, lower)
 }
 
 // counting makes arithmetic in the type of a counter, and follows it where the numbers are known.
 type counting struct {
 	b        *ir.Builder
 	t        *cudatile.TileType
-	sign     uint32
+	sign     def.Signedness
 	min, max *big.Int
 }
 
 func newCounting(b *ir.Builder, l *loopSplit) *counting {
 	n := &counting{b: b, t: l.bound.Type().(*cudatile.TileType), sign: def.Signed}
 	n.min, n.max = new(big.Int), new(big.Int).Lsh(big.NewInt(1), uint(ir.BitWidth(n.t.Elem)))
-	if l.loop.BoolNamed("unsignedCmp") {
+	if ir.Cast[cudatile.For](l.loop).UnsignedCmp() {
 		n.sign = def.Unsigned
 	} else {
 		n.max.Rsh(n.max, 1)
@@ -219,18 +217,19 @@ func newCounting(b *ir.Builder, l *loopSplit) *counting {
 	return n
 }
 
-func (n *counting) binary(name string, x, y *ir.Value) *ir.Value {
-	return cudatile.Make(n.b, name, n.t, x, y)
+func (n *counting) add(x, y *ir.Value) *ir.Value {
+	return cudatile.NewAddi(n.b, x, y, cudatile.AddiOptions{}).Result()
 }
 
-func (n *counting) signed(name string, x, y *ir.Value, sign uint32) *ir.Value {
-	return n.signedOf(name, n.t, x, y, sign)
+func (n *counting) sub(x, y *ir.Value) *ir.Value {
+	return cudatile.NewSubi(n.b, x, y, cudatile.SubiOptions{}).Result()
 }
 
-func (n *counting) signedOf(name string, t ir.Type, x, y *ir.Value, sign uint32) *ir.Value {
-	v := cudatile.Make(n.b, name, t, x, y)
-	v.DefiningOp().SetAttrNamed("signedness", def.SignednessEnum.Of(sign))
-	return v
+func (n *counting) min2(x, y *ir.Value) *ir.Value {
+	return cudatile.NewMini(n.b, x, y, n.sign).Result()
+}
+func (n *counting) max2(x, y *ir.Value) *ir.Value {
+	return cudatile.NewMaxi(n.b, x, y, n.sign).Result()
 }
 
 // known is the number that a value is, or nil.
@@ -273,7 +272,7 @@ func (l *loopSplit) decide(b *ir.Builder, m ir.Mapping, answer bool) {
 	result := m.Lookup(l.cmp.Result(0))
 	cmp := result.DefiningOp()
 	for _, op := range m.Lookup(l.loop.Body().Arg(0)).ParentBlock().Ops() {
-		if op.Block() != nil && op.Def.Name == "if" && op.Operand(0) == result {
+		if op.Block() != nil && ir.Is[cudatile.If](op) && op.Operand(0) == result {
 			cudatile.InlineBranch(op, answer)
 		}
 	}

@@ -4,20 +4,6 @@ import "tileiras/ir"
 
 // What patterns and passes on cuda_tile are made of.
 
-// Defining is the op of this short name that defines a value, or nil.
-func Defining(v *ir.Value, name string) *ir.Op {
-	if op := v.DefiningOp(); op != nil && op.Def.Name == name && op.Def.Dialect == Name {
-		return op
-	}
-	return nil
-}
-
-// Make makes an op with one result at the builder's place, all of whose operands are single, and returns the result.
-// Attributes are the caller's care.
-func Make(b *ir.Builder, name string, t ir.Type, operands ...*ir.Value) *ir.Value {
-	return b.Create(ir.State{Def: b.Ctx.OpDef(Name + "." + name), Operands: operands, Types: []ir.Type{t}}).Result(0)
-}
-
 // MakeSplat makes a constant of integers, whose elements all have these bits.
 func MakeSplat(b *ir.Builder, t *TileType, bits uint64) *ir.Value {
 	data := make([]byte, ir.DenseElementBytes(t.Elem))
@@ -29,12 +15,11 @@ func MakeSplat(b *ir.Builder, t *TileType, bits uint64) *ir.Value {
 
 // ConstantOf is the constant that a value is, or nil.
 func ConstantOf(v *ir.Value) *ir.DenseAttr {
-	op := Defining(v, "constant")
-	if op == nil {
+	c, ok := ir.DefinedBy[Constant](v)
+	if !ok {
 		return nil
 	}
-	d, _ := op.Attr(0).(*ir.DenseAttr)
-	return d
+	return c.Value()
 }
 
 // SplatOf is the bits that all elements of a constant share (integers zero-extended); ok is false if they differ or if v
@@ -84,19 +69,19 @@ func areBools(t, f *ir.Value, value bool) bool {
 
 // inverted is x if a value is xori x, true; else nil.
 func inverted(v *ir.Value) *ir.Value {
-	op := Defining(v, "xori")
-	if op == nil {
+	op, ok := ir.DefinedBy[Xori](v)
+	if !ok {
 		return nil
 	}
-	if x, ok := boolOf(op.Operand(1)); !ok || !x {
+	if x, ok := boolOf(op.Rhs()); !ok || !x {
 		return nil
 	}
-	return op.Operand(0)
+	return op.Lhs()
 }
 
 // not makes xori v, true.
 func not(b *ir.Builder, v *ir.Value) *ir.Value {
-	return Make(b, "xori", v.Type(), v, MakeSplat(b, v.Type().(*TileType), 1))
+	return NewXori(b, v, MakeSplat(b, v.Type().(*TileType), 1)).Result()
 }
 
 // selectOf makes a select by a scalar condition, which is widened to the shape of the values.
@@ -108,10 +93,10 @@ func selectOf(b *ir.Builder, c, t, f *ir.Value) *ir.Value {
 			ones[i] = 1
 		}
 		i1 := c.Type().(*TileType).Elem
-		c = Make(b, "reshape", MustTile(b.Ctx, i1, ones...), c)
-		c = Make(b, "broadcast", MustTile(b.Ctx, i1, typ.Shape...), c)
+		c = NewReshape(b, MustTile(b.Ctx, i1, ones...), c).Result()
+		c = NewBroadcast(b, MustTile(b.Ctx, i1, typ.Shape...), c).Result()
 	}
-	return Make(b, "select", typ, c, t, f)
+	return NewSelect(b, c, t, f).Result()
 }
 
 // replace puts a value in the place of the only result and erases the op.

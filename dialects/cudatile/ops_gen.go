@@ -419,7 +419,7 @@ func (o Cmpf) SetComparisonOrdering(v def.Ordering)   { o.Op.SetEnumAttr(1, uint
 func (o Cmpf) Result() *ir.Value                      { return o.Op.ResultOf(0) }
 
 // NewCmpf makes a cmpf at the builder's place.
-func NewCmpf(b *ir.Builder, resultType ir.Type, comparisonPredicate def.Predicate, comparisonOrdering def.Ordering, lhs *ir.Value, rhs *ir.Value) Cmpf {
+func NewCmpf(b *ir.Builder, resultType ir.Type, lhs *ir.Value, rhs *ir.Value, comparisonPredicate def.Predicate, comparisonOrdering def.Ordering) Cmpf {
 	s := ir.State{Def: opRows[OpCmpf.Index()-1]}
 	s.Operands = []*ir.Value{lhs, rhs}
 	s.Attrs = make([]ir.Attribute, 2)
@@ -531,7 +531,7 @@ func (o Exp) SetRoundingMode(v def.Rounding) { o.Op.SetEnumAttr(0, uint32(v)) }
 func (o Exp) Result() *ir.Value              { return o.Op.ResultOf(0) }
 
 // NewExp makes a exp at the builder's place.
-func NewExp(b *ir.Builder, roundingMode def.Rounding, source *ir.Value) Exp {
+func NewExp(b *ir.Builder, source *ir.Value, roundingMode def.Rounding) Exp {
 	s := ir.State{Def: opRows[OpExp.Index()-1]}
 	s.Operands = []*ir.Value{source}
 	s.Attrs = make([]ir.Attribute, 1)
@@ -735,7 +735,7 @@ func (o Tanh) SetRoundingMode(v def.Rounding) { o.Op.SetEnumAttr(0, uint32(v)) }
 func (o Tanh) Result() *ir.Value              { return o.Op.ResultOf(0) }
 
 // NewTanh makes a tanh at the builder's place.
-func NewTanh(b *ir.Builder, roundingMode def.Rounding, source *ir.Value) Tanh {
+func NewTanh(b *ir.Builder, source *ir.Value, roundingMode def.Rounding) Tanh {
 	s := ir.State{Def: opRows[OpTanh.Index()-1]}
 	s.Operands = []*ir.Value{source}
 	s.Attrs = make([]ir.Attribute, 1)
@@ -925,7 +925,7 @@ func (o Divi) SetRounding(v def.Rounding)     { o.Op.SetEnumAttr(1, uint32(v)) }
 func (o Divi) Result() *ir.Value              { return o.Op.ResultOf(0) }
 
 // NewDivi makes a divi at the builder's place.
-func NewDivi(b *ir.Builder, signedness def.Signedness, rounding def.Rounding, lhs *ir.Value, rhs *ir.Value) Divi {
+func NewDivi(b *ir.Builder, lhs *ir.Value, rhs *ir.Value, signedness def.Signedness, rounding def.Rounding) Divi {
 	s := ir.State{Def: opRows[OpDivi.Index()-1]}
 	s.Operands = []*ir.Value{lhs, rhs}
 	s.Attrs = make([]ir.Attribute, 2)
@@ -949,7 +949,7 @@ func (o Remi) SetSignedness(v def.Signedness) { o.Op.SetEnumAttr(0, uint32(v)) }
 func (o Remi) Result() *ir.Value              { return o.Op.ResultOf(0) }
 
 // NewRemi makes a remi at the builder's place.
-func NewRemi(b *ir.Builder, signedness def.Signedness, lhs *ir.Value, rhs *ir.Value) Remi {
+func NewRemi(b *ir.Builder, lhs *ir.Value, rhs *ir.Value, signedness def.Signedness) Remi {
 	s := ir.State{Def: opRows[OpRemi.Index()-1]}
 	s.Operands = []*ir.Value{lhs, rhs}
 	s.Attrs = make([]ir.Attribute, 1)
@@ -972,7 +972,7 @@ func (o Maxi) SetSignedness(v def.Signedness) { o.Op.SetEnumAttr(0, uint32(v)) }
 func (o Maxi) Result() *ir.Value              { return o.Op.ResultOf(0) }
 
 // NewMaxi makes a maxi at the builder's place.
-func NewMaxi(b *ir.Builder, signedness def.Signedness, lhs *ir.Value, rhs *ir.Value) Maxi {
+func NewMaxi(b *ir.Builder, lhs *ir.Value, rhs *ir.Value, signedness def.Signedness) Maxi {
 	s := ir.State{Def: opRows[OpMaxi.Index()-1]}
 	s.Operands = []*ir.Value{lhs, rhs}
 	s.Attrs = make([]ir.Attribute, 1)
@@ -995,7 +995,7 @@ func (o Mini) SetSignedness(v def.Signedness) { o.Op.SetEnumAttr(0, uint32(v)) }
 func (o Mini) Result() *ir.Value              { return o.Op.ResultOf(0) }
 
 // NewMini makes a mini at the builder's place.
-func NewMini(b *ir.Builder, signedness def.Signedness, lhs *ir.Value, rhs *ir.Value) Mini {
+func NewMini(b *ir.Builder, lhs *ir.Value, rhs *ir.Value, signedness def.Signedness) Mini {
 	s := ir.State{Def: opRows[OpMini.Index()-1]}
 	s.Operands = []*ir.Value{lhs, rhs}
 	s.Attrs = make([]ir.Attribute, 1)
@@ -1020,7 +1020,7 @@ func (o Cmpi) SetSignedness(v def.Signedness)         { o.Op.SetEnumAttr(1, uint
 func (o Cmpi) Result() *ir.Value                      { return o.Op.ResultOf(0) }
 
 // NewCmpi makes a cmpi at the builder's place.
-func NewCmpi(b *ir.Builder, resultType ir.Type, comparisonPredicate def.Predicate, signedness def.Signedness, lhs *ir.Value, rhs *ir.Value) Cmpi {
+func NewCmpi(b *ir.Builder, resultType ir.Type, lhs *ir.Value, rhs *ir.Value, comparisonPredicate def.Predicate, signedness def.Signedness) Cmpi {
 	s := ir.State{Def: opRows[OpCmpi.Index()-1]}
 	s.Operands = []*ir.Value{lhs, rhs}
 	s.Attrs = make([]ir.Attribute, 2)
@@ -1129,7 +1129,7 @@ func (o Shri) SetSignedness(v def.Signedness) { o.Op.SetEnumAttr(0, uint32(v)) }
 func (o Shri) Result() *ir.Value              { return o.Op.ResultOf(0) }
 
 // NewShri makes a shri at the builder's place.
-func NewShri(b *ir.Builder, signedness def.Signedness, lhs *ir.Value, rhs *ir.Value) Shri {
+func NewShri(b *ir.Builder, lhs *ir.Value, rhs *ir.Value, signedness def.Signedness) Shri {
 	s := ir.State{Def: opRows[OpShri.Index()-1]}
 	s.Operands = []*ir.Value{lhs, rhs}
 	s.Attrs = make([]ir.Attribute, 1)
@@ -1186,7 +1186,7 @@ func (o Mmai) SetSignednessRhs(v def.Signedness) { o.Op.SetEnumAttr(1, uint32(v)
 func (o Mmai) Result() *ir.Value                 { return o.Op.ResultOf(0) }
 
 // NewMmai makes a mmai at the builder's place.
-func NewMmai(b *ir.Builder, signednessLhs def.Signedness, signednessRhs def.Signedness, lhs *ir.Value, rhs *ir.Value, acc *ir.Value) Mmai {
+func NewMmai(b *ir.Builder, lhs *ir.Value, rhs *ir.Value, acc *ir.Value, signednessLhs def.Signedness, signednessRhs def.Signedness) Mmai {
 	s := ir.State{Def: opRows[OpMmai.Index()-1]}
 	s.Operands = []*ir.Value{lhs, rhs, acc}
 	s.Attrs = make([]ir.Attribute, 2)
@@ -1250,7 +1250,7 @@ func (o Exti) SetSignedness(v def.Signedness) { o.Op.SetEnumAttr(0, uint32(v)) }
 func (o Exti) To() *ir.Value                  { return o.Op.ResultOf(0) }
 
 // NewExti makes a exti at the builder's place.
-func NewExti(b *ir.Builder, toType ir.Type, signedness def.Signedness, from *ir.Value) Exti {
+func NewExti(b *ir.Builder, toType ir.Type, from *ir.Value, signedness def.Signedness) Exti {
 	s := ir.State{Def: opRows[OpExti.Index()-1]}
 	s.Operands = []*ir.Value{from}
 	s.Attrs = make([]ir.Attribute, 1)
@@ -1332,7 +1332,7 @@ type FtoiOptions struct {
 }
 
 // NewFtoi makes a ftoi at the builder's place.
-func NewFtoi(b *ir.Builder, toType ir.Type, signedness def.Signedness, roundingMode def.Rounding, from *ir.Value, opts FtoiOptions) Ftoi {
+func NewFtoi(b *ir.Builder, toType ir.Type, from *ir.Value, signedness def.Signedness, roundingMode def.Rounding, opts FtoiOptions) Ftoi {
 	s := ir.State{Def: opRows[OpFtoi.Index()-1]}
 	s.Operands = []*ir.Value{from}
 	s.Attrs = make([]ir.Attribute, 3)
@@ -1362,7 +1362,7 @@ type ItofOptions struct {
 }
 
 // NewItof makes a itof at the builder's place.
-func NewItof(b *ir.Builder, toType ir.Type, signedness def.Signedness, from *ir.Value, opts ItofOptions) Itof {
+func NewItof(b *ir.Builder, toType ir.Type, from *ir.Value, signedness def.Signedness, opts ItofOptions) Itof {
 	s := ir.State{Def: opRows[OpItof.Index()-1]}
 	s.Operands = []*ir.Value{from}
 	s.Attrs = make([]ir.Attribute, 2)
@@ -1549,7 +1549,7 @@ func (o Permute) SetPermutation(v ir.I32Array) {
 func (o Permute) Result() *ir.Value { return o.Op.ResultOf(0) }
 
 // NewPermute makes a permute at the builder's place.
-func NewPermute(b *ir.Builder, resultType ir.Type, permutation ir.I32Array, source *ir.Value) Permute {
+func NewPermute(b *ir.Builder, resultType ir.Type, source *ir.Value, permutation ir.I32Array) Permute {
 	s := ir.State{Def: opRows[OpPermute.Index()-1]}
 	s.Operands = []*ir.Value{source}
 	s.Attrs = make([]ir.Attribute, 1)
@@ -1574,7 +1574,7 @@ func (o Cat) SetDim(c *ir.Context, v int64) { o.Op.SetIntAttr(c, 0, v) }
 func (o Cat) Result() *ir.Value             { return o.Op.ResultOf(0) }
 
 // NewCat makes a cat at the builder's place.
-func NewCat(b *ir.Builder, resultType ir.Type, dim int64, lhs *ir.Value, rhs *ir.Value) Cat {
+func NewCat(b *ir.Builder, resultType ir.Type, lhs *ir.Value, rhs *ir.Value, dim int64) Cat {
 	s := ir.State{Def: opRows[OpCat.Index()-1]}
 	s.Operands = []*ir.Value{lhs, rhs}
 	s.Attrs = make([]ir.Attribute, 1)
@@ -1689,7 +1689,7 @@ func (o Reduce) Results() []*ir.Value { return o.Op.ResultGroup(0) }
 func (o Reduce) Body() *ir.Block      { return o.Op.FrontOf(0) }
 
 // NewReduce makes a reduce at the builder's place.
-func NewReduce(b *ir.Builder, resultsTypes []ir.Type, dim int64, identities ir.ArrayAttr, operands []*ir.Value) Reduce {
+func NewReduce(b *ir.Builder, resultsTypes []ir.Type, operands []*ir.Value, dim int64, identities ir.ArrayAttr) Reduce {
 	s := ir.State{Def: opRows[OpReduce.Index()-1]}
 	s.Groups = make([]int32, 0, 1)
 	s.AddOperand(operands...)
@@ -1725,7 +1725,7 @@ func (o Scan) Results() []*ir.Value { return o.Op.ResultGroup(0) }
 func (o Scan) Body() *ir.Block      { return o.Op.FrontOf(0) }
 
 // NewScan makes a scan at the builder's place.
-func NewScan(b *ir.Builder, resultsTypes []ir.Type, dim int64, reverse bool, identities ir.ArrayAttr, operands []*ir.Value) Scan {
+func NewScan(b *ir.Builder, resultsTypes []ir.Type, operands []*ir.Value, dim int64, reverse bool, identities ir.ArrayAttr) Scan {
 	s := ir.State{Def: opRows[OpScan.Index()-1]}
 	s.Groups = make([]int32, 0, 1)
 	s.AddOperand(operands...)
@@ -2040,7 +2040,7 @@ func (o Assert) Message() string          { return o.Op.TextAttr(0) }
 func (o Assert) SetMessage(v string)      { o.Op.SetAttr(0, ir.StringAttr(v)) }
 
 // NewAssert makes a assert at the builder's place.
-func NewAssert(b *ir.Builder, message string, condition *ir.Value) Assert {
+func NewAssert(b *ir.Builder, condition *ir.Value, message string) Assert {
 	s := ir.State{Def: opRows[OpAssert.Index()-1]}
 	s.Operands = []*ir.Value{condition}
 	s.Attrs = make([]ir.Attribute, 1)
@@ -2060,7 +2060,7 @@ func (o Assume) SetPredicate(v ir.Attribute) { o.Op.SetAttr(0, v) }
 func (o Assume) Result() *ir.Value           { return o.Op.ResultOf(0) }
 
 // NewAssume makes a assume at the builder's place.
-func NewAssume(b *ir.Builder, predicate ir.Attribute, value *ir.Value) Assume {
+func NewAssume(b *ir.Builder, value *ir.Value, predicate ir.Attribute) Assume {
 	s := ir.State{Def: opRows[OpAssume.Index()-1]}
 	s.Operands = []*ir.Value{value}
 	s.Attrs = make([]ir.Attribute, 1)
@@ -2090,7 +2090,7 @@ type PrintTkoOptions struct {
 }
 
 // NewPrintTko makes a print_tko at the builder's place.
-func NewPrintTko(b *ir.Builder, str string, args []*ir.Value, opts PrintTkoOptions) PrintTko {
+func NewPrintTko(b *ir.Builder, args []*ir.Value, str string, opts PrintTkoOptions) PrintTko {
 	s := ir.State{Def: opRows[OpPrintTko.Index()-1]}
 	s.Groups = make([]int32, 0, 2)
 	s.AddOperand(args...)
@@ -2352,7 +2352,7 @@ type LoadViewTkoOptions struct {
 }
 
 // NewLoadViewTko makes a load_view_tko at the builder's place.
-func NewLoadViewTko(b *ir.Builder, tileType ir.Type, memoryOrderingSemantics def.MemOrder, inbounds ir.BoolArray, view *ir.Value, index []*ir.Value, opts LoadViewTkoOptions) LoadViewTko {
+func NewLoadViewTko(b *ir.Builder, tileType ir.Type, view *ir.Value, index []*ir.Value, memoryOrderingSemantics def.MemOrder, inbounds ir.BoolArray, opts LoadViewTkoOptions) LoadViewTko {
 	s := ir.State{Def: opRows[OpLoadViewTko.Index()-1]}
 	s.Groups = make([]int32, 0, 3)
 	s.AddOperand(view)
@@ -2423,7 +2423,7 @@ type StoreViewTkoOptions struct {
 }
 
 // NewStoreViewTko makes a store_view_tko at the builder's place.
-func NewStoreViewTko(b *ir.Builder, memoryOrderingSemantics def.MemOrder, inbounds ir.BoolArray, tile *ir.Value, view *ir.Value, index []*ir.Value, opts StoreViewTkoOptions) StoreViewTko {
+func NewStoreViewTko(b *ir.Builder, tile *ir.Value, view *ir.Value, index []*ir.Value, memoryOrderingSemantics def.MemOrder, inbounds ir.BoolArray, opts StoreViewTkoOptions) StoreViewTko {
 	s := ir.State{Def: opRows[OpStoreViewTko.Index()-1]}
 	s.Groups = make([]int32, 0, 4)
 	s.AddOperand(tile)
@@ -2490,7 +2490,7 @@ type LoadPtrTkoOptions struct {
 }
 
 // NewLoadPtrTko makes a load_ptr_tko at the builder's place.
-func NewLoadPtrTko(b *ir.Builder, resultType ir.Type, memoryOrderingSemantics def.MemOrder, source *ir.Value, opts LoadPtrTkoOptions) LoadPtrTko {
+func NewLoadPtrTko(b *ir.Builder, resultType ir.Type, source *ir.Value, memoryOrderingSemantics def.MemOrder, opts LoadPtrTkoOptions) LoadPtrTko {
 	s := ir.State{Def: opRows[OpLoadPtrTko.Index()-1]}
 	s.Groups = make([]int32, 0, 4)
 	s.AddOperand(source)
@@ -2552,7 +2552,7 @@ type StorePtrTkoOptions struct {
 }
 
 // NewStorePtrTko makes a store_ptr_tko at the builder's place.
-func NewStorePtrTko(b *ir.Builder, memoryOrderingSemantics def.MemOrder, destination *ir.Value, value *ir.Value, opts StorePtrTkoOptions) StorePtrTko {
+func NewStorePtrTko(b *ir.Builder, destination *ir.Value, value *ir.Value, memoryOrderingSemantics def.MemOrder, opts StorePtrTkoOptions) StorePtrTko {
 	s := ir.State{Def: opRows[OpStorePtrTko.Index()-1]}
 	s.Groups = make([]int32, 0, 4)
 	s.AddOperand(destination)
@@ -2603,7 +2603,7 @@ type AtomicCasTkoOptions struct {
 }
 
 // NewAtomicCasTko makes a atomic_cas_tko at the builder's place.
-func NewAtomicCasTko(b *ir.Builder, memoryOrderingSemantics def.MemOrder, memoryScope def.Scope, pointers *ir.Value, cmp *ir.Value, val *ir.Value, opts AtomicCasTkoOptions) AtomicCasTko {
+func NewAtomicCasTko(b *ir.Builder, pointers *ir.Value, cmp *ir.Value, val *ir.Value, memoryOrderingSemantics def.MemOrder, memoryScope def.Scope, opts AtomicCasTkoOptions) AtomicCasTko {
 	s := ir.State{Def: opRows[OpAtomicCasTko.Index()-1]}
 	s.Groups = make([]int32, 0, 5)
 	s.AddOperand(pointers)
@@ -2650,7 +2650,7 @@ type AtomicRmwTkoOptions struct {
 }
 
 // NewAtomicRmwTko makes a atomic_rmw_tko at the builder's place.
-func NewAtomicRmwTko(b *ir.Builder, memoryOrderingSemantics def.MemOrder, memoryScope def.Scope, mode def.AtomicMode, pointers *ir.Value, arg *ir.Value, opts AtomicRmwTkoOptions) AtomicRmwTko {
+func NewAtomicRmwTko(b *ir.Builder, pointers *ir.Value, arg *ir.Value, memoryOrderingSemantics def.MemOrder, memoryScope def.Scope, mode def.AtomicMode, opts AtomicRmwTkoOptions) AtomicRmwTko {
 	s := ir.State{Def: opRows[OpAtomicRmwTko.Index()-1]}
 	s.Groups = make([]int32, 0, 4)
 	s.AddOperand(pointers)
@@ -2703,7 +2703,7 @@ type AtomicRedViewTkoOptions struct {
 }
 
 // NewAtomicRedViewTko makes a atomic_red_view_tko at the builder's place.
-func NewAtomicRedViewTko(b *ir.Builder, memoryOrderingSemantics def.MemOrder, memoryScope def.Scope, mode def.AtomicMode, inbounds ir.BoolArray, view *ir.Value, index []*ir.Value, value *ir.Value, opts AtomicRedViewTkoOptions) AtomicRedViewTko {
+func NewAtomicRedViewTko(b *ir.Builder, view *ir.Value, index []*ir.Value, value *ir.Value, memoryOrderingSemantics def.MemOrder, memoryScope def.Scope, mode def.AtomicMode, inbounds ir.BoolArray, opts AtomicRedViewTkoOptions) AtomicRedViewTko {
 	s := ir.State{Def: opRows[OpAtomicRedViewTko.Index()-1]}
 	s.Groups = make([]int32, 0, 4)
 	s.AddOperand(view)
@@ -2833,7 +2833,7 @@ type MultimemLoadReduceViewTkoOptions struct {
 }
 
 // NewMultimemLoadReduceViewTko makes a multimem_load_reduce_view_tko at the builder's place.
-func NewMultimemLoadReduceViewTko(b *ir.Builder, reducedValuesType ir.Type, memoryOrderingSemantics def.MemOrder, reduction def.Multimem, inbounds ir.BoolArray, view *ir.Value, index []*ir.Value, opts MultimemLoadReduceViewTkoOptions) MultimemLoadReduceViewTko {
+func NewMultimemLoadReduceViewTko(b *ir.Builder, reducedValuesType ir.Type, view *ir.Value, index []*ir.Value, memoryOrderingSemantics def.MemOrder, reduction def.Multimem, inbounds ir.BoolArray, opts MultimemLoadReduceViewTkoOptions) MultimemLoadReduceViewTko {
 	s := ir.State{Def: opRows[OpMultimemLoadReduceViewTko.Index()-1]}
 	s.Groups = make([]int32, 0, 3)
 	s.AddOperand(view)
@@ -2895,7 +2895,7 @@ type MultimemReduceViewTkoOptions struct {
 }
 
 // NewMultimemReduceViewTko makes a multimem_reduce_view_tko at the builder's place.
-func NewMultimemReduceViewTko(b *ir.Builder, memoryOrderingSemantics def.MemOrder, memoryScope def.Scope, reduction def.Multimem, inbounds ir.BoolArray, view *ir.Value, tile *ir.Value, index []*ir.Value, opts MultimemReduceViewTkoOptions) MultimemReduceViewTko {
+func NewMultimemReduceViewTko(b *ir.Builder, view *ir.Value, tile *ir.Value, index []*ir.Value, memoryOrderingSemantics def.MemOrder, memoryScope def.Scope, reduction def.Multimem, inbounds ir.BoolArray, opts MultimemReduceViewTkoOptions) MultimemReduceViewTko {
 	s := ir.State{Def: opRows[OpMultimemReduceViewTko.Index()-1]}
 	s.Groups = make([]int32, 0, 4)
 	s.AddOperand(view)
@@ -2956,7 +2956,7 @@ type MultimemStoreViewTkoOptions struct {
 }
 
 // NewMultimemStoreViewTko makes a multimem_store_view_tko at the builder's place.
-func NewMultimemStoreViewTko(b *ir.Builder, memoryOrderingSemantics def.MemOrder, inbounds ir.BoolArray, view *ir.Value, tile *ir.Value, index []*ir.Value, opts MultimemStoreViewTkoOptions) MultimemStoreViewTko {
+func NewMultimemStoreViewTko(b *ir.Builder, view *ir.Value, tile *ir.Value, index []*ir.Value, memoryOrderingSemantics def.MemOrder, inbounds ir.BoolArray, opts MultimemStoreViewTkoOptions) MultimemStoreViewTko {
 	s := ir.State{Def: opRows[OpMultimemStoreViewTko.Index()-1]}
 	s.Groups = make([]int32, 0, 4)
 	s.AddOperand(view)

@@ -41,7 +41,7 @@ func firstOf(ps ...pattern) pattern {
 // ProductLeft: x + a*b => a*b + x, unless both are products. That is where fuse-fma looks for it.
 func ProductLeft(_ *ir.Builder, op *ir.Op) bool {
 	l, r := op.Operand(0), op.Operand(1)
-	if Defining(l, "mulf") != nil || Defining(r, "mulf") == nil {
+	if ir.Is[Mulf](l.DefiningOp()) || !ir.Is[Mulf](r.DefiningOp()) {
 		return false
 	}
 	op.SetOperand(0, r)
@@ -51,8 +51,8 @@ func ProductLeft(_ *ir.Builder, op *ir.Op) bool {
 
 // assumedBefore: what is assumed already is not assumed again.
 func assumedBefore(_ *ir.Builder, op *ir.Op) bool {
-	in := Defining(op.OperandNamed("value"), "assume")
-	return in != nil && ir.AttrEqual(in.AttrNamed("predicate"), op.AttrNamed("predicate")) && replace(op, in.Result(0))
+	in, ok := ir.DefinedBy[Assume](Assume{op}.Value())
+	return ok && ir.AttrEqual(in.Predicate(), Assume{op}.Predicate()) && replace(op, in.Result())
 }
 
 // equalValues: select c, x, x => x.
@@ -80,14 +80,14 @@ func conditionItself(_ *ir.Builder, op *ir.Op) bool {
 // comparedValues: select (x == y), x, y => y and select (x != y), x, y => x.
 func comparedValues(_ *ir.Builder, op *ir.Op) bool {
 	t, f := op.Operand(1), op.Operand(2)
-	cmp := Defining(op.Operand(0), "cmpi")
-	if cmp == nil {
+	cmp, ok := ir.DefinedBy[Cmpi](op.Operand(0))
+	if !ok {
 		return false
 	}
-	if l, r := cmp.Operand(0), cmp.Operand(1); (l != t || r != f) && (l != f || r != t) {
+	if l, r := cmp.Lhs(), cmp.Rhs(); (l != t || r != f) && (l != f || r != t) {
 		return false
 	}
-	switch cmp.EnumNamed("comparison_predicate") {
+	switch cmp.ComparisonPredicate() {
 	case def.PredEqual:
 		return replace(op, f)
 	case def.PredNotEqual:
@@ -109,8 +109,8 @@ func invertedSelect(_ *ir.Builder, op *ir.Op) bool {
 // repeatedSelect: select c, (select c, x, _), y => select c, x, y, and the same on the other side.
 func repeatedSelect(_ *ir.Builder, op *ir.Op) bool {
 	for i := 1; i <= 2; i++ {
-		if in := Defining(op.Operand(i), "select"); in != nil && in.Operand(0) == op.Operand(0) {
-			op.SetOperand(i, in.Operand(i))
+		if in, ok := ir.DefinedBy[Select](op.Operand(i)); ok && in.Cond() == op.Operand(0) {
+			op.SetOperand(i, in.Op.Operand(i))
 			return true
 		}
 	}
@@ -153,7 +153,5 @@ func extendedCondition(b *ir.Builder, op *ir.Op) bool {
 	if t == 0 {
 		c = not(b, c)
 	}
-	wide := Make(b, "exti", typ, c)
-	wide.DefiningOp().SetAttrNamed("signedness", def.SignednessEnum.Of(def.Unsigned))
-	return replace(op, wide)
+	return replace(op, NewExti(b, typ, c, def.Unsigned).To())
 }

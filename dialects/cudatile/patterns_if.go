@@ -11,7 +11,7 @@ import (
 
 // yieldOf is the yield that ends a block, or nil if there is none.
 func yieldOf(b *ir.Block) *ir.Op {
-	if b != nil && b.Last() != nil && b.Last().Def.Name == "yield" {
+	if b != nil && b.Last() != nil && b.Last().Code() == OpYield {
 		return b.Last()
 	}
 	return nil
@@ -335,7 +335,7 @@ func nestedIf(b *ir.Builder, op *ir.Op) bool {
 			results = append(results, r)
 		}
 	}
-	both := Make(b, "andi", op.Operand(0).Type(), op.Operand(0), inner.Operand(0))
+	both := NewAndi(b, op.Operand(0), inner.Operand(0)).Result()
 	n := newIf(b, op, both, results)
 	n.Region(0).TakeBlocks(inner.Region(0))
 	if yield != nil {

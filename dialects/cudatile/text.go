@@ -273,7 +273,7 @@ func parseRounding(p *ir.Parser, s *ir.ParsedOp, args []string) {
 	at := p.Pos()
 	word := p.Keyword()
 	v, ok := def.RoundingEnum.Lookup(word)
-	if known := roundings[s.Def.Name]; !p.Failed() && (!ok || known.strict && !slices.Contains(known.modes, v)) {
+	if known := roundings[s.Def.Code]; !p.Failed() && (!ok || known.strict && !slices.Contains(known.modes, def.Rounding(v))) {
 		p.Errorf(at, "expected rounding mode to be one of: '%s', got: '%s'", strings.ReplaceAll(keywords(def.RoundingEnum, known.modes), ", ", "', '"), word)
 		return
 	}

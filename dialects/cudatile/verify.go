@@ -65,10 +65,10 @@ func sameTypes(as, bs []*ir.Value) bool {
 }
 
 // keywords lists cases of an enumeration as messages do.
-func keywords(e *ir.EnumDef, values []uint32) string {
+func keywords[E ~uint32](e *ir.EnumDef, values []E) string {
 	names := make([]string, len(values))
 	for i, v := range values {
-		names[i] = e.Keyword(v)
+		names[i] = e.Keyword(uint32(v))
 	}
 	return strings.Join(names, ", ")
 }

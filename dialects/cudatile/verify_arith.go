@@ -10,30 +10,30 @@ import (
 )
 
 var (
-	ieeeRounding = []uint32{def.RoundNearestEven, def.RoundZero, def.RoundNegInf, def.RoundPosInf}
+	ieeeRounding = []def.Rounding{def.RoundNearestEven, def.RoundZero, def.RoundNegInf, def.RoundPosInf}
 	divRounding  = append(slices.Clone(ieeeRounding), def.RoundApprox, def.RoundFull)
 	sqrtRounding = append(slices.Clone(ieeeRounding), def.RoundApprox)
-	expRounding  = []uint32{def.RoundApprox, def.RoundFull}
+	expRounding  = []def.Rounding{def.RoundApprox, def.RoundFull}
 )
 
 // roundings are the roundings that the form of an op names when another word is there. A strict form refuses those of other
 // ops too, which else the verifier does.
-var roundings = map[string]struct {
-	modes  []uint32
+var roundings = map[ir.Code]struct {
+	modes  []def.Rounding
 	strict bool
 }{
-	"addf": {ieeeRounding, true}, "subf": {ieeeRounding, true}, "mulf": {ieeeRounding, true}, "fma": {ieeeRounding, true},
-	"divf": {divRounding, false}, "sqrt": {sqrtRounding, false}, "exp": {expRounding, false}, "tanh": {expRounding, false},
-	"ftof": {append(slices.Clone(ieeeRounding), def.RoundNearestAway), true},
-	"itof": {ieeeRounding, true}, "ftoi": {[]uint32{def.RoundNearestIntToZero}, true},
+	OpAddf: {ieeeRounding, true}, OpSubf: {ieeeRounding, true}, OpMulf: {ieeeRounding, true}, OpFma: {ieeeRounding, true},
+	OpDivf: {divRounding, false}, OpSqrt: {sqrtRounding, false}, OpExp: {expRounding, false}, OpTanh: {expRounding, false},
+	OpFtof: {append(slices.Clone(ieeeRounding), def.RoundNearestAway), true},
+	OpItof: {ieeeRounding, true}, OpFtoi: {[]def.Rounding{def.RoundNearestIntToZero}, true},
 }
 
 // floatRules are those of float arithmetic: which roundings an op knows, and what is for f32 only.
 func floatRules() {
-	rounded := func(f32Only ...uint32) func(*ir.Context, *ir.Op) bool {
+	rounded := func(f32Only ...def.Rounding) func(*ir.Context, *ir.Op) bool {
 		return func(c *ir.Context, op *ir.Op) bool {
-			mode, t := op.EnumNamed("rounding_mode"), elem(op.Result(0))
-			allowed := roundings[op.Def.Name].modes
+			mode, t := RoundedOp{op}.RoundingMode(), elem(op.Result(0))
+			allowed := roundings[op.Code()].modes
 			if !slices.Contains(allowed, mode) {
 				return c.Error(op, "invalid rounding mode specified, expect one of [%s]", keywords(def.RoundingEnum, allowed))
 			}
@@ -41,7 +41,7 @@ func floatRules() {
 				return false
 			}
 			if slices.Contains(f32Only, mode) && !ir.IsFloat(t, float.F32) {
-				return c.Error(op, "%s modifier only supported for f32 data type, but got: %s", def.RoundingEnum.Keyword(mode), quoted(t))
+				return c.Error(op, "%s modifier only supported for f32 data type, but got: %s", def.RoundingEnum.Keyword(uint32(mode)), quoted(t))
 			}
 			return true
 		}
@@ -54,7 +54,7 @@ func floatRules() {
 }
 
 func flushIsForF32(c *ir.Context, op *ir.Op) bool {
-	if t := elem(op.Result(0)); op.BoolNamed("flush_to_zero") && !ir.IsFloat(t, float.F32) {
+	if t := elem(op.Result(0)); (FlushingOp{op}).FlushToZero() && !ir.IsFloat(t, float.F32) {
 		return c.Error(op, "flush_to_zero modifier only supported for f32 data type, but got: %s", quoted(t))
 	}
 	return true
@@ -62,18 +62,18 @@ func flushIsForF32(c *ir.Context, op *ir.Op) bool {
 
 func integerRules() {
 	rule(func(c *ir.Context, op *ir.Op) bool {
-		if op.EnumNamed("overflow") == def.NoUnsignedWrap {
+		if (OverflowOp{op}).Overflow() == def.NoUnsignedWrap {
 			return c.Error(op, "'no_unsigned_wrap' overflow flag is not supported")
 		}
 		return true
 	}, "negi")
 	rule(func(c *ir.Context, op *ir.Op) bool {
-		allowed := []uint32{def.RoundZero, def.RoundNegInf, def.RoundPosInf}
-		mode := op.EnumNamed("rounding")
+		allowed := []def.Rounding{def.RoundZero, def.RoundNegInf, def.RoundPosInf}
+		mode := Divi{op}.Rounding()
 		if !slices.Contains(allowed, mode) {
 			return c.Error(op, "invalid rounding mode specified, expect one of [%s]", keywords(def.RoundingEnum, allowed))
 		}
-		if mode == def.RoundNegInf && op.EnumNamed("signedness") == def.Unsigned {
+		if mode == def.RoundNegInf && (Divi{op}).Signedness() == def.Unsigned {
 			return c.Error(op, "rounding mode 'negative_inf' is not allowed with 'unsigned' flag")
 		}
 		return true

@@ -18,7 +18,7 @@ func controlRules() {
 	rule(verifyReturn, "return")
 	rule(verifyPrint, "print_tko")
 	rule(func(c *ir.Context, op *ir.Op) bool {
-		p, ok := op.AttrNamed("predicate").(Predicate)
+		p, ok := Assume{op}.Predicate().(Predicate)
 		if !ok {
 			return c.Error(op, "expected assume predicate attribute")
 		}
@@ -69,7 +69,7 @@ func verifyBranch(c *ir.Context, op *ir.Op, name string, b *ir.Block) bool {
 	if last == nil || !last.Def.Traits.Has(ir.Terminator) {
 		return c.Error(op, "%s branch must end in a terminator", name)
 	}
-	if last.Def.Name != "yield" {
+	if last.Code() != OpYield {
 		return true
 	}
 	yields, n := last.NumOperands(), op.NumResults()
@@ -108,7 +108,7 @@ func iterValues(c *ir.Context, op *ir.Op, inits []*ir.Value, skip int) bool {
 }
 
 func verifyFor(c *ir.Context, op *ir.Op) bool {
-	inits := op.OperandGroupNamed("initValues")
+	inits := For{op}.InitValues()
 	if !iterValues(c, op, inits, 1) {
 		return false
 	}
@@ -121,51 +121,51 @@ func verifyFor(c *ir.Context, op *ir.Op) bool {
 	if !sameTypes(inits, op.Results()) {
 		return c.Error(op, "types of loop-carried values (%s) do not match the result types (%s)", quotedAll(inits), quotedAll(op.Results()))
 	}
-	if last := op.Body().Last(); last == nil || last.Def.Name != "continue" {
+	if last := op.Body().Last(); last == nil || last.Code() != OpContinue {
 		return c.Error(op, "expects the body to end in 'cuda_tile.continue'")
 	}
 	return true
 }
 
 func verifyLoop(c *ir.Context, op *ir.Op) bool {
-	return iterValues(c, op, op.OperandGroupNamed("initValues"), 0) && carriable(c, op, "result type", op.Results())
+	return iterValues(c, op, Loop{op}.InitValues(), 0) && carriable(c, op, "result type", op.Results())
 }
 
 // enclosing finds the innermost ancestor with one of the names, through ifs only; nil after it reported what is in the way.
-func enclosing(c *ir.Context, op *ir.Op, targets ...string) *ir.Op {
-	parents := append(slices.Clone(targets), "if")
-	slices.Sort(parents)
+func enclosing(c *ir.Context, op *ir.Op, targets ...ir.Code) *ir.Op {
+	parents := append(slices.Clone(targets), OpIf)
+	slices.SortFunc(parents, func(a, b ir.Code) int { return strings.Compare(Dialect.Row(a).Name, Dialect.Row(b).Name) })
 	p := op.ParentOp()
-	if p == nil || !slices.Contains(parents, p.Def.Name) {
+	if p == nil || !slices.Contains(parents, p.Code()) {
 		c.Error(op, "expects parent op to be one of '%s'", names(parents, ", "))
 		return nil
 	}
 	for ; p != nil; p = p.ParentOp() {
-		if slices.Contains(targets, p.Def.Name) {
+		if slices.Contains(targets, p.Code()) {
 			return p
 		}
-		if p.Def.Name != "if" {
+		if p.Code() != OpIf {
 			break
 		}
 	}
 	dg := c.Diags.Add(ir.Error, op.Loc(), "'%s' op can only be nested within a ancestor chain of '%s' operations",
-		op.Name(), names(append(slices.Clone(targets), "if"), "', '"))
+		op.Name(), names(append(slices.Clone(targets), OpIf), "', '"))
 	if p != nil {
 		dg.Note(p.Loc(), "see unexpected ancestor operation")
 	}
 	return nil
 }
 
-func names(short []string, sep string) string {
-	full := make([]string, len(short))
-	for i, s := range short {
-		full[i] = Name + "." + s
+func names(codes []ir.Code, sep string) string {
+	full := make([]string, len(codes))
+	for i, c := range codes {
+		full[i] = Dialect.Row(c).FullName()
 	}
 	return strings.Join(full, sep)
 }
 
 func verifyBreak(c *ir.Context, op *ir.Op) bool {
-	loop := enclosing(c, op, "loop")
+	loop := enclosing(c, op, OpLoop)
 	if loop == nil {
 		return false
 	}
@@ -176,13 +176,13 @@ func verifyBreak(c *ir.Context, op *ir.Op) bool {
 }
 
 func verifyContinue(c *ir.Context, op *ir.Op) bool {
-	loop := enclosing(c, op, "for", "loop")
+	loop := enclosing(c, op, OpFor, OpLoop)
 	if loop == nil {
 		return false
 	}
 	want, what := loop.Results(), "return types"
-	if loop.Def.Name == "loop" {
-		want, what = loop.OperandGroupNamed("initValues"), "iter_values"
+	if l, ok := ir.As[Loop](loop); ok {
+		want, what = l.InitValues(), "iter_values"
 	}
 	if !sameTypes(op.Operands(), want) {
 		return c.Error(op, "`%s` is missing a valid terminator. `continue` op should have operand types that match the parent loop %s: (%s), but found: (%s)",
@@ -192,8 +192,8 @@ func verifyContinue(c *ir.Context, op *ir.Op) bool {
 }
 
 func verifyYield(c *ir.Context, op *ir.Op) bool {
-	parents := []string{"if", "reduce", "scan"}
-	if p := op.ParentOp(); p == nil || !slices.Contains(parents, p.Def.Name) {
+	parents := []ir.Code{OpIf, OpReduce, OpScan}
+	if p := op.ParentOp(); p == nil || !slices.Contains(parents, p.Code()) {
 		return c.Error(op, "expects parent op to be one of '%s'", names(parents, ", "))
 	}
 	return true
@@ -202,11 +202,11 @@ func verifyYield(c *ir.Context, op *ir.Op) bool {
 // verifyReturn checks that nothing but ifs and loops lies between a return and its entry.
 func verifyReturn(c *ir.Context, op *ir.Op) bool {
 	p := op.ParentOp()
-	if p == nil || !isFunction(p) && p.Def.Name != "if" && p.Def.Name != "loop" {
+	if p == nil || !isFunction(p) && p.Code() != OpIf && p.Code() != OpLoop {
 		return c.Error(op, "expects parent op to be one of 'cuda_tile.entry, cuda_tile.preview$func, cuda_tile.if, cuda_tile.loop'")
 	}
 	for ; p != nil && !isFunction(p); p = p.ParentOp() {
-		if p.Def.Name != "if" && p.Def.Name != "loop" {
+		if p.Code() != OpIf && p.Code() != OpLoop {
 			return c.Error(op, "must be used within a cuda_tile.entry, cuda_tile.if, or cuda_tile.loop operation")
 		}
 	}
@@ -239,11 +239,11 @@ func isFunction(op *ir.Op) bool {
 
 // verifyPrint counts the conversions of a format string.
 func verifyPrint(c *ir.Context, op *ir.Op) bool {
-	n, err := FormatConversions(op.StringNamed("str"))
+	n, err := FormatConversions(PrintTko{op}.Str())
 	if err != nil {
 		return c.Error(op, "%v", err)
 	}
-	if found := len(op.OperandGroupNamed("args")); n != found {
+	if found := len(PrintTko{op}.Args()); n != found {
 		return c.Error(op, "incorrect number of operands: expected %d, found %d", n, found)
 	}
 	return true

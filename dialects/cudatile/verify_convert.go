@@ -30,7 +30,7 @@ func convertRules() {
 	}, "trunci")
 	rule(verifyFtof, "ftof")
 	rule(func(c *ir.Context, op *ir.Op) bool {
-		if op.EnumNamed("rounding_mode") != def.RoundNearestIntToZero {
+		if (Ftoi{op}).RoundingMode() != def.RoundNearestIntToZero {
 			return c.Error(op, "invalid rounding mode specified. Only 'nearest_int_to_zero' is supported")
 		}
 		return true
@@ -39,7 +39,7 @@ func convertRules() {
 		if ir.IsFloat(elem(op.Result(0)), float.F8E8M0FNU) {
 			return c.Error(op, "integer to f8E8M0FNU conversion is not supported, please first convert to another float type")
 		}
-		if op.EnumNamed("rounding_mode") != def.RoundNearestEven {
+		if (Itof{op}).RoundingMode() != def.RoundNearestEven {
 			return c.Error(op, "%s", onlyNearest)
 		}
 		return true
@@ -53,7 +53,7 @@ const onlyNearest = "invalid rounding mode specified. Only 'nearest_even' is sup
 // ftofRow says which roundings a conversion knows.
 type ftofRow struct {
 	applies func(from, to *float.Format) bool
-	allowed []uint32
+	allowed []def.Rounding
 	message string
 }
 
@@ -64,18 +64,18 @@ const (
 
 // ftofRows, first matching row.
 var ftofRows = []ftofRow{
-	{func(_, to *float.Format) bool { return to == float.F8E8M0FNU }, []uint32{rtz, def.RoundPosInf},
+	{func(_, to *float.Format) bool { return to == float.F8E8M0FNU }, []def.Rounding{rtz, def.RoundPosInf},
 		"invalid rounding mode specified for conversion to f8E8M0FNU. Only 'zero' and 'positive_inf' are supported"},
-	{func(_, to *float.Format) bool { return to.Bits() <= 8 }, []uint32{rne},
+	{func(_, to *float.Format) bool { return to.Bits() <= 8 }, []def.Rounding{rne},
 		"invalid rounding mode specified for conversion to low-precision type. Only 'nearest_even' is supported"},
 	{widens, append(slices.Clone(ieeeRounding), rna),
 		"invalid rounding mode specified for widening conversion. Only IEEE float rounding modes are supported: " +
 			"'nearest_even', 'zero', 'negative_inf', 'positive_inf', 'nearest_away'"},
 	{func(from, to *float.Format) bool { return from == float.F64 && to == float.F32 }, ieeeRounding,
 		"invalid rounding mode specified for conversion from f64 to f32. Only 'nearest_even', 'zero', 'negative_inf' and 'positive_inf' are supported"},
-	{func(from, to *float.Format) bool { return from == float.F32 && to == float.TF32 }, []uint32{rne, rtz, rna},
+	{func(from, to *float.Format) bool { return from == float.F32 && to == float.TF32 }, []def.Rounding{rne, rtz, rna},
 		"invalid rounding mode specified for conversion from f32 to tf32. Only 'nearest_even', 'zero' and 'nearest_away' are supported"},
-	{func(_, _ *float.Format) bool { return true }, []uint32{rne, rtz},
+	{func(_, _ *float.Format) bool { return true }, []def.Rounding{rne, rtz},
 		"invalid rounding mode specified. Only 'nearest_even' and 'zero' are supported for narrowing conversions to standard types"},
 }
 
@@ -96,7 +96,7 @@ func verifyFtof(c *ir.Context, op *ir.Op) bool {
 	if from == to {
 		return c.Error(op, "converting tiles must not be a no-op")
 	}
-	mode := op.EnumNamed("rounding_mode")
+	mode := Ftof{op}.RoundingMode()
 	if old := c.Release != (ir.Version{}) && c.Release.Before(def.V134); old && to.Format != float.F8E8M0FNU && mode != rne {
 		return c.Error(op, "%s", onlyNearest)
 	}

@@ -16,17 +16,18 @@ func memoryRules() {
 		return load(c, op) && verifyIndices(c, op, view(op)) && tileFits(c, op, view(op), op.Result(0).Type())
 	}, "load_view_tko")
 	rule(func(c *ir.Context, op *ir.Op) bool {
-		return store(c, op) && verifyIndices(c, op, view(op)) && tileFits(c, op, view(op), op.OperandNamed("tile").Type())
+		return store(c, op) && verifyIndices(c, op, view(op)) && tileFits(c, op, view(op), StoreViewTko{op}.Tile().Type())
 	}, "store_view_tko")
 	rule(func(c *ir.Context, op *ir.Op) bool {
-		return pointsTo(c, op, "source", "result", op.Result(0)) && load(c, op)
+		return pointsTo(c, op, "source", LoadPtrTko{op}.Source(), "result", op.Result(0)) && load(c, op)
 	}, "load_ptr_tko")
 	rule(func(c *ir.Context, op *ir.Op) bool {
-		return pointsTo(c, op, "destination", "value", op.OperandNamed("value")) && store(c, op)
+		return pointsTo(c, op, "destination", StorePtrTko{op}.Destination(), "value", StorePtrTko{op}.Value()) && store(c, op)
 	}, "store_ptr_tko")
 	rule(func(c *ir.Context, op *ir.Op) bool {
-		t := elem(op.OperandNamed("val"))
-		if !atomicOrdering(c, op) || !pointeeFits(c, op, "pointers", "val", op.OperandNamed("val")) {
+		a := AtomicCasTko{op}
+		t := elem(a.Val())
+		if !atomicOrdering(c, op) || !pointeeFits(c, op, a.Pointers(), "val", a.Val()) {
 			return false
 		}
 		if !wordSized(t) {
@@ -35,8 +36,8 @@ func memoryRules() {
 		return true
 	}, "atomic_cas_tko")
 	rule(func(c *ir.Context, op *ir.Op) bool {
-		return atomicOrdering(c, op) && pointeeFits(c, op, "pointers", "arg", op.OperandNamed("arg")) &&
-			modeFits(c, op, elem(op.OperandNamed("arg")))
+		a := AtomicRmwTko{op}
+		return atomicOrdering(c, op) && pointeeFits(c, op, a.Pointers(), "arg", a.Arg()) && modeFits(c, op, a.Mode(), elem(a.Arg()))
 	}, "atomic_rmw_tko")
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		return verifyViewReduction(c, op, view(op))
@@ -51,13 +52,14 @@ func memoryRules() {
 }
 
 // ordering makes the rule for loads and stores: weak without a scope, the others with one.
-func ordering(what string, strong uint32) func(*ir.Context, *ir.Op) bool {
+func ordering(what string, strong def.MemOrder) func(*ir.Context, *ir.Op) bool {
 	return func(c *ir.Context, op *ir.Op) bool {
-		order, scoped := op.EnumNamed("memory_ordering_semantics"), op.AttrNamed("memory_scope") != nil
-		word := def.MemOrderEnum.Keyword(order)
+		order := MemoryOp{op}.MemoryOrderingSemantics()
+		_, scoped := MemoryOp{op}.MemoryScope()
+		word := def.MemOrderEnum.Keyword(uint32(order))
 		switch {
 		case order != def.Weak && order != def.Relaxed && order != strong:
-			return c.Error(op, "expect one of: weak, relaxed, or %s, but got: %s", def.MemOrderEnum.Keyword(strong), word)
+			return c.Error(op, "expect one of: weak, relaxed, or %s, but got: %s", def.MemOrderEnum.Keyword(uint32(strong)), word)
 		case order == def.Weak && scoped:
 			return c.Error(op, "weak %s must not have memory scope", what)
 		case order != def.Weak && !scoped:
@@ -68,15 +70,14 @@ func ordering(what string, strong uint32) func(*ir.Context, *ir.Op) bool {
 }
 
 func atomicOrdering(c *ir.Context, op *ir.Op) bool {
-	if op.EnumNamed("memory_ordering_semantics") == def.Weak {
+	if (MemoryOp{op}).MemoryOrderingSemantics() == def.Weak {
 		return c.Error(op, "memory ordering semantics must be one of: relaxed, acquire, release, acq_rel")
 	}
 	return true
 }
 
 // pointsTo checks that a tile of pointers has the shape of what is loaded or stored and points to its elements.
-func pointsTo(c *ir.Context, op *ir.Op, ptr, what string, v *ir.Value) bool {
-	p := op.OperandNamed(ptr)
+func pointsTo(c *ir.Context, op *ir.Op, ptr string, p *ir.Value, what string, v *ir.Value) bool {
 	if pointee(p) != elem(v) || !slices.Equal(tile(p).Shape, tile(v).Shape) {
 		return c.Error(op, "failed to verify that `%s` type is expected a pointer type of `%s` type", ptr, what)
 	}
@@ -84,8 +85,8 @@ func pointsTo(c *ir.Context, op *ir.Op, ptr, what string, v *ir.Value) bool {
 }
 
 // pointeeFits checks that pointers point to what is loaded or stored.
-func pointeeFits(c *ir.Context, op *ir.Op, ptr, what string, v *ir.Value) bool {
-	if p, e := pointee(op.OperandNamed(ptr)), elem(v); p != e {
+func pointeeFits(c *ir.Context, op *ir.Op, ptr *ir.Value, what string, v *ir.Value) bool {
+	if p, e := pointee(ptr), elem(v); p != e {
 		return c.Error(op, "expected pointee type (%s) to match element type of '%s' (%s)", quoted(p), what, quoted(e))
 	}
 	return true
@@ -97,9 +98,8 @@ func wordSized(t ir.Type) bool {
 }
 
 // modeFits checks the element type of an atomic operation against its mode.
-func modeFits(c *ir.Context, op *ir.Op, t ir.Type) bool {
-	mode := op.EnumNamed("mode")
-	word := def.AtomicModeEnum.Keyword(mode)
+func modeFits(c *ir.Context, op *ir.Op, mode def.AtomicMode, t ir.Type) bool {
+	word := def.AtomicModeEnum.Keyword(uint32(mode))
 	switch mode {
 	case def.ModeAddF:
 		if !ir.IsFloat(t, float.F16, float.BF16, float.F32, float.F64) {
@@ -118,8 +118,9 @@ func modeFits(c *ir.Context, op *ir.Op, t ir.Type) bool {
 }
 
 func verifyViewReduction(c *ir.Context, op *ir.Op, view ViewFacts) bool {
-	value := op.OperandNamed("value")
-	indices := op.OperandGroupNamed("index")
+	r := AtomicRedViewTko{op}
+	value, indices := r.Value(), r.Index()
+	scope, scoped := MemoryOp{op}.MemoryScope()
 	_, padded := view.Padding.Get()
 	switch old := c.Release != (ir.Version{}) && c.Release.Before(def.V134); {
 	case view.SparseDim >= 0:
@@ -130,13 +131,13 @@ func verifyViewReduction(c *ir.Context, op *ir.Op, view ViewFacts) bool {
 		return c.Error(op, "view element type (%s) must match value element type (%s)", quoted(view.Tile.Elem), quoted(elem(value)))
 	case !slices.Equal(view.Tile.Shape, tile(value).Shape):
 		return c.Error(op, "view tile shape %s must match value shape %s for element-wise atomic operations", shapeText(view.Tile), shapeText(tile(value)))
-	case op.EnumNamed("mode") == def.ModeXchg:
+	case r.Mode() == def.ModeXchg:
 		return c.Error(op, "atomic_red_view_tko op cannot use xchg operation")
-	case !modeFits(c, op, elem(value)):
+	case !modeFits(c, op, r.Mode(), elem(value)):
 		return false
-	case op.EnumNamed("memory_ordering_semantics") != def.Relaxed:
+	case r.MemoryOrderingSemantics() != def.Relaxed:
 		return c.Error(op, "only 'relaxed' memory ordering is supported for view-based atomic reductions")
-	case op.EnumNamed("memory_scope") == def.ScopeSys:
+	case scoped && scope == def.ScopeSys:
 		return c.Error(op, "memory scope 'sys' is not supported for view-based atomic reductions; use 'tl_blk' or 'device' for TMA compatibility")
 	case len(indices) != view.NumIndices():
 		return c.Error(op, "expected %d index operand(s) for view with tile rank %d, got %d", view.NumIndices(), view.NumIndices(), len(indices))
@@ -153,7 +154,7 @@ func verifyViewReduction(c *ir.Context, op *ir.Op, view ViewFacts) bool {
 const leastZero = "attribute '%s' failed to satisfy constraint: 64-bit signless integer attribute whose minimum value is 0"
 
 func verifyAlloca(c *ir.Context, op *ir.Op) bool {
-	n, align := op.IntNamed("num_elem"), op.IntNamed("alignment")
+	n, align := Alloca{op}.NumElem(), Alloca{op}.Alignment()
 	natural := max(storageBits(pointee(op.Result(0))), 8) / 8
 	switch {
 	case n < 0:

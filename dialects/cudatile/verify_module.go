@@ -27,8 +27,7 @@ func items(module *ir.Op) []*ir.Op {
 }
 
 func verifyEntry(c *ir.Context, op *ir.Op) bool {
-	a, _ := op.AttrNamed("function_type").(ir.TypeAttr)
-	ft, ok := a.Type.(*ir.FunctionType)
+	ft, ok := Entry{op}.FunctionType().(*ir.FunctionType)
 	switch {
 	case !ok:
 		return c.Error(op, "requires a function type")
@@ -59,10 +58,10 @@ func verifyEntry(c *ir.Context, op *ir.Op) bool {
 func VerifyKernels(c *ir.Context, module *ir.Op) bool {
 	ok := true
 	for _, o := range items(module) {
-		if o.Def.Name != "entry" && o.Def.Name != "global" {
+		if o.Code() != OpEntry && o.Code() != OpGlobal {
 			ok = c.Error(module, "can only hold entries and globals, got '%s'", o.Name())
 		}
-		if o.Def.Name != "entry" || o.Body() == nil {
+		if o.Code() != OpEntry || o.Body() == nil {
 			continue
 		}
 		for i, a := range o.Body().Args() {
@@ -77,7 +76,7 @@ func VerifyKernels(c *ir.Context, module *ir.Op) bool {
 }
 
 func verifyGlobal(c *ir.Context, op *ir.Op) bool {
-	value, _ := op.AttrNamed("value").(*ir.DenseAttr)
+	value := Global{op}.Value()
 	if value == nil {
 		return c.Error(op, "requires a value")
 	}
@@ -85,7 +84,7 @@ func verifyGlobal(c *ir.Context, op *ir.Op) bool {
 	if !ok || t.Rank() != 1 {
 		return c.Error(op, "type must have rank 1")
 	}
-	if a := op.IntNamed("alignment"); a < 0 || a&(a-1) != 0 {
+	if a := (Global{op}).Alignment(); a < 0 || a&(a-1) != 0 {
 		return c.Error(op, "'alignment' must be power of two")
 	}
 	return denseFits(c, op, t)
@@ -115,18 +114,18 @@ func verifyHints(c *ir.Context, op *ir.Op) bool {
 }
 
 func verifyGetGlobal(c *ir.Context, op *ir.Op) bool {
-	name := op.StringNamed("name")
+	name := GetGlobal{op}.Name()
 	module := op
-	for module != nil && module.Def.Name != "module" {
+	for module != nil && module.Code() != OpModule {
 		module = module.ParentOp()
 	}
 	if module != nil {
 		for _, o := range items(module) {
-			if o.Def.Name != "global" || o.StringNamed("sym_name") != name {
+			g, ok := ir.As[Global](o)
+			if !ok || g.SymName() != name {
 				continue
 			}
-			value, _ := o.AttrNamed("value").(*ir.DenseAttr)
-			t, _ := value.Type.(*TileType)
+			t, _ := g.Value().Type.(*TileType)
 			if t == nil || pointee(op.Result(0)) != t.Elem {
 				return c.Error(op, "pointee type of result type %s does not match type %s of the global @%s",
 					quoted(elem(op.Result(0))), quoted(t.Elem), name)

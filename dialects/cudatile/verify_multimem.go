@@ -15,13 +15,21 @@ func init() {
 			multimemElement(c, op, view(op))
 	}, "multimem_load_reduce_view_tko")
 	rule(func(c *ir.Context, op *ir.Op) bool {
-		return multicast(c, op, view(op)) && verifyIndices(c, op, view(op)) && tileFits(c, op, view(op), op.OperandNamed("tile").Type()) &&
+		return multicast(c, op, view(op)) && verifyIndices(c, op, view(op)) && tileFits(c, op, view(op), stored(op).Type()) &&
 			multimemElement(c, op, view(op))
 	}, "multimem_reduce_view_tko", "multimem_store_view_tko")
 }
 
 // viewOf is the view of an operation on one.
-func viewOf(op *ir.Op) ViewFacts { return op.OperandNamed("view").Type().(TileView).View() }
+func viewOf(op *ir.Op) ViewFacts { return ViewAccess{op}.View().Type().(TileView).View() }
+
+// stored is the tile that a multimem operation stores or reduces.
+func stored(op *ir.Op) *ir.Value {
+	if r, ok := ir.As[MultimemReduceViewTko](op); ok {
+		return r.Tile()
+	}
+	return MultimemStoreViewTko{op}.Tile()
+}
 
 // multicast checks what the multimem operations share: relaxed or weak accesses of multicast memory.
 func multicast(c *ir.Context, op *ir.Op, view ViewFacts) bool {
@@ -32,12 +40,13 @@ func multicast(c *ir.Context, op *ir.Op, view ViewFacts) bool {
 		}
 		return c.Error(op, "expected a multicast pointer, but got %s", got)
 	}
-	order, scoped := op.EnumNamed("memory_ordering_semantics"), op.AttrNamed("memory_scope") != nil
-	if allowed := []uint32{def.Weak, def.Relaxed, def.Release, def.Acquire}; !slices.Contains(allowed, order) {
-		return c.Error(op, "expect one of: weak, relaxed, acquire, or release, but got: %s", def.MemOrderEnum.Keyword(order))
+	order := MemoryOp{op}.MemoryOrderingSemantics()
+	_, scoped := MemoryOp{op}.MemoryScope()
+	if allowed := []def.MemOrder{def.Weak, def.Relaxed, def.Release, def.Acquire}; !slices.Contains(allowed, order) {
+		return c.Error(op, "expect one of: weak, relaxed, acquire, or release, but got: %s", def.MemOrderEnum.Keyword(uint32(order)))
 	}
 	if scoped == (order == def.Weak) && op.Def.Args[1].Mode == ir.Optional {
-		return c.Error(op, "memory scope must be given exactly when the access is not weak, and it is %s", def.MemOrderEnum.Keyword(order))
+		return c.Error(op, "memory scope must be given exactly when the access is not weak, and it is %s", def.MemOrderEnum.Keyword(uint32(order)))
 	}
 	return true
 }

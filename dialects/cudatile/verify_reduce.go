@@ -27,7 +27,7 @@ func reduceRules() {
 // each, and a pure body that yields as many values.
 func verifyCombining(c *ir.Context, op *ir.Op) bool {
 	n := op.NumOperands()
-	switch ids, _ := op.AttrNamed("identities").(ir.ArrayAttr); {
+	switch ids := (AggregateOp{op}).Identities(); {
 	case n == 0:
 		return c.Error(op, "expect at least 1 operand")
 	case op.NumResults() != n:
@@ -41,10 +41,10 @@ func verifyCombining(c *ir.Context, op *ir.Op) bool {
 			return c.Error(op, "requires the same shape for all operands")
 		}
 	}
-	if ids, _ := op.AttrNamed("identities").(ir.ArrayAttr); !identitiesFit(c, op, ids) {
+	if !identitiesFit(c, op, AggregateOp{op}.Identities()) {
 		return false
 	}
-	dim := op.IntNamed("dim")
+	dim := AggregateOp{op}.Dim()
 	if dim < 0 {
 		return c.Error(op, "attribute 'dim' failed to satisfy constraint: 32-bit signless integer attribute whose value is non-negative")
 	}
@@ -104,7 +104,7 @@ func combiner(c *ir.Context, op *ir.Op) bool {
 		}
 	}
 	yield := b.Last()
-	if yield == nil || yield.Def.Name != "yield" {
+	if yield == nil || yield.Code() != OpYield {
 		return c.Error(op, "expect the body to end in 'cuda_tile.yield'")
 	}
 	if yield.NumOperands() != n {
@@ -144,7 +144,7 @@ func onlyPure(c *ir.Context, op *ir.Op, b *ir.Block) bool {
 
 // reduceResults checks that the results lose the reduced dimension.
 func reduceResults(c *ir.Context, op *ir.Op) bool {
-	dim := int(op.IntNamed("dim"))
+	dim := int(AggregateOp{op}.Dim())
 	ok := true
 	text := ""
 	for i, r := range op.Results() {

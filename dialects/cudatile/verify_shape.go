@@ -38,10 +38,10 @@ func shapeRules() {
 	rule(verifyPermute, "permute")
 	rule(verifyCat, "cat")
 	rule(func(c *ir.Context, op *ir.Op) bool {
-		return verifySlices(c, op, tile(op.Operand(0)), tile(op.Result(0)), op.OperandGroupNamed("indices"), "result", "source")
+		return verifySlices(c, op, tile(op.Operand(0)), tile(op.Result(0)), Extract{op}.Indices(), "result", "source")
 	}, "extract")
 	rule(func(c *ir.Context, op *ir.Op) bool {
-		return verifySlices(c, op, tile(op.Operand(1)), tile(op.Operand(0)), op.OperandGroupNamed("indices"), "source", "destination")
+		return verifySlices(c, op, tile(op.Operand(1)), tile(op.Operand(0)), Insert{op}.Indices(), "source", "destination")
 	}, "insert")
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		if ir.IsFloat(elem(op.Result(0)), float.F4E2M1FN) {
@@ -70,7 +70,7 @@ func denseFits(c *ir.Context, op *ir.Op, t ir.Type) bool {
 
 func verifyPermute(c *ir.Context, op *ir.Op) bool {
 	from, to := tile(op.Operand(0)), tile(op.Result(0))
-	perm, _ := op.AttrNamed("permutation").(ir.I32Array)
+	perm := Permute{op}.Permutation()
 	if from.Rank() < 2 {
 		return c.Error(op, "expects at least rank 2, but got: %d", from.Rank())
 	}
@@ -99,7 +99,7 @@ func verifyPermute(c *ir.Context, op *ir.Op) bool {
 
 func verifyCat(c *ir.Context, op *ir.Op) bool {
 	lhs, rhs, to := tile(op.Operand(0)), tile(op.Operand(1)), tile(op.Result(0))
-	dim := op.IntNamed("dim")
+	dim := Cat{op}.Dim()
 	if dim < 0 || dim >= int64(to.Rank()) {
 		return c.Error(op, "expect dim to be [0, %d), but got: %d", to.Rank(), dim)
 	}

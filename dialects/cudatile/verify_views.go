@@ -87,11 +87,12 @@ func attrName(o Optional) string {
 
 // verifyIndices checks the index operands of an access through a view.
 func verifyIndices(c *ir.Context, op *ir.Op, view ViewFacts) bool {
-	indices := op.OperandGroupNamed("index")
+	access := ViewAccess{op}
+	indices := access.Index()
 	if len(indices) != view.NumIndices() {
 		return c.Error(op, "expected %d index operands (based on view type), got %d", view.NumIndices(), len(indices))
 	}
-	if inbounds, ok := op.AttrNamed("inbounds").(ir.BoolArray); ok && len(inbounds) != len(indices) {
+	if inbounds := access.Inbounds(); inbounds != nil && len(inbounds) != len(indices) {
 		return c.Error(op, "expected %d inbounds values (based on view type), got %d", len(indices), len(inbounds))
 	}
 	var first ir.Type

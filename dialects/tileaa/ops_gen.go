@@ -1944,7 +1944,7 @@ func (o Reduce) Results() []*ir.Value { return o.Op.ResultGroup(0) }
 func (o Reduce) Combine() *ir.Block   { return o.Op.FrontOf(0) }
 
 // NewReduce makes a reduce at the builder's place.
-func NewReduce(b *ir.Builder, resultsTypes []ir.Type, dim int64, identities ir.ArrayAttr, operands []*ir.Value) Reduce {
+func NewReduce(b *ir.Builder, resultsTypes []ir.Type, operands []*ir.Value, dim int64, identities ir.ArrayAttr) Reduce {
 	s := ir.State{Def: opRows[OpReduce.Index()-1]}
 	s.Groups = make([]int32, 0, 1)
 	s.AddOperand(operands...)
@@ -1985,7 +1985,7 @@ type ScanOptions struct {
 }
 
 // NewScan makes a scan at the builder's place.
-func NewScan(b *ir.Builder, resultsTypes []ir.Type, dim int64, identities ir.ArrayAttr, operands []*ir.Value, opts ScanOptions) Scan {
+func NewScan(b *ir.Builder, resultsTypes []ir.Type, operands []*ir.Value, dim int64, identities ir.ArrayAttr, opts ScanOptions) Scan {
 	s := ir.State{Def: opRows[OpScan.Index()-1]}
 	s.Groups = make([]int32, 0, 1)
 	s.AddOperand(operands...)
@@ -3260,7 +3260,7 @@ type PrintOptions struct {
 }
 
 // NewPrint makes a print at the builder's place.
-func NewPrint(b *ir.Builder, format string, values []*ir.Value, opts PrintOptions) Print {
+func NewPrint(b *ir.Builder, values []*ir.Value, format string, opts PrintOptions) Print {
 	s := ir.State{Def: opRows[OpPrint.Index()-1]}
 	s.Groups = make([]int32, 0, 2)
 	s.AddOperand(values...)

@@ -8,10 +8,11 @@ import (
 )
 
 // builder writes the function that makes an operation. What an operation must have is a parameter, so that a call that leaves it out
-// does not compile; what may be absent, or has a default that is Go's zero value, is a field of the options.
+// does not compile: types of results, operands, attributes, in this order. What may be absent, or has a default that is Go's zero value,
+// is a field of the options.
 func (w *writer) builder(row *ir.OpDef) {
 	name := goName(row.Name)
-	var params, fields []string
+	var params, attrs, fields []string
 	types := w.resultTypes(row)
 	for i := range row.Results {
 		if p := types[i].param; p != "" {
@@ -30,9 +31,10 @@ func (w *writer) builder(row *ir.OpDef) {
 		case optional(a):
 			fields = append(fields, goName(a.Name)+" "+w.optionType(a))
 		default:
-			params = append(params, argName(a.Name)+" "+w.attrType(a))
+			attrs = append(attrs, argName(a.Name)+" "+w.attrType(a))
 		}
 	}
+	params = append(params, attrs...)
 	if len(fields) > 0 {
 		w.linef("// %sOptions are what a %s may lack.\ntype %sOptions struct {\n%s\n}\n", name, row.Name, name, strings.Join(fields, "\n"))
 		params = append(params, "opts "+name+"Options")

@@ -247,3 +247,12 @@ func TestGlobalTraffic(t *testing.T) {
 		}
 	}
 }
+
+func TestNoSwizzleIsRowMajor(t *testing.T) {
+	for _, order := range [][]int{{1, 0}, {0, 1}} {
+		shape := []int{8, 32}
+		if got, want := Swizzled(shape, order, 2, 0), Strided(shape, order); got.String() != want.String() {
+			t.Errorf("order %v: %s, want %s", order, got, want)
+		}
+	}
+}

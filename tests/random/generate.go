@@ -63,8 +63,9 @@ type generator struct {
 	block   val      // number of the tile block
 	globals []string // of the module
 	without []Feature
-	deepest int    // nesting of regions
-	last    string // name of the operand that was chosen last
+	deepest int             // nesting of regions
+	last    string          // name of the operand that was chosen last
+	used    map[string]bool // values that something is made of: what nothing is made of, the compiler drops
 }
 
 // Feature is something that modules have unless it is switched off: what a compiler for a GPU does not take, or what a fault that is
@@ -91,7 +92,7 @@ var known = map[Feature]string{}
 
 // Module makes the text of a module from a seed. Size is about how many operations its author thinks of.
 func Module(seed uint64, size int, without ...Feature) string {
-	g := &generator{r: rand.New(rand.NewPCG(seed, 0x74696c65)), indent: 2, inputs: map[string]int{}, without: without, deepest: maxDepth}
+	g := &generator{r: rand.New(rand.NewPCG(seed, 0x74696c65)), indent: 2, inputs: map[string]int{}, used: map[string]bool{}, without: without, deepest: maxDepth}
 	g.pickShapes()
 	if g.chance(10) {
 		g.deepest = deepNest
@@ -191,19 +192,26 @@ func (g *generator) mark(v val) val {
 	return v
 }
 
-// find is a visible value that suits, rather a newer one.
+// find is a visible value that suits, rather a newer one, and rather one that nothing is made of yet.
 func (g *generator) find(suits func(val) bool) (val, bool) {
-	var found []val
+	var found, fresh []val
 	for _, v := range g.vals {
 		if suits(v) {
 			found = append(found, v)
+			if !g.used[v.name] {
+				fresh = append(fresh, v)
+			}
 		}
 	}
 	if len(found) == 0 {
 		return val{}, false
 	}
-	i := max(g.r.IntN(len(found)), g.r.IntN(len(found)))
-	return found[i], true
+	if len(fresh) > 0 && g.chance(70) {
+		found = fresh
+	}
+	v := found[max(g.r.IntN(len(found)), g.r.IntN(len(found)))]
+	g.used[v.name] = true
+	return v, true
 }
 
 // exact is a value of a type that may be used for anything.

@@ -336,7 +336,7 @@ func (g *generator) loadView(buffer string, t typ, padding string) val {
 // results stores values that are visible at the end, each into a buffer of its own.
 func (g *generator) results() {
 	seen := map[string]bool{}
-	for range 3 + g.r.IntN(4) {
+	for range 4 + g.r.IntN(6) {
 		v, ok := g.find(func(v val) bool { return inMemory(v.elem) && !seen[v.name] })
 		if !ok {
 			return

@@ -345,3 +345,18 @@ func TestReduceCombinesEveryElementOnce(t *testing.T) {
 		}
 	})
 }
+
+// A scan goes from register to register, then from lane to lane: registers must hold neighbours.
+func TestScanWantsTheLowBitsInRegisters(t *testing.T) {
+	for _, c := range []struct {
+		l  Layout
+		ok bool
+	}{
+		{Must([]int{4}, Bases{Reg: []uint64{1}, Lane: []uint64{2}}), true},
+		{Must([]int{4}, Bases{Reg: []uint64{2}, Lane: []uint64{1}}), false},
+	} {
+		if _, ok := c.l.Scan(0); ok != c.ok {
+			t.Errorf("%s: Scan says %v", c.l, ok)
+		}
+	}
+}

@@ -448,6 +448,24 @@ func TestOnlyOrderFreeSumsAreExact(t *testing.T) {
 			%a = constant <f32: 3.0> : tile<1xf32>
 			%b = constant <f32: 7.0> : tile<1xf32>
 			%r = divf %a, %b rounding<approx> : tile<1xf32>`, true},
+		{"the prefixes of a function", `
+			%a = constant <f32: [[1.0, 2.0]]> : tile<1x2xf32>
+			%e = exp %a : tile<1x2xf32>
+			%p = scan %e dim=1 reverse=false identities=[0.0 : f32] : tile<1x2xf32> -> tile<1x2xf32>
+			(%x: tile<f32>, %y: tile<f32>) {
+				%m = maxf %x, %y : tile<f32>
+				yield %m : tile<f32>
+			}
+			%zero = constant <i32: 0> : tile<i32>
+			%l = extract %p[%zero, %zero] : tile<1x2xf32> -> tile<1x1xf32>
+			%r = reshape %l : tile<1x1xf32> -> tile<1xf32>`, true},
+		{"atomic sums that need one bit more than memory has", `
+			%a = constant <f32: 1.0> : tile<f32>
+			%b = constant <f32: 16777216.0> : tile<f32>
+			%t0 = store_ptr_tko weak %out, %b : tile<ptr<f32>>, tile<f32> -> token
+			%old, %t1 = atomic_rmw_tko relaxed device %out, addf, %a token=%t0 : tile<ptr<f32>>, tile<f32> -> tile<f32>, token
+			%s, %t2 = load_ptr_tko weak %out token=%t1 : tile<ptr<f32>> -> tile<f32>, token
+			%r = reshape %s : tile<f32> -> tile<1xf32>`, true},
 		{"a product of matrices of small integers", `
 			%a = constant <f16: [[3.0, 5.0]]> : tile<1x2xf16>
 			%b = constant <f16: [[7.0], [11.0]]> : tile<2x1xf16>

@@ -2,54 +2,6 @@ package emu
 
 import "math"
 
-// sharedMatrix is an operand of a matrix instruction that lies in shared memory, as its descriptor gives it
-// (wgmma: section 9.7.15.5; tcgen05: sections 9.7.16.3 and 9.7.16.4.1). It is read in chunks of 16 bytes, which
-// swizzling never breaks. With kb the byte of k in a row, mb the byte of m or n in a column, W the width:
-//
-//	K-major, W       (mn/8)*sbo + (mn%8)*W + kb
-//	K-major, none    (mn/8)*sbo + (mn%8)*16 + (kb/16)*lbo + kb%16
-//	MN-major, W      (mb/W)*lbo + (k/8)*sbo + (k%8)*W + mb%W
-//	MN-major, none   (mb/16)*sbo + (k/8)*lbo + (k%8)*16 + mb%16
-//	MN-major, wide   (mb/128)*lbo + (k/4)*sbo + (k%4)*128 + mb%128
-//
-// The swizzle is an XOR on the sum, which is an absolute address in shared memory.
-type sharedMatrix struct {
-	start, lbo, sbo int
-	width           int  // bytes of a swizzled row: 128, 64, 32; 0: no swizzle
-	wide            bool // 128 bytes with atoms of 32 bytes
-	mnMajor         bool
-}
-
-// at gives the address of a chunk: of row or column mn at byte kb of K (K-major), or of row k of K at byte mb
-// (MN-major).
-func (s *sharedMatrix) at(outer, b int) int {
-	w, off := s.width, 0
-	switch {
-	case s.mnMajor && s.wide:
-		off = b>>7*s.lbo + outer>>2*s.sbo + (outer&3)<<7 + b&127
-	case s.mnMajor && w > 0:
-		off = b/w*s.lbo + outer>>3*s.sbo + (outer&7)*w + b%w
-	case s.mnMajor:
-		off = b>>4*s.sbo + outer>>3*s.lbo + (outer&7)<<4 + b&15
-	case w > 0:
-		off = outer>>3*s.sbo + (outer&7)*w + b
-	default:
-		off = outer>>3*s.sbo + (outer&7)<<4 + b>>4*s.lbo + b&15
-	}
-	return s.swizzle(s.start + off)
-}
-
-// swizzle permutes the chunks of a row of W bytes by the number of the row.
-func (s *sharedMatrix) swizzle(a int) int {
-	switch {
-	case s.wide:
-		return a ^ a>>2&0x60
-	case s.width > 0:
-		return a ^ a>>3&(s.width-1)&0x70
-	}
-	return a
-}
-
 // elemKind is how the elements of a matrix operand lie in memory: per to a chunk of 16 bytes, k the depth of
 // one instruction in elements.
 type elemKind struct {
@@ -173,17 +125,17 @@ func (t *operandTile) taint(i int) {
 
 // readShared decodes rows or columns first to first+n-1 of the tile from s, where they are the first n. look is told of every chunk before it is read and gives
 // its bytes, with their undefined bits (nil: none).
-func (t *operandTile) readShared(s *sharedMatrix, e *elemKind, first, n int, look func(at int) (data, undef []byte)) {
+func (t *operandTile) readShared(s *smemTile, e *elemKind, first, n int, look func(at int) (data, undef []byte)) {
 	var v [32]float64
 	outer, inner := n, t.depth
-	if s.mnMajor {
+	if s.across {
 		outer, inner = t.depth, n
 	}
 	for o := range outer {
 		for i := 0; i < inner; i += e.per {
 			data, undef := look(s.at(o, i*e.bits/8))
 			e.decode(data, &v)
-			if s.mnMajor {
+			if s.across {
 				for j := range min(e.per, inner-i) {
 					t.v[t.index(first+i+j, o)] = v[j]
 					if undef != nil && anySet(undef[j*e.bits/8:][:e.bits/8]) {

@@ -1,16 +1,19 @@
 package emu
 
-// smemTile is a matrix in shared memory as a matrix descriptor says it (section 9.7.15.5.1): rows of M or N, columns of K.
-// All sizes are bytes.
+// smemTile is an operand of a matrix instruction in shared memory, as its descriptor says it (wgmma: section 9.7.15.5.1; tcgen05:
+// sections 9.7.16.3 and 9.7.16.4.1): rows of M or N, columns of K. It is read in pieces of 16 bytes, which swizzling never breaks.
+// With r and k counted in bytes where they are neighbours:
 //
 //	         K-major                                                  MN-major
 //	none     start + r%8*16 + r/8*stride + k/16*leading + k%16        start + r%16 + r/16*stride + k%8*16 + k/8*leading
 //	swizzled start + r%8*span + r/8*stride + k                        start + r%span + r/span*leading + k%8*span + k/8*stride
+//	wide                                                              start + r%128 + r/128*leading + k%4*128 + k/4*stride
 //
-// where k of K-major and r of MN-major are in bytes. A swizzle then exchanges pieces of 16 bytes (swizzle).
+// The swizzle then exchanges pieces by the bits of that address.
 type smemTile struct {
 	start, leading, stride int
 	span                   int  // of the swizzle: 128, 64, 32 or 0
+	wide                   bool // it exchanges atoms of 32 bytes; span is 128
 	across                 bool // MN-major: elements of a column are neighbours
 	size                   int  // of an element, bytes
 }
@@ -22,6 +25,24 @@ func swizzle(addr, span int) int {
 		return addr
 	}
 	return addr ^ addr>>7&(span>>4-1)<<4
+}
+
+// swizzleWide moves it within 4 atoms of 32 bytes.
+func swizzleWide(addr int) int { return addr ^ addr>>7&3<<5 }
+
+// at gives the address of a piece: of row outer at byte b of K, or with MN-major of row outer of K at byte b.
+func (t *smemTile) at(outer, b int) int {
+	switch {
+	case t.wide:
+		return swizzleWide(t.start + b>>7*t.leading + outer>>2*t.stride + (outer&3)<<7 + b&127)
+	case t.across && t.span > 0:
+		return swizzle(t.start+b/t.span*t.leading+outer>>3*t.stride+(outer&7)*t.span+b%t.span, t.span)
+	case t.across:
+		return t.start + b>>4*t.stride + outer>>3*t.leading + (outer&7)<<4 + b&15
+	case t.span > 0:
+		return swizzle(t.start+outer>>3*t.stride+(outer&7)*t.span+b, t.span)
+	}
+	return t.start + outer>>3*t.stride + (outer&7)<<4 + b>>4*t.leading + b&15
 }
 
 // reserved are the bits of a wgmma descriptor that must be zero.
@@ -48,26 +69,14 @@ func (t *smemTile) pieces(rows, depth int, f func(r, k, addr int)) {
 	if t.across {
 		for k := range depth {
 			for r := 0; r < rows; r += n {
-				b, at := r*t.size, 0
-				if t.span == 0 {
-					at = t.start + b/16*t.stride + k%8*16 + k/8*t.leading
-				} else {
-					at = t.start + b%t.span + b/t.span*t.leading + k%8*t.span + k/8*t.stride
-				}
-				f(r, k, swizzle(at, t.span))
+				f(r, k, t.at(k, r*t.size))
 			}
 		}
 		return
 	}
 	for r := range rows {
 		for k := 0; k < depth; k += n {
-			b, at := k*t.size, 0
-			if t.span == 0 {
-				at = t.start + r%8*16 + r/8*t.stride + b/16*t.leading
-			} else {
-				at = t.start + r%8*t.span + r/8*t.stride + b
-			}
-			f(r, k, swizzle(at, t.span))
+			f(r, k, t.at(r, k*t.size))
 		}
 	}
 }

@@ -139,19 +139,19 @@ func (k *tcgenKind) shape(x *instrDesc, group int, ws bool) error {
 //
 //	0-13 start | 16-29 leading dimension offset | 32-45 stride dimension offset | 46-48 one | 49-51 base offset
 //	52 mode of the leading dimension offset | 53-60 zero | 61-63 swizzle
-func decodeShared(v uint64, mnMajor bool) (s sharedMatrix, err error) {
+func decodeShared(v uint64, mnMajor bool) (s smemTile, err error) {
 	field := func(at int) int { return int(v >> at & (1<<14 - 1) << 4) }
-	s = sharedMatrix{start: field(0), lbo: field(16), sbo: field(32), mnMajor: mnMajor}
+	s = smemTile{start: field(0), leading: field(16), stride: field(32), across: mnMajor}
 	switch v >> 61 {
 	case 0:
 	case 1:
-		s.width, s.wide = 128, true
+		s.span, s.wide = 128, true
 	case 2:
-		s.width = 128
+		s.span = 128
 	case 4:
-		s.width = 64
+		s.span = 64
 	case 6:
-		s.width = 32
+		s.span = 32
 	default:
 		return s, fmt.Errorf("no swizzle has code %d", v>>61)
 	}

@@ -96,22 +96,22 @@ func TestSharedDescriptors(t *testing.T) {
 	for _, c := range []struct {
 		v       uint64
 		mnMajor bool
-		want    sharedMatrix
+		want    smemTile
 		err     string
 	}{
-		{0x4000404000010040, false, sharedMatrix{start: 1024, lbo: 16, sbo: 1024, width: 128}, ""},
-		{0x4000404002000040, true, sharedMatrix{start: 1024, lbo: 8192, sbo: 1024, width: 128, mnMajor: true}, ""},
-		{0x8000402000000042, false, sharedMatrix{start: 1056, sbo: 512, width: 64}, ""},
-		{0xc000401000000000, false, sharedMatrix{sbo: 256, width: 32}, ""},
-		{0x0000400800080000, false, sharedMatrix{lbo: 128, sbo: 128}, ""},
-		{0x2000404002000000, true, sharedMatrix{lbo: 8192, sbo: 1024, width: 128, wide: true, mnMajor: true}, ""},
-		{0x2000404002000000, false, sharedMatrix{}, "MN-major"},
-		{0x4000004000000000, false, sharedMatrix{}, "bits 46 to 48"},
-		{0x4002404000000000, false, sharedMatrix{}, "base offset"},
-		{0x4010404000000000, false, sharedMatrix{}, "absolute"},
-		{0x6000404000000000, false, sharedMatrix{}, "code 3"},
-		{0x4020404000000000, false, sharedMatrix{}, "reserved"},
-		{0x4000404000004000, false, sharedMatrix{}, "reserved"},
+		{0x4000404000010040, false, smemTile{start: 1024, leading: 16, stride: 1024, span: 128}, ""},
+		{0x4000404002000040, true, smemTile{start: 1024, leading: 8192, stride: 1024, span: 128, across: true}, ""},
+		{0x8000402000000042, false, smemTile{start: 1056, stride: 512, span: 64}, ""},
+		{0xc000401000000000, false, smemTile{stride: 256, span: 32}, ""},
+		{0x0000400800080000, false, smemTile{leading: 128, stride: 128}, ""},
+		{0x2000404002000000, true, smemTile{leading: 8192, stride: 1024, span: 128, wide: true, across: true}, ""},
+		{0x2000404002000000, false, smemTile{}, "MN-major"},
+		{0x4000004000000000, false, smemTile{}, "bits 46 to 48"},
+		{0x4002404000000000, false, smemTile{}, "base offset"},
+		{0x4010404000000000, false, smemTile{}, "absolute"},
+		{0x6000404000000000, false, smemTile{}, "code 3"},
+		{0x4020404000000000, false, smemTile{}, "reserved"},
+		{0x4000404000004000, false, smemTile{}, "reserved"},
 	} {
 		got, err := decodeShared(c.v, c.mnMajor)
 		if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) || err == nil && got != c.want {
@@ -710,7 +710,7 @@ V:
 	if _, err := m.Run(t.Context(), "k", mem, []Arg{tm.Encode(), le64(out)}, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	tile := sharedMatrix{lbo: 2048, sbo: 512, width: 128, wide: true, mnMajor: true}
+	tile := smemTile{leading: 2048, stride: 512, span: 128, wide: true, across: true}
 	for k := range 16 {
 		for mn := range 32 {
 			x := float64(math.Float32frombits(uint32(readBytes(global, 4*(32*k+mn), 4))))

@@ -125,7 +125,7 @@ func (m *TensorMap) elem() typ { return types[mapTypes[m.Type]] }
 // place gives the address in shared memory of a piece of 16 bytes: its swizzle exchanges atoms of 16 bytes, or of 32.
 func (m *TensorMap) place(a int) int {
 	if m.Atomicity == 1 {
-		return a ^ a>>7&3<<5
+		return swizzleWide(a)
 	}
 	return swizzle(a, m.span())
 }

@@ -245,7 +245,7 @@ func (m real) powPair(x, y, ylow reg) reg {
 	limit := m.num(map[kind]float64{kF32: 200, kF64: 1200}[m.k])
 	tlow = m.sel(m.less(m.fabs(t), limit), tlow, m.num(0))
 	t = m.min(m.max(t, m.fneg(limit)), limit)
-	n, i := m.nearest(t, m.num(1))
+	n, i := m.nearest(m.fadd(t, tlow), m.num(1)) // the second part is as much as 1/5 where y is large
 	f := m.fadd(m.fsub(t, n), tlow)
 	var e reg
 	if m.k == kF32 {

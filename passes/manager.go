@@ -49,16 +49,21 @@ func (m *Manager) Run(list []*Pass, planner string) error {
 	if m.State.PlanIndex == nil {
 		m.State.PlanIndex = map[string]int{}
 	}
+	lacked := map[string]string{} // why the last plan of an entry could not be
 	for i := 0; i < len(list); i++ {
 		if i == plan {
 			m.snapshot = m.State.Ctx.Clone(m.State.Module, ir.Mapping{})
 		}
 		err := m.step(list[i])
 		if e, ok := err.(*ErrPlan); ok && plan >= 0 && i >= plan {
+			if i == plan && lacked[e.Entry] != "" {
+				return m.tooBig(&ErrPlan{Entry: e.Entry, Reason: lacked[e.Entry]})
+			}
 			m.State.PlanIndex[e.Entry]++
-			if m.State.PlanIndex[e.Entry] >= maxPlans {
+			if i == plan || m.State.PlanIndex[e.Entry] >= maxPlans {
 				return m.tooBig(e)
 			}
+			lacked[e.Entry] = e.Reason
 			m.State.Remark(ir.UnknownLoc{}, "%s; taking plan %d", e.Error(), m.State.PlanIndex[e.Entry])
 			m.State.Module = m.State.Ctx.Clone(m.snapshot, ir.Mapping{})
 			m.form = tileaa.Explicit

@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"tileiras/codegen/cost"
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -35,7 +36,7 @@ func (a *assigner) access(op *ir.Op) anchor {
 				return n
 			}
 			if l, ok := reblocked(n.l, fast, vec); ok {
-				return anchor{l, weightLoad}
+				return anchor{l, cost.LeaveLoad}
 			}
 		}
 	case tileaa.OpTiledAtomic:
@@ -46,11 +47,11 @@ func (a *assigner) access(op *ir.Op) anchor {
 		if n := a.strongest(op); !n.none() {
 			return n
 		}
-		return anchor{a.blocked(t, fast, 1, 1), weightAtomic}
+		return anchor{a.blocked(t, fast, 1, 1), cost.LeaveAtomic}
 	case tileaa.OpMultimemStore, tileaa.OpMultimemReduce, tileaa.OpMultimemLoad:
-		return anchor{a.blocked(t, fast, vec, min(vec, max(1, multimemBytes/tileaa.ElemBytes(t.Elem)))), weightLoad}
+		return anchor{a.blocked(t, fast, vec, min(vec, max(1, multimemBytes/tileaa.ElemBytes(t.Elem)))), cost.LeaveLoad}
 	}
-	return anchor{a.blocked(t, fast, vec, 1), weightLoad}
+	return anchor{a.blocked(t, fast, vec, 1), cost.LeaveLoad}
 }
 
 // repeats reports whether several threads hold the same element.

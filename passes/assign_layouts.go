@@ -3,6 +3,7 @@ package passes
 import (
 	"slices"
 
+	"tileiras/codegen/cost"
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -43,15 +44,6 @@ type anchor struct {
 
 func (n anchor) none() bool { return n.weight == 0 }
 
-// Weights: whoever would pay more for a conversion decides.
-const (
-	weightDefault = 1
-	weightAtomic  = 4
-	weightScan    = 6
-	weightLoad    = 8
-	weightDot     = 16
-)
-
 // demand is a value wanted in a layout.
 type demand struct {
 	v   *ir.Value
@@ -79,7 +71,7 @@ func (a *assigner) natural(v *ir.Value) anchor {
 		return n
 	}
 	if t.Layout != nil {
-		return anchor{*t.Layout, weightDefault}
+		return anchor{*t.Layout, cost.LeaveDefault}
 	}
 	if n, ok := a.final[v]; ok {
 		return n
@@ -119,7 +111,7 @@ func (a *assigner) look(v *ir.Value, t *tileaa.TileType) anchor {
 	case tileaa.OpConstant, tileaa.OpSplat, tileaa.OpIota, tileaa.OpBroadcast:
 		return anchor{}
 	case tileaa.OpDot:
-		return anchor{dotLayouts(a.s, op, a.warps).c, weightDot}
+		return anchor{dotLayouts(a.s, op, a.warps).c, cost.LeaveDot}
 	case tileaa.OpTiledLoad, tileaa.OpMultimemLoad, tileaa.OpLoad, tileaa.OpAtomicRmw, tileaa.OpAtomicCas:
 		return a.access(op)
 	case tileaa.OpReduce:
@@ -127,7 +119,7 @@ func (a *assigner) look(v *ir.Value, t *tileaa.TileType) anchor {
 		dim := dimOf(op)
 		return anchor{src.l.RemoveDim(dim), src.weight}
 	case tileaa.OpScan:
-		return anchor{a.scanLayout(op), weightScan}
+		return anchor{a.scanLayout(op), cost.LeaveScan}
 	case tileaa.OpReshape:
 		return a.mapped(op.Operand(0), func(l layout.Layout) layout.Layout { return l.Reshape(ints(t.Shape)) })
 	case tileaa.OpPermute:
@@ -139,19 +131,19 @@ func (a *assigner) look(v *ir.Value, t *tileaa.TileType) anchor {
 		s, ok := a.inRegs(op)
 		switch {
 		case !ok:
-			return anchor{a.defaultLayout(t), weightDefault}
+			return anchor{a.defaultLayout(t), cost.LeaveDefault}
 		case op.Code() == tileaa.OpExtract:
 			return anchor{s.piece, s.weight}
 		}
 		return anchor{s.whole, s.weight}
 	case tileaa.OpBufferLoad, tileaa.OpBufferExtract:
-		return anchor{a.defaultLayout(t), weightDefault}
+		return anchor{a.defaultLayout(t), cost.LeaveDefault}
 	case tileaa.OpPack, tileaa.OpUnpack:
-		return anchor{packLayouts(op, a.warps).result, weightDefault}
+		return anchor{packLayouts(op, a.warps).result, cost.LeaveDefault}
 	}
 	n := a.strongest(op)
 	if n.none() && !cheap(op) && op.Code() != tileaa.OpDivi && op.Code() != tileaa.OpRemi {
-		return anchor{a.wanted(v, t), weightDefault}
+		return anchor{a.wanted(v, t), cost.LeaveDefault}
 	}
 	return n
 }
@@ -199,7 +191,7 @@ func (a *assigner) best(op *ir.Op) anchor {
 	if n := a.strongest(op); !n.none() {
 		return n
 	}
-	return anchor{a.defaultLayout(tileaa.AsTile(op.Operand(0))), weightDefault}
+	return anchor{a.defaultLayout(tileaa.AsTile(op.Operand(0))), cost.LeaveDefault}
 }
 
 func (a *assigner) mapped(v *ir.Value, f func(layout.Layout) layout.Layout) anchor {
@@ -220,7 +212,7 @@ func (a *assigner) class(v *ir.Value, t *tileaa.TileType) anchor {
 		}
 	}
 	if n.none() && len(a.open) == 1 {
-		return anchor{a.wanted(v, t), weightDefault}
+		return anchor{a.wanted(v, t), cost.LeaveDefault}
 	}
 	return n
 }

@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"tileiras/codegen/cost"
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -20,7 +21,7 @@ func (a *assigner) inRegs(op *ir.Op) (sliced, bool) {
 	case tileaa.OpPad:
 		n := a.natural(op.Operand(0))
 		if n.none() {
-			n = anchor{a.defaultLayout(tileaa.AsTile(op.Operand(0))), weightDefault}
+			n = anchor{a.defaultLayout(tileaa.AsTile(op.Operand(0))), cost.LeaveDefault}
 		}
 		return sliced{padLayout(compact(n.l), ints(small.Shape)), n.l, n.weight}, true
 	case tileaa.OpInsert:
@@ -98,7 +99,7 @@ func (a *assigner) slices(op *ir.Op) error {
 		r = tileaa.NewBufferLoad(a.b, out, buf, tileaa.BufferLoadOptions{}).Result()
 	}
 	op.Result(0).ReplaceAllUsesWith(r)
-	a.final[r] = anchor{l, weightDefault}
+	a.final[r] = anchor{l, cost.LeaveDefault}
 	op.Erase()
 	return nil
 }

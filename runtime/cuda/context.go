@@ -44,8 +44,29 @@ type Context struct {
 	handle uintptr
 }
 
+// Device describes a GPU without opening it.
+func (d *Driver) Device(ordinal int) (Device, error) {
+	c, err := d.describe(ordinal)
+	if err != nil {
+		return Device{}, err
+	}
+	return c.Device, nil
+}
+
 // Context opens the primary context of a device.
 func (d *Driver) Context(ordinal int) (*Context, error) {
+	c, err := d.describe(ordinal)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.check("cuDevicePrimaryCtxRetain", d.api.primaryCtxRetain(&c.handle, c.dev)); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// describe is a context that is not open.
+func (d *Driver) describe(ordinal int) (*Context, error) {
 	c := &Context{drv: d, Device: Device{Ordinal: ordinal}}
 	if err := d.check(fmt.Sprintf("cuDeviceGet(%d)", ordinal), d.api.deviceGet(&c.dev, int32(ordinal))); err != nil {
 		return nil, err
@@ -66,9 +87,6 @@ func (d *Driver) Context(ordinal int) (*Context, error) {
 			return nil, err
 		}
 		*a.to = v
-	}
-	if err := d.check("cuDevicePrimaryCtxRetain", d.api.primaryCtxRetain(&c.handle, c.dev)); err != nil {
-		return nil, err
 	}
 	return c, nil
 }

@@ -1,0 +1,114 @@
+package ptxas
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// alone hides what this machine has.
+func alone(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the tests make programs of shell scripts")
+	}
+	for _, v := range []string{Variable, "CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "VIRTUAL_ENV", "CONDA_PREFIX"} {
+		t.Setenv(v, "")
+	}
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+}
+
+// fake makes a program.
+func fake(t *testing.T, parts ...string) string {
+	t.Helper()
+	path := filepath.Join(parts...)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func find(t *testing.T, named, want string) {
+	t.Helper()
+	if got, err := Find(named); err != nil || got != want {
+		t.Errorf("got %s, %v, want %s", got, err, want)
+	}
+}
+
+// Each place is looked at before those after it.
+func TestPlacesInTheirOrder(t *testing.T) {
+	alone(t)
+	venv := t.TempDir()
+	t.Setenv("VIRTUAL_ENV", venv)
+	fake(t, venv, "lib/python3.11/site-packages/nvidia/cu12/bin/ptxas")
+	newest := fake(t, venv, "lib/python3.11/site-packages/nvidia/cu13/bin/ptxas")
+	if _, err := os.Stat("/usr/local/cuda/bin/ptxas"); err != nil {
+		find(t, "", newest)
+	}
+	onPath := fake(t, os.Getenv("PATH"), "ptxas")
+	find(t, "", onPath)
+	for _, v := range []string{"CUDA_ROOT", "CUDA_PATH", "CUDA_HOME"} {
+		root := t.TempDir()
+		t.Setenv(v, root)
+		find(t, "", onPath) // it has none
+		onPath = fake(t, root, "bin/ptxas")
+		find(t, "", onPath)
+	}
+	byVariable := fake(t, t.TempDir(), "my-ptxas")
+	t.Setenv(Variable, byVariable)
+	find(t, "", byVariable)
+	byFlag := fake(t, t.TempDir(), "another")
+	find(t, byFlag, byFlag)
+}
+
+func TestNoPtxasSaysHowToGetIt(t *testing.T) {
+	alone(t)
+	for _, p := range append(packages(), "/usr/local/cuda/bin") {
+		if _, err := os.Stat(filepath.Join(p, "ptxas")); err == nil {
+			t.Skip("this machine has a ptxas at " + p)
+		}
+	}
+	_, err := Find("")
+	var m *Missing
+	if !errors.As(err, &m) || !strings.Contains(err.Error(), "pip install nvidia-cuda-nvcc") || !strings.Contains(err.Error(), "-o FILE.ptx") {
+		t.Errorf("got %v", err)
+	}
+	want := "the folder of tileiras, CUDA_HOME, CUDA_PATH, CUDA_ROOT, PATH, /usr/local/cuda, Python packages"
+	if m != nil && strings.Join(m.Tried, ", ") != want {
+		t.Errorf("looked at %v", m.Tried)
+	}
+}
+
+func TestMessages(t *testing.T) {
+	got := parse(`ptxas info    : 64 bytes gmem
+ptxas /tmp/a b.ptx, line 137; error   : Not a name of any known instruction: 'retx'
+ptxas error   : Entry function 'k' uses too much shared data (0x493e0 bytes, 0x38c00 max)
+ptxas warning : something
+ptxas fatal   : Ptx assembly aborted due to errors
+Segmentation fault
+`)
+	want := []Message{{"info", 0, "64 bytes gmem"}, {"error", 137, "Not a name of any known instruction: 'retx'"},
+		{"error", 0, "Entry function 'k' uses too much shared data (0x493e0 bytes, 0x38c00 max)"}, {"warning", 0, "something"},
+		{"fatal", 0, "Ptx assembly aborted due to errors"}, {"error", 0, "Segmentation fault"}}
+	if len(got) != len(want) {
+		t.Fatalf("got %v", got)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("got %v, want %v", got[i], want[i])
+		}
+	}
+	if s := serious(got); len(s) != 3 || s[0] != want[1] || s[1] != want[2] || s[2] != want[5] {
+		t.Errorf("serious: %v", s)
+	}
+	if s := serious(got[4:5]); len(s) != 1 {
+		t.Errorf("serious: %v", s)
+	}
+}

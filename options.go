@@ -45,7 +45,7 @@ const (
 // that a field does not know is an error of Compile.
 type Options struct {
 	Name     string // of the source in diagnostics; "" is "input". Bytecode with debug information names its own sources
-	GPU      string // "sm_90"; GPUs lists them. Needed from TileAA on
+	GPU      string // "sm_90"; GPUs lists them. "" is sm_80, whose PTX later GPUs run too
 	Emit     Level
 	ABI      ABI
 	Opt      OptLevel

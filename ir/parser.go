@@ -446,9 +446,9 @@ func (p *Parser) ownForm(s *ParsedOp) {
 	def, full := p.lookupOp(name)
 	if def == nil {
 		if full != name {
-			p.fail(int(s.Pos), "custom op '%s' is unknown (tried '%s' as well)", name, full)
+			p.fail(int(s.Pos), "custom op '%s' is unknown (tried '%s' as well)%s", name, full, didYouMean(name, p.opNames()))
 		} else {
-			p.fail(int(s.Pos), "custom op '%s' is unknown", name)
+			p.fail(int(s.Pos), "custom op '%s' is unknown%s", name, didYouMean(name, p.opNames()))
 		}
 		return
 	}

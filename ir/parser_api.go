@@ -303,7 +303,7 @@ func (p *Parser) Lookup(r OperandRef) *Value {
 	}
 	e := p.values[r.Name]
 	if e == nil {
-		p.fail(int(r.Pos), "use of undeclared SSA value name")
+		p.fail(int(r.Pos), "use of undeclared SSA value name '%s'%s", r.Name, didYouMean(r.Name, p.valueNames()))
 		return nil
 	}
 	if r.Num >= len(e.vals) {

@@ -128,7 +128,7 @@ func TestUnknownOpsNeedPermission(t *testing.T) {
 func TestParseErrors(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{inFunc("%0 = add %arg0, %arg1 : f32"), "t.mlir:3:14: error: use of value '%arg0' expects different type than prior uses: 'f32' vs 'i32'\nt.mlir:2:12: note: prior use here\n"},
-		{inFunc("%0 = add %arg0, %nothing : i32"), "t.mlir:3:21: error: use of undeclared SSA value name\n"},
+		{inFunc("%0 = add %arg0, %nothing : i32"), "t.mlir:3:21: error: use of undeclared SSA value name '%nothing'\n"},
 		{inFunc("%0 = add %arg0, %arg1#1 : i32"), "t.mlir:3:21: error: reference to invalid result number\n"},
 		{inFunc("%0 = add %arg0 : i32"), "t.mlir:3:19: error: expected ','\n"},
 		{inFunc("%0 = add %arg0, : i32"), "t.mlir:3:20: error: expected SSA operand\n"},

@@ -19,11 +19,19 @@ type NotSupported struct {
 // NotSupported marks the error for the command, which has an exit code for it.
 func (e *NotSupported) NotSupported() bool { return true }
 
+// Place is where in the source the operation stands.
+func (e *NotSupported) Place() ir.Location { return e.Loc }
+
 func (e *NotSupported) Error() string {
-	var b strings.Builder
 	if at := ir.LocString(e.Loc); at != "" {
-		b.WriteString(at + ": ")
+		return at + ": " + e.Message()
 	}
+	return e.Message()
+}
+
+// Message is the error without its place.
+func (e *NotSupported) Message() string {
+	var b strings.Builder
 	b.WriteString("not supported yet: " + e.Op)
 	if e.Type != "" {
 		b.WriteString(" " + e.Type)

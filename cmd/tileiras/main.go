@@ -13,5 +13,6 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(800)
 	}
+	driver.TidyOnSignals()
 	os.Exit(driver.Tileiras(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

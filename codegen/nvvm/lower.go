@@ -30,12 +30,19 @@ type NotSupported struct {
 	Loc  ir.Location
 }
 
+// Place is where in the source the operation stands.
+func (e *NotSupported) Place() ir.Location { return e.Loc }
+
 func (e *NotSupported) Error() string {
-	s := fmt.Sprintf("not supported yet: %s on %s", e.Op, e.What)
 	if at := ir.LocString(e.Loc); at != "" {
-		s = at + ": " + s
+		return at + ": " + e.Message()
 	}
-	return s
+	return e.Message()
+}
+
+// Message is the error without its place.
+func (e *NotSupported) Message() string {
+	return fmt.Sprintf("not supported yet: %s on %s", e.Op, e.What)
 }
 
 // lowering is the function that lowers one kind of operation; it reads the operands' tiles and sets the results'.

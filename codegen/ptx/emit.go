@@ -31,6 +31,7 @@ type Options struct {
 	ABI      ABI
 	LineInfo bool // print .file and .loc from !dbg
 	Budget   *budget.Budget
+	Header   []string // more lines of the comment that the text begins with
 }
 
 // tileVersion is the first PTX version with the directive `.language`.

@@ -36,6 +36,9 @@ func (p *printer) printf(format string, args ...any) { p.out = fmt.Appendf(p.out
 func (e *emitter) print() ([]byte, error) {
 	p := &printer{}
 	p.text("// PTX written by tileiras from CUDA Tile IR.\n")
+	for _, s := range e.options.Header {
+		p.text("// ", line(s), "\n")
+	}
 	for _, k := range e.kernels {
 		p.comment(k, e.options)
 	}

@@ -159,7 +159,7 @@ func TestParseErrors(t *testing.T) {
 		"%0 = assume even<2>, %i : tile<i32>":                                                                  "unknown assume predicate attribute: even (expected 'div_by', 'same_elements', or 'bounded')",
 		"%0 = get_tensor_shape %i : tile<i32> -> tile<i32>":                                                    "expected tensor_view, got '!cuda_tile.tile<i32>'",
 		"if %i {\n}": "t:2:4: error: use of value '%i' expects different type than prior uses: '!cuda_tile.tile<i1>' vs '!cuda_tile.tile<i32>'\nt:1:31: note: prior use here",
-		"for %k in (%i to %i, step %n) : tile<i32> {\n}": "t:2:27: error: use of undeclared SSA value name",
+		"for %k in (%i to %i, step %n) : tile<i32> {\n}": "t:2:27: error: use of undeclared SSA value name '%n'",
 		"%0 = iota : tile<8xi32, 3>":                     "t:2:23: error: expected '>'",
 		"%0 = iota : matrix<8xi32>":                      "t:2:13: error: custom op 'cuda_tile.iota' unknown type: matrix",
 		"%0 = constant <f32: 1.0> : !cuda_tile.partition_view<tile=(4), padding_value = one, tensor_view<8xf32, strides=[1]>>": "invalid padding_value attribute specification. Got \"one\" but expect one of: zero, neg_zero, nan, pos_inf, neg_inf",

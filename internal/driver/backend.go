@@ -47,7 +47,7 @@ func (b *backend) lower(st *passes.State) (string, error) {
 func (b *backend) toLLVM(st *passes.State) (m *llvm.Module, err error) {
 	defer guard(lowerToLLVM, &err)
 	done := b.run.time(lowerToLLVM)
-	m, err = nvvm.Lower(st.Ctx, st.Module, nvvm.Options{Target: b.target, ABI: b.abi, LineInfo: b.run.opts.LineInfo})
+	m, err = nvvm.Lower(st.Ctx, st.Module, nvvm.Options{Target: b.target, ABI: b.abi, LineInfo: b.run.opts.lines()})
 	done()
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (b *backend) toLLVM(st *passes.State) (m *llvm.Module, err error) {
 func (b *backend) emit(m *llvm.Module) (text string, err error) {
 	defer guard(emitPTX, &err)
 	done := b.run.time(emitPTX)
-	out, err := ptx.Emit(m, ptx.Options{Target: b.target, ABI: abis[b.abi], LineInfo: b.run.opts.LineInfo, Budget: b.run.budget})
+	out, err := ptx.Emit(m, ptx.Options{Target: b.target, ABI: abis[b.abi], LineInfo: b.run.opts.lines(), Header: b.run.opts.header(), Budget: b.run.budget})
 	done()
 	if err != nil {
 		return "", err

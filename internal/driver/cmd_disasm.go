@@ -44,7 +44,7 @@ func TileIRDisasm(args []string, stdin io.Reader, stdout, stderr io.Writer) int 
 	if err != nil {
 		return report(err, stderr)
 	}
-	if done := information(TileIRDisasmCommand, line, stdout); done {
+	if done := information(TileIRDisasmCommand, line, stdout, stderr); done {
 		return ExitOK
 	}
 	if len(line.Args) == 0 {

@@ -8,6 +8,7 @@ import (
 
 	llvm "github.com/llir/llvm/ir"
 
+	"tileiras/codegen/target"
 	"tileiras/internal/budget"
 	"tileiras/passes"
 )
@@ -21,13 +22,11 @@ var TileOptCommand = &Command{
 	Flags: concat([]Flag{
 		{Name: "passes", Kind: ListFlag, Meta: "pass,...", Help: "Passes to run, in this order; lower-to-llvm and emit-ptx too"},
 		{Name: "from", Kind: EnumFlag, Default: "tile", Help: "What the input is", Values: []Value{{"tile", "cuda_tile or TileAA"}, {"llvm", "LLVM IR"}}},
-		{Name: "gpu-name", Aliases: []string{"arch"}, Kind: EnumFlag, Values: gpuValues(), Help: "Architecture to compile for"},
+		{Name: "gpu-name", Aliases: []string{"arch"}, Kind: EnumFlag, Values: gpuValues(), Advise: target.Advice, Help: "GPU to compile for; without it " + DefaultGPU},
 		{Name: "output-file", Aliases: []string{"o"}, Kind: StringFlag, Meta: "filename", Default: "-", Help: "Output file name; - is standard output"},
 		{Name: "opt-level", Aliases: []string{"O"}, Kind: IntFlag, Meta: "int", Default: "3", Help: "Optimization level: 0 takes the plan with the most warps and smallest pieces and leaves out optional passes; 1, 2 and 3 are the same"},
 		{Name: "abi", Kind: EnumFlag, Default: "cuda", Help: "Launch convention", Values: []Value{{"cuda", "An ordinary CUDA kernel"}, {"tile", "A Tile IR kernel"}}},
 		{Name: "lineinfo", Kind: BoolFlag, Help: "Write source lines into the PTX"},
-		{Name: "stop-after", Kind: StringFlag, Meta: "pass", Hidden: true, Help: "Stop after this pass"},
-		{Name: "list-passes", Kind: BoolFlag, Help: "List the passes in order, with the reason for each place"},
 		{Name: "mlir-print-op-generic", Kind: BoolFlag, Help: "Print the generic form"},
 	}, pieceFlags, tilePassFlags(), showFlags, commonFlags),
 }
@@ -39,7 +38,7 @@ func TileOpt(parseLLVM func(name, text string) (*llvm.Module, error)) Tool {
 		if err != nil {
 			return report(err, stderr)
 		}
-		if information(TileOptCommand, line, stdout) {
+		if information(TileOptCommand, line, stdout, stderr) {
 			return ExitOK
 		}
 		file := "-"
@@ -88,7 +87,7 @@ func RunPasses(ctx context.Context, name string, src []byte, o Options, names []
 	if err != nil {
 		return "", err
 	}
-	r := &run{opts: &o, budget: c.Budget, input: in, name: name, source: src, named: true}
+	r := &run{ctx: ctx, opts: &o, budget: c.Budget, input: in, named: true}
 	if err := r.verify(); err != nil {
 		return "", err
 	}
@@ -105,10 +104,7 @@ func RunPasses(ctx context.Context, name string, src []byte, o Options, names []
 		}
 	}
 	st := &passes.State{Ctx: c, Module: in.Module, Opt: o.Opt}
-	if st.Target, err = o.target(); err != nil && o.GPU != "" {
-		return "", err
-	}
-	if st.Target == nil && len(list)+len(back) > 0 {
+	if st.Target, err = o.target(ctx); err != nil {
 		return "", err
 	}
 	if err := r.passes(st, list); err != nil {
@@ -140,7 +136,7 @@ func runLLVM(m *llvm.Module, o *Options, names []string) (string, error) {
 	case len(names) > 1 || names[0] != emitPTX:
 		return "", fail(ExitUsage, "on LLVM IR the only pass is %s", emitPTX)
 	}
-	t, err := o.target()
+	t, err := o.target(context.Background())
 	if err != nil {
 		return "", err
 	}

@@ -5,107 +5,70 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
-
-	"tileiras/codegen/target"
+	"time"
 )
 
 // Tool is one of our commands as a function: what main calls, and what tests call without a process.
 type Tool func(args []string, stdin io.Reader, stdout, stderr io.Writer) int
 
-func gpuValues() []Value {
-	var vs []Value
-	for _, t := range target.All {
-		vs = append(vs, Value{t.Name, fmt.Sprintf("SM %d", t.Number)})
-	}
-	return vs
-}
-
-// showFlags are the flags that show what happens inside; tileiras and tile-opt have them both.
-var showFlags = []Flag{
-	{Name: "print-after-all", Kind: BoolFlag, Help: "Print the module after every pass, to standard error"},
-	{Name: "print-before", Kind: ListFlag, Meta: "pass,...", Help: "Print the module before these passes"},
-	{Name: "print-after", Kind: ListFlag, Meta: "pass,...", Help: "Print the module after these passes"},
-	{Name: "print-changed", Kind: BoolFlag, Help: "Print what each pass changed, as a diff"},
-	{Name: "print-facts", Kind: BoolFlag, Help: "Print what is known of integers and pointers after every TileAA pass"},
-	{Name: "print-debug-info", Aliases: []string{"mlir-print-debuginfo"}, Kind: BoolFlag, Help: "Print source locations in modules"},
-	{Name: "pass-timing", Kind: BoolFlag, Help: "Print the wall time of every stage, to standard error"},
-	{Name: "verify-each", Kind: BoolFlag, Help: "Verify the module after every pass"},
-	{Name: "reproducer-dir", Kind: StringFlag, Meta: "dir", Default: ".", Help: "Where a fault of the compiler leaves its input"},
-}
-
-var commonFlags = []Flag{
-	{Name: "help", Aliases: []string{"h"}, Kind: BoolFlag, Help: "Display available options"},
-	{Name: "help-hidden", Kind: BoolFlag, Hidden: true, Help: "Display all available options"},
-	{Name: "version", Kind: BoolFlag, Help: "Display the version of this program"},
-}
-
-// TileirasCommand is the table of the flags of tileiras.
-var TileirasCommand = &Command{
-	Name:     "tileiras",
-	Usage:    "[options] <input file>",
-	Overview: "tileiras compiles CUDA Tile IR, bytecode or text, to PTX",
-	MaxArgs:  1,
-	Flags: concat([]Flag{
-		{Name: "gpu-name", Aliases: []string{"arch"}, Kind: EnumFlag, Values: gpuValues(), Help: "Architecture to compile for"},
-		{Name: "output-file", Aliases: []string{"o"}, Kind: StringFlag, Meta: "filename", Default: "elf.o", Help: "Output file name; - is standard output"},
-		{Name: "emit", Kind: EnumFlag, Help: "What to write; by default the extension of the output file decides, else cubin", Values: []Value{
-			{"cudatile", "The input as Tile IR text"}, {"bytecode", "Tile IR bytecode"}, {"tileaa", "TileAA text after all its passes"},
-			{"llvm", "LLVM IR text"}, {"ptx", "PTX"}, {"cubin", "A cubin (not supported yet)"}}},
-		{Name: "opt-level", Aliases: []string{"O"}, Kind: IntFlag, Meta: "int", Default: "3", Help: "Optimization level: 0 takes the plan with the most warps and smallest pieces and leaves out optional passes; 1, 2 and 3 are the same"},
-		{Name: "abi", Kind: EnumFlag, Help: "Launch convention; cuda is the default of PTX", Values: []Value{
-			{"cuda", "An ordinary CUDA kernel, lowest PTX version"}, {"tile", "A Tile IR kernel, block size 1,1,1"}}},
-		{Name: "lineinfo", Kind: BoolFlag, Help: "Write source lines into the output"},
-		{Name: "device-debug", Aliases: []string{"g"}, Kind: BoolFlag, Help: "Full debug information; needs -O0 (not supported yet)"},
-		previewFlag, strictFlag,
-		{Name: "stop-after", Kind: StringFlag, Meta: "pass", Help: "Stop after this pass and write its module"},
-		{Name: "list-versions", Kind: BoolFlag, Help: "List the bytecode versions that can be read"},
-		{Name: "list-passes", Kind: BoolFlag, Help: "List the passes in order, with the reason for each place"},
-	}, showFlags, commonFlags),
-}
-
-func concat(lists ...[]Flag) []Flag {
-	var out []Flag
-	for _, l := range lists {
-		out = append(out, l...)
-	}
-	return out
-}
-
 // Tileiras is the command tileiras.
 func Tileiras(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	out := &output{w: stdout}
+	code := tileiras(args, stdin, out, stderr)
+	if code == ExitOK && out.err != nil { // what was asked for did not arrive
+		return report(streamFailure(out.err), stderr)
+	}
+	return code
+}
+
+func tileiras(args []string, stdin io.Reader, stdout *output, stderr io.Writer) int {
 	line, err := TileirasCommand.Parse(args)
 	if err != nil {
 		return report(err, stderr)
 	}
-	if done := information(TileirasCommand, line, stdout); done {
+	if done := information(TileirasCommand, line, stdout, stderr); done {
 		return ExitOK
 	}
-	level := line.Int("opt-level")
-	switch {
-	case level < 0 || level > 3:
-		return report(fail(ExitOptions, "invalid optimization level: %d", level), stderr)
-	case line.Bool("device-debug") && level != 0:
-		return report(fail(ExitOptions, "optimized debugging is currently not supported, change the optimization level to 0 or disable full debug info"), stderr)
-	case line.Bool("device-debug"):
-		return report(fail(ExitUnsupported, "not supported yet: --device-debug; use --lineinfo"), stderr)
-	case len(line.Args) == 0:
-		io.WriteString(stdout, TileirasCommand.Help(false))
-		return report(fail(ExitUsage, "no input file provided"), stderr)
+	if len(line.Args) == 0 || line.Args[0] == "" {
+		io.WriteString(stdout, TileirasCommand.HelpList(false))
+		return report(&Failure{Code: ExitUsage, Lines: []string{"error: no input file provided", ""}}, stderr)
 	}
-	out := line.String("output-file")
+	if err := compileFile(line, stdin, stdout, stderr); err != nil {
+		return report(err, stderr)
+	}
+	return ExitOK
+}
+
+// compileFile is the way from the input to the output.
+func compileFile(line *Line, stdin io.Reader, stdout *output, stderr io.Writer) error {
+	if err := checkOptions(line); err != nil {
+		return err
+	}
+	in, out := line.Args[0], line.String("output-file")
 	o := optionsFrom(line, stderr)
-	o.Emit = EmitFor(out)
 	if line.Given("emit") {
 		o.Emit = Emit(line.String("emit"))
+	} else if kind, err := EmitFor(out); err != nil {
+		return err
+	} else {
+		o.Emit = kind
 	}
-	src, err := ReadInput(line.Args[0], stdin)
+	line.print(TileirasCommand, stderr)
+	src, err := ReadInput(in, stdin)
 	if err != nil {
-		return report(err, stderr)
+		return err
 	}
-	res, err := Compile(context.Background(), line.Args[0], src, o)
+	if out == "-" && !stdout.open() {
+		return fail(ExitUsage, "standard output is closed: write to a file with -o FILE, or nothing with -o /dev/null")
+	}
+	if err := checkOutput(out, in); err != nil {
+		return err
+	}
+	res, err := Compile(context.Background(), in, src, o)
 	if err != nil {
-		return report(err, stderr)
+		return err
 	}
 	for _, r := range res.Remarks {
 		fmt.Fprintln(stderr, r)
@@ -113,16 +76,45 @@ func Tileiras(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if line.Bool("pass-timing") {
 		printTiming(stderr, res.Timing)
 	}
-	if err := WriteOutput(out, res.Output, stdout); err != nil {
-		return report(err, stderr)
+	return WriteOutput(out, res.Output, stdout)
+}
+
+// checkOptions tells which options do not fit together.
+func checkOptions(line *Line) error {
+	level := line.Int("opt-level")
+	switch {
+	case level < 0 || level > 3:
+		return fail(ExitOptions, "invalid optimization level: %d", level)
+	case line.Bool("device-debug") && level != 0:
+		return fail(ExitOptions, "optimized debugging is currently not supported, change the optimization level to 0 or disable full debug info")
+	case line.Given("apply-controls"):
+		return fail(ExitOptions, "--apply-controls is not supported on this platform")
+	case line.Given("l") && len(line.List("preview")) == 0:
+		return fail(ExitUnsupported, "libraries require the 'simt' preview feature")
+	case line.Given("l"):
+		return openLibraries(line.List("l"))
+	case line.Int("ptxas-timeout") < 0:
+		return fail(ExitOptions, "--ptxas-timeout is a number of seconds, not %d", line.Int("ptxas-timeout"))
 	}
-	return ExitOK
+	return nil
+}
+
+// openLibraries refuses tile libraries: those that are not there as NVIDIA's tool does, the others because what they hold is a
+// preview.
+func openLibraries(paths []string) error {
+	for _, p := range paths {
+		if _, err := os.Stat(p); err != nil {
+			return fail(ExitUnsupported, "failed to open tile library: %s", reason(err))
+		}
+	}
+	return fail(ExitUnsupported, "not supported yet: tile libraries (-l %s)", paths[0])
 }
 
 // optionsFrom reads the flags that tileiras and tile-opt share.
 func optionsFrom(line *Line, log io.Writer) Options {
 	return Options{
-		GPU: line.String("gpu-name"), Opt: line.Int("opt-level"), ABI: line.String("abi"), LineInfo: line.Bool("lineinfo"),
+		GPU: line.String("gpu-name"), Opt: line.Int("opt-level"), ABI: line.String("abi"), LineInfo: line.Bool("lineinfo"), Debug: line.Bool("device-debug"),
+		Ptxas: line.String("ptxas"), PtxasTimeout: time.Duration(line.Int("ptxas-timeout")) * time.Second, Sanitize: line.Given("sanitize"),
 		Log: log, PrintAfterAll: line.Bool("print-after-all"), PrintBefore: line.List("print-before"), PrintAfter: line.List("print-after"),
 		PrintChanged: line.Bool("print-changed"), PrintFacts: line.Bool("print-facts"), DebugInfo: line.Bool("print-debug-info"),
 		PassTiming: line.Bool("pass-timing"), VerifyEach: line.Bool("verify-each"), StopAfter: line.String("stop-after"),
@@ -130,17 +122,27 @@ func optionsFrom(line *Line, log io.Writer) Options {
 	}
 }
 
-// information answers the flags that only print something.
-func information(c *Command, line *Line, stdout io.Writer) bool {
-	switch {
-	case line.Bool("help"):
+// information answers the flags that only print something, after what was wrong on the command line before them.
+func information(c *Command, line *Line, stdout, stderr io.Writer) bool {
+	for _, p := range line.Problems {
+		fmt.Fprintln(stderr, p)
+	}
+	switch line.Immediate {
+	case "help":
 		io.WriteString(stdout, c.Help(false))
-	case line.Bool("help-hidden"):
+	case "help-hidden":
 		io.WriteString(stdout, c.Help(true))
-	case line.Bool("version"):
-		fmt.Fprintf(stdout, "%s: an open compiler from CUDA Tile IR to PTX\nCuda compilation tools, release 13.5, V13.5.0 (compatible)\n%s\n", c.Name, buildVersion())
-	case line.Bool("list-versions"):
+	case "help-list":
+		io.WriteString(stdout, c.HelpList(false))
+	case "help-list-hidden":
+		io.WriteString(stdout, c.HelpList(true))
+	case "list-versions":
 		io.WriteString(stdout, strings.Join(Versions, "\n")+"\n")
+	case "version":
+		io.WriteString(stdout, versionText(c.Name))
+	}
+	switch {
+	case line.Immediate != "":
 	case line.Bool("list-passes"):
 		io.WriteString(stdout, PassList())
 	default:
@@ -149,13 +151,26 @@ func information(c *Command, line *Line, stdout io.Writer) bool {
 	return true
 }
 
+// print answers --print-options and --print-all-options, on standard error: standard output may be the output.
+func (l *Line) print(c *Command, w io.Writer) {
+	if !l.Bool("print-options") && !l.Bool("print-all-options") {
+		return
+	}
+	for _, f := range c.Flags {
+		if v := l.set.Lookup(f.Name); v != nil && (v.Changed || l.Bool("print-all-options")) {
+			fmt.Fprintf(w, "  %-32s = %s\n", dashed(f.Name), v.Value)
+		}
+	}
+}
+
 // report prints an error and returns its exit code.
 func report(err error, stderr io.Writer) int {
-	io.WriteString(stderr, text(err))
 	var f *Failure
 	if errors.As(err, &f) {
+		io.WriteString(stderr, f.Error()+"\n")
 		return f.Code
 	}
+	io.WriteString(stderr, strings.TrimRight(err.Error(), "\n")+"\n")
 	return ExitUsage
 }
 

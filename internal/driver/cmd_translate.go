@@ -46,7 +46,7 @@ func TileTranslate(args []string, stdin io.Reader, stdout, stderr io.Writer) int
 		io.WriteString(stdout, strings.Join(slices.Concat(t.versions(), testVersions), "\n")+"\n")
 		return ExitOK
 	}
-	if information(TileTranslateCommand, line, stdout) {
+	if information(TileTranslateCommand, line, stdout, stderr) {
 		return ExitOK
 	}
 	var process func(*ir.Context, piece) (string, error)
@@ -106,7 +106,7 @@ func (t *translation) toText(c *ir.Context, p piece) (string, error) {
 		return "", readFailure(err)
 	}
 	if !ir.Verify(c, m) {
-		return "", verifyFailure(&Input{c, m, origin}, bytecode.VerificationFailed)
+		return "", verifyFailure(&Input{Ctx: c, Module: m, Origin: origin}, bytecode.VerificationFailed)
 	}
 	return ir.Text(m, t.options), nil
 }

@@ -38,6 +38,9 @@ type Input struct {
 	Ctx    *ir.Context
 	Module *ir.Op
 	Origin *bytecode.Origin // of bytecode
+
+	name   string // of the file, as messages have it
+	source []byte
 }
 
 // Read reads bytecode or text, by the first bytes, and verifies nothing.
@@ -46,25 +49,28 @@ func Read(c *ir.Context, name string, src []byte) (*Input, error) {
 }
 
 func read(c *ir.Context, name string, src []byte, o bytecode.ReadOptions) (*Input, error) {
+	in := &Input{Ctx: c, name: name, source: src}
 	if IsBytecode(src) {
 		m, origin, err := bytecode.Read(c, src, o)
 		if err != nil {
 			return nil, readFailure(err)
 		}
-		return &Input{c, m, origin}, nil
+		in.Module, in.Origin = m, origin
+		return in, nil
 	}
-	if len(src) == 0 || bytes.IndexByte(src, 0) >= 0 { // no text has a zero byte
+	if len(src) == 0 || src[0] == Magic[0] || bytes.IndexByte(src, 0) >= 0 { // no text has a zero byte, or begins as bytecode does
 		return nil, &Failure{Code: ExitInput, Lines: []string{genericInput}}
 	}
 	m, err := ir.Parse(c, name, src)
 	if err != nil {
-		return nil, textFailure(c, err)
+		return nil, in.textFailure(err)
 	}
 	if inner := unwrapped(m); inner != m { // tile-opt prints a module around it
 		inner.Remove()
 		m = inner
 	}
-	return &Input{c, m, nil}, nil
+	in.Module = m
+	return in, nil
 }
 
 // Compile takes bytecode or text to the level that the options ask for. Errors are *Failure. It ends soon after ctx does, and when
@@ -78,8 +84,8 @@ func Compile(ctx context.Context, name string, src []byte, o Options) (*Result, 
 		ctx, cancel = context.WithTimeout(ctx, o.TimeLimit)
 		defer cancel()
 	}
-	r := &run{opts: &o, name: name, source: src, budget: budget.New(ctx, o.MemoryLimit)}
-	res, err := r.all()
+	r := &run{ctx: ctx, opts: &o, budget: budget.New(ctx, o.MemoryLimit)}
+	res, err := r.all(name, src)
 	if err == nil {
 		err = ctx.Err() // it ended after the last look
 	}
@@ -93,13 +99,13 @@ func Compile(ctx context.Context, name string, src []byte, o Options) (*Result, 
 }
 
 // all is the whole way. Whatever stage the budget stops, the error is the budget's.
-func (r *run) all() (res *Result, err error) {
+func (r *run) all(name string, src []byte) (res *Result, err error) {
 	defer budget.Catch(&err)
 	r.budget.Look()
 	c := NewContext()
 	c.Budget = r.budget
 	done := r.time("read")
-	r.input, err = read(c, r.name, r.source, r.opts.Read)
+	r.input, err = read(c, name, src, r.opts.Read)
 	done()
 	if err != nil {
 		return nil, err

@@ -40,14 +40,20 @@ func fail(code int, format string, args ...any) *Failure {
 	return &Failure{Code: code, Lines: []string{"error: " + fmt.Sprintf(format, args...)}}
 }
 
+// placed is an error of a stage that knows where in the source its cause stands.
+type placed interface {
+	error
+	Place() ir.Location
+	Message() string // without the place
+}
+
 // classify turns what a stage returned into a failure: the user's fault, ours, or something that is not supported.
-func classify(c *ir.Context, err error) error {
+func (in *Input) classify(err error) error {
 	if err == nil {
 		return nil
 	}
 	var f *Failure
-	var middle *passes.NotSupported
-	var back *nvvm.NotSupported
+	var at placed
 	var b *passes.Bug
 	var misplaced *passes.ErrMisplaced
 	switch {
@@ -60,10 +66,11 @@ func classify(c *ir.Context, err error) error {
 	case errors.As(err, &b):
 		lines := []string{b.Error()}
 		return &Failure{Code: ExitBug, Lines: lines, Err: b}
-	case errors.As(err, &middle), errors.As(err, &back):
-		return &Failure{Code: ExitUnsupported, Lines: []string{"error: " + err.Error()}, Err: err}
+	case errors.As(err, &at):
+		d := &ir.Diagnostic{Loc: at.Place(), Msg: at.Message()}
+		return &Failure{Code: ExitUnsupported, Lines: in.message(d), Err: err, Diags: []*ir.Diagnostic{d}}
 	case errors.Is(err, passes.ErrInvalid):
-		return &Failure{Code: ExitUnsupported, Lines: diagnosticLines(c, ir.Error), Err: err, Diags: worst(c)}
+		return &Failure{Code: ExitUnsupported, Lines: in.errors(), Err: err, Diags: worst(in.Ctx)}
 	}
 	return &Failure{Code: ExitUnsupported, Lines: []string{"error: " + err.Error()}, Err: err}
 }
@@ -98,17 +105,6 @@ func worst(c *ir.Context) []*ir.Diagnostic {
 		}
 	}
 	return out
-}
-
-// diagnosticLines are the collected diagnostics, those that are at least as bad as the given severity.
-func diagnosticLines(c *ir.Context, worst ir.Severity) []string {
-	var lines []string
-	for _, d := range c.Diags.List {
-		if d.Severity <= worst {
-			lines = append(lines, strings.Split(strings.TrimRight(d.String(), "\n"), "\n")...)
-		}
-	}
-	return lines
 }
 
 // ID is what kind of failure it is, one word for programs.

@@ -2,10 +2,8 @@ package driver
 
 import (
 	"errors"
-	"strings"
 
 	"tileiras/dialects/cudatile/bytecode"
-	"tileiras/ir"
 )
 
 // genericInput is the line that NVIDIA's tileiras prints last for everything that is wrong with a bytecode file.
@@ -39,17 +37,17 @@ func errorLines(messages []string) []string {
 }
 
 // textFailure is a text that does not parse: the parser's diagnostics.
-func textFailure(c *ir.Context, err error) error {
-	lines := diagnosticLines(c, ir.Error)
+func (in *Input) textFailure(err error) error {
+	lines := in.errors()
 	if len(lines) == 0 {
 		lines = []string{"error: " + err.Error()}
 	}
-	return &Failure{Code: ExitInput, Lines: lines, Err: err, Diags: worst(c)}
+	return &Failure{Code: ExitInput, Lines: lines, Err: err, Diags: worst(in.Ctx)}
 }
 
 // verifyFailure is a module that was read and does not verify; why is the line that follows for bytecode.
 func verifyFailure(in *Input, why string) error {
-	f := &Failure{Code: ExitInput, Lines: diagnosticLines(in.Ctx, ir.Error), Diags: worst(in.Ctx)}
+	f := &Failure{Code: ExitInput, Lines: in.errors(), Diags: worst(in.Ctx)}
 	if in.Origin != nil {
 		f.Lines = append(f.Lines, "error: "+why, genericInput)
 	}
@@ -58,6 +56,3 @@ func verifyFailure(in *Input, why string) error {
 	}
 	return f
 }
-
-// text is the lines of an error for a terminal.
-func text(err error) string { return strings.TrimRight(err.Error(), "\n") + "\n" }

@@ -2,13 +2,13 @@ package driver
 
 import (
 	"fmt"
-	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"tileiras/ir"
 )
 
 // FlagKind is what a flag takes.
@@ -17,7 +17,7 @@ type FlagKind uint8
 const (
 	BoolFlag     FlagKind = iota // nothing
 	StringFlag                   // any text
-	OptionalFlag                 // any text behind =, or nothing
+	OptionalFlag                 // any text after =, or nothing
 	IntFlag                      // an integer
 	EnumFlag                     // one of Values
 	ListFlag                     // comma-separated, of Values when there are any; may be repeated
@@ -25,14 +25,17 @@ const (
 
 // Flag is one row of the table of a command's flags.
 type Flag struct {
-	Name    string
-	Aliases []string // other spellings; one of a single letter takes its value without a space too (-O3)
-	Kind    FlagKind
-	Meta    string // what the help calls the value
-	Values  []Value
-	Default string
-	Help    string
-	Hidden  bool
+	Name      string
+	Aliases   []string // other spellings; one of a single letter takes its value without a space too if it is an integer (-O3)
+	Kind      FlagKind
+	Meta      string // what the help calls the value
+	Values    []Value
+	Default   string
+	Help      string
+	Group     string // heading of the help above this row and those after it that name none
+	Hidden    bool
+	Advise    func(value string) string // what to say of a value that an EnumFlag does not have
+	Immediate bool                      // acts where it stands: what comes after it is not read, what was wrong before it is only told
 }
 
 // Value is one value of an EnumFlag.
@@ -49,8 +52,10 @@ type Command struct {
 
 // Line is a parsed command line. The last of a repeated flag wins; lists collect.
 type Line struct {
-	set  *pflag.FlagSet
-	Args []string
+	set       *pflag.FlagSet
+	Args      []string
+	Immediate string   // the flag that acted where it stood, if one did
+	Problems  []string // what was wrong before it
 }
 
 func (l *Line) String(name string) string { v, _ := l.set.GetString(name); return v }
@@ -88,18 +93,19 @@ func (c *Command) find(spelling string) *Flag {
 }
 
 // Parse reads a command line in LLVM's style: one or two dashes, -x=v or -x v, @file for more arguments, flags and inputs in any
-// order, -- before inputs that begin with a dash.
+// order, -- before inputs that begin with a dash. All that is wrong is told, as LLVM does.
 func (c *Command) Parse(args []string) (*Line, error) {
 	args, err := expandResponseFiles(args, 0)
 	if err != nil {
 		return nil, err
 	}
-	canonical, inputs, err := c.normalize(args)
-	if err != nil {
-		return nil, err
+	r := &reading{c: c, args: args}
+	r.read()
+	if r.immediate == "" && len(r.inputs) > c.MaxArgs {
+		r.problem("Too many positional arguments specified!\nCan specify at most %d positional arguments: See: %s --help", c.MaxArgs, c.Name)
 	}
-	if len(inputs) > c.MaxArgs {
-		return nil, c.usageError("Too many positional arguments specified!\nCan specify at most %d positional arguments: See: %s --help", c.MaxArgs, c.Name)
+	if r.immediate == "" && len(r.problems) > 0 {
+		return nil, &Failure{Code: ExitUsage, Lines: r.problems}
 	}
 	set := pflag.NewFlagSet(c.Name, pflag.ContinueOnError)
 	set.SortFlags = false
@@ -113,80 +119,106 @@ func (c *Command) Parse(args []string) (*Line, error) {
 			set.String(f.Name, f.Default, f.Help)
 		}
 	}
-	if err := set.Parse(canonical); err != nil {
+	if err := set.Parse(r.flags); err != nil {
 		return nil, c.usageError("%v", err)
 	}
-	return &Line{set, inputs}, nil
+	return &Line{set, r.inputs, r.immediate, r.problems}, nil
 }
 
-// normalize turns a command line into --name=value flags and inputs, checking every value against the table.
-func (c *Command) normalize(args []string) (flags, inputs []string, err error) {
-	for i := 0; i < len(args); i++ {
-		a := args[i]
-		if a == "--" {
-			return flags, append(inputs, args[i+1:]...), nil
+// reading is a command line on its way to --name=value flags and inputs; every value is checked against the table.
+type reading struct {
+	c             *Command
+	args          []string
+	flags, inputs []string
+	immediate     string
+	problems      []string
+}
+
+// problem notes what is wrong, in the words of LLVM's command line library.
+func (r *reading) problem(format string, args ...any) {
+	r.problems = append(r.problems, r.c.usageError(format, args...).Lines...)
+}
+
+func (r *reading) read() {
+	for len(r.args) > 0 && r.immediate == "" {
+		a := r.args[0]
+		r.args = r.args[1:]
+		switch {
+		case a == "--":
+			r.inputs = append(r.inputs, r.args...)
+			return
+		case a == "-" || !strings.HasPrefix(a, "-"):
+			r.inputs = append(r.inputs, a)
+		default:
+			r.flag(a)
 		}
-		if a == "-" || !strings.HasPrefix(a, "-") {
-			inputs = append(inputs, a)
-			continue
-		}
-		body := strings.TrimPrefix(strings.TrimPrefix(a, "-"), "-")
-		name, value, hasValue := strings.Cut(body, "=")
-		f := c.find(name)
-		if f == nil && !strings.HasPrefix(a, "--") {
-			// -O3: a letter with its value behind it.
-			if g := c.find(body[:1]); g != nil && g.Kind == IntFlag && !hasValue {
-				f, value, hasValue = g, body[1:], true
-			}
-		}
-		if f != nil && f.Kind == IntFlag && len(name) == 1 && hasValue {
-			value = "=" + value // -O=1: what stands behind the letter is the value
-		}
-		if f == nil {
-			msg := fmt.Sprintf("Unknown command line argument '%s'.  Try: '%s --help'", a, c.Name)
-			if n := c.nearest(name); n != "" {
-				msg += fmt.Sprintf("\n%s: Did you mean '%s'?", c.Name, dashed(n))
-			}
-			return nil, nil, c.usageError("%s", msg)
-		}
-		if f.Kind == BoolFlag {
-			if _, err := strconv.ParseBool(value); hasValue && err != nil {
-				return nil, nil, c.usageError("for the --%s option: '%s' is invalid value for boolean argument! Try 0 or 1", f.Name, value)
-			}
-			if !hasValue {
-				value = "true"
-			}
-			flags = append(flags, "--"+f.Name+"="+value)
-			continue
-		}
-		if !hasValue && f.Kind != OptionalFlag {
-			if i+1 >= len(args) || len(name) == 1 && f.Kind == IntFlag {
-				return nil, nil, c.usageError("for the -%s option: requires a value!", name)
-			}
-			i++
-			value = args[i]
-		}
-		if err := c.check(f, value); err != nil {
-			return nil, nil, err
-		}
-		flags = append(flags, "--"+f.Name+"="+value)
 	}
-	return flags, inputs, nil
 }
 
-func (c *Command) check(f *Flag, value string) error {
+// flag reads one flag, with the next argument where that is its value.
+func (r *reading) flag(a string) {
+	c := r.c
+	body := strings.TrimPrefix(strings.TrimPrefix(a, "-"), "-")
+	name, value, hasValue := strings.Cut(body, "=")
+	f := c.find(name)
+	if f == nil && !strings.HasPrefix(a, "--") && len(body) > 1 {
+		// -O3: a letter with its value after it.
+		if g := c.find(body[:1]); g != nil && g.Kind == IntFlag && !hasValue {
+			f, name, value, hasValue = g, body[:1], body[1:], true
+		} else if g != nil && (g.Kind == StringFlag || g.Kind == ListFlag) && !hasValue {
+			r.problem("for the -%s option: may not occur within a group!", body[:1])
+		}
+	} else if f != nil && f.Kind == IntFlag && len(name) == 1 && hasValue {
+		value = "=" + value // -O=1: what stands after the letter is the value
+	}
+	switch {
+	case f == nil:
+		r.problem("Unknown command line argument '%s'.  Try: '%s --help'", a, c.Name)
+		if n := c.nearest(name); n != "" {
+			r.problem("Did you mean '%s%s'?", dashed(n), strings.TrimPrefix(body, name))
+		}
+		return
+	case f.Immediate:
+		r.immediate = f.Name
+		value = "true"
+	case f.Kind == BoolFlag:
+		if _, err := strconv.ParseBool(value); hasValue && err != nil {
+			r.problem("for the %s option: '%s' is invalid value for boolean argument! Try 0 or 1", dashed(f.Name), value)
+			return
+		}
+		if !hasValue {
+			value = "true"
+		}
+	case !hasValue && f.Kind != OptionalFlag:
+		if len(r.args) == 0 || len(name) == 1 && f.Kind == IntFlag {
+			r.problem("for the %s option: requires a value!", dashed(name))
+			return
+		}
+		value, r.args = r.args[0], r.args[1:]
+	}
+	if !f.Immediate && !r.check(f, value) {
+		return
+	}
+	r.flags = append(r.flags, "--"+f.Name+"="+value)
+}
+
+// check tells whether a value is one that the flag takes.
+func (r *reading) check(f *Flag, value string) bool {
 	switch f.Kind {
 	case IntFlag:
 		if _, err := strconv.Atoi(value); err != nil {
-			return c.usageError("for the --%s option: '%s' value invalid for integer argument!", f.Name, value)
+			r.problem("for the %s option: '%s' value invalid for integer argument!", dashed(f.Name), value)
+			return false
 		}
 	case EnumFlag:
-		for _, v := range f.Values {
-			if v.Name == value {
-				return nil
-			}
+		if slices.ContainsFunc(f.Values, func(v Value) bool { return v.Name == value }) {
+			return true
 		}
-		return c.usageError("for the --%s option: Cannot find option named '%s'!", f.Name, value)
+		r.problem("for the %s option: Cannot find option named '%s'!", dashed(f.Name), value)
+		if f.Advise != nil && value != "" {
+			r.problem("%s", f.Advise(value))
+		}
+		return false
 	case ListFlag:
 		var names []string
 		for _, v := range f.Values {
@@ -194,11 +226,12 @@ func (c *Command) check(f *Flag, value string) error {
 		}
 		for _, v := range strings.Split(value, ",") {
 			if len(names) > 0 && !slices.Contains(names, v) {
-				return c.usageError("for the --%[1]s option: unknown %[1]s feature '%s'; supported features: %s", f.Name, v, strings.Join(names, ", "))
+				r.problem("for the --%[1]s option: unknown %[1]s feature '%s'; supported features: %s", f.Name, v, strings.Join(names, ", "))
+				return false
 			}
 		}
 	}
-	return nil
+	return true
 }
 
 // dashed is a flag as the help spells it.
@@ -211,92 +244,11 @@ func dashed(name string) string {
 
 // nearest is the flag whose name is closest to a misspelt one, be it ever so far.
 func (c *Command) nearest(name string) string {
-	best, at := "", math.MaxInt
+	var names []string
 	for _, f := range c.Flags {
-		for _, s := range append([]string{f.Name}, f.Aliases...) {
-			if d := editDistance(name, s); d < at && !f.Hidden {
-				best, at = s, d
-			}
+		if !f.Hidden {
+			names = append(append(names, f.Name), f.Aliases...)
 		}
 	}
-	return best
-}
-
-// editDistance is Levenshtein's.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diag := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			diag, row[j] = row[j], min(row[j]+1, row[j-1]+1, diag+cost)
-		}
-	}
-	return row[len(b)]
-}
-
-// maxResponseDepth bounds response files that name response files.
-const maxResponseDepth = 8
-
-func expandResponseFiles(args []string, depth int) ([]string, error) {
-	var out []string
-	for _, a := range args {
-		if len(a) < 2 || a[0] != '@' || depth >= maxResponseDepth {
-			out = append(out, a)
-			continue
-		}
-		text, err := os.ReadFile(a[1:])
-		if err != nil {
-			return nil, &Failure{Code: ExitUsage, Lines: []string{"error: cannot read response file: " + err.Error()}}
-		}
-		inner, err := expandResponseFiles(strings.Fields(string(text)), depth+1)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, inner...)
-	}
-	return out, nil
-}
-
-// Help is the text of --help; all shows hidden flags too.
-func (c *Command) Help(all bool) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "OVERVIEW: %s\n\nUSAGE: %s %s\n\nOPTIONS:\n\n", c.Overview, c.Name, c.Usage)
-	for _, f := range c.Flags {
-		if f.Hidden && !all {
-			continue
-		}
-		name := dashed(f.Name)
-		switch {
-		case f.Kind == EnumFlag:
-			name += "=<value>"
-		case f.Kind == OptionalFlag:
-			name += "[=<" + f.Meta + ">]"
-		case f.Kind != BoolFlag:
-			name += "=<" + f.Meta + ">"
-		}
-		help := f.Help
-		if f.Default != "" && f.Kind != BoolFlag {
-			help += " (default " + f.Default + ")"
-		}
-		if len(f.Aliases) > 0 {
-			var as []string
-			for _, a := range f.Aliases {
-				as = append(as, dashed(a))
-			}
-			help += " [also " + strings.Join(as, " ") + "]"
-		}
-		fmt.Fprintf(&b, "  %-32s - %s\n", name, help)
-		for _, v := range f.Values {
-			fmt.Fprintf(&b, "    =%-28s -   %s\n", v.Name, v.Help)
-		}
-	}
-	return b.String()
+	return ir.Nearest(name, names, -1)
 }

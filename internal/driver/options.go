@@ -1,7 +1,7 @@
 package driver
 
 import (
-	"fmt"
+	"context"
 	"io"
 	"path/filepath"
 	"slices"
@@ -28,25 +28,49 @@ const (
 // Emits lists the levels in the order of the pipeline.
 var Emits = []Emit{EmitCudaTile, EmitBytecode, EmitTileAA, EmitLLVM, EmitPTX, EmitCubin}
 
-var extensions = map[string]Emit{
-	".ptx": EmitPTX, ".ll": EmitLLVM, ".tileir": EmitCudaTile, ".mlir": EmitCudaTile, ".tileirbc": EmitBytecode, ".cubin": EmitCubin,
+// extensions say what a file is to hold; the first of a kind is the one that messages name.
+var extensions = []struct {
+	name string
+	emit Emit
+}{
+	{".ptx", EmitPTX}, {".ll", EmitLLVM}, {".tileir", EmitCudaTile}, {".mlir", EmitCudaTile}, {".tileirbc", EmitBytecode},
+	{".cubin", EmitCubin}, {".o", EmitCubin}, {".elf", EmitCubin},
 }
 
-// EmitFor is the output kind that a file name asks for: by its extension, else cubin, as NVIDIA's tileiras.
-func EmitFor(file string) Emit {
-	if e, ok := extensions[strings.ToLower(filepath.Ext(file))]; ok {
-		return e
+// EmitFor is the output kind that a file name asks for: by its extension; without one a cubin, as with NVIDIA's tileiras. Standard
+// output and unknown extensions ask for nothing, and the error says what to do.
+func EmitFor(file string) (Emit, error) {
+	if file == "-" {
+		return "", fail(ExitOptions, "-o - does not say what to write: add --emit=ptx, or another of %s", words(Emits))
 	}
-	return EmitCubin
+	ext := strings.ToLower(filepath.Ext(file))
+	if ext == "" || ext == filepath.Base(file) { // a name such as .hidden has none
+		return EmitCubin, nil
+	}
+	var known []string
+	for _, e := range extensions {
+		if e.name == ext {
+			return e.emit, nil
+		}
+		known = append(known, e.name)
+	}
+	return "", fail(ExitOptions, "the extension of the output file '%s' does not say what to write: use one of %s, or add --emit with one of %s",
+		file, strings.Join(known, " "), words(Emits))
 }
 
 // Options of one compile.
 type Options struct {
-	GPU      string // "sm_80"; needed from TileAA on
+	GPU      string // "sm_80", or "native" for the GPU of this machine; "" is sm_80 for all but a cubin
 	Emit     Emit
 	Opt      int    // 0 to 3
 	ABI      string // "cuda" or "tile"; "" is cuda for PTX and tile for cubin
 	LineInfo bool   // source lines in the PTX
+	Debug    bool   // the same, as long as there is no more debug information than source lines; the header of the PTX says so
+
+	// Of a cubin.
+	Ptxas        string        // NVIDIA's ptxas; "" looks for it (internal/ptxas)
+	PtxasTimeout time.Duration // how long it may take; 0 is for ever
+	Sanitize     bool          // have it instrument the code for compute-sanitizer's memcheck
 
 	Read            bytecode.ReadOptions // of bytecode
 	BytecodeVersion ir.Version           // of EmitBytecode; zero: that of the input, or the newest
@@ -75,23 +99,22 @@ func (o *Options) check() error {
 		o.Log = io.Discard
 	}
 	switch {
-	case o.Emit == EmitCubin:
-		return fail(ExitUnsupported, "not supported yet: cubin, write PTX with -o FILE.ptx")
 	case !slices.Contains(Emits, o.Emit):
 		return fail(ExitUsage, "there is no output '%s'; outputs are: %s", o.Emit, words(Emits))
 	case !slices.Contains([]string{"", "cuda", "tile"}, o.ABI):
 		return fail(ExitUsage, "there is no launch convention '%s'; conventions are: cuda tile", o.ABI)
 	case o.Opt < 0 || o.Opt > 3:
 		return fail(ExitOptions, "invalid optimization level: %d", o.Opt)
+	case o.PtxasTimeout < 0:
+		return fail(ExitUsage, "a limit of time is not negative; 0 is none")
 	case o.TimeLimit < 0 || o.MemoryLimit < 0:
 		return fail(ExitUsage, "a limit of time or memory is not negative; 0 is none")
 	}
-	if o.GPU != "" {
-		if _, err := o.target(); err != nil {
-			return err
-		}
+	if o.GPU == Native || o.GPU == "" && o.Emit != EmitCubin {
+		return nil // found when it is needed
 	}
-	return nil
+	_, err := o.target(context.Background())
+	return err
 }
 
 // GPUs lists the names of the targets.
@@ -113,16 +136,4 @@ func (o *Options) abi() string {
 		return "tile"
 	}
 	return "cuda"
-}
-
-// target finds the GPU; a missing or unknown name is a usage failure in NVIDIA's words.
-func (o *Options) target() (*target.Target, error) {
-	if o.GPU == "" {
-		return nil, fail(ExitOptions, "no GPU architecture is given; use --gpu-name with one of %s", target.Names())
-	}
-	t, ok := target.ByName(o.GPU)
-	if !ok {
-		return nil, &Failure{Code: ExitUsage, Lines: []string{fmt.Sprintf("tileiras: for the --gpu-name option: Cannot find option named '%s'!", o.GPU)}}
-	}
-	return t, nil
 }

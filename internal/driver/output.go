@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 )
 
@@ -42,63 +43,166 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// WriteOutput writes a whole file or nothing: into a temporary file beside it, then a rename. "-" is standard output. A device
-// or pipe that is there already is written directly.
+// output is standard output; it keeps the first error of writing.
+type output struct {
+	w   io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.w.Write(p)
+	if err != nil && o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
+
+// open reports whether what is written can arrive, as far as one can tell.
+func (o *output) open() bool { return o.w != os.Stdout || !stdoutClosed() }
+
+// streamFailure is an output that could be opened and not written.
+func streamFailure(err error) error {
+	return &Failure{Code: ExitUsage, Lines: []string{"error: IO failure on output stream: " + reason(err)}, Err: err}
+}
+
+// cannotOpen is an output that cannot be opened.
+func cannotOpen(file string, err error) error {
+	return &Failure{Code: ExitOptions, Lines: []string{fmt.Sprintf("error: cannot open output file '%s': %s", file, reason(err))}, Err: err}
+}
+
+// checkOutput refuses what can never be an output of this input before any work is done: the input itself, under whatever name,
+// and a folder.
+func checkOutput(file, input string) error {
+	if file == "-" {
+		return nil
+	}
+	st, err := os.Stat(file)
+	switch {
+	case file == "":
+		return cannotOpen(file, syscall.ENOENT)
+	case err != nil:
+		return nil // it is made, or the error of making it says why not
+	case st.IsDir():
+		return cannotOpen(file, syscall.EISDIR)
+	}
+	if in, err := os.Stat(input); err == nil && input != "-" && st.Mode().IsRegular() && os.SameFile(st, in) {
+		return fail(ExitOptions, "the output file '%s' is the input: give another name with -o", file)
+	}
+	return nil
+}
+
+// WriteOutput writes a whole file or nothing: into a temporary file beside it, then a rename. "-" is standard output. A symbolic
+// link stays one: what it points to is written. A device or pipe that is there already is written directly.
 func WriteOutput(file string, data []byte, stdout io.Writer) error {
 	if file == "-" {
 		if _, err := stdout.Write(data); err != nil {
-			return fail(ExitUsage, "IO failure on output stream: %s", reason(err))
+			return streamFailure(err)
 		}
 		return nil
 	}
-	cannot := func(err error) error {
-		return &Failure{Code: ExitOptions, Lines: []string{fmt.Sprintf("error: cannot open output file '%s': %s", file, reason(err))}, Err: err}
+	if err := checkOutput(file, "-"); err != nil {
+		return err
 	}
-	if st, err := os.Stat(file); err == nil && !st.Mode().IsRegular() {
-		if st.IsDir() {
-			return cannot(syscall.EISDIR)
-		}
-		f, err := os.OpenFile(file, os.O_WRONLY, 0)
-		if err != nil {
-			return cannot(err)
-		}
-		_, err = f.Write(data)
-		if cerr := f.Close(); err == nil {
-			err = cerr
-		}
-		if err != nil {
-			return fail(ExitUsage, "IO failure on output stream: %s", reason(err))
-		}
-		return nil
-	}
-	if file == "" {
-		return cannot(syscall.ENOENT)
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(file), ".tileiras-*")
+	path, err := linkTarget(file)
 	if err != nil {
-		return cannot(err)
+		return cannotOpen(file, err)
 	}
-	defer os.Remove(tmp.Name())
+	st, err := os.Stat(path)
+	if err == nil && !st.Mode().IsRegular() {
+		return writeStream(file, path, data)
+	}
+	tmp, err := createBeside(path)
+	if err != nil {
+		if st != nil && !errors.Is(err, syscall.ENOSPC) {
+			return writeInPlace(file, path, data) // the folder may not be written, the file may
+		}
+		return cannotOpen(file, err)
+	}
+	defer keepTidy(tmp.Name())()
 	_, err = tmp.Write(data)
-	if err == nil {
-		err = tmp.Chmod(outputMode(file))
+	if err == nil && st != nil {
+		err = tmp.Chmod(st.Mode().Perm())
 	}
 	if cerr := tmp.Close(); err == nil {
 		err = cerr
 	}
 	if err != nil {
-		return fail(ExitUsage, "IO failure on output stream: %s", reason(err))
+		return streamFailure(err)
 	}
-	if err := os.Rename(tmp.Name(), file); err != nil {
-		return cannot(err)
+	switch err := os.Rename(tmp.Name(), path); {
+	case err != nil && st != nil:
+		return writeInPlace(file, path, data) // a file that is mounted cannot be replaced
+	case err != nil:
+		return cannotOpen(file, err)
 	}
 	return nil
 }
 
-// outputMode keeps the mode of a file that is replaced.
-func outputMode(file string) fs.FileMode {
-	if st, err := os.Stat(file); err == nil {
-		return st.Mode().Perm()
+// maxLinks bounds chains of symbolic links, as Linux does.
+const maxLinks = 40
+
+// linkTarget follows symbolic links to the file that an output is to be, which need not exist.
+func linkTarget(file string) (string, error) {
+	for range maxLinks {
+		to, err := os.Readlink(file)
+		if err != nil {
+			return file, nil
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(file), to)
+		}
+		file = to
 	}
-	return 0o644
+	return "", syscall.ELOOP
+}
+
+// createBeside makes a new file with a name of its own in the folder of path. The system's umask holds for it.
+func createBeside(path string) (*os.File, error) {
+	base := filepath.Join(filepath.Dir(path), ".tileiras-"+strconv.Itoa(os.Getpid())+"-")
+	for n := 0; ; n++ {
+		f, err := os.OpenFile(base+strconv.Itoa(n), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if !errors.Is(err, fs.ErrExist) || n > 1000 {
+			return f, err
+		}
+	}
+}
+
+// writeStream writes to a device or a pipe.
+func writeStream(file, path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return cannotOpen(file, err)
+	}
+	_, err = f.Write(data)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return streamFailure(err)
+	}
+	return nil
+}
+
+// writeInPlace writes over a file that cannot be replaced. If that fails, its old content is written back: the blocks are its own.
+func writeInPlace(file, path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return cannotOpen(file, err)
+	}
+	defer f.Close()
+	old, err := io.ReadAll(f)
+	if err != nil {
+		return cannotOpen(file, err)
+	}
+	put := func(b []byte) error {
+		if _, err := f.WriteAt(b, 0); err != nil {
+			return err
+		}
+		return f.Truncate(int64(len(b)))
+	}
+	if err := put(data); err != nil {
+		put(old)
+		return streamFailure(err)
+	}
+	return nil
 }

@@ -115,7 +115,7 @@ func (t *pieceTool) run(file string, src []byte, stderr io.Writer, process func(
 		}
 		failed = failed || err != nil
 		for _, d := range c.Diags.List {
-			io.WriteString(stderr, placed(d))
+			io.WriteString(stderr, mlirMessage(d))
 		}
 	}
 	if failed {
@@ -124,8 +124,8 @@ func (t *pieceTool) run(file string, src []byte, stderr io.Writer, process func(
 	return strings.Join(outputs, splitMarker+"\n"), nil
 }
 
-// placed is a diagnostic with its notes as MLIR's tools print it, with "<unknown>:0" where there is no place.
-func placed(d *ir.Diagnostic) string {
+// mlirMessage is a diagnostic with its notes as MLIR's tools print it, with "<unknown>:0" where there is no place.
+func mlirMessage(d *ir.Diagnostic) string {
 	var b strings.Builder
 	write := func(d *ir.Diagnostic) {
 		place := ir.LocString(d.Loc)

@@ -24,7 +24,7 @@ func guard(stage string, err *error) {
 
 // failure classifies what a stage returned; a fault of ours leaves the compiler's input in a file that one command runs again.
 func (r *run) failure(st *passes.State, err error) error {
-	f := classify(st.Ctx, err)
+	f := r.input.classify(err)
 	var b *passes.Bug
 	if !errors.As(err, &b) {
 		return f
@@ -38,7 +38,7 @@ func (r *run) failure(st *passes.State, err error) error {
 	in, source := base+".tileirbc", r.input
 	data := []byte(nil)
 	if source != nil {
-		data = r.source
+		data = source.source
 		if !IsBytecode(data) {
 			in = base + ".tileir"
 		}

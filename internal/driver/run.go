@@ -1,12 +1,14 @@
 package driver
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"time"
 
+	"tileiras/codegen/target"
 	"tileiras/dialects/cudatile"
 	"tileiras/dialects/cudatile/bytecode"
 	"tileiras/dialects/tileaa"
@@ -23,11 +25,10 @@ type Timing struct {
 
 // run is one compile on its way.
 type run struct {
+	ctx    context.Context
 	opts   *Options
 	budget *budget.Budget
 	input  *Input
-	name   string
-	source []byte
 	before string // the module before the current pass, for --print-changed and reproducers
 	number int    // of dumps
 	timing []Timing
@@ -54,26 +55,40 @@ func (r *run) compile() (*Result, error) {
 		}
 		return r.result(string(out)), nil
 	}
-	t, err := o.target()
-	if err != nil {
-		return nil, err
-	}
 	if err := r.names(); err != nil {
 		return nil, err
 	}
+	t, err := o.target(r.ctx)
+	if err != nil {
+		return nil, err
+	}
+	places := entryPlaces(r.input.Module)
+	out, err := r.lower(c, t)
+	if err == nil && o.Emit == EmitCubin && o.StopAfter == "" {
+		out, err = r.assemble(t, out, places)
+	}
+	if err != nil {
+		return nil, o.assumed(err)
+	}
+	return r.result(out), nil
+}
+
+// lower runs everything after the verifier, for a GPU.
+func (r *run) lower(c *ir.Context, t *target.Target) (string, error) {
+	o := r.opts
 	st := &passes.State{Ctx: c, Module: r.input.Module, Target: t, Opt: o.Opt}
 	if err := r.passes(st, r.rest()); err != nil {
-		return nil, r.failure(st, err)
+		return "", r.failure(st, err)
 	}
 	if o.Emit == EmitTileAA || o.StopAfter != "" && o.StopAfter != lowerToLLVM && o.StopAfter != emitPTX {
-		return r.result(r.text(st.Module)), nil
+		return r.text(st.Module), nil
 	}
 	b := backend{run: r, target: t, abi: o.abi()}
 	text, err := b.lower(st)
 	if err != nil {
-		return nil, r.failure(st, err)
+		return "", r.failure(st, err)
 	}
-	return r.result(text), nil
+	return text, nil
 }
 
 // rest is the part of the pipeline that the input still needs: all of it for cuda_tile, for a TileAA module what comes after the last
@@ -189,13 +204,7 @@ func (r *run) result(out string) *Result {
 }
 
 func (r *run) remarks() []string {
-	var out []string
-	for _, d := range r.input.Ctx.Diags.List {
-		if d.Severity == ir.Remark || d.Severity == ir.Warning {
-			out = append(out, strings.TrimRight(d.String(), "\n"))
-		}
-	}
-	return out
+	return r.input.messages(ir.Remark)
 }
 
 func (r *run) warnings() []*ir.Diagnostic {

@@ -170,7 +170,7 @@ func runSteps(c *ir.Context, op *ir.Op, steps []step, outermost bool) error {
 		case s.pass != nil:
 			m := passes.Manager{State: &passes.State{Ctx: c, Module: op}}
 			if err = m.Run([]*passes.Pass{s.pass}, ""); err != nil && !errors.Is(err, passes.ErrInvalid) {
-				err = classify(c, err)
+				err = (&Input{Ctx: c}).classify(err)
 			}
 		case outermost:
 			if !anchored(op, s.anchor) {

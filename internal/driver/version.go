@@ -3,6 +3,7 @@ package driver
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
@@ -11,7 +12,7 @@ import (
 
 // BuildVersion names the build: the revision that the Go linker knows, and the hash of the binary, which tells builds of one revision
 // apart. Equal builds give equal output.
-var BuildVersion = sync.OnceValue(func() string { return buildVersion() + " sha256:" + binaryHash() })
+var BuildVersion = sync.OnceValue(func() string { return revision() + ", sha256:" + binaryHash() })
 
 // BinaryFile is the file whose hash BuildVersion has: that of the process, or of the shared library that the compiler is in.
 var BinaryFile = os.Executable
@@ -33,20 +34,28 @@ func binaryHash() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// buildVersion says which build this is, from what the Go linker knows.
-func buildVersion() string {
+// versionText is the answer to --version. Frontends read the release and the V number from it, and take the whole text as the
+// name of the compiler in the keys of their caches, so the last line has the hash of this very program: a new build, whatever
+// changed in it, is another compiler.
+func versionText(name string) string {
+	return fmt.Sprintf("%s: an open compiler from CUDA Tile IR to PTX\nThe tileiras authors, Apache License 2.0\nBuilt from %s\n"+
+		"Cuda compilation tools, release 13.5, V13.5.0 (compatible)\nBuild %s\n", name, revision(), binaryHash())
+}
+
+// revision says what this was built from, as far as the Go linker knows.
+func revision() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return "Build unknown"
+		return "an unknown revision"
 	}
-	rev, dirty := "devel", ""
+	rev, dirty := "a source tree without version control", ""
 	for _, s := range info.Settings {
 		switch {
 		case s.Key == "vcs.revision":
-			rev = s.Value
+			rev = "revision " + s.Value
 		case s.Key == "vcs.modified" && s.Value == "true":
-			dirty = "+changes"
+			dirty = " with changes"
 		}
 	}
-	return "Build " + rev + dirty
+	return rev + dirty
 }

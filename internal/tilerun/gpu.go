@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strconv"
 
@@ -44,6 +45,26 @@ func newGPU(name string, opt int) (cases.Machine, error) {
 		threads, err := blockThreads(ptx, kernel)
 		return &cuda.Image{Code: []byte(ptx), Threads: threads, Shared: dynamicShared(ptx, kernel)}, err
 	}}}, nil
+}
+
+// listGPUs prints the GPUs that the driver shows, one a line, in the form of nvidia-smi --query-gpu=compute_cap,name.
+func listGPUs(w io.Writer) error {
+	d, err := cuda.Open("")
+	if err != nil {
+		return err
+	}
+	n, err := d.Devices()
+	if err != nil {
+		return err
+	}
+	for i := range n {
+		dev, err := d.Device(i)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "%d.%d, %s\n", dev.Major, dev.Minor, dev.Name)
+	}
+	return nil
 }
 
 // blockThreads reads from our PTX how many threads a block of the kernel has.

@@ -52,7 +52,8 @@ var Command = &driver.Command{
 		{Name: "stats", Kind: driver.BoolFlag, Help: "Print the machine's counters for every case"},
 		{Name: "jobs", Aliases: []string{"j"}, Kind: driver.IntFlag, Meta: "int", Default: "0", Help: "Cases at a time (0: one a core)"},
 		{Name: "quiet", Aliases: []string{"q"}, Kind: driver.BoolFlag, Help: "Print failures and the summary only"},
-		{Name: "help", Aliases: []string{"h"}, Kind: driver.BoolFlag, Help: "Display available options"},
+		{Name: "gpus", Kind: driver.BoolFlag, Help: "List the GPUs of this machine, with their compute capability"},
+		{Name: "help", Aliases: []string{"h"}, Kind: driver.BoolFlag, Immediate: true, Help: "Display available options"},
 	},
 }
 
@@ -65,6 +66,13 @@ func Run(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	}
 	if line.Bool("help") {
 		io.WriteString(stdout, Command.Help(false))
+		return driver.ExitOK
+	}
+	if line.Bool("gpus") {
+		if err := listGPUs(stdout); err != nil {
+			fmt.Fprintln(stderr, "error:", err)
+			return driver.ExitOptions
+		}
 		return driver.ExitOK
 	}
 	files, err := find(line.Args)

@@ -1,0 +1,84 @@
+package driver
+
+import "tileiras/codegen/target"
+
+// showFlags are the flags that show what happens inside; tileiras and tile-opt have them both.
+var showFlags = []Flag{
+	{Group: "Options that show what happens inside", Name: "print-after-all", Kind: BoolFlag, Help: "Print the module after every pass, to standard error"},
+	{Name: "print-before", Kind: ListFlag, Meta: "pass,...", Help: "Print the module before these passes"},
+	{Name: "print-after", Kind: ListFlag, Meta: "pass,...", Help: "Print the module after these passes"},
+	{Name: "print-changed", Kind: BoolFlag, Help: "Print what each pass changed, as a diff"},
+	{Name: "print-facts", Kind: BoolFlag, Help: "Print what is known of integers and pointers after every TileAA pass"},
+	{Name: "print-debug-info", Aliases: []string{"mlir-print-debuginfo"}, Kind: BoolFlag, Help: "Print source locations in modules"},
+	{Name: "pass-timing", Kind: BoolFlag, Help: "Print the wall time of every stage, to standard error"},
+	{Name: "verify-each", Kind: BoolFlag, Help: "Verify the module after every pass"},
+	{Name: "stop-after", Kind: StringFlag, Meta: "pass", Help: "Stop after this pass and write its module"},
+	{Name: "list-passes", Kind: BoolFlag, Help: "List the passes in order, with the reason for each place"},
+	{Name: "reproducer-dir", Kind: StringFlag, Meta: "dir", Default: ".", Help: "Where a fault of the compiler leaves its input"},
+}
+
+var commonFlags = []Flag{
+	{Group: "Generic Options", Name: "help", Aliases: []string{"h"}, Kind: BoolFlag, Immediate: true, Help: "Display available options (--help-hidden for more)"},
+	{Name: "help-hidden", Kind: BoolFlag, Hidden: true, Immediate: true, Help: "Display all available options"},
+	{Name: "help-list", Kind: BoolFlag, Immediate: true, Help: "Display list of available options (--help-list-hidden for more)"},
+	{Name: "help-list-hidden", Kind: BoolFlag, Hidden: true, Immediate: true, Help: "Display list of all available options"},
+	{Name: "print-options", Kind: BoolFlag, Hidden: true, Help: "Print non-default options after command line parsing, to standard error"},
+	{Name: "print-all-options", Kind: BoolFlag, Hidden: true, Help: "Print all option values after command line parsing, to standard error"},
+	{Name: "version", Kind: BoolFlag, Immediate: true, Help: "Display the version of this program"},
+}
+
+// compileFlags are what NVIDIA's tileiras has too, and our own.
+var compileFlags = []Flag{
+	{Group: "Options of the compiler", Name: "gpu-name", Aliases: []string{"arch"}, Kind: EnumFlag, Values: gpuValues(), Advise: target.Advice,
+		Help: "GPU to compile for; without it PTX is for " + DefaultGPU + ", which runs on every later GPU too, and a cubin is refused"},
+	{Name: "output-file", Aliases: []string{"o"}, Kind: StringFlag, Meta: "file", Default: "elf.o", Help: "Output file name; - is standard output"},
+	{Name: "emit", Kind: EnumFlag, Help: "What to write; by default the extension of the output file decides (.ptx .ll .tileir .tileirbc .cubin .o), a cubin without one", Values: []Value{
+		{"cudatile", "The input as Tile IR text"}, {"bytecode", "Tile IR bytecode"}, {"tileaa", "TileAA text after all its passes"},
+		{"llvm", "LLVM IR text"}, {"ptx", "PTX"}, {"cubin", "A cubin, by NVIDIA's ptxas"}}},
+	{Name: "opt-level", Aliases: []string{"O"}, Kind: IntFlag, Meta: "N", Default: "3", Help: "Optimization level: 0 takes the plan with the most warps and smallest pieces and leaves out optional passes; 1, 2 and 3 are the same"},
+	{Name: "abi", Kind: EnumFlag, Help: "Launch convention; cuda is the default of PTX, tile that of a cubin", Values: []Value{
+		{"cuda", "An ordinary CUDA kernel, lowest PTX version"}, {"tile", "A Tile IR kernel, block size 1,1,1"}}},
+	{Name: "lineinfo", Kind: BoolFlag, Help: "Write source lines into the output"},
+	{Name: "device-debug", Aliases: []string{"g"}, Kind: BoolFlag, Help: "Debug information; needs -O0 (source lines only, as --lineinfo)"},
+	{Name: "sanitize", Kind: EnumFlag, Help: "Have ptxas instrument the cubin for this tool of compute-sanitizer", Values: []Value{{"memcheck", "Sanitize memory accesses"}}},
+	{Name: "ptxas", Kind: StringFlag, Meta: "file", Help: "NVIDIA's ptxas, for cubins (else TILEIRAS_PTXAS, beside this program, CUDA_HOME, PATH, a pip package)"},
+	{Name: "ptxas-timeout", Kind: IntFlag, Meta: "seconds", Default: "600", Help: "How long ptxas may take; 0 is for ever"},
+	previewFlag,
+	{Name: "l", Kind: ListFlag, Meta: "path", Help: "Tile libraries to load; needs --preview=simt (not supported yet)"},
+	{Name: "host-arch", Kind: EnumFlag, Help: "Accepted; there is no host code in our cubins", Values: []Value{{"x86_64", "x86_64"}, {"aarch64", "aarch64"}}},
+	{Name: "host-os", Kind: EnumFlag, Help: "Accepted; there is no host code in our cubins", Values: []Value{{"linux", "linux"}, {"windows", "windows"}}},
+	{Name: "apply-controls", Kind: StringFlag, Meta: "path", Help: "Refused: controls are for NVIDIA's own code generator"},
+	{Name: "list-versions", Kind: BoolFlag, Immediate: true, Help: "List the bytecode versions that can be read"},
+	strictFlag,
+}
+
+var remarkCategories = []Value{{"none", "None"}, {"all", "All"}, {"memory", "Of memory"}, {"tensorcore", "Of tensor cores"}}
+
+// remarkFlags choose what the compiler says of its choices.
+var remarkFlags = []Flag{
+	{Group: "Options of remarks", Name: "remarks", Kind: EnumFlag, Values: remarkCategories, Help: "Remarks of every type (passed, missed, failed, analysis) in this category"},
+	{Name: "remarks-passed", Kind: EnumFlag, Values: remarkCategories, Help: "Remarks on what was optimized"},
+	{Name: "remarks-missed", Kind: EnumFlag, Values: remarkCategories, Help: "Remarks on what was not optimized"},
+	{Name: "remarks-failed", Kind: EnumFlag, Values: remarkCategories, Help: "Remarks on what could not be optimized"},
+	{Name: "remarks-analysis", Kind: EnumFlag, Values: remarkCategories, Help: "Remarks on what was found out"},
+	{Name: "remark-format", Kind: EnumFlag, Default: "command-line", Help: "Where and how remarks are written", Values: []Value{
+		{"command-line", "As text, on standard output"}, {"yaml", "As YAML, into a file"}}},
+	{Name: "remarks-output-file", Kind: StringFlag, Meta: "file", Default: "tileir_remarks.yaml", Help: "The file of YAML remarks"},
+}
+
+// TileirasCommand is the table of the flags of tileiras.
+var TileirasCommand = &Command{
+	Name:     "tileiras",
+	Usage:    "[options] <input file>",
+	Overview: "tileiras compiles CUDA Tile IR, bytecode or text, to PTX and cubins",
+	MaxArgs:  1,
+	Flags:    concat(compileFlags, remarkFlags, showFlags, commonFlags),
+}
+
+func concat(lists ...[]Flag) []Flag {
+	var out []Flag
+	for _, l := range lists {
+		out = append(out, l...)
+	}
+	return out
+}

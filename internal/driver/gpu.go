@@ -1,0 +1,83 @@
+package driver
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"tileiras/codegen/target"
+	"tileiras/internal/native"
+)
+
+// Native is the name of the GPU of this machine.
+const Native = "native"
+
+// DefaultGPU is what PTX is for when no GPU is named: nearly everything compiles for it, and its PTX runs on every later GPU.
+const DefaultGPU = "sm_80"
+
+// gpuValues are the values of --gpu-name.
+func gpuValues() []Value {
+	var vs []Value
+	for _, t := range target.All {
+		vs = append(vs, Value{t.Name, fmt.Sprintf("SM %d", t.Number)})
+	}
+	return append(vs, Value{Native, "The GPU of this machine"})
+}
+
+// target finds the GPU to compile for. A cubin needs a name; everything before it is for DefaultGPU without one.
+func (o *Options) target(ctx context.Context) (*target.Target, error) {
+	switch {
+	case o.GPU == "" && o.Emit == EmitCubin:
+		return nil, fail(ExitOptions, "a cubin is for one of these: give --gpu-name with %s, or with native for the GPU of this machine", target.Names())
+	case o.GPU == "":
+		t, _ := target.ByName(DefaultGPU)
+		return t, nil
+	case o.GPU == Native:
+		return nativeTarget(ctx)
+	}
+	t, ok := target.ByName(o.GPU)
+	if !ok {
+		return nil, &Failure{Code: ExitUsage, Lines: []string{fmt.Sprintf("tileiras: for the --gpu-name option: Cannot find option named '%s'!", o.GPU), "tileiras: " + target.Advice(o.GPU)}}
+	}
+	return t, nil
+}
+
+// nativeTarget is the target of the first GPU of this machine, which is the one that programs use by default.
+func nativeTarget(ctx context.Context) (*target.Target, error) {
+	gpus, err := native.Query(ctx)
+	if err != nil {
+		return nil, fail(ExitOptions, "--gpu-name=native: cannot find out which GPU this machine has: %v; name one of %s", err, target.Names())
+	}
+	if t, ok := target.ByNumber(gpus[0].Number); ok {
+		return t, nil
+	}
+	return nil, fail(ExitOptions, "--gpu-name=native: the GPU of this machine, %s, has compute capability %d.%d, which is none of %s",
+		gpus[0].Name, gpus[0].Number/10, gpus[0].Number%10, target.Names())
+}
+
+// assumed is the note of a failed compile whose GPU nobody named: another one may take the kernel.
+func (o *Options) assumed(err error) error {
+	f, ok := err.(*Failure)
+	if !ok || o.GPU != "" || f.Code != ExitUnsupported {
+		return err
+	}
+	note := fmt.Sprintf("note: no --gpu-name was given, so this was compiled for %s", DefaultGPU)
+	g := *f
+	g.Lines = append(slices.Clone(f.Lines), note)
+	return &g
+}
+
+// header is what the PTX says of what was not asked for in so many words.
+func (o *Options) header() []string {
+	var lines []string
+	if o.GPU == "" {
+		lines = append(lines, "for "+DefaultGPU+", as no --gpu-name was given; later GPUs run it too")
+	}
+	if o.Debug {
+		lines = append(lines, "with source lines, as by --lineinfo: --device-debug has no more to write yet")
+	}
+	return lines
+}
+
+// lines tells whether source lines are wanted.
+func (o *Options) lines() bool { return o.LineInfo || o.Debug }

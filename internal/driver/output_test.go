@@ -1,0 +1,108 @@
+package driver
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// write writes through WriteOutput and returns what the folder then holds besides want.
+func write(t *testing.T, file, data string) error {
+	t.Helper()
+	err := WriteOutput(file, []byte(data), &bytes.Buffer{})
+	left, _ := filepath.Glob(filepath.Join(filepath.Dir(file), ".tileiras-*"))
+	if len(left) > 0 {
+		t.Errorf("%v is left", left)
+	}
+	return err
+}
+
+func content(t *testing.T, file, want string) {
+	t.Helper()
+	if got, err := os.ReadFile(file); err != nil || string(got) != want {
+		t.Errorf("%s holds %q, %v, want %q", file, got, err, want)
+	}
+}
+
+func TestOutputThroughALinkKeepsTheLink(t *testing.T) {
+	dir, far := t.TempDir(), t.TempDir()
+	link, between, file := filepath.Join(dir, "link"), filepath.Join(dir, "between"), filepath.Join(far, "file")
+	for _, l := range [][2]string{{"between", link}, {file, between}} {
+		if err := os.Symlink(l[0], l[1]); err != nil {
+			t.Skip("no symbolic links here: ", err)
+		}
+	}
+	for _, data := range []string{"first", "second"} { // the link points to nothing, then to a file
+		if err := write(t, link, data); err != nil {
+			t.Fatal(err)
+		}
+		content(t, file, data)
+		if to, err := os.Readlink(link); err != nil || to != "between" {
+			t.Errorf("the link is %q, %v", to, err)
+		}
+	}
+	round := filepath.Join(dir, "round")
+	os.Symlink("round", round)
+	if err := write(t, round, "x"); !errors.Is(err, syscall.ELOOP) {
+		t.Errorf("a link to itself: %v", err)
+	}
+}
+
+func TestOutputKeepsTheModeOfAFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte("old and longer"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if err := write(t, file, "new"); err != nil {
+		t.Fatal(err)
+	}
+	content(t, file, "new")
+	if st, _ := os.Stat(file); st.Mode().Perm() != 0o640 {
+		t.Errorf("mode %v", st.Mode())
+	}
+}
+
+func TestOutputIsNoFolder(t *testing.T) {
+	dir := t.TempDir()
+	var f *Failure
+	if err := write(t, dir, "x"); !errors.As(err, &f) || f.Code != ExitOptions || !errors.Is(err, syscall.EISDIR) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A file in a folder where nothing can be made is written in place, and what was longer is cut.
+func TestOutputInPlace(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte("old and longer"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeInPlace(file, file, []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	content(t, file, "new")
+}
+
+func TestInputIsNeverTheOutput(t *testing.T) {
+	dir := t.TempDir()
+	in, hard, soft := filepath.Join(dir, "in"), filepath.Join(dir, "hard"), filepath.Join(dir, "soft")
+	if err := os.WriteFile(in, []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, err := range map[string]error{hard: os.Link(in, hard), soft: os.Symlink("in", soft), in: nil} {
+		if err != nil {
+			continue // no such links here
+		}
+		if checkOutput(name, in) == nil {
+			t.Errorf("%s was accepted as output of %s", name, in)
+		}
+	}
+	if err := checkOutput(filepath.Join(dir, "other"), in); err != nil {
+		t.Error(err)
+	}
+	if err := checkOutput(os.DevNull, os.DevNull); err != nil {
+		t.Error(err) // a device loses nothing
+	}
+}

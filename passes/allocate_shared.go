@@ -107,7 +107,8 @@ func place(s *State, list []*interval, limit int) (total int, err error) {
 		total = max(total, at+iv.size)
 	}
 	if total > limit {
-		return 0, fmt.Errorf("it needs %d bytes of shared memory, a thread block has at most %d", total, limit)
+		return 0, fmt.Errorf("it needs %d bytes of shared memory, a thread block has at most %d on %s; the largest buffer is %s of %d bytes: smaller tiles or, for a product, a smaller depth help",
+			total, limit, s.Target.Name, ir.ShortType(order[0].op.Result(0).Type()), order[0].size)
 	}
 	return total, nil
 }

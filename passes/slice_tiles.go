@@ -382,8 +382,8 @@ func (c *cutter) checkWhole(v *ir.Value, user *ir.Op) {
 // refuse is the error about a tile that cannot be cut into pieces.
 func (c *cutter) refuse(op *ir.Op, v *ir.Value, why string) {
 	if c.err == nil {
-		c.err = &NotSupported{Op: op.Def.Name, Loc: op.Loc(), Type: fmt.Sprintf("of a tile too big for the registers of %d threads, %s: %s",
-			c.threads, ir.ShortType(v.Type()), why)}
+		c.err = &NotSupported{Op: op.Def.Name, Loc: op.Loc(), Type: fmt.Sprintf("of a tile too big for the registers of %d threads, %s: %s, and whole it takes %d registers of each thread, which has %d; a smaller tile helps",
+			c.threads, ir.ShortType(v.Type()), why, (tileRegs(v)+c.threads-1)/c.threads, wholeRegs-1)}
 	}
 }
 

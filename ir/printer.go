@@ -18,6 +18,8 @@ type PrintOptions struct {
 	Unwrapped bool
 	// Release is the release whose names of operations are printed; zero is the newest.
 	Release Version
+	// Place is called for every op that was printed, in the order of the text, with the offset at which it begins.
+	Place func(op *Op, offset int)
 }
 
 // Print writes the text of an op and everything inside it. The text ends in a line end and parses back to an equal op
@@ -47,6 +49,9 @@ func Text(op *Op, o PrintOptions) string {
 	}
 	var out strings.Builder
 	p.top.define(&out)
+	for _, b := range p.begun {
+		o.Place(b.op, out.Len()+b.at)
+	}
 	out.WriteString(p.b.String())
 	if p.debug != nil {
 		out.WriteString(p.debug.definitions())
@@ -79,6 +84,13 @@ type Printer struct {
 	debug    *debugAliases // nil without debug information
 	full     bool          // no aliases at all
 	owner    *Dialect      // of the op that is printed
+	begun    []begun       // for PrintOptions.Place
+}
+
+// begun is an op and where its text begins.
+type begun struct {
+	op *Op
+	at int
 }
 
 // Str writes text as it is.
@@ -233,6 +245,9 @@ func (p *Printer) op(op *Op) {
 	owner := p.owner
 	p.owner = op.Def.owner
 	defer func() { p.owner = owner }()
+	if p.opts.Place != nil {
+		p.begun = append(p.begun, begun{op, p.b.Len()})
+	}
 	p.results(op)
 	switch {
 	case p.opts.Generic || op.Def == Unregistered || !op.printable():

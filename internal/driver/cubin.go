@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"tileiras/codegen/target"
@@ -30,24 +31,39 @@ func entryPlaces(m *ir.Op) map[string]ir.Location {
 
 var directiveTarget = regexp.MustCompile(`(?m)^\.target (\w+)`)
 
-// assemble makes a cubin of PTX. ptxas is looked for only here, when all that can be wrong with the input has been said.
-func (r *run) assemble(t *target.Target, ptx string, places map[string]ir.Location) (string, error) {
-	path, err := ptxas.Find(r.opts.Ptxas)
-	if err != nil {
+// assembler makes a cubin of the PTX of a module.
+type assembler struct {
+	*run
+	target *target.Target
+	places map[string]ir.Location // of the kernels
+	tile   *tileText              // nil when the cubin is to have no source lines
+	path   string                 // of ptxas
+}
+
+// assemble runs ptxas, which is looked for only here, when all that can be wrong with the input has been said. The text of the kernel goes with it
+// if ptxas is new enough to take it.
+func (a *assembler) assemble(ptx string) (cubin string, err error) {
+	if a.path, err = ptxas.Find(a.opts.Ptxas); err != nil {
 		return "", fail(ExitUnsupported, "%v", err)
 	}
-	arch := t.Name
+	defer a.time(assembleStage)()
+	if with := a.tile.addTo(ptx); with != ptx {
+		if cubin, err = a.ptxas(with); err == nil || !tooOld(err) {
+			return cubin, a.refused(with, err)
+		}
+	}
+	cubin, err = a.ptxas(ptx)
+	return cubin, a.refused(ptx, err)
+}
+
+func (a *assembler) ptxas(ptx string) (string, error) {
+	arch := a.target.Name
 	if m := directiveTarget.FindStringSubmatch(ptx); m != nil {
 		arch = m[1]
 	}
-	done := r.time(assembleStage)
-	job := ptxas.Job{Path: path, Arch: arch, Opt: r.opts.Opt, Sanitize: r.opts.Sanitize, Timeout: r.opts.PtxasTimeout}
-	cubin, _, err := job.Run(r.ctx, []byte(ptx))
-	done()
-	if err != nil {
-		return "", r.refused(path, t, ptx, places, err)
-	}
-	return string(cubin), nil
+	job := ptxas.Job{Path: a.path, Arch: arch, Opt: a.opts.Opt, Sanitize: a.opts.Sanitize, Timeout: a.opts.PtxasTimeout}
+	cubin, _, err := job.Run(a.ctx, []byte(ptx))
+	return string(cubin), err
 }
 
 var (
@@ -56,37 +72,50 @@ var (
 	oldPTXAS   = regexp.MustCompile(`Unsupported \.version|SM version specified by \.target is higher|is not defined for option 'gpu-name'`)
 )
 
-// refused is what ptxas said, in our form: each message with the place of the kernel that it is about, where one can be told.
-func (r *run) refused(path string, t *target.Target, ptx string, places map[string]ir.Location, err error) error {
+// tooOld reports whether ptxas does not know the PTX version or the GPU.
+func tooOld(err error) bool {
+	var f *ptxas.Failed
+	return errors.As(err, &f) && slices.ContainsFunc(f.Messages, func(m ptxas.Message) bool { return oldPTXAS.MatchString(m.Text) })
+}
+
+// refused is what ptxas said of a PTX, in our form: each message with the place of the kernel that it is about, where one can be told.
+func (a *assembler) refused(ptx string, err error) error {
+	if err == nil {
+		return nil
+	}
 	var f *ptxas.Failed
 	if !errors.As(err, &f) {
-		return fail(ExitUnsupported, "ptxas was stopped: %v", err)
+		return &Failure{Code: ExitUnsupported, Lines: []string{"error: ptxas was stopped: " + err.Error()}, Err: err}
 	}
 	out := &Failure{Code: ExitUnsupported, Err: err}
 	switch {
 	case f.TimedOut > 0:
 		out.Lines = []string{fmt.Sprintf("error: ptxas was stopped after %v: give it longer with --ptxas-timeout, or the kernel smaller tiles", f.TimedOut)}
 	case len(f.Messages) == 0:
-		out.Lines = []string{fmt.Sprintf("error: %s: %v", path, f)}
+		out.Lines = []string{fmt.Sprintf("error: %s: %v", a.path, f)}
 	}
-	old := false
 	for _, m := range f.Messages {
-		loc := ir.Location(ir.UnknownLoc{})
-		for _, name := range kernelsOf(m, ptx) {
-			if at, ok := places[name]; ok {
-				loc = at
-			}
-		}
-		out.Lines = append(out.Lines, r.input.message(&ir.Diagnostic{Loc: loc, Msg: "ptxas: " + m.Text})...)
-		old = old || oldPTXAS.MatchString(m.Text)
+		d := &ir.Diagnostic{Loc: a.place(m, ptx), Msg: "ptxas: " + m.Text}
 		if strings.Contains(m.Text, "uses too much shared data") {
-			out.Lines = append(out.Lines, fmt.Sprintf("note: %s has %d bytes of shared memory for a block: smaller tiles, fewer stages or fewer reductions need less", t.Name, t.SharedOptIn))
+			d.Note(ir.UnknownLoc{}, "%s has %d bytes of shared memory for a block: smaller tiles, fewer stages or fewer reductions need less", a.target.Name, a.target.SharedOptIn)
 		}
+		out.Diags = append(out.Diags, d)
+		out.Lines = append(out.Lines, a.input.message(d)...)
 	}
-	if old {
-		out.Lines = append(out.Lines, fmt.Sprintf("note: %s is too old: a Tile IR kernel needs ptxas 13.3 or later, sm_107 a newer one still; with --abi=cuda older ones do", path))
+	if tooOld(err) {
+		out.Lines = append(out.Lines, fmt.Sprintf("note: %s is too old: a Tile IR kernel needs ptxas 13.3 or later, sm_107 a newer one still; with --abi=cuda older ones do", a.path))
 	}
 	return out
+}
+
+// place is where the kernel stands that a message is about.
+func (a *assembler) place(m ptxas.Message, ptx string) ir.Location {
+	for _, name := range kernelsOf(m, ptx) {
+		if at, ok := a.places[name]; ok {
+			return at
+		}
+	}
+	return ir.UnknownLoc{}
 }
 
 // kernelsOf are names that a message mentions, and the kernel in whose text its line lies.

@@ -62,10 +62,13 @@ func (r *run) compile() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	places := entryPlaces(r.input.Module)
+	a := &assembler{run: r, target: t, places: entryPlaces(r.input.Module)}
+	if o.Emit == EmitCubin && o.lines() {
+		a.tile = newTileText(r.input.Module)
+	}
 	out, err := r.lower(c, t)
 	if err == nil && o.Emit == EmitCubin && o.StopAfter == "" {
-		out, err = r.assemble(t, out, places)
+		out, err = a.assemble(out)
 	}
 	if err != nil {
 		return nil, o.assumed(err)

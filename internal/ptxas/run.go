@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"os/exec"
 	"regexp"
 	"runtime"
@@ -69,7 +71,7 @@ const (
 	maxCubin  = 1 << 30
 )
 
-// Run assembles PTX. ptxas reads it from a pipe and writes the cubin to one, so nothing lies on a disk that would have to be removed. When ctx
+// Run assembles PTX. ptxas reads it from a file without a name and writes the cubin to a pipe, so nothing lies on a disk that would have to be removed. When ctx
 // ends or the time is over ptxas is killed with all that it started; when this process dies the system kills it (Linux).
 func (j *Job) Run(ctx context.Context, ptx []byte) (cubin []byte, messages []Message, err error) {
 	inner := ctx
@@ -80,6 +82,10 @@ func (j *Job) Run(ctx context.Context, ptx []byte) (cubin []byte, messages []Mes
 	}
 	cmd := exec.CommandContext(inner, j.Path, append(j.flags(), "/dev/stdin", "-o", "/dev/stdout")...)
 	cmd.Stdin = bytes.NewReader(ptx)
+	if f := nameless(ptx); f != nil {
+		defer f.Close()
+		cmd.Stdin = f
+	}
 	out, said := &limited{max: maxCubin}, &limited{max: maxOutput}
 	cmd.Stdout, cmd.Stderr = out, said
 	cmd.WaitDelay = time.Second
@@ -106,6 +112,27 @@ func (j *Job) Run(ctx context.Context, ptx []byte) (cubin []byte, messages []Mes
 		return nil, messages, &Failed{Err: errors.New("it wrote no cubin; is this NVIDIA's ptxas?")}
 	}
 	return out.Bytes(), messages, nil
+}
+
+// nameless is a file without a name that holds the data, nil where the system has no such thing or no room for it. ptxas opens its standard input
+// once more when it puts the text of the PTX into a cubin with source lines, which a pipe does not allow.
+func nameless(data []byte) *os.File {
+	f, err := os.CreateTemp("", "tileiras-*.ptx")
+	if err != nil {
+		return nil
+	}
+	err = os.Remove(f.Name())
+	if err == nil {
+		_, err = f.Write(data)
+	}
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		f.Close()
+		return nil
+	}
+	return f
 }
 
 // children are the runs that have not ended.

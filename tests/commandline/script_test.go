@@ -18,6 +18,7 @@ import (
 
 	"tileiras/internal/driver"
 	"tileiras/internal/tilerun"
+	"tileiras/runtime/cuda"
 )
 
 // command makes main of a tool.
@@ -53,6 +54,7 @@ func TestBadInvocations(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("KERNEL", filepath.Join(dir, "cases/softmax_f32/kernel.tileirbc"))
 			e.Setenv("CORPUS", dir)
+			e.Setenv("DRIVER", filepath.Join(dir, "../../runtime/cuda/testdata/driver.c"))
 			e.Setenv("BASE", e.Getenv("PATH"))
 			for _, v := range []string{"TILEIRAS_PTXAS", "CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "VIRTUAL_ENV", "CONDA_PREFIX"} {
 				e.Setenv(v, "")
@@ -64,6 +66,9 @@ func TestBadInvocations(t *testing.T) {
 			switch name {
 			case "root":
 				return os.Geteuid() == 0, nil
+			case "gpu":
+				_, err := cuda.Open("")
+				return err == nil, nil
 			case "tmpfs": // a file system of our own can be mounted
 				return exec.Command("unshare", "-m", "sh", "-c", "mount -t tmpfs -o size=4k tmpfs /mnt").Run() == nil, nil
 			}

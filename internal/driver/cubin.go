@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"tileiras/codegen/target"
+	"tileiras/dialects/cudatile"
+	"tileiras/dialects/tileaa"
 	"tileiras/internal/ptxas"
 	"tileiras/ir"
 )
@@ -22,8 +24,10 @@ func entryPlaces(m *ir.Op) map[string]ir.Location {
 		return places
 	}
 	for _, op := range m.Body().Ops() {
-		if name := op.StringNamed("sym_name"); name != "" {
-			places[name] = op.Loc()
+		if e, ok := ir.As[cudatile.Entry](op); ok {
+			places[e.SymName()] = op.Loc()
+		} else if e, ok := ir.As[tileaa.Entry](op); ok {
+			places[e.SymName()] = op.Loc()
 		}
 	}
 	return places

@@ -2,8 +2,7 @@ package main
 
 // notBuilt is what the compiler as a whole cannot do yet, and what it does instead.
 var notBuilt = []struct{ what, now string }{
-	{"Cubins (`--emit=cubin`, `-o FILE.cubin`)", "Not supported yet: write PTX with `-o FILE.ptx` and let the driver or ptxas assemble it."},
-	{"Full debug information (`--device-debug`)", "Not supported yet: `--lineinfo` writes source lines."},
+	{"Full debug information (`--device-debug`)", "`-O0 -g` writes source lines, as `--lineinfo`."},
 	{"Warpgroup products (wgmma, sm_90)", "Products use mma.sync."},
 	{"Tensor memory products (tcgen05, sm_100 to sm_110)", "Products use mma.sync."},
 	{"Block-scaled products in one instruction (sm_120, sm_121)", "`mmaf_scaled` multiplies by the scales first, then takes an ordinary product."},

@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strconv"
@@ -65,35 +65,36 @@ type Message struct {
 	Text     string
 }
 
-// maxOutput bounds what is kept of the messages, maxCubin what is read of a cubin.
-const (
-	maxOutput = 1 << 20
-	maxCubin  = 1 << 30
-)
+// maxOutput bounds what is kept of the messages.
+const maxOutput = 1 << 20
 
-// Run assembles PTX. ptxas reads it from a file without a name and writes the cubin to a pipe, so nothing lies on a disk that would have to be removed. When ctx
-// ends or the time is over ptxas is killed with all that it started; when this process dies the system kills it (Linux).
+// Run assembles PTX, in a folder of its own for temporary files that is removed at the end. When ctx ends or the time is over ptxas is killed with all
+// that it started; when this process dies the system kills it (Linux).
 func (j *Job) Run(ctx context.Context, ptx []byte) (cubin []byte, messages []Message, err error) {
+	dir, err := os.MkdirTemp("", "tileiras-")
+	if err != nil {
+		return nil, nil, &Failed{Err: fmt.Errorf("no folder for temporary files: %w", err)}
+	}
+	defer os.RemoveAll(dir)
+	in, out := filepath.Join(dir, "kernel.ptx"), filepath.Join(dir, "kernel.cubin")
+	if err := os.WriteFile(in, ptx, 0o600); err != nil {
+		return nil, nil, &Failed{Err: err}
+	}
 	inner := ctx
 	if j.Timeout > 0 {
 		var cancel context.CancelFunc
 		inner, cancel = context.WithTimeout(ctx, j.Timeout)
 		defer cancel()
 	}
-	cmd := exec.CommandContext(inner, j.Path, append(j.flags(), "/dev/stdin", "-o", "/dev/stdout")...)
-	cmd.Stdin = bytes.NewReader(ptx)
-	if f := nameless(ptx); f != nil {
-		defer f.Close()
-		cmd.Stdin = f
-	}
-	out, said := &limited{max: maxCubin}, &limited{max: maxOutput}
-	cmd.Stdout, cmd.Stderr = out, said
+	cmd := exec.CommandContext(inner, j.Path, append(j.flags(), in, "-o", out)...)
+	said := &limited{max: maxOutput}
+	cmd.Stdout, cmd.Stderr = said, said
 	cmd.WaitDelay = time.Second
 	confine(cmd)
 	// The system kills the child when the thread that started it ends, so the thread stays.
 	runtime.LockOSThread()
 	if err = cmd.Start(); err == nil {
-		children.add(cmd)
+		children.add(cmd, dir)
 		err = cmd.Wait()
 		children.remove(cmd)
 	}
@@ -106,64 +107,44 @@ func (j *Job) Run(ctx context.Context, ptx []byte) (cubin []byte, messages []Mes
 		return nil, messages, &Failed{TimedOut: j.Timeout}
 	case err != nil:
 		return nil, messages, &Failed{Messages: serious(messages), Err: exitReason(err)}
-	case out.over:
-		return nil, messages, &Failed{Err: errors.New("its output is too large")}
-	case !bytes.HasPrefix(out.Bytes(), []byte("\x7fELF")):
+	}
+	cubin, err = os.ReadFile(out)
+	if err != nil || !bytes.HasPrefix(cubin, []byte("\x7fELF")) {
 		return nil, messages, &Failed{Err: errors.New("it wrote no cubin; is this NVIDIA's ptxas?")}
 	}
-	return out.Bytes(), messages, nil
+	return cubin, messages, nil
 }
 
-// nameless is a file without a name that holds the data, nil where the system has no such thing or no room for it. ptxas opens its standard input
-// once more when it puts the text of the PTX into a cubin with source lines, which a pipe does not allow.
-func nameless(data []byte) *os.File {
-	f, err := os.CreateTemp("", "tileiras-*.ptx")
-	if err != nil {
-		return nil
-	}
-	err = os.Remove(f.Name())
-	if err == nil {
-		_, err = f.Write(data)
-	}
-	if err == nil {
-		_, err = f.Seek(0, io.SeekStart)
-	}
-	if err != nil {
-		f.Close()
-		return nil
-	}
-	return f
-}
-
-// children are the runs that have not ended.
+// children are the runs that have not ended, with their folders.
 var children runs
 
 type runs struct {
 	sync.Mutex
-	cmds map[*exec.Cmd]bool
+	dirs map[*exec.Cmd]string
 }
 
-func (r *runs) add(cmd *exec.Cmd) {
+func (r *runs) add(cmd *exec.Cmd, dir string) {
 	r.Lock()
 	defer r.Unlock()
-	if r.cmds == nil {
-		r.cmds = map[*exec.Cmd]bool{}
+	if r.dirs == nil {
+		r.dirs = map[*exec.Cmd]string{}
 	}
-	r.cmds[cmd] = true
+	r.dirs[cmd] = dir
 }
 
 func (r *runs) remove(cmd *exec.Cmd) {
 	r.Lock()
 	defer r.Unlock()
-	delete(r.cmds, cmd)
+	delete(r.dirs, cmd)
 }
 
-// Kill kills every ptxas that runs, with what it started: for a process that is about to end.
+// Kill kills every ptxas that runs, with what it started, and removes its files: for a process that is about to end. No Run returns after it, so that
+// nothing is said of what was killed.
 func Kill() {
-	children.Lock()
-	defer children.Unlock()
-	for cmd := range children.cmds {
+	children.Lock() // for good
+	for cmd, dir := range children.dirs {
 		cmd.Cancel()
+		os.RemoveAll(dir)
 	}
 }
 
@@ -179,13 +160,11 @@ func exitReason(err error) error {
 // limited is a buffer that stops growing.
 type limited struct {
 	bytes.Buffer
-	max  int
-	over bool
+	max int
 }
 
 func (l *limited) Write(p []byte) (int, error) {
 	if l.Len()+len(p) > l.max {
-		l.over = true
 		return len(p), nil
 	}
 	return l.Buffer.Write(p)

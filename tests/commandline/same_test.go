@@ -236,7 +236,7 @@ func TestSameAsNVIDIA(t *testing.T) {
 	}
 	bin := os.Getenv("TILEIRAS_NVIDIA_BIN")
 	ptxas := filepath.Join(t.TempDir(), "ptxas")
-	if err := os.WriteFile(ptxas, []byte("#!/bin/sh\ncat > /dev/null\nprintf '\\177ELF'\n"), 0o755); err != nil {
+	if err := os.WriteFile(ptxas, []byte("#!/bin/sh\nfor out; do :; done\nprintf '\\177ELF' > \"$out\"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	recorded := map[string]answer{}

@@ -78,10 +78,13 @@ triton: ## Installs Triton from PyPI into .tools, compiles its kernels for four 
 	@mkdir -p $(TOOLS) && scripts/triton.sh $(TOOLS) > $(TOOLS)/triton.path || { cat $(TOOLS)/triton.log; exit 1; }
 	TILEIRAS_TRITON=$$(cat $(TOOLS)/triton.path) $(GO) test -timeout 60m -count=1 -v ./tests/triton
 
-.PHONY: mpmath
+.PHONY: mpmath accuracy
 mpmath: ## Makes the table of function values that runtime/exact is held against again; needs Python.
 	python3 -m venv $(TOOLS)/mpmath && $(TOOLS)/mpmath/bin/pip install -q mpmath gmpy2
 	$(TOOLS)/mpmath/bin/python runtime/exact/testdata/generate.py > runtime/exact/testdata/mpmath.txt
+
+accuracy: ## Measures the error of every function over 10^7 points and writes docs/accuracy.md; takes an hour.
+	TILEIRAS_ACCURACY=$(or $(N),10000000) $(GO) test -timeout 4h -count=1 -v -run Promises ./tests/accuracy
 
 bench: build ## Prints the median and 10th percentile of compile time per kernel, whole process and per pass.
 	$(GO) run ./tests/bench -bin $(BIN)

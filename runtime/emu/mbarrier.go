@@ -301,6 +301,14 @@ type stall struct {
 	place  int32
 }
 
+// over tells whether the phase of a state, or of a parity, is complete.
+func (b *mbarrier) over(state uint64, parity bool) bool {
+	if parity {
+		return b.phase&1 != state&1
+	}
+	return b.phase != state>>tokenPending
+}
+
 // mbarWait: test_wait and try_wait do not block here; a failed one lets others run. The state operand is
 // the phase to wait for, or its parity.
 func (w *warp) mbarWait(in *inst, op *memOp, parity, acquire bool, m uint32) {
@@ -311,15 +319,12 @@ func (w *warp) mbarWait(in *inst, op *memOp, parity, acquire bool, m uint32) {
 	var asked syncKey
 	w.stalled = nil
 	w.eachMbar(in, op, m, func(i int, key syncKey, b *mbarrier) {
-		if i == firstLane(m) || key != asked { // once for all lanes, which see the same
+		state := w.src(in.src[0])[i]
+		if !b.over(state, parity) && (i == firstLane(m) || key != asked) { // asked once for all lanes, which see the same
 			asked = key
 			w.cta.ask(key)
 		}
-		state := w.src(in.src[0])[i]
-		done := b.phase != state>>tokenPending
-		if parity {
-			done = b.phase&1 != state&1
-		}
+		done := b.over(state, parity)
 		if !done {
 			w.stalled, w.spun = &stall{key, state, parity, w.here}, w.launch.round+1
 			return

@@ -6,7 +6,7 @@ TOOLS    := .tools
 PACKAGES := ./...
 SHELL    := /bin/bash
 
-.PHONY: help build run quick test lint generate bless fuzz million random corpus perf-small llvm nvidia nvidia-text triton bench slopes replay docs clean
+.PHONY: help build run quick test lint generate bless fuzz million random corpus perf-small llvm nvidia nvidia-text frontends cubin-times triton bench slopes replay docs clean
 
 help: ## Lists the targets.
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -85,6 +85,14 @@ mpmath: ## Makes the table of function values that runtime/exact is held against
 
 accuracy: ## Measures the error of every function over 10^7 points and writes docs/accuracy.md; takes an hour.
 	TILEIRAS_ACCURACY=$(or $(N),10000000) $(GO) test -timeout 4h -count=1 -v -run Promises ./tests/accuracy
+
+frontends: build ## Installs cuTile Python from PyPI and compiles its kernels through our tileiras, for four GPUs.
+	@mkdir -p $(TOOLS)
+	tests/frontends/run.sh $(BIN) $(TOOLS)
+
+cubin-times: build ## Pairs bytecode to cubin, ptxas included, with NVIDIA's tileiras over the performance kernels (RUNS=5).
+	@mkdir -p $(TOOLS) && scripts/nvidia-tools.sh $(TOOLS) > $(TOOLS)/path || { cat $(TOOLS)/setup.log; exit 1; }
+	TILEIRAS_NVIDIA_BIN=$$(cat $(TOOLS)/path) $(GO) run ./tests/bench/cubins -bin $(BIN) -runs $(or $(RUNS),5)
 
 bench: build ## Prints the median and 10th percentile of compile time per kernel, whole process and per pass.
 	$(GO) run ./tests/bench -bin $(BIN)

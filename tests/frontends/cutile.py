@@ -97,16 +97,20 @@ def cache():
 
 
 def error():
-    """An error of the compiler arrives with the line of the Python source."""
-    parameters = [kernels.parameter(p) for p in ((kernels.f16, 2), (kernels.f16, 2), (kernels.f32, 2), 512, 512, 128)]
+    """What ptxas refuses arrives with the line of the Python source, and with the words that autotuners look for."""
+    refusing = work / "ptxas"
+    refusing.write_text("#!/bin/sh\necho \"ptxas error   : Entry function 'refused' uses too much shared data (0x493e0 bytes, 0x38c00 max)\" >&2\nexit 255\n")
+    refusing.chmod(0o755)
+    os.environ["TILEIRAS_PTXAS"] = str(refusing)
+    name, kernel, parameters = kernels.KERNELS[0]
     try:
-        export(kernels.matmul, parameters, "too_big", "sm_80")
-        check(False, "the product that is too big compiled")
+        export(kernel, parameters, "refused", "sm_90")
+        check(False, "what ptxas refuses compiled")
     except ct.TileCompilerExecutionError as e:
-        lines = open(kernels.__file__).read().splitlines()
-        check(str(e.loc.filename).endswith("kernels.py") and "ct.store(c, (i, j)" in lines[e.loc.line - 1], f"the error has another place: {e.loc}")
-        check("too big" in str(e), f"the error does not say what is wrong: {e}")
+        check(str(e.loc.filename).endswith("kernels.py") and e.loc.line, f"the error has no place: {e.loc}")
+        check("uses too much shared data" in str(e), f"the error does not say what is wrong: {e}")
         print("an error with its line:", " | ".join(str(e).splitlines())[:200])
+    os.environ["TILEIRAS_PTXAS"] = str(tools / "ptxas")
 
 
 def main():

@@ -1,6 +1,8 @@
 package ir
 
 import (
+	"strings"
+
 	"tileiras/internal/budget"
 	"tileiras/ir/float"
 )
@@ -12,6 +14,8 @@ type Context struct {
 	dialects []*Dialect
 	byName   map[string]*Dialect
 	opByName map[string]*OpDef
+
+	params map[*Value]string
 
 	// Diags collects every diagnostic of this compile.
 	Diags Diagnostics
@@ -112,4 +116,14 @@ func (c *Context) Func(in, out []Type) *FunctionType {
 func (c *Context) MadeOp() {
 	c.Budget.Step()
 	c.Budget.Hold(budget.OpBytes)
+}
+
+// ParamName is the name that a text gave to an argument of an isolated op, a parameter of a kernel; "" when it came from no text.
+func (c *Context) ParamName(v *Value) string { return c.params[v] }
+
+func (c *Context) nameParam(v *Value, name string) {
+	if c.params == nil {
+		c.params = map[*Value]string{}
+	}
+	c.params[v] = strings.TrimPrefix(name, "%")
 }

@@ -529,6 +529,9 @@ func (p *Parser) region(s *ParsedOp, args []BlockArg, implied string) (r *Region
 	for _, a := range args {
 		v := b.AddArg(a.Type)
 		p.define(a.Name, int(a.Pos), []*Value{v})
+		if s.Def.Traits.Has(Isolated) {
+			p.Ctx.nameParam(v, a.Name)
+		}
 	}
 	reuse := labelled && len(args) == 0
 	for p.err == nil && !p.is("}") {

@@ -45,6 +45,7 @@ const maxPlans = 4
 // Run runs the passes. The first one that returns ErrPlan for an entry takes everything back to the snapshot made before
 // planner, with the entry's next plan.
 func (m *Manager) Run(list []*Pass, planner string) error {
+	notes := 0 // before the plan
 	plan := slices.IndexFunc(list, func(p *Pass) bool { return p.Name == planner })
 	if m.State.PlanIndex == nil {
 		m.State.PlanIndex = map[string]int{}
@@ -52,6 +53,7 @@ func (m *Manager) Run(list []*Pass, planner string) error {
 	lacked := map[string]string{} // why the last plan of an entry could not be
 	for i := 0; i < len(list); i++ {
 		if i == plan {
+			notes = len(m.State.Notes)
 			m.snapshot = m.State.Ctx.Clone(m.State.Module, ir.Mapping{})
 		}
 		err := m.step(list[i])
@@ -59,12 +61,12 @@ func (m *Manager) Run(list []*Pass, planner string) error {
 			if i == plan && lacked[e.Entry] != "" {
 				return m.tooBig(&ErrPlan{Entry: e.Entry, Reason: lacked[e.Entry]})
 			}
-			m.State.PlanIndex[e.Entry]++
+			m.State.failed(e)
 			if i == plan || m.State.PlanIndex[e.Entry] >= maxPlans {
 				return m.tooBig(e)
 			}
 			lacked[e.Entry] = e.Reason
-			m.State.Remark(ir.UnknownLoc{}, "%s; taking plan %d", e.Error(), m.State.PlanIndex[e.Entry])
+			m.State.Notes = m.State.Notes[:notes]
 			m.State.Module = m.State.Ctx.Clone(m.snapshot, ir.Mapping{})
 			m.form = tileaa.Explicit
 			i = plan - 1
@@ -116,6 +118,7 @@ func (m *Manager) step(p *Pass) (err error) {
 			err = &Bug{Pass: p.Name, Cause: r, Stack: string(debug.Stack())}
 		}
 	}()
+	m.State.running = p.Name
 	if m.Before != nil {
 		m.Before(p, m.State.Module)
 	}

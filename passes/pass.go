@@ -66,6 +66,11 @@ type State struct {
 	// adds one.
 	PlanIndex map[string]int
 
+	// Plans are the candidates of each entry, best first, and Notes what passes have to say about choices: for remarks.
+	Plans map[string][]Candidate
+	Notes []Note
+
+	running string            // name of the running pass
 	options map[string]string // of the running pass, when some are set
 }
 
@@ -94,9 +99,55 @@ func (s *State) walk(op *ir.Op, order ir.WalkOrder, visit func(*ir.Op)) {
 	})
 }
 
+// Candidate is a plan of an entry with its estimated cost, in quarter cycles of a multiprocessor. Plan is nil when there is none of
+// that name, and Failed says why; Failed of a plan is why it could not be realised, "" when it was taken or never tried.
+type Candidate struct {
+	Name   string
+	Plan   *tileaa.PlanAttr
+	Cost   int
+	Failed string
+}
+
+// listed keeps the plans of an entry in the order in which they are tried, and then those that cannot be, with what became of them so far.
+func (s *State) listed(entry string, can, all []candidate) {
+	if s.Plans == nil {
+		s.Plans = map[string][]Candidate{}
+	}
+	old := s.Plans[entry]
+	var list []Candidate
+	for i, c := range can {
+		list = append(list, Candidate{Name: c.name, Plan: c.plan, Cost: c.cost})
+		if i < len(old) {
+			list[i].Failed = old[i].Failed
+		}
+	}
+	for _, c := range all {
+		if c.plan == nil {
+			list = append(list, Candidate{Name: c.name, Failed: c.why})
+		}
+	}
+	s.Plans[entry] = list
+}
+
+// failed goes on to the next plan of an entry.
+func (s *State) failed(e *ErrPlan) {
+	i := s.PlanIndex[e.Entry]
+	s.PlanIndex[e.Entry]++
+	if list := s.Plans[e.Entry]; i < len(list) {
+		list[i].Failed = e.Reason
+	}
+}
+
+// Note is what a pass has to say about a choice.
+type Note struct {
+	Pass string
+	Loc  ir.Location
+	Text string
+}
+
 // Remark tells the user about a choice.
 func (s *State) Remark(loc ir.Location, format string, args ...any) {
-	s.Ctx.Diags.Add(ir.Remark, loc, format, args...)
+	s.Notes = append(s.Notes, Note{s.running, loc, fmt.Sprintf(format, args...)})
 }
 
 // ErrInvalid is returned by a pass that has reported errors in the user's program through the context's diagnostics.

@@ -28,6 +28,7 @@ func planKernel(s *State) error {
 		if s.Opt == 0 {
 			slices.Reverse(can)
 		}
+		s.listed(name, can, list)
 		k := s.PlanIndex[name]
 		if k >= len(can) {
 			return &ErrPlan{Entry: name, Reason: "no plan is left"}

@@ -51,7 +51,7 @@ func selectAtoms(s *State) error {
 // selectDot writes the atom of a dot and converts its operands to the types that the atom takes.
 func selectDot(s *State, entry *ir.Op, op *ir.Op) error {
 	ea, eb, ec := operandElems(op)
-	k, reasons, ok := chooseAtom(s, op, extentOf(op), planOf(entry).Warps)
+	k, ok := chooseAtom(s, op, extentOf(op), planOf(entry).Warps)
 	if !ok {
 		return &NotSupported{Op: "dot", Type: fmt.Sprintf("%s x %s -> %s", ea, eb, ec), Target: s.Target.Name, Loc: op.Loc()}
 	}
@@ -64,23 +64,19 @@ func selectDot(s *State, entry *ir.Op, op *ir.Op) error {
 		name += swapped
 	}
 	ir.Cast[tileaa.Dot](op).SetAtom(name)
-	if k.Atom.Scalar() && ea.Bits() < 32 {
-		s.Remark(op.Loc(), "dot of %s uses no matrix instruction: %v", extentOf(op), reasons)
-	}
 	return nil
 }
 
-// chooseAtom is the cheapest way to compute a product, or a part of it, with so many warps, and why other rows do not serve; ok is
-// false without any.
-func chooseAtom(s *State, op *ir.Op, e atom.Extent, warps int) (k atom.Candidate, reasons []string, ok bool) {
+// chooseAtom is the cheapest way to compute a product, or a part of it, with so many warps; ok is false without any.
+func chooseAtom(s *State, op *ir.Op, e atom.Extent, warps int) (k atom.Candidate, ok bool) {
 	ea, eb, ec := operandElems(op)
-	list, reasons := cost.Products(s.Target, ea, eb, ec, e)
+	list, _ := cost.Products(s.Target, ea, eb, ec, e)
 	for _, k := range list {
 		if !k.Padded(e) && len(atom.Splits(k.Atom, e, warps, k.Swap)) > 0 {
-			return k, reasons, true
+			return k, true
 		}
 	}
-	return atom.Candidate{Extent: e, A: ea, B: eb}, reasons, false
+	return atom.Candidate{Extent: e, A: ea, B: eb}, false
 }
 
 // operandElems names the element types of a product as atoms do; scaled operands are bf16 by then.

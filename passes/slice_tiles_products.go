@@ -224,7 +224,7 @@ type product struct {
 // productOf looks at a dot or dot_scaled for so many warps.
 func productOf(s *State, op *ir.Op, warps int) product {
 	p := product{extent: extentOf(op), accs: tileRegs(op.Result(0)) / (32 * warps)}
-	p.atom, _, p.ok = chooseAtom(s, op, p.extent, warps)
+	p.atom, p.ok = chooseAtom(s, op, p.extent, warps)
 	for i, elem := range []atom.Elem{p.atom.A, p.atom.B} {
 		v := op.Operand(i)
 		if p.ok && p.atom.Atom.Scalar() || !fromProduct(v) {
@@ -240,7 +240,7 @@ func productOf(s *State, op *ir.Op, warps int) product {
 // half is the product with half as much of K.
 func (p product) half(s *State, op *ir.Op, warps int) product {
 	p.extent.K, p.staged, p.passed = p.extent.K/2, p.staged/2, p.passed/2
-	p.atom, _, p.ok = chooseAtom(s, op, p.extent, warps)
+	p.atom, p.ok = chooseAtom(s, op, p.extent, warps)
 	return p
 }
 

@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/value"
@@ -37,10 +38,46 @@ type Options struct {
 // tileVersion is the first PTX version with the directive `.language`.
 var tileVersion = target.V(9, 2)
 
+// Module is a translated module: its text, and how its kernels are launched.
+type Module struct {
+	Text    []byte
+	Version target.PTX // of the text
+	Target  string     // of the text: "sm_90", or "sm_90a" where an instruction needs it
+	Kernels []Launch
+}
+
+// Launch is what a launch of a kernel must know. Sizes are bytes.
+type Launch struct {
+	Name          string
+	Threads       int64 // of a block, along x; 0 = any
+	Cluster       int64 // blocks in a cluster, along x; 1 = no cluster
+	SharedStatic  int64
+	SharedDynamic int64 // to be asked for at the launch
+	MinBlocks     int64 // .minnctapersm, 0 = not said
+	MaxRegisters  int64 // .maxnreg, 0 = not said
+	Params        []Param
+}
+
+// Param is a parameter of a kernel.
+type Param struct {
+	Name string // as the PTX calls it
+	Type string // ".u64"
+	Size int64
+}
+
 // Emit translates a module of kernels to PTX text. The module is only read. An
 // error names the function and the block; one that begins with "BUG:" is a
 // broken promise of the producer.
 func Emit(m *ir.Module, o Options) ([]byte, error) {
+	out, err := EmitModule(m, o)
+	if err != nil {
+		return nil, err
+	}
+	return out.Text, nil
+}
+
+// EmitModule is Emit with what a launch must know.
+func EmitModule(m *ir.Module, o Options) (*Module, error) {
 	if o.Target == nil {
 		return nil, fmt.Errorf("no target given")
 	}
@@ -71,7 +108,46 @@ func Emit(m *ir.Module, o Options) ([]byte, error) {
 			return nil, fmt.Errorf("@%s: not supported: an external function", f.Name())
 		}
 	}
-	return e.print()
+	out := &Module{}
+	out.Version, out.Target = e.header()
+	if out.Text, err = e.print(); err != nil {
+		return nil, err
+	}
+	for _, k := range e.kernels {
+		out.Kernels = append(out.Kernels, k.recipe())
+	}
+	return out, nil
+}
+
+// header is the version and the target that the module needs.
+func (e *emitter) header() (version target.PTX, name string) {
+	version, name = e.version, e.options.Target.Name
+	if e.suffix {
+		name = e.options.Target.ArchName()
+	}
+	if e.options.ABI == Tile {
+		version = max(version, tileVersion)
+		name = e.options.Target.ArchName()
+		if e.options.Target.Arch {
+			version = max(version, e.options.Target.ArchPTX)
+		}
+	}
+	return version, name
+}
+
+// recipe is what a launch must know of a kernel.
+func (k *kernel) recipe() Launch {
+	l := Launch{Name: k.name, Threads: k.launch.threads, Cluster: max(k.launch.cluster, 1), MinBlocks: k.launch.minCTAs, MaxRegisters: k.launch.maxRegs}
+	if k.dynamic {
+		l.SharedDynamic = k.bytes
+	} else {
+		l.SharedStatic = k.bytes
+	}
+	for i, param := range k.src.Params {
+		size, _, _ := sizeOf(param.Typ)
+		l.Params = append(l.Params, Param{Name: paramName(k.name, i), Type: strings.Fields(paramType(param))[0], Size: size})
+	}
+	return l
 }
 
 // spellable reports whether a name is an identifier of PTX (PTX ISA,

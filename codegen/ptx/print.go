@@ -42,17 +42,7 @@ func (e *emitter) print() ([]byte, error) {
 	for _, k := range e.kernels {
 		p.comment(k, e.options)
 	}
-	version, name := e.version, e.options.Target.Name
-	if e.suffix {
-		name = e.options.Target.ArchName()
-	}
-	if e.options.ABI == Tile {
-		version = max(version, tileVersion)
-		name = e.options.Target.ArchName()
-		if e.options.Target.Arch {
-			version = max(version, e.options.Target.ArchPTX)
-		}
-	}
+	version, name := e.header()
 	p.printf("\n.version %s\n.target %s\n.address_size 64\n", version, name)
 	if e.options.LineInfo && len(e.files.names) > 0 {
 		p.text("\n")

@@ -105,3 +105,13 @@ func (a *DILoc) EqualAttr(b ir.Attribute) bool {
 func same[T any](a, b *T, deep func() bool) bool {
 	return a == b || a != nil && b != nil && deep()
 }
+
+// SourceName is the name that a function has in its source, from the location of its entry; else its symbol.
+func SourceName(l ir.Location, symbol string) string {
+	if d, ok := l.(*DILoc); ok {
+		if s := Subprogram(d.Scope); s != nil && s.Name != "" {
+			return s.Name
+		}
+	}
+	return symbol
+}

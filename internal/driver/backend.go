@@ -59,12 +59,13 @@ func (b *backend) toLLVM(st *passes.State) (m *llvm.Module, err error) {
 func (b *backend) emit(m *llvm.Module) (text string, err error) {
 	defer guard(emitPTX, &err)
 	done := b.run.time(emitPTX)
-	out, err := ptx.Emit(m, ptx.Options{Target: b.target, ABI: abis[b.abi], LineInfo: b.run.opts.lines(), Header: b.run.opts.header(), Budget: b.run.budget})
+	out, err := ptx.EmitModule(m, ptx.Options{Target: b.target, ABI: abis[b.abi], LineInfo: b.run.opts.lines(), Header: b.run.opts.header(), Budget: b.run.budget})
 	done()
 	if err != nil {
 		return "", err
 	}
-	text = string(out)
+	text = string(out.Text)
+	b.run.metadata = b.metadata(out)
 	b.run.show(emitPTX, func() string { return text })
 	return text, nil
 }

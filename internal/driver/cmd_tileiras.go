@@ -55,6 +55,7 @@ func compileFile(line *Line, stdin io.Reader, stdout *output, stderr io.Writer) 
 	} else {
 		o.Emit = kind
 	}
+	o.Remarks = line.Bool("explain")
 	line.print(TileirasCommand, stderr)
 	src, err := ReadInput(in, stdin)
 	if err != nil {
@@ -70,8 +71,23 @@ func compileFile(line *Line, stdin io.Reader, stdout *output, stderr io.Writer) 
 	if err != nil {
 		return err
 	}
-	for _, r := range res.Remarks {
-		fmt.Fprintln(stderr, r)
+	for _, w := range res.Warnings {
+		io.WriteString(stderr, w.String())
+	}
+	if line.Bool("explain") {
+		page := io.Writer(stdout)
+		if out == "-" {
+			page = stderr // standard output is the output's
+		}
+		page.Write(res.Page(o.GPU))
+	}
+	if file := line.String("metadata"); file != "" {
+		if res.Metadata == nil {
+			return fail(ExitOptions, "--metadata says how kernels are launched, which is known of PTX and cubins, not of %s", res.Kind)
+		}
+		if err := WriteOutput(file, res.Metadata.JSON(), stdout); err != nil {
+			return err
+		}
 	}
 	if line.Bool("pass-timing") {
 		printTiming(stderr, res.Timing)

@@ -9,6 +9,7 @@ import (
 	"tileiras/dialects/cudatile/bytecode"
 	"tileiras/dialects/tileaa"
 	"tileiras/internal/budget"
+	"tileiras/internal/remark"
 	"tileiras/ir"
 )
 
@@ -16,10 +17,11 @@ import (
 type Result struct {
 	Kind    Emit
 	Output  []byte
-	Remarks []string // what the compiler has to say about its choices, in program order
+	Remarks []remark.Remark // what the compiler has to say about its choices, in program order, when Options ask for it
 	Timing  []Timing
 
 	Warnings []*ir.Diagnostic
+	Metadata *Metadata // of PTX
 }
 
 // NewContext is a context that knows every dialect of the compiler.

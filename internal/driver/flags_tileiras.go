@@ -43,6 +43,8 @@ var compileFlags = []Flag{
 	{Name: "sanitize", Kind: EnumFlag, Help: "Have ptxas instrument the cubin for this tool of compute-sanitizer", Values: []Value{{"memcheck", "Sanitize memory accesses"}}},
 	{Name: "ptxas", Kind: StringFlag, Meta: "file", Help: "NVIDIA's ptxas, for cubins (else TILEIRAS_PTXAS, beside this program, CUDA_HOME, PATH, a pip package)"},
 	{Name: "ptxas-timeout", Kind: IntFlag, Meta: "seconds", Default: "600", Help: "How long ptxas may take; 0 is for ever"},
+	{Name: "explain", Kind: BoolFlag, Help: "Print a page for each kernel: launch, plan, instructions, widths, conversions, and why"},
+	{Name: "metadata", Kind: StringFlag, Meta: "file.json", Help: "Write how to launch the kernels, as JSON"},
 	previewFlag,
 	{Name: "l", Kind: ListFlag, Meta: "path", Help: "Tile libraries to load; needs --preview=simt (not supported yet)"},
 	{Name: "host-arch", Kind: EnumFlag, Help: "Accepted; there is no host code in our cubins", Values: []Value{{"x86_64", "x86_64"}, {"aarch64", "aarch64"}}},

@@ -13,6 +13,7 @@ import (
 	"tileiras/dialects/cudatile/bytecode"
 	"tileiras/dialects/tileaa"
 	"tileiras/internal/budget"
+	"tileiras/internal/remark"
 	"tileiras/ir"
 	"tileiras/passes"
 )
@@ -34,6 +35,9 @@ type run struct {
 	timing []Timing
 	began  time.Time
 	named  bool // somebody named the passes
+
+	remarks  []remark.Remark
+	metadata *Metadata
 }
 
 // compile runs the stages up to the level asked for.
@@ -83,6 +87,7 @@ func (r *run) lower(c *ir.Context, t *target.Target) (string, error) {
 	if err := r.passes(st, r.rest()); err != nil {
 		return "", r.failure(st, err)
 	}
+	r.explain(st, t)
 	if o.Emit == EmitTileAA || o.StopAfter != "" && o.StopAfter != lowerToLLVM && o.StopAfter != emitPTX {
 		return r.text(st.Module), nil
 	}
@@ -203,11 +208,7 @@ func (r *run) tileText() string {
 }
 
 func (r *run) result(out string) *Result {
-	return &Result{Kind: r.opts.Emit, Output: []byte(out), Remarks: r.remarks(), Timing: r.timing, Warnings: r.warnings()}
-}
-
-func (r *run) remarks() []string {
-	return r.input.messages(ir.Remark)
+	return &Result{Kind: r.opts.Emit, Output: []byte(out), Remarks: r.remarks, Metadata: r.metadata, Timing: r.timing, Warnings: r.warnings()}
 }
 
 func (r *run) warnings() []*ir.Diagnostic {

@@ -1,0 +1,84 @@
+package driver
+
+import (
+	"fmt"
+
+	"tileiras/codegen/target"
+	"tileiras/internal/explain"
+	"tileiras/passes"
+)
+
+// explain collects the remarks of a module on which the passes have run.
+func (r *run) explain(st *passes.State, t *target.Target) {
+	if !r.opts.Remarks {
+		return
+	}
+	defer r.time("remarks")()
+	in := &explain.Input{Module: st.Module, Target: t, Plans: map[string][]explain.Plan{}}
+	if r.input.Module != st.Module {
+		in.Source = r.input.Module
+	}
+	for name, list := range st.Plans { // fills a map: the order cannot matter
+		for _, c := range list {
+			in.Plans[name] = append(in.Plans[name], explain.Plan{Name: c.Name, Attr: c.Plan, Cost: c.Cost, Failed: c.Failed})
+		}
+	}
+	for _, n := range st.Notes {
+		in.Notes = append(in.Notes, explain.Note{Pass: n.Pass, Loc: n.Loc, Text: n.Text})
+	}
+	r.remarks = explain.Remarks(in)
+}
+
+// Page is the text of --explain.
+func (res *Result) Page(gpu string) []byte {
+	launch := map[string][]string{}
+	if res.Metadata != nil {
+		for _, k := range res.Metadata.Kernels {
+			launch[k.Name] = k.recipe()
+		}
+	}
+	return explain.Page(res.Remarks, gpu, launch)
+}
+
+// recipe is how to launch a kernel, in words.
+func (k *Kernel) recipe() []string {
+	lines := []string{fmt.Sprintf("launch     grid: the tile blocks, block (%d, %d, %d)", k.Block[0], k.Block[1], k.Block[2])}
+	if k.Cluster[0] > 1 {
+		lines[0] += fmt.Sprintf(", clusters of %d blocks along x, the grid times that", k.Cluster[0])
+	}
+	switch {
+	case k.Dynamic > 0:
+		lines = append(lines, fmt.Sprintf("shared     %d bytes, dynamic: ask for them at the launch", k.Dynamic))
+	default:
+		lines = append(lines, fmt.Sprintf("shared     %d bytes, static", k.Static))
+	}
+	if u := k.Usage; u != nil {
+		lines = append(lines, fmt.Sprintf("registers  %d of a thread; %d bytes of spill stores, %d of spill loads", u.Registers, u.SpillStores, u.SpillLoads))
+	}
+	title := "params   "
+	for i := 0; i < len(k.Params); {
+		p, last := k.Params[i], i
+		for last+1 < len(k.Params) && k.Params[last+1].Type == p.Type && k.unnamed(i) && k.unnamed(last+1) {
+			last++
+		}
+		number := fmt.Sprint(i)
+		if last > i {
+			number = fmt.Sprintf("%d to %d", i, last)
+		} else if !k.unnamed(i) {
+			number += " " + p.Name
+		}
+		lines = append(lines, fmt.Sprintf("%s  %s: %s, %s", title, number, p.Type, bytesText(p.Size)))
+		title, i = "         ", last+1
+	}
+	return lines
+}
+
+// unnamed reports whether the source has no name for a parameter.
+func (k *Kernel) unnamed(i int) bool { return k.Params[i].Name == fmt.Sprintf("arg%d", i) }
+
+func bytesText(n int) string {
+	if n == 1 {
+		return "1 byte"
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

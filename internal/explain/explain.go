@@ -1,0 +1,445 @@
+// Package explain reads the last module that knows tiles and says what the compiler chose there and why: the remarks of a compile,
+// and a page for each kernel. It decides nothing: what the module does not say, the passes have noted down.
+//
+// It may import ir, dialects, passes/facts, codegen/{layout,atom,target,cost} and internal/remark.
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"tileiras/codegen/atom"
+	"tileiras/codegen/cost"
+	"tileiras/codegen/target"
+	"tileiras/dialects/cudatile"
+	"tileiras/dialects/tileaa"
+	"tileiras/internal/remark"
+	"tileiras/ir"
+	"tileiras/passes/facts"
+)
+
+// Input is what a compile leaves.
+type Input struct {
+	Source *ir.Op // the module as it was read; nil when it was no cuda_tile
+	Module *ir.Op // the last TileAA module
+	Target *target.Target
+	Plans  map[string][]Plan // by kernel: the plans in the order of preference
+	Notes  []Note
+}
+
+// Plan is a candidate of plan-kernel.
+type Plan struct {
+	Name   string
+	Attr   *tileaa.PlanAttr // nil when there is no such plan
+	Cost   int              // estimated, in quarter cycles of a multiprocessor
+	Failed string           // why it could not be realised, or cannot be; "" when it was taken, or never tried
+}
+
+// Note is what a pass said about a choice.
+type Note struct {
+	Pass string // plan-kernel
+	Loc  ir.Location
+	Text string
+}
+
+// Remarks lists everything that there is to say, kernel by kernel, in the order of the source.
+func Remarks(in *Input) []remark.Remark {
+	w := &writer{Input: in, place: places(in.Source), known: facts.New(in.Module)}
+	for i, entry := range entries(in.Module) {
+		w.kernel(i, entry)
+	}
+	sort.SliceStable(w.found, func(i, j int) bool {
+		a, b := &w.found[i], &w.found[j]
+		return a.kernel < b.kernel || a.kernel == b.kernel && a.at < b.at
+	})
+	var list remark.List
+	for _, f := range w.found {
+		list.Add(f.Remark)
+	}
+	return list.All
+}
+
+func entries(module *ir.Op) []*ir.Op {
+	var out []*ir.Op
+	if module == nil || module.Body() == nil {
+		return nil
+	}
+	for op := module.Body().First(); op != nil; op = op.Next() {
+		if (ir.Is[tileaa.Entry](op) || ir.Is[cudatile.Entry](op)) && op.Body() != nil {
+			out = append(out, op)
+		}
+	}
+	return out
+}
+
+// nameOf is the name of a kernel.
+func nameOf(entry *ir.Op) string {
+	if e, ok := ir.As[tileaa.Entry](entry); ok {
+		return e.SymName()
+	}
+	return ir.Cast[cudatile.Entry](entry).SymName()
+}
+
+func (w *writer) planTaken() *tileaa.PlanAttr { return ir.Cast[tileaa.Entry](w.entry).Plan() }
+
+// places numbers the places of the source in the order of its operations.
+func places(source *ir.Op) map[string]int {
+	out := map[string]int{}
+	if source == nil {
+		return out
+	}
+	ir.Walk(source, ir.PreOrder, func(op *ir.Op) {
+		if at := ir.LocString(op.Loc()); at != "" {
+			if _, ok := out[at]; !ok {
+				out[at] = len(out) + 1
+			}
+		}
+	})
+	return out
+}
+
+// writer collects remarks.
+type writer struct {
+	*Input
+	place map[string]int
+	known *facts.Facts
+	found []placed
+
+	entry  *ir.Op
+	number int // of the kernel
+	at     int // place of the last operation that had one
+	depth  int // of loops around the operation
+}
+
+// placed is a remark with what orders it.
+type placed struct {
+	remark.Remark
+	kernel, at int
+}
+
+// add records a remark on an op; what is about the kernel stands first.
+func (w *writer) add(op *ir.Op, pass string, kind remark.Kind, id, text string, args ...remark.Arg) {
+	at := -1
+	if op != w.entry {
+		if n, ok := w.place[ir.LocString(op.Loc())]; ok {
+			w.at = n
+		}
+		at = w.at
+	}
+	name := nameOf(w.entry)
+	w.found = append(w.found, placed{remark.Remark{
+		Pass: pass, Kind: kind, ID: id, Text: text, Function: cudatile.SourceName(w.entry.Loc(), name), Kernel: name, Loc: op.Loc(), Args: args}, w.number, at})
+}
+
+func arg(key string, value any) remark.Arg { return remark.Arg{Key: key, Value: value} }
+
+func (w *writer) kernel(number int, entry *ir.Op) {
+	w.number, w.entry, w.at = number, entry, 0
+	w.plan()
+	w.notes()
+	w.hints()
+	w.resources()
+	w.block(entry.Body(), 0)
+}
+
+// block visits the operations of a block, which lies in so many loops.
+func (w *writer) block(b *ir.Block, depth int) {
+	for op := b.First(); op != nil; op = op.Next() {
+		w.depth = depth
+		w.visit(op)
+		inner := depth
+		if _, loop := ir.LoopOf(op); loop {
+			inner++
+		}
+		for _, r := range op.Regions() {
+			for _, rb := range r.Blocks() {
+				w.block(rb, inner)
+			}
+		}
+	}
+}
+
+// visit says what there is to say of an operation.
+func (w *writer) visit(op *ir.Op) {
+	switch op.Code() {
+	case tileaa.OpDot:
+		w.dot(ir.Cast[tileaa.Dot](op))
+	case tileaa.OpTiledLoad:
+		w.selected(op, "RemarkMemoryLoadInstructionSelected", "Load instruction selected", "Global-memory load instruction")
+		w.view(op, "load", atom.LoadGlobal)
+	case tileaa.OpTiledStore:
+		w.view(op, "store", atom.StoreGlobal)
+	case tileaa.OpAsyncCopy:
+		w.selected(op, "RemarkMemoryLoadInstructionSelected", "Load instruction selected", "Ldgsts instruction")
+		w.view(op, "copy", atom.AsyncCopy)
+	case tileaa.OpLoad:
+		w.selected(op, "RemarkMemoryLoadInstructionSelected", "Load instruction selected", "Global-memory load instruction")
+		w.pointers(op, "load", atom.LoadGlobal)
+	case tileaa.OpStore:
+		w.pointers(op, "store", atom.StoreGlobal)
+	case tileaa.OpConvertLayout:
+		w.conversion(ir.Cast[tileaa.ConvertLayout](op))
+	case tileaa.OpAllocShared:
+		w.buffer(ir.Cast[tileaa.AllocShared](op))
+	case tileaa.OpFtof:
+		w.narrowFloat(ir.Cast[tileaa.Ftof](op))
+	case tileaa.OpFor, tileaa.OpLoop:
+		w.loop(op)
+	}
+}
+
+// plan says which plan the kernel has and what became of the others.
+func (w *writer) plan() {
+	name := nameOf(w.entry)
+	taken := w.planTaken()
+	if taken == nil {
+		return
+	}
+	selected := false
+	for i, p := range w.Plans[name] {
+		args := []remark.Arg{arg("Name", p.Name), arg("Rank", i+1)}
+		if p.Attr != nil {
+			args = append(append(args, arg("Cost", p.Cost)), planArgs(p.Attr)...)
+		}
+		switch {
+		case p.Attr == nil:
+			w.add(w.entry, remark.Plan, remark.Missed, "RemarkPlanRejected", "Plan cannot be: "+p.Name, append(args, arg("Reason", p.Failed))...)
+		case p.Failed != "":
+			w.add(w.entry, remark.Plan, remark.Missed, "RemarkPlanRejected", "Plan cannot be realised: "+planText(p.Attr), append(args, arg("Reason", p.Failed))...)
+		case !selected:
+			selected = true
+			w.add(w.entry, remark.Plan, remark.Passed, "RemarkPlanSelected", "Plan: "+planText(taken), args...)
+		default:
+			w.add(w.entry, remark.Plan, remark.Analysis, "RemarkPlanAlternative", "Plan not taken: "+planText(p.Attr), append(args, arg("Reason", "the estimate ranks it lower"))...)
+		}
+	}
+	if !selected { // it was there already, in a text
+		w.add(w.entry, remark.Plan, remark.Passed, "RemarkPlanSelected", "Plan: "+planText(taken), planArgs(taken)...)
+	}
+}
+
+func planText(p *tileaa.PlanAttr) string {
+	s := fmt.Sprintf("%d warps", p.Warps)
+	if p.Warps == 1 {
+		s = "1 warp"
+	}
+	if p.MaxReg > 0 {
+		s += fmt.Sprintf(", at most %d registers a thread", min(p.MaxReg, 255))
+	}
+	if p.Occupancy > 1 {
+		s += fmt.Sprintf(", %d blocks on a multiprocessor", p.Occupancy)
+	}
+	if p.Sliced {
+		s += ", tiles cut into pieces"
+	}
+	return s
+}
+
+func planArgs(p *tileaa.PlanAttr) []remark.Arg {
+	args := []remark.Arg{arg("Warps", p.Warps), arg("Threads", 32*p.Warps), arg("Stages", max(p.Stages, 1))}
+	if p.MaxReg > 0 {
+		args = append(args, arg("MaxRegisters", min(p.MaxReg, 255)))
+	}
+	if p.Occupancy > 1 {
+		args = append(args, arg("Occupancy", p.Occupancy))
+	}
+	if p.Sliced {
+		args = append(args, arg("Sliced", "yes"))
+	}
+	return args
+}
+
+// notes are what passes said, as remarks of the plan. A note without a place stands at the kernel; one with a place at its operation.
+func (w *writer) notes() {
+	for _, n := range w.Notes {
+		id := "Remark" + camel(n.Pass)
+		if ir.IsUnknown(n.Loc) || ir.LocString(n.Loc) == ir.LocString(w.entry.Loc()) {
+			w.add(w.entry, remark.Plan, remark.Missed, id, n.Text)
+			continue
+		}
+		inside := false
+		ir.Walk(w.entry, ir.PreOrder, func(op *ir.Op) {
+			if !inside && ir.LocString(op.Loc()) == ir.LocString(n.Loc) {
+				inside = true
+				w.add(op, remark.Plan, remark.Missed, id, n.Text)
+			}
+		})
+	}
+}
+
+func camel(name string) string {
+	var b strings.Builder
+	for _, word := range strings.Split(name, "-") {
+		if word != "" {
+			b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+		}
+	}
+	return b.String()
+}
+
+// resources says what a block takes of a multiprocessor, as far as the plan knows.
+func (w *writer) resources() {
+	plan := w.planTaken()
+	if plan == nil {
+		return
+	}
+	bytes, _ := ir.Cast[tileaa.Entry](w.entry).SharedBytes()
+	shared := int(bytes)
+	largest, text := 0, ""
+	ir.Walk(w.entry, ir.PreOrder, func(op *ir.Op) {
+		for _, r := range op.Results() {
+			if t := tileaa.AsTile(r); t != nil && t.Layout != nil {
+				if n := cost.Registers(*t.Layout, tileaa.ElemBits(t.Elem)); n > largest {
+					largest, text = n, tileText(t.Shape, t.Elem)
+				}
+			}
+		}
+	})
+	args := []remark.Arg{arg("Threads", 32*plan.Warps), arg("SharedBytes", shared), arg("SharedLimit", w.Target.SharedOptIn)}
+	if largest > 0 {
+		args = append(args, arg("LargestTile", text), arg("LargestTileRegisters", largest))
+	}
+	registers := w.Target.RegistersPerThread
+	if plan.MaxReg > 0 {
+		registers = min(registers, plan.MaxReg)
+	}
+	registers = min(registers, cost.RegisterLimit(w.Target, 32*plan.Warps, 1))
+	blocks, limit := cost.Occupancy(w.Target, 32*plan.Warps, registers, shared)
+	args = append(args, arg("BlocksPerMultiprocessor", blocks), arg("LimitedBy", limit))
+	w.add(w.entry, remark.Resources, remark.Analysis, "RemarkResources",
+		fmt.Sprintf("A block takes %d threads, %d bytes of shared memory and up to %d registers a thread", 32*plan.Warps, shared, registers), args...)
+}
+
+// tileText is "128x64xf16".
+func tileText(shape []int64, elem ir.Type) string {
+	s := ""
+	for _, d := range shape {
+		s += fmt.Sprintf("%dx", d)
+	}
+	return s + ir.ShortType(elem)
+}
+
+// loop says whether the loads of a loop overlap with its work.
+func (w *writer) loop(op *ir.Op) {
+	loads, copies := 0, 0
+	for _, r := range op.Regions() {
+		for _, b := range r.Blocks() {
+			for o := b.First(); o != nil; o = o.Next() {
+				switch o.Code() {
+				case tileaa.OpTiledLoad, tileaa.OpLoad:
+					loads++
+				case tileaa.OpAsyncCopy:
+					copies++
+				}
+			}
+		}
+	}
+	plan := w.planTaken()
+	if plan == nil || loads+copies == 0 || plan.Stages > 1 {
+		return
+	}
+	w.add(op, remark.Plan, remark.Missed, "RemarkLoopNotPipelined", "Loads of the loop wait in the iteration that uses them",
+		arg("Stages", max(plan.Stages, 1)), arg("Loads", loads), arg("AsyncCopies", copies), arg("Reason", "software pipelining is not supported yet"))
+}
+
+// hints says which hints of the frontend have no effect.
+func (w *writer) hints() {
+	if w.Source == nil {
+		return
+	}
+	name := nameOf(w.entry)
+	for _, e := range entries(w.Source) {
+		if nameOf(e) != name {
+			continue
+		}
+		ir.Walk(e, ir.PreOrder, func(op *ir.Op) {
+			d, _ := op.AttrNamed("optimization_hints").(ir.DictAttr)
+			w.hintsOf(op, op == e, d)
+		})
+	}
+}
+
+func (w *writer) hintsOf(op *ir.Op, kernel bool, keys ir.DictAttr) {
+	seen := map[string]bool{}
+	for _, key := range []string{w.Target.Name, "default"} {
+		a, _ := keys.Get(key)
+		hints, _ := a.(ir.DictAttr)
+		for _, h := range hints {
+			if seen[h.Name] {
+				continue // the GPU's own wins
+			}
+			seen[h.Name] = true
+			reason := w.dropped(h.Name, h.Value)
+			if reason == "" {
+				continue
+			}
+			at := op
+			if kernel {
+				at = w.entry
+			}
+			value := fmt.Sprintf("%s = %s", h.Name, hintText(h.Value))
+			if !kernel && (h.Name == "latency" || h.Name == "allow_tma") {
+				w.add(at, remark.Hints, remark.Passed, "RemarkHintDefault", "OptimizationHint used default "+h.Name, arg("Hint", value), arg("Key", key), arg("Reason", reason))
+				continue
+			}
+			w.add(at, remark.Hints, remark.Missed, "RemarkHintDropped", fmt.Sprintf("Hint %s has no effect", value),
+				arg("Hint", value), arg("Key", key), arg("Reason", reason))
+		}
+	}
+}
+
+func hintText(a ir.Attribute) string {
+	if n, ok := a.(ir.IntegerAttr); ok {
+		return fmt.Sprint(n.SInt())
+	}
+	return ir.AttrText(a)
+}
+
+// dropped says why a hint has no effect, "" when it has one.
+func (w *writer) dropped(name string, value ir.Attribute) string {
+	n, isInt := value.(ir.IntegerAttr)
+	inRange := func(lo, hi int64, power bool) string {
+		if v := n.SInt(); !isInt || v < lo || v > hi || power && v&(v-1) != 0 {
+			return fmt.Sprintf("out of range: %d to %d", lo, hi)
+		}
+		return ""
+	}
+	switch name {
+	case "occupancy":
+		return inRange(1, 32, false)
+	case "num_worker_warps_per_cta":
+		return inRange(1, 32, true)
+	case "latency":
+		if r := inRange(1, 10, false); r != "" {
+			return r
+		}
+		return "loops are not pipelined yet"
+	case "allow_tma":
+		if b, ok := value.(ir.BoolAttr); ok && !bool(b) {
+			return ""
+		}
+		return "loads and stores by TMA are not supported yet"
+	case "num_cta_in_cga":
+		switch {
+		case isInt && n.SInt() <= 1:
+			return ""
+		case w.Target.ClusterMax == 1:
+			return w.Target.Name + " has no clusters"
+		}
+		return "clusters are not supported yet"
+	}
+	return "unknown hint"
+}
+
+// uniq keeps the first of equal strings.
+func uniq(list []string) []string {
+	var out []string
+	for _, s := range list {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -1,0 +1,368 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tileiras/codegen/atom"
+	"tileiras/codegen/cost"
+	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa"
+	"tileiras/internal/remark"
+	"tileiras/ir"
+)
+
+// widest is the most bytes that one access of a thread moves.
+const widest = 16
+
+// dot says which instruction multiplies: in NVIDIA's words, and then the atom.
+func (w *writer) dot(d tileaa.Dot) {
+	op := d.Op
+	name := strings.TrimSuffix(d.Atom(), " swapped")
+	at := slices.IndexFunc(atom.MMAs, func(m *atom.MMA) bool { return m.Name == name })
+	if at < 0 {
+		return
+	}
+	m := atom.MMAs[at]
+	shape := func(s atom.Shape) string { return fmt.Sprintf("[%d, %d, %d]", s.M, s.N, s.K) }
+	if m.Scalar() {
+		w.add(op, remark.TensorCore, remark.Failed, "RemarkTensorCoreMMA",
+			"MMA operation failed to optimize to use Tensor Cores, it is using FMA instructions instead",
+			arg("Instruction", "FMA"), arg("Shape", shape(atom.Shape{M: 1, N: 1, K: 1})))
+	} else {
+		w.add(op, remark.TensorCore, remark.Passed, "RemarkTensorCoreMMA", "MMA operation successfully optimized to use Tensor Cores",
+			arg("Instruction", "Tensor-core "+generation(m)), arg("Shape", shape(m.Shape)))
+	}
+	a, b, c := operandType(d.Lhs()), operandType(d.Rhs()), operandType(d.Acc())
+	args := []remark.Arg{arg("Atom", m.Name), arg("Product", fmt.Sprintf("%s by %s", a, b)), arg("Accumulator", c)}
+	if strings.HasSuffix(d.Atom(), " swapped") {
+		args = append(args, arg("Transposed", "the product is computed as B^T A^T, so that a tile of few rows fills the instruction"))
+	}
+	for i, v := range []*ir.Value{d.Lhs(), d.Rhs()} {
+		if from := widenedFrom(v); from != "" {
+			args = append(args, arg([]string{"WidenedA", "WidenedB"}[i], from))
+		}
+	}
+	if m.Scalar() {
+		for _, r := range otherAtoms(w, d, m) {
+			args = append(args, arg("Reason", r))
+		}
+	}
+	w.add(op, remark.TensorCore, remark.Analysis, "RemarkMMAAtom", fmt.Sprintf("Product of %s by %s uses %s", a, b, m.Name), args...)
+}
+
+// generation is the GPU that brought an instruction.
+func generation(m *atom.MMA) string {
+	switch {
+	case strings.Contains(m.Name, "block_scale") || strings.Contains(m.Name, "kind::"):
+		return "SM120"
+	case m.A == atom.E4M3 || m.A == atom.E5M2:
+		return "SM89"
+	}
+	return "SM80"
+}
+
+// otherAtoms says why no matrix instruction serves.
+func otherAtoms(w *writer, d tileaa.Dot, m *atom.MMA) []string {
+	l, r := shapeOf(d.Lhs()), shapeOf(d.Rhs())
+	n := len(l)
+	if n < 2 || len(r) != n {
+		return nil
+	}
+	e := atom.Extent{M: int(l[n-2]), K: int(l[n-1]), N: int(r[n-1])}
+	if n == 3 {
+		e.Batch = int(l[0])
+	}
+	_, reasons := atom.SelectMMA(w.Target, m.A, m.B, m.C, e)
+	if len(reasons) == 0 {
+		reasons = []string{fmt.Sprintf("%s has no matrix instruction for %s by %s to %s that is as exact", w.Target.Name, m.A, m.B, m.C)}
+	}
+	return uniq(reasons)
+}
+
+func shapeOf(v *ir.Value) []int64 {
+	switch t := v.Type().(type) {
+	case *tileaa.TileType:
+		return t.Shape
+	case *tileaa.BufferType:
+		return t.Shape
+	}
+	return nil
+}
+
+func operandType(v *ir.Value) string {
+	switch t := v.Type().(type) {
+	case *tileaa.TileType:
+		return tileText(t.Shape, t.Elem)
+	case *tileaa.BufferType:
+		return tileText(t.Shape, t.Elem)
+	}
+	return ir.ShortType(v.Type())
+}
+
+// widenedFrom is the type that an operand of a product had before it was converted for the instruction, "" when it had its own.
+func widenedFrom(v *ir.Value) string {
+	for range 8 { // conversions of layout, and the way through a buffer
+		op := v.DefiningOp()
+		if op == nil {
+			return ""
+		}
+		switch op.Code() {
+		case tileaa.OpConvertLayout, tileaa.OpReshape, tileaa.OpPermute:
+			v = op.Operand(0)
+		case tileaa.OpBufferLoad:
+			if v = stored(ir.Cast[tileaa.BufferLoad](op).Buffer()); v == nil {
+				return ""
+			}
+		case tileaa.OpFtof, tileaa.OpExti:
+			from, to := tileaa.AsTile(op.Operand(0)), tileaa.AsTile(op.Result(0))
+			if from != nil && to != nil && tileaa.ElemBits(from.Elem) < tileaa.ElemBits(to.Elem) {
+				return ir.ShortType(from.Elem)
+			}
+			return ""
+		default:
+			return ""
+		}
+	}
+	return ""
+}
+
+// stored is the tile that a buffer is filled with; nil when it is filled otherwise.
+func stored(buf *ir.Value) *ir.Value {
+	for _, u := range buf.Uses() {
+		if s, ok := ir.As[tileaa.BufferStore](u.Owner()); ok {
+			return s.Value()
+		}
+	}
+	return nil
+}
+
+func (w *writer) selected(op *ir.Op, id, text, instruction string) {
+	w.add(op, remark.Memory, remark.Passed, id, text, arg("Instruction", instruction))
+}
+
+// noTMA says, on GPUs that have TMA, why an access of a view does not use it.
+func (w *writer) noTMA(op *ir.Op, block tileaa.BlockTile) {
+	if !w.Target.Has("bulk") {
+		return
+	}
+	id, text := "RemarkMemoryTmaLoadFailed", "Failed to select TMA load instruction"
+	if ir.Is[tileaa.TiledStore](op) {
+		id, text = "RemarkMemoryTmaStoreFailed", "Failed to select TMA store instruction"
+	}
+	reasons := w.known.WhyNotWider(block, w.known.FastDim(block), widest)
+	if len(reasons) == 0 {
+		reasons = []string{"loads and stores by TMA are not supported yet"}
+	}
+	var args []remark.Arg
+	for _, r := range uniq(reasons) {
+		if file, line, col, ok := ir.FileLine(op.Loc()); ok {
+			r = fmt.Sprintf("loc(%q:%d:%d): %s", file, line, col, r)
+		}
+		args = append(args, arg("Reason", r))
+	}
+	w.add(op, remark.Memory, remark.Failed, id, text, args...)
+	if !ir.Cast[tileaa.AccessOp](op).Narrow() {
+		w.add(w.entry, remark.Memory, remark.Missed, "RemarkTensorViewIndexTypeNarrowing",
+			"Could not narrow tensor_view indexing to i32: index computations may require 64 bits")
+	}
+}
+
+// chosen is what select-atoms decided about an access: the dimension along which a thread takes neighbours, and how many.
+func chosen(op *ir.Op) (fast, vec int) {
+	a := ir.Cast[tileaa.AccessOp](op)
+	f, _ := a.Fast()
+	v, _ := a.Vec()
+	return int(f), int(max(v, 1))
+}
+
+// view says how wide an access of a view is, and why not wider.
+func (w *writer) view(op *ir.Op, verb string, kind atom.CopyKind) {
+	block, ok := ir.DefinedBy[tileaa.BlockTile](ir.Cast[tileaa.BlockOp](op).Block())
+	if !ok {
+		return
+	}
+	w.noTMA(op, block)
+	t := block.Result().Type().(*tileaa.BlockType)
+	if len(t.Shape) == 0 {
+		return
+	}
+	fast, vec := chosen(op)
+	args := w.width(verb, kind, t.Shape, t.Elem, fast, vec)
+	if masked := ir.Cast[tileaa.AccessOp](op).Masked(); slices.Contains(masked, true) {
+		var dims []string
+		for d, m := range masked {
+			if m {
+				dims = append(dims, fmt.Sprint(d))
+			}
+		}
+		args = append(args, arg("BoundsChecks", "dimension "+strings.Join(dims, ", ")))
+	}
+	w.access(op, verb, t.Shape, t.Elem, vec, args, w.known.WhyNotWider(block, fast, widest))
+}
+
+// pointers is view for an access through a tile of pointers.
+func (w *writer) pointers(op *ir.Op, verb string, kind atom.CopyKind) {
+	access := ir.Cast[tileaa.PtrAccess](op)
+	ptr := access.Ptr()
+	t := tileaa.AsTile(ptr)
+	p, ok := t.Elem.(*tileaa.PtrType)
+	if !ok || len(t.Shape) == 0 {
+		return
+	}
+	fast, vec := chosen(op)
+	args := w.width(verb, kind, t.Shape, p.Elem, fast, vec)
+	mask := access.Mask()
+	if mask != nil {
+		args = append(args, arg("Mask", "yes"))
+	}
+	w.access(op, verb, t.Shape, p.Elem, vec, args, w.known.WhyPointersNotWider(ptr, mask, fast, tileaa.ElemBytes(p.Elem), widest))
+}
+
+// width are the facts of an access of vec elements.
+func (w *writer) width(verb string, kind atom.CopyKind, shape []int64, elem ir.Type, fast, vec int) []remark.Arg {
+	bytes := vec * tileaa.ElemBytes(elem)
+	args := []remark.Arg{arg("Tile", tileText(shape, elem)), arg("Bytes", bytes), arg("Elements", vec), arg("Dimension", fast)}
+	if row := atom.SelectCopy(w.Target, kind, bytes); row != nil {
+		args = append(args, arg("Instruction", row.Name))
+	}
+	return args
+}
+
+func (w *writer) access(op *ir.Op, verb string, shape []int64, elem ir.Type, vec int, args []remark.Arg, why []string) {
+	bytes := vec * tileaa.ElemBytes(elem)
+	kind := remark.Passed
+	if bytes < widest {
+		kind = remark.Missed
+		if len(why) == 0 {
+			why = []string{"the layout gives a thread no more neighbours"}
+		}
+		for _, r := range uniq(why) {
+			args = append(args, arg("Reason", r))
+		}
+	}
+	w.add(op, remark.Access, kind, "RemarkAccessWidth", fmt.Sprintf("A thread %ss %d bytes of %s at a time", strings.TrimSuffix(verb, "y")+plural(verb), bytes, tileText(shape, elem)), args...)
+}
+
+// plural makes "copies" of "copy" together with the s that follows.
+func plural(verb string) string {
+	if strings.HasSuffix(verb, "y") {
+		return "ie"
+	}
+	return ""
+}
+
+// conversion says what a conversion between layouts costs that stays in registers: renaming registers is free and not worth a word.
+func (w *writer) conversion(op tileaa.ConvertLayout) {
+	src, dst := tileaa.AsTile(op.Source()), tileaa.AsTile(op.Result())
+	if src == nil || dst == nil || src.Layout == nil || dst.Layout == nil {
+		return
+	}
+	plan, c := cost.Conversion(*src.Layout, *dst.Layout, tileaa.ElemBits(src.Elem))
+	if c == (cost.Cost{}) || plan.Kind == layout.Shared {
+		return
+	}
+	w.add(op.Op, remark.Layout, remark.Analysis, "RemarkLayoutConversion", fmt.Sprintf("%s changes its layout by %s", tileText(dst.Shape, dst.Elem), plan.Kind),
+		append([]remark.Arg{arg("How", plan.Kind.String())}, w.costArgs(c)...)...)
+}
+
+func (w *writer) costArgs(c cost.Cost) []remark.Arg {
+	args := []remark.Arg{arg("WarpInstructions", c.Instrs)}
+	if c.Waves > 0 {
+		args = append(args, arg("SharedWaves", c.Waves))
+	}
+	if c.Barriers > 0 {
+		args = append(args, arg("Barriers", c.Barriers))
+	}
+	return append(args, arg("LoopDepth", w.depth))
+}
+
+// buffer says what goes through a buffer in shared memory, and what that costs.
+func (w *writer) buffer(op tileaa.AllocShared) {
+	t, ok := op.Result().Type().(*tileaa.BufferType)
+	if !ok {
+		return
+	}
+	bits := tileaa.ElemBits(t.Elem)
+	total := cost.Cost{}
+	from, by := "", ""
+	var reads []string
+	depth := w.depth
+	for _, u := range op.Result().Uses() {
+		user := u.Owner()
+		depth = max(depth, loopsAround(user))
+		switch user.Code() {
+		case tileaa.OpAsyncCopy:
+			from, by = "global memory", "cp.async"
+		case tileaa.OpBufferStore:
+			from = "registers"
+			s := ir.Cast[tileaa.BufferStore](user)
+			by = sharedAccess(&total, t, tileaa.AsTile(s.Value()), s.Atom(), bits, "st.shared")
+		case tileaa.OpBufferLoad:
+			l := ir.Cast[tileaa.BufferLoad](user)
+			reads = append(reads, sharedAccess(&total, t, tileaa.AsTile(l.Result()), l.Atom(), bits, "ld.shared"))
+		case tileaa.OpDot:
+			reads = append(reads, "the product itself")
+		case tileaa.OpBufferInsert, tileaa.OpBufferExtract:
+			return // a tile that is indexed, not converted
+		}
+	}
+	if from == "" || len(reads) == 0 {
+		return
+	}
+	w.depth = depth
+	bytes := cost.SharedBytes(*t.Mem, bits)
+	text := fmt.Sprintf("%s goes from %s through %d bytes of shared memory", tileText(t.Shape, t.Elem), from, bytes)
+	args := []remark.Arg{arg("How", "shared memory"), arg("Bytes", bytes), arg("WrittenBy", by), arg("ReadBy", strings.Join(uniq(reads), ", "))}
+	w.add(op.Op, remark.Layout, remark.Analysis, "RemarkLayoutConversion", text, append(args, w.costArgs(total)...)...)
+}
+
+func loopsAround(op *ir.Op) (n int) {
+	for p := op.ParentOp(); p != nil; p = p.ParentOp() {
+		if _, loop := ir.LoopOf(p); loop {
+			n++
+		}
+	}
+	return n
+}
+
+// sharedAccess adds the cost of one side of a buffer and names its instruction.
+func sharedAccess(total *cost.Cost, buf *tileaa.BufferType, t *tileaa.TileType, name string, bits int, plain string) string {
+	if t == nil || t.Layout == nil {
+		return plain
+	}
+	if name != "" {
+		if p, ok := layout.LdMatrix(*buf.Mem, *t.Layout, bits, strings.Contains(name, ".trans")); ok {
+			*total = total.Plus(cost.MatrixAccess(p, *buf.Mem, bits))
+		}
+		return name
+	}
+	vec := buf.Mem.MaxVec(*t.Layout, max(widest/cost.Bytes(bits), 1))
+	if c, err := cost.SharedAccess(*buf.Mem, *t.Layout, bits, vec); err == nil {
+		*total = total.Plus(c)
+	}
+	return fmt.Sprintf("%s of %d bytes", plain, vec*cost.Bytes(bits))
+}
+
+// narrowFloat says which conversions of narrow floats the GPU has no instruction for.
+func (w *writer) narrowFloat(op tileaa.Ftof) {
+	for _, v := range []*ir.Value{op.Source(), op.Result()} {
+		t := tileaa.AsTile(v)
+		if t == nil {
+			continue
+		}
+		f, ok := t.Elem.(*ir.FloatType)
+		if !ok || tileaa.ElemBits(t.Elem) > 8 {
+			continue
+		}
+		feature := "fp4.cvt"
+		if n := f.Format.Name(); n == "f8E4M3FN" || n == "f8E5M2" {
+			feature = "fp8.cvt"
+		}
+		if !w.Target.Has(feature) {
+			w.add(op.Op, remark.Emulation, remark.Missed, "RemarkEmulatedType", fmt.Sprintf("%s is converted by integer arithmetic", ir.ShortType(t.Elem)),
+				arg("Type", ir.ShortType(t.Elem)), arg("Reason", fmt.Sprintf("%s has no instruction for it", w.Target.Name)))
+		}
+	}
+}

@@ -69,3 +69,22 @@ func ExampleError() {
 	}
 	// Output: error, text, line 2
 }
+
+// How a kernel is launched, and why it is as it is.
+func ExampleResult() {
+	res, err := tileiras.Compile(context.Background(), []byte(double), tileiras.Options{GPU: "sm_90", Remarks: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, k := range res.Kernels {
+		fmt.Printf("%s: block %v, %d bytes of shared memory, parameter %s: %s\n", k.Name, k.Block, k.SharedStatic, k.Params[0].Name, k.Params[0].Type)
+	}
+	for _, r := range res.Remarks {
+		if r.ID == "RemarkPlanSelected" {
+			fmt.Println(r.Text)
+		}
+	}
+	// Output:
+	// double: block [32 1 1], 0 bytes of shared memory, parameter p: ptr<i32>
+	// Plan: 1 warp
+}

@@ -50,10 +50,15 @@ type Options struct {
 	ABI      ABI
 	Opt      OptLevel
 	LineInfo bool // source lines in the PTX
+	Remarks  bool // collect Result.Remarks
 
 	BytecodeVersion string // "13.3", that Bytecode is written in; "" is that of the input, or the newest
 	Strict131       bool   // read as NVIDIA's tools of 13.1 did
 	Preview         bool   // admit files that say that they use preview features
+
+	// Cache keeps results: a folder, or the http:// URL of a server of Bazel's remote cache protocol. "" keeps none. Trouble with it is
+	// a warning of the result, never an error.
+	Cache string
 
 	TimeLimit   time.Duration // after which the compile ends with context.DeadlineExceeded; 0 is none
 	MemoryLimit int64         // bytes of modules that the compile may hold, about; more ends it with ErrMemory; 0 is none
@@ -73,7 +78,7 @@ type Options struct {
 // driver is what internal/driver calls these options; values that have no such thing are errors.
 func (o *Options) driver() (driver.Options, error) {
 	d := driver.Options{
-		GPU: o.GPU, Emit: driver.Emit(o.Emit), ABI: string(o.ABI), Opt: 3, LineInfo: o.LineInfo,
+		GPU: o.GPU, Emit: driver.Emit(o.Emit), ABI: string(o.ABI), Opt: 3, LineInfo: o.LineInfo, Remarks: o.Remarks, Cache: o.Cache,
 		TimeLimit: o.TimeLimit, MemoryLimit: o.MemoryLimit,
 		Log: o.Log, PrintAfterAll: o.PrintAfterAll, PrintBefore: o.PrintBefore, PrintAfter: o.PrintAfter, PrintChanged: o.PrintChanged,
 		PrintFacts: o.PrintFacts, DebugInfo: o.DebugInfo, VerifyEach: o.VerifyEach, StopAfter: o.StopAfter,

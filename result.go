@@ -4,14 +4,21 @@ import (
 	"time"
 
 	"tileiras/internal/driver"
+	"tileiras/internal/remark"
 )
 
 // Result is what a compile made.
 type Result struct {
 	Emit        Level
 	Output      []byte       // the text, or the bytecode
+	Kernels     []Kernel     // how to launch what is in the output; of PTX
 	Diagnostics []Diagnostic // warnings; a compile with errors has no result
-	Stages      []Stage      // how long each took, in order
+	Remarks     []Remark     // what was chosen and why, in the order of the source, when the options ask for it
+	Stages      []Stage      // how long each took, in order; none when the result comes from a cache
+	Cached      bool         // the result comes from Options.Cache
+
+	result *driver.Result
+	gpu    string
 }
 
 // Stage is the wall time of one stage of a compile.
@@ -20,13 +27,92 @@ type Stage struct {
 	Time time.Duration
 }
 
-func resultFrom(r *driver.Result) *Result {
-	out := &Result{Emit: Level(r.Kind), Output: r.Output}
+// Kernel says how to launch a kernel. One tile block is launched as Block threads times BlocksPerTile blocks.
+type Kernel struct {
+	Name          string
+	Function      string // as the source calls it
+	Place         Place  // of the source
+	Block         [3]int // threads of a block, for the launch
+	BlocksPerTile [3]int // the grid of a launch is that of the tile blocks times this
+	Cluster       [3]int // in blocks; {1, 1, 1} is none
+	Threads       int    // of a block that run; Block says 1 for ABI Tile
+	SharedStatic  int    // bytes
+	SharedDynamic int    // bytes to ask for at the launch; beyond 48 KB the function needs the attribute
+	MaxRegisters  int    // of a thread; 0 when ptxas decides
+	Params        []Param
+}
+
+// Param is a parameter of a kernel.
+type Param struct {
+	Name string // "arg0" where the source has none
+	Type string // of Tile IR: "ptr<f16>", "i32"
+	Size int    // bytes
+}
+
+// Remark is a choice of the compiler, or a fact; docs/remarks.md lists them.
+type Remark struct {
+	Pass   string // "Memory"
+	Kind   string // "passed", "missed", "failed", "analysis"
+	ID     string // "RemarkMemoryLoadInstructionSelected"
+	Text   string
+	Kernel string
+	Place  Place
+	Args   []Arg
+}
+
+// Arg is a fact of a remark: the value is a string or an int.
+type Arg struct {
+	Key   string
+	Value any
+}
+
+// Metadata is the file that the command writes with --metadata; nil when the output is no PTX.
+func (r *Result) Metadata() []byte {
+	if r.result.Metadata == nil {
+		return nil
+	}
+	return r.result.Metadata.JSON()
+}
+
+// Explain is the page for each kernel that the command prints with --explain, of a compile with Options.Remarks.
+func (r *Result) Explain() string { return string(r.result.Page(r.gpu)) }
+
+// RemarksYAML is the remarks in the form of LLVM's optimization records, which opt-viewer reads; RemarksJSON is an array of objects.
+func (r *Result) RemarksYAML() []byte { return remark.YAML(r.result.Remarks) }
+func (r *Result) RemarksJSON() []byte { return remark.JSON(r.result.Remarks) }
+
+func resultFrom(r *driver.Result, gpu string) *Result {
+	out := &Result{Emit: Level(r.Kind), Output: r.Output, Cached: r.Cached, result: r, gpu: gpu}
 	for _, d := range r.Warnings {
-		out.Diagnostics = append(out.Diagnostics, diagnosticFrom(d, "hint"))
+		out.Diagnostics = append(out.Diagnostics, diagnosticFrom(d, "warning"))
 	}
 	for _, t := range r.Timing {
 		out.Stages = append(out.Stages, Stage{t.Stage, t.Time})
+	}
+	for i := range r.Remarks {
+		m := &r.Remarks[i]
+		q := Remark{Pass: m.Pass, Kind: m.Kind.Word(), ID: m.ID, Text: m.Text, Kernel: m.Kernel, Place: placeFrom(m.Loc)}
+		for _, a := range m.Args {
+			q.Args = append(q.Args, Arg(a))
+		}
+		out.Remarks = append(out.Remarks, q)
+	}
+	if r.Metadata != nil {
+		for _, k := range r.Metadata.Kernels {
+			out.Kernels = append(out.Kernels, kernelFrom(k))
+		}
+	}
+	return out
+}
+
+func kernelFrom(k driver.Kernel) Kernel {
+	out := Kernel{Name: k.Name, Function: k.Function, Block: k.Block, BlocksPerTile: k.Blocks, Cluster: k.Cluster, Threads: k.Threads,
+		SharedStatic: k.Static, SharedDynamic: k.Dynamic, MaxRegisters: k.MaxRegs}
+	if k.File != "" {
+		out.Place = Place{File: k.File, Line: k.Line}
+	}
+	for _, p := range k.Params {
+		out.Params = append(out.Params, Param{p.Name, p.Type, p.Size})
 	}
 	return out
 }

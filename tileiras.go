@@ -5,7 +5,7 @@
 // Compile may be called from any number of goroutines at once; it shares nothing between calls and starts nothing that outlives one.
 // It ends within 10 ms after its context does. docs/library.md has more.
 //
-// It may import internal/driver, and ir for places.
+// It may import internal/{driver,remark}, and ir for places.
 package tileiras
 
 import (
@@ -29,7 +29,7 @@ func Compile(ctx context.Context, src []byte, o Options) (*Result, error) {
 	if err != nil {
 		return nil, errorFrom(err)
 	}
-	return resultFrom(res), nil
+	return resultFrom(res, o.GPU), nil
 }
 
 // GPUs lists the names that Options.GPU takes, oldest first.

@@ -55,7 +55,7 @@ func compileFile(line *Line, stdin io.Reader, stdout *output, stderr io.Writer) 
 	} else {
 		o.Emit = kind
 	}
-	o.Remarks = line.Bool("explain")
+	o.Remarks, o.Cache = line.Bool("explain"), line.String("cache")
 	line.print(TileirasCommand, stderr)
 	src, err := ReadInput(in, stdin)
 	if err != nil {

@@ -22,6 +22,7 @@ type Result struct {
 
 	Warnings []*ir.Diagnostic
 	Metadata *Metadata // of PTX
+	Cached   bool      // it comes from a cache
 }
 
 // NewContext is a context that knows every dialect of the compiler.
@@ -86,8 +87,10 @@ func Compile(ctx context.Context, name string, src []byte, o Options) (*Result, 
 		ctx, cancel = context.WithTimeout(ctx, o.TimeLimit)
 		defer cancel()
 	}
-	r := &run{ctx: ctx, opts: &o, budget: budget.New(ctx, o.MemoryLimit)}
-	res, err := r.all(name, src)
+	res, err := through(ctx, name, src, &o, func() (*Result, error) {
+		r := &run{ctx: ctx, opts: &o, budget: budget.New(ctx, o.MemoryLimit)}
+		return r.all(name, src)
+	})
 	if err == nil {
 		err = ctx.Err() // it ended after the last look
 	}

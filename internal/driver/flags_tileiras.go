@@ -44,6 +44,7 @@ var compileFlags = []Flag{
 	{Name: "ptxas", Kind: StringFlag, Meta: "file", Help: "NVIDIA's ptxas, for cubins (else TILEIRAS_PTXAS, beside this program, CUDA_HOME, PATH, a pip package)"},
 	{Name: "ptxas-timeout", Kind: IntFlag, Meta: "seconds", Default: "600", Help: "How long ptxas may take; 0 is for ever"},
 	{Name: "explain", Kind: BoolFlag, Help: "Print a page for each kernel: launch, plan, instructions, widths, conversions, and why"},
+	{Name: "cache", Kind: StringFlag, Meta: "place", Help: "Keep results in a folder, or on an http:// server of Bazel's remote cache protocol"},
 	{Name: "metadata", Kind: StringFlag, Meta: "file.json", Help: "Write how to launch the kernels, as JSON"},
 	previewFlag,
 	{Name: "l", Kind: ListFlag, Meta: "path", Help: "Tile libraries to load; needs --preview=simt (not supported yet)"},

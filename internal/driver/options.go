@@ -76,6 +76,8 @@ type Options struct {
 	Read            bytecode.ReadOptions // of bytecode
 	BytecodeVersion ir.Version           // of EmitBytecode; zero: that of the input, or the newest
 
+	Cache string // a folder or the URL of a server of Bazel's remote cache protocol; "" is none
+
 	TimeLimit   time.Duration // 0 = none
 	MemoryLimit int64         // bytes that the compile may hold, about; 0 = none
 

@@ -22,6 +22,11 @@ func binaryHash() string {
 	if err != nil {
 		return "unknown"
 	}
+	return fileHash(name)
+}
+
+// fileHash is the SHA-256 of a file, "unknown" when it cannot be read.
+func fileHash(name string) string {
 	f, err := os.Open(name)
 	if err != nil {
 		return "unknown"

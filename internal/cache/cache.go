@@ -1,0 +1,156 @@
+// Package cache keeps the results of compiles, by a key that names everything that they follow from: in a folder, or in a server that
+// speaks the HTTP protocol of Bazel's remote cache (bazel-remote, nginx, Bazel's own). Both have two spaces (Bazel, "Remote caching",
+// HTTP caching protocol):
+//
+//	ac/KEY       what an action gave: an ActionResult, which names files by their digests
+//	cas/DIGEST   a file, by the SHA-256 of its content
+//
+// Nothing from a cache is believed: a file must have the digest under which it lies, and name the key for which it was made. What fails
+// that is a miss that says so, and the next Put replaces it.
+package cache
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// File is one file of a result.
+type File struct {
+	Name string
+	Data []byte
+}
+
+// Cache is a folder or a server. It may be used from any number of goroutines, and by any number of processes at once.
+type Cache interface {
+	// Get returns what was put under a key. Without an entry it returns ErrMiss; an entry that is not what it must be is an error that
+	// says so, and so is a server that does not answer in time.
+	Get(ctx context.Context, key string) ([]File, error)
+	// Put stores files under a key, or what was there stays.
+	Put(ctx context.Context, key string, files []File) error
+}
+
+// ErrMiss says that there is no entry.
+var ErrMiss = errors.New("no entry")
+
+// ErrPoisoned is in the chain of the error of an entry whose content is not what its names say.
+var ErrPoisoned = errors.New("poisoned entry")
+
+// Open is the cache at a place: an http:// or https:// URL, which may hold user and password, else a folder, made when needed.
+func Open(place string) (Cache, error) {
+	if strings.HasPrefix(place, "http://") || strings.HasPrefix(place, "https://") {
+		u, err := url.Parse(place)
+		if err != nil || u.Host == "" {
+			return nil, fmt.Errorf("%q is no URL of a cache", place)
+		}
+		return newServer(u), nil
+	}
+	if place == "" || strings.Contains(place, "://") {
+		return nil, fmt.Errorf("%q is no cache: it is a folder or an http:// URL", place)
+	}
+	return folder(place), nil
+}
+
+// Key is the name of what follows from the parts, which are told apart by their lengths.
+func Key(parts ...[]byte) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:", len(p))
+		h.Write(p)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func digestOf(data []byte) digest {
+	sum := sha256.Sum256(data)
+	return digest{hex.EncodeToString(sum[:]), int64(len(data))}
+}
+
+// store is where bytes lie under names like ac/12ab.
+type store interface {
+	read(ctx context.Context, space, name string) ([]byte, error) // ErrMiss when there are none
+	write(ctx context.Context, space, name string, data []byte) error
+}
+
+func get(ctx context.Context, s store, key string) ([]File, error) {
+	data, err := s.read(ctx, "ac", key)
+	if err != nil {
+		return nil, err
+	}
+	names, err := decodeResult(data)
+	if err != nil {
+		return nil, fmt.Errorf("%w ac/%s: %v", ErrPoisoned, key, err)
+	}
+	var files []File
+	for _, n := range names {
+		data, err := s.read(ctx, "cas", n.digest.hash)
+		switch {
+		case err != nil:
+			return nil, err
+		case digestOf(data) != n.digest:
+			return nil, fmt.Errorf("%w cas/%s: its content has another digest", ErrPoisoned, n.digest.hash)
+		}
+		files = append(files, File{n.path, data})
+	}
+	return files, nil
+}
+
+func put(ctx context.Context, s store, key string, files []File) error {
+	var names []outputFile
+	for _, f := range files {
+		d := digestOf(f.Data)
+		if err := s.write(ctx, "cas", d.hash, f.Data); err != nil {
+			return err
+		}
+		names = append(names, outputFile{f.Name, d})
+	}
+	return s.write(ctx, "ac", key, encodeResult(names)) // last: what it names is there
+}
+
+// folder is a cache in a file system, in subfolders by the first two digits of a name.
+type folder string
+
+func (d folder) Get(ctx context.Context, key string) ([]File, error) { return get(ctx, d, key) }
+func (d folder) Put(ctx context.Context, key string, files []File) error {
+	return put(ctx, d, key, files)
+}
+
+func (d folder) file(space, name string) string {
+	return filepath.Join(string(d), space, name[:2], name)
+}
+
+func (d folder) read(_ context.Context, space, name string) ([]byte, error) {
+	data, err := os.ReadFile(d.file(space, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrMiss
+	}
+	return data, err
+}
+
+// write makes a file of its own first and renames it, so that nobody ever reads a part.
+func (d folder) write(_ context.Context, space, name string, data []byte) error {
+	file := d.file(space, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(file), ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(data)
+	err = errors.Join(err, tmp.Chmod(0o644), tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), file)
+	}
+	if err != nil {
+		os.Remove(tmp.Name())
+	}
+	return err
+}

@@ -1,0 +1,120 @@
+package cache
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// patience is how long a server may do nothing before it counts as dead: until it answers, and between two parts of an answer or of
+// what it takes.
+var patience = 200 * time.Millisecond
+
+// maxEntry is the most bytes that are read of an entry.
+const maxEntry = 1 << 30
+
+// server is a cache behind HTTP. Once it was dead it is not asked again: a process has paid for it once.
+type server struct {
+	base   *url.URL
+	client *http.Client
+	dead   atomic.Bool
+}
+
+func newServer(u *url.URL) *server {
+	return &server{base: u, client: &http.Client{
+		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 8, IdleConnTimeout: 10 * time.Second},
+	}}
+}
+
+// ErrDead says that the server did not answer in an earlier call and is not asked any more.
+var ErrDead = errors.New("the cache did not answer before and is not asked again")
+
+func (s *server) Get(ctx context.Context, key string) ([]File, error) { return get(ctx, s, key) }
+func (s *server) Put(ctx context.Context, key string, files []File) error {
+	return put(ctx, s, key, files)
+}
+
+func (s *server) read(ctx context.Context, space, name string) ([]byte, error) {
+	status, data, err := s.do(ctx, http.MethodGet, space, name, nil)
+	switch {
+	case err != nil:
+		return nil, err
+	case status == http.StatusNotFound || status == http.StatusNoContent:
+		return nil, ErrMiss
+	case status != http.StatusOK:
+		return nil, s.refused(http.MethodGet, status, data)
+	}
+	return data, nil
+}
+
+func (s *server) write(ctx context.Context, space, name string, data []byte) error {
+	status, answer, err := s.do(ctx, http.MethodPut, space, name, data)
+	if err == nil && status/100 != 2 {
+		err = s.refused(http.MethodPut, status, answer)
+	}
+	return err
+}
+
+func (s *server) refused(method string, status int, answer []byte) error {
+	text, _, _ := strings.Cut(strings.TrimSpace(string(answer[:min(len(answer), 200)])), "\n")
+	return fmt.Errorf("%s: %s: status %d %s", s.base.Redacted(), method, status, text)
+}
+
+// do is one exchange. It ends with its context, and when nothing moves for so long as patience.
+func (s *server) do(outer context.Context, method, space, name string, body []byte) (status int, data []byte, err error) {
+	if s.dead.Load() {
+		return 0, nil, ErrDead
+	}
+	ctx, cancel := context.WithCancel(outer)
+	defer cancel()
+	idle := time.AfterFunc(patience, cancel)
+	defer idle.Stop()
+	defer func() {
+		if err != nil && outer.Err() == nil {
+			s.dead.Store(true)
+			if ctx.Err() != nil {
+				err = fmt.Errorf("%s did not answer within %v", s.base.Redacted(), patience)
+			}
+		}
+	}()
+	var in io.Reader
+	if body != nil {
+		in = &moving{bytes.NewReader(body), idle}
+	}
+	req, err := http.NewRequestWithContext(ctx, method, s.base.JoinPath(space, name).String(), in)
+	if err != nil {
+		return 0, nil, err
+	}
+	if body != nil {
+		req.ContentLength = int64(len(body))
+		req.Header.Set("Content-Type", "application/octet-stream")
+	}
+	res, err := s.client.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer res.Body.Close()
+	data, err = io.ReadAll(io.LimitReader(&moving{res.Body, idle}, maxEntry))
+	return res.StatusCode, data, err
+}
+
+// moving starts the clock again whenever bytes move.
+type moving struct {
+	io.Reader
+	idle *time.Timer
+}
+
+func (m *moving) Read(p []byte) (int, error) {
+	n, err := m.Reader.Read(p)
+	if n > 0 {
+		m.idle.Reset(patience)
+	}
+	return n, err
+}

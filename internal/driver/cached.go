@@ -1,0 +1,241 @@
+package driver
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"tileiras/internal/cache"
+	"tileiras/internal/ptxas"
+	"tileiras/internal/remark"
+	"tileiras/ir"
+)
+
+// openCache is a cache that this process has used, with whether it has complained about it.
+type openCache struct {
+	cache.Cache
+	place      string
+	complained atomic.Bool
+}
+
+// caches are the caches of the process by their places, so that a server that is dead is waited for once.
+var caches = struct {
+	sync.Mutex
+	by map[string]*openCache
+}{by: map[string]*openCache{}}
+
+func openedCache(place string) (*openCache, error) {
+	caches.Lock()
+	defer caches.Unlock()
+	if c := caches.by[place]; c != nil {
+		return c, nil
+	}
+	c, err := cache.Open(place)
+	if err != nil {
+		return nil, fail(ExitUsage, "%v", err)
+	}
+	caches.by[place] = &openCache{Cache: c, place: place}
+	return caches.by[place], nil
+}
+
+// through gives the result of a compile from the cache of the options, or makes it and leaves it there. No trouble with a cache is an
+// error: it is a warning, and of a place that does not work one only.
+func through(ctx context.Context, name string, src []byte, o *Options, compile func() (*Result, error)) (*Result, error) {
+	if o.Cache == "" || o.shows() {
+		return compile()
+	}
+	c, err := openedCache(o.Cache)
+	if err != nil {
+		return nil, err
+	}
+	key, ok := o.key(ctx, name, src)
+	if !ok {
+		return compile()
+	}
+	var warnings []*ir.Diagnostic
+	complain := func(err error, what string) {
+		switch {
+		case err == nil, errors.Is(err, cache.ErrMiss), ctx.Err() != nil:
+		case errors.Is(err, cache.ErrPoisoned) || !c.complained.Swap(true):
+			warnings = append(warnings, &ir.Diagnostic{Severity: ir.Warning, Loc: ir.UnknownLoc{}, Msg: fmt.Sprintf("cache: %v; %s", err, what)})
+		}
+	}
+	files, err := c.Get(ctx, key)
+	if err == nil {
+		var res *Result
+		if res, err = unpack(key, files); err == nil {
+			return res, nil
+		}
+	}
+	complain(err, "compiled without it")
+	res, err := compile()
+	if err != nil {
+		return nil, err
+	}
+	complain(c.Put(ctx, key, pack(key, res)), "the result was not stored")
+	res.Warnings = append(res.Warnings, warnings...)
+	return res, nil
+}
+
+// shows reports whether a compile shows what it does on the way, which no cache does.
+func (o *Options) shows() bool {
+	return o.PrintAfterAll || len(o.PrintBefore) > 0 || len(o.PrintAfter) > 0 || o.PrintChanged || o.PrintFacts || o.PassTiming || o.VerifyEach
+}
+
+// key names everything that a result follows from: the build, the GPU, the other options, the source and its name, and of a cubin
+// ptxas. ok is false when the options name something that is not there, which the compile says.
+func (o *Options) key(ctx context.Context, name string, src []byte) (key string, ok bool) {
+	gpu, assembler := "", ""
+	if o.Emit != EmitCudaTile && o.Emit != EmitBytecode {
+		t, err := o.target(ctx)
+		if err != nil {
+			return "", false
+		}
+		gpu = t.Name
+	}
+	if o.Emit == EmitCubin {
+		path, err := ptxas.Find(o.Ptxas)
+		if err != nil {
+			return "", false
+		}
+		assembler = fileHash(path)
+	}
+	options, err := json.Marshal([]any{gpu, o.GPU == "", o.Emit, o.Opt, o.abi(), o.LineInfo, o.Debug, o.Sanitize, assembler, o.Remarks, o.Read.Strict131,
+		o.Read.Preview, o.Read.Newest.String(), o.BytecodeVersion.String(), o.DebugInfo, o.StopAfter})
+	if err != nil {
+		panic("BUG: " + err.Error()) // strings, numbers and truth values
+	}
+	return cache.Key([]byte("tileiras result 1"), []byte(BuildVersion()), options, []byte(name), src), true
+}
+
+// packed is a result in a cache: the output is a file of its own.
+type packed struct {
+	Key      string // that it was made for
+	Output   string // SHA-256 of the output: the entry may name another file
+	Kind     Emit
+	Warnings []packedRemark
+	Remarks  []packedRemark
+	Metadata *Metadata
+}
+
+// packedRemark is a remark, or with the text alone a warning.
+type packedRemark struct {
+	Pass, ID, Text, Function, Kernel string
+	Kind                             remark.Kind
+	Loc                              *packedLoc
+	Args                             []packedArg
+}
+
+// packedLoc is a place in a file, of inlined code with the place that called it.
+type packedLoc struct {
+	File      string
+	Line, Col uint32
+	Caller    *packedLoc
+}
+
+type packedArg struct {
+	Key, Text string
+	Number    *int // of a number
+}
+
+// maxCallers bounds the chains of callers that are kept.
+const maxCallers = 100
+
+func packLoc(l ir.Location, depth int) *packedLoc {
+	file, line, col, ok := ir.FileLine(l)
+	if !ok || depth > maxCallers {
+		return nil
+	}
+	p := &packedLoc{File: file, Line: line, Col: col}
+	if site, ok := l.(*ir.CallSiteLoc); ok {
+		p.Caller = packLoc(site.Caller, depth+1)
+	}
+	return p
+}
+
+func (p *packedLoc) unpack(depth int) ir.Location {
+	if p == nil || depth > maxCallers {
+		return ir.UnknownLoc{}
+	}
+	at := &ir.FileLoc{File: p.File, Line: p.Line, Col: p.Col}
+	if p.Caller == nil {
+		return at
+	}
+	return &ir.CallSiteLoc{Callee: at, Caller: p.Caller.unpack(depth + 1)}
+}
+
+// The files of a result.
+const (
+	outputName = "output"
+	resultName = "result.json"
+)
+
+func pack(key string, res *Result) []cache.File {
+	p := packed{Key: key, Output: sha(res.Output), Kind: res.Kind, Metadata: res.Metadata}
+	for _, w := range res.Warnings {
+		p.Warnings = append(p.Warnings, packedRemark{Text: w.Msg, Loc: packLoc(w.Loc, 0)})
+	}
+	for _, r := range res.Remarks {
+		q := packedRemark{r.Pass, r.ID, r.Text, r.Function, r.Kernel, r.Kind, packLoc(r.Loc, 0), nil}
+		for _, a := range r.Args {
+			arg := packedArg{Key: a.Key}
+			if n, ok := a.Value.(int); ok {
+				arg.Number = &n
+			} else {
+				arg.Text = fmt.Sprint(a.Value)
+			}
+			q.Args = append(q.Args, arg)
+		}
+		p.Remarks = append(p.Remarks, q)
+	}
+	text, err := json.Marshal(p)
+	if err != nil {
+		panic("BUG: " + err.Error()) // strings and numbers only
+	}
+	return []cache.File{{Name: outputName, Data: res.Output}, {Name: resultName, Data: text}}
+}
+
+func unpack(key string, files []cache.File) (*Result, error) {
+	poisoned := func(format string, args ...any) error {
+		return fmt.Errorf("%w ac/%s: %s", cache.ErrPoisoned, key, fmt.Sprintf(format, args...))
+	}
+	if len(files) != 2 || files[0].Name != outputName || files[1].Name != resultName {
+		return nil, poisoned("it has not the files of a result")
+	}
+	var p packed
+	if err := json.Unmarshal(files[1].Data, &p); err != nil {
+		return nil, poisoned("%v", err)
+	}
+	if p.Key != key {
+		return nil, poisoned("it is the result for another key")
+	}
+	if p.Output != sha(files[0].Data) {
+		return nil, poisoned("it has the output of another compile")
+	}
+	res := &Result{Kind: p.Kind, Output: files[0].Data, Metadata: p.Metadata, Cached: true}
+	for _, w := range p.Warnings {
+		res.Warnings = append(res.Warnings, &ir.Diagnostic{Severity: ir.Warning, Loc: w.Loc.unpack(0), Msg: w.Text})
+	}
+	for _, q := range p.Remarks {
+		r := remark.Remark{Pass: q.Pass, Kind: q.Kind, ID: q.ID, Text: q.Text, Function: q.Function, Kernel: q.Kernel, Loc: q.Loc.unpack(0)}
+		for _, a := range q.Args {
+			arg := remark.Arg{Key: a.Key, Value: a.Text}
+			if a.Number != nil {
+				arg.Value = *a.Number
+			}
+			r.Args = append(r.Args, arg)
+		}
+		res.Remarks = append(res.Remarks, r)
+	}
+	return res, nil
+}
+
+func sha(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,187 @@
+package driver
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const cachedKernel = `entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
+  %z = constant <i32: 0> : tile<i32>
+  %v = make_tensor_view %p, shape = [64], strides = [1] : tensor_view<64xf32, strides=[1]>
+  %w = make_partition_view %v : partition_view<tile=(64), tensor_view<64xf32, strides=[1]>>
+  %x, %t = load_view_tko weak %w[%z] optimization_hints = <default = {latency = 3}> : partition_view<tile=(64), tensor_view<64xf32, strides=[1]>>, tile<i32> -> tile<64xf32>, token
+  %u = store_view_tko weak %x, %w[%z] : tile<64xf32>, partition_view<tile=(64), tensor_view<64xf32, strides=[1]>>, tile<i32> -> token
+  return
+}
+`
+
+// compileFor compiles the kernel with a cache.
+func compileFor(t *testing.T, place string, change func(*Options)) *Result {
+	t.Helper()
+	o := Options{GPU: "sm_80", Emit: EmitPTX, Opt: 3, Remarks: true, Cache: place}
+	if change != nil {
+		change(&o)
+	}
+	res, err := Compile(t.Context(), "k.tileir", []byte(cachedKernel), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// same compares what a result from the cache must have.
+func same(t *testing.T, got, want *Result) {
+	t.Helper()
+	if !bytes.Equal(got.Output, want.Output) || !bytes.Equal(got.Page("sm_80"), want.Page("sm_80")) || !bytes.Equal(got.Metadata.JSON(), want.Metadata.JSON()) || got.Kind != want.Kind {
+		t.Errorf("the result from the cache is another:\n%s\nwant:\n%s", got.Page("sm_80"), want.Page("sm_80"))
+	}
+}
+
+func TestSecondCompileReadsTheCache(t *testing.T) {
+	dir := t.TempDir()
+	plain := compileFor(t, "", nil)
+	first := compileFor(t, dir, nil)
+	second := compileFor(t, dir, nil)
+	if plain.Cached || first.Cached || !second.Cached || len(second.Warnings) != 0 {
+		t.Errorf("cached: without %v, first %v, second %v, warnings %v", plain.Cached, first.Cached, second.Cached, second.Warnings)
+	}
+	same(t, first, plain)
+	same(t, second, plain)
+	for name, change := range map[string]func(*Options){
+		"GPU": func(o *Options) { o.GPU = "sm_90" }, "level": func(o *Options) { o.Emit = EmitTileAA }, "-O": func(o *Options) { o.Opt = 1 },
+		"ABI": func(o *Options) { o.ABI = "tile" }, "lines": func(o *Options) { o.LineInfo = true }, "remarks": func(o *Options) { o.Remarks = false },
+		"stop": func(o *Options) { o.StopAfter = "lower-to-llvm" }, "places": func(o *Options) { o.DebugInfo = true },
+	} {
+		if compileFor(t, dir, change).Cached {
+			t.Errorf("another %s takes the old result", name)
+		}
+		if !compileFor(t, dir, change).Cached {
+			t.Errorf("another %s has no result of its own", name)
+		}
+	}
+	// Who wants to see the passes run sees them run.
+	var log bytes.Buffer
+	if res := compileFor(t, dir, func(o *Options) { o.PrintAfterAll, o.Log = true, &log }); res.Cached || log.Len() == 0 {
+		t.Errorf("a compile with dumps came from the cache, or wrote %d bytes of dumps", log.Len())
+	}
+	res, err := Compile(t.Context(), "other.tileir", []byte(cachedKernel), Options{GPU: "sm_80", Emit: EmitPTX, Opt: 3, Remarks: true, Cache: dir})
+	if err != nil || res.Cached {
+		t.Errorf("a source of another name: %v, cached %v", err, res.Cached)
+	}
+}
+
+// TestPoisonedResults gives a compile entries that are whole, but are not its own.
+func TestPoisonedResults(t *testing.T) {
+	dir := t.TempDir()
+	want := compileFor(t, dir, nil)
+	other := compileFor(t, dir, func(o *Options) { o.GPU = "sm_90" })
+	o := Options{GPU: "sm_80", Emit: EmitPTX, Opt: 3, Remarks: true}
+	key, _ := o.key(t.Context(), "k.tileir", []byte(cachedKernel))
+	c, err := openedCache(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, foreign := pack(key, want), pack(strings.Repeat("0", 64), other)
+	half := append(foreign[:1:1], own[1])
+	for name, files := range map[string][]int{"foreign": {0}, "half": {1}, "empty": {2}} {
+		entry := own
+		switch files[0] {
+		case 0:
+			entry = foreign
+		case 1:
+			entry = half
+		case 2:
+			entry = own[:1]
+		}
+		if err := c.Put(t.Context(), key, entry); err != nil {
+			t.Fatal(err)
+		}
+		got := compileFor(t, dir, nil)
+		if got.Cached || len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0].Msg, "poisoned entry") {
+			t.Errorf("%s: cached %v, warnings %v; want one that says so", name, got.Cached, got.Warnings)
+		}
+		same(t, got, want)
+		if !compileFor(t, dir, nil).Cached {
+			t.Errorf("%s: the entry was not repaired", name)
+		}
+	}
+}
+
+// TestDeadCacheCostsOneWarning: a server that does not answer, and a folder that cannot be made.
+func TestDeadCacheCostsOneWarning(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	want := compileFor(t, "", nil)
+	for _, place := range []string{"http://" + silent.Addr().String(), file} {
+		for n, warnings := range []int{1, 0, 0} {
+			got := compileFor(t, place, nil)
+			if got.Cached || len(got.Warnings) != warnings {
+				t.Errorf("%s, compile %d: cached %v, warnings %v; want %d", place, n, got.Cached, got.Warnings, warnings)
+			}
+			same(t, got, want)
+		}
+	}
+	if _, err := Compile(t.Context(), "k", []byte(cachedKernel), Options{GPU: "sm_80", Emit: EmitPTX, Cache: "ftp://x"}); err == nil || err.(*Failure).Code != ExitUsage {
+		t.Errorf("a cache that is none: %v", err)
+	}
+}
+
+// TestCanceledInTheCache: a context that ends while the cache is asked ends the compile, and says nothing bad of the cache.
+func TestCanceledInTheCache(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done()
+	}))
+	defer l.Close()
+	_, err = Compile(ctx, "k", []byte(cachedKernel), Options{GPU: "sm_80", Emit: EmitPTX, Cache: "http://" + l.Addr().String()})
+	if err == nil || err.(*Failure).ID() != "canceled" {
+		t.Errorf("%v, want the context's error", err)
+	}
+}
+
+func TestManyCompilesOneCache(t *testing.T) {
+	dir := t.TempDir()
+	want := compileFor(t, "", nil)
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			for range 3 {
+				res, err := Compile(t.Context(), "k.tileir", []byte(cachedKernel), Options{GPU: "sm_80", Emit: EmitPTX, Opt: 3, Remarks: true, Cache: dir})
+				if err != nil || !bytes.Equal(res.Output, want.Output) || len(res.Warnings) > 0 {
+					t.Errorf("%v, or another output, or warnings", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	left := 0
+	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if strings.HasPrefix(d.Name(), ".new-") {
+			left++
+		}
+		return err
+	})
+	if left > 0 {
+		t.Errorf("%d temporary files are left", left)
+	}
+}

@@ -13,7 +13,13 @@ help: ## Lists the targets.
 
 build: ## Builds the commands into bin/.
 	@mkdir -p $(BIN)
-	$(GO) build -trimpath -o $(BIN)/ ./cmd/...
+	$(GO) build -o $(BIN)/ ./cmd/tile-opt ./cmd/tile-translate ./cmd/tileiras ./cmd/tileirdisasm ./cmd/tilerun
+
+.PHONY: lib race
+lib: ## Builds the C library into bin/, with its header; needs a C compiler.
+	@mkdir -p $(BIN)
+	$(GO) build -buildmode=c-shared -o $(BIN)/libtileiras.so ./cmd/libtileiras
+	cp cmd/libtileiras/tileiras.h $(BIN)/ && rm -f $(BIN)/libtileiras.h
 
 run: build ## Compiles a real attention kernel to PTX, runs it in the emulator and compares the result.
 	@examples/run.sh $(BIN)
@@ -25,8 +31,12 @@ quick: build ## The inner loop: text tests, completeness of tables, freshness of
 test: lint ## Runs all tests that need only Go.
 	$(GO) test -timeout 20m $(PACKAGES)
 
+race: ## Runs the library and the cache under the race detector; needs a C compiler.
+	$(GO) test -race -count=1 -run 'SideBySide|Cache|Writers|OneCache|Cancel' . ./internal/driver ./internal/cache
+
+SOURCES := cmd codegen dialects internal ir passes runtime tests
 lint: ## Checks formatting and the Go compiler's own warnings.
-	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo 'run gofmt -w on these files'; exit 1; }
+	@bad=$$(gofmt -l *.go $(SOURCES)); test -z "$$bad" || { echo "$$bad"; echo 'run gofmt -w on these files'; exit 1; }
 	$(GO) vet $(PACKAGES)
 
 generate docs: ## Writes the typed operations and the generated documents (docs/ops.md, passes.md, flags.md, ...) again.

@@ -17,6 +17,7 @@ import (
 var laws = map[string][]string{
 	".":                     {"internal/driver", "internal/remark", "ir"},
 	"cmd/tileiras":          {".", "internal/driver"},
+	"cmd/libtileiras":       {".", "internal/driver"},
 	"cmd/tile-opt":          {"internal/driver", "github.com/llir/llvm"},
 	"cmd/tile-translate":    {"internal/driver"},
 	"cmd/tileirdisasm":      {"internal/driver"},

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"tileiras"
+)
+
+// options are Options that several threads may change and use.
+type options struct {
+	mu sync.Mutex
+	o  tileiras.Options
+}
+
+// setters has a row for each option: it reports whether the value can be one.
+var setters = map[string]func(o *tileiras.Options, value string) bool{
+	"gpu":              func(o *tileiras.Options, v string) bool { o.GPU = v; return true },
+	"emit":             func(o *tileiras.Options, v string) bool { o.Emit = tileiras.Level(v); return true },
+	"abi":              func(o *tileiras.Options, v string) bool { o.ABI = tileiras.ABI(v); return true },
+	"name":             func(o *tileiras.Options, v string) bool { o.Name = v; return true },
+	"bytecode_version": func(o *tileiras.Options, v string) bool { o.BytecodeVersion = v; return true },
+	"cache":            func(o *tileiras.Options, v string) bool { o.Cache = v; return true },
+	"lineinfo":         func(o *tileiras.Options, v string) bool { return flag(&o.LineInfo, v) },
+	"remarks":          func(o *tileiras.Options, v string) bool { return flag(&o.Remarks, v) },
+	"opt": func(o *tileiras.Options, v string) bool {
+		n, err := strconv.ParseUint(v, 10, 8)
+		o.Opt = tileiras.O0 + tileiras.OptLevel(min(n, 100)) // more than O3 is refused by the compile
+		return err == nil
+	},
+	"time_limit": func(o *tileiras.Options, v string) bool {
+		s, err := strconv.ParseFloat(v, 64)
+		if err != nil || !(s >= 0 && s < 1e9) {
+			return false
+		}
+		o.TimeLimit = time.Duration(s * float64(time.Second))
+		return true
+	},
+	"memory_limit": func(o *tileiras.Options, v string) bool {
+		n, err := strconv.ParseInt(v, 10, 64)
+		o.MemoryLimit = n
+		return err == nil
+	},
+}
+
+func flag(b *bool, value string) bool {
+	*b = value == "1"
+	return value == "0" || value == "1"
+}
+
+func (o *options) set(name, value string) bool {
+	set := setters[name]
+	if set == nil {
+		return false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return set(&o.o, value)
+}
+
+// result is what one compile left.
+type result struct {
+	code    int
+	output  []byte
+	message string
+	diags   []tileiras.Diagnostic
+	res     *tileiras.Result // nil after an error
+	texts   texts
+}
+
+func compile(ctx context.Context, source []byte, opts *options) *result {
+	opts.mu.Lock()
+	o := opts.o
+	opts.mu.Unlock()
+	res, err := tileiras.Compile(ctx, source, o)
+	var e *tileiras.Error
+	switch {
+	case err == nil:
+		return &result{output: res.Output, diags: res.Diagnostics, res: res}
+	case errors.As(err, &e):
+		return &result{code: e.Code, message: e.Error(), diags: e.Diagnostics}
+	}
+	return misuse(err.Error())
+}
+
+// misuse is the result of a call that makes no sense.
+func misuse(text string) *result {
+	d := tileiras.Diagnostic{Severity: tileiras.SeverityError, ID: "option", Message: text}
+	return &result{code: 1, message: d.String(), diags: []tileiras.Diagnostic{d}}
+}
+
+// json makes a part as JSON; ok is false for a name that is none.
+func (r *result) json(part string) (text func() []byte, ok bool) {
+	switch part {
+	case "diagnostics":
+		return func() []byte { return diagnosticsJSON(r.diags) }, true
+	case "metadata":
+		return func() []byte {
+			if r.res == nil || r.res.Metadata() == nil {
+				return []byte("null")
+			}
+			return r.res.Metadata()
+		}, true
+	case "remarks":
+		return func() []byte {
+			if r.res == nil {
+				return []byte("[]")
+			}
+			return r.res.RemarksJSON()
+		}, true
+	}
+	return nil, false
+}
+
+func (r *result) explain() []byte {
+	if r.res == nil {
+		return nil
+	}
+	return []byte(r.res.Explain())
+}
+
+func diagnosticsJSON(list []tileiras.Diagnostic) []byte {
+	type object struct {
+		Severity tileiras.Severity `json:"severity"`
+		ID       string            `json:"id"`
+		Message  string            `json:"message"`
+		File     string            `json:"file"`
+		Line     int               `json:"line"`
+		Column   int               `json:"column"`
+		Notes    []object          `json:"notes"`
+	}
+	var convert func(list []tileiras.Diagnostic) []object
+	convert = func(list []tileiras.Diagnostic) []object {
+		out := make([]object, len(list))
+		for i, d := range list {
+			out[i] = object{d.Severity, d.ID, d.Message, d.Place.File, d.Place.Line, d.Place.Column, convert(d.Notes)}
+		}
+		return out
+	}
+	text, err := json.MarshalIndent(convert(list), "", "  ")
+	if err != nil {
+		panic(fmt.Sprint("BUG: ", err)) // strings and numbers only
+	}
+	return text
+}

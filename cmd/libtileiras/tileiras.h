@@ -1,0 +1,91 @@
+/* tileiras.h: the compiler from CUDA Tile IR to PTX as a C library. `make lib` builds libtileiras.so (.dylib, .dll) and puts this
+ * header beside it; docs/library.md has examples.
+ *
+ * Objects are handles: numbers that the library gives out and never gives out again, so that one that is used after it was freed is
+ * refused. 0 is no object. Every function may be called from any thread at any time; the one thing that callers must not do is free a
+ * result while another thread still reads what it points to.
+ *
+ * What a function returns by pointer belongs to the object that it was asked of, does not change, and lives until that object is
+ * freed. Texts are UTF-8 and end in a zero byte. What is given to a function is only read, and only until the function returns.
+ *
+ * The library has the Go runtime in it: it makes threads of its own and handles SIGPROF and SIGURG; do not call it in a child of fork
+ * that has not called exec. */
+#ifndef TILEIRAS_H
+#define TILEIRAS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of this interface. It goes up when a function changes what it does or goes; functions and option names that come
+ * later do not change it. tileiras_abi says what the library has. */
+#define TILEIRAS_ABI 1
+
+typedef uint64_t tileiras_handle;
+typedef const char *tileiras_text;
+typedef const void *tileiras_data;
+
+/* What tileiras_status and tileiras_set return: 0, or the exit code that the command has. */
+enum tileiras_code {
+    TILEIRAS_OK = 0,
+    TILEIRAS_USAGE = 1,        /* an option or a value that does not exist; a handle that is none of the right kind */
+    TILEIRAS_OPTIONS = 2,      /* options that do not fit together */
+    TILEIRAS_INPUT = 3,        /* the input is not acceptable */
+    TILEIRAS_UNSUPPORTED = 5,  /* it cannot be compiled, or was canceled, or reached a limit: see the diagnostics */
+    TILEIRAS_BUG = 70          /* a fault of the compiler */
+};
+
+int tileiras_abi(void);
+
+/* Names the build. Two builds that may give different output have different names. */
+tileiras_text tileiras_build(void);
+
+/* Options. A new object has the defaults. Names and values are texts:
+ *
+ *   gpu               sm_90
+ *   emit              ptx (default), cudatile, bytecode, tileaa, llvm
+ *   abi               cuda (default of ptx), tile
+ *   opt               0 to 3 (default)
+ *   name              of the source, in diagnostics
+ *   lineinfo          0 (default), 1: source lines in the PTX
+ *   remarks           0 (default), 1: collect remarks
+ *   bytecode_version  13.3, of emit=bytecode
+ *   cache             a folder, or the http:// URL of a server of Bazel's remote cache protocol
+ *   time_limit        seconds, 2.5
+ *   memory_limit      bytes
+ *
+ * tileiras_set returns TILEIRAS_USAGE for a name that does not exist and a number that is none; other values are judged by
+ * tileiras_compile. */
+tileiras_handle tileiras_options_new(void);
+int tileiras_set(tileiras_handle options, tileiras_text name, tileiras_text value);
+
+/* A token by which any thread can end the compiles that were given it, within 10 ms. */
+tileiras_handle tileiras_cancel_new(void);
+void tileiras_cancel(tileiras_handle token);
+
+/* Compiles size bytes of Tile IR, bytecode or text. Options may be changed and freed, and the token freed, while it runs. options and
+ * cancel may be 0. The result is never 0: what went wrong is in it. */
+tileiras_handle tileiras_compile(tileiras_data source, size_t size, tileiras_handle options, tileiras_handle cancel);
+
+/* The parts of a result. size may be NULL; a zero byte follows the output. Without an error tileiras_error is "". */
+int tileiras_status(tileiras_handle result);
+tileiras_data tileiras_output(tileiras_handle result, size_t *size);
+tileiras_text tileiras_error(tileiras_handle result);
+
+/* A part as JSON: "diagnostics" (errors, or the warnings of a compile that went well), "metadata" (how to launch the kernels:
+ * docs/launch.md; null without PTX) or "remarks" (what was chosen and why, when the option asks for it). NULL for another name. */
+tileiras_text tileiras_json(tileiras_handle result, tileiras_text part);
+
+/* The page for each kernel of a result whose options asked for remarks. */
+tileiras_text tileiras_explain(tileiras_handle result);
+
+/* Frees any object. Another call for the same handle does nothing and returns TILEIRAS_USAGE. */
+int tileiras_free(tileiras_handle object);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

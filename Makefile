@@ -34,7 +34,7 @@ test: lint ## Runs all tests that need only Go.
 race: ## Runs the library and the cache under the race detector; needs a C compiler.
 	$(GO) test -race -count=1 -run 'SideBySide|Cache|Writers|OneCache|Cancel' . ./internal/driver ./internal/cache
 
-SOURCES := cmd codegen dialects internal ir passes runtime tests
+SOURCES := cmd codegen examples dialects internal ir passes runtime tests
 lint: ## Checks formatting and the Go compiler's own warnings.
 	@bad=$$(gofmt -l *.go $(SOURCES)); test -z "$$bad" || { echo "$$bad"; echo 'run gofmt -w on these files'; exit 1; }
 	$(GO) vet $(PACKAGES)

@@ -57,6 +57,7 @@ var laws = map[string][]string{
 	"runtime/emu":           {"ir/float"},
 	"runtime/cuda":          {"runtime/cases", "github.com/ebitengine/purego"},
 	"runtime/cases":         {"ir/float"},
+	"examples":              {".", "runtime/cuda"},
 	"tests":                 {"", "golang.org/x/sync"},
 }
 

@@ -39,7 +39,7 @@ func TestQuotes(t *testing.T) {
 			}
 		}
 	}
-	if n < 6 {
+	if n < 8 {
 		t.Errorf("only %d quotes in the documents", n)
 	}
 }

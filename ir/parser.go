@@ -432,11 +432,12 @@ func (p *Parser) pushScope(isolated bool) {
 func (p *Parser) popScope() {
 	s := p.scopes[len(p.scopes)-1]
 	p.scopes = p.scopes[:len(p.scopes)-1]
+	if s.isolated != nil {
+		p.values = s.isolated // and the names of the inside are gone with their map
+		return
+	}
 	for _, name := range s.added {
 		delete(p.values, name)
-	}
-	if s.isolated != nil {
-		p.values = s.isolated
 	}
 }
 

@@ -60,11 +60,13 @@ type Param struct {
 
 // JSON is the text of --metadata.
 func (m *Metadata) JSON() []byte {
+	out := *m
+	out.Build = BuildVersion() // here, because a hash of the binary takes as long as a compile
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	if err := e.Encode(m); err != nil {
+	if err := e.Encode(&out); err != nil {
 		panic("BUG: " + err.Error()) // strings and numbers only
 	}
 	return b.Bytes()
@@ -72,7 +74,7 @@ func (m *Metadata) JSON() []byte {
 
 // metadata joins what the back end knows of kernels with what the source does.
 func (b *backend) metadata(out *ptx.Module) *Metadata {
-	m := &Metadata{Version: MetadataVersion, Build: BuildVersion(), GPU: b.target.Name, PTXTarget: out.Target,
+	m := &Metadata{Version: MetadataVersion, GPU: b.target.Name, PTXTarget: out.Target,
 		PTXVersion: fmt.Sprint(out.Version), ABI: b.abi, Kernels: []Kernel{}}
 	for _, l := range out.Kernels {
 		k := Kernel{Name: l.Name, Function: l.Name, Block: [3]int{int(l.Threads), 1, 1}, Blocks: [3]int{int(l.Cluster), 1, 1},

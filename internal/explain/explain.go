@@ -354,10 +354,7 @@ func (w *writer) hints() {
 		if nameOf(e) != name {
 			continue
 		}
-		ir.Walk(e, ir.PreOrder, func(op *ir.Op) {
-			d, _ := op.AttrNamed("optimization_hints").(ir.DictAttr)
-			w.hintsOf(op, op == e, d)
-		})
+		ir.WalkOf(e, ir.PreOrder, func(op cudatile.HintedOp) { w.hintsOf(op.Op, op.Op == e, op.OptimizationHints()) })
 	}
 }
 

@@ -108,8 +108,8 @@ def error():
         check(False, "what ptxas refuses compiled")
     except ct.TileCompilerExecutionError as e:
         check(str(e.loc.filename).endswith("kernels.py") and e.loc.line, f"the error has no place: {e.loc}")
-        check("uses too much shared data" in str(e), f"the error does not say what is wrong: {e}")
-        print("an error with its line:", " | ".join(str(e).splitlines())[:200])
+        check("uses too much shared data" in e.message, f"the error does not say what is wrong: {e.message}")
+        print("an error with its line:", f"{e.loc.filename}:{e.loc.line}:", " | ".join(e.message.splitlines())[:200])
     os.environ["TILEIRAS_PTXAS"] = str(tools / "ptxas")
 
 

@@ -68,6 +68,7 @@ func TestCommandsOfTheDocuments(t *testing.T) {
 			t.Fatal(err)
 		}
 		os.Symlink(filepath.Join(root, "tests"), filepath.Join(dir, "tests"))
+		os.Symlink(filepath.Join(root, "examples"), filepath.Join(dir, "examples"))
 		lines := strings.Split(string(data), "\n")
 		for i, l := range lines {
 			m := docCommand.FindStringSubmatch(l)

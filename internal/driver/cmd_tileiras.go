@@ -55,7 +55,8 @@ func compileFile(line *Line, stdin io.Reader, stdout *output, stderr io.Writer) 
 	} else {
 		o.Emit = kind
 	}
-	o.Remarks, o.Cache = line.Bool("explain"), line.String("cache")
+	_, wanted := selection(line)
+	o.Remarks, o.Cache = wanted || line.Bool("explain"), line.String("cache")
 	line.print(TileirasCommand, stderr)
 	src, err := ReadInput(in, stdin)
 	if err != nil {
@@ -67,6 +68,10 @@ func compileFile(line *Line, stdin io.Reader, stdout *output, stderr io.Writer) 
 	if err := checkOutput(out, in); err != nil {
 		return err
 	}
+	remarks, err := remarkFile(line)
+	if err != nil {
+		return err
+	}
 	res, err := Compile(context.Background(), in, src, o)
 	if err != nil {
 		return err
@@ -74,12 +79,15 @@ func compileFile(line *Line, stdin io.Reader, stdout *output, stderr io.Writer) 
 	for _, w := range res.Warnings {
 		io.WriteString(stderr, w.String())
 	}
+	terminal := io.Writer(stdout)
+	if out == "-" {
+		terminal = stderr // standard output is the output's
+	}
+	if err := printRemarks(line, res.Remarks, remarks, terminal); err != nil {
+		return err
+	}
 	if line.Bool("explain") {
-		page := io.Writer(stdout)
-		if out == "-" {
-			page = stderr // standard output is the output's
-		}
-		page.Write(res.Page(o.GPU))
+		terminal.Write(res.Page(o.GPU))
 	}
 	if file := line.String("metadata"); file != "" {
 		if res.Metadata == nil {

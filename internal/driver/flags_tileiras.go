@@ -65,7 +65,7 @@ var remarkFlags = []Flag{
 	{Name: "remarks-failed", Kind: EnumFlag, Values: remarkCategories, Help: "Remarks on what could not be optimized"},
 	{Name: "remarks-analysis", Kind: EnumFlag, Values: remarkCategories, Help: "Remarks on what was found out"},
 	{Name: "remark-format", Kind: EnumFlag, Default: "command-line", Help: "Where and how remarks are written", Values: []Value{
-		{"command-line", "As text, on standard output"}, {"yaml", "As YAML, into a file"}}},
+		{"command-line", "As text, on standard output"}, {"yaml", "As YAML, into a file"}, {"json", "As JSON, into a file"}}},
 	{Name: "remarks-output-file", Kind: StringFlag, Meta: "file", Default: "tileir_remarks.yaml", Help: "The file of YAML remarks"},
 }
 

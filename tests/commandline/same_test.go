@@ -27,6 +27,7 @@ var record = flag.Bool("record", false, "write testdata/nvidia.json from what NV
 
 // different are the command lines that ours answers otherwise on purpose.
 var different = map[string]string{
+	"k.tileirbc --gpu-name=sm_80 --remark-format=json": "ours writes JSON too",
 	"--version":                                      "another compiler: who made it, from what, its hash; the lines that frontends read are there",
 	"k.tileirbc":                                     "NVIDIA's speaks of an architecture sm_0; ours says to give --gpu-name and which there are",
 	"k.tileirbc -O4":                                 "the same, said before the level in NVIDIA's",

@@ -1,5 +1,7 @@
 package ir
 
+import "slices"
+
 // Op is one operation.
 type Op struct {
 	Def *OpDef
@@ -346,6 +348,11 @@ func (op *Op) Body() *Block {
 		return nil
 	}
 	return op.regions[0].Front()
+}
+
+// HasUses reports whether any result of the op is used.
+func (op *Op) HasUses() bool {
+	return slices.ContainsFunc(op.results, (*Value).HasUses)
 }
 
 // Remove takes the op out of its block and keeps it.

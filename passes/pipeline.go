@@ -1,3 +1,17 @@
+// Package passes is the one list of passes, in order. The passes themselves stand in rooms below, one file each:
+//
+//	pass      what a pass is, the state that it works on, the manager that runs them
+//	facts     what is known of integers and pointers
+//	kernel    what a kernel asks of the hardware: registers, products and their instructions
+//	convert   cuda_tile to TileAA
+//	cleanup   canonicalize, cse, licm, dce: both dialects
+//	plan      plan-kernel and select-atoms: decisions
+//	slice     slice-tiles: what is too big is made in pieces
+//	layouts   which thread holds what, and the way from one layout to another
+//	sync      shared memory and the order of accesses: allocate-shared, insert-barriers
+//	cudatile  passes on cuda_tile that run by name
+//
+// What comes after the last module that knows tiles belongs to internal/driver.
 package passes
 
 import (
@@ -5,64 +19,72 @@ import (
 	"slices"
 
 	"tileiras/dialects/tileaa"
+	"tileiras/passes/cleanup"
+	"tileiras/passes/convert"
+	"tileiras/passes/cudatile"
+	"tileiras/passes/layouts"
+	"tileiras/passes/pass"
+	"tileiras/passes/plan"
+	"tileiras/passes/slice"
+	"tileiras/passes/sync"
 )
 
 // List is the one list of passes. First those of the way down to PTX, in order; then those on cuda_tile that run by name only, which
 // NVIDIA ships in the open. The last two of the way down have no function here: they leave the forms that this package may know, and
 // internal/driver runs them.
-var List = []*Pass{
-	{Name: "convert-to-tileaa", Run: convertToTileAA, Gives: tileaa.Explicit,
+var List = []*pass.Pass{
+	{Name: "convert-to-tileaa", Run: convert.ToTileAA, Gives: tileaa.Explicit,
 		Summary: "Turns every cuda_tile operation into TileAA, where memory is explicit.",
 		Why:     "First: everything below stands on TileAA alone."},
-	{Name: "canonicalize", Run: canonicalize, UpTo: tileaa.Planned, OnCudaTile: "canonicalize",
+	{Name: "canonicalize", Run: cleanup.Canonicalize, UpTo: tileaa.Planned, OnCudaTile: "canonicalize",
 		Summary: "Folds constants and applies local patterns until nothing changes.",
 		Why:     "Before cse, so that equal things look equal."},
-	{Name: "cse", Run: cse, Optional: true, OnCudaTile: "cse",
+	{Name: "cse", Run: cleanup.CSE, Optional: true, OnCudaTile: "cse",
 		Summary: "Merges pure operations that compute the same.",
 		Why:     "After canonicalize, and before the plan, which counts what is there."},
-	{Name: "licm", Run: licm, Optional: true, UpTo: tileaa.Converted, OnCudaTile: "loop-invariant-code-motion",
+	{Name: "licm", Run: cleanup.LICM, Optional: true, UpTo: tileaa.Converted, OnCudaTile: "loop-invariant-code-motion",
 		Summary: "Moves invariant, speculatable operations out of loops.",
 		Why:     "After cse, so that one copy moves."},
-	{Name: "dce", Run: dce, OnCudaTile: "dce",
+	{Name: "dce", Run: cleanup.DCE, OnCudaTile: "dce",
 		Summary: "Erases pure operations that nobody uses.",
 		Why:     "Last of the clean-up: the plan sees only what will be computed."},
-	{Name: Planner, Run: planKernel, Needs: tileaa.Explicit, Gives: tileaa.Planned, UpTo: tileaa.Planned,
+	{Name: Planner, Run: plan.Kernel, Needs: tileaa.Explicit, Gives: tileaa.Planned, UpTo: tileaa.Planned,
 		Summary: "Chooses warps, registers and shared memory for each entry.",
 		Why:     "Before everything that realises a plan; a later pass that cannot comes back here."},
 	{Name: "version-loops", Run: nothing, Needs: tileaa.Planned, UpTo: tileaa.Planned,
 		Summary: "Splits loops into a part without and a part with masks.",
 		Why:     "Needs the plan; before selection, which then sees which accesses are inside. Does nothing yet."},
-	{Name: "slice-tiles", Run: sliceTiles, Needs: tileaa.Planned, UpTo: tileaa.Planned,
+	{Name: "slice-tiles", Run: slice.Tiles, Needs: tileaa.Planned, UpTo: tileaa.Planned,
 		Summary: "Strip-mines tiles that are too big for the registers.",
 		Why:     "Before layouts, which are given to what a thread holds at a time."},
-	{Name: "select-atoms", Run: selectAtoms, Needs: tileaa.Planned, Gives: tileaa.Selected, UpTo: tileaa.Selected,
+	{Name: "select-atoms", Run: plan.SelectAtoms, Needs: tileaa.Planned, Gives: tileaa.Selected, UpTo: tileaa.Selected,
 		Summary: "Picks the instruction of every dot and the width of every access.",
 		Why:     "Before layouts, which follow from the instructions."},
-	{Name: "assign-layouts", Run: assignLayouts, Needs: tileaa.Selected, Gives: tileaa.LaidOut, UpTo: tileaa.Selected,
+	{Name: "assign-layouts", Run: layouts.Assign, Needs: tileaa.Selected, Gives: tileaa.LaidOut, UpTo: tileaa.Selected,
 		Summary: "Gives every tile a layout and converts where layouts meet.",
 		Why:     "After selection: atoms and accesses are the anchors."},
-	{Name: "split-reductions", Run: splitReductions, Needs: tileaa.LaidOut, Gives: tileaa.Reduced, UpTo: tileaa.Converted,
+	{Name: "split-reductions", Run: layouts.SplitReductions, Needs: tileaa.LaidOut, Gives: tileaa.Reduced, UpTo: tileaa.Converted,
 		Summary: "Rewrites reductions across warps as reductions inside a warp.",
 		Why:     "After layouts, which say what crosses warps; before conversions are lowered, because it makes some."},
-	{Name: "select-copies", Run: selectCopies, Optional: true, Needs: tileaa.LaidOut, UpTo: tileaa.Converted,
+	{Name: "select-copies", Run: layouts.SelectCopies, Optional: true, Needs: tileaa.LaidOut, UpTo: tileaa.Converted,
 		Summary: "Sends loads that only feed the matrix unit straight to shared memory.",
 		Why:     "After layouts, which say what feeds what; before conversions are lowered one by one."},
-	{Name: "lower-conversions", Run: lowerConversions, Needs: tileaa.Reduced, Gives: tileaa.Converted, UpTo: tileaa.Converted,
+	{Name: "lower-conversions", Run: layouts.LowerConversions, Needs: tileaa.Reduced, Gives: tileaa.Converted, UpTo: tileaa.Converted,
 		Summary: "Sends through shared memory what registers and shuffles cannot do.",
 		Why:     "After the last pass that makes conversions."},
-	{Name: "cse-conversions", Run: cse, Optional: true, Needs: tileaa.LaidOut,
+	{Name: "cse-conversions", Run: cleanup.CSE, Optional: true, Needs: tileaa.LaidOut,
 		Summary: "Merges conversions and rematerialised operations that came out equal.",
 		Why:     "Before memory is allocated for their buffers."},
-	{Name: "rematerialize", Run: rematerialize, Optional: true, Needs: tileaa.LaidOut, UpTo: tileaa.Converted,
+	{Name: "rematerialize", Run: layouts.Rematerialize, Optional: true, Needs: tileaa.LaidOut, UpTo: tileaa.Converted,
 		Summary: "Makes cheap values again after loops with products instead of holding them in registers.",
 		Why:     "After cse, which would merge them with the first ones."},
 	{Name: "pipeline-loops", Run: nothing, Needs: tileaa.LaidOut, UpTo: tileaa.Converted,
 		Summary: "Overlaps the loads of later iterations with the work of this one.",
 		Why:     "Needs buffers; multiplies them before they get addresses. Does nothing yet."},
-	{Name: "allocate-shared", Run: allocateShared, Needs: tileaa.Converted, Gives: tileaa.Allocated, UpTo: tileaa.Allocated,
+	{Name: "allocate-shared", Run: sync.AllocateShared, Needs: tileaa.Converted, Gives: tileaa.Allocated, UpTo: tileaa.Allocated,
 		Summary: "Gives buffers their offsets in shared memory, by liveness.",
 		Why:     "After the last pass that makes buffers."},
-	{Name: "insert-barriers", Run: insertBarriers, Needs: tileaa.Allocated, Gives: tileaa.Synchronized,
+	{Name: "insert-barriers", Run: sync.InsertBarriers, Needs: tileaa.Allocated, Gives: tileaa.Synchronized,
 		Summary: "Puts barriers between accesses that other threads must see in order.",
 		Why:     "Last: it must see every access and which bytes it touches."},
 	{Name: LowerToLLVM, Needs: tileaa.Synchronized,
@@ -72,16 +94,16 @@ var List = []*Pass{
 		Summary: "Selects PTX instructions and prints them.",
 		Why:     "Last."},
 
-	{OnCudaTile: "fuse-fma", Run: fuseFMA,
+	{OnCudaTile: "fuse-fma", Run: cudatile.FuseFMA,
 		Summary: "Computes a product and the sum that takes it with one rounding.",
 		Why:     "Only where the last bit does not matter: frontends mostly write fma themselves."},
-	{OnCudaTile: "loop-split", Run: splitLoops, Options: []Option{splitThreshold},
+	{OnCudaTile: "loop-split", Run: cudatile.SplitLoops, Options: []pass.Option{cudatile.SplitThreshold},
 		Summary: "Splits loops where a comparison of the counter with an invariant changes its answer.",
 		Why:     "Before canonicalize, which takes what is constant in each part."},
-	{OnCudaTile: "synthesize-debug-info-scopes", Run: synthesizeDebugInfoScopes,
+	{OnCudaTile: "synthesize-debug-info-scopes", Run: cudatile.SynthesizeDebugInfoScopes,
 		Summary: "Gives functions without debug information a subprogram of their name.",
 		Why:     "Debuggers need scopes; frontends often give lines only."},
-	{OnCudaTile: "test-debuginfo-update-symbol-name", Run: updateSymbolName, Options: []Option{symbolToRename, renameScope, newSymbolName, updateUses},
+	{OnCudaTile: "test-debuginfo-update-symbol-name", Run: cudatile.UpdateSymbolName, Options: []pass.Option{cudatile.SymbolToRename, cudatile.RenameScope, cudatile.NewSymbolName, cudatile.UpdateUses},
 		Summary: "Renames a symbol, in debug information too.",
 		Why:     "Shows that names can change when both sides are known."},
 	{OnCudaTile: "inline", Run: nothing,
@@ -118,7 +140,7 @@ func init() {
 
 // checkList holds the list against itself: names are unique, every form that a pass needs is given before it, and pairs stand in
 // their order.
-func checkList(list []*Pass) error {
+func checkList(list []*pass.Pass) error {
 	at, given := map[string]int{}, tileaa.AnyForm
 	for i, p := range list {
 		for _, name := range []string{p.Name, onCudaTile + p.OnCudaTile} {
@@ -151,18 +173,18 @@ func checkList(list []*Pass) error {
 const onCudaTile = "cuda_tile: "
 
 // WayDown lists the passes from cuda_tile to PTX, in order.
-func WayDown() []*Pass {
-	return slices.DeleteFunc(slices.Clone(List), func(p *Pass) bool { return p.Name == "" })
+func WayDown() []*pass.Pass {
+	return slices.DeleteFunc(slices.Clone(List), func(p *pass.Pass) bool { return p.Name == "" })
 }
 
 // Pipeline lists the passes of the way down that this package runs.
-func Pipeline() []*Pass {
-	return slices.DeleteFunc(WayDown(), func(p *Pass) bool { return p.Run == nil })
+func Pipeline() []*pass.Pass {
+	return slices.DeleteFunc(WayDown(), func(p *pass.Pass) bool { return p.Run == nil })
 }
 
 // Named is the pass of the way down with this name, or nil.
-func Named(name string) *Pass {
-	i := slices.IndexFunc(List, func(p *Pass) bool { return p.Name == name })
+func Named(name string) *pass.Pass {
+	i := slices.IndexFunc(List, func(p *pass.Pass) bool { return p.Name == name })
 	if name == "" || i < 0 {
 		return nil
 	}
@@ -170,8 +192,8 @@ func Named(name string) *Pass {
 }
 
 // OnCudaTile lists the passes that run by name on cuda_tile, on a module or on one function, in any order.
-func OnCudaTile() []*Pass {
-	var list []*Pass
+func OnCudaTile() []*pass.Pass {
+	var list []*pass.Pass
 	for _, p := range List {
 		if p.OnCudaTile != "" {
 			q := *p
@@ -183,4 +205,4 @@ func OnCudaTile() []*Pass {
 }
 
 // nothing is the body of a pass that has its place in the list and no work yet.
-func nothing(*State) error { return nil }
+func nothing(*pass.State) error { return nil }

@@ -19,7 +19,7 @@ var byName = map[string]int{
 	"dialects/cudatile/bytecode": 23,
 	"dialects/testing":           4,
 	"internal/driver":            2,
-	"passes":                     2,
+	"passes/cudatile":            1,
 	"runtime/interp":             72,
 }
 

@@ -7,6 +7,7 @@ import (
 	"tileiras/codegen/ptx"
 	"tileiras/codegen/target"
 	"tileiras/passes"
+	"tileiras/passes/pass"
 )
 
 const (
@@ -33,7 +34,7 @@ type backend struct {
 }
 
 // lower runs both stages, or only the first when the options ask for LLVM IR.
-func (b *backend) lower(st *passes.State) (string, error) {
+func (b *backend) lower(st *pass.State) (string, error) {
 	m, err := b.toLLVM(st)
 	if err != nil {
 		return "", err
@@ -44,7 +45,7 @@ func (b *backend) lower(st *passes.State) (string, error) {
 	return b.emit(m)
 }
 
-func (b *backend) toLLVM(st *passes.State) (m *llvm.Module, err error) {
+func (b *backend) toLLVM(st *pass.State) (m *llvm.Module, err error) {
 	defer guard(lowerToLLVM, &err)
 	done := b.run.time(lowerToLLVM)
 	m, err = nvvm.Lower(st.Ctx, st.Module, nvvm.Options{Target: b.target, ABI: b.abi, LineInfo: b.run.opts.lines()})

@@ -11,6 +11,7 @@ import (
 	"tileiras/codegen/target"
 	"tileiras/internal/budget"
 	"tileiras/passes"
+	"tileiras/passes/pass"
 )
 
 // TileOptCommand is the table of the flags of tile-opt.
@@ -91,7 +92,7 @@ func RunPasses(ctx context.Context, name string, src []byte, o Options, names []
 	if err := r.verify(); err != nil {
 		return "", err
 	}
-	var list []*passes.Pass
+	var list []*pass.Pass
 	var back []string
 	for _, n := range names {
 		switch {
@@ -103,7 +104,7 @@ func RunPasses(ctx context.Context, name string, src []byte, o Options, names []
 			list = append(list, passes.Named(n))
 		}
 	}
-	st := &passes.State{Ctx: c, Module: in.Module, Opt: o.Opt}
+	st := &pass.State{Ctx: c, Module: in.Module, Opt: o.Opt}
 	if st.Target, err = o.target(ctx); err != nil {
 		return "", err
 	}

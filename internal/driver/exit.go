@@ -10,7 +10,7 @@ import (
 	"tileiras/dialects/cudatile/bytecode"
 	"tileiras/internal/budget"
 	"tileiras/ir"
-	"tileiras/passes"
+	"tileiras/passes/pass"
 )
 
 // Exit codes of the commands. 0 to 5 are those of NVIDIA's tileiras; 70 (EX_SOFTWARE) is a fault of our own code.
@@ -54,8 +54,8 @@ func (in *Input) classify(err error) error {
 	}
 	var f *Failure
 	var at placed
-	var b *passes.Bug
-	var misplaced *passes.ErrMisplaced
+	var b *pass.Bug
+	var misplaced *pass.ErrMisplaced
 	switch {
 	case errors.As(err, &misplaced):
 		return &Failure{Code: ExitInput, Lines: []string{"error: " + misplaced.Text}, Err: err}
@@ -69,7 +69,7 @@ func (in *Input) classify(err error) error {
 	case errors.As(err, &at):
 		d := &ir.Diagnostic{Loc: at.Place(), Msg: at.Message()}
 		return &Failure{Code: ExitUnsupported, Lines: in.message(d), Err: err, Diags: []*ir.Diagnostic{d}}
-	case errors.Is(err, passes.ErrInvalid):
+	case errors.Is(err, pass.ErrInvalid):
 		return &Failure{Code: ExitUnsupported, Lines: in.errors(), Err: err, Diags: worst(in.Ctx)}
 	}
 	return &Failure{Code: ExitUnsupported, Lines: []string{"error: " + err.Error()}, Err: err}
@@ -125,7 +125,7 @@ func (f *Failure) ID() string {
 		return "verify"
 	case f.Code == ExitBug:
 		return "bug"
-	case errors.Is(f.Err, passes.ErrInvalid):
+	case errors.Is(f.Err, pass.ErrInvalid):
 		return "target"
 	case f.Code == ExitUnsupported:
 		return "unsupported"
@@ -135,7 +135,7 @@ func (f *Failure) ID() string {
 
 // Loc is the place that a failure without diagnostics is about, where one is known.
 func (f *Failure) Loc() ir.Location {
-	var middle *passes.NotSupported
+	var middle *pass.NotSupported
 	var back *nvvm.NotSupported
 	switch {
 	case errors.As(f.Err, &middle):

@@ -5,11 +5,11 @@ import (
 
 	"tileiras/codegen/target"
 	"tileiras/internal/explain"
-	"tileiras/passes"
+	"tileiras/passes/pass"
 )
 
 // explain collects the remarks of a module on which the passes have run.
-func (r *run) explain(st *passes.State, t *target.Target) {
+func (r *run) explain(st *pass.State, t *target.Target) {
 	if !r.opts.Remarks {
 		return
 	}

@@ -8,7 +8,7 @@ import (
 	"runtime/debug"
 
 	"tileiras/internal/budget"
-	"tileiras/passes"
+	"tileiras/passes/pass"
 )
 
 // guard turns a panic of a stage into a Bug that names it.
@@ -18,14 +18,14 @@ func guard(stage string, err *error) {
 	case *budget.Stop:
 		*err = r.Err
 	default:
-		*err = &passes.Bug{Pass: stage, Cause: r, Stack: string(debug.Stack())}
+		*err = &pass.Bug{Pass: stage, Cause: r, Stack: string(debug.Stack())}
 	}
 }
 
 // failure classifies what a stage returned; a fault of ours leaves the compiler's input in a file that one command runs again.
-func (r *run) failure(st *passes.State, err error) error {
+func (r *run) failure(st *pass.State, err error) error {
 	f := r.input.classify(err)
-	var b *passes.Bug
+	var b *pass.Bug
 	if !errors.As(err, &b) {
 		return f
 	}

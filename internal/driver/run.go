@@ -16,6 +16,7 @@ import (
 	"tileiras/internal/remark"
 	"tileiras/ir"
 	"tileiras/passes"
+	"tileiras/passes/pass"
 )
 
 // Timing is the wall time of one stage.
@@ -83,7 +84,7 @@ func (r *run) compile() (*Result, error) {
 // lower runs everything after the verifier, for a GPU.
 func (r *run) lower(c *ir.Context, t *target.Target) (string, error) {
 	o := r.opts
-	st := &passes.State{Ctx: c, Module: r.input.Module, Target: t, Opt: o.Opt}
+	st := &pass.State{Ctx: c, Module: r.input.Module, Target: t, Opt: o.Opt}
 	if err := r.passes(st, r.rest()); err != nil {
 		return "", r.failure(st, err)
 	}
@@ -101,10 +102,10 @@ func (r *run) lower(c *ir.Context, t *target.Target) (string, error) {
 
 // rest is the part of the pipeline that the input still needs: all of it for cuda_tile, for a TileAA module what comes after the last
 // form that it shows. Without optimization the optional passes are left out, unless the run ends with one.
-func (r *run) rest() []*passes.Pass {
+func (r *run) rest() []*pass.Pass {
 	all, shown := passes.Pipeline(), tileaa.Shown(r.input.Module)
 	if r.opts.Opt == 0 {
-		all = slices.DeleteFunc(all, func(p *passes.Pass) bool { return p.Optional && p.Name != r.opts.StopAfter })
+		all = slices.DeleteFunc(all, func(p *pass.Pass) bool { return p.Optional && p.Name != r.opts.StopAfter })
 	}
 	for i, p := range all {
 		if p.Gives == shown && shown != tileaa.AnyForm {
@@ -140,10 +141,10 @@ func (r *run) verify() error {
 }
 
 // passes runs passes with the dumps that the options ask for.
-func (r *run) passes(st *passes.State, list []*passes.Pass) error {
+func (r *run) passes(st *pass.State, list []*pass.Pass) error {
 	o := r.opts
-	m := &passes.Manager{State: st, VerifyEach: o.VerifyEach, StopAfter: o.StopAfter, Named: r.named}
-	m.Before = func(p *passes.Pass, mod *ir.Op) {
+	m := &pass.Manager{State: st, VerifyEach: o.VerifyEach, StopAfter: o.StopAfter, Named: r.named}
+	m.Before = func(p *pass.Pass, mod *ir.Op) {
 		if o.PrintChanged {
 			r.before = r.text(mod)
 		}
@@ -152,7 +153,7 @@ func (r *run) passes(st *passes.State, list []*passes.Pass) error {
 		}
 		r.began = time.Now()
 	}
-	m.After = func(p *passes.Pass, mod *ir.Op) {
+	m.After = func(p *pass.Pass, mod *ir.Op) {
 		r.timing = append(r.timing, Timing{p.Name, time.Since(r.began)})
 		r.show(p.Name, func() string { return r.text(mod) })
 		if o.PrintFacts {

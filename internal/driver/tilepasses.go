@@ -12,6 +12,7 @@ import (
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes"
+	"tileiras/passes/pass"
 )
 
 // The passes on cuda_tile that tile-opt runs one by one, in MLIR's language of pipelines:
@@ -20,7 +21,7 @@ import (
 //
 // A name before parentheses is that of an operation; what is inside runs on every such operation directly in the one outside.
 
-func tilePassNamed(name string) *passes.Pass {
+func tilePassNamed(name string) *pass.Pass {
 	for _, p := range passes.OnCudaTile() {
 		if p.Name == name {
 			return p
@@ -43,7 +44,7 @@ func tilePassFlags() []Flag {
 }
 
 // withOptions sets the options of a pass from a text, "a=1 b=2".
-func withOptions(p *passes.Pass, text string) (*passes.Pass, error) {
+func withOptions(p *pass.Pass, text string) (*pass.Pass, error) {
 	values := map[string]string{}
 	for _, field := range strings.Fields(text) {
 		name, value, _ := strings.Cut(field, "=")
@@ -56,7 +57,7 @@ func withOptions(p *passes.Pass, text string) (*passes.Pass, error) {
 type step struct {
 	anchor string
 	inner  []step
-	pass   *passes.Pass
+	pass   *pass.Pass
 }
 
 // pipelineFrom reads the pipeline that the flags ask for: --pass-pipeline, then passes on the whole input in the order of
@@ -168,8 +169,8 @@ func runSteps(c *ir.Context, op *ir.Op, steps []step, outermost bool) error {
 		var err error
 		switch {
 		case s.pass != nil:
-			m := passes.Manager{State: &passes.State{Ctx: c, Module: op}}
-			if err = m.Run([]*passes.Pass{s.pass}, ""); err != nil && !errors.Is(err, passes.ErrInvalid) {
+			m := pass.Manager{State: &pass.State{Ctx: c, Module: op}}
+			if err = m.Run([]*pass.Pass{s.pass}, ""); err != nil && !errors.Is(err, pass.ErrInvalid) {
 				err = (&Input{Ctx: c}).classify(err)
 			}
 		case outermost:

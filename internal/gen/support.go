@@ -11,6 +11,7 @@ import (
 	tileaa "tileiras/dialects/tileaa/def"
 	"tileiras/internal/driver"
 	"tileiras/passes"
+	"tileiras/passes/convert"
 )
 
 // supportDocument is the text of docs/support.md.
@@ -56,7 +57,7 @@ Bytecode is read and written in the versions ` + strings.Join(driver.Versions, "
 func operationsSection(b *strings.Builder) {
 	b.WriteString("\n## Operations of cuda_tile\n\nWhat each operation inside an entry becomes in TileAA.\n\n")
 	table(b, "Operation", "Becomes")
-	for _, r := range passes.Support() {
+	for _, r := range convert.Support() {
 		tableRow(b, code(r.Op), r.Becomes)
 	}
 	lowered := nvvm.Lowered()

@@ -14,6 +14,7 @@ import (
 	"tileiras/dialects/cudatile"
 	"tileiras/ir"
 	"tileiras/passes"
+	"tileiras/passes/pass"
 	"tileiras/runtime/interp"
 )
 
@@ -340,13 +341,13 @@ func TestPassesKeepWhatRandomProgramsPrint(t *testing.T) {
 		}
 		_, m := parse()
 		want := run(t, m, args)
-		all := rapid.Permutation(slices.DeleteFunc(passes.OnCudaTile(), func(p *passes.Pass) bool {
+		all := rapid.Permutation(slices.DeleteFunc(passes.OnCudaTile(), func(p *pass.Pass) bool {
 			return p.Name == "test-debuginfo-update-symbol-name"
 		})).Draw(t, "order")
-		try := func(list ...*passes.Pass) {
+		try := func(list ...*pass.Pass) {
 			c, m := parse()
 			before := ir.Text(m, ir.PrintOptions{})
-			manager := passes.Manager{State: &passes.State{Ctx: c, Module: m}, VerifyEach: true}
+			manager := pass.Manager{State: &pass.State{Ctx: c, Module: m}, VerifyEach: true}
 			if err := manager.Run(list, ""); err != nil {
 				t.Fatalf("%v\n%s", err, text)
 			}

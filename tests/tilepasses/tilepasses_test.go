@@ -13,6 +13,7 @@ import (
 	"tileiras/internal/tilerun"
 	"tileiras/ir"
 	"tileiras/passes"
+	"tileiras/passes/pass"
 	"tileiras/runtime/cases"
 )
 
@@ -23,7 +24,7 @@ var roundsOtherwise = map[string]bool{"fuse-fma": true}
 var changesNothingHere = map[string]bool{"inline": true, "loop-split": true, "test-debuginfo-update-symbol-name": true}
 
 // rewritten is a module after a pass; changed says whether its text is another one. Locations count.
-func rewritten(p *passes.Pass, code []byte) (out []byte, changed bool, err error) {
+func rewritten(p *pass.Pass, code []byte) (out []byte, changed bool, err error) {
 	c := ir.NewContext(cudatile.Dialect)
 	m, _, err := bytecode.Read(c, code, bytecode.ReadOptions{})
 	if err != nil {
@@ -31,8 +32,8 @@ func rewritten(p *passes.Pass, code []byte) (out []byte, changed bool, err error
 	}
 	options := ir.PrintOptions{DebugInfo: true}
 	before := ir.Text(m, options)
-	manager := passes.Manager{State: &passes.State{Ctx: c, Module: m}, VerifyEach: true}
-	if err := manager.Run([]*passes.Pass{p}, ""); err != nil {
+	manager := pass.Manager{State: &pass.State{Ctx: c, Module: m}, VerifyEach: true}
+	if err := manager.Run([]*pass.Pass{p}, ""); err != nil {
 		return nil, false, err
 	}
 	out, err = bytecode.Write(m, bytecode.WriteOptions{})

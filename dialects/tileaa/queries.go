@@ -1,0 +1,124 @@
+package tileaa
+
+import (
+	"fmt"
+
+	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+)
+
+// This file answers what passes ask of an operation or a value.
+
+// StoredValue is the tile that an op stores, or combines with memory; nil for loads.
+func StoredValue(op *ir.Op) *ir.Value {
+	if v, ok := ir.As[ValueOp](op); ok {
+		return v.Value()
+	}
+	if a, ok := ir.As[AtomicRmw](op); ok {
+		return a.Arg()
+	}
+	return nil
+}
+
+// AccessedTile is the tile that an access moves.
+func AccessedTile(op *ir.Op) *TileType {
+	if v := StoredValue(op); v != nil {
+		return AsTile(v)
+	}
+	return AsTile(op.Result(0))
+}
+
+// AccessedPlace is the pointer or block operand of an access.
+func AccessedPlace(op *ir.Op) *ir.Value {
+	if a, ok := ir.As[BlockOp](op); ok {
+		return a.Block()
+	}
+	if a, ok := ir.As[PtrAccess](op); ok {
+		return a.Ptr()
+	}
+	return nil
+}
+
+// BlockOf is the block_tile that an access names; ok is false for accesses through pointers and other ops.
+func BlockOf(op *ir.Op) (b BlockTile, ok bool) {
+	a, ok := ir.As[BlockOp](op)
+	if !ok {
+		return b, false
+	}
+	return ir.DefinedBy[BlockTile](a.Block())
+}
+
+// IsProduct reports whether an op is a matrix product; op may be nil.
+func IsProduct(op *ir.Op) bool {
+	return op != nil && (op.Code() == OpDot || op.Code() == OpDotScaled)
+}
+
+// IsToken reports whether a value is a memory token.
+func IsToken(v *ir.Value) bool { _, ok := v.Type().(*TokenType); return ok }
+
+// IsRanked reports whether a value is a tile of rank 1 or more.
+func IsRanked(v *ir.Value) bool {
+	t := AsTile(v)
+	return t != nil && len(t.Shape) > 0
+}
+
+// ShapeOf is the shape of a tile or block of rank 1 or more; nil for everything else.
+func ShapeOf(v *ir.Value) []int64 {
+	switch t := v.Type().(type) {
+	case *TileType:
+		if len(t.Shape) > 0 {
+			return t.Shape
+		}
+	case *BlockType:
+		return t.Shape
+	}
+	return nil
+}
+
+// LayoutOf is the layout of a tile; nil before there is one, and for other values.
+func LayoutOf(v *ir.Value) *layout.Layout {
+	if t := AsTile(v); t != nil {
+		return t.Layout
+	}
+	return nil
+}
+
+// PlanOf is the plan that plan-kernel wrote on an entry.
+func PlanOf(entry *ir.Op) *PlanAttr {
+	p := ir.Cast[Entry](entry).Plan()
+	if p == nil {
+		panic(fmt.Sprintf("BUG: entry %s has no plan", ir.Cast[Entry](entry).SymName()))
+	}
+	return p
+}
+
+// IsStrong reports whether an access must happen once per element: anything but weak.
+func IsStrong(op *ir.Op) bool {
+	m, ok := ir.As[MemoryOp](op)
+	return ok && m.Order() != def.Weak
+}
+
+// TokenBefore is the token after which an op comes, or nil.
+func TokenBefore(op *ir.Op) *ir.Value {
+	if t, ok := ir.As[TokenOp](op); ok {
+		return t.Token()
+	}
+	return nil
+}
+
+// DimOf is the dimension along which a reduce, a scan or a cat works.
+func DimOf(op *ir.Op) int { return int(ir.Cast[DimOp](op).Dim()) }
+
+// PermutationOf is the permutation of a permute.
+func PermutationOf(op *ir.Op) []int {
+	p := ir.Cast[Permute](op).Permutation()
+	out := make([]int, len(p))
+	for i, d := range p {
+		out[i] = int(d)
+	}
+	return out
+}
+
+// HintsOf are the hints of an entry: a dictionary per target, and "default".
+func HintsOf(entry *ir.Op) ir.DictAttr { return ir.Cast[Entry](entry).Hints() }

@@ -1,0 +1,119 @@
+package cleanup
+
+import (
+	"math/bits"
+
+	"tileiras/dialects/tileaa"
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+	"tileiras/passes/facts"
+)
+
+// useFacts simplifies with what is known of values: the part of canonicalization that looks further than an op and its
+// operands. It reports whether it changed anything. What it does keeps every value, so that facts stay true.
+//
+//	cmpi less_than %pid, %zero                  => false                a program_id is not negative
+//	mini %x, %c8            x <= 8 always       => %x
+//	divi %pid, %c8 signed, rounding down        => unsigned             which is a shift then
+//	divi %n, %c128 unsigned, rounding up        => shri (addi %n, 127), 7      n + 127 does not wrap
+func (c *canonicalizer) useFacts(module *ir.Op) bool {
+	if module.Def.Dialect != tileaa.Dialect.Name {
+		return false
+	}
+	known := facts.New(module)
+	changed := false
+	for _, entry := range module.Body().Ops() {
+		if entry.Body() == nil {
+			continue
+		}
+		c.constants = newConstantPool(entry)
+		ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+			c.ctx.Budget.Step()
+			if op != entry && c.simplify(known, op) {
+				changed = true
+			}
+		})
+	}
+	c.constants = nil
+	return changed
+}
+
+func (c *canonicalizer) simplify(known *facts.Facts, op *ir.Op) bool {
+	if op.NumResults() != 1 || !op.Traits().Has(ir.Pure) || op.Traits().Has(ir.ConstantLike) || op.NumRegions() > 0 {
+		return false
+	}
+	t := tileaa.AsTile(op.Result(0))
+	if t == nil || !ir.IsInt(t.Elem) {
+		return false
+	}
+	if x, ok := known.Of(op.Result(0)).Constant(); ok {
+		return c.fold(op, []ir.FoldResult{{Attr: tileaa.SplatOf(t, x)}})
+	}
+	switch op.Code() {
+	case tileaa.OpMini, tileaa.OpMaxi, tileaa.OpRemi:
+		if v := unaffected(known, op); v != nil {
+			op.Result(0).ReplaceAllUsesWith(v)
+			op.Erase()
+			return true
+		}
+	}
+	switch op.Code() {
+	case tileaa.OpDivi:
+		dropped := dropSign(known, op)
+		return c.roundUpByShift(known, op) || dropped
+	case tileaa.OpRemi:
+		return dropSign(known, op)
+	}
+	return false
+}
+
+// unaffected is the operand that an extremum or a remainder always gives back.
+func unaffected(known *facts.Facts, op *ir.Op) *ir.Value {
+	x, y := known.Of(op.Operand(0)), known.Of(op.Operand(1))
+	below, above := x.UMax <= y.UMin, y.UMax <= x.UMin
+	if ir.Cast[tileaa.SignedOp](op).Signedness() == def.Signed {
+		below, above = x.SMax <= y.SMin, y.SMax <= x.SMin
+	}
+	switch {
+	case op.Code() == tileaa.OpRemi:
+		if x.SMin >= 0 && y.SMin >= 0 && x.SMax < y.SMin {
+			return op.Operand(0)
+		}
+	case below == (op.Code() == tileaa.OpMini) && (below || above):
+		return op.Operand(0)
+	case below || above:
+		return op.Operand(1)
+	}
+	return nil
+}
+
+// dropSign makes a signed division of numbers that are not negative unsigned; rounding down is then rounding to zero.
+func dropSign(known *facts.Facts, op *ir.Op) bool {
+	if ir.Cast[tileaa.SignedOp](op).Signedness() != def.Signed || known.Of(op.Operand(0)).SMin < 0 || known.Of(op.Operand(1)).SMin < 0 {
+		return false
+	}
+	ir.Cast[tileaa.SignedOp](op).SetSignedness(def.Unsigned)
+	if d, ok := ir.As[tileaa.Divi](op); ok && d.Rounding() == def.RoundNegInf {
+		d.SetRounding(def.RoundZero)
+	}
+	return true
+}
+
+// roundUpByShift: ceil(x / 2^k) = (x + 2^k - 1) >> k when the sum does not wrap.
+func (c *canonicalizer) roundUpByShift(known *facts.Facts, op *ir.Op) bool {
+	d, ok := tileaa.SplatValue(op.Operand(1))
+	if !ok || d == 0 || d&(d-1) != 0 || ir.Cast[tileaa.SignedOp](op).Signedness() != def.Unsigned || ir.Cast[tileaa.Divi](op).Rounding() != def.RoundPosInf {
+		return false
+	}
+	x := known.Of(op.Operand(0))
+	if most := ^uint64(0) >> (64 - x.Width); x.UMax > most-(d-1) {
+		return false
+	}
+	t := tileaa.AsTile(op.Result(0))
+	c.b.Before(op).Loc = op.Loc()
+	sum := tileaa.NewAddi(c.b, op.Operand(0), tileaa.Const(c.b, t, int64(d-1)), tileaa.AddiOptions{Overflow: def.NoUnsignedWrap}).Result()
+	quotient := tileaa.NewShri(c.b, sum, tileaa.Const(c.b, t, int64(bits.TrailingZeros64(d))), def.Unsigned)
+	op.Result(0).ReplaceAllUsesWith(quotient.Result())
+	op.Erase()
+	return true
+}

@@ -1,0 +1,133 @@
+package cleanup
+
+import (
+	"hash/maphash"
+
+	"tileiras/ir"
+	"tileiras/passes/pass"
+)
+
+// CSE replaces a pure op by an equal one that dominates it: one before it in its block or in a block around. Ops with
+// regions and ops that read memory stay.
+//
+//	%a = addi %x, %y             %a = addi %x, %y
+//	%b = addi %y, %x         =>
+//	%c = muli %a, %b             %c = muli %a, %a
+func CSE(s *pass.State) error {
+	c := &merger{s: s, ids: map[*ir.Value]uint64{}, seed: maphash.MakeSeed()}
+	c.op(s.Module)
+	return nil
+}
+
+type merger struct {
+	s      *pass.State
+	ids    map[*ir.Value]uint64 // numbers of values in the order in which they are met
+	seed   maphash.Seed         // of hashes, which decide nothing: equal ops are found by comparing
+	scopes []map[uint64][]*ir.Op
+}
+
+func (c *merger) op(op *ir.Op) {
+	if op.Traits().Has(ir.Isolated) {
+		outer := c.scopes
+		c.scopes = nil
+		defer func() { c.scopes = outer }()
+	}
+	for _, r := range op.Regions() {
+		for _, b := range r.Blocks() {
+			c.scopes = append(c.scopes, map[uint64][]*ir.Op{})
+			for o := b.First(); o != nil; {
+				next := o.Next()
+				if !c.merge(o) {
+					c.op(o)
+				}
+				o = next
+			}
+			c.scopes = c.scopes[:len(c.scopes)-1]
+		}
+	}
+}
+
+// merge erases op when an equal one is known, else remembers it.
+func (c *merger) merge(op *ir.Op) bool {
+	c.s.Step()
+	if !op.Traits().Has(ir.Pure) || op.NumRegions() > 0 || op.NumResults() == 0 || op.Def == ir.Unregistered {
+		return false
+	}
+	h := c.hash(op)
+	for _, scope := range c.scopes {
+		for _, have := range scope[h] {
+			if sameComputation(have, op) {
+				for i, r := range op.Results() {
+					r.ReplaceAllUsesWith(have.Result(i))
+				}
+				op.Erase()
+				return true
+			}
+		}
+	}
+	top := c.scopes[len(c.scopes)-1]
+	top[h] = append(top[h], op)
+	return false
+}
+
+func (c *merger) id(v *ir.Value) uint64 {
+	n, ok := c.ids[v]
+	if !ok {
+		n = uint64(len(c.ids)) + 1
+		c.ids[v] = n
+	}
+	return n
+}
+
+// hash covers the row, the operands (in any order when the op is commutative) and the result types.
+func (c *merger) hash(op *ir.Op) uint64 {
+	h := maphash.Comparable(c.seed, op.Def)
+	commutative := op.Traits().Has(ir.Commutative)
+	for i := 0; i < op.NumOperands(); i++ {
+		n := c.id(op.Operand(i))
+		if commutative {
+			h += n * n
+		} else {
+			h = h*31 + n
+		}
+	}
+	for _, r := range op.Results() {
+		h = h*31 + maphash.Comparable(c.seed, r.Type())
+	}
+	if a, ok := op.Attr(0).(*ir.DenseAttr); ok {
+		h = h*31 + maphash.Bytes(c.seed, a.Data)
+	}
+	return h
+}
+
+// sameComputation compares rows, operands, attributes and result types.
+func sameComputation(a, b *ir.Op) bool {
+	if a.Def != b.Def || a.NumOperands() != b.NumOperands() || a.NumResults() != b.NumResults() ||
+		len(a.Extra()) != 0 || len(b.Extra()) != 0 {
+		return false
+	}
+	same, swapped := true, a.Traits().Has(ir.Commutative) && a.NumOperands() == 2
+	for i := 0; i < a.NumOperands(); i++ {
+		same = same && a.Operand(i) == b.Operand(i)
+		swapped = swapped && a.Operand(i) == b.Operand(a.NumOperands()-1-i)
+	}
+	if !same && !swapped {
+		return false
+	}
+	for i, g := range a.Groups() {
+		if b.Groups()[i] != g {
+			return false
+		}
+	}
+	for i, r := range a.Results() {
+		if r.Type() != b.Result(i).Type() {
+			return false
+		}
+	}
+	for i := range a.Attrs() {
+		if !ir.AttrEqual(a.AttrOf(i), b.AttrOf(i)) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,87 @@
+// Package kernel says what a kernel asks of the hardware: registers for its tiles, accumulators and instructions for its products.
+package kernel
+
+import (
+	"tileiras/codegen/cost"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+	"tileiras/passes/pass"
+)
+
+// Demands is what a kernel holds: bits of its biggest tile, and of the accumulators that are alive together. Those are the dots of one
+// block; loops that follow each other (a loop split by a mask) take turns.
+type Demands struct {
+	TileBits, AccumulatorBits int
+	ProductBits               int // of the biggest result of a product
+}
+
+func DemandsOf(entry *ir.Op) Demands {
+	var d Demands
+	together := map[*ir.Block]int{}
+	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		for _, r := range op.Results() {
+			t := tileaa.AsTile(r)
+			if t == nil || len(t.Shape) == 0 {
+				continue
+			}
+			bits := int(t.NumElements()) * max(tileaa.ElemBits(t.Elem), 8)
+			if op.Code() == tileaa.OpDot || op.Code() == tileaa.OpDotScaled {
+				together[op.Block()] += bits
+				d.AccumulatorBits = max(d.AccumulatorBits, together[op.Block()])
+				d.ProductBits = max(d.ProductBits, bits)
+			}
+			d.TileBits = max(d.TileBits, bits)
+		}
+	})
+	return d
+}
+
+// AccumulatorShare is the registers of a thread beyond which a value is big, so that the accumulators that are alive together fit when
+// all that are big are cut alike.
+func (d Demands) AccumulatorShare(all int) int {
+	return all * d.ProductBits / d.AccumulatorBits
+}
+
+// ValueLimit is how many registers of a thread one value may take in a kernel of so many warps. Beside a matrix product, tiles that
+// are bigger than its accumulators lie in shared memory or are made on demand; they count as too big when a thread has not enough
+// registers for one.
+func ValueLimit(s *pass.State, entry *ir.Op, warps int) int {
+	if DemandsOf(entry).AccumulatorBits > 0 {
+		return WholeRegisters
+	}
+	return cost.ValueLimit(s.Target, warps)
+}
+
+// TileRegisters is the 32-bit registers that all threads together need for a tile of rank 1 or more; 0 for everything else. Narrow
+// elements count as one each, because arithmetic works on them one by one; so do pointers, which are one base and an offset.
+func TileRegisters(v *ir.Value) int {
+	t := tileaa.AsTile(v)
+	if t == nil || len(t.Shape) == 0 {
+		return 0
+	}
+	return int(t.NumElements()) * elemRegs(t.Elem)
+}
+
+func elemRegs(elem ir.Type) int {
+	if _, ok := elem.(*tileaa.PtrType); ok {
+		return 1
+	}
+	return max(1, tileaa.ElemBits(elem)/32)
+}
+
+// ScanRegisters is the registers of a thread that a scan takes: its axis lies in the lanes and registers of one warp.
+func ScanRegisters(shape []int64, dim, warps int) int {
+	const lanes = 32
+	axis := int(shape[dim])
+	rows := 1
+	for d, n := range shape {
+		if d != dim {
+			rows *= int(n)
+		}
+	}
+	inWarp := min(axis, lanes)
+	return axis / inWarp * max(1, rows*inWarp/lanes/warps)
+}
+
+// WholeRegisters is the most 32-bit registers of a thread that a value may take that cannot be sliced: all there are.
+const WholeRegisters = 256

@@ -1,0 +1,227 @@
+package layouts
+
+import (
+	"tileiras/codegen/cost"
+	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+// access is the layout of a memory access: wide, coalesced along the dimension where memory runs. A store takes its value as it
+// comes when that writes whole sectors already.
+func (a *assigner) access(op *ir.Op) anchor {
+	t := tileaa.AccessedTile(op)
+	if t == nil || len(t.Shape) == 0 {
+		return anchor{}
+	}
+	fast := len(t.Shape) - 1
+	vec := 1
+	if decided, ok := ir.As[tileaa.AccessOp](op); ok {
+		if f, ok := decided.Fast(); ok {
+			fast = int(f)
+		}
+		if v, ok := decided.Vec(); ok {
+			vec = int(v)
+		}
+	}
+	if p, ok := ir.As[tileaa.PtrAccess](op); ok && (ir.Is[tileaa.Load](op) || ir.Is[tileaa.Store](op)) {
+		if n := a.strongest(op); vec == 1 && !a.natural(p.Ptr()).none() && !repeats(n.l) {
+			return n // computed pointers have no order that another layout would make use of
+		}
+	}
+	switch op.Code() {
+	case tileaa.OpTiledStore, tileaa.OpStore:
+		if n := a.natural(tileaa.StoredValue(op)); !n.none() {
+			if wholeSectors(n.l, fast, tileaa.ElemBytes(t.Elem)) {
+				return n
+			}
+			if l, ok := reblocked(n.l, fast, vec); ok {
+				return anchor{l, cost.LeaveLoad}
+			}
+		}
+	case tileaa.OpTiledAtomic:
+		if n := a.natural(tileaa.StoredValue(op)); !n.none() {
+			return n
+		}
+	case tileaa.OpAtomicRmw, tileaa.OpAtomicCas:
+		if n := a.strongest(op); !n.none() {
+			return n
+		}
+		return anchor{a.blocked(t, fast, 1, 1), cost.LeaveAtomic}
+	case tileaa.OpMultimemStore, tileaa.OpMultimemReduce, tileaa.OpMultimemLoad:
+		return anchor{a.blocked(t, fast, vec, min(vec, max(1, multimemBytes/tileaa.ElemBytes(t.Elem)))), cost.LeaveLoad}
+	}
+	return anchor{a.blocked(t, fast, vec, 1), cost.LeaveLoad}
+}
+
+// repeats reports whether several threads hold the same element.
+func repeats(l layout.Layout) bool {
+	return l.FreeMask(layout.Lane) != 0 || l.FreeMask(layout.Warp) != 0
+}
+
+// multimemBytes is the narrowest access to multicast memory (PTX ISA, "multimem").
+const multimemBytes = 4
+
+// sectorBytes is the unit in which the L2 cache moves memory.
+const sectorBytes = 32
+
+// wholeSectors reports whether the lanes and registers of a warp cover runs of whole sectors along dimension fast.
+func wholeSectors(l layout.Layout, fast, elemBytes int) bool {
+	shape := l.Shape()
+	inWarp := layout.NewSpan(append(append([]uint64{}, l.Column(layout.Reg)...), l.Column(layout.Lane)...)...)
+	run := elemBytes
+	for b := 0; 1<<b < shape[fast] && run < sectorBytes; b++ {
+		if !inWarp.Contains(layout.Bit(shape, fast, b)) {
+			return false
+		}
+		run *= 2
+	}
+	lanes := layout.NewSpan(l.Column(layout.Lane)...)
+	// One instruction must see the run: all but the register bits of one vector lie in lanes.
+	vec := elemBytes
+	for b := 0; 1<<b < shape[fast] && vec < sectorBytes; b++ {
+		if !lanes.Contains(layout.Bit(shape, fast, b)) && vec >= 16 {
+			return false
+		}
+		vec *= 2
+	}
+	return true
+}
+
+// blocked spreads a tile with vec elements an access along dimension fast; small tiles use narrower accesses so that all
+// threads have one, but none of fewer elements than least.
+func (a *assigner) blocked(t *tileaa.TileType, fast, vec, least int) layout.Layout {
+	shape := ints(t.Shape)
+	if per := int(t.NumElements()) / (32 * a.warps); vec > per {
+		vec = max(per, least)
+	}
+	vec = min(vec, shape[fast])
+	return layout.Blocked(shape, vec, fastest(fast, len(shape)), a.warps)
+}
+
+// reblocked spreads the part of a tile that each warp has in layout l over the warp's own lanes and registers, wide and coalesced
+// along dimension fast: the conversion to it stays inside warps. ok is false when warps share elements or a warp's part is not a
+// box, or when it would leave lanes without elements.
+func reblocked(l layout.Layout, fast, vec int) (layout.Layout, bool) {
+	b := l.Bases()
+	var warps uint64
+	for _, c := range b.Warp {
+		if c == 0 || c&(c-1) != 0 {
+			return layout.Layout{}, false
+		}
+		warps |= c
+	}
+	var queue []uint64
+	take := func(d int) {
+		for k := 0; 1<<k < l.Shape()[d]; k++ {
+			if bit := layout.Bit(l.Shape(), d, k); warps&bit == 0 {
+				queue = append(queue, bit)
+			}
+		}
+	}
+	take(fast)
+	for d := len(l.Shape()) - 1; d >= 0; d-- {
+		if d != fast {
+			take(d)
+		}
+	}
+	regs, lanes := log2(vec), len(b.Lane)
+	if len(queue) < regs+lanes {
+		return layout.Layout{}, false
+	}
+	return layout.Must(l.Shape(), layout.Bases{
+		Reg:  append(append([]uint64{}, queue[:regs]...), queue[regs+lanes:]...),
+		Lane: queue[regs : regs+lanes], Warp: b.Warp, Block: b.Block,
+	}), true
+}
+
+// defaultLayout is for tiles that no anchor reaches: as if they were loaded from a row-major array.
+func (a *assigner) defaultLayout(t *tileaa.TileType) layout.Layout {
+	return a.blocked(t, len(t.Shape)-1, max(16/max(tileaa.ElemBytes(t.Elem), 1), 1), 1)
+}
+
+// scanLayout keeps the scanned axis inside a warp, in the order register bits below lane bits; the other dimensions fill
+// the remaining lanes, then the warps, then registers. Warps without elements of their own repeat.
+func (a *assigner) scanLayout(op *ir.Op) layout.Layout {
+	shape := ints(tileaa.AsTile(op.Operand(0)).Shape)
+	dim := tileaa.DimOf(op)
+	var axis, others []uint64
+	for b := 0; 1<<b < shape[dim]; b++ {
+		axis = append(axis, layout.Bit(shape, dim, b))
+	}
+	for d := len(shape) - 1; d >= 0; d-- {
+		for b := 0; d != dim && 1<<b < shape[d]; b++ {
+			others = append(others, layout.Bit(shape, d, b))
+		}
+	}
+	const laneBits = 5
+	inRegs := max(len(axis)-laneBits, 0)
+	bases := layout.Bases{Reg: axis[:inRegs:inRegs], Lane: axis[inRegs:]}
+	take := func(n int) []uint64 {
+		n = min(n, len(others))
+		out := others[:n:n]
+		others = others[n:]
+		return out
+	}
+	pad := func(cols []uint64, n int) []uint64 {
+		return append(cols, make([]uint64, n-len(cols))...)
+	}
+	bases.Lane = pad(append(bases.Lane[:len(bases.Lane):len(bases.Lane)], take(laneBits-len(bases.Lane))...), laneBits)
+	warpBits := log2(a.warps)
+	bases.Warp = pad(take(warpBits), warpBits)
+	bases.Reg = append(bases.Reg, others...)
+	return layout.Must(shape, bases)
+}
+
+func log2(n int) int {
+	k := 0
+	for 1<<k < n {
+		k++
+	}
+	return k
+}
+
+func rowMajor(rank int) []int { return fastest(rank-1, rank)[:rank] } // none for a scalar
+
+// fastest is the order of dimensions in memory in which dim comes first and the others follow as in row-major order.
+func fastest(dim, rank int) []int {
+	order := []int{dim}
+	for d := rank - 1; d >= 0; d-- {
+		if d != dim {
+			order = append(order, d)
+		}
+	}
+	return order
+}
+
+// packed are the layouts of a pack or unpack: the bits of the narrower element's index that lie inside the wider element are the
+// lowest register bits, everything else is where it was.
+type packed struct{ source, result layout.Layout }
+
+func packLayouts(op *ir.Op, warps int) packed {
+	src, res := tileaa.AsTile(op.Operand(0)), tileaa.AsTile(op.Result(0))
+	narrow, wide := src, res
+	if res.NumElements() > src.NumElements() {
+		narrow, wide = res, src
+	}
+	ratio := log2(int(narrow.NumElements() / wide.NumElements()))
+	wl := layout.Blocked(ints(wide.Shape), 1, []int{0}, warps)
+	b := wl.Bases()
+	shift := func(cols []uint64) []uint64 {
+		out := make([]uint64, len(cols))
+		for i, c := range cols {
+			out[i] = c << ratio
+		}
+		return out
+	}
+	nb := layout.Bases{Lane: shift(b.Lane), Warp: shift(b.Warp)}
+	for i := range ratio {
+		nb.Reg = append(nb.Reg, 1<<i)
+	}
+	nb.Reg = append(nb.Reg, shift(b.Reg)...)
+	nl := layout.Must(ints(narrow.Shape), nb)
+	if narrow == src {
+		return packed{nl, wl}
+	}
+	return packed{wl, nl}
+}

@@ -1,0 +1,359 @@
+// Package layouts says which thread holds which element of a tile, and how a tile gets from one layout to another.
+package layouts
+
+import (
+	"slices"
+
+	"tileiras/codegen/cost"
+	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+	"tileiras/passes/pass"
+)
+
+// Assign-layouts gives every tile a layout: which register of which lane of which warp holds an element.
+//
+// Some operations have a layout of their own (anchors): a dot that of its atom, an access the one that makes it wide and
+// coalesced, a scan the one that keeps its axis inside a warp. An anchor's layout flows down through elementwise operations,
+// reshapes and reductions; values that meet in control flow form one class with one layout. What no anchor reaches (constants,
+// iota, splats, broadcasts and cheap arithmetic of those) has no layout of its own: it is made again in every layout that
+// somebody asks for. Where a user asks for another layout than the value has, a convert_layout stands behind the definition, so
+// that a value from outside a loop is converted outside of it.
+//
+//	%a = tiled_load ..        #blocked                    %a = tiled_load : #blocked
+//	%c = constant             (none)               =>     %c = constant : #mma
+//	%d = dot %a, .. %c        #mma                        %x = convert_layout %a : #blocked -> #mma_a
+//	%e = addf %d, %c          #mma                        %d = dot %x, .. %c : #mma
+func Assign(s *pass.State) error {
+	for _, entry := range s.Entries() {
+		a := &assigner{
+			s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.PlanOf(entry).Warps,
+			final: map[*ir.Value]anchor{}, open: map[*ir.Value]bool{}, made: map[demand]*ir.Value{},
+		}
+		if err := a.block(entry.Body()); err != nil {
+			return err
+		}
+		sweep(entry)
+	}
+	return nil
+}
+
+// anchor is a layout with how much it costs to leave it; the zero anchor is none.
+type anchor struct {
+	l      layout.Layout
+	weight int
+}
+
+func (n anchor) none() bool { return n.weight == 0 }
+
+// demand is a value wanted in a layout.
+type demand struct {
+	v   *ir.Value
+	key string
+}
+
+type assigner struct {
+	s     *pass.State
+	b     *ir.Builder
+	warps int
+
+	final map[*ir.Value]anchor // what natural found
+	open  map[*ir.Value]bool   // values being looked at: a value that asks for itself has no say
+	draft map[*ir.Value]anchor // what natural found while some value was open
+	made  map[demand]*ir.Value
+}
+
+// natural is the layout that a value has by itself, or none.
+func (a *assigner) natural(v *ir.Value) anchor {
+	t := tileaa.AsTile(v)
+	if t == nil || len(t.Shape) == 0 || a.open[v] {
+		return anchor{}
+	}
+	if n, ok := a.final[v]; ok && !n.none() {
+		return n
+	}
+	if t.Layout != nil {
+		return anchor{*t.Layout, cost.LeaveDefault}
+	}
+	if n, ok := a.final[v]; ok {
+		return n
+	}
+	top := len(a.open) == 0
+	if top {
+		a.draft = map[*ir.Value]anchor{} // what was found while another value was open may be found wanting now
+	} else if n, ok := a.draft[v]; ok {
+		return n
+	}
+	a.open[v] = true
+	n := a.look(v, t)
+	delete(a.open, v)
+	if n.weight > 0 {
+		n.l = compact(n.l)
+	}
+	if top {
+		a.final[v] = n
+	} else {
+		a.draft[v] = n
+	}
+	return n
+}
+
+// look finds the layout of a value from its definition.
+func (a *assigner) look(v *ir.Value, t *tileaa.TileType) anchor {
+	if v.IsArg() {
+		return a.class(v, t)
+	}
+	op := v.DefiningOp()
+	switch op.Code() {
+	case tileaa.OpFor:
+		args := op.Body().Args()
+		return a.natural(args[len(args)-op.NumResults()+v.Index()])
+	case tileaa.OpLoop, tileaa.OpIf:
+		return a.class(v, t)
+	case tileaa.OpConstant, tileaa.OpSplat, tileaa.OpIota, tileaa.OpBroadcast:
+		return anchor{}
+	case tileaa.OpDot:
+		return anchor{dotLayouts(a.s, op, a.warps).c, cost.LeaveDot}
+	case tileaa.OpTiledLoad, tileaa.OpMultimemLoad, tileaa.OpLoad, tileaa.OpAtomicRmw, tileaa.OpAtomicCas:
+		return a.access(op)
+	case tileaa.OpReduce:
+		src := a.best(op)
+		dim := tileaa.DimOf(op)
+		return anchor{src.l.RemoveDim(dim), src.weight}
+	case tileaa.OpScan:
+		return anchor{a.scanLayout(op), cost.LeaveScan}
+	case tileaa.OpReshape:
+		return a.mapped(op.Operand(0), func(l layout.Layout) layout.Layout { return l.Reshape(ints(t.Shape)) })
+	case tileaa.OpPermute:
+		return a.mapped(op.Operand(0), func(l layout.Layout) layout.Layout { return l.Permute(tileaa.PermutationOf(op)) })
+	case tileaa.OpCat:
+		src := a.best(op)
+		return anchor{src.l.Cat(tileaa.DimOf(op)), src.weight}
+	case tileaa.OpExtract, tileaa.OpInsert, tileaa.OpPad:
+		s, ok := a.inRegs(op)
+		switch {
+		case !ok:
+			return anchor{a.defaultLayout(t), cost.LeaveDefault}
+		case op.Code() == tileaa.OpExtract:
+			return anchor{s.piece, s.weight}
+		}
+		return anchor{s.whole, s.weight}
+	case tileaa.OpBufferLoad, tileaa.OpBufferExtract:
+		return anchor{a.defaultLayout(t), cost.LeaveDefault}
+	case tileaa.OpPack, tileaa.OpUnpack:
+		return anchor{packLayouts(op, a.warps).result, cost.LeaveDefault}
+	}
+	n := a.strongest(op)
+	if n.none() && !cheap(op) && op.Code() != tileaa.OpDivi && op.Code() != tileaa.OpRemi {
+		return anchor{a.wanted(v, t), cost.LeaveDefault}
+	}
+	return n
+}
+
+// wanted is the layout of the first access that a value without a layout of its own leads to, through elementwise operations of its
+// shape; the default one when there is none.
+func (a *assigner) wanted(v *ir.Value, t *tileaa.TileType) layout.Layout {
+	seen := map[*ir.Value]bool{}
+	var visit func(v *ir.Value) (layout.Layout, bool)
+	visit = func(v *ir.Value) (layout.Layout, bool) {
+		seen[v] = true
+		for u := v.FirstUse(); u != nil; u = u.Next() {
+			switch op := u.Owner(); {
+			case op.Code() == tileaa.OpLoad || op.Code() == tileaa.OpStore:
+				if n := a.access(op); !n.none() && slices.Equal(n.l.Shape(), ints(t.Shape)) {
+					return n.l, true
+				}
+			case op.Traits().Has(ir.Elementwise) && !seen[op.Result(0)]:
+				if l, ok := visit(op.Result(0)); ok {
+					return l, true
+				}
+			}
+		}
+		return layout.Layout{}, false
+	}
+	if l, ok := visit(v); ok {
+		return l
+	}
+	return a.defaultLayout(t)
+}
+
+// strongest is the heaviest layout among an op's tile operands of the result's shape; ties go to the first.
+func (a *assigner) strongest(op *ir.Op) anchor {
+	var n anchor
+	for i := range op.NumOperands() {
+		if m := a.natural(op.Operand(i)); m.weight > n.weight {
+			n = m
+		}
+	}
+	return n
+}
+
+// best is strongest, or the default layout of the first operand when no operand has one.
+func (a *assigner) best(op *ir.Op) anchor {
+	if n := a.strongest(op); !n.none() {
+		return n
+	}
+	return anchor{a.defaultLayout(tileaa.AsTile(op.Operand(0))), cost.LeaveDefault}
+}
+
+func (a *assigner) mapped(v *ir.Value, f func(layout.Layout) layout.Layout) anchor {
+	n := a.natural(v)
+	if !n.none() {
+		n.l = f(n.l)
+	}
+	return n
+}
+
+// class is the one layout of all values that meet in an argument of a loop or in a result of a control flow op.
+func (a *assigner) class(v *ir.Value, t *tileaa.TileType) anchor {
+	var n anchor
+	incoming, _ := ir.Incoming(v)
+	for _, m := range incoming {
+		if c := a.natural(m); c.weight > n.weight {
+			n = c
+		}
+	}
+	if n.none() && len(a.open) == 1 {
+		return anchor{a.wanted(v, t), cost.LeaveDefault}
+	}
+	return n
+}
+
+// flexible reports whether an op is made again in every layout asked for.
+func (a *assigner) flexible(op *ir.Op) bool {
+	if op.NumResults() != 1 || op.NumRegions() > 0 || !op.Traits().Has(ir.Pure) {
+		return false
+	}
+	t := tileaa.AsTile(op.Result(0))
+	return t != nil && len(t.Shape) > 0 && a.natural(op.Result(0)).none()
+}
+
+// cheap reports whether an elementwise op may be computed more than once.
+func cheap(op *ir.Op) bool {
+	switch op.Code() {
+	case tileaa.OpDivf, tileaa.OpRemf, tileaa.OpSqrt, tileaa.OpRsqrt, tileaa.OpExp, tileaa.OpExp2, tileaa.OpLog, tileaa.OpLog2, tileaa.OpSin, tileaa.OpCos, tileaa.OpTan, tileaa.OpSinh, tileaa.OpCosh, tileaa.OpTanh, tileaa.OpPow, tileaa.OpAtan2, tileaa.OpPowi, tileaa.OpDivi, tileaa.OpRemi:
+		return false
+	}
+	return op.Traits().Has(ir.Elementwise)
+}
+
+// get is v in layout l.
+func (a *assigner) get(v *ir.Value, l layout.Layout) *ir.Value {
+	t := tileaa.AsTile(v)
+	if t == nil || len(t.Shape) == 0 {
+		return v
+	}
+	l = compact(l)
+	if t.Layout != nil && t.Layout.Equal(l) {
+		return v
+	}
+	key := demand{v, l.Key()}
+	if w, ok := a.made[key]; ok {
+		return w
+	}
+	var w *ir.Value
+	if t.Layout == nil && v.DefiningOp() != nil && a.flexible(v.DefiningOp()) {
+		w = a.again(v.DefiningOp(), l)
+	} else {
+		w = a.convert(v, l)
+	}
+	a.made[key] = w
+	return w
+}
+
+// again makes a flexible op in a layout.
+func (a *assigner) again(op *ir.Op, l layout.Layout) *ir.Value {
+	operands := op.Operands()
+	for i, v := range operands {
+		operands[i] = a.get(v, operandLayout(op, v, l))
+	}
+	c := op.Clone(ir.Mapping{})
+	for i, v := range operands {
+		c.SetOperand(i, v)
+	}
+	a.b.After(op).Insert(c)
+	c.Result(0).SetType(tileaa.AsTile(op.Result(0)).WithLayout(a.s.Ctx, l))
+	return c.Result(0)
+}
+
+// convert puts a convert_layout behind the definition of v.
+func (a *assigner) convert(v *ir.Value, l layout.Layout) *ir.Value {
+	t := tileaa.AsTile(v)
+	loc := v.Loc
+	if v.IsArg() {
+		a.b.AtStart(v.Block())
+		loc = v.Block().ParentOp().Loc()
+	} else {
+		a.b.After(v.DefiningOp())
+		loc = v.DefiningOp().Loc()
+	}
+	a.b.Loc = loc
+	return tileaa.NewConvertLayout(a.b, tileaa.Tile(a.s.Ctx, t.Elem, t.Shape...).WithLayout(a.s.Ctx, l), v).Result()
+}
+
+// operandLayout is the layout in which an op that computes in layout l wants its operand v.
+func operandLayout(op *ir.Op, v *ir.Value, l layout.Layout) layout.Layout {
+	t := tileaa.AsTile(v)
+	if t == nil || len(t.Shape) == 0 {
+		return l
+	}
+	switch op.Code() {
+	case tileaa.OpBroadcast:
+		return l.BroadcastSource(ints(t.Shape))
+	case tileaa.OpReshape:
+		return l.Reshape(ints(t.Shape))
+	case tileaa.OpPermute:
+		perm := tileaa.PermutationOf(op)
+		inverse := make([]int, len(perm))
+		for i, p := range perm {
+			inverse[p] = i
+		}
+		return l.Permute(inverse)
+	}
+	return l
+}
+
+// compact drops the redundant register bits of a layout: no thread holds an element twice.
+func compact(l layout.Layout) layout.Layout {
+	free := l.FreeMask(layout.Reg)
+	if free == 0 {
+		return l
+	}
+	b := l.Bases()
+	var regs []uint64
+	for i, c := range b.Reg {
+		if free>>i&1 == 0 {
+			regs = append(regs, c)
+		}
+	}
+	b.Reg = regs
+	return layout.Must(l.Shape(), b)
+}
+
+// sweep erases the flexible originals that nobody uses any more.
+func sweep(entry *ir.Op) {
+	var erase func(b *ir.Block)
+	erase = func(b *ir.Block) {
+		for op := b.Last(); op != nil; {
+			prev := op.Prev()
+			for _, r := range op.Regions() {
+				for _, rb := range r.Blocks() {
+					erase(rb)
+				}
+			}
+			if op.Traits().Has(ir.Pure) && !op.HasUses() {
+				op.Erase()
+			}
+			op = prev
+		}
+	}
+	erase(entry.Body())
+}
+
+func ints(shape []int64) []int {
+	out := make([]int, len(shape))
+	for i, d := range shape {
+		out[i] = int(d)
+	}
+	return out
+}

@@ -1,0 +1,120 @@
+package layouts
+
+import (
+	"tileiras/codegen/cost"
+	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+// sliced is how an extract, insert or pad works in registers: the layout of the bigger tile and that of the piece.
+type sliced struct {
+	whole, piece layout.Layout
+	weight       int
+}
+
+// inRegs finds out whether a slice is a choice of registers: its numbers are constants, and register bits alone select it. A tile is
+// always padded in registers: the new high bits of its coordinates become register bits.
+func (a *assigner) inRegs(op *ir.Op) (sliced, bool) {
+	big, small := op.Operand(0), tileaa.AsTile(op.Result(0))
+	switch op.Code() {
+	case tileaa.OpPad:
+		n := a.natural(op.Operand(0))
+		if n.none() {
+			n = anchor{a.defaultLayout(tileaa.AsTile(op.Operand(0))), cost.LeaveDefault}
+		}
+		return sliced{padLayout(compact(n.l), ints(small.Shape)), n.l, n.weight}, true
+	case tileaa.OpInsert:
+		big, small = op.Operand(1), tileaa.AsTile(op.Operand(0))
+	}
+	n := a.natural(big)
+	if n.none() {
+		return sliced{}, false
+	}
+	if sl, ok := ir.As[tileaa.IndexedOp](op); ok {
+		for _, i := range sl.Indices() {
+			if !ir.Is[tileaa.Constant](i.DefiningOp()) {
+				return sliced{}, false
+			}
+		}
+	}
+	piece, _, ok := n.l.Extract(ints(small.Shape))
+	return sliced{n.l, piece, n.weight}, ok
+}
+
+// padLayout is layout l in a bigger tile, whose new elements are more registers.
+func padLayout(l layout.Layout, shape []int) layout.Layout {
+	b := l.Bases()
+	move := func(cols []uint64) []uint64 {
+		out := make([]uint64, len(cols))
+		for i, c := range cols {
+			at := l.Coords(c)
+			for d, x := range at {
+				out[i] = out[i]<<log2(shape[d]) | uint64(x)
+			}
+		}
+		return out
+	}
+	nb := layout.Bases{Reg: move(b.Reg), Lane: move(b.Lane), Warp: move(b.Warp), Block: move(b.Block)}
+	for d, n := range l.Shape() {
+		for bit := log2(n); 1<<bit < shape[d]; bit++ {
+			nb.Reg = append(nb.Reg, layout.Bit(shape, d, bit))
+		}
+	}
+	return layout.Must(shape, nb)
+}
+
+// slices moves slices of tiles: by register where inRegs can, else through shared memory, which can be indexed.
+func (a *assigner) slices(op *ir.Op) error {
+	if s, ok := a.inRegs(op); ok {
+		switch op.Code() {
+		case tileaa.OpInsert:
+			op.SetOperand(0, a.get(op.Operand(0), s.piece))
+			op.SetOperand(1, a.get(op.Operand(1), s.whole))
+			a.results(op, compact(s.whole))
+		case tileaa.OpExtract:
+			op.SetOperand(0, a.get(op.Operand(0), s.whole))
+			a.results(op, compact(s.piece))
+		default:
+			op.SetOperand(0, a.get(op.Operand(0), s.piece))
+			a.results(op, s.whole)
+		}
+		return nil
+	}
+	c := a.s.Ctx
+	rt := tileaa.AsTile(op.Result(0))
+	l := compact(a.natural(op.Result(0)).l)
+	out := rt.WithLayout(c, l)
+	a.b.Before(op).Loc = op.Loc()
+	var r *ir.Value
+	switch op.Code() {
+	case tileaa.OpExtract:
+		buf := a.toBuffer(op, op.Operand(0), rowMajor(len(rt.Shape)))
+		r = tileaa.NewBufferExtract(a.b, out, buf, ir.Cast[tileaa.Extract](op).Indices()).Result()
+	case tileaa.OpInsert:
+		piece := a.settled(op.Operand(0))
+		buf := a.toBuffer(op, op.Operand(1), rowMajor(len(rt.Shape)))
+		a.b.Before(op)
+		tileaa.NewBufferInsert(a.b, piece, buf, ir.Cast[tileaa.Insert](op).Indices())
+		r = tileaa.NewBufferLoad(a.b, out, buf, tileaa.BufferLoadOptions{}).Result()
+	}
+	op.Result(0).ReplaceAllUsesWith(r)
+	a.final[r] = anchor{l, cost.LeaveDefault}
+	op.Erase()
+	return nil
+}
+
+// toBuffer stores a tile in a new dense buffer before op; order is that of the dimensions in memory, fastest first.
+func (a *assigner) toBuffer(op *ir.Op, v *ir.Value, order []int) *ir.Value {
+	t := tileaa.AsTile(v)
+	n := a.natural(v)
+	if n.none() {
+		n.l = a.defaultLayout(t)
+	}
+	v = a.get(v, n.l)
+	a.b.Before(op).Loc = op.Loc()
+	mem := layout.Strided(ints(t.Shape), order)
+	buf := tileaa.NewAllocShared(a.b, tileaa.Buffer(a.s.Ctx, t.Elem, mem, t.Shape...), tileaa.AllocSharedOptions{}).Result()
+	tileaa.NewBufferStore(a.b, v, buf, tileaa.BufferStoreOptions{})
+	return buf
+}

@@ -1,0 +1,87 @@
+package layouts
+
+import (
+	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+	"tileiras/passes/pass"
+)
+
+// lower-conversions sends through shared memory what registers and shuffles cannot do:
+//
+//	%y = convert_layout %x             =>   %b = alloc_shared; buffer_store %x, %b; %y = buffer_load %b
+//
+// and spreads values that only their owner threads have, the results of atomics and of strong loads, to all threads that the
+// layout promises them to:
+//
+//	%old = atomic_rmw ...              =>   %o = atomic_rmw ...; buffer_store %o, %b; %old = buffer_load %b
+//
+// Barriers between the store and the load come from insert-barriers.
+func LowerConversions(s *pass.State) error {
+	for _, entry := range s.Entries() {
+		warps := tileaa.PlanOf(entry).Warps
+		var list []*ir.Op
+		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+			switch op.Code() {
+			case tileaa.OpConvertLayout, tileaa.OpAtomicRmw, tileaa.OpAtomicCas, tileaa.OpLoad, tileaa.OpTiledLoad, tileaa.OpMultimemLoad:
+				list = append(list, op)
+			}
+		})
+		for len(list) > 0 {
+			op := list[0]
+			list = list[1:]
+			switch {
+			case op.Code() == tileaa.OpConvertLayout:
+				src, dst := tileaa.AsTile(op.Operand(0)), tileaa.AsTile(op.Result(0))
+				if layout.Convert(*src.Layout, *dst.Layout).Kind != layout.Shared {
+					continue
+				}
+				mem, name, ok := matrixBuffer(s, *src.Layout, *dst.Layout, tileaa.ElemBits(src.Elem))
+				if !ok {
+					mem = layout.SharedLayout(*src.Layout, *dst.Layout, tileaa.ElemBytes(src.Elem)).Mem
+				}
+				if mem.Size()*tileaa.ElemBytes(src.Elem) > maxConversion(s, op) {
+					if halves := splitConversion(s, op); halves != nil {
+						list = append(halves, list...)
+						continue
+					}
+				}
+				at := reader(s, op)
+				load := through(s, op, op.Operand(0), op.Result(0), mem)
+				if ok {
+					load.SetAtom(name)
+				}
+				if at.Code() == tileaa.OpDot {
+					load.Op.MoveBefore(at)
+				}
+				op.Erase()
+			case op.Result(0).HasUses() && (tileaa.IsStrong(op) || op.Traits().Has(ir.Writes)) && replicated(op.Result(0), warps):
+				t := tileaa.AsTile(op.Result(0))
+				through(s, op, op.Result(0), op.Result(0), layout.Strided(ints(t.Shape), rowMajor(len(t.Shape))))
+			}
+		}
+	}
+	return nil
+}
+
+// replicated reports whether several threads hold the same element of v.
+func replicated(v *ir.Value, warps int) bool {
+	l := tileaa.LayoutOf(v)
+	if l == nil {
+		return true
+	}
+	return l.FreeMask(layout.Lane) != 0 || l.FreeMask(layout.Warp) != 0
+}
+
+// through stores v behind op's place and makes all other users of old read it back in old's layout; it returns the read.
+func through(s *pass.State, op *ir.Op, v, old *ir.Value, mem layout.MemLayout) tileaa.BufferLoad {
+	b := ir.NewBuilder(s.Ctx).After(op)
+	b.Loc = op.Loc()
+	t := tileaa.AsTile(v)
+	buf := tileaa.NewAllocShared(b, tileaa.Buffer(s.Ctx, t.Elem, mem, t.Shape...), tileaa.AllocSharedOptions{}).Result()
+	load := tileaa.NewBufferLoad(b, old.Type(), buf, tileaa.BufferLoadOptions{})
+	old.ReplaceAllUsesWith(load.Result())
+	b.Before(load.Op)
+	tileaa.NewBufferStore(b, v, buf, tileaa.BufferStoreOptions{})
+	return load
+}

@@ -1,0 +1,127 @@
+package layouts
+
+import (
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+	"tileiras/passes/pass"
+)
+
+// Rematerialize makes cheap values again after a loop with matrix products, instead of holding them in registers through it:
+//
+//	%i = iota; %p = offset %base, %i                 %i = iota; %p = offset %base, %i
+//	load %p                                          load %p
+//	for .. { dot .. }                          =>    for .. { dot .. }
+//	%q = offset %out, %i                             %i' = iota; %q = offset %out, %i'
+//	store %q                                         store %q
+//
+// Cheap is what follows from constants, iota and splats by operations that take an instruction or two; it is made in front of its
+// first use after the loop.
+func Rematerialize(s *pass.State) error {
+	for _, entry := range s.Entries() {
+		ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+			if (op.Code() == tileaa.OpFor || op.Code() == tileaa.OpLoop) && holdsProduct(op) {
+				makeAgainAfter(s, op)
+			}
+		})
+		sweep(entry)
+	}
+	return nil
+}
+
+func holdsProduct(loop *ir.Op) bool {
+	found := false
+	ir.Walk(loop, ir.PreOrder, func(op *ir.Op) { found = found || tileaa.IsProduct(op) })
+	return found
+}
+
+// makeAgainAfter looks at the values of the loop's block that are defined before it and used after it.
+func makeAgainAfter(s *pass.State, loop *ir.Op) {
+	order := map[*ir.Op]int{}
+	for op := loop.Block().First(); op != nil; op = op.Next() {
+		order[op] = len(order)
+	}
+	var before []*ir.Op
+	for op := loop.Block().First(); op != loop; op = op.Next() {
+		before = append(before, op)
+	}
+	top := func(op *ir.Op) *ir.Op {
+		for op != nil && op.Block() != loop.Block() {
+			op = op.ParentOp()
+		}
+		return op
+	}
+	for _, op := range before {
+		if op.NumResults() != 1 || !tileaa.IsRanked(op.Result(0)) || !cheapChain(op) {
+			continue
+		}
+		// Uses by what is itself made again come with it.
+		var after []*ir.Use
+		var first *ir.Op
+		through := false
+		for u := op.Result(0).FirstUse(); u != nil; u = u.Next() {
+			switch user := top(u.Owner()); {
+			case order[user] > order[loop]:
+				after = append(after, u)
+				if first == nil || order[user] < order[first] {
+					first = user
+				}
+			case user == loop:
+				through = true
+			}
+		}
+		if after == nil || through {
+			continue
+		}
+		b := ir.NewBuilder(s.Ctx).Before(first)
+		v := again(b, op.Result(0), map[*ir.Value]*ir.Value{})
+		for _, u := range after {
+			u.Owner().SetOperand(u.Index(), v)
+		}
+	}
+}
+
+// cheapChain reports whether a value can be made again from constants, iota and rank-0 values.
+func cheapChain(op *ir.Op) bool {
+	const deepest = 16
+	var visit func(op *ir.Op, depth int) bool
+	visit = func(op *ir.Op, depth int) bool {
+		if op == nil || depth > deepest || op.NumRegions() > 0 || !op.Traits().Has(ir.Pure) {
+			return false
+		}
+		switch op.Code() {
+		case tileaa.OpConstant, tileaa.OpSplat, tileaa.OpIota, tileaa.OpBroadcast, tileaa.OpReshape, tileaa.OpPermute:
+		default:
+			if !cheap(op) {
+				return false
+			}
+		}
+		for _, v := range op.Operands() {
+			if tileaa.IsRanked(v) && !visit(v.DefiningOp(), depth+1) {
+				return false
+			}
+		}
+		return true
+	}
+	return visit(op, 0)
+}
+
+// again makes a cheap value at the builder's place.
+func again(b *ir.Builder, v *ir.Value, made map[*ir.Value]*ir.Value) *ir.Value {
+	if !tileaa.IsRanked(v) {
+		return v
+	}
+	if w := made[v]; w != nil {
+		return w
+	}
+	op := v.DefiningOp()
+	operands := op.Operands()
+	for i, o := range operands {
+		operands[i] = again(b, o, made)
+	}
+	c := op.Clone(ir.Mapping{})
+	for i, o := range operands {
+		c.SetOperand(i, o)
+	}
+	made[v] = b.Insert(c).Result(0)
+	return made[v]
+}

@@ -1,0 +1,98 @@
+package layouts
+
+import (
+	"math/bits"
+	"slices"
+
+	"tileiras/codegen/cost"
+	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+	"tileiras/passes/pass"
+)
+
+// maxConversion is the most shared memory, in bytes, that one conversion takes at a time.
+func maxConversion(s *pass.State, op *ir.Op) int {
+	return cost.ConversionRoom(s.Target, reader(s, op).Code() == tileaa.OpDot)
+}
+
+// splitConversion cuts a conversion that would need too much shared memory along a bit of the coordinates that registers choose on
+// both sides, so that the halves can follow each other through the same buffer. The bit becomes a dimension of its own:
+//
+//	convert_layout %x : 256x256      =>   %r = reshape %x : 8x2x16x256          (registers choose the 2)
+//	                                      %a = extract %r[0,0,0,0]; %b = extract %r[0,1,0,0]
+//	                                      cat (convert_layout %a), (convert_layout %b)   ... reshape
+//
+// All but the conversions is choosing registers. The halves are returned, to be cut again if need be.
+func splitConversion(s *pass.State, op *ir.Op) []*ir.Op {
+	t := tileaa.AsTile(op.Result(0))
+	src, dst := *tileaa.LayoutOf(op.Operand(0)), *t.Layout
+	both := layout.Intersect(units(src), units(dst))
+	if len(both) == 0 {
+		return nil
+	}
+	bit := slices.Max(both)
+	// The shape with the bit alone in a dimension: rows above, the bit, rows below.
+	at := bits.TrailingZeros64(bit)
+	dim := len(t.Shape) - 1
+	for ; at >= log2(int(t.Shape[dim])); dim-- {
+		at -= log2(int(t.Shape[dim]))
+	}
+	low := int64(1) << at
+	cut := slices.Clone(t.Shape[:dim])
+	cut = append(cut, t.Shape[dim]/(2*low), 2, low)
+	cut = append(cut, t.Shape[dim+1:]...)
+	half := slices.Clone(cut)
+	half[dim+1] = 1
+
+	b := ir.NewBuilder(s.Ctx).Before(op)
+	b.Loc = op.Loc()
+	whole := func(shape []int64, l layout.Layout) ir.Type {
+		return tileaa.Tile(s.Ctx, t.Elem, shape...).WithLayout(s.Ctx, l)
+	}
+	srcCut, dstCut := src.Reshape(ints(cut)), dst.Reshape(ints(cut))
+	srcHalf, _, ok := srcCut.Extract(ints(half))
+	dstHalf, _, ok2 := dstCut.Extract(ints(half))
+	if !ok || !ok2 || !compact(dstHalf.Cat(dim+1)).Equal(dstHalf.Cat(dim+1)) {
+		return nil
+	}
+	x := tileaa.NewReshape(b, whole(cut, srcCut), op.Operand(0)).Result()
+	index := func(n uint64) *ir.Value {
+		i32 := tileaa.Tile(s.Ctx, s.Ctx.Int(32))
+		return tileaa.Const(b, i32, int64(n))
+	}
+	var halves []*ir.Op
+	var parts []*ir.Value
+	for n := range uint64(2) {
+		var indices []*ir.Value
+		for d := range cut {
+			k := uint64(0)
+			if d == dim+1 {
+				k = n
+			}
+			indices = append(indices, index(k))
+		}
+		piece := tileaa.NewExtract(b, whole(half, srcHalf), x, indices)
+		c := tileaa.NewConvertLayout(b, whole(half, dstHalf), piece.Result())
+		halves, parts = append(halves, c.Op), append(parts, c.Result())
+	}
+	joined := tileaa.NewCat(b, whole(cut, dstHalf.Cat(dim+1)), parts[0], parts[1], int64(dim+1))
+	back := tileaa.NewReshape(b, whole(t.Shape, dstHalf.Cat(dim+1).Reshape(ints(t.Shape))), joined.Result()).Result()
+	if back.Type() != op.Result(0).Type() {
+		back = tileaa.NewConvertLayout(b, op.Result(0).Type(), back).Result() // registers in another order
+	}
+	op.Result(0).ReplaceAllUsesWith(back)
+	op.Erase()
+	return halves
+}
+
+// units are the bits of the element number that one register bit each chooses.
+func units(l layout.Layout) []uint64 {
+	var out []uint64
+	for _, c := range l.Column(layout.Reg) {
+		if c&(c-1) == 0 && c != 0 {
+			out = append(out, c)
+		}
+	}
+	return out
+}

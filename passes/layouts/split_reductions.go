@@ -1,0 +1,154 @@
+package layouts
+
+import (
+	"slices"
+
+	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+	"tileiras/passes/pass"
+)
+
+// split-reductions leaves only reductions inside a warp: where warps hold different parts of the reduced axis, each warp reduces
+// its own part, the parts meet in registers of every thread, and are reduced there.
+//
+//	reduce %x dim=1 : 64x256                        %a = reshape %x : 64x256 -> 64x4x64     (warps along the 4)
+//	                                        =>      %b = reduce %a dim=2 : 64x4
+//	                                                %c = convert_layout %b                  (the 4 in registers)
+//	                                                     reduce %c dim=1 : 64
+func SplitReductions(s *pass.State) error {
+	for _, entry := range s.Entries() {
+		var reductions []*ir.Op
+		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+			if op.Code() == tileaa.OpReduce && crossesWarps(op) {
+				reductions = append(reductions, op)
+			}
+		})
+		for _, op := range reductions {
+			splitReduction(s, op)
+		}
+	}
+	return nil
+}
+
+// crossesWarps reports whether warps hold different parts of the axis of a reduce.
+func crossesWarps(op *ir.Op) bool {
+	l := tileaa.LayoutOf(op.Operand(0))
+	for b := range axisBits(op) {
+		if l != nil && moves(*l, layout.Warp, layout.Bit(l.Shape(), tileaa.DimOf(op), b)) {
+			return true
+		}
+	}
+	return false
+}
+
+func axisBits(op *ir.Op) int {
+	return log2(int(tileaa.AsTile(op.Operand(0)).Shape[tileaa.DimOf(op)]))
+}
+
+// moves reports whether an input bit of dimension d changes the given bit of the element number.
+func moves(l layout.Layout, d layout.Dim, bit uint64) bool {
+	return slices.ContainsFunc(l.Column(d), func(c uint64) bool { return c&bit != 0 })
+}
+
+func splitReduction(s *pass.State, op *ir.Op) {
+	b := ir.NewBuilder(s.Ctx).Before(op)
+	b.Loc = op.Loc()
+	dim := tileaa.DimOf(op)
+	values := op.Operands()
+	l := *tileaa.LayoutOf(values[0])
+
+	// Cut the axis, high bits first, into runs of bits that only registers move, that lanes move, and that warps move.
+	type run struct {
+		size  int64
+		mover layout.Dim
+	}
+	var runs []run
+	for bit := axisBits(op) - 1; bit >= 0; bit-- {
+		mover := layout.Reg
+		for _, d := range []layout.Dim{layout.Lane, layout.Warp} {
+			if moves(l, d, layout.Bit(l.Shape(), dim, bit)) {
+				mover = d
+			}
+		}
+		if n := len(runs); n > 0 && runs[n-1].mover == mover {
+			runs[n-1].size *= 2
+		} else {
+			runs = append(runs, run{2, mover})
+		}
+	}
+	shape := tileaa.AsTile(values[0]).Shape
+	cut := slices.Clone(shape[:dim])
+	for _, r := range runs {
+		cut = append(cut, r.size)
+	}
+	cut = append(cut, shape[dim+1:]...)
+	for i, v := range values {
+		values[i] = tileaa.NewReshape(b, tileaa.Tile(s.Ctx, tileaa.AsTile(v).Elem, cut...).WithLayout(s.Ctx, l.Reshape(ints(cut))), v).Result()
+	}
+	// Each thread reduces its registers, then each warp its lanes: the shuffles move one value instead of one per register. Last
+	// dimension first, so that the numbers of the others stay.
+	for _, mover := range []layout.Dim{layout.Reg, layout.Lane} {
+		for i := len(runs) - 1; i >= 0; i-- {
+			if runs[i].mover == mover {
+				values = reduceAgain(s, b, op, values, dim+i)
+				runs = slices.Delete(runs, i, i+1)
+			}
+		}
+	}
+	// The parts meet: every thread gets those of all warps in registers.
+	for i, v := range values {
+		t := tileaa.AsTile(v)
+		values[i] = tileaa.NewConvertLayout(b, tileaa.Tile(s.Ctx, t.Elem, t.Shape...).WithLayout(s.Ctx, inRegisters(*t.Layout, dim, len(runs))), v).Result()
+	}
+	for i := len(runs) - 1; i >= 0; i-- {
+		values = reduceAgain(s, b, op, values, dim+i)
+	}
+	for i, r := range op.Results() {
+		v := values[i]
+		if r.Type() != v.Type() {
+			v = tileaa.NewConvertLayout(b, r.Type(), v).Result()
+		}
+		r.ReplaceAllUsesWith(v)
+	}
+	op.Erase()
+}
+
+// inRegisters is layout l with dimensions dim .. dim+n-1 in register bits of every thread, the rest where it was.
+func inRegisters(l layout.Layout, dim, n int) layout.Layout {
+	b := l.Bases()
+	var mask uint64
+	for d := dim; d < dim+n; d++ {
+		for k := 0; 1<<k < l.Shape()[d]; k++ {
+			mask |= layout.Bit(l.Shape(), d, k)
+		}
+	}
+	clear := func(cols []uint64) []uint64 {
+		out := slices.Clone(cols)
+		for i := range out {
+			out[i] &^= mask
+		}
+		return out
+	}
+	nb := layout.Bases{Reg: clear(b.Reg), Lane: clear(b.Lane), Warp: clear(b.Warp), Block: clear(b.Block)}
+	for bit := uint64(1); bit <= mask; bit <<= 1 {
+		if mask&bit != 0 {
+			nb.Reg = append(nb.Reg, bit)
+		}
+	}
+	return compact(layout.Must(l.Shape(), nb))
+}
+
+// reduceAgain is the reduction op, with its combine region, of other values along another dimension.
+func reduceAgain(s *pass.State, b *ir.Builder, op *ir.Op, values []*ir.Value, dim int) []*ir.Value {
+	types := make([]ir.Type, len(values))
+	for i, v := range values {
+		t := tileaa.AsTile(v)
+		l := compact(t.Layout.RemoveDim(dim))
+		types[i] = tileaa.Tile(s.Ctx, t.Elem, slices.Delete(slices.Clone(t.Shape), dim, dim+1)...).WithLayout(s.Ctx, l)
+	}
+	c := ir.NewOp(ir.State{Def: op.Def, Loc: op.Loc(), Operands: values, Groups: []int32{int32(len(values))}, Types: types, Attrs: op.Attrs()})
+	ir.Cast[tileaa.DimOp](c).SetDim(s.Ctx, int64(dim))
+	op.Region(0).CloneInto(c.Region(0), ir.Mapping{})
+	return slices.Clone(b.Insert(c).Results())
+}

@@ -1,0 +1,156 @@
+package pass
+
+import (
+	"fmt"
+	"runtime/debug"
+	"slices"
+
+	"tileiras/dialects/tileaa"
+	"tileiras/internal/budget"
+	"tileiras/internal/planted"
+	"tileiras/ir"
+)
+
+// Manager runs passes in order over one state.
+type Manager struct {
+	State *State
+
+	// Before and After are called round every pass; After also gets what the pass returned as text would show it.
+	Before, After func(p *Pass, m *ir.Op)
+	// VerifyEach checks the module after every pass.
+	VerifyEach bool
+	// StopAfter ends the run after the named pass.
+	StopAfter string
+	// Named says that somebody named the passes: each must fit the form of the module that it gets.
+	Named bool
+
+	form     tileaa.Form // what the passes that ran have given
+	snapshot *ir.Op      // of the module before the plan
+}
+
+// Bug is a fault of ours: a pass panicked, or left a module that does not verify.
+type Bug struct {
+	Pass  string
+	Cause any
+	Stack string
+	// Input is the module before the pass, as text that one command runs again; the driver fills it.
+	Input string
+}
+
+func (b *Bug) Error() string { return fmt.Sprintf("BUG: pass %s: %v", b.Pass, b.Cause) }
+
+// MaxPlans is how many plans of an entry are tried before the kernel counts as too big (DESIGN: the plan).
+const MaxPlans = 4
+
+// Run runs the passes. The first one that returns ErrPlan for an entry takes everything back to the snapshot made before
+// planner, with the entry's next plan.
+func (m *Manager) Run(list []*Pass, planner string) error {
+	notes := 0 // before the plan
+	plan := slices.IndexFunc(list, func(p *Pass) bool { return p.Name == planner })
+	if m.State.PlanIndex == nil {
+		m.State.PlanIndex = map[string]int{}
+	}
+	lacked := map[string]string{} // why the last plan of an entry could not be
+	for i := 0; i < len(list); i++ {
+		if i == plan {
+			notes = len(m.State.Notes)
+			m.snapshot = m.State.Ctx.Clone(m.State.Module, ir.Mapping{})
+		}
+		err := m.step(list[i])
+		if e, ok := err.(*ErrPlan); ok && plan >= 0 && i >= plan {
+			if i == plan && lacked[e.Entry] != "" {
+				return m.tooBig(&ErrPlan{Entry: e.Entry, Reason: lacked[e.Entry]})
+			}
+			m.State.failed(e)
+			if i == plan || m.State.PlanIndex[e.Entry] >= MaxPlans {
+				return m.tooBig(e)
+			}
+			lacked[e.Entry] = e.Reason
+			m.State.Notes = m.State.Notes[:notes]
+			m.State.Module = m.State.Ctx.Clone(m.snapshot, ir.Mapping{})
+			m.form = tileaa.Explicit
+			i = plan - 1
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if list[i].Name == m.StopAfter {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (m *Manager) tooBig(e *ErrPlan) error {
+	for _, op := range m.State.Entries() {
+		if SymbolName(op) == e.Entry {
+			m.State.Ctx.Diags.Add(ir.Error, op.Loc(), "tile too big: %s", e.Reason)
+		}
+	}
+	return ErrInvalid
+}
+
+// settle counts what is there when a pass is over: the module and the snapshot of it.
+func (m *Manager) settle() {
+	b := m.State.Ctx.Budget
+	if !b.Limited() {
+		return
+	}
+	b.Settle((countOps(m.State.Module) + countOps(m.snapshot)) * budget.OpBytes)
+}
+
+func countOps(m *ir.Op) (n int64) {
+	if m != nil {
+		ir.Walk(m, ir.PreOrder, func(*ir.Op) { n++ })
+	}
+	return n
+}
+
+// step runs one pass with its dumps and checks; a panic becomes a Bug.
+func (m *Manager) step(p *Pass) (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case *budget.Stop:
+			err = r.Err
+		default:
+			err = &Bug{Pass: p.Name, Cause: r, Stack: string(debug.Stack())}
+		}
+	}()
+	m.State.running = p.Name
+	if m.Before != nil {
+		m.Before(p, m.State.Module)
+	}
+	if planted.On("crash-" + p.Name) {
+		panic("planted")
+	}
+	m.State.Ctx.Budget.Look()
+	if m.Named {
+		if err := p.Fits(m.State.Module); err != nil {
+			return err
+		}
+		m.form = max(m.form, tileaa.Shown(m.State.Module))
+	}
+	before := m.State.Ctx.Diags.Errors()
+	if err := p.Run(m.State); err != nil {
+		return err
+	}
+	if m.State.Ctx.Diags.Errors() > before {
+		return ErrInvalid
+	}
+	m.form = max(m.form, p.Gives)
+	m.settle()
+	if m.After != nil {
+		m.After(p, m.State.Module)
+	}
+	if m.VerifyEach {
+		if !ir.Verify(m.State.Ctx, m.State.Module) {
+			return &Bug{Pass: p.Name, Cause: "the module does not verify:\n" + m.State.Ctx.Diags.String()}
+		}
+		if err := tileaa.CheckForm(m.State.Module, m.form); err != nil {
+			return &Bug{Pass: p.Name, Cause: fmt.Errorf("after %s: %w", p.Name, err)}
+		}
+	}
+	return nil
+}

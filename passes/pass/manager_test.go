@@ -1,0 +1,31 @@
+package pass_test
+
+import (
+	"tileiras/passes/pass"
+
+	"errors"
+	"strings"
+	"testing"
+	"tileiras/passes/passtest"
+)
+
+// TestTooBigSaysWhatTheLastPlanLacked: when the planner runs out of plans, the error is about the last one that was tried.
+func TestTooBigSaysWhatTheLastPlanLacked(t *testing.T) {
+	s := passtest.Parse(t, "tileaa.module @kernels {\nentry @k() {\n  return\n}\n}\n")
+	plan := &pass.Pass{Name: "plan", Run: func(s *pass.State) error {
+		if s.PlanIndex["k"] >= 2 {
+			return &pass.ErrPlan{Entry: "k", Reason: "no plan is left"}
+		}
+		return nil
+	}}
+	realise := &pass.Pass{Name: "realise", Run: func(s *pass.State) error {
+		return &pass.ErrPlan{Entry: "k", Reason: []string{"it needs 9 bytes", "it needs 5 bytes"}[s.PlanIndex["k"]]}
+	}}
+	m := &pass.Manager{State: s}
+	if err := m.Run([]*pass.Pass{plan, realise}, "plan"); !errors.Is(err, pass.ErrInvalid) {
+		t.Fatalf("the run ends with %v", err)
+	}
+	if text := s.Ctx.Diags.String(); !strings.Contains(text, "tile too big: it needs 5 bytes") {
+		t.Errorf("diagnostics are %q", text)
+	}
+}

@@ -1,0 +1,178 @@
+// Package pass says what a pass is and runs passes: the state that they share, their errors and options, the manager.
+package pass
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tileiras/codegen/target"
+	"tileiras/dialects/cudatile"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+// Pass is one row of the list of passes.
+type Pass struct {
+	Name    string // verb-object; "" when it is no part of the way down
+	Summary string // one sentence: what it does
+	Why     string // one sentence: why it stands where it stands
+	Run     func(*State) error
+
+	Needs tileaa.Form // what must hold of the module
+	Gives tileaa.Form // what holds after it that did not before; AnyForm: nothing new
+	UpTo  tileaa.Form // the last form that the module may have; AnyForm: any
+
+	Optional   bool     // only makes code better: left out without optimization
+	OnCudaTile string   // its name among the passes on cuda_tile, when it works on that dialect alone too
+	Options    []Option // its settings
+}
+
+// ErrMisplaced says that a pass does not fit the form of the module: the fault of whoever named the pass.
+type ErrMisplaced struct{ Text string }
+
+func (e *ErrMisplaced) Error() string { return e.Text }
+
+// Fits reports, as an *ErrMisplaced, why a pass cannot run on a module that somebody hands to it. In the pipeline it always can.
+func (p *Pass) Fits(module *ir.Op) error {
+	if p.Gives == tileaa.Explicit {
+		return nil // of TileAA it leaves everything as it is
+	}
+	if shown := tileaa.Shown(module); p.UpTo != tileaa.AnyForm && shown > p.UpTo {
+		return &ErrMisplaced{fmt.Sprintf("pass %s comes before %s, and the module has %s already", p.Name, shown.Pass(), shown.Noun())}
+	}
+	if f, wrong, missing := tileaa.Missing(module, p.Needs); missing {
+		return &ErrMisplaced{fmt.Sprintf("pass %s needs %s: put %s before it (%v)", p.Name, f.Noun(), f.Pass(), firstLine(wrong))}
+	}
+	return nil
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+// State is what a pass works on.
+type State struct {
+	Ctx    *ir.Context
+	Module *ir.Op
+	Target *target.Target // nil before a GPU is needed
+	Opt    int            // 0 to 3
+
+	// PlanIndex says per entry which candidate plan plan-kernel takes: 0 is the best, and every ErrPlan of that entry
+	// adds one.
+	PlanIndex map[string]int
+
+	// Plans are the candidates of each entry, best first, and Notes what passes have to say about choices: for remarks.
+	Plans map[string][]Candidate
+	Notes []Note
+
+	running string            // name of the running pass
+	options map[string]string // of the running pass, when some are set
+}
+
+// Entries are the kernels of the module in order.
+func (s *State) Entries() []*ir.Op {
+	var es []*ir.Op
+	if b := s.Module.Body(); b != nil {
+		for op := b.First(); op != nil; op = op.Next() {
+			if c := op.Code(); c == tileaa.OpEntry || c == cudatile.OpEntry {
+				es = append(es, op)
+			}
+		}
+	}
+	return es
+}
+
+// Step counts one piece of work of bounded size, the visit of an operation, against the budget of the compile: it is called by what
+// may go on for long without making operations.
+func (s *State) Step() { s.Ctx.Budget.Step() }
+
+// Walk is ir.Walk with a step for every operation.
+func (s *State) Walk(op *ir.Op, order ir.WalkOrder, visit func(*ir.Op)) {
+	ir.Walk(op, order, func(o *ir.Op) {
+		s.Step()
+		visit(o)
+	})
+}
+
+// Candidate is a plan of an entry with its estimated cost, in quarter cycles of a multiprocessor. Plan is nil when there is none of
+// that name, and Failed says why; Failed of a plan is why it could not be realised, "" when it was taken or never tried.
+type Candidate struct {
+	Name   string
+	Plan   *tileaa.PlanAttr
+	Cost   int
+	Failed string
+}
+
+// Listed keeps the plans of an entry in the order in which they are tried, and then those that cannot be, with what became of them so far.
+func (s *State) Listed(entry string, can, cannot []Candidate) {
+	if s.Plans == nil {
+		s.Plans = map[string][]Candidate{}
+	}
+	old := s.Plans[entry]
+	list := slices.Concat(can, cannot)
+	for i := range min(len(can), len(old)) {
+		list[i].Failed = old[i].Failed
+	}
+	s.Plans[entry] = list
+}
+
+// failed goes on to the next plan of an entry.
+func (s *State) failed(e *ErrPlan) {
+	i := s.PlanIndex[e.Entry]
+	s.PlanIndex[e.Entry]++
+	if list := s.Plans[e.Entry]; i < len(list) {
+		list[i].Failed = e.Reason
+	}
+}
+
+// Hint reads an optimization hint: the target's own first, then the default; nil when neither is there.
+func (s *State) Hint(hints ir.DictAttr, name string) ir.Attribute {
+	keys := []string{"default"}
+	if s.Target != nil {
+		keys = []string{s.Target.Name, "default"}
+	}
+	for _, key := range keys {
+		if e, found := hints.Get(key); found {
+			if d, ok := e.(ir.DictAttr); ok {
+				if a, ok := d.Get(name); ok {
+					return a
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// IntHint reads a hint that is an integer; 0 without.
+func (s *State) IntHint(hints ir.DictAttr, name string) int {
+	n, _ := s.Hint(hints, name).(ir.IntegerAttr)
+	return int(n.SInt())
+}
+
+// Note is what a pass has to say about a choice.
+type Note struct {
+	Pass string
+	Loc  ir.Location
+	Text string
+}
+
+// Remark tells the user about a choice.
+func (s *State) Remark(loc ir.Location, format string, args ...any) {
+	s.Notes = append(s.Notes, Note{s.running, loc, fmt.Sprintf(format, args...)})
+}
+
+// ErrInvalid is returned by a pass that has reported errors in the user's program through the context's diagnostics.
+var ErrInvalid = errors.New("the module is not valid")
+
+// ErrPlan says that the plan of an entry cannot be realised; the manager takes the entry's next plan.
+type ErrPlan struct {
+	Entry  string
+	Reason string
+}
+
+func (e *ErrPlan) Error() string {
+	return fmt.Sprintf("plan of %s cannot be realised: %s", e.Entry, e.Reason)
+}

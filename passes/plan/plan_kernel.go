@@ -1,0 +1,313 @@
+// Package plan decides what later passes realise: the plan of a kernel, the instruction of every product, the width of every access.
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"tileiras/codegen/cost"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+	"tileiras/passes/kernel"
+	"tileiras/passes/pass"
+	"tileiras/passes/slice"
+)
+
+// plan-kernel decides what depends on each other before anything is realised: how many warps a tile block has, how many registers a
+// thread may use, and what is cut. It lists candidates with what they cost (codegen/cost) and takes the cheapest one that the manager
+// has not ruled out; without optimization the last one, against which the others can be held.
+//
+//	whole    every tile as it is                      fails where a thread has too few registers, or a block too little memory
+//	steps    products are cut along K                 their operands need less shared memory
+//	pieces   big tiles are made in pieces as well     accumulators and values need fewer registers; each plan less than the one before
+//
+// A frontend's hint num_worker_warps_per_cta wins over the cost.
+func Kernel(s *pass.State) error {
+	for _, entry := range s.Entries() {
+		name := pass.SymbolName(entry)
+		list := candidates(s, entry)
+		can := slices.DeleteFunc(slices.Clone(list), func(c candidate) bool { return c.plan == nil })
+		cannot := slices.DeleteFunc(slices.Clone(list), func(c candidate) bool { return c.plan != nil })
+		can = can[:min(len(can), pass.MaxPlans)]
+		if s.Opt == 0 {
+			slices.Reverse(can)
+		}
+		s.Listed(name, choices(can), choices(cannot))
+		k := s.PlanIndex[name]
+		if k >= len(can) {
+			return &pass.ErrPlan{Entry: name, Reason: "no plan is left"}
+		}
+		if wanted := s.IntHint(tileaa.HintsOf(entry), "occupancy"); k == 0 && can[k].plan.Occupancy < wanted {
+			s.Remark(entry.Loc(), "occupancy %d would spill the accumulators; using %d", wanted, can[k].plan.Occupancy)
+		}
+		can[k].plan.Remark = explain(list, can[k])
+		ir.Cast[tileaa.Entry](entry).SetPlan(can[k].plan)
+	}
+	return nil
+}
+
+// A candidate is a plan and what it costs, in quarter cycles of a multiprocessor, or why it cannot be.
+type candidate struct {
+	name string
+	plan *tileaa.PlanAttr // nil if it cannot be
+	cost int
+	why  string
+}
+
+// choices are candidates for remarks.
+func choices(list []candidate) []pass.Candidate {
+	out := make([]pass.Candidate, len(list))
+	for i, c := range list {
+		out[i] = pass.Candidate{Name: c.name, Plan: c.plan, Cost: c.cost, Failed: c.why}
+	}
+	return out
+}
+
+// explain names the chosen plan with its cost, then every other candidate with its own, or why it cannot be.
+func explain(list []candidate, chosen candidate) string {
+	text := fmt.Sprintf("%s cost %d", chosen.name, chosen.cost)
+	for _, c := range list {
+		switch {
+		case c.plan == nil:
+			text += fmt.Sprintf("; not %s: %s", c.name, c.why)
+		case c.plan != chosen.plan:
+			text += fmt.Sprintf("; %s cost %d", c.name, c.cost)
+		}
+	}
+	return text
+}
+
+// candidates lists the plans of an entry, best first.
+func candidates(s *pass.State, entry *ir.Op) []candidate {
+	d := kernel.DemandsOf(entry)
+	if d.TileBits == 0 {
+		return []candidate{{name: "1 warp", plan: newPlan(s, entry, d, 1), cost: cost.Spread(0, 1).Quarters()}}
+	}
+	warps := []int{4, 8, 16}
+	hinted := s.IntHint(tileaa.HintsOf(entry), "num_worker_warps_per_cta")
+	if hinted >= 1 && hinted <= 32 && hinted&(hinted-1) == 0 {
+		warps = []int{hinted}
+		for w := 2 * hinted; w <= cost.MostWarps; w *= 2 {
+			warps = append(warps, w)
+		}
+	} else {
+		hinted = 0
+	}
+	if d.AccumulatorBits > 0 {
+		return productPlans(s, entry, d, warps, hinted)
+	}
+	var list []candidate
+	for _, w := range warps {
+		c := candidate{name: fmt.Sprintf("%d warps", w), cost: cost.Spread(d.TileBits/8, w).Quarters(), why: misfit(s, entry, w, nil)}
+		if c.why == "" {
+			c.plan = newPlan(s, entry, d, w)
+		}
+		list = append(list, c)
+	}
+	last := list[len(list)-1]
+	cheapestFirst(list, hinted)
+	if last.plan == nil {
+		w := warps[len(warps)-1]
+		plan := &tileaa.PlanAttr{Warps: w, Stages: 1, MaxReg: cost.ThreadRegisters(s.Target, w), Sliced: true}
+		list = append(list, candidate{name: last.name + ", pieces", plan: plan, cost: last.cost})
+	}
+	return list
+}
+
+// cheapestFirst orders candidates by cost; where the frontend asks for warps, those nearest to them come first, as they are.
+func cheapestFirst(list []candidate, hinted int) {
+	if hinted == 0 {
+		slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(a.cost, b.cost) })
+	}
+}
+
+// productPlans lists the plans of a kernel with matrix products: of each way to cut, the cheapest number of warps that can do it.
+func productPlans(s *pass.State, entry *ir.Op, d kernel.Demands, warps []int, hinted int) []candidate {
+	feeds := slice.Feeding{}
+	var out, not, list []candidate
+	for _, w := range warps {
+		c := candidate{name: fmt.Sprintf("%d warps", w), why: misfit(s, entry, w, nil)}
+		if c.why == "" && d.TileBits/32/(32*w) > cost.AccumulatorTarget {
+			c.why = "a tile takes too many registers"
+		}
+		if c.why == "" {
+			c.why = operandsMisfit(s, entry, w)
+		}
+		if c.why == "" {
+			c.plan = newPlan(s, entry, d, w)
+		}
+		c.cost = productsCost(s, entry, w, 1, s.Target.SharedOptIn)
+		list = append(list, c)
+	}
+	out, not = cheapestOf(list, hinted, out, not)
+	// Each of these gives the operands half as much shared memory, and pieces half as many registers, as the one before.
+	for k := range 3 {
+		list = nil
+		bytes := s.Target.SharedOptIn * 3 / 4 >> k
+		if k == 0 {
+			for _, w := range warps {
+				c := candidate{name: fmt.Sprintf("%d warps, steps", w), why: misfit(s, entry, w, feeds)}
+				if c.why == "" {
+					c.plan = boundedPlan(s, entry, d, w)
+					c.plan.OperandBytes = bytes
+				}
+				c.cost = productsCost(s, entry, w, 1, bytes)
+				list = append(list, c)
+			}
+		}
+		if k > 0 || !slices.ContainsFunc(list, func(c candidate) bool { return c.plan != nil }) {
+			list = append(list, piecesPlan(s, entry, d, k, hinted))
+		}
+		out, not = cheapestOf(list, hinted, out, not)
+	}
+	return append(out, not...)
+}
+
+// cheapestOf adds the cheapest of candidates that do the same in different ways to out, and what cannot be to not.
+func cheapestOf(list []candidate, hinted int, out, not []candidate) (o, n []candidate) {
+	cheapestFirst(list, hinted)
+	taken := false
+	for _, c := range list {
+		switch {
+		case c.plan == nil:
+			not = append(not, c)
+		case !taken:
+			out, taken = append(out, c), true
+		default:
+			c.why, c.plan = fmt.Sprintf("cost %d", c.cost), nil
+			not = append(not, c)
+		}
+	}
+	return out, not
+}
+
+// piecesPlan makes the result in pieces, of ever fewer registers: of 8 warps, whose threads have all the registers that one can have; at
+// last of the most.
+func piecesPlan(s *pass.State, entry *ir.Op, d kernel.Demands, k, hinted int) candidate {
+	w := 8
+	if hinted > 0 {
+		w = hinted
+	}
+	if k == 2 {
+		w = cost.MostWarps
+	}
+	regs := cost.AccumulatorLimit(s.Target, w) >> k
+	bytes := s.Target.SharedOptIn * 3 / 4 >> k
+	if k == 0 {
+		bytes /= 2 // long straight code in a loop over pieces keeps too many addresses
+		if addressedSingly(entry) {
+			regs /= 2 // addresses need registers too
+		}
+	}
+	plan := boundedPlan(s, entry, kernel.Demands{AccumulatorBits: 32 * regs * 32 * w}, w)
+	plan.Sliced, plan.PieceRegs, plan.OperandBytes = true, regs, bytes
+	pieces := 1
+	for d.AccumulatorBits/32/(32*w*pieces) > regs {
+		pieces *= 2
+	}
+	return candidate{name: fmt.Sprintf("%d warps, pieces of %d registers", w, regs), plan: plan, cost: productsCost(s, entry, w, pieces, bytes)}
+}
+
+// productsCost is the cost of all products of a kernel, each as often as it is assumed to run.
+func productsCost(s *pass.State, entry *ir.Op, warps, pieces, bytes int) int {
+	total := 0
+	r := slice.RoomOf(s, entry, warps, bytes)
+	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		if !tileaa.IsProduct(op) {
+			return
+		}
+		p := slice.ProductOf(s, op, warps)
+		if !p.OK {
+			return
+		}
+		cut := cost.Cut{Pieces: pieces, Steps: 1}
+		if n, ok := cost.CutProduct(p.Atom, warps, cut, p.Staged); ok {
+			for q := p; q.TooBig(r) && q.Extent.K > 1; cut.Steps *= 2 {
+				q.Extent.K, q.Staged, q.Passed = q.Extent.K/2, q.Staged/2, q.Passed/2
+			}
+			if m, ok := cost.CutProduct(p.Atom, warps, cut, p.Staged); ok {
+				n = m
+			}
+			total += n * cost.LoopWeight(ir.LoopDepth(op))
+		}
+	})
+	return total
+}
+
+// addressedSingly reports whether a tile as big as a result of a product is loaded or stored through pointers.
+func addressedSingly(entry *ir.Op) bool {
+	d, found := kernel.DemandsOf(entry), false
+	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		if a, ok := ir.As[tileaa.PtrAccess](op); ok && (op.Code() == tileaa.OpLoad || op.Code() == tileaa.OpStore) {
+			found = found || kernel.TileRegisters(a.Ptr()) >= d.ProductBits/32
+		}
+	})
+	return found
+}
+
+// newPlan is the plan of so many warps with everything whole.
+func newPlan(s *pass.State, entry *ir.Op, d kernel.Demands, warps int) *tileaa.PlanAttr {
+	wanted := s.IntHint(tileaa.HintsOf(entry), "occupancy")
+	occupancy := wanted
+	for occupancy > 1 && maxRegisters(s, warps, occupancy) < d.AccumulatorBits/32/(32*warps)+cost.BesideAccumulators {
+		occupancy--
+	}
+	plan := &tileaa.PlanAttr{Warps: warps, Stages: 1, Occupancy: occupancy, MaxReg: maxRegisters(s, warps, occupancy)}
+	if all := s.Target.Registers / (32 * warps); plan.MaxReg == 0 && d.AccumulatorBits > 0 && all < s.Target.RegistersPerThread {
+		plan.MaxReg = all // unasked, ptxas takes as few as 32 for a block of 512 threads, and spills
+	}
+	return plan
+}
+
+// boundedPlan is newPlan with a bound of registers in any case: unasked, ptxas may take few for long code, and spill.
+func boundedPlan(s *pass.State, entry *ir.Op, d kernel.Demands, warps int) *tileaa.PlanAttr {
+	plan := newPlan(s, entry, d, warps)
+	if plan.MaxReg == 0 {
+		plan.MaxReg = cost.ThreadRegisters(s.Target, warps)
+	}
+	return plan
+}
+
+// operandsMisfit says why the operands of a product have no room; "" if all have.
+func operandsMisfit(s *pass.State, entry *ir.Op, warps int) (why string) {
+	r := slice.RoomOf(s, entry, warps, s.Target.SharedOptIn)
+	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		if p := (slice.Product{}); why == "" && tileaa.IsProduct(op) {
+			if p = slice.ProductOf(s, op, warps); p.TooBig(r) {
+				why = fmt.Sprintf("operands of a product take %d bytes", p.Staged)
+			}
+		}
+	})
+	return why
+}
+
+// misfit says why so many warps cannot hold every value of a kernel, but for the operands of products that are cut along K; "" if they can.
+func misfit(s *pass.State, entry *ir.Op, warps int, except slice.Feeding) (why string) {
+	limit := kernel.ValueLimit(s, entry, warps)
+	if n := kernel.DemandsOf(entry).AccumulatorBits / 32 / (32 * warps); n > cost.AccumulatorLimit(s.Target, warps) {
+		return fmt.Sprintf("%d accumulators of a thread", n)
+	}
+	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		for _, r := range op.Results() {
+			if why == "" && kernel.TileRegisters(r) > limit*32*warps && !(except != nil && except.Of(r)) {
+				why = fmt.Sprintf("%s takes %d registers of a thread", ir.ShortType(r.Type()), kernel.TileRegisters(r)/(32*warps))
+			}
+		}
+		if why == "" && op.Code() == tileaa.OpScan && kernel.ScanRegisters(tileaa.ShapeOf(op.Operand(0)), tileaa.DimOf(op), warps) > 2*limit {
+			why = "a warp cannot hold the axis of a scan"
+		}
+	})
+	return why
+}
+
+// maxRegisters is the .maxnreg that the occupancy hint asks for: registers of the multiprocessor over threads, in steps of 8, 32
+// to 256 (driver-abi: entry hints); 0 without a hint.
+func maxRegisters(s *pass.State, warps, occupancy int) int {
+	if occupancy <= 1 {
+		return 0
+	}
+	threads := max(32*warps, 128)
+	n := s.Target.Registers / (threads * occupancy) / 8 * 8
+	return min(max(n, 32), s.Target.RegistersPerThread+1)
+}

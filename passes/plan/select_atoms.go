@@ -1,0 +1,167 @@
+package plan
+
+import (
+	"fmt"
+
+	"tileiras/codegen/atom"
+	"tileiras/dialects/tileaa"
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+	"tileiras/ir/float"
+	"tileiras/passes/facts"
+	"tileiras/passes/kernel"
+	"tileiras/passes/pass"
+)
+
+// select-atoms picks the instruction of every dot and decides about every access to memory what codegen must not ask facts for:
+// how wide it is, along which dimension memory runs, which dimensions need a bounds check, and how many bits hold its coordinates and
+// offsets.
+//
+//	dot %a, %b, %c                   =>   dot %a, %b, %c {atom = "mma.m16n8k16..."}
+//	tiled_load %block                =>   tiled_load %block {vec = 8, fast = 1, masked = [true, false]}
+func SelectAtoms(s *pass.State) error {
+	for _, entry := range s.Entries() {
+		var dots, accs []*ir.Op
+		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+			switch op.Code() {
+			case tileaa.OpDot:
+				dots = append(dots, op)
+			case tileaa.OpDotScaled:
+				dots = append(dots, unscale(s, op))
+			case tileaa.OpTiledLoad, tileaa.OpTiledStore, tileaa.OpTiledAtomic, tileaa.OpMultimemStore, tileaa.OpMultimemReduce, tileaa.OpMultimemLoad, tileaa.OpLoad, tileaa.OpStore:
+				accs = append(accs, op)
+			}
+		})
+		for _, op := range dots {
+			if err := selectDot(s, entry, op); err != nil {
+				return err
+			}
+		}
+		known := facts.New(entry)
+		for _, op := range accs {
+			if block, ok := tileaa.BlockOf(op); ok {
+				tiledAccess(s, known, ir.Cast[tileaa.AccessOp](op), block)
+			} else {
+				pointerAccess(s, known, ir.Cast[tileaa.PtrAccess](op))
+			}
+		}
+	}
+	return nil
+}
+
+// selectDot writes the atom of a dot and converts its operands to the types that the atom takes.
+func selectDot(s *pass.State, entry *ir.Op, op *ir.Op) error {
+	ea, eb, ec := kernel.OperandElems(op)
+	k, ok := kernel.ChooseAtom(s, op, kernel.ExtentOf(op), tileaa.PlanOf(entry).Warps)
+	if !ok {
+		return &pass.NotSupported{Op: "dot", Type: fmt.Sprintf("%s x %s -> %s", ea, eb, ec), Target: s.Target.Name, Loc: op.Loc()}
+	}
+	bl := ir.NewBuilder(s.Ctx).Before(op)
+	bl.Loc = op.Loc()
+	op.SetOperand(0, widen(bl, op.Operand(0), ea, k.A))
+	op.SetOperand(1, widen(bl, op.Operand(1), eb, k.B))
+	name := k.Atom.Name
+	if k.Swap {
+		name += kernel.Swapped
+	}
+	ir.Cast[tileaa.Dot](op).SetAtom(name)
+	return nil
+}
+
+// widen converts a tile exactly to the type that an atom takes.
+func widen(b *ir.Builder, v *ir.Value, from, to atom.Elem) *ir.Value {
+	if from == to {
+		return v
+	}
+	t := tileaa.AsTile(v)
+	if f := float.ByName(string(to)); f != nil {
+		return tileaa.NewFtof(b, t.WithElem(b.Ctx, b.Ctx.Float(f)), v, tileaa.FtofOptions{}).Result()
+	}
+	sign := def.Signedness(def.Signed)
+	if from[0] == 'u' {
+		sign = def.Unsigned
+	}
+	return tileaa.NewExti(b, t.WithElem(b.Ctx, b.Ctx.Int(to.Bits())), v, sign).Result()
+}
+
+// unscale turns a block-scaled product into a product of scaled operands: values of at most 4 significant bits times a scale of
+// at most 4 are exact in bf16.
+//
+//	dot_scaled %a, %b, %c, %sa, %sb   =>   dot (bf16 %a * spread %sa), (bf16 %b * spread %sb), %c
+func unscale(s *pass.State, op *ir.Op) *ir.Op {
+	b := ir.NewBuilder(s.Ctx).Before(op)
+	b.Loc = op.Loc()
+	scaled := func(v, scale *ir.Value, k int) *ir.Value {
+		t, st := tileaa.AsTile(v), tileaa.AsTile(scale)
+		bf := s.Ctx.Float(float.BF16)
+		wide := tileaa.Tile(s.Ctx, bf, t.Shape...)
+		x := tileaa.NewFtof(b, wide, v, tileaa.FtofOptions{}).Result()
+		y := tileaa.NewFtof(b, tileaa.Tile(s.Ctx, bf, st.Shape...), scale, tileaa.FtofOptions{}).Result()
+		// spread: KxN/V -> K/V x 1 -> K/V x V -> K along dimension k
+		parts := append(append([]int64{}, st.Shape[:k+1]...), 1)
+		parts = append(parts, st.Shape[k+1:]...)
+		y = tileaa.NewReshape(b, tileaa.Tile(s.Ctx, bf, parts...), y).Result()
+		parts = append([]int64{}, parts...)
+		parts[k+1] = t.Shape[k] / st.Shape[k]
+		y = tileaa.NewBroadcast(b, tileaa.Tile(s.Ctx, bf, parts...), y).Result()
+		y = tileaa.NewReshape(b, wide, y).Result()
+		return tileaa.NewMulf(b, x, y, tileaa.MulfOptions{}).Result()
+	}
+	rank := len(tileaa.AsTile(op.Operand(0)).Shape)
+	d := ir.Cast[tileaa.DotScaled](op)
+	lhs := scaled(d.Lhs(), d.LhsScale(), rank-1)
+	rhs := scaled(d.Rhs(), d.RhsScale(), rank-2)
+	dot := tileaa.NewDot(b, d.Result().Type(), lhs, rhs, d.Acc(), def.Signed, def.Signed, tileaa.DotOptions{})
+	op.Result(0).ReplaceAllUsesWith(dot.Result())
+	op.Erase()
+	return dot.Op
+}
+
+// maxVecBytes is the widest access of a thread.
+const maxVecBytes = 16
+
+// pointerAccess finds the dimension along which pointers count up, and how many neighbours one access may take: the run, its
+// alignment and the mask must all agree.
+func pointerAccess(s *pass.State, known *facts.Facts, op tileaa.PtrAccess) {
+	ptr := op.Ptr()
+	t := tileaa.AsTile(ptr)
+	if len(t.Shape) == 0 {
+		return
+	}
+	size := int64(max(tileaa.ElemBytes(tileaa.AccessedTile(op.Op).Elem), 1))
+	fast, vec := len(t.Shape)-1, int64(1)
+	for d := len(t.Shape) - 1; d >= 0; d-- {
+		n := min(known.PointerVector(ptr, d), maxVecBytes/size)
+		if m := op.Mask(); m != nil {
+			n = min(n, known.MaskVector(m, d))
+		}
+		if n > vec {
+			fast, vec = d, n
+		}
+	}
+	setAccess(s, ir.Cast[tileaa.AccessOp](op.Op), vec, fast)
+}
+
+func setAccess(s *pass.State, op tileaa.AccessOp, vec int64, fast int) {
+	op.SetVec(s.Ctx, max(vec, 1))
+	op.SetFast(s.Ctx, int64(fast))
+}
+
+// tiledAccess follows the dimension along which the array is contiguous: the addresses, and the masks where there are
+// some, say how many neighbours one access takes.
+func tiledAccess(s *pass.State, known *facts.Facts, op tileaa.AccessOp, block tileaa.BlockTile) {
+	t := tileaa.AccessedTile(op.Op)
+	size := int64(max(tileaa.ElemBytes(t.Elem), 1))
+	masked, bits := make(ir.BoolArray, len(t.Shape)), make(ir.I64Array, len(t.Shape))
+	for d := range masked {
+		masked[d], bits[d] = !known.InBounds(block, d), known.CoordinateBits(block, d)
+	}
+	fast := known.FastDim(block)
+	vec := min(known.BlockVector(block, fast), known.BlockMaskVector(block, fast), maxVecBytes/size)
+	setAccess(s, op, vec, fast)
+	op.SetMasked(masked)
+	op.SetCoordinateBits(bits)
+	if known.NarrowBlock(block) {
+		op.SetNarrow(true)
+	}
+}

@@ -1,0 +1,547 @@
+package slice
+
+import (
+	"maps"
+	"slices"
+
+	"tileiras/dialects/tileaa"
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+)
+
+// build makes the loops of all groups and erases what they replace.
+func (c *cutter) build() {
+	for _, g := range c.groups {
+		l := &looper{c: c, b: c.b, g: g}
+		l.build()
+	}
+	for _, r := range c.rewires {
+		c.b.Before(r.op).Loc = r.op.Loc()
+		token := c.joined(r.leaves, nil, nil)
+		for i, v := range r.op.Operands() {
+			if v == r.v {
+				r.op.SetOperand(i, token)
+			}
+		}
+	}
+	for _, o := range c.outputs {
+		for _, r := range o.op.Results() {
+			if v, ok := c.replaced[r]; ok {
+				r.ReplaceAllUsesWith(v)
+			}
+		}
+	}
+	c.sweep()
+}
+
+// sweep erases outputs, and loads and pure operations that only they used. Users come behind what they use, so it goes backwards.
+func (c *cutter) sweep() {
+	ops := make([]*ir.Op, 0, len(c.number))
+	ir.Walk(c.entry, ir.PreOrder, func(op *ir.Op) {
+		if _, old := c.number[op]; old && !inCombine(op) {
+			ops = append(ops, op)
+		}
+	})
+	for _, op := range slices.Backward(ops) {
+		if ir.IsDead(op) || c.goes(op) && !op.HasUses() {
+			op.Erase()
+		}
+	}
+}
+
+// looper makes the loop of a group.
+//
+// A group that accumulates or scans does its first piece in front of the loop, because there is nothing yet to combine with:
+//
+//	%a0 = piece 0 of %x
+//	%a = for %p = 1 to pieces, inits(%a0) { continue (combine (piece %p of %x), %a) }
+//	%r = reduce %a
+type looper struct {
+	c     *cutter
+	b     *ir.Builder
+	g     *group
+	scans []pieceOf // that go on from piece to piece
+	made  map[cut]*ir.Value
+	done  map[pieceOf]*ir.Op
+	num   *ir.Value // number of the piece, rank-0 i32
+	first bool      // the piece has nothing to combine with
+	carry map[*ir.Value]*ir.Value
+}
+
+// pieceOf is an operation cut along a dimension.
+type pieceOf struct {
+	op  *ir.Op
+	dim int
+}
+
+func (l *looper) build() {
+	l.b.Before(l.g.place).Loc = l.g.place.Loc()
+	l.made, l.carry = map[cut]*ir.Value{}, map[*ir.Value]*ir.Value{}
+	backwards := false
+	for _, o := range l.g.outputs {
+		backwards = backwards || o.backwards()
+		l.first = l.first || o.kind == accumulate || len(o.scans) > 0
+		for _, s := range o.scans {
+			if !slices.Contains(l.scans, s) {
+				l.scans = append(l.scans, s)
+			}
+		}
+	}
+	i32 := tileaa.Tile(l.b.Ctx, l.b.Ctx.Int(32))
+	number := func(n *ir.Value) *ir.Value {
+		if backwards {
+			return tileaa.NewSubi(l.b, tileaa.Const(l.b, i32, l.g.pieces-1), n, tileaa.SubiOptions{}).Result()
+		}
+		return n
+	}
+	carried := l.start()
+	lower := int64(0)
+	if l.first {
+		carried = l.piece(number(tileaa.Const(l.b, i32, 0)), carried)
+		l.first, lower = false, 1
+	}
+	l.b.Loc = l.g.place.Loc()
+	types := make([]ir.Type, len(carried))
+	for i, v := range carried {
+		types[i] = v.Type()
+	}
+	loop := tileaa.NewFor(l.b, types, tileaa.Const(l.b, i32, lower), tileaa.Const(l.b, i32, l.g.pieces), tileaa.Const(l.b, i32, 1), carried, tileaa.ForOptions{})
+	body := loop.Op.Region(0).AddBlock(append([]ir.Type{i32}, types...)...)
+	l.b.AtEnd(body)
+	next := l.piece(number(body.Arg(0)), body.Args()[1:])
+	tileaa.NewContinue(l.b, next)
+	l.b.Before(l.g.place)
+	l.finish(loop.Results())
+}
+
+// start is what the loop carries before the first piece: an empty tile for each collected result, and a token when something comes
+// behind the loop. Accumulators and scans have no value yet.
+func (l *looper) start() []*ir.Value {
+	var vs []*ir.Value
+	for _, o := range l.g.outputs {
+		for _, r := range o.results() {
+			switch o.kind {
+			case accumulate:
+				vs = append(vs, nil)
+			case sum:
+				vs = append(vs, l.value(ir.Cast[tileaa.ContractionOp](o.op).Acc(), whole))
+			default:
+				vs = append(vs, tileaa.NewConstant(l.b, r.Type(), tileaa.SplatOf(tileaa.AsTile(r), 0)).Result())
+			}
+		}
+	}
+	for _, s := range l.scans {
+		vs = append(vs, make([]*ir.Value, s.op.NumResults())...)
+	}
+	if l.g.ordered {
+		vs = append(vs, joinTokens(l.b, nil))
+	}
+	return vs
+}
+
+// finish takes the results of the group from those of the loop.
+func (l *looper) finish(results []*ir.Value) {
+	for _, o := range l.g.outputs {
+		n := len(o.results())
+		values := results[:n]
+		results = results[n:]
+		if o.kind == accumulate {
+			l.b.Loc = o.op.Loc()
+			r := o.op.Clone(maps.Clone(l.c.replaced))
+			r.SetOperands(values, []int32{int32(n)})
+			values = l.b.Insert(r).Results()
+		}
+		for i, r := range o.results() {
+			l.c.replaced[r] = values[i]
+		}
+	}
+	if l.g.ordered {
+		l.g.token = results[len(results)-1]
+	}
+}
+
+// piece makes one piece of everything, in program order, and returns what is carried on.
+func (l *looper) piece(num *ir.Value, carried []*ir.Value) []*ir.Value {
+	l.num, l.made, l.done = num, map[cut]*ir.Value{}, map[pieceOf]*ir.Op{}
+	next := slices.Clone(carried)
+	at := len(carried)
+	if l.g.ordered {
+		at--
+	}
+	for _, s := range slices.Backward(l.scans) {
+		at -= s.op.NumResults()
+		for i, r := range s.op.Results() {
+			l.carry[r] = carried[at+i]
+		}
+	}
+	list := l.list()
+	for _, p := range list {
+		if !l.c.cuttable(p.op.ParentOp()) || ir.IsProperAncestor(p.op.ParentOp(), l.g.place) {
+			l.b.Loc = p.op.Loc()
+			if l.c.cuttable(p.op) {
+				l.loop(p.op, list)
+			} else {
+				l.make(p)
+			}
+		}
+	}
+	at = 0
+	for _, o := range l.g.outputs {
+		l.b.Loc = o.op.Loc()
+		switch n := len(o.results()); o.kind {
+		case accumulate:
+			pieces := make([]*ir.Value, n)
+			for i, v := range o.op.Operands() {
+				pieces[i] = l.value(v, o.dim)
+			}
+			if !l.first {
+				pieces = l.combine(o.op, carried[at:at+n], pieces)
+			}
+			copy(next[at:], pieces)
+			at += n
+		case sum:
+			next[at] = l.step(o.op, carried[at])
+			at++
+		case collect:
+			for i, r := range o.results() {
+				next[at+i] = tileaa.NewInsert(l.b, r.Type(), l.value(r, o.dim), carried[at+i], l.sliceNumbers(r, o.dim)).Result()
+			}
+			at += n
+		}
+	}
+	for _, s := range l.scans {
+		for _, r := range s.op.Results() {
+			next[at] = l.carry[r]
+			at++
+		}
+	}
+	if l.g.ordered {
+		tokens := l.tokens(list)
+		if !l.first {
+			tokens = append(tokens, carried[at])
+		}
+		next[at] = joinTokens(l.b, tokens)
+	}
+	return next
+}
+
+// list is what a piece consists of, in program order.
+func (l *looper) list() []pieceOf {
+	var list []pieceOf
+	for _, o := range l.g.outputs {
+		for _, k := range o.cuts {
+			p := pieceOf{k.v.DefiningOp(), k.dim}
+			if o.how[k] == inPieces && !slices.Contains(list, p) {
+				list = append(list, p)
+			}
+		}
+		for _, k := range o.carries {
+			if p := (pieceOf{k.loop, whole}); !slices.Contains(list, p) {
+				list = append(list, p)
+			}
+		}
+		if o.kind == effect {
+			list = append(list, pieceOf{o.op, o.dim})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b pieceOf) int { return l.c.number[a.op] - l.c.number[b.op] })
+	return list
+}
+
+// tokens are the tokens of all that happened in the piece.
+func (l *looper) tokens(list []pieceOf) []*ir.Value {
+	var vs []*ir.Value
+	for _, p := range list {
+		op := l.done[p]
+		if op == nil || l.c.cuttable(p.op.ParentOp()) {
+			continue
+		}
+		if n := op.NumResults(); n > 0 && tileaa.IsToken(op.Result(n-1)) {
+			vs = append(vs, op.Result(n-1))
+		}
+	}
+	return vs
+}
+
+// combine is the combine region of a reduce or scan on tiles instead of elements.
+//
+//	(%a: f32, %x: f32) { yield (maxf %a, %x) }    =>    maxf %accumulator, %piece
+func (l *looper) combine(op *ir.Op, acc, pieces []*ir.Value) []*ir.Value {
+	body := op.Body()
+	m := ir.Mapping{}
+	for i := range acc {
+		m[body.Arg(2*i)], m[body.Arg(2*i+1)] = acc[i], pieces[i]
+	}
+	shape := tileaa.ShapeOf(pieces[0])
+	as := func(v *ir.Value) *tileaa.TileType { return tileaa.Tile(l.b.Ctx, tileaa.AsTile(v).Elem, shape...) }
+	for op := body.First(); op != nil; op = op.Next() {
+		for _, v := range op.Operands() {
+			if m[v] == nil { // a scalar from outside
+				m[v] = tileaa.NewSplat(l.b, as(v), l.value(v, whole)).Result()
+			}
+		}
+		switch op.Code() {
+		case tileaa.OpYield:
+			out := make([]*ir.Value, len(acc))
+			for i, v := range op.Operands() {
+				out[i] = m[v]
+			}
+			return out
+		case tileaa.OpConstant:
+			bits, _ := tileaa.SplatValue(op.Result(0))
+			m[op.Result(0)] = tileaa.NewConstant(l.b, as(op.Result(0)), tileaa.SplatOf(as(op.Result(0)), bits)).Result()
+		default:
+			c := l.b.Insert(op.Clone(m))
+			for _, r := range c.Results() {
+				r.SetType(as(r))
+			}
+		}
+	}
+	panic("BUG: the region of a reduce or scan does not end in yield")
+}
+
+// scan goes on where the piece before ended, and leaves where this one ends: the last elements along its axis.
+//
+//	%s = scan %piece;  %r = combine %s, (broadcast %carry);  next %carry = extract %r[last]
+func (l *looper) scan(op *ir.Op, s []*ir.Value) []*ir.Value {
+	dim := tileaa.DimOf(op)
+	shape := slices.Clone(tileaa.ShapeOf(s[0]))
+	last := shape[dim] - 1
+	if ir.Cast[tileaa.Scan](op).Reverse() {
+		last = 0
+	}
+	if !l.first {
+		before := make([]*ir.Value, len(s))
+		for i, r := range op.Results() {
+			before[i] = tileaa.NewBroadcast(l.b, s[i].Type(), l.carry[r]).Result()
+		}
+		s = l.combine(op, before, s)
+	}
+	at := l.zeros(len(shape))
+	at[dim] = tileaa.Const(l.b, tileaa.Tile(l.b.Ctx, l.b.Ctx.Int(32)), last)
+	shape[dim] = 1
+	for i, r := range op.Results() {
+		t := tileaa.Tile(l.b.Ctx, tileaa.AsTile(r).Elem, shape...)
+		l.carry[r] = tileaa.NewExtract(l.b, t, s[i], at).Result()
+	}
+	return s
+}
+
+// value is v, or the piece of it along dim.
+func (l *looper) value(v *ir.Value, dim int) *ir.Value {
+	if dim == whole || tileaa.ShapeOf(v) == nil {
+		if again := l.made[cut{v, whole}]; again != nil {
+			return again
+		}
+		return l.c.replaced.Lookup(v)
+	}
+	k := cut{v, dim}
+	if l.made[k] == nil {
+		l.made[k] = tileaa.NewExtract(l.b, l.cutType(v.Type(), dim), l.value(v, whole), l.sliceNumbers(v, dim)).Result()
+	}
+	return l.made[k]
+}
+
+// mapping is what stands for the whole values that a cloned region uses.
+func (l *looper) mapping() ir.Mapping {
+	m := maps.Clone(l.c.replaced)
+	for k, v := range l.made { // into a map: the order cannot matter
+		if k.dim == whole {
+			m[k.v] = v
+		}
+	}
+	return m
+}
+
+// sliceNumbers are the indices of an extract or insert of the piece.
+func (l *looper) sliceNumbers(v *ir.Value, dim int) []*ir.Value {
+	vs := l.zeros(len(tileaa.ShapeOf(v)))
+	vs[dim] = l.num
+	return vs
+}
+
+func (l *looper) zeros(n int) []*ir.Value {
+	return slices.Repeat([]*ir.Value{tileaa.Const(l.b, tileaa.Tile(l.b.Ctx, l.b.Ctx.Int(32)), 0)}, n)
+}
+
+func (l *looper) cutShape(shape []int64, dim int) []int64 {
+	shape = slices.Clone(shape)
+	shape[dim] /= l.g.pieces
+	return shape
+}
+
+// cutType is the type of a piece of a tile or block; of everything else it is the type itself.
+func (l *looper) cutType(t ir.Type, dim int) ir.Type {
+	switch t := t.(type) {
+	case *tileaa.TileType:
+		if len(t.Shape) > 0 && dim != whole {
+			return tileaa.Tile(l.b.Ctx, t.Elem, l.cutShape(t.Shape, dim)...)
+		}
+	case *tileaa.BlockType:
+		if dim != whole {
+			return tileaa.Block(l.b.Ctx, t.Elem, l.cutShape(t.Shape, dim)...)
+		}
+	}
+	return t
+}
+
+// make makes an operation on pieces.
+func (l *looper) make(p pieceOf) {
+	op, dim := p.op, p.dim
+	var v *ir.Value
+	switch {
+	case dim == whole: // again, as it is
+	case op.Code() == tileaa.OpConstant:
+		t := l.cutType(op.Result(0).Type(), dim).(*tileaa.TileType)
+		bits, _ := tileaa.SplatValue(op.Result(0))
+		v = tileaa.NewConstant(l.b, t, tileaa.SplatOf(t, bits)).Result()
+	case op.Code() == tileaa.OpIota:
+		v = l.iota(op)
+	case op.Code() == tileaa.OpBlockTile:
+		v = l.block(ir.Cast[tileaa.BlockTile](op), dim)
+	case op.Code() == tileaa.OpAssume:
+		if d, ok := ir.Cast[tileaa.Assume](op).Predicate().(*tileaa.DivByAttr); !ok && !isBound(op) || ok && d.Grouped {
+			v = l.value(op.Operand(0), dim) // a promise about neighbours that the cut may part
+		}
+	}
+	if v != nil {
+		l.made[cut{op.Result(0), dim}] = v
+		return
+	}
+	c := op.Clone(l.mapping())
+	for i, o := range op.Operands() {
+		c.SetOperand(i, l.operand(op, i, o, dim))
+	}
+	for _, r := range c.Results() {
+		r.SetType(l.cutType(r.Type(), dim))
+	}
+	l.done[p] = l.b.Insert(c)
+	made := c.Results()
+	if slices.Contains(l.scans, p) {
+		made = l.scan(op, made)
+	}
+	for i, r := range made {
+		l.made[cut{op.Result(i), dim}] = r
+	}
+}
+
+func isBound(op *ir.Op) bool {
+	_, ok := ir.Cast[tileaa.Assume](op).Predicate().(*tileaa.BoundedAttr)
+	return ok
+}
+
+// operand is what an operation on pieces takes for operand i.
+func (l *looper) operand(op *ir.Op, i int, v *ir.Value, dim int) *ir.Value {
+	if tileaa.IsToken(v) {
+		leaves, _ := l.c.tokens(op, v)
+		return l.c.joined(leaves, l.g, l.inPiece)
+	}
+	if o := l.c.output[op]; o != nil && o.kind == effect {
+		return l.value(v, effectDim(v, dim))
+	}
+	return l.value(v, l.c.operandCuts(op, dim)[i].dim)
+}
+
+// inPiece are the tokens of an operation in the piece.
+func (l *looper) inPiece(op *ir.Op) []*ir.Value {
+	var vs []*ir.Value
+	for d := range len(tileaa.ShapeOf(op.Result(0))) {
+		if c := l.done[pieceOf{op, d}]; c != nil {
+			vs = append(vs, c.Result(c.NumResults()-1))
+		}
+	}
+	return vs
+}
+
+// iota counts on: piece p of 0 .. n-1 is 0 .. n/pieces-1 plus p * n/pieces.
+func (l *looper) iota(op *ir.Op) *ir.Value {
+	t := l.cutType(op.Result(0).Type(), 0).(*tileaa.TileType)
+	v := tileaa.NewIota(l.b, t).Result()
+	start := l.times(l.numberAs(t.Elem), t.Shape[0])
+	return tileaa.NewAddi(l.b, v, tileaa.NewSplat(l.b, t, start).Result(), tileaa.AddiOptions{}).Result()
+}
+
+// numberAs is the number of the piece as an integer of another width, modulo that width.
+func (l *looper) numberAs(elem ir.Type) *ir.Value {
+	t := tileaa.Tile(l.b.Ctx, elem)
+	switch w := ir.BitWidth(elem); {
+	case w > 32:
+		return tileaa.NewExti(l.b, t, l.num, def.Unsigned).Result()
+	case w < 32:
+		return tileaa.NewTrunci(l.b, t, l.num, tileaa.TrunciOptions{}).Result()
+	}
+	return l.num
+}
+
+// times is v * k.
+func (l *looper) times(v *ir.Value, k int64) *ir.Value {
+	if k == 1 {
+		return v
+	}
+	return tileaa.NewMuli(l.b, v, tileaa.Const(l.b, tileaa.AsTile(v), k), tileaa.MuliOptions{}).Result()
+}
+
+// block is piece p of a block: with step = gcd(traversal, length of the piece), it begins at coordinate
+//
+//	index * traversal + p * length  =  (index * (traversal/step) + p * (length/step)) * step
+//
+// What is known of the bounds of the whole block holds for its pieces. Nothing else does: the piece of a block that hangs over the
+// edge may lie outside altogether, which no frontend's index would (anywhere).
+func (l *looper) block(op tileaa.BlockTile, dim int) *ir.Value {
+	shape := op.Result().Type().(*tileaa.BlockType).Shape
+	traversal := slices.Clone(op.Traversal())
+	indices := op.Indices()
+	for i, v := range indices {
+		if i != dim {
+			indices[i] = l.value(v, whole)
+		}
+	}
+	inbounds := make(ir.BoolArray, len(shape))
+	for d := range shape {
+		inbounds[d] = l.c.known.InBounds(op, d)
+	}
+	opts := tileaa.BlockTileOptions{Anywhere: !inbounds[dim]}
+	if p, ok := op.Padding(); ok {
+		opts.Padding = &p
+	}
+	if slices.Contains(inbounds, true) {
+		opts.Inbounds = inbounds
+	}
+	memref := l.value(op.Memref(), whole)
+	s, sparse := op.SparseDim()
+	if sparse {
+		opts.SparseDim = &s
+	}
+	if sparse && int(s) == dim {
+		indices[dim] = l.value(indices[dim], 0)
+	} else {
+		length := shape[dim] / l.g.pieces
+		step := gcd(traversal[dim], length)
+		indices[dim] = l.times(l.wideIndex(op, dim), traversal[dim]/step)
+		part := l.times(l.numberAs(tileaa.AsTile(indices[dim]).Elem), length/step)
+		indices[dim] = tileaa.NewAddi(l.b, indices[dim], part, tileaa.AddiOptions{}).Result()
+		traversal[dim] = step
+	}
+	return tileaa.NewBlockTile(l.b, l.cutType(op.Result().Type(), dim), memref, indices, traversal, op.DimMap(), opts).Result()
+}
+
+// wideIndex is the index of a block along dim, in a type that holds the coordinate at which every piece begins.
+func (l *looper) wideIndex(op tileaa.BlockTile, dim int) *ir.Value {
+	old := op.Indices()[dim]
+	width := 64
+	if l.c.known.CoordinateBits(op, dim) <= 31 {
+		width = 32
+	}
+	if width <= ir.BitWidth(tileaa.AsTile(old).Elem) {
+		return l.value(old, whole)
+	}
+	t := tileaa.Tile(l.b.Ctx, l.b.Ctx.Int(width))
+	return tileaa.NewExti(l.b, t, l.value(old, whole), def.Unsigned).Result()
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}

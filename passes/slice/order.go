@@ -1,0 +1,402 @@
+package slice
+
+import (
+	"slices"
+
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+	"tileiras/passes/facts"
+)
+
+// This file says which outputs share a loop, and keeps the order that tokens ask for.
+//
+// Two things change when tiles are cut. A load happens later, and perhaps again, at the place of the loop: no write that comes
+// behind it by a token may happen before that. And in a loop, piece 1 is loaded when piece 0 has been stored already: where the
+// store comes behind the load by a token, both must touch the same place, so that the pieces do not meet. (Without a token path
+// there is no order: spec of the memory operations.)
+
+// tokenOrder answers what comes behind what.
+type tokenOrder struct {
+	c      *cutter
+	behind map[*ir.Op]map[*ir.Op]bool
+}
+
+// after is the set of memory operations that come behind one by tokens, in this or a later iteration of a loop.
+func (o *tokenOrder) after(op *ir.Op) map[*ir.Op]bool {
+	if set, ok := o.behind[op]; ok {
+		return set
+	}
+	set := map[*ir.Op]bool{}
+	seen := map[*ir.Value]bool{}
+	var visit func(v *ir.Value)
+	visit = func(v *ir.Value) {
+		if seen[v] {
+			return
+		}
+		seen[v] = true
+		for u := v.FirstUse(); u != nil; u = u.Next() {
+			user := u.Owner()
+			if len(passesOn(user, u.Index())) == 0 {
+				set[user] = true
+				if n := user.NumResults(); n > 0 && tileaa.IsToken(user.Result(n-1)) {
+					visit(user.Result(n - 1))
+				}
+				continue
+			}
+			for _, w := range passesOn(user, u.Index()) {
+				visit(w)
+			}
+		}
+	}
+	for _, r := range op.Results() {
+		if tileaa.IsToken(r) {
+			visit(r)
+		}
+	}
+	o.behind[op] = set
+	return set
+}
+
+// passesOn lists the values as which operand i of a join, a loop or a terminator goes on; none for operations that use it.
+func passesOn(op *ir.Op, i int) []*ir.Value {
+	switch op.Code() {
+	case tileaa.OpJoinMemToken:
+		return op.Results()
+	case tileaa.OpFor, tileaa.OpLoop:
+		loop, _ := ir.LoopOf(op)
+		k := i - loop.InitUse(0).Index()
+		vs := []*ir.Value{loop.Carried()[k]}
+		if loop.Kind == ir.CountedFlow {
+			vs = append(vs, op.Result(k))
+		}
+		return vs
+	case tileaa.OpYield, tileaa.OpBreak, tileaa.OpContinue:
+		return ir.ForwardedTo(op, i)
+	}
+	return nil
+}
+
+// mayRepeat reports whether a load may happen at a place behind it: no write that must see it done happens in between. Where the
+// place is in a loop that the load is not in, all of the loop is in between.
+func (o *tokenOrder) mayRepeat(load, place *ir.Op, except ...*ir.Op) bool {
+	end := o.c.number[place]
+	for p := place.ParentOp(); p != nil && !ir.IsProperAncestor(p, load); p = p.ParentOp() {
+		if p.Code() == tileaa.OpFor || p.Code() == tileaa.OpLoop {
+			ir.Walk(p, ir.PreOrder, func(in *ir.Op) { end = max(end, o.c.number[in]+1) })
+		}
+	}
+	for w := range o.after(load) { // a question about a set: the order cannot matter
+		if n := o.c.number[w]; w.Traits().Has(ir.Writes) && w != place && !slices.Contains(except, w) && o.c.number[load] < n && n < end {
+			return false
+		}
+	}
+	return true
+}
+
+// group is the outputs of one loop.
+type group struct {
+	outputs []*output
+	pieces  int64
+	place   *ir.Op // the loop stands before it
+	token   *ir.Value
+	ordered bool // something comes behind what the loop did
+}
+
+// formGroups gives every output a loop; outputs that load the same pieces share one where order allows.
+func (c *cutter) formGroups() {
+	for _, o := range slices.Clone(c.outputs) {
+		if !c.joinGroup(o) {
+			c.groups = append(c.groups, &group{outputs: []*output{o}, pieces: o.pieces, place: o.op})
+		}
+	}
+	slices.SortFunc(c.groups, func(a, b *group) int { return c.number[a.place] - c.number[b.place] })
+	for _, g := range c.groups {
+		if op := c.hazard(g.outputs); op != nil {
+			v, _ := cutTile(op)
+			c.refuse(op, v, "its token comes behind a load, perhaps of the same memory, that is made in the same pieces")
+		}
+	}
+	ir.Walk(c.entry, ir.PreOrder, func(op *ir.Op) {
+		for _, v := range op.Operands() {
+			if tileaa.IsToken(v) && op.Code() != tileaa.OpJoinMemToken && !c.goes(op) {
+				if leaves, changed := c.checkTokens(op, v, nil); changed {
+					c.rewires = append(c.rewires, rewire{op, v, leaves})
+				}
+			}
+		}
+	})
+	for _, g := range c.groups {
+		for _, op := range g.memoryOps() {
+			if v := tileaa.TokenBefore(op); v != nil {
+				c.checkTokens(op, v, g)
+			}
+		}
+	}
+}
+
+// goes reports whether an operation does not survive: it is an output, or a load or loop that only outputs used.
+func (c *cutter) goes(op *ir.Op) bool {
+	return c.output[op] != nil || (loadsFreely(op) || c.cuttable(op)) && !c.kept[op]
+}
+
+// memoryOps are the operations of a group with tokens, in program order; a load may be there along several dimensions.
+func (g *group) memoryOps() []*ir.Op {
+	var ops []*ir.Op
+	for _, o := range g.outputs {
+		for _, k := range o.cuts {
+			if op := k.v.DefiningOp(); o.how[k] == inPieces && loadsFreely(op) && !slices.Contains(ops, op) {
+				ops = append(ops, op)
+			}
+		}
+		if o.kind == effect {
+			ops = append(ops, o.op)
+		}
+	}
+	return ops
+}
+
+// joinGroup adds an output to an earlier group if it may.
+func (c *cutter) joinGroup(o *output) bool {
+	for _, g := range slices.Backward(c.groups) {
+		if g.place.Block() != o.op.Block() || !c.mayWait(g.outputs, o.op) {
+			continue
+		}
+		all := c.cutAlike(append(slices.Clone(g.outputs), o))
+		if all == nil || !sharesLoad(all) || !c.mayLoadAt(all, o.op) || c.hazard(all) != nil {
+			continue
+		}
+		g.outputs, g.pieces, g.place = all, all[0].pieces, o.op
+		for _, p := range all {
+			c.output[p.op] = p
+		}
+		return true
+	}
+	return false
+}
+
+// cutAlike cuts outputs of one loop into the same number of pieces, so many that the accumulators fit; nil when that cannot be.
+func (c *cutter) cutAlike(outputs []*output) []*output {
+	pieces, regs, accumulators := int64(0), 0, 0
+	for _, o := range outputs {
+		pieces = max(pieces, o.pieces)
+	}
+	for _, o := range outputs {
+		regs = max(regs, o.regs*int(o.pieces)/int(pieces))
+		accumulators += o.accumulators() * int(o.pieces) / int(pieces)
+	}
+	_, loopLimit := c.pieceLimit()
+	for !c.steps && regs+accumulators > loopLimit*c.threads {
+		regs, accumulators, pieces = regs/2, accumulators/2, pieces*2
+	}
+	var alike []*output
+	var scans []pieceOf
+	for _, o := range outputs {
+		if o.pieces != pieces {
+			if o = c.tryOutput(o.op, o.kind, o.dim, pieces); o == nil || o.pieces != pieces || !c.areWhole(o.wholes) {
+				return nil
+			}
+		}
+		alike, scans = append(alike, o), append(scans, o.scans...)
+	}
+	if !sameDirection(scans) || c.products && accumulatorsOf(alike...) > c.accumulators*c.threads {
+		return nil
+	}
+	return alike
+}
+
+// areWhole reports whether values exist whole already.
+func (c *cutter) areWhole(vs []*ir.Value) bool {
+	return !slices.ContainsFunc(vs, func(v *ir.Value) bool {
+		op := v.DefiningOp()
+		return op != nil && !c.kept[op] && c.output[op] == nil
+	})
+}
+
+// sharesLoad reports whether the last output loads pieces that another one loads already.
+func sharesLoad(outputs []*output) bool {
+	last := outputs[len(outputs)-1]
+	return slices.ContainsFunc(last.cuts, func(k cut) bool {
+		return last.how[k] == inPieces && loadsFreely(k.v.DefiningOp()) &&
+			slices.ContainsFunc(outputs[:len(outputs)-1], func(p *output) bool { return p.how[k] == inPieces && slices.Contains(p.cuts, k) })
+	})
+}
+
+// mayWait reports whether nothing up to a place uses what the outputs give.
+func (c *cutter) mayWait(outputs []*output, place *ir.Op) bool {
+	var used func(v *ir.Value) bool
+	used = func(v *ir.Value) bool {
+		for u := v.FirstUse(); u != nil; u = u.Next() {
+			user := u.Owner()
+			if user.Code() == tileaa.OpJoinMemToken && used(user.Result(0)) || user.Code() != tileaa.OpJoinMemToken && c.number[user] <= c.number[place] {
+				return true
+			}
+		}
+		return false
+	}
+	return !slices.ContainsFunc(outputs, func(o *output) bool { return slices.ContainsFunc(o.op.Results(), used) })
+}
+
+// mayLoadAt reports whether all loads of the outputs may happen at a place.
+func (c *cutter) mayLoadAt(outputs []*output, place *ir.Op) bool {
+	var ops []*ir.Op
+	for _, o := range outputs {
+		ops = append(ops, o.op)
+	}
+	for _, o := range outputs {
+		for _, k := range o.cuts {
+			if op := k.v.DefiningOp(); o.how[k] == inPieces && loadsFreely(op) && !c.orders.mayRepeat(op, place, ops...) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// hazard is a write that would, in one loop, meet other pieces of something that its token says is loaded before; nil if there is
+// none. A write to where each piece was loaded meets none, if no two elements lie at one place. (Outputs of which one comes behind another do not share a loop: mayWait.)
+func (c *cutter) hazard(outputs []*output) *ir.Op {
+	for _, w := range outputs {
+		if w.kind != effect || !w.op.Traits().Has(ir.Writes) {
+			continue
+		}
+		for _, o := range outputs {
+			for _, k := range o.cuts {
+				l := k.v.DefiningOp()
+				if o.how[k] != inPieces || !loadsFreely(l) || c.number[l] > c.number[w.op] || !c.orders.after(l)[w.op] {
+					continue
+				}
+				if k.dim != w.dim || !facts.SamePlace(tileaa.AccessedPlace(l), tileaa.AccessedPlace(w.op), facts.AnyTime) || !c.known.DistinctPlace(tileaa.AccessedPlace(l)) {
+					return w.op
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// A leaf is a token that an operation comes behind: v, or what op does in a loop.
+type leaf struct {
+	v  *ir.Value
+	op *ir.Op
+}
+
+// tokens lists what comes before an operation by its token v, given that loads of outputs are gone. A load need not come behind
+// another load, so it looks through them: what comes behind it comes behind those.
+func (c *cutter) tokens(op *ir.Op, v *ir.Value) (leaves []leaf, changed bool) {
+	seen := map[*ir.Value]bool{}
+	reads := loadsFreely(op)
+	var visit func(v *ir.Value)
+	visit = func(v *ir.Value) {
+		if v == nil || seen[v] {
+			return
+		}
+		seen[v] = true
+		d := v.DefiningOp()
+		switch {
+		case d == nil:
+			leaves = append(leaves, leaf{v: v})
+		case d.Code() == tileaa.OpJoinMemToken:
+			for _, o := range d.Operands() {
+				visit(o)
+			}
+		case loadsFreely(d):
+			if !reads {
+				if !c.goes(d) {
+					leaves = append(leaves, leaf{v: v})
+				}
+				leaves = append(leaves, leaf{op: d})
+			}
+			changed = changed || c.goes(d) || len(c.groupsWith(d)) > 0
+			visit(tileaa.TokenBefore(d))
+		case c.output[d] != nil:
+			changed = true
+			leaves = append(leaves, leaf{op: d})
+		case d.Code() != tileaa.OpCreateMemToken:
+			leaves = append(leaves, leaf{v: v})
+		}
+	}
+	visit(v)
+	return leaves, changed
+}
+
+// groupsWith are the loops in which an operation happens.
+func (c *cutter) groupsWith(op *ir.Op) []*group {
+	var gs []*group
+	for _, g := range c.groups {
+		if slices.Contains(g.memoryOps(), op) {
+			gs = append(gs, g)
+		}
+	}
+	return gs
+}
+
+// A rewire is an operation that stays, one of its tokens, and what it comes behind by it when tiles are cut. It is found out before
+// anything changes.
+type rewire struct {
+	op     *ir.Op
+	v      *ir.Value
+	leaves []leaf
+}
+
+// checkTokens is tokens; it sees to it that the loops that an operation comes behind stand in front of it, and marks them as ordered.
+// own is the loop that it is in itself.
+func (c *cutter) checkTokens(op *ir.Op, v *ir.Value, own *group) (leaves []leaf, changed bool) {
+	at := op
+	if own != nil {
+		at = own.place
+	}
+	leaves, changed = c.tokens(op, v)
+	for _, l := range leaves {
+		for _, g := range c.groupsWith(l.op) {
+			if g == own {
+				continue
+			}
+			a := at
+			for a != nil && a.Block() != g.place.Block() {
+				a = a.ParentOp()
+			}
+			if a == nil || c.number[a] <= c.number[g.place] {
+				c.refuse(l.op, l.op.Result(0), "what comes behind it by its token comes before its pieces")
+			}
+			g.ordered = true
+		}
+	}
+	return leaves, changed
+}
+
+// joined makes the token of leaves at the builder's place. inPiece gives the tokens of operations in the piece that is being made.
+func (c *cutter) joined(leaves []leaf, own *group, inPiece func(op *ir.Op) []*ir.Value) *ir.Value {
+	var vs []*ir.Value
+	add := func(v *ir.Value) {
+		if v != nil && !slices.Contains(vs, v) {
+			vs = append(vs, v)
+		}
+	}
+	for _, l := range leaves {
+		if l.op == nil {
+			add(l.v)
+			continue
+		}
+		for _, g := range c.groupsWith(l.op) {
+			if g != own {
+				add(g.token)
+				continue
+			}
+			for _, v := range inPiece(l.op) {
+				add(v)
+			}
+		}
+	}
+	return joinTokens(c.b, vs)
+}
+
+// joinTokens is one token for several, or for none.
+func joinTokens(b *ir.Builder, vs []*ir.Value) *ir.Value {
+	switch len(vs) {
+	case 0:
+		return tileaa.NewCreateMemToken(b).Result()
+	case 1:
+		return vs[0]
+	}
+	return tileaa.NewJoinMemToken(b, vs).Result()
+}

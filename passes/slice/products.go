@@ -1,0 +1,309 @@
+package slice
+
+import (
+	"slices"
+
+	"tileiras/codegen/atom"
+	"tileiras/codegen/cost"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+	"tileiras/passes/facts"
+	"tileiras/passes/kernel"
+	"tileiras/passes/pass"
+)
+
+// This file cuts matrix products: into pieces of the result when its accumulators are too many for the registers, and along K when
+// its operands are too big for shared memory.
+//
+//	%d = dot %a, %b, %c : 64x1024 * 1024x64        %d = for %p = 0 to 4, inits(%c) {
+//	                                        =>       %a' = tiled_load (piece %p of %a along K)      : 64x256
+//	                                                 %b' = tiled_load (piece %p of %b along K)      : 256x64
+//	                                                 continue (dot %a', %b', %acc) }
+
+// productDim is the rule of a product whose result [B]MxN is cut along dim: rows are those of the left operand and of its scales,
+// columns those of the right one; the other operand is whole.
+func productDim(op *ir.Op, i, dim int) (int, bool) {
+	rank := len(tileaa.ShapeOf(op.Result(0)))
+	left, right := i == 0 || i == 3, i == 1 || i == 4
+	if left && dim == rank-1 || right && dim == rank-2 {
+		return whole, true
+	}
+	return dim, true
+}
+
+// Feeding knows of values whether they only become operands of products: what is loaded or computed for them in pieces needs no
+// place as a whole.
+type Feeding map[*ir.Value]bool
+
+func (f Feeding) Of(v *ir.Value) bool {
+	if known, ok := f[v]; ok {
+		return known
+	}
+	f[v] = false // what comes round a loop does more
+	ok := tileaa.ShapeOf(v) != nil && v.HasUses()
+	for u := v.FirstUse(); u != nil && ok; u = u.Next() {
+		op := u.Owner()
+		if tileaa.IsProduct(op) {
+			ok = u.Index() != 2
+		} else {
+			ok = op.Code() != tileaa.OpReduce && op.Code() != tileaa.OpScan && ruleOf(op) != nil && f.Of(op.Result(0))
+		}
+	}
+	f[v] = ok
+	return ok
+}
+
+// spreadIotas gives every dimension of a reshaped iota from which operands are loaded its own numbers, so that it can be cut along
+// each:
+//
+//	reshape (iota : 64x) : 8x8      =>      (broadcast of iota 8 along rows) * 8 + (broadcast of iota 8 along columns)
+func spreadIotas(s *pass.State, entry *ir.Op) {
+	feeds := Feeding{}
+	uses := map[*ir.Op][]*ir.Use{} // that lead to operands only
+	var list []*ir.Op
+	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		if op.Code() != tileaa.OpReshape {
+			return
+		}
+		if d := op.Operand(0).DefiningOp(); d == nil || d.Code() != tileaa.OpIota {
+			return
+		}
+		for u := op.Result(0).FirstUse(); u != nil; u = u.Next() {
+			if user := u.Owner(); user.NumResults() > 0 && feeds.Of(user.Result(0)) {
+				uses[op] = append(uses[op], u)
+			}
+		}
+		if uses[op] != nil {
+			list = append(list, op)
+		}
+	})
+	for _, op := range list {
+		b := ir.NewBuilder(s.Ctx).Before(op)
+		b.Loc = op.Loc()
+		t := tileaa.AsTile(op.Result(0))
+		var sum *ir.Value
+		stride := t.NumElements()
+		for d, n := range t.Shape {
+			if stride /= n; n == 1 {
+				continue
+			}
+			line := tileaa.Tile(s.Ctx, t.Elem, n)
+			v := tileaa.NewIota(b, line).Result()
+			if stride > 1 {
+				v = tileaa.NewMuli(b, v, tileaa.Const(b, line, stride), tileaa.MuliOptions{}).Result()
+			}
+			ones := slices.Repeat([]int64{1}, len(t.Shape))
+			ones[d] = n
+			v = tileaa.NewReshape(b, tileaa.Tile(s.Ctx, t.Elem, ones...), v).Result()
+			if n < t.NumElements() {
+				v = tileaa.NewBroadcast(b, t, v).Result()
+			}
+			if sum != nil {
+				v = tileaa.NewAddi(b, sum, v, tileaa.AddiOptions{}).Result()
+			}
+			sum = v
+		}
+		if sum != nil {
+			for _, u := range uses[op] {
+				u.Owner().SetOperand(u.Index(), sum)
+			}
+		}
+	}
+}
+
+// accumulatorsOf is the registers that all threads together need for the pieces of products that outputs of one loop make: those of a
+// block are alive together.
+func accumulatorsOf(outputs ...*output) int {
+	most := 0
+	together := map[*ir.Block]int{}
+	seen := map[cut]bool{}
+	for _, o := range outputs {
+		for _, k := range o.cuts {
+			op := k.v.DefiningOp()
+			if o.kind == sum || !tileaa.IsProduct(op) || o.how[k] != inPieces || seen[k] {
+				continue
+			}
+			seen[k] = true
+			regs := kernel.TileRegisters(k.v)
+			if k.dim != whole {
+				regs /= int(o.pieces)
+			}
+			together[op.Block()] += regs
+			most = max(most, together[op.Block()])
+		}
+	}
+	return most
+}
+
+// cutSteps cuts the products of an entry along K whose operands take more shared memory than the plan gives them.
+func cutSteps(s *pass.State, entry *ir.Op) error {
+	c := newCutter(s, entry)
+	c.steps, c.limit = true, kernel.WholeRegisters
+	c.findOutputs()
+	if c.err == nil {
+		c.formGroups()
+	}
+	if c.err != nil {
+		return c.err
+	}
+	c.build()
+	return nil
+}
+
+// stepPieces is the number of pieces along K in which the operands of a product fit into the plan's bytes, or as many as there can be.
+func (c *cutter) stepPieces(op *ir.Op) int64 {
+	r := RoomOf(c.s, c.entry, c.threads/32, tileaa.PlanOf(c.entry).OperandBytes)
+	p := ProductOf(c.s, op, c.threads/32)
+	pieces := int64(1)
+	for p.TooBig(r) && p.Extent.K > 1 {
+		half := p.half(c.s, op, c.threads/32)
+		if p.OK && half.Atom.Atom.Scalar() != p.Atom.Atom.Scalar() {
+			break // too short for the matrix unit
+		}
+		p, pieces = half, 2*pieces
+	}
+	return pieces
+}
+
+// stepOutput cuts a product along K; nil when that does not help: where neither operand can be made in pieces.
+func (c *cutter) stepOutput(op *ir.Op, pieces int64) *output {
+	if pieces < 2 {
+		return nil
+	}
+	rank := len(tileaa.ShapeOf(op.Operand(0)))
+	p := &prober{c: c, pieces: pieces, place: op, how: map[cut]method{}}
+	var roots []cut
+	for i, v := range op.Operands() {
+		switch i {
+		case 0, 3:
+			roots = append(roots, cut{v, rank - 1})
+		case 1, 4:
+			roots = append(roots, cut{v, rank - 2})
+		}
+	}
+	if !p.needAll(roots) || !slices.ContainsFunc(roots, func(k cut) bool { return p.how[k] == inPieces }) {
+		return nil
+	}
+	r, ok := p.recipe(roots)
+	if !ok {
+		return nil
+	}
+	r.wholes = append(r.wholes, op.Operand(2))
+	return &output{op: op, kind: sum, dim: rank - 1, pieces: pieces, recipe: r}
+}
+
+// step is the product of the pieces along K, added to what the loop carries.
+func (l *looper) step(op *ir.Op, acc *ir.Value) *ir.Value {
+	rank := len(tileaa.ShapeOf(op.Operand(0)))
+	c := op.Clone(l.mapping())
+	for i, v := range op.Operands() {
+		switch i {
+		case 0, 3:
+			c.SetOperand(i, l.value(v, rank-1))
+		case 1, 4:
+			c.SetOperand(i, l.value(v, rank-2))
+		case 2:
+			c.SetOperand(i, acc)
+		}
+	}
+	return l.b.Insert(c).Result(0)
+}
+
+// Product is what the plan asks of one product.
+type Product struct {
+	Extent atom.Extent
+	Atom   atom.Candidate
+	OK     bool // some row computes it
+	Staged int  // bytes of the operands that lie in shared memory
+	Passed int  // bytes that pass through registers on their way there
+	accs   int  // accumulators of a thread
+}
+
+// ProductOf looks at a dot or dot_scaled for so many warps.
+func ProductOf(s *pass.State, op *ir.Op, warps int) Product {
+	p := Product{Extent: kernel.ExtentOf(op), accs: kernel.TileRegisters(op.Result(0)) / (32 * warps)}
+	p.Atom, p.OK = kernel.ChooseAtom(s, op, p.Extent, warps)
+	for i, elem := range []atom.Elem{p.Atom.A, p.Atom.B} {
+		v := op.Operand(i)
+		if p.OK && p.Atom.Atom.Scalar() || !fromProduct(v) {
+			p.Staged += int(tileaa.AsTile(v).NumElements()) * max(elem.Bits(), 8) / 8
+		}
+		if d := v.DefiningOp(); d == nil || d.Code() != tileaa.OpTiledLoad || !s.Target.Has("cp.async") {
+			p.Passed += loadedBytes(s, v, map[*ir.Value]bool{})
+		}
+	}
+	return p
+}
+
+// half is the product with half as much of K.
+func (p Product) half(s *pass.State, op *ir.Op, warps int) Product {
+	p.Extent.K, p.Staged, p.Passed = p.Extent.K/2, p.Staged/2, p.Passed/2
+	p.Atom, p.OK = kernel.ChooseAtom(s, op, p.Extent, warps)
+	return p
+}
+
+// loadedBytes is what is loaded into registers for a value. Elements that lie alone in memory have a register each.
+func loadedBytes(s *pass.State, v *ir.Value, seen map[*ir.Value]bool) int {
+	op := v.DefiningOp()
+	if op == nil || seen[v] || !tileaa.IsRanked(v) || tileaa.IsProduct(op) {
+		return 0
+	}
+	seen[v] = true
+	switch {
+	case op.Code() == tileaa.OpTiledLoad:
+		return int(tileaa.AsTile(v).NumElements()) * tileaa.ElemBytes(tileaa.AsTile(v).Elem)
+	case op.Code() == tileaa.OpLoad:
+		bytes, ptr := tileaa.ElemBytes(tileaa.AsTile(v).Elem), ir.Cast[tileaa.Load](op).Ptr()
+		known := facts.New(s.Module)
+		alone := true // in memory
+		for d := range tileaa.ShapeOf(ptr) {
+			alone = alone && known.PointerVector(ptr, d) < 2
+		}
+		if alone {
+			bytes = max(4, bytes)
+		}
+		return int(tileaa.AsTile(v).NumElements()) * bytes
+	case ruleOf(op) == nil || op.Code() == tileaa.OpReduce || op.Code() == tileaa.OpScan:
+		return 0
+	}
+	n := 0
+	for _, o := range op.Operands() {
+		n += loadedBytes(s, o, seen)
+	}
+	return n
+}
+
+// room is what a kernel has for the operands of one product.
+type room struct {
+	shared int // bytes of shared memory
+	passed int // bytes of registers, of all threads
+}
+
+// RoomOf is what a kernel of so many warps has, given so much shared memory.
+func RoomOf(s *pass.State, entry *ir.Op, warps, shared int) room {
+	return room{shared, cost.OperandRoom(s.Target, warps, kernel.DemandsOf(entry).AccumulatorBits/32/(32*warps))}
+}
+
+// TooBig reports whether a product takes more room than there is for its operands, or too much code.
+func (p Product) TooBig(r room) bool {
+	return p.Staged > r.shared || p.Passed > r.passed ||
+		p.OK && p.Atom.Atom.Scalar() && p.accs*p.Extent.K/p.Atom.Atom.Shape.K > scalarInstrs
+}
+
+// scalarInstrs is the most multiply-adds of a thread in one product.
+const scalarInstrs = 8192
+
+// fromProduct reports whether a value is computed from the result of a product: it is in registers.
+func fromProduct(v *ir.Value) bool {
+	seen := map[*ir.Value]bool{}
+	var visit func(v *ir.Value) bool
+	visit = func(v *ir.Value) bool {
+		op := v.DefiningOp()
+		if op == nil || seen[v] || !tileaa.IsRanked(v) {
+			return false
+		}
+		seen[v] = true
+		return tileaa.IsProduct(op) || op.Traits().Has(ir.Elementwise) && slices.ContainsFunc(op.Operands(), visit)
+	}
+	return visit(v)
+}

@@ -1,0 +1,451 @@
+// Package slice makes in pieces what is too big for registers or shared memory.
+package slice
+
+import (
+	"fmt"
+	"slices"
+
+	"tileiras/codegen/cost"
+	"tileiras/dialects/tileaa"
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+	"tileiras/passes/facts"
+	"tileiras/passes/kernel"
+	"tileiras/passes/pass"
+)
+
+// slice-tiles strip-mines what is too big for the registers, where the plan says sliced. Registers cannot be indexed, and straight
+// code for thousands of values is nothing that an assembler takes, so a big tile never exists as a whole: a loop makes it piece by
+// piece. A group begins and ends in memory: its inputs are loads, scalars, iota and constants, its outputs stores and reductions.
+//
+//	%x = tiled_load %bx : 65536xf32            for %p = 0 to 4 {
+//	%y = exp %x                                  %bx' = block_tile ... index * 4 + %p   : block<16384xf32>
+//	tiled_store %y, %by                  =>      %x' = tiled_load %bx'                  : 16384xf32
+//	                                             %y' = exp %x'
+//	                                             tiled_store %y', %by'
+//	                                           }
+//
+// Everything follows from one question asked backwards from an output: what is piece p of this value along dimension d? For an
+// elementwise operation it is the operation on piece p of its operands, for a load the load of a smaller block, for iota a shorter
+// iota plus p times its length (the rows of slice_tiles_rows.go). A value on both sides of a full reduction is simply made twice:
+//
+//	%m = reduce max %x                         for %p { %a = maxf %a, piece p of %x };  %m = reduce max %a
+//	tiled_store (subf %x, splat %m)      =>    for %p { tiled_store (subf (piece p of %x, loaded again), splat %m) }
+//
+// A reduction along another dimension than the sliced one happens inside the piece, so a softmax of many short rows is one loop.
+//
+// Order: inside a piece, operations come behind the tokens from outside the loop; the loop carries out the join of all that its
+// pieces did. Loading again, and storing before another piece has loaded, is right only where no token says otherwise
+// (slice_tiles_order.go).
+//
+// What cannot be made in pieces stays whole as long as a thread can hold it at all, else it is an error that names it.
+func Tiles(s *pass.State) error {
+	made := 0
+	for _, entry := range s.Entries() {
+		plan := tileaa.PlanOf(entry)
+		if plan.OperandBytes > 0 {
+			spreadIotas(s, entry)
+		}
+		if plan.Sliced {
+			if err := slicePieces(s, entry, &made); err != nil {
+				return err
+			}
+		}
+		if plan.OperandBytes > 0 {
+			if err := cutSteps(s, entry); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// slicePieces makes big tiles of an entry in pieces.
+func slicePieces(s *pass.State, entry *ir.Op, made *int) error {
+	c := newCutter(s, entry)
+	c.made = made
+	c.findOutputs()
+	if c.err == nil {
+		c.formGroups()
+	}
+	switch {
+	case c.err == nil:
+		c.build()
+	case c.products && c.threads < 32*cost.MostWarps:
+		return &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: c.err.Error()}
+	case c.fitsWhole():
+		s.Remark(entry.Loc(), "tiles stay whole and may spill: %v", c.err)
+	default:
+		return c.err
+	}
+	return nil
+}
+
+const (
+	// pieceRegs is the most that a value takes in a piece. (Measured: a rolled loop over pieces of 32 values costs ptxas 0.05 s,
+	// 512 values in straight code 3 s and a stack, 8192 minutes.)
+	pieceRegs = 32
+	// maxPieces is the most operations on pieces that the loops of a module may have: each becomes up to pieceRegs values, twice where
+	// the first piece stands before its loop. Outputs that share much of what they are made of would else need a file of their own size
+	// squared.
+	maxPieces = 1 << 14
+	// loopRegs is the most that a value and all accumulators of a loop take together.
+	loopRegs = 64
+)
+
+// cutter slices one entry.
+type cutter struct {
+	s       *pass.State
+	b       *ir.Builder
+	entry   *ir.Op
+	threads int
+	limit   int // registers of a thread beyond which a value is big
+	// products: the entry has matrix products, whose accumulators may fill a piece. steps: products are cut along K, nothing else.
+	products, steps bool
+	accumulators    int // registers of a thread that the accumulators of a piece may take
+	feeding         Feeding
+	known           *facts.Facts
+	number          map[*ir.Op]int // place in the walk: program order
+	orders          tokenOrder
+
+	outputs  []*output
+	output   map[*ir.Op]*output
+	kept     map[*ir.Op]bool // operations that stay whole
+	groups   []*group
+	rewires  []rewire
+	replaced ir.Mapping // results of outputs -> what the loops give instead
+	made     *int       // operations on pieces in the loops of the module so far
+	remarked bool
+	err      error
+}
+
+func newCutter(s *pass.State, entry *ir.Op) *cutter {
+	p := tileaa.PlanOf(entry)
+	c := &cutter{
+		s: s, b: ir.NewBuilder(s.Ctx), entry: entry, threads: 32 * p.Warps, limit: kernel.ValueLimit(s, entry, p.Warps),
+		known: facts.New(entry), number: map[*ir.Op]int{}, output: map[*ir.Op]*output{}, kept: map[*ir.Op]bool{},
+		replaced: ir.Mapping{}, feeding: Feeding{}, made: new(int),
+	}
+	if d := kernel.DemandsOf(entry); d.AccumulatorBits > 0 {
+		c.products = true
+		if c.accumulators = p.PieceRegs; c.accumulators == 0 {
+			c.accumulators = cost.AccumulatorTarget
+		}
+		c.limit = d.AccumulatorShare(c.accumulators)
+	}
+	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) { c.number[op] = len(c.number) })
+	c.orders = tokenOrder{c: c, behind: map[*ir.Op]map[*ir.Op]bool{}}
+	return c
+}
+
+// fitsWhole reports whether a thread can hold every value one way or another.
+func (c *cutter) fitsWhole() bool {
+	ok := true
+	ir.Walk(c.entry, ir.PreOrder, func(op *ir.Op) {
+		ok = ok && !slices.ContainsFunc(op.Results(), func(v *ir.Value) bool { return kernel.TileRegisters(v) > kernel.WholeRegisters*c.threads })
+	})
+	return ok
+}
+
+func (c *cutter) big(v *ir.Value) bool { return c.regs(v) > c.limit*c.threads }
+
+// regs is tileRegs of a value, but 0 of operands of products, which are cut along K later.
+func (c *cutter) regs(v *ir.Value) int {
+	if c.products && !c.steps && c.feeding.Of(v) {
+		return 0
+	}
+	return kernel.TileRegisters(v)
+}
+
+// pieceLimit and loopLimit are the most registers of a thread that a piece takes, and a piece with all accumulators of a loop.
+func (c *cutter) pieceLimit() (piece, loop int) {
+	if c.products {
+		return c.accumulators, c.accumulators
+	}
+	return pieceRegs, loopRegs
+}
+
+// touched reports whether an operation takes or makes a big tile, or scans more than a thread holds.
+func (c *cutter) touched(op *ir.Op) bool {
+	if op.Code() == tileaa.OpScan && kernel.ScanRegisters(tileaa.ShapeOf(op.Operand(0)), tileaa.DimOf(op), c.threads/32) > 2*c.limit {
+		return true
+	}
+	return slices.ContainsFunc(op.Operands(), c.big) || slices.ContainsFunc(op.Results(), c.big)
+}
+
+// An output is an operation at which a group ends, and how it is cut.
+type output struct {
+	op     *ir.Op
+	kind   outputKind
+	pieces int64
+	dim    int // of the tile that is cut: the stored value, the reduced operand, the collected result
+	recipe
+}
+
+type outputKind uint8
+
+const (
+	effect     outputKind = iota // happens piece by piece: a store, an atomic, an assert
+	accumulate                   // a reduction along the cut: pieces are combined, then reduced
+	sum                          // a product along K: each piece adds to the accumulator
+	collect                      // a small result: its pieces are put together
+)
+
+// findOutputs decides about everything that must happen or must be known whole: it becomes an output of a loop, or stays.
+func (c *cutter) findOutputs() {
+	ir.Walk(c.entry, ir.PreOrder, func(op *ir.Op) {
+		if op != c.entry && !c.cuttable(op) && !c.cuttable(op.ParentOp()) {
+			c.happens(op)
+		}
+	})
+	slices.SortFunc(c.outputs, func(a, b *output) int { return c.number[a.op] - c.number[b.op] })
+}
+
+// happens sees to it that an operation happens, if it does more than compute: in pieces or as it is.
+func (c *cutter) happens(op *ir.Op) {
+	if c.err == nil && c.steps && tileaa.IsProduct(op) {
+		if o := c.stepOutput(op, c.stepPieces(op)); o != nil {
+			c.add(o)
+		}
+		return
+	}
+	if c.err != nil || inCombine(op) || op.Traits().Has(ir.Pure) || loadsFreely(op) {
+		return
+	}
+	if _, ok := cutTile(op); ok && !c.steps && c.reaches(op) {
+		// A small tile is worth a loop if that spares making it whole.
+		if o := c.bestOutput(op, effect); o != nil && (c.touched(op) || !o.takesApart()) {
+			c.add(o)
+			return
+		}
+	}
+	c.keep(op)
+}
+
+// inCombine reports whether op lies in the region of a reduce or scan, which belongs to that operation.
+func inCombine(op *ir.Op) bool {
+	p := op.ParentOp()
+	return p != nil && (p.Code() == tileaa.OpReduce || p.Code() == tileaa.OpScan)
+}
+
+// loadsFreely reports whether op is a load that may happen any number of times.
+func loadsFreely(op *ir.Op) bool {
+	return (op.Code() == tileaa.OpLoad || op.Code() == tileaa.OpTiledLoad) && !tileaa.IsStrong(op)
+}
+
+// cutTile is the tile of an operation with an effect that can be cut.
+func cutTile(op *ir.Op) (*ir.Value, bool) {
+	var v *ir.Value
+	switch op.Code() {
+	case tileaa.OpTiledStore, tileaa.OpStore, tileaa.OpTiledAtomic, tileaa.OpAtomicRmw, tileaa.OpAtomicCas:
+		v = tileaa.StoredValue(op)
+	case tileaa.OpAssert:
+		v = ir.Cast[tileaa.Assert](op).Cond()
+	}
+	if v == nil || !tileaa.IsRanked(v) {
+		return nil, false
+	}
+	if ordersMore(op) || op.NumResults() == 2 && op.Result(0).HasUses() {
+		return nil, false // an acquire or release is one act; the old values of an atomic exist once
+	}
+	return v, true
+}
+
+// ordersMore reports whether a memory operation orders others too: acquire and release.
+func ordersMore(op *ir.Op) bool {
+	m, ok := ir.As[tileaa.MemoryOp](op)
+	return ok && m.Order() > def.Relaxed
+}
+
+// reaches reports whether a big tile lies behind an operation, however small what it makes itself.
+func (c *cutter) reaches(op *ir.Op) bool {
+	seen := map[*ir.Op]bool{}
+	var visit func(op *ir.Op) bool
+	visit = func(op *ir.Op) bool {
+		for _, v := range op.Operands() {
+			d := v.DefiningOp()
+			if d == nil || seen[d] || rules[d.Code()] == nil && !d.Traits().Has(ir.Elementwise) || !tileaa.IsRanked(v) {
+				continue
+			}
+			seen[d] = true
+			if c.touched(d) || visit(d) {
+				return true
+			}
+		}
+		return false
+	}
+	return c.touched(op) || visit(op)
+}
+
+// add makes an output, and everything outside of its loop that the loop needs.
+func (c *cutter) add(o *output) {
+	if *c.made += len(o.cuts); *c.made > maxPieces {
+		v, _ := cutTile(o.op)
+		if v == nil {
+			v = o.op.Operand(0)
+		}
+		c.refuse(o.op, v, fmt.Sprintf("every loop repeats what its output is made of, and together they have more than %d operations on pieces", maxPieces))
+		return
+	}
+	c.outputs = append(c.outputs, o)
+	c.output[o.op] = o
+	for _, v := range o.wholes {
+		c.needWhole(v, o.op)
+	}
+}
+
+// keep leaves an operation as it is: its operands must exist whole.
+func (c *cutter) keep(op *ir.Op) {
+	if c.kept[op] || c.err != nil {
+		return
+	}
+	c.kept[op] = true
+	if c.touched(op) && !c.remarked {
+		c.remarked = true
+		c.s.Remark(op.Loc(), "%s cannot be cut into pieces; it may spill", op.Def.Name)
+	}
+	for _, v := range op.Results() {
+		c.checkWhole(v, op)
+	}
+	for _, v := range op.Operands() {
+		c.needWhole(v, op)
+	}
+	switch {
+	case op.Code() == tileaa.OpReduce || op.Code() == tileaa.OpScan:
+		for _, v := range ir.Captures(op) {
+			c.needWhole(v, op)
+		}
+	case c.cuttable(op):
+		for _, in := range op.Body().Ops() {
+			c.happens(in)
+		}
+	}
+}
+
+// needWhole sees to it that a value that user takes exists whole.
+func (c *cutter) needWhole(v *ir.Value, user *ir.Op) {
+	op := v.DefiningOp()
+	c.checkWhole(v, user)
+	if op == nil || c.err != nil || c.kept[op] || c.output[op] != nil || tileaa.IsToken(v) {
+		return
+	}
+	if c.touched(op) && !c.big(v) && (op.Traits().Has(ir.Pure) || loadsFreely(op)) {
+		if o := c.bestOutput(op, collect); o != nil {
+			c.add(o)
+			return
+		}
+	}
+	c.keep(op)
+}
+
+func (c *cutter) checkWhole(v *ir.Value, user *ir.Op) {
+	if c.regs(v) > kernel.WholeRegisters*c.threads {
+		c.refuse(user, v, "it cannot be made in pieces")
+	}
+}
+
+// refuse is the error about a tile that cannot be cut into pieces.
+func (c *cutter) refuse(op *ir.Op, v *ir.Value, why string) {
+	if c.err == nil {
+		c.err = &pass.NotSupported{Op: op.Def.Name, Loc: op.Loc(), Type: fmt.Sprintf("of a tile too big for the registers of %d threads, %s: %s, and whole it takes %d registers of each thread, which has %d; a smaller tile helps",
+			c.threads, ir.ShortType(v.Type()), why, (kernel.TileRegisters(v)+c.threads-1)/c.threads, kernel.WholeRegisters-1)}
+	}
+}
+
+// bestOutput is the cheapest way to cut an operation, or nil. A reduction may be cut along its own dimension too.
+func (c *cutter) bestOutput(op *ir.Op, kind outputKind) *output {
+	var best *output
+	try := func(kind outputKind, rank int) {
+		for d := range rank {
+			if o := c.tryOutput(op, kind, d, 2); o != nil && (best == nil || o.cost < best.cost) {
+				best = o
+			}
+		}
+	}
+	switch {
+	case kind == effect:
+		v, _ := cutTile(op)
+		try(effect, len(tileaa.AsTile(v).Shape))
+	case op.Code() == tileaa.OpReduce:
+		dim := tileaa.DimOf(op)
+		best = c.tryOutput(op, accumulate, dim, 2)
+		fallthrough
+	default:
+		try(collect, len(tileaa.AsTile(op.Result(0)).Shape))
+	}
+	return best
+}
+
+// tryOutput cuts an operation along one dimension into as few pieces as fit, but at least so many.
+func (c *cutter) tryOutput(op *ir.Op, kind outputKind, dim int, pieces int64) *output {
+	if kind == sum {
+		return c.stepOutput(op, pieces)
+	}
+	pieceLimit, loopLimit := c.pieceLimit()
+	if kind == accumulate && !combinesTiles(op) || kind == collect && tileaa.ConstBytes(tileaa.AsTile(op.Result(0)).Elem) == 0 {
+		return nil // pointers are no constants that an empty tile could be made of
+	}
+	for ; ; pieces *= 2 {
+		p := &prober{c: c, pieces: pieces, place: op, how: map[cut]method{}}
+		var roots []cut
+		switch kind {
+		case effect:
+			for _, v := range op.Operands() {
+				roots = append(roots, cut{v, effectDim(v, dim)})
+			}
+		case accumulate:
+			for _, v := range op.Operands() {
+				roots = append(roots, cut{v, dim})
+			}
+		case collect:
+			roots = append(roots, cut{op.Result(0), dim})
+		}
+		if !p.needAll(roots) || p.broken || kind == collect && p.how[roots[0]] != inPieces {
+			return nil
+		}
+		r, ok := p.recipe(roots)
+		if !ok {
+			return nil
+		}
+		if kind == accumulate {
+			r.wholes = append(r.wholes, ir.Captures(op)...)
+		}
+		o := &output{op: op, kind: kind, dim: dim, pieces: pieces, recipe: r}
+		if r.regs > pieceLimit*c.threads || r.regs+o.accumulators() > loopLimit*c.threads || c.products && accumulatorsOf(o) > c.accumulators*c.threads {
+			continue
+		}
+		o.cost += map[outputKind]int{effect: 0, accumulate: costAccumulate, collect: costCollect}[kind]
+		return o
+	}
+}
+
+// results are the values that the loop carries for an output: every accumulator, and the results that are collected. Effects have none;
+// their tokens go with those of the group.
+func (o *output) results() []*ir.Value {
+	switch o.kind {
+	case accumulate, sum:
+		return o.op.Results()
+	case collect:
+		return slices.DeleteFunc(slices.Clone(o.op.Results()), func(r *ir.Value) bool { return !r.HasUses() })
+	}
+	return nil
+}
+
+// accumulators is the registers that all threads together carry through the loop for an output.
+func (o *output) accumulators() int {
+	n := 0
+	for _, v := range o.op.Operands() {
+		if o.kind == accumulate {
+			n += kernel.TileRegisters(v) / int(o.pieces)
+		}
+	}
+	return n
+}
+
+// effectDim is along which dimension an operand of an effect is cut when its tile is cut along dim; scalars and tokens are not.
+func effectDim(v *ir.Value, dim int) int {
+	if tileaa.ShapeOf(v) == nil {
+		return whole
+	}
+	return dim
+}

@@ -1,0 +1,204 @@
+package sync
+
+import (
+	"slices"
+
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+// This file is how insert-barriers takes loops: once each, with a summary for what is around.
+
+// exposed are the accesses of a loop that some way from its beginning reaches without a barrier.
+type exposed struct {
+	shared []span
+	tokens []exposure
+	all    kinds // of accesses that come after tokens of outside that are too many to list
+	order  bool  // one of them comes after everything
+}
+
+// exposure is an access that comes after a token of outside.
+type exposure struct {
+	outer *ir.Value
+	op    *ir.Op
+}
+
+// summary is what the surroundings of a loop must know of it.
+type summary struct {
+	level    *level
+	first    []flight // copies in flight when it begins, with which it was walked
+	through  bool     // some way leads through it without a barrier
+	end      *pending // what its end leaves; nil: it has none
+	tokens   []coverage
+	exposed  exposed
+	zeroTrip bool
+}
+
+// expose notes an access that comes after tokens of outside or touches shared memory, before the first barrier of the level.
+func (w *fencer) expose(op *ir.Op, after coverage, spans []span) {
+	x := &w.level.exposed
+	for _, r := range spans {
+		addSpan(&x.shared, r)
+	}
+	kind := kindOf(op)
+	if kind == 0 {
+		return
+	}
+	x.order = x.order || ordersAll(op)
+	if after.all > 0 {
+		x.all |= kind
+	}
+	for _, e := range after.list {
+		if e.outer != nil {
+			x.add(exposure{e.outer, op})
+		}
+	}
+}
+
+func (x *exposed) add(e exposure) {
+	switch {
+	case slices.Contains(x.tokens, e):
+	case len(x.tokens) < maxListed:
+		x.tokens = append(x.tokens, e)
+	default:
+		x.all |= kindOf(e.op)
+	}
+}
+
+// loop settles what the loop's first accesses need of what came before, and goes on after it.
+func (w *fencer) loop(op *ir.Op, p *pending) {
+	sum := w.summaryOf(op, p)
+	wait, who := false, nobody
+	need := func(d requirement) { wait, who = wait || d.wait, max(who, d.who) }
+	for _, r := range sum.exposed.shared {
+		need(p.conflict(r, w.proofs))
+	}
+	need(p.requireAll(sum.exposed.all))
+	if sum.exposed.order {
+		need(p.requireAll(ordered))
+	}
+	var after []coverage
+	for _, e := range sum.exposed.tokens {
+		c := w.cover(e.outer, p)
+		after = append(after, c)
+		need(w.require(c, e.op, p))
+	}
+	w.settle(op, p, wait, who)
+	if w.open(p) {
+		x := &w.level.exposed
+		for _, r := range sum.exposed.shared {
+			addSpan(&x.shared, r)
+		}
+		x.all |= sum.exposed.all
+		x.order = x.order || sum.exposed.order
+		for i, e := range sum.exposed.tokens {
+			w.expose(e.op, after[i], nil)
+		}
+	}
+	if sum.end == nil && !sum.zeroTrip {
+		p.dead = true
+		return
+	}
+	tokens := sum.tokens
+	if sum.zeroTrip {
+		tokens = slices.Clone(tokens)
+		loop, _ := ir.LoopOf(op)
+		for i, v := range loop.Inits() {
+			if tileaa.IsToken(v) {
+				for len(tokens) <= i {
+					tokens = append(tokens, coverage{})
+				}
+				tokens[i] = tokens[i].union(coverage{list: []covered{{outer: v, when: w.clock}}}, w.clock)
+			}
+		}
+	}
+	w.results(op, tokens, sum.level, p)
+	if !sum.through {
+		p.clear(w.tick())
+		p.inFlight = nil
+	}
+	if sum.end != nil {
+		p.take(sum.end, sum.level.start, w.tick())
+	}
+}
+
+// summaryOf walks a loop unless that was done with the same copies in flight, or more.
+func (w *fencer) summaryOf(op *ir.Op, p *pending) *summary {
+	sum := w.summaries[op]
+	if sum != nil && covers(sum.first, p.inFlight) {
+		return sum
+	}
+	first := slices.Clone(p.inFlight)
+	if sum != nil {
+		for _, f := range sum.first {
+			addFlight(&first, f)
+		}
+	}
+	outer := w.level
+	w.level = &level{}
+	sum = w.summarize(op, first)
+	w.level = outer
+	w.summaries[op] = sum
+	return sum
+}
+
+// maxWalks bounds the walks of a loop; two are enough unless tokens change places from round to round. The last ones begin with all
+// that could be pending.
+const maxWalks = 4
+
+// summarize walks the body of a loop until the state at its start holds what its end leaves.
+func (w *fencer) summarize(op *ir.Op, first []flight) *summary {
+	l := w.level
+	loop, _ := ir.LoopOf(op)
+	args, inits := loop.Carried(), loop.Inits()
+	back, tokens := &pending{}, make([]coverage, len(inits))
+	for walk := 1; ; walk++ {
+		l.start = w.tick()
+		l.exposed, l.conts, l.breaks = exposed{}, ways{}, ways{}
+		p := back.begin(l.start, first)
+		for i, a := range args {
+			if tileaa.IsToken(a) {
+				c := coverage{list: []covered{{outer: inits[i], when: l.start}}}
+				w.tokens[a] = tokenOf{l, c.union(tokens[i].at(l.start), l.start)}
+			}
+		}
+		w.block(op.Body(), p)
+		end := l.conts.state
+		if end == nil {
+			break
+		}
+		for i := range l.conts.tokens {
+			l.conts.tokens[i] = l.conts.tokens[i].around(op)
+		}
+		if back.holds(end, l.start) && holdAll(tokens, l.conts.tokens) || walk > maxWalks {
+			break
+		}
+		back.join(end.from(l.start))
+		for i, c := range l.conts.tokens {
+			tokens[i] = tokens[i].union(c, l.start)
+		}
+		if walk == maxWalks {
+			back.everything()
+			for i := range tokens {
+				tokens[i].all = l.start
+			}
+		}
+	}
+	sum := &summary{level: l, first: first, exposed: l.exposed, zeroTrip: loop.Kind == ir.CountedFlow}
+	out := l.breaks
+	if sum.zeroTrip {
+		out = l.conts
+	}
+	sum.end, sum.tokens = out.state, out.tokens
+	sum.through = sum.zeroTrip || out.state != nil && w.open(out.state)
+	return sum
+}
+
+func holdAll(have, want []coverage) bool {
+	for i, c := range want {
+		if !have[i].holds(c) {
+			return false
+		}
+	}
+	return true
+}

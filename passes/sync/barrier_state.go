@@ -1,0 +1,404 @@
+package sync
+
+import (
+	"math"
+	"slices"
+
+	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa"
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+)
+
+// This file is the state of insert-barriers: what happened since the last barrier, and what tokens cover of it. Lists are bounded: what
+// no longer fits is remembered without detail, which can only ask for barriers too many.
+
+// maxListed bounds every list of a state.
+const maxListed = 32
+
+// everywhere is the end of a span whose place is not known.
+const everywhere = math.MaxInt
+
+// span is a range of bytes of shared memory that was touched.
+type span struct {
+	buffer *ir.Value      // nil: several
+	layout *layout.Layout // in which all of the buffer is stored or loaded; nil: another access
+	lo, hi int
+	write  bool
+	met    bool // the lanes of each warp have met since
+}
+
+// flight is a copy in flight: it is not over until its thread has waited for it, and no barrier before that makes it visible.
+type flight struct {
+	span
+	op  *ir.Op // nil: any
+	age int    // groups that were committed since, its own counts; 0: not committed
+}
+
+// pending is what happened since the last barrier. Times are those of the fencer's clock.
+type pending struct {
+	shared   []span
+	inFlight []flight
+	met      int                // when all threads met last, on every way here
+	last     [kindsOfAccess]int // when global memory was accessed last, by kind
+	dead     bool               // no way leads here
+}
+
+// kinds is a set of kinds of accesses to global memory. Weak reads can be in any order; strong ones see other tile blocks, and a later
+// one must not see less than an earlier one.
+type kinds uint8
+
+const (
+	weakRead kinds = 1 << iota
+	strongRead
+	write
+	// ordered comes after everything, as a release.
+	ordered
+
+	kindsOfAccess = 3
+)
+
+// kindOf is what an op does to memory outside the kernel's buffers; 0: nothing.
+func kindOf(op *ir.Op) kinds {
+	fences := ir.Is[tileaa.FenceAlias](op) || ir.Is[tileaa.GdcWait](op) || ir.Is[tileaa.GdcLaunchDependents](op)
+	switch {
+	case fences || tileaa.Touches(op, ir.Write, tileaa.GlobalSpace):
+		return write
+	case !tileaa.Touches(op, ir.Read, tileaa.GlobalSpace):
+		return 0
+	case tileaa.IsStrong(op):
+		return strongRead
+	}
+	return weakRead
+}
+
+// conflicting reports whether the order of two accesses matters.
+func conflicting(a, b kinds) bool {
+	return (a|b)&(write|ordered) != 0 || a&b&strongRead != 0
+}
+
+// orders reports whether a memory op has acquire or release semantics.
+func orders(op *ir.Op, what def.MemOrder) bool {
+	m, ok := ir.As[tileaa.MemoryOp](op)
+	if !ok {
+		return ir.Is[tileaa.GdcWait](op) && what == def.Acquire
+	}
+	return m.Order() == what || m.Order() == def.AcqRel
+}
+
+// ordersAll reports whether an op comes after everything before it in the tile block, whatever its token says.
+func ordersAll(op *ir.Op) bool {
+	return orders(op, def.Release) || ir.Is[tileaa.FenceAlias](op) || ir.Is[tileaa.GdcLaunchDependents](op)
+}
+
+// requirement is what must stand before an access.
+type requirement struct {
+	wait bool // for copies in flight
+	who  meeting
+}
+
+// meeting is who must meet before an access.
+type meeting uint8
+
+const (
+	nobody meeting = iota
+	lanes          // of each warp
+	everybody
+)
+
+func (p *pending) copy() *pending {
+	q := *p
+	q.shared, q.inFlight = slices.Clone(p.shared), slices.Clone(p.inFlight)
+	return &q
+}
+
+// clear is a barrier of all threads.
+func (p *pending) clear(now int) { p.shared, p.met = nil, now }
+
+// meet is a barrier of the lanes of each warp.
+func (p *pending) meet() {
+	for i := range p.shared {
+		p.shared[i].met = true
+	}
+}
+
+// note remembers an access to global memory.
+func (p *pending) note(k kinds, now int) {
+	for i := range p.last {
+		if k&(1<<i) != 0 {
+			p.last[i] = now
+		}
+	}
+}
+
+// requireAll is who must meet before an access of kinds k that comes after everything.
+func (p *pending) requireAll(k kinds) (d requirement) {
+	for i, at := range p.last {
+		if at > 0 && at >= p.met && k != 0 && conflicting(k, 1<<i) {
+			d.who = everybody
+		}
+	}
+	d.wait = k&(write|ordered) != 0 && len(p.inFlight) > 0
+	return d
+}
+
+// conflict is who must meet before the access r to shared memory.
+func (p *pending) conflict(r span, proofs *proofs) (d requirement) {
+	for _, f := range p.inFlight {
+		if f.lo < r.hi && r.lo < f.hi {
+			d = requirement{true, everybody}
+		}
+	}
+	for _, q := range p.shared {
+		if !(q.write || r.write) || q.lo >= r.hi || r.lo >= q.hi {
+			continue
+		}
+		switch {
+		case !proofs.ownParts(q, r):
+			d.who = everybody
+			return d
+		case !q.met:
+			d.who = max(d.who, lanes)
+		}
+	}
+	return d
+}
+
+// fly adds a copy that begins.
+func (p *pending) fly(f flight) { addFlight(&p.inFlight, f) }
+
+func (p *pending) flies(op *ir.Op) bool {
+	return slices.ContainsFunc(p.inFlight, func(f flight) bool { return f.op == op || f.op == nil })
+}
+
+// commit ends a group of copies.
+func (p *pending) commit() {
+	for i := range p.inFlight {
+		p.inFlight[i].age = min(p.inFlight[i].age+1, math.MaxInt32)
+	}
+}
+
+// land makes copies writes that have happened: those of all groups but the newest n.
+func (p *pending) land(n int) {
+	p.inFlight = slices.DeleteFunc(p.inFlight, func(f flight) bool {
+		if f.age > n {
+			addSpan(&p.shared, f.span)
+		}
+		return f.age > n
+	})
+}
+
+// landAll is a wait before which nothing stays uncommitted.
+func (p *pending) landAll() { p.land(-1) }
+
+// join adds what happened on another way to the same place.
+func (p *pending) join(q *pending) {
+	for _, r := range q.shared {
+		addSpan(&p.shared, r)
+	}
+	for _, f := range q.inFlight {
+		addFlight(&p.inFlight, f)
+	}
+	for i := range p.last {
+		p.last[i] = max(p.pendingAt(i), q.pendingAt(i))
+	}
+	p.met = min(p.met, q.met)
+}
+
+// pendingAt is when an access of kind i happened that is pending, or 0.
+func (p *pending) pendingAt(i int) int {
+	if p.last[i] < p.met {
+		return 0
+	}
+	return p.last[i]
+}
+
+// begin is the state at the beginning of a loop's body, when p is what its end leaves.
+func (p *pending) begin(now int, first []flight) *pending {
+	q := p.copy()
+	q.met = now
+	for i, at := range p.last {
+		q.last[i] = min(at, 1) * now
+	}
+	for _, f := range first {
+		addFlight(&q.inFlight, f)
+	}
+	return q
+}
+
+// from is what is pending of p, in the times of one for whom a loop that began at start is one moment.
+func (p *pending) from(start int) *pending {
+	q := p.copy()
+	q.met = 0
+	for i := range q.last {
+		q.last[i] = min(p.pendingAt(i), 1)
+	}
+	return q
+}
+
+// holds reports whether all that is pending in q is in p, too.
+func (p *pending) holds(q *pending, start int) bool {
+	for i := range p.last {
+		if q.pendingAt(i) > 0 && p.last[i] == 0 {
+			return false
+		}
+	}
+	for _, r := range q.shared {
+		if !slices.ContainsFunc(p.shared, func(s span) bool { return s.holds(r) }) {
+			return false
+		}
+	}
+	return covers(p.inFlight, q.inFlight)
+}
+
+// take adds what a loop leaves that ended now.
+func (p *pending) take(end *pending, start, now int) {
+	for _, r := range end.shared {
+		addSpan(&p.shared, r)
+	}
+	for _, f := range end.inFlight {
+		addFlight(&p.inFlight, f)
+	}
+	for i := range p.last {
+		if end.pendingAt(i) > 0 {
+			p.last[i] = now
+		}
+	}
+}
+
+// everything makes of p a state that holds every other.
+func (p *pending) everything() {
+	p.shared = []span{{hi: everywhere, write: true}}
+	p.inFlight = []flight{{span: p.shared[0]}}
+	p.last = [kindsOfAccess]int{1, 1, 1}
+}
+
+// holds reports whether s says of a conflict all that r says.
+func (s span) holds(r span) bool {
+	return s == r || s.buffer == nil && s.lo <= r.lo && r.hi <= s.hi && (s.write || !r.write)
+}
+
+// addSpan adds a span to a list, which becomes one span without detail when it is full.
+func addSpan(list *[]span, r span) {
+	if slices.ContainsFunc(*list, func(s span) bool { return s.holds(r) }) {
+		return
+	}
+	if len(*list) < maxListed {
+		*list = append(*list, r)
+		return
+	}
+	*list = []span{hull(append(*list, r))}
+}
+
+func hull(list []span) span {
+	h := span{lo: math.MaxInt}
+	for _, s := range list {
+		h.lo, h.hi, h.write = min(h.lo, s.lo), max(h.hi, s.hi), h.write || s.write
+	}
+	return h
+}
+
+// covers reports whether every copy of want is in have, no older.
+func covers(have, want []flight) bool {
+	for _, f := range want {
+		if !slices.ContainsFunc(have, func(g flight) bool { return g.holds(f) }) {
+			return false
+		}
+	}
+	return true
+}
+
+func (f flight) holds(g flight) bool {
+	return (f.op == g.op && f.span == g.span || f.op == nil && f.span.holds(g.span)) && f.age <= g.age
+}
+
+func addFlight(list *[]flight, f flight) {
+	for i, g := range *list {
+		if g.op == f.op && g.span == f.span {
+			(*list)[i].age = min(g.age, f.age)
+			return
+		}
+	}
+	if len(*list) < maxListed {
+		*list = append(*list, f)
+		return
+	}
+	all := flight{age: f.age, span: f.span}
+	for _, g := range *list {
+		all = flight{age: min(all.age, g.age), span: hull([]span{all.span, g.span})}
+	}
+	*list = []flight{all}
+}
+
+// coverage is what a token comes after.
+type coverage struct {
+	list []covered
+	all  int // until when everything may be covered; 0: only what is listed
+}
+
+// covered is an access that a token comes after.
+type covered struct {
+	op      *ir.Op    // nil: what outer covers
+	outer   *ir.Value // a token from outside the level
+	carried *ir.Op    // the outermost loop of which a later round is meant; nil: the same rounds
+	when    int
+}
+
+func (e covered) same(f covered) bool {
+	return e.op == f.op && e.outer == f.outer && e.carried == f.carried
+}
+
+// since leaves out what happened before the last barrier.
+func (c coverage) since(met int) coverage {
+	if c.all < met {
+		c.all = 0
+	}
+	old := func(e covered) bool { return e.when < met }
+	if slices.ContainsFunc(c.list, old) {
+		c.list = slices.DeleteFunc(slices.Clone(c.list), old)
+	}
+	return c
+}
+
+// union never changes the list of c.
+func (c coverage) union(d coverage, now int) coverage {
+	out := coverage{list: c.list[:len(c.list):len(c.list)], all: max(c.all, d.all)}
+	for _, e := range d.list {
+		if slices.ContainsFunc(out.list, e.same) {
+			continue
+		}
+		if len(out.list) == maxListed {
+			return coverage{all: now}
+		}
+		out.list = append(out.list, e)
+	}
+	return out
+}
+
+// at says that all happened at one time.
+func (c coverage) at(now int) coverage {
+	c.list = slices.Clone(c.list)
+	for i := range c.list {
+		c.list[i].when = now
+	}
+	c.all = min(c.all, 1) * now
+	return c
+}
+
+// around is the coverage in the next round of a loop.
+func (c coverage) around(loop *ir.Op) coverage {
+	c.list = slices.Clone(c.list)
+	for i := range c.list {
+		if c.list[i].op != nil {
+			c.list[i].carried = loop
+		}
+	}
+	return c
+}
+
+func (c coverage) holds(d coverage) bool {
+	if c.all > 0 {
+		return true
+	}
+	return d.all == 0 && !slices.ContainsFunc(d.list, func(e covered) bool { return !slices.ContainsFunc(c.list, e.same) })
+}

@@ -7,7 +7,7 @@ import (
 )
 
 // Nearest is the candidate whose spelling is closest to a misspelt name, or "" when all are further than limit edits away; a limit below
-// 0 is none. Of equals it is one with the same first letter, else the first.
+// 0 is none. Of equals it is the first of those that begin alike for longest.
 func Nearest(name string, candidates []string, limit int) string {
 	if limit < 0 {
 		limit = math.MaxInt
@@ -18,14 +18,21 @@ func Nearest(name string, candidates []string, limit int) string {
 			continue
 		}
 		d := editDistance(name, c)
-		if d < limit || d == limit && (best == "" || sameStart(name, c) && !sameStart(name, best)) {
+		if d < limit || d == limit && (best == "" || sameStart(name, c) > sameStart(name, best)) {
 			best, limit = c, d
 		}
 	}
 	return best
 }
 
-func sameStart(a, b string) bool { return a != "" && b != "" && a[0] == b[0] }
+// sameStart is how many bytes two names have in common from their beginnings on.
+func sameStart(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
 
 // editDistance is Levenshtein's.
 func editDistance(a, b string) int {

@@ -13,15 +13,10 @@ import (
 // previewFlag switches on what is not part of the language yet. There is nothing behind it so far: a file may say that it holds
 // previews, and what it holds is refused.
 var previewFlag = Flag{Name: "preview", Kind: ListFlag, Meta: "feature[,feature...]", Values: []Value{{"simt", "Functions of single threads (not supported yet)"}},
-	Help: "Enable one or more named preview features"}
+	Field: func(o *Options) any { return &o.Read.Preview }, Help: "Enable one or more named preview features"}
 
 // strictFlag selects the reader that does as the tools of 13.1 did.
-var strictFlag = Flag{Name: "strict-13.1", Kind: BoolFlag, Hidden: true, Help: "Read bytecode of version 13.1 only, with the checks and messages of its tools"}
-
-// readOptions are the options of the bytecode reader that a command line asks for.
-func readOptions(line *Line) bytecode.ReadOptions {
-	return bytecode.ReadOptions{Preview: len(line.List("preview")) > 0, Strict131: line.Bool("strict-13.1")}
-}
+var strictFlag = Flag{Name: "strict-13.1", Kind: BoolFlag, Hidden: true, Field: func(o *Options) any { return &o.Read.Strict131 }, Help: "Read bytecode of version 13.1 only, with the checks and messages of its tools"}
 
 // TileIRDisasmCommand is the table of the flags of tileirdisasm, which are those of NVIDIA's and one of our own.
 var TileIRDisasmCommand = &Command{
@@ -30,7 +25,7 @@ var TileIRDisasmCommand = &Command{
 	Overview: "tileirdisasm prints CUDA Tile IR bytecode as text",
 	MaxArgs:  1,
 	Flags: concat([]Flag{
-		{Name: "print-debug-info", Aliases: []string{"g"}, Kind: BoolFlag, Help: "Annotate disassembly with debugging information, if present"},
+		{Name: "print-debug-info", Aliases: []string{"g"}, Kind: BoolFlag, Field: func(o *Options) any { return &o.DebugInfo }, Help: "Annotate disassembly with debugging information, if present"},
 		previewFlag, strictFlag,
 	}, commonFlags),
 }
@@ -55,7 +50,8 @@ func TileIRDisasm(args []string, stdin io.Reader, stdout, stderr io.Writer) int 
 	if err != nil {
 		return unreadable(stderr, "error: "+err.Error())
 	}
-	out, err := disassemble(src, readOptions(line), line.Bool("print-debug-info"))
+	o := line.Options()
+	out, err := disassemble(src, o.Read, o.DebugInfo)
 	if err == nil {
 		err = WriteOutput("-", []byte(out), stdout)
 	}

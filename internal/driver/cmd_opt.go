@@ -23,11 +23,11 @@ var TileOptCommand = &Command{
 	Flags: concat([]Flag{
 		{Name: "passes", Kind: ListFlag, Meta: "pass,...", Help: "Passes to run, in this order; lower-to-llvm and emit-ptx too"},
 		{Name: "from", Kind: EnumFlag, Default: "tile", Help: "What the input is", Values: []Value{{"tile", "cuda_tile or TileAA"}, {"llvm", "LLVM IR"}}},
-		{Name: "gpu-name", Aliases: []string{"arch"}, Kind: EnumFlag, Values: gpuValues(), Advise: target.Advice, Help: "GPU to compile for; without it " + DefaultGPU},
+		{Name: "gpu-name", Aliases: []string{"arch"}, Kind: EnumFlag, Values: gpuValues(), Advise: target.Advice, Field: func(o *Options) any { return &o.GPU }, Help: "GPU to compile for; without it " + DefaultGPU},
 		{Name: "output-file", Aliases: []string{"o"}, Kind: StringFlag, Meta: "filename", Default: "-", Help: "Output file name; - is standard output"},
-		{Name: "opt-level", Aliases: []string{"O"}, Kind: IntFlag, Meta: "int", Default: "3", Help: "Optimization level: 0 takes the plan with the most warps and smallest pieces and leaves out optional passes; 1, 2 and 3 are the same"},
-		{Name: "abi", Kind: EnumFlag, Default: "cuda", Help: "Launch convention", Values: []Value{{"cuda", "An ordinary CUDA kernel"}, {"tile", "A Tile IR kernel"}}},
-		{Name: "lineinfo", Kind: BoolFlag, Help: "Write source lines into the PTX"},
+		{Name: "opt-level", Aliases: []string{"O"}, Kind: IntFlag, Meta: "int", Default: "3", Field: func(o *Options) any { return &o.Opt }, Help: "Optimization level: 0 takes the plan with the most warps and smallest pieces and leaves out optional passes; 1, 2 and 3 are the same"},
+		{Name: "abi", Kind: EnumFlag, Default: "cuda", Field: func(o *Options) any { return &o.ABI }, Help: "Launch convention", Values: []Value{{"cuda", "An ordinary CUDA kernel"}, {"tile", "A Tile IR kernel"}}},
+		{Name: "lineinfo", Kind: BoolFlag, Field: func(o *Options) any { return &o.LineInfo }, Help: "Write source lines into the PTX"},
 		{Name: "mlir-print-op-generic", Kind: BoolFlag, Help: "Print the generic form"},
 	}, pieceFlags, tilePassFlags(), showFlags, commonFlags),
 }
@@ -50,7 +50,8 @@ func TileOpt(parseLLVM func(name, text string) (*llvm.Module, error)) Tool {
 		if err != nil {
 			return report(err, stderr)
 		}
-		o := optionsFrom(line, stderr)
+		o := line.Options()
+		o.Log = stderr
 		var out string
 		switch {
 		case line.String("from") == "llvm":

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
 )
 
 // Tool is one of our commands as a function: what main calls, and what tests call without a process.
@@ -47,16 +46,17 @@ func compileFile(line *Line, stdin io.Reader, stdout *output, stderr io.Writer) 
 		return err
 	}
 	in, out := line.Args[0], line.String("output-file")
-	o := optionsFrom(line, stderr)
-	if line.Given("emit") {
-		o.Emit = Emit(line.String("emit"))
-	} else if kind, err := EmitFor(out); err != nil {
-		return err
-	} else {
+	o := line.Options()
+	o.Log = stderr
+	if o.Emit == "" {
+		kind, err := EmitFor(out)
+		if err != nil {
+			return err
+		}
 		o.Emit = kind
 	}
 	_, wanted := selection(line)
-	o.Remarks, o.Cache = wanted || line.Bool("explain"), line.String("cache")
+	o.Remarks = wanted || line.Bool("explain")
 	line.print(TileirasCommand, stderr)
 	src, err := ReadInput(in, stdin)
 	if err != nil {
@@ -134,18 +134,6 @@ func openLibraries(paths []string) error {
 	return fail(ExitUnsupported, "not supported yet: tile libraries (-l %s)", paths[0])
 }
 
-// optionsFrom reads the flags that tileiras and tile-opt share.
-func optionsFrom(line *Line, log io.Writer) Options {
-	return Options{
-		GPU: line.String("gpu-name"), Opt: line.Int("opt-level"), ABI: line.String("abi"), LineInfo: line.Bool("lineinfo"), Debug: line.Bool("device-debug"),
-		Ptxas: line.String("ptxas"), PtxasTimeout: time.Duration(line.Int("ptxas-timeout")) * time.Second, Sanitize: line.Given("sanitize"),
-		Log: log, PrintAfterAll: line.Bool("print-after-all"), PrintBefore: line.List("print-before"), PrintAfter: line.List("print-after"),
-		PrintChanged: line.Bool("print-changed"), PrintFacts: line.Bool("print-facts"), DebugInfo: line.Bool("print-debug-info"),
-		PassTiming: line.Bool("pass-timing"), VerifyEach: line.Bool("verify-each"), StopAfter: line.String("stop-after"),
-		ReproducerDir: line.String("reproducer-dir"), Read: readOptions(line),
-	}
-}
-
 // information answers the flags that only print something, after what was wrong on the command line before them.
 func information(c *Command, line *Line, stdout, stderr io.Writer) bool {
 	for _, p := range line.Problems {
@@ -162,17 +150,12 @@ func information(c *Command, line *Line, stdout, stderr io.Writer) bool {
 		io.WriteString(stdout, c.HelpList(true))
 	case "list-versions":
 		io.WriteString(stdout, strings.Join(Versions, "\n")+"\n")
+	case "list-passes":
+		io.WriteString(stdout, PassList())
 	case "version":
 		io.WriteString(stdout, versionText(c.Name))
 	}
-	switch {
-	case line.Immediate != "":
-	case line.Bool("list-passes"):
-		io.WriteString(stdout, PassList())
-	default:
-		return false
-	}
-	return true
+	return line.Immediate != ""
 }
 
 // print answers --print-options and --print-all-options, on standard error: standard output may be the output.

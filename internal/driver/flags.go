@@ -2,13 +2,11 @@ package driver
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
-
-	"tileiras/ir"
 )
 
 // FlagKind is what a flag takes.
@@ -36,6 +34,8 @@ type Flag struct {
 	Hidden    bool
 	Advise    func(value string) string // what to say of a value that an EnumFlag does not have
 	Immediate bool                      // acts where it stands: what comes after it is not read, what was wrong before it is only told
+	Bare      bool                      // of an Immediate flag: takes no value, not even =1
+	Field     func(*Options) any        // the field of Options that the flag sets: a pointer to a type that Line.set knows
 }
 
 // Value is one value of an EnumFlag.
@@ -50,19 +50,68 @@ type Command struct {
 	MaxArgs  int
 }
 
-// Line is a parsed command line. The last of a repeated flag wins; lists collect.
+// Line is a parsed command line. The last of a repeated flag wins; lists collect. Its methods panic for a flag that the command's
+// table does not have.
 type Line struct {
+	command   *Command
 	set       *pflag.FlagSet
 	Args      []string
 	Immediate string   // the flag that acted where it stood, if one did
 	Problems  []string // what was wrong before it
 }
 
-func (l *Line) String(name string) string { v, _ := l.set.GetString(name); return v }
-func (l *Line) Bool(name string) bool     { v, _ := l.set.GetBool(name); return v }
-func (l *Line) List(name string) []string { v, _ := l.set.GetStringSlice(name); return v }
-func (l *Line) Given(name string) bool    { return l.set.Changed(name) }
+func (l *Line) String(name string) string { return l.flag(name).Value.String() }
+func (l *Line) Bool(name string) bool     { return l.String(name) == "true" }
+func (l *Line) Given(name string) bool    { return l.flag(name).Changed }
 func (l *Line) Int(name string) int       { n, _ := strconv.Atoi(l.String(name)); return n }
+func (l *Line) List(name string) []string {
+	list, ok := l.flag(name).Value.(pflag.SliceValue)
+	if !ok {
+		panic(fmt.Sprintf("BUG: --%s of %s is no list", name, l.command.Name))
+	}
+	return list.GetSlice()
+}
+
+func (l *Line) flag(name string) *pflag.Flag {
+	f := l.set.Lookup(name)
+	if f == nil {
+		panic(fmt.Sprintf("BUG: %s has no flag --%s", l.command.Name, name))
+	}
+	return f
+}
+
+// Options are the options of a compile that the command line asks for: each row of the table that has a Field sets it.
+func (l *Line) Options() Options {
+	var o Options
+	for i := range l.command.Flags {
+		if f := &l.command.Flags[i]; f.Field != nil {
+			l.store(f, f.Field(&o))
+		}
+	}
+	return o
+}
+
+// store sets a field to what the flag's row says, or to its default. A truth value behind a flag with values is whether it was given.
+func (l *Line) store(f *Flag, field any) {
+	switch p := field.(type) {
+	case *bool:
+		if *p = l.Given(f.Name); f.Kind == BoolFlag {
+			*p = l.Bool(f.Name)
+		}
+	case *string:
+		*p = l.String(f.Name)
+	case *Emit:
+		*p = Emit(l.String(f.Name))
+	case *int:
+		*p = l.Int(f.Name)
+	case *time.Duration:
+		*p = time.Duration(l.Int(f.Name)) * time.Second
+	case *[]string:
+		*p = l.List(f.Name)
+	default:
+		panic(fmt.Sprintf("BUG: --%s of %s sets a %T, which no flag can", f.Name, l.command.Name, field))
+	}
+}
 
 // Names lists the flags that were given, in their order.
 func (l *Line) Names() []string {
@@ -122,133 +171,5 @@ func (c *Command) Parse(args []string) (*Line, error) {
 	if err := set.Parse(r.flags); err != nil {
 		return nil, c.usageError("%v", err)
 	}
-	return &Line{set, r.inputs, r.immediate, r.problems}, nil
-}
-
-// reading is a command line on its way to --name=value flags and inputs; every value is checked against the table.
-type reading struct {
-	c             *Command
-	args          []string
-	flags, inputs []string
-	immediate     string
-	problems      []string
-}
-
-// problem notes what is wrong, in the words of LLVM's command line library.
-func (r *reading) problem(format string, args ...any) {
-	r.problems = append(r.problems, r.c.usageError(format, args...).Lines...)
-}
-
-func (r *reading) read() {
-	for len(r.args) > 0 && r.immediate == "" {
-		a := r.args[0]
-		r.args = r.args[1:]
-		switch {
-		case a == "--":
-			r.inputs = append(r.inputs, r.args...)
-			return
-		case a == "-" || !strings.HasPrefix(a, "-"):
-			r.inputs = append(r.inputs, a)
-		default:
-			r.flag(a)
-		}
-	}
-}
-
-// flag reads one flag, with the next argument where that is its value.
-func (r *reading) flag(a string) {
-	c := r.c
-	body := strings.TrimPrefix(strings.TrimPrefix(a, "-"), "-")
-	name, value, hasValue := strings.Cut(body, "=")
-	f := c.find(name)
-	if f == nil && !strings.HasPrefix(a, "--") && len(body) > 1 {
-		// -O3: a letter with its value after it.
-		if g := c.find(body[:1]); g != nil && g.Kind == IntFlag && !hasValue {
-			f, name, value, hasValue = g, body[:1], body[1:], true
-		} else if g != nil && (g.Kind == StringFlag || g.Kind == ListFlag) && !hasValue {
-			r.problem("for the -%s option: may not occur within a group!", body[:1])
-		}
-	} else if f != nil && f.Kind == IntFlag && len(name) == 1 && hasValue {
-		value = "=" + value // -O=1: what stands after the letter is the value
-	}
-	switch {
-	case f == nil:
-		r.problem("Unknown command line argument '%s'.  Try: '%s --help'", a, c.Name)
-		if n := c.nearest(name); n != "" {
-			r.problem("Did you mean '%s%s'?", dashed(n), strings.TrimPrefix(body, name))
-		}
-		return
-	case f.Immediate:
-		r.immediate = f.Name
-		value = "true"
-	case f.Kind == BoolFlag:
-		if _, err := strconv.ParseBool(value); hasValue && err != nil {
-			r.problem("for the %s option: '%s' is invalid value for boolean argument! Try 0 or 1", dashed(f.Name), value)
-			return
-		}
-		if !hasValue {
-			value = "true"
-		}
-	case !hasValue && f.Kind != OptionalFlag:
-		if len(r.args) == 0 || len(name) == 1 && f.Kind == IntFlag {
-			r.problem("for the %s option: requires a value!", dashed(name))
-			return
-		}
-		value, r.args = r.args[0], r.args[1:]
-	}
-	if !f.Immediate && !r.check(f, value) {
-		return
-	}
-	r.flags = append(r.flags, "--"+f.Name+"="+value)
-}
-
-// check tells whether a value is one that the flag takes.
-func (r *reading) check(f *Flag, value string) bool {
-	switch f.Kind {
-	case IntFlag:
-		if _, err := strconv.Atoi(value); err != nil {
-			r.problem("for the %s option: '%s' value invalid for integer argument!", dashed(f.Name), value)
-			return false
-		}
-	case EnumFlag:
-		if slices.ContainsFunc(f.Values, func(v Value) bool { return v.Name == value }) {
-			return true
-		}
-		r.problem("for the %s option: Cannot find option named '%s'!", dashed(f.Name), value)
-		if f.Advise != nil && value != "" {
-			r.problem("%s", f.Advise(value))
-		}
-		return false
-	case ListFlag:
-		var names []string
-		for _, v := range f.Values {
-			names = append(names, v.Name)
-		}
-		for _, v := range strings.Split(value, ",") {
-			if len(names) > 0 && !slices.Contains(names, v) {
-				r.problem("for the --%[1]s option: unknown %[1]s feature '%s'; supported features: %s", f.Name, v, strings.Join(names, ", "))
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// dashed is a flag as the help spells it.
-func dashed(name string) string {
-	if len(name) == 1 {
-		return "-" + name
-	}
-	return "--" + name
-}
-
-// nearest is the flag whose name is closest to a misspelt one, be it ever so far.
-func (c *Command) nearest(name string) string {
-	var names []string
-	for _, f := range c.Flags {
-		if !f.Hidden {
-			names = append(append(names, f.Name), f.Aliases...)
-		}
-	}
-	return ir.Nearest(name, names, -1)
+	return &Line{c, set, r.inputs, r.immediate, r.problems}, nil
 }

@@ -4,47 +4,48 @@ import "tileiras/codegen/target"
 
 // showFlags are the flags that show what happens inside; tileiras and tile-opt have them both.
 var showFlags = []Flag{
-	{Group: "Options that show what happens inside", Name: "print-after-all", Kind: BoolFlag, Help: "Print the module after every pass, to standard error"},
-	{Name: "print-before", Kind: ListFlag, Meta: "pass,...", Help: "Print the module before these passes"},
-	{Name: "print-after", Kind: ListFlag, Meta: "pass,...", Help: "Print the module after these passes"},
-	{Name: "print-changed", Kind: BoolFlag, Help: "Print what each pass changed, as a diff"},
-	{Name: "print-facts", Kind: BoolFlag, Help: "Print what is known of integers and pointers after every TileAA pass"},
-	{Name: "print-debug-info", Aliases: []string{"mlir-print-debuginfo"}, Kind: BoolFlag, Help: "Print source locations in modules"},
-	{Name: "pass-timing", Kind: BoolFlag, Help: "Print the wall time of every stage, to standard error"},
-	{Name: "verify-each", Kind: BoolFlag, Help: "Verify the module after every pass"},
-	{Name: "stop-after", Kind: StringFlag, Meta: "pass", Help: "Stop after this pass and write its module"},
-	{Name: "list-passes", Kind: BoolFlag, Help: "List the passes in order, with the reason for each place"},
-	{Name: "reproducer-dir", Kind: StringFlag, Meta: "dir", Default: ".", Help: "Where a fault of the compiler leaves its input"},
+	{Group: "Options that show what happens inside", Name: "print-after-all", Kind: BoolFlag, Field: func(o *Options) any { return &o.PrintAfterAll }, Help: "Print the module after every pass, to standard error"},
+	{Name: "print-before", Kind: ListFlag, Meta: "pass,...", Field: func(o *Options) any { return &o.PrintBefore }, Help: "Print the module before these passes"},
+	{Name: "print-after", Kind: ListFlag, Meta: "pass,...", Field: func(o *Options) any { return &o.PrintAfter }, Help: "Print the module after these passes"},
+	{Name: "print-changed", Kind: BoolFlag, Field: func(o *Options) any { return &o.PrintChanged }, Help: "Print what each pass changed, as a diff"},
+	{Name: "print-facts", Kind: BoolFlag, Field: func(o *Options) any { return &o.PrintFacts }, Help: "Print what is known of integers and pointers after every TileAA pass"},
+	{Name: "print-debug-info", Aliases: []string{"mlir-print-debuginfo"}, Kind: BoolFlag, Field: func(o *Options) any { return &o.DebugInfo }, Help: "Print source locations in modules"},
+	{Name: "pass-timing", Kind: BoolFlag, Field: func(o *Options) any { return &o.PassTiming }, Help: "Print the wall time of every stage, to standard error"},
+	{Name: "verify-each", Kind: BoolFlag, Field: func(o *Options) any { return &o.VerifyEach }, Help: "Verify the module after every pass"},
+	{Name: "stop-after", Kind: StringFlag, Meta: "pass", Field: func(o *Options) any { return &o.StopAfter }, Help: "Stop after this pass and write its module"},
+	{Name: "list-passes", Kind: BoolFlag, Immediate: true, Help: "List the passes in order, with the reason for each place"},
+	{Name: "reproducer-dir", Kind: StringFlag, Meta: "dir", Default: ".", Field: func(o *Options) any { return &o.ReproducerDir }, Help: "Where a fault of the compiler leaves its input"},
 }
 
 var commonFlags = []Flag{
-	{Group: "Generic Options", Name: "help", Aliases: []string{"h"}, Kind: BoolFlag, Immediate: true, Help: "Display available options (--help-hidden for more)"},
-	{Name: "help-hidden", Kind: BoolFlag, Hidden: true, Immediate: true, Help: "Display all available options"},
-	{Name: "help-list", Kind: BoolFlag, Immediate: true, Help: "Display list of available options (--help-list-hidden for more)"},
-	{Name: "help-list-hidden", Kind: BoolFlag, Hidden: true, Immediate: true, Help: "Display list of all available options"},
+	{Group: "Generic Options", Name: "help", Aliases: []string{"h"}, Kind: BoolFlag, Immediate: true, Bare: true, Help: "Display available options (--help-hidden for more)"},
+	{Name: "help-hidden", Kind: BoolFlag, Hidden: true, Immediate: true, Bare: true, Help: "Display all available options"},
+	{Name: "help-list", Kind: BoolFlag, Immediate: true, Bare: true, Help: "Display list of available options (--help-list-hidden for more)"},
+	{Name: "help-list-hidden", Kind: BoolFlag, Hidden: true, Immediate: true, Bare: true, Help: "Display list of all available options"},
 	{Name: "print-options", Kind: BoolFlag, Hidden: true, Help: "Print non-default options after command line parsing, to standard error"},
 	{Name: "print-all-options", Kind: BoolFlag, Hidden: true, Help: "Print all option values after command line parsing, to standard error"},
-	{Name: "version", Kind: BoolFlag, Immediate: true, Help: "Display the version of this program"},
+	{Name: "version", Kind: BoolFlag, Immediate: true, Bare: true, Help: "Display the version of this program"},
 }
 
 // compileFlags are what NVIDIA's tileiras has too, and our own.
 var compileFlags = []Flag{
 	{Group: "Options of the compiler", Name: "gpu-name", Aliases: []string{"arch"}, Kind: EnumFlag, Values: gpuValues(), Advise: target.Advice,
-		Help: "GPU to compile for; without it PTX is for " + DefaultGPU + ", which runs on every later GPU too, and a cubin is refused"},
+		Field: func(o *Options) any { return &o.GPU },
+		Help:  "GPU to compile for; without it PTX is for " + DefaultGPU + ", which runs on every later GPU too, and a cubin is refused"},
 	{Name: "output-file", Aliases: []string{"o"}, Kind: StringFlag, Meta: "file", Default: "elf.o", Help: "Output file name; - is standard output"},
-	{Name: "emit", Kind: EnumFlag, Help: "What to write; by default the extension of the output file decides (.ptx .ll .tileir .tileirbc .cubin .o), a cubin without one", Values: []Value{
+	{Name: "emit", Kind: EnumFlag, Field: func(o *Options) any { return &o.Emit }, Help: "What to write; by default the extension of the output file decides (.ptx .ll .tileir .tileirbc .cubin .o), a cubin without one", Values: []Value{
 		{"cudatile", "The input as Tile IR text"}, {"bytecode", "Tile IR bytecode"}, {"tileaa", "TileAA text after all its passes"},
 		{"llvm", "LLVM IR text"}, {"ptx", "PTX"}, {"cubin", "A cubin, by NVIDIA's ptxas"}}},
-	{Name: "opt-level", Aliases: []string{"O"}, Kind: IntFlag, Meta: "N", Default: "3", Help: "Optimization level: 0 takes the plan with the most warps and smallest pieces and leaves out optional passes; 1, 2 and 3 are the same"},
-	{Name: "abi", Kind: EnumFlag, Help: "Launch convention; cuda is the default of PTX, tile that of a cubin", Values: []Value{
+	{Name: "opt-level", Aliases: []string{"O"}, Kind: IntFlag, Meta: "N", Default: "3", Field: func(o *Options) any { return &o.Opt }, Help: "Optimization level: 0 takes the plan with the most warps and smallest pieces and leaves out optional passes; 1, 2 and 3 are the same"},
+	{Name: "abi", Kind: EnumFlag, Field: func(o *Options) any { return &o.ABI }, Help: "Launch convention; cuda is the default of PTX, tile that of a cubin", Values: []Value{
 		{"cuda", "An ordinary CUDA kernel, lowest PTX version"}, {"tile", "A Tile IR kernel, block size 1,1,1"}}},
-	{Name: "lineinfo", Kind: BoolFlag, Help: "Write source lines into the output"},
-	{Name: "device-debug", Aliases: []string{"g"}, Kind: BoolFlag, Help: "Debug information; needs -O0 (source lines only, as --lineinfo)"},
-	{Name: "sanitize", Kind: EnumFlag, Help: "Have ptxas instrument the cubin for this tool of compute-sanitizer", Values: []Value{{"memcheck", "Sanitize memory accesses"}}},
-	{Name: "ptxas", Kind: StringFlag, Meta: "file", Help: "NVIDIA's ptxas, for cubins (else TILEIRAS_PTXAS, beside this program, CUDA_HOME, PATH, a pip package)"},
-	{Name: "ptxas-timeout", Kind: IntFlag, Meta: "seconds", Default: "600", Help: "How long ptxas may take; 0 is for ever"},
+	{Name: "lineinfo", Kind: BoolFlag, Field: func(o *Options) any { return &o.LineInfo }, Help: "Write source lines into the output"},
+	{Name: "device-debug", Aliases: []string{"g"}, Kind: BoolFlag, Field: func(o *Options) any { return &o.Debug }, Help: "Debug information; needs -O0 (source lines only, as --lineinfo)"},
+	{Name: "sanitize", Kind: EnumFlag, Field: func(o *Options) any { return &o.Sanitize }, Help: "Have ptxas instrument the cubin for this tool of compute-sanitizer", Values: []Value{{"memcheck", "Sanitize memory accesses"}}},
+	{Name: "ptxas", Kind: StringFlag, Meta: "file", Field: func(o *Options) any { return &o.Ptxas }, Help: "NVIDIA's ptxas, for cubins (else TILEIRAS_PTXAS, beside this program, CUDA_HOME, PATH, a pip package)"},
+	{Name: "ptxas-timeout", Kind: IntFlag, Meta: "seconds", Default: "600", Field: func(o *Options) any { return &o.PtxasTimeout }, Help: "How long ptxas may take; 0 is for ever"},
 	{Name: "explain", Kind: BoolFlag, Help: "Print a page for each kernel: launch, plan, instructions, widths, conversions, and why"},
-	{Name: "cache", Kind: StringFlag, Meta: "place", Help: "Keep results in a folder, or on an http:// server of Bazel's remote cache protocol"},
+	{Name: "cache", Kind: StringFlag, Meta: "place", Field: func(o *Options) any { return &o.Cache }, Help: "Keep results in a folder, or on an http:// server of Bazel's remote cache protocol"},
 	{Name: "metadata", Kind: StringFlag, Meta: "file.json", Help: "Write how to launch the kernels, as JSON"},
 	previewFlag,
 	{Name: "l", Kind: ListFlag, Meta: "path", Help: "Tile libraries to load; needs --preview=simt (not supported yet)"},

@@ -46,7 +46,7 @@ const (
 type Options struct {
 	Name     string // of the source in diagnostics; "" is "input". Bytecode with debug information names its own sources
 	GPU      string // "sm_90"; GPUs lists them. "" is sm_80, whose PTX later GPUs run too
-	Emit     Level
+	Emit     Level  // "" is what StopAfter gives, or PTX
 	ABI      ABI
 	Opt      OptLevel
 	LineInfo bool // source lines in the PTX
@@ -71,7 +71,7 @@ type Options struct {
 	PrintFacts    bool      // what is known of integers and pointers after every pass
 	DebugInfo     bool      // locations in printed modules
 	VerifyEach    bool      // verify the module after every pass
-	StopAfter     string    // the pass after which to stop, with its module as the output
+	StopAfter     string    // the pass after which to stop, with its module as the output; Emit may name no other level
 	ReproducerDir string    // where a fault of the compiler leaves its input; "" writes nothing
 }
 
@@ -85,9 +85,6 @@ func (o *Options) driver() (driver.Options, error) {
 		ReproducerDir: o.ReproducerDir,
 	}
 	d.Read.Strict131, d.Read.Preview = o.Strict131, o.Preview
-	if o.Emit == "" {
-		d.Emit = driver.EmitPTX
-	}
 	switch {
 	case o.Opt > O3:
 		return d, optionError("Opt", fmt.Sprint(uint8(o.Opt)), []string{"O0", "O1", "O2", "O3"})

@@ -33,23 +33,27 @@ type backend struct {
 	abi    string
 }
 
+func newBackend(r *run, t *target.Target) *backend {
+	return &backend{run: r, target: t, abi: r.opts.abi()}
+}
+
 // lower runs both stages, or only the first when the options ask for LLVM IR.
 func (b *backend) lower(st *pass.State) (string, error) {
 	m, err := b.toLLVM(st)
 	if err != nil {
 		return "", err
 	}
-	if b.run.opts.Emit == EmitLLVM || b.run.opts.StopAfter == lowerToLLVM {
+	if b.run.opts.Emit == EmitLLVM {
 		return m.String(), nil
 	}
 	return b.emit(m)
 }
 
 func (b *backend) toLLVM(st *pass.State) (m *llvm.Module, err error) {
-	defer guard(lowerToLLVM, &err)
-	done := b.run.time(lowerToLLVM)
-	m, err = nvvm.Lower(st.Ctx, st.Module, nvvm.Options{Target: b.target, ABI: b.abi, LineInfo: b.run.opts.lines()})
-	done()
+	err = b.run.guarded(lowerToLLVM, func() (err error) {
+		m, err = nvvm.Lower(st.Ctx, st.Module, nvvm.Options{Target: b.target, ABI: b.abi, LineInfo: b.run.opts.lines()})
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -58,10 +62,11 @@ func (b *backend) toLLVM(st *pass.State) (m *llvm.Module, err error) {
 }
 
 func (b *backend) emit(m *llvm.Module) (text string, err error) {
-	defer guard(emitPTX, &err)
-	done := b.run.time(emitPTX)
-	out, err := ptx.EmitModule(m, ptx.Options{Target: b.target, ABI: abis[b.abi], LineInfo: b.run.opts.lines(), Header: b.run.opts.header(), Budget: b.run.budget})
-	done()
+	var out *ptx.Module
+	err = b.run.guarded(emitPTX, func() (err error) {
+		out, err = ptx.EmitModule(m, ptx.Options{Target: b.target, ABI: abis[b.abi], LineInfo: b.run.opts.lines(), Header: b.run.opts.header(), Budget: b.run.budget})
+		return err
+	})
 	if err != nil {
 		return "", err
 	}

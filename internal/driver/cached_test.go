@@ -58,7 +58,7 @@ func TestSecondCompileReadsTheCache(t *testing.T) {
 	for name, change := range map[string]func(*Options){
 		"GPU": func(o *Options) { o.GPU = "sm_90" }, "level": func(o *Options) { o.Emit = EmitTileAA }, "-O": func(o *Options) { o.Opt = 1 },
 		"ABI": func(o *Options) { o.ABI = "tile" }, "lines": func(o *Options) { o.LineInfo = true }, "remarks": func(o *Options) { o.Remarks = false },
-		"stop": func(o *Options) { o.StopAfter = "lower-to-llvm" }, "places": func(o *Options) { o.DebugInfo = true },
+		"stop": func(o *Options) { o.Emit, o.StopAfter = "", "lower-to-llvm" }, "places": func(o *Options) { o.DebugInfo = true },
 	} {
 		if compileFor(t, dir, change).Cached {
 			t.Errorf("another %s takes the old result", name)

@@ -59,7 +59,7 @@ func TileOpt(parseLLVM func(name, text string) (*llvm.Module, error)) Tool {
 			if perr != nil {
 				return report(fail(ExitInput, "%s: %s", file, strings.TrimSpace(perr.Error())), stderr)
 			}
-			out, err = runLLVM(m, &o, line.List("passes"))
+			out, err = runLLVM(m, &Input{Ctx: NewContext(), name: file, source: src}, &o, line.List("passes"))
 		case line.Given("passes") || IsBytecode(src):
 			out, err = RunPasses(context.Background(), file, src, o, line.List("passes"))
 		default:
@@ -83,13 +83,15 @@ func TileOpt(parseLLVM func(name, text string) (*llvm.Module, error)) Tool {
 // or PTX.
 func RunPasses(ctx context.Context, name string, src []byte, o Options, names []string) (out string, err error) {
 	defer budget.Catch(&err)
+	if o.Log == nil {
+		o.Log = io.Discard
+	}
 	c := NewContext()
 	c.Budget = budget.New(ctx, 0)
-	in, err := Read(c, name, src)
-	if err != nil {
+	r := &run{ctx: ctx, opts: &o, budget: c.Budget, named: append([]string{}, names...)}
+	if err := r.read(c, name, src); err != nil {
 		return "", err
 	}
-	r := &run{ctx: ctx, opts: &o, budget: c.Budget, input: in, named: true}
 	if err := r.verify(); err != nil {
 		return "", err
 	}
@@ -105,33 +107,30 @@ func RunPasses(ctx context.Context, name string, src []byte, o Options, names []
 			list = append(list, passes.Named(n))
 		}
 	}
-	st := &pass.State{Ctx: c, Module: in.Module, Opt: o.Opt}
-	if st.Target, err = o.target(ctx); err != nil {
+	t, err := o.target(ctx)
+	if err != nil {
 		return "", err
 	}
+	st := r.state(t)
 	if err := r.passes(st, list); err != nil {
-		return "", r.failure(st, err)
+		return "", r.failure(err)
 	}
 	if len(back) == 0 {
 		return r.text(st.Module), nil
 	}
 	if err := passes.Named(back[0]).Fits(st.Module); err != nil {
-		return "", r.failure(st, err)
+		return "", r.failure(err)
 	}
-	o.Emit = EmitLLVM
-	if back[len(back)-1] == emitPTX {
-		o.Emit = EmitPTX
-	}
-	b := backend{run: r, target: st.Target, abi: o.abi()}
-	text, err := b.lower(st)
+	o.Emit = stopsWith(back[len(back)-1])
+	text, err := newBackend(r, t).lower(st)
 	if err != nil {
-		return "", r.failure(st, err)
+		return "", r.failure(err)
 	}
 	return text, nil
 }
 
 // runLLVM runs emit-ptx, the only pass on LLVM IR.
-func runLLVM(m *llvm.Module, o *Options, names []string) (string, error) {
+func runLLVM(m *llvm.Module, in *Input, o *Options, names []string) (string, error) {
 	switch {
 	case len(names) == 0:
 		return m.String(), nil
@@ -142,10 +141,10 @@ func runLLVM(m *llvm.Module, o *Options, names []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	b := backend{run: &run{opts: o}, target: t, abi: o.abi()}
-	text, err := b.emit(m)
+	r := &run{opts: o, input: in, named: names, fromLLVM: true}
+	text, err := newBackend(r, t).emit(m)
 	if err != nil {
-		return "", fail(ExitUnsupported, "%s", err)
+		return "", r.failure(err)
 	}
 	return text, nil
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -49,11 +51,10 @@ func compileFile(line *Line, stdin io.Reader, stdout *output, stderr io.Writer) 
 	o := line.Options()
 	o.Log = stderr
 	if o.Emit == "" {
-		kind, err := EmitFor(out)
-		if err != nil {
+		var err error
+		if o.Emit, err = emitFor(line, o.StopAfter); err != nil {
 			return err
 		}
-		o.Emit = kind
 	}
 	_, wanted := selection(line)
 	o.Remarks = wanted || line.Bool("explain")
@@ -101,6 +102,25 @@ func compileFile(line *Line, stdin io.Reader, stdout *output, stderr io.Writer) 
 		printTiming(stderr, res.Timing)
 	}
 	return WriteOutput(out, res.Output, stdout)
+}
+
+// emitFor is what the name of the output asks for; with --stop-after it may only not ask for something else.
+func emitFor(line *Line, stop string) (Emit, error) {
+	out := line.String("output-file")
+	kind, err := EmitFor(out)
+	if stop == "" {
+		return kind, err
+	}
+	gives := stopsWith(stop)
+	switch {
+	case !slices.Contains(StageNames(), stop):
+		return "", nil // Compile says so
+	case !line.Given("output-file"):
+		return "", fail(ExitOptions, "--stop-after=%s writes %s: say where, with -o FILE, or -o - for standard output", stop, gives)
+	case err == nil && kind != gives && filepath.Ext(out) != "" && !(kind == EmitCudaTile && gives == EmitTileAA): // both are Tile IR text
+		return "", fail(ExitOptions, "--stop-after=%s writes %s, which a file named '%s' does not hold: give another name with -o", stop, gives, out)
+	}
+	return gives, nil
 }
 
 // checkOptions tells which options do not fit together.

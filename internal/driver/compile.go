@@ -109,11 +109,25 @@ func (r *run) all(name string, src []byte) (res *Result, err error) {
 	r.budget.Look()
 	c := NewContext()
 	c.Budget = r.budget
-	done := r.time("read")
-	r.input, err = read(c, name, src, r.opts.Read)
-	done()
-	if err != nil {
+	if err := r.read(c, name, src); err != nil {
 		return nil, err
 	}
 	return r.compile()
+}
+
+// read reads the input of the compile.
+func (r *run) read(c *ir.Context, name string, src []byte) error {
+	r.input = &Input{Ctx: c, name: name, source: src}
+	var refused error
+	err := r.guarded("read", func() error {
+		in, err := read(c, name, src, r.opts.Read)
+		if refused = err; err == nil {
+			r.input = in
+		}
+		return nil
+	})
+	if err != nil {
+		return r.failure(err)
+	}
+	return refused
 }

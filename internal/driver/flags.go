@@ -113,6 +113,41 @@ func (l *Line) store(f *Flag, field any) {
 	}
 }
 
+// words are the flags that give these options: the inverse of Line.Options.
+func (c *Command) words(o *Options) []string {
+	var words []string
+	for i := range c.Flags {
+		f := &c.Flags[i]
+		if f.Field == nil {
+			continue
+		}
+		var value string
+		switch p := f.Field(o).(type) {
+		case *bool:
+			switch {
+			case *p && f.Kind == BoolFlag:
+				words = append(words, "--"+f.Name)
+			case *p:
+				value = f.Values[0].Name
+			}
+		case *string:
+			value = *p
+		case *Emit:
+			value = string(*p)
+		case *int:
+			value = strconv.Itoa(*p)
+		case *time.Duration:
+			value = strconv.Itoa(int(*p / time.Second))
+		case *[]string:
+			value = strings.Join(*p, ",")
+		}
+		if value != f.Default && value != "" {
+			words = append(words, "--"+f.Name+"="+value)
+		}
+	}
+	return words
+}
+
 // Names lists the flags that were given, in their order.
 func (l *Line) Names() []string {
 	var names []string

@@ -12,7 +12,7 @@ var showFlags = []Flag{
 	{Name: "print-debug-info", Aliases: []string{"mlir-print-debuginfo"}, Kind: BoolFlag, Field: func(o *Options) any { return &o.DebugInfo }, Help: "Print source locations in modules"},
 	{Name: "pass-timing", Kind: BoolFlag, Field: func(o *Options) any { return &o.PassTiming }, Help: "Print the wall time of every stage, to standard error"},
 	{Name: "verify-each", Kind: BoolFlag, Field: func(o *Options) any { return &o.VerifyEach }, Help: "Verify the module after every pass"},
-	{Name: "stop-after", Kind: StringFlag, Meta: "pass", Field: func(o *Options) any { return &o.StopAfter }, Help: "Stop after this pass and write its module"},
+	{Name: "stop-after", Kind: StringFlag, Meta: "pass", Field: func(o *Options) any { return &o.StopAfter }, Help: "Stop after this pass and write its module, whatever the extension of the output; one that says otherwise is an error"},
 	{Name: "list-passes", Kind: BoolFlag, Immediate: true, Help: "List the passes in order, with the reason for each place"},
 	{Name: "reproducer-dir", Kind: StringFlag, Meta: "dir", Default: ".", Field: func(o *Options) any { return &o.ReproducerDir }, Help: "Where a fault of the compiler leaves its input"},
 }

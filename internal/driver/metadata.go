@@ -86,7 +86,7 @@ func (b *backend) metadata(out *ptx.Module) *Metadata {
 		for i, p := range l.Params {
 			k.Params = append(k.Params, Param{Name: fmt.Sprintf("arg%d", i), Type: p.Type, PTX: p.Type, Size: int(p.Size)})
 		}
-		if b.run.input != nil {
+		if b.run.input.Module != nil {
 			describe(&k, b.run.input)
 		}
 		m.Kernels = append(m.Kernels, k)

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
@@ -61,7 +62,7 @@ func EmitFor(file string) (Emit, error) {
 // Options of one compile.
 type Options struct {
 	GPU      string // "sm_80", or "native" for the GPU of this machine; "" is sm_80 for all but a cubin
-	Emit     Emit
+	Emit     Emit   // "" is what StopAfter gives, or PTX
 	Opt      int    // 0 to 3
 	ABI      string // "cuda" or "tile"; "" is cuda for PTX and tile for cubin
 	LineInfo bool   // source lines in the PTX
@@ -92,7 +93,7 @@ type Options struct {
 	PassTiming    bool
 
 	VerifyEach    bool
-	StopAfter     string
+	StopAfter     string // a pass of StageNames; "" goes to the end
 	ReproducerDir string // where a BUG leaves its input; "" writes nothing
 }
 
@@ -100,6 +101,9 @@ type Options struct {
 func (o *Options) check() error {
 	if o.Log == nil {
 		o.Log = io.Discard
+	}
+	if err := o.stop(); err != nil {
+		return err
 	}
 	switch {
 	case !slices.Contains(Emits, o.Emit):
@@ -118,6 +122,35 @@ func (o *Options) check() error {
 	}
 	_, err := o.target(context.Background())
 	return err
+}
+
+// stop checks the names of passes, and that what the compile is to give is what the pass gives after which it stops.
+func (o *Options) stop() error {
+	for _, list := range [][]string{o.PrintBefore, o.PrintAfter, {o.StopAfter}} {
+		for _, n := range list {
+			if n != "" && !slices.Contains(StageNames(), n) {
+				return &Failure{Code: ExitUsage, Lines: []string{fmt.Sprintf("tileiras: there is no pass named '%s'; passes are: %s", n, strings.Join(StageNames(), " "))}}
+			}
+		}
+	}
+	switch gives := stopsWith(o.StopAfter); {
+	case o.Emit == "":
+		o.Emit = gives
+	case o.StopAfter != "" && o.Emit != gives:
+		return fail(ExitOptions, "a compile that stops after %s gives %s, not %s: leave out one of the two", o.StopAfter, gives, o.Emit)
+	}
+	return nil
+}
+
+// stopsWith is what a compile gives that stops after a pass; "" is none.
+func stopsWith(pass string) Emit {
+	switch pass {
+	case "", emitPTX:
+		return EmitPTX
+	case lowerToLLVM:
+		return EmitLLVM
+	}
+	return EmitTileAA
 }
 
 // GPUs lists the names of the targets.

@@ -35,7 +35,9 @@ type run struct {
 	number int    // of dumps
 	timing []Timing
 	began  time.Time
-	named  bool // somebody named the passes
+
+	named    []string // the passes, if somebody named them; nil is the way down
+	fromLLVM bool     // the input is LLVM IR
 
 	remarks  []remark.Remark
 	metadata *Metadata
@@ -44,7 +46,6 @@ type run struct {
 // compile runs the stages up to the level asked for.
 func (r *run) compile() (*Result, error) {
 	o := r.opts
-	c := r.input.Ctx
 	if r.input.Module.Def.Dialect != "tileaa" {
 		if err := r.verify(); err != nil {
 			return nil, err
@@ -52,16 +53,15 @@ func (r *run) compile() (*Result, error) {
 	}
 	switch o.Emit {
 	case EmitCudaTile:
-		return r.result(r.tileText()), nil
+		return r.write(func() (string, error) { return r.tileText(), nil })
 	case EmitBytecode:
-		out, err := bytecode.Write(r.input.Module, bytecode.WriteOptions{Version: o.BytecodeVersion, Origin: r.input.Origin})
-		if err != nil {
-			return nil, fail(ExitInput, "%s", err.Error())
-		}
-		return r.result(string(out)), nil
-	}
-	if err := r.names(); err != nil {
-		return nil, err
+		return r.write(func() (string, error) {
+			out, err := bytecode.Write(r.input.Module, bytecode.WriteOptions{Version: o.BytecodeVersion, Origin: r.input.Origin})
+			if err != nil {
+				err = fail(ExitInput, "%s", err.Error())
+			}
+			return string(out), err
+		})
 	}
 	t, err := o.target(r.ctx)
 	if err != nil {
@@ -71,8 +71,8 @@ func (r *run) compile() (*Result, error) {
 	if o.Emit == EmitCubin && o.lines() {
 		a.tile = newTileText(r.input.Module)
 	}
-	out, err := r.lower(c, t)
-	if err == nil && o.Emit == EmitCubin && o.StopAfter == "" {
+	out, err := r.lower(t)
+	if err == nil && o.Emit == EmitCubin {
 		out, err = a.assemble(out)
 	}
 	if err != nil {
@@ -81,21 +81,37 @@ func (r *run) compile() (*Result, error) {
 	return r.result(out), nil
 }
 
-// lower runs everything after the verifier, for a GPU.
-func (r *run) lower(c *ir.Context, t *target.Target) (string, error) {
-	o := r.opts
-	st := &pass.State{Ctx: c, Module: r.input.Module, Target: t, Opt: o.Opt}
-	if err := r.passes(st, r.rest()); err != nil {
-		return "", r.failure(st, err)
+// write is the result of a compile that ends with the module that was read.
+func (r *run) write(out func() (string, error)) (*Result, error) {
+	var text string
+	err := r.guarded("write", func() (err error) { text, err = out(); return err })
+	if err != nil {
+		return nil, r.failure(err)
 	}
-	r.explain(st, t)
-	if o.Emit == EmitTileAA || o.StopAfter != "" && o.StopAfter != lowerToLLVM && o.StopAfter != emitPTX {
+	return r.result(text), nil
+}
+
+// state is what the passes begin with.
+func (r *run) state(t *target.Target) *pass.State {
+	return &pass.State{Ctx: r.input.Ctx, Module: r.input.Module, Target: t, Opt: r.opts.Opt}
+}
+
+// lower runs everything after the verifier, for a GPU.
+func (r *run) lower(t *target.Target) (string, error) {
+	st := r.state(t)
+	if err := r.passes(st, r.rest()); err != nil {
+		return "", r.failure(err)
+	}
+	if err := r.guarded("remarks", func() error { r.explain(st, t); return nil }); err != nil {
+		return "", r.failure(err)
+	}
+	if r.opts.Emit == EmitTileAA {
 		return r.text(st.Module), nil
 	}
-	b := backend{run: r, target: t, abi: o.abi()}
+	b := newBackend(r, t)
 	text, err := b.lower(st)
 	if err != nil {
-		return "", r.failure(st, err)
+		return "", r.failure(err)
 	}
 	return text, nil
 }
@@ -115,22 +131,17 @@ func (r *run) rest() []*pass.Pass {
 	return all
 }
 
-// names checks the names of passes in the options.
-func (r *run) names() error {
-	o := r.opts
-	for _, list := range [][]string{o.PrintBefore, o.PrintAfter, {o.StopAfter}} {
-		for _, n := range list {
-			if n != "" && !slices.Contains(StageNames(), n) {
-				return &Failure{Code: ExitUsage, Lines: []string{fmt.Sprintf("tileiras: there is no pass named '%s'; passes are: %s", n, strings.Join(StageNames(), " "))}}
-			}
-		}
-	}
-	return nil
-}
-
 // verify checks the module as it was read.
 func (r *run) verify() error {
-	defer r.time("verify")()
+	var refused error
+	if err := r.guarded("verify", func() error { refused = r.refused(); return nil }); err != nil {
+		return r.failure(err)
+	}
+	return refused
+}
+
+// refused is what the verifiers have against the module.
+func (r *run) refused() error {
 	if !ir.Verify(r.input.Ctx, r.input.Module) {
 		return verifyFailure(r.input, bytecode.VerificationFailed)
 	}
@@ -143,7 +154,7 @@ func (r *run) verify() error {
 // passes runs passes with the dumps that the options ask for.
 func (r *run) passes(st *pass.State, list []*pass.Pass) error {
 	o := r.opts
-	m := &pass.Manager{State: st, VerifyEach: o.VerifyEach, StopAfter: o.StopAfter, Named: r.named}
+	m := &pass.Manager{State: st, VerifyEach: o.VerifyEach, StopAfter: o.StopAfter, Named: r.named != nil}
 	m.Before = func(p *pass.Pass, mod *ir.Op) {
 		if o.PrintChanged {
 			r.before = r.text(mod)

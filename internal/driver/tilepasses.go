@@ -74,12 +74,16 @@ func pipelineFrom(line *Line) ([]step, error) {
 	}
 	for _, name := range line.Names() {
 		p := tilePassNamed(name)
-		if p == nil || len(p.Options) == 0 && !line.Bool(name) {
+		switch {
+		case p == nil:
 			continue
-		}
-		p, err := withOptions(p, line.String(name))
-		if err != nil {
-			return nil, fail(ExitUsage, "%s", err)
+		case len(p.Options) > 0:
+			var err error
+			if p, err = withOptions(p, line.String(name)); err != nil {
+				return nil, fail(ExitUsage, "%s", err)
+			}
+		case !line.Bool(name):
+			continue
 		}
 		steps = append(steps, step{pass: p})
 	}

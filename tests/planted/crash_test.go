@@ -11,24 +11,33 @@ import (
 	"testing"
 )
 
-// TestACrashNamesThePassAndLeavesAReproducer makes a pass panic: the exit code is 70, the message names the pass, no output is left,
-// and the command that the message gives fails in the same way.
-func TestACrashNamesThePassAndLeavesAReproducer(t *testing.T) {
+// TestACrashLeavesAReproducer makes stages panic: the exit code is 70, the message names the stage, no output is left, and the command that the message
+// gives, as a shell reads it, fails in the same way. It is the command line that was given, but for the input and the output.
+func TestACrashLeavesAReproducer(t *testing.T) {
 	dir := t.TempDir()
-	tileiras := filepath.Join(dir, "tileiras")
-	if out, err := exec.Command("go", "build", "-tags", "planted", "-o", tileiras, "tileiras/cmd/tileiras").CombinedOutput(); err != nil {
-		t.Fatalf("go build -tags planted: %v\n%s", err, out)
+	for _, tool := range []string{"tileiras", "tile-opt"} {
+		if out, err := exec.Command("go", "build", "-tags", "planted", "-o", filepath.Join(dir, tool), "tileiras/cmd/"+tool).CombinedOutput(); err != nil {
+			t.Fatalf("go build -tags planted: %v\n%s", err, out)
+		}
 	}
-	kernel, err := filepath.Abs("../corpus/cases/saxpy/kernel.tileirbc")
+	kernel, err := os.ReadFile("../corpus/cases/saxpy/kernel.tileirbc")
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := func(args ...string) (code int, stderr string) {
+	for name, data := range map[string]string{"k.tileirbc": string(kernel), "k.tileir": "entry @k() {\n  return\n}\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "it's here"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	run := func(stage, command string) (code int, stderr string) {
 		ctx, cancel := context.WithTimeout(t.Context(), timeout)
 		defer cancel()
-		cmd := exec.CommandContext(ctx, tileiras, args...)
+		cmd := exec.CommandContext(ctx, "sh", "-c", command)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "TILEIRAS_PLANT=crash-assign-layouts")
+		cmd.Env = append(os.Environ(), "TILEIRAS_PLANT=crash-"+stage, "PATH="+dir+":"+os.Getenv("PATH"))
 		var text strings.Builder
 		cmd.Stderr = &text
 		if err := cmd.Run(); err != nil {
@@ -40,20 +49,45 @@ func TestACrashNamesThePassAndLeavesAReproducer(t *testing.T) {
 		}
 		return code, text.String()
 	}
-	const bug, message = 70, "BUG: pass assign-layouts: planted"
-	code, text := run(kernel, "--gpu-name", "sm_80", "-o", "out.ptx")
-	if code != bug || !strings.HasPrefix(text, message) {
-		t.Fatalf("exit code %d, want %d with %q:\n%s", code, bug, message, text)
+	const bug = 70
+	if code, text := run("", "tileiras k.tileir -o k.ll"); code != 0 {
+		t.Fatal(text)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "out.ptx")); !os.IsNotExist(err) {
-		t.Errorf("out.ptx was left: %v", err)
-	}
-	again := regexp.MustCompile(`run it again with: tileiras (.*)`).FindStringSubmatch(text)
-	if again == nil {
-		t.Fatalf("the message gives no command:\n%s", text)
-	}
-	code, text = run(strings.Fields(again[1])...)
-	if code != bug || !strings.HasPrefix(text, message) {
-		t.Errorf("the reproducer gives exit code %d, want %d with %q:\n%s", code, bug, message, text)
+	for _, c := range []struct{ stage, command, again string }{
+		{"assign-layouts", "tileiras k.tileirbc --gpu-name sm_90 -O0 -o out.ptx",
+			"tileiras tileiras-bug-assign-layouts-XXXXXXXX.tileirbc --gpu-name=sm_90 --emit=ptx --opt-level=0 -o /dev/null"},
+		{"assign-layouts", "tileiras k.tileirbc --lineinfo --stop-after=insert-barriers --verify-each -o out.tileir",
+			"tileiras tileiras-bug-assign-layouts-XXXXXXXX.tileirbc --emit=tileaa --lineinfo --verify-each --stop-after=insert-barriers -o /dev/null"},
+		{"emit-ptx", "tileiras k.tileir --reproducer-dir=\"it's here\" --abi=tile -o out.ptx",
+			`tileiras 'it'\''s here/tileiras-bug-emit-ptx-XXXXXXXX.tileir' --emit=ptx --abi=tile -o /dev/null`},
+		{"read", "tileiras k.tileir -o out.tileirbc", "tileiras tileiras-bug-read-XXXXXXXX.tileir --emit=bytecode -o /dev/null"},
+		{"write", "tileiras k.tileir -o out.tileirbc", "tileiras tileiras-bug-write-XXXXXXXX.tileir --emit=bytecode -o /dev/null"},
+		{"plan-kernel", "tile-opt k.tileirbc --passes=convert-to-tileaa,canonicalize --passes plan-kernel -gpu-name sm_120 -o out.tileir",
+			"tile-opt tileiras-bug-plan-kernel-XXXXXXXX.tileirbc --passes=convert-to-tileaa,canonicalize,plan-kernel --gpu-name=sm_120 -o /dev/null"},
+		{"emit-ptx", "tile-opt k.ll --from=llvm --passes=emit-ptx -o out.ptx", "tile-opt tileiras-bug-emit-ptx-XXXXXXXX.ll --passes=emit-ptx --from=llvm -o /dev/null"},
+	} {
+		message := "BUG: pass " + c.stage + ": planted"
+		code, text := run(c.stage, c.command)
+		if code != bug || !strings.HasPrefix(text, message) {
+			t.Errorf("%s: exit code %d, want %d with %q:\n%s", c.command, code, bug, message, text)
+			continue
+		}
+		if left, _ := filepath.Glob(filepath.Join(dir, "out.*")); len(left) > 0 {
+			t.Errorf("%s: %v was left", c.command, left)
+		}
+		again := regexp.MustCompile(`run it again with: (.*)`).FindStringSubmatch(text)
+		if again == nil {
+			t.Errorf("%s: the message gives no command:\n%s", c.command, text)
+			continue
+		}
+		if got := regexp.MustCompile(`-[0-9a-f]{8}\.`).ReplaceAllString(again[1], "-XXXXXXXX."); got != c.again {
+			t.Errorf("%s: run it again with\n%s\nnot\n%s", c.command, got, c.again)
+		}
+		if code, text = run(c.stage, again[1]); code != bug || !strings.HasPrefix(text, message) {
+			t.Errorf("%s: gives exit code %d, want %d with %q:\n%s", again[1], code, bug, message, text)
+		}
+		if code, text = run("", again[1]); code != 0 {
+			t.Errorf("%s: without the fault: exit code %d\n%s", again[1], code, text)
+		}
 	}
 }

@@ -57,7 +57,7 @@ func compileFile(line *Line, stdin io.Reader, stdout *output, stderr io.Writer) 
 		}
 	}
 	_, wanted := selection(line)
-	o.Remarks = wanted || line.Bool("explain")
+	o.Remarks = wanted || line.Bool("explain") || line.Given("metadata") && o.Emit == EmitCubin
 	line.print(TileirasCommand, stderr)
 	src, err := ReadInput(in, stdin)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"tileiras/codegen/target"
 	"tileiras/dialects/cudatile"
 	"tileiras/dialects/tileaa"
+	"tileiras/internal/explain"
 	"tileiras/internal/ptxas"
 	"tileiras/ir"
 )
@@ -65,9 +66,31 @@ func (a *assembler) ptxas(ptx string) (string, error) {
 	if m := directiveTarget.FindStringSubmatch(ptx); m != nil {
 		arch = m[1]
 	}
-	job := ptxas.Job{Path: a.path, Arch: arch, Opt: a.opts.Opt, Sanitize: a.opts.Sanitize, Timeout: a.opts.PtxasTimeout}
-	cubin, _, err := job.Run(a.ctx, []byte(ptx))
+	job := ptxas.Job{Path: a.path, Arch: arch, Opt: a.opts.Opt, Sanitize: a.opts.Sanitize, Verbose: a.opts.Remarks, Timeout: a.opts.PtxasTimeout}
+	cubin, said, err := job.Run(a.ctx, []byte(ptx))
+	if err == nil && a.opts.Remarks {
+		a.used(ptxas.Usages(said))
+	}
 	return string(cubin), err
+}
+
+// used notes what the kernels take.
+func (a *assembler) used(kernels map[string]ptxas.Usage) {
+	for i := range a.metadata.Kernels {
+		k := &a.metadata.Kernels[i]
+		if u, ok := kernels[k.Name]; ok {
+			k.Usage = &Usage{u.Registers, u.SpillStores, u.SpillLoads, u.Stack}
+		}
+	}
+	assembled := map[string]explain.Assembled{}
+	for name, u := range kernels { // fills a map: the order cannot matter
+		at := a.places[name]
+		if at == nil {
+			at = ir.UnknownLoc{}
+		}
+		assembled[name] = explain.Assembled{Loc: at, Registers: u.Registers, SpillStores: u.SpillStores, SpillLoads: u.SpillLoads, Stack: u.Stack}
+	}
+	a.remarks = explain.AddAssembled(a.remarks, assembled)
 }
 
 var (

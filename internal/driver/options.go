@@ -72,7 +72,7 @@ type Options struct {
 	Ptxas        string        // NVIDIA's ptxas; "" looks for it (internal/ptxas)
 	PtxasTimeout time.Duration // how long it may take; 0 is for ever
 	Sanitize     bool          // have it instrument the code for compute-sanitizer's memcheck
-	Remarks      bool          // collect remarks
+	Remarks      bool          // collect remarks; of a cubin also what ptxas says of registers
 
 	Read            bytecode.ReadOptions // of bytecode
 	BytecodeVersion ir.Version           // of EmitBytecode; zero: that of the input, or the newest

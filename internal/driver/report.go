@@ -51,9 +51,6 @@ func (k *Kernel) recipe() []string {
 	default:
 		lines = append(lines, fmt.Sprintf("shared     %d bytes, static", k.Static))
 	}
-	if u := k.Usage; u != nil {
-		lines = append(lines, fmt.Sprintf("registers  %d of a thread; %d bytes of spill stores, %d of spill loads", u.Registers, u.SpillStores, u.SpillLoads))
-	}
 	title := "params   "
 	for i := 0; i < len(k.Params); {
 		p, last := k.Params[i], i

@@ -2,6 +2,7 @@ package ptxas
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -83,6 +84,27 @@ func TestNoPtxasSaysHowToGetIt(t *testing.T) {
 	want := "the folder of tileiras, CUDA_HOME, CUDA_PATH, CUDA_ROOT, PATH, /usr/local/cuda, Python packages"
 	if m != nil && strings.Join(m.Tried, ", ") != want {
 		t.Errorf("looked at %v", m.Tried)
+	}
+}
+
+// TestUsages reads what ptxas 13.5 says with -v of two kernels, one of which calls a function.
+func TestUsages(t *testing.T) {
+	got := Usages(parse(`ptxas info    : 64 bytes gmem
+ptxas info    : Compiling entry function 'k$2' for 'sm_80'
+ptxas info    : Function properties for k$2
+    8 bytes stack frame, 4 bytes spill stores, 12 bytes spill loads
+ptxas info    : Used 255 registers, used 1 barriers, 8 bytes cumulative stack size, 32768 bytes smem, 516 bytes cmem[0]
+ptxas info    : Compile time = 4463.824 ms
+ptxas info    : Compiling entry function 'softmax_rows' for 'sm_80'
+ptxas info    : Function properties for softmax_rows
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 16 registers, used 1 barriers, 8 bytes smem
+ptxas info    : Function properties for helper
+    16 bytes stack frame, 1 bytes spill stores, 1 bytes spill loads
+`))
+	want := map[string]Usage{"k$2": {255, 4, 12, 8}, "softmax_rows": {Registers: 16}}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 

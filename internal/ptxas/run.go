@@ -22,6 +22,7 @@ type Job struct {
 	Arch     string // "sm_90a": that of .target
 	Opt      int    // 0 to 3
 	Sanitize bool   // instrument for compute-sanitizer's memcheck
+	Verbose  bool   // have it say what kernels take; a note in the cubin says that it did
 	Timeout  time.Duration
 }
 
@@ -31,6 +32,9 @@ func (j *Job) flags() []string {
 	args := []string{"-arch", j.Arch, "--opt-level", strconv.Itoa(j.Opt), "--enable-extended-smem=true", "-uumn"}
 	if j.Sanitize {
 		args = append(args, "-sanitize=memcheck", "-g-tmem-access-check")
+	}
+	if j.Verbose {
+		args = append(args, "-v")
 	}
 	return args
 }
@@ -179,6 +183,8 @@ func parse(text string) []Message {
 		line = strings.TrimRight(line, "\r ")
 		m := row.FindStringSubmatch(line)
 		switch {
+		case strings.HasPrefix(line, "    ") && len(ms) > 0 && ms[len(ms)-1].Severity == "info": // what is said goes on
+			ms = append(ms, Message{Severity: "info", Text: strings.TrimSpace(line)})
 		case m != nil:
 			n, _ := strconv.Atoi(m[1])
 			ms = append(ms, Message{Severity: m[2], Line: n, Text: strings.TrimSpace(m[3])})

@@ -1,7 +1,11 @@
 package nvidia_test
 
 import (
+	"bytes"
 	"context"
+	"debug/elf"
+	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -103,4 +107,53 @@ func TestCubinsDifferAsTheTableSays(t *testing.T) {
 		}
 	}
 	t.Logf("%d pairs of cubins", n)
+}
+
+// TestAskingWhatKernelsTake compiles with and without remarks: the remarks have what cuobjdump says of the cubin, and but for a note the cubin is the same.
+func TestAskingWhatKernelsTake(t *testing.T) {
+	tools, ok := ptxas.Find(t.TempDir())
+	if !ok {
+		t.Skip("set " + ptxas.Variable + " to the folder of NVIDIA's tools (make nvidia)")
+	}
+	usage := regexp.MustCompile(`REG:(\d+) STACK:(\d+)`)
+	for _, k := range []string{"cases/softmax_f32", "cases/matmul_f16", "perf/attention_f16_d64_causal_128x64"} {
+		file := filepath.Join("../corpus", k, "kernel.tileirbc")
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sections [2]map[string]string
+		for i := range sections {
+			res, err := driver.Compile(t.Context(), file, src, driver.Options{GPU: "sm_90", Opt: 3, Emit: driver.EmitCubin, Remarks: i == 1, Ptxas: filepath.Join(tools.Dir, "ptxas")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := elf.NewFile(bytes.NewReader(res.Output))
+			if err != nil {
+				t.Fatal(err)
+			}
+			sections[i] = map[string]string{}
+			for _, s := range f.Sections {
+				if data, err := s.Data(); err == nil && s.Type != elf.SHT_NOTE && !strings.HasPrefix(s.Name, ".note") {
+					sections[i][s.Name] = string(data)
+				}
+			}
+			if i == 0 {
+				continue
+			}
+			ours := filepath.Join(tools.Scratch, "ours.cubin")
+			if err := os.WriteFile(ours, res.Output, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			said, err := exec.Command(filepath.Join(tools.Dir, "cuobjdump"), "-res-usage", ours).Output()
+			m := usage.FindStringSubmatch(string(said))
+			u := res.Metadata.Kernels[0].Usage
+			if err != nil || m == nil || u == nil || fmt.Sprint(u.Registers) != m[1] || fmt.Sprint(u.Stack) != m[2] {
+				t.Errorf("%s: the metadata have %+v, cuobjdump says %v (%v)", k, u, m, err)
+			}
+		}
+		if !maps.Equal(sections[0], sections[1]) || len(sections[0]) < 5 {
+			t.Errorf("%s: another cubin with remarks", k)
+		}
+	}
 }

@@ -13,17 +13,17 @@ import (
 type Severity string
 
 const (
-	SeverityError   Severity = "error"
-	SeverityWarning Severity = "warning"
-	SeverityRemark  Severity = "remark"
-	SeverityNote    Severity = "note"
+	SeverityError   Severity = "error"   // there is no result
+	SeverityWarning Severity = "warning" // there is one, and this is likely not what was meant
+	SeverityRemark  Severity = "remark"  // a fact
+	SeverityNote    Severity = "note"    // belongs to another diagnostic
 )
 
 // Place is a place in a source; the zero Place is not known. Of bytecode with debug information it lies in the program that the
 // bytecode was made from, of text in the text.
 type Place struct {
-	File         string
-	Line, Column int // from 1; columns are those that the frontend wrote
+	File         string // as the frontend, or Options.Name, writes it
+	Line, Column int    // from 1; columns are those that the frontend wrote
 }
 
 // String is "file:line:column", or "" when the place is not known.
@@ -36,13 +36,13 @@ func (p Place) String() string {
 
 // Diagnostic is one thing that the compiler has to say.
 type Diagnostic struct {
-	Severity Severity
+	Severity Severity // how bad it is
 	// ID says what kind it is, for programs: "option" (a value of Options), "bytecode", "text" and "verify" (the input cannot be read,
 	// or breaks a rule), "target" (right, but not for this GPU), "unsupported" (this compiler cannot do it yet), "canceled", "deadline",
 	// "memory", and "bug" (a fault of the compiler).
 	ID      string
-	Place   Place
-	Message string
+	Place   Place        // where in the source
+	Message string       // without the place
 	Notes   []Diagnostic // what belongs to it: their severity is note
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"os"
 	"strings"
 	"time"
 
@@ -43,6 +44,20 @@ func ExampleCompile_bytecode() {
 	}
 	fmt.Printf("%q %d.%d\n", res.Output[1:7], res.Output[8], res.Output[9])
 	// Output: "TileIR" 13.2
+}
+
+// A cubin for the GPU of this machine; ptxas must be there.
+func ExampleCompile_cubin() {
+	res, err := tileiras.Compile(context.Background(), []byte(double), tileiras.Options{GPU: tileiras.Native, Emit: tileiras.Cubin, Remarks: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := os.WriteFile("double.cubin", res.Output, 0o644); err != nil {
+		log.Fatal(err)
+	}
+	for _, k := range res.Kernels {
+		fmt.Printf("%s for %s: %d registers a thread, %d bytes spilled\n", k.Name, res.GPU, k.Usage.Registers, k.Usage.SpillStores)
+	}
 }
 
 // A compile ends with its context, or after its own limits.

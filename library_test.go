@@ -43,10 +43,12 @@ func TestOptionsAreValidated(t *testing.T) {
 		o    tileiras.Options
 		want string
 	}{
-		{tileiras.Options{GPU: "sm_80", Emit: "sass"}, `Options.Emit = "sass": it is one of cudatile bytecode tileaa llvm ptx`},
+		{tileiras.Options{GPU: "sm_80", Emit: "sass"}, `Options.Emit = "sass": it is one of cudatile bytecode tileaa llvm ptx cubin`},
 		{tileiras.Options{GPU: "sm_80", ABI: "c"}, `Options.ABI = "c": it is one of cuda tile`},
 		{tileiras.Options{GPU: "sm_80", Opt: 9}, `Options.Opt = "9": it is one of O0 O1 O2 O3`},
 		{tileiras.Options{GPU: "H100"}, `Options.GPU = "H100": it is one of sm_75 `},
+		{tileiras.Options{Emit: tileiras.Cubin}, `Options.GPU = "": it is one of sm_75 `},
+		{tileiras.Options{GPU: "sm_80", Emit: tileiras.PTX, StopAfter: "cse"}, `a compile that stops after cse gives tileaa, not ptx`},
 		{tileiras.Options{GPU: "sm_80", Emit: tileiras.Bytecode, BytecodeVersion: "14.0"}, `Options.BytecodeVersion = "14.0": it is one of 13.1 13.2`},
 		{tileiras.Options{GPU: "sm_80", TimeLimit: -1}, `Options.TimeLimit = "-1ns"`},
 		{tileiras.Options{GPU: "sm_80", MemoryLimit: -1}, `Options.MemoryLimit = "-1"`},

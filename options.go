@@ -20,14 +20,18 @@ const (
 	TileAA   Level = "tileaa"   // the last module that knows tiles, as text
 	LLVM     Level = "llvm"     // LLVM IR text
 	PTX      Level = "ptx"      // PTX text
+	Cubin    Level = "cubin"    // a cubin, by NVIDIA's ptxas: docs/install.md says where it is looked for
 )
+
+// Native is the name of the GPU of this machine, for Options.GPU.
+const Native = driver.Native
 
 // ABI is the convention between a kernel and who launches it.
 type ABI string
 
 const (
-	CUDA ABI = "cuda" // an ordinary CUDA kernel, lowest PTX version that has the instructions; the default of PTX
-	Tile ABI = "tile" // as NVIDIA's tile compiler lays kernels out: block size (1, 1, 1), PTX 9.2 and later
+	CUDA ABI = "cuda" // an ordinary CUDA kernel, lowest PTX version that has the instructions; the default of all but a Cubin
+	Tile ABI = "tile" // as NVIDIA's tile compiler lays kernels out: block size (1, 1, 1), PTX 9.2 and later; the default of a Cubin
 )
 
 // OptLevel is how hard the compiler tries. The zero value is O3.
@@ -35,22 +39,25 @@ type OptLevel uint8
 
 const (
 	DefaultOpt OptLevel = iota // O3
-	O0
-	O1
-	O2
-	O3
+	O0                         // the plan with the most warps and smallest pieces, without the passes that only make code better
+	O1                         // all passes and plans; ptxas tries less hard
+	O2                         // as O1, but for ptxas
+	O3                         // as O1, but for ptxas
 )
 
 // Options say what to compile for, where to stop, and what it may take. The zero value of every field is right for most; a value
 // that a field does not know is an error of Compile.
 type Options struct {
-	Name     string // of the source in diagnostics; "" is "input". Bytecode with debug information names its own sources
-	GPU      string // "sm_90"; GPUs lists them. "" is sm_80, whose PTX later GPUs run too
-	Emit     Level  // "" is what StopAfter gives, or PTX
-	ABI      ABI
-	Opt      OptLevel
-	LineInfo bool // source lines in the PTX
-	Remarks  bool // collect Result.Remarks
+	Name     string   // of the source in diagnostics; "" is "input". Bytecode with debug information names its own sources
+	GPU      string   // "sm_90"; GPUs lists them. Native is that of this machine; "" is sm_80, whose PTX later GPUs run too, but not for a Cubin
+	Emit     Level    // where to stop; "" is what StopAfter gives, or PTX
+	ABI      ABI      // "" is Tile for a Cubin, else CUDA
+	Opt      OptLevel // how hard to try
+	LineInfo bool     // source lines in PTX and cubins
+	Remarks  bool     // collect Result.Remarks, and of a Cubin Kernel.Usage
+
+	Ptxas    string // the file of NVIDIA's ptxas, for a Cubin; "" looks for it
+	Sanitize bool   // have ptxas instrument a Cubin for the memcheck of compute-sanitizer
 
 	BytecodeVersion string // "13.3", that Bytecode is written in; "" is that of the input, or the newest
 	Strict131       bool   // read as NVIDIA's tools of 13.1 did
@@ -79,6 +86,7 @@ type Options struct {
 func (o *Options) driver() (driver.Options, error) {
 	d := driver.Options{
 		GPU: o.GPU, Emit: driver.Emit(o.Emit), ABI: string(o.ABI), Opt: 3, LineInfo: o.LineInfo, Remarks: o.Remarks, Cache: o.Cache,
+		Ptxas: o.Ptxas, Sanitize: o.Sanitize,
 		TimeLimit: o.TimeLimit, MemoryLimit: o.MemoryLimit,
 		Log: o.Log, PrintAfterAll: o.PrintAfterAll, PrintBefore: o.PrintBefore, PrintAfter: o.PrintAfter, PrintChanged: o.PrintChanged,
 		PrintFacts: o.PrintFacts, DebugInfo: o.DebugInfo, VerifyEach: o.VerifyEach, StopAfter: o.StopAfter,
@@ -97,15 +105,15 @@ func (o *Options) driver() (driver.Options, error) {
 		}
 		d.BytecodeVersion, _ = driver.ParseVersion(v)
 	}
-	levels := []Level{"", CudaTile, Bytecode, TileAA, LLVM, PTX}
+	levels := []Level{"", CudaTile, Bytecode, TileAA, LLVM, PTX, Cubin}
 	if !slices.Contains(levels, o.Emit) {
 		return d, optionError("Emit", string(o.Emit), texts(levels[1:]))
 	}
 	if abis := []ABI{"", CUDA, Tile}; !slices.Contains(abis, o.ABI) {
 		return d, optionError("ABI", string(o.ABI), texts(abis[1:]))
 	}
-	if o.GPU != "" && !slices.Contains(driver.GPUs(), o.GPU) {
-		return d, optionError("GPU", o.GPU, driver.GPUs())
+	if gpus := append(driver.GPUs(), Native); !slices.Contains(gpus, o.GPU) && (o.GPU != "" || o.Emit == Cubin) {
+		return d, optionError("GPU", o.GPU, gpus)
 	}
 	if o.TimeLimit < 0 {
 		return d, optionError("TimeLimit", o.TimeLimit.String(), []string{"0, no limit,", "more"})

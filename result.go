@@ -9,37 +9,46 @@ import (
 
 // Result is what a compile made.
 type Result struct {
-	Emit        Level
-	Output      []byte       // the text, or the bytecode
-	Kernels     []Kernel     // how to launch what is in the output; of PTX
+	Emit        Level        // of the output
+	GPU         string       // that it is for; "" of CudaTile and Bytecode
+	Output      []byte       // the text, the bytecode or the cubin
+	Kernels     []Kernel     // how to launch what is in the output; of PTX and Cubin
 	Diagnostics []Diagnostic // warnings; a compile with errors has no result
 	Remarks     []Remark     // what was chosen and why, in the order of the source, when the options ask for it
 	Stages      []Stage      // how long each took, in order; none when the result comes from a cache
 	Cached      bool         // the result comes from Options.Cache
 
 	result *driver.Result
-	gpu    string
 }
 
 // Stage is the wall time of one stage of a compile.
 type Stage struct {
-	Name string
-	Time time.Duration
+	Name string        // of the pass, or "read", "verify", "ptxas"
+	Time time.Duration // on the clock
 }
 
 // Kernel says how to launch a kernel. One tile block is launched as Block threads times BlocksPerTile blocks.
 type Kernel struct {
-	Name          string
-	Function      string // as the source calls it
-	Place         Place  // of the source
-	Block         [3]int // threads of a block, for the launch
-	BlocksPerTile [3]int // the grid of a launch is that of the tile blocks times this
-	Cluster       [3]int // in blocks; {1, 1, 1} is none
-	Threads       int    // of a block that run; Block says 1 for ABI Tile
-	SharedStatic  int    // bytes
-	SharedDynamic int    // bytes to ask for at the launch; beyond 48 KB the function needs the attribute
-	MaxRegisters  int    // of a thread; 0 when ptxas decides
-	Params        []Param
+	Name          string  // in the output
+	Function      string  // as the source calls it
+	Place         Place   // of the source
+	Block         [3]int  // threads of a block, for the launch
+	BlocksPerTile [3]int  // the grid of a launch is that of the tile blocks times this
+	Cluster       [3]int  // in blocks; {1, 1, 1} is none
+	Threads       int     // of a block that run; Block says 1 for ABI Tile
+	SharedStatic  int     // bytes
+	SharedDynamic int     // bytes to ask for at the launch; beyond 48 KB the function needs the attribute
+	MaxRegisters  int     // of a thread; 0 when ptxas decides
+	Usage         *Usage  // what ptxas made of it: of a Cubin with Options.Remarks, else nil
+	Params        []Param // in order
+}
+
+// Usage is what a thread of a kernel takes, as ptxas says.
+type Usage struct {
+	Registers   int // in number
+	SpillStores int // bytes that go to local memory because there are not more registers
+	SpillLoads  int // bytes that come back
+	Stack       int // bytes
 }
 
 // Param is a parameter of a kernel.
@@ -54,19 +63,19 @@ type Remark struct {
 	Pass   string // "Memory"
 	Kind   string // "passed", "missed", "failed", "analysis"
 	ID     string // "RemarkMemoryLoadInstructionSelected"
-	Text   string
-	Kernel string
-	Place  Place
-	Args   []Arg
+	Text   string // one sentence without a full stop
+	Kernel string // the name of the one that it is about
+	Place  Place  // of the source
+	Args   []Arg  // the facts, in order
 }
 
-// Arg is a fact of a remark: the value is a string or an int.
+// Arg is a fact of a remark.
 type Arg struct {
-	Key   string
-	Value any
+	Key   string // "Instruction"
+	Value any    // a string or an int
 }
 
-// Metadata is the file that the command writes with --metadata; nil when the output is no PTX.
+// Metadata is the file that the command writes with --metadata; nil when the output is neither PTX nor a cubin.
 func (r *Result) Metadata() []byte {
 	if r.result.Metadata == nil {
 		return nil
@@ -75,14 +84,16 @@ func (r *Result) Metadata() []byte {
 }
 
 // Explain is the page for each kernel that the command prints with --explain, of a compile with Options.Remarks.
-func (r *Result) Explain() string { return string(r.result.Page(r.gpu)) }
+func (r *Result) Explain() string { return string(r.result.Page()) }
 
-// RemarksYAML is the remarks in the form of LLVM's optimization records, which opt-viewer reads; RemarksJSON is an array of objects.
+// RemarksYAML is the remarks in the form of LLVM's optimization records, which opt-viewer reads.
 func (r *Result) RemarksYAML() []byte { return remark.YAML(r.result.Remarks) }
+
+// RemarksJSON is the remarks as an array of objects.
 func (r *Result) RemarksJSON() []byte { return remark.JSON(r.result.Remarks) }
 
-func resultFrom(r *driver.Result, gpu string) *Result {
-	out := &Result{Emit: Level(r.Kind), Output: r.Output, Cached: r.Cached, result: r, gpu: gpu}
+func resultFrom(r *driver.Result) *Result {
+	out := &Result{Emit: Level(r.Kind), GPU: r.GPU, Output: r.Output, Cached: r.Cached, result: r}
 	for _, d := range r.Warnings {
 		out.Diagnostics = append(out.Diagnostics, diagnosticFrom(d, "warning"))
 	}
@@ -108,6 +119,9 @@ func resultFrom(r *driver.Result, gpu string) *Result {
 func kernelFrom(k driver.Kernel) Kernel {
 	out := Kernel{Name: k.Name, Function: k.Function, Block: k.Block, BlocksPerTile: k.Blocks, Cluster: k.Cluster, Threads: k.Threads,
 		SharedStatic: k.Static, SharedDynamic: k.Dynamic, MaxRegisters: k.MaxRegs}
+	if u := k.Usage; u != nil {
+		out.Usage = &Usage{u.Registers, u.SpillStores, u.SpillLoads, u.Stack}
+	}
 	if k.File != "" {
 		out.Place = Place{File: k.File, Line: k.Line}
 	}

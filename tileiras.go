@@ -1,9 +1,9 @@
-// Package tileiras compiles CUDA Tile IR, bytecode or text, to PTX.
+// Package tileiras compiles CUDA Tile IR, bytecode or text, to PTX and cubins.
 //
 //	res, err := tileiras.Compile(ctx, src, tileiras.Options{GPU: "sm_90"})
 //
 // Compile may be called from any number of goroutines at once; it shares nothing between calls and starts nothing that outlives one.
-// It ends within 10 ms after its context does. docs/library.md has more.
+// It ends within 10 ms after its context does, with the ptxas that it may have started. docs/library.md has more.
 //
 // It may import internal/{driver,remark}, and ir for places.
 package tileiras
@@ -29,10 +29,10 @@ func Compile(ctx context.Context, src []byte, o Options) (*Result, error) {
 	if err != nil {
 		return nil, errorFrom(err)
 	}
-	return resultFrom(res, o.GPU), nil
+	return resultFrom(res), nil
 }
 
-// GPUs lists the names that Options.GPU takes, oldest first.
+// GPUs lists the names that Options.GPU takes, oldest first, but for Native.
 func GPUs() []string { return driver.GPUs() }
 
 // BytecodeVersions lists the versions of bytecode that Compile reads, and writes for Options.BytecodeVersion, oldest first.

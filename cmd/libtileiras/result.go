@@ -26,6 +26,8 @@ var setters = map[string]func(o *tileiras.Options, value string) bool{
 	"name":             func(o *tileiras.Options, v string) bool { o.Name = v; return true },
 	"bytecode_version": func(o *tileiras.Options, v string) bool { o.BytecodeVersion = v; return true },
 	"cache":            func(o *tileiras.Options, v string) bool { o.Cache = v; return true },
+	"ptxas":            func(o *tileiras.Options, v string) bool { o.Ptxas = v; return true },
+	"sanitize":         func(o *tileiras.Options, v string) bool { return flag(&o.Sanitize, v) },
 	"lineinfo":         func(o *tileiras.Options, v string) bool { return flag(&o.LineInfo, v) },
 	"remarks":          func(o *tileiras.Options, v string) bool { return flag(&o.Remarks, v) },
 	"opt": func(o *tileiras.Options, v string) bool {

@@ -1,4 +1,4 @@
-/* tileiras.h: the compiler from CUDA Tile IR to PTX as a C library. `make lib` builds libtileiras.so (.dylib, .dll) and puts this
+/* tileiras.h: the compiler from CUDA Tile IR to PTX and cubins as a C library. `make lib` builds libtileiras.so (.dylib, .dll) and puts this
  * header beside it; docs/library.md has examples.
  *
  * Objects are handles: numbers that the library gives out and never gives out again, so that one that is used after it was freed is
@@ -45,12 +45,14 @@ tileiras_text tileiras_build(void);
 
 /* Options. A new object has the defaults. Names and values are texts:
  *
- *   gpu               sm_90
- *   emit              ptx (default), cudatile, bytecode, tileaa, llvm
- *   abi               cuda (default of ptx), tile
+ *   gpu               sm_90, or native
+ *   emit              ptx (default), cudatile, bytecode, tileaa, llvm, cubin
+ *   abi               cuda (default of ptx), tile (default of cubin)
  *   opt               0 to 3 (default)
  *   name              of the source, in diagnostics
- *   lineinfo          0 (default), 1: source lines in the PTX
+ *   lineinfo          0 (default), 1: source lines in PTX and cubins
+ *   ptxas             the file of NVIDIA's ptxas, for emit=cubin; without it it is looked for
+ *   sanitize          0 (default), 1: have ptxas instrument a cubin for compute-sanitizer
  *   remarks           0 (default), 1: collect remarks
  *   bytecode_version  13.3, of emit=bytecode
  *   cache             a folder, or the http:// URL of a server of Bazel's remote cache protocol
@@ -76,7 +78,7 @@ tileiras_data tileiras_output(tileiras_handle result, size_t *size);
 tileiras_text tileiras_error(tileiras_handle result);
 
 /* A part as JSON: "diagnostics" (errors, or the warnings of a compile that went well), "metadata" (how to launch the kernels:
- * docs/launch.md; null without PTX) or "remarks" (what was chosen and why, when the option asks for it). NULL for another name. */
+ * docs/launch.md; null of what is neither PTX nor a cubin) or "remarks" (what was chosen and why, when the option asks for it). NULL for another name. */
 tileiras_text tileiras_json(tileiras_handle result, tileiras_text part);
 
 /* The page for each kernel of a result whose options asked for remarks. */

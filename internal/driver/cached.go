@@ -118,6 +118,7 @@ type packed struct {
 	Key      string // that it was made for
 	Output   string // SHA-256 of the output: the entry may name another file
 	Kind     Emit
+	GPU      string
 	Warnings []packedRemark
 	Remarks  []packedRemark
 	Metadata *Metadata
@@ -176,7 +177,7 @@ const (
 )
 
 func pack(key string, res *Result) []cache.File {
-	p := packed{Key: key, Output: sha(res.Output), Kind: res.Kind, Metadata: res.Metadata}
+	p := packed{Key: key, Output: sha(res.Output), Kind: res.Kind, GPU: res.GPU, Metadata: res.Metadata}
 	for _, w := range res.Warnings {
 		p.Warnings = append(p.Warnings, packedRemark{Text: w.Msg, Loc: packLoc(w.Loc, 0)})
 	}
@@ -217,7 +218,7 @@ func unpack(key string, files []cache.File) (*Result, error) {
 	if p.Output != sha(files[0].Data) {
 		return nil, poisoned("it has the output of another compile")
 	}
-	res := &Result{Kind: p.Kind, Output: files[0].Data, Metadata: p.Metadata, Cached: true}
+	res := &Result{Kind: p.Kind, Output: files[0].Data, GPU: p.GPU, Metadata: p.Metadata, Cached: true}
 	for _, w := range p.Warnings {
 		res.Warnings = append(res.Warnings, &ir.Diagnostic{Severity: ir.Warning, Loc: w.Loc.unpack(0), Msg: w.Text})
 	}

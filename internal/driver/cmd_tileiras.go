@@ -88,7 +88,7 @@ func compileFile(line *Line, stdin io.Reader, stdout *output, stderr io.Writer) 
 		return err
 	}
 	if line.Bool("explain") {
-		terminal.Write(res.Page(o.GPU))
+		terminal.Write(res.Page())
 	}
 	if file := line.String("metadata"); file != "" {
 		if res.Metadata == nil {

@@ -20,6 +20,7 @@ type Result struct {
 	Remarks []remark.Remark // what the compiler has to say about its choices, in program order, when Options ask for it
 	Timing  []Timing
 
+	GPU      string // that it is for; "" of the levels before a GPU matters
 	Warnings []*ir.Diagnostic
 	Metadata *Metadata // of PTX
 	Cached   bool      // it comes from a cache

@@ -29,14 +29,14 @@ func (r *run) explain(st *pass.State, t *target.Target) {
 }
 
 // Page is the text of --explain.
-func (res *Result) Page(gpu string) []byte {
+func (res *Result) Page() []byte {
 	launch := map[string][]string{}
 	if res.Metadata != nil {
 		for _, k := range res.Metadata.Kernels {
 			launch[k.Name] = k.recipe()
 		}
 	}
-	return explain.Page(res.Remarks, gpu, launch)
+	return explain.Page(res.Remarks, res.GPU, launch)
 }
 
 // recipe is how to launch a kernel, in words.

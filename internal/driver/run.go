@@ -41,6 +41,7 @@ type run struct {
 
 	remarks  []remark.Remark
 	metadata *Metadata
+	gpu      string // that the compile is for
 }
 
 // compile runs the stages up to the level asked for.
@@ -67,6 +68,7 @@ func (r *run) compile() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.gpu = t.Name
 	a := &assembler{run: r, target: t, places: entryPlaces(r.input.Module)}
 	if o.Emit == EmitCubin && o.lines() {
 		a.tile = newTileText(r.input.Module)
@@ -220,7 +222,7 @@ func (r *run) tileText() string {
 }
 
 func (r *run) result(out string) *Result {
-	return &Result{Kind: r.opts.Emit, Output: []byte(out), Remarks: r.remarks, Metadata: r.metadata, Timing: r.timing, Warnings: r.warnings()}
+	return &Result{Kind: r.opts.Emit, Output: []byte(out), Remarks: r.remarks, Metadata: r.metadata, Timing: r.timing, GPU: r.gpu, Warnings: r.warnings()}
 }
 
 func (r *run) warnings() []*ir.Diagnostic {

@@ -44,6 +44,7 @@ var compileFlags = []Flag{
 	{Name: "sanitize", Kind: EnumFlag, Field: func(o *Options) any { return &o.Sanitize }, Help: "Have ptxas instrument the cubin for this tool of compute-sanitizer", Values: []Value{{"memcheck", "Sanitize memory accesses"}}},
 	{Name: "ptxas", Kind: StringFlag, Meta: "file", Field: func(o *Options) any { return &o.Ptxas }, Help: "NVIDIA's ptxas, for cubins (else TILEIRAS_PTXAS, beside this program, CUDA_HOME, PATH, a pip package)"},
 	{Name: "ptxas-timeout", Kind: IntFlag, Meta: "seconds", Default: "600", Field: func(o *Options) any { return &o.PtxasTimeout }, Help: "How long ptxas may take; 0 is for ever"},
+	{Name: "time-limit", Kind: IntFlag, Meta: "seconds", Default: "0", Field: func(o *Options) any { return &o.TimeLimit }, Help: "How long the compile may take, ptxas included; 0 is for ever"},
 	{Name: "explain", Kind: BoolFlag, Help: "Print a page for each kernel: launch, plan, instructions, widths, conversions, and why"},
 	{Name: "cache", Kind: StringFlag, Meta: "place", Field: func(o *Options) any { return &o.Cache }, Help: "Keep results in a folder, or on an http:// server of Bazel's remote cache protocol"},
 	{Name: "metadata", Kind: StringFlag, Meta: "file.json", Help: "Write how to launch the kernels, as JSON"},

@@ -20,13 +20,19 @@ func accessOf(elem ir.Type, shape []int64) access { return access{codecOf(elem),
 // locate finds the word at an address.
 func (x *access) locate(m *machine, addr uint64, i int) (*allocation, int, error) {
 	if addr%uint64(x.bytes) != 0 {
-		return nil, 0, m.failAt(Misaligned, x.shape, i, "address %#x of an %s is no multiple of %d", addr, ir.ShortType(x.elem), x.bytes)
+		return nil, 0, addressed(addr, m.failAt(Misaligned, x.shape, i, "address %#x of an %s is no multiple of %d", addr, ir.ShortType(x.elem), x.bytes))
 	}
 	a, off := m.mem.find(addr, x.bytes)
 	if a == nil {
-		return nil, 0, m.failAt(OutOfBounds, x.shape, i, "%d bytes at %s", x.bytes, m.mem.describe(addr))
+		return nil, 0, addressed(addr, m.failAt(OutOfBounds, x.shape, i, "%d bytes at %s", x.bytes, m.mem.describe(addr)))
 	}
 	return a, off, nil
+}
+
+// addressed adds the address to a report.
+func addressed(addr uint64, err error) error {
+	err.(*Report).Address = addr
+	return err
 }
 
 // read gives element i of the tile the value at a place.
@@ -46,8 +52,8 @@ func (x *access) read(m *machine, to *tile, i int, addr uint64, high bool) error
 // write puts element i of the tile to a place.
 func (x *access) write(m *machine, from *tile, i int, addr uint64, high bool) error {
 	f := from.flag(i)
-	if f&undef != 0 {
-		return m.failAt(UndefUse, x.shape, i, "the stored value is undefined")
+	if f&undef != 0 && !m.opts.AnyUndefined {
+		return addressed(addr, m.failAt(UndefUse, x.shape, i, "the stored value is undefined"))
 	}
 	a, off, err := x.locate(m, addr, i)
 	if err != nil {
@@ -94,7 +100,7 @@ func (p pointers) each(m *machine, do func(i int, addr uint64) error, skip func(
 
 // undefine makes element i of a loaded tile, which is 0, undefined, unless the options say that padding without a value is zero.
 func (m *machine) undefine(t *tile, i int) {
-	if !m.opts.ZeroPadding {
+	if !m.opts.ZeroPadding && !m.opts.AnyUndefined {
 		t.mark(i, undef)
 	}
 }

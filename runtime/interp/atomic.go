@@ -52,6 +52,9 @@ type atomicSum struct {
 
 // added says whether all that has been added at an address since the last plain store is exact in every order.
 func (mem *Memory) added(addr uint64, f *float.Format, old, arg, sum uint64) bool {
+	if mem.plain {
+		return true
+	}
 	s, ok := mem.sums[addr]
 	if !ok || s.last != old {
 		s = atomicSum{reach: newReach()}
@@ -65,7 +68,7 @@ func (mem *Memory) added(addr uint64, f *float.Format, old, arg, sum uint64) boo
 
 // update replaces the value at a place by what combine makes of it and element i of a tile, and returns the old value.
 func (x *access) update(m *machine, f combine, arg *tile, i int, addr uint64) (old uint64, flags uint8, err error) {
-	if arg.flag(i)&undef != 0 {
+	if arg.flag(i)&undef != 0 && !m.opts.AnyUndefined {
 		return 0, 0, m.failAt(UndefUse, x.shape, i, "the operand is undefined")
 	}
 	a, off, err := x.locate(m, addr, i)
@@ -73,7 +76,7 @@ func (x *access) update(m *machine, f combine, arg *tile, i int, addr uint64) (o
 		return 0, 0, err
 	}
 	old, flags = x.load(a, off, false)
-	if flags&undef != 0 {
+	if flags&undef != 0 && !m.opts.AnyUndefined {
 		return 0, 0, m.failAt(UndefUse, x.shape, i, "the value in memory is undefined")
 	}
 	v := f.do(old, arg.bits[i])

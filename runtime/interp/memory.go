@@ -1,8 +1,10 @@
 package interp
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"sort"
 
 	"tileiras/ir"
@@ -13,6 +15,7 @@ import (
 type Memory struct {
 	allocs  []*allocation // by address
 	next    uint64
+	plain   bool              // nobody asks which bytes are inexact
 	last    *allocation       // the one that the previous access hit
 	globals map[*ir.Op]uint64 // addresses of the globals that have been loaded
 	sums    map[uint64]atomicSum
@@ -20,10 +23,12 @@ type Memory struct {
 
 // allocation is a block of bytes. flags has the flags of each byte, or is nil while every byte is defined and exact.
 type allocation struct {
-	name  string
-	base  uint64
-	data  []byte
-	flags []uint8
+	name   string
+	base   uint64
+	data   []byte
+	flags  []uint8
+	mapped bool // bytes of the caller
+	plain  bool // inexact bytes are not remembered
 }
 
 const (
@@ -34,6 +39,48 @@ const (
 // NewMemory makes an empty address space.
 func NewMemory() *Memory {
 	return &Memory{next: firstAddress, globals: map[*ir.Op]uint64{}, sums: map[uint64]atomicSum{}}
+}
+
+// hostBase is where a memory that also maps memory of this process puts allocations of its own: no such process has memory there.
+const hostBase = 0x3000_0000_0000
+
+// NewHostMemory makes an empty address space for Map. It does not remember which bytes are inexact.
+func NewHostMemory() *Memory {
+	mem := NewMemory()
+	mem.next, mem.plain = hostBase, true
+	return mem
+}
+
+// Mapping is memory of the caller that a program sees at an address.
+type Mapping struct {
+	Name    string // for messages
+	Address uint64
+	Data    []byte
+}
+
+// Map makes memory of the caller what the program sees at the addresses given, without a copy, in place of what was mapped before. Mappings may
+// not overlap each other or an allocation.
+func (mem *Memory) Map(mappings []Mapping) error {
+	mem.allocs = slices.DeleteFunc(mem.allocs, func(a *allocation) bool { return a.mapped })
+	for _, p := range mappings {
+		mem.allocs = append(mem.allocs, &allocation{name: p.Name, base: p.Address, data: p.Data, mapped: true, plain: mem.plain})
+	}
+	slices.SortStableFunc(mem.allocs, func(a, b *allocation) int { return cmp.Compare(a.base, b.base) })
+	mem.last = nil
+	for i, a := range mem.allocs {
+		if a.base+uint64(len(a.data)) < a.base {
+			return fmt.Errorf("%s, %d bytes at %#x, does not fit the address space", a.name, len(a.data), a.base)
+		}
+		if i > 0 && mem.allocs[i-1].base+uint64(len(mem.allocs[i-1].data)) > a.base {
+			return fmt.Errorf("%s, %d bytes at %#x, overlaps %s", mem.allocs[i-1].name, len(mem.allocs[i-1].data), mem.allocs[i-1].base, a.name)
+		}
+	}
+	return nil
+}
+
+// share is the same memory for a worker that runs tile blocks beside others: what it allocates is its own.
+func (mem *Memory) share(worker int) *Memory {
+	return &Memory{allocs: slices.Clone(mem.allocs), next: mem.next + uint64(worker+1)<<40, plain: mem.plain, globals: mem.globals, sums: map[uint64]atomicSum{}}
 }
 
 // Alloc puts a copy of data into a new allocation and returns its address, a multiple of align (a power of two). The
@@ -66,9 +113,13 @@ func (mem *Memory) AllocUndef(name string, n, align int) uint64 {
 func (mem *Memory) alloc(name string, data []byte, align int) *allocation {
 	align = max(align, 1)
 	base := (mem.next + uint64(align) - 1) / uint64(align) * uint64(align)
-	a := &allocation{name: name, base: base, data: data}
+	a := &allocation{name: name, base: base, data: data, plain: mem.plain}
 	mem.next = base + uint64(len(data)) + gap
-	mem.allocs = append(mem.allocs, a)
+	if n := len(mem.allocs); n == 0 || mem.allocs[n-1].base <= base {
+		mem.allocs = append(mem.allocs, a)
+	} else { // something is mapped at higher addresses
+		mem.allocs = slices.Insert(mem.allocs, mem.index(base)+1, a)
+	}
 	return a
 }
 
@@ -189,6 +240,11 @@ func (a *allocation) setWord(off, n int, v uint64, flags uint8) {
 		binary.LittleEndian.PutUint32(p, uint32(v))
 	default:
 		binary.LittleEndian.PutUint64(p, v)
+	}
+	if a.mapped {
+		flags = 0
+	} else if a.plain {
+		flags &^= inexact
 	}
 	if flags != 0 && a.flags == nil {
 		a.flags = make([]uint8, len(a.data))

@@ -3,8 +3,10 @@ package interp
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"tileiras/dialects/cudatile"
+	"tileiras/dialects/cudatile/def"
 	"tileiras/ir"
 )
 
@@ -20,7 +22,8 @@ type Program struct {
 type entry struct {
 	op    *ir.Op
 	body  *code
-	slots int // how many values it has
+	slots int  // how many values it has
+	free  bool // no tile block can learn in which order the others run, unless they race
 }
 
 // code is the body of a region.
@@ -118,7 +121,23 @@ func (p *Program) compile(op *ir.Op) (*entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &entry{op, body, len(c.slots)}, nil
+	return &entry{op, body, len(c.slots), unordered(op)}, nil
+}
+
+// unordered tells whether tile blocks of an entry may run at once: nothing in it is atomic, ordered, global or printed, so what two of them do to one place
+// is a race of the program.
+func unordered(entry *ir.Op) bool {
+	free := true
+	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		switch name := op.Def.Name; {
+		case name == "print_tko", name == "get_global", strings.HasPrefix(name, "atomic"), strings.HasPrefix(name, "multimem"):
+			free = false
+		}
+		if m, ok := ir.As[cudatile.MemoryOp](op); ok && m.MemoryOrderingSemantics() != def.Weak {
+			free = false
+		}
+	})
+	return free
 }
 
 // slot is the number of a value.

@@ -41,6 +41,7 @@ type Report struct {
 	Loc     ir.Location // of the operation
 	Block   [3]int      // the tile block
 	Element []int64     // place in the tile at hand; nil when that is a scalar or the whole tile is meant
+	Address uint64      // of a bad access; 0 when the report is not about one
 	Message string
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
+	"sync/atomic"
 
 	"tileiras/ir"
 )
@@ -20,6 +22,11 @@ type Options struct {
 	// ZeroPadding makes zeros of what is loaded from outside a view, or masked out, without a padding value, instead of undefined
 	// elements, which must not reach a store.
 	ZeroPadding bool
+	// AnyUndefined lets undefined elements, which are zeros here, go where they like.
+	AnyUndefined bool
+	// Workers is how many tile blocks may run at once where none can learn the order: nothing atomic, ordered or printed. 0 is 1.
+	Workers int
+	Done    *atomic.Int64 // counts the tile blocks that have ended, if not nil
 }
 
 // DefaultMaxSteps bounds a tile block that spins for ever.
@@ -37,7 +44,7 @@ func (r *Result) String() string {
 
 // machine is the state of one tile block.
 type machine struct {
-	ctx         context.Context
+	launch      *launch
 	prog        *Program
 	mem         *Memory
 	opts        *Options
@@ -73,26 +80,90 @@ func (p *Program) Run(ctx context.Context, name string, mem *Memory, args []uint
 		}
 	}
 	p.load(mem)
+	l := &launch{ctx: ctx, prog: p, entry: e, args: args, opts: &o, blocks: int64(o.Grid[0]) * int64(o.Grid[1]) * int64(o.Grid[2])}
+	defer context.AfterFunc(ctx, func() { l.stop.Store(true) })()
+	workers := 1
+	if e.free {
+		workers = int(min(int64(max(o.Workers, 1)), l.blocks))
+	}
+	if workers == 1 {
+		return l.one(mem)
+	}
+	return l.several(mem, workers)
+}
+
+// launch is one grid while it runs.
+type launch struct {
+	ctx    context.Context
+	prog   *Program
+	entry  *entry
+	args   []uint64
+	opts   *Options
+	blocks int64
+	next   atomic.Int64 // tile block that nobody has taken
+	stop   atomic.Bool  // the context is done, or a tile block has failed
+}
+
+// one runs tile block after tile block, x fastest, until none is left.
+func (l *launch) one(mem *Memory) (*Result, error) {
 	res := &Result{}
-	for z := range o.Grid[2] {
-		for y := range o.Grid[1] {
-			for x := range o.Grid[0] {
-				m := &machine{ctx: ctx, prog: p, mem: mem, opts: &o, vals: make([]value, e.slots), block: [3]int{x, y, z}, grid: o.Grid}
-				for i, v := range params {
-					t := newTile(typeOf(v), 1)
-					t.bits[0] = args[i]
-					m.vals[e.body.args[i]] = t
-				}
-				err := m.start(e)
-				res.Steps += m.steps
-				if err != nil {
-					return res, err
-				}
-				res.Blocks++
-			}
+	for {
+		i := l.next.Add(1) - 1
+		if i >= l.blocks {
+			return res, nil
+		}
+		g := l.opts.Grid
+		m := &machine{launch: l, prog: l.prog, mem: mem, opts: l.opts, vals: make([]value, l.entry.slots), grid: g}
+		m.block = [3]int{int(i) % g[0], int(i) / g[0] % g[1], int(i) / g[0] / g[1]}
+		for k, v := range l.entry.op.Body().Args() {
+			t := newTile(typeOf(v), 1)
+			t.bits[0] = l.args[k]
+			m.vals[l.entry.body.args[k]] = t
+		}
+		err := m.start(l.entry)
+		res.Steps += m.steps
+		if err != nil {
+			return res, err
+		}
+		res.Blocks++
+		if l.opts.Done != nil {
+			l.opts.Done.Add(1)
 		}
 	}
-	return res, nil
+}
+
+// several runs tile blocks at once. Of several that fail the first one counts, which is the first that fails when they run one after the other.
+func (l *launch) several(mem *Memory, workers int) (*Result, error) {
+	results, errs := make([]*Result, workers), make([]error, workers)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			results[w], errs[w] = l.one(mem.share(w))
+			if errs[w] != nil {
+				l.next.Store(l.blocks) // those that have begun go on: one of them may come before
+			}
+		})
+	}
+	wg.Wait()
+	sum := &Result{}
+	var first error
+	for w, r := range results {
+		sum.Blocks += r.Blocks
+		sum.Steps += r.Steps
+		if errs[w] != nil && (first == nil || l.place(errs[w]) < l.place(first)) {
+			first = errs[w]
+		}
+	}
+	return sum, first
+}
+
+// place is the number of the tile block that an error is about.
+func (l *launch) place(err error) int {
+	var r *Report
+	if !errors.As(err, &r) {
+		return -1
+	}
+	return (r.Block[2]*l.opts.Grid[1]+r.Block[1])*l.opts.Grid[0] + r.Block[0]
 }
 
 // load puts the globals of the module into memory, once.
@@ -162,13 +233,11 @@ func (m *machine) release(mark int) {
 	m.locals = m.locals[:mark]
 }
 
-// tick counts an operation or a round of a loop, and looks now and then at the step limit and the context.
+// tick counts an operation or a round of a loop, and looks at the step limit and the context.
 func (m *machine) tick() error {
-	if m.steps++; m.steps&0xFF != 0 {
-		return nil
-	}
-	if err := m.ctx.Err(); err != nil {
-		return errors.Join(err, m.fail(StepLimit, "stopped after %d operations", m.steps))
+	m.steps++
+	if m.launch.stop.Load() {
+		return errors.Join(m.launch.ctx.Err(), m.fail(StepLimit, "stopped after %d operations", m.steps))
 	}
 	if m.steps > m.opts.MaxSteps {
 		return m.fail(StepLimit, "the tile block has run %d operations; does it wait for one that comes after it?", m.steps)
@@ -197,7 +266,7 @@ func (m *machine) bind(slots []int, vs []value) {
 // defined checks that a tile that decides something has neither undefined nor, in strict runs, inexact elements.
 func (m *machine) defined(t *tile, what string) error {
 	f := t.any()
-	if f&undef == 0 && (f&inexact == 0 || !m.opts.Strict) {
+	if (f&undef == 0 || m.opts.AnyUndefined) && (f&inexact == 0 || !m.opts.Strict) {
 		return nil
 	}
 	for i, g := range t.flags {
@@ -211,7 +280,7 @@ func (m *machine) defined(t *tile, what string) error {
 // checkFlag is defined for one element.
 func (m *machine) checkFlag(f uint8, shape []int64, i int, what string) error {
 	switch {
-	case f&undef != 0:
+	case f&undef != 0 && !m.opts.AnyUndefined:
 		return m.failAt(UndefUse, shape, i, "%s is undefined", what)
 	case f&inexact != 0 && m.opts.Strict:
 		return m.failAt(InexactUse, shape, i, "%s depends on how floats were rounded or summed", what)

@@ -1,6 +1,7 @@
 package emu
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -16,6 +17,7 @@ type region struct {
 	data     []byte
 	undef    []byte // undefined bits of every byte; nil: everything is defined
 	readonly bool
+	mapped   bool // bytes of the caller
 	shadow   shadow
 	owner    *cta // of shared memory
 }
@@ -34,6 +36,42 @@ const guardGap = 1 << 16
 // NewMemory makes an empty device memory.
 func NewMemory() *Memory {
 	return &Memory{next: globalBase, modules: map[*Module]map[*variable]*region{}}
+}
+
+// hostBase is where a memory that also maps memory of this process puts allocations of its own: no such process has memory there.
+const hostBase = 0x3000_0000_0000
+
+// NewHostMemory makes an empty memory for Map.
+func NewHostMemory() *Memory {
+	m := NewMemory()
+	m.next = hostBase
+	return m
+}
+
+// Mapping is memory of the caller that a program sees at an address.
+type Mapping struct {
+	Name    string // for messages
+	Address uint64
+	Data    []byte
+}
+
+// Map makes memory of the caller what the program sees at the addresses given, without a copy, in place of what was mapped before. Mappings may
+// not overlap each other, an allocation, or the windows of other memories in the generic address space.
+func (m *Memory) Map(mappings []Mapping) error {
+	m.regions = slices.DeleteFunc(m.regions, func(r *region) bool { return r.mapped })
+	for _, p := range mappings {
+		m.regions = append(m.regions, &region{name: p.Name, space: spGlobal, base: p.Address, data: p.Data, mapped: true})
+	}
+	slices.SortStableFunc(m.regions, func(a, b *region) int { return cmp.Compare(a.base, b.base) })
+	for i, r := range m.regions {
+		if i > 0 && m.regions[i-1].base+uint64(len(m.regions[i-1].data)) > r.base {
+			return fmt.Errorf("'%s', %d bytes at %#x, overlaps '%s'", m.regions[i-1].name, len(m.regions[i-1].data), m.regions[i-1].base, r.name)
+		}
+		if end := r.base + uint64(len(r.data)); end < r.base || inWindow(r.base) || inWindow(end) {
+			return fmt.Errorf("'%s', %d bytes at %#x, does not fit the address space", r.name, len(r.data), r.base)
+		}
+	}
+	return nil
 }
 
 // Alloc makes an allocation that holds data, at a multiple of align (at least 256), and gives its address.
@@ -105,7 +143,11 @@ func (m *Memory) alloc(name string, n, align int) *region {
 	a := uint64(max(align, 256))
 	r := &region{name: name, space: spGlobal, base: (m.next + a - 1) / a * a, data: make([]byte, n)}
 	m.next = r.base + uint64(n) + guardGap
-	m.regions = append(m.regions, r)
+	if k := len(m.regions); k == 0 || m.regions[k-1].base <= r.base {
+		m.regions = append(m.regions, r)
+	} else { // something is mapped at higher addresses
+		m.regions = slices.Insert(m.regions, sort.Search(k, func(i int) bool { return m.regions[i].base > r.base }), r)
+	}
 	return r
 }
 

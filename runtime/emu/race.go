@@ -303,6 +303,7 @@ func (w *warp) race(r *region, off, lane int, now, then string, old rec, at int3
 	}
 	rep := w.report(k, lane, r.generic(off), "%s of %s byte %d is not ordered after the %s by %s at line %d: %s",
 		now, r.describe(), off, then, w.launch.threadName(old), w.prog.code[at].line, oneLine(w.prog.code[at].text))
+	rep.Other = &Other{Line: int(w.prog.code[at].line), CTA: w.launch.ctaOf(old), Write: then == "write", Region: r.describe(), Offset: off}
 	if note {
 		w.launch.note(rep)
 		return
@@ -350,6 +351,16 @@ func (l *launch) threadName(r rec) string {
 		return fmt.Sprintf("several lanes of warp %d of CTA (%d,%d,%d)", warp, cta[0], cta[1], cta[2])
 	}
 	return fmt.Sprintf("warp %d lane %d of CTA (%d,%d,%d)", warp, lane, cta[0], cta[1], cta[2])
+}
+
+// ctaOf gives the CTA of a stamp, or the one whose asynchronous work it was.
+func (l *launch) ctaOf(r rec) [3]int {
+	id := r.warp()
+	if _, dynamic := l.kindOf(r); dynamic {
+		a := l.agents[id-uint32(l.ctas*l.ids)]
+		id = a.issuers[min(max(int(r.epoch()), 1), len(a.issuers))-1] >> 5
+	}
+	return l.ctaID(int(id / uint32(l.ids)))
 }
 
 // workName names the asynchronous work of a stamp.

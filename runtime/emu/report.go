@@ -43,7 +43,17 @@ type Report struct {
 	Lane   int
 	Addr   uint64 // generic address, where memory is concerned
 	Count  int    // notes: how often this place reported
+	Other  *Other // the earlier access, of a race
 	Places []string
+}
+
+// Other is the access that a report says another is not ordered after.
+type Other struct {
+	Line   int // of the PTX text
+	CTA    [3]int
+	Write  bool
+	Region string // where both are: "'name'" of global memory, "shared memory"
+	Offset int    // in the region, in bytes
 }
 
 func (r *Report) Error() string {

@@ -77,7 +77,7 @@ func (w *warp) countAccess(op *memOp, addr *vec, m uint32) {
 	sp := op.space
 	if a := addr[firstLane(m)]; sp == spGeneric {
 		switch {
-		case a >= globalBase || a < sharedWindow:
+		case !inWindow(a):
 			sp = spGlobal
 		case a-sharedWindow < windowSize:
 			sp = spShared

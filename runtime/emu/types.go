@@ -85,8 +85,8 @@ func (s space) String() string {
 	return [...]string{"generic", "reg", "global", "const", "shared", "local", "param", "shared::cluster"}[s]
 }
 
-// Generic addresses: shared, local and parameter memory are windows in the 64-bit space, global memory
-// is everything from globalBase up. Constant memory lies among the global allocations.
+// Generic addresses: shared, local and parameter memory are windows in the 64-bit space, all
+// else is global memory; from globalBase up are its own allocations. Constant memory lies among the global allocations.
 const (
 	sharedWindow uint64 = 1 << 40
 	localWindow  uint64 = 2 << 40
@@ -94,6 +94,11 @@ const (
 	windowSize   uint64 = 1 << 32
 	globalBase   uint64 = 0x7f00_0000_0000
 )
+
+// inWindow tells whether a generic address is in the window of a memory that is not global.
+func inWindow(a uint64) bool {
+	return a-sharedWindow < windowSize || a-localWindow < windowSize || a-paramWindow < windowSize
+}
 
 // windowOf gives the generic address of offset 0 of a space.
 func windowOf(s space) uint64 {

@@ -17,7 +17,7 @@ import (
 var laws = map[string][]string{
 	".":                     {"internal/driver", "internal/remark", "ir"},
 	"cmd/tileiras":          {".", "internal/driver"},
-	"cmd/libtileiras":       {".", "internal/driver"},
+	"cmd/libtileiras":       {".", "internal/driver", "runtime/executor"},
 	"cmd/tile-opt":          {"internal/driver", "github.com/llir/llvm"},
 	"cmd/tile-translate":    {"internal/driver"},
 	"cmd/tileirdisasm":      {"internal/driver"},
@@ -66,6 +66,7 @@ var laws = map[string][]string{
 	"runtime/exact":         {"ir/float"},
 	"runtime/interp":        {"ir", "dialects/cudatile", "runtime/exact"},
 	"runtime/emu":           {"ir/float"},
+	"runtime/executor":      {"internal/driver", "ir", "dialects/cudatile", "runtime/interp", "runtime/emu"},
 	"runtime/cuda":          {"runtime/cases", "github.com/ebitengine/purego"},
 	"runtime/cases":         {"ir/float"},
 	"examples":              {".", "runtime/cuda"},

@@ -1,0 +1,197 @@
+package executor_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"tileiras/runtime/executor"
+)
+
+var engines = []executor.Engine{executor.Interpreter, executor.Emulator}
+
+// addText adds two vectors of any length, 128 elements a tile block; without its last operand a load pads with nothing.
+const addText = `cuda_tile.module @m { entry @add(%pa: tile<ptr<f32>>, %pb: tile<ptr<f32>>, %pc: tile<ptr<f32>>, %n: tile<i32>) {
+  %x, %y, %z = get_tile_block_id : tile<i32>
+  %va = make_tensor_view %pa, shape = [%n], strides = [1] : tile<i32> -> tensor_view<?xf32, strides=[1]>
+  %vb = make_tensor_view %pb, shape = [%n], strides = [1] : tile<i32> -> tensor_view<?xf32, strides=[1]>
+  %vc = make_tensor_view %pc, shape = [%n], strides = [1] : tile<i32> -> tensor_view<?xf32, strides=[1]>
+  %a = make_partition_view %va : partition_view<tile=(128), padding_value = zero, tensor_view<?xf32, strides=[1]>>
+  %b = make_partition_view %vb : partition_view<tile=(128), padding_value = zero, tensor_view<?xf32, strides=[1]>>
+  %c = make_partition_view %vc : partition_view<tile=(128), padding_value = zero, tensor_view<?xf32, strides=[1]>>
+  %ta, %t1 = load_view_tko weak %a[%x] : partition_view<tile=(128), padding_value = zero, tensor_view<?xf32, strides=[1]>>, tile<i32> -> tile<128xf32>, token
+  %tb, %t2 = load_view_tko weak %b[%x] : partition_view<tile=(128), padding_value = zero, tensor_view<?xf32, strides=[1]>>, tile<i32> -> tile<128xf32>, token
+  %s = addf %ta, %tb : tile<128xf32>
+  %t3 = store_view_tko weak %s, %c[%x] : tile<128xf32>, partition_view<tile=(128), padding_value = zero, tensor_view<?xf32, strides=[1]>>, tile<i32> -> token
+  return
+} }`
+
+func floats(n int, f func(i int) float32) []byte {
+	var b []byte
+	for i := range n {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(f(i)))
+	}
+	return b
+}
+
+func word(v uint64) []byte { return binary.LittleEndian.AppendUint64(nil, v) }
+
+// region gives memory an address that does not depend on where Go has it.
+func region(name string, at uint64, data []byte) executor.Region {
+	return executor.Region{Name: name, Address: at, Data: data}
+}
+
+func load(t *testing.T, text string, o executor.Options) *executor.Program {
+	t.Helper()
+	p, err := executor.Load(t.Context(), []byte(text), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// A program runs again and again on memory of the caller, one tile block after the other or several at once, and holds nothing of it.
+func TestLaunches(t *testing.T) {
+	const n = 1000
+	for _, e := range engines {
+		for _, workers := range []int{1, 4} {
+			p := load(t, addText, executor.Options{Engine: e, Workers: workers})
+			for _, at := range []uint64{0x10_0000, 0x5555_0000_0000, 0x7fff_1234_0000} {
+				a, b := floats(n, func(i int) float32 { return float32(i) }), floats(n, func(i int) float32 { return float32(at%7) - 2*float32(i) })
+				c := make([]byte, 4*n)
+				rep, err := p.Launch(t.Context(), &executor.Launch{Kernel: "add", Grid: [3]int{8, 1, 1},
+					Params: [][]byte{word(at), word(at + 4*n), word(at + 8*n), word(n)},
+					Memory: []executor.Region{region("a", at, a), region("b", at+4*n, b), region("c", at+8*n, c)}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if want := floats(n, func(i int) float32 { return float32(at%7) - float32(i) }); !bytes.Equal(c, want) {
+					t.Errorf("%s, %d workers, at %#x: wrong sums", e, workers, at)
+				}
+				if rep.Blocks != 8 {
+					t.Errorf("%s: %d tile blocks, want 8", e, rep.Blocks)
+				}
+			}
+		}
+	}
+}
+
+// What is wrong with a launch is said before anything runs.
+func TestMisuse(t *testing.T) {
+	p := load(t, addText, executor.Options{})
+	good := executor.Launch{Kernel: "add", Grid: [3]int{1, 1, 1}, Params: [][]byte{word(0), word(0), word(0), word(0)}}
+	for want, change := range map[string]func(l *executor.Launch){
+		`there is no kernel "sub"; there are ["add"]`:   func(l *executor.Launch) { l.Kernel = "sub" },
+		"grid [0 1 1]: each extent is 1 to 16777215":    func(l *executor.Launch) { l.Grid[0] = 0 },
+		`kernel "add" has 4 parameters, got 3 argument`: func(l *executor.Launch) { l.Params = l.Params[:3] },
+		"is a i32 of 4 bytes, got 2": func(l *executor.Launch) {
+			l.Params = [][]byte{word(0), word(0), word(0), {1, 2}}
+		},
+		"overlaps": func(l *executor.Launch) {
+			l.Memory = []executor.Region{region("a", 4096, make([]byte, 8)), region("b", 4100, make([]byte, 8))}
+		},
+	} {
+		l := good
+		change(&l)
+		if _, err := p.Launch(t.Context(), &l); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	if _, err := executor.Load(t.Context(), []byte("cuda_tile.module @m { entry @k() { %x = foo } }"), executor.Options{Name: "k.tileir"}); err == nil || !strings.Contains(err.Error(), "k.tileir") {
+		t.Errorf("bad text: %v", err)
+	}
+}
+
+// scatterText stores its tile block's number at p[x/2 * 4 .. +4] by pointers: blocks 0 and 1 race. With the offset 1000 it leaves the array.
+const scatterText = `cuda_tile.module @m { entry @scatter(%p: tile<ptr<i32>>, %off: tile<i32>) {
+  %x, %y, %z = get_tile_block_id : tile<i32>
+  %two = constant <i32: 2> : tile<i32>
+  %four = constant <i32: 4> : tile<i32>
+  %h = divi %x, %two signed rounding<zero> : tile<i32>
+  %q = muli %h, %four : tile<i32>
+  %r = addi %q, %off : tile<i32>
+  %i = iota : tile<4xi32>
+  %rs = reshape %r : tile<i32> -> tile<1xi32>
+  %rb = broadcast %rs : tile<1xi32> -> tile<4xi32>
+  %at = addi %i, %rb : tile<4xi32>
+  %ps = reshape %p : tile<ptr<i32>> -> tile<1xptr<i32>>
+  %pb = broadcast %ps : tile<1xptr<i32>> -> tile<4xptr<i32>>
+  %addr = offset %pb, %at : tile<4xptr<i32>>, tile<4xi32> -> tile<4xptr<i32>>
+  %xs = reshape %x : tile<i32> -> tile<1xi32>
+  %v = broadcast %xs : tile<1xi32> -> tile<4xi32>
+  %t = store_ptr_tko weak %addr, %v : tile<4xptr<i32>>, tile<4xi32> -> token
+  return
+} }`
+
+func scatter(t *testing.T, e executor.Engine, o executor.Options, offset uint64) error {
+	o.Engine, o.Name = e, "scatter.tileir"
+	const at = 0x7000_0000
+	_, err := load(t, scatterText, o).Launch(t.Context(), &executor.Launch{Kernel: "scatter", Grid: [3]int{4, 1, 1},
+		Params: [][]byte{word(at), word(offset)}, Memory: []executor.Region{region("p", at, make([]byte, 4*16))}})
+	return err
+}
+
+func TestOutOfBounds(t *testing.T) {
+	for _, e := range engines {
+		var f *executor.Fault
+		if err := scatter(t, e, executor.Options{Checks: executor.Checks{NoRaces: true}}, 10); !errors.As(err, &f) {
+			t.Fatalf("%s: got %v", e, err)
+		}
+		// Block 2 stores elements 14 to 17 of 16.
+		if f.Kind != "out of bounds" || f.Block != [3]int{2, 0, 0} || f.Region != "p" || f.Offset < 56 || f.Offset > 68 || f.Address == 0 {
+			t.Errorf("%s: got %+v", e, f)
+		}
+		if len(f.Places) == 0 || f.Places[0].File != "scatter.tileir" || f.Places[0].Line != 17 {
+			t.Errorf("%s: places %v, want line 17", e, f.Places)
+		}
+	}
+}
+
+func TestRace(t *testing.T) {
+	var f *executor.Fault
+	if err := scatter(t, executor.Emulator, executor.Options{}, 0); !errors.As(err, &f) {
+		t.Fatalf("got %v", err)
+	}
+	if f.Kind != "race" || f.Other == nil || f.Other.Block[0]/2 != f.Block[0]/2 || f.Other.Block == f.Block || !f.Other.Write ||
+		len(f.Other.Places) == 0 || f.Other.Places[0].Line != 17 || !strings.Contains(f.Message, "the write of byte") {
+		t.Errorf("got %+v", f)
+	}
+	if err := scatter(t, executor.Emulator, executor.Options{Checks: executor.Checks{NoRaces: true}}, 0); err != nil {
+		t.Errorf("with the check off: %v", err)
+	}
+}
+
+// spinText waits for a value that nobody stores.
+const spinText = `cuda_tile.module @m { entry @spin(%p: tile<ptr<i32>>, %go: tile<i1>) {
+  loop {
+    if %go {
+      break
+    }
+    %v, %t = load_ptr_tko relaxed device %p : tile<ptr<i32>> -> tile<i32>, token
+    continue
+  }
+  return
+} }`
+
+// An i1 is a byte that is 0 or not, and a context ends what does not end.
+func TestCancel(t *testing.T) {
+	for _, e := range engines {
+		p := load(t, spinText, executor.Options{Engine: e})
+		launch := &executor.Launch{Kernel: "spin", Grid: [3]int{1, 1, 1}, Params: [][]byte{word(4096), {2}},
+			Memory: []executor.Region{region("p", 4096, make([]byte, 4))}}
+		if _, err := p.Launch(t.Context(), launch); err != nil {
+			t.Errorf("%s: %v", e, err)
+		}
+		launch.Params[1] = []byte{0}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		if _, err := p.Launch(ctx, launch); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: got %v", e, err)
+		}
+	}
+}

@@ -1,0 +1,248 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"tileiras/dialects/cudatile"
+	"tileiras/internal/driver"
+	"tileiras/ir"
+	"tileiras/runtime/emu"
+	"tileiras/runtime/interp"
+)
+
+// Engine is what runs a program.
+type Engine string
+
+const (
+	Interpreter Engine = "interp" // the module as it is, on the reference interpreter
+	Emulator    Engine = "emu"    // compiled to PTX, on the PTX emulator
+)
+
+// Options say how a program is made and watched.
+type Options struct {
+	Name   string // of the source, in messages; "" is "kernel"
+	Engine Engine // "" is Interpreter
+	GPU    string // "sm_90", to compile for; "" is sm_80
+	Opt    int    // optimization level of the compiler, 0 to 3
+	Checks Checks
+	// ZeroPadding loads zeros where a program names no padding, instead of undefined values, on the interpreter; the emulator loads what the compiled
+	// code pads with.
+	ZeroPadding bool
+	// Workers is how many tile blocks may run at once where the checks allow it: 0 is one.
+	Workers  int
+	Schedule emu.Schedule // in which order the emulator interleaves warps
+	// EqualStores makes notes, not faults, of unordered stores of equal values, as a program that scatters to duplicate indices has them.
+	EqualStores bool
+	// Foreign is for PTX of other compilers, which may rely on lanes of a warp running in step.
+	Foreign bool
+	Stats   bool // count sectors, bank conflicts and opcodes on the emulator
+	// ReproducerDir is where a fault of the compiler leaves its input; "" writes nothing.
+	ReproducerDir string
+	// Compile makes the PTX for the emulator instead of our compiler, if not nil.
+	Compile func(ctx context.Context, source []byte) (string, error)
+}
+
+// Checks switches checks off; the zero value has all on. Bounds are always checked, to the byte.
+type Checks struct {
+	NoRaces     bool // emulator: accesses that nothing orders
+	NoUndefined bool // undefined values where they matter
+	NoAlignment bool // emulator: addresses that are no multiple of the access
+}
+
+// Kernel is an entry of a program.
+type Kernel struct {
+	Name   string
+	Params []Param
+}
+
+// Param is a parameter of a kernel.
+type Param struct {
+	Type    string // of Tile IR, "ptr<f16>"; of PTX, ".u64"
+	Size    int    // bytes
+	Pointer bool
+	Float   bool
+	value   func(bits uint64) uint64 // what the interpreter holds for the bits in memory
+}
+
+// Program is a module ready to run. It may be used from several goroutines; launches of one program run one after the other, because it may have
+// global variables, which keep their values from launch to launch.
+type Program struct {
+	opts    Options
+	kernels []Kernel
+
+	mu     sync.Mutex
+	interp *interp.Program
+	imem   *interp.Memory
+	ptx    *emu.Module
+	emem   *emu.Memory
+	launch map[string]shape // of the kernels in the PTX
+	lines  []Place          // of the source, by line of the PTX; empty when the PTX says none
+}
+
+// shape is how a kernel is launched on the emulator.
+type shape struct {
+	blocks  [3]int // CTAs of a tile block
+	block   [3]int
+	cluster [3]int
+	shared  int // dynamic, bytes
+}
+
+// Load reads, verifies and prepares Tile IR, bytecode or text. What is wrong with it is a *driver.Failure; what an engine cannot do wraps
+// errors.ErrUnsupported.
+func Load(ctx context.Context, source []byte, o Options) (*Program, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	c := driver.NewContext()
+	in, err := driver.Read(c, o.Name, source)
+	if err != nil {
+		return nil, err
+	}
+	if !ir.Verify(c, in.Module) { // the driver words what is wrong, as the command does
+		_, err := driver.Compile(ctx, o.Name, source, driver.Options{Emit: driver.EmitCudaTile})
+		return nil, cmpErr(err, errors.New("the module does not verify"))
+	}
+	p := &Program{opts: o, kernels: kernelsOf(in.Module)}
+	if o.Engine == Emulator {
+		return p, p.compile(ctx, source)
+	}
+	if p.interp, err = interp.New(in.Module); err != nil {
+		return nil, err
+	}
+	p.imem = interp.NewHostMemory()
+	return p, nil
+}
+
+func cmpErr(err, otherwise error) error {
+	if err != nil {
+		return err
+	}
+	return otherwise
+}
+
+func (o *Options) check() error {
+	if o.Name == "" {
+		o.Name = "kernel"
+	}
+	if o.Engine == "" {
+		o.Engine = Interpreter
+	}
+	if o.Engine != Interpreter && o.Engine != Emulator {
+		return fmt.Errorf("unknown engine %q: it is %q or %q", o.Engine, Interpreter, Emulator)
+	}
+	if o.GPU == "" {
+		o.GPU = "sm_80"
+	}
+	if o.Opt < 0 || o.Opt > 3 {
+		return fmt.Errorf("optimization level %d: it is 0 to 3", o.Opt)
+	}
+	return nil
+}
+
+// compile makes the PTX and reads it into the emulator.
+func (p *Program) compile(ctx context.Context, source []byte) error {
+	p.launch = map[string]shape{}
+	if p.opts.Compile != nil {
+		text, err := p.opts.Compile(ctx, source)
+		if err != nil {
+			return err
+		}
+		return p.parse(text)
+	}
+	res, err := driver.Compile(ctx, p.opts.Name, source, driver.Options{GPU: p.opts.GPU, Opt: p.opts.Opt, Emit: driver.EmitPTX, LineInfo: true,
+		ReproducerDir: p.opts.ReproducerDir})
+	if err != nil {
+		return err
+	}
+	for _, k := range res.Metadata.Kernels {
+		p.launch[k.Name] = shape{blocks: k.Blocks, block: k.Block, cluster: k.Cluster, shared: k.Dynamic}
+	}
+	text := string(res.Output)
+	p.lines = sourceLines(text)
+	return p.parse(text)
+}
+
+func (p *Program) parse(text string) (err error) {
+	if p.ptx, err = emu.Parse(p.opts.Name, text); err != nil {
+		return err
+	}
+	p.emem = emu.NewHostMemory()
+	return nil
+}
+
+// LoadPTX prepares PTX text for the emulator; block, cluster and the dynamic shared memory of a launch are the same for all of its kernels.
+func LoadPTX(text string, block, cluster [3]int, shared int, o Options) (*Program, error) {
+	o.Engine = Emulator
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	p := &Program{opts: o, launch: map[string]shape{}, lines: sourceLines(text)}
+	if err := p.parse(text); err != nil {
+		return nil, err
+	}
+	for _, name := range p.ptx.Entries() {
+		k := Kernel{Name: name}
+		for _, q := range p.ptx.Entry(name).Params {
+			k.Params = append(k.Params, Param{Type: fmt.Sprintf("%d bytes", q.Size), Size: q.Size})
+		}
+		p.kernels = append(p.kernels, k)
+		p.launch[name] = shape{blocks: [3]int{1, 1, 1}, block: block, cluster: cluster, shared: shared}
+	}
+	return p, nil
+}
+
+// Kernels are the entries, in the order of the module.
+func (p *Program) Kernels() []Kernel { return p.kernels }
+
+// Kernel finds an entry; the error names those there are.
+func (p *Program) Kernel(name string) (Kernel, error) {
+	i := slices.IndexFunc(p.kernels, func(k Kernel) bool { return k.Name == name })
+	if i >= 0 {
+		return p.kernels[i], nil
+	}
+	var names []string
+	for _, k := range p.kernels {
+		names = append(names, k.Name)
+	}
+	return Kernel{}, fmt.Errorf("there is no kernel %q; there are %q", name, names)
+}
+
+func kernelsOf(module *ir.Op) (out []Kernel) {
+	for _, op := range module.Body().Ops() {
+		if e, ok := ir.As[cudatile.Entry](op); ok {
+			k := Kernel{Name: e.SymName()}
+			for _, a := range op.Body().Args() {
+				k.Params = append(k.Params, paramOf(a.Type()))
+			}
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// paramOf says how a parameter is passed, as the driver API does it: a pointer is an address of 8 bytes, an i1 a byte that is 0 or not.
+func paramOf(t ir.Type) Param {
+	if tile, ok := t.(*cudatile.TileType); ok {
+		t = tile.Elem
+	}
+	p := Param{Type: ir.ShortType(t), Size: 8, value: func(bits uint64) uint64 { return bits }}
+	switch t := t.(type) {
+	case *ir.IntegerType:
+		p.Size = max(t.Width/8, 1)
+		p.value = func(bits uint64) uint64 { return bits & (math.MaxUint64 >> (64 - t.Width)) }
+		if t.Width == 1 {
+			p.value = func(bits uint64) uint64 { return min(bits&0xff, 1) }
+		}
+	case *ir.FloatType:
+		p.Size, p.Float = max(t.Format.StorageBits()/8, 1), true
+		p.value = t.Format.FromStorage
+	default:
+		p.Pointer = true
+	}
+	return p
+}

@@ -121,38 +121,61 @@ func tileiras_cancel(h C.tileiras_handle) {
 	if t, ok := object[*token](h); ok {
 		t.cancel()
 	}
+	if r, ok := object[*running](h); ok {
+		r.cancel()
+	}
 }
 
 //export tileiras_compile
 func tileiras_compile(source C.tileiras_data, size C.size_t, o, cancel C.tileiras_handle) C.tileiras_handle {
-	ctx := context.Background()
-	opts := &options{}
+	ctx, opts, wrong := inputs(source, size, o, cancel)
+	if wrong != nil {
+		return handle(wrong)
+	}
+	return handle(compile(ctx, unsafe.Slice((*byte)(source), int(size)), opts))
+}
+
+// inputs checks what a compile is given.
+func inputs(source C.tileiras_data, size C.size_t, o, cancel C.tileiras_handle) (context.Context, *options, *result) {
+	ctx, opts := context.Background(), &options{}
 	if o != 0 {
 		have, ok := object[*options](o)
 		if !ok {
-			return handle(misuse("options is no handle of options"))
+			return nil, nil, misuse("options is no handle of options")
 		}
 		opts = have
 	}
 	if cancel != 0 {
 		t, ok := object[*token](cancel)
 		if !ok {
-			return handle(misuse("cancel is no handle of a token"))
+			return nil, nil, misuse("cancel is no handle of a token")
 		}
 		ctx = t.ctx
 	}
 	if source == nil && size > 0 {
-		return handle(misuse("source is NULL"))
+		return nil, nil, misuse("source is NULL")
 	}
-	return handle(compile(ctx, unsafe.Slice((*byte)(source), int(size)), opts))
+	return ctx, opts, nil
 }
+
+// outcome is what a compile, a load or a launch left.
+type outcome interface {
+	parts() *result
+	json(part string) (func() []byte, bool)
+}
+
+func (r *result) parts() *result { return r }
 
 //export tileiras_status
 func tileiras_status(h C.tileiras_handle) C.int {
-	if r, ok := object[*result](h); ok {
-		return C.int(r.code)
+	r, ok := object[outcome](h)
+	if !ok {
+		return C.TILEIRAS_USAGE
 	}
-	return C.TILEIRAS_USAGE
+	if l, ok := r.(*running); ok {
+		<-l.ended
+	}
+	return C.int(r.parts().code)
 }
 
 //export tileiras_output
@@ -172,15 +195,19 @@ func tileiras_output(h C.tileiras_handle, size *C.size_t) C.tileiras_data {
 
 //export tileiras_error
 func tileiras_error(h C.tileiras_handle) C.tileiras_text {
-	if r, ok := object[*result](h); ok {
-		return C.tileiras_text(r.texts.get("error", func() []byte { return []byte(r.message) }))
+	r, ok := object[outcome](h)
+	if !ok {
+		return nil
 	}
-	return nil
+	if l, ok := r.(*running); ok {
+		<-l.ended
+	}
+	return C.tileiras_text(r.parts().texts.get("error", func() []byte { return []byte(r.parts().message) }))
 }
 
 //export tileiras_json
 func tileiras_json(h C.tileiras_handle, part C.tileiras_text) C.tileiras_text {
-	r, ok := object[*result](h)
+	r, ok := object[outcome](h)
 	if !ok || part == nil {
 		return nil
 	}
@@ -189,7 +216,7 @@ func tileiras_json(h C.tileiras_handle, part C.tileiras_text) C.tileiras_text {
 	if !ok {
 		return nil
 	}
-	return C.tileiras_text(r.texts.get("json "+name, data))
+	return C.tileiras_text(r.parts().texts.get("json "+name, data))
 }
 
 //export tileiras_explain
@@ -207,8 +234,12 @@ func tileiras_free(h C.tileiras_handle) C.int {
 	delete(objects.by, h)
 	objects.Unlock()
 	switch o := o.(type) {
-	case *result:
+	case *running: // one that still runs is canceled and its memory let go when it has ended
+		o.cancel()
+		<-o.ended
 		o.texts.free()
+	case outcome:
+		o.parts().texts.free()
 	case *token:
 		o.cancel()
 	}

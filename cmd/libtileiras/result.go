@@ -6,16 +6,73 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"tileiras"
+	"tileiras/runtime/executor"
 )
 
 // options are Options that several threads may change and use.
 type options struct {
-	mu sync.Mutex
-	o  tileiras.Options
+	mu  sync.Mutex
+	o   tileiras.Options
+	run executor.Options
+}
+
+// executors has a row for each option of programs that run on this machine.
+var executors = map[string]func(o *executor.Options, value string) bool{
+	"engine": func(o *executor.Options, v string) bool {
+		ok := v == string(executor.Interpreter) || v == string(executor.Emulator)
+		if ok {
+			o.Engine = executor.Engine(v)
+		}
+		return ok
+	},
+	"checks": func(o *executor.Options, v string) bool {
+		c, ok := checksOf(v)
+		if ok {
+			o.Checks = c
+		}
+		return ok
+	},
+	"undefined": func(o *executor.Options, v string) bool {
+		ok := v == "zero" || v == "error"
+		if ok {
+			o.ZeroPadding = v == "zero"
+		}
+		return ok
+	},
+	"equal_stores": func(o *executor.Options, v string) bool { return flag(&o.EqualStores, v) },
+	"workers": func(o *executor.Options, v string) bool {
+		n, err := strconv.ParseUint(v, 10, 10)
+		if err == nil {
+			o.Workers = int(n)
+		}
+		return err == nil
+	},
+}
+
+// checksOf reads "all", "none", or the names of the checks that are on, with commas between.
+func checksOf(v string) (executor.Checks, bool) {
+	c := executor.Checks{NoRaces: true, NoUndefined: true, NoAlignment: true}
+	for name := range strings.SplitSeq(v, ",") {
+		switch name {
+		case "all":
+			c = executor.Checks{}
+		case "none":
+		case "races":
+			c.NoRaces = false
+		case "undefined":
+			c.NoUndefined = false
+		case "alignment":
+			c.NoAlignment = false
+		default:
+			return c, false
+		}
+	}
+	return c, true
 }
 
 // setters has a row for each option: it reports whether the value can be one.
@@ -56,13 +113,13 @@ func flag(b *bool, value string) bool {
 }
 
 func (o *options) set(name, value string) bool {
-	set := setters[name]
-	if set == nil {
-		return false
-	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return set(&o.o, value)
+	if set := setters[name]; set != nil {
+		return set(&o.o, value)
+	}
+	set := executors[name]
+	return set != nil && set(&o.run, value)
 }
 
 // result is what one compile left.

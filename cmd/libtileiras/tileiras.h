@@ -35,6 +35,7 @@ enum tileiras_code {
     TILEIRAS_OPTIONS = 2,      /* options that do not fit together */
     TILEIRAS_INPUT = 3,        /* the input is not acceptable */
     TILEIRAS_UNSUPPORTED = 5,  /* it cannot be compiled, or was canceled, or reached a limit: see the diagnostics */
+    TILEIRAS_FAULT = 6,        /* of a launch: the kernel did something wrong, see the part "fault" */
     TILEIRAS_BUG = 70          /* a fault of the compiler */
 };
 
@@ -58,6 +59,14 @@ tileiras_text tileiras_build(void);
  *   cache             a folder, or the http:// URL of a server of Bazel's remote cache protocol
  *   time_limit        seconds, 2.5
  *   memory_limit      bytes
+ *
+ * and, for programs that run on this machine:
+ *
+ *   engine            interp (default): the interpreter of Tile IR; emu: our PTX on the emulator
+ *   checks            all (default), none, or some of races, undefined, alignment with commas between; bounds are always checked
+ *   undefined         error (default), zero: what the interpreter loads where a program names no padding
+ *   equal_stores      0 (default), 1: unordered stores of equal values are no race
+ *   workers           tile blocks that may run at once, where the checks allow it; 0 (default) is one
  *
  * tileiras_set returns TILEIRAS_USAGE for a name that does not exist and a number that is none; other values are judged by
  * tileiras_compile. */
@@ -83,6 +92,50 @@ tileiras_text tileiras_json(tileiras_handle result, tileiras_text part);
 
 /* The page for each kernel of a result whose options asked for remarks. */
 tileiras_text tileiras_explain(tileiras_handle result);
+
+/* Kernels without a GPU. A program is a module made ready for the engine that the options name; it has a status, an error and the part "kernels",
+ * and serves any number of launches. */
+tileiras_handle tileiras_load(tileiras_data source, size_t size, tileiras_handle options, tileiras_handle cancel);
+
+/* Memory that a kernel may touch: size bytes at data, which the kernel knows by an address, as a rule that of data. */
+typedef struct {
+    tileiras_text name; /* for messages; may be NULL */
+    uint64_t address;
+    void *data;
+    uint64_t size;
+} tileiras_region;
+
+typedef const uint32_t *tileiras_grid;
+typedef const tileiras_data *tileiras_params;
+typedef const tileiras_region *tileiras_memory;
+
+/* Begins a launch of grid[0] x grid[1] x grid[2] tile blocks and returns at once. params has a pointer to the value of each parameter, as
+ * the driver API takes them; they are copied. Regions may not overlap, are not copied, and must stay until the launch has ended. */
+tileiras_handle tileiras_launch(tileiras_handle program, tileiras_text kernel, tileiras_grid grid, tileiras_params params, tileiras_memory memory,
+                                size_t regions);
+
+/* Waits until a launch has ended, but not longer than so many milliseconds (negative: for ever): 1 when it has ended, 0 when not, -1 for no handle of
+ * a launch. tileiras_cancel takes a launch too. tileiras_status and tileiras_error of a launch wait for its end, and so does tileiras_free. */
+int tileiras_wait(tileiras_handle launch, int milliseconds);
+
+/* How many tile blocks have ended, and of how many, while a launch runs or afterwards. The parts of one that has ended are "fault" (null, or what
+ * the kernel did wrong and where) and "counters". */
+int64_t tileiras_progress(tileiras_handle launch, int64_t *blocks);
+
+/* A stand-in for NVIDIA's driver, for host programs that call its API: returns the address of a cuGetProcAddress whose functions load the images that
+ * tileiras_image makes and launch their kernels here. There is one device, the GPU of the options. docs/nogpu.md says what it cannot do. */
+void *tileiras_driver(tileiras_handle options);
+
+/* What the stand-in takes for a cubin: Tile IR with the GPU and the optimization level of the options. It is the output of the result, which says
+ * what tileiras_load would say of it with the options of the stand-in. */
+tileiras_handle tileiras_image(tileiras_data source, size_t size, tileiras_handle options);
+
+/* The memory that kernels may touch which this thread launches through the stand-in from now on, besides what the driver API allocated. It must stay
+ * until it is replaced. */
+void tileiras_driver_memory(tileiras_memory memory, size_t regions);
+
+/* The launch that this thread began last through the stand-in, or 0; the caller frees it. What nobody asks for is freed by the next launch. */
+tileiras_handle tileiras_driver_launched(void);
 
 /* Frees any object. Another call for the same handle does nothing and returns TILEIRAS_USAGE. */
 int tileiras_free(tileiras_handle object);

@@ -85,9 +85,10 @@ func TestLibrary(t *testing.T) {
 		if got != string(want.Output) || !strings.HasPrefix(launch, want.Kernels[0].Name+" [128, 1, 1]") {
 			t.Errorf("the example gives %d bytes and %q, the Go library %d", len(got), launch, len(want.Output))
 		}
-		out, _ := run(t, exec.Command(python, "testdata/misuse.py", library))
-		if out != "ok\n" {
-			t.Errorf("%s", out)
+		for _, program := range []string{"testdata/misuse.py", "testdata/launch.py"} {
+			if out, _ := run(t, exec.Command(python, program, library)); out != "ok\n" {
+				t.Errorf("%s: %s", program, out)
+			}
 		}
 	})
 }

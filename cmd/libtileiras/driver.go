@@ -1,0 +1,173 @@
+package main
+
+/*
+#include "tileiras.h"
+void *tileiras_proc_address(void);
+*/
+import "C"
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+// standIn has the options that the stand-in for NVIDIA's driver was asked for with.
+var standIn atomic.Pointer[options]
+
+//export tileiras_driver
+func tileiras_driver(o C.tileiras_handle) unsafe.Pointer {
+	opts := &options{}
+	if have, ok := object[*options](o); ok {
+		opts = have.copy()
+	}
+	standIn.Store(opts)
+	return C.tileiras_proc_address()
+}
+
+func (o *options) copy() *options {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return &options{o: o.o, run: o.run}
+}
+
+// image is how a program lies in what a frontend takes for a cubin:
+//
+//	 0  magic
+//	16  size of all of it
+//	24  size of the options: NAME=VALUE lines
+//	32  options, then Tile IR
+const imageMagic = "tileiras program"
+
+//export tileiras_image
+func tileiras_image(source C.tileiras_data, size C.size_t, o C.tileiras_handle) C.tileiras_handle {
+	_, opts, wrong := inputs(source, size, o, 0)
+	if wrong != nil {
+		return handle(wrong)
+	}
+	opts = opts.copy()
+	level := 3
+	if opts.o.Opt > 0 {
+		level = int(opts.o.Opt) - 1
+	}
+	lines := fmt.Sprintf("gpu=%s\nopt=%d\nname=%s\n", opts.o.GPU, level, strings.ReplaceAll(opts.o.Name, "\n", " "))
+	out := []byte(imageMagic)
+	out = binary.LittleEndian.AppendUint64(out, uint64(32+len(lines)+int(size)))
+	out = binary.LittleEndian.AppendUint64(out, uint64(len(lines)))
+	out = append(out, lines...)
+	out = append(out, unsafe.Slice((*byte)(source), int(size))...)
+	p := loadImage(out)
+	if p == nil {
+		return handle(misuse("there is no stand-in for the driver: call tileiras_driver first"))
+	}
+	if p.prog == nil {
+		return handle(&result{code: p.code, message: p.message})
+	}
+	prepared.put(out, p)
+	return handle(&result{output: out})
+}
+
+// loadImage loads what an image holds; nil when it is none.
+func loadImage(image []byte) *program {
+	opts := standIn.Load()
+	if opts == nil || len(image) < 32 {
+		return nil
+	}
+	n := binary.LittleEndian.Uint64(image[24:])
+	if n > uint64(len(image)-32) {
+		return nil
+	}
+	opts = opts.copy()
+	for line := range strings.Lines(string(image[32 : 32+n])) {
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
+		opts.set(name, value)
+	}
+	return load(context.Background(), append([]byte(nil), image[32+n:]...), opts)
+}
+
+// prepared are programs whose images nobody has loaded yet, so that a frontend that makes an image and then loads it compiles once.
+var prepared waiting
+
+type waiting struct {
+	mu    sync.Mutex
+	by    map[[sha256.Size]byte]*program
+	order [][sha256.Size]byte // the oldest first
+}
+
+// mostPrepared bounds how many programs wait: an image may also go to a file, and no further.
+const mostPrepared = 32
+
+func (w *waiting) put(image []byte, p *program) {
+	key := sha256.Sum256(image)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.by == nil {
+		w.by = map[[sha256.Size]byte]*program{}
+	}
+	if w.by[key] == nil {
+		w.order = append(w.order, key)
+	}
+	w.by[key] = p
+	if len(w.order) > mostPrepared {
+		delete(w.by, w.order[0])
+		w.order = w.order[1:]
+	}
+}
+
+func (w *waiting) take(image []byte) *program {
+	key := sha256.Sum256(image)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p := w.by[key]
+	if p != nil {
+		delete(w.by, key)
+		w.order = slices.DeleteFunc(w.order, func(k [sha256.Size]byte) bool { return k == key })
+	}
+	return p
+}
+
+//export tileirasDriverLoad
+func tileirasDriverLoad(p unsafe.Pointer) C.tileiras_handle {
+	if p == nil || string(unsafe.Slice((*byte)(p), len(imageMagic))) != imageMagic {
+		return 0
+	}
+	image := unsafe.Slice((*byte)(p), int(binary.LittleEndian.Uint64(unsafe.Slice((*byte)(p), 32)[16:])))
+	l := prepared.take(image)
+	if l == nil {
+		l = loadImage(image)
+	}
+	if l == nil || l.prog == nil {
+		return 0
+	}
+	return handle(l)
+}
+
+//export tileirasDriverHas
+func tileirasDriverHas(h C.tileiras_handle, name *C.char) C.int {
+	p, ok := object[*program](h)
+	if !ok || p.prog == nil {
+		return 0
+	}
+	if _, err := p.prog.Kernel(C.GoString(name)); err != nil {
+		return 0
+	}
+	return 1
+}
+
+//export tileirasDriverCapability
+func tileirasDriverCapability(major, minor *C.int) {
+	n := 80
+	if o := standIn.Load(); o != nil {
+		if k, err := strconv.Atoi(strings.TrimRight(strings.TrimPrefix(o.o.GPU, "sm_"), "af")); err == nil {
+			n = k
+		}
+	}
+	*major, *minor = C.int(n/10), C.int(n%10)
+}

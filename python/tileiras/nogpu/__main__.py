@@ -1,0 +1,42 @@
+"""python -m tileiras.nogpu [options] program.py [arguments]"""
+from __future__ import annotations
+
+import argparse
+import runpy
+import sys
+
+from tileiras.nogpu import config, enable, report
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tileiras.nogpu", description="Runs a cuTile program on this machine, without a GPU.")
+    parser.add_argument("--gpu", help="that the program sees, such as sm_90 (TILEIRAS_GPU)")
+    parser.add_argument("--engine", choices=["interp", "emu"], help="the interpreter, or compiled code on the emulator (TILEIRAS_ENGINE)")
+    parser.add_argument("--checks", help="all, none, or some of races, undefined, alignment with commas between (TILEIRAS_CHECKS)")
+    parser.add_argument("--undefined", choices=["error", "zero"], help="what loads without padding give outside an array (TILEIRAS_UNDEFINED)")
+    parser.add_argument("--workers", help="tile blocks at once; one a core if not given (TILEIRAS_WORKERS)")
+    parser.add_argument("--quiet", "-q", action="store_true", help="no report at the end")
+    parser.add_argument("-m", dest="module", action="store_true", help="program is the name of a module")
+    parser.add_argument("program")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER)
+    given = parser.parse_args()
+    try:
+        settings = enable(config.from_environment(gpu=given.gpu, engine=given.engine, checks=given.checks, undefined=given.undefined, workers=given.workers))
+    except config.ConfigError as e:
+        parser.error(str(e))
+    sys.argv = [given.program, *given.arguments]
+    try:
+        if given.module:
+            runpy.run_module(given.program, run_name="__main__", alter_sys=True)
+        else:
+            sys.path[0] = str(__import__("pathlib").Path(given.program).resolve().parent)
+            runpy.run_path(given.program, run_name="__main__")
+    finally:
+        if not given.quiet:
+            sys.stdout.flush()
+            print("\n".join(report.lines(settings)), file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,128 @@
+"""Arrays among the arguments of a launch: where their memory is, and how the front end is shown those of numpy."""
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Iterator, NamedTuple, Sequence
+
+import numpy as np
+
+
+class Array(NamedTuple):
+    """One array argument."""
+    name: str                 # "x", "tables[2]"
+    address: int              # of the element at index 0
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]  # in bytes
+    itemsize: int
+    dtype: str
+
+    def extent(self) -> tuple[int, int]:
+        """The first byte that an element has, and the one after the last; equal when there is none."""
+        low = high = self.address
+        for n, stride in zip(self.shape, self.strides):
+            if n == 0:
+                return self.address, self.address
+            if stride < 0:
+                low += stride * (n - 1)
+            else:
+                high += stride * (n - 1)
+        return low, high + self.itemsize
+
+    def describe(self) -> str:
+        return f"'{self.name}' ({self.dtype}, shape {self.shape})"
+
+    def index(self, address: int) -> tuple[int, ...] | None:
+        """The index of the element that holds a byte, for arrays whose elements do not overlap; None when none does."""
+        rest, at = address - self.address, [0] * len(self.shape)
+        for d in sorted(range(len(self.shape)), key=lambda d: -abs(self.strides[d])):
+            stride = self.strides[d]
+            if stride <= 0:
+                continue
+            at[d] = min(rest // stride, self.shape[d] - 1)
+            rest -= at[d] * stride
+        return tuple(at) if 0 <= rest < self.itemsize else None
+
+
+class NumpyArgument:
+    """Shows the memory of a numpy array as the front end expects memory of a GPU."""
+    __slots__ = ("array", "__cuda_array_interface__")
+
+    def __init__(self, array: np.ndarray):
+        self.array = array
+        self.__cuda_array_interface__ = {**array.__array_interface__, "version": 3, "strides": array.strides}
+
+
+def shown(value: Any) -> Any:
+    """The value with every numpy array in it replaced; itself when there is none."""
+    kind = type(value)
+    if isinstance(value, np.ndarray):
+        return NumpyArgument(value)
+    if kind is list or kind is tuple:
+        new = [shown(v) for v in value]
+        return value if all(a is b for a, b in zip(new, value)) else kind(new)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        changed = {}
+        for f in dataclasses.fields(value):
+            old = getattr(value, f.name)
+            if (new := shown(old)) is not old:
+                changed[f.name] = new
+        return dataclasses.replace(value, **changed) if changed else value
+    return value
+
+
+def arrays(names: Sequence[str], values: Sequence[Any]) -> list[Array]:
+    """The arrays among arguments, with those in lists, tuples and data classes."""
+    out: list[Array] = []
+    for i, value in enumerate(values):
+        out.extend(_arrays(names[i] if i < len(names) else f"argument {i}", value))
+    return out
+
+
+_PLAIN = (int, float, bool, str, type(None))
+
+
+def _arrays(name: str, value: Any) -> Iterator[Array]:
+    if isinstance(value, _PLAIN):
+        return
+    if isinstance(value, NumpyArgument):
+        a = value.array
+        yield Array(name, a.__array_interface__["data"][0], a.shape, a.strides, a.itemsize, str(a.dtype))
+    elif isinstance(value, (list, tuple)):
+        for i, v in enumerate(value):
+            yield from _arrays(f"{name}[{i}]", v)
+    elif hasattr(value, "data_ptr") and hasattr(value, "element_size"):  # torch
+        size = value.element_size()
+        yield Array(name, value.data_ptr(), tuple(value.shape), tuple(s * size for s in value.stride()), size, str(value.dtype))
+    elif (interface := getattr(value, "__cuda_array_interface__", None)) is not None:
+        size = int(interface["typestr"][2:])
+        shape = tuple(interface["shape"])
+        yield Array(name, interface["data"][0], shape, tuple(interface.get("strides") or _row_major(shape, size)), size, interface["typestr"])
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for f in dataclasses.fields(value):
+            yield from _arrays(f"{name}.{f.name}", getattr(value, f.name))
+    elif hasattr(value, "__dlpack__"):
+        yield from _arrays(name, np.from_dlpack(value))
+
+
+def _row_major(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+    strides, step = [], size
+    for n in reversed(shape):
+        strides.append(step)
+        step *= n
+    return tuple(reversed(strides))
+
+
+def memory(found: Sequence[Array]) -> list[tuple[str, int, int]]:
+    """The bytes that arrays have, as regions that do not overlap: name, address, size, by address."""
+    out: list[tuple[str, int, int]] = []
+    for low, high, name in sorted((*a.extent(), a.name) for a in found):
+        if low == high:
+            continue
+        if out and low < out[-1][1] + out[-1][2]:
+            before, address, size = out[-1]
+            if name not in before.split(" and "):
+                before = f"{before} and {name}"
+            out[-1] = (before, address, max(size, high - address))
+        else:
+            out.append((name, low, high - low))
+    return out

@@ -1,0 +1,58 @@
+"""What to run kernels on and what to check, from the environment and the command line."""
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+from typing import Mapping
+
+
+class ConfigError(ValueError):
+    """A setting has no such value."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """How kernels run. Each field is an environment variable, TILEIRAS_ and its name in capitals."""
+    gpu: str = "sm_90"          # that programs see, and the emulator's code is for
+    engine: str = "interp"      # or "emu"
+    checks: str = "all"         # "none", or some of races, undefined, alignment
+    undefined: str = "error"    # or "zero": loads without padding from outside an array
+    workers: int = 0            # tile blocks at once; 0 is one a core
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"sm_\d+[af]?", self.gpu):
+            raise ConfigError(f"TILEIRAS_GPU is {self.gpu!r}: it must be a GPU such as sm_90")
+        if self.engine not in ("interp", "emu"):
+            raise ConfigError(f"TILEIRAS_ENGINE is {self.engine!r}: it must be interp or emu")
+        if self.undefined not in ("error", "zero"):
+            raise ConfigError(f"TILEIRAS_UNDEFINED is {self.undefined!r}: it must be error or zero")
+        known = {"all", "none", "races", "undefined", "alignment"}
+        if not set(self.checks.split(",")) <= known:
+            raise ConfigError(f"TILEIRAS_CHECKS is {self.checks!r}: it must be all, none, or some of races, undefined, alignment with commas between")
+
+    @property
+    def capability(self) -> tuple[int, int]:
+        """The compute capability of the GPU: (9, 0) of sm_90."""
+        return divmod(int(re.sub(r"\D", "", self.gpu)), 10)
+
+    def describe(self) -> str:
+        engine = {"interp": "the interpreter", "emu": "the emulator"}[self.engine]
+        return f"{engine}, as {self.gpu}, checks {self.checks}, undefined {self.undefined}"
+
+
+def from_environment(environment: Mapping[str, str] = os.environ, **given: str | None) -> Config:
+    """Settings: those given, which are not None, before the environment, before the defaults."""
+    values: dict[str, object] = {}
+    for field in dataclasses.fields(Config):
+        value = given.get(field.name)
+        if value is None:
+            value = environment.get("TILEIRAS_" + field.name.upper())
+        if value is not None and value != "":
+            values[field.name] = value
+    if "workers" in values:
+        try:
+            values["workers"] = int(str(values["workers"]))
+        except ValueError:
+            raise ConfigError(f"TILEIRAS_WORKERS is {values['workers']!r}: it must be a number") from None
+    return Config(**values)  # type: ignore[arg-type]

@@ -1,0 +1,98 @@
+"""Puts the stand-in for the driver under cuTile Python: its compiler is this package, its launches run here."""
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import pathlib
+import sys
+import types
+from typing import Any
+
+from tileiras import _library
+from tileiras._library import library
+from tileiras.nogpu import launching
+from tileiras.nogpu.config import Config
+
+
+class NotWithoutGPU(RuntimeError):
+    """Something that cannot work without a GPU."""
+
+
+def install(config: Config) -> None:
+    """Makes cuTile Python compile and run on this machine. It must be called before cuda.tile is imported."""
+    lib = library()
+    workers = config.workers or os.cpu_count() or 1
+    options = lib.options(gpu=config.gpu, engine=config.engine, checks=config.checks, undefined=config.undefined, equal_stores=1, workers=workers)
+    address = ctypes.c_void_p(lib.c.tileiras_driver(options))
+    lib.free(options)
+    # cuda.tile asks this module of its own for cuGetProcAddress, and that for all else.
+    loader = types.ModuleType("cuda.tile._load_libcuda")
+    loader.address = address  # type: ignore[attr-defined]
+    loader.cuGetProcAddress_v2_ptrptr = ctypes.addressof(address)  # type: ignore[attr-defined]
+    sys.modules["cuda.tile._load_libcuda"] = loader
+    os.environ["PATH"] = f"{_library.folder()}{os.pathsep}{os.environ.get('PATH', '')}"
+
+
+def patch_compiler(module: types.ModuleType, config: Config) -> None:
+    """Of cuda.tile._compile: the compiler is in this process, and what it makes are images for the stand-in."""
+    binary = module._CompilerBinary
+    path = _library.folder() / "tileiras"
+
+    def run(self: Any, args: list[str], flags: list[str], timeout_sec: float | None = None) -> None:
+        source, target = args[0], args[args.index("-o") + 1]
+        level = next((f[2:] for f in flags if f.startswith("-O")), "3")
+        gpu = flags[flags.index("--gpu-name") + 1] if "--gpu-name" in flags else config.gpu
+        lib = library()
+        options = lib.options(gpu=gpu, opt=level, name=pathlib.Path(source).name)
+        try:
+            status, image, error = lib.image(pathlib.Path(source).read_bytes(), options)
+        finally:
+            lib.free(options)
+        if status != _library.OK:
+            message, loc = module._parse_tileir_stderr(error)
+            raise module.TileCompilerExecutionError(status, message, loc, " ".join(flags), version())
+        pathlib.Path(target).write_bytes(image)
+
+    @functools.cache
+    def version() -> str:
+        return f"tileiras, kernels without a GPU\n{library().build}\n{config.describe()}\n"
+
+    @functools.cache
+    def find() -> Any:
+        return binary(str(path), os.environ.get("PATH", ""), os.environ.get("LD_LIBRARY_PATH", ""), pass_cuda_home_var=True)
+
+    binary.run = run
+    module._find_compiler_bin = find
+    module._get_compiler_version_string = version
+
+
+def patch_launch(tile: types.ModuleType) -> None:
+    """Of cuda.tile: launches wait for their end and raise faults; the measure of autotuning is work, not time."""
+    cext = sys.modules["cuda.tile._cext"]
+    original = cext.launch
+
+    @functools.wraps(original)
+    def launch(stream: Any, grid: Any, kernel: Any, kernel_args: Any, /, **more: Any) -> None:
+        launching.run(lambda values: original(stream, grid, kernel, values, **more), kernel, kernel_args)
+
+    def benchmark(stream: Any, grid: Any, kernel: Any, kernel_args: Any, flush_l2: bool = True, /) -> float:
+        counters = launching.run(lambda values: original(stream, grid, kernel, values), kernel, kernel_args)
+        return float(counters["instructions"] or counters["operations"])
+
+    def no_payload(*args: Any) -> None:
+        return None  # the front end then measures in this process
+
+    cext.launch = tile.launch = launch
+    cext._benchmark = benchmark
+    cext._export_ipc_benchmark_payload = no_payload
+    for name in ("cuda.tile.tune._tune", "cuda.tile.tune._tune_utils"):
+        if (module := sys.modules.get(name)) is not None:
+            module._benchmark = benchmark
+            if hasattr(module, "_export_ipc_benchmark_payload"):
+                module._export_ipc_benchmark_payload = no_payload
+
+
+def stand_in_cupy() -> types.ModuleType:
+    """A cupy that says why it cannot be used."""
+    raise NotWithoutGPU("cupy needs a GPU: without one, use numpy or torch arrays; tileiras.nogpu runs kernels on both")

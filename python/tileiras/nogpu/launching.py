@@ -1,0 +1,86 @@
+"""Launches: cuTile's own launch on the stand-in for the driver, waiting, and faults."""
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+import weakref
+from typing import Any, Callable, Sequence
+
+from tileiras import _library
+from tileiras._library import library
+from tileiras.nogpu import arrays, faults
+from tileiras.nogpu.report import report
+
+POLL_MS = 50        # how long a signal such as Ctrl-C may have to wait
+CANCEL_MS = 100     # how long a canceled launch is waited for
+
+_parameter_names: "weakref.WeakKeyDictionary[Any, tuple[str, ...]]" = weakref.WeakKeyDictionary()
+_thread = threading.local()
+
+# Launches that were canceled and have not ended yet, with the memory that they may still write to.
+_canceled: list[tuple[int, Any]] = []
+
+
+def names_of(kernel: Any) -> tuple[str, ...]:
+    """The names of a kernel's parameters."""
+    try:
+        return _parameter_names[kernel]
+    except (KeyError, TypeError):
+        pass
+    code = getattr(getattr(kernel, "_pyfunc", None), "__code__", None)
+    names = code.co_varnames[:code.co_argcount] if code is not None else ()
+    try:
+        _parameter_names[kernel] = names
+    except TypeError:
+        pass
+    return names
+
+
+def forget_ended() -> None:
+    """Lets go of canceled launches that have ended."""
+    for entry in list(_canceled):
+        if library().c.tileiras_wait(entry[0], 0) == 1:
+            library().free(entry[0])
+            _canceled.remove(entry)
+
+
+def run(call: Callable[[tuple[Any, ...]], Any], kernel: Any, values: Sequence[Any]) -> dict[str, Any]:
+    """Calls what begins a launch of a kernel on arguments, waits for its end, and gives its counters. A fault is raised as a KernelFault."""
+    if _canceled:
+        forget_ended()
+    values = arrays.shown(tuple(values)) if isinstance(values, (tuple, list)) else values
+    found = arrays.arrays(names_of(kernel), values) if isinstance(values, tuple) else []
+    memory = arrays.memory(found)
+    table = _library.regions(memory)
+    lib = library()
+    lib.c.tileiras_driver_memory(ctypes.addressof(table), len(memory))
+    _thread.table = table
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    call(values)
+    launch = lib.c.tileiras_driver_launched()
+    if not launch:
+        return {"seconds": 0.0, "blocks": 0, "operations": 0, "instructions": 0, "notes": []}
+    try:
+        while lib.c.tileiras_wait(launch, POLL_MS) == 0:
+            pass
+    except BaseException:
+        lib.c.tileiras_cancel(launch)
+        if lib.c.tileiras_wait(launch, CANCEL_MS) == 1:
+            lib.free(launch)
+        else:
+            _canceled.append((launch, (values, table)))
+        raise
+    try:
+        status = lib.status(launch)
+        counters = lib.json(launch, "counters")
+        name = getattr(getattr(kernel, "_pyfunc", None), "__qualname__", "kernel")
+        report.launched(name, counters, status == _library.FAULT)
+        if status == _library.FAULT:
+            faults.raise_fault(lib.json(launch, "fault"), found)
+        if status != _library.OK:
+            raise RuntimeError(lib.error(launch))
+        return counters
+    finally:
+        lib.free(launch)

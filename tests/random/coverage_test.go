@@ -12,10 +12,7 @@ import (
 )
 
 // enough is how often a run of manyModules must make each legal pair of an operation and an element type.
-const (
-	enough      = 50
-	manyModules = 5000
-)
+const enough = 50
 
 // exemption says why modules do not have what the rows allow: operations (none named: all of them) with elements (none named: any).
 type exemption struct {

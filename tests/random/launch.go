@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sync"
 
 	"tileiras/dialects/cudatile"
 	"tileiras/internal/driver"
@@ -48,7 +49,7 @@ func parameters(m *ir.Op, entry string) ([]param, error) {
 				return nil, fmt.Errorf("parameter %d is a %s", i, ir.TypeString(a.Type()))
 			}
 			if p, ok := t.Elem.(*cudatile.PtrType); ok {
-				out = append(out, param{elem: p.Elem, bytes: content(p.Elem, i)})
+				out = append(out, param{elem: p.Elem, bytes: contents(p.Elem, i)})
 			} else {
 				out = append(out, param{elem: t.Elem, bits: uint64(scalarValue(i))})
 			}
@@ -60,6 +61,19 @@ func parameters(m *ir.Op, entry string) ([]param, error) {
 
 // size of an element in memory.
 func size(elem ir.Type) int { return max(1, ir.BitWidth(elem)/8) }
+
+// contents keeps what buffers hold at first, for reading only: most of the time of a run would be spent on making it again.
+func contents(elem ir.Type, place int) []byte {
+	key := fmt.Sprintf("%s %d", ir.ShortType(elem), place)
+	if kept, ok := kept.Load(key); ok {
+		return kept.([]byte)
+	}
+	made := content(elem, place)
+	kept.Store(key, made)
+	return made
+}
+
+var kept sync.Map
 
 // content is what a buffer holds at first: mostly small numbers, some extreme ones, for floats infinities and NaN too.
 func content(elem ir.Type, place int) []byte {

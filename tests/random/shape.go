@@ -454,6 +454,7 @@ func (g *generator) matmul() {
 	i, a, v := g.fresh(), g.fresh(), g.fresh()
 	g.line("%s = for %s in (%s to %s, step %s) : %s iter_values(%s = %s) -> (%s) {", v, i, lower.name, upper.name, step.name, s, a, acc.name, t)
 	g.scope(func() {
+		g.token = "" // none goes through this loop, so nothing would order one round's accesses after those of the round before
 		zero := g.number(s, 0)
 		x, y := g.readMatrix(left, zero.name, i), g.readMatrix(right, i, zero.name)
 		var next val

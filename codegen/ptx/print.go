@@ -281,7 +281,7 @@ func (p *printer) thread() {
 	blocks := p.k.blocks
 	p.skipped = make([]bool, len(blocks))
 	for at, b := range blocks {
-		p.skipped[at] = at > 0 && len(b.insts) == 0 && b.term == termBranch && !b.nounroll && !p.circles(at)
+		p.skipped[at] = at > 0 && len(b.insts) == 0 && b.term == termBranch && !b.nounroll && !p.circles(at) && !p.meets(at)
 	}
 	for _, b := range blocks {
 		for i, to := range b.succs {
@@ -305,6 +305,20 @@ func (p *printer) thread() {
 			}
 		}
 	}
+}
+
+// meets reports whether lanes that went different ways meet in an empty block and go back from there. Without it those that have
+// least to do would begin the next round of the loop, which may have barriers, before the others come.
+func (p *printer) meets(at int) bool {
+	b, blocks := p.k.blocks[at], p.k.blocks
+	if len(b.preds) < 2 || !slices.ContainsFunc(b.preds, func(from int) bool { return !blocks[from].uniform }) {
+		return false
+	}
+	to := at
+	for len(blocks[to].insts) == 0 && blocks[to].term == termBranch && to >= at {
+		to = blocks[to].succs[0]
+	}
+	return to < at
 }
 
 // circles reports whether a chain of empty blocks leads nowhere: an empty loop

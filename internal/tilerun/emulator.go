@@ -77,24 +77,7 @@ func (m *Emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome,
 		return nil, err
 	}
 	mem := emu.NewMemory()
-	contents := make([][]byte, len(l.Buffers))
-	addrs := make([]uint64, len(l.Buffers))
-	for i, b := range l.Buffers {
-		contents[i] = append([]byte{}, b.Bytes...)
-		if b.Scratch {
-			addrs[i] = mem.AllocUndef(b.Name, len(b.Bytes), b.Align)
-			continue
-		}
-		offsets, data := b.Pieces(contents[i])
-		addrs[i] = mem.AllocPieces(b.Name, offsets, data, b.Align)
-	}
-	l.StorePointers(contents, addrs)
-	for i, b := range l.Buffers {
-		offsets, data := b.Pieces(contents[i])
-		for k, d := range data {
-			copy(mem.Bytes(addrs[i]+offsets[k]), d)
-		}
-	}
+	addrs := Place(mem, l)
 	var args []emu.Arg
 	for _, p := range l.Params {
 		bits := p.Bits
@@ -118,7 +101,7 @@ func (m *Emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome,
 	if err != nil {
 		return nil, err
 	}
-	out.Buffers = gathered(l, addrs, mem.Bytes)
+	out.Buffers = Contents(l, addrs, mem.Bytes)
 	out.Stats = res.Stats
 	for _, n := range res.Notes {
 		out.Notes = append(out.Notes, n.Summary())
@@ -126,8 +109,31 @@ func (m *Emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome,
 	return out, nil
 }
 
-// gathered is the content of every buffer of a launch, without its gaps.
-func gathered(l *cases.Launch, addrs []uint64, bytes func(addr uint64) []byte) [][]byte {
+// Place puts the buffers of a launch into a memory and gives their addresses.
+func Place(mem *emu.Memory, l *cases.Launch) []uint64 {
+	contents := make([][]byte, len(l.Buffers))
+	addrs := make([]uint64, len(l.Buffers))
+	for i, b := range l.Buffers {
+		contents[i] = append([]byte{}, b.Bytes...)
+		if b.Scratch {
+			addrs[i] = mem.AllocUndef(b.Name, len(b.Bytes), b.Align)
+			continue
+		}
+		offsets, data := b.Pieces(contents[i])
+		addrs[i] = mem.AllocPieces(b.Name, offsets, data, b.Align)
+	}
+	l.StorePointers(contents, addrs)
+	for i, b := range l.Buffers {
+		offsets, data := b.Pieces(contents[i])
+		for k, d := range data {
+			copy(mem.Bytes(addrs[i]+offsets[k]), d)
+		}
+	}
+	return addrs
+}
+
+// Contents is the present content of every buffer of a launch at its address, without its gaps.
+func Contents(l *cases.Launch, addrs []uint64, bytes func(addr uint64) []byte) [][]byte {
 	var out [][]byte
 	for i, b := range l.Buffers {
 		if len(b.Gaps) == 0 {

@@ -49,7 +49,7 @@ func (p *Interpreter) Launch(ctx context.Context, l *cases.Launch) (*cases.Outco
 		offsets, data := b.Pieces(b.Bytes)
 		out.Addresses = append(out.Addresses, mem.AllocPieces(b.Name, offsets, data, b.Align))
 	}
-	out.Buffers = gathered(l, out.Addresses, mem.Bytes) // the memory itself where there are no gaps
+	out.Buffers = Contents(l, out.Addresses, mem.Bytes) // the memory itself where there are no gaps
 	l.StorePointers(out.Buffers, out.Addresses)
 	var args []uint64
 	for _, a := range l.Params {
@@ -70,6 +70,6 @@ func (p *Interpreter) Launch(ctx context.Context, l *cases.Launch) (*cases.Outco
 	if err != nil {
 		return nil, err
 	}
-	out.Buffers, out.Stats = gathered(l, out.Addresses, mem.Bytes), res
+	out.Buffers, out.Stats = Contents(l, out.Addresses, mem.Bytes), res
 	return out, nil
 }

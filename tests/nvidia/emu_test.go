@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"tileiras/internal/tilerun"
 	"tileiras/runtime/cases"
 	"tileiras/runtime/emu"
 )
@@ -101,13 +102,7 @@ type emulator struct {
 func (e *emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome, error) {
 	mem := emu.NewMemory()
 	out := &cases.Outcome{}
-	for _, b := range l.Buffers {
-		out.Addresses = append(out.Addresses, mem.Alloc(b.Name, b.Bytes, b.Align))
-	}
-	for _, a := range out.Addresses {
-		out.Buffers = append(out.Buffers, mem.Bytes(a))
-	}
-	l.StorePointers(out.Buffers, out.Addresses)
+	out.Addresses = tilerun.Place(mem, l)
 	var args []emu.Arg
 	for i, p := range l.Params {
 		v := p.Bits
@@ -142,6 +137,7 @@ func (e *emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome,
 		return nil, err
 	}
 	e.result = *res
+	out.Buffers = tilerun.Contents(l, out.Addresses, mem.Bytes)
 	return out, nil
 }
 

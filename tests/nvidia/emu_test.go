@@ -65,15 +65,6 @@ func nvidiaCubin(t *testing.T, c *cases.Case, target string) ([]byte, error) {
 	return b, err
 }
 
-// nvidiaPTX takes the PTX text out of the cubin.
-func nvidiaPTX(t *testing.T, c *cases.Case, target string) (string, error) {
-	cubin, err := nvidiaCubin(t, c, target)
-	if err != nil {
-		return "", err
-	}
-	return embeddedPTX(cubin)
-}
-
 // embeddedPTX gives the PTX that a --lineinfo cubin carries: a section of lines that end in NUL.
 func embeddedPTX(cubin []byte) (string, error) {
 	f, err := elf.NewFile(bytes.NewReader(cubin))

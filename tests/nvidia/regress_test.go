@@ -87,15 +87,24 @@ func agrees(t *testing.T, test *regress.Test, ptx string, report func(format str
 	return good
 }
 
-// nvidiaPTXOfText writes a text as bytecode and compiles that with NVIDIA's tileiras.
+// nvidiaPTXOfText gives NVIDIA's PTX of a text.
 func nvidiaPTXOfText(t *testing.T, test *regress.Test, target string) (string, error) {
-	res, err := driver.Compile(t.Context(), test.Name, test.Bytecode, driver.Options{Emit: driver.EmitBytecode})
+	cubin, err := nvidiaCubinOfText(t, test, target)
 	if err != nil {
 		return "", err
 	}
+	return embeddedPTX(cubin)
+}
+
+// nvidiaCubinOfText writes a text as bytecode and compiles that with NVIDIA's tileiras.
+func nvidiaCubinOfText(t *testing.T, test *regress.Test, target string) ([]byte, error) {
+	res, err := driver.Compile(t.Context(), test.Name, test.Bytecode, driver.Options{Emit: driver.EmitBytecode})
+	if err != nil {
+		return nil, err
+	}
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "kernel.tileirbc"), res.Output, 0o644); err != nil {
-		return "", err
+		return nil, err
 	}
-	return nvidiaPTX(t, &cases.Case{Name: fmt.Sprintf("regress-%s-%x", test.Name, sha256.Sum256(res.Output)), Dir: dir}, target)
+	return nvidiaCubin(t, &cases.Case{Name: fmt.Sprintf("regress-%s-%x", test.Name, sha256.Sum256(res.Output)), Dir: dir}, target)
 }

@@ -35,87 +35,113 @@ const tokenPending = 20
 // mbarCount is the largest count of arrivals, and the range of the transaction count.
 const mbarCount = 1<<20 - 1
 
+// mbarForm is what the forms of an mbarrier instruction have in common while it is decoded.
+type mbarForm struct {
+	op       *memOp
+	args     []arg
+	arrive   arriveOp
+	parity   bool
+	complete bool // complete_tx rather than expect_tx
+}
+
+// mbarForms are the forms by their verb: how many operands there are, and what the instruction does.
+var mbarForms = map[string]struct {
+	least, most int
+	decode      func(d *decoder, f *mbarForm)
+}{
+	"init":          {2, 2, (*decoder).mbarInit},
+	"inval":         {1, 1, (*decoder).mbarInval},
+	"arrive":        {1, 3, (*decoder).mbarArrive},
+	"arrive_drop":   {1, 3, (*decoder).mbarArrive},
+	"expect_tx":     {2, 2, (*decoder).mbarTx},
+	"complete_tx":   {2, 2, (*decoder).mbarTx},
+	"test_wait":     {3, 4, (*decoder).mbarWait},
+	"try_wait":      {3, 4, (*decoder).mbarWait},
+	"pending_count": {2, 2, (*decoder).mbarPending},
+}
+
 // decodeMbarrier: init inval arrive arrive_drop expect_tx complete_tx test_wait try_wait pending_count.
 func decodeMbarrier(d *decoder) {
 	verb := d.oneOf("init", "inval", "arrive", "arrive_drop", "expect_tx", "complete_tx", "test_wait", "try_wait", "pending_count")
-	a := &arriveOp{count: -1, drop: verb == "arrive_drop"}
-	a.expect, a.noComplete = d.flag("expect_tx"), d.flag("noComplete")
-	parity := d.flag("parity")
-	a.relaxed = d.oneOf("relaxed", "acquire", "release") == "relaxed"
+	f := &mbarForm{arrive: arriveOp{count: -1, drop: verb == "arrive_drop"}, complete: verb == "complete_tx"}
+	f.arrive.expect, f.arrive.noComplete = d.flag("expect_tx"), d.flag("noComplete")
+	f.parity = d.flag("parity")
+	f.arrive.relaxed = d.oneOf("relaxed", "acquire", "release") == "relaxed"
 	d.oneOf("cta", "cluster")
-	sp := d.decodeSpace()
+	f.op = &memOp{space: d.decodeSpace(), elem: 8, n: 1}
 	d.flag("b64")
-	op := &memOp{space: sp, elem: 8, n: 1}
-	args := d.st.args
-	if len(args) == 0 {
+	f.args = d.st.args
+	form, ok := mbarForms[verb]
+	switch {
+	case !ok:
+		d.fail("unknown operation")
+		return
+	case len(f.args) < form.least || len(f.args) > form.most:
 		d.fail("wrong number of operands")
 		return
-	}
-	if sp == spCluster && verb != "arrive" && verb != "arrive_drop" && verb != "expect_tx" && verb != "complete_tx" {
+	case f.op.space == spCluster && verb != "arrive" && verb != "arrive_drop" && verb != "expect_tx" && verb != "complete_tx":
 		d.fail("%s on an mbarrier of another CTA", verb)
 	}
 	d.in.kind = kExec
-	need := func(lo, hi int) bool {
-		if len(args) < lo || len(args) > hi {
-			d.fail("wrong number of operands")
-			return false
+	form.decode(d, f)
+}
+
+func (d *decoder) mbarInit(f *mbarForm) {
+	d.srcArg(&f.args[1], types["u32"])
+	d.address(&f.args[0], f.op)
+	d.in.exec = func(w *warp, in *inst, m uint32) { w.mbarInit(in, f.op, m) }
+}
+
+func (d *decoder) mbarInval(f *mbarForm) {
+	d.address(&f.args[0], f.op)
+	d.in.exec = func(w *warp, in *inst, m uint32) { w.mbarInval(in, f.op, m) }
+}
+
+// mbarArrive: [state,] address [, count].
+func (d *decoder) mbarArrive(f *mbarForm) {
+	args := f.args
+	if args[0].kind != argAddr {
+		if f.op.space == spCluster && args[0].name != "_" {
+			d.fail("an arrival at another CTA's mbarrier gives no state")
 		}
+		d.dstArg(&args[0])
+		args = args[1:]
+	}
+	if len(args) < 1 || len(args) > 2 {
+		d.fail("wrong number of operands")
+		return
+	}
+	if len(args) == 2 {
+		f.arrive.count = len(d.in.src)
+		d.srcArg(&args[1], types["u32"])
+	}
+	d.address(&args[0], f.op)
+	d.in.exec = func(w *warp, in *inst, m uint32) { w.mbarArrive(in, f.op, &f.arrive, m) }
+}
+
+func (d *decoder) mbarTx(f *mbarForm) {
+	d.srcArg(&f.args[1], types["u32"])
+	d.address(&f.args[0], f.op)
+	d.in.exec = func(w *warp, in *inst, m uint32) { w.mbarTx(in, f.op, f.complete, m) }
+}
+
+// mbarWait: done, address, state or parity [, time limit].
+func (d *decoder) mbarWait(f *mbarForm) {
+	d.predDst(&f.args[0])
+	d.srcArg(&f.args[2], types["b64"])
+	d.address(&f.args[1], f.op)
+	d.in.kind = kSync
+	d.in.sync = func(w *warp, in *inst, m uint32) bool {
+		w.mbarWait(in, f.op, f.parity, !f.arrive.relaxed, m)
 		return true
 	}
-	switch verb {
-	case "init":
-		if need(2, 2) {
-			d.srcArg(&args[1], types["u32"])
-			d.address(&args[0], op)
-			d.in.exec = func(w *warp, in *inst, m uint32) { w.mbarInit(in, op, m) }
-		}
-	case "inval":
-		d.address(&args[0], op)
-		d.in.exec = func(w *warp, in *inst, m uint32) { w.mbarInval(in, op, m) }
-	case "arrive", "arrive_drop":
-		if args[0].kind != argAddr {
-			if sp == spCluster && args[0].name != "_" {
-				d.fail("an arrival at another CTA's mbarrier gives no state")
-			}
-			d.dstArg(&args[0])
-			args = args[1:]
-		}
-		if !need(1, 2) {
-			return
-		}
-		if len(args) == 2 {
-			a.count = len(d.in.src)
-			d.srcArg(&args[1], types["u32"])
-		}
-		d.address(&args[0], op)
-		d.in.exec = func(w *warp, in *inst, m uint32) { w.mbarArrive(in, op, a, m) }
-	case "expect_tx", "complete_tx":
-		if need(2, 2) {
-			d.srcArg(&args[1], types["u32"])
-			d.address(&args[0], op)
-			d.in.exec = func(w *warp, in *inst, m uint32) { w.mbarTx(in, op, verb == "complete_tx", m) }
-		}
-	case "test_wait", "try_wait":
-		if need(3, 4) {
-			d.predDst(&args[0])
-			d.srcArg(&args[2], types["b64"])
-			d.address(&args[1], op)
-			d.in.kind = kSync
-			d.in.sync = func(w *warp, in *inst, m uint32) bool {
-				w.mbarWait(in, op, parity, !a.relaxed, m)
-				return true
-			}
-		}
-	case "pending_count":
-		if need(2, 2) {
-			d.dst(0)
-			d.src(1, types["b64"])
-			d.in.vec = lift1(func(a uint64) uint64 { return a & mbarCount })
-			d.in.kind = kVec
-		}
-	default:
-		d.fail("unknown operation")
-	}
+}
+
+func (d *decoder) mbarPending(*mbarForm) {
+	d.dst(0)
+	d.src(1, types["b64"])
+	d.in.vec = lift1(func(a uint64) uint64 { return a & mbarCount })
+	d.in.kind = kVec
 }
 
 // mbarAt gives the object at an address of a lane.

@@ -35,6 +35,7 @@ type launch struct {
 	rng         *rand.Rand
 	idle        []*cta // finished CTAs, to be used again
 	resident    []*cta
+	next        int // cluster to be admitted
 }
 
 // Limits of a launch (PTX ISA and the CUDA programming guide's table of compute capabilities).
@@ -179,19 +180,11 @@ func (l *launch) ctaID(i int) [3]int {
 // run interleaves the CTAs. A few are resident at a time; when none finishes for a while, because they
 // wait for others, one more is admitted, in the end all of them.
 func (l *launch) run(ctx context.Context) error {
-	next, waited, quiet := 0, 0, 0
+	waited, quiet := 0, 0
 	clusters := l.ctas / len(l.consts)
-	admit := func() {
-		i := next
-		if l.opt.Schedule == Reverse {
-			i = clusters - 1 - next
-		}
-		next++
-		l.admit(i)
-	}
 	for round := 0; ; round++ {
-		for next < clusters && len(l.resident) < firstCTAs {
-			admit()
+		for l.next < clusters && len(l.resident) < firstCTAs {
+			l.admitNext(clusters)
 		}
 		if len(l.resident) == 0 {
 			return nil
@@ -206,23 +199,10 @@ func (l *launch) run(ctx context.Context) error {
 		for _, i := range l.order(len(l.resident)) {
 			l.turn(l.resident[i])
 		}
-		if l.steps > l.opt.MaxSteps {
-			return l.stuck(StepLimit, fmt.Sprintf("more than %d warp instructions", l.opt.MaxSteps))
+		if err := l.overLimits(); err != nil {
+			return err
 		}
-		if l.stats.warpInstrs-l.event > silence {
-			return l.stuck(Deadlock, fmt.Sprintf("for %d warp instructions no thread has stored, arrived or exited", silence))
-		}
-		stay := l.resident[:0]
-		for _, c := range l.resident {
-			if c.running > 0 || c.cluster.live() {
-				stay = append(stay, c)
-			} else {
-				l.idle = append(l.idle, c)
-			}
-		}
-		done := len(stay) < len(l.resident)
-		l.resident = stay
-		if done {
+		if l.retire() {
 			waited = 0
 			continue
 		}
@@ -231,10 +211,9 @@ func (l *launch) run(ctx context.Context) error {
 		}
 		progress := l.steps > before
 		if waited++; !progress || waited > patience {
-			if next < clusters {
-				quiet = 0
-				admit()
-				waited = 0
+			if l.next < clusters {
+				l.admitNext(clusters)
+				quiet, waited = 0, 0
 			} else if !progress {
 				return l.stuck(Deadlock, "no warp can run")
 			}
@@ -243,6 +222,42 @@ func (l *launch) run(ctx context.Context) error {
 			return l.stuck(Deadlock, "all warps that run wait for mbarriers at which nobody arrives")
 		}
 	}
+}
+
+// overLimits reports a launch that has run for too long.
+func (l *launch) overLimits() error {
+	switch {
+	case l.steps > l.opt.MaxSteps:
+		return l.stuck(StepLimit, fmt.Sprintf("more than %d warp instructions", l.opt.MaxSteps))
+	case l.stats.warpInstrs-l.event > silence:
+		return l.stuck(Deadlock, fmt.Sprintf("for %d warp instructions no thread has stored, arrived or exited", silence))
+	}
+	return nil
+}
+
+// retire takes the CTAs that have finished, with the others of their cluster, and tells whether there were any.
+func (l *launch) retire() bool {
+	stay := l.resident[:0]
+	for _, c := range l.resident {
+		if c.running > 0 || c.cluster.live() {
+			stay = append(stay, c)
+		} else {
+			l.idle = append(l.idle, c)
+		}
+	}
+	done := len(stay) < len(l.resident)
+	l.resident = stay
+	return done
+}
+
+// admitNext makes the next cluster resident.
+func (l *launch) admitNext(clusters int) {
+	i := l.next
+	if l.opt.Schedule == Reverse {
+		i = clusters - 1 - i
+	}
+	l.next++
+	l.admit(i)
 }
 
 // allSpin tells whether every warp that can run found an mbarrier not complete of late: the turns of the random schedule

@@ -73,7 +73,7 @@ func (w *warp) rows(in *inst, op *matrixOp, what string, f func(lane int, r *reg
 		}
 	}
 	for lane := range 8 * op.n {
-		r, at := w.locate(op.mem.space, addr[lane], 16, lane, what)
+		r, at := w.find(op.mem.space, addr[lane], 16, lane, what)
 		if r.space != spShared {
 			w.fail(Invalid, 1<<lane, addr[lane], "%s outside shared memory", what)
 		}

@@ -77,7 +77,11 @@ func decodeMma(d *decoder) {
 		d.whole(func(w *warp, in *inst, m uint32) { w.mmaKind(in, op, m) })
 	case op.a.isFloat():
 		op.fa, op.fb, op.fc = elemValue(op.a), elemValue(op.b), elemValue(op.c)
-		d.whole(func(w *warp, in *inst, m uint32) { w.mmaFloat(in, op, m) })
+		run := (*warp).mmaFloat
+		if op.k == 16 && op.a.bits == 16 && op.c.fmt == fmtF32 && op.d.fmt == fmtF32 {
+			run = (*warp).mmaHalf
+		}
+		d.whole(func(w *warp, in *inst, m uint32) { run(w, in, op, m) })
 	default:
 		d.whole(func(w *warp, in *inst, m uint32) { w.mmaInt(in, op, m) })
 	}
@@ -212,9 +216,63 @@ func (w *warp) mmaFloat(in *inst, op *mmaOp, m uint32) {
 		}
 	}
 	for r := range op.m {
-		addRow(&acc[r], a[r][:op.k], &b)
+		addRow(&acc[r], a[r][:op.k], b[:])
 	}
 	w.mmaPut(in, op, &acc, m)
+}
+
+// mmaHalf is mmaFloat for m16n8k16 of 16-bit floats with f32 accumulators, of which real kernels consist, place by place.
+func (w *warp) mmaHalf(in *inst, op *mmaOp, m uint32) {
+	w.launch.stats.mma++
+	var a [16][16]float64
+	var b, acc [16][8]float64
+	for i := range 4 {
+		low, high := halves(w.src(in.src[i]), op.a)
+		for lane := range 32 {
+			to := (*[2]float64)(a[lane>>2+8*(i&1)][2*(lane&3)+8*(i>>1):])
+			to[0], to[1] = float64(low[lane]), float64(high[lane])
+		}
+	}
+	for i := range 2 {
+		low, high := halves(w.src(in.src[4+i]), op.b)
+		for lane := range 32 {
+			k, col := 2*(lane&3)+8*i, lane>>2
+			b[k][col], b[k+1][col] = float64(low[lane]), float64(high[lane])
+		}
+	}
+	for i := range 4 {
+		for lane, v := range w.src(in.src[6+i]) {
+			acc[lane>>2+8*(i>>1)][2*(lane&3)+i&1] = float64(f32(v))
+		}
+	}
+	for r := range acc {
+		addRow(&acc[r], a[r][:], b[:])
+	}
+	un := w.mmaUndef(in, op)
+	for i := range 4 {
+		for lane := range 32 {
+			x := acc[lane>>2+8*(i>>1)][2*(lane&3)+i&1]
+			if w.tmp[lane] = bits32(float32(x)); x != x {
+				w.tmp[lane] = uint64(op.d.fmt.nan)
+			}
+		}
+		w.put(in.dst[i], m, &w.tmp)
+	}
+	w.mmaPutUndef(in, op, un)
+}
+
+// halves are the values of the two 16-bit floats in the lanes of a register.
+func halves(x *vec, t typ) (low, high [32]float32) {
+	if t.fmt == fmtBF16 {
+		for i, v := range x {
+			low[i], high[i] = f32(v<<16), f32(v&0xffff0000)
+		}
+		return low, high
+	}
+	for i, v := range x {
+		low[i], high[i] = f16values[v&0xffff], f16values[v>>16&0xffff]
+	}
+	return low, high
 }
 
 // mmaPut rounds the sums to registers of D.
@@ -268,10 +326,11 @@ func split(e *[4]vec, x *vec, t typ, f func(v uint64) float64) {
 }
 
 // addRow adds a row of A times B to a row of C: eight independent sums. All shapes have eight columns.
-func addRow(c *[8]float64, a []float64, b *[32][8]float64) {
+func addRow(c *[8]float64, a []float64, b [][8]float64) {
 	s0, s1, s2, s3, s4, s5, s6, s7 := c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]
+	b = b[:len(a)]
 	for k, x := range a {
-		y := &b[k&31]
+		y := &b[k]
 		s0 += float64(x * y[0])
 		s1 += float64(x * y[1])
 		s2 += float64(x * y[2])

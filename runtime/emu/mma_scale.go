@@ -203,7 +203,7 @@ func (w *warp) mmaKind(in *inst, op *mmaOp, m uint32) {
 	}
 	for r := range op.m {
 		for h := range op.k / 32 {
-			addRow(&acc[r], a[h][r][:], &b[h])
+			addRow(&acc[r], a[h][r][:], b[h][:])
 		}
 	}
 	w.mmaPut(in, op, &acc, m)

@@ -20,10 +20,11 @@ import (
 //
 // It is compiled once per row into a program, a list of elements, that the printer and the parser both run.
 
-// Directive is custom<Name>(...): it prints and reads its arguments itself. Arguments come as written, without "$".
+// Directive is custom<Name>(...): it prints and reads its arguments itself; those of the form type($x) are only for the reader of the
+// format.
 type Directive struct {
-	Print func(p *Printer, op *Op, args []string)
-	Parse func(p *Parser, s *ParsedOp, args []string)
+	Print func(p *Printer, op *Op, args []Arg)
+	Parse func(p *Parser, s *ParsedOp, args []Arg)
 }
 
 // textForm holds the program of a row.
@@ -57,7 +58,7 @@ type element struct {
 	of    typeOf // of elTypes and elFunction
 	to    typeOf // right side of elFunction
 	word  bool   // attr-dict-with-keyword
-	args  []string
+	args  []Arg
 
 	// Of a group: its two parts, and what decides.
 	then, otherwise []element
@@ -312,8 +313,8 @@ func (c *formatCompiler) custom() (element, error) {
 	if err := c.expect("("); err != nil {
 		return el, err
 	}
-	for !c.eat(")") {
-		if len(el.args) > 0 {
+	for first := true; !c.eat(")"); first = false {
+		if !first {
 			if err := c.expect(","); err != nil {
 				return el, err
 			}
@@ -321,14 +322,18 @@ func (c *formatCompiler) custom() (element, error) {
 		if c.eat("$") {
 			name := c.word()
 			c.prog.named[name] = true
-			el.args = append(el.args, name)
+			arg, ok := c.prog.def.arg(name)
+			if !ok {
+				return el, fmt.Errorf("the row has no argument %q", name)
+			}
+			el.args = append(el.args, arg)
 			continue
 		}
 		arg := c.word()
 		if arg != "type" || c.expect("(") != nil || !c.eat("$") {
 			return el, fmt.Errorf("bad argument of custom<%s>", el.text)
 		}
-		el.args = append(el.args, "type("+c.word()+")")
+		c.word()
 		if err := c.expect(")"); err != nil {
 			return el, err
 		}

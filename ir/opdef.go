@@ -234,6 +234,8 @@ const (
 	Elementwise
 	// Replicable: running it in several threads for the same element gives each the same value.
 	Replicable
+	// Function: a Symbol with a signature, an attribute of kind TypeKind.
+	Function
 )
 
 // Has reports whether all the traits of u are in t.

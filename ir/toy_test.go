@@ -37,17 +37,17 @@ var toy = (&ir.Dialect{
 			Build: func(c *ir.Context) ir.Type { return c.Int(1) }},
 	},
 	Directives: map[string]ir.Directive{"Twice": {
-		Print: func(p *ir.Printer, op *ir.Op, args []string) {
-			if n := op.IntNamed(args[0]); n != 0 {
-				p.Printf("twice<%d>", 2*n)
+		Print: func(p *ir.Printer, op *ir.Op, args []ir.Arg) {
+			if a, ok := args[0].AttrOf(op).(ir.IntegerAttr); ok && a.SInt() != 0 {
+				p.Printf("twice<%d>", 2*a.SInt())
 			}
 		},
-		Parse: func(p *ir.Parser, s *ir.ParsedOp, args []string) {
+		Parse: func(p *ir.Parser, s *ir.ParsedOp, args []ir.Arg) {
 			if at := p.Pos(); p.Eat("twice") {
 				p.Expect("<")
 				n := p.Integer()
 				p.Expect(">")
-				s.SetAttr(at, args[0], ir.IntegerAttr{Type: p.Ctx.Int(64), Bits: uint64(n / 2)})
+				s.SetAttr(at, args[0].Name, ir.IntegerAttr{Type: p.Ctx.Int(64), Bits: uint64(n / 2)})
 			}
 		},
 	}},

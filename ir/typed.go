@@ -186,6 +186,73 @@ func (op *Op) attrOrDefault(a int) Attribute {
 	return op.Def.AttrDef(a).Default
 }
 
+// SymbolName is the name that an op has by its attribute of kind SymbolNameKind; ok is false when it has none.
+func (op *Op) SymbolName() (name string, ok bool) {
+	for i, a := range op.attrs {
+		if s, is := a.(SymbolAttr); is && op.Def.AttrDef(i).Attr == SymbolNameKind {
+			return string(s), true
+		}
+	}
+	return "", false
+}
+
+// Signature is the type of a function, by its attribute of kind TypeKind; nil when it has none.
+func (op *Op) Signature() *FunctionType {
+	for i, a := range op.attrs {
+		if t, ok := a.(TypeAttr); ok && op.Def.Traits.Has(Function) && op.Def.AttrDef(i).Attr == TypeKind {
+			f, _ := t.Type.(*FunctionType)
+			return f
+		}
+	}
+	return nil
+}
+
+// Arg is an argument of a row, looked up once: what directives are given, and what tables of forms hold.
+type Arg struct {
+	*ArgDef
+	index int // among the operands or the attributes
+}
+
+// Arg is the argument of this name, which the row has.
+func (d *OpDef) Arg(name string) Arg {
+	a, ok := d.arg(name)
+	if !ok {
+		panic("BUG: " + d.FullName() + " has no argument " + name)
+	}
+	return a
+}
+
+func (d *OpDef) arg(name string) (Arg, bool) {
+	if i := d.OperandIndex(name); i >= 0 {
+		return Arg{d.OperandDef(i), i}, true
+	}
+	if i := d.AttrIndex(name); i >= 0 {
+		return Arg{d.AttrDef(i), i}, true
+	}
+	return Arg{}, false
+}
+
+// ArgIf is Arg, or one without a definition when the row has no such argument.
+func (d *OpDef) ArgIf(name string) Arg {
+	a, _ := d.arg(name)
+	return a
+}
+
+// Exists reports whether the row has the argument, IsOperand whether it is an operand.
+func (a Arg) Exists() bool    { return a.ArgDef != nil }
+func (a Arg) IsOperand() bool { return a.ArgDef != nil && a.Attr == Operand }
+
+// ValuesOf are the values of an operand of op.
+func (a Arg) ValuesOf(op *Op) []*Value { return op.OperandGroup(a.index) }
+
+// AttrOf is an attribute of op, or the row's default; nil when op has none.
+func (a Arg) AttrOf(op *Op) Attribute {
+	if a.ArgDef == nil {
+		return nil
+	}
+	return op.attrOrDefault(a.index)
+}
+
 // OptionalAttr is attribute a as an A, or the zero A when it is absent.
 func OptionalAttr[A Attribute](op *Op, a int) A {
 	x, _ := op.attrOrDefault(a).(A)

@@ -312,8 +312,8 @@ func (v *verifier) symbols(op *Op) bool {
 	for _, r := range op.regions {
 		for _, b := range r.blocks {
 			for o := b.first; o != nil; o = o.next {
-				name, ok := o.symbolName()
-				if !ok {
+				name, ok := o.SymbolName()
+				if !ok || !o.Def.Traits.Has(Symbol) {
 					continue
 				}
 				if old := seen[name]; old != nil {
@@ -326,19 +326,6 @@ func (v *verifier) symbols(op *Op) bool {
 		}
 	}
 	return true
-}
-
-// symbolName is the name that an op defines in the table around it.
-func (op *Op) symbolName() (string, bool) {
-	if !op.Def.Traits.Has(Symbol) {
-		return "", false
-	}
-	for i, a := range op.attrs {
-		if s, ok := a.(SymbolAttr); ok && op.Def.AttrDef(i).Attr == SymbolNameKind {
-			return string(s), true
-		}
-	}
-	return "", false
 }
 
 // visible checks every use: the value is an argument of a block around it or the result of an op before one of the ops

@@ -19,26 +19,19 @@ var Dialect = (&ir.Dialect{
 	}},
 }).Init()
 
-// Module makes an empty module.
-func Module(c *ir.Context) *ir.Op {
-	m := ir.NewOp(ir.State{Def: Dialect.Op("module")})
-	m.Region(0).AddBlock()
-	return m
-}
-
 // Wrap puts an op into a module of its own.
 func Wrap(op *ir.Op, loc ir.Location) *ir.Op {
-	m := ir.NewOp(ir.State{Def: Dialect.Op("module"), Loc: loc})
+	m := ir.NewOp(ir.State{Def: Dialect.Ops[0], Loc: loc})
 	m.Region(0).AddBlock().Append(op)
 	return m
 }
 
 // IsModule reports whether the op is a builtin module.
-func IsModule(op *ir.Op) bool { return op.Is("builtin.module") }
+func IsModule(op *ir.Op) bool { return op.Def == Dialect.Ops[0] }
 
 // printModule writes module @name attributes {...} { ops }.
 func printModule(p *ir.Printer, op *ir.Op) {
-	if name := op.StringNamed("sym_name"); name != "" {
+	if name, _ := op.SymbolName(); name != "" {
 		p.Str(" ")
 		p.Symbol(name)
 	}

@@ -12,17 +12,17 @@ var hintKeys = []string{"sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "s
 
 // hintRules are the hints: the operations that have them, and what is wrong with a value ("" when nothing is). k is the key.
 var hintRules = map[string]struct {
-	ops   []string
+	ops   []ir.Code
 	check func(k string, a ir.Attribute) string
 }{
 	"num_cta_in_cga":           {entries, powerHint(16)},
 	"num_worker_warps_per_cta": {entries, powerHint(32)},
 	"occupancy":                {entries, rangeHint(32)},
-	"latency":                  {[]string{"load_ptr_tko", "store_ptr_tko", "load_view_tko", "store_view_tko"}, rangeHint(10)},
-	"allow_tma":                {[]string{"load_view_tko", "store_view_tko"}, boolHint},
+	"latency":                  {[]ir.Code{OpLoadPtrTko, OpStorePtrTko, OpLoadViewTko, OpStoreViewTko}, rangeHint(10)},
+	"allow_tma":                {[]ir.Code{OpLoadViewTko, OpStoreViewTko}, boolHint},
 }
 
-var entries = []string{"entry"}
+var entries = []ir.Code{OpEntry}
 
 // singleCTA are the GPUs without clusters.
 var singleCTA = []string{"sm_80", "sm_86", "sm_87", "sm_88", "sm_89"}
@@ -69,27 +69,23 @@ func powerHint(most int64) func(string, ir.Attribute) string {
 // out of range. With asErrors an operation with such a hint is an error too, and the result false.
 func CheckHints(c *ir.Context, module *ir.Op, asErrors bool) bool {
 	good := true
-	ir.Walk(module, ir.PreOrder, func(op *ir.Op) {
-		d, ok := op.AttrNamed("optimization_hints").(ir.DictAttr)
-		if !ok || op.Def.Dialect != Name {
-			return
-		}
+	ir.WalkOf(module, ir.PreOrder, func(op HintedOp) {
 		fine := true
-		for _, e := range d {
-			if msg := checkHint(op.Def.Name, e); msg != "" {
-				c.Diags.Add(ir.Warning, op.Loc(), "%s", msg)
+		for _, e := range op.OptimizationHints() {
+			if msg := checkHint(op.Op.Code(), e); msg != "" {
+				c.Diags.Add(ir.Warning, op.Op.Loc(), "%s", msg)
 				fine = false
 			}
 		}
 		if !fine && asErrors {
-			good = c.Error(op, "Optimization hints verification failed")
+			good = c.Error(op.Op, "Optimization hints verification failed")
 		}
 	})
 	return good
 }
 
 // checkHint says what is wrong with the hints under one key.
-func checkHint(op string, key ir.NamedAttr) string {
+func checkHint(op ir.Code, key ir.NamedAttr) string {
 	if !slices.Contains(hintKeys, key.Name) {
 		return "unknown hint key " + key.Name
 	}

@@ -12,9 +12,9 @@ var (
 	hints131    = []string{"num_cta_in_cga", "occupancy", "latency", "allow_tma"}
 )
 
-// CheckHints131 says what the tools of 13.1 refuse in the hints of an operation, by the name of the operation: unlike later ones
+// CheckHints131 says what the tools of 13.1 refuse in the hints of an operation, by the code of the operation: unlike later ones
 // they took an unknown architecture, an unknown hint and a bad value for an error. It is "" when there is nothing.
-func CheckHints131(op string, hints ir.DictAttr) string {
+func CheckHints131(op ir.Code, hints ir.DictAttr) string {
 	for _, e := range hints {
 		if !slices.Contains(hintKeys131, e.Name) {
 			return "unallowed key " + e.Name

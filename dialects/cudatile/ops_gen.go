@@ -1748,6 +1748,7 @@ func (o Module) SymName() string      { return o.Op.TextAttr(0) }
 func (o Module) SetSymName(v string)  { o.Op.SetAttr(0, ir.SymbolAttr(v)) }
 func (o Module) Producer() string     { return o.Op.TextAttr(1) }
 func (o Module) SetProducer(v string) { o.Op.SetAttr(1, ir.StringAttr(v)) }
+func (o Module) HasProducer() bool    { return o.Op.AttrOf(1) != nil }
 func (o Module) ClearProducer()       { o.Op.SetAttr(1, nil) }
 func (o Module) Body() *ir.Block      { return o.Op.FrontOf(0) }
 
@@ -3391,6 +3392,32 @@ var viewAccessResultToken = [...]int8{
 
 func (o ViewAccess) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(viewAccessResultToken[o.Op.Code().Index()]))
+}
+
+// ReducingOp is an op that reduces over the copies of multicast memory.
+type ReducingOp struct{ Op *ir.Op }
+
+func (ReducingOp) Matches(c ir.Code) bool {
+	switch c {
+	case
+		OpMultimemLoadReduceViewTko,
+		OpMultimemReduceViewTko:
+		return true
+	}
+	return false
+}
+
+var reducingOpReduction = [...]int8{
+	106: 2, // multimem_load_reduce_view_tko
+	107: 2, // multimem_reduce_view_tko
+	109: 0}
+
+func (o ReducingOp) Reduction() def.Multimem {
+	v, _ := o.Op.EnumAttr(int(reducingOpReduction[o.Op.Code().Index()]))
+	return def.Multimem(v)
+}
+func (o ReducingOp) SetReduction(v def.Multimem) {
+	o.Op.SetEnumAttr(int(reducingOpReduction[o.Op.Code().Index()]), uint32(v))
 }
 
 // HintedOp is an op with optimization hints.

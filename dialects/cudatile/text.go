@@ -12,50 +12,52 @@ import (
 
 // The text of the dialect is that of NVIDIA's tileirdisasm: declarative formats in the rows, and the hooks of this table
 // for the operations whose form no format can say.
-var forms = map[string]struct {
+var forms = map[ir.Code]struct {
 	print func(*ir.Printer, *ir.Op)
 	parse func(*ir.Parser, *ir.ParsedOp) error
 }{
-	"module":                        {printModule, parseModule},
-	"entry":                         {printEntry, parseEntry},
-	"global":                        {printGlobal, parseGlobal},
-	"if":                            {printIf, parseIf},
-	"for":                           {printFor, parseFor},
-	"loop":                          {printLoop, parseLoop},
-	"reduce":                        {printReduction, parseReduction},
-	"scan":                          {printReduction, parseReduction},
-	"get_tensor_shape":              {printQuery, parseQuery},
-	"get_index_space_shape":         {printQuery, parseQuery},
-	"make_tensor_view":              {printMakeTensorView, parseMakeTensorView},
-	"make_partition_view":           {printMakeView, parseMakeView},
-	"make_strided_view":             {printMakeView, parseMakeView},
-	"make_gather_scatter_view":      {printMakeView, parseMakeView},
-	"load_view_tko":                 {printAccess, parseAccess},
-	"store_view_tko":                {printAccess, parseAccess},
-	"atomic_red_view_tko":           {printAccess, parseAccess},
-	"multimem_load_reduce_view_tko": {printAccess, parseAccess},
-	"multimem_reduce_view_tko":      {printAccess, parseAccess},
-	"multimem_store_view_tko":       {printAccess, parseAccess},
+	OpModule:                    {printModule, parseModule},
+	OpEntry:                     {printEntry, parseEntry},
+	OpGlobal:                    {printGlobal, parseGlobal},
+	OpIf:                        {printIf, parseIf},
+	OpFor:                       {printFor, parseFor},
+	OpLoop:                      {printLoop, parseLoop},
+	OpReduce:                    {printReduction, parseReduction},
+	OpScan:                      {printReduction, parseReduction},
+	OpGetTensorShape:            {printQuery, parseQuery},
+	OpGetIndexSpaceShape:        {printQuery, parseQuery},
+	OpMakeTensorView:            {printMakeTensorView, parseMakeTensorView},
+	OpMakePartitionView:         {printMakeView, parseMakeView},
+	OpMakeStridedView:           {printMakeView, parseMakeView},
+	OpMakeGatherScatterView:     {printMakeView, parseMakeView},
+	OpLoadViewTko:               {printAccess, parseAccess},
+	OpStoreViewTko:              {printAccess, parseAccess},
+	OpAtomicRedViewTko:          {printAccess, parseAccess},
+	OpMultimemLoadReduceViewTko: {printAccess, parseAccess},
+	OpMultimemReduceViewTko:     {printAccess, parseAccess},
+	OpMultimemStoreViewTko:      {printAccess, parseAccess},
 }
 
 // printable says of the ops whose form shows more than their row knows whether they have it.
-var printable = map[string]func(*ir.Op) bool{
-	"module": func(op *ir.Op) bool { return op.AttrNamed("sym_name") != nil },
-	"entry":  func(op *ir.Op) bool { return op.AttrNamed("sym_name") != nil },
-	"global": func(op *ir.Op) bool { return op.AttrNamed("sym_name") != nil && op.AttrNamed("value") != nil },
-	"for": func(op *ir.Op) bool {
-		n := len(op.OperandGroupNamed("initValues"))
+var printable = map[ir.Code]func(*ir.Op) bool{
+	OpModule: named,
+	OpEntry:  named,
+	OpGlobal: func(op *ir.Op) bool { return named(op) && Global{op}.Value() != nil },
+	OpFor: func(op *ir.Op) bool {
+		n := len(For{op}.InitValues())
 		return op.Body().NumArgs() == n+1 && op.NumResults() == n
 	},
-	"loop":                  func(op *ir.Op) bool { return op.Body().NumArgs() == op.NumOperands() },
-	"get_tensor_shape":      oneResultType,
-	"get_index_space_shape": oneResultType,
-	"make_tensor_view": func(op *ir.Op) bool {
-		view, ok := op.Result(0).Type().(*TensorViewType)
-		return ok && len(op.OperandGroupNamed("dynamicShape")) == dynamicDims(view.Shape) &&
-			len(op.OperandGroupNamed("dynamicStrides")) == dynamicDims(view.Strides)
+	OpLoop:               func(op *ir.Op) bool { return op.Body().NumArgs() == op.NumOperands() },
+	OpGetTensorShape:     oneResultType,
+	OpGetIndexSpaceShape: oneResultType,
+	OpMakeTensorView: func(op *ir.Op) bool {
+		m := MakeTensorView{op}
+		view, ok := m.Result().Type().(*TensorViewType)
+		return ok && len(m.DynamicShape()) == dynamicDims(view.Shape) && len(m.DynamicStrides()) == dynamicDims(view.Strides)
 	},
 }
+
+func named(op *ir.Op) bool { _, ok := op.SymbolName(); return ok }
 
 func oneResultType(op *ir.Op) bool {
 	for _, r := range op.Results() {
@@ -87,9 +89,9 @@ func init() {
 		"Dense":           {Print: printDense, Parse: parseDense},
 	}
 	for _, op := range d.Ops {
-		f := forms[op.Name]
+		f := forms[op.Code]
 		op.Hooks.Print, op.Hooks.Parse = f.print, f.parse
-		op.Hooks.Printable = printable[op.Name]
+		op.Hooks.Printable = printable[op.Code]
 		op.Hooks.NameResult = nameResult
 		op.Hooks.NameArg = nameArg
 	}
@@ -98,8 +100,8 @@ func init() {
 // Print writes a module as tileirdisasm does: a comment that names the producer, then globals and entries at the left
 // margin without the module around them.
 func Print(w io.Writer, module *ir.Op, debugInfo bool) error {
-	if producer := module.StringNamed("producer"); producer != "" {
-		if _, err := io.WriteString(w, "// Producer: "+producer+"\n"); err != nil {
+	if m, ok := ir.As[Module](module); ok && m.Producer() != "" {
+		if _, err := io.WriteString(w, "// Producer: "+m.Producer()+"\n"); err != nil {
 			return err
 		}
 	}
@@ -107,35 +109,35 @@ func Print(w io.Writer, module *ir.Op, debugInfo bool) error {
 }
 
 // resultNames are the printed names of results that are not numbered, by op; an op with several names them all.
-var resultNames = map[string][]string{
-	"broadcast":                     {"bcast"},
-	"reshape":                       {"reshape"},
-	"make_tensor_view":              {"tview"},
-	"make_partition_view":           {"pview"},
-	"make_strided_view":             {"sview"},
-	"make_gather_scatter_view":      {"gsview"},
-	"reduce":                        {"reduce"},
-	"for":                           {"for"},
-	"get_tile_block_id":             {"blockId_x", "blockId_y", "blockId_z"},
-	"get_num_tile_blocks":           {"gridSize_x", "gridSize_y", "gridSize_z"},
-	"load_view_tko":                 {"tile", "result_token"},
-	"load_ptr_tko":                  {"result", "result_token"},
-	"atomic_cas_tko":                {"result", "result_token"},
-	"atomic_rmw_tko":                {"result", "result_token"},
-	"multimem_load_reduce_view_tko": {"reduced_values", "result_token"},
+var resultNames = map[ir.Code][]string{
+	OpBroadcast:                 {"bcast"},
+	OpReshape:                   {"reshape"},
+	OpMakeTensorView:            {"tview"},
+	OpMakePartitionView:         {"pview"},
+	OpMakeStridedView:           {"sview"},
+	OpMakeGatherScatterView:     {"gsview"},
+	OpReduce:                    {"reduce"},
+	OpFor:                       {"for"},
+	OpGetTileBlockId:            {"blockId_x", "blockId_y", "blockId_z"},
+	OpGetNumTileBlocks:          {"gridSize_x", "gridSize_y", "gridSize_z"},
+	OpLoadViewTko:               {"tile", "result_token"},
+	OpLoadPtrTko:                {"result", "result_token"},
+	OpAtomicCasTko:              {"result", "result_token"},
+	OpAtomicRmwTko:              {"result", "result_token"},
+	OpMultimemLoadReduceViewTko: {"reduced_values", "result_token"},
 }
 
 // unnamedSources are the ops with unnamed results of which an assume still shows that they are results of an op.
-var unnamedSources = map[string]bool{"if": true, "loop": true, "scan": true, "for": true, "reduce": true}
+var unnamedSources = map[ir.Code]bool{OpIf: true, OpLoop: true, OpScan: true, OpFor: true, OpReduce: true}
 
 func nameResult(op *ir.Op, i int) string {
-	switch op.Def.Name {
-	case "constant":
-		return constantName(op)
-	case "assume":
-		return assumeName(op)
+	switch op.Code() {
+	case OpConstant:
+		return constantName(Constant{op})
+	case OpAssume:
+		return assumeName(Assume{op})
 	}
-	if names := resultNames[op.Def.Name]; i < len(names) {
+	if names := resultNames[op.Code()]; i < len(names) {
 		return names[i]
 	}
 	return ""
@@ -145,24 +147,24 @@ func nameResult(op *ir.Op, i int) string {
 const maxAssumeName = 100
 
 // assumeName is "assume", and then the name of what is assumed about if it has one.
-func assumeName(op *ir.Op) string {
+func assumeName(a Assume) string {
 	name := "assume"
 	for range maxAssumeName {
-		v := op.OperandNamed("value")
+		v := a.Value()
 		if v == nil || v.DefiningOp() == nil {
 			return name
 		}
 		source := v.DefiningOp()
-		if source.Def.Dialect == Name && source.Def.Name == "assume" {
+		if inner, ok := ir.As[Assume](source); ok {
 			name += "_assume"
-			op = source
+			a = inner
 			continue
 		}
 		hint := ""
 		if h := source.Def.Hooks.NameResult; h != nil {
 			hint = h(source, v.Index())
 		}
-		if hint != "" || unnamedSources[source.Def.Name] {
+		if hint != "" || unnamedSources[source.Code()] {
 			name += "_" + hint
 		}
 		return name
@@ -172,10 +174,10 @@ func assumeName(op *ir.Op) string {
 
 // constantName is true, false or cst_i1 for an i1; else cst, the value if all elements are equal and it is an integer (for
 // floats a non-negative one) or NaN, and the element type.
-func constantName(op *ir.Op) string {
-	a, ok := op.AttrNamed("value").(*ir.DenseAttr)
-	t, isTile := op.Result(0).Type().(*TileType)
-	if !ok || !isTile {
+func constantName(c Constant) string {
+	a := c.Value()
+	t, isTile := c.Result().Type().(*TileType)
+	if a == nil || !isTile {
 		return "cst"
 	}
 	bits, splat := SplatBits(a)
@@ -234,13 +236,13 @@ func SplatBits(a *ir.DenseAttr) (bits uint64, ok bool) {
 
 // nameArg names the arguments of the regions of for and reduce.
 func nameArg(op *ir.Op, b *ir.Block, i int) string {
-	switch op.Def.Name {
-	case "for":
+	switch op.Code() {
+	case OpFor:
 		if i == 0 {
 			return "loopIdx"
 		}
 		return "iterArg" + strconv.Itoa(i-1)
-	case "reduce":
+	case OpReduce:
 		name := [2]string{"reduce_lhs", "reduce_rhs"}[i%2]
 		if b.NumArgs() > 2 {
 			name += strconv.Itoa(i / 2)
@@ -252,20 +254,14 @@ func nameArg(op *ir.Op, b *ir.Block, i int) string {
 
 // Directives.
 
-func rounding(op *ir.Op, name string) (ir.EnumAttr, *ir.ArgDef) {
-	d := op.Def.AttrDef(op.Def.AttrIndex(name))
-	a, _ := op.AttrNamed(name).(ir.EnumAttr)
-	return a, d
-}
-
 // printRounding writes rounding<mode> unless it is the default.
-func printRounding(p *ir.Printer, op *ir.Op, args []string) {
-	if a, d := rounding(op, args[0]); a.Enum != nil && !ir.AttrEqual(a, d.Default) {
+func printRounding(p *ir.Printer, op *ir.Op, args []ir.Arg) {
+	if a, ok := args[0].AttrOf(op).(ir.EnumAttr); ok && !ir.AttrEqual(a, args[0].Default) {
 		p.Printf("rounding<%s>", a)
 	}
 }
 
-func parseRounding(p *ir.Parser, s *ir.ParsedOp, args []string) {
+func parseRounding(p *ir.Parser, s *ir.ParsedOp, args []ir.Arg) {
 	if !p.Eat("rounding") {
 		return
 	}
@@ -278,21 +274,20 @@ func parseRounding(p *ir.Parser, s *ir.ParsedOp, args []string) {
 		return
 	}
 	p.Expect(">")
-	s.SetAttr(at, args[0], def.RoundingEnum.Of(v))
+	s.SetAttr(at, args[0].Name, def.RoundingEnum.Of(v))
 }
 
 // printMemoryAttributes writes the ordering and, if there is one, the scope.
-func printMemoryAttributes(p *ir.Printer, op *ir.Op, args []string) {
-	order, _ := op.AttrNamed(args[0]).(ir.EnumAttr)
-	if order.Enum != nil {
-		p.Str(order.String())
+func printMemoryAttributes(p *ir.Printer, op *ir.Op, order, scope ir.Arg) {
+	if a, ok := order.AttrOf(op).(ir.EnumAttr); ok {
+		p.Str(a.String())
 	}
-	if scope, ok := op.AttrNamed(args[1]).(ir.EnumAttr); ok {
-		p.Str(" " + scope.String())
+	if a, ok := scope.AttrOf(op).(ir.EnumAttr); ok {
+		p.Str(" " + a.String())
 	}
 }
 
-func parseMemoryAttributes(p *ir.Parser, s *ir.ParsedOp, args []string) {
+func parseMemoryAttributes(p *ir.Parser, s *ir.ParsedOp, orderArg, scopeArg ir.Arg) {
 	at := p.Pos()
 	word := p.Keyword()
 	order, ok := def.MemOrderEnum.Lookup(word)
@@ -300,14 +295,14 @@ func parseMemoryAttributes(p *ir.Parser, s *ir.ParsedOp, args []string) {
 		p.Errorf(at, "invalid memory_ordering_semantics attribute specification. Got \"%s\" but expect one of: weak, relaxed, acquire, release, acq_rel", word)
 		return
 	}
-	s.SetAttr(at, args[0], def.MemOrderEnum.Of(order))
+	s.SetAttr(at, orderArg.Name, def.MemOrderEnum.Of(order))
 	word = p.PeekKeyword()
 	if word == "" {
 		return
 	}
 	at = p.Pos()
 	p.Keyword()
-	if order == def.Weak && s.Def.AttrDef(s.Def.AttrIndex(args[1])).Mode == ir.Optional {
+	if order == def.Weak && scopeArg.Mode == ir.Optional {
 		p.Errorf(at, "operation specifies weak memory ordering semantics, but then provides \"%s\" scope, expected no memory scope.", word)
 		return
 	}
@@ -316,14 +311,14 @@ func parseMemoryAttributes(p *ir.Parser, s *ir.ParsedOp, args []string) {
 		p.Errorf(at, "invalid memory_scope attribute specification. Got \"%s\" but expect one of: tl_blk, device, sys", word)
 		return
 	}
-	s.SetAttr(at, args[1], def.ScopeEnum.Of(scope))
+	s.SetAttr(at, scopeArg.Name, def.ScopeEnum.Of(scope))
 }
 
-func printPredicate(p *ir.Printer, op *ir.Op, args []string) {
-	p.ShortAttr(op.AttrNamed(args[0]), Name)
+func printPredicate(p *ir.Printer, op *ir.Op, args []ir.Arg) {
+	p.ShortAttr(args[0].AttrOf(op), Name)
 }
 
-func parsePredicate(p *ir.Parser, s *ir.ParsedOp, args []string) {
+func parsePredicate(p *ir.Parser, s *ir.ParsedOp, args []ir.Arg) {
 	at := p.Pos()
 	word := p.PeekKeyword()
 	if word != "" && predicateReaders[word] == nil {
@@ -335,16 +330,20 @@ func parsePredicate(p *ir.Parser, s *ir.ParsedOp, args []string) {
 		p.Errorf(at, "expected assume predicate attribute")
 		return
 	}
-	s.SetAttr(at, args[0], a)
+	s.SetAttr(at, args[0].Name, a)
 }
 
 // printDense writes <f32: elements> : type.
-func printDense(p *ir.Printer, op *ir.Op, args []string) {
-	if a, ok := op.AttrNamed(args[0]).(*ir.DenseAttr); ok {
-		p.Dense(a)
-		p.Str(" : ")
-		p.Type(a.Type)
+func printDense(p *ir.Printer, op *ir.Op, args []ir.Arg) {
+	if a, ok := args[0].AttrOf(op).(*ir.DenseAttr); ok {
+		printConstant(p, a)
 	}
+}
+
+func printConstant(p *ir.Printer, a *ir.DenseAttr) {
+	p.Dense(a)
+	p.Str(" : ")
+	p.Type(a.Type)
 }
 
 // constantText lists the element types of constants.
@@ -361,7 +360,7 @@ func refuseElement(t ir.Type) string {
 	return ""
 }
 
-func parseDense(p *ir.Parser, s *ir.ParsedOp, args []string) {
+func parseDense(p *ir.Parser, s *ir.ParsedOp, args []ir.Arg) {
 	at := p.Pos()
 	lit := p.DenseLiteral(refuseElement)
 	p.Expect(":")
@@ -373,6 +372,6 @@ func parseDense(p *ir.Parser, s *ir.ParsedOp, args []string) {
 		p.Errorf(at, "result #0 must be tile of %s values, but got '%s'", constantText, ir.TypeString(t))
 		return
 	}
-	s.SetAttr(at, args[0], p.DenseOf(lit, t))
+	s.SetAttr(at, args[0].Name, p.DenseOf(lit, t))
 	s.SetResults("result", t)
 }

@@ -8,7 +8,7 @@ import (
 // printModule writes @name attributes {producer = "x"} { items }.
 func printModule(p *ir.Printer, op *ir.Op) {
 	p.Str(" ")
-	p.Symbol(op.StringNamed("sym_name"))
+	p.Symbol(Module{op}.SymName())
 	p.AttrDictWithKeyword(op, "sym_name")
 	p.Str(" ")
 	p.Region(op.Region(0), ir.RegionStyle{})
@@ -25,12 +25,13 @@ func parseModule(p *ir.Parser, s *ir.ParsedOp) error {
 
 // printEntry writes @name(%a: T, ...) optimization_hints=<...> { ops }.
 func printEntry(p *ir.Printer, op *ir.Op) {
+	entry := Entry{op}
 	p.Str(" ")
-	p.Symbol(op.StringNamed("sym_name"))
+	p.Symbol(entry.SymName())
 	if op.Body() != nil {
 		p.Args(op.Body())
 	}
-	if h, ok := op.AttrNamed("optimization_hints").(ir.DictAttr); ok && len(h) > 0 {
+	if h := entry.OptimizationHints(); len(h) > 0 {
 		p.Str(" optimization_hints=")
 		p.Hints(h)
 	}
@@ -65,21 +66,22 @@ func parseEntry(p *ir.Parser, s *ir.ParsedOp) error {
 
 // printGlobal writes private constant @name alignment = 16 <f32: elements> : type. The two words leave their spaces.
 func printGlobal(p *ir.Printer, op *ir.Op) {
-	if op.EnumNamed("symbol_visibility") == def.Private {
+	global := Global{op}
+	if global.SymbolVisibility() == def.Private {
 		p.Str(" private")
 	}
 	p.Str(" ")
-	if op.BoolNamed("constant") {
+	if global.Constant() {
 		p.Str(" constant")
 	}
 	p.Str(" ")
-	p.Symbol(op.StringNamed("sym_name"))
-	if n := op.IntNamed("alignment"); n != 0 {
+	p.Symbol(global.SymName())
+	if n := global.Alignment(); n != 0 {
 		p.Printf(" alignment = %d", n)
 	}
 	p.AttrDict(op, "sym_name", "value", "alignment", "symbol_visibility", "constant")
 	p.Str(" ")
-	printDense(p, op, []string{"value"})
+	printConstant(p, global.Value())
 }
 
 func parseGlobal(p *ir.Parser, s *ir.ParsedOp) error {
@@ -149,22 +151,22 @@ func parseIf(p *ir.Parser, s *ir.ParsedOp) error {
 
 // printFor writes %i in (%a to %b, step %c) : type iter_values(%v = %init, ...) -> (types) { ops }.
 func printFor(p *ir.Printer, op *ir.Op) {
-	body := op.Body()
+	loop, body := For{op}, op.Body()
 	p.Str(" ")
-	if op.BoolNamed("unsignedCmp") {
+	if loop.UnsignedCmp() {
 		p.Str("unsigned ")
 	}
 	p.Value(body.Arg(0))
 	p.Str(" in (")
-	p.Value(op.OperandNamed("lowerBound"))
+	p.Value(loop.LowerBound())
 	p.Str(" to ")
-	p.Value(op.OperandNamed("upperBound"))
+	p.Value(loop.UpperBound())
 	p.Str(", step ")
-	p.Value(op.OperandNamed("step"))
+	p.Value(loop.Step())
 	p.Str(") : ")
 	p.Type(body.Arg(0).Type())
 	p.Str(" ")
-	if inits := op.OperandGroupNamed("initValues"); len(inits) > 0 {
+	if inits := loop.InitValues(); len(inits) > 0 {
 		printIterValues(p, body.Args()[1:], inits)
 		p.Str(" -> (")
 		p.ValueTypes(op.Results())
@@ -299,12 +301,13 @@ func parseLoop(p *ir.Parser, s *ir.ParsedOp) error {
 func printReduction(p *ir.Printer, op *ir.Op) {
 	p.Str(" ")
 	p.Values(op.Operands())
-	p.Printf(" dim=%d", op.IntNamed("dim"))
-	if op.Def.AttrIndex("reverse") >= 0 {
-		p.Printf(" reverse=%t", op.BoolNamed("reverse"))
+	aggregate := AggregateOp{op}
+	p.Printf(" dim=%d", aggregate.Dim())
+	if scan, ok := ir.As[Scan](op); ok {
+		p.Printf(" reverse=%t", scan.Reverse())
 	}
 	p.Str(" identities=")
-	p.Attr(op.AttrNamed("identities"))
+	p.Attr(aggregate.Identities())
 	p.AttrDict(op, "dim", "reverse", "identities")
 	p.Str(" : ")
 	p.ValueTypes(op.Operands())

@@ -55,20 +55,21 @@ func parseQuery(p *ir.Parser, s *ir.ParsedOp) error {
 // printMakeTensorView writes %p, shape = [%m, 32], strides = [%s, 1] : types -> view. The types are that of the pointer,
 // only when it has a pointer attribute, and the one of all dynamic operands.
 func printMakeTensorView(p *ir.Printer, op *ir.Op) {
-	view := op.Result(0).Type().(*TensorViewType)
+	m := MakeTensorView{op}
+	view := m.Result().Type().(*TensorViewType)
 	p.Str(" ")
-	p.Value(op.Operand(0))
+	p.Value(m.Base())
 	p.Str(", shape = ")
-	shape := op.OperandGroupNamed("dynamicShape")
+	shape := m.DynamicShape()
 	printExtents(p, view.Shape, shape)
 	p.Str(", strides = ")
-	strides := op.OperandGroupNamed("dynamicStrides")
+	strides := m.DynamicStrides()
 	printExtents(p, view.Strides, strides)
 	p.AttrDict(op)
 	p.Str(" : ")
 	var types []ir.Type
 	if view.PtrAttr != Absent {
-		types = append(types, op.Operand(0).Type())
+		types = append(types, m.Base().Type())
 	}
 	if dynamic := append(shape, strides...); len(dynamic) > 0 {
 		types = append(types, dynamic[0].Type())
@@ -225,7 +226,7 @@ func parseMakeView(p *ir.Parser, s *ir.ParsedOp) error {
 	t := p.Type()
 	view, ok := t.(TileView)
 	if !ok {
-		kind := strings.TrimPrefix(s.Def.Name, "make_")
+		_, kind, _ := strings.Cut(s.Def.Name, "_") // of make_partition_view
 		return p.Errorf(at, "expected '%s' type, but got '%s'", kind, ir.TypeString(t))
 	}
 	s.SetOperands("tensor_view", []ir.OperandRef{v}, []ir.Type{view.View().Tensor})
@@ -237,61 +238,78 @@ func parseMakeView(p *ir.Parser, s *ir.ParsedOp) error {
 //
 //	ordering scope HEAD[indices]TAIL token = %t optimization_hints = <...> inbounds = [...] : TYPES -> result types
 type access struct {
-	head  []string // operands before the indices
-	tail  []string // arguments after them, each behind a comma
-	types []string // operands whose types are written; "index" is one type if all indices have the same
+	head  []ir.Arg // operands before the indices
+	tail  []ir.Arg // arguments after them, each after a comma
+	types []ir.Arg // operands whose types are written; index is one type if all indices have the same
 	// multimem forms name the reduction in an attribute clause, write the token's type, and keep a space where inbounds
 	// would stand.
 	multimem bool
+	// What all have, and what some do.
+	order, scope, index, token ir.Arg
+	hints, inbounds, reduction ir.Arg
 }
 
-var accesses = map[string]access{
-	"load_view_tko":                 {head: []string{"view"}, types: []string{"view", "index"}},
-	"store_view_tko":                {head: []string{"tile", "view"}, types: []string{"tile", "view", "index"}},
-	"atomic_red_view_tko":           {head: []string{"view"}, tail: []string{"mode", "value"}, types: []string{"value", "view", "index"}},
-	"multimem_load_reduce_view_tko": {head: []string{"view"}, types: []string{"view", "index", "token"}, multimem: true},
-	"multimem_reduce_view_tko":      {head: []string{"view", "tile"}, types: []string{"view", "tile", "index", "token"}, multimem: true},
-	"multimem_store_view_tko":       {head: []string{"view", "tile"}, types: []string{"view", "tile", "index", "token"}, multimem: true},
-}
+var accesses = map[ir.Code]*access{}
 
-var memoryAttributes = []string{"memory_ordering_semantics", "memory_scope"}
+func init() {
+	form := func(code ir.Code, head, tail, types string) *access {
+		row := Dialect.Row(code)
+		list := func(names string) (args []ir.Arg) {
+			for _, name := range strings.Fields(names) {
+				args = append(args, row.Arg(name))
+			}
+			return args
+		}
+		a := &access{head: list(head), tail: list(tail), types: list(types), order: row.Arg("memory_ordering_semantics"), scope: row.Arg("memory_scope"),
+			index: row.Arg("index"), token: row.Arg("token"), hints: row.ArgIf("optimization_hints"), inbounds: row.ArgIf("inbounds"),
+			reduction: row.ArgIf("reduction")}
+		accesses[code] = a
+		return a
+	}
+	form(OpLoadViewTko, "view", "", "view index")
+	form(OpStoreViewTko, "tile view", "", "tile view index")
+	form(OpAtomicRedViewTko, "view", "mode value", "value view index")
+	form(OpMultimemLoadReduceViewTko, "view", "", "view index token").multimem = true
+	form(OpMultimemReduceViewTko, "view tile", "", "view tile index token").multimem = true
+	form(OpMultimemStoreViewTko, "view tile", "", "view tile index token").multimem = true
+}
 
 func printAccess(p *ir.Printer, op *ir.Op) {
-	form := accesses[op.Def.Name]
+	form := accesses[op.Code()]
 	p.Str(" ")
-	printMemoryAttributes(p, op, memoryAttributes)
-	for i, name := range form.head {
+	printMemoryAttributes(p, op, form.order, form.scope)
+	for i, arg := range form.head {
 		p.Str([2]string{" ", ", "}[min(i, 1)])
-		p.Values(op.OperandGroupNamed(name))
+		p.Values(arg.ValuesOf(op))
 	}
 	p.Str("[")
-	p.Values(op.OperandGroupNamed("index"))
+	p.Values(form.index.ValuesOf(op))
 	p.Str("]")
-	for _, name := range form.tail {
+	for _, arg := range form.tail {
 		p.Str(", ")
-		if a, ok := op.AttrNamed(name).(ir.EnumAttr); ok {
+		if arg.IsOperand() {
+			p.Values(arg.ValuesOf(op))
+		} else if a, ok := arg.AttrOf(op).(ir.EnumAttr); ok {
 			p.Str(a.String())
-		} else {
-			p.Values(op.OperandGroupNamed(name))
 		}
 	}
-	if t := op.OperandNamed("token"); t != nil {
+	if t := (TokenOp{op}).Token(); t != nil {
 		p.Str(" token = ")
 		p.Value(t)
 	}
-	if h, ok := op.AttrNamed("optimization_hints").(ir.DictAttr); ok {
+	if h, ok := form.hints.AttrOf(op).(ir.DictAttr); ok {
 		p.Str(" optimization_hints = ")
 		p.Hints(h)
 	}
 	if form.multimem {
 		p.Str(" ")
 	}
-	if in, ok := op.AttrNamed("inbounds").(ir.BoolArray); ok && slices.Contains(in, true) {
+	if in, ok := form.inbounds.AttrOf(op).(ir.BoolArray); ok && slices.Contains(in, true) {
 		if !form.multimem {
 			p.Str(" ")
 		}
 		p.Str("inbounds = ")
-		p.AttrOf(op.Def.AttrDef(op.Def.AttrIndex("inbounds")), in)
+		p.AttrOf(form.inbounds.ArgDef, in)
 	}
 	printAccessDict(p, op, form)
 	p.Str(" : ")
@@ -301,10 +319,15 @@ func printAccess(p *ir.Printer, op *ir.Op) {
 }
 
 // printAccessDict writes the attributes that have no place in the form; the reduction is among them, unless it adds.
-func printAccessDict(p *ir.Printer, op *ir.Op, form access) {
-	skip := append([]string{"optimization_hints", "inbounds", "mode"}, memoryAttributes...)
-	if a, ok := op.AttrNamed("reduction").(ir.EnumAttr); ok && a.Value == 0 {
-		skip = append(skip, "reduction")
+func printAccessDict(p *ir.Printer, op *ir.Op, form *access) {
+	skip := []string{form.order.Name, form.scope.Name}
+	for _, arg := range append([]ir.Arg{form.hints, form.inbounds}, form.tail...) {
+		if arg.Exists() {
+			skip = append(skip, arg.Name)
+		}
+	}
+	if a, ok := form.reduction.AttrOf(op).(ir.EnumAttr); ok && a.Value == uint32(def.MultimemAdd) {
+		skip = append(skip, form.reduction.Name)
 	}
 	if form.multimem {
 		p.AttrDictWithKeyword(op, skip...)
@@ -313,14 +336,14 @@ func printAccessDict(p *ir.Printer, op *ir.Op, form access) {
 	}
 }
 
-func accessTypes(op *ir.Op, form access) []ir.Type {
+func accessTypes(op *ir.Op, form *access) []ir.Type {
 	var types []ir.Type
-	for _, name := range form.types {
+	for _, arg := range form.types {
 		from := len(types)
-		for _, v := range op.OperandGroupNamed(name) {
+		for _, v := range arg.ValuesOf(op) {
 			types = append(types, v.Type())
 		}
-		if name == "index" && len(types) > from && allSame(types[from:]) {
+		if arg == form.index && len(types) > from && allSame(types[from:]) {
 			types = types[:from+1]
 		}
 	}
@@ -337,49 +360,49 @@ func allSame(ts []ir.Type) bool {
 }
 
 func parseAccess(p *ir.Parser, s *ir.ParsedOp) error {
-	form := accesses[s.Def.Name]
-	parseMemoryAttributes(p, s, memoryAttributes)
-	refs := map[string][]ir.OperandRef{}
-	for i, name := range form.head {
+	form := accesses[s.Def.Code]
+	parseMemoryAttributes(p, s, form.order, form.scope)
+	refs := map[ir.Arg][]ir.OperandRef{}
+	for i, arg := range form.head {
 		if i > 0 {
 			p.Expect(",")
 		}
-		refs[name] = []ir.OperandRef{p.Operand()}
+		refs[arg] = []ir.OperandRef{p.Operand()}
 	}
-	refs["index"] = p.Operands("[", "]")
-	for _, name := range form.tail {
+	refs[form.index] = p.Operands("[", "]")
+	for _, arg := range form.tail {
 		p.Expect(",")
-		if i := s.Def.AttrIndex(name); i >= 0 {
-			s.SetAttr(p.Pos(), name, p.AttrOf(s.Def.AttrDef(i), nil))
+		if arg.IsOperand() {
+			refs[arg] = []ir.OperandRef{p.Operand()}
 		} else {
-			refs[name] = []ir.OperandRef{p.Operand()}
+			s.SetAttr(p.Pos(), arg.Name, p.AttrOf(arg.ArgDef, nil))
 		}
 	}
 	if p.Eat("token") {
 		p.Expect("=")
-		refs["token"] = []ir.OperandRef{p.Operand()}
+		refs[form.token] = []ir.OperandRef{p.Operand()}
 	}
-	for _, name := range []string{"optimization_hints", "inbounds"} {
-		if i := s.Def.AttrIndex(name); i >= 0 && p.Eat(name) {
+	for _, arg := range []ir.Arg{form.hints, form.inbounds} {
+		if arg.Exists() && p.Eat(arg.Name) {
 			at := p.Pos()
 			p.Expect("=")
-			s.SetAttr(at, name, p.AttrOf(s.Def.AttrDef(i), nil))
+			s.SetAttr(at, arg.Name, p.AttrOf(arg.ArgDef, nil))
 		}
 	}
 	if !form.multimem || p.Eat("attributes") {
 		p.AttrDict(s)
 	}
-	if i := s.Def.AttrIndex("reduction"); i >= 0 && s.Attrs[i] == nil {
-		s.Attrs[i] = def.MultimemEnum.Of(0)
+	if a := form.reduction; a.Exists() && s.Attr(a.Name) == nil {
+		s.SetAttr(s.Pos, a.Name, a.Enum.Of(uint32(def.MultimemAdd)))
 	}
-	if i := s.Def.AttrIndex("inbounds"); i >= 0 && s.Attrs[i] == nil {
-		s.Attrs[i] = make(ir.BoolArray, len(refs["index"]))
+	if a := form.inbounds; a.Exists() && s.Attr(a.Name) == nil {
+		s.SetAttr(s.Pos, a.Name, make(ir.BoolArray, len(refs[form.index])))
 	}
 	return parseAccessTypes(p, s, form, refs)
 }
 
 // parseAccessTypes reads the types and gives them to the operands and results.
-func parseAccessTypes(p *ir.Parser, s *ir.ParsedOp, form access, refs map[string][]ir.OperandRef) error {
+func parseAccessTypes(p *ir.Parser, s *ir.ParsedOp, form *access, refs map[ir.Arg][]ir.OperandRef) error {
 	p.Expect(":")
 	at := p.Pos()
 	types := p.TypeList("", "")
@@ -387,11 +410,11 @@ func parseAccessTypes(p *ir.Parser, s *ir.ParsedOp, form access, refs map[string
 	resultsAt := p.Pos()
 	results := p.TypeList("", "")
 	want := 0
-	for _, name := range form.types {
-		want += len(refs[name])
+	for _, arg := range form.types {
+		want += len(refs[arg])
 	}
 	short := 0 // types that one type for all indices saves
-	if n := len(refs["index"]); n != 1 && len(types) == want-n+1 {
+	if n := len(refs[form.index]); n != 1 && len(types) == want-n+1 {
 		short = n - 1 // without indices there still is a type
 	}
 	if p.Failed() {
@@ -403,22 +426,22 @@ func parseAccessTypes(p *ir.Parser, s *ir.ParsedOp, form access, refs map[string
 	if len(results) != len(s.Def.Results) {
 		return p.Errorf(resultsAt, "expected %d result types, but found %d", len(s.Def.Results), len(results))
 	}
-	for _, name := range form.types {
-		n := len(refs[name])
-		if name == "index" && short != 0 {
+	for _, arg := range form.types {
+		n := len(refs[arg])
+		if arg == form.index && short != 0 {
 			ts := make([]ir.Type, n)
 			for i := range ts {
 				ts[i] = types[0]
 			}
-			s.SetOperands(name, refs[name], ts)
+			s.SetOperands(arg.Name, refs[arg], ts)
 			types = types[1:]
 			continue
 		}
-		s.SetOperands(name, refs[name], types[:n:n])
+		s.SetOperands(arg.Name, refs[arg], types[:n:n])
 		types = types[n:]
 	}
 	if !form.multimem {
-		s.SetOperands("token", refs["token"], nil)
+		s.SetOperands(form.token.Name, refs[form.token], nil)
 	}
 	for i, r := range s.Def.Results {
 		s.SetResults(r.Name, results[i])

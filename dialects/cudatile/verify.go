@@ -6,18 +6,18 @@ import (
 	"tileiras/ir"
 )
 
-// verifiers are the rules that the rows cannot say. The generic verifier calls them after it has checked an operation
+// Verifiers are the rules that the rows cannot say. The generic verifier calls them after it has checked an operation
 // against its row: the number of operands, results and regions, the type constraints, the kinds of the attributes.
 // Messages are those of the official verifier.
-var verifiers = map[string]func(*ir.Context, *ir.Op) bool{}
-
-// rule attaches a verifier to operations; each family's file lists its own.
-func rule(f func(*ir.Context, *ir.Op) bool, names ...string) {
-	for _, n := range names {
-		if Dialect.Op(n) == nil || Dialect.Op(n).Hooks.Verify != nil {
-			panic("BUG: verifier for " + n + ", which is unknown or has one")
+//
+// rule attaches one to operations; each family's file lists its own.
+func rule(f func(*ir.Context, *ir.Op) bool, codes ...ir.Code) {
+	for _, c := range codes {
+		row := Dialect.Row(c)
+		if row.Hooks.Verify != nil {
+			panic("BUG: second verifier for " + row.Name)
 		}
-		Dialect.Op(n).Hooks.Verify = f
+		row.Hooks.Verify = f
 	}
 }
 

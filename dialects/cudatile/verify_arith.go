@@ -47,10 +47,10 @@ func floatRules() {
 		}
 	}
 	const approx, full = def.RoundApprox, def.RoundFull
-	rule(rounded(), "addf", "subf", "mulf", "fma")
-	rule(rounded(approx, full), "divf")
-	rule(rounded(approx), "sqrt", "exp", "tanh")
-	rule(flushIsForF32, "maxf", "minf", "rsqrt", "exp2")
+	rule(rounded(), OpAddf, OpSubf, OpMulf, OpFma)
+	rule(rounded(approx, full), OpDivf)
+	rule(rounded(approx), OpSqrt, OpExp, OpTanh)
+	rule(flushIsForF32, OpMaxf, OpMinf, OpRsqrt, OpExp2)
 }
 
 func flushIsForF32(c *ir.Context, op *ir.Op) bool {
@@ -66,7 +66,7 @@ func integerRules() {
 			return c.Error(op, "'no_unsigned_wrap' overflow flag is not supported")
 		}
 		return true
-	}, "negi")
+	}, OpNegi)
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		allowed := []def.Rounding{def.RoundZero, def.RoundNegInf, def.RoundPosInf}
 		mode := Divi{op}.Rounding()
@@ -77,7 +77,7 @@ func integerRules() {
 			return c.Error(op, "rounding mode 'negative_inf' is not allowed with 'unsigned' flag")
 		}
 		return true
-	}, "divi")
+	}, OpDivi)
 }
 
 // mmaAccumulators lists, by input element, what a matrix product may be accumulated in.
@@ -89,11 +89,11 @@ var mmaAccumulators = map[string][]string{
 func mmaRules() {
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		return mmaShapes(c, op) && mmaElements(c, op)
-	}, "mmaf")
-	rule(mmaShapes, "mmai")
+	}, OpMmaf)
+	rule(mmaShapes, OpMmai)
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		return mmaShapes(c, op) && mmaScales(c, op)
-	}, "mmaf_scaled")
+	}, OpMmafScaled)
 }
 
 // mmaShapes checks [B]xMxK, [B]xKxN, [B]xMxN.

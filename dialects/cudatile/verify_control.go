@@ -9,14 +9,14 @@ import (
 )
 
 func controlRules() {
-	rule(verifyIf, "if")
-	rule(verifyFor, "for")
-	rule(verifyLoop, "loop")
-	rule(verifyBreak, "break")
-	rule(verifyContinue, "continue")
-	rule(verifyYield, "yield")
-	rule(verifyReturn, "return")
-	rule(verifyPrint, "print_tko")
+	rule(verifyIf, OpIf)
+	rule(verifyFor, OpFor)
+	rule(verifyLoop, OpLoop)
+	rule(verifyBreak, OpBreak)
+	rule(verifyContinue, OpContinue)
+	rule(verifyYield, OpYield)
+	rule(verifyReturn, OpReturn)
+	rule(verifyPrint, OpPrintTko)
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		p, ok := Assume{op}.Predicate().(Predicate)
 		if !ok {
@@ -26,7 +26,7 @@ func controlRules() {
 			return c.Error(op, "%s", msg)
 		}
 		return true
-	}, "assume")
+	}, OpAssume)
 }
 
 // carriable checks that control flow carries tiles and tokens only.
@@ -213,12 +213,11 @@ func verifyReturn(c *ir.Context, op *ir.Op) bool {
 	if p == nil {
 		return true
 	}
-	a, _ := p.AttrNamed("function_type").(ir.TypeAttr)
-	ft, ok := a.Type.(*ir.FunctionType)
-	if !ok {
+	ft := p.Signature()
+	if ft == nil {
 		return true // the function has its own error
 	}
-	name := p.StringNamed("sym_name")
+	name, _ := p.SymbolName()
 	if op.NumOperands() != len(ft.Results) {
 		return c.Error(op, "has %d operands, but enclosing function (@%s) returns %d", op.NumOperands(), name, len(ft.Results))
 	}
@@ -234,7 +233,7 @@ func verifyReturn(c *ir.Context, op *ir.Op) bool {
 
 // isFunction tells the ops with a signature: entries, and the functions of tests.
 func isFunction(op *ir.Op) bool {
-	return op.Def.Dialect == Name && op.Def.AttrIndex("function_type") >= 0
+	return op.Def.Dialect == Name && op.Traits().Has(ir.Function)
 }
 
 // verifyPrint counts the conversions of a format string.

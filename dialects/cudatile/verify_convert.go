@@ -15,26 +15,26 @@ func convertRules() {
 			return c.Error(op, "types must be equal width, cannot convert %s to %s", quoted(from), quoted(to))
 		}
 		return true
-	}, "bitcast")
+	}, OpBitcast)
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		if ir.BitWidth(elem(op.Result(0))) <= ir.BitWidth(elem(op.Operand(0))) {
 			return c.Error(op, "extending to smaller or identical integer")
 		}
 		return true
-	}, "exti")
+	}, OpExti)
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		if ir.BitWidth(elem(op.Result(0))) >= ir.BitWidth(elem(op.Operand(0))) {
 			return c.Error(op, "truncating to larger or identical integer")
 		}
 		return true
-	}, "trunci")
-	rule(verifyFtof, "ftof")
+	}, OpTrunci)
+	rule(verifyFtof, OpFtof)
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		if (Ftoi{op}).RoundingMode() != def.RoundNearestIntToZero {
 			return c.Error(op, "invalid rounding mode specified. Only 'nearest_int_to_zero' is supported")
 		}
 		return true
-	}, "ftoi")
+	}, OpFtoi)
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		if ir.IsFloat(elem(op.Result(0)), float.F8E8M0FNU) {
 			return c.Error(op, "integer to f8E8M0FNU conversion is not supported, please first convert to another float type")
@@ -43,8 +43,8 @@ func convertRules() {
 			return c.Error(op, "%s", onlyNearest)
 		}
 		return true
-	}, "itof")
-	rule(verifyPacking, "pack", "unpack")
+	}, OpItof)
+	rule(verifyPacking, OpPack, OpUnpack)
 }
 
 // onlyNearest is what conversions say that know one rounding.

@@ -17,7 +17,7 @@ func VerifyScopes(c *ir.Context, entry *ir.Op) bool {
 			return c.Error(entry, "invalid function debug info scope: %s. Function location must have cuda_tile.di_subprogram debug info scope.",
 				ir.AttrText(scope))
 		}
-		if name := entry.StringNamed("sym_name"); outer.LinkageName != name {
+		if name, _ := entry.SymbolName(); outer.LinkageName != name {
 			return c.Error(entry, "invalid function debug info scope: %s. Function name \"%s\" does not match subprogram scope linkage name \"%s\".",
 				ir.AttrText(outer), name, outer.LinkageName)
 		}

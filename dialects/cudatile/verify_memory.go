@@ -14,16 +14,16 @@ func memoryRules() {
 
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		return load(c, op) && verifyIndices(c, op, view(op)) && tileFits(c, op, view(op), op.Result(0).Type())
-	}, "load_view_tko")
+	}, OpLoadViewTko)
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		return store(c, op) && verifyIndices(c, op, view(op)) && tileFits(c, op, view(op), StoreViewTko{op}.Tile().Type())
-	}, "store_view_tko")
+	}, OpStoreViewTko)
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		return pointsTo(c, op, "source", LoadPtrTko{op}.Source(), "result", op.Result(0)) && load(c, op)
-	}, "load_ptr_tko")
+	}, OpLoadPtrTko)
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		return pointsTo(c, op, "destination", StorePtrTko{op}.Destination(), "value", StorePtrTko{op}.Value()) && store(c, op)
-	}, "store_ptr_tko")
+	}, OpStorePtrTko)
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		a := AtomicCasTko{op}
 		t := elem(a.Val())
@@ -34,21 +34,21 @@ func memoryRules() {
 			return c.Error(op, "expect only float or integer types with 32 or 64 bit")
 		}
 		return true
-	}, "atomic_cas_tko")
+	}, OpAtomicCasTko)
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		a := AtomicRmwTko{op}
 		return atomicOrdering(c, op) && pointeeFits(c, op, a.Pointers(), "arg", a.Arg()) && modeFits(c, op, a.Mode(), elem(a.Arg()))
-	}, "atomic_rmw_tko")
+	}, OpAtomicRmwTko)
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		return verifyViewReduction(c, op, view(op))
-	}, "atomic_red_view_tko")
+	}, OpAtomicRedViewTko)
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		if op.NumOperands() < 2 {
 			return c.Error(op, "expect two or more tokens")
 		}
 		return true
-	}, "join_tokens")
-	rule(verifyAlloca, "alloca")
+	}, OpJoinTokens)
+	rule(verifyAlloca, OpAlloca)
 }
 
 // ordering makes the rule for loads and stores: weak without a scope, the others with one.

@@ -3,10 +3,10 @@ package cudatile
 import "tileiras/ir"
 
 func moduleRules() {
-	rule(verifyModule, "module")
-	rule(verifyEntry, "entry")
-	rule(verifyGlobal, "global")
-	rule(verifyGetGlobal, "get_global")
+	rule(verifyModule, OpModule)
+	rule(verifyEntry, OpEntry)
+	rule(verifyGlobal, OpGlobal)
+	rule(verifyGetGlobal, OpGetGlobal)
 }
 
 // verifyModule checks the debug scopes of what stands in a module: only functions have one.
@@ -87,7 +87,7 @@ func verifyGlobal(c *ir.Context, op *ir.Op) bool {
 	if a := (Global{op}).Alignment(); a < 0 || a&(a-1) != 0 {
 		return c.Error(op, "'alignment' must be power of two")
 	}
-	return denseFits(c, op, t)
+	return denseFits(c, op, value, t)
 }
 
 // verifyHints checks the form of the optimization hints of any op: a dictionary for each architecture. What the entries

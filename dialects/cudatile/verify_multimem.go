@@ -13,11 +13,11 @@ func init() {
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		return multicast(c, op, view(op)) && verifyIndices(c, op, view(op)) && tileFits(c, op, view(op), op.Result(0).Type()) &&
 			multimemElement(c, op, view(op))
-	}, "multimem_load_reduce_view_tko")
+	}, OpMultimemLoadReduceViewTko)
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		return multicast(c, op, view(op)) && verifyIndices(c, op, view(op)) && tileFits(c, op, view(op), stored(op).Type()) &&
 			multimemElement(c, op, view(op))
-	}, "multimem_reduce_view_tko", "multimem_store_view_tko")
+	}, OpMultimemReduceViewTko, OpMultimemStoreViewTko)
 }
 
 // viewOf is the view of an operation on one.
@@ -65,13 +65,14 @@ func multimemElement(c *ir.Context, op *ir.Op, view ViewFacts) bool {
 	if !short && !ir.IsFloat(elem, float.F32) && !ir.IsFloat(elem, float.F64) {
 		return c.Error(op, "multimem supports only f16, bf16, f32, and f64 floating-point element types")
 	}
-	if op.AttrNamed("reduction") == nil { // a store reduces nothing
+	reduce, reduces := ir.As[ReducingOp](op)
+	if !reduces { // a store
 		return true
 	}
-	switch kind := def.MultimemEnum.Keyword(op.EnumNamed("reduction")); {
-	case kind == "add":
+	switch kind := reduce.Reduction(); {
+	case kind == def.MultimemAdd:
 		return true
-	case kind != "min" && kind != "max":
+	case kind != def.MultimemMin && kind != def.MultimemMax:
 		return c.Error(op, "and/or/xor/umin/umax reductions require integer element types")
 	case op.NumResults() == 1: // only the token: it reduces in memory
 		return c.Error(op, "supports only add for floating-point element types")

@@ -9,7 +9,7 @@ import (
 func reduceRules() {
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		return verifyCombining(c, op) && reduceResults(c, op)
-	}, "reduce")
+	}, OpReduce)
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		if !verifyCombining(c, op) {
 			return false
@@ -20,7 +20,7 @@ func reduceRules() {
 			}
 		}
 		return true
-	}, "scan")
+	}, OpScan)
 }
 
 // verifyCombining checks what reduce and scan share: operands of one shape, an identity and a pair of block arguments for

@@ -7,8 +7,8 @@ import (
 
 func shapeRules() {
 	rule(func(c *ir.Context, op *ir.Op) bool {
-		return denseFits(c, op, op.Result(0).Type())
-	}, "constant")
+		return denseFits(c, op, Constant{op}.Value(), op.Result(0).Type())
+	}, OpConstant)
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		t := tile(op.Result(0))
 		if t.Rank() != 1 {
@@ -18,7 +18,7 @@ func shapeRules() {
 			return c.Error(op, "the number of elements %d exceeds the maximum value of element type %s", t.Shape[0], quoted(t.Elem))
 		}
 		return true
-	}, "iota")
+	}, OpIota)
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		from, to := tile(op.Operand(0)), tile(op.Result(0))
 		for i, d := range from.Shape {
@@ -28,33 +28,32 @@ func shapeRules() {
 			}
 		}
 		return true
-	}, "broadcast")
+	}, OpBroadcast)
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		if tile(op.Operand(0)).NumElements() != tile(op.Result(0)).NumElements() {
 			return c.Error(op, "expected source tile and result tile to have the same number of elements")
 		}
 		return true
-	}, "reshape")
-	rule(verifyPermute, "permute")
-	rule(verifyCat, "cat")
+	}, OpReshape)
+	rule(verifyPermute, OpPermute)
+	rule(verifyCat, OpCat)
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		return verifySlices(c, op, tile(op.Operand(0)), tile(op.Result(0)), Extract{op}.Indices(), "result", "source")
-	}, "extract")
+	}, OpExtract)
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		return verifySlices(c, op, tile(op.Operand(1)), tile(op.Operand(0)), Insert{op}.Indices(), "source", "destination")
-	}, "insert")
+	}, OpInsert)
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		if ir.IsFloat(elem(op.Result(0)), float.F4E2M1FN) {
 			return c.Error(op, "cannot operate on sub-byte type F4E2M1FN")
 		}
 		return true
-	}, "select")
+	}, OpSelect)
 }
 
 // denseFits checks that a constant has the type of its use and the right number of bytes.
-func denseFits(c *ir.Context, op *ir.Op, t ir.Type) bool {
-	value, ok := op.AttrNamed("value").(*ir.DenseAttr)
-	if !ok || value.Type != t {
+func denseFits(c *ir.Context, op *ir.Op, value *ir.DenseAttr, t ir.Type) bool {
+	if value == nil || value.Type != t {
 		return c.Error(op, "failed to verify that all of {value, result} have same type")
 	}
 	tt := t.(*TileType)

@@ -6,7 +6,7 @@ import (
 )
 
 func viewRules() {
-	rule(verifyMakeTensorView, "make_tensor_view")
+	rule(verifyMakeTensorView, OpMakeTensorView)
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		got, want := op.Operand(0).Type(), op.Result(0).Type().(TileView).View().Tensor
 		if got != ir.Type(want) {
@@ -14,13 +14,13 @@ func viewRules() {
 				quoted(got), quoted(want))
 		}
 		return true
-	}, "make_partition_view", "make_gather_scatter_view", "make_strided_view")
+	}, OpMakePartitionView, OpMakeGatherScatterView, OpMakeStridedView)
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		return extents(c, op, len(op.Operand(0).Type().(*TensorViewType).Shape), "tensor rank")
-	}, "get_tensor_shape")
+	}, OpGetTensorShape)
 	rule(func(c *ir.Context, op *ir.Op) bool {
 		return extents(c, op, op.Operand(0).Type().(TileView).View().NumIndices(), "view index space rank")
-	}, "get_index_space_shape")
+	}, OpGetIndexSpaceShape)
 }
 
 // extents checks that a query has one result for each dimension, all of one type.
@@ -36,43 +36,39 @@ func extents(c *ir.Context, op *ir.Op, want int, due string) bool {
 	return true
 }
 
-func verifyMakeTensorView(c *ir.Context, op *ir.Op) bool {
-	view := op.Result(0).Type().(*TensorViewType)
-	base := elem(op.Operand(0)).(*PtrType)
+func verifyMakeTensorView(c *ir.Context, o *ir.Op) bool {
+	op := MakeTensorView{o}
+	view := op.Result().Type().(*TensorViewType)
+	base := elem(op.Base()).(*PtrType)
 	if base.Elem != view.Elem {
-		return c.Error(op, "expected pointer to %s to build tensor_view of this type, got %s", quoted(view.Elem), quoted(base.Elem))
+		return c.Error(o, "expected pointer to %s to build tensor_view of this type, got %s", quoted(view.Elem), quoted(base.Elem))
 	}
 	_, has := base.Attr.Get()
 	a, b := attrName(base.Attr), attrName(view.PtrAttr)
 	switch {
 	case base.Attr == view.PtrAttr:
 	case !has:
-		return c.Error(op, "pointer base without ptr_attr cannot produce tensor_view with ptr_attr")
+		return c.Error(o, "pointer base without ptr_attr cannot produce tensor_view with ptr_attr")
 	case view.PtrAttr == Absent:
-		return c.Error(op, "tensor_view must preserve ptr_attr from base pointer (%s)", a)
+		return c.Error(o, "tensor_view must preserve ptr_attr from base pointer (%s)", a)
 	default:
-		return c.Error(op, "ptr_attr mismatch between base pointer (%s) and result tensor_view (%s)", a, b)
+		return c.Error(o, "ptr_attr mismatch between base pointer (%s) and result tensor_view (%s)", a, b)
 	}
 	var first ir.Type
 	for _, g := range []struct {
-		name, what string
-		dims       []int64
-	}{{"dynamicShape", "shape", view.Shape}, {"dynamicStrides", "stride", view.Strides}} {
-		want, got := 0, op.OperandGroupNamed(g.name)
-		for _, d := range g.dims {
-			if d == Dynamic {
-				want++
-			}
+		what string
+		got  []*ir.Value
+		dims []int64
+	}{{"shape", op.DynamicShape(), view.Shape}, {"stride", op.DynamicStrides(), view.Strides}} {
+		if want := dynamicDims(g.dims); len(g.got) != want {
+			return c.Error(o, "expected %d dynamic %s operands, got %d", want, g.what, len(g.got))
 		}
-		if len(got) != want {
-			return c.Error(op, "expected %d dynamic %s operands, got %d", want, g.what, len(got))
-		}
-		for _, v := range got {
+		for _, v := range g.got {
 			if first == nil {
 				first = v.Type()
 			}
 			if v.Type() != first {
-				return c.Error(op, "expected all dynamic shape and stride operands to have the same type, got %s and %s",
+				return c.Error(o, "expected all dynamic shape and stride operands to have the same type, got %s and %s",
 					quoted(first), quoted(v.Type()))
 			}
 		}

@@ -36,7 +36,7 @@ func rows() []*ir.OpDef {
 				{Name: "sym_name", Attr: ir.SymbolNameKind}, {Name: "function_type", Attr: ir.TypeKind},
 				{Name: "arg_attrs", Attr: ir.ArrayKind, Mode: ir.Optional}, {Name: "res_attrs", Attr: ir.ArrayKind, Mode: ir.Optional}},
 			Regions: []ir.RegionDef{{Name: "body"}},
-			Traits:  ir.Isolated | ir.Symbol | ir.ImplicitTerminator | ir.Ordered,
+			Traits:  ir.Isolated | ir.Symbol | ir.Function | ir.ImplicitTerminator | ir.Ordered,
 			Summary: "A function with results.",
 			Hooks:   ir.Hooks{Print: printFunc, Parse: parseFunc, Verify: verifyFunc, Printable: printable}},
 		{Name: "testing$bytecode_test_new_attribute", Opcode: 0x101, Since: V250,
@@ -60,14 +60,15 @@ func rows() []*ir.OpDef {
 }
 
 // printable reports whether an op has what its form shows.
-func printable(op *ir.Op) bool { return op.AttrNamed("sym_name") != nil }
+func printable(op *ir.Op) bool { _, named := op.SymbolName(); return named }
 
 // printFunc writes @name(%a: T, ...) -> results { ops }.
 func printFunc(p *ir.Printer, op *ir.Op) {
+	name, _ := op.SymbolName()
 	p.Str(" ")
-	p.Symbol(op.StringNamed("sym_name"))
+	p.Symbol(name)
 	p.Args(op.Body())
-	if ft, ok := functionType(op); ok && len(ft.Results) > 0 {
+	if ft := op.Signature(); ft != nil && len(ft.Results) > 0 {
 		p.Str(" -> ")
 		p.ResultTypes(ft.Results)
 	}
@@ -99,23 +100,17 @@ func parseFunc(p *ir.Parser, s *ir.ParsedOp) error {
 	return p.Err()
 }
 
-func functionType(op *ir.Op) (*ir.FunctionType, bool) {
-	a, _ := op.AttrNamed("function_type").(ir.TypeAttr)
-	ft, ok := a.Type.(*ir.FunctionType)
-	return ft, ok
-}
-
 func verifyFunc(c *ir.Context, op *ir.Op) bool {
-	ft, ok := functionType(op)
-	if !ok || op.Body() == nil || op.Body().NumArgs() != len(ft.Inputs) {
+	ft := op.Signature()
+	if ft == nil || op.Body() == nil || op.Body().NumArgs() != len(ft.Inputs) {
 		return c.Error(op, "requires a function type that agrees with its arguments")
 	}
 	return cudatile.VerifyScopes(c, op)
 }
 
 // printLongType writes types with their prefix even where it may be left out.
-func printLongType(p *ir.Printer, op *ir.Op, args []string) {
-	for i, v := range op.OperandGroupNamed(args[0]) {
+func printLongType(p *ir.Printer, op *ir.Op, args []ir.Arg) {
+	for i, v := range args[0].ValuesOf(op) {
 		if i > 0 {
 			p.Str(", ")
 		}
@@ -124,7 +119,7 @@ func printLongType(p *ir.Printer, op *ir.Op, args []string) {
 	}
 }
 
-func parseLongType(p *ir.Parser, s *ir.ParsedOp, args []string) {
-	i := s.Def.OperandIndex(args[0])
+func parseLongType(p *ir.Parser, s *ir.ParsedOp, args []ir.Arg) {
+	i := s.Def.OperandIndex(args[0].Name)
 	s.OperandTypes[i] = p.TypeList("", "")
 }

@@ -140,6 +140,7 @@ func (o Module) SymName() string      { return o.Op.TextAttr(0) }
 func (o Module) SetSymName(v string)  { o.Op.SetAttr(0, ir.SymbolAttr(v)) }
 func (o Module) Producer() string     { return o.Op.TextAttr(1) }
 func (o Module) SetProducer(v string) { o.Op.SetAttr(1, ir.StringAttr(v)) }
+func (o Module) HasProducer() bool    { return o.Op.AttrOf(1) != nil }
 func (o Module) ClearProducer()       { o.Op.SetAttr(1, nil) }
 func (o Module) Body() *ir.Block      { return o.Op.FrontOf(0) }
 
@@ -1858,6 +1859,7 @@ func (o Dot) FastAcc() bool                     { return o.Op.FlagAttr(2) }
 func (o Dot) SetFastAcc(v bool)                 { o.Op.SetFlagAttr(2, v) }
 func (o Dot) Atom() string                      { return o.Op.TextAttr(3) }
 func (o Dot) SetAtom(v string)                  { o.Op.SetAttr(3, ir.StringAttr(v)) }
+func (o Dot) HasAtom() bool                     { return o.Op.AttrOf(3) != nil }
 func (o Dot) ClearAtom()                        { o.Op.SetAttr(3, nil) }
 func (o Dot) Result() *ir.Value                 { return o.Op.ResultOf(0) }
 
@@ -1903,6 +1905,7 @@ func (o DotScaled) RhsScale() *ir.Value     { return o.Op.OperandOf(4) }
 func (o DotScaled) SetRhsScale(v *ir.Value) { o.Op.SetOperandOf(4, v) }
 func (o DotScaled) Atom() string            { return o.Op.TextAttr(0) }
 func (o DotScaled) SetAtom(v string)        { o.Op.SetAttr(0, ir.StringAttr(v)) }
+func (o DotScaled) HasAtom() bool           { return o.Op.AttrOf(0) != nil }
 func (o DotScaled) ClearAtom()              { o.Op.SetAttr(0, nil) }
 func (o DotScaled) Result() *ir.Value       { return o.Op.ResultOf(0) }
 
@@ -3344,6 +3347,7 @@ func (o BufferStore) Buffer() *ir.Value     { return o.Op.OperandOf(1) }
 func (o BufferStore) SetBuffer(v *ir.Value) { o.Op.SetOperandOf(1, v) }
 func (o BufferStore) Atom() string          { return o.Op.TextAttr(0) }
 func (o BufferStore) SetAtom(v string)      { o.Op.SetAttr(0, ir.StringAttr(v)) }
+func (o BufferStore) HasAtom() bool         { return o.Op.AttrOf(0) != nil }
 func (o BufferStore) ClearAtom()            { o.Op.SetAttr(0, nil) }
 
 // BufferStoreOptions are what a buffer_store may lack.
@@ -3371,6 +3375,7 @@ func (o BufferLoad) Buffer() *ir.Value     { return o.Op.OperandOf(0) }
 func (o BufferLoad) SetBuffer(v *ir.Value) { o.Op.SetOperandOf(0, v) }
 func (o BufferLoad) Atom() string          { return o.Op.TextAttr(0) }
 func (o BufferLoad) SetAtom(v string)      { o.Op.SetAttr(0, ir.StringAttr(v)) }
+func (o BufferLoad) HasAtom() bool         { return o.Op.AttrOf(0) != nil }
 func (o BufferLoad) ClearAtom()            { o.Op.SetAttr(0, nil) }
 func (o BufferLoad) Result() *ir.Value     { return o.Op.ResultOf(0) }
 
@@ -4112,6 +4117,9 @@ func (o ContractionOp) Atom() string {
 }
 func (o ContractionOp) SetAtom(v string) {
 	o.Op.SetAttr(int(contractionOpAtom[o.Op.Code().Index()]), ir.StringAttr(v))
+}
+func (o ContractionOp) HasAtom() bool {
+	return o.Op.AttrOf(int(contractionOpAtom[o.Op.Code().Index()])) != nil
 }
 func (o ContractionOp) ClearAtom() { o.Op.SetAttr(int(contractionOpAtom[o.Op.Code().Index()]), nil) }
 
@@ -4985,4 +4993,5 @@ func (o AtomOp) Atom() string { return o.Op.TextAttr(int(atomOpAtom[o.Op.Code().
 func (o AtomOp) SetAtom(v string) {
 	o.Op.SetAttr(int(atomOpAtom[o.Op.Code().Index()]), ir.StringAttr(v))
 }
-func (o AtomOp) ClearAtom() { o.Op.SetAttr(int(atomOpAtom[o.Op.Code().Index()]), nil) }
+func (o AtomOp) HasAtom() bool { return o.Op.AttrOf(int(atomOpAtom[o.Op.Code().Index()])) != nil }
+func (o AtomOp) ClearAtom()    { o.Op.SetAttr(int(atomOpAtom[o.Op.Code().Index()]), nil) }

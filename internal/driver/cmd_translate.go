@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tileiras/dialects/builtin"
+	"tileiras/dialects/cudatile"
 	"tileiras/dialects/cudatile/bytecode"
 	"tileiras/dialects/testing"
 	"tileiras/ir"
@@ -179,7 +180,7 @@ func selfContained(c *ir.Context, m *ir.Op) bool {
 		return false
 	}
 	for _, op := range itemsOf(m) {
-		if op.Def.Dialect == m.Def.Dialect && op.Def.Name != "entry" && op.Def.Name != "global" {
+		if op.Def.Dialect == m.Def.Dialect && op.Code() != cudatile.OpEntry && op.Code() != cudatile.OpGlobal {
 			return refuse(op, "only function and global ops are allowed in the body")
 		}
 	}

@@ -150,6 +150,9 @@ func (w *writer) attr(recv string, a *ir.ArgDef, at string) {
 	case ir.StringKind, ir.SymbolNameKind, ir.SymbolRefKind:
 		w.linef("%s string { return o.Op.TextAttr(%s) }", head, at)
 		w.linef("%s(v string) { o.Op.SetAttr(%s, %s(v)) }", set, at, textKind(a))
+		if absent(a) {
+			w.linef("func (o %s) Has%s() bool { return o.Op.AttrOf(%s) != nil }", recv, name, at)
+		}
 	case ir.TypeKind:
 		w.linef("%s ir.Type { return ir.OptionalAttr[ir.TypeAttr](o.Op, %s).Type }", head, at)
 		w.linef("%s(v ir.Type) { o.Op.SetAttr(%s, ir.TypeAttr{Type: v}) }", set, at)

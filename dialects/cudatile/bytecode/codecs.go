@@ -31,6 +31,7 @@ type codec struct {
 // flagBit is one bit of the flags field.
 type flagBit struct {
 	arg     int // index into the row's Args
+	index   int // among the row's operands, or its attributes
 	name    string
 	since   ir.Version
 	operand bool
@@ -72,7 +73,7 @@ func (t *codecs) add(ops []*ir.OpDef) {
 var theCodecs = sync.OnceValue(func() *codecs {
 	t := &codecs{byOpcode: map[uint32]*codec{}, byDef: map[*ir.OpDef]*codec{}}
 	t.add(cudatile.Dialect.Ops)
-	t.module, t.entry, t.global = cudatile.Dialect.Op("module"), cudatile.Dialect.Op("entry"), cudatile.Dialect.Op("global")
+	t.module, t.entry, t.global = cudatile.Dialect.Row(cudatile.OpModule), cudatile.Dialect.Row(cudatile.OpEntry), cudatile.Dialect.Row(cudatile.OpGlobal)
 	return t
 })
 
@@ -107,7 +108,7 @@ func newCodec(d *ir.OpDef) *codec {
 		if a.Mode != ir.Optional || operand && !segmented {
 			continue
 		}
-		bit := flagBit{arg: i, name: a.Name, since: later(a.Since, d.Since), operand: operand}
+		bit := flagBit{arg: i, index: max(d.OperandIndex(a.Name), d.AttrIndex(a.Name)), name: a.Name, since: later(a.Since, d.Since), operand: operand}
 		if operand {
 			operands = append(operands, bit)
 		} else {
@@ -155,15 +156,6 @@ func (k *codec) resultsAt(v ir.Version) (fixed int, variadic bool) {
 		}
 	}
 	return
-}
-
-// attrsOf puts attributes in the order of a row.
-func attrsOf(d *ir.OpDef, named map[string]ir.Attribute) []ir.Attribute {
-	as := make([]ir.Attribute, d.NumAttrDefs())
-	for i := range as {
-		as[i] = named[d.AttrDef(i).Name]
-	}
-	return as
 }
 
 // className is the name of the op's class in the official implementation: words start with a capital letter, and the f or

@@ -1,6 +1,7 @@
 package bytecode
 
 import (
+	"tileiras/dialects/cudatile"
 	"tileiras/dialects/cudatile/def"
 	"tileiras/ir"
 )
@@ -87,8 +88,8 @@ func (r *reader) read() {
 	if !r.ok() {
 		return
 	}
-	r.module = ir.NewOp(ir.State{Def: r.ops.module, Attrs: attrsOf(r.ops.module, map[string]ir.Attribute{
-		"sym_name": ir.SymbolAttr(moduleName)})})
+	r.module = ir.NewOp(ir.State{Def: r.ops.module})
+	cudatile.Module{Op: r.module}.SetSymName(moduleName)
 	r.module.Region(0).AddBlock()
 	r.readGlobals()
 	r.readFunctions()
@@ -180,16 +181,13 @@ func (r *reader) global(c *cursor, index uint64) {
 	name := r.str(c, "symbol name of a global")
 	t := r.typ(c, "get type of a global")
 	value := r.constant(c, t)
-	attrs := map[string]ir.Attribute{
-		"sym_name":  ir.SymbolAttr(name),
-		"value":     value,
-		"alignment": r.i64(c.varint("alignment of a global")),
-	}
+	g := cudatile.Global{Op: ir.NewOp(ir.State{Def: r.ops.global})}
+	g.SetSymName(name)
+	g.SetValue(value)
+	g.SetAlignment(r.ctx, int64(c.varint("alignment of a global")))
 	if r.v.AtLeast(def.V133) {
-		attrs["symbol_visibility"] = r.enum(c, def.VisibilityEnum, "visibility of a global")
-		if c.varint("constant flag of a global") != 0 {
-			attrs["constant"] = ir.UnitAttr{}
-		}
+		g.SetSymbolVisibility(def.Visibility(r.enum(c, def.VisibilityEnum, "visibility of a global").Value))
+		g.SetConstant(c.varint("constant flag of a global") != 0)
 	}
 	if r.ok() && name == "" { // the end of the file is the place of what is said about a global, as about a function
 		r.silent()
@@ -198,7 +196,7 @@ func (r *reader) global(c *cursor, index uint64) {
 		r.closed = true
 	}
 	if r.ok() {
-		r.module.Body().Append(ir.NewOp(ir.State{Def: r.ops.global, Attrs: attrsOf(r.ops.global, attrs)}))
+		r.module.Body().Append(g.Op)
 	}
 }
 
@@ -209,7 +207,7 @@ func (r *reader) readProducer() {
 	if !present || !r.ok() {
 		return
 	}
-	r.module.SetAttrNamed("producer", ir.StringAttr(r.str(c, "producer")))
+	cudatile.Module{Op: r.module}.SetProducer(r.str(c, "producer"))
 	r.keepTail(producerSection, c)
 }
 
@@ -319,14 +317,12 @@ func (r *reader) function(f functionRecord) {
 	if r.checkFlags(c, f.flags, f.name); !r.ok() {
 		return
 	}
-	attrs := map[string]ir.Attribute{"sym_name": ir.SymbolAttr(f.name), "function_type": ir.TypeAttr{Type: ft}}
-	if f.hints != nil {
-		attrs["optimization_hints"] = f.hints
-	}
-	if f.argAttrs != nil {
-		attrs["arg_attrs"] = f.argAttrs
-	}
-	entry := ir.NewOp(ir.State{Def: r.ops.entry, Attrs: attrsOf(r.ops.entry, attrs)})
+	entry := ir.NewOp(ir.State{Def: r.ops.entry})
+	typed := cudatile.Entry{Op: entry}
+	typed.SetSymName(f.name)
+	typed.SetFunctionType(ft)
+	typed.SetOptimizationHints(f.hints)
+	typed.SetArgAttrs(f.argAttrs)
 	b := &bodyReader{cursor: &cursor{failure: r.failure, data: f.body}, r: r, name: f.name}
 	b.openLocations(f.slot)
 	entry.SetLoc(b.nextLocation())

@@ -41,7 +41,7 @@ func (r *reader) checkHints(c *cursor, op *ir.OpDef, hints ir.DictAttr) {
 	if !r.ok() || !r.options.Strict131 {
 		return
 	}
-	if why := cudatile.CheckHints131(op.Name, hints); why != "" {
+	if why := cudatile.CheckHints131(op.Code, hints); why != "" {
 		c.fail("%s", why)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"tileiras/dialects/cudatile"
 	"tileiras/dialects/cudatile/def"
 	"tileiras/ir"
 )
@@ -47,7 +48,7 @@ type writer struct {
 	debugIndex map[any]uint64
 	runs       map[uint64][]uint64 // by slot
 	slots      uint64
-	globals    map[string]*ir.Op
+	globals    map[string]cudatile.Global
 }
 
 // Write encodes a cuda_tile.module. With the Origin of an unchanged module the bytes are those of the file; without one
@@ -66,12 +67,12 @@ func Write(m *ir.Op, o WriteOptions) ([]byte, error) {
 	if !extended && (w.v.Before(Oldest) || Newest.Before(w.v)) {
 		return nil, &WriteError{Msg: fmt.Sprintf("unsupported version requested %v, must be in range [%v, %v]", w.v, Oldest, Newest)}
 	}
+	if m.Def != w.ops.module {
+		return nil, &WriteError{Loc: m.Loc(), Msg: fmt.Sprintf("expected a %s, got '%s'", w.ops.module.FullName(), m.Name())}
+	}
 	if w.origin == nil || w.origin.version != w.v || w.origin.wild {
 		w.origin, w.fresh = newOrigin(w.v), true
 		w.origin.sections = freshSections(m, w.v)
-	}
-	if m.Def != w.ops.module {
-		return nil, &WriteError{Loc: m.Loc(), Msg: fmt.Sprintf("expected a %s, got '%s'", w.ops.module.FullName(), m.Name())}
 	}
 	data := w.module(m)
 	if w.err != nil {
@@ -93,7 +94,7 @@ func freshSections(m *ir.Op, v ir.Version) []sectionShape {
 	}
 	list = append(list, sectionShape{id: constantSection, align: 8}, sectionShape{id: debugSection, align: 8},
 		sectionShape{id: typeSection, align: 4})
-	if m.AttrNamed("producer") != nil && v.AtLeast(sectionInfo[producerSection].since) {
+	if (cudatile.Module{Op: m}).HasProducer() && v.AtLeast(sectionInfo[producerSection].since) {
 		list = append(list, sectionShape{id: producerSection})
 	}
 	return append(list, sectionShape{id: stringSection, align: 4})
@@ -173,20 +174,20 @@ func (w *writer) payloads(m *ir.Op) (p [numSections][]byte) {
 	for _, op := range items {
 		if op.Def == w.ops.entry && w.err == nil {
 			numFunctions++
-			w.function(&functions, op)
+			w.function(&functions, cudatile.Entry{Op: op})
 		}
 	}
 	for _, op := range items {
 		if op.Def == w.ops.global && w.err == nil {
 			numGlobals++
-			w.global(&globals, op)
+			w.global(&globals, cudatile.Global{Op: op})
 		}
 	}
 	p[functionSection] = counted(numFunctions, functions.buf)
 	p[globalSection] = counted(numGlobals, globals.buf)
-	if s := m.StringNamed("producer"); m.AttrNamed("producer") != nil && w.v.AtLeast(sectionInfo[producerSection].since) {
+	if m := (cudatile.Module{Op: m}); m.HasProducer() && w.v.AtLeast(sectionInfo[producerSection].since) {
 		var e encoder
-		e.varint(w.str(s))
+		e.varint(w.str(m.Producer()))
 		p[producerSection] = e.buf
 	}
 	p[debugSection] = w.debugSection()
@@ -203,20 +204,20 @@ func (w *writer) items(m *ir.Op) []*ir.Op {
 	}
 	items := m.Body().Ops()
 	byHand := true
-	w.globals = map[string]*ir.Op{}
+	w.globals = map[string]cudatile.Global{}
 	for _, op := range items {
 		switch op.Def {
 		case w.ops.entry:
 			byHand = byHand && ir.IsUnknown(op.Loc())
 		case w.ops.global:
-			w.globals[op.StringNamed("sym_name")] = op
+			w.globals[cudatile.Global{Op: op}.SymName()] = cudatile.Global{Op: op}
 		default:
 			w.fail(op, "only entries and globals can stand in a module, got '%s'", op.Name())
 		}
 	}
 	for _, op := range items {
 		if op.Def == w.ops.global && byHand {
-			w.enterGlobal(op)
+			w.enterGlobal(cudatile.Global{Op: op})
 		}
 	}
 	return items
@@ -240,18 +241,17 @@ func counted(n uint64, payload []byte) []byte {
 
 func (w *writer) str(s string) uint64 { return w.strings.add([]byte(s)) }
 
-func (w *writer) global(e *encoder, op *ir.Op) {
-	value, ok := op.AttrNamed("value").(*ir.DenseAttr)
-	if !ok {
+func (w *writer) global(e *encoder, g cudatile.Global) {
+	op, value, name := g.Op, g.Value(), g.SymName()
+	if value == nil {
 		w.fail(op, "a global needs a value")
 		return
 	}
-	name := op.StringNamed("sym_name")
 	e.varint(w.str(name))
 	e.varint(w.typ(op, value.Type))
 	e.varint(w.constant(op, value))
-	e.varint(uint64(op.IntNamed("alignment")))
-	visibility, constant := op.EnumNamed("symbol_visibility"), op.BoolNamed("constant")
+	e.varint(uint64(g.Alignment()))
+	visibility, constant := g.SymbolVisibility(), g.Constant()
 	if w.v.AtLeast(def.V133) {
 		e.varint(uint64(visibility))
 		e.bool(constant)
@@ -267,9 +267,9 @@ func (w *writer) global(e *encoder, op *ir.Op) {
 	}
 }
 
-func (w *writer) function(e *encoder, op *ir.Op) {
-	t, _ := op.AttrNamed("function_type").(ir.TypeAttr)
-	ft, ok := t.Type.(*ir.FunctionType)
+func (w *writer) function(e *encoder, entry cudatile.Entry) {
+	op := entry.Op
+	ft, ok := entry.FunctionType().(*ir.FunctionType)
 	if !ok || op.Body() == nil {
 		w.fail(op, "an entry needs a signature and a body")
 		return
@@ -286,11 +286,10 @@ func (w *writer) function(e *encoder, op *ir.Op) {
 	f := &bodyWriter{writer: w, numbers: map[*ir.Value]uint64{}, entered: map[*ir.Op]bool{}}
 	f.enterBlocks(op)
 	f.location(op)
-	hints, _ := op.AttrNamed("optimization_hints").(ir.DictAttr)
-	argAttrs, _ := op.AttrNamed("arg_attrs").(ir.ArrayAttr)
+	hints, argAttrs := entry.OptimizationHints(), entry.ArgAttrs()
 	v135 := w.v.AtLeast(def.V135)
 
-	e.varint(w.str(op.StringNamed("sym_name")))
+	e.varint(w.str(entry.SymName()))
 	e.varint(w.typ(op, ft))
 	flags := byte(flagKernel)
 	if hints != nil && !v135 {

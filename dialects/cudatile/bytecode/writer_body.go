@@ -1,6 +1,7 @@
 package bytecode
 
 import (
+	"tileiras/dialects/cudatile"
 	"tileiras/ir"
 )
 
@@ -97,8 +98,9 @@ func (f *bodyWriter) results(k *codec, op *ir.Op) {
 // flags writes the flags field: which optional fields the op has.
 func (f *bodyWriter) flags(k *codec, op *ir.Op) {
 	var flags uint64
-	for i, b := range k.flags {
-		if !present(op, &k.def.Args[b.arg]) {
+	for i := range k.flags {
+		b := &k.flags[i]
+		if !b.presentIn(op) {
 			continue
 		}
 		flags |= 1 << i
@@ -116,12 +118,12 @@ func (f *bodyWriter) flags(k *codec, op *ir.Op) {
 	}
 }
 
-// present reports whether an op has an optional attribute or operand.
-func present(op *ir.Op, a *ir.ArgDef) bool {
-	if a.Attr == ir.Operand {
-		return op.OperandNamed(a.Name) != nil
+// presentIn reports whether an op has the optional attribute or operand.
+func (b *flagBit) presentIn(op *ir.Op) bool {
+	if b.operand {
+		return op.OperandOf(b.index) != nil
 	}
-	return op.Attr(op.Def.AttrIndex(a.Name)) != nil
+	return op.Attr(b.index) != nil
 }
 
 func (f *bodyWriter) attributes(k *codec, op *ir.Op) {
@@ -168,7 +170,7 @@ func isDefault(a *ir.ArgDef, value ir.Attribute) bool {
 // false for each index.
 func (f *bodyWriter) missing(op *ir.Op, a *ir.ArgDef) ir.Attribute {
 	if a.Attr == ir.BoolArrayKind {
-		return make(ir.BoolArray, len(op.OperandGroupNamed("index")))
+		return make(ir.BoolArray, len(cudatile.ViewAccess{Op: op}.Index()))
 	}
 	if a.Default == nil {
 		f.fail(op, "'%s' op requires attribute '%s'", op.Name(), a.Name)

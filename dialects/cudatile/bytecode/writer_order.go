@@ -44,8 +44,8 @@ func callAround(op *ir.Op) *ir.Op {
 	}
 	switch user := onlyUser(op); {
 	case user == nil || user.Loc() != op.Loc():
-	case op.Def.Name == "extract" && user.Def.Name == "reshape" && callAround(user) != nil,
-		op.Def.Name == "reshape" && user.Def.Name == "int_to_ptr":
+	case ir.Is[cudatile.Extract](op) && ir.Is[cudatile.Reshape](user) && callAround(user) != nil,
+		ir.Is[cudatile.Reshape](op) && ir.Is[cudatile.IntToPtr](user):
 		return user
 	}
 	return nil
@@ -68,7 +68,7 @@ const maxPointerOps = 64
 func pointerUser(op *ir.Op) *ir.Op {
 	on := map[*ir.Op]bool{}
 	last := op
-	for ; last != nil && last.Def.Name != "offset"; last = last.Next() {
+	for ; last != nil && !ir.Is[cudatile.Offset](last); last = last.Next() {
 		if !last.Traits().Has(ir.Pure) || len(on) == maxPointerOps {
 			return nil
 		}
@@ -103,19 +103,21 @@ func (f *bodyWriter) enterBlocks(entry *ir.Op) {
 
 // enterGlobal enters the name, type and value of a global. The front end defines a global when a kernel first names it,
 // who writes a module by hand before the kernels.
-func (w *writer) enterGlobal(op *ir.Op) {
-	if value, ok := op.AttrNamed("value").(*ir.DenseAttr); ok {
-		w.str(op.StringNamed("sym_name"))
-		w.typ(op, value.Type)
-		w.constant(op, value)
+func (w *writer) enterGlobal(g cudatile.Global) {
+	if value := g.Value(); value != nil {
+		w.str(g.SymName())
+		w.typ(g.Op, value.Type)
+		w.constant(g.Op, value)
 	}
 }
 
 // enterGlobals enters the globals that an op names.
 func (w *writer) enterGlobals(op *ir.Op) {
 	for i, a := range op.Attrs() {
-		if s, ok := a.(ir.SymbolAttr); ok && op.Def.AttrDef(i).Attr == ir.SymbolRefKind && w.globals[string(s)] != nil {
-			w.enterGlobal(w.globals[string(s)])
+		if s, ok := a.(ir.SymbolAttr); ok && op.Def.AttrDef(i).Attr == ir.SymbolRefKind {
+			if g, defined := w.globals[string(s)]; defined {
+				w.enterGlobal(g)
+			}
 		}
 	}
 }

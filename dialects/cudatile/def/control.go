@@ -23,7 +23,7 @@ func controlOps() []*ir.OpDef {
 				optAttr("arg_attrs", ir.ArrayKind), optAttr("res_attrs", ir.ArrayKind),
 				optAttr("optimization_hints", ir.HintsKind)),
 			Regions: regions("body"),
-			Traits:  ir.Isolated | ir.Symbol | ir.ImplicitTerminator | ir.Ordered,
+			Traits:  ir.Isolated | ir.Symbol | ir.Function | ir.ImplicitTerminator | ir.Ordered,
 			Summary: "A kernel, run once for each tile block of a grid."},
 		{Name: "global", Opcode: 0x31, Since: V131,
 			Args: args(attr("sym_name", ir.SymbolNameKind), attr("value", ir.DenseKind),

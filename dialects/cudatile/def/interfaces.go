@@ -11,6 +11,7 @@ var Interfaces = []ir.InterfaceDef{
 	{Name: "OverflowOp", Doc: "is an op with promises about overflow.", Args: []string{"overflow"}},
 	{Name: "MemoryOp", Doc: "is an access to memory.", Args: []string{"memory_ordering_semantics", "memory_scope", "%token"}, Results: []string{"result_token"}},
 	{Name: "ViewAccess", Doc: "is an access to a tile of a view.", Args: []string{"memory_ordering_semantics", "memory_scope", "inbounds", "%view", "%index", "%token"}, Results: []string{"result_token"}},
+	{Name: "ReducingOp", Doc: "is an op that reduces over the copies of multicast memory.", Args: []string{"reduction"}},
 	{Name: "HintedOp", Doc: "is an op with optimization hints.", Args: []string{"optimization_hints"}},
 	{Name: "TokenOp", Doc: "is an op that comes after what its token comes after.", Args: []string{"%token"}},
 	{Name: "AggregateOp", Doc: "is an op that combines the elements of tiles along a dimension by a region.", Args: []string{"dim", "identities", "%operands"}, Results: []string{"results"}},

@@ -3126,6 +3126,45 @@ func (o FlushingOp) SetFlushToZero(v bool) {
 	o.Op.SetFlagAttr(int(flushingOpFlushToZero[o.Op.Code().Index()]), v)
 }
 
+// NaNOp is a maximum or minimum of floats.
+type NaNOp struct{ Op *ir.Op }
+
+func (NaNOp) Matches(c ir.Code) bool {
+	switch c {
+	case
+		OpMaxf,
+		OpMinf:
+		return true
+	}
+	return false
+}
+
+var naNOpLhs = [...]int8{
+	9:   0, // maxf
+	10:  0, // minf
+	109: 0}
+
+func (o NaNOp) Lhs() *ir.Value     { return o.Op.OperandOf(int(naNOpLhs[o.Op.Code().Index()])) }
+func (o NaNOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpLhs[o.Op.Code().Index()]), v) }
+
+var naNOpRhs = [...]int8{
+	9:   1, // maxf
+	10:  1, // minf
+	109: 0}
+
+func (o NaNOp) Rhs() *ir.Value     { return o.Op.OperandOf(int(naNOpRhs[o.Op.Code().Index()])) }
+func (o NaNOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpRhs[o.Op.Code().Index()]), v) }
+
+var naNOpPropagateNan = [...]int8{
+	9:   0, // maxf
+	10:  0, // minf
+	109: 0}
+
+func (o NaNOp) PropagateNan() bool { return o.Op.FlagAttr(int(naNOpPropagateNan[o.Op.Code().Index()])) }
+func (o NaNOp) SetPropagateNan(v bool) {
+	o.Op.SetFlagAttr(int(naNOpPropagateNan[o.Op.Code().Index()]), v)
+}
+
 // OverflowOp is an op with promises about overflow.
 type OverflowOp struct{ Op *ir.Op }
 
@@ -3419,6 +3458,38 @@ func (o ReducingOp) Reduction() def.Multimem {
 func (o ReducingOp) SetReduction(v def.Multimem) {
 	o.Op.SetEnumAttr(int(reducingOpReduction[o.Op.Code().Index()]), uint32(v))
 }
+
+// TileOp is an op that writes a tile to the memory of a view, or reduces it there.
+type TileOp struct{ Op *ir.Op }
+
+func (TileOp) Matches(c ir.Code) bool {
+	switch c {
+	case
+		OpStoreViewTko,
+		OpMultimemReduceViewTko,
+		OpMultimemStoreViewTko:
+		return true
+	}
+	return false
+}
+
+var tileOpTile = [...]int8{
+	97:  0, // store_view_tko
+	107: 1, // multimem_reduce_view_tko
+	108: 1, // multimem_store_view_tko
+	109: 0}
+
+func (o TileOp) Tile() *ir.Value     { return o.Op.OperandOf(int(tileOpTile[o.Op.Code().Index()])) }
+func (o TileOp) SetTile(v *ir.Value) { o.Op.SetOperandOf(int(tileOpTile[o.Op.Code().Index()]), v) }
+
+var tileOpView = [...]int8{
+	97:  1, // store_view_tko
+	107: 0, // multimem_reduce_view_tko
+	108: 0, // multimem_store_view_tko
+	109: 0}
+
+func (o TileOp) View() *ir.Value     { return o.Op.OperandOf(int(tileOpView[o.Op.Code().Index()])) }
+func (o TileOp) SetView(v *ir.Value) { o.Op.SetOperandOf(int(tileOpView[o.Op.Code().Index()]), v) }
 
 // HintedOp is an op with optimization hints.
 type HintedOp struct{ Op *ir.Op }

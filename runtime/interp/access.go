@@ -107,9 +107,10 @@ func (m *machine) undefine(t *tile, i int) {
 
 // loadPtr gives masked elements the padding value; without one they are undefined.
 func loadPtr(c *compiler, op *ir.Op) (action, error) {
-	p := pointers{c.slot(op.OperandNamed("source")), c.optional(op.OperandNamed("mask"))}
-	pad := c.optional(op.OperandNamed("paddingValue"))
-	res, tok, typ := c.slot(op.Result(0)), c.slot(op.Result(1)), typeOf(op.Result(0))
+	load := ir.Cast[cudatile.LoadPtrTko](op)
+	p := pointers{c.slot(load.Source()), c.optional(load.Mask())}
+	pad := c.optional(load.PaddingValue())
+	res, tok, typ := c.slot(load.Result()), c.slot(load.ResultToken()), typeOf(load.Result())
 	x := accessOf(typ.Elem, typ.Shape)
 	return func(m *machine) (signal, error) {
 		out := newTile(typ, int(typ.NumElements()))
@@ -132,8 +133,9 @@ func loadPtr(c *compiler, op *ir.Op) (action, error) {
 }
 
 func storePtr(c *compiler, op *ir.Op) (action, error) {
-	p := pointers{c.slot(op.OperandNamed("destination")), c.optional(op.OperandNamed("mask"))}
-	src, tok, typ := c.slot(op.OperandNamed("value")), c.slot(op.Result(0)), typeOf(op.OperandNamed("value"))
+	store := ir.Cast[cudatile.StorePtrTko](op)
+	p := pointers{c.slot(store.Destination()), c.optional(store.Mask())}
+	src, tok, typ := c.slot(store.Value()), c.slot(store.ResultToken()), typeOf(store.Value())
 	x := accessOf(typ.Elem, typ.Shape)
 	return func(m *machine) (signal, error) {
 		v := m.tile(src)
@@ -149,7 +151,8 @@ const maxAlloca = 1 << 30
 func alloca(c *compiler, op *ir.Op) (action, error) {
 	res, typ := c.slot(op.Result(0)), typeOf(op.Result(0))
 	x := codecOf(typ.Elem.(*cudatile.PtrType).Elem)
-	n, align := int(op.IntNamed("num_elem")), int(op.IntNamed("alignment"))
+	a := ir.Cast[cudatile.Alloca](op)
+	n, align := int(a.NumElem()), int(a.Alignment())
 	if n < 0 || n > maxAlloca/x.bytes || align > maxAlloca {
 		return nil, fmt.Errorf("not supported yet: %d elements of %s aligned to %d bytes, the limit is %d bytes: %w", n, typ.Elem, align, maxAlloca, errors.ErrUnsupported)
 	}
@@ -168,7 +171,7 @@ func alloca(c *compiler, op *ir.Op) (action, error) {
 }
 
 func getGlobal(c *compiler, op *ir.Op) (action, error) {
-	g := c.prog.globals[op.StringNamed("name")]
+	g := c.prog.globals[ir.Cast[cudatile.GetGlobal](op).Name()]
 	res, typ := c.slot(op.Result(0)), typeOf(op.Result(0))
 	return func(m *machine) (signal, error) {
 		t := newTile(typ, 1)

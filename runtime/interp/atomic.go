@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"tileiras/dialects/cudatile"
 	"tileiras/dialects/cudatile/def"
 	"tileiras/ir"
 	"tileiras/ir/float"
@@ -13,7 +14,7 @@ type combine struct {
 }
 
 // combineOf finds an atomic mode for elements of a type; do is nil when there is none.
-func combineOf(mode uint32, elem ir.Type) combine {
+func combineOf(mode def.AtomicMode, elem ir.Type) combine {
 	if t, ok := elem.(*ir.FloatType); ok && mode != def.ModeXchg {
 		if mode != def.ModeAddF {
 			return combine{}
@@ -90,10 +91,11 @@ func (x *access) update(m *machine, f combine, arg *tile, i int, addr uint64) (o
 
 // atomicRMW updates element after element, in the order of the tile. Masked elements of the result are undefined.
 func atomicRMW(c *compiler, op *ir.Op) (action, error) {
-	p := pointers{c.slot(op.OperandNamed("pointers")), c.optional(op.OperandNamed("mask"))}
-	arg, typ := c.slot(op.OperandNamed("arg")), typeOf(op.Result(0))
-	res, tok := c.slot(op.Result(0)), c.slot(op.Result(1))
-	f, x := combineOf(op.EnumNamed("mode"), typ.Elem), accessOf(typ.Elem, typ.Shape)
+	a := ir.Cast[cudatile.AtomicRmwTko](op)
+	p := pointers{c.slot(a.Pointers()), c.optional(a.Mask())}
+	arg, typ := c.slot(a.Arg()), typeOf(a.Result())
+	res, tok := c.slot(a.Result()), c.slot(a.ResultToken())
+	f, x := combineOf(a.Mode(), typ.Elem), accessOf(typ.Elem, typ.Shape)
 	if f.do == nil {
 		return nil, unsupported(op)
 	}
@@ -113,9 +115,10 @@ func atomicRMW(c *compiler, op *ir.Op) (action, error) {
 
 // atomicCAS compares bits. Masked elements of the result are those of cmp.
 func atomicCAS(c *compiler, op *ir.Op) (action, error) {
-	p := pointers{c.slot(op.OperandNamed("pointers")), c.optional(op.OperandNamed("mask"))}
-	cmp, val, typ := c.slot(op.OperandNamed("cmp")), c.slot(op.OperandNamed("val")), typeOf(op.Result(0))
-	res, tok := c.slot(op.Result(0)), c.slot(op.Result(1))
+	a := ir.Cast[cudatile.AtomicCasTko](op)
+	p := pointers{c.slot(a.Pointers()), c.optional(a.Mask())}
+	cmp, val, typ := c.slot(a.Cmp()), c.slot(a.Val()), typeOf(a.Result())
+	res, tok := c.slot(a.Result()), c.slot(a.ResultToken())
 	x := accessOf(typ.Elem, typ.Shape)
 	return func(m *machine) (signal, error) {
 		out, expected, v := newTile(typ, int(typ.NumElements())), m.tile(cmp), m.tile(val)
@@ -146,13 +149,17 @@ func atomicCAS(c *compiler, op *ir.Op) (action, error) {
 
 // multimemModes are the atomic modes that the reductions of multicast memory stand for. The interpreter has one copy of
 // that memory, so what reads all copies reads it, and what writes all writes it.
-var multimemModes = [...]uint32{def.ModeAdd, def.ModeMin, def.ModeMax, def.ModeAnd, def.ModeOr, def.ModeXor, def.ModeUMin, def.ModeUMax}
+var multimemModes = [...]def.AtomicMode{
+	def.MultimemAdd: def.ModeAdd, def.MultimemMin: def.ModeMin, def.MultimemMax: def.ModeMax, def.MultimemAnd: def.ModeAnd,
+	def.MultimemOr: def.ModeOr, def.MultimemXor: def.ModeXor, def.MultimemUMin: def.ModeUMin, def.MultimemUMax: def.ModeUMax,
+}
 
 // reduceView updates the elements of a tile of a view that lie inside the array.
-func reduceView(operand string, mode func(*ir.Op) uint32) rule {
+func reduceView(operands func(*ir.Op) (tile *ir.Value, mode def.AtomicMode)) rule {
 	return func(c *compiler, op *ir.Op) (action, error) {
-		a, src := viewAccessOf(c, op), c.slot(op.OperandNamed(operand))
-		f := combineOf(mode(op), a.facts.Tile.Elem)
+		tile, mode := operands(op)
+		a, src := viewAccessOf(c, op), c.slot(tile)
+		f := combineOf(mode, a.facts.Tile.Elem)
 		if f.do == nil {
 			return nil, unsupported(op)
 		}
@@ -166,13 +173,17 @@ func reduceView(operand string, mode func(*ir.Op) uint32) rule {
 	}
 }
 
-func atomicMode(op *ir.Op) uint32 { return op.EnumNamed("mode") }
+func atomicReduction(op *ir.Op) (*ir.Value, def.AtomicMode) {
+	a := ir.Cast[cudatile.AtomicRedViewTko](op)
+	return a.Value(), a.Mode()
+}
 
-// multimemMode is the mode of a multimem reduction; sums of floats are float sums.
-func multimemMode(op *ir.Op) uint32 {
-	mode := multimemModes[op.EnumNamed("reduction")]
-	if formatOf(op.OperandNamed("tile")) != nil && mode == def.ModeAdd {
-		return def.ModeAddF
+// multimemReduction: sums of floats are float sums.
+func multimemReduction(op *ir.Op) (*ir.Value, def.AtomicMode) {
+	m := ir.Cast[cudatile.MultimemReduceViewTko](op)
+	mode := multimemModes[m.Reduction()]
+	if formatOf(m.Tile()) != nil && mode == def.ModeAdd {
+		mode = def.ModeAddF
 	}
-	return mode
+	return m.Tile(), mode
 }

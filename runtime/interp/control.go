@@ -54,7 +54,9 @@ func branch(c *compiler, op *ir.Op) (action, error) {
 
 // forLoop counts from the lower to below the upper bound; the count itself never wraps.
 func forLoop(c *compiler, op *ir.Op) (action, error) {
-	bounds, inits, results := c.slotsOf(op.Operands()[:3]), c.slotsOf(op.Operands()[3:]), c.slotsOf(op.Results())
+	f := ir.Cast[cudatile.For](op)
+	bounds := c.slotsOf([]*ir.Value{f.LowerBound(), f.UpperBound(), f.Step()})
+	inits, results := c.slotsOf(f.InitValues()), c.slotsOf(f.ResultValues())
 	body, err := c.region(op, 0)
 	if err != nil {
 		return nil, err
@@ -62,7 +64,7 @@ func forLoop(c *compiler, op *ir.Op) (action, error) {
 	if body == nil {
 		return nil, fmt.Errorf("has no body")
 	}
-	typ, w, unsigned := typeOf(op.Operand(0)), widthOf(op.Operand(0)), op.BoolNamed("unsignedCmp")
+	typ, w, unsigned := typeOf(f.LowerBound()), widthOf(f.LowerBound()), f.UnsignedCmp()
 	return func(m *machine) (signal, error) {
 		var v [3]uint64
 		for i, name := range []string{"the lower bound", "the upper bound", "the step"} {
@@ -149,7 +151,8 @@ func loop(c *compiler, op *ir.Op) (action, error) {
 
 // assertion ends the run at the first element that is false.
 func assertion(c *compiler, op *ir.Op) (action, error) {
-	cond, message := c.slot(op.Operand(0)), op.StringNamed("message")
+	a := ir.Cast[cudatile.Assert](op)
+	cond, message := c.slot(a.Condition()), a.Message()
 	return func(m *machine) (signal, error) {
 		t := m.tile(cond)
 		if err := m.defined(t, "the condition"); err != nil {
@@ -166,8 +169,9 @@ func assertion(c *compiler, op *ir.Op) (action, error) {
 
 // assume passes its operand on. A promise that does not hold is reported: what a compiler makes of it has no meaning.
 func assume(c *compiler, op *ir.Op) (action, error) {
-	arg, res, typ := c.slot(op.Operand(0)), c.slot(op.Result(0)), typeOf(op.Operand(0))
-	predicate := op.AttrNamed("predicate")
+	a := ir.Cast[cudatile.Assume](op)
+	arg, res, typ := c.slot(a.Value()), c.slot(a.Result()), typeOf(a.Value())
+	predicate := a.Predicate()
 	return func(m *machine) (signal, error) {
 		v := m.vals[arg]
 		m.vals[res] = v

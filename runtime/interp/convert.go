@@ -30,7 +30,7 @@ func same(*ir.Op) (kernel, error) {
 
 func exti(op *ir.Op) (kernel, error) {
 	from, to := widthOf(op.Operand(0)), widthOf(op.Result(0))
-	if op.EnumNamed("signedness") == def.Unsigned {
+	if !isSigned(op) {
 		return same(op)
 	}
 	return map1(func(a uint64) uint64 { return uint64(signExtend(a, from)) & mask(to) }), nil
@@ -38,7 +38,7 @@ func exti(op *ir.Op) (kernel, error) {
 
 // trunci is undefined where it breaks its promise to lose nothing.
 func trunci(op *ir.Op) (kernel, error) {
-	from, to, flags := widthOf(op.Operand(0)), widthOf(op.Result(0)), op.EnumNamed("overflow")
+	from, to, flags := widthOf(op.Operand(0)), widthOf(op.Result(0)), ir.Cast[cudatile.Trunci](op).Overflow()
 	return partial(func(a, _ uint64) (uint64, bool) {
 		v := a & mask(to)
 		keepsSigned := signExtend(v, to) == signExtend(a, from)
@@ -47,13 +47,13 @@ func trunci(op *ir.Op) (kernel, error) {
 }
 
 func ftof(op *ir.Op) (kernel, error) {
-	from, to, r := formatOf(op.Operand(0)), formatOf(op.Result(0)), roundings[op.EnumNamed("rounding_mode")]
+	from, to, r := formatOf(op.Operand(0)), formatOf(op.Result(0)), roundings[ir.Cast[cudatile.RoundedOp](op).RoundingMode()]
 	return map1(func(a uint64) uint64 { return float.Convert(from, to, a, r) }), nil
 }
 
 // ftoi is undefined for NaN and beyond the range, unless it saturates. To i1, it is x != 0, also for NaN: no number is out of range.
 func ftoi(op *ir.Op) (kernel, error) {
-	f, w, signed := formatOf(op.Operand(0)), widthOf(op.Result(0)), op.EnumNamed("signedness") == def.Signed
+	f, w, signed := formatOf(op.Operand(0)), widthOf(op.Result(0)), isSigned(op)
 	if w == 1 {
 		return map1(func(a uint64) uint64 {
 			if f.IsZero(a) {
@@ -62,7 +62,7 @@ func ftoi(op *ir.Op) (kernel, error) {
 			return 1
 		}), nil
 	}
-	saturating := op.BoolNamed("saturating")
+	saturating := ir.Cast[cudatile.Ftoi](op).Saturating()
 	return partial(func(a, _ uint64) (uint64, bool) {
 		v, ok := f.ToInt(a, w, signed, float.TowardZero)
 		return v, ok || saturating
@@ -70,8 +70,8 @@ func ftoi(op *ir.Op) (kernel, error) {
 }
 
 func itof(op *ir.Op) (kernel, error) {
-	w, f, r := widthOf(op.Operand(0)), formatOf(op.Result(0)), roundings[op.EnumNamed("rounding_mode")]
-	if op.EnumNamed("signedness") == def.Signed {
+	w, f, r := widthOf(op.Operand(0)), formatOf(op.Result(0)), roundings[ir.Cast[cudatile.RoundedOp](op).RoundingMode()]
+	if isSigned(op) {
 		return map1(func(a uint64) uint64 { return f.FromInt(signExtend(a, w), r) }), nil
 	}
 	return map1(func(a uint64) uint64 { return f.FromUint(a, r) }), nil

@@ -3,6 +3,7 @@ package interp
 import (
 	"math"
 
+	"tileiras/dialects/cudatile"
 	"tileiras/dialects/cudatile/def"
 	"tileiras/ir"
 	"tileiras/ir/float"
@@ -24,16 +25,22 @@ var roundings = [...]float.Rounding{
 // arithmetic is what a float rule needs to know of its operation.
 type arithmetic struct {
 	f      *float.Format
-	mode   uint32 // the dialect's rounding mode
+	mode   def.Rounding // the dialect's rounding mode
 	r      float.Rounding
 	ftz    bool
 	approx bool // the operation is not correctly rounded
 }
 
 func arithmeticOf(op *ir.Op) arithmetic {
-	mode := op.EnumNamed("rounding_mode")
-	return arithmetic{formatOf(op.Operand(0)), mode, roundings[mode], op.BoolNamed("flush_to_zero"),
-		mode == def.RoundApprox || mode == def.RoundFull}
+	a := arithmetic{f: formatOf(op.Operand(0))}
+	if r, ok := ir.As[cudatile.RoundedOp](op); ok {
+		a.mode = r.RoundingMode()
+	}
+	if f, ok := ir.As[cudatile.FlushingOp](op); ok {
+		a.ftz = f.FlushToZero()
+	}
+	a.r, a.approx = roundings[a.mode], a.mode == def.RoundApprox || a.mode == def.RoundFull
+	return a
 }
 
 // flushed makes a kernel that replaces subnormal inputs and results by zeros of their sign, if the operation asks for it.
@@ -134,7 +141,7 @@ func remf(a arithmetic) kernel {
 func extremum(largest bool) func(*ir.Op) (kernel, error) {
 	return func(op *ir.Op) (kernel, error) {
 		a := arithmeticOf(op)
-		f, propagate := a.f, op.BoolNamed("propagate_nan")
+		f, propagate := a.f, ir.Cast[cudatile.NaNOp](op).PropagateNan()
 		return a.flushed(map2(func(x, y uint64) uint64 {
 			switch nx, ny := f.IsNaN(x), f.IsNaN(y); {
 			case nx && ny || propagate && (nx || ny):
@@ -166,8 +173,9 @@ var comparisons = [...]func(int) bool{
 // cmpf compares; with a NaN an ordered comparison is false and an unordered one true.
 func cmpf(op *ir.Op) (kernel, error) {
 	f := formatOf(op.Operand(0))
-	holds := comparisons[op.EnumNamed("comparison_predicate")]
-	withNaN := bit(op.EnumNamed("comparison_ordering") == def.Unordered)
+	cmp := ir.Cast[cudatile.Cmpf](op)
+	holds := comparisons[cmp.ComparisonPredicate()]
+	withNaN := bit(cmp.ComparisonOrdering() == def.Unordered)
 	return map2(func(x, y uint64) uint64 {
 		u, v := f.Decode(x), f.Decode(y)
 		switch {

@@ -4,16 +4,23 @@ import (
 	"fmt"
 	"math/bits"
 
+	"tileiras/dialects/cudatile"
 	"tileiras/dialects/cudatile/def"
 	"tileiras/ir"
 )
 
 // Integers are zero-extended from their width w; an i1 is 0 or 1, and signed 0 or -1.
 
+// isSigned reports whether an operation reads its operands as signed numbers; one that does not say does not.
+func isSigned(op *ir.Op) bool {
+	s, ok := ir.As[cudatile.SignedOp](op)
+	return ok && s.Signedness() == def.Signed
+}
+
 // integers is an operation whose kernel depends on the width and, as written, the signedness.
 func integers(do func(w int, signed bool) func(a, b uint64) uint64) func(*ir.Op) (kernel, error) {
 	return func(op *ir.Op) (kernel, error) {
-		f := do(widthOf(op.Operand(0)), op.EnumNamed("signedness") == def.Signed)
+		f := do(widthOf(op.Operand(0)), isSigned(op))
 		if op.NumOperands() == 1 {
 			return map1(func(a uint64) uint64 { return f(a, 0) }), nil
 		}
@@ -25,7 +32,7 @@ func integers(do func(w int, signed bool) func(a, b uint64) uint64) func(*ir.Op)
 // signed and as an unsigned operation.
 func wrapping(do func(w int, a, b uint64) (v uint64, signed, unsigned bool)) func(*ir.Op) (kernel, error) {
 	return func(op *ir.Op) (kernel, error) {
-		w, flags := widthOf(op.Operand(0)), op.EnumNamed("overflow")
+		w, flags := widthOf(op.Operand(0)), ir.Cast[cudatile.OverflowOp](op).Overflow()
 		if flags == def.NoOverflowFlag && op.NumOperands() == 2 {
 			return map2(func(a, b uint64) uint64 {
 				v, _, _ := do(w, a, b)
@@ -139,8 +146,8 @@ func shri(w int, signed bool) func(a, b uint64) uint64 {
 }
 
 func cmpi(op *ir.Op) (kernel, error) {
-	holds := comparisons[op.EnumNamed("comparison_predicate")]
-	w, signed := widthOf(op.Operand(0)), op.EnumNamed("signedness") == def.Signed
+	holds := comparisons[ir.Cast[cudatile.Cmpi](op).ComparisonPredicate()]
+	w, signed := widthOf(op.Operand(0)), isSigned(op)
 	below, same, above := bit(holds(-1)), bit(holds(0)), bit(holds(1))
 	return map2(func(a, b uint64) uint64 {
 		switch {
@@ -184,7 +191,7 @@ func bitwise(or bool) func(*ir.Op) (kernel, error) {
 
 // divi is undefined for a divisor of 0 and for the signed minimum over -1.
 func divi(op *ir.Op) (kernel, error) {
-	w, signed, mode := widthOf(op.Operand(0)), op.EnumNamed("signedness") == def.Signed, op.EnumNamed("rounding")
+	w, signed, mode := widthOf(op.Operand(0)), isSigned(op), ir.Cast[cudatile.Divi](op).Rounding()
 	if mode != def.RoundZero && mode != def.RoundPosInf && (mode != def.RoundNegInf || !signed) {
 		return nil, fmt.Errorf("cannot round an integer division by mode %d", mode)
 	}
@@ -219,7 +226,7 @@ func divi(op *ir.Op) (kernel, error) {
 
 // remi has the sign of the dividend; a divisor of 0 is undefined.
 func remi(op *ir.Op) (kernel, error) {
-	w, signed := widthOf(op.Operand(0)), op.EnumNamed("signedness") == def.Signed
+	w, signed := widthOf(op.Operand(0)), isSigned(op)
 	return partial(func(a, b uint64) (uint64, bool) {
 		x, y := signExtend(a, w), signExtend(b, w)
 		switch {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sort"
 
-	"tileiras/ir"
+	"tileiras/dialects/cudatile"
 )
 
 // Memory is the address space of a launch: allocations with gaps between them, so that a stray address hits nothing.
@@ -15,9 +15,9 @@ import (
 type Memory struct {
 	allocs  []*allocation // by address
 	next    uint64
-	plain   bool              // nobody asks which bytes are inexact
-	last    *allocation       // the one that the previous access hit
-	globals map[*ir.Op]uint64 // addresses of the globals that have been loaded
+	plain   bool                       // nobody asks which bytes are inexact
+	last    *allocation                // the one that the previous access hit
+	globals map[cudatile.Global]uint64 // addresses of the globals that have been loaded
 	sums    map[uint64]atomicSum
 }
 
@@ -38,7 +38,7 @@ const (
 
 // NewMemory makes an empty address space.
 func NewMemory() *Memory {
-	return &Memory{next: firstAddress, globals: map[*ir.Op]uint64{}, sums: map[uint64]atomicSum{}}
+	return &Memory{next: firstAddress, globals: map[cudatile.Global]uint64{}, sums: map[uint64]atomicSum{}}
 }
 
 // hostBase is where a memory that also maps memory of this process puts allocations of its own: no such process has memory there.

@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"tileiras/dialects/cudatile"
 	"tileiras/dialects/cudatile/def"
 	"tileiras/ir"
 	"tileiras/ir/float"
@@ -133,7 +134,7 @@ func mmaf(c *compiler, op *ir.Op) (action, error) {
 	args, res, typ := c.slotsOf(op.Operands()), c.slot(op.Result(0)), typeOf(op.Result(0))
 	in, f := formatOf(op.Operand(0)), formatOf(op.Result(0))
 	p := precision(f)
-	if op.BoolNamed("fast_acc") {
+	if ir.Cast[cudatile.Mmaf](op).FastAcc() {
 		p = min(p, precision(float.F16))
 	}
 	return func(m *machine) (signal, error) {
@@ -161,8 +162,8 @@ func mmafScaled(c *compiler, op *ir.Op) (action, error) {
 // mmai multiplies matrices of bytes; the sum wraps.
 func mmai(c *compiler, op *ir.Op) (action, error) {
 	args, res, typ := c.slotsOf(op.Operands()), c.slot(op.Result(0)), typeOf(op.Result(0))
-	signedLeft := op.EnumNamed("signedness_lhs") == def.Signed
-	signedRight := op.EnumNamed("signedness_rhs") == def.Signed
+	mma := ir.Cast[cudatile.Mmai](op)
+	signedLeft, signedRight := mma.SignednessLhs() == def.Signed, mma.SignednessRhs() == def.Signed
 	read := func(t *tile, signed bool) []int32 {
 		v := make([]int32, len(t.bits))
 		for i, b := range t.bits {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tileiras/dialects/cudatile"
 	"tileiras/ir"
 )
 
@@ -65,11 +66,11 @@ func parseFormat(s string) ([]piece, error) {
 
 // printTKO prints at once, in the order of execution. A tile that is no scalar prints as nested lists.
 func printTKO(c *compiler, op *ir.Op) (action, error) {
-	pieces, err := parseFormat(op.StringNamed("str"))
+	pieces, err := parseFormat(ir.Cast[cudatile.PrintTko](op).Str())
 	if err != nil {
 		return nil, err
 	}
-	args, tok := c.slotsOf(op.OperandGroup(0)), -1
+	args, tok := c.slotsOf(ir.Cast[cudatile.PrintTko](op).Args()), -1
 	if op.NumResults() > 0 {
 		tok = c.slot(op.Result(0))
 	}

@@ -14,7 +14,7 @@ import (
 type Program struct {
 	entries map[string]*entry
 	names   []string // of the entries, in the order of the module
-	globals map[string]*ir.Op
+	globals map[string]cudatile.Global
 	order   []string // of the globals
 }
 
@@ -64,28 +64,26 @@ func New(module *ir.Op) (p *Program, err error) {
 			p, err = nil, fmt.Errorf("BUG: interpreter: the module cannot be prepared (does it verify?): %v", r)
 		}
 	}()
-	p = &Program{entries: map[string]*entry{}, globals: map[string]*ir.Op{}}
+	p = &Program{entries: map[string]*entry{}, globals: map[string]cudatile.Global{}}
 	body := module.Body()
 	if body == nil {
 		return nil, errors.New("the module has no body")
 	}
-	for _, op := range body.Ops() {
-		if name := op.StringNamed("sym_name"); op.Def.Name == "global" {
-			p.globals[name] = op
-			p.order = append(p.order, name)
-		}
+	for _, g := range ir.OpsOf[cudatile.Global](body) {
+		p.globals[g.SymName()] = g
+		p.order = append(p.order, g.SymName())
 	}
 	for _, op := range body.Ops() {
-		switch op.Def.Name {
-		case "entry":
+		switch op.Code() {
+		case cudatile.OpEntry:
 			e, err := p.compile(op)
 			if err != nil {
 				return nil, err
 			}
-			name := op.StringNamed("sym_name")
+			name := cudatile.Entry{Op: op}.SymName()
 			p.entries[name] = e
 			p.names = append(p.names, name)
-		case "global":
+		case cudatile.OpGlobal:
 		default:
 			return nil, unsupported(op)
 		}
@@ -114,7 +112,7 @@ func (p *Program) compile(op *ir.Op) (*entry, error) {
 	c := &compiler{prog: p, slots: map[*ir.Value]int{}}
 	for _, a := range op.Body().Args() {
 		if typeOf(a) == nil {
-			return nil, fmt.Errorf("not supported yet: '%s' takes a %s: %w", op.StringNamed("sym_name"), ir.TypeString(a.Type()), errors.ErrUnsupported)
+			return nil, fmt.Errorf("not supported yet: '%s' takes a %s: %w", cudatile.Entry{Op: op}.SymName(), ir.TypeString(a.Type()), errors.ErrUnsupported)
 		}
 	}
 	body, err := c.block(op.Body())
@@ -183,8 +181,8 @@ func (c *compiler) block(b *ir.Block) (*code, error) {
 	last := map[*ir.Value]int{} // where a value of this block is read last
 	ops := b.Ops()
 	for k, op := range ops {
-		r, ok := rules[op.Def.Name]
-		if !ok || op.Def.Dialect != cudatile.Name {
+		r, ok := rules[op.Code()]
+		if !ok {
 			return nil, unsupported(op)
 		}
 		act, err := r(c, op)

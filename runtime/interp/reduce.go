@@ -3,6 +3,7 @@ package interp
 import (
 	"fmt"
 
+	"tileiras/dialects/cudatile"
 	"tileiras/dialects/cudatile/def"
 	"tileiras/ir"
 	"tileiras/ir/float"
@@ -88,11 +89,11 @@ func combinerOf(c *compiler, op *ir.Op) (*combiner, error) {
 	}
 	out := &combiner{body: body, vector: true}
 	for _, o := range b.Ops() {
-		if !o.Traits().Has(ir.Elementwise) && !o.Traits().Has(ir.Terminator) && o.NumOperands() > 0 && o.Def.Name != "assume" {
+		if !o.Traits().Has(ir.Elementwise) && !o.Traits().Has(ir.Terminator) && o.NumOperands() > 0 && !ir.Is[cudatile.Assume](o) {
 			out.vector = false
 		}
 		for _, r := range o.Results() {
-			out.rounds = out.rounds || formatOf(r) != nil && !exactOps[o.Def.Name]
+			out.rounds = out.rounds || formatOf(r) != nil && !exactOps[o.Code()]
 		}
 		if o.NumRegions() > 0 {
 			out.rounds = true
@@ -112,21 +113,24 @@ func combinerOf(c *compiler, op *ir.Op) (*combiner, error) {
 }
 
 // exactOps make floats without rounding.
-var exactOps = map[string]bool{"maxf": true, "minf": true, "absf": true, "negf": true, "ceil": true, "floor": true,
-	"select": true, "constant": true, "bitcast": true, "assume": true}
+var exactOps = map[ir.Code]bool{
+	cudatile.OpMaxf: true, cudatile.OpMinf: true, cudatile.OpAbsf: true, cudatile.OpNegf: true, cudatile.OpCeil: true, cudatile.OpFloor: true,
+	cudatile.OpSelect: true, cudatile.OpConstant: true, cudatile.OpBitcast: true, cudatile.OpAssume: true,
+}
 
 // foldOf recognises x + y and x * y, rounded to nearest.
 func foldOf(v, x, y *ir.Value) (fold, bool) {
 	op := v.DefiningOp()
-	if op == nil || op.Def.Name != "addf" && op.Def.Name != "mulf" {
+	product := ir.Is[cudatile.Mulf](op)
+	if !product && !ir.Is[cudatile.Addf](op) {
 		return fold{}, false
 	}
 	a, b := op.Operand(0), op.Operand(1)
 	if a == y {
 		a, b = b, a
 	}
-	ok := a == x && b == y && op.EnumNamed("rounding_mode") == def.RoundNearestEven && !op.BoolNamed("flush_to_zero")
-	return fold{formatOf(v), op.Def.Name == "mulf"}, ok
+	how := arithmeticOf(op)
+	return fold{how.f, product}, a == x && b == y && how.mode == def.RoundNearestEven && !how.ftz
 }
 
 // step combines the prefixes with the next elements. Both have one element per lane.
@@ -262,7 +266,7 @@ func reduce(c *compiler, op *ir.Op) (action, error) {
 
 // scan keeps every prefix, from the first element or, reversed, from the last.
 func scan(c *compiler, op *ir.Op) (action, error) {
-	return along(c, op, op.BoolNamed("reverse"), func(m *machine, comb *combiner, l line, in []*tile) ([]*tile, error) {
+	return along(c, op, ir.Cast[cudatile.Scan](op).Reverse(), func(m *machine, comb *combiner, l line, in []*tile) ([]*tile, error) {
 		outs, accs := make([]*tile, len(in)), make([]*tile, len(in))
 		for j, t := range in {
 			out := newTile(t.typ, len(t.bits))
@@ -297,7 +301,7 @@ func along(c *compiler, op *ir.Op, reverse bool, do func(*machine, *combiner, li
 		return nil, err
 	}
 	args, results := c.slotsOf(op.Operands()), c.slotsOf(op.Results())
-	l := lineOf(typeOf(op.Operand(0)).Shape, int(op.IntNamed("dim")), reverse)
+	l := lineOf(typeOf(op.Operand(0)).Shape, int(ir.Cast[cudatile.AggregateOp](op).Dim()), reverse)
 	return func(m *machine) (signal, error) {
 		in := make([]*tile, len(args))
 		for j, a := range args {

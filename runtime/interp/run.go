@@ -169,23 +169,22 @@ func (l *launch) place(err error) int {
 // load puts the globals of the module into memory, once.
 func (p *Program) load(mem *Memory) {
 	for _, name := range p.order {
-		op := p.globals[name]
-		if _, ok := mem.globals[op]; ok {
+		g := p.globals[name]
+		if _, ok := mem.globals[g]; ok {
 			continue
 		}
-		d := op.AttrNamed("value").(*ir.DenseAttr)
-		t := dense(d)
+		t := dense(g.Value())
 		c := codecOf(t.typ.Elem)
 		size := len(t.bits) * c.bytes
 		if c.nibble {
 			size = (len(t.bits) + 1) / 2
 		}
-		a := mem.alloc("global @"+name, make([]byte, size), max(int(op.IntNamed("alignment")), 16))
+		a := mem.alloc("global @"+name, make([]byte, size), max(int(g.Alignment()), 16))
 		for i, v := range t.bits {
 			addr, high := c.place(a.base, int64(i))
 			c.store(a, int(addr-a.base), high, v, 0)
 		}
-		mem.globals[op] = a.base
+		mem.globals[g] = a.base
 	}
 }
 

@@ -31,7 +31,7 @@ func dense(d *ir.DenseAttr) *tile {
 const smallConstant = 1 << 16
 
 func constant(c *compiler, op *ir.Op) (action, error) {
-	d, res := op.AttrNamed("value").(*ir.DenseAttr), c.slot(op.Result(0))
+	d, res := ir.Cast[cudatile.Constant](op).Value(), c.slot(op.Result(0))
 	var kept *tile
 	if typeOf(op.Result(0)).NumElements() <= smallConstant {
 		kept = dense(d)
@@ -135,7 +135,7 @@ func broadcast(_ *ir.Op, from []int64) box {
 func permute(op *ir.Op, from []int64) box {
 	all := whole(from)
 	b := box{}
-	for _, d := range op.AttrNamed("permutation").(ir.I32Array) {
+	for _, d := range ir.Cast[cudatile.Permute](op).Permutation() {
 		b.strides = append(b.strides, all.strides[d])
 	}
 	return b
@@ -153,7 +153,7 @@ func reshape(c *compiler, op *ir.Op) (action, error) {
 
 func cat(c *compiler, op *ir.Op) (action, error) {
 	lhs, rhs, res, typ := c.slot(op.Operand(0)), c.slot(op.Operand(1)), c.slot(op.Result(0)), typeOf(op.Result(0))
-	dim := int(op.IntNamed("dim"))
+	dim := int(ir.Cast[cudatile.Cat](op).Dim())
 	return func(m *machine) (signal, error) {
 		out, to := newTile(typ, int(typ.NumElements())), whole(typ.Shape)
 		for _, in := range []*tile{m.tile(lhs), m.tile(rhs)} {

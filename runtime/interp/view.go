@@ -11,9 +11,10 @@ import (
 
 // makeTensorView puts the dynamic extents and strides, unsigned numbers of their width, into their places.
 func makeTensorView(c *compiler, op *ir.Op) (action, error) {
-	base, res := c.slot(op.OperandOf(0)), c.slot(op.Result(0))
-	shape, strides := c.slotsOf(op.OperandGroup(1)), c.slotsOf(op.OperandGroup(2))
-	typ := op.Result(0).Type().(*cudatile.TensorViewType)
+	v := ir.Cast[cudatile.MakeTensorView](op)
+	base, res := c.slot(v.Base()), c.slot(v.Result())
+	shape, strides := c.slotsOf(v.DynamicShape()), c.slotsOf(v.DynamicStrides())
+	typ := v.Result().Type().(*cudatile.TensorViewType)
 	return func(m *machine) (signal, error) {
 		p := m.tile(base)
 		if err := m.defined(p, "the base address"); err != nil {
@@ -149,11 +150,10 @@ type viewAccess struct {
 }
 
 func viewAccessOf(c *compiler, op *ir.Op) viewAccess {
-	view := op.OperandNamed("view")
-	facts := view.Type().(cudatile.TileView).View()
-	promised, _ := op.AttrNamed("inbounds").(ir.BoolArray)
-	return viewAccess{view: c.slot(view), token: c.slot(op.Result(op.NumResults() - 1)), promised: promised, facts: facts,
-		indices: c.slotsOf(op.OperandGroupNamed("index")), x: accessOf(facts.Tile.Elem, facts.Tile.Shape)}
+	a := ir.Cast[cudatile.ViewAccess](op)
+	facts := a.View().Type().(cudatile.TileView).View()
+	return viewAccess{view: c.slot(a.View()), token: c.slot(a.ResultToken()), promised: a.Inbounds(), facts: facts,
+		indices: c.slotsOf(a.Index()), x: accessOf(facts.Tile.Elem, facts.Tile.Shape)}
 }
 
 func (a *viewAccess) window(m *machine) (*window, error) {
@@ -230,7 +230,7 @@ func loadView(c *compiler, op *ir.Op) (action, error) {
 }
 
 func storeView(c *compiler, op *ir.Op) (action, error) {
-	a, src := viewAccessOf(c, op), c.slot(op.OperandNamed("tile"))
+	a, src := viewAccessOf(c, op), c.slot(ir.Cast[cudatile.TileOp](op).Tile())
 	return func(m *machine) (signal, error) {
 		v := m.tile(src)
 		return next, a.change(m, func(i int, addr uint64, high bool) error { return a.x.write(m, v, i, addr, high) })

@@ -176,3 +176,18 @@ func (d *EnumDef) Lookup(keyword string) (uint32, bool) {
 
 // Of makes the attribute of a case.
 func (d *EnumDef) Of(v uint32) EnumAttr { return EnumAttr{d, v} }
+
+// Enum is an enumeration whose cases are constants of the Go type E.
+type Enum[E ~uint32] struct{ *EnumDef }
+
+// Of makes the attribute of a case.
+func (e Enum[E]) Of(v E) EnumAttr { return e.EnumDef.Of(uint32(v)) }
+
+// Keyword is the text of a case, or "" if the value is no case.
+func (e Enum[E]) Keyword(v E) string { return e.EnumDef.Keyword(uint32(v)) }
+
+// Lookup finds a case by its keyword.
+func (e Enum[E]) Lookup(keyword string) (E, bool) {
+	v, ok := e.EnumDef.Lookup(keyword)
+	return E(v), ok
+}

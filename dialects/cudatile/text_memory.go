@@ -326,7 +326,7 @@ func printAccessDict(p *ir.Printer, op *ir.Op, form *access) {
 			skip = append(skip, arg.Name)
 		}
 	}
-	if a, ok := form.reduction.AttrOf(op).(ir.EnumAttr); ok && a.Value == uint32(def.MultimemAdd) {
+	if r, ok := ir.As[ReducingOp](op); ok && r.Reduction() == def.MultimemAdd {
 		skip = append(skip, form.reduction.Name)
 	}
 	if form.multimem {
@@ -393,7 +393,7 @@ func parseAccess(p *ir.Parser, s *ir.ParsedOp) error {
 		p.AttrDict(s)
 	}
 	if a := form.reduction; a.Exists() && s.Attr(a.Name) == nil {
-		s.SetAttr(s.Pos, a.Name, a.Enum.Of(uint32(def.MultimemAdd)))
+		s.SetAttr(s.Pos, a.Name, def.MultimemEnum.Of(def.MultimemAdd))
 	}
 	if a := form.inbounds; a.Exists() && s.Attr(a.Name) == nil {
 		s.SetAttr(s.Pos, a.Name, make(ir.BoolArray, len(refs[form.index])))

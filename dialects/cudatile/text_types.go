@@ -55,7 +55,7 @@ func readTile(p *ir.Parser) func() (ir.Type, error) {
 
 func readPtr(p *ir.Parser) func() (ir.Type, error) {
 	elem := p.Type()
-	attr := Absent
+	attr := Optional[def.PtrAttr](Absent)
 	if p.Eat(",") {
 		attr = readPtrAttr(p)
 	}
@@ -63,19 +63,19 @@ func readPtr(p *ir.Parser) func() (ir.Type, error) {
 }
 
 // readPtrAttr reads <multicast> or #cuda_tile.ptr_attr<multicast>.
-func readPtrAttr(p *ir.Parser) Optional {
+func readPtrAttr(p *ir.Parser) Optional[def.PtrAttr] {
 	if p.Eat("<") {
-		v := p.EnumCase(def.PtrAttrEnum)
+		v := def.PtrAttr(p.EnumCase(def.PtrAttrEnum.EnumDef))
 		p.Expect(">")
 		return Some(v)
 	}
 	at := p.Pos()
 	a, ok := p.Attr(nil).(ir.EnumAttr)
-	if !ok || a.Enum != def.PtrAttrEnum {
+	if !ok || a.Enum != def.PtrAttrEnum.EnumDef {
 		p.Errorf(at, "expected a pointer attribute")
 		return Absent
 	}
-	return Some(a.Value)
+	return Some(def.PtrAttr(a.Value))
 }
 
 func readTensorView(p *ir.Parser) func() (ir.Type, error) {
@@ -83,7 +83,7 @@ func readTensorView(p *ir.Parser) func() (ir.Type, error) {
 	shape := p.Dims(&dynamic)
 	elem := p.Type()
 	var strides []int64
-	attr := Absent
+	attr := Optional[def.PtrAttr](Absent)
 	at := p.Pos()
 	given := false
 	for p.Eat(",") {
@@ -134,7 +134,7 @@ type viewParts struct {
 	tile, traversal []int64
 	tensor          *TensorViewType
 	dimMap          []int
-	padding         Optional
+	padding         Optional[def.Padding]
 }
 
 // readView reads tile=(4x8), [traversal_strides=[..],] [padding_value = x,] tensor_view<...>.

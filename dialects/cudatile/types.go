@@ -17,19 +17,19 @@ const Dynamic = math.MinInt64
 const MaxTileElements = 1 << 24
 
 // Optional is an enumeration value that may be absent: 0 is absent, 1+v is the value v.
-type Optional uint8
+type Optional[E ~uint32] uint8
 
-// Absent is no value.
-const Absent Optional = 0
+// Absent is no value, of any enumeration.
+const Absent = 0
 
 // Some is the value v.
-func Some(v uint32) Optional { return Optional(v + 1) }
+func Some[E ~uint32](v E) Optional[E] { return Optional[E](v + 1) }
 
 // Get is the value and whether there is one.
-func (o Optional) Get() (v uint32, ok bool) { return uint32(o) - 1, o != Absent }
+func (o Optional[E]) Get() (v E, ok bool) { return E(o) - 1, o != Absent }
 
 // Is reports whether the value is there and is v.
-func (o Optional) Is(v uint32) bool { return o == Some(v) }
+func (o Optional[E]) Is(v E) bool { return o == Some(v) }
 
 // TileType is a tile of elements: numbers or pointers. Rank 0 is a scalar.
 type TileType struct {
@@ -40,14 +40,14 @@ type TileType struct {
 // PtrType is a pointer to numbers in global memory. Attr is a case of def.PtrAttrEnum.
 type PtrType struct {
 	Elem ir.Type
-	Attr Optional
+	Attr Optional[def.PtrAttr]
 }
 
 // TensorViewType is an array in memory: element (i, j, ...) lies at i*Strides[0] + j*Strides[1] + ... elements.
 type TensorViewType struct {
 	Elem           ir.Type
 	Shape, Strides []int64 // Dynamic where only the operands know
-	PtrAttr        Optional
+	PtrAttr        Optional[def.PtrAttr]
 }
 
 // PartitionViewType cuts an array into tiles side by side: dimension i of a tile runs along dimension DimMap[i] of the
@@ -56,7 +56,7 @@ type PartitionViewType struct {
 	Tile    *TileType // what a load gives
 	Tensor  *TensorViewType
 	DimMap  []int
-	Padding Optional
+	Padding Optional[def.Padding]
 }
 
 // StridedViewType is a PartitionViewType whose tile number n starts at n*Traversal[i].
@@ -65,7 +65,7 @@ type StridedViewType struct {
 	Traversal []int64
 	Tensor    *TensorViewType
 	DimMap    []int
-	Padding   Optional
+	Padding   Optional[def.Padding]
 }
 
 // GatherScatterViewType takes tiles from an array at an element offset along each dimension but SparseDim, and along
@@ -74,7 +74,7 @@ type GatherScatterViewType struct {
 	Tile      *TileType
 	Tensor    *TensorViewType
 	SparseDim int
-	Padding   Optional
+	Padding   Optional[def.Padding]
 }
 
 // TokenType orders memory operations; it carries no data.
@@ -93,7 +93,7 @@ type ViewFacts struct {
 	DimMap    []int   // tile dimension -> dimension of the array
 	Step      []int64 // elements from one index to the next, per tile dimension; 1 for element offsets
 	SparseDim int     // the dimension whose index is a tile of places, or -1
-	Padding   Optional
+	Padding   Optional[def.Padding]
 }
 
 // NumIndices is the number of index operands.
@@ -229,7 +229,7 @@ func writeDims(w *strings.Builder, dims []int64, sep string) {
 	}
 }
 
-func writePadding(w *strings.Builder, p Optional) {
+func writePadding(w *strings.Builder, p Optional[def.Padding]) {
 	if v, ok := p.Get(); ok {
 		w.WriteString("padding_value = " + def.PaddingEnum.Keyword(v) + ", ")
 	}

@@ -21,30 +21,30 @@ type (
 	}
 	ptrKey struct {
 		elem ir.Type
-		attr Optional
+		attr Optional[def.PtrAttr]
 	}
 	tensorViewKey struct {
 		elem           ir.Type
 		shape, strides string
-		attr           Optional
+		attr           Optional[def.PtrAttr]
 	}
 	partitionKey struct {
 		tile    *TileType
 		tensor  *TensorViewType
 		dimMap  string
-		padding Optional
+		padding Optional[def.Padding]
 	}
 	stridedKey struct {
 		tile              *TileType
 		traversal, dimMap string
 		tensor            *TensorViewType
-		padding           Optional
+		padding           Optional[def.Padding]
 	}
 	gatherKey struct {
 		tile      *TileType
 		tensor    *TensorViewType
 		sparseDim int
-		padding   Optional
+		padding   Optional[def.Padding]
 	}
 	tokenKey struct{}
 )
@@ -104,7 +104,7 @@ func checkTile(elem ir.Type, shape []int64) error {
 }
 
 // Ptr makes a pointer type.
-func Ptr(c *ir.Context, elem ir.Type, attr Optional) (*PtrType, error) {
+func Ptr(c *ir.Context, elem ir.Type, attr Optional[def.PtrAttr]) (*PtrType, error) {
 	if !isNumber(elem) {
 		return nil, errors.New("failed to verify 'pointeeType': " + numberText)
 	}
@@ -112,7 +112,7 @@ func Ptr(c *ir.Context, elem ir.Type, attr Optional) (*PtrType, error) {
 }
 
 // TensorView makes a tensor view type.
-func TensorView(c *ir.Context, elem ir.Type, shape, strides []int64, attr Optional) (*TensorViewType, error) {
+func TensorView(c *ir.Context, elem ir.Type, shape, strides []int64, attr Optional[def.PtrAttr]) (*TensorViewType, error) {
 	if !isNumber(elem) {
 		return nil, errors.New("failed to verify 'elementType': " + numberText)
 	}
@@ -133,7 +133,7 @@ func TensorView(c *ir.Context, elem ir.Type, shape, strides []int64, attr Option
 }
 
 // PartitionView makes a partition view type.
-func PartitionView(c *ir.Context, tile []int64, tv *TensorViewType, dimMap []int, padding Optional) (*PartitionViewType, error) {
+func PartitionView(c *ir.Context, tile []int64, tv *TensorViewType, dimMap []int, padding Optional[def.Padding]) (*PartitionViewType, error) {
 	t, err := viewTile(c, tile, tv, dimMap, padding)
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func PartitionView(c *ir.Context, tile []int64, tv *TensorViewType, dimMap []int
 }
 
 // StridedView makes a strided view type.
-func StridedView(c *ir.Context, tile, traversal []int64, tv *TensorViewType, dimMap []int, padding Optional) (*StridedViewType, error) {
+func StridedView(c *ir.Context, tile, traversal []int64, tv *TensorViewType, dimMap []int, padding Optional[def.Padding]) (*StridedViewType, error) {
 	t, err := viewTile(c, tile, tv, dimMap, padding)
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func StridedView(c *ir.Context, tile, traversal []int64, tv *TensorViewType, dim
 }
 
 // GatherScatterView makes a gather/scatter view type.
-func GatherScatterView(c *ir.Context, tile []int64, tv *TensorViewType, sparseDim int, padding Optional) (*GatherScatterViewType, error) {
+func GatherScatterView(c *ir.Context, tile []int64, tv *TensorViewType, sparseDim int, padding Optional[def.Padding]) (*GatherScatterViewType, error) {
 	t, err := viewTile(c, tile, tv, identity(len(tile)), padding)
 	if err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func GatherScatterView(c *ir.Context, tile []int64, tv *TensorViewType, sparseDi
 }
 
 // viewTile checks what all views have in common and makes the type of a loaded tile.
-func viewTile(c *ir.Context, tile []int64, tv *TensorViewType, dimMap []int, padding Optional) (*TileType, error) {
+func viewTile(c *ir.Context, tile []int64, tv *TensorViewType, dimMap []int, padding Optional[def.Padding]) (*TileType, error) {
 	rank := len(tv.Shape)
 	if len(tile) == 0 {
 		return nil, errors.New("0-dimension tile shape is not supported")

@@ -41,7 +41,7 @@ func floatRules() {
 				return false
 			}
 			if slices.Contains(f32Only, mode) && !ir.IsFloat(t, float.F32) {
-				return c.Error(op, "%s modifier only supported for f32 data type, but got: %s", def.RoundingEnum.Keyword(uint32(mode)), quoted(t))
+				return c.Error(op, "%s modifier only supported for f32 data type, but got: %s", def.RoundingEnum.Keyword(mode), quoted(t))
 			}
 			return true
 		}

@@ -56,10 +56,10 @@ func ordering(what string, strong def.MemOrder) func(*ir.Context, *ir.Op) bool {
 	return func(c *ir.Context, op *ir.Op) bool {
 		order := MemoryOp{op}.MemoryOrderingSemantics()
 		_, scoped := MemoryOp{op}.MemoryScope()
-		word := def.MemOrderEnum.Keyword(uint32(order))
+		word := def.MemOrderEnum.Keyword(order)
 		switch {
 		case order != def.Weak && order != def.Relaxed && order != strong:
-			return c.Error(op, "expect one of: weak, relaxed, or %s, but got: %s", def.MemOrderEnum.Keyword(uint32(strong)), word)
+			return c.Error(op, "expect one of: weak, relaxed, or %s, but got: %s", def.MemOrderEnum.Keyword(strong), word)
 		case order == def.Weak && scoped:
 			return c.Error(op, "weak %s must not have memory scope", what)
 		case order != def.Weak && !scoped:
@@ -99,7 +99,7 @@ func wordSized(t ir.Type) bool {
 
 // modeFits checks the element type of an atomic operation against its mode.
 func modeFits(c *ir.Context, op *ir.Op, mode def.AtomicMode, t ir.Type) bool {
-	word := def.AtomicModeEnum.Keyword(uint32(mode))
+	word := def.AtomicModeEnum.Keyword(mode)
 	switch mode {
 	case def.ModeAddF:
 		if !ir.IsFloat(t, float.F16, float.BF16, float.F32, float.F64) {

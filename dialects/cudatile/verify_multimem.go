@@ -43,10 +43,10 @@ func multicast(c *ir.Context, op *ir.Op, view ViewFacts) bool {
 	order := MemoryOp{op}.MemoryOrderingSemantics()
 	_, scoped := MemoryOp{op}.MemoryScope()
 	if allowed := []def.MemOrder{def.Weak, def.Relaxed, def.Release, def.Acquire}; !slices.Contains(allowed, order) {
-		return c.Error(op, "expect one of: weak, relaxed, acquire, or release, but got: %s", def.MemOrderEnum.Keyword(uint32(order)))
+		return c.Error(op, "expect one of: weak, relaxed, acquire, or release, but got: %s", def.MemOrderEnum.Keyword(order))
 	}
 	if scoped == (order == def.Weak) && op.Def.Args[1].Mode == ir.Optional {
-		return c.Error(op, "memory scope must be given exactly when the access is not weak, and it is %s", def.MemOrderEnum.Keyword(uint32(order)))
+		return c.Error(op, "memory scope must be given exactly when the access is not weak, and it is %s", def.MemOrderEnum.Keyword(order))
 	}
 	return true
 }

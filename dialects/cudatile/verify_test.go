@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tileiras/dialects/cudatile"
+	"tileiras/dialects/cudatile/def"
 	"tileiras/ir"
 	"tileiras/ir/float"
 )
@@ -233,7 +234,7 @@ func TestTypesSayWhatIsWrongWithThem(t *testing.T) {
 		{errOf(cudatile.PartitionView(c, []int64{4, 3}, view(8, 8), []int{0, 1}, cudatile.Absent)), "tile shape dimensions must have power of two length but got [4, 3]"},
 		{errOf(cudatile.PartitionView(c, []int64{4, 4}, view(8, 8), []int{1, 1}, cudatile.Absent)), "target dimension 1 mapped at least twice (for tile dimensions 0 and 1)"},
 		{errOf(cudatile.PartitionView(c, []int64{4, 4}, view(8, 8), []int{0, 2}, cudatile.Absent)), "target dimension is outside of tensor view dimensions, expected strictly less than 2, got 2"},
-		{errOf(cudatile.PartitionView(c, []int64{4}, view(8), []int{0}, cudatile.Some(2))), "padding_value nan can only be used with floating point element types, got i32"},
+		{errOf(cudatile.PartitionView(c, []int64{4}, view(8), []int{0}, cudatile.Some(def.PadNaN))), "padding_value nan can only be used with floating point element types, got i32"},
 		{errOf(cudatile.StridedView(c, []int64{4}, []int64{0}, view(8), []int{0}, cudatile.Absent)), "traversal strides must be strictly positive but got [0]"},
 		{errOf(cudatile.GatherScatterView(c, []int64{4}, view(8), 1, cudatile.Absent)), "gather dimension is outside of tensor view dimensions, expected strictly less than 1, got 1"},
 	}

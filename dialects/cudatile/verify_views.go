@@ -76,7 +76,7 @@ func verifyMakeTensorView(c *ir.Context, o *ir.Op) bool {
 	return true
 }
 
-func attrName(o Optional) string {
+func attrName(o Optional[def.PtrAttr]) string {
 	v, _ := o.Get()
 	return def.PtrAttrEnum.Keyword(v)
 }

@@ -80,7 +80,7 @@ func TestIntegerFoldsAgreeWithPlainArithmeticOnAllEightBitPairs(t *testing.T) {
 			test{OpMaxi, set, always(func(x, y uint64) uint64 { return uint64(max(pick(sign, x), pick(sign, y))) })},
 			test{OpMini, set, always(func(x, y uint64) uint64 { return uint64(min(pick(sign, x), pick(sign, y))) })},
 			test{OpShri, set, always(func(x, y uint64) uint64 { return uint64(pick(sign, x) >> min(y, 63)) })})
-		for p := def.Predicate(def.PredEqual); p <= def.PredGreaterEqual; p++ {
+		for p := def.PredEqual; p <= def.PredGreaterEqual; p++ {
 			tests = append(tests, test{OpCmpi, func(op *ir.Op) { set(op); Cmpi{op}.SetPredicate(p) }, always(func(x, y uint64) uint64 {
 				a, b := pick(sign, x), pick(sign, y)
 				return b2u([...]bool{a == b, a != b, a < b, a <= b, a > b, a >= b}[p])

@@ -91,7 +91,7 @@ func defined(f func(x, y uint64) uint64) func(x, y uint64) (uint64, bool) {
 // flagged are the variants of an op with overflow flags; exact is the mathematical result of signed and unsigned reading.
 func flagged(code ir.Code, exact func(x, y int64) int64) []scalarOp {
 	var ops []scalarOp
-	for flags := def.Overflow(def.NoOverflow); flags <= def.NoWrap; flags++ {
+	for flags := def.NoOverflow; flags <= def.NoWrap; flags++ {
 		ops = append(ops, scalarOp{code, func(op *ir.Op) { ir.Cast[tileaa.OverflowOp](op).SetOverflow(flags) }, func(x, y uint64) (uint64, bool) {
 			s, u := exact(s8(x), s8(y)), exact(int64(x), int64(y))
 			ok := (flags&1 == 0 || s >= -128 && s <= 127) && (flags&2 == 0 || u >= 0 && u <= 255)
@@ -124,7 +124,7 @@ func scalarOps() []scalarOp {
 	ops := flagged(tileaa.OpAddi, func(x, y int64) int64 { return x + y })
 	ops = append(ops, flagged(tileaa.OpSubi, func(x, y int64) int64 { return x - y })...)
 	ops = append(ops, flagged(tileaa.OpMuli, func(x, y int64) int64 { return x * y })...)
-	for flags := def.Overflow(def.NoOverflow); flags <= def.NoWrap; flags++ {
+	for flags := def.NoOverflow; flags <= def.NoWrap; flags++ {
 		ops = append(ops, scalarOp{tileaa.OpShli, func(op *ir.Op) { ir.Cast[tileaa.Shli](op).SetOverflow(flags) }, func(x, y uint64) (uint64, bool) {
 			if y >= width {
 				return 0, flags == 0
@@ -162,7 +162,7 @@ func scalarOps() []scalarOp {
 			scalarOp{tileaa.OpMaxi, set, defined(func(x, y uint64) uint64 { return uint64(max(v(x), v(y))) })},
 			scalarOp{tileaa.OpMini, set, defined(func(x, y uint64) uint64 { return uint64(min(v(x), v(y))) })},
 			scalarOp{tileaa.OpShri, set, defined(func(x, y uint64) uint64 { return uint64(v(x) >> min(y, 63)) })})
-		for predicate := def.Predicate(def.PredEqual); predicate <= def.PredGreaterEqual; predicate++ {
+		for predicate := def.PredEqual; predicate <= def.PredGreaterEqual; predicate++ {
 			ops = append(ops, scalarOp{tileaa.OpCmpi, func(op *ir.Op) {
 				set(op)
 				ir.Cast[tileaa.Cmpi](op).SetPredicate(predicate)

@@ -77,7 +77,7 @@ func widen(b *ir.Builder, v *ir.Value, from, to atom.Elem) *ir.Value {
 	if f := float.ByName(string(to)); f != nil {
 		return tileaa.NewFtof(b, t.WithElem(b.Ctx, b.Ctx.Float(f)), v, tileaa.FtofOptions{}).Result()
 	}
-	sign := def.Signedness(def.Signed)
+	sign := def.Signed
 	if from[0] == 'u' {
 		sign = def.Unsigned
 	}

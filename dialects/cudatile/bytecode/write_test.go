@@ -167,10 +167,9 @@ func TestGlobalsLoseNothingSilently(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, _ := read(t, data)
-			g := got.Body().First()
-			if !g.Is("cuda_tile.global") || g.BoolNamed("constant") != (test.name == "constant") ||
-				(g.EnumNamed("symbol_visibility") == def.Private) != (test.name == "private") {
-				t.Errorf("%s did not survive: %v", test.name, g.Attrs())
+			g, ok := ir.As[cudatile.Global](got.Body().First())
+			if !ok || g.Constant() != (test.name == "constant") || (g.SymbolVisibility() == def.Private) != (test.name == "private") {
+				t.Errorf("%s did not survive: %v", test.name, got.Body().First().Attrs())
 			}
 		})
 	}

@@ -1,22 +1,25 @@
 package def
 
-import "tileiras/ir"
+import (
+	"reflect"
 
-// enum makes an enumeration whose cases have the values 0, 1, 2, ... on the wire; its Go type is the one of this package that the
-// generated accessors use.
-func enum(goType, name string, keywords ...string) *ir.EnumDef {
-	d := &ir.EnumDef{GoType: goType, Name: name}
+	"tileiras/ir"
+)
+
+// enum makes an enumeration whose cases, constants of the Go type E, have the values 0, 1, 2, ... on the wire.
+func enum[E ~uint32](name string, keywords ...string) ir.Enum[E] {
+	d := &ir.EnumDef{GoType: reflect.TypeFor[E]().Name(), Name: name}
 	for i, k := range keywords {
 		d.Cases = append(d.Cases, ir.EnumCase{Keyword: k, Value: uint32(i)})
 	}
-	return d
+	return ir.Enum[E]{EnumDef: d}
 }
 
 // expected says what an operation's form says when no case is there.
-func expected(text string, d *ir.EnumDef) *ir.EnumDef { d.Expected = text; return d }
+func expected[E ~uint32](text string, d ir.Enum[E]) ir.Enum[E] { d.Expected = text; return d }
 
 // caseSince says that a case exists from version v on only.
-func caseSince(d *ir.EnumDef, keyword string, v ir.Version) *ir.EnumDef {
+func caseSince[E ~uint32](d ir.Enum[E], keyword string, v ir.Version) ir.Enum[E] {
 	for i := range d.Cases {
 		if d.Cases[i].Keyword == keyword {
 			d.Cases[i].Since = v
@@ -27,28 +30,28 @@ func caseSince(d *ir.EnumDef, keyword string, v ir.Version) *ir.EnumDef {
 
 // The enumerations of the dialect.
 var (
-	SignednessEnum = expected("expected signedness to be one of: {'signed', 'unsigned'}", enum("Signedness", "signedness", "unsigned", "signed"))
-	OverflowEnum   = enum("Overflow", "overflow", "none", "no_signed_wrap", "no_unsigned_wrap", "no_wrap")
-	RoundingEnum   = caseSince(enum("Rounding", "rounding", "nearest_even", "zero", "negative_inf", "positive_inf", "approx", "full",
+	SignednessEnum = expected("expected signedness to be one of: {'signed', 'unsigned'}", enum[Signedness]("signedness", "unsigned", "signed"))
+	OverflowEnum   = enum[Overflow]("overflow", "none", "no_signed_wrap", "no_unsigned_wrap", "no_wrap")
+	RoundingEnum   = caseSince(enum[Rounding]("rounding", "nearest_even", "zero", "negative_inf", "positive_inf", "approx", "full",
 		"nearest_int_to_zero", "nearest_away"), "nearest_away", ir.V(13, 4))
 	OrderingEnum = expected("expected 'comparison_ordering' to be one of: {'ordered', 'unordered'}",
-		enum("Ordering", "comparison_ordering", "unordered", "ordered"))
+		enum[Ordering]("comparison_ordering", "unordered", "ordered"))
 	PredicateEnum = expected("expected 'comparison_predicate' to be one of: {'equal', 'not_equal', 'less_than', 'less_than_or_equal', "+
 		"'greater_than', 'greater_than_or_equal'}",
-		enum("Predicate", "comparison_predicate", "equal", "not_equal", "less_than", "less_than_or_equal", "greater_than", "greater_than_or_equal"))
-	AtomicModeEnum = enum("AtomicMode", "atomic_rmw_mode", "and", "or", "xor", "add", "addf", "max", "min", "umax", "umin", "xchg")
-	ScopeEnum      = enum("Scope", "memory_scope", "tl_blk", "device", "sys")
-	MemOrderEnum   = enum("MemOrder", "memory_ordering_semantics", "weak", "relaxed", "acquire", "release", "acq_rel")
-	PaddingEnum    = enum("Padding", "padding_value", "zero", "neg_zero", "nan", "pos_inf", "neg_inf")
-	VisibilityEnum = enum("Visibility", "symbol_visibility", "public", "private")
-	PtrAttrEnum    = caseSince(caseSince(enum("PtrAttr", "ptr_attr", "none", "unicast", "multicast"), "unicast", ir.V(13, 5)),
+		enum[Predicate]("comparison_predicate", "equal", "not_equal", "less_than", "less_than_or_equal", "greater_than", "greater_than_or_equal"))
+	AtomicModeEnum = enum[AtomicMode]("atomic_rmw_mode", "and", "or", "xor", "add", "addf", "max", "min", "umax", "umin", "xchg")
+	ScopeEnum      = enum[Scope]("memory_scope", "tl_blk", "device", "sys")
+	MemOrderEnum   = enum[MemOrder]("memory_ordering_semantics", "weak", "relaxed", "acquire", "release", "acq_rel")
+	PaddingEnum    = enum[Padding]("padding_value", "zero", "neg_zero", "nan", "pos_inf", "neg_inf")
+	VisibilityEnum = enum[Visibility]("symbol_visibility", "public", "private")
+	PtrAttrEnum    = caseSince(caseSince(enum[PtrAttr]("ptr_attr", "none", "unicast", "multicast"), "unicast", ir.V(13, 5)),
 		"multicast", ir.V(13, 5))
-	MultimemEnum = enum("Multimem", "multimem_reduction_kind", "add", "min", "max", "and", "or", "xor", "umin", "umax")
+	MultimemEnum = enum[Multimem]("multimem_reduction_kind", "add", "min", "max", "and", "or", "xor", "umin", "umax")
 )
 
 // Enums lists the enumerations.
-var Enums = []*ir.EnumDef{SignednessEnum, OverflowEnum, RoundingEnum, OrderingEnum, PredicateEnum, AtomicModeEnum, ScopeEnum, MemOrderEnum, PaddingEnum,
-	VisibilityEnum, PtrAttrEnum, MultimemEnum}
+var Enums = []*ir.EnumDef{SignednessEnum.EnumDef, OverflowEnum.EnumDef, RoundingEnum.EnumDef, OrderingEnum.EnumDef, PredicateEnum.EnumDef,
+	AtomicModeEnum.EnumDef, ScopeEnum.EnumDef, MemOrderEnum.EnumDef, PaddingEnum.EnumDef, VisibilityEnum.EnumDef, PtrAttrEnum.EnumDef, MultimemEnum.EnumDef}
 
 // The Go types of the enumerations.
 type (
@@ -67,19 +70,19 @@ type (
 )
 
 const (
-	Unsigned = iota
+	Unsigned Signedness = iota
 	Signed
 )
 
 const (
-	NoOverflowFlag = iota
+	NoOverflowFlag Overflow = iota
 	NoSignedWrap
 	NoUnsignedWrap
 	NoWrap
 )
 
 const (
-	RoundNearestEven = iota
+	RoundNearestEven Rounding = iota
 	RoundZero
 	RoundNegInf
 	RoundPosInf
@@ -90,12 +93,12 @@ const (
 )
 
 const (
-	Unordered = iota
+	Unordered Ordering = iota
 	Ordered
 )
 
 const (
-	PredEqual = iota
+	PredEqual Predicate = iota
 	PredNotEqual
 	PredLess
 	PredLessEqual
@@ -104,7 +107,7 @@ const (
 )
 
 const (
-	ModeAnd = iota
+	ModeAnd AtomicMode = iota
 	ModeOr
 	ModeXor
 	ModeAdd
@@ -117,13 +120,13 @@ const (
 )
 
 const (
-	ScopeBlock = iota
+	ScopeBlock Scope = iota
 	ScopeDevice
 	ScopeSys
 )
 
 const (
-	Weak = iota
+	Weak MemOrder = iota
 	Relaxed
 	Acquire
 	Release
@@ -131,7 +134,7 @@ const (
 )
 
 const (
-	PadZero = iota
+	PadZero Padding = iota
 	PadNegZero
 	PadNaN
 	PadPosInf
@@ -139,18 +142,18 @@ const (
 )
 
 const (
-	Public = iota
+	Public Visibility = iota
 	Private
 )
 
 const (
-	PtrNone = iota
+	PtrNone PtrAttr = iota
 	PtrUnicast
 	PtrMulticast
 )
 
 const (
-	MultimemAdd = iota
+	MultimemAdd Multimem = iota
 	MultimemMin
 	MultimemMax
 	MultimemAnd

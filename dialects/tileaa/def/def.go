@@ -45,8 +45,13 @@ func class(name, goType string) []ir.ArgDef {
 func optional(as []ir.ArgDef) []ir.ArgDef { as[0].Mode = ir.Optional; return as }
 
 // of is an attribute of an enumeration; it defaults to the enumeration's first case unless dflt says otherwise.
-func of[E ~uint32](name string, e *ir.EnumDef, dflt E) []ir.ArgDef {
-	return []ir.ArgDef{{Name: name, Attr: ir.EnumKind, Enum: e, Default: e.Of(uint32(dflt)), Mode: ir.Optional}}
+func of[E ~uint32](name string, e ir.Enum[E], dflt E) []ir.ArgDef {
+	return []ir.ArgDef{{Name: name, Attr: ir.EnumKind, Enum: e.EnumDef, Default: e.Of(dflt), Mode: ir.Optional}}
+}
+
+// optOf is an attribute of an enumeration that may be absent.
+func optOf[E ~uint32](name string, e ir.Enum[E]) []ir.ArgDef {
+	return []ir.ArgDef{{Name: name, Attr: ir.EnumKind, Enum: e.EnumDef, Mode: ir.Optional}}
 }
 
 func unit(names ...string) []ir.ArgDef {
@@ -155,16 +160,16 @@ func cast(name, from, to, summary string, attrs ...[]ir.ArgDef) *ir.OpDef {
 }
 
 var (
-	rounding = of("rounding", RoundingEnum, Rounding(RoundNearestEven))
-	full     = of("rounding", RoundingEnum, Rounding(RoundFull))
+	rounding = of("rounding", RoundingEnum, RoundNearestEven)
+	full     = of("rounding", RoundingEnum, RoundFull)
 	ftz      = unit("flush_to_zero")
-	overflow = of("overflow", OverflowEnum, Overflow(NoOverflow))
-	sign     = of("signedness", SignednessEnum, Signedness(Signed))
-	order    = of("order", MemOrderEnum, MemOrder(Weak))
-	scope    = []ir.ArgDef{{Name: "scope", Attr: ir.EnumKind, Enum: ScopeEnum, Mode: ir.Optional}}
-	mode     = of("mode", AtomicModeEnum, AtomicMode(ModeAdd))
+	overflow = of("overflow", OverflowEnum, NoOverflow)
+	sign     = of("signedness", SignednessEnum, Signed)
+	order    = of("order", MemOrderEnum, Weak)
+	scope    = optOf("scope", ScopeEnum)
+	mode     = of("mode", AtomicModeEnum, ModeAdd)
 	// predicate is the comparison; the text leaves equal out.
-	predicate = of("predicate", PredicateEnum, Predicate(PredEqual))
+	predicate = of("predicate", PredicateEnum, PredEqual)
 	// access is what select-atoms decides about a memory access: codegen asks no facts.
 	//   vec     elements per instruction and thread
 	//   narrow  byte offsets from the base fit in signed 32 bits
@@ -220,7 +225,7 @@ var Ops = []*ir.OpDef{
 	binary("pow", "float", elementwise, "x^y."),
 	binary("atan2", "float", elementwise, "The angle of x / y (first over second operand)."),
 	sameShape(same(row("powi", in("source:float", "exponent:int"), res("result:float"), elementwise, "x^n with a signed integer n."), "source", "result"), "source", "exponent"),
-	same(sameShape(row("cmpf", args(in("lhs:float", "rhs:float"), predicate, of("ordering", OrderingEnum, Ordering(Ordered))), res("result:i1"),
+	same(sameShape(row("cmpf", args(in("lhs:float", "rhs:float"), predicate, of("ordering", OrderingEnum, Ordered)), res("result:i1"),
 		elementwise, "Compares; ordered is false and unordered true if either is NaN."), "lhs", "result"), "lhs", "rhs"),
 
 	// Integer arithmetic: wraps; overflow flags are promises.
@@ -228,7 +233,7 @@ var Ops = []*ir.OpDef{
 	binary("subi", "int", elementwise, "x - y.", overflow),
 	binary("muli", "int", commutative, "Low half of x * y.", overflow),
 	binary("mulhii", "int", commutative, "High half of the unsigned product."),
-	binary("divi", "int", trapping, "Quotient, rounded to zero, down or up.", sign, of("rounding", RoundingEnum, Rounding(RoundZero))),
+	binary("divi", "int", trapping, "Quotient, rounded to zero, down or up.", sign, of("rounding", RoundingEnum, RoundZero)),
 	binary("remi", "int", trapping, "Remainder of truncated division, sign of lhs.", sign),
 	binary("maxi", "int", commutative, "The larger.", sign),
 	binary("mini", "int", commutative, "The smaller.", sign),
@@ -270,7 +275,7 @@ var Ops = []*ir.OpDef{
 	sameShape(row("offset", in("ptr:ptr", "offset:int"), res("result:ptr"), elementwise, "Pointer plus signed offset in elements."), "ptr", "offset"),
 
 	// Contraction and reduction.
-	effects(row("dot", args(in("lhs:factor", "rhs:factor", "acc:tile"), of("signedness_lhs", SignednessEnum, Signedness(Signed)), of("signedness_rhs", SignednessEnum, Signedness(Signed)),
+	effects(row("dot", args(in("lhs:factor", "rhs:factor", "acc:tile"), of("signedness_lhs", SignednessEnum, Signed), of("signedness_rhs", SignednessEnum, Signed),
 		unit("fast_acc"), optAttr("atom", ir.StringKind)), res("result:tile"), ir.Pure|ir.Speculatable,
 		"acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom names a row of codegen/atom after select-atoms."),
 		factor("lhs"), factor("rhs")),
@@ -285,7 +290,7 @@ var Ops = []*ir.OpDef{
 	row("make_memref", args(in("base:scalar_ptr"), many("shape:scalar_int"), many("strides:scalar_int")), res("result:memref"), ir.Pure|ir.Speculatable,
 		"A strided array in memory: a pointer with one rank-0 integer, unsigned, per dynamic extent and stride (in elements)."),
 	row("block_tile", args(in("memref:memref"), many("indices:int"), attr("traversal", ir.I64ArrayKind), attr("dim_map", ir.I32ArrayKind),
-		[]ir.ArgDef{{Name: "padding", Attr: ir.EnumKind, Enum: PaddingEnum, Mode: ir.Optional}},
+		optOf("padding", PaddingEnum),
 		optAttr("sparse_dim", ir.I64Kind), optAttr("inbounds", ir.BoolArrayKind), unit("anywhere")), res("result:block"), ir.Pure|ir.Speculatable,
 		"One tile of an array: tile element k of dimension d lies at coordinate indices[d]*traversal[d] + k of array dimension dim_map[d]. "+
 			"With sparse_dim s, indices[s] is a rank-1 tile of coordinates and the other indices are element offsets (traversal 1). "+

@@ -1,30 +1,34 @@
 package def
 
-import "tileiras/ir"
+import (
+	"reflect"
 
-// enum makes an enumeration whose cases count from 0; its Go type is the one of this package that the generated accessors use.
-func enum(goType, name string, keywords ...string) *ir.EnumDef {
-	d := &ir.EnumDef{GoType: goType, Name: name}
+	"tileiras/ir"
+)
+
+// enum makes an enumeration whose cases, constants of the Go type E, have the values 0, 1, 2, ... on the wire.
+func enum[E ~uint32](name string, keywords ...string) ir.Enum[E] {
+	d := &ir.EnumDef{GoType: reflect.TypeFor[E]().Name(), Name: name}
 	for i, k := range keywords {
 		d.Cases = append(d.Cases, ir.EnumCase{Keyword: k, Value: uint32(i)})
 	}
-	return d
+	return ir.Enum[E]{EnumDef: d}
 }
 
 // The enumerations of TileAA. Their values equal those of the bytecode (Tile IR bytecode, enum values), so that
 // convert-to-tileaa copies them.
 var (
-	SignednessEnum = enum("Signedness", "signedness", "unsigned", "signed")
-	OverflowEnum   = enum("Overflow", "overflow", "none", "no_signed_wrap", "no_unsigned_wrap", "no_wrap")
-	RoundingEnum   = enum("Rounding", "rounding", "nearest_even", "zero", "negative_inf", "positive_inf", "approx", "full",
+	SignednessEnum = enum[Signedness]("signedness", "unsigned", "signed")
+	OverflowEnum   = enum[Overflow]("overflow", "none", "no_signed_wrap", "no_unsigned_wrap", "no_wrap")
+	RoundingEnum   = enum[Rounding]("rounding", "nearest_even", "zero", "negative_inf", "positive_inf", "approx", "full",
 		"nearest_int_to_zero", "nearest_away")
-	OrderingEnum  = enum("Ordering", "ordering", "unordered", "ordered")
-	PredicateEnum = enum("Predicate", "predicate", "equal", "not_equal", "less_than", "less_than_or_equal", "greater_than",
+	OrderingEnum  = enum[Ordering]("ordering", "unordered", "ordered")
+	PredicateEnum = enum[Predicate]("predicate", "equal", "not_equal", "less_than", "less_than_or_equal", "greater_than",
 		"greater_than_or_equal")
-	AtomicModeEnum = enum("AtomicMode", "mode", "and", "or", "xor", "add", "addf", "max", "min", "umax", "umin", "xchg")
-	ScopeEnum      = enum("Scope", "scope", "tl_blk", "device", "sys")
-	MemOrderEnum   = enum("MemOrder", "mem_order", "weak", "relaxed", "acquire", "release", "acq_rel")
-	PaddingEnum    = enum("Padding", "padding", "zero", "neg_zero", "nan", "pos_inf", "neg_inf")
+	AtomicModeEnum = enum[AtomicMode]("mode", "and", "or", "xor", "add", "addf", "max", "min", "umax", "umin", "xchg")
+	ScopeEnum      = enum[Scope]("scope", "tl_blk", "device", "sys")
+	MemOrderEnum   = enum[MemOrder]("mem_order", "weak", "relaxed", "acquire", "release", "acq_rel")
+	PaddingEnum    = enum[Padding]("padding", "zero", "neg_zero", "nan", "pos_inf", "neg_inf")
 )
 
 // The Go types of the enumerations.
@@ -41,19 +45,19 @@ type (
 )
 
 const (
-	Unsigned = iota
+	Unsigned Signedness = iota
 	Signed
 )
 
 const (
-	NoOverflow = iota
+	NoOverflow Overflow = iota
 	NoSignedWrap
 	NoUnsignedWrap
 	NoWrap
 )
 
 const (
-	RoundNearestEven = iota
+	RoundNearestEven Rounding = iota
 	RoundZero
 	RoundNegInf
 	RoundPosInf
@@ -64,12 +68,12 @@ const (
 )
 
 const (
-	Unordered = iota
+	Unordered Ordering = iota
 	Ordered
 )
 
 const (
-	PredEqual = iota
+	PredEqual Predicate = iota
 	PredNotEqual
 	PredLess
 	PredLessEqual
@@ -78,7 +82,7 @@ const (
 )
 
 const (
-	ModeAnd = iota
+	ModeAnd AtomicMode = iota
 	ModeOr
 	ModeXor
 	ModeAdd
@@ -91,13 +95,13 @@ const (
 )
 
 const (
-	ScopeBlock = iota
+	ScopeBlock Scope = iota
 	ScopeDevice
 	ScopeSys
 )
 
 const (
-	Weak = iota
+	Weak MemOrder = iota
 	Relaxed
 	Acquire
 	Release
@@ -105,7 +109,7 @@ const (
 )
 
 const (
-	PadZero = iota
+	PadZero Padding = iota
 	PadNegZero
 	PadNaN
 	PadPosInf

@@ -156,9 +156,6 @@ func (op *Op) Name() string {
 	return op.Def.FullName()
 }
 
-// Is reports whether the op is the one of this full name.
-func (op *Op) Is(fullName string) bool { return op.Name() == fullName }
-
 func (op *Op) Loc() Location              { return op.loc }
 func (op *Op) SetLoc(l Location)          { op.loc = l }
 func (op *Op) Block() *Block              { return op.block }
@@ -231,24 +228,6 @@ func (op *Op) OperandOf(d int) *Value {
 	return op.operands[lo].value
 }
 
-// OperandNamed is OperandOf by the row's name.
-func (op *Op) OperandNamed(name string) *Value {
-	d := op.Def.OperandIndex(name)
-	if d < 0 {
-		return nil
-	}
-	return op.OperandOf(d)
-}
-
-// OperandGroupNamed is OperandGroup by the row's name.
-func (op *Op) OperandGroupNamed(name string) []*Value {
-	d := op.Def.OperandIndex(name)
-	if d < 0 {
-		return nil
-	}
-	return op.OperandGroup(d)
-}
-
 // Attr is the attribute with index i in the row; nil when absent.
 func (op *Op) Attr(i int) Attribute {
 	if i < 0 || i >= len(op.attrs) {
@@ -260,14 +239,8 @@ func (op *Op) Attr(i int) Attribute {
 // SetAttr sets (or with nil removes) the attribute with index i in the row.
 func (op *Op) SetAttr(i int, a Attribute) { op.attrs[i] = a }
 
-// AttrNamed finds an attribute by name among the row's and then the discardable ones; the row's default counts.
-func (op *Op) AttrNamed(name string) Attribute {
-	if i := op.Def.AttrIndex(name); i >= 0 {
-		if op.attrs[i] != nil {
-			return op.attrs[i]
-		}
-		return op.Def.AttrDef(i).Default
-	}
+// Discardable is the attribute of this name that the row does not know; nil when absent.
+func (op *Op) Discardable(name string) Attribute {
 	for _, e := range op.extra {
 		if e.Name == name {
 			return e.Value
@@ -276,63 +249,9 @@ func (op *Op) AttrNamed(name string) Attribute {
 	return nil
 }
 
-// SetAttrNamed sets (or with nil removes) an attribute by name; a name that the row does not know is discardable.
-func (op *Op) SetAttrNamed(name string, a Attribute) {
-	if i := op.Def.AttrIndex(name); i >= 0 {
-		op.attrs[i] = a
-		return
-	}
-	at := 0
-	for at < len(op.extra) && op.extra[at].Name < name {
-		at++
-	}
-	found := at < len(op.extra) && op.extra[at].Name == name
-	switch {
-	case a == nil && found:
-		op.extra = append(op.extra[:at:at], op.extra[at+1:]...)
-	case a == nil:
-	case found:
-		op.extra[at].Value = a
-	default:
-		op.extra = append(op.extra[:at:at], append([]NamedAttr{{name, a}}, op.extra[at:]...)...)
-	}
-}
-
 // Attrs are the row's attributes by index; Extra the discardable ones, sorted by name. Do not modify.
 func (op *Op) Attrs() []Attribute { return op.attrs }
 func (op *Op) Extra() []NamedAttr { return op.extra }
-
-// Typed readers of attributes by name, with the row's defaults; the zero value when absent.
-func (op *Op) EnumNamed(name string) uint32 {
-	if a, ok := op.AttrNamed(name).(EnumAttr); ok {
-		return a.Value
-	}
-	return 0
-}
-func (op *Op) IntNamed(name string) int64 {
-	if a, ok := op.AttrNamed(name).(IntegerAttr); ok {
-		return a.SInt()
-	}
-	return 0
-}
-func (op *Op) BoolNamed(name string) bool {
-	switch a := op.AttrNamed(name).(type) {
-	case BoolAttr:
-		return bool(a)
-	case UnitAttr:
-		return true
-	}
-	return false
-}
-func (op *Op) StringNamed(name string) string {
-	switch a := op.AttrNamed(name).(type) {
-	case StringAttr:
-		return string(a)
-	case SymbolAttr:
-		return string(a)
-	}
-	return ""
-}
 
 // ParentOp is the operation in whose region this one lies, or nil.
 func (op *Op) ParentOp() *Op {

@@ -6,22 +6,13 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 )
 
-// byName are the rooms that still read operations by the names of the rows, with the number of places. Every other room uses the typed
-// operations that internal/opgen writes; a number here may only fall.
-var byName = map[string]int{
-	"passes/cudatile": 1,
-}
-
-var namedAccess = regexp.MustCompile(`^(Operand|OperandGroup|Attr|SetAttr|Enum|Int|Bool|String)Named$`)
-
-// TestOperationsAreReadByType counts the places that name an operand, an attribute or an operation by a string.
+// TestOperationsAreReadByType finds code that asks an operation for its name to learn what it is: ir.As, ir.Is and switches over codes do
+// that. Operands and attributes have no readers by name. What prints names, or looks them up for a text, is package ir and the tests.
 func TestOperationsAreReadByType(t *testing.T) {
-	found := map[string]int{}
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, "_gen.go") {
 			return err
@@ -30,13 +21,14 @@ func TestOperationsAreReadByType(t *testing.T) {
 		if dir == "ir" || strings.HasPrefix(dir, "tests") {
 			return nil
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, path, nil, 0)
 		if err != nil {
 			return err
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
-			if places(n) {
-				found[dir]++
+			if n != nil && asksName(n) {
+				t.Errorf("%s: an operation is told by its name: use ir.As, ir.Is or its code", files.Position(n.Pos()))
 			}
 			return true
 		})
@@ -45,36 +37,23 @@ func TestOperationsAreReadByType(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for dir, n := range found {
-		if n > byName[dir] {
-			t.Errorf("%s names operands, attributes or operations in %d places, %d are known: use the typed operations", dir, n, byName[dir])
-		}
-	}
-	for dir, n := range byName {
-		if found[dir] < n {
-			t.Errorf("%s is down to %d places from %d: write that down here", dir, found[dir], n)
-		}
-	}
 }
 
-// places reports whether a node reads or sets by name, or compares the name of an operation.
-func places(n ast.Node) bool {
+// asksName reports whether a node compares the name of an operation, or looks something up by it.
+func asksName(n ast.Node) bool {
 	switch n := n.(type) {
-	case *ast.CallExpr:
-		s, ok := n.Fun.(*ast.SelectorExpr)
-		return ok && namedAccess.MatchString(s.Sel.Name)
 	case *ast.BinaryExpr:
-		return (n.Op == token.EQL || n.Op == token.NEQ) && (isDefName(n.X) || isDefName(n.Y))
+		return (n.Op == token.EQL || n.Op == token.NEQ) && (isOpName(n.X) || isOpName(n.Y))
 	case *ast.SwitchStmt:
-		return isDefName(n.Tag)
+		return isOpName(n.Tag)
 	case *ast.IndexExpr:
-		return isDefName(n.Index)
+		return isOpName(n.Index)
 	}
 	return false
 }
 
-// isDefName reports whether an expression is x.Def.Name.
-func isDefName(e ast.Expr) bool {
+// isOpName reports whether an expression is x.Def.Name.
+func isOpName(e ast.Expr) bool {
 	name, ok := e.(*ast.SelectorExpr)
 	if !ok || name.Sel.Name != "Name" {
 		return false

@@ -49,5 +49,5 @@ func elementOf(t ir.Type) (ir.Type, bool) {
 
 // materialize makes a constant.
 func materialize(b *ir.Builder, loc ir.Location, value ir.Attribute, t ir.Type) *ir.Op {
-	return b.Create(ir.State{Def: b.Ctx.OpDef(Name + ".constant"), Loc: loc, Types: []ir.Type{t}, Attrs: []ir.Attribute{value}})
+	return b.Create(ir.State{Def: opRows[OpConstant.Index()-1], Loc: loc, Types: []ir.Type{t}, Attrs: []ir.Attribute{value}})
 }

@@ -102,13 +102,13 @@ func TestEveryRowReadsAndPrintsTheSame(t *testing.T) {
 func sample(d *ir.OpDef, full bool) *ir.Op {
 	c := ir.NewContext(tileaa.Dialect)
 	i32 := tileaa.Tile(c, c.Int(32))
-	item := func(name, symbol string) *ir.Op {
-		op := ir.NewOp(ir.State{Def: tileaa.Dialect.Op(name)})
-		op.SetAttrNamed("sym_name", ir.SymbolAttr(symbol))
+	item := func(code ir.Code, symbol string) *ir.Op {
+		op := ir.NewOp(ir.State{Def: tileaa.Dialect.Row(code)})
+		tileaa.SymbolOp{Op: op}.SetSymName(symbol)
 		op.Region(0).AddBlock()
 		return op
 	}
-	m, entry := item("module", "m"), item("entry", "x y")
+	m, entry := item(tileaa.OpModule, "m"), item(tileaa.OpEntry, "x y")
 	m.Body().Append(entry)
 	if d.Name == "module" || d.Name == "entry" {
 		return m

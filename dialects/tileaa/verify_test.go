@@ -101,13 +101,13 @@ func TestPlansReadBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Body().First().SetAttrNamed("plan", want)
+	ir.Cast[Entry](m.Body().First()).SetPlan(want)
 	text := ir.Text(m, ir.PrintOptions{})
 	back, err := ir.Parse(ir.NewContext(Dialect), "test", []byte(text))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	if got := back.Body().First().AttrNamed("plan"); !ir.AttrEqual(got, want) {
+	if got := ir.Cast[Entry](back.Body().First()).Plan(); !ir.AttrEqual(got, want) {
 		t.Errorf("%s reads back as %+v", text, got)
 	}
 	_, err = ir.Parse(c, "test", []byte(strings.Replace(text, "warps", "wraps", 1)))

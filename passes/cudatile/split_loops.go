@@ -101,7 +101,7 @@ func (l *loopSplit) worthIt(op *ir.Op, threshold int64) bool {
 		entry = entry.ParentOp()
 	}
 	for _, o := range []*ir.Op{entry, l.loop, op} {
-		if a, ok := o.AttrNamed("cuda_tile.loop_split").(ir.IntegerAttr); ok {
+		if a, ok := o.Discardable("cuda_tile.loop_split").(ir.IntegerAttr); ok {
 			threshold = a.SInt()
 		}
 	}

@@ -51,7 +51,7 @@ func rootOf(v *ir.Value) (string, bool) {
 	for {
 		op := v.DefiningOp()
 		if op == nil {
-			return fmt.Sprint(v.Index()) + stars, v.Block().ParentOp().Is("cuda_tile.entry")
+			return fmt.Sprint(v.Index()) + stars, ir.Is[cudatile.Entry](v.Block().ParentOp())
 		}
 		if op.NumOperands() == 0 {
 			return "", false

@@ -38,8 +38,9 @@ type param struct {
 
 // parameters reads from a module what to launch an entry with.
 func parameters(m *ir.Op, entry string) ([]param, error) {
-	for _, op := range m.Body().Ops() {
-		if op.Def.Name != "entry" || op.StringNamed("sym_name") != entry {
+	for _, e := range ir.OpsOf[cudatile.Entry](m.Body()) {
+		op := e.Op
+		if e.SymName() != entry {
 			continue
 		}
 		var out []param

@@ -39,7 +39,7 @@ func inside(m *ir.Op) []*ir.Op {
 	var list []*ir.Op
 	ir.Walk(m, ir.PreOrder, func(op *ir.Op) {
 		parent := op.ParentOp()
-		if op != m && op.Def.Name != "entry" && parent.Def.Name != "reduce" && parent.Def.Name != "scan" {
+		if op != m && !ir.Is[cudatile.Entry](op) && !ir.Is[cudatile.AggregateOp](parent) {
 			list = append(list, op)
 		}
 	})
@@ -137,14 +137,12 @@ func zero(c *ir.Context, op *ir.Op, t ir.Type) *ir.Value {
 	if _, ok := tile.Elem.(*cudatile.PtrType); ok {
 		return nil
 	}
-	b := ir.NewBuilder(c).Before(op)
-	k := b.Create(ir.State{Def: cudatile.Dialect.Op("constant"), Types: []ir.Type{t}})
-	k.SetAttrNamed("value", &ir.DenseAttr{Type: t, Data: make([]byte, size(tile.Elem)), Splat: true})
-	return k.Result(0)
+	value := &ir.DenseAttr{Type: t, Data: make([]byte, size(tile.Elem)), Splat: true}
+	return cudatile.NewConstant(ir.NewBuilder(c).Before(op), t, value).Result()
 }
 
 func replaceByZero(c *ir.Context, op *ir.Op) bool {
-	if unused(op) || op.Is("cuda_tile.constant") || op.Traits().Has(ir.Terminator) {
+	if unused(op) || ir.Is[cudatile.Constant](op) || op.Traits().Has(ir.Terminator) {
 		return false
 	}
 	for _, r := range op.Results() {
@@ -164,7 +162,7 @@ func replaceByZero(c *ir.Context, op *ir.Op) bool {
 func zeroOperands(c *ir.Context, op *ir.Op) bool {
 	done := false
 	for i, v := range op.Operands() {
-		if d := v.DefiningOp(); d != nil && d.Is("cuda_tile.constant") {
+		if d := v.DefiningOp(); ir.Is[cudatile.Constant](d) {
 			continue
 		}
 		if z := zero(c, op, v.Type()); z != nil {
@@ -177,7 +175,7 @@ func zeroOperands(c *ir.Context, op *ir.Op) bool {
 
 // inlineRegion puts the body of a region, run once, in the place of an if or a loop.
 func inlineRegion(_ *ir.Context, op *ir.Op) bool {
-	if name := op.Def.Name; op.NumRegions() == 0 || name != "if" && name != "for" && name != "loop" {
+	if op.Def.Flow.Inits == "" && !ir.Is[cudatile.If](op) { // no loop either
 		return false
 	}
 	body := op.Body()
@@ -189,7 +187,7 @@ func inlineRegion(_ *ir.Context, op *ir.Op) bool {
 		return false
 	}
 	for _, o := range body.Ops() { // ifs that would leave the loop go
-		if op.Def.Name != "if" && leaves(o) && o != end {
+		if !ir.Is[cudatile.If](op) && leaves(o) && o != end {
 			if !unused(o) {
 				return false
 			}
@@ -198,7 +196,7 @@ func inlineRegion(_ *ir.Context, op *ir.Op) bool {
 	}
 	// The arguments are the last operands, in order; for has its counter before them, which begins at the first operand.
 	args, operands := body.Args(), op.Operands()
-	if op.Def.Name == "for" {
+	if ir.Is[cudatile.For](op) {
 		args[0].ReplaceAllUsesWith(operands[0])
 		args = args[1:]
 	}
@@ -220,10 +218,10 @@ func inlineRegion(_ *ir.Context, op *ir.Op) bool {
 
 // leaves reports whether an operation holds a break or continue of the loop that it stands in.
 func leaves(op *ir.Op) bool {
-	switch op.Def.Name {
-	case "break", "continue":
+	switch op.Code() {
+	case cudatile.OpBreak, cudatile.OpContinue:
 		return true
-	case "for", "loop":
+	case cudatile.OpFor, cudatile.OpLoop:
 		return false
 	}
 	for _, r := range op.Regions() {

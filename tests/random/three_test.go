@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"tileiras/dialects/cudatile"
+	"tileiras/ir"
 	"tileiras/runtime/emu"
 	"tileiras/tests/ptxas"
 )
@@ -174,10 +176,8 @@ func litKernels(t *testing.T) []litKernel {
 			if err != nil {
 				continue // a text of another stage, or one that a test wants refused
 			}
-			for _, op := range in.Module.Body().Ops() {
-				if op.Def.Name == "entry" && op.Def.Dialect == "cuda_tile" {
-					list = append(list, litKernel{filepath.Base(file), text, op.StringNamed("sym_name")})
-				}
+			for _, entry := range ir.OpsOf[cudatile.Entry](in.Module.Body()) {
+				list = append(list, litKernel{filepath.Base(file), text, entry.SymName()})
 			}
 		}
 	}

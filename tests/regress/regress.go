@@ -72,7 +72,7 @@ func parse(name string, text []byte) (*Test, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Kernel = entry.StringNamed("sym_name")
+	t.Kernel = entry.SymName()
 	args := entry.Body().Args()
 	t.Params = make([]cases.Param, len(args))
 	for line := range strings.Lines(string(text)) {
@@ -106,25 +106,19 @@ func parse(name string, text []byte) (*Test, error) {
 }
 
 // readEntry gives the one entry of a module.
-func readEntry(name string, text []byte) (*ir.Op, error) {
+func readEntry(name string, text []byte) (entry cudatile.Entry, err error) {
 	in, err := driver.Read(driver.NewContext(), name, text)
 	if err != nil {
-		return nil, err
+		return entry, err
 	}
-	var entry *ir.Op
-	for _, op := range in.Module.Body().Ops() {
-		if op.Def.Name != "entry" {
-			continue
-		}
-		if entry != nil {
-			return nil, errors.New("the module has several entries")
-		}
-		entry = op
+	entries := ir.OpsOf[cudatile.Entry](in.Module.Body())
+	if len(entries) > 1 {
+		return entry, errors.New("the module has several entries")
 	}
-	if entry == nil {
-		return nil, errors.New("the module has no entry")
+	if len(entries) == 0 {
+		return entry, errors.New("the module has no entry")
 	}
-	return entry, nil
+	return entries[0], nil
 }
 
 // words takes "key=value" words apart.

@@ -100,7 +100,7 @@ func join(parts ...[]byte) []byte {
 func TestTheSmallestKernelReads(t *testing.T) {
 	for version := byte(1); version <= 5; version++ {
 		m, _ := read(t, kernel(version, ret).bytes())
-		if n := len(m.Body().Ops()); n != 1 || m.Body().First().StringNamed("sym_name") != "k" {
+		if n := len(m.Body().Ops()); n != 1 || ir.Cast[cudatile.Entry](m.Body().First()).SymName() != "k" {
 			t.Errorf("13.%d: got %d ops", version, n)
 		}
 	}
@@ -265,7 +265,7 @@ func TestI1ConstantsArePackedOrSplat(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			m, _ := read(t, boolConstant(test.n, test.data))
-			value := m.Body().First().Body().First().AttrNamed("value").(*ir.DenseAttr)
+			value := ir.Cast[cudatile.Constant](m.Body().First().Body().First()).Value()
 			if string(value.Data) != string(test.want) || value.Splat != test.splat {
 				t.Errorf("got % x splat %v, want % x splat %v", value.Data, value.Splat, test.want, test.splat)
 			}

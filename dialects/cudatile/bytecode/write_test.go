@@ -212,7 +212,7 @@ func TestAnEditedModuleKeepsTheRestOfItsOrigin(t *testing.T) {
 	if !bytes.Contains(got, []byte("a string that is new")) || !bytes.Contains(got, []byte("astype@_stub")) {
 		t.Error("want the new string and the old one that no op reaches")
 	}
-	if again, _ := read(t, got); again.Body().First().Body().Last().Prev().StringNamed("str") != "a string that is new" {
+	if again, _ := read(t, got); ir.Cast[cudatile.PrintTko](again.Body().First().Body().Last().Prev()).Str() != "a string that is new" {
 		t.Error("the new op is not where it was put")
 	}
 }

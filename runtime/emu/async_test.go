@@ -414,9 +414,9 @@ func TestWgmmaOfBits(t *testing.T) {
 	var w matrixWork
 	op := &wgmmaOp{n: 8, k: 256, a: typ{clsBits, 1, 1, nil, "b1"}}
 	w.ba[3*8+1], w.bb[5*8+1] = 0xff0f, 0x0fff
-	w.c[3*256+5] = 2
-	if op.row(&w, 3); w.c[3*256+5] != 2+12-4 || math.Signbit(w.c[3*256+4]) {
-		t.Errorf("got %v", w.c[3*256+5])
+	w.c[0][3][5] = 2
+	if op.rows(&w, 0); w.c[0][3][5] != 2+12-4 || math.Signbit(w.c[0][3][4]) {
+		t.Errorf("got %v", w.c[0][3][5])
 	}
 }
 

@@ -228,3 +228,18 @@ LOOP:
 	}
 	b.ReportMetric(float64(n*64*256*16)/b.Elapsed().Seconds()/1e6, "MMAC/s")
 }
+
+// BenchmarkMultiplications does nothing but the multiplications of a m64n256k16: what BenchmarkWgmma is held against.
+func BenchmarkMultiplications(b *testing.B) {
+	work := new(matrixWork)
+	for b.Loop() {
+		for range 100 {
+			for block := range work.c {
+				for row := range 64 {
+					addRow(&work.c[block][row&15], work.a[row*32:][:16], work.b[block][:16])
+				}
+			}
+		}
+	}
+	b.ReportMetric(float64(b.N)*100*64*256*16/b.Elapsed().Seconds()/1e6, "MMAC/s")
+}

@@ -4,11 +4,12 @@ import "math/bits"
 
 // matrixWork is room for one wgmma, kept by the CTA.
 type matrixWork struct {
-	a      [64 * 32]float64 // row, k
-	b      [32 * 256]float64
-	c      [64 * 256]float64
-	ia, ib [256 * 32]int32 // row or column, k
-	ba, bb [256 * 8]uint32 // bits
+	a      [64 * 32]float64   // row, k
+	b      [32][32][8]float64 // eight columns, k, column: in the order in which they are multiplied
+	c      [32][16][8]float64 // eight columns, row of a warp, column
+	ia, ib [256 * 32]int32    // row or column, k
+	ba, bb [256 * 8]uint32    // bits
+	piece  [16]float64        // elements of 16 bytes
 	badA   [64]bool
 	badB   [256]bool
 	bad    bool
@@ -82,9 +83,9 @@ func (w *warp) wgmma(in *inst, op *wgmmaOp, group []*warp) {
 			x.regsA(in, op, work, i)
 		}
 	} else {
-		w.operand(desc(op.descA), op.acrossA, op.a, 64, op.k, access, work.badA[:], work, work.putter(op.a, true, op.acrossA, op.n))
+		w.operand(desc(op.descA), op.acrossA, op.a, 64, op.k, access, work.badA[:], work, work.putter(op.a, true, op.acrossA))
 	}
-	w.operand(desc(op.descB), op.acrossB, op.b, op.n, op.k, access, work.badB[:], work, work.putter(op.b, false, op.acrossB, op.n))
+	w.operand(desc(op.descB), op.acrossB, op.b, op.n, op.k, access, work.badB[:], work, work.putter(op.b, false, op.acrossB))
 	for i, x := range group {
 		x.wgmmaRows(in, op, work, i, add)
 	}
@@ -100,16 +101,8 @@ func (w *warp) uniformPred(p pref) bool {
 	return v != 0
 }
 
-// putter decodes the 16 bytes of a piece into the work arrays: A by row, B by k.
-func (m *matrixWork) putter(t typ, isA, across bool, n int) func(r, k int, b []byte) {
-	rowStep, kStep, to := 32, 1, m.a[:]
-	if !isA {
-		rowStep, kStep, to = 1, n, m.b[:]
-	}
-	step := kStep
-	if across {
-		step = rowStep
-	}
+// putter decodes the 16 bytes of a piece into the work arrays.
+func (m *matrixWork) putter(t typ, isA, across bool) func(r, k int, b []byte) {
 	switch {
 	case t.bits == 1:
 		words := m.ba[:]
@@ -134,27 +127,52 @@ func (m *matrixWork) putter(t typ, isA, across bool, n int) func(r, k int, b []b
 				}
 			}
 		}
-	case t.fmt == fmtF16:
-		return func(r, k int, b []byte) {
-			at := r*rowStep + k*kStep
-			for j := range 8 {
-				to[at+j*step] = float64(f16values[uint16(b[2*j])|uint16(b[2*j+1])<<8])
+	}
+	decode := pieceDecoder(t)
+	return func(r, k int, b []byte) {
+		e := &m.piece
+		n := decode(e, b)
+		switch {
+		case isA && across:
+			for j, x := range e[:n] {
+				m.a[(r+j)*32+k] = x
 			}
-		}
-	case t.fmt == fmtBF16:
-		return func(r, k int, b []byte) {
-			at := r*rowStep + k*kStep
-			for j := range 8 {
-				to[at+j*step] = float64(f32(uint64(b[2*j])<<16 | uint64(b[2*j+1])<<24))
+		case isA:
+			copy(m.a[r*32+k:], e[:n])
+		case across:
+			copy(m.b[r>>3][k][r&7:], e[:n])
+		default:
+			for j, x := range e[:n] {
+				m.b[r>>3][k+j][r&7] = x
 			}
 		}
 	}
-	value, size := elemValue(t), t.bits/8
-	return func(r, k int, b []byte) {
-		at := r*rowStep + k*kStep
-		for j := range 16 / size {
-			to[at+j*step] = value(readBytes(b, j*size, size))
+}
+
+// pieceDecoder decodes the floats in 16 bytes and tells how many there are.
+func pieceDecoder(t typ) func(e *[16]float64, b []byte) int {
+	switch t.fmt {
+	case fmtF16:
+		return func(e *[16]float64, b []byte) int {
+			for j := range 8 {
+				e[j] = float64(f16values[uint16(b[2*j])|uint16(b[2*j+1])<<8])
+			}
+			return 8
 		}
+	case fmtBF16:
+		return func(e *[16]float64, b []byte) int {
+			for j := range 8 {
+				e[j] = float64(f32(uint64(b[2*j])<<16 | uint64(b[2*j+1])<<24))
+			}
+			return 8
+		}
+	}
+	value, size := elemValue(t), t.bits/8
+	return func(e *[16]float64, b []byte) int {
+		for j := range 16 / size {
+			e[j] = value(readBytes(b, j*size, size))
+		}
+		return 16 / size
 	}
 }
 
@@ -214,15 +232,18 @@ func (w *warp) wgmmaRows(in *inst, op *wgmmaOp, work *matrixWork, at int, add bo
 	d := in.src[op.firstD:]
 	bad := work.bad
 	for i, o := range d {
-		op.takeD(work, at, i*per, w.src(o), add)
+		op.takeD(work, i*per, w.src(o), add)
 		bad = bad || add && w.undefLanes(o) != 0
 	}
-	for row := 16 * at; row < 16*at+16; row++ {
-		op.row(work, row)
+	if a := work.a[16*at*32:][:16*32]; op.negA != op.negB {
+		for i, x := range a {
+			a[i] = -x
+		}
 	}
+	op.rows(work, 16*at)
 	for i, o := range in.dst {
-		var v, u vec
-		op.giveD(work, at, i*per, &v)
+		var u vec
+		op.giveD(work, i*per, w.dst(o))
 		for lane := 0; bad && lane < 32; lane++ {
 			for j := range per {
 				row, col := placeD(at, lane, i*per+j)
@@ -231,7 +252,7 @@ func (w *warp) wgmmaRows(in *inst, op *wgmmaOp, work *matrixWork, at int, add bo
 				}
 			}
 		}
-		w.put(o, fullMask, &v)
+		w.defined(o, fullMask)
 		for lane := 0; bad && lane < 32; lane++ {
 			w.setUB(o, lane, u[lane])
 		}
@@ -239,39 +260,51 @@ func (w *warp) wgmmaRows(in *inst, op *wgmmaOp, work *matrixWork, at int, add bo
 }
 
 // takeD puts the elements of a register of D, of which i is the first, into the sums.
-func (op *wgmmaOp) takeD(work *matrixWork, at, i int, x *vec, add bool) {
+func (op *wgmmaOp) takeD(work *matrixWork, i int, x *vec, add bool) {
 	for j := range op.perD() {
-		first, col := placeD(at, 0, i+j)
-		for lane := range 32 {
-			c := &work.c[(first+lane>>2)*256+col+2*(lane&3)]
-			v := x[lane] >> (j * op.d.bits)
+		rows, col := work.eight(i + j)
+		for g := range rows {
+			r, v := &rows[g], (*[4]uint64)(x[4*g:])
 			switch {
 			case !add:
-				*c = 0
-			case op.d.bits == 16:
-				*c = float64(f16values[v&0xffff])
+				r[col], r[col+2], r[col+4], r[col+6] = 0, 0, 0, 0
 			case op.d.fmt == fmtF32:
-				*c = float64(f32(v))
+				r[col], r[col+2], r[col+4], r[col+6] = float64(f32(v[0])), float64(f32(v[1])), float64(f32(v[2])), float64(f32(v[3]))
 			default:
-				*c = float64(int32(v))
+				for t, v := range v {
+					if r[col+2*t] = float64(int32(v)); op.d.bits == 16 {
+						r[col+2*t] = float64(f16values[v>>(16*j)&0xffff])
+					}
+				}
 			}
 		}
 	}
 }
 
 // giveD takes them out again, rounded.
-func (op *wgmmaOp) giveD(work *matrixWork, at, i int, v *vec) {
+func (op *wgmmaOp) giveD(work *matrixWork, i int, v *vec) {
 	for j := range op.perD() {
-		first, col := placeD(at, 0, i+j)
-		for lane := range 32 {
-			x := work.c[(first+lane>>2)*256+col+2*(lane&3)]
-			if op.d.fmt == fmtF32 && x == x {
-				v[lane] = bits32(float32(x))
-			} else {
-				v[lane] |= op.result(x) << (j * op.d.bits)
+		rows, col := work.eight(i + j)
+		for g := range rows {
+			for t := range 4 {
+				x, to := rows[g][col+2*t], &v[4*g+t]
+				switch {
+				case op.d.fmt == fmtF32 && x == x:
+					*to = bits32(float32(x))
+				case j == 0:
+					*to = op.result(x)
+				default:
+					*to |= op.result(x) << (j * op.d.bits)
+				}
 			}
 		}
 	}
+}
+
+// eight are the rows of c in which element i of the lanes lies, and the column of lane 0 there; lane t of a row is 2t further.
+func (m *matrixWork) eight(i int) (rows *[8][8]float64, col int) {
+	row, col := placeD(0, 0, i)
+	return (*[8][8]float64)(m.c[col>>3][row:]), col & 1
 }
 
 // placeD is the row and column of element i of a lane of warp w of the warpgroup.
@@ -279,57 +312,31 @@ func placeD(w, lane, i int) (row, col int) {
 	return 16*w + lane>>2 + 8*(i>>1&1), 8*(i>>2) + 2*(lane&3) + i&1
 }
 
-// row adds a row of the product to c. Sums of floats are in f64, those of integers exact.
-func (op *wgmmaOp) row(m *matrixWork, row int) {
-	c := m.c[row*256:][:op.n]
-	switch {
-	case op.a.bits == 1:
-		for col := range c {
-			n := 0
-			for k := range 8 {
-				n += bits.OnesCount32(m.ba[row*8+k] & m.bb[col*8+k])
+// rows adds the rows of a warp, from the given one on, of the product to c. Sums of floats are in f64, those of integers exact.
+func (op *wgmmaOp) rows(m *matrixWork, from int) {
+	for block := range op.n / 8 {
+		for i := range 16 {
+			c, row := &m.c[block][i], from+i
+			switch {
+			case op.a.bits == 1:
+				for col := range c {
+					for k, x := range m.ba[row*8:][:8] {
+						c[col] += float64(bits.OnesCount32(x & m.bb[(8*block+col)*8+k]))
+					}
+				}
+			case !op.a.isFloat():
+				for col := range c {
+					s, b := int32(0), m.ib[(8*block+col)*32:][:32]
+					for k, x := range m.ia[row*32:][:32] {
+						s += x * b[k]
+					}
+					c[col] += float64(s)
+				}
+			default:
+				addRow(c, m.a[row*32:][:op.k], m.b[block][:op.k])
 			}
-			c[col] += float64(n)
-		}
-	case !op.a.isFloat():
-		a := m.ia[row*32:][:32]
-		for col := range c {
-			s, b := int32(0), m.ib[col*32:][:32]
-			for k, x := range a {
-				s += x * b[k]
-			}
-			c[col] += float64(s)
-		}
-	default:
-		a := m.a[row*32:][:op.k]
-		if op.negA != op.negB {
-			var neg [32]float64
-			for k, x := range a {
-				neg[k] = -x
-			}
-			a = neg[:op.k]
-		}
-		for col := 0; col < op.n; col += 8 {
-			addColumns((*[8]float64)(c[col:]), a, m.b[col:], op.n)
 		}
 	}
-}
-
-// addColumns adds a row of A times eight columns of B, whose rows are n apart: eight independent sums.
-func addColumns(c *[8]float64, a, b []float64, n int) {
-	s0, s1, s2, s3, s4, s5, s6, s7 := c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]
-	for k, x := range a {
-		y := (*[8]float64)(b[k*n:])
-		s0 += float64(x * y[0])
-		s1 += float64(x * y[1])
-		s2 += float64(x * y[2])
-		s3 += float64(x * y[3])
-		s4 += float64(x * y[4])
-		s5 += float64(x * y[5])
-		s6 += float64(x * y[6])
-		s7 += float64(x * y[7])
-	}
-	*c = [8]float64{s0, s1, s2, s3, s4, s5, s6, s7}
 }
 
 // result is an element of D in its format; integers wrap, or are clamped with .satfinite.

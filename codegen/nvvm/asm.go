@@ -1,6 +1,7 @@
 package nvvm
 
 import (
+	"slices"
 	"strings"
 
 	llvm "github.com/llir/llvm/ir"
@@ -212,15 +213,10 @@ func (b *builder) divergentBr(c reg, yes, no *block) {
 
 // phi makes an empty phi at the start of a block.
 func (b *builder) phi(at *block, k kind) (reg, *llvm.InstPhi) {
+	b.budget.Step()
 	p := &llvm.InstPhi{Typ: k.llvm()}
-	n := 0
-	for n < len(at.Insts) {
-		if _, ok := at.Insts[n].(*llvm.InstPhi); !ok {
-			break
-		}
-		n++
-	}
-	at.Insts = append(at.Insts[:n:n], append([]llvm.Instruction{p}, at.Insts[n:]...)...)
+	at.Insts = slices.Insert(at.Insts, at.phis, llvm.Instruction(p))
+	at.phis++
 	b.homes[p] = at
 	return reg{v: p, k: k}, p
 }

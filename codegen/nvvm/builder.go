@@ -59,6 +59,7 @@ type sum struct {
 type block struct {
 	*llvm.Block
 	known map[key][]reg
+	phis  int // that it begins with
 	order int // when the block first became the current one, 0 = never
 }
 

@@ -88,6 +88,7 @@ type header struct {
 func (f *fn) header(at *block, types []ir.Type) *header {
 	h := &header{at: at}
 	for _, t := range types {
+		f.budget.Step()
 		tt, ok := t.(*tileaa.TileType)
 		if !ok {
 			h.tiles, h.phis = append(h.tiles, nil), append(h.phis, nil)
@@ -109,6 +110,7 @@ func (f *fn) header(at *block, types []ir.Type) *header {
 // enter adds an edge to the phis.
 func (f *fn) enter(h *header, e edge) {
 	for i, phis := range h.phis {
+		f.budget.Step()
 		if phis == nil {
 			continue
 		}
@@ -128,6 +130,7 @@ func typesOfValues(vs []*ir.Value) []ir.Type {
 
 func (f *fn) bind(vs []*ir.Value, tiles []*tile) {
 	for i, v := range vs {
+		f.budget.Step()
 		if tiles != nil && tiles[i] != nil {
 			f.tiles[v] = tiles[i]
 		}
@@ -142,6 +145,7 @@ func loopOf(op *ir.Op) ir.Flow {
 func (f *fn) inits(op *ir.Op) []*tile {
 	var out []*tile
 	for _, v := range loopOf(op).Inits() {
+		f.budget.Step()
 		out = append(out, f.valueOf(v))
 	}
 	return out

@@ -38,6 +38,7 @@ func (l *lowerer) entry(op *ir.Op) {
 	}
 	var params []*llvm.Param
 	for _, a := range op.Body().Args() {
+		f.budget.Step()
 		params = append(params, llvm.NewParam("", f.paramType(a)))
 	}
 	f.fn = l.m.NewFunc(f.name, types.Void, params...)
@@ -229,6 +230,7 @@ func (f *fn) finishBlocks() {
 	var order []*llvm.Block
 	var visit func(b *llvm.Block)
 	visit = func(b *llvm.Block) {
+		f.budget.Step()
 		seen[b] = true
 		for _, to := range slices.Backward(b.Term.Succs()) {
 			if !seen[to] {

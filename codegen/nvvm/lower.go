@@ -79,6 +79,7 @@ func Lower(c *ir.Context, module *ir.Op, o Options) (m *llvm.Module, err error) 
 		}
 	}()
 	for _, g := range ir.OpsOf[tileaa.Global](module.Body()) {
+		l.ctx.Budget.Step()
 		l.global(g)
 	}
 	for _, e := range ir.OpsOf[tileaa.Entry](module.Body()) {
@@ -153,6 +154,7 @@ func (f *fn) block(b *ir.Block) {
 }
 
 func (f *fn) lower(op *ir.Op) {
+	f.budget.Step()
 	outer := f.current
 	f.current = op
 	l := lowerings[op.Code()]

@@ -40,6 +40,7 @@ func (f *function) destruct() error {
 			want(m.src)
 		}
 		for i := range b.insts {
+			f.budget.Step()
 			in := &b.insts[i]
 			for k := in.row.Results; k < len(in.ops); k++ {
 				if o := in.row.Operands[k]; o.Kind == ptxop.Tied {
@@ -58,6 +59,7 @@ func (f *function) destruct() error {
 	}
 	for _, b := range f.blocks {
 		for i := range b.insts {
+			f.budget.Step()
 			in := &b.insts[i]
 			for k := in.row.Results; k < len(in.ops); k++ {
 				if o := in.row.Operands[k]; o.Kind == ptxop.Tied && in.ops[k].kind == kindReg {
@@ -91,6 +93,7 @@ func (f *function) splitCriticalEdges() {
 	type edge struct{ from, slot int }
 	edges := map[*block]edge{}
 	for at, b := range f.blocks {
+		f.budget.Step()
 		number[at] = len(blocks)
 		blocks = append(blocks, b)
 		if len(b.succs) < 2 {
@@ -131,6 +134,7 @@ func (f *function) splitCriticalEdges() {
 func (f *function) placeMoves() {
 	for _, b := range f.blocks {
 		for _, p := range b.phis {
+			f.budget.Step()
 			for i, o := range p.args {
 				from := f.blocks[b.preds[i]]
 				from.moves = append(from.moves, move{p.dst, o})
@@ -224,6 +228,7 @@ func (c *coalescer) rewrite() {
 		if needed {
 			insts := make([]inst, 0, len(b.insts)+len(b.insts)/2+len(b.moves))
 			for _, in := range b.insts {
+				f.budget.Step()
 				tied = tied[:0]
 				for k := in.row.Results; k < len(in.ops); k++ {
 					if o := &in.row.Operands[k]; o.Kind == ptxop.Tied {

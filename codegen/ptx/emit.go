@@ -144,6 +144,7 @@ func (k *kernel) recipe() Launch {
 		l.SharedStatic = k.bytes
 	}
 	for i, param := range k.src.Params {
+		k.budget.Step()
 		size, _, _ := sizeOf(param.Typ)
 		l.Params = append(l.Params, Param{Name: paramName(k.name, i), Type: strings.Fields(paramType(param))[0], Size: size})
 	}

@@ -8,12 +8,15 @@ import (
 	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/enum"
 	"github.com/llir/llvm/ir/types"
+
+	"tileiras/internal/budget"
 )
 
 // globals writes the variables of the module that live in global and constant
 // memory. Shared variables stand in the kernels that use them.
-func (p *printer) globals(m *ir.Module) error {
+func (p *printer) globals(m *ir.Module, work *budget.Budget) error {
 	for _, g := range m.Globals {
+		work.Step()
 		space := ".global"
 		switch int(g.AddrSpace) {
 		case spaceShared:

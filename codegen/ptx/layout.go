@@ -33,6 +33,7 @@ func (s *selector) layout() ([]int, error) {
 			stack = stack[:len(stack)-1]
 			continue
 		}
+		s.options.Budget.Step()
 		to := succs[top.next]
 		top.next++
 		if !reached[to] {
@@ -43,6 +44,7 @@ func (s *selector) layout() ([]int, error) {
 
 	s.blocks = make(map[*ir.Block]int, len(postorder))
 	for _, b := range s.src.Blocks {
+		s.options.Budget.Step()
 		if reached[b] {
 			s.blocks[b] = len(s.llvm)
 			s.llvm = append(s.llvm, b)
@@ -57,6 +59,7 @@ func (s *selector) layout() ([]int, error) {
 		return nil, fmt.Errorf("@%s: malformed function: a branch to a block of another function", s.src.Name())
 	}
 	for at, b := range s.llvm {
+		s.options.Budget.Step()
 		succs, _ := successors(b)
 		for _, to := range succs {
 			n := s.blocks[to]

@@ -80,6 +80,7 @@ func newLiveness(f *function) *liveness {
 			see(&operand{kind: kindReg, reg: b.phis[k].dst}, at)
 		}
 		for i := range b.insts {
+			f.budget.Step()
 			for k := range b.insts[i].ops {
 				see(&b.insts[i].ops[k], at)
 			}
@@ -96,6 +97,7 @@ func newLiveness(f *function) *liveness {
 	l.liveIn = make([]bitset, len(f.blocks))
 	l.out = make([]bitset, len(f.blocks))
 	for at, b := range f.blocks {
+		f.budget.Step()
 		f.budget.Hold(3 * 8 * int64(words))
 		store := make([]uint64, 3*words)
 		kill, gen := bitset(store[:words]), bitset(store[words:2*words])
@@ -113,6 +115,7 @@ func newLiveness(f *function) *liveness {
 			}
 		}
 		for i := range b.insts {
+			f.budget.Step()
 			in := &b.insts[i]
 			for k := in.row.Results; k < len(in.ops); k++ {
 				read(&in.ops[k])

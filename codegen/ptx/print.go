@@ -40,6 +40,7 @@ func (e *emitter) print() ([]byte, error) {
 		p.text("// ", line(s), "\n")
 	}
 	for _, k := range e.kernels {
+		e.options.Budget.Step()
 		p.comment(k, e.options)
 	}
 	version, name := e.header()
@@ -56,7 +57,7 @@ func (e *emitter) print() ([]byte, error) {
 	if e.vprintf {
 		p.text("\n.extern .func (.param .b32 result) vprintf (.param .b64 format, .param .b64 arguments);\n")
 	}
-	if err := p.globals(e.module); err != nil {
+	if err := p.globals(e.module, e.options.Budget); err != nil {
 		return nil, err
 	}
 	p.externShared(e.kernels)
@@ -162,6 +163,7 @@ func (p *printer) kernel(k *kernel, o *Options) {
 
 	p.text("\n.visible .entry ", k.name, "(")
 	for i, param := range k.src.Params {
+		o.Budget.Step()
 		if i > 0 {
 			p.text(",")
 		}
@@ -212,6 +214,7 @@ func (p *printer) number() {
 	for _, b := range p.k.blocks {
 		lines += len(b.insts) + 2
 		for i := range b.insts {
+			p.k.budget.Step()
 			for k := range b.insts[i].ops {
 				see(&b.insts[i].ops[k])
 			}

@@ -339,6 +339,7 @@ var errReturnValue = errors.New("not supported: a kernel that returns a value")
 
 // terminator ends the current block.
 func (s *selector) terminator(from *ir.Block) error {
+	s.options.Budget.Step()
 	b := s.b
 	if m, ok := from.Term.(interface {
 		MDAttachments() []*metadata.Attachment
@@ -386,6 +387,7 @@ func (s *selector) phiArguments(from *ir.Block) error {
 		}
 		dst := &s.b.phis[n]
 		n++
+		s.options.Budget.Step()
 		dst.args = make([]operand, len(s.b.preds))
 		for _, inc := range p.Incs {
 			pred, ok := inc.Pred.(*ir.Block)
@@ -423,6 +425,7 @@ func (s *selector) phiArguments(from *ir.Block) error {
 // parameters loads the parameters of the kernel.
 func (s *selector) parameters() error {
 	for i, p := range s.src.Params {
+		s.options.Budget.Step()
 		t, bits, err := typeOf(p.Typ)
 		if err != nil {
 			return fmt.Errorf("@%s, parameter %d: %w", s.src.Name(), i, err)

@@ -18,6 +18,7 @@ func (f *function) definitions() []place {
 			defs[b.phis[k].dst] = place{int32(n), int32(-1 - k)}
 		}
 		for i := range b.insts {
+			f.budget.Step()
 			in := &b.insts[i]
 			for k := range in.row.Results {
 				defs[in.ops[k].reg] = place{int32(n), int32(i)}
@@ -41,6 +42,7 @@ func (f *function) removeDead() {
 	}
 	for _, b := range f.blocks {
 		for i := range b.insts {
+			f.budget.Step()
 			if in := &b.insts[i]; !in.row.Effects.Removable() {
 				for k := in.row.Results; k < len(in.ops); k++ {
 					mark(&in.ops[k])
@@ -75,6 +77,7 @@ func (f *function) removeDead() {
 		b.phis = keptPhis
 		kept := b.insts[:0]
 		for _, in := range b.insts {
+			f.budget.Step()
 			keep := !in.row.Effects.Removable()
 			for k := 0; k < in.row.Results && !keep; k++ {
 				keep = live[in.ops[k].reg]
@@ -209,6 +212,7 @@ func (f *function) useCounts() []int32 {
 			}
 		}
 		for i := range b.insts {
+			f.budget.Step()
 			in := &b.insts[i]
 			for k := in.row.Results; k < len(in.ops); k++ {
 				count(&in.ops[k])

@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"tileiras/codegen/target"
-	"tileiras/dialects/cudatile"
-	"tileiras/dialects/tileaa"
 	"tileiras/internal/explain"
 	"tileiras/internal/ptxas"
 	"tileiras/ir"
@@ -18,31 +16,15 @@ import (
 // assembleStage is the name of the stage that makes a cubin.
 const assembleStage = "ptxas"
 
-// entryPlaces says where the entries of a module stand in the source.
-func entryPlaces(m *ir.Op) map[string]ir.Location {
-	places := map[string]ir.Location{}
-	if m.Body() == nil {
-		return places
-	}
-	for _, op := range m.Body().Ops() {
-		if e, ok := ir.As[cudatile.Entry](op); ok {
-			places[e.SymName()] = op.Loc()
-		} else if e, ok := ir.As[tileaa.Entry](op); ok {
-			places[e.SymName()] = op.Loc()
-		}
-	}
-	return places
-}
-
 var directiveTarget = regexp.MustCompile(`(?m)^\.target (\w+)`)
 
 // assembler makes a cubin of the PTX of a module.
 type assembler struct {
 	*run
-	target *target.Target
-	places map[string]ir.Location // of the kernels
-	tile   *tileText              // nil when the cubin is to have no source lines
-	path   string                 // of ptxas
+	target  *target.Target
+	entries map[string]*ir.Op // the kernels of the source
+	tile    *tileText         // nil when the cubin is to have no source lines
+	path    string            // of ptxas
 }
 
 // assemble runs ptxas, which is looked for only here, when all that can be wrong with the input has been said. The text of the kernel goes with it
@@ -52,6 +34,7 @@ func (a *assembler) assemble(ptx string) (cubin string, err error) {
 		return "", fail(ExitUnsupported, "%v", err)
 	}
 	defer a.time(assembleStage)()
+	a.entries = a.input.entries()
 	if with := a.tile.addTo(ptx); with != ptx {
 		if cubin, err = a.ptxas(with); err == nil || !tooOld(err) {
 			return cubin, a.refused(with, err)
@@ -84,9 +67,9 @@ func (a *assembler) used(kernels map[string]ptxas.Usage) {
 	}
 	assembled := map[string]explain.Assembled{}
 	for name, u := range kernels { // fills a map: the order cannot matter
-		at := a.places[name]
-		if at == nil {
-			at = ir.UnknownLoc{}
+		at := ir.Location(ir.UnknownLoc{})
+		if op := a.entries[name]; op != nil {
+			at = op.Loc()
 		}
 		assembled[name] = explain.Assembled{Loc: at, Registers: u.Registers, SpillStores: u.SpillStores, SpillLoads: u.SpillLoads, Stack: u.Stack}
 	}
@@ -138,8 +121,8 @@ func (a *assembler) refused(ptx string, err error) error {
 // place is where the kernel stands that a message is about.
 func (a *assembler) place(m ptxas.Message, ptx string) ir.Location {
 	for _, name := range kernelsOf(m, ptx) {
-		if at, ok := a.places[name]; ok {
-			return at
+		if op, ok := a.entries[name]; ok {
+			return op.Loc()
 		}
 	}
 	return ir.UnknownLoc{}

@@ -76,7 +76,9 @@ func (m *Metadata) JSON() []byte {
 func (b *backend) metadata(out *ptx.Module) *Metadata {
 	m := &Metadata{Version: MetadataVersion, GPU: b.target.Name, PTXTarget: out.Target,
 		PTXVersion: fmt.Sprint(out.Version), ABI: b.abi, Kernels: []Kernel{}}
+	entries := b.run.input.entries()
 	for _, l := range out.Kernels {
+		b.run.budget.Step()
 		k := Kernel{Name: l.Name, Function: l.Name, Block: [3]int{int(l.Threads), 1, 1}, Blocks: [3]int{int(l.Cluster), 1, 1},
 			Cluster: [3]int{int(l.Cluster), 1, 1}, Threads: int(l.Threads), Static: int(l.SharedStatic), Dynamic: int(l.SharedDynamic),
 			MaxRegs: int(l.MaxRegisters), Params: []Param{}}
@@ -86,39 +88,44 @@ func (b *backend) metadata(out *ptx.Module) *Metadata {
 		for i, p := range l.Params {
 			k.Params = append(k.Params, Param{Name: fmt.Sprintf("arg%d", i), Type: p.Type, PTX: p.Type, Size: int(p.Size)})
 		}
-		if b.run.input.Module != nil {
-			describe(&k, b.run.input)
+		if op := entries[k.Name]; op != nil {
+			describe(&k, b.run.input.Ctx, op)
 		}
 		m.Kernels = append(m.Kernels, k)
 	}
 	return m
 }
 
-// describe adds what the source says of a kernel.
-func describe(k *Kernel, source *Input) {
-	for _, op := range source.Module.Body().Ops() {
-		var name string
+// entries are the kernels of the module that was read, by name.
+func (in *Input) entries() map[string]*ir.Op {
+	out := map[string]*ir.Op{}
+	if in.Module == nil || in.Module.Body() == nil {
+		return out
+	}
+	for op := in.Module.Body().First(); op != nil; op = op.Next() {
 		if e, ok := ir.As[cudatile.Entry](op); ok {
-			name = e.SymName()
+			out[e.SymName()] = op
 		} else if e, ok := ir.As[tileaa.Entry](op); ok {
-			name = e.SymName()
+			out[e.SymName()] = op
 		}
-		if name != k.Name {
-			continue
+	}
+	return out
+}
+
+// describe adds what the source says of a kernel.
+func describe(k *Kernel, c *ir.Context, op *ir.Op) {
+	if file, line, _, ok := ir.FileLine(op.Loc()); ok {
+		k.File, k.Line = file, int(line)
+	}
+	k.Function = cudatile.SourceName(op.Loc(), k.Name)
+	for i, a := range op.Body().Args() {
+		if i >= len(k.Params) {
+			break
 		}
-		if file, line, _, ok := ir.FileLine(op.Loc()); ok {
-			k.File, k.Line = file, int(line)
+		if name := c.ParamName(a); name != "" {
+			k.Params[i].Name = name
 		}
-		k.Function = cudatile.SourceName(op.Loc(), name)
-		for i, a := range op.Body().Args() {
-			if i >= len(k.Params) {
-				break
-			}
-			if name := source.Ctx.ParamName(a); name != "" {
-				k.Params[i].Name = name
-			}
-			k.Params[i].Type = elementType(a.Type())
-		}
+		k.Params[i].Type = elementType(a.Type())
 	}
 }
 

@@ -69,7 +69,7 @@ func (r *run) compile() (*Result, error) {
 		return nil, err
 	}
 	r.gpu = t.Name
-	a := &assembler{run: r, target: t, places: entryPlaces(r.input.Module)}
+	a := &assembler{run: r, target: t}
 	if o.Emit == EmitCubin && o.lines() {
 		a.tile = newTileText(r.input.Module)
 	}

@@ -8,19 +8,20 @@ import (
 // DCE erases ops whose results nobody uses and that do nothing else. It walks backwards, so that what only dead ops used
 // goes in the same walk.
 func DCE(s *pass.State) error {
-	eraseDead(s.Module)
+	eraseDead(s, s.Module)
 	return nil
 }
 
-func eraseDead(op *ir.Op) {
+func eraseDead(s *pass.State, op *ir.Op) {
 	for _, r := range op.Regions() {
 		for _, b := range r.Blocks() {
 			for o := b.Last(); o != nil; {
+				s.Step()
 				prev := o.Prev()
 				if ir.IsDead(o) {
 					o.Erase()
 				} else {
-					eraseDead(o)
+					eraseDead(s, o)
 					if ir.IsDead(o) { // its region has become empty
 						o.Erase()
 					}

@@ -15,10 +15,10 @@ type Demands struct {
 	ProductBits               int // of the biggest result of a product
 }
 
-func DemandsOf(entry *ir.Op) Demands {
+func DemandsOf(s *pass.State, entry *ir.Op) Demands {
 	var d Demands
 	together := map[*ir.Block]int{}
-	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		for _, r := range op.Results() {
 			t := tileaa.AsTile(r)
 			if t == nil || len(t.Shape) == 0 {
@@ -46,7 +46,7 @@ func (d Demands) AccumulatorShare(all int) int {
 // are bigger than its accumulators lie in shared memory or are made on demand; they count as too big when a thread has not enough
 // registers for one.
 func ValueLimit(s *pass.State, entry *ir.Op, warps int) int {
-	if DemandsOf(entry).AccumulatorBits > 0 {
+	if DemandsOf(s, entry).AccumulatorBits > 0 {
 		return WholeRegisters
 	}
 	return cost.ValueLimit(s.Target, warps)

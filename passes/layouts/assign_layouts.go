@@ -33,7 +33,7 @@ func Assign(s *pass.State) error {
 		if err := a.block(entry.Body()); err != nil {
 			return err
 		}
-		sweep(entry)
+		sweep(s, entry)
 	}
 	return nil
 }
@@ -65,6 +65,7 @@ type assigner struct {
 
 // natural is the layout that a value has by itself, or none.
 func (a *assigner) natural(v *ir.Value) anchor {
+	a.s.Step()
 	t := tileaa.AsTile(v)
 	if t == nil || len(t.Shape) == 0 || a.open[v] {
 		return anchor{}
@@ -331,10 +332,11 @@ func compact(l layout.Layout) layout.Layout {
 }
 
 // sweep erases the flexible originals that nobody uses any more.
-func sweep(entry *ir.Op) {
+func sweep(s *pass.State, entry *ir.Op) {
 	var erase func(b *ir.Block)
 	erase = func(b *ir.Block) {
 		for op := b.Last(); op != nil; {
+			s.Step()
 			prev := op.Prev()
 			for _, r := range op.Regions() {
 				for _, rb := range r.Blocks() {

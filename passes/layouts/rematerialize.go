@@ -18,19 +18,19 @@ import (
 // first use after the loop.
 func Rematerialize(s *pass.State) error {
 	for _, entry := range s.Entries() {
-		ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-			if (op.Code() == tileaa.OpFor || op.Code() == tileaa.OpLoop) && holdsProduct(op) {
+		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+			if (op.Code() == tileaa.OpFor || op.Code() == tileaa.OpLoop) && holdsProduct(s, op) {
 				makeAgainAfter(s, op)
 			}
 		})
-		sweep(entry)
+		sweep(s, entry)
 	}
 	return nil
 }
 
-func holdsProduct(loop *ir.Op) bool {
+func holdsProduct(s *pass.State, loop *ir.Op) bool {
 	found := false
-	ir.Walk(loop, ir.PreOrder, func(op *ir.Op) { found = found || tileaa.IsProduct(op) })
+	s.Walk(loop, ir.PreOrder, func(op *ir.Op) { found = found || tileaa.IsProduct(op) })
 	return found
 }
 
@@ -38,6 +38,7 @@ func holdsProduct(loop *ir.Op) bool {
 func makeAgainAfter(s *pass.State, loop *ir.Op) {
 	order := map[*ir.Op]int{}
 	for op := loop.Block().First(); op != nil; op = op.Next() {
+		s.Step()
 		order[op] = len(order)
 	}
 	var before []*ir.Op
@@ -51,6 +52,7 @@ func makeAgainAfter(s *pass.State, loop *ir.Op) {
 		return op
 	}
 	for _, op := range before {
+		s.Step()
 		if op.NumResults() != 1 || !tileaa.IsRanked(op.Result(0)) || !cheapChain(op) {
 			continue
 		}

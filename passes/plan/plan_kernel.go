@@ -80,7 +80,7 @@ func explain(list []candidate, chosen candidate) string {
 
 // candidates lists the plans of an entry, best first.
 func candidates(s *pass.State, entry *ir.Op) []candidate {
-	d := kernel.DemandsOf(entry)
+	d := kernel.DemandsOf(s, entry)
 	if d.TileBits == 0 {
 		return []candidate{{name: "1 warp", plan: newPlan(s, entry, d, 1), cost: cost.Spread(0, 1).Quarters()}}
 	}
@@ -196,7 +196,7 @@ func piecesPlan(s *pass.State, entry *ir.Op, d kernel.Demands, k, hinted int) ca
 	bytes := s.Target.SharedOptIn * 3 / 4 >> k
 	if k == 0 {
 		bytes /= 2 // long straight code in a loop over pieces keeps too many addresses
-		if addressedSingly(entry) {
+		if addressedSingly(s, entry) {
 			regs /= 2 // addresses need registers too
 		}
 	}
@@ -213,7 +213,7 @@ func piecesPlan(s *pass.State, entry *ir.Op, d kernel.Demands, k, hinted int) ca
 func productsCost(s *pass.State, entry *ir.Op, warps, pieces, bytes int) int {
 	total := 0
 	r := slice.RoomOf(s, entry, warps, bytes)
-	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		if !tileaa.IsProduct(op) {
 			return
 		}
@@ -236,9 +236,9 @@ func productsCost(s *pass.State, entry *ir.Op, warps, pieces, bytes int) int {
 }
 
 // addressedSingly reports whether a tile as big as a result of a product is loaded or stored through pointers.
-func addressedSingly(entry *ir.Op) bool {
-	d, found := kernel.DemandsOf(entry), false
-	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+func addressedSingly(s *pass.State, entry *ir.Op) bool {
+	d, found := kernel.DemandsOf(s, entry), false
+	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		if a, ok := ir.As[tileaa.PtrAccess](op); ok && (op.Code() == tileaa.OpLoad || op.Code() == tileaa.OpStore) {
 			found = found || kernel.TileRegisters(a.Ptr()) >= d.ProductBits/32
 		}
@@ -272,7 +272,7 @@ func boundedPlan(s *pass.State, entry *ir.Op, d kernel.Demands, warps int) *tile
 // operandsMisfit says why the operands of a product have no room; "" if all have.
 func operandsMisfit(s *pass.State, entry *ir.Op, warps int) (why string) {
 	r := slice.RoomOf(s, entry, warps, s.Target.SharedOptIn)
-	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		if p := (slice.Product{}); why == "" && tileaa.IsProduct(op) {
 			if p = slice.ProductOf(s, op, warps); p.TooBig(r) {
 				why = fmt.Sprintf("operands of a product take %d bytes", p.Staged)
@@ -285,7 +285,7 @@ func operandsMisfit(s *pass.State, entry *ir.Op, warps int) (why string) {
 // misfit says why so many warps cannot hold every value of a kernel, but for the operands of products that are cut along K; "" if they can.
 func misfit(s *pass.State, entry *ir.Op, warps int, except slice.Feeding) (why string) {
 	limit := kernel.ValueLimit(s, entry, warps)
-	if n := kernel.DemandsOf(entry).AccumulatorBits / 32 / (32 * warps); n > cost.AccumulatorLimit(s.Target, warps) {
+	if n := kernel.DemandsOf(s, entry).AccumulatorBits / 32 / (32 * warps); n > cost.AccumulatorLimit(s.Target, warps) {
 		return fmt.Sprintf("%d accumulators of a thread", n)
 	}
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {

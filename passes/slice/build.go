@@ -37,7 +37,7 @@ func (c *cutter) build() {
 // sweep erases outputs, and loads and pure operations that only they used. Users come behind what they use, so it goes backwards.
 func (c *cutter) sweep() {
 	ops := make([]*ir.Op, 0, len(c.number))
-	ir.Walk(c.entry, ir.PreOrder, func(op *ir.Op) {
+	c.s.Walk(c.entry, ir.PreOrder, func(op *ir.Op) {
 		if _, old := c.number[op]; old && !inCombine(op) {
 			ops = append(ops, op)
 		}

@@ -82,7 +82,7 @@ func (o *tokenOrder) mayRepeat(load, place *ir.Op, except ...*ir.Op) bool {
 	end := o.c.number[place]
 	for p := place.ParentOp(); p != nil && !ir.IsProperAncestor(p, load); p = p.ParentOp() {
 		if p.Code() == tileaa.OpFor || p.Code() == tileaa.OpLoop {
-			ir.Walk(p, ir.PreOrder, func(in *ir.Op) { end = max(end, o.c.number[in]+1) })
+			o.c.s.Walk(p, ir.PreOrder, func(in *ir.Op) { end = max(end, o.c.number[in]+1) })
 		}
 	}
 	for w := range o.after(load) { // a question about a set: the order cannot matter
@@ -116,7 +116,7 @@ func (c *cutter) formGroups() {
 			c.refuse(op, v, "its token comes behind a load, perhaps of the same memory, that is made in the same pieces")
 		}
 	}
-	ir.Walk(c.entry, ir.PreOrder, func(op *ir.Op) {
+	c.s.Walk(c.entry, ir.PreOrder, func(op *ir.Op) {
 		for _, v := range op.Operands() {
 			if tileaa.IsToken(v) && op.Code() != tileaa.OpJoinMemToken && !c.goes(op) {
 				if leaves, changed := c.checkTokens(op, v, nil); changed {

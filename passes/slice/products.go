@@ -61,7 +61,7 @@ func spreadIotas(s *pass.State, entry *ir.Op) {
 	feeds := Feeding{}
 	uses := map[*ir.Op][]*ir.Use{} // that lead to operands only
 	var list []*ir.Op
-	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		if op.Code() != tileaa.OpReshape {
 			return
 		}
@@ -281,7 +281,7 @@ type room struct {
 
 // RoomOf is what a kernel of so many warps has, given so much shared memory.
 func RoomOf(s *pass.State, entry *ir.Op, warps, shared int) room {
-	return room{shared, cost.OperandRoom(s.Target, warps, kernel.DemandsOf(entry).AccumulatorBits/32/(32*warps))}
+	return room{shared, cost.OperandRoom(s.Target, warps, kernel.DemandsOf(s, entry).AccumulatorBits/32/(32*warps))}
 }
 
 // TooBig reports whether a product takes more room than there is for its operands, or too much code.

@@ -173,6 +173,7 @@ func (p *prober) needAll(cuts []cut) bool {
 
 // need finds out how a piece of a value can be made.
 func (p *prober) need(k cut) bool {
+	p.c.s.Step()
 	if k, ok := p.c.carried(k, p.place); ok {
 		return p.needCarried(k)
 	}
@@ -241,6 +242,7 @@ func (p *prober) recipe(roots []cut) (r recipe, ok bool) {
 	seen := map[cut]bool{}
 	var visit func(k cut)
 	visit = func(k cut) {
+		p.c.s.Step()
 		if tileaa.IsToken(k.v) {
 			return
 		}

@@ -126,14 +126,14 @@ func newCutter(s *pass.State, entry *ir.Op) *cutter {
 		known: facts.New(entry), number: map[*ir.Op]int{}, output: map[*ir.Op]*output{}, kept: map[*ir.Op]bool{},
 		replaced: ir.Mapping{}, feeding: Feeding{}, made: new(int),
 	}
-	if d := kernel.DemandsOf(entry); d.AccumulatorBits > 0 {
+	if d := kernel.DemandsOf(s, entry); d.AccumulatorBits > 0 {
 		c.products = true
 		if c.accumulators = p.PieceRegs; c.accumulators == 0 {
 			c.accumulators = cost.AccumulatorTarget
 		}
 		c.limit = d.AccumulatorShare(c.accumulators)
 	}
-	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) { c.number[op] = len(c.number) })
+	s.Walk(entry, ir.PreOrder, func(op *ir.Op) { c.number[op] = len(c.number) })
 	c.orders = tokenOrder{c: c, behind: map[*ir.Op]map[*ir.Op]bool{}}
 	return c
 }
@@ -141,7 +141,7 @@ func newCutter(s *pass.State, entry *ir.Op) *cutter {
 // fitsWhole reports whether a thread can hold every value one way or another.
 func (c *cutter) fitsWhole() bool {
 	ok := true
-	ir.Walk(c.entry, ir.PreOrder, func(op *ir.Op) {
+	c.s.Walk(c.entry, ir.PreOrder, func(op *ir.Op) {
 		ok = ok && !slices.ContainsFunc(op.Results(), func(v *ir.Value) bool { return kernel.TileRegisters(v) > kernel.WholeRegisters*c.threads })
 	})
 	return ok
@@ -193,7 +193,7 @@ const (
 
 // findOutputs decides about everything that must happen or must be known whole: it becomes an output of a loop, or stays.
 func (c *cutter) findOutputs() {
-	ir.Walk(c.entry, ir.PreOrder, func(op *ir.Op) {
+	c.s.Walk(c.entry, ir.PreOrder, func(op *ir.Op) {
 		if op != c.entry && !c.cuttable(op) && !c.cuttable(op.ParentOp()) {
 			c.happens(op)
 		}

@@ -104,6 +104,7 @@ func (w *fencer) loop(op *ir.Op, p *pending) {
 		tokens = slices.Clone(tokens)
 		loop, _ := ir.LoopOf(op)
 		for i, v := range loop.Inits() {
+			w.s.Step()
 			if tileaa.IsToken(v) {
 				for len(tokens) <= i {
 					tokens = append(tokens, coverage{})
@@ -157,6 +158,7 @@ func (w *fencer) summarize(op *ir.Op, first []flight) *summary {
 		l.exposed, l.conts, l.breaks = exposed{}, ways{}, ways{}
 		p := back.begin(l.start, first)
 		for i, a := range args {
+			w.s.Step()
 			if tileaa.IsToken(a) {
 				c := coverage{list: []covered{{outer: inits[i], when: l.start}}}
 				w.tokens[a] = tokenOf{l, c.union(tokens[i].at(l.start), l.start)}
@@ -175,6 +177,7 @@ func (w *fencer) summarize(op *ir.Op, first []flight) *summary {
 		}
 		back.join(end.from(l.start))
 		for i, c := range l.conts.tokens {
+			w.s.Step()
 			tokens[i] = tokens[i].union(c, l.start)
 		}
 		if walk == maxWalks {

@@ -8,6 +8,7 @@ import (
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/facts"
+	"tileiras/passes/pass"
 )
 
 // This file proves that two accesses need no barrier between them.
@@ -33,12 +34,13 @@ type proofs struct {
 // numbers are those of the ops of an op's regions, in program order: its own number to last.
 type numbers struct{ number, last int }
 
-func newProofs(known *facts.Facts, entry *ir.Op) *proofs {
+func newProofs(s *pass.State, known *facts.Facts, entry *ir.Op) *proofs {
 	p := &proofs{facts: known, place: map[*ir.Op]numbers{}, own: map[[2]*layout.Layout]bool{}, injects: map[*ir.Value]bool{},
 		threads: bits.TrailingZeros(uint(tileaa.PlanOf(entry).Warps))}
 	n := 0
 	var number func(op *ir.Op)
 	number = func(op *ir.Op) {
+		s.Step()
 		n++
 		at := n
 		for _, r := range op.Regions() {

@@ -30,7 +30,7 @@ func InsertBarriers(s *pass.State) error {
 	known := facts.New(s.Module)
 	for _, entry := range s.Entries() {
 		w := &fencer{s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.PlanOf(entry).Warps, tokens: map[*ir.Value]tokenOf{},
-			summaries: map[*ir.Op]*summary{}, proofs: newProofs(known, entry)}
+			summaries: map[*ir.Op]*summary{}, proofs: newProofs(s, known, entry)}
 		w.level = &level{}
 		w.clock++
 		w.level.start = w.clock

@@ -9,8 +9,9 @@ type bulkOp struct {
 	mask     int  // index in src: CTAs of a multicast, -1: none
 	bytes    int  // index in src: byte mask of .cp_mask, -1: none
 	reduce   func(old, v uint64) uint64
-	elem     typ    // of a reduction
-	coords   []opnd // of a tensor, the innermost first
+	elem     typ // of a reduction
+	rank     int // of a tensor
+	mode     copyMode
 	what     string
 }
 

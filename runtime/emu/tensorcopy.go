@@ -2,64 +2,97 @@ package emu
 
 import "strconv"
 
-// tensorOperands: [dst], [map, {c0, c1, ..}], [mbar]{, ctaMask}; [map, {..}], [src] (section 9.7.9.27.1).
+// copyMode says which elements a tensor copy takes (sections 5.5.3 and 5.5.4).
+type copyMode int
+
+const (
+	tiled    copyMode = iota // a box
+	fourRows                 // .tile::gather4, .tile::scatter4: four rows of a matrix, wherever they lie
+	im2col                   // pixels of images, as a convolution asks for them
+)
+
+var copyModes = map[string]copyMode{"tile::gather4": fourRows, "tile::scatter4": fourRows, "im2col": im2col, "im2col_no_offs": im2col}
+
+// tensorOperands: [dst], [map, {c0, c1, ..}], [mbar]{, {offsets}}{, ctaMask}; [map, {..}], [src] (section 9.7.9.27.1).
 func (d *decoder) tensorOperands(op *bulkOp) {
-	rank := 0
 	for i := 1; i <= 5; i++ {
 		if d.flag(strconv.Itoa(i) + "d") {
-			rank = i
+			op.rank = i
 		}
 	}
-	d.flag("tile")
-	args := d.st.args
-	want := 2
-	for _, more := range []bool{op.onMbar, op.mask >= 0} {
-		if more {
-			want++
-		}
+	mode := d.oneOf("tile", "tile::gather4", "tile::scatter4", "im2col", "im2col_no_offs")
+	op.mode = copyModes[mode]
+	list, offsets := d.coordinates(op)
+	switch {
+	case d.err != nil:
+		return
+	case op.mode == fourRows && (op.rank != 2 || (mode == "tile::gather4") != op.onMbar):
+		d.fail("gather4 loads and scatter4 stores rows of 2 dimensions")
+	case op.mode == im2col && (op.rank < 3 || (mode == "im2col") != op.onMbar || len(offsets) != op.rank-2 && op.onMbar):
+		d.fail("im2col loads with offsets, and im2col_no_offs stores, tensors of 3 to 5 dimensions")
+	case len(list) != op.rank && op.mode != fourRows, len(list) != 5 && op.mode == fourRows:
+		d.fail("wrong number of coordinates")
 	}
-	if rank == 0 || len(args) != want {
-		d.fail("only tiled copies of 1 to 5 dimensions")
+	if d.err != nil {
 		return
 	}
-	at, shared, here := 1, &op.dst, &args[0]
-	if !op.onMbar {
-		at, shared, here = 0, &op.src, &args[1]
-	}
-	global := &op.src
-	if !op.onMbar {
-		global = &op.dst
-	}
-	d.address(here, shared)
-	a := args[at]
-	list := a.list
-	if len(list) == 1 && list[0].kind == argVec {
-		list = list[0].list
-	}
-	if a.kind != argAddr || len(list) != rank {
-		d.fail("%d coordinates expected", rank)
-		return
-	}
-	a.list = nil
-	global.space = spGeneric
-	d.address(&a, global)
+	first := len(d.in.src)
 	for i := range list {
-		op.coords = append(op.coords, d.value(&list[i], types["s32"]))
+		d.srcArg(&list[i], types["s32"])
 	}
-	d.in.src = append(d.in.src, op.coords...)
-	first := len(d.in.src) - rank
-	if op.onMbar {
-		op.mbar = memOp{space: op.dst.space, elem: 8, n: 1}
-		d.address(&args[2], &op.mbar)
-		d.lastMask(op, args[3:])
+	for i := range offsets {
+		d.srcArg(&offsets[i], types["u16"])
 	}
 	combine := mapReductions(op)
 	d.in.exec = func(w *warp, in *inst, m uint32) {
 		lanes(m, func(i int) {
-			c := tensorCopy{in: in, op: op, first: first, rank: rank, combine: combine}
+			c := tensorCopy{in: in, op: op, first: first, coords: len(list), combine: combine}
 			c.run(w, i)
 		})
 	}
+}
+
+// coordinates takes the addresses of a tensor copy and gives the operands between: its coordinates, and its offsets for .im2col.
+func (d *decoder) coordinates(op *bulkOp) (list, offsets []arg) {
+	args := d.st.args
+	want := 2
+	for _, more := range []bool{op.onMbar, op.onMbar && op.mode == im2col, op.mask >= 0} {
+		if more {
+			want++
+		}
+	}
+	if op.rank == 0 || len(args) != want {
+		d.fail("wrong operands of a tensor copy")
+		return nil, nil
+	}
+	at, shared, here, global := 1, &op.dst, &args[0], &op.src
+	if !op.onMbar {
+		at, shared, here, global = 0, &op.src, &args[1], &op.dst
+	}
+	d.address(here, shared)
+	a := args[at]
+	list = a.list
+	if len(list) == 1 && list[0].kind == argVec {
+		list = list[0].list
+	}
+	if a.kind != argAddr {
+		d.fail("a tensor map with coordinates expected")
+		return nil, nil
+	}
+	a.list = nil
+	global.space = spGeneric
+	d.address(&a, global)
+	if !op.onMbar {
+		return list, nil
+	}
+	op.mbar = memOp{space: op.dst.space, elem: 8, n: 1}
+	d.address(&args[2], &op.mbar)
+	args = args[3:]
+	if op.mode == im2col {
+		offsets, args = vector(&args[0]), args[1:]
+	}
+	d.lastMask(op, args)
+	return list, offsets
 }
 
 // mapReductions gives the operation of a reduction by the element type of the map.
@@ -84,10 +117,11 @@ type tensorCopy struct {
 	in      *inst
 	op      *bulkOp
 	first   int // index in src of the coordinates
-	rank    int
+	coords  int // how many there are
 	combine [16]func(old, v uint64) uint64
 	m       TensorMap
-	at      [5]int64 // of the box
+	at      [5]int64 // the coordinates
+	offsets [3]int64 // of .im2col: in W, H and D
 }
 
 func (c *tensorCopy) run(w *warp, lane int) {
@@ -98,10 +132,15 @@ func (c *tensorCopy) run(w *warp, lane int) {
 	}
 	desc := w.locateSpan(spGeneric, w.laneAddress(c.in, global, lane), mapBytes, mapAlign, lane, "tensor map")
 	c.readMap(w, desc, lane)
-	for i := range c.rank {
+	for i := range c.coords {
 		o := c.in.src[c.first+i]
 		w.needDefined(o, 1<<lane, "a coordinate")
 		c.at[i] = int64(int32(uint32(w.src(o)[lane])))
+	}
+	for i := 0; c.op.mode == im2col && c.op.onMbar && i < c.op.rank-2; i++ {
+		o := c.in.src[c.first+c.coords+i]
+		w.needDefined(o, 1<<lane, "an offset")
+		c.offsets[i] = int64(uint16(w.src(o)[lane]))
 	}
 	c.transfer = w.transfer(c.in, c.op, lane)
 	addr := w.laneAddress(c.in, shared, lane)
@@ -109,6 +148,9 @@ func (c *tensorCopy) run(w *warp, lane int) {
 		w.objection(Misaligned, lane, addr, "the box of a tensor copy lies at %#x of shared memory, which is no multiple of 128", addr)
 	}
 	n := c.m.boxBytes()
+	if c.op.mode == fourRows {
+		n *= 4
+	}
 	for _, x := range c.targets {
 		box := w.locateSpan(shared.space, x.peer(addr), n, 16, lane, "the box of a tensor copy")
 		c.begin(x, n)
@@ -132,8 +174,14 @@ func (c *tensorCopy) readMap(w *warp, desc span, lane int) {
 	if c.m, err = decodeMap(desc.r.data[desc.at : desc.at+mapBytes]); err != nil {
 		w.fail(Invalid, 1<<lane, addr, "%v", err)
 	}
-	if c.m.Rank != c.rank {
-		w.fail(Invalid, 1<<lane, addr, "a tensor map of rank %d in a copy of %d dimensions", c.m.Rank, c.rank)
+	if c.m.Rank != c.op.rank {
+		w.fail(Invalid, 1<<lane, addr, "a tensor map of rank %d in a copy of %d dimensions", c.m.Rank, c.op.rank)
+	}
+	if c.op.mode == im2col != (c.m.Pixels > 0) {
+		w.fail(Invalid, 1<<lane, addr, "one of the tensor map and the copy is for .im2col, the other is not")
+	}
+	if c.op.mode == fourRows && c.m.Box[1] != 1 {
+		w.fail(Invalid, 1<<lane, addr, "a box of %d rows in a copy of four single ones", c.m.Box[1])
 	}
 	if c.op.reduce != nil && c.combine[c.m.Type] == nil {
 		w.fail(Invalid, 1<<lane, addr, "a reduction .%s of .%s", c.op.elem.named, mapTypes[c.m.Type])
@@ -147,33 +195,83 @@ func (c *tensorCopy) note(desc span) {
 	a.read(desc.r, desc.at, mapBytes)
 }
 
-// rows visits the rows of the box: runs of elements that are neighbours in global memory.
+// rows copies the rows of the box, runs of elements that are neighbours in global memory, one after the other.
 func (c *tensorCopy) rows(box span) {
-	n := c.m.counts()
-	inner := n[0] * c.m.elem().bytes()
+	inner := int(c.m.Box[0]) * c.m.elem().bytes()
 	row := make([]byte, 2*inner)
 	at := 0
+	next := func(x [5]int64) {
+		c.row(box, at, x, row[:inner], row[inner:])
+		at += inner
+	}
+	switch c.op.mode {
+	case tiled:
+		c.boxRows(next)
+	case fourRows:
+		for _, y := range c.at[1:] {
+			next([5]int64{c.at[0], y})
+		}
+	case im2col:
+		c.pixelRows(next)
+	}
+}
+
+// boxRows gives the coordinates of the rows of a box.
+func (c *tensorCopy) boxRows(f func(x [5]int64)) {
+	n := c.m.counts()
 	var j [5]int
 	for j[4] = 0; j[4] < n[4]; j[4]++ {
 		for j[3] = 0; j[3] < n[3]; j[3]++ {
 			for j[2] = 0; j[2] < n[2]; j[2]++ {
 				for j[1] = 0; j[1] < n[1]; j[1]++ {
-					c.row(box, at, j, row[:inner], row[inner:])
-					at += inner
+					x := c.at
+					for i := 1; i < c.m.Rank; i++ {
+						x[i] += int64(j[i] * int(c.m.Steps[i]))
+					}
+					f(x)
 				}
 			}
 		}
 	}
 }
 
-// row copies one row; data and undef are room for its bytes.
-func (c *tensorCopy) row(box span, at int, j [5]int, data, undef []byte) {
+// pixelRows gives the coordinates of the pixels of .im2col: from the place that the coordinates name through the bounding box, W first,
+// then H and D, then image after image; the offsets are added at the end (section 5.5.4).
+func (c *tensorCopy) pixelRows(f func(x [5]int64)) {
+	last := c.m.Rank - 1 // dimension N
+	base := c.at
+	for i := 1; i < last; i++ {
+		if lower, upper := c.m.corners(i); base[i] < lower || base[i] > upper {
+			c.w.objection(Invalid, c.lane, 0, "coordinate %d of dimension %d lies outside of the bounding box, %d to %d", base[i], i, lower, upper)
+		}
+	}
+	for range c.m.Pixels {
+		x := base
+		for i, o := range c.offsets[:last-1] {
+			x[1+i] += o
+		}
+		f(x)
+		i := 1
+		for ; i < last; i++ {
+			lower, upper := c.m.corners(i)
+			if base[i] += int64(c.m.Steps[i]); base[i] <= upper {
+				break
+			}
+			base[i] = lower
+		}
+		if i == last {
+			base[last]++
+		}
+	}
+}
+
+// row copies the row at x; data and undef are room for its bytes.
+func (c *tensorCopy) row(box span, at int, x [5]int64, data, undef []byte) {
 	size := c.m.elem().bytes()
 	addr, inside := c.m.Address, true
 	for i := 1; i < c.m.Rank; i++ {
-		x := c.at[i] + int64(j[i]*int(c.m.Steps[i]))
-		inside = inside && x >= 0 && x < int64(c.m.Dims[i])
-		addr += uint64(x) * c.m.Strides[i-1]
+		inside = inside && x[i] >= 0 && x[i] < int64(c.m.Dims[i])
+		addr += uint64(x[i]) * c.m.Strides[i-1]
 	}
 	lo := min(max(0, -c.at[0]), int64(len(data)/size))
 	hi := min(int64(len(data)/size), int64(c.m.Dims[0])-c.at[0])

@@ -21,6 +21,9 @@ type TensorMap struct {
 	Swizzle    uint8     // 0 none, 1 32 bytes, 2 64 bytes, 3 128 bytes
 	Atomicity  uint8     // 0: 16 bytes
 	Fill       uint8     // of elements out of bounds: 0 zero, 1 NaN
+	Pixels     uint16    // of a map for .im2col: pixels to a column, 1 to 1024, of Box[0] channels each; 0 is a map for boxes
+	Lower      [3]int16  // of a map for .im2col: corners of the bounding box in W, H and D, from the first pixel
+	Upper      [3]int16  // and from the last
 }
 
 // mapBytes is the size of a tensor map, mapAlign its alignment.
@@ -36,7 +39,8 @@ var mapTypes = []string{"u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "
 const (
 	atAddress, atStrides, atDims, atBox, atSteps = 0, 8, 40, 60, 70
 	atRank, atType, atInterleave, atSwizzle      = 75, 76, 77, 78
-	atAtomicity, atFill, atMagic                 = 79, 80, 120
+	atAtomicity, atFill, atPixels                = 79, 80, 82
+	atLower, atUpper, atMagic                    = 84, 90, 120
 	mapMagic                                     = 0x70614d726f736e54
 )
 
@@ -65,6 +69,11 @@ func (m *TensorMap) Encode() []byte {
 	}
 	b[atRank] = byte(m.Rank - 1)
 	b[atType], b[atInterleave], b[atSwizzle], b[atAtomicity], b[atFill] = m.Type, m.Interleave, m.Swizzle, m.Atomicity, m.Fill
+	binary.LittleEndian.PutUint16(b[atPixels:], m.Pixels)
+	for i := range m.Lower {
+		binary.LittleEndian.PutUint16(b[atLower+2*i:], uint16(m.Lower[i]))
+		binary.LittleEndian.PutUint16(b[atUpper+2*i:], uint16(m.Upper[i]))
+	}
 	binary.LittleEndian.PutUint64(b[atMagic:], mapMagic)
 	return b
 }
@@ -85,6 +94,11 @@ func decodeMap(b []byte) (m TensorMap, err error) {
 	}
 	m.Rank = int(b[atRank]) + 1
 	m.Type, m.Interleave, m.Swizzle, m.Atomicity, m.Fill = b[atType], b[atInterleave], b[atSwizzle], b[atAtomicity], b[atFill]
+	m.Pixels = binary.LittleEndian.Uint16(b[atPixels:])
+	for i := range m.Lower {
+		m.Lower[i] = int16(binary.LittleEndian.Uint16(b[atLower+2*i:]))
+		m.Upper[i] = int16(binary.LittleEndian.Uint16(b[atUpper+2*i:]))
+	}
 	return m, m.check()
 }
 
@@ -102,8 +116,11 @@ func (m *TensorMap) check() error {
 	if m.Address%16 != 0 {
 		return fmt.Errorf("tensor map: address %#x is no multiple of 16", m.Address)
 	}
+	if m.Pixels > 1024 || m.Pixels > 0 && m.Rank < 3 {
+		return fmt.Errorf("tensor map: columns of %d pixels in a tensor of rank %d", m.Pixels, m.Rank)
+	}
 	for i := range m.Rank {
-		if m.Box[i] < 1 || m.Box[i] > 256 || m.Dims[i] < 1 || m.Steps[i] < 1 || m.Steps[i] > 8 {
+		if (m.Pixels == 0 || i == 0) && (m.Box[i] < 1 || m.Box[i] > 256) || m.Dims[i] < 1 || m.Steps[i] < 1 || m.Steps[i] > 8 {
 			return fmt.Errorf("tensor map: dimension %d has extent %d, box %d, element stride %d", i, m.Dims[i], m.Box[i], m.Steps[i])
 		}
 		if i > 0 && (m.Strides[i-1]%16 != 0 || m.Strides[i-1] >= 1<<40) {
@@ -143,9 +160,17 @@ func (m *TensorMap) counts() (n [5]int) {
 	return n
 }
 
+// corners are the first and the last place of the bounding box of .im2col in dimension i, of W, H and D.
+func (m *TensorMap) corners(i int) (lower, upper int64) {
+	return int64(m.Lower[i-1]), int64(m.Dims[i]) - 1 + int64(m.Upper[i-1])
+}
+
 // boxBytes is the size of a box in shared memory: what a copy takes from the transaction count, at edges too.
 func (m *TensorMap) boxBytes() int {
 	n := m.elem().bytes()
+	if m.Pixels > 0 {
+		return n * int(m.Box[0]) * int(m.Pixels)
+	}
 	for _, c := range m.counts() {
 		n *= c
 	}

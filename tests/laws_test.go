@@ -39,7 +39,7 @@ var laws = map[string][]string{
 	"ir":                    {"internal/budget", "ir/float"},
 	"ir/float":              {},
 	"dialects/builtin":      {"ir"},
-	"dialects/cudatile":     {"ir"},
+	"dialects/cudatile":     {"ir", "codegen/target"},
 	"dialects/cudatile/def": {"ir"},
 	"dialects/testing":      {"ir", "dialects/cudatile"},
 	"dialects/tileaa":       {"ir", "codegen/layout", "codegen/atom", "codegen/target"},

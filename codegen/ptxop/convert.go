@@ -92,7 +92,7 @@ func packed(b *builder) {
 		b.op("cvt.rn.satfinite."+t+".f16x2", "=h R", 0, sm89)
 		b.op("cvt.rn.f16x2."+t, "=r H", 0, sm89)
 	}
-	need := target.Need{Arch: target.SMs(100, 103, 107, 110, 120, 121), PTX: target.V(8, 6)}
+	need := target.Need{Arch: target.FP4, PTX: target.V(8, 6)}
 	for _, r := range []string{".rz", ".rp"} {
 		b.op("cvt"+r+".satfinite.ue8m0x2.f32", "=h f f", 0, need)
 		b.op("cvt"+r+".satfinite.ue8m0x2.bf16x2", "=h R", 0, need)

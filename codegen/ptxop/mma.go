@@ -57,14 +57,14 @@ func init() {
 // B come as one 32-bit register each, read from byte 0 of the threads that
 // selector 0 names (PTX ISA, "mma with block scaling").
 func blockScaled(b *builder) {
-	need := target.Need{Arch: target.SMs(120, 121), PTX: target.V(8, 7)}
+	need := target.Need{Arch: target.BlockScale, PTX: target.V(8, 7)}
 	const plain, scaled = "{=f*4} {r*4} {r*2} {f*4}", "{=f*4} {r*4} {r*2} {f*4} {r} '{0,0} {r} '{0,0}"
 	narrow := []string{"e4m3", "e5m2", "e3m2", "e2m3", "e2m1"}
 	for i, a := range narrow {
 		for j, bt := range narrow {
 			unscaled := need
 			if i < 2 && j < 2 { // 8-bit types
-				unscaled.Arch |= target.SMs(100, 103, 107, 110)
+				unscaled.Arch |= target.Tcgen05
 				unscaled.PTX = target.V(8, 6)
 			}
 			b.op(fmt.Sprintf("mma.sync.aligned.kind::f8f6f4.m16n8k32.row.col.f32.%s.%s.f32", a, bt), plain, Convergent, unscaled)

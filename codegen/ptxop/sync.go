@@ -76,7 +76,7 @@ func init() {
 		}
 		for _, op := range []string{"min", "max"} {
 			for _, nan := range []string{"", ".NaN"} {
-				b.op("redux.sync."+op+nan+".f32", "=f f r", Convergent, target.Need{Arch: target.SMs(100, 103, 107), PTX: target.V(8, 6)})
+				b.op("redux.sync."+op+nan+".f32", "=f f r", Convergent, target.Need{Arch: target.FloatRedux, PTX: target.V(8, 6)})
 			}
 		}
 	})

@@ -6,29 +6,6 @@ import (
 	"strings"
 )
 
-// products says which compute capability the cards have that people name. Source: NVIDIA's list of GPUs by compute capability
-// (developer.nvidia.com/cuda-gpus). A name that begins with one of these, longest first, has its number.
-var products = []struct {
-	number int
-	names  string // separated by commas, in lower case, without blanks
-}{
-	{121, "gb10,dgxspark"},
-	{120, "rtx5050,rtx5060,rtx5070,rtx5080,rtx5090,rtxpro,blackwellrtx"},
-	{110, "t5000,t4000,jetsonthor,thor"},
-	{103, "b300,gb300"},
-	{100, "b200,gb200,b100,blackwell"},
-	{90, "h100,h200,h800,h20,gh200,hopper"},
-	{89, "rtx4050,rtx4060,rtx4070,rtx4080,rtx4090,l4,l40,l40s,l20,l2,rtx6000ada,rtx5880ada,rtx5000ada,rtx4500ada,rtx4000ada,rtx2000ada,ada,lovelace"},
-	{87, "orin,jetsonorin,agxorin"},
-	{86, "rtx3050,rtx3060,rtx3070,rtx3080,rtx3090,a2,a10,a10g,a16,a40,rtxa2000,rtxa4000,rtxa4500,rtxa5000,rtxa5500,rtxa6000,a2000,a4000,a4500,a5000,a6000"},
-	{80, "a30,a100,a800,ampere"},
-	{75, "t4,rtx2060,rtx2070,rtx2080,gtx1650,gtx1660,titanrtx,quadrortx,turing"},
-	{72, "xavier"},
-	{70, "v100,titanv,volta"},
-	{61, "gtx1050,gtx1060,gtx1070,gtx1080,p4,p40,titanxp"},
-	{60, "p100,pascal"},
-}
-
 // words that a product's name may begin with and that say nothing.
 var makers = []string{"nvidia", "geforce", "tesla", "quadro", "graphics"}
 
@@ -54,10 +31,10 @@ func NumberOf(name string) (number int, ok bool) {
 	}
 	for _, series := range []string{"", "rtx", "gtx"} { // some leave the series out: 4090
 		longest := ""
-		for _, p := range products {
-			for _, n := range strings.Split(p.names, ",") {
+		for _, t := range slices.Concat(rows[:], tooOld) {
+			for _, n := range strings.Split(t.cards, ",") {
 				if strings.HasPrefix(series+s, n) && len(n) > len(longest) {
-					longest, number = n, p.number
+					longest, number = n, t.Number
 				}
 			}
 		}

@@ -1,5 +1,7 @@
 package target
 
+import "strconv"
+
 const (
 	kb = 1024
 	// Everything since sm_75 has these (CUDA programming guide, "Technical
@@ -14,36 +16,58 @@ const (
 // CUDA programming guide, technical specifications per compute capability
 // (warps, blocks, shared memory); shared opt-in sizes are those ptxas enforces.
 // A thread block can have all of the multiprocessor's shared memory but 1 KB,
-// which the system keeps.
+// which the system keeps. cards says which GPUs people mean by name (NVIDIA's list
+// of GPUs by compute capability, developer.nvidia.com/cuda-gpus): beginnings of
+// names, separated by commas, in lower case, without blanks.
 var rows = [...]Target{
-	//    name      number  .target        suffix, version   opt-in      per SM          warps blocks cluster
-	row("sm_75", 75, V(6, 3), false, 0, 64*kb, 64*kb, 32, 16, 1),
-	row("sm_80", 80, V(7, 0), false, 0, 163*kb, 164*kb, 64, 32, 1),
-	row("sm_86", 86, V(7, 1), false, 0, 99*kb, 100*kb, 48, 16, 1),
-	row("sm_87", 87, V(7, 4), false, 0, 163*kb, 164*kb, 48, 16, 1),
-	row("sm_88", 88, V(9, 0), false, 0, 99*kb, 100*kb, 48, 16, 1),
-	row("sm_89", 89, V(7, 8), false, 0, 99*kb, 100*kb, 48, 24, 1),
-	row("sm_90", 90, V(7, 8), true, V(8, 0), 227*kb, 228*kb, 64, 32, 8),
-	row("sm_100", 100, V(8, 6), true, V(8, 6), 227*kb, 228*kb, 64, 32, 8),
-	row("sm_103", 103, V(8, 8), true, V(8, 8), 227*kb, 228*kb, 64, 32, 8),
-	row("sm_107", 107, V(9, 4), true, V(9, 4), 327*kb, 328*kb, 64, 32, 8),
-	row("sm_110", 110, V(9, 0), true, V(9, 0), 227*kb, 228*kb, 48, 24, 8),
-	row("sm_120", 120, V(8, 7), true, V(8, 7), 99*kb, 100*kb, 48, 24, 8),
-	row("sm_121", 121, V(8, 8), true, V(8, 8), 99*kb, 100*kb, 48, 24, 8),
+	//            .target  suffix   has                              opt-in  per SM  warps blocks cluster, cards
+	row(75, V(6, 3), 0, none, 64*kb, 64*kb, 32, 16, 1, "t4,rtx2060,rtx2070,rtx2080,gtx1650,gtx1660,titanrtx,quadrortx,turing"),
+	row(80, V(7, 0), 0, none, 163*kb, 164*kb, 64, 32, 1, "a30,a100,a800,ampere"),
+	row(86, V(7, 1), 0, none, 99*kb, 100*kb, 48, 16, 1, "rtx3050,rtx3060,rtx3070,rtx3080,rtx3090,a2,a10,a10g,a16,a40,rtxa2000,rtxa4000,rtxa4500,rtxa5000,rtxa5500,rtxa6000,a2000,a4000,a4500,a5000,a6000"),
+	row(87, V(7, 4), 0, none, 163*kb, 164*kb, 48, 16, 1, "orin,jetsonorin,agxorin"),
+	row(88, V(9, 0), 0, none, 99*kb, 100*kb, 48, 16, 1, ""),
+	row(89, V(7, 8), 0, none, 99*kb, 100*kb, 48, 24, 1, "rtx4050,rtx4060,rtx4070,rtx4080,rtx4090,l4,l40,l40s,l20,l2,rtx6000ada,rtx5880ada,rtx5000ada,rtx4500ada,rtx4000ada,rtx2000ada,ada,lovelace"),
+	row(90, V(7, 8), V(8, 0), WGMMA|Setmaxnreg, 227*kb, 228*kb, 64, 32, 8, "h100,h200,h800,h20,gh200,hopper"),
+	row(100, V(8, 6), V(8, 6), Tcgen05|FP4|FloatRedux|Setmaxnreg, 227*kb, 228*kb, 64, 32, 8, "b200,gb200,b100,blackwell"),
+	row(103, V(8, 8), V(8, 8), Tcgen05|FP4|FloatRedux|Setmaxnreg, 227*kb, 228*kb, 64, 32, 8, "b300,gb300"),
+	row(107, V(9, 4), V(9, 4), Tcgen05|FP4|FloatRedux|Setmaxnreg, 327*kb, 328*kb, 64, 32, 8, ""),
+	row(110, V(9, 0), V(9, 0), Tcgen05|FP4|Setmaxnreg, 227*kb, 228*kb, 48, 24, 8, "t5000,t4000,jetsonthor,thor"),
+	row(120, V(8, 7), V(8, 7), BlockScale|FP4|Setmaxnreg, 99*kb, 100*kb, 48, 24, 8, "rtx5050,rtx5060,rtx5070,rtx5080,rtx5090,rtxpro,blackwellrtx"),
+	row(121, V(8, 8), V(8, 8), BlockScale|FP4|Setmaxnreg, 99*kb, 100*kb, 48, 24, 8, "gb10,dgxspark"),
 }
 
-func row(name string, number int, ptx PTX, arch bool, archPTX PTX, optIn, perSM, warps, blocks, cluster int) Target {
+// tooOld are cards that no row serves, so that a message can say why.
+var tooOld = []Target{
+	{Number: 60, cards: "p100,pascal"}, {Number: 61, cards: "gtx1050,gtx1060,gtx1070,gtx1080,p4,p40,titanxp"},
+	{Number: 70, cards: "v100,titanv,volta"}, {Number: 72, cards: "xavier"},
+}
+
+// Family is a set of families of instructions instructions that a GPU has or has not, whatever older ones have: every row answers for each. They exist under the suffixed name of
+// the target only.
+type Family uint8
+
+const (
+	WGMMA      Family = 1 << iota // products of a warpgroup
+	Tcgen05                       // products with accumulators in tensor memory
+	BlockScale                    // products of one warp with block scales, and of 6 and 4 bits
+	FP4                           // conversions from and to e2m1 and ue8m0
+	FloatRedux                    // minimum and maximum of floats over a warp in one instruction
+	Setmaxnreg                    // registers moved between warpgroups
+
+	none Family = 0
+)
+
+func row(number int, ptx, suffixed PTX, has Family, optIn, perSM, warps, blocks, cluster int, cards string) Target {
 	return Target{
-		Name: name, Number: number, PTX: ptx, Arch: arch, ArchPTX: archPTX,
+		Name: "sm_" + strconv.Itoa(number), Number: number, PTX: ptx, Arch: suffixed != 0, ArchPTX: suffixed, Families: has,
 		SharedStatic: sharedStatic, SharedOptIn: optIn, SharedPerSM: perSM,
 		Registers: registersPerSM, RegistersPerThread: registersPerThread,
-		ThreadsPerBlock: threadsPerBlock, WarpsPerSM: warps, BlocksPerSM: blocks, ClusterMax: cluster,
+		ThreadsPerBlock: threadsPerBlock, WarpsPerSM: warps, BlocksPerSM: blocks, ClusterMax: cluster, cards: cards,
 	}
 }
 
 func init() {
 	for i := range rows {
-		rows[i].index = uint(i)
 		All = append(All, &rows[i])
 	}
 }
@@ -73,11 +97,11 @@ var Features = [...]Feature{
 	{"cluster", Need{SM: 90, PTX: V(7, 8)}, "thread block clusters and distributed shared memory"},
 	{"griddep", Need{SM: 90, PTX: V(7, 8)}, "programmatic dependent launch"},
 	{"bulk", Need{SM: 90, PTX: V(8, 0)}, "bulk and tensor-map copies, mbarrier transactions"},
-	{"setmaxnreg", Need{Arch: SMs(90, 100, 103, 107, 110, 120, 121), PTX: V(8, 0)}, "registers moved between warpgroups"},
-	{"wgmma", Need{Arch: SMs(90), PTX: V(8, 0)}, "warpgroup matrix product"},
-	{"tcgen05", Need{Arch: SMs(100, 103, 107, 110), PTX: V(8, 6)}, "matrix product with accumulators in tensor memory"},
-	{"fp4.cvt", Need{Arch: SMs(100, 103, 107, 110, 120, 121), PTX: V(8, 6)}, "packed conversions from and to e2m1 and ue8m0"},
-	{"mma.blockscale", Need{Arch: SMs(120, 121), PTX: V(8, 7)}, "warp-level block-scaled 8, 6 and 4 bit matrix product"},
+	{"setmaxnreg", Need{Arch: Setmaxnreg, PTX: V(8, 0)}, "registers moved between warpgroups"},
+	{"wgmma", Need{Arch: WGMMA, PTX: V(8, 0)}, "warpgroup matrix product"},
+	{"tcgen05", Need{Arch: Tcgen05, PTX: V(8, 6)}, "matrix product with accumulators in tensor memory"},
+	{"fp4.cvt", Need{Arch: FP4, PTX: V(8, 6)}, "packed conversions from and to e2m1 and ue8m0"},
+	{"mma.blockscale", Need{Arch: BlockScale, PTX: V(8, 7)}, "warp-level block-scaled 8, 6 and 4 bit matrix product"},
 }
 
 // Has reports whether the target has the named feature. It panics on a name

@@ -55,7 +55,9 @@ type Target struct {
 	BlocksPerSM        int
 	ClusterMax         int // thread blocks in a portable cluster; 1 = no clusters
 
-	index uint // position in All, the bit of the target in an SMSet
+	Families Family
+
+	cards string // names of products, see NumberOf
 }
 
 // String returns the target's name.
@@ -94,40 +96,18 @@ func Names() string {
 	return strings.Join(names, " ")
 }
 
-// An SMSet is a set of compute capabilities.
-type SMSet uint32
-
-// SMs returns the set of the given compute capabilities (90, 100, ...). It
-// panics on a number that no row has: the tables are written by hand.
-func SMs(numbers ...int) SMSet {
-	var s SMSet
-	for _, n := range numbers {
-		i := -1
-		for j := range rows {
-			if rows[j].Number == n {
-				i = j
-			}
-		}
-		if i < 0 {
-			panic(fmt.Sprintf("target: no compute capability %d", n))
-		}
-		s |= 1 << i
-	}
-	return s
-}
-
 // A Need says what an instruction or a feature asks of the target and of the
 // PTX version. The zero Need asks for nothing.
 type Need struct {
-	SM   int   // lowest compute capability, 0 = any
-	Arch SMSet // not empty: only these, and only under their suffixed name
-	PTX  PTX   // lowest PTX version, 0 = any
+	SM   int    // lowest compute capability, 0 = any
+	Arch Family // not empty: only targets with one of these, and only under their suffixed name
+	PTX  PTX    // lowest PTX version, 0 = any
 }
 
 // On reports whether t meets the need (PTX versions are chosen, not met).
 func (n Need) On(t *Target) bool {
 	if n.Arch != 0 {
-		return n.Arch&(1<<t.index) != 0
+		return n.Arch&t.Families != 0
 	}
 	return t.Number >= n.SM
 }

@@ -72,7 +72,7 @@ func TestNeedsChooseTheLowestVersion(t *testing.T) {
 	}{
 		{Need{}, V(7, 8), "any target"},
 		{Need{SM: 80, PTX: V(7, 0)}, V(7, 8), "sm_80 and later, PTX 7.0"},
-		{Need{Arch: SMs(90), PTX: V(7, 8)}, V(8, 0), "sm_90a, PTX 7.8"},
+		{Need{Arch: WGMMA, PTX: V(7, 8)}, V(8, 0), "sm_90a, PTX 7.8"},
 		{Need{SM: 90, PTX: V(8, 3)}, V(8, 3), "sm_90 and later, PTX 8.3"},
 	} {
 		if got := c.need.Version(sm90); got != c.want {

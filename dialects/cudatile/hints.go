@@ -4,11 +4,18 @@ import (
 	"fmt"
 	"slices"
 
+	"tileiras/codegen/target"
 	"tileiras/ir"
 )
 
-// hintKeys are the keys that optimization hints may have: GPUs, and "default" for all others.
-var hintKeys = []string{"sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_100", "sm_103", "sm_107", "sm_110", "sm_120", "sm_121", "default"}
+// oldestTileIR is the compute capability from which NVIDIA's tools compile Tile IR.
+const oldestTileIR = 80
+
+// isHintKey reports whether optimization hints may stand under a key: a GPU, or "default" for all others.
+func isHintKey(key string) bool {
+	t, ok := target.ByName(key)
+	return key == "default" || ok && t.Number >= oldestTileIR
+}
 
 // hintRules are the hints: the operations that have them, and what is wrong with a value ("" when nothing is). k is the key.
 var hintRules = map[string]struct {
@@ -23,9 +30,6 @@ var hintRules = map[string]struct {
 }
 
 var entries = []ir.Code{OpEntry}
-
-// singleCTA are the GPUs without clusters.
-var singleCTA = []string{"sm_80", "sm_86", "sm_87", "sm_88", "sm_89"}
 
 func boolHint(_ string, a ir.Attribute) string {
 	if _, ok := a.(ir.BoolAttr); !ok {
@@ -53,12 +57,13 @@ func powerHint(most int64) func(string, ir.Attribute) string {
 	return func(k string, a ir.Attribute) string {
 		n, ok := a.(ir.IntegerAttr)
 		v := n.SInt()
+		gpu, named := target.ByName(k)
 		switch {
 		case !ok:
 			return "integer value expected for "
 		case v < 1 || v > most || v&(v-1) != 0:
 			return fmt.Sprintf("expected power-of-two ≤ %d for ", most)
-		case most == 16 && v != 1 && slices.Contains(singleCTA, k):
+		case most == 16 && v != 1 && named && gpu.ClusterMax == 1:
 			return "expected 1 for "
 		}
 		return ""
@@ -86,7 +91,7 @@ func CheckHints(c *ir.Context, module *ir.Op, asErrors bool) bool {
 
 // checkHint says what is wrong with the hints under one key.
 func checkHint(op ir.Code, key ir.NamedAttr) string {
-	if !slices.Contains(hintKeys, key.Name) {
+	if !isHintKey(key.Name) {
 		return "unknown hint key " + key.Name
 	}
 	hints, _ := key.Value.(ir.DictAttr)

@@ -6,7 +6,7 @@ import (
 	"tileiras/ir"
 )
 
-// hintKeys131 are the architectures of the tools of 13.1, hints131 the hints that they knew.
+// hintKeys131 are the architectures of the tools of 13.1, which no new GPU joins; hints131 the hints that they knew.
 var (
 	hintKeys131 = []string{"sm_80", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121"}
 	hints131    = []string{"num_cta_in_cga", "occupancy", "latency", "allow_tma"}

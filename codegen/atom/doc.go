@@ -79,4 +79,12 @@ func (e Elem) row() int {
 	panic(fmt.Sprintf("atom: no element type %q", string(e)))
 }
 
-func (e Elem) ptx() string { return elems[e.row()].ptx }
+// elemOf is the Elem of a name in PTX.
+func elemOf(ptx string) Elem {
+	for i := range elems {
+		if elems[i].ptx == ptx {
+			return elems[i].elem
+		}
+	}
+	panic("atom: no element type is called " + ptx + " in PTX")
+}

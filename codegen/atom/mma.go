@@ -23,7 +23,7 @@ type MMA struct {
 	A, B, C                   Elem // C is the accumulator and the result
 	LayoutA, LayoutB, LayoutC layout.Layout
 	WordsA, WordsB, WordsC    int // machine registers of the instruction: 64-bit ones for f64, else 32-bit
-	Rate                      int // products per cycle of a quarter of a multiprocessor, sm_80 class: CUDA programming guide, "Arithmetic Instructions", A100 white paper
+	Rate                      int // products per cycle of a quarter of a multiprocessor, as in ptxop.Product
 	Need                      target.Need
 }
 
@@ -34,35 +34,6 @@ func (s Shape) String() string { return fmt.Sprintf("m%dn%dk%d", s.M, s.N, s.K) 
 
 // Scalar reports whether one thread computes the atom by itself.
 func (a *MMA) Scalar() bool { return a.LayoutC.InBits(layout.Lane) == 0 }
-
-// mmaRows is the table. Layouts follow from shape and element size (PTX ISA, "Matrix Fragments for mma"); the instruction
-// brings its targets. Mixed 8-bit types are rows of their own.
-var mmaRows = []struct {
-	shape Shape
-	c     Elem
-	a, b  []Elem // every pair
-	rate  int
-}{
-	{Shape{16, 8, 16}, F32, []Elem{F16}, []Elem{F16}, 256},
-	{Shape{16, 8, 8}, F32, []Elem{F16}, []Elem{F16}, 256},
-	{Shape{16, 8, 16}, F16, []Elem{F16}, []Elem{F16}, 256},
-	{Shape{16, 8, 8}, F16, []Elem{F16}, []Elem{F16}, 256},
-	{Shape{16, 8, 16}, F32, []Elem{BF16}, []Elem{BF16}, 256},
-	{Shape{16, 8, 8}, F32, []Elem{BF16}, []Elem{BF16}, 256},
-	{Shape{16, 8, 8}, F32, []Elem{TF32}, []Elem{TF32}, 128},
-	{Shape{16, 8, 4}, F32, []Elem{TF32}, []Elem{TF32}, 128},
-	{Shape{16, 8, 32}, S32, []Elem{S8, U8}, []Elem{S8, U8}, 512},
-	{Shape{16, 8, 16}, S32, []Elem{S8, U8}, []Elem{S8, U8}, 512},
-	{Shape{8, 8, 16}, S32, []Elem{S8, U8}, []Elem{S8, U8}, 512},
-	{Shape{16, 8, 32}, F32, []Elem{E4M3, E5M2}, []Elem{E4M3, E5M2}, 512},
-	{Shape{16, 8, 16}, F32, []Elem{E4M3, E5M2}, []Elem{E4M3, E5M2}, 512},
-	{Shape{16, 8, 32}, F16, []Elem{E4M3, E5M2}, []Elem{E4M3, E5M2}, 512},
-	{Shape{16, 8, 16}, F16, []Elem{E4M3, E5M2}, []Elem{E4M3, E5M2}, 512},
-	{Shape{16, 8, 16}, F64, []Elem{F64}, []Elem{F64}, 16},
-	{Shape{16, 8, 8}, F64, []Elem{F64}, []Elem{F64}, 16},
-	{Shape{16, 8, 4}, F64, []Elem{F64}, []Elem{F64}, 16},
-	{Shape{8, 8, 4}, F64, []Elem{F64}, []Elem{F64}, 16},
-}
 
 // scalarRows are the products of one thread. Multiply-adds, which need no instruction of the table, are the way out for every type on
 // every target; operands are widened first. dp4a (PTX ISA, "dp4a") is a multiply-add of four bytes along K at the same rate.
@@ -76,18 +47,19 @@ var scalarRows = []struct {
 	{"dp4a.u32.s32", U8, S8, S32, 4, 64}, {"dp4a.u32.u32", U8, U8, S32, 4, 64},
 }
 
-// MMAs is all rows; where costs are equal, an earlier one is preferred.
+// MMAs is all rows: those of ptxop.Products, whose layouts follow from shape and element size (PTX ISA, "Matrix Fragments for mma"), and
+// those of one thread. Where costs are equal, an earlier one is preferred.
 var MMAs = buildMMAs()
 
 func buildMMAs() []*MMA {
 	var out []*MMA
-	for _, r := range mmaRows {
-		for _, a := range r.a {
-			for _, b := range r.b {
-				name := fmt.Sprintf("mma.%s.row.col.%s.%s.%s.%s", r.shape, r.c.ptx(), a.ptx(), b.ptx(), r.c.ptx())
-				op := ptxop.Must(name)
-				m := &MMA{Name: name, Op: op, Shape: r.shape, A: a, B: b, C: r.c, Rate: r.rate, Need: op.Need}
-				m.LayoutA, m.LayoutB, m.LayoutC = fragments(r.shape, a.Bits())
+	for i := range ptxop.Products {
+		p := &ptxop.Products[i]
+		for _, a := range p.A {
+			for _, b := range p.B {
+				m := &MMA{Name: p.Name(a, b), Op: ptxop.Must(p.Name(a, b)), Shape: Shape{p.M, p.N, p.K}, A: elemOf(a), B: elemOf(b), C: elemOf(p.D),
+					Rate: p.Rate, Need: p.Need}
+				m.LayoutA, m.LayoutB, m.LayoutC = fragments(m.Shape, m.A.Bits())
 				out = append(out, m)
 			}
 		}

@@ -2,51 +2,84 @@ package ptxop
 
 import (
 	"fmt"
+	"strings"
 
 	"tileiras/codegen/target"
 )
 
-// Warp-level matrix products: PTX ISA, "mma". Arguments are the registers of A,
-// B and C in this order; results are those of D. Names are
-// mma.SHAPE.row.col.D.A.B.C.
+// Product is a row of the table of warp-level matrix products D = A*B + C, A MxK, B KxN, C and D MxN (PTX ISA, "mma"). The instruction, its
+// name, its registers and the atom that tiles are made of (codegen/atom) follow from it.
+type Product struct {
+	M, N, K int
+	D       string   // type of the elements of C and D
+	A, B    []string // of A and of B: every pair is an instruction
+	// Rate is the products per cycle of a quarter of a multiprocessor, sm_80 class (CUDA programming guide, "Arithmetic Instructions"; A100
+	// white paper).
+	Rate int
+	Need target.Need
+}
 
+var (
+	bytes  = []string{"s8", "u8"}
+	float8 = []string{"e4m3", "e5m2"}
+)
+
+func types(names ...string) []string { return names }
+
+// Products is the table; where costs are equal, an earlier row is preferred.
+var Products = []Product{
+	{16, 8, 16, "f32", types("f16"), types("f16"), 256, sm80},
+	{16, 8, 8, "f32", types("f16"), types("f16"), 256, sm75},
+	{16, 8, 16, "f16", types("f16"), types("f16"), 256, sm80},
+	{16, 8, 8, "f16", types("f16"), types("f16"), 256, sm75},
+	{16, 8, 16, "f32", types("bf16"), types("bf16"), 256, sm80},
+	{16, 8, 8, "f32", types("bf16"), types("bf16"), 256, sm80},
+	{16, 8, 8, "f32", types("tf32"), types("tf32"), 128, sm80},
+	{16, 8, 4, "f32", types("tf32"), types("tf32"), 128, sm80},
+	{16, 8, 32, "s32", bytes, bytes, 512, sm80},
+	{16, 8, 16, "s32", bytes, bytes, 512, sm80},
+	{8, 8, 16, "s32", bytes, bytes, 512, sm75},
+	{16, 8, 32, "f32", float8, float8, 512, sm(89, 8, 4)},
+	{16, 8, 16, "f32", float8, float8, 512, sm(89, 8, 7)},
+	{16, 8, 32, "f16", float8, float8, 512, sm(89, 8, 7)},
+	{16, 8, 16, "f16", float8, float8, 512, sm(89, 8, 7)},
+	{16, 8, 16, "f64", types("f64"), types("f64"), 16, sm90},
+	{16, 8, 8, "f64", types("f64"), types("f64"), 16, sm90},
+	{16, 8, 4, "f64", types("f64"), types("f64"), 16, sm90},
+	{8, 8, 4, "f64", types("f64"), types("f64"), 16, sm80},
+}
+
+// elemBits are the sizes of elements of matrices.
+var elemBits = map[string]int{"f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "f64": 64, "s8": 8, "u8": 8, "s32": 32, "e4m3": 8, "e5m2": 8}
+
+// Name is the name of the row for elements of A and B: mma.SHAPE.row.col.D.A.B.C.
+func (p *Product) Name(a, b string) string {
+	return fmt.Sprintf("mma.m%dn%dk%d.row.col.%s.%s.%s.%s", p.M, p.N, p.K, p.D, a, b, p.D)
+}
+
+// registers is the operand of a fragment of so many elements: the registers of a lane, 64-bit ones for f64, else 32-bit.
+func registers(elements int, t string) string {
+	bits, letter := elemBits[t], byte('r')
+	switch t {
+	case "f32":
+		letter = 'f'
+	case "f64":
+		letter = 'd'
+	}
+	return fmt.Sprintf("%c*%d", letter, elements*bits/(32*max(32, bits)))
+}
+
+// Arguments are the registers of A, B and C in this order; results are those of D.
 func init() {
 	define("mma", func(b *builder) {
-		// One row per shape and element type: registers of A, B and C/D.
-		mma := func(shape, d, a, bt string, ra, rb, rc int, need target.Need) {
-			c := map[string]byte{"f32": 'f', "f64": 'd', "f16": 'r', "s32": 'r'}[d]
-			in := byte('r')
-			if a == "f64" {
-				in = 'd'
-			}
-			m := fmt.Sprintf("mma.sync.aligned.%s.row.col.%s.%s.%s.%s", shape, d, a, bt, d)
-			b.op(m, fmt.Sprintf("{=%c*%d} {%c*%d} {%c*%d} {%c*%d}", c, rc, in, ra, in, rb, c, rc), Convergent, need)
-		}
-		mma("m16n8k8", "f32", "f16", "f16", 2, 1, 4, sm75)
-		mma("m16n8k8", "f16", "f16", "f16", 2, 1, 2, sm75)
-		mma("m16n8k16", "f32", "f16", "f16", 4, 2, 4, sm80)
-		mma("m16n8k16", "f16", "f16", "f16", 4, 2, 2, sm80)
-		mma("m16n8k8", "f32", "bf16", "bf16", 2, 1, 4, sm80)
-		mma("m16n8k16", "f32", "bf16", "bf16", 4, 2, 4, sm80)
-		mma("m16n8k4", "f32", "tf32", "tf32", 2, 1, 4, sm80)
-		mma("m16n8k8", "f32", "tf32", "tf32", 4, 2, 4, sm80)
-		for _, a := range []string{"s8", "u8"} {
-			for _, bt := range []string{"s8", "u8"} {
-				mma("m8n8k16", "s32", a, bt, 1, 1, 2, sm75)
-				mma("m16n8k16", "s32", a, bt, 2, 1, 4, sm80)
-				mma("m16n8k32", "s32", a, bt, 4, 2, 4, sm80)
-			}
-		}
-		mma("m8n8k4", "f64", "f64", "f64", 1, 1, 2, sm80)
-		mma("m16n8k4", "f64", "f64", "f64", 2, 1, 4, sm90)
-		mma("m16n8k8", "f64", "f64", "f64", 4, 2, 4, sm90)
-		mma("m16n8k16", "f64", "f64", "f64", 8, 4, 4, sm90)
-		for _, a := range []string{"e4m3", "e5m2"} {
-			for _, bt := range []string{"e4m3", "e5m2"} {
-				mma("m16n8k32", "f32", a, bt, 4, 2, 4, sm(89, 8, 4))
-				mma("m16n8k32", "f16", a, bt, 4, 2, 2, sm(89, 8, 7))
-				mma("m16n8k16", "f32", a, bt, 2, 1, 4, sm(89, 8, 7))
-				mma("m16n8k16", "f16", a, bt, 2, 1, 2, sm(89, 8, 7))
+		for i := range Products {
+			p := &Products[i]
+			c := registers(p.M*p.N, p.D)
+			for _, ta := range p.A {
+				for _, tb := range p.B {
+					mnemonic := strings.Replace(p.Name(ta, tb), "mma.", "mma.sync.aligned.", 1)
+					b.op(mnemonic, fmt.Sprintf("{=%s} {%s} {%s} {%s}", c, registers(p.M*p.K, ta), registers(p.K*p.N, tb), c), Convergent, p.Need)
+				}
 			}
 		}
 		blockScaled(b)

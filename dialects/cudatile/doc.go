@@ -1,8 +1,8 @@
-// Package cudatile is the cuda_tile dialect: NVIDIA's CUDA Tile IR, bytecode 13.1 to 13.5. It holds the types, the
+// Package cudatile is the cuda_tile dialect: NVIDIA's CUDA Tile IR, all versions of its bytecode. It holds the types, the
 // attributes, the type constraints and the verifiers; the rows of the operations are data in package def, and the codec
 // that reads and writes them is package bytecode.
 //
 //	bytes ── bytecode.Read ──> module of entries and globals <── ir text parser ── text
 //
-// It may import ir, ir/float and its own def only.
+// It may import ir, ir/float, codegen/target and its own def only.
 package cudatile

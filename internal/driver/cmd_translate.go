@@ -10,12 +10,21 @@ import (
 	"tileiras/dialects/builtin"
 	"tileiras/dialects/cudatile"
 	"tileiras/dialects/cudatile/bytecode"
+	"tileiras/dialects/cudatile/def"
 	"tileiras/dialects/testing"
 	"tileiras/ir"
 )
 
-// Versions are the bytecode versions that can be read and written.
-var Versions = []string{"13.1", "13.2", "13.3", "13.4", "13.5"}
+// Versions are the bytecode versions that can be read and written, oldest first.
+var Versions = versionNames(def.Versions)
+
+func versionNames(list []ir.Version) []string {
+	names := make([]string, len(list))
+	for i, v := range list {
+		names[i] = v.String()
+	}
+	return names
+}
 
 // TileTranslateCommand is the table of the flags of tile-translate.
 var TileTranslateCommand = &Command{
@@ -114,6 +123,7 @@ func (t *translation) toText(c *ir.Context, p piece) (string, error) {
 
 // toBytes reads text.
 func (t *translation) toBytes(c *ir.Context, p piece) (string, error) {
+	c.Release = t.releaseFor(t.version)
 	m, err := t.parse(c, p)
 	if err != nil {
 		return "", err
@@ -196,7 +206,7 @@ func selfContained(c *ir.Context, m *ir.Op) bool {
 // testExtension is what the operations for tests add to bytecode, testVersions the names of its versions.
 var (
 	testExtension = &bytecode.Extension{Ops: testing.Extension.Ops, Versions: []ir.Version{testing.V250, testing.V2501}}
-	testVersions  = []string{testing.V250.String(), testing.V2501.String()}
+	testVersions  = versionNames(testExtension.Versions)
 )
 
 // ParseVersion reads M.m or M.m.t.

@@ -21,14 +21,14 @@ var pieceFlags = []Flag{
 	{Name: "split-input-file", Kind: BoolFlag, Help: "Take the pieces between '// -----' lines one by one"},
 	{Name: "verify-diagnostics", Kind: BoolFlag, Help: "Compare the diagnostics with the expected-* comments of the text"},
 	{Name: "allow-unregistered-dialect", Kind: BoolFlag, Help: "Accept operations of unknown dialects"},
-	{Name: "release", Kind: EnumFlag, Default: "13.3", Help: "Whose names of operations and rules count; the rules of a newer bytecode file are the newest unless this is given", Values: []Value{
-		{"13.3", "The newest open release of the dialect"}, {"13.5", "The newest release"}}},
+	{Name: "release", Kind: EnumFlag, Default: def.OpenRelease.String(), Help: "Whose names of operations and rules count; a newer version of bytecode, of a file or by --bytecode-version, has the newest rules unless this is given", Values: []Value{
+		{def.OpenRelease.String(), "The newest open release of the dialect"}, {def.Newest.String(), "The newest release"}}},
 	{Name: "Wunsupported-hints", Kind: BoolFlag, Help: "Warn of optimization hints that are unknown or out of range"},
 	{Name: "Werr-hints", Kind: BoolFlag, Help: "With --Wunsupported-hints: such hints are errors"},
 }
 
 // releases are the values of --release; the newest is the zero version.
-var releases = map[string]ir.Version{"13.3": def.V133, "13.5": {}}
+var releases = map[string]ir.Version{def.OpenRelease.String(): def.OpenRelease, def.Newest.String(): {}}
 
 // releaseFor is the release whose rules hold for a file of a version: the one of the command line, or the newest if only that
 // knows the version.

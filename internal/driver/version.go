@@ -8,6 +8,8 @@ import (
 	"os"
 	"runtime/debug"
 	"sync"
+
+	"tileiras/dialects/cudatile/def"
 )
 
 // BuildVersion names the build: the revision that the Go linker knows, and the hash of the binary, which tells builds of one revision
@@ -44,7 +46,7 @@ func fileHash(name string) string {
 // changed in it, is another compiler.
 func versionText(name string) string {
 	return fmt.Sprintf("%s: an open compiler from CUDA Tile IR to PTX\nThe tileiras authors, Apache License 2.0\nBuilt from %s\n"+
-		"Cuda compilation tools, release 13.5, V13.5.0 (compatible)\nBuild %s\n", name, revision(), binaryHash())
+		"Cuda compilation tools, release %v, V%v.0 (compatible)\nBuild %s\n", name, revision(), def.Newest, def.Newest, binaryHash())
 }
 
 // revision says what this was built from, as far as the Go linker knows.

@@ -21,7 +21,7 @@ may be absent, a star that it stands for any number of values, = that it has a d
 when it exists. Attributes come before operands on the wire.
 
 `)
-	b.WriteString("## cuda_tile: what comes in (bytecode 13.1 to 13.5)\n")
+	fmt.Fprintf(&b, "## cuda_tile: what comes in (bytecode %v to %v)\n", cudatile.Oldest, cudatile.Newest)
 	for _, family := range cudatile.Families() {
 		fmt.Fprintf(&b, "\n### %s\n\n", family.Title)
 		b.WriteString("| Operation | Code | Since | Attributes | Operands | Results | Traits | Meaning |\n|---|---|---|---|---|---|---|---|\n")

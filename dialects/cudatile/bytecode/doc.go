@@ -1,4 +1,4 @@
-// Package bytecode reads and writes Tile IR bytecode, versions 13.1 to 13.5. The encoding of an operation follows from its
+// Package bytecode reads and writes Tile IR bytecode, versions def.Oldest to def.Newest. The encoding of an operation follows from its
 // row in dialects/cudatile/def; nothing here names an operation but the three that have sections of their own.
 //
 //	7F "TileIR" 00, major, minor, tag

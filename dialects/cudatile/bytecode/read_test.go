@@ -9,6 +9,7 @@ import (
 
 	"tileiras/dialects/cudatile"
 	"tileiras/dialects/cudatile/bytecode"
+	"tileiras/dialects/cudatile/def"
 	"tileiras/ir"
 )
 
@@ -121,8 +122,8 @@ func TestBadInputIsRefusedWithThePlaceAndTheReason(t *testing.T) {
 	}{
 		{"an empty file", nil, "invalid magic number: the file ends after 0 bytes"},
 		{"a wrong magic", []byte("MLIR text"), "invalid magic number at position 0, got 77 expected 127"},
-		{"a newer version", with(9, 6), "error at offset 12: unsupported Tile version 13.6.0, this reader supports versions [13.1 - 13.5]"},
-		{"an older version", with(8, 12), "error at offset 12: unsupported Tile version 12.1.0, this reader supports versions [13.1 - 13.5]"},
+		{"a newer version", with(9, def.Newest.Minor+1), fmt.Sprintf("error at offset 12: unsupported Tile version 13.%d.0, this reader supports versions [%v - %v]", def.Newest.Minor+1, def.Oldest, def.Newest)},
+		{"an older version", with(8, 12), fmt.Sprintf("error at offset 12: unsupported Tile version 12.1.0, this reader supports versions [%v - %v]", def.Oldest, def.Newest)},
 		{"a header alone", truncated(12), "error at offset 12: unexpected end of data while reading section header"},
 		{"a truncated section", truncated(20), "error at offset 14: section length 9 exceeds remaining data size 6"},
 		{"bytes after the end", append(append([]byte(nil), good...), 0), "end section is not the last section"},

@@ -42,8 +42,8 @@ var sectionInfo = [numSections]struct {
 
 // Oldest and Newest bound the versions that Read and Write know.
 var (
-	Oldest = def.V131
-	Newest = def.V135
+	Oldest = def.Oldest
+	Newest = def.Newest
 )
 
 // section is one section as it lies in the file.

@@ -2,6 +2,7 @@ package bytecode_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -51,8 +52,8 @@ var strictClaims = []struct {
 	{"version 13.1", kernel(1, ret).bytes(), "", ""},
 	{"version 13.1, any tag", with(kernel(1, ret).bytes(), 11, 7), "", "header has unrecognized version tag bits (0x700);"},
 	{"version 13.2", kernel(2, ret).bytes(), "unsupported Tile version 13.2.0, this reader supports versions [13.1, 13.1]", ""},
-	{"version 13.6", with(kernel(1, ret).bytes(), 9, 6), "unsupported Tile version 13.6.0, this reader supports versions [13.1, 13.1]",
-		"unsupported Tile version 13.6.0, this reader supports versions [13.1 - 13.5]"},
+	{"a version to come", with(kernel(1, ret).bytes(), 9, def.Newest.Minor+1), fmt.Sprintf("unsupported Tile version 13.%d.0, this reader supports versions [13.1, 13.1]", def.Newest.Minor+1),
+		fmt.Sprintf("unsupported Tile version 13.%d.0, this reader supports versions [13.1 - %v]", def.Newest.Minor+1, def.Newest)},
 	{"opcode 110", kernel(1, []byte{0x6E}).bytes(), "unknown or unimplemented opcode: 110", "unsupported opcode 110 for bytecode version 13.1"},
 	{"opcode 25, a gap", kernel(1, []byte{0x19}).bytes(), "unknown or unimplemented opcode: 25", "unknown or unimplemented opcode: 25"},
 	{"opcode 200", kernel(1, []byte{0xC8, 1}).bytes(), "unknown or unimplemented opcode: 200", "unsupported opcode 200 for bytecode version 13.1"},

@@ -2,10 +2,12 @@ package bytecode_test
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 
 	"tileiras/dialects/cudatile"
 	"tileiras/dialects/cudatile/bytecode"
+	"tileiras/dialects/cudatile/def"
 	testops "tileiras/dialects/testing"
 	"tileiras/ir"
 )
@@ -50,8 +52,8 @@ func TestAnExtensionAddsOperationsAndVersions(t *testing.T) {
 	}{
 		{testops.V2501, ext, ""},
 		{testops.V250, ext, "t:1:36: attribute 'new_param' requires bytecode version 250.1+, but targeting 250.0"},
-		{testops.V2501, nil, "unsupported version requested 250.1, must be in range [13.1, 13.5]"},
-		{ir.V(13, 5), ext, "t:1:36: operation 'cuda_tile.testing$bytecode_test_new_attribute' is not available in bytecode version 13.5"},
+		{testops.V2501, nil, fmt.Sprintf("unsupported version requested 250.1, must be in range [%v, %v]", def.Oldest, def.Newest)},
+		{def.Newest, ext, "t:1:36: operation 'cuda_tile.testing$bytecode_test_new_attribute' is not available in bytecode version " + def.Newest.String()},
 	} {
 		data, err := bytecode.Write(m, bytecode.WriteOptions{Version: test.version, Extension: test.ext})
 		switch {

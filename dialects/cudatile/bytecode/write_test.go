@@ -2,6 +2,7 @@ package bytecode_test
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -97,7 +98,7 @@ func TestAnOlderVersionRefusesWhatItCannotSay(t *testing.T) {
 			m.op("load_view_tko", []*ir.Value{v.Result(0), m.arg(0)}, []ir.Type{pv.Tile, cudatile.Token(m.c)},
 				def.MemOrderEnum.Of(def.Weak), nil, nil, ir.BoolArray{true})
 		}, "attribute 'inbounds' requires bytecode version 13.4+, but targeting 13.3"},
-		{"no version at all", ir.V(12, 9), func(*maker) {}, "unsupported version requested 12.9, must be in range [13.1, 13.5]"},
+		{"no version at all", ir.V(12, 9), func(*maker) {}, fmt.Sprintf("unsupported version requested 12.9, must be in range [%v, %v]", def.Oldest, def.Newest)},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package def is the rows of the cuda_tile dialect, bytecode 13.1 to 13.5: one row per operation, as data. The bytecode
+// Package def is the rows of the cuda_tile dialect, of all Versions of the bytecode: one row per operation, as data. The bytecode
 // codec, the text parser and printer, the verifier and docs/ops.md follow from the rows.
 //
 // Where a row comes from: the operation pages of the Tile IR specification (docs.nvidia.com/cuda/tile-ir), the operation
@@ -9,13 +9,22 @@ package def
 
 import "tileiras/ir"
 
-// Versions of the format.
+// Versions of the format by name, for rows that say since when something exists.
 var (
 	V131 = ir.V(13, 1)
 	V132 = ir.V(13, 2)
 	V133 = ir.V(13, 3)
 	V134 = ir.V(13, 4)
 	V135 = ir.V(13, 5)
+)
+
+// Versions lists them, oldest first. What can be read and written, the values of --release and messages about versions follow from the list.
+var Versions = []ir.Version{V131, V132, V133, V134, V135}
+
+// Oldest and Newest bound the list; OpenRelease is the newest version of which NVIDIA has published the source of the tools.
+var (
+	Oldest, Newest = Versions[0], Versions[len(Versions)-1]
+	OpenRelease    = V133
 )
 
 // Ops lists every row by family, in the order of the documentation.

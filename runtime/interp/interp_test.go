@@ -203,6 +203,23 @@ func TestOperationsMeanWhatTheSpecificationSays(t *testing.T) {
 				%s = addi %m, %e : tile<i32>
 				yield %s : tile<i32>
 			}`, "1234 5678"},
+		{"a sum that promises not to wrap is not taken in pairs", "i32", `
+			%a = constant <i32: [[0, -1, 2147483647, 1], [5, 6, 7, 8]]> : tile<2x4xi32>
+			%r = reduce %a dim=1 identities=[0 : i32] : tile<2x4xi32> -> tile<2xi32>
+			(%acc: tile<i32>, %e: tile<i32>) {
+				%s = addi %acc, %e overflow<no_signed_wrap> : tile<i32>
+				yield %s : tile<i32>
+			}`, "2147483647 26"},
+		{"maxima along the outer dimension of two operands", "i32", `
+			%a = constant <i32: [[1, 9], [4, 2], [-3, 5], [0, 8]]> : tile<4x2xi32>
+			%b = constant <i32: [[7, 1], [2, 2], [9, -9], [3, 4]]> : tile<4x2xi32>
+			%x, %y = reduce %a, %b dim=0 identities=[0 : i32, 0 : i32] : tile<4x2xi32>, tile<4x2xi32> -> tile<2xi32>, tile<2xi32>
+			(%acc: tile<i32>, %e: tile<i32>, %acc2: tile<i32>, %e2: tile<i32>) {
+				%s = maxi %acc, %e signed : tile<i32>
+				%s2 = mini %acc2, %e2 signed : tile<i32>
+				yield %s, %s2 : tile<i32>, tile<i32>
+			}
+			%r = cat %x, %y dim = 0 : tile<2xi32>, tile<2xi32> -> tile<4xi32>`, "4 9 2 -9"},
 		{"a region with operations on tiles runs lane by lane", "i32", `
 			%a = constant <i32: [[1, 2], [5, 6]]> : tile<2x2xi32>
 			%r = reduce %a dim=1 identities=[0 : i32] : tile<2x2xi32> -> tile<2xi32>

@@ -70,6 +70,8 @@ type combiner struct {
 	simple []fold // of each operand, when the region is nothing but independent sums and products of floats
 	// vector: the region may run for all lanes at once. rounds: its result may depend on the order of the elements.
 	vector, rounds bool
+	// ordered is false when the region is nothing but one associative operation on each pair: any grouping of the elements will do.
+	ordered bool
 }
 
 // fold is a sum or a product of floats.
@@ -99,8 +101,14 @@ func combinerOf(c *compiler, op *ir.Op) (*combiner, error) {
 			out.rounds = true
 		}
 	}
+	out.ordered = true
 	if t := b.Terminator(); t != nil && t.NumOperands() == op.NumOperands() && len(b.Ops()) == 1+t.NumOperands() {
+		out.ordered = false
 		for j, v := range t.Operands() {
+			o := v.DefiningOp()
+			if o == nil || !associative(o) || o.Operand(0) != b.Arg(2*j) || o.Operand(1) != b.Arg(2*j+1) {
+				out.ordered = true
+			}
 			if f, ok := foldOf(v, b.Arg(2*j), b.Arg(2*j+1)); ok {
 				out.simple = append(out.simple, f)
 			}
@@ -116,6 +124,18 @@ func combinerOf(c *compiler, op *ir.Op) (*combiner, error) {
 var exactOps = map[ir.Code]bool{
 	cudatile.OpMaxf: true, cudatile.OpMinf: true, cudatile.OpAbsf: true, cudatile.OpNegf: true, cudatile.OpCeil: true, cudatile.OpFloor: true,
 	cudatile.OpSelect: true, cudatile.OpConstant: true, cudatile.OpBitcast: true, cudatile.OpAssume: true,
+}
+
+// associative tells whether an operation gives the same whatever is combined first. A sum that promises not to wrap does not: a part of it
+// may wrap.
+func associative(op *ir.Op) bool {
+	switch op.Code() {
+	case cudatile.OpMaxf, cudatile.OpMinf, cudatile.OpMaxi, cudatile.OpMini, cudatile.OpAndi, cudatile.OpOri, cudatile.OpXori:
+		return true
+	case cudatile.OpAddi, cudatile.OpMuli:
+		return ir.Cast[cudatile.OverflowOp](op).Overflow() == def.NoOverflowFlag
+	}
+	return false
 }
 
 // foldOf recognises x + y and x * y, rounded to nearest.
@@ -246,6 +266,9 @@ func (f fold) along(t *tile, l line, keep func(lane, k int, v uint64, flags uint
 // does not occur, and files hold wrong ones.
 func reduce(c *compiler, op *ir.Op) (action, error) {
 	return along(c, op, false, func(m *machine, comb *combiner, l line, in []*tile) ([]*tile, error) {
+		if !comb.ordered && l.n&(l.n-1) == 0 {
+			return comb.pairs(m, l, in)
+		}
 		accs := make([]*tile, len(in))
 		for j, t := range in {
 			if comb.simple != nil {
@@ -262,6 +285,34 @@ func reduce(c *compiler, op *ir.Op) (action, error) {
 		}
 		return accs, err
 	})
+}
+
+// pairs combines neighbours of every lane, all at once, then their results, until one is left.
+func (c *combiner) pairs(m *machine, l line, in []*tile) ([]*tile, error) {
+	for l.n > 1 {
+		half := line{l.outer, l.n / 2, l.inner, false}
+		var sides [2][]*tile
+		for side := range sides {
+			for _, t := range in {
+				to := newTile(t.typ, half.lanes()*half.n)
+				for lane := range half.lanes() {
+					for k := range half.n {
+						i, at := l.at(lane, 2*k+side), half.at(lane, k)
+						if to.bits[at] = t.bits[i]; t.flag(i) != 0 {
+							to.mark(at, t.flag(i))
+						}
+					}
+				}
+				sides[side] = append(sides[side], to)
+			}
+		}
+		out, err := c.call(m, sides[0], sides[1], half.lanes()*half.n)
+		if err != nil {
+			return nil, err
+		}
+		l, in = half, out
+	}
+	return in, nil
 }
 
 // scan keeps every prefix, from the first element or, reversed, from the last.

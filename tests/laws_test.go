@@ -50,7 +50,7 @@ var laws = map[string][]string{
 	"passes/plan":           {"ir", "dialects/tileaa", "codegen/layout", "codegen/atom", "codegen/target", "codegen/cost", "passes/slice", "passes/kernel", "passes/facts", "passes/pass"},
 	"passes/slice":          {"ir", "dialects/tileaa", "codegen/atom", "codegen/cost", "passes/kernel", "passes/facts", "passes/pass"},
 	"passes/layouts":        {"ir", "dialects/tileaa", "codegen/layout", "codegen/atom", "codegen/target", "codegen/cost", "passes/kernel", "passes/facts", "passes/pass"},
-	"passes/sync":           {"internal/planted", "ir", "dialects/tileaa", "codegen/layout", "codegen/target", "passes/facts", "passes/pass"},
+	"passes/sync":           {"internal/planted", "ir", "dialects/tileaa", "codegen/layout", "codegen/atom", "codegen/cost", "codegen/target", "passes/facts", "passes/kernel", "passes/pass"},
 	"passes/cudatile":       {"ir", "dialects", "passes/cleanup", "passes/pass"},
 	"passes/kernel":         {"ir", "dialects/tileaa", "codegen/atom", "codegen/target", "codegen/cost", "passes/pass"},
 	"passes/facts":          {"ir", "dialects"},

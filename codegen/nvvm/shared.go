@@ -13,13 +13,16 @@ import (
 func init() {
 	register(map[ir.Code]lowering{
 		tileaa.OpAllocShared:   allocShared,
+		tileaa.OpAllocRing:     func(*fn, *ir.Op) {}, // its slots know it
+		tileaa.OpRingSlot:      ringSlot,
+		tileaa.OpRingNext:      ringNext,
 		tileaa.OpBufferStore:   bufferStore,
 		tileaa.OpBufferLoad:    bufferLoad,
 		tileaa.OpBufferExtract: bufferExtract,
 		tileaa.OpBufferInsert:  bufferInsert,
 		tileaa.OpAsyncCopy:     asyncCopy,
 		tileaa.OpAsyncCommit:   func(f *fn, op *ir.Op) { f.op("cp.async.commit_group") },
-		tileaa.OpAsyncWait:     func(f *fn, op *ir.Op) { f.op("cp.async.wait_group", i32(ir.Cast[tileaa.AsyncWait](op).Pending())) },
+		tileaa.OpAsyncWait:     asyncWait,
 		tileaa.OpBarrier:       barrier,
 	})
 }
@@ -27,6 +30,7 @@ func init() {
 // buffer is a tile's worth of shared memory.
 type buffer struct {
 	offset int64 // in the block's shared memory
+	slot   reg   // bytes from there to the slot of a ring; absent for a buffer of its own
 	bytes  int   // of an element
 	*tileaa.BufferType
 }
@@ -35,6 +39,42 @@ func allocShared(f *fn, op *ir.Op) {
 	t := op.Result(0).Type().(*tileaa.BufferType)
 	offset, _ := ir.Cast[tileaa.AllocShared](op).Offset()
 	f.buffers[op.Result(0)] = &buffer{offset: offset, bytes: tileaa.ElemBytes(t.Elem), BufferType: t}
+}
+
+// ringSlot finds the slot so many ahead of a position, which is the number of a slot.
+func ringSlot(f *fn, op *ir.Op) {
+	s := ir.Cast[tileaa.RingSlot](op)
+	ring, ok := ir.DefinedBy[tileaa.AllocRing](s.Ring())
+	if !ok {
+		f.bug("a ring has no alloc_ring")
+	}
+	t := s.Ring().Type().(*tileaa.RingType)
+	offset, _ := ring.Offset()
+	b := &buffer{offset: offset, bytes: tileaa.ElemBytes(t.Buffer.Elem), BufferType: t.Buffer}
+	at := f.around(f.resize(f.scalar(s.Position()), kI32, false), s.Ahead(), t.Slots)
+	if at.isConst() {
+		b.offset += at.sint() * int64(t.SlotBytes())
+	} else {
+		b.slot = f.mul(at, i32(int64(t.SlotBytes())))
+	}
+	f.buffers[s.Result()] = b
+}
+
+func ringNext(f *fn, op *ir.Op) {
+	n := ir.Cast[tileaa.RingNext](op)
+	f.set(op, f.tileOf(elemOf(n.Result()), f.around(f.scalar(n.Position()), 1, n.Slots())))
+}
+
+// around adds to the number of a slot, modulo the number of slots.
+func (f *fn) around(at reg, ahead, slots int64) reg {
+	if ahead == 0 {
+		return at
+	}
+	to := f.add(at, con(at.k, uint64(ahead)))
+	if slots&(slots-1) == 0 {
+		return f.and(to, con(at.k, uint64(slots-1)))
+	}
+	return f.sel(f.icmp(slt, at, con(at.k, uint64(slots-ahead))), to, f.sub(to, con(at.k, uint64(slots))))
 }
 
 // bufferOf is the buffer that an op accesses.
@@ -106,6 +146,9 @@ func (f *fn) sharedAddress(b *buffer, cols []uint64, offset uint64, corner reg) 
 		}
 		base = f.add(f.mul(linear, i32(int64(b.bytes))), f.smem)
 	})
+	if !b.slot.absent() {
+		base = f.add(base, b.slot)
+	}
 	if late {
 		// Shared memory begins at a multiple of sharedAlign, so its address keeps out of the bits of a swizzle: one register over the
 		// loop and one XOR at the access, instead of a register for each.
@@ -299,8 +342,19 @@ func bufferInsert(f *fn, op *ir.Op) {
 	}
 }
 
+func asyncWait(f *fn, op *ir.Op) {
+	pending := ir.Cast[tileaa.AsyncWait](op).Pending()
+	switch {
+	case planted.On("drop-wait"):
+		return
+	case planted.On("early-wait"):
+		pending++
+	}
+	f.op("cp.async.wait_group", i32(pending))
+}
+
 // asyncCopy moves a block to a buffer past the registers. Each copy is 4, 8 or 16 bytes that are neighbours on both sides; where the
-// block leaves the array, a copy of 0 bytes fills with zeros.
+// block leaves the array, a copy of 0 bytes fills with zeros. A copy whose condition does not hold writes nothing.
 func asyncCopy(f *fn, op *ir.Op) {
 	v := f.viewOf(op)
 	b := f.bufferOf(op)
@@ -312,6 +366,9 @@ func asyncCopy(f *fn, op *ir.Op) {
 		to[r.regs[0]] = r
 	}
 	owner := f.owners(l)
+	if when := ir.Cast[tileaa.AsyncCopy](op).When(); when != nil {
+		owner = f.and(owner, f.scalar(when))
+	}
 	for _, r := range from {
 		bytes := len(r.regs) * b.bytes
 		dst, ok := to[r.regs[0]]

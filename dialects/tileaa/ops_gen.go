@@ -120,6 +120,9 @@ const (
 	OpBufferLoad
 	OpBufferExtract
 	OpBufferInsert
+	OpAllocRing
+	OpRingSlot
+	OpRingNext
 	OpAsyncCopy
 	OpAsyncCommit
 	OpAsyncWait
@@ -3439,7 +3442,77 @@ func NewBufferInsert(b *ir.Builder, value *ir.Value, buffer *ir.Value, indices [
 	return BufferInsert{b.Create(s)}
 }
 
-// AsyncCopy is async_copy: copies a block to a buffer with cp.async; layout is the copy map; elements outside the array become zero. What comes after its token comes after its wait.
+// AllocRing is alloc_ring: a ring of equal buffers in shared memory, slots; allocate-shared gives its byte offset.
+type AllocRing struct{ Op *ir.Op }
+
+func (AllocRing) Matches(c ir.Code) bool { return c == OpAllocRing }
+
+func (o AllocRing) Offset() (int64, bool)            { return o.Op.IntAttr(0) }
+func (o AllocRing) SetOffset(c *ir.Context, v int64) { o.Op.SetIntAttr(c, 0, v) }
+func (o AllocRing) ClearOffset()                     { o.Op.SetAttr(0, nil) }
+func (o AllocRing) Result() *ir.Value                { return o.Op.ResultOf(0) }
+
+// AllocRingOptions are what a alloc_ring may lack.
+type AllocRingOptions struct {
+	Offset *int64
+}
+
+// NewAllocRing makes a alloc_ring at the builder's place.
+func NewAllocRing(b *ir.Builder, resultType ir.Type, opts AllocRingOptions) AllocRing {
+	s := ir.State{Def: opRows[OpAllocRing.Index()-1]}
+	s.Attrs = make([]ir.Attribute, 1)
+	if opts.Offset != nil {
+		s.Attrs[0] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(*opts.Offset)}
+	}
+	s.Types = []ir.Type{resultType}
+	return AllocRing{b.Create(s)}
+}
+
+// RingSlot is ring_slot: the slot of a ring that is so many ahead of a position, modulo the number of slots; a position is the number of a slot.
+type RingSlot struct{ Op *ir.Op }
+
+func (RingSlot) Matches(c ir.Code) bool { return c == OpRingSlot }
+
+func (o RingSlot) Ring() *ir.Value                 { return o.Op.OperandOf(0) }
+func (o RingSlot) SetRing(v *ir.Value)             { o.Op.SetOperandOf(0, v) }
+func (o RingSlot) Position() *ir.Value             { return o.Op.OperandOf(1) }
+func (o RingSlot) SetPosition(v *ir.Value)         { o.Op.SetOperandOf(1, v) }
+func (o RingSlot) Ahead() int64                    { v, _ := o.Op.IntAttr(0); return v }
+func (o RingSlot) SetAhead(c *ir.Context, v int64) { o.Op.SetIntAttr(c, 0, v) }
+func (o RingSlot) Result() *ir.Value               { return o.Op.ResultOf(0) }
+
+// NewRingSlot makes a ring_slot at the builder's place.
+func NewRingSlot(b *ir.Builder, resultType ir.Type, ring *ir.Value, position *ir.Value, ahead int64) RingSlot {
+	s := ir.State{Def: opRows[OpRingSlot.Index()-1]}
+	s.Operands = []*ir.Value{ring, position}
+	s.Attrs = make([]ir.Attribute, 1)
+	s.Attrs[0] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(ahead)}
+	s.Types = []ir.Type{resultType}
+	return RingSlot{b.Create(s)}
+}
+
+// RingNext is ring_next: the position after this one in rings of so many slots.
+type RingNext struct{ Op *ir.Op }
+
+func (RingNext) Matches(c ir.Code) bool { return c == OpRingNext }
+
+func (o RingNext) Position() *ir.Value             { return o.Op.OperandOf(0) }
+func (o RingNext) SetPosition(v *ir.Value)         { o.Op.SetOperandOf(0, v) }
+func (o RingNext) Slots() int64                    { v, _ := o.Op.IntAttr(0); return v }
+func (o RingNext) SetSlots(c *ir.Context, v int64) { o.Op.SetIntAttr(c, 0, v) }
+func (o RingNext) Result() *ir.Value               { return o.Op.ResultOf(0) }
+
+// NewRingNext makes a ring_next at the builder's place.
+func NewRingNext(b *ir.Builder, position *ir.Value, slots int64) RingNext {
+	s := ir.State{Def: opRows[OpRingNext.Index()-1]}
+	s.Operands = []*ir.Value{position}
+	s.Attrs = make([]ir.Attribute, 1)
+	s.Attrs[0] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(slots)}
+	s.Types = []ir.Type{position.Type()}
+	return RingNext{b.Create(s)}
+}
+
+// AsyncCopy is async_copy: copies a block to a buffer with cp.async, if when holds; layout is the copy map; elements outside the array become zero. What comes after its token comes after its wait.
 type AsyncCopy struct{ Op *ir.Op }
 
 func (AsyncCopy) Matches(c ir.Code) bool { return c == OpAsyncCopy }
@@ -3450,6 +3523,8 @@ func (o AsyncCopy) Buffer() *ir.Value     { return o.Op.OperandOf(1) }
 func (o AsyncCopy) SetBuffer(v *ir.Value) { o.Op.SetOperandOf(1, v) }
 func (o AsyncCopy) Token() *ir.Value      { return o.Op.OperandOf(2) }
 func (o AsyncCopy) SetToken(v *ir.Value)  { o.Op.SetOperandOf(2, v) }
+func (o AsyncCopy) When() *ir.Value       { return o.Op.OperandOf(3) }
+func (o AsyncCopy) SetWhen(v *ir.Value)   { o.Op.SetOperandOf(3, v) }
 func (o AsyncCopy) Layout() *LayoutAttr   { return ir.OptionalAttr[*LayoutAttr](o.Op, 0) }
 func (o AsyncCopy) SetLayout(v *LayoutAttr) {
 	if v == nil {
@@ -3487,6 +3562,7 @@ func (o AsyncCopy) ResultToken() *ir.Value { return o.Op.ResultOf(0) }
 // AsyncCopyOptions are what a async_copy may lack.
 type AsyncCopyOptions struct {
 	Token          *ir.Value
+	When           *ir.Value
 	Vec            *int64
 	Fast           *int64
 	Narrow         bool
@@ -3497,10 +3573,11 @@ type AsyncCopyOptions struct {
 // NewAsyncCopy makes a async_copy at the builder's place.
 func NewAsyncCopy(b *ir.Builder, block *ir.Value, buffer *ir.Value, layout *LayoutAttr, opts AsyncCopyOptions) AsyncCopy {
 	s := ir.State{Def: opRows[OpAsyncCopy.Index()-1]}
-	s.Groups = make([]int32, 0, 3)
+	s.Groups = make([]int32, 0, 4)
 	s.AddOperand(block)
 	s.AddOperand(buffer)
 	s.AddOperand(opts.Token)
+	s.AddOperand(opts.When)
 	s.Attrs = make([]ir.Attribute, 6)
 	if layout != nil {
 		s.Attrs[0] = layout
@@ -3672,7 +3749,7 @@ var unaryOpSource = [...]int8{
 	68:  0, // insert
 	69:  0, // pad
 	106: 0, // convert_layout
-	116: 0}
+	119: 0}
 
 func (o UnaryOp) Source() *ir.Value { return o.Op.OperandOf(int(unaryOpSource[o.Op.Code().Index()])) }
 func (o UnaryOp) SetSource(v *ir.Value) {
@@ -3718,7 +3795,7 @@ var unaryOpResult = [...]int8{
 	68:  0, // insert
 	69:  0, // pad
 	106: 0, // convert_layout
-	116: 0}
+	119: 0}
 
 func (o UnaryOp) Result() *ir.Value { return o.Op.ResultOf(int(unaryOpResult[o.Op.Code().Index()])) }
 
@@ -3790,7 +3867,7 @@ var binaryOpLhs = [...]int8{
 	66:  0, // cat
 	72:  0, // dot
 	73:  0, // dot_scaled
-	116: 0}
+	119: 0}
 
 func (o BinaryOp) Lhs() *ir.Value     { return o.Op.OperandOf(int(binaryOpLhs[o.Op.Code().Index()])) }
 func (o BinaryOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(binaryOpLhs[o.Op.Code().Index()]), v) }
@@ -3824,7 +3901,7 @@ var binaryOpRhs = [...]int8{
 	66:  1, // cat
 	72:  1, // dot
 	73:  1, // dot_scaled
-	116: 0}
+	119: 0}
 
 func (o BinaryOp) Rhs() *ir.Value     { return o.Op.OperandOf(int(binaryOpRhs[o.Op.Code().Index()])) }
 func (o BinaryOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(binaryOpRhs[o.Op.Code().Index()]), v) }
@@ -3858,7 +3935,7 @@ var binaryOpResult = [...]int8{
 	66:  0, // cat
 	72:  0, // dot
 	73:  0, // dot_scaled
-	116: 0}
+	119: 0}
 
 func (o BinaryOp) Result() *ir.Value { return o.Op.ResultOf(int(binaryOpResult[o.Op.Code().Index()])) }
 
@@ -3892,7 +3969,7 @@ var signedOpSignedness = [...]int8{
 	50:  0, // exti
 	53:  0, // ftoi
 	54:  0, // itof
-	116: 0}
+	119: 0}
 
 func (o SignedOp) Signedness() def.Signedness {
 	v, _ := o.Op.EnumAttr(int(signedOpSignedness[o.Op.Code().Index()]))
@@ -3926,7 +4003,7 @@ var overflowOpOverflow = [...]int8{
 	43:  0, // shli
 	46:  0, // negi
 	51:  0, // trunci
-	116: 0}
+	119: 0}
 
 func (o OverflowOp) Overflow() def.Overflow {
 	v, _ := o.Op.EnumAttr(int(overflowOpOverflow[o.Op.Code().Index()]))
@@ -3968,7 +4045,7 @@ var roundedOpRounding = [...]int8{
 	27:  0, // tanh
 	36:  1, // divi
 	52:  0, // ftof
-	116: 0}
+	119: 0}
 
 func (o RoundedOp) Rounding() def.Rounding {
 	v, _ := o.Op.EnumAttr(int(roundedOpRounding[o.Op.Code().Index()]))
@@ -4010,7 +4087,7 @@ var flushingOpFlushToZero = [...]int8{
 	16:  1, // sqrt
 	17:  0, // rsqrt
 	19:  0, // exp2
-	116: 0}
+	119: 0}
 
 func (o FlushingOp) FlushToZero() bool {
 	return o.Op.FlagAttr(int(flushingOpFlushToZero[o.Op.Code().Index()]))
@@ -4035,7 +4112,7 @@ func (NaNOp) Matches(c ir.Code) bool {
 var naNOpLhs = [...]int8{
 	9:   0, // maxf
 	10:  0, // minf
-	116: 0}
+	119: 0}
 
 func (o NaNOp) Lhs() *ir.Value     { return o.Op.OperandOf(int(naNOpLhs[o.Op.Code().Index()])) }
 func (o NaNOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpLhs[o.Op.Code().Index()]), v) }
@@ -4043,7 +4120,7 @@ func (o NaNOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpLhs[o.Op.Code().
 var naNOpRhs = [...]int8{
 	9:   1, // maxf
 	10:  1, // minf
-	116: 0}
+	119: 0}
 
 func (o NaNOp) Rhs() *ir.Value     { return o.Op.OperandOf(int(naNOpRhs[o.Op.Code().Index()])) }
 func (o NaNOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpRhs[o.Op.Code().Index()]), v) }
@@ -4051,7 +4128,7 @@ func (o NaNOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpRhs[o.Op.Code().
 var naNOpPropagateNan = [...]int8{
 	9:   0, // maxf
 	10:  0, // minf
-	116: 0}
+	119: 0}
 
 func (o NaNOp) PropagateNan() bool { return o.Op.FlagAttr(int(naNOpPropagateNan[o.Op.Code().Index()])) }
 func (o NaNOp) SetPropagateNan(v bool) {
@@ -4074,7 +4151,7 @@ func (ContractionOp) Matches(c ir.Code) bool {
 var contractionOpLhs = [...]int8{
 	72:  0, // dot
 	73:  0, // dot_scaled
-	116: 0}
+	119: 0}
 
 func (o ContractionOp) Lhs() *ir.Value {
 	return o.Op.OperandOf(int(contractionOpLhs[o.Op.Code().Index()]))
@@ -4086,7 +4163,7 @@ func (o ContractionOp) SetLhs(v *ir.Value) {
 var contractionOpRhs = [...]int8{
 	72:  1, // dot
 	73:  1, // dot_scaled
-	116: 0}
+	119: 0}
 
 func (o ContractionOp) Rhs() *ir.Value {
 	return o.Op.OperandOf(int(contractionOpRhs[o.Op.Code().Index()]))
@@ -4098,7 +4175,7 @@ func (o ContractionOp) SetRhs(v *ir.Value) {
 var contractionOpAcc = [...]int8{
 	72:  2, // dot
 	73:  2, // dot_scaled
-	116: 0}
+	119: 0}
 
 func (o ContractionOp) Acc() *ir.Value {
 	return o.Op.OperandOf(int(contractionOpAcc[o.Op.Code().Index()]))
@@ -4110,7 +4187,7 @@ func (o ContractionOp) SetAcc(v *ir.Value) {
 var contractionOpAtom = [...]int8{
 	72:  3, // dot
 	73:  0, // dot_scaled
-	116: 0}
+	119: 0}
 
 func (o ContractionOp) Atom() string {
 	return o.Op.TextAttr(int(contractionOpAtom[o.Op.Code().Index()]))
@@ -4126,7 +4203,7 @@ func (o ContractionOp) ClearAtom() { o.Op.SetAttr(int(contractionOpAtom[o.Op.Cod
 var contractionOpResult = [...]int8{
 	72:  0, // dot
 	73:  0, // dot_scaled
-	116: 0}
+	119: 0}
 
 func (o ContractionOp) Result() *ir.Value {
 	return o.Op.ResultOf(int(contractionOpResult[o.Op.Code().Index()]))
@@ -4148,7 +4225,7 @@ func (CombineOp) Matches(c ir.Code) bool {
 var combineOpDim = [...]int8{
 	74:  0, // reduce
 	75:  0, // scan
-	116: 0}
+	119: 0}
 
 func (o CombineOp) Dim() int64 {
 	v, _ := o.Op.IntAttr(int(combineOpDim[o.Op.Code().Index()]))
@@ -4161,7 +4238,7 @@ func (o CombineOp) SetDim(c *ir.Context, v int64) {
 var combineOpIdentities = [...]int8{
 	74:  1, // reduce
 	75:  1, // scan
-	116: 0}
+	119: 0}
 
 func (o CombineOp) Identities() ir.ArrayAttr {
 	return ir.OptionalAttr[ir.ArrayAttr](o.Op, int(combineOpIdentities[o.Op.Code().Index()]))
@@ -4177,7 +4254,7 @@ func (o CombineOp) SetIdentities(v ir.ArrayAttr) {
 var combineOpOperands = [...]int8{
 	74:  0, // reduce
 	75:  0, // scan
-	116: 0}
+	119: 0}
 
 func (o CombineOp) Operands() []*ir.Value {
 	return o.Op.OperandGroup(int(combineOpOperands[o.Op.Code().Index()]))
@@ -4189,7 +4266,7 @@ func (o CombineOp) SetOperands(vs []*ir.Value) {
 var combineOpResults = [...]int8{
 	74:  0, // reduce
 	75:  0, // scan
-	116: 0}
+	119: 0}
 
 func (o CombineOp) Results() []*ir.Value {
 	return o.Op.ResultGroup(int(combineOpResults[o.Op.Code().Index()]))
@@ -4213,7 +4290,7 @@ var dimOpDim = [...]int8{
 	66:  0, // cat
 	74:  0, // reduce
 	75:  0, // scan
-	116: 0}
+	119: 0}
 
 func (o DimOp) Dim() int64 { v, _ := o.Op.IntAttr(int(dimOpDim[o.Op.Code().Index()])); return v }
 func (o DimOp) SetDim(c *ir.Context, v int64) {
@@ -4238,7 +4315,7 @@ var symbolOpSymName = [...]int8{
 	1:   0, // module
 	2:   0, // entry
 	3:   0, // global
-	116: 0}
+	119: 0}
 
 func (o SymbolOp) SymName() string { return o.Op.TextAttr(int(symbolOpSymName[o.Op.Code().Index()])) }
 func (o SymbolOp) SetSymName(v string) {
@@ -4261,7 +4338,7 @@ func (GridOp) Matches(c ir.Code) bool {
 var gridOpAxis = [...]int8{
 	95:  0, // program_id
 	96:  0, // num_programs
-	116: 0}
+	119: 0}
 
 func (o GridOp) Axis() int64 { v, _ := o.Op.IntAttr(int(gridOpAxis[o.Op.Code().Index()])); return v }
 func (o GridOp) SetAxis(c *ir.Context, v int64) {
@@ -4271,7 +4348,7 @@ func (o GridOp) SetAxis(c *ir.Context, v int64) {
 var gridOpResult = [...]int8{
 	95:  0, // program_id
 	96:  0, // num_programs
-	116: 0}
+	119: 0}
 
 func (o GridOp) Result() *ir.Value { return o.Op.ResultOf(int(gridOpResult[o.Op.Code().Index()])) }
 
@@ -4297,7 +4374,7 @@ var indexedOpIndices = [...]int8{
 	77:  1, // block_tile
 	110: 1, // buffer_extract
 	111: 2, // buffer_insert
-	116: 0}
+	119: 0}
 
 func (o IndexedOp) Indices() []*ir.Value {
 	return o.Op.OperandGroup(int(indexedOpIndices[o.Op.Code().Index()]))
@@ -4347,8 +4424,8 @@ var tokenOpToken = [...]int8{
 	91:  0, // gdc_wait
 	92:  0, // gdc_launch_dependents
 	104: 1, // print
-	112: 2, // async_copy
-	116: 0}
+	115: 2, // async_copy
+	119: 0}
 
 func (o TokenOp) Token() *ir.Value     { return o.Op.OperandOf(int(tokenOpToken[o.Op.Code().Index()])) }
 func (o TokenOp) SetToken(v *ir.Value) { o.Op.SetOperandOf(int(tokenOpToken[o.Op.Code().Index()]), v) }
@@ -4385,7 +4462,7 @@ var memoryOpToken = [...]int8{
 	85:  3, // store
 	86:  3, // atomic_rmw
 	87:  4, // atomic_cas
-	116: 0}
+	119: 0}
 
 func (o MemoryOp) Token() *ir.Value { return o.Op.OperandOf(int(memoryOpToken[o.Op.Code().Index()])) }
 func (o MemoryOp) SetToken(v *ir.Value) {
@@ -4403,7 +4480,7 @@ var memoryOpOrder = [...]int8{
 	85:  0, // store
 	86:  1, // atomic_rmw
 	87:  0, // atomic_cas
-	116: 0}
+	119: 0}
 
 func (o MemoryOp) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(memoryOpOrder[o.Op.Code().Index()]))
@@ -4424,7 +4501,7 @@ var memoryOpScope = [...]int8{
 	85:  1, // store
 	86:  2, // atomic_rmw
 	87:  1, // atomic_cas
-	116: 0}
+	119: 0}
 
 func (o MemoryOp) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(memoryOpScope[o.Op.Code().Index()]))
@@ -4446,7 +4523,7 @@ var memoryOpResultToken = [...]int8{
 	85:  0, // store
 	86:  1, // atomic_rmw
 	87:  1, // atomic_cas
-	116: 0}
+	119: 0}
 
 func (o MemoryOp) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(memoryOpResultToken[o.Op.Code().Index()]))
@@ -4476,7 +4553,7 @@ var blockAccessBlock = [...]int8{
 	81:  1, // multimem_store
 	82:  1, // multimem_reduce
 	83:  0, // multimem_load
-	116: 0}
+	119: 0}
 
 func (o BlockAccess) Block() *ir.Value {
 	return o.Op.OperandOf(int(blockAccessBlock[o.Op.Code().Index()]))
@@ -4492,7 +4569,7 @@ var blockAccessToken = [...]int8{
 	81:  2, // multimem_store
 	82:  2, // multimem_reduce
 	83:  1, // multimem_load
-	116: 0}
+	119: 0}
 
 func (o BlockAccess) Token() *ir.Value {
 	return o.Op.OperandOf(int(blockAccessToken[o.Op.Code().Index()]))
@@ -4508,7 +4585,7 @@ var blockAccessOrder = [...]int8{
 	81:  0, // multimem_store
 	82:  1, // multimem_reduce
 	83:  1, // multimem_load
-	116: 0}
+	119: 0}
 
 func (o BlockAccess) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(blockAccessOrder[o.Op.Code().Index()]))
@@ -4525,7 +4602,7 @@ var blockAccessScope = [...]int8{
 	81:  1, // multimem_store
 	82:  2, // multimem_reduce
 	83:  2, // multimem_load
-	116: 0}
+	119: 0}
 
 func (o BlockAccess) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(blockAccessScope[o.Op.Code().Index()]))
@@ -4543,7 +4620,7 @@ var blockAccessMasked = [...]int8{
 	81:  5, // multimem_store
 	82:  6, // multimem_reduce
 	83:  6, // multimem_load
-	116: 0}
+	119: 0}
 
 func (o BlockAccess) Masked() ir.BoolArray {
 	return ir.OptionalAttr[ir.BoolArray](o.Op, int(blockAccessMasked[o.Op.Code().Index()]))
@@ -4563,7 +4640,7 @@ var blockAccessResultToken = [...]int8{
 	81:  0, // multimem_store
 	82:  0, // multimem_reduce
 	83:  1, // multimem_load
-	116: 0}
+	119: 0}
 
 func (o BlockAccess) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(blockAccessResultToken[o.Op.Code().Index()]))
@@ -4589,7 +4666,7 @@ var ptrAccessPtr = [...]int8{
 	85:  0, // store
 	86:  0, // atomic_rmw
 	87:  0, // atomic_cas
-	116: 0}
+	119: 0}
 
 func (o PtrAccess) Ptr() *ir.Value     { return o.Op.OperandOf(int(ptrAccessPtr[o.Op.Code().Index()])) }
 func (o PtrAccess) SetPtr(v *ir.Value) { o.Op.SetOperandOf(int(ptrAccessPtr[o.Op.Code().Index()]), v) }
@@ -4599,7 +4676,7 @@ var ptrAccessMask = [...]int8{
 	85:  2, // store
 	86:  2, // atomic_rmw
 	87:  3, // atomic_cas
-	116: 0}
+	119: 0}
 
 func (o PtrAccess) Mask() *ir.Value { return o.Op.OperandOf(int(ptrAccessMask[o.Op.Code().Index()])) }
 func (o PtrAccess) SetMask(v *ir.Value) {
@@ -4611,7 +4688,7 @@ var ptrAccessToken = [...]int8{
 	85:  3, // store
 	86:  3, // atomic_rmw
 	87:  4, // atomic_cas
-	116: 0}
+	119: 0}
 
 func (o PtrAccess) Token() *ir.Value { return o.Op.OperandOf(int(ptrAccessToken[o.Op.Code().Index()])) }
 func (o PtrAccess) SetToken(v *ir.Value) {
@@ -4623,7 +4700,7 @@ var ptrAccessOrder = [...]int8{
 	85:  0, // store
 	86:  1, // atomic_rmw
 	87:  0, // atomic_cas
-	116: 0}
+	119: 0}
 
 func (o PtrAccess) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(ptrAccessOrder[o.Op.Code().Index()]))
@@ -4638,7 +4715,7 @@ var ptrAccessScope = [...]int8{
 	85:  1, // store
 	86:  2, // atomic_rmw
 	87:  1, // atomic_cas
-	116: 0}
+	119: 0}
 
 func (o PtrAccess) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(ptrAccessScope[o.Op.Code().Index()]))
@@ -4654,7 +4731,7 @@ var ptrAccessResultToken = [...]int8{
 	85:  0, // store
 	86:  1, // atomic_rmw
 	87:  1, // atomic_cas
-	116: 0}
+	119: 0}
 
 func (o PtrAccess) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(ptrAccessResultToken[o.Op.Code().Index()]))
@@ -4685,8 +4762,8 @@ var blockOpBlock = [...]int8{
 	81:  1, // multimem_store
 	82:  1, // multimem_reduce
 	83:  0, // multimem_load
-	112: 0, // async_copy
-	116: 0}
+	115: 0, // async_copy
+	119: 0}
 
 func (o BlockOp) Block() *ir.Value     { return o.Op.OperandOf(int(blockOpBlock[o.Op.Code().Index()])) }
 func (o BlockOp) SetBlock(v *ir.Value) { o.Op.SetOperandOf(int(blockOpBlock[o.Op.Code().Index()]), v) }
@@ -4720,8 +4797,8 @@ var accessOpVec = [...]int8{
 	83:  3, // multimem_load
 	84:  3, // load
 	85:  2, // store
-	112: 1, // async_copy
-	116: 0}
+	115: 1, // async_copy
+	119: 0}
 
 func (o AccessOp) Vec() (int64, bool) { return o.Op.IntAttr(int(accessOpVec[o.Op.Code().Index()])) }
 func (o AccessOp) SetVec(c *ir.Context, v int64) {
@@ -4738,8 +4815,8 @@ var accessOpFast = [...]int8{
 	83:  4, // multimem_load
 	84:  4, // load
 	85:  3, // store
-	112: 2, // async_copy
-	116: 0}
+	115: 2, // async_copy
+	119: 0}
 
 func (o AccessOp) Fast() (int64, bool) { return o.Op.IntAttr(int(accessOpFast[o.Op.Code().Index()])) }
 func (o AccessOp) SetFast(c *ir.Context, v int64) {
@@ -4756,8 +4833,8 @@ var accessOpNarrow = [...]int8{
 	83:  5, // multimem_load
 	84:  5, // load
 	85:  4, // store
-	112: 3, // async_copy
-	116: 0}
+	115: 3, // async_copy
+	119: 0}
 
 func (o AccessOp) Narrow() bool     { return o.Op.FlagAttr(int(accessOpNarrow[o.Op.Code().Index()])) }
 func (o AccessOp) SetNarrow(v bool) { o.Op.SetFlagAttr(int(accessOpNarrow[o.Op.Code().Index()]), v) }
@@ -4771,8 +4848,8 @@ var accessOpMasked = [...]int8{
 	83:  6, // multimem_load
 	84:  6, // load
 	85:  5, // store
-	112: 4, // async_copy
-	116: 0}
+	115: 4, // async_copy
+	119: 0}
 
 func (o AccessOp) Masked() ir.BoolArray {
 	return ir.OptionalAttr[ir.BoolArray](o.Op, int(accessOpMasked[o.Op.Code().Index()]))
@@ -4794,8 +4871,8 @@ var accessOpCoordinateBits = [...]int8{
 	83:  7, // multimem_load
 	84:  7, // load
 	85:  6, // store
-	112: 5, // async_copy
-	116: 0}
+	115: 5, // async_copy
+	119: 0}
 
 func (o AccessOp) CoordinateBits() ir.I64Array {
 	return ir.OptionalAttr[ir.I64Array](o.Op, int(accessOpCoordinateBits[o.Op.Code().Index()]))
@@ -4840,7 +4917,7 @@ var valueOpValue = [...]int8{
 	87:  2, // atomic_cas
 	108: 0, // buffer_store
 	111: 0, // buffer_insert
-	116: 0}
+	119: 0}
 
 func (o ValueOp) Value() *ir.Value     { return o.Op.OperandOf(int(valueOpValue[o.Op.Code().Index()])) }
 func (o ValueOp) SetValue(v *ir.Value) { o.Op.SetOperandOf(int(valueOpValue[o.Op.Code().Index()]), v) }
@@ -4861,7 +4938,7 @@ func (LatencyOp) Matches(c ir.Code) bool {
 var latencyOpLatency = [...]int8{
 	78:  2, // tiled_load
 	84:  2, // load
-	116: 0}
+	119: 0}
 
 func (o LatencyOp) Latency() (int64, bool) {
 	return o.Op.IntAttr(int(latencyOpLatency[o.Op.Code().Index()]))
@@ -4891,7 +4968,7 @@ var atomicOpMode = [...]int8{
 	82:  0, // multimem_reduce
 	83:  0, // multimem_load
 	86:  0, // atomic_rmw
-	116: 0}
+	119: 0}
 
 func (o AtomicOp) Mode() def.AtomicMode {
 	v, _ := o.Op.EnumAttr(int(atomicOpMode[o.Op.Code().Index()]))
@@ -4922,8 +4999,8 @@ var bufferOpBuffer = [...]int8{
 	109: 0, // buffer_load
 	110: 0, // buffer_extract
 	111: 1, // buffer_insert
-	112: 1, // async_copy
-	116: 0}
+	115: 1, // async_copy
+	119: 0}
 
 func (o BufferOp) Buffer() *ir.Value { return o.Op.OperandOf(int(bufferOpBuffer[o.Op.Code().Index()])) }
 func (o BufferOp) SetBuffer(v *ir.Value) {
@@ -4946,7 +5023,7 @@ func (BufferWrite) Matches(c ir.Code) bool {
 var bufferWriteValue = [...]int8{
 	108: 0, // buffer_store
 	111: 0, // buffer_insert
-	116: 0}
+	119: 0}
 
 func (o BufferWrite) Value() *ir.Value {
 	return o.Op.OperandOf(int(bufferWriteValue[o.Op.Code().Index()]))
@@ -4958,7 +5035,7 @@ func (o BufferWrite) SetValue(v *ir.Value) {
 var bufferWriteBuffer = [...]int8{
 	108: 1, // buffer_store
 	111: 1, // buffer_insert
-	116: 0}
+	119: 0}
 
 func (o BufferWrite) Buffer() *ir.Value {
 	return o.Op.OperandOf(int(bufferWriteBuffer[o.Op.Code().Index()]))
@@ -4987,7 +5064,7 @@ var atomOpAtom = [...]int8{
 	73:  0, // dot_scaled
 	108: 0, // buffer_store
 	109: 0, // buffer_load
-	116: 0}
+	119: 0}
 
 func (o AtomOp) Atom() string { return o.Op.TextAttr(int(atomOpAtom[o.Op.Code().Index()])) }
 func (o AtomOp) SetAtom(v string) {

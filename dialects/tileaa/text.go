@@ -54,6 +54,13 @@ func (t *BufferType) PrintType(p *ir.Printer) {
 	p.Str(">")
 }
 
+// PrintType writes the type as WriteType does, with the memory layout of the buffers as an alias.
+func (t *RingType) PrintType(p *ir.Printer) {
+	p.Printf("ring<%d, ", t.Slots)
+	t.Buffer.PrintType(p)
+	p.Str(">")
+}
+
 func printShaped(p *ir.Printer, shape []int64, elem ir.Type) {
 	for _, d := range shape {
 		p.Str(extent(d) + "x")
@@ -117,6 +124,21 @@ func parseType(p *ir.Parser, mnemonic string) (ir.Type, error) {
 			return nil, p.Errorf(at, "expected the memory layout of a buffer")
 		}
 		t = parsed(p, elem, func() ir.Type { return Buffer(c, elem, a.Mem, shape...) })
+	case "ring":
+		p.Expect("<")
+		slots := p.Integer()
+		p.Expect(",")
+		at := p.Pos()
+		buffer, ok := p.Type().(*BufferType)
+		switch {
+		case p.Failed():
+		case !ok:
+			p.Errorf(at, "expected the buffers of a ring")
+		case slots < 1:
+			p.Errorf(at, "a ring has at least one slot")
+		default:
+			t = Ring(c, slots, buffer)
+		}
 	default:
 		return nil, nil
 	}

@@ -45,6 +45,12 @@ type BufferType struct {
 	Mem   *layout.MemLayout
 }
 
+// RingType is a ring of equal buffers in shared memory.
+type RingType struct {
+	Slots  int64 // at least 1
+	Buffer *BufferType
+}
+
 type (
 	tileKey struct {
 		shape  string
@@ -65,6 +71,10 @@ type (
 		shape string
 		elem  ir.Type
 		mem   string
+	}
+	ringKey struct {
+		slots  int64
+		buffer *BufferType
 	}
 )
 
@@ -128,6 +138,32 @@ func Buffer(c *ir.Context, elem ir.Type, mem layout.MemLayout, shape ...int64) *
 	})
 }
 
+// Ring is the type of a ring of so many buffers.
+func Ring(c *ir.Context, slots int64, buffer *BufferType) *RingType {
+	return ir.Intern(c, ringKey{slots, buffer}, func() *RingType { return &RingType{slots, buffer} })
+}
+
+// swizzleAlign is the alignment of a buffer that is big enough for the widest swizzle, which repeats after so many bytes; smaller
+// ones have smallAlign.
+const smallAlign, swizzleAlign = 128, 1024
+
+// Bytes is the size of a buffer.
+func (t *BufferType) Bytes() int { return t.Mem.Size() * ElemBytes(t.Elem) }
+
+// Align is the alignment of a buffer in bytes.
+func (t *BufferType) Align() int {
+	if t.Bytes() >= swizzleAlign {
+		return swizzleAlign
+	}
+	return smallAlign
+}
+
+// SlotBytes is the distance in bytes from one slot to the next.
+func (t *RingType) SlotBytes() int {
+	align := t.Buffer.Align()
+	return (t.Buffer.Bytes() + align - 1) / align * align
+}
+
 // AsTile is the type of v as a tile, or nil.
 func AsTile(v *ir.Value) *TileType { t, _ := v.Type().(*TileType); return t }
 
@@ -163,6 +199,7 @@ func (*MemrefType) TypeDialect() string { return "tileaa" }
 func (*BlockType) TypeDialect() string  { return "tileaa" }
 func (*TokenType) TypeDialect() string  { return "tileaa" }
 func (*BufferType) TypeDialect() string { return "tileaa" }
+func (*RingType) TypeDialect() string   { return "tileaa" }
 
 func (t *TileType) WriteType(w *strings.Builder) {
 	w.WriteString("tile<")
@@ -205,6 +242,12 @@ func (t *BufferType) WriteType(w *strings.Builder) {
 	w.WriteString("buffer<")
 	writeShaped(w, t.Shape, t.Elem)
 	fmt.Fprintf(w, ", %s>", t.Mem)
+}
+
+func (t *RingType) WriteType(w *strings.Builder) {
+	fmt.Fprintf(w, "ring<%d, ", t.Slots)
+	t.Buffer.WriteType(w)
+	w.WriteByte('>')
 }
 
 func writeShaped(w *strings.Builder, shape []int64, elem ir.Type) {

@@ -304,7 +304,23 @@ var verifiers = map[ir.Code]verifier{
 	OpReturn:   inside(OpEntry, OpIf, OpLoop),
 	OpPrint:    rowSaysAll, OpAssert: rowSaysAll,
 
-	OpAllocShared:   rowSaysAll,
+	OpAllocShared: rowSaysAll, OpAllocRing: rowSaysAll,
+	OpRingSlot: of(func(s RingSlot) string {
+		r := s.Ring().Type().(*RingType)
+		if s.Result().Type() != r.Buffer {
+			return "needs a result like the buffers of the ring"
+		}
+		if s.Ahead() < 0 || s.Ahead() >= r.Slots {
+			return fmt.Sprintf("slot %d ahead is not one of %d", s.Ahead(), r.Slots)
+		}
+		return ""
+	}),
+	OpRingNext: of(func(n RingNext) string {
+		if n.Slots() < 1 {
+			return "needs at least one slot"
+		}
+		return ""
+	}),
 	OpBufferStore:   of(func(s BufferStore) string { return bufferLike(s.Buffer(), AsTile(s.Value())) }),
 	OpBufferLoad:    of(func(l BufferLoad) string { return bufferLike(l.Buffer(), AsTile(l.Result())) }),
 	OpBufferExtract: of(func(e BufferExtract) string { return bufferSlice(e.Buffer(), AsTile(e.Result()), e.Indices()) }),

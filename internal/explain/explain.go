@@ -182,7 +182,9 @@ func (w *writer) visit(op *ir.Op) {
 	case tileaa.OpConvertLayout:
 		w.conversion(ir.Cast[tileaa.ConvertLayout](op))
 	case tileaa.OpAllocShared:
-		w.buffer(ir.Cast[tileaa.AllocShared](op))
+		w.buffer(op, 1, op.Result(0).Type().(*tileaa.BufferType), op.Result(0).Uses())
+	case tileaa.OpAllocRing:
+		w.ring(ir.Cast[tileaa.AllocRing](op))
 	case tileaa.OpFtof:
 		w.narrowFloat(ir.Cast[tileaa.Ftof](op))
 	case tileaa.OpFor, tileaa.OpLoop:
@@ -323,7 +325,7 @@ func tileText(shape []int64, elem ir.Type) string {
 
 // loop says whether the loads of a loop overlap with its work.
 func (w *writer) loop(op *ir.Op) {
-	loads, copies := 0, 0
+	loads, copies, slots := 0, 0, int64(0)
 	for _, r := range op.Regions() {
 		for _, b := range r.Blocks() {
 			for o := b.First(); o != nil; o = o.Next() {
@@ -332,16 +334,29 @@ func (w *writer) loop(op *ir.Op) {
 					loads++
 				case tileaa.OpAsyncCopy:
 					copies++
+				case tileaa.OpRingSlot:
+					slots = max(slots, ir.Cast[tileaa.RingSlot](o).Ring().Type().(*tileaa.RingType).Slots)
 				}
 			}
 		}
 	}
 	plan := w.planTaken()
-	if plan == nil || loads+copies == 0 || plan.Stages > 1 {
-		return
+	switch {
+	case plan == nil || loads+copies == 0:
+	case slots > 1:
+		text := fmt.Sprintf("Copies of the loop begin %d iterations before the one that uses them", slots-1)
+		if slots == 2 {
+			text = "Copies of the loop begin an iteration before the one that uses them"
+		}
+		w.add(op, remark.Plan, remark.Passed, "RemarkLoopPipelined", text, arg("Stages", int(slots)), arg("Loads", loads), arg("AsyncCopies", copies))
+	default:
+		reason := "no copy of a load to shared memory can begin before the iteration"
+		if copies > 0 {
+			reason = "one stage costs least"
+		}
+		w.add(op, remark.Plan, remark.Missed, "RemarkLoopNotPipelined", "Loads of the loop wait in the iteration that uses them",
+			arg("Stages", 1), arg("Loads", loads), arg("AsyncCopies", copies), arg("Reason", reason))
 	}
-	w.add(op, remark.Plan, remark.Missed, "RemarkLoopNotPipelined", "Loads of the loop wait in the iteration that uses them",
-		arg("Stages", max(plan.Stages, 1)), arg("Loads", loads), arg("AsyncCopies", copies), arg("Reason", "software pipelining is not supported yet"))
 }
 
 // hints says which hints of the frontend have no effect.

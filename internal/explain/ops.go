@@ -278,18 +278,24 @@ func (w *writer) costArgs(c cost.Cost) []remark.Arg {
 	return append(args, arg("LoopDepth", w.depth))
 }
 
-// buffer says what goes through a buffer in shared memory, and what that costs.
-func (w *writer) buffer(op tileaa.AllocShared) {
-	t, ok := op.Result().Type().(*tileaa.BufferType)
-	if !ok {
-		return
+// ring is buffer for the slots of a ring.
+func (w *writer) ring(op tileaa.AllocRing) {
+	t := op.Result().Type().(*tileaa.RingType)
+	var uses []*ir.Use
+	for _, u := range op.Result().Uses() {
+		uses = append(uses, u.Owner().Result(0).Uses()...)
 	}
+	w.buffer(op.Op, int(t.Slots), t.Buffer, uses)
+}
+
+// buffer says what goes through a buffer in shared memory, or through one of several, and what that costs.
+func (w *writer) buffer(op *ir.Op, slots int, t *tileaa.BufferType, uses []*ir.Use) {
 	bits := tileaa.ElemBits(t.Elem)
 	total := cost.Cost{}
 	from, by := "", ""
 	var reads []string
 	depth := w.depth
-	for _, u := range op.Result().Uses() {
+	for _, u := range uses {
 		user := u.Owner()
 		depth = max(depth, loopsAround(user))
 		switch user.Code() {
@@ -312,10 +318,10 @@ func (w *writer) buffer(op tileaa.AllocShared) {
 		return
 	}
 	w.depth = depth
-	bytes := cost.SharedBytes(*t.Mem, bits)
+	bytes := slots * cost.SharedBytes(*t.Mem, bits)
 	text := fmt.Sprintf("%s goes from %s through %d bytes of shared memory", tileText(t.Shape, t.Elem), from, bytes)
 	args := []remark.Arg{arg("How", "shared memory"), arg("Bytes", bytes), arg("WrittenBy", by), arg("ReadBy", strings.Join(uniq(reads), ", "))}
-	w.add(op.Op, remark.Layout, remark.Analysis, "RemarkLayoutConversion", text, append(args, w.costArgs(total)...)...)
+	w.add(op, remark.Layout, remark.Analysis, "RemarkLayoutConversion", text, append(args, w.costArgs(total)...)...)
 }
 
 func loopsAround(op *ir.Op) (n int) {

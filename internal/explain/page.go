@@ -22,7 +22,7 @@ var sections = []section{
 	{"products", []string{"RemarkMMAAtom"}, productRow},
 	{"memory: what a thread moves at a time", []string{"RemarkAccessWidth"}, accessRow},
 	{"layouts: what it costs to move tiles between threads", []string{"RemarkLayoutConversion"}, conversionRow},
-	{"loops", []string{"RemarkLoopNotPipelined"}, reasonRow},
+	{"loops", []string{"RemarkLoopPipelined", "RemarkLoopNotPipelined"}, reasonRow},
 	{"types without instructions", []string{"RemarkEmulatedType"}, reasonRow},
 	{"hints without effect", []string{"RemarkHintDropped", "RemarkHintDefault"}, hintRow},
 	{"assembled by ptxas", []string{"RemarkPtxas", "RegisterPressure"}, reasonRow},

@@ -26,9 +26,6 @@ func AllocateShared(s *pass.State) error {
 	return nil
 }
 
-// sharedAlign is the alignment of every buffer: the 128-byte swizzle repeats after 1024 bytes, smaller buffers need 128.
-const sharedAlign, swizzleAlign = 128, 1024
-
 type interval struct {
 	op          *ir.Op
 	first, last int
@@ -37,23 +34,38 @@ type interval struct {
 }
 
 func allocateEntry(s *pass.State, entry *ir.Op) error {
-	var list []*interval
-	end := map[*ir.Op]int{} // number of the last op inside an op
-	start := map[*ir.Op]int{}
+	list, _ := intervals(s, entry)
+	total, err := place(s, list, s.Target.SharedOptIn)
+	if err != nil {
+		return &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: err.Error()}
+	}
+	for _, iv := range list {
+		if ring, ok := ir.As[tileaa.AllocRing](iv.op); ok {
+			ring.SetOffset(s.Ctx, int64(iv.offset))
+		} else {
+			ir.Cast[tileaa.AllocShared](iv.op).SetOffset(s.Ctx, int64(iv.offset))
+		}
+	}
+	ir.Cast[tileaa.Entry](entry).SetSharedBytes(s.Ctx, int64(total))
+	return nil
+}
+
+// extent is the place of an op and of all that is nested in it in program order.
+type extent struct{ first, last int }
+
+// intervals lists the buffers and rings of an entry with their lives, and where every op stands.
+func intervals(s *pass.State, entry *ir.Op) (list []*interval, at map[*ir.Op]extent) {
+	at = map[*ir.Op]extent{}
 	n := 0
 	var number func(op *ir.Op)
 	number = func(op *ir.Op) {
 		s.Step()
-		start[op] = n
+		first := n
 		n++
-		if op.Code() == tileaa.OpAllocShared {
-			t := op.Result(0).Type().(*tileaa.BufferType)
-			size := t.Mem.Size() * tileaa.ElemBytes(t.Elem)
-			align := sharedAlign
-			if size >= swizzleAlign {
-				align = swizzleAlign
-			}
-			list = append(list, &interval{op: op, size: size, align: align})
+		if op.Code() == tileaa.OpAllocShared || op.Code() == tileaa.OpAllocRing {
+			iv := &interval{op: op}
+			iv.size, iv.align = sizeOf(op.Result(0).Type())
+			list = append(list, iv)
 		}
 		for _, r := range op.Regions() {
 			for _, b := range r.Blocks() {
@@ -62,28 +74,39 @@ func allocateEntry(s *pass.State, entry *ir.Op) error {
 				}
 			}
 		}
-		end[op] = n
+		at[op] = extent{first, n}
 	}
 	number(entry)
 	for _, iv := range list {
-		iv.first, iv.last = start[iv.op]+1, start[iv.op]+1
-		for _, u := range iv.op.Result(0).Uses() {
-			user := u.Owner()
+		iv.first, iv.last = at[iv.op].first+1, at[iv.op].first+1
+		for _, user := range usersOf(iv.op.Result(0)) {
 			for user.Block() != iv.op.Block() {
 				user = user.ParentOp()
 			}
-			iv.first, iv.last = min(iv.first, start[user]), max(iv.last, end[user])
+			iv.first, iv.last = min(iv.first, at[user].first), max(iv.last, at[user].last)
 		}
 	}
-	total, err := place(s, list, s.Target.SharedOptIn)
-	if err != nil {
-		return &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: err.Error()}
+	return list, at
+}
+
+// sizeOf is the memory that a buffer or a ring takes.
+func sizeOf(t ir.Type) (size, align int) {
+	if r, ok := t.(*tileaa.RingType); ok {
+		return int(r.Slots) * r.SlotBytes(), r.Buffer.Align()
 	}
-	for _, iv := range list {
-		ir.Cast[tileaa.AllocShared](iv.op).SetOffset(s.Ctx, int64(iv.offset))
+	b := t.(*tileaa.BufferType)
+	return b.Bytes(), b.Align()
+}
+
+// usersOf lists the operations that use a buffer, or a slot of a ring.
+func usersOf(buffer *ir.Value) (users []*ir.Op) {
+	for _, u := range buffer.Uses() {
+		users = append(users, u.Owner())
+		if slot, ok := ir.As[tileaa.RingSlot](u.Owner()); ok {
+			users = append(users, usersOf(slot.Result())...)
+		}
 	}
-	ir.Cast[tileaa.Entry](entry).SetSharedBytes(s.Ctx, int64(total))
-	return nil
+	return users
 }
 
 // place finds offsets, big buffers first, each at the lowest place that is free while it lives.

@@ -26,9 +26,11 @@ type exposure struct {
 // summary is what the surroundings of a loop must know of it.
 type summary struct {
 	level    *level
-	first    []flight // copies in flight when it begins, with which it was walked
-	through  bool     // some way leads through it without a barrier
-	end      *pending // what its end leaves; nil: it has none
+	first    []flight   // copies in flight when it begins, with which it was walked
+	back     *pending   // what its end leaves for its beginning
+	carried  []coverage // what the tokens that it carries cover then
+	through  bool       // some way leads through it without a barrier
+	end      *pending   // what its end leaves; nil: it has none
 	tokens   []coverage
 	exposed  exposed
 	zeroTrip bool
@@ -68,8 +70,8 @@ func (x *exposed) add(e exposure) {
 // loop settles what the loop's first accesses need of what came before, and goes on after it.
 func (w *fencer) loop(op *ir.Op, p *pending) {
 	sum := w.summaryOf(op, p)
-	wait, who := false, nobody
-	need := func(d requirement) { wait, who = wait || d.wait, max(who, d.who) }
+	var needed requirement
+	need := func(d requirement) { needed = needed.with(d) }
 	for _, r := range sum.exposed.shared {
 		need(p.conflict(r, w.proofs))
 	}
@@ -83,7 +85,13 @@ func (w *fencer) loop(op *ir.Op, p *pending) {
 		after = append(after, c)
 		need(w.require(c, e.op, p))
 	}
-	w.settle(op, p, wait, who)
+	w.settle(op, p, needed)
+	if !w.dry {
+		outer := w.level
+		w.level = &level{}
+		w.walk(op, sum.first, sum.back, sum.carried)
+		w.level = outer
+	}
 	if w.open(p) {
 		x := &w.level.exposed
 		for _, r := range sum.exposed.shared {
@@ -126,45 +134,37 @@ func (w *fencer) loop(op *ir.Op, p *pending) {
 // summaryOf walks a loop unless that was done with the same copies in flight, or more.
 func (w *fencer) summaryOf(op *ir.Op, p *pending) *summary {
 	sum := w.summaries[op]
-	if sum != nil && covers(sum.first, p.inFlight) {
+	within := p.copy()
+	loop, _ := ir.LoopOf(op)
+	within.through(entering(loop), func(*ir.Value) bool { return false })
+	first := within.inFlight
+	if sum != nil && covers(sum.first, first) {
 		return sum
 	}
-	first := slices.Clone(p.inFlight)
 	if sum != nil {
 		for _, f := range sum.first {
 			addFlight(&first, f)
 		}
 	}
-	outer := w.level
-	w.level = &level{}
+	outer, dry := w.level, w.dry
+	w.level, w.dry = &level{}, true
 	sum = w.summarize(op, first)
-	w.level = outer
+	w.level, w.dry = outer, dry
 	w.summaries[op] = sum
 	return sum
 }
 
-// maxWalks bounds the walks of a loop; two are enough unless tokens change places from round to round. The last ones begin with all
-// that could be pending.
-const maxWalks = 4
+// maxWalks bounds the walks of a loop; two are enough unless tokens change places from round to round, or copies stay in flight for
+// several rounds, each of which takes a walk to see. The last ones begin with all that could be pending.
+const maxWalks = 8
 
-// summarize walks the body of a loop until the state at its start holds what its end leaves.
+// summarize walks the body of a loop, and puts nothing in it, until the state at its start holds what its end leaves.
 func (w *fencer) summarize(op *ir.Op, first []flight) *summary {
 	l := w.level
 	loop, _ := ir.LoopOf(op)
-	args, inits := loop.Carried(), loop.Inits()
-	back, tokens := &pending{}, make([]coverage, len(inits))
+	back, tokens := &pending{}, make([]coverage, len(loop.Inits()))
 	for walk := 1; ; walk++ {
-		l.start = w.tick()
-		l.exposed, l.conts, l.breaks = exposed{}, ways{}, ways{}
-		p := back.begin(l.start, first)
-		for i, a := range args {
-			w.s.Step()
-			if tileaa.IsToken(a) {
-				c := coverage{list: []covered{{outer: inits[i], when: l.start}}}
-				w.tokens[a] = tokenOf{l, c.union(tokens[i].at(l.start), l.start)}
-			}
-		}
-		w.block(op.Body(), p)
+		w.walk(op, first, back, tokens)
 		end := l.conts.state
 		if end == nil {
 			break
@@ -187,14 +187,33 @@ func (w *fencer) summarize(op *ir.Op, first []flight) *summary {
 			}
 		}
 	}
-	sum := &summary{level: l, first: first, exposed: l.exposed, zeroTrip: loop.Kind == ir.CountedFlow}
+	sum := &summary{level: l, first: first, back: back, carried: tokens, exposed: l.exposed, zeroTrip: loop.Kind == ir.CountedFlow}
 	out := l.breaks
 	if sum.zeroTrip {
 		out = l.conts
+		out.state = out.after
 	}
 	sum.end, sum.tokens = out.state, out.tokens
 	sum.through = sum.zeroTrip || out.state != nil && w.open(out.state)
+	sum.exposed.shared = seenOutside(sum.exposed.shared, func(v *ir.Value) bool { return w.proofs.inside(v, op) })
 	return sum
+}
+
+// walk goes through the body of a loop once.
+func (w *fencer) walk(op *ir.Op, first []flight, back *pending, tokens []coverage) {
+	l := w.level
+	loop, _ := ir.LoopOf(op)
+	inits := loop.Inits()
+	l.start = w.tick()
+	l.exposed, l.conts, l.breaks = exposed{}, ways{}, ways{}
+	for i, a := range loop.Carried() {
+		w.s.Step()
+		if tileaa.IsToken(a) {
+			c := coverage{list: []covered{{outer: inits[i], when: l.start}}}
+			w.tokens[a] = tokenOf{l, c.union(tokens[i].at(l.start), l.start)}
+		}
+	}
+	w.block(op.Body(), back.begin(l.start, first))
 }
 
 func holdAll(have, want []coverage) bool {

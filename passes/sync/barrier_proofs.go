@@ -139,7 +139,7 @@ func (p *proofs) samePartition(a, b *ir.Value, fixed func(*ir.Value) bool) bool 
 // ownParts reports whether two accesses to one buffer leave every warp in its own part of it: each element is stored and read by one
 // warp, the same.
 func (p *proofs) ownParts(a, b span) bool {
-	if a.layout == nil || b.layout == nil || a.buffer != b.buffer {
+	if a.layout == nil || b.layout == nil || a.buffer != b.buffer || a.slot != b.slot {
 		return false
 	}
 	key := [2]*layout.Layout{a.layout, b.layout}
@@ -174,14 +174,27 @@ func accesses(op *ir.Op) []span {
 	return spans
 }
 
-// bytesOf is the place of a buffer: all of shared memory for one that is chosen at run time.
+// bytesOf is the place of a buffer, for the slot of a ring all of the ring: its slot says more. It is all of shared memory for a buffer
+// that is chosen at run time.
 func bytesOf(op *ir.Op, v *ir.Value, write bool) span {
-	t := v.Type().(*tileaa.BufferType)
-	alloc, ok := ir.DefinedBy[tileaa.AllocShared](v)
-	if !ok {
+	r := span{buffer: v, layout: bufferLayout(op), write: write}
+	ring := v
+	if s, ok := ir.DefinedBy[tileaa.RingSlot](v); ok {
+		ring = s.Ring()
+		r.buffer, r.slot = ring, slotOf(s)
+	}
+	var offset int64
+	switch alloc := ring.DefiningOp(); {
+	case alloc == nil:
+		return span{hi: everywhere, write: write}
+	case alloc.Code() == tileaa.OpAllocShared:
+		offset, _ = ir.Cast[tileaa.AllocShared](alloc).Offset()
+	case alloc.Code() == tileaa.OpAllocRing:
+		offset, _ = ir.Cast[tileaa.AllocRing](alloc).Offset()
+	default:
 		return span{hi: everywhere, write: write}
 	}
-	offset, _ := alloc.Offset()
-	lo := int(offset)
-	return span{buffer: v, layout: bufferLayout(op), lo: lo, hi: lo + t.Mem.Size()*tileaa.ElemBytes(t.Elem), write: write}
+	size, _ := sizeOf(ring.Type())
+	r.lo, r.hi = int(offset), int(offset)+size
+	return r
 }

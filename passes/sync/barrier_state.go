@@ -21,7 +21,8 @@ const everywhere = math.MaxInt
 
 // span is a range of bytes of shared memory that was touched.
 type span struct {
-	buffer *ir.Value      // nil: several
+	buffer *ir.Value      // a ring for one of its slots; nil: several
+	slot   slot           // of a ring
 	layout *layout.Layout // in which all of the buffer is stored or loaded; nil: another access
 	lo, hi int
 	write  bool
@@ -91,10 +92,41 @@ func ordersAll(op *ir.Op) bool {
 	return orders(op, def.Release) || ir.Is[tileaa.FenceAlias](op) || ir.Is[tileaa.GdcLaunchDependents](op)
 }
 
-// requirement is what must stand before an access.
+// requirement is what must stand before an access: a wait for copies in flight and a meeting.
 type requirement struct {
-	wait bool // for copies in flight
+	wait waiting
 	who  meeting
+}
+
+// with is both.
+func (d requirement) with(e requirement) requirement {
+	return requirement{d.wait.with(e.wait), max(d.who, e.who)}
+}
+
+// waiting is how many groups of copies may stay in flight, plus one; noWait asks for nothing. A copy that is not committed yet is waited
+// for with forUncommitted: its group is ended first.
+type waiting int
+
+const (
+	noWait         waiting = 0
+	forAll         waiting = 1
+	forUncommitted waiting = -1
+)
+
+// waitFor is the wait for a copy after which so many groups were committed, its own counts.
+func waitFor(f flight) waiting {
+	if f.age == 0 {
+		return forUncommitted
+	}
+	return waiting(f.age)
+}
+
+// with waits for what either waits for.
+func (w waiting) with(v waiting) waiting {
+	if w == noWait || v != noWait && v < w {
+		return v
+	}
+	return w
 }
 
 // meeting is who must meet before an access.
@@ -138,19 +170,23 @@ func (p *pending) requireAll(k kinds) (d requirement) {
 			d.who = everybody
 		}
 	}
-	d.wait = k&(write|ordered) != 0 && len(p.inFlight) > 0
+	if k&(write|ordered) != 0 {
+		for _, f := range p.inFlight {
+			d.wait = d.wait.with(min(waitFor(f), forAll))
+		}
+	}
 	return d
 }
 
 // conflict is who must meet before the access r to shared memory.
 func (p *pending) conflict(r span, proofs *proofs) (d requirement) {
 	for _, f := range p.inFlight {
-		if f.lo < r.hi && r.lo < f.hi {
-			d = requirement{true, everybody}
+		if f.lo < r.hi && r.lo < f.hi && !apart(f.span, r) {
+			d = d.with(requirement{waitFor(f), everybody})
 		}
 	}
 	for _, q := range p.shared {
-		if !(q.write || r.write) || q.lo >= r.hi || r.lo >= q.hi {
+		if !(q.write || r.write) || q.lo >= r.hi || r.lo >= q.hi || apart(q, r) {
 			continue
 		}
 		switch {
@@ -167,8 +203,14 @@ func (p *pending) conflict(r span, proofs *proofs) (d requirement) {
 // fly adds a copy that begins.
 func (p *pending) fly(f flight) { addFlight(&p.inFlight, f) }
 
-func (p *pending) flies(op *ir.Op) bool {
-	return slices.ContainsFunc(p.inFlight, func(f flight) bool { return f.op == op || f.op == nil })
+// waitFor is the wait for the copies of an op.
+func (p *pending) waitFor(op *ir.Op) (w waiting) {
+	for _, f := range p.inFlight {
+		if f.op == op || f.op == nil {
+			w = w.with(waitFor(f))
+		}
+	}
+	return w
 }
 
 // commit ends a group of copies.
@@ -187,9 +229,6 @@ func (p *pending) land(n int) {
 		return f.age > n
 	})
 }
-
-// landAll is a wait before which nothing stays uncommitted.
-func (p *pending) landAll() { p.land(-1) }
 
 // join adds what happened on another way to the same place.
 func (p *pending) join(q *pending) {

@@ -23,7 +23,7 @@ import (
 //
 // The pass is a walk in program order with the state of what happened since the last barrier (barrier_state.go); after an if it is
 // the union of both ways. The walk of a loop begins with nothing, and is repeated with what the end of its body leaves, so that the
-// end meets the beginning. What is around the loop sees its summary only: the accesses before the first barrier in it, whose
+// end meets the beginning; barriers are put in by a last one. What is around the loop sees its summary only: the accesses before the first barrier in it, whose
 // conflicts with what came before are settled by one barrier before the loop, and what its end leaves. So a loop in loops is not
 // walked again for each of them, and time is linear in the length of the kernel.
 func InsertBarriers(s *pass.State) error {
@@ -43,7 +43,8 @@ type fencer struct {
 	s         *pass.State
 	b         *ir.Builder
 	warps     int
-	clock     int // rises with every access and barrier
+	dry       bool // nothing is put in: what happens is only found out
+	clock     int  // rises with every access and barrier
 	level     *level
 	tokens    map[*ir.Value]tokenOf
 	summaries map[*ir.Op]*summary
@@ -59,9 +60,10 @@ type level struct {
 	yields  []*ways // of the ifs around, innermost last
 }
 
-// ways collects what several ways leave behind.
+// ways collects what several ways leave behind, as it is seen where they lead to.
 type ways struct {
 	state  *pending
+	after  *pending // of the continues of a counted loop: as it is seen after the loop
 	tokens []coverage
 }
 
@@ -137,13 +139,30 @@ func (w *fencer) leave(to *ways, op *ir.Op, p *pending) {
 				to.tokens[i] = to.tokens[i].union(w.cover(v, p), w.clock)
 			}
 		}
-		if to.state == nil {
-			to.state = p.copy()
+		target := ir.Target(op)
+		gone := func(v *ir.Value) bool { return w.proofs.inside(v, target) }
+		loop, isLoop := ir.LoopOf(target)
+		if isLoop && op.Code() == tileaa.OpContinue {
+			if loop.Kind == ir.CountedFlow {
+				to.after = joined(to.after, p, leaving(target, op), gone)
+			}
+			to.state = joined(to.state, p, continuing(loop, op), gone)
 		} else {
-			to.state.join(p)
+			to.state = joined(to.state, p, leaving(target, op), gone)
 		}
 	}
 	p.dead = true
+}
+
+// joined adds to a state, which may be nil, what p leaves on the way of a passage.
+func joined(state, p *pending, way passage, gone func(*ir.Value) bool) *pending {
+	p = p.copy()
+	p.through(way, gone)
+	if state == nil {
+		return p
+	}
+	state.join(p)
+	return state
 }
 
 // branch walks both sides of an if.
@@ -219,12 +238,11 @@ func (w *fencer) cover(v *ir.Value, p *pending) coverage {
 func (w *fencer) access(op *ir.Op, p *pending) {
 	spans := accesses(op)
 	order := w.ordered(op, p)
-	wait, who := order.wait, order.who
+	needed := order.requirement
 	for _, r := range spans {
-		c := p.conflict(r, w.proofs)
-		wait, who = wait || c.wait, max(who, c.who)
+		needed = needed.with(p.conflict(r, w.proofs))
 	}
-	w.settle(op, p, wait, who)
+	w.settle(op, p, needed)
 	if w.open(p) {
 		w.expose(op, order.after, spans)
 	}
@@ -246,6 +264,10 @@ func (w *fencer) access(op *ir.Op, p *pending) {
 		}
 	}
 	if orders(op, def.Acquire) && !w.followed(op) {
+		if w.dry {
+			p.clear(w.tick())
+			return
+		}
 		w.b.After(op)
 		w.barrier(op.Loc())
 	}
@@ -296,8 +318,8 @@ func (w *fencer) require(c coverage, op *ir.Op, p *pending) requirement {
 		if e.op == nil || !conflicting(kindOf(e.op), kind) {
 			continue
 		}
-		if e.op.Code() == tileaa.OpAsyncCopy && p.flies(e.op) {
-			d.wait = true
+		if e.op.Code() == tileaa.OpAsyncCopy {
+			d.wait = d.wait.with(p.waitFor(e.op))
 		}
 		if d.who != everybody && !w.proofs.sameThreads(e, op) {
 			d.who = everybody
@@ -307,23 +329,32 @@ func (w *fencer) require(c coverage, op *ir.Op, p *pending) requirement {
 }
 
 // settle puts the wait and the barrier that are needed before op.
-func (w *fencer) settle(op *ir.Op, p *pending, wait bool, who meeting) {
-	if wait {
-		w.b.Before(op)
-		w.b.Loc = op.Loc()
-		tileaa.NewAsyncWait(w.b, 0)
-		p.landAll()
-	}
-	switch who {
-	case everybody:
-		if !planted.On("drop-barrier") || op.Code() != tileaa.OpBufferLoad {
-			w.b.Before(op)
-			w.barrier(op.Loc())
+func (w *fencer) settle(op *ir.Op, p *pending, needed requirement) {
+	w.b.Before(op)
+	w.b.Loc = op.Loc()
+	if needed.wait != noWait {
+		groups := int(needed.wait) - 1
+		if needed.wait == forUncommitted {
+			if !w.dry {
+				tileaa.NewAsyncCommit(w.b)
+			}
+			p.commit()
+			groups = 0
 		}
+		if !w.dry {
+			tileaa.NewAsyncWait(w.b, int64(groups))
+		}
+		p.land(groups)
+	}
+	drop := needed.who == everybody && (planted.On("drop-barrier") && op.Code() == tileaa.OpBufferLoad ||
+		planted.On("drop-ring-barrier") && op.Code() == tileaa.OpAsyncCopy)
+	if needed.who != nobody && !w.dry && !drop {
+		w.barrier(op.Loc()).SetWarp(needed.who == lanes || w.warps == 1)
+	}
+	switch needed.who {
+	case everybody:
 		p.clear(w.tick())
 	case lanes:
-		w.b.Before(op)
-		w.barrier(op.Loc()).SetWarp(true)
 		p.meet()
 	}
 }

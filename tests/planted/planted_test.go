@@ -28,6 +28,11 @@ var bugs = []struct {
 	{"atomic-every-replica", "corpus/cases/atomic_add_i32", `elements differ`},
 	{"unordered-butterfly", "planted/cases/horner", `elements differ`},
 	{"wrapping-bound", "planted/cases/last_step", `out of bounds`},
+	{"drop-wait", "planted/cases/ring", `in flight`},
+	{"early-wait", "planted/cases/ring", `in flight`},
+	{"drop-ring-barrier", "planted/cases/ring", `in flight|race: `},
+	{"slot-too-few", "planted/cases/ring", `elements differ`},
+	{"late-copy", "planted/cases/ring", `out of bounds`},
 	{"shared-register", "corpus/cases/attention_f16", `elements differ|undefined|out of bounds|misaligned`},
 }
 

@@ -442,21 +442,28 @@ func (g *generator) matmul() {
 	}
 	p := products[g.r.IntN(len(products))]
 	m, n, k := 16<<g.r.IntN(3), 16<<g.r.IntN(3), 16<<g.r.IntN(2)
-	rounds := 1 + g.r.IntN(4)
+	rounds := one(g, 0, 1, 2, 3, 4, 5, 8) // as many as a ring of slots has, one less, one more
 	t := typ{p[1], []int{m, n}}
-	if bound := 16 * k * rounds; !inMemory(p[0]) || !g.known8(p[0]) || !holds(p[1], bound) {
+	if bound := 16 * k * max(rounds, 1); !inMemory(p[0]) || !g.known8(p[0]) || !holds(p[1], bound) {
 		return
 	}
 	acc := g.number(t, 0)
-	left, right := g.matrixView(p[0], []int{m, k}, []int{m, k*rounds - g.r.IntN(k)}), g.matrixView(p[0], []int{k, n}, []int{k*rounds - g.r.IntN(k), n})
+	deep := func() int { return k*max(rounds, 1) - one(g, 0, g.r.IntN(k)) }
+	left, right := g.matrixView(p[0], []int{m, k}, []int{m, deep()}), g.matrixView(p[0], []int{k, n}, []int{deep(), n})
 	s := scalar("i32")
 	lower, step, upper := g.number(s, 0), g.number(s, 1), val{name: g.known(rounds), typ: s}
 	i, a, v := g.fresh(), g.fresh(), g.fresh()
-	g.line("%s = for %s in (%s to %s, step %s) : %s iter_values(%s = %s) -> (%s) {", v, i, lower.name, upper.name, step.name, s, a, acc.name, t)
+	at, own := i, g.chance(30) // the index is the counter, or a value of its own
+	if own {
+		at = g.fresh()
+		g.line("%s:2 = for %s in (%s to %s, step %s) : %s iter_values(%s = %s, %s = %s) -> (%s, %s) {", v, i, lower.name, upper.name, step.name, s, a, acc.name, at, lower.name, t, s)
+	} else {
+		g.line("%s = for %s in (%s to %s, step %s) : %s iter_values(%s = %s) -> (%s) {", v, i, lower.name, upper.name, step.name, s, a, acc.name, t)
+	}
 	g.scope(func() {
 		g.token = "" // none goes through this loop, so nothing would order one round's accesses after those of the round before
 		zero := g.number(s, 0)
-		x, y := g.readMatrix(left, zero.name, i), g.readMatrix(right, i, zero.name)
+		x, y := g.readMatrix(left, zero.name, at), g.readMatrix(right, at, zero.name)
 		var next val
 		if p[0] == "i8" {
 			next = g.define(t, "mmai %s, %s, %s signed signed : %s, %s, %s", x.name, y.name, a, x.typ, y.typ, t)
@@ -466,10 +473,19 @@ func (g *generator) matmul() {
 		if g.chance(30) {
 			g.statements(2)
 		}
-		g.line("continue %s : %s", next.name, t)
+		if own {
+			up := g.fresh()
+			g.line("%s = addi %s, %s : %s", up, at, step.name, s)
+			g.line("continue %s, %s : %s, %s", next.name, up, t, s)
+		} else {
+			g.line("continue %s : %s", next.name, t)
+		}
 	})
 	g.line("}")
-	g.vals = append(g.vals, val{name: v, typ: t, bound: 16 * k * rounds})
+	if own {
+		v += "#0"
+	}
+	g.vals = append(g.vals, val{name: v, typ: t, bound: 16 * k * max(rounds, 1)})
 	g.shapes = append(g.shapes, t.shape)
 }
 

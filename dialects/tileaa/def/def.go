@@ -358,8 +358,14 @@ var Ops = []*ir.OpDef{
 		"Reads the slice with these slice numbers (rank-0 i32) in the layout of the result."), reads("buffer")),
 	effects(row("buffer_insert", args(in("value:tile", "buffer:buffer"), many("indices:scalar_int")), nil, 0,
 		"Writes a tile over the slice with these slice numbers."), writes("buffer")),
-	effects(row("async_copy", args(in("block:block", "buffer:buffer"), opt("token:token"), class("layout", "*LayoutAttr"), access), res("result_token:token"), 0,
-		"Copies a block to a buffer with cp.async; layout is the copy map; elements outside the array become zero. "+
+	effects(row("alloc_ring", optAttr("offset", ir.I64Kind), res("result:ring"), 0,
+		"A ring of equal buffers in shared memory, slots; allocate-shared gives its byte offset."), allocates),
+	row("ring_slot", args(in("ring:ring", "position:scalar_int"), attr("ahead", ir.I64Kind)), res("result:buffer"), ir.Pure|ir.Speculatable,
+		"The slot of a ring that is so many ahead of a position, modulo the number of slots; a position is the number of a slot."),
+	same(row("ring_next", args(in("position:scalar_int"), attr("slots", ir.I64Kind)), res("result:scalar_int"), ir.Pure|ir.Speculatable,
+		"The position after this one in rings of so many slots."), "position", "result"),
+	effects(row("async_copy", args(in("block:block", "buffer:buffer"), opt("token:token", "when:scalar_i1"), class("layout", "*LayoutAttr"), access), res("result_token:token"), 0,
+		"Copies a block to a buffer with cp.async, if when holds; layout is the copy map; elements outside the array become zero. "+
 			"What comes after its token comes after its wait."),
 		inFlight(reads("block")), inFlight(writes("buffer"))),
 	effects(row("async_commit", nil, nil, 0, "Ends a group of copies of this thread."), ordersCopies),

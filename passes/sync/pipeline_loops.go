@@ -1,0 +1,199 @@
+package sync
+
+import (
+	"slices"
+
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+	"tileiras/passes/pass"
+)
+
+// pipeline-loops lets the copies of later iterations run while this one computes. Buffers that a loop fills become rings of S slots, and
+// copies are begun S-1 iterations ahead:
+//
+//	for %i = %lo to %hi {                 %r = alloc_ring                           (S = 3)
+//	  %b = alloc_shared                   async_copy %x[%lo], slot 0, when %lo < %hi; async_commit
+//	  async_copy %x[%i], %b               async_copy %x[%lo+1], slot 1, when ..;      async_commit
+//	  async_commit                        for %i = %lo to %hi inits(%p = 0) {
+//	  async_wait 0                   =>     async_wait 1
+//	  .. buffer_load %b ..                  async_copy %x[%i+2], slot %p+2, when %i+2 < %hi; async_commit
+//	  continue                              .. buffer_load (slot %p) ..
+//	}                                       continue (ring_next %p)
+//	                                      }
+//
+// The wait stands where it lets one barrier order everything: the copies of this iteration are visible to all threads after it, and all
+// have read the slot that is filled next. insert-barriers proves that, or puts in what is missing. Groups are committed whether their
+// copies run or not, so that their number says which ones have landed. There is no loop after the loop: copies that no iteration
+// reads are never begun.
+//
+// What an address follows from is computed S-1 iterations ahead: the counter, and values that the loop carries, which it carries twice
+// then. How many slots there are decides codegen/cost; shared memory that is needed after the loop does not grow with them.
+func PipelineLoops(s *pass.State) error {
+	for _, entry := range s.Entries() {
+		var loops []*ir.Op
+		s.Walk(entry, ir.PostOrder, func(op *ir.Op) {
+			if op.Code() == tileaa.OpFor {
+				loops = append(loops, op)
+			}
+		})
+		most := 1
+		for _, loop := range loops {
+			if p, ok := pipelined(loop); ok {
+				slots := slotsFor(s, entry, p)
+				if slots > 1 {
+					p.expand(s, slots)
+				}
+				most = max(most, slots)
+			}
+		}
+		if most > 1 {
+			plan := *tileaa.PlanOf(entry)
+			plan.Stages = most
+			ir.Cast[tileaa.Entry](entry).SetPlan(&plan)
+		}
+	}
+	return nil
+}
+
+// pipeline is a loop whose copies can run ahead.
+type pipeline struct {
+	loop   tileaa.For
+	flow   ir.Flow
+	copies []tileaa.AsyncCopy
+	tokens [][]*ir.Value   // what each copy comes after, of outside of the loop
+	ahead  map[*ir.Op]bool // what is computed ahead for their addresses
+	carry  []*ir.Value     // carried values that addresses follow from
+}
+
+// pipelined reports whether every copy of a loop can be begun iterations ahead: it fills a buffer of the iteration that is only
+// read afterwards, its address follows from the counter and what the loop carries by pure operations on single values, and it comes after
+// nothing that the loop writes.
+func pipelined(op *ir.Op) (p *pipeline, ok bool) {
+	p = &pipeline{loop: ir.Cast[tileaa.For](op), ahead: map[*ir.Op]bool{}}
+	p.flow, _ = ir.LoopOf(op)
+	body := op.Body()
+	if len(p.flow.Continues()) != 1 {
+		return nil, false
+	}
+	for _, o := range body.Ops() {
+		nested := false
+		for _, r := range o.Regions() {
+			for _, b := range r.Blocks() {
+				nested = nested || copiesIn(b)
+			}
+		}
+		if nested {
+			return nil, false
+		}
+		if c, ok := ir.As[tileaa.AsyncCopy](o); ok {
+			p.copies = append(p.copies, c)
+		}
+	}
+	for _, c := range p.copies {
+		tokens, free := p.comesAfter(c.Token(), map[*ir.Value]bool{})
+		if !free || c.When() != nil || !p.buffered(c) || !p.computable(c.Block()) {
+			return nil, false
+		}
+		p.tokens = append(p.tokens, tokens)
+	}
+	return p, len(p.copies) > 0
+}
+
+// copiesIn reports whether a block, or what is nested in it, has to do with asynchronous copies.
+func copiesIn(b *ir.Block) bool {
+	return slices.ContainsFunc(b.Ops(), func(o *ir.Op) bool {
+		found := false
+		ir.Walk(o, ir.PreOrder, func(n *ir.Op) {
+			switch n.Code() {
+			case tileaa.OpAsyncCopy, tileaa.OpAsyncCommit, tileaa.OpAsyncWait:
+				found = true
+			}
+		})
+		return found
+	})
+}
+
+// buffered reports whether the buffer of a copy belongs to the iteration and is otherwise only read, after the copy.
+func (p *pipeline) buffered(c tileaa.AsyncCopy) bool {
+	alloc := c.Buffer().DefiningOp()
+	body := p.loop.Op.Body()
+	if alloc == nil || alloc.Block() != body || alloc.Code() != tileaa.OpAllocShared {
+		return false
+	}
+	after := map[*ir.Op]bool{}
+	for o := c.Op.Next(); o != nil; o = o.Next() {
+		after[o] = true
+	}
+	for _, u := range c.Buffer().Uses() {
+		user := u.Owner()
+		if user == c.Op {
+			continue
+		}
+		if tileaa.Touches(user, ir.Write, tileaa.SharedSpace) {
+			return false
+		}
+		for user.Block() != body {
+			user = user.ParentOp()
+		}
+		if !after[user] {
+			return false
+		}
+	}
+	return true
+}
+
+// computable reports whether a value can be computed iterations ahead, and collects what for.
+func (p *pipeline) computable(v *ir.Value) bool {
+	if ir.DefinedOutside(v, p.loop.Op) {
+		return true
+	}
+	if v.IsArg() {
+		i, carried := p.flow.CarriedIndex(v)
+		if !carried || slices.Contains(p.carry, v) {
+			return carried || v == p.flow.InductionVar()
+		}
+		p.carry = append(p.carry, v)
+		return !tileaa.IsRanked(v) && p.computable(p.flow.Continues()[0].Operand(i))
+	}
+	op := v.DefiningOp()
+	if p.ahead[op] {
+		return true
+	}
+	if op.Block() != p.loop.Op.Body() || op.NumRegions() > 0 || !op.Traits().Has(ir.Pure) || tileaa.IsRanked(v) {
+		return false
+	}
+	p.ahead[op] = true
+	return !slices.ContainsFunc(op.Operands(), func(o *ir.Value) bool { return !p.computable(o) })
+}
+
+// comesAfter lists the tokens of outside of the loop that a token comes after; free is false if it comes after anything in the loop
+// that is more than a read of which the order does not matter.
+func (p *pipeline) comesAfter(v *ir.Value, seen map[*ir.Value]bool) (outside []*ir.Value, free bool) {
+	if v == nil || seen[v] {
+		return nil, true
+	}
+	seen[v] = true
+	if ir.DefinedOutside(v, p.loop.Op) {
+		return []*ir.Value{v}, true
+	}
+	var before []*ir.Value
+	if i, ok := p.flow.CarriedIndex(v); ok {
+		before = p.flow.CarriedIncoming(i)
+	} else if op := v.DefiningOp(); op != nil && (kindOf(op) == 0 && op.NumRegions() == 0 || kindOf(op) == weakRead) {
+		before = slices.DeleteFunc(op.Operands(), func(o *ir.Value) bool { return !tileaa.IsToken(o) })
+	} else {
+		return nil, false
+	}
+	for _, b := range before {
+		more, ok := p.comesAfter(b, seen)
+		if !ok {
+			return nil, false
+		}
+		for _, m := range more {
+			if !slices.Contains(outside, m) {
+				outside = append(outside, m)
+			}
+		}
+	}
+	return outside, true
+}

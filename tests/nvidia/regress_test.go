@@ -49,7 +49,7 @@ func TestNvidiaGivesWhatRegressionsExpect(t *testing.T) {
 				t.Fatal(err)
 			}
 			fault, wrong := nvidiaFaults[test.Name]
-			good := agrees(t, test, text, func(format string, args ...any) {
+			good := agrees(t, test.Case, text, nil, func(format string, args ...any) {
 				if !wrong {
 					t.Errorf("%s, %s, "+format, append([]any{test.Name, target}, args...)...)
 				}
@@ -57,7 +57,7 @@ func TestNvidiaGivesWhatRegressionsExpect(t *testing.T) {
 			if good && wrong {
 				t.Errorf("%s, %s: NVIDIA's fault is gone: %s", test.Name, target, fault.why)
 			}
-			if fault.text != "" && (!strings.Contains(text, fault.text) || !agrees(t, test, strings.ReplaceAll(text, fault.text, fault.instead), t.Errorf)) {
+			if fault.text != "" && (!strings.Contains(text, fault.text) || !agrees(t, test.Case, strings.ReplaceAll(text, fault.text, fault.instead), nil, t.Errorf)) {
 				t.Errorf("%s, %s: %q in place of %q does not mend NVIDIA's PTX", test.Name, target, fault.instead, fault.text)
 			}
 			if good {
@@ -71,15 +71,16 @@ func TestNvidiaGivesWhatRegressionsExpect(t *testing.T) {
 	}
 }
 
-// agrees tells whether PTX gives what a test expects under every schedule, and reports where it does not.
-func agrees(t *testing.T, test *regress.Test, ptx string, report func(format string, args ...any)) bool {
-	mod, err := emu.Parse(test.Name+".ptx", ptx)
+// agrees tells whether PTX gives what a case expects under every schedule, and reports where it does not. The cubin is for the tensor maps
+// that its host code makes, nil where there are none.
+func agrees(t *testing.T, c *cases.Case, ptx string, cubin []byte, report func(format string, args ...any)) bool {
+	mod, err := emu.Parse(c.Name+".ptx", ptx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	good := true
 	for _, schedule := range emu.Schedules {
-		if v := cases.Run(t.Context(), &emulator{mod: mod, schedule: schedule}, test.Case); v.Status != cases.Pass {
+		if v := cases.Run(t.Context(), &emulator{mod: mod, cubin: cubin, schedule: schedule}, c); v.Status != cases.Pass {
 			good = false
 			report("%v schedule: %s", schedule, v)
 		}

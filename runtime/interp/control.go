@@ -172,9 +172,13 @@ func assume(c *compiler, op *ir.Op) (action, error) {
 	a := ir.Cast[cudatile.Assume](op)
 	arg, res, typ := c.slot(a.Value()), c.slot(a.Result()), typeOf(a.Value())
 	predicate := a.Predicate()
+	_, known := ir.As[cudatile.Constant](a.Value().DefiningOp())
 	return func(m *machine) (signal, error) {
 		v := m.vals[arg]
 		m.vals[res] = v
+		if known && m.opts.AnyOfConstants {
+			return next, nil
+		}
 		t, ok := v.(*tile)
 		if !ok {
 			t = newTile(nil, 1)

@@ -15,7 +15,16 @@ build: ## Builds the commands into bin/.
 	@mkdir -p $(BIN)
 	$(GO) build -o $(BIN)/ ./cmd/tile-opt ./cmd/tile-translate ./cmd/tileiras ./cmd/tileirdisasm ./cmd/tilerun
 
-.PHONY: lib race
+.PHONY: lib race wheel nogpu
+wheel: ## Builds the Python package for this platform into build/; needs a C compiler and Python.
+	$(GO) build -ldflags '-s -w' -buildmode=c-shared -o build/wheel/libtileiras.so ./cmd/libtileiras
+	$(GO) build -ldflags '-s -w' -o build/wheel/ ./cmd/tileiras ./cmd/tileirdisasm ./cmd/tilerun
+	python3 python/wheel.py build/wheel build
+
+nogpu: build lib ## Runs the tests in the folder SUITE, of cuTile Python or of TileGym, without a GPU, on both engines (ENGINES=interp); installs what they need into .tools.
+	@mkdir -p $(TOOLS)
+	python/suites/run.sh $(BIN) $(TOOLS) $(or $(SUITE),$(error say SUITE=FOLDER, a checkout of NVIDIA/cutile-python or NVIDIA/TileGym))
+
 lib: ## Builds the C library into bin/, with its header; needs a C compiler.
 	@mkdir -p $(BIN)
 	$(GO) build -buildmode=c-shared -o $(BIN)/libtileiras.so ./cmd/libtileiras

@@ -22,6 +22,12 @@ var elsewhere = map[string]string{
 	"pip uninstall nvidia-cuda-tileiras":    "make frontends has an environment without it",
 	"VIRTUAL_ENV=cuda tileiras kernel.tileirbc --gpu-name sm_90 -o kernel.cubin":                    "internal/ptxas finds it there: TestPlacesInTheirOrder",
 	"ptxas -arch sm_90a --opt-level 3 --enable-extended-smem=true -uumn kernel.ptx -o kernel.cubin": "what tileiras calls: testdata/script/ptxas.txtar",
+	"python -m tileiras.nogpu program.py":                                                           "tests/nogpu runs the samples so",
+	"python -m tileiras.nogpu program.py arguments":                                                 "tests/nogpu runs the samples so",
+	"python -m tileiras.nogpu -m tileiras.samples.attention":                                        "tests/nogpu runs it",
+	"python -m tileiras.nogpu -q -m tileiras.samples.faults.out_of_bounds":                          "tests/nogpu runs it",
+	"TILEIRAS_ENGINE=emu python -m tileiras.nogpu -q race.py":                                       "tests/nogpu holds the transcript against a run",
+	"pip install build/tileiras-*.whl cuda-tile":                                                    "wants a network: make wheel has built it",
 	"go test ./dialects/cudatile/bytecode -run 'Strict|Addition|Spell' -v":                          "a part of make test",
 }
 

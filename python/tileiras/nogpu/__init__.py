@@ -9,6 +9,7 @@ kernel does wrong is raised as a KernelFault where it was launched.
 from __future__ import annotations
 
 import importlib.util
+import sys
 from typing import Any
 
 from tileiras.nogpu.config import Config, ConfigError, from_environment
@@ -28,13 +29,14 @@ def enable(config: Config | None = None) -> Config:
         return _enabled
     from tileiras.nogpu import frontend, hooks, torch_shim
     config = config or from_environment()
-    finder = hooks.install()
-    if "cuda.tile" in __import__("sys").modules:
+    if "cuda.tile" in sys.modules:
         raise RuntimeError("tileiras.nogpu must be enabled before cuda.tile is imported")
+    finder = hooks.install()
     if importlib.util.find_spec("cupy") is not None:
         finder.refused["cupy"] = "cupy needs a GPU: without one, use numpy or torch arrays, which tileiras.nogpu runs kernels on"
     finder.after("torch", lambda torch: torch_shim.patch(torch, config))
     frontend.install(config)
+    frontend.install_in_children(config)
     finder.after("cuda.tile._compile", lambda module: frontend.patch_compiler(module, config))
     finder.after("cuda.tile", frontend.patch_launch)
     _enabled = config

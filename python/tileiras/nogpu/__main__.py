@@ -2,10 +2,21 @@
 from __future__ import annotations
 
 import argparse
+import pathlib
 import runpy
 import sys
+import traceback
+import types
 
-from tileiras.nogpu import config, enable, report
+from tileiras.nogpu import KernelFault, config, enable, report
+
+
+def after_runpy(trace: types.TracebackType | None) -> types.TracebackType | None:
+    """A traceback from the program on, without how it was started."""
+    at = trace
+    while at is not None and (at.tb_frame.f_code.co_filename == __file__ or "runpy" in at.tb_frame.f_code.co_filename):
+        at = at.tb_next
+    return at or trace
 
 
 def main() -> int:
@@ -29,8 +40,12 @@ def main() -> int:
         if given.module:
             runpy.run_module(given.program, run_name="__main__", alter_sys=True)
         else:
-            sys.path[0] = str(__import__("pathlib").Path(given.program).resolve().parent)
+            sys.path[0] = str(pathlib.Path(given.program).resolve().parent)
             runpy.run_path(given.program, run_name="__main__")
+    except KernelFault as fault:
+        sys.stdout.flush()
+        traceback.print_exception(type(fault), fault, after_runpy(fault.__traceback__))
+        return 1
     finally:
         if not given.quiet:
             sys.stdout.flush()

@@ -97,6 +97,14 @@ def element_at(address: int | None, found: Sequence[Array]) -> tuple[Array | Non
     return (best[1], None) if best is not None and best[0] < 1 << 30 else (None, None)
 
 
+def without_inner_frames(fault: KernelFault) -> KernelFault:
+    """The fault with no frame of the traceback but that of the kernel."""
+    trace = fault.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return fault.with_traceback(trace if fault.file is not None else None)
+
+
 def raise_fault(fault: dict[str, Any], found: Sequence[Array]) -> NoReturn:
     """Raises the exception of a fault, with the line of the kernel as the innermost frame of the traceback."""
     error = CLASSES.get(fault["kind"], KernelFault)(fault, found)

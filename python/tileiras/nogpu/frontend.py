@@ -2,16 +2,19 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import functools
 import os
 import pathlib
+import shutil
 import sys
+import sysconfig
 import types
 from typing import Any
 
 from tileiras import _library
 from tileiras._library import library
-from tileiras.nogpu import launching
+from tileiras.nogpu import faults, launching
 from tileiras.nogpu.config import Config
 
 
@@ -31,13 +34,35 @@ def install(config: Config) -> None:
     loader.address = address  # type: ignore[attr-defined]
     loader.cuGetProcAddress_v2_ptrptr = ctypes.addressof(address)  # type: ignore[attr-defined]
     sys.modules["cuda.tile._load_libcuda"] = loader
-    os.environ["PATH"] = f"{_library.folder()}{os.pathsep}{os.environ.get('PATH', '')}"
+    _before("PATH", str(command("tileiras").parent))
+
+
+def install_in_children(config: Config) -> None:
+    """Makes Python processes that this one starts run kernels here too: what they import first is child/sitecustomize.py."""
+    here = pathlib.Path(__file__).resolve().parent
+    _before("PYTHONPATH", str(here / "child"), str(here.parent.parent))
+    for name, value in dataclasses.asdict(config).items():
+        os.environ["TILEIRAS_" + name.upper()] = str(value)
+
+
+def _before(variable: str, *folders: str) -> None:
+    """Puts folders at the head of a list of folders in the environment, once."""
+    old = [f for f in os.environ.get(variable, "").split(os.pathsep) if f and f not in folders]
+    os.environ[variable] = os.pathsep.join([*folders, *old])
+
+
+def command(name: str) -> pathlib.Path:
+    """Where a command of this package is: beside the library in a source tree, among the programs of the environment when installed."""
+    for folder in (_library.folder(), pathlib.Path(sysconfig.get_path("scripts"))):
+        if (folder / name).is_file():
+            return folder / name
+    return pathlib.Path(shutil.which(name) or name)
 
 
 def patch_compiler(module: types.ModuleType, config: Config) -> None:
     """Of cuda.tile._compile: the compiler is in this process, and what it makes are images for the stand-in."""
     binary = module._CompilerBinary
-    path = _library.folder() / "tileiras"
+    path = command("tileiras")
 
     def run(self: Any, args: list[str], flags: list[str], timeout_sec: float | None = None) -> None:
         source, target = args[0], args[args.index("-o") + 1]
@@ -74,7 +99,10 @@ def patch_launch(tile: types.ModuleType) -> None:
 
     @functools.wraps(original)
     def launch(stream: Any, grid: Any, kernel: Any, kernel_args: Any, /, **more: Any) -> None:
-        launching.run(lambda values: original(stream, grid, kernel, values, **more), kernel, kernel_args)
+        try:
+            launching.run(lambda values: original(stream, grid, kernel, values, **more), kernel, kernel_args)
+        except faults.KernelFault as fault:
+            raise faults.without_inner_frames(fault)
 
     def benchmark(stream: Any, grid: Any, kernel: Any, kernel_args: Any, flush_l2: bool = True, /) -> float:
         counters = launching.run(lambda values: original(stream, grid, kernel, values), kernel, kernel_args)

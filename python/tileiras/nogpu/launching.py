@@ -37,6 +37,11 @@ def names_of(kernel: Any) -> tuple[str, ...]:
     return names
 
 
+def name_of(kernel: Any, attribute: str) -> str:
+    """The name of the Python function of a kernel."""
+    return getattr(getattr(kernel, "_pyfunc", None), attribute, "kernel")
+
+
 def forget_ended() -> None:
     """Lets go of canceled launches that have ended."""
     for entry in list(_canceled):
@@ -75,10 +80,10 @@ def run(call: Callable[[tuple[Any, ...]], Any], kernel: Any, values: Sequence[An
     try:
         status = lib.status(launch)
         counters = lib.json(launch, "counters")
-        name = getattr(getattr(kernel, "_pyfunc", None), "__qualname__", "kernel")
-        report.launched(name, counters, status == _library.FAULT)
+        report.launched(name_of(kernel, "__qualname__"), counters, status == _library.FAULT)
         if status == _library.FAULT:
-            faults.raise_fault(lib.json(launch, "fault"), found)
+            fault = lib.json(launch, "fault")
+            faults.raise_fault({**fault, "kernel": name_of(kernel, "__name__") or fault["kernel"]}, found)
         if status != _library.OK:
             raise RuntimeError(lib.error(launch))
         return counters

@@ -53,7 +53,23 @@ def patch(torch: types.ModuleType, config: Config) -> None:
     def to_cuda(function: Any, args: Any, kwargs: Any) -> Any:
         return args[0]
 
+    def absolute(function: Any, args: Any, kwargs: Any) -> Any:
+        """CUDA's takes truth values, the CPU's does not."""
+        return args[0].clone() if args and args[0].dtype == torch.bool else function(*args, **kwargs)
+
+    def product(function: Any, args: Any, kwargs: Any) -> Any:
+        """The CPU's has no out_dtype: its operands are converted first, which is what CUDA's sums in."""
+        more = dict(kwargs)
+        wide = more.pop("out_dtype", None)
+        if wide is None and len(args) > 2 and isinstance(args[2], torch.dtype):
+            wide, args = args[2], args[:2]
+        if wide is None:
+            return function(*args, **kwargs)
+        return function(*(a.to(wide) for a in args), **more)
+
     specials: dict[Any, Any] = {
+        torch.abs: absolute, tensor.abs: absolute, tensor.__abs__: absolute,
+        torch.mm: product, torch.bmm: product,
         tensor.cuda: to_cuda,
         tensor.pin_memory: to_cuda,
         tensor.device.__get__: lambda function, args, kwargs: cuda,
@@ -84,6 +100,13 @@ def _in_every_thread(mode: Any) -> None:
 
 def _modules(torch: Any, here: Any) -> None:
     """Parts of torch that take devices and are no functions of tensors."""
+    from torch.utils._device import DeviceContext  # of set_default_device and of devices as contexts
+    original_init = DeviceContext.__init__
+
+    @functools.wraps(original_init)
+    def init(self: Any, device: Any) -> None:
+        original_init(self, here(device))
+    DeviceContext.__init__ = init
     torch.nn.Module.cuda = lambda self, device=None: self
     original_to = torch.nn.Module.to
 

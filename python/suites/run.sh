@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Runs the tests of a checkout of NVIDIA/cutile-python or NVIDIA/TileGym without a GPU and prints totals, with a reason for each failure that
+# explained.toml knows.
+#
+#   python/suites/run.sh FOLDER-OF-BINARIES FOLDER-FOR-TOOLS CHECKOUT [ARGUMENT-OF-PYTEST ...]
+#
+# ENGINES ("interp emu"), TILEIRAS_GPU (sm_90), PART=N (every Nth test), CUDA_TILE (the release of the front end; "" is the newest).
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+bin=$(cd "$1" && pwd)
+tools=$(mkdir -p "$2" && cd "$2" && pwd)
+suite=$(cd "$3" && pwd)
+shift 3
+python=$tools/nogpu/bin/python
+[ -x "$python" ] || python3 -m venv "$tools/nogpu"
+# The tests of the checkout's main branch go with the release after the last one that its change log names.
+release=${CUDA_TILE-1.6.0}
+"$python" -m pip install --quiet --disable-pip-version-check "cuda-tile${release:+==$release}" numpy torch pytest pytest-timeout pytest-benchmark psutil
+export PYTHONPATH=$here/..:$here TILEIRAS_BIN=$bin TILEIRAS_UNDEFINED=${TILEIRAS_UNDEFINED:-zero} TILEIRAS_GPU=${TILEIRAS_GPU:-sm_90} PYTHONDONTWRITEBYTECODE=1
+if [ -d "$suite/src/tilegym" ]; then
+    name=tilegym tests=tests/ops
+    export PYTHONPATH=$PYTHONPATH:$suite/src
+else
+    name=cutile-python tests=test
+fi
+status=0
+for engine in ${ENGINES:-interp emu}; do
+    report=$tools/nogpu-$name-$engine
+    echo "== $name on $engine, $TILEIRAS_GPU"
+    (cd "$suite" && TILEIRAS_ENGINE=$engine "$python" -m pytest -p tileiras.nogpu -p part -p no:cacheprovider -q --tb=short --timeout "${TIMEOUT:-600}" \
+        -o python_files='test_*.py' --junitxml="$report.xml" $tests "$@" > "$report.log" 2>&1) || true
+    "$python" "$here/explain.py" "$name" "$engine" "$report.xml" "$here/explained.toml" || status=1
+done
+exit $status

@@ -1,0 +1,148 @@
+// Package nogpu_test runs cuTile programs through the Python package, without a GPU.
+package nogpu_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// environment is a Python that has what the package needs, and the folder of our library and commands.
+type environment struct {
+	python, bin string
+}
+
+// newEnvironment skips, in words, where something is missing. TILEIRAS_PYTHON names another Python than python3.
+func newEnvironment(t *testing.T) *environment {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("skipped: this test builds the library as Unix does")
+	}
+	python := os.Getenv("TILEIRAS_PYTHON")
+	if python == "" {
+		python = "python3"
+	}
+	if _, err := exec.LookPath(python); err != nil {
+		t.Skip("skipped: there is no python3")
+	}
+	if _, err := exec.LookPath("cc"); err != nil {
+		t.Skip("skipped: the library needs a C compiler (cc), and there is none")
+	}
+	if out, err := exec.Command(python, "-c", "import importlib.util as u, sys; sys.exit(sys.version_info < (3, 10) or not (u.find_spec('numpy') and u.find_spec('cuda') and u.find_spec('cuda.tile')))").CombinedOutput(); err != nil {
+		t.Skipf("skipped: %s has no numpy or no cuda-tile (pip install numpy cuda-tile), or is older than 3.10 %s", python, out)
+	}
+	bin := t.TempDir()
+	for _, args := range [][]string{{"-buildmode=c-shared", "-o", filepath.Join(bin, "libtileiras.so"), "tileiras/cmd/libtileiras"}, {"-o", bin + "/", "tileiras/cmd/tileiras"}} {
+		if out, err := exec.Command("go", append([]string{"build"}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	return &environment{python, bin}
+}
+
+// run runs Python in the folder of the package; settings are NAME=VALUE.
+func (e *environment) run(t *testing.T, settings []string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, e.python, args...)
+	c.Dir = "../../python"
+	c.Env = append(os.Environ(), append([]string{"TILEIRAS_BIN=" + e.bin, "CUDA_TILE_CACHE_DIR=0", "PYTHONDONTWRITEBYTECODE=1"}, settings...)...)
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	c.Run()
+	return out.String(), errs.String(), c.ProcessState.ExitCode()
+}
+
+func TestPrograms(t *testing.T) {
+	e := newEnvironment(t)
+	t.Run("samples", func(t *testing.T) { samples(t, e) })
+	t.Run("faults", func(t *testing.T) { faults(t, e) })
+	t.Run("checks", func(t *testing.T) {
+		for _, script := range []string{"units.py", "launches.py"} {
+			for _, engine := range []string{"interp", "emu"} {
+				path, _ := filepath.Abs(filepath.Join("testdata", script))
+				out, errs, code := e.run(t, []string{"TILEIRAS_ENGINE=" + engine}, "-m", "tileiras.nogpu", "-q", path)
+				if code != 0 || out != "ok\n" {
+					t.Errorf("%s on %s: exit code %d\n%s%s", script, engine, code, out, errs)
+				}
+			}
+		}
+	})
+}
+
+// Every sample checks its result against numpy; the report says what ran.
+func samples(t *testing.T, e *environment) {
+	for _, engine := range []string{"interp", "emu"} {
+		for _, name := range []string{"vector_add", "softmax", "gemm", "attention", "layer_norm"} {
+			out, errs, code := e.run(t, []string{"TILEIRAS_ENGINE=" + engine}, "-m", "tileiras.nogpu", "-m", "tileiras.samples."+name)
+			if code != 0 || !strings.HasPrefix(out, name+": right") || !strings.Contains(errs, " launches, ") || !strings.Contains(errs, " 0 faults") {
+				t.Errorf("%s on %s: exit code %d\n%s%s", name, engine, code, out, errs)
+			}
+		}
+	}
+}
+
+// ourFrame is the line of a traceback that lies in the package.
+var ourFrame = regexp.MustCompile(`File "[^"]*/tileiras/nogpu/frontend.py", line \d+`)
+
+// transcript holds the one of docs/find-a-race.md against what a run prints.
+func transcript(t *testing.T, e *environment) {
+	doc, err := os.ReadFile("../../docs/find-a-race.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(doc), "-q race.py\n")
+	block, _, found := strings.Cut(rest, "\n\n")
+	if !found {
+		t.Fatal("docs/find-a-race.md has no transcript")
+	}
+	want := ourFrame.ReplaceAllString(strings.ReplaceAll("\n"+block, "\n    ", "\n"), "ours")
+	folder, _ := filepath.Abs("../../python")
+	c := exec.Command("sh", "-c", "cd tileiras/samples/faults && exec "+e.python+" -m tileiras.nogpu -q race.py")
+	c.Dir = folder
+	c.Env = append(os.Environ(), "TILEIRAS_BIN="+e.bin, "TILEIRAS_ENGINE=emu", "PYTHONPATH="+folder, "PYTHONDONTWRITEBYTECODE=1")
+	got, _ := c.CombinedOutput()
+	if g := "\n" + strings.TrimSpace(ourFrame.ReplaceAllString(string(got), "ours")); g != want {
+		t.Errorf("a run prints\n%s\nand the document\n%s", g, want)
+	}
+}
+
+// A planted fault is an exception of its class whose last frame is the line of the kernel, found here by its text.
+func faults(t *testing.T, e *environment) {
+	for _, f := range []struct{ name, engines, class, line, says string }{
+		{"race", "emu", "Race", "ct.store(out, (0,), before + s)", "before = ct.load(out, (0,), (1,))"},
+		{"out_of_bounds", "interp emu", "OutOfBounds", "ct.scatter(out, at, ct.load(values, (ct.bid(0),), (16,)), check_bounds=False)", "tile block (1, 0, 0)"},
+		{"undefined", "interp", "UndefinedValue", "ct.store(y, (ct.bid(0),), t * 2.0)", "y[100]"},
+	} {
+		source, err := os.ReadFile("../../python/tileiras/samples/faults/" + f.name + ".py")
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, _, found := strings.Cut(string(source), f.line)
+		if !found {
+			t.Fatalf("%s.py has no line %q", f.name, f.line)
+		}
+		line := strings.Count(before, "\n") + 1
+		for engine := range strings.FieldsSeq(f.engines) {
+			_, errs, code := e.run(t, []string{"TILEIRAS_ENGINE=" + engine}, "-m", "tileiras.nogpu", "-q", "tileiras/samples/faults/"+f.name+".py")
+			frame := `faults/` + f.name + `.py", line ` + strconv.Itoa(line) + ", in "
+			if code != 1 || !strings.Contains(errs, "nogpu.faults."+f.class+": ") || !strings.Contains(errs, frame) || !strings.Contains(errs, f.says) {
+				t.Errorf("%s on %s: exit code %d, want %s at line %d\n%s", f.name, engine, code, f.class, line, errs)
+			}
+		}
+	}
+	transcript(t, e)
+	out, errs, code := e.run(t, nil, "-m", "tileiras.nogpu", "-q", "--undefined=zero", "tileiras/samples/faults/undefined.py")
+	if code != 0 || !strings.Contains(out, "0.") {
+		t.Errorf("undefined values as zeros: exit code %d\n%s%s", code, out, errs)
+	}
+}

@@ -69,7 +69,7 @@ func decodeAtom(d *decoder) {
 func (w *warp) atomic(in *inst, op *memOp, k int, addr *vec, f func(old, b uint64) uint64, m uint32) {
 	b, c := *w.src(in.src[k]), *w.src(in.src[1])
 	n := op.elem
-	w.kept += poll
+	idle := true // nothing changes: no lane writes another value, none sees another one than by its last atomic operation
 	for mm := m; mm != 0; mm &= mm - 1 {
 		i := firstLane(mm)
 		r, at := w.locate(op.space, addr[i], op.bytes(), i, "atomic")
@@ -108,11 +108,16 @@ func (w *warp) atomic(in *inst, op *memOp, k int, addr *vec, f func(old, b uint6
 		if v != old {
 			w.launch.event = w.launch.stats.warpInstrs
 		}
+		idle = idle && v == old && old == w.saw[i] && (f != nil || old != b[i]&widthMask(8*n))
+		w.saw[i] = old
 		r.write(at, n, v, u)
 		if len(in.dst) > 0 && in.dst[k] >= 0 {
 			w.regs[in.dst[k]][i] = old
 			w.setUB(in.dst[k], i, u)
 		}
+	}
+	if idle {
+		w.kept += poll
 	}
 }
 

@@ -36,6 +36,7 @@ type warp struct {
 	parked uint32 // lanes that wait for others of the warp at a .sync instruction
 	group  uint32 // lanes of the last group
 	kept   int    // instructions for which groups kept other ready lanes waiting
+	saw    vec    // what each lane saw by its last atomic operation
 	here   int32  // place of the instruction being executed
 	yield  bool   // nanosleep, a failed try_wait: let others run
 
@@ -63,7 +64,7 @@ type warp struct {
 const noLimit = math.MaxInt32
 
 // burst is how long a group may keep other ready lanes of its warp waiting, in instructions. A strong
-// access, by which lanes poll, counts as poll of them.
+// access by which lanes may poll, a load or an atomic operation that changes nothing, counts as poll of them.
 const (
 	burst = 4096
 	poll  = burst / 8

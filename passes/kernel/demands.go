@@ -8,32 +8,36 @@ import (
 	"tileiras/passes/pass"
 )
 
-// Demands is what a kernel holds: bits of its biggest tile, and of the accumulators that are alive together. Those are the dots of one
-// block; loops that follow each other (a loop split by a mask) take turns.
+// Demands is what a kernel holds: bits of its biggest tile, and of the accumulators that are alive together.
 type Demands struct {
 	TileBits, AccumulatorBits int
 	ProductBits               int // of the biggest result of a product
 }
 
+// DemandsOf takes time linear in the entry; whoever asks often keeps the answer.
 func DemandsOf(s *pass.State, entry *ir.Op) Demands {
 	var d Demands
-	together := map[*ir.Block]int{}
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		for _, r := range op.Results() {
-			t := tileaa.AsTile(r)
-			if t == nil || len(t.Shape) == 0 {
+			if !tileaa.IsRanked(r) {
 				continue
 			}
-			bits := int(t.NumElements()) * max(tileaa.ElemBits(t.Elem), 8)
-			if op.Code() == tileaa.OpDot || op.Code() == tileaa.OpDotScaled {
-				together[op.Block()] += bits
-				d.AccumulatorBits = max(d.AccumulatorBits, together[op.Block()])
-				d.ProductBits = max(d.ProductBits, bits)
+			d.TileBits = max(d.TileBits, bitsOf(r))
+			if tileaa.IsProduct(op) {
+				d.ProductBits = max(d.ProductBits, bitsOf(r))
 			}
-			d.TileBits = max(d.TileBits, bits)
 		}
 	})
+	if d.ProductBits > 0 {
+		d.AccumulatorBits = accumulatorBits(s, entry)
+	}
 	return d
+}
+
+// bitsOf is what a tile of rank 1 or more takes.
+func bitsOf(v *ir.Value) int {
+	t := tileaa.AsTile(v)
+	return int(t.NumElements()) * max(tileaa.ElemBits(t.Elem), 8)
 }
 
 // AccumulatorShare is the registers of a thread beyond which a value is big, so that the accumulators that are alive together fit when
@@ -45,8 +49,8 @@ func (d Demands) AccumulatorShare(all int) int {
 // ValueLimit is how many registers of a thread one value may take in a kernel of so many warps. Beside a matrix product, tiles that
 // are bigger than its accumulators lie in shared memory or are made on demand; they count as too big when a thread has not enough
 // registers for one.
-func ValueLimit(s *pass.State, entry *ir.Op, warps int) int {
-	if DemandsOf(s, entry).AccumulatorBits > 0 {
+func (d Demands) ValueLimit(s *pass.State, warps int) int {
+	if d.AccumulatorBits > 0 {
 		return WholeRegisters
 	}
 	return cost.ValueLimit(s.Target, warps)

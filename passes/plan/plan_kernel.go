@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tileiras/codegen/atom"
 	"tileiras/codegen/cost"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -80,7 +81,8 @@ func explain(list []candidate, chosen candidate) string {
 
 // candidates lists the plans of an entry, best first.
 func candidates(s *pass.State, entry *ir.Op) []candidate {
-	d := kernel.DemandsOf(s, entry)
+	products := slice.ProductsOf(s, entry)
+	d := products.Demands
 	if d.TileBits == 0 {
 		return []candidate{{name: "1 warp", plan: newPlan(s, entry, d, 1), cost: cost.Spread(0, 1).Quarters()}}
 	}
@@ -95,11 +97,11 @@ func candidates(s *pass.State, entry *ir.Op) []candidate {
 		hinted = 0
 	}
 	if d.AccumulatorBits > 0 {
-		return productPlans(s, entry, d, warps, hinted)
+		return productPlans(s, entry, products, warps, hinted)
 	}
 	var list []candidate
 	for _, w := range warps {
-		c := candidate{name: fmt.Sprintf("%d warps", w), cost: cost.Spread(d.TileBits/8, w).Quarters(), why: misfit(s, entry, w, nil)}
+		c := candidate{name: fmt.Sprintf("%d warps", w), cost: cost.Spread(d.TileBits/8, w).Quarters(), why: misfit(s, entry, d, w, nil)}
 		if c.why == "" {
 			c.plan = newPlan(s, entry, d, w)
 		}
@@ -123,21 +125,21 @@ func cheapestFirst(list []candidate, hinted int) {
 }
 
 // productPlans lists the plans of a kernel with matrix products: of each way to cut, the cheapest number of warps that can do it.
-func productPlans(s *pass.State, entry *ir.Op, d kernel.Demands, warps []int, hinted int) []candidate {
-	feeds := slice.Feeding{}
+func productPlans(s *pass.State, entry *ir.Op, products *slice.Products, warps []int, hinted int) []candidate {
+	d, feeds, costs := products.Demands, slice.Feeding{}, productCosts{}
 	var out, not, list []candidate
 	for _, w := range warps {
-		c := candidate{name: fmt.Sprintf("%d warps", w), why: misfit(s, entry, w, nil)}
+		c := candidate{name: fmt.Sprintf("%d warps", w), why: misfit(s, entry, d, w, nil)}
 		if c.why == "" && d.TileBits/32/(32*w) > cost.AccumulatorTarget {
 			c.why = "a tile takes too many registers"
 		}
 		if c.why == "" {
-			c.why = operandsMisfit(s, entry, w)
+			c.why = operandsMisfit(s, entry, products, w)
 		}
 		if c.why == "" {
 			c.plan = newPlan(s, entry, d, w)
 		}
-		c.cost = productsCost(s, entry, w, 1, s.Target.SharedOptIn)
+		c.cost = costs.of(s, entry, products, w, 1, s.Target.SharedOptIn)
 		list = append(list, c)
 	}
 	out, not = cheapestOf(list, hinted, out, not)
@@ -147,17 +149,17 @@ func productPlans(s *pass.State, entry *ir.Op, d kernel.Demands, warps []int, hi
 		bytes := s.Target.SharedOptIn * 3 / 4 >> k
 		if k == 0 {
 			for _, w := range warps {
-				c := candidate{name: fmt.Sprintf("%d warps, steps", w), why: misfit(s, entry, w, feeds)}
+				c := candidate{name: fmt.Sprintf("%d warps, steps", w), why: misfit(s, entry, d, w, feeds)}
 				if c.why == "" {
 					c.plan = boundedPlan(s, entry, d, w)
 					c.plan.OperandBytes = bytes
 				}
-				c.cost = productsCost(s, entry, w, 1, bytes)
+				c.cost = costs.of(s, entry, products, w, 1, bytes)
 				list = append(list, c)
 			}
 		}
 		if k > 0 || !slices.ContainsFunc(list, func(c candidate) bool { return c.plan != nil }) {
-			list = append(list, piecesPlan(s, entry, d, k, hinted))
+			list = append(list, piecesPlan(s, entry, products, costs, k, hinted))
 		}
 		out, not = cheapestOf(list, hinted, out, not)
 	}
@@ -184,7 +186,8 @@ func cheapestOf(list []candidate, hinted int, out, not []candidate) (o, n []cand
 
 // piecesPlan makes the result in pieces, of ever fewer registers: of 8 warps, whose threads have all the registers that one can have; at
 // last of the most.
-func piecesPlan(s *pass.State, entry *ir.Op, d kernel.Demands, k, hinted int) candidate {
+func piecesPlan(s *pass.State, entry *ir.Op, products *slice.Products, costs productCosts, k, hinted int) candidate {
+	d := products.Demands
 	w := 8
 	if hinted > 0 {
 		w = hinted
@@ -196,7 +199,7 @@ func piecesPlan(s *pass.State, entry *ir.Op, d kernel.Demands, k, hinted int) ca
 	bytes := s.Target.SharedOptIn * 3 / 4 >> k
 	if k == 0 {
 		bytes /= 2 // long straight code in a loop over pieces keeps too many addresses
-		if addressedSingly(s, entry) {
+		if addressedSingly(s, entry, d) {
 			regs /= 2 // addresses need registers too
 		}
 	}
@@ -206,27 +209,50 @@ func piecesPlan(s *pass.State, entry *ir.Op, d kernel.Demands, k, hinted int) ca
 	for d.AccumulatorBits/32/(32*w*pieces) > regs {
 		pieces *= 2
 	}
-	return candidate{name: fmt.Sprintf("%d warps, pieces of %d registers", w, regs), plan: plan, cost: productsCost(s, entry, w, pieces, bytes)}
+	return candidate{name: fmt.Sprintf("%d warps, pieces of %d registers", w, regs), plan: plan, cost: costs.of(s, entry, products, w, pieces, bytes)}
 }
 
-// productsCost is the cost of all products of a kernel, each as often as it is assumed to run.
-func productsCost(s *pass.State, entry *ir.Op, warps, pieces, bytes int) int {
+// productCosts keeps what products cost: a kernel may have many that are alike.
+type productCosts map[cutProduct]int
+
+type cutProduct struct {
+	atom   atom.Candidate
+	warps  int
+	cut    cost.Cut
+	staged int
+}
+
+// one is cost.CutProduct, -1 where that has no answer.
+func (c productCosts) one(k cutProduct) int {
+	n, old := c[k]
+	if !old {
+		var ok bool
+		if n, ok = cost.CutProduct(k.atom, k.warps, k.cut, k.staged); !ok {
+			n = -1
+		}
+		c[k] = n
+	}
+	return n
+}
+
+// of is the cost of all products of a kernel, each as often as it is assumed to run.
+func (c productCosts) of(s *pass.State, entry *ir.Op, products *slice.Products, warps, pieces, bytes int) int {
 	total := 0
-	r := slice.RoomOf(s, entry, warps, bytes)
+	r := products.Room(warps, bytes)
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		if !tileaa.IsProduct(op) {
 			return
 		}
-		p := slice.ProductOf(s, op, warps)
+		p := products.Of(op, warps)
 		if !p.OK {
 			return
 		}
-		cut := cost.Cut{Pieces: pieces, Steps: 1}
-		if n, ok := cost.CutProduct(p.Atom, warps, cut, p.Staged); ok {
-			for q := p; q.TooBig(r) && q.Extent.K > 1; cut.Steps *= 2 {
+		k := cutProduct{p.Atom, warps, cost.Cut{Pieces: pieces, Steps: 1}, p.Staged}
+		if n := c.one(k); n >= 0 {
+			for q := p; q.TooBig(r) && q.Extent.K > 1; k.cut.Steps *= 2 {
 				q.Extent.K, q.Staged, q.Passed = q.Extent.K/2, q.Staged/2, q.Passed/2
 			}
-			if m, ok := cost.CutProduct(p.Atom, warps, cut, p.Staged); ok {
+			if m := c.one(k); m >= 0 {
 				n = m
 			}
 			total += n * cost.LoopWeight(ir.LoopDepth(op))
@@ -236,8 +262,8 @@ func productsCost(s *pass.State, entry *ir.Op, warps, pieces, bytes int) int {
 }
 
 // addressedSingly reports whether a tile as big as a result of a product is loaded or stored through pointers.
-func addressedSingly(s *pass.State, entry *ir.Op) bool {
-	d, found := kernel.DemandsOf(s, entry), false
+func addressedSingly(s *pass.State, entry *ir.Op, d kernel.Demands) bool {
+	found := false
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		if a, ok := ir.As[tileaa.PtrAccess](op); ok && (op.Code() == tileaa.OpLoad || op.Code() == tileaa.OpStore) {
 			found = found || kernel.TileRegisters(a.Ptr()) >= d.ProductBits/32
@@ -270,11 +296,11 @@ func boundedPlan(s *pass.State, entry *ir.Op, d kernel.Demands, warps int) *tile
 }
 
 // operandsMisfit says why the operands of a product have no room; "" if all have.
-func operandsMisfit(s *pass.State, entry *ir.Op, warps int) (why string) {
-	r := slice.RoomOf(s, entry, warps, s.Target.SharedOptIn)
+func operandsMisfit(s *pass.State, entry *ir.Op, products *slice.Products, warps int) (why string) {
+	r := products.Room(warps, s.Target.SharedOptIn)
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		if p := (slice.Product{}); why == "" && tileaa.IsProduct(op) {
-			if p = slice.ProductOf(s, op, warps); p.TooBig(r) {
+			if p = products.Of(op, warps); p.TooBig(r) {
 				why = fmt.Sprintf("operands of a product take %d bytes", p.Staged)
 			}
 		}
@@ -283,9 +309,9 @@ func operandsMisfit(s *pass.State, entry *ir.Op, warps int) (why string) {
 }
 
 // misfit says why so many warps cannot hold every value of a kernel, but for the operands of products that are cut along K; "" if they can.
-func misfit(s *pass.State, entry *ir.Op, warps int, except slice.Feeding) (why string) {
-	limit := kernel.ValueLimit(s, entry, warps)
-	if n := kernel.DemandsOf(s, entry).AccumulatorBits / 32 / (32 * warps); n > cost.AccumulatorLimit(s.Target, warps) {
+func misfit(s *pass.State, entry *ir.Op, d kernel.Demands, warps int, except slice.Feeding) (why string) {
+	limit := d.ValueLimit(s, warps)
+	if n := d.AccumulatorBits / 32 / (32 * warps); n > cost.AccumulatorLimit(s.Target, warps) {
 		return fmt.Sprintf("%d accumulators of a thread", n)
 	}
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {

@@ -342,15 +342,13 @@ func (l *looper) value(v *ir.Value, dim int) *ir.Value {
 	return l.made[k]
 }
 
-// mapping is what stands for the whole values that a cloned region uses.
-func (l *looper) mapping() ir.Mapping {
-	m := maps.Clone(l.c.replaced)
-	for k, v := range l.made { // into a map: the order cannot matter
-		if k.dim == whole {
-			m[k.v] = v
-		}
+// clone copies an operation. Its regions use what stands for whole values; its operands are the caller's care.
+func (l *looper) clone(op *ir.Op) *ir.Op {
+	m := ir.Mapping{}
+	for _, v := range ir.Captures(op) {
+		m[v] = l.value(v, whole)
 	}
-	return m
+	return op.Clone(m)
 }
 
 // sliceNumbers are the indices of an extract or insert of the piece.
@@ -408,7 +406,7 @@ func (l *looper) make(p pieceOf) {
 		l.made[cut{op.Result(0), dim}] = v
 		return
 	}
-	c := op.Clone(l.mapping())
+	c := l.clone(op)
 	for i, o := range op.Operands() {
 		c.SetOperand(i, l.operand(op, i, o, dim))
 	}

@@ -138,7 +138,7 @@ func accumulatorsOf(outputs ...*output) int {
 // cutSteps cuts the products of an entry along K whose operands take more shared memory than the plan gives them.
 func cutSteps(s *pass.State, entry *ir.Op) error {
 	c := newCutter(s, entry)
-	c.steps, c.limit = true, kernel.WholeRegisters
+	c.steps, c.limit, c.asked = true, kernel.WholeRegisters, ProductsOf(s, entry)
 	c.findOutputs()
 	if c.err == nil {
 		c.formGroups()
@@ -152,8 +152,8 @@ func cutSteps(s *pass.State, entry *ir.Op) error {
 
 // stepPieces is the number of pieces along K in which the operands of a product fit into the plan's bytes, or as many as there can be.
 func (c *cutter) stepPieces(op *ir.Op) int64 {
-	r := RoomOf(c.s, c.entry, c.threads/32, tileaa.PlanOf(c.entry).OperandBytes)
-	p := ProductOf(c.s, op, c.threads/32)
+	r := c.asked.Room(c.threads/32, tileaa.PlanOf(c.entry).OperandBytes)
+	p := c.asked.Of(op, c.threads/32)
 	pieces := int64(1)
 	for p.TooBig(r) && p.Extent.K > 1 {
 		half := p.half(c.s, op, c.threads/32)
@@ -195,7 +195,7 @@ func (c *cutter) stepOutput(op *ir.Op, pieces int64) *output {
 // step is the product of the pieces along K, added to what the loop carries.
 func (l *looper) step(op *ir.Op, acc *ir.Value) *ir.Value {
 	rank := len(tileaa.ShapeOf(op.Operand(0)))
-	c := op.Clone(l.mapping())
+	c := l.clone(op)
 	for i, v := range op.Operands() {
 		switch i {
 		case 0, 3:
@@ -219,8 +219,37 @@ type Product struct {
 	accs   int  // accumulators of a thread
 }
 
-// ProductOf looks at a dot or dot_scaled for so many warps.
-func ProductOf(s *pass.State, op *ir.Op, warps int) Product {
+// Products answers what the products of an entry ask of its plan, as long as the entry stays as it is.
+type Products struct {
+	kernel.Demands
+	s     *pass.State
+	known *facts.Facts
+	asked map[question]Product
+}
+
+type question struct {
+	op    *ir.Op
+	warps int
+}
+
+// ProductsOf takes time linear in the entry, and so do all its answers together.
+func ProductsOf(s *pass.State, entry *ir.Op) *Products {
+	return &Products{kernel.DemandsOf(s, entry), s, facts.New(entry), map[question]Product{}}
+}
+
+// Of looks at a dot or dot_scaled for so many warps.
+func (ps *Products) Of(op *ir.Op, warps int) Product {
+	q := question{op, warps}
+	p, old := ps.asked[q]
+	if !old {
+		p = ps.product(op, warps)
+		ps.asked[q] = p
+	}
+	return p
+}
+
+func (ps *Products) product(op *ir.Op, warps int) Product {
+	s := ps.s
 	p := Product{Extent: kernel.ExtentOf(op), accs: kernel.TileRegisters(op.Result(0)) / (32 * warps)}
 	p.Atom, p.OK = kernel.ChooseAtom(s, op, p.Extent, warps)
 	for i, elem := range []atom.Elem{p.Atom.A, p.Atom.B} {
@@ -229,7 +258,7 @@ func ProductOf(s *pass.State, op *ir.Op, warps int) Product {
 			p.Staged += int(tileaa.AsTile(v).NumElements()) * max(elem.Bits(), 8) / 8
 		}
 		if d := v.DefiningOp(); d == nil || d.Code() != tileaa.OpTiledLoad || !s.Target.Has("cp.async") {
-			p.Passed += loadedBytes(s, v, map[*ir.Value]bool{})
+			p.Passed += ps.loadedBytes(v, map[*ir.Value]bool{})
 		}
 	}
 	return p
@@ -243,7 +272,7 @@ func (p Product) half(s *pass.State, op *ir.Op, warps int) Product {
 }
 
 // loadedBytes is what is loaded into registers for a value. Elements that lie alone in memory have a register each.
-func loadedBytes(s *pass.State, v *ir.Value, seen map[*ir.Value]bool) int {
+func (ps *Products) loadedBytes(v *ir.Value, seen map[*ir.Value]bool) int {
 	op := v.DefiningOp()
 	if op == nil || seen[v] || !tileaa.IsRanked(v) || tileaa.IsProduct(op) {
 		return 0
@@ -254,10 +283,9 @@ func loadedBytes(s *pass.State, v *ir.Value, seen map[*ir.Value]bool) int {
 		return int(tileaa.AsTile(v).NumElements()) * tileaa.ElemBytes(tileaa.AsTile(v).Elem)
 	case op.Code() == tileaa.OpLoad:
 		bytes, ptr := tileaa.ElemBytes(tileaa.AsTile(v).Elem), ir.Cast[tileaa.Load](op).Ptr()
-		known := facts.New(s.Module)
 		alone := true // in memory
 		for d := range tileaa.ShapeOf(ptr) {
-			alone = alone && known.PointerVector(ptr, d) < 2
+			alone = alone && ps.known.PointerVector(ptr, d) < 2
 		}
 		if alone {
 			bytes = max(4, bytes)
@@ -268,7 +296,7 @@ func loadedBytes(s *pass.State, v *ir.Value, seen map[*ir.Value]bool) int {
 	}
 	n := 0
 	for _, o := range op.Operands() {
-		n += loadedBytes(s, o, seen)
+		n += ps.loadedBytes(o, seen)
 	}
 	return n
 }
@@ -279,9 +307,9 @@ type room struct {
 	passed int // bytes of registers, of all threads
 }
 
-// RoomOf is what a kernel of so many warps has, given so much shared memory.
-func RoomOf(s *pass.State, entry *ir.Op, warps, shared int) room {
-	return room{shared, cost.OperandRoom(s.Target, warps, kernel.DemandsOf(s, entry).AccumulatorBits/32/(32*warps))}
+// Room is what a kernel of so many warps has, given so much shared memory.
+func (ps *Products) Room(warps, shared int) room {
+	return room{shared, cost.OperandRoom(ps.s.Target, warps, ps.AccumulatorBits/32/(32*warps))}
 }
 
 // TooBig reports whether a product takes more room than there is for its operands, or too much code.

@@ -102,7 +102,8 @@ type cutter struct {
 	limit   int // registers of a thread beyond which a value is big
 	// products: the entry has matrix products, whose accumulators may fill a piece. steps: products are cut along K, nothing else.
 	products, steps bool
-	accumulators    int // registers of a thread that the accumulators of a piece may take
+	accumulators    int       // registers of a thread that the accumulators of a piece may take
+	asked           *Products // where products are cut along K
 	feeding         Feeding
 	known           *facts.Facts
 	number          map[*ir.Op]int // place in the walk: program order
@@ -120,13 +121,13 @@ type cutter struct {
 }
 
 func newCutter(s *pass.State, entry *ir.Op) *cutter {
-	p := tileaa.PlanOf(entry)
+	p, d := tileaa.PlanOf(entry), kernel.DemandsOf(s, entry)
 	c := &cutter{
-		s: s, b: ir.NewBuilder(s.Ctx), entry: entry, threads: 32 * p.Warps, limit: kernel.ValueLimit(s, entry, p.Warps),
+		s: s, b: ir.NewBuilder(s.Ctx), entry: entry, threads: 32 * p.Warps, limit: d.ValueLimit(s, p.Warps),
 		known: facts.New(entry), number: map[*ir.Op]int{}, output: map[*ir.Op]*output{}, kept: map[*ir.Op]bool{},
 		replaced: ir.Mapping{}, feeding: Feeding{}, made: new(int),
 	}
-	if d := kernel.DemandsOf(s, entry); d.AccumulatorBits > 0 {
+	if d.AccumulatorBits > 0 {
 		c.products = true
 		if c.accumulators = p.PieceRegs; c.accumulators == 0 {
 			c.accumulators = cost.AccumulatorTarget

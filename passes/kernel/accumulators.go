@@ -1,0 +1,203 @@
+package kernel
+
+import (
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+	"tileiras/passes/pass"
+)
+
+// accumulatorBits is the most bits of accumulators that are alive together anywhere in an entry.
+//
+// Accumulators are values that products make, that elementwise operations make of those, and that loops and branches carry of
+// them. A value that takes the place of one that dies there, the result of a product after what it adds to, shares its registers:
+//
+//	%c1 = dot %a, %b, %c0      %c0, %c1 and %c2 are one accumulator
+//	%c2 = dot %d, %e, %c1
+//
+// Program order is the order of time; a value from before a loop that is used inside lives until the loop ends.
+func accumulatorBits(s *pass.State, entry *ir.Op) int {
+	l := &lives{s: s, at: map[*ir.Op]int{}, end: map[*ir.Op]int{}, number: map[*ir.Value]int{}}
+	l.order(entry)
+	l.find(entry)
+	l.share(entry)
+	return l.most()
+}
+
+// lives are the accumulators of an entry and when they are alive.
+type lives struct {
+	s       *pass.State
+	at, end map[*ir.Op]int    // when an operation begins, and when what is inside of it is over
+	number  map[*ir.Value]int // of the accumulators
+	values  []*ir.Value
+	last    []int // when each is used last
+	place   []int // union-find: of a value, another one whose registers it shares, at last itself
+	time    int
+}
+
+func (l *lives) order(op *ir.Op) {
+	l.at[op] = l.time
+	l.time++
+	for _, r := range op.Regions() {
+		for _, b := range r.Blocks() {
+			for o := b.First(); o != nil; o = o.Next() {
+				l.order(o)
+			}
+		}
+	}
+	l.end[op] = l.time
+	l.time++
+}
+
+func (l *lives) add(v *ir.Value) bool {
+	if _, old := l.number[v]; old || !tileaa.IsRanked(v) {
+		return false
+	}
+	l.number[v] = len(l.values)
+	l.place = append(l.place, len(l.values))
+	l.values = append(l.values, v)
+	return true
+}
+
+func (l *lives) is(v *ir.Value) bool {
+	_, ok := l.number[v]
+	return ok
+}
+
+// find collects the accumulators: from products forward through the uses.
+func (l *lives) find(entry *ir.Op) {
+	l.s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		if tileaa.IsProduct(op) {
+			l.add(op.Result(0))
+		}
+	})
+	for i := 0; i < len(l.values); i++ {
+		for u := l.values[i].FirstUse(); u != nil; u = u.Next() {
+			op := u.Owner()
+			if op.Traits().Has(ir.Elementwise) && op.NumResults() == 1 {
+				l.add(op.Result(0))
+			}
+			for _, v := range forwardedTo(u) {
+				l.add(v)
+			}
+		}
+	}
+	for _, v := range l.values {
+		l.last = append(l.last, l.lastUse(v))
+	}
+}
+
+// forwardedTo lists the values of loops and branches that take the value of an operand.
+func forwardedTo(u *ir.Use) []*ir.Value {
+	op := u.Owner()
+	if f, ok := ir.LoopOf(op); ok {
+		if carried := f.Carried(); len(carried) > 0 {
+			if i := u.Index() - f.InitUse(0).Index(); i >= 0 && i < len(carried) {
+				return carried[i : i+1]
+			}
+		}
+		return nil
+	}
+	if op.Def.Flow.Kind >= ir.YieldFlow {
+		return ir.ForwardedTo(op, u.Index())
+	}
+	return nil
+}
+
+// dies reports whether an operation is the last that uses an accumulator.
+func (l *lives) dies(v *ir.Value, op *ir.Op) bool { return l.last[l.number[v]] == l.at[op] }
+
+func (l *lives) lastUse(v *ir.Value) int {
+	last := l.birth(v)
+	for u := v.FirstUse(); u != nil; u = u.Next() {
+		at := l.at[u.Owner()]
+		for b := u.Owner().Block(); b != v.ParentBlock(); b = b.ParentOp().Block() {
+			if _, loop := ir.LoopOf(b.ParentOp()); loop {
+				at = l.end[b.ParentOp()]
+			}
+		}
+		last = max(last, at)
+	}
+	return last
+}
+
+func (l *lives) birth(v *ir.Value) int {
+	op := v.DefiningOp()
+	switch {
+	case op == nil:
+		return l.at[v.ParentBlock().ParentOp()]
+	case op.NumRegions() > 0:
+		return l.end[op]
+	}
+	return l.at[op]
+}
+
+// share puts values into the registers of those that they take the place of.
+func (l *lives) share(entry *ir.Op) {
+	join := func(from, to *ir.Value, op *ir.Op) bool {
+		if !l.is(from) || !l.is(to) || !l.dies(from, op) {
+			return false
+		}
+		l.place[l.home(l.number[to])] = l.home(l.number[from])
+		return true
+	}
+	l.s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		switch {
+		case tileaa.IsProduct(op):
+			join(op.Operand(2), op.Result(0), op)
+		case op.Traits().Has(ir.Elementwise) && op.NumResults() == 1:
+			for _, o := range op.Operands() {
+				if join(o, op.Result(0), op) {
+					break
+				}
+			}
+		default:
+			taken := map[*ir.Value]bool{} // the second that would take the place of a value gets a copy
+			for i, v := range op.Operands() {
+				for _, to := range forwardedTo(op.OperandUse(i)) {
+					if !taken[v] && l.is(v) {
+						join(v, to, op)
+					}
+				}
+				if l.is(v) {
+					taken[v] = true
+				}
+			}
+		}
+	})
+}
+
+func (l *lives) home(i int) int {
+	for l.place[i] != i {
+		l.place[i] = l.place[l.place[i]]
+		i = l.place[i]
+	}
+	return i
+}
+
+// most goes through time and counts registers that hold at least one value.
+func (l *lives) most() int {
+	bits := make([]int, len(l.values))
+	begins, ends := make([][]int, l.time), make([][]int, l.time)
+	for i, v := range l.values {
+		h := l.home(i)
+		bits[h] = max(bits[h], bitsOf(v))
+		begins[l.birth(v)] = append(begins[l.birth(v)], h)
+		ends[l.last[i]] = append(ends[l.last[i]], h)
+	}
+	alive := make([]int, len(l.values))
+	now, most := 0, 0
+	for t := range l.time {
+		for _, h := range begins[t] {
+			if alive[h]++; alive[h] == 1 {
+				now += bits[h]
+			}
+		}
+		most = max(most, now)
+		for _, h := range ends[t] {
+			if alive[h]--; alive[h] == 0 {
+				now -= bits[h]
+			}
+		}
+	}
+	return most
+}

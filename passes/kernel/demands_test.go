@@ -1,0 +1,51 @@
+package kernel_test
+
+import (
+	"fmt"
+	"testing"
+
+	"tileiras/passes/kernel"
+	"tileiras/passes/passtest"
+)
+
+// TestAccumulatorsAliveTogether counts accumulators of 4x4 f32, 512 bits each: those that are alive at the same time.
+func TestAccumulatorsAliveTogether(t *testing.T) {
+	const (
+		operands = "%a = constant <f16: 1.0> : tile<4x4xf16>\n%z = constant <f32: 0.0> : tile<4x4xf32>\n" +
+			"%lo = constant <i32: 0> : tile<i32>\n%one = constant <i32: 1> : tile<i32>\n"
+		types = " : (tile<4x4xf16>, tile<4x4xf16>, tile<4x4xf32>) -> tile<4x4xf32>\n"
+		acc   = "tile<4x4xf32>"
+		add   = " : tile<4x4xf32>\n"
+	)
+	loop := func(result, init, arg, body, next string) string {
+		return fmt.Sprintf("%%%s = for %%lo, %%x, %%one, inits(%%%s) : (tile<i32>, tile<i32>, tile<i32>, %s) -> %s (%%i%s: tile<i32>, %%%s: %s) {\n%scontinue %%%s : (%s)\n}\n",
+			result, init, acc, acc, result, arg, acc, body, next, acc)
+	}
+	dot := func(result, acc string) string { return fmt.Sprintf("%%%s = dot %%a, %%a, %%%s%s", result, acc, types) }
+	for _, c := range []struct {
+		says, body string
+		want       int // accumulators
+	}{
+		{"a chain is one accumulator", dot("c1", "z") + dot("d", "c1") + dot("e", "d") + "use %e : tile<4x4xf32>", 1},
+		{"results that are used at the end live together", dot("c1", "z") + dot("d", "z") + dot("e", "z") +
+			"use %c1 : tile<4x4xf32>\nuse %d : tile<4x4xf32>\nuse %e : tile<4x4xf32>", 3},
+		{"results that are used one by one do not", dot("c1", "z") + "use %c1 : tile<4x4xf32>\n" + dot("d", "z") + "use %d : tile<4x4xf32>", 1},
+		{"what is computed of a result is in its place", dot("c1", "z") + "%n = addf %c1, %c1" + add + dot("d", "z") + "use %n : tile<4x4xf32>\nuse %d : tile<4x4xf32>", 2},
+		{"a result that is used later is not", dot("c1", "z") + dot("d", "c1") + "use %c1 : tile<4x4xf32>\nuse %d : tile<4x4xf32>", 2},
+		{"a loop carries one accumulator", loop("r", "z", "c1", dot("d", "c1"), "d") + "use %r : tile<4x4xf32>", 1},
+		{"two loops one after the other work on one", loop("r", "z", "c1", dot("d", "c1"), "d") + loop("s", "r", "e", dot("g", "e"), "g") + "use %s : tile<4x4xf32>", 1},
+		{"what one loop leaves lives through the next", loop("r", "z", "c1", dot("d", "c1"), "d") + loop("s", "z", "e", dot("g", "e"), "g") +
+			"use %r : tile<4x4xf32>\nuse %s : tile<4x4xf32>", 2},
+		{"a product inside beside what is carried, as in attention", loop("r", "z", "c1",
+			dot("q", "z")+"%e = exp %q : tile<4x4xf32>\n%n = addf %c1, %e"+add+dot("d", "n"), "d") + "use %r : tile<4x4xf32>", 2},
+		{"a result from before a loop that is used inside lives as long as the loop", dot("q", "z") + loop("r", "z", "c1", "%n = addf %c1, %q"+add+dot("d", "n"), "d") +
+			"use %r : tile<4x4xf32>", 2},
+		{"no product, no accumulator", "use %mf : tile<4x8xf32>", 0},
+	} {
+		s := passtest.Parse(t, passtest.TileAAKernel(operands+c.body))
+		d := kernel.DemandsOf(s, s.Entries()[0])
+		if d.AccumulatorBits != 512*c.want {
+			t.Errorf("%s: %d accumulators, want %d", c.says, d.AccumulatorBits/512, c.want)
+		}
+	}
+}

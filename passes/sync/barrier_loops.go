@@ -121,11 +121,11 @@ func (w *fencer) loop(op *ir.Op, p *pending) {
 			}
 		}
 	}
-	w.results(op, tokens, sum.level, p)
-	if !sum.through {
+	if !sum.through { // before the results: what their tokens cover may come after that barrier
 		p.clear(w.tick())
 		p.inFlight = nil
 	}
+	w.results(op, tokens, sum.level, p)
 	if sum.end != nil {
 		p.take(sum.end, sum.level.start, w.tick())
 	}

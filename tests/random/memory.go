@@ -463,7 +463,11 @@ func (g *generator) atomic() {
 	p, pt := g.pointers(buffer, elem, index)
 	v := val{name: g.fresh(), typ: t}
 	if alone && g.chance(60) && widths[elem] >= 32 {
-		g.line("%s, %s = atomic_cas_tko relaxed device %s, %s, %s%s : %s, %s%s -> %s, token", v.name, g.fresh(), p, g.exact(t).name, x.name, mask, pt, t, maskType, t)
+		old := g.exact(t)
+		if !isInt(elem) {
+			old = g.integers(t) // bits are compared, and those of a NaN that is computed are nobody's promise
+		}
+		g.line("%s, %s = atomic_cas_tko relaxed device %s, %s, %s%s : %s, %s%s -> %s, token", v.name, g.fresh(), p, old.name, x.name, mask, pt, t, maskType, t)
 		if g.depth == 0 { // where the mask is false, what was compared with
 			g.vals = append(g.vals, v)
 		}

@@ -334,7 +334,8 @@ func (g *generator) overwritten() {
 	g.multiply(xs[0], xs[1], g.integers(t), 16*k)
 }
 
-// handover passes a tile from the first tile block to all: a store, a release of a flag, acquires of the flag until it is there.
+// handover passes a tile from the first tile block to all: a store, a release of a flag, acquires of the flag until it is there. The first
+// one's own come after its release: nothing else keeps a compiler from waiting before it.
 func (g *generator) handover() {
 	if g.depth > 0 || g.token == "" {
 		return
@@ -346,25 +347,30 @@ func (g *generator) handover() {
 	sign := g.define(s, "constant <i32: 7654321> : %s", s)
 	start := g.token
 	scope := one(g, "device", "sys")
-	g.line("if %s {", first.name)
+	released := g.fresh()
+	g.line("%s = if %s -> (token) {", released, first.name)
 	g.scope(func() {
 		g.token = start
 		g.storePointers(data, g.token, g.exact(t), g.inPlace(t.shape))
 		if g.chance(30) {
 			g.pass()
 		}
+		after := g.fresh()
 		if g.chance(30) {
-			g.line("%s, %s = atomic_rmw_tko %s %s %s, xchg, %s token=%s : tile<ptr<i32>>, %s -> %s, token", g.fresh(), g.fresh(), one(g, "release", "acq_rel"), scope, flag, sign.name, g.token, s, s)
+			g.line("%s, %s = atomic_rmw_tko %s %s %s, xchg, %s token=%s : tile<ptr<i32>>, %s -> %s, token", g.fresh(), after, one(g, "release", "acq_rel"), scope, flag, sign.name, g.token, s, s)
 		} else {
-			g.line("%s = store_ptr_tko release %s %s, %s token=%s : tile<ptr<i32>>, %s -> token", g.fresh(), scope, flag, sign.name, g.token, s)
+			g.line("%s = store_ptr_tko release %s %s, %s token=%s : tile<ptr<i32>>, %s -> token", after, scope, flag, sign.name, g.token, s)
 		}
+		g.line("yield %s : token", after)
 	})
+	g.line("} else {")
+	g.line("  yield %s : token", start)
 	g.line("}")
-	done := g.fresh()
-	g.line("%s = loop iter_values(%s = %s) : token -> token {", done, g.fresh(), start)
+	done, round := g.fresh(), g.fresh()
+	g.line("%s = loop iter_values(%s = %s) : token -> token {", done, round, released)
 	g.scope(func() {
 		v, after := g.fresh(), g.fresh()
-		g.line("%s, %s = load_ptr_tko acquire %s %s : tile<ptr<i32>> -> %s, token", v, after, scope, flag, s)
+		g.line("%s, %s = load_ptr_tko acquire %s %s token=%s : tile<ptr<i32>> -> %s, token", v, after, scope, flag, round, s)
 		c := g.define(scalar("i1"), "cmpi equal %s, %s, signed : %s -> tile<i1>", v, sign.name, s)
 		g.line("if %s {", c.name)
 		g.line("  break %s : token", after)

@@ -1,6 +1,7 @@
 package random
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -244,5 +245,11 @@ func kindOf(err error) string {
 		line, _, _ := strings.Cut(f.Text, "\n")
 		return f.GPU + line
 	}
-	return f.GPU + f.Kind
+	kind := f.GPU + f.Kind
+	if blocks := tileBlock.FindAllString(f.Text, 2); len(blocks) == 2 && blocks[0] == blocks[1] {
+		kind += " inside one tile block" // else a smaller module could be one that forgot which block has which part of a buffer
+	}
+	return kind
 }
+
+var tileBlock = regexp.MustCompile(`CTA \([0-9,]*\)`)

@@ -417,6 +417,9 @@ func TestConversions(t *testing.T) {
 		{"cvt.rn.f16x2.e4m3x2 d, ha", 0x387e, 0, 0, 0x3c005f00},
 		{"cvt.rn.f16x2.e5m2x2 d, ha", 0x3cc0, 0, 0, 0x3c00c000},
 		{"cvt.rn.satfinite.e4m3x2.f16x2 hd, a", 0x3c005f00, 0, 0, 0x387e},
+		// A power of two of 8 bits has no infinity and no zero: what is beyond becomes the largest, 0xFE, and the smallest (PTX ISA, cvt).
+		{"cvt.rz.satfinite.ue8m0x2.f32 hd, a, b", 0, fb(float32(math.Inf(1))), 0, 0x00fe},
+		{"cvt.rp.satfinite.ue8m0x2.f32 hd, a, b", fb(3), fb(float32(math.NaN())), 0, 0x81ff},
 		{"cvt.pack.sat.u8.s32.b32 d, a, b, c", 300, minus1, 0x1234, 0x1234ff00},
 		{"cvt.pack.sat.s16.s32 d, a, b", 5, 100000, 0, 0x00057fff},
 	})

@@ -429,7 +429,7 @@ func (p *Parser) typedInteger(width int) Attribute {
 	return IntegerAttr{t, uint64(v) & (1<<(width-1)<<1 - 1)}
 }
 
-// integerTypeFollows looks behind the current token, a colon, which may belong to the op.
+// integerTypeFollows looks after the current token, a colon, which may belong to the op.
 func (p *Parser) integerTypeFollows() bool {
 	t := lex(p.src, p.tok.end)
 	return t.kind == tokBare && IsInt(p.scalar(string(p.src[t.pos:t.end])))

@@ -380,7 +380,7 @@ func (p *Printer) AttrDict(op *Op, skip ...string) {
 	p.dictOf(op, false, func(name string) bool { return slices.Contains(skip, name) }, p.Attr)
 }
 
-// AttrDictWithKeyword is AttrDict behind the word "attributes".
+// AttrDictWithKeyword is AttrDict after the word "attributes".
 func (p *Printer) AttrDictWithKeyword(op *Op, skip ...string) {
 	p.dictOf(op, true, func(name string) bool { return slices.Contains(skip, name) }, p.Attr)
 }

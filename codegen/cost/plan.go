@@ -62,7 +62,7 @@ func Spread(bytes, warps int) Cost {
 type Cut struct{ Pieces, Steps int }
 
 // CutProduct is the cost of a product that warps share, in quarter cycles: of the best split of a piece, pieces times; of reading half
-// of the operands, in bytes, again for each further piece; and of a barrier before and behind each further step along K. ok is false when
+// of the operands, in bytes, again for each further piece; and of a barrier before and after each further step along K. ok is false when
 // the product cannot be shared so.
 func CutProduct(c atom.Candidate, warps int, cut Cut, operandBytes int) (quarters int, ok bool) {
 	for n := cut.Pieces; n > 1; n /= 2 {

@@ -15,9 +15,9 @@ func init() {
 		tileaa.OpFor:      lowerFor,
 		tileaa.OpLoop:     lowerLoop,
 		tileaa.OpIf:       lowerIf,
-		tileaa.OpYield:    func(f *fn, op *ir.Op) { f.leave(&f.yields[len(f.yields)-1].edges, op) },
-		tileaa.OpContinue: func(f *fn, op *ir.Op) { f.leave(&f.loops[len(f.loops)-1].again.edges, op) },
-		tileaa.OpBreak:    func(f *fn, op *ir.Op) { f.leave(&f.loops[len(f.loops)-1].out.edges, op) },
+		tileaa.OpYield:    func(f *fn, op *ir.Op) { f.branchTo(&f.yields[len(f.yields)-1].edges, op) },
+		tileaa.OpContinue: func(f *fn, op *ir.Op) { f.branchTo(&f.loops[len(f.loops)-1].latch.edges, op) },
+		tileaa.OpBreak:    func(f *fn, op *ir.Op) { f.branchTo(&f.loops[len(f.loops)-1].exit.edges, op) },
 		tileaa.OpReturn: func(f *fn, op *ir.Op) {
 			f.cur.Term = llvm.NewRet(nil)
 			f.dead = true
@@ -35,10 +35,10 @@ type edge struct {
 type join struct{ edges []edge }
 
 // loopFrame is the innermost loop: where continue and break lead.
-type loopFrame struct{ again, out join }
+type loopFrame struct{ latch, exit join }
 
-// leave ends the current block with an edge that carries the operands of a terminator.
-func (f *fn) leave(edges *[]edge, op *ir.Op) {
+// branchTo ends the current block with an edge that carries the operands of a terminator.
+func (f *fn) branchTo(edges *[]edge, op *ir.Op) {
 	e := edge{from: f.cur}
 	for _, v := range op.Operands() {
 		e.vals = append(e.vals, f.valueOf(v))
@@ -167,7 +167,7 @@ func lowerFor(f *fn, op *ir.Op) {
 	}
 	body := op.Body()
 	frame := &loopFrame{}
-	frame.out.edges = nil
+	frame.exit.edges = nil
 	enter := f.icmp(less, lower, upper)
 	inits := f.inits(op)
 	exit, head := f.newBlock(), f.newBlock()
@@ -194,7 +194,7 @@ func lowerFor(f *fn, op *ir.Op) {
 	f.loops = append(f.loops, frame)
 	f.block(body)
 	f.loops = f.loops[:len(f.loops)-1]
-	next := f.merge(&frame.again, typesOfValues(body.Args()[1:]))
+	next := f.merge(&frame.latch, typesOfValues(body.Args()[1:]))
 	if f.dead {
 		// The body always leaves the kernel: the loop is entered once or not at all.
 		f.enterBlock(exit)
@@ -262,12 +262,12 @@ func lowerLoop(f *fn, op *ir.Op) {
 	f.loops = append(f.loops, frame)
 	f.block(body)
 	f.loops = f.loops[:len(f.loops)-1]
-	next := f.merge(&frame.again, typesOfValues(body.Args()))
+	next := f.merge(&frame.latch, typesOfValues(body.Args()))
 	if !f.dead {
 		f.enter(carried, edge{f.cur, next})
 		f.br(head)
 	}
-	f.bind(op.Results(), f.merge(&frame.out, typesOfValues(op.Results())))
+	f.bind(op.Results(), f.merge(&frame.exit, typesOfValues(op.Results())))
 }
 
 func lowerIf(f *fn, op *ir.Op) {

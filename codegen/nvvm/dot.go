@@ -13,7 +13,7 @@ import (
 
 func init() { register(map[ir.Code]lowering{tileaa.OpDot: dot}) }
 
-// swappedSuffix marks, behind the atom's name, a dot that computes the transposed product: its A is the tile B.
+// swappedSuffix marks, after the atom's name, a dot that computes the transposed product: its A is the tile B.
 const swappedSuffix = " swapped"
 
 func dot(f *fn, op *ir.Op) {

@@ -159,7 +159,7 @@ func (p *program) scope(f func()) {
 }
 
 // branch appends an if with a value that comes from both sides, and returns the
-// label of the block behind it.
+// label of the block after it.
 func (p *program) branch(depth int) string {
 	p.n++
 	id := p.n
@@ -228,7 +228,7 @@ func (p *program) loop(depth int, block string) string {
 }
 
 // statements appends a few random statements and returns the label of the block
-// that control is in behind them.
+// that control is in after them.
 func (p *program) statements(depth int, block string) string {
 	for range 2 + p.r.IntN(6) {
 		switch k := p.r.IntN(12); {

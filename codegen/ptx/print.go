@@ -337,7 +337,7 @@ func (p *printer) circles(at int) bool {
 	return true
 }
 
-// next returns the block that is printed behind block at, -1 for none.
+// next returns the block that is printed after block at, -1 for none.
 func (p *printer) next(at int) int {
 	for at++; at < len(p.k.blocks); at++ {
 		if !p.skipped[at] {

@@ -10,7 +10,7 @@ import (
 // upper half.
 
 // byteScratch opens the text of instructions that write an 8-bit register, which
-// LLVM's inline assembly cannot name: a scratch register, widened behind it.
+// LLVM's inline assembly cannot name: a scratch register, widened after it.
 const byteScratch = "{ .reg .b8 b; "
 
 func init() {

@@ -132,7 +132,7 @@ func (e Effects) SideEffect() bool { return e&^(Convergent|ReadConst) != 0 }
 type Piece struct {
 	Lit     string // literal text, printed before the operand
 	Operand int    // index into Operands, -1 for none
-	Address bool   // Operand is a Base: print "[base+imm]" with the Imm behind it
+	Address bool   // Operand is a Base: print "[base+imm]" with the Imm after it
 }
 
 // A Row is one PTX instruction. Rows are shared and must not be changed.
@@ -317,7 +317,7 @@ type item struct {
 	address     bool
 	braced      bool
 	fixed       bool // written with a capital letter
-	open, close bool // a brace stands before, behind
+	open, close bool // a brace stands before, after
 	def         int
 }
 

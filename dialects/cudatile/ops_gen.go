@@ -1560,7 +1560,7 @@ func NewPermute(b *ir.Builder, resultType ir.Type, source *ir.Value, permutation
 	return Permute{b.Create(s)}
 }
 
-// Cat is cat: puts two tiles one behind the other along a dimension.
+// Cat is cat: puts two tiles one after the other along a dimension.
 type Cat struct{ Op *ir.Op }
 
 func (Cat) Matches(c ir.Code) bool { return c == OpCat }

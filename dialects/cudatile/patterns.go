@@ -6,7 +6,7 @@ import (
 )
 
 // A pattern rewrites an op where the builder stands, right before it. It may change the op, or replace and erase it, and
-// make ops before it. Of other ops it erases no more than the one before it and all that are behind it in the block. It
+// make ops before it. Of other ops it erases no more than the one before it and all that are after it in the block. It
 // returns whether it did anything.
 type pattern = func(b *ir.Builder, op *ir.Op) bool
 

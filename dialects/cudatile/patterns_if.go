@@ -7,7 +7,7 @@ import (
 )
 
 // The patterns of if. A region of it ends in a yield, or it jumps: return, continue and break go elsewhere, and what is
-// behind the if runs only after a region that yields. A region that is left out yields nothing.
+// after the if runs only after a region that yields. A region that is left out yields nothing.
 
 // yieldOf is the yield that ends a block, or nil if there is none.
 func yieldOf(b *ir.Block) *ir.Op {
@@ -46,8 +46,8 @@ func emptyRegion(r *ir.Region) {
 	new(ir.Region).TakeBlocks(r)
 }
 
-// eraseBehind erases the ops behind op, which are never reached.
-func eraseBehind(op *ir.Op) {
+// eraseAfter erases the ops after op, which are never reached.
+func eraseAfter(op *ir.Op) {
 	for last := op.Block().Last(); last != op; last = op.Block().Last() {
 		last.Erase()
 	}
@@ -147,7 +147,7 @@ func constantIf(_ *ir.Builder, op *ir.Op) bool {
 }
 
 // InlineBranch puts the region that an if runs for a condition in the place of the if. If the region jumps, all that is
-// behind is never reached and goes.
+// after is never reached and goes.
 func InlineBranch(op *ir.Op, condition bool) {
 	taken := op.Region(0).Front()
 	if !condition {
@@ -163,7 +163,7 @@ func InlineBranch(op *ir.Op, condition bool) {
 func inline(b *ir.Block, op *ir.Op) {
 	yield := yieldOf(b)
 	if yield == nil {
-		eraseBehind(op)
+		eraseAfter(op)
 	}
 	for _, o := range b.Ops() {
 		if o != yield {
@@ -236,11 +236,11 @@ func repeatedIf(b *ir.Builder, op *ir.Op) bool {
 	results := slices.Concat(first.Results(), op.Results())
 	n := newIf(b, first, c, results)
 	for k, r := range n.Regions() {
-		behind := op.Region(k)
+		after := op.Region(k)
 		if opposite {
-			behind = op.Region(1 - k)
+			after = op.Region(1 - k)
 		}
-		chain(first, r, first.Region(k), behind)
+		chain(first, r, first.Region(k), after)
 	}
 	for i, r := range results {
 		r.ReplaceAllUsesWith(n.Result(i))
@@ -250,7 +250,7 @@ func repeatedIf(b *ir.Builder, op *ir.Op) bool {
 	return true
 }
 
-// chain moves two regions, of which the second uses what the first yields as results of an op, one behind the other.
+// chain moves two regions, of which the second uses what the first yields as results of an op, one after the other.
 func chain(firstIf *ir.Op, to, first, second *ir.Region) {
 	if first.Empty() {
 		to.TakeBlocks(second)
@@ -352,7 +352,7 @@ func nestedIf(b *ir.Builder, op *ir.Op) bool {
 	return true
 }
 
-// bothJump: nothing behind the if is ever reached, and the else needs no region.
+// bothJump: nothing after the if is ever reached, and the else needs no region.
 func bothJump(b *ir.Builder, op *ir.Op) bool {
 	otherwise := op.Region(1).Front()
 	if otherwise == nil || yieldOf(op.Region(0).Front()) != nil || yieldOf(otherwise) != nil {

@@ -5,7 +5,7 @@ import (
 	"tileiras/ir"
 )
 
-// constantIf puts the branch that runs in the place of the if, when it goes on behind the if.
+// constantIf puts the branch that runs in the place of the if, when it goes on after the if.
 func constantIf(_ *ir.Builder, op *ir.Op) bool {
 	c, ok := SplatValue(If{op}.Cond())
 	if !ok {

@@ -43,9 +43,9 @@ func openedCache(place string) (*openCache, error) {
 	return caches.by[place], nil
 }
 
-// through gives the result of a compile from the cache of the options, or makes it and leaves it there. No trouble with a cache is an
+// throughCache gives the result of a compile from the cache of the options, or makes it and leaves it there. No trouble with a cache is an
 // error: it is a warning, and of a place that does not work one only.
-func through(ctx context.Context, name string, src []byte, o *Options, compile func() (*Result, error)) (*Result, error) {
+func throughCache(ctx context.Context, name string, src []byte, o *Options, compile func() (*Result, error)) (*Result, error) {
 	if o.Cache == "" || o.shows() {
 		return compile()
 	}

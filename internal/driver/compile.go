@@ -88,7 +88,7 @@ func Compile(ctx context.Context, name string, src []byte, o Options) (*Result, 
 		ctx, cancel = context.WithTimeout(ctx, o.TimeLimit)
 		defer cancel()
 	}
-	res, err := through(ctx, name, src, &o, func() (*Result, error) {
+	res, err := throughCache(ctx, name, src, &o, func() (*Result, error) {
 		r := &run{ctx: ctx, opts: &o, budget: budget.New(ctx, o.MemoryLimit)}
 		return r.all(name, src)
 	})

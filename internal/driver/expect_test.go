@@ -23,7 +23,7 @@ func TestDiagnosticsMeetTheirComments(t *testing.T) {
 		want      string // of the complaints, in order; "" = none
 	}{
 		{"on its line", "x // expected-error {{bad}}", []*ir.Diagnostic{said(ir.Error, 1, "this is bad indeed")}, ""},
-		{"below, behind other comments", "// expected-error @below {{a}}\n// expected-warning@below {{b}}\nx",
+		{"below, after other comments", "// expected-error @below {{a}}\n// expected-warning@below {{b}}\nx",
 			[]*ir.Diagnostic{said(ir.Error, 3, "a"), said(ir.Warning, 3, "b")}, ""},
 		{"above", "x\n// expected-error @above {{a}}", []*ir.Diagnostic{said(ir.Error, 1, "a")}, ""},
 		{"by offset", "// expected-remark @+2 {{a}}\n\nx\n// expected-error @-1 {{b}}",

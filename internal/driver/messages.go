@@ -33,14 +33,14 @@ func (in *Input) messages(worst ir.Severity) []string {
 
 // message is the lines of a diagnostic and its notes.
 func (in *Input) message(d *ir.Diagnostic) []string {
-	lines := in.one(d)
+	lines := in.format(d)
 	for i := range d.Notes {
-		lines = append(lines, in.one(&d.Notes[i])...)
+		lines = append(lines, in.format(&d.Notes[i])...)
 	}
 	return lines
 }
 
-func (in *Input) one(d *ir.Diagnostic) []string {
+func (in *Input) format(d *ir.Diagnostic) []string {
 	text := fmt.Sprintf("%s: %s", d.Severity, strings.TrimRight(d.Msg, "\n"))
 	file, line, col, ok := ir.FileLine(d.Loc)
 	if !ok {

@@ -424,7 +424,7 @@ func (m *mutator) flipAnywhere() {
 	}
 }
 
-// grow puts bytes behind the end.
+// grow puts bytes after the end.
 func (m *mutator) grow() {
 	m.tail = append(m.tail, edges[m.rng.IntN(len(edges))])
 }

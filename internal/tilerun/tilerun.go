@@ -182,7 +182,7 @@ func (r *runner) all(files []string, jobs int) int {
 				if i >= len(files) {
 					return
 				}
-				results[i] <- r.one(files[i])
+				results[i] <- r.runCase(files[i])
 			}
 		}()
 	}
@@ -214,8 +214,8 @@ func (r *runner) all(files []string, jobs int) int {
 	return driver.ExitOK
 }
 
-// one runs a case on every machine; the first failure counts.
-func (r *runner) one(file string) (l line) {
+// runCase runs a case on every machine; the first failure counts.
+func (r *runner) runCase(file string) (l line) {
 	name := filepath.Base(filepath.Dir(file))
 	defer func() {
 		if p := recover(); p != nil {

@@ -77,7 +77,7 @@ func (c *canonicalizer) sweep(op *ir.Op) {
 }
 
 // block visits the ops of a block. A visit may erase the op, the one before it, and make others before it, or erase all
-// that is behind it; new ops are looked at in the next sweep.
+// that is after it; new ops are looked at in the next sweep.
 func (c *canonicalizer) block(b *ir.Block) {
 	for op := b.First(); op != nil; {
 		next := op.Next()
@@ -153,7 +153,7 @@ func (c *canonicalizer) constant(op *ir.Op, value ir.Attribute, t ir.Type) *ir.V
 	return c.constants.unique(made)
 }
 
-// constantPool keeps one constant of each value and type at the start of an entry. A new one comes behind those that are
+// constantPool keeps one constant of each value and type at the start of an entry. A new one comes after those that are
 // there, but on cuda_tile before them, so that texts compare with those of NVIDIA's cuda-tile-opt.
 type constantPool struct {
 	start *ir.Block

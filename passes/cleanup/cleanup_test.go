@@ -43,7 +43,7 @@ func TestCSE(t *testing.T) {
 			use %2 : tile<i1>
 			use %3 : tile<i32>
 			use %4 : tile<i64>`},
-		{Says: "an op replaces those inside branches, not those in the other branch or behind", In: `
+		{Says: "an op replaces those inside branches, not those in the other branch or after", In: `
 			if %c : (tile<i1>) -> () {
 				%0 = addi %x, %y : tile<i32>
 				use %0 : tile<i32>

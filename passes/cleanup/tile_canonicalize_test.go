@@ -185,7 +185,7 @@ func TestTileCanonicalizeIf(t *testing.T) {
 			use %0 : tile<i32>`, Out: `
 			%1 = addi %x, %y : tile<i32>
 			use %1 : tile<i32>`},
-		{Says: "behind a region that jumps, nothing is reached", In: `
+		{Says: "after a region that jumps, nothing is reached", In: `
 			%t = constant <i1: true> : tile<i1>
 			loop {
 				if %t {
@@ -371,7 +371,7 @@ func TestTileCanonicalizeIf(t *testing.T) {
 				yield %y : tile<i32>
 			}
 			use %0 : tile<i32>`},
-		{Says: "behind an if that jumps both ways nothing is reached, and no else is needed", In: `
+		{Says: "after an if that jumps both ways nothing is reached, and no else is needed", In: `
 			%0 = if %c -> (tile<i32>) {
 				use %x : tile<i32>
 				return

@@ -49,7 +49,7 @@ type loopSplit struct {
 	loop, cmp *ir.Op
 	bound     *ir.Value // the invariant side
 	less      bool      // the counter is less than the bound, or equal; else greater, or equal
-	next      bool      // the answer changes behind the bound: one more than it
+	next      bool      // the answer changes after the bound: one more than it
 }
 
 // predicates says of each predicate what it means with the counter on the left, and which it is with the sides exchanged.
@@ -170,7 +170,7 @@ func (l *loopSplit) bounds(b *ir.Builder) (end, start *ir.Value) {
 	if l.next {
 		one := cudatile.MakeSplat(b, n.t, 1)
 		known = n.fitting(known, func(k *big.Int) { k.Add(k, big.NewInt(1)) })
-		if known == nil { // behind the last iteration is as good as far behind it
+		if known == nil { // after the last iteration is as good as far after it
 			at = n.min2(at, n.sub(upper, one))
 		}
 		at = n.add(at, one)

@@ -10,7 +10,7 @@ import (
 	"tileiras/passes/passtest"
 )
 
-// loopTest is a loop from %x to %y with counter %i, behind constants.
+// loopTest is a loop from %x to %y with counter %i, after constants.
 func loopTest(constants, step, body string) string {
 	return constants + `
 			for %i in (%x to %y, step ` + step + `) : tile<i32> {
@@ -53,7 +53,7 @@ func TestSplitLoops(t *testing.T) {
 				use %i : tile<i32>
 				use %f : tile<f32>
 			}`},
-		{Says: "past a constant the split is one behind it", In: loopTest(`%ten = constant <i32: 10> : tile<i32>
+		{Says: "past a constant the split is one after it", In: loopTest(`%ten = constant <i32: 10> : tile<i32>
 			`+stepOne, "%one", `
 				%0 = cmpi greater_than %i, %ten, signed : tile<i32> -> tile<i1>
 				if %0 {

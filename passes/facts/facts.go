@@ -20,7 +20,7 @@ type Facts struct {
 }
 
 const (
-	// maxRounds bounds the rounds in which the facts of one loop settle; intervals are widened from widenAfter on.
+	// maxRounds bounds the rounds in which the facts of one loop reach a fixpoint; intervals are widened from widenAfter on.
 	maxRounds, widenAfter = 6, 2
 	// maxDepth is the number of nested loops whose facts are solved together; inside deeper ones the carried values are
 	// unknown. The cost is maxRounds^maxDepth times the loop body at most.

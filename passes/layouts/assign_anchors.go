@@ -25,13 +25,13 @@ func (a *assigner) access(op *ir.Op) anchor {
 		}
 	}
 	if p, ok := ir.As[tileaa.PtrAccess](op); ok && (ir.Is[tileaa.Load](op) || ir.Is[tileaa.Store](op)) {
-		if n := a.strongest(op); vec == 1 && !a.natural(p.Ptr()).none() && !repeats(n.l) {
+		if n := a.strongest(op); vec == 1 && !a.infer(p.Ptr()).none() && !repeats(n.l) {
 			return n // computed pointers have no order that another layout would make use of
 		}
 	}
 	switch op.Code() {
 	case tileaa.OpTiledStore, tileaa.OpStore:
-		if n := a.natural(tileaa.StoredValue(op)); !n.none() {
+		if n := a.infer(tileaa.StoredValue(op)); !n.none() {
 			if wholeSectors(n.l, fast, tileaa.ElemBytes(t.Elem)) {
 				return n
 			}
@@ -40,7 +40,7 @@ func (a *assigner) access(op *ir.Op) anchor {
 			}
 		}
 	case tileaa.OpTiledAtomic:
-		if n := a.natural(tileaa.StoredValue(op)); !n.none() {
+		if n := a.infer(tileaa.StoredValue(op)); !n.none() {
 			return n
 		}
 	case tileaa.OpAtomicRmw, tileaa.OpAtomicCas:

@@ -30,7 +30,7 @@ func Assign(s *pass.State) error {
 			s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.PlanOf(entry).Warps,
 			final: map[*ir.Value]anchor{}, open: map[*ir.Value]bool{}, made: map[demand]*ir.Value{},
 		}
-		if err := a.block(entry.Body()); err != nil {
+		if err := a.rewriteBlock(entry.Body()); err != nil {
 			return err
 		}
 		sweep(s, entry)
@@ -57,14 +57,14 @@ type assigner struct {
 	b     *ir.Builder
 	warps int
 
-	final map[*ir.Value]anchor // what natural found
+	final map[*ir.Value]anchor // what infer found
 	open  map[*ir.Value]bool   // values being looked at: a value that asks for itself has no say
-	draft map[*ir.Value]anchor // what natural found while some value was open
+	draft map[*ir.Value]anchor // what infer found while some value was open
 	made  map[demand]*ir.Value
 }
 
-// natural is the layout that a value has by itself, or none.
-func (a *assigner) natural(v *ir.Value) anchor {
+// infer is the layout that a value has by itself, or none.
+func (a *assigner) infer(v *ir.Value) anchor {
 	a.s.Step()
 	t := tileaa.AsTile(v)
 	if t == nil || len(t.Shape) == 0 || a.open[v] {
@@ -86,7 +86,7 @@ func (a *assigner) natural(v *ir.Value) anchor {
 		return n
 	}
 	a.open[v] = true
-	n := a.look(v, t)
+	n := a.inferFromDefinition(v, t)
 	delete(a.open, v)
 	if n.weight > 0 {
 		n.l = compact(n.l)
@@ -99,18 +99,18 @@ func (a *assigner) natural(v *ir.Value) anchor {
 	return n
 }
 
-// look finds the layout of a value from its definition.
-func (a *assigner) look(v *ir.Value, t *tileaa.TileType) anchor {
+// inferFromDefinition finds the layout of a value from its definition.
+func (a *assigner) inferFromDefinition(v *ir.Value, t *tileaa.TileType) anchor {
 	if v.IsArg() {
-		return a.class(v, t)
+		return a.inferIncoming(v, t)
 	}
 	op := v.DefiningOp()
 	switch op.Code() {
 	case tileaa.OpFor:
 		args := op.Body().Args()
-		return a.natural(args[len(args)-op.NumResults()+v.Index()])
+		return a.infer(args[len(args)-op.NumResults()+v.Index()])
 	case tileaa.OpLoop, tileaa.OpIf:
-		return a.class(v, t)
+		return a.inferIncoming(v, t)
 	case tileaa.OpConstant, tileaa.OpSplat, tileaa.OpIota, tileaa.OpBroadcast:
 		return anchor{}
 	case tileaa.OpDot:
@@ -118,17 +118,17 @@ func (a *assigner) look(v *ir.Value, t *tileaa.TileType) anchor {
 	case tileaa.OpTiledLoad, tileaa.OpMultimemLoad, tileaa.OpLoad, tileaa.OpAtomicRmw, tileaa.OpAtomicCas:
 		return a.access(op)
 	case tileaa.OpReduce:
-		src := a.best(op)
+		src := a.strongestOrDefault(op)
 		dim := tileaa.DimOf(op)
 		return anchor{src.l.RemoveDim(dim), src.weight}
 	case tileaa.OpScan:
 		return anchor{a.scanLayout(op), cost.LeaveScan}
 	case tileaa.OpReshape:
-		return a.mapped(op.Operand(0), func(l layout.Layout) layout.Layout { return l.Reshape(ints(t.Shape)) })
+		return a.inferMapped(op.Operand(0), func(l layout.Layout) layout.Layout { return l.Reshape(ints(t.Shape)) })
 	case tileaa.OpPermute:
-		return a.mapped(op.Operand(0), func(l layout.Layout) layout.Layout { return l.Permute(tileaa.PermutationOf(op)) })
+		return a.inferMapped(op.Operand(0), func(l layout.Layout) layout.Layout { return l.Permute(tileaa.PermutationOf(op)) })
 	case tileaa.OpCat:
-		src := a.best(op)
+		src := a.strongestOrDefault(op)
 		return anchor{src.l.Cat(tileaa.DimOf(op)), src.weight}
 	case tileaa.OpExtract, tileaa.OpInsert, tileaa.OpPad:
 		s, ok := a.inRegs(op)
@@ -146,14 +146,14 @@ func (a *assigner) look(v *ir.Value, t *tileaa.TileType) anchor {
 	}
 	n := a.strongest(op)
 	if n.none() && !cheap(op) && op.Code() != tileaa.OpDivi && op.Code() != tileaa.OpRemi {
-		return anchor{a.wanted(v, t), cost.LeaveDefault}
+		return anchor{a.demanded(v, t), cost.LeaveDefault}
 	}
 	return n
 }
 
-// wanted is the layout of the first access that a value without a layout of its own leads to, through elementwise operations of its
+// demanded is the layout of the first access that a value without a layout of its own leads to, through elementwise operations of its
 // shape; the default one when there is none.
-func (a *assigner) wanted(v *ir.Value, t *tileaa.TileType) layout.Layout {
+func (a *assigner) demanded(v *ir.Value, t *tileaa.TileType) layout.Layout {
 	seen := map[*ir.Value]bool{}
 	var visit func(v *ir.Value) (layout.Layout, bool)
 	visit = func(v *ir.Value) (layout.Layout, bool) {
@@ -182,51 +182,51 @@ func (a *assigner) wanted(v *ir.Value, t *tileaa.TileType) layout.Layout {
 func (a *assigner) strongest(op *ir.Op) anchor {
 	var n anchor
 	for i := range op.NumOperands() {
-		if m := a.natural(op.Operand(i)); m.weight > n.weight {
+		if m := a.infer(op.Operand(i)); m.weight > n.weight {
 			n = m
 		}
 	}
 	return n
 }
 
-// best is strongest, or the default layout of the first operand when no operand has one.
-func (a *assigner) best(op *ir.Op) anchor {
+// strongestOrDefault is strongest, or the default layout of the first operand when no operand has one.
+func (a *assigner) strongestOrDefault(op *ir.Op) anchor {
 	if n := a.strongest(op); !n.none() {
 		return n
 	}
 	return anchor{a.defaultLayout(tileaa.AsTile(op.Operand(0))), cost.LeaveDefault}
 }
 
-func (a *assigner) mapped(v *ir.Value, f func(layout.Layout) layout.Layout) anchor {
-	n := a.natural(v)
+func (a *assigner) inferMapped(v *ir.Value, f func(layout.Layout) layout.Layout) anchor {
+	n := a.infer(v)
 	if !n.none() {
 		n.l = f(n.l)
 	}
 	return n
 }
 
-// class is the one layout of all values that meet in an argument of a loop or in a result of a control flow op.
-func (a *assigner) class(v *ir.Value, t *tileaa.TileType) anchor {
+// inferIncoming is the one layout of all values that meet in an argument of a loop or in a result of a control flow op.
+func (a *assigner) inferIncoming(v *ir.Value, t *tileaa.TileType) anchor {
 	var n anchor
 	incoming, _ := ir.Incoming(v)
 	for _, m := range incoming {
-		if c := a.natural(m); c.weight > n.weight {
+		if c := a.infer(m); c.weight > n.weight {
 			n = c
 		}
 	}
 	if n.none() && len(a.open) == 1 {
-		return anchor{a.wanted(v, t), cost.LeaveDefault}
+		return anchor{a.demanded(v, t), cost.LeaveDefault}
 	}
 	return n
 }
 
-// flexible reports whether an op is made again in every layout asked for.
-func (a *assigner) flexible(op *ir.Op) bool {
+// rematerializable reports whether an op is made again in every layout asked for.
+func (a *assigner) rematerializable(op *ir.Op) bool {
 	if op.NumResults() != 1 || op.NumRegions() > 0 || !op.Traits().Has(ir.Pure) {
 		return false
 	}
 	t := tileaa.AsTile(op.Result(0))
-	return t != nil && len(t.Shape) > 0 && a.natural(op.Result(0)).none()
+	return t != nil && len(t.Shape) > 0 && a.infer(op.Result(0)).none()
 }
 
 // cheap reports whether an elementwise op may be computed more than once.
@@ -238,8 +238,8 @@ func cheap(op *ir.Op) bool {
 	return op.Traits().Has(ir.Elementwise)
 }
 
-// get is v in layout l.
-func (a *assigner) get(v *ir.Value, l layout.Layout) *ir.Value {
+// inLayout is v in layout l.
+func (a *assigner) inLayout(v *ir.Value, l layout.Layout) *ir.Value {
 	t := tileaa.AsTile(v)
 	if t == nil || len(t.Shape) == 0 {
 		return v
@@ -253,8 +253,8 @@ func (a *assigner) get(v *ir.Value, l layout.Layout) *ir.Value {
 		return w
 	}
 	var w *ir.Value
-	if t.Layout == nil && v.DefiningOp() != nil && a.flexible(v.DefiningOp()) {
-		w = a.again(v.DefiningOp(), l)
+	if t.Layout == nil && v.DefiningOp() != nil && a.rematerializable(v.DefiningOp()) {
+		w = a.rematerialize(v.DefiningOp(), l)
 	} else {
 		w = a.convert(v, l)
 	}
@@ -262,11 +262,11 @@ func (a *assigner) get(v *ir.Value, l layout.Layout) *ir.Value {
 	return w
 }
 
-// again makes a flexible op in a layout.
-func (a *assigner) again(op *ir.Op, l layout.Layout) *ir.Value {
+// rematerialize computes an op once more, in layout l.
+func (a *assigner) rematerialize(op *ir.Op, l layout.Layout) *ir.Value {
 	operands := op.Operands()
 	for i, v := range operands {
-		operands[i] = a.get(v, operandLayout(op, v, l))
+		operands[i] = a.inLayout(v, operandLayout(op, v, l))
 	}
 	c := op.Clone(ir.Mapping{})
 	for i, v := range operands {
@@ -277,7 +277,7 @@ func (a *assigner) again(op *ir.Op, l layout.Layout) *ir.Value {
 	return c.Result(0)
 }
 
-// convert puts a convert_layout behind the definition of v.
+// convert puts a convert_layout after the definition of v.
 func (a *assigner) convert(v *ir.Value, l layout.Layout) *ir.Value {
 	t := tileaa.AsTile(v)
 	loc := v.Loc
@@ -331,7 +331,7 @@ func compact(l layout.Layout) layout.Layout {
 	return layout.Must(l.Shape(), b)
 }
 
-// sweep erases the flexible originals that nobody uses any more.
+// sweep erases the rematerialized originals that nobody uses any more.
 func sweep(s *pass.State, entry *ir.Op) {
 	var erase func(b *ir.Block)
 	erase = func(b *ir.Block) {

@@ -6,21 +6,21 @@ import (
 	"tileiras/ir"
 )
 
-// block rewrites the operations of a block in order: operands come in the layouts that the op wants, results get theirs.
-func (a *assigner) block(b *ir.Block) error {
+// rewriteBlock rewrites the operations of a block in order: operands come in the layouts that the op wants, results get theirs.
+func (a *assigner) rewriteBlock(b *ir.Block) error {
 	for op := b.First(); op != nil; {
 		next := op.Next()
-		if err := a.op(op); err != nil {
+		if err := a.rewrite(op); err != nil {
 			return err
 		}
-		// Conversions of the results may have been put behind op by now; they are finished, so the walk skips them.
+		// Conversions of the results may have been put after op by now; they are finished, so the walk skips them.
 		op = next
 	}
 	return nil
 }
 
-func (a *assigner) op(op *ir.Op) error {
-	if a.flexible(op) {
+func (a *assigner) rewrite(op *ir.Op) error {
+	if a.rematerializable(op) {
 		return nil
 	}
 	switch op.Code() {
@@ -30,85 +30,85 @@ func (a *assigner) op(op *ir.Op) error {
 		body := op.Body()
 		skip := body.NumArgs() - len(op.OperandGroup(inits))
 		for i, arg := range body.Args()[skip:] {
-			a.settle(arg)
+			a.assignIncoming(arg)
 			if l := tileaa.LayoutOf(arg); l != nil {
-				op.SetOperand(first+i, a.get(op.Operand(first+i), *l))
+				op.SetOperand(first+i, a.inLayout(op.Operand(first+i), *l))
 			}
 		}
 		for i, r := range op.Results() {
 			if op.Code() == tileaa.OpFor {
 				r.SetType(body.Arg(skip + i).Type())
 			} else {
-				a.settle(r)
+				a.assignIncoming(r)
 			}
 		}
-		return a.block(body)
+		return a.rewriteBlock(body)
 	case tileaa.OpIf:
 		for _, r := range op.Results() {
-			a.settle(r)
+			a.assignIncoming(r)
 		}
 		for _, r := range op.Regions() {
 			for _, b := range r.Blocks() {
-				if err := a.block(b); err != nil {
+				if err := a.rewriteBlock(b); err != nil {
 					return err
 				}
 			}
 		}
 		return nil
 	case tileaa.OpYield, tileaa.OpBreak, tileaa.OpContinue:
-		a.leave(op)
+		a.rewriteTerminator(op)
 		return nil
 	case tileaa.OpReduce:
-		l := a.best(op).l
+		l := a.strongestOrDefault(op).l
 		for i := range op.NumOperands() {
-			op.SetOperand(i, a.get(op.Operand(i), l))
+			op.SetOperand(i, a.inLayout(op.Operand(i), l))
 		}
-		a.results(op, compact(l.RemoveDim(tileaa.DimOf(op))))
+		a.setResults(op, compact(l.RemoveDim(tileaa.DimOf(op))))
 		return nil
 	case tileaa.OpCat:
-		l := a.best(op).l
-		op.SetOperand(0, a.get(op.Operand(0), l))
-		op.SetOperand(1, a.get(op.Operand(1), l))
-		a.results(op, compact(l.Cat(tileaa.DimOf(op))))
+		l := a.strongestOrDefault(op).l
+		op.SetOperand(0, a.inLayout(op.Operand(0), l))
+		op.SetOperand(1, a.inLayout(op.Operand(1), l))
+		a.setResults(op, compact(l.Cat(tileaa.DimOf(op))))
 		return nil
 	case tileaa.OpDot:
-		return a.dot(op)
+		return a.rewriteDot(op)
 	case tileaa.OpExtract, tileaa.OpInsert, tileaa.OpPad:
-		return a.slices(op)
+		return a.rewriteSlice(op)
 	case tileaa.OpPack, tileaa.OpUnpack:
 		p := packLayouts(op, a.warps)
-		op.SetOperand(0, a.get(op.Operand(0), p.source))
-		a.results(op, p.result)
+		op.SetOperand(0, a.inLayout(op.Operand(0), p.source))
+		a.setResults(op, p.result)
 		return nil
 	case tileaa.OpPrint:
 		for i := range op.NumOperands() {
 			if t := tileaa.AsTile(op.Operand(i)); t != nil && len(t.Shape) > 0 {
-				op.SetOperand(i, a.get(op.Operand(i), layout.Uniform(ints(t.Shape), a.warps)))
+				op.SetOperand(i, a.inLayout(op.Operand(i), layout.Uniform(ints(t.Shape), a.warps)))
 			}
 		}
 		return nil
 	case tileaa.OpMakeMemref, tileaa.OpBlockTile:
-		return nil // a sparse index tile is settled by the access that uses the block
+		return nil // a sparse index tile gets its layout from the access that uses the block
 	}
-	l, ok := a.own(op)
+	l, ok := a.layoutFor(op)
 	if !ok {
 		return nil // only scalars
 	}
 	if op.Def.OperandIndex("block") >= 0 {
-		a.sparse(op, l)
+		a.rewriteSparseBlock(op, l)
 	}
 	for i := range op.NumOperands() {
 		v := op.Operand(i)
-		op.SetOperand(i, a.get(v, operandLayout(op, v, l)))
+		op.SetOperand(i, a.inLayout(v, operandLayout(op, v, l)))
 	}
-	a.results(op, compact(l))
+	a.setResults(op, compact(l))
 	return nil
 }
 
-// own is the layout that an op computes in, seen from its result where it has one, else from its operands.
-func (a *assigner) own(op *ir.Op) (layout.Layout, bool) {
+// layoutFor is the layout that an op computes in, seen from its result where it has one, else from its operands.
+func (a *assigner) layoutFor(op *ir.Op) (layout.Layout, bool) {
 	if v := firstTile(op.Results()); v != nil {
-		return a.natural(v).l, true
+		return a.infer(v).l, true
 	}
 	v := firstTile(op.Operands())
 	if v == nil {
@@ -124,21 +124,21 @@ func (a *assigner) own(op *ir.Op) (layout.Layout, bool) {
 	return a.defaultLayout(tileaa.AsTile(v)), true
 }
 
-// settle gives an argument or a control flow result the layout of its class.
-func (a *assigner) settle(v *ir.Value) {
+// assignIncoming gives an argument or a control flow result the layout of its class.
+func (a *assigner) assignIncoming(v *ir.Value) {
 	t := tileaa.AsTile(v)
 	if t == nil || len(t.Shape) == 0 {
 		return
 	}
-	n := a.natural(v)
+	n := a.infer(v)
 	if n.none() {
-		n.l = a.wanted(v, t)
+		n.l = a.demanded(v, t)
 	}
 	v.SetType(t.WithLayout(a.s.Ctx, compact(n.l)))
 }
 
-// leave gives the operands of a terminator the layouts of what they become.
-func (a *assigner) leave(op *ir.Op) {
+// rewriteTerminator gives the operands of a terminator the layouts of what they become.
+func (a *assigner) rewriteTerminator(op *ir.Op) {
 	parent := op.ParentOp()
 	if op.Code() != tileaa.OpYield {
 		for parent.Code() == tileaa.OpIf {
@@ -155,12 +155,12 @@ func (a *assigner) leave(op *ir.Op) {
 	}
 	for i, v := range to {
 		if l := tileaa.LayoutOf(v); l != nil {
-			op.SetOperand(i, a.get(op.Operand(i), *l))
+			op.SetOperand(i, a.inLayout(op.Operand(i), *l))
 		}
 	}
 }
 
-func (a *assigner) results(op *ir.Op, l layout.Layout) {
+func (a *assigner) setResults(op *ir.Op, l layout.Layout) {
 	for _, r := range op.Results() {
 		if t := tileaa.AsTile(r); t != nil && len(t.Shape) > 0 {
 			r.SetType(t.WithLayout(a.s.Ctx, l))
@@ -168,8 +168,8 @@ func (a *assigner) results(op *ir.Op, l layout.Layout) {
 	}
 }
 
-// sparse gives a gathered or scattered block its index tile in the layout of the access.
-func (a *assigner) sparse(op *ir.Op, l layout.Layout) {
+// rewriteSparseBlock gives a gathered or scattered block its index tile in the layout of the access.
+func (a *assigner) rewriteSparseBlock(op *ir.Op, l layout.Layout) {
 	block, _ := tileaa.BlockOf(op)
 	k, ok := block.SparseDim()
 	if !ok {
@@ -182,7 +182,7 @@ func (a *assigner) sparse(op *ir.Op, l layout.Layout) {
 	}
 	c := block.Op.Clone(ir.Mapping{})
 	for i := range c.NumOperands() {
-		c.SetOperand(i, a.get(c.Operand(i), l))
+		c.SetOperand(i, a.inLayout(c.Operand(i), l))
 	}
 	a.b.Before(op).Insert(c)
 	for i := range op.NumOperands() {
@@ -192,11 +192,11 @@ func (a *assigner) sparse(op *ir.Op, l layout.Layout) {
 	}
 }
 
-// dot takes its operands in the layouts of its atom. Without a matrix instruction (fma, dp4a) the operands lie in shared memory,
+// rewriteDot takes its operands in the layouts of its atom. Without a matrix instruction (fma, dp4a) the operands lie in shared memory,
 // where every thread reads the rows and columns it needs.
-func (a *assigner) dot(op *ir.Op) error {
+func (a *assigner) rewriteDot(op *ir.Op) error {
 	d := dotLayouts(a.s, op, a.warps)
-	op.SetOperand(2, a.get(op.Operand(2), d.c))
+	op.SetOperand(2, a.inLayout(op.Operand(2), d.c))
 	if d.alone {
 		rank := d.c.Rank()
 		for i, k := range []int{rank - 1, rank - 2} {
@@ -207,20 +207,20 @@ func (a *assigner) dot(op *ir.Op) error {
 			op.SetOperand(i, a.toBuffer(op, op.Operand(i), order))
 		}
 	} else {
-		op.SetOperand(0, a.get(op.Operand(0), d.a))
-		op.SetOperand(1, a.get(op.Operand(1), d.b))
+		op.SetOperand(0, a.inLayout(op.Operand(0), d.a))
+		op.SetOperand(1, a.inLayout(op.Operand(1), d.b))
 	}
-	a.results(op, compact(d.c))
+	a.setResults(op, compact(d.c))
 	return nil
 }
 
-// settled is v in its own layout, or in the default one.
-func (a *assigner) settled(v *ir.Value) *ir.Value {
-	n := a.natural(v)
+// inOwnLayout is v in its own layout, or in the default one.
+func (a *assigner) inOwnLayout(v *ir.Value) *ir.Value {
+	n := a.infer(v)
 	if n.none() {
 		n.l = a.defaultLayout(tileaa.AsTile(v))
 	}
-	return a.get(v, n.l)
+	return a.inLayout(v, n.l)
 }
 
 // firstTile is the first ranked tile among values, or nil.

@@ -19,7 +19,7 @@ func (a *assigner) inRegs(op *ir.Op) (sliced, bool) {
 	big, small := op.Operand(0), tileaa.AsTile(op.Result(0))
 	switch op.Code() {
 	case tileaa.OpPad:
-		n := a.natural(op.Operand(0))
+		n := a.infer(op.Operand(0))
 		if n.none() {
 			n = anchor{a.defaultLayout(tileaa.AsTile(op.Operand(0))), cost.LeaveDefault}
 		}
@@ -27,7 +27,7 @@ func (a *assigner) inRegs(op *ir.Op) (sliced, bool) {
 	case tileaa.OpInsert:
 		big, small = op.Operand(1), tileaa.AsTile(op.Operand(0))
 	}
-	n := a.natural(big)
+	n := a.infer(big)
 	if n.none() {
 		return sliced{}, false
 	}
@@ -64,26 +64,26 @@ func padLayout(l layout.Layout, shape []int) layout.Layout {
 	return layout.Must(shape, nb)
 }
 
-// slices moves slices of tiles: by register where inRegs can, else through shared memory, which can be indexed.
-func (a *assigner) slices(op *ir.Op) error {
+// rewriteSlice moves slices of tiles: by register where inRegs can, else through shared memory, which can be indexed.
+func (a *assigner) rewriteSlice(op *ir.Op) error {
 	if s, ok := a.inRegs(op); ok {
 		switch op.Code() {
 		case tileaa.OpInsert:
-			op.SetOperand(0, a.get(op.Operand(0), s.piece))
-			op.SetOperand(1, a.get(op.Operand(1), s.whole))
-			a.results(op, compact(s.whole))
+			op.SetOperand(0, a.inLayout(op.Operand(0), s.piece))
+			op.SetOperand(1, a.inLayout(op.Operand(1), s.whole))
+			a.setResults(op, compact(s.whole))
 		case tileaa.OpExtract:
-			op.SetOperand(0, a.get(op.Operand(0), s.whole))
-			a.results(op, compact(s.piece))
+			op.SetOperand(0, a.inLayout(op.Operand(0), s.whole))
+			a.setResults(op, compact(s.piece))
 		default:
-			op.SetOperand(0, a.get(op.Operand(0), s.piece))
-			a.results(op, s.whole)
+			op.SetOperand(0, a.inLayout(op.Operand(0), s.piece))
+			a.setResults(op, s.whole)
 		}
 		return nil
 	}
 	c := a.s.Ctx
 	rt := tileaa.AsTile(op.Result(0))
-	l := compact(a.natural(op.Result(0)).l)
+	l := compact(a.infer(op.Result(0)).l)
 	out := rt.WithLayout(c, l)
 	a.b.Before(op).Loc = op.Loc()
 	var r *ir.Value
@@ -92,7 +92,7 @@ func (a *assigner) slices(op *ir.Op) error {
 		buf := a.toBuffer(op, op.Operand(0), rowMajor(len(rt.Shape)))
 		r = tileaa.NewBufferExtract(a.b, out, buf, ir.Cast[tileaa.Extract](op).Indices()).Result()
 	case tileaa.OpInsert:
-		piece := a.settled(op.Operand(0))
+		piece := a.inOwnLayout(op.Operand(0))
 		buf := a.toBuffer(op, op.Operand(1), rowMajor(len(rt.Shape)))
 		a.b.Before(op)
 		tileaa.NewBufferInsert(a.b, piece, buf, ir.Cast[tileaa.Insert](op).Indices())
@@ -107,11 +107,11 @@ func (a *assigner) slices(op *ir.Op) error {
 // toBuffer stores a tile in a new dense buffer before op; order is that of the dimensions in memory, fastest first.
 func (a *assigner) toBuffer(op *ir.Op, v *ir.Value, order []int) *ir.Value {
 	t := tileaa.AsTile(v)
-	n := a.natural(v)
+	n := a.infer(v)
 	if n.none() {
 		n.l = a.defaultLayout(t)
 	}
-	v = a.get(v, n.l)
+	v = a.inLayout(v, n.l)
 	a.b.Before(op).Loc = op.Loc()
 	mem := layout.Strided(ints(t.Shape), order)
 	buf := tileaa.NewAllocShared(a.b, tileaa.Buffer(a.s.Ctx, t.Elem, mem, t.Shape...), tileaa.AllocSharedOptions{}).Result()

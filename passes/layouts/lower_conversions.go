@@ -47,7 +47,7 @@ func LowerConversions(s *pass.State) error {
 					}
 				}
 				at := reader(s, op)
-				load := through(s, op, op.Operand(0), op.Result(0), mem)
+				load := throughShared(s, op, op.Operand(0), op.Result(0), mem)
 				if ok {
 					load.SetAtom(name)
 				}
@@ -57,7 +57,7 @@ func LowerConversions(s *pass.State) error {
 				op.Erase()
 			case op.Result(0).HasUses() && (tileaa.IsStrong(op) || op.Traits().Has(ir.Writes)) && replicated(op.Result(0), warps):
 				t := tileaa.AsTile(op.Result(0))
-				through(s, op, op.Result(0), op.Result(0), layout.Strided(ints(t.Shape), rowMajor(len(t.Shape))))
+				throughShared(s, op, op.Result(0), op.Result(0), layout.Strided(ints(t.Shape), rowMajor(len(t.Shape))))
 			}
 		}
 	}
@@ -73,8 +73,8 @@ func replicated(v *ir.Value, warps int) bool {
 	return l.FreeMask(layout.Lane) != 0 || l.FreeMask(layout.Warp) != 0
 }
 
-// through stores v behind op's place and makes all other users of old read it back in old's layout; it returns the read.
-func through(s *pass.State, op *ir.Op, v, old *ir.Value, mem layout.MemLayout) tileaa.BufferLoad {
+// throughShared stores v after op's place and makes all other users of old read it back in old's layout; it returns the read.
+func throughShared(s *pass.State, op *ir.Op, v, old *ir.Value, mem layout.MemLayout) tileaa.BufferLoad {
 	b := ir.NewBuilder(s.Ctx).After(op)
 	b.Loc = op.Loc()
 	t := tileaa.AsTile(v)

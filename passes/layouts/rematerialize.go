@@ -20,7 +20,7 @@ func Rematerialize(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 			if (op.Code() == tileaa.OpFor || op.Code() == tileaa.OpLoop) && holdsProduct(s, op) {
-				makeAgainAfter(s, op)
+				rematerializeAfter(s, op)
 			}
 		})
 		sweep(s, entry)
@@ -34,8 +34,8 @@ func holdsProduct(s *pass.State, loop *ir.Op) bool {
 	return found
 }
 
-// makeAgainAfter looks at the values of the loop's block that are defined before it and used after it.
-func makeAgainAfter(s *pass.State, loop *ir.Op) {
+// rematerializeAfter looks at the values of the loop's block that are defined before it and used after it.
+func rematerializeAfter(s *pass.State, loop *ir.Op) {
 	order := map[*ir.Op]int{}
 	for op := loop.Block().First(); op != nil; op = op.Next() {
 		s.Step()
@@ -75,7 +75,7 @@ func makeAgainAfter(s *pass.State, loop *ir.Op) {
 			continue
 		}
 		b := ir.NewBuilder(s.Ctx).Before(first)
-		v := again(b, op.Result(0), map[*ir.Value]*ir.Value{})
+		v := cloneChain(b, op.Result(0), map[*ir.Value]*ir.Value{})
 		for _, u := range after {
 			u.Owner().SetOperand(u.Index(), v)
 		}
@@ -107,8 +107,8 @@ func cheapChain(op *ir.Op) bool {
 	return visit(op, 0)
 }
 
-// again makes a cheap value at the builder's place.
-func again(b *ir.Builder, v *ir.Value, made map[*ir.Value]*ir.Value) *ir.Value {
+// cloneChain makes a cheap value at the builder's place.
+func cloneChain(b *ir.Builder, v *ir.Value, made map[*ir.Value]*ir.Value) *ir.Value {
 	if !tileaa.IsRanked(v) {
 		return v
 	}
@@ -118,7 +118,7 @@ func again(b *ir.Builder, v *ir.Value, made map[*ir.Value]*ir.Value) *ir.Value {
 	op := v.DefiningOp()
 	operands := op.Operands()
 	for i, o := range operands {
-		operands[i] = again(b, o, made)
+		operands[i] = cloneChain(b, o, made)
 	}
 	c := op.Clone(ir.Mapping{})
 	for i, o := range operands {

@@ -91,7 +91,7 @@ func splitReduction(s *pass.State, op *ir.Op) {
 	for _, mover := range []layout.Dim{layout.Reg, layout.Lane} {
 		for i := len(runs) - 1; i >= 0; i-- {
 			if runs[i].mover == mover {
-				values = reduceAgain(s, b, op, values, dim+i)
+				values = reducePartials(s, b, op, values, dim+i)
 				runs = slices.Delete(runs, i, i+1)
 			}
 		}
@@ -102,7 +102,7 @@ func splitReduction(s *pass.State, op *ir.Op) {
 		values[i] = tileaa.NewConvertLayout(b, tileaa.Tile(s.Ctx, t.Elem, t.Shape...).WithLayout(s.Ctx, inRegisters(*t.Layout, dim, len(runs))), v).Result()
 	}
 	for i := len(runs) - 1; i >= 0; i-- {
-		values = reduceAgain(s, b, op, values, dim+i)
+		values = reducePartials(s, b, op, values, dim+i)
 	}
 	for i, r := range op.Results() {
 		v := values[i]
@@ -139,8 +139,8 @@ func inRegisters(l layout.Layout, dim, n int) layout.Layout {
 	return compact(layout.Must(l.Shape(), nb))
 }
 
-// reduceAgain is the reduction op, with its combine region, of other values along another dimension.
-func reduceAgain(s *pass.State, b *ir.Builder, op *ir.Op, values []*ir.Value, dim int) []*ir.Value {
+// reducePartials is the reduction op, with its combine region, of other values along another dimension.
+func reducePartials(s *pass.State, b *ir.Builder, op *ir.Op, values []*ir.Value, dim int) []*ir.Value {
 	types := make([]ir.Type, len(values))
 	for i, v := range values {
 		t := tileaa.AsTile(v)

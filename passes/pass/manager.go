@@ -91,8 +91,8 @@ func (m *Manager) tooBig(e *ErrPlan) error {
 	return ErrInvalid
 }
 
-// settle counts what is there when a pass is over: the module and the snapshot of it.
-func (m *Manager) settle() {
+// account counts what is there when a pass is over: the module and the snapshot of it.
+func (m *Manager) account() {
 	b := m.State.Ctx.Budget
 	if !b.Limited() {
 		return
@@ -140,7 +140,7 @@ func (m *Manager) step(p *Pass) (err error) {
 		return ErrInvalid
 	}
 	m.form = max(m.form, p.Gives)
-	m.settle()
+	m.account()
 	if m.After != nil {
 		m.After(p, m.State.Module)
 	}

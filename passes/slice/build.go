@@ -10,9 +10,9 @@ import (
 )
 
 // build makes the loops of all groups and erases what they replace.
-func (c *cutter) build() {
+func (c *slicer) build() {
 	for _, g := range c.groups {
-		l := &looper{c: c, b: c.b, g: g}
+		l := &loopBuilder{c: c, b: c.b, g: g}
 		l.build()
 	}
 	for _, r := range c.rewires {
@@ -34,8 +34,8 @@ func (c *cutter) build() {
 	c.sweep()
 }
 
-// sweep erases outputs, and loads and pure operations that only they used. Users come behind what they use, so it goes backwards.
-func (c *cutter) sweep() {
+// sweep erases outputs, and loads and pure operations that only they used. Users come after what they use, so it goes backwards.
+func (c *slicer) sweep() {
 	ops := make([]*ir.Op, 0, len(c.number))
 	c.s.Walk(c.entry, ir.PreOrder, func(op *ir.Op) {
 		if _, old := c.number[op]; old && !inCombine(op) {
@@ -43,21 +43,21 @@ func (c *cutter) sweep() {
 		}
 	})
 	for _, op := range slices.Backward(ops) {
-		if ir.IsDead(op) || c.goes(op) && !op.HasUses() {
+		if ir.IsDead(op) || c.isReplaced(op) && !op.HasUses() {
 			op.Erase()
 		}
 	}
 }
 
-// looper makes the loop of a group.
+// loopBuilder makes the loop of a group.
 //
 // A group that accumulates or scans does its first piece in front of the loop, because there is nothing yet to combine with:
 //
 //	%a0 = piece 0 of %x
 //	%a = for %p = 1 to pieces, inits(%a0) { continue (combine (piece %p of %x), %a) }
 //	%r = reduce %a
-type looper struct {
-	c     *cutter
+type loopBuilder struct {
+	c     *slicer
 	b     *ir.Builder
 	g     *group
 	scans []pieceOf // that go on from piece to piece
@@ -74,7 +74,7 @@ type pieceOf struct {
 	dim int
 }
 
-func (l *looper) build() {
+func (l *loopBuilder) build() {
 	l.b.Before(l.g.place).Loc = l.g.place.Loc()
 	l.made, l.carry = map[cut]*ir.Value{}, map[*ir.Value]*ir.Value{}
 	backwards := false
@@ -115,8 +115,8 @@ func (l *looper) build() {
 }
 
 // start is what the loop carries before the first piece: an empty tile for each collected result, and a token when something comes
-// behind the loop. Accumulators and scans have no value yet.
-func (l *looper) start() []*ir.Value {
+// after the loop. Accumulators and scans have no value yet.
+func (l *loopBuilder) start() []*ir.Value {
 	var vs []*ir.Value
 	for _, o := range l.g.outputs {
 		for _, r := range o.results() {
@@ -140,7 +140,7 @@ func (l *looper) start() []*ir.Value {
 }
 
 // finish takes the results of the group from those of the loop.
-func (l *looper) finish(results []*ir.Value) {
+func (l *loopBuilder) finish(results []*ir.Value) {
 	for _, o := range l.g.outputs {
 		n := len(o.results())
 		values := results[:n]
@@ -161,7 +161,7 @@ func (l *looper) finish(results []*ir.Value) {
 }
 
 // piece makes one piece of everything, in program order, and returns what is carried on.
-func (l *looper) piece(num *ir.Value, carried []*ir.Value) []*ir.Value {
+func (l *loopBuilder) piece(num *ir.Value, carried []*ir.Value) []*ir.Value {
 	l.num, l.made, l.done = num, map[cut]*ir.Value{}, map[pieceOf]*ir.Op{}
 	next := slices.Clone(carried)
 	at := len(carried)
@@ -181,7 +181,7 @@ func (l *looper) piece(num *ir.Value, carried []*ir.Value) []*ir.Value {
 			if l.c.cuttable(p.op) {
 				l.loop(p.op, list)
 			} else {
-				l.make(p)
+				l.emit(p)
 			}
 		}
 	}
@@ -226,7 +226,7 @@ func (l *looper) piece(num *ir.Value, carried []*ir.Value) []*ir.Value {
 }
 
 // list is what a piece consists of, in program order.
-func (l *looper) list() []pieceOf {
+func (l *loopBuilder) list() []pieceOf {
 	var list []pieceOf
 	for _, o := range l.g.outputs {
 		for _, k := range o.cuts {
@@ -249,7 +249,7 @@ func (l *looper) list() []pieceOf {
 }
 
 // tokens are the tokens of all that happened in the piece.
-func (l *looper) tokens(list []pieceOf) []*ir.Value {
+func (l *loopBuilder) tokens(list []pieceOf) []*ir.Value {
 	var vs []*ir.Value
 	for _, p := range list {
 		op := l.done[p]
@@ -266,7 +266,7 @@ func (l *looper) tokens(list []pieceOf) []*ir.Value {
 // combine is the combine region of a reduce or scan on tiles instead of elements.
 //
 //	(%a: f32, %x: f32) { yield (maxf %a, %x) }    =>    maxf %accumulator, %piece
-func (l *looper) combine(op *ir.Op, acc, pieces []*ir.Value) []*ir.Value {
+func (l *loopBuilder) combine(op *ir.Op, acc, pieces []*ir.Value) []*ir.Value {
 	body := op.Body()
 	m := ir.Mapping{}
 	for i := range acc {
@@ -303,7 +303,7 @@ func (l *looper) combine(op *ir.Op, acc, pieces []*ir.Value) []*ir.Value {
 // scan goes on where the piece before ended, and leaves where this one ends: the last elements along its axis.
 //
 //	%s = scan %piece;  %r = combine %s, (broadcast %carry);  next %carry = extract %r[last]
-func (l *looper) scan(op *ir.Op, s []*ir.Value) []*ir.Value {
+func (l *loopBuilder) scan(op *ir.Op, s []*ir.Value) []*ir.Value {
 	dim := tileaa.DimOf(op)
 	shape := slices.Clone(tileaa.ShapeOf(s[0]))
 	last := shape[dim] - 1
@@ -328,7 +328,7 @@ func (l *looper) scan(op *ir.Op, s []*ir.Value) []*ir.Value {
 }
 
 // value is v, or the piece of it along dim.
-func (l *looper) value(v *ir.Value, dim int) *ir.Value {
+func (l *loopBuilder) value(v *ir.Value, dim int) *ir.Value {
 	if dim == whole || tileaa.ShapeOf(v) == nil {
 		if again := l.made[cut{v, whole}]; again != nil {
 			return again
@@ -343,7 +343,7 @@ func (l *looper) value(v *ir.Value, dim int) *ir.Value {
 }
 
 // clone copies an operation. Its regions use what stands for whole values; its operands are the caller's care.
-func (l *looper) clone(op *ir.Op) *ir.Op {
+func (l *loopBuilder) clone(op *ir.Op) *ir.Op {
 	m := ir.Mapping{}
 	for _, v := range ir.Captures(op) {
 		m[v] = l.value(v, whole)
@@ -352,24 +352,24 @@ func (l *looper) clone(op *ir.Op) *ir.Op {
 }
 
 // sliceNumbers are the indices of an extract or insert of the piece.
-func (l *looper) sliceNumbers(v *ir.Value, dim int) []*ir.Value {
+func (l *loopBuilder) sliceNumbers(v *ir.Value, dim int) []*ir.Value {
 	vs := l.zeros(len(tileaa.ShapeOf(v)))
 	vs[dim] = l.num
 	return vs
 }
 
-func (l *looper) zeros(n int) []*ir.Value {
+func (l *loopBuilder) zeros(n int) []*ir.Value {
 	return slices.Repeat([]*ir.Value{tileaa.Const(l.b, tileaa.Tile(l.b.Ctx, l.b.Ctx.Int(32)), 0)}, n)
 }
 
-func (l *looper) cutShape(shape []int64, dim int) []int64 {
+func (l *loopBuilder) cutShape(shape []int64, dim int) []int64 {
 	shape = slices.Clone(shape)
 	shape[dim] /= l.g.pieces
 	return shape
 }
 
 // cutType is the type of a piece of a tile or block; of everything else it is the type itself.
-func (l *looper) cutType(t ir.Type, dim int) ir.Type {
+func (l *loopBuilder) cutType(t ir.Type, dim int) ir.Type {
 	switch t := t.(type) {
 	case *tileaa.TileType:
 		if len(t.Shape) > 0 && dim != whole {
@@ -383,8 +383,8 @@ func (l *looper) cutType(t ir.Type, dim int) ir.Type {
 	return t
 }
 
-// make makes an operation on pieces.
-func (l *looper) make(p pieceOf) {
+// emit makes an operation on pieces.
+func (l *loopBuilder) emit(p pieceOf) {
 	op, dim := p.op, p.dim
 	var v *ir.Value
 	switch {
@@ -429,7 +429,7 @@ func isBound(op *ir.Op) bool {
 }
 
 // operand is what an operation on pieces takes for operand i.
-func (l *looper) operand(op *ir.Op, i int, v *ir.Value, dim int) *ir.Value {
+func (l *loopBuilder) operand(op *ir.Op, i int, v *ir.Value, dim int) *ir.Value {
 	if tileaa.IsToken(v) {
 		leaves, _ := l.c.tokens(op, v)
 		return l.c.joined(leaves, l.g, l.inPiece)
@@ -441,7 +441,7 @@ func (l *looper) operand(op *ir.Op, i int, v *ir.Value, dim int) *ir.Value {
 }
 
 // inPiece are the tokens of an operation in the piece.
-func (l *looper) inPiece(op *ir.Op) []*ir.Value {
+func (l *loopBuilder) inPiece(op *ir.Op) []*ir.Value {
 	var vs []*ir.Value
 	for d := range len(tileaa.ShapeOf(op.Result(0))) {
 		if c := l.done[pieceOf{op, d}]; c != nil {
@@ -452,7 +452,7 @@ func (l *looper) inPiece(op *ir.Op) []*ir.Value {
 }
 
 // iota counts on: piece p of 0 .. n-1 is 0 .. n/pieces-1 plus p * n/pieces.
-func (l *looper) iota(op *ir.Op) *ir.Value {
+func (l *loopBuilder) iota(op *ir.Op) *ir.Value {
 	t := l.cutType(op.Result(0).Type(), 0).(*tileaa.TileType)
 	v := tileaa.NewIota(l.b, t).Result()
 	start := l.times(l.numberAs(t.Elem), t.Shape[0])
@@ -460,7 +460,7 @@ func (l *looper) iota(op *ir.Op) *ir.Value {
 }
 
 // numberAs is the number of the piece as an integer of another width, modulo that width.
-func (l *looper) numberAs(elem ir.Type) *ir.Value {
+func (l *loopBuilder) numberAs(elem ir.Type) *ir.Value {
 	t := tileaa.Tile(l.b.Ctx, elem)
 	switch w := ir.BitWidth(elem); {
 	case w > 32:
@@ -472,7 +472,7 @@ func (l *looper) numberAs(elem ir.Type) *ir.Value {
 }
 
 // times is v * k.
-func (l *looper) times(v *ir.Value, k int64) *ir.Value {
+func (l *loopBuilder) times(v *ir.Value, k int64) *ir.Value {
 	if k == 1 {
 		return v
 	}
@@ -485,7 +485,7 @@ func (l *looper) times(v *ir.Value, k int64) *ir.Value {
 //
 // What is known of the bounds of the whole block holds for its pieces. Nothing else does: the piece of a block that hangs over the
 // edge may lie outside altogether, which no frontend's index would (anywhere).
-func (l *looper) block(op tileaa.BlockTile, dim int) *ir.Value {
+func (l *loopBuilder) block(op tileaa.BlockTile, dim int) *ir.Value {
 	shape := op.Result().Type().(*tileaa.BlockType).Shape
 	traversal := slices.Clone(op.Traversal())
 	indices := op.Indices()
@@ -524,7 +524,7 @@ func (l *looper) block(op tileaa.BlockTile, dim int) *ir.Value {
 }
 
 // wideIndex is the index of a block along dim, in a type that holds the coordinate at which every piece begins.
-func (l *looper) wideIndex(op tileaa.BlockTile, dim int) *ir.Value {
+func (l *loopBuilder) wideIndex(op tileaa.BlockTile, dim int) *ir.Value {
 	old := op.Indices()[dim]
 	width := 64
 	if l.c.known.CoordinateBits(op, dim) <= 31 {

@@ -21,7 +21,7 @@ import (
 
 // cuttable reports whether op is a loop that carries a big tile and does nothing but compute and load, without an order of tokens
 // that would leave it.
-func (c *cutter) cuttable(op *ir.Op) bool {
+func (c *slicer) cuttable(op *ir.Op) bool {
 	if op == nil || op.Code() != tileaa.OpFor || !slices.ContainsFunc(op.Results(), c.big) || slices.ContainsFunc(op.Results(), tileaa.IsToken) {
 		return false
 	}
@@ -31,7 +31,7 @@ func (c *cutter) cuttable(op *ir.Op) bool {
 }
 
 // within is the loop that could be cut in whose body a value is defined, as seen from a place outside of it; nil if there is none.
-func (c *cutter) within(v *ir.Value, place *ir.Op) *ir.Op {
+func (c *slicer) within(v *ir.Value, place *ir.Op) *ir.Op {
 	f := v.ParentBlock().ParentOp()
 	if c.cuttable(f) && !ir.IsProperAncestor(f, place) {
 		return f
@@ -49,12 +49,12 @@ type carry struct {
 func (k carry) initial() cut { return cut{ir.Cast[tileaa.For](k.loop).Inits()[k.i], k.dim} }
 func (k carry) next() cut    { return cut{k.loop.Body().Terminator().Operand(k.i), k.dim} }
 
-// inBody and result are the carried value inside of the loop and behind it.
+// inBody and result are the carried value inside of the loop and after it.
 func (k carry) inBody() cut { return cut{k.loop.Body().Arg(k.i + 1), k.dim} }
 func (k carry) result() cut { return cut{k.loop.Result(k.i), k.dim} }
 
 // carried finds the carry that a cut is, as an argument of the body of a loop or as its result.
-func (c *cutter) carried(k cut, place *ir.Op) (carry, bool) {
+func (c *slicer) carried(k cut, place *ir.Op) (carry, bool) {
 	if tileaa.ShapeOf(k.v) == nil {
 		k.dim = whole
 	}
@@ -84,15 +84,15 @@ func (p *prober) needCarried(k carry) bool {
 	return p.how[at] != impossible
 }
 
-// needAgain finds out whether a value inside a loop that is cut can be made again, whole, for each piece.
-func (p *prober) needAgain(k cut) bool {
+// needRecomputed finds out whether a value inside a loop that is cut can be made again, whole, for each piece.
+func (p *prober) needRecomputed(k cut) bool {
 	op := k.v.DefiningOp()
 	if op == nil {
 		return true // the counter
 	}
 	if p.how[k] == 0 {
 		p.how[k] = inPieces
-		if p.c.touched(op) || loadsFreely(op) && !p.c.orders.mayRepeat(op, p.place) || !p.needAll(p.c.operandCuts(op, whole)) || !p.needCaptured(op) {
+		if p.c.involvesBig(op) || loadsFreely(op) && !p.c.orders.mayRepeat(op, p.place) || !p.needAll(p.c.operandCuts(op, whole)) || !p.needCaptured(op) {
 			p.how[k] = impossible
 		}
 	}
@@ -105,7 +105,7 @@ func (p *prober) needCaptured(op *ir.Op) bool {
 }
 
 // loop makes a loop of the program on pieces of what it carries.
-func (l *looper) loop(f *ir.Op, list []pieceOf) {
+func (l *loopBuilder) loop(f *ir.Op, list []pieceOf) {
 	var carries []carry
 	for _, o := range l.g.outputs {
 		for _, k := range o.carries {
@@ -134,7 +134,7 @@ func (l *looper) loop(f *ir.Op, list []pieceOf) {
 	for _, p := range list {
 		if p.op.ParentOp() == f {
 			l.b.Loc = p.op.Loc()
-			l.make(p)
+			l.emit(p)
 		}
 	}
 	var next []*ir.Value

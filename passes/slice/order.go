@@ -11,19 +11,19 @@ import (
 // This file says which outputs share a loop, and keeps the order that tokens ask for.
 //
 // Two things change when tiles are cut. A load happens later, and perhaps again, at the place of the loop: no write that comes
-// behind it by a token may happen before that. And in a loop, piece 1 is loaded when piece 0 has been stored already: where the
-// store comes behind the load by a token, both must touch the same place, so that the pieces do not meet. (Without a token path
+// after it by a token may happen before that. And in a loop, piece 1 is loaded when piece 0 has been stored already: where the
+// store comes after the load by a token, both must touch the same place, so that the pieces do not meet. (Without a token path
 // there is no order: spec of the memory operations.)
 
-// tokenOrder answers what comes behind what.
+// tokenOrder answers what comes after what.
 type tokenOrder struct {
-	c      *cutter
-	behind map[*ir.Op]map[*ir.Op]bool
+	c         *slicer
+	followers map[*ir.Op]map[*ir.Op]bool
 }
 
-// after is the set of memory operations that come behind one by tokens, in this or a later iteration of a loop.
-func (o *tokenOrder) after(op *ir.Op) map[*ir.Op]bool {
-	if set, ok := o.behind[op]; ok {
+// followersOf is the set of memory operations that come after one by tokens, in this or a later iteration of a loop.
+func (o *tokenOrder) followersOf(op *ir.Op) map[*ir.Op]bool {
+	if set, ok := o.followers[op]; ok {
 		return set
 	}
 	set := map[*ir.Op]bool{}
@@ -53,7 +53,7 @@ func (o *tokenOrder) after(op *ir.Op) map[*ir.Op]bool {
 			visit(r)
 		}
 	}
-	o.behind[op] = set
+	o.followers[op] = set
 	return set
 }
 
@@ -76,7 +76,7 @@ func passesOn(op *ir.Op, i int) []*ir.Value {
 	return nil
 }
 
-// mayRepeat reports whether a load may happen at a place behind it: no write that must see it done happens in between. Where the
+// mayRepeat reports whether a load may happen at a place after it: no write that must see it done happens in between. Where the
 // place is in a loop that the load is not in, all of the loop is in between.
 func (o *tokenOrder) mayRepeat(load, place *ir.Op, except ...*ir.Op) bool {
 	end := o.c.number[place]
@@ -85,7 +85,7 @@ func (o *tokenOrder) mayRepeat(load, place *ir.Op, except ...*ir.Op) bool {
 			o.c.s.Walk(p, ir.PreOrder, func(in *ir.Op) { end = max(end, o.c.number[in]+1) })
 		}
 	}
-	for w := range o.after(load) { // a question about a set: the order cannot matter
+	for w := range o.followersOf(load) { // a question about a set: the order cannot matter
 		if n := o.c.number[w]; w.Traits().Has(ir.Writes) && w != place && !slices.Contains(except, w) && o.c.number[load] < n && n < end {
 			return false
 		}
@@ -99,11 +99,11 @@ type group struct {
 	pieces  int64
 	place   *ir.Op // the loop stands before it
 	token   *ir.Value
-	ordered bool // something comes behind what the loop did
+	ordered bool // something comes after what the loop did
 }
 
 // formGroups gives every output a loop; outputs that load the same pieces share one where order allows.
-func (c *cutter) formGroups() {
+func (c *slicer) formGroups() {
 	for _, o := range slices.Clone(c.outputs) {
 		if !c.joinGroup(o) {
 			c.groups = append(c.groups, &group{outputs: []*output{o}, pieces: o.pieces, place: o.op})
@@ -113,12 +113,12 @@ func (c *cutter) formGroups() {
 	for _, g := range c.groups {
 		if op := c.hazard(g.outputs); op != nil {
 			v, _ := cutTile(op)
-			c.refuse(op, v, "its token comes behind a load, perhaps of the same memory, that is made in the same pieces")
+			c.refuse(op, v, "its token comes after a load, perhaps of the same memory, that is made in the same pieces")
 		}
 	}
 	c.s.Walk(c.entry, ir.PreOrder, func(op *ir.Op) {
 		for _, v := range op.Operands() {
-			if tileaa.IsToken(v) && op.Code() != tileaa.OpJoinMemToken && !c.goes(op) {
+			if tileaa.IsToken(v) && op.Code() != tileaa.OpJoinMemToken && !c.isReplaced(op) {
 				if leaves, changed := c.checkTokens(op, v, nil); changed {
 					c.rewires = append(c.rewires, rewire{op, v, leaves})
 				}
@@ -134,8 +134,8 @@ func (c *cutter) formGroups() {
 	}
 }
 
-// goes reports whether an operation does not survive: it is an output, or a load or loop that only outputs used.
-func (c *cutter) goes(op *ir.Op) bool {
+// isReplaced reports whether an operation does not survive: it is an output, or a load or loop that only outputs used.
+func (c *slicer) isReplaced(op *ir.Op) bool {
 	return c.output[op] != nil || (loadsFreely(op) || c.cuttable(op)) && !c.kept[op]
 }
 
@@ -156,9 +156,9 @@ func (g *group) memoryOps() []*ir.Op {
 }
 
 // joinGroup adds an output to an earlier group if it may.
-func (c *cutter) joinGroup(o *output) bool {
+func (c *slicer) joinGroup(o *output) bool {
 	for _, g := range slices.Backward(c.groups) {
-		if g.place.Block() != o.op.Block() || !c.mayWait(g.outputs, o.op) {
+		if g.place.Block() != o.op.Block() || !c.mayDelay(g.outputs, o.op) {
 			continue
 		}
 		all := c.cutAlike(append(slices.Clone(g.outputs), o))
@@ -175,7 +175,7 @@ func (c *cutter) joinGroup(o *output) bool {
 }
 
 // cutAlike cuts outputs of one loop into the same number of pieces, so many that the accumulators fit; nil when that cannot be.
-func (c *cutter) cutAlike(outputs []*output) []*output {
+func (c *slicer) cutAlike(outputs []*output) []*output {
 	pieces, regs, accumulators := int64(0), 0, 0
 	for _, o := range outputs {
 		pieces = max(pieces, o.pieces)
@@ -205,7 +205,7 @@ func (c *cutter) cutAlike(outputs []*output) []*output {
 }
 
 // areWhole reports whether values exist whole already.
-func (c *cutter) areWhole(vs []*ir.Value) bool {
+func (c *slicer) areWhole(vs []*ir.Value) bool {
 	return !slices.ContainsFunc(vs, func(v *ir.Value) bool {
 		op := v.DefiningOp()
 		return op != nil && !c.kept[op] && c.output[op] == nil
@@ -221,8 +221,8 @@ func sharesLoad(outputs []*output) bool {
 	})
 }
 
-// mayWait reports whether nothing up to a place uses what the outputs give.
-func (c *cutter) mayWait(outputs []*output, place *ir.Op) bool {
+// mayDelay reports whether nothing up to a place uses what the outputs give.
+func (c *slicer) mayDelay(outputs []*output, place *ir.Op) bool {
 	var used func(v *ir.Value) bool
 	used = func(v *ir.Value) bool {
 		for u := v.FirstUse(); u != nil; u = u.Next() {
@@ -237,7 +237,7 @@ func (c *cutter) mayWait(outputs []*output, place *ir.Op) bool {
 }
 
 // mayLoadAt reports whether all loads of the outputs may happen at a place.
-func (c *cutter) mayLoadAt(outputs []*output, place *ir.Op) bool {
+func (c *slicer) mayLoadAt(outputs []*output, place *ir.Op) bool {
 	var ops []*ir.Op
 	for _, o := range outputs {
 		ops = append(ops, o.op)
@@ -253,8 +253,8 @@ func (c *cutter) mayLoadAt(outputs []*output, place *ir.Op) bool {
 }
 
 // hazard is a write that would, in one loop, meet other pieces of something that its token says is loaded before; nil if there is
-// none. A write to where each piece was loaded meets none, if no two elements lie at one place. (Outputs of which one comes behind another do not share a loop: mayWait.)
-func (c *cutter) hazard(outputs []*output) *ir.Op {
+// none. A write to where each piece was loaded meets none, if no two elements lie at one place. (Outputs of which one comes after another do not share a loop: mayWait.)
+func (c *slicer) hazard(outputs []*output) *ir.Op {
 	for _, w := range outputs {
 		if w.kind != effect || !w.op.Traits().Has(ir.Writes) {
 			continue
@@ -262,7 +262,7 @@ func (c *cutter) hazard(outputs []*output) *ir.Op {
 		for _, o := range outputs {
 			for _, k := range o.cuts {
 				l := k.v.DefiningOp()
-				if o.how[k] != inPieces || !loadsFreely(l) || c.number[l] > c.number[w.op] || !c.orders.after(l)[w.op] {
+				if o.how[k] != inPieces || !loadsFreely(l) || c.number[l] > c.number[w.op] || !c.orders.followersOf(l)[w.op] {
 					continue
 				}
 				if k.dim != w.dim || !facts.SamePlace(tileaa.AccessedPlace(l), tileaa.AccessedPlace(w.op), facts.AnyTime) || !c.known.DistinctPlace(tileaa.AccessedPlace(l)) {
@@ -274,15 +274,15 @@ func (c *cutter) hazard(outputs []*output) *ir.Op {
 	return nil
 }
 
-// A leaf is a token that an operation comes behind: v, or what op does in a loop.
+// A leaf is a token that an operation comes after: v, or what op does in a loop.
 type leaf struct {
 	v  *ir.Value
 	op *ir.Op
 }
 
-// tokens lists what comes before an operation by its token v, given that loads of outputs are gone. A load need not come behind
-// another load, so it looks through them: what comes behind it comes behind those.
-func (c *cutter) tokens(op *ir.Op, v *ir.Value) (leaves []leaf, changed bool) {
+// tokens lists what comes before an operation by its token v, given that loads of outputs are gone. A load need not come after
+// another load, so it looks through them: what comes after it comes after those.
+func (c *slicer) tokens(op *ir.Op, v *ir.Value) (leaves []leaf, changed bool) {
 	seen := map[*ir.Value]bool{}
 	reads := loadsFreely(op)
 	var visit func(v *ir.Value)
@@ -301,12 +301,12 @@ func (c *cutter) tokens(op *ir.Op, v *ir.Value) (leaves []leaf, changed bool) {
 			}
 		case loadsFreely(d):
 			if !reads {
-				if !c.goes(d) {
+				if !c.isReplaced(d) {
 					leaves = append(leaves, leaf{v: v})
 				}
 				leaves = append(leaves, leaf{op: d})
 			}
-			changed = changed || c.goes(d) || len(c.groupsWith(d)) > 0
+			changed = changed || c.isReplaced(d) || len(c.groupsWith(d)) > 0
 			visit(tileaa.TokenBefore(d))
 		case c.output[d] != nil:
 			changed = true
@@ -320,7 +320,7 @@ func (c *cutter) tokens(op *ir.Op, v *ir.Value) (leaves []leaf, changed bool) {
 }
 
 // groupsWith are the loops in which an operation happens.
-func (c *cutter) groupsWith(op *ir.Op) []*group {
+func (c *slicer) groupsWith(op *ir.Op) []*group {
 	var gs []*group
 	for _, g := range c.groups {
 		if slices.Contains(g.memoryOps(), op) {
@@ -330,7 +330,7 @@ func (c *cutter) groupsWith(op *ir.Op) []*group {
 	return gs
 }
 
-// A rewire is an operation that stays, one of its tokens, and what it comes behind by it when tiles are cut. It is found out before
+// A rewire is an operation that stays, one of its tokens, and what it comes after by it when tiles are cut. It is found out before
 // anything changes.
 type rewire struct {
 	op     *ir.Op
@@ -338,9 +338,9 @@ type rewire struct {
 	leaves []leaf
 }
 
-// checkTokens is tokens; it sees to it that the loops that an operation comes behind stand in front of it, and marks them as ordered.
+// checkTokens is tokens; it sees to it that the loops that an operation comes after stand in front of it, and marks them as ordered.
 // own is the loop that it is in itself.
-func (c *cutter) checkTokens(op *ir.Op, v *ir.Value, own *group) (leaves []leaf, changed bool) {
+func (c *slicer) checkTokens(op *ir.Op, v *ir.Value, own *group) (leaves []leaf, changed bool) {
 	at := op
 	if own != nil {
 		at = own.place
@@ -356,7 +356,7 @@ func (c *cutter) checkTokens(op *ir.Op, v *ir.Value, own *group) (leaves []leaf,
 				a = a.ParentOp()
 			}
 			if a == nil || c.number[a] <= c.number[g.place] {
-				c.refuse(l.op, l.op.Result(0), "what comes behind it by its token comes before its pieces")
+				c.refuse(l.op, l.op.Result(0), "what comes after it by its token comes before its pieces")
 			}
 			g.ordered = true
 		}
@@ -365,7 +365,7 @@ func (c *cutter) checkTokens(op *ir.Op, v *ir.Value, own *group) (leaves []leaf,
 }
 
 // joined makes the token of leaves at the builder's place. inPiece gives the tokens of operations in the piece that is being made.
-func (c *cutter) joined(leaves []leaf, own *group, inPiece func(op *ir.Op) []*ir.Value) *ir.Value {
+func (c *slicer) joined(leaves []leaf, own *group, inPiece func(op *ir.Op) []*ir.Value) *ir.Value {
 	var vs []*ir.Value
 	add := func(v *ir.Value) {
 		if v != nil && !slices.Contains(vs, v) {

@@ -137,7 +137,7 @@ func accumulatorsOf(outputs ...*output) int {
 
 // cutSteps cuts the products of an entry along K whose operands take more shared memory than the plan gives them.
 func cutSteps(s *pass.State, entry *ir.Op) error {
-	c := newCutter(s, entry)
+	c := newSlicer(s, entry)
 	c.steps, c.limit, c.asked = true, kernel.WholeRegisters, ProductsOf(s, entry)
 	c.findOutputs()
 	if c.err == nil {
@@ -151,7 +151,7 @@ func cutSteps(s *pass.State, entry *ir.Op) error {
 }
 
 // stepPieces is the number of pieces along K in which the operands of a product fit into the plan's bytes, or as many as there can be.
-func (c *cutter) stepPieces(op *ir.Op) int64 {
+func (c *slicer) stepPieces(op *ir.Op) int64 {
 	r := c.asked.Room(c.threads/32, tileaa.PlanOf(c.entry).OperandBytes)
 	p := c.asked.Of(op, c.threads/32)
 	pieces := int64(1)
@@ -166,7 +166,7 @@ func (c *cutter) stepPieces(op *ir.Op) int64 {
 }
 
 // stepOutput cuts a product along K; nil when that does not help: where neither operand can be made in pieces.
-func (c *cutter) stepOutput(op *ir.Op, pieces int64) *output {
+func (c *slicer) stepOutput(op *ir.Op, pieces int64) *output {
 	if pieces < 2 {
 		return nil
 	}
@@ -193,7 +193,7 @@ func (c *cutter) stepOutput(op *ir.Op, pieces int64) *output {
 }
 
 // step is the product of the pieces along K, added to what the loop carries.
-func (l *looper) step(op *ir.Op, acc *ir.Value) *ir.Value {
+func (l *loopBuilder) step(op *ir.Op, acc *ir.Value) *ir.Value {
 	rank := len(tileaa.ShapeOf(op.Operand(0)))
 	c := l.clone(op)
 	for i, v := range op.Operands() {

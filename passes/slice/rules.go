@@ -65,7 +65,7 @@ var rules = map[ir.Code]rule{
 	},
 	tileaa.OpDot:       productDim,
 	tileaa.OpDotScaled: productDim,
-	// Along its own axis a scan goes on from piece to piece (looper.scan).
+	// Along its own axis a scan goes on from piece to piece (loopBuilder.scan).
 	tileaa.OpScan: func(op *ir.Op, _, dim int) (int, bool) {
 		return dim, dim != tileaa.DimOf(op) || combinesTiles(op)
 	},
@@ -133,7 +133,7 @@ const lineBytes = 128
 
 // prober asks how pieces of values would be made, at a place.
 type prober struct {
-	c      *cutter
+	c      *slicer
 	pieces int64
 	place  *ir.Op
 	how    map[cut]method
@@ -179,7 +179,7 @@ func (p *prober) need(k cut) bool {
 	}
 	if k.dim == whole || tileaa.ShapeOf(k.v) == nil {
 		if p.c.within(k.v, p.place) != nil && !tileaa.IsToken(k.v) {
-			return p.needAgain(cut{k.v, whole})
+			return p.needRecomputed(cut{k.v, whole})
 		}
 		return !p.c.big(k.v)
 	}
@@ -189,7 +189,7 @@ func (p *prober) need(k cut) bool {
 			p.how[k] = impossible
 		case p.inPieces(k):
 			p.how[k] = inPieces
-			if tileaa.IsRanked(k.v) && p.takesApart(k) && !p.c.big(k.v) && !p.c.reaches(k.v.DefiningOp()) {
+			if tileaa.IsRanked(k.v) && p.takesApart(k) && !p.c.big(k.v) && !p.c.dependsOnBig(k.v.DefiningOp()) {
 				p.how[k] = extracted // nearest to its use: what it is made of is whole anyway
 			}
 		case tileaa.IsRanked(k.v) && !p.c.big(k.v) && p.need(cut{k.v, whole}):
@@ -221,7 +221,7 @@ func (p *prober) inPieces(k cut) bool {
 }
 
 // operandCuts is how the operands of an operation are cut whose result is cut along dim; nil if they cannot be.
-func (c *cutter) operandCuts(op *ir.Op, dim int) []cut {
+func (c *slicer) operandCuts(op *ir.Op, dim int) []cut {
 	cuts := make([]cut, op.NumOperands())
 	for i, v := range op.Operands() {
 		d, ok := whole, true
@@ -274,7 +274,7 @@ func (p *prober) recipe(roots []cut) (r recipe, ok bool) {
 			return // the counter
 		case k.dim == whole && !inside:
 			r.wholes = append(r.wholes, k.v)
-			if d := k.v.DefiningOp(); d != nil && p.c.touched(d) && p.c.output[d] == nil {
+			if d := k.v.DefiningOp(); d != nil && p.c.involvesBig(d) && p.c.output[d] == nil {
 				r.cost += costOtherLoop
 			}
 			return

@@ -34,7 +34,7 @@ import (
 //
 // A reduction along another dimension than the sliced one happens inside the piece, so a softmax of many short rows is one loop.
 //
-// Order: inside a piece, operations come behind the tokens from outside the loop; the loop carries out the join of all that its
+// Order: inside a piece, operations come after the tokens from outside the loop; the loop carries out the join of all that its
 // pieces did. Loading again, and storing before another piece has loaded, is right only where no token says otherwise
 // (slice_tiles_order.go).
 //
@@ -62,7 +62,7 @@ func Tiles(s *pass.State) error {
 
 // slicePieces makes big tiles of an entry in pieces.
 func slicePieces(s *pass.State, entry *ir.Op, made *int) error {
-	c := newCutter(s, entry)
+	c := newSlicer(s, entry)
 	c.made = made
 	c.findOutputs()
 	if c.err == nil {
@@ -93,8 +93,8 @@ const (
 	loopRegs = 64
 )
 
-// cutter slices one entry.
-type cutter struct {
+// slicer slices one entry.
+type slicer struct {
 	s       *pass.State
 	b       *ir.Builder
 	entry   *ir.Op
@@ -120,9 +120,9 @@ type cutter struct {
 	err      error
 }
 
-func newCutter(s *pass.State, entry *ir.Op) *cutter {
+func newSlicer(s *pass.State, entry *ir.Op) *slicer {
 	p, d := tileaa.PlanOf(entry), kernel.DemandsOf(s, entry)
-	c := &cutter{
+	c := &slicer{
 		s: s, b: ir.NewBuilder(s.Ctx), entry: entry, threads: 32 * p.Warps, limit: d.ValueLimit(s, p.Warps),
 		known: facts.New(entry), number: map[*ir.Op]int{}, output: map[*ir.Op]*output{}, kept: map[*ir.Op]bool{},
 		replaced: ir.Mapping{}, feeding: Feeding{}, made: new(int),
@@ -135,12 +135,12 @@ func newCutter(s *pass.State, entry *ir.Op) *cutter {
 		c.limit = d.AccumulatorShare(c.accumulators)
 	}
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) { c.number[op] = len(c.number) })
-	c.orders = tokenOrder{c: c, behind: map[*ir.Op]map[*ir.Op]bool{}}
+	c.orders = tokenOrder{c: c, followers: map[*ir.Op]map[*ir.Op]bool{}}
 	return c
 }
 
 // fitsWhole reports whether a thread can hold every value one way or another.
-func (c *cutter) fitsWhole() bool {
+func (c *slicer) fitsWhole() bool {
 	ok := true
 	c.s.Walk(c.entry, ir.PreOrder, func(op *ir.Op) {
 		ok = ok && !slices.ContainsFunc(op.Results(), func(v *ir.Value) bool { return kernel.TileRegisters(v) > kernel.WholeRegisters*c.threads })
@@ -148,10 +148,10 @@ func (c *cutter) fitsWhole() bool {
 	return ok
 }
 
-func (c *cutter) big(v *ir.Value) bool { return c.regs(v) > c.limit*c.threads }
+func (c *slicer) big(v *ir.Value) bool { return c.regs(v) > c.limit*c.threads }
 
 // regs is tileRegs of a value, but 0 of operands of products, which are cut along K later.
-func (c *cutter) regs(v *ir.Value) int {
+func (c *slicer) regs(v *ir.Value) int {
 	if c.products && !c.steps && c.feeding.Of(v) {
 		return 0
 	}
@@ -159,15 +159,15 @@ func (c *cutter) regs(v *ir.Value) int {
 }
 
 // pieceLimit and loopLimit are the most registers of a thread that a piece takes, and a piece with all accumulators of a loop.
-func (c *cutter) pieceLimit() (piece, loop int) {
+func (c *slicer) pieceLimit() (piece, loop int) {
 	if c.products {
 		return c.accumulators, c.accumulators
 	}
 	return pieceRegs, loopRegs
 }
 
-// touched reports whether an operation takes or makes a big tile, or scans more than a thread holds.
-func (c *cutter) touched(op *ir.Op) bool {
+// involvesBig reports whether an operation takes or makes a big tile, or scans more than a thread holds.
+func (c *slicer) involvesBig(op *ir.Op) bool {
 	if op.Code() == tileaa.OpScan && kernel.ScanRegisters(tileaa.ShapeOf(op.Operand(0)), tileaa.DimOf(op), c.threads/32) > 2*c.limit {
 		return true
 	}
@@ -193,17 +193,17 @@ const (
 )
 
 // findOutputs decides about everything that must happen or must be known whole: it becomes an output of a loop, or stays.
-func (c *cutter) findOutputs() {
+func (c *slicer) findOutputs() {
 	c.s.Walk(c.entry, ir.PreOrder, func(op *ir.Op) {
 		if op != c.entry && !c.cuttable(op) && !c.cuttable(op.ParentOp()) {
-			c.happens(op)
+			c.visitEffect(op)
 		}
 	})
 	slices.SortFunc(c.outputs, func(a, b *output) int { return c.number[a.op] - c.number[b.op] })
 }
 
-// happens sees to it that an operation happens, if it does more than compute: in pieces or as it is.
-func (c *cutter) happens(op *ir.Op) {
+// visitEffect sees to it that an operation happens, if it does more than compute: in pieces or as it is.
+func (c *slicer) visitEffect(op *ir.Op) {
 	if c.err == nil && c.steps && tileaa.IsProduct(op) {
 		if o := c.stepOutput(op, c.stepPieces(op)); o != nil {
 			c.add(o)
@@ -213,9 +213,9 @@ func (c *cutter) happens(op *ir.Op) {
 	if c.err != nil || inCombine(op) || op.Traits().Has(ir.Pure) || loadsFreely(op) {
 		return
 	}
-	if _, ok := cutTile(op); ok && !c.steps && c.reaches(op) {
+	if _, ok := cutTile(op); ok && !c.steps && c.dependsOnBig(op) {
 		// A small tile is worth a loop if that spares making it whole.
-		if o := c.bestOutput(op, effect); o != nil && (c.touched(op) || !o.takesApart()) {
+		if o := c.bestOutput(op, effect); o != nil && (c.involvesBig(op) || !o.takesApart()) {
 			c.add(o)
 			return
 		}
@@ -258,8 +258,8 @@ func ordersMore(op *ir.Op) bool {
 	return ok && m.Order() > def.Relaxed
 }
 
-// reaches reports whether a big tile lies behind an operation, however small what it makes itself.
-func (c *cutter) reaches(op *ir.Op) bool {
+// dependsOnBig reports whether a big tile feeds an operation, however small what it makes itself.
+func (c *slicer) dependsOnBig(op *ir.Op) bool {
 	seen := map[*ir.Op]bool{}
 	var visit func(op *ir.Op) bool
 	visit = func(op *ir.Op) bool {
@@ -269,17 +269,17 @@ func (c *cutter) reaches(op *ir.Op) bool {
 				continue
 			}
 			seen[d] = true
-			if c.touched(d) || visit(d) {
+			if c.involvesBig(d) || visit(d) {
 				return true
 			}
 		}
 		return false
 	}
-	return c.touched(op) || visit(op)
+	return c.involvesBig(op) || visit(op)
 }
 
 // add makes an output, and everything outside of its loop that the loop needs.
-func (c *cutter) add(o *output) {
+func (c *slicer) add(o *output) {
 	if *c.made += len(o.cuts); *c.made > maxPieces {
 		v, _ := cutTile(o.op)
 		if v == nil {
@@ -296,12 +296,12 @@ func (c *cutter) add(o *output) {
 }
 
 // keep leaves an operation as it is: its operands must exist whole.
-func (c *cutter) keep(op *ir.Op) {
+func (c *slicer) keep(op *ir.Op) {
 	if c.kept[op] || c.err != nil {
 		return
 	}
 	c.kept[op] = true
-	if c.touched(op) && !c.remarked {
+	if c.involvesBig(op) && !c.remarked {
 		c.remarked = true
 		c.s.Remark(op.Loc(), "%s cannot be cut into pieces; it may spill", op.Def.Name)
 	}
@@ -318,19 +318,19 @@ func (c *cutter) keep(op *ir.Op) {
 		}
 	case c.cuttable(op):
 		for _, in := range op.Body().Ops() {
-			c.happens(in)
+			c.visitEffect(in)
 		}
 	}
 }
 
 // needWhole sees to it that a value that user takes exists whole.
-func (c *cutter) needWhole(v *ir.Value, user *ir.Op) {
+func (c *slicer) needWhole(v *ir.Value, user *ir.Op) {
 	op := v.DefiningOp()
 	c.checkWhole(v, user)
 	if op == nil || c.err != nil || c.kept[op] || c.output[op] != nil || tileaa.IsToken(v) {
 		return
 	}
-	if c.touched(op) && !c.big(v) && (op.Traits().Has(ir.Pure) || loadsFreely(op)) {
+	if c.involvesBig(op) && !c.big(v) && (op.Traits().Has(ir.Pure) || loadsFreely(op)) {
 		if o := c.bestOutput(op, collect); o != nil {
 			c.add(o)
 			return
@@ -339,14 +339,14 @@ func (c *cutter) needWhole(v *ir.Value, user *ir.Op) {
 	c.keep(op)
 }
 
-func (c *cutter) checkWhole(v *ir.Value, user *ir.Op) {
+func (c *slicer) checkWhole(v *ir.Value, user *ir.Op) {
 	if c.regs(v) > kernel.WholeRegisters*c.threads {
 		c.refuse(user, v, "it cannot be made in pieces")
 	}
 }
 
 // refuse is the error about a tile that cannot be cut into pieces.
-func (c *cutter) refuse(op *ir.Op, v *ir.Value, why string) {
+func (c *slicer) refuse(op *ir.Op, v *ir.Value, why string) {
 	if c.err == nil {
 		c.err = &pass.NotSupported{Op: op.Def.Name, Loc: op.Loc(), Type: fmt.Sprintf("of a tile too big for the registers of %d threads, %s: %s, and whole it takes %d registers of each thread, which has %d; a smaller tile helps",
 			c.threads, ir.ShortType(v.Type()), why, (kernel.TileRegisters(v)+c.threads-1)/c.threads, kernel.WholeRegisters-1)}
@@ -354,7 +354,7 @@ func (c *cutter) refuse(op *ir.Op, v *ir.Value, why string) {
 }
 
 // bestOutput is the cheapest way to cut an operation, or nil. A reduction may be cut along its own dimension too.
-func (c *cutter) bestOutput(op *ir.Op, kind outputKind) *output {
+func (c *slicer) bestOutput(op *ir.Op, kind outputKind) *output {
 	var best *output
 	try := func(kind outputKind, rank int) {
 		for d := range rank {
@@ -378,7 +378,7 @@ func (c *cutter) bestOutput(op *ir.Op, kind outputKind) *output {
 }
 
 // tryOutput cuts an operation along one dimension into as few pieces as fit, but at least so many.
-func (c *cutter) tryOutput(op *ir.Op, kind outputKind, dim int, pieces int64) *output {
+func (c *slicer) tryOutput(op *ir.Op, kind outputKind, dim int, pieces int64) *output {
 	if kind == sum {
 		return c.stepOutput(op, pieces)
 	}

@@ -25,19 +25,19 @@ type exposure struct {
 
 // summary is what the surroundings of a loop must know of it.
 type summary struct {
-	level    *level
-	first    []flight   // copies in flight when it begins, with which it was walked
-	back     *pending   // what its end leaves for its beginning
-	carried  []coverage // what the tokens that it carries cover then
-	through  bool       // some way leads through it without a barrier
-	end      *pending   // what its end leaves; nil: it has none
-	tokens   []coverage
-	exposed  exposed
-	zeroTrip bool
+	level       *level
+	first       []flight   // copies in flight when it begins, with which it was walked
+	back        *pending   // what its end leaves for its beginning
+	carried     []coverage // what the tokens that it carries cover then
+	transparent bool       // some way leads through it without a barrier
+	end         *pending   // what its end leaves; nil: it has none
+	tokens      []coverage
+	exposed     exposed
+	zeroTrip    bool
 }
 
 // expose notes an access that comes after tokens of outside or touches shared memory, before the first barrier of the level.
-func (w *fencer) expose(op *ir.Op, after coverage, spans []span) {
+func (w *inserter) expose(op *ir.Op, after coverage, spans []span) {
 	x := &w.level.exposed
 	for _, r := range spans {
 		addSpan(&x.shared, r)
@@ -67,8 +67,8 @@ func (x *exposed) add(e exposure) {
 	}
 }
 
-// loop settles what the loop's first accesses need of what came before, and goes on after it.
-func (w *fencer) loop(op *ir.Op, p *pending) {
+// visitLoop puts before a loop what its first accesses need of what came before, and goes on after it.
+func (w *inserter) visitLoop(op *ir.Op, p *pending) {
 	sum := w.summaryOf(op, p)
 	var needed requirement
 	need := func(d requirement) { needed = needed.with(d) }
@@ -81,11 +81,11 @@ func (w *fencer) loop(op *ir.Op, p *pending) {
 	}
 	var after []coverage
 	for _, e := range sum.exposed.tokens {
-		c := w.cover(e.outer, p)
+		c := w.coverageOf(e.outer, p)
 		after = append(after, c)
 		need(w.require(c, e.op, p))
 	}
-	w.settle(op, p, needed)
+	w.synchronize(op, p, needed)
 	if !w.dry {
 		outer := w.level
 		w.level = &level{}
@@ -121,18 +121,18 @@ func (w *fencer) loop(op *ir.Op, p *pending) {
 			}
 		}
 	}
-	if !sum.through { // before the results: what their tokens cover may come after that barrier
-		p.clear(w.tick())
+	if !sum.transparent { // before the results: what their tokens cover may come after that barrier
+		p.syncAll(w.tick())
 		p.inFlight = nil
 	}
 	w.results(op, tokens, sum.level, p)
 	if sum.end != nil {
-		p.take(sum.end, sum.level.start, w.tick())
+		p.addLoop(sum.end, sum.level.start, w.tick())
 	}
 }
 
 // summaryOf walks a loop unless that was done with the same copies in flight, or more.
-func (w *fencer) summaryOf(op *ir.Op, p *pending) *summary {
+func (w *inserter) summaryOf(op *ir.Op, p *pending) *summary {
 	sum := w.summaries[op]
 	within := p.copy()
 	loop, _ := ir.LoopOf(op)
@@ -159,7 +159,7 @@ func (w *fencer) summaryOf(op *ir.Op, p *pending) *summary {
 const maxWalks = 8
 
 // summarize walks the body of a loop, and puts nothing in it, until the state at its start holds what its end leaves.
-func (w *fencer) summarize(op *ir.Op, first []flight) *summary {
+func (w *inserter) summarize(op *ir.Op, first []flight) *summary {
 	l := w.level
 	loop, _ := ir.LoopOf(op)
 	back, tokens := &pending{}, make([]coverage, len(loop.Inits()))
@@ -172,7 +172,7 @@ func (w *fencer) summarize(op *ir.Op, first []flight) *summary {
 		for i := range l.conts.tokens {
 			l.conts.tokens[i] = l.conts.tokens[i].around(op)
 		}
-		if back.holds(end, l.start) && holdAll(tokens, l.conts.tokens) || walk > maxWalks {
+		if back.includes(end, l.start) && includesAll(tokens, l.conts.tokens) || walk > maxWalks {
 			break
 		}
 		back.join(end.from(l.start))
@@ -181,7 +181,7 @@ func (w *fencer) summarize(op *ir.Op, first []flight) *summary {
 			tokens[i] = tokens[i].union(c, l.start)
 		}
 		if walk == maxWalks {
-			back.everything()
+			back.setTop()
 			for i := range tokens {
 				tokens[i].all = l.start
 			}
@@ -194,18 +194,18 @@ func (w *fencer) summarize(op *ir.Op, first []flight) *summary {
 		out.state = out.after
 	}
 	sum.end, sum.tokens = out.state, out.tokens
-	sum.through = sum.zeroTrip || out.state != nil && w.open(out.state)
+	sum.transparent = sum.zeroTrip || out.state != nil && w.open(out.state)
 	sum.exposed.shared = seenOutside(sum.exposed.shared, func(v *ir.Value) bool { return w.proofs.inside(v, op) })
 	return sum
 }
 
 // walk goes through the body of a loop once.
-func (w *fencer) walk(op *ir.Op, first []flight, back *pending, tokens []coverage) {
+func (w *inserter) walk(op *ir.Op, first []flight, back *pending, tokens []coverage) {
 	l := w.level
 	loop, _ := ir.LoopOf(op)
 	inits := loop.Inits()
 	l.start = w.tick()
-	l.exposed, l.conts, l.breaks = exposed{}, ways{}, ways{}
+	l.exposed, l.conts, l.breaks = exposed{}, join{}, join{}
 	for i, a := range loop.Carried() {
 		w.s.Step()
 		if tileaa.IsToken(a) {
@@ -213,12 +213,12 @@ func (w *fencer) walk(op *ir.Op, first []flight, back *pending, tokens []coverag
 			w.tokens[a] = tokenOf{l, c.union(tokens[i].at(l.start), l.start)}
 		}
 	}
-	w.block(op.Body(), back.begin(l.start, first))
+	w.visitBlock(op.Body(), back.begin(l.start, first))
 }
 
-func holdAll(have, want []coverage) bool {
+func includesAll(have, want []coverage) bool {
 	for i, c := range want {
-		if !have[i].holds(c) {
+		if !have[i].includes(c) {
 			return false
 		}
 	}

@@ -21,12 +21,12 @@ const everywhere = math.MaxInt
 
 // span is a range of bytes of shared memory that was touched.
 type span struct {
-	buffer *ir.Value      // a ring for one of its slots; nil: several
-	slot   slot           // of a ring
-	layout *layout.Layout // in which all of the buffer is stored or loaded; nil: another access
-	lo, hi int
-	write  bool
-	met    bool // the lanes of each warp have met since
+	buffer      *ir.Value      // a ring for one of its slots; nil: several
+	slot        slot           // of a ring
+	layout      *layout.Layout // in which all of the buffer is stored or loaded; nil: another access
+	lo, hi      int
+	write       bool
+	lanesSynced bool // the lanes of each warp have met since
 }
 
 // flight is a copy in flight: it is not over until its thread has waited for it, and no barrier before that makes it visible.
@@ -36,11 +36,11 @@ type flight struct {
 	age int    // groups that were committed since, its own counts; 0: not committed
 }
 
-// pending is what happened since the last barrier. Times are those of the fencer's clock.
+// pending is what happened since the last barrier. Times are those of the inserter's clock.
 type pending struct {
 	shared   []span
 	inFlight []flight
-	met      int                // when all threads met last, on every way here
+	synced   int                // when all threads met last, on every way here
 	last     [kindsOfAccess]int // when global memory was accessed last, by kind
 	dead     bool               // no way leads here
 }
@@ -94,13 +94,13 @@ func ordersAll(op *ir.Op) bool {
 
 // requirement is what must stand before an access: a wait for copies in flight and a meeting.
 type requirement struct {
-	wait waiting
-	who  meeting
+	wait         waiting
+	participants participants
 }
 
 // with is both.
 func (d requirement) with(e requirement) requirement {
-	return requirement{d.wait.with(e.wait), max(d.who, e.who)}
+	return requirement{d.wait.with(e.wait), max(d.participants, e.participants)}
 }
 
 // waiting is how many groups of copies may stay in flight, plus one; noWait asks for nothing. A copy that is not committed yet is waited
@@ -129,12 +129,12 @@ func (w waiting) with(v waiting) waiting {
 	return w
 }
 
-// meeting is who must meet before an access.
-type meeting uint8
+// participants is who must meet before an access.
+type participants uint8
 
 const (
-	nobody meeting = iota
-	lanes          // of each warp
+	nobody participants = iota
+	lanes               // of each warp
 	everybody
 )
 
@@ -144,13 +144,13 @@ func (p *pending) copy() *pending {
 	return &q
 }
 
-// clear is a barrier of all threads.
-func (p *pending) clear(now int) { p.shared, p.met = nil, now }
+// syncAll is a barrier of all threads.
+func (p *pending) syncAll(now int) { p.shared, p.synced = nil, now }
 
-// meet is a barrier of the lanes of each warp.
-func (p *pending) meet() {
+// syncLanes is a barrier of the lanes of each warp.
+func (p *pending) syncLanes() {
 	for i := range p.shared {
-		p.shared[i].met = true
+		p.shared[i].lanesSynced = true
 	}
 }
 
@@ -166,8 +166,8 @@ func (p *pending) note(k kinds, now int) {
 // requireAll is who must meet before an access of kinds k that comes after everything.
 func (p *pending) requireAll(k kinds) (d requirement) {
 	for i, at := range p.last {
-		if at > 0 && at >= p.met && k != 0 && conflicting(k, 1<<i) {
-			d.who = everybody
+		if at > 0 && at >= p.synced && k != 0 && conflicting(k, 1<<i) {
+			d.participants = everybody
 		}
 	}
 	if k&(write|ordered) != 0 {
@@ -191,17 +191,17 @@ func (p *pending) conflict(r span, proofs *proofs) (d requirement) {
 		}
 		switch {
 		case !proofs.ownParts(q, r):
-			d.who = everybody
+			d.participants = everybody
 			return d
-		case !q.met:
-			d.who = max(d.who, lanes)
+		case !q.lanesSynced:
+			d.participants = max(d.participants, lanes)
 		}
 	}
 	return d
 }
 
-// fly adds a copy that begins.
-func (p *pending) fly(f flight) { addFlight(&p.inFlight, f) }
+// issue adds a copy that begins.
+func (p *pending) issue(f flight) { addFlight(&p.inFlight, f) }
 
 // waitFor is the wait for the copies of an op.
 func (p *pending) waitFor(op *ir.Op) (w waiting) {
@@ -220,8 +220,8 @@ func (p *pending) commit() {
 	}
 }
 
-// land makes copies writes that have happened: those of all groups but the newest n.
-func (p *pending) land(n int) {
+// wait makes copies writes that have happened: those of all groups but the newest n.
+func (p *pending) wait(n int) {
 	p.inFlight = slices.DeleteFunc(p.inFlight, func(f flight) bool {
 		if f.age > n {
 			addSpan(&p.shared, f.span)
@@ -241,12 +241,12 @@ func (p *pending) join(q *pending) {
 	for i := range p.last {
 		p.last[i] = max(p.pendingAt(i), q.pendingAt(i))
 	}
-	p.met = min(p.met, q.met)
+	p.synced = min(p.synced, q.synced)
 }
 
 // pendingAt is when an access of kind i happened that is pending, or 0.
 func (p *pending) pendingAt(i int) int {
-	if p.last[i] < p.met {
+	if p.last[i] < p.synced {
 		return 0
 	}
 	return p.last[i]
@@ -255,7 +255,7 @@ func (p *pending) pendingAt(i int) int {
 // begin is the state at the beginning of a loop's body, when p is what its end leaves.
 func (p *pending) begin(now int, first []flight) *pending {
 	q := p.copy()
-	q.met = now
+	q.synced = now
 	for i, at := range p.last {
 		q.last[i] = min(at, 1) * now
 	}
@@ -268,30 +268,30 @@ func (p *pending) begin(now int, first []flight) *pending {
 // from is what is pending of p, in the times of one for whom a loop that began at start is one moment.
 func (p *pending) from(start int) *pending {
 	q := p.copy()
-	q.met = 0
+	q.synced = 0
 	for i := range q.last {
 		q.last[i] = min(p.pendingAt(i), 1)
 	}
 	return q
 }
 
-// holds reports whether all that is pending in q is in p, too.
-func (p *pending) holds(q *pending, start int) bool {
+// includes reports whether all that is pending in q is in p, too.
+func (p *pending) includes(q *pending, start int) bool {
 	for i := range p.last {
 		if q.pendingAt(i) > 0 && p.last[i] == 0 {
 			return false
 		}
 	}
 	for _, r := range q.shared {
-		if !slices.ContainsFunc(p.shared, func(s span) bool { return s.holds(r) }) {
+		if !slices.ContainsFunc(p.shared, func(s span) bool { return s.includes(r) }) {
 			return false
 		}
 	}
 	return covers(p.inFlight, q.inFlight)
 }
 
-// take adds what a loop leaves that ended now.
-func (p *pending) take(end *pending, start, now int) {
+// addLoop adds what a loop leaves that ended now.
+func (p *pending) addLoop(end *pending, start, now int) {
 	for _, r := range end.shared {
 		addSpan(&p.shared, r)
 	}
@@ -305,21 +305,21 @@ func (p *pending) take(end *pending, start, now int) {
 	}
 }
 
-// everything makes of p a state that holds every other.
-func (p *pending) everything() {
+// setTop makes of p a state that holds every other.
+func (p *pending) setTop() {
 	p.shared = []span{{hi: everywhere, write: true}}
 	p.inFlight = []flight{{span: p.shared[0]}}
 	p.last = [kindsOfAccess]int{1, 1, 1}
 }
 
-// holds reports whether s says of a conflict all that r says.
-func (s span) holds(r span) bool {
+// includes reports whether s says of a conflict all that r says.
+func (s span) includes(r span) bool {
 	return s == r || s.buffer == nil && s.lo <= r.lo && r.hi <= s.hi && (s.write || !r.write)
 }
 
 // addSpan adds a span to a list, which becomes one span without detail when it is full.
 func addSpan(list *[]span, r span) {
-	if slices.ContainsFunc(*list, func(s span) bool { return s.holds(r) }) {
+	if slices.ContainsFunc(*list, func(s span) bool { return s.includes(r) }) {
 		return
 	}
 	if len(*list) < maxListed {
@@ -340,15 +340,15 @@ func hull(list []span) span {
 // covers reports whether every copy of want is in have, no older.
 func covers(have, want []flight) bool {
 	for _, f := range want {
-		if !slices.ContainsFunc(have, func(g flight) bool { return g.holds(f) }) {
+		if !slices.ContainsFunc(have, func(g flight) bool { return g.includes(f) }) {
 			return false
 		}
 	}
 	return true
 }
 
-func (f flight) holds(g flight) bool {
-	return (f.op == g.op && f.span == g.span || f.op == nil && f.span.holds(g.span)) && f.age <= g.age
+func (f flight) includes(g flight) bool {
+	return (f.op == g.op && f.span == g.span || f.op == nil && f.span.includes(g.span)) && f.age <= g.age
 }
 
 func addFlight(list *[]flight, f flight) {
@@ -435,7 +435,7 @@ func (c coverage) around(loop *ir.Op) coverage {
 	return c
 }
 
-func (c coverage) holds(d coverage) bool {
+func (c coverage) includes(d coverage) bool {
 	if c.all > 0 {
 		return true
 	}

@@ -24,22 +24,22 @@ import (
 // The pass is a walk in program order with the state of what happened since the last barrier (barrier_state.go); after an if it is
 // the union of both ways. The walk of a loop begins with nothing, and is repeated with what the end of its body leaves, so that the
 // end meets the beginning; barriers are put in by a last one. What is around the loop sees its summary only: the accesses before the first barrier in it, whose
-// conflicts with what came before are settled by one barrier before the loop, and what its end leaves. So a loop in loops is not
+// conflicts with what came before are resolved by one barrier before the loop, and what its end leaves. So a loop in loops is not
 // walked again for each of them, and time is linear in the length of the kernel.
 func InsertBarriers(s *pass.State) error {
 	known := facts.New(s.Module)
 	for _, entry := range s.Entries() {
-		w := &fencer{s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.PlanOf(entry).Warps, tokens: map[*ir.Value]tokenOf{},
+		w := &inserter{s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.PlanOf(entry).Warps, tokens: map[*ir.Value]tokenOf{},
 			summaries: map[*ir.Op]*summary{}, proofs: newProofs(s, known, entry)}
 		w.level = &level{}
 		w.clock++
 		w.level.start = w.clock
-		w.block(entry.Body(), &pending{met: w.level.start})
+		w.visitBlock(entry.Body(), &pending{synced: w.level.start})
 	}
 	return nil
 }
 
-type fencer struct {
+type inserter struct {
 	s         *pass.State
 	b         *ir.Builder
 	warps     int
@@ -55,13 +55,13 @@ type fencer struct {
 type level struct {
 	start   int // when it began
 	exposed exposed
-	conts   ways // of the continues
-	breaks  ways
-	yields  []*ways // of the ifs around, innermost last
+	conts   join // of the continues
+	breaks  join
+	yields  []*join // of the ifs around, innermost last
 }
 
-// ways collects what several ways leave behind, as it is seen where they lead to.
-type ways struct {
+// join collects what several ways leave behind, as it is seen where they lead to.
+type join struct {
 	state  *pending
 	after  *pending // of the continues of a counted loop: as it is seen after the loop
 	tokens []coverage
@@ -73,70 +73,70 @@ type tokenOf struct {
 	coverage
 }
 
-func (w *fencer) tick() int { w.clock++; return w.clock }
+func (w *inserter) tick() int { w.clock++; return w.clock }
 
 // open reports whether some way from the beginning of the level leads here without a barrier.
-func (w *fencer) open(p *pending) bool { return p.met <= w.level.start }
+func (w *inserter) open(p *pending) bool { return p.synced <= w.level.start }
 
-// block walks a block with the state at its start and leaves the state at its end in p.
-func (w *fencer) block(b *ir.Block, p *pending) {
+// visitBlock walks a block with the state at its start and leaves the state at its end in p.
+func (w *inserter) visitBlock(b *ir.Block, p *pending) {
 	for op := b.First(); op != nil; op = op.Next() {
-		w.op(op, p)
+		w.visit(op, p)
 	}
 }
 
-func (w *fencer) op(op *ir.Op, p *pending) {
+func (w *inserter) visit(op *ir.Op, p *pending) {
 	w.s.Step()
 	switch op.Code() {
 	case tileaa.OpBarrier:
-		w.barrierMet(ir.Cast[tileaa.Barrier](op), p)
+		w.visitBarrier(ir.Cast[tileaa.Barrier](op), p)
 	case tileaa.OpAsyncCommit:
 		p.commit()
 	case tileaa.OpAsyncWait:
-		p.land(int(ir.Cast[tileaa.AsyncWait](op).Pending()))
+		p.wait(int(ir.Cast[tileaa.AsyncWait](op).Pending()))
 	case tileaa.OpFor, tileaa.OpLoop:
-		w.loop(op, p)
+		w.visitLoop(op, p)
 	case tileaa.OpIf:
-		w.branch(op, p)
+		w.visitIf(op, p)
 	case tileaa.OpContinue:
-		w.leave(&w.level.conts, op, p)
+		w.jump(&w.level.conts, op, p)
 	case tileaa.OpBreak:
-		w.leave(&w.level.breaks, op, p)
+		w.jump(&w.level.breaks, op, p)
 	case tileaa.OpYield:
-		w.leave(w.level.yields[len(w.level.yields)-1], op, p)
+		w.jump(w.level.yields[len(w.level.yields)-1], op, p)
 	case tileaa.OpReturn:
 		p.dead = true
 	default:
-		w.access(op, p)
+		w.visitAccess(op, p)
 	}
 }
 
-// barrierMet takes note of a barrier that stands there: of all threads, or of the lanes of each warp. One of some warps orders
+// visitBarrier takes note of a barrier that stands there: of all threads, or of the lanes of each warp. One of some warps orders
 // nothing between the others.
-func (w *fencer) barrierMet(b tileaa.Barrier, p *pending) {
+func (w *inserter) visitBarrier(b tileaa.Barrier, p *pending) {
 	switch {
 	case b.Warp() && w.warps > 1:
-		p.meet()
+		p.syncLanes()
 	case w.ofAll(b):
-		p.clear(w.tick())
+		p.syncAll(w.tick())
 	}
 }
 
 // ofAll reports whether all threads of the block meet at a barrier.
-func (w *fencer) ofAll(b tileaa.Barrier) bool {
+func (w *inserter) ofAll(b tileaa.Barrier) bool {
 	threads, some := b.Threads()
 	return w.warps == 1 || !b.Warp() && (!some || threads == 0 || int(threads) == 32*w.warps)
 }
 
-// leave ends the way at a terminator: what it leaves goes to where the terminator jumps.
-func (w *fencer) leave(to *ways, op *ir.Op, p *pending) {
+// jump ends the way at a terminator: what it leaves goes to where the terminator jumps.
+func (w *inserter) jump(to *join, op *ir.Op, p *pending) {
 	if !p.dead {
 		if to.tokens == nil {
 			to.tokens = make([]coverage, op.NumOperands())
 		}
 		for i, v := range op.Operands() {
 			if tileaa.IsToken(v) {
-				to.tokens[i] = to.tokens[i].union(w.cover(v, p), w.clock)
+				to.tokens[i] = to.tokens[i].union(w.coverageOf(v, p), w.clock)
 			}
 		}
 		target := ir.Target(op)
@@ -165,14 +165,14 @@ func joined(state, p *pending, way passage, gone func(*ir.Value) bool) *pending 
 	return state
 }
 
-// branch walks both sides of an if.
-func (w *fencer) branch(op *ir.Op, p *pending) {
-	out := &ways{}
+// visitIf walks both sides of an if.
+func (w *inserter) visitIf(op *ir.Op, p *pending) {
+	out := &join{}
 	w.level.yields = append(w.level.yields, out)
 	for i := range 2 {
 		side := p.copy()
 		if i < op.NumRegions() && op.Regions()[i].Front() != nil {
-			w.block(op.Regions()[i].Front(), side)
+			w.visitBlock(op.Regions()[i].Front(), side)
 		}
 		switch {
 		case side.dead: // it left by its yield or by a jump
@@ -193,7 +193,7 @@ func (w *fencer) branch(op *ir.Op, p *pending) {
 
 // results notes what the tokens cover that an op with regions gives. Tokens of outside, in terms of which the level within speaks,
 // are looked up in the state p; with within nil, there is no such level.
-func (w *fencer) results(op *ir.Op, tokens []coverage, within *level, p *pending) {
+func (w *inserter) results(op *ir.Op, tokens []coverage, within *level, p *pending) {
 	now := w.tick()
 	for i, r := range op.Results() {
 		if !tileaa.IsToken(r) || i >= len(tokens) {
@@ -208,25 +208,25 @@ func (w *fencer) results(op *ir.Op, tokens []coverage, within *level, p *pending
 }
 
 // resolve replaces tokens of outside by what they cover in the state p.
-func (w *fencer) resolve(c coverage, p *pending) coverage {
+func (w *inserter) resolve(c coverage, p *pending) coverage {
 	out := coverage{all: c.all}
 	for _, e := range c.list {
 		if e.outer == nil {
 			out = out.union(coverage{list: []covered{e}}, w.clock)
 		} else {
-			out = out.union(w.cover(e.outer, p), w.clock)
+			out = out.union(w.coverageOf(e.outer, p), w.clock)
 		}
 	}
 	return out
 }
 
-// cover is what a token covers that is still pending.
-func (w *fencer) cover(v *ir.Value, p *pending) coverage {
+// coverageOf is what a token covers that is still pending.
+func (w *inserter) coverageOf(v *ir.Value, p *pending) coverage {
 	if v == nil {
 		return coverage{}
 	}
 	if t, ok := w.tokens[v]; ok && t.level == w.level {
-		return t.since(p.met)
+		return t.since(p.synced)
 	}
 	if !w.open(p) {
 		return coverage{}
@@ -234,15 +234,15 @@ func (w *fencer) cover(v *ir.Value, p *pending) coverage {
 	return coverage{list: []covered{{outer: v, when: w.level.start}}}
 }
 
-// access puts a barrier before an op that touches memory if one is needed, and notes what it does.
-func (w *fencer) access(op *ir.Op, p *pending) {
+// visitAccess puts a barrier before an op that touches memory if one is needed, and notes what it does.
+func (w *inserter) visitAccess(op *ir.Op, p *pending) {
 	spans := accesses(op)
-	order := w.ordered(op, p)
+	order := w.orderOf(op, p)
 	needed := order.requirement
 	for _, r := range spans {
 		needed = needed.with(p.conflict(r, w.proofs))
 	}
-	w.settle(op, p, needed)
+	w.synchronize(op, p, needed)
 	if w.open(p) {
 		w.expose(op, order.after, spans)
 	}
@@ -258,14 +258,14 @@ func (w *fencer) access(op *ir.Op, p *pending) {
 	}
 	for _, r := range spans {
 		if op.Code() == tileaa.OpAsyncCopy {
-			p.fly(flight{span: r, op: op})
+			p.issue(flight{span: r, op: op})
 		} else {
 			addSpan(&p.shared, r)
 		}
 	}
 	if orders(op, def.Acquire) && !w.followed(op) {
 		if w.dry {
-			p.clear(w.tick())
+			p.syncAll(w.tick())
 			return
 		}
 		w.b.After(op)
@@ -274,7 +274,7 @@ func (w *fencer) access(op *ir.Op, p *pending) {
 }
 
 // followed reports whether a barrier of all threads comes next.
-func (w *fencer) followed(op *ir.Op) bool {
+func (w *inserter) followed(op *ir.Op) bool {
 	b, ok := ir.As[tileaa.Barrier](op.Next())
 	return ok && w.ofAll(b)
 }
@@ -285,12 +285,12 @@ type ordering struct {
 	requirement
 }
 
-// ordered finds who must meet before an op because of its order.
-func (w *fencer) ordered(op *ir.Op, p *pending) ordering {
+// orderOf finds who must meet before an op because of its order.
+func (w *inserter) orderOf(op *ir.Op, p *pending) ordering {
 	var o ordering
 	for _, v := range op.Operands() {
 		if tileaa.IsToken(v) {
-			o.after = o.after.union(w.cover(v, p), w.clock)
+			o.after = o.after.union(w.coverageOf(v, p), w.clock)
 		}
 	}
 	kind := kindOf(op)
@@ -305,13 +305,13 @@ func (w *fencer) ordered(op *ir.Op, p *pending) ordering {
 }
 
 // requirement is who must meet before op, which comes after what c covers.
-func (w *fencer) require(c coverage, op *ir.Op, p *pending) requirement {
+func (w *inserter) require(c coverage, op *ir.Op, p *pending) requirement {
 	var d requirement
 	if planted.On("lost-token") {
 		return d
 	}
 	kind := kindOf(op)
-	if c.all >= p.met && c.all > 0 {
+	if c.all >= p.synced && c.all > 0 {
 		d = p.requireAll(kind)
 	}
 	for _, e := range c.list {
@@ -321,15 +321,15 @@ func (w *fencer) require(c coverage, op *ir.Op, p *pending) requirement {
 		if e.op.Code() == tileaa.OpAsyncCopy {
 			d.wait = d.wait.with(p.waitFor(e.op))
 		}
-		if d.who != everybody && !w.proofs.sameThreads(e, op) {
-			d.who = everybody
+		if d.participants != everybody && !w.proofs.sameThreads(e, op) {
+			d.participants = everybody
 		}
 	}
 	return d
 }
 
-// settle puts the wait and the barrier that are needed before op.
-func (w *fencer) settle(op *ir.Op, p *pending, needed requirement) {
+// synchronize puts the wait and the barrier that are needed before op.
+func (w *inserter) synchronize(op *ir.Op, p *pending, needed requirement) {
 	w.b.Before(op)
 	w.b.Loc = op.Loc()
 	if needed.wait != noWait {
@@ -344,23 +344,23 @@ func (w *fencer) settle(op *ir.Op, p *pending, needed requirement) {
 		if !w.dry {
 			tileaa.NewAsyncWait(w.b, int64(groups))
 		}
-		p.land(groups)
+		p.wait(groups)
 	}
-	drop := needed.who == everybody && (planted.On("drop-barrier") && op.Code() == tileaa.OpBufferLoad ||
+	drop := needed.participants == everybody && (planted.On("drop-barrier") && op.Code() == tileaa.OpBufferLoad ||
 		planted.On("drop-ring-barrier") && op.Code() == tileaa.OpAsyncCopy)
-	if needed.who != nobody && !w.dry && !drop {
-		w.barrier(op.Loc()).SetWarp(needed.who == lanes || w.warps == 1)
+	if needed.participants != nobody && !w.dry && !drop {
+		w.barrier(op.Loc()).SetWarp(needed.participants == lanes || w.warps == 1)
 	}
-	switch needed.who {
+	switch needed.participants {
 	case everybody:
-		p.clear(w.tick())
+		p.syncAll(w.tick())
 	case lanes:
-		p.meet()
+		p.syncLanes()
 	}
 }
 
 // barrier makes a barrier of the thread block; one warp alone meets by bar.warp.sync.
-func (w *fencer) barrier(loc ir.Location) tileaa.Barrier {
+func (w *inserter) barrier(loc ir.Location) tileaa.Barrier {
 	w.b.Loc = loc
 	return tileaa.NewBarrier(w.b, tileaa.BarrierOptions{Warp: w.warps == 1})
 }

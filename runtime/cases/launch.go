@@ -32,7 +32,7 @@ type launchJSON struct {
 	SM      int                 `json:"sm"`
 }
 
-// scratchName is the buffer behind the parameter {"global_scratch": true}.
+// scratchName is the buffer after the parameter {"global_scratch": true}.
 const scratchName = "global scratch"
 
 // otherNames are names of element types that other compilers use.

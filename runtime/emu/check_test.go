@@ -46,7 +46,7 @@ func TestEveryCheckReports(t *testing.T) {
 		kind      Kind
 		msg       string
 	}{
-		{"load behind the end",
+		{"load after the end",
 			kernel("ld.global.u32 %r1, [%rd1+4];"), kernel("ld.global.u32 %r1, [%rd1];"),
 			OutOfBounds, "0 bytes after the end of 'buf' (256 bytes"},
 		{"load before the beginning",

@@ -229,7 +229,7 @@ func (c *compiler) place(v *variable) {
 	}
 }
 
-// placeDynamic puts .extern .shared arrays behind all static ones.
+// placeDynamic puts .extern .shared arrays after all static ones.
 func (c *compiler) placeDynamic() {
 	c.prog.dynBase = alignUp(c.prog.shared, 16)
 	for _, v := range c.active {

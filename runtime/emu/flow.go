@@ -160,7 +160,7 @@ func decodeCall(d *decoder) {
 	if len(results) == 0 {
 		return
 	}
-	// The results are copied by an instruction behind the call.
+	// The results are copied by an instruction after the call.
 	call := *d.in
 	d.c.prog.code = append(d.c.prog.code, call)
 	*d.in = inst{kind: kExec, guard: call.guard, guardNeg: call.guardNeg, line: call.line, text: call.text, rule: ruleNone, dmask: ^uint64(0)}

@@ -61,8 +61,8 @@ type leads uint8
 
 const (
 	toTarget leads = iota // target or targets
-	toCallee              // target, which returns behind the instruction
-	toCaller              // behind a call, or nowhere
+	toCallee              // target, which returns after the instruction
+	toCaller              // after a call, or nowhere
 )
 
 // program is a decoded entry with the functions that it calls.

@@ -156,8 +156,8 @@ type block struct {
 	next     []int
 }
 
-// splitBlocks cuts the program at branches and their targets. A return from a function may go behind any
-// call, so functions are joined loosely: ret leads to the place behind every call.
+// splitBlocks cuts the program at branches and their targets. A return from a function may go after any
+// call, so functions are joined loosely: ret leads to the place after every call.
 func splitBlocks(p *program) []block {
 	n := len(p.code)
 	cut := make([]bool, n+1)

@@ -146,7 +146,7 @@ func (p *parser) skipSection() {
 // varType reads the part of a declaration before the names: [.align n] [.ptr ...] [.v2|.v4] .type.
 func (p *parser) varType() (t typ, vec, align int) {
 	vec = 1
-	pointee := false // behind .ptr, space and alignment are those of what is pointed to
+	pointee := false // after .ptr, space and alignment are those of what is pointed to
 	for p.err == nil && p.peek() == '.' {
 		w := p.word(true)
 		switch w {

@@ -12,7 +12,7 @@ import (
 type moveShape struct {
 	name              string
 	regs, lanes, cols int
-	most              int // the largest number behind x
+	most              int // the largest number after x
 	split             bool
 	at                func(t, r, imm int) (lane, col int)
 }

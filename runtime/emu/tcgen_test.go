@@ -242,7 +242,7 @@ func randomImage(r *rand.Rand) *tmemImage {
 
 // productCase is one form of tcgen05.mma.
 type productCase struct {
-	kind         string // behind kind::, with its scales
+	kind         string // after kind::, with its scales
 	a, b, d      string
 	m, n, steps  int
 	mnA, mnB     bool

@@ -286,7 +286,7 @@ func (w *warp) runGroup(left int) int {
 	return left
 }
 
-// behind tells whether lanes that can run stand before this place: they may still come to it, so an
+// after tells whether lanes that can run stand before this place: they may still come to it, so an
 // instruction that needs the whole warp waits for them instead of reporting that they are missing.
 func (w *warp) behind() bool {
 	for i, p := range w.pc {

@@ -17,7 +17,7 @@ func quo(p uint, x, y *big.Float) *big.Float { return flt(p).Quo(x, y) }
 // times is x * 2^n.
 func times(x *big.Float, n int) *big.Float { return flt(x.Prec()).SetMantExp(x, n) }
 
-// series is 1 + z/d(1) + z^2/d(2) + ... for |z| < 1 in fixed point, with p bits behind it; growing says that every term is divided by all d
+// series is 1 + z/d(1) + z^2/d(2) + ... for |z| < 1 in fixed point, with p bits after it; growing says that every term is divided by all d
 // up to its own, as factorials are. The d are small.
 func series(z *big.Float, p uint, growing bool, d func(k int64) int64) *big.Float {
 	fixed := func(x *big.Float) *big.Int {

@@ -523,7 +523,7 @@ func TestStrictRunsReportInexactDecisions(t *testing.T) {
 }
 
 func TestTileBlocksRunInOrder(t *testing.T) {
-	// Each block appends its number behind the one before it: out = out*10 + x + 3*y.
+	// Each block appends its number after the one before it: out = out*10 + x + 3*y.
 	const text = `entry @k(%out: tile<ptr<i32>>) {
 		%x, %y, %z = get_tile_block_id : tile<i32>
 		%nx, %ny, %nz = get_num_tile_blocks : tile<i32>

@@ -160,7 +160,7 @@ func (g *graph) waits(loop map[int]bool) bool {
 			asks = asks || in.op == "SYNCS" || in.op == "NANOSLEEP"
 		}
 	}
-	// One instruction that leads to itself is the trap behind the end of a kernel.
+	// One instruction that leads to itself is the trap after the end of a kernel.
 	return n == 1 || asks && n < maxPoll
 }
 

@@ -21,9 +21,9 @@ var stricter = []struct{ words, why string }{
 	{" section\n", "a section stands there twice; theirs takes the last"},
 	{"invalid padding byte", "padding that is not CB; theirs does not look"},
 	{" start indices: ", "offsets of a table that go back, or do not begin at 0; theirs takes what lies between"},
-	{" extends beyond available data", "an entry of a table ends behind the table; theirs cuts it off"},
+	{" extends beyond available data", "an entry of a table ends after the table; theirs cuts it off"},
 	{" unused bytes after ", "bytes inside an entry that nothing reads; theirs ignores them"},
-	{"unexpected data: ", "bytes behind the last entry that are no padding; theirs ignores them"},
+	{"unexpected data: ", "bytes after the last entry that are no padding; theirs ignores them"},
 	{"'cuda_tile.global' op 'alignment' must be power of two", "an alignment that PTX has not; theirs leaves it to ptxas"},
 	{"unknown flag bits", "flags of an operation that have no meaning; theirs ignores them"},
 }

@@ -18,7 +18,7 @@ func (g *generator) gather() {
 	kind := fmt.Sprintf("gather_scatter_view<tile=(%dx%d), padding_value = zero, %s, sparse_dim=%d>", t.shape[0], t.shape[1], vt, sparse)
 	v := g.fresh()
 	g.line("%s = make_gather_scatter_view %s : %s", v, view, kind)
-	// Numbers of rows that exist; what lies behind the array along the other dimension is padding.
+	// Numbers of rows that exist; what lies after the array along the other dimension is padding.
 	it := typ{g.unsigned([]int{t.shape[sparse] - 1}), []int{t.shape[sparse]}}
 	if it.elem == "i64" {
 		it.elem = "i32"
@@ -143,7 +143,7 @@ func (g *generator) scatter() {
 	g.line("%s = store_view_tko weak %s, %s[%s, %s] : %s, %s, %s, tile<i32> -> token", g.fresh(), x.name, v, i.name, g.number(scalar("i32"), 0).name, t, kind, i.typ)
 }
 
-// meeting writes two pieces of memory that nothing orders, then reads both behind a token that joins them.
+// meeting writes two pieces of memory that nothing orders, then reads both after a token that joins them.
 func (g *generator) meeting() {
 	t := typ{one(g, slices.Concat(ints, floats)...), g.shape()}
 	if g.token == "" || 2*t.n() > maxElements {

@@ -144,7 +144,7 @@ func (p *program) print(v string) {
 	p.line(`%s = print_tko "%%d;", %s : tile<i32> -> token`, p.name(), v)
 }
 
-// branches draws an if, and often another one right behind it on the same condition or on its opposite.
+// branches draws an if, and often another one right after it on the same condition or on its opposite.
 func (p *program) branches() {
 	c := p.bool()
 	second := c

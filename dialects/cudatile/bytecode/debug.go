@@ -159,7 +159,7 @@ func (r *reader) place(c *cursor) (file string, line, col uint32) {
 
 func (r *reader) u32(c *cursor, what string) uint32 { return uint32(r.integer(c, 32, what)) }
 
-// decodeDebug reads an entry. Offsets count from behind the tag.
+// decodeDebug reads an entry. Offsets count from after the tag.
 func (r *reader) decodeDebug(c *cursor) any {
 	tag := c.varint("debug info tag") & 0xFF // the official reader takes the low byte, too
 	if !r.ok() {

@@ -94,7 +94,7 @@ func (t *entries) add(e []byte) uint64 {
 	return i
 }
 
-// table writes the frame of a table section; see cursor.table. The padding behind an empty count is the caller's.
+// table writes the frame of a table section; see cursor.table. The padding after an empty count is the caller's.
 func (e *encoder) table(list [][]byte, offsetSize int) {
 	e.varint(uint64(len(list)))
 	if len(list) == 0 {

@@ -2,7 +2,7 @@ package bytecode
 
 import "tileiras/ir"
 
-// Origin is what a file said and a module cannot: the order and alignment of the sections, the padding behind them, the
+// Origin is what a file said and a module cannot: the order and alignment of the sections, the padding after them, the
 // order of the tables and the entries that nothing uses. It belongs to the module that Read returned with it. A module that
 // has been changed since may be written with its Origin too: what is new goes to the end of the tables.
 type Origin struct {

@@ -112,7 +112,7 @@ func (r *reader) sectionFailed(name string) {
 	r.closed = r.closed || !r.ok()
 }
 
-// keepTail remembers the padding behind the payload of a section.
+// keepTail remembers the padding after the payload of a section.
 func (r *reader) keepTail(id int, c *cursor) {
 	if !r.ok() {
 		return

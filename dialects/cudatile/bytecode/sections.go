@@ -115,7 +115,7 @@ func IsBytecode(data []byte) bool {
 	return strings.HasPrefix(string(data[:min(len(data), len(magic))]), magic)
 }
 
-// collect finds the sections of a file behind the header.
+// collect finds the sections of a file after the header.
 func collect(c *cursor, v ir.Version) (list []section) {
 	var seen [numSections]bool
 	for {
@@ -148,7 +148,7 @@ func collect(c *cursor, v ir.Version) (list []section) {
 	return list
 }
 
-// sectionHeader reads a header and the padding behind it.
+// sectionHeader reads a header and the padding after it.
 func sectionHeader(c *cursor, v ir.Version) (s section, length uint64) {
 	if c.done() {
 		c.fail("unexpected end of data while reading section header")

@@ -20,7 +20,7 @@ func TestOverlappingStringsAreReadAndWrittenOnce(t *testing.T) {
 	for range n {
 		payload = append(payload, 0, 0, 0, 0) // every string begins at 0; all but the last are empty or run to the end
 	}
-	payload[4] = 2 // the first begins behind the second: it runs to the end of the data
+	payload[4] = 2 // the first begins after the second: it runs to the end of the data
 	payload = append(payload, "abkernel"...)
 	file := kernel(1, ret)
 	file.sections = append([]section{{1, 4, payload}}, file.sections[:len(file.sections)-1]...)

@@ -131,7 +131,7 @@ func (r *reader) typeAt(i uint64) ir.Type {
 	return typ
 }
 
-// decodeType reads an entry. Offsets count from behind the tag.
+// decodeType reads an entry. Offsets count from after the tag.
 func (r *reader) decodeType(c *cursor) ir.Type {
 	tag, read := c.tryVarint()
 	if !read {

@@ -63,7 +63,7 @@ func onlyUser(op *ir.Op) *ir.Op {
 // length times this.
 const maxPointerOps = 64
 
-// pointerUser is the op whose pointers op helps to compute: the one behind the next offset, if that is its first operand
+// pointerUser is the op whose pointers op helps to compute: the one after the next offset, if that is its first operand
 // and everything on the way there is pure and used on the way only.
 func pointerUser(op *ir.Op) *ir.Op {
 	on := map[*ir.Op]bool{}

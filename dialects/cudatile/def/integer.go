@@ -28,7 +28,7 @@ func intBinary(name string, opcode uint32, a, b string, traits ir.Traits, summar
 	}
 }
 
-// withOverflow and withSignedness put an attribute in front of the operands and its text behind them.
+// withOverflow and withSignedness put an attribute in front of the operands and its text after them.
 func withOverflow(d *ir.OpDef) *ir.OpDef {
 	d.Args = append(args(overflowArg()), d.Args...)
 	d.Format = "$lhs `,` $rhs" + overflowText + " attr-dict `:` type($result)"

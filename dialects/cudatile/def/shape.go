@@ -41,7 +41,7 @@ func shapeOps() []*ir.OpDef {
 			Same:    rules(sameElem("lhs", "rhs", "result"), sameRank("lhs", "rhs", "result")),
 			Traits:  movement,
 			Format:  "$lhs `,` $rhs `dim` `=` $dim attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)",
-			Summary: "Puts two tiles one behind the other along a dimension."},
+			Summary: "Puts two tiles one after the other along a dimension."},
 		{Name: "extract", Opcode: 0x26, Since: V131,
 			Args:    args(in("source", "Tile"), many("indices", "ScalarI32")),
 			Results: results(res("result", "Tile")),

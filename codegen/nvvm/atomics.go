@@ -105,7 +105,7 @@ func (f *fn) maskOf(op *ir.Op, r int) reg {
 
 func atomicRMW(f *fn, op *ir.Op) {
 	t := tileaa.AsTile(op.Result(0))
-	l := layoutOf(t, f.plan.Warps)
+	l := layoutOf(t, f.warps)
 	a := ir.Cast[tileaa.AtomicRmw](op)
 	p, x := f.tileFor(a.Ptr()), f.tileFor(a.Arg())
 	owner := f.owners(l)
@@ -122,7 +122,7 @@ func atomicRMW(f *fn, op *ir.Op) {
 
 func atomicCAS(f *fn, op *ir.Op) {
 	t := tileaa.AsTile(op.Result(0))
-	l := layoutOf(t, f.plan.Warps)
+	l := layoutOf(t, f.warps)
 	a := ir.Cast[tileaa.AtomicCas](op)
 	p, cmp, val := f.tileFor(a.Ptr()), f.tileFor(a.Cmp()), f.tileFor(a.Value())
 	owner := f.owners(l)
@@ -172,4 +172,4 @@ func (f *fn) gridDependency(name string) {
 }
 
 // oneOwner is the predicate of the thread that acts for a rank-0 value.
-func (f *fn) oneOwner() reg { return f.owners(layout.Uniform(nil, f.plan.Warps)) }
+func (f *fn) oneOwner() reg { return f.owners(layout.Uniform(nil, f.warps)) }

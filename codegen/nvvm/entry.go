@@ -30,12 +30,9 @@ const sharedAlign = 1024
 //	define ptx_kernel void @k(i8 addrspace(1)* %0, i32 %1) { ... }
 //	!nvvm.annotations = !{!{..@k, !"kernel", i32 1, !"reqntidx", i32 128}}
 func (l *lowerer) entry(op *ir.Op) {
-	kernel := ir.Cast[tileaa.Entry](op)
-	f := newFn(l, kernel.SymName())
+	e := ir.Cast[tileaa.Entry](op)
+	f := newFn(l, newKernel(e.SymName(), tileaa.PlanOf(op)))
 	f.current = op
-	if f.plan = kernel.Plan(); f.plan == nil {
-		f.bug("the entry has no plan")
-	}
 	var params []*llvm.Param
 	for _, a := range op.Body().Args() {
 		f.budget.Step()
@@ -43,10 +40,9 @@ func (l *lowerer) entry(op *ir.Op) {
 	}
 	f.fn = l.m.NewFunc(f.name, types.Void, params...)
 	f.fn.CallingConv = enum.CallingConvPTXKernel
-	f.start = f.newBlock()
-	f.enterBlock(f.start)
+	f.enterRole(f.plan.Warps, 0, f.newBlock())
 	slots := f.allocas(op)
-	bytes, _ := kernel.SharedBytes()
+	bytes, _ := e.SharedBytes()
 	f.sharedMemory(bytes, slots)
 	for i, a := range op.Body().Args() {
 		f.tiles[a] = f.tileOf(elemOf(a), f.param(params[i], elemOf(a)))

@@ -103,34 +103,26 @@ type lowerer struct {
 	annotations []metadata.Node
 }
 
-// fn is the state of one entry.
+// fn is the state of one entry: of the kernel, and of the role whose program is being lowered.
 type fn struct {
 	*lowerer
 	*builder
-	name string
-	plan *tileaa.PlanAttr
+	*kernel
+	*role
 
 	tiles   map[*ir.Value]*tile
 	views   map[*ir.Value]*view
 	buffers map[*ir.Value]*buffer
-	tid     reg // number of the thread in the block
-	linears map[string]reg
-	smem    reg    // address of the block's shared memory
 	current *ir.Op // being lowered
 	loops   []*loopFrame
 	yields  []*join // of the ifs around
-	slots   map[*ir.Op]*slot
-	args    *llvm.InstAlloca // arguments of vprintf
-	scopes  map[*metadata.DIFile]*metadata.DISubprogram
-	dead    bool // what follows cannot be reached
-	generic bool // pointers may lead to memory of the kernel's own
+	dead    bool    // what follows cannot be reached
 }
 
-func newFn(l *lowerer, name string) *fn {
+func newFn(l *lowerer, k *kernel) *fn {
 	f := &fn{
-		lowerer: l, name: name,
-		tiles: map[*ir.Value]*tile{}, views: map[*ir.Value]*view{}, buffers: map[*ir.Value]*buffer{}, linears: map[string]reg{},
-		slots: map[*ir.Op]*slot{},
+		lowerer: l, kernel: k,
+		tiles: map[*ir.Value]*tile{}, views: map[*ir.Value]*view{}, buffers: map[*ir.Value]*buffer{},
 	}
 	f.builder = newBuilder(l.o.Target, l.m, l.structs)
 	f.builder.budget = l.ctx.Budget

@@ -323,7 +323,7 @@ func (f *fn) pointerRuns(op *ir.Op, l layout.Layout, guard reg, strong bool) []r
 
 func load(f *fn, op *ir.Op) {
 	t := tileaa.AsTile(op.Result(0))
-	l := layoutOf(t, f.plan.Warps)
+	l := layoutOf(t, f.warps)
 	name, strong := f.accessName(op, "ld")
 	guard := boolean(true)
 	if strong {

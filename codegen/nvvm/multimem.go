@@ -85,7 +85,7 @@ func multimemReduce(f *fn, op *ir.Op) { f.multimemWrite(op, "red") }
 // multimemLoad: a strong load is the owner's, as in tiledLoad.
 func multimemLoad(f *fn, op *ir.Op) {
 	t := tileaa.AsTile(op.Result(0))
-	l := layoutOf(t, f.plan.Warps)
+	l := layoutOf(t, f.warps)
 	owner := boolean(true)
 	if ir.Cast[tileaa.MemoryOp](op).Order() != def.Weak {
 		owner = f.owners(l)

@@ -141,7 +141,7 @@ func (f *fn) printed(v *ir.Value) []reg {
 	x := f.tileFor(v)
 	n := int(t.NumElements())
 	out := make([]reg, n)
-	l := layoutOf(t, f.plan.Warps)
+	l := layoutOf(t, f.warps)
 	if len(t.Shape) > 0 && (l.Regs() != n || !layoutIsWhole(l.RegReps())) {
 		f.unsupported("a tile that one thread does not hold whole")
 	}

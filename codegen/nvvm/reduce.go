@@ -155,7 +155,7 @@ func (f *fn) reduced(op *ir.Op, l layout.Layout, dim int, rows []int, vals []*ti
 			f.tiles[v] = f.tileOf(t.Elem, f.reg(vals[i], 0))
 			continue
 		}
-		to := layoutOf(t, f.plan.Warps)
+		to := layoutOf(t, f.warps)
 		regs := make([]int, n)
 		for r := range regs {
 			want := to.Apply(r, 0, 0, 0)

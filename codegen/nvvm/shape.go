@@ -96,7 +96,7 @@ func (f *fn) constantTable(op *ir.Op, t *tileaa.TileType, d *ir.DenseAttr, out *
 // iota_: the element of register r is its own number.
 func iota_(f *fn, op *ir.Op) {
 	t := tileaa.AsTile(op.Result(0))
-	l := layoutOf(t, f.plan.Warps)
+	l := layoutOf(t, f.warps)
 	out := f.newTile(t.Elem, numRegs(t))
 	c := f.coordinateOf(l, 0)
 	for r := range out.regs {
@@ -194,7 +194,7 @@ func cat(f *fn, op *ir.Op) {
 
 // pieces finds the registers of a piece with constant slice numbers inside the tile of layout l.
 func (f *fn) pieces(op *ir.Op, whole, piece *tileaa.TileType) []int {
-	_, regs, ok := layoutOf(whole, f.plan.Warps).Extract(ints(piece.Shape))
+	_, regs, ok := layoutOf(whole, f.warps).Extract(ints(piece.Shape))
 	if !ok {
 		f.bug("a piece of shape %v is no set of registers of %s", piece.Shape, ir.ShortType(whole))
 	}
@@ -243,7 +243,7 @@ func pad(f *fn, op *ir.Op) {
 	if v := f.val(p.Value()); v != nil {
 		value = f.reg(v, 0)
 	}
-	source, result := layoutOf(from, f.plan.Warps), layoutOf(to, f.plan.Warps)
+	source, result := layoutOf(from, f.warps), layoutOf(to, f.warps)
 	// The source's elements in the numbering of the result.
 	var bases []uint64
 	for _, b := range source.Column(layout.Reg) {

@@ -91,13 +91,15 @@ func barrier(f *fn, op *ir.Op) {
 	id, _ := b.Id()
 	threads, _ := b.Threads()
 	switch {
-	case planted.On("drop-warp-sync") && (b.Warp() || f.plan.Warps == 1):
+	case planted.On("drop-warp-sync") && (b.Warp() || f.warps == 1):
 	case b.Warp():
 		f.op("bar.warp.sync", con(kI32, fullMask))
 	case threads != 0:
 		f.op("bar.sync.count", i32(id), i32(threads))
-	case f.plan.Warps == 1:
+	case f.warps == 1:
 		f.op("bar.warp.sync", con(kI32, fullMask))
+	case f.warps < f.plan.Warps:
+		f.op("bar.sync.count", i32(id), i32(int64(32*f.warps)))
 	default:
 		f.op("bar.sync", i32(id))
 	}
@@ -185,7 +187,7 @@ func bufferStore(f *fn, op *ir.Op) {
 
 func bufferLoad(f *fn, op *ir.Op) {
 	t := tileaa.AsTile(op.Result(0))
-	l := layoutOf(t, f.plan.Warps)
+	l := layoutOf(t, f.warps)
 	b := f.bufferOf(op)
 	if p, ok := f.matrixLoad(b, l); ok {
 		f.set(op, f.loaded(f.loadMatrices(b, l, p, f.sharedElem(t.Elem)), t.Elem))
@@ -323,7 +325,7 @@ func (f *fn) pieceRuns(op *ir.Op, b *buffer, piece *tileaa.TileType, l layout.La
 
 func bufferExtract(f *fn, op *ir.Op) {
 	t := tileaa.AsTile(op.Result(0))
-	l := layoutOf(t, f.plan.Warps)
+	l := layoutOf(t, f.warps)
 	b := f.bufferOf(op)
 	out := f.newTile(f.sharedElem(t.Elem), l.Regs())
 	for _, r := range f.pieceRuns(op, b, t, l, boolean(true)) {
@@ -335,7 +337,7 @@ func bufferExtract(f *fn, op *ir.Op) {
 
 func bufferInsert(f *fn, op *ir.Op) {
 	t := tileaa.AsTile(valueOf(op))
-	l := layoutOf(t, f.plan.Warps)
+	l := layoutOf(t, f.warps)
 	x := f.inMemory(f.stored(op))
 	for _, r := range f.pieceRuns(op, f.bufferOf(op), t, l, f.owners(l)) {
 		f.storeRun("st.shared", r, x)

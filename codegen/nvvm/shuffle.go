@@ -14,7 +14,7 @@ const fullMask = 0xFFFFFFFF // every lane takes part
 func convertLayout(f *fn, op *ir.Op) {
 	x := f.source(op)
 	from, to := tileaa.AsTile(op.Operand(0)), tileaa.AsTile(op.Result(0))
-	plan := layout.Convert(layoutOf(from, f.plan.Warps), layoutOf(to, f.plan.Warps))
+	plan := layout.Convert(layoutOf(from, f.warps), layoutOf(to, f.warps))
 	switch plan.Kind {
 	case layout.Identity:
 		f.set(op, x)

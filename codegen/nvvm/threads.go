@@ -12,24 +12,29 @@ import (
 const laneBits = 5 // 32 lanes in a warp
 
 // warpBits is the number of bits of the warp number.
-func (f *fn) warpBits() int { return bits.Len(uint(f.plan.Warps)) - 1 }
+func (f *fn) warpBits() int { return bits.Len(uint(f.warps)) - 1 }
 
-// thread is the number of this thread in the block: lane in bits 0 to 4, warp above.
+// thread is the number of this thread in its role: lane in bits 0 to 4, warp above.
 func (f *fn) thread() reg {
 	if f.tid.absent() {
-		f.in(f.start, func() { f.tid = f.op1("mov.u32.%tid.x") })
+		f.in(f.top, func() {
+			f.tid = f.op1("mov.u32.%tid.x")
+			if f.firstWarp > 0 {
+				f.tid = f.add(f.tid, i32(int64(-32*f.firstWarp)))
+			}
+		})
 	}
 	return f.tid
 }
 
 func (f *fn) lane() reg {
 	var r reg
-	f.in(f.start, func() { r = f.and(f.thread(), i32(31)) })
+	f.in(f.top, func() { r = f.and(f.thread(), i32(31)) })
 	return r
 }
 
 // linear is the image of the thread number under a linear map: the XOR of cols[i] over the set bits i. It is computed once, at the
-// start of the kernel. Bits that move by the same distance move together:
+// top of the role. Bits that move by the same distance move together:
 //
 //	(tid & mask0) << d0  ^  (tid & mask1) >> d1  ^ ...
 //
@@ -47,13 +52,13 @@ func (f *fn) linear(cols []uint64) reg {
 		}
 	}
 	out := i32(0)
-	f.in(f.start, func() {
+	f.in(f.top, func() {
 		for d := len(masks) - 1; d >= 0; d-- {
 			if masks[d] == 0 {
 				continue
 			}
 			part := f.thread()
-			if masks[d] != uint64(32*f.plan.Warps-1) {
+			if masks[d] != uint64(32*f.warps-1) {
 				part = f.and(part, i32(int64(masks[d])))
 			}
 			if d >= zero {
@@ -130,7 +135,7 @@ func (f *fn) owners(l layout.Layout) reg {
 		return boolean(true)
 	}
 	var r reg
-	f.in(f.start, func() {
+	f.in(f.top, func() {
 		r = f.icmp(eq, f.and(f.thread(), i32(int64(free))), i32(0))
 	})
 	return r
@@ -148,4 +153,4 @@ func ownRegs(l layout.Layout) []int {
 }
 
 // tileLayout is the layout of a tile value; rank 0 is one register that every thread has.
-func (f *fn) tileLayout(v *ir.Value) layout.Layout { return layoutOf(tileaa.AsTile(v), f.plan.Warps) }
+func (f *fn) tileLayout(v *ir.Value) layout.Layout { return layoutOf(tileaa.AsTile(v), f.warps) }

@@ -331,7 +331,7 @@ func (f *fn) viewOf(op *ir.Op) *view {
 
 func tiledLoad(f *fn, op *ir.Op) {
 	t := tileaa.AsTile(op.Result(0))
-	l := layoutOf(t, f.plan.Warps)
+	l := layoutOf(t, f.warps)
 	v := f.viewOf(op)
 	name, strong := f.accessName(op, "ld")
 	vec, owner := vecOf(op), boolean(true)

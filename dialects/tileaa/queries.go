@@ -93,6 +93,14 @@ func PlanOf(entry *ir.Op) *PlanAttr {
 	return p
 }
 
+// WarpsOf is the number of warps that run an op: those of the entry around it.
+func WarpsOf(op *ir.Op) int {
+	for op.Code() != OpEntry {
+		op = op.ParentOp()
+	}
+	return PlanOf(op).Warps
+}
+
 // IsStrong reports whether an access must happen once per element: anything but weak.
 func IsStrong(op *ir.Op) bool {
 	m, ok := ir.As[MemoryOp](op)

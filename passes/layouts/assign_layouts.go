@@ -27,7 +27,7 @@ import (
 func Assign(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		a := &assigner{
-			s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.PlanOf(entry).Warps,
+			s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.WarpsOf(entry),
 			final: map[*ir.Value]anchor{}, open: map[*ir.Value]bool{}, made: map[demand]*ir.Value{},
 		}
 		if err := a.rewriteBlock(entry.Body()); err != nil {

@@ -19,7 +19,7 @@ import (
 // Barriers between the store and the load come from insert-barriers.
 func LowerConversions(s *pass.State) error {
 	for _, entry := range s.Entries() {
-		warps := tileaa.PlanOf(entry).Warps
+		warps := tileaa.WarpsOf(entry)
 		var list []*ir.Op
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 			switch op.Code() {

@@ -111,11 +111,7 @@ func heldTooLong(s *pass.State, dot *ir.Op) bool {
 			}
 		}
 	}
-	entry := dot
-	for entry.Code() != tileaa.OpEntry {
-		entry = entry.ParentOp()
-	}
-	return regs > min(s.Target.Registers/(32*tileaa.PlanOf(entry).Warps), s.Target.RegistersPerThread)
+	return regs > min(s.Target.Registers/(32*tileaa.WarpsOf(dot)), s.Target.RegistersPerThread)
 }
 
 // registersOf is the registers that a thread needs for a tile in its layout.

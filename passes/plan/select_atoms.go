@@ -52,7 +52,7 @@ func SelectAtoms(s *pass.State) error {
 // selectDot writes the atom of a dot and converts its operands to the types that the atom takes.
 func selectDot(s *pass.State, entry *ir.Op, op *ir.Op) error {
 	ea, eb, ec := kernel.OperandElems(op)
-	k, ok := kernel.ChooseAtom(s, op, kernel.ExtentOf(op), tileaa.PlanOf(entry).Warps)
+	k, ok := kernel.ChooseAtom(s, op, kernel.ExtentOf(op), tileaa.WarpsOf(op))
 	if !ok {
 		return &pass.NotSupported{Op: "dot", Type: fmt.Sprintf("%s x %s -> %s", ea, eb, ec), Target: s.Target.Name, Loc: op.Loc()}
 	}

@@ -36,7 +36,7 @@ type numbers struct{ number, last int }
 
 func newProofs(s *pass.State, known *facts.Facts, entry *ir.Op) *proofs {
 	p := &proofs{facts: known, place: map[*ir.Op]numbers{}, own: map[[2]*layout.Layout]bool{}, injects: map[*ir.Value]bool{},
-		threads: bits.TrailingZeros(uint(tileaa.PlanOf(entry).Warps))}
+		threads: bits.TrailingZeros(uint(tileaa.WarpsOf(entry)))}
 	n := 0
 	var number func(op *ir.Op)
 	number = func(op *ir.Op) {

@@ -29,7 +29,7 @@ import (
 func InsertBarriers(s *pass.State) error {
 	known := facts.New(s.Module)
 	for _, entry := range s.Entries() {
-		w := &inserter{s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.PlanOf(entry).Warps, tokens: map[*ir.Value]tokenOf{},
+		w := &inserter{s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.WarpsOf(entry), tokens: map[*ir.Value]tokenOf{},
 			summaries: map[*ir.Op]*summary{}, proofs: newProofs(s, known, entry)}
 		w.level = &level{}
 		w.clock++

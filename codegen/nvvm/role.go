@@ -1,0 +1,40 @@
+package nvvm
+
+import (
+	llvm "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/metadata"
+
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+// kernel is what all warps of an entry share.
+type kernel struct {
+	name    string
+	plan    *tileaa.PlanAttr
+	smem    reg // address of the block's shared memory
+	slots   map[*ir.Op]*slot
+	args    *llvm.InstAlloca // arguments of vprintf
+	scopes  map[*metadata.DIFile]*metadata.DISubprogram
+	generic bool // pointers may lead to memory of the kernel's own
+}
+
+func newKernel(name string, plan *tileaa.PlanAttr) *kernel {
+	return &kernel{name: name, plan: plan, slots: map[*ir.Op]*slot{}}
+}
+
+// role is neighbouring warps that run one program; layouts count their lanes and warps from its first. An entry without roles is one
+// role of all its warps.
+type role struct {
+	warps, firstWarp int
+	top              *block // dominates all that the role does: thread numbers, addresses and bounds are computed there
+	tid              reg    // number of the thread in the role
+	linears          map[string]reg
+}
+
+// enterRole goes on with the program of a role at its top.
+func (f *fn) enterRole(warps, firstWarp int, top *block) {
+	f.role = &role{warps: warps, firstWarp: firstWarp, top: top, linears: map[string]reg{}}
+	f.start = top
+	f.enterBlock(top)
+}

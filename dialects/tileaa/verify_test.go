@@ -21,6 +21,8 @@ func kernel(attrs, body string) string {
 func TestVerifierSaysWhatIsWrong(t *testing.T) {
 	const array = "%a = make_memref %p : (tile<ptr<f32>>) -> memref<16x16xf32, strides=[16,1]>\n"
 	const block = array + "%b = block_tile %a, indices(%x, %x) {traversal = [8, 8], dim_map = [0, 1]} : (memref<16x16xf32, strides=[16,1]>, tile<i32>, tile<i32>) -> block<8x8xf32>\n"
+	const bufferType = "buffer<4xi32, #tileaa.mem<{offset=[[1],[2]]} : 4>>"
+	const buffer = "%s = alloc_shared : " + bufferType + "\n"
 	tests := []struct{ body, want string }{
 		{"%0 = addf %x, %x : tile<i32>", "operand #0 must be tile of floats"},
 		{"%0 = addi %f, %f : tile<f32>", "operand #0 must be tile of integers"},
@@ -45,6 +47,10 @@ func TestVerifierSaysWhatIsWrong(t *testing.T) {
 		{"if %c : (tile<i1>) -> () {\ncontinue\n}", "has no loop around it"},
 		{"for %x, %x, %f : (tile<i32>, tile<i32>, tile<f32>) (%i: tile<i32>) {\ncontinue\n}", "operand #2 must be rank-0 tile of integers"},
 		{"%0 = loop : tile<i32> {\nbreak\n}", "needs values of the types of the loop's results"},
+		{buffer + "%0 = for %x, %x, %x, inits(%s) : (tile<i32>, tile<i32>, tile<i32>, " + bufferType + ") -> " + bufferType +
+			" (%i: tile<i32>, %a: " + bufferType + ") {\ncontinue %a : (" + bufferType + ")\n}", "must be variadic of tile or token"},
+		{buffer + "%0 = if %c : (tile<i1>) -> " + bufferType + " {\nyield %s : (" + bufferType + ")\n} else {\nyield %s : (" + bufferType + ")\n}", "must be variadic of tile or token"},
+		{buffer + "loop inits(%s) : (" + bufferType + ") -> () (%a: " + bufferType + ") {\ncontinue %a : (" + bufferType + ")\n}", "must be variadic of tile or token"},
 	}
 	for _, tt := range tests {
 		c := ir.NewContext(Dialect)

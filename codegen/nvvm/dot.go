@@ -1,8 +1,6 @@
 package nvvm
 
 import (
-	"strings"
-
 	"tileiras/codegen/atom"
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
@@ -13,20 +11,15 @@ import (
 
 func init() { register(map[ir.Code]lowering{tileaa.OpDot: dot}) }
 
-// swappedSuffix marks, after the atom's name, a dot that computes the transposed product: its A is the tile B.
-const swappedSuffix = " swapped"
-
 func dot(f *fn, op *ir.Op) {
-	name := ir.Cast[tileaa.Dot](op).Atom()
-	swap := strings.HasSuffix(name, swappedSuffix)
-	a := atom.MMAByName(strings.TrimSuffix(name, swappedSuffix))
-	switch {
-	case a == nil:
-		f.bug("no atom %q", name)
-	case a.Scalar():
-		f.set(op, f.multiplyAdd(ir.Cast[tileaa.Dot](op), a))
+	d := ir.Cast[tileaa.Dot](op)
+	switch m := d.Atom(); {
+	case m == nil:
+		f.bug("the product has no atom")
+	case m.Atom.Scalar():
+		f.set(op, f.multiplyAdd(d, m.Atom))
 	default:
-		f.set(op, f.matrixProduct(ir.Cast[tileaa.Dot](op), a, swap))
+		f.set(op, f.matrixProduct(d, m.Atom, m.Swap))
 	}
 }
 

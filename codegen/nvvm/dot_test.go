@@ -98,11 +98,12 @@ func TestDot(t *testing.T) {
 				t.Fatalf("%s does not tile", a.Name)
 			}
 			ta, tb := a.A, a.B
-			atomName := a.Name
+			atomName, swapped := a.Name, ""
 			if swap {
 				ta, tb = tb, ta
-				atomName += " swapped"
+				atomName, swapped = a.Name+" swapped", ", swapped"
 			}
+			split := list[len(list)/2]
 			t.Run(atomName, func(t *testing.T) {
 				k := tileIO{warps: 4, in: []ioTile{{name(ta), tiling.A}, {name(tb), tiling.B}, {name(a.C), tiling.C}}, out: ioTile{name(a.C), tiling.C}}
 				sign := func(e atom.Elem) string {
@@ -122,8 +123,8 @@ func TestDot(t *testing.T) {
 					k.body = fmt.Sprintf("    %%s0 = alloc_shared {offset = 0} : %s\n    %%s1 = alloc_shared {offset = 4096} : %s\n    buffer_store %%v0, %%s0 : (%s, %s)\n    buffer_store %%v1, %%s1 : (%s, %s)\n    \"tileaa.barrier\"() : () -> ()\n",
 						tx, ty, k.in[0].typ(), tx, k.in[1].typ(), ty)
 				}
-				k.body += fmt.Sprintf("    %%r = dot %s, %s, %%v2 {signedness_lhs = %s, signedness_rhs = %s, atom = %q} : (%s, %s, %s) -> %s",
-					x, y, sign(ta), sign(tb), atomName, tx, ty, k.in[2].typ(), k.out.typ())
+				k.body += fmt.Sprintf("    %%r = dot %s, %s, %%v2 {signedness_lhs = %s, signedness_rhs = %s, atom = #tileaa.mma<%q, warps = [%d, %d, %d, %d]%s>} : (%s, %s, %s) -> %s",
+					x, y, sign(ta), sign(tb), a.Name, split.Batch, split.M, split.N, split.Copies, swapped, tx, ty, k.in[2].typ(), k.out.typ())
 				va := func(i int) float64 { return float64(i*5%7 - 3) }
 				vb := func(i int) float64 { return float64(i*3%5 - 2) }
 				if ta == atom.U8 {

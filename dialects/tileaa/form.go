@@ -33,7 +33,7 @@ var forms = [...]formDef{
 	}},
 	Selected: {"atoms and access widths", "select-atoms", func(op *ir.Op) bool {
 		if c, ok := ir.As[ContractionOp](op); ok {
-			return c.Atom() != ""
+			return c.Atom() != nil
 		}
 		a, ok := ir.As[AccessOp](op)
 		if !ok {

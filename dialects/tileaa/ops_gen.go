@@ -1843,7 +1843,7 @@ func NewOffset(b *ir.Builder, resultType ir.Type, ptr *ir.Value, offset *ir.Valu
 	return Offset{b.Create(s)}
 }
 
-// Dot is dot: acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom names a row of codegen/atom after select-atoms.
+// Dot is dot: acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom is the instruction and how warps share it, after select-atoms.
 type Dot struct{ Op *ir.Op }
 
 func (Dot) Matches(c ir.Code) bool { return c == OpDot }
@@ -1860,16 +1860,20 @@ func (o Dot) SignednessRhs() def.Signedness     { v, _ := o.Op.EnumAttr(1); retu
 func (o Dot) SetSignednessRhs(v def.Signedness) { o.Op.SetEnumAttr(1, uint32(v)) }
 func (o Dot) FastAcc() bool                     { return o.Op.FlagAttr(2) }
 func (o Dot) SetFastAcc(v bool)                 { o.Op.SetFlagAttr(2, v) }
-func (o Dot) Atom() string                      { return o.Op.TextAttr(3) }
-func (o Dot) SetAtom(v string)                  { o.Op.SetAttr(3, ir.StringAttr(v)) }
-func (o Dot) HasAtom() bool                     { return o.Op.AttrOf(3) != nil }
-func (o Dot) ClearAtom()                        { o.Op.SetAttr(3, nil) }
-func (o Dot) Result() *ir.Value                 { return o.Op.ResultOf(0) }
+func (o Dot) Atom() *MMAAttr                    { return ir.OptionalAttr[*MMAAttr](o.Op, 3) }
+func (o Dot) SetAtom(v *MMAAttr) {
+	if v == nil {
+		o.Op.SetAttr(3, nil)
+	} else {
+		o.Op.SetAttr(3, v)
+	}
+}
+func (o Dot) Result() *ir.Value { return o.Op.ResultOf(0) }
 
 // DotOptions are what a dot may lack.
 type DotOptions struct {
 	FastAcc bool
-	Atom    string
+	Atom    *MMAAttr
 }
 
 // NewDot makes a dot at the builder's place.
@@ -1884,8 +1888,8 @@ func NewDot(b *ir.Builder, resultType ir.Type, lhs *ir.Value, rhs *ir.Value, acc
 		s.Attrs[1] = s.Def.AttrDef(1).Enum.Of(uint32(signednessRhs))
 	}
 	s.Attrs[2] = ir.FlagOf(s.Def.AttrDef(2), opts.FastAcc)
-	if opts.Atom != "" {
-		s.Attrs[3] = ir.StringAttr(opts.Atom)
+	if opts.Atom != nil {
+		s.Attrs[3] = opts.Atom
 	}
 	s.Types = []ir.Type{resultType}
 	return Dot{b.Create(s)}
@@ -1906,15 +1910,19 @@ func (o DotScaled) LhsScale() *ir.Value     { return o.Op.OperandOf(3) }
 func (o DotScaled) SetLhsScale(v *ir.Value) { o.Op.SetOperandOf(3, v) }
 func (o DotScaled) RhsScale() *ir.Value     { return o.Op.OperandOf(4) }
 func (o DotScaled) SetRhsScale(v *ir.Value) { o.Op.SetOperandOf(4, v) }
-func (o DotScaled) Atom() string            { return o.Op.TextAttr(0) }
-func (o DotScaled) SetAtom(v string)        { o.Op.SetAttr(0, ir.StringAttr(v)) }
-func (o DotScaled) HasAtom() bool           { return o.Op.AttrOf(0) != nil }
-func (o DotScaled) ClearAtom()              { o.Op.SetAttr(0, nil) }
-func (o DotScaled) Result() *ir.Value       { return o.Op.ResultOf(0) }
+func (o DotScaled) Atom() *MMAAttr          { return ir.OptionalAttr[*MMAAttr](o.Op, 0) }
+func (o DotScaled) SetAtom(v *MMAAttr) {
+	if v == nil {
+		o.Op.SetAttr(0, nil)
+	} else {
+		o.Op.SetAttr(0, v)
+	}
+}
+func (o DotScaled) Result() *ir.Value { return o.Op.ResultOf(0) }
 
 // DotScaledOptions are what a dot_scaled may lack.
 type DotScaledOptions struct {
-	Atom string
+	Atom *MMAAttr
 }
 
 // NewDotScaled makes a dot_scaled at the builder's place.
@@ -1922,8 +1930,8 @@ func NewDotScaled(b *ir.Builder, resultType ir.Type, lhs *ir.Value, rhs *ir.Valu
 	s := ir.State{Def: opRows[OpDotScaled.Index()-1]}
 	s.Operands = []*ir.Value{lhs, rhs, acc, lhsScale, rhsScale}
 	s.Attrs = make([]ir.Attribute, 1)
-	if opts.Atom != "" {
-		s.Attrs[0] = ir.StringAttr(opts.Atom)
+	if opts.Atom != nil {
+		s.Attrs[0] = opts.Atom
 	}
 	s.Types = []ir.Type{resultType}
 	return DotScaled{b.Create(s)}
@@ -4189,16 +4197,16 @@ var contractionOpAtom = [...]int8{
 	73:  0, // dot_scaled
 	119: 0}
 
-func (o ContractionOp) Atom() string {
-	return o.Op.TextAttr(int(contractionOpAtom[o.Op.Code().Index()]))
+func (o ContractionOp) Atom() *MMAAttr {
+	return ir.OptionalAttr[*MMAAttr](o.Op, int(contractionOpAtom[o.Op.Code().Index()]))
 }
-func (o ContractionOp) SetAtom(v string) {
-	o.Op.SetAttr(int(contractionOpAtom[o.Op.Code().Index()]), ir.StringAttr(v))
+func (o ContractionOp) SetAtom(v *MMAAttr) {
+	if v == nil {
+		o.Op.SetAttr(int(contractionOpAtom[o.Op.Code().Index()]), nil)
+	} else {
+		o.Op.SetAttr(int(contractionOpAtom[o.Op.Code().Index()]), v)
+	}
 }
-func (o ContractionOp) HasAtom() bool {
-	return o.Op.AttrOf(int(contractionOpAtom[o.Op.Code().Index()])) != nil
-}
-func (o ContractionOp) ClearAtom() { o.Op.SetAttr(int(contractionOpAtom[o.Op.Code().Index()]), nil) }
 
 var contractionOpResult = [...]int8{
 	72:  0, // dot
@@ -5043,32 +5051,3 @@ func (o BufferWrite) Buffer() *ir.Value {
 func (o BufferWrite) SetBuffer(v *ir.Value) {
 	o.Op.SetOperandOf(int(bufferWriteBuffer[o.Op.Code().Index()]), v)
 }
-
-// AtomOp is an op whose instruction is named by an atom.
-type AtomOp struct{ Op *ir.Op }
-
-func (AtomOp) Matches(c ir.Code) bool {
-	switch c {
-	case
-		OpDot,
-		OpDotScaled,
-		OpBufferStore,
-		OpBufferLoad:
-		return true
-	}
-	return false
-}
-
-var atomOpAtom = [...]int8{
-	72:  3, // dot
-	73:  0, // dot_scaled
-	108: 0, // buffer_store
-	109: 0, // buffer_load
-	119: 0}
-
-func (o AtomOp) Atom() string { return o.Op.TextAttr(int(atomOpAtom[o.Op.Code().Index()])) }
-func (o AtomOp) SetAtom(v string) {
-	o.Op.SetAttr(int(atomOpAtom[o.Op.Code().Index()]), ir.StringAttr(v))
-}
-func (o AtomOp) HasAtom() bool { return o.Op.AttrOf(int(atomOpAtom[o.Op.Code().Index()])) != nil }
-func (o AtomOp) ClearAtom()    { o.Op.SetAttr(int(atomOpAtom[o.Op.Code().Index()]), nil) }

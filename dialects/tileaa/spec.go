@@ -57,7 +57,7 @@ var Rules = []Rule{
 		}
 		return ""
 	})},
-	{Selected, AnyForm, "Every dot names its atom.", each(func(d Dot) string { return has(d.Atom() != "", "atom") })},
+	{Selected, AnyForm, "Every dot names its atom.", each(func(d Dot) string { return has(d.Atom() != nil, "atom") })},
 	{Selected, AnyForm, "Every access of a tile knows its width, tiled ones their masks.", accesses},
 	{LaidOut, AnyForm, "Every tile of rank 1 or more has a layout.", tileTypes(func(t *TileType) string {
 		if len(t.Shape) > 0 && t.Layout == nil {

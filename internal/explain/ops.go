@@ -19,12 +19,10 @@ const widest = 16
 // dot says which instruction multiplies: in NVIDIA's words, and then the atom.
 func (w *writer) dot(d tileaa.Dot) {
 	op := d.Op
-	name := strings.TrimSuffix(d.Atom(), " swapped")
-	at := slices.IndexFunc(atom.MMAs, func(m *atom.MMA) bool { return m.Name == name })
-	if at < 0 {
+	if d.Atom() == nil {
 		return
 	}
-	m := atom.MMAs[at]
+	m := d.Atom().Atom
 	shape := func(s atom.Shape) string { return fmt.Sprintf("[%d, %d, %d]", s.M, s.N, s.K) }
 	if m.Scalar() {
 		w.add(op, remark.TensorCore, remark.Failed, "RemarkTensorCoreMMA",
@@ -36,7 +34,7 @@ func (w *writer) dot(d tileaa.Dot) {
 	}
 	a, b, c := operandType(d.Lhs()), operandType(d.Rhs()), operandType(d.Acc())
 	args := []remark.Arg{arg("Atom", m.Name), arg("Product", fmt.Sprintf("%s by %s", a, b)), arg("Accumulator", c)}
-	if strings.HasSuffix(d.Atom(), " swapped") {
+	if d.Atom().Swap {
 		args = append(args, arg("Transposed", "the product is computed as B^T A^T, so that a tile of few rows fills the instruction"))
 	}
 	for i, v := range []*ir.Value{d.Lhs(), d.Rhs()} {

@@ -60,6 +60,3 @@ func elemOf(t ir.Type, signedness def.Signedness) atom.Elem {
 	}
 	return ""
 }
-
-// Swapped marks, after the atom's name, a dot that computes the transposed product.
-const Swapped = " swapped"

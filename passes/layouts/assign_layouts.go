@@ -114,7 +114,7 @@ func (a *assigner) inferFromDefinition(v *ir.Value, t *tileaa.TileType) anchor {
 	case tileaa.OpConstant, tileaa.OpSplat, tileaa.OpIota, tileaa.OpBroadcast:
 		return anchor{}
 	case tileaa.OpDot:
-		return anchor{dotLayouts(a.s, op, a.warps).c, cost.LeaveDot}
+		return anchor{dotLayouts(op).c, cost.LeaveDot}
 	case tileaa.OpTiledLoad, tileaa.OpMultimemLoad, tileaa.OpLoad, tileaa.OpAtomicRmw, tileaa.OpAtomicCas:
 		return a.access(op)
 	case tileaa.OpReduce:

@@ -195,7 +195,7 @@ func (a *assigner) rewriteSparseBlock(op *ir.Op, l layout.Layout) {
 // rewriteDot takes its operands in the layouts of its atom. Without a matrix instruction (fma, dp4a) the operands lie in shared memory,
 // where every thread reads the rows and columns it needs.
 func (a *assigner) rewriteDot(op *ir.Op) error {
-	d := dotLayouts(a.s, op, a.warps)
+	d := dotLayouts(op)
 	op.SetOperand(2, a.inLayout(op.Operand(2), d.c))
 	if d.alone {
 		rank := d.c.Rank()

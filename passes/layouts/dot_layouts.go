@@ -2,15 +2,12 @@ package layouts
 
 import (
 	"fmt"
-	"strings"
 
 	"tileiras/codegen/atom"
-	"tileiras/codegen/cost"
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/kernel"
-	"tileiras/passes/pass"
 )
 
 // dotTiling is the layouts of a dot's operands and result.
@@ -22,78 +19,12 @@ type dotTiling struct {
 	words bool
 }
 
-// dotLayouts tiles the atom of a dot over the warps. Warps split rows alone where a thread must keep whole rows of the result for
-// itself and its neighbours: where the result becomes the left operand of another dot, which then needs no other warp (attention),
-// or is reduced. Otherwise the split that reads the least of both operands wins.
-func dotLayouts(s *pass.State, op *ir.Op, warps int) dotTiling {
-	name := ir.Cast[tileaa.Dot](op).Atom()
-	swap := strings.HasSuffix(name, kernel.Swapped)
-	m := atom.MMAByName(strings.TrimSuffix(name, kernel.Swapped))
-	if m == nil {
-		panic(fmt.Sprintf("BUG: dot has no atom, or an unknown one: %q", name))
-	}
-	k := atom.Candidate{Atom: m, Swap: swap, Extent: kernel.ExtentOf(op)}
-	var keep func(atom.Split) bool
-	if wantsRows(op) {
-		keep = fewestColumns(k, warps)
-	}
-	t, ok := cost.BestSplit(k, warps, keep)
+// dotLayouts tiles the atom of a dot over the warps as select-atoms says.
+func dotLayouts(op *ir.Op) dotTiling {
+	m := ir.Cast[tileaa.Dot](op).Atom()
+	t, ok := atom.Tile(m.Atom, kernel.ExtentOf(op), m.Split, m.Swap)
 	if !ok {
-		panic(fmt.Sprintf("BUG: %s does not tile %s over %d warps", m.Name, k.Extent, warps))
+		panic(fmt.Sprintf("BUG: %s does not tile %s over %s", m.Atom.Name, kernel.ExtentOf(op), m.Split))
 	}
-	return dotTiling{t.A, t.B, t.C, m.Scalar(), m.Shape.K > 1}
-}
-
-// fewestColumns keeps the splits in which as few warps as possible share a row.
-func fewestColumns(k atom.Candidate, warps int) func(atom.Split) bool {
-	least := warps
-	for _, s := range atom.Splits(k.Atom, k.Extent, warps, k.Swap) {
-		least = min(least, s.N)
-	}
-	return func(s atom.Split) bool { return s.N == least }
-}
-
-// wantsRows looks from a dot to the next dot or reduction, down through the result and up through the left operand.
-func wantsRows(op *ir.Op) bool {
-	seen := map[*ir.Value]bool{}
-	var down func(v *ir.Value) bool
-	down = func(v *ir.Value) bool {
-		if seen[v] {
-			return false
-		}
-		seen[v] = true
-		for u := v.FirstUse(); u != nil; u = u.Next() {
-			o := u.Owner()
-			switch {
-			case o.Code() == tileaa.OpReduce, o.Code() == tileaa.OpDot && u.Index() == 0:
-				return true
-			case o.Traits().Has(ir.Elementwise):
-				if down(o.Result(0)) {
-					return true
-				}
-			}
-		}
-		return false
-	}
-	var up func(v *ir.Value, depth int) bool
-	up = func(v *ir.Value, depth int) bool {
-		o := v.DefiningOp()
-		if o == nil || depth == 0 || tileaa.AsTile(v) == nil {
-			return false
-		}
-		if o.Code() == tileaa.OpDot {
-			return true
-		}
-		if !o.Traits().Has(ir.Elementwise) {
-			return false
-		}
-		for _, x := range o.Operands() {
-			if up(x, depth-1) {
-				return true
-			}
-		}
-		return false
-	}
-	const farEnough = 12 // elementwise steps between the two products of an attention
-	return up(op.Operand(0), farEnough) || down(op.Result(0))
+	return dotTiling{t.A, t.B, t.C, m.Atom.Scalar(), m.Atom.Shape.K > 1}
 }

@@ -13,11 +13,11 @@ import (
 	"tileiras/passes/pass"
 )
 
-// select-atoms picks the instruction of every dot and decides about every access to memory what codegen must not ask facts for:
+// select-atoms picks the instruction of every dot and how warps share it, and decides about every access to memory what codegen must not ask facts for:
 // how wide it is, along which dimension memory runs, which dimensions need a bounds check, and how many bits hold its coordinates and
 // offsets.
 //
-//	dot %a, %b, %c                   =>   dot %a, %b, %c {atom = "mma.m16n8k16..."}
+//	dot %a, %b, %c                   =>   dot %a, %b, %c {atom = #tileaa.mma<"mma.m16n8k16...", warps = [1, 4, 2, 1]>}
 //	tiled_load %block                =>   tiled_load %block {vec = 8, fast = 1, masked = [true, false]}
 func SelectAtoms(s *pass.State) error {
 	for _, entry := range s.Entries() {
@@ -33,9 +33,14 @@ func SelectAtoms(s *pass.State) error {
 			}
 		})
 		for _, op := range dots {
-			if err := selectDot(s, entry, op); err != nil {
+			if err := selectDot(s, op); err != nil {
 				return err
 			}
+		}
+		for _, op := range dots {
+			m := *ir.Cast[tileaa.Dot](op).Atom()
+			m.Split = bestSplit(op, atom.Candidate{Atom: m.Atom, Swap: m.Swap, Extent: kernel.ExtentOf(op)}, tileaa.WarpsOf(op))
+			ir.Cast[tileaa.Dot](op).SetAtom(&m)
 		}
 		known := facts.New(entry)
 		for _, op := range accs {
@@ -50,7 +55,7 @@ func SelectAtoms(s *pass.State) error {
 }
 
 // selectDot writes the atom of a dot and converts its operands to the types that the atom takes.
-func selectDot(s *pass.State, entry *ir.Op, op *ir.Op) error {
+func selectDot(s *pass.State, op *ir.Op) error {
 	ea, eb, ec := kernel.OperandElems(op)
 	k, ok := kernel.ChooseAtom(s, op, kernel.ExtentOf(op), tileaa.WarpsOf(op))
 	if !ok {
@@ -60,11 +65,7 @@ func selectDot(s *pass.State, entry *ir.Op, op *ir.Op) error {
 	bl.Loc = op.Loc()
 	op.SetOperand(0, widen(bl, op.Operand(0), ea, k.A))
 	op.SetOperand(1, widen(bl, op.Operand(1), eb, k.B))
-	name := k.Atom.Name
-	if k.Swap {
-		name += kernel.Swapped
-	}
-	ir.Cast[tileaa.Dot](op).SetAtom(name)
+	ir.Cast[tileaa.Dot](op).SetAtom(&tileaa.MMAAttr{Atom: k.Atom, Swap: k.Swap})
 	return nil
 }
 

@@ -1,9 +1,6 @@
 package sync
 
 import (
-	"strings"
-
-	"tileiras/codegen/atom"
 	"tileiras/codegen/cost"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -40,12 +37,8 @@ func productCycles(op *ir.Op, warps int) int {
 	if !ok {
 		return 0
 	}
-	a := atom.MMAByName(strings.TrimSuffix(d.Atom(), kernel.Swapped))
-	if a == nil {
-		return 0
-	}
 	e := kernel.ExtentOf(op)
-	return max(e.Batch, 1) * e.M * e.N * e.K / (a.Rate * min(warps, 4))
+	return max(e.Batch, 1) * e.M * e.N * e.K / (d.Atom().Atom.Rate * min(warps, 4))
 }
 
 // sharedWith is the shared memory of a kernel when the buffers of a loop are rings of so many slots.

@@ -276,10 +276,10 @@ var Ops = []*ir.OpDef{
 
 	// Contraction and reduction.
 	effects(row("dot", args(in("lhs:factor", "rhs:factor", "acc:tile"), of("signedness_lhs", SignednessEnum, Signed), of("signedness_rhs", SignednessEnum, Signed),
-		unit("fast_acc"), optAttr("atom", ir.StringKind)), res("result:tile"), ir.Pure|ir.Speculatable,
-		"acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom names a row of codegen/atom after select-atoms."),
+		unit("fast_acc"), optional(class("atom", "*MMAAttr"))), res("result:tile"), ir.Pure|ir.Speculatable,
+		"acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom is the instruction and how warps share it, after select-atoms."),
 		factor("lhs"), factor("rhs")),
-	row("dot_scaled", args(in("lhs:factor", "rhs:factor", "acc:tile", "lhs_scale:float", "rhs_scale:float"), optAttr("atom", ir.StringKind)), res("result:tile"), ir.Pure|ir.Speculatable,
+	row("dot_scaled", args(in("lhs:factor", "rhs:factor", "acc:tile", "lhs_scale:float", "rhs_scale:float"), optional(class("atom", "*MMAAttr"))), res("result:tile"), ir.Pure|ir.Speculatable,
 		"Multiplies blocks along K by their scales, then as dot."),
 	flow(with(row("reduce", args(attr("dim", ir.I64Kind), attr("identities", ir.ArrayKind), many("operands:tile")), tiles, ir.Pure,
 		"Combines along dim; the region maps pairs (what came before, what comes next)... to what both make; associative, order free."), regions("combine")), ir.FlowDef{Kind: ir.CombineFlow}),

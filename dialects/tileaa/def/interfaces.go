@@ -31,5 +31,4 @@ var Interfaces = []ir.InterfaceDef{
 	{Name: "AtomicOp", Doc: "is an access that combines a value with what memory holds.", Args: []string{"mode"}},
 	{Name: "BufferOp", Doc: "is an access to a buffer.", Args: []string{"%buffer"}},
 	{Name: "BufferWrite", Doc: "is an op that writes a tile to a buffer.", Args: []string{"%value", "%buffer"}},
-	{Name: "AtomOp", Doc: "is an op whose instruction is named by an atom.", Args: []string{"atom"}},
 }

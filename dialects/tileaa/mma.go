@@ -1,0 +1,62 @@
+package tileaa
+
+import (
+	"tileiras/codegen/atom"
+	"tileiras/ir"
+)
+
+// MMAAttr is what select-atoms decides for a product, #tileaa.mma<"mma.m16n8k16.row.col.f32.f16.f16.f32", warps = [1, 4, 2, 1]>: the
+// instruction, and how the warps share the result: over batches, rows, columns, and copies that compute the same. Swapped products
+// compute the transposed result, B^T A^T.
+type MMAAttr struct {
+	Atom  *atom.MMA
+	Split atom.Split
+	Swap  bool
+}
+
+// AttrDialect is the dialect of the attribute.
+func (*MMAAttr) AttrDialect() string { return "tileaa" }
+
+// EqualAttr compares by value.
+func (a *MMAAttr) EqualAttr(b ir.Attribute) bool {
+	x, ok := b.(*MMAAttr)
+	return ok && *a == *x
+}
+
+// WriteAttr writes the text after "#tileaa.".
+func (a *MMAAttr) WriteAttr(p *ir.Printer) {
+	p.Str("mma<")
+	p.Quoted(a.Atom.Name)
+	p.Printf(", warps = [%d, %d, %d, %d]", a.Split.Batch, a.Split.M, a.Split.N, a.Split.Copies)
+	if a.Swap {
+		p.Str(", swapped")
+	}
+	p.Str(">")
+}
+
+// readMMA is the inverse of WriteAttr.
+func readMMA(p *ir.Parser) (ir.Attribute, error) {
+	p.Expect("<")
+	at, name := p.Pos(), p.String()
+	a := &MMAAttr{Atom: atom.MMAByName(name)}
+	if a.Atom == nil {
+		p.Errorf(at, "there is no matrix instruction '%s'", name)
+	}
+	p.Expect(",")
+	p.Expect("warps")
+	p.Expect("=")
+	at = p.Pos()
+	if n := p.Integers("[", "]"); len(n) == 4 {
+		a.Split = atom.Split{Batch: int(n[0]), M: int(n[1]), N: int(n[2]), Copies: int(n[3])}
+	} else {
+		p.Errorf(at, "a product is shared over batches, rows, columns and copies: four numbers")
+	}
+	if p.Eat(",") {
+		p.Expect("swapped")
+		a.Swap = true
+	}
+	p.Expect(">")
+	return a, p.Err()
+}
+
+func init() { attrReaders["mma"] = readMMA }

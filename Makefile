@@ -109,9 +109,9 @@ frontends: build ## Installs cuTile Python from PyPI and compiles its kernels th
 	@mkdir -p $(TOOLS)
 	tests/frontends/run.sh $(BIN) $(TOOLS)
 
-cubin-times: build ## Pairs bytecode to cubin, ptxas included, with NVIDIA's tileiras over the performance kernels (RUNS=5).
+cubin-times: build ## Pairs bytecode to cubin, ptxas included, with NVIDIA's tileiras over the performance kernels (RUNS=5, FLAGS='-rotate -kernels PATTERNS').
 	@mkdir -p $(TOOLS) && scripts/nvidia-tools.sh $(TOOLS) > $(TOOLS)/path || { cat $(TOOLS)/setup.log; exit 1; }
-	TILEIRAS_NVIDIA_BIN=$$(cat $(TOOLS)/path) $(GO) run ./tests/bench/cubins -bin $(BIN) -runs $(or $(RUNS),5)
+	TILEIRAS_NVIDIA_BIN=$$(cat $(TOOLS)/path) $(GO) run ./tests/bench/cubins -bin $(BIN) -runs $(or $(RUNS),5) $(FLAGS)
 
 bench: build ## Prints the median and 10th percentile of compile time per kernel, whole process and per pass.
 	$(GO) run ./tests/bench -bin $(BIN)

@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"tileiras/internal/driver"
+	"tileiras/internal/ptxas"
 	"tileiras/internal/tilerun"
 	"tileiras/runtime/cuda"
 )
@@ -68,6 +69,9 @@ func TestBadInvocations(t *testing.T) {
 				return os.Geteuid() == 0, nil
 			case "gpu":
 				_, err := cuda.Open("")
+				return err == nil, nil
+			case "ptxas": // one is found without being named
+				_, err := ptxas.Find("")
 				return err == nil, nil
 			case "tmpfs": // a file system of our own can be mounted
 				return exec.Command("unshare", "-m", "sh", "-c", "mount -t tmpfs -o size=4k tmpfs /mnt").Run() == nil, nil

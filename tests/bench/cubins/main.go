@@ -1,5 +1,6 @@
 // Command cubins pairs the time from bytecode to cubin, as whole processes with ptxas included, with that of NVIDIA's tileiras: kernel by kernel, the two
-// in turn, so that a change of the machine's speed meets both.
+// in turn, so that a change of the machine's speed meets both. Beside the time on the clock it has that of the processors, user and system, of the process
+// and its children, which other work on the machine changes less.
 package main
 
 import (
@@ -17,66 +18,94 @@ func main() {
 	bin := flag.String("bin", "bin", "folder of our tileiras")
 	runs := flag.Int("runs", 5, "pairs of a kernel, after one that is not counted")
 	gpus := flag.String("gpus", "sm_80,sm_90,sm_100", "GPUs to compile for")
-	files := flag.String("kernels", "tests/corpus/perf/*/kernel.tileirbc", "the bytecode files")
+	rotate := flag.Bool("rotate", false, "compile each kernel for one of the GPUs, in turn, not for all")
+	files := flag.String("kernels", "tests/corpus/perf/*/kernel.tileirbc", "the bytecode files, patterns between commas")
 	flag.Parse()
 	nvidia := os.Getenv("TILEIRAS_NVIDIA_BIN")
-	kernels, err := filepath.Glob(*files)
-	if err != nil || nvidia == "" || len(kernels) == 0 {
-		fmt.Fprintln(os.Stderr, "no kernels, or TILEIRAS_NVIDIA_BIN does not name the folder of NVIDIA's tools:", err)
-		os.Exit(2)
+	var kernels []string
+	for _, pattern := range strings.Split(*files, ",") {
+		list, err := filepath.Glob(pattern)
+		if err != nil {
+			stop(err)
+		}
+		kernels = append(kernels, list...)
+	}
+	if nvidia == "" || len(kernels) == 0 {
+		stop("no kernels, or TILEIRAS_NVIDIA_BIN does not name the folder of NVIDIA's tools")
 	}
 	os.Setenv("TILEIRAS_PTXAS", filepath.Join(nvidia, "ptxas"))
 	scratch, err := os.MkdirTemp("", "cubins-")
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(2)
+		stop(err)
 	}
 	defer os.RemoveAll(scratch)
-	fmt.Println("| Kernel | GPU | Ours ms | NVIDIA's ms | Ratio |\n|---|---|---|---|---|")
-	var ratios []float64
+	fmt.Println("| Kernel | GPU | Ours ms | NVIDIA's ms | Ratio | Ours CPU ms | NVIDIA's CPU ms | Ratio |\n|---|---|---|---|---|---|---|---|")
+	var ratios [2][]float64
 	refused := 0
-	for _, k := range kernels {
-		for _, gpu := range strings.Split(*gpus, ",") {
+	for i, k := range kernels {
+		list := strings.Split(*gpus, ",")
+		if *rotate {
+			list = list[i%len(list):][:1]
+		}
+		for _, gpu := range list {
 			name := filepath.Base(filepath.Dir(k))
 			ours, theirs, err := pair(filepath.Join(*bin, "tileiras"), filepath.Join(nvidia, "tileiras"), k, gpu, scratch, *runs)
 			if err != nil {
 				refused++
-				fmt.Printf("| %s | %s | %v | | |\n", name, gpu, err)
+				fmt.Printf("| %s | %s | %v | | | | | |\n", name, gpu, err)
 				continue
 			}
-			var rs []float64
-			for i := range ours {
-				rs = append(rs, float64(theirs[i])/float64(ours[i]))
+			fmt.Printf("| %s | %s ", name, gpu)
+			for way := range ratios {
+				var a, b []time.Duration
+				var rs []float64
+				for i := range ours {
+					a, b = append(a, ours[i][way]), append(b, theirs[i][way])
+					rs = append(rs, float64(theirs[i][way])/float64(ours[i][way]))
+				}
+				ratios[way] = append(ratios[way], median(rs))
+				fmt.Printf("| %.0f | %.0f | %.1f ", ms(median(a)), ms(median(b)), median(rs))
 			}
-			ratios = append(ratios, median(rs))
-			fmt.Printf("| %s | %s | %.0f | %.0f | %.1f |\n", name, gpu, ms(median(ours)), ms(median(theirs)), median(rs))
+			fmt.Println("|")
 		}
 	}
-	if len(ratios) == 0 {
+	if len(ratios[0]) == 0 {
 		os.Exit(1)
 	}
-	fmt.Printf("\n%d kernels and GPUs, %d refused by one of the two: NVIDIA's time over ours, median %.1f, smallest %.1f, largest %.1f; slower than NVIDIA's: %d\n",
-		len(ratios), refused, median(ratios), slices.Min(ratios), slices.Max(ratios), count(ratios))
+	fmt.Printf("\n%d kernels and GPUs, %d refused by one of the two: NVIDIA's time over ours\n", len(ratios[0]), refused)
+	for way, what := range []string{"on the clock", "of the processors"} {
+		rs := ratios[way]
+		fmt.Printf("%-18s median %.1f, smallest %.1f, largest %.1f; slower than NVIDIA's: %d\n", what, median(rs), slices.Min(rs), slices.Max(rs), count(rs))
+	}
 }
 
+func stop(why any) {
+	fmt.Fprintln(os.Stderr, why)
+	os.Exit(2)
+}
+
+// took is the time of one process on the clock, and of the processors.
+type took [2]time.Duration
+
 // pair times two programs in turn.
-func pair(a, b, kernel, gpu, scratch string, runs int) (as, bs []time.Duration, err error) {
+func pair(a, b, kernel, gpu, scratch string, runs int) (as, bs []took, err error) {
 	for i := range runs + 1 {
 		for j, program := range []string{a, b} {
-			out := filepath.Join(scratch, "k.cubin")
+			c := exec.Command(program, kernel, "--gpu-name", gpu, "-o", filepath.Join(scratch, "k.cubin"))
 			began := time.Now()
-			said, err := exec.Command(program, kernel, "--gpu-name", gpu, "-o", out).CombinedOutput()
-			took := time.Since(began)
+			said, err := c.CombinedOutput()
+			wall := time.Since(began)
 			if err != nil {
 				first, _, _ := strings.Cut(strings.TrimSpace(string(said)), "\n")
 				return nil, nil, fmt.Errorf("%s: %s", program, first)
 			}
+			t := took{wall, c.ProcessState.UserTime() + c.ProcessState.SystemTime()}
 			switch {
 			case i == 0: // warm-up
 			case j == 0:
-				as = append(as, took)
+				as = append(as, t)
 			default:
-				bs = append(bs, took)
+				bs = append(bs, t)
 			}
 		}
 	}

@@ -50,7 +50,7 @@ func (m *Manager) Run(list []*Pass, planner string) error {
 	if m.State.PlanIndex == nil {
 		m.State.PlanIndex = map[string]int{}
 	}
-	lacked := map[string]string{} // why the last plan of an entry could not be
+	lacked := map[string]*ErrPlan{} // why the last plan of an entry could not be
 	for i := 0; i < len(list); i++ {
 		if i == plan {
 			notes = len(m.State.Notes)
@@ -58,14 +58,14 @@ func (m *Manager) Run(list []*Pass, planner string) error {
 		}
 		err := m.step(list[i])
 		if e, ok := err.(*ErrPlan); ok && plan >= 0 && i >= plan {
-			if i == plan && lacked[e.Entry] != "" {
-				return m.tooBig(&ErrPlan{Entry: e.Entry, Reason: lacked[e.Entry]})
+			if i == plan && lacked[e.Entry] != nil {
+				return m.tooBig(lacked[e.Entry])
 			}
 			m.State.failed(e)
 			if i == plan || m.State.PlanIndex[e.Entry] >= MaxPlans {
 				return m.tooBig(e)
 			}
-			lacked[e.Entry] = e.Reason
+			lacked[e.Entry] = e
 			m.State.Notes = m.State.Notes[:notes]
 			m.State.Module = m.State.Ctx.Clone(m.snapshot, ir.Mapping{})
 			m.form = tileaa.Explicit
@@ -85,7 +85,11 @@ func (m *Manager) Run(list []*Pass, planner string) error {
 func (m *Manager) tooBig(e *ErrPlan) error {
 	for _, op := range m.State.Entries() {
 		if SymbolName(op) == e.Entry {
-			m.State.Ctx.Diags.Add(ir.Error, op.Loc(), "tile too big: %s", e.Reason)
+			at := e.Loc
+			if ir.IsUnknown(at) {
+				at = op.Loc()
+			}
+			m.State.Ctx.Diags.Add(ir.Error, at, "tile too big: %s", e.Reason)
 		}
 	}
 	return ErrInvalid

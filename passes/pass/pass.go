@@ -171,8 +171,18 @@ var ErrInvalid = errors.New("the module is not valid")
 type ErrPlan struct {
 	Entry  string
 	Reason string
+	Loc    ir.Location // of the operation that it is about; nil is the entry
 }
 
 func (e *ErrPlan) Error() string {
 	return fmt.Sprintf("plan of %s cannot be realised: %s", e.Entry, e.Reason)
 }
+
+// Place is where in the source its cause stands, Message what it says there.
+func (e *ErrPlan) Place() ir.Location {
+	if e.Loc == nil {
+		return ir.UnknownLoc{}
+	}
+	return e.Loc
+}
+func (e *ErrPlan) Message() string { return e.Error() }

@@ -37,7 +37,11 @@ func allocateEntry(s *pass.State, entry *ir.Op) error {
 	list, _ := intervals(s, entry)
 	total, err := place(s, list, s.Target.SharedOptIn)
 	if err != nil {
-		return &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: err.Error()}
+		e := &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: err.Error()}
+		if short, ok := err.(*shortage); ok {
+			e.Loc = short.biggest.Loc()
+		}
+		return e
 	}
 	for _, iv := range list {
 		if ring, ok := ir.As[tileaa.AllocRing](iv.op); ok {
@@ -131,8 +135,29 @@ func place(s *pass.State, list []*interval, limit int) (total int, err error) {
 		total = max(total, at+iv.size)
 	}
 	if total > limit {
-		return 0, fmt.Errorf("it needs %d bytes of shared memory, a thread block has at most %d on %s; the largest buffer is %s of %d bytes: smaller tiles or, for a product, a smaller depth help",
-			total, limit, s.Target.Name, ir.ShortType(order[0].op.Result(0).Type()), order[0].size)
+		return 0, &shortage{order[0].op, fmt.Sprintf(
+			"the kernel needs %d bytes of shared memory, a thread block has at most %d on %s; the most, %d bytes, are for the %s of this operation: smaller tiles or, for a product, a smaller depth help",
+			total, limit, s.Target.Name, order[0].size, contents(order[0].op.Result(0).Type()))}
 	}
 	return total, nil
+}
+
+// shortage is the error that buffers have no room, with the one that takes the most.
+type shortage struct {
+	biggest *ir.Op
+	text    string
+}
+
+func (e *shortage) Error() string { return e.text }
+
+// contents is what a buffer or a ring holds: "128x64xf16", "3 times 128x64xf16".
+func contents(t ir.Type) string {
+	if r, ok := t.(*tileaa.RingType); ok {
+		return fmt.Sprintf("%d times %s", r.Slots, contents(r.Buffer))
+	}
+	b, s := t.(*tileaa.BufferType), ""
+	for _, n := range b.Shape {
+		s += fmt.Sprintf("%dx", n)
+	}
+	return s + ir.ShortType(b.Elem)
 }

@@ -16,7 +16,8 @@ import (
 
 func main() {
 	bin := flag.String("bin", "bin", "folder of our tileiras")
-	runs := flag.Int("runs", 5, "pairs of a kernel, after one that is not counted")
+	runs := flag.Int("runs", 5, "pairs of a kernel")
+	warm := flag.Int("warm", 1, "pairs of a kernel before them, that are not counted")
 	gpus := flag.String("gpus", "sm_80,sm_90,sm_100", "GPUs to compile for")
 	rotate := flag.Bool("rotate", false, "compile each kernel for one of the GPUs, in turn, not for all")
 	files := flag.String("kernels", "tests/corpus/perf/*/kernel.tileirbc", "the bytecode files, patterns between commas")
@@ -49,7 +50,7 @@ func main() {
 		}
 		for _, gpu := range list {
 			name := filepath.Base(filepath.Dir(k))
-			ours, theirs, err := pair(filepath.Join(*bin, "tileiras"), filepath.Join(nvidia, "tileiras"), k, gpu, scratch, *runs)
+			ours, theirs, err := pair(filepath.Join(*bin, "tileiras"), filepath.Join(nvidia, "tileiras"), k, gpu, scratch, *warm, *runs)
 			if err != nil {
 				refused++
 				fmt.Printf("| %s | %s | %v | | | | | |\n", name, gpu, err)
@@ -88,8 +89,8 @@ func stop(why any) {
 type took [2]time.Duration
 
 // pair times two programs in turn.
-func pair(a, b, kernel, gpu, scratch string, runs int) (as, bs []took, err error) {
-	for i := range runs + 1 {
+func pair(a, b, kernel, gpu, scratch string, warm, runs int) (as, bs []took, err error) {
+	for i := range warm + runs {
 		for j, program := range []string{a, b} {
 			c := exec.Command(program, kernel, "--gpu-name", gpu, "-o", filepath.Join(scratch, "k.cubin"))
 			began := time.Now()
@@ -101,7 +102,7 @@ func pair(a, b, kernel, gpu, scratch string, runs int) (as, bs []took, err error
 			}
 			t := took{wall, c.ProcessState.UserTime() + c.ProcessState.SystemTime()}
 			switch {
-			case i == 0: // warm-up
+			case i < warm:
 			case j == 0:
 				as = append(as, t)
 			default:

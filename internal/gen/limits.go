@@ -24,7 +24,6 @@ var limits = []struct{ function, op, what string }{
 	{"plan.Kernel", "all", "\"tile too big\": kernels for which no plan is left; the error says what the last one lacked."},
 	{"slice.slicePieces", "all", "The same for a plan of fewer than 16 warps whose pieces cannot be made; the next plan is tried."},
 	{"sync.allocateEntry", "all", "\"tile too big\": buffers that exceed the shared memory of a block with every plan: big tiles that change their layout but can be made neither in pieces nor through registers, such as operands of products that are themselves results of scans or carried by loops."},
-	{"pass.Run", "all", "The manager hands the reason of the last plan on."},
 	{"plan.selectDot", "`mmaf`, `mmai`, `mmaf_scaled`", "Combinations of types for which the GPU has neither a row of the table of matrix products below nor a type that holds the operands exactly."},
 	{"nvvm.lower", "all", "Operations of TileAA without a lowering."},
 	{"nvvm.paramType", "`entry`", "Parameters that are no scalar or pointer."},

@@ -56,26 +56,6 @@ func exempted(op, elem string) (string, bool) {
 	return "", false
 }
 
-// inElems are the elements that an operand or a result of a row may have, by the name of its set.
-func inElems(set string) []string {
-	for _, s := range def.TypeSets {
-		if s.Name != set {
-			continue
-		}
-		if s.Elems != nil && s.Elems[0] != def.Pointer {
-			return s.Elems
-		}
-		switch set {
-		case "Token":
-			return nil
-		case "Tile", "Any", "Ptr", "ScalarPtr":
-			return append(slices.Clone(def.Numbers), "i4")
-		}
-		return def.Numbers // views
-	}
-	panic("no set " + set)
-}
-
 // legal are the element types that rows allow for an operation, in any place.
 func legal(d *ir.OpDef) []string {
 	var out []string
@@ -117,7 +97,7 @@ func elemOf(t ir.Type) string {
 func TestTheGeneratorMakesEveryPair(t *testing.T) {
 	n := number(t, "TILEIRAS_RANDOM", programs)
 	counts := map[[2]string]int{}
-	ops := map[string]int{}
+	ops, repeated := map[string]int{}, map[string]int{}
 	for seed := range uint64(n) {
 		in, err := read(moduleOf(seed))
 		if err != nil {
@@ -134,6 +114,9 @@ func TestTheGeneratorMakesEveryPair(t *testing.T) {
 				counts[[2]string{op.Def.Name, e}]++
 			}
 			ops[op.Def.Name]++
+			if n := op.NumOperands(); n > 1 && op.Operand(0) == op.Operand(1) {
+				repeated[op.Def.Name]++
+			}
 		})
 	}
 	columns := append(slices.Clone(def.Numbers), "i4")
@@ -147,6 +130,9 @@ func TestTheGeneratorMakesEveryPair(t *testing.T) {
 		allowed := legal(d)
 		if _, spared := exempted(d.Name, ""); ops[d.Name] == 0 && !spared {
 			t.Errorf("no module of %d has %s", n, d.Name)
+		}
+		if isPlain(d) && d.NumOperandDefs() > 1 && repeated[d.Name] == 0 {
+			t.Errorf("no module of %d has %s of one value twice", n, d.Name)
 		}
 		for _, e := range columns {
 			c := counts[[2]string{d.Name, e}]

@@ -287,7 +287,7 @@ func init() {
 		{10, (*generator).gather}, {3, (*generator).atomicView}, {11, (*generator).extents}, {2, (*generator).stores},
 		{2, (*generator).scatter}, {2, (*generator).meeting}, {3, (*generator).global}, {1, (*generator).scaled}, {8, (*generator).packing},
 		{5, (*generator).history}, {2, (*generator).walk}, {2, (*generator).overwritten}, {1, (*generator).handover}, {2, (*generator).padded},
-		{2, (*generator).aside}, {2, (*generator).overlaps}, {2, (*generator).promises},
+		{2, (*generator).aside}, {2, (*generator).overlaps}, {2, (*generator).promises}, {4, (*generator).ofRow},
 	}
 }
 

@@ -1,0 +1,83 @@
+package random
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tileiras/dialects/cudatile"
+	"tileiras/dialects/cudatile/def"
+	"tileiras/ir"
+)
+
+// plain are the operations that a row says enough of to draw them: defined for all operands, element by element, in one type, and without
+// an attribute that must be chosen. A new row of that kind is in random modules without a line here.
+var plain = func() []*ir.OpDef {
+	var list []*ir.OpDef
+	for _, d := range cudatile.Dialect.Ops {
+		if isPlain(d) {
+			list = append(list, d)
+		}
+	}
+	return list
+}()
+
+func isPlain(d *ir.OpDef) bool {
+	if !d.Traits.Has(ir.Pure|ir.Speculatable|ir.Elementwise) || d.Traits.Has(ir.Segmented) || len(d.Results) != 1 || len(d.Same) != 1 || d.Same[0].What != ir.SameType {
+		return false
+	}
+	typed := []string{d.Results[0].Name}
+	for _, a := range d.Args {
+		switch {
+		case a.Attr == ir.Operand && a.Mode == ir.Single:
+			typed = append(typed, a.Name)
+		case a.Attr == ir.Operand || a.Mode == ir.Single && a.Default == nil:
+			return false
+		}
+	}
+	for _, name := range typed {
+		if !slices.Contains(d.Same[0].Names, name) {
+			return false
+		}
+	}
+	return len(typed) > 1
+}
+
+// ofRow draws one of them. What is known of its result is that of the least that it could be: a float of no promise.
+func (g *generator) ofRow() {
+	d := plain[g.r.IntN(len(plain))]
+	t := g.intType()
+	if !slices.Contains(inElems(d.Results[0].Constraint), t.elem) {
+		t = g.floatType()
+	}
+	if !slices.Contains(inElems(d.Results[0].Constraint), t.elem) {
+		return
+	}
+	var names, types []string
+	for range d.NumOperandDefs() {
+		names, types = append(names, g.exact(t).name), append(types, fmt.Sprintf("!cuda_tile.%s", t))
+	}
+	v := g.define(t, "\"%s\"(%s) : (%s) -> !cuda_tile.%s", d.FullName(), strings.Join(names, ", "), strings.Join(types, ", "), t)
+	v.inexact = !isInt(t.elem)
+	g.mark(v)
+}
+
+// inElems are the elements that an operand or a result of a row may have, by the name of its set.
+func inElems(set string) []string {
+	for _, s := range def.TypeSets {
+		if s.Name != set {
+			continue
+		}
+		if s.Elems != nil && s.Elems[0] != def.Pointer {
+			return s.Elems
+		}
+		switch set {
+		case "Token":
+			return nil
+		case "Tile", "Any", "Ptr", "ScalarPtr":
+			return append(slices.Clone(def.Numbers), "i4")
+		}
+		return def.Numbers // views
+	}
+	panic("no set " + set)
+}

@@ -55,7 +55,7 @@ func init() {
 	Dialect.Init()
 	for _, d := range def.Ops {
 		d.Hooks.Fold = foldHook(d.Code)
-		d.Hooks.Verify = verifyHook(d.Code)
+		d.Hooks.Verify = verifyHook(d)
 		d.Hooks.NameResult = nameResult
 	}
 }

@@ -81,7 +81,7 @@ func TestTilingsMultiplyEveryRowWithEveryColumn(t *testing.T) {
 	}
 	var tests []test
 	for _, m := range MMAs {
-		tests = append(tests, test{m.Name, Extent{0, 32, 32, 32}, Split{1, 2, 2, 1}, false})
+		tests = append(tests, test{m.Name, Extent{0, 32, 32, max(32, m.Shape.K)}, Split{1, 2, 2, 1}, false})
 	}
 	tests = append(tests,
 		test{"mma.m16n8k16.row.col.f32.f16.f16.f32", Extent{0, 64, 32, 32}, Split{1, 1, 4, 1}, false},

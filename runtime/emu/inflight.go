@@ -58,7 +58,7 @@ func (a *asyncAccess) cell(r *region, off int, c *cell, write bool) {
 	if c.w != 0 && c.w != a.me {
 		if !a.ordered(c.w) && !a.w.compatible(c.w, a.me.scope()) {
 			a.conflict(r, off, now, "write", c.w, c.wa)
-		} else if a.proxy != happened && a.w.launch.generic(c.w) && !a.fenced(c.w) {
+		} else if a.proxy != happened && !a.fenced(c.w) && a.w.launch.generic(c.w) {
 			a.missingFence(r, off, now, c)
 		}
 	}

@@ -286,15 +286,19 @@ func (op *wgmmaOp) giveD(work *matrixWork, i int, v *vec) {
 	for j := range op.perD() {
 		rows, col := work.eight(i + j)
 		for g := range rows {
-			for t := range 4 {
-				x, to := rows[g][col+2*t], &v[4*g+t]
-				switch {
-				case op.d.fmt == fmtF32 && x == x:
-					*to = bits32(float32(x))
-				case j == 0:
-					*to = op.result(x)
-				default:
-					*to |= op.result(x) << (j * op.d.bits)
+			r, to := &rows[g], (*[4]uint64)(v[4*g:])
+			if x := [4]float64{r[col], r[col+2], r[col+4], r[col+6]}; op.d.fmt == fmtF32 {
+				for t, x := range x {
+					if to[t] = bits32(float32(x)); x != x {
+						to[t] = uint64(fmtF32.nan)
+					}
+				}
+			} else {
+				for t, x := range x {
+					if j == 0 {
+						to[t] = 0
+					}
+					to[t] |= op.result(x) << (j * op.d.bits)
 				}
 			}
 		}

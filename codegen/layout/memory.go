@@ -159,6 +159,12 @@ func Padded(shape, order []int, pad int) MemLayout {
 // (PTX ISA, "Swizzling modes"): 128 B: bits 4-6 ^= 7-9; 64 B: 4-5 ^= 7-8; 32 B: 4 ^= 7. A tile narrower than width has rows
 // of its own width under the same XOR; a tile that ends below the XORed bits is left as far as it goes.
 func Swizzled(shape, order []int, elemBytes, width int) MemLayout {
+	return SwizzledTurned(shape, order, elemBytes, width, 0)
+}
+
+// SwizzledTurned is Swizzled with the bits of the row turned by some places before they meet those of the chunk: readers that go along a
+// column, a few rows at a time, find other banks.
+func SwizzledTurned(shape, order []int, elemBytes, width, turn int) MemLayout {
 	if width == 0 {
 		return Strided(shape, order)
 	}
@@ -178,7 +184,7 @@ func Swizzled(shape, order []int, elemBytes, width int) MemLayout {
 	bases := slices.Concat(inner, rows, outer)
 	chunk := log2(16) - log2(elemBytes) // offset bit of byte bit 4
 	for i := range log2(width) - 4 {
-		if from, to := chunk+3+i, chunk+i; from < len(bases) {
+		if from, to := chunk+3+i, chunk+(i+turn)%(log2(width)-4); from < len(bases) {
 			bases[from] ^= bases[to]
 		}
 	}

@@ -1,6 +1,8 @@
 package layouts
 
 import (
+	"slices"
+
 	"tileiras/codegen/atom"
 	"tileiras/codegen/cost"
 	"tileiras/codegen/layout"
@@ -33,18 +35,23 @@ func SelectCopies(s *pass.State) error {
 	return nil
 }
 
-// copyAsync rewrites one conversion if its source is a weak load with no other use that cp.async can do: whole vectors of 4, 8 or 16
-// bytes, padding with zeros (the instruction's zero fill) or with nothing in particular.
+// copyAsync rewrites one conversion if it takes what a weak load brings that cp.async can do: whole vectors of 4, 8 or 16 bytes, padding
+// with zeros (the instruction's zero fill) or with nothing in particular. Reshapes and permutes that stand between the load and the
+// conversion are made after the way through shared memory: they only name elements anew.
 func copyAsync(s *pass.State, conv *ir.Op) {
-	load, ok := ir.DefinedBy[tileaa.TiledLoad](conv.Operand(0))
-	if !ok || tileaa.IsStrong(load.Op) || !conv.Operand(0).HasOneUse() {
+	load, between, ok := loadOf(conv)
+	if !ok || tileaa.IsStrong(load.Op) {
 		return
 	}
 	block, _ := tileaa.BlockOf(load.Op)
 	if p, ok := block.Padding(); ok && p != def.PadZero {
 		return
 	}
-	src, dst := tileaa.AsTile(conv.Operand(0)), tileaa.AsTile(conv.Result(0))
+	src := tileaa.AsTile(load.Result())
+	dst := *tileaa.LayoutOf(conv.Result(0))
+	for _, op := range between {
+		dst = operandLayout(op, op.Operand(0), dst)
+	}
 	bytes := tileaa.ElemBytes(src.Elem)
 	width, _ := load.Vec()
 	vec := int(width)
@@ -52,7 +59,7 @@ func copyAsync(s *pass.State, conv *ir.Op) {
 	if ir.IsInt(src.Elem, 1) || row == nil || row.Bytes != vec*bytes {
 		return
 	}
-	mem, name, ok := matrixBuffer(s, *src.Layout, *dst.Layout, tileaa.ElemBits(src.Elem))
+	mem, name, ok := copyBuffer(s, conv, *src.Layout, dst)
 	if !ok || mem.MaxVec(*src.Layout, vec) != vec {
 		return
 	}
@@ -73,11 +80,73 @@ func copyAsync(s *pass.State, conv *ir.Op) {
 		tileaa.NewAsyncWait(b, 0)
 	}
 	b.Before(at)
-	read := tileaa.NewBufferLoad(b, dst, buf, tileaa.BufferLoadOptions{Atom: name})
-	conv.Result(0).ReplaceAllUsesWith(read.Result())
+	read := tileaa.NewBufferLoad(b, src.WithLayout(s.Ctx, dst), buf, tileaa.BufferLoadOptions{Atom: name}).Result()
+	for _, op := range slices.Backward(between) {
+		t := tileaa.AsTile(op.Result(0))
+		dst = resultLayout(op, dst)
+		again := op.Clone(ir.Mapping{op.Operand(0): read})
+		read = b.Insert(again).Result(0)
+		read.SetType(t.WithLayout(s.Ctx, dst))
+	}
+	conv.Result(0).ReplaceAllUsesWith(read)
 	conv.Erase()
+	for _, op := range between {
+		op.Erase()
+	}
 	load.ResultToken().ReplaceAllUsesWith(c.ResultToken())
 	load.Op.Erase()
+}
+
+// loadOf finds the load whose tile a conversion takes, and what stands between, last first; of each the conversion is the only use.
+func loadOf(conv *ir.Op) (load tileaa.TiledLoad, between []*ir.Op, ok bool) {
+	for v := conv.Operand(0); v.HasOneUse(); {
+		op := v.DefiningOp()
+		if op == nil {
+			break
+		}
+		switch op.Code() {
+		case tileaa.OpTiledLoad:
+			return ir.Cast[tileaa.TiledLoad](op), between, true
+		case tileaa.OpReshape, tileaa.OpPermute:
+		default:
+			return load, nil, false
+		}
+		between = append(between, op)
+		v = op.Operand(0)
+	}
+	return load, nil, false
+}
+
+// resultLayout is the layout of the result of a reshape or a permute of an operand of layout l.
+func resultLayout(op *ir.Op, l layout.Layout) layout.Layout {
+	switch op.Code() {
+	case tileaa.OpReshape:
+		return l.Reshape(ints(tileaa.ShapeOf(op.Result(0))))
+	case tileaa.OpPermute:
+		return l.Permute(tileaa.PermutationOf(op))
+	}
+	panic("BUG: " + op.Name() + " does more than name elements anew")
+}
+
+// copyBuffer is the buffer through which a tile goes from the layout of copies, in rows, to that of its reader: one from which ldmatrix
+// reads, else, for the operand of a product, the swizzle with the fewest bank conflicts.
+func copyBuffer(s *pass.State, conv *ir.Op, src, dst layout.Layout) (mem layout.MemLayout, name string, ok bool) {
+	elem := tileaa.AsTile(conv.Result(0)).Elem
+	mem, name, ok = matrixBuffer(s, src, dst, tileaa.ElemBits(elem))
+	product := !slices.ContainsFunc(conv.Result(0).Uses(), func(u *ir.Use) bool { return !tileaa.IsProduct(u.Owner()) })
+	if ok || !product || src.InBits(layout.Reg) == 0 || layout.Convert(src, dst).Kind != layout.Shared {
+		return mem, name, ok
+	}
+	least := -1
+	for turn := range 3 {
+		bits := tileaa.ElemBits(elem)
+		m := rowBuffer(src, tileaa.ElemBytes(elem), turn)
+		c, err := cost.SharedAccess(m, dst, bits, m.MaxVec(dst, 16/cost.Bytes(bits)))
+		if n := c.Quarters(); err == nil && (least < 0 || n < least) {
+			mem, least = m, n
+		}
+	}
+	return mem, "", least >= 0
 }
 
 // reader is the place to read the buffer of a conversion: in front of its only user, so that the copies of a dot's two operands
@@ -130,7 +199,9 @@ func waited(at *ir.Op) bool {
 			return true
 		case tileaa.OpBufferLoad:
 		default:
-			return false
+			if !op.Traits().Has(ir.Pure) {
+				return false
+			}
 		}
 	}
 	return false
@@ -144,14 +215,7 @@ func matrixBuffer(s *pass.State, src, dst layout.Layout, elemBits int) (mem layo
 	if elemBits != 8 && elemBits != 16 && elemBits != 32 || src.InBits(layout.Reg) == 0 {
 		return
 	}
-	shape := src.Shape()
-	fast := len(shape) - 1
-	for d := range shape {
-		if shape[d] > 1 && src.Basis(layout.Reg, 0) == layout.Bit(shape, d, 0) {
-			fast = d
-		}
-	}
-	mem = layout.Swizzled(shape, fastest(fast, len(shape)), elemBits/8, swizzleWidth)
+	mem = rowBuffer(src, elemBits/8, 0)
 	for _, trans := range []bool{false, true} {
 		if p, can := layout.LdMatrix(mem, dst, elemBits, trans); can {
 			if row := atom.SelectMatrix(s.Target, atom.LoadMatrix, p.Num, trans); row != nil {
@@ -160,4 +224,16 @@ func matrixBuffer(s *pass.State, src, dst layout.Layout, elemBits int) (mem layo
 		}
 	}
 	return mem, "", false
+}
+
+// rowBuffer is a swizzled buffer that a layout fills in rows, along what neighbouring registers hold.
+func rowBuffer(src layout.Layout, elemBytes, turn int) layout.MemLayout {
+	shape := src.Shape()
+	fast := len(shape) - 1
+	for d := range shape {
+		if shape[d] > 1 && src.Basis(layout.Reg, 0) == layout.Bit(shape, d, 0) {
+			fast = d
+		}
+	}
+	return layout.SwizzledTurned(shape, fastest(fast, len(shape)), elemBytes, swizzleWidth, turn)
 }

@@ -24,6 +24,7 @@ type run struct {
 	base   reg   // address
 	offset int64 // constant part of the address, in bytes
 	guard  reg   // i1
+	inside reg   // of a ragged copy: how many of its elements lie before the end of the array, an i32
 }
 
 // memoryType is the PTX type of one register in memory.

@@ -356,7 +356,7 @@ func asyncWait(f *fn, op *ir.Op) {
 }
 
 // asyncCopy moves a block to a buffer past the registers. Each copy is 4, 8 or 16 bytes that are neighbours on both sides; where the
-// block leaves the array, a copy of 0 bytes fills with zeros. A copy whose condition does not hold writes nothing.
+// block leaves the array, a copy of fewer bytes, or none, fills with zeros. A copy whose condition does not hold writes nothing.
 func asyncCopy(f *fn, op *ir.Op) {
 	v := f.viewOf(op)
 	b := f.bufferOf(op)
@@ -379,9 +379,13 @@ func asyncCopy(f *fn, op *ir.Op) {
 		}
 		name := map[int]string{4: "cp.async.ca.shared.global.4", 8: "cp.async.ca.shared.global.8", 16: "cp.async.cg.shared.global.16"}[bytes]
 		args := []reg{dst.base, i32(dst.offset), r.base, i32(r.offset)}
-		if !r.guard.is(1) {
+		size := i32(int64(bytes))
+		if !r.inside.absent() {
+			size = f.mul(r.inside, i32(int64(b.bytes)))
+		}
+		if size = f.sel(r.guard, size, i32(0)); !size.isConst() {
 			name += ".zfill"
-			args = append(args, f.sel(r.guard, i32(int64(bytes)), i32(0)))
+			args = append(args, size)
 		}
 		if !owner.is(1) {
 			name, args = "@"+name, append([]reg{owner}, args...)

@@ -116,7 +116,8 @@ func blockTile(f *fn, op *ir.Op) {
 //	address of an element = base + sum over dimensions of (index*traversal + thread part + register part) * stride
 //	                        \______ once per thread and array ______/        \__ an immediate, or a hoisted product
 //
-// With narrow, byte offsets fit 32 bits and are summed in 32 bits.
+// With narrow, byte offsets fit 32 bits and are summed in 32 bits. Of a ragged access the end of the array may lie between the elements of
+// a run: asynchronous copies are told how many lie before it, all others have runs of one element.
 func (f *fn) tiledRuns(op *ir.Op, v *view, l layout.Layout, vec int, owner reg) []run {
 	decided := ir.Cast[tileaa.AccessOp](op)
 	width := kI64
@@ -126,13 +127,24 @@ func (f *fn) tiledRuns(op *ir.Op, v *view, l layout.Layout, vec int, owner reg) 
 	a := &addresser{fn: f, view: v, l: l, width: width}
 	a.bits = decided.CoordinateBits()
 	a.prepare()
-	check := f.boundsChecker(a, decided.Masked())
+	masked := slices.Clone(decided.Masked())
+	inside := func(int) reg { return reg{} }
+	if decided.Ragged() {
+		if op.Code() == tileaa.OpAsyncCopy {
+			fast, _ := decided.Fast()
+			masked[fast] = false
+			inside = a.insideCounter(int(fast), vec)
+		} else {
+			vec = 1
+		}
+	}
+	check := f.boundsChecker(a, masked)
 	vectors := a.vectors(vec)
 	out := make([]run, 0, len(vectors.Groups))
 	for _, g := range vectors.Groups {
 		r := run{regs: g.Regs}
 		r.base, r.offset = a.address(g.Regs[0])
-		r.guard = f.and(check(g.Regs[0]), owner)
+		r.guard, r.inside = f.and(check(g.Regs[0]), owner), inside(g.Regs[0])
 		out = append(out, r)
 	}
 	return out
@@ -301,6 +313,21 @@ func (f *fn) boundsChecker(a *addresser, masked []bool) func(r int) reg {
 			inside = f.and(inside, ok)
 		}
 		return inside
+	}
+}
+
+// insideCounter counts, of n elements along a dimension from that of register r on, those that lie inside the array.
+func (a *addresser) insideCounter(d, n int) func(r int) reg {
+	limit := a.left(d)
+	return func(r int) reg {
+		left := a.sub(limit, a.at(a.coords[d], r))
+		if c := a.coords[d]; !a.joint[d] {
+			left = a.sub(a.sub(limit, i32(int64(c.regPart(r)))), c.thread)
+		}
+		if planted.On("edge-off-by-one") {
+			left = a.add(left, i32(1))
+		}
+		return a.minmax(a.minmax(left, i32(0), true, true), i32(int64(n)), true, false)
 	}
 }
 

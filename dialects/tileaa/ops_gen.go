@@ -2159,6 +2159,8 @@ func (o TiledLoad) SetCoordinateBits(v ir.I64Array) {
 		o.Op.SetAttr(7, v)
 	}
 }
+func (o TiledLoad) Ragged() bool           { return o.Op.FlagAttr(8) }
+func (o TiledLoad) SetRagged(v bool)       { o.Op.SetFlagAttr(8, v) }
 func (o TiledLoad) Result() *ir.Value      { return o.Op.ResultOf(0) }
 func (o TiledLoad) ResultToken() *ir.Value { return o.Op.ResultOf(1) }
 
@@ -2173,6 +2175,7 @@ type TiledLoadOptions struct {
 	Narrow         bool
 	Masked         ir.BoolArray
 	CoordinateBits ir.I64Array
+	Ragged         bool
 }
 
 // NewTiledLoad makes a tiled_load at the builder's place.
@@ -2181,7 +2184,7 @@ func NewTiledLoad(b *ir.Builder, resultType ir.Type, block *ir.Value, opts Tiled
 	s.Groups = make([]int32, 0, 2)
 	s.AddOperand(block)
 	s.AddOperand(opts.Token)
-	s.Attrs = make([]ir.Attribute, 8)
+	s.Attrs = make([]ir.Attribute, 9)
 	if opts.Order != 0 {
 		s.Attrs[0] = s.Def.AttrDef(0).Enum.Of(uint32(opts.Order))
 	}
@@ -2204,6 +2207,7 @@ func NewTiledLoad(b *ir.Builder, resultType ir.Type, block *ir.Value, opts Tiled
 	if opts.CoordinateBits != nil {
 		s.Attrs[7] = opts.CoordinateBits
 	}
+	s.Attrs[8] = ir.FlagOf(s.Def.AttrDef(8), opts.Ragged)
 	s.Types = []ir.Type{resultType, Token(b.Ctx)}
 	return TiledLoad{b.Create(s)}
 }
@@ -2248,6 +2252,8 @@ func (o TiledStore) SetCoordinateBits(v ir.I64Array) {
 		o.Op.SetAttr(6, v)
 	}
 }
+func (o TiledStore) Ragged() bool           { return o.Op.FlagAttr(7) }
+func (o TiledStore) SetRagged(v bool)       { o.Op.SetFlagAttr(7, v) }
 func (o TiledStore) ResultToken() *ir.Value { return o.Op.ResultOf(0) }
 
 // TiledStoreOptions are what a tiled_store may lack.
@@ -2260,6 +2266,7 @@ type TiledStoreOptions struct {
 	Narrow         bool
 	Masked         ir.BoolArray
 	CoordinateBits ir.I64Array
+	Ragged         bool
 }
 
 // NewTiledStore makes a tiled_store at the builder's place.
@@ -2269,7 +2276,7 @@ func NewTiledStore(b *ir.Builder, value *ir.Value, block *ir.Value, opts TiledSt
 	s.AddOperand(value)
 	s.AddOperand(block)
 	s.AddOperand(opts.Token)
-	s.Attrs = make([]ir.Attribute, 7)
+	s.Attrs = make([]ir.Attribute, 8)
 	if opts.Order != 0 {
 		s.Attrs[0] = s.Def.AttrDef(0).Enum.Of(uint32(opts.Order))
 	}
@@ -2289,6 +2296,7 @@ func NewTiledStore(b *ir.Builder, value *ir.Value, block *ir.Value, opts TiledSt
 	if opts.CoordinateBits != nil {
 		s.Attrs[6] = opts.CoordinateBits
 	}
+	s.Attrs[7] = ir.FlagOf(s.Def.AttrDef(7), opts.Ragged)
 	s.Types = []ir.Type{Token(b.Ctx)}
 	return TiledStore{b.Create(s)}
 }
@@ -2335,6 +2343,8 @@ func (o TiledAtomic) SetCoordinateBits(v ir.I64Array) {
 		o.Op.SetAttr(7, v)
 	}
 }
+func (o TiledAtomic) Ragged() bool           { return o.Op.FlagAttr(8) }
+func (o TiledAtomic) SetRagged(v bool)       { o.Op.SetFlagAttr(8, v) }
 func (o TiledAtomic) ResultToken() *ir.Value { return o.Op.ResultOf(0) }
 
 // TiledAtomicOptions are what a tiled_atomic may lack.
@@ -2347,6 +2357,7 @@ type TiledAtomicOptions struct {
 	Narrow         bool
 	Masked         ir.BoolArray
 	CoordinateBits ir.I64Array
+	Ragged         bool
 }
 
 // NewTiledAtomic makes a tiled_atomic at the builder's place.
@@ -2356,7 +2367,7 @@ func NewTiledAtomic(b *ir.Builder, block *ir.Value, value *ir.Value, mode def.At
 	s.AddOperand(block)
 	s.AddOperand(value)
 	s.AddOperand(opts.Token)
-	s.Attrs = make([]ir.Attribute, 8)
+	s.Attrs = make([]ir.Attribute, 9)
 	if mode != 3 {
 		s.Attrs[0] = s.Def.AttrDef(0).Enum.Of(uint32(mode))
 	}
@@ -2379,6 +2390,7 @@ func NewTiledAtomic(b *ir.Builder, block *ir.Value, value *ir.Value, mode def.At
 	if opts.CoordinateBits != nil {
 		s.Attrs[7] = opts.CoordinateBits
 	}
+	s.Attrs[8] = ir.FlagOf(s.Def.AttrDef(8), opts.Ragged)
 	s.Types = []ir.Type{Token(b.Ctx)}
 	return TiledAtomic{b.Create(s)}
 }
@@ -2423,6 +2435,8 @@ func (o MultimemStore) SetCoordinateBits(v ir.I64Array) {
 		o.Op.SetAttr(6, v)
 	}
 }
+func (o MultimemStore) Ragged() bool           { return o.Op.FlagAttr(7) }
+func (o MultimemStore) SetRagged(v bool)       { o.Op.SetFlagAttr(7, v) }
 func (o MultimemStore) ResultToken() *ir.Value { return o.Op.ResultOf(0) }
 
 // MultimemStoreOptions are what a multimem_store may lack.
@@ -2435,6 +2449,7 @@ type MultimemStoreOptions struct {
 	Narrow         bool
 	Masked         ir.BoolArray
 	CoordinateBits ir.I64Array
+	Ragged         bool
 }
 
 // NewMultimemStore makes a multimem_store at the builder's place.
@@ -2444,7 +2459,7 @@ func NewMultimemStore(b *ir.Builder, value *ir.Value, block *ir.Value, opts Mult
 	s.AddOperand(value)
 	s.AddOperand(block)
 	s.AddOperand(opts.Token)
-	s.Attrs = make([]ir.Attribute, 7)
+	s.Attrs = make([]ir.Attribute, 8)
 	if opts.Order != 0 {
 		s.Attrs[0] = s.Def.AttrDef(0).Enum.Of(uint32(opts.Order))
 	}
@@ -2464,6 +2479,7 @@ func NewMultimemStore(b *ir.Builder, value *ir.Value, block *ir.Value, opts Mult
 	if opts.CoordinateBits != nil {
 		s.Attrs[6] = opts.CoordinateBits
 	}
+	s.Attrs[7] = ir.FlagOf(s.Def.AttrDef(7), opts.Ragged)
 	s.Types = []ir.Type{Token(b.Ctx)}
 	return MultimemStore{b.Create(s)}
 }
@@ -2510,6 +2526,8 @@ func (o MultimemReduce) SetCoordinateBits(v ir.I64Array) {
 		o.Op.SetAttr(7, v)
 	}
 }
+func (o MultimemReduce) Ragged() bool           { return o.Op.FlagAttr(8) }
+func (o MultimemReduce) SetRagged(v bool)       { o.Op.SetFlagAttr(8, v) }
 func (o MultimemReduce) ResultToken() *ir.Value { return o.Op.ResultOf(0) }
 
 // MultimemReduceOptions are what a multimem_reduce may lack.
@@ -2522,6 +2540,7 @@ type MultimemReduceOptions struct {
 	Narrow         bool
 	Masked         ir.BoolArray
 	CoordinateBits ir.I64Array
+	Ragged         bool
 }
 
 // NewMultimemReduce makes a multimem_reduce at the builder's place.
@@ -2531,7 +2550,7 @@ func NewMultimemReduce(b *ir.Builder, value *ir.Value, block *ir.Value, mode def
 	s.AddOperand(value)
 	s.AddOperand(block)
 	s.AddOperand(opts.Token)
-	s.Attrs = make([]ir.Attribute, 8)
+	s.Attrs = make([]ir.Attribute, 9)
 	if mode != 3 {
 		s.Attrs[0] = s.Def.AttrDef(0).Enum.Of(uint32(mode))
 	}
@@ -2554,6 +2573,7 @@ func NewMultimemReduce(b *ir.Builder, value *ir.Value, block *ir.Value, mode def
 	if opts.CoordinateBits != nil {
 		s.Attrs[7] = opts.CoordinateBits
 	}
+	s.Attrs[8] = ir.FlagOf(s.Def.AttrDef(8), opts.Ragged)
 	s.Types = []ir.Type{Token(b.Ctx)}
 	return MultimemReduce{b.Create(s)}
 }
@@ -2598,6 +2618,8 @@ func (o MultimemLoad) SetCoordinateBits(v ir.I64Array) {
 		o.Op.SetAttr(7, v)
 	}
 }
+func (o MultimemLoad) Ragged() bool           { return o.Op.FlagAttr(8) }
+func (o MultimemLoad) SetRagged(v bool)       { o.Op.SetFlagAttr(8, v) }
 func (o MultimemLoad) Result() *ir.Value      { return o.Op.ResultOf(0) }
 func (o MultimemLoad) ResultToken() *ir.Value { return o.Op.ResultOf(1) }
 
@@ -2611,6 +2633,7 @@ type MultimemLoadOptions struct {
 	Narrow         bool
 	Masked         ir.BoolArray
 	CoordinateBits ir.I64Array
+	Ragged         bool
 }
 
 // NewMultimemLoad makes a multimem_load at the builder's place.
@@ -2619,7 +2642,7 @@ func NewMultimemLoad(b *ir.Builder, resultType ir.Type, block *ir.Value, mode de
 	s.Groups = make([]int32, 0, 2)
 	s.AddOperand(block)
 	s.AddOperand(opts.Token)
-	s.Attrs = make([]ir.Attribute, 8)
+	s.Attrs = make([]ir.Attribute, 9)
 	if mode != 3 {
 		s.Attrs[0] = s.Def.AttrDef(0).Enum.Of(uint32(mode))
 	}
@@ -2642,6 +2665,7 @@ func NewMultimemLoad(b *ir.Builder, resultType ir.Type, block *ir.Value, mode de
 	if opts.CoordinateBits != nil {
 		s.Attrs[7] = opts.CoordinateBits
 	}
+	s.Attrs[8] = ir.FlagOf(s.Def.AttrDef(8), opts.Ragged)
 	s.Types = []ir.Type{resultType, Token(b.Ctx)}
 	return MultimemLoad{b.Create(s)}
 }
@@ -2691,6 +2715,8 @@ func (o Load) SetCoordinateBits(v ir.I64Array) {
 		o.Op.SetAttr(7, v)
 	}
 }
+func (o Load) Ragged() bool           { return o.Op.FlagAttr(8) }
+func (o Load) SetRagged(v bool)       { o.Op.SetFlagAttr(8, v) }
 func (o Load) Result() *ir.Value      { return o.Op.ResultOf(0) }
 func (o Load) ResultToken() *ir.Value { return o.Op.ResultOf(1) }
 
@@ -2707,6 +2733,7 @@ type LoadOptions struct {
 	Narrow         bool
 	Masked         ir.BoolArray
 	CoordinateBits ir.I64Array
+	Ragged         bool
 }
 
 // NewLoad makes a load at the builder's place.
@@ -2717,7 +2744,7 @@ func NewLoad(b *ir.Builder, resultType ir.Type, ptr *ir.Value, opts LoadOptions)
 	s.AddOperand(opts.Mask)
 	s.AddOperand(opts.Padding)
 	s.AddOperand(opts.Token)
-	s.Attrs = make([]ir.Attribute, 8)
+	s.Attrs = make([]ir.Attribute, 9)
 	if opts.Order != 0 {
 		s.Attrs[0] = s.Def.AttrDef(0).Enum.Of(uint32(opts.Order))
 	}
@@ -2740,6 +2767,7 @@ func NewLoad(b *ir.Builder, resultType ir.Type, ptr *ir.Value, opts LoadOptions)
 	if opts.CoordinateBits != nil {
 		s.Attrs[7] = opts.CoordinateBits
 	}
+	s.Attrs[8] = ir.FlagOf(s.Def.AttrDef(8), opts.Ragged)
 	s.Types = []ir.Type{resultType, Token(b.Ctx)}
 	return Load{b.Create(s)}
 }
@@ -2786,6 +2814,8 @@ func (o Store) SetCoordinateBits(v ir.I64Array) {
 		o.Op.SetAttr(6, v)
 	}
 }
+func (o Store) Ragged() bool           { return o.Op.FlagAttr(7) }
+func (o Store) SetRagged(v bool)       { o.Op.SetFlagAttr(7, v) }
 func (o Store) ResultToken() *ir.Value { return o.Op.ResultOf(0) }
 
 // StoreOptions are what a store may lack.
@@ -2799,6 +2829,7 @@ type StoreOptions struct {
 	Narrow         bool
 	Masked         ir.BoolArray
 	CoordinateBits ir.I64Array
+	Ragged         bool
 }
 
 // NewStore makes a store at the builder's place.
@@ -2809,7 +2840,7 @@ func NewStore(b *ir.Builder, ptr *ir.Value, value *ir.Value, opts StoreOptions) 
 	s.AddOperand(value)
 	s.AddOperand(opts.Mask)
 	s.AddOperand(opts.Token)
-	s.Attrs = make([]ir.Attribute, 7)
+	s.Attrs = make([]ir.Attribute, 8)
 	if opts.Order != 0 {
 		s.Attrs[0] = s.Def.AttrDef(0).Enum.Of(uint32(opts.Order))
 	}
@@ -2829,6 +2860,7 @@ func NewStore(b *ir.Builder, ptr *ir.Value, value *ir.Value, opts StoreOptions) 
 	if opts.CoordinateBits != nil {
 		s.Attrs[6] = opts.CoordinateBits
 	}
+	s.Attrs[7] = ir.FlagOf(s.Def.AttrDef(7), opts.Ragged)
 	s.Types = []ir.Type{Token(b.Ctx)}
 	return Store{b.Create(s)}
 }
@@ -3565,6 +3597,8 @@ func (o AsyncCopy) SetCoordinateBits(v ir.I64Array) {
 		o.Op.SetAttr(5, v)
 	}
 }
+func (o AsyncCopy) Ragged() bool           { return o.Op.FlagAttr(6) }
+func (o AsyncCopy) SetRagged(v bool)       { o.Op.SetFlagAttr(6, v) }
 func (o AsyncCopy) ResultToken() *ir.Value { return o.Op.ResultOf(0) }
 
 // AsyncCopyOptions are what a async_copy may lack.
@@ -3576,6 +3610,7 @@ type AsyncCopyOptions struct {
 	Narrow         bool
 	Masked         ir.BoolArray
 	CoordinateBits ir.I64Array
+	Ragged         bool
 }
 
 // NewAsyncCopy makes a async_copy at the builder's place.
@@ -3586,7 +3621,7 @@ func NewAsyncCopy(b *ir.Builder, block *ir.Value, buffer *ir.Value, layout *Layo
 	s.AddOperand(buffer)
 	s.AddOperand(opts.Token)
 	s.AddOperand(opts.When)
-	s.Attrs = make([]ir.Attribute, 6)
+	s.Attrs = make([]ir.Attribute, 7)
 	if layout != nil {
 		s.Attrs[0] = layout
 	}
@@ -3603,6 +3638,7 @@ func NewAsyncCopy(b *ir.Builder, block *ir.Value, buffer *ir.Value, layout *Layo
 	if opts.CoordinateBits != nil {
 		s.Attrs[5] = opts.CoordinateBits
 	}
+	s.Attrs[6] = ir.FlagOf(s.Def.AttrDef(6), opts.Ragged)
 	s.Types = []ir.Type{Token(b.Ctx)}
 	return AsyncCopy{b.Create(s)}
 }
@@ -4892,6 +4928,21 @@ func (o AccessOp) SetCoordinateBits(v ir.I64Array) {
 		o.Op.SetAttr(int(accessOpCoordinateBits[o.Op.Code().Index()]), v)
 	}
 }
+
+var accessOpRagged = [...]int8{
+	78:  8, // tiled_load
+	79:  7, // tiled_store
+	80:  8, // tiled_atomic
+	81:  7, // multimem_store
+	82:  8, // multimem_reduce
+	83:  8, // multimem_load
+	84:  8, // load
+	85:  7, // store
+	115: 6, // async_copy
+	119: 0}
+
+func (o AccessOp) Ragged() bool     { return o.Op.FlagAttr(int(accessOpRagged[o.Op.Code().Index()])) }
+func (o AccessOp) SetRagged(v bool) { o.Op.SetFlagAttr(int(accessOpRagged[o.Op.Code().Index()]), v) }
 
 // ValueOp is an op with a value that it stores, combines with memory, or passes on.
 type ValueOp struct{ Op *ir.Op }

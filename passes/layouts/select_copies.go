@@ -68,7 +68,7 @@ func copyAsync(s *pass.State, conv *ir.Op) {
 	buf := tileaa.NewAllocShared(b, tileaa.Buffer(s.Ctx, src.Elem, mem, src.Shape...), tileaa.AllocSharedOptions{}).Result()
 	fast, _ := load.Fast()
 	c := tileaa.NewAsyncCopy(b, load.Block(), buf, &tileaa.LayoutAttr{Layout: *src.Layout}, tileaa.AsyncCopyOptions{Token: load.Token(),
-		Vec: &width, Fast: &fast, Narrow: load.Narrow(), Masked: load.Masked(), CoordinateBits: load.CoordinateBits()})
+		Vec: &width, Fast: &fast, Narrow: load.Narrow(), Masked: load.Masked(), CoordinateBits: load.CoordinateBits(), Ragged: load.Ragged()})
 	tileaa.NewAsyncCommit(b)
 	at := reader(s, conv)
 	if at.Block() == conv.Block() {

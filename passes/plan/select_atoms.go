@@ -143,6 +143,38 @@ func pointerAccess(s *pass.State, known *facts.Facts, op tileaa.PtrAccess) {
 	setAccess(s, ir.Cast[tileaa.AccessOp](op.Op), vec, fast)
 }
 
+// copiesToShared reports whether select-copies will make asynchronous copies of so many bytes of a load: all that it brings goes to a
+// product, and what lies outside the array is zero or nothing in particular.
+func copiesToShared(s *pass.State, op *ir.Op, bytes int64) bool {
+	load, ok := ir.As[tileaa.TiledLoad](op)
+	if !ok || s.Opt == 0 || tileaa.IsStrong(op) {
+		return false
+	}
+	block, _ := tileaa.BlockOf(op)
+	if p, ok := block.Padding(); ok && p != def.PadZero {
+		return false
+	}
+	if _, sparse := block.SparseDim(); sparse {
+		return false
+	}
+	if row := atom.SelectCopy(s.Target, atom.AsyncCopy, int(bytes)); row == nil || row.Bytes != int(bytes) {
+		return false
+	}
+	v := load.Result()
+	for v.HasOneUse() {
+		user := v.FirstUse().Owner()
+		switch user.Code() {
+		case tileaa.OpReshape, tileaa.OpPermute:
+			v = user.Result(0)
+			continue
+		case tileaa.OpDot:
+			return v.FirstUse().Index() < 2
+		}
+		break
+	}
+	return false
+}
+
 func setAccess(s *pass.State, op tileaa.AccessOp, vec int64, fast int) {
 	op.SetVec(s.Ctx, max(vec, 1))
 	op.SetFast(s.Ctx, int64(fast))
@@ -158,7 +190,14 @@ func tiledAccess(s *pass.State, known *facts.Facts, op tileaa.AccessOp, block ti
 		masked[d], bits[d] = !known.InBounds(block, d), known.CoordinateBits(block, d)
 	}
 	fast := known.FastDim(block)
-	vec := min(known.BlockVector(block, fast), known.BlockMaskVector(block, fast), maxVecBytes/size)
+	vec := min(known.BlockVector(block, fast), maxVecBytes/size)
+	if same := known.BlockMaskVector(block, fast); same < vec {
+		if masked[fast] && copiesToShared(s, op.Op, vec*size) {
+			op.SetRagged(true)
+		} else {
+			vec = same
+		}
+	}
 	setAccess(s, op, vec, fast)
 	op.SetMasked(masked)
 	op.SetCoordinateBits(bits)

@@ -129,7 +129,7 @@ func (x *expansion) begin(counter *ir.Value, carried []*ir.Value, position *ir.V
 		width, _ := c.Vec()
 		fast, _ := c.Fast()
 		begun := tileaa.NewAsyncCopy(x.b, m.Lookup(c.Block()), slot, c.Layout(), tileaa.AsyncCopyOptions{Token: x.tokens[i], When: exists,
-			Vec: &width, Fast: &fast, Narrow: c.Narrow(), Masked: c.Masked(), CoordinateBits: c.CoordinateBits()})
+			Vec: &width, Fast: &fast, Narrow: c.Narrow(), Masked: c.Masked(), CoordinateBits: c.CoordinateBits(), Ragged: c.Ragged()})
 		tokens = append(tokens, begun.ResultToken())
 	}
 	tileaa.NewAsyncCommit(x.b)

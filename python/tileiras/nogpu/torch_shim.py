@@ -221,6 +221,9 @@ def _cuda(torch: Any, config: Config, cpu: Any) -> None:
         def __new__(cls, *args: Any, **kwargs: Any) -> Any:
             _refuse("CUDA graphs")()
 
+    def seed(value: int) -> None:
+        torch.default_generator.manual_seed(int(value))
+
     def set_stream(stream: Stream) -> None:
         _current[-1] = stream
 
@@ -233,7 +236,8 @@ def _cuda(torch: Any, config: Config, cpu: Any) -> None:
         empty_cache=lambda: None, ipc_collect=_refuse("memory between processes"), memory_allocated=lambda device=None: 0,
         max_memory_allocated=lambda device=None: 0, memory_reserved=lambda device=None: 0, max_memory_reserved=lambda device=None: 0,
         reset_peak_memory_stats=lambda device=None: None, mem_get_info=lambda device=None: (16 << 30, 16 << 30),
-        manual_seed=torch.manual_seed, manual_seed_all=torch.manual_seed, seed=torch.seed, initial_seed=torch.initial_seed,
+        manual_seed=seed, manual_seed_all=seed, seed=torch.default_generator.seed, seed_all=torch.default_generator.seed,
+        initial_seed=torch.default_generator.initial_seed,
         is_bf16_supported=lambda including_emulation=True: True, is_current_stream_capturing=lambda: False,
         CUDAGraph=CUDAGraph, graph=_refuse("CUDA graphs"), make_graphed_callables=_refuse("CUDA graphs"),
         can_device_access_peer=lambda device, peer: False, get_arch_list=lambda: [config.gpu],

@@ -34,6 +34,7 @@ type Flag struct {
 	Hidden    bool
 	Advise    func(value string) string // what to say of a value that an EnumFlag does not have
 	Immediate bool                      // acts where it stands: what comes after it is not read, what was wrong before it is only told
+	Separate  bool                      // of an IntFlag of one letter: the value may be the next argument (-j 1), which LLVM's command line refuses (-O 3)
 	Bare      bool                      // of an Immediate flag: takes no value, not even =1
 	Field     func(*Options) any        // the field of Options that the flag sets: a pointer to a type that Line.set knows
 }

@@ -99,7 +99,7 @@ func (r *reading) flag(s spelled) {
 		return
 	case s.Kind == BoolFlag:
 	case !s.hasValue && s.Kind != OptionalFlag:
-		if len(r.args) == 0 || len(s.name) == 1 && s.Kind == IntFlag {
+		if len(r.args) == 0 || len(s.name) == 1 && s.Kind == IntFlag && !s.Separate {
 			r.problem("for the %s option: requires a value!", dashed(s.name))
 			return
 		}

@@ -1,9 +1,7 @@
 package tilerun
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,6 +9,7 @@ import (
 	"tileiras/internal/driver"
 	"tileiras/runtime/cases"
 	"tileiras/runtime/emu"
+	"tileiras/runtime/executor"
 )
 
 // Emulator compiles a module for a GPU and runs the PTX on the emulator, with all checks on.
@@ -57,13 +56,14 @@ func decode(ctx context.Context, bytecode []byte) error {
 
 // Launch is one launch of an entry on the emulator.
 func (m *Emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome, error) {
+	o := executor.Options{Engine: executor.Emulator, Schedule: m.Schedule, Foreign: m.Foreign || l.PTX != nil, EqualStores: m.NoteEqualStores, Stats: true}
+	var block, cluster [3]int
+	var shared int
 	var text string
 	var err error
-	o := emu.Options{Grid: l.Grid, Seed: 1, Schedule: m.Schedule, Foreign: m.Foreign, NoteEqualStores: m.NoteEqualStores, Stats: true}
 	switch {
 	case l.PTX != nil:
-		text = l.PTX.Text
-		o.Block, o.Cluster, o.DynShared, o.Foreign = l.PTX.Block, l.PTX.Cluster, l.PTX.Shared, true
+		text, block, cluster, shared = l.PTX.Text, l.PTX.Block, l.PTX.Cluster, l.PTX.Shared
 	case m.PTX != nil:
 		text, err = m.PTX(ctx, l)
 	default:
@@ -72,44 +72,26 @@ func (m *Emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome,
 	if err != nil {
 		return nil, err
 	}
-	mod, err := emu.Parse("kernel.ptx", text)
+	if l.PTX == nil {
+		shared = dynamicShared(text, l.Kernel)
+	}
+	p, err := executor.LoadPTX(text, block, cluster, shared, o)
 	if err != nil {
 		return nil, err
 	}
-	mem := emu.NewMemory()
-	addrs := Place(mem, l)
-	var args []emu.Arg
-	for _, p := range l.Params {
-		bits := p.Bits
-		if p.Type == nil {
-			bits = addrs[p.Buffer] + uint64(p.Offset)
-		}
-		args = append(args, binary.LittleEndian.AppendUint64(nil, bits)[:p.Size()])
+	out, rep, err := launch(ctx, p, l)
+	if err != nil {
+		return nil, err
 	}
-	var stdout bytes.Buffer
-	o.Stdout = &stdout
-	if l.PTX == nil {
-		o.DynShared = dynamicShared(text, l.Kernel)
-	}
-	res, err := mod.Run(ctx, l.Kernel, mem, args, o)
-	out := &cases.Outcome{Addresses: addrs, Stdout: stdout.String()}
-	var rep *emu.Report
-	if errors.As(err, &rep) && rep.Kind == emu.Trap {
-		out.AssertFailed, out.Message = true, stdout.String()
+	if out.AssertFailed { // what the kernel printed says which
+		out.Message = out.Stdout
 		return out, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	out.Buffers = Contents(l, addrs, mem.Bytes)
-	out.Stats = res.Stats
-	for _, n := range res.Notes {
-		out.Notes = append(out.Notes, n.Summary())
-	}
+	out.Stats, out.Notes = rep.Stats, rep.Notes
 	return out, nil
 }
 
-// Place puts the buffers of a launch into a memory and gives their addresses.
+// Place puts the buffers of a launch into a memory of the emulator and gives their addresses, for tests that run it with options of their own.
 func Place(mem *emu.Memory, l *cases.Launch) []uint64 {
 	contents := make([][]byte, len(l.Buffers))
 	addrs := make([]uint64, len(l.Buffers))

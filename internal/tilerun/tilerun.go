@@ -33,7 +33,7 @@ func gpus() []driver.Value {
 // Command is the table of the flags of tilerun.
 var Command = &driver.Command{
 	Name:  "tilerun",
-	Usage: "[options] <case.json, launch.json or folder>... | --launch launch.json <kernel.ptx>",
+	Usage: "[options] <case.json, launch.json or folder>... | --launch launch.json <kernel.ptx> | --grid X,Y,Z [--arg VALUE]... [--out FILE]... <kernel>",
 	Overview: "tilerun runs Tile IR kernels, or PTX with a launch record, on given inputs and compares the results: " +
 		"without a GPU on the interpreter or, compiled, on the PTX emulator",
 	MaxArgs: 1 << 20,
@@ -45,12 +45,18 @@ var Command = &driver.Command{
 		{Name: "schedule", Kind: driver.EnumFlag, Default: "all", Help: "In which order the emulator interleaves warps", Values: []driver.Value{
 			{Name: "all", Help: "Under each of the three, one after the other"}, {Name: "round-robin", Help: "First warp first"}, {Name: "reverse", Help: "Last warp first"}, {Name: "random", Help: "Any order"}}},
 		{Name: "launch", Kind: driver.StringFlag, Meta: "file", Help: "Run the PTX file given with the launch record <file>: grid, parameters, buffers, expected output"},
+		{Name: "grid", Kind: driver.StringFlag, Meta: "X,Y,Z", Help: "Run the kernel given, Tile IR or PTX, on a grid of tile blocks, with --arg and --out"},
+		{Name: "kernel", Kind: driver.StringFlag, Meta: "name", Help: "With --grid: which kernel, where there are several"},
+		{Name: "arg", Kind: driver.ListFlag, Meta: "value", Help: "With --grid: the next parameter: FILE.npy, a new array of zeros f32[10x20], or a scalar i32:64"},
+		{Name: "out", Kind: driver.ListFlag, Meta: "file", Help: "With --grid: write an array argument to this .npy file: the last one, or N:FILE that of parameter N, from 0"},
+		{Name: "block", Kind: driver.StringFlag, Meta: "X,Y,Z", Help: "With --grid: threads of a block of PTX that does not say it"},
+		{Name: "shared", Kind: driver.IntFlag, Meta: "int", Default: "0", Help: "With --grid: bytes of dynamic shared memory of PTX"},
 		{Name: "notes", Kind: driver.BoolFlag, Help: "Print what the machine noticed and did not count as a failure"},
 		{Name: "undefined", Kind: driver.EnumFlag, Default: "error", Help: "What the interpreter loads where a program names no padding", Values: []driver.Value{
 			{Name: "error", Help: "An undefined value, which must not be stored or decide anything"}, {Name: "zero", Help: "Zero"}}},
 		{Name: "core", Kind: driver.BoolFlag, Help: "Only cases of the core subset"},
 		{Name: "stats", Kind: driver.BoolFlag, Help: "Print the machine's counters for every case"},
-		{Name: "jobs", Aliases: []string{"j"}, Kind: driver.IntFlag, Meta: "int", Default: "0", Help: "Cases at a time (0: one a core)"},
+		{Name: "jobs", Aliases: []string{"j"}, Kind: driver.IntFlag, Separate: true, Meta: "int", Default: "0", Help: "Cases at a time (0: one a core)"},
 		{Name: "quiet", Aliases: []string{"q"}, Kind: driver.BoolFlag, Help: "Print failures and the summary only"},
 		{Name: "gpus", Kind: driver.BoolFlag, Help: "List the GPUs of this machine, with their compute capability"},
 		{Name: "help", Aliases: []string{"h"}, Kind: driver.BoolFlag, Immediate: true, Help: "Display available options"},
@@ -74,6 +80,9 @@ func Run(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 			return driver.ExitOptions
 		}
 		return driver.ExitOK
+	}
+	if line.Given("grid") || line.Given("arg") || line.Given("out") {
+		return runOwn(line, stdout, stderr)
 	}
 	files, err := find(line.Args)
 	if err != nil || len(files) == 0 {

@@ -150,7 +150,7 @@ func TestVerdictsNameTheFirstWrongElement(t *testing.T) {
 		{"a short buffer", "abs_i32", func(o *Outcome) { o.Buffers[1] = o.Buffers[1][:8] }, nil,
 			"FAIL: buffer out has 384 bytes, got 8, want 384"},
 		{"an overwritten pointer", "list_arg", func(o *Outcome) { o.Buffers[4][8*5]++ }, nil,
-			"FAIL: table (outside the array, element 5): got "},
+			"FAIL: table[5] (element 5): got "},
 		{"an assertion that must hold", "abs_i32", func(o *Outcome) { o.AssertFailed, o.Message = true, "oops" }, nil,
 			"FAIL: assertion failed: oops"},
 		{"an assertion that must fail", "assert_fails", func(o *Outcome) { o.AssertFailed = false }, nil,

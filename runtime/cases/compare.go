@@ -26,7 +26,9 @@ type Mismatch struct {
 func (m *Mismatch) Error() string {
 	d := m.Buffer.DType
 	place := fmt.Sprintf("%s (outside the array, element %d)", m.Buffer.Name, m.Element)
-	if at, ok := m.Buffer.View.coordinates(m.Element); ok {
+	if m.Buffer.View == nil { // the array is the buffer
+		place = fmt.Sprintf("%s[%s] (element %d)", m.Buffer.Name, joinInts(coordinatesOf(m.Buffer.Shape, m.Element)), m.Element)
+	} else if at, ok := m.Buffer.View.coordinates(m.Element); ok {
 		place = fmt.Sprintf("%s[%s] (element %d)", m.Buffer.Name, joinInts(at), m.Element)
 	}
 	diff := ""
@@ -43,6 +45,16 @@ func joinInts(v []int) string {
 		s[i] = fmt.Sprint(x)
 	}
 	return strings.Join(s, ", ")
+}
+
+// coordinatesOf is the index of a flat element of a row-major array.
+func coordinatesOf(shape []int, element int) []int {
+	at := make([]int, len(shape))
+	for d := len(shape) - 1; d >= 0; d-- {
+		at[d] = element % shape[d]
+		element /= shape[d]
+	}
+	return at
 }
 
 // coordinates inverts the view: the index whose address is the flat element.

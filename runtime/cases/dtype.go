@@ -21,6 +21,7 @@ type DType struct {
 // unsigned integer of their bits.
 var dtypes = []*DType{
 	{Name: "bool", Size: 1, npy: "|u1"},
+	{Name: "i1", Size: 1, npy: "|b1"},
 	{Name: "i8", Size: 1, Signed: true, npy: "|i1"},
 	{Name: "i16", Size: 2, Signed: true, npy: "<i2"},
 	{Name: "i32", Size: 4, Signed: true, npy: "<i4"},
@@ -112,6 +113,19 @@ func (d *DType) text(bits uint64) string {
 	}
 	return strconv.FormatUint(bits, 10)
 }
+
+// OfNpy is the first row that a .npy file of this description may hold, or nil: "<f4" is f32.
+func OfNpy(descr string) *DType {
+	for _, d := range dtypes {
+		if d.npy == descr && d.Name != "bool" {
+			return d
+		}
+	}
+	return nil
+}
+
+// Npy is how a .npy file describes elements of the type.
+func (d *DType) Npy() string { return d.npy }
 
 // Append appends an element in memory's order of bytes.
 func (d *DType) Append(data []byte, bits uint64) []byte {

@@ -106,6 +106,12 @@ func parse(text []byte, dir string) (*Case, error) {
 	if err := strictDecoder(text).Decode(&j); err != nil {
 		return nil, err
 	}
+	if j.Name == "" {
+		return nil, fmt.Errorf(`the case has no "name"`)
+	}
+	if j.Kernel == "" && !j.DecodeOnly && j.ExpectError == "" {
+		return nil, fmt.Errorf(`the case has no "kernel": the name of an entry`)
+	}
 	c := &Case{
 		Name: j.Name, About: j.About, Dir: dir, Kernel: j.Kernel, Version: j.BytecodeVersion,
 		Core: j.Core, Tags: j.Tags, Entries: j.Entries,
@@ -165,6 +171,11 @@ func (c *Case) parseGrid(j *caseJSON) error {
 		return fmt.Errorf("grid must be three numbers, got %s", j.Grid)
 	}
 	c.Grid = [3]int(grid)
+	for _, n := range grid {
+		if n < 1 {
+			return fmt.Errorf("grid %v: each extent is 1 or more", grid)
+		}
+	}
 	return nil
 }
 

@@ -53,6 +53,7 @@ type Mapping struct {
 	Name    string // for messages
 	Address uint64
 	Data    []byte
+	Undef   bool // undefined until it is written
 }
 
 // Map makes memory of the caller what the program sees at the addresses given, without a copy, in place of what was mapped before. Mappings may
@@ -61,6 +62,9 @@ func (m *Memory) Map(mappings []Mapping) error {
 	m.regions = slices.DeleteFunc(m.regions, func(r *region) bool { return r.mapped })
 	for _, p := range mappings {
 		m.regions = append(m.regions, &region{name: p.Name, space: spGlobal, base: p.Address, data: p.Data, mapped: true})
+		if p.Undef {
+			m.regions[len(m.regions)-1].undef = allUndef(len(p.Data))
+		}
 	}
 	slices.SortStableFunc(m.regions, func(a, b *region) int { return cmp.Compare(a.base, b.base) })
 	for i, r := range m.regions {

@@ -21,7 +21,12 @@ type Fault struct {
 	Offset  int64   // of the address in the region, in bytes
 	Other   *Other  // the access that the one here is not ordered after
 	Detail  string  // all that the engine says
+
+	report error // of the engine
 }
+
+// Unwrap is the report of the engine: an *interp.Report or an *emu.Report.
+func (f *Fault) Unwrap() error { return f.report }
 
 // Other is the earlier access of a race.
 type Other struct {
@@ -55,7 +60,7 @@ var (
 
 func (p *Program) interpFault(r *interp.Report, k Kernel, l *Launch) *Fault {
 	f := &Fault{Kind: r.Kind.String(), Message: r.Message, Kernel: k.Name, Places: placesOf(r.Loc), Block: r.Block, Element: r.Element, Address: r.Address,
-		Detail: r.Error()}
+		Detail: r.Error(), report: r}
 	if kind, ok := interpKinds[r.Kind]; ok {
 		f.Kind = kind
 	}
@@ -64,7 +69,8 @@ func (p *Program) interpFault(r *interp.Report, k Kernel, l *Launch) *Fault {
 }
 
 func (p *Program) emuFault(r *emu.Report, k Kernel, l *Launch) *Fault {
-	f := &Fault{Kind: r.Kind.String(), Message: r.Msg, Kernel: k.Name, Places: p.at(r.Line), Block: p.tileBlock(k, r.CTA), Address: r.Addr, Detail: r.Error()}
+	f := &Fault{Kind: r.Kind.String(), Message: r.Msg, Kernel: k.Name, Places: p.at(r.Line), Block: p.tileBlock(k, r.CTA), Address: r.Addr, Detail: r.Error(),
+		report: r}
 	if kind, ok := emuKinds[r.Kind]; ok {
 		f.Kind = kind
 	}

@@ -18,6 +18,7 @@ type Region struct {
 	Name    string // for messages
 	Address uint64
 	Data    []byte
+	Undef   bool // undefined until it is written, on the emulator
 }
 
 // Launch is one grid of tile blocks.
@@ -83,7 +84,7 @@ func (p *Program) interpret(ctx context.Context, k Kernel, l *Launch) (*Report, 
 		args[i] = q.value(bits(l.Params[i][:q.Size]))
 	}
 	res, err := p.interp.Run(ctx, k.Name, p.imem, args, interp.Options{Grid: l.Grid, Stdout: l.Stdout, ZeroPadding: p.opts.ZeroPadding,
-		AnyUndefined: p.opts.Checks.NoUndefined, AnyOfConstants: true, Workers: p.opts.Workers, Done: l.Done})
+		AnyUndefined: p.opts.Checks.NoUndefined, AnyOfConstants: !p.opts.Strict, Strict: p.opts.Strict, Workers: p.opts.Workers, Done: l.Done})
 	var r *interp.Report
 	switch {
 	case ctx.Err() != nil && err != nil:
@@ -99,7 +100,7 @@ func (p *Program) interpret(ctx context.Context, k Kernel, l *Launch) (*Report, 
 func (p *Program) emulate(ctx context.Context, k Kernel, l *Launch) (*Report, error) {
 	mappings := make([]emu.Mapping, len(l.Memory))
 	for i, r := range l.Memory {
-		mappings[i] = emu.Mapping{Name: r.Name, Address: r.Address, Data: r.Data}
+		mappings[i] = emu.Mapping{Name: r.Name, Address: r.Address, Data: r.Data, Undef: r.Undef}
 	}
 	if err := p.emem.Map(mappings); err != nil {
 		return nil, err

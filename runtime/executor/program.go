@@ -33,6 +33,9 @@ type Options struct {
 	// ZeroPadding loads zeros where a program names no padding, instead of undefined values, on the interpreter; the emulator loads what the compiled
 	// code pads with.
 	ZeroPadding bool
+	// Strict reports, on the interpreter, values that another correct implementation may round otherwise where they reach anything but float arithmetic
+	// and stores, and false promises about constants.
+	Strict bool
 	// Workers is how many tile blocks may run at once where the checks allow it: 0 is one.
 	Workers  int
 	Schedule emu.Schedule // in which order the emulator interleaves warps

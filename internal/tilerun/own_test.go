@@ -1,0 +1,173 @@
+package tilerun_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tileiras/internal/tilerun"
+	"tileiras/runtime/cases"
+)
+
+// axpyText stores x * k + y, negated if %neg, over arrays of %n elements.
+const axpyText = `cuda_tile.module @m { entry @axpy(%x: tile<ptr<f32>>, %n: tile<i32>, %k: tile<f32>, %neg: tile<i1>, %y: tile<ptr<f32>>) {
+  %i, %j, %l = get_tile_block_id : tile<i32>
+  %vx = make_tensor_view %x, shape = [%n], strides = [1] : tile<i32> -> tensor_view<?xf32, strides=[1]>
+  %vy = make_tensor_view %y, shape = [%n], strides = [1] : tile<i32> -> tensor_view<?xf32, strides=[1]>
+  %px = make_partition_view %vx : partition_view<tile=(4), padding_value = zero, tensor_view<?xf32, strides=[1]>>
+  %py = make_partition_view %vy : partition_view<tile=(4), padding_value = zero, tensor_view<?xf32, strides=[1]>>
+  %a, %t1 = load_view_tko weak %px[%i] : partition_view<tile=(4), padding_value = zero, tensor_view<?xf32, strides=[1]>>, tile<i32> -> tile<4xf32>, token
+  %b, %t2 = load_view_tko weak %py[%i] : partition_view<tile=(4), padding_value = zero, tensor_view<?xf32, strides=[1]>>, tile<i32> -> tile<4xf32>, token
+  %ks = reshape %k : tile<f32> -> tile<1xf32>
+  %kb = broadcast %ks : tile<1xf32> -> tile<4xf32>
+  %p = mulf %a, %kb : tile<4xf32>
+  %s = addf %p, %b : tile<4xf32>
+  %m = negf %s : tile<4xf32>
+  %ns = reshape %neg : tile<i1> -> tile<1xi1>
+  %nb = broadcast %ns : tile<1xi1> -> tile<4xi1>
+  %r = select %nb, %m, %s : tile<4xi1>, tile<4xf32>
+  %t3 = store_view_tko weak %r, %py[%i] token = %t2 : tile<4xf32>, partition_view<tile=(4), padding_value = zero, tensor_view<?xf32, strides=[1]>>, tile<i32> -> token
+  return
+} }`
+
+func run(args ...string) (int, string) {
+	var out bytes.Buffer
+	code := tilerun.Run(args, nil, &out, &out)
+	return code, out.String()
+}
+
+// A kernel runs on arrays and scalars of the command line on both machines, and what it stores is written.
+func TestOwnKernel(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	put := func(name string, data []byte) string {
+		if err := os.WriteFile(at(name), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return at(name)
+	}
+	floats := func(values ...float32) (b []byte) {
+		for _, v := range values {
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+		}
+		return b
+	}
+	kernel := put("axpy.tileir", []byte(axpyText))
+	x := put("x.npy", cases.WriteNpy(&cases.Array{Descr: "<f4", Shape: []int{2, 3}, Data: floats(1, 2, 3, 4, 5, 6)}))
+	y := put("y.npy", cases.WriteNpy(&cases.Array{Descr: "<f4", Shape: []int{6}, Data: floats(10, 20, 30, 40, 50, 60)}))
+	inf := float32(math.Inf(1))
+	for _, on := range []string{"interp", "emu"} {
+		for _, c := range []struct {
+			k, neg, y string
+			want      []float32
+		}{
+			{"f32:0.5", "i1:false", y, []float32{10.5, 21, 31.5, 42, 52.5, 63}},
+			{"f32:2", "i1:1", "f32[6]", []float32{-2, -4, -6, -8, -10, -12}},
+			{"f32:inf", "bool:0", y, []float32{inf, inf, inf, inf, inf, inf}},
+		} {
+			code, out := run("--on", on, "--grid", "2,1,1", "-j", "1", kernel, "--arg", x, "--arg", "i32:6", "--arg", c.k, "--arg", c.neg, "--arg", c.y, "--out", at("z.npy"), "--out", "0:"+at("w.npy"))
+			if code != 0 || out != "" {
+				t.Errorf("%s %v: exit code %d: %s", on, c, code, out)
+				continue
+			}
+			got, _ := os.ReadFile(at("z.npy"))
+			if want := cases.WriteNpy(&cases.Array{Descr: "<f4", Shape: []int{6}, Data: floats(c.want...)}); !bytes.Equal(got, want) {
+				t.Errorf("%s %v: wrong output", on, c)
+			}
+			if before, _ := os.ReadFile(x); !bytes.Equal(before, must(os.ReadFile(at("w.npy")))) {
+				t.Errorf("%s: parameter 0 is not what it was, in shape or values", on)
+			}
+		}
+	}
+	good := []string{"--grid", "2", kernel, "--arg", x, "--arg", "i32:6", "--arg", "f32:1", "--arg", "i1:0", "--arg", y}
+	for want, change := range map[string][]string{ // the argument that is replaced, and by what
+		`"0" is no number of 1 or more`:                      {"2", "0"},
+		"has more than three extents":                        {"2", "1,1,1,1"},
+		"the parameter is a i32, not a f32":                  {"i32:6", "f32:6"},
+		`"six" is no i32`:                                    {"i32:6", "i32:six"},
+		"the parameter is a i32: give a scalar":              {"i32:6", x},
+		"the parameter is a ptr<f32>: give an array":         {x, "f32:1"},
+		`unknown dtype "f33"`:                                {y, "f33[6]"},
+		`"2" is no truth value`:                              {"i1:0", "i1:2"},
+		"no such file":                                       {y, at("none.npy")},
+		"not a .npy file":                                    {y, kernel},
+		"no such file or directory":                          {kernel, at("none.tileir")},
+		"axpy.tileir has no kernel sub, but axpy":            {"--grid", "--kernel=sub"},
+		"got 4 --arg: axpy(ptr<f32>, i32, f32, i1, ptr<f32>": {"--arg", "--notes"},
+	} {
+		args := append([]string(nil), good...)
+		for i := range args {
+			if args[i] != change[0] {
+				continue
+			}
+			if change[0] == "--arg" { // one less
+				args = append(args[:i:i], args[i+2:]...)
+			} else if change[0] == "--grid" {
+				args = append([]string{change[1]}, args...)
+			} else {
+				args[i] = change[1]
+			}
+			break
+		}
+		if code, out := run(args...); code != 1 || !strings.Contains(out, want) || !strings.HasPrefix(out, "error: ") {
+			t.Errorf("%q: exit code %d: %s", want, code, out)
+		}
+	}
+	// A fault is told with its place, and nothing is written.
+	os.Remove(at("z.npy"))
+	if code, out := run("--grid", "2", kernel, "--arg", x, "--arg", "i32:60", "--arg", "f32:1", "--arg", "i1:0", "--arg", y, "--out", at("z.npy")); code != 1 || !strings.Contains(out, "out of bounds") || !strings.Contains(out, "axpy.tileir:7:") {
+		t.Errorf("beyond the array: exit code %d: %s", code, out)
+	}
+	if _, err := os.Stat(at("z.npy")); err == nil {
+		t.Error("the output of a launch that failed was written")
+	}
+}
+
+func must(b []byte, err error) []byte {
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// A case that cannot be meant is refused in words.
+func TestBadCases(t *testing.T) {
+	dir := t.TempDir()
+	put := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	put("k.tileir", `cuda_tile.module @m { entry @k(%p: tile<ptr<i32>>, %n: tile<i32>, %b: tile<i1>) {
+  if %b { %t = store_ptr_tko weak %p, %n : tile<ptr<i32>>, tile<i32> -> token }
+  return
+} }`)
+	put("y.expect.npy", string(cases.WriteNpy(&cases.Array{Descr: "<i4", Shape: []int{1, 2}, Data: []byte{7, 0, 0, 0, 0, 0, 0, 0}})))
+	const good = `{"name": "k", "bytecode": "k.tileir", "kernel": "k", "grid": [1, 1, 1], "buffers": {"y": {"dtype": "i32", "shape": [1, 2], "init": {"kind": "zeros"}}},
+ "params": [{"buffer": "y"}, {"i32": 7}, {"i1": 1}], "expect": {"y": {"file": "y.expect.npy", "rtol": 0, "atol": 0}}}`
+	for _, on := range []string{"interp", "emu"} {
+		if code, out := run("--on", on, put("case.json", good)); code != 0 {
+			t.Errorf("%s: exit code %d: %s", on, code, out)
+		}
+	}
+	for want, change := range map[string][2]string{
+		"grid [0 1 1]: each extent is 1 or more":                              {"[1, 1, 1]", "[0, 1, 1]"},
+		`the case has no "name"`:                                              {`"name": "k", `, ""},
+		`the case has no "kernel"`:                                            {`"kernel": "k", `, ""},
+		`there is no kernel "q"; there are ["k"]`:                             {`"kernel": "k"`, `"kernel": "q"`},
+		"parameter 1 of kernel k is of type i32, the launch gives a f32":      {`{"i32": 7}`, `{"f32": 7}`},
+		"parameter 0 of kernel k is of type ptr<i32>, the launch gives a i32": {`{"buffer": "y"}`, `{"i32": 7}`},
+		"kernel k has 3 parameters, the launch gives 2":                       {`, {"i1": 1}`, ""},
+		"y[0, 0] (element 0): got 6, want 7":                                  {`{"i32": 7}`, `{"i32": 6}`},
+	} {
+		if code, out := run(put("case.json", strings.Replace(good, change[0], change[1], 1))); code != 1 || !strings.Contains(out, want) {
+			t.Errorf("%q: exit code %d: %s", want, code, out)
+		}
+	}
+}

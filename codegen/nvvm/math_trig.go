@@ -204,9 +204,9 @@ func (m real) atan2(y, x reg) reg {
 	if m.k == kF32 {
 		q := m.fdiv(small, large)
 		q = m.sel(m.equal(large, m.num(0)), m.num(0), q)
-		q = m.sel(m.equal(small, m.infinity()), m.num(1), q)
 		z := m.fmul(q, q)
 		r = m.fma(m.fmul(q, z), m.poly(z, m.atanA), q)
+		r = m.sel(m.equal(small, m.infinity()), m.bits(m.pi-1<<24), r) // pi/4, rounded as it should
 	} else {
 		r = m.atanOfQuotient(small, large)
 	}

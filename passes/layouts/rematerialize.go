@@ -1,6 +1,8 @@
 package layouts
 
 import (
+	"slices"
+
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/pass"
@@ -18,11 +20,19 @@ import (
 // first use after the loop.
 func Rematerialize(s *pass.State) error {
 	for _, entry := range s.Entries() {
+		var blocks []*ir.Block
+		loops := map[*ir.Block][]*ir.Op{} // with products
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 			if (op.Code() == tileaa.OpFor || op.Code() == tileaa.OpLoop) && holdsProduct(s, op) {
-				rematerializeAfter(s, op)
+				if loops[op.Block()] == nil {
+					blocks = append(blocks, op.Block())
+				}
+				loops[op.Block()] = append(loops[op.Block()], op)
 			}
 		})
+		for _, b := range blocks {
+			rematerializeAfter(s, b, loops[b])
+		}
 		sweep(s, entry)
 	}
 	return nil
@@ -34,50 +44,48 @@ func holdsProduct(s *pass.State, loop *ir.Op) bool {
 	return found
 }
 
-// rematerializeAfter looks at the values of the loop's block that are defined before it and used after it.
-func rematerializeAfter(s *pass.State, loop *ir.Op) {
+// rematerializeAfter looks at the values of a block: where a loop lies between two uses, the later one and those that follow take a new copy.
+func rematerializeAfter(s *pass.State, b *ir.Block, loops []*ir.Op) {
 	order := map[*ir.Op]int{}
-	for op := loop.Block().First(); op != nil; op = op.Next() {
+	list := b.Ops()
+	for i, op := range list {
 		s.Step()
-		order[op] = len(order)
+		order[op] = i
 	}
-	var before []*ir.Op
-	for op := loop.Block().First(); op != loop; op = op.Next() {
-		before = append(before, op)
+	var at []int // of the loops
+	for _, l := range loops {
+		at = append(at, order[l])
+	}
+	between := func(from, to int) bool {
+		i, _ := slices.BinarySearch(at, from+1)
+		return i < len(at) && at[i] < to
 	}
 	top := func(op *ir.Op) *ir.Op {
-		for op != nil && op.Block() != loop.Block() {
+		for op != nil && op.Block() != b {
 			op = op.ParentOp()
 		}
 		return op
 	}
-	for _, op := range before {
+	for i, op := range list[:at[len(at)-1]] {
 		s.Step()
 		if op.NumResults() != 1 || !tileaa.IsRanked(op.Result(0)) || !cheapChain(op) {
 			continue
 		}
 		// Uses by what is itself made again come with it.
-		var after []*ir.Use
-		var first *ir.Op
-		through := false
+		var uses []*ir.Use
 		for u := op.Result(0).FirstUse(); u != nil; u = u.Next() {
-			switch user := top(u.Owner()); {
-			case order[user] > order[loop]:
-				after = append(after, u)
-				if first == nil || order[user] < order[first] {
-					first = user
-				}
-			case user == loop:
-				through = true
+			uses = append(uses, u)
+		}
+		slices.SortStableFunc(uses, func(x, y *ir.Use) int { return order[top(x.Owner())] - order[top(y.Owner())] })
+		last, v := i, op.Result(0)
+		for _, u := range uses {
+			user := top(u.Owner())
+			if between(last, order[user]) {
+				v = cloneChain(ir.NewBuilder(s.Ctx).Before(user), op.Result(0), map[*ir.Value]*ir.Value{})
 			}
-		}
-		if after == nil || through {
-			continue
-		}
-		b := ir.NewBuilder(s.Ctx).Before(first)
-		v := cloneChain(b, op.Result(0), map[*ir.Value]*ir.Value{})
-		for _, u := range after {
-			u.Owner().SetOperand(u.Index(), v)
+			if last = order[user]; v != op.Result(0) {
+				u.Owner().SetOperand(u.Index(), v)
+			}
 		}
 	}
 }

@@ -310,11 +310,12 @@ func (p *printer) thread() {
 	}
 }
 
-// meets reports whether lanes that went different ways meet in an empty block and go back from there. Without it those that have
-// least to do would begin the next round of the loop, which may have barriers, before the others come.
+// meets reports whether lanes that went different ways, or out of a loop at different times, meet in an empty block and go back from
+// there. Without it those that have least to do would begin the next round of the outer loop, which may have barriers, before the others
+// come.
 func (p *printer) meets(at int) bool {
 	b, blocks := p.k.blocks[at], p.k.blocks
-	if len(b.preds) < 2 || !slices.ContainsFunc(b.preds, func(from int) bool { return !blocks[from].uniform }) {
+	if !slices.ContainsFunc(b.preds, func(from int) bool { return !blocks[from].uniform }) {
 		return false
 	}
 	to := at

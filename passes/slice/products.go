@@ -257,8 +257,13 @@ func (ps *Products) product(op *ir.Op, warps int) Product {
 		if p.OK && p.Atom.Atom.Scalar() || !fromProduct(v) {
 			p.Staged += int(tileaa.AsTile(v).NumElements()) * max(elem.Bits(), 8) / 8
 		}
-		if d := v.DefiningOp(); d == nil || d.Code() != tileaa.OpTiledLoad || !s.Target.Has("cp.async") {
-			p.Passed += ps.loadedBytes(v, map[*ir.Value]bool{})
+		scaled := op.Code() == tileaa.OpDotScaled // on its way, which may take more than what is loaded
+		if d := v.DefiningOp(); d == nil || d.Code() != tileaa.OpTiledLoad || !s.Target.Has("cp.async") || scaled {
+			n := ps.loadedBytes(v, map[*ir.Value]bool{})
+			if n > 0 && scaled {
+				n = max(n, int(tileaa.AsTile(v).NumElements())*elem.Bits()/8)
+			}
+			p.Passed += n
 		}
 	}
 	return p

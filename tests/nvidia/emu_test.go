@@ -138,8 +138,13 @@ func (e *emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome,
 // own PTX of the corpus gives the expected results in it, under all schedules, with all checks on. The two
 // targets are those whose matrix products are mma.sync and whose copies are cp.async; sm_89 adds fp8.
 //
-// What is noted: threads that hold copies of an element all store it (equal values), and in one kernel,
-// pair_reduce, the copies of an inexact sum differ in the last bits, so two lanes store different ones.
+// What is noted:
+//   - stores of equal values: threads that hold copies of an element all store it;
+//   - races inside a warp, whose lanes hardware runs in step: in reduce_pair copies of an inexact sum differ in the last bits, so two lanes
+//     store different ones; in block_scan one lane stores what others of its warp load, and on sm_100 lane 0 writes the address that
+//     tcgen05.alloc gives, with no bar.warp.sync before the loads;
+//   - missing fences, in mma_fp8_fast_acc on sm_90: accumulators are moved between two wgmma without another wgmma.fence;
+//   - misuses of mbarriers, in matmul_splitk: mbarrier.inval of a slot that was never initialised (others_test.go).
 func TestEmulatorRunsNvidiaPTX(t *testing.T) {
 	tool(t, "tileiras")
 	names, err := cases.List(corpus)

@@ -78,6 +78,16 @@ def arrays(names: Sequence[str], values: Sequence[Any]) -> list[Array]:
     return out
 
 
+def kinds(values: Any) -> Any:
+    """What tells launches apart but for what is in the arrays: their shapes, strides and types, and all other values."""
+    if isinstance(values, (list, tuple)):
+        return tuple(kinds(v) for v in values)
+    found = list(_arrays("", shown(values)))
+    if found:
+        return tuple((a.shape, a.strides, a.dtype, a.address % 16) for a in found)
+    return (type(values), values) if isinstance(values, _PLAIN) else id(values)
+
+
 _PLAIN = (int, float, bool, str, type(None))
 
 

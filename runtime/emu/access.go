@@ -281,7 +281,7 @@ func (w *warp) load(in *inst, op *memOp, ext []func(uint64) uint64, m uint32) {
 	}
 	size := op.bytes()
 	if op.order.s != weak {
-		w.kept += poll
+		w.polls()
 	}
 	if op.space == spParam && m == fullMask && in.src[op.addr] < 0 { // the same bytes for all
 		r, at := w.locate(spParam, addr[0], size, 0, "load")

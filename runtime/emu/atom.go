@@ -117,7 +117,7 @@ func (w *warp) atomic(in *inst, op *memOp, k int, addr *vec, f func(old, b uint6
 		}
 	}
 	if idle {
-		w.kept += poll
+		w.polls()
 	}
 }
 

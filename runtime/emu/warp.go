@@ -70,6 +70,13 @@ const (
 	poll  = burst / 8
 )
 
+// polls notes that the running group may be waiting for lanes that it keeps waiting. Where there are none it keeps nobody.
+func (w *warp) polls() {
+	if w.ready&^w.group != 0 {
+		w.kept += poll
+	}
+}
+
 // src gives the lanes of a source.
 func (w *warp) src(o opnd) *vec {
 	if o >= 0 {

@@ -35,7 +35,7 @@ func (a *assigner) access(op *ir.Op) anchor {
 			if wholeSectors(n.l, fast, tileaa.ElemBytes(t.Elem)) {
 				return n
 			}
-			if l, ok := reblocked(n.l, fast, vec); ok && wholeSectors(l, fast, tileaa.ElemBytes(t.Elem)) {
+			if l, ok := reblocked(n.l, fast, vec); ok {
 				return anchor{l, cost.LeaveLoad}
 			}
 		}

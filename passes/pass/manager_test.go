@@ -21,6 +21,9 @@ func TestTooBigSaysWhatTheLastPlanLacked(t *testing.T) {
 	realise := &pass.Pass{Name: "realise", Run: func(s *pass.State) error {
 		return &pass.ErrPlan{Entry: "k", Reason: []string{"it needs 9 bytes", "it needs 5 bytes"}[s.PlanIndex["k"]]}
 	}}
+	if got := (&pass.ErrPlan{Entry: "k", Reason: "no plan is left"}).Error(); got != "plan of k cannot be realised: no plan is left" {
+		t.Errorf("the error says %q", got)
+	}
 	m := &pass.Manager{State: s}
 	if err := m.Run([]*pass.Pass{plan, realise}, "plan"); !errors.Is(err, pass.ErrInvalid) {
 		t.Fatalf("the run ends with %v", err)

@@ -148,11 +148,6 @@ func (p *Parser) indexLines() {
 	}
 }
 
-func (p *Parser) lineStart(at int) int {
-	p.indexLines()
-	return p.lines[sort.SearchInts(p.lines, at+1)-1]
-}
-
 // fileLoc is the place of a byte of the source.
 func (p *Parser) fileLoc(at int) *FileLoc {
 	p.indexLines()

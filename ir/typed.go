@@ -55,9 +55,6 @@ func DefinedBy[T Typed](v *Value) (t T, ok bool) {
 	return As[T](v.op)
 }
 
-// ParentAs views the operation around op as a T.
-func ParentAs[T Typed](op *Op) (t T, ok bool) { return As[T](op.ParentOp()) }
-
 // OpsOf lists the operations of a block that are T, in order. The block may be changed while the list is used.
 func OpsOf[T Typed](b *Block) []T {
 	var list []T

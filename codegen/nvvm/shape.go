@@ -6,7 +6,6 @@ import (
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
-	"tileiras/ir/float"
 )
 
 func init() {
@@ -318,6 +317,3 @@ func (f *fn) grid(op *ir.Op, register string) {
 	f.in(f.start, func() { r = f.op1("mov.u32.%" + register + "." + axis) })
 	f.set(op, f.tileOf(elemOf(op.Result(0)), r))
 }
-
-// isTF32 reports whether an element type is tf32, whose word keeps 13 bits that do not count.
-func isTF32(elem ir.Type) bool { return ir.IsFloat(elem, float.TF32) }

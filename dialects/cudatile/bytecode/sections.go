@@ -3,7 +3,6 @@ package bytecode
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"tileiras/dialects/cudatile/def"
 	"tileiras/ir"
@@ -108,11 +107,6 @@ func magicMessage(data []byte) string {
 		}
 	}
 	return ""
-}
-
-// IsBytecode reports whether data begins as bytecode does.
-func IsBytecode(data []byte) bool {
-	return strings.HasPrefix(string(data[:min(len(data), len(magic))]), magic)
 }
 
 // collect finds the sections of a file after the header.

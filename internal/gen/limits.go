@@ -7,7 +7,7 @@ var notBuilt = []struct{ what, now string }{
 	{"Tensor memory products (tcgen05, sm_100 to sm_110)", "Products use mma.sync."},
 	{"Block-scaled products in one instruction (sm_120, sm_121)", "`mmaf_scaled` multiplies by the scales first, then takes an ordinary product."},
 	{"Tensor map and bulk copies (TMA), mbarriers", "Copies to shared memory are cp.async with commit, wait and barrier; sm_75 loads and stores."},
-	{"Pipelining of loops, roles of warps, clusters", "Every plan has one stage, all warps do the same, a cluster is one block."},
+	{"Roles of warps, clusters", "All warps do the same, a cluster is one block."},
 }
 
 // limits are the sources of "not supported yet" inside conversions and lowerings: the function that says so, the operation, and

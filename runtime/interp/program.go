@@ -3,7 +3,6 @@ package interp
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"tileiras/dialects/cudatile"
 	"tileiras/dialects/cudatile/def"
@@ -127,8 +126,9 @@ func (p *Program) compile(op *ir.Op) (*entry, error) {
 func unordered(entry *ir.Op) bool {
 	free := true
 	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-		switch name := op.Def.Name; {
-		case name == "print_tko", name == "get_global", strings.HasPrefix(name, "atomic"), strings.HasPrefix(name, "multimem"):
+		switch op.Code() {
+		case cudatile.OpPrintTko, cudatile.OpGetGlobal, cudatile.OpAtomicCasTko, cudatile.OpAtomicRmwTko, cudatile.OpAtomicRedViewTko,
+			cudatile.OpMultimemLoadReduceViewTko, cudatile.OpMultimemReduceViewTko, cudatile.OpMultimemStoreViewTko:
 			free = false
 		}
 		if m, ok := ir.As[cudatile.MemoryOp](op); ok && m.MemoryOrderingSemantics() != def.Weak {

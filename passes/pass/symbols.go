@@ -8,13 +8,8 @@ import (
 
 // SymbolName is the name that an op defines, in either dialect; "" for ops that define none.
 func SymbolName(op *ir.Op) string {
-	if s, ok := ir.As[tileaa.SymbolOp](op); ok {
-		return s.SymName()
-	}
-	if s, ok := ir.As[cudatile.SymbolOp](op); ok {
-		return s.SymName()
-	}
-	return ""
+	name, _ := op.SymbolName()
+	return name
 }
 
 // SetSymbolName renames the symbol that an op of either dialect defines.

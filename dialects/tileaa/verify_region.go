@@ -9,7 +9,7 @@ import (
 
 // verifyDot checks [B]MxK times [B]KxN plus [B]MxN. The factors are tiles or, after selection, buffers.
 func verifyDot(op ContractionOp) string {
-	l, r := factorShape(op.Lhs()), factorShape(op.Rhs())
+	l, r := FactorShape(op.Lhs()), FactorShape(op.Rhs())
 	a, t := AsTile(op.Acc()), AsTile(op.Result())
 	if a.Elem != t.Elem || !sameShape(a, t) {
 		return "needs a result like the accumulator"
@@ -25,7 +25,8 @@ func verifyDot(op ContractionOp) string {
 	return ""
 }
 
-func factorShape(v *ir.Value) []int64 {
+// FactorShape is the shape of a factor of a product, a tile or, after selection, a buffer.
+func FactorShape(v *ir.Value) []int64 {
 	if t, ok := v.Type().(*BufferType); ok {
 		return t.Shape
 	}

@@ -33,11 +33,9 @@ func OperandElems(op *ir.Op) (a, b, c atom.Elem) {
 	return elemOf(tileaa.AsTile(d.Lhs()).Elem, d.SignednessLhs()), elemOf(tileaa.AsTile(d.Rhs()).Elem, d.SignednessRhs()), acc
 }
 
+// ExtentOf is the extent of a product.
 func ExtentOf(op *ir.Op) atom.Extent {
-	l, r := tileaa.AsTile(op.Operand(0)).Shape, tileaa.AsTile(op.Operand(1)).Shape
-	if b, ok := op.Operand(0).Type().(*tileaa.BufferType); ok {
-		l = b.Shape
-	}
+	l, r := tileaa.FactorShape(op.Operand(0)), tileaa.FactorShape(op.Operand(1))
 	n := len(l)
 	e := atom.Extent{M: int(l[n-2]), K: int(l[n-1]), N: int(r[n-1])}
 	if n == 3 {

@@ -38,6 +38,7 @@ func SelectAtoms(s *pass.State) error {
 			}
 		}
 		for _, op := range dots {
+			s.Ctx.Budget.Look() // every split is tiled
 			m := *ir.Cast[tileaa.Dot](op).Atom()
 			m.Split = bestSplit(op, atom.Candidate{Atom: m.Atom, Swap: m.Swap, Extent: kernel.ExtentOf(op)}, tileaa.WarpsOf(op))
 			ir.Cast[tileaa.Dot](op).SetAtom(&m)

@@ -20,7 +20,7 @@ import (
 //	                                            %a = buffer_load %b                     (ldmatrix)
 //	                                                 dot %a, ..
 //
-// With one stage, as every plan has today, copies are waited for in front of the dot that reads them. The copy's token takes the place
+// Copies are waited for in front of the dot that reads them; pipeline-loops lets them run iterations ahead. The copy's token takes the place
 // of the load's; insert-barriers puts an earlier wait before a write that comes after it.
 func SelectCopies(s *pass.State) error {
 	var list []*ir.Op
@@ -45,6 +45,9 @@ func copyAsync(s *pass.State, conv *ir.Op) {
 	}
 	block, _ := tileaa.BlockOf(load.Op)
 	if p, ok := block.Padding(); ok && p != def.PadZero {
+		return
+	}
+	if len(between) > 0 && !twoSlotsFit(s, conv) {
 		return
 	}
 	src := tileaa.AsTile(load.Result())
@@ -95,6 +98,26 @@ func copyAsync(s *pass.State, conv *ir.Op) {
 	}
 	load.ResultToken().ReplaceAllUsesWith(c.ResultToken())
 	load.Op.Erase()
+}
+
+// twoSlotsFit reports whether shared memory has room for what the loop around an op loads, twice: copies of the next iteration run
+// while this one computes. Where it has not, what is reshaped on its way to the product is loaded into registers early instead.
+func twoSlotsFit(s *pass.State, op *ir.Op) bool {
+	loop := op.ParentOp()
+	if loop.Code() != tileaa.OpFor {
+		return true
+	}
+	bytes := 0
+	for _, o := range loop.Body().Ops() {
+		switch o.Code() {
+		case tileaa.OpTiledLoad:
+			t := tileaa.AsTile(o.Result(0))
+			bytes += int(t.NumElements()) * tileaa.ElemBytes(t.Elem)
+		case tileaa.OpAsyncCopy:
+			bytes += ir.Cast[tileaa.AsyncCopy](o).Buffer().Type().(*tileaa.BufferType).Bytes()
+		}
+	}
+	return 2*bytes <= s.Target.SharedOptIn
 }
 
 // loadOf finds the load whose tile a conversion takes, and what stands between, last first; of each the conversion is the only use.

@@ -34,6 +34,7 @@ var hunters = []struct {
 	{pkg: "internal/driver", only: "."},
 	{pkg: "passes/pass", only: "."},
 	{pkg: "passes/facts", only: "."},
+	{pkg: "passes/kernel", only: "."},
 	{pkg: "passes/convert", only: "."},
 	{pkg: "passes/cleanup", only: "."},
 	{pkg: "passes/cudatile", only: "."},

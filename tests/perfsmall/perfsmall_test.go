@@ -6,6 +6,7 @@ package perfsmall_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,8 @@ import (
 const perf = "../corpus/perf"
 
 // gpus are tried in order: the first on which the element types of a kernel exist is the one that it is compiled for.
-var gpus = []string{"sm_80", "sm_89", "sm_100"}
+// TILEIRAS_PERF_SMALL_GPUS names others, with commas.
+var gpus = strings.Split(cmp.Or(os.Getenv("TILEIRAS_PERF_SMALL_GPUS"), "sm_80,sm_89,sm_100"), ",")
 
 func TestPerfSmall(t *testing.T) {
 	all := os.Getenv("TILEIRAS_PERF_SMALL") != ""

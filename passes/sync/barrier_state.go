@@ -387,12 +387,12 @@ func (e covered) same(f covered) bool {
 	return e.op == f.op && e.outer == f.outer && e.carried == f.carried
 }
 
-// since leaves out what happened before the last barrier.
-func (c coverage) since(met int) coverage {
+// since leaves out what was over before the last barrier, at met. landed says when a copy was waited for.
+func (c coverage) since(met int, landed func(op *ir.Op) int) coverage {
 	if c.all < met {
 		c.all = 0
 	}
-	old := func(e covered) bool { return e.when < met }
+	old := func(e covered) bool { return e.when < met && (e.op == nil || landed(e.op) < met) }
 	if slices.ContainsFunc(c.list, old) {
 		c.list = slices.DeleteFunc(slices.Clone(c.list), old)
 	}

@@ -30,7 +30,7 @@ func InsertBarriers(s *pass.State) error {
 	known := facts.New(s.Module)
 	for _, entry := range s.Entries() {
 		w := &inserter{s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.WarpsOf(entry), tokens: map[*ir.Value]tokenOf{},
-			summaries: map[*ir.Op]*summary{}, proofs: newProofs(s, known, entry)}
+			summaries: map[*ir.Op]*summary{}, landed: map[*ir.Op]int{}, proofs: newProofs(s, known, entry)}
 		w.level = &level{}
 		w.clock++
 		w.level.start = w.clock
@@ -48,6 +48,7 @@ type inserter struct {
 	level     *level
 	tokens    map[*ir.Value]tokenOf
 	summaries map[*ir.Op]*summary
+	landed    map[*ir.Op]int // when copies were waited for
 	proofs    *proofs
 }
 
@@ -93,7 +94,7 @@ func (w *inserter) visit(op *ir.Op, p *pending) {
 	case tileaa.OpAsyncCommit:
 		p.commit()
 	case tileaa.OpAsyncWait:
-		p.wait(int(ir.Cast[tileaa.AsyncWait](op).Pending()))
+		w.retire(p, int(ir.Cast[tileaa.AsyncWait](op).Pending()))
 	case tileaa.OpFor, tileaa.OpLoop:
 		w.visitLoop(op, p)
 	case tileaa.OpIf:
@@ -220,13 +221,29 @@ func (w *inserter) resolve(c coverage, p *pending) coverage {
 	return out
 }
 
+// retire notes which copies a wait for all groups but the newest n ends. Until then a barrier does not end them.
+func (w *inserter) retire(p *pending, n int) {
+	now := w.tick()
+	for _, f := range p.inFlight {
+		if f.op != nil && f.age > n {
+			w.landed[f.op] = now
+		}
+	}
+	p.wait(n)
+}
+
 // coverageOf is what a token covers that is still pending.
 func (w *inserter) coverageOf(v *ir.Value, p *pending) coverage {
 	if v == nil {
 		return coverage{}
 	}
 	if t, ok := w.tokens[v]; ok && t.level == w.level {
-		return t.since(p.synced)
+		return t.since(p.synced, func(op *ir.Op) int {
+			if p.waitFor(op) != noWait {
+				return w.clock
+			}
+			return w.landed[op]
+		})
 	}
 	if !w.open(p) {
 		return coverage{}
@@ -344,7 +361,7 @@ func (w *inserter) synchronize(op *ir.Op, p *pending, needed requirement) {
 		if !w.dry {
 			tileaa.NewAsyncWait(w.b, int64(groups))
 		}
-		p.wait(groups)
+		w.retire(p, groups)
 	}
 	drop := needed.participants == everybody && (planted.On("drop-barrier") && op.Code() == tileaa.OpBufferLoad ||
 		planted.On("drop-ring-barrier") && op.Code() == tileaa.OpAsyncCopy)

@@ -42,27 +42,32 @@ func tileiras(args []string, stdin io.Reader, stdout *output, stderr io.Writer) 
 	return ExitOK
 }
 
-// compileFile is the way from the input to the output.
+// compileFile is the way from the input to the output. What is wrong is said in NVIDIA's order: an input that is none, a GPU that is not
+// named, options that do not fit, the rest of the input.
 func compileFile(line *Line, stdin io.Reader, stdout *output, stderr io.Writer) error {
-	if err := checkOptions(line); err != nil {
-		return err
-	}
 	in, out := line.Args[0], line.String("output-file")
 	o := line.Options()
 	o.Log = stderr
-	if o.Emit == "" {
-		var err error
-		if o.Emit, err = emitFor(line, o.StopAfter); err != nil {
-			return err
-		}
-	}
-	_, wanted := selection(line)
-	o.Remarks = wanted || line.Bool("explain") || line.Given("metadata") && o.Emit == EmitCubin
-	line.print(TileirasCommand, stderr)
 	src, err := ReadInput(in, stdin)
 	if err != nil {
 		return err
 	}
+	var refused error
+	if o.Emit == "" {
+		o.Emit, refused = emitFor(line, o.StopAfter)
+	}
+	if err := checkHeader(src, &o); err != nil {
+		return err
+	}
+	if err := checkOptions(line); err != nil {
+		return err
+	}
+	if refused != nil {
+		return refused
+	}
+	_, wanted := selection(line)
+	o.Remarks = wanted || line.Bool("explain") || line.Given("metadata") && o.Emit == EmitCubin
+	line.print(TileirasCommand, stderr)
 	if out == "-" && !stdout.open() {
 		return fail(ExitUsage, "standard output is closed: write to a file with -o FILE, or nothing with -o /dev/null")
 	}

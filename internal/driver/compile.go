@@ -37,6 +37,11 @@ var Magic = []byte{0x7f, 'T', 'i', 'l', 'e', 'I', 'R', 0}
 // IsBytecode tells bytecode from text by the first bytes.
 func IsBytecode(src []byte) bool { return bytes.HasPrefix(src, Magic) }
 
+// isText tells text from what is neither: no text has a zero byte, or begins as bytecode does.
+func isText(src []byte) bool {
+	return len(src) > 0 && src[0] != Magic[0] && bytes.IndexByte(src, 0) < 0
+}
+
 // Input is a module as it was read.
 type Input struct {
 	Ctx    *ir.Context
@@ -62,7 +67,7 @@ func read(c *ir.Context, name string, src []byte, o bytecode.ReadOptions) (*Inpu
 		in.Module, in.Origin = m, origin
 		return in, nil
 	}
-	if len(src) == 0 || src[0] == Magic[0] || bytes.IndexByte(src, 0) >= 0 { // no text has a zero byte, or begins as bytecode does
+	if !isText(src) {
 		return nil, &Failure{Code: ExitInput, Lines: []string{genericInput}}
 	}
 	m, err := ir.Parse(c, name, src)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tileiras/codegen/target"
+	"tileiras/dialects/cudatile/bytecode"
 	"tileiras/internal/native"
 )
 
@@ -28,7 +29,7 @@ func gpuValues() []Value {
 func (o *Options) target(ctx context.Context) (*target.Target, error) {
 	switch {
 	case o.GPU == "" && o.Emit == EmitCubin:
-		return nil, fail(ExitOptions, "a cubin is for one of these: give --gpu-name with %s, or with native for the GPU of this machine", target.Names())
+		return nil, fail(ExitOptions, "a cubin is for one of these: %s", nameAGPU())
 	case o.GPU == "":
 		t, _ := target.ByName(DefaultGPU)
 		return t, nil
@@ -40,6 +41,30 @@ func (o *Options) target(ctx context.Context) (*target.Target, error) {
 		return nil, &Failure{Code: ExitUsage, Lines: []string{fmt.Sprintf("tileiras: for the --gpu-name option: Cannot find option named '%s'!", o.GPU), "tileiras: " + target.Advice(o.GPU)}}
 	}
 	return t, nil
+}
+
+// nameAGPU says how.
+func nameAGPU() string {
+	return fmt.Sprintf("give --gpu-name with %s, or with native for the GPU of this machine", target.Names())
+}
+
+// checkHeader refuses what is no module, bytecode of a version that is not known, and a cubin of bytecode for no GPU: in NVIDIA's words, which name one that
+// nobody has, and then in ours.
+func checkHeader(src []byte, o *Options) error {
+	if isText(src) {
+		return nil
+	}
+	v, err := bytecode.VersionOf(src, o.Read)
+	if err != nil {
+		return readFailure(err)
+	}
+	if o.GPU != "" || o.Emit != EmitCubin {
+		return nil
+	}
+	f := fail(ExitOptions, "GPU architecture sm_0 is not supported by this version of tileiras. "+
+		"You may need a newer toolchain that supports this architecture (bytecode in file is version %s).", v)
+	f.Lines = append(f.Lines, "note: no GPU was named, and a cubin is for one: "+nameAGPU())
+	return f
 }
 
 // nativeTarget is the target of the first GPU of this machine, which is the one that programs use by default.

@@ -65,6 +65,16 @@ func Read(c *ir.Context, data []byte, o ReadOptions) (*ir.Op, *Origin, error) {
 	return r.module, r.origin, nil
 }
 
+// VersionOf reads the header alone. The error is an *Error of kind NotBytecode or BadVersion.
+func VersionOf(data []byte, o ReadOptions) (ir.Version, error) {
+	f := &failure{}
+	v := header(f, data, o)
+	if !f.ok() {
+		return ir.Version{}, &f.err
+	}
+	return v, nil
+}
+
 func (r *reader) read() {
 	if r.v = header(r.failure, r.data, r.options); !r.ok() {
 		return

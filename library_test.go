@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"slices"
 	"strings"
 	"sync"
@@ -242,6 +243,44 @@ func TestListsAreCopies(t *testing.T) {
 	tileiras.GPUs()[0], tileiras.BytecodeVersions()[0] = "", ""
 	if !slices.Contains(tileiras.GPUs(), "sm_75") || !slices.Contains(tileiras.BytecodeVersions(), "13.1") {
 		t.Error("a caller changed the lists of the library")
+	}
+}
+
+// laborious is a context that counts the objects that were made between two looks at it.
+type laborious struct {
+	context.Context
+	made [1]metrics.Sample
+	most uint64
+}
+
+func (c *laborious) Err() error {
+	before := c.made[0]
+	c.made[0].Name = "/gc/heap/allocs:objects"
+	metrics.Read(c.made[:])
+	if before.Name != "" {
+		c.most = max(c.most, c.made[0].Value.Uint64()-before.Value.Uint64())
+	}
+	return nil
+}
+
+// TestLooksAreNear bounds the work between two looks at the context, whatever is asked for: its measure is the objects that are made,
+// of which every stage makes some for an operation. A stage that never looks makes more than there are operations.
+func TestLooksAreNear(t *testing.T) {
+	const n = 20_000
+	src := chain(n)
+	for _, o := range []tileiras.Options{
+		{Emit: tileiras.CudaTile}, {Emit: tileiras.CudaTile, DebugInfo: true}, {Emit: tileiras.Bytecode}, {Emit: tileiras.TileAA}, {Emit: tileiras.LLVM},
+		{Emit: tileiras.PTX}, {Emit: tileiras.PTX, LineInfo: true, Remarks: true},
+	} {
+		ctx := &laborious{Context: context.Background()}
+		if _, err := tileiras.Compile(ctx, src, o); err != nil {
+			t.Fatal(err)
+		}
+		if ctx.Err(); ctx.most > n/2 {
+			t.Errorf("%s: %d objects were made between two looks at the context, of %d operations", o.Emit, ctx.most, n)
+		} else {
+			t.Logf("%s, remarks %v: at most %d objects between two looks", o.Emit, o.Remarks, ctx.most)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"sort"
@@ -140,11 +141,15 @@ func (p *Parser) indexLines() {
 	if p.lines != nil {
 		return
 	}
-	p.lines = append(p.lines, 0)
-	for i, c := range p.src {
-		if c == '\n' {
-			p.lines = append(p.lines, i+1)
+	p.lines = make([]int, 1, bytes.Count(p.src, []byte{'\n'})+1)
+	for at := 0; ; {
+		p.Ctx.Step()
+		end := bytes.IndexByte(p.src[at:], '\n')
+		if end < 0 {
+			return
 		}
+		at += end + 1
+		p.lines = append(p.lines, at)
 	}
 }
 

@@ -19,6 +19,7 @@ func (p *Parser) findAliases() {
 		if end < 0 {
 			end = len(p.src) - at
 		}
+		p.Ctx.Step()
 		line := p.src[at : at+end]
 		start := at + len(line) - len(bytes.TrimLeft(line, " \t"))
 		if start < at+end && (p.src[start] == '#' || p.src[start] == '!') {

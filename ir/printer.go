@@ -18,6 +18,8 @@ type PrintOptions struct {
 	Unwrapped bool
 	// Release is the release whose names of operations are printed; zero is the newest.
 	Release Version
+	// Ctx is the context whose budget printing counts against; nil counts nothing.
+	Ctx *Context
 	// Place is called for every op that was printed, in the order of the text, with the offset at which it begins.
 	Place func(op *Op, offset int)
 }
@@ -33,7 +35,7 @@ func Print(w io.Writer, op *Op, o PrintOptions) error {
 func Text(op *Op, o PrintOptions) string {
 	p := &Printer{opts: o}
 	if o.DebugInfo {
-		p.debug = collectDebugAliases(op, o.Unwrapped)
+		p.debug = collectDebugAliases(op, o)
 	}
 	p.nameAll(op)
 	if o.Unwrapped && op.Body() != nil {
@@ -48,6 +50,7 @@ func Text(op *Op, o PrintOptions) string {
 		p.line(op)
 	}
 	var out strings.Builder
+	out.Grow(p.b.Len())
 	p.top.define(&out)
 	for _, b := range p.begun {
 		o.Place(b.op, out.Len()+b.at)
@@ -242,6 +245,7 @@ func (p *Printer) line(op *Op) {
 }
 
 func (p *Printer) op(op *Op) {
+	p.opts.Ctx.Step()
 	owner := p.owner
 	p.owner = op.Def.owner
 	defer func() { p.owner = owner }()

@@ -197,6 +197,7 @@ func LocText(l Location) string {
 // debugAliases are the aliases after the module. They are collected before anything prints, because their numbers follow
 // from a sorting: by depth of nesting, then by word, then in the order of collection.
 type debugAliases struct {
+	ctx   *Context // whose budget they count against
 	memo  map[any]*debugNode
 	byKey map[string]*debugNode
 	list  []*debugNode // in collecting order
@@ -221,10 +222,10 @@ const maxLocDepth = MaxTextDepth/2 - 8
 // partMark stands for a part in the body of a debugNode; no quoted text contains it.
 const partMark = "\x00"
 
-func collectDebugAliases(top *Op, unwrapped bool) *debugAliases {
-	d := &debugAliases{memo: map[any]*debugNode{}, byKey: map[string]*debugNode{}}
-	Walk(top, PreOrder, func(op *Op) {
-		if op != top || !unwrapped {
+func collectDebugAliases(top *Op, o PrintOptions) *debugAliases {
+	d := &debugAliases{ctx: o.Ctx, memo: map[any]*debugNode{}, byKey: map[string]*debugNode{}}
+	o.Ctx.Walk(top, PreOrder, func(op *Op) {
+		if op != top || !o.Unwrapped {
 			d.enter(d.intern(op.loc))
 		}
 	})
@@ -302,6 +303,7 @@ func (d *debugAliases) number() {
 	})
 	count := map[string]int{}
 	for _, n := range d.list {
+		d.ctx.Step()
 		n.name = "#" + n.word
 		if k := count[n.word]; k > 0 {
 			n.name += strconv.Itoa(k)
@@ -313,6 +315,7 @@ func (d *debugAliases) number() {
 func (d *debugAliases) definitions() string {
 	var b strings.Builder
 	for _, n := range d.list {
+		d.ctx.Step()
 		b.WriteString(n.name + " = ")
 		for i, piece := range strings.Split(n.body, partMark) {
 			if i > 0 {

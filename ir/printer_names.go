@@ -67,6 +67,7 @@ func (n *namer) region(r *Region) {
 
 // op names the results: those with a hint on their own, the others as part of the group before them.
 func (n *namer) op(op *Op) {
+	n.p.opts.Ctx.Step()
 	if len(op.results) == 0 {
 		return
 	}

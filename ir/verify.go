@@ -332,8 +332,7 @@ func (v *verifier) symbols(op *Op) bool {
 // around it, and no isolated op lies between.
 func (v *verifier) visible(top *Op) bool {
 	good := true
-	Walk(top, PreOrder, func(op *Op) {
-		v.c.Budget.Step()
+	v.c.Walk(top, PreOrder, func(op *Op) {
 		for i := 0; good && i < len(op.operands); i++ {
 			good = op == top || v.use(op, i)
 		}

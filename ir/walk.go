@@ -35,6 +35,22 @@ func Walk(op *Op, order WalkOrder, visit func(*Op)) {
 	}
 }
 
+// Step counts one piece of work of bounded size, the visit of an operation, against the budget of the compile: it is called by what
+// may go on for long without making operations. A nil context has no budget.
+func (c *Context) Step() {
+	if c != nil {
+		c.Budget.Step()
+	}
+}
+
+// Walk is Walk with a step for every operation.
+func (c *Context) Walk(op *Op, order WalkOrder, visit func(*Op)) {
+	Walk(op, order, func(o *Op) {
+		c.Step()
+		visit(o)
+	})
+}
+
 // IsProperAncestor reports whether b lies inside a region of a.
 func IsProperAncestor(a, b *Op) bool {
 	for p := b.ParentOp(); p != nil; p = p.ParentOp() {

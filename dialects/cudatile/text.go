@@ -98,14 +98,15 @@ func init() {
 }
 
 // Print writes a module as tileirdisasm does: a comment that names the producer, then globals and entries at the left
-// margin without the module around them.
-func Print(w io.Writer, module *ir.Op, debugInfo bool) error {
+// margin without the module around them, whatever the options say of that.
+func Print(w io.Writer, module *ir.Op, o ir.PrintOptions) error {
 	if m, ok := ir.As[Module](module); ok && m.Producer() != "" {
 		if _, err := io.WriteString(w, "// Producer: "+m.Producer()+"\n"); err != nil {
 			return err
 		}
 	}
-	return ir.Print(w, module, ir.PrintOptions{DebugInfo: debugInfo, Unwrapped: true})
+	o.Unwrapped = true
+	return ir.Print(w, module, o)
 }
 
 // resultNames are the printed names of results that are not numbered, by op; an op with several names them all.

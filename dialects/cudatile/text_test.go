@@ -24,7 +24,7 @@ func parse(t testing.TB, name, text string) (*ir.Context, *ir.Op) {
 
 func printed(op *ir.Op) string {
 	var b strings.Builder
-	if err := cudatile.Print(&b, op, false); err != nil {
+	if err := cudatile.Print(&b, op, ir.PrintOptions{}); err != nil {
 		panic(err)
 	}
 	return b.String()
@@ -77,7 +77,7 @@ func TestLocationsReadAndPrintTheSame(t *testing.T) {
 		t.Errorf("%s", c.Diags.String())
 	}
 	var b strings.Builder
-	if err := cudatile.Print(&b, op, true); err != nil {
+	if err := cudatile.Print(&b, op, ir.PrintOptions{DebugInfo: true}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, b.String()); diff != "" {

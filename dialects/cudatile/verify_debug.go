@@ -23,7 +23,7 @@ func VerifyScopes(c *ir.Context, entry *ir.Op) bool {
 		}
 	}
 	good := true
-	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+	c.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		scope := scopeOf(op.Loc())
 		if !good || scope == nil {
 			return

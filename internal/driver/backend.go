@@ -44,7 +44,7 @@ func (b *backend) lower(st *pass.State) (string, error) {
 		return "", err
 	}
 	if b.run.opts.Emit == EmitLLVM {
-		return m.String(), nil
+		return llvmText(m, b.run.budget)
 	}
 	return b.emit(m)
 }

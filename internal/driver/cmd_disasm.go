@@ -89,7 +89,7 @@ func disassemble(src []byte, o bytecode.ReadOptions, debugInfo bool) (string, er
 	if o.Strict131 { // the spellings of 13.1, which had no producer
 		err = ir.Print(&b, m, ir.PrintOptions{DebugInfo: debugInfo, Unwrapped: true, Release: bytecode.Oldest})
 	} else {
-		err = cudatile.Print(&b, m, debugInfo)
+		err = cudatile.Print(&b, m, ir.PrintOptions{DebugInfo: debugInfo})
 	}
 	return b.String(), err
 }

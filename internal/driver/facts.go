@@ -13,7 +13,7 @@ func (r *run) facts(m *ir.Op) {
 	if m.Def.Dialect != "tileaa" {
 		return
 	}
-	known := facts.New(m)
+	known := facts.New(r.input.Ctx, m)
 	ir.Walk(m, ir.PreOrder, func(op *ir.Op) {
 		for i, v := range op.Results() {
 			f := known.Of(v)

@@ -57,7 +57,7 @@ func (r *run) compile() (*Result, error) {
 		return r.write(func() (string, error) { return r.tileText(), nil })
 	case EmitBytecode:
 		return r.write(func() (string, error) {
-			out, err := bytecode.Write(r.input.Module, bytecode.WriteOptions{Version: o.BytecodeVersion, Origin: r.input.Origin})
+			out, err := bytecode.Write(r.input.Module, bytecode.WriteOptions{Version: o.BytecodeVersion, Origin: r.input.Origin, Ctx: r.input.Ctx})
 			if err != nil {
 				err = fail(ExitInput, "%s", err.Error())
 			}
@@ -71,7 +71,7 @@ func (r *run) compile() (*Result, error) {
 	r.gpu = t.Name
 	a := &assembler{run: r, target: t}
 	if o.Emit == EmitCubin && o.lines() {
-		a.tile = newTileText(r.input.Module)
+		a.tile = newTileText(r.input.Ctx, r.input.Module)
 	}
 	out, err := r.lower(t)
 	if err == nil && o.Emit == EmitCubin {
@@ -121,7 +121,10 @@ func (r *run) lower(t *target.Target) (string, error) {
 // rest is the part of the pipeline that the input still needs: all of it for cuda_tile, for a TileAA module what comes after the last
 // form that it shows. Without optimization the optional passes are left out, unless the run ends with one.
 func (r *run) rest() []*pass.Pass {
-	all, shown := passes.Pipeline(), tileaa.Shown(r.input.Module)
+	all, shown := passes.Pipeline(), tileaa.AnyForm
+	if r.input.Module.Def.Dialect == tileaa.Dialect.Name {
+		shown = tileaa.Shown(r.input.Module)
+	}
 	if r.opts.Opt == 0 {
 		all = slices.DeleteFunc(all, func(p *pass.Pass) bool { return p.Optional && p.Name != r.opts.StopAfter })
 	}
@@ -205,9 +208,7 @@ func (r *run) dump(when, stage, text string) {
 
 // text is a module as text.
 func (r *run) text(m *ir.Op) string {
-	var b strings.Builder
-	ir.Print(&b, m, ir.PrintOptions{DebugInfo: r.opts.DebugInfo})
-	return b.String()
+	return ir.Text(m, ir.PrintOptions{DebugInfo: r.opts.DebugInfo, Ctx: r.input.Ctx})
 }
 
 // tileText is the input as NVIDIA's tileirdisasm prints it; what is no cuda_tile has its own form.
@@ -217,7 +218,7 @@ func (r *run) tileText() string {
 		return r.text(m)
 	}
 	var b strings.Builder
-	cudatile.Print(&b, m, r.opts.DebugInfo)
+	cudatile.Print(&b, m, ir.PrintOptions{DebugInfo: r.opts.DebugInfo, Ctx: r.input.Ctx})
 	return b.String()
 }
 

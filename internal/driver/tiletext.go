@@ -30,7 +30,7 @@ type sourcePlace struct {
 var intermediateVersion = target.V(9, 4)
 
 // newTileText prints a module before passes change it; nil for what is no cuda_tile.
-func newTileText(m *ir.Op) *tileText {
+func newTileText(c *ir.Context, m *ir.Op) *tileText {
 	if m.Def.Dialect != cudatile.Name || m.Body() == nil {
 		return nil
 	}
@@ -41,12 +41,12 @@ func newTileText(m *ir.Op) *tileText {
 		place sourcePlace
 	}
 	var begins []begin
-	body := ir.Text(m, ir.PrintOptions{Unwrapped: true, Place: func(op *ir.Op, at int) {
+	body := ir.Text(m, ir.PrintOptions{Unwrapped: true, Ctx: c, Place: func(op *ir.Op, at int) {
 		if file, line, col, ok := ir.FileLine(op.Loc()); ok {
 			begins = append(begins, begin{at, sourcePlace{file, int(line), int(col)}})
 		}
 	}})
-	if err := cudatile.Print(&b, m, false); err != nil {
+	if err := cudatile.Print(&b, m, ir.PrintOptions{Ctx: c}); err != nil {
 		return nil
 	}
 	t.text = b.String()

@@ -22,6 +22,7 @@ import (
 
 // Input is what a compile leaves.
 type Input struct {
+	Ctx    *ir.Context
 	Source *ir.Op // the module as it was read; nil when it was no cuda_tile
 	Module *ir.Op // the last TileAA module
 	Target *target.Target
@@ -46,7 +47,7 @@ type Note struct {
 
 // Remarks lists everything that there is to say, kernel by kernel, in the order of the source.
 func Remarks(in *Input) []remark.Remark {
-	w := &writer{Input: in, place: places(in.Source), known: facts.New(in.Module)}
+	w := &writer{Input: in, place: places(in.Ctx, in.Source), known: facts.New(in.Ctx, in.Module)}
 	for i, entry := range entries(in.Module) {
 		w.kernel(i, entry)
 	}
@@ -85,12 +86,12 @@ func nameOf(entry *ir.Op) string {
 func (w *writer) planTaken() *tileaa.PlanAttr { return ir.Cast[tileaa.Entry](w.entry).Plan() }
 
 // places numbers the places of the source in the order of its operations.
-func places(source *ir.Op) map[string]int {
+func places(c *ir.Context, source *ir.Op) map[string]int {
 	out := map[string]int{}
 	if source == nil {
 		return out
 	}
-	ir.Walk(source, ir.PreOrder, func(op *ir.Op) {
+	c.Walk(source, ir.PreOrder, func(op *ir.Op) {
 		if at := ir.LocString(op.Loc()); at != "" {
 			if _, ok := out[at]; !ok {
 				out[at] = len(out) + 1
@@ -163,6 +164,7 @@ func (w *writer) block(b *ir.Block, depth int) {
 
 // visit says what there is to say of an operation.
 func (w *writer) visit(op *ir.Op) {
+	w.Ctx.Step()
 	switch op.Code() {
 	case tileaa.OpDot:
 		w.dot(ir.Cast[tileaa.Dot](op))
@@ -255,19 +257,23 @@ func planArgs(p *tileaa.PlanAttr) []remark.Arg {
 
 // notes are what passes said, as remarks of the plan. A note without a place stands at the kernel; one with a place at its operation.
 func (w *writer) notes() {
+	first := map[string]*ir.Op{} // operation at a place of the source
+	if len(w.Notes) > 0 {
+		w.Ctx.Walk(w.entry, ir.PreOrder, func(op *ir.Op) {
+			if at := ir.LocString(op.Loc()); first[at] == nil {
+				first[at] = op
+			}
+		})
+	}
 	for _, n := range w.Notes {
 		id := "Remark" + camel(n.Pass)
 		if ir.IsUnknown(n.Loc) || ir.LocString(n.Loc) == ir.LocString(w.entry.Loc()) {
 			w.add(w.entry, remark.Plan, remark.Missed, id, n.Text)
 			continue
 		}
-		inside := false
-		ir.Walk(w.entry, ir.PreOrder, func(op *ir.Op) {
-			if !inside && ir.LocString(op.Loc()) == ir.LocString(n.Loc) {
-				inside = true
-				w.add(op, remark.Plan, remark.Missed, id, n.Text)
-			}
-		})
+		if op := first[ir.LocString(n.Loc)]; op != nil {
+			w.add(op, remark.Plan, remark.Missed, id, n.Text)
+		}
 	}
 }
 
@@ -290,7 +296,7 @@ func (w *writer) resources() {
 	bytes, _ := ir.Cast[tileaa.Entry](w.entry).SharedBytes()
 	shared := int(bytes)
 	largest, text := 0, ""
-	ir.Walk(w.entry, ir.PreOrder, func(op *ir.Op) {
+	w.Ctx.Walk(w.entry, ir.PreOrder, func(op *ir.Op) {
 		for _, r := range op.Results() {
 			if t := tileaa.AsTile(r); t != nil && t.Layout != nil {
 				if n := cost.Registers(*t.Layout, tileaa.ElemBits(t.Elem)); n > largest {

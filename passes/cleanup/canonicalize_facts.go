@@ -20,15 +20,14 @@ func (c *canonicalizer) useFacts(module *ir.Op) bool {
 	if module.Def.Dialect != tileaa.Dialect.Name {
 		return false
 	}
-	known := facts.New(module)
+	known := facts.New(c.ctx, module)
 	changed := false
 	for _, entry := range module.Body().Ops() {
 		if entry.Body() == nil {
 			continue
 		}
 		c.constants = newConstantPool(entry)
-		ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-			c.ctx.Budget.Step()
+		c.ctx.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 			if op != entry && c.simplify(known, op) {
 				changed = true
 			}

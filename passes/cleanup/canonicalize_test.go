@@ -515,7 +515,7 @@ func TestLongSumsTakeOneSweepAndDeepFactsAnswer(t *testing.T) {
 	fmt.Fprintf(&b, "use %%s%d : tile<i32>\n", n-1)
 	s := passtest.Parse(t, passtest.TileAAKernel(b.String()))
 	last := s.Module.Body().First().Body().Last().Prev().Operand(0)
-	facts.New(s.Module).Of(last) // from the end backwards, without a value on the way known
+	facts.New(s.Ctx, s.Module).Of(last) // from the end backwards, without a value on the way known
 	if err := Canonicalize(s); err != nil {
 		t.Fatal(err)
 	}

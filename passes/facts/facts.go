@@ -8,6 +8,7 @@ import (
 // Facts answers questions about the values of one module. It must be made anew after the module has changed, except for
 // changes that replace values by equal ones.
 type Facts struct {
+	ctx   *ir.Context // whose budget questions count against
 	cache map[*ir.Value]Fact
 	// affines are the forms of tiles that have been asked for; no coefficients: none is known.
 	affines map[*ir.Value]affine
@@ -30,9 +31,9 @@ const (
 )
 
 // New makes the facts of a module (or of any op: values from outside of it are unknown).
-func New(module *ir.Op) *Facts {
-	f := &Facts{cache: make(map[*ir.Value]Fact), affines: make(map[*ir.Value]affine)}
-	ir.Walk(module, ir.PreOrder, func(op *ir.Op) {
+func New(c *ir.Context, module *ir.Op) *Facts {
+	f := &Facts{ctx: c, cache: make(map[*ir.Value]Fact), affines: make(map[*ir.Value]affine)}
+	c.Walk(module, ir.PreOrder, func(op *ir.Op) {
 		f.slots = f.slots || ir.Is[tileaa.Alloca](op)
 	})
 	return f
@@ -46,6 +47,7 @@ func (f *Facts) Of(v *ir.Value) Fact {
 	if f.chain >= maxChain {
 		return unknown(v.Type())
 	}
+	f.ctx.Step()
 	f.chain++
 	var fact Fact
 	if op := v.DefiningOp(); op != nil {

@@ -57,7 +57,7 @@ func newWorld() *world {
 	entry := w.b.AtEnd(mod.Region(0).AddBlock()).Create(ir.State{Def: w.ctx.OpDef("tileaa.entry"), Attrs: []ir.Attribute{ir.SymbolAttr("k")}})
 	w.block = entry.Region(0).AddBlock()
 	w.b.AtEnd(w.block)
-	w.f = New(mod)
+	w.f = New(w.ctx, mod)
 	return w
 }
 

@@ -33,7 +33,7 @@ func module(t *testing.T, body string) (*Facts, map[string]*ir.Op) {
 			names[strings.TrimPrefix(name, "%")] = op
 		}
 	})
-	return New(mod), names
+	return New(ctx, mod), names
 }
 
 func TestFactsOfPrograms(t *testing.T) {

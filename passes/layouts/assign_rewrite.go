@@ -9,6 +9,7 @@ import (
 // rewriteBlock rewrites the operations of a block in order: operands come in the layouts that the op wants, results get theirs.
 func (a *assigner) rewriteBlock(b *ir.Block) error {
 	for op := b.First(); op != nil; {
+		a.s.Step()
 		next := op.Next()
 		if err := a.rewrite(op); err != nil {
 			return err

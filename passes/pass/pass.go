@@ -85,17 +85,11 @@ func (s *State) Entries() []*ir.Op {
 	return es
 }
 
-// Step counts one piece of work of bounded size, the visit of an operation, against the budget of the compile: it is called by what
-// may go on for long without making operations.
-func (s *State) Step() { s.Ctx.Budget.Step() }
+// Step counts one piece of work of bounded size against the budget of the compile (ir.Context.Step).
+func (s *State) Step() { s.Ctx.Step() }
 
 // Walk is ir.Walk with a step for every operation.
-func (s *State) Walk(op *ir.Op, order ir.WalkOrder, visit func(*ir.Op)) {
-	ir.Walk(op, order, func(o *ir.Op) {
-		s.Step()
-		visit(o)
-	})
-}
+func (s *State) Walk(op *ir.Op, order ir.WalkOrder, visit func(*ir.Op)) { s.Ctx.Walk(op, order, visit) }
 
 // Candidate is a plan of an entry with its estimated cost, in quarter cycles of a multiprocessor. Plan is nil when there is none of
 // that name, and Failed says why; Failed of a plan is why it could not be realised, "" when it was taken or never tried.

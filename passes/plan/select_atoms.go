@@ -43,7 +43,7 @@ func SelectAtoms(s *pass.State) error {
 			m.Split = bestSplit(op, atom.Candidate{Atom: m.Atom, Swap: m.Swap, Extent: kernel.ExtentOf(op)}, tileaa.WarpsOf(op))
 			ir.Cast[tileaa.Dot](op).SetAtom(&m)
 		}
-		known := facts.New(entry)
+		known := facts.New(s.Ctx, entry)
 		for _, op := range accs {
 			if block, ok := tileaa.BlockOf(op); ok {
 				tiledAccess(s, known, ir.Cast[tileaa.AccessOp](op), block)

@@ -234,7 +234,7 @@ type question struct {
 
 // ProductsOf takes time linear in the entry, and so do all its answers together.
 func ProductsOf(s *pass.State, entry *ir.Op) *Products {
-	return &Products{kernel.DemandsOf(s, entry), s, facts.New(entry), map[question]Product{}}
+	return &Products{kernel.DemandsOf(s, entry), s, facts.New(s.Ctx, entry), map[question]Product{}}
 }
 
 // Of looks at a dot or dot_scaled for so many warps.

@@ -124,7 +124,7 @@ func newSlicer(s *pass.State, entry *ir.Op) *slicer {
 	p, d := tileaa.PlanOf(entry), kernel.DemandsOf(s, entry)
 	c := &slicer{
 		s: s, b: ir.NewBuilder(s.Ctx), entry: entry, threads: 32 * p.Warps, limit: d.ValueLimit(s, p.Warps),
-		known: facts.New(entry), number: map[*ir.Op]int{}, output: map[*ir.Op]*output{}, kept: map[*ir.Op]bool{},
+		known: facts.New(s.Ctx, entry), number: map[*ir.Op]int{}, output: map[*ir.Op]*output{}, kept: map[*ir.Op]bool{},
 		replaced: ir.Mapping{}, feeding: Feeding{}, made: new(int),
 	}
 	if d.AccumulatorBits > 0 {

@@ -27,7 +27,7 @@ import (
 // conflicts with what came before are resolved by one barrier before the loop, and what its end leaves. So a loop in loops is not
 // walked again for each of them, and time is linear in the length of the kernel.
 func InsertBarriers(s *pass.State) error {
-	known := facts.New(s.Module)
+	known := facts.New(s.Ctx, s.Module)
 	for _, entry := range s.Entries() {
 		w := &inserter{s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.WarpsOf(entry), tokens: map[*ir.Value]tokenOf{},
 			summaries: map[*ir.Op]*summary{}, landed: map[*ir.Op]int{}, proofs: newProofs(s, known, entry)}

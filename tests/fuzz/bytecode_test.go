@@ -98,7 +98,7 @@ func use(data []byte) (fate, error) {
 	}
 	for _, debugInfo := range []bool{false, true} {
 		var b strings.Builder
-		if err := cudatile.Print(&b, m, debugInfo); err != nil {
+		if err := cudatile.Print(&b, m, ir.PrintOptions{DebugInfo: debugInfo}); err != nil {
 			return unverified, err
 		}
 	}

@@ -136,7 +136,7 @@ func FuzzText(f *testing.F) {
 func textOf(t testing.TB, data []byte, debugInfo bool) string {
 	t.Helper()
 	var b strings.Builder
-	if err := cudatile.Print(&b, module(t, data), debugInfo); err != nil {
+	if err := cudatile.Print(&b, module(t, data), ir.PrintOptions{DebugInfo: debugInfo}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

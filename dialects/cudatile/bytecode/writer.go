@@ -19,6 +19,8 @@ type WriteOptions struct {
 	Origin *Origin
 	// Extension is what there is beyond the dialect, or nil.
 	Extension *Extension
+	// Ctx is the context whose budget writing counts against; nil counts nothing.
+	Ctx *ir.Context
 }
 
 // WriteError says what a version of the format cannot express.
@@ -39,7 +41,8 @@ type writer struct {
 	v      ir.Version
 	ops    *codecs
 	origin *Origin // never nil; an empty one for a module that came from elsewhere
-	fresh  bool    // no file to be like
+	ctx    *ir.Context
+	fresh  bool // no file to be like
 	err    *WriteError
 
 	strings, types, constants, debug *entries
@@ -55,7 +58,7 @@ type writer struct {
 // tables and sections stand in the order of the cuTile Python writer. What the version cannot express is a *WriteError.
 // The module must be verified, or come from Read.
 func Write(m *ir.Op, o WriteOptions) ([]byte, error) {
-	w := &writer{ops: codecsWith(o.Extension), origin: o.Origin}
+	w := &writer{ops: codecsWith(o.Extension), origin: o.Origin, ctx: o.Ctx}
 	w.v = o.Version
 	if w.v == (ir.Version{}) {
 		w.v = Newest

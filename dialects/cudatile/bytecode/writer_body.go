@@ -43,6 +43,7 @@ func (f *bodyWriter) block(b *ir.Block) {
 }
 
 func (f *bodyWriter) op(op *ir.Op) {
+	f.ctx.Step()
 	k := f.ops.byDef[op.Def]
 	if k == nil || f.ops.topLevel(op.Def) {
 		f.fail(op, "operation '%s' cannot be serialized in a function body", op.Name())

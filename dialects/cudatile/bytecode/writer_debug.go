@@ -120,6 +120,7 @@ func (w *writer) debugSection() []byte {
 			indices = append(indices, w.deadRun(slot)...)
 		}
 		for _, i := range run {
+			w.ctx.Step()
 			indices = binary.LittleEndian.AppendUint64(indices, i)
 		}
 	}

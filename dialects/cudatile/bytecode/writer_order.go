@@ -92,7 +92,7 @@ func pointerUser(op *ir.Op) *ir.Op {
 
 // enterBlocks enters the lexical blocks of a function, which exist before anything lies in them.
 func (f *bodyWriter) enterBlocks(entry *ir.Op) {
-	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+	f.ctx.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		if l, ok := op.Loc().(*cudatile.DILoc); ok {
 			if b, ok := l.Scope.(*cudatile.DILexicalBlock); ok {
 				f.debugRef(op, b)

@@ -6,7 +6,7 @@ TOOLS    := .tools
 PACKAGES := ./...
 SHELL    := /bin/bash
 
-.PHONY: help build run quick test lint generate bless fuzz million random corpus perf-small llvm nvidia nvidia-text frontends cubin-times triton bench slopes replay docs clean
+.PHONY: help build run quick test lint deadcode generate bless fuzz million random corpus perf-small llvm nvidia nvidia-text frontends cubin-times triton bench slopes replay docs clean
 
 help: ## Lists the targets.
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,7 +37,7 @@ quick: build ## The inner loop: text tests, completeness of tables, freshness of
 	$(GO) test ./tests ./ir ./dialects/tileaa ./passes/... ./codegen/nvvm ./internal/gen ./internal/opgen
 	$(BIN)/tilerun --quiet --on emu --gpu-name sm_80 tests/corpus/cases
 
-test: lint ## Runs all tests that need only Go.
+test: lint deadcode ## Runs all tests that need only Go.
 	$(GO) test -timeout 20m $(PACKAGES)
 
 race: ## Runs the library and the cache under the race detector; needs a C compiler.
@@ -47,6 +47,9 @@ SOURCES := cmd codegen examples dialects internal ir passes runtime tests
 lint: ## Checks formatting and the Go compiler's own warnings.
 	@bad=$$(gofmt -l *.go $(SOURCES)); test -z "$$bad" || { echo "$$bad"; echo 'run gofmt -w on these files'; exit 1; }
 	$(GO) vet $(PACKAGES)
+
+deadcode: ## Finds functions that neither a command nor a test reaches.
+	@dead=$$(CGO_ENABLED=0 $(GO) tool deadcode -test $$($(GO) list ./... | grep -v /libtileiras)); test -z "$$dead" || { echo "$$dead"; exit 1; }
 
 generate docs: ## Writes the typed operations and the generated documents (docs/ops.md, passes.md, flags.md, ...) again.
 	$(GO) run ./internal/opgen

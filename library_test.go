@@ -319,3 +319,9 @@ func (c *timing) Err() error {
 	c.last = now
 	return nil
 }
+
+func TestBuildNamesTheBuild(t *testing.T) {
+	if a, b := tileiras.Build(), tileiras.Build(); a == "" || a != b {
+		t.Errorf("one build has the names %q and %q", a, b)
+	}
+}

@@ -296,10 +296,12 @@ func (c conversion) shuffle() (Plan, bool) {
 	return p, true
 }
 
+// pair is a column of the map F of shuffle: F lane = f, for a basis of the lanes.
+type pair struct{ lane, f uint64 }
+
 // offsets finds the map F of shuffle, given by its columns.
 func (m moves) offsets() (f []uint64, ok bool) {
 	nr, nl := len(m.reg), len(m.lane)
-	type pair struct{ lane, f uint64 } // F lane = f, for a basis of the lanes
 	var chosen []pair
 	// Lanes whose values other registers or lanes of the destination hold too: F makes them read from nowhere.
 	all := NewSpan(m.reg...)
@@ -312,11 +314,33 @@ func (m moves) offsets() (f []uint64, ok bool) {
 			chosen = append(chosen, pair{1<<i | from>>nr, from & (1<<nr - 1)})
 		}
 	}
-	// Lanes that already read different lanes.
+	readers, ok := m.readers(indep)
+	if !ok {
+		return nil, false
+	}
+	chosen = append(chosen, readers...)
+	basis := &Span{}
+	for _, p := range chosen {
+		basis.Add(p.lane)
+	}
+	f = make([]uint64, nl)
+	for i := range f {
+		from, _ := basis.Solve(1 << i)
+		for j, p := range chosen {
+			if from>>j&1 != 0 {
+				f[i] ^= p.f
+			}
+		}
+	}
+	return f, true
+}
+
+// readers makes lanes, given by the numbers of their bits, read different lanes.
+func (m moves) readers(lanes []int) (readers []pair, ok bool) {
+	// Lanes that already do.
 	read := &Span{}
-	var readers []pair
 	var clash []int
-	for _, i := range indep {
+	for _, i := range lanes {
 		if rest, _ := read.Reduce(m.lane[i] >> 32); rest == 0 {
 			clash = append(clash, i)
 			continue
@@ -350,21 +374,7 @@ func (m moves) offsets() (f []uint64, ok bool) {
 		read.Add(Matrix{Cols: m.reg}.Apply(r) >> 32)
 		readers = append(readers, p)
 	}
-	chosen = append(chosen, readers...)
-	basis := &Span{}
-	for _, p := range chosen {
-		basis.Add(p.lane)
-	}
-	f = make([]uint64, nl)
-	for i := range f {
-		from, _ := basis.Solve(1 << i)
-		for j, p := range chosen {
-			if from>>j&1 != 0 {
-				f[i] ^= p.f
-			}
-		}
-	}
-	return f, true
+	return readers, true
 }
 
 // swaps factors a map from thread bits to register numbers into the fewest swaps.

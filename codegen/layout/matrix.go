@@ -67,17 +67,21 @@ func LdMatrix(m MemLayout, l Layout, elemBits int, trans bool) (MatrixPlan, bool
 			return MatrixPlan{}, false
 		}
 	}
-	var choose []int // register bits that choose matrices: owners only
-	free := l.FreeMask(Reg)
+	return matrixPlan(MatrixPlan{Trans: trans, Warp: warp, Lane: slices.Clone(rowBits)}, reg, l.FreeMask(Reg), inWord), true
+}
+
+// matrixPlan completes a plan whose lanes have the rows of one matrix: register bits above a word that are not free choose matrices, as
+// many as one instruction takes, and the others the accesses. reg is the offsets of register bits.
+func matrixPlan(p MatrixPlan, reg []uint64, free uint64, inWord int) MatrixPlan {
+	var choose []int
 	for i := inWord; i < len(reg); i++ {
 		if free>>i&1 == 0 {
 			choose = append(choose, i)
 		}
 	}
-	p := MatrixPlan{Trans: trans, Warp: warp, Lane: slices.Clone(rowBits)}
 	matrices := min(2, len(choose))
 	p.Num = 1 << matrices
-	for i := range laneBits - len(rowBits) {
+	for i := range laneBits - len(p.Lane) {
 		if i < matrices {
 			p.Lane = append(p.Lane, reg[choose[i]])
 		} else {
@@ -100,7 +104,7 @@ func LdMatrix(m MemLayout, l Layout, elemBits int, trans bool) (MatrixPlan, bool
 		}
 		p.Accesses = append(p.Accesses, acc)
 	}
-	return p, true
+	return p
 }
 
 // Conflict counts by enumeration the waves that the busiest matrix of the plan takes; 1 is ideal. elemBits as in LdMatrix.

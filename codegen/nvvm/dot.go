@@ -1,6 +1,8 @@
 package nvvm
 
 import (
+	"slices"
+
 	"tileiras/codegen/atom"
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
@@ -53,35 +55,34 @@ func (f *fn) fragment(o *operandTile, first, n int) []reg {
 	return f.getWords(o.tile, upTo(first, n))
 }
 
+// A product is the instructions of a matrix product: its operands in registers and the accumulators so far.
+type product struct {
+	*fn
+	*atom.MMA
+	swap             bool // the instruction computes the transposed product
+	left, right, acc *operandTile
+	sums             map[int][]reg // the accumulators in machine registers, by the first element register of each fragment
+}
+
 // matrixProduct issues the instructions of a product: K outermost, so that the accumulators of one step are independent; columns
 // run back and forth under rows, so that neighbours share an operand.
 func (f *fn) matrixProduct(op tileaa.Dot, a *atom.MMA, swap bool) *tile {
-	left, right := f.operandTile(op.Lhs()), f.operandTile(op.Rhs())
-	acc := f.operandTile(op.Acc())
-	ls, rs := left.l.Shape(), right.l.Shape()
+	p := &product{f, a, swap, f.operandTile(op.Lhs()), f.operandTile(op.Rhs()), f.operandTile(op.Acc()), map[int][]reg{}}
+	ls, rs := p.left.l.Shape(), p.right.l.Shape()
 	rank := len(ls)
 	batches, m, k, n := 1, ls[rank-2], ls[rank-1], rs[rank-1]
 	if rank == 3 {
 		batches = ls[0]
 	}
-	stepM, stepN, stepK := a.Shape.M, a.Shape.N, a.Shape.K
+	stepM, stepN := a.Shape.M, a.Shape.N
 	if swap {
 		stepM, stepN = stepN, stepM
 	}
-	at := func(b, i, j int) []int {
-		if rank == 3 {
-			return []int{b, i, j}
-		}
-		return []int{i, j}
-	}
-	// The accumulators in machine registers, by the first element register of each fragment.
-	ec := a.LayoutC.Regs()
-	accs := map[int][]reg{}
 	for b := range batches {
-		for kk := 0; kk < k; kk += stepK {
+		for kk := 0; kk < k; kk += a.Shape.K {
 			row := 0
 			for mm := 0; mm < m; mm += stepM {
-				first, ok := left.register(at(b, mm, kk)...)
+				first, ok := p.left.register(p.place(b, mm, kk)...)
 				if !ok {
 					continue // another warp's rows
 				}
@@ -89,44 +90,58 @@ func (f *fn) matrixProduct(op tileaa.Dot, a *atom.MMA, swap bool) *tile {
 					if row%2 == 1 {
 						nn = n/stepN - 1 - nn
 					}
-					nn *= stepN
-					second, ok := right.register(at(b, kk, nn)...)
-					third, held := acc.register(at(b, mm, nn)...)
-					if !ok || !held {
-						continue
+					second, ok := p.right.register(p.place(b, kk, nn*stepN)...)
+					sum, held := p.acc.register(p.place(b, mm, nn*stepN)...)
+					if ok && held {
+						p.issue(first, second, sum)
 					}
-					c := accs[third]
-					if c == nil {
-						c = f.fragment(acc, third, ec)
-					}
-					atomA, atomB := left, right
-					if swap {
-						atomA, atomB, first, second = right, left, second, first
-					}
-					x, y := f.fragment(atomA, first, a.LayoutA.Regs()), f.fragment(atomB, second, a.LayoutB.Regs())
-					if swap {
-						first = second
-					}
-					args := append(append(append([]reg(nil), x...), y...), c...)
-					accs[third] = f.op(a.Op.Name, args...)
 				}
 				row++
 			}
 		}
 	}
-	out := f.newTile(elemOf(op.Result()), acc.len())
-	for first := 0; first < acc.len(); first += ec {
-		c := accs[first]
-		if c == nil {
-			f.bug("no instruction of %s makes register %d", a.Name, first)
-		}
-		if out.per == 1 {
+	out := p.result(elemOf(op.Result()))
+	f.fitResult(op.Op, out)
+	return out
+}
+
+// place is the coordinates of an element of an operand or of the result.
+func (p *product) place(batch, i, j int) []int {
+	if len(p.acc.l.Shape()) == 3 {
+		return []int{batch, i, j}
+	}
+	return []int{i, j}
+}
+
+// issue issues one instruction; its fragments begin at these element registers.
+func (p *product) issue(left, right, sum int) {
+	c := p.sums[sum]
+	if c == nil {
+		c = p.fragment(p.acc, sum, p.LayoutC.Regs())
+	}
+	a, b := p.left, p.right
+	if p.swap {
+		a, b, left, right = b, a, right, left
+	}
+	x, y := p.fragment(a, left, p.LayoutA.Regs()), p.fragment(b, right, p.LayoutB.Regs())
+	p.sums[sum] = p.op(p.Op.Name, slices.Concat(x, y, c)...)
+}
+
+// result is the tile of the accumulators, in their layout.
+func (p *product) result(elem ir.Type) *tile {
+	n := p.LayoutC.Regs()
+	out := p.newTile(elem, p.acc.len())
+	for first := 0; first < p.acc.len(); first += n {
+		c := p.sums[first]
+		switch {
+		case c == nil:
+			p.bug("no instruction of %s makes register %d", p.Name, first)
+		case out.per == 1:
 			copy(out.regs[first:], c)
-		} else {
-			f.putWords(out, upTo(first, ec), c)
+		default:
+			p.putWords(out, upTo(first, n), c)
 		}
 	}
-	f.fitResult(op.Op, out)
 	return out
 }
 
@@ -198,79 +213,97 @@ type scalarOperand struct {
 	at    func(r, step int) reg
 }
 
+// A factor is an operand of which scalar instructions take width elements along K, its dimension dim.
+type factor struct {
+	*fn
+	shape      []int
+	dim, width int
+	signed     bool
+	acc        layout.Layout // of the result
+}
+
 // dotOperand makes the operand for instructions that take width elements along K.
 func (f *fn) dotOperand(v *ir.Value, isLeft bool, signedness def.Signedness, acc layout.Layout, width int) scalarOperand {
-	sign := signedness == def.Signed
-	var shape []int
 	b := f.buffers[v]
+	var shape []int
 	if b != nil {
 		shape = ints(b.Shape)
 	} else {
 		shape = ints(tileaa.AsTile(v).Shape)
 	}
-	rank := len(shape)
-	dim := rank - 1 // K
-	if !isLeft {
-		dim = rank - 2
+	o := factor{fn: f, shape: shape, dim: len(shape) - 2, width: width, signed: signedness == def.Signed, acc: acc}
+	if isLeft {
+		o.dim++
 	}
-	steps := shape[dim] / width
-	// The coordinates of the operand that element c of the result needs at place k.
-	place := func(c []int, k int) []int {
-		at := append([]int(nil), c...)
-		at[dim] = k
-		return at
+	at := o.inRegisters
+	if b != nil {
+		at = o.inBuffer
 	}
-	// What the instruction takes of the elements of a tile of one step.
-	taken := func(t *tile) reg {
-		if width == 1 {
-			return f.toSum(t, 0, sign)
-		}
-		return f.word(t, 0)
+	return scalarOperand{shape[o.dim] / width, at(v)}
+}
+
+// place is the coordinates of the element that element c of the result needs at place k along K.
+func (o factor) place(c []int, k int) []int {
+	at := slices.Clone(c)
+	at[o.dim] = k
+	return at
+}
+
+// taken is what an instruction takes of a tile of the elements of one step.
+func (o factor) taken(t *tile) reg {
+	if o.width == 1 {
+		return o.toSum(t, 0, o.signed)
 	}
-	if b == nil {
-		t, l := f.tileFor(v), f.tileLayout(v)
-		span := layout.NewSpan(l.Column(layout.Reg)...)
-		return scalarOperand{steps, func(r, step int) reg {
-			part := f.newTile(t.elem, width)
-			for j := range width {
-				i, ok := span.Solve(l.Flat(place(acc.Coords(acc.Apply(r, 0, 0, 0)), step*width+j)))
-				if !ok {
-					f.bug("a thread does not hold the factor it needs")
-				}
-				part.regs[j] = f.reg(t, int(i))
+	return o.word(t, 0)
+}
+
+// inRegisters reads a factor that each thread holds for its rows and columns.
+func (o factor) inRegisters(v *ir.Value) func(r, step int) reg {
+	t, l := o.tileFor(v), o.tileLayout(v)
+	span := layout.NewSpan(l.Column(layout.Reg)...)
+	return func(r, step int) reg {
+		part := o.newTile(t.elem, o.width)
+		for j := range o.width {
+			i, ok := span.Solve(l.Flat(o.place(o.acc.Coords(o.acc.Apply(r, 0, 0, 0)), step*o.width+j)))
+			if !ok {
+				o.bug("a thread does not hold the factor it needs")
 			}
-			return taken(part)
-		}}
-	}
-	// In shared memory: the offset is linear in the coordinates of the result and in k.
-	flat := func(at []int) uint64 {
-		var n uint64
-		for d, x := range at {
-			n = n*uint64(shape[d]) + uint64(x)
+			part.regs[j] = o.reg(t, int(i))
 		}
-		return n
+		return o.taken(part)
 	}
-	cols := f.columns(acc)
+}
+
+// inBuffer reads a factor in shared memory, each element once: the offset is linear in the coordinates of the result and in k.
+func (o factor) inBuffer(v *ir.Value) func(r, step int) reg {
+	b := o.buffers[v]
+	offset := func(c []int, k int) uint64 {
+		var n uint64
+		for d, x := range o.place(c, k) {
+			n = n*uint64(o.shape[d]) + uint64(x)
+		}
+		return b.Mem.Linear(n)
+	}
+	cols := o.columns(o.acc)
 	for i := range cols {
-		cols[i] = b.Mem.Linear(flat(place(acc.Coords(cols[i]), 0)))
+		cols[i] = offset(o.acc.Coords(cols[i]), 0)
 	}
-	at := func(r, k int) uint64 { return b.Mem.Linear(flat(place(acc.Coords(acc.Apply(r, 0, 0, 0)), k))) }
 	load := func(t *tile, part uint64, regs []int) {
 		one := run{regs: regs, guard: boolean(true)}
-		one.base, one.offset = f.sharedAddress(b, cols, part, reg{})
-		f.loadRun("ld.shared", one, t, nil)
+		one.base, one.offset = o.sharedAddress(b, cols, part, reg{})
+		o.loadRun("ld.shared", one, t, nil)
 	}
 	loaded := map[uint64]*tile{}
-	return scalarOperand{steps, func(r, step int) reg {
-		parts := make([]uint64, width)
+	return func(r, step int) reg {
+		parts := make([]uint64, o.width)
 		for j := range parts {
-			parts[j] = at(r, step*width+j)
+			parts[j] = offset(o.acc.Coords(o.acc.Apply(r, 0, 0, 0)), step*o.width+j)
 		}
 		t := loaded[parts[0]]
 		if t == nil {
-			t = f.newTile(b.Elem, width)
+			t = o.newTile(b.Elem, o.width)
 			if neighbours(b, cols, parts) {
-				load(t, parts[0], upTo(0, width))
+				load(t, parts[0], upTo(0, o.width))
 			} else {
 				for j, part := range parts {
 					load(t, part, []int{j})
@@ -278,8 +311,8 @@ func (f *fn) dotOperand(v *ir.Value, isLeft bool, signedness def.Signedness, acc
 			}
 			loaded[parts[0]] = t
 		}
-		return taken(t)
-	}}
+		return o.taken(t)
+	}
 }
 
 // neighbours reports whether the elements of a buffer at these offsets lie side by side, the first at a multiple of their number,

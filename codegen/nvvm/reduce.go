@@ -251,46 +251,50 @@ func (f *fn) scanLanes(op *ir.Op, bits []int, reverse bool, prefix [][]*tile) {
 		}
 		return out
 	}
-	moved := func(vals []*tile, from reg) []*tile {
-		out := make([]*tile, len(vals))
-		for i, v := range vals {
-			regs := f.carrier(v)
-			m := make([]reg, len(regs))
-			for j, r := range regs {
-				m[j] = f.shfl("idx", r, from)
-			}
-			out[i] = f.carried(v.elem, v.len(), m)
-		}
-		return out
-	}
-	choose := func(c reg, x, y []*tile) []*tile {
-		out := make([]*tile, len(x))
-		for i := range x {
-			a, b := f.carrier(x[i]), f.carrier(y[i])
-			m := make([]reg, len(a))
-			for j := range a {
-				m[j] = f.sel(c, a[j], b[j])
-			}
-			out[i] = f.carried(x[i].elem, x[i].len(), m)
-		}
-		return out
-	}
 	total := last
 	for s := range bits {
 		distance := i32(1 << s)
 		inside := f.icmp(sge, q, distance)
 		from := laneAt(f.sel(inside, f.sub(q, distance), q))
-		before := moved(total, from)
-		total = choose(inside, f.combine(op, before, total), total)
+		before := f.fromLane(total, from)
+		total = f.choose(inside, f.combine(op, before, total), total)
 	}
 	// The total of the lanes strictly before.
 	inside := f.icmp(sge, q, i32(1))
-	before := moved(total, laneAt(f.sel(inside, f.sub(q, i32(1)), q)))
+	before := f.fromLane(total, laneAt(f.sel(inside, f.sub(q, i32(1)), q)))
 	for p := range prefix {
 		if p == len(prefix)-1 {
 			prefix[p] = total
 			continue
 		}
-		prefix[p] = choose(inside, f.combine(op, before, prefix[p]), prefix[p])
+		prefix[p] = f.choose(inside, f.combine(op, before, prefix[p]), prefix[p])
 	}
+}
+
+// fromLane is what another lane holds of the values.
+func (f *fn) fromLane(vals []*tile, lane reg) []*tile {
+	out := make([]*tile, len(vals))
+	for i, v := range vals {
+		regs := f.carrier(v)
+		m := make([]reg, len(regs))
+		for j, r := range regs {
+			m[j] = f.shfl("idx", r, lane)
+		}
+		out[i] = f.carried(v.elem, v.len(), m)
+	}
+	return out
+}
+
+// choose is x where c holds, else y.
+func (f *fn) choose(c reg, x, y []*tile) []*tile {
+	out := make([]*tile, len(x))
+	for i := range x {
+		a, b := f.carrier(x[i]), f.carrier(y[i])
+		m := make([]reg, len(a))
+		for j := range a {
+			m[j] = f.sel(c, a[j], b[j])
+		}
+		out[i] = f.carried(x[i].elem, x[i].len(), m)
+	}
+	return out
 }

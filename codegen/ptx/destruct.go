@@ -23,51 +23,18 @@ func trailingZeros(x uint64) int { return bits.TrailingZeros64(x) }
 func (f *function) destruct() error {
 	f.splitCriticalEdges()
 	f.placeMoves()
-	l := newLiveness(f)
-
-	wanted := make([]bool, len(f.regs))
-	want := func(o operand) {
-		if o.kind == kindReg {
-			wanted[o.reg] = true
-		}
-	}
-	for r := range f.regs {
-		wanted[r] = f.regs[r].class != 0
-	}
-	for _, b := range f.blocks {
-		for _, m := range b.moves {
-			wanted[m.dst] = true
-			want(m.src)
-		}
-		for i := range b.insts {
-			f.budget.Step()
-			in := &b.insts[i]
-			for k := in.row.Results; k < len(in.ops); k++ {
-				if o := in.row.Operands[k]; o.Kind == ptxop.Tied {
-					want(in.ops[k])
-					want(in.ops[o.Def])
-				}
-			}
-		}
-	}
-	c := &coalescer{f: f, segs: l.ranges(wanted), parent: make([]reg, len(f.regs))}
+	c := &coalescer{f: f, segs: newLiveness(f).ranges(f.coalescible()), parent: make([]reg, len(f.regs))}
 	for r := range c.parent {
 		c.parent[r] = reg(r)
 	}
 	if err := c.mandatory(); err != nil {
 		return err
 	}
-	for _, b := range f.blocks {
-		for i := range b.insts {
-			f.budget.Step()
-			in := &b.insts[i]
-			for k := in.row.Results; k < len(in.ops); k++ {
-				if o := in.row.Operands[k]; o.Kind == ptxop.Tied && in.ops[k].kind == kindReg {
-					c.join(in.ops[o.Def].reg, in.ops[k].reg)
-				}
-			}
+	f.eachTied(func(result reg, arg operand) {
+		if arg.kind == kindReg {
+			c.join(result, arg.reg)
 		}
-	}
+	})
 	// Back edges first: a move saved there is saved in every iteration.
 	for _, back := range []bool{true, false} {
 		for at, b := range f.blocks {
@@ -83,6 +50,46 @@ func (f *function) destruct() error {
 	}
 	c.rewrite()
 	return nil
+}
+
+// coalescible marks the registers that may become one with another: those of
+// classes, of moves, and of tied arguments.
+func (f *function) coalescible() []bool {
+	marks := make([]bool, len(f.regs))
+	mark := func(o operand) {
+		if o.kind == kindReg {
+			marks[o.reg] = true
+		}
+	}
+	for r := range f.regs {
+		marks[r] = f.regs[r].class != 0
+	}
+	for _, b := range f.blocks {
+		for _, m := range b.moves {
+			marks[m.dst] = true
+			mark(m.src)
+		}
+	}
+	f.eachTied(func(result reg, arg operand) {
+		marks[result] = true
+		mark(arg)
+	})
+	return marks
+}
+
+// eachTied calls do for every tied argument and its result.
+func (f *function) eachTied(do func(result reg, arg operand)) {
+	for _, b := range f.blocks {
+		for i := range b.insts {
+			f.budget.Step()
+			in := &b.insts[i]
+			for k := in.row.Results; k < len(in.ops); k++ {
+				if o := &in.row.Operands[k]; o.Kind == ptxop.Tied {
+					do(in.ops[o.Def].reg, in.ops[k])
+				}
+			}
+		}
+	}
 }
 
 // splitCriticalEdges puts a block on every edge from a block with two
@@ -259,19 +266,14 @@ func (f *function) sequence(n *natives, insts []inst, moves []move, meta int32) 
 		insts = append(insts, inst{row: n.get(opMov, moveType(f.regs[dst].typ)), ops: ops, meta: meta})
 	}
 	pending := make([]move, 0, len(moves))
+	constants := true
 	for _, m := range moves {
 		if m.src.kind != kindReg || m.src.reg != m.dst {
 			pending = append(pending, m)
+			constants = constants && m.src.kind != kindReg
 		}
 	}
-	if len(pending) == 0 {
-		return insts
-	}
-	constants := true
-	for _, m := range pending {
-		constants = constants && m.src.kind != kindReg
-	}
-	if constants {
+	if constants { // none reads what another writes
 		for _, m := range pending {
 			emit(m.dst, m.src)
 		}

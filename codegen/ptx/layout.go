@@ -12,36 +12,14 @@ import (
 // layout makes the machine blocks, in the order of the LLVM blocks without
 // those that nothing reaches, connects them, and returns a reverse postorder.
 func (s *selector) layout() ([]int, error) {
-	reached := map[*ir.Block]bool{}
-	var postorder []*ir.Block
-	// An explicit stack: the depth of the graph is the input's affair.
-	type frame struct {
-		b    *ir.Block
-		next int
+	postorder, err := s.postorder()
+	if err != nil {
+		return nil, err
 	}
-	entry := s.src.Blocks[0]
-	reached[entry] = true
-	stack := []frame{{b: entry}}
-	for len(stack) > 0 {
-		top := &stack[len(stack)-1]
-		succs, err := successors(top.b)
-		if err != nil {
-			return nil, fmt.Errorf("@%s, block %s: %w", s.src.Name(), top.b.Name(), err)
-		}
-		if top.next == len(succs) {
-			postorder = append(postorder, top.b)
-			stack = stack[:len(stack)-1]
-			continue
-		}
-		s.options.Budget.Step()
-		to := succs[top.next]
-		top.next++
-		if !reached[to] {
-			reached[to] = true
-			stack = append(stack, frame{b: to})
-		}
+	reached := make(map[*ir.Block]bool, len(postorder))
+	for _, b := range postorder {
+		reached[b] = true
 	}
-
 	s.blocks = make(map[*ir.Block]int, len(postorder))
 	for _, b := range s.src.Blocks {
 		s.options.Budget.Step()
@@ -58,6 +36,50 @@ func (s *selector) layout() ([]int, error) {
 	if len(s.llvm) != len(postorder) {
 		return nil, fmt.Errorf("@%s: malformed function: a branch to a block of another function", s.src.Name())
 	}
+	s.connect()
+	order := make([]int, len(postorder))
+	for i, b := range postorder {
+		order[len(order)-1-i] = s.blocks[b]
+	}
+	return order, nil
+}
+
+// postorder lists the LLVM blocks that the entry reaches. The stack is its own:
+// the depth of the graph is the input's affair.
+func (s *selector) postorder() ([]*ir.Block, error) {
+	type frame struct {
+		b    *ir.Block
+		next int
+	}
+	entry := s.src.Blocks[0]
+	reached := map[*ir.Block]bool{entry: true}
+	stack := []frame{{b: entry}}
+	var list []*ir.Block
+	for len(stack) > 0 {
+		top := &stack[len(stack)-1]
+		succs, err := successors(top.b)
+		if err != nil {
+			return nil, fmt.Errorf("@%s, block %s: %w", s.src.Name(), top.b.Name(), err)
+		}
+		if top.next == len(succs) {
+			list = append(list, top.b)
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		s.options.Budget.Step()
+		to := succs[top.next]
+		top.next++
+		if !reached[to] {
+			reached[to] = true
+			stack = append(stack, frame{b: to})
+		}
+	}
+	return list, nil
+}
+
+// connect sets the edges between machine blocks, and marks the headers of loops
+// that must not be unrolled.
+func (s *selector) connect() {
 	for at, b := range s.llvm {
 		s.options.Budget.Step()
 		succs, _ := successors(b)
@@ -76,11 +98,6 @@ func (s *selector) layout() ([]int, error) {
 			}
 		}
 	}
-	order := make([]int, len(postorder))
-	for i, b := range postorder {
-		order[len(order)-1-i] = s.blocks[b]
-	}
-	return order, nil
 }
 
 // successors returns the blocks to which a terminator may go, each once.

@@ -1,6 +1,10 @@
 package ptx
 
-import "tileiras/codegen/ptxop"
+import (
+	"slices"
+
+	"tileiras/codegen/ptxop"
+)
 
 // A segment is a piece of a live range, half open. Instruction i of the function
 // (counted over all blocks in layout order) owns four points:
@@ -57,7 +61,43 @@ func hasTied(row *ptxop.Row) bool {
 // defined by the moves of the predecessors.
 func newLiveness(f *function) *liveness {
 	l := &liveness{f: f, bit: make([]int32, len(f.regs))}
-	n := int32(0)
+	l.number()
+	l.liveIn = make([]bitset, len(f.blocks))
+	l.out = make([]bitset, len(f.blocks))
+	defined := make([]bitset, len(f.blocks))
+	words := (len(l.of) + 63) / 64
+	for at := range f.blocks {
+		f.budget.Step()
+		f.budget.Hold(3 * 8 * int64(words))
+		store := make([]uint64, 3*words)
+		defined[at], l.liveIn[at], l.out[at] = store[:words], store[words:2*words], store[2*words:]
+		l.local(f.blocks[at], defined[at], l.liveIn[at])
+	}
+	for changed := true; changed; {
+		changed = false
+		for at := len(f.blocks) - 1; at >= 0; at-- {
+			f.budget.Step()
+			out, in, kill := l.out[at], l.liveIn[at], defined[at]
+			for _, s := range f.blocks[at].succs {
+				for w, bits := range l.liveIn[s] {
+					out[w] |= bits
+				}
+			}
+			for w := range in {
+				if next := in[w] | out[w]&^kill[w]; next != in[w] {
+					in[w] = next
+					changed = true
+				}
+			}
+		}
+	}
+	return l
+}
+
+// number counts the instructions, and gives bits to the registers that occur in
+// more than one block.
+func (l *liveness) number() {
+	f := l.f
 	home := make([]int32, len(f.regs)) // 1 + the only block seen so far
 	for i := range l.bit {
 		l.bit[i] = -1
@@ -72,6 +112,7 @@ func newLiveness(f *function) *liveness {
 			l.of = append(l.of, o.reg)
 		}
 	}
+	n := int32(0)
 	for at, b := range f.blocks {
 		l.first = append(l.first, n)
 		n += int32(len(b.insts)) + 2
@@ -91,154 +132,138 @@ func newLiveness(f *function) *liveness {
 		}
 		see(&b.cond, at)
 	}
+}
 
-	words := (len(l.of) + 63) / 64
-	defined := make([]bitset, len(f.blocks))
-	l.liveIn = make([]bitset, len(f.blocks))
-	l.out = make([]bitset, len(f.blocks))
-	for at, b := range f.blocks {
-		f.budget.Step()
-		f.budget.Hold(3 * 8 * int64(words))
-		store := make([]uint64, 3*words)
-		kill, gen := bitset(store[:words]), bitset(store[words:2*words])
-		l.out[at] = store[2*words:]
-		read := func(o *operand) {
-			if o.kind == kindReg {
-				if i := l.bit[o.reg]; i >= 0 && !kill.has(i) {
-					gen.set(i)
-				}
-			}
-		}
-		write := func(r reg) {
-			if i := l.bit[r]; i >= 0 {
-				kill.set(i)
-			}
-		}
-		for i := range b.insts {
-			f.budget.Step()
-			in := &b.insts[i]
-			for k := in.row.Results; k < len(in.ops); k++ {
-				read(&in.ops[k])
-			}
-			for k := range in.row.Results {
-				write(in.ops[k].reg)
-			}
-		}
-		for i := range b.moves {
-			read(&b.moves[i].src)
-		}
-		read(&b.cond)
-		for i := range b.moves {
-			write(b.moves[i].dst)
-		}
-		defined[at], l.liveIn[at] = kill, gen
-	}
-	for changed := true; changed; {
-		changed = false
-		for at := len(f.blocks) - 1; at >= 0; at-- {
-			l.f.budget.Step()
-			out, in, kill := l.out[at], l.liveIn[at], defined[at]
-			for _, s := range f.blocks[at].succs {
-				for w, bits := range l.liveIn[s] {
-					out[w] |= bits
-				}
-			}
-			for w := range in {
-				if next := in[w] | out[w]&^kill[w]; next != in[w] {
-					in[w] = next
-					changed = true
-				}
+// local finds the registers that a block defines, and those it reads before.
+func (l *liveness) local(b *block, defined, exposed bitset) {
+	read := func(o *operand) {
+		if o.kind == kindReg {
+			if i := l.bit[o.reg]; i >= 0 && !defined.has(i) {
+				exposed.set(i)
 			}
 		}
 	}
-	return l
+	write := func(r reg) {
+		if i := l.bit[r]; i >= 0 {
+			defined.set(i)
+		}
+	}
+	for i := range b.insts {
+		l.f.budget.Step()
+		in := &b.insts[i]
+		for k := in.row.Results; k < len(in.ops); k++ {
+			read(&in.ops[k])
+		}
+		for k := range in.row.Results {
+			write(in.ops[k].reg)
+		}
+	}
+	for i := range b.moves {
+		read(&b.moves[i].src)
+	}
+	read(&b.cond)
+	for i := range b.moves {
+		write(b.moves[i].dst)
+	}
 }
 
 // ranges returns the live ranges of the registers that wanted marks, each as
 // segments in ascending order.
 func (l *liveness) ranges(wanted []bool) [][]segment {
-	f := l.f
-	segs := make([][]segment, len(f.regs))
-	end := make([]int32, len(f.regs)) // of the open segment, 0 = none
-	var open []reg
-	read := func(o *operand, at int32) {
-		if o.kind == kindReg && wanted[o.reg] && end[o.reg] == 0 {
-			end[o.reg] = at + 1
-			open = append(open, o.reg)
-		}
-	}
-	write := func(r reg, at, deadEnd int32) {
-		if !wanted[r] {
-			return
-		}
-		stop := end[r]
-		if stop == 0 {
-			stop = deadEnd
-		}
-		segs[r] = append(segs[r], segment{at, stop})
-		end[r] = 0
-	}
-	for at := len(f.blocks) - 1; at >= 0; at-- {
-		b := f.blocks[at]
-		open = open[:0]
+	w := &rangeWalk{wanted: wanted, segs: make([][]segment, len(l.f.regs)), end: make([]int32, len(l.f.regs))}
+	for at := len(l.f.blocks) - 1; at >= 0; at-- {
+		b := l.f.blocks[at]
+		w.open = w.open[:0]
 		stop := 4 * (l.last[at] + 1)
-		for w, bits := range l.out[at] {
+		for word, bits := range l.out[at] {
 			for ; bits != 0; bits &= bits - 1 {
-				i := int32(w*64) + int32(trailingZeros(bits))
-				read(&operand{kind: kindReg, reg: l.of[i]}, stop-1)
+				w.read(&operand{kind: kindReg, reg: l.of[word*64+trailingZeros(bits)]}, stop-1)
 			}
 		}
-		read(&b.cond, 4*l.last[at]+2)
+		w.read(&b.cond, 4*l.last[at]+2)
 		move := 4 * (l.last[at] - 1)
 		for i := range b.moves {
-			write(b.moves[i].dst, move+3, move+4)
+			w.write(b.moves[i].dst, move+3, move+4)
 		}
 		for i := range b.moves {
-			read(&b.moves[i].src, move+2)
+			w.read(&b.moves[i].src, move+2)
 		}
 		for i := len(b.insts) - 1; i >= 0; i-- {
-			f.budget.Step()
-			in := &b.insts[i]
-			p := 4 * (l.first[at] + int32(i))
-			ties := hasTied(in.row)
-			for k := range in.row.Results {
-				if !ties || tiedArgument(in.row, k) < 0 {
-					write(in.ops[k].reg, p+3, p+4)
-				}
-			}
-			for k := in.row.Results; k < len(in.ops); k++ {
-				if in.row.Operands[k].Kind != ptxop.Tied {
-					read(&in.ops[k], p+2)
-				}
-			}
-			if !ties {
-				continue
-			}
-			for k := range in.row.Results {
-				if tiedArgument(in.row, k) >= 0 {
-					write(in.ops[k].reg, p+1, p+4)
-				}
-			}
-			for k := in.row.Results; k < len(in.ops); k++ {
-				if in.row.Operands[k].Kind == ptxop.Tied {
-					read(&in.ops[k], p)
-				}
-			}
+			l.f.budget.Step()
+			w.instruction(&b.insts[i], 4*(l.first[at]+int32(i)))
 		}
-		start := 4 * l.first[at]
-		for _, r := range open {
-			if end[r] != 0 {
-				segs[r] = append(segs[r], segment{start, end[r]})
-				end[r] = 0
-			}
+		w.close(4 * l.first[at])
+	}
+	for _, s := range w.segs {
+		slices.Reverse(s)
+	}
+	return w.segs
+}
+
+// A rangeWalk makes the segments of ranges, walking backwards.
+type rangeWalk struct {
+	wanted []bool
+	segs   [][]segment // of a register, the last first
+	end    []int32     // of a register's open segment, 0 = none
+	open   []reg       // registers with a segment that was opened in this block
+}
+
+func (w *rangeWalk) read(o *operand, at int32) {
+	if o.kind == kindReg && w.wanted[o.reg] && w.end[o.reg] == 0 {
+		w.end[o.reg] = at + 1
+		w.open = append(w.open, o.reg)
+	}
+}
+
+// write ends a segment at a definition; what nobody reads lives up to dead.
+func (w *rangeWalk) write(r reg, at, dead int32) {
+	if !w.wanted[r] {
+		return
+	}
+	stop := w.end[r]
+	if stop == 0 {
+		stop = dead
+	}
+	w.segs[r] = append(w.segs[r], segment{at, stop})
+	w.end[r] = 0
+}
+
+// instruction reads and writes at the four points from p on.
+func (w *rangeWalk) instruction(in *inst, p int32) {
+	ties := hasTied(in.row)
+	for k := range in.row.Results {
+		if !ties || tiedArgument(in.row, k) < 0 {
+			w.write(in.ops[k].reg, p+3, p+4)
 		}
 	}
-	for _, s := range segs {
-		for i, j := 0, len(s)-1; i < j; i, j = i+1, j-1 {
-			s[i], s[j] = s[j], s[i]
+	for k := in.row.Results; k < len(in.ops); k++ {
+		if in.row.Operands[k].Kind != ptxop.Tied {
+			w.read(&in.ops[k], p+2)
 		}
 	}
-	return segs
+	if !ties {
+		return
+	}
+	for k := range in.row.Results {
+		if tiedArgument(in.row, k) >= 0 {
+			w.write(in.ops[k].reg, p+1, p+4)
+		}
+	}
+	for k := in.row.Results; k < len(in.ops); k++ {
+		if in.row.Operands[k].Kind == ptxop.Tied {
+			w.read(&in.ops[k], p)
+		}
+	}
+}
+
+// close ends the open segments at the start of the block.
+func (w *rangeWalk) close(start int32) {
+	for _, r := range w.open {
+		if w.end[r] != 0 {
+			w.segs[r] = append(w.segs[r], segment{start, w.end[r]})
+			w.end[r] = 0
+		}
+	}
 }
 
 // overlap reports whether two ranges meet.

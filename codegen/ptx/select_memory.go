@@ -302,9 +302,44 @@ func (s *selector) rowCall(i *ir.InstCall, row *ptxop.Row) error {
 	}
 	ops := s.f.newOps(len(row.Operands))
 
-	// Results: one register after the other.
+	if err := s.rowResults(i.Type(), row, ops); err != nil {
+		return err
+	}
+	for k := 0; k < len(args); k++ {
+		var err error
+		at := row.Results + k
+		switch args[k].Kind {
+		case ptxop.Imm:
+			ops[at], err = immediate(argument(i, k))
+		case ptxop.Base: // and the offset after it
+			ops[at], ops[at+1], err = s.baseAndOffset(argument(i, k), i.Args[k+1], args[k].Type)
+			k++
+		default:
+			ops[at], err = s.typedUse(argument(i, k), args[k].Type)
+		}
+		if err != nil {
+			return fmt.Errorf("%s, argument %d: %w", row.Name, at-row.Results, err)
+		}
+	}
+	if row.Results > 0 {
+		s.vals[i] = ops[0]
+	}
+	s.emitOps(row, ops)
+	return nil
+}
+
+// argument is argument k of a call without its attributes.
+func argument(i *ir.InstCall, k int) value.Value {
+	if a, ok := i.Args[k].(*ir.Arg); ok {
+		return a.Value
+	}
+	return i.Args[k]
+}
+
+// rowResults makes the registers of a call's results: one after the other.
+func (s *selector) rowResults(result types.Type, row *ptxop.Row, ops []operand) error {
 	var fields []types.Type
-	switch t := i.Type().(type) {
+	switch t := result.(type) {
 	case *types.VoidType:
 	case *types.StructType:
 		fields = t.Fields
@@ -320,55 +355,43 @@ func (s *selector) rowCall(i *ir.InstCall, row *ptxop.Row) error {
 		}
 		ops[k] = ofReg(s.f.newReg(row.Operands[k].Type))
 	}
-
-	for k := 0; k < len(args); k++ {
-		arg := i.Args[k]
-		if a, ok := arg.(*ir.Arg); ok {
-			arg = a.Value
-		}
-		at := row.Results + k
-		switch args[k].Kind {
-		case ptxop.Imm:
-			c, ok := arg.(*constant.Int)
-			if !ok {
-				return fmt.Errorf("%s, argument %d: want a constant integer, not %s", row.Name, k, arg.Ident())
-			}
-			ops[at] = ofBits(intBits(c.X, int(c.Typ.BitSize)))
-			continue
-		case ptxop.Base:
-			c, ok := i.Args[k+1].(*constant.Int)
-			if !ok {
-				return fmt.Errorf("%s, argument %d: want a constant byte offset, not %s", row.Name, k+1, i.Args[k+1].Ident())
-			}
-			if err := fits(arg.Type(), args[k].Type); err != nil {
-				return fmt.Errorf("%s, argument %d: %w", row.Name, k, err)
-			}
-			base, offset, err := s.address(arg, intBits(c.X, int(c.Typ.BitSize)))
-			if err != nil {
-				return err
-			}
-			if base.kind == kindSym && s.f.symbols[base.reg].space == spaceGeneric {
-				base.bits += offset
-				base, offset = s.genericAddress(base), 0
-			}
-			ops[at], ops[at+1] = base, ofBits(offset)
-			k++
-			continue
-		}
-		if err := fits(arg.Type(), args[k].Type); err != nil {
-			return fmt.Errorf("%s, argument %d: %w", row.Name, k, err)
-		}
-		o, err := s.use(arg)
-		if err != nil {
-			return err
-		}
-		ops[at] = o
-	}
-	if row.Results > 0 {
-		s.vals[i] = ops[0]
-	}
-	s.emitOps(row, ops)
 	return nil
+}
+
+func immediate(arg value.Value) (operand, error) {
+	c, ok := arg.(*constant.Int)
+	if !ok {
+		return operand{}, fmt.Errorf("want a constant integer, not %s", arg.Ident())
+	}
+	return ofBits(intBits(c.X, int(c.Typ.BitSize))), nil
+}
+
+// baseAndOffset is an address and the constant offset in bytes after it.
+func (s *selector) baseAndOffset(arg, bytes value.Value, t ptxop.Type) (base, offset operand, err error) {
+	c, ok := bytes.(*constant.Int)
+	if !ok {
+		return base, offset, fmt.Errorf("want a constant byte offset after it, not %s", bytes.Ident())
+	}
+	if err := fits(arg.Type(), t); err != nil {
+		return base, offset, err
+	}
+	base, n, err := s.address(arg, intBits(c.X, int(c.Typ.BitSize)))
+	if err != nil {
+		return base, offset, err
+	}
+	if base.kind == kindSym && s.f.symbols[base.reg].space == spaceGeneric {
+		base.bits += n
+		base, n = s.genericAddress(base), 0
+	}
+	return base, ofBits(n), nil
+}
+
+// typedUse is an argument of this type.
+func (s *selector) typedUse(arg value.Value, t ptxop.Type) (operand, error) {
+	if err := fits(arg.Type(), t); err != nil {
+		return operand{}, err
+	}
+	return s.use(arg)
 }
 
 // fits reports whether a value of LLVM type t can be an operand of the given

@@ -131,34 +131,45 @@ func (f *function) combine(n *natives) {
 				f.widen(n, in, definedBy)
 			case "add.s32", "add.s64":
 				// The product must stand in this block: not pulled into a loop.
-				for side := 1; side <= 2; side++ {
-					product := definedBy(&in.ops[side])
-					if product == nil || uses[in.ops[side].reg] != 1 || defs[in.ops[side].reg].block != int32(number) {
-						continue
+				f.multiplyAdd(n, in, func(o *operand) *inst {
+					if product := definedBy(o); product != nil && uses[o.reg] == 1 && defs[o.reg].block == int32(number) {
+						return product
 					}
-					var row *ptxop.Row
-					switch product.row.Name + " " + in.row.Name {
-					case "mul.lo.s32 add.s32":
-						row = n.get(opMad, tS32)
-					case "mul.lo.s64 add.s64":
-						row = n.get(opMad, tS64)
-					case "mul.wide.s32 add.s64":
-						row = n.name("mad.wide.s32")
-					case "mul.wide.u32 add.s64":
-						row = n.name("mad.wide.u32")
-					default:
-						continue
-					}
-					ops := f.newOps(4)
-					ops[0], ops[1], ops[2], ops[3] = in.ops[0], product.ops[1], product.ops[2], in.ops[3-side]
-					in.row, in.ops = row, ops
-					break
-				}
+					return nil
+				})
 			}
 		}
 		if b.term == termCond {
 			positive(&b.cond)
 		}
+	}
+}
+
+// multiplyAdd replaces a sum by a product and a sum. product is the instruction
+// that defines a term which only the sum reads.
+func (f *function) multiplyAdd(n *natives, in *inst, product func(*operand) *inst) {
+	for side := 1; side <= 2; side++ {
+		p := product(&in.ops[side])
+		if p == nil {
+			continue
+		}
+		var row *ptxop.Row
+		switch p.row.Name + " " + in.row.Name {
+		case "mul.lo.s32 add.s32":
+			row = n.get(opMad, tS32)
+		case "mul.lo.s64 add.s64":
+			row = n.get(opMad, tS64)
+		case "mul.wide.s32 add.s64":
+			row = n.name("mad.wide.s32")
+		case "mul.wide.u32 add.s64":
+			row = n.name("mad.wide.u32")
+		default:
+			continue
+		}
+		ops := f.newOps(4)
+		ops[0], ops[1], ops[2], ops[3] = in.ops[0], p.ops[1], p.ops[2], in.ops[3-side]
+		in.row, in.ops = row, ops
+		return
 	}
 }
 

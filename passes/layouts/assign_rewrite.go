@@ -26,51 +26,21 @@ func (a *assigner) rewrite(op *ir.Op) error {
 	}
 	switch op.Code() {
 	case tileaa.OpFor, tileaa.OpLoop:
-		inits := op.Def.OperandIndex("inits")
-		first := op.NumOperands() - len(op.OperandGroup(inits))
-		body := op.Body()
-		skip := body.NumArgs() - len(op.OperandGroup(inits))
-		for i, arg := range body.Args()[skip:] {
-			a.assignIncoming(arg)
-			if l := tileaa.LayoutOf(arg); l != nil {
-				op.SetOperand(first+i, a.inLayout(op.Operand(first+i), *l))
-			}
-		}
-		for i, r := range op.Results() {
-			if op.Code() == tileaa.OpFor {
-				r.SetType(body.Arg(skip + i).Type())
-			} else {
-				a.assignIncoming(r)
-			}
-		}
-		return a.rewriteBlock(body)
+		return a.rewriteLoop(op)
 	case tileaa.OpIf:
-		for _, r := range op.Results() {
-			a.assignIncoming(r)
-		}
-		for _, r := range op.Regions() {
-			for _, b := range r.Blocks() {
-				if err := a.rewriteBlock(b); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
+		return a.rewriteIf(op)
 	case tileaa.OpYield, tileaa.OpBreak, tileaa.OpContinue:
 		a.rewriteTerminator(op)
 		return nil
-	case tileaa.OpReduce:
+	case tileaa.OpReduce, tileaa.OpCat:
 		l := a.strongestOrDefault(op).l
-		for i := range op.NumOperands() {
-			op.SetOperand(i, a.inLayout(op.Operand(i), l))
+		a.operandsIn(op, func(*tileaa.TileType) layout.Layout { return l })
+		if op.Code() == tileaa.OpReduce {
+			l = l.RemoveDim(tileaa.DimOf(op))
+		} else {
+			l = l.Cat(tileaa.DimOf(op))
 		}
-		a.setResults(op, compact(l.RemoveDim(tileaa.DimOf(op))))
-		return nil
-	case tileaa.OpCat:
-		l := a.strongestOrDefault(op).l
-		op.SetOperand(0, a.inLayout(op.Operand(0), l))
-		op.SetOperand(1, a.inLayout(op.Operand(1), l))
-		a.setResults(op, compact(l.Cat(tileaa.DimOf(op))))
+		a.setResults(op, compact(l))
 		return nil
 	case tileaa.OpDot:
 		return a.rewriteDot(op)
@@ -82,11 +52,7 @@ func (a *assigner) rewrite(op *ir.Op) error {
 		a.setResults(op, p.result)
 		return nil
 	case tileaa.OpPrint:
-		for i := range op.NumOperands() {
-			if t := tileaa.AsTile(op.Operand(i)); t != nil && len(t.Shape) > 0 {
-				op.SetOperand(i, a.inLayout(op.Operand(i), layout.Uniform(ints(t.Shape), a.warps)))
-			}
-		}
+		a.operandsIn(op, func(t *tileaa.TileType) layout.Layout { return layout.Uniform(ints(t.Shape), a.warps) })
 		return nil
 	case tileaa.OpMakeMemref, tileaa.OpBlockTile:
 		return nil // a sparse index tile gets its layout from the access that uses the block
@@ -103,6 +69,52 @@ func (a *assigner) rewrite(op *ir.Op) error {
 		op.SetOperand(i, a.inLayout(v, operandLayout(op, v, l)))
 	}
 	a.setResults(op, compact(l))
+	return nil
+}
+
+// operandsIn takes the ranked tiles among the operands in the layouts that want gives.
+func (a *assigner) operandsIn(op *ir.Op, want func(*tileaa.TileType) layout.Layout) {
+	for i := range op.NumOperands() {
+		if t := tileaa.AsTile(op.Operand(i)); t != nil && len(t.Shape) > 0 {
+			op.SetOperand(i, a.inLayout(op.Operand(i), want(t)))
+		}
+	}
+}
+
+// rewriteLoop gives carried values the layouts of their classes; the initial values come in them.
+func (a *assigner) rewriteLoop(op *ir.Op) error {
+	inits := op.Def.OperandIndex("inits")
+	first := op.NumOperands() - len(op.OperandGroup(inits))
+	body := op.Body()
+	skip := body.NumArgs() - len(op.OperandGroup(inits))
+	for i, arg := range body.Args()[skip:] {
+		a.assignIncoming(arg)
+		if l := tileaa.LayoutOf(arg); l != nil {
+			op.SetOperand(first+i, a.inLayout(op.Operand(first+i), *l))
+		}
+	}
+	for i, r := range op.Results() {
+		if op.Code() == tileaa.OpFor {
+			r.SetType(body.Arg(skip + i).Type())
+		} else {
+			a.assignIncoming(r)
+		}
+	}
+	return a.rewriteBlock(body)
+}
+
+// rewriteIf gives results the layouts of their classes.
+func (a *assigner) rewriteIf(op *ir.Op) error {
+	for _, r := range op.Results() {
+		a.assignIncoming(r)
+	}
+	for _, r := range op.Regions() {
+		for _, b := range r.Blocks() {
+			if err := a.rewriteBlock(b); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 

@@ -84,20 +84,23 @@ func copyAsync(s *pass.State, conv *ir.Op) {
 	}
 	b.Before(at)
 	read := tileaa.NewBufferLoad(b, src.WithLayout(s.Ctx, dst), buf, tileaa.BufferLoadOptions{Atom: name}).Result()
-	for _, op := range slices.Backward(between) {
-		t := tileaa.AsTile(op.Result(0))
-		dst = resultLayout(op, dst)
-		again := op.Clone(ir.Mapping{op.Operand(0): read})
-		read = b.Insert(again).Result(0)
-		read.SetType(t.WithLayout(s.Ctx, dst))
-	}
-	conv.Result(0).ReplaceAllUsesWith(read)
+	conv.Result(0).ReplaceAllUsesWith(cloneOnto(s, b, between, read, dst))
 	conv.Erase()
 	for _, op := range between {
 		op.Erase()
 	}
 	load.ResultToken().ReplaceAllUsesWith(c.ResultToken())
 	load.Op.Erase()
+}
+
+// cloneOnto makes the reshapes and permutes of a list, the last first, of another value in layout l.
+func cloneOnto(s *pass.State, b *ir.Builder, list []*ir.Op, v *ir.Value, l layout.Layout) *ir.Value {
+	for _, op := range slices.Backward(list) {
+		l = resultLayout(op, l)
+		v = b.Insert(op.Clone(ir.Mapping{op.Operand(0): v})).Result(0)
+		v.SetType(tileaa.AsTile(op.Result(0)).WithLayout(s.Ctx, l))
+	}
+	return v
 }
 
 // twoSlotsFit reports whether shared memory has room for what the loop around an op loads, twice: copies of the next iteration run

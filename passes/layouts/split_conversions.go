@@ -31,19 +31,9 @@ func splitConversion(s *pass.State, op *ir.Op) []*ir.Op {
 	if len(both) == 0 {
 		return nil
 	}
-	bit := slices.Max(both)
-	// The shape with the bit alone in a dimension: rows above, the bit, rows below.
-	at := bits.TrailingZeros64(bit)
-	dim := len(t.Shape) - 1
-	for ; at >= log2(int(t.Shape[dim])); dim-- {
-		at -= log2(int(t.Shape[dim]))
-	}
-	low := int64(1) << at
-	cut := slices.Clone(t.Shape[:dim])
-	cut = append(cut, t.Shape[dim]/(2*low), 2, low)
-	cut = append(cut, t.Shape[dim+1:]...)
+	cut, dim := isolated(t.Shape, slices.Max(both))
 	half := slices.Clone(cut)
-	half[dim+1] = 1
+	half[dim] = 1
 
 	b := ir.NewBuilder(s.Ctx).Before(op)
 	b.Loc = op.Loc()
@@ -53,7 +43,7 @@ func splitConversion(s *pass.State, op *ir.Op) []*ir.Op {
 	srcCut, dstCut := src.Reshape(ints(cut)), dst.Reshape(ints(cut))
 	srcHalf, _, ok := srcCut.Extract(ints(half))
 	dstHalf, _, ok2 := dstCut.Extract(ints(half))
-	if !ok || !ok2 || !compact(dstHalf.Cat(dim+1)).Equal(dstHalf.Cat(dim+1)) {
+	if !ok || !ok2 || !compact(dstHalf.Cat(dim)).Equal(dstHalf.Cat(dim)) {
 		return nil
 	}
 	x := tileaa.NewReshape(b, whole(cut, srcCut), op.Operand(0)).Result()
@@ -67,7 +57,7 @@ func splitConversion(s *pass.State, op *ir.Op) []*ir.Op {
 		var indices []*ir.Value
 		for d := range cut {
 			k := uint64(0)
-			if d == dim+1 {
+			if d == dim {
 				k = n
 			}
 			indices = append(indices, index(k))
@@ -76,14 +66,26 @@ func splitConversion(s *pass.State, op *ir.Op) []*ir.Op {
 		c := tileaa.NewConvertLayout(b, whole(half, dstHalf), piece.Result())
 		halves, parts = append(halves, c.Op), append(parts, c.Result())
 	}
-	joined := tileaa.NewCat(b, whole(cut, dstHalf.Cat(dim+1)), parts[0], parts[1], int64(dim+1))
-	back := tileaa.NewReshape(b, whole(t.Shape, dstHalf.Cat(dim+1).Reshape(ints(t.Shape))), joined.Result()).Result()
+	joined := tileaa.NewCat(b, whole(cut, dstHalf.Cat(dim)), parts[0], parts[1], int64(dim))
+	back := tileaa.NewReshape(b, whole(t.Shape, dstHalf.Cat(dim).Reshape(ints(t.Shape))), joined.Result()).Result()
 	if back.Type() != op.Result(0).Type() {
 		back = tileaa.NewConvertLayout(b, op.Result(0).Type(), back).Result() // registers in another order
 	}
 	op.Result(0).ReplaceAllUsesWith(back)
 	op.Erase()
 	return halves
+}
+
+// isolated is a shape in which a bit of the element number is dimension dim, of extent 2: rows above it, the bit, rows below.
+func isolated(shape []int64, bit uint64) (cut []int64, dim int) {
+	at := bits.TrailingZeros64(bit)
+	d := len(shape) - 1
+	for ; at >= log2(int(shape[d])); d-- {
+		at -= log2(int(shape[d]))
+	}
+	low := int64(1) << at
+	cut = append(slices.Clone(shape[:d]), shape[d]/(2*low), 2, low)
+	return append(cut, shape[d+1:]...), d + 1
 }
 
 // units are the bits of the element number that one register bit each chooses.

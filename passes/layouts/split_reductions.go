@@ -58,25 +58,7 @@ func splitReduction(s *pass.State, op *ir.Op) {
 	values := op.Operands()
 	l := *tileaa.LayoutOf(values[0])
 
-	// Cut the axis, high bits first, into runs of bits that only registers move, that lanes move, and that warps move.
-	type run struct {
-		size  int64
-		mover layout.Dim
-	}
-	var runs []run
-	for bit := axisBits(op) - 1; bit >= 0; bit-- {
-		mover := layout.Reg
-		for _, d := range []layout.Dim{layout.Lane, layout.Warp} {
-			if moves(l, d, layout.Bit(l.Shape(), dim, bit)) {
-				mover = d
-			}
-		}
-		if n := len(runs); n > 0 && runs[n-1].mover == mover {
-			runs[n-1].size *= 2
-		} else {
-			runs = append(runs, run{2, mover})
-		}
-	}
+	runs := axisRuns(op, l)
 	shape := tileaa.AsTile(values[0]).Shape
 	cut := slices.Clone(shape[:dim])
 	for _, r := range runs {
@@ -112,6 +94,31 @@ func splitReduction(s *pass.State, op *ir.Op) {
 		r.ReplaceAllUsesWith(v)
 	}
 	op.Erase()
+}
+
+// A run is neighbouring bits of an axis that the same dimension of the hardware moves: 2^bits elements.
+type run struct {
+	size  int64
+	mover layout.Dim
+}
+
+// axisRuns cuts the axis of a reduce, high bits first, into runs of bits that only registers move, that lanes move, and that warps move.
+func axisRuns(op *ir.Op, l layout.Layout) []run {
+	var runs []run
+	for bit := axisBits(op) - 1; bit >= 0; bit-- {
+		mover := layout.Reg
+		for _, d := range []layout.Dim{layout.Lane, layout.Warp} {
+			if moves(l, d, layout.Bit(l.Shape(), tileaa.DimOf(op), bit)) {
+				mover = d
+			}
+		}
+		if n := len(runs); n > 0 && runs[n-1].mover == mover {
+			runs[n-1].size *= 2
+		} else {
+			runs = append(runs, run{2, mover})
+		}
+	}
+	return runs
 }
 
 // inRegisters is layout l with dimensions dim .. dim+n-1 in register bits of every thread, the rest where it was.

@@ -185,7 +185,26 @@ func (l *loopBuilder) piece(num *ir.Value, carried []*ir.Value) []*ir.Value {
 			}
 		}
 	}
-	at = 0
+	at = l.outputs(carried, next)
+	for _, s := range l.scans {
+		for _, r := range s.op.Results() {
+			next[at] = l.carry[r]
+			at++
+		}
+	}
+	if l.g.ordered {
+		tokens := l.tokens(list)
+		if !l.first {
+			tokens = append(tokens, carried[at])
+		}
+		next[at] = joinTokens(l.b, tokens)
+	}
+	return next
+}
+
+// outputs puts what this piece makes of each output into next, and returns their number.
+func (l *loopBuilder) outputs(carried, next []*ir.Value) int {
+	at := 0
 	for _, o := range l.g.outputs {
 		l.b.Loc = o.op.Loc()
 		switch n := len(o.results()); o.kind {
@@ -209,20 +228,7 @@ func (l *loopBuilder) piece(num *ir.Value, carried []*ir.Value) []*ir.Value {
 			at += n
 		}
 	}
-	for _, s := range l.scans {
-		for _, r := range s.op.Results() {
-			next[at] = l.carry[r]
-			at++
-		}
-	}
-	if l.g.ordered {
-		tokens := l.tokens(list)
-		if !l.first {
-			tokens = append(tokens, carried[at])
-		}
-		next[at] = joinTokens(l.b, tokens)
-	}
-	return next
+	return at
 }
 
 // list is what a piece consists of, in program order.

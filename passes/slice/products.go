@@ -320,11 +320,8 @@ func (ps *Products) Room(warps, shared int) room {
 // TooBig reports whether a product takes more room than there is for its operands, or too much code.
 func (p Product) TooBig(r room) bool {
 	return p.Staged > r.shared || p.Passed > r.passed ||
-		p.OK && p.Atom.Atom.Scalar() && p.accs*p.Extent.K/p.Atom.Atom.Shape.K > scalarInstrs
+		p.OK && p.Atom.Atom.Scalar() && p.accs*p.Extent.K/p.Atom.Atom.Shape.K > cost.ScalarInstructions
 }
-
-// scalarInstrs is the most multiply-adds of a thread in one product.
-const scalarInstrs = 8192
 
 // fromProduct reports whether a value is computed from the result of a product: it is in registers.
 func fromProduct(v *ir.Value) bool {

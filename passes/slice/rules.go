@@ -5,7 +5,6 @@ import (
 
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
-	"tileiras/passes/kernel"
 )
 
 // This file says how each operation is cut: which pieces of its operands make a piece of its result.
@@ -117,20 +116,6 @@ const (
 	impossible
 )
 
-// Costs of a way to cut, in units of about a pass over a value in registers.
-const (
-	costAccumulate = 1 // the first piece is peeled off
-	costReadAgain  = 1 // a product cut along N reads its left operand for each piece
-	costExtract    = 3 // through shared memory, every piece
-	costCarry      = 4 // the last row of a scan goes through shared memory, every piece
-	costShortRuns  = 4 // memory is read in parts of cache lines
-	costCollect    = 6 // through shared memory and back, every piece
-	costOtherLoop  = 8 // a big tile is needed for another result first
-)
-
-// lineBytes is the size of a cache line: runs of it or more are read at full speed.
-const lineBytes = 128
-
 // prober asks how pieces of values would be made, at a place.
 type prober struct {
 	c      *slicer
@@ -138,28 +123,6 @@ type prober struct {
 	place  *ir.Op
 	how    map[cut]method
 	broken bool // an assumption about a loop was wrong
-}
-
-// recipe is what it takes to make pieces.
-type recipe struct {
-	how    map[cut]method
-	cuts   []cut // that are made, each after what it needs
-	wholes []*ir.Value
-	regs   int // of the biggest piece, in all threads together
-	cost   int
-	scans  []pieceOf // that go on from piece to piece
-	// carries are the values, whole or in pieces, that loops of the program carry on the way.
-	carries []carry
-}
-
-// backwards reports whether the pieces must be made from the last to the first.
-func backwards(s pieceOf) bool { return ir.Cast[tileaa.Scan](s.op).Reverse() }
-
-func (r *recipe) backwards() bool { return len(r.scans) > 0 && backwards(r.scans[0]) }
-
-// takesApart reports whether pieces are made of slices of something whole.
-func (r *recipe) takesApart() bool {
-	return slices.ContainsFunc(r.cuts, func(k cut) bool { return r.how[k] == extracted })
 }
 
 func (p *prober) needAll(cuts []cut) bool {
@@ -234,108 +197,6 @@ func (c *slicer) operandCuts(op *ir.Op, dim int) []cut {
 		cuts[i] = cut{v, d}
 	}
 	return cuts
-}
-
-// recipe lists what the roots take, and its cost; ok is false when scans run against each other.
-func (p *prober) recipe(roots []cut) (r recipe, ok bool) {
-	r.how = p.how
-	seen := map[cut]bool{}
-	var visit func(k cut)
-	visit = func(k cut) {
-		p.c.s.Step()
-		if tileaa.IsToken(k.v) {
-			return
-		}
-		if tileaa.ShapeOf(k.v) == nil {
-			k.dim = whole
-		}
-		f, carried := p.c.carried(k, p.place)
-		if carried {
-			k = f.result()
-		}
-		if seen[k] {
-			return
-		}
-		seen[k] = true
-		inside := p.c.within(k.v, p.place) != nil
-		switch {
-		case carried:
-			r.carries = append(r.carries, f)
-			if k.dim != whole {
-				r.regs = max(r.regs, p.c.regs(k.v)/int(p.pieces))
-			}
-			for _, v := range f.loop.Operands()[:3] {
-				visit(cut{v, whole})
-			}
-			visit(f.initial())
-			visit(f.next())
-			return
-		case inside && k.v.IsArg():
-			return // the counter
-		case k.dim == whole && !inside:
-			r.wholes = append(r.wholes, k.v)
-			if d := k.v.DefiningOp(); d != nil && p.c.involvesBig(d) && p.c.output[d] == nil {
-				r.cost += costOtherLoop
-			}
-			return
-		}
-		if k.dim != whole {
-			r.regs = max(r.regs, p.c.regs(k.v)/int(p.pieces))
-		}
-		if p.how[k] == extracted {
-			visit(cut{k.v, whole})
-			r.cost += costExtract
-		} else {
-			op := k.v.DefiningOp()
-			for _, o := range p.c.operandCuts(op, k.dim) {
-				visit(o)
-			}
-			for _, v := range ir.Captures(op) {
-				visit(cut{v, whole})
-			}
-			if op.Code() == tileaa.OpScan && k.dim != whole {
-				p.scan(&r, pieceOf{op, k.dim})
-			}
-		}
-		if tileaa.IsProduct(k.v.DefiningOp()) && p.how[k] == inPieces && k.dim == len(tileaa.ShapeOf(k.v))-1 {
-			r.cost += costReadAgain
-		}
-		if k.dim != whole && p.shortRuns(k) {
-			r.cost += costShortRuns
-		}
-		r.cuts = append(r.cuts, k)
-	}
-	for _, k := range roots {
-		visit(k)
-	}
-	return r, sameDirection(r.scans)
-}
-
-// scan adds what a scan takes: one warp holds its axis.
-func (p *prober) scan(r *recipe, s pieceOf) {
-	shape, dim := slices.Clone(tileaa.ShapeOf(s.op.Operand(0))), tileaa.DimOf(s.op)
-	shape[s.dim] /= p.pieces
-	r.regs = max(r.regs, kernel.ScanRegisters(shape, dim, p.c.threads/32)*p.c.threads)
-	if s.dim == dim && !slices.Contains(r.scans, s) {
-		r.scans = append(r.scans, s)
-		r.cost += costCarry
-	}
-}
-
-func sameDirection(scans []pieceOf) bool {
-	return !slices.ContainsFunc(scans, func(s pieceOf) bool { return backwards(s) != backwards(scans[0]) })
-}
-
-// shortRuns reports whether pieces of a block, or of a tile of pointers that is loaded from, cut the dimension along which memory
-// runs into less than cache lines.
-func (p *prober) shortRuns(k cut) bool {
-	piece := tileaa.ShapeOf(k.v)[k.dim] / p.pieces
-	if t, ok := k.v.Type().(*tileaa.BlockType); ok {
-		return p.c.known.FastDim(ir.Cast[tileaa.BlockTile](k.v.DefiningOp())) == k.dim && piece*int64(tileaa.ElemBytes(t.Elem)) < lineBytes
-	}
-	t := tileaa.AsTile(k.v)
-	ptr, ok := t.Elem.(*tileaa.PtrType)
-	return ok && p.c.known.PointerVector(k.v, k.dim) > 1 && piece*int64(tileaa.ElemBytes(ptr.Elem)) < lineBytes
 }
 
 // combinesTiles reports whether the region of a reduction works on tiles as it does on elements: constants and elementwise

@@ -81,18 +81,6 @@ func slicePieces(s *pass.State, entry *ir.Op, made *int) error {
 	return nil
 }
 
-const (
-	// pieceRegs is the most that a value takes in a piece. (Measured: a rolled loop over pieces of 32 values costs ptxas 0.05 s,
-	// 512 values in straight code 3 s and a stack, 8192 minutes.)
-	pieceRegs = 32
-	// maxPieces is the most operations on pieces that the loops of a module may have: each becomes up to pieceRegs values, twice where
-	// the first piece stands before its loop. Outputs that share much of what they are made of would else need a file of their own size
-	// squared.
-	maxPieces = 1 << 14
-	// loopRegs is the most that a value and all accumulators of a loop take together.
-	loopRegs = 64
-)
-
 // slicer slices one entry.
 type slicer struct {
 	s       *pass.State
@@ -163,7 +151,7 @@ func (c *slicer) pieceLimit() (piece, loop int) {
 	if c.products {
 		return c.accumulators, c.accumulators
 	}
-	return pieceRegs, loopRegs
+	return cost.PieceRegisters, cost.LoopRegisters
 }
 
 // involvesBig reports whether an operation takes or makes a big tile, or scans more than a thread holds.
@@ -280,12 +268,12 @@ func (c *slicer) dependsOnBig(op *ir.Op) bool {
 
 // add makes an output, and everything outside of its loop that the loop needs.
 func (c *slicer) add(o *output) {
-	if *c.made += len(o.cuts); *c.made > maxPieces {
+	if *c.made += len(o.cuts); *c.made > cost.MostPieces {
 		v, _ := cutTile(o.op)
 		if v == nil {
 			v = o.op.Operand(0)
 		}
-		c.refuse(o.op, v, fmt.Sprintf("every loop repeats what its output is made of, and together they have more than %d operations on pieces", maxPieces))
+		c.refuse(o.op, v, fmt.Sprintf("every loop repeats what its output is made of, and together they have more than %d operations on pieces", cost.MostPieces))
 		return
 	}
 	c.outputs = append(c.outputs, o)
@@ -415,7 +403,7 @@ func (c *slicer) tryOutput(op *ir.Op, kind outputKind, dim int, pieces int64) *o
 		if r.regs > pieceLimit*c.threads || r.regs+o.accumulators() > loopLimit*c.threads || c.products && accumulatorsOf(o) > c.accumulators*c.threads {
 			continue
 		}
-		o.cost += map[outputKind]int{effect: 0, accumulate: costAccumulate, collect: costCollect}[kind]
+		o.cost += map[outputKind]int{effect: 0, accumulate: cost.SliceAccumulate, collect: cost.SliceCollect}[kind]
 		return o
 	}
 }

@@ -109,17 +109,7 @@ func (w *inserter) visitLoop(op *ir.Op, p *pending) {
 	}
 	tokens := sum.tokens
 	if sum.zeroTrip {
-		tokens = slices.Clone(tokens)
-		loop, _ := ir.LoopOf(op)
-		for i, v := range loop.Inits() {
-			w.s.Step()
-			if tileaa.IsToken(v) {
-				for len(tokens) <= i {
-					tokens = append(tokens, coverage{})
-				}
-				tokens[i] = tokens[i].union(coverage{list: []covered{{outer: v, when: w.clock}}}, w.clock)
-			}
-		}
+		tokens = w.withInits(op, tokens)
 	}
 	if !sum.transparent { // before the results: what their tokens cover may come after that barrier
 		p.syncAll(w.tick())
@@ -129,6 +119,22 @@ func (w *inserter) visitLoop(op *ir.Op, p *pending) {
 	if sum.end != nil {
 		p.addLoop(sum.end, sum.level.start, w.tick())
 	}
+}
+
+// withInits is what the tokens of a loop's results cover where the loop may not run: what the initial values cover as well.
+func (w *inserter) withInits(op *ir.Op, tokens []coverage) []coverage {
+	tokens = slices.Clone(tokens)
+	loop, _ := ir.LoopOf(op)
+	for i, v := range loop.Inits() {
+		w.s.Step()
+		if tileaa.IsToken(v) {
+			for len(tokens) <= i {
+				tokens = append(tokens, coverage{})
+			}
+			tokens[i] = tokens[i].union(coverage{list: []covered{{outer: v, when: w.clock}}}, w.clock)
+		}
+	}
+	return tokens
 }
 
 // summaryOf walks a loop unless that was done with the same copies in flight, or more.

@@ -278,20 +278,7 @@ func float2x32(op string, o fopt) vecFn {
 		}
 	}
 	if op == "min" || op == "max" {
-		isMax := op == "max"
-		return lift2(func(a, b uint64) uint64 {
-			x, y := o.in32(a), o.in32(b)
-			var flip uint64
-			if o.xorsign {
-				flip = (a ^ b) & (1 << 31)
-				x, y = f32(bits32(x)&^(1<<31)), f32(bits32(y)&^(1<<31))
-			}
-			r := minmax32(x, y, isMax, o.nan)
-			if isNaN32(r) {
-				return 0x7fffffff
-			}
-			return bits32(r) ^ flip
-		})
+		return lift2(o.extreme32(op == "max"))
 	}
 	return lift2(func(a, b uint64) uint64 {
 		x, y := o.in32(a), o.in32(b)
@@ -315,6 +302,23 @@ func float2x32(op string, o fopt) vecFn {
 		}
 		return o.finish32(f32(uint64(fmtF32.round(r, o.mode, false))))
 	})
+}
+
+// extreme32 is min or max, with .xorsign of the magnitudes and with the product of the signs.
+func (o fopt) extreme32(isMax bool) func(a, b uint64) uint64 {
+	return func(a, b uint64) uint64 {
+		x, y := o.in32(a), o.in32(b)
+		var flip uint64
+		if o.xorsign {
+			flip = (a ^ b) & (1 << 31)
+			x, y = f32(bits32(x)&^(1<<31)), f32(bits32(y)&^(1<<31))
+		}
+		r := minmax32(x, y, isMax, o.nan)
+		if isNaN32(r) {
+			return 0x7fffffff
+		}
+		return bits32(r) ^ flip
+	}
 }
 
 func float2x64(op string, o fopt) vecFn {

@@ -19,12 +19,7 @@ func decodeCvt(d *decoder) {
 		decodeCvtPack(d)
 		return
 	}
-	var o copt
-	hasMode := false
-	o.fmode, hasMode = d.rounding()
-	o.imode = d.oneOf("rni", "rzi", "rmi", "rpi")
-	o.ftz, o.sat = d.flag("ftz"), d.flag("sat")
-	o.satfinite, o.relu = d.flag("satfinite"), d.flag("relu")
+	o, hasMode := d.conversionOptions()
 	ts := d.types()
 	if len(ts) != 2 {
 		d.fail("two types expected")
@@ -73,13 +68,26 @@ func decodeCvt(d *decoder) {
 	}
 	d.in.vec = lift1(f)
 	if !dt.isFloat() && !st.isFloat() && !o.sat && ext == nil && !(st.isSigned() && st.bits < dt.bits) {
-		mask := dt.mask() & st.mask()
-		d.in.vec = func(d, a, _, _ *vec) {
-			for i := range d {
-				d[i] = a[i] & mask
-			}
+		d.in.vec = masked(dt.mask() & st.mask())
+	}
+}
+
+// masked keeps some bits of each lane's value.
+func masked(mask uint64) vecFn {
+	return func(d, a, _, _ *vec) {
+		for i := range d {
+			d[i] = a[i] & mask
 		}
 	}
+}
+
+// conversionOptions reads the qualifiers of a cvt before its types; hasMode says whether a floating-point rounding mode is among them.
+func (d *decoder) conversionOptions() (o copt, hasMode bool) {
+	o.fmode, hasMode = d.rounding()
+	o.imode = d.oneOf("rni", "rzi", "rmi", "rpi")
+	o.ftz, o.sat = d.flag("ftz"), d.flag("sat")
+	o.satfinite, o.relu = d.flag("satfinite"), d.flag("relu")
+	return o, hasMode
 }
 
 // cvtInt converts integers: cut, or extended as the source type says; .sat clamps.
@@ -116,7 +124,7 @@ func intRange(t typ) (lo int64, hi uint64) {
 	return 0, t.mask()
 }
 
-// decodeFloatValue gives the value of a float type, flushed where .ftz asks for it (f32 only).
+// floatValue gives the value of a float type, flushed where .ftz asks for it (f32 only).
 func floatValue(t typ, ftz bool) func(a uint64) float64 {
 	switch {
 	case t.bits == 64:

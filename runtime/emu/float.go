@@ -153,6 +153,19 @@ func (f *format) round(x float64, mode rnd, sat bool) uint32 {
 	if shift > 60 {
 		shift, sig = 60, 1
 	}
+	q := shifted(sig, shift, mode, neg)
+	if field > 1<<f.ebits {
+		return (sign | over) << f.low
+	}
+	r := uint32(field)<<f.mbits + uint32(q)
+	if r > f.max {
+		r = over
+	}
+	return (sign | r) << f.low
+}
+
+// shifted is a significand without its low bits, rounded.
+func shifted(sig uint64, shift int, mode rnd, neg bool) uint64 {
 	q, rem, half := sig>>shift, sig&(1<<shift-1), uint64(1)<<(shift-1)
 	up := false
 	switch mode {
@@ -168,14 +181,7 @@ func (f *format) round(x float64, mode rnd, sat bool) uint32 {
 	if up {
 		q++
 	}
-	if field > 1<<f.ebits {
-		return (sign | over) << f.low
-	}
-	r := uint32(field)<<f.mbits + uint32(q)
-	if r > f.max {
-		r = over
-	}
-	return (sign | r) << f.low
+	return q
 }
 
 // roundScale encodes a power of two: rz takes the one below, rp the one above (9.7.9.21).
@@ -237,9 +243,6 @@ func addOdd(a, b float64) float64 {
 	err := (a - (s - bb)) + (b - bb)
 	return odd(s, err)
 }
-
-// fmaOdd is a*b+c for operands of at most 24 significant bits: the product is exact.
-func fmaOdd(a, b, c float64) float64 { return addOdd(float64(a*b), c) }
 
 func divOdd(a, b float64) float64 {
 	q := a / b

@@ -109,38 +109,8 @@ func decodeTrap(d *decoder) {
 // copied to those of the callee, and the results back on return.
 func decodeCall(d *decoder) {
 	d.flag("uni")
-	args := d.st.args
-	var rets, ins []arg
-	if len(args) > 0 && args[0].kind == argList {
-		rets, args = args[0].list, args[1:]
-	}
-	if len(args) == 0 || args[0].kind != argName {
-		d.fail("indirect call")
-		return
-	}
-	name := args[0].name
-	if args = args[1:]; len(args) > 0 && args[0].kind == argList {
-		ins = args[0].list
-	}
-	f := d.c.mod.funcs[name]
+	f, rets, ins := d.callParts()
 	if f == nil {
-		d.fail("call of undeclared %s", name)
-		return
-	}
-	if b := builtins[name]; b != nil && !f.defined {
-		d.builtinCall(b, rets, ins)
-		return
-	}
-	if !f.defined {
-		d.fail("call of %s, which has no body", name)
-		return
-	}
-	if len(ins) != len(f.params) || len(rets) != len(f.rets) {
-		d.fail("call of %s with %d arguments", name, len(ins))
-		return
-	}
-	if d.c.reaches(f, d.c.fn, map[*function]bool{}) {
-		d.fail("recursive call of %s", name)
 		return
 	}
 	frame := d.c.callee(f)
@@ -171,6 +141,45 @@ func decodeCall(d *decoder) {
 			}
 		})
 	}
+}
+
+// callParts is the function that a call enters, and the arguments for its results and parameters; nil where it enters none: a builtin
+// is decoded, an error reported.
+func (d *decoder) callParts() (f *function, rets, ins []arg) {
+	args := d.st.args
+	if len(args) > 0 && args[0].kind == argList {
+		rets, args = args[0].list, args[1:]
+	}
+	if len(args) == 0 || args[0].kind != argName {
+		d.fail("indirect call")
+		return nil, nil, nil
+	}
+	name := args[0].name
+	if args = args[1:]; len(args) > 0 && args[0].kind == argList {
+		ins = args[0].list
+	}
+	f = d.c.mod.funcs[name]
+	if f == nil {
+		d.fail("call of undeclared %s", name)
+		return nil, nil, nil
+	}
+	if b := builtins[name]; b != nil && !f.defined {
+		d.builtinCall(b, rets, ins)
+		return nil, nil, nil
+	}
+	if !f.defined {
+		d.fail("call of %s, which has no body", name)
+		return nil, nil, nil
+	}
+	if len(ins) != len(f.params) || len(rets) != len(f.rets) {
+		d.fail("call of %s with %d arguments", name, len(ins))
+		return nil, nil, nil
+	}
+	if d.c.reaches(f, d.c.fn, map[*function]bool{}) {
+		d.fail("recursive call of %s", name)
+		return nil, nil, nil
+	}
+	return f, rets, ins
 }
 
 // paramCopy is a .param variable of the caller and its partner in the callee, in local memory.

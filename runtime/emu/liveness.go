@@ -192,11 +192,17 @@ func splitBlocks(p *program) []block {
 		blocks = append(blocks, block{from: i, to: j})
 		i = j
 	}
+	connect(p, blocks, at, afterCalls)
+	return blocks
+}
+
+// connect sets the successors of blocks; at is the block of each instruction. A return leads to what follows any call.
+func connect(p *program, blocks []block, at, afterCalls []int) {
 	for b := range blocks {
 		bl := &blocks[b]
 		in := &p.code[bl.to-1]
 		add := func(place int) {
-			if place < n {
+			if place < len(p.code) {
 				bl.next = append(bl.next, at[place])
 			}
 		}
@@ -217,7 +223,6 @@ func splitBlocks(p *program) []block {
 			add(int(in.target))
 		}
 	}
-	return blocks
 }
 
 // bitset is a set of registers.

@@ -99,14 +99,6 @@ type operandTile struct {
 	panel bool
 }
 
-// resize makes room for n rows or columns.
-func (t *operandTile) resize(n, depth int, panels bool) {
-	if cap(t.v) < n*depth {
-		t.v = make([]float64, n*depth)
-	}
-	t.v, t.undef, t.depth, t.panel = t.v[:n*depth], nil, depth, panels
-}
-
 // index gives the place of element (i, k) and the distance to (i+1, k) and (i, k+1).
 func (t *operandTile) index(i, k int) int {
 	if t.panel {

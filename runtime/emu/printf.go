@@ -127,33 +127,14 @@ func formatC(out *strings.Builder, f string, next func(n uint64) uint64, str fun
 			out.WriteByte(f[i])
 			continue
 		}
-		spec := "%"
-		long := 0
-		for i++; i < len(f); i++ {
-			c := f[i]
-			if strings.IndexByte("-+ #0123456789.", c) >= 0 {
-				spec += string(c)
-				continue
-			}
-			if c == '*' {
-				spec += strconv.Itoa(int(int32(next(4))))
-				continue
-			}
-			if c == 'l' || c == 'j' || c == 'z' || c == 't' {
-				long++
-				continue
-			}
-			if c == 'h' {
-				continue
-			}
-			break
-		}
+		spec, long, n := conversionSpec(f[i+1:], next)
+		i += 1 + n
 		if i >= len(f) {
 			return count
 		}
 		count++
 		size := uint64(4)
-		if long > 0 {
+		if long {
 			size = 8
 		}
 		switch c := f[i]; c {
@@ -182,6 +163,25 @@ func formatC(out *strings.Builder, f string, next func(n uint64) uint64, str fun
 		}
 	}
 	return count
+}
+
+// conversionSpec reads flags, width, precision and length of a conversion: what fmt takes of them, whether the argument has 64 bits,
+// and the bytes read.
+func conversionSpec(f string, next func(n uint64) uint64) (spec string, long bool, n int) {
+	spec = "%"
+	for ; n < len(f); n++ {
+		switch c := f[n]; {
+		case strings.IndexByte("-+ #0123456789.", c) >= 0:
+			spec += string(c)
+		case c == '*':
+			spec += strconv.Itoa(int(int32(next(4))))
+		case strings.IndexByte("ljzt", c) >= 0:
+			long = true
+		case c != 'h':
+			return spec, long, n
+		}
+	}
+	return spec, long, n
 }
 
 // formatFloat differs from Go in the default precision of %g and in the spelling of infinities.

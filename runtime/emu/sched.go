@@ -66,33 +66,8 @@ func atLeast1(t [3]int) [3]int {
 func newLaunch(e *Entry, mem *Memory, args []Arg, o Options) (*launch, error) {
 	l := &launch{entry: e, opt: o, mem: mem, grid: atLeast1(o.Grid), syncs: map[syncKey]*knowledge{},
 		mbars: map[syncKey]*mbarrier{}, noted: map[noteKey]int{}}
-	if l.block = o.Block; l.block == [3]int{} {
-		l.block = e.ReqNTID
-	} else if l.block = atLeast1(l.block); e.ReqNTID != [3]int{} && l.block != e.ReqNTID {
-		return nil, fmt.Errorf("block %v, but %s has .reqntid %v", l.block, e.Name, e.ReqNTID)
-	}
-	l.block = atLeast1(l.block)
-	if l.cluster = o.Cluster; l.cluster == [3]int{} {
-		l.cluster = e.Cluster
-	}
-	l.cluster = atLeast1(l.cluster)
-	if e.BlocksAreClusters {
-		for i := range l.grid {
-			l.grid[i] *= l.cluster[i]
-		}
-	}
-	threads, ctas := 1, 1
-	for i := range 3 {
-		if l.grid[i] < 0 || l.grid[i] > 1<<31 || l.block[i] < 0 || l.block[i] > maxThreads || l.grid[i]%max(1, l.cluster[i]) != 0 {
-			return nil, fmt.Errorf("bad launch: grid %v, block %v, cluster %v", l.grid, l.block, l.cluster)
-		}
-		threads *= l.block[i]
-		ctas *= l.grid[i]
-	}
-	l.warpsPerCTA = (threads + 31) / 32
-	l.ctas, l.ids = ctas, l.warpsPerCTA*int(e.prog.agents)
-	if threads > maxThreads || ctas > maxIDs/l.ids {
-		return nil, fmt.Errorf("bad launch: %d CTAs of %d threads", ctas, threads)
+	if err := l.shape(); err != nil {
+		return nil, err
 	}
 	l.sharedSize = e.Shared
 	if o.DynShared > 0 {
@@ -123,6 +98,40 @@ func newLaunch(e *Entry, mem *Memory, args []Arg, o Options) (*launch, error) {
 	l.stats.init(e.prog, o.Stats)
 	l.rng = rand.New(rand.NewPCG(o.Seed, 0x9e3779b97f4a7c15))
 	return l, nil
+}
+
+// shape settles the extents of the launch: grid, block, cluster.
+func (l *launch) shape() error {
+	e := l.entry
+	if l.block = l.opt.Block; l.block == [3]int{} {
+		l.block = e.ReqNTID
+	} else if l.block = atLeast1(l.block); e.ReqNTID != [3]int{} && l.block != e.ReqNTID {
+		return fmt.Errorf("block %v, but %s has .reqntid %v", l.block, e.Name, e.ReqNTID)
+	}
+	l.block = atLeast1(l.block)
+	if l.cluster = l.opt.Cluster; l.cluster == [3]int{} {
+		l.cluster = e.Cluster
+	}
+	l.cluster = atLeast1(l.cluster)
+	if e.BlocksAreClusters {
+		for i := range l.grid {
+			l.grid[i] *= l.cluster[i]
+		}
+	}
+	threads, ctas := 1, 1
+	for i := range 3 {
+		if l.grid[i] < 0 || l.grid[i] > 1<<31 || l.block[i] < 0 || l.block[i] > maxThreads || l.grid[i]%max(1, l.cluster[i]) != 0 {
+			return fmt.Errorf("bad launch: grid %v, block %v, cluster %v", l.grid, l.block, l.cluster)
+		}
+		threads *= l.block[i]
+		ctas *= l.grid[i]
+	}
+	l.warpsPerCTA = (threads + 31) / 32
+	l.ctas, l.ids = ctas, l.warpsPerCTA*int(e.prog.agents)
+	if threads > maxThreads || ctas > maxIDs/l.ids {
+		return fmt.Errorf("bad launch: %d CTAs of %d threads", ctas, threads)
+	}
+	return nil
 }
 
 // constants puts addresses into the constants of the program, for every rank in a cluster.

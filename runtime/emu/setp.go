@@ -41,23 +41,7 @@ func compare(op string, t typ, ftz bool) cmpFn {
 	}
 	switch {
 	case t.isFloat():
-		val := func(v uint64) float64 { return f64(v) }
-		if t.bits == 32 {
-			val = func(v uint64) float64 {
-				if ftz {
-					return float64(ftz32(f32(v)))
-				}
-				return float64(f32(v))
-			}
-		} else if t.bits < 32 {
-			f := t.fmt
-			val = func(v uint64) float64 {
-				if ftz {
-					return f.value(f.flush(uint32(v)))
-				}
-				return f.value(uint32(v))
-			}
-		}
+		val := comparedValue(t, ftz)
 		return each(func(a, b uint64) bool {
 			x, y := val(a), val(b)
 			if x != x || y != y {
@@ -92,6 +76,14 @@ func compare(op string, t typ, ftz bool) cmpFn {
 		})
 	}
 	return each(func(a, b uint64) bool { return pick(a < b, a == b) })
+}
+
+// comparedValue is the value of a float type; .ftz flushes all types here.
+func comparedValue(t typ, ftz bool) func(v uint64) float64 {
+	if ftz && t.bits < 32 {
+		return func(v uint64) float64 { return t.fmt.value(t.fmt.flush(uint32(v))) }
+	}
+	return floatValue(t, ftz)
 }
 
 // boolOp combines a comparison with a predicate.

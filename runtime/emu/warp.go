@@ -249,48 +249,61 @@ func (w *warp) runGroup(left int) int {
 			}
 			pc++
 		case kBranch:
-			if in.flow == nil { // bra
-				if run == m {
-					pc = in.target
-					if w.kept >= burst && others != 0 {
-						w.spread(m, pc)
-						return left
-					}
-					continue
-				}
-				if run == 0 {
-					pc++
-					continue
-				}
+			if pc = w.branch(in, m, run, pc, others); pc < 0 {
+				return left
 			}
-			w.spread(m, pc+1)
-			if in.flow == nil {
-				w.spread(run, in.target)
-			} else if run != 0 {
-				in.flow(w, in, run)
-			}
-			return left
 		case kSync:
-			if run != 0 {
-				w.spread(m, pc+1)
-				w.spread(run, pc)
-				if !in.sync(w, in, run) {
-					return left
-				}
-				if run != m || w.ready != others|m {
-					w.spread(run, pc+1)
-					return left
-				}
-			}
-			pc++
-			if w.yield {
-				w.spread(m, pc)
+			if pc = w.synchronize(in, m, run, pc, others); pc < 0 {
 				return left
 			}
 		}
 	}
 	w.spread(m, pc)
 	return left
+}
+
+// branch takes the lanes of run to a target, of the group m at pc, and returns where the group goes on; -1 when it parts, or others go
+// on first.
+func (w *warp) branch(in *inst, m, run uint32, pc int32, others uint32) int32 {
+	if in.flow == nil { // bra
+		if run == m {
+			if w.kept >= burst && others != 0 {
+				w.spread(m, in.target)
+				return -1
+			}
+			return in.target
+		}
+		if run == 0 {
+			return pc + 1
+		}
+	}
+	w.spread(m, pc+1)
+	if in.flow == nil {
+		w.spread(run, in.target)
+	} else if run != 0 {
+		in.flow(w, in, run)
+	}
+	return -1
+}
+
+// synchronize is branch for an instruction at which lanes may have to wait.
+func (w *warp) synchronize(in *inst, m, run uint32, pc int32, others uint32) int32 {
+	if run != 0 {
+		w.spread(m, pc+1)
+		w.spread(run, pc)
+		if !in.sync(w, in, run) {
+			return -1
+		}
+		if run != m || w.ready != others|m {
+			w.spread(run, pc+1)
+			return -1
+		}
+	}
+	if w.yield {
+		w.spread(m, pc+1)
+		return -1
+	}
+	return pc + 1
 }
 
 // after tells whether lanes that can run stand before this place: they may still come to it, so an

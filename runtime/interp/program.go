@@ -12,7 +12,6 @@ import (
 // Program is a module ready to run. It is immutable and may be run by several goroutines, each with its own Memory.
 type Program struct {
 	entries map[string]*entry
-	names   []string // of the entries, in the order of the module
 	globals map[string]cudatile.Global
 	order   []string // of the globals
 }
@@ -81,7 +80,6 @@ func New(module *ir.Op) (p *Program, err error) {
 			}
 			name := cudatile.Entry{Op: op}.SymName()
 			p.entries[name] = e
-			p.names = append(p.names, name)
 		case cudatile.OpGlobal:
 		default:
 			return nil, unsupported(op)
@@ -89,9 +87,6 @@ func New(module *ir.Op) (p *Program, err error) {
 	}
 	return p, nil
 }
-
-// Entries are the names of the kernels, in the order of the module.
-func (p *Program) Entries() []string { return p.names }
 
 func unsupported(op *ir.Op) error {
 	return fmt.Errorf("not supported yet: the interpreter has no rule for '%s': %w", op.Name(), errors.ErrUnsupported)

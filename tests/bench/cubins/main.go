@@ -58,14 +58,7 @@ func main() {
 			}
 			fmt.Printf("| %s | %s ", name, gpu)
 			for way := range ratios {
-				var a, b []time.Duration
-				var rs []float64
-				for i := range ours {
-					a, b = append(a, ours[i][way]), append(b, theirs[i][way])
-					rs = append(rs, float64(theirs[i][way])/float64(ours[i][way]))
-				}
-				ratios[way] = append(ratios[way], median(rs))
-				fmt.Printf("| %.0f | %.0f | %.1f ", ms(median(a)), ms(median(b)), median(rs))
+				ratios[way] = append(ratios[way], row(ours, theirs, way))
 			}
 			fmt.Println("|")
 		}
@@ -78,6 +71,18 @@ func main() {
 		rs := ratios[way]
 		fmt.Printf("%-18s median %.1f, smallest %.1f, largest %.1f; slower than NVIDIA's: %d\n", what, median(rs), slices.Min(rs), slices.Max(rs), count(rs))
 	}
+}
+
+// row prints the cells of one way to take the time, and returns the median of theirs over ours.
+func row(ours, theirs []took, way int) float64 {
+	var a, b []time.Duration
+	var ratios []float64
+	for i := range ours {
+		a, b = append(a, ours[i][way]), append(b, theirs[i][way])
+		ratios = append(ratios, float64(theirs[i][way])/float64(ours[i][way]))
+	}
+	fmt.Printf("| %.0f | %.0f | %.1f ", ms(median(a)), ms(median(b)), median(ratios))
+	return median(ratios)
 }
 
 func stop(why any) {

@@ -82,11 +82,19 @@ func compileFile(line *Line, stdin io.Reader, stdout *output, stderr io.Writer) 
 	if err != nil {
 		return err
 	}
+	if err := tell(line, res, remarks, stdout, stderr); err != nil {
+		return err
+	}
+	return WriteOutput(out, res.Output, stdout)
+}
+
+// tell writes what a compile said besides its output: warnings, remarks, the page, the metadata, times.
+func tell(line *Line, res *Result, remarks io.WriteCloser, stdout *output, stderr io.Writer) error {
 	for _, w := range res.Warnings {
 		io.WriteString(stderr, w.String())
 	}
 	terminal := io.Writer(stdout)
-	if out == "-" {
+	if line.String("output-file") == "-" {
 		terminal = stderr // standard output is the output's
 	}
 	if err := printRemarks(line, res.Remarks, remarks, terminal); err != nil {
@@ -106,7 +114,7 @@ func compileFile(line *Line, stdin io.Reader, stdout *output, stderr io.Writer) 
 	if line.Bool("pass-timing") {
 		printTiming(stderr, res.Timing)
 	}
-	return WriteOutput(out, res.Output, stdout)
+	return nil
 }
 
 // emitFor is what the name of the output asks for; with --stop-after it may only not ask for something else.

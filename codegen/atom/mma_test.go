@@ -129,7 +129,7 @@ func execute(t *testing.T, tl Tiling) {
 	}
 	for warp := range tl.Split.Warps() {
 		received := make([]int, 32*tl.C.Regs())
-		for _, s := range tl.Steps() {
+		for _, s := range steps(tl) {
 			for place := range 32 * at.LayoutC.Regs() {
 				lane, r := place%32, place/32
 				c := coords3(tl.C, tl.C.Apply(s.C+r, lane, warp, 0))
@@ -279,4 +279,36 @@ func TestOperandTilesLoadByLdmatrix(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A step is one instruction: the first element registers of the atom's operands. A fragment is the registers from there on.
+type step struct{ A, B, C int }
+
+// steps lists the instructions of a tiling: K outermost, so that operands of one step along K are loaded while the step before
+// computes; columns run back and forth under rows, so that neighbours share an operand.
+func steps(t Tiling) []step {
+	ea, eb, ec := t.Atom.LayoutA.Regs(), t.Atom.LayoutB.Regs(), t.Atom.LayoutC.Regs()
+	r := t.Repeat
+	if t.Swap {
+		r.M, r.N = r.N, r.M
+	}
+	out := make([]step, 0, r.Batch*r.M*r.N*r.K)
+	for b := range r.Batch {
+		for k := range r.K {
+			for m := range r.M {
+				for i := range r.N {
+					n := i
+					if m%2 == 1 {
+						n = r.N - 1 - i
+					}
+					out = append(out, step{
+						A: ea * (m + r.M*(k+r.K*b)),
+						B: eb * (n + r.N*(k+r.K*b)),
+						C: ec * (n + r.N*(m+r.M*b)),
+					})
+				}
+			}
+		}
+	}
+	return out
 }

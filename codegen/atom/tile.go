@@ -33,9 +33,6 @@ type Tiling struct {
 	Repeat Extent
 }
 
-// Step is one instruction: the first element registers of the atom's operands. A fragment is the registers from there on.
-type Step struct{ A, B, C int }
-
 type axis uint8
 
 const (
@@ -157,35 +154,6 @@ func transpose(l layout.Layout) layout.Layout {
 		return l.Permute([]int{0, 2, 1})
 	}
 	return l.Permute([]int{1, 0})
-}
-
-// Steps lists the instructions of a tiling: K outermost, so that operands of one step along K are loaded while the step before
-// computes; columns run back and forth under rows, so that neighbours share an operand.
-func (t Tiling) Steps() []Step {
-	ea, eb, ec := t.Atom.LayoutA.Regs(), t.Atom.LayoutB.Regs(), t.Atom.LayoutC.Regs()
-	r := t.Repeat
-	if t.Swap {
-		r.M, r.N = r.N, r.M
-	}
-	out := make([]Step, 0, r.Batch*r.M*r.N*r.K)
-	for b := range r.Batch {
-		for k := range r.K {
-			for m := range r.M {
-				for i := range r.N {
-					n := i
-					if m%2 == 1 {
-						n = r.N - 1 - i
-					}
-					out = append(out, Step{
-						A: ea * (m + r.M*(k+r.K*b)),
-						B: eb * (n + r.N*(k+r.K*b)),
-						C: ec * (n + r.N*(m+r.M*b)),
-					})
-				}
-			}
-		}
-	}
-	return out
 }
 
 // Splits lists the ways to share a product among warps, without copies if there is any such, else with the fewest.

@@ -140,22 +140,6 @@ func sharedCost(p layout.Plan, src, dst layout.Layout, elemBits int) Cost {
 // phases is the number of 128-byte waves of a warp's access of so many bytes a lane.
 func phases(vecBytes int) int { return max(1, vecBytes*32/128) }
 
-// ConversionBytes is the shared memory that Conversion's plan needs.
-func ConversionBytes(p layout.Plan, src, dst layout.Layout, elemBits int) int {
-	if p.Kind != layout.Shared {
-		return 0
-	}
-	bytes := Bytes(elemBits)
-	return SharedBytes(layout.SharedLayout(src, dst, bytes).Mem, elemBits)
-}
-
-// GlobalAccess is the cost of loading or storing a tile in a layout: strides in elements by dimension, vec elements at a time along
-// vecDim. ok is false when the layout has no such vectors.
-func GlobalAccess(l layout.Layout, strides []int, elemBits, vecDim, vec int) (c Cost, ok bool) {
-	t, ok := layout.GlobalTraffic(l, strides, Bytes(elemBits), vecDim, vec)
-	return Cost{Instrs: t.Requests, Sectors: t.Sectors}, ok
-}
-
 // SharedAccess is the cost of loading or storing a tile at a memory layout, vec elements at a time.
 func SharedAccess(m layout.MemLayout, l layout.Layout, elemBits, vec int) (Cost, error) {
 	waves, _, _, err := layout.Wavefronts(m, l, Bytes(elemBits), vec)

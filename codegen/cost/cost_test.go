@@ -38,20 +38,19 @@ func TestConversionsCostWhatTheirCodeDoes(t *testing.T) {
 		bits     int
 		kind     layout.Kind
 		want     Cost
-		bytes    int
 	}{
-		{"nothing", parse(t, c), parse(t, c), 32, layout.Identity, Cost{}, 0},
-		{"registers renamed", parse(t, c), parse(t, "{reg=[[8,0],[0,1]], lane=[[0,2],[0,4],[1,0],[2,0],[4,0]]} : 16x8"), 32, layout.RegRename, Cost{}, 0},
-		{"halves of words exchanged", parse(t, c), parse(t, "{reg=[[8,0],[0,1]], lane=[[0,2],[0,4],[1,0],[2,0],[4,0]]} : 16x8"), 16, layout.RegRename, Cost{Instrs: 2}, 0},
+		{"nothing", parse(t, c), parse(t, c), 32, layout.Identity, Cost{}},
+		{"registers renamed", parse(t, c), parse(t, "{reg=[[8,0],[0,1]], lane=[[0,2],[0,4],[1,0],[2,0],[4,0]]} : 16x8"), 32, layout.RegRename, Cost{}},
+		{"halves of words exchanged", parse(t, c), parse(t, "{reg=[[8,0],[0,1]], lane=[[0,2],[0,4],[1,0],[2,0],[4,0]]} : 16x8"), 16, layout.RegRename, Cost{Instrs: 2}},
 		// 4 rounds, 2 of them move; 2 swaps of 4 selects.
-		{"one crossing pair", parse(t, c), parse(t, "{reg=[[0,2],[8,0]], lane=[[0,1],[0,4],[1,0],[2,0],[4,0]]} : 16x8"), 32, layout.Shuffle, Cost{Instrs: 2 + 8, Waves: 2}, 0},
-		{"the same of 64-bit values", parse(t, c), parse(t, "{reg=[[0,2],[8,0]], lane=[[0,1],[0,4],[1,0],[2,0],[4,0]]} : 16x8"), 64, layout.Shuffle, Cost{Instrs: 20, Waves: 4}, 0},
+		{"one crossing pair", parse(t, c), parse(t, "{reg=[[0,2],[8,0]], lane=[[0,1],[0,4],[1,0],[2,0],[4,0]]} : 16x8"), 32, layout.Shuffle, Cost{Instrs: 2 + 8, Waves: 2}},
+		{"the same of 64-bit values", parse(t, c), parse(t, "{reg=[[0,2],[8,0]], lane=[[0,1],[0,4],[1,0],[2,0],[4,0]]} : 16x8"), 64, layout.Shuffle, Cost{Instrs: 20, Waves: 4}},
 		// 4096 elements of 4 bytes: 128 waves a side, 16 bytes a lane.
-		{"transpose through shared memory", row, col, 32, layout.Shared, Cost{Instrs: 64, Waves: 256, Barriers: 1}, 16384},
+		{"transpose through shared memory", row, col, 32, layout.Shared, Cost{Instrs: 64, Waves: 256, Barriers: 1}},
 	} {
 		p, got := Conversion(k.src, k.dst, k.bits)
-		if p.Kind != k.kind || got != k.want || ConversionBytes(p, k.src, k.dst, k.bits) != k.bytes {
-			t.Errorf("%s: a %s of %s; want a %s of %s, %d bytes", k.name, p.Kind, got, k.kind, k.want, k.bytes)
+		if p.Kind != k.kind || got != k.want {
+			t.Errorf("%s: a %s of %s; want a %s of %s", k.name, p.Kind, got, k.kind, k.want)
 		}
 	}
 }
@@ -69,16 +68,6 @@ func TestSharedCostIsTheCountedOne(t *testing.T) {
 	}
 	if want := store.Plus(load).Plus(Cost{Barriers: 1}); p.Kind != layout.Shared || got != want {
 		t.Errorf("%s %s, counted %s", p.Kind, got, want)
-	}
-}
-
-func TestGlobalAccessCountsSectors(t *testing.T) {
-	l := layout.Blocked([]int{64, 64}, 8, []int{1, 0}, 4)
-	if got, ok := GlobalAccess(l, []int{4096, 1}, 16, 1, 8); !ok || got != (Cost{Instrs: 16, Sectors: 256}) {
-		t.Errorf("%s, %v", got, ok)
-	}
-	if _, ok := GlobalAccess(l, []int{4096, 1}, 16, 1, 16); ok {
-		t.Error("vectors of 32 bytes were found in runs of 16")
 	}
 }
 

@@ -32,63 +32,6 @@ func spread(c uint64, at, n int) uint64 {
 	return (c^low)<<n | low
 }
 
-// Product is the tile of tiles: a inside, b outside. Each dimension's low bits are a's, its high bits b's, and so for every
-// input dimension. The ranks must be equal.
-func Product(a, b Layout) Layout {
-	shape := slices.Clone(a.shape)
-	for i := range shape {
-		shape[i] *= b.shape[i]
-	}
-	place := func(l Layout, scale []int) func(uint64) uint64 {
-		return func(c uint64) uint64 {
-			x := coords(l.shape, c)
-			for i := range x {
-				x[i] *= scale[i]
-			}
-			return flatten(shape, x)
-		}
-	}
-	ones := make([]int, len(shape))
-	for i := range ones {
-		ones[i] = 1
-	}
-	low, high := a.relabel(shape, place(a, ones)), b.relabel(shape, place(b, a.shape))
-	var bases [NumDims][]uint64
-	for d := range bases {
-		bases[d] = append(slices.Clone(low.bases[d]), high.bases[d]...)
-	}
-	return fromBases(shape, bases)
-}
-
-// DivideLeft finds r with l = Product(t, r); ok is false when t is not a low factor of l.
-func DivideLeft(l, t Layout) (r Layout, ok bool) {
-	if l.Rank() != t.Rank() {
-		return Layout{}, false
-	}
-	shape := make([]int, l.Rank())
-	for i := range shape {
-		if l.shape[i]%t.shape[i] != 0 {
-			return Layout{}, false
-		}
-		shape[i] = l.shape[i] / t.shape[i]
-	}
-	var bases [NumDims][]uint64
-	for d := range bases {
-		if len(t.bases[d]) > len(l.bases[d]) {
-			return Layout{}, false
-		}
-		for _, c := range l.bases[d][len(t.bases[d]):] {
-			x := coords(l.shape, c)
-			for i := range x {
-				x[i] /= t.shape[i]
-			}
-			bases[d] = append(bases[d], flatten(shape, x))
-		}
-	}
-	r = fromBases(shape, bases)
-	return r, Product(t, r).Equal(l)
-}
-
 // relabel renames the elements: the same places, every basis c replaced by f(c). f must be linear.
 func (l Layout) relabel(shape []int, f func(uint64) uint64) Layout {
 	var bases [NumDims][]uint64

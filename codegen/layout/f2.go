@@ -122,9 +122,6 @@ func Intersect(a, b []uint64) []uint64 {
 	return out.Basis()
 }
 
-// Complement is a set of unit vectors, ascending, that completes span(vs) to F2^n.
-func Complement(vs []uint64, n int) []uint64 { return Independent(vs, units(n)) }
-
 func units(n int) []uint64 {
 	out := make([]uint64, n)
 	for i := range out {

@@ -61,16 +61,6 @@ func TestIntersectIsWhatBothSpansHold(t *testing.T) {
 	})
 }
 
-func TestComplementCompletesASpan(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		vs := drawVectors(t, 7)
-		c := Complement(vs, 7)
-		if Rank(append(slices.Clone(vs), c...)) != 7 || Rank(vs)+len(c) != 7 {
-			t.Fatalf("%b and %b", vs, c)
-		}
-	})
-}
-
 func TestRightInverseAndKernelSolveEveryEquation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := Matrix{drawVectors(t, 4), 4}

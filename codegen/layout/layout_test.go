@@ -204,23 +204,6 @@ func TestSlicingLeavesDependentBasesThatCountAsFree(t *testing.T) {
 	}
 }
 
-func TestProductAndDivideLeftAreInverse(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		a := drawLayout(t, []int{8, 8}, 1, true)
-		b := drawLayout(t, []int{4, 16}, 1, false)
-		p := Product(a, b)
-		if q, ok := DivideLeft(p, a); !ok || !q.Equal(b) {
-			t.Fatalf("%s / %s = %s", p, a, q)
-		}
-		r, lane, w := rapid.IntRange(0, p.Regs()-1).Draw(t, "r"), rapid.IntRange(0, p.Lanes()-1).Draw(t, "l"), rapid.IntRange(0, 3).Draw(t, "w")
-		x := a.Coords(a.Apply(r%a.Regs(), lane%32, w%2, 0))
-		y := b.Coords(b.Apply(r/a.Regs(), lane/32, w/2, 0))
-		if got, want := p.Coords(p.Apply(r, lane, w, 0)), []int{x[0] + 8*y[0], x[1] + 8*y[1]}; !slices.Equal(got, want) {
-			t.Fatalf("product holds %v, want %v", got, want)
-		}
-	})
-}
-
 func TestAnyTextIsEitherRefusedOrReadsBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := []byte(drawLayout(t, []int{8, 16}, 1, true).String())

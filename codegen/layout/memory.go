@@ -274,3 +274,14 @@ func (v Vectors) Carries(offset uint64) bool {
 	}
 	return thread&offset != 0
 }
+
+// Contiguous is the number of consecutive elements along dim, aligned to their number, that a thread holds in registers.
+func (l Layout) Contiguous(dim int) int {
+	order := []int{dim}
+	for d := range l.shape {
+		if d != dim {
+			order = append(order, d)
+		}
+	}
+	return Strided(l.shape, order).MaxVec(l, l.shape[dim])
+}

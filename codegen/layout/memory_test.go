@@ -92,7 +92,7 @@ func TestPredictedConflictsAreTheCountedOnes(t *testing.T) {
 			l         Layout
 			vec, want int
 		}{{src, p.StoreVec, p.StoreConflict}, {dst, p.LoadVec, p.LoadConflict}} {
-			got, err := BankConflict(p.Mem, side.l, elem, side.vec)
+			_, _, got, err := Wavefronts(p.Mem, side.l, elem, side.vec)
 			if err != nil || got != side.want || got != 1 {
 				t.Fatalf("%s in %s, %d bytes x %d: conflict %d, predicted %d, %v", side.l, p.Mem, elem, side.vec, got, side.want, err)
 			}
@@ -137,7 +137,7 @@ func TestConflictsOfAPlainTransposeAreCounted(t *testing.T) {
 		{"columns of rows", Strided(s, []int{1, 0}), byCol, 32},
 		{"columns of padded rows", Padded(s, []int{1, 0}, 1), byCol, 1},
 	} {
-		if got, err := BankConflict(c.m, c.l, 4, 1); err != nil || got != c.want {
+		if _, _, got, err := Wavefronts(c.m, c.l, 4, 1); err != nil || got != c.want {
 			t.Errorf("%s: conflict %d, want %d, %v", c.name, got, c.want, err)
 		}
 	}
@@ -216,35 +216,6 @@ func TestLdmatrixLoadsOperandFragments(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestGlobalTraffic(t *testing.T) {
-	s := []int{64, 64}
-	for _, c := range []struct {
-		name              string
-		l                 Layout
-		strides           []int
-		dim, vec          int
-		requests, sectors int
-	}{
-		{"16-byte rows of bf16", Blocked(s, 8, []int{1, 0}, 4), []int{1024, 1}, 1, 8, 16, 256},
-		{"2-byte rows", Blocked(s, 1, []int{1, 0}, 4), []int{1024, 1}, 1, 1, 128, 256},
-		{"rows of an array of columns", Blocked(s, 1, []int{1, 0}, 4), []int{1, 1024}, 1, 1, 128, 4096},
-		{"columns of an array of columns", Blocked(s, 8, []int{0, 1}, 4), []int{1, 1024}, 0, 8, 16, 256},
-	} {
-		got, ok := GlobalTraffic(c.l, c.strides, 2, c.dim, c.vec)
-		if !ok || got.Requests != c.requests || got.Sectors != c.sectors || got.Ideal != 256 {
-			t.Errorf("%s: %+v, %v; want %d requests, %d sectors", c.name, got, ok, c.requests, c.sectors)
-		}
-	}
-	if _, ok := GlobalTraffic(Blocked(s, 1, []int{1, 0}, 4), []int{64, 1}, 2, 1, 8); ok {
-		t.Error("a layout of single elements was taken for one of vectors")
-	}
-	for _, c := range []struct{ align, run, want int }{{16, 64, 16}, {4, 64, 4}, {256, 8, 8}, {6, 64, 2}, {1, 64, 1}, {16, 3, 2}} {
-		if got := VecBytes(c.align, c.run); got != c.want {
-			t.Errorf("VecBytes(%d, %d) = %d, want %d", c.align, c.run, got, c.want)
-		}
 	}
 }
 

@@ -162,12 +162,6 @@ func Wavefronts(m MemLayout, l Layout, elemBytes, vec int) (waves, ideal, worst 
 	return waves, ideal, worst, nil
 }
 
-// BankConflict is the worst conflict of Wavefronts; 1 is none.
-func BankConflict(m MemLayout, l Layout, elemBytes, vec int) (int, error) {
-	_, _, worst, err := Wavefronts(m, l, elemBytes, vec)
-	return worst, err
-}
-
 // waveCount is the number of different 4-byte words in the busiest bank when each of the byte offsets moves size bytes.
 func waveCount(offsets []int, size int) int {
 	var words [bankCount][]int

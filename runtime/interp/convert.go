@@ -94,10 +94,11 @@ func offset(op *ir.Op) (kernel, error) {
 }
 
 // repack reads the elements of a rank-1 tile as one string of bits, lowest first, and cuts it into elements of another
-// width: pack and unpack.
+// width: pack and unpack. The bytes of a NaN are those of nobody's promise, as in bitcast.
 func repack(c *compiler, op *ir.Op) (action, error) {
 	arg, res, typ := c.slot(op.Operand(0)), c.slot(op.Result(0)), typeOf(op.Result(0))
 	from, to := widthOf(op.Operand(0)), widthOf(op.Result(0))
+	format := formatOf(op.Operand(0))
 	return func(m *machine) (signal, error) {
 		in, out := m.tile(arg), newTile(typ, int(typ.NumElements()))
 		if m.opts.Strict {
@@ -110,7 +111,11 @@ func repack(c *compiler, op *ir.Op) (action, error) {
 			i, j := at/from, at/to
 			n := min(from-at%from, to-at%to)
 			out.bits[j] |= in.bits[i] >> (at % from) & mask(n) << (at % to)
-			if f := in.flag(i); f != 0 {
+			f := in.flag(i)
+			if format != nil && format.IsNaN(in.bits[i]) {
+				f |= inexact
+			}
+			if f != 0 {
 				out.mark(j, f)
 			}
 			at += n

@@ -13,7 +13,7 @@
 //     of a function). Memory remembers which bytes are inexact, so that a caller can ask for equality everywhere else.
 //     Options.Strict ends the run where such an element reaches anything but float arithmetic and stores.
 //
-// A NaN that arithmetic makes is the canonical one, but nobody promises its payload: a bitcast of a NaN is inexact. Sums
+// A NaN that arithmetic makes is the canonical one, but nobody promises its payload: a bitcast or a pack of a NaN is inexact. Sums
 // and products of matrices and reductions are accumulated in f64 and rounded once; they count as exact when no order of
 // summation could round (see exact.go). Tile blocks run one after the other, x fastest, so a block may wait for one before
 // it.

@@ -457,6 +457,15 @@ func TestOnlyOrderFreeSumsAreExact(t *testing.T) {
 			%s = sqrt %a : tile<1xf32>
 			%i = bitcast %s : tile<1xf32> -> tile<1xi32>
 			%r = bitcast %i : tile<1xi32> -> tile<1xf32>`, true},
+		{"the bytes of a NaN", `
+			%a = constant <f32: -1.0> : tile<1xf32>
+			%s = sqrt %a : tile<1xf32>
+			%i = pack %s : tile<1xf32> -> tile<4xi8>
+			%r = unpack %i : tile<4xi8> -> tile<1xf32>`, true},
+		{"the bytes of a number", `
+			%a = constant <f32: -1.0> : tile<1xf32>
+			%i = pack %a : tile<1xf32> -> tile<4xi8>
+			%r = unpack %i : tile<4xi8> -> tile<1xf32>`, false},
 		{"a quotient", `
 			%a = constant <f32: 3.0> : tile<1xf32>
 			%b = constant <f32: 7.0> : tile<1xf32>

@@ -84,7 +84,7 @@ func (p *Program) interpret(ctx context.Context, k Kernel, l *Launch) (*Report, 
 		args[i] = q.value(bits(l.Params[i][:q.Size]))
 	}
 	res, err := p.interp.Run(ctx, k.Name, p.imem, args, interp.Options{Grid: l.Grid, Stdout: l.Stdout, ZeroPadding: p.opts.ZeroPadding,
-		AnyUndefined: p.opts.Checks.NoUndefined, AnyOfConstants: !p.opts.Strict, Strict: p.opts.Strict, Workers: p.opts.Workers, Done: l.Done})
+		AnyUndefined: p.opts.Checks.NoUndefined, AnyUnusedStride: !p.opts.Strict, Strict: p.opts.Strict, Workers: p.opts.Workers, Done: l.Done})
 	var r *interp.Report
 	switch {
 	case ctx.Err() != nil && err != nil:

@@ -34,7 +34,7 @@ type Options struct {
 	// code pads with.
 	ZeroPadding bool
 	// Strict reports, on the interpreter, values that another correct implementation may round otherwise where they reach anything but float arithmetic
-	// and stores, and false promises about constants.
+	// and stores, and false promises about strides that no address depends on.
 	Strict bool
 	// Workers is how many tile blocks may run at once where the checks allow it: 0 is one.
 	Workers  int

@@ -172,11 +172,11 @@ func assume(c *compiler, op *ir.Op) (action, error) {
 	a := ir.Cast[cudatile.Assume](op)
 	arg, res, typ := c.slot(a.Value()), c.slot(a.Result()), typeOf(a.Value())
 	predicate := a.Predicate()
-	_, known := ir.As[cudatile.Constant](a.Value().DefiningOp())
+	unused := unusedStride(a)
 	return func(m *machine) (signal, error) {
 		v := m.vals[arg]
 		m.vals[res] = v
-		if known && m.opts.AnyOfConstants {
+		if unused && m.opts.AnyUnusedStride {
 			return next, nil
 		}
 		t, ok := v.(*tile)
@@ -194,6 +194,36 @@ func assume(c *compiler, op *ir.Op) (action, error) {
 		}
 		return 0, m.fail(Internal, "unknown promise")
 	}, nil
+}
+
+// unusedStride tells whether a promise is one of divisibility about nothing but strides of axes of one element.
+func unusedStride(a cudatile.Assume) bool {
+	if _, ok := a.Predicate().(*cudatile.DivBy); !ok || !a.Result().HasUses() {
+		return false
+	}
+	for _, u := range a.Result().Uses() {
+		v, ok := ir.As[cudatile.MakeTensorView](u.Owner())
+		if !ok || !strideOfOne(v, u.Index()) {
+			return false
+		}
+	}
+	return true
+}
+
+// strideOfOne tells whether an operand is the stride of an axis of which the type of the view says that it has one element.
+func strideOfOne(v cudatile.MakeTensorView, operand int) bool {
+	typ := v.Result().Type().(*cudatile.TensorViewType)
+	at := operand - 1 - len(v.DynamicShape()) // after the base and the extents
+	for d, stride := range typ.Strides {
+		if stride != cudatile.Dynamic {
+			continue
+		}
+		if at == 0 {
+			return typ.Shape[d] == 1
+		}
+		at--
+	}
+	return false
 }
 
 func (m *machine) bounded(t *tile, p *cudatile.Bounded) error {

@@ -663,3 +663,38 @@ func TestLaunchesThatDoNotFitAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// A promise about a stride that no address depends on may be false where the options say so; one about another stride, or about a value that is used
+// otherwise too, may not.
+func TestPromisesAboutUnusedStrides(t *testing.T) {
+	const entry = `entry @k(%out: tile<ptr<f32>>) {
+		%one = constant <i64: 1> : tile<i64>
+		%s = assume div_by<8>, %one : tile<i64>
+		MORE
+		%v = make_tensor_view %out, shape = [EXTENTS], strides = [OPERANDS] : tile<i64> -> tensor_view<SHAPExf32, strides=[STRIDES]>
+		%p = make_partition_view %v : partition_view<tile=(1x1), tensor_view<SHAPExf32, strides=[STRIDES]>>
+		%zero = constant <i32: 0> : tile<i32>
+		%x = constant <f32: 1.0> : tile<1x1xf32>
+		%t = store_view_tko weak %x, %p[%zero, %zero] : tile<1x1xf32>, partition_view<tile=(1x1), tensor_view<SHAPExf32, strides=[STRIDES]>>, tile<i32> -> token
+		return
+	}`
+	for _, tt := range []struct {
+		name, shape, strides, more string
+		let, ok                    bool
+	}{
+		{"the stride of an axis of one element", "1x4", "?, 1", "", true, true},
+		{"the same, with no leave", "1x4", "?, 1", "", false, false},
+		{"the stride of an axis of four", "4x1", "?, 1", "", true, false},
+		{"the stride of the last axis", "4x1", "1, ?", "", true, true},
+		{"a value with another use", "1x4", "?, 1", "%w = addi %s, %s : tile<i64>", true, false},
+		{"no stride at all", "1x4", "?, 1", "%w = assume bounded<2, ?>, %one : tile<i64>", true, false},
+	} {
+		text := strings.NewReplacer("SHAPE", tt.shape, "STRIDES", strings.ReplaceAll(tt.strides, " ", ""), "MORE", tt.more,
+			"EXTENTS", strings.ReplaceAll(tt.shape, "x", ", "), "OPERANDS", strings.Replace(tt.strides, "?", "%s", 1)).Replace(entry)
+		got := run(t, text, 4, 4, interp.Options{AnyUnusedStride: tt.let})
+		var r *interp.Report
+		if tt.ok != (got.err == nil) || got.err != nil && (!errors.As(got.err, &r) || r.Op != "cuda_tile.assume") {
+			t.Errorf("%s: got %v", tt.name, got.err)
+		}
+	}
+}

@@ -24,9 +24,9 @@ type Options struct {
 	ZeroPadding bool
 	// AnyUndefined lets undefined elements, which are zeros here, go where they like.
 	AnyUndefined bool
-	// AnyOfConstants lets pass what a program promises of a constant and is false, by which no compiler is misled. cuTile Python 1.6 promises that the
-	// stride of an axis of one element, the constant 1, is divisible by what suits it.
-	AnyOfConstants bool
+	// AnyUnusedStride lets pass a false promise of divisibility whose value is nothing but the stride of axes of one element: only coordinate 0 lies
+	// inside, so that no address depends on it. cuTile Python 1.6 makes such promises.
+	AnyUnusedStride bool
 	// Workers is how many tile blocks may run at once where none can learn the order: nothing atomic, ordered or printed. 0 is 1.
 	Workers int
 	Done    *atomic.Int64 // counts the tile blocks that have ended, if not nil

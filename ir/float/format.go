@@ -27,6 +27,7 @@ type Format struct {
 	storage  int      // bits in memory
 	overflow Overflow // what conversion to this format does beyond its range
 	nanToMax bool     // conversion of NaN gives the largest finite value
+	narrow   *narrow  // of formats with few bits, nil for others
 }
 
 // nanCode tells which magnitude codes (the bits without the sign) are NaN.

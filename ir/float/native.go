@@ -11,8 +11,11 @@ func (f *Format) nativeEncode(v float64, r Rounding) (uint64, bool) {
 	switch {
 	case f == F64:
 		return from64(v), true
-	case f == F32 && r == NearestEven:
+	case r != NearestEven:
+	case f == F32:
 		return from32(float32(v)), true
+	case f.narrow != nil:
+		return f.narrow.encode(v)
 	}
 	return 0, false
 }
@@ -25,6 +28,8 @@ func (f *Format) nativeAdd(x, y uint64, r Rounding) (uint64, bool) {
 		return from32(float32(to32(x) + to32(y))), true
 	case f == F64:
 		return from64(float64(to64(x) + to64(y))), true
+	case f.narrow != nil:
+		return f.narrow.encode(float64(f.Decode(x) + f.Decode(y)))
 	}
 	return 0, false
 }
@@ -37,6 +42,8 @@ func (f *Format) nativeMul(x, y uint64, r Rounding) (uint64, bool) {
 		return from32(float32(to32(x) * to32(y))), true
 	case f == F64:
 		return from64(float64(to64(x) * to64(y))), true
+	case f.narrow != nil:
+		return f.narrow.encode(float64(f.Decode(x) * f.Decode(y)))
 	}
 	return 0, false
 }
@@ -49,6 +56,8 @@ func (f *Format) nativeDiv(x, y uint64, r Rounding) (uint64, bool) {
 		return from32(float32(to32(x) / to32(y))), true
 	case f == F64:
 		return from64(float64(to64(x) / to64(y))), true
+	case f.narrow != nil:
+		return f.narrow.encode(float64(f.Decode(x) / f.Decode(y)))
 	}
 	return 0, false
 }
@@ -61,6 +70,8 @@ func (f *Format) nativeSqrt(x uint64, r Rounding) (uint64, bool) {
 		return from32(float32(math.Sqrt(float64(to32(x))))), true
 	case f == F64:
 		return from64(math.Sqrt(to64(x))), true
+	case f.narrow != nil:
+		return f.narrow.encode(math.Sqrt(f.Decode(x)))
 	}
 	return 0, false
 }
@@ -73,6 +84,8 @@ func (f *Format) nativeFMA(x, y, z uint64, r Rounding) (uint64, bool) {
 		return from32(FMA32(to32(x), to32(y), to32(z))), true
 	case f == F64:
 		return from64(math.FMA(to64(x), to64(y), to64(z))), true
+	case f.narrow != nil: // the product is exact
+		return f.narrow.encode(oddSum(float64(f.Decode(x)*f.Decode(y)), f.Decode(z)))
 	}
 	return 0, false
 }
@@ -85,7 +98,11 @@ func (f *Format) nativeFMA(x, y, z uint64, r Rounding) (uint64, bool) {
 // part. Rounding to odd and then to at least two bits fewer is rounding once
 // (Boldo, Melquiond 2008).
 func FMA32(x, y, z float32) float32 {
-	p, c := float64(float64(x)*float64(y)), float64(z)
+	return float32(oddSum(float64(float64(x)*float64(y)), float64(z)))
+}
+
+// oddSum is p + c rounded to odd.
+func oddSum(p, c float64) float64 {
 	s := float64(p + c)
 	// Knuth's TwoSum: p + c == s + e exactly.
 	t := float64(s - p)
@@ -98,7 +115,7 @@ func FMA32(x, y, z float32) float32 {
 		}
 		s = math.Float64frombits(b)
 	}
-	return float32(s)
+	return s
 }
 
 func to32(b uint64) float32 { return math.Float32frombits(uint32(b)) }

@@ -218,10 +218,15 @@ func (f *Format) Decode(b uint64) float64 {
 		}
 		return math.Float64frombits(b)
 	case F32:
-		if f.IsNaN(b) {
-			return math.NaN()
+		if v := math.Float32frombits(uint32(b)); v == v {
+			return float64(v)
 		}
-		return float64(math.Float32frombits(uint32(b)))
+		return math.NaN()
+	}
+	if f.narrow != nil {
+		if v, ok := f.narrow.decode(b); ok {
+			return v
+		}
 	}
 	mag, sign := f.mag(b), uint64(b2i(f.Sign(b)))<<63
 	field, man := int(mag>>f.manBits), mag&f.manMask()
@@ -258,4 +263,4 @@ func (f *Format) EncodeOverflow(v float64, r Rounding, o Overflow) uint64 {
 }
 
 // Convert rounds a value of one format to another by the rules of Encode.
-func Convert(from, to *Format, b uint64, r Rounding) uint64 { return to.pack(from.unpack(b), r) }
+func Convert(from, to *Format, b uint64, r Rounding) uint64 { return to.Encode(from.Decode(b), r) }

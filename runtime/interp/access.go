@@ -19,7 +19,7 @@ func accessOf(elem ir.Type, shape []int64) access { return access{codecOf(elem),
 
 // locate finds the word at an address.
 func (x *access) locate(m *machine, addr uint64, i int) (*allocation, int, error) {
-	if addr%uint64(x.bytes) != 0 {
+	if addr&uint64(x.bytes-1) != 0 {
 		return nil, 0, addressed(addr, m.failAt(Misaligned, x.shape, i, "address %#x of an %s is no multiple of %d", addr, ir.ShortType(x.elem), x.bytes))
 	}
 	a, off := m.mem.find(addr, x.bytes)

@@ -21,6 +21,7 @@ func elementwise(smooth bool, make func(*ir.Op) (kernel, error)) rule {
 		return func(m *machine) (signal, error) {
 			in, n := m.operands(args)
 			out := newTile(typ, n)
+			out.loose = m.loose
 			for _, t := range in {
 				out.merge(t)
 			}

@@ -68,6 +68,9 @@ func (a arithmetic) flushed(k kernel) kernel {
 func (a arithmetic) approximate(k kernel) kernel {
 	return func(out *tile, in []*tile) {
 		k(out, in)
+		if out.loose {
+			return
+		}
 		for i := range out.bits {
 			finite := true
 			for _, t := range in {
@@ -175,16 +178,17 @@ func cmpf(op *ir.Op) (kernel, error) {
 	f := formatOf(op.Operand(0))
 	cmp := ir.Cast[cudatile.Cmpf](op)
 	holds := comparisons[cmp.ComparisonPredicate()]
+	less, equal, greater := bit(holds(-1)), bit(holds(0)), bit(holds(1))
 	withNaN := bit(cmp.ComparisonOrdering() == def.Unordered)
 	return map2(func(x, y uint64) uint64 {
 		u, v := f.Decode(x), f.Decode(y)
 		switch {
 		case u < v:
-			return bit(holds(-1))
+			return less
 		case u > v:
-			return bit(holds(1))
+			return greater
 		case u == v:
-			return bit(holds(0))
+			return equal
 		}
 		return withNaN
 	}), nil
@@ -223,7 +227,7 @@ func fpowi(op *ir.Op) (kernel, error) {
 		for i, b := range in[0].bits {
 			x, n := f.Decode(b), signExtend(in[1].bits[i], width)
 			out.bits[i] = exact.Powi(f, x, n)
-			if f.IsFinite(b) {
+			if !out.loose && f.IsFinite(b) {
 				out.mark(i, inexact)
 			}
 		}

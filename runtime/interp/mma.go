@@ -93,38 +93,69 @@ func (x *matrix) bands(b int, columns bool) []band {
 }
 
 // multiply gives acc + a*b, summed in f64 and rounded once. A result is exact when no order of its sum can round in a
-// format with p bits of precision (exact.go).
-func multiply(out, acc *tile, a, b *matrix, f *float.Format, p int) {
+// format with p bits of precision (exact.go); with loose, nobody asks.
+func multiply(out, acc *tile, a, b *matrix, f *float.Format, p int, loose bool) {
 	row := make([]float64, b.cols)
 	for n := range a.batch {
-		left, right := a.bands(n, false), b.bands(n, true)
+		var left, right []band
+		if !loose || a.flags != nil || b.flags != nil {
+			left, right = a.bands(n, false), b.bands(n, true)
+		}
 		for i := range a.rows {
-			first := (n*a.rows + i) * b.cols
+			at := (n*a.rows + i) * b.cols
 			for j := range row {
-				row[j] = f.Decode(acc.bits[first+j])
+				row[j] = f.Decode(acc.bits[at+j])
 			}
-			for k := range a.cols {
-				x := a.v[(n*a.rows+i)*a.cols+k]
-				line := b.v[(n*b.rows+k)*b.cols:][:len(row)]
-				for j, y := range line {
-					row[j] += float64(x * y)
-				}
-			}
+			addProducts(row, a.v[(n*a.rows+i)*a.cols:][:a.cols], b.v[n*b.rows*b.cols:])
 			for j, v := range row {
-				at := first + j
-				out.bits[at] = f.Encode(v, float.NearestEven)
-				l, r := &left[i], &right[j]
-				flags := l.flags | r.flags | acc.flag(at)
-				c := newReach()
-				c.add(f.Decode(acc.bits[at]))
-				if l.special || r.special || c.special ||
-					!fits(f, p, min(l.low+r.low, c.low), l.sum*r.largest+c.sum) {
-					flags |= inexact
-				}
-				if flags != 0 {
-					out.mark(at, flags)
+				out.bits[at+j] = f.Encode(v, float.NearestEven)
+			}
+			if left != nil {
+				markRow(out, acc, at, &left[i], right, f, p)
+			} else if acc.flags != nil {
+				for j := range row {
+					out.mark(at+j, acc.flags[at+j])
 				}
 			}
+		}
+	}
+}
+
+// addProducts adds the product of a row and a matrix to a row, first product first. Four rows of the matrix at a time leave the sums in registers
+// for longer.
+func addProducts(sums, row, matrix []float64) {
+	n := len(sums)
+	for ; len(row) >= 4; row = row[4:] {
+		x0, x1, x2, x3 := row[0], row[1], row[2], row[3]
+		l0, l1, l2, l3 := matrix[:n], matrix[n:][:n], matrix[2*n:][:n], matrix[3*n:][:n]
+		for j, s := range sums {
+			s += float64(x0 * l0[j])
+			s += float64(x1 * l1[j])
+			s += float64(x2 * l2[j])
+			s += float64(x3 * l3[j])
+			sums[j] = s
+		}
+		matrix = matrix[4*n:]
+	}
+	for k, x := range row {
+		for j, y := range matrix[k*n:][:n] {
+			sums[j] += float64(x * y)
+		}
+	}
+}
+
+// markRow says which results of a row, from element at on, are inexact or undefined.
+func markRow(out, acc *tile, at int, l *band, right []band, f *float.Format, p int) {
+	for j := range right {
+		r := &right[j]
+		flags := l.flags | r.flags | acc.flag(at+j)
+		c := newReach()
+		c.add(f.Decode(acc.bits[at+j]))
+		if l.special || r.special || c.special || !fits(f, p, min(l.low+r.low, c.low), l.sum*r.largest+c.sum) {
+			flags |= inexact
+		}
+		if flags != 0 {
+			out.mark(at+j, flags)
 		}
 	}
 }
@@ -139,7 +170,7 @@ func mmaf(c *compiler, op *ir.Op) (action, error) {
 	}
 	return func(m *machine) (signal, error) {
 		out := newTile(typ, int(typ.NumElements()))
-		multiply(out, m.tile(args[2]), decode(m.tile(args[0]), in), decode(m.tile(args[1]), in), f, p)
+		multiply(out, m.tile(args[2]), decode(m.tile(args[0]), in), decode(m.tile(args[1]), in), f, p, m.loose)
 		m.vals[res] = out
 		return next, nil
 	}, nil
@@ -153,7 +184,7 @@ func mmafScaled(c *compiler, op *ir.Op) (action, error) {
 		a, b := decode(m.tile(args[0]), in), decode(m.tile(args[1]), in)
 		a.scale(decode(m.tile(args[3]), scale))
 		b.scale(decode(m.tile(args[4]), scale))
-		multiply(out, m.tile(args[2]), a, b, f, precision(f))
+		multiply(out, m.tile(args[2]), a, b, f, precision(f), m.loose)
 		m.vals[res] = out
 		return next, nil
 	}, nil

@@ -40,14 +40,24 @@ func (l line) at(lane, k int) int {
 	return (lane/l.inner*l.n+k)*l.inner + lane%l.inner
 }
 
+// step is how far the elements of a lane lie apart.
+func (l line) step() int {
+	if l.reverse {
+		return -l.inner
+	}
+	return l.inner
+}
+
 // get is element k of every lane.
 func (l line) get(t *tile, k int) *tile {
 	out := newTile(t.typ, l.lanes())
-	for lane := range out.bits {
-		i := l.at(lane, k)
-		out.bits[lane] = t.bits[i]
-		if f := t.flag(i); f != 0 {
-			out.mark(lane, f)
+	for o := range l.outer {
+		at := l.at(o*l.inner, k)
+		copy(out.bits[o*l.inner:][:l.inner], t.bits[at:])
+		for i := range l.inner {
+			if f := t.flag(at + i); f != 0 {
+				out.mark(o*l.inner+i, f)
+			}
 		}
 	}
 	return out
@@ -55,11 +65,13 @@ func (l line) get(t *tile, k int) *tile {
 
 // put makes a tile element k of every lane.
 func (l line) put(to *tile, k int, from *tile) {
-	for lane, v := range from.bits {
-		i := l.at(lane, k)
-		to.bits[i] = v
-		if f := from.flag(lane); f != 0 {
-			to.mark(i, f)
+	for o := range l.outer {
+		at := l.at(o*l.inner, k)
+		copy(to.bits[at:], from.bits[o*l.inner:][:l.inner])
+		for i := range l.inner {
+			if f := from.flag(o*l.inner + i); f != 0 {
+				to.mark(at+i, f)
+			}
 		}
 	}
 }
@@ -219,16 +231,17 @@ func (c *combiner) call(m *machine, prefixes, elements []*tile, lanes int) ([]*t
 }
 
 // along combines the elements of every lane, in f64, rounded where they are kept: keep gets every prefix. The result is
-// that of the whole lane.
-func (f fold) along(t *tile, l line, keep func(lane, k int, v uint64, flags uint8)) *tile {
+// that of the whole lane. With loose, nobody asks what is inexact.
+func (f fold) along(t *tile, l line, loose bool, keep func(lane, k int, v uint64, flags uint8)) *tile {
 	out := newTile(t.typ, l.lanes())
 	for lane := range out.bits {
 		sum, product := newReach(), newSpan()
 		var acc float64
 		var v uint64
 		var flags uint8
+		i, step := l.at(lane, 0)-l.step(), l.step()
 		for k := range l.n {
-			i := l.at(lane, k)
+			i += step
 			x := f.format.Decode(t.bits[i])
 			flags |= t.flag(i)
 			g := flags
@@ -240,12 +253,16 @@ func (f fold) along(t *tile, l line, keep func(lane, k int, v uint64, flags uint
 			default:
 				acc = x
 			}
-			if f.product {
+			switch {
+			case loose:
+			case f.product:
 				if product.add(x); k > 0 && !product.exact(f.format) {
 					g |= inexact
 				}
-			} else if sum.add(x); k > 0 && !sum.exact(f.format) {
-				g |= inexact
+			default:
+				if sum.add(x); k > 0 && !sum.exact(f.format) {
+					g |= inexact
+				}
 			}
 			if keep != nil || k == l.n-1 {
 				v = f.format.Encode(acc, float.NearestEven)
@@ -272,13 +289,13 @@ func reduce(c *compiler, op *ir.Op) (action, error) {
 		accs := make([]*tile, len(in))
 		for j, t := range in {
 			if comb.simple != nil {
-				accs[j] = comb.simple[j].along(t, l, nil)
+				accs[j] = comb.simple[j].along(t, l, m.loose, nil)
 			} else {
 				accs[j] = l.get(t, 0)
 			}
 		}
 		err := comb.rest(m, l, in, accs, nil)
-		if comb.simple == nil && comb.rounds && l.n > 1 {
+		if comb.simple == nil && comb.rounds && l.n > 1 && !m.loose {
 			for j, t := range accs {
 				accs[j] = t.marked(inexact)
 			}
@@ -295,11 +312,20 @@ func (c *combiner) pairs(m *machine, l line, in []*tile) ([]*tile, error) {
 		for side := range sides {
 			for _, t := range in {
 				to := newTile(t.typ, half.lanes()*half.n)
-				for lane := range half.lanes() {
-					for k := range half.n {
-						i, at := l.at(lane, 2*k+side), half.at(lane, k)
-						if to.bits[at] = t.bits[i]; t.flag(i) != 0 {
-							to.mark(at, t.flag(i))
+				if l.inner == 1 {
+					for i := range to.bits {
+						to.bits[i] = t.bits[2*i+side]
+					}
+				}
+				for row := range half.outer * half.n { // a run of lanes from each second row of the tile
+					if l.inner == 1 && t.flags == nil {
+						break
+					}
+					i, at := (2*row+side)*l.inner, row*l.inner
+					copy(to.bits[at:][:l.inner], t.bits[i:])
+					for k := range l.inner {
+						if f := t.flag(i + k); f != 0 {
+							to.mark(at+k, f)
 						}
 					}
 				}
@@ -323,7 +349,7 @@ func scan(c *compiler, op *ir.Op) (action, error) {
 			out := newTile(t.typ, len(t.bits))
 			outs[j] = out
 			if comb.simple != nil {
-				comb.simple[j].along(t, l, func(lane, k int, v uint64, f uint8) {
+				comb.simple[j].along(t, l, m.loose, func(lane, k int, v uint64, f uint8) {
 					i := l.at(lane, k)
 					if out.bits[i] = v; f != 0 {
 						out.mark(i, f)
@@ -336,7 +362,7 @@ func scan(c *compiler, op *ir.Op) (action, error) {
 		}
 		return outs, comb.rest(m, l, in, accs, func(k int) {
 			for j, t := range accs {
-				if comb.rounds {
+				if comb.rounds && !m.loose {
 					t = t.marked(inexact)
 				}
 				l.put(outs[j], k, t)
@@ -363,7 +389,7 @@ func along(c *compiler, op *ir.Op, reverse bool, do func(*machine, *combiner, li
 			return 0, err
 		}
 		for j, t := range outs {
-			m.vals[results[j]] = &tile{typeOf(op.Result(j)), t.bits, t.flags}
+			m.vals[results[j]] = &tile{typ: typeOf(op.Result(j)), bits: t.bits, flags: t.flags}
 		}
 		return next, nil
 	}, nil

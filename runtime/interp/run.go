@@ -56,6 +56,7 @@ type machine struct {
 	op          *ir.Op  // the operation at work
 	block, grid [3]int
 	steps       int64
+	loose       bool          // nobody asks which elements are inexact
 	lanes       int           // of the combine region at work; 0 outside
 	locals      []*allocation // of alloca in the open blocks
 }
@@ -116,7 +117,7 @@ func (l *launch) one(mem *Memory) (*Result, error) {
 			return res, nil
 		}
 		g := l.opts.Grid
-		m := &machine{launch: l, prog: l.prog, mem: mem, opts: l.opts, vals: make([]value, l.entry.slots), grid: g}
+		m := &machine{launch: l, prog: l.prog, mem: mem, opts: l.opts, vals: make([]value, l.entry.slots), grid: g, loose: mem.plain && !l.opts.Strict}
 		m.block = [3]int{int(i) % g[0], int(i) / g[0] % g[1], int(i) / g[0] / g[1]}
 		for k, v := range l.entry.op.Body().Args() {
 			t := newTile(typeOf(v), 1)

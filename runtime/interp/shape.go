@@ -146,7 +146,7 @@ func reshape(c *compiler, op *ir.Op) (action, error) {
 	arg, res, typ := c.slot(op.Operand(0)), c.slot(op.Result(0)), typeOf(op.Result(0))
 	return func(m *machine) (signal, error) {
 		in := m.tile(arg)
-		m.vals[res] = &tile{typ, in.bits, in.flags}
+		m.vals[res] = &tile{typ: typ, bits: in.bits, flags: in.flags}
 		return next, nil
 	}, nil
 }
@@ -207,7 +207,7 @@ func insert(c *compiler, op *ir.Op) (action, error) {
 	indices := c.slotsOf(op.OperandGroup(2))
 	return func(m *machine) (signal, error) {
 		in, old := m.tile(part), m.tile(dst)
-		out := &tile{old.typ, append([]uint64(nil), old.bits...), append([]uint8(nil), old.flags...)}
+		out := &tile{typ: old.typ, bits: append([]uint64(nil), old.bits...), flags: append([]uint8(nil), old.flags...)}
 		b, ok, err := m.slice(whole(old.typ.Shape), old.typ.Shape, in.typ.Shape, indices)
 		if err != nil {
 			return 0, err

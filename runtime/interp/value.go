@@ -26,6 +26,7 @@ type tile struct {
 	typ   *cudatile.TileType
 	bits  []uint64
 	flags []uint8 // nil when no element has a flag
+	loose bool    // nobody asks which elements are inexact
 }
 
 func newTile(t *cudatile.TileType, n int) *tile { return &tile{typ: t, bits: make([]uint64, n)} }
@@ -47,7 +48,7 @@ func (t *tile) markAll(f uint8) {
 
 // marked is a copy of a tile in which every element has the flag.
 func (t *tile) marked(f uint8) *tile {
-	c := &tile{t.typ, t.bits, append([]uint8(nil), t.flags...)}
+	c := &tile{t.typ, t.bits, append([]uint8(nil), t.flags...), t.loose}
 	c.markAll(f)
 	return c
 }

@@ -116,28 +116,77 @@ func (m *machine) tileAt(v *tileView, indices []int, promised ir.BoolArray) (*wi
 	return w, nil
 }
 
-// each visits the elements in row-major order with their place in memory.
-func (w *window) each(c codec, visit func(i int, inside bool, addr uint64, high bool) error) error {
-	i := 0
+// runs visits the elements along the last dimension together, in row-major order of the others: the number of the first element, its offset but for
+// that along the last dimension, and whether all other dimensions are inside.
+func (w *window) runs(visit func(i int, off int64, inside bool) error) error {
+	i, last := 0, len(w.shape)-1
 	var walk func(d int, off int64, inside bool) error
 	walk = func(d int, off int64, inside bool) error {
-		last := d == len(w.shape)-1
+		if d == last {
+			err := visit(i, off, inside)
+			i += len(w.offset[last])
+			return err
+		}
 		for k, o := range w.offset[d] {
-			var err error
-			if in := inside && w.inside[d][k]; last {
-				addr, high := c.place(w.base, off+o)
-				err = visit(i, in, addr, high)
-				i++
-			} else {
-				err = walk(d+1, off+o, in)
-			}
-			if err != nil {
+			if err := walk(d+1, off+o, inside && w.inside[d][k]); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	return walk(0, 0, true)
+}
+
+// each visits the elements in row-major order with their place in memory.
+func (w *window) each(c codec, visit func(i int, inside bool, addr uint64, high bool) error) error {
+	return w.runs(func(i int, off int64, inside bool) error { return w.run(c, i, off, inside, visit) })
+}
+
+// run visits the elements of one run.
+func (w *window) run(c codec, i int, off int64, inside bool, visit func(i int, inside bool, addr uint64, high bool) error) error {
+	last := len(w.shape) - 1
+	for k, o := range w.offset[last] {
+		addr, high := c.place(w.base, off+o)
+		if err := visit(i+k, inside && w.inside[last][k], addr, high); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// first is the offset of the first element along the last dimension.
+func (w *window) first() int64 { return w.offset[len(w.shape)-1][0] }
+
+// rest visits the elements of a run after the first n, none of which is inside.
+func (w *window) rest(i, n int, visit func(i int, inside bool, addr uint64, high bool) error) error {
+	for k := n; k < len(w.offset[len(w.shape)-1]); k++ {
+		if err := visit(i+k, false, 0, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// evenly tells whether the elements of a run that are inside are its first n, step elements apart.
+func (w *window) evenly() (n int, step int64, ok bool) {
+	offset, inside := w.offset[len(w.shape)-1], w.inside[len(w.shape)-1]
+	for n < len(inside) && inside[n] {
+		n++
+	}
+	if n > 1 {
+		step = offset[1] - offset[0]
+	}
+	for k := 1; k < n; k++ {
+		if offset[k]-offset[k-1] != step {
+			return 0, 0, false
+		}
+	}
+	for _, in := range inside[n:] {
+		if in {
+			return 0, 0, false
+		}
+	}
+	return n, step, true
 }
 
 // viewAccess is an operation on one tile of a view.
@@ -161,14 +210,20 @@ func (a *viewAccess) window(m *machine) (*window, error) {
 	return m.tileAt(m.vals[a.view].(*tileView), a.indices, a.promised)
 }
 
-// change visits the elements inside the array, for operations that write. An index outside the index space is undefined.
-func (a *viewAccess) change(m *machine, visit func(i int, addr uint64, high bool) error) error {
+// changed is the window of an operation that writes. An index outside the index space is undefined.
+func (a *viewAccess) changed(m *machine) (*window, error) {
 	w, err := a.window(m)
+	if err == nil && w.outside {
+		err = m.fail(Undefined, "the index lies outside the index space %v of the view", m.vals[a.view].(*tileView).indexSpace())
+	}
+	return w, err
+}
+
+// change visits the elements inside the array, for operations that write.
+func (a *viewAccess) change(m *machine, visit func(i int, addr uint64, high bool) error) error {
+	w, err := a.changed(m)
 	if err != nil {
 		return err
-	}
-	if w.outside {
-		return m.fail(Undefined, "the index lies outside the index space %v of the view", m.vals[a.view].(*tileView).indexSpace())
 	}
 	return w.each(a.x.codec, func(i int, inside bool, addr uint64, high bool) error {
 		if !inside {
@@ -217,7 +272,7 @@ func loadView(c *compiler, op *ir.Op) (action, error) {
 			}
 			return next, nil
 		}
-		return next, w.each(a.x.codec, func(i int, inside bool, addr uint64, high bool) error {
+		read := func(i int, inside bool, addr uint64, high bool) error {
 			if inside {
 				return a.x.read(m, out, i, addr, high)
 			}
@@ -225,6 +280,13 @@ func loadView(c *compiler, op *ir.Op) (action, error) {
 				m.undefine(out, i)
 			}
 			return nil
+		}
+		lead, step, even := w.evenly()
+		return next, w.runs(func(i int, off int64, inside bool) error {
+			if even && inside && lead > 0 && a.x.readRun(m, out.bits[i:][:lead], w.base, off+w.first(), step) {
+				return w.rest(i, lead, read)
+			}
+			return w.run(a.x.codec, i, off, inside, read)
 		})
 	}, nil
 }
@@ -233,6 +295,23 @@ func storeView(c *compiler, op *ir.Op) (action, error) {
 	a, src := viewAccessOf(c, op), c.slot(ir.Cast[cudatile.TileOp](op).Tile())
 	return func(m *machine) (signal, error) {
 		v := m.tile(src)
-		return next, a.change(m, func(i int, addr uint64, high bool) error { return a.x.write(m, v, i, addr, high) })
+		w, err := a.changed(m)
+		if err != nil {
+			return 0, err
+		}
+		write := func(i int, inside bool, addr uint64, high bool) error {
+			if !inside {
+				return nil
+			}
+			return a.x.write(m, v, i, addr, high)
+		}
+		lead, step, even := w.evenly()
+		even = even && (v.any()&undef == 0 || m.opts.AnyUndefined)
+		return next, w.runs(func(i int, off int64, inside bool) error {
+			if !inside || even && (lead == 0 || a.x.writeRun(m, v.bits[i:][:lead], w.base, off+w.first(), step, v.flags != nil)) {
+				return nil
+			}
+			return w.run(a.x.codec, i, off, inside, write)
+		})
 	}, nil
 }

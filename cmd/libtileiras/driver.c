@@ -3,6 +3,7 @@
 #include "tileiras.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,16 +49,26 @@ tileiras_handle tileiras_driver_launched(void) {
     return h;
 }
 
+/* wait_for_launched waits for the launch that this thread began last, which tileiras_driver_launched still gives out. */
 static CUresult wait_for_launched(void) {
-    if (!launched) return SUCCESS;
-    int status = tileiras_status(launched);
-    tileiras_free(tileiras_driver_launched());
-    return status == TILEIRAS_OK ? SUCCESS : LAUNCH_FAILED;
+    return !launched || tileiras_status(launched) == TILEIRAS_OK ? SUCCESS : LAUNCH_FAILED;
+}
+
+/* forget_launched waits for it and frees it: nobody has asked for it. */
+static CUresult forget_launched(void) {
+    CUresult status = wait_for_launched();
+    if (status != SUCCESS) fprintf(stderr, "tileiras: %s\n", tileiras_error(launched));
+    if (launched) tileiras_free(tileiras_driver_launched());
+    return status;
 }
 
 static CUresult unsupported(void) { return NOT_SUPPORTED; }
 static CUresult nothing(void) { return SUCCESS; }
 static CUresult synchronize(void) { return wait_for_launched(); }
+static CUresult quietly(void) { /* events say nothing of the launch before them */
+    wait_for_launched();
+    return SUCCESS;
+}
 
 static CUresult driver_version(int *v) {
     *v = 13040;
@@ -246,9 +257,47 @@ static CUresult kernel_attribute(int *value, int attribute, void *kernel, int de
     return SUCCESS;
 }
 
+/* process_memory gives the memory that this process may write, for hosts that do not say what memory a kernel may touch: bounds are then those of
+ * what the system has mapped. NULL where the system does not tell. */
+static tileiras_region *process_memory(size_t *regions) {
+    *regions = 0;
+    FILE *f = fopen("/proc/self/maps", "r");
+    if (!f) return NULL;
+    tileiras_region *all = NULL;
+    size_t n = 0;
+    char line[4096];
+    while (fgets(line, sizeof line, f)) {
+        unsigned long from, to;
+        char mode[5];
+        if (sscanf(line, "%lx-%lx %4s", &from, &to, mode) != 3 || mode[0] != 'r' || mode[1] != 'w') continue;
+        if (n && all[n - 1].address + all[n - 1].size == from) {
+            all[n - 1].size += to - from;
+            continue;
+        }
+        tileiras_region *more = realloc(all, (n + 1) * sizeof *all);
+        if (!more) break;
+        all = more;
+        all[n++] = (tileiras_region){"memory of the process", from, (void *)from, to - from};
+    }
+    fclose(f);
+    *regions = n;
+    return all;
+}
+
+/* launch_anywhere launches a kernel of which nobody has said what memory it may touch, and waits for its end. */
+static CUresult launch_anywhere(struct kernel *k, const uint32_t grid[3], void **params) {
+    size_t n;
+    tileiras_region *all = process_memory(&n);
+    if (!all) return NOT_SUPPORTED;
+    launched = tileiras_launch(k->program, k->name, grid, (tileiras_params)params, all, n);
+    free(all);
+    return forget_launched();
+}
+
 /* launch begins a launch on the memory of this thread and all that the driver API has allocated. */
 static CUresult launch(struct kernel *k, const uint32_t grid[3], void **params) {
-    wait_for_launched();
+    forget_launched();
+    if (!own) return launch_anywhere(k, grid, params);
     pthread_mutex_lock(&lock);
     size_t n = owned;
     for (struct allocation *a = allocations; a; a = a->next) n++;
@@ -299,9 +348,9 @@ static const struct {
     {"cuLaunchKernel", launch_kernel}, {"cuLaunchKernelEx", launch_ex},
     {"cuMemAlloc", memory_allocate}, {"cuMemFree", memory_free}, {"cuMemAllocHost", memory_allocate_host}, {"cuMemFreeHost", memory_free_host},
     {"cuMemcpyHtoDAsync", copy_to_device}, {"cuPointerGetAttribute", pointer_attribute},
-    {"cuStreamCreate", stream_create}, {"cuStreamDestroy", synchronize}, {"cuStreamGetCtx", context_of}, {"cuStreamGetId", stream_id},
-    {"cuStreamIsCapturing", stream_capturing}, {"cuStreamSynchronize", synchronize}, {"cuStreamWaitEvent", synchronize},
-    {"cuEventCreate", event_create}, {"cuEventDestroy", nothing}, {"cuEventRecord", synchronize}, {"cuEventQuery", synchronize},
+    {"cuStreamCreate", stream_create}, {"cuStreamDestroy", quietly}, {"cuStreamGetCtx", context_of}, {"cuStreamGetId", stream_id},
+    {"cuStreamIsCapturing", stream_capturing}, {"cuStreamSynchronize", synchronize}, {"cuStreamWaitEvent", quietly},
+    {"cuEventCreate", event_create}, {"cuEventDestroy", nothing}, {"cuEventRecord", quietly}, {"cuEventQuery", quietly},
     {"cuEventElapsedTime", event_elapsed},
 };
 

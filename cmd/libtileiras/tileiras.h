@@ -131,7 +131,8 @@ void *tileiras_driver(tileiras_handle options);
 tileiras_handle tileiras_image(tileiras_data source, size_t size, tileiras_handle options);
 
 /* The memory that kernels may touch which this thread launches through the stand-in from now on, besides what the driver API allocated. It must stay
- * until it is replaced. */
+ * until it is replaced. With NULL nobody says what they may touch: then it is what the process has mapped (Linux only), bounds are no finer than that,
+ * a launch ends before it returns, and what went wrong is on the standard error. */
 void tileiras_driver_memory(tileiras_memory memory, size_t regions);
 
 /* The launch that this thread began last through the stand-in, or 0; the caller frees it. What nobody asks for is freed by the next launch. */

@@ -2,6 +2,7 @@ package executor
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"tileiras/runtime/emu"
@@ -65,7 +66,44 @@ func (p *Program) interpFault(r *interp.Report, k Kernel, l *Launch) *Fault {
 		f.Kind = kind
 	}
 	f.locate(l)
+	if r.Kind == interp.AssertFailed && l.Stdout != nil {
+		io.WriteString(l.Stdout, f.printed())
+	}
 	return f
+}
+
+// printed is what compiled code prints of an assertion that fails.
+func (f *Fault) printed() string {
+	at := Place{}
+	if len(f.Places) > 0 {
+		at = f.Places[0]
+	}
+	list := func(s string) string { return strings.ReplaceAll(s, " ", ", ") }
+	return fmt.Sprintf("%s:%d: tile block: %s, position: %s: %s\n", at.File, at.Line, list(fmt.Sprint(f.Block)), list(fmt.Sprint(f.Element)), f.Message)
+}
+
+// lastLine hands on what is printed and remembers the last line.
+type lastLine struct {
+	to   io.Writer
+	last string
+}
+
+func (w *lastLine) Write(b []byte) (int, error) {
+	w.last = strings.TrimSuffix(string(b), "\n")
+	if w.to == nil {
+		return len(b), nil
+	}
+	return w.to.Write(b)
+}
+
+// asserted is the message of an assertion that has failed, from what compiled code has printed; otherwise where it has printed none.
+func (w *lastLine) asserted(otherwise string) string {
+	if _, after, ok := strings.Cut(w.last, ", position: ["); ok {
+		if _, message, ok := strings.Cut(after, "]: "); ok {
+			return message
+		}
+	}
+	return otherwise
 }
 
 func (p *Program) emuFault(r *emu.Report, k Kernel, l *Launch) *Fault {

@@ -107,7 +107,8 @@ func (p *Program) emulate(ctx context.Context, k Kernel, l *Launch) (*Report, er
 	}
 	defer p.emem.Map(nil)
 	s := p.launch[k.Name]
-	o := emu.Options{Block: s.block, Cluster: s.cluster, DynShared: s.shared, Seed: 1, Schedule: p.opts.Schedule, Stdout: l.Stdout,
+	printed := &lastLine{to: l.Stdout}
+	o := emu.Options{Block: s.block, Cluster: s.cluster, DynShared: s.shared, Seed: 1, Schedule: p.opts.Schedule, Stdout: printed,
 		Foreign: p.opts.Foreign, NoteEqualStores: p.opts.EqualStores, Stats: p.opts.Stats,
 		Checks: emu.Checks{NoRaces: p.opts.Checks.NoRaces, NoUndefined: p.opts.Checks.NoUndefined, NoAlignment: p.opts.Checks.NoAlignment}}
 	for i := range o.Grid {
@@ -123,7 +124,11 @@ func (p *Program) emulate(ctx context.Context, k Kernel, l *Launch) (*Report, er
 	case ctx.Err() != nil && err != nil:
 		return nil, ctx.Err()
 	case errors.As(err, &r):
-		return nil, p.emuFault(r, k, l)
+		f := p.emuFault(r, k, l)
+		if r.Kind == emu.Trap {
+			f.Message = printed.asserted(f.Message)
+		}
+		return nil, f
 	case err != nil:
 		return nil, err
 	}

@@ -63,7 +63,10 @@ def run(call: Callable[[tuple[Any, ...]], Any], kernel: Any, values: Sequence[An
     _thread.table = table
     if sys.stdout is not None:
         sys.stdout.flush()
-    call(values)
+    try:
+        call(values)
+    finally:
+        lib.c.tileiras_driver_memory(None, 0)
     launch = lib.c.tileiras_driver_launched()
     if not launch:
         return {"seconds": 0.0, "blocks": 0, "operations": 0, "instructions": 0, "notes": []}

@@ -1,4 +1,6 @@
 """Launches as programs make them: arguments of every kind, errors of the front end, Ctrl-C, children, memory."""
+import ctypes
+import io
 import os
 import resource
 import signal
@@ -9,7 +11,24 @@ import threading
 import cuda.tile as ct
 import numpy as np
 
+from cuda.tile import _cext
+from cuda.tile._load_libcuda import _cuGetProcAddress_v2
+
 from tileiras.nogpu import KernelFault, OutOfBounds
+
+
+@ct.kernel
+def checked(x):
+    ct.assert_(ct.load(x, (0,), (4,)) > 0, "x is positive")
+
+
+# What an assertion says is printed too, as compiled code prints it.
+if sys.argv[1:] == ["checked"]:
+    ct.launch(0, (1,), checked, (np.array([1, 2, 0, 4], np.int32),))
+done = subprocess.run([sys.executable, __file__, "checked"], capture_output=True, text=True)
+line = checked._pyfunc.__code__.co_firstlineno + 2
+assert done.stdout.endswith(f"launches.py:{line}: tile block: [0, 0, 0], position: [2]: x is positive\n"), done
+assert "AssertionFailed: assertion: x is positive" in done.stderr, done
 
 
 @ct.kernel
@@ -85,6 +104,53 @@ for at, inside in ((9, True), (10, False), (-1, False), (0, True)):
         assert not inside and fault.array.name == "x" and fault.block == (0, 0, 0) and fault.file == __file__, fault
 assert list(np.nonzero(x)[0]) == [0, 9]
 
+
+# A fault in a kernel that takes a list, for which the front end allocates memory and frees it, is raised too.
+@ct.kernel
+def beyond(xs, y):
+    ct.scatter(y, ct.load(xs[1], (0,), (1,)), 1, check_bounds=False)
+
+
+for at in (3, 4):
+    try:
+        y = np.zeros(4, np.int32)
+        ct.launch(0, (1,), beyond, ([np.zeros(1, np.int32), np.full(1, at, np.int32)], y))
+        assert at == 3 and y[3] == 1
+    except OutOfBounds as fault:
+        assert at == 4 and fault.array.name == "y", fault
+
+# The measure of autotuning runs the kernel each time it is asked for by itself.
+y = np.zeros(64, np.float32)
+for n in (1, 2):
+    assert _cext._benchmark(0, (4,), axpy, ([np.ones(64, np.float32)], y, 1.0, False, 16)) > 0
+    assert y[0] == n, y[0]
+
+# A host that launches by the driver's functions alone says nothing of memory, and may touch that of the process.
+def driver(name, *arguments):
+    at = ctypes.c_void_p()
+    assert _cuGetProcAddress_v2(name, ctypes.byref(at), 12000, ctypes.c_uint64(0), None) == 0
+    return ctypes.CFUNCTYPE(ctypes.c_int)(at.value)(*arguments)
+
+
+@ct.kernel
+def put(x, v):
+    ct.scatter(x, 3, v)
+
+
+c = ct.compilation
+array = c.ArrayConstraint(ct.int32, 1, index_dtype=ct.int32, stride_lower_bound_incl=0, alias_groups=(), may_alias_internally=False, stride_constant=(1,))
+signature = c.KernelSignature(parameters=[array, c.ScalarConstraint(ct.int32)], calling_convention=c.CallingConvention.cutile_python_v1(), symbol="put")
+image = io.BytesIO()
+c.export_kernel(put, [signature], image, gpu_code="sm_90", output_format="cubin")
+program, kernel = ctypes.c_void_p(), ctypes.c_void_p()
+assert driver(b"cuLibraryLoadData", ctypes.byref(program), image.getvalue(), None, None, 0, None, None, 0) == 0
+assert driver(b"cuLibraryGetKernel", ctypes.byref(kernel), program, b"put") == 0
+x = np.zeros(8, np.int32)
+values = [ctypes.c_void_p(x.ctypes.data), ctypes.c_int32(8), ctypes.c_int32(1), ctypes.c_int32(5)]
+table = (ctypes.c_void_p * 4)(*(ctypes.addressof(v) for v in values))
+assert driver(b"cuLaunchKernel", kernel, 1, 1, 1, 1, 1, 1, 0, None, table, None) == 0
+assert list(x) == [0, 0, 0, 5, 0, 0, 0, 0], x
+
 # Many launches of a small kernel keep no memory.
 y = np.zeros(16, np.float32)
 one = [np.ones(16, np.float32)]
@@ -96,8 +162,9 @@ assert y[0] == 2000
 grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
 assert grown < 20_000, f"{grown} KB more after 1500 launches"
 
-# A Python process that this one starts runs kernels here too.
+# A Python process that this one starts runs kernels here too, and says nothing else.
 if len(sys.argv) == 1:
     child = "import cuda.tile as ct, numpy as np\nfrom tileiras.samples import vector_add\nvector_add.main()"
-    assert subprocess.run([sys.executable, "-c", child], capture_output=True, text=True, check=True).stdout == "vector_add: right\n"
+    done = subprocess.run([sys.executable, "-c", child], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("vector_add: right\n", ""), done
 print("ok")

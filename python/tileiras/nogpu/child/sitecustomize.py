@@ -5,12 +5,14 @@ import sys
 
 _here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:] = [p for p in sys.path if os.path.abspath(p or ".") != _here]
-sys.modules.pop("sitecustomize", None)
+_this = sys.modules.pop("sitecustomize", None)
 try:
     if importlib.util.find_spec("sitecustomize") is not None:
         importlib.import_module("sitecustomize")  # the one of the machine
 except ImportError:
     pass
+if _this is not None:
+    sys.modules.setdefault("sitecustomize", _this)  # what is being imported must be there at its end
 
 from tileiras.nogpu import enable  # noqa: E402
 

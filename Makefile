@@ -13,12 +13,12 @@ help: ## Lists the targets.
 
 build: ## Builds the commands into bin/.
 	@mkdir -p $(BIN)
-	$(GO) build -o $(BIN)/ ./cmd/tile-opt ./cmd/tile-translate ./cmd/tileiras ./cmd/tileirdisasm ./cmd/tilerun
+	CGO_ENABLED=0 $(GO) build -o $(BIN)/ ./cmd/tile-opt ./cmd/tile-translate ./cmd/tileiras ./cmd/tileirdisasm ./cmd/tilerun
 
 .PHONY: lib race wheel nogpu
 wheel: ## Builds the Python package for this platform into build/; needs a C compiler and Python.
 	$(GO) build -ldflags '-s -w' -buildmode=c-shared -o build/wheel/libtileiras.so ./cmd/libtileiras
-	$(GO) build -ldflags '-s -w' -o build/wheel/ ./cmd/tileiras ./cmd/tileirdisasm ./cmd/tilerun
+	CGO_ENABLED=0 $(GO) build -ldflags '-s -w' -o build/wheel/ ./cmd/tileiras ./cmd/tileirdisasm ./cmd/tilerun
 	python3 python/wheel.py build/wheel build
 
 nogpu: build lib ## Runs the tests in the folder SUITE, of cuTile Python or of TileGym, without a GPU, on both engines (ENGINES=interp); installs what they need into .tools.

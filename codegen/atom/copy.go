@@ -2,6 +2,7 @@ package atom
 
 import (
 	"fmt"
+	"sync"
 
 	"tileiras/codegen/ptxop"
 	"tileiras/codegen/target"
@@ -38,7 +39,7 @@ type Copy struct {
 }
 
 // Copies is all rows, by kind, then narrow to wide.
-var Copies = buildCopies()
+var Copies = sync.OnceValue(buildCopies)
 
 // vectorWords is how the instruction sets name an access of so many bytes by 32-bit words; 32 bytes are for global memory alone
 // (PTX ISA, "ld", vectors of 256 bits).
@@ -88,7 +89,7 @@ func buildCopies() []*Copy {
 // SelectCopy is the widest row of a kind that a target has and that moves at most bytes a lane; nil if there is none.
 func SelectCopy(t *target.Target, kind CopyKind, bytes int) *Copy {
 	var best *Copy
-	for _, c := range Copies {
+	for _, c := range Copies() {
 		if c.Kind == kind && c.Matrices == 0 && c.Bytes <= bytes && c.Need.On(t) && (best == nil || c.Bytes >= best.Bytes) {
 			best = c
 		}
@@ -98,7 +99,7 @@ func SelectCopy(t *target.Target, kind CopyKind, bytes int) *Copy {
 
 // SelectMatrix is the row that loads or stores so many matrices at once; nil if the target has none.
 func SelectMatrix(t *target.Target, kind CopyKind, matrices int, trans bool) *Copy {
-	for _, c := range Copies {
+	for _, c := range Copies() {
 		if c.Kind == kind && c.Matrices == matrices && c.Trans == trans && c.Need.On(t) {
 			return c
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"sync"
 
 	"tileiras/codegen/layout"
 	"tileiras/codegen/ptxop"
@@ -48,13 +49,29 @@ var scalarRows = []struct {
 }
 
 // MMAs is all rows: those of ptxop.Products, whose layouts follow from shape and element size (PTX ISA, "Matrix Fragments for mma"), and
-// those of one thread. Where costs are equal, an earlier one is preferred.
-var MMAs = buildMMAs()
+// those of one thread, for one type of accumulator after another. Where costs are equal, an earlier one is preferred.
+func MMAs() []*MMA {
+	var out []*MMA
+	for _, c := range accumulators {
+		out = append(out, rows[c]()...)
+	}
+	return out
+}
 
-func buildMMAs() []*MMA {
+var accumulators = []Elem{F32, F16, F64, S32}
+
+// rows are made when somebody asks, by the type of C: most kernels have no product, others one kind.
+var rows = map[Elem]func() []*MMA{F32: rowsOf(F32), F16: rowsOf(F16), F64: rowsOf(F64), S32: rowsOf(S32)}
+
+func rowsOf(c Elem) func() []*MMA { return sync.OnceValue(func() []*MMA { return buildMMAs(c) }) }
+
+func buildMMAs(c Elem) []*MMA {
 	var out []*MMA
 	for i := range ptxop.Products {
 		p := &ptxop.Products[i]
+		if elemOf(p.D) != c {
+			continue
+		}
 		for _, a := range p.A {
 			for _, b := range p.B {
 				m := &MMA{Name: p.Name(a, b), Op: ptxop.Must(p.Name(a, b)), Shape: Shape{p.M, p.N, p.K}, A: elemOf(a), B: elemOf(b), C: elemOf(p.D),
@@ -65,6 +82,9 @@ func buildMMAs() []*MMA {
 		}
 	}
 	for _, r := range scalarRows {
+		if r.c != c {
+			continue
+		}
 		m := &MMA{Name: "fma." + string(r.c), Shape: Shape{1, 1, r.k}, A: r.a, B: r.b, C: r.c, Rate: r.rate}
 		if r.op != "" {
 			m.Name, m.Op = r.op, ptxop.Must(r.op)
@@ -156,7 +176,7 @@ func (m *MMA) prove() error {
 
 // MMAByName finds a row; nil if there is none.
 func MMAByName(name string) *MMA {
-	for _, m := range MMAs {
+	for _, m := range MMAs() {
 		if m.Name == name {
 			return m
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tileiras/codegen/layout"
+	"tileiras/codegen/ptxop"
 	"tileiras/codegen/target"
 )
 
@@ -18,9 +19,19 @@ func sm(t *testing.T, name string) *target.Target {
 	return tg
 }
 
+func TestEveryProductIsARow(t *testing.T) {
+	want := len(scalarRows)
+	for i := range ptxop.Products {
+		want += len(ptxop.Products[i].A) * len(ptxop.Products[i].B)
+	}
+	if got := len(MMAs()); got != want {
+		t.Errorf("%d rows, want %d: accumulators lacks a type", got, want)
+	}
+}
+
 // The tables of the PTX ISA ("Matrix Fragments for mma"), written as its formulas: register i of the fragment, element j in it.
 func TestFragmentsAreThoseOfThePTXManual(t *testing.T) {
-	for _, m := range MMAs {
+	for _, m := range MMAs() {
 		if m.Scalar() {
 			continue
 		}
@@ -80,7 +91,7 @@ func TestTilingsMultiplyEveryRowWithEveryColumn(t *testing.T) {
 		swap bool
 	}
 	var tests []test
-	for _, m := range MMAs {
+	for _, m := range MMAs() {
 		tests = append(tests, test{m.Name, Extent{0, 32, 32, max(32, m.Shape.K)}, Split{1, 2, 2, 1}, false})
 	}
 	tests = append(tests,

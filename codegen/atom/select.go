@@ -34,10 +34,11 @@ const maxPad = 4
 // not serve (cost.Products orders them). Types are those of the tiles; c is both accumulator and result. f32 operands never become tf32: that loses bits. The list is
 // empty when no row can, widened types included.
 func SelectMMA(t *target.Target, a, b, c Elem, e Extent) (list []Candidate, reasons []string) {
-	for _, m := range MMAs {
-		if m.C != c || !a.Known() || !b.Known() {
-			continue
-		}
+	rows, ok := rows[c]
+	if !ok || !a.Known() || !b.Known() {
+		return nil, nil
+	}
+	for _, m := range rows() {
 		if !m.Need.On(t) {
 			if a == m.A && b == m.B {
 				reasons = append(reasons, fmt.Sprintf("%s needs %s", m.Name, m.Need))

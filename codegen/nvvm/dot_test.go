@@ -76,7 +76,7 @@ func TestDot(t *testing.T) {
 		}
 		return string(e)
 	}
-	for _, a := range atom.MMAs {
+	for _, a := range atom.MMAs() {
 		for _, swap := range []bool{false, true} {
 			sm := "sm_80"
 			for _, s := range []string{"sm_75", "sm_80", "sm_89", "sm_90"} {

@@ -3,7 +3,6 @@ package driver
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,7 +15,7 @@ import (
 // assembleStage is the name of the stage that makes a cubin.
 const assembleStage = "ptxas"
 
-var directiveTarget = regexp.MustCompile(`(?m)^\.target (\w+)`)
+var directiveTarget = pattern(`(?m)^\.target (\w+)`)
 
 // assembler makes a cubin of the PTX of a module.
 type assembler struct {
@@ -46,7 +45,7 @@ func (a *assembler) assemble(ptx string) (cubin string, err error) {
 
 func (a *assembler) ptxas(ptx string) (string, error) {
 	arch := a.target.Name
-	if m := directiveTarget.FindStringSubmatch(ptx); m != nil {
+	if m := directiveTarget().FindStringSubmatch(ptx); m != nil {
 		arch = m[1]
 	}
 	job := ptxas.Job{Path: a.path, Arch: arch, Opt: a.opts.Opt, Sanitize: a.opts.Sanitize, Verbose: a.opts.Remarks, Timeout: a.opts.PtxasTimeout}
@@ -77,15 +76,15 @@ func (a *assembler) used(kernels map[string]ptxas.Usage) {
 }
 
 var (
-	quotedName = regexp.MustCompile(`'([^']+)'`)
-	entryLine  = regexp.MustCompile(`\.entry (\w+)`)
-	oldPTXAS   = regexp.MustCompile(`Unsupported \.version|SM version specified by \.target is higher|is not defined for option 'gpu-name'`)
+	quotedName = pattern(`'([^']+)'`)
+	entryLine  = pattern(`\.entry (\w+)`)
+	oldPTXAS   = pattern(`Unsupported \.version|SM version specified by \.target is higher|is not defined for option 'gpu-name'`)
 )
 
 // tooOld reports whether ptxas does not know the PTX version or the GPU.
 func tooOld(err error) bool {
 	var f *ptxas.Failed
-	return errors.As(err, &f) && slices.ContainsFunc(f.Messages, func(m ptxas.Message) bool { return oldPTXAS.MatchString(m.Text) })
+	return errors.As(err, &f) && slices.ContainsFunc(f.Messages, func(m ptxas.Message) bool { return oldPTXAS().MatchString(m.Text) })
 }
 
 // refused is what ptxas said of a PTX, in our form: each message with the place of the kernel that it is about, where one can be told.
@@ -134,11 +133,11 @@ func kernelsOf(m ptxas.Message, ptx string) []string {
 	if m.Line > 0 {
 		lines := strings.SplitN(ptx, "\n", m.Line+1)
 		above := strings.Join(lines[:min(m.Line, len(lines))], "\n")
-		if found := entryLine.FindAllStringSubmatch(above, -1); len(found) > 0 {
+		if found := entryLine().FindAllStringSubmatch(above, -1); len(found) > 0 {
 			names = append(names, found[len(found)-1][1])
 		}
 	}
-	for _, q := range quotedName.FindAllStringSubmatch(m.Text, -1) {
+	for _, q := range quotedName().FindAllStringSubmatch(m.Text, -1) {
 		names = append(names, q[1])
 	}
 	return names

@@ -27,7 +27,7 @@ type expectation struct {
 	met      bool
 }
 
-var expectComment = regexp.MustCompile(`expected-(error|note|remark|warning)(-re)? *(?:@([+-][0-9]+|above|below|unknown))? *\{\{(.*)\}\}$`)
+var expectComment = pattern(`expected-(error|note|remark|warning)(-re)? *(?:@([+-][0-9]+|above|below|unknown))? *\{\{(.*)\}\}$`)
 
 var expectWords = map[string]ir.Severity{"error": ir.Error, "warning": ir.Warning, "remark": ir.Remark, "note": ir.Note}
 
@@ -37,7 +37,7 @@ func expectations(src string, firstLine int) ([]*expectation, error) {
 	above := 0 // the last line without a comment
 	for i, line := range strings.Split(src, "\n") {
 		n := firstLine + i
-		m := expectComment.FindStringSubmatch(strings.TrimRight(line, "\r"))
+		m := expectComment().FindStringSubmatch(strings.TrimRight(line, "\r"))
 		if m == nil {
 			for _, e := range below {
 				e.line = n

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
+	"sync"
 
 	"tileiras/dialects/builtin"
 	"tileiras/dialects/cudatile/bytecode"
@@ -157,3 +159,8 @@ func (t *pieceTool) parse(c *ir.Context, p piece) (*ir.Op, error) {
 }
 
 var errInvalid = errors.New("the text is not valid")
+
+// pattern is a regular expression that is compiled when it is first needed: most compiles need none.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}

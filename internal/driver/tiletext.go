@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -63,9 +62,9 @@ func newTileText(c *ir.Context, m *ir.Op) *tileText {
 }
 
 var (
-	fileDirective = regexp.MustCompile(`^\.file (\d+) "(.*)"$`)
-	locDirective  = regexp.MustCompile(`^\t\.loc (\d+) (\d+) (\d+)$`)
-	versionLine   = regexp.MustCompile(`(?m)^\.version (\d+)\.(\d+)$`)
+	fileDirective = pattern(`^\.file (\d+) "(.*)"$`)
+	locDirective  = pattern(`^\t\.loc (\d+) (\d+) (\d+)$`)
+	versionLine   = pattern(`(?m)^\.version (\d+)\.(\d+)$`)
 )
 
 const sourceEnd = ".source_end"
@@ -80,7 +79,7 @@ func (t *tileText) addTo(ptx string) string {
 	own := 0
 	for _, l := range strings.SplitAfter(ptx, "\n") {
 		bare := strings.TrimSuffix(l, "\n")
-		if f := fileDirective.FindStringSubmatch(bare); f != nil {
+		if f := fileDirective().FindStringSubmatch(bare); f != nil {
 			files[f[1]] = strings.ReplaceAll(f[2], `\\`, `\`)
 			own = len(files) + 1
 		} else if own > 0 && len(files) == own-1 && bare == "" {
@@ -89,7 +88,7 @@ func (t *tileText) addTo(ptx string) string {
 			own = -own // written
 		}
 		out.WriteString(l)
-		if m := locDirective.FindStringSubmatch(bare); m != nil {
+		if m := locDirective().FindStringSubmatch(bare); m != nil {
 			line, _ := strconv.Atoi(m[2])
 			col, _ := strconv.Atoi(m[3])
 			if at := t.lines[sourcePlace{files[m[1]], line, col}]; at > 0 {
@@ -102,8 +101,8 @@ func (t *tileText) addTo(ptx string) string {
 	}
 	fmt.Fprintf(&out, "\n.nv_intermediate_source_section {\n.code_block {\n.ir_name: \"tile ir\"\n.sourceFileName: %d\n.source_begin\n%s\n%s\n}\n}\n",
 		-own, strings.TrimSuffix(t.text, "\n"), sourceEnd)
-	return versionLine.ReplaceAllStringFunc(out.String(), func(s string) string {
-		m := versionLine.FindStringSubmatch(s)
+	return versionLine().ReplaceAllStringFunc(out.String(), func(s string) string {
+		m := versionLine().FindStringSubmatch(s)
 		major, _ := strconv.Atoi(m[1])
 		minor, _ := strconv.Atoi(m[2])
 		return ".version " + max(target.V(major, minor), intermediateVersion).String()

@@ -47,7 +47,7 @@ Bytecode is read and written in the versions ` + strings.Join(driver.Versions, "
 	b.WriteString("\n## Matrix products\n\nA `dot` takes the cheapest row that fits its types and extents; operands are widened exactly, never narrowed. " +
 		"The rows fma and dp4a are what each thread does by itself: every product of their types works everywhere.\n\n")
 	table(&b, "Instruction", "A", "B", "Accumulator", "Needs")
-	for _, m := range atom.MMAs {
+	for _, m := range atom.MMAs() {
 		tableRow(&b, code(m.Name), string(m.A), string(m.B), string(m.C), m.Need.String())
 	}
 	return b.String()

@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -110,19 +109,18 @@ func run(ctx context.Context, path string, args []string) (string, error) {
 	return out.String(), nil
 }
 
-// row is a line of either helper: "9.0, NVIDIA H200".
-var row = regexp.MustCompile(`^(\d+)\.(\d), (.*)$`)
-
+// parse reads lines of either helper: "9.0, NVIDIA H200".
 func parse(text string) ([]GPU, error) {
 	var gpus []GPU
 	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
-		m := row.FindStringSubmatch(strings.TrimSpace(line))
-		if m == nil {
+		number, name, ok := strings.Cut(strings.TrimSpace(line), ", ")
+		major, minor, dot := strings.Cut(number, ".")
+		x, wrongX := strconv.ParseUint(major, 10, 16)
+		y, wrongY := strconv.ParseUint(minor, 10, 16)
+		if !ok || !dot || len(minor) != 1 || wrongX != nil || wrongY != nil {
 			return nil, fmt.Errorf("cannot understand its answer %q", line)
 		}
-		major, _ := strconv.Atoi(m[1])
-		minor, _ := strconv.Atoi(m[2])
-		gpus = append(gpus, GPU{strings.TrimSpace(m[3]), 10*major + minor})
+		gpus = append(gpus, GPU{strings.TrimSpace(name), int(10*x + y)})
 	}
 	return gpus, nil
 }

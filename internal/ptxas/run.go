@@ -174,14 +174,19 @@ func (l *limited) Write(p []byte) (int, error) {
 	return l.Buffer.Write(p)
 }
 
+// pattern is a regular expression that is compiled when it is first needed: most compiles need none.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
 // row is a line of ptxas: "ptxas error   : TEXT" or "ptxas FILE, line N; error   : TEXT".
-var row = regexp.MustCompile(`^ptxas (?:.*, line (\d+); )?(error|fatal|warning|info)\s*: ?(.*)$`)
+var row = pattern(`^ptxas (?:.*, line (\d+); )?(error|fatal|warning|info)\s*: ?(.*)$`)
 
 func parse(text string) []Message {
 	var ms []Message
 	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
 		line = strings.TrimRight(line, "\r ")
-		m := row.FindStringSubmatch(line)
+		m := row().FindStringSubmatch(line)
 		switch {
 		case strings.HasPrefix(line, "    ") && len(ms) > 0 && ms[len(ms)-1].Severity == "info": // what is said goes on
 			ms = append(ms, Message{Severity: "info", Text: strings.TrimSpace(line)})

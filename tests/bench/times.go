@@ -15,6 +15,7 @@ import (
 // sample is one run of a process.
 type sample struct {
 	wall   time.Duration
+	cpu    time.Duration // user and system
 	memory int64 // bytes: peak resident size
 	stderr string
 }
@@ -30,6 +31,7 @@ func start(name string, args ...string) (sample, error) {
 		return s, fmt.Errorf("%s: %w\n%s", filepath.Base(name), err, strings.TrimSpace(s.stderr))
 	}
 	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		s.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 		s.memory = u.Maxrss * 1024 // getrusage(2): kilobytes
 	}
 	return s, nil
@@ -48,8 +50,9 @@ func (s *series) at(part float64) time.Duration {
 	return sorted[int(part*float64(len(sorted)-1)+0.5)]
 }
 
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
 func (s *series) String() string {
-	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 	return fmt.Sprintf("%-44s %9.2f %9.2f", s.name, ms(s.at(0.5)), ms(s.at(0.1)))
 }
 
@@ -61,9 +64,11 @@ func times(w io.Writer, tileiras string, kernels []string, gpu string, runs int,
 	}
 	fmt.Fprintf(w, "milliseconds of %d runs, %s%27s %9s\n", runs, gpu, "median", "10 %")
 	slowest, largest := series{name: "none"}, int64(0)
+	over := [2]series{{name: "over an empty program, by the clock"}, {name: "over an empty program, of the processors"}} // medians of the kernels
 	for _, k := range kernels {
 		whole, idle := series{name: k}, series{name: "  an empty Go program"}
 		passes := []series{}
+		var more [2]series
 		memory := int64(0)
 		var failed error
 		for range runs {
@@ -78,6 +83,7 @@ func times(w io.Writer, tileiras string, kernels []string, gpu string, runs int,
 				break
 			}
 			whole.times = append(whole.times, s.wall)
+			more[0].times, more[1].times = append(more[0].times, s.wall-e.wall), append(more[1].times, s.cpu-e.cpu)
 			memory = max(memory, s.memory)
 			passes = addPasses(passes, s.stderr)
 		}
@@ -89,6 +95,9 @@ func times(w io.Writer, tileiras string, kernels []string, gpu string, runs int,
 		for i := range passes {
 			fmt.Fprintln(w, &passes[i])
 		}
+		for i := range over {
+			over[i].times = append(over[i].times, more[i].at(0.5))
+		}
 		largest = max(largest, memory)
 		if slowest.times == nil || whole.at(0.5) > slowest.at(0.5) {
 			slowest = whole
@@ -96,6 +105,9 @@ func times(w io.Writer, tileiras string, kernels []string, gpu string, runs int,
 	}
 	if slowest.times != nil {
 		fmt.Fprintf(w, "slowest: %v; most memory: %d MB\n", &slowest, largest>>20)
+		for i := range over {
+			fmt.Fprintf(w, "%s, milliseconds: median of %d kernels %.2f, most %.2f\n", over[i].name, len(over[i].times), ms(over[i].at(0.5)), ms(over[i].at(1)))
+		}
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ var elsewhere = map[string]string{
 	"make run":                              "the lead target of the Makefile; builds, then runs examples/run.sh",
 	"make test":                             "runs this test",
 	"make build":                            "builds the commands that TestMain runs",
-	"go install ./cmd/...":                  "writes into Go's folder of programs",
+	"CGO_ENABLED=0 go install ./cmd/...":    "writes into Go's folder of programs",
 	"git clone URL tileiras":                "wants a network",
 	"python3 -m venv cuda":                  "wants a network with the next line: scripts/nvidia-tools.sh does the same for make nvidia",
 	"cuda/bin/pip install nvidia-cuda-nvcc": "wants a network: scripts/nvidia-tools.sh does the same",

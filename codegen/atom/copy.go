@@ -38,8 +38,21 @@ type Copy struct {
 	Need     target.Need
 }
 
-// Copies is all rows, by kind, then narrow to wide.
-var Copies = sync.OnceValue(buildCopies)
+// copies are the rows of each kind, narrow to wide, made when somebody asks.
+var copies = [...]func() []*Copy{LoadGlobal: copiesOf(LoadGlobal), StoreGlobal: copiesOf(StoreGlobal), LoadShared: copiesOf(LoadShared),
+	StoreShared: copiesOf(StoreShared), LoadMatrix: copiesOf(LoadMatrix), StoreMatrix: copiesOf(StoreMatrix), AsyncCopy: copiesOf(AsyncCopy)}
+
+func copiesOf(kind CopyKind) func() []*Copy {
+	return sync.OnceValue(func() []*Copy {
+		switch kind {
+		case LoadMatrix, StoreMatrix:
+			return matrixCopies(kind)
+		case AsyncCopy:
+			return asyncCopies()
+		}
+		return vectorCopies(kind)
+	})
+}
 
 // vectorWords is how the instruction sets name an access of so many bytes by 32-bit words; 32 bytes are for global memory alone
 // (PTX ISA, "ld", vectors of 256 bits).
@@ -48,40 +61,41 @@ var vectorWords = []struct {
 	suffix string
 }{{1, "b8"}, {2, "b16"}, {4, "b32"}, {8, "v2.b32"}, {16, "v4.b32"}, {32, "v8.b32"}}
 
-func buildCopies() []*Copy {
-	var out []*Copy
-	add := func(c Copy) {
-		c.Op, c.Guarded = ptxop.Must(c.Name), ptxop.Lookup("@"+c.Name)
-		c.Need = c.Op.Need
-		out = append(out, &c)
-	}
-	for _, k := range []struct {
-		kind   CopyKind
-		prefix string
-		widest int
-	}{{LoadGlobal, "ld.global.", 32}, {StoreGlobal, "st.global.", 32}, {LoadShared, "ld.shared.", 16}, {StoreShared, "st.shared.", 16}} {
-		for _, w := range vectorWords {
-			if w.bytes <= k.widest {
-				add(Copy{Name: k.prefix + w.suffix, Kind: k.kind, Bytes: w.bytes})
-			}
+// made finds the instructions of a row.
+func (c Copy) made() *Copy {
+	c.Op, c.Guarded = ptxop.Must(c.Name), ptxop.Lookup("@"+c.Name)
+	c.Need = c.Op.Need
+	return &c
+}
+
+func vectorCopies(kind CopyKind) (out []*Copy) {
+	prefix := map[CopyKind]string{LoadGlobal: "ld.global.", StoreGlobal: "st.global.", LoadShared: "ld.shared.", StoreShared: "st.shared."}[kind]
+	for _, w := range vectorWords {
+		if w.bytes <= 16 || kind == LoadGlobal || kind == StoreGlobal {
+			out = append(out, Copy{Name: prefix + w.suffix, Kind: kind, Bytes: w.bytes}.made())
 		}
 	}
-	for _, k := range []struct {
-		kind   CopyKind
-		prefix string
-	}{{LoadMatrix, "ldmatrix"}, {StoreMatrix, "stmatrix"}} {
-		for _, trans := range []string{"", ".trans"} {
-			for _, n := range []int{1, 2, 4} {
-				add(Copy{Name: fmt.Sprintf("%s.m8n8.x%d%s.shared.b16", k.prefix, n, trans), Kind: k.kind, Bytes: 16, Matrices: n, Trans: trans != ""})
-			}
+	return out
+}
+
+func matrixCopies(kind CopyKind) (out []*Copy) {
+	prefix := map[CopyKind]string{LoadMatrix: "ldmatrix", StoreMatrix: "stmatrix"}[kind]
+	for _, trans := range []string{"", ".trans"} {
+		for _, n := range []int{1, 2, 4} {
+			out = append(out, Copy{Name: fmt.Sprintf("%s.m8n8.x%d%s.shared.b16", prefix, n, trans), Kind: kind, Bytes: 16, Matrices: n, Trans: trans != ""}.made())
 		}
 	}
-	// .ca goes through the first-level cache and takes 4, 8, 16 bytes; .cg by-passes it and takes 16 only, so it comes last and is preferred.
+	return out
+}
+
+// asyncCopies: .ca goes through the first-level cache and takes 4, 8, 16 bytes; .cg by-passes it and takes 16 only, so it comes last and is
+// preferred.
+func asyncCopies() (out []*Copy) {
 	for _, c := range []struct {
 		name  string
 		bytes int
 	}{{"ca", 4}, {"ca", 8}, {"ca", 16}, {"cg", 16}} {
-		add(Copy{Name: fmt.Sprintf("cp.async.%s.shared.global.%d", c.name, c.bytes), Kind: AsyncCopy, Bytes: c.bytes})
+		out = append(out, Copy{Name: fmt.Sprintf("cp.async.%s.shared.global.%d", c.name, c.bytes), Kind: AsyncCopy, Bytes: c.bytes}.made())
 	}
 	return out
 }
@@ -89,8 +103,8 @@ func buildCopies() []*Copy {
 // SelectCopy is the widest row of a kind that a target has and that moves at most bytes a lane; nil if there is none.
 func SelectCopy(t *target.Target, kind CopyKind, bytes int) *Copy {
 	var best *Copy
-	for _, c := range Copies() {
-		if c.Kind == kind && c.Matrices == 0 && c.Bytes <= bytes && c.Need.On(t) && (best == nil || c.Bytes >= best.Bytes) {
+	for _, c := range copies[kind]() {
+		if c.Matrices == 0 && c.Bytes <= bytes && c.Need.On(t) && (best == nil || c.Bytes >= best.Bytes) {
 			best = c
 		}
 	}
@@ -99,8 +113,8 @@ func SelectCopy(t *target.Target, kind CopyKind, bytes int) *Copy {
 
 // SelectMatrix is the row that loads or stores so many matrices at once; nil if the target has none.
 func SelectMatrix(t *target.Target, kind CopyKind, matrices int, trans bool) *Copy {
-	for _, c := range Copies() {
-		if c.Kind == kind && c.Matrices == matrices && c.Trans == trans && c.Need.On(t) {
+	for _, c := range copies[kind]() {
+		if c.Matrices == matrices && c.Trans == trans && c.Need.On(t) {
 			return c
 		}
 	}

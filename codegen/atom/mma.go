@@ -36,13 +36,15 @@ func (s Shape) String() string { return fmt.Sprintf("m%dn%dk%d", s.M, s.N, s.K) 
 // Scalar reports whether one thread computes the atom by itself.
 func (a *MMA) Scalar() bool { return a.LayoutC.InBits(layout.Lane) == 0 }
 
-// scalarRows are the products of one thread. Multiply-adds, which need no instruction of the table, are the way out for every type on
-// every target; operands are widened first. dp4a (PTX ISA, "dp4a") is a multiply-add of four bytes along K at the same rate.
-var scalarRows = []struct {
+type scalarRow struct {
 	op      string
 	a, b, c Elem
 	k, rate int
-}{
+}
+
+// scalarRows are the products of one thread. Multiply-adds, which need no instruction of the table, are the way out for every type on
+// every target; operands are widened first. dp4a (PTX ISA, "dp4a") is a multiply-add of four bytes along K at the same rate.
+var scalarRows = []scalarRow{
 	{"", F32, F32, F32, 1, 32}, {"", F64, F64, F64, 1, 8}, {"", F16, F16, F16, 1, 64}, {"", S32, S32, S32, 1, 16},
 	{"dp4a.s32.s32", S8, S8, S32, 4, 64}, {"dp4a.s32.u32", S8, U8, S32, 4, 64},
 	{"dp4a.u32.s32", U8, S8, S32, 4, 64}, {"dp4a.u32.u32", U8, U8, S32, 4, 64},
@@ -53,56 +55,79 @@ var scalarRows = []struct {
 func MMAs() []*MMA {
 	var out []*MMA
 	for _, c := range accumulators {
-		out = append(out, rows[c]()...)
+		for _, r := range rows[c]() {
+			out = append(out, r.atom())
+		}
 	}
 	return out
 }
 
 var accumulators = []Elem{F32, F16, F64, S32}
 
-// rows are made when somebody asks, by the type of C: most kernels have no product, others one kind.
-var rows = map[Elem]func() []*MMA{F32: rowsOf(F32), F16: rowsOf(F16), F64: rowsOf(F64), S32: rowsOf(S32)}
+// row is a row that is made when somebody asks for an atom of its types: most kernels have no product, others one kind.
+type row struct {
+	a, b Elem
+	atom func() *MMA
+}
 
-func rowsOf(c Elem) func() []*MMA { return sync.OnceValue(func() []*MMA { return buildMMAs(c) }) }
+// serves reports whether tiles of types a and b may come to the row, as they are or widened, in this order or the other.
+func (r row) serves(a, b Elem) bool {
+	return a.WidensTo(r.a) && b.WidensTo(r.b) || a.WidensTo(r.b) && b.WidensTo(r.a)
+}
 
-func buildMMAs(c Elem) []*MMA {
-	var out []*MMA
-	for i := range ptxop.Products {
-		p := &ptxop.Products[i]
-		if elemOf(p.D) != c {
-			continue
-		}
-		for _, a := range p.A {
-			for _, b := range p.B {
-				m := &MMA{Name: p.Name(a, b), Op: ptxop.Must(p.Name(a, b)), Shape: Shape{p.M, p.N, p.K}, A: elemOf(a), B: elemOf(b), C: elemOf(p.D),
-					Rate: p.Rate, Need: p.Need}
-				m.LayoutA, m.LayoutB, m.LayoutC = fragments(m.Shape, m.A.Bits())
-				out = append(out, m)
+// rows are those of one type of C.
+var rows = map[Elem]func() []row{F32: rowsOf(F32), F16: rowsOf(F16), F64: rowsOf(F64), S32: rowsOf(S32)}
+
+func rowsOf(c Elem) func() []row {
+	return sync.OnceValue(func() (out []row) {
+		for i := range ptxop.Products {
+			p := &ptxop.Products[i]
+			if elemOf(p.D) != c {
+				continue
+			}
+			for _, a := range p.A {
+				for _, b := range p.B {
+					out = append(out, row{elemOf(a), elemOf(b), sync.OnceValue(func() *MMA { return warpMMA(p, a, b) })})
+				}
 			}
 		}
-	}
-	for _, r := range scalarRows {
-		if r.c != c {
-			continue
+		for _, r := range scalarRows {
+			if r.c == c {
+				out = append(out, row{r.a, r.b, sync.OnceValue(r.mma)})
+			}
 		}
-		m := &MMA{Name: "fma." + string(r.c), Shape: Shape{1, 1, r.k}, A: r.a, B: r.b, C: r.c, Rate: r.rate}
-		if r.op != "" {
-			m.Name, m.Op = r.op, ptxop.Must(r.op)
-			m.Need = m.Op.Need
-		}
-		row, column := []int{1, r.k}, []int{r.k, 1}
-		m.LayoutA = layout.Must(row, layout.Bases{Reg: run(row, 1, 0, log2(r.k))})
-		m.LayoutB = layout.Must(column, layout.Bases{Reg: run(column, 0, 0, log2(r.k))})
-		m.LayoutC = layout.Must([]int{1, 1}, layout.Bases{})
-		out = append(out, m)
+		return out
+	})
+}
+
+// warpMMA is the atom of a product for elements of A and B.
+func warpMMA(p *ptxop.Product, a, b string) *MMA {
+	m := &MMA{Name: p.Name(a, b), Op: ptxop.Must(p.Name(a, b)), Shape: Shape{p.M, p.N, p.K}, A: elemOf(a), B: elemOf(b), C: elemOf(p.D),
+		Rate: p.Rate, Need: p.Need}
+	m.LayoutA, m.LayoutB, m.LayoutC = fragments(m.Shape, m.A.Bits())
+	return m.proven()
+}
+
+func (r scalarRow) mma() *MMA {
+	m := &MMA{Name: "fma." + string(r.c), Shape: Shape{1, 1, r.k}, A: r.a, B: r.b, C: r.c, Rate: r.rate}
+	if r.op != "" {
+		m.Name, m.Op = r.op, ptxop.Must(r.op)
+		m.Need = m.Op.Need
 	}
-	for _, m := range out {
-		m.WordsA, m.WordsB, m.WordsC = words(m.LayoutA, m.A), words(m.LayoutB, m.B), words(m.LayoutC, m.C)
-		if err := m.prove(); err != nil {
-			panic(err)
-		}
+	across, down := []int{1, r.k}, []int{r.k, 1}
+	m.LayoutA = layout.Must(across, layout.Bases{Reg: run(across, 1, 0, log2(r.k))})
+	m.LayoutB = layout.Must(down, layout.Bases{Reg: run(down, 0, 0, log2(r.k))})
+	m.LayoutC = layout.Must([]int{1, 1}, layout.Bases{})
+	return m.proven()
+}
+
+// proven fills in the words of an atom, which must be right.
+func (m *MMA) proven() *MMA {
+	m.WordsA, m.WordsB, m.WordsC = words(m.LayoutA, m.A), words(m.LayoutB, m.B), words(m.LayoutC, m.C)
+	if err := m.prove(); err != nil {
+		panic(err)
 	}
-	return out
+	return m
 }
 
 // fragments is the layouts of A, B and C. With g = lane/4, t = lane%4, e elements of A in a register (at least 1), register i and

@@ -38,7 +38,11 @@ func SelectMMA(t *target.Target, a, b, c Elem, e Extent) (list []Candidate, reas
 	if !ok || !a.Known() || !b.Known() {
 		return nil, nil
 	}
-	for _, m := range rows() {
+	for _, r := range rows() {
+		if !r.serves(a, b) {
+			continue
+		}
+		m := r.atom()
 		if !m.Need.On(t) {
 			if a == m.A && b == m.B {
 				reasons = append(reasons, fmt.Sprintf("%s needs %s", m.Name, m.Need))

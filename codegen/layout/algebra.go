@@ -8,15 +8,23 @@ import (
 // Repeat doubles the tile along dim n times, each new high bit of dim selected by a new high bit of the input dimension d. With
 // Reg a thread holds more pieces; with Warp more warps share the tile.
 func (l Layout) Repeat(d Dim, dim, n int) Layout {
-	for range n {
-		shape := slices.Clone(l.shape)
-		shape[dim] *= 2
-		l = l.relabel(shape, func(c uint64) uint64 { return spread(c, lowBit(l.shape, dim)+log2(l.shape[dim]), 1) })
-		b := l.bases
-		b[d] = append(slices.Clone(b[d]), Bit(shape, dim, log2(shape[dim])-1))
-		l = fromBases(shape, b)
+	if n == 0 {
+		return l
 	}
-	return l
+	shape, top := slices.Clone(l.shape), log2(l.shape[dim])
+	shape[dim] <<= n
+	at := lowBit(l.shape, dim) + top
+	var b [NumDims][]uint64
+	for e, cols := range l.bases {
+		b[e] = make([]uint64, len(cols), len(cols)+n)
+		for i, c := range cols {
+			b[e][i] = spread(c, at, n)
+		}
+	}
+	for i := range n {
+		b[d] = append(b[d], Bit(shape, dim, top+i))
+	}
+	return fromBases(shape, b)
 }
 
 // Replicate adds n redundant high bits to the input dimension d: more places hold the same tile.
@@ -36,8 +44,9 @@ func spread(c uint64, at, n int) uint64 {
 func (l Layout) relabel(shape []int, f func(uint64) uint64) Layout {
 	var bases [NumDims][]uint64
 	for d, cols := range l.bases {
-		for _, c := range cols {
-			bases[d] = append(bases[d], f(c))
+		bases[d] = make([]uint64, len(cols))
+		for i, c := range cols {
+			bases[d][i] = f(c)
 		}
 	}
 	return fromBases(shape, bases)

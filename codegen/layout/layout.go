@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"sync/atomic"
 )
 
 // Dim is an input dimension of a layout: where a value lives.
@@ -35,7 +36,19 @@ type Bases struct{ Reg, Lane, Warp, Block []uint64 }
 type Layout struct {
 	shape []int
 	bases [NumDims][]uint64
-	key   string
+	key   *lazyText // nil in the zero Layout
+}
+
+// lazyText is the text of a layout, written when somebody asks: of most layouts nobody does.
+type lazyText struct{ text atomic.Pointer[string] }
+
+func (t *lazyText) get(format func() string) string {
+	if s := t.text.Load(); s != nil {
+		return *s
+	}
+	s := format()
+	t.text.Store(&s)
+	return s
 }
 
 // New checks and makes a layout: every dimension a power of two, every basis inside the shape.
@@ -44,10 +57,13 @@ func New(shape []int, b Bases) (Layout, error) {
 	if err != nil {
 		return Layout{}, err
 	}
-	in := 0
-	l := Layout{shape: slices.Clone(shape), bases: [NumDims][]uint64{slices.Clone(b.Reg), slices.Clone(b.Lane), slices.Clone(b.Warp), slices.Clone(b.Block)}}
+	in := len(b.Reg) + len(b.Lane) + len(b.Warp) + len(b.Block)
+	l := Layout{shape: slices.Clone(shape), bases: [NumDims][]uint64{b.Reg, b.Lane, b.Warp, b.Block}, key: &lazyText{}}
+	all := make([]uint64, 0, in)
 	for d, cols := range l.bases {
-		in += len(cols)
+		from := len(all)
+		all = append(all, cols...)
+		l.bases[d] = all[from:len(all):len(all)]
 		for i, c := range cols {
 			if c>>n != 0 {
 				return Layout{}, fmt.Errorf("layout: basis %s[%d] is outside the shape %s", Dim(d), i, formatShape(shape))
@@ -57,7 +73,6 @@ func New(shape []int, b Bases) (Layout, error) {
 	if in > maxInBits {
 		return Layout{}, fmt.Errorf("layout: %d input bits, at most %d are possible", in, maxInBits)
 	}
-	l.key = l.format()
 	return l, nil
 }
 
@@ -88,13 +103,26 @@ func shapeBits(shape []int) (int, error) {
 func log2(n int) int { return bits.TrailingZeros(uint(n)) }
 
 // IsZero reports whether l is the zero Layout, which is no layout at all.
-func (l Layout) IsZero() bool { return l.key == "" }
+func (l Layout) IsZero() bool { return l.key == nil }
 
 // Key identifies the layout: equal keys, equal layouts. It is the text form.
-func (l Layout) Key() string { return l.key }
+func (l Layout) Key() string { return l.String() }
 
 // Equal reports whether both are the same matrix over the same shape.
-func (l Layout) Equal(o Layout) bool { return l.key == o.key }
+func (l Layout) Equal(o Layout) bool {
+	if l.key == o.key {
+		return true
+	}
+	if l.IsZero() || o.IsZero() || !slices.Equal(l.shape, o.shape) {
+		return false
+	}
+	for d := range l.bases {
+		if !slices.Equal(l.bases[d], o.bases[d]) {
+			return false
+		}
+	}
+	return true
+}
 
 // Shape is the shape of the tile. The caller must not change it.
 func (l Layout) Shape() []int { return l.shape }

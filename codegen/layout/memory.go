@@ -20,7 +20,7 @@ type MemLayout struct {
 	bases      []uint64 // offset bit -> element
 	offsets    []uint64 // element bit -> offset, the inverse
 	every, pad int
-	key        string
+	key        *lazyText // nil in the zero MemLayout
 }
 
 // NewMem checks and makes a memory layout. bases[i] is the element that offset bit i selects; every and pad are both 0, or every
@@ -43,8 +43,7 @@ func NewMem(shape []int, bases []uint64, every, pad int) (MemLayout, error) {
 	if every < 0 || pad < 0 || pad > maxPad || every > 1<<n || every&(every-1) != 0 || (every == 0) != (pad == 0) {
 		return MemLayout{}, fmt.Errorf("layout: padding of %d elements every %d is not possible", pad, every)
 	}
-	m := MemLayout{shape: slices.Clone(shape), bases: slices.Clone(bases), offsets: inv.Cols, every: every, pad: pad}
-	m.key = m.format()
+	m := MemLayout{shape: slices.Clone(shape), bases: slices.Clone(bases), offsets: inv.Cols, every: every, pad: pad, key: &lazyText{}}
 	return m, nil
 }
 
@@ -57,13 +56,18 @@ func mustMem(shape []int, bases []uint64, every, pad int) MemLayout {
 }
 
 // IsZero reports whether m is the zero MemLayout, which is no layout at all.
-func (m MemLayout) IsZero() bool { return m.key == "" }
+func (m MemLayout) IsZero() bool { return m.key == nil }
 
 // Key identifies the layout: equal keys, equal layouts. It is the text form.
-func (m MemLayout) Key() string { return m.key }
+func (m MemLayout) Key() string { return m.String() }
 
 // Equal reports whether both place every element the same.
-func (m MemLayout) Equal(o MemLayout) bool { return m.key == o.key }
+func (m MemLayout) Equal(o MemLayout) bool {
+	if m.key == o.key {
+		return true
+	}
+	return !m.IsZero() && !o.IsZero() && slices.Equal(m.shape, o.shape) && slices.Equal(m.bases, o.bases) && m.every == o.every && m.pad == o.pad
+}
 
 // Shape is the shape of the tile. The caller must not change it.
 func (m MemLayout) Shape() []int { return m.shape }
@@ -97,7 +101,12 @@ func (m MemLayout) padded(offset uint64) int {
 func (m MemLayout) At(linear uint64) uint64 { return Matrix{Cols: m.bases}.Apply(linear) }
 
 // String is the canonical text: {offset=[[0,1],[0,2]], pad=[[8,128]]} : 64x64, with pad=[[elements, after every]]. ParseMem reads it.
-func (m MemLayout) String() string { return m.key }
+func (m MemLayout) String() string {
+	if m.IsZero() {
+		return ""
+	}
+	return m.key.get(m.format)
+}
 
 func (m MemLayout) format() string {
 	var b strings.Builder

@@ -11,7 +11,12 @@ import (
 //	{reg=[[0,1],[8,0]], lane=[[0,2],[0,4],[1,0],[2,0],[4,0]]} : 16x8
 //
 // The shape of a tile without dimensions is written scalar. Parse reads it back.
-func (l Layout) String() string { return l.key }
+func (l Layout) String() string {
+	if l.IsZero() {
+		return ""
+	}
+	return l.key.get(l.format)
+}
 
 func (l Layout) format() string {
 	var b strings.Builder

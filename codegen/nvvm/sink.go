@@ -18,7 +18,12 @@ import (
 //
 // Everything else keeps its order. A read of shared memory stays on its side of barriers, fences and writes.
 func (f *fn) sinkToProducts() {
-	s := &sinker{number: map[value.Value]int32{}, rows: map[*llvm.InlineAsm]*ptxop.Row{}}
+	s := &sinker{rows: map[*llvm.InlineAsm]*ptxop.Row{}}
+	if products, size := s.count(f); !products {
+		return
+	} else {
+		s.number, s.insts = make(map[value.Value]int32, size), make([]llvm.Instruction, 0, size)
+	}
 	for _, b := range f.fn.Blocks {
 		for _, inst := range b.Insts {
 			f.budget.Step()
@@ -85,6 +90,20 @@ type sinker struct {
 	// Of the block at hand, by number within it.
 	kinds    []sinking
 	blockers []int // blockers up to here
+}
+
+// count looks for matrix products among the instructions, and counts them all.
+func (s *sinker) count(f *fn) (products bool, size int) {
+	for _, b := range f.fn.Blocks {
+		size += len(b.Insts)
+		for _, inst := range b.Insts {
+			f.budget.Step()
+			if !products {
+				_, products = s.kind(inst)
+			}
+		}
+	}
+	return products, size
 }
 
 // classify looks at the instructions of a block; it reports whether there is a matrix product.

@@ -16,7 +16,7 @@ import (
 type sample struct {
 	wall   time.Duration
 	cpu    time.Duration // user and system
-	memory int64 // bytes: peak resident size
+	memory int64         // bytes: peak resident size
 	stderr string
 }
 

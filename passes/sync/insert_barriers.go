@@ -238,17 +238,46 @@ func (w *inserter) coverageOf(v *ir.Value, p *pending) coverage {
 		return coverage{}
 	}
 	if t, ok := w.tokens[v]; ok && t.level == w.level {
-		return t.since(p.synced, func(op *ir.Op) int {
-			if p.waitFor(op) != noWait {
-				return w.clock
-			}
-			return w.landed[op]
-		})
+		return t.since(p.synced, func(op *ir.Op) int { return w.over(op, p) })
 	}
 	if !w.open(p) {
-		return coverage{}
+		return w.copiesOf(v, p)
 	}
 	return coverage{list: []covered{{outer: v, when: w.level.start}}}
+}
+
+// over is when a copy was over; now if it is in flight.
+func (w *inserter) over(op *ir.Op, p *pending) int {
+	if p.waitFor(op) != noWait {
+		return w.clock
+	}
+	return w.landed[op]
+}
+
+// copiesOf is the copies that a token of outside covers and that were in flight after the last barrier, which ends nothing else.
+func (w *inserter) copiesOf(v *ir.Value, p *pending) (c coverage) {
+	seen := map[*ir.Value]bool{}
+	var visit func(v *ir.Value)
+	visit = func(v *ir.Value) {
+		w.s.Step()
+		if seen[v] {
+			return
+		}
+		seen[v] = true
+		t := w.tokens[v]
+		if t.all > 0 && len(p.inFlight) > 0 {
+			c.all = w.clock
+		}
+		for _, e := range t.list {
+			if e.outer != nil {
+				visit(e.outer)
+			} else if e.op.Code() == tileaa.OpAsyncCopy && w.over(e.op, p) >= p.synced {
+				c = c.union(coverage{list: []covered{{op: e.op, when: w.clock}}}, w.clock)
+			}
+		}
+	}
+	visit(v)
+	return c
 }
 
 // visitAccess puts a barrier before an op that touches memory if one is needed, and notes what it does.

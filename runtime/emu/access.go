@@ -62,6 +62,13 @@ func (d *decoder) decodeOrder(atomic bool) (o order) {
 	return o
 }
 
+// maySpeak notes a strong access that CTAs may see of each other.
+func (d *decoder) maySpeak(op *memOp) {
+	if op.order.s != weak && op.space != spShared && op.space != spCluster {
+		d.c.prog.speaks = true
+	}
+}
+
 // cacheHints drops modifiers that only steer caches.
 func (d *decoder) cacheHints() (policy bool) {
 	d.oneOf("ca", "cg", "cs", "cv", "lu", "wb", "wt")
@@ -225,6 +232,7 @@ func decodeLd(d *decoder) {
 	policy := d.cacheHints()
 	d.flag("unified")
 	op.space = d.decodeSpace()
+	d.maySpeak(op)
 	op.n = d.vectorCount()
 	t := d.typ1()
 	op.elem = t.bytes()
@@ -341,6 +349,7 @@ func decodeSt(d *decoder) {
 	op.order = d.decodeOrder(false)
 	policy := d.cacheHints()
 	op.space = d.decodeSpace()
+	d.maySpeak(op)
 	op.n = d.vectorCount()
 	t := d.typ1()
 	op.elem = t.bytes()

@@ -13,6 +13,7 @@ func decodeAtom(d *decoder) {
 	mem.order = d.decodeOrder(true)
 	policy := d.flag("L2::cache_hint")
 	mem.space = d.decodeSpace()
+	d.maySpeak(mem)
 	op := d.oneOf("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec", "sub")
 	d.flag("noftz")
 	mem.n = d.vectorCount()
@@ -151,16 +152,32 @@ func (d *decoder) atomicOp(op string, t typ) func(a, b uint64) uint64 {
 		if t.isFloat() {
 			return d.atomicFloat(op, t)
 		}
-		var v [3]vec
-		f := int2(op, t)
-		return func(a, b uint64) uint64 {
-			v[0][0], v[1][0] = a, b
-			f(&v[2], &v[0], &v[1], nil)
-			return v[2][0]
-		}
+		return atomicInt(op, t)
 	}
 	d.fail("operation %s", op)
 	return nil
+}
+
+// atomicInt: add, sub, min and max of integers.
+func atomicInt(op string, t typ) func(a, b uint64) uint64 {
+	mask := t.mask()
+	switch op {
+	case "add":
+		return func(a, b uint64) uint64 { return (a + b) & mask }
+	case "sub":
+		return func(a, b uint64) uint64 { return (a - b) & mask }
+	}
+	order := func(v uint64) uint64 { return v & mask } // a number that grows with the value
+	if t.isSigned() {
+		order = func(v uint64) uint64 { return uint64(int64(v<<(64-t.bits))) ^ 1<<63 }
+	}
+	least := op == "min"
+	return func(a, b uint64) uint64 {
+		if (order(b) < order(a)) == least {
+			return b & mask
+		}
+		return a & mask
+	}
 }
 
 // atomicFloat: add in every format, packed ones element by element; min and max of 16-bit types.

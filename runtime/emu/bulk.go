@@ -93,6 +93,7 @@ func (d *decoder) bulkForm(op *bulkOp, tensor, reduce bool) bool {
 		op.bytes = 0
 	}
 	if reduce {
+		d.c.prog.speaks = true
 		name := d.oneOf("add", "min", "max", "and", "or", "xor", "inc", "dec")
 		d.flag("noftz")
 		if tensor {

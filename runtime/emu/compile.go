@@ -1,6 +1,9 @@
 package emu
 
-import "strconv"
+import (
+	"strconv"
+	"sync/atomic"
+)
 
 func itoa(i int) string { return strconv.Itoa(i) }
 
@@ -61,6 +64,7 @@ type Entry struct {
 	prog        *program
 	mod         *Module
 	fn          *function
+	spoke       atomic.Bool // a launch in parts had to be repeated in one piece
 }
 
 // Param is a parameter of an entry: its place in the argument list, size and alignment in bytes.
@@ -294,7 +298,7 @@ func (c *compiler) special(st *stmt, name string, fn func(w *warp, i int) uint64
 	t := opnd(c.newReg(types["b64"]))
 	in := inst{kind: kExec, guard: -1, dst: []opnd{t}, dmask: ^uint64(0), line: int32(st.line),
 		text: "mov " + name, rule: ruleNone, op: c.opcode("mov")}
-	in.exec = readSpecial(fn)
+	in.exec = c.readSpecial(name, fn)
 	c.prog.code = append(c.prog.code, in)
 	return t
 }

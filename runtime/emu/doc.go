@@ -22,5 +22,7 @@
 //   - tensor memory that is not allocated, not freed, or of another warp (tmem.go)
 //   - barriers by partial warps, divergent bra.uni, deadlock (barrier.go, sched.go)
 //
+// CTAs that cannot speak to each other may run in parts beside each other; nobody can see it (parallel.go).
+//
 // The package imports the standard library only (ir/float is allowed to it, nothing else is).
 package emu

@@ -34,6 +34,9 @@ func (a *asyncAccess) span(r *region, off, n int, write bool) {
 			step >>= 1
 		}
 		cells := r.shadow.cells(off, step, len(r.data))
+		if write {
+			r.shadow.wrote(off)
+		}
 		for i := range cells {
 			a.cell(r, off+i*step/len(cells), &cells[i], write)
 		}

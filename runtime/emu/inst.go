@@ -82,6 +82,7 @@ type program struct {
 	names   map[opnd]string // of the registers, before they are renamed
 	pinned  []string        // by slot, the name of a register that asynchronous work uses, or ""
 	levels  level           // levels of knowledge
+	speaks  bool            // CTAs may learn of each other or of the time: atomic and strong accesses of global memory, clocks
 }
 
 // reloc is a constant that is only known when memory is laid out.

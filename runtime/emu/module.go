@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sync/atomic"
 )
 
 // Module is a parsed PTX module.
@@ -71,7 +72,10 @@ type Options struct {
 	// NoteEqualStores makes notes of unordered stores of equal values.
 	NoteEqualStores bool
 	Checks          Checks
-	Stats           bool // count sectors, bank conflicts and opcodes too
+	// Workers is how many parts of a grid may run at once where that cannot be seen: 0 is one.
+	Workers int
+	Done    *atomic.Int64 // counts the CTAs that have ended, if not nil
+	Stats   bool          // count sectors, bank conflicts and opcodes too
 }
 
 // Result is what a launch that ended normally tells.
@@ -100,8 +104,16 @@ func (m *Module) Run(ctx context.Context, entry string, mem *Memory, args []Arg,
 			res, err = nil, f.r
 		}
 	}()
-	if err := l.run(ctx); err != nil {
-		return nil, err
+	done := false
+	if n := l.inParts(); n > 1 {
+		if done, err = l.parallel(ctx, n); err != nil {
+			return nil, err
+		}
+	}
+	if !done {
+		if err := l.run(ctx); err != nil {
+			return nil, err
+		}
 	}
 	return &Result{Stats: l.stats.result(l), Notes: l.notes}, nil
 }

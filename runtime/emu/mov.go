@@ -27,7 +27,7 @@ func decodeMov(d *decoder) {
 		d.dst(0)
 		if fn, ok := specials[args[1].name]; ok && args[1].kind == argName {
 			if _, _, isReg := d.c.register(d.st.scope, args[1].name); !isReg {
-				d.in.kind, d.in.exec = kExec, readSpecial(fn)
+				d.in.kind, d.in.exec = kExec, d.c.readSpecial(args[1].name, fn)
 				return
 			}
 		}

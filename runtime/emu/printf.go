@@ -40,6 +40,7 @@ func (d *decoder) builtinCall(f func(w *warp, lane int, args []uint64) uint64, r
 	from, to := find(ins), find(rets)
 	d.in.kind = kExec
 	d.in.exec = func(w *warp, in *inst, m uint32) {
+		w.alone()
 		lanes(m, func(i int) {
 			base := i * w.prog.local
 			args := make([]uint64, max(4, len(from)))

@@ -42,16 +42,18 @@ type cell struct {
 // page holds the cells of 1024 bytes. Its granule is as large as the smallest access there has been, from
 // 16 bytes down to 1, so no masks are needed and wide accesses are cheap.
 type page struct {
-	shift uint8 // granule = 1 << shift bytes
-	cells []cell
+	shift   uint8 // granule = 1 << shift bytes
+	written bool  // some byte of it
+	cells   []cell
 }
 
 const pageBits = 10
 
 type shadow struct {
-	pages []*page
-	lists [][]reader
-	free  []int32
+	pages  []*page
+	lists  [][]reader
+	free   []int32
+	origin *origin // of global memory in a part of a launch
 }
 
 type reader struct {
@@ -81,7 +83,7 @@ func (s *shadow) newCells(off, n, size int) []cell {
 		for shift < 4 && n>>(shift+1) != 0 && (off|n)&(1<<(shift+1)-1) == 0 {
 			shift++
 		}
-		p = &page{shift, make([]cell, 1<<(pageBits-shift))}
+		p = &page{shift: shift, cells: make([]cell, 1<<(pageBits-shift))}
 		s.pages[off>>pageBits] = p
 	}
 	for (off|n)&(1<<p.shift-1) != 0 {
@@ -249,6 +251,7 @@ func (w *warp) noteWrite(r *region, off, n, lane int, s strength, same bool) {
 	}
 	me := w.stamp(lane, s)
 	cells := r.shadow.cells(off, n, len(r.data))
+	r.shadow.wrote(off)
 	for i := range cells {
 		c := &cells[i]
 		if c.w != 0 && c.w&^recTime != me&^recTime {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"sync/atomic"
 )
 
 // launch is one grid while it runs.
@@ -35,7 +36,8 @@ type launch struct {
 	rng         *rand.Rand
 	idle        []*cta // finished CTAs, to be used again
 	resident    []*cta
-	next        int // cluster to be admitted
+	next        int           // cluster to be admitted
+	from        *atomic.Int64 // of a part of a launch: the next cluster of all parts
 }
 
 // Limits of a launch (PTX ISA and the CUDA programming guide's table of compute capabilities).
@@ -192,8 +194,7 @@ func (l *launch) run(ctx context.Context) error {
 	waited, quiet := 0, 0
 	clusters := l.ctas / len(l.consts)
 	for round := 0; ; round++ {
-		for l.next < clusters && len(l.resident) < firstCTAs {
-			l.admitNext(clusters)
+		for len(l.resident) < firstCTAs && l.admitNext(clusters) {
 		}
 		if len(l.resident) == 0 {
 			return nil
@@ -220,8 +221,7 @@ func (l *launch) run(ctx context.Context) error {
 		}
 		progress := l.steps > before
 		if waited++; !progress || waited > patience {
-			if l.next < clusters {
-				l.admitNext(clusters)
+			if l.admitNext(clusters) {
 				quiet, waited = 0, 0
 			} else if !progress {
 				return l.stuck(Deadlock, "no warp can run")
@@ -254,19 +254,29 @@ func (l *launch) retire() bool {
 			l.idle = append(l.idle, c)
 		}
 	}
-	done := len(stay) < len(l.resident)
+	done := len(l.resident) - len(stay)
+	if done > 0 && l.opt.Done != nil {
+		l.opt.Done.Add(int64(done))
+	}
 	l.resident = stay
-	return done
+	return done > 0
 }
 
-// admitNext makes the next cluster resident.
-func (l *launch) admitNext(clusters int) {
+// admitNext makes the next cluster resident, if there is one.
+func (l *launch) admitNext(clusters int) bool {
 	i := l.next
+	if i >= clusters {
+		return false
+	}
+	l.next++
+	if l.from != nil {
+		l.next = int(l.from.Add(1) - 1)
+	}
 	if l.opt.Schedule == Reverse {
 		i = clusters - 1 - i
 	}
-	l.next++
 	l.admit(i)
+	return true
 }
 
 // allSpin tells whether every warp that can run found an mbarrier not complete of late: the turns of the random schedule

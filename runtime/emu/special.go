@@ -1,5 +1,7 @@
 package emu
 
+import "strings"
+
 // specials are the special registers (section 10): the value of a lane.
 var specials = func() map[string]func(w *warp, i int) uint64 {
 	type get = func(w *warp, i int) uint64
@@ -54,7 +56,10 @@ func (w *warp) clusterRank() int {
 // time is a clock that only depends on what has been executed: one warp instruction is 8 ns.
 func (l *launch) time() uint64 { return uint64(l.stats.warpInstrs) * 8 }
 
-func readSpecial(fn func(w *warp, i int) uint64) func(w *warp, in *inst, m uint32) {
+func (c *compiler) readSpecial(name string, fn func(w *warp, i int) uint64) func(w *warp, in *inst, m uint32) {
+	if strings.HasPrefix(name, "%clock") || strings.HasPrefix(name, "%globaltimer") {
+		c.prog.speaks = true
+	}
 	return func(w *warp, in *inst, m uint32) {
 		for i := range w.tmp {
 			w.tmp[i] = fn(w, i)

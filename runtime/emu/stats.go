@@ -42,6 +42,14 @@ func (c *counters) init(p *program, on bool) {
 	}
 }
 
+// add adds the counters of a part of the launch.
+func (c *counters) add(o *counters) {
+	c.laneInstrs += o.laneInstrs
+	c.warpInstrs += o.warpInstrs
+	c.barriers += o.barriers
+	c.mma += o.mma
+}
+
 // count counts an instruction executed by group m.
 func (c *counters) count(in *inst, m, run uint32) {
 	c.warpInstrs++

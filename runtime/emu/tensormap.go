@@ -192,6 +192,7 @@ func (m *TensorMap) fill() uint64 {
 // decodeTensormap: tensormap.replace and tensormap.cp_fenceproxy (sections 9.7.9.28 and 9.7.13.16).
 func decodeTensormap(d *decoder) {
 	d.needsProxies()
+	d.c.prog.speaks = true
 	switch {
 	case d.flag("replace"):
 		d.tensormapReplace()

@@ -28,7 +28,7 @@ type Launch struct {
 	Params [][]byte // the bytes of each parameter, little-endian, as the driver API passes them; more bytes than the type has are ignored
 	Memory []Region // may not overlap
 	Stdout io.Writer
-	Done   *atomic.Int64 // counts tile blocks that have ended while it runs, if not nil; the interpreter keeps it
+	Done   *atomic.Int64 // counts tile blocks that have ended while it runs, if not nil; not on the emulator where a tile block is a cluster
 }
 
 // Report is what a launch that went well tells.
@@ -111,6 +111,10 @@ func (p *Program) emulate(ctx context.Context, k Kernel, l *Launch) (*Report, er
 	o := emu.Options{Block: s.block, Cluster: s.cluster, DynShared: s.shared, Seed: 1, Schedule: p.opts.Schedule, Stdout: printed,
 		Foreign: p.opts.Foreign, NoteEqualStores: p.opts.EqualStores, Stats: p.opts.Stats,
 		Checks: emu.Checks{NoRaces: p.opts.Checks.NoRaces, NoUndefined: p.opts.Checks.NoUndefined, NoAlignment: p.opts.Checks.NoAlignment}}
+	o.Workers = p.opts.Workers
+	if s.blocks[0]*s.blocks[1]*s.blocks[2] <= 1 {
+		o.Done = l.Done
+	}
 	for i := range o.Grid {
 		o.Grid[i] = l.Grid[i] * max(s.blocks[i], 1)
 	}

@@ -36,7 +36,7 @@ type Options struct {
 	// Strict reports, on the interpreter, values that another correct implementation may round otherwise where they reach anything but float arithmetic
 	// and stores, and false promises about strides that no address depends on.
 	Strict bool
-	// Workers is how many tile blocks may run at once where the checks allow it: 0 is one.
+	// Workers is how many tile blocks may run at once where that cannot be seen but in a race: 0 is one.
 	Workers  int
 	Schedule emu.Schedule // in which order the emulator interleaves warps
 	// EqualStores makes notes, not faults, of unordered stores of equal values, as a program that scatters to duplicate indices has them.

@@ -568,13 +568,20 @@ func TestViewsPadDropAndStopAtTheEdge(t *testing.T) {
 		%u = store_view_tko weak %s, %p[%zero] token = %t : tile<2xf32>, partition_view<tile=(2)PAD, tensor_view<3xf32, strides=[1]>>, tile<i32> -> token
 		return
 	}`
-	for _, tt := range []struct{ padding, index, want string }{
-		{", padding_value = zero", "1", "4 1 3 9"},
-		{", padding_value = neg_inf", "1", "4 -Inf 3 9"},
-		{", padding_value = nan", "0", "2 3 3 9"},
-		{"", "0", "2 3 3 9"},
-		{"", "1", "element 1]: undefined value: the stored value is undefined"},
-		{", padding_value = zero", "2", "element 0]: undefined value: the stored value is undefined"},
+	for _, tt := range []struct {
+		padding, index string
+		zero           bool // ZeroPadding
+		want           string
+	}{
+		{", padding_value = zero", "1", false, "4 1 3 9"},
+		{", padding_value = neg_inf", "1", false, "4 -Inf 3 9"},
+		{", padding_value = nan", "0", false, "2 3 3 9"},
+		{"", "0", false, "2 3 3 9"},
+		{"", "1", false, "element 1]: undefined value: the stored value is undefined"},
+		{"", "1", true, "4 1 3 9"},
+		{", padding_value = zero", "2", false, "element 0]: undefined value: the stored value is undefined"},
+		{", padding_value = neg_inf", "2", true, "-Inf -Inf 3 9"},
+		{"", "2", true, "1 1 3 9"},
 	} {
 		text := strings.NewReplacer("PAD", tt.padding, "INDEX", tt.index).Replace(make)
 		mem := interp.NewMemory()
@@ -583,7 +590,7 @@ func TestViewsPadDropAndStopAtTheEdge(t *testing.T) {
 			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
 		}
 		addr := mem.Alloc("out", data, 256)
-		_, err := program(t, text).Run(context.Background(), "k", mem, []uint64{addr}, interp.Options{})
+		_, err := program(t, text).Run(context.Background(), "k", mem, []uint64{addr}, interp.Options{ZeroPadding: tt.zero})
 		got := fmt.Sprint(err)
 		if err == nil {
 			var vs []string

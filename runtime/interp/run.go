@@ -20,7 +20,7 @@ type Options struct {
 	// Strict reports inexact elements that reach anything but float arithmetic, data movement and stores.
 	Strict bool
 	// ZeroPadding makes zeros of what is loaded from outside a view, or masked out, without a padding value, instead of undefined
-	// elements, which must not reach a store.
+	// elements, which must not reach a store; and padding of what is loaded at an index outside the index space of a view that has one.
 	ZeroPadding bool
 	// AnyUndefined lets undefined elements, which are zeros here, go where they like.
 	AnyUndefined bool

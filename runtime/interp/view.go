@@ -268,7 +268,9 @@ func loadView(c *compiler, op *ir.Op) (action, error) {
 		m.vals[res] = out
 		if w.outside {
 			for i := range out.bits {
-				m.undefine(out, i)
+				if m.undefine(out, i); m.opts.ZeroPadding && padded {
+					out.bits[i] = pad
+				}
 			}
 			return next, nil
 		}

@@ -16,10 +16,13 @@ build: ## Builds the commands into bin/.
 	CGO_ENABLED=0 $(GO) build -o $(BIN)/ ./cmd/tile-opt ./cmd/tile-translate ./cmd/tileiras ./cmd/tileirdisasm ./cmd/tilerun
 
 .PHONY: lib race wheel nogpu
-wheel: ## Builds the Python package for this platform into build/; needs a C compiler and Python.
-	$(GO) build -ldflags '-s -w' -buildmode=c-shared -o build/wheel/libtileiras.so ./cmd/libtileiras
-	CGO_ENABLED=0 $(GO) build -ldflags '-s -w' -o build/wheel/ ./cmd/tileiras ./cmd/tileirdisasm ./cmd/tilerun
-	python3 python/wheel.py build/wheel build
+WHEEL_OS = $(or $(GOOS),$(shell $(GO) env GOOS))
+WHEEL = build/wheel-$(WHEEL_OS)-$(or $(GOARCH),$(shell $(GO) env GOARCH))
+wheel: ## Builds the Python package into build/; needs Python and a C compiler for the platform (GOARCH=arm64 CC=aarch64-linux-gnu-gcc).
+	@rm -rf $(WHEEL)
+	CGO_ENABLED=1 $(GO) build -ldflags '-s -w' -buildmode=c-shared -o $(WHEEL)/libtileiras.$(if $(filter darwin,$(WHEEL_OS)),dylib,so) ./cmd/libtileiras
+	CGO_ENABLED=0 $(GO) build -ldflags '-s -w' -o $(WHEEL)/ ./cmd/tileiras ./cmd/tileirdisasm ./cmd/tilerun
+	python3 python/wheel.py $(WHEEL) build
 
 nogpu: build lib ## Runs the tests in the folder SUITE, of cuTile Python or of TileGym, without a GPU, on both engines (ENGINES=interp); installs what they need into .tools.
 	@mkdir -p $(TOOLS)

@@ -1,6 +1,6 @@
-"""Makes the wheel of the package for this platform: python3 python/wheel.py FOLDER-OF-BINARIES FOLDER-FOR-THE-WHEEL
+"""Makes the wheel of the package: python3 python/wheel.py FOLDER-OF-BINARIES FOLDER-FOR-THE-WHEEL
 
-It needs Python alone. The library goes into the package, the commands into the environment's folder of programs, so that frontends find tileiras on
+The platform is that of the binaries, as their headers say it, which may be another one than this. It needs Python alone. The library goes into the package, the commands into the environment's folder of programs, so that frontends find tileiras on
 PATH. The same input gives the same bytes.
 """
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import pathlib
-import platform
 import re
+import struct
 import sys
 import zipfile
 
@@ -36,26 +36,51 @@ def glibc(files: list[pathlib.Path]) -> tuple[int, int]:
     return max(found)
 
 
+ELF = {62: "x86_64", 183: "aarch64"}                 # e_machine
+MACH_O = {0x01000007: "x86_64", 0x0100000C: "arm64"}  # cputype
+BUILD_VERSION, VERSION_MIN_MACOSX = 0x32, 0x24        # load commands
+
+
+def macos(data: bytes) -> tuple[int, int]:
+    """The oldest macOS that a Mach-O file is for."""
+    at = 32
+    for _ in range(struct.unpack_from("<I", data, 16)[0]):
+        command, size = struct.unpack_from("<II", data, at)
+        if command in (BUILD_VERSION, VERSION_MIN_MACOSX):
+            version = struct.unpack_from("<I", data, at + (12 if command == BUILD_VERSION else 8))[0]
+            return version >> 16, version >> 8 & 255
+        at += size
+    return 12, 0
+
+
 def platform_tag(files: list[pathlib.Path]) -> str:
-    """The tag of this platform, as pip spells it."""
-    machine = platform.machine().lower()
-    if sys.platform == "linux":
+    """The tag of the platform of some binaries, as pip spells it; all must be for the same one."""
+    tags = set()
+    for f in files:
+        data = f.read_bytes()
+        if data[:4] == b"\x7fELF" and (machine := ELF.get(struct.unpack_from("<H", data, 18)[0])):
+            tags.add("linux_" + machine)
+        elif data[:4] == b"\xcf\xfa\xed\xfe" and (machine := MACH_O.get(struct.unpack_from("<I", data, 4)[0])):
+            major, minor = macos(data)
+            tags.add(f"macosx_{major}_{0 if major > 10 else minor}_{machine}")
+        else:
+            sys.exit(f"error: {f} is no program for Linux or macOS on x86-64 or arm64, which the package is for")
+    if len({re.sub(r"\d+_\d+_", "", t) for t in tags}) > 1:
+        sys.exit(f"error: binaries for different platforms: {', '.join(sorted(tags))}")
+    tag = max(tags, key=lambda t: [int(n) for n in re.findall(r"\d+", t)])
+    if tag.startswith("linux_"):
         major, minor = glibc(files)
-        return f"manylinux_{major}_{minor}_{machine}"
-    if sys.platform == "darwin":
-        return "macosx_12_0_" + ("arm64" if machine == "arm64" else "x86_64")
-    return "win_amd64" if machine in ("amd64", "x86_64") else f"win_{machine}"
+        tag = f"manylinux_{major}_{minor}_{tag.removeprefix('linux_')}"
+    return tag
 
 
 def main(binaries: pathlib.Path, out: pathlib.Path) -> pathlib.Path:
     here = pathlib.Path(__file__).resolve().parent
-    suffix = {"darwin": "dylib", "win32": "dll"}.get(sys.platform, "so")
-    exe = ".exe" if sys.platform == "win32" else ""
-    library = binaries / f"libtileiras.{suffix}"
-    commands = [binaries / (c + exe) for c in COMMANDS]
+    library = next((f for suffix in ("so", "dylib") if (f := binaries / f"libtileiras.{suffix}").is_file()), binaries / "libtileiras.so")
+    commands = [binaries / c for c in COMMANDS]
     for f in (library, *commands):
         if not f.is_file():
-            sys.exit(f"error: {f} is missing: make build lib")
+            sys.exit(f"error: {f} is missing: make wheel")
     tag = f"py3-none-{platform_tag([library, *commands])}"
     info = f"{NAME}-{VERSION}.dist-info"
     files: dict[str, tuple[bytes, int]] = {}

@@ -20,8 +20,7 @@ func decodeAtom(d *decoder) {
 	t := d.typ1()
 	mem.elem = t.bytes()
 	args := d.st.args
-	isRed := d.base == "red"
-	if !isRed {
+	if d.base != "red" {
 		for _, r := range vector(&args[0]) {
 			d.dstArg(&r)
 		}
@@ -36,7 +35,7 @@ func decodeAtom(d *decoder) {
 		return
 	}
 	vals := vector(&args[1])
-	if len(vals) != mem.n || !isRed && len(d.in.dst) != mem.n || mem.n > 1 && op == "cas" {
+	if len(vals) != mem.n || d.base != "red" && len(d.in.dst) != mem.n || mem.n > 1 && op == "cas" {
 		d.fail("vector of %d elements expected", mem.n)
 		return
 	}

@@ -1,6 +1,7 @@
 package nvvm
 
 import (
+	"slices"
 	"strings"
 
 	llvm "github.com/llir/llvm/ir"
@@ -60,10 +61,15 @@ func (f *fn) sinkToProducts() {
 		first = next
 	}
 	first = 0
-	for _, b := range f.fn.Blocks {
+	for _, b := range slices.Clone(f.fn.Blocks) {
 		next := first + int32(len(b.Insts))
 		if s.classify(first, next) {
-			b.Insts = s.run(first, next)
+			order := s.run(first, next)
+			if r := s.rotation(b, first, order); r == nil || !r.apply(f) {
+				for k, i := range order {
+					b.Insts[k] = s.insts[first+i]
+				}
+			}
 		}
 		first = next
 	}
@@ -156,9 +162,9 @@ func (s *sinker) kind(inst llvm.Instruction) (k sinking, product bool) {
 	return pure, false
 }
 
-// run gives the instructions of a block in their new order. What has one user stands right in front of it; what has several stands
+// run gives the instructions of a block, by their number within it, in their new order. What has one user stands right in front of it; what has several stands
 // in front of the first fixed instruction that any of them leads to, in the old order.
-func (s *sinker) run(first, next int32) []llvm.Instruction {
+func (s *sinker) run(first, next int32) []int32 {
 	n := next - first
 	uses := make([]int32, n) // how many
 	root := make([]int32, n) // the fixed instruction in front of which it goes
@@ -185,7 +191,7 @@ func (s *sinker) run(first, next int32) []llvm.Instruction {
 			}
 		}
 	}
-	out := make([]llvm.Instruction, 0, n)
+	out := make([]int32, 0, n)
 	var emit func(i int32)
 	emit = func(i int32) {
 		for _, list := range [2][]int32{shared[i], front[i]} {
@@ -193,7 +199,7 @@ func (s *sinker) run(first, next int32) []llvm.Instruction {
 				emit(list[k])
 			}
 		}
-		out = append(out, s.insts[first+i])
+		out = append(out, i)
 	}
 	for i := range n {
 		if root[i] == i {

@@ -33,6 +33,8 @@ var bugs = []struct {
 	{"drop-ring-barrier", "planted/cases/ring", `in flight|race: `},
 	{"slot-too-few", "planted/cases/ring", `elements differ`},
 	{"late-copy", "planted/cases/ring", `out of bounds`},
+	{"copy-after-last", "planted/cases/steps", `out of bounds`},
+	{"read-before-gate", "planted/cases/ring", `in flight|race: `},
 	{"edge-off-by-one", "planted/cases/edge", `elements differ`},
 	{"shared-register", "corpus/cases/attention_f16", `elements differ|undefined|out of bounds|misaligned`},
 }

@@ -1,0 +1,348 @@
+package nvvm
+
+import (
+	"slices"
+
+	llvm "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
+
+	"tileiras/codegen/ptxop"
+)
+
+// rotation is a loop whose beginning moves into the iteration before: the wait for copies, the barrier, new copies and the reads for the
+// first step of its products take place among the products of the last step, which need nothing of shared memory any more.
+//
+//	                              wait; barrier; copies; read a0
+//	do {                          do {
+//	  wait; barrier; copies         read a1; product a0
+//	  read a0; product a0    =>     read a2; product a1
+//	  read a1; product a1           wait; barrier; read a0 of the next iteration
+//	  read a2; product a2           product a2 and copies by turns
+//	} while (more)                } while (more)
+//
+// Memory sees the same accesses in the same order, but for reads that pass copies: those meet in no byte, as no wait is between them. After
+// the last iteration there is one beginning too many: a wait, a barrier that all threads reach, reads of shared memory that nobody uses,
+// and copies whose guard is false. Nothing else may be in a beginning.
+type rotation struct {
+	*sinker
+	block *llvm.Block
+	first int32   // instruction of the block
+	order []int32 // of the instructions, by number within the block
+
+	what     []sinking // of each instruction, as it is
+	products []int32
+	at       []int // by product: its step along K, and where the products of its dot begin
+	chain    []int
+	begin    int     // so many products are the first step
+	end      int     // from this one on they are the last step
+	gate     []int32 // waits and barriers of the beginning
+	copies   []int32 // copies and commits after them
+	reads    []int32 // for the first step
+	moved    []bool  // gate, copies and reads
+	late     []bool  // products of the last step, and what follows from them
+	kept     []int32 // results of the reads
+}
+
+// rotation finds out whether a block is a loop that can be rotated.
+func (s *sinker) rotation(b *llvm.Block, first int32, order []int32) *rotation {
+	back, ok := b.Term.(*llvm.TermCondBr)
+	if !ok || back.TargetTrue != b {
+		return nil
+	}
+	r := &rotation{sinker: s, block: b, first: first, order: order}
+	n := len(order)
+	r.what, r.moved, r.late = make([]sinking, n), make([]bool, n), make([]bool, n)
+	r.at, r.chain = make([]int, 0, n), make([]int, 0, n)
+	for i := range r.what {
+		r.what[i], _ = s.kind(s.insts[first+int32(i)])
+		if phi, ok := r.inst(int32(i)).(*llvm.InstPhi); ok && len(phi.Incs) != 2 {
+			return nil
+		}
+	}
+	if !r.steps() || !r.beginning() || !r.ending() || !r.independent() {
+		return nil
+	}
+	return r
+}
+
+// gates are the instructions that threads may meet at, or wait for copies in, once more than there are iterations: what all threads of a
+// loop do. Barriers of a number of threads may be of two roles.
+var gates = []string{"bar.sync", "bar.warp.sync", "cp.async.wait_group"}
+
+// row is the PTX instruction of an instruction, nil for others.
+func (s *sinker) row(inst llvm.Instruction) *ptxop.Row {
+	if call, ok := inst.(*llvm.InstCall); ok {
+		if asm, ok := call.Callee.(*llvm.InlineAsm); ok {
+			return s.rows[asm]
+		}
+	}
+	return nil
+}
+
+func (r *rotation) inst(i int32) llvm.Instruction { return r.insts[r.first+i] }
+
+func (r *rotation) isPhi(i int32) bool {
+	_, ok := r.inst(i).(*llvm.InstPhi)
+	return ok
+}
+
+// operandsOf are the instructions of the block that an instruction takes, phis too.
+func (r *rotation) operandsOf(i int32) []int32 {
+	var out []int32
+	for _, o := range r.operands[r.first+i] {
+		out = append(out, o-r.first)
+	}
+	return out
+}
+
+// local is the number of a value that an instruction of the block makes.
+func (r *rotation) local(v value.Value) (int32, bool) {
+	n, ok := r.number[v]
+	n -= r.first
+	return n, ok && n >= 0 && int(n) < len(r.order)
+}
+
+// steps numbers the products along K: each step adds to the accumulators of the one before.
+func (r *rotation) steps() bool {
+	step := map[int32]int{}
+	for _, i := range r.order {
+		row := r.row(r.inst(i))
+		if _, product := r.kind(r.inst(i)); !product {
+			continue
+		}
+		args := r.inst(i).(*llvm.InstCall).Args
+		at := 0
+		for _, acc := range args[len(args)-row.Results:] {
+			if e, ok := acc.(*llvm.InstExtractValue); ok {
+				acc = e.X
+			}
+			if n, ok := r.local(acc); ok {
+				if before, ok := step[n]; ok {
+					at = max(at, before+1)
+				}
+			}
+		}
+		step[i] = at
+		chain := len(r.products)
+		if k := len(r.at); k > 0 && (at > 0 || r.at[k-1] == 0) {
+			chain = r.chain[k-1]
+		}
+		r.products, r.at, r.chain = append(r.products, i), append(r.at, at), append(r.chain, chain)
+	}
+	n := len(r.at)
+	if n == 0 {
+		return false
+	}
+	for r.begin < n && r.at[r.begin] == 0 {
+		r.begin++
+	}
+	for r.end = n; r.end > r.begin && r.at[r.end-1] == r.at[n-1]; {
+		r.end--
+	}
+	return r.at[n-1] > 0
+}
+
+// beginning finds what comes before the first product: a gate, copies, and reads of shared memory for the first step.
+func (r *rotation) beginning() bool {
+	var others bool
+	for _, i := range r.order {
+		if i == r.products[0] {
+			break
+		}
+		switch r.what[i] {
+		case fixed:
+			others = others || !r.isPhi(i)
+		case blocker:
+			row := r.row(r.inst(i))
+			switch {
+			case others || row == nil:
+				return false
+			case slices.Contains(gates, row.Name):
+				if len(r.copies) > 0 {
+					return false // waits for copies of its own
+				}
+				r.gate = append(r.gate, i)
+			case row.Effects&ptxop.Async != 0 && row.Effects&ptxop.WriteGlobal == 0 && (row.GuardOperand >= 0 || row.Effects&ptxop.WriteShared == 0):
+				r.copies = append(r.copies, i)
+			default:
+				return false
+			}
+			r.moved[i] = true
+		}
+	}
+	if len(r.gate) == 0 || len(r.copies) == 0 {
+		return false
+	}
+	seen := make([]bool, len(r.order))
+	var visit func(i int32)
+	visit = func(i int32) {
+		if seen[i] || r.isPhi(i) {
+			return
+		}
+		seen[i] = true
+		if r.what[i] == reading && r.blockers[i] == len(r.gate)+len(r.copies) {
+			r.moved[i] = true
+			return
+		}
+		if r.what[i] == pure {
+			for _, o := range r.operandsOf(i) {
+				visit(o)
+			}
+		}
+	}
+	for _, p := range r.products[:r.begin] {
+		for _, o := range r.operandsOf(p) {
+			visit(o)
+		}
+	}
+	for _, i := range r.order {
+		if r.moved[i] && r.what[i] == reading {
+			r.reads = append(r.reads, i)
+		}
+	}
+	return len(r.reads) > 0 && r.results()
+}
+
+// results finds the registers that reads of the beginning leave to the iteration.
+func (r *rotation) results() bool {
+	for _, i := range r.order {
+		inst := r.inst(i)
+		if e, ok := inst.(*llvm.InstExtractValue); ok {
+			if n, ok := r.local(e.X); ok && r.moved[n] {
+				r.kept = append(r.kept, i)
+			}
+		} else if v, ok := inst.(value.Value); ok && r.moved[i] && r.what[i] == reading {
+			if _, whole := v.Type().(*types.StructType); !whole {
+				r.kept = append(r.kept, i)
+			}
+		}
+	}
+	for _, i := range slices.Concat(r.kept, r.reads) {
+		if r.pinned[r.first+i] {
+			return false
+		}
+	}
+	return true
+}
+
+// ending finds the products of the last step and what follows from them, which must be pure.
+func (r *rotation) ending() bool {
+	for _, p := range r.products[r.end:] {
+		r.late[p] = true
+	}
+	for _, i := range r.order {
+		if r.late[i] || !slices.ContainsFunc(r.operandsOf(i), func(o int32) bool { return r.late[o] }) {
+			continue
+		}
+		if r.what[i] != pure {
+			return false
+		}
+		r.late[i] = true
+	}
+	return true
+}
+
+// independent reports whether the beginning of the next iteration can be computed before the last step of this one, from pure values.
+func (r *rotation) independent() bool {
+	seen := make([]bool, len(r.order))
+	var ok func(i int32) bool
+	ok = func(i int32) bool {
+		if seen[i] {
+			return true
+		}
+		seen[i] = true
+		if phi, is := r.inst(i).(*llvm.InstPhi); is {
+			n, is := r.local(r.incoming(phi))
+			return !is || !r.late[n]
+		}
+		return r.what[i] == pure && !slices.ContainsFunc(r.operandsOf(i), func(o int32) bool { return !ok(o) })
+	}
+	for _, i := range slices.Concat(r.gate, r.copies, r.reads) {
+		if slices.ContainsFunc(r.operandsOf(i), func(o int32) bool { return !ok(o) }) {
+			return false
+		}
+	}
+	more, is := r.local(r.block.Term.(*llvm.TermCondBr).Cond)
+	return !is || !r.late[more]
+}
+
+// incoming is what a phi of the loop gets from the iteration before.
+func (r *rotation) incoming(phi *llvm.InstPhi) value.Value {
+	for _, in := range phi.Incs {
+		if in.Pred == r.block {
+			return in.X
+		}
+	}
+	panic("BUG: nvvm: a phi of a loop without a value from the loop")
+}
+
+// words is the 32-bit registers of a value.
+func words(v value.Value) int {
+	switch t := v.Type().(type) {
+	case *types.IntType:
+		return int(t.BitSize+31) / 32
+	case *types.FloatType:
+		if t.Kind == types.FloatKindDouble {
+			return 2
+		}
+		return 1
+	}
+	return 0
+}
+
+// fits estimates whether a thread has registers for the first step of two iterations: what is alive at most, in the order of the block.
+func (r *rotation) fits(limit int) bool {
+	outside := map[value.Value]bool{}
+	alive := make([]bool, len(r.order))
+	live, most := 0, 0
+	use := func(v value.Value) {
+		if n, ok := r.local(v); ok && !alive[n] {
+			alive[n] = true
+			live += words(v)
+		} else if _, made := r.number[v]; made && !ok && !outside[v] {
+			outside[v] = true
+			live += words(v)
+		}
+	}
+	for _, x := range r.block.Term.Operands() {
+		use(*x)
+	}
+	for _, i := range r.order {
+		if phi, ok := r.inst(i).(*llvm.InstPhi); ok {
+			use(r.incoming(phi))
+		}
+	}
+	for _, i := range slices.Backward(r.order) {
+		if r.isPhi(i) {
+			continue
+		}
+		if v, ok := r.inst(i).(value.Value); ok && alive[i] {
+			alive[i] = false
+			live -= words(v)
+		}
+		for _, x := range r.inst(i).Operands() {
+			use(*x)
+		}
+		most = max(most, live)
+	}
+	for _, i := range r.kept {
+		most += words(r.inst(i).(value.Value))
+	}
+	return most <= limit
+}
+
+// apply rotates the loop if registers suffice.
+func (r *rotation) apply(f *fn) bool {
+	limit := f.plan.MaxReg
+	if limit == 0 {
+		limit = min(f.target.Registers/(32*f.plan.Warps), f.target.RegistersPerThread)
+	}
+	if !r.fits(limit) {
+		return false
+	}
+	m := &mover{rotation: r, f: f, done: make([]bool, len(r.order)), instead: map[value.Value]value.Value{}}
+	m.enter()
+	m.body()
+	return true
+}

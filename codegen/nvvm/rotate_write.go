@@ -1,0 +1,278 @@
+package nvvm
+
+import (
+	"reflect"
+	"slices"
+
+	llvm "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/value"
+
+	"tileiras/codegen/ptxop"
+	"tileiras/internal/planted"
+)
+
+// This file writes a rotated loop.
+
+// mover is the work on one loop.
+type mover struct {
+	*rotation
+	f       *fn
+	out     []llvm.Instruction
+	done    []bool                      // instructions that are in out
+	instead map[value.Value]value.Value // of the results of reads: phis
+	phis    []*llvm.InstPhi             // these, by kept
+}
+
+// enter writes the beginning of the first iteration to a block before the loop, and makes the phis of what it reads.
+func (m *mover) enter() {
+	var before *llvm.Block
+	pre := llvm.NewBlock("")
+	pre.Parent = m.f.fn
+	c := &copier{mover: m, with: map[value.Value]value.Value{}, all: true}
+	for _, i := range m.order {
+		phi, ok := m.inst(i).(*llvm.InstPhi)
+		if !ok {
+			continue
+		}
+		for _, in := range phi.Incs {
+			if in.Pred != m.block {
+				before = in.Pred.(*llvm.Block)
+				c.with[phi] = in.X
+				in.Pred = pre
+			}
+		}
+	}
+	for _, i := range slices.Concat(m.gate, m.copies, m.reads, m.kept) {
+		c.copy(i)
+	}
+	pre.Insts, m.out = m.out, nil
+	for _, i := range m.kept {
+		v := m.inst(i).(value.Value)
+		phi := &llvm.InstPhi{Typ: v.Type(), Incs: []*llvm.Incoming{llvm.NewIncoming(c.with[v], pre)}}
+		m.instead[v], m.phis = phi, append(m.phis, phi)
+	}
+	to := llvm.NewBr(m.block)
+	to.Metadata = append(to.Metadata, note(ptxop.Uniform))
+	pre.Term = to
+	switch t := before.Term.(type) {
+	case *llvm.TermBr:
+		t.Target, t.Successors = pre, nil
+	case *llvm.TermCondBr:
+		if t.TargetTrue == m.block {
+			t.TargetTrue = pre
+		} else {
+			t.TargetFalse = pre
+		}
+		t.Successors = nil
+	}
+	at := slices.Index(m.f.fn.Blocks, m.block)
+	m.f.fn.Blocks = slices.Insert(m.f.fn.Blocks, at, pre)
+}
+
+// body writes the loop: all steps but the last, with each read a step before its product; the beginning of the next iteration; the last
+// step, with copies between its products.
+func (m *mover) body() {
+	var phis []llvm.Instruction
+	for _, i := range m.order {
+		if m.isPhi(i) {
+			phis = append(phis, m.inst(i))
+		}
+	}
+	for _, p := range m.phis {
+		phis = append(phis, p)
+	}
+	m.early()
+
+	back := m.block.Term.(*llvm.TermCondBr)
+	more := m.value(back.Cond)
+	c := &copier{mover: m, with: map[value.Value]value.Value{}, guards: map[value.Value]value.Value{}, more: more}
+	for _, i := range m.order {
+		if phi, ok := m.inst(i).(*llvm.InstPhi); ok {
+			c.with[phi] = m.incoming(phi)
+		}
+	}
+	first := slices.Concat(m.gate, m.reads, m.kept)
+	if planted.On("read-before-gate") {
+		first = slices.Concat(m.reads, m.kept, m.gate)
+	}
+	for _, i := range first {
+		c.copy(i)
+	}
+	last := m.products[m.end:]
+	begun := 0
+	for k, p := range last {
+		for ; begun*len(last) < (k+1)*len(m.copies) && begun < len(m.copies); begun++ {
+			c.copy(m.copies[begun])
+		}
+		m.emit(p)
+	}
+	for k, i := range m.kept {
+		m.phis[k].Incs = append(m.phis[k].Incs, llvm.NewIncoming(c.with[m.inst(i).(value.Value)], m.block))
+	}
+	for _, i := range m.order {
+		if m.pinned[m.first+i] && !m.isPhi(i) {
+			m.emit(i)
+		}
+	}
+	for _, inst := range phis {
+		for _, in := range inst.(*llvm.InstPhi).Incs {
+			if in.Pred == m.block {
+				in.X = m.replaced(in.X)
+			}
+		}
+	}
+	m.block.Insts = append(phis, m.out...)
+}
+
+// early writes what is neither in the beginning nor late.
+func (m *mover) early() {
+	// Where each read goes: so many products stand before it.
+	wanted := make([][]int32, len(m.products)+1)
+	k, passed := 0, len(m.gate)+len(m.copies)
+	barrier := 0 // products before the last blocker
+	for _, i := range m.order {
+		switch {
+		case m.moved[i] || m.isPhi(i):
+		case k < len(m.products) && i == m.products[k]:
+			k++
+		case m.what[i] == blocker:
+			passed++
+			barrier = k
+		case m.what[i] == reading && k < len(m.products) && m.blockers[i] == passed:
+			step := 0 // products of the step before
+			for p := k - 1; p >= m.chain[k] && m.at[p] >= m.at[k]-1; p-- {
+				if m.at[p] == m.at[k]-1 {
+					step++
+				}
+			}
+			to := max(k-step, m.chain[k], barrier)
+			wanted[to] = append(wanted[to], i)
+		}
+	}
+	k = 0
+	for _, i := range m.order {
+		switch {
+		case m.moved[i] || m.isPhi(i):
+		case k < len(m.products) && i == m.products[k]:
+			for _, read := range wanted[k] {
+				m.emit(read)
+			}
+			if !m.late[i] {
+				m.emit(i)
+			}
+			k++
+		case !m.late[i] && m.what[i] != pure:
+			m.emit(i)
+		}
+	}
+}
+
+// replaced is a value, or the phi that stands for it.
+func (m *mover) replaced(v value.Value) value.Value {
+	if p, ok := m.instead[v]; ok {
+		return p
+	}
+	return v
+}
+
+// value is a value after everything that computes it.
+func (m *mover) value(v value.Value) value.Value {
+	v = m.replaced(v)
+	if n, ok := m.local(v); ok {
+		m.emit(n)
+	}
+	return v
+}
+
+// emit writes an instruction after those that it takes.
+func (m *mover) emit(i int32) {
+	if m.done[i] || m.isPhi(i) {
+		return
+	}
+	m.f.budget.Step()
+	m.done[i] = true
+	for _, x := range m.inst(i).Operands() {
+		*x = m.value(*x)
+	}
+	m.out = append(m.out, m.inst(i))
+}
+
+// copier writes instructions of the loop as they are in another iteration, with other values.
+type copier struct {
+	*mover
+	with map[value.Value]value.Value // of the phis and of what was copied
+	all  bool                        // also what is the same in every iteration
+	more value.Value                 // guards of copies hold only with it; nil is true
+
+	guards map[value.Value]value.Value // with it
+}
+
+func (c *copier) value(v value.Value) value.Value {
+	if w, ok := c.with[v]; ok {
+		if !c.all {
+			return c.mover.value(w)
+		}
+		return w
+	}
+	n, ok := c.local(v)
+	if !ok {
+		return v
+	}
+	return c.copy(n)
+}
+
+// copy writes an instruction and what it takes. It gives the value.
+func (c *copier) copy(i int32) value.Value {
+	c.f.budget.Step()
+	inst := c.inst(i)
+	old, _ := inst.(value.Value)
+	if w, ok := c.with[old]; ok {
+		return w
+	}
+	made := clone(inst)
+	other := c.all || c.moved[i]
+	for _, x := range made.Operands() {
+		w := c.value(*x)
+		other = other || w != *x
+		*x = w
+	}
+	if !other {
+		c.emit(i)
+		return old
+	}
+	if row := c.row(made); row != nil && row.GuardOperand >= 0 && c.more != nil {
+		c.guard(&made.(*llvm.InstCall).Args[row.GuardOperand-row.Results])
+	}
+	c.out = append(c.out, made)
+	w, _ := made.(value.Value)
+	if old != nil {
+		c.with[old] = w
+	}
+	return w
+}
+
+// guard makes a condition hold only if there is a next iteration.
+func (c *copier) guard(x *value.Value) {
+	if planted.On("copy-after-last") {
+		return
+	}
+	both, ok := c.guards[*x]
+	if !ok {
+		a := llvm.NewAnd(*x, c.more)
+		c.out = append(c.out, a)
+		both, c.guards[*x] = a, a
+	}
+	*x = both
+}
+
+// clone is an instruction with operands of its own.
+func clone(inst llvm.Instruction) llvm.Instruction {
+	old := reflect.ValueOf(inst).Elem()
+	made := reflect.New(old.Type())
+	made.Elem().Set(old)
+	n := made.Interface().(llvm.Instruction)
+	if call, ok := n.(*llvm.InstCall); ok {
+		call.Args = slices.Clone(call.Args)
+	}
+	return n
+}

@@ -146,7 +146,8 @@ func extremum(largest bool) func(*ir.Op) (kernel, error) {
 		a := arithmeticOf(op)
 		f, propagate := a.f, ir.Cast[cudatile.NaNOp](op).PropagateNan()
 		return a.flushed(map2(func(x, y uint64) uint64 {
-			switch nx, ny := f.IsNaN(x), f.IsNaN(y); {
+			u, v := f.Decode(x), f.Decode(y)
+			switch nx, ny := u != u, v != v; {
 			case nx && ny || propagate && (nx || ny):
 				return f.NaN()
 			case nx:
@@ -154,7 +155,6 @@ func extremum(largest bool) func(*ir.Op) (kernel, error) {
 			case ny:
 				return x
 			}
-			u, v := f.Decode(x), f.Decode(y)
 			if (u > v || u == v && f.Sign(y)) == largest {
 				return x
 			}

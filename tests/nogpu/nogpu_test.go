@@ -79,6 +79,18 @@ func TestPrograms(t *testing.T) {
 	})
 }
 
+// What cannot work says so.
+func TestRefusals(t *testing.T) {
+	e := newEnvironment(t)
+	if exec.Command(e.python, "-c", "import torch").Run() != nil {
+		t.Skip("skipped: there is no torch (pip install torch)")
+	}
+	path, _ := filepath.Abs("testdata/refusals.py")
+	if out, errs, code := e.run(t, nil, "-m", "tileiras.nogpu", "-q", path); code != 0 || out != "ok\n" {
+		t.Errorf("exit code %d\n%s%s", code, out, errs)
+	}
+}
+
 // Every sample checks its result against numpy; the report says what ran.
 func samples(t *testing.T, e *environment) {
 	for _, engine := range []string{"interp", "emu"} {

@@ -132,8 +132,3 @@ def patch_launch(tile: types.ModuleType) -> None:
             module._benchmark = benchmark
             if hasattr(module, "_export_ipc_benchmark_payload"):
                 module._export_ipc_benchmark_payload = no_payload
-
-
-def stand_in_cupy() -> types.ModuleType:
-    """A cupy that says why it cannot be used."""
-    raise NotWithoutGPU("cupy needs a GPU: without one, use numpy or torch arrays; tileiras.nogpu runs kernels on both")

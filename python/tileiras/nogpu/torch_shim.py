@@ -24,10 +24,11 @@ def patch(torch: types.ModuleType, config: Config) -> None:
 
     def here(value: Any) -> Any:
         """A device argument, with the CPU in place of a GPU."""
-        if isinstance(value, torch.device):
-            return cpu if value.type == "cuda" else value
-        if isinstance(value, str) and (value == "cuda" or value.startswith("cuda:")):
-            return cpu
+        if isinstance(value, torch.device) or isinstance(value, str) and (value == "cuda" or value.startswith("cuda:")):
+            device = torch.device(value)
+            if device.type == "cuda":
+                _only(device.index)
+                return cpu
         return value
 
     class OnCPU(torch.overrides.TorchFunctionMode):
@@ -51,7 +52,12 @@ def patch(torch: types.ModuleType, config: Config) -> None:
     movers = {tensor.to, tensor.new_tensor}
 
     def to_cuda(function: Any, args: Any, kwargs: Any) -> Any:
+        here_index(args[1] if len(args) > 1 else kwargs.get("device"))
         return args[0]
+
+    def here_index(device: Any) -> None:
+        """Refuses a device that is not there: a number, or what names one."""
+        _only(device) if isinstance(device, int) else here(device)
 
     def absolute(function: Any, args: Any, kwargs: Any) -> Any:
         """CUDA's takes truth values, the CPU's does not."""
@@ -71,7 +77,7 @@ def patch(torch: types.ModuleType, config: Config) -> None:
         torch.abs: absolute, tensor.abs: absolute, tensor.__abs__: absolute,
         torch.mm: product, torch.bmm: product,
         tensor.cuda: to_cuda,
-        tensor.pin_memory: to_cuda,
+        tensor.pin_memory: lambda function, args, kwargs: args[0],
         tensor.device.__get__: lambda function, args, kwargs: cuda,
         tensor.is_cuda.__get__: lambda function, args, kwargs: True,
         tensor.get_device: lambda function, args, kwargs: 0,
@@ -196,6 +202,16 @@ _default = _default_stream()
 _current: list[Stream] = [_default]
 
 
+def _only(device: Any) -> None:
+    """Refuses every GPU but the one there is."""
+    if isinstance(device, str):
+        index: Any = int(device.partition(":")[2] or 0)
+    else:
+        index = device if isinstance(device, int) else getattr(device, "index", None)
+    if index not in (None, 0, -1):
+        raise NotWithoutGPU(f"there is no cuda:{index}: tileiras.nogpu has one GPU, cuda:0")
+
+
 def _refuse(what: str) -> Any:
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise NotWithoutGPU(f"{what} need a GPU: tileiras.nogpu runs kernels one after the other on this machine")
@@ -211,8 +227,12 @@ def _cuda(torch: Any, config: Config, cpu: Any) -> None:
         warp_size=32, regs_per_multiprocessor=65536, is_integrated=0, is_multi_gpu_board=0, clock_rate=1000000, memory_clock_rate=1000000, memory_bus_width=4096)
 
     @contextlib.contextmanager
-    def nothing(*args: Any, **kwargs: Any) -> Iterator[None]:
+    def one_device(device: Any = None) -> Iterator[None]:
+        _only(device)
         yield
+
+    def of_device(value: Any) -> Any:
+        return lambda device=None: (_only(device), value)[1]
 
     def stream_context(stream: Any) -> Any:
         return stream if stream is not None else contextlib.nullcontext()
@@ -229,10 +249,10 @@ def _cuda(torch: Any, config: Config, cpu: Any) -> None:
 
     answers: dict[str, Any] = dict(
         is_available=lambda: True, is_initialized=lambda: True, init=lambda: None, _lazy_init=lambda: None, device_count=lambda: 1,
-        current_device=lambda: 0, set_device=lambda device: None, get_device_name=lambda device=None: properties.name,
-        get_device_capability=lambda device=None: (major, minor), get_device_properties=lambda device=None: properties,
+        current_device=lambda: 0, set_device=_only, get_device_name=of_device(properties.name),
+        get_device_capability=of_device((major, minor)), get_device_properties=of_device(properties),
         synchronize=lambda device=None: None, current_stream=lambda device=None: _current[-1], default_stream=lambda device=None: _default,
-        set_stream=set_stream, stream=stream_context, device=nothing, device_of=nothing, Stream=Stream, Event=Event, ExternalStream=Stream,
+        set_stream=set_stream, stream=stream_context, device=one_device, device_of=lambda tensor: one_device(), Stream=Stream, Event=Event, ExternalStream=Stream,
         empty_cache=lambda: None, ipc_collect=_refuse("memory between processes"), memory_allocated=lambda device=None: 0,
         max_memory_allocated=lambda device=None: 0, memory_reserved=lambda device=None: 0, max_memory_reserved=lambda device=None: 0,
         reset_peak_memory_stats=lambda device=None: None, mem_get_info=lambda device=None: (16 << 30, 16 << 30),

@@ -19,6 +19,7 @@ build: ## Builds the commands into bin/.
 WHEEL_OS = $(or $(GOOS),$(shell $(GO) env GOOS))
 WHEEL = build/wheel-$(WHEEL_OS)-$(or $(GOARCH),$(shell $(GO) env GOARCH))
 wheel: ## Builds the Python package into build/; needs Python and a C compiler for the platform (GOARCH=arm64 CC=aarch64-linux-gnu-gcc).
+	$(if $(filter linux darwin,$(WHEEL_OS)),,$(error the package is for Linux and macOS, not for $(WHEEL_OS)))
 	@rm -rf $(WHEEL)
 	CGO_ENABLED=1 $(GO) build -ldflags '-s -w' -buildmode=c-shared -o $(WHEEL)/libtileiras.$(if $(filter darwin,$(WHEEL_OS)),dylib,so) ./cmd/libtileiras
 	CGO_ENABLED=0 $(GO) build -ldflags '-s -w' -o $(WHEEL)/ ./cmd/tileiras ./cmd/tileirdisasm ./cmd/tilerun

@@ -2,6 +2,7 @@ package emu
 
 import (
 	"strconv"
+	"sync"
 	"sync/atomic"
 )
 
@@ -65,6 +66,7 @@ type Entry struct {
 	mod         *Module
 	fn          *function
 	spoke       atomic.Bool // a launch in parts had to be repeated in one piece
+	spare       sync.Pool   // CTAs of launches that have ended
 }
 
 // Param is a parameter of an entry: its place in the argument list, size and alignment in bytes.

@@ -115,5 +115,6 @@ func (m *Module) Run(ctx context.Context, entry string, mem *Memory, args []Arg,
 			return nil, err
 		}
 	}
+	l.leave()
 	return &Result{Stats: l.stats.result(l), Notes: l.notes}, nil
 }

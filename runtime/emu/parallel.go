@@ -125,6 +125,7 @@ func (l *launch) parallel(ctx context.Context, n int) (done bool, err error) {
 		for _, p := range parts {
 			l.stats.add(&p.stats)
 			l.steps += p.steps
+			p.leave()
 		}
 		if l.steps <= l.opt.MaxSteps {
 			return true, nil

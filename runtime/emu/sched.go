@@ -386,6 +386,7 @@ func (w *warp) places() (out []string) {
 // cta is a block of threads with its shared memory and barriers.
 type cta struct {
 	launch   *launch
+	block    [3]int // threads
 	index    int
 	id       [3]int
 	firstID  uint32 // of its warps and agents
@@ -403,13 +404,44 @@ type cta struct {
 	threads  int          // live threads
 }
 
+// reused is a CTA of a launch of the entry that has ended, if there is one of the same size.
+func (l *launch) reused() *cta {
+	c, _ := l.entry.spare.Get().(*cta)
+	if c == nil || c.block != l.block || len(c.shared.data) != l.sharedSize {
+		return nil
+	}
+	c.launch = l
+	clear(c.shared.data) // undefined bits are the same in every run
+	for _, w := range c.warps {
+		w.launch = l
+		clear(w.regs)
+		clear(w.preds)
+		if w.local != nil {
+			clear(w.local.data)
+		}
+	}
+	return c
+}
+
+// leave gives the CTAs of a launch that has ended well to later ones; they hold nothing of it.
+func (l *launch) leave() {
+	for _, c := range l.idle {
+		c.launch, c.cluster = nil, nil
+		for _, w := range c.warps {
+			w.launch, w.consts, w.last = nil, nil, nil
+		}
+		l.entry.spare.Put(c)
+	}
+	l.idle = nil
+}
+
 // newCTA makes a CTA ready to run, from a finished one if there is one.
 func (l *launch) newCTA(index, rank int, all *cluster) *cta {
 	var c *cta
 	if n := len(l.idle); n > 0 {
 		c, l.idle = l.idle[n-1], l.idle[:n-1]
-	} else {
-		c = &cta{launch: l, shared: &region{name: "shared memory", space: spShared,
+	} else if c = l.reused(); c == nil {
+		c = &cta{launch: l, block: l.block, shared: &region{name: "shared memory", space: spShared,
 			data: make([]byte, l.sharedSize), undef: make([]byte, l.sharedSize)}}
 		for i := range l.warpsPerCTA {
 			c.warps = append(c.warps, newWarp(l, c, i))

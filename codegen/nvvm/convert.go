@@ -3,6 +3,7 @@ package nvvm
 import (
 	"github.com/llir/llvm/ir/enum"
 
+	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
@@ -160,34 +161,83 @@ func (f *fn) toTF32(x reg, rounding string) reg {
 	if row := "cvt" + rounding + ".tf32.f32"; f.has(row) {
 		return f.op1(row, x)
 	}
-	return f.and(f.roundBits(f.cast(x, kI32), 13, rounding), con(kI32, 0xFFFFE000))
+	return f.tf32Bits(f.roundBits(f.cast(x, kI32), tf32Dropped, rounding))
 }
 
-// roundBits rounds the bits of an f32 to a format that has the same exponent and drop fewer bits, which the caller cuts off: an
-// increment that may carry into the exponent, as it should. NaN stays NaN.
+// roundBits rounds the bits of an f32 to a format that has the same exponent and drop fewer bits, which the caller cuts off. NaN stays NaN.
 func (f *fn) roundBits(x reg, drop int, rounding string) reg {
+	number := f.cast(x, kF32)
+	return f.sel(f.fcmp(enum.FPredUNO, number, number), con(kI32, 0x7FFFFFFF), f.roundNumber(x, drop, rounding))
+}
+
+// roundNumber is roundBits for what is not NaN: an increment that may carry into the exponent, as it should; for infinity it does not.
+func (f *fn) roundNumber(x reg, drop int, rounding string) reg {
 	half := int64(1) << (drop - 1)
 	all := half<<1 - 1
-	var inc reg
 	switch rounding {
 	case ".rz":
-		inc = i32(0)
+		return x
 	case ".rna":
-		inc = i32(half)
-	case ".rn":
-		inc = f.add(f.and(f.lshr(x, drop), i32(1)), i32(half-1))
-	default: // toward an infinity: away from zero on one side
-		negative := f.icmp(slt, x, i32(0))
-		if rounding == ".rp" {
-			inc = f.sel(negative, i32(0), i32(all))
-		} else {
-			inc = f.sel(negative, i32(all), i32(0))
+		return f.add(x, i32(half))
+	case ".rn": // to even: with the last bit that stays, by a shift that is a multiplication, which leaves the integer unit to the rest
+		return f.add(f.add(x, f.lshr(f.shl(x, 31-drop), 31)), i32(half-1))
+	}
+	negative := f.icmp(slt, x, i32(0)) // toward an infinity: away from zero on one side
+	if rounding == ".rp" {
+		return f.add(x, f.sel(negative, i32(0), i32(all)))
+	}
+	return f.add(x, f.sel(negative, i32(all), i32(0)))
+}
+
+// tf32Factor rounds a factor of products. A NaN makes all of its row (of a left factor) or column of the result NaN, whatever stands
+// beside it there: it is enough that one of two neighbours along K is NaN if either was.
+func (f *fn) tf32Factor(op *ir.Op, x *tile, rounding string) *tile {
+	along, ok := f.alongK(op)
+	if !ok || f.has("cvt"+rounding+".tf32.f32") {
+		return nil
+	}
+	out := f.newTile(elemOf(op.Result(0)), x.len())
+	for r := range out.regs {
+		if r&along != 0 {
+			continue
+		}
+		a, b := f.reg(x, r), f.reg(x, r|along)
+		nan := f.fcmp(enum.FPredUNO, a, b)
+		one := f.sel(nan, con(kI32, 0x7FFFFFFF), f.roundNumber(f.cast(a, kI32), tf32Dropped, rounding))
+		other := f.roundNumber(f.cast(b, kI32), tf32Dropped, rounding)
+		out.regs[r], out.regs[r|along] = f.tf32Bits(one), f.tf32Bits(other)
+	}
+	out.home = f.cur
+	return out
+}
+
+// tf32Dropped is how many bits of an f32 tf32 does not have.
+const tf32Dropped = 13
+
+func (f *fn) tf32Bits(x reg) reg { return f.and(x, con(kI32, 0xFFFFE000)) }
+
+// alongK is a bit of the register number that moves along K in the result of an op that is nothing but a factor of products.
+func (f *fn) alongK(op *ir.Op) (bit int, ok bool) {
+	side := -1
+	for _, u := range op.Result(0).Uses() {
+		if u.Owner().Code() != tileaa.OpDot || u.Index() > 1 || side >= 0 && u.Index() != side {
+			return 0, false
+		}
+		side = u.Index()
+	}
+	l := f.tileLayout(op.Result(0))
+	k := len(l.Shape()) - 1 - side
+	for i, c := range l.Column(layout.Reg) {
+		at := l.Coords(c)
+		only := at[k] != 0
+		for d := range at {
+			only = only && (d == k || at[d] == 0)
+		}
+		if only && side >= 0 {
+			return 1 << i, true
 		}
 	}
-	magnitude := f.and(x, con(kI32, 0x7FFFFFFF))
-	finite := f.icmp(ult, magnitude, con(kI32, 0x7F800000))
-	nan := f.icmp(ugt, magnitude, con(kI32, 0x7F800000))
-	return f.sel(nan, f.or(x, con(kI32, 0x00400000)), f.sel(finite, f.add(x, inc), x))
+	return 0, false
 }
 
 var conversionRounding = map[def.Rounding]string{
@@ -198,6 +248,12 @@ func floatToFloat(f *fn, op *ir.Op) {
 	x, elem := f.source(op), elemOf(op.Result(0))
 	from, to := x.elem.(*ir.FloatType).Format, elem.(*ir.FloatType).Format
 	rounding := conversionRounding[ir.Cast[tileaa.Ftof](op).Rounding()]
+	if from == float.F32 && to == float.TF32 {
+		if t := f.tf32Factor(op, x, rounding); t != nil {
+			f.set(op, t)
+			return
+		}
+	}
 	f.set(op, f.convertFloat(x, from, to, elem, rounding))
 }
 

@@ -134,6 +134,10 @@ func loadOf(conv *ir.Op) (load tileaa.TiledLoad, between []*ir.Op, ok bool) {
 		case tileaa.OpTiledLoad:
 			return ir.Cast[tileaa.TiledLoad](op), between, true
 		case tileaa.OpReshape, tileaa.OpPermute:
+		case tileaa.OpFtof:
+			if tileaa.ElemBits(tileaa.AsTile(op.Operand(0)).Elem) != tileaa.ElemBits(tileaa.AsTile(op.Result(0)).Elem) {
+				return load, nil, false
+			}
 		default:
 			return load, nil, false
 		}
@@ -150,6 +154,8 @@ func resultLayout(op *ir.Op, l layout.Layout) layout.Layout {
 		return l.Reshape(ints(tileaa.ShapeOf(op.Result(0))))
 	case tileaa.OpPermute:
 		return l.Permute(tileaa.PermutationOf(op))
+	case tileaa.OpFtof:
+		return l
 	}
 	panic("BUG: " + op.Name() + " does more than name elements anew")
 }

@@ -25,6 +25,9 @@ func (f *fn) decodeNarrow(t *tile, i int, format *float.Format) reg {
 		}
 		return f.op1("cvt.f32.f16", f.op("mov.unpack.b32", f.op1(row, f.reg(t, i)))[0])
 	}
+	if pairName[format] != "" && t.packs() {
+		return f.op1("cvt.f32.f16", f.op("mov.unpack.b32", f.pairToF16(f.pairOf(t, i/2), format))[i%2])
+	}
 	x := f.zext(f.reg(t, i), kI32)
 	width, man := format.Bits(), format.MantissaBits()
 	mag := x
@@ -145,6 +148,12 @@ func (f *fn) convertPacked(x *tile, from, to *float.Format, elem ir.Type, roundi
 			out.words[i] = f.op1("cvt.rn.f16x2."+pairName[from], half)
 		}
 		return out
+	case to == float.F16 && pairName[from] != "" && x.packs():
+		out := f.newTile(elem, x.len())
+		for i := range out.words {
+			out.words[i] = f.pairToF16(f.pairOf(x, i), from)
+		}
+		return out
 	case from == float.F16 && rounding == ".rn" && pairName[to] != "" && x.len() >= 4 && f.has("cvt.rn.satfinite."+pairName[to]+".f16x2"):
 		out := f.newTile(elem, x.len())
 		row := "cvt.rn.satfinite." + pairName[to] + ".f16x2"
@@ -162,4 +171,25 @@ func (f *fn) convertPacked(x *tile, from, to *float.Format, elem ir.Type, roundi
 		return out
 	}
 	return nil
+}
+
+// pairOf is bytes 2*i and 2*i+1 of a packed tile, each as the upper half of 16 bits (PTX ISA, prmt: bytes 4 to 7 are the second operand's).
+func (f *fn) pairOf(t *tile, i int) reg {
+	return f.op1("prmt.b32", f.word(t, i/2), i32(0), i32([2]int64{0x1404, 0x3424}[i%2]))
+}
+
+// pairToF16 is two f16 from two bytes of e4m3 or e5m2, each in the upper half of its 16 bits.
+//
+//	e5m2   is the upper half of an f16
+//	e4m3   one bit lower, its bits are an f16 that is 2^8 times too small, subnormals too. Its NaN comes out as 480, the only one that is
+//	       infinite when it is multiplied by 35840 instead of 256, and 0 times infinity is NaN
+func (f *fn) pairToF16(w reg, format *float.Format) reg {
+	if format == float.F8E5M2 {
+		return w
+	}
+	halves := func(bits uint64) reg { return con(kI32, bits<<16|bits) }
+	v := f.or(f.and(f.lshr(w, 1), halves(0x3F80)), f.and(w, halves(0x8000)))
+	value := f.op1("mul.rn.f16x2", v, halves(0x5C00)) // 256
+	large := f.op1("mul.rn.f16x2", v, halves(0x7860)) // 35840
+	return f.op1("fma.rn.f16x2", large, i32(0), value)
 }

@@ -81,6 +81,9 @@ var List = []*pass.Pass{
 	{Name: "pipeline-loops", Run: sync.PipelineLoops, Optional: true, Needs: tileaa.LaidOut, UpTo: tileaa.Converted,
 		Summary: "Overlaps the loads of later iterations with the work of this one.",
 		Why:     "Needs buffers; multiplies them before they get addresses."},
+	{Name: "stage-loads", Run: sync.StageLoads, Optional: true, Needs: tileaa.LaidOut, UpTo: tileaa.Converted,
+		Summary: "Loads in one iteration what the next one converts and stores to shared memory.",
+		Why:     "After pipeline-loops, which takes what needs no registers on its way."},
 	{Name: "allocate-shared", Run: sync.AllocateShared, Needs: tileaa.Converted, Gives: tileaa.Allocated, UpTo: tileaa.Allocated,
 		Summary: "Gives buffers their offsets in shared memory, by liveness.",
 		Why:     "After the last pass that makes buffers."},
@@ -129,7 +132,8 @@ var order = []struct{ first, then, because string }{
 	{"select-copies", "lower-conversions", "it takes conversions as a whole"},
 	{"lower-conversions", "cse-conversions", "it makes operations that come out equal"},
 	{"cse-conversions", "rematerialize", "it would merge the copies again"},
-	{"pipeline-loops", "allocate-shared", "it multiplies buffers"},
+	{"pipeline-loops", "stage-loads", "what goes by copies needs no registers"},
+	{"stage-loads", "allocate-shared", "it multiplies buffers"},
 }
 
 func init() {

@@ -19,7 +19,6 @@ const MostSlots = 4
 const (
 	startCycles = 400
 	copyCycles  = 700
-	reserved    = 1024 // bytes of shared memory that the system takes of each block
 )
 
 // Slots is the number of slots with which a multiprocessor has most to do; the fewest of those that are equally good.
@@ -40,10 +39,39 @@ func (o Overlap) Slots(t *target.Target) int {
 
 // time is the cycles of an iteration of one block.
 func (o Overlap) time(t *target.Target, slots, bytes, latency int) int {
-	blocks := min(t.BlocksPerSM, t.WarpsPerSM/o.Warps, t.Registers/(o.Registers*warpLanes*o.Warps), t.SharedPerSM/(bytes+reserved))
 	between := o.Work + startCycles + latency
 	if slots > 1 {
 		between = max(o.Work+startCycles, latency/(slots-1))
 	}
-	return max(o.Work, between/max(blocks, 1))
+	return max(o.Work, between/max(o.blocks(t, bytes), 1))
+}
+
+// blocks is how many blocks run at once.
+func (o Overlap) blocks(t *target.Target, bytes int) int {
+	return min(t.BlocksPerSM, t.WarpsPerSM/o.Warps, t.Registers/(o.Registers*warpLanes*o.Warps), t.SharedPerSM/max(1, bytes+min(systemSharedPer, t.SharedPerSM-t.SharedOptIn)))
+}
+
+// Staging is a loop that computes on what loads bring through registers to shared memory.
+type Staging struct {
+	Work      int    // cycles of the matrix unit for an iteration of a thread block
+	Warps     int    // of a thread block
+	Registers int    // of a thread, beside what is on its way
+	Shared    [3]int // bytes of a thread block when loads stay where they are, with one slot, with two; 0: cannot be
+}
+
+// Slots is the number of slots with which a multiprocessor has most to do, 0 for loads that stay where they are: other blocks may
+// hide them. Loads an iteration ahead hide their latency; with one slot threads meet twice in an iteration.
+func (g Staging) Slots(t *target.Target) int {
+	best, least := 0, 0
+	for slots, bytes := range g.Shared {
+		if bytes == 0 {
+			continue
+		}
+		between := g.Work + []int{startCycles + copyCycles, 2 * startCycles, startCycles}[slots]
+		time := max(g.Work, between/max(1, Overlap{Warps: g.Warps, Registers: g.Registers}.blocks(t, bytes)))
+		if least == 0 || time < least {
+			best, least = slots, time
+		}
+	}
+	return best
 }

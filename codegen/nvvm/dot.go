@@ -74,12 +74,16 @@ func (f *fn) matrixProduct(op tileaa.Dot, a *atom.MMA, swap bool) *tile {
 	if rank == 3 {
 		batches = ls[0]
 	}
+	from := 0
+	if part := op.Depths(); len(part) == 2 {
+		from, k = int(part[0]), int(part[1])
+	}
 	stepM, stepN := a.Shape.M, a.Shape.N
 	if swap {
 		stepM, stepN = stepN, stepM
 	}
 	for b := range batches {
-		for kk := 0; kk < k; kk += a.Shape.K {
+		for kk := from; kk < k; kk += a.Shape.K {
 			row := 0
 			for mm := 0; mm < m; mm += stepM {
 				first, ok := p.left.register(p.place(b, mm, kk)...)

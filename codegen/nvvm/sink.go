@@ -162,8 +162,9 @@ func (s *sinker) kind(inst llvm.Instruction) (k sinking, product bool) {
 	return pure, false
 }
 
-// run gives the instructions of a block, by their number within it, in their new order. What has one user stands right in front of it; what has several stands
-// in front of the first fixed instruction that any of them leads to, in the old order.
+// run gives the instructions of a block, by their number within it, in their new order. What has one user stands right in front of it; what
+// has several stands in front of the first fixed instruction that any of them leads to, in the old order. Reads that nobody uses are left
+// out.
 func (s *sinker) run(first, next int32) []int32 {
 	n := next - first
 	uses := make([]int32, n) // how many
@@ -182,6 +183,10 @@ func (s *sinker) run(first, next int32) []int32 {
 			} else {
 				shared[root[i]] = append(shared[root[i]], i)
 			}
+		}
+		if uses[i] == 0 && s.kinds[i] == reading {
+			root[i] = -1 // nobody wants it
+			continue
 		}
 		for _, o := range s.operands[first+i] {
 			o -= first

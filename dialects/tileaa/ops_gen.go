@@ -1843,7 +1843,7 @@ func NewOffset(b *ir.Builder, resultType ir.Type, ptr *ir.Value, offset *ir.Valu
 	return Offset{b.Create(s)}
 }
 
-// Dot is dot: acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom is the instruction and how warps share it, after select-atoms.
+// Dot is dot: acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] takes a part of K only.
 type Dot struct{ Op *ir.Op }
 
 func (Dot) Matches(c ir.Code) bool { return c == OpDot }
@@ -1868,19 +1868,28 @@ func (o Dot) SetAtom(v *MMAAttr) {
 		o.Op.SetAttr(3, v)
 	}
 }
+func (o Dot) Depths() ir.I64Array { return ir.OptionalAttr[ir.I64Array](o.Op, 4) }
+func (o Dot) SetDepths(v ir.I64Array) {
+	if v == nil {
+		o.Op.SetAttr(4, nil)
+	} else {
+		o.Op.SetAttr(4, v)
+	}
+}
 func (o Dot) Result() *ir.Value { return o.Op.ResultOf(0) }
 
 // DotOptions are what a dot may lack.
 type DotOptions struct {
 	FastAcc bool
 	Atom    *MMAAttr
+	Depths  ir.I64Array
 }
 
 // NewDot makes a dot at the builder's place.
 func NewDot(b *ir.Builder, resultType ir.Type, lhs *ir.Value, rhs *ir.Value, acc *ir.Value, signednessLhs def.Signedness, signednessRhs def.Signedness, opts DotOptions) Dot {
 	s := ir.State{Def: opRows[OpDot.Index()-1]}
 	s.Operands = []*ir.Value{lhs, rhs, acc}
-	s.Attrs = make([]ir.Attribute, 4)
+	s.Attrs = make([]ir.Attribute, 5)
 	if signednessLhs != 1 {
 		s.Attrs[0] = s.Def.AttrDef(0).Enum.Of(uint32(signednessLhs))
 	}
@@ -1890,6 +1899,9 @@ func NewDot(b *ir.Builder, resultType ir.Type, lhs *ir.Value, rhs *ir.Value, acc
 	s.Attrs[2] = ir.FlagOf(s.Def.AttrDef(2), opts.FastAcc)
 	if opts.Atom != nil {
 		s.Attrs[3] = opts.Atom
+	}
+	if opts.Depths != nil {
+		s.Attrs[4] = opts.Depths
 	}
 	s.Types = []ir.Type{resultType}
 	return Dot{b.Create(s)}

@@ -22,6 +22,11 @@ func verifyDot(op ContractionOp) string {
 		n == 3 && (l[0] != r[0] || l[0] != a.Shape[0]) {
 		return "needs shapes MxK, KxN and MxN"
 	}
+	if d, ok := ir.As[Dot](op.Op); ok && len(d.Depths()) > 0 {
+		if p := d.Depths(); len(p) != 2 || p[0] < 0 || p[0] >= p[1] || p[1] > l[n-1] {
+			return "needs depths [from, to] within K"
+		}
+	}
 	return ""
 }
 

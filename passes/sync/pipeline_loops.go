@@ -114,19 +114,22 @@ func copiesIn(b *ir.Block) bool {
 }
 
 // buffered reports whether the buffer of a copy belongs to the iteration and is otherwise only read, after the copy.
-func (p *pipeline) buffered(c tileaa.AsyncCopy) bool {
-	alloc := c.Buffer().DefiningOp()
-	body := p.loop.Op.Body()
+func (p *pipeline) buffered(c tileaa.AsyncCopy) bool { return filledOnce(p.loop.Op, c.Op, c.Buffer()) }
+
+// filledOnce reports whether a buffer belongs to the iteration of a loop and is only read but for an op of the body that fills it first.
+func filledOnce(loop, fill *ir.Op, buffer *ir.Value) bool {
+	alloc := buffer.DefiningOp()
+	body := loop.Body()
 	if alloc == nil || alloc.Block() != body || alloc.Code() != tileaa.OpAllocShared {
 		return false
 	}
 	after := map[*ir.Op]bool{}
-	for o := c.Op.Next(); o != nil; o = o.Next() {
+	for o := fill.Next(); o != nil; o = o.Next() {
 		after[o] = true
 	}
-	for _, u := range c.Buffer().Uses() {
+	for _, u := range buffer.Uses() {
 		user := u.Owner()
-		if user == c.Op {
+		if user == fill {
 			continue
 		}
 		if tileaa.Touches(user, ir.Write, tileaa.SharedSpace) {

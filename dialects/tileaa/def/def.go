@@ -278,8 +278,9 @@ var Ops = []*ir.OpDef{
 
 	// Contraction and reduction.
 	effects(row("dot", args(in("lhs:factor", "rhs:factor", "acc:tile"), of("signedness_lhs", SignednessEnum, Signed), of("signedness_rhs", SignednessEnum, Signed),
-		unit("fast_acc"), optional(class("atom", "*MMAAttr"))), res("result:tile"), ir.Pure|ir.Speculatable,
-		"acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom is the instruction and how warps share it, after select-atoms."),
+		unit("fast_acc"), optional(class("atom", "*MMAAttr")), optAttr("depths", ir.I64ArrayKind)), res("result:tile"), ir.Pure|ir.Speculatable,
+		"acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] "+
+			"takes a part of K only."),
 		factor("lhs"), factor("rhs")),
 	row("dot_scaled", args(in("lhs:factor", "rhs:factor", "acc:tile", "lhs_scale:float", "rhs_scale:float"), optional(class("atom", "*MMAAttr"))), res("result:tile"), ir.Pure|ir.Speculatable,
 		"Multiplies blocks along K by their scales, then as dot."),

@@ -1,0 +1,398 @@
+package sync
+
+import (
+	"maps"
+	"slices"
+
+	"tileiras/codegen/cost"
+	"tileiras/dialects/tileaa"
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+	"tileiras/passes/kernel"
+	"tileiras/passes/pass"
+)
+
+// stage-loads lets loads of the next iteration run while this one computes, where what they bring goes to shared memory through the
+// registers: it is converted on the way, or the target has no asynchronous copies.
+//
+//	for %i = %lo to %hi {                 %r = alloc_ring                           (2 slots)
+//	  %t = tiled_load %x[%i]              if %lo < %hi { %t = tiled_load %x[%lo]; buffer_store (ftof %t), slot 0 }
+//	  %b = alloc_shared                   for %i = %lo to %hi inits(%p = 0) {
+//	  buffer_store (ftof %t), %b     =>     %j = %i+1 < %hi ? %i+1 : %i
+//	  .. dot (buffer_load %b) ..            %t = tiled_load %x[%j]
+//	  continue                              .. dot (buffer_load (slot %p)) ..
+//	}                                       buffer_store (ftof %t), slot %p+1
+//	                                        continue (ring_next %p)
+//	                                      }
+//
+// The last iteration loads its own tile again, so that every address is one that the loop has; nobody reads the slot that it fills.
+// Where shared memory has no room for two slots, there is one, and threads meet once more in an iteration.
+func StageLoads(s *pass.State) error {
+	for _, entry := range s.Entries() {
+		var loops []*ir.Op
+		s.Walk(entry, ir.PostOrder, func(op *ir.Op) {
+			if op.Code() == tileaa.OpFor {
+				loops = append(loops, op)
+			}
+		})
+		for _, loop := range loops {
+			if g := newStaging(loop); g != nil {
+				g.expand(s, g.slots(s, entry))
+			}
+		}
+	}
+	return nil
+}
+
+// staging is a loop with stores to shared memory of what it loads.
+type staging struct {
+	pipeline
+	product tileaa.Dot
+	groups  []*stagedStore
+}
+
+// stagedStore is a store with what it needs of the body.
+type stagedStore struct {
+	tileaa.BufferStore
+	loads []*ir.Op
+	early map[*ir.Op]bool // what loads need, and they themselves
+	late  map[*ir.Op]bool // what is computed from them
+}
+
+// newStaging finds what can be staged in a loop with one product of the matrix unit, beside which little is held in registers; nil: nothing.
+func newStaging(op *ir.Op) *staging {
+	g := &staging{pipeline: pipeline{loop: ir.Cast[tileaa.For](op), ahead: map[*ir.Op]bool{}}}
+	g.flow, _ = ir.LoopOf(op)
+	products := slices.DeleteFunc(op.Body().Ops(), func(o *ir.Op) bool { return !tileaa.IsProduct(o) })
+	if len(g.flow.Continues()) != 1 || len(products) != 1 {
+		return nil
+	}
+	g.product, _ = ir.As[tileaa.Dot](products[0])
+	if g.product.Op == nil || g.product.Atom() == nil || g.product.Atom().Atom.Scalar() {
+		return nil
+	}
+	for _, o := range op.Body().Ops() {
+		if st, ok := ir.As[tileaa.BufferStore](o); ok && filledOnce(op, o, st.Buffer()) {
+			c := collector{pipeline{loop: g.loop, flow: g.flow, ahead: maps.Clone(g.ahead), carry: g.carry},
+				&stagedStore{st, nil, map[*ir.Op]bool{}, map[*ir.Op]bool{}}}
+			if c.collect(st.Value()) && len(c.loads) > 0 && c.closed() {
+				g.groups, g.pipeline = append(g.groups, c.stagedStore), c.pipeline
+			}
+		}
+	}
+	if len(g.groups) == 0 {
+		return nil
+	}
+	return g
+}
+
+// collector finds what one store needs.
+type collector struct {
+	pipeline
+	*stagedStore
+}
+
+// collect finds what a tile follows from: weak loads that come after nothing in the loop, addresses that can be computed ahead, and
+// pure operations.
+func (g *collector) collect(v *ir.Value) bool {
+	if ir.DefinedOutside(v, g.loop.Op) {
+		return true
+	}
+	if !tileaa.IsRanked(v) {
+		return g.computable(v)
+	}
+	op := v.DefiningOp()
+	if op == nil || op.Block() != g.loop.Op.Body() || op.NumRegions() > 0 {
+		return false
+	}
+	if g.early[op] || g.late[op] {
+		return true
+	}
+	load := op.Code() == tileaa.OpTiledLoad || op.Code() == tileaa.OpLoad
+	switch {
+	case load && !tileaa.IsStrong(op):
+		if _, free := g.comesAfter(tileaa.TokenBefore(op), map[*ir.Value]bool{}); !free || op.Result(1).HasUses() {
+			return false
+		}
+		g.loads = append(g.loads, op)
+	case load || !op.Traits().Has(ir.Pure):
+		return false
+	}
+	after := load
+	for _, o := range op.Operands() {
+		if !tileaa.IsToken(o) && !g.collect(o) {
+			return false
+		}
+		from := o.DefiningOp()
+		after = after || from != nil && (g.late[from] || slices.Contains(g.loads, from))
+	}
+	if after && !load {
+		g.late[op] = true
+	} else {
+		g.early[op] = true
+	}
+	return true
+}
+
+// closed reports whether what is loaded for a store is used for nothing else.
+func (g *collector) closed() bool {
+	for _, op := range g.loop.Op.Body().Ops() {
+		if !g.late[op] && !slices.Contains(g.loads, op) {
+			continue
+		}
+		for _, u := range op.Result(0).Uses() {
+			if user := u.Owner(); user != g.BufferStore.Op && !g.late[user] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// slots decides how many slots the rings of a loop have: one or two, 0 if loads stay where they are, as codegen/cost finds best among what
+// registers and shared memory have room for.
+func (g *staging) slots(s *pass.State, entry *ir.Op) int {
+	plan := tileaa.PlanOf(entry)
+	limit := plan.MaxReg
+	if limit == 0 {
+		limit = cost.RegisterLimit(s.Target, 32*plan.Warps, 1)
+	}
+	held := kernel.DemandsOf(s, entry).AccumulatorBits/32/(32*plan.Warps) + stagingReserve
+	all, most := g.underWay()
+	if g.cut() == nil {
+		most = all
+	}
+	l := cost.Staging{Work: productCycles(g.product.Op, plan.Warps), Warps: plan.Warps, Registers: min(held, limit)}
+	for slots, registers := range []int{0, held + all, held + most} {
+		bytes, err := g.shared(s, entry, max(slots, 1))
+		if err != nil || slots > 0 && registers > limit {
+			bytes = 0
+		}
+		l.Shared[slots] = bytes
+	}
+	return l.Slots(s.Target)
+}
+
+// underWay is the registers that hold what is loaded for all stores together, and the most for one of them.
+func (g *staging) underWay() (all, most int) {
+	for _, st := range g.groups {
+		n := 0
+		for _, l := range st.loads {
+			n += cost.Registers(*tileaa.LayoutOf(l.Result(0)), tileaa.ElemBits(tileaa.AsTile(l.Result(0)).Elem))
+		}
+		all, most = all+n, max(most, n)
+	}
+	return all, most
+}
+
+// stagingReserve is the registers beside accumulators and what is on its way: the operands of a step, addresses.
+const stagingReserve = 64
+
+// shared is the shared memory of the kernel when the buffers are rings of so many slots.
+func (g *staging) shared(s *pass.State, entry *ir.Op, slots int) (bytes int, err error) {
+	list, at := intervals(s, entry)
+	for _, iv := range list {
+		for _, st := range g.groups {
+			if iv.op.Result(0) == st.Buffer() {
+				iv.size, iv.align = sizeOf(tileaa.Ring(s.Ctx, int64(slots), st.Buffer().Type().(*tileaa.BufferType)))
+				iv.first, iv.last = at[g.loop.Op].first, at[g.loop.Op].last
+			}
+		}
+	}
+	return place(s, list, s.Target.SharedOptIn)
+}
+
+// cut is the product of the loop if it can be cut along K in as many parts as there are stores, so that what one of them is given is on
+// its way during one part only, and registers hold one at a time; else nil.
+func (g *staging) cut() *ir.Op {
+	if n := len(g.groups); n < 2 || kernel.ExtentOf(g.product.Op).K/g.product.Atom().Atom.Shape.K%n != 0 {
+		return nil
+	}
+	for _, v := range []*ir.Value{g.product.Lhs(), g.product.Rhs()} {
+		if op := v.DefiningOp(); op == nil || op.Block() == g.loop.Op.Body() && op.Code() != tileaa.OpBufferLoad {
+			return nil
+		}
+	}
+	return g.product.Op
+}
+
+// stagedLoop is the work on one loop.
+type stagedLoop struct {
+	expansion
+	groups []*stagedStore
+	cut    *ir.Op
+	body   []*ir.Op
+	exists *ir.Value // whether there is another iteration
+}
+
+// expand rewrites the loop with so many slots.
+func (g *staging) expand(s *pass.State, slots int) {
+	if slots == 0 {
+		return
+	}
+	x := &stagedLoop{expansion{pipeline: &g.pipeline, b: ir.NewBuilder(s.Ctx).Before(g.loop.Op), slots: int64(slots)},
+		g.groups, nil, g.loop.Op.Body().Ops(), nil}
+	if slots > 1 {
+		x.cut = g.cut() // one slot cannot be filled before all of it is read
+	}
+	x.b.Loc = g.loop.Op.Loc()
+	for _, st := range g.groups {
+		t := tileaa.Ring(s.Ctx, x.slots, st.Buffer().Type().(*tileaa.BufferType))
+		x.rings = append(x.rings, tileaa.NewAllocRing(x.b, t, tileaa.AllocRingOptions{}).Result())
+	}
+	start := tileaa.Const(x.b, x.positions(), 0)
+	x.first(start)
+	x.rest(start)
+}
+
+// first loads and stores what the first iteration reads, if there is one.
+func (x *stagedLoop) first(start *ir.Value) {
+	signedness := def.Signed
+	if x.loop.Unsigned() {
+		signedness = def.Unsigned
+	}
+	then := tileaa.NewIf(x.b, nil, x.compare(x.loop.Lower(), x.loop.Upper(), def.PredLess, signedness)).Op
+	m := ir.Mapping{x.flow.InductionVar(): x.loop.Lower()}
+	for _, v := range x.carry {
+		i, _ := x.flow.CarriedIndex(v)
+		m[v] = x.loop.Inits()[i]
+	}
+	x.b.AtEnd(then.Region(0).AddBlock())
+	for _, st := range x.groups {
+		x.load(m, st)
+	}
+	for i := range x.groups {
+		x.store(m, i, start, 0)
+	}
+	tileaa.NewYield(x.b, nil)
+	x.b.After(then)
+}
+
+// rest makes an iteration load what the next one reads, and store it in its end.
+func (x *stagedLoop) rest(start *ir.Value) {
+	body := x.loop.Op.Body()
+	position := body.AddArg(start.Type())
+	x.b.AtStart(body)
+	m := x.following()
+	for i, st := range x.groups {
+		st.Buffer().ReplaceAllUsesWith(tileaa.NewRingSlot(x.b, st.Buffer().Type(), x.rings[i], position, 0).Result())
+	}
+	end := body.Terminator()
+	if x.cut != nil {
+		x.spread(m, position)
+	} else {
+		for _, st := range x.groups {
+			x.load(m, st)
+		}
+		x.b.Before(end)
+		for i := range x.groups {
+			x.storeIf(m, i, position)
+		}
+	}
+	x.b.Before(end)
+	passed := tileaa.NewRingNext(x.b, position, x.slots).Result()
+	end.SetOperandGroup(0, append(end.Operands(), passed))
+	x.erase()
+	x.replaceLoop([]*ir.Value{start})
+}
+
+// following maps the counter, and the carried values that addresses follow from, to those of the next iteration; of the last one, to
+// its own.
+func (x *stagedLoop) following() ir.Mapping {
+	counter := x.flow.InductionVar()
+	var next *ir.Value
+	next, x.exists = x.later(counter, 1, nil)
+	m := ir.Mapping{}
+	if len(x.carry) > 0 {
+		x.clone(m, x.ahead)
+	}
+	following := ir.Mapping{counter: tileaa.NewSelect(x.b, x.exists, next, counter).Result()}
+	for _, v := range x.carry {
+		i, _ := x.flow.CarriedIndex(v)
+		following[v] = tileaa.NewSelect(x.b, x.exists, m.Lookup(x.flow.Continues()[0].Operand(i)), v).Result()
+	}
+	return following
+}
+
+// spread cuts the product: before a part of it stand the loads of a store, after it the store.
+func (x *stagedLoop) spread(m ir.Mapping, position *ir.Value) {
+	d := ir.Cast[tileaa.Dot](x.cut)
+	acc, depth := d.Acc(), int64(kernel.ExtentOf(x.cut).K)
+	n := int64(len(x.groups))
+	x.b.Before(x.cut)
+	for i, st := range x.groups {
+		x.load(m, st)
+		part := x.cut.Clone(ir.Mapping{d.Acc(): acc, d.Lhs(): x.read(d.Lhs()), d.Rhs(): x.read(d.Rhs())})
+		p := ir.Cast[tileaa.Dot](x.b.Insert(part))
+		p.SetDepths([]int64{int64(i) * depth / n, int64(i+1) * depth / n})
+		acc = p.Result()
+		x.storeIf(m, i, position)
+	}
+	d.Result().ReplaceAllUsesWith(acc)
+	for _, v := range []*ir.Value{d.Lhs(), d.Rhs()} {
+		defer func(op *ir.Op) {
+			if op != nil && op.Block() == x.loop.Op.Body() && !op.HasUses() {
+				op.Erase()
+			}
+		}(v.DefiningOp())
+	}
+	x.cut.Erase()
+}
+
+// read reads a factor again, after what was stored since.
+func (x *stagedLoop) read(v *ir.Value) *ir.Value {
+	op := v.DefiningOp()
+	if op.Block() != x.cut.Block() {
+		return v
+	}
+	return x.b.Insert(op.Clone(ir.Mapping{})).Result(0)
+}
+
+// clone makes copies of operations of the body of which there are none.
+func (x *stagedLoop) clone(m ir.Mapping, which map[*ir.Op]bool) {
+	for _, op := range x.body {
+		if which[op] && m[op.Result(0)] == nil {
+			x.b.Insert(op.Clone(m))
+		}
+	}
+}
+
+// load begins the loads for a store.
+func (x *stagedLoop) load(m ir.Mapping, st *stagedStore) {
+	x.clone(m, x.ahead)
+	x.clone(m, st.early)
+}
+
+// store computes what store i is given, and stores it in the slot so many ahead of a position.
+func (x *stagedLoop) store(m ir.Mapping, i int, position *ir.Value, ahead int64) {
+	st := x.groups[i]
+	x.clone(m, st.late)
+	slot := tileaa.NewRingSlot(x.b, st.Buffer().Type(), x.rings[i], position, ahead%x.slots).Result()
+	tileaa.NewBufferStore(x.b, m.Lookup(st.Value()), slot, tileaa.BufferStoreOptions{Atom: st.Atom()})
+}
+
+// storeIf stores what the next iteration reads, if there is one. The branch keeps what waits for the loads after the product: without it
+// ptxas moves it up to where it expects them to have come, which is much too early.
+func (x *stagedLoop) storeIf(m ir.Mapping, i int, position *ir.Value) {
+	then := tileaa.NewIf(x.b, nil, x.exists).Op
+	x.b.AtEnd(then.Region(0).AddBlock())
+	x.store(maps.Clone(m), i, position, 1)
+	tileaa.NewYield(x.b, nil)
+	x.b.After(then)
+}
+
+// erase erases, of what the body was, the stores with their buffers, what they were given, and addresses.
+func (x *stagedLoop) erase() {
+	moved := maps.Clone(x.ahead)
+	for _, st := range x.groups {
+		st.BufferStore.Op.Erase()
+		maps.Copy(moved, st.early)
+		maps.Copy(moved, st.late)
+	}
+	for _, op := range slices.Backward(x.body) {
+		load := slices.ContainsFunc(x.groups, func(st *stagedStore) bool { return slices.Contains(st.loads, op) })
+		if load || op.Code() == tileaa.OpAllocShared && !op.HasUses() || moved[op] && ir.IsDead(op) {
+			op.Erase()
+		}
+	}
+}

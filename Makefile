@@ -6,7 +6,7 @@ TOOLS    := .tools
 PACKAGES := ./...
 SHELL    := /bin/bash
 
-.PHONY: help build run quick test lint deadcode generate bless fuzz million random corpus perf-small llvm nvidia nvidia-text frontends cubin-times triton bench slopes replay docs clean
+.PHONY: help build run quick test lint deadcode generate bless fuzz million random corpus perf-small llvm nvidia nvidia-text frontends cubin-times triton speed bench slopes replay docs clean
 
 help: ## Lists the targets.
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -119,6 +119,11 @@ frontends: build ## Installs cuTile Python from PyPI and compiles its kernels th
 cubin-times: build ## Pairs bytecode to cubin, ptxas included, with NVIDIA's tileiras over the performance kernels (RUNS=5, FLAGS='-rotate -kernels PATTERNS').
 	@mkdir -p $(TOOLS) && scripts/nvidia-tools.sh $(TOOLS) > $(TOOLS)/path || { cat $(TOOLS)/setup.log; exit 1; }
 	TILEIRAS_NVIDIA_BIN=$$(cat $(TOOLS)/path) $(GO) run ./tests/bench/cubins -bin $(BIN) -runs $(or $(RUNS),5) $(FLAGS)
+
+SM ?= 80,120
+speed: build ## Predicts the speed of our code beside NVIDIA's and Triton's (NVIDIA=FOLDER, TRITON=FOLDER, SM=80,120, FLAGS='-max-ratio 1.10 -max-geomean 1.00').
+	@mkdir -p $(TOOLS); nvidia='$(NVIDIA)'; [ -n "$$nvidia" ] || nvidia=$$(scripts/nvidia-tools.sh $(TOOLS)) || { cat $(TOOLS)/setup.log; exit 1; }; \
+	$(GO) run ./tests/speed -bin $(BIN) -nvidia "$$nvidia" -triton '$(TRITON)' -sm $(SM) -cache $(TOOLS)/speed $(FLAGS)
 
 bench: build ## Prints the median and 10th percentile of compile time per kernel, whole process and per pass.
 	$(GO) run ./tests/bench -bin $(BIN)

@@ -1,9 +1,7 @@
-// Command bench measures the compiler on the performance kernels of the corpus.
+// Command bench measures how long the compiler takes for the performance kernels of the corpus: the whole process beside an empty Go program, every
+// pass, and peak memory. Run it from the root of the repository:
 //
-//	go run ./tests/bench -bin bin           compile times: whole process beside an empty Go program, every pass, peak memory
-//	go run ./tests/bench -bin bin -table    writes docs/benchmarks.md: resources beside those of NVIDIA's compiler
-//
-// -table needs NVIDIA's tools in the folder that TILEIRAS_NVIDIA_BIN names. Run it from the root of the repository.
+//	go run ./tests/bench -bin bin
 package main
 
 import (
@@ -23,16 +21,14 @@ func main() {
 	only := flag.String("only", "", "regular expression: kernels to take")
 	gpu := flag.String("gpu-name", "sm_80", "architecture that compile times are measured for")
 	runs := flag.Int("runs", 21, "runs of every kernel")
-	table := flag.Bool("table", false, "write docs/benchmarks.md")
-	out := flag.String("o", "docs/benchmarks.md", "file that -table writes")
 	flag.Parse()
-	if err := run(*bin, *only, *gpu, *runs, *table, *out); err != nil {
+	if err := run(*bin, *only, *gpu, *runs); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(bin, only, gpu string, runs int, table bool, out string) error {
+func run(bin, only, gpu string, runs int) error {
 	pick, err := regexp.Compile(only)
 	if err != nil {
 		return err
@@ -58,9 +54,6 @@ func run(bin, only, gpu string, runs int, table bool, out string) error {
 	}
 	if _, err := os.Stat(tileiras); err != nil {
 		return fmt.Errorf("%w; run `make build` first", err)
-	}
-	if table {
-		return writeTable(tileiras, kernels, scratch, out)
 	}
 	return times(os.Stdout, tileiras, kernels, gpu, runs, scratch)
 }

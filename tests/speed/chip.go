@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// chip is what a GPU does: rates of one multiprocessor in a cycle, and the whole machine. Sources: the tables of throughput in the CUDA
+// programming guide ("Arithmetic Instructions") and the peak figures of NVIDIA's data sheets. The rate of mma.sync on sm_90 and sm_100,
+// which have faster ways, is an estimate.
+type chip struct {
+	fp32, half2, fp64, alu float64 // threads of these pipes
+	mma, wgmma, tcgen05    float64 // flops of 16-bit operands by kind of instruction
+	dmma                   float64 // flops of f64
+	sharedKB, warps        int
+	clock                  float64 // GHz
+	count                  float64 // multiprocessors
+	dramGB                 float64 // GB/s, of which 90 % can be had
+	l2                     float64 // bytes
+	sustained              float64 // of the tensor peak: what power and scheduling leave to the best libraries (an estimate)
+}
+
+var chips = map[int]chip{
+	80:  {64, 128, 32, 64, 2048, 0, 0, 128, 164, 64, 1.41, 108, 2039, 47, 0.90},
+	90:  {128, 128, 64, 64, 2560, 4096, 0, 256, 228, 64, 1.755, 132, 4800, 48, 0.83},
+	100: {128, 128, 64, 64, 2048, 0, 8192, 128, 228, 64, 1.85, 148, 8000, 48, 0.80},
+	120: {128, 64, 2, 64, 1024, 0, 0, 4, 100, 48, 2.4, 170, 1792, 32, 0.90},
+}
+
+// arch is the number of a target: "sm_90" is 90.
+func arch(gpu string) (int, error) {
+	n, err := strconv.Atoi(strings.TrimPrefix(gpu, "sm_"))
+	if _, ok := chips[n]; err != nil || !ok {
+		return 0, fmt.Errorf("there is no model of %s: take sm_80, sm_90, sm_100 or sm_120", gpu)
+	}
+	return n, nil
+}
+
+// dram is the bytes that DRAM moves for one multiprocessor in a cycle.
+func (c *chip) dram() float64 { return 0.9 * c.dramGB / c.clock / c.count }
+
+// tensorPeak is the dense TF/s of 16-bit operands.
+func (c *chip) tensorPeak() float64 { return max(c.mma, c.wgmma, c.tcgen05) * c.clock * c.count / 1e3 }
+
+// blocks is how many thread blocks of a kernel fit on a multiprocessor.
+func (c *chip) blocks(registers, shared, warps int) int {
+	perThread := max((registers+7)/8*8, 8)
+	return max(1, min(c.warps/warps, 65536/(perThread*32*warps), c.sharedKB*1024/(shared+1024), 32))
+}

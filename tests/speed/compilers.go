@@ -1,0 +1,278 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// workshop is where the compilers and their results are.
+type workshop struct {
+	bin, corpus, nvidia, triton string
+	cache                       string // results by content: nothing gets stale
+	model                       string // hash of this program
+}
+
+// outcome is a code with its time, or why there is none.
+type outcome struct {
+	*timing
+	peer string
+	err  error
+}
+
+func (o *outcome) rated() bool { return o.err == nil && o.timing != nil }
+
+var errorLine = regexp.MustCompile(`\berror: *(.*)`)
+
+// call runs a program and returns all that it said; an error is one line.
+func call(program string, args ...string) (string, error) {
+	out, err := exec.Command(program, args...).CombinedOutput()
+	if err != nil {
+		text := string(out)
+		if m := errorLine.FindStringSubmatch(text); m != nil {
+			text = m[1]
+		}
+		text = strings.Join(strings.Fields(text), " ")
+		return "", fmt.Errorf("%s: %.160s", filepath.Base(program), text)
+	}
+	return string(out), nil
+}
+
+func digest(parts ...any) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%v\x00", p)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:24]
+}
+
+// kept returns a timing from the cache, or makes it and puts it there. Errors are not kept.
+func (w *workshop) kept(key string, make func() (*timing, error)) (*timing, error) {
+	file := filepath.Join(w.cache, "time-"+key+".json")
+	if data, err := os.ReadFile(file); err == nil {
+		t := &timing{}
+		return t, json.Unmarshal(data, t)
+	}
+	t, err := make()
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(t)
+	if err != nil {
+		return nil, err
+	}
+	return t, os.WriteFile(file, data, 0o644)
+}
+
+// timed judges a cubin, or remembers.
+func (w *workshop) timed(cubin string, sm int, b *bench, like string, dynamic int) (*timing, error) {
+	data, err := os.ReadFile(cubin)
+	if err != nil {
+		return nil, err
+	}
+	return w.kept(digest(string(data), sm, b.Name, like, dynamic, w.model), func() (*timing, error) { return judge(w.nvidia, cubin, sm, b, like, dynamic) })
+}
+
+func (w *workshop) bytecode(b *bench) string {
+	return filepath.Join(w.corpus, b.Name, "kernel.tileirbc")
+}
+
+var (
+	targetLine  = regexp.MustCompile(`(?m)^\s*\.target\s+(\w+)`)
+	spillWords  = regexp.MustCompile(`(\d+) bytes spill (?:stores|loads)`)
+	serialWords = regexp.MustCompile(`C75\d\d`)
+)
+
+// ours compiles by tileiras and ptxas.
+func (w *workshop) ours(b *bench, sm int, tmp string) outcome {
+	ptx, cubin := filepath.Join(tmp, "ours.ptx"), filepath.Join(tmp, "ours.cubin")
+	if _, err := call(filepath.Join(w.bin, "tileiras"), "--gpu-name", fmt.Sprintf("sm_%d", sm), "--abi=tile", "--emit=ptx", "-o", ptx, w.bytecode(b)); err != nil {
+		return outcome{err: err}
+	}
+	text, err := os.ReadFile(ptx)
+	if err != nil {
+		return outcome{err: err}
+	}
+	m := targetLine.FindSubmatch(text)
+	if m == nil {
+		return outcome{err: errors.New("PTX without .target")}
+	}
+	log, err := call(filepath.Join(w.nvidia, "ptxas"), "-v", "-arch="+string(m[1]), "--enable-extended-smem=true", ptx, "-o", cubin)
+	if err != nil {
+		return outcome{err: err}
+	}
+	t, err := w.timed(cubin, sm, b, b.Name, 0)
+	if err != nil {
+		return outcome{err: err}
+	}
+	for _, s := range spillWords.FindAllStringSubmatch(log, -1) {
+		n, _ := strconv.Atoi(s[1])
+		t.SpillBytes += n
+	}
+	seen := map[string]bool{}
+	for _, s := range serialWords.FindAllString(log, -1) {
+		seen[s] = true
+	}
+	t.Serialization = len(seen)
+	return outcome{timing: t, peer: "ours"}
+}
+
+// theirs compiles by NVIDIA's tileiras, once for a bytecode, target and hint.
+func (w *workshop) theirs(b *bench, sm int, hint bool, tmp string) outcome {
+	source, name := w.bytecode(b), "nvidia"
+	data, err := os.ReadFile(source)
+	if err != nil {
+		return outcome{err: err}
+	}
+	if hint {
+		name = "hinted"
+	}
+	cubin := filepath.Join(w.cache, "nvidia-"+digest(string(data), sm, hint, moreWarps)+".cubin")
+	if _, err := os.Stat(cubin); err != nil {
+		if hint {
+			if source, err = w.hinted(source, b.Version, sm, tmp); err != nil {
+				return outcome{err: err}
+			}
+		}
+		part := filepath.Join(tmp, "nvidia.cubin")
+		if _, err := call(filepath.Join(w.nvidia, "tileiras"), "--gpu-name", fmt.Sprintf("sm_%d", sm), source, "-o", part); err != nil {
+			return outcome{err: err}
+		}
+		data, err := os.ReadFile(part)
+		if err == nil {
+			err = os.WriteFile(cubin, data, 0o644)
+		}
+		if err != nil {
+			return outcome{err: err}
+		}
+	}
+	t, err := w.timed(cubin, sm, b, b.Name, 0)
+	return outcome{t, name, err}
+}
+
+// moreWarps is the hint without which NVIDIA's compiler spills in kernels with big tiles.
+const moreWarps = "num_worker_warps_per_cta = 8"
+
+var (
+	entryLine  = regexp.MustCompile(`^\s*entry @`)
+	someHints  = regexp.MustCompile(`(optimization_hints\s*=\s*<)`)
+	lineEnding = regexp.MustCompile(`\{\s*$`)
+)
+
+// hinted writes a bytecode whose entries have the hint of more worker warps.
+func (w *workshop) hinted(bytecode, version string, sm int, tmp string) (string, error) {
+	text, out := filepath.Join(tmp, "hint.tileir"), filepath.Join(tmp, "hint.tileirbc")
+	tool := filepath.Join(w.bin, "tile-translate")
+	if _, err := call(tool, "--cudatilebc-to-mlir", bytecode, "-o", text); err != nil {
+		return "", err
+	}
+	data, err := os.ReadFile(text)
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(text, []byte(withHint(string(data), sm)), 0o644); err != nil {
+		return "", err
+	}
+	_, err = call(tool, "--mlir-to-cudatilebc", "--bytecode-version="+version, text, "-o", out)
+	return out, err
+}
+
+// withHint puts the hint into the dictionary of a target of every entry.
+func withHint(text string, sm int) string {
+	lines := strings.Split(text, "\n")
+	key := fmt.Sprintf("sm_%d = {", sm)
+	for n, line := range lines {
+		switch {
+		case !entryLine.MatchString(line):
+		case strings.Contains(line, key):
+			lines[n] = strings.Replace(line, key, key+moreWarps+", ", 1)
+		case someHints.MatchString(line):
+			lines[n] = someHints.ReplaceAllString(line, "${1}"+key+moreWarps+"}, ")
+		default:
+			lines[n] = lineEnding.ReplaceAllString(line, "optimization_hints=<"+key+moreWarps+"}> {")
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// counterparts are kernels of Triton that do the same work as those of the corpus; tile sizes may differ. The first pattern that fits counts.
+var counterparts = []struct {
+	kernels *regexp.Regexp
+	names   []string
+}{
+	{regexp.MustCompile(`^(gemm_scaled|gather|rope|rmsnorm|reduce|row_max|transpose_f32|vecadd_bf16)`), nil},
+	{regexp.MustCompile(`^gemm_f32.*tf32`), []string{"gemm_tf32_128x128x32"}},
+	{regexp.MustCompile(`^gemm_f8e4m3`), []string{"gemm_tma_e4m3_128x128x128"}},
+	{regexp.MustCompile(`^(group_)?gemm.*256x64`), []string{"gemm_bf16_128x256x64", "gemm_tma_bf16_128x256x64", "gemm_bf16_128x128x64", "gemm_tma_bf16_128x128x64"}},
+	{regexp.MustCompile(`^(group_)?gemm`), []string{"gemm_bf16_128x128x64", "gemm_f16_128x128x64", "gemm_tma_bf16_128x128x64", "gemm_tma_ws_bf16_128x128x64",
+		"gemm_persistent_bf16_128x128x64"}},
+	{regexp.MustCompile(`^attention_f16_d64`), []string{"attention_f16_d64_128x64"}},
+	{regexp.MustCompile(`^attention_f16_d128_causal`), []string{"attention_f16_d128_causal_128x64", "attention_f16_d128_128x64", "attention_ws_f16_d128_128x64"}},
+	{regexp.MustCompile(`^attention_f16_d128`), []string{"attention_f16_d128_128x64", "attention_ws_f16_d128_128x64"}},
+	{regexp.MustCompile(`^softmax_f32`), []string{"softmax_f32"}}, {regexp.MustCompile(`^layernorm_bf16`), []string{"layernorm_bf16"}},
+	{regexp.MustCompile(`^vecadd_f32`), []string{"vecadd_f32"}}, {regexp.MustCompile(`^transpose_f16`), []string{"transpose_f16"}},
+}
+
+// assembled is the cubin in a folder of Triton's, or what ptxas makes of the PTX there.
+func (w *workshop) assembled(folder string, sm int) (string, error) {
+	cubin, ptx := filepath.Join(folder, "kernel.cubin"), filepath.Join(folder, "kernel.ptx")
+	if _, err := os.Stat(cubin); err == nil {
+		return cubin, nil
+	}
+	text, err := os.ReadFile(ptx)
+	if err != nil {
+		return "", err
+	}
+	m := targetLine.FindSubmatch(text)
+	if m == nil {
+		return "", errors.New("PTX without .target")
+	}
+	cubin = filepath.Join(w.cache, "triton-"+digest(string(text), sm)+".cubin")
+	if _, err := os.Stat(cubin); err != nil {
+		_, err = call(filepath.Join(w.nvidia, "ptxas"), "-arch="+string(m[1]), ptx, "-o", cubin)
+		return cubin, err
+	}
+	return cubin, nil
+}
+
+// tritons is the fastest of Triton's kernels of the same work; neither timing nor error where there is none.
+func (w *workshop) tritons(b *bench, sm int) (best outcome) {
+	var names []string
+	for _, c := range counterparts {
+		if c.kernels.MatchString(b.Name) {
+			names = c.names
+			break
+		}
+	}
+	for _, name := range names {
+		folder := filepath.Join(w.triton, fmt.Sprintf("%s.sm%d", name, sm))
+		data, err := os.ReadFile(filepath.Join(folder, "launch.json"))
+		if err != nil {
+			continue
+		}
+		var launch struct{ Shared int }
+		if err := json.Unmarshal(data, &launch); err != nil {
+			return outcome{err: err}
+		}
+		cubin, err := w.assembled(folder, sm)
+		if err != nil {
+			return outcome{err: fmt.Errorf("%s: %w", name, err)}
+		}
+		t, err := w.timed(cubin, sm, b, name, launch.Shared)
+		switch {
+		case err != nil && best.timing == nil:
+			best = outcome{err: fmt.Errorf("%s: %w", name, err)}
+		case err == nil && (best.timing == nil || t.Rate > best.Rate):
+			best = outcome{timing: t, peer: name}
+		}
+	}
+	return best
+}

@@ -1,0 +1,282 @@
+package main
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Latencies of global memory in cycles: DRAM and L2 mixed, under load; L2 alone.
+const (
+	latencyGlobal = 650
+	latencyL2     = 300
+	bandwidthL1   = 64 // bytes a cycle of data that other passes over them left in the caches
+)
+
+// iterations of each block that are simulated.
+const iterations = 8
+
+// model is a kernel on a chip.
+type model struct {
+	*chip
+	*kernel
+	loops      [][]int // innermost
+	everything []int
+	blocks     int  // that fit on a multiprocessor
+	tcgen05    bool // products of the multiprocessor's own tensor pipe
+	bulk       bool // TMA copies
+	fed        bool // mbarriers announce copies that the loop does not show
+	roles      bool // warps have different code
+}
+
+func newModel(c *chip, k *kernel) *model {
+	f := newFlow(k.code)
+	m := &model{chip: c, kernel: k, loops: f.innermost(), everything: f.everything()}
+	m.blocks = c.blocks(k.registers, k.shared, m.warpsOfBlock())
+	for n := range k.code {
+		op := k.code[n].op
+		m.tcgen05 = m.tcgen05 || strings.HasPrefix(op, "UTC") && strings.HasSuffix(op, "MMA")
+		m.bulk = m.bulk || op == "UTMALDG" || op == "UBLKCP"
+		m.roles = m.roles || op == "USETMAXREG"
+	}
+	waits := slices.ContainsFunc(m.products(), func(l []int) bool { return m.has(l, "SYNCS") && !m.copies(l) })
+	handed := waits && slices.ContainsFunc(m.loops, m.copies)
+	m.roles = m.roles || handed
+	m.fed = m.bulk || handed && !m.tcgen05
+	return m
+}
+
+func (m *model) warpsOfBlock() int { return (m.threads + 31) / 32 }
+
+// workers are the warps that run the hot loop: in kernels with roles, those that copy and store do not.
+func (m *model) workers() int {
+	w := m.warpsOfBlock()
+	if !m.roles || w <= 4 {
+		return w
+	}
+	helpers := w % 4
+	if helpers == 0 {
+		helpers = 4
+	}
+	return max(4, w-helpers)
+}
+
+func (m *model) has(numbers []int, op string) bool {
+	return slices.ContainsFunc(numbers, func(n int) bool { return m.code[n].op == op })
+}
+
+// copies reports whether instructions copy global to shared memory.
+func (m *model) copies(numbers []int) bool {
+	return m.has(numbers, "UTMALDG") || m.has(numbers, "UBLKCP") || m.has(numbers, "LDGSTS")
+}
+
+// products are the loops with most flops of matrix instructions, within 10 %, the cheapest first.
+func (m *model) products() [][]int {
+	most := 0.0
+	for _, l := range m.loops {
+		most = max(most, m.priceOf(m.code, l).flops)
+	}
+	var out [][]int
+	for _, l := range m.loops {
+		if most > 0 && m.priceOf(m.code, l).flops >= 0.9*most {
+			out = append(out, l)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b []int) int {
+		x, y := m.priceOf(m.code, a).flops, m.priceOf(m.code, b).flops
+		if x != y {
+			return cmpFloat(x, y)
+		}
+		if x, y = m.priceOf(m.code, trim(m.code, a)).bound, m.priceOf(m.code, trim(m.code, b)).bound; x != y {
+			return cmpFloat(x, y)
+		}
+		return len(a) - len(b)
+	})
+	return out
+}
+
+func cmpFloat(a, b float64) int {
+	if a < b {
+		return -1
+	}
+	return 1
+}
+
+// how is what a region runs under; zero values mean what the kernel and the chip say.
+type how struct {
+	warps, blocks     int
+	bandwidth, memory float64
+	fillPerFlop       float64 // bytes copied per flop, in kernels whose copies the loop does not show
+	resident          int     // bytes of shared memory that are no part of the ring of copies
+}
+
+// rate is what an iteration of a block takes, in cycles of the multiprocessor, and what it does.
+type rate struct{ cycles, flops, global float64 }
+
+// run simulates instructions as a loop.
+func (m *model) run(numbers []int, h how) rate {
+	p := m.priceOf(m.code, numbers)
+	s := &simulation{trace: m.traceOf(m.code, numbers, m.fed), warps: m.workers(), blocks: m.blocks, iterations: iterations, memory: latencyGlobal, stages: 1}
+	if h.warps > 0 {
+		s.warps = h.warps
+	}
+	if h.blocks > 0 {
+		s.blocks = h.blocks
+	}
+	if h.memory > 0 {
+		s.memory = h.memory
+	}
+	r := rate{flops: p.flops * float64(s.warps), global: p.global * float64(s.warps)}
+	tensor := p.tensor * float64(s.warps)
+	if m.tcgen05 {
+		r.flops, tensor = p.flops, p.tensor
+	}
+	if m.fed {
+		s.fill = h.fillPerFlop * r.flops
+	}
+	if s.fill > 0 {
+		s.stages = max(1, min(8, int(math.Floor(float64(m.shared-h.resident)/s.fill))))
+	}
+	switch {
+	case h.bandwidth > 0:
+		s.bandwidth = h.bandwidth
+	case r.flops > 0:
+		s.bandwidth = m.l2
+	default:
+		s.bandwidth = m.dram()
+	}
+	ended := s.run()
+	last, start := ended[len(ended)-1], len(ended)*3/8
+	r.cycles = last
+	if len(ended) > start+1 {
+		r.cycles = (last - ended[start]) / float64(len(ended)-1-start)
+	}
+	// A window of few iterations may catch a burst: never faster than what all blocks share.
+	r.cycles = max(r.cycles, max(r.global, s.fill)/s.bandwidth, tensor)
+	return r
+}
+
+// flopRate is the TF/s of the n-th of the hot loops.
+func (m *model) flopRate(n int, h how) (float64, error) {
+	loops := m.products()
+	if len(loops) == 0 {
+		return 0, errors.New("no loop with matrix instructions whose shape is in the code")
+	}
+	numbers := trim(m.code, loops[min(n, len(loops)-1)])
+	// Products that have a loop of their own are issued by one warp, and others read what they make.
+	alone := m.tcgen05 && !m.has(numbers, "LDTM") && !m.has(numbers, "UTMALDG") &&
+		(m.roles || slices.ContainsFunc(m.loops, func(l []int) bool { return m.has(l, "LDTM") }))
+	if alone {
+		h.warps = 1
+	}
+	r := m.run(numbers, h)
+	if alone {
+		for _, l := range m.readers() {
+			reader := m.run(trim(m.code, l), how{warps: 4, blocks: m.blocks})
+			r.cycles = max(r.cycles, reader.cycles)
+		}
+	}
+	return r.flops / r.cycles * m.clock * m.count / 1e3, nil
+}
+
+// readers are the loops that read tensor memory, of those alike the shortest.
+func (m *model) readers() (out [][]int) {
+	count := func(l []int, op string) (n int) {
+		for _, i := range l {
+			if m.code[i].op == op {
+				n++
+			}
+		}
+		return n
+	}
+	at := map[[2]int]int{}
+	for _, l := range m.loops {
+		if !m.has(l, "LDTM") {
+			continue
+		}
+		key := [2]int{count(l, "LDTM"), count(l, "MUFU")}
+		n, ok := at[key]
+		switch {
+		case !ok:
+			at[key] = len(out)
+			out = append(out, l)
+		case len(l) < len(out[n]):
+			out[n] = l
+		}
+	}
+	return out
+}
+
+// traffic is a loop that reads or writes global memory, with the bytes of a warp and iteration.
+type traffic struct {
+	numbers     []int
+	load, store float64
+}
+
+// memoryTime is the seconds of a launch without matrix instructions that moves so many bytes, of which it writes some; known is false where the code
+// does not show what it moves. A loop with stores runs until the outputs are written, one without until the inputs are read once; passes over
+// the same data add up.
+func (m *model) memoryTime(bytes, writes float64) (seconds float64, known bool) {
+	if m.bulk || slices.ContainsFunc(m.everything, func(n int) bool { return m.code[n].class == classTMA }) {
+		return 0, false
+	}
+	writes = min(writes, bytes)
+	loops := m.passes()
+	cycles := 0.0
+	if len(loops) < 2 {
+		numbers := m.everything
+		if len(loops) == 1 {
+			numbers = loops[0].numbers
+		}
+		r := m.run(numbers, how{})
+		if r.global == 0 {
+			return 0, false
+		}
+		cycles = r.cycles * bytes / r.global
+	}
+	for n := 0; len(loops) >= 2 && n < len(loops); n++ {
+		l, h := loops[n], how{bandwidth: bandwidthL1, memory: latencyL2}
+		if n == 0 && m.blocks == 1 { // with several blocks, one waits for DRAM while others run their later passes
+			h = how{bandwidth: m.dram()}
+		}
+		r := m.run(l.numbers, h)
+		trips := (bytes - writes) / (l.load * float64(m.workers()))
+		if l.store > 0 {
+			trips = writes / (l.store * float64(m.workers()))
+		}
+		cycles += trips * r.cycles
+	}
+	return max(cycles, bytes/m.dram()) / m.count / m.clock / 1e9, true
+}
+
+// passes are the loops with traffic, in the order of the code. One without stores whose loads are a fraction of another's is its remainder.
+func (m *model) passes() (out []traffic) {
+	sorted := slices.Clone(m.loops)
+	slices.SortFunc(sorted, slices.Compare)
+	var all []traffic
+	for _, l := range sorted {
+		t := traffic{numbers: l}
+		for _, n := range l {
+			i := &m.code[n]
+			switch i.class {
+			case classLoad, classCopy:
+				t.load += 32 * float64(i.width())
+			case classStore:
+				t.store += 32 * float64(i.width())
+			}
+		}
+		if t.load+t.store > 0 {
+			all = append(all, t)
+		}
+	}
+	for _, t := range all {
+		remainder := t.store == 0 && slices.ContainsFunc(all, func(o traffic) bool {
+			return o.store == 0 && o.load >= 2*t.load && math.Mod(o.load, t.load) == 0
+		})
+		if !remainder {
+			out = append(out, t)
+		}
+	}
+	return out
+}

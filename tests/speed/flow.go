@@ -1,0 +1,389 @@
+package main
+
+import (
+	"regexp"
+	"slices"
+)
+
+// flow is code cut into blocks: block b is the instructions from first[b] to first[b+1].
+type flow struct {
+	code   []instruction
+	first  []int
+	succs  [][]int
+	preds  [][]int
+	order  []int // reverse postorder of what is reached
+	dom    []set // by block
+	loops  []loop
+	within map[int]int // first instruction of a block -> block
+}
+
+type set map[int]bool
+
+// subset reports whether all of s is in t, and t has more.
+func (s set) subset(t set) bool {
+	if len(s) >= len(t) {
+		return false
+	}
+	for x := range s {
+		if !t[x] {
+			return false
+		}
+	}
+	return true
+}
+
+// loop is a natural loop: its blocks, and those that every iteration runs.
+type loop struct{ body, always set }
+
+var choice = regexp.MustCompile(`^!?U?P\d`) // a branch that takes its predicate as an operand
+
+// leaves reports whether control never goes on after an instruction.
+func (i *instruction) leaves() bool {
+	switch i.op {
+	case "EXIT", "RET", "BRX", "JMP":
+		return !i.guarded
+	case "BRA":
+		return !i.guarded && !choice.MatchString(i.args)
+	}
+	return false
+}
+
+func newFlow(code []instruction) *flow {
+	f := &flow{code: code, within: map[int]int{}}
+	starts := set{0: true}
+	for n := range code {
+		i := &code[n]
+		for _, t := range i.targets {
+			starts[t] = true
+		}
+		if len(i.targets) > 0 || i.op == "EXIT" || i.op == "RET" || i.op == "BRX" || i.op == "BRA" {
+			starts[n+1] = true
+		}
+	}
+	for n := range code {
+		if starts[n] {
+			f.within[n] = len(f.first)
+			f.first = append(f.first, n)
+		}
+	}
+	f.first = append(f.first, len(code))
+	blocks := len(f.first) - 1
+	f.succs, f.preds = make([][]int, blocks), make([][]int, blocks)
+	for b := range blocks {
+		last := &code[f.first[b+1]-1]
+		for _, t := range last.targets {
+			f.succs[b] = append(f.succs[b], f.within[t])
+		}
+		if !last.leaves() && b+1 < blocks {
+			f.succs[b] = append(f.succs[b], b+1)
+		}
+	}
+	f.walk()
+	f.dominators()
+	f.findLoops()
+	return f
+}
+
+// walk fills in the order, and the predecessors among what is reached.
+func (f *flow) walk() {
+	seen := make([]bool, len(f.succs))
+	var visit func(b int)
+	visit = func(b int) {
+		seen[b] = true
+		for _, s := range f.succs[b] {
+			if !seen[s] {
+				visit(s)
+			}
+		}
+		f.order = append(f.order, b)
+	}
+	visit(0)
+	slices.Reverse(f.order)
+	for _, b := range f.order {
+		for _, s := range f.succs[b] {
+			f.preds[s] = append(f.preds[s], b)
+		}
+	}
+}
+
+// dominators fills in which blocks every way to a block passes.
+func (f *flow) dominators() {
+	f.dom = make([]set, len(f.succs))
+	f.dom[0] = set{0: true}
+	for changed := true; changed; {
+		changed = false
+		for _, b := range f.order[1:] {
+			var all set
+			for _, p := range f.preds[b] {
+				switch {
+				case f.dom[p] == nil:
+				case all == nil:
+					all = set{}
+					for x := range f.dom[p] {
+						all[x] = true
+					}
+				default:
+					for x := range all {
+						if !f.dom[p][x] {
+							delete(all, x)
+						}
+					}
+				}
+			}
+			all[b] = true
+			if f.dom[b] == nil || len(all) != len(f.dom[b]) {
+				f.dom[b], changed = all, true
+			}
+		}
+	}
+}
+
+// findLoops collects the natural loops, those of one head as one, in the order of their heads' first back edge.
+func (f *flow) findLoops() {
+	at := map[int]int{} // by head
+	for _, b := range f.order {
+		for _, head := range f.succs[b] {
+			if !f.dom[b][head] {
+				continue
+			}
+			n, ok := at[head]
+			if !ok {
+				n = len(f.loops)
+				at[head] = n
+				always := set{}
+				for x := range f.dom[b] {
+					always[x] = true
+				}
+				f.loops = append(f.loops, loop{set{head: true}, always})
+			}
+			l := &f.loops[n]
+			f.collect(l.body, b)
+			for x := range l.always {
+				if !f.dom[b][x] {
+					delete(l.always, x)
+				}
+			}
+		}
+	}
+}
+
+// collect adds the blocks from which control reaches b without passing the head, which is in the body.
+func (f *flow) collect(body set, b int) {
+	if body[b] {
+		return
+	}
+	body[b] = true
+	for _, p := range f.preds[b] {
+		f.collect(body, p)
+	}
+}
+
+// numbers are the instructions of blocks, in order.
+func (f *flow) numbers(blocks set) []int {
+	var out []int
+	for b := range blocks {
+		for n := f.first[b]; n < f.first[b+1]; n++ {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// everything is all instructions that are reached.
+func (f *flow) everything() []int {
+	all := set{}
+	for _, b := range f.order {
+		all[b] = true
+	}
+	return f.numbers(all)
+}
+
+// maxPoll is the length of a loop that only asks an mbarrier.
+const maxPoll = 24
+
+// polls reports whether a loop does nothing but ask an mbarrier.
+func (f *flow) polls(l loop) bool {
+	numbers := f.numbers(l.body)
+	asks := false
+	for _, n := range numbers {
+		i := &f.code[n]
+		switch i.class {
+		case classSync, classBranch, classInt, classProduct, classUniform, classNothing, classConst:
+		default:
+			return false
+		}
+		if i.op == "BAR" {
+			return false
+		}
+		asks = asks || i.op == "SYNCS" || i.op == "NANOSLEEP"
+	}
+	return asks && len(numbers) < maxPoll
+}
+
+// innermost are the instructions of the loops that hold no other, but for loops that poll. Those, where not every iteration runs them, are left out.
+func (f *flow) innermost() [][]int {
+	var polling, working []loop
+	for _, l := range f.loops {
+		if f.polls(l) {
+			polling = append(polling, l)
+		} else {
+			working = append(working, l)
+		}
+	}
+	var out [][]int
+	for _, l := range working {
+		if slices.ContainsFunc(working, func(o loop) bool { return o.body.subset(l.body) }) {
+			continue
+		}
+		body := set{}
+		for b := range l.body {
+			body[b] = true
+		}
+		for _, p := range polling {
+			if p.body.subset(body) {
+				for b := range p.body {
+					if !l.always[b] {
+						delete(body, b)
+					}
+				}
+			}
+		}
+		out = append(out, f.numbers(body))
+	}
+	return out
+}
+
+// needed are instructions for which a block counts even where not every iteration runs it: it loads, waits or multiplies.
+func (i *instruction) needed() bool {
+	switch i.op {
+	case "STS", "STSM", "UTMASTG":
+		return false
+	case "SYNCS":
+		return true
+	}
+	switch i.class {
+	case classMMA, classMatrix, classShared, classLoad, classCopy, classTMA:
+		return true
+	}
+	return false
+}
+
+// trim takes from the instructions of a loop the blocks that not every iteration runs and that do nothing that it needs: masks of tiles at
+// the edge, lazy rescaling.
+func trim(code []instruction, numbers []int) []int {
+	t := newTrimmer(code, numbers)
+	if t.latch < 0 {
+		return numbers
+	}
+	var out []int
+	for _, b := range t.blocks {
+		optional := b != t.head && b != t.latch && t.reach(b)[t.latch]
+		if !optional || slices.ContainsFunc(t.body[b], func(n int) bool { return code[n].needed() }) {
+			out = append(out, t.body[b]...)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// trimmer is the instructions of a loop cut into blocks, which are named by their first.
+type trimmer struct {
+	blocks      []int
+	body        map[int][]int
+	succs       map[int][]int
+	head, latch int // -1: there is none
+}
+
+func newTrimmer(code []instruction, numbers []int) *trimmer {
+	here, cuts := set{}, set{numbers[0]: true}
+	for _, n := range numbers {
+		here[n] = true
+	}
+	for _, n := range numbers {
+		for _, t := range code[n].targets {
+			cuts[t] = true
+		}
+		if len(code[n].targets) > 0 {
+			cuts[n+1] = true
+		}
+		if !here[n-1] {
+			cuts[n] = true
+		}
+	}
+	t := &trimmer{body: map[int][]int{}, succs: map[int][]int{}, head: -1, latch: -1}
+	for _, n := range numbers {
+		if cuts[n] {
+			t.blocks = append(t.blocks, n)
+		}
+		b := t.blocks[len(t.blocks)-1]
+		t.body[b] = append(t.body[b], n)
+	}
+	for _, b := range t.blocks {
+		end := t.body[b][len(t.body[b])-1]
+		for _, to := range code[end].targets {
+			if _, ok := t.body[to]; ok {
+				t.succs[b] = append(t.succs[b], to)
+			}
+		}
+		if _, ok := t.body[end+1]; ok && !code[end].leaves() {
+			t.succs[b] = append(t.succs[b], end+1)
+		}
+	}
+	t.findHead(code, here)
+	return t
+}
+
+// findHead looks for the block that the loop is entered by and goes back to, and the last one that goes back.
+func (t *trimmer) findHead(code []instruction, here set) {
+	entered := set{}
+	for n := range code {
+		if !here[n] {
+			for _, to := range code[n].targets {
+				entered[to] = true
+			}
+		}
+	}
+	back := set{}
+	lowest := -1
+	for _, b := range t.blocks {
+		if p := b - 1; b > 0 && !here[p] && !((code[p].op == "EXIT" || code[p].op == "BRA") && !code[p].guarded) {
+			entered[b] = true
+		}
+		for _, to := range t.succs[b] {
+			if to <= b {
+				back[to] = true
+				if lowest < 0 || to < lowest {
+					lowest = to
+				}
+			}
+		}
+	}
+	for _, b := range t.blocks {
+		if back[b] && (entered[b] || b == lowest) {
+			t.head = b
+			break
+		}
+	}
+	for _, b := range t.blocks {
+		if t.head >= 0 && slices.Contains(t.succs[b], t.head) && (t.latch < 0 || b != t.head) {
+			t.latch = b
+		}
+	}
+}
+
+// reach is what can be reached from the head without passing a block.
+func (t *trimmer) reach(without int) set {
+	seen, work := set{t.head: true}, []int{t.head}
+	for len(work) > 0 {
+		b := work[len(work)-1]
+		work = work[:len(work)-1]
+		for _, s := range t.succs[b] {
+			if !seen[s] && s != without {
+				seen[s] = true
+				work = append(work, s)
+			}
+		}
+	}
+	return seen
+}

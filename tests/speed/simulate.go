@@ -1,0 +1,304 @@
+package main
+
+import "container/heap"
+
+// simulation replays a trace for every warp of every thread block on a multiprocessor, in the order in which warps are ready.
+type simulation struct {
+	trace
+	warps, blocks, iterations int     // warps of a block; iterations to end, of each block on average
+	bandwidth, memory         float64 // bytes a cycle of global memory, and its latency without queues
+	fill                      float64 // bytes that arrive per iteration by copies that are not in the trace
+	stages                    int
+
+	queue  warpQueue
+	all    []warp
+	issue  [4]float64           // when a scheduler is free
+	pipes  [4][numPipes]float64 // when a pipe is
+	shared float64
+	global float64
+	unit   float64                // the tensor pipe of tcgen05
+	ring   [][][]slot             // by block, part and iteration
+	left   [][]int                // warps that have not ended an iteration, by block
+	tensor []tensorWork           // by block
+	meets  map[[2]int]*rendezvous // by block and barrier
+	most   int                    // iterations of a block
+	ended  []float64              // when iterations ended
+}
+
+// slot is a part of the copies of an iteration.
+type slot struct {
+	freed  float64
+	unfree int
+	ready  float64 // negative: not asked for
+}
+
+// tensorWork is when the products that a block issued end: all of them, and those up to the end of the last iteration.
+type tensorWork struct{ all, last float64 }
+
+type rendezvous struct {
+	arrived int
+	at      float64
+	waiting []int
+}
+
+type warp struct {
+	block, scheduler int
+	leader           bool // issues tcgen05
+	iteration, at    int
+	boards           [6]float64
+	copies           float64   // when the copies of the open group end
+	groups           []float64 // when closed groups of copies end
+	products         float64   // the same of wgmma
+	closed           []float64
+}
+
+// ready is a warp that may go on at a time.
+type ready struct {
+	at   float64
+	warp int
+}
+
+type warpQueue []ready
+
+func (q warpQueue) Len() int { return len(q) }
+func (q warpQueue) Less(i, j int) bool {
+	return q[i].at < q[j].at || q[i].at == q[j].at && q[i].warp < q[j].warp
+}
+func (q warpQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *warpQueue) Push(x any)   { *q = append(*q, x.(ready)) }
+func (q *warpQueue) Pop() any {
+	old := *q
+	x := old[len(old)-1]
+	*q = old[:len(old)-1]
+	return x
+}
+
+func (s *simulation) push(at float64, warp int) { heap.Push(&s.queue, ready{at, warp}) }
+
+// start puts all warps at the head of the loop. Blocks begin apart, as they are after a while.
+func (s *simulation) start() {
+	parts := max(1, s.waits)
+	s.most = 2*s.blocks*s.iterations + 8
+	s.meets, s.tensor = map[[2]int]*rendezvous{}, make([]tensorWork, s.blocks)
+	for b := range s.blocks {
+		ring, left := make([][]slot, parts), make([]int, s.most)
+		for p := range ring {
+			ring[p] = make([]slot, s.most)
+			for i := range ring[p] {
+				ring[p][i] = slot{0, s.warps, -1}
+			}
+		}
+		for i := range left {
+			left[i] = s.warps
+		}
+		s.ring, s.left = append(s.ring, ring), append(s.left, left)
+		for w := range s.warps {
+			s.all = append(s.all, warp{block: b, scheduler: (b*s.warps + w) % 4, leader: w == 0})
+			s.push(40*float64(b), len(s.all)-1)
+		}
+	}
+}
+
+// run goes on until all blocks together have ended their iterations, so that none runs alone at the end; it returns when each ended.
+func (s *simulation) run() []float64 {
+	s.start()
+	for len(s.queue) > 0 && len(s.ended) < s.blocks*s.iterations {
+		r := heap.Pop(&s.queue).(ready)
+		w := &s.all[r.warp]
+		x := &s.steps[w.at]
+		at, known := s.earliest(w, x, r.at)
+		switch {
+		case !known:
+			s.push(r.at+20, r.warp)
+		case at > r.at:
+			s.push(at, r.warp)
+		default:
+			s.execute(w, x, at)
+			s.advance(r.warp, x, at)
+		}
+	}
+	return s.ended
+}
+
+// earliest is when a warp can do its next step; known is false where that depends on warps that have not come so far.
+func (s *simulation) earliest(w *warp, x *step, now float64) (at float64, known bool) {
+	at = max(now, s.issue[w.scheduler])
+	for b := range w.boards {
+		if x.control.waits>>b&1 != 0 {
+			at = max(at, w.boards[b])
+		}
+	}
+	if x.deed != deedWarpgroup && x.deed != deedTcgen05 {
+		if x.pipe != pipeNone {
+			at = max(at, s.pipes[w.scheduler][x.pipe])
+		}
+		if x.shared > 0 {
+			at = max(at, s.shared-24) // some instructions wait in front of the memory pipe
+		}
+	}
+	switch x.deed {
+	case deedWaitCopies:
+		at = afterAllBut(at, w.groups, x.n)
+	case deedWaitGroups:
+		at = afterAllBut(at, w.closed, x.n)
+	case deedReadTensor:
+		at = max(at, s.tensor[w.block].all)
+	case deedWaitTensor:
+		at = max(at, s.tensor[w.block].last)
+	case deedWaitFill:
+		if s.fill > 0 {
+			filled, ok := s.filled(w, x.n)
+			return max(at, filled), ok
+		}
+	}
+	return at, true
+}
+
+// afterAllBut is when all but the last n groups have ended.
+func afterAllBut(at float64, groups []float64, n int) float64 {
+	if n < len(groups) {
+		for _, g := range groups[:len(groups)-n] {
+			at = max(at, g)
+		}
+	}
+	return at
+}
+
+// filled is when a part of the copies of a warp's iteration has arrived: they begin when the iteration so many stages before has freed its part.
+func (s *simulation) filled(w *warp, part int) (float64, bool) {
+	ring := s.ring[w.block][part]
+	now := &ring[w.iteration]
+	if now.ready < 0 {
+		begin := 0.0
+		if w.iteration >= s.stages {
+			old := &ring[w.iteration-s.stages]
+			if old.unfree > 0 {
+				return 0, false
+			}
+			begin = old.freed
+		}
+		s.global = max(s.global, begin) + s.fill/float64(max(1, s.waits))/s.bandwidth
+		now.ready = s.global + s.memory
+	}
+	return now.ready, true
+}
+
+func (s *simulation) free(w *warp, part int, at float64) {
+	r := &s.ring[w.block][part][w.iteration]
+	r.freed = max(r.freed, at)
+	r.unfree--
+}
+
+// execute keeps units busy and sets scoreboards.
+func (s *simulation) execute(w *warp, x *step, at float64) {
+	s.issue[w.scheduler] = at + 1
+	pipes := &s.pipes[w.scheduler]
+	done := at + x.latency
+	switch x.deed {
+	case deedWarpgroup:
+		end := max(at, pipes[pipeTensor]) + max(x.busy, 4*x.shared) // its four warps read their operands together
+		pipes[pipeTensor] = end
+		w.products = end + latencyGroup
+		if x.n > 0 {
+			w.closed = append(w.closed, w.products)
+		}
+	case deedTcgen05:
+		if w.leader {
+			s.unit = max(at, s.unit) + x.busy
+			s.tensor[w.block].all = s.unit + latencyUnit
+		}
+	default:
+		if x.pipe != pipeNone {
+			pipes[x.pipe] = at + x.busy
+		}
+		if x.shared > 0 {
+			s.shared = max(s.shared, at) + x.shared
+			done = s.shared + x.latency
+		}
+		if x.global > 0 {
+			s.global = max(s.global, at) + x.global/s.bandwidth
+			done = s.global + s.memory
+			if x.deed == deedCopy {
+				w.copies, done = max(w.copies, done), at+20
+			}
+		}
+	}
+	switch x.deed {
+	case deedCommit:
+		w.groups = append(w.groups, w.copies)
+	case deedRelease:
+		s.free(w, x.n, at)
+	}
+	if x.writes < len(w.boards) {
+		w.boards[x.writes] = max(w.boards[x.writes], done)
+	}
+	if x.reads < len(w.boards) {
+		read := at + 12
+		if x.global > 0 {
+			read = max(read, s.global-200)
+		}
+		w.boards[x.reads] = max(w.boards[x.reads], read)
+	}
+}
+
+// advance moves a warp to its next step, through the end of the iteration and barriers.
+func (s *simulation) advance(n int, x *step, at float64) {
+	w := &s.all[n]
+	next := at + float64(max(1, x.stall))
+	if w.at++; w.at == len(s.steps) {
+		w.at = 0
+		if !s.endIteration(w, at) {
+			return
+		}
+	}
+	if x.deed != deedBarrier && x.deed != deedArrive {
+		s.push(next, n)
+		return
+	}
+	key := [2]int{w.block, x.id}
+	m := s.meets[key]
+	if m == nil {
+		m = &rendezvous{}
+		s.meets[key] = m
+	}
+	m.arrived++
+	m.at = max(m.at, at)
+	if x.deed == deedBarrier {
+		m.waiting = append(m.waiting, n)
+	} else {
+		s.push(next, n)
+	}
+	want := s.warps
+	if x.n > 0 && x.n <= s.warps {
+		want = x.n
+	}
+	if m.arrived >= want {
+		for _, other := range m.waiting {
+			s.push(m.at+latencyBarrier, other)
+		}
+		delete(s.meets, key)
+	}
+}
+
+// endIteration ends a warp's iteration; it reports whether the warp goes on.
+func (s *simulation) endIteration(w *warp, at float64) bool {
+	left := &s.left[w.block][w.iteration]
+	*left--
+	if !s.released {
+		for part := range s.ring[w.block] {
+			s.free(w, part, at)
+		}
+	}
+	if w.leader {
+		s.tensor[w.block].last = s.tensor[w.block].all
+	}
+	if *left == 0 {
+		s.ended = append(s.ended, at)
+	}
+	w.iteration++
+	w.groups, w.closed = tail(w.groups), tail(w.closed)
+	return w.iteration < s.most
+}
+
+// tail keeps the last groups, as many as any wait may name.
+func tail(groups []float64) []float64 { return groups[max(0, len(groups)-16):] }

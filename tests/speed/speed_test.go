@@ -1,0 +1,193 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// disassembly is what nvdisasm -c -hex writes; the second word of an instruction holds its control code from bit 41 on.
+func disassembly(lines ...string) string {
+	var b strings.Builder
+	addr := 0
+	for _, l := range lines {
+		if strings.HasSuffix(l, ":") {
+			b.WriteString(l + "\n")
+			continue
+		}
+		text, control, _ := strings.Cut(l, " # ")
+		stall, writes, reads, waits := 1, 7, 7, 0
+		if control != "" {
+			fmt.Sscan(control, &stall, &writes, &reads, &waits)
+		}
+		high := uint64(stall)<<41 | uint64(writes)<<46 | uint64(reads)<<49 | uint64(waits)<<52
+		fmt.Fprintf(&b, "        /*%04x*/                   %s ;  /* 0x%016x */\n                                         /* 0x%016x */\n", addr, text, 1, high)
+		addr += 16
+	}
+	return b.String()
+}
+
+func modelOf(sm, threads, registers, shared int, lines ...string) *model {
+	return newModel(chipOf[sm], &kernel{name: "k", registers: registers, shared: shared, threads: threads, code: parse(disassembly(lines...))})
+}
+
+func repeat(n int, line string) []string { return slices.Repeat([]string{line}, n) }
+
+// loopOf is a loop around instructions.
+func loopOf(body ...string) []string {
+	return slices.Concat([]string{"MOV R1, R2", ".L_x_1:"}, body, []string{"@P0 BRA `(.L_x_1)", "EXIT"})
+}
+
+func TestLinesAreRead(t *testing.T) {
+	code := parse(disassembly("@!P1 LDG.E.128.CONSTANT R4, desc[UR4][R2.64] # 3 2 7 9", ".L_x_0:", "@P0 BRA `(.L_x_0) # 5 7 7 0"))
+	i := code[0]
+	if len(code) != 2 || !i.guarded || i.op != "LDG" || i.class != classLoad || i.width() != 16 || i.control != (control{3, 2, 7, 9}) {
+		t.Fatalf("%+v", code)
+	}
+	if b := code[1]; !slices.Equal(b.targets, []int{1}) || b.leaves() {
+		t.Fatalf("%+v", b)
+	}
+}
+
+func TestProductsCostWhatTheirShapeSays(t *testing.T) {
+	for _, c := range []struct {
+		line                   string
+		sm                     int
+		flops, tensor, operand float64
+	}{
+		{"HMMA.16816.F32 R4, R8, R12, R4", 80, 2 * 16 * 8 * 16, 2 * 16 * 8 * 16 / 2048., 0},
+		{"HMMA.1688.F32.TF32 R4, R8, R12, R4", 80, 2 * 16 * 8 * 8, 2 * 2 * 16 * 8 * 8 / 2048., 0}, // tf32 at half the rate
+		{"QMMA.16832.F32.E4M3.E4M3 R4, R8, R12, R4", 120, 2 * 16 * 8 * 32, 2 * 16 * 8 * 16 / 1024., 0},
+		{"DMMA.884 R4, R8, R12, R4", 80, 2 * 8 * 8 * 4, 2 * 8 * 8 * 4 / 128., 0},
+		{"HGMMA.64x256x16.F32 R24, gdesc[UR8], R24, gsb0", 90, 2 * 64 * 256 * 16 / 4, 2 * 64 * 256 * 16 / 4096. / 4, (64 + 256) * 32 / 4.},
+		{"HMMA.X R4", 80, 0, 0, 0},
+	} {
+		p := chipOf[c.sm].productOf(parse(disassembly(c.line)), 0)
+		if p.flops != c.flops || p.tensor != c.tensor || p.operand != c.operand || p.known != (c.flops > 0) {
+			t.Errorf("%s on sm_%d: %+v, want %v flops, %v cycles, %v bytes", c.line, c.sm, p, c.flops, c.tensor, c.operand)
+		}
+	}
+}
+
+func within(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if math.Abs(got/want-1) > tolerance {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+// Independent products keep the tensor cores busy: 4 warps of 16 products take 4*16*2 cycles a block.
+func TestIndependentProductsRunAtThePeak(t *testing.T) {
+	m := modelOf(80, 128, 64, 1024, loopOf(repeat(16, "HMMA.16816.F32 R4, R8, R12, R4")...)...)
+	got, err := m.flopRate(0, how{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	within(t, "rate", got, chipOf[80].tensorPeak(), 0.01)
+}
+
+// A product that waits for the one before takes its latency: 33 cycles and the issue; with one warp on each scheduler nothing hides it.
+func TestDependentProductsTakeTheirLatency(t *testing.T) {
+	m := modelOf(80, 128, 255, 160<<10, loopOf(repeat(8, "HMMA.16816.F32 R4, R8, R12, R4 # 1 0 7 1")...)...)
+	if m.blocks != 1 {
+		t.Fatalf("%d blocks fit, want 1", m.blocks)
+	}
+	got, err := m.flopRate(0, how{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cycles := 8 * 4096 * 4 / (got * 1e3 / chipOf[80].clock / chipOf[80].count)
+	within(t, "cycles of an iteration", cycles, 8*33, 0.02)
+}
+
+// Copies that are waited for at once take the latency of memory; a group in flight hides it behind the next iteration's.
+func TestWaitsForCopies(t *testing.T) {
+	body := func(open int) []string {
+		return append([]string{"LDGSTS.E.BYPASS.128 [R4], desc[UR4][R2.64]", "LDGDEPBAR", fmt.Sprintf("DEPBAR.LE SB0, 0x%x", open)},
+			repeat(4, "HMMA.16816.F32 R4, R8, R12, R4")...)
+	}
+	cycles := func(open int) float64 {
+		m := modelOf(80, 128, 255, 160<<10, loopOf(body(open)...)...)
+		return m.run(m.loops[0], how{}).cycles
+	}
+	whole, half := cycles(0), cycles(1)
+	if whole < latencyGlobal || whole > latencyGlobal+100 {
+		t.Errorf("an iteration that waits takes %v cycles, want a little over %d", whole, latencyGlobal)
+	}
+	within(t, "cycles with a group in flight", half, whole/2, 0.1)
+}
+
+func TestBarriersWaitForAllWarps(t *testing.T) {
+	m := modelOf(80, 256, 255, 160<<10, loopOf("BAR.SYNC.DEFER_BLOCKING 0x0", "NOP")...)
+	if got := m.run(m.loops[0], how{}).cycles; got < latencyBarrier || got > latencyBarrier+20 {
+		t.Errorf("an iteration with a barrier takes %v cycles, want a little over %d", got, latencyBarrier)
+	}
+}
+
+// A copy of 1 GB that is at the limit of DRAM, by 16-byte loads and stores in a loop.
+func TestMemoryIsBoundByDRAM(t *testing.T) {
+	body := slices.Concat(repeat(8, "LDG.E.128 R4, desc[UR4][R2.64] # 1 0 7 0"), repeat(8, "STG.E.128 desc[UR4][R2.64], R4 # 1 7 1 1"))
+	m := modelOf(80, 256, 32, 0, loopOf(body...)...)
+	seconds, known := m.memoryTime(1<<30, 1<<29)
+	if !known {
+		t.Fatal("the traffic of loads and stores is in the code")
+	}
+	within(t, "seconds", seconds, (1<<30)/(0.9*2039e9), 0.02)
+	if _, known := modelOf(90, 128, 32, 0, loopOf("UTMALDG.2D [UR4], [UR8]")...).memoryTime(1<<30, 0); known {
+		t.Error("what TMA moves is not in the code")
+	}
+}
+
+func TestLoopsThatPollAreLeftOut(t *testing.T) {
+	m := modelOf(90, 128, 32, 0, "MOV R1, R2", ".L_x_1:", "HMMA.16816.F32 R4, R8, R12, R4", ".L_x_2:", "SYNCS.PHASECHK.TRANS64.TRYWAIT P1, [R3], R4",
+		"@!P1 BRA `(.L_x_2)", "LDS R2, [R3]", "@P0 BRA `(.L_x_1)", "EXIT")
+	if len(m.loops) != 1 || !slices.Equal(m.loops[0], []int{1, 2, 3, 4, 5}) {
+		t.Errorf("loops %v: the wait is part of every iteration of one loop", m.loops)
+	}
+}
+
+func TestBlocksOfTheEdgeAreTrimmed(t *testing.T) {
+	code := parse(disassembly("MOV R1, R2", ".L_x_1:", "HMMA.16816.F32 R4, R8, R12, R4", "@P1 BRA `(.L_x_3)", "FMUL R4, R4, R5", "FMUL R4, R4, R5", ".L_x_3:", "@P2 BRA `(.L_x_4)",
+		"LDS R2, [R3]", ".L_x_4:", "@P0 BRA `(.L_x_1)", "EXIT"))
+	loops := newFlow(code).innermost()
+	if len(loops) != 1 {
+		t.Fatalf("loops %v", loops)
+	}
+	if got := trim(code, loops[0]); !slices.Equal(got, []int{1, 2, 5, 6, 7}) {
+		t.Errorf("%v are left: the multiplications that not every iteration runs go, the load stays", got)
+	}
+}
+
+func TestHintsAreAdded(t *testing.T) {
+	for _, c := range []struct{ line, want string }{
+		{"entry @k(%a: tile<i32>) {", "entry @k(%a: tile<i32>) optimization_hints=<sm_80 = {" + moreWarps + "}> {"},
+		{"entry @k() optimization_hints=<default = {}> {", "entry @k() optimization_hints=<sm_80 = {" + moreWarps + "}, default = {}> {"},
+		{"entry @k() optimization_hints=<sm_80 = {occupancy = 2}> {", "entry @k() optimization_hints=<sm_80 = {" + moreWarps + ", occupancy = 2}> {"},
+		{"  %0 = addi %a, %a : tile<i32>", "  %0 = addi %a, %a : tile<i32>"},
+	} {
+		if got := withHint(c.line, 80); got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.line, got, c.want)
+		}
+	}
+}
+
+func TestLimitsAreHeld(t *testing.T) {
+	rated := func(rate float64) outcome { return outcome{timing: &timing{Rate: rate}} }
+	rows := []*row{
+		{sm: 80, bench: &bench{Name: "gemm_a"}, ours: rated(100), ratio: 1.2, limit: 0.5},
+		{sm: 80, bench: &bench{Name: "gemm_b"}, ours: rated(100), ratio: 0.8, limit: 0.5},
+		{sm: 80, bench: &bench{Name: "softmax"}, ours: outcome{err: fmt.Errorf("no")}, best: &outcome{}},
+	}
+	means := geomeans(rows)
+	for _, m := range means {
+		if m.family == "gemm" {
+			within(t, "mean of 1.2 and 0.8", m.ratio, math.Sqrt(1.2*0.8), 1e-9)
+		}
+	}
+	got := exceeded(rows, means, &options{maxRatio: 1.1, maxGeomean: 0.9})
+	if want := []string{"sm_80 gemm_a: ratio 1.20", "sm_80 softmax: not compiled", "sm_80 gemm: geometric mean 0.98"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

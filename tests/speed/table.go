@@ -1,0 +1,232 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+)
+
+// row is a kernel on a target.
+type row struct {
+	sm                           int
+	bench                        *bench
+	ours, nvidia, hinted, triton outcome
+	best                         *outcome // the fastest of the last three; nil: none
+	limit, micros, ratio         float64  // 0: not known
+}
+
+func (w *workshop) row(j job) (*row, error) {
+	b, err := readBench(j.folder)
+	if err != nil {
+		return nil, err
+	}
+	tmp, err := os.MkdirTemp("", "speed-row-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(tmp)
+	r := &row{sm: j.sm, bench: b, ours: w.ours(b, j.sm, tmp), nvidia: w.theirs(b, j.sm, false, tmp)}
+	if !r.memory() {
+		r.hinted = w.theirs(b, j.sm, true, tmp)
+	}
+	if w.triton != "" {
+		r.triton = w.tritons(b, j.sm)
+	}
+	for _, p := range []*outcome{&r.nvidia, &r.hinted, &r.triton} {
+		if p.rated() && (r.best == nil || p.Rate > r.best.Rate) {
+			r.best = p
+		}
+	}
+	if !r.ours.rated() {
+		return r, nil
+	}
+	c := chipOf[j.sm]
+	if r.memory() {
+		r.limit, r.micros = r.ours.Rate/(c.dram()*c.clock*c.count), b.Bytes/r.ours.Rate/1e3
+	} else {
+		r.limit, r.micros = r.ours.Rate/c.peak(b.Name), b.Flops/r.ours.Rate/1e6
+	}
+	if r.best != nil {
+		r.ratio = r.best.Rate / r.ours.Rate
+	}
+	return r, nil
+}
+
+func (r *row) memory() bool { return family(r.bench.Name) == memoryBound }
+
+// errors says what did not compile or could not be timed.
+func (r *row) errors() string {
+	var list []string
+	for _, o := range []struct {
+		name string
+		*outcome
+	}{{"ours", &r.ours}, {"nvidia", &r.nvidia}, {"hinted", &r.hinted}, {"triton", &r.triton}} {
+		if o.err != nil {
+			list = append(list, o.name+": "+o.err.Error())
+		}
+	}
+	return strings.Join(list, "; ")
+}
+
+// show is a figure: three digits after the point if it is small, "-" if it is not known.
+func show(v float64) string {
+	switch {
+	case v == 0:
+		return "-"
+	case v < 10:
+		return fmt.Sprintf("%.3f", v)
+	}
+	return fmt.Sprintf("%.1f", v)
+}
+
+func (o *outcome) show() string {
+	if !o.rated() {
+		return "-"
+	}
+	return show(o.Rate)
+}
+
+func printHead(w io.Writer) {
+	fmt.Fprintf(w, "%-4s %-38s %9s %9s %9s %9s %6s %6s %10s  %s\n", "sm", "kernel", "ours", "nvidia", "hinted", "triton", "ratio", "limit", "us",
+		"registers/spilled/shared/blocks")
+}
+
+func (r *row) print(w io.Writer) {
+	resources := "-"
+	if t := r.ours.timing; t != nil {
+		resources = fmt.Sprintf("%d/%d/%d/%d", t.Registers, t.SpillBytes, t.Shared, t.Blocks)
+		if t.Serialization > 0 {
+			resources += fmt.Sprintf(" C75xx %d", t.Serialization)
+		}
+	}
+	if e := r.errors(); e != "" {
+		resources += fmt.Sprintf("  [%.90s]", e)
+	}
+	fmt.Fprintf(w, "%-4d %-38s %9s %9s %9s %9s %6s %6s %10s  %s\n", r.sm, r.bench.Name, r.ours.show(), r.nvidia.show(), r.hinted.show(), r.triton.show(),
+		show(r.ratio), show(r.limit), show(r.micros), resources)
+}
+
+// mean is a family on a target: geometric means of the ratios and of the shares of the limit.
+type mean struct {
+	sm           int
+	family       string
+	ratio, limit float64
+	kernels      int
+}
+
+// geomeans are the families of each target in the order of the rows, and all together.
+func geomeans(rows []*row) (means []mean) {
+	type sums struct {
+		at                    mean
+		ratios, limits        float64
+		withRatio, withLimits int
+	}
+	var list []*sums
+	find := func(sm int, family string) *sums {
+		for _, s := range list {
+			if s.at.sm == sm && s.at.family == family {
+				return s
+			}
+		}
+		s := &sums{at: mean{sm: sm, family: family}}
+		list = append(list, s)
+		return s
+	}
+	for _, r := range rows {
+		for _, s := range []*sums{find(r.sm, "all"), find(r.sm, family(r.bench.Name))} {
+			if r.limit > 0 {
+				s.limits, s.withLimits = s.limits+math.Log(r.limit), s.withLimits+1
+			}
+			if r.ratio > 0 {
+				s.ratios, s.withRatio = s.ratios+math.Log(r.ratio), s.withRatio+1
+			}
+		}
+	}
+	for _, s := range list {
+		m := s.at
+		m.kernels = s.withLimits
+		if s.withLimits > 0 {
+			m.limit = math.Exp(s.limits / float64(s.withLimits))
+		}
+		if s.withRatio > 0 {
+			m.ratio = math.Exp(s.ratios / float64(s.withRatio))
+		}
+		means = append(means, m)
+	}
+	return means
+}
+
+func printMeans(w io.Writer, means []mean) {
+	fmt.Fprintln(w, "\ngeometric means (ratio: time of ours by the best other's; limit: share of the physical limit)")
+	for _, m := range means {
+		fmt.Fprintf(w, "  sm_%-4d %-11s ratio %6s  limit %6s  %d kernels\n", m.sm, m.family, show(m.ratio), show(m.limit), m.kernels)
+	}
+}
+
+// exceeded lists what is beyond the limits, and what others compile and we do not.
+func exceeded(rows []*row, means []mean, o *options) (bad []string) {
+	for _, r := range rows {
+		if o.maxRatio > 0 && r.ratio > o.maxRatio {
+			bad = append(bad, fmt.Sprintf("sm_%d %s: ratio %.2f", r.sm, r.bench.Name, r.ratio))
+		}
+		if !r.ours.rated() && r.best != nil {
+			bad = append(bad, fmt.Sprintf("sm_%d %s: not compiled", r.sm, r.bench.Name))
+		}
+	}
+	for _, m := range means {
+		if o.maxGeomean > 0 && m.family != "all" && m.ratio > o.maxGeomean {
+			bad = append(bad, fmt.Sprintf("sm_%d %s: geometric mean %.2f", m.sm, m.family, m.ratio))
+		}
+	}
+	return bad
+}
+
+const pageHead = `# Benchmarks
+
+The performance corpus beside NVIDIA's compiler and Triton, judged without a GPU. Written by ` + "`make speed FLAGS='-docs docs/benchmarks.md'`" + `;
+tests/speed says how the machine code of each compiler is timed, and what that does not know: nothing here was measured on a GPU, and differences under
+10 % mean nothing.
+
+Rates are TF/s of the hot loop of kernels with matrix products, GB/s of the bytes that the launch must move of the others. Hinted is NVIDIA's code
+with the hint of 8 worker warps. The ratio is the time of ours by that of the best other: above 1 ours is slower. The limit is the share of the tensor
+peak of the types, or of 90 % of the bandwidth of DRAM. Resources are ours: registers of a thread, spilled bytes, bytes of shared memory of a block,
+warps of a block, blocks on a multiprocessor.
+`
+
+// otherFigures is the heading of docs/benchmarks.md from which on it is not this program's.
+const otherFigures = "\n## Bytecode to cubin\n"
+
+// page is docs/benchmarks.md with new tables.
+func page(old string, rows []*row, means []mean, withTriton bool) string {
+	var b strings.Builder
+	b.WriteString(pageHead)
+	if !withTriton {
+		b.WriteString("\nTriton's kernels were not at hand.\n")
+	}
+	for sm, n := 0, 0; n < len(rows); n++ {
+		r := rows[n]
+		if r.sm != sm {
+			sm = r.sm
+			fmt.Fprintf(&b, "\n## sm_%d\n\n| family | kernels | ratio | limit |\n| --- | --- | --- | --- |\n", sm)
+			for _, m := range means {
+				if m.sm == sm {
+					fmt.Fprintf(&b, "| %s | %d | %s | %s |\n", m.family, m.kernels, show(m.ratio), show(m.limit))
+				}
+			}
+			b.WriteString("\n| kernel | ours | NVIDIA | hinted | Triton | ratio | limit | registers | spilled | shared | warps | blocks |\n" +
+				"| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |", r.bench.Name, r.ours.show(), r.nvidia.show(), r.hinted.show(), r.triton.show(), show(r.ratio), show(r.limit))
+		if t := r.ours.timing; t != nil {
+			fmt.Fprintf(&b, " %d | %d | %d | %d | %d |\n", t.Registers, t.SpillBytes, t.Shared, t.Warps, t.Blocks)
+		} else {
+			b.WriteString(" - | - | - | - | - |\n")
+		}
+	}
+	if at := strings.Index(old, otherFigures); at >= 0 {
+		b.WriteString(old[at:])
+	}
+	return b.String()
+}

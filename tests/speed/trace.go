@@ -1,0 +1,194 @@
+package main
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// deed is what an instruction does besides keeping units busy.
+type deed int8
+
+const (
+	deedNone       deed = iota
+	deedWarpgroup       // wgmma: goes on after it, DEPBAR waits
+	deedTcgen05         // a product of the one tensor pipe of the multiprocessor
+	deedReadTensor      // waits for all products issued before
+	deedLoad            // global memory to registers, or back
+	deedCopy            // global memory to shared memory
+	deedCommit          // closes a group of copies
+	deedWaitCopies      // until at most n groups are open
+	deedWaitGroups      // the same of wgmma
+	deedBarrier         // waits for n warps, 0: all
+	deedArrive          // counts for a barrier and goes on
+	deedWaitFill        // an mbarrier: for part n of an iteration's copies
+	deedWaitTensor      // an mbarrier: for the products of the last iteration
+	deedRelease         // frees part n of an iteration's copies
+)
+
+// step is what one instruction asks of the machine. Times are cycles.
+type step struct {
+	deed    deed
+	pipe    pipe
+	busy    float64 // of its scheduler's pipe
+	shared  float64 // of shared memory
+	global  float64 // bytes
+	latency float64
+	n, id   int
+	control
+}
+
+// Latencies that are not in the stall counts.
+const (
+	latencyShared  = 30
+	latencyShuffle = 24
+	latencySpecial = 24
+	latencyBarrier = 20
+	latencyGroup   = 30 // of wgmma after its last product
+	latencyUniform = 30
+	latencyTensor  = 20 // of tensor memory
+	latencyUnit    = 40 // of tcgen05
+	latencyMMA     = 33
+	latencySpill   = 40
+	latencyDouble  = 20
+)
+
+// trace is the steps of one iteration.
+type trace struct {
+	steps    []step
+	waits    int  // on mbarriers, for copies
+	released bool // the code frees what it has read; else the end of the iteration does
+}
+
+var (
+	hexNumber = regexp.MustCompile(`0x[0-9a-f]+`)
+	lastHex   = regexp.MustCompile(`,\s*(0x[0-9a-f]+)`)
+	times     = regexp.MustCompile(`\.x(\d+)`)
+)
+
+// traceOf makes the steps of instructions. fed: waits on mbarriers wait for copies.
+func (c *chip) traceOf(code []instruction, numbers []int, fed bool) trace {
+	var t trace
+	var releases []int
+	mbarriers := 0
+	for _, n := range numbers {
+		i := &code[n]
+		s := step{control: i.control}
+		switch i.class {
+		case classMMA:
+			c.multiply(&s, code, n)
+		case classSync:
+			synchronize(&s, i)
+			switch {
+			case i.op == "SYNCS" && strings.Contains(i.mods, "TRYWAIT"):
+				s.deed = deedWaitTensor
+				if fed {
+					s.deed, s.n = deedWaitFill, mbarriers
+				}
+				mbarriers++
+			case i.op == "SYNCS" && strings.Contains(i.mods, "ARRIVE"):
+				releases = append(releases, len(t.steps))
+			}
+		default:
+			c.moveOrCompute(&s, i)
+		}
+		t.steps = append(t.steps, s)
+	}
+	t.waits = mbarriers
+	if len(releases) > 0 && len(releases) == mbarriers {
+		t.released = true
+		for n, at := range releases {
+			t.steps[at].deed, t.steps[at].n = deedRelease, n
+		}
+	}
+	return t
+}
+
+func (c *chip) multiply(s *step, code []instruction, n int) {
+	i, p := &code[n], c.productOf(code, n)
+	s.pipe, s.busy, s.shared = pipeTensor, 4*p.tensor, p.operand/128
+	switch {
+	case strings.HasPrefix(i.op, "UTC"):
+		s.deed, s.busy = deedTcgen05, max(p.tensor, s.shared)
+	case strings.HasSuffix(i.op, "GMMA"):
+		s.deed = deedWarpgroup
+		if strings.Contains(i.args, "gsb0") {
+			s.n = 1 // closes a group
+		}
+	default:
+		s.latency = latencyMMA
+	}
+}
+
+func synchronize(s *step, i *instruction) {
+	last := func() int {
+		if m := lastHex.FindStringSubmatch(i.args); m != nil {
+			n, _ := strconv.ParseInt(m[1], 0, 64)
+			return int(n)
+		}
+		return 0
+	}
+	switch {
+	case i.op == "LDGDEPBAR":
+		s.deed = deedCommit
+	case i.op == "DEPBAR" && strings.Contains(i.mods, ".LE"):
+		s.deed, s.n = deedWaitCopies, last()
+	case i.op == "WARPGROUP" && strings.Contains(i.mods, "DEPBAR"):
+		s.deed, s.n = deedWaitGroups, last()
+	case i.op == "BAR":
+		s.deed = deedBarrier
+		if strings.Contains(i.mods, "ARV") {
+			s.deed = deedArrive
+		}
+		words := hexNumber.FindAllString(i.args, -1)
+		word := func(n int) int { v, _ := strconv.ParseInt(words[n], 0, 64); return int(v) }
+		if len(words) > 0 {
+			s.id = word(0)
+		}
+		if len(words) > 1 {
+			s.n = word(1) / 32
+		}
+	}
+}
+
+func (c *chip) moveOrCompute(s *step, i *instruction) {
+	switch {
+	case i.op == "LDTM" || i.op == "STTM":
+		s.pipe, s.busy, s.latency = pipeTensorMemory, 1, latencyTensor
+		if m := times.FindStringSubmatch(i.mods); m != nil {
+			n, _ := strconv.Atoi(m[1])
+			s.busy = float64(n)
+		}
+		if i.op == "LDTM" {
+			s.deed = deedReadTensor
+		}
+		return
+	case i.class == classMatrix || i.class == classShared:
+		s.shared, s.latency = i.sharedCycles(), latencyShared
+		return
+	case i.class == classLoad || i.class == classStore || i.class == classCopy:
+		s.deed, s.shared, s.global = deedLoad, i.sharedCycles(), 32*float64(i.width())
+		if i.class == classCopy {
+			s.deed = deedCopy
+		}
+		return
+	case i.class == classSpill:
+		s.shared, s.latency = i.sharedCycles(), latencySpill
+		return
+	case i.class == classShuffle:
+		s.shared, s.latency = 1, latencyShuffle
+		return
+	case i.class == classConst:
+		s.latency = latencyUniform
+		return
+	}
+	s.pipe, s.busy = c.pipeOf(i)
+	switch {
+	case s.pipe == pipeSpecial:
+		s.latency = latencySpecial
+	case i.class == classDouble:
+		s.latency = latencyDouble
+	case s.pipe == pipeUniform && (i.op == "S2R" || i.op == "R2UR" || i.op == "S2UR"):
+		s.latency = latencyUniform
+	}
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// bench is what is known of the work of a kernel.
+type bench struct {
+	Name    string
+	Version string `json:"bytecode_version"`
+	Flops   float64
+	Bytes   float64 // that the launch must move
+	Buffers map[string]struct {
+		Dtype string
+		Shape []float64
+		Init  struct{ Kind string }
+		View  struct{ Shape []float64 }
+	}
+}
+
+func readBench(folder string) (*bench, error) {
+	data, err := os.ReadFile(filepath.Join(folder, "bench.json"))
+	if err != nil {
+		return nil, err
+	}
+	b := &bench{}
+	return b, json.Unmarshal(data, b)
+}
+
+// written is the bytes of the outputs.
+func (b *bench) written() (n float64) {
+	sizes := map[string]float64{"f8": 1, "bf16": 2, "f16": 2, "i16": 2, "i8": 1, "f64": 8, "i64": 8}
+	for _, buffer := range b.Buffers {
+		if buffer.Init.Kind != "zeros" {
+			continue
+		}
+		size := sizes[buffer.Dtype]
+		if size == 0 {
+			size = 4
+		}
+		for _, d := range buffer.Shape {
+			size *= d
+		}
+		n += size
+	}
+	return n
+}
+
+// families group kernels by how they are judged; the first that fits counts, and all else is bound by memory.
+var families = []struct {
+	pattern *regexp.Regexp
+	name    string
+}{
+	{regexp.MustCompile(`^group_gemm`), "group_gemm"}, {regexp.MustCompile(`^gemm_f32`), "gemm_tf32"}, {regexp.MustCompile(`^gemm.*f8`), "gemm_fp8"},
+	{regexp.MustCompile(`^gemm`), "gemm"}, {regexp.MustCompile(`^attention.*causal`), "causal"}, {regexp.MustCompile(`^attention`), "attention"},
+}
+
+const memoryBound = "memory"
+
+func family(kernel string) string {
+	for _, f := range families {
+		if f.pattern.MatchString(kernel) {
+			return f.name
+		}
+	}
+	return memoryBound
+}
+
+// peak is the dense TF/s of the types of a kernel; sm_80 multiplies fp8 as f16.
+func (c *chip) peak(kernel string) float64 {
+	switch {
+	case family(kernel) == "gemm_tf32":
+		return c.tensorPeak() / 2
+	case family(kernel) == "gemm_fp8" && c != chipOf[80]:
+		return c.tensorPeak() * 2
+	}
+	return c.tensorPeak()
+}
+
+var chipOf = func() map[int]*chip {
+	m := map[int]*chip{}
+	for n, c := range chips {
+		m[n] = &c
+	}
+	return m
+}()
+
+var (
+	tileOfProduct   = regexp.MustCompile(`_(\d+)x(\d+)x(\d+)`)
+	tileOfAttention = regexp.MustCompile(`_d(\d+)_(?:causal_)?(\d+)x(\d+)`)
+	rowsOfTile      = regexp.MustCompile(`_(\d+)x\d+$`)
+)
+
+// ringOf is the bytes that copies bring per flop, and those that stay in shared memory, by the tile in the name of a kernel: a step of a product
+// copies (BM+BN)*BK elements, one of attention K and V.
+func ringOf(kernel string) (perFlop float64, resident int) {
+	size := 2.0
+	switch {
+	case strings.Contains(kernel, "e4m3"):
+		size = 1
+	case strings.Contains(kernel, "f32") && strings.Contains(kernel, "gemm"):
+		size = 4
+	}
+	number := func(s string) float64 { n, _ := strconv.Atoi(s); return float64(n) }
+	if m := tileOfProduct.FindStringSubmatch(kernel); m != nil {
+		a, b := number(m[1]), number(m[2])
+		return (a + b) * size / (2 * a * b), 0
+	}
+	if m := tileOfAttention.FindStringSubmatch(kernel); m != nil {
+		d, rows := number(m[1]), number(m[2])
+		return 1 / rows, int(rows * d * size)
+	}
+	return 0, 0
+}
+
+// timing is what the model says of one cubin.
+type timing struct {
+	Rate                      float64 // TF/s of the hot loop, or GB/s of a kernel bound by memory
+	Assumed                   bool    // to run at the limit of DRAM: the code does not show what it moves
+	Registers, Stack, Shared  int
+	Warps, Blocks             int
+	SpillBytes, Serialization int // by ptxas; the second is warnings C75xx
+}
+
+// judge times a cubin. like is the kernel whose tile it has.
+func judge(tools, cubin string, sm int, b *bench, like string, dynamic int) (*timing, error) {
+	k, err := load(tools, cubin, dynamic)
+	if err != nil {
+		return nil, err
+	}
+	m := newModel(chipOf[sm], k)
+	t := &timing{Registers: k.registers, Stack: k.stack, Shared: k.shared, Warps: m.warpsOfBlock(), Blocks: m.blocks}
+	if family(b.Name) == memoryBound {
+		seconds, known := m.memoryTime(b.Bytes, b.written())
+		t.Assumed, t.Rate = !known, m.dram()*m.clock*m.count
+		if known {
+			t.Rate = b.Bytes / seconds / 1e9
+		}
+		return t, nil
+	}
+	h := how{}
+	h.fillPerFlop, h.resident = ringOf(like)
+	if t.Rate, err = m.flopRate(0, h); err != nil {
+		return nil, err
+	}
+	if family(b.Name) == "causal" && len(m.products()) > 1 {
+		masked, err := m.flopRate(1, h)
+		if err != nil {
+			return nil, err
+		}
+		w := maskedShare(b)
+		t.Rate = 1 / ((1-w)/t.Rate + w/masked)
+	}
+	t.Rate = math.Min(t.Rate, m.sustained*m.peak(b.Name))
+	return t, nil
+}
+
+// maskedShare is the share of the steps of causal attention that have a mask: one of the steps of each row of tiles.
+func maskedShare(b *bench) float64 {
+	m := rowsOfTile.FindStringSubmatch(b.Name)
+	if m == nil || len(b.Buffers["q"].View.Shape) < 3 {
+		return 0
+	}
+	rows, _ := strconv.Atoi(m[1])
+	return 1 / ((b.Buffers["q"].View.Shape[2]/float64(rows)-1)/2 + 1)
+}

@@ -234,6 +234,8 @@ const (
 	Elementwise
 	// Replicable: running it in several threads for the same element gives each the same value.
 	Replicable
+	// Costly: an element takes many instructions, so it is not computed again where its value can be kept.
+	Costly
 	// Function: a Symbol with a signature, an attribute of kind TypeKind.
 	Function
 )

@@ -131,7 +131,7 @@ var traitNames = []struct {
 	{ir.Pure, "pure"}, {ir.Speculatable, "speculatable"}, {ir.Terminator, "terminator"}, {ir.Isolated, "isolated"},
 	{ir.ConstantLike, "constant"}, {ir.Commutative, "commutative"}, {ir.Ordered, "ordered"}, {ir.Reads, "reads"},
 	{ir.Writes, "writes"}, {ir.Symbol, "symbol"}, {ir.SymbolTable, "symbol table"}, {ir.Elementwise, "elementwise"},
-	{ir.Replicable, "replicable"},
+	{ir.Replicable, "replicable"}, {ir.Costly, "costly"},
 }
 
 func traits(op *ir.OpDef) string {

@@ -231,11 +231,7 @@ func (a *assigner) rematerializable(op *ir.Op) bool {
 
 // cheap reports whether an elementwise op may be computed more than once.
 func cheap(op *ir.Op) bool {
-	switch op.Code() {
-	case tileaa.OpDivf, tileaa.OpRemf, tileaa.OpSqrt, tileaa.OpRsqrt, tileaa.OpExp, tileaa.OpExp2, tileaa.OpLog, tileaa.OpLog2, tileaa.OpSin, tileaa.OpCos, tileaa.OpTan, tileaa.OpSinh, tileaa.OpCosh, tileaa.OpTanh, tileaa.OpPow, tileaa.OpAtan2, tileaa.OpPowi, tileaa.OpDivi, tileaa.OpRemi:
-		return false
-	}
-	return op.Traits().Has(ir.Elementwise)
+	return op.Traits().Has(ir.Elementwise) && !op.Traits().Has(ir.Costly)
 }
 
 // inLayout is v in layout l.

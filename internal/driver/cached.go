@@ -105,8 +105,11 @@ func (o *Options) key(ctx context.Context, name string, src []byte) (key string,
 		}
 		assembler = fileHash(path)
 	}
-	options, err := json.Marshal([]any{gpu, o.GPU == "", o.Emit, o.Opt, o.abi(), o.LineInfo, o.Debug, o.Sanitize, assembler, o.Remarks, o.Read.Strict131,
-		o.Read.Preview, o.Read.Newest.String(), o.BytecodeVersion.String(), o.DebugInfo, o.StopAfter})
+	k := *o // every option, but for those that no result depends on
+	k.GPU, k.ABI, k.Ptxas = gpu, o.abi(), assembler
+	k.Cache, k.Log, k.ReproducerDir, k.Read.Extension = "", nil, "", nil
+	k.TimeLimit, k.PtxasTimeout, k.MemoryLimit = 0, 0, 0
+	options, err := json.Marshal([]any{k, o.GPU == ""})
 	if err != nil {
 		panic("BUG: " + err.Error()) // strings, numbers and truth values
 	}

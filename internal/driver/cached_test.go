@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -76,6 +77,51 @@ func TestSecondCompileReadsTheCache(t *testing.T) {
 	if err != nil || res.Cached {
 		t.Errorf("a source of another name: %v, cached %v", err, res.Cached)
 	}
+}
+
+// TestEveryOptionIsInTheKey changes one option after the other, a new one too, and wants another key, unless no result depends on it.
+func TestEveryOptionIsInTheKey(t *testing.T) {
+	none := map[string]bool{"Cache": true, "Log": true, "ReproducerDir": true, "TimeLimit": true, "PtxasTimeout": true, "MemoryLimit": true,
+		"Extension": true, "Ptxas": true} // ptxas counts by the hash of its file, and for a cubin only
+	start := Options{GPU: "sm_80", Emit: EmitPTX, ABI: "cuda"}
+	key := func(o *Options) string {
+		k, ok := o.key(t.Context(), "k.tileir", nil)
+		if !ok {
+			t.Fatalf("no key for %+v", o)
+		}
+		return k
+	}
+	var change func(o *Options, v reflect.Value)
+	change = func(o *Options, v reflect.Value) {
+		for i := range v.NumField() {
+			f, name := v.Field(i), v.Type().Field(i).Name
+			switch {
+			case f.Kind() == reflect.Struct:
+				change(o, f)
+				continue
+			case name == "GPU":
+				f.SetString("sm_90")
+			case f.Kind() == reflect.String:
+				f.SetString("x")
+			case f.Kind() == reflect.Bool:
+				f.SetBool(true)
+			case f.CanInt():
+				f.SetInt(1)
+			case f.CanUint():
+				f.SetUint(13)
+			case f.Kind() == reflect.Slice:
+				f.Set(reflect.MakeSlice(f.Type(), 1, 1))
+			case !none[name]:
+				t.Fatalf("this test cannot change %s, a %s", name, f.Type())
+			}
+			if changed := key(o) != key(&start); changed == none[name] {
+				t.Errorf("another %s has another key: %v", name, changed)
+			}
+			*o = start
+		}
+	}
+	o := start
+	change(&o, reflect.ValueOf(&o).Elem())
 }
 
 // TestPoisonedResults gives a compile entries that are whole, but are not its own.

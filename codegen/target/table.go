@@ -42,8 +42,8 @@ var tooOld = []Target{
 	{Number: 70, cards: "v100,titanv,volta"}, {Number: 72, cards: "xavier"},
 }
 
-// Family is a set of families of instructions instructions that a GPU has or has not, whatever older ones have: every row answers for each. They exist under the suffixed name of
-// the target only.
+// Family is a set of families of instructions that a GPU has or has not, whatever older ones have: every row answers for each. They
+// exist under the suffixed name of the target only.
 type Family uint8
 
 const (

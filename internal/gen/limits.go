@@ -1,11 +1,17 @@
 package main
 
+import (
+	"strings"
+
+	"tileiras/codegen/target"
+)
+
 // notBuilt is what the compiler as a whole cannot do yet, and what it does instead.
 var notBuilt = []struct{ what, now string }{
 	{"Full debug information (`--device-debug`)", "`-O0 -g` writes source lines, as `--lineinfo`."},
-	{"Warpgroup products (wgmma, sm_90)", "Products use mma.sync."},
-	{"Tensor memory products (tcgen05, sm_100 to sm_110)", "Products use mma.sync."},
-	{"Block-scaled products in one instruction (sm_120, sm_121)", "`mmaf_scaled` multiplies by the scales first, then takes an ordinary product."},
+	{"Warpgroup products (wgmma: " + having(target.WGMMA) + ")", "Products use mma.sync."},
+	{"Tensor memory products (tcgen05: " + having(target.Tcgen05) + ")", "Products use mma.sync."},
+	{"Block-scaled products in one instruction (" + having(target.BlockScale) + ")", "`mmaf_scaled` multiplies by the scales first, then takes an ordinary product."},
 	{"Tensor map and bulk copies (TMA), mbarriers", "Copies to shared memory are cp.async with commit, wait and barrier; sm_75 loads and stores."},
 	{"Roles of warps, clusters", "All warps do the same, a cluster is one block."},
 }
@@ -45,4 +51,15 @@ var unlowered = map[string]string{
 	"entry":      "becomes the function",
 	"global":     "becomes the variable",
 	"dot_scaled": "select-atoms multiplies by the scales and makes a dot",
+}
+
+// having are the GPUs with a family of instructions.
+func having(f target.Family) string {
+	var names []string
+	for _, t := range target.All {
+		if t.Families&f != 0 {
+			names = append(names, t.Name)
+		}
+	}
+	return strings.Join(names, ", ")
 }

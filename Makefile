@@ -9,36 +9,17 @@ SHELL    := /bin/bash
 .PHONY: help build run quick test lint deadcode generate bless fuzz million random corpus perf-small llvm nvidia nvidia-text frontends cubin-times triton speed bench slopes replay docs clean
 
 help: ## Lists the targets.
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z -]+:.*## / {sub(" .*", "", $$1); printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## Builds the commands into bin/.
 	@mkdir -p $(BIN)
 	CGO_ENABLED=0 $(GO) build -o $(BIN)/ ./cmd/tile-opt ./cmd/tile-translate ./cmd/tileiras ./cmd/tileirdisasm ./cmd/tilerun
 
-.PHONY: lib race wheel nogpu
-WHEEL_OS = $(or $(GOOS),$(shell $(GO) env GOOS))
-WHEEL = build/wheel-$(WHEEL_OS)-$(or $(GOARCH),$(shell $(GO) env GOARCH))
-wheel: ## Builds the Python package into build/; needs Python and a C compiler for the platform (GOARCH=arm64 CC=aarch64-linux-gnu-gcc).
-	$(if $(filter linux darwin,$(WHEEL_OS)),,$(error the package is for Linux and macOS, not for $(WHEEL_OS)))
-	@rm -rf $(WHEEL)
-	CGO_ENABLED=1 $(GO) build -ldflags '-s -w' -buildmode=c-shared -o $(WHEEL)/libtileiras.$(if $(filter darwin,$(WHEEL_OS)),dylib,so) ./cmd/libtileiras
-	CGO_ENABLED=0 $(GO) build -ldflags '-s -w' -o $(WHEEL)/ ./cmd/tileiras ./cmd/tileirdisasm ./cmd/tilerun
-	python3 python/wheel.py $(WHEEL) build
-
-nogpu: build lib ## Runs the tests in the folder SUITE, of cuTile Python or of TileGym, without a GPU, on both engines (ENGINES=interp); installs what they need into .tools.
-	@mkdir -p $(TOOLS)
-	python/suites/run.sh $(BIN) $(TOOLS) $(or $(SUITE),$(error say SUITE=FOLDER, a checkout of NVIDIA/cutile-python or NVIDIA/TileGym))
-
-lib: ## Builds the C library into bin/, with its header; needs a C compiler.
-	@mkdir -p $(BIN)
-	$(GO) build -buildmode=c-shared -o $(BIN)/libtileiras.so ./cmd/libtileiras
-	cp cmd/libtileiras/tileiras.h $(BIN)/ && rm -f $(BIN)/libtileiras.h
-
 run: build ## Compiles a real attention kernel to PTX, runs it in the emulator and compares the result.
 	@examples/run.sh $(BIN)
 
 quick: build ## The inner loop: text tests, completeness of tables, freshness of generated files, the corpus on the emulator.
-	$(GO) test ./tests ./ir ./dialects/tileaa ./passes/... ./codegen/nvvm ./internal/gen ./internal/opgen
+	$(GO) test ./tests ./ir ./dialects/{cudatile,cudatile/def,tileaa} ./passes/... ./codegen/{target,ptxop,nvvm} ./runtime/interp ./internal/{driver,gen,opgen}
 	$(BIN)/tilerun --quiet --on emu --gpu-name sm_80 tests/corpus/cases
 
 test: lint deadcode ## Runs all tests that need only Go.
@@ -55,7 +36,7 @@ lint: ## Checks formatting and the Go compiler's own warnings.
 deadcode: ## Finds functions that neither a command nor a test reaches.
 	@dead=$$(CGO_ENABLED=0 $(GO) tool deadcode -test $$($(GO) list ./... | grep -v /libtileiras)); test -z "$$dead" || { echo "$$dead"; exit 1; }
 
-generate docs: ## Writes the typed operations and the generated documents (docs/ops.md, passes.md, flags.md, ...) again.
+generate docs: ## Writes the typed operations and the generated documents (docs/ops.md, passes.md, flags.md, ...) again; make docs is the same.
 	$(GO) run ./internal/opgen
 	$(GO) run ./internal/gen
 
@@ -111,6 +92,25 @@ mpmath: ## Makes the table of function values that runtime/exact is held against
 
 accuracy: ## Measures the error of every function over 10^7 points and writes docs/accuracy.md; takes an hour.
 	TILEIRAS_ACCURACY=$(or $(N),10000000) $(GO) test -timeout 4h -count=1 -v -run Promises ./tests/accuracy
+
+.PHONY: lib race wheel nogpu
+WHEEL_OS = $(or $(GOOS),$(shell $(GO) env GOOS))
+WHEEL = build/wheel-$(WHEEL_OS)-$(or $(GOARCH),$(shell $(GO) env GOARCH))
+wheel: ## Builds the Python package into build/; needs Python and a C compiler for the platform (GOARCH=arm64 CC=aarch64-linux-gnu-gcc).
+	$(if $(filter linux darwin,$(WHEEL_OS)),,$(error the package is for Linux and macOS, not for $(WHEEL_OS)))
+	@rm -rf $(WHEEL)
+	CGO_ENABLED=1 $(GO) build -ldflags '-s -w' -buildmode=c-shared -o $(WHEEL)/libtileiras.$(if $(filter darwin,$(WHEEL_OS)),dylib,so) ./cmd/libtileiras
+	CGO_ENABLED=0 $(GO) build -ldflags '-s -w' -o $(WHEEL)/ ./cmd/tileiras ./cmd/tileirdisasm ./cmd/tilerun
+	python3 python/wheel.py $(WHEEL) build
+
+nogpu: build lib ## Runs the tests in the folder SUITE, of cuTile Python or of TileGym, without a GPU, on both engines (ENGINES=interp); installs what they need into .tools.
+	@mkdir -p $(TOOLS)
+	python/suites/run.sh $(BIN) $(TOOLS) $(or $(SUITE),$(error say SUITE=FOLDER, a checkout of NVIDIA/cutile-python or NVIDIA/TileGym))
+
+lib: ## Builds the C library into bin/, with its header; needs a C compiler.
+	@mkdir -p $(BIN)
+	$(GO) build -buildmode=c-shared -o $(BIN)/libtileiras.so ./cmd/libtileiras
+	cp cmd/libtileiras/tileiras.h $(BIN)/ && rm -f $(BIN)/libtileiras.h
 
 frontends: build ## Installs cuTile Python from PyPI and compiles its kernels through our tileiras, for four GPUs.
 	@mkdir -p $(TOOLS)

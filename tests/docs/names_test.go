@@ -1,0 +1,110 @@
+package docs_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"tileiras/codegen/target"
+)
+
+var (
+	link     = regexp.MustCompile(`\]\(([^)#:]+)\)`)
+	quoted   = regexp.MustCompile("`([^`\n]+)`")
+	file     = regexp.MustCompile(`^[\w./-]*\w\.(go|md|txtar|json|sh|yml|toml|h|c|py)$`)
+	testName = regexp.MustCompile(`\bTest[A-Z]\w+`)
+	testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+)
+
+// made are the files that documents name and that a user or a command makes.
+var made = map[string]bool{"file.json": false, "LocalPreferences.toml": false, "bin/tileiras.h": false}
+
+// inventory has every file of the project by every end of its path, and the names of all tests.
+func inventory(t *testing.T, root string) (files, tests map[string]bool) {
+	files, tests = map[string]bool{}, map[string]bool{}
+	err := filepath.WalkDir(root, func(full string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && full != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "bin" || d.Name() == "build"):
+			return fs.SkipDir
+		case d.IsDir():
+			return nil
+		}
+		rel, _ := filepath.Rel(root, full)
+		for path, more := filepath.ToSlash(rel), true; more; {
+			files[path] = true
+			_, path, more = strings.Cut(path, "/")
+		}
+		if !strings.HasSuffix(d.Name(), "_test.go") {
+			return nil
+		}
+		text, err := os.ReadFile(full)
+		for _, m := range testFunc.FindAllSubmatch(text, -1) {
+			tests[string(m[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files, tests
+}
+
+// TestNamesInDocuments: the files, tests and documents that README, CONTRIBUTING and docs name are there.
+func TestNamesInDocuments(t *testing.T) {
+	const root = "../.."
+	files, tests := inventory(t, root)
+	docs, _ := filepath.Glob(root + "/docs/*.md")
+	for _, doc := range append(docs, root+"/README.md", root+"/CONTRIBUTING.md") {
+		data, err := os.ReadFile(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, name := string(data), filepath.Base(doc)
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(doc), m[1])); err != nil {
+				t.Errorf("%s links to %s: %v", name, m[1], err)
+			}
+		}
+		for _, m := range quoted.FindAllStringSubmatch(text, -1) {
+			n := strings.TrimPrefix(m[1], "./")
+			if _, ok := made[n]; ok {
+				made[n] = true
+			} else if file.MatchString(n) && !files[n] {
+				t.Errorf("%s names the file %s, which is not there", name, n)
+			}
+		}
+		for _, n := range testName.FindAllString(text, -1) {
+			if !tests[n] {
+				t.Errorf("%s names %s, which is not there", name, n)
+			}
+		}
+	}
+	for n, met := range made {
+		if !met {
+			t.Errorf("no document names %s any more", n)
+		}
+	}
+}
+
+// TestReadmeNamesAll: README names every document, and the oldest and the newest GPU.
+func TestReadmeNamesAll(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs, _ := filepath.Glob("../../docs/*.md")
+	for _, doc := range docs {
+		if name := "docs/" + filepath.Base(doc); !strings.Contains(string(readme), "`"+name+"`") {
+			t.Errorf("README.md does not name %s", name)
+		}
+	}
+	first, last := target.All[0].Name, target.All[len(target.All)-1].Name
+	if !regexp.MustCompile(`every GPU from\s+` + first + ` to ` + last + `\b`).Match(readme) {
+		t.Errorf("the first sentence of README.md does not name %s and %s", first, last)
+	}
+}

@@ -3,6 +3,7 @@ package docs_test
 import (
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -16,6 +17,7 @@ var (
 	quoted   = regexp.MustCompile("`([^`\n]+)`")
 	file     = regexp.MustCompile(`^[\w./-]*\w\.(go|md|txtar|json|sh|yml|toml|h|c|py)$`)
 	testName = regexp.MustCompile(`\bTest[A-Z]\w+`)
+	commit   = regexp.MustCompile(`(?m)^    ([0-9a-f]{7})  (\S.*)$`)
 	testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 )
 
@@ -106,5 +108,30 @@ func TestReadmeNamesAll(t *testing.T) {
 	first, last := target.All[0].Name, target.All[len(target.All)-1].Name
 	if !regexp.MustCompile(`every GPU from\s+` + first + ` to ` + last + `\b`).Match(readme) {
 		t.Errorf("the first sentence of README.md does not name %s and %s", first, last)
+	}
+}
+
+// TestCommitsInDocuments: the commits that pages follow are in the history, and their sentences begin as the pages have them.
+func TestCommitsInDocuments(t *testing.T) {
+	if out, err := exec.Command("git", "rev-parse", "--is-shallow-repository", "--show-prefix").Output(); err != nil || strings.TrimSpace(string(out)) != "false\ntests/docs/" {
+		t.Skip("skipped: the history of the project is not here")
+	}
+	docs, _ := filepath.Glob("../../docs/*.md")
+	n := 0
+	for _, doc := range docs {
+		text, err := os.ReadFile(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range commit.FindAllStringSubmatch(string(text), -1) {
+			n++
+			subject, err := exec.Command("git", "log", "-1", "--format=%s", m[1]).Output()
+			if err != nil || !strings.HasPrefix(string(subject), m[2]) {
+				t.Errorf("%s: commit %s is %q, and does not begin with %q (%v)", filepath.Base(doc), m[1], strings.TrimSpace(string(subject)), m[2], err)
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("no page follows a commit")
 	}
 }

@@ -20,16 +20,19 @@ import (
 
 // Sections and attributes that one compiler's cubins have and the other's not; docs/cubin.md says why.
 var (
-	nvidiaOnly = regexp.MustCompile(`^(\.nv(\.merc)?\.nv\.host|\.nv\.host|EIATTR_(KPARAM_INFO_V2|NUM_MBARRIERS|MBARRIER_INSTR_OFFSETS|REG_RECONFIG|CTA_PER_CLUSTER|BLOCKS_ARE_CLUSTERS)|\.debug_str|\.nv\.merc\.debug_str)$`)
+	nvidiaOnly = regexp.MustCompile(`^(\.nv(\.merc)?\.nv\.host|\.nv\.host|EIATTR_(KPARAM_INFO_V2|NUM_MBARRIERS|MBARRIER_INSTR_OFFSETS|REG_RECONFIG|CTA_PER_CLUSTER|BLOCKS_ARE_CLUSTERS)|parameter \S+ at \S+ of 0x80|\.debug_str|\.nv\.merc\.debug_str)$`)
 	// These follow from the instructions, in either.
 	byCode    = regexp.MustCompile(`^(EIATTR_(CRS_STACK_SIZE|INT_WARP_WIDE_INSTR_OFFSETS|COOP_GROUP_INSTR_OFFSETS|COOP_GROUP_MASK_REGIDS|NUM_BARRIERS|KPARAM_INFO|MAX_THREADS|EXTERNS|SYSCALL_OFFSETS)|\.nv\.shared\.K|(\.nv\.merc)?\.rela\.text\.K|\.nv\.merc\.nv\.shared\.K|(\.nv\.merc)?\.relr?a?\.debug_line|(\.nv\.merc)?\.rela?\.nv_debug_line_sass|(\.nv\.merc)?\.(nv_debug_line_sass|debug_line)|\.nv\.local\.K)$`)
 	attribute = regexp.MustCompile(`EIATTR_\w+`)
 	section   = regexp.MustCompile(`(?m)^\s+[0-9a-f]+(?:\s+[0-9a-f]+){4}\s+\S+(?:\s+[0-9a-f]+){3}\s+(\.\S+)$`)
+	parameter = regexp.MustCompile(`Ordinal : (\S+)\s+Offset\s+: (\S+)\s+Size\s+: (\S+)`)
+	language  = regexp.MustCompile(`Language:\s+\S+`)
 	ofKernel  = regexp.MustCompile(`(text|info|constant0|shared|local|capmerc\.text)\.\w+$`)
 	ofText    = regexp.MustCompile(`debug_txt\.[0-9a-f]{32}$`)
 )
 
-// parts are the sections and attributes of a cubin, as cuobjdump lists them.
+// parts are the sections and attributes of a cubin as cuobjdump lists them, its language, its parameters with their places, what the notes say (which
+// tool, for which GPU, by which command line), and the header of the file.
 func parts(t *testing.T, tools *ptxas.Tools, file string) map[string]bool {
 	t.Helper()
 	out, err := exec.Command(filepath.Join(tools.Dir, "cuobjdump"), "-elf", file).CombinedOutput()
@@ -45,6 +48,35 @@ func parts(t *testing.T, tools *ptxas.Tools, file string) map[string]bool {
 	}
 	for _, m := range section.FindAllStringSubmatch(string(out), -1) {
 		set[ofText.ReplaceAllString(ofKernel.ReplaceAllString(m[1], "$1.K"), "debug_txt.TEXT")] = true
+	}
+	for _, l := range language.FindAllString(string(out), -1) {
+		set[l] = true
+	}
+	for _, m := range parameter.FindAllStringSubmatch(string(out), -1) {
+		set[fmt.Sprintf("parameter %s at %s of %s", m[1], m[2], m[3])] = true
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set[fmt.Sprintf("header %x flags %x", data[:24], data[48:51])] = true // the last byte of the flags follows from the code
+	f, err := elf.NewFile(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes := 0
+	for _, s := range f.Sections {
+		if strings.HasPrefix(s.Name, ".note.") {
+			text, err := s.Data()
+			if err != nil {
+				t.Fatal(err)
+			}
+			notes++
+			set[fmt.Sprintf("%s: %q", s.Name, text)] = true
+		}
+	}
+	if notes == 0 {
+		t.Errorf("%s has no notes", file)
 	}
 	return set
 }

@@ -391,7 +391,7 @@ tileaa.module @m {
   }
 }`
 	_, printed := launch(t, "sm_80", text, 1, int64(1<<40), uint16(0x3E00))
-	if want := "n=1099511627776 100% c=[  1,  -2,   3,   4,   5,   6,   7,   8] h=1.50\nbye\n"; printed != want {
+	if want := "n=1099511627776 100% c=[[  1,  -2], [  3,   4], [  5,   6], [  7,   8]] h=1.50\nbye\n"; printed != want {
 		t.Errorf("printed %q, want %q", printed, want)
 	}
 }

@@ -2,6 +2,7 @@ package nvvm
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	llvm "github.com/llir/llvm/ir"
@@ -111,7 +112,7 @@ func conversions(format string) (pieces []string, rest string) {
 	return pieces, format[start:]
 }
 
-// print_: one thread prints. A tile, of which that thread holds every element, prints as [a, b, ...] with one conversion for each.
+// print_: one thread prints. A tile, of which that thread holds every element, prints as [[a, b, ...], ...] with one conversion for each.
 func print_(f *fn, op *ir.Op) {
 	p := ir.Cast[tileaa.Print](op)
 	pieces, rest := conversions(p.Format())
@@ -126,7 +127,7 @@ func print_(f *fn, op *ir.Op) {
 	one := f.oneOwner()
 	f.branch(one, nil, func() []reg {
 		for i, v := range values {
-			f.printValue(pieces[i], args[i], len(tileaa.AsTile(v).Shape))
+			f.printValue(pieces[i], args[i], tileaa.AsTile(v).Shape)
 		}
 		if rest != "" {
 			f.vprintf(rest, nil)
@@ -179,29 +180,38 @@ func layoutIsWhole(reps []int) bool {
 	return true
 }
 
-// printValue prints one value after the text before it: a tile piece by piece, since vprintf takes 32 arguments.
-func (f *fn) printValue(piece string, args []reg, rank int) {
+// printValue prints one value after the text before it: a tile as nested lists, piece by piece, since vprintf takes 32 arguments.
+func (f *fn) printValue(piece string, args []reg, shape []int64) {
 	at := strings.LastIndexByte(piece, '%')
 	text, conversion := piece[:at], wideConversion(piece[at:], args[0].k)
-	if rank == 0 {
-		f.vprintf(text+conversion, args)
-		return
-	}
 	const each = 16
 	for i := 0; i < len(args); i += each {
 		part := args[i:min(i+each, len(args))]
-		list := strings.TrimSuffix(strings.Repeat(conversion+", ", len(part)), ", ")
-		switch {
-		case i == 0:
-			list = text + "[" + list
-		default:
-			list = ", " + list
+		for k := range part {
+			begin, end := brackets(shape, i+k)
+			if i+k > 0 {
+				text += ", "
+			}
+			text += strings.Repeat("[", begin) + conversion + strings.Repeat("]", end)
 		}
-		if i+each >= len(args) {
-			list += "]"
-		}
-		f.vprintf(list, part)
+		f.vprintf(text, part)
+		text = ""
 	}
+}
+
+// brackets is how many lists of a tile of a shape, written row by row, begin before and end after element i.
+func brackets(shape []int64, i int) (begin, end int) {
+	n := 1
+	for _, extent := range slices.Backward(shape) {
+		n *= int(extent)
+		if i%n == 0 {
+			begin++
+		}
+		if (i+1)%n == 0 {
+			end++
+		}
+	}
+	return begin, end
 }
 
 // wideConversion gives a conversion of a 64-bit integer its length modifier.

@@ -81,6 +81,36 @@ func TestLaunches(t *testing.T) {
 	}
 }
 
+// printText prints tiles of several ranks, one of them with more elements than one call of printf takes.
+const printText = `cuda_tile.module @m { entry @show() {
+  %i = iota : tile<8xi32>
+  %r = reshape %i : tile<8xi32> -> tile<2x4xi32>
+  %c = reshape %i : tile<8xi32> -> tile<2x2x2xi32>
+  %o = reshape %i : tile<8xi32> -> tile<8x1xi32>
+  %w = iota : tile<32xi32>
+  %x = reshape %w : tile<32xi32> -> tile<2x16xi32>
+  %s = constant <f32: 1.5> : tile<f32>
+  %t0 = print_tko "%d %i|%f\n", %i, %r, %s : tile<8xi32>, tile<2x4xi32>, tile<f32> -> token
+  %t1 = print_tko "%d%d\n", %c, %o token=%t0 : tile<2x2x2xi32>, tile<8x1xi32> -> token
+  %t2 = print_tko "%d.\n", %x token=%t1 : tile<2x16xi32> -> token
+  return
+} }`
+
+// Both engines print tiles as nested lists.
+func TestPrints(t *testing.T) {
+	const want = `[0, 1, 2, 3, 4, 5, 6, 7] [[0, 1, 2, 3], [4, 5, 6, 7]]|1.500000
+[[[0, 1], [2, 3]], [[4, 5], [6, 7]]][[0], [1], [2], [3], [4], [5], [6], [7]]
+[[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15], [16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31]].
+`
+	for _, e := range engines {
+		var said bytes.Buffer
+		_, err := load(t, printText, executor.Options{Engine: e}).Launch(t.Context(), &executor.Launch{Kernel: "show", Grid: [3]int{1, 1, 1}, Stdout: &said})
+		if err != nil || said.String() != want {
+			t.Errorf("%s: %v\n%swant\n%s", e, err, said.String(), want)
+		}
+	}
+}
+
 // What is wrong with a launch is said before anything runs.
 func TestMisuse(t *testing.T) {
 	p := load(t, addText, executor.Options{})

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	llvm "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 
@@ -38,6 +39,8 @@ type rotation struct {
 	end      int     // from this one on they are the last step
 	gate     []int32 // waits and barriers of the beginning
 	copies   []int32 // copies and commits after them
+	hurried  int     // so many of them are in the beginning,
+	after    int     // the others among so many products after it
 	reads    []int32 // for the first step
 	moved    []bool  // gate, copies and reads
 	late     []bool  // products of the last step, and what follows from them
@@ -332,6 +335,22 @@ func (r *rotation) fits(limit int) bool {
 	return most <= limit
 }
 
+// hurry decides how many copies are begun in the last step: all if no group stays in flight at the wait, for then the next wait is for
+// them; else memory is kept busy evenly for half of the iteration.
+func (r *rotation) hurry() {
+	r.hurried = len(r.copies)
+	for _, i := range r.gate {
+		if call := r.inst(i).(*llvm.InstCall); r.row(call).Name == "cp.async.wait_group" {
+			if pending, ok := call.Args[0].(*constant.Int); ok && pending.X.Sign() > 0 {
+				r.after = min(r.room(), max(0, len(r.products)/2-(len(r.products)-r.end)))
+			}
+		}
+	}
+	if r.after > 0 {
+		r.hurried = len(r.copies) * (len(r.products) - r.end) / (len(r.products) - r.end + r.after)
+	}
+}
+
 // apply rotates the loop if registers suffice.
 func (r *rotation) apply(f *fn) bool {
 	limit := f.plan.MaxReg
@@ -341,6 +360,7 @@ func (r *rotation) apply(f *fn) bool {
 	if !r.fits(limit) {
 		return false
 	}
+	r.hurry()
 	m := &mover{rotation: r, f: f, done: make([]bool, len(r.order)), instead: map[value.Value]value.Value{}}
 	m.enter()
 	m.body()

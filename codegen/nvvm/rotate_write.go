@@ -42,7 +42,7 @@ func (m *mover) enter() {
 			}
 		}
 	}
-	for _, i := range slices.Concat(m.gate, m.copies, m.reads, m.kept) {
+	for _, i := range slices.Concat(m.gate, m.copies[:m.hurried], m.reads, m.kept) {
 		c.copy(i)
 	}
 	pre.Insts, m.out = m.out, nil
@@ -99,10 +99,10 @@ func (m *mover) body() {
 		c.copy(i)
 	}
 	last := m.products[m.end:]
-	begun := 0
+	turn := spread(m.copies[:m.hurried], len(last))
 	for k, p := range last {
-		for ; begun*len(last) < (k+1)*len(m.copies) && begun < len(m.copies); begun++ {
-			c.copy(m.copies[begun])
+		for _, i := range turn[k] {
+			c.copy(i)
 		}
 		m.emit(p)
 	}
@@ -150,12 +150,18 @@ func (m *mover) early() {
 		}
 	}
 	k = 0
+	turn := spread(m.copies[m.hurried:], m.after)
 	for _, i := range m.order {
 		switch {
 		case m.moved[i] || m.isPhi(i):
 		case k < len(m.products) && i == m.products[k]:
 			for _, read := range wanted[k] {
 				m.emit(read)
+			}
+			if k < len(turn) {
+				for _, begun := range turn[k] {
+					m.emit(begun)
+				}
 			}
 			if !m.late[i] {
 				m.emit(i)
@@ -165,6 +171,31 @@ func (m *mover) early() {
 			m.emit(i)
 		}
 	}
+}
+
+// room is the number of products, but those of the last step, that copies may pass.
+func (r *rotation) room() int {
+	k := 0
+	for _, i := range r.order {
+		switch {
+		case r.moved[i] || r.isPhi(i):
+		case k == r.end || r.what[i] == blocker || r.what[i] == fixed && i != r.products[k]:
+			return k
+		case i == r.products[k]:
+			k++
+		}
+	}
+	return k
+}
+
+// spread distributes copies evenly over so many turns.
+func spread(copies []int32, turns int) [][]int32 {
+	out := make([][]int32, turns)
+	for j, i := range copies {
+		k := j * turns / len(copies)
+		out[k] = append(out[k], i)
+	}
+	return out
 }
 
 // replaced is a value, or the phi that stands for it.

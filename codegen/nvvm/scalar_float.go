@@ -70,6 +70,10 @@ func (f *fn) arith(op *ir.Op, name string, x ...*tile) {
 	format := formatOf(op.Result(0))
 	switch format {
 	case float.F32, float.F64:
+		if name == "div" && format == float.F32 && rounding == ".rn" && ftz(op) == "" {
+			f.set(op, f.divided(elem, x[0], x[1]))
+			return
+		}
 		f.set(op, f.each(elem, func(r []reg) reg { return f.floatOp(name, rounding, ftz(op), append([]reg(nil), r...)...) }, x...))
 		return
 	}

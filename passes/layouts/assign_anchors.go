@@ -24,6 +24,7 @@ func (a *assigner) access(op *ir.Op) anchor {
 			vec = int(v)
 		}
 	}
+	vec = a.widths.limit(op, vec)
 	if p, ok := ir.As[tileaa.PtrAccess](op); ok && (ir.Is[tileaa.Load](op) || ir.Is[tileaa.Store](op)) {
 		if n := a.strongest(op); vec == 1 && !a.infer(p.Ptr()).none() && !repeats(n.l) {
 			return n // computed pointers have no order that another layout would make use of

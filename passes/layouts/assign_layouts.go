@@ -27,7 +27,7 @@ import (
 func Assign(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		a := &assigner{
-			s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.WarpsOf(entry),
+			s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.WarpsOf(entry), widths: widthsOf(s, entry),
 			final: map[*ir.Value]anchor{}, open: map[*ir.Value]bool{}, made: map[demand]*ir.Value{},
 		}
 		if err := a.rewriteBlock(entry.Body()); err != nil {
@@ -53,9 +53,10 @@ type demand struct {
 }
 
 type assigner struct {
-	s     *pass.State
-	b     *ir.Builder
-	warps int
+	s      *pass.State
+	b      *ir.Builder
+	warps  int
+	widths *widths
 
 	final map[*ir.Value]anchor // what infer found
 	open  map[*ir.Value]bool   // values being looked at: a value that asks for itself has no say

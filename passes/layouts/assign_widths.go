@@ -1,0 +1,111 @@
+package layouts
+
+import (
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+	"tileiras/passes/pass"
+)
+
+// This file finds the width of accesses whose values meet. Where loads of narrow and of wide elements meet in arithmetic, each in its
+// widest vectors, one of them would have to change threads; where all have as many elements in a vector as the widest elements allow,
+// none has, and every access still moves whole sectors:
+//
+//	%x = tiled_load : bf16  16 bytes, 8 elements          8 bytes, 4 elements
+//	%w = tiled_load : f32   16 bytes, 4 elements    =>   16 bytes, 4 elements
+//	%y = mulf (ftof %x), %w
+
+// widths says how many elements the accesses have whose values meet in arithmetic.
+type widths struct {
+	meets map[*ir.Value]*ir.Value // a forest: values that meet have one root
+	least map[*ir.Value]int       // by root
+	fixed map[*ir.Value]bool      // by root: a product takes or gives a value
+}
+
+// widthsOf takes time linear in the entry.
+func widthsOf(s *pass.State, entry *ir.Op) *widths {
+	w := &widths{map[*ir.Value]*ir.Value{}, map[*ir.Value]int{}, map[*ir.Value]bool{}}
+	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		if op.Traits().Has(ir.Elementwise) || op.Code() == tileaa.OpReshape {
+			for _, v := range op.Operands() {
+				if tileaa.IsRanked(v) && !madeAnywhere(v) {
+					w.join(v, op.Result(0))
+				}
+			}
+		}
+	})
+	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		if tileaa.IsProduct(op) {
+			for _, v := range append(op.Operands(), op.Results()...) {
+				w.fixed[w.root(v)] = true
+			}
+		}
+		if v, n := vectorOf(op); n > 1 {
+			root := w.root(v)
+			if least, ok := w.least[root]; !ok || n < least {
+				w.least[root] = n
+			}
+		}
+	})
+	return w
+}
+
+// madeAnywhere reports whether a value is made again in every layout, so that what uses it need not meet there.
+func madeAnywhere(v *ir.Value) bool {
+	op := v.DefiningOp()
+	if op == nil {
+		return false
+	}
+	switch op.Code() {
+	case tileaa.OpConstant, tileaa.OpSplat, tileaa.OpIota, tileaa.OpBroadcast:
+		return true
+	}
+	return false
+}
+
+// vectorOf is the tile of a tiled load or store and its vector.
+func vectorOf(op *ir.Op) (v *ir.Value, vec int) {
+	switch op.Code() {
+	case tileaa.OpTiledLoad:
+		v = op.Result(0)
+	case tileaa.OpTiledStore:
+		v = tileaa.StoredValue(op)
+	default:
+		return nil, 0
+	}
+	if n, ok := ir.Cast[tileaa.AccessOp](op).Vec(); ok && tileaa.IsRanked(v) {
+		return v, int(n)
+	}
+	return nil, 0
+}
+
+func (w *widths) root(v *ir.Value) *ir.Value {
+	for w.meets[v] != nil {
+		if above := w.meets[w.meets[v]]; above != nil {
+			w.meets[v] = above
+		}
+		v = w.meets[v]
+	}
+	return v
+}
+
+func (w *widths) join(a, b *ir.Value) {
+	if a, b = w.root(a), w.root(b); a != b {
+		w.meets[a] = b
+	}
+}
+
+// limit is the vector of an access with vectors of vec elements, where it meets others.
+func (w *widths) limit(op *ir.Op, vec int) int {
+	v, n := vectorOf(op)
+	if n < 2 || w.fixed[w.root(v)] {
+		return vec
+	}
+	least := w.least[w.root(v)]
+	if least < vec && least*tileaa.ElemBytes(tileaa.AsTile(v).Elem) >= leastVector {
+		return least
+	}
+	return vec
+}
+
+// leastVector is the bytes of the narrowest vector that a load takes for the sake of others: 32 lanes still move four whole sectors.
+const leastVector = 4

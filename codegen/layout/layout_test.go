@@ -254,6 +254,28 @@ func TestEditsActOnCoordinates(t *testing.T) {
 	})
 }
 
+func TestExtractWantsARegisterBitForEachPiece(t *testing.T) {
+	for _, reg := range [][]uint64{{1}, {1, 2, 2}} { // no bit chooses the piece, two do
+		if piece, _, ok := Must([]int{4}, Bases{Reg: reg}).Extract([]int{2}); ok {
+			t.Errorf("registers %v of 4 elements: a piece of 2 is %s", reg, piece)
+		}
+	}
+}
+
+func TestTheZeroLayoutIsNoOther(t *testing.T) {
+	scalar, cell := Must(nil, Bases{}), mustMem(nil, nil, 0, 0)
+	if none := (Layout{}); none.Equal(scalar) || scalar.Equal(none) || !none.Equal(Layout{}) || !scalar.Equal(Must(nil, Bases{})) {
+		t.Error("a layout of one element in one place is taken for none")
+	}
+	if none := (MemLayout{}); none.Equal(cell) || cell.Equal(none) || !none.Equal(MemLayout{}) || !cell.Equal(mustMem(nil, nil, 0, 0)) {
+		t.Error("a memory layout of one element is taken for none")
+	}
+	a, b := Must([]int{4}, Bases{Reg: []uint64{1, 2}}), Must([]int{4}, Bases{Reg: []uint64{1}, Lane: []uint64{2}})
+	if a.Equal(b) || a.Equal(Must([]int{2, 2}, Bases{Reg: []uint64{1, 2}})) || !a.Equal(Must([]int{4}, Bases{Reg: []uint64{1, 2}})) {
+		t.Error("layouts are equal that are not, or the other way round")
+	}
+}
+
 func TestExtractFindsThePiecesOfCat(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := drawLayout(t, []int{8, 16}, 0, true)

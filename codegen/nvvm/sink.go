@@ -37,10 +37,12 @@ func (f *fn) sinkToProducts() {
 	// Operands as numbers, and who is used where it must not move: in another block, by a phi or by a terminator.
 	s.operands, s.pinned = make([][]int32, len(s.insts)), make([]bool, len(s.insts))
 	first := int32(0)
+	all := make([]int32, 0, 3*len(s.insts)) // what the lists of operands are cut from
 	for _, b := range f.fn.Blocks {
 		next := first + int32(len(b.Insts))
 		for i := first; i < next; i++ {
 			f.budget.Step()
+			from := len(all)
 			_, phi := s.insts[i].(*llvm.InstPhi)
 			for _, x := range s.insts[i].Operands() {
 				n, ok := s.number[*x]
@@ -49,9 +51,10 @@ func (f *fn) sinkToProducts() {
 				case phi || n < first || n >= next:
 					s.pinned[n] = true
 				default:
-					s.operands[i] = append(s.operands[i], n)
+					all = append(all, n)
 				}
 			}
+			s.operands[i] = all[from:len(all):len(all)]
 		}
 		for _, x := range b.Term.Operands() {
 			if n, ok := s.number[*x]; ok {

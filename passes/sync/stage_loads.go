@@ -7,6 +7,7 @@ import (
 	"tileiras/codegen/cost"
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
+	"tileiras/internal/planted"
 	"tileiras/ir"
 	"tileiras/passes/kernel"
 	"tileiras/passes/pass"
@@ -376,7 +377,11 @@ func (x *stagedLoop) store(m ir.Mapping, i int, position *ir.Value, ahead int64)
 func (x *stagedLoop) storeIf(m ir.Mapping, i int, position *ir.Value) {
 	then := tileaa.NewIf(x.b, nil, x.exists).Op
 	x.b.AtEnd(then.Region(0).AddBlock())
-	x.store(maps.Clone(m), i, position, 1)
+	ahead := int64(1)
+	if planted.On("staged-slot") {
+		ahead = 0 // it overwrites what the rest of the product reads
+	}
+	x.store(maps.Clone(m), i, position, ahead)
 	tileaa.NewYield(x.b, nil)
 	x.b.After(then)
 }

@@ -35,6 +35,7 @@ var bugs = []struct {
 	{"late-copy", "planted/cases/ring", `out of bounds`},
 	{"copy-after-last", "planted/cases/steps", `out of bounds`},
 	{"read-before-gate", "planted/cases/ring", `in flight|race: `},
+	{"staged-slot", "corpus/cases/matmul_f8e4m3fn", `elements differ|undefined`},
 	{"edge-off-by-one", "planted/cases/edge", `elements differ`},
 	{"shared-register", "corpus/cases/attention_f16", `elements differ|undefined|out of bounds|misaligned`},
 }

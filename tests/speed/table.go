@@ -190,7 +190,7 @@ tests/speed says how the machine code of each compiler is timed, and what that d
 10 % mean nothing.
 
 Rates are TF/s of the hot loop of kernels with matrix products, GB/s of the bytes that the launch must move of the others. Hinted is NVIDIA's code
-with the hint of 8 worker warps. The ratio is the time of ours by that of the best other: above 1 ours is slower. The limit is the share of the tensor
+with the hint of 8 worker warps; Triton's kernels do the same work in tiles of their own, those on rows for shorter rows. The ratio is the time of ours by that of the best other: above 1 ours is slower. The limit is the share of the tensor
 peak of the types, or of 90 % of the bandwidth of DRAM. Resources are ours: registers of a thread, spilled bytes, bytes of shared memory of a block,
 warps of a block, blocks on a multiprocessor.
 `

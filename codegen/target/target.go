@@ -54,6 +54,7 @@ type Target struct {
 	WarpsPerSM         int
 	BlocksPerSM        int
 	ClusterMax         int // thread blocks in a portable cluster; 1 = no clusters
+	Products           int // multiply-adds of 16-bit floats in a cycle of a multiprocessor, by products of a warp
 
 	Families Family
 

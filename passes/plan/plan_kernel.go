@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"tileiras/codegen/atom"
 	"tileiras/codegen/cost"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -126,7 +125,8 @@ func cheapestFirst(list []candidate, hinted int) {
 
 // productPlans lists the plans of a kernel with matrix products: of each way to cut, the cheapest number of warps that can do it.
 func productPlans(s *pass.State, entry *ir.Op, products *slice.Products, warps []int, hinted int) []candidate {
-	d, feeds, costs := products.Demands, slice.Feeding{}, productCosts{}
+	d, feeds := products.Demands, slice.Feeding{}
+	costs := newPrices(s, entry, products)
 	var out, not, list []candidate
 	for _, w := range warps {
 		c := candidate{name: fmt.Sprintf("%d warps", w), why: misfit(s, entry, d, w, nil)}
@@ -136,10 +136,10 @@ func productPlans(s *pass.State, entry *ir.Op, products *slice.Products, warps [
 		if c.why == "" {
 			c.why = operandsMisfit(s, entry, products, w)
 		}
+		c.cost = costs.whole(w)
 		if c.why == "" {
-			c.plan = newPlan(s, entry, d, w)
+			c.plan = costs.wholePlan(w)
 		}
-		c.cost = costs.of(s, entry, products, w, 1, s.Target.SharedOptIn)
 		list = append(list, c)
 	}
 	out, not = cheapestOf(list, hinted, out, not)
@@ -154,12 +154,12 @@ func productPlans(s *pass.State, entry *ir.Op, products *slice.Products, warps [
 					c.plan = boundedPlan(s, entry, d, w)
 					c.plan.OperandBytes = bytes
 				}
-				c.cost = costs.of(s, entry, products, w, 1, bytes)
+				c.cost = costs.inPieces(w, 1, bytes)
 				list = append(list, c)
 			}
 		}
 		if k > 0 || !slices.ContainsFunc(list, func(c candidate) bool { return c.plan != nil }) {
-			list = append(list, piecesPlan(s, entry, products, costs, k, hinted))
+			list = append(list, piecesPlan(costs, k, hinted))
 		}
 		out, not = cheapestOf(list, hinted, out, not)
 	}
@@ -186,8 +186,8 @@ func cheapestOf(list []candidate, hinted int, out, not []candidate) (o, n []cand
 
 // piecesPlan makes the result in pieces, of ever fewer registers: of 8 warps, whose threads have all the registers that one can have; at
 // last of the most.
-func piecesPlan(s *pass.State, entry *ir.Op, products *slice.Products, costs productCosts, k, hinted int) candidate {
-	d := products.Demands
+func piecesPlan(costs *prices, k, hinted int) candidate {
+	s, entry, d := costs.s, costs.entry, costs.products.Demands
 	w := 8
 	if hinted > 0 {
 		w = hinted
@@ -209,56 +209,7 @@ func piecesPlan(s *pass.State, entry *ir.Op, products *slice.Products, costs pro
 	for d.AccumulatorBits/32/(32*w*pieces) > regs {
 		pieces *= 2
 	}
-	return candidate{name: fmt.Sprintf("%d warps, pieces of %d registers", w, regs), plan: plan, cost: costs.of(s, entry, products, w, pieces, bytes)}
-}
-
-// productCosts keeps what products cost: a kernel may have many that are alike.
-type productCosts map[cutProduct]int
-
-type cutProduct struct {
-	atom   atom.Candidate
-	warps  int
-	cut    cost.Cut
-	staged int
-}
-
-// one is cost.CutProduct, -1 where that has no answer.
-func (c productCosts) one(k cutProduct) int {
-	n, old := c[k]
-	if !old {
-		var ok bool
-		if n, ok = cost.CutProduct(k.atom, k.warps, k.cut, k.staged); !ok {
-			n = -1
-		}
-		c[k] = n
-	}
-	return n
-}
-
-// of is the cost of all products of a kernel, each as often as it is assumed to run.
-func (c productCosts) of(s *pass.State, entry *ir.Op, products *slice.Products, warps, pieces, bytes int) int {
-	total := 0
-	r := products.Room(warps, bytes)
-	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-		if !tileaa.IsProduct(op) {
-			return
-		}
-		p := products.Of(op, warps)
-		if !p.OK {
-			return
-		}
-		k := cutProduct{p.Atom, warps, cost.Cut{Pieces: pieces, Steps: 1}, p.Staged}
-		if n := c.one(k); n >= 0 {
-			for q := p; q.TooBig(r) && q.Extent.K > 1; k.cut.Steps *= 2 {
-				q.Extent.K, q.Staged, q.Passed = q.Extent.K/2, q.Staged/2, q.Passed/2
-			}
-			if m := c.one(k); m >= 0 {
-				n = m
-			}
-			total += n * cost.LoopWeight(ir.LoopDepth(op))
-		}
-	})
-	return total
+	return candidate{name: fmt.Sprintf("%d warps, pieces of %d registers", w, regs), plan: plan, cost: costs.inPieces(w, pieces, bytes)}
 }
 
 // addressedSingly reports whether a tile as big as a result of a product is loaded or stored through pointers.

@@ -40,7 +40,11 @@ func SelectAtoms(s *pass.State) error {
 		for _, op := range dots {
 			s.Ctx.Budget.Look() // every split is tiled
 			m := *ir.Cast[tileaa.Dot](op).Atom()
-			m.Split = bestSplit(op, atom.Candidate{Atom: m.Atom, Swap: m.Swap, Extent: kernel.ExtentOf(op)}, tileaa.WarpsOf(op))
+			t, ok := bestTiling(op, atom.Candidate{Atom: m.Atom, Swap: m.Swap, Extent: kernel.ExtentOf(op)}, tileaa.WarpsOf(op))
+			if !ok {
+				panic(fmt.Sprintf("BUG: %s does not tile %v over %d warps", m.Atom.Name, kernel.ExtentOf(op), tileaa.WarpsOf(op)))
+			}
+			m.Split = t.Split
 			ir.Cast[tileaa.Dot](op).SetAtom(&m)
 		}
 		known := facts.New(s.Ctx, entry)

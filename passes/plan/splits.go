@@ -1,27 +1,21 @@
 package plan
 
 import (
-	"fmt"
-
 	"tileiras/codegen/atom"
 	"tileiras/codegen/cost"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 )
 
-// bestSplit shares a product over warps. Warps split rows alone where a thread must keep whole rows of the result for itself and its
+// bestTiling shares a product over warps. Warps split rows alone where a thread must keep whole rows of the result for itself and its
 // neighbours: where the result becomes the left operand of another dot, which then needs no other warp (attention), or is reduced.
 // Otherwise the split that reads the least of both operands wins.
-func bestSplit(op *ir.Op, k atom.Candidate, warps int) atom.Split {
+func bestTiling(op *ir.Op, k atom.Candidate, warps int) (atom.Tiling, bool) {
 	var keep func(atom.Split) bool
 	if wantsRows(op) {
 		keep = fewestColumns(k, warps)
 	}
-	t, ok := cost.BestSplit(k, warps, keep)
-	if !ok {
-		panic(fmt.Sprintf("BUG: %s does not tile %s over %d warps", k.Atom.Name, k.Extent, warps))
-	}
-	return t.Split
+	return cost.BestSplit(k, warps, keep)
 }
 
 // fewestColumns keeps the splits in which as few warps as possible share a row.

@@ -216,6 +216,7 @@ type Product struct {
 	OK     bool // some row computes it
 	Staged int  // bytes of the operands that lie in shared memory
 	Passed int  // bytes that pass through registers on their way there
+	Held   int  // the same without those of reshaped and permuted tiles, which copies bring where that pays
 	accs   int  // accumulators of a thread
 }
 
@@ -252,6 +253,7 @@ func (ps *Products) product(op *ir.Op, warps int) Product {
 	s := ps.s
 	p := Product{Extent: kernel.ExtentOf(op), accs: kernel.TileRegisters(op.Result(0)) / (32 * warps)}
 	p.Atom, p.OK = kernel.ChooseAtom(s, op, p.Extent, warps)
+	ea, eb, _ := kernel.OperandElems(op)
 	for i, elem := range []atom.Elem{p.Atom.A, p.Atom.B} {
 		v := op.Operand(i)
 		if p.OK && p.Atom.Atom.Scalar() || !fromProduct(v) {
@@ -265,8 +267,20 @@ func (ps *Products) product(op *ir.Op, warps int) Product {
 			}
 			p.Passed += n
 		}
+		if own := [2]atom.Elem{ea, eb}[i]; elem != own && elem != atom.TF32 || !s.Target.Has("cp.async") || scaled || !copied(v) {
+			p.Held += ps.loadedBytes(v, map[*ir.Value]bool{})
+		}
 	}
 	return p
+}
+
+// copied reports whether a value is what a load brings, in whatever shape.
+func copied(v *ir.Value) bool {
+	op := v.DefiningOp()
+	for op != nil && (op.Code() == tileaa.OpReshape || op.Code() == tileaa.OpPermute) {
+		op = op.Operand(0).DefiningOp()
+	}
+	return op != nil && op.Code() == tileaa.OpTiledLoad
 }
 
 // half is the product with half as much of K.
@@ -274,6 +288,13 @@ func (p Product) half(s *pass.State, op *ir.Op, warps int) Product {
 	p.Extent.K, p.Staged, p.Passed = p.Extent.K/2, p.Staged/2, p.Passed/2
 	p.Atom, p.OK = kernel.ChooseAtom(s, op, p.Extent, warps)
 	return p
+}
+
+// Pointers is what the accesses of a load need: it is ragged where fewer than 16 bytes are known to lie in the array together.
+func (ps *Products) Pointers(load *ir.Op) int {
+	block, ok := tileaa.BlockOf(load)
+	ragged := ok && ps.known.BlockMaskVector(block, ps.known.FastDim(block))*int64(tileaa.ElemBytes(tileaa.AsTile(load.Result(0)).Elem)) < 16
+	return kernel.Pointers(load, ragged)
 }
 
 // loadedBytes is what is loaded into registers for a value. Elements that lie alone in memory have a register each.

@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"tileiras/codegen/atom"
 	"tileiras/codegen/cost"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -12,14 +13,10 @@ import (
 // room for.
 func slotsFor(s *pass.State, entry *ir.Op, p *pipeline) int {
 	plan := tileaa.PlanOf(entry)
-	l := cost.Overlap{Warps: plan.Warps, Registers: plan.MaxReg}
-	if l.Registers == 0 {
-		l.Registers = kernel.DemandsOf(s, entry).AccumulatorBits/32/(32*plan.Warps) + cost.BesideAccumulators
-	}
-	for _, op := range p.loop.Op.Body().Ops() {
-		if tileaa.IsProduct(op) {
-			l.Work += productCycles(op, plan.Warps)
-		}
+	accumulators := kernel.DemandsOf(s, entry).AccumulatorBits / 32 / (32 * plan.Warps)
+	l := kernel.Loop(s, p.loop.Op, plan.Warps, accumulators, tilingOf, pointersOf)
+	if plan.MaxReg > 0 {
+		l.Registers = min(plan.MaxReg, s.Target.RegistersPerThread)
 	}
 	for slots := 1; slots <= cost.MostSlots; slots++ {
 		bytes, err := sharedWith(s, entry, p, slots)
@@ -28,17 +25,23 @@ func slotsFor(s *pass.State, entry *ir.Op, p *pipeline) int {
 		}
 		l.Shared = append(l.Shared, bytes)
 	}
-	return l.Slots(s.Target)
+	return max(1, l.Slots(s.Target))
 }
 
-// productCycles is the cycles of the matrix unit of a product.
-func productCycles(op *ir.Op, warps int) int {
+// tilingOf is how warps share a product, as its atom says.
+func tilingOf(op *ir.Op) (atom.Tiling, bool) {
 	d, ok := ir.As[tileaa.Dot](op)
 	if !ok {
-		return 0
+		return atom.Tiling{}, false
 	}
-	e := kernel.ExtentOf(op)
-	return max(e.Batch, 1) * e.M * e.N * e.K / (d.Atom().Atom.Rate * min(warps, 4))
+	m := d.Atom()
+	return atom.Tile(m.Atom, kernel.ExtentOf(op), m.Split, m.Swap)
+}
+
+// pointersOf is what the accesses of a load need, as its copy says.
+func pointersOf(op *ir.Op) int {
+	c, ok := ir.As[tileaa.AsyncCopy](op)
+	return kernel.Pointers(op, ok && c.Ragged())
 }
 
 // sharedWith is the shared memory of a kernel when the buffers of a loop are rings of so many slots.

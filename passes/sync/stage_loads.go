@@ -163,15 +163,17 @@ func (g *staging) slots(s *pass.State, entry *ir.Op) int {
 	if g.cut() == nil {
 		most = all
 	}
-	l := cost.Staging{Work: productCycles(g.product.Op, plan.Warps), Warps: plan.Warps, Registers: min(held, limit)}
+	l := kernel.Loop(s, g.loop.Op, plan.Warps, 0, tilingOf, pointersOf)
+	l.Registers = min(held, limit)
+	var room [3]int
 	for slots, registers := range []int{0, held + all, held + most} {
 		bytes, err := g.shared(s, entry, max(slots, 1))
 		if err != nil || slots > 0 && registers > limit {
 			bytes = 0
 		}
-		l.Shared[slots] = bytes
+		room[slots] = bytes
 	}
-	return l.Slots(s.Target)
+	return l.StagedSlots(s.Target, room)
 }
 
 // underWay is the registers that hold what is loaded for all stores together, and the most for one of them.

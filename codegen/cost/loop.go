@@ -1,0 +1,118 @@
+package cost
+
+import "tileiras/codegen/target"
+
+// Loop is an iteration of a loop that multiplies what copies bring to shared memory, of one thread block.
+type Loop struct {
+	Matrix    int   // cycles in which the matrix units of a multiprocessor of sm_80 are busy
+	Issue     int   // warp instructions
+	Waves     int   // cycles of the shared memory pipe
+	Copied    int   // bytes from global memory
+	Exchanges int   // of values among the warps
+	Warps     int   // of a thread block
+	Registers int   // of a thread
+	Shared    []int // bytes of a thread block with one slot for what is copied, with two, ..
+}
+
+// MostSlots is the most slots that are worth asking for.
+const MostSlots = 4
+
+// A warp stops between its products: for operands from shared memory and its turn there, for what it tells others, and for copies. Latencies
+// are those that microbenchmarks publish (arXiv 1804.06826, 2208.11174): of global memory at rest, busy, and crowded. The weights are those
+// with which times are nearest to the times of machine code (testdata of passes/plan).
+const (
+	meetCycles     = 200 // a barrier
+	exchangeCycles = 800 // warps tell each other what they have: an access and a barrier on both sides, for every part of a tile
+)
+
+var copyCycles = [...]int{700, 1400, 2100}
+
+// Cycles is the time of a multiprocessor for an iteration with the best number of slots; ok is false when no block fits.
+func (l Loop) Cycles(t *target.Target) (cycles int, ok bool) {
+	slots := l.Slots(t)
+	if slots == 0 {
+		return 0, false
+	}
+	return l.CyclesWith(t, slots), true
+}
+
+// Slots is the number of slots with which a multiprocessor has most to do; 0 when no block fits. A further slot takes instructions to
+// find, so it must save more than a part in 32.
+func (l Loop) Slots(t *target.Target) int {
+	best, least := 0, 0
+	for i := range l.Shared {
+		if l.Blocks(t, i+1) == 0 {
+			break
+		}
+		if time := l.CyclesWith(t, i+1); best == 0 || 32*time < 31*least {
+			best, least = i+1, time
+		}
+	}
+	return best
+}
+
+// Blocks is how many blocks a multiprocessor runs at once.
+func (l Loop) Blocks(t *target.Target, slots int) int {
+	n, _ := Occupancy(t, warpLanes*l.Warps, l.Registers, l.Shared[slots-1])
+	return n
+}
+
+// CyclesWith is the time with so many slots, the average over the latencies of global memory.
+func (l Loop) CyclesWith(t *target.Target, slots int) int {
+	blocks := l.Blocks(t, slots)
+	sum := 0
+	for _, latency := range copyCycles {
+		if slots > 1 {
+			latency = max(0, latency/(slots-1)-l.own(t)-l.stop())
+		}
+		sum += l.cycles(t, blocks, latency)
+	}
+	return sum / len(copyCycles)
+}
+
+// StagedSlots is how many slots of shared memory, none, one or two, are best for what loads bring through registers: without, they stay
+// where they are, and a warp waits for them; with one, the block meets once more. shared is the bytes of a block for each, 0 where it
+// cannot be.
+func (l Loop) StagedSlots(t *target.Target, shared [3]int) int {
+	best, least := 0, 0
+	for slots, bytes := range shared {
+		if bytes == 0 {
+			continue
+		}
+		blocks, _ := Occupancy(t, warpLanes*l.Warps, l.Registers, bytes)
+		if time := l.cycles(t, max(blocks, 1), [3]int{copyCycles[0], meetCycles, 0}[slots]); least == 0 || time < least {
+			best, least = slots, time
+		}
+	}
+	return best
+}
+
+// work is the cycles of the unit of a multiprocessor that has most to do.
+func (l Loop) work(t *target.Target) int {
+	return max(l.Matrix*sm80Products/t.Products, l.Issue/instrsPerCycle, l.Waves, l.Copied/bytesPerCycle, 1)
+}
+
+// own is the part of the work that a warp does by itself, on a quarter of a multiprocessor.
+func (l Loop) own(t *target.Target) int { return max(1, l.work(t)*4/l.Warps) }
+
+// stop is the cycles in which a warp does none of it.
+func (l Loop) stop() int {
+	return exchangeCycles*l.Exchanges + l.Waves/3 + 3*l.Issue/(5*l.Warps)
+}
+
+// cycles is the time of an iteration when warps stop for so much longer: the unit that has most to do is as busy as the warps keep it. Each
+// works for a part of its time, and at times that have nothing to do with those of others.
+func (l Loop) cycles(t *target.Target, blocks, longer int) int {
+	warps, own, stop := l.Warps*blocks, l.own(t), l.stop()+longer
+	const unit = 1 << 12
+	idle, free := unit, stop*unit/(own+stop)
+	for range max(1, warps/4) {
+		idle = idle * free / unit
+	}
+	busy := max(1, (unit-idle)*min(warps, 4)/4)
+	return l.work(t) * unit / busy
+}
+
+// sm80Products is what a multiprocessor of sm_80 does in a cycle, see target.Target; bytesPerCycle is a multiprocessor's share of the second-level
+// cache.
+const sm80Products, bytesPerCycle = 1024, 48

@@ -1,0 +1,101 @@
+package kernel
+
+import (
+	"slices"
+
+	"tileiras/codegen/atom"
+	"tileiras/codegen/cost"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+	"tileiras/passes/pass"
+)
+
+// besideProducts is the registers of a thread for addresses, bounds and counters of a loop that multiplies.
+const besideProducts = 32
+
+// slowIssue is the warp instructions of an elementwise operation for a register of results, where it is not one.
+var slowIssue = map[ir.Code]int{
+	tileaa.OpExp: 10, tileaa.OpExp2: 8, tileaa.OpLog: 10, tileaa.OpLog2: 10, tileaa.OpDivf: 10, tileaa.OpSqrt: 10, tileaa.OpRsqrt: 8, tileaa.OpTanh: 12,
+	tileaa.OpDivi: 16, tileaa.OpRemi: 16,
+}
+
+// Loop is what an iteration of a loop asks of a multiprocessor when so many warps run it. Accumulators are the registers of a thread that
+// are alive together, tiling says how warps share a product, pointers is Pointers of a load. Shared memory is the caller's to say.
+func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(product *ir.Op) (atom.Tiling, bool), pointers func(load *ir.Op) int) cost.Loop {
+	l := cost.Loop{Warps: warps}
+	fragments, addresses, reductions, sharedRows := 0, 0, 0, false
+	var visit func(b *ir.Block)
+	visit = func(b *ir.Block) {
+		for _, op := range b.Ops() {
+			s.Step()
+			switch {
+			case tileaa.IsProduct(op):
+				t, ok := tiling(op)
+				if !ok {
+					continue
+				}
+				c, matrix := cost.Product(t)
+				l.Matrix, l.Issue, l.Waves = l.Matrix+matrix, l.Issue+c.Instrs, l.Waves+c.Waves
+				perStep := cost.Registers(t.A, t.Atom.A.Bits()) + cost.Registers(t.B, t.Atom.B.Bits())
+				fragments = max(fragments, perStep/max(1, t.Repeat.K))
+				sharedRows = sharedRows || t.Split.N > 1
+			case op.Code() == tileaa.OpIf:
+				for _, r := range op.Regions() {
+					for _, b := range r.Blocks() {
+						visit(b)
+					}
+				}
+			case op.Code() == tileaa.OpTiledLoad, op.Code() == tileaa.OpLoad, op.Code() == tileaa.OpAsyncCopy:
+				l.Copied += loaded(op)
+				addresses += pointers(op) * loaded(op) / (16 * 32 * warps)
+			case op.Code() == tileaa.OpReduce:
+				l.Issue += TileRegisters(op.Operand(0)) / 32
+				reductions++
+			case op.Traits().Has(ir.Elementwise):
+				l.Issue += TileRegisters(op.Result(0)) / 32 * max(1, slowIssue[op.Code()])
+			}
+		}
+	}
+	visit(loop.Body())
+	if sharedRows {
+		l.Exchanges = reductions
+	}
+	l.Waves += l.Copied / 128
+	// A loop over copies reads the first fragments of the next iteration under the last products of this one.
+	l.Registers = min(accumulators+2*fragments+addresses+besideProducts, s.Target.RegistersPerThread)
+	return l
+}
+
+// loaded is the bytes that a load brings.
+func loaded(op *ir.Op) int {
+	bytes := func(shape []int64, elem ir.Type) int {
+		n := tileaa.ElemBytes(elem)
+		for _, x := range shape {
+			n *= int(x)
+		}
+		return n
+	}
+	if c, ok := ir.As[tileaa.AsyncCopy](op); ok {
+		t := c.Block().Type().(*tileaa.BlockType)
+		return bytes(t.Shape, t.Elem)
+	}
+	t := tileaa.AsTile(op.Result(0))
+	return bytes(t.Shape, t.Elem)
+}
+
+// Pointers is the registers that a thread needs for each of its accesses by a load: none where the distance to the first is a constant, one
+// for a distance, and one for how much of a ragged access lies in the array.
+func Pointers(load *ir.Op, ragged bool) int {
+	block, ok := tileaa.BlockOf(load)
+	if !ok {
+		return 2
+	}
+	n := 0
+	if m, ok := block.Memref().Type().(*tileaa.MemrefType); ok && slices.Contains(m.Strides, tileaa.Dynamic) {
+		n++
+	}
+	if ragged {
+		n++
+	}
+	return n
+}

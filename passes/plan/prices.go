@@ -1,0 +1,196 @@
+package plan
+
+import (
+	"tileiras/codegen/atom"
+	"tileiras/codegen/cost"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+	"tileiras/passes/kernel"
+	"tileiras/passes/pass"
+	"tileiras/passes/slice"
+)
+
+// prices asks codegen/cost what the products of an entry cost under a plan, and keeps the answers: a kernel may have many that are alike.
+type prices struct {
+	s        *pass.State
+	entry    *ir.Op
+	products *slice.Products
+	cut      map[cutProduct]int
+	tilings  map[tilingOf]tiled
+	loops    map[int][]weighted // of so many warps
+}
+
+func newPrices(s *pass.State, entry *ir.Op, products *slice.Products) *prices {
+	return &prices{s, entry, products, map[cutProduct]int{}, map[tilingOf]tiled{}, map[int][]weighted{}}
+}
+
+type cutProduct struct {
+	atom   atom.Candidate
+	warps  int
+	cut    cost.Cut
+	staged int
+}
+
+type tilingOf struct {
+	atom  atom.Candidate
+	warps int
+	rows  bool
+}
+
+type tiled struct {
+	atom.Tiling
+	ok bool
+}
+
+// one is cost.CutProduct, -1 where that has no answer.
+func (p *prices) one(k cutProduct) int {
+	n, old := p.cut[k]
+	if !old {
+		var ok bool
+		if n, ok = cost.CutProduct(k.atom, k.warps, k.cut, k.staged); !ok {
+			n = -1
+		}
+		p.cut[k] = n
+	}
+	return n
+}
+
+// tiling is how so many warps share a product.
+func (p *prices) tiling(op *ir.Op, warps int) (atom.Tiling, bool) {
+	product := p.products.Of(op, warps)
+	if !product.OK {
+		return atom.Tiling{}, false
+	}
+	k := tilingOf{product.Atom, warps, wantsRows(op)}
+	t, old := p.tilings[k]
+	if !old {
+		t.Tiling, t.ok = bestTiling(op, k.atom, warps)
+		p.tilings[k] = t
+	}
+	return t.Tiling, t.ok
+}
+
+// inPieces is the cost of products whose results are made in so many pieces, with so many bytes of shared memory for operands; each as often
+// as it is assumed to run.
+func (p *prices) inPieces(warps, pieces, bytes int) int {
+	total := 0
+	r := p.products.Room(warps, bytes)
+	p.s.Walk(p.entry, ir.PreOrder, func(op *ir.Op) {
+		if tileaa.IsProduct(op) {
+			total += p.product(op, warps, pieces, func(q slice.Product) bool { return q.TooBig(r) })
+		}
+	})
+	return total
+}
+
+// product is the cost of one product, cut along K until it is no longer too big.
+func (p *prices) product(op *ir.Op, warps, pieces int, tooBig func(slice.Product) bool) int {
+	q := p.products.Of(op, warps)
+	if !q.OK {
+		return 0
+	}
+	k := cutProduct{q.Atom, warps, cost.Cut{Pieces: pieces, Steps: 1}, q.Staged}
+	n := p.one(k)
+	if n < 0 {
+		return 0
+	}
+	for ; tooBig(q) && q.Extent.K > 1; k.cut.Steps *= 2 {
+		q.Extent.K, q.Staged, q.Passed = q.Extent.K/2, q.Staged/2, q.Passed/2
+	}
+	if m := p.one(k); m >= 0 {
+		n = m
+	}
+	return n * cost.LoopWeight(ir.LoopDepth(op))
+}
+
+// whole is the cost of products whose operands and results stay whole: of every loop that multiplies, the time of a multiprocessor that runs
+// as many blocks as it can; of products outside of loops, their own.
+func (p *prices) whole(warps int) int {
+	total := 0
+	for _, l := range p.loopsOf(warps) {
+		if cycles, ok := l.Cycles(p.s.Target); ok {
+			total += 4 * cycles * l.weight
+		}
+	}
+	p.s.Walk(p.entry, ir.PreOrder, func(op *ir.Op) {
+		if tileaa.IsProduct(op) && ir.EnclosingLoop(op) == nil {
+			total += p.product(op, warps, 1, func(slice.Product) bool { return false })
+		}
+	})
+	return total
+}
+
+// wholePlan is the plan to that cost. Registers are bound where the loop with most to do wants more blocks than threads with all registers
+// leave room for.
+func (p *prices) wholePlan(warps int) *tileaa.PlanAttr {
+	plan := newPlan(p.s, p.entry, p.products.Demands, warps)
+	most := 0
+	for _, l := range p.loopsOf(warps) {
+		cycles, ok := l.Cycles(p.s.Target)
+		if !ok || cycles*l.weight <= most || plan.Occupancy > 1 {
+			continue
+		}
+		most = cycles * l.weight
+		plan.MaxReg = 0
+		blocks := l.Blocks(p.s.Target, l.Slots(p.s.Target))
+		if n := cost.RegisterLimit(p.s.Target, 32*warps, blocks); n < p.s.Target.RegistersPerThread {
+			plan.MaxReg = n
+		}
+	}
+	return plan
+}
+
+// weighted is a loop, and how often an iteration is assumed to run.
+type weighted struct {
+	cost.Loop
+	weight int
+}
+
+// loopsOf are the innermost loops around products.
+func (p *prices) loopsOf(warps int) []weighted {
+	if list, old := p.loops[warps]; old {
+		return list
+	}
+	list := []weighted{}
+	seen := map[*ir.Op]bool{}
+	p.s.Walk(p.entry, ir.PreOrder, func(op *ir.Op) {
+		if !tileaa.IsProduct(op) {
+			return
+		}
+		if loop := ir.EnclosingLoop(op); loop != nil && !seen[loop] {
+			seen[loop] = true
+			list = append(list, weighted{p.loop(loop, warps), cost.LoopWeight(ir.LoopDepth(loop) + 1)})
+		}
+	})
+	p.loops[warps] = list
+	return list
+}
+
+// loop is what a loop asks of a multiprocessor, with rings for what it loads where the GPU copies to shared memory.
+func (p *prices) loop(op *ir.Op, warps int) cost.Loop {
+	accumulators := p.products.AccumulatorBits / 32 / (32 * warps)
+	l := kernel.Loop(p.s, op, warps, accumulators, func(op *ir.Op) (atom.Tiling, bool) { return p.tiling(op, warps) }, p.products.Pointers)
+	most := 1
+	if p.s.Target.Has("cp.async") {
+		most = cost.MostSlots
+	}
+	held := 0
+	p.s.Walk(op, ir.PreOrder, func(op *ir.Op) {
+		if tileaa.IsProduct(op) {
+			held += p.products.Of(op, warps).Held
+		}
+	})
+	if held > 0 { // a slot is loaded while the other is read
+		most = 2
+	}
+	l.Registers += held / (4 * 32 * warps)
+	limit := cost.RegisterLimit(p.s.Target, 32*warps, 1)
+	spilled := max(0, l.Registers-limit)
+	l.Registers = min(l.Registers, limit)
+	l.Issue += 2 * spilled * warps
+	l.Waves += 2 * spilled * warps
+	for slots := 1; slots <= most && slots*l.Copied <= p.s.Target.SharedOptIn; slots++ {
+		l.Shared = append(l.Shared, slots*l.Copied)
+	}
+	return l
+}

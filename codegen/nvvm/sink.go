@@ -65,6 +65,7 @@ func (f *fn) sinkToProducts() {
 	}
 	first = 0
 	for _, b := range slices.Clone(f.fn.Blocks) {
+		f.budget.Step()
 		next := first + int32(len(b.Insts))
 		if s.classify(first, next) {
 			order := s.run(first, next)

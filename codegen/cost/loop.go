@@ -71,8 +71,8 @@ func (l Loop) CyclesWith(t *target.Target, slots int) int {
 }
 
 // StagedSlots is how many slots of shared memory, none, one or two, are best for what loads bring through registers: without, they stay
-// where they are, and a warp waits for them; with one, the block meets once more. shared is the bytes of a block for each, 0 where it
-// cannot be.
+// where they are, and a warp waits for them; with one, the block meets once more. Of equals it is the most: a grid may not fill the
+// multiprocessor. shared is the bytes of a block for each, 0 where it cannot be.
 func (l Loop) StagedSlots(t *target.Target, shared [3]int) int {
 	best, least := 0, 0
 	for slots, bytes := range shared {
@@ -80,7 +80,7 @@ func (l Loop) StagedSlots(t *target.Target, shared [3]int) int {
 			continue
 		}
 		blocks, _ := Occupancy(t, warpLanes*l.Warps, l.Registers, bytes)
-		if time := l.cycles(t, max(blocks, 1), [3]int{copyCycles[0], meetCycles, 0}[slots]); least == 0 || time < least {
+		if time := l.cycles(t, max(blocks, 1), [3]int{copyCycles[0], meetCycles, 0}[slots]); least == 0 || time <= least {
 			best, least = slots, time
 		}
 	}

@@ -138,7 +138,7 @@ func productPlans(s *pass.State, entry *ir.Op, products *slice.Products, warps [
 		}
 		c.cost = costs.whole(w)
 		if c.why == "" {
-			c.plan = costs.wholePlan(w)
+			c.plan = newPlan(s, entry, d, w)
 		}
 		list = append(list, c)
 	}

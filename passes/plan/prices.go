@@ -120,26 +120,6 @@ func (p *prices) whole(warps int) int {
 	return total
 }
 
-// wholePlan is the plan to that cost. Registers are bound where the loop with most to do wants more blocks than threads with all registers
-// leave room for.
-func (p *prices) wholePlan(warps int) *tileaa.PlanAttr {
-	plan := newPlan(p.s, p.entry, p.products.Demands, warps)
-	most := 0
-	for _, l := range p.loopsOf(warps) {
-		cycles, ok := l.Cycles(p.s.Target)
-		if !ok || cycles*l.weight <= most || plan.Occupancy > 1 {
-			continue
-		}
-		most = cycles * l.weight
-		plan.MaxReg = 0
-		blocks := l.Blocks(p.s.Target, l.Slots(p.s.Target))
-		if n := cost.RegisterLimit(p.s.Target, 32*warps, blocks); n < p.s.Target.RegistersPerThread {
-			plan.MaxReg = n
-		}
-	}
-	return plan
-}
-
 // weighted is a loop, and how often an iteration is assumed to run.
 type weighted struct {
 	cost.Loop

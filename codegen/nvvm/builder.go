@@ -258,7 +258,6 @@ func (b *builder) xor(x, y reg) reg  { return b.bin(opXor, x, y) }
 func (b *builder) fadd(x, y reg) reg { return b.bin(opFAdd, x, y) }
 func (b *builder) fsub(x, y reg) reg { return b.bin(opFSub, x, y) }
 func (b *builder) fmul(x, y reg) reg { return b.bin(opFMul, x, y) }
-func (b *builder) fdiv(x, y reg) reg { return b.bin(opFDiv, x, y) }
 
 // Shifts by a constant below the width.
 func (b *builder) shl(x reg, n int) reg  { return b.bin(opShl, x, con(x.k, uint64(n))) }

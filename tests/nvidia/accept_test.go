@@ -30,7 +30,6 @@ var maySpill = map[string]string{
 	"gemm_f8e4m3fn_4096_128x128x128_nt": unpacked,
 	"gemm_f8e4m3fn_8192_128x256x128_nt": unpacked,
 	"gemm_scaled_f8e4m3fn_8192":         "a whole step is converted in registers on sm_75",
-	"group_gemm_bf16_8_128x128x64":      "no cp.async on sm_75: a whole step stands in registers, beside the state of two loops",
 }
 
 const (

@@ -103,8 +103,8 @@ func (p *prices) product(op *ir.Op, warps, pieces int, tooBig func(slice.Product
 	return n * cost.LoopWeight(ir.LoopDepth(op))
 }
 
-// whole is the cost of products whose operands and results stay whole: of every loop around products of the matrix unit, the time of a
-// multiprocessor that runs as many blocks as it can; of other products, their own.
+// whole is the cost of products whose operands and results stay whole: of every loop that multiplies, the time of a multiprocessor that runs
+// as many blocks as it can; of products outside of loops, their own.
 func (p *prices) whole(warps int) int {
 	total := 0
 	for _, l := range p.loopsOf(warps) {
@@ -113,7 +113,7 @@ func (p *prices) whole(warps int) int {
 		}
 	}
 	p.s.Walk(p.entry, ir.PreOrder, func(op *ir.Op) {
-		if tileaa.IsProduct(op) && (ir.EnclosingLoop(op) == nil || p.scalar(op, warps)) {
+		if tileaa.IsProduct(op) && ir.EnclosingLoop(op) == nil {
 			total += p.product(op, warps, 1, func(slice.Product) bool { return false })
 		}
 	})
@@ -126,13 +126,7 @@ type weighted struct {
 	weight int
 }
 
-// scalar reports whether a product is made of multiply-adds: nothing but they take the time of its loop.
-func (p *prices) scalar(op *ir.Op, warps int) bool {
-	q := p.products.Of(op, warps)
-	return q.OK && q.Atom.Atom.Scalar()
-}
-
-// loopsOf are the innermost loops around products of the matrix unit.
+// loopsOf are the innermost loops around products.
 func (p *prices) loopsOf(warps int) []weighted {
 	if list, old := p.loops[warps]; old {
 		return list
@@ -140,7 +134,7 @@ func (p *prices) loopsOf(warps int) []weighted {
 	list := []weighted{}
 	seen := map[*ir.Op]bool{}
 	p.s.Walk(p.entry, ir.PreOrder, func(op *ir.Op) {
-		if !tileaa.IsProduct(op) || p.scalar(op, warps) {
+		if !tileaa.IsProduct(op) {
 			return
 		}
 		if loop := ir.EnclosingLoop(op); loop != nil && !seen[loop] {

@@ -29,6 +29,7 @@ var maySpill = map[string]string{
 	"attention_f16_d128_causal_128x128": occupancyHint,
 	"gemm_f8e4m3fn_4096_128x128x128_nt": unpacked,
 	"gemm_f8e4m3fn_8192_128x256x128_nt": unpacked,
+	"gemm_f32_8192_128x256x32_tf32":     "multiply-adds on sm_75: 16 warps have 128 registers for 64 accumulators and what they load",
 	"gemm_scaled_f8e4m3fn_8192":         "a whole step is converted in registers on sm_75",
 }
 

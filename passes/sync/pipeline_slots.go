@@ -1,6 +1,8 @@
 package sync
 
 import (
+	"slices"
+
 	"tileiras/codegen/atom"
 	"tileiras/codegen/cost"
 	"tileiras/dialects/tileaa"
@@ -18,12 +20,18 @@ func slotsFor(s *pass.State, entry *ir.Op, p *pipeline) int {
 	if plan.MaxReg > 0 {
 		l.Registers = min(plan.MaxReg, s.Target.RegistersPerThread)
 	}
+	var buffers []*ir.Value
 	for slots := 1; slots <= cost.MostSlots; slots++ {
-		bytes, err := sharedWith(s, entry, p, slots)
+		bytes, err := sharedWith(s, entry, p.loop.Op, buffers, slots)
 		if err != nil {
 			break
 		}
 		l.Shared = append(l.Shared, bytes)
+		if slots == 1 { // from two on, the buffers are rings
+			for _, c := range p.copies {
+				buffers = append(buffers, c.Buffer())
+			}
+		}
 	}
 	return max(1, l.Slots(s.Target))
 }
@@ -44,15 +52,13 @@ func pointersOf(op *ir.Op) int {
 	return kernel.Pointers(op, ok && c.Ragged())
 }
 
-// sharedWith is the shared memory of a kernel when the buffers of a loop are rings of so many slots.
-func sharedWith(s *pass.State, entry *ir.Op, p *pipeline, slots int) (bytes int, err error) {
+// sharedWith is the shared memory of a kernel when these buffers of a loop are rings of so many slots.
+func sharedWith(s *pass.State, entry, loop *ir.Op, buffers []*ir.Value, slots int) (bytes int, err error) {
 	list, at := intervals(s, entry)
 	for _, iv := range list {
-		for _, c := range p.copies {
-			if slots > 1 && iv.op.Result(0) == c.Buffer() {
-				iv.size, iv.align = sizeOf(tileaa.Ring(s.Ctx, int64(slots), c.Buffer().Type().(*tileaa.BufferType)))
-				iv.first, iv.last = at[p.loop.Op].first, at[p.loop.Op].last
-			}
+		if v := iv.op.Result(0); slices.Contains(buffers, v) {
+			iv.size, iv.align = sizeOf(tileaa.Ring(s.Ctx, int64(slots), v.Type().(*tileaa.BufferType)))
+			iv.first, iv.last = at[loop].first, at[loop].last
 		}
 	}
 	return place(s, list, s.Target.SharedOptIn)

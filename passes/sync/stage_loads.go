@@ -165,9 +165,13 @@ func (g *staging) slots(s *pass.State, entry *ir.Op) int {
 	}
 	l := kernel.Loop(s, g.loop.Op, plan.Warps, 0, tilingOf, pointersOf)
 	l.Registers = min(held, limit)
+	var buffers []*ir.Value
+	for _, st := range g.groups {
+		buffers = append(buffers, st.Buffer())
+	}
 	var room [3]int
 	for slots, registers := range []int{0, held + all, held + most} {
-		bytes, err := g.shared(s, entry, max(slots, 1))
+		bytes, err := sharedWith(s, entry, g.loop.Op, buffers, max(slots, 1))
 		if err != nil || slots > 0 && registers > limit {
 			bytes = 0
 		}
@@ -190,20 +194,6 @@ func (g *staging) underWay() (all, most int) {
 
 // stagingReserve is the registers beside accumulators and what is on its way: the operands of a step, addresses.
 const stagingReserve = 64
-
-// shared is the shared memory of the kernel when the buffers are rings of so many slots.
-func (g *staging) shared(s *pass.State, entry *ir.Op, slots int) (bytes int, err error) {
-	list, at := intervals(s, entry)
-	for _, iv := range list {
-		for _, st := range g.groups {
-			if iv.op.Result(0) == st.Buffer() {
-				iv.size, iv.align = sizeOf(tileaa.Ring(s.Ctx, int64(slots), st.Buffer().Type().(*tileaa.BufferType)))
-				iv.first, iv.last = at[g.loop.Op].first, at[g.loop.Op].last
-			}
-		}
-	}
-	return place(s, list, s.Target.SharedOptIn)
-}
 
 // cut is the product of the loop if it can be cut along K in as many parts as there are stores, so that what one of them is given is on
 // its way during one part only, and registers hold one at a time; else nil.

@@ -23,8 +23,9 @@ type MMA struct {
 	Shape                     Shape
 	A, B, C                   Elem // C is the accumulator and the result
 	LayoutA, LayoutB, LayoutC layout.Layout
-	WordsA, WordsB, WordsC    int // machine registers of the instruction: 64-bit ones for f64, else 32-bit
-	Rate                      int // products per cycle of a quarter of a multiprocessor, as in ptxop.Product
+	WordsA, WordsB, WordsC    int           // machine registers of the instruction: 64-bit ones for f64, else 32-bit
+	Rate                      int           // products per cycle of a quarter of a multiprocessor, as in ptxop.Product
+	Unit                      target.Family // as in ptxop.Product
 	Need                      target.Need
 }
 
@@ -103,7 +104,7 @@ func rowsOf(c Elem) func() []row {
 // warpMMA is the atom of a product for elements of A and B.
 func warpMMA(p *ptxop.Product, a, b string) *MMA {
 	m := &MMA{Name: p.Name(a, b), Op: ptxop.Must(p.Name(a, b)), Shape: Shape{p.M, p.N, p.K}, A: elemOf(a), B: elemOf(b), C: elemOf(p.D),
-		Rate: p.Rate, Need: p.Need}
+		Rate: p.Rate, Unit: p.Unit, Need: p.Need}
 	m.LayoutA, m.LayoutB, m.LayoutC = fragments(m.Shape, m.A.Bits())
 	return m.proven()
 }

@@ -13,15 +13,16 @@ import (
 func Products(t *target.Target, a, b, c atom.Elem, e atom.Extent) (list []atom.Candidate, reasons []string) {
 	list, reasons = atom.SelectMMA(t, a, b, c, e)
 	slices.SortStableFunc(list, func(x, y atom.Candidate) int {
-		return cmp.Compare(ProductCycles(x, a, b, e), ProductCycles(y, a, b, e))
+		return cmp.Compare(ProductCycles(t, x, a, b, e), ProductCycles(t, y, a, b, e))
 	})
 	return list, reasons
 }
 
 // ProductCycles is the time of a quarter of a multiprocessor that computes a product of types a and b and extent e all alone: for every
 // instruction the time of the unit and one issue slot, and the conversion of the operands. The multiply-add also moves operands, about
-// half an instruction for each in blocks of 4x4, and its warps are not full below 32 elements of C.
-func ProductCycles(k atom.Candidate, a, b atom.Elem, e atom.Extent) int {
+// half an instruction for each in blocks of 4x4, and its warps are not full below 32 elements of C. Where the unit does not take the
+// types, ptxas converts the operands of every single instruction, two elements at a time, and multiplies what is twice as wide.
+func ProductCycles(t *target.Target, k atom.Candidate, a, b atom.Elem, e atom.Extent) int {
 	m, padded := k.Atom, k.Extent
 	convert := convertCycles(a, k.A, e.Rows()*e.K) + convertCycles(b, k.B, e.K*e.Columns())
 	if m.Scalar() {
@@ -29,7 +30,12 @@ func ProductCycles(k atom.Candidate, a, b atom.Elem, e atom.Extent) int {
 		return max(1, waves*warpLanes*3/(m.Rate*2)) + convert
 	}
 	products := m.Shape.M * m.Shape.N * m.Shape.K
-	return padded.Products()/products*(max(1, products/m.Rate)+1) + convert
+	issue, rate := 1, m.Rate
+	if m.Unit&^t.Families != 0 {
+		issue += 2 * (m.WordsA + m.WordsB)
+		rate /= 2
+	}
+	return padded.Products()/products*(max(1, products/rate)+issue) + convert
 }
 
 // convertCycles is the time to convert n elements: an instruction converts a pair in each lane.

@@ -16,6 +16,7 @@ type Product struct {
 	// Rate is the products per cycle of a quarter of a multiprocessor, sm_80 class (CUDA programming guide, "Arithmetic Instructions"; A100
 	// white paper).
 	Rate int
+	Unit target.Family // of GPUs whose matrix unit takes these types; others with the instruction widen its operands to 16 bits first. 0 = all
 	Need target.Need
 }
 
@@ -28,25 +29,25 @@ func types(names ...string) []string { return names }
 
 // Products is the table; where costs are equal, an earlier row is preferred.
 var Products = []Product{
-	{16, 8, 16, "f32", types("f16"), types("f16"), 256, sm80},
-	{16, 8, 8, "f32", types("f16"), types("f16"), 256, sm75},
-	{16, 8, 16, "f16", types("f16"), types("f16"), 256, sm80},
-	{16, 8, 8, "f16", types("f16"), types("f16"), 256, sm75},
-	{16, 8, 16, "f32", types("bf16"), types("bf16"), 256, sm80},
-	{16, 8, 8, "f32", types("bf16"), types("bf16"), 256, sm80},
-	{16, 8, 8, "f32", types("tf32"), types("tf32"), 128, sm80},
-	{16, 8, 4, "f32", types("tf32"), types("tf32"), 128, sm80},
-	{16, 8, 32, "s32", bytes, bytes, 512, sm80},
-	{16, 8, 16, "s32", bytes, bytes, 512, sm80},
-	{8, 8, 16, "s32", bytes, bytes, 512, sm75},
-	{16, 8, 32, "f32", float8, float8, 512, sm(89, 8, 4)},
-	{16, 8, 16, "f32", float8, float8, 512, sm(89, 8, 7)},
-	{16, 8, 32, "f16", float8, float8, 512, sm(89, 8, 7)},
-	{16, 8, 16, "f16", float8, float8, 512, sm(89, 8, 7)},
-	{16, 8, 16, "f64", types("f64"), types("f64"), 16, sm90},
-	{16, 8, 8, "f64", types("f64"), types("f64"), 16, sm90},
-	{16, 8, 4, "f64", types("f64"), types("f64"), 16, sm90},
-	{8, 8, 4, "f64", types("f64"), types("f64"), 16, sm80},
+	{16, 8, 16, "f32", types("f16"), types("f16"), 256, 0, sm80},
+	{16, 8, 8, "f32", types("f16"), types("f16"), 256, 0, sm75},
+	{16, 8, 16, "f16", types("f16"), types("f16"), 256, 0, sm80},
+	{16, 8, 8, "f16", types("f16"), types("f16"), 256, 0, sm75},
+	{16, 8, 16, "f32", types("bf16"), types("bf16"), 256, 0, sm80},
+	{16, 8, 8, "f32", types("bf16"), types("bf16"), 256, 0, sm80},
+	{16, 8, 8, "f32", types("tf32"), types("tf32"), 128, 0, sm80},
+	{16, 8, 4, "f32", types("tf32"), types("tf32"), 128, 0, sm80},
+	{16, 8, 32, "s32", bytes, bytes, 512, 0, sm80},
+	{16, 8, 16, "s32", bytes, bytes, 512, 0, sm80},
+	{8, 8, 16, "s32", bytes, bytes, 512, 0, sm75},
+	{16, 8, 32, "f32", float8, float8, 512, target.Float8, sm(89, 8, 4)},
+	{16, 8, 16, "f32", float8, float8, 512, target.Float8, sm(89, 8, 7)},
+	{16, 8, 32, "f16", float8, float8, 512, target.Float8, sm(89, 8, 7)},
+	{16, 8, 16, "f16", float8, float8, 512, target.Float8, sm(89, 8, 7)},
+	{16, 8, 16, "f64", types("f64"), types("f64"), 16, 0, sm90},
+	{16, 8, 8, "f64", types("f64"), types("f64"), 16, 0, sm90},
+	{16, 8, 4, "f64", types("f64"), types("f64"), 16, 0, sm90},
+	{8, 8, 4, "f64", types("f64"), types("f64"), 16, 0, sm80},
 }
 
 // elemBits are the sizes of elements of matrices.

@@ -238,3 +238,42 @@ func TestPtxasAgreesWithTheNeedOfEveryRow(t *testing.T) {
 		})
 	}
 }
+
+// ptxas widens the operands of a product exactly where the matrix unit does not take their types.
+func TestPtxasWidensOperandsWhereTheUnitIsMissing(t *testing.T) {
+	tool := ptxas(t)
+	used := map[string]string{"f16": "st.global.b32 [%rd0], %r20;", "s32": "st.global.b32 [%rd0], %r20;", "f32": "st.global.f32 [%rd0], %f20;", "f64": "st.global.f64 [%rd0], %fd20;"}
+	for _, sm := range target.All {
+		var out strings.Builder
+		fmt.Fprintf(&out, ".version 9.5\n.target %s\n.address_size 64\n", sm.ArchName())
+		var list []*Product
+		for i := range Products {
+			p := &Products[i]
+			if !p.Need.On(sm) {
+				continue
+			}
+			fmt.Fprintf(&out, ".visible .entry k%d() {\n.reg .b32 %%r<64>; .reg .b64 %%rd<64>; .reg .b32 %%f<64>; .reg .b64 %%fd<64>;\n%s\n%s\nret;\n}\n",
+				len(list), text(Must(p.Name(p.A[0], p.B[0])), false), used[p.D])
+			list = append(list, p)
+		}
+		file := filepath.Join(t.TempDir(), "products")
+		if err := os.WriteFile(file+".ptx", []byte(out.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if said, err := exec.Command(tool, "-arch", sm.ArchName(), "-O0", file+".ptx", "-o", file+".cubin").CombinedOutput(); err != nil {
+			t.Fatalf("%s: %s", sm, said)
+		}
+		code, err := exec.Command(filepath.Join(filepath.Dir(tool), "nvdisasm"), "-c", file+".cubin").CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %s", sm, code)
+		}
+		for i, p := range list {
+			_, body, _ := strings.Cut(string(code), fmt.Sprintf("\n.text.k%d:", i))
+			body, _, _ = strings.Cut(body, "\n.text.k")
+			takes := p.Unit&^sm.Families == 0
+			if !strings.Contains(body, "MMA.") || takes == strings.Contains(body, ".UNPACK") {
+				t.Errorf("%s: the table says of %s that the unit takes its types: %t; ptxas makes this of it:\n%s", sm, p.Name(p.A[0], p.B[0]), takes, body)
+			}
+		}
+	}
+}

@@ -45,12 +45,25 @@ Bytecode is read and written in the versions ` + strings.Join(driver.Versions, "
 	operationsSection(&b)
 	targetsSection(&b)
 	b.WriteString("\n## Matrix products\n\nA `dot` takes the cheapest row that fits its types and extents; operands are widened exactly, never narrowed. " +
-		"The rows fma and dp4a are what each thread does by itself: every product of their types works everywhere.\n\n")
-	table(&b, "Instruction", "A", "B", "Accumulator", "Needs")
+		"The rows fma and dp4a are what each thread does by itself: every product of their types works everywhere. " +
+		"The last column is the GPUs whose matrix unit does not take the types: ptxas would widen the operands of every single instruction, so tiles " +
+		"are widened once, to f16.\n\n")
+	table(&b, "Instruction", "A", "B", "Accumulator", "Needs", "Taken for small tiles only")
 	for _, m := range atom.MMAs() {
-		tableRow(&b, code(m.Name), string(m.A), string(m.B), string(m.C), m.Need.String())
+		tableRow(&b, code(m.Name), string(m.A), string(m.B), string(m.C), m.Need.String(), lacking(m))
 	}
 	return b.String()
+}
+
+// lacking are the GPUs that have an atom's instruction but no unit for its types.
+func lacking(m *atom.MMA) string {
+	var names []string
+	for _, t := range target.All {
+		if m.Need.On(t) && m.Unit&^t.Families != 0 {
+			names = append(names, t.Name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // operationsSection lists the operations of both dialects with what becomes of them.

@@ -27,16 +27,11 @@ var accepting = []struct{ gpu, arch string }{
 // none that does not spill any more. Tiles of 256x256 are no exceptions: their accumulators alone fill the registers.
 var maySpill = map[string]string{
 	"attention_f16_d128_causal_128x128": occupancyHint,
-	"gemm_f8e4m3fn_4096_128x128x128_nt": unpacked,
-	"gemm_f8e4m3fn_8192_128x256x128_nt": unpacked,
 	"gemm_f32_8192_128x256x32_tf32":     "multiply-adds on sm_75: 16 warps have 128 registers for 64 accumulators and what they load",
 	"gemm_scaled_f8e4m3fn_8192":         "a whole step is converted in registers on sm_75",
 }
 
-const (
-	occupancyHint = "the kernel asks for an occupancy of 2, which leaves 128 registers"
-	unpacked      = "on sm_90 ptxas makes products of f16 of mma.sync of 8-bit floats, in registers that it does not have"
-)
+const occupancyHint = "the kernel asks for an occupancy of 2, which leaves 128 registers"
 
 // refusals are the words with which our compiler may refuse a kernel for a target: they are counted and printed, not failures.
 var refusals = []string{"not supported yet", "Incompatibility with architecture", "tile too big"}

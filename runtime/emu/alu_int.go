@@ -402,6 +402,17 @@ func decodeDp(d *decoder) {
 		}
 		return int64(v >> at & widthMask(n))
 	}
+	if used := map[string]uint64{"lo": 0xffff, "hi": 0xffff0000}[half]; used != 0 { // the other bytes of b take no part
+		d.in.rule = func(w *warp, in *inst, m uint32) {
+			lanes(m, func(i int) {
+				u := w.ub(in.src[0], i) | w.ub(in.src[1], i)&used | w.ub(in.src[2], i)
+				if u &= in.dmask; u != 0 {
+					u = in.dmask
+				}
+				w.setUB(in.dst[0], i, u)
+			})
+		}
+	}
 	d.in.vec = lift3(func(a, b, c uint64) uint64 {
 		s := int64(c)
 		if d.base == "dp4a" {

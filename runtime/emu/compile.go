@@ -19,7 +19,6 @@ type compiler struct {
 	opIndex     map[string]int32
 	starts      map[*function]int // place of the first instruction
 	frame       map[*function]int // slot of the return address
-	queue       []*function
 	fixes       []fix
 	active      []*variable // shared variables of the entry, in order
 	vars        map[*variable]bool
@@ -90,13 +89,15 @@ func compileEntry(m *Module, f *function) (*Entry, error) {
 	}
 	c.constant(0)
 	c.frame[f] = -1
-	c.queue = []*function{f}
-	for len(c.queue) > 0 {
-		c.fn, c.queue = c.queue[0], c.queue[1:]
+	for _, c.fn = range c.calleesFirst(f, map[*function]bool{}, nil) {
+		if c.fn != f {
+			c.callee(c.fn)
+		}
 		if err := c.function(c.fn); err != nil {
 			return nil, err
 		}
 	}
+	c.prog.start = int32(c.starts[f])
 	for _, x := range c.fixes {
 		place := c.starts[x.call]
 		if x.call == nil {
@@ -142,6 +143,18 @@ func (c *compiler) function(f *function) error {
 	return nil
 }
 
+// calleesFirst lists f and the functions that it calls, each after its callees: where lanes of a warp differ, those at a lower place run
+// first, so all have returned before the caller goes on.
+func (c *compiler) calleesFirst(f *function, seen map[*function]bool, list []*function) []*function {
+	seen[f] = true
+	for _, g := range c.mod.callees(f) {
+		if !seen[g] {
+			list = c.calleesFirst(g, seen, list)
+		}
+	}
+	return append(list, f)
+}
+
 // branch asks for the place of a label of the current function.
 func (c *compiler) branch(st *stmt, label string, slot *int32) bool {
 	i, ok := st.scope.label(label)
@@ -151,14 +164,13 @@ func (c *compiler) branch(st *stmt, label string, slot *int32) bool {
 	return ok
 }
 
-// callee makes sure that f is in the program and gives its return-address slot.
+// callee gives the return-address slot of a function, and its parameters places.
 func (c *compiler) callee(f *function) int {
 	slot, ok := c.frame[f]
 	if !ok {
 		slot = c.prog.frames
 		c.prog.frames++
 		c.frame[f] = slot
-		c.queue = append(c.queue, f)
 		for _, v := range f.params {
 			c.place(v)
 		}

@@ -1,5 +1,7 @@
 package emu
 
+import "strings"
+
 // decodeBra: bra, bra.uni (all lanes of the warp that run must agree).
 func decodeBra(d *decoder) {
 	uni := d.flag("uni")
@@ -206,21 +208,28 @@ func (c *compiler) reaches(from, to *function, seen map[*function]bool) bool {
 	if from == to {
 		return true
 	}
-	if seen[from] {
-		return false
-	}
 	seen[from] = true
-	for _, st := range from.body {
-		if len(st.op) < 4 || st.op[:4] != "call" {
-			continue
-		}
-		for _, a := range st.args {
-			if f := c.mod.funcs[a.name]; a.kind == argName && f != nil && c.reaches(f, to, seen) {
-				return true
-			}
+	for _, f := range c.mod.callees(from) {
+		if !seen[f] && c.reaches(f, to, seen) {
+			return true
 		}
 	}
 	return false
+}
+
+// callees lists the functions with a body that f calls.
+func (m *Module) callees(f *function) (list []*function) {
+	for _, st := range f.body {
+		if !strings.HasPrefix(st.op, "call") {
+			continue
+		}
+		for _, a := range st.args {
+			if g := m.funcs[a.name]; a.kind == argName && g != nil && g.defined {
+				list = append(list, g)
+			}
+		}
+	}
+	return list
 }
 
 func (w *warp) copyLocal(to, from, n, lane int) {

@@ -68,8 +68,9 @@ const (
 // program is a decoded entry with the functions that it calls.
 type program struct {
 	code    []inst
-	regs    int // register slots
-	preds   int // predicate slots
+	start   int32 // place of the first instruction of the entry
+	regs    int   // register slots
+	preds   int   // predicate slots
 	consts  []vec
 	relocs  []reloc
 	ops     []string        // opcode names for statistics

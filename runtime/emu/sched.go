@@ -516,7 +516,7 @@ func (w *warp) start() {
 		}
 	}
 	p := w.prog
-	w.pc = [32]int32{}
+	w.spread(fullMask, p.start)
 	w.live, w.ready, w.parked, w.group, w.kept = w.exist, w.exist, 0, 0, 0
 	w.carry, w.last = 0, nil
 	for i := range w.work {

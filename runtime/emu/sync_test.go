@@ -294,6 +294,54 @@ func TestCallsOfFunctionsInTheModule(t *testing.T) {
 	}
 }
 
+// TestLanesReturnBeforeOthersGoOn: odd lanes call a function that calls another; at the barrier all are together again.
+func TestLanesReturnBeforeOthersGoOn(t *testing.T) {
+	src := header + `.func (.param .b32 out) more (.param .b32 x)
+{
+	.reg .b32 %r<3>;
+	ld.param.b32 %r1, [x];
+	add.s32 %r2, %r1, 100;
+	st.param.b32 [out], %r2;
+	ret;
+}
+.func (.param .b32 out) much (.param .b32 x)
+{
+	.reg .b32 %r<3>;
+	{ .param .b32 a; .param .b32 r;
+	ld.param.b32 %r1, [x];
+	st.param.b32 [a], %r1;
+	call (r), more, (a);
+	ld.param.b32 %r2, [r]; }
+	mul.lo.s32 %r2, %r2, 3;
+	st.param.b32 [out], %r2;
+	ret;
+}
+` + strings.TrimPrefix(kernel(`
+	and.b32 %r2, %r0, 1;
+	setp.eq.u32 %p1, %r2, 0;
+	mov.b32 %r1, %r0;
+	@%p1 bra L;
+	{ .param .b32 a; .param .b32 r;
+	st.param.b32 [a], %r0;
+	call (r), much, (a);
+	ld.param.b32 %r1, [r]; }
+L:	bar.sync 0;
+	st.global.u32 [%rd1], %r1;`), header)
+	out, err := runText(t, src, 32, make([]byte, 128), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range uint64(32) {
+		want := i
+		if i%2 == 1 {
+			want = 3 * (i + 100)
+		}
+		if got := readBytes(out, int(4*i), 4); got != want {
+			t.Fatalf("thread %d: got %d, want %d", i, got, want)
+		}
+	}
+}
+
 func TestIndexedBranch(t *testing.T) {
 	got := warpWords(t, `
 	and.b32 %r2, %r0, 3;

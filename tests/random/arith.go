@@ -143,7 +143,11 @@ func (g *generator) intBinary() {
 	case "maxi", "mini":
 		g.define(t, "%s %s, %s %s : %s", op, x.name, y.name, sign, t)
 	case "shli", "shri":
-		if g.chance(70) && t.elem != "i1" { // else any amount: one of the width or more shifts everything out
+		if t.elem == "i1" {
+			if !g.has(Overshift) {
+				y = g.define(t, "constant <i1: false> : %s", t)
+			}
+		} else if g.chance(70) || !g.has(Overshift) { // else any amount: one of the width or more shifts everything out
 			y = g.define(t, "andi %s, %s : %s", y.name, g.number(t, widths[t.elem]-1).name, t)
 		}
 		if op == "shri" {
@@ -309,6 +313,9 @@ func (g *generator) approximate() {
 	g.mark(v)
 }
 
+// payload reports whether the bits of a value may be those of a NaN, whose payload is free.
+func payload(x val) bool { return !isInt(x.elem) && x.bound == 0 }
+
 func (g *generator) conversion() {
 	from := g.moved()
 	to := fits(g.anyElem(), from.n())
@@ -321,7 +328,7 @@ func (g *generator) conversion() {
 	if widths[from.elem] == widths[to] && from.elem != to && from.elem != "tf32" && to != "tf32" && widths[to] != 4 && g.chance(60) { // the same bits
 		x := g.exact(from)
 		v := g.define(from.with(to), "bitcast %s : %s -> %s", x.name, from, from.with(to))
-		v.inexact = !isInt(from.elem) && x.bound == 0 // the payload of a NaN is free
+		v.inexact = payload(x)
 		g.mark(v)
 		return
 	}

@@ -98,6 +98,7 @@ func TestTheGeneratorMakesEveryPair(t *testing.T) {
 	n := number(t, "TILEIRAS_RANDOM", programs)
 	counts := map[[2]string]int{}
 	ops, repeated := map[string]int{}, map[string]int{}
+	words := map[[3]string]int{}
 	for seed := range uint64(n) {
 		in, err := read(moduleOf(seed))
 		if err != nil {
@@ -114,6 +115,7 @@ func TestTheGeneratorMakesEveryPair(t *testing.T) {
 				counts[[2]string{op.Def.Name, e}]++
 			}
 			ops[op.Def.Name]++
+			countWords(op, words)
 			if n := op.NumOperands(); n > 1 && op.Operand(0) == op.Operand(1) {
 				repeated[op.Def.Name]++
 			}
@@ -134,6 +136,11 @@ func TestTheGeneratorMakesEveryPair(t *testing.T) {
 		if isPlain(d) && d.NumOperandDefs() > 1 && repeated[d.Name] == 0 {
 			t.Errorf("no module of %d has %s of one value twice", n, d.Name)
 		}
+		if isPlain(d) && n >= manyModules {
+			for _, missing := range wordsWithout(d, words) {
+				t.Errorf("%d modules have %s too rarely", n, missing)
+			}
+		}
 		for _, e := range columns {
 			c := counts[[2]string{d.Name, e}]
 			text := fmt.Sprint(c)
@@ -153,4 +160,25 @@ func TestTheGeneratorMakesEveryPair(t *testing.T) {
 		}
 	}
 	t.Log(table.String())
+}
+
+// countWords counts the words of enumerations that an operation has.
+func countWords(op *ir.Op, words map[[3]string]int) {
+	for i, a := range op.Attrs() {
+		if e, ok := a.(ir.EnumAttr); ok {
+			words[[3]string{op.Def.Name, op.Def.AttrDef(i).Name, e.Enum.Case(e.Value).Keyword}]++
+		}
+	}
+}
+
+// wordsWithout lists the words of the enumerations that a row wants that are there too rarely.
+func wordsWithout(d *ir.OpDef, words map[[3]string]int) (missing []string) {
+	for _, a := range chosen(d) {
+		for _, c := range a.Enum.Cases {
+			if n := words[[3]string{d.Name, a.Name, c.Keyword}]; n < enough {
+				missing = append(missing, fmt.Sprintf("%s with %s %s: %d times, %d are wanted", d.Name, a.Name, c.Keyword, n, enough))
+			}
+		}
+	}
+	return missing
 }

@@ -84,6 +84,8 @@ const (
 	Rounds Feature = "rounds"
 	// Alloca is memory of a tile block.
 	Alloca Feature = "alloca"
+	// Overshift is a shift by as many bits as there are or more.
+	Overshift Feature = "overshift"
 )
 
 // known lists the features that would show again and again a fault that is known, each with that fault. They are switched off until it

@@ -78,7 +78,7 @@ func (g *generator) pointers(buffer, elem string, index val) (name, t string) {
 
 // detour takes pointers through integers, or through pointers to something else, and back.
 func (g *generator) detour(p, elem string, shape []int) string {
-	if !g.chance(20) {
+	if !g.chance(24) {
 		return p
 	}
 	via, there, back := "i64", "ptr_to_int", "int_to_ptr"

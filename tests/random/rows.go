@@ -11,7 +11,8 @@ import (
 )
 
 // plain are the operations that a row says enough of to draw them: defined for all operands, element by element, in one type, and without
-// an attribute that must be chosen. A new row of that kind is in random modules without a line here.
+// an attribute that must be chosen, but for words of an enumeration: any of them is right. A new row of that kind is in random modules
+// without a line here.
 var plain = func() []*ir.OpDef {
 	var list []*ir.OpDef
 	for _, d := range cudatile.Dialect.Ops {
@@ -31,7 +32,7 @@ func isPlain(d *ir.OpDef) bool {
 		switch {
 		case a.Attr == ir.Operand && a.Mode == ir.Single:
 			typed = append(typed, a.Name)
-		case a.Attr == ir.Operand || a.Mode == ir.Single && a.Default == nil:
+		case a.Attr == ir.Operand || a.Mode == ir.Single && a.Default == nil && a.Attr != ir.EnumKind:
 			return false
 		}
 	}
@@ -46,6 +47,9 @@ func isPlain(d *ir.OpDef) bool {
 // ofRow draws one of them. What is known of its result is that of the least that it could be: a float of no promise.
 func (g *generator) ofRow() {
 	d := plain[g.r.IntN(len(plain))]
+	if shifts := d.Name == "shli" || d.Name == "shri"; shifts && !g.has(Overshift) {
+		return
+	}
 	t := g.intType()
 	if !slices.Contains(inElems(d.Results[0].Constraint), t.elem) {
 		t = g.floatType()
@@ -57,9 +61,31 @@ func (g *generator) ofRow() {
 	for range d.NumOperandDefs() {
 		names, types = append(names, g.exact(t).name), append(types, fmt.Sprintf("!cuda_tile.%s", t))
 	}
-	v := g.define(t, "\"%s\"(%s) : (%s) -> !cuda_tile.%s", d.FullName(), strings.Join(names, ", "), strings.Join(types, ", "), t)
+	v := g.define(t, "\"%s\"(%s)%s : (%s) -> !cuda_tile.%s", d.FullName(), strings.Join(names, ", "), g.words(d), strings.Join(types, ", "), t)
 	v.inexact = !isInt(t.elem)
 	g.mark(v)
+}
+
+// chosen are the attributes of a row of which one word must be chosen.
+func chosen(d *ir.OpDef) (list []ir.ArgDef) {
+	for _, a := range d.Args {
+		if a.Attr == ir.EnumKind && a.Mode == ir.Single && a.Default == nil {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// words chooses the words of enumerations that a row wants, in the generic form.
+func (g *generator) words(d *ir.OpDef) string {
+	var list []string
+	for _, a := range chosen(d) {
+		list = append(list, fmt.Sprintf("%s = #cuda_tile.%s<%s>", a.Name, a.Enum.Name, one(g, a.Enum.Cases...).Keyword))
+	}
+	if list == nil {
+		return ""
+	}
+	return " <{" + strings.Join(list, ", ") + "}>"
 }
 
 // inElems are the elements that an operand or a result of a row may have, by the name of its set.

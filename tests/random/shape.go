@@ -215,7 +215,7 @@ func (g *generator) repack(x val) {
 	}
 	if widths[x.elem] != 8 {
 		v := g.define(t, "pack %s : %s -> %s", x.name, x.typ, t)
-		v.inexact = x.inexact
+		v.inexact = payload(x)
 		g.mark(v)
 		return
 	}
@@ -379,7 +379,7 @@ func (g *generator) multiply(x, y, acc val, bound int) {
 		return
 	}
 	fast := ""
-	if strings.HasPrefix(x.elem, "f8") && g.chance(20) {
+	if strings.HasPrefix(x.elem, "f8") && holds("f16", bound+acc.bound) && g.chance(20) { // sums may be as short as f16
 		fast = " fast_acc"
 	}
 	v := g.define(t, "mmaf %s, %s, %s%s : %s, %s, %s", x.name, y.name, acc.name, fast, x.typ, y.typ, t)

@@ -14,7 +14,7 @@ from typing import Any
 
 from tileiras import _library
 from tileiras._library import library
-from tileiras.nogpu import arrays, faults, launching
+from tileiras.nogpu import faults, launching, tuning
 from tileiras.nogpu.config import Config
 
 
@@ -94,7 +94,7 @@ def patch_compiler(module: types.ModuleType, config: Config) -> None:
 
 
 def patch_launch(tile: types.ModuleType) -> None:
-    """Of cuda.tile: launches wait for their end and raise faults; the measure of autotuning is work, not time."""
+    """Of cuda.tile: launches wait for their end and raise faults."""
     cext = sys.modules["cuda.tile._cext"]
     original = cext.launch
 
@@ -105,30 +105,5 @@ def patch_launch(tile: types.ModuleType) -> None:
         except faults.KernelFault as fault:
             raise faults.without_inner_frames(fault)
 
-    measured: dict[Any, float] = {}
-
-    def benchmark(stream: Any, grid: Any, kernel: Any, kernel_args: Any, flush_l2: bool = True, /) -> float:
-        """The work of a launch: it does not change from run to run, so the same launch of the same kernel runs once."""
-        key = (kernel, tuple(grid), arrays.kinds(kernel_args))
-        if key not in measured:
-            measured[key] = work(stream, grid, kernel, kernel_args)
-        return measured[key]
-
-    def once(stream: Any, grid: Any, kernel: Any, kernel_args: Any, flush_l2: bool = True, /) -> float:
-        return work(stream, grid, kernel, kernel_args)
-
-    def work(stream: Any, grid: Any, kernel: Any, kernel_args: Any) -> float:
-        counters = launching.run(lambda values: original(stream, grid, kernel, values), kernel, kernel_args)
-        return float(counters["instructions"] or counters["operations"])
-
-    def no_payload(*args: Any) -> None:
-        return None  # the front end then measures in this process
-
     cext.launch = tile.launch = launch
-    cext._benchmark = once
-    cext._export_ipc_benchmark_payload = no_payload
-    for name in ("cuda.tile.tune._tune", "cuda.tile.tune._tune_utils"):
-        if (module := sys.modules.get(name)) is not None:
-            module._benchmark = benchmark
-            if hasattr(module, "_export_ipc_benchmark_payload"):
-                module._export_ipc_benchmark_payload = no_payload
+    tuning.patch(tile, cext, original)

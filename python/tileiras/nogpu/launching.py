@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import sys
 import threading
+import time
 import weakref
 from typing import Any, Callable, Sequence
 
@@ -50,8 +52,9 @@ def forget_ended() -> None:
             _canceled.remove(entry)
 
 
-def run(call: Callable[[tuple[Any, ...]], Any], kernel: Any, values: Sequence[Any]) -> dict[str, Any]:
-    """Calls what begins a launch of a kernel on arguments, waits for its end, and gives its counters. A fault is raised as a KernelFault."""
+def run(call: Callable[[tuple[Any, ...]], Any], kernel: Any, values: Sequence[Any], limit: float | None = None) -> dict[str, Any]:
+    """Calls what begins a launch of a kernel on arguments, waits for its end, and gives its counters. A fault is raised as a KernelFault; a launch
+    that takes more than limit seconds is canceled, with a TimeoutError."""
     if _canceled:
         forget_ended()
     values = arrays.shown(tuple(values)) if isinstance(values, (tuple, list)) else values
@@ -70,9 +73,11 @@ def run(call: Callable[[tuple[Any, ...]], Any], kernel: Any, values: Sequence[An
     launch = lib.c.tileiras_driver_launched()
     if not launch:
         return {"seconds": 0.0, "blocks": 0, "operations": 0, "instructions": 0, "notes": []}
+    deadline = time.monotonic() + limit if limit is not None else math.inf
     try:
         while lib.c.tileiras_wait(launch, POLL_MS) == 0:
-            pass
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"a launch of {name_of(kernel, '__name__')} took more than {limit} s")
     except BaseException:
         lib.c.tileiras_cancel(launch)
         if lib.c.tileiras_wait(launch, CANCEL_MS) == 1:

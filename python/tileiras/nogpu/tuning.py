@@ -1,0 +1,60 @@
+"""Autotuning: its measure is the work of a launch, not time, and a launch with a time limit runs in this process and is canceled when it is over."""
+from __future__ import annotations
+
+import sys
+import time
+import types
+from typing import Any, Callable
+
+from tileiras.nogpu import arrays, launching
+
+# How many seconds here a second of single_run_timeout_sec stands for, which is chosen for a GPU, to end configurations that hang.
+SECONDS_HERE = 10
+
+Launch = Callable[..., None]
+
+
+def patch(tile: types.ModuleType, cext: types.ModuleType, launch: Launch) -> None:
+    """Of cuda.tile and its extension, whose own launch is given."""
+    measured: dict[Any, float] = {}
+
+    def work(stream: Any, grid: Any, kernel: Any, kernel_args: Any, flush_l2: bool = True, /, *, limit: float | None = None) -> float:
+        counters = launching.run(lambda values: launch(stream, grid, kernel, values), kernel, kernel_args, limit)
+        return float(counters["instructions"] or counters["operations"])
+
+    def once(stream: Any, grid: Any, kernel: Any, kernel_args: Any, flush_l2: bool = True, /) -> float:
+        """The work of a launch: it does not change from run to run, so the same launch of the same kernel runs once."""
+        key = (kernel, tuple(grid), arrays.kinds(kernel_args))
+        if key not in measured:
+            measured[key] = work(stream, grid, kernel, kernel_args)
+        return measured[key]
+
+    def payload(*call: Any) -> tuple[Any, ...]:
+        """What another process would be sent, to make the launch."""
+        return call
+
+    cext._benchmark = work
+    cext._export_ipc_benchmark_payload = payload
+    cext._benchmark_with_ipc_payload = lambda call: work(*call)
+    for name in ("cuda.tile.tune._tune", "cuda.tile.tune._tune_utils"):
+        if (module := sys.modules.get(name)) is not None:
+            module._benchmark = once
+    if (utils := sys.modules.get("cuda.tile.tune._tune_utils")) is not None and hasattr(utils, "_get_timed_benchmark_runner"):
+        runner = _Runner(work, utils.TileLaunchTimeoutError)
+        utils._export_ipc_benchmark_payload = payload
+        utils._get_timed_benchmark_runner = lambda: runner
+
+
+class _Runner:
+    """Takes the place of the process in which the front end runs launches that may hang."""
+
+    def __init__(self, work: Callable[..., float], late: type[Exception]):
+        self.work, self.late = work, late
+
+    def run(self, payload: tuple[Any, ...], timeout_sec: float) -> tuple[float, float]:
+        """The work of a launch and the seconds that it took."""
+        start = time.perf_counter()
+        try:
+            return self.work(*payload, limit=SECONDS_HERE * timeout_sec), time.perf_counter() - start
+        except TimeoutError:
+            raise self.late(f"CUDA kernel launch exceeded timeout {timeout_sec} sec, of which each is {SECONDS_HERE} without a GPU") from None

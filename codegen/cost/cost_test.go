@@ -240,3 +240,28 @@ func TestCheaperWayIsTaken(t *testing.T) {
 		t.Errorf("%s of %s; shared %s, shuffle %s", p.Kind, got, other, shuffle)
 	}
 }
+
+func TestIterationsLoadTogether(t *testing.T) {
+	plain := Loads{Bytes: 16, Registers: 4, Held: 40, Issue: 20, Warps: 4, Trips: -1}
+	with := func(change func(l *Loads)) Loads { l := plain; change(&l); return l }
+	for _, c := range []struct {
+		why   string
+		loads Loads
+		want  int
+	}{
+		{"64 bytes of a thread", plain, 4},
+		{"80 bytes are enough", with(func(l *Loads) { l.Bytes = 80 }), 1},
+		{"48 and 48", with(func(l *Loads) { l.Bytes = 48 }), 2},
+		{"four at most", with(func(l *Loads) { l.Bytes = 2 }), 4},
+		{"nothing to load", with(func(l *Loads) { l.Bytes = 0 }), 1},
+		{"three iterations", with(func(l *Loads) { l.Trips = 3 }), 2},
+		{"no iteration", with(func(l *Loads) { l.Trips = 0 }), 1},
+		{"a plan with few registers", with(func(l *Loads) { l.Limit = 48 }), 2},
+		{"no registers", with(func(l *Loads) { l.Held = 250 }), 1},
+		{"long code", with(func(l *Loads) { l.Issue = 300 }), 2},
+	} {
+		if got := c.loads.Unroll(sm(t, "sm_80")); got != c.want {
+			t.Errorf("%s: %d iterations together, want %d", c.why, got, c.want)
+		}
+	}
+}

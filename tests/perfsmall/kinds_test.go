@@ -64,7 +64,8 @@ var kinds = []kind{{
 	arrays: map[string]string{"x": "R N", "w": "N", "b": "N", "out": "R N"},
 	grid:   [3]string{"R"}, most: [3]int{2},
 	sizes: []string{
-		"R:16 N=0", "*R:16 N=1", "R:16 N=2", "*R:16 N=3", "R:16 N=5", "R:16 N=7", "*R:16 N=1+16", "R:16 N=2-16", "R:16 N=0+16",
+		"R:16 N=0", "*R:16 N=1", "R:16 N=2", "*R:16 N=3", "R:16 N=4", "*R:16 N=5", "R:16 N=7", "*R:16 N=1+16", "R:16 N=2-16", "R:16 N=4+16",
+		"R:16 N=8-16", "R:16 N=0+16",
 	},
 }, {
 	op:     "rmsnorm",

@@ -36,6 +36,8 @@ var bugs = []struct {
 	{"copy-after-last", "planted/cases/steps", `out of bounds`},
 	{"read-before-gate", "planted/cases/ring", `in flight|race: `},
 	{"staged-slot", "corpus/cases/matmul_f8e4m3fn", `elements differ|undefined`},
+	{"unrolled-rest", "planted/cases/rows", `out\[.*elements differ`},
+	{"load-past-store", "planted/cases/rows", `c\[.*elements differ|race: `},
 	{"edge-off-by-one", "planted/cases/edge", `elements differ`},
 	{"shared-register", "corpus/cases/attention_f16", `elements differ|undefined|out of bounds|misaligned`},
 }

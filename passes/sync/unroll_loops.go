@@ -1,0 +1,367 @@
+package sync
+
+import (
+	"maps"
+	"slices"
+
+	"tileiras/codegen/cost"
+	"tileiras/dialects/tileaa"
+	"tileiras/dialects/tileaa/def"
+	"tileiras/internal/planted"
+	"tileiras/ir"
+	"tileiras/passes/kernel"
+	"tileiras/passes/pass"
+)
+
+// unroll-loops makes several iterations of a loop without products one, which loads for all of them before it computes, so that enough
+// bytes are on their way to hide the latency of memory. What is left over is a loop as before.
+//
+//	for %i = %lo to %hi step %s {      %n = number of iterations; %m = %n - %n % 4
+//	  %t = tiled_load %x[%i]           for %c = 0 to %m step 4 {
+//	  %a' = addf %a, %t                  %i0 = %lo + %c * %s; %i1 = %i0 + %s; ..
+//	  continue %a'                =>     %t0 = tiled_load %x[%i0]; %t1 = tiled_load %x[%i1]; ..
+//	}                                    %a0 = addf %a, %t0; %a1 = addf %a0, %t1; ..
+//	                                     continue %a3
+//	                                   }
+//	                                   for %c = %m to %n step 1 { .. }
+//
+// A load may go before the rest of the iterations around it when it is weak, comes by its token after nothing that the loop writes, and is
+// addressed by pure operations on the counter, on what other such loads bring, and on carried values that follow from the like. All
+// iterations that are made one run to their end: the loop has no other exit, and nothing in it can stop the kernel. Without a path of
+// tokens two accesses have no order, so no more is needed.
+//
+// Iterations are counted from 0, because a counter that goes in steps of four may not fit its type where one in single steps does.
+func UnrollLoops(s *pass.State) error {
+	for _, entry := range s.Entries() {
+		var loops []*ir.Op
+		s.Walk(entry, ir.PostOrder, func(op *ir.Op) {
+			if op.Code() == tileaa.OpFor && op.Body() != nil && unrollable(s, op) {
+				loops = append(loops, op)
+			}
+		})
+		unrolled := false
+		for _, loop := range loops {
+			u := newUnrolling(s, loop)
+			if f := u.demand(s, entry).Unroll(s.Target); f > 1 {
+				u.unroll(s, f)
+				unrolled = true
+			}
+		}
+		if plan := *tileaa.PlanOf(entry); unrolled && plan.MaxReg == 0 {
+			// Unasked, ptxas takes so few registers that loads wait for what those before them brought.
+			plan.MaxReg = cost.ThreadRegisters(s.Target, plan.Warps)
+			ir.Cast[tileaa.Entry](entry).SetPlan(&plan)
+		}
+	}
+	return nil
+}
+
+// unrollable reports whether all iterations of a loop run to their end, one after the other, and it is an innermost one without products
+// and copies.
+func unrollable(s *pass.State, loop *ir.Op) bool {
+	flow, _ := ir.LoopOf(loop)
+	ok := len(flow.Continues()) == 1 && flow.Continues()[0].Block() == loop.Body()
+	s.Walk(loop, ir.PreOrder, func(op *ir.Op) {
+		if op == loop {
+			return
+		}
+		switch op.Code() {
+		case tileaa.OpFor, tileaa.OpLoop, tileaa.OpReturn, tileaa.OpAsyncCopy, tileaa.OpAsyncCommit, tileaa.OpAsyncWait, tileaa.OpAlloca:
+			ok = false
+		}
+		outside := slices.ContainsFunc(tileaa.Effects(op), func(e tileaa.Effect) bool { return e.Space == tileaa.Outside })
+		ok = ok && !outside && !tileaa.IsProduct(op)
+	})
+	return ok
+}
+
+// unrolling is the work on one loop.
+type unrolling struct {
+	pipeline
+	b      *ir.Builder
+	loads  map[*ir.Op][]*ir.Value // that go first, with the tokens of outside of the loop after which they come
+	early  map[*ir.Op]int         // they and what their addresses follow from: how many loads, one after the other, they wait for
+	deep   int                    // the most
+	factor int
+}
+
+// newUnrolling finds the loads that can go first.
+func newUnrolling(s *pass.State, op *ir.Op) *unrolling {
+	u := &unrolling{pipeline: pipeline{loop: ir.Cast[tileaa.For](op)}, loads: map[*ir.Op][]*ir.Value{}, early: map[*ir.Op]int{}}
+	u.flow, _ = ir.LoopOf(op)
+	for o := op.Body().First(); o != nil; o = o.Next() {
+		s.Step()
+		if o.Code() != tileaa.OpTiledLoad && o.Code() != tileaa.OpLoad || tileaa.IsStrong(o) {
+			continue
+		}
+		if tokens, free := u.comesAfter(tileaa.TokenBefore(o), map[*ir.Value]bool{}); free || planted.On("load-past-store") {
+			a := addressing{u, maps.Clone(u.early), map[*ir.Op]bool{}, map[*ir.Value]bool{}}
+			if deep, ok := a.allOf(o, false); ok {
+				a.early[o] = deep
+				u.early, u.loads[o], u.deep = a.early, tokens, max(u.deep, deep)
+			}
+		}
+	}
+	return u
+}
+
+// addressing finds what the operands of one load follow from.
+type addressing struct {
+	*unrolling
+	early   map[*ir.Op]int
+	carries map[*ir.Op]bool    // what carried values follow from
+	visited map[*ir.Value]bool // carried values
+}
+
+// allOf reports whether the operands of an op but for tokens can be computed before the rest of the body, and after how many loads. What goes
+// from one iteration to the next may not follow from loads: those of all iterations would wait for each other.
+func (a *addressing) allOf(op *ir.Op, carried bool) (deep int, ok bool) {
+	for _, v := range op.Operands() {
+		if tileaa.IsToken(v) {
+			continue
+		}
+		n, ok := a.first(v, carried)
+		if !ok {
+			return 0, false
+		}
+		deep = max(deep, n)
+	}
+	return deep, true
+}
+
+func (a *addressing) first(v *ir.Value, carried bool) (deep int, ok bool) {
+	if ir.DefinedOutside(v, a.loop.Op) || v == a.flow.InductionVar() {
+		return 0, true
+	}
+	if i, ok := a.flow.CarriedIndex(v); ok {
+		if a.visited[v] {
+			return 0, true
+		}
+		a.visited[v] = true
+		return a.first(a.flow.Continues()[0].Operand(i), true)
+	}
+	op := v.DefiningOp()
+	if op == nil || op.Block() != a.loop.Op.Body() {
+		return 0, false
+	}
+	if _, ok := a.loads[op]; ok {
+		return a.early[op] + 1, !carried && v == op.Result(0)
+	}
+	if op.NumRegions() > 0 || !op.Traits().Has(ir.Pure) {
+		return 0, false
+	}
+	if n, known := a.early[op]; known && (!carried || a.carries[op]) {
+		return n, true
+	}
+	a.carries[op] = carried
+	deep, ok = a.allOf(op, carried)
+	a.early[op] = deep
+	return deep, ok
+}
+
+// demand is what the loop asks of a thread.
+func (u *unrolling) demand(s *pass.State, entry *ir.Op) cost.Loads {
+	plan := tileaa.PlanOf(entry)
+	l := cost.Loads{Warps: plan.Warps, Limit: plan.MaxReg, Held: unrollReserve, Trips: -1}
+	if n, ok := u.knownTrips(); ok {
+		l.Trips = int(min(n, 1<<16))
+	}
+	registers := func(v *ir.Value) int {
+		if t := tileaa.LayoutOf(v); t != nil {
+			return cost.Registers(*t, tileaa.ElemBits(tileaa.AsTile(v).Elem))
+		}
+		return 1
+	}
+	for _, v := range u.flow.Carried() {
+		l.Held += registers(v)
+	}
+	for op := range u.loads { // a sum: the order cannot matter
+		v := op.Result(0)
+		l.Registers += registers(v)
+		if t := tileaa.LayoutOf(v); t != nil {
+			l.Bytes += cost.LoadedBytes(*t, tileaa.ElemBits(tileaa.AsTile(v).Elem))
+		} else {
+			l.Bytes += tileaa.ElemBytes(tileaa.AsTile(v).Elem)
+		}
+	}
+	l.Issue = kernel.Loop(s, u.loop.Op, plan.Warps, 0, nil, func(*ir.Op) int { return 0 }).Issue / plan.Warps
+	return l
+}
+
+// unrollReserve is the registers for addresses, bounds and what an iteration computes.
+const unrollReserve = 24
+
+// knownTrips is the number of iterations where it is a constant.
+func (u *unrolling) knownTrips() (uint64, bool) {
+	lo, ok1 := tileaa.SplatInt(u.loop.Lower())
+	hi, ok2 := tileaa.SplatInt(u.loop.Upper())
+	step, ok3 := tileaa.SplatInt(u.loop.Step())
+	switch {
+	case !ok1 || !ok2 || !ok3 || step <= 0 || u.loop.Unsigned() && (lo < 0 || hi < 0):
+		return 0, false
+	case lo >= hi:
+		return 0, true
+	}
+	return (uint64(hi)-uint64(lo)-1)/uint64(step) + 1, true
+}
+
+// unroll replaces the loop by one of so many iterations at a time, and one of the rest.
+func (u *unrolling) unroll(s *pass.State, factor int) {
+	u.factor, u.b = factor, ir.NewBuilder(s.Ctx).Before(u.loop.Op)
+	u.b.Loc = u.loop.Op.Loc()
+	t := tileaa.AsTile(u.loop.Lower())
+	trips := u.trips(t)
+	whole := u.wholeRounds(t, trips)
+	var types []ir.Type
+	for _, v := range u.loop.Inits() {
+		types = append(types, v.Type())
+	}
+	loop := func(lower, upper *ir.Value, step int, inits []*ir.Value) tileaa.For { // without a body
+		return tileaa.NewFor(u.b, types, lower, upper, tileaa.Const(u.b, t, int64(step)), inits, tileaa.ForOptions{Unsigned: true})
+	}
+	zero := tileaa.Const(u.b, t, 0)
+	main := loop(zero, whole, factor, u.loop.Inits())
+	u.fill(main)
+	u.b.After(main.Op)
+	results := main.Op.Results()
+	if n, ok := u.knownTrips(); !ok || n%uint64(factor) != 0 {
+		from := whole
+		if planted.On("unrolled-rest") {
+			from = tileaa.NewAddi(u.b, whole, tileaa.Const(u.b, t, 1), tileaa.AddiOptions{}).Result() // one iteration is left out
+		}
+		rest := loop(from, trips, 1, results)
+		rest.Op.Region(0).TakeBlocks(u.loop.Op.Region(0))
+		count := rest.Op.Body().Arg(0)
+		u.b.AtStart(rest.Op.Body())
+		if i := u.counter(count); i != count {
+			count.ReplaceAllUsesWith(i)
+			rest.Op.Body().First().SetOperand(0, count)
+		}
+		results = rest.Op.Results()
+	}
+	for i, r := range u.loop.Op.Results() {
+		results[i].NameHint = r.NameHint
+		r.ReplaceAllUsesWith(results[i])
+	}
+	u.loop.Op.Erase()
+}
+
+// trips is the number of iterations, a number without sign.
+func (u *unrolling) trips(t *tileaa.TileType) *ir.Value {
+	if n, ok := u.knownTrips(); ok {
+		return tileaa.Const(u.b, t, int64(n))
+	}
+	signedness := def.Signed
+	if u.loop.Unsigned() {
+		signedness = def.Unsigned
+	}
+	one := tileaa.Const(u.b, t, 1)
+	zero := tileaa.Const(u.b, t, 0)
+	i1 := tileaa.Tile(u.b.Ctx, u.b.Ctx.Int(1))
+	runs := tileaa.NewCmpi(u.b, i1, u.loop.Lower(), u.loop.Upper(), signedness, tileaa.CmpiOptions{Predicate: def.PredLess}).Result()
+	n := u.loop.Upper()
+	if !isInt(u.loop.Lower(), 0) {
+		n = tileaa.NewSubi(u.b, n, u.loop.Lower(), tileaa.SubiOptions{}).Result()
+	}
+	if !isInt(u.loop.Step(), 1) {
+		n = tileaa.NewSubi(u.b, n, one, tileaa.SubiOptions{}).Result()
+		n = tileaa.NewDivi(u.b, n, u.loop.Step(), def.Unsigned, def.RoundZero).Result()
+		n = tileaa.NewAddi(u.b, n, one, tileaa.AddiOptions{}).Result()
+	}
+	return tileaa.NewSelect(u.b, runs, n, zero).Result()
+}
+
+// wholeRounds is the iterations of the unrolled loop.
+func (u *unrolling) wholeRounds(t *tileaa.TileType, trips *ir.Value) *ir.Value {
+	if n, ok := u.knownTrips(); ok {
+		return tileaa.Const(u.b, t, int64(n-n%uint64(u.factor)))
+	}
+	return tileaa.NewAndi(u.b, trips, tileaa.Const(u.b, t, -int64(u.factor))).Result()
+}
+
+// counter is what the loop counts in iteration n.
+func (u *unrolling) counter(n *ir.Value) *ir.Value {
+	if !isInt(u.loop.Step(), 1) {
+		n = tileaa.NewMuli(u.b, n, u.loop.Step(), tileaa.MuliOptions{}).Result()
+	}
+	if !isInt(u.loop.Lower(), 0) {
+		n = tileaa.NewAddi(u.b, n, u.loop.Lower(), tileaa.AddiOptions{}).Result()
+	}
+	return n
+}
+
+func isInt(v *ir.Value, want int64) bool {
+	n, ok := tileaa.SplatInt(v)
+	return ok && n == want
+}
+
+// fill makes the body of the unrolled loop: what goes first of all iterations, then the rest of each.
+func (u *unrolling) fill(main tileaa.For) {
+	old, body := u.loop.Op.Body(), main.Op.Region(0).AddBlock()
+	for _, a := range old.Args() {
+		body.AddArg(a.Type())
+	}
+	end := old.Terminator()
+	u.b.AtStart(body)
+	tokens := map[*ir.Op]*ir.Value{}
+	rounds := make([]ir.Mapping, u.factor)
+	for k := range rounds {
+		rounds[k] = ir.Mapping{}
+		if k == 0 {
+			rounds[k][old.Arg(0)] = u.counter(body.Arg(0))
+		} else {
+			rounds[k][old.Arg(0)] = tileaa.NewAddi(u.b, rounds[k-1][old.Arg(0)], u.loop.Step(), tileaa.AddiOptions{}).Result()
+		}
+	}
+	insert := func(op *ir.Op, m ir.Mapping) {
+		c := u.b.Insert(u.b.Ctx.Clone(op, m))
+		if before, load := u.loads[op]; load && tileaa.TokenBefore(op) != nil {
+			if tokens[op] == nil {
+				tokens[op] = u.outside(main, before)
+			}
+			access, _ := ir.As[tileaa.TokenOp](c)
+			access.SetToken(tokens[op])
+		}
+	}
+	for stage := range u.deep + 2 { // the last one is what waits for the rest
+		for k, m := range rounds {
+			u.enter(body, rounds, k)
+			for op := old.First(); op != end; op = op.Next() {
+				deep, early := u.early[op]
+				if !early {
+					deep = u.deep + 1
+				}
+				if deep == stage {
+					insert(op, m)
+				}
+			}
+		}
+	}
+	u.b.Insert(end.Clone(rounds[u.factor-1]))
+}
+
+// enter maps what iteration k of a round begins with, as far as it is made: the values that the round carries, or what the iteration before
+// hands on.
+func (u *unrolling) enter(body *ir.Block, rounds []ir.Mapping, k int) {
+	end := u.loop.Op.Body().Terminator()
+	for i, v := range u.flow.Carried() {
+		if k == 0 {
+			rounds[0][v] = body.Arg(v.Index())
+			continue
+		}
+		next := end.Operand(i)
+		if to, made := rounds[k-1][next]; made || ir.DefinedOutside(next, u.loop.Op) {
+			if !made {
+				to = next
+			}
+			rounds[k][v] = to
+		}
+	}
+}
+
+// outside joins tokens in front of the loop.
+func (u *unrolling) outside(main tileaa.For, tokens []*ir.Value) *ir.Value {
+	block, at := u.b.Place()
+	defer u.b.SetPlace(block, at)
+	return joinTokens(u.b.Before(main.Op), tokens)
+}

@@ -86,7 +86,7 @@ func (b *builder) call(row *ptxop.Row, args []reg) []reg {
 	case 0:
 		return nil
 	case 1:
-		return []reg{{v: call, k: kindOfType[row.Operands[0].Type]}}
+		return []reg{b.register(kindOfType[row.Operands[0].Type], call, b.cur)}
 	}
 	out := make([]reg, row.Results)
 	for i := range out {
@@ -217,8 +217,7 @@ func (b *builder) phi(at *block, k kind) (reg, *llvm.InstPhi) {
 	p := &llvm.InstPhi{Typ: k.llvm()}
 	at.Insts = slices.Insert(at.Insts, at.phis, llvm.Instruction(p))
 	at.phis++
-	b.homes[p] = at
-	return reg{v: p, k: k}, p
+	return b.register(k, p, at), p
 }
 
 func (b *builder) incoming(p *llvm.InstPhi, x reg, from *block) {

@@ -23,24 +23,31 @@ type builder struct {
 	cur    *block
 	blocks int // that became current so far
 
-	consts  map[reg]value.Value
-	asm     map[*ptxop.Row]*llvm.InlineAsm
-	structs map[string]types.Type  // shared by the functions of the module
-	sums    map[value.Value]sum    // additions of a constant
-	homes   map[value.Value]*block // where a value is made; parameters have none
-	hoists  bool                   // see hoisted
-	parts   map[value.Value][]reg  // packed words and what they were made of
-	wholes  map[reg]split          // first parts of words that were taken apart
+	values    []value.Value // of registers, by id
+	homes     []*block      // where they are made; parameters have none
+	made      []reg         // what pure computations gave, one after the other
+	consts    map[reg]value.Value
+	addresses map[*llvm.Global]reg
+	asm       map[*ptxop.Row]*llvm.InlineAsm
+	structs   map[string]types.Type // shared by the functions of the module
+	sums      map[id]sum            // additions of a constant
+	hoists    bool                  // see hoisted
+	parts     map[id][]reg          // packed words and what they were made of
+	wholes    map[id]split          // first parts of words that were taken apart
 
 	// attach is added to the next instruction (the name of the op being lowered), place to every one (the debug location).
 	attach, place *metadata.Attachment
 }
 
+// registers is how many a usual kernel has, about.
+const registers = 2048
+
 func newBuilder(t *target.Target, m *llvm.Module, structs map[string]types.Type) *builder {
 	return &builder{
 		target: t, module: m,
-		consts: map[reg]value.Value{}, asm: map[*ptxop.Row]*llvm.InlineAsm{}, structs: structs,
-		sums: map[value.Value]sum{}, homes: map[value.Value]*block{}, parts: map[value.Value][]reg{}, wholes: map[reg]split{},
+		values: make([]value.Value, 1, registers), homes: make([]*block, 1, registers), made: make([]reg, 0, registers),
+		consts: map[reg]value.Value{}, addresses: map[*llvm.Global]reg{}, asm: map[*ptxop.Row]*llvm.InlineAsm{}, structs: structs,
+		sums: map[id]sum{}, parts: map[id][]reg{}, wholes: map[id]split{},
 	}
 }
 
@@ -58,20 +65,40 @@ type sum struct {
 // block is a basic block with the pure values it has already computed.
 type block struct {
 	*llvm.Block
-	known map[key][]reg
+	known map[key]span
 	phis  int // that it begins with
 	order int // when the block first became the current one, 0 = never
 }
 
-// key names a pure computation: an instruction with its operands.
+// span is some of the results of pure computations.
+type span struct{ from, n int32 }
+
+// key names a pure computation: an instruction, of PTX or of LLVM, with its operands.
 type key struct {
 	row        *ptxop.Row
-	op         string
+	op         opcode
 	a, b, c, d reg
 }
 
+// opcode is an instruction of LLVM: a binop or one of those below, together with its predicate or the kind that it makes.
+type opcode uint64
+
+const (
+	opFNeg opcode = 1<<8 + iota
+	opSelect
+	opICmp
+	opFCmp
+	opTrunc
+	opZExt
+	opSExt
+	opBitCast
+)
+
+// to is the opcode of an instruction that makes another kind.
+func (op opcode) to(k kind) opcode { return op | opcode(k)<<16 }
+
 func (b *builder) newBlock() *block {
-	bl := &block{Block: b.fn.NewBlock(""), known: map[key][]reg{}}
+	bl := &block{Block: b.fn.NewBlock(""), known: map[key]span{}}
 	return bl
 }
 
@@ -104,13 +131,10 @@ func (b *builder) hoisted(make func()) {
 }
 
 // outermost is the block for a pure value under hoisted.
-func (b *builder) outermost(operands []reg) *block {
+func (b *builder) outermost(operands [4]reg) *block {
 	var at *block
 	for _, x := range operands {
-		if x.v == nil {
-			continue
-		}
-		h := b.homes[x.v]
+		h := b.homes[x.id]
 		if h != nil && (at == nil || h.order > at.order) {
 			at = h
 		}
@@ -126,9 +150,6 @@ func (b *builder) emit(inst llvm.Instruction) {
 	b.budget.Step()
 	b.budget.Hold(budget.InstructionBytes)
 	b.cur.Insts = append(b.cur.Insts, inst)
-	if v, ok := inst.(value.Value); ok {
-		b.homes[v] = b.cur
-	}
 	if b.attach == nil && b.place == nil {
 		return
 	}
@@ -143,23 +164,44 @@ func (b *builder) emit(inst llvm.Instruction) {
 	}
 }
 
+// known is what the block for a pure value, which is at, already knows under k; nil if nothing.
+func (b *builder) known(k *key) (at *block, r []reg) {
+	at = b.cur
+	if b.hoists {
+		at = b.outermost([4]reg{k.a, k.b, k.c, k.d})
+	}
+	if s, ok := at.known[*k]; ok {
+		r = b.made[s.from : s.from+s.n : s.from+s.n]
+	}
+	return at, r
+}
+
+// know has a block know what was made under k.
+func (b *builder) know(at *block, k *key, r ...reg) {
+	at.known[*k] = span{int32(len(b.made)), int32(len(r))}
+	b.made = append(b.made, r...)
+}
+
 // pure returns what the current block already knows under k, or makes it.
 func (b *builder) pure(k key, make func() []reg) []reg {
-	at := b.cur
-	if b.hoists {
-		at = b.outermost([]reg{k.a, k.b, k.c, k.d})
+	at, r := b.known(&k)
+	if r == nil {
+		b.in(at, func() { r = make() })
+		b.know(at, &k, r...)
 	}
-	if r, ok := at.known[k]; ok {
-		return r
-	}
-	var r []reg
-	b.in(at, func() { r = make() })
-	at.known[k] = r
 	return r
 }
 
+// pure1 is pure of what has one result.
 func (b *builder) pure1(k key, make func() reg) reg {
-	return b.pure(k, func() []reg { return []reg{make()} })[0]
+	at, known := b.known(&k)
+	if known != nil {
+		return known[0]
+	}
+	var r reg
+	b.in(at, func() { r = make() })
+	b.know(at, &k, r)
+	return r
 }
 
 // typed is an LLVM instruction that is a value.
@@ -170,7 +212,13 @@ type typed interface {
 
 func (b *builder) result(k kind, inst typed) reg {
 	b.emit(inst)
-	return reg{v: inst, k: k}
+	return b.register(k, inst, b.cur)
+}
+
+// register makes a register of a value.
+func (b *builder) register(k kind, v value.Value, home *block) reg {
+	b.values, b.homes = append(b.values, v), append(b.homes, home)
+	return reg{id: id(len(b.values) - 1), k: k}
 }
 
 var binopNames = [...]string{"add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "and", "or", "xor", "shl", "lshr", "ashr", "fadd", "fsub", "fmul", "fdiv"}
@@ -200,13 +248,13 @@ func (b *builder) bin(op binop, x, y reg) reg {
 			return r
 		}
 	}
-	r := b.pure1(key{op: binopNames[op], a: x, b: y}, func() reg { return b.result(x.k, newBinary(op, b.value(x), b.value(y))) })
+	r := b.pure1(key{op: opcode(op), a: x, b: y}, func() reg { return b.result(x.k, newBinary(op, b.value(x), b.value(y))) })
 	if y.isConst() && (op == opAdd || op == opSub) {
 		c := y.bits
 		if op == opSub {
 			c = -c
 		}
-		b.sums[r.v] = sum{x, mask(c, x.k.bits())}
+		b.sums[r.id] = sum{x, mask(c, x.k.bits())}
 	}
 	return r
 }
@@ -271,7 +319,7 @@ func (b *builder) fneg(x reg) reg {
 	if x.isConst() {
 		return con(x.k, x.bits^1<<(x.k.bits()-1))
 	}
-	return b.pure1(key{op: "fneg", a: x}, func() reg { return b.result(x.k, llvm.NewFNeg(b.value(x))) })
+	return b.pure1(key{op: opFNeg, a: x}, func() reg { return b.result(x.k, llvm.NewFNeg(b.value(x))) })
 }
 
 // icmp compares integers.
@@ -312,11 +360,11 @@ func (b *builder) icmp(p enum.IPred, x, y reg) reg {
 			return b.not(x)
 		}
 	}
-	return b.pure1(key{op: "icmp " + p.String(), a: x, b: y}, func() reg { return b.result(kI1, llvm.NewICmp(p, b.value(x), b.value(y))) })
+	return b.pure1(key{op: opICmp | opcode(p)<<16, a: x, b: y}, func() reg { return b.result(kI1, llvm.NewICmp(p, b.value(x), b.value(y))) })
 }
 
 func (b *builder) fcmp(p enum.FPred, x, y reg) reg {
-	return b.pure1(key{op: "fcmp " + p.String(), a: x, b: y}, func() reg { return b.result(kI1, llvm.NewFCmp(p, b.value(x), b.value(y))) })
+	return b.pure1(key{op: opFCmp | opcode(p)<<16, a: x, b: y}, func() reg { return b.result(kI1, llvm.NewFCmp(p, b.value(x), b.value(y))) })
 }
 
 // sel is c ? x : y.
@@ -334,9 +382,7 @@ func (b *builder) sel(c, x, y reg) reg {
 		// Predicates have no select of their own.
 		return b.or(b.and(c, x), b.and(b.not(c), y))
 	}
-	return b.pure1(key{op: "select", a: c, b: x, c: y}, func() reg {
-		return b.result(x.k, llvm.NewSelect(b.value(c), b.value(x), b.value(y)))
-	})
+	return b.pure1(key{op: opSelect, a: c, b: x, c: y}, func() reg { return b.result(x.k, llvm.NewSelect(b.value(c), b.value(x), b.value(y))) })
 }
 
 // trunc, zext, sext change the width of an integer; to its own width they do nothing.
@@ -347,7 +393,7 @@ func (b *builder) trunc(x reg, to kind) reg {
 	case x.isConst():
 		return con(to, x.bits)
 	}
-	return b.pure1(key{op: "trunc " + kinds[to].name, a: x}, func() reg { return b.result(to, llvm.NewTrunc(b.value(x), to.llvm())) })
+	return b.pure1(key{op: opTrunc.to(to), a: x}, func() reg { return b.result(to, llvm.NewTrunc(b.value(x), to.llvm())) })
 }
 
 func (b *builder) zext(x reg, to kind) reg {
@@ -357,7 +403,7 @@ func (b *builder) zext(x reg, to kind) reg {
 	case x.isConst():
 		return con(to, x.bits)
 	}
-	return b.pure1(key{op: "zext " + kinds[to].name, a: x}, func() reg { return b.result(to, llvm.NewZExt(b.value(x), to.llvm())) })
+	return b.pure1(key{op: opZExt.to(to), a: x}, func() reg { return b.result(to, llvm.NewZExt(b.value(x), to.llvm())) })
 }
 
 func (b *builder) sext(x reg, to kind) reg {
@@ -367,7 +413,7 @@ func (b *builder) sext(x reg, to kind) reg {
 	case x.isConst():
 		return con(to, uint64(x.sint()))
 	}
-	return b.pure1(key{op: "sext " + kinds[to].name, a: x}, func() reg { return b.result(to, llvm.NewSExt(b.value(x), to.llvm())) })
+	return b.pure1(key{op: opSExt.to(to), a: x}, func() reg { return b.result(to, llvm.NewSExt(b.value(x), to.llvm())) })
 }
 
 // resize is trunc or, by signedness, sext or zext.
@@ -389,9 +435,9 @@ func (b *builder) cast(x reg, to kind) reg {
 	case x.isConst():
 		return con(to, x.bits)
 	}
-	return b.pure1(key{op: "bitcast " + kinds[to].name, a: x}, func() reg {
+	return b.pure1(key{op: opBitCast.to(to), a: x}, func() reg {
 		r := b.result(to, llvm.NewBitCast(b.value(x), to.llvm()))
-		b.cur.known[key{op: "bitcast " + kinds[x.k].name, a: r}] = []reg{x}
+		b.know(b.cur, &key{op: opBitCast.to(x.k), a: r}, x)
 		return r
 	})
 }

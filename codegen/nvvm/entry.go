@@ -73,13 +73,13 @@ func (f *fn) param(p *llvm.Param, elem ir.Type) reg {
 	k := kindOf(elem)
 	switch {
 	case k == kI1:
-		return f.icmp(ne, reg{v: p, k: kI8}, con(kI8, 0))
+		return f.icmp(ne, f.register(kI8, p, nil), con(kI8, 0))
 	case k == kI64:
 		if _, ok := p.Typ.(*types.PointerType); ok {
 			return f.result(kI64, llvm.NewPtrToInt(p, types.I64))
 		}
 	}
-	return reg{v: p, k: k}
+	return f.register(k, p, nil)
 }
 
 // annotate writes the launch bounds.
@@ -191,12 +191,19 @@ func getGlobal(f *fn, op *ir.Op) {
 	f.set(op, f.tileOf(elemOf(op.Result(0)), f.addressOf(g)))
 }
 
-// addressOf is the address of a global as an i64.
+// globalAddress is the address of a global in its own space as an i64.
+func (f *fn) globalAddress(g *llvm.Global) reg {
+	r, ok := f.addresses[g]
+	if !ok {
+		f.in(f.start, func() { r = f.result(kI64, llvm.NewPtrToInt(g, types.I64)) })
+		f.addresses[g] = r
+	}
+	return r
+}
+
+// addressOf is the address of a global as an i64; generic if the kernel's addresses are.
 func (f *fn) addressOf(g *llvm.Global) reg {
-	var r reg
-	f.in(f.start, func() {
-		r = f.pure1(key{op: "address " + g.Name()}, func() reg { return f.result(kI64, llvm.NewPtrToInt(g, types.I64)) })
-	})
+	r := f.globalAddress(g)
 	if f.generic {
 		return f.op1("cvta.global.u64", r)
 	}
@@ -212,11 +219,7 @@ func (f *fn) constantData(data []byte, align int) reg {
 		g.Linkage = enum.LinkageInternal
 		f.tables[id] = g
 	}
-	var r reg
-	f.in(f.start, func() {
-		r = f.pure1(key{op: "address " + g.Name()}, func() reg { return f.result(kI64, llvm.NewPtrToInt(g, types.I64)) })
-	})
-	return r
+	return f.globalAddress(g)
 }
 
 // finishBlocks puts the blocks in the order in which they run: a reverse postorder that follows the way out of a branch first, so

@@ -136,9 +136,6 @@ func (b *builder) simplify(op binop, x, y reg) (reg, bool) {
 
 // splitAdd takes x apart into a value and a constant that this builder added to it.
 func (b *builder) splitAdd(x reg) (base reg, c uint64, ok bool) {
-	if x.v == nil {
-		return reg{}, 0, false
-	}
-	s, ok := b.sums[x.v]
+	s, ok := b.sums[x.id]
 	return s.base, s.c, ok
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // kind is the type of one register. Floats of 16 bits and fewer are integers, and so is tf32 (the top 19 bits of 32).
-type kind uint8
+type kind uint32
 
 const (
 	kNone kind = iota // the kind of an absent reg
@@ -66,13 +66,16 @@ func intKind(width int) kind {
 // reg is a register of a thread: an LLVM value, or a constant, given as its bits whatever the kind (so that no float constant
 // ever passes through decimal text). The zero reg is absent.
 type reg struct {
-	v    value.Value // nil: the constant with these bits
-	bits uint64
+	bits uint64 // of a constant
+	id   id
 	k    kind
 }
 
+// id is an index into a builder's values, 0 for a constant.
+type id uint32
+
 func (r reg) absent() bool  { return r.k == kNone }
-func (r reg) isConst() bool { return r.v == nil && r.k != kNone }
+func (r reg) isConst() bool { return r.id == 0 && r.k != kNone }
 
 // is reports whether r is the integer constant n.
 func (r reg) is(n uint64) bool { return r.isConst() && r.bits == mask(n, r.k.bits()) }
@@ -103,8 +106,8 @@ func boolean(b bool) reg {
 
 // value is the LLVM value of r.
 func (b *builder) value(r reg) value.Value {
-	if r.v != nil {
-		return r.v
+	if r.id != 0 {
+		return b.values[r.id]
 	}
 	if v, ok := b.consts[r]; ok {
 		return v

@@ -172,20 +172,20 @@ func (b *builder) pack(e []reg) reg {
 		hi := b.op1("prmt.b32", b.zext(e[2], kI32), b.zext(e[3], kI32), i32(0x0040))
 		w = b.op1("prmt.b32", lo, hi, i32(0x5410))
 	}
-	b.parts[w.v] = append([]reg(nil), e...)
+	b.parts[w.id] = append([]reg(nil), e...)
 	return w
 }
 
 // whole finds the word that was taken apart into just these parts: it is known wherever they are.
 func (b *builder) whole(e []reg) (reg, bool) {
-	s, ok := b.wholes[e[0]]
+	s, ok := b.wholes[e[0].id]
 	return s.word, ok && slices.Equal(s.parts, e)
 }
 
 // unpack splits a word into registers of kind k (i16 or i8).
 func (b *builder) unpack(w reg, k kind) []reg {
 	n := 32 / k.bits()
-	if parts := b.parts[w.v]; w.v != nil && len(parts) == n {
+	if parts := b.parts[w.id]; len(parts) == n {
 		return parts
 	}
 	e := make([]reg, n)
@@ -202,7 +202,7 @@ func (b *builder) unpack(w reg, k kind) []reg {
 			e[i] = b.trunc(b.lshr(w, 8*i), kI8)
 		}
 	}
-	b.wholes[e[0]] = split{w, e}
+	b.wholes[e[0].id] = split{w, e}
 	return e
 }
 

@@ -1,8 +1,13 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
+
+	"tileiras"
+	"tileiras/runtime/cases"
 )
 
 func TestSeriesGiveMedianAndTenthPercentile(t *testing.T) {
@@ -23,5 +28,29 @@ func TestPassTimingIsReadByPlace(t *testing.T) {
 	}
 	if d := passes[1].at(0.5); d != 1500*time.Microsecond {
 		t.Errorf("licm took %v, want 1.5ms", d)
+	}
+}
+
+// BenchmarkCompile compiles the performance kernels again and again in one process, for profiles and counts of allocations:
+//
+//	go test ./tests/bench -run '^$' -bench Compile -benchmem -cpuprofile cpu.out
+func BenchmarkCompile(b *testing.B) {
+	names, err := cases.List("../corpus/perf")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, name := range names {
+		src, err := os.ReadFile(filepath.Join("../corpus/perf", name, "kernel.tileirbc"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := tileiras.Compile(b.Context(), src, tileiras.Options{GPU: "sm_80"}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -15,6 +15,7 @@ const longest = 60
 
 // tables are functions that may be longer, because they are lists: one entry after the other, each read alone.
 var tables = map[string]string{
+	"codegen/local.parts":              "one case for each LLVM instruction",
 	"codegen/ptx.instruction":          "one case for each LLVM instruction",
 	"codegen/ptxop.init":               "rows of instructions",
 	"dialects/cudatile/def.controlOps": "rows of operations",

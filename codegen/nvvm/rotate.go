@@ -8,6 +8,7 @@ import (
 	"github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 
+	"tileiras/codegen/local"
 	"tileiras/codegen/ptxop"
 )
 
@@ -92,7 +93,7 @@ func (r *rotation) isPhi(i int32) bool {
 
 // operandsOf are the instructions of the block that an instruction takes, phis too.
 func (r *rotation) operandsOf(i int32) []int32 {
-	var out []int32
+	out := make([]int32, 0, 8)
 	for _, o := range r.operands[r.first+i] {
 		out = append(out, o-r.first)
 	}
@@ -101,7 +102,7 @@ func (r *rotation) operandsOf(i int32) []int32 {
 
 // local is the number of a value that an instruction of the block makes.
 func (r *rotation) local(v value.Value) (int32, bool) {
-	n, ok := r.number[v]
+	n, ok := r.number(v)
 	n -= r.first
 	return n, ok && n >= 0 && int(n) < len(r.order)
 }
@@ -296,15 +297,16 @@ func words(v value.Value) int {
 
 // fits estimates whether a thread has registers for the first step of two iterations: what is alive at most, in the order of the block.
 func (r *rotation) fits(limit int) bool {
-	outside := map[value.Value]bool{}
+	outside := make([]bool, len(r.insts))
 	alive := make([]bool, len(r.order))
 	live, most := 0, 0
+	var operands []*value.Value
 	use := func(v value.Value) {
 		if n, ok := r.local(v); ok && !alive[n] {
 			alive[n] = true
 			live += words(v)
-		} else if _, made := r.number[v]; made && !ok && !outside[v] {
-			outside[v] = true
+		} else if n, made := r.number(v); made && !ok && !outside[n] {
+			outside[n] = true
 			live += words(v)
 		}
 	}
@@ -324,7 +326,8 @@ func (r *rotation) fits(limit int) bool {
 			alive[i] = false
 			live -= words(v)
 		}
-		for _, x := range r.inst(i).Operands() {
+		operands = local.AppendOperands(operands[:0], r.inst(i))
+		for _, x := range operands {
 			use(*x)
 		}
 		most = max(most, live)
@@ -361,7 +364,7 @@ func (r *rotation) apply(f *fn) bool {
 		return false
 	}
 	r.hurry()
-	m := &mover{rotation: r, f: f, done: make([]bool, len(r.order)), instead: map[value.Value]value.Value{}}
+	m := &mover{rotation: r, f: f, done: make([]bool, len(r.order)), instead: make([]value.Value, len(r.order))}
 	m.enter()
 	m.body()
 	return true

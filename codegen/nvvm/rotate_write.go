@@ -7,6 +7,7 @@ import (
 	llvm "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/value"
 
+	"tileiras/codegen/local"
 	"tileiras/codegen/ptxop"
 	"tileiras/internal/planted"
 )
@@ -18,9 +19,9 @@ type mover struct {
 	*rotation
 	f       *fn
 	out     []llvm.Instruction
-	done    []bool                      // instructions that are in out
-	instead map[value.Value]value.Value // of the results of reads: phis
-	phis    []*llvm.InstPhi             // these, by kept
+	done    []bool          // instructions that are in out
+	instead []value.Value   // of the results of reads: phis
+	phis    []*llvm.InstPhi // these, by kept
 }
 
 // enter writes the beginning of the first iteration to a block before the loop, and makes the phis of what it reads.
@@ -28,7 +29,7 @@ func (m *mover) enter() {
 	var before *llvm.Block
 	pre := llvm.NewBlock("")
 	pre.Parent = m.f.fn
-	c := &copier{mover: m, with: map[value.Value]value.Value{}, all: true}
+	c := &copier{mover: m, with: make([]value.Value, len(m.order)), all: true}
 	for _, i := range m.order {
 		phi, ok := m.inst(i).(*llvm.InstPhi)
 		if !ok {
@@ -37,7 +38,7 @@ func (m *mover) enter() {
 		for _, in := range phi.Incs {
 			if in.Pred != m.block {
 				before = in.Pred.(*llvm.Block)
-				c.with[phi] = in.X
+				c.with[i] = in.X
 				in.Pred = pre
 			}
 		}
@@ -48,8 +49,8 @@ func (m *mover) enter() {
 	pre.Insts, m.out = m.out, nil
 	for _, i := range m.kept {
 		v := m.inst(i).(value.Value)
-		phi := &llvm.InstPhi{Typ: v.Type(), Incs: []*llvm.Incoming{llvm.NewIncoming(c.with[v], pre)}}
-		m.instead[v], m.phis = phi, append(m.phis, phi)
+		phi := &llvm.InstPhi{Typ: v.Type(), Incs: []*llvm.Incoming{llvm.NewIncoming(c.with[i], pre)}}
+		m.instead[i], m.phis = phi, append(m.phis, phi)
 	}
 	to := llvm.NewBr(m.block)
 	to.Metadata = append(to.Metadata, note(ptxop.Uniform))
@@ -85,10 +86,10 @@ func (m *mover) body() {
 
 	back := m.block.Term.(*llvm.TermCondBr)
 	more := m.value(back.Cond)
-	c := &copier{mover: m, with: map[value.Value]value.Value{}, guards: map[value.Value]value.Value{}, more: more}
+	c := &copier{mover: m, with: make([]value.Value, len(m.order)), guards: map[value.Value]value.Value{}, more: more}
 	for _, i := range m.order {
 		if phi, ok := m.inst(i).(*llvm.InstPhi); ok {
-			c.with[phi] = m.incoming(phi)
+			c.with[i] = m.incoming(phi)
 		}
 	}
 	first := slices.Concat(m.gate, m.reads, m.kept)
@@ -107,7 +108,7 @@ func (m *mover) body() {
 		m.emit(p)
 	}
 	for k, i := range m.kept {
-		m.phis[k].Incs = append(m.phis[k].Incs, llvm.NewIncoming(c.with[m.inst(i).(value.Value)], m.block))
+		m.phis[k].Incs = append(m.phis[k].Incs, llvm.NewIncoming(c.with[i], m.block))
 	}
 	for _, i := range m.order {
 		if m.pinned[m.first+i] && !m.isPhi(i) {
@@ -200,8 +201,8 @@ func spread(copies []int32, turns int) [][]int32 {
 
 // replaced is a value, or the phi that stands for it.
 func (m *mover) replaced(v value.Value) value.Value {
-	if p, ok := m.instead[v]; ok {
-		return p
+	if n, ok := m.local(v); ok && m.instead[n] != nil {
+		return m.instead[n]
 	}
 	return v
 }
@@ -231,23 +232,23 @@ func (m *mover) emit(i int32) {
 // copier writes instructions of the loop as they are in another iteration, with other values.
 type copier struct {
 	*mover
-	with map[value.Value]value.Value // of the phis and of what was copied
-	all  bool                        // also what is the same in every iteration
-	more value.Value                 // guards of copies hold only with it; nil is true
+	with []value.Value // of the phis and of what was copied
+	all  bool          // also what is the same in every iteration
+	more value.Value   // guards of copies hold only with it; nil is true
 
 	guards map[value.Value]value.Value // with it
 }
 
 func (c *copier) value(v value.Value) value.Value {
-	if w, ok := c.with[v]; ok {
+	n, ok := c.local(v)
+	if !ok {
+		return v
+	}
+	if w := c.with[n]; w != nil {
 		if !c.all {
 			return c.mover.value(w)
 		}
 		return w
-	}
-	n, ok := c.local(v)
-	if !ok {
-		return v
 	}
 	return c.copy(n)
 }
@@ -255,11 +256,11 @@ func (c *copier) value(v value.Value) value.Value {
 // copy writes an instruction and what it takes. It gives the value.
 func (c *copier) copy(i int32) value.Value {
 	c.f.budget.Step()
-	inst := c.inst(i)
-	old, _ := inst.(value.Value)
-	if w, ok := c.with[old]; ok {
+	if w := c.with[i]; w != nil {
 		return w
 	}
+	inst := c.inst(i)
+	old, _ := inst.(value.Value)
 	made := clone(inst)
 	other := c.all || c.moved[i]
 	for _, x := range made.Operands() {
@@ -276,9 +277,7 @@ func (c *copier) copy(i int32) value.Value {
 	}
 	c.out = append(c.out, made)
 	w, _ := made.(value.Value)
-	if old != nil {
-		c.with[old] = w
-	}
+	c.with[i] = w
 	return w
 }
 
@@ -302,6 +301,7 @@ func clone(inst llvm.Instruction) llvm.Instruction {
 	made := reflect.New(old.Type())
 	made.Elem().Set(old)
 	n := made.Interface().(llvm.Instruction)
+	local.Set(n, 0)
 	if call, ok := n.(*llvm.InstCall); ok {
 		call.Args = slices.Clone(call.Args)
 	}

@@ -7,6 +7,7 @@ import (
 	llvm "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/value"
 
+	"tileiras/codegen/local"
 	"tileiras/codegen/ptxop"
 )
 
@@ -20,32 +21,52 @@ import (
 // Everything else keeps its order. A read of shared memory stays on its side of barriers, fences and writes.
 func (f *fn) sinkToProducts() {
 	s := &sinker{rows: map[*llvm.InlineAsm]*ptxop.Row{}}
-	if products, size := s.count(f); !products {
+	products, size := s.count(f)
+	if !products {
 		return
-	} else {
-		s.number, s.insts = make(map[value.Value]int32, size), make([]llvm.Instruction, 0, size)
 	}
+	s.insts = make([]llvm.Instruction, 0, size)
 	for _, b := range f.fn.Blocks {
 		for _, inst := range b.Insts {
 			f.budget.Step()
-			if v, ok := inst.(value.Value); ok {
-				s.number[v] = int32(len(s.insts))
-			}
 			s.insts = append(s.insts, inst)
+			local.Set(inst, int32(len(s.insts)))
 		}
 	}
-	// Operands as numbers, and who is used where it must not move: in another block, by a phi or by a terminator.
+	defer local.Clear(f.fn)
+	s.link(f)
+	first := int32(0)
+	for _, b := range slices.Clone(f.fn.Blocks) {
+		f.budget.Step()
+		next := first + int32(len(b.Insts))
+		if s.classify(first, next) {
+			order := s.run(first, next)
+			if r := s.rotation(b, first, order); r == nil || !r.apply(f) {
+				for k, i := range order {
+					b.Insts[k] = s.insts[first+i]
+				}
+			}
+		}
+		first = next
+	}
+}
+
+// link finds the operands of instructions as numbers, and who is used where it must not move: in another block, by a phi or by a
+// terminator.
+func (s *sinker) link(f *fn) {
 	s.operands, s.pinned = make([][]int32, len(s.insts)), make([]bool, len(s.insts))
 	first := int32(0)
 	all := make([]int32, 0, 3*len(s.insts)) // what the lists of operands are cut from
+	var operands []*value.Value
 	for _, b := range f.fn.Blocks {
 		next := first + int32(len(b.Insts))
 		for i := first; i < next; i++ {
 			f.budget.Step()
 			from := len(all)
 			_, phi := s.insts[i].(*llvm.InstPhi)
-			for _, x := range s.insts[i].Operands() {
-				n, ok := s.number[*x]
+			operands = local.AppendOperands(operands[:0], s.insts[i])
+			for _, x := range operands {
+				n, ok := s.number(*x)
 				switch {
 				case !ok:
 				case phi || n < first || n >= next:
@@ -57,22 +78,8 @@ func (f *fn) sinkToProducts() {
 			s.operands[i] = all[from:len(all):len(all)]
 		}
 		for _, x := range b.Term.Operands() {
-			if n, ok := s.number[*x]; ok {
+			if n, ok := s.number(*x); ok {
 				s.pinned[n] = true
-			}
-		}
-		first = next
-	}
-	first = 0
-	for _, b := range slices.Clone(f.fn.Blocks) {
-		f.budget.Step()
-		next := first + int32(len(b.Insts))
-		if s.classify(first, next) {
-			order := s.run(first, next)
-			if r := s.rotation(b, first, order); r == nil || !r.apply(f) {
-				for k, i := range order {
-					b.Insts[k] = s.insts[first+i]
-				}
 			}
 		}
 		first = next
@@ -92,7 +99,6 @@ const (
 // sinker knows all instructions of a function by their numbers, in order.
 type sinker struct {
 	insts    []llvm.Instruction
-	number   map[value.Value]int32
 	operands [][]int32 // that are instructions of the same block
 	pinned   []bool
 	rows     map[*llvm.InlineAsm]*ptxop.Row
@@ -100,6 +106,12 @@ type sinker struct {
 	// Of the block at hand, by number within it.
 	kinds    []sinking
 	blockers []int // blockers up to here
+}
+
+// number is the number of a value that an instruction makes.
+func (s *sinker) number(v value.Value) (n int32, ok bool) {
+	n, ok = local.Number(v)
+	return n - 1, ok && n > 0
 }
 
 // count looks for matrix products among the instructions, and counts them all.
@@ -177,16 +189,20 @@ func (s *sinker) run(first, next int32) []int32 {
 	for i := range n {
 		root[i], user[i] = i, -1
 	}
-	front := make([][]int32, n)  // right in front of an instruction, last first
-	shared := make([][]int32, n) // in front of a fixed instruction and all that goes there, last first
+	front := make([]int32, n)  // the first that goes right in front of an instruction
+	shared := make([]int32, n) // the first in front of a fixed instruction and all that goes there
+	after := make([]int32, n)  // the one after it at the same place
+	for i := range n {
+		front[i], shared[i] = -1, -1
+	}
 	for i := n - 1; i >= 0; i-- {
 		if u := user[i]; u >= 0 && (s.kinds[i] == pure || s.kinds[i] == reading && s.blockers[root[u]] == s.blockers[i]) {
 			root[i] = root[u]
+			first := &shared[root[i]]
 			if uses[i] == 1 {
-				front[u] = append(front[u], i)
-			} else {
-				shared[root[i]] = append(shared[root[i]], i)
+				first = &front[u]
 			}
+			after[i], *first = *first, i
 		}
 		if uses[i] == 0 && s.kinds[i] == reading {
 			root[i] = -1 // nobody wants it
@@ -203,9 +219,9 @@ func (s *sinker) run(first, next int32) []int32 {
 	out := make([]int32, 0, n)
 	var emit func(i int32)
 	emit = func(i int32) {
-		for _, list := range [2][]int32{shared[i], front[i]} {
-			for k := len(list) - 1; k >= 0; k-- {
-				emit(list[k])
+		for _, first := range [2]int32{shared[i], front[i]} {
+			for k := first; k >= 0; k = after[k] {
+				emit(k)
 			}
 		}
 		out = append(out, i)

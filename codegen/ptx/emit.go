@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/llir/llvm/ir"
-	"github.com/llir/llvm/ir/value"
 
+	"tileiras/codegen/local"
 	"tileiras/codegen/ptxop"
 	"tileiras/codegen/target"
 	"tileiras/internal/budget"
@@ -65,9 +65,9 @@ type Param struct {
 	Size int64
 }
 
-// Emit translates a module of kernels to PTX text. The module is only read. An
-// error names the function and the block; one that begins with "BUG:" is a
-// broken promise of the producer.
+// Emit translates a module of kernels to PTX text. Of the module it changes only
+// the numbers of local values (codegen/local). An error names the function and
+// the block; one that begins with "BUG:" is a broken promise of the producer.
 func Emit(m *ir.Module, o Options) ([]byte, error) {
 	out, err := EmitModule(m, o)
 	if err != nil {
@@ -200,7 +200,7 @@ func (e *emitter) kernel(f *ir.Func, l *launch) error {
 		f:       &function{name: f.Name(), budget: e.options.Budget, regs: make([]regInfo, 1, size*3/2+64), metas: make([]meta, 1), classNames: map[reg]string{}},
 		options: e.options,
 		src:     f,
-		vals:    make(map[value.Value]operand, size),
+		vals:    make([]operand, local.Assign(f)),
 		asmRows: map[*ir.InlineAsm]*ptxop.Row{},
 		globals: map[*ir.Global]int32{},
 		metaOf:  map[meta]int32{},

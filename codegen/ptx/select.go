@@ -11,6 +11,7 @@ import (
 	"github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 
+	"tileiras/codegen/local"
 	"tileiras/codegen/ptxop"
 )
 
@@ -22,7 +23,7 @@ type selector struct {
 	options *Options
 	src     *ir.Func
 
-	vals    map[value.Value]operand
+	vals    []operand // of LLVM values, by their number; kindNone: not selected yet
 	asmRows map[*ir.InlineAsm]*ptxop.Row
 	globals map[*ir.Global]int32 // symbol of a global, index into f.symbols
 	metaOf  map[meta]int32
@@ -40,9 +41,23 @@ type constantKey struct {
 	t ptxop.Type
 }
 
+// selected returns the operand of a local value if it has one already.
+func (s *selector) selected(v value.Value) (o operand, ok bool) {
+	if n, local := local.Number(v); local {
+		o = s.vals[n]
+	}
+	return o, o.kind != kindNone
+}
+
+// set gives a local value its operand.
+func (s *selector) set(v value.Value, o operand) {
+	n, _ := local.Number(v)
+	s.vals[n] = o
+}
+
 // use returns the operand of an LLVM value that was selected before.
 func (s *selector) use(v value.Value) (operand, error) {
-	if o, ok := s.vals[v]; ok {
+	if o, ok := s.selected(v); ok {
 		if o.kind == kindSym && s.f.symbols[o.reg].space == spaceGeneric {
 			return s.genericAddress(o), nil // an alloca, whose pointer is generic
 		}
@@ -136,7 +151,7 @@ func (s *selector) emitOps(row *ptxop.Row, ops []operand) {
 // define gives v a fresh register and returns it.
 func (s *selector) define(v value.Value, t ptxop.Type) operand {
 	o := ofReg(s.f.newReg(t))
-	s.vals[v] = o
+	s.set(v, o)
 	return o
 }
 
@@ -220,16 +235,12 @@ func (s *selector) attachments(list []*metadata.Attachment) (class int32, err er
 // instruction selects one LLVM instruction.
 func (s *selector) instruction(ins ir.Instruction) error {
 	s.options.Budget.Step()
-	if m, ok := ins.(interface {
-		MDAttachments() []*metadata.Attachment
-	}); ok {
-		class, err := s.attachments(m.MDAttachments())
-		if err != nil {
-			return err
-		}
-		if class != 0 {
-			defer s.setClass(ins, class)
-		}
+	class, err := s.attachments(local.Attachments(ins))
+	if err != nil {
+		return err
+	}
+	if class != 0 {
+		defer s.setClass(ins, class)
 	}
 	switch i := ins.(type) {
 	case *ir.InstAdd:
@@ -328,7 +339,7 @@ func (s *selector) instruction(ins ir.Instruction) error {
 // setClass puts the register of a result into a mandatory class.
 func (s *selector) setClass(ins ir.Instruction, class int32) {
 	if v, ok := ins.(value.Value); ok {
-		if o, ok := s.vals[v]; ok && o.kind == kindReg {
+		if o, ok := s.selected(v); ok && o.kind == kindReg {
 			s.f.regs[o.reg].class = class
 			s.f.classNames[o.reg] = v.Ident()
 		}

@@ -234,7 +234,7 @@ func (s *selector) alias(v, x value.Value, to types.Type) error {
 	if bits != had || regBits(t) != regBits(from) {
 		return fmt.Errorf("not supported: %s as %s", x.Type(), to)
 	}
-	s.vals[v] = o
+	s.set(v, o)
 	return nil
 }
 
@@ -258,11 +258,11 @@ func (s *selector) integerCast(v, x value.Value, to types.Type, signed bool) err
 		if had < want && !signed && had < 64 {
 			o.bits &= 1<<had - 1
 		}
-		s.vals[v] = ofBits(extend(o.bits, want))
+		s.set(v, ofBits(extend(o.bits, want)))
 	case had == want || regBits(from) == regBits(t) && want < had:
-		s.vals[v] = o // the upper bits of an i8 are undefined
+		s.set(v, o) // the upper bits of an i8 are undefined
 		if o.kind == kindSym {
-			s.vals[v] = s.inRegister(o, from)
+			s.set(v, s.inRegister(o, from))
 		}
 	case t == ptxop.Pred:
 		low := ofReg(s.f.newReg(from))

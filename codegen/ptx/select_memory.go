@@ -43,7 +43,8 @@ func (s *selector) address(v value.Value, offset int64) (operand, int64, error) 
 			next = i.From
 		case *ir.InstAlloca:
 			// The argument block of vprintf, in local space.
-			return s.vals[v], offset, nil
+			o, _ := s.selected(v)
+			return o, offset, nil
 		}
 		if next == v || offset+add != int64(int32(offset+add)) || !s.sameWidth(v, next) {
 			break
@@ -80,7 +81,7 @@ func (s *selector) elementAddress(i *ir.InstGetElementPtr) error {
 	}
 	if len(rest) == 0 && at.kind == kindSym {
 		at.bits += offset
-		s.vals[i] = at
+		s.set(i, at)
 		return nil
 	}
 	at = s.inRegister(at, t)
@@ -98,7 +99,7 @@ func (s *selector) elementAddress(i *ir.InstGetElementPtr) error {
 		s.emit(s.get(opAdd, sized('s', bits)), sum, at, ofBits(offset))
 		at = sum
 	}
-	s.vals[i] = at
+	s.set(i, at)
 	return nil
 }
 
@@ -165,9 +166,9 @@ func (s *selector) spaceCast(i *ir.InstAddrSpaceCast) error {
 	name := map[types.AddrSpace]string{spaceGlobal: "global", spaceShared: "shared", spaceConst: "const", spaceLocal: "local"}
 	switch {
 	case to.AddrSpace == from.AddrSpace:
-		s.vals[i] = o
+		s.set(i, o)
 	case to.AddrSpace == spaceGeneric && o.kind == kindSym:
-		s.vals[i] = s.genericAddress(o)
+		s.set(i, s.genericAddress(o))
 	case to.AddrSpace == spaceGeneric && name[from.AddrSpace] != "":
 		if from.AddrSpace == spaceShared {
 			wide := ofReg(s.f.newReg(ptxop.B64))
@@ -207,7 +208,7 @@ func (s *selector) alloca(i *ir.InstAlloca) error {
 	at := ofSymbol(s.addSymbol(depotName, spaceGeneric))
 	at.bits = s.f.depot
 	s.f.depot += size
-	s.vals[i] = at
+	s.set(i, at)
 	return nil
 }
 
@@ -265,11 +266,11 @@ func (s *selector) extract(i *ir.InstExtractValue) error {
 		return unsupported(i)
 	}
 	t, ok := call.Type().(*types.StructType)
-	first, known := s.vals[call]
+	first, known := s.selected(call)
 	if !ok || !known || i.Indices[0] >= uint64(len(t.Fields)) {
 		return unsupported(i)
 	}
-	s.vals[i] = ofReg(first.reg + reg(i.Indices[0]))
+	s.set(i, ofReg(first.reg+reg(i.Indices[0])))
 	return nil
 }
 
@@ -322,7 +323,7 @@ func (s *selector) rowCall(i *ir.InstCall, row *ptxop.Row) error {
 		}
 	}
 	if row.Results > 0 {
-		s.vals[i] = ops[0]
+		s.set(i, ops[0])
 	}
 	s.emitOps(row, ops)
 	return nil

@@ -1,0 +1,235 @@
+// Package local numbers the local values of LLVM functions, so that what is known of them can stand in slices.
+//
+// The number of a value is kept where the library keeps the one that it prints (LocalID).
+//
+// It may import github.com/llir/llvm/ir.
+package local
+
+import (
+	"github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/metadata"
+	"github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
+)
+
+// Assign numbers parameters, blocks and results of a function from 0 on and returns how many there are. What has no name has the number
+// that the library prints.
+func Assign(f *ir.Func) int32 {
+	n := int32(0)
+	for _, named := range []bool{false, true} {
+		give := func(l *ir.LocalIdent) {
+			if l.IsUnnamed() != named {
+				l.LocalID = int64(n)
+				n++
+			}
+		}
+		for _, p := range f.Params {
+			give(&p.LocalIdent)
+		}
+		for _, b := range f.Blocks {
+			give(&b.LocalIdent)
+			for _, inst := range b.Insts {
+				if l := result(inst); l != nil {
+					give(l)
+				}
+			}
+			if l := result(b.Term); l != nil {
+				give(l)
+			}
+		}
+	}
+	return n
+}
+
+// result is where the number of an instruction's result is, nil if it has none.
+func result(inst any) *ir.LocalIdent {
+	l, _ := parts(inst)
+	if l != nil {
+		switch i := inst.(type) {
+		case *ir.InstCall:
+			return unlessVoid(l, i.Type())
+		case *ir.TermInvoke:
+			return unlessVoid(l, i.Type())
+		case *ir.TermCallBr:
+			return unlessVoid(l, i.Type())
+		}
+	}
+	return l
+}
+
+func unlessVoid(l *ir.LocalIdent, t types.Type) *ir.LocalIdent {
+	if _, void := t.(*types.VoidType); void {
+		return nil
+	}
+	return l
+}
+
+// Clear sets the numbers of all instructions of a function to 0; the library gives them new ones when it prints.
+func Clear(f *ir.Func) {
+	for _, b := range f.Blocks {
+		for _, inst := range b.Insts {
+			Set(inst, 0)
+		}
+	}
+}
+
+// Set numbers an instruction, with or without a result.
+func Set(inst ir.Instruction, n int32) {
+	if l, _ := parts(inst); l != nil {
+		l.LocalID = int64(n)
+	}
+}
+
+// Number is the number of a parameter or of an instruction's result. Other values have none.
+func Number(v value.Value) (n int32, ok bool) {
+	if l := result(v); l != nil {
+		return int32(l.LocalID), true
+	}
+	return 0, false
+}
+
+// Attachments is the metadata of an instruction.
+func Attachments(inst ir.Instruction) []*metadata.Attachment {
+	if _, m := parts(inst); m != nil {
+		return *m
+	}
+	return nil
+}
+
+// AppendOperands appends the operands of an instruction to a list.
+func AppendOperands(list []*value.Value, inst ir.Instruction) []*value.Value {
+	switch i := inst.(type) {
+	case *ir.InstCall:
+		list = append(list, &i.Callee)
+		for k := range i.Args {
+			list = append(list, &i.Args[k])
+		}
+		return list
+	case *ir.InstExtractValue:
+		return append(list, &i.X)
+	}
+	return append(list, inst.Operands()...)
+}
+
+// parts is where a local value keeps its number, and an instruction its metadata.
+func parts(v any) (*ir.LocalIdent, *ir.Metadata) {
+	switch i := v.(type) {
+	case *ir.Param:
+		return &i.LocalIdent, nil
+	case *ir.InstStore:
+		return nil, &i.Metadata
+	case *ir.InstFence:
+		return nil, &i.Metadata
+	case *ir.InstAdd:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstFAdd:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstSub:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstFSub:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstMul:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstFMul:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstUDiv:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstSDiv:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstFDiv:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstURem:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstSRem:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstFRem:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstShl:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstLShr:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstAShr:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstAnd:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstOr:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstXor:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstTrunc:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstZExt:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstSExt:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstFPTrunc:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstFPExt:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstFPToUI:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstFPToSI:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstUIToFP:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstSIToFP:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstPtrToInt:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstIntToPtr:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstBitCast:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstAddrSpaceCast:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstFNeg:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstICmp:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstFCmp:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstPhi:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstSelect:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstFreeze:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstCall:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstExtractValue:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstInsertValue:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstExtractElement:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstInsertElement:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstShuffleVector:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstAlloca:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstLoad:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstCmpXchg:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstAtomicRMW:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstGetElementPtr:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstVAArg:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstLandingPad:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstCatchPad:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstCleanupPad:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.TermInvoke:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.TermCallBr:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.TermCatchSwitch:
+		return &i.LocalIdent, &i.Metadata
+	}
+	return nil, nil
+}

@@ -14,6 +14,7 @@ type chip struct {
 	mma, wgmma, tcgen05    float64 // flops of 16-bit operands by kind of instruction
 	dmma                   float64 // flops of f64
 	sharedKB, warps        int
+	l1KB                   int     // of L1 and shared memory together
 	clock                  float64 // GHz
 	count                  float64 // multiprocessors
 	dramGB                 float64 // GB/s, of which 90 % can be had
@@ -22,10 +23,10 @@ type chip struct {
 }
 
 var chips = map[int]chip{
-	80:  {64, 128, 32, 64, 2048, 0, 0, 128, 164, 64, 1.41, 108, 2039, 47, 0.90},
-	90:  {128, 128, 64, 64, 2560, 4096, 0, 256, 228, 64, 1.755, 132, 4800, 48, 0.83},
-	100: {128, 128, 64, 64, 2048, 0, 8192, 128, 228, 64, 1.85, 148, 8000, 48, 0.80},
-	120: {128, 64, 2, 64, 1024, 0, 0, 4, 100, 48, 2.4, 170, 1792, 32, 0.90},
+	80:  {64, 128, 32, 64, 2048, 0, 0, 128, 164, 64, 192, 1.41, 108, 2039, 47, 0.90},
+	90:  {128, 128, 64, 64, 2560, 4096, 0, 256, 228, 64, 256, 1.755, 132, 4800, 48, 0.83},
+	100: {128, 128, 64, 64, 2048, 0, 8192, 128, 228, 64, 256, 1.85, 148, 8000, 48, 0.80},
+	120: {128, 64, 2, 64, 1024, 0, 0, 4, 100, 48, 128, 2.4, 170, 1792, 32, 0.90},
 }
 
 // arch is the number of a target: "sm_90" is 90.

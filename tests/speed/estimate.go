@@ -11,7 +11,13 @@ import (
 const (
 	latencyGlobal = 650
 	latencyL2     = 300
-	bandwidthL1   = 64 // bytes a cycle of data that other passes over them left in the caches
+	latencyL1     = 40 // microbenchmarks of A100 and H100: arXiv 2402.13499
+)
+
+// Bytes that a multiprocessor loads in a cycle from the caches. That of L1 is the width of its way to the registers, which shared memory has too.
+const (
+	bandwidthL2 = 64
+	bandwidthL1 = 128
 )
 
 // iterations of each block that are simulated.
@@ -32,7 +38,7 @@ type model struct {
 
 func newModel(c *chip, k *kernel) *model {
 	f := newFlow(k.code)
-	m := &model{chip: c, kernel: k, loops: f.innermost(), everything: f.everything()}
+	m := &model{chip: c, kernel: k, loops: f.innermost(), everything: f.numbers(f.reached())}
 	m.blocks = c.blocks(k.registers, k.shared, m.warpsOfBlock())
 	for n := range k.code {
 		op := k.code[n].op
@@ -216,8 +222,9 @@ type traffic struct {
 
 // memoryTime is the seconds of a launch without matrix instructions that moves so many bytes, of which it writes some; known is false where the code
 // does not show what it moves. A loop with stores runs until the outputs are written, one without until the inputs are read once; passes over
-// the same data add up.
-func (m *model) memoryTime(bytes, writes float64) (seconds float64, known bool) {
+// the same data add up. footprint is the bytes that the blocks of a multiprocessor read: where they fit in L1, passes after the first find
+// them there.
+func (m *model) memoryTime(bytes, writes, footprint float64) (seconds float64, known bool) {
 	if m.bulk || slices.ContainsFunc(m.everything, func(n int) bool { return m.code[n].class == classTMA }) {
 		return 0, false
 	}
@@ -236,9 +243,12 @@ func (m *model) memoryTime(bytes, writes float64) (seconds float64, known bool) 
 		cycles = r.cycles * bytes / r.global
 	}
 	for n := 0; len(loops) >= 2 && n < len(loops); n++ {
-		l, h := loops[n], how{bandwidth: bandwidthL1, memory: latencyL2}
-		if n == 0 && m.blocks == 1 { // with several blocks, one waits for DRAM while others run their later passes
+		l, h := loops[n], how{bandwidth: bandwidthL2, memory: latencyL2}
+		switch {
+		case n == 0 && m.blocks == 1: // with several blocks, one waits for DRAM while others run their later passes
 			h = how{bandwidth: m.dram()}
+		case n > 0 && footprint > 0 && footprint <= float64(m.l1KB<<10-m.blocks*(m.shared+1024)):
+			h = how{bandwidth: bandwidthL1, memory: latencyL1}
 		}
 		r := m.run(l.numbers, h)
 		trips := (bytes - writes) / (l.load * float64(m.workers()))
@@ -250,7 +260,7 @@ func (m *model) memoryTime(bytes, writes float64) (seconds float64, known bool) 
 	return max(cycles, bytes/m.dram()) / m.count / m.clock / 1e9, true
 }
 
-// passes are the loops with traffic, in the order of the code. One without stores whose loads are a fraction of another's is its remainder.
+// passes are the loops with traffic, in the order of the code. One whose loads and stores are the same fraction of another's is its remainder.
 func (m *model) passes() (out []traffic) {
 	sorted := slices.Clone(m.loops)
 	slices.SortFunc(sorted, slices.Compare)
@@ -271,8 +281,8 @@ func (m *model) passes() (out []traffic) {
 		}
 	}
 	for _, t := range all {
-		remainder := t.store == 0 && slices.ContainsFunc(all, func(o traffic) bool {
-			return o.store == 0 && o.load >= 2*t.load && math.Mod(o.load, t.load) == 0
+		remainder := slices.ContainsFunc(all, func(o traffic) bool {
+			return max(o.load, o.store) >= 2*max(t.load, t.store) && o.load*t.store == o.store*t.load && math.Mod(o.load+o.store, t.load+t.store) == 0
 		})
 		if !remainder {
 			out = append(out, t)

@@ -3,6 +3,7 @@ package main
 import (
 	"regexp"
 	"slices"
+	"strings"
 )
 
 // flow is code cut into blocks: block b is the instructions from first[b] to first[b+1].
@@ -15,6 +16,7 @@ type flow struct {
 	dom    []set // by block
 	loops  []loop
 	within map[int]int // first instruction of a block -> block
+	rare   set
 }
 
 type set map[int]bool
@@ -81,6 +83,7 @@ func newFlow(code []instruction) *flow {
 	f.walk()
 	f.dominators()
 	f.findLoops()
+	f.findRare()
 	return f
 }
 
@@ -190,13 +193,82 @@ func (f *flow) numbers(blocks set) []int {
 	return out
 }
 
-// everything is all instructions that are reached.
-func (f *flow) everything() []int {
+// reached is the blocks that are reached, but for those that hardly ever are.
+func (f *flow) reached() set {
 	all := set{}
 	for _, b := range f.order {
-		all[b] = true
+		if !f.rare[b] {
+			all[b] = true
+		}
 	}
-	return f.numbers(all)
+	return all
+}
+
+// slowPath is in the names of the functions that ptxas adds for operands that its own code for a division or a root does not take.
+const slowPath = "slowpath"
+
+// findRare finds blocks that run for unusual operands only: those behind one way of a branch that call a slow path and do nothing with memory
+// or other warps, and that a loop around the branch does not need. (Ball and Larus, "Branch prediction for free", PLDI 1993: a successor that
+// calls and does not postdominate is not taken.) Slow paths are functions where others divide, so they count nowhere.
+func (f *flow) findRare() {
+	f.rare = set{}
+	for _, b := range f.order {
+		if len(f.succs[b]) < 2 {
+			continue
+		}
+		for _, s := range f.succs[b] {
+			if region := f.behind(s); len(f.preds[s]) == 1 && f.isSlow(region) && !f.isNeeded(b, region) {
+				for x := range region {
+					f.rare[x] = true
+				}
+			}
+		}
+	}
+}
+
+// behind is the blocks to which every way passes s.
+func (f *flow) behind(s int) set {
+	region := set{}
+	for _, b := range f.order {
+		if f.dom[b][s] {
+			region[b] = true
+		}
+	}
+	return region
+}
+
+// isSlow reports whether blocks call a slow path, and neither touch memory nor meet others nor end the kernel.
+func (f *flow) isSlow(region set) bool {
+	calls := false
+	for _, n := range f.numbers(region) {
+		i := &f.code[n]
+		switch i.class {
+		case classInt, classFloat, classHalf, classDouble, classSpecial, classConvert, classProduct, classConst, classUniform, classNothing:
+		case classBranch:
+			if i.op == "EXIT" || i.op == "RET" {
+				return false
+			}
+			calls = calls || i.op == "CALL" && strings.Contains(i.args, slowPath)
+		default:
+			return false
+		}
+	}
+	return calls
+}
+
+// isNeeded reports whether a loop around a block needs some blocks in every iteration.
+func (f *flow) isNeeded(b int, region set) bool {
+	return slices.ContainsFunc(f.loops, func(l loop) bool {
+		if !l.body[b] {
+			return false
+		}
+		for x := range region {
+			if l.always[x] {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // maxPoll is the length of a loop that only asks an mbarrier.
@@ -238,7 +310,9 @@ func (f *flow) innermost() [][]int {
 		}
 		body := set{}
 		for b := range l.body {
-			body[b] = true
+			if !f.rare[b] {
+				body[b] = true
+			}
 		}
 		for _, p := range polling {
 			if p.body.subset(body) {
@@ -254,10 +328,11 @@ func (f *flow) innermost() [][]int {
 	return out
 }
 
-// needed are instructions for which a block counts even where not every iteration runs it: it loads, waits or multiplies.
+// needed are instructions for which a block counts even where not every iteration runs it: it loads, waits or multiplies, or stores what the
+// next iteration reads.
 func (i *instruction) needed() bool {
 	switch i.op {
-	case "STS", "STSM", "UTMASTG":
+	case "UTMASTG":
 		return false
 	case "SYNCS":
 		return true
@@ -270,7 +345,8 @@ func (i *instruction) needed() bool {
 }
 
 // trim takes from the instructions of a loop the blocks that not every iteration runs and that do nothing that it needs: masks of tiles at
-// the edge, lazy rescaling.
+// the edge, lazy rescaling, and what is stored in shared memory on its way to global memory, which is the end of a tile in a loop over
+// several.
 func trim(code []instruction, numbers []int) []int {
 	t := newTrimmer(code, numbers)
 	if t.latch < 0 {
@@ -279,7 +355,10 @@ func trim(code []instruction, numbers []int) []int {
 	var out []int
 	for _, b := range t.blocks {
 		optional := b != t.head && b != t.latch && t.reach(b)[t.latch]
-		if !optional || slices.ContainsFunc(t.body[b], func(n int) bool { return code[n].needed() }) {
+		written := t.leadsToStore(code, b)
+		if !optional || slices.ContainsFunc(t.body[b], func(n int) bool {
+			return code[n].needed() && !(written && (code[n].op == "STS" || code[n].op == "STSM"))
+		}) {
 			out = append(out, t.body[b]...)
 		}
 	}
@@ -370,6 +449,25 @@ func (t *trimmer) findHead(code []instruction, here set) {
 			t.latch = b
 		}
 	}
+}
+
+// leadsToStore reports whether global memory is stored to after a block, in the same iteration.
+func (t *trimmer) leadsToStore(code []instruction, b int) bool {
+	seen, work := set{b: true, t.head: true}, []int{b}
+	for len(work) > 0 {
+		b := work[len(work)-1]
+		work = work[:len(work)-1]
+		if slices.ContainsFunc(t.body[b], func(n int) bool { return code[n].class == classStore || code[n].op == "UTMASTG" }) {
+			return true
+		}
+		for _, s := range t.succs[b] {
+			if !seen[s] {
+				seen[s] = true
+				work = append(work, s)
+			}
+		}
+	}
+	return false
 }
 
 // reach is what can be reached from the head without passing a block.

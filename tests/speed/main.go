@@ -14,8 +14,10 @@
 // multiprocessor, with the control codes that ptxas wrote: stall counts and scoreboards. There are four schedulers with an instruction a cycle, pipes
 // at their rates (chip.go), one shared memory of 128 bytes a cycle, one queue of global memory. Groups of asynchronous copies end when their last copy
 // has arrived, waits wait. Kernels with matrix instructions count TF/s of the loop; blocks of it that not every iteration runs are left out unless they
-// load, wait or multiply. Of causal attention, one step of a row of tiles has the mask. Kernels without matrix instructions count GB/s of the
-// bytes that the launch must move: passes over a row add up, all but the first from the caches.
+// load, wait, multiply, or store what a later iteration reads from shared memory. Of causal attention, one step of a row of tiles has the mask. Kernels
+// without matrix instructions count GB/s of the bytes that the launch must move: passes over a row add up, all but the first from the caches, from L1
+// where what the blocks of a multiprocessor read fits there. Blocks behind a test of operands that call a slow path of ptxas run for unusual operands
+// only and count nowhere, as the slow paths themselves, which are functions.
 //
 // # What it does not know
 //

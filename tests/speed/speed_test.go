@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -130,12 +131,12 @@ func TestBarriersWaitForAllWarps(t *testing.T) {
 func TestMemoryIsBoundByDRAM(t *testing.T) {
 	body := slices.Concat(repeat(8, "LDG.E.128 R4, desc[UR4][R2.64] # 1 0 7 0"), repeat(8, "STG.E.128 desc[UR4][R2.64], R4 # 1 7 1 1"))
 	m := modelOf(80, 256, 32, 0, loopOf(body...)...)
-	seconds, known := m.memoryTime(1<<30, 1<<29)
+	seconds, known := m.memoryTime(1<<30, 1<<29, 0)
 	if !known {
 		t.Fatal("the traffic of loads and stores is in the code")
 	}
 	within(t, "seconds", seconds, (1<<30)/(0.9*2039e9), 0.02)
-	if _, known := modelOf(90, 128, 32, 0, loopOf("UTMALDG.2D [UR4], [UR8]")...).memoryTime(1<<30, 0); known {
+	if _, known := modelOf(90, 128, 32, 0, loopOf("UTMALDG.2D [UR4], [UR8]")...).memoryTime(1<<30, 0, 0); known {
 		t.Error("what TMA moves is not in the code")
 	}
 }
@@ -157,6 +158,80 @@ func TestBlocksOfTheEdgeAreTrimmed(t *testing.T) {
 	}
 	if got := trim(code, loops[0]); !slices.Equal(got, []int{1, 2, 5, 6, 7}) {
 		t.Errorf("%v are left: the multiplications that not every iteration runs go, the load stays", got)
+	}
+}
+
+// A division by the instruction behind a test of its operands counts nowhere, nor does a call of a slow path; a branch that does not
+// call, or that loads, counts.
+func TestSlowPathsAreLeftOut(t *testing.T) {
+	call := "CALL.REL.NOINC `($__internal_0_$__cuda_sm3x_div_rn_noftz_f32_slowpath)"
+	for _, c := range []struct {
+		why    string
+		behind []string
+		left   []int
+	}{
+		{"slow path", []string{"MUFU.RCP R8, R4", "@!P3 BRA `(.L_x_3)", call, ".L_x_3:", "FMUL R4, R8, R4"}, []int{1, 2, 7, 8}},
+		{"no call", []string{"MUFU.RCP R8, R4", "FMUL R4, R8, R4"}, []int{1, 2, 3, 4, 5, 6}},
+		{"a load", []string{"LDG.E.128 R8, desc[UR4][R2.64]", call}, []int{1, 2, 3, 4, 5, 6}},
+	} {
+		code := parse(disassembly(slices.Concat([]string{"MOV R1, R2", ".L_x_1:", "FMUL R4, R4, R5", "@P1 BRA `(.L_x_2)"}, c.behind,
+			[]string{".L_x_2:", "STG.E.128 desc[UR4][R2.64], R4", "@P0 BRA `(.L_x_1)", "EXIT"})...))
+		if loops := newFlow(code).innermost(); len(loops) != 1 || !slices.Equal(loops[0], c.left) {
+			t.Errorf("%s: %v are left, want %v", c.why, loops, c.left)
+		}
+	}
+	code := parse(disassembly(slices.Concat([]string{"MOV R1, R2", ".L_x_1:", "FMUL R4, R4, R5"}, []string{call, "STG.E.128 desc[UR4][R2.64], R4", "@P0 BRA `(.L_x_1)", "EXIT"})...))
+	if loops := newFlow(code).innermost(); len(loops) != 1 || len(loops[0]) != 4 {
+		t.Errorf("a call in every iteration: %v are left, want all four", loops)
+	}
+}
+
+// What an iteration stores for the next one counts, though the last one does not; what it stores on the way to global memory does not.
+func TestStagedStoresCount(t *testing.T) {
+	body := func(more ...string) []int {
+		code := parse(disassembly(slices.Concat([]string{"MOV R1, R2", ".L_x_1:", "HMMA.16816.F32 R4, R8, R12, R4", "@P1 BRA `(.L_x_3)", "STS.128 [R3], R4"}, more,
+			[]string{".L_x_3:", "@P0 BRA `(.L_x_1)", "EXIT"})...))
+		return trim(code, newFlow(code).innermost()[0])
+	}
+	if got := body(); !slices.Equal(got, []int{1, 2, 3, 4}) {
+		t.Errorf("%v are left, want all", got)
+	}
+	if got := body("STG.E.128 desc[UR4][R2.64], R4"); !slices.Equal(got, []int{1, 2, 5}) {
+		t.Errorf("%v are left, want all but the stores", got)
+	}
+}
+
+// A second pass over what L1 holds is twice as fast as one over what L2 holds.
+func TestLaterPassesReadTheCaches(t *testing.T) {
+	code := slices.Concat([]string{"MOV R1, R2", ".L_x_1:"}, repeat(8, "LDG.E.128 R4, desc[UR4][R2.64] # 1 0 7 0"), []string{"FADD R4, R4, R4 # 1 7 7 1", "@P0 BRA `(.L_x_1)", ".L_x_2:"},
+		repeat(8, "LDG.E.128 R4, desc[UR4][R2.64] # 1 0 7 0"), []string{"STG.E.128 desc[UR4][R2.64], R4 # 1 7 1 1", "@P0 BRA `(.L_x_2)", "EXIT"})
+	m := modelOf(90, 256, 32, 0, code...)
+	time := func(footprint float64) float64 {
+		s, _ := m.memoryTime(1<<30, 1<<29, footprint)
+		return s
+	}
+	if inL1, inL2, unknown := time(200<<10), time(300<<10), time(0); inL1 >= inL2 || inL2 != unknown {
+		t.Errorf("%v s from L1, %v s from L2, %v s where it is not known", inL1, inL2, unknown)
+	}
+	b := bench{Grid: []any{float64(100), float64(2), float64(1)}}
+	if err := json.Unmarshal([]byte(`{"x": {"dtype": "f16", "shape": [200, 1048576], "init": {"kind": "normal"}}, "w": {"dtype": "f32", "shape": [1024], "init": {"kind": "normal"}},
+		"y": {"dtype": "f16", "shape": [200, 1048576], "init": {"kind": "zeros"}}}`), &b.Buffers); err != nil {
+		t.Fatal(err)
+	}
+	within(t, "footprint of three blocks", b.footprint(chipOf[90], 3), 3*2<<20+4096, 1e-9)
+	b.Grid = "persistent"
+	if got := b.footprint(chipOf[90], 3); got != 0 {
+		t.Errorf("footprint of a persistent kernel %v, want 0", got)
+	}
+}
+
+// The rest of an unrolled loop is no pass of its own.
+func TestRemaindersAreNoPasses(t *testing.T) {
+	code := slices.Concat([]string{"MOV R1, R2", ".L_x_1:"}, repeat(4, "LDG.E.128 R4, desc[UR4][R2.64]"), repeat(4, "STG.E.64 desc[UR4][R2.64], R4"), []string{"@P0 BRA `(.L_x_1)", ".L_x_2:",
+		"LDG.E.128 R4, desc[UR4][R2.64]", "STG.E.64 desc[UR4][R2.64], R4", "@P0 BRA `(.L_x_2)", ".L_x_3:", "LDG.E.128 R4, desc[UR4][R2.64]", "STG.E.128 desc[UR4][R2.64], R4", "@P0 BRA `(.L_x_3)", "EXIT"})
+	got := modelOf(90, 256, 32, 0, code...).passes()
+	if len(got) != 2 || got[0].load != 4*512 || got[1].store != 512 {
+		t.Errorf("passes %+v, want the unrolled loop and the last", got)
 	}
 }
 

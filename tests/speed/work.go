@@ -16,6 +16,7 @@ type bench struct {
 	Version string `json:"bytecode_version"`
 	Flops   float64
 	Bytes   float64 // that the launch must move
+	Grid    any     // three extents, or a word
 	Buffers map[string]struct {
 		Dtype string
 		Shape []float64
@@ -33,11 +34,11 @@ func readBench(folder string) (*bench, error) {
 	return b, json.Unmarshal(data, b)
 }
 
-// written is the bytes of the outputs.
-func (b *bench) written() (n float64) {
+// buffers is the bytes of each output, or of each input.
+func (b *bench) buffers(outputs bool) (bytes []float64) {
 	sizes := map[string]float64{"f8": 1, "bf16": 2, "f16": 2, "i16": 2, "i8": 1, "f64": 8, "i64": 8}
 	for _, buffer := range b.Buffers {
-		if buffer.Init.Kind != "zeros" {
+		if (buffer.Init.Kind == "zeros") != outputs {
 			continue
 		}
 		size := sizes[buffer.Dtype]
@@ -46,6 +47,35 @@ func (b *bench) written() (n float64) {
 		}
 		for _, d := range buffer.Shape {
 			size *= d
+		}
+		bytes = append(bytes, size)
+	}
+	return bytes
+}
+
+// written is the bytes of the outputs.
+func (b *bench) written() (n float64) {
+	for _, size := range b.buffers(true) {
+		n += size
+	}
+	return n
+}
+
+// footprint is the bytes that so many blocks read at a time, each its part of every input that L1 cannot hold, and all of the others; 0 where
+// blocks take one part after the other, and nothing says how big these are.
+func (b *bench) footprint(c *chip, blocks int) (n float64) {
+	extents, ok := b.Grid.([]any)
+	if !ok {
+		return 0
+	}
+	grid := 1.0
+	for _, e := range extents {
+		x, _ := e.(float64)
+		grid *= x
+	}
+	for _, size := range b.buffers(false) {
+		if size > float64(c.l1KB<<10) {
+			size *= float64(blocks) / max(grid, 1)
 		}
 		n += size
 	}
@@ -137,7 +167,7 @@ func judge(tools, cubin string, sm int, b *bench, like string, dynamic int) (*ti
 	m := newModel(chipOf[sm], k)
 	t := &timing{Registers: k.registers, Stack: k.stack, Shared: k.shared, Warps: m.warpsOfBlock(), Blocks: m.blocks}
 	if family(b.Name) == memoryBound {
-		seconds, known := m.memoryTime(b.Bytes, b.written())
+		seconds, known := m.memoryTime(b.Bytes, b.written(), b.footprint(m.chip, m.blocks))
 		t.Assumed, t.Rate = !known, m.dram()*m.clock*m.count
 		if known {
 			t.Rate = b.Bytes / seconds / 1e9

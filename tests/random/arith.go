@@ -300,7 +300,7 @@ func (g *generator) approximate() {
 	case "fpowf", "atan2":
 		v = g.define(t, "%s %s, %s : %s", op, x.name, g.any(t).name, t)
 	case "fpowi":
-		n := g.exact(typ{one(g, "i1", "i8", "i16", "i32", "i64"), t.shape})
+		n := g.exact(typ{one(g, "i1", "i8", "i16", "i32"), t.shape})
 		v = g.define(t, "fpowi %s, %s : %s, %s", x.name, n.name, t, n.typ)
 	default:
 		mode := ""

@@ -109,7 +109,7 @@ func floatOps() []*ir.OpDef {
 		floatUnary("log2", 0x40, "The logarithm to base 2."),
 		pow,
 		{Name: "fpowi", Opcode: 0x79, Since: V134,
-			Args:    args(in("source", "Base"), in("exponent", "Int")),
+			Args:    args(in("source", "Base"), in("exponent", "Power")),
 			Results: results(res("result", "Base")),
 			Same:    rules(sameType("source", "result"), sameShape("source", "exponent", "result")),
 			Traits:  elementwise,

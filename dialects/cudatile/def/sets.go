@@ -37,6 +37,7 @@ func with(list []string, more ...string) []string {
 var TypeSets = []TypeSet{
 	{Name: "Int", Kind: "tile of ", Elems: Ints, MaxRank: AnyRank},
 	{Name: "Int4", Kind: "tile of ", Elems: with(Ints, "i4"), MaxRank: AnyRank},
+	{Name: "Power", Kind: "tile of ", Elems: []string{"i1", "i8", "i16", "i32"}, MaxRank: AnyRank},
 	{Name: "Base", Kind: "tile of ", Elems: bases, MaxRank: AnyRank},
 	{Name: "Float", Kind: "tile of ", Elems: floats, MaxRank: AnyRank},
 	{Name: "Num", Kind: "tile of ", Elems: Numbers, MaxRank: AnyRank},

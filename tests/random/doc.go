@@ -14,6 +14,7 @@
 //	generate.go   the generator's state: types, values, scopes
 //	arith.go      elementwise operations and conversions
 //	shape.go      shapes, reductions, products
+//	rows.go       operations that their rows say enough of
 //	scan.go       reductions and scans of several tiles, scans that do not commute
 //	memory.go     loads, stores, views, round trips through memory, atomics
 //	ordered.go    accesses to one piece of memory that only tokens order

@@ -86,6 +86,8 @@ const (
 	Alloca Feature = "alloca"
 	// Overshift is a shift by as many bits as there are or more.
 	Overshift Feature = "overshift"
+	// HalfAtomics add bf16 atomically.
+	HalfAtomics Feature = "bf16 atomics"
 )
 
 // known lists the features that would show again and again a fault that is known, each with that fault. They are switched off until it

@@ -105,9 +105,6 @@ func (g *generator) mine(index val) val {
 func (g *generator) readIndex(shape []int) val {
 	t := typ{"i32", shape}
 	v := g.linear("i32", shape)
-	if t.n() > maxElements {
-		return v // an operand of a product, as big as half an input
-	}
 	switch g.r.IntN(6) {
 	case 0:
 		return v
@@ -435,9 +432,17 @@ func (g *generator) mixed(shape []int) val {
 	return g.define(i.typ, "xori %s, %s : %s", i.name, g.number(i.typ, g.r.IntN(i.n())).name, i.typ)
 }
 
+// counted16 adds bf16 to elements of atomic operations.
+func (g *generator) counted16(elems ...string) []string {
+	if g.has(HalfAtomics) {
+		elems = append(elems, "bf16")
+	}
+	return elems
+}
+
 // atomic updates memory; the old values are known where every element has a place of its own.
 func (g *generator) atomic() {
-	elem := one(g, "i32", "i64", "f32", "i32", "f64", "f16", "bf16")
+	elem := one(g, g.counted16("i32", "i64", "f32", "i32", "f64", "f16")...)
 	t := typ{elem, g.shape()}
 	buffer := g.parameter(elem)
 	mode := "addf"

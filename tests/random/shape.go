@@ -351,6 +351,9 @@ func (g *generator) product() {
 		if g.chance(30) {
 			m, n = n, m
 		}
+		for k > 1 && max(m*k, k*n) > maxElements {
+			k /= 2
+		}
 		b := 1 << g.r.IntN(5)
 		for b*max(m*n, m*k, k*n) > maxElements && b > 1 {
 			b /= 2

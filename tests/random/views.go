@@ -34,7 +34,7 @@ func (g *generator) gather() {
 
 // atomicView adds a tile to a part of a new buffer.
 func (g *generator) atomicView() {
-	t := typ{one(g, "i32", "i64", "f32", "f64", "f16", "bf16"), g.shape()}
+	t := typ{one(g, g.counted16("i32", "i64", "f32", "f64", "f16")...), g.shape()}
 	if len(t.shape) == 0 || g.depth > 0 {
 		return
 	}

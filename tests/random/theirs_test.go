@@ -1,0 +1,143 @@
+package random
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"tileiras/dialects/cudatile"
+	"tileiras/ir"
+	"tileiras/runtime/emu"
+	"tileiras/tests/ptxas"
+)
+
+// theirFaults are differences in which NVIDIA's compiler is wrong. Each has a module in testdata/theirs that shows it, and the proof: what
+// of their PTX cannot be right. Where a word in their report does not tell the fault, an experiment does: it asks again about the module
+// without what the fault needs, and all must agree.
+var theirFaults = []struct {
+	file       string
+	is         func(text string, v Verdict) bool
+	experiment func(ctx context.Context, th *Theirs, text, entry string, blocks int, s emu.Schedule) Verdict
+	proof      string
+}{
+	{
+		file: "alloca_pointer_overwritten",
+		is: func(text string, v Verdict) bool {
+			return strings.Contains(text, "alloca ") && strings.Contains(fmt.Sprint(v.Theirs), "emulator: race") &&
+				strings.Contains(fmt.Sprint(v.Theirs), "[global_smem_")
+		},
+		proof: "every warp reads the address of the alloca from the shared word in which one thread then puts the result of an atomic operation, and no " +
+			"barrier stands between the read and the write",
+	},
+	{
+		file: "flag_read_by_each_thread",
+		is: func(text string, v Verdict) bool {
+			return strings.Contains(text, " acquire ") && strings.Contains(text, "loop ")
+		},
+		// The only tile block has set the flag itself before it looks: all threads read the same.
+		experiment: func(ctx context.Context, th *Theirs, text, entry string, _ int, s emu.Schedule) Verdict {
+			return th.Three(ctx, text, entry, 1, s)
+		},
+		proof: "every thread loads the flag for itself. Another tile block sets it between the loads of two warps, one leaves the loop and the other " +
+			"goes round once more; its next barrier meets the barrier after the loop, and from there on no barrier of theirs orders anything",
+	},
+	{
+		file: "scan_of_several_rows",
+		is:   func(text string, _ Verdict) bool { return strings.Contains(text, "scan ") },
+		experiment: without(func(_ *ir.Context, op *ir.Op) bool {
+			return ir.Is[cudatile.Scan](op) && len(op.Results()) > 1 && forwardOperand(nil, op)
+		}),
+		proof: "a thread has elements of eight rows. Those of the first go through shfl.sync.up and shared memory; of the others, a thread adds its own " +
+			"two elements and stores them: nothing of the lanes before it comes to them",
+	},
+	{
+		file: "token_through_masked_load",
+		is:   func(string, Verdict) bool { return true },
+		// What comes after an access comes after what that access comes after: to say so changes nothing.
+		experiment: without(joinTokens),
+		proof: "a load whose mask is false throughout is gone, and with it what its token stood for: the load before it and the store after it touch the " +
+			"same bytes in different threads, and no barrier stands between them",
+	},
+}
+
+// without asks about a module in which a step has been done to every operation that it takes.
+func without(s step) func(ctx context.Context, th *Theirs, text, entry string, blocks int, schedule emu.Schedule) Verdict {
+	return func(ctx context.Context, th *Theirs, text, entry string, blocks int, schedule emu.Schedule) Verdict {
+		in, err := read(text)
+		if err != nil {
+			return Verdict{Invalid: err}
+		}
+		changed := false
+		for _, op := range inside(in.Module) {
+			changed = s(in.Ctx, op) || changed
+		}
+		if !changed {
+			return Verdict{Invalid: fmt.Errorf("nothing to leave out")}
+		}
+		clean(in.Module)
+		return th.Three(ctx, ir.Text(in.Module, ir.PrintOptions{}), entry, blocks, schedule)
+	}
+}
+
+// joinTokens makes what waits for a masked load wait for what the load waits for, too.
+func joinTokens(c *ir.Context, op *ir.Op) bool {
+	if !ir.Is[cudatile.LoadPtrTko](op) || op.NumResults() != 2 {
+		return false
+	}
+	for _, before := range op.Operands() {
+		after := op.Result(1)
+		if before.Type() != after.Type() || !after.HasUses() {
+			continue
+		}
+		b := ir.NewBuilder(c).After(op)
+		both := cudatile.NewJoinTokens(b, []*ir.Value{before, before})
+		after.ReplaceAllUsesWith(both.Op.Result(0))
+		both.Op.SetOperand(1, after)
+		return true
+	}
+	return false
+}
+
+// theirFault is the number of the fault of NVIDIA's compiler that a verdict shows, or -1.
+func theirFault(ctx context.Context, th *Theirs, text, entry string, blocks int, s emu.Schedule, v Verdict) int {
+	if v.Invalid != nil || v.Ours != nil {
+		return -1
+	}
+	for i, f := range theirFaults {
+		if !f.is(text, v) {
+			continue
+		}
+		if f.experiment == nil {
+			return i
+		}
+		if v := f.experiment(ctx, th, text, entry, blocks, s); v.Invalid == nil && v.Ours == nil && v.Theirs == nil {
+			return i
+		}
+	}
+	return -1
+}
+
+// TestThreeTheirFaultsStand shows each fault of the table again, so that none stays in it that a newer compiler does not have.
+func TestThreeTheirFaultsStand(t *testing.T) {
+	tools, ok := ptxas.Find(t.TempDir())
+	if !ok {
+		t.Skipf("%s is not set: it names the folder with NVIDIA's tools", ptxas.Variable)
+	}
+	for i, f := range theirFaults {
+		text, err := os.ReadFile("testdata/theirs/" + f.file + ".tileir")
+		if err != nil {
+			t.Fatal(err)
+		}
+		th := &Theirs{tools, "sm_80"}
+		seen := false
+		for _, s := range emu.Schedules {
+			v := th.Three(t.Context(), string(text), entry, grid, s)
+			seen = seen || theirFault(t.Context(), th, string(text), entry, grid, s, v) == i
+		}
+		if !seen {
+			t.Errorf("%s: NVIDIA's compiler does not show it any more", f.file)
+		}
+	}
+}

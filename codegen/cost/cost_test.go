@@ -216,6 +216,29 @@ func TestCutsCost(t *testing.T) {
 	}
 }
 
+// Attention with tiles of 128 by 128: K and V take 64 KB. Where two slots of both have room they are better than a second barrier, else
+// one of each is better than waiting.
+func TestCopiesTakeTurnsWhereTwoSlotsHaveNoRoom(t *testing.T) {
+	l := Loop{Matrix: 4096, Issue: 8000, Waves: 4608, Copied: 65536, Warps: 8, Registers: 250}
+	for _, c := range []struct {
+		gpu  string
+		slot []int
+		want bool
+	}{
+		{"sm_120", []int{65536}, true},
+		{"sm_80", []int{65536, 131072}, false},
+		{"sm_120", nil, true},
+	} {
+		l.Shared = c.slot
+		if got := l.Apart(sm(t, c.gpu), 2, 65536); got != c.want {
+			t.Errorf("%s with slots of %d bytes: %t", c.gpu, c.slot, got)
+		}
+	}
+	if l.Apart(sm(t, "sm_120"), 2, 131072) {
+		t.Error("what does not fit is taken")
+	}
+}
+
 func TestTilesSpreadOverEnoughWarps(t *testing.T) {
 	for _, c := range []struct{ bytes, want int }{{1024, 4}, {8192, 4}, {16384, 8}, {32768, 16}, {1 << 20, 16}} {
 		best := 4

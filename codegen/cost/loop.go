@@ -70,6 +70,22 @@ func (l Loop) CyclesWith(t *target.Target, slots int) int {
 	return sum / len(copyCycles)
 }
 
+// Apart reports whether it is best that the copies for each of so many products have a wait of their own and one slot each, which takes so many
+// bytes: they fly while the other products are computed, and a warp stops once more for each.
+func (l Loop) Apart(t *target.Target, products, shared int) bool {
+	blocks, _ := Occupancy(t, warpLanes*l.Warps, l.Registers, shared)
+	if blocks == 0 {
+		return false
+	}
+	sum := 0
+	for _, latency := range copyCycles {
+		flying := (l.own(t) + l.stop()) / products
+		sum += l.cycles(t, blocks, products*max(0, latency-flying)+(products-1)*meetCycles)
+	}
+	together, ok := l.Cycles(t)
+	return !ok || 32*sum/len(copyCycles) < 31*together
+}
+
 // StagedSlots is how many slots of shared memory, none, one or two, are best for what loads bring through registers: without, they stay
 // where they are, and a warp waits for them; with one, the block meets once more. Of equals it is the most: a grid may not fill the
 // multiprocessor. shared is the bytes of a block for each, 0 where it cannot be.

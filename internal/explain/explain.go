@@ -355,6 +355,9 @@ func (w *writer) loop(op *ir.Op) {
 			text = "Copies of the loop begin an iteration before the one that uses them"
 		}
 		w.add(op, remark.Plan, remark.Passed, "RemarkLoopPipelined", text, arg("Stages", int(slots)), arg("Loads", loads), arg("AsyncCopies", copies))
+	case slots == 1 && copies > 0:
+		w.add(op, remark.Plan, remark.Passed, "RemarkLoopPipelined", "Copies for each product of the loop fly while another is computed",
+			arg("Stages", 1), arg("Loads", loads), arg("AsyncCopies", copies))
 	default:
 		reason := "no copy of a load to shared memory can begin before the iteration"
 		if copies > 0 {

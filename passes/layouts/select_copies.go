@@ -47,7 +47,7 @@ func copyAsync(s *pass.State, conv *ir.Op) {
 	if p, ok := block.Padding(); ok && p != def.PadZero {
 		return
 	}
-	if len(between) > 0 && !twoSlotsFit(s, conv) {
+	if len(between) > 0 && !ringsFit(s, conv) {
 		return
 	}
 	src := tileaa.AsTile(load.Result())
@@ -103,15 +103,19 @@ func cloneOnto(s *pass.State, b *ir.Builder, list []*ir.Op, v *ir.Value, l layou
 	return v
 }
 
-// twoSlotsFit reports whether shared memory has room for what the loop around an op loads, twice: copies of the next iteration run
-// while this one computes. Where it has not, what is reshaped on its way to the product is loaded into registers early instead.
-func twoSlotsFit(s *pass.State, op *ir.Op) bool {
+// ringsFit reports whether shared memory has room for what the loop around an op loads, twice: copies of the next iteration run while
+// this one computes. Once is enough where products take turns: what one takes is copied while the other is computed. Where there is no
+// room, what is reshaped on its way to the product is loaded into registers early instead.
+func ringsFit(s *pass.State, op *ir.Op) bool {
 	loop := op.ParentOp()
 	if loop.Code() != tileaa.OpFor {
 		return true
 	}
-	bytes := 0
+	bytes, products := 0, 0
 	for _, o := range loop.Body().Ops() {
+		if tileaa.IsProduct(o) {
+			products++
+		}
 		switch o.Code() {
 		case tileaa.OpTiledLoad:
 			t := tileaa.AsTile(o.Result(0))
@@ -119,6 +123,9 @@ func twoSlotsFit(s *pass.State, op *ir.Op) bool {
 		case tileaa.OpAsyncCopy:
 			bytes += ir.Cast[tileaa.AsyncCopy](o).Buffer().Type().(*tileaa.BufferType).Bytes()
 		}
+	}
+	if products > 1 {
+		return bytes <= s.Target.SharedOptIn
 	}
 	return 2*bytes <= s.Target.SharedOptIn
 }

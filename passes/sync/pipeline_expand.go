@@ -18,26 +18,27 @@ type expansion struct {
 	*pipeline
 	b      *ir.Builder
 	slots  int64
+	groups []*group    // in the order of their waits
 	rings  []*ir.Value // by copy
 	tokens []*ir.Value // what each copy comes after; nil: nothing
 }
 
-// expand makes rings of so many slots.
-func (p *pipeline) expand(s *pass.State, slots int) {
-	x := &expansion{pipeline: p, b: ir.NewBuilder(s.Ctx).Before(p.loop.Op), slots: int64(slots)}
+// expand makes rings of so many slots, for groups of copies that are waited for together.
+func (p *pipeline) expand(s *pass.State, slots int, groups []*group) {
+	x := &expansion{pipeline: p, b: ir.NewBuilder(s.Ctx).Before(p.loop.Op), slots: int64(slots), groups: groups}
 	x.b.Loc = p.loop.Op.Loc()
 	for i, c := range p.copies {
 		slots := x.slots
-		if planted.On("slot-too-few") {
+		if planted.On("slot-too-few") && slots > 1 {
 			slots-- // the copy of this iteration overwrites what it reads
 		}
 		t := tileaa.Ring(s.Ctx, slots, c.Buffer().Type().(*tileaa.BufferType))
 		x.rings = append(x.rings, tileaa.NewAllocRing(x.b, t, tileaa.AllocRingOptions{}).Result())
 		x.tokens = append(x.tokens, joinTokens(x.b, p.tokens[i]))
 	}
+	arrange(x.groups, x.slots)
 	start := tileaa.Const(x.b, x.positions(), 0)
-	ahead, begun := x.prologue(start)
-	x.steady(start, ahead, begun)
+	x.steady(start, x.prologue(start))
 }
 
 // joinTokens is a token that comes after all of some, nil after none.
@@ -53,31 +54,39 @@ func joinTokens(b *ir.Builder, tokens []*ir.Value) *ir.Value {
 
 func (x *expansion) positions() *tileaa.TileType { return tileaa.Tile(x.b.Ctx, x.b.Ctx.Int(32)) }
 
-// distance is how many iterations ahead copies are begun.
-func (x *expansion) distance() int64 { return x.slots - 1 }
-
-// prologue begins the copies of the first iterations. It gives the carried values that addresses follow from as they are distance
-// iterations later, and by copy the tokens of what was begun.
-func (x *expansion) prologue(start *ir.Value) (ahead []*ir.Value, begun [][]*ir.Value) {
+// prologue begins the copies of the first iterations. It gives the tokens of what was begun, by copy. Groups are committed in the order
+// of the loop, also those of iterations that there are not: the waits count them.
+func (x *expansion) prologue(start *ir.Value) (begun [][]*ir.Value) {
 	signedness := def.Signed
 	if x.loop.Unsigned() {
 		signedness = def.Unsigned
 	}
 	runs := x.compare(x.loop.Lower(), x.loop.Upper(), def.PredLess, signedness)
-	for _, v := range x.carry {
-		i, _ := x.flow.CarriedIndex(v)
-		ahead = append(ahead, x.loop.Inits()[i])
-	}
-	begun = make([][]*ir.Value, len(x.copies))
-	for k := range x.distance() {
-		counter, exists := x.later(x.loop.Lower(), k, runs)
-		var tokens []*ir.Value
-		tokens, ahead = x.begin(counter, ahead, start, k, exists)
-		for i, t := range tokens {
-			begun[i] = append(begun[i], t)
+	most := int64(0)
+	for _, g := range x.groups {
+		most = max(most, g.distance)
+		for _, v := range g.carry {
+			i, _ := x.flow.CarriedIndex(v)
+			g.carried = append(g.carried, x.loop.Inits()[i])
 		}
 	}
-	return ahead, begun
+	begun = make([][]*ir.Value, len(x.copies))
+	for t := -most; t < 0; t++ {
+		for _, g := range byCommit(x.groups) {
+			k := t + g.distance
+			if k < 0 {
+				if t > -most || g.commit > 0 {
+					tileaa.NewAsyncCommit(x.b)
+				}
+				continue
+			}
+			counter, exists := x.later(x.loop.Lower(), k, runs)
+			for i, t := range x.copy(g, counter, start, k, exists) {
+				begun[g.copies[i]] = append(begun[g.copies[i]], t)
+			}
+		}
+	}
+	return begun
 }
 
 func (x *expansion) compare(a, b *ir.Value, p def.Predicate, s def.Signedness) *ir.Value {
@@ -110,20 +119,20 @@ func (x *expansion) later(counter *ir.Value, k int64, exists *ir.Value) (*ir.Val
 	return counter, exists
 }
 
-// begin begins the copies of one iteration, if it exists, of which the counter and the carried values that addresses follow from are
-// given, in the slots so many ahead of a position. It gives their tokens and the carried values of the next iteration.
-func (x *expansion) begin(counter *ir.Value, carried []*ir.Value, position *ir.Value, ahead int64, exists *ir.Value) (tokens, next []*ir.Value) {
+// copy begins the copies of a group for one iteration, if it exists, of which the counter is given, in the slots so many ahead of a
+// position, and moves the carried values that addresses follow from to the next iteration. It gives their tokens.
+func (x *expansion) copy(g *group, counter, position *ir.Value, ahead int64, exists *ir.Value) (tokens []*ir.Value) {
 	m := ir.Mapping{x.flow.InductionVar(): counter}
-	for i, v := range x.carry {
-		m[v] = carried[i]
+	for i, v := range g.carry {
+		m[v] = g.carried[i]
 	}
 	for _, op := range x.loop.Op.Body().Ops() {
-		if x.ahead[op] {
+		if g.ahead[op] {
 			x.b.Insert(op.Clone(m))
 		}
 	}
-	for i, c := range x.copies {
-		ring := x.rings[i]
+	for _, i := range g.copies {
+		c, ring := x.copies[i], x.rings[i]
 		slots := ring.Type().(*tileaa.RingType).Slots
 		slot := tileaa.NewRingSlot(x.b, c.Buffer().Type(), ring, position, ahead%slots).Result()
 		width, _ := c.Vec()
@@ -133,22 +142,26 @@ func (x *expansion) begin(counter *ir.Value, carried []*ir.Value, position *ir.V
 		tokens = append(tokens, begun.ResultToken())
 	}
 	tileaa.NewAsyncCommit(x.b)
-	for _, v := range x.carry {
-		i, _ := x.flow.CarriedIndex(v)
-		next = append(next, m.Lookup(x.flow.Continues()[0].Operand(i)))
+	for i, v := range g.carry {
+		k, _ := x.flow.CarriedIndex(v)
+		g.carried[i] = m.Lookup(x.flow.Continues()[0].Operand(k))
 	}
-	return tokens, next
+	return tokens
 }
 
-// steady rewrites the loop: it begins copies distance iterations ahead and reads the slot of its own.
-func (x *expansion) steady(start *ir.Value, ahead []*ir.Value, begun [][]*ir.Value) {
+// steady rewrites the loop: it begins copies ahead and reads the slots of its own iteration.
+func (x *expansion) steady(start *ir.Value, begun [][]*ir.Value) {
 	body := x.loop.Op.Body()
 	end := body.Terminator()
 	old := body.Ops()
-	var used []int // copies after which something comes
-	inits := append([]*ir.Value{start}, ahead...)
+	inits := []*ir.Value{start}
+	for _, g := range x.groups {
+		inits = append(inits, g.carried...)
+	}
+	before := make([]*ir.Value, len(x.copies)) // tokens of what was begun in earlier iterations, of copies after which something comes
+	var used []int
 	for i, c := range x.copies {
-		if c.ResultToken().HasUses() {
+		if c.ResultToken().HasUses() && len(begun[i]) > 0 {
 			used = append(used, i)
 			inits = append(inits, joinTokens(x.b, begun[i]))
 		}
@@ -157,29 +170,79 @@ func (x *expansion) steady(start *ir.Value, ahead []*ir.Value, begun [][]*ir.Val
 	for _, v := range inits {
 		args = append(args, body.AddArg(v.Type()))
 	}
-	position, carried, before := args[0], args[1:1+len(ahead)], args[1+len(ahead):]
+	position, more := args[0], args[1:]
+	for _, g := range x.groups {
+		n := len(g.carried)
+		g.carried, more = more[:n:n], more[n:]
+	}
+	for k, i := range used {
+		before[i] = more[k]
+	}
 
-	x.b.AtStart(body)
-	tileaa.NewAsyncWait(x.b, x.distance()-1)
-	counter, exists := x.later(x.flow.InductionVar(), x.distance(), nil)
+	after := x.waits(position, before)
+	x.b.Before(end)
+	passed := []*ir.Value{tileaa.NewRingNext(x.b, position, x.rings[0].Type().(*tileaa.RingType).Slots).Result()}
+	for _, g := range x.groups {
+		passed = append(passed, g.carried...)
+	}
+	for _, i := range used {
+		passed = append(passed, after[i])
+	}
+	end.SetOperandGroup(0, slices.Concat(end.Operands(), passed))
+	x.eraseOld(old)
+	x.replaceLoop(inits)
+}
+
+// waits puts the waits in the loop, and after each the copies that are begun there. It gives, by copy, the tokens of what was begun up to the
+// end of an iteration.
+func (x *expansion) waits(position *ir.Value, before []*ir.Value) (after []*ir.Value) {
+	after = make([]*ir.Value, len(x.copies))
+	x.b.AtStart(x.loop.Op.Body())
+	for at, g := range x.groups {
+		if at > 0 {
+			x.b.Before(g.first)
+		}
+		tileaa.NewAsyncWait(x.b, staysPending(x.groups, at))
+		for _, h := range x.groups {
+			if h.from == at {
+				x.beginLater(h, position, before, after)
+			}
+		}
+		for i, c := range x.copies {
+			if at == 0 {
+				slot := tileaa.NewRingSlot(x.b, c.Buffer().Type(), x.rings[i], position, 0).Result()
+				c.Buffer().ReplaceAllUsesWith(slot)
+			}
+		}
+	}
+	return after
+}
+
+// beginLater begins the copies of a group for a later iteration. What comes after a copy of this iteration comes after those begun up to the
+// beginning of the loop, which hold it.
+func (x *expansion) beginLater(g *group, position *ir.Value, before, after []*ir.Value) {
+	counter, exists := x.later(x.flow.InductionVar(), g.distance, nil)
+	if exists == nil { // said all the same: what a guard stands before can be begun where it may be one iteration too many
+		exists = x.compare(tileaa.NewSubi(x.b, x.loop.Upper(), counter, tileaa.SubiOptions{}).Result(), tileaa.Const(x.b, tileaa.AsTile(counter), 0),
+			def.PredGreater, def.Unsigned)
+	}
 	if planted.On("late-copy") {
 		exists = nil
 	}
-	tokens, next := x.begin(counter, carried, position, x.distance(), exists)
-	after := make([]*ir.Value, len(used))
-	for k, i := range used {
-		after[k] = joinTokens(x.b, []*ir.Value{before[k], tokens[i]})
-		x.copies[i].ResultToken().ReplaceAllUsesWith(after[k])
+	for k, t := range x.copy(g, counter, position, g.distance, exists) {
+		i := g.copies[k]
+		after[i] = t
+		if before[i] != nil {
+			after[i] = joinTokens(x.b, []*ir.Value{before[i], t})
+		}
+		known := after[i]
+		if g.from > 0 {
+			known = before[i]
+		}
+		if known != nil {
+			x.copies[i].ResultToken().ReplaceAllUsesWith(known)
+		}
 	}
-	for i, c := range x.copies {
-		slot := tileaa.NewRingSlot(x.b, c.Buffer().Type(), x.rings[i], position, 0).Result()
-		c.Buffer().ReplaceAllUsesWith(slot)
-	}
-	x.b.Before(end)
-	passed := append([]*ir.Value{tileaa.NewRingNext(x.b, position, x.rings[0].Type().(*tileaa.RingType).Slots).Result()}, next...)
-	end.SetOperandGroup(0, slices.Concat(end.Operands(), passed, after))
-	x.eraseOld(old)
-	x.replaceLoop(inits)
 }
 
 // eraseOld erases, of what the body was, the copies with their groups, waits, buffers and addresses.

@@ -39,9 +39,9 @@ func PipelineLoops(s *pass.State) error {
 		most := 1
 		for _, loop := range loops {
 			if p, ok := pipelined(loop); ok {
-				slots := slotsFor(s, entry, p)
-				if slots > 1 {
-					p.expand(s, slots)
+				slots, groups := slotsFor(s, entry, p)
+				if slots > 1 || len(groups) > 1 {
+					p.expand(s, slots, groups)
 				}
 				most = max(most, slots)
 			}

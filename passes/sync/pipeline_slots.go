@@ -11,29 +11,34 @@ import (
 	"tileiras/passes/pass"
 )
 
-// slotsFor decides how many slots the rings of a loop have, 1 for none: what codegen/cost finds best among those that shared memory has
-// room for.
-func slotsFor(s *pass.State, entry *ir.Op, p *pipeline) int {
+// slotsFor decides how many slots the rings of a loop have, 1 in a single group for none, and which copies are waited for together: what
+// codegen/cost finds best among those that shared memory has room for.
+func slotsFor(s *pass.State, entry *ir.Op, p *pipeline) (int, []*group) {
 	plan := tileaa.PlanOf(entry)
 	accumulators := kernel.DemandsOf(s, entry).AccumulatorBits / 32 / (32 * plan.Warps)
 	l := kernel.Loop(s, p.loop.Op, plan.Warps, accumulators, tilingOf, pointersOf)
 	if plan.MaxReg > 0 {
 		l.Registers = min(plan.MaxReg, s.Target.RegistersPerThread)
 	}
-	var buffers []*ir.Value
+	var rings, buffers []*ir.Value
+	for _, c := range p.copies {
+		rings = append(rings, c.Buffer())
+	}
 	for slots := 1; slots <= cost.MostSlots; slots++ {
 		bytes, err := sharedWith(s, entry, p.loop.Op, buffers, slots)
 		if err != nil {
 			break
 		}
 		l.Shared = append(l.Shared, bytes)
-		if slots == 1 { // from two on, the buffers are rings
-			for _, c := range p.copies {
-				buffers = append(buffers, c.Buffer())
-			}
+		buffers = rings // from two slots on
+	}
+	if groups := p.apart(); len(groups) > 1 {
+		bytes, err := sharedWith(s, entry, p.loop.Op, rings, 1)
+		if err == nil && l.Apart(s.Target, len(groups), bytes) {
+			return 1, groups
 		}
 	}
-	return max(1, l.Slots(s.Target))
+	return max(1, l.Slots(s.Target)), p.together()
 }
 
 // tilingOf is how warps share a product, as its atom says.

@@ -32,6 +32,7 @@ var bugs = []struct {
 	{"early-wait", "planted/cases/ring", `in flight`},
 	{"drop-ring-barrier", "planted/cases/ring", `in flight|race: `},
 	{"slot-too-few", "planted/cases/ring", `elements differ`},
+	{"copy-before-read", "planted/cases/turns", `elements differ`},
 	{"late-copy", "planted/cases/ring", `out of bounds`},
 	{"copy-after-last", "planted/cases/steps", `out of bounds`},
 	{"read-before-gate", "planted/cases/ring", `in flight|race: `},

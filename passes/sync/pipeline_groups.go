@@ -1,0 +1,139 @@
+package sync
+
+import (
+	"slices"
+
+	"tileiras/dialects/tileaa"
+	"tileiras/internal/planted"
+	"tileiras/ir"
+)
+
+// This file divides the copies of a loop into groups with waits of their own. In attention, K is multiplied long before V:
+//
+//	for %i {                              copy K[0]; async_commit
+//	  copy K[%i]; copy V[%i]              for %i {
+//	  async_commit                          async_wait 0: K[%i]; barrier
+//	  async_wait 0                          copy V[%i]; async_commit
+//	  barrier                      =>       dot K
+//	  dot K                                 ..
+//	  ..                                    async_wait 0: V[%i]; barrier
+//	  dot V                                 copy K[%i+1]; async_commit
+//	}                                       dot V
+//	                                      }
+//
+// With a slot each, K's next tile flies while V is multiplied, and V's while K is: half of the shared memory that two slots for both need,
+// for a second barrier. A group's copies are begun at the first wait after its slot is last read, where all threads meet anyway.
+
+// group is copies that are waited for together.
+type group struct {
+	copies  []int           // by number
+	ahead   map[*ir.Op]bool // what is computed ahead for their addresses
+	carry   []*ir.Value     // carried values that addresses follow from,
+	carried []*ir.Value     // as they are for the next copies
+
+	first           *ir.Op // of the body, to read them
+	firstAt, lastAt int    // places in the body of the first one and the last
+
+	from     int   // the group at whose wait copies are begun
+	distance int64 // so many iterations ahead
+	commit   int64 // after so many commits of an iteration
+}
+
+// together are all copies in one group.
+func (p *pipeline) together() []*group {
+	g := &group{ahead: p.ahead, carry: p.carry}
+	for i := range p.copies {
+		g.copies = append(g.copies, i)
+	}
+	return []*group{g}
+}
+
+// apart are the copies by the products before which they are read first, in the order of the loop.
+func (p *pipeline) apart() []*group {
+	order, before := map[*ir.Op]int{}, map[*ir.Op]int{}
+	products := 0
+	for n, op := range p.loop.Op.Body().Ops() {
+		order[op], before[op] = n, products
+		if tileaa.IsProduct(op) {
+			products++
+		}
+	}
+	groups := map[int]*group{}
+	list := []*group{}
+	for i, c := range p.copies {
+		var first *ir.Op
+		last := -1
+		for _, u := range c.Buffer().Uses() {
+			op := u.Owner()
+			for op.Block() != p.loop.Op.Body() {
+				op = op.ParentOp()
+			}
+			if op == c.Op {
+				continue
+			}
+			if first == nil || order[op] < order[first] {
+				first = op
+			}
+			last = max(last, order[op])
+		}
+		if first == nil {
+			return nil // nobody reads it
+		}
+		g := groups[before[first]]
+		if g == nil {
+			g = &group{first: first, firstAt: order[first]}
+			groups[before[first]] = g
+			list = append(list, g)
+		}
+		if order[first] < g.firstAt {
+			g.first, g.firstAt = first, order[first]
+		}
+		g.lastAt = max(g.lastAt, last)
+		g.copies = append(g.copies, i)
+	}
+	slices.SortFunc(list, func(a, b *group) int { return a.firstAt - b.firstAt })
+	for _, g := range list {
+		q := pipeline{loop: p.loop, flow: p.flow, ahead: map[*ir.Op]bool{}}
+		for _, i := range g.copies {
+			q.computable(p.copies[i].Block())
+		}
+		g.ahead, g.carry = q.ahead, q.carry
+	}
+	return list
+}
+
+// arrange decides where the copies of each group are begun: at the first wait after the last read of a slot, for the iteration that takes this
+// slot next. Where that is the first wait of the next iteration, all of its own slots but one lie ahead.
+func arrange(groups []*group, slots int64) {
+	commits := int64(0)
+	for at := range groups {
+		for _, g := range groups {
+			later := slices.IndexFunc(groups, func(h *group) bool { return g.lastAt < h.firstAt })
+			if max(later, 0) != at {
+				continue
+			}
+			g.from, g.distance, g.commit = at, slots, commits
+			if at == 0 && !planted.On("copy-before-read") {
+				g.distance--
+			}
+			commits++
+		}
+	}
+}
+
+// byCommit are groups in the order in which an iteration commits them.
+func byCommit(groups []*group) []*group {
+	return slices.SortedFunc(slices.Values(groups), func(a, b *group) int { return int(a.commit - b.commit) })
+}
+
+// staysPending is how many groups may stay in flight at the wait for group i: those committed after its copies for this iteration.
+func staysPending(groups []*group, i int) int64 {
+	g, n := groups[i], int64(len(groups))
+	earlier := int64(0) // commits of this iteration before the wait
+	for _, h := range groups {
+		if h.from < i {
+			earlier++
+		}
+	}
+	return g.distance*n + earlier - g.commit - 1
+}

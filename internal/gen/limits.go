@@ -16,33 +16,45 @@ var notBuilt = []struct{ what, now string }{
 	{"Roles of warps, clusters", "All warps do the same, a cluster is one block."},
 }
 
-// limits are the sources of "not supported yet" inside conversions and lowerings: the function that says so, the operation, and
-// what it does not take. A test holds the list against the code.
-var limits = []struct{ function, op, what string }{
-	{"convert.module", "`module`", "Anything but globals and entries at the top level."},
-	{"convert.entry", "`entry`", "Parameters that are tiles of rank 1 or more, views or tokens."},
-	{"convert.op", "all", "Operations without a row below; accesses to multicast memory that are no `multimem_*`."},
-	{"convert.typ", "all", "Types that are no tile, pointer or token where a value is asked for."},
-	{"convert.block", "view accesses", "Views that are no partition, strided or gather/scatter view."},
-	{"convert.assume", "`assume`", "Promises about values that are neither tiles nor views."},
-	{"convert.indexSpace", "`get_index_space_shape`", "Gather/scatter views: they have no index space along the gathered dimension."},
-	{"slice.refuse", "all", "Tiles of more than 256 registers a thread that cannot be made in pieces: operands of products that are neither loaded nor computed from what is loaded, values carried by loops that store and by branches, printed tiles, old values of atomics, scans along their only long dimension, and stores that come after a load of other memory by their token."},
-	{"plan.Kernel", "all", "\"tile too big\": kernels for which no plan is left; the error says what the last one lacked."},
-	{"slice.slicePieces", "all", "The same for a plan of fewer than 16 warps whose pieces cannot be made; the next plan is tried."},
-	{"sync.allocateEntry", "all", "\"tile too big\": buffers that exceed the shared memory of a block with every plan: big tiles that change their layout but can be made neither in pieces nor through registers, such as operands of products that are themselves results of scans or carried by loops."},
-	{"plan.selectDot", "`mmaf`, `mmai`, `mmaf_scaled`", "Combinations of types for which the GPU has neither a row of the table of matrix products below nor a type that holds the operands exactly."},
-	{"nvvm.lower", "all", "Operations of TileAA without a lowering."},
-	{"nvvm.paramType", "`entry`", "Parameters that are no scalar or pointer."},
-	{"nvvm.alloca", "`alloca`", "Memory that other tile blocks see."},
-	{"nvvm.memoryElem", "loads and stores", "Elements of 4 bits in memory."},
-	{"nvvm.update", "`atomic_rmw_tko`, `atomic_red_view_tko`", "Element types for which PTX has no such operation."},
-	{"nvvm.updateByCAS", "`atomic_rmw_tko`, `atomic_red_view_tko`", "16-bit types on GPUs without the instruction, additions apart, which compare and swap."},
-	{"nvvm.multimem", "`multimem_*`", "16-bit floats of which no two neighbours are known to lie in one word; acquire of stores and reductions, release of loads; GPUs below sm_90."},
-	{"nvvm.atomicCAS", "`atomic_cas_tko`", "Elements that have neither 32 nor 64 bits."},
-	{"nvvm.pad", "padding of tiles", "Layouts in which a thread does not hold the elements that it pads."},
-	{"nvvm.repack", "`pack`, `unpack`", "Layouts in which the bytes of one element lie in several threads."},
-	{"nvvm.asyncCopy", "copies to shared memory", "Pieces that have not 4, 8 or 16 bytes."},
-	{"nvvm.printed", "`print_tko`", "Tiles that one thread does not hold whole."},
+// limits are the sources of "not supported yet" inside conversions and lowerings: the function that says so, the operation, what it
+// does not take, and why. A test holds the list against the code.
+var limits = []struct{ function, op, what, why string }{
+	{"convert.module", "`module`", "Anything but globals and entries at the top level.", "The dialect has no other operation there; functions of single threads are a preview."},
+	{"convert.entry", "`entry`", "Parameters that are tiles of rank 1 or more, views or tokens.", "The verifier refuses tiles; a launch passes scalars and pointers."},
+	{"convert.op", "all", "Operations without a row below; accesses to multicast memory that are no `multimem_*`.", "The dialect's operations all have a row; those for tests of the tools have none. Only the `multimem_*` instructions of PTX reach multicast memory."},
+	{"convert.typ", "all", "Types that are no tile, pointer or token where a value is asked for.", "A value of a type of another dialect means nothing here."},
+	{"convert.block", "view accesses", "Views that are no partition, strided or gather/scatter view.", "The dialect has no other views."},
+	{"convert.assume", "`assume`", "Promises about values that are neither tiles nor views.", "The verifier refuses them first."},
+	{"slice.refuse", "all", "Tiles of more than 256 registers a thread that cannot be made in pieces: operands of products that are neither loaded nor computed from what is loaded, values carried by loops that store and by branches, printed tiles, old values of atomics, scans along their only long dimension, and stores that come after a load of other memory by their token.", "A piece of such a value needs values that other pieces change or that exist only once, so a loop over pieces would change what the kernel means."},
+	{"plan.Kernel", "all", "\"tile too big\": kernels for which no plan is left; the error says what the last one lacked.", "The registers of a block, or its shared memory, do not hold what must be there at one time."},
+	{"slice.slicePieces", "all", "The same for a plan of fewer than 16 warps whose pieces cannot be made; the next plan is tried.", "As above."},
+	{"sync.allocateEntry", "all", "\"tile too big\": buffers that exceed the shared memory of a block with every plan: big tiles that change their layout but can be made neither in pieces nor through registers, such as operands of products that are themselves results of scans or carried by loops.", "A value changes its layout as a whole, and that goes through shared memory."},
+	{"plan.selectDot", "`mmaf`, `mmai`, `mmaf_scaled`", "Combinations of types for which the GPU has neither a row of the table of matrix products below nor a type that holds the operands exactly.", "Products are never computed with less than the types say."},
+	{"nvvm.lower", "all", "Operations of TileAA without a lowering.", "The passes leave none of them; the text of a stage, written by hand, may have some."},
+	{"nvvm.paramType", "`entry`", "Parameters that are no scalar or pointer.", "As for `entry` above."},
+	{"nvvm.alloca", "`alloca`", "Memory that other tile blocks see.", "Memory of a tile block is shared memory, which other blocks do not see."},
+	{"nvvm.memoryElem", "loads and stores", "Elements of 4 bits in memory.", "Two elements share a byte, so a thread cannot store one alone, and no layout says who has both yet. NVIDIA's compiler takes them through views only."},
+	{"nvvm.update", "`atomic_rmw_tko`, `atomic_red_view_tko`", "Element types for which PTX has no such operation.", "A compare-and-swap loop would do; nothing met so far asks for one."},
+	{"nvvm.updateByCAS", "`atomic_rmw_tko`, `atomic_red_view_tko`", "16-bit types on GPUs without the instruction, additions apart, which compare and swap.", "A loop over the word around the element would do; nothing met so far asks for one."},
+	{"nvvm.multimem", "`multimem_*`", "16-bit floats of which no two neighbours are known to lie in one word; acquire of stores and reductions, release of loads; GPUs below sm_90.", "PTX has the instructions from sm_90 on, for pairs of 16-bit floats, and those orders for the other direction only."},
+	{"nvvm.atomicCAS", "`atomic_cas_tko`", "Elements that have neither 32 nor 64 bits.", "The verifier refuses them first, as NVIDIA's does."},
+	{"nvvm.pad", "padding of tiles", "Layouts in which a thread does not hold the elements that it pads.", "No pass makes such a layout."},
+	{"nvvm.repack", "`pack`, `unpack`", "Layouts in which the bytes of one element lie in several threads.", "No pass makes such a layout."},
+	{"nvvm.asyncCopy", "copies to shared memory", "Pieces that have not 4, 8 or 16 bytes.", "cp.async has these sizes only; select-copies asks for no other."},
+	{"nvvm.printed", "`print_tko`", "Tiles that one thread does not hold whole.", "The passes give a printed tile such a layout; the text of a stage, written by hand, may have another."},
+}
+
+// elsewhere are the sources of "not supported yet" outside of the way from cuda_tile to PTX: the function, what it does not take, and why.
+// A test holds the list against the code.
+var elsewhere = []struct{ function, part, what, why string }{
+	{"bytecode.refusePreview", "reader", "The preview feature `simt`: functions of single threads.", "Its operations are not published."},
+	{"bytecode.denseStrings", "reader", "Dense attributes of strings, in the tools for version 13.1.", "No operation has a place for them."},
+	{"driver.openLibraries", "`tileiras -l`", "Tile libraries.", "What they hold is the preview."},
+	{"cuda.upload", "`tilerun --on cuda`", "Buffers with gaps: arrays that extend over more memory than is given.", "A GPU has no memory that is not there; such cases are for interpreter and emulator."},
+	{"interp.parseFormat", "interpreter", "Formats of `print_tko` that C's printf does not have.", "Nobody says what they print."},
+	{"interp.alloca", "interpreter", "An `alloca` of more than 1 GiB.", "It would be memory of this machine."},
+	{"interp.unsupported", "interpreter", "Operations without a rule, those for tests of the tools.", "They mean nothing."},
+	{"interp.compile", "interpreter", "Parameters that are neither tiles nor pointers.", "As for `entry` above."},
 }
 
 // unlowered says of every operation of TileAA without a lowering who takes care of it.

@@ -38,9 +38,14 @@ Bytecode is read and written in the versions ` + strings.Join(driver.Versions, "
 		}
 	}
 	b.WriteString("\n## Limits inside what is supported\n\nEach of them is an error that names the operation.\n\n")
-	table(&b, "Operation", "Not supported")
+	table(&b, "Operation", "Not supported", "Why")
 	for _, l := range limits {
-		tableRow(&b, l.op, l.what)
+		tableRow(&b, l.op, l.what, l.why)
+	}
+	b.WriteString("\n## Limits elsewhere\n\nWhat reads, runs and prints says \"not supported yet\" here.\n\n")
+	table(&b, "Part", "Not supported", "Why")
+	for _, l := range elsewhere {
+		tableRow(&b, l.part, l.what, l.why)
 	}
 	operationsSection(&b)
 	targetsSection(&b)

@@ -113,17 +113,17 @@ func TestConversionOfViewsAndHints(t *testing.T) {
 
 func TestWhatIsNotSupportedIsNamed(t *testing.T) {
 	src := `cuda_tile.module @m {
-		entry @k(%p: tile<ptr<f32>>) {
-			%v = make_tensor_view %p, shape = [32, 32], strides = [32, 1] : tensor_view<32x32xf32, strides=[32,1]>
-			%w = make_gather_scatter_view %v : gather_scatter_view<tile=(8x16), tensor_view<32x32xf32, strides=[32,1]>, sparse_dim=0>
-			%s:2 = get_index_space_shape %w : gather_scatter_view<tile=(8x16), tensor_view<32x32xf32, strides=[32,1]>, sparse_dim=0> -> tile<i32>
+		entry @k(%p: tile<ptr<f32, <multicast>>>, %i: tile<i32>) {
+			%v = make_tensor_view %p, shape = [64], strides = [1] : tile<ptr<f32, <multicast>>> -> tensor_view<64xf32, strides=[1], #cuda_tile.ptr_attr<multicast>>
+			%w = make_partition_view %v : partition_view<tile=(4), tensor_view<64xf32, strides=[1], #cuda_tile.ptr_attr<multicast>>>
+			%x, %t = load_view_tko weak %w[%i] : partition_view<tile=(4), tensor_view<64xf32, strides=[1], #cuda_tile.ptr_attr<multicast>>>, tile<i32> -> tile<4xf32>, token
 			return
 		}
 	}`
 	_, err := converted(t, src, "sm_90")
 	var missing *pass.NotSupported
 	if !errors.As(err, &missing) || !strings.Contains(err.Error(), "test:5:") ||
-		!strings.Contains(err.Error(), "not supported yet: get_index_space_shape of a gather_scatter_view<") {
+		!strings.Contains(err.Error(), "not supported yet: load_view_tko on multicast memory") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -219,12 +219,7 @@ func (c *converter) tensorShape(op *ir.Op) {
 
 // indexSpace is how many blocks fit along each dimension, the last one perhaps partly: ceil(extent / step), unsigned.
 func (c *converter) indexSpace(op *ir.Op) {
-	view, ok := op.Operand(0).Type().(cudatile.TileView)
-	if !ok || view.View().SparseDim >= 0 {
-		c.unsupported(op, "of a %s", ir.ShortType(op.Operand(0).Type()))
-		return
-	}
-	f := view.View()
+	f := op.Operand(0).Type().(cudatile.TileView).View()
 	memref := ir.Cast[tileaa.MakeMemref](c.operand(op.Operand(0)).DefiningOp())
 	for d, r := range op.Results() {
 		t := c.typ(op, r.Type()).(*tileaa.TileType)

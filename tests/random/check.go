@@ -33,7 +33,7 @@ var ErrUnsupported = errors.New("not supported yet")
 var limits = []string{"not supported yet", "tile too big", "bytes of shared memory, "}
 
 // maxSteps bounds what a tile block does on the interpreter.
-const maxSteps = 1 << 18
+const maxSteps = 1 << 20
 
 // reference is what a module must leave in its buffers.
 type reference struct {

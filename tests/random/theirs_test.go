@@ -32,6 +32,14 @@ var theirFaults = []struct {
 			"barrier stands between the read and the write",
 	},
 	{
+		file: "alloca_freed_before_store",
+		is: func(text string, v Verdict) bool {
+			return strings.Contains(text, "alloca ") && strings.Contains(fmt.Sprint(v.Theirs), "emulator: out of bounds") &&
+				strings.Contains(fmt.Sprint(v.Theirs), "'malloc by warp")
+		},
+		proof: "the store to the alloca of an iteration runs in the next one; one thread has freed the memory by then",
+	},
+	{
 		file: "flag_read_by_each_thread",
 		is: func(text string, v Verdict) bool {
 			return strings.Contains(text, " acquire ") && strings.Contains(text, "loop ")
@@ -54,7 +62,9 @@ var theirFaults = []struct {
 	},
 	{
 		file: "token_through_masked_load",
-		is:   func(string, Verdict) bool { return true },
+		is: func(text string, v Verdict) bool {
+			return strings.Contains(fmt.Sprint(v.Theirs), "emulator: race") && !strings.Contains(text, "alloca ")
+		},
 		// What comes after an access comes after what that access comes after: to say so changes nothing.
 		experiment: without(joinTokens),
 		proof: "a load whose mask is false throughout is gone, and with it what its token stood for: the load before it and the store after it touch the " +

@@ -146,7 +146,7 @@ var place = regexp.MustCompile(`(?m)^(?:\./|[^\s:]*__)?([^\s:]+\.go):(\d+):\d+: 
 // compile builds each package; bad are the places "file:line" that the compiler complains of.
 func (l *Lab) compile(overlay string, packages []string) (bad map[string]bool, err error) {
 	for _, pkg := range packages {
-		cmd := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", l.program(pkg), "./"+pkg)
+		cmd := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", l.program(pkg), "./"+pkg)
 		cmd.Dir = l.Root
 		out, err := cmd.CombinedOutput()
 		if err == nil {

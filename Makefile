@@ -68,7 +68,7 @@ corpus: build ## Runs every corpus case on the interpreter and, compiled for sm_
 	-$(BIN)/tilerun --quiet --on emu --gpu-name sm_80 tests/corpus/cases
 
 perf-small: ## Runs the performance kernels at shrunken extents on the emulator and compares with the interpreter; GPUS=sm_120,sm_100.
-	TILEIRAS_PERF_SMALL=1 TILEIRAS_PERF_SMALL_GPUS=$(GPUS) $(GO) test -count=1 -timeout 60m -v -run TestPerfSmall ./tests/perfsmall
+	TILEIRAS_PERF_SMALL=1 TILEIRAS_PERF_SMALL_GPUS=$(GPUS) $(GO) test -count=1 -timeout 60m -v -run 'TestPerfSmall|TestLoops' ./tests/perfsmall
 
 llvm: ## Holds LLVM's back end against ours over the corpus; needs the Debian packages llvm-14 and llvm-16.
 	@for tool in llvm-as-14 llc-16; do command -v $$tool > /dev/null || { echo "$$tool is missing: apt-get install llvm-14 llvm-16"; exit 1; }; done

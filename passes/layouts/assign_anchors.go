@@ -36,7 +36,7 @@ func (a *assigner) access(op *ir.Op) anchor {
 			if wholeSectors(n.l, fast, tileaa.ElemBytes(t.Elem)) {
 				return n
 			}
-			if l, ok := reblocked(n.l, fast, vec); ok {
+			if l, ok := reblocked(n.l, fast, vec); ok && wholeSectors(l, fast, tileaa.ElemBytes(t.Elem)) {
 				return anchor{l, cost.LeaveLoad}
 			}
 		}

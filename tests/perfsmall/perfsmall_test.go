@@ -26,8 +26,11 @@ import (
 const perf = "../corpus/perf"
 
 // gpus are tried in order: the first on which the element types of a kernel exist is the one that it is compiled for.
-// TILEIRAS_PERF_SMALL_GPUS names others, with commas.
-var gpus = strings.Split(cmp.Or(os.Getenv("TILEIRAS_PERF_SMALL_GPUS"), "sm_80,sm_89,sm_100"), ",")
+// TILEIRAS_PERF_SMALL_GPUS names others, with commas. The environment is asked while a test runs: before that, go test does not notice that its
+// cached result depends on it.
+func gpus() []string {
+	return strings.Split(cmp.Or(os.Getenv("TILEIRAS_PERF_SMALL_GPUS"), "sm_80,sm_89,sm_100"), ",")
+}
 
 func TestPerfSmall(t *testing.T) {
 	all := os.Getenv("TILEIRAS_PERF_SMALL") != ""
@@ -76,17 +79,23 @@ func TestEveryKernelThatMustCompileExists(t *testing.T) {
 
 // compile makes PTX for the first GPU that has the kernel's types.
 func compile(c *cases.Case) (ptx, gpu string, err error) {
-	for _, gpu = range gpus {
-		var res *driver.Result
-		res, err = driver.Compile(context.Background(), c.Name, c.Bytecode, driver.Options{GPU: gpu, Opt: 3, Emit: driver.EmitPTX})
-		if err == nil {
-			return string(res.Output), gpu, nil
+	for _, gpu = range gpus() {
+		if ptx, err = compileFor(c, gpu); err == nil {
+			return ptx, gpu, nil
 		}
 		if !strings.Contains(err.Error(), "Incompatibility with architecture") {
 			break
 		}
 	}
 	return "", gpu, err
+}
+
+func compileFor(c *cases.Case, gpu string) (ptx string, err error) {
+	res, err := driver.Compile(context.Background(), c.Name, c.Bytecode, driver.Options{GPU: gpu, Opt: 3, Emit: driver.EmitPTX})
+	if err != nil {
+		return "", err
+	}
+	return string(res.Output), nil
 }
 
 func runSizes(t *testing.T, c *cases.Case, gpu, ptx string, all bool) {

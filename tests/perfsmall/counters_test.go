@@ -1,0 +1,224 @@
+package perfsmall_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"tileiras/internal/tilerun"
+	"tileiras/runtime/cases"
+	"tileiras/runtime/emu"
+)
+
+// The most that a loop may move: 32-byte sectors of global memory over the bytes that were asked for, and passes over the banks of shared
+// memory over those without conflicts.
+const mostSectors, mostWaves = 1.15, 1.05
+
+// measured says how the iterations of a kernel's loops are counted: at two sizes, of which the larger has so many iterations more. Without a
+// smaller size the whole launch is counted.
+type measured struct {
+	op            string
+	fewer, size   string
+	iterations    int
+	barriers      int    // of each warp, in an iteration
+	exponentials  string // letters of the tile of which each element takes one exponential in an iteration; "": there are none
+	perRow        int    // exponentials of a thread besides, for 128 rows of four threads each
+	wholeLaunches bool   // no barriers are held
+}
+
+var loopSizes = []measured{
+	{op: "gemm", fewer: "M=1 N=1 K=4", size: "M=1 N=1 K=6", iterations: 2, barriers: 1},
+	{op: "gemm_scaled", fewer: "M=1 N=1 K=4", size: "M=1 N=1 K=8", iterations: 4, barriers: 5},
+	{op: "group_gemm", fewer: "M=1 N=1 K=4,0", size: "M=1 N=1 K=6,0", iterations: 2 * 4, barriers: 1},
+	{op: "attention", fewer: "B:1 H:16 D=1 Q=1 S=4", size: "B:1 H:16 D=1 Q=1 S=6", iterations: 2, barriers: 1, exponentials: "Q S", perRow: 1},
+	{op: "softmax", fewer: "R:32 C=1", size: "R:48 C=1", iterations: 16, barriers: 4, exponentials: "C"},
+	{op: "layernorm", fewer: "R:16 N=4", size: "R:16 N=8", iterations: 2 * 4},
+	{op: "rmsnorm", size: "R:16 N=1", wholeLaunches: true},
+	{op: "vecadd", size: "N=4", wholeLaunches: true},
+	{op: "transpose", size: "M=2 N=2", wholeLaunches: true},
+	{op: "sum", fewer: "N=8", size: "N=16", iterations: 8},
+	{op: "row_max", fewer: "R:16 N=4", size: "R:16 N=8", iterations: 2 * 4},
+	{op: "rope", size: "P:16", wholeLaunches: true},
+	{op: "gather_rows", size: "R:96 I:64 C=1", wholeLaunches: true},
+}
+
+// causal attention with one row of tiles has one step, so rows of tiles are counted, each with all of its steps.
+var causal = measured{op: "attention", fewer: "B:1 H:16 D=1 Q=2 S=3", size: "B:1 H:16 D=1 Q=3 S=3", wholeLaunches: true}
+
+// exceptions are what is not held to the limits yet, by kernel and GPU: the most that it is held to.
+var exceptions = []struct {
+	kernel, gpus   string // regular expressions
+	sectors, waves float64
+	barriers       int
+	because        string
+}{
+	{kernel: "2cta", gpus: ".", barriers: 2, because: "its tile is made in two halves, each with a loop of its own"},
+	{kernel: "^gemm_f8e4m3fn_4096", gpus: "sm_(80|86|87|88)", waves: 1.34, barriers: 2, because: "8-bit floats are converted on their way to shared memory, each operand by itself"},
+	{kernel: "^gemm_f8e4m3fn_8192", gpus: "sm_(80|86|87|88)", waves: 1.28, barriers: 3, because: "8-bit floats are converted on their way to shared memory, each operand by itself"},
+	{kernel: "^gemm_scaled", gpus: ".", sectors: 1.68, because: "the scales of a step are 4 bytes of a row"},
+
+	// There are no asynchronous copies, so that operands go through registers.
+	{kernel: "^gemm_f16", gpus: "sm_75", barriers: 3},
+	{kernel: "^attention", gpus: "sm_75", barriers: 4},
+	{kernel: "^gemm_f8e4m3fn", gpus: "sm_75", waves: 1.21, barriers: 5},
+	// Products of types that the matrix unit does not have are multiplied by threads, which read rows of both operands.
+	{kernel: "bf16.*128x128x|tf32$", gpus: "sm_75", waves: 10.7, barriers: 2},
+	{kernel: "^(group_)?gemm_bf16", gpus: "sm_75", waves: 3.1, barriers: 4},
+	{kernel: "2cta", gpus: "sm_75", barriers: 16},
+	{kernel: "^gemm_scaled", gpus: "sm_75", sectors: 2.57, waves: 2.98, barriers: 12},
+}
+
+// quick are the kernels that are measured without TILEIRAS_PERF_SMALL too.
+var quick = regexp.MustCompile(`^(transpose|layernorm|row_max|reduce|rope|gather|vecadd|rmsnorm|gemm_f16_4096_128x128x64$|attention_f16_d64_128x64$)`)
+
+// TestLoopsMoveWhatTheyMust holds counters of the emulator for the loops of the performance kernels: sectors, bank conflicts, barriers and
+// exponentials of an iteration.
+func TestLoopsMoveWhatTheyMust(t *testing.T) {
+	names, err := cases.List(perf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, gpu := range gpus() {
+		for _, name := range names {
+			if os.Getenv("TILEIRAS_PERF_SMALL") == "" && (gpu != gpus()[0] || !quick.MatchString(name)) {
+				continue
+			}
+			t.Run(gpu+"/"+name, func(t *testing.T) { holdLoops(t, name, gpu) })
+		}
+	}
+}
+
+func holdLoops(t *testing.T, name, gpu string) {
+	c, err := cases.Load(filepath.Join(perf, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ptx, err := compileFor(c, gpu)
+	if err != nil {
+		if strings.Contains(err.Error(), "Incompatibility with architecture") || strings.Contains(err.Error(), "not supported yet") {
+			t.Skip(err)
+		}
+		t.Fatal(err)
+	}
+	m := causal
+	if !strings.Contains(name, "causal") {
+		at := slices.IndexFunc(loopSizes, func(m measured) bool { return m.op == c.Op })
+		if at < 0 {
+			t.Fatalf("nothing says how the loops of op %q are counted", c.Op)
+		}
+		m = loopSizes[at]
+	}
+	s, tiles := statsOf(t, c, gpu, ptx, m.size)
+	if m.fewer != "" {
+		few, _ := statsOf(t, c, gpu, ptx, m.fewer)
+		s = minus(s, few)
+	}
+	sectors, waves, barriers := mostSectors, mostWaves, m.barriers
+	for _, e := range exceptions {
+		if regexp.MustCompile(e.kernel).MatchString(name) && regexp.MustCompile(e.gpus).MatchString(gpu) {
+			sectors, waves, barriers = max(sectors, e.sectors), max(waves, e.waves), max(barriers, e.barriers)
+		}
+	}
+	got := fmt.Sprintf("%d sectors for %d bytes, %d passes over shared memory, %d without conflicts, %d arrivals at barriers, %d exponentials",
+		s.GlobalSectors, s.GlobalBytes, s.SharedWavefronts, s.SharedIdealWavefronts, s.Barriers, exponentials(s))
+	t.Log(got)
+	if s.GlobalBytes == 0 {
+		t.Fatalf("nothing moves: %s", got)
+	}
+	if float64(32*s.GlobalSectors) > sectors*float64(s.GlobalBytes) {
+		t.Errorf("%s: sectors are more than %.2f times the bytes", got, sectors)
+	}
+	if float64(s.SharedWavefronts) > waves*float64(s.SharedIdealWavefronts) {
+		t.Errorf("%s: passes are more than %.2f times those without conflicts", got, waves)
+	}
+	if m.wholeLaunches {
+		return
+	}
+	warps := threadsOf(t, ptx) / 32
+	if most := int64(barriers * m.iterations * warps); s.Barriers > most {
+		t.Errorf("%s: in %d iterations of %d warps, want at most %d", got, m.iterations, warps, most)
+	}
+	elements := 0
+	if m.exponentials != "" {
+		elements = 1
+		for _, letter := range strings.Fields(m.exponentials) {
+			elements *= tiles[letter]
+		}
+		elements += m.perRow * tiles["Q"] * 4
+	}
+	if want := int64(elements / 32 * m.iterations); exponentials(s) != want {
+		t.Errorf("%s: want %d exponentials of warps", got, want)
+	}
+}
+
+// exponentials counts instructions of warps.
+func exponentials(s emu.Stats) (n int64) {
+	for op, k := range s.PerOpcode {
+		if strings.HasPrefix(op, "ex2.") {
+			n += k
+		}
+	}
+	return n
+}
+
+// minus is what the larger launch does more.
+func minus(a, b emu.Stats) emu.Stats {
+	a.GlobalSectors -= b.GlobalSectors
+	a.GlobalBytes -= b.GlobalBytes
+	a.SharedWavefronts -= b.SharedWavefronts
+	a.SharedIdealWavefronts -= b.SharedIdealWavefronts
+	a.Barriers -= b.Barriers
+	for op, n := range b.PerOpcode {
+		a.PerOpcode[op] -= n
+	}
+	return a
+}
+
+var threadsLine = regexp.MustCompile(`\.reqntid (\d+)`)
+
+func threadsOf(t *testing.T, ptx string) int {
+	m := threadsLine.FindStringSubmatch(ptx)
+	if m == nil {
+		t.Fatal("the PTX does not say how many threads a block has")
+	}
+	n, _ := strconv.Atoi(m[1])
+	return n
+}
+
+// statsOf runs a performance kernel at a size and gives the counters, and the extents of its tiles.
+func statsOf(t *testing.T, c *cases.Case, gpu, ptx, text string) (emu.Stats, map[string]int) {
+	t.Helper()
+	k := &kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.op == c.Op })]
+	arrays, err := arraysOf(c, k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tiles := tilesOf(arrays)
+	s, err := parseSize(text, tiles)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := shrink(c, k, arrays, s, tiles); err != nil {
+		t.Fatal(err)
+	}
+	l, err := c.NewLaunch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &tilerun.Emulator{GPU: gpu, PTX: func(context.Context, *cases.Launch) (string, error) { return ptx, nil }}
+	out, err := m.Launch(t.Context(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stats, ok := out.Stats.(emu.Stats)
+	if !ok {
+		t.Fatalf("counters are %T", out.Stats)
+	}
+	return stats, tiles
+}

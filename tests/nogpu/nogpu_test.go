@@ -68,11 +68,11 @@ func TestPrograms(t *testing.T) {
 	t.Run("faults", func(t *testing.T) { faults(t, e) })
 	t.Run("checks", func(t *testing.T) {
 		for _, script := range []string{"units.py", "launches.py"} {
-			for _, engine := range []string{"interp", "emu"} {
+			for _, setting := range []string{"TILEIRAS_ENGINE=interp", "TILEIRAS_ENGINE=emu", "TILEIRAS_TUNING=first"} {
 				path, _ := filepath.Abs(filepath.Join("testdata", script))
-				out, errs, code := e.run(t, []string{"TILEIRAS_ENGINE=" + engine}, "-m", "tileiras.nogpu", "-q", path)
+				out, errs, code := e.run(t, []string{setting}, "-m", "tileiras.nogpu", "-q", path)
 				if code != 0 || out != "ok\n" {
-					t.Errorf("%s on %s: exit code %d\n%s%s", script, engine, code, out, errs)
+					t.Errorf("%s with %s: exit code %d\n%s%s", script, setting, code, out, errs)
 				}
 			}
 		}

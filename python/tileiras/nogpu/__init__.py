@@ -3,8 +3,8 @@
     python -m tileiras.nogpu program.py ...      runs a program
     pytest -p tileiras.nogpu ...                 runs tests
 
-Settings are environment variables or options: TILEIRAS_GPU, TILEIRAS_ENGINE, TILEIRAS_CHECKS, TILEIRAS_UNDEFINED, TILEIRAS_WORKERS (config.py). What a
-kernel does wrong is raised as a KernelFault where it was launched.
+Settings are environment variables or options: TILEIRAS_GPU, TILEIRAS_ENGINE, TILEIRAS_CHECKS, TILEIRAS_UNDEFINED, TILEIRAS_WORKERS,
+TILEIRAS_TUNING (config.py). What a kernel does wrong is raised as a KernelFault where it was launched.
 """
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def enable(config: Config | None = None) -> Config:
     frontend.install(config)
     frontend.install_in_children(config)
     finder.after("cuda.tile._compile", lambda module: frontend.patch_compiler(module, config))
-    finder.after("cuda.tile", frontend.patch_launch)
+    finder.after("cuda.tile", lambda module: frontend.patch_launch(module, config))
     _enabled = config
     return config
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import pathlib
 import runpy
 import sys
@@ -26,13 +27,14 @@ def main() -> int:
     parser.add_argument("--checks", help="all, none, or some of races, undefined, alignment with commas between (TILEIRAS_CHECKS)")
     parser.add_argument("--undefined", choices=["error", "zero"], help="what loads without padding give outside an array (TILEIRAS_UNDEFINED)")
     parser.add_argument("--workers", help="tile blocks at once; one a core if not given (TILEIRAS_WORKERS)")
+    parser.add_argument("--tuning", choices=["all", "first"], help="which configurations autotuning runs: all, or until the first that runs (TILEIRAS_TUNING)")
     parser.add_argument("--quiet", "-q", action="store_true", help="no report at the end")
     parser.add_argument("-m", dest="module", action="store_true", help="program is the name of a module")
     parser.add_argument("program")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     given = parser.parse_args()
     try:
-        settings = enable(config.from_environment(gpu=given.gpu, engine=given.engine, checks=given.checks, undefined=given.undefined, workers=given.workers))
+        settings = enable(config.from_environment(**{f.name: getattr(given, f.name) for f in dataclasses.fields(config.Config)}))
     except config.ConfigError as e:
         parser.error(str(e))
     sys.argv = [given.program, *given.arguments]

@@ -19,6 +19,7 @@ class Config:
     checks: str = "all"         # "none", or some of races, undefined, alignment
     undefined: str = "error"    # or "zero": loads without padding from outside an array
     workers: int = 0            # tile blocks at once; 0 is one a core
+    tuning: str = "all"         # configurations that autotuning runs, or "first": until one runs
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"sm_\d+[af]?", self.gpu):
@@ -27,6 +28,8 @@ class Config:
             raise ConfigError(f"TILEIRAS_ENGINE is {self.engine!r}: it must be interp or emu")
         if self.undefined not in ("error", "zero"):
             raise ConfigError(f"TILEIRAS_UNDEFINED is {self.undefined!r}: it must be error or zero")
+        if self.tuning not in ("all", "first"):
+            raise ConfigError(f"TILEIRAS_TUNING is {self.tuning!r}: it must be all or first")
         known = {"all", "none", "races", "undefined", "alignment"}
         if not set(self.checks.split(",")) <= known:
             raise ConfigError(f"TILEIRAS_CHECKS is {self.checks!r}: it must be all, none, or some of races, undefined, alignment with commas between")

@@ -93,7 +93,7 @@ def patch_compiler(module: types.ModuleType, config: Config) -> None:
     module._get_compiler_version_string = version
 
 
-def patch_launch(tile: types.ModuleType) -> None:
+def patch_launch(tile: types.ModuleType, config: Config) -> None:
     """Of cuda.tile: launches wait for their end and raise faults."""
     cext = sys.modules["cuda.tile._cext"]
     original = cext.launch
@@ -106,4 +106,4 @@ def patch_launch(tile: types.ModuleType) -> None:
             raise faults.without_inner_frames(fault)
 
     cext.launch = tile.launch = launch
-    tuning.patch(tile, cext, original)
+    tuning.patch(tile, cext, original, first=config.tuning == "first")

@@ -1,6 +1,7 @@
 """Autotuning: its measure is the work of a launch, not time, and a launch with a time limit runs in this process and is canceled when it is over."""
 from __future__ import annotations
 
+import functools
 import sys
 import time
 import types
@@ -14,8 +15,8 @@ SECONDS_HERE = 10
 Launch = Callable[..., None]
 
 
-def patch(tile: types.ModuleType, cext: types.ModuleType, launch: Launch) -> None:
-    """Of cuda.tile and its extension, whose own launch is given."""
+def patch(tile: types.ModuleType, cext: types.ModuleType, launch: Launch, first: bool) -> None:
+    """Of cuda.tile and its extension, whose own launch is given. first ends each search with the first configuration that runs."""
     measured: dict[Any, float] = {}
 
     def work(stream: Any, grid: Any, kernel: Any, kernel_args: Any, flush_l2: bool = True, /, *, limit: float | None = None) -> float:
@@ -39,10 +40,28 @@ def patch(tile: types.ModuleType, cext: types.ModuleType, launch: Launch) -> Non
     for name in ("cuda.tile.tune._tune", "cuda.tile.tune._tune_utils"):
         if (module := sys.modules.get(name)) is not None:
             module._benchmark = once
+    if first:
+        tune = sys.modules["cuda.tile.tune"]
+        tune.exhaustive_search = _until_one_runs(tune.exhaustive_search)
     if (utils := sys.modules.get("cuda.tile.tune._tune_utils")) is not None and hasattr(utils, "_get_timed_benchmark_runner"):
         runner = _Runner(work, utils.TileLaunchTimeoutError)
         utils._export_ipc_benchmark_payload = payload
         utils._get_timed_benchmark_runner = lambda: runner
+
+
+def _until_one_runs(search: Callable[..., Any]) -> Callable[..., Any]:
+    """A search that tries one configuration after the other and ends with the first that compiles and runs."""
+    @functools.wraps(search)
+    def cut(search_space: Any, *more: Any, **named: Any) -> Any:
+        for configuration in search_space[:-1]:
+            try:
+                return search([configuration], *more, **named)
+            except ValueError as e:
+                if not str(e).startswith("No valid config found"):
+                    raise
+        return search(search_space[-1:], *more, **named)
+
+    return cut
 
 
 class _Runner:

@@ -93,8 +93,9 @@ ct.launch(0, (1,), spin, (np.ones(1, np.int32),))
 # Autotuning with a time limit ends a configuration that hangs, and goes on with the others.
 tuned = ct.tune.exhaustive_search([0, 1, 2], 0, grid_fn=lambda config: (1,), kernel=spin, args_fn=lambda config: (np.full(1, config, np.int32),),
                                   quiet=True, single_run_timeout_sec=0.05)
-assert [(config, kind.__name__) for config, kind, _ in tuned.failures] == [(0, "TileLaunchTimeoutError")], tuned
-assert [measure.config for measure in tuned.successes] == [1, 2], tuned
+if os.environ["TILEIRAS_TUNING"] == "all":
+    assert [(config, kind.__name__) for config, kind, _ in tuned.failures] == [(0, "TileLaunchTimeoutError")], tuned
+assert [measure.config for measure in tuned.successes] == ([1] if os.environ["TILEIRAS_TUNING"] == "first" else [1, 2]), tuned
 
 
 @ct.kernel

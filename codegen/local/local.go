@@ -29,40 +29,38 @@ func Assign(f *ir.Func) int32 {
 		for _, b := range f.Blocks {
 			give(&b.LocalIdent)
 			for _, inst := range b.Insts {
-				if l := result(inst); l != nil {
-					give(l)
-				}
+				giveResult(inst, give)
 			}
-			if l := result(b.Term); l != nil {
-				give(l)
-			}
+			giveResult(b.Term, give)
 		}
 	}
 	return n
 }
 
-// result is where the number of an instruction's result is, nil if it has none.
-func result(inst any) *ir.LocalIdent {
+// giveResult numbers the result of an instruction, if it has one.
+func giveResult(inst any, give func(*ir.LocalIdent)) {
 	l, _ := parts(inst)
-	if l != nil {
-		switch i := inst.(type) {
-		case *ir.InstCall:
-			return unlessVoid(l, i.Type())
-		case *ir.TermInvoke:
-			return unlessVoid(l, i.Type())
-		case *ir.TermCallBr:
-			return unlessVoid(l, i.Type())
-		}
+	if l == nil {
+		return
 	}
-	return l
+	var t types.Type
+	switch i := inst.(type) {
+	case *ir.InstCall:
+		t = i.Type()
+	case *ir.TermInvoke:
+		t = i.Type()
+	case *ir.TermCallBr:
+		t = i.Type()
+	}
+	if _, void := t.(*types.VoidType); void {
+		l.LocalID = none
+	} else {
+		give(l)
+	}
 }
 
-func unlessVoid(l *ir.LocalIdent, t types.Type) *ir.LocalIdent {
-	if _, void := t.(*types.VoidType); void {
-		return nil
-	}
-	return l
-}
+// none is the number of a call without a result.
+const none = -1
 
 // Clear sets the numbers of all instructions of a function to 0; the library gives them new ones when it prints.
 func Clear(f *ir.Func) {
@@ -82,8 +80,8 @@ func Set(inst ir.Instruction, n int32) {
 
 // Number is the number of a parameter or of an instruction's result. Other values have none.
 func Number(v value.Value) (n int32, ok bool) {
-	if l := result(v); l != nil {
-		return int32(l.LocalID), true
+	if l, _ := parts(v); l != nil {
+		return int32(l.LocalID), l.LocalID != none
 	}
 	return 0, false
 }
@@ -107,8 +105,48 @@ func AppendOperands(list []*value.Value, inst ir.Instruction) []*value.Value {
 		return list
 	case *ir.InstExtractValue:
 		return append(list, &i.X)
+	case *ir.InstSelect:
+		return append(list, &i.Cond, &i.ValueTrue, &i.ValueFalse)
+	case *ir.InstAdd:
+		return append(list, &i.X, &i.Y)
+	case *ir.InstSub:
+		return append(list, &i.X, &i.Y)
+	case *ir.InstMul:
+		return append(list, &i.X, &i.Y)
+	case *ir.InstAnd:
+		return append(list, &i.X, &i.Y)
+	case *ir.InstOr:
+		return append(list, &i.X, &i.Y)
+	case *ir.InstXor:
+		return append(list, &i.X, &i.Y)
+	case *ir.InstShl:
+		return append(list, &i.X, &i.Y)
+	case *ir.InstLShr:
+		return append(list, &i.X, &i.Y)
+	case *ir.InstAShr:
+		return append(list, &i.X, &i.Y)
+	case *ir.InstFAdd:
+		return append(list, &i.X, &i.Y)
+	case *ir.InstFSub:
+		return append(list, &i.X, &i.Y)
+	case *ir.InstFMul:
+		return append(list, &i.X, &i.Y)
+	case *ir.InstICmp:
+		return append(list, &i.X, &i.Y)
+	case *ir.InstFCmp:
+		return append(list, &i.X, &i.Y)
+	case *ir.InstTrunc:
+		return append(list, &i.From)
+	case *ir.InstZExt:
+		return append(list, &i.From)
+	case *ir.InstSExt:
+		return append(list, &i.From)
+	case *ir.InstBitCast:
+		return append(list, &i.From)
+	case *ir.InstPtrToInt:
+		return append(list, &i.From)
 	}
-	return append(list, inst.Operands()...)
+	return append(list, inst.Operands()...) // a list for each: well for the rare ones
 }
 
 // parts is where a local value keeps its number, and an instruction its metadata.

@@ -44,9 +44,9 @@ func (b *builder) op(name string, args ...reg) []reg {
 		return make()
 	}
 	k := key{row: row}
-	for i, at := range []*reg{&k.a, &k.b, &k.c, &k.d} {
+	for i, at := range []*id{&k.a, &k.b, &k.c, &k.d} {
 		if i < len(args) {
-			*at = args[i]
+			*at = b.id(args[i])
 		}
 	}
 	return b.pure(k, make)
@@ -79,7 +79,7 @@ func (b *builder) call(row *ptxop.Row, args []reg) []reg {
 	}
 	call := llvm.NewCall(asm, vals...)
 	if row.Effects&ptxop.Convergent != 0 {
-		call.FuncAttrs = append(call.FuncAttrs, enum.FuncAttrConvergent)
+		call.FuncAttrs = convergent
 	}
 	b.emit(call)
 	switch row.Results {
@@ -88,12 +88,18 @@ func (b *builder) call(row *ptxop.Row, args []reg) []reg {
 	case 1:
 		return []reg{b.register(kindOfType[row.Operands[0].Type], call, b.cur)}
 	}
-	out := make([]reg, row.Results)
+	out, parts, indices := make([]reg, row.Results), make([]llvm.InstExtractValue, row.Results), make([]uint64, row.Results)
 	for i := range out {
-		out[i] = b.result(kindOfType[row.Operands[i].Type], llvm.NewExtractValue(call, uint64(i)))
+		k := kindOfType[row.Operands[i].Type]
+		indices[i] = uint64(i)
+		parts[i] = llvm.InstExtractValue{X: call, Indices: indices[i : i+1 : i+1], Typ: k.llvm()}
+		out[i] = b.result(k, &parts[i])
 	}
 	return out
 }
+
+// convergent is the attributes of calls that lanes make together.
+var convergent = []llvm.FuncAttribute{enum.FuncAttrConvergent}
 
 func (b *builder) inlineAsm(row *ptxop.Row) *llvm.InlineAsm {
 	var params []types.Type

@@ -24,9 +24,9 @@ type builder struct {
 	blocks int // that became current so far
 
 	values    []value.Value // of registers, by id
-	homes     []*block      // where they are made; parameters have none
+	homes     []*block      // where they are made; parameters and constants have none
 	made      []reg         // what pure computations gave, one after the other
-	consts    map[reg]value.Value
+	consts    map[reg]id
 	addresses map[*llvm.Global]reg
 	asm       map[*ptxop.Row]*llvm.InlineAsm
 	structs   map[string]types.Type // shared by the functions of the module
@@ -46,7 +46,7 @@ func newBuilder(t *target.Target, m *llvm.Module, structs map[string]types.Type)
 	return &builder{
 		target: t, module: m,
 		values: make([]value.Value, 1, registers), homes: make([]*block, 1, registers), made: make([]reg, 0, registers),
-		consts: map[reg]value.Value{}, addresses: map[*llvm.Global]reg{}, asm: map[*ptxop.Row]*llvm.InlineAsm{}, structs: structs,
+		consts: map[reg]id{}, addresses: map[*llvm.Global]reg{}, asm: map[*ptxop.Row]*llvm.InlineAsm{}, structs: structs,
 		sums: map[id]sum{}, parts: map[id][]reg{}, wholes: map[id]split{},
 	}
 }
@@ -77,7 +77,7 @@ type span struct{ from, n int32 }
 type key struct {
 	row        *ptxop.Row
 	op         opcode
-	a, b, c, d reg
+	a, b, c, d id
 }
 
 // opcode is an instruction of LLVM: a binop or one of those below, together with its predicate or the kind that it makes.
@@ -131,10 +131,10 @@ func (b *builder) hoisted(make func()) {
 }
 
 // outermost is the block for a pure value under hoisted.
-func (b *builder) outermost(operands [4]reg) *block {
+func (b *builder) outermost(operands [4]id) *block {
 	var at *block
 	for _, x := range operands {
-		h := b.homes[x.id]
+		h := b.homes[x]
 		if h != nil && (at == nil || h.order > at.order) {
 			at = h
 		}
@@ -168,7 +168,7 @@ func (b *builder) emit(inst llvm.Instruction) {
 func (b *builder) known(k *key) (at *block, r []reg) {
 	at = b.cur
 	if b.hoists {
-		at = b.outermost([4]reg{k.a, k.b, k.c, k.d})
+		at = b.outermost([4]id{k.a, k.b, k.c, k.d})
 	}
 	if s, ok := at.known[*k]; ok {
 		r = b.made[s.from : s.from+s.n : s.from+s.n]
@@ -248,7 +248,7 @@ func (b *builder) bin(op binop, x, y reg) reg {
 			return r
 		}
 	}
-	r := b.pure1(key{op: opcode(op), a: x, b: y}, func() reg { return b.result(x.k, newBinary(op, b.value(x), b.value(y))) })
+	r := b.pure1(key{op: opcode(op), a: b.id(x), b: b.id(y)}, func() reg { return b.result(x.k, newBinary(op, b.value(x), b.value(y))) })
 	if y.isConst() && (op == opAdd || op == opSub) {
 		c := y.bits
 		if op == opSub {
@@ -319,7 +319,7 @@ func (b *builder) fneg(x reg) reg {
 	if x.isConst() {
 		return con(x.k, x.bits^1<<(x.k.bits()-1))
 	}
-	return b.pure1(key{op: opFNeg, a: x}, func() reg { return b.result(x.k, llvm.NewFNeg(b.value(x))) })
+	return b.pure1(key{op: opFNeg, a: b.id(x)}, func() reg { return b.result(x.k, llvm.NewFNeg(b.value(x))) })
 }
 
 // icmp compares integers.
@@ -360,11 +360,11 @@ func (b *builder) icmp(p enum.IPred, x, y reg) reg {
 			return b.not(x)
 		}
 	}
-	return b.pure1(key{op: opICmp | opcode(p)<<16, a: x, b: y}, func() reg { return b.result(kI1, llvm.NewICmp(p, b.value(x), b.value(y))) })
+	return b.pure1(key{op: opICmp | opcode(p)<<16, a: b.id(x), b: b.id(y)}, func() reg { return b.result(kI1, llvm.NewICmp(p, b.value(x), b.value(y))) })
 }
 
 func (b *builder) fcmp(p enum.FPred, x, y reg) reg {
-	return b.pure1(key{op: opFCmp | opcode(p)<<16, a: x, b: y}, func() reg { return b.result(kI1, llvm.NewFCmp(p, b.value(x), b.value(y))) })
+	return b.pure1(key{op: opFCmp | opcode(p)<<16, a: b.id(x), b: b.id(y)}, func() reg { return b.result(kI1, llvm.NewFCmp(p, b.value(x), b.value(y))) })
 }
 
 // sel is c ? x : y.
@@ -382,7 +382,7 @@ func (b *builder) sel(c, x, y reg) reg {
 		// Predicates have no select of their own.
 		return b.or(b.and(c, x), b.and(b.not(c), y))
 	}
-	return b.pure1(key{op: opSelect, a: c, b: x, c: y}, func() reg { return b.result(x.k, llvm.NewSelect(b.value(c), b.value(x), b.value(y))) })
+	return b.pure1(key{op: opSelect, a: b.id(c), b: b.id(x), c: b.id(y)}, func() reg { return b.result(x.k, llvm.NewSelect(b.value(c), b.value(x), b.value(y))) })
 }
 
 // trunc, zext, sext change the width of an integer; to its own width they do nothing.
@@ -393,7 +393,7 @@ func (b *builder) trunc(x reg, to kind) reg {
 	case x.isConst():
 		return con(to, x.bits)
 	}
-	return b.pure1(key{op: opTrunc.to(to), a: x}, func() reg { return b.result(to, llvm.NewTrunc(b.value(x), to.llvm())) })
+	return b.pure1(key{op: opTrunc.to(to), a: b.id(x)}, func() reg { return b.result(to, llvm.NewTrunc(b.value(x), to.llvm())) })
 }
 
 func (b *builder) zext(x reg, to kind) reg {
@@ -403,7 +403,7 @@ func (b *builder) zext(x reg, to kind) reg {
 	case x.isConst():
 		return con(to, x.bits)
 	}
-	return b.pure1(key{op: opZExt.to(to), a: x}, func() reg { return b.result(to, llvm.NewZExt(b.value(x), to.llvm())) })
+	return b.pure1(key{op: opZExt.to(to), a: b.id(x)}, func() reg { return b.result(to, llvm.NewZExt(b.value(x), to.llvm())) })
 }
 
 func (b *builder) sext(x reg, to kind) reg {
@@ -413,7 +413,7 @@ func (b *builder) sext(x reg, to kind) reg {
 	case x.isConst():
 		return con(to, uint64(x.sint()))
 	}
-	return b.pure1(key{op: opSExt.to(to), a: x}, func() reg { return b.result(to, llvm.NewSExt(b.value(x), to.llvm())) })
+	return b.pure1(key{op: opSExt.to(to), a: b.id(x)}, func() reg { return b.result(to, llvm.NewSExt(b.value(x), to.llvm())) })
 }
 
 // resize is trunc or, by signedness, sext or zext.
@@ -435,9 +435,9 @@ func (b *builder) cast(x reg, to kind) reg {
 	case x.isConst():
 		return con(to, x.bits)
 	}
-	return b.pure1(key{op: opBitCast.to(to), a: x}, func() reg {
+	return b.pure1(key{op: opBitCast.to(to), a: b.id(x)}, func() reg {
 		r := b.result(to, llvm.NewBitCast(b.value(x), to.llvm()))
-		b.know(b.cur, &key{op: opBitCast.to(x.k), a: r}, x)
+		b.know(b.cur, &key{op: opBitCast.to(x.k), a: b.id(r)}, x)
 		return r
 	})
 }

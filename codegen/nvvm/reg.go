@@ -71,7 +71,7 @@ type reg struct {
 	k    kind
 }
 
-// id is an index into a builder's values, 0 for a constant.
+// id is an index into a builder's values, 0 for a constant that was not asked for yet.
 type id uint32
 
 func (r reg) absent() bool  { return r.k == kNone }
@@ -106,24 +106,33 @@ func boolean(b bool) reg {
 
 // value is the LLVM value of r.
 func (b *builder) value(r reg) value.Value {
-	if r.id != 0 {
-		return b.values[r.id]
-	}
-	if v, ok := b.consts[r]; ok {
-		return v
-	}
-	var v value.Value
-	switch r.k {
-	case kNone:
+	v := b.values[b.id(r)]
+	if v == nil {
 		panic("BUG: use of a register that has no value")
+	}
+	return v
+}
+
+// id is the index of r's value. Constants get theirs when they are first asked for; what is absent has 0.
+func (b *builder) id(r reg) id {
+	if r.id != 0 || r.k == kNone {
+		return r.id
+	}
+	n, ok := b.consts[r]
+	if !ok {
+		n = b.register(r.k, constantOf(r), nil).id
+		b.consts[r] = n
+	}
+	return n
+}
+
+func constantOf(r reg) value.Value {
+	switch r.k {
 	case kI1:
-		v = constant.NewBool(r.bits != 0)
+		return constant.NewBool(r.bits != 0)
 	case kF32, kF64:
 		in := r.k.asInt()
-		v = constant.NewBitCast(constant.NewInt(in.llvm().(*types.IntType), signed(r.bits, in.bits())), r.k.llvm())
-	default:
-		v = constant.NewInt(r.k.llvm().(*types.IntType), r.sint())
+		return constant.NewBitCast(constant.NewInt(in.llvm().(*types.IntType), signed(r.bits, in.bits())), r.k.llvm())
 	}
-	b.consts[r] = v
-	return v
+	return constant.NewInt(r.k.llvm().(*types.IntType), r.sint())
 }

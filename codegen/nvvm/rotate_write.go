@@ -223,7 +223,8 @@ func (m *mover) emit(i int32) {
 	}
 	m.f.budget.Step()
 	m.done[i] = true
-	for _, x := range m.inst(i).Operands() {
+	var few [8]*value.Value
+	for _, x := range local.AppendOperands(few[:0], m.inst(i)) {
 		*x = m.value(*x)
 	}
 	m.out = append(m.out, m.inst(i))
@@ -263,7 +264,8 @@ func (c *copier) copy(i int32) value.Value {
 	old, _ := inst.(value.Value)
 	made := clone(inst)
 	other := c.all || c.moved[i]
-	for _, x := range made.Operands() {
+	var few [8]*value.Value
+	for _, x := range local.AppendOperands(few[:0], made) {
 		w := c.value(*x)
 		other = other || w != *x
 		*x = w

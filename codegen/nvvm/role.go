@@ -29,12 +29,15 @@ type role struct {
 	warps, firstWarp int
 	top              *block // dominates all that the role does: thread numbers, addresses and bounds are computed there
 	tid              reg    // number of the thread in the role
-	linears          map[string]reg
+	linears          map[threadMap]reg
 }
+
+// threadMap is a linear map from the number of a thread: the images of its bits, lanes first. A block has at most 1024 threads.
+type threadMap [10]uint64
 
 // enterRole goes on with the program of a role at its top.
 func (f *fn) enterRole(warps, firstWarp int, top *block) {
-	f.role = &role{warps: warps, firstWarp: firstWarp, top: top, linears: map[string]reg{}}
+	f.role = &role{warps: warps, firstWarp: firstWarp, top: top, linears: map[threadMap]reg{}}
 	f.start = top
 	f.enterBlock(top)
 }

@@ -1,7 +1,6 @@
 package nvvm
 
 import (
-	"fmt"
 	"math/bits"
 
 	"tileiras/codegen/layout"
@@ -40,7 +39,8 @@ func (f *fn) lane() reg {
 //
 // width is the number of thread bits in use: lanes, then warps.
 func (f *fn) linear(cols []uint64) reg {
-	id := fmt.Sprint(cols)
+	var id threadMap
+	copy(id[:len(cols)], cols)
 	if r, ok := f.linears[id]; ok {
 		return r
 	}

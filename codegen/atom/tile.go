@@ -48,22 +48,20 @@ type tiles [3]struct {
 	rows, cols axis
 }
 
-// grow doubles the product along an axis, into one more bit of d, some times. An operand without the axis is shared by both halves:
+// grow doubles the product along an axis, each time into one more bit of d. An operand without the axis is shared by both halves:
 // nothing in registers, replicas elsewhere.
 func (t *tiles) grow(x axis, d layout.Dim, times int) {
-	for range times {
-		for i := range t {
-			o := &t[i]
-			switch lead := o.Rank() - 2; {
-			case x == axisBatch:
-				o.Layout = o.Repeat(d, 0, 1)
-			case x == o.rows:
-				o.Layout = o.Repeat(d, lead, 1)
-			case x == o.cols:
-				o.Layout = o.Repeat(d, lead+1, 1)
-			case d != layout.Reg:
-				o.Layout = o.Replicate(d, 1)
-			}
+	for i := range t {
+		o := &t[i]
+		switch lead := o.Rank() - 2; {
+		case x == axisBatch:
+			o.Layout = o.Repeat(d, 0, times)
+		case x == o.rows:
+			o.Layout = o.Repeat(d, lead, times)
+		case x == o.cols:
+			o.Layout = o.Repeat(d, lead+1, times)
+		case d != layout.Reg:
+			o.Layout = o.Replicate(d, times)
 		}
 	}
 }

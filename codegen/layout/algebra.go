@@ -14,24 +14,21 @@ func (l Layout) Repeat(d Dim, dim, n int) Layout {
 	shape, top := slices.Clone(l.shape), log2(l.shape[dim])
 	shape[dim] <<= n
 	at := lowBit(l.shape, dim) + top
-	var b [NumDims][]uint64
-	for e, cols := range l.bases {
-		b[e] = make([]uint64, len(cols), len(cols)+n)
+	b := l.copied(d, n)
+	for _, cols := range b {
 		for i, c := range cols {
-			b[e][i] = spread(c, at, n)
+			cols[i] = spread(c, at, n)
 		}
 	}
-	for i := range n {
-		b[d] = append(b[d], Bit(shape, dim, top+i))
+	for i, more := 0, b[d][len(l.bases[d]):]; i < n; i++ {
+		more[i] = Bit(shape, dim, top+i)
 	}
 	return fromBases(shape, b)
 }
 
 // Replicate adds n redundant high bits to the input dimension d: more places hold the same tile.
 func (l Layout) Replicate(d Dim, n int) Layout {
-	b := l.bases
-	b[d] = append(slices.Clone(b[d]), make([]uint64, n)...)
-	return fromBases(l.shape, b)
+	return fromBases(l.shape, l.copied(d, n))
 }
 
 // spread inserts n zero bits at position at.
@@ -42,18 +39,13 @@ func spread(c uint64, at, n int) uint64 {
 
 // relabel renames the elements: the same places, every basis c replaced by f(c). f must be linear.
 func (l Layout) relabel(shape []int, f func(uint64) uint64) Layout {
-	var bases [NumDims][]uint64
-	for d, cols := range l.bases {
-		bases[d] = make([]uint64, len(cols))
+	b := l.copied(Reg, 0)
+	for _, cols := range b {
 		for i, c := range cols {
-			bases[d][i] = f(c)
+			cols[i] = f(c)
 		}
 	}
-	return fromBases(shape, bases)
-}
-
-func fromBases(shape []int, b [NumDims][]uint64) Layout {
-	return Must(shape, Bases{b[Reg], b[Lane], b[Warp], b[Block]})
+	return fromBases(shape, b)
 }
 
 // RemoveDim is the layout of a reduction over dim: the coordinate is forgotten. Input bits stay, so bits that selected along dim
@@ -91,7 +83,7 @@ func (l Layout) Reshape(shape []int) Layout {
 	if n, err := shapeBits(shape); err != nil || n != l.OutBits() {
 		panic(fmt.Sprintf("layout: reshape of %s to %v changes the number of elements", formatShape(l.shape), shape))
 	}
-	return fromBases(shape, l.bases)
+	return fromBases(slices.Clone(shape), l.bases)
 }
 
 // BroadcastSource is the layout of a tile of the given shape, whose dimensions are those of l or 1, such that broadcasting it

@@ -53,27 +53,58 @@ func (t *lazyText) get(format func() string) string {
 
 // New checks and makes a layout: every dimension a power of two, every basis inside the shape.
 func New(shape []int, b Bases) (Layout, error) {
-	n, err := shapeBits(shape)
-	if err != nil {
+	l := Layout{shape: slices.Clone(shape), bases: [NumDims][]uint64{b.Reg, b.Lane, b.Warp, b.Block}, key: &lazyText{}}
+	l.bases = l.copied(Reg, 0)
+	if err := l.check(); err != nil {
 		return Layout{}, err
 	}
-	in := len(b.Reg) + len(b.Lane) + len(b.Warp) + len(b.Block)
-	l := Layout{shape: slices.Clone(shape), bases: [NumDims][]uint64{b.Reg, b.Lane, b.Warp, b.Block}, key: &lazyText{}}
-	all := make([]uint64, 0, in)
+	return l, nil
+}
+
+func (l Layout) check() error {
+	n, err := shapeBits(l.shape)
+	if err != nil {
+		return err
+	}
+	in := 0
 	for d, cols := range l.bases {
-		from := len(all)
-		all = append(all, cols...)
-		l.bases[d] = all[from:len(all):len(all)]
+		in += len(cols)
 		for i, c := range cols {
 			if c>>n != 0 {
-				return Layout{}, fmt.Errorf("layout: basis %s[%d] is outside the shape %s", Dim(d), i, formatShape(shape))
+				return fmt.Errorf("layout: basis %s[%d] is outside the shape %s", Dim(d), i, formatShape(l.shape))
 			}
 		}
 	}
 	if in > maxInBits {
-		return Layout{}, fmt.Errorf("layout: %d input bits, at most %d are possible", in, maxInBits)
+		return fmt.Errorf("layout: %d input bits, at most %d are possible", in, maxInBits)
 	}
-	return l, nil
+	return nil
+}
+
+// fromBases makes a layout of a shape and bases that nobody else changes, right by construction.
+func fromBases(shape []int, b [NumDims][]uint64) Layout {
+	l := Layout{shape, b, &lazyText{}}
+	if err := l.check(); err != nil {
+		panic(err)
+	}
+	return l
+}
+
+// copied is the bases with n more of dimension d, all 0.
+func (l Layout) copied(d Dim, n int) (b [NumDims][]uint64) {
+	size := n
+	for _, cols := range l.bases {
+		size += len(cols)
+	}
+	all := make([]uint64, size)
+	for e, cols := range l.bases {
+		k := copy(all, cols)
+		if Dim(e) == d {
+			k += n
+		}
+		b[e], all = all[:k:k], all[k:]
+	}
+	return b
 }
 
 // Must is New for bases that are right by construction; an error is a mistake in this program.

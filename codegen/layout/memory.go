@@ -220,35 +220,20 @@ type Vector struct {
 // Vectors splits an access with layout l into accesses of vec consecutive elements (a power of two). ok is false when a thread
 // does not hold such runs, or holds them at places not aligned to vec. Registers that replicate others are left out.
 func (m MemLayout) Vectors(l Layout, vec int) (v Vectors, ok bool) {
-	if vec < 1 || vec > 1<<len(m.bases) || m.every != 0 && (m.every%vec != 0 || m.pad%vec != 0) || !slices.Equal(l.shape, m.shape) {
+	v, step, ok := m.pieces(l, vec)
+	if !ok {
 		return Vectors{}, false
 	}
-	v = Vectors{Vec: vec, Reps: l.RegReps()}
-	for _, side := range []struct {
-		cols []uint64
-		out  *[]uint64
-	}{{l.bases[Lane], &v.Lane}, {l.bases[Warp], &v.Warp}, {l.bases[Block], &v.Block}} {
-		for _, c := range side.cols {
-			offset := m.Linear(c)
-			if offset&uint64(vec-1) != 0 {
-				return Vectors{}, false
-			}
-			*side.out = append(*side.out, offset)
-		}
-	}
-	regs := NewSpan(l.bases[Reg]...)
-	step := Matrix{Cols: make([]uint64, log2(vec))}
-	for i := range step.Cols {
-		if step.Cols[i], ok = regs.Solve(m.bases[i]); !ok {
-			return Vectors{}, false
-		}
-	}
+	v.Reps = l.RegReps()
+	v.Groups = make([]Vector, 0, len(v.Reps)/vec)
+	regs := make([]int, len(v.Reps))
 	for r, rep := range v.Reps {
 		offset := m.Linear(l.Apply(r, 0, 0, 0))
 		if rep != r || offset&uint64(vec-1) != 0 {
 			continue
 		}
-		g := Vector{Offset: offset, Regs: make([]int, vec)}
+		g := Vector{Offset: offset, Regs: regs[:vec:vec]}
+		regs = regs[vec:]
 		for i := range g.Regs {
 			g.Regs[i] = r ^ int(step.Apply(uint64(i)))
 		}
@@ -257,11 +242,39 @@ func (m MemLayout) Vectors(l Layout, vec int) (v Vectors, ok bool) {
 	return v, true
 }
 
+// pieces is Vectors without the groups, and the registers at the places of a vector as a linear map.
+func (m MemLayout) pieces(l Layout, vec int) (v Vectors, step Matrix, ok bool) {
+	if vec < 1 || vec > 1<<len(m.bases) || m.every != 0 && (m.every%vec != 0 || m.pad%vec != 0) || !slices.Equal(l.shape, m.shape) {
+		return Vectors{}, Matrix{}, false
+	}
+	v.Vec = vec
+	for _, side := range []struct {
+		cols []uint64
+		out  *[]uint64
+	}{{l.bases[Lane], &v.Lane}, {l.bases[Warp], &v.Warp}, {l.bases[Block], &v.Block}} {
+		for _, c := range side.cols {
+			offset := m.Linear(c)
+			if offset&uint64(vec-1) != 0 {
+				return Vectors{}, Matrix{}, false
+			}
+			*side.out = append(*side.out, offset)
+		}
+	}
+	regs := NewSpan(l.bases[Reg]...)
+	step.Cols = make([]uint64, log2(vec))
+	for i := range step.Cols {
+		if step.Cols[i], ok = regs.Solve(m.bases[i]); !ok {
+			return Vectors{}, Matrix{}, false
+		}
+	}
+	return v, step, true
+}
+
 // MaxVec is the widest vector, in elements and at most limit, that Vectors accepts; at least 1.
 func (m MemLayout) MaxVec(l Layout, limit int) int {
 	vec := 1
 	for vec*2 <= limit {
-		if _, ok := m.Vectors(l, vec*2); !ok {
+		if _, _, ok := m.pieces(l, vec*2); !ok {
 			break
 		}
 		vec *= 2

@@ -494,14 +494,22 @@ func (p *printer) operand(o operand, t ptxop.Type, row *ptxop.Row) {
 	case kindConst:
 		switch t {
 		case ptxop.F32:
-			p.printf("0f%08X", uint32(o.bits))
+			p.hex("0f", uint64(uint32(o.bits)), 8)
 		case ptxop.F64:
-			p.printf("0d%016X", uint64(o.bits))
+			p.hex("0d", uint64(o.bits), 16)
 		case ptxop.Pred:
 			p.out = strconv.AppendInt(p.out, o.bits&1, 10)
 		default:
 			p.integer(o.bits, t, row)
 		}
+	}
+}
+
+// hex prints the bits of a float.
+func (p *printer) hex(prefix string, bits uint64, digits int) {
+	p.out = append(p.out, prefix...)
+	for shift := 4 * (digits - 1); shift >= 0; shift -= 4 {
+		p.out = append(p.out, "0123456789ABCDEF"[bits>>shift&15])
 	}
 }
 

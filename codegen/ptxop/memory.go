@@ -1,7 +1,7 @@
 package ptxop
 
 import (
-	"fmt"
+	"strconv"
 
 	"tileiras/codegen/target"
 )
@@ -52,7 +52,7 @@ func vectors(mark string, maxBits int, f func(suffix, operand string, bits int))
 				f("."+w.name, mark+string(w.letter), bits)
 			case bits > maxBits || n == 8 && w.bits != 32:
 			default:
-				f(fmt.Sprintf(".v%d.%s", n, w.name), fmt.Sprintf("{%s%c*%d}", mark, w.letter, n), bits)
+				f(".v"+strconv.Itoa(n)+"."+w.name, "{"+mark+string(w.letter)+"*"+strconv.Itoa(n)+"}", bits)
 			}
 		}
 	}
@@ -114,7 +114,7 @@ func init() {
 			strong(order, func(prefix string, s space, need target.Need) {
 				for _, w := range widths {
 					m := "ld." + prefix + "." + w.name
-					b.guarded(m, m, fmt.Sprintf("=%c [%c]", w.letter, s.base), s.read|Strong, need)
+					b.guarded(m, m, "="+string(w.letter)+" ["+string(s.base)+"]", s.read|Strong, need)
 				}
 			})
 		})
@@ -145,7 +145,7 @@ func init() {
 			strong(order, func(prefix string, s space, need target.Need) {
 				for _, w := range widths {
 					m := "st." + prefix + "." + w.name
-					b.guarded(m, m, fmt.Sprintf("[%c] %c", s.base, w.letter), s.write|Strong, need)
+					b.guarded(m, m, "["+string(s.base)+"] "+string(w.letter), s.write|Strong, need)
 				}
 			})
 		})
@@ -154,7 +154,7 @@ func init() {
 	// Parameters of the kernel; codegen/ptx alone uses them.
 	define("ld.param", func(b *builder) {
 		for _, w := range []width{{"u8", 'h', 8}, {"u16", 'h', 16}, {"u32", 'r', 32}, {"u64", 'l', 64}, {"f32", 'f', 32}, {"f64", 'd', 64}} {
-			b.op("ld.param."+w.name, fmt.Sprintf("=%c [l]", w.letter), ReadConst, anySM)
+			b.op("ld.param."+w.name, "="+string(w.letter)+" [l]", ReadConst, anySM)
 		}
 	})
 
@@ -162,14 +162,14 @@ func init() {
 	define("ldmatrix", func(b *builder) {
 		for _, n := range []int{1, 2, 4} {
 			for _, trans := range []string{"", ".trans"} {
-				b.op(fmt.Sprintf("ldmatrix.sync.aligned.m8n8.x%d%s.shared.b16", n, trans), fmt.Sprintf("{=r*%d} [r]", n), ReadShared|Convergent, sm75)
+				b.op("ldmatrix.sync.aligned.m8n8.x"+strconv.Itoa(n)+trans+".shared.b16", "{=r*"+strconv.Itoa(n)+"} [r]", ReadShared|Convergent, sm75)
 			}
 		}
 	})
 	define("stmatrix", func(b *builder) {
 		for _, n := range []int{1, 2, 4} {
 			for _, trans := range []string{"", ".trans"} {
-				b.op(fmt.Sprintf("stmatrix.sync.aligned.m8n8.x%d%s.shared.b16", n, trans), fmt.Sprintf("[r] {r*%d}", n), WriteShared|Convergent, sm90)
+				b.op("stmatrix.sync.aligned.m8n8.x"+strconv.Itoa(n)+trans+".shared.b16", "[r] {r*"+strconv.Itoa(n)+"}", WriteShared|Convergent, sm90)
 			}
 		}
 	})
@@ -194,14 +194,14 @@ func secondWord(suffix string) string {
 func plainLoads(b *builder, s space) {
 	vectors("=", 128, func(suffix, operand string, bits int) {
 		m := "ld" + s.dot + suffix
-		b.guarded(m, m, fmt.Sprintf("%s [%c]", operand, s.base), s.read, anySM)
+		b.guarded(m, m, operand+" ["+string(s.base)+"]", s.read, anySM)
 	})
 }
 
 func plainStores(b *builder, s space) {
 	vectors("", 128, func(suffix, operand string, bits int) {
 		m := "st" + s.dot + suffix
-		b.guarded(m, m, fmt.Sprintf("[%c] %s", s.base, operand), s.write, anySM)
+		b.guarded(m, m, "["+string(s.base)+"] "+operand, s.write, anySM)
 	})
 }
 
@@ -234,9 +234,10 @@ func asyncCopies(b *builder) {
 				need = sm(80, 7, 4)
 			}
 			m := "cp.async." + c.cache + ".shared.global" + hint
-			name := fmt.Sprintf("%s.%d", m, c.bytes)
-			b.guarded(name, m, fmt.Sprintf("[r] [l] '%d", c.bytes), fx, need)
-			b.guarded(name+".zfill", m, fmt.Sprintf("[r] [l] '%d r", c.bytes), fx, need)
+			bytes := strconv.Itoa(c.bytes)
+			name := m + "." + bytes
+			b.guarded(name, m, "[r] [l] '"+bytes, fx, need)
+			b.guarded(name+".zfill", m, "[r] [l] '"+bytes+" r", fx, need)
 		}
 	}
 	b.op("cp.async.commit_group", "", Async, sm80)

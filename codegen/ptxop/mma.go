@@ -1,7 +1,7 @@
 package ptxop
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 
 	"tileiras/codegen/target"
@@ -55,7 +55,7 @@ var elemBits = map[string]int{"f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "f64
 
 // Name is the name of the row for elements of A and B: mma.SHAPE.row.col.D.A.B.C.
 func (p *Product) Name(a, b string) string {
-	return fmt.Sprintf("mma.m%dn%dk%d.row.col.%s.%s.%s.%s", p.M, p.N, p.K, p.D, a, b, p.D)
+	return "mma.m" + strconv.Itoa(p.M) + "n" + strconv.Itoa(p.N) + "k" + strconv.Itoa(p.K) + ".row.col." + p.D + "." + a + "." + b + "." + p.D
 }
 
 // registers is the operand of a fragment of so many elements: the registers of a lane, 64-bit ones for f64, else 32-bit.
@@ -67,7 +67,7 @@ func registers(elements int, t string) string {
 	case "f64":
 		letter = 'd'
 	}
-	return fmt.Sprintf("%c*%d", letter, elements*bits/(32*max(32, bits)))
+	return string(letter) + "*" + strconv.Itoa(elements*bits/(32*max(32, bits)))
 }
 
 // Arguments are the registers of A, B and C in this order; results are those of D.
@@ -78,8 +78,8 @@ func init() {
 			c := registers(p.M*p.N, p.D)
 			for _, ta := range p.A {
 				for _, tb := range p.B {
-					mnemonic := strings.Replace(p.Name(ta, tb), "mma.", "mma.sync.aligned.", 1)
-					b.op(mnemonic, fmt.Sprintf("{=%s} {%s} {%s} {%s}", c, registers(p.M*p.K, ta), registers(p.K*p.N, tb), c), Convergent, p.Need)
+					mnemonic := "mma.sync.aligned." + strings.TrimPrefix(p.Name(ta, tb), "mma.")
+					b.op(mnemonic, "{="+c+"} {"+registers(p.M*p.K, ta)+"} {"+registers(p.K*p.N, tb)+"} {"+c+"}", Convergent, p.Need)
 				}
 			}
 		}
@@ -101,8 +101,8 @@ func blockScaled(b *builder) {
 				unscaled.Arch |= target.Tcgen05
 				unscaled.PTX = target.V(8, 6)
 			}
-			b.op(fmt.Sprintf("mma.sync.aligned.kind::f8f6f4.m16n8k32.row.col.f32.%s.%s.f32", a, bt), plain, Convergent, unscaled)
-			b.op(fmt.Sprintf("mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.%s.%s.f32.ue8m0", a, bt), scaled, Convergent, need)
+			b.op("mma.sync.aligned.kind::f8f6f4.m16n8k32.row.col.f32."+a+"."+bt+".f32", plain, Convergent, unscaled)
+			b.op("mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32."+a+"."+bt+".f32.ue8m0", scaled, Convergent, need)
 		}
 	}
 	b.op("mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0", scaled, Convergent, need)

@@ -1,8 +1,6 @@
 package ptxop
 
 import (
-	"fmt"
-
 	"tileiras/codegen/target"
 )
 
@@ -131,7 +129,7 @@ func bitwise(name string) func(*builder) {
 // specialRegisters adds one row per special register, named "mov.u32.%tid.x".
 func specialRegisters(b *builder) {
 	add := func(typ, register string, fx Effects, need target.Need) {
-		b.named("mov."+typ+".%"+register, "mov."+typ, fmt.Sprintf("=%s '%%%s", letterOf(typ), register), fx, need)
+		b.named("mov."+typ+".%"+register, "mov."+typ, "="+letterOf(typ)+" '%"+register, fx, need)
 	}
 	for _, d := range dims {
 		for _, v := range vectors3 {

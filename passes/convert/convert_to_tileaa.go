@@ -23,7 +23,7 @@ func ToTileAA(s *pass.State) error {
 		return nil
 	}
 	s.Ctx.Register(tileaa.Dialect)
-	c := &converter{State: s, b: ir.NewBuilder(s.Ctx), values: ir.Mapping{}, types: map[ir.Type]ir.Type{}}
+	c := &converter{State: s, b: ir.NewBuilder(s.Ctx), values: ir.Mapping{}, types: map[ir.Type]ir.Type{}, sources: map[*ir.OpDef][]int{}}
 	module := c.module(s.Module)
 	if c.err != nil {
 		return c.err
@@ -36,9 +36,10 @@ type converter struct {
 	*pass.State
 	b *ir.Builder
 	// values maps cuda_tile values to TileAA ones; a view of any kind is its memref.
-	values ir.Mapping
-	types  map[ir.Type]ir.Type
-	err    error // the first thing that is not supported
+	values  ir.Mapping
+	types   map[ir.Type]ir.Type
+	sources map[*ir.OpDef][]int // of the operations so far
+	err     error               // the first thing that is not supported
 }
 
 // unsupported records what stops the conversion; the rest is still walked with placeholders of no value.
@@ -137,8 +138,13 @@ func (c *converter) op(op *ir.Op) {
 func (c *converter) oneToOne(op *ir.Op, row conversion) *ir.Op {
 	def := tileaa.Dialect.Row(row.to)
 	s := ir.State{Def: def}
-	for i := range def.Args {
-		a, from := &def.Args[i], row.from[i]
+	sources, ok := c.sources[op.Def]
+	if !ok {
+		sources = row.sources(op.Def)
+		c.sources[op.Def] = sources
+	}
+	for i, from := range sources {
+		a := &def.Args[i]
 		switch {
 		case a.Attr != ir.Operand && from < 0:
 			s.Attrs = append(s.Attrs, nil)

@@ -18,23 +18,19 @@ type conversion struct {
 	convert func(c *converter, op *ir.Op)
 	// multicast: the operation accesses multicast memory; all others must not, plain accesses have no meaning there.
 	multicast bool
-
-	// from is, for each argument of the TileAA op, the index of the operand or attribute of cuda_tile; -1 when it has none.
-	from []int
 }
 
-// prepare looks the arguments up by their names, once.
-func (c *conversion) prepare(row *ir.OpDef) {
-	if c.to == 0 {
-		return
-	}
-	for _, a := range tileaa.Dialect.Row(c.to).Args {
-		at := -1
+// sources gives, for each argument of the TileAA op, the index of the operand or attribute of cuda_tile; -1 when it has none.
+func (c conversion) sources(row *ir.OpDef) []int {
+	args := tileaa.Dialect.Row(c.to).Args
+	from := make([]int, len(args))
+	for i, a := range args {
+		from[i] = -1
 		if name := c.source(row, a.Name); name != "" {
-			at = max(row.OperandIndex(name), row.AttrIndex(name))
+			from[i] = max(row.OperandIndex(name), row.AttrIndex(name))
 		}
-		c.from = append(c.from, at)
 	}
+	return from
 }
 
 // text is what becomes of the operation, for people.
@@ -142,10 +138,6 @@ func init() {
 		cudatile.OpMultimemReduceViewTko:     {becomes: "block_tile, multimem_reduce", convert: (*converter).multimemReduce, multicast: true},
 		cudatile.OpMultimemStoreViewTko:      {becomes: "block_tile, multimem_store", convert: (*converter).multimemStore, multicast: true},
 	} {
-		conversions[code] = row
-	}
-	for code, row := range conversions { // each row on its own: the order cannot matter
-		row.prepare(cudatile.Dialect.Row(code))
 		conversions[code] = row
 	}
 }

@@ -120,7 +120,7 @@ func (f *bodyReader) results(k *codec, s *ir.State) {
 	if k.counted {
 		n = f.count(k.resultCount)
 		if f.ok() && (n < fixed || n > fixed && !variadic) {
-			f.fail("result count mismatch for %s: expected %d, got %d", k.class, fixed, n)
+			f.fail("result count mismatch for %s: expected %d, got %d", k.class(), fixed, n)
 		}
 	}
 	for i := 0; i < n && f.ok(); i++ {
@@ -130,7 +130,7 @@ func (f *bodyReader) results(k *codec, s *ir.State) {
 		}
 		s.Types = append(s.Types, f.r.typeAt(index))
 		if !f.ok() {
-			f.inside("failed to get result type %d for %s", i, k.class)
+			f.inside("failed to get result type %d for %s", i, k.class())
 		}
 	}
 	for i := range k.def.Results {
@@ -147,7 +147,7 @@ func (f *bodyReader) flags(k *codec) uint64 {
 	}
 	flags := f.varint("flags field")
 	if f.ok() && flags>>len(k.flags) != 0 {
-		f.fail("malformed bytecode: unknown flag bits 0x%X for %s", flags>>len(k.flags)<<len(k.flags), k.class)
+		f.fail("malformed bytecode: unknown flag bits 0x%X for %s", flags>>len(k.flags)<<len(k.flags), k.class())
 	}
 	for i, b := range k.flags {
 		if f.ok() && flags>>i&1 != 0 && f.r.v.Before(b.since) {
@@ -279,7 +279,7 @@ func (f *bodyReader) operands(k *codec, s *ir.State, flags uint64) {
 			case m == ir.Single:
 				s.Groups = append(s.Groups, 1)
 			case f.ok() && (rest < 0 || m == ir.Optional && rest > 1):
-				f.fail("operand count mismatch for %s: expected %d, got %d", k.class, fixed, total)
+				f.fail("operand count mismatch for %s: expected %d, got %d", k.class(), fixed, total)
 			default:
 				s.Groups = append(s.Groups, int32(rest))
 			}

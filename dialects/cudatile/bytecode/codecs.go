@@ -13,8 +13,6 @@ import (
 // codec is what the encoding of an operation needs beyond its row; all of it follows from the row.
 type codec struct {
 	def *ir.OpDef
-	// class is the name that messages call the op by, "MakeTensorViewOp".
-	class string
 	// counted: the number of results is on the wire, because an operand or a result is variadic.
 	counted bool
 	// flags are the fields that may be absent, bit by bit: grouped by version, in a version the attributes first. A later
@@ -92,8 +90,7 @@ func (t *codecs) maxOpcode(v ir.Version) uint64 {
 }
 
 func newCodec(d *ir.OpDef) *codec {
-	k := &codec{def: d, class: className(d.Name), segments: make([]string, len(d.Args))}
-	k.resultCount = "number of result types for " + k.class
+	k := &codec{def: d, segments: make([]string, len(d.Args))}
 	segmented := d.Traits.Has(ir.Segmented)
 	var operands []flagBit
 	for i, a := range d.Args {
@@ -122,8 +119,14 @@ func newCodec(d *ir.OpDef) *codec {
 			k.counted = true
 		}
 	}
+	if k.counted {
+		k.resultCount = "number of result types for " + k.class()
+	}
 	return k
 }
+
+// class is the name that messages call the op by, "MakeTensorViewOp".
+func (k *codec) class() string { return className(k.def.Name) }
 
 func later(a, b ir.Version) ir.Version {
 	if a.Before(b) {

@@ -38,13 +38,14 @@ func newBackend(r *run, t *target.Target) *backend {
 }
 
 // lower runs both stages, or only the first when the options ask for LLVM IR.
-func (b *backend) lower(st *pass.State) (string, error) {
+func (b *backend) lower(st *pass.State) ([]byte, error) {
 	m, err := b.toLLVM(st)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if b.run.opts.Emit == EmitLLVM {
-		return llvmText(m, b.run.budget)
+		text, err := llvmText(m, b.run.budget)
+		return []byte(text), err
 	}
 	return b.emit(m)
 }
@@ -61,17 +62,16 @@ func (b *backend) toLLVM(st *pass.State) (m *llvm.Module, err error) {
 	return m, nil
 }
 
-func (b *backend) emit(m *llvm.Module) (text string, err error) {
+func (b *backend) emit(m *llvm.Module) (text []byte, err error) {
 	var out *ptx.Module
 	err = b.run.guarded(emitPTX, func() (err error) {
 		out, err = ptx.EmitModule(m, ptx.Options{Target: b.target, ABI: abis[b.abi], LineInfo: b.run.opts.lines(), Header: b.run.opts.header(), Budget: b.run.budget})
 		return err
 	})
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	text = string(out.Text)
 	b.run.metadata = b.metadata(out)
-	b.run.show(emitPTX, func() string { return text })
-	return text, nil
+	b.run.show(emitPTX, func() string { return string(out.Text) })
+	return out.Text, nil
 }

@@ -126,7 +126,7 @@ func RunPasses(ctx context.Context, name string, src []byte, o Options, names []
 	if err != nil {
 		return "", r.failure(err)
 	}
-	return text, nil
+	return string(text), nil
 }
 
 // runLLVM runs emit-ptx, the only pass on LLVM IR.
@@ -146,7 +146,7 @@ func runLLVM(m *llvm.Module, in *Input, o *Options, names []string) (string, err
 	if err != nil {
 		return "", r.failure(err)
 	}
-	return text, nil
+	return string(text), nil
 }
 
 // PassList is the text of --list-passes.

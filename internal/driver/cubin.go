@@ -28,9 +28,9 @@ type assembler struct {
 
 // assemble runs ptxas, which is looked for only here, when all that can be wrong with the input has been said. The text of the kernel goes with it
 // if ptxas is new enough to take it.
-func (a *assembler) assemble(ptx string) (cubin string, err error) {
+func (a *assembler) assemble(ptx string) (cubin []byte, err error) {
 	if a.path, err = ptxas.Find(a.opts.Ptxas); err != nil {
-		return "", fail(ExitUnsupported, "%v", err)
+		return nil, fail(ExitUnsupported, "%v", err)
 	}
 	defer a.time(assembleStage)()
 	a.entries = a.input.entries()
@@ -43,7 +43,7 @@ func (a *assembler) assemble(ptx string) (cubin string, err error) {
 	return cubin, a.refused(ptx, err)
 }
 
-func (a *assembler) ptxas(ptx string) (string, error) {
+func (a *assembler) ptxas(ptx string) ([]byte, error) {
 	arch := a.target.Name
 	if m := directiveTarget().FindStringSubmatch(ptx); m != nil {
 		arch = m[1]
@@ -53,7 +53,7 @@ func (a *assembler) ptxas(ptx string) (string, error) {
 	if err == nil && a.opts.Remarks {
 		a.used(ptxas.Usages(said))
 	}
-	return string(cubin), err
+	return cubin, err
 }
 
 // used notes what the kernels take.

@@ -75,7 +75,7 @@ func (r *run) compile() (*Result, error) {
 	}
 	out, err := r.lower(t)
 	if err == nil && o.Emit == EmitCubin {
-		out, err = a.assemble(out)
+		out, err = a.assemble(string(out))
 	}
 	if err != nil {
 		return nil, o.assumed(err)
@@ -90,7 +90,7 @@ func (r *run) write(out func() (string, error)) (*Result, error) {
 	if err != nil {
 		return nil, r.failure(err)
 	}
-	return r.result(text), nil
+	return r.result([]byte(text)), nil
 }
 
 // state is what the passes begin with.
@@ -99,21 +99,21 @@ func (r *run) state(t *target.Target) *pass.State {
 }
 
 // lower runs everything after the verifier, for a GPU.
-func (r *run) lower(t *target.Target) (string, error) {
+func (r *run) lower(t *target.Target) ([]byte, error) {
 	st := r.state(t)
 	if err := r.passes(st, r.rest()); err != nil {
-		return "", r.failure(err)
+		return nil, r.failure(err)
 	}
 	if err := r.guarded("remarks", func() error { r.explain(st, t); return nil }); err != nil {
-		return "", r.failure(err)
+		return nil, r.failure(err)
 	}
 	if r.opts.Emit == EmitTileAA {
-		return r.text(st.Module), nil
+		return []byte(r.text(st.Module)), nil
 	}
 	b := newBackend(r, t)
 	text, err := b.lower(st)
 	if err != nil {
-		return "", r.failure(err)
+		return nil, r.failure(err)
 	}
 	return text, nil
 }
@@ -222,8 +222,8 @@ func (r *run) tileText() string {
 	return b.String()
 }
 
-func (r *run) result(out string) *Result {
-	return &Result{Kind: r.opts.Emit, Output: []byte(out), Remarks: r.remarks, Metadata: r.metadata, Timing: r.timing, GPU: r.gpu, Warnings: r.warnings()}
+func (r *run) result(out []byte) *Result {
+	return &Result{Kind: r.opts.Emit, Output: out, Remarks: r.remarks, Metadata: r.metadata, Timing: r.timing, GPU: r.gpu, Warnings: r.warnings()}
 }
 
 func (r *run) warnings() []*ir.Diagnostic {

@@ -7,7 +7,7 @@ import time
 import types
 from typing import Any, Callable
 
-from tileiras.nogpu import arrays, launching
+from tileiras.nogpu import arrays, faults, launching
 
 # How many seconds here a second of single_run_timeout_sec stands for, which is chosen for a GPU, to end configurations that hang.
 SECONDS_HERE = 10
@@ -73,7 +73,12 @@ class _Runner:
     def run(self, payload: tuple[Any, ...], timeout_sec: float) -> tuple[float, float]:
         """The work of a launch and the seconds that it took."""
         start = time.perf_counter()
+        late = f"CUDA kernel launch exceeded timeout {timeout_sec} sec"
         try:
             return self.work(*payload, limit=SECONDS_HERE * timeout_sec), time.perf_counter() - start
         except TimeoutError:
-            raise self.late(f"CUDA kernel launch exceeded timeout {timeout_sec} sec, of which each is {SECONDS_HERE} without a GPU") from None
+            raise self.late(f"{late}, of which each is {SECONDS_HERE} without a GPU") from None
+        except faults.KernelFault as fault:
+            if fault.kind != "step limit":  # of the engine, which may come first
+                raise
+            raise self.late(f"{late}: {fault.message}") from None

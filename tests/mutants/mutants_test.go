@@ -114,11 +114,7 @@ func hunt(t *testing.T, l *Lab, all bool, known map[string]string, start time.Ti
 	}
 	killed, equivalent, left, total := 0, 0, 0, 0
 	used := map[string]bool{}
-	for i := range l.Sites {
-		if i < from {
-			continue
-		}
-		f := l.Kill(t.Context(), i+1)
+	for i, f := range l.KillAll(t.Context(), from) {
 		key := f.Site.Key()
 		total++
 		switch why := known[key]; {

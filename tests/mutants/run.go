@@ -6,14 +6,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // switchPath is the package that the overlay adds: it says which mutant is on.
@@ -244,4 +248,28 @@ func (l *Lab) Kill(ctx context.Context, n int) Fate {
 		}
 	}
 	return f
+}
+
+// KillAll kills the mutants from a number on, counted from 0, one on each processor, and says in order what became of them.
+func (l *Lab) KillAll(ctx context.Context, from int) iter.Seq2[int, Fate] {
+	return func(yield func(int, Fate) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		fates := make([]chan Fate, len(l.Sites))
+		for i := range fates {
+			fates[i] = make(chan Fate, 1)
+		}
+		go func() {
+			var g errgroup.Group
+			g.SetLimit(runtime.NumCPU())
+			for i := from; i < len(fates); i++ {
+				g.Go(func() error { fates[i] <- l.Kill(ctx, i+1); return nil })
+			}
+		}()
+		for i := from; i < len(fates); i++ {
+			if !yield(i, <-fates[i]) {
+				return
+			}
+		}
+	}
 }

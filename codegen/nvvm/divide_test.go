@@ -56,15 +56,44 @@ func TestQuotientsAreCorrectlyRounded(t *testing.T) {
 	}
 }
 
+// TestQuotientsBetweenTwoNumbers divides where x 2^25 is an odd multiple of d but for 1: no quotient lies closer to the middle of two numbers.
+// A reciprocal that is not correctly rounded gives a wrong one of them now and then.
+func TestQuotientsBetweenTwoNumbers(t *testing.T) {
+	n := 0
+	for d := uint64(1<<23 + 1); d < 1<<24; d += 74 {
+		inverse := d // modulo 2^25, by Newton's iteration
+		for range 5 {
+			inverse *= 2 - d*inverse
+		}
+		for _, one := range []uint64{1, ^uint64(0)} {
+			middle := -one * inverse & (1<<25 - 1)
+			x := (middle*d + one) >> 25
+			if middle < 1<<24 || x < 1<<22 {
+				continue
+			}
+			n++
+			above, below := float32(x), float32(d)
+			if q := quotient(above, below); q != above/below {
+				t.Fatalf("%x / %x = %x, want %x", above, below, q, above/below)
+			}
+		}
+	}
+	if n < 100_000 {
+		t.Errorf("only %d quotients", n)
+	}
+}
+
 // TestDivisionOfATileByANumber runs every kind of dividend by every kind of divisor, in the range of the reciprocal and out of it.
 func TestDivisionOfATileByANumber(t *testing.T) {
 	special := []uint32{0, 0x80000000, 1, 0x80000001, 0x007FFFFF, 0x00800000, leastDividend - 1, leastDividend, mostDividend, mostDividend + 1,
-		0x3F800000, 0xBF800000, 0x3F7FFFFF, 0x40400000, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000, 0xFF800000, 0x7FC00000, 0x40490FDB}
+		0x3F800000, 0xBF800000, 0x3F7FFFFF, 0x40400000, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000, 0xFF800000, 0x7FC00000, 0x40490FDB,
+		0x4AE29C7A, 0x4ACCAB2E} // by 0x4B0005C9 and 0x4B0006A7: as close to the middle of two numbers as quotients come
 	const body = "    %d, %dt = load %p1 : (tile<ptr<f32>>) -> (tile<f32>, token)\n    %s = splat %d : (tile<f32>) -> tile<512xf32, #L>\n" +
 		"    %r = divf %v0, %s : tile<512xf32, #L>\n"
 	code := elementwise(testLayouts["vectors"], body, "f32", "f32", "f32")
 	r := rand.New(rand.NewSource(2))
-	for _, d := range []uint32{0x3F800000, 0x40400000, 0x457FF123, leastDivisor, leastDivisor - 1, mostDivisor, mostDivisor + 1, 0xC0400000, 0, 0x7F800000, 0x7FC00000, 3} {
+	for _, d := range []uint32{0x3F800000, 0x40400000, 0x457FF123, leastDivisor, leastDivisor - 1, mostDivisor, mostDivisor + 1, 0xC0400000, 0, 0x7F800000, 0x7FC00000, 3,
+		0x4B0005C9, 0x4B0006A7} {
 		for _, one := range append([]uint32{0x40A00000}, special...) {
 			in, by := make([]byte, 4*numElements), make([]byte, 4*numElements)
 			for i := range numElements {

@@ -171,22 +171,25 @@ tileaa.module @m {
 
 // What is not supported is said with the operation, the type and the place, as an error and not as a crash.
 func TestNotSupported(t *testing.T) {
-	const text = `
-tileaa.module @m {
-  entry @k attributes {plan = #tileaa.plan<warps = 1>} (%p: tile<ptr<f32>>) {
-    %a = alloca {num_elem = 8, alignment = 4, global} : tile<ptr<f32>> loc("/src/k.py":3:1)
-    return
-  }
-}`
-	c := ir.NewContext(tileaa.Dialect)
-	op, err := ir.Parse(c, "t", []byte(text))
-	if err != nil {
-		t.Fatal(c.Diags.String())
-	}
-	tgt, _ := target.ByName("sm_80")
-	_, err = nvvm.Lower(c, op, nvvm.Options{Target: tgt})
-	var not *nvvm.NotSupported
-	if !errors.As(err, &not) || err.Error() != "/src/k.py:3:1: not supported yet: alloca on memory that other tile blocks see" {
-		t.Errorf("got %v", err)
+	for _, c := range []struct{ body, want string }{
+		{`%a = alloca {num_elem = 8, alignment = 4, global} : tile<ptr<f32>> loc("/src/k.py":3:1)`,
+			"/src/k.py:3:1: not supported yet: alloca on memory that other tile blocks see"},
+		{`%f = constant <f32: 1.0> : tile<f32>
+    %h = constant <f16: 1.0> : tile<f16>
+    %d = dot_scaled %h, %h, %f, %h, %h : (tile<f16>, tile<f16>, tile<f32>, tile<f16>, tile<f16>) -> tile<f32> loc("/src/k.py":4:1)`,
+			"/src/k.py:4:1: not supported yet: dot_scaled on tile<f32>"},
+	} {
+		text := "tileaa.module @m {\n  entry @k attributes {plan = #tileaa.plan<warps = 1>} (%p: tile<ptr<f32>>) {\n    " + c.body + "\n    return\n  }\n}"
+		ctx := ir.NewContext(tileaa.Dialect)
+		op, err := ir.Parse(ctx, "t", []byte(text))
+		if err != nil {
+			t.Fatal(ctx.Diags.String())
+		}
+		tgt, _ := target.ByName("sm_80")
+		_, err = nvvm.Lower(ctx, op, nvvm.Options{Target: tgt})
+		var not *nvvm.NotSupported
+		if !errors.As(err, &not) || err.Error() != c.want {
+			t.Errorf("got %v, want %s", err, c.want)
+		}
 	}
 }

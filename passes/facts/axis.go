@@ -138,14 +138,10 @@ func (r *Fact) widenAxes(x Fact, signed bool) {
 	}
 }
 
-// keepAxes: the groups of x, where all others are equal.
-func (r *Fact) keepAxes(x Fact, others ...Fact) {
+// keepAxes: the groups of x.
+func (r *Fact) keepAxes(x Fact) {
 	for d := range r.Contig {
-		c := x.Contig[d]
-		for _, o := range others {
-			c = min(c, o.Const[d])
-		}
-		r.count(d, c, x.zerosAt(d, c))
+		r.count(d, x.Contig[d], x.zerosAt(d, x.Contig[d]))
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 func module(t *testing.T, body string) (*Facts, map[string]*ir.Op) {
 	t.Helper()
 	src := `tileaa.module @m {
-  entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f16>>, %n: tile<i32>, %m: tile<i32>, %c: tile<i1>) {
+  entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f16>>, %n: tile<i32>, %m: tile<i32>, %c: tile<i1>, %wide: tile<i64>, %far: tile<i64>) {
 ` + body + `
     return
   }
@@ -101,6 +101,28 @@ func TestFactsOfPrograms(t *testing.T) {
 				continue %next : (tile<8xptr<f16>>)
 			}`,
 			map[string]string{"last": "s[-9223372036854775808,9223372036854775806] u[0,18446744073709551614] zeros 1 contig[8] const[1] div[4] global"}},
+		{"a tile that counts up at first and down later keeps its bounds only", `
+			%zero = constant <i32: 0> : tile<i32>
+			%one = constant <i32: 1> : tile<i32>
+			%ones = constant <i32: 1> : tile<16xi32>
+			%most = constant <i32: 16> : tile<16xi32>
+			%i = iota : tile<16xi32>
+			%up = addi %i, %ones : tile<16xi32>
+			%down = subi %most, %i : tile<16xi32>
+			%last = for %zero, %n, %one, inits(%up) : (tile<i32>, tile<i32>, tile<i32>, tile<16xi32>) -> tile<16xi32> (%j: tile<i32>, %v: tile<16xi32>) {
+				continue %down : (tile<16xi32>)
+			}`,
+			map[string]string{"last": "s[1,16] u[1,16] zeros 0 contig[1] const[1] div[0]"}},
+		{"a one moved left by up to 63 bits is any power of two", `
+			%x = assume %wide {predicate = bounded<0, 1>} : tile<i64>
+			%y = assume %far {predicate = bounded<0, 63>} : tile<i64>
+			%r = shli %x, %y {overflow = no_signed_wrap} : tile<i64>`,
+			map[string]string{"r": "s[-9223372036854775808,9223372036854775807] u[0,9223372036854775808] zeros 0"}},
+		{"a product with a factor that may be zero", `
+			%x = assume %n {predicate = bounded<5, 7>} : tile<i32>
+			%y = assume %m {predicate = bounded<0, 3>} : tile<i32>
+			%r = muli %x, %y : tile<i32>`,
+			map[string]string{"r": "s[0,21] u[0,21] zeros 0"}},
 		{"an if is either branch, a loop any break", `
 			%a = constant <i32: 8> : tile<i32>
 			%b = constant <i32: 24> : tile<i32>
@@ -280,5 +302,52 @@ func TestAnUnknownLoopNestSettlesQuickly(t *testing.T) {
 	f, ops := module(t, b.String())
 	if got := f.Of(ops["A"].Result(0)).String(); got != "s[-2147483648,2147483647] u[0,4294967295] zeros 0" {
 		t.Errorf("the result of the nest is %s", got)
+	}
+}
+
+// TestWhyPointersAreNotWider wants the first thing that keeps an access through pointers from taking 16 bytes at a time, and what its mask does.
+func TestWhyPointersAreNotWider(t *testing.T) {
+	const head = `
+			%i = iota : tile<64xi32>
+			%a = assume %p {predicate = div_by<16>} : tile<ptr<f32>>
+			%s = splat %a : (tile<ptr<f32>>) -> tile<64xptr<f32>>
+			%odd = splat %p : (tile<ptr<f32>>) -> tile<64xptr<f32>>
+			%two = constant <i32: 2> : tile<64xi32>
+			%one = constant <i32: 1> : tile<64xi32>
+			%four = constant <i32: 4> : tile<64xi32>
+			%eight = constant <i32: 8> : tile<64xi32>
+			%ns = splat %n : (tile<i32>) -> tile<64xi32>
+			%n8 = assume %n {predicate = div_by<8>} : tile<i32>
+			%ns8 = splat %n8 : (tile<i32>) -> tile<64xi32>
+			%half = divi %i, %two {signedness = unsigned} : tile<64xi32>
+			%m1 = cmpi %i, %ns {predicate = less_than} : (tile<64xi32>, tile<64xi32>) -> tile<64xi1>
+			%m2 = cmpi %half, %ns {predicate = less_than} : (tile<64xi32>, tile<64xi32>) -> tile<64xi1>
+			%m8 = cmpi %i, %ns8 {predicate = less_than} : (tile<64xi32>, tile<64xi32>) -> tile<64xi1>
+	`
+	offset := func(base, index string) string {
+		return "%r = offset %" + base + ", %" + index + " : (tile<64xptr<f32>>, tile<64xi32>) -> tile<64xptr<f32>>"
+	}
+	for _, c := range []struct{ says, body, mask, want string }{
+		{"nothing", offset("s", "i"), "", ""},
+		{"a mask of groups of 8", offset("s", "i"), "m8", ""},
+		{"a mask of any length", offset("s", "i"), "m1", "the mask may change within 4 elements (it is known to be the same in groups of 1)"},
+		{"a mask of pairs", offset("s", "i"), "m2", "the mask may change within 4 elements (it is known to be the same in groups of 2)"},
+		{"a base of which nothing is known", offset("odd", "i"), "", "pointers not 16-byte aligned (known: 4)"},
+		{"every second element", "%w = muli %i, %two : tile<64xi32>\n" + offset("s", "w"), "", "pointers along dimension 0 are not known to count up"},
+		{"pairs", "%low = remi %i, %two {signedness = unsigned} : tile<64xi32>\n%pair = muli %half, %eight : tile<64xi32>\n%w = addi %pair, %low : tile<64xi32>\n" +
+			offset("s", "w"), "", "pointers along dimension 0 count up in groups of 2"},
+		{"one group that begins anywhere", "%w = addi %i, %one : tile<64xi32>\n" + offset("s", "w"), "", "pointers not 16-byte aligned (known: 4)"},
+		{"groups of 4 that begin anywhere", "%low = remi %i, %four {signedness = unsigned} : tile<64xi32>\n%high = divi %i, %four {signedness = unsigned} : tile<64xi32>\n" +
+			"%group = muli %high, %eight : tile<64xi32>\n%v = addi %group, %low : tile<64xi32>\n%w = addi %v, %one : tile<64xi32>\n" +
+			offset("s", "w"), "", "pointers not 16-byte aligned (known: 4)"},
+	} {
+		f, ops := module(t, head+c.body)
+		var mask *ir.Value
+		if c.mask != "" {
+			mask = ops[c.mask].Result(0)
+		}
+		if got := strings.Join(f.WhyPointersNotWider(ops["r"].Result(0), mask, 0, 4, 16), "; "); got != c.want {
+			t.Errorf("%s: %q, want %q", c.says, got, c.want)
+		}
 	}
 }

@@ -220,7 +220,7 @@ func (b *builder) divergentBr(c reg, yes, no *block) {
 // phi makes an empty phi at the start of a block.
 func (b *builder) phi(at *block, k kind) (reg, *llvm.InstPhi) {
 	b.budget.Step()
-	p := &llvm.InstPhi{Typ: k.llvm()}
+	p := &llvm.InstPhi{Typ: k.llvm(), Incs: make([]*llvm.Incoming, 0, 2)}
 	at.Insts = slices.Insert(at.Insts, at.phis, llvm.Instruction(p))
 	at.phis++
 	return b.register(k, p, at), p

@@ -40,7 +40,7 @@ type builder struct {
 }
 
 // registers is how many a usual kernel has, about.
-const registers = 2048
+const registers = 512
 
 func newBuilder(t *target.Target, m *llvm.Module, structs map[string]types.Type) *builder {
 	return &builder{

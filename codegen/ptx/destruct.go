@@ -139,6 +139,15 @@ func (f *function) splitCriticalEdges() {
 
 // placeMoves turns phis into moves of the predecessors.
 func (f *function) placeMoves() {
+	moves := make([]int, len(f.blocks)) // of each block
+	for _, b := range f.blocks {
+		for _, from := range b.preds {
+			moves[from] += len(b.phis)
+		}
+	}
+	for i, b := range f.blocks {
+		b.moves = make([]move, 0, moves[i])
+	}
 	for _, b := range f.blocks {
 		for _, p := range b.phis {
 			f.budget.Step()

@@ -171,6 +171,13 @@ func (l *liveness) local(b *block, defined, exposed bitset) {
 // segments in ascending order.
 func (l *liveness) ranges(wanted []bool) [][]segment {
 	w := &rangeWalk{wanted: wanted, segs: make([][]segment, len(l.f.regs)), end: make([]int32, len(l.f.regs))}
+	ranges := 0
+	for _, want := range wanted {
+		if want {
+			ranges++
+		}
+	}
+	w.places = make([]segment, ranges)
 	for at := len(l.f.blocks) - 1; at >= 0; at-- {
 		b := l.f.blocks[at]
 		w.open = w.open[:0]
@@ -206,6 +213,15 @@ type rangeWalk struct {
 	segs   [][]segment // of a register, the last first
 	end    []int32     // of a register's open segment, 0 = none
 	open   []reg       // registers with a segment that was opened in this block
+	places []segment   // for the first segments of ranges: most have no other
+}
+
+// add adds a segment to a range.
+func (w *rangeWalk) add(r reg, s segment) {
+	if w.segs[r] == nil {
+		w.segs[r], w.places = w.places[:0:1], w.places[1:]
+	}
+	w.segs[r] = append(w.segs[r], s)
 }
 
 func (w *rangeWalk) read(o *operand, at int32) {
@@ -224,7 +240,7 @@ func (w *rangeWalk) write(r reg, at, dead int32) {
 	if stop == 0 {
 		stop = dead
 	}
-	w.segs[r] = append(w.segs[r], segment{at, stop})
+	w.add(r, segment{at, stop})
 	w.end[r] = 0
 }
 
@@ -260,7 +276,7 @@ func (w *rangeWalk) instruction(in *inst, p int32) {
 func (w *rangeWalk) close(start int32) {
 	for _, r := range w.open {
 		if w.end[r] != 0 {
-			w.segs[r] = append(w.segs[r], segment{start, w.end[r]})
+			w.add(r, segment{start, w.end[r]})
 			w.end[r] = 0
 		}
 	}

@@ -1,6 +1,10 @@
 package ptx
 
-import "tileiras/codegen/ptxop"
+import (
+	"slices"
+
+	"tileiras/codegen/ptxop"
+)
 
 // place is where a register is defined: an instruction of a block, or a phi
 // (index -1-k for phi k).
@@ -68,25 +72,23 @@ func (f *function) removeDead() {
 		}
 	}
 	for _, b := range f.blocks {
-		keptPhis := b.phis[:0]
-		for _, p := range b.phis {
-			if live[p.dst] {
-				keptPhis = append(keptPhis, p)
-			}
-		}
-		b.phis = keptPhis
-		kept := b.insts[:0]
-		for _, in := range b.insts {
+		b.phis = slices.DeleteFunc(b.phis, func(p phi) bool { return !live[p.dst] })
+		kept := 0
+		for i := range b.insts {
 			f.budget.Step()
+			in := &b.insts[i]
 			keep := !in.row.Effects.Removable()
 			for k := 0; k < in.row.Results && !keep; k++ {
 				keep = live[in.ops[k].reg]
 			}
 			if keep {
-				kept = append(kept, in)
+				if kept < i {
+					b.insts[kept] = *in
+				}
+				kept++
 			}
 		}
-		b.insts = kept
+		b.insts = b.insts[:kept]
 	}
 }
 

@@ -95,7 +95,7 @@ func (f *family) describe() {
 	if f.recipes != nil {
 		return
 	}
-	b := &builder{}
+	b := &builder{recipes: make([]recipe, 0, 32)}
 	f.build(b)
 	f.recipes = b.recipes
 	f.byName = make(map[string]*Row, 16)

@@ -13,7 +13,8 @@ type Context struct {
 	types    map[any]Type
 	dialects []*Dialect
 	byName   map[string]*Dialect
-	opByName map[string]*OpDef
+	opByName map[string]*OpDef // of all that were registered; nil until somebody asks
+	all      []*Dialect
 
 	params map[*Value]string
 
@@ -34,9 +35,8 @@ type Context struct {
 // NewContext makes a context that knows the given dialects.
 func NewContext(dialects ...*Dialect) *Context {
 	c := &Context{
-		types:    make(map[any]Type),
-		byName:   make(map[string]*Dialect),
-		opByName: make(map[string]*OpDef),
+		types:  make(map[any]Type),
+		byName: make(map[string]*Dialect),
 	}
 	for _, d := range dialects {
 		c.Register(d)
@@ -54,6 +54,14 @@ func (c *Context) Register(d *Dialect) {
 		c.dialects = append(c.dialects, d)
 		c.byName[d.Name] = d
 	}
+	c.all = append(c.all, d)
+	if c.opByName != nil {
+		c.name(d)
+	}
+}
+
+// name enters the operations of a dialect into the table of names.
+func (c *Context) name(d *Dialect) {
 	for _, def := range d.Ops {
 		c.opByName[def.FullName()] = def
 		for _, old := range def.OldNames {
@@ -71,7 +79,15 @@ func (c *Context) Dialects() []*Dialect { return c.dialects }
 func (c *Context) Dialect(name string) *Dialect { return c.byName[name] }
 
 // OpDef finds a row by its full name ("dialect.op"), current or old spelling, or nil.
-func (c *Context) OpDef(fullName string) *OpDef { return c.opByName[fullName] }
+func (c *Context) OpDef(fullName string) *OpDef {
+	if c.opByName == nil {
+		c.opByName = map[string]*OpDef{}
+		for _, d := range c.all {
+			c.name(d)
+		}
+	}
+	return c.opByName[fullName]
+}
 
 // Intern returns the one type of this context that key stands for, calling make the first time. The key must be a
 // struct type of the dialect's own, so that two dialects never meet; types are then compared with ==.

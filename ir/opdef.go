@@ -261,6 +261,14 @@ func (d *OpDef) prepare() {
 	if d.ready {
 		return
 	}
+	operands := 0
+	for i := range d.Args {
+		if d.Args[i].Attr == Operand {
+			operands++
+		}
+	}
+	index := make([]int, len(d.Args))
+	d.operandArgs, d.attrArgs = index[:0:operands], index[operands:operands]
 	for i := range d.Args {
 		if d.Args[i].Attr == Operand {
 			d.operandArgs = append(d.operandArgs, i)

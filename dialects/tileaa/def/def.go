@@ -4,6 +4,7 @@
 package def
 
 import (
+	"slices"
 	"strings"
 
 	"tileiras/ir"
@@ -15,10 +16,10 @@ func opt(names ...string) []ir.ArgDef  { return operands(ir.Optional, names) }
 func many(names ...string) []ir.ArgDef { return operands(ir.Variadic, names) }
 
 func operands(m ir.Mode, names []string) []ir.ArgDef {
-	var as []ir.ArgDef
-	for _, n := range names {
+	as := make([]ir.ArgDef, len(names))
+	for i, n := range names {
 		name, set := typed(n)
-		as = append(as, ir.ArgDef{Name: name, Constraint: set, Mode: m})
+		as[i] = ir.ArgDef{Name: name, Constraint: set, Mode: m}
 	}
 	return as
 }
@@ -62,19 +63,13 @@ func unit(names ...string) []ir.ArgDef {
 	return as
 }
 
-func args(parts ...[]ir.ArgDef) []ir.ArgDef {
-	var as []ir.ArgDef
-	for _, p := range parts {
-		as = append(as, p...)
-	}
-	return as
-}
+func args(parts ...[]ir.ArgDef) []ir.ArgDef { return slices.Concat(parts...) }
 
 func res(names ...string) []ir.ResultDef {
-	var rs []ir.ResultDef
-	for _, n := range names {
+	rs := make([]ir.ResultDef, len(names))
+	for i, n := range names {
 		name, set := typed(n)
-		rs = append(rs, ir.ResultDef{Name: name, Constraint: set})
+		rs[i] = ir.ResultDef{Name: name, Constraint: set}
 	}
 	return rs
 }

@@ -54,6 +54,28 @@ func IsProduct(op *ir.Op) bool {
 	return op != nil && (op.Code() == OpDot || op.Code() == OpDotScaled)
 }
 
+// LoadOf finds the tiled_load that brings a value as it lies in memory: what stands between, last first, only names the elements anew, as
+// reshape, permute and a conversion between formats of one width do. Nothing else uses what is between.
+func LoadOf(v *ir.Value) (load TiledLoad, between []*ir.Op, ok bool) {
+	for v.HasOneUse() && v.DefiningOp() != nil {
+		op := v.DefiningOp()
+		switch op.Code() {
+		case OpTiledLoad:
+			return ir.Cast[TiledLoad](op), between, true
+		case OpReshape, OpPermute:
+		case OpFtof:
+			if ElemBits(AsTile(op.Operand(0)).Elem) != ElemBits(AsTile(v).Elem) {
+				return load, nil, false
+			}
+		default:
+			return load, nil, false
+		}
+		between = append(between, op)
+		v = op.Operand(0)
+	}
+	return load, nil, false
+}
+
 // IsToken reports whether a value is a memory token.
 func IsToken(v *ir.Value) bool { _, ok := v.Type().(*TokenType); return ok }
 

@@ -106,6 +106,9 @@ func (a *assigner) inferFromDefinition(v *ir.Value, t *tileaa.TileType) anchor {
 		return a.inferIncoming(v, t)
 	}
 	op := v.DefiningOp()
+	if ir.Is[tileaa.MemoryOp](op) {
+		return a.access(op)
+	}
 	switch op.Code() {
 	case tileaa.OpFor:
 		args := op.Body().Args()
@@ -116,8 +119,6 @@ func (a *assigner) inferFromDefinition(v *ir.Value, t *tileaa.TileType) anchor {
 		return anchor{}
 	case tileaa.OpDot:
 		return anchor{dotLayouts(op).c, cost.LeaveDot}
-	case tileaa.OpTiledLoad, tileaa.OpMultimemLoad, tileaa.OpLoad, tileaa.OpAtomicRmw, tileaa.OpAtomicCas:
-		return a.access(op)
 	case tileaa.OpReduce:
 		src := a.strongestOrDefault(op)
 		dim := tileaa.DimOf(op)

@@ -127,8 +127,7 @@ func (a *assigner) layoutFor(op *ir.Op) (layout.Layout, bool) {
 	if v == nil {
 		return layout.Layout{}, false
 	}
-	switch op.Code() {
-	case tileaa.OpTiledStore, tileaa.OpStore, tileaa.OpTiledAtomic, tileaa.OpMultimemStore, tileaa.OpMultimemReduce:
+	if ir.Is[tileaa.MemoryOp](op) {
 		return a.access(op).l, true
 	}
 	if n := a.strongest(op); !n.none() {

@@ -22,8 +22,7 @@ func LowerConversions(s *pass.State) error {
 		warps := tileaa.WarpsOf(entry)
 		var list []*ir.Op
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-			switch op.Code() {
-			case tileaa.OpConvertLayout, tileaa.OpAtomicRmw, tileaa.OpAtomicCas, tileaa.OpLoad, tileaa.OpTiledLoad, tileaa.OpMultimemLoad:
+			if op.Code() == tileaa.OpConvertLayout || ir.Is[tileaa.MemoryOp](op) && tileaa.AsTile(op.Result(0)) != nil {
 				list = append(list, op)
 			}
 		})

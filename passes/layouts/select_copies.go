@@ -39,7 +39,7 @@ func SelectCopies(s *pass.State) error {
 // with zeros (the instruction's zero fill) or with nothing in particular. Reshapes and permutes that stand between the load and the
 // conversion are made after the way through shared memory: they only name elements anew.
 func copyAsync(s *pass.State, conv *ir.Op) {
-	load, between, ok := loadOf(conv)
+	load, between, ok := tileaa.LoadOf(conv.Operand(0))
 	if !ok || tileaa.IsStrong(load.Op) {
 		return
 	}
@@ -128,30 +128,6 @@ func ringsFit(s *pass.State, op *ir.Op) bool {
 		return bytes <= s.Target.SharedOptIn
 	}
 	return 2*bytes <= s.Target.SharedOptIn
-}
-
-// loadOf finds the load whose tile a conversion takes, and what stands between, last first; of each the conversion is the only use.
-func loadOf(conv *ir.Op) (load tileaa.TiledLoad, between []*ir.Op, ok bool) {
-	for v := conv.Operand(0); v.HasOneUse(); {
-		op := v.DefiningOp()
-		if op == nil {
-			break
-		}
-		switch op.Code() {
-		case tileaa.OpTiledLoad:
-			return ir.Cast[tileaa.TiledLoad](op), between, true
-		case tileaa.OpReshape, tileaa.OpPermute:
-		case tileaa.OpFtof:
-			if tileaa.ElemBits(tileaa.AsTile(op.Operand(0)).Elem) != tileaa.ElemBits(tileaa.AsTile(op.Result(0)).Elem) {
-				return load, nil, false
-			}
-		default:
-			return load, nil, false
-		}
-		between = append(between, op)
-		v = op.Operand(0)
-	}
-	return load, nil, false
 }
 
 // resultLayout is the layout of the result of a reshape or a permute of an operand of layout l.

@@ -267,20 +267,12 @@ func (ps *Products) product(op *ir.Op, warps int) Product {
 			}
 			p.Passed += n
 		}
-		if own := [2]atom.Elem{ea, eb}[i]; elem != own && elem != atom.TF32 || !s.Target.Has("cp.async") || scaled || !copied(v) {
+		_, _, copied := tileaa.LoadOf(v)
+		if own := [2]atom.Elem{ea, eb}[i]; elem != own && elem != atom.TF32 || !s.Target.Has("cp.async") || scaled || !copied {
 			p.Held += ps.loadedBytes(v, map[*ir.Value]bool{})
 		}
 	}
 	return p
-}
-
-// copied reports whether a value is what a load brings, in whatever shape.
-func copied(v *ir.Value) bool {
-	op := v.DefiningOp()
-	for op != nil && (op.Code() == tileaa.OpReshape || op.Code() == tileaa.OpPermute) {
-		op = op.Operand(0).DefiningOp()
-	}
-	return op != nil && op.Code() == tileaa.OpTiledLoad
 }
 
 // half is the product with half as much of K.

@@ -27,25 +27,16 @@ const (
 
 var copyCycles = [...]int{700, 1400, 2100}
 
-// Cycles is the time of a multiprocessor for an iteration with the best number of slots; ok is false when no block fits.
-func (l Loop) Cycles(t *target.Target) (cycles int, ok bool) {
-	slots := l.Slots(t)
-	if slots == 0 {
-		return 0, false
-	}
-	return l.CyclesWith(t, slots), true
-}
+// Cycles is the time of a multiprocessor for an iteration with the best number of slots.
+func (l Loop) Cycles(t *target.Target) int { return l.CyclesWith(t, l.Slots(t)) }
 
-// Slots is the number of slots with which a multiprocessor has most to do; 0 when no block fits. A further slot takes instructions to
-// find, so it must save more than a part in 32.
+// Slots is the number of slots with which a multiprocessor has most to do, at least one. A further slot takes instructions to find, so it
+// must save more than a part in 32.
 func (l Loop) Slots(t *target.Target) int {
-	best, least := 0, 0
-	for i := range l.Shared {
-		if l.Blocks(t, i+1) == 0 {
-			break
-		}
-		if time := l.CyclesWith(t, i+1); best == 0 || 32*time < 31*least {
-			best, least = i+1, time
+	best, least := 1, l.CyclesWith(t, 1)
+	for slots := 2; slots <= len(l.Shared) && l.Blocks(t, slots) > 0; slots++ {
+		if time := l.CyclesWith(t, slots); 32*time < 31*least {
+			best, least = slots, time
 		}
 	}
 	return best
@@ -82,8 +73,7 @@ func (l Loop) Apart(t *target.Target, products, shared int) bool {
 		flying := (l.own(t) + l.stop()) / products
 		sum += l.cycles(t, blocks, products*max(0, latency-flying)+(products-1)*meetCycles)
 	}
-	together, ok := l.Cycles(t)
-	return !ok || 32*sum/len(copyCycles) < 31*together
+	return len(l.Shared) == 0 || 32*sum/len(copyCycles) < 31*l.Cycles(t)
 }
 
 // StagedSlots is how many slots of shared memory, none, one or two, are best for what loads bring through registers: without, they stay

@@ -32,10 +32,7 @@ var forms = [...]formDef{
 		return ok && e.Plan() != nil
 	}},
 	Selected: {"atoms and access widths", "select-atoms", func(op *ir.Op) bool {
-		if c, ok := ir.As[ContractionOp](op); ok {
-			return c.Atom() != nil
-		}
-		a, ok := ir.As[AccessOp](op)
+		a, ok := ir.As[AccessOp](op) // a dot may have its atom from the plan
 		if !ok {
 			return false
 		}

@@ -5,13 +5,21 @@ import (
 	"tileiras/ir"
 )
 
-// MMAAttr is what select-atoms decides for a product, #tileaa.mma<"mma.m16n8k16.row.col.f32.f16.f16.f32", warps = [1, 4, 2, 1]>: the
+// MMAAttr is what is decided for a product, #tileaa.mma<"mma.m16n8k16.row.col.f32.f16.f16.f32", warps = [1, 4, 2, 1]>: the
 // instruction, and how the warps share the result: over batches, rows, columns, and copies that compute the same. Swapped products
 // compute the transposed result, B^T A^T.
 type MMAAttr struct {
 	Atom  *atom.MMA
 	Split atom.Split
 	Swap  bool
+}
+
+// Operands are the types of the tiles A and B of a product that the instruction computes.
+func (a *MMAAttr) Operands() (lhs, rhs atom.Elem) {
+	if a.Swap {
+		return a.Atom.B, a.Atom.A
+	}
+	return a.Atom.A, a.Atom.B
 }
 
 // AttrDialect is the dialect of the attribute.

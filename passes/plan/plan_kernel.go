@@ -43,16 +43,26 @@ func Kernel(s *pass.State) error {
 		}
 		can[k].plan.Remark = explain(list, can[k])
 		ir.Cast[tileaa.Entry](entry).SetPlan(can[k].plan)
+		for _, p := range can[k].products {
+			p.dot.SetAtom(p.atom)
+		}
 	}
 	return nil
 }
 
 // A candidate is a plan and what it costs, in quarter cycles of a multiprocessor, or why it cannot be.
 type candidate struct {
-	name string
-	plan *tileaa.PlanAttr // nil if it cannot be
-	cost int
-	why  string
+	name     string
+	plan     *tileaa.PlanAttr // nil if it cannot be
+	products []product        // those that stay whole
+	cost     int
+	why      string
+}
+
+// A product is a dot that stays whole, its instruction, and how warps share it.
+type product struct {
+	dot  tileaa.Dot
+	atom *tileaa.MMAAttr
 }
 
 // choices are candidates for remarks.
@@ -136,9 +146,9 @@ func productPlans(s *pass.State, entry *ir.Op, products *slice.Products, warps [
 		if c.why == "" {
 			c.why = operandsMisfit(s, entry, products, w)
 		}
-		c.cost = costs.whole(w)
+		c.name, c.cost = c.name+costs.overlap(w), costs.whole(w)
 		if c.why == "" {
-			c.plan = newPlan(s, entry, d, w)
+			c.plan, c.products = newPlan(s, entry, d, w), costs.atoms(w)
 		}
 		list = append(list, c)
 	}

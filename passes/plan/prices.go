@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"fmt"
+
 	"tileiras/codegen/atom"
 	"tileiras/codegen/cost"
 	"tileiras/dialects/tileaa"
@@ -108,8 +110,8 @@ func (p *prices) product(op *ir.Op, warps, pieces int, tooBig func(slice.Product
 func (p *prices) whole(warps int) int {
 	total := 0
 	for _, l := range p.loopsOf(warps) {
-		if cycles, ok := l.Cycles(p.s.Target); ok {
-			total += 4 * cycles * l.weight
+		if len(l.Shared) > 0 { // else nothing is known of what it takes to load in parts
+			total += 4 * l.Cycles(p.s.Target) * l.weight
 		}
 	}
 	p.s.Walk(p.entry, ir.PreOrder, func(op *ir.Op) {
@@ -118,6 +120,36 @@ func (p *prices) whole(warps int) int {
 		}
 	})
 	return total
+}
+
+// atoms are the instructions of the dots, and how so many warps share them; a dot without is left to select-atoms, which says why.
+func (p *prices) atoms(warps int) (list []product) {
+	p.s.Walk(p.entry, ir.PreOrder, func(op *ir.Op) {
+		dot, ok := ir.As[tileaa.Dot](op)
+		if !ok {
+			return
+		}
+		if t, ok := p.tiling(op, warps); ok {
+			list = append(list, product{dot, mmaOf(t)})
+		}
+	})
+	return list
+}
+
+// overlap says for people how many slots the loop with most to do needs for what it loads, and how many blocks a multiprocessor runs then;
+// "" without a loop that multiplies. pipeline-loops has the last word: it knows all of shared memory.
+func (p *prices) overlap(warps int) string {
+	most, text := -1, ""
+	for _, l := range p.loopsOf(warps) {
+		if len(l.Shared) == 0 {
+			continue
+		}
+		if n := l.Cycles(p.s.Target) * l.weight; n > most {
+			slots := l.Slots(p.s.Target)
+			most, text = n, fmt.Sprintf(", %d slots, %d blocks", slots, l.Blocks(p.s.Target, slots))
+		}
+	}
+	return text
 }
 
 // weighted is a loop, and how often an iteration is assumed to run.

@@ -13,7 +13,7 @@ import (
 	"tileiras/passes/pass"
 )
 
-// select-atoms picks the instruction of every dot and how warps share it, and decides about every access to memory what codegen must not ask facts for:
+// select-atoms realises what the plan says of dots, picks the instruction of those that were cut, and how warps share it, and decides about every access to memory what codegen must not ask facts for:
 // how wide it is, along which dimension memory runs, which dimensions need a bounds check, and how many bits hold its coordinates and
 // offsets.
 //
@@ -23,12 +23,12 @@ func SelectAtoms(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		var dots, accs []*ir.Op
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-			switch op.Code() {
-			case tileaa.OpDot:
+			switch {
+			case op.Code() == tileaa.OpDot:
 				dots = append(dots, op)
-			case tileaa.OpDotScaled:
+			case op.Code() == tileaa.OpDotScaled:
 				dots = append(dots, unscale(s, op))
-			case tileaa.OpTiledLoad, tileaa.OpTiledStore, tileaa.OpTiledAtomic, tileaa.OpMultimemStore, tileaa.OpMultimemReduce, tileaa.OpMultimemLoad, tileaa.OpLoad, tileaa.OpStore:
+			case ir.Is[tileaa.AccessOp](op):
 				accs = append(accs, op)
 			}
 		})
@@ -37,20 +37,11 @@ func SelectAtoms(s *pass.State) error {
 				return err
 			}
 		}
-		for _, op := range dots {
-			s.Ctx.Budget.Look() // every split is tiled
-			m := *ir.Cast[tileaa.Dot](op).Atom()
-			t, ok := bestTiling(op, atom.Candidate{Atom: m.Atom, Swap: m.Swap, Extent: kernel.ExtentOf(op)}, tileaa.WarpsOf(op))
-			if !ok {
-				panic(fmt.Sprintf("BUG: %s does not tile %v over %d warps", m.Atom.Name, kernel.ExtentOf(op), tileaa.WarpsOf(op)))
-			}
-			m.Split = t.Split
-			ir.Cast[tileaa.Dot](op).SetAtom(&m)
-		}
 		known := facts.New(s.Ctx, entry)
+		feeds := operandLoads(dots)
 		for _, op := range accs {
 			if block, ok := tileaa.BlockOf(op); ok {
-				tiledAccess(s, known, ir.Cast[tileaa.AccessOp](op), block)
+				tiledAccess(s, known, ir.Cast[tileaa.AccessOp](op), block, feeds[op])
 			} else {
 				pointerAccess(s, known, ir.Cast[tileaa.PtrAccess](op))
 			}
@@ -59,19 +50,34 @@ func SelectAtoms(s *pass.State) error {
 	return nil
 }
 
-// selectDot writes the atom of a dot and converts its operands to the types that the atom takes.
+// selectDot gives a dot that the plan left its atom, and converts operands to the types that the atom takes.
 func selectDot(s *pass.State, op *ir.Op) error {
+	s.Ctx.Budget.Look() // every split is tiled
+	dot := ir.Cast[tileaa.Dot](op)
 	ea, eb, ec := kernel.OperandElems(op)
-	k, ok := kernel.ChooseAtom(s, op, kernel.ExtentOf(op), tileaa.WarpsOf(op))
-	if !ok {
-		return &pass.NotSupported{Op: "dot", Type: fmt.Sprintf("%s x %s -> %s", ea, eb, ec), Target: s.Target.Name, Loc: op.Loc()}
+	if dot.Atom() == nil {
+		warps := tileaa.WarpsOf(op)
+		k, ok := kernel.ChooseAtom(s, op, kernel.ExtentOf(op), warps)
+		if !ok {
+			return &pass.NotSupported{Op: "dot", Type: fmt.Sprintf("%s x %s -> %s", ea, eb, ec), Target: s.Target.Name, Loc: op.Loc()}
+		}
+		t, ok := bestTiling(op, k, warps)
+		if !ok {
+			panic(fmt.Sprintf("BUG: %s does not tile %v over %d warps", k.Atom.Name, kernel.ExtentOf(op), warps))
+		}
+		dot.SetAtom(mmaOf(t))
 	}
-	bl := ir.NewBuilder(s.Ctx).Before(op)
-	bl.Loc = op.Loc()
-	op.SetOperand(0, widen(bl, op.Operand(0), ea, k.A))
-	op.SetOperand(1, widen(bl, op.Operand(1), eb, k.B))
-	ir.Cast[tileaa.Dot](op).SetAtom(&tileaa.MMAAttr{Atom: k.Atom, Swap: k.Swap})
+	b := ir.NewBuilder(s.Ctx).Before(op)
+	b.Loc = op.Loc()
+	wantA, wantB := dot.Atom().Operands()
+	op.SetOperand(0, widen(b, op.Operand(0), ea, wantA))
+	op.SetOperand(1, widen(b, op.Operand(1), eb, wantB))
 	return nil
+}
+
+// mmaOf is what a dot says of its tiling.
+func mmaOf(t atom.Tiling) *tileaa.MMAAttr {
+	return &tileaa.MMAAttr{Atom: t.Atom, Swap: t.Swap, Split: t.Split}
 }
 
 // widen converts a tile exactly to the type that an atom takes.
@@ -148,11 +154,10 @@ func pointerAccess(s *pass.State, known *facts.Facts, op tileaa.PtrAccess) {
 	setAccess(s, ir.Cast[tileaa.AccessOp](op.Op), vec, fast)
 }
 
-// copiesToShared reports whether select-copies will make asynchronous copies of so many bytes of a load: all that it brings goes to a
-// product, and what lies outside the array is zero or nothing in particular.
+// copiesToShared reports whether select-copies will make asynchronous copies of so many bytes of a load that brings an operand of a product:
+// what lies outside the array is zero or nothing in particular.
 func copiesToShared(s *pass.State, op *ir.Op, bytes int64) bool {
-	load, ok := ir.As[tileaa.TiledLoad](op)
-	if !ok || s.Opt == 0 || tileaa.IsStrong(op) {
+	if s.Opt == 0 || tileaa.IsStrong(op) {
 		return false
 	}
 	block, _ := tileaa.BlockOf(op)
@@ -162,22 +167,21 @@ func copiesToShared(s *pass.State, op *ir.Op, bytes int64) bool {
 	if _, sparse := block.SparseDim(); sparse {
 		return false
 	}
-	if row := atom.SelectCopy(s.Target, atom.AsyncCopy, int(bytes)); row == nil || row.Bytes != int(bytes) {
-		return false
-	}
-	v := load.Result()
-	for v.HasOneUse() {
-		user := v.FirstUse().Owner()
-		switch user.Code() {
-		case tileaa.OpReshape, tileaa.OpPermute:
-			v = user.Result(0)
-			continue
-		case tileaa.OpDot:
-			return v.FirstUse().Index() < 2
+	row := atom.SelectCopy(s.Target, atom.AsyncCopy, int(bytes))
+	return row != nil && row.Bytes == int(bytes)
+}
+
+// operandLoads are the loads of which all goes to a product.
+func operandLoads(dots []*ir.Op) map[*ir.Op]bool {
+	feeds := map[*ir.Op]bool{}
+	for _, dot := range dots {
+		for _, v := range dot.Operands()[:2] {
+			if load, _, ok := tileaa.LoadOf(v); ok {
+				feeds[load.Op] = true
+			}
 		}
-		break
 	}
-	return false
+	return feeds
 }
 
 func setAccess(s *pass.State, op tileaa.AccessOp, vec int64, fast int) {
@@ -187,7 +191,7 @@ func setAccess(s *pass.State, op tileaa.AccessOp, vec int64, fast int) {
 
 // tiledAccess follows the dimension along which the array is contiguous: the addresses, and the masks where there are
 // some, say how many neighbours one access takes.
-func tiledAccess(s *pass.State, known *facts.Facts, op tileaa.AccessOp, block tileaa.BlockTile) {
+func tiledAccess(s *pass.State, known *facts.Facts, op tileaa.AccessOp, block tileaa.BlockTile, feeds bool) {
 	t := tileaa.AccessedTile(op.Op)
 	size := int64(max(tileaa.ElemBytes(t.Elem), 1))
 	masked, bits := make(ir.BoolArray, len(t.Shape)), make(ir.I64Array, len(t.Shape))
@@ -197,7 +201,7 @@ func tiledAccess(s *pass.State, known *facts.Facts, op tileaa.AccessOp, block ti
 	fast := known.FastDim(block)
 	vec := min(known.BlockVector(block, fast), maxVecBytes/size)
 	if same := known.BlockMaskVector(block, fast); same < vec {
-		if masked[fast] && copiesToShared(s, op.Op, vec*size) {
+		if masked[fast] && feeds && copiesToShared(s, op.Op, vec*size) {
 			op.SetRagged(true)
 		} else {
 			vec = same

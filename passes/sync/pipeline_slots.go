@@ -38,7 +38,10 @@ func slotsFor(s *pass.State, entry *ir.Op, p *pipeline) (int, []*group) {
 			return 1, groups
 		}
 	}
-	return max(1, l.Slots(s.Target)), p.together()
+	if len(l.Shared) == 0 {
+		return 1, p.together() // allocate-shared says what has no room
+	}
+	return l.Slots(s.Target), p.together()
 }
 
 // tilingOf is how warps share a product, as its atom says.

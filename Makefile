@@ -126,8 +126,8 @@ speed: build ## Predicts the speed of our code beside NVIDIA's and Triton's (NVI
 	@mkdir -p $(TOOLS); nvidia='$(NVIDIA)'; [ -n "$$nvidia" ] || nvidia=$$(scripts/nvidia-tools.sh $(TOOLS)) || { cat $(TOOLS)/setup.log; exit 1; }; \
 	$(GO) run ./tests/speed -bin $(BIN) -nvidia "$$nvidia" -triton '$(TRITON)' -sm $(SM) -cache $(TOOLS)/speed $(FLAGS)
 
-bench: build ## Prints the median and 10th percentile of compile time per kernel, whole process and per pass.
-	$(GO) run ./tests/bench -bin $(BIN)
+bench: build ## Prints the median and 10th percentile of compile time per kernel, whole process and per pass (FLAGS='-table -nvidia FOLDER': a row a kernel).
+	$(GO) run ./tests/bench -bin $(BIN) $(FLAGS)
 
 replay: ## Compares the PTX of the whole corpus with that of BASE=COMMIT, byte for byte; FLAGS='-sm 80 -keep DIR'.
 	scripts/replay.sh $(or $(BASE),$(error say BASE=COMMIT)) $(FLAGS)

@@ -54,3 +54,16 @@ func BenchmarkCompile(b *testing.B) {
 		})
 	}
 }
+
+func TestCellsMakeColumns(t *testing.T) {
+	var column series
+	for i, want := range []string{" 3.00 |", " 0.50 |", " 1.25 |"} {
+		d := []time.Duration{3 * time.Millisecond, 500 * time.Microsecond, 1250 * time.Microsecond}[i]
+		if got := column.cell(d); got != want {
+			t.Errorf("cell of %v is %q, want %q", d, got, want)
+		}
+	}
+	if m, most := column.at(0.5), column.at(1); m != 1250*time.Microsecond || most != 3*time.Millisecond {
+		t.Errorf("median %v and most %v, want 1.25ms and 3ms", m, most)
+	}
+}

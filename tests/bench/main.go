@@ -2,6 +2,8 @@
 // pass, and peak memory. Run it from the root of the repository:
 //
 //	go run ./tests/bench -bin bin
+//
+// With -table it prints a row a kernel, with NVIDIA's times beside ours if -nvidia names the folder of its tools.
 package main
 
 import (
@@ -21,14 +23,16 @@ func main() {
 	only := flag.String("only", "", "regular expression: kernels to take")
 	gpu := flag.String("gpu-name", "sm_80", "architecture that compile times are measured for")
 	runs := flag.Int("runs", 21, "runs of every kernel")
+	rows := flag.Bool("table", false, "print a row a kernel instead of the passes")
+	nvidia := flag.String("nvidia", "", "folder of NVIDIA's tools: the table has its times too")
 	flag.Parse()
-	if err := run(*bin, *only, *gpu, *runs); err != nil {
+	if err := run(*bin, *only, *gpu, *runs, *rows, *nvidia); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(bin, only, gpu string, runs int) error {
+func run(bin, only, gpu string, runs int, rows bool, nvidia string) error {
 	pick, err := regexp.Compile(only)
 	if err != nil {
 		return err
@@ -55,7 +59,14 @@ func run(bin, only, gpu string, runs int) error {
 	if _, err := os.Stat(tileiras); err != nil {
 		return fmt.Errorf("%w; run `make build` first", err)
 	}
-	return times(os.Stdout, tileiras, kernels, gpu, runs, scratch)
+	empty := filepath.Join(scratch, "empty")
+	if _, err := start("go", "build", "-trimpath", "-o", empty, "./tests/bench/empty"); err != nil {
+		return err
+	}
+	if rows {
+		return table(os.Stdout, tileiras, empty, nvidia, kernels, gpu, runs, scratch)
+	}
+	return times(os.Stdout, tileiras, empty, kernels, gpu, runs, scratch)
 }
 
 // input is the bytecode of a kernel.

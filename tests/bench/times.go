@@ -57,11 +57,7 @@ func (s *series) String() string {
 }
 
 // times runs the compiler on every kernel, an empty Go program in turn with it, and prints medians and 10th percentiles.
-func times(w io.Writer, tileiras string, kernels []string, gpu string, runs int, scratch string) error {
-	empty := filepath.Join(scratch, "empty")
-	if _, err := start("go", "build", "-trimpath", "-o", empty, "./tests/bench/empty"); err != nil {
-		return err
-	}
+func times(w io.Writer, tileiras, empty string, kernels []string, gpu string, runs int, scratch string) error {
 	fmt.Fprintf(w, "milliseconds of %d runs, %s%27s %9s\n", runs, gpu, "median", "10 %")
 	slowest, largest := series{name: "none"}, int64(0)
 	over := [2]series{{name: "over an empty program, by the clock"}, {name: "over an empty program, of the processors"}} // medians of the kernels

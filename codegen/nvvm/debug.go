@@ -14,7 +14,7 @@ type debugInfo struct{ files map[string]*metadata.DIFile }
 
 // location is the debug location of an operation; nil when it has none or nobody asked.
 func (f *fn) location(op *ir.Op) *metadata.Attachment {
-	if !f.o.LineInfo {
+	if !f.o.Lines() {
 		return nil
 	}
 	file, line, column, ok := ir.FileLine(op.Loc())

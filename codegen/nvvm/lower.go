@@ -7,6 +7,7 @@ import (
 	"github.com/llir/llvm/ir/metadata"
 	"github.com/llir/llvm/ir/types"
 
+	"tileiras/codegen/options"
 	"tileiras/codegen/ptxop"
 	"tileiras/codegen/target"
 	"tileiras/dialects/tileaa"
@@ -16,11 +17,7 @@ import (
 // Options say for what and how to lower.
 type Options struct {
 	Target *target.Target
-	// ABI is "cuda" (launched like any CUDA kernel; shared memory beyond 48 KB is dynamic) or "tile" (as NVIDIA's tile compiler
-	// lays kernels out: all shared memory static, launch metadata in the module).
-	ABI string
-	// LineInfo attaches the source places of the operations as LLVM debug locations.
-	LineInfo bool
+	options.Code
 }
 
 // NotSupported is what the lowering cannot do yet; it is neither the user's mistake nor a bug.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tileiras/codegen/nvvm"
+	"tileiras/codegen/options"
 	"tileiras/codegen/ptx"
 	"tileiras/codegen/target"
 	"tileiras/dialects/tileaa"
@@ -154,11 +155,11 @@ tileaa.module @m {
 		t.Fatal(c.Diags.String())
 	}
 	tgt, _ := target.ByName("sm_80")
-	m, err := nvvm.Lower(c, op, nvvm.Options{Target: tgt, LineInfo: true})
+	m, err := nvvm.Lower(c, op, nvvm.Options{Target: tgt, Code: options.Code{LineInfo: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := ptx.Emit(m, ptx.Options{Target: tgt, LineInfo: true})
+	out, err := ptx.Emit(m, ptx.Options{Target: tgt, Code: options.Code{LineInfo: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,32 +7,18 @@ import (
 	"github.com/llir/llvm/ir"
 
 	"tileiras/codegen/local"
+	"tileiras/codegen/options"
 	"tileiras/codegen/ptxop"
 	"tileiras/codegen/target"
 	"tileiras/internal/budget"
 )
 
-// ABI is the convention between a kernel and who launches it.
-type ABI uint8
-
-const (
-	// CUDA: lowest PTX version that has the instructions, the target's suffix
-	// only where an instruction needs it, more than 48 KB of shared memory as
-	// dynamic shared memory. Any driver that reads the version can launch it.
-	CUDA ABI = iota
-	// Tile: what NVIDIA's assembler writes (PTX 9.2 and later, `.language 7`,
-	// launch metadata, static shared memory); launched with one thread per tile
-	// block.
-	Tile
-)
-
 // Options of Emit.
 type Options struct {
-	Target   *target.Target
-	ABI      ABI
-	LineInfo bool // print .file and .loc from !dbg
-	Budget   *budget.Budget
-	Header   []string // more lines of the comment that the text begins with
+	Target *target.Target
+	options.Code
+	Budget *budget.Budget
+	Header []string // more lines of the comment that the text begins with
 }
 
 // tileVersion is the first PTX version with the directive `.language`.
@@ -125,7 +111,7 @@ func (e *emitter) header() (version target.PTX, name string) {
 	if e.suffix {
 		name = e.options.Target.ArchName()
 	}
-	if e.options.ABI == Tile {
+	if e.options.ABI == options.Tile {
 		version = max(version, tileVersion)
 		name = e.options.Target.ArchName()
 		if e.options.Target.Arch {
@@ -271,13 +257,13 @@ func (e *emitter) sharedMemory(k *kernel, s *selector) error {
 	if k.bytes > int64(e.options.Target.SharedOptIn) {
 		return fmt.Errorf("@%s: %d bytes of shared memory, %s has %d", k.name, k.bytes, e.options.Target.Name, e.options.Target.SharedOptIn)
 	}
-	if e.options.ABI == CUDA && k.bytes > int64(e.options.Target.SharedStatic) {
+	if e.options.ABI != options.Tile && k.bytes > int64(e.options.Target.SharedStatic) {
 		k.dynamic = true
 	}
 	if k.dynamic && len(k.shared) > 1 {
 		return fmt.Errorf("@%s: not supported: several shared variables of together %d bytes", k.name, k.bytes)
 	}
-	if k.dynamic && e.options.ABI == Tile && k.shared[0].Init == nil {
+	if k.dynamic && e.options.ABI == options.Tile && k.shared[0].Init == nil {
 		return fmt.Errorf("@%s: not supported: dynamic shared memory in the tile convention", k.name)
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/llir/llvm/asm"
 	"github.com/llir/llvm/ir"
 
+	"tileiras/codegen/options"
 	"tileiras/codegen/target"
 )
 
@@ -50,7 +51,7 @@ func readTests(t *testing.T, file string) (source string, tests []textTest) {
 		}
 		test.opts.Target = sm
 		if words[1] == "tile" {
-			test.opts.ABI = Tile
+			test.opts.ABI = options.Tile
 		}
 		if kind == "error" {
 			test.err = strings.Join(words[2:], " ")
@@ -164,7 +165,7 @@ func TestPtxasAcceptsThePTX(t *testing.T) {
 			t.Fatal(err)
 		}
 		name := test.opts.Target.Name
-		if test.opts.ABI == Tile {
+		if test.opts.ABI == options.Tile {
 			name = test.opts.Target.ArchName()
 		}
 		said, err := exec.Command(filepath.Join(dir, "ptxas"), "-arch", name, ptx, "-o", os.DevNull).CombinedOutput()

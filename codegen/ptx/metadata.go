@@ -108,7 +108,7 @@ func (s *selector) addMeta(a *metadata.Attachment, base int32) int32 {
 	m := s.f.metas[base]
 	switch node := a.Node.(type) {
 	case *metadata.DILocation:
-		if !s.options.LineInfo {
+		if !s.options.Lines() {
 			return base
 		}
 		file := fileOf(node.Scope, 0)

@@ -10,6 +10,7 @@ import (
 	"github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/types"
 
+	"tileiras/codegen/options"
 	"tileiras/codegen/ptxop"
 )
 
@@ -45,13 +46,13 @@ func (e *emitter) print() ([]byte, error) {
 	}
 	version, name := e.header()
 	p.printf("\n.version %s\n.target %s\n.address_size 64\n", version, name)
-	if e.options.LineInfo && len(e.files.names) > 0 {
+	if e.options.Lines() && len(e.files.names) > 0 {
 		p.text("\n")
 		for i, name := range e.files.names {
 			p.printf(".file %d %s\n", i+1, quote(name))
 		}
 	}
-	if e.options.ABI == Tile {
+	if e.options.ABI == options.Tile {
 		p.text("\n.visible .global .align 8 .b8 ___NV_TILE_LAUNCH_META_DATA___[64];\n")
 	}
 	if e.vprintf {
@@ -97,7 +98,7 @@ func (p *printer) comment(k *kernel, o *Options) {
 		threads = strconv.FormatInt(k.launch.threads, 10)
 	}
 	switch {
-	case o.ABI == Tile:
+	case o.ABI == options.Tile:
 		p.printf("//   launch   1 block per tile block, block (1, 1, 1); it runs as %s threads\n", threads)
 	case k.launch.cluster > 1:
 		p.printf("//   launch   %d blocks per tile block along x (one cluster), block (%s, 1, 1)\n", k.launch.cluster, threads)
@@ -105,7 +106,7 @@ func (p *printer) comment(k *kernel, o *Options) {
 		p.printf("//   launch   1 block per tile block, block (%s, 1, 1)\n", threads)
 	}
 	switch {
-	case k.dynamic && o.ABI == CUDA:
+	case k.dynamic && o.ABI != options.Tile:
 		p.printf("//   shared   %d bytes dynamic (CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)\n", k.bytes)
 	default:
 		p.printf("//   shared   %d bytes static, 0 dynamic\n", k.bytes)
@@ -185,7 +186,7 @@ func (p *printer) kernel(k *kernel, o *Options) {
 	if k.depot > 0 {
 		p.printf("\t.local .align 16 .b8 %s[%d];\n", depotName, k.depot)
 	}
-	if !k.dynamic || o.ABI == Tile {
+	if !k.dynamic || o.ABI == options.Tile {
 		for _, g := range k.shared {
 			size, _, _ := sizeOf(g.ContentType)
 			p.printf("\t.shared .align %d .b8 %s[%d];\n", alignOf(g), g.Name(), size)
@@ -238,11 +239,11 @@ func (p *printer) directives(k *kernel, o *Options) {
 	}
 	if l.cluster > 1 {
 		p.printf(".reqnctapercluster %d\n", l.cluster)
-		if o.ABI == Tile {
+		if o.ABI == options.Tile {
 			p.text(".blocksareclusters\n")
 		}
 	}
-	if o.ABI == Tile {
+	if o.ABI == options.Tile {
 		p.text(".language 7\n")
 	}
 }

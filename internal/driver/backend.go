@@ -24,18 +24,14 @@ func StageNames() []string {
 	return out
 }
 
-var abis = map[string]ptx.ABI{"cuda": ptx.CUDA, "tile": ptx.Tile}
-
 // backend is the way from TileAA to PTX.
 type backend struct {
 	run    *run
 	target *target.Target
-	abi    string
+	code   Code
 }
 
-func newBackend(r *run, t *target.Target) *backend {
-	return &backend{run: r, target: t, abi: r.opts.abi()}
-}
+func newBackend(r *run, t *target.Target) *backend { return &backend{r, t, r.opts.code()} }
 
 // lower runs both stages, or only the first when the options ask for LLVM IR.
 func (b *backend) lower(st *pass.State) ([]byte, error) {
@@ -52,7 +48,7 @@ func (b *backend) lower(st *pass.State) ([]byte, error) {
 
 func (b *backend) toLLVM(st *pass.State) (m *llvm.Module, err error) {
 	err = b.run.guarded(lowerToLLVM, func() (err error) {
-		m, err = nvvm.Lower(st.Ctx, st.Module, nvvm.Options{Target: b.target, ABI: b.abi, LineInfo: b.run.opts.lines()})
+		m, err = nvvm.Lower(st.Ctx, st.Module, nvvm.Options{Target: b.target, Code: b.code})
 		return err
 	})
 	if err != nil {
@@ -65,7 +61,7 @@ func (b *backend) toLLVM(st *pass.State) (m *llvm.Module, err error) {
 func (b *backend) emit(m *llvm.Module) (text []byte, err error) {
 	var out *ptx.Module
 	err = b.run.guarded(emitPTX, func() (err error) {
-		out, err = ptx.EmitModule(m, ptx.Options{Target: b.target, ABI: abis[b.abi], LineInfo: b.run.opts.lines(), Header: b.run.opts.header(), Budget: b.run.budget})
+		out, err = ptx.EmitModule(m, ptx.Options{Target: b.target, Code: b.code, Header: b.run.opts.header(), Budget: b.run.budget})
 		return err
 	})
 	if err != nil {

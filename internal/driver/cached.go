@@ -106,7 +106,7 @@ func (o *Options) key(ctx context.Context, name string, src []byte) (key string,
 		assembler = fileHash(path)
 	}
 	k := *o // every option, but for those that no result depends on
-	k.GPU, k.ABI, k.Ptxas = gpu, o.abi(), assembler
+	k.GPU, k.Code, k.Ptxas = gpu, o.code(), assembler
 	k.Cache, k.Log, k.ReproducerDir, k.Read.Extension = "", nil, "", nil
 	k.TimeLimit, k.PtxasTimeout, k.MemoryLimit = 0, 0, 0
 	options, err := json.Marshal([]any{k, o.GPU == ""})

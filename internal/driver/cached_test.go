@@ -27,7 +27,7 @@ const cachedKernel = `entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
 // compileFor compiles the kernel with a cache.
 func compileFor(t *testing.T, place string, change func(*Options)) *Result {
 	t.Helper()
-	o := Options{GPU: "sm_80", Emit: EmitPTX, Opt: 3, Remarks: true, Cache: place}
+	o := Options{GPU: "sm_80", Emit: EmitPTX, Code: Code{Opt: 3}, Remarks: true, Cache: place}
 	if change != nil {
 		change(&o)
 	}
@@ -73,7 +73,7 @@ func TestSecondCompileReadsTheCache(t *testing.T) {
 	if res := compileFor(t, dir, func(o *Options) { o.PrintAfterAll, o.Log = true, &log }); res.Cached || log.Len() == 0 {
 		t.Errorf("a compile with dumps came from the cache, or wrote %d bytes of dumps", log.Len())
 	}
-	res, err := Compile(t.Context(), "other.tileir", []byte(cachedKernel), Options{GPU: "sm_80", Emit: EmitPTX, Opt: 3, Remarks: true, Cache: dir})
+	res, err := Compile(t.Context(), "other.tileir", []byte(cachedKernel), Options{GPU: "sm_80", Emit: EmitPTX, Code: Code{Opt: 3}, Remarks: true, Cache: dir})
 	if err != nil || res.Cached {
 		t.Errorf("a source of another name: %v, cached %v", err, res.Cached)
 	}
@@ -83,7 +83,7 @@ func TestSecondCompileReadsTheCache(t *testing.T) {
 func TestEveryOptionIsInTheKey(t *testing.T) {
 	none := map[string]bool{"Cache": true, "Log": true, "ReproducerDir": true, "TimeLimit": true, "PtxasTimeout": true, "MemoryLimit": true,
 		"Extension": true, "Ptxas": true} // ptxas counts by the hash of its file, and for a cubin only
-	start := Options{GPU: "sm_80", Emit: EmitPTX, ABI: "cuda"}
+	start := Options{GPU: "sm_80", Emit: EmitPTX, Code: Code{ABI: "cuda"}}
 	key := func(o *Options) string {
 		k, ok := o.key(t.Context(), "k.tileir", nil)
 		if !ok {
@@ -129,7 +129,7 @@ func TestPoisonedResults(t *testing.T) {
 	dir := t.TempDir()
 	want := compileFor(t, dir, nil)
 	other := compileFor(t, dir, func(o *Options) { o.GPU = "sm_90" })
-	o := Options{GPU: "sm_80", Emit: EmitPTX, Opt: 3, Remarks: true}
+	o := Options{GPU: "sm_80", Emit: EmitPTX, Code: Code{Opt: 3}, Remarks: true}
 	key, _ := o.key(t.Context(), "k.tileir", []byte(cachedKernel))
 	c, err := openedCache(dir)
 	if err != nil {
@@ -212,7 +212,7 @@ func TestManyCompilesOneCache(t *testing.T) {
 	for range 16 {
 		wg.Go(func() {
 			for range 3 {
-				res, err := Compile(t.Context(), "k.tileir", []byte(cachedKernel), Options{GPU: "sm_80", Emit: EmitPTX, Opt: 3, Remarks: true, Cache: dir})
+				res, err := Compile(t.Context(), "k.tileir", []byte(cachedKernel), Options{GPU: "sm_80", Emit: EmitPTX, Code: Code{Opt: 3}, Remarks: true, Cache: dir})
 				if err != nil || !bytes.Equal(res.Output, want.Output) || len(res.Warnings) > 0 {
 					t.Errorf("%v, or another output, or warnings", err)
 				}

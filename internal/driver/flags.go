@@ -103,6 +103,8 @@ func (l *Line) store(f *Flag, field any) {
 		*p = l.String(f.Name)
 	case *Emit:
 		*p = Emit(l.String(f.Name))
+	case *ABI:
+		*p = ABI(l.String(f.Name))
 	case *int:
 		*p = l.Int(f.Name)
 	case *time.Duration:
@@ -134,6 +136,8 @@ func (c *Command) words(o *Options) []string {
 		case *string:
 			value = *p
 		case *Emit:
+			value = string(*p)
+		case *ABI:
 			value = string(*p)
 		case *int:
 			value = strconv.Itoa(*p)

@@ -103,6 +103,3 @@ func (o *Options) header() []string {
 	}
 	return lines
 }
-
-// lines tells whether source lines are wanted.
-func (o *Options) lines() bool { return o.LineInfo || o.Debug }

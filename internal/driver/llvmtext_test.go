@@ -26,11 +26,11 @@ func TestLLVMTextIsThePrinters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		st := &pass.State{Ctx: in.Ctx, Module: in.Module, Target: gpu, Opt: 3}
+		st := &pass.State{Ctx: in.Ctx, Module: in.Module, Target: gpu, Code: Code{Opt: 3}}
 		if err := (&pass.Manager{State: st}).Run(passes.Pipeline(), passes.Planner); err != nil {
 			t.Fatal(err)
 		}
-		m, err := nvvm.Lower(st.Ctx, st.Module, nvvm.Options{Target: gpu, ABI: "cuda"})
+		m, err := nvvm.Lower(st.Ctx, st.Module, nvvm.Options{Target: gpu})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"tileiras/codegen/options"
 	"tileiras/codegen/ptx"
 	"tileiras/dialects/cudatile"
 	"tileiras/dialects/tileaa"
@@ -75,14 +76,14 @@ func (m *Metadata) JSON() []byte {
 // metadata joins what the back end knows of kernels with what the source does.
 func (b *backend) metadata(out *ptx.Module) *Metadata {
 	m := &Metadata{Version: MetadataVersion, GPU: b.target.Name, PTXTarget: out.Target,
-		PTXVersion: fmt.Sprint(out.Version), ABI: b.abi, Kernels: []Kernel{}}
+		PTXVersion: fmt.Sprint(out.Version), ABI: string(b.code.ABI), Kernels: []Kernel{}}
 	entries := b.run.input.entries()
 	for _, l := range out.Kernels {
 		b.run.budget.Step()
 		k := Kernel{Name: l.Name, Function: l.Name, Block: [3]int{int(l.Threads), 1, 1}, Blocks: [3]int{int(l.Cluster), 1, 1},
 			Cluster: [3]int{int(l.Cluster), 1, 1}, Threads: int(l.Threads), Static: int(l.SharedStatic), Dynamic: int(l.SharedDynamic),
 			MaxRegs: int(l.MaxRegisters), Params: []Param{}}
-		if b.abi == "tile" {
+		if b.code.ABI == options.Tile {
 			k.Block, k.Blocks = [3]int{1, 1, 1}, [3]int{1, 1, 1}
 		}
 		for i, p := range l.Params {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"tileiras/codegen/options"
 	"tileiras/codegen/target"
 	"tileiras/dialects/cudatile/bytecode"
 	"tileiras/ir"
@@ -59,14 +60,18 @@ func EmitFor(file string) (Emit, error) {
 		file, strings.Join(known, " "), words(Emits))
 }
 
+// Code is the part of the options that passes, lowering and printer get.
+type (
+	Code = options.Code
+	ABI  = options.ABI
+)
+
 // Options of one compile.
 type Options struct {
-	GPU      string // "sm_80", or "native" for the GPU of this machine; "" is sm_80 for all but a cubin
-	Emit     Emit   // "" is what StopAfter gives, or PTX
-	Opt      int    // 0 to 3
-	ABI      string // "cuda" or "tile"; "" is cuda for PTX and tile for cubin
-	LineInfo bool   // source lines in the PTX
-	Debug    bool   // the same, as long as there is no more debug information than source lines; the header of the PTX says so
+	GPU  string // "sm_80", or "native" for the GPU of this machine; "" is sm_80 for all but a cubin
+	Emit Emit   // "" is what StopAfter gives, or PTX
+
+	Code
 
 	// Of a cubin.
 	Ptxas        string        // NVIDIA's ptxas; "" looks for it (internal/ptxas)
@@ -108,7 +113,7 @@ func (o *Options) check() error {
 	switch {
 	case !slices.Contains(Emits, o.Emit):
 		return fail(ExitUsage, "there is no output '%s'; outputs are: %s", o.Emit, words(Emits))
-	case !slices.Contains([]string{"", "cuda", "tile"}, o.ABI):
+	case !slices.Contains([]ABI{"", options.CUDA, options.Tile}, o.ABI):
 		return fail(ExitUsage, "there is no launch convention '%s'; conventions are: cuda tile", o.ABI)
 	case o.Opt < 0 || o.Opt > 3:
 		return fail(ExitOptions, "invalid optimization level: %d", o.Opt)
@@ -164,12 +169,15 @@ func words[T ~string](list []T) string {
 	return strings.Join(out, " ")
 }
 
-func (o *Options) abi() string {
+// code is what the stages get: what was left open is decided.
+func (o *Options) code() Code {
+	c := o.Code
 	switch {
-	case o.ABI != "":
-		return o.ABI
+	case c.ABI != "":
 	case o.Emit == EmitCubin:
-		return "tile"
+		c.ABI = options.Tile
+	default:
+		c.ABI = options.CUDA
 	}
-	return "cuda"
+	return c
 }

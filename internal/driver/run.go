@@ -70,7 +70,7 @@ func (r *run) compile() (*Result, error) {
 	}
 	r.gpu = t.Name
 	a := &assembler{run: r, target: t}
-	if o.Emit == EmitCubin && o.lines() {
+	if o.Emit == EmitCubin && o.Lines() {
 		a.tile = newTileText(r.input.Ctx, r.input.Module)
 	}
 	out, err := r.lower(t)
@@ -95,7 +95,7 @@ func (r *run) write(out func() (string, error)) (*Result, error) {
 
 // state is what the passes begin with.
 func (r *run) state(t *target.Target) *pass.State {
-	return &pass.State{Ctx: r.input.Ctx, Module: r.input.Module, Target: t, Opt: r.opts.Opt}
+	return &pass.State{Ctx: r.input.Ctx, Module: r.input.Module, Target: t, Code: r.opts.code()}
 }
 
 // lower runs everything after the verifier, for a GPU.

@@ -177,7 +177,7 @@ entry @k(%p: tile<ptr<T, <multicast>>>, %q: tile<ptr<T, <multicast>>>, %n: tile<
 			if !bytes.Equal(out[1][c.n*c.bytes:], before[c.n*c.bytes:]) {
 				t.Error("something was reduced outside of the array")
 			}
-			res, err := driver.Compile(context.Background(), "k.tileir", []byte(src), driver.Options{GPU: "sm_100", Opt: 3, Emit: driver.EmitPTX})
+			res, err := driver.Compile(context.Background(), "k.tileir", []byte(src), driver.Options{GPU: "sm_100", Code: driver.Code{Opt: 3}, Emit: driver.EmitPTX})
 			if err != nil || !strings.Contains(string(res.Output), c.ptx+" ") {
 				t.Errorf("no %s in (%v)\n%s", c.ptx, err, res.Output)
 			}

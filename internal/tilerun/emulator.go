@@ -35,7 +35,7 @@ func (u unsupported) Is(target error) bool { return target == errors.ErrUnsuppor
 
 // compile makes PTX with our compiler.
 func compile(ctx context.Context, gpu string, opt int, bytecode []byte) (string, error) {
-	res, err := driver.Compile(ctx, "kernel.tileirbc", bytecode, driver.Options{GPU: gpu, Opt: opt, Emit: driver.EmitPTX, ReproducerDir: "."})
+	res, err := driver.Compile(ctx, "kernel.tileirbc", bytecode, driver.Options{GPU: gpu, Code: driver.Code{Opt: opt}, Emit: driver.EmitPTX, ReproducerDir: "."})
 	if err != nil {
 		var f *driver.Failure
 		if errors.As(err, &f) && strings.Contains(f.Error(), "not supported yet") {

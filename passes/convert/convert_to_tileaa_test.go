@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tileiras/codegen/options"
 	"tileiras/codegen/target"
 	"tileiras/dialects/cudatile"
 	"tileiras/dialects/cudatile/bytecode"
@@ -51,7 +52,7 @@ func load(t testing.TB, file, gpu string) *pass.State {
 	if !ok {
 		t.Fatalf("no target %s", gpu)
 	}
-	return &pass.State{Ctx: ctx, Module: m, Target: tg, Opt: 3}
+	return &pass.State{Ctx: ctx, Module: m, Target: tg, Code: options.Code{Opt: 3}}
 }
 
 // verified fails the test unless the module verifies and holds TileAA only.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tileiras/codegen/options"
 	"tileiras/codegen/target"
 	"tileiras/dialects/cudatile"
 	"tileiras/dialects/tileaa"
@@ -58,7 +59,7 @@ type State struct {
 	Ctx    *ir.Context
 	Module *ir.Op
 	Target *target.Target // nil before a GPU is needed
-	Opt    int            // 0 to 3
+	options.Code
 
 	// PlanIndex says per entry which candidate plan plan-kernel takes: 0 is the best, and every ErrPlan of that entry
 	// adds one.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"tileiras/codegen/options"
 	"tileiras/codegen/target"
 	"tileiras/dialects/cudatile"
 	"tileiras/dialects/tileaa"
@@ -49,7 +50,7 @@ func Parse(t *testing.T, src string) *pass.State {
 		t.Fatalf("%s\n%s", ctx.Diags.String(), src)
 	}
 	tg, _ := target.ByName("sm_90")
-	return &pass.State{Ctx: ctx, Module: m, Target: tg, Opt: 3}
+	return &pass.State{Ctx: ctx, Module: m, Target: tg, Code: options.Code{Opt: 3}}
 }
 
 // TileKernel is the text of a cuda_tile module whose only entry has these parameters and this body. A line "use %x : T" keeps

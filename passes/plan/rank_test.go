@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"tileiras/codegen/options"
 	"tileiras/codegen/target"
 	"tileiras/dialects/cudatile"
 	"tileiras/dialects/cudatile/bytecode"
@@ -61,7 +62,7 @@ func loopsIn(t *testing.T, m measure) []weighted {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &pass.State{Ctx: ctx, Module: module, Target: gpuOf(m), Opt: 3}
+	s := &pass.State{Ctx: ctx, Module: module, Target: gpuOf(m), Code: options.Code{Opt: 3}}
 	for _, run := range []func(*pass.State) error{convert.ToTileAA, cleanup.Canonicalize, cleanup.CSE, cleanup.LICM, cleanup.DCE} {
 		if err := run(s); err != nil {
 			t.Fatal(err)

@@ -157,7 +157,7 @@ func (p *Program) compile(ctx context.Context, source []byte) error {
 		}
 		return p.parse(text)
 	}
-	res, err := driver.Compile(ctx, p.opts.Name, source, driver.Options{GPU: p.opts.GPU, Opt: p.opts.Opt, Emit: driver.EmitPTX, LineInfo: true,
+	res, err := driver.Compile(ctx, p.opts.Name, source, driver.Options{GPU: p.opts.GPU, Code: driver.Code{Opt: p.opts.Opt, LineInfo: true}, Emit: driver.EmitPTX,
 		ReproducerDir: p.opts.ReproducerDir})
 	if err != nil {
 		return err

@@ -100,7 +100,7 @@ const chunk = 1 << 18
 
 // compile makes the kernel.
 func (r *Row) compile(ctx context.Context) (*emu.Module, error) {
-	res, err := driver.Compile(ctx, r.String(), []byte(r.text()), driver.Options{GPU: gpu, Opt: 3, Emit: driver.EmitPTX})
+	res, err := driver.Compile(ctx, r.String(), []byte(r.text()), driver.Options{GPU: gpu, Code: driver.Code{Opt: 3}, Emit: driver.EmitPTX})
 	if err != nil {
 		return nil, err
 	}

@@ -115,7 +115,7 @@ func TestPtxasTakesPieces(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, g := range []string{"sm_75", "sm_80", "sm_90", "sm_100"} {
-			res, err := driver.Compile(t.Context(), c.Name, c.Bytecode, driver.Options{GPU: g, Opt: 3, Emit: driver.EmitPTX})
+			res, err := driver.Compile(t.Context(), c.Name, c.Bytecode, driver.Options{GPU: g, Code: driver.Code{Opt: 3}, Emit: driver.EmitPTX})
 			if err != nil {
 				t.Fatalf("%s, %s: %v", l.kernel, g, err)
 			}

@@ -82,7 +82,7 @@ func outputs(t *testing.T, files []string, processors int) [][][]byte {
 				}
 				for _, level := range levels {
 					res, err := driver.Compile(context.Background(), "kernel.tileirbc", src, driver.Options{
-						GPU: "sm_80", Opt: 3, Emit: level, DebugInfo: true, LineInfo: true, ReproducerDir: t.TempDir()})
+						GPU: "sm_80", Code: driver.Code{Opt: 3, LineInfo: true}, Emit: level, DebugInfo: true, ReproducerDir: t.TempDir()})
 					if err != nil {
 						out[i] = append(out[i], []byte(err.Error()))
 					} else {

@@ -85,7 +85,7 @@ type verdict struct {
 // judge compiles a case, sends its LLVM IR through LLVM's tools and runs both texts under every schedule.
 func judge(ctx context.Context, tl tools, c *cases.Case) (v verdict) {
 	emit := func(e driver.Emit) (string, error) {
-		res, err := driver.Compile(ctx, c.Name, c.Bytecode, driver.Options{GPU: gpu, Opt: 3, Emit: e})
+		res, err := driver.Compile(ctx, c.Name, c.Bytecode, driver.Options{GPU: gpu, Code: driver.Code{Opt: 3}, Emit: e})
 		if err != nil {
 			return "", err
 		}

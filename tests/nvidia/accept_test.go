@@ -126,7 +126,7 @@ func loadAll(t *testing.T) []*cases.Case {
 
 func judge(tools *ptxas.Tools, known *assembled, c *cases.Case, gpu, arch string) verdict {
 	v := verdict{name: c.Name}
-	res, err := driver.Compile(context.Background(), c.Name, c.Bytecode, driver.Options{GPU: gpu, Opt: 3, Emit: driver.EmitPTX})
+	res, err := driver.Compile(context.Background(), c.Name, c.Bytecode, driver.Options{GPU: gpu, Code: driver.Code{Opt: 3}, Emit: driver.EmitPTX})
 	if err != nil {
 		v.unsupported = err.Error()
 		if !slices.ContainsFunc(refusals, func(r string) bool { return strings.Contains(v.unsupported, r) }) {

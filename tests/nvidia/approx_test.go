@@ -50,7 +50,7 @@ func TestExpApproxIsNvidiasToTheBit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ours, err := driver.Compile(t.Context(), "exp_approx", []byte(expApprox), driver.Options{GPU: target, Opt: 3, Emit: driver.EmitPTX})
+		ours, err := driver.Compile(t.Context(), "exp_approx", []byte(expApprox), driver.Options{GPU: target, Code: driver.Code{Opt: 3}, Emit: driver.EmitPTX})
 		if err != nil {
 			t.Fatal(err)
 		}

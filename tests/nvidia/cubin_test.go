@@ -105,7 +105,7 @@ func TestCubinsDifferAsTheTableSays(t *testing.T) {
 				if out, err := exec.Command(filepath.Join(tools.Dir, "tileiras"), args...).CombinedOutput(); err != nil {
 					t.Fatalf("NVIDIA's tileiras, %s: %v\n%s", k, err, out)
 				}
-				res, err := driver.Compile(context.Background(), file, src, driver.Options{GPU: gpu, Opt: 3, Emit: driver.EmitCubin, LineInfo: lines, Ptxas: filepath.Join(tools.Dir, "ptxas")})
+				res, err := driver.Compile(context.Background(), file, src, driver.Options{GPU: gpu, Code: driver.Code{Opt: 3, LineInfo: lines}, Emit: driver.EmitCubin, Ptxas: filepath.Join(tools.Dir, "ptxas")})
 				if err != nil {
 					t.Errorf("%s for %s: %v", k, gpu, err)
 					continue
@@ -156,7 +156,7 @@ func TestAskingWhatKernelsTake(t *testing.T) {
 		}
 		var sections [2]map[string]string
 		for i := range sections {
-			res, err := driver.Compile(t.Context(), file, src, driver.Options{GPU: "sm_90", Opt: 3, Emit: driver.EmitCubin, Remarks: i == 1, Ptxas: filepath.Join(tools.Dir, "ptxas")})
+			res, err := driver.Compile(t.Context(), file, src, driver.Options{GPU: "sm_90", Code: driver.Code{Opt: 3}, Emit: driver.EmitCubin, Remarks: i == 1, Ptxas: filepath.Join(tools.Dir, "ptxas")})
 			if err != nil {
 				t.Fatal(err)
 			}

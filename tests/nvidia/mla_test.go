@@ -22,7 +22,7 @@ func TestDecodingHasNoStack(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, gpu := range []string{"sm_80", "sm_90"} {
-			res, err := driver.Compile(t.Context(), name+".tileir", text, driver.Options{GPU: gpu, Opt: 3, Emit: driver.EmitPTX})
+			res, err := driver.Compile(t.Context(), name+".tileir", text, driver.Options{GPU: gpu, Code: driver.Code{Opt: 3}, Emit: driver.EmitPTX})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -91,7 +91,7 @@ func compile(c *cases.Case) (ptx, gpu string, err error) {
 }
 
 func compileFor(c *cases.Case, gpu string) (ptx string, err error) {
-	res, err := driver.Compile(context.Background(), c.Name, c.Bytecode, driver.Options{GPU: gpu, Opt: 3, Emit: driver.EmitPTX})
+	res, err := driver.Compile(context.Background(), c.Name, c.Bytecode, driver.Options{GPU: gpu, Code: driver.Code{Opt: 3}, Emit: driver.EmitPTX})
 	if err != nil {
 		return "", err
 	}

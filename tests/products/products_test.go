@@ -19,7 +19,7 @@ import (
 
 // compile makes PTX. missing says that the GPU does not have the types at all.
 func compile(t *testing.T, p Product, gpu string) (text string, missing bool, err error) {
-	res, err := driver.Compile(t.Context(), "product.tileir", []byte(p.Text()), driver.Options{GPU: gpu, Opt: 3, Emit: driver.EmitPTX})
+	res, err := driver.Compile(t.Context(), "product.tileir", []byte(p.Text()), driver.Options{GPU: gpu, Code: driver.Code{Opt: 3}, Emit: driver.EmitPTX})
 	if err != nil {
 		return "", strings.Contains(err.Error(), "Incompatibility with architecture"), err
 	}

@@ -104,7 +104,7 @@ func Check(ctx context.Context, text string, schedule emu.Schedule, gpus ...stri
 }
 
 func (ref *reference) check(ctx context.Context, text string, schedule emu.Schedule, gpu string) error {
-	res, err := driver.Compile(ctx, "random.tileir", []byte(text), driver.Options{GPU: gpu, Opt: 3, Emit: driver.EmitPTX, ReproducerDir: "/dev/null"})
+	res, err := driver.Compile(ctx, "random.tileir", []byte(text), driver.Options{GPU: gpu, Code: driver.Code{Opt: 3}, Emit: driver.EmitPTX, ReproducerDir: "/dev/null"})
 	var f *driver.Failure
 	switch {
 	case errors.As(err, &f) && f.Code == driver.ExitBug:

@@ -40,7 +40,7 @@ func TestRegressions(t *testing.T) {
 // onEmulator compiles once and runs under all schedules.
 func onEmulator(t *testing.T, test *Test, gpu string, opt int) {
 	what := fmt.Sprintf("%s -O%d", gpu, opt)
-	res, err := driver.Compile(t.Context(), test.Name, test.Bytecode, driver.Options{GPU: gpu, Opt: opt, Emit: driver.EmitPTX})
+	res, err := driver.Compile(t.Context(), test.Name, test.Bytecode, driver.Options{GPU: gpu, Code: driver.Code{Opt: opt}, Emit: driver.EmitPTX})
 	if err != nil {
 		t.Errorf("%s: %v", what, err)
 		return

@@ -66,7 +66,7 @@ func TestEveryPassLooksAtItsContext(t *testing.T) {
 			ops := 0
 			text := f.text(n)
 			c := &counting{context.Background(), map[string]int{}}
-			res, err := driver.Compile(c, "k", []byte(text), driver.Options{GPU: "sm_80", Opt: 3, Emit: driver.EmitTileAA})
+			res, err := driver.Compile(c, "k", []byte(text), driver.Options{GPU: "sm_80", Code: driver.Code{Opt: 3}, Emit: driver.EmitTileAA})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,7 +79,7 @@ func TestEveryPassLooksAtItsContext(t *testing.T) {
 					ops++
 				}
 			})
-			if _, err := driver.Compile(c, "k", []byte(text), driver.Options{GPU: "sm_80", Opt: 3, Emit: driver.EmitPTX}); err != nil {
+			if _, err := driver.Compile(c, "k", []byte(text), driver.Options{GPU: "sm_80", Code: driver.Code{Opt: 3}, Emit: driver.EmitPTX}); err != nil {
 				t.Fatal(err)
 			}
 			for who, looks := range c.looks { // fills a map: the order cannot matter
@@ -128,7 +128,7 @@ func TestLittleIsAllocatedBetweenLooks(t *testing.T) {
 		var most [2]uint64
 		for i, size := range []int{small, times * small} {
 			c := &weighing{Context: context.Background()}
-			if _, err := driver.Compile(c, "k", []byte(f.text(size)), driver.Options{GPU: "sm_80", Opt: 3, Emit: driver.EmitPTX}); err != nil {
+			if _, err := driver.Compile(c, "k", []byte(f.text(size)), driver.Options{GPU: "sm_80", Code: driver.Code{Opt: 3}, Emit: driver.EmitPTX}); err != nil {
 				t.Fatalf("%s: %v", f.name, err)
 			}
 			most[i] = c.most

@@ -54,7 +54,7 @@ func TestCompilingIsLinear(t *testing.T) {
 func allocated(t *testing.T, text string) (objects, bytes uint64) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if _, err := driver.Compile(t.Context(), "k", []byte(text), driver.Options{GPU: "sm_80", Opt: 3, Emit: driver.EmitPTX, ReproducerDir: t.TempDir()}); err != nil {
+	if _, err := driver.Compile(t.Context(), "k", []byte(text), driver.Options{GPU: "sm_80", Code: driver.Code{Opt: 3}, Emit: driver.EmitPTX, ReproducerDir: t.TempDir()}); err != nil {
 		t.Fatal(err)
 	}
 	runtime.ReadMemStats(&after)

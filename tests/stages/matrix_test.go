@@ -60,6 +60,6 @@ func everyPair(t *testing.T, src []byte) {
 
 // named runs passes that somebody named.
 func named(src []byte, names []string) (string, error) {
-	o := driver.Options{GPU: gpu, Opt: 3, VerifyEach: true}
+	o := driver.Options{GPU: gpu, Code: driver.Code{Opt: 3}, VerifyEach: true}
 	return driver.RunPasses(context.Background(), "kernel", src, o, names)
 }

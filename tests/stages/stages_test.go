@@ -48,7 +48,7 @@ func TestEveryStageContinuesToTheSamePTX(t *testing.T) {
 
 // continues runs the pipeline up to each place, prints, parses and runs the rest.
 func continues(t *testing.T, src []byte, debug bool) {
-	o := driver.Options{GPU: gpu, Opt: 3, DebugInfo: debug, LineInfo: debug, ReproducerDir: t.TempDir()}
+	o := driver.Options{GPU: gpu, Code: driver.Code{Opt: 3, LineInfo: debug}, DebugInfo: debug, ReproducerDir: t.TempDir()}
 	run := func(src []byte, names []string) string {
 		t.Helper()
 		text, err := driver.RunPasses(context.Background(), "kernel", src, o, names)

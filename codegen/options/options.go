@@ -1,0 +1,22 @@
+// Package options is what somebody who compiles may ask of the code itself. It is data and imports nothing: the driver's flags and the
+// library fill it in, and every pass, the lowering and the printer get it whole.
+package options
+
+// Code are the wishes. Flags point at its fields (internal/driver), so one more is a field here, its row, and its use.
+type Code struct {
+	Opt      int  // how hard the compiler tries: 0 to 3
+	ABI      ABI  // "" is CUDA, for a cubin Tile
+	LineInfo bool // source lines in the LLVM IR and the PTX
+	Debug    bool // the same, as long as there is no more debug information than source lines; the header of the PTX says so
+}
+
+// Lines reports whether source lines are wanted.
+func (c Code) Lines() bool { return c.LineInfo || c.Debug }
+
+// ABI is the convention between a kernel and who launches it.
+type ABI string
+
+const (
+	CUDA ABI = "cuda" // .maxntid is the block size, launched like any kernel; shared memory beyond 48 KB is dynamic; the lowest PTX version that has the instructions
+	Tile ABI = "tile" // as NVIDIA's tile compiler lays kernels out: .language tile, block size (1, 1, 1), launch metadata, all shared memory static, PTX 9.2 and later
+)

@@ -4,10 +4,11 @@ package options
 
 // Code are the wishes. Flags point at its fields (internal/driver), so one more is a field here, its row, and its use.
 type Code struct {
-	Opt      int  // how hard the compiler tries: 0 to 3
-	ABI      ABI  // "" is CUDA, for a cubin Tile
-	LineInfo bool // source lines in the LLVM IR and the PTX
-	Debug    bool // the same, as long as there is no more debug information than source lines; the header of the PTX says so
+	Opt      int    // how hard the compiler tries: 0 to 3
+	ABI      ABI    // "" is CUDA, for a cubin Tile
+	LineInfo bool   // source lines in the LLVM IR and the PTX
+	Debug    bool   // the same, as long as there is no more debug information than source lines; the header of the PTX says so
+	MaxPTX   string // "8.4": code that needs a later version of PTX is an error; "" is any version
 }
 
 // Lines reports whether source lines are wanted.

@@ -96,6 +96,9 @@ func EmitModule(m *ir.Module, o Options) (*Module, error) {
 	}
 	out := &Module{}
 	out.Version, out.Target = e.header()
+	if limit, ok := target.ParsePTX(o.MaxPTX); ok && out.Version > limit {
+		return nil, fmt.Errorf("%s needs PTX %s, and at most %s may be used", e.reason(), out.Version, limit)
+	}
 	if out.Text, err = e.print(); err != nil {
 		return nil, err
 	}
@@ -119,6 +122,18 @@ func (e *emitter) header() (version target.PTX, name string) {
 		}
 	}
 	return version, name
+}
+
+// reason is why the version is what it is: an instruction, or the target.
+func (e *emitter) reason() string {
+	version, name := e.header()
+	switch {
+	case e.newest != nil && e.version == version:
+		return e.newest.Name
+	case e.options.ABI == options.Tile && version == tileVersion:
+		return "--abi=tile"
+	}
+	return name
 }
 
 // recipe is what a launch must know of a kernel.
@@ -158,6 +173,7 @@ type emitter struct {
 	files   sourceFiles
 	kernels []*kernel
 	version target.PTX // lowest so far
+	newest  *ptxop.Row // the instruction that asks for it; nil: the target does
 	suffix  bool       // an architecture-specific instruction was used
 	vprintf bool
 }
@@ -229,7 +245,9 @@ func (e *emitter) meetNeeds(f *function) error {
 			if !row.Need.On(t) {
 				return fmt.Errorf("@%s: not supported: %s on %s (it needs %s)", f.name, row.Name, t.Name, row.Need)
 			}
-			e.version = max(e.version, row.Need.Version(t))
+			if v := row.Need.Version(t); v > e.version {
+				e.version, e.newest = v, row
+			}
 			e.suffix = e.suffix || row.Need.Arch != 0
 			e.vprintf = e.vprintf || row.Name == "call.vprintf"
 		}

@@ -11,6 +11,7 @@ package target
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -25,6 +26,14 @@ func (v PTX) Major() int { return int(v >> 8) }
 
 // Minor returns the part after the dot.
 func (v PTX) Minor() int { return int(v & 0xff) }
+
+// ParsePTX reads "8.0".
+func ParsePTX(s string) (v PTX, ok bool) {
+	major, minor, dot := strings.Cut(s, ".")
+	a, err1 := strconv.ParseUint(major, 10, 8)
+	b, err2 := strconv.ParseUint(minor, 10, 8)
+	return V(int(a), int(b)), dot && err1 == nil && err2 == nil
+}
 
 // String returns the text of the `.version` directive, "8.0".
 func (v PTX) String() string { return fmt.Sprintf("%d.%d", v.Major(), v.Minor()) }

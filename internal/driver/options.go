@@ -110,11 +110,14 @@ func (o *Options) check() error {
 	if err := o.stop(); err != nil {
 		return err
 	}
+	_, ok := target.ParsePTX(o.MaxPTX)
 	switch {
 	case !slices.Contains(Emits, o.Emit):
 		return fail(ExitUsage, "there is no output '%s'; outputs are: %s", o.Emit, words(Emits))
 	case !slices.Contains([]ABI{"", options.CUDA, options.Tile}, o.ABI):
 		return fail(ExitUsage, "there is no launch convention '%s'; conventions are: cuda tile", o.ABI)
+	case o.MaxPTX != "" && !ok:
+		return fail(ExitUsage, "'%s' is no version of PTX; one is written 8.4", o.MaxPTX)
 	case o.Opt < 0 || o.Opt > 3:
 		return fail(ExitOptions, "invalid optimization level: %d", o.Opt)
 	case o.PtxasTimeout < 0:

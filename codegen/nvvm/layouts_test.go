@@ -1,6 +1,7 @@
 package nvvm_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
@@ -274,6 +275,34 @@ func TestAsyncCopy(t *testing.T) {
 	}
 	if code := lowered(t, "sm_80", text); !strings.Contains(code, "cp.async.cg.shared.global") {
 		t.Errorf("no 16-byte copies:\n%s", code)
+	}
+}
+
+// TestOldValuesAreStoredTogether adds to 16-bit floats in a loop of compare-and-swap; the old values are packed where the loop has ended.
+func TestOldValuesAreStoredTogether(t *testing.T) {
+	const text = `
+#L = #tileaa.layout<{reg=[[1]], lane=[[2],[4],[8],[16],[32]]} : 64>
+tileaa.module @m {
+  entry @k attributes {plan = #tileaa.plan<warps = 1>} (%p: tile<ptr<bf16>>, %q: tile<ptr<bf16>>) {
+    %i = iota : tile<64xi32, #L>
+    %s = splat %p : (tile<ptr<bf16>>) -> tile<64xptr<bf16>, #L>
+    %a = offset %s, %i : (tile<64xptr<bf16>, #L>, tile<64xi32, #L>) -> tile<64xptr<bf16>, #L>
+    %x = itof %i : (tile<64xi32, #L>) -> tile<64xbf16, #L>
+    %old, %t = atomic_rmw %a, %x {mode = addf, order = relaxed, scope = device} : (tile<64xptr<bf16>, #L>, tile<64xbf16, #L>) -> (tile<64xbf16, #L>, token)
+    %u = splat %q : (tile<ptr<bf16>>) -> tile<64xptr<bf16>, #L>
+    %b = offset %u, %i : (tile<64xptr<bf16>, #L>, tile<64xi32, #L>) -> tile<64xptr<bf16>, #L>
+    %w = store %b, %old {vec = 2, fast = 0} : (tile<64xptr<bf16>, #L>, tile<64xbf16, #L>) -> token
+    return
+  }
+}`
+	before, after := make([]byte, 128), make([]byte, 128)
+	for i := range 64 {
+		binary.LittleEndian.PutUint16(before[2*i:], uint16(float.BF16.Encode(float64(64-i), float.NearestEven)))
+		binary.LittleEndian.PutUint16(after[2*i:], uint16(float.BF16.Encode(64, float.NearestEven)))
+	}
+	out, _ := launch(t, "sm_75", text, 1, bytes.Clone(before), make([]byte, 128))
+	if !bytes.Equal(out[0], after) || !bytes.Equal(out[1], before) {
+		t.Errorf("%x and %x are left by\n%s", out[0], out[1], lowered(t, "sm_75", text))
 	}
 }
 

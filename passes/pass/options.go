@@ -2,6 +2,7 @@ package pass
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -13,7 +14,7 @@ type Option struct{ Name, Default, Help string }
 
 // With is the pass with options set; an error names an option that it does not have.
 func (p *Pass) With(values map[string]string) (*Pass, error) {
-	for _, name := range sortedKeys(values) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !slices.ContainsFunc(p.Options, func(o Option) bool { return o.Name == name }) {
 			return nil, fmt.Errorf("pass %s has no option '%s'", p.Name, name)
 		}
@@ -26,15 +27,6 @@ func (p *Pass) With(values map[string]string) (*Pass, error) {
 		return p.Run(s)
 	}
 	return &q, nil
-}
-
-func sortedKeys(values map[string]string) []string {
-	var keys []string
-	for k := range values { // sorted below: the order cannot matter
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // Option is the value of an option of the running pass.

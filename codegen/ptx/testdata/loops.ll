@@ -23,5 +23,8 @@ done:
   call void asm sideeffect "@$0 st.global.f32 [$1+$2], $3;", "b,l,n,f"(i1 %was, i8 addrspace(1)* %p, i32 4, float %r)
   ret void
 }
-!0 = distinct !{!0, !1}
+!0 = distinct !{!0, !2, !1}
 !1 = !{!"llvm.loop.unroll.disable"}
+!2 = !DILocation(line: 7, column: 3, scope: !3)
+!3 = distinct !DISubprogram(name: "loops", scope: !4, file: !4, line: 3)
+!4 = !DIFile(filename: "loops.py", directory: "/src")

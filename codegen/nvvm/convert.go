@@ -196,6 +196,10 @@ func (f *fn) tf32Factor(op *ir.Op, x *tile, rounding string) *tile {
 	if !ok || f.has("cvt"+rounding+".tf32.f32") {
 		return nil
 	}
+	round := func(x reg) reg { return f.roundNumber(f.cast(x, kI32), tf32Dropped, rounding) }
+	if rounding == ".rn" {
+		round = f.toTF32Balanced
+	}
 	out := f.newTile(elemOf(op.Result(0)), x.len())
 	for r := range out.regs {
 		if r&along != 0 {
@@ -203,12 +207,23 @@ func (f *fn) tf32Factor(op *ir.Op, x *tile, rounding string) *tile {
 		}
 		a, b := f.reg(x, r), f.reg(x, r|along)
 		nan := f.fcmp(enum.FPredUNO, a, b)
-		one := f.sel(nan, con(kI32, 0x7FFFFFFF), f.roundNumber(f.cast(a, kI32), tf32Dropped, rounding))
-		other := f.roundNumber(f.cast(b, kI32), tf32Dropped, rounding)
+		one := f.sel(nan, con(kI32, 0x7FFFFFFF), round(a))
+		other := round(b)
 		out.regs[r], out.regs[r|along] = f.tf32Bits(one), f.tf32Bits(other)
 	}
 	out.home = f.cur
 	return out
+}
+
+// toTF32Balanced is roundNumber of a loop that rounds so much that the integer unit has more to do than the matrix unit: the last addition
+// is a multiply-add, which another unit does. Its factor is 1, but ptxas does not know.
+func (f *fn) toTF32Balanced(x reg) reg {
+	if f.one.absent() {
+		f.in(f.top, func() { f.one = f.op1("popc.b32", f.op1("mov.u32.%lanemask_eq")) })
+	}
+	n := f.cast(x, kI32)
+	n = f.add(n, f.lshr(f.shl(n, 31-tf32Dropped), 31))
+	return f.add(f.mul(n, f.one), i32(1<<(tf32Dropped-1)-1))
 }
 
 // tf32Dropped is how many bits of an f32 tf32 does not have.

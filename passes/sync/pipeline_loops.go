@@ -3,6 +3,7 @@ package sync
 import (
 	"slices"
 
+	"tileiras/codegen/cost"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/pass"
@@ -36,21 +37,23 @@ func PipelineLoops(s *pass.State) error {
 				loops = append(loops, op)
 			}
 		})
-		most := 1
+		most, alone := 1, false
 		for _, loop := range loops {
 			if p, ok := pipelined(loop); ok {
-				slots, groups := slotsFor(s, entry, p)
-				if slots > 1 || len(groups) > 1 {
-					p.expand(s, slots, groups)
+				c := chosen(s, entry, p)
+				if c.slots > 1 || len(c.groups) > 1 {
+					p.expand(s, c.slots, c.groups)
+					alone = alone || c.blocks == 1
 				}
-				most = max(most, slots)
+				most = max(most, c.slots)
 			}
 		}
-		if most > 1 {
-			plan := *tileaa.PlanOf(entry)
-			plan.Stages = most
-			ir.Cast[tileaa.Entry](entry).SetPlan(&plan)
+		plan := *tileaa.PlanOf(entry)
+		plan.Stages = max(plan.Stages, most)
+		if alone && plan.MaxReg == 0 { // unasked, ptxas leaves room for more blocks, which there are not
+			plan.MaxReg = cost.RegisterLimit(s.Target, 32*plan.Warps, 1)
 		}
+		ir.Cast[tileaa.Entry](entry).SetPlan(&plan)
 	}
 	return nil
 }

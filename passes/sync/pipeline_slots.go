@@ -11,9 +11,16 @@ import (
 	"tileiras/passes/pass"
 )
 
-// slotsFor decides how many slots the rings of a loop have, 1 in a single group for none, and which copies are waited for together: what
-// codegen/cost finds best among those that shared memory has room for.
-func slotsFor(s *pass.State, entry *ir.Op, p *pipeline) (int, []*group) {
+// choice is how many slots the rings of a loop have, 1 in a single group for none, which copies are waited for together, and how many
+// blocks a multiprocessor runs then.
+type choice struct {
+	slots  int
+	groups []*group
+	blocks int
+}
+
+// chosen is what codegen/cost finds best for a loop among what shared memory has room for.
+func chosen(s *pass.State, entry *ir.Op, p *pipeline) choice {
 	plan := tileaa.PlanOf(entry)
 	accumulators := kernel.DemandsOf(s, entry).AccumulatorBits / 32 / (32 * plan.Warps)
 	l := kernel.Loop(s, p.loop.Op, plan.Warps, accumulators, tilingOf, pointersOf)
@@ -35,13 +42,15 @@ func slotsFor(s *pass.State, entry *ir.Op, p *pipeline) (int, []*group) {
 	if groups := p.apart(); len(groups) > 1 {
 		bytes, err := sharedWith(s, entry, p.loop.Op, rings, 1)
 		if err == nil && l.Apart(s.Target, len(groups), bytes) {
-			return 1, groups
+			l.Shared = []int{bytes}
+			return choice{1, groups, l.Blocks(s.Target, 1)}
 		}
 	}
 	if len(l.Shared) == 0 {
-		return 1, p.together() // allocate-shared says what has no room
+		return choice{1, p.together(), 0} // allocate-shared says what has no room
 	}
-	return l.Slots(s.Target), p.together()
+	slots := l.Slots(s.Target)
+	return choice{slots, p.together(), l.Blocks(s.Target, slots)}
 }
 
 // tilingOf is how warps share a product, as its atom says.

@@ -117,7 +117,7 @@ func blockTile(f *fn, op *ir.Op) {
 //	                        \______ once per thread and array ______/        \__ an immediate, or a hoisted product
 //
 // With narrow, byte offsets fit 32 bits and are summed in 32 bits. Of a ragged access the end of the array may lie between the elements of
-// a run: asynchronous copies are told how many lie before it, all others have runs of one element.
+// a run: inside is how many of them lie before it, in an asynchronous copy between none and all.
 func (f *fn) tiledRuns(op *ir.Op, v *view, l layout.Layout, vec int, owner reg) []run {
 	decided := ir.Cast[tileaa.AccessOp](op)
 	width := kI64
@@ -130,12 +130,12 @@ func (f *fn) tiledRuns(op *ir.Op, v *view, l layout.Layout, vec int, owner reg) 
 	masked := slices.Clone(decided.Masked())
 	inside := func(int) reg { return reg{} }
 	if decided.Ragged() {
+		fast, _ := decided.Fast()
+		masked[fast] = false
+		inside = a.insideCounter(int(fast))
 		if op.Code() == tileaa.OpAsyncCopy {
-			fast, _ := decided.Fast()
-			masked[fast] = false
-			inside = a.insideCounter(int(fast), vec)
-		} else {
-			vec = 1
+			count := inside
+			inside = func(r int) reg { return a.minmax(a.minmax(count(r), i32(0), true, true), i32(int64(vec)), true, false) }
 		}
 	}
 	check := f.boundsChecker(a, masked)
@@ -316,8 +316,8 @@ func (f *fn) boundsChecker(a *addresser, masked []bool) func(r int) reg {
 	}
 }
 
-// insideCounter counts, of n elements along a dimension from that of register r on, those that lie inside the array.
-func (a *addresser) insideCounter(d, n int) func(r int) reg {
+// insideCounter counts the elements along a dimension from that of register r to the end of the array; behind it they are negative.
+func (a *addresser) insideCounter(d int) func(r int) reg {
 	limit := a.left(d)
 	return func(r int) reg {
 		left := a.sub(limit, a.at(a.coords[d], r))
@@ -327,8 +327,30 @@ func (a *addresser) insideCounter(d, n int) func(r int) reg {
 		if planted.On("edge-off-by-one") {
 			left = a.add(left, i32(1))
 		}
-		return a.minmax(a.minmax(left, i32(0), true, true), i32(int64(n)), true, false)
+		return left
 	}
+}
+
+// ragged makes accesses by runs of which the end of the array may cut one: whole ones at once, where all of a run lies inside, and in a thread
+// that has one of which a part does, all element by element.
+func (f *fn) ragged(runs []run, elemBytes int64, otherwise func() []reg, whole func(r run), single func(r run), done func() []reg) []reg {
+	edge := boolean(false)
+	for _, r := range runs {
+		n := i32(int64(len(r.regs)))
+		cut := f.icmp(ult, f.sub(r.inside, i32(1)), f.sub(n, i32(1)))
+		edge = f.or(edge, f.and(r.guard, cut))
+		r.guard = f.and(r.guard, f.icmp(slt, i32(int64(len(r.regs)-1)), r.inside))
+		whole(r)
+	}
+	return f.branch(edge, otherwise(), func() []reg {
+		for _, r := range runs {
+			for k, at := range r.regs {
+				guard := f.and(r.guard, f.icmp(slt, i32(int64(k)), r.inside))
+				single(run{regs: []int{at}, base: r.base, offset: r.offset + int64(k)*elemBytes, guard: guard})
+			}
+		}
+		return done()
+	})
 }
 
 // left is how many elements of the array lie at and after the start of the tile along a dimension, as an i32: exact where it is less
@@ -368,12 +390,28 @@ func tiledLoad(f *fn, op *ir.Op) {
 	out := f.newTile(f.memoryElem(t.Elem), numRegs(t))
 	fill := f.newTile(out.elem, out.len())
 	copy(fill.regs, slices.Repeat([]reg{v.padding}, out.len()))
-	for _, r := range f.tiledRuns(op, v, l, vec, owner) {
-		f.loadRun(name, r, out, fill)
+	runs := f.tiledRuns(op, v, l, vec, owner)
+	into := func(t *tile) func(r run) { return func(r run) { f.loadRun(name, r, t, fill) } }
+	if isRagged(op) {
+		single := f.newTile(out.elem, out.len())
+		held := func(t *tile) func() []reg {
+			return func() []reg {
+				f.fillReplicas(t, l)
+				return f.carrier(t)
+			}
+		}
+		out = f.carried(out.elem, out.len(), f.ragged(runs, v.elemBytes, held(out), into(out), into(single), held(single)))
+		out.home = f.cur
+	} else {
+		for _, r := range runs {
+			into(out)(r)
+		}
+		f.fillReplicas(out, l)
 	}
-	f.fillReplicas(out, l)
 	f.set(op, f.loaded(out, t.Elem))
 }
+
+func isRagged(op *ir.Op) bool { return ir.Cast[tileaa.AccessOp](op).Ragged() }
 
 func tiledStore(f *fn, op *ir.Op) {
 	l := f.tileLayout(valueOf(op))
@@ -383,7 +421,15 @@ func tiledStore(f *fn, op *ir.Op) {
 	if strong {
 		vec = 1
 	}
-	for _, r := range f.tiledRuns(op, f.viewOf(op), l, vec, f.owners(l)) {
-		f.storeRun(name, r, x)
+	v := f.viewOf(op)
+	runs := f.tiledRuns(op, v, l, vec, f.owners(l))
+	store := func(r run) { f.storeRun(name, r, x) }
+	if isRagged(op) {
+		nothing := func() []reg { return nil }
+		f.ragged(runs, v.elemBytes, nothing, store, store, nothing)
+		return
+	}
+	for _, r := range runs {
+		store(r)
 	}
 }

@@ -154,6 +154,11 @@ func pointerAccess(s *pass.State, known *facts.Facts, op tileaa.PtrAccess) {
 	setAccess(s, ir.Cast[tileaa.AccessOp](op.Op), vec, fast)
 }
 
+// cutByTheEnd reports whether an access may be cut by the end of the array: a thread whose elements lie on both sides makes it one by one.
+func cutByTheEnd(op *ir.Op) bool {
+	return (op.Code() == tileaa.OpTiledLoad || op.Code() == tileaa.OpTiledStore) && !tileaa.IsStrong(op)
+}
+
 // copiesToShared reports whether select-copies will make asynchronous copies of so many bytes of a load that brings an operand of a product:
 // what lies outside the array is zero or nothing in particular.
 func copiesToShared(s *pass.State, op *ir.Op, bytes int64) bool {
@@ -201,7 +206,7 @@ func tiledAccess(s *pass.State, known *facts.Facts, op tileaa.AccessOp, block ti
 	fast := known.FastDim(block)
 	vec := min(known.BlockVector(block, fast), maxVecBytes/size)
 	if same := known.BlockMaskVector(block, fast); same < vec {
-		if masked[fast] && feeds && copiesToShared(s, op.Op, vec*size) {
+		if masked[fast] && (feeds && copiesToShared(s, op.Op, vec*size) || cutByTheEnd(op.Op)) {
 			op.SetRagged(true)
 		} else {
 			vec = same

@@ -175,8 +175,8 @@ var (
 	//   masked  per dimension of the tile, whether a bounds check is needed (tiled accesses only)
 	//   coordinate_bits
 	//           per dimension of the tile, the bits that hold its start and the extent, unsigned: 31, 32 or 64 (tiled accesses only)
-	//   ragged  the end of the array may lie between the elements of an instruction: asynchronous copies take those before it, other
-	//           accesses one element at a time
+	//   ragged  the end of the array may lie between the elements of an instruction: asynchronous copies take those before it; of
+	//           other accesses, a thread with elements on both sides makes its own one by one
 	access = args(optAttr("vec", ir.I64Kind), optAttr("fast", ir.I64Kind), unit("narrow"), optAttr("masked", ir.BoolArrayKind),
 		optAttr("coordinate_bits", ir.I64ArrayKind), unit("ragged"))
 	// latency is the frontend's hint, 1 to 10.

@@ -193,6 +193,10 @@ Rates are TF/s of the hot loop of kernels with matrix products, GB/s of the byte
 with the hint of 8 worker warps; Triton's kernels do the same work in tiles of their own, those on rows for shorter rows. The ratio is the time of ours by that of the best other: above 1 ours is slower. The limit is the share of the tensor
 peak of the types, or of 90 % of the bandwidth of DRAM. Resources are ours: registers of a thread, spilled bytes, bytes of shared memory of a block,
 warps of a block, blocks on a multiprocessor.
+
+Known faults of the judge: it sees neither sectors nor bank conflicts, which tests/perfsmall holds on the emulator. Kernels that load by TMA count as running
+at the limit of DRAM, so that a ratio of a memory-bound kernel above 1 on sm_90 and later compares with an assumption. Passes over a row add up, though those of
+different blocks overlap. Triton's kernels on rows read a short row once, ours the row as often as the bytecode says.
 `
 
 // otherFigures is the heading of docs/benchmarks.md from which on it is not this program's.

@@ -3,7 +3,7 @@ package ir
 import (
 	"strings"
 
-	"tileiras/internal/budget"
+	"tileiras/ir/budget"
 	"tileiras/ir/float"
 )
 

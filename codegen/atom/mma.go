@@ -7,9 +7,9 @@ import (
 	"sync"
 
 	"tileiras/codegen/layout"
+	"tileiras/codegen/planted"
 	"tileiras/codegen/ptxop"
 	"tileiras/codegen/target"
-	"tileiras/internal/planted"
 )
 
 // MMA is a matrix product of one warp: D = A*B + C with A MxK, B KxN, C and D MxN.

@@ -2,9 +2,9 @@ package nvvm
 
 import (
 	"tileiras/codegen/layout"
+	"tileiras/codegen/planted"
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
-	"tileiras/internal/planted"
 	"tileiras/ir"
 	"tileiras/ir/float"
 )

@@ -9,7 +9,7 @@ import (
 
 	"tileiras/codegen/ptxop"
 	"tileiras/codegen/target"
-	"tileiras/internal/budget"
+	"tileiras/ir/budget"
 )
 
 // builder makes LLVM instructions in one function. It folds constants and never makes a pure instruction twice in a block, so that

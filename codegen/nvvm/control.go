@@ -4,9 +4,9 @@ import (
 	llvm "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/metadata"
 
+	"tileiras/codegen/planted"
 	"tileiras/codegen/ptxop"
 	"tileiras/dialects/tileaa"
-	"tileiras/internal/planted"
 	"tileiras/ir"
 )
 

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"tileiras/codegen/layout"
+	"tileiras/codegen/planted"
 	"tileiras/dialects/tileaa"
-	"tileiras/internal/planted"
 	"tileiras/ir"
 )
 

@@ -8,8 +8,8 @@ import (
 	"github.com/llir/llvm/ir/value"
 
 	"tileiras/codegen/local"
+	"tileiras/codegen/planted"
 	"tileiras/codegen/ptxop"
-	"tileiras/internal/planted"
 )
 
 // This file writes a rotated loop.

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 	"slices"
 
+	"tileiras/codegen/planted"
 	"tileiras/codegen/ptxop"
-	"tileiras/internal/planted"
 )
 
 func trailingZeros(x uint64) int { return bits.TrailingZeros64(x) }

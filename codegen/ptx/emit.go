@@ -10,7 +10,7 @@ import (
 	"tileiras/codegen/options"
 	"tileiras/codegen/ptxop"
 	"tileiras/codegen/target"
-	"tileiras/internal/budget"
+	"tileiras/ir/budget"
 )
 
 // Options of Emit.

@@ -9,7 +9,7 @@ import (
 	"github.com/llir/llvm/ir/enum"
 	"github.com/llir/llvm/ir/types"
 
-	"tileiras/internal/budget"
+	"tileiras/ir/budget"
 )
 
 // globals writes the variables of the module that live in global and constant

@@ -2,7 +2,7 @@ package ptx
 
 import (
 	"tileiras/codegen/ptxop"
-	"tileiras/internal/budget"
+	"tileiras/ir/budget"
 )
 
 // The machine form of one kernel: blocks of instructions, each a ptxop row with

@@ -9,7 +9,7 @@ import (
 	llvm "github.com/llir/llvm/ir"
 
 	"tileiras/codegen/target"
-	"tileiras/internal/budget"
+	"tileiras/ir/budget"
 	"tileiras/passes"
 	"tileiras/passes/pass"
 )

@@ -8,9 +8,9 @@ import (
 	"tileiras/dialects/cudatile"
 	"tileiras/dialects/cudatile/bytecode"
 	"tileiras/dialects/tileaa"
-	"tileiras/internal/budget"
 	"tileiras/internal/remark"
 	"tileiras/ir"
+	"tileiras/ir/budget"
 )
 
 // Result is what a compile produced.

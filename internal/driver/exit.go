@@ -8,8 +8,8 @@ import (
 
 	"tileiras/codegen/nvvm"
 	"tileiras/dialects/cudatile/bytecode"
-	"tileiras/internal/budget"
 	"tileiras/ir"
+	"tileiras/ir/budget"
 	"tileiras/passes/pass"
 )
 

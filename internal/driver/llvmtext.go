@@ -6,7 +6,7 @@ import (
 
 	llvm "github.com/llir/llvm/ir"
 
-	"tileiras/internal/budget"
+	"tileiras/ir/budget"
 )
 
 // llvmText is a module as text. The printer of LLVM IR knows no context and takes half a second for a function of 100,000 instructions,

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"tileiras/codegen/nvvm"
-	"tileiras/internal/budget"
+	"tileiras/ir/budget"
 	"tileiras/passes"
 	"tileiras/passes/pass"
 )

@@ -8,8 +8,8 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"tileiras/internal/budget"
-	"tileiras/internal/planted"
+	"tileiras/codegen/planted"
+	"tileiras/ir/budget"
 	"tileiras/passes/pass"
 )
 

@@ -12,9 +12,9 @@ import (
 	"tileiras/dialects/cudatile"
 	"tileiras/dialects/cudatile/bytecode"
 	"tileiras/dialects/tileaa"
-	"tileiras/internal/budget"
 	"tileiras/internal/remark"
 	"tileiras/ir"
+	"tileiras/ir/budget"
 	"tileiras/passes"
 	"tileiras/passes/pass"
 )

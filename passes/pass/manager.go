@@ -5,10 +5,10 @@ import (
 	"runtime/debug"
 	"slices"
 
+	"tileiras/codegen/planted"
 	"tileiras/dialects/tileaa"
-	"tileiras/internal/budget"
-	"tileiras/internal/planted"
 	"tileiras/ir"
+	"tileiras/ir/budget"
 )
 
 // Manager runs passes in order over one state.

@@ -2,9 +2,9 @@
 package sync
 
 import (
+	"tileiras/codegen/planted"
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
-	"tileiras/internal/planted"
 	"tileiras/ir"
 	"tileiras/passes/facts"
 	"tileiras/passes/pass"

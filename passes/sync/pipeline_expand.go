@@ -4,9 +4,9 @@ import (
 	"math"
 	"slices"
 
+	"tileiras/codegen/planted"
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
-	"tileiras/internal/planted"
 	"tileiras/ir"
 	"tileiras/passes/pass"
 )

@@ -3,8 +3,8 @@ package sync
 import (
 	"slices"
 
+	"tileiras/codegen/planted"
 	"tileiras/dialects/tileaa"
-	"tileiras/internal/planted"
 	"tileiras/ir"
 )
 

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"tileiras/codegen/cost"
+	"tileiras/codegen/planted"
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
-	"tileiras/internal/planted"
 	"tileiras/ir"
 	"tileiras/passes/kernel"
 	"tileiras/passes/pass"

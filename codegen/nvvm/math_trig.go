@@ -210,11 +210,12 @@ func (m real) atan2(y, x reg) reg {
 	} else {
 		r = m.atanOfQuotient(small, large)
 	}
-	half := 1 << m.mantissa() // pi/2: one less in the exponent
-	fold := m.fadd(m.fsub(m.bits(m.pi-uint64(half)), r), m.bits(m.piLow-uint64(half)))
-	r = m.sel(m.less(ax, ay), fold, r)
+	// pi - (pi/2 - r) is pi/2 + r, with the low part of pi/2 added once.
+	half := uint64(1) << m.mantissa() // pi/2: one less in the exponent
 	minus := m.icmp(slt, m.raw(x), con(m.k.asInt(), 0))
-	r = m.sel(minus, m.fadd(m.fsub(m.bits(m.pi), r), m.bits(m.piLow)), r)
+	steep := m.fadd(m.fsub(m.bits(m.pi-half), m.sel(minus, m.fneg(r), r)), m.bits(m.piLow-half))
+	flat := m.sel(minus, m.fadd(m.fsub(m.bits(m.pi), r), m.bits(m.piLow)), r)
+	r = m.sel(m.less(ax, ay), steep, flat)
 	return m.sel(m.isNaN(x, y), m.nan(), m.withSign(r, y))
 }
 

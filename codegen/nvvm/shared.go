@@ -159,9 +159,9 @@ func (f *fn) sharedAddress(b *buffer, cols []uint64, offset uint64, corner reg) 
 	return base, constant*int64(b.bytes) + b.offset
 }
 
-// sharedRuns cuts the access of layout l to a buffer into the widest vectors of at most 16 bytes.
-func (f *fn) sharedRuns(b *buffer, l layout.Layout, guard reg) []run {
-	v, _ := b.Mem.Vectors(l, b.Mem.MaxVec(l, 16/b.bytes))
+// sharedRuns cuts the access of layout l to a buffer into the widest vectors of at most so many elements and 16 bytes.
+func (f *fn) sharedRuns(b *buffer, l layout.Layout, most int, guard reg) []run {
+	v, _ := b.Mem.Vectors(l, b.Mem.MaxVec(l, min(most, 16/b.bytes)))
 	cols := f.threadOffsets(v.Lane, v.Warp)
 	var out []run
 	for _, g := range v.Groups {
@@ -180,7 +180,7 @@ func bufferStore(f *fn, op *ir.Op) {
 		f.storeMatrices(b, l, p, x)
 		return
 	}
-	for _, r := range f.sharedRuns(b, l, f.owners(l)) {
+	for _, r := range f.sharedRuns(b, l, 16, f.owners(l)) {
 		f.storeRun("st.shared", r, x)
 	}
 }
@@ -198,7 +198,7 @@ func bufferLoad(f *fn, op *ir.Op) {
 
 func (f *fn) loadShared(b *buffer, l layout.Layout, elem ir.Type) *tile {
 	out := f.newTile(f.sharedElem(elem), l.Regs())
-	for _, r := range f.sharedRuns(b, l, boolean(true)) {
+	for _, r := range f.sharedRuns(b, l, 16, boolean(true)) {
 		f.loadRun("ld.shared", r, out, nil)
 	}
 	f.fillReplicas(out, l)
@@ -364,7 +364,7 @@ func asyncCopy(f *fn, op *ir.Op) {
 	vec := vecOf(op)
 	from := f.tiledRuns(op, v, l, vec, boolean(true))
 	to := map[int]run{}
-	for _, r := range f.sharedRuns(b, l, boolean(true)) {
+	for _, r := range f.sharedRuns(b, l, vec, boolean(true)) {
 		to[r.regs[0]] = r
 	}
 	owner := f.owners(l)

@@ -436,7 +436,7 @@ func (w *writer) dropped(name string, value ir.Attribute) string {
 		if r := inRange(1, 10, false); r != "" {
 			return r
 		}
-		return "loops are not pipelined yet"
+		return "the plan decides how many iterations ahead a loop loads"
 	case "allow_tma":
 		if b, ok := value.(ir.BoolAttr); ok && !bool(b) {
 			return ""

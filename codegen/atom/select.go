@@ -50,13 +50,10 @@ func SelectMMA(t *target.Target, a, b, c Elem, e Extent) (list []Candidate, reas
 			continue
 		}
 		for _, swap := range []bool{false, true} {
-			wantA, wantB := m.A, m.B
-			if swap {
-				if m.Shape.M == m.Shape.N {
-					continue // the same again
-				}
-				wantA, wantB = m.B, m.A
+			if swap && m.Shape.M == m.Shape.N {
+				continue // the same again
 			}
+			wantA, wantB := m.Operands(swap)
 			if !a.WidensTo(wantA) || !b.WidensTo(wantB) {
 				continue
 			}
@@ -83,6 +80,14 @@ func (e Extent) String() string {
 func (e Extent) Rows() int     { return max(1, e.Batch) * e.M }
 func (e Extent) Columns() int  { return max(1, e.Batch) * e.N }
 func (e Extent) Products() int { return e.Rows() * e.N * e.K }
+
+// Operands are the types of the tiles A and B of a product that the atom computes, transposed if swap.
+func (m *MMA) Operands(swap bool) (a, b Elem) {
+	if swap {
+		return m.B, m.A
+	}
+	return m.A, m.B
+}
 
 func (m *MMA) pad(e Extent, swap bool) Extent {
 	am, an := m.Shape.M, m.Shape.N

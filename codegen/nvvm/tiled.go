@@ -316,7 +316,7 @@ func (f *fn) boundsChecker(a *addresser, masked []bool) func(r int) reg {
 	}
 }
 
-// insideCounter counts the elements along a dimension from that of register r to the end of the array; behind it they are negative.
+// insideCounter counts the elements along a dimension from that of register r to the end of the array; past it the number is negative.
 func (a *addresser) insideCounter(d int) func(r int) reg {
 	limit := a.left(d)
 	return func(r int) reg {

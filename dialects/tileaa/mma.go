@@ -14,14 +14,6 @@ type MMAAttr struct {
 	Swap  bool
 }
 
-// Operands are the types of the tiles A and B of a product that the instruction computes.
-func (a *MMAAttr) Operands() (lhs, rhs atom.Elem) {
-	if a.Swap {
-		return a.Atom.B, a.Atom.A
-	}
-	return a.Atom.A, a.Atom.B
-}
-
 // AttrDialect is the dialect of the attribute.
 func (*MMAAttr) AttrDialect() string { return "tileaa" }
 

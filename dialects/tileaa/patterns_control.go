@@ -118,9 +118,9 @@ func equalYields(_ *ir.Builder, op *ir.Op) bool {
 	return changed
 }
 
-// tripCount is how often a for of constant bounds runs; ok is false when they are not known. The difference of the bounds
+// TripCount is how often a for of constant bounds runs; ok is false when they are not known. The difference of the bounds
 // is taken as an unsigned number, which it is when lower is below upper.
-func tripCount(op *ir.Op) (n uint64, ok bool) {
+func TripCount(op *ir.Op) (n uint64, ok bool) {
 	f := For{op}
 	lower, upper := f.Lower(), f.Upper()
 	if lower == upper {
@@ -144,7 +144,7 @@ func tripCount(op *ir.Op) (n uint64, ok bool) {
 
 // shortFor: a for without iterations gives its first values; one iteration takes the place of the for.
 func shortFor(_ *ir.Builder, op *ir.Op) bool {
-	n, ok := tripCount(op)
+	n, ok := TripCount(op)
 	f := For{op}
 	flow, _ := ir.LoopOf(op)
 	inits := f.Inits()

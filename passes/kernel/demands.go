@@ -66,6 +66,14 @@ func TileRegisters(v *ir.Value) int {
 	return int(t.NumElements()) * elemRegs(t.Elem)
 }
 
+// RegistersOf is the 32-bit registers of a thread for a tile in its layout; 0 for everything else.
+func RegistersOf(v *ir.Value) int {
+	if l := tileaa.LayoutOf(v); l != nil {
+		return cost.Registers(*l, tileaa.ElemBits(tileaa.AsTile(v).Elem))
+	}
+	return 0
+}
+
 func elemRegs(elem ir.Type) int {
 	if _, ok := elem.(*tileaa.PtrType); ok {
 		return 1

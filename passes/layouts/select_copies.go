@@ -9,6 +9,7 @@ import (
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
+	"tileiras/passes/kernel"
 	"tileiras/passes/pass"
 )
 
@@ -188,22 +189,14 @@ func heldTooLong(s *pass.State, dot *ir.Op) bool {
 		if !tileaa.IsProduct(op) {
 			continue
 		}
-		regs += registersOf(op.Result(0))
+		regs += kernel.RegistersOf(op.Result(0))
 		for _, v := range op.Operands()[:2] {
 			if ir.DefinedOutside(v, loop) {
-				regs += registersOf(v)
+				regs += kernel.RegistersOf(v)
 			}
 		}
 	}
 	return regs > min(s.Target.Registers/(32*tileaa.WarpsOf(dot)), s.Target.RegistersPerThread)
-}
-
-// registersOf is the registers that a thread needs for a tile in its layout.
-func registersOf(v *ir.Value) int {
-	if l := tileaa.LayoutOf(v); l != nil {
-		return cost.Registers(*l, tileaa.ElemBits(tileaa.AsTile(v).Elem))
-	}
-	return 0
 }
 
 // waited reports whether a wait for all copies stands among the reads in front of an op already.

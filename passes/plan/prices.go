@@ -110,9 +110,7 @@ func (p *prices) product(op *ir.Op, warps, pieces int, tooBig func(slice.Product
 func (p *prices) whole(warps int) int {
 	total := 0
 	for _, l := range p.loopsOf(warps) {
-		if len(l.Shared) > 0 { // else nothing is known of what it takes to load in parts
-			total += 4 * l.Cycles(p.s.Target) * l.weight
-		}
+		total += 4 * l.cycles
 	}
 	p.s.Walk(p.entry, ir.PreOrder, func(op *ir.Op) {
 		if tileaa.IsProduct(op) && ir.EnclosingLoop(op) == nil {
@@ -141,24 +139,21 @@ func (p *prices) atoms(warps int) (list []product) {
 func (p *prices) overlap(warps int) string {
 	most, text := -1, ""
 	for _, l := range p.loopsOf(warps) {
-		if len(l.Shared) == 0 {
-			continue
-		}
-		if n := l.Cycles(p.s.Target) * l.weight; n > most {
-			slots := l.Slots(p.s.Target)
-			most, text = n, fmt.Sprintf(", %d slots, %d blocks", slots, l.Blocks(p.s.Target, slots))
+		if l.cycles > most {
+			most, text = l.cycles, fmt.Sprintf(", %d slots, %d blocks", l.slots, l.Blocks(p.s.Target, l.slots))
 		}
 	}
 	return text
 }
 
-// weighted is a loop, and how often an iteration is assumed to run.
+// weighted is a loop with the slots that are best for it, and its time with them, as often as an iteration is assumed to run.
 type weighted struct {
 	cost.Loop
-	weight int
+	slots, cycles int
 }
 
-// loopsOf are the innermost loops around products.
+// loopsOf are the innermost loops around products, but for those that shared memory has no room for: nothing is known of what it takes to
+// load in parts.
 func (p *prices) loopsOf(warps int) []weighted {
 	if list, old := p.loops[warps]; old {
 		return list
@@ -171,7 +166,10 @@ func (p *prices) loopsOf(warps int) []weighted {
 		}
 		if loop := ir.EnclosingLoop(op); loop != nil && !seen[loop] {
 			seen[loop] = true
-			list = append(list, weighted{p.loop(loop, warps), cost.LoopWeight(ir.LoopDepth(loop) + 1)})
+			if l := p.loop(loop, warps); len(l.Shared) > 0 {
+				slots := l.Slots(p.s.Target)
+				list = append(list, weighted{l, slots, l.CyclesWith(p.s.Target, slots) * cost.LoopWeight(ir.LoopDepth(loop)+1)})
+			}
 		}
 	})
 	p.loops[warps] = list

@@ -13,9 +13,9 @@ import (
 	"tileiras/passes/pass"
 )
 
-// select-atoms realises what the plan says of dots, picks the instruction of those that were cut, and how warps share it, and decides about every access to memory what codegen must not ask facts for:
-// how wide it is, along which dimension memory runs, which dimensions need a bounds check, and how many bits hold its coordinates and
-// offsets.
+// select-atoms realises what the plan says of dots, and picks the instruction of those that were cut and how warps share it. About every
+// access to memory it decides what codegen must not ask facts for: how wide it is, along which dimension memory runs, which dimensions need
+// a bounds check, and how many bits hold its coordinates and offsets.
 //
 //	dot %a, %b, %c                   =>   dot %a, %b, %c {atom = #tileaa.mma<"mma.m16n8k16...", warps = [1, 4, 2, 1]>}
 //	tiled_load %block                =>   tiled_load %block {vec = 8, fast = 1, masked = [true, false]}
@@ -69,7 +69,7 @@ func selectDot(s *pass.State, op *ir.Op) error {
 	}
 	b := ir.NewBuilder(s.Ctx).Before(op)
 	b.Loc = op.Loc()
-	wantA, wantB := dot.Atom().Operands()
+	wantA, wantB := dot.Atom().Atom.Operands(dot.Atom().Swap)
 	op.SetOperand(0, widen(b, op.Operand(0), ea, wantA))
 	op.SetOperand(1, widen(b, op.Operand(1), eb, wantB))
 	return nil

@@ -185,7 +185,7 @@ func (g *staging) underWay() (all, most int) {
 	for _, st := range g.groups {
 		n := 0
 		for _, l := range st.loads {
-			n += cost.Registers(*tileaa.LayoutOf(l.Result(0)), tileaa.ElemBits(tileaa.AsTile(l.Result(0)).Elem))
+			n += kernel.RegistersOf(l.Result(0))
 		}
 		all, most = all+n, max(most, n)
 	}

@@ -163,21 +163,15 @@ func (a *addressing) first(v *ir.Value, carried bool) (deep int, ok bool) {
 func (u *unrolling) demand(s *pass.State, entry *ir.Op) cost.Loads {
 	plan := tileaa.PlanOf(entry)
 	l := cost.Loads{Warps: plan.Warps, Limit: plan.MaxReg, Held: unrollReserve, Trips: -1}
-	if n, ok := u.knownTrips(); ok {
+	if n, ok := tileaa.TripCount(u.loop.Op); ok {
 		l.Trips = int(min(n, 1<<16))
 	}
-	registers := func(v *ir.Value) int {
-		if t := tileaa.LayoutOf(v); t != nil {
-			return cost.Registers(*t, tileaa.ElemBits(tileaa.AsTile(v).Elem))
-		}
-		return 1
-	}
 	for _, v := range u.flow.Carried() {
-		l.Held += registers(v)
+		l.Held += max(1, kernel.RegistersOf(v))
 	}
 	for op := range u.loads { // a sum: the order cannot matter
 		v := op.Result(0)
-		l.Registers += registers(v)
+		l.Registers += max(1, kernel.RegistersOf(v))
 		if t := tileaa.LayoutOf(v); t != nil {
 			l.Bytes += cost.LoadedBytes(*t, tileaa.ElemBits(tileaa.AsTile(v).Elem))
 		} else {
@@ -190,20 +184,6 @@ func (u *unrolling) demand(s *pass.State, entry *ir.Op) cost.Loads {
 
 // unrollReserve is the registers for addresses, bounds and what an iteration computes.
 const unrollReserve = 24
-
-// knownTrips is the number of iterations where it is a constant.
-func (u *unrolling) knownTrips() (uint64, bool) {
-	lo, ok1 := tileaa.SplatInt(u.loop.Lower())
-	hi, ok2 := tileaa.SplatInt(u.loop.Upper())
-	step, ok3 := tileaa.SplatInt(u.loop.Step())
-	switch {
-	case !ok1 || !ok2 || !ok3 || step <= 0 || u.loop.Unsigned() && (lo < 0 || hi < 0):
-		return 0, false
-	case lo >= hi:
-		return 0, true
-	}
-	return (uint64(hi)-uint64(lo)-1)/uint64(step) + 1, true
-}
 
 // unroll replaces the loop by one of so many iterations at a time, and one of the rest.
 func (u *unrolling) unroll(s *pass.State, factor int) {
@@ -224,7 +204,7 @@ func (u *unrolling) unroll(s *pass.State, factor int) {
 	u.fill(main)
 	u.b.After(main.Op)
 	results := main.Op.Results()
-	if n, ok := u.knownTrips(); !ok || n%uint64(factor) != 0 {
+	if n, ok := tileaa.TripCount(u.loop.Op); !ok || n%uint64(factor) != 0 {
 		from := whole
 		if planted.On("unrolled-rest") {
 			from = tileaa.NewAddi(u.b, whole, tileaa.Const(u.b, t, 1), tileaa.AddiOptions{}).Result() // one iteration is left out
@@ -248,7 +228,7 @@ func (u *unrolling) unroll(s *pass.State, factor int) {
 
 // trips is the number of iterations, a number without sign.
 func (u *unrolling) trips(t *tileaa.TileType) *ir.Value {
-	if n, ok := u.knownTrips(); ok {
+	if n, ok := tileaa.TripCount(u.loop.Op); ok {
 		return tileaa.Const(u.b, t, int64(n))
 	}
 	signedness := def.Signed
@@ -273,7 +253,7 @@ func (u *unrolling) trips(t *tileaa.TileType) *ir.Value {
 
 // wholeRounds is the iterations of the unrolled loop.
 func (u *unrolling) wholeRounds(t *tileaa.TileType, trips *ir.Value) *ir.Value {
-	if n, ok := u.knownTrips(); ok {
+	if n, ok := tileaa.TripCount(u.loop.Op); ok {
 		return tileaa.Const(u.b, t, int64(n-n%uint64(u.factor)))
 	}
 	return tileaa.NewAndi(u.b, trips, tileaa.Const(u.b, t, -int64(u.factor))).Result()

@@ -184,27 +184,6 @@ func TestCatAndExtract(t *testing.T) {
 	}
 }
 
-// What pad adds at the end of a dimension is a number, or 0.
-func TestPad(t *testing.T) {
-	half := layout.Must([]int{8, 32}, layout.Bases{Reg: []uint64{1, 2, 128}, Lane: []uint64{4, 8, 16, 32, 64}})
-	k := tileIO{warps: 1, in: []ioTile{{"i16", half}}, out: ioTile{"i16", half.Cat(0)}}
-	for _, value := range []string{"", "%seven"} {
-		k.body = fmt.Sprintf("    %%seven = constant <i16: 7> : tile<i16>\n    %%r = pad %%v0 : (%s) -> %s", k.in[0].typ(), k.out.typ())
-		want := make([]byte, 512)
-		if value != "" {
-			k.body = fmt.Sprintf("    %%seven = constant <i16: 7> : tile<i16>\n    %%r = pad %%v0, value(%s) : (%s, tile<i16>) -> %s", value, k.in[0].typ(), k.out.typ())
-			for i := 0; i < len(want); i += 2 {
-				want[i] = 7
-			}
-		}
-		x := data(1, 16)[:512]
-		out, _ := launch(t, "sm_80", k.text(), 1, x, make([]byte, 1024))
-		if string(out[1][:512]) != string(x) || string(out[1][512:]) != string(want) {
-			t.Errorf("padded by %q: %x", value, out[1])
-		}
-	}
-}
-
 // Gathers take coordinates from a tile; those outside read the padding and write nothing.
 func TestGatherAndScatter(t *testing.T) {
 	const text = `

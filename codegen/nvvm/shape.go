@@ -19,7 +19,6 @@ func init() {
 		tileaa.OpCat:            cat,
 		tileaa.OpExtract:        extract,
 		tileaa.OpInsert:         insert,
-		tileaa.OpPad:            pad,
 		tileaa.OpPack:           repack,
 		tileaa.OpUnpack:         repack,
 		tileaa.OpConvertLayout:  convertLayout,
@@ -228,44 +227,6 @@ func insert(f *fn, op *ir.Op) {
 		for i, r := range regs {
 			out.regs[r] = f.reg(x, i)
 		}
-	}
-	f.set(op, out)
-}
-
-// pad enlarges a tile at its ends: a thread knows by its coordinates which of its elements are new. Registers of the source are
-// those that hold the same coordinates.
-func pad(f *fn, op *ir.Op) {
-	p := ir.Cast[tileaa.Pad](op)
-	x := f.tileFor(p.Source())
-	from, to := tileaa.AsTile(p.Source()), tileaa.AsTile(p.Result())
-	value := con(x.k, 0)
-	if v := f.val(p.Value()); v != nil {
-		value = f.reg(v, 0)
-	}
-	source, result := layoutOf(from, f.warps), layoutOf(to, f.warps)
-	// The source's elements in the numbering of the result.
-	var bases []uint64
-	for _, b := range source.Column(layout.Reg) {
-		bases = append(bases, result.Flat(source.Coords(b)))
-	}
-	span := layout.NewSpan(bases...)
-	out := f.newTile(to.Elem, numRegs(to))
-	for r := range out.regs {
-		inside := boolean(true)
-		at := result.Coords(result.Apply(r, 0, 0, 0))
-		held := slices.Clone(at)
-		for d, size := range from.Shape {
-			if size == to.Shape[d] {
-				continue
-			}
-			inside = f.and(inside, f.icmp(ult, f.at(f.coordinateOf(result, d), r), i32(size)))
-			held[d] = at[d] % int(size)
-		}
-		i, ok := span.Solve(result.Flat(held))
-		if !ok {
-			f.unsupported("%s to %s in these layouts", ir.ShortType(tileaa.Tile(f.ctx, from.Elem, from.Shape...)), ir.ShortType(tileaa.Tile(f.ctx, to.Elem, to.Shape...)))
-		}
-		out.regs[r] = f.sel(inside, f.reg(x, int(i)), value)
 	}
 	f.set(op, out)
 }

@@ -279,7 +279,6 @@ var identities = map[ir.Code]identity{
 	OpUnpack:        func(op *ir.Op) *ir.Value { return inverse[Pack](op) },
 	OpSplat:         unchanged,
 	OpBroadcast:     unchanged,
-	OpPad:           unchanged,
 	OpExtract:       unchanged, // one slice: its number is 0 or undefined
 	OpInsert:        unchanged,
 	OpConvertLayout: castBack,
@@ -357,7 +356,6 @@ var attrFolds = map[ir.Code]attrFold{
 	OpReshape:       reshapeConstant,
 	OpPermute:       permuteConstant,
 	OpExtract:       splatOfConstant,
-	OpPad:           padConstant,
 	OpCat:           catConstant,
 	OpConvertLayout: reshapeConstant,
 	OpAssume:        func(op *ir.Op) *ir.DenseAttr { return ConstantOf(op.Operand(0)) },

@@ -82,18 +82,6 @@ func permuteConstant(op *ir.Op) *ir.DenseAttr {
 }
 
 // padConstant is a pad of equal elements with the same element.
-func padConstant(op *ir.Op) *ir.DenseAttr {
-	x, ok := SplatValue(op.Operand(0))
-	fill := uint64(0)
-	if ok && op.NumOperands() > 1 {
-		fill, ok = SplatValue(op.Operand(1))
-	}
-	if !ok || fill != x {
-		return nil
-	}
-	return SplatOf(AsTile(op.Result(0)), x)
-}
-
 func catConstant(op *ir.Op) *ir.DenseAttr {
 	x, ok := SplatValue(op.Operand(0))
 	y, yes := SplatValue(op.Operand(1))

@@ -77,7 +77,6 @@ const (
 	OpCat
 	OpExtract
 	OpInsert
-	OpPad
 	OpAssume
 	OpOffset
 	OpDot
@@ -1773,32 +1772,6 @@ func NewInsert(b *ir.Builder, resultType ir.Type, source *ir.Value, dest *ir.Val
 	s.AddOperand(indices...)
 	s.Types = []ir.Type{resultType}
 	return Insert{b.Create(s)}
-}
-
-// Pad is pad: enlarges dimensions at their ends; new elements are the rank-0 value, or 0.
-type Pad struct{ Op *ir.Op }
-
-func (Pad) Matches(c ir.Code) bool { return c == OpPad }
-
-func (o Pad) Source() *ir.Value     { return o.Op.OperandOf(0) }
-func (o Pad) SetSource(v *ir.Value) { o.Op.SetOperandOf(0, v) }
-func (o Pad) Value() *ir.Value      { return o.Op.OperandOf(1) }
-func (o Pad) SetValue(v *ir.Value)  { o.Op.SetOperandOf(1, v) }
-func (o Pad) Result() *ir.Value     { return o.Op.ResultOf(0) }
-
-// PadOptions are what a pad may lack.
-type PadOptions struct {
-	Value *ir.Value
-}
-
-// NewPad makes a pad at the builder's place.
-func NewPad(b *ir.Builder, resultType ir.Type, source *ir.Value, opts PadOptions) Pad {
-	s := ir.State{Def: opRows[OpPad.Index()-1]}
-	s.Groups = make([]int32, 0, 2)
-	s.AddOperand(source)
-	s.AddOperand(opts.Value)
-	s.Types = []ir.Type{resultType}
-	return Pad{b.Create(s)}
 }
 
 // Assume is assume: passes the value with a promise about it.
@@ -3759,7 +3732,6 @@ func (UnaryOp) Matches(c ir.Code) bool {
 		OpPermute,
 		OpExtract,
 		OpInsert,
-		OpPad,
 		OpConvertLayout:
 		return true
 	}
@@ -3803,9 +3775,8 @@ var unaryOpSource = [...]int8{
 	65:  0, // permute
 	67:  0, // extract
 	68:  0, // insert
-	69:  0, // pad
-	106: 0, // convert_layout
-	119: 0}
+	105: 0, // convert_layout
+	118: 0}
 
 func (o UnaryOp) Source() *ir.Value { return o.Op.OperandOf(int(unaryOpSource[o.Op.Code().Index()])) }
 func (o UnaryOp) SetSource(v *ir.Value) {
@@ -3849,9 +3820,8 @@ var unaryOpResult = [...]int8{
 	65:  0, // permute
 	67:  0, // extract
 	68:  0, // insert
-	69:  0, // pad
-	106: 0, // convert_layout
-	119: 0}
+	105: 0, // convert_layout
+	118: 0}
 
 func (o UnaryOp) Result() *ir.Value { return o.Op.ResultOf(int(unaryOpResult[o.Op.Code().Index()])) }
 
@@ -3921,9 +3891,9 @@ var binaryOpLhs = [...]int8{
 	44:  0, // shri
 	47:  0, // cmpi
 	66:  0, // cat
-	72:  0, // dot
-	73:  0, // dot_scaled
-	119: 0}
+	71:  0, // dot
+	72:  0, // dot_scaled
+	118: 0}
 
 func (o BinaryOp) Lhs() *ir.Value     { return o.Op.OperandOf(int(binaryOpLhs[o.Op.Code().Index()])) }
 func (o BinaryOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(binaryOpLhs[o.Op.Code().Index()]), v) }
@@ -3955,9 +3925,9 @@ var binaryOpRhs = [...]int8{
 	44:  1, // shri
 	47:  1, // cmpi
 	66:  1, // cat
-	72:  1, // dot
-	73:  1, // dot_scaled
-	119: 0}
+	71:  1, // dot
+	72:  1, // dot_scaled
+	118: 0}
 
 func (o BinaryOp) Rhs() *ir.Value     { return o.Op.OperandOf(int(binaryOpRhs[o.Op.Code().Index()])) }
 func (o BinaryOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(binaryOpRhs[o.Op.Code().Index()]), v) }
@@ -3989,9 +3959,9 @@ var binaryOpResult = [...]int8{
 	44:  0, // shri
 	47:  0, // cmpi
 	66:  0, // cat
-	72:  0, // dot
-	73:  0, // dot_scaled
-	119: 0}
+	71:  0, // dot
+	72:  0, // dot_scaled
+	118: 0}
 
 func (o BinaryOp) Result() *ir.Value { return o.Op.ResultOf(int(binaryOpResult[o.Op.Code().Index()])) }
 
@@ -4025,7 +3995,7 @@ var signedOpSignedness = [...]int8{
 	50:  0, // exti
 	53:  0, // ftoi
 	54:  0, // itof
-	119: 0}
+	118: 0}
 
 func (o SignedOp) Signedness() def.Signedness {
 	v, _ := o.Op.EnumAttr(int(signedOpSignedness[o.Op.Code().Index()]))
@@ -4059,7 +4029,7 @@ var overflowOpOverflow = [...]int8{
 	43:  0, // shli
 	46:  0, // negi
 	51:  0, // trunci
-	119: 0}
+	118: 0}
 
 func (o OverflowOp) Overflow() def.Overflow {
 	v, _ := o.Op.EnumAttr(int(overflowOpOverflow[o.Op.Code().Index()]))
@@ -4101,7 +4071,7 @@ var roundedOpRounding = [...]int8{
 	27:  0, // tanh
 	36:  1, // divi
 	52:  0, // ftof
-	119: 0}
+	118: 0}
 
 func (o RoundedOp) Rounding() def.Rounding {
 	v, _ := o.Op.EnumAttr(int(roundedOpRounding[o.Op.Code().Index()]))
@@ -4143,7 +4113,7 @@ var flushingOpFlushToZero = [...]int8{
 	16:  1, // sqrt
 	17:  0, // rsqrt
 	19:  0, // exp2
-	119: 0}
+	118: 0}
 
 func (o FlushingOp) FlushToZero() bool {
 	return o.Op.FlagAttr(int(flushingOpFlushToZero[o.Op.Code().Index()]))
@@ -4168,7 +4138,7 @@ func (NaNOp) Matches(c ir.Code) bool {
 var naNOpLhs = [...]int8{
 	9:   0, // maxf
 	10:  0, // minf
-	119: 0}
+	118: 0}
 
 func (o NaNOp) Lhs() *ir.Value     { return o.Op.OperandOf(int(naNOpLhs[o.Op.Code().Index()])) }
 func (o NaNOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpLhs[o.Op.Code().Index()]), v) }
@@ -4176,7 +4146,7 @@ func (o NaNOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpLhs[o.Op.Code().
 var naNOpRhs = [...]int8{
 	9:   1, // maxf
 	10:  1, // minf
-	119: 0}
+	118: 0}
 
 func (o NaNOp) Rhs() *ir.Value     { return o.Op.OperandOf(int(naNOpRhs[o.Op.Code().Index()])) }
 func (o NaNOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpRhs[o.Op.Code().Index()]), v) }
@@ -4184,7 +4154,7 @@ func (o NaNOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpRhs[o.Op.Code().
 var naNOpPropagateNan = [...]int8{
 	9:   0, // maxf
 	10:  0, // minf
-	119: 0}
+	118: 0}
 
 func (o NaNOp) PropagateNan() bool { return o.Op.FlagAttr(int(naNOpPropagateNan[o.Op.Code().Index()])) }
 func (o NaNOp) SetPropagateNan(v bool) {
@@ -4205,9 +4175,9 @@ func (ContractionOp) Matches(c ir.Code) bool {
 }
 
 var contractionOpLhs = [...]int8{
-	72:  0, // dot
-	73:  0, // dot_scaled
-	119: 0}
+	71:  0, // dot
+	72:  0, // dot_scaled
+	118: 0}
 
 func (o ContractionOp) Lhs() *ir.Value {
 	return o.Op.OperandOf(int(contractionOpLhs[o.Op.Code().Index()]))
@@ -4217,9 +4187,9 @@ func (o ContractionOp) SetLhs(v *ir.Value) {
 }
 
 var contractionOpRhs = [...]int8{
-	72:  1, // dot
-	73:  1, // dot_scaled
-	119: 0}
+	71:  1, // dot
+	72:  1, // dot_scaled
+	118: 0}
 
 func (o ContractionOp) Rhs() *ir.Value {
 	return o.Op.OperandOf(int(contractionOpRhs[o.Op.Code().Index()]))
@@ -4229,9 +4199,9 @@ func (o ContractionOp) SetRhs(v *ir.Value) {
 }
 
 var contractionOpAcc = [...]int8{
-	72:  2, // dot
-	73:  2, // dot_scaled
-	119: 0}
+	71:  2, // dot
+	72:  2, // dot_scaled
+	118: 0}
 
 func (o ContractionOp) Acc() *ir.Value {
 	return o.Op.OperandOf(int(contractionOpAcc[o.Op.Code().Index()]))
@@ -4241,9 +4211,9 @@ func (o ContractionOp) SetAcc(v *ir.Value) {
 }
 
 var contractionOpAtom = [...]int8{
-	72:  3, // dot
-	73:  0, // dot_scaled
-	119: 0}
+	71:  3, // dot
+	72:  0, // dot_scaled
+	118: 0}
 
 func (o ContractionOp) Atom() *MMAAttr {
 	return ir.OptionalAttr[*MMAAttr](o.Op, int(contractionOpAtom[o.Op.Code().Index()]))
@@ -4257,9 +4227,9 @@ func (o ContractionOp) SetAtom(v *MMAAttr) {
 }
 
 var contractionOpResult = [...]int8{
-	72:  0, // dot
-	73:  0, // dot_scaled
-	119: 0}
+	71:  0, // dot
+	72:  0, // dot_scaled
+	118: 0}
 
 func (o ContractionOp) Result() *ir.Value {
 	return o.Op.ResultOf(int(contractionOpResult[o.Op.Code().Index()]))
@@ -4279,9 +4249,9 @@ func (CombineOp) Matches(c ir.Code) bool {
 }
 
 var combineOpDim = [...]int8{
-	74:  0, // reduce
-	75:  0, // scan
-	119: 0}
+	73:  0, // reduce
+	74:  0, // scan
+	118: 0}
 
 func (o CombineOp) Dim() int64 {
 	v, _ := o.Op.IntAttr(int(combineOpDim[o.Op.Code().Index()]))
@@ -4292,9 +4262,9 @@ func (o CombineOp) SetDim(c *ir.Context, v int64) {
 }
 
 var combineOpIdentities = [...]int8{
-	74:  1, // reduce
-	75:  1, // scan
-	119: 0}
+	73:  1, // reduce
+	74:  1, // scan
+	118: 0}
 
 func (o CombineOp) Identities() ir.ArrayAttr {
 	return ir.OptionalAttr[ir.ArrayAttr](o.Op, int(combineOpIdentities[o.Op.Code().Index()]))
@@ -4308,9 +4278,9 @@ func (o CombineOp) SetIdentities(v ir.ArrayAttr) {
 }
 
 var combineOpOperands = [...]int8{
-	74:  0, // reduce
-	75:  0, // scan
-	119: 0}
+	73:  0, // reduce
+	74:  0, // scan
+	118: 0}
 
 func (o CombineOp) Operands() []*ir.Value {
 	return o.Op.OperandGroup(int(combineOpOperands[o.Op.Code().Index()]))
@@ -4320,9 +4290,9 @@ func (o CombineOp) SetOperands(vs []*ir.Value) {
 }
 
 var combineOpResults = [...]int8{
-	74:  0, // reduce
-	75:  0, // scan
-	119: 0}
+	73:  0, // reduce
+	74:  0, // scan
+	118: 0}
 
 func (o CombineOp) Results() []*ir.Value {
 	return o.Op.ResultGroup(int(combineOpResults[o.Op.Code().Index()]))
@@ -4344,9 +4314,9 @@ func (DimOp) Matches(c ir.Code) bool {
 
 var dimOpDim = [...]int8{
 	66:  0, // cat
-	74:  0, // reduce
-	75:  0, // scan
-	119: 0}
+	73:  0, // reduce
+	74:  0, // scan
+	118: 0}
 
 func (o DimOp) Dim() int64 { v, _ := o.Op.IntAttr(int(dimOpDim[o.Op.Code().Index()])); return v }
 func (o DimOp) SetDim(c *ir.Context, v int64) {
@@ -4371,7 +4341,7 @@ var symbolOpSymName = [...]int8{
 	1:   0, // module
 	2:   0, // entry
 	3:   0, // global
-	119: 0}
+	118: 0}
 
 func (o SymbolOp) SymName() string { return o.Op.TextAttr(int(symbolOpSymName[o.Op.Code().Index()])) }
 func (o SymbolOp) SetSymName(v string) {
@@ -4392,9 +4362,9 @@ func (GridOp) Matches(c ir.Code) bool {
 }
 
 var gridOpAxis = [...]int8{
-	95:  0, // program_id
-	96:  0, // num_programs
-	119: 0}
+	94:  0, // program_id
+	95:  0, // num_programs
+	118: 0}
 
 func (o GridOp) Axis() int64 { v, _ := o.Op.IntAttr(int(gridOpAxis[o.Op.Code().Index()])); return v }
 func (o GridOp) SetAxis(c *ir.Context, v int64) {
@@ -4402,9 +4372,9 @@ func (o GridOp) SetAxis(c *ir.Context, v int64) {
 }
 
 var gridOpResult = [...]int8{
-	95:  0, // program_id
-	96:  0, // num_programs
-	119: 0}
+	94:  0, // program_id
+	95:  0, // num_programs
+	118: 0}
 
 func (o GridOp) Result() *ir.Value { return o.Op.ResultOf(int(gridOpResult[o.Op.Code().Index()])) }
 
@@ -4427,10 +4397,10 @@ func (IndexedOp) Matches(c ir.Code) bool {
 var indexedOpIndices = [...]int8{
 	67:  1, // extract
 	68:  2, // insert
-	77:  1, // block_tile
-	110: 1, // buffer_extract
-	111: 2, // buffer_insert
-	119: 0}
+	76:  1, // block_tile
+	109: 1, // buffer_extract
+	110: 2, // buffer_insert
+	118: 0}
 
 func (o IndexedOp) Indices() []*ir.Value {
 	return o.Op.OperandGroup(int(indexedOpIndices[o.Op.Code().Index()]))
@@ -4466,22 +4436,22 @@ func (TokenOp) Matches(c ir.Code) bool {
 }
 
 var tokenOpToken = [...]int8{
-	78:  1, // tiled_load
-	79:  2, // tiled_store
-	80:  2, // tiled_atomic
-	81:  2, // multimem_store
-	82:  2, // multimem_reduce
-	83:  1, // multimem_load
-	84:  3, // load
-	85:  3, // store
-	86:  3, // atomic_rmw
-	87:  4, // atomic_cas
-	90:  0, // fence_alias
-	91:  0, // gdc_wait
-	92:  0, // gdc_launch_dependents
-	104: 1, // print
-	115: 2, // async_copy
-	119: 0}
+	77:  1, // tiled_load
+	78:  2, // tiled_store
+	79:  2, // tiled_atomic
+	80:  2, // multimem_store
+	81:  2, // multimem_reduce
+	82:  1, // multimem_load
+	83:  3, // load
+	84:  3, // store
+	85:  3, // atomic_rmw
+	86:  4, // atomic_cas
+	89:  0, // fence_alias
+	90:  0, // gdc_wait
+	91:  0, // gdc_launch_dependents
+	103: 1, // print
+	114: 2, // async_copy
+	118: 0}
 
 func (o TokenOp) Token() *ir.Value     { return o.Op.OperandOf(int(tokenOpToken[o.Op.Code().Index()])) }
 func (o TokenOp) SetToken(v *ir.Value) { o.Op.SetOperandOf(int(tokenOpToken[o.Op.Code().Index()]), v) }
@@ -4508,17 +4478,17 @@ func (MemoryOp) Matches(c ir.Code) bool {
 }
 
 var memoryOpToken = [...]int8{
-	78:  1, // tiled_load
-	79:  2, // tiled_store
-	80:  2, // tiled_atomic
-	81:  2, // multimem_store
-	82:  2, // multimem_reduce
-	83:  1, // multimem_load
-	84:  3, // load
-	85:  3, // store
-	86:  3, // atomic_rmw
-	87:  4, // atomic_cas
-	119: 0}
+	77:  1, // tiled_load
+	78:  2, // tiled_store
+	79:  2, // tiled_atomic
+	80:  2, // multimem_store
+	81:  2, // multimem_reduce
+	82:  1, // multimem_load
+	83:  3, // load
+	84:  3, // store
+	85:  3, // atomic_rmw
+	86:  4, // atomic_cas
+	118: 0}
 
 func (o MemoryOp) Token() *ir.Value { return o.Op.OperandOf(int(memoryOpToken[o.Op.Code().Index()])) }
 func (o MemoryOp) SetToken(v *ir.Value) {
@@ -4526,17 +4496,17 @@ func (o MemoryOp) SetToken(v *ir.Value) {
 }
 
 var memoryOpOrder = [...]int8{
-	78:  0, // tiled_load
-	79:  0, // tiled_store
-	80:  1, // tiled_atomic
-	81:  0, // multimem_store
-	82:  1, // multimem_reduce
-	83:  1, // multimem_load
-	84:  0, // load
-	85:  0, // store
-	86:  1, // atomic_rmw
-	87:  0, // atomic_cas
-	119: 0}
+	77:  0, // tiled_load
+	78:  0, // tiled_store
+	79:  1, // tiled_atomic
+	80:  0, // multimem_store
+	81:  1, // multimem_reduce
+	82:  1, // multimem_load
+	83:  0, // load
+	84:  0, // store
+	85:  1, // atomic_rmw
+	86:  0, // atomic_cas
+	118: 0}
 
 func (o MemoryOp) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(memoryOpOrder[o.Op.Code().Index()]))
@@ -4547,17 +4517,17 @@ func (o MemoryOp) SetOrder(v def.MemOrder) {
 }
 
 var memoryOpScope = [...]int8{
-	78:  1, // tiled_load
-	79:  1, // tiled_store
-	80:  2, // tiled_atomic
-	81:  1, // multimem_store
-	82:  2, // multimem_reduce
-	83:  2, // multimem_load
-	84:  1, // load
-	85:  1, // store
-	86:  2, // atomic_rmw
-	87:  1, // atomic_cas
-	119: 0}
+	77:  1, // tiled_load
+	78:  1, // tiled_store
+	79:  2, // tiled_atomic
+	80:  1, // multimem_store
+	81:  2, // multimem_reduce
+	82:  2, // multimem_load
+	83:  1, // load
+	84:  1, // store
+	85:  2, // atomic_rmw
+	86:  1, // atomic_cas
+	118: 0}
 
 func (o MemoryOp) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(memoryOpScope[o.Op.Code().Index()]))
@@ -4569,17 +4539,17 @@ func (o MemoryOp) SetScope(v def.Scope) {
 func (o MemoryOp) ClearScope() { o.Op.SetAttr(int(memoryOpScope[o.Op.Code().Index()]), nil) }
 
 var memoryOpResultToken = [...]int8{
-	78:  1, // tiled_load
-	79:  0, // tiled_store
-	80:  0, // tiled_atomic
-	81:  0, // multimem_store
-	82:  0, // multimem_reduce
-	83:  1, // multimem_load
-	84:  1, // load
-	85:  0, // store
-	86:  1, // atomic_rmw
-	87:  1, // atomic_cas
-	119: 0}
+	77:  1, // tiled_load
+	78:  0, // tiled_store
+	79:  0, // tiled_atomic
+	80:  0, // multimem_store
+	81:  0, // multimem_reduce
+	82:  1, // multimem_load
+	83:  1, // load
+	84:  0, // store
+	85:  1, // atomic_rmw
+	86:  1, // atomic_cas
+	118: 0}
 
 func (o MemoryOp) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(memoryOpResultToken[o.Op.Code().Index()]))
@@ -4603,13 +4573,13 @@ func (BlockAccess) Matches(c ir.Code) bool {
 }
 
 var blockAccessBlock = [...]int8{
-	78:  0, // tiled_load
-	79:  1, // tiled_store
-	80:  0, // tiled_atomic
-	81:  1, // multimem_store
-	82:  1, // multimem_reduce
-	83:  0, // multimem_load
-	119: 0}
+	77:  0, // tiled_load
+	78:  1, // tiled_store
+	79:  0, // tiled_atomic
+	80:  1, // multimem_store
+	81:  1, // multimem_reduce
+	82:  0, // multimem_load
+	118: 0}
 
 func (o BlockAccess) Block() *ir.Value {
 	return o.Op.OperandOf(int(blockAccessBlock[o.Op.Code().Index()]))
@@ -4619,13 +4589,13 @@ func (o BlockAccess) SetBlock(v *ir.Value) {
 }
 
 var blockAccessToken = [...]int8{
-	78:  1, // tiled_load
-	79:  2, // tiled_store
-	80:  2, // tiled_atomic
-	81:  2, // multimem_store
-	82:  2, // multimem_reduce
-	83:  1, // multimem_load
-	119: 0}
+	77:  1, // tiled_load
+	78:  2, // tiled_store
+	79:  2, // tiled_atomic
+	80:  2, // multimem_store
+	81:  2, // multimem_reduce
+	82:  1, // multimem_load
+	118: 0}
 
 func (o BlockAccess) Token() *ir.Value {
 	return o.Op.OperandOf(int(blockAccessToken[o.Op.Code().Index()]))
@@ -4635,13 +4605,13 @@ func (o BlockAccess) SetToken(v *ir.Value) {
 }
 
 var blockAccessOrder = [...]int8{
-	78:  0, // tiled_load
-	79:  0, // tiled_store
-	80:  1, // tiled_atomic
-	81:  0, // multimem_store
-	82:  1, // multimem_reduce
-	83:  1, // multimem_load
-	119: 0}
+	77:  0, // tiled_load
+	78:  0, // tiled_store
+	79:  1, // tiled_atomic
+	80:  0, // multimem_store
+	81:  1, // multimem_reduce
+	82:  1, // multimem_load
+	118: 0}
 
 func (o BlockAccess) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(blockAccessOrder[o.Op.Code().Index()]))
@@ -4652,13 +4622,13 @@ func (o BlockAccess) SetOrder(v def.MemOrder) {
 }
 
 var blockAccessScope = [...]int8{
-	78:  1, // tiled_load
-	79:  1, // tiled_store
-	80:  2, // tiled_atomic
-	81:  1, // multimem_store
-	82:  2, // multimem_reduce
-	83:  2, // multimem_load
-	119: 0}
+	77:  1, // tiled_load
+	78:  1, // tiled_store
+	79:  2, // tiled_atomic
+	80:  1, // multimem_store
+	81:  2, // multimem_reduce
+	82:  2, // multimem_load
+	118: 0}
 
 func (o BlockAccess) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(blockAccessScope[o.Op.Code().Index()]))
@@ -4670,13 +4640,13 @@ func (o BlockAccess) SetScope(v def.Scope) {
 func (o BlockAccess) ClearScope() { o.Op.SetAttr(int(blockAccessScope[o.Op.Code().Index()]), nil) }
 
 var blockAccessMasked = [...]int8{
-	78:  6, // tiled_load
-	79:  5, // tiled_store
-	80:  6, // tiled_atomic
-	81:  5, // multimem_store
-	82:  6, // multimem_reduce
-	83:  6, // multimem_load
-	119: 0}
+	77:  6, // tiled_load
+	78:  5, // tiled_store
+	79:  6, // tiled_atomic
+	80:  5, // multimem_store
+	81:  6, // multimem_reduce
+	82:  6, // multimem_load
+	118: 0}
 
 func (o BlockAccess) Masked() ir.BoolArray {
 	return ir.OptionalAttr[ir.BoolArray](o.Op, int(blockAccessMasked[o.Op.Code().Index()]))
@@ -4690,13 +4660,13 @@ func (o BlockAccess) SetMasked(v ir.BoolArray) {
 }
 
 var blockAccessResultToken = [...]int8{
-	78:  1, // tiled_load
-	79:  0, // tiled_store
-	80:  0, // tiled_atomic
-	81:  0, // multimem_store
-	82:  0, // multimem_reduce
-	83:  1, // multimem_load
-	119: 0}
+	77:  1, // tiled_load
+	78:  0, // tiled_store
+	79:  0, // tiled_atomic
+	80:  0, // multimem_store
+	81:  0, // multimem_reduce
+	82:  1, // multimem_load
+	118: 0}
 
 func (o BlockAccess) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(blockAccessResultToken[o.Op.Code().Index()]))
@@ -4718,21 +4688,21 @@ func (PtrAccess) Matches(c ir.Code) bool {
 }
 
 var ptrAccessPtr = [...]int8{
-	84:  0, // load
-	85:  0, // store
-	86:  0, // atomic_rmw
-	87:  0, // atomic_cas
-	119: 0}
+	83:  0, // load
+	84:  0, // store
+	85:  0, // atomic_rmw
+	86:  0, // atomic_cas
+	118: 0}
 
 func (o PtrAccess) Ptr() *ir.Value     { return o.Op.OperandOf(int(ptrAccessPtr[o.Op.Code().Index()])) }
 func (o PtrAccess) SetPtr(v *ir.Value) { o.Op.SetOperandOf(int(ptrAccessPtr[o.Op.Code().Index()]), v) }
 
 var ptrAccessMask = [...]int8{
-	84:  1, // load
-	85:  2, // store
-	86:  2, // atomic_rmw
-	87:  3, // atomic_cas
-	119: 0}
+	83:  1, // load
+	84:  2, // store
+	85:  2, // atomic_rmw
+	86:  3, // atomic_cas
+	118: 0}
 
 func (o PtrAccess) Mask() *ir.Value { return o.Op.OperandOf(int(ptrAccessMask[o.Op.Code().Index()])) }
 func (o PtrAccess) SetMask(v *ir.Value) {
@@ -4740,11 +4710,11 @@ func (o PtrAccess) SetMask(v *ir.Value) {
 }
 
 var ptrAccessToken = [...]int8{
-	84:  3, // load
-	85:  3, // store
-	86:  3, // atomic_rmw
-	87:  4, // atomic_cas
-	119: 0}
+	83:  3, // load
+	84:  3, // store
+	85:  3, // atomic_rmw
+	86:  4, // atomic_cas
+	118: 0}
 
 func (o PtrAccess) Token() *ir.Value { return o.Op.OperandOf(int(ptrAccessToken[o.Op.Code().Index()])) }
 func (o PtrAccess) SetToken(v *ir.Value) {
@@ -4752,11 +4722,11 @@ func (o PtrAccess) SetToken(v *ir.Value) {
 }
 
 var ptrAccessOrder = [...]int8{
-	84:  0, // load
-	85:  0, // store
-	86:  1, // atomic_rmw
-	87:  0, // atomic_cas
-	119: 0}
+	83:  0, // load
+	84:  0, // store
+	85:  1, // atomic_rmw
+	86:  0, // atomic_cas
+	118: 0}
 
 func (o PtrAccess) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(ptrAccessOrder[o.Op.Code().Index()]))
@@ -4767,11 +4737,11 @@ func (o PtrAccess) SetOrder(v def.MemOrder) {
 }
 
 var ptrAccessScope = [...]int8{
-	84:  1, // load
-	85:  1, // store
-	86:  2, // atomic_rmw
-	87:  1, // atomic_cas
-	119: 0}
+	83:  1, // load
+	84:  1, // store
+	85:  2, // atomic_rmw
+	86:  1, // atomic_cas
+	118: 0}
 
 func (o PtrAccess) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(ptrAccessScope[o.Op.Code().Index()]))
@@ -4783,11 +4753,11 @@ func (o PtrAccess) SetScope(v def.Scope) {
 func (o PtrAccess) ClearScope() { o.Op.SetAttr(int(ptrAccessScope[o.Op.Code().Index()]), nil) }
 
 var ptrAccessResultToken = [...]int8{
-	84:  1, // load
-	85:  0, // store
-	86:  1, // atomic_rmw
-	87:  1, // atomic_cas
-	119: 0}
+	83:  1, // load
+	84:  0, // store
+	85:  1, // atomic_rmw
+	86:  1, // atomic_cas
+	118: 0}
 
 func (o PtrAccess) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(ptrAccessResultToken[o.Op.Code().Index()]))
@@ -4812,14 +4782,14 @@ func (BlockOp) Matches(c ir.Code) bool {
 }
 
 var blockOpBlock = [...]int8{
-	78:  0, // tiled_load
-	79:  1, // tiled_store
-	80:  0, // tiled_atomic
-	81:  1, // multimem_store
-	82:  1, // multimem_reduce
-	83:  0, // multimem_load
-	115: 0, // async_copy
-	119: 0}
+	77:  0, // tiled_load
+	78:  1, // tiled_store
+	79:  0, // tiled_atomic
+	80:  1, // multimem_store
+	81:  1, // multimem_reduce
+	82:  0, // multimem_load
+	114: 0, // async_copy
+	118: 0}
 
 func (o BlockOp) Block() *ir.Value     { return o.Op.OperandOf(int(blockOpBlock[o.Op.Code().Index()])) }
 func (o BlockOp) SetBlock(v *ir.Value) { o.Op.SetOperandOf(int(blockOpBlock[o.Op.Code().Index()]), v) }
@@ -4845,16 +4815,16 @@ func (AccessOp) Matches(c ir.Code) bool {
 }
 
 var accessOpVec = [...]int8{
-	78:  3, // tiled_load
-	79:  2, // tiled_store
-	80:  3, // tiled_atomic
-	81:  2, // multimem_store
-	82:  3, // multimem_reduce
-	83:  3, // multimem_load
-	84:  3, // load
-	85:  2, // store
-	115: 1, // async_copy
-	119: 0}
+	77:  3, // tiled_load
+	78:  2, // tiled_store
+	79:  3, // tiled_atomic
+	80:  2, // multimem_store
+	81:  3, // multimem_reduce
+	82:  3, // multimem_load
+	83:  3, // load
+	84:  2, // store
+	114: 1, // async_copy
+	118: 0}
 
 func (o AccessOp) Vec() (int64, bool) { return o.Op.IntAttr(int(accessOpVec[o.Op.Code().Index()])) }
 func (o AccessOp) SetVec(c *ir.Context, v int64) {
@@ -4863,16 +4833,16 @@ func (o AccessOp) SetVec(c *ir.Context, v int64) {
 func (o AccessOp) ClearVec() { o.Op.SetAttr(int(accessOpVec[o.Op.Code().Index()]), nil) }
 
 var accessOpFast = [...]int8{
-	78:  4, // tiled_load
-	79:  3, // tiled_store
-	80:  4, // tiled_atomic
-	81:  3, // multimem_store
-	82:  4, // multimem_reduce
-	83:  4, // multimem_load
-	84:  4, // load
-	85:  3, // store
-	115: 2, // async_copy
-	119: 0}
+	77:  4, // tiled_load
+	78:  3, // tiled_store
+	79:  4, // tiled_atomic
+	80:  3, // multimem_store
+	81:  4, // multimem_reduce
+	82:  4, // multimem_load
+	83:  4, // load
+	84:  3, // store
+	114: 2, // async_copy
+	118: 0}
 
 func (o AccessOp) Fast() (int64, bool) { return o.Op.IntAttr(int(accessOpFast[o.Op.Code().Index()])) }
 func (o AccessOp) SetFast(c *ir.Context, v int64) {
@@ -4881,31 +4851,31 @@ func (o AccessOp) SetFast(c *ir.Context, v int64) {
 func (o AccessOp) ClearFast() { o.Op.SetAttr(int(accessOpFast[o.Op.Code().Index()]), nil) }
 
 var accessOpNarrow = [...]int8{
-	78:  5, // tiled_load
-	79:  4, // tiled_store
-	80:  5, // tiled_atomic
-	81:  4, // multimem_store
-	82:  5, // multimem_reduce
-	83:  5, // multimem_load
-	84:  5, // load
-	85:  4, // store
-	115: 3, // async_copy
-	119: 0}
+	77:  5, // tiled_load
+	78:  4, // tiled_store
+	79:  5, // tiled_atomic
+	80:  4, // multimem_store
+	81:  5, // multimem_reduce
+	82:  5, // multimem_load
+	83:  5, // load
+	84:  4, // store
+	114: 3, // async_copy
+	118: 0}
 
 func (o AccessOp) Narrow() bool     { return o.Op.FlagAttr(int(accessOpNarrow[o.Op.Code().Index()])) }
 func (o AccessOp) SetNarrow(v bool) { o.Op.SetFlagAttr(int(accessOpNarrow[o.Op.Code().Index()]), v) }
 
 var accessOpMasked = [...]int8{
-	78:  6, // tiled_load
-	79:  5, // tiled_store
-	80:  6, // tiled_atomic
-	81:  5, // multimem_store
-	82:  6, // multimem_reduce
-	83:  6, // multimem_load
-	84:  6, // load
-	85:  5, // store
-	115: 4, // async_copy
-	119: 0}
+	77:  6, // tiled_load
+	78:  5, // tiled_store
+	79:  6, // tiled_atomic
+	80:  5, // multimem_store
+	81:  6, // multimem_reduce
+	82:  6, // multimem_load
+	83:  6, // load
+	84:  5, // store
+	114: 4, // async_copy
+	118: 0}
 
 func (o AccessOp) Masked() ir.BoolArray {
 	return ir.OptionalAttr[ir.BoolArray](o.Op, int(accessOpMasked[o.Op.Code().Index()]))
@@ -4919,16 +4889,16 @@ func (o AccessOp) SetMasked(v ir.BoolArray) {
 }
 
 var accessOpCoordinateBits = [...]int8{
-	78:  7, // tiled_load
-	79:  6, // tiled_store
-	80:  7, // tiled_atomic
-	81:  6, // multimem_store
-	82:  7, // multimem_reduce
-	83:  7, // multimem_load
-	84:  7, // load
-	85:  6, // store
-	115: 5, // async_copy
-	119: 0}
+	77:  7, // tiled_load
+	78:  6, // tiled_store
+	79:  7, // tiled_atomic
+	80:  6, // multimem_store
+	81:  7, // multimem_reduce
+	82:  7, // multimem_load
+	83:  7, // load
+	84:  6, // store
+	114: 5, // async_copy
+	118: 0}
 
 func (o AccessOp) CoordinateBits() ir.I64Array {
 	return ir.OptionalAttr[ir.I64Array](o.Op, int(accessOpCoordinateBits[o.Op.Code().Index()]))
@@ -4942,16 +4912,16 @@ func (o AccessOp) SetCoordinateBits(v ir.I64Array) {
 }
 
 var accessOpRagged = [...]int8{
-	78:  8, // tiled_load
-	79:  7, // tiled_store
-	80:  8, // tiled_atomic
-	81:  7, // multimem_store
-	82:  8, // multimem_reduce
-	83:  8, // multimem_load
-	84:  8, // load
-	85:  7, // store
-	115: 6, // async_copy
-	119: 0}
+	77:  8, // tiled_load
+	78:  7, // tiled_store
+	79:  8, // tiled_atomic
+	80:  7, // multimem_store
+	81:  8, // multimem_reduce
+	82:  8, // multimem_load
+	83:  8, // load
+	84:  7, // store
+	114: 6, // async_copy
+	118: 0}
 
 func (o AccessOp) Ragged() bool     { return o.Op.FlagAttr(int(accessOpRagged[o.Op.Code().Index()])) }
 func (o AccessOp) SetRagged(v bool) { o.Op.SetFlagAttr(int(accessOpRagged[o.Op.Code().Index()]), v) }
@@ -4962,7 +4932,6 @@ type ValueOp struct{ Op *ir.Op }
 func (ValueOp) Matches(c ir.Code) bool {
 	switch c {
 	case
-		OpPad,
 		OpAssume,
 		OpTiledStore,
 		OpTiledAtomic,
@@ -4978,17 +4947,16 @@ func (ValueOp) Matches(c ir.Code) bool {
 }
 
 var valueOpValue = [...]int8{
-	69:  1, // pad
-	70:  0, // assume
-	79:  0, // tiled_store
-	80:  1, // tiled_atomic
-	81:  0, // multimem_store
-	82:  0, // multimem_reduce
-	85:  1, // store
-	87:  2, // atomic_cas
-	108: 0, // buffer_store
-	111: 0, // buffer_insert
-	119: 0}
+	69:  0, // assume
+	78:  0, // tiled_store
+	79:  1, // tiled_atomic
+	80:  0, // multimem_store
+	81:  0, // multimem_reduce
+	84:  1, // store
+	86:  2, // atomic_cas
+	107: 0, // buffer_store
+	110: 0, // buffer_insert
+	118: 0}
 
 func (o ValueOp) Value() *ir.Value     { return o.Op.OperandOf(int(valueOpValue[o.Op.Code().Index()])) }
 func (o ValueOp) SetValue(v *ir.Value) { o.Op.SetOperandOf(int(valueOpValue[o.Op.Code().Index()]), v) }
@@ -5007,9 +4975,9 @@ func (LatencyOp) Matches(c ir.Code) bool {
 }
 
 var latencyOpLatency = [...]int8{
-	78:  2, // tiled_load
-	84:  2, // load
-	119: 0}
+	77:  2, // tiled_load
+	83:  2, // load
+	118: 0}
 
 func (o LatencyOp) Latency() (int64, bool) {
 	return o.Op.IntAttr(int(latencyOpLatency[o.Op.Code().Index()]))
@@ -5035,11 +5003,11 @@ func (AtomicOp) Matches(c ir.Code) bool {
 }
 
 var atomicOpMode = [...]int8{
-	80:  0, // tiled_atomic
-	82:  0, // multimem_reduce
-	83:  0, // multimem_load
-	86:  0, // atomic_rmw
-	119: 0}
+	79:  0, // tiled_atomic
+	81:  0, // multimem_reduce
+	82:  0, // multimem_load
+	85:  0, // atomic_rmw
+	118: 0}
 
 func (o AtomicOp) Mode() def.AtomicMode {
 	v, _ := o.Op.EnumAttr(int(atomicOpMode[o.Op.Code().Index()]))
@@ -5066,12 +5034,12 @@ func (BufferOp) Matches(c ir.Code) bool {
 }
 
 var bufferOpBuffer = [...]int8{
-	108: 1, // buffer_store
-	109: 0, // buffer_load
-	110: 0, // buffer_extract
-	111: 1, // buffer_insert
-	115: 1, // async_copy
-	119: 0}
+	107: 1, // buffer_store
+	108: 0, // buffer_load
+	109: 0, // buffer_extract
+	110: 1, // buffer_insert
+	114: 1, // async_copy
+	118: 0}
 
 func (o BufferOp) Buffer() *ir.Value { return o.Op.OperandOf(int(bufferOpBuffer[o.Op.Code().Index()])) }
 func (o BufferOp) SetBuffer(v *ir.Value) {
@@ -5092,9 +5060,9 @@ func (BufferWrite) Matches(c ir.Code) bool {
 }
 
 var bufferWriteValue = [...]int8{
-	108: 0, // buffer_store
-	111: 0, // buffer_insert
-	119: 0}
+	107: 0, // buffer_store
+	110: 0, // buffer_insert
+	118: 0}
 
 func (o BufferWrite) Value() *ir.Value {
 	return o.Op.OperandOf(int(bufferWriteValue[o.Op.Code().Index()]))
@@ -5104,9 +5072,9 @@ func (o BufferWrite) SetValue(v *ir.Value) {
 }
 
 var bufferWriteBuffer = [...]int8{
-	108: 1, // buffer_store
-	111: 1, // buffer_insert
-	119: 0}
+	107: 1, // buffer_store
+	110: 1, // buffer_insert
+	118: 0}
 
 func (o BufferWrite) Buffer() *ir.Value {
 	return o.Op.OperandOf(int(bufferWriteBuffer[o.Op.Code().Index()]))

@@ -46,7 +46,6 @@ var Rules = []Rule{
 		}
 		return ""
 	})},
-	{Explicit, Selected, "No padded tiles yet.", not(OpPad)},
 	{Explicit, Selected, "No layout conversions and buffers yet.",
 		not(OpConvertLayout, OpAllocShared, OpBufferStore, OpBufferLoad, OpBufferExtract, OpBufferInsert)},
 	{Explicit, Selected, "No asynchronous copies yet.", not(OpAsyncCopy, OpAsyncCommit, OpAsyncWait)},

@@ -242,9 +242,6 @@ var verifiers = map[ir.Code]verifier{
 	OpExtract: shapes(func(op *ir.Op, s, r []int64) bool {
 		return len(Extract{op}.Indices()) == len(s) && slices.EqualFunc(s, r, divisible)
 	}),
-	OpPad: shapes(func(_ *ir.Op, s, r []int64) bool {
-		return slices.EqualFunc(s, r, func(a, b int64) bool { return a <= b })
-	}),
 	OpConvertLayout: shapes(func(_ *ir.Op, s, r []int64) bool { return slices.Equal(s, r) }),
 	OpInsert: of(func(i Insert) string {
 		s, d, r := AsTile(i.Source()), AsTile(i.Dest()), AsTile(i.Result())

@@ -75,7 +75,6 @@ func TestStagesSayWhatIsNotLegal(t *testing.T) {
 	}{
 		{Explicit, "", "%0 = addi %x, %x : tile<i32>", ""},
 		{Explicit, "", "barrier", "is not legal yet"},
-		{Explicit, "", "%0 = pad %v : (tile<8xi32>) -> tile<16xi32>", "is not legal yet"},
 		{Planned, "", "%0 = addi %x, %x : tile<i32>", "has no plan"},
 		{Planned, plan, "%0 = addi %x, %x : tile<i32>", ""},
 		{Selected, plan, "%0, %1 = load %vp : (tile<8xptr<f32>>) -> (tile<8xf32>, token)", "has no vec"},

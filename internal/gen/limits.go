@@ -38,7 +38,6 @@ var limits = []struct{ function, op, what, why string }{
 	{"nvvm.updateByCAS", "`atomic_rmw_tko`, `atomic_red_view_tko`", "16-bit types on GPUs without the instruction, additions apart, which compare and swap.", "A loop over the word around the element would do; nothing met so far asks for one."},
 	{"nvvm.multimem", "`multimem_*`", "16-bit floats of which no two neighbours are known to lie in one word; acquire of stores and reductions, release of loads; GPUs below sm_90.", "PTX has the instructions from sm_90 on, for pairs of 16-bit floats, and those orders for the other direction only."},
 	{"nvvm.atomicCAS", "`atomic_cas_tko`", "Elements that have neither 32 nor 64 bits.", "The verifier refuses them first, as NVIDIA's does."},
-	{"nvvm.pad", "padding of tiles", "Layouts in which a thread does not hold the elements that it pads.", "No pass makes such a layout."},
 	{"nvvm.repack", "`pack`, `unpack`", "Layouts in which the bytes of one element lie in several threads.", "No pass makes such a layout."},
 	{"nvvm.asyncCopy", "copies to shared memory", "Pieces that have not 4, 8 or 16 bytes.", "cp.async has these sizes only; select-copies asks for no other."},
 	{"nvvm.printed", "`print_tko`", "Tiles that one thread does not hold whole.", "The passes give a printed tile such a layout; the text of a stage, written by hand, may have another."},

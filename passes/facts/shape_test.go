@@ -117,8 +117,6 @@ func TestPiecesKeepTheirGroups(t *testing.T) {
 		copy(inserted[slice:], y)
 		check("insert", w.f.Of(tileaa.NewInsert(w.b, whole, vy, vx, []*ir.Value{index}).Result()),
 			whole.Shape, inserted)
-		check("pad", w.f.Of(tileaa.NewPad(w.b, whole, vy, tileaa.PadOptions{}).Result()),
-			whole.Shape, append(append([]uint64(nil), y...), make([]uint64, 8)...))
 	}
 }
 

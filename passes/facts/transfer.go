@@ -113,7 +113,6 @@ func init() {
 		tileaa.OpCat:           catFact,
 		tileaa.OpExtract:       extractFact,
 		tileaa.OpInsert:        insertFact,
-		tileaa.OpPad:           padFact,
 		tileaa.OpConvertLayout: unary(same),
 		tileaa.OpAssume:        assumeFact,
 
@@ -424,21 +423,6 @@ func insertFact(f *Facts, op *ir.Op, r *Fact) {
 	if x, y := f.Of(i.Source()), f.Of(i.Dest()); x.Width > 0 && y.Width > 0 {
 		*r = join(x, y)
 	}
-}
-
-func padFact(f *Facts, op *ir.Op, r *Fact) {
-	p := ir.Cast[tileaa.Pad](op)
-	x := f.Of(p.Source())
-	if x.Width == 0 {
-		return
-	}
-	fill := constant(op.Operand(0).Type(), 0)
-	if v := p.Value(); v != nil {
-		fill = unknown(op.Operand(0).Type())
-		fill.scalarPart(f.Of(v))
-	}
-	r.scalarPart(join(x, fill))
-	r.Const = slices.Clone(x.Const) // new elements are equal, and begin at a multiple of any group
 }
 
 // assumeFact adds the promise to what is known.

@@ -132,7 +132,7 @@ func (a *assigner) inferFromDefinition(v *ir.Value, t *tileaa.TileType) anchor {
 	case tileaa.OpCat:
 		src := a.strongestOrDefault(op)
 		return anchor{src.l.Cat(tileaa.DimOf(op)), src.weight}
-	case tileaa.OpExtract, tileaa.OpInsert, tileaa.OpPad:
+	case tileaa.OpExtract, tileaa.OpInsert:
 		s, ok := a.inRegs(op)
 		switch {
 		case !ok:
@@ -222,13 +222,9 @@ func (a *assigner) inferIncoming(v *ir.Value, t *tileaa.TileType) anchor {
 	return n
 }
 
-// rematerializable reports whether an op is made again in every layout asked for.
+// rematerializable reports whether an op is made again in every layout asked for: nothing says which one its only result has.
 func (a *assigner) rematerializable(op *ir.Op) bool {
-	if op.NumResults() != 1 || op.NumRegions() > 0 || !op.Traits().Has(ir.Pure) {
-		return false
-	}
-	t := tileaa.AsTile(op.Result(0))
-	return t != nil && len(t.Shape) > 0 && a.infer(op.Result(0)).none()
+	return op.NumResults() == 1 && tileaa.IsRanked(op.Result(0)) && a.infer(op.Result(0)).none()
 }
 
 // cheap reports whether an elementwise op may be computed more than once.

@@ -44,7 +44,7 @@ func (a *assigner) rewrite(op *ir.Op) error {
 		return nil
 	case tileaa.OpDot:
 		return a.rewriteDot(op)
-	case tileaa.OpExtract, tileaa.OpInsert, tileaa.OpPad:
+	case tileaa.OpExtract, tileaa.OpInsert:
 		return a.rewriteSlice(op)
 	case tileaa.OpPack, tileaa.OpUnpack:
 		p := packLayouts(op, a.warps)

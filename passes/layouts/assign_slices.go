@@ -7,24 +7,16 @@ import (
 	"tileiras/ir"
 )
 
-// sliced is how an extract, insert or pad works in registers: the layout of the bigger tile and that of the piece.
+// sliced is how an extract or insert works in registers: the layout of the bigger tile and that of the piece.
 type sliced struct {
 	whole, piece layout.Layout
 	weight       int
 }
 
-// inRegs finds out whether a slice is a choice of registers: its numbers are constants, and register bits alone select it. A tile is
-// always padded in registers: the new high bits of its coordinates become register bits.
+// inRegs finds out whether a slice is a choice of registers: its numbers are constants, and register bits alone select it.
 func (a *assigner) inRegs(op *ir.Op) (sliced, bool) {
 	big, small := op.Operand(0), tileaa.AsTile(op.Result(0))
-	switch op.Code() {
-	case tileaa.OpPad:
-		n := a.infer(op.Operand(0))
-		if n.none() {
-			n = anchor{a.defaultLayout(tileaa.AsTile(op.Operand(0))), cost.LeaveDefault}
-		}
-		return sliced{padLayout(compact(n.l), ints(small.Shape)), n.l, n.weight}, true
-	case tileaa.OpInsert:
+	if op.Code() == tileaa.OpInsert {
 		big, small = op.Operand(1), tileaa.AsTile(op.Operand(0))
 	}
 	n := a.infer(big)
@@ -42,28 +34,6 @@ func (a *assigner) inRegs(op *ir.Op) (sliced, bool) {
 	return sliced{n.l, piece, n.weight}, ok
 }
 
-// padLayout is layout l in a bigger tile, whose new elements are more registers.
-func padLayout(l layout.Layout, shape []int) layout.Layout {
-	b := l.Bases()
-	move := func(cols []uint64) []uint64 {
-		out := make([]uint64, len(cols))
-		for i, c := range cols {
-			at := l.Coords(c)
-			for d, x := range at {
-				out[i] = out[i]<<log2(shape[d]) | uint64(x)
-			}
-		}
-		return out
-	}
-	nb := layout.Bases{Reg: move(b.Reg), Lane: move(b.Lane), Warp: move(b.Warp), Block: move(b.Block)}
-	for d, n := range l.Shape() {
-		for bit := log2(n); 1<<bit < shape[d]; bit++ {
-			nb.Reg = append(nb.Reg, layout.Bit(shape, d, bit))
-		}
-	}
-	return layout.Must(shape, nb)
-}
-
 // rewriteSlice moves slices of tiles: by register where inRegs can, else through shared memory, which can be indexed.
 func (a *assigner) rewriteSlice(op *ir.Op) error {
 	if s, ok := a.inRegs(op); ok {
@@ -75,9 +45,6 @@ func (a *assigner) rewriteSlice(op *ir.Op) error {
 		case tileaa.OpExtract:
 			op.SetOperand(0, a.inLayout(op.Operand(0), s.whole))
 			a.setResults(op, compact(s.piece))
-		default:
-			op.SetOperand(0, a.inLayout(op.Operand(0), s.piece))
-			a.setResults(op, s.whole)
 		}
 		return nil
 	}

@@ -270,7 +270,6 @@ var Ops = []*ir.OpDef{
 	row("cat", args(in("lhs:tile", "rhs:tile"), attr("dim", ir.I64Kind)), res("result:tile"), shape, "Concatenates along dim."),
 	row("extract", args(in("source:tile"), many("indices:scalar_int")), res("result:tile"), shape, "The slice with these slice numbers (rank-0 i32)."),
 	row("insert", args(in("source:tile", "dest:tile"), many("indices:scalar_int")), res("result:tile"), shape, "dest with one slice replaced."),
-	row("pad", args(in("source:tile"), opt("value:scalar")), res("result:tile"), shape, "Enlarges dimensions at their ends; new elements are the rank-0 value, or 0."),
 	same(row("assume", args(in("value:tile"), attr("predicate", ir.PredicateKind)), res("result:tile"), elementwise, "Passes the value with a promise about it."), "value", "result"),
 	sameShape(row("offset", in("ptr:ptr", "offset:int"), res("result:ptr"), elementwise, "Pointer plus signed offset in elements."), "ptr", "offset"),
 

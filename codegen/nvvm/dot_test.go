@@ -134,6 +134,16 @@ func TestDot(t *testing.T) {
 					vb = func(i int) float64 { return float64(i * 3 % 251) }
 				}
 				vc := func(i int) float64 { return float64(i % 11) }
+				if a.Scalar() && a.Shape.K == 1 {
+					rows, cols := map[int]bool{}, map[int]bool{}
+					for r := range 1 << len(tiling.C.Column(layout.Reg)) {
+						at := tiling.C.Coords(tiling.C.Apply(r, 0, 0, 0))
+						rows[at[0]], cols[at[1]] = true, true
+					}
+					if got, want := strings.Count(lowered(t, sm, k.text()), "ld.shared"), (len(rows)+len(cols))*e.K; got != want {
+						t.Errorf("%d loads from shared memory for %d rows, %d columns and %d steps, want each factor once: %d", got, len(rows), len(cols), e.K, want)
+					}
+				}
 				out, _ := launch(t, sm, k.text(), 1, encode(name(ta), e.M*e.K, va), encode(name(tb), e.K*e.N, vb), encode(name(a.C), e.M*e.N, vc), make([]byte, e.M*e.N*elemBytes(name(a.C))))
 				for i := range e.M {
 					for j := range e.N {

@@ -123,6 +123,36 @@ func TestIntegerOperations(t *testing.T) {
 	}
 }
 
+// A number of one bit is compared with a constant without a comparison where that is the bit itself, or its opposite.
+func TestComparisonsOfOneBitWithConstants(t *testing.T) {
+	x := data(1, 8)
+	for _, signedness := range []string{"signed", "unsigned"} {
+		for predicate, holds := range map[string]func(x, y int) bool{
+			"equal":                 func(x, y int) bool { return x == y },
+			"not_equal":             func(x, y int) bool { return x != y },
+			"less_than":             func(x, y int) bool { return x < y },
+			"greater_than_or_equal": func(x, y int) bool { return x >= y },
+		} {
+			for y, constant := range []string{"false", "true"} {
+				body := fmt.Sprintf(`%%b = trunci %%v0 : (tile<512xi8, #L>) -> tile<512xi1, #L>
+					%%c = constant <i1: %s> : tile<512xi1, #L>
+					%%d = cmpi %%b, %%c {predicate = %s, signedness = %s} : (tile<512xi1, #L>, tile<512xi1, #L>) -> tile<512xi1, #L>
+					%%r = exti %%d {signedness = unsigned} : (tile<512xi1, #L>) -> tile<512xi8, #L>`, constant, predicate, signedness)
+				out, _ := launch(t, "sm_80", elementwise(testLayouts["strided"], body, "i8", "i8"), 1, x, make([]byte, numElements))
+				for i, b := range x[:numElements] {
+					left, right := int(b&1), y
+					if signedness == "signed" {
+						left, right = -left, -right
+					}
+					if got := out[1][i]; got != map[bool]byte{true: 1}[holds(left, right)] {
+						t.Fatalf("%s: bit %d %s %s is %d", signedness, b&1, predicate, constant, got)
+					}
+				}
+			}
+		}
+	}
+}
+
 var floatRounding = map[string]float.Rounding{"nearest_even": float.NearestEven, "zero": float.TowardZero, "negative_inf": float.TowardNegative, "positive_inf": float.TowardPositive}
 
 func floatSpecials(f *float.Format) []uint64 {

@@ -1,9 +1,11 @@
 package ptx
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"tileiras/codegen/options"
 	"tileiras/codegen/target"
 )
 
@@ -72,5 +74,24 @@ func TestBadInputIsNamedWithItsPlace(t *testing.T) {
 				t.Errorf("error %v, want %q\n%s", err, c.want, out)
 			}
 		})
+	}
+}
+
+// A shared variable without a size has what the launch gives it; in the tile convention a launch gives nothing.
+func TestExternalSharedMemory(t *testing.T) {
+	text := "@s = external addrspace(3) global [0 x i8], align 16\n" + kernelText("call void asm sideeffect \"st.shared.b32 [$0+$1], $2;\", "+
+		"\"r,n,r\"(i32 ptrtoint ([0 x i8] addrspace(3)* @s to i32), i32 0, i32 %n)\nret void") +
+		"!nvvm.annotations = !{!0}\n!0 = !{void (i8 addrspace(1)*, i32, float)* @k, !\"tileiras.dynshared\", i32 512}\n"
+	text = strings.Replace(text, "@s = internal addrspace(3) global [65537 x i8] undef, align 16\n", "", 1)
+	sm, _ := target.ByName("sm_80")
+	for abi, want := range map[options.ABI]string{options.CUDA: ".extern .shared .align 16 .b8 s[];", options.Tile: "@k: not supported: dynamic shared memory in the tile convention"} {
+		m, err := parseText("extern.ll", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := Emit(m, Options{Target: sm, Code: options.Code{ABI: abi}})
+		if got := string(out) + fmt.Sprint(err); !strings.Contains(got, want) {
+			t.Errorf("convention %v: %s, want %q", abi, got, want)
+		}
 	}
 }

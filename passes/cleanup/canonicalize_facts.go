@@ -52,7 +52,6 @@ func (c *canonicalizer) simplify(known *facts.Facts, op *ir.Op) bool {
 	case tileaa.OpMini, tileaa.OpMaxi, tileaa.OpRemi:
 		if v := unaffected(known, op); v != nil {
 			op.Result(0).ReplaceAllUsesWith(v)
-			op.Erase()
 			return true
 		}
 	}
@@ -113,6 +112,5 @@ func (c *canonicalizer) roundUpByShift(known *facts.Facts, op *ir.Op) bool {
 	sum := tileaa.NewAddi(c.b, op.Operand(0), tileaa.Const(c.b, t, int64(d-1)), tileaa.AddiOptions{Overflow: def.NoUnsignedWrap}).Result()
 	quotient := tileaa.NewShri(c.b, sum, tileaa.Const(c.b, t, int64(bits.TrailingZeros64(d))), def.Unsigned)
 	op.Result(0).ReplaceAllUsesWith(quotient.Result())
-	op.Erase()
 	return true
 }

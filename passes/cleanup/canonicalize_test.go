@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/facts"
 	"tileiras/passes/passtest"
@@ -522,5 +523,17 @@ func TestLongSumsTakeOneSweepAndDeepFactsAnswer(t *testing.T) {
 	want := passtest.Parse(t, passtest.TileAAKernel(fmt.Sprintf("%%n = constant <i32: %d> : tile<i32>\n%%r = addi %%x, %%n : tile<i32>\nuse %%r : tile<i32>", n)))
 	if got, want := ir.Text(s.Module, ir.PrintOptions{}), ir.Text(want.Module, ir.PrintOptions{}); got != want {
 		t.Errorf("got\n%.2000s\nwant\n%s", got, want)
+	}
+}
+
+// A pattern that changes nothing is asked once about an operation.
+func TestSimpleModulesAreSweptOnce(t *testing.T) {
+	s := passtest.Parse(t, passtest.TileAAKernel(`
+		%0 = addi %x, %y : tile<i32>
+		use %0 : tile<i32>`))
+	asked := 0
+	NewCanonicalizer(s, Patterns{tileaa.OpAddi: func(*ir.Builder, *ir.Op) bool { asked++; return false }}).ToFixpoint(s.Module)
+	if asked != 1 {
+		t.Errorf("asked %d times", asked)
 	}
 }

@@ -244,7 +244,7 @@ func (c *converter) attribute(op *ir.Op, def *ir.ArgDef, a ir.Attribute) ir.Attr
 		return c.dense(op, v)
 	case *cudatile.DivBy:
 		p := &tileaa.DivByAttr{Divisor: v.Divisor}
-		if v.Every != nil && v.Along != nil {
+		if v.Every != nil { // and Along
 			p.Grouped, p.Every, p.Along = true, *v.Every, *v.Along
 		}
 		return p

@@ -46,6 +46,5 @@ func fuse(b *ir.Builder, op *ir.Op) bool {
 		fused.Op.SetAttr(i, a)
 	}
 	op.Result(0).ReplaceAllUsesWith(fused.Result())
-	op.Erase()
 	return true
 }

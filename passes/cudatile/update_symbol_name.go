@@ -39,7 +39,7 @@ func UpdateSymbolName(s *pass.State) error {
 		return pass.ErrInvalid
 	}
 	r := &renaming{old: pass.SymbolName(symbol), new: name, made: map[*cudatile.DISubprogram]*cudatile.DISubprogram{}}
-	pass.SetSymbolName(symbol, name)
+	ir.Cast[cudatile.SymbolOp](symbol).SetSymName(name)
 	ir.Walk(scope, ir.PreOrder, func(op *ir.Op) {
 		op.SetLoc(r.location(op.Loc()))
 		if s.Option(UpdateUses) == "true" {

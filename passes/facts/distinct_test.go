@@ -29,7 +29,15 @@ func TestDistinctAddresses(t *testing.T) {
 		%g = offset %s, %ix : (tile<128xptr<f32>>, tile<128xi32>) -> tile<128xptr<f32>>
 		%iz = subi %ix, %i : tile<128xi32>
 		%h = offset %s, %iz : (tile<128xptr<f32>>, tile<128xi32>) -> tile<128xptr<f32>>
-		%r = offset %s, %u : (tile<128xptr<f32>>, tile<128xi32>) -> tile<128xptr<f32>>`
+		%r = offset %s, %u : (tile<128xptr<f32>>, tile<128xi32>) -> tile<128xptr<f32>>
+		%nu = negi %u : tile<128xi32>
+		%inu = addi %i, %nu : tile<128xi32>
+		%k = offset %s, %inu : (tile<128xptr<f32>>, tile<128xi32>) -> tile<128xptr<f32>>
+		%i4 = iota : tile<4xi32>
+		%down = constant <i32: [3, 2, 1, 0]> : tile<4xi32>
+		%s4 = splat %p : (tile<ptr<f32>>) -> tile<4xptr<f32>>
+		%a4 = offset %s4, %i4 : (tile<4xptr<f32>>, tile<4xi32>) -> tile<4xptr<f32>>
+		%l = offset %a4, %down : (tile<4xptr<f32>>, tile<4xi32>) -> tile<4xptr<f32>>`
 	f, ops := module(t, pointers)
 	for name, want := range map[string]bool{
 		"a": true,  // p + i
@@ -40,6 +48,8 @@ func TestDistinctAddresses(t *testing.T) {
 		"g": true,  // 2i - i
 		"h": false, // 0
 		"r": false, // all alike
+		"k": true,  // p + i - n
+		"l": false, // p + 3 four times
 	} {
 		if got := f.DistinctPointers(ops[name].Result(0)); got != want {
 			t.Errorf("pointers %s are distinct: %v, want %v", name, got, want)

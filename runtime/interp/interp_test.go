@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -335,6 +336,22 @@ func TestOperationsMeanWhatTheSpecificationSays(t *testing.T) {
 			%x = if %w -> (tile<i32>) { yield %z : tile<i32> } else { yield %z : tile<i32> }
 			%r = reshape %x : tile<i32> -> tile<1xi32>`,
 			"'cuda_tile.if' [tile block 0 0 0]: undefined value: the condition is undefined"},
+		{"an address must be known", "i32", `
+			%p = alloca num_elem = 1, alignment = 16 : tile<ptr<i64>>
+			%w, %u = load_ptr_tko weak %p : tile<ptr<i64>> -> tile<i64>, token
+			%q = int_to_ptr %w : tile<i64> -> tile<ptr<i32>>
+			%v, %k = load_ptr_tko weak %q : tile<ptr<i32>> -> tile<i32>, token
+			%r = reshape %v : tile<i32> -> tile<1xi32>`,
+			"'cuda_tile.load_ptr_tko' [tile block 0 0 0]: undefined value: the address is undefined"},
+		{"a scalar is broadcast, too, and stays undefined", "i32", `
+			%p = alloca num_elem = 1, alignment = 16 : tile<ptr<i32>>
+			%w, %u = load_ptr_tko weak %p : tile<ptr<i32>> -> tile<i32>, token
+			%x = broadcast %w : tile<i32> -> tile<i32>
+			%r = reshape %x : tile<i32> -> tile<1xi32>`, "undefined value: the stored value is undefined"},
+		{"the slice of a scalar is itself", "i32", `
+			%a = constant <i32: 7> : tile<i32>
+			%x = extract %a[] : tile<i32> -> tile<i32>
+			%r = reshape %x : tile<i32> -> tile<1xi32>`, "7"},
 		{"a slice that does not exist is undefined", "i32", `
 			%a = constant <i32: [1, 2, 3, 4]> : tile<4xi32>
 			%i = constant <i32: -1> : tile<i32>
@@ -524,6 +541,22 @@ func TestStrictRunsReportInexactDecisions(t *testing.T) {
 	var r *interp.Report
 	if !errors.As(got.err, &r) || r.Kind != interp.InexactUse || r.Op != "cuda_tile.cmpf" {
 		t.Errorf("got %v, want a report about cmpf", got.err)
+	}
+}
+
+func TestStrictRunsPackWhatIsExact(t *testing.T) {
+	const ops = `
+		%a = constant <f32: [1.0, 2.0]> : tile<2xf32>
+		%e = FUNCTION %a : tile<2xf32>
+		%r = pack %e : tile<2xf32> -> tile<8xi8>`
+	got := run(t, storing(8, "i8", strings.ReplaceAll(ops, "FUNCTION", "negf")), 8, 1, interp.Options{Strict: true})
+	if want := []uint64{0, 0, 0x80, 0xBF, 0, 0, 0, 0xC0}; got.err != nil || !slices.Equal(got.bits, want) { // -1.0, -2.0
+		t.Errorf("got %#x, %v, want %#x", got.bits, got.err, want)
+	}
+	got = run(t, storing(8, "i8", strings.ReplaceAll(ops, "FUNCTION", "exp")), 8, 1, interp.Options{Strict: true})
+	var r *interp.Report
+	if !errors.As(got.err, &r) || r.Kind != interp.InexactUse || r.Op != "cuda_tile.pack" {
+		t.Errorf("got %v, want a report about pack", got.err)
 	}
 }
 

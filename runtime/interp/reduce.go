@@ -283,7 +283,7 @@ func (f fold) along(t *tile, l line, loose bool, keep func(lane, k int, v uint64
 // does not occur, and files hold wrong ones.
 func reduce(c *compiler, op *ir.Op) (action, error) {
 	return along(c, op, false, func(m *machine, comb *combiner, l line, in []*tile) ([]*tile, error) {
-		if !comb.ordered && l.n&(l.n-1) == 0 {
+		if !comb.ordered {
 			return comb.pairs(m, l, in)
 		}
 		accs := make([]*tile, len(in))

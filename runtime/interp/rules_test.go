@@ -58,3 +58,18 @@ func TestElementsOfFourBitsShareBytes(t *testing.T) {
 		t.Errorf("got %d, want 4", v)
 	}
 }
+
+func TestTileBlocksAreCountedAlongXFirst(t *testing.T) {
+	l := launch{opts: &Options{Grid: [3]int{2, 3, 4}}}
+	want := 0
+	for z := range 4 {
+		for y := range 3 {
+			for x := range 2 {
+				if got := l.place(&Report{Block: [3]int{x, y, z}}); got != want {
+					t.Errorf("tile block %d %d %d is number %d, want %d", x, y, z, got, want)
+				}
+				want++
+			}
+		}
+	}
+}

@@ -78,12 +78,8 @@ func whole(shape []int64) box {
 // move copies the elements of a box of one tile into a box of another; both boxes have the shape.
 func move(to *tile, tb box, from *tile, fb box, shape []int64) {
 	if len(shape) == 0 {
-		to.bits[tb.base] = from.bits[fb.base]
-		if f := from.flag(fb.base); f != 0 || to.flags != nil {
-			to.mark(tb.base, 0)
-			to.flags[tb.base] = f
-		}
-		return
+		one := []int{1}
+		tb.strides, fb.strides, shape = one, one, []int64{1}
 	}
 	last := len(shape) - 1
 	if last > 0 {

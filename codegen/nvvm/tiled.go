@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/llir/llvm/ir/enum"
+
 	"tileiras/codegen/layout"
 	"tileiras/codegen/planted"
 	"tileiras/dialects/tileaa"
@@ -138,8 +140,8 @@ func (f *fn) tiledRuns(op *ir.Op, v *view, l layout.Layout, vec int, owner reg) 
 			inside = func(r int) reg { return a.minmax(a.minmax(count(r), i32(0), true, true), i32(int64(vec)), true, false) }
 		}
 	}
-	check := f.boundsChecker(a, masked)
 	vectors := a.vectors(vec)
+	check := f.boundsChecker(a, masked, vectors)
 	out := make([]run, 0, len(vectors.Groups))
 	for _, g := range vectors.Groups {
 		r := run{regs: g.Regs}
@@ -276,21 +278,26 @@ func (a *addresser) coordinate(r int) reg {
 	panic("BUG: the coordinates of a gather are not in the layout of its tile")
 }
 
-// boundsChecker makes the predicate of register r: every masked coordinate lies inside the array. A thread compares its own part
-// with what is left of the extent: thread < extent - origin - register part.
-func (f *fn) boundsChecker(a *addresser, masked []bool) func(r int) reg {
+// boundsChecker makes the predicate of register r: every masked coordinate lies inside the array. A thread compares the register part, a
+// constant, with what is left of the extent after its own part: register part < extent - origin - thread. A single register part goes to the
+// other side, where it may be 0. No difference wraps, as left says.
+func (f *fn) boundsChecker(a *addresser, masked []bool, runs layout.Vectors) func(r int) reg {
 	n := len(a.coords)
-	limit := make([]reg, n)
+	limit, beyond := make([]reg, n), make([]reg, n)
 	for d := range n {
 		if d >= len(masked) || !masked[d] || d == a.sparse {
 			continue
 		}
+		c := a.coords[d]
 		limit[d] = a.left(d)
 		if planted.On("mask-off-by-one") {
 			limit[d] = f.add(limit[d], i32(1))
 		}
-		if planted.On("mask-off-by-one") {
-			limit[d] = f.add(limit[d], i32(1))
+		several := slices.ContainsFunc(runs.Groups, func(g layout.Vector) bool {
+			return c.regPart(g.Regs[0]) != c.regPart(runs.Groups[0].Regs[0])
+		})
+		if several && !a.joint[d] {
+			beyond[d] = f.sub(limit[d], c.thread)
 		}
 	}
 	return func(r int) reg {
@@ -307,6 +314,8 @@ func (f *fn) boundsChecker(a *addresser, masked []bool) func(r int) reg {
 				ok = f.icmp(ult, f.unsigned(row, k), f.unsigned(extent, k))
 			case a.joint[d]:
 				ok = f.icmp(slt, f.at(c, r), limit[d])
+			case !beyond[d].absent():
+				ok = f.icmp(enum.IPredSGT, beyond[d], i32(int64(c.regPart(r))))
 			default:
 				ok = f.icmp(slt, c.thread, f.sub(limit[d], i32(int64(c.regPart(r)))))
 			}

@@ -129,7 +129,7 @@ func (a *DenseAttr) EqualAttr(b Attribute) bool {
 
 // EnumDef is an enumeration: its cases in text and on the wire.
 type EnumDef struct {
-	Dialect string // set by Dialect.Init
+	Dialect string // of the rows that have attributes of it
 	Name    string // as in the text, "rounding"
 	GoType  string // the type of its cases in the package of the rows, for generated accessors
 	Cases   []EnumCase
@@ -177,17 +177,17 @@ func (d *EnumDef) Lookup(keyword string) (uint32, bool) {
 // Of makes the attribute of a case.
 func (d *EnumDef) Of(v uint32) EnumAttr { return EnumAttr{d, v} }
 
-// Enum is an enumeration whose cases are constants of the Go type E.
-type Enum[E ~uint32] struct{ *EnumDef }
+// Enum is an enumeration whose cases are constants of the Go type E. It is known by its address.
+type Enum[E ~uint32] struct{ EnumDef }
 
 // Of makes the attribute of a case.
-func (e Enum[E]) Of(v E) EnumAttr { return e.EnumDef.Of(uint32(v)) }
+func (e *Enum[E]) Of(v E) EnumAttr { return e.EnumDef.Of(uint32(v)) }
 
 // Keyword is the text of a case, or "" if the value is no case.
-func (e Enum[E]) Keyword(v E) string { return e.EnumDef.Keyword(uint32(v)) }
+func (e *Enum[E]) Keyword(v E) string { return e.EnumDef.Keyword(uint32(v)) }
 
 // Lookup finds a case by its keyword.
-func (e Enum[E]) Lookup(keyword string) (E, bool) {
+func (e *Enum[E]) Lookup(keyword string) (E, bool) {
 	v, ok := e.EnumDef.Lookup(keyword)
 	return E(v), ok
 }

@@ -38,20 +38,10 @@ type TypeConstraint struct {
 	Build func(*Context) Type
 }
 
-// Init finishes the rows; call it once, after attaching the hooks.
+// Init finishes rows that no generator wrote; call it once.
 func (d *Dialect) Init() *Dialect {
 	for i, op := range d.Ops {
-		op.Dialect, op.owner = d.Name, d
-		if d.ID != 0 {
-			op.Code = d.ID<<codeBits | Code(i+1)
-		}
-		op.Traits |= effectTraits(op.Effects)
-		op.prepare()
-		for i := range op.Args {
-			if e := op.Args[i].Enum; e != nil {
-				e.Dialect = d.Name
-			}
-		}
+		op.prepare(d, i)
 	}
 	return d
 }

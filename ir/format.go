@@ -338,7 +338,7 @@ func (c *formatCompiler) custom() (element, error) {
 			return el, err
 		}
 	}
-	if d := c.prog.def.owner; d == nil || d.Directives[el.text].Print == nil || d.Directives[el.text].Parse == nil {
+	if d := c.prog.def.Owner; d == nil || d.Directives[el.text].Print == nil || d.Directives[el.text].Parse == nil {
 		return el, fmt.Errorf("the dialect has no directive %q", el.text)
 	}
 	return c.spaced(el), nil

@@ -16,7 +16,7 @@ import "slices"
 
 // uniform reports whether one type says everything: a SameType rule over all operands and results, each of them single.
 func (d *OpDef) uniform() bool {
-	if !d.FixedOperands() || len(d.operandArgs) == 0 || len(d.Results) == 0 {
+	if !d.FixedOperands() || len(d.OperandArgs) == 0 || len(d.Results) == 0 {
 		return false
 	}
 	for _, rule := range d.Same {
@@ -24,7 +24,7 @@ func (d *OpDef) uniform() bool {
 			continue
 		}
 		all := true
-		for _, i := range d.operandArgs {
+		for _, i := range d.OperandArgs {
 			all = all && slices.Contains(rule.Names, d.Args[i].Name)
 		}
 		for _, r := range d.Results {
@@ -39,12 +39,12 @@ func (d *OpDef) uniform() bool {
 
 // positional reports whether operand i stands without its name.
 func (d *OpDef) positional(i int) bool {
-	return d.OperandDef(i).Mode == Single || len(d.operandArgs) == 1 && d.OperandDef(i).Mode == Variadic
+	return d.OperandDef(i).Mode == Single || len(d.OperandArgs) == 1 && d.OperandDef(i).Mode == Variadic
 }
 
 // standsAlone is the index of the attribute of a kind that stands outside the dictionary, or -1.
 func (d *OpDef) standsAlone(k AttrKind) int {
-	for i := range d.attrArgs {
+	for i := range d.AttrArgs {
 		if d.AttrDef(i).Attr == k && d.AttrDef(i).Mode == Single {
 			return i
 		}

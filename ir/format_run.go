@@ -33,7 +33,7 @@ func (g *program) printOne(p *Printer, op *Op, el *element) {
 	case elDict:
 		p.dictOf(op, el.word, func(name string) bool { return g.named[name] }, p.Attr)
 	case elCustom:
-		g.def.owner.Directives[el.text].Print(p, op, el.args)
+		g.def.Owner.Directives[el.text].Print(p, op, el.args)
 	case elGroup:
 		if g.present(op, &el.then[el.anchor]) {
 			g.printAll(p, op, el.then)
@@ -130,7 +130,7 @@ func (g *program) parseOne(p *Parser, s *ParsedOp, el *element) {
 			p.AttrDict(s)
 		}
 	case elCustom:
-		g.def.owner.Directives[el.text].Parse(p, s, el.args)
+		g.def.Owner.Directives[el.text].Parse(p, s, el.args)
 	case elGroup:
 		if g.starts(p, &el.then[0]) {
 			g.parseAll(p, s, el.then)

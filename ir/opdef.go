@@ -37,11 +37,12 @@ type OpDef struct {
 	// Attached by the dialect.
 	Hooks Hooks
 
-	operandArgs []int // indices into Args of the operands, in order
-	attrArgs    []int // indices into Args of the attributes, in order
-	ready       bool
-	owner       *Dialect
-	text        *textForm // the compiled Format, made when first asked for
+	// What follows from the rest. Dialect.Init computes it; generated rows have it, so that they take no time at start.
+	OperandArgs []int // indices into Args of the operands, in order
+	AttrArgs    []int // indices into Args of the attributes, in order
+	Owner       *Dialect
+
+	text textForm // the compiled Format, made when first asked for
 }
 
 // Hooks are the functions of one operation. All are optional.
@@ -256,11 +257,13 @@ func (d *OpDef) NameAt(v Version) string {
 	return d.Name
 }
 
-// prepare computes the derived indices; a dialect calls it through Dialect.Init.
-func (d *OpDef) prepare() {
-	if d.ready {
-		return
+// prepare computes what follows from the row and its place in a dialect.
+func (d *OpDef) prepare(owner *Dialect, place int) {
+	d.Dialect, d.Owner = owner.Name, owner
+	if owner.ID != 0 {
+		d.Code = owner.ID<<codeBits | Code(place+1)
 	}
+	d.Traits |= effectTraits(d.Effects)
 	operands := 0
 	for i := range d.Args {
 		if d.Args[i].Attr == Operand {
@@ -268,29 +271,32 @@ func (d *OpDef) prepare() {
 		}
 	}
 	index := make([]int, len(d.Args))
-	d.operandArgs, d.attrArgs = index[:0:operands], index[operands:operands]
+	d.OperandArgs, d.AttrArgs = index[:0:operands], index[operands:operands]
 	for i := range d.Args {
 		if d.Args[i].Attr == Operand {
-			d.operandArgs = append(d.operandArgs, i)
+			d.OperandArgs = append(d.OperandArgs, i)
 		} else {
-			d.attrArgs = append(d.attrArgs, i)
+			d.AttrArgs = append(d.AttrArgs, i)
 		}
 	}
-	d.text = &textForm{}
-	d.ready = true
+	for i := range d.Args {
+		if e := d.Args[i].Enum; e != nil {
+			e.Dialect = d.Dialect
+		}
+	}
 }
 
 // NumOperandDefs is the number of declared operands; OperandDef is the i-th of them.
-func (d *OpDef) NumOperandDefs() int          { return len(d.operandArgs) }
-func (d *OpDef) OperandDef(i int) *ArgDef     { return &d.Args[d.operandArgs[i]] }
-func (d *OpDef) NumAttrDefs() int             { return len(d.attrArgs) }
-func (d *OpDef) AttrDef(i int) *ArgDef        { return &d.Args[d.attrArgs[i]] }
-func (d *OpDef) AttrIndex(name string) int    { return indexOf(d.attrArgs, d.Args, name) }
-func (d *OpDef) OperandIndex(name string) int { return indexOf(d.operandArgs, d.Args, name) }
+func (d *OpDef) NumOperandDefs() int          { return len(d.OperandArgs) }
+func (d *OpDef) OperandDef(i int) *ArgDef     { return &d.Args[d.OperandArgs[i]] }
+func (d *OpDef) NumAttrDefs() int             { return len(d.AttrArgs) }
+func (d *OpDef) AttrDef(i int) *ArgDef        { return &d.Args[d.AttrArgs[i]] }
+func (d *OpDef) AttrIndex(name string) int    { return indexOf(d.AttrArgs, d.Args, name) }
+func (d *OpDef) OperandIndex(name string) int { return indexOf(d.OperandArgs, d.Args, name) }
 
 // FixedOperands reports whether every declared operand is a single value.
 func (d *OpDef) FixedOperands() bool {
-	for _, i := range d.operandArgs {
+	for _, i := range d.OperandArgs {
 		if d.Args[i].Mode != Single {
 			return false
 		}

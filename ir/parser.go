@@ -280,7 +280,7 @@ func (p *Parser) topDialect() string {
 func (p *Parser) single(ops []*Op) (*Op, error) {
 	var top *OpDef
 	if len(ops) > 0 {
-		if d := ops[0].Def.owner; d != nil && d.Top != "" && ops[0].Def.Name != d.Top {
+		if d := ops[0].Def.Owner; d != nil && d.Top != "" && ops[0].Def.Name != d.Top {
 			top = p.Ctx.OpDef(d.Name + "." + d.Top)
 		}
 	}
@@ -296,7 +296,7 @@ func (p *Parser) single(ops []*Op) (*Op, error) {
 	}
 	m := NewOp(State{Def: top, Loc: p.fileLoc(0)})
 	if i := top.standsAlone(SymbolNameKind); i >= 0 {
-		m.attrs[i] = SymbolAttr(top.owner.TopName)
+		m.attrs[i] = SymbolAttr(top.Owner.TopName)
 	}
 	body := m.regions[0].AddBlock()
 	for _, op := range ops {
@@ -456,7 +456,7 @@ func (p *Parser) ownForm(s *ParsedOp) {
 	p.next()
 	s.begin(def)
 	p.custom = def
-	if p.dialect() == "" && def.owner != nil && def.owner.ParseType != nil { // outside of a module types may be short, too
+	if p.dialect() == "" && def.Owner != nil && def.Owner.ParseType != nil { // outside of a module types may be short, too
 		p.dialects = append(p.dialects, def.Dialect)
 		defer func() { p.dialects = p.dialects[:len(p.dialects)-1] }()
 	}

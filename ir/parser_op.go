@@ -38,7 +38,7 @@ func (s *ParsedOp) begin(def *OpDef) {
 	s.OperandTypes = make([][]Type, def.NumOperandDefs())
 	s.Types = make([][]Type, len(def.Results))
 	s.Attrs = make([]Attribute, def.NumAttrDefs())
-	s.p.owner = def.owner
+	s.p.owner = def.Owner
 }
 
 // SetAttr sets an attribute by name; names that the row does not know are discardable. It reports duplicates.
@@ -149,10 +149,10 @@ func (s *ParsedOp) shiftOptional() {
 
 // allows reports whether the constraint of an operand allows a type.
 func (s *ParsedOp) allows(d *ArgDef, t Type) bool {
-	if s.Def.owner == nil || d.Constraint == "" {
+	if s.Def.Owner == nil || d.Constraint == "" {
 		return true
 	}
-	tc := s.Def.owner.Constraints[d.Constraint]
+	tc := s.Def.Owner.Constraints[d.Constraint]
 	return tc == nil || tc.Check(t)
 }
 
@@ -219,10 +219,10 @@ func (s *ParsedOp) typesNamed(name string) []Type {
 }
 
 func (s *ParsedOp) only(constraint string) Type {
-	if s.Def.owner == nil || constraint == "" {
+	if s.Def.Owner == nil || constraint == "" {
 		return nil
 	}
-	if tc := s.Def.owner.Constraints[constraint]; tc != nil && tc.Build != nil {
+	if tc := s.Def.Owner.Constraints[constraint]; tc != nil && tc.Build != nil {
 		return tc.Build(s.p.Ctx)
 	}
 	return nil

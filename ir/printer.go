@@ -247,7 +247,7 @@ func (p *Printer) line(op *Op) {
 func (p *Printer) op(op *Op) {
 	p.opts.Ctx.Step()
 	owner := p.owner
-	p.owner = op.Def.owner
+	p.owner = op.Def.Owner
 	defer func() { p.owner = owner }()
 	if p.opts.Place != nil {
 		p.begun = append(p.begun, begun{op, p.b.Len()})

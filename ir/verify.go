@@ -41,7 +41,7 @@ func (v *verifier) op(op *Op, depth int) bool {
 		if h := op.Def.Hooks.Verify; h != nil && !h(v.c, op) {
 			return false
 		}
-		if d := op.Def.owner; d != nil && d.VerifyOp != nil && !d.VerifyOp(v.c, op) {
+		if d := op.Def.Owner; d != nil && d.VerifyOp != nil && !d.VerifyOp(v.c, op) {
 			return false
 		}
 	}
@@ -161,7 +161,7 @@ func (d *ArgDef) kindText() string {
 
 // types checks operands and results against the constraints of the row.
 func (v *verifier) types(op *Op) bool {
-	for i := range op.Def.operandArgs {
+	for i := range op.Def.OperandArgs {
 		d := op.Def.OperandDef(i)
 		lo, hi := op.group(i)
 		for k := lo; k < hi; k++ {
@@ -186,10 +186,10 @@ func (v *verifier) constraint(op *Op, what string, k int, name string, m Mode, t
 	if t == nil {
 		return v.c.Error(op, "%s #%d has no type", what, k)
 	}
-	if name == "" || op.Def.owner == nil {
+	if name == "" || op.Def.Owner == nil {
 		return true
 	}
-	tc := op.Def.owner.Constraints[name]
+	tc := op.Def.Owner.Constraints[name]
 	if tc == nil || tc.Check(t) {
 		return true
 	}
@@ -213,7 +213,7 @@ func (v *verifier) rules(op *Op) bool {
 				} else {
 					t = results[i-len(uses)].typ
 				}
-				x, ok := rule.What.of(op.Def.owner, t)
+				x, ok := rule.What.of(op.Def.Owner, t)
 				switch {
 				case !ok:
 				case first == nil:

@@ -21,6 +21,7 @@ var tables = map[string]string{
 	"dialects/cudatile/def.controlOps": "rows of operations",
 	"dialects/cudatile/def.memoryOps":  "rows of operations",
 	"dialects/cudatile/def.shapeOps":   "rows of operations",
+	"dialects/tileaa/def.Ops":          "rows of operations",
 	"dialects/tileaa.parseType":        "one case for each type",
 	"internal/lit.tokenize":            "one case for each token",
 	"ir.AttrOf":                        "one case for each kind of attribute",

@@ -1,7 +1,6 @@
 package cudatile
 
 import (
-	"tileiras/dialects/cudatile/def"
 	"tileiras/ir"
 )
 
@@ -12,20 +11,38 @@ const Name = "cuda_tile"
 const dialectID = 1
 
 // Dialect is the cuda_tile dialect.
-var Dialect = newDialect()
+var Dialect = &dialect
 
-func newDialect() *ir.Dialect {
-	d := &ir.Dialect{
+// The rows are static data that points here, and hooks ask the rows: so it is filled in later.
+var dialect ir.Dialect
+
+func init() {
+	dialect = ir.Dialect{
 		Name:        Name,
 		ID:          dialectID,
-		Ops:         def.Ops(),
+		Ops:         opRows[:],
 		Constraints: constraints(),
+		Top:         "module",
+		TopName:     "kernels",
+		ParseType:   parseType,
+		ParseAttr:   parseAttr,
+		Directives: map[string]ir.Directive{
+			"Rounding":        {Print: printRounding, Parse: parseRounding},
+			"AssumePredicate": {Print: printPredicate, Parse: parsePredicate},
+			"Dense":           {Print: printDense, Parse: parseDense},
+		},
 		ShapeOf:     shapeOf,
 		ElementOf:   elementOf,
 		Materialize: materialize,
 		VerifyOp:    verifyHints,
 	}
-	return d.Init()
+	for _, op := range opRows {
+		f := forms[op.Code]
+		op.Hooks.Print, op.Hooks.Parse = f.print, f.parse
+		op.Hooks.Printable = printable[op.Code]
+		op.Hooks.NameResult = nameResult
+		op.Hooks.NameArg = nameArg
+	}
 }
 
 // shapeOf is the shape of a tile.

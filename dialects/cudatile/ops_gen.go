@@ -119,11 +119,6 @@ const (
 	OpMultimemStoreViewTko
 )
 
-// opRows are the rows, by the index of their codes less 1.
-var opRows []*ir.OpDef
-
-func init() { opRows = Dialect.Ops }
-
 // Absf is absf: clears the sign bit.
 type Absf struct{ Op *ir.Op }
 

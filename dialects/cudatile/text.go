@@ -78,25 +78,6 @@ func dynamicDims(dims []int64) int {
 	return n
 }
 
-func init() {
-	d := Dialect
-	d.Top, d.TopName = "module", "kernels"
-	d.ParseType = parseType
-	d.ParseAttr = parseAttr
-	d.Directives = map[string]ir.Directive{
-		"Rounding":        {Print: printRounding, Parse: parseRounding},
-		"AssumePredicate": {Print: printPredicate, Parse: parsePredicate},
-		"Dense":           {Print: printDense, Parse: parseDense},
-	}
-	for _, op := range d.Ops {
-		f := forms[op.Code]
-		op.Hooks.Print, op.Hooks.Parse = f.print, f.parse
-		op.Hooks.Printable = printable[op.Code]
-		op.Hooks.NameResult = nameResult
-		op.Hooks.NameArg = nameArg
-	}
-}
-
 // Print writes a module as tileirdisasm does: a comment that names the producer, then globals and entries at the left
 // margin without the module around them, whatever the options say of that.
 func Print(w io.Writer, module *ir.Op, o ir.PrintOptions) error {
@@ -271,7 +252,7 @@ func parseRounding(p *ir.Parser, s *ir.ParsedOp, args []ir.Arg) {
 	word := p.Keyword()
 	v, ok := def.RoundingEnum.Lookup(word)
 	if known := roundings[s.Def.Code]; !p.Failed() && (!ok || known.strict && !slices.Contains(known.modes, def.Rounding(v))) {
-		p.Errorf(at, "expected rounding mode to be one of: '%s', got: '%s'", strings.ReplaceAll(keywords(def.RoundingEnum, known.modes), ", ", "', '"), word)
+		p.Errorf(at, "expected rounding mode to be one of: '%s', got: '%s'", strings.ReplaceAll(keywords(&def.RoundingEnum, known.modes), ", ", "', '"), word)
 		return
 	}
 	p.Expect(">")

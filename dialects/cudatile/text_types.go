@@ -65,13 +65,13 @@ func readPtr(p *ir.Parser) func() (ir.Type, error) {
 // readPtrAttr reads <multicast> or #cuda_tile.ptr_attr<multicast>.
 func readPtrAttr(p *ir.Parser) Optional[def.PtrAttr] {
 	if p.Eat("<") {
-		v := def.PtrAttr(p.EnumCase(def.PtrAttrEnum.EnumDef))
+		v := def.PtrAttr(p.EnumCase(&def.PtrAttrEnum.EnumDef))
 		p.Expect(">")
 		return Some(v)
 	}
 	at := p.Pos()
 	a, ok := p.Attr(nil).(ir.EnumAttr)
-	if !ok || a.Enum != def.PtrAttrEnum.EnumDef {
+	if !ok || a.Enum != &def.PtrAttrEnum.EnumDef {
 		p.Errorf(at, "expected a pointer attribute")
 		return Absent
 	}

@@ -65,7 +65,7 @@ func sameTypes(as, bs []*ir.Value) bool {
 }
 
 // keywords lists cases of an enumeration as messages do.
-func keywords[E ~uint32](e ir.Enum[E], values []E) string {
+func keywords[E ~uint32](e *ir.Enum[E], values []E) string {
 	names := make([]string, len(values))
 	for i, v := range values {
 		names[i] = e.Keyword(v)

@@ -35,7 +35,7 @@ func floatRules() {
 			mode, t := RoundedOp{op}.RoundingMode(), elem(op.Result(0))
 			allowed := roundings[op.Code()].modes
 			if !slices.Contains(allowed, mode) {
-				return c.Error(op, "invalid rounding mode specified, expect one of [%s]", keywords(def.RoundingEnum, allowed))
+				return c.Error(op, "invalid rounding mode specified, expect one of [%s]", keywords(&def.RoundingEnum, allowed))
 			}
 			if !flushIsForF32(c, op) {
 				return false
@@ -71,7 +71,7 @@ func integerRules() {
 		allowed := []def.Rounding{def.RoundZero, def.RoundNegInf, def.RoundPosInf}
 		mode := Divi{op}.Rounding()
 		if !slices.Contains(allowed, mode) {
-			return c.Error(op, "invalid rounding mode specified, expect one of [%s]", keywords(def.RoundingEnum, allowed))
+			return c.Error(op, "invalid rounding mode specified, expect one of [%s]", keywords(&def.RoundingEnum, allowed))
 		}
 		if mode == def.RoundNegInf && (Divi{op}).Signedness() == def.Unsigned {
 			return c.Error(op, "rounding mode 'negative_inf' is not allowed with 'unsigned' flag")

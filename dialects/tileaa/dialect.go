@@ -3,7 +3,6 @@ package tileaa
 import (
 	"strconv"
 
-	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
 )
 
@@ -11,49 +10,56 @@ import (
 const dialectID = 2
 
 // Dialect is TileAA: the rows of def with their hooks.
-var Dialect = &ir.Dialect{
-	Name:        "tileaa",
-	ID:          dialectID,
-	Ops:         def.Ops,
-	Constraints: constraints(),
-	ShapeOf: func(t ir.Type) ([]int64, bool) {
-		switch t := t.(type) {
-		case *TileType:
-			return t.Shape, true
-		case *BlockType:
-			return t.Shape, true
-		case *BufferType:
-			return t.Shape, true
-		case *MemrefType:
-			return t.Shape, true
-		}
-		return nil, false
-	},
-	ElementOf: func(t ir.Type) (ir.Type, bool) {
-		switch t := t.(type) {
-		case *TileType:
-			return t.Elem, true
-		case *BlockType:
-			return t.Elem, true
-		case *BufferType:
-			return t.Elem, true
-		case *MemrefType:
-			return t.Elem, true
-		}
-		return nil, false
-	},
-	Materialize: func(b *ir.Builder, loc ir.Location, value ir.Attribute, t ir.Type) *ir.Op {
-		d, ok := value.(*ir.DenseAttr)
-		if !ok || d.Type != t {
-			return nil
-		}
-		return b.Create(ir.State{Def: opRows[OpConstant.Index()-1], Loc: loc, Types: []ir.Type{t}, Attrs: []ir.Attribute{d}})
-	},
-}
+var Dialect = &dialect
+
+// The rows are static data that points here, and hooks ask the rows: so it is filled in later.
+var dialect ir.Dialect
 
 func init() {
-	Dialect.Init()
-	for _, d := range def.Ops {
+	dialect = ir.Dialect{
+		Name:        "tileaa",
+		ID:          dialectID,
+		Ops:         opRows[:],
+		Constraints: constraints(),
+		Top:         "module",
+		TopName:     "kernels",
+		ParseType:   parseType,
+		ParseAttr:   parseAttr,
+		ShapeOf: func(t ir.Type) ([]int64, bool) {
+			switch t := t.(type) {
+			case *TileType:
+				return t.Shape, true
+			case *BlockType:
+				return t.Shape, true
+			case *BufferType:
+				return t.Shape, true
+			case *MemrefType:
+				return t.Shape, true
+			}
+			return nil, false
+		},
+		ElementOf: func(t ir.Type) (ir.Type, bool) {
+			switch t := t.(type) {
+			case *TileType:
+				return t.Elem, true
+			case *BlockType:
+				return t.Elem, true
+			case *BufferType:
+				return t.Elem, true
+			case *MemrefType:
+				return t.Elem, true
+			}
+			return nil, false
+		},
+		Materialize: func(b *ir.Builder, loc ir.Location, value ir.Attribute, t ir.Type) *ir.Op {
+			d, ok := value.(*ir.DenseAttr)
+			if !ok || d.Type != t {
+				return nil
+			}
+			return b.Create(ir.State{Def: opRows[OpConstant.Index()-1], Loc: loc, Types: []ir.Type{t}, Attrs: []ir.Attribute{d}})
+		},
+	}
+	for _, d := range opRows {
 		d.Hooks.Fold = foldHook(d.Code)
 		d.Hooks.Verify = verifyHook(d)
 		d.Hooks.NameResult = nameResult

@@ -128,11 +128,6 @@ const (
 	OpBarrier
 )
 
-// opRows are the rows, by the index of their codes less 1.
-var opRows []*ir.OpDef
-
-func init() { opRows = Dialect.Ops }
-
 // Module is module: a compilation unit: entries and globals.
 type Module struct{ Op *ir.Op }
 

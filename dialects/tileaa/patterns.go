@@ -69,7 +69,7 @@ func init() {
 		OpFor:          firstOf(shortFor, invariantCarried, unusedCarried),
 		OpLoop:         invariantCarried,
 	}
-	for _, d := range def.Ops {
+	for _, d := range opRows {
 		if d.Traits.Has(ir.Elementwise) && len(d.Results) == 1 && d.Code != OpAssume {
 			p := Patterns[d.Code]
 			if p == nil {

@@ -214,9 +214,3 @@ func parseAttr(p *ir.Parser, mnemonic string) (ir.Attribute, error) {
 	}
 	return nil, nil
 }
-
-func init() {
-	Dialect.Top, Dialect.TopName = "module", "kernels"
-	Dialect.ParseType = parseType
-	Dialect.ParseAttr = parseAttr
-}

@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tileiras/dialects/tileaa"
-	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
 	"tileiras/ir/float"
 )
@@ -85,7 +84,7 @@ tileaa.module @"a module" attributes {producer = "say \22hi\22\0A"} {
 
 // Every row, bare and with everything that it may have, reads back from its own form and from the generic one.
 func TestEveryRowReadsAndPrintsTheSame(t *testing.T) {
-	for _, d := range def.Ops {
+	for _, d := range tileaa.Dialect.Ops {
 		for _, full := range []bool{false, true} {
 			m := sample(d, full)
 			for _, o := range []ir.PrintOptions{{}, {Generic: true}, {DebugInfo: true}} {

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"tileiras/codegen/nvvm"
-	tileaa "tileiras/dialects/tileaa/def"
+	"tileiras/dialects/tileaa"
 )
 
 func TestGeneratedDocumentsAreFresh(t *testing.T) {
@@ -154,7 +154,7 @@ func refuses(n ast.Node) bool {
 
 func TestEveryOperationOfTileAAIsLoweredOrExplained(t *testing.T) {
 	lowered := nvvm.Lowered()
-	for _, d := range tileaa.Ops {
+	for _, d := range tileaa.Dialect.Ops {
 		if slices.Contains(lowered, d.Name) == (unlowered[d.Name] != "") {
 			t.Errorf("%s: has a lowering: %v, is explained in unlowered: %v", d.Name, slices.Contains(lowered, d.Name), unlowered[d.Name] != "")
 		}

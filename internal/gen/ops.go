@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	cudatile "tileiras/dialects/cudatile/def"
-	tileaa "tileiras/dialects/tileaa/def"
+	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 )
 
@@ -45,7 +45,7 @@ when it exists. Attributes come before operands on the wire.
 	}
 	b.WriteString("\n## tileaa: what passes work on\n\n")
 	b.WriteString("| Operation | Attributes | Operands | Results | Traits | Meaning |\n|---|---|---|---|---|---|\n")
-	for _, op := range tileaa.Ops {
+	for _, op := range tileaa.Dialect.Ops {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", opName(op), arguments(op, false), arguments(op, true),
 			results(op), traits(op), cell(op.Summary))
 	}

@@ -8,7 +8,7 @@ import (
 	"tileiras/codegen/atom"
 	"tileiras/codegen/nvvm"
 	"tileiras/codegen/target"
-	tileaa "tileiras/dialects/tileaa/def"
+	"tileiras/dialects/tileaa"
 	"tileiras/internal/driver"
 	"tileiras/passes"
 	"tileiras/passes/convert"
@@ -80,7 +80,7 @@ func operationsSection(b *strings.Builder) {
 	}
 	lowered := nvvm.Lowered()
 	var names, others []string
-	for _, d := range tileaa.Ops {
+	for _, d := range tileaa.Dialect.Ops {
 		if slices.Contains(lowered, d.Name) {
 			names = append(names, code(d.Name))
 		} else {

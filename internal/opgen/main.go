@@ -1,5 +1,5 @@
-// Command opgen writes the typed operations of a dialect from its rows: a code and a Go type for each operation, with accessors,
-// setters and a builder, and a Go type for each interface that rows share.
+// Command opgen writes what follows from the rows of a dialect: a code and a Go type for each operation, with accessors,
+// setters and a builder, a Go type for each interface that rows share, and the finished rows as static data.
 //
 //	go run ./internal/opgen          from the root of the repository
 //
@@ -8,6 +8,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -16,29 +17,45 @@ import (
 	"tileiras/ir"
 )
 
-// dialect is one file to write.
+// dialect is a dialect whose files are to be written.
 type dialect struct {
-	file       string
 	pkg        string
-	rows       []*ir.OpDef
+	rows       []*ir.OpDef // finished
 	interfaces []ir.InterfaceDef
 	// unique are the type sets of one type, with the Go expression that makes it from the builder b.
 	unique map[string]string
 }
 
-// dialects lists the files.
 func dialects() []dialect {
 	return []dialect{
-		{"dialects/cudatile/ops_gen.go", "cudatile", cudatile.Ops(), cudatile.Interfaces, map[string]string{"Token": "Token(b.Ctx)"}},
-		{"dialects/tileaa/ops_gen.go", "tileaa", tileaa.Ops, tileaa.Interfaces, map[string]string{"token": "Token(b.Ctx)"}},
+		{"cudatile", finished("cuda_tile", cudatile.Ops()), cudatile.Interfaces, map[string]string{"Token": "Token(b.Ctx)"}},
+		{"tileaa", finished("tileaa", tileaa.Ops()), tileaa.Interfaces, map[string]string{"token": "Token(b.Ctx)"}},
 	}
+}
+
+// finished are rows with what follows from them.
+func finished(name string, rows []*ir.OpDef) []*ir.OpDef {
+	return (&ir.Dialect{Name: name, Ops: rows}).Init().Ops
+}
+
+func (d *dialect) operationsPath() string { return "dialects/" + d.pkg + "/ops_gen.go" }
+func (d *dialect) rowsPath() string       { return "dialects/" + d.pkg + "/rows_gen.go" }
+
+// files are the texts of the files, by their paths.
+func (d *dialect) files() (map[string][]byte, error) {
+	operations, err := d.operations()
+	if err != nil {
+		return nil, err
+	}
+	rows, err := d.rowsFile()
+	return map[string][]byte{d.operationsPath(): operations, d.rowsPath(): rows}, err
 }
 
 func main() {
 	for _, d := range dialects() {
-		text, err := d.generate()
-		if err == nil {
-			err = os.WriteFile(d.file, text, 0o644)
+		files, err := d.files()
+		for path, text := range files { // the files are apart: the order cannot matter
+			err = errors.Join(err, os.WriteFile(path, text, 0o644))
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "opgen:", err)

@@ -196,7 +196,7 @@ func (r *reader) global(c *cursor, index uint64) {
 	g.SetValue(value)
 	g.SetAlignment(r.ctx, int64(c.varint("alignment of a global")))
 	if r.v.AtLeast(def.V133) {
-		g.SetSymbolVisibility(def.Visibility(r.enum(c, def.VisibilityEnum.EnumDef, "visibility of a global").Value))
+		g.SetSymbolVisibility(def.Visibility(r.enum(c, &def.VisibilityEnum.EnumDef, "visibility of a global").Value))
 		g.SetConstant(c.varint("constant flag of a global") != 0)
 	}
 	if r.ok() && name == "" { // the end of the file is the place of what is said about a global, as about a function

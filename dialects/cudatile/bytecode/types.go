@@ -209,9 +209,9 @@ func (r *reader) optionalFlags(c *cursor, since ir.Version) uint64 {
 }
 
 // readOptional reads an enumeration value, the last part of a type, that is there when the flag is.
-func readOptional[E ~uint32](r *reader, c *cursor, flags uint64, e ir.Enum[E], what string) (o cudatile.Optional[E]) {
+func readOptional[E ~uint32](r *reader, c *cursor, flags uint64, e *ir.Enum[E], what string) (o cudatile.Optional[E]) {
 	if flags&flagOptional != 0 {
-		o = cudatile.Some(E(r.enum(c, e.EnumDef, what).Value))
+		o = cudatile.Some(E(r.enum(c, &e.EnumDef, what).Value))
 	}
 	c.unusedBits(flags, flagOptional)
 	return o
@@ -220,7 +220,7 @@ func readOptional[E ~uint32](r *reader, c *cursor, flags uint64, e ir.Enum[E], w
 func (r *reader) ptrType(c *cursor) (ir.Type, error) {
 	flags := r.optionalFlags(c, def.V134)
 	elem := r.typ(c, "get pointeeType type")
-	attr := readOptional(r, c, flags, def.PtrAttrEnum, "pointer attribute")
+	attr := readOptional(r, c, flags, &def.PtrAttrEnum, "pointer attribute")
 	if !r.ok() {
 		return nil, nil
 	}
@@ -231,7 +231,7 @@ func (r *reader) tensorViewType(c *cursor) (ir.Type, error) {
 	flags := r.optionalFlags(c, def.V134)
 	elem := r.typ(c, "get elementType type")
 	shape, strides := c.i64s("shape"), c.i64s("strides")
-	attr := readOptional(r, c, flags, def.PtrAttrEnum, "pointer attribute")
+	attr := readOptional(r, c, flags, &def.PtrAttrEnum, "pointer attribute")
 	if !r.ok() {
 		return nil, nil
 	}
@@ -267,7 +267,7 @@ func (r *reader) viewType(c *cursor, tag uint64) (ir.Type, error) {
 	if r.v.Before(def.V133) {
 		flags = uint64(c.byte("padding flag"))
 	}
-	padding := readOptional(r, c, flags, def.PaddingEnum, "padding value")
+	padding := readOptional(r, c, flags, &def.PaddingEnum, "padding value")
 	if !r.ok() {
 		return nil, nil
 	}

@@ -46,7 +46,7 @@ func (w *writer) encodeType(e *encoder, op *ir.Op, t ir.Type) {
 		w.tag(e, op, findTag(tagPtr))
 		w.pointerFlags(e, op, t.Attr)
 		e.varint(elem)
-		writeOptional(w, e, op, def.PtrAttrEnum, t.Attr)
+		writeOptional(w, e, op, &def.PtrAttrEnum, t.Attr)
 	case *cudatile.TileType:
 		elem := w.typ(op, t.Elem)
 		w.tag(e, op, findTag(tagTile))
@@ -59,7 +59,7 @@ func (w *writer) encodeType(e *encoder, op *ir.Op, t ir.Type) {
 		e.varint(elem)
 		e.i64s(t.Shape)
 		e.i64s(t.Strides)
-		writeOptional(w, e, op, def.PtrAttrEnum, t.PtrAttr)
+		writeOptional(w, e, op, &def.PtrAttrEnum, t.PtrAttr)
 	case *cudatile.PartitionViewType:
 		w.viewType(e, op, tagPartitionView, t, nil)
 	case *cudatile.StridedViewType:
@@ -109,7 +109,7 @@ func (w *writer) viewType(e *encoder, op *ir.Op, tag uint64, t cudatile.TileView
 	if !flagsFirst {
 		e.bool(v.Padding != cudatile.Absent)
 	}
-	writeOptional(w, e, op, def.PaddingEnum, v.Padding)
+	writeOptional(w, e, op, &def.PaddingEnum, v.Padding)
 }
 
 // pointerFlags writes the flags that pointers and arrays have since 13.4.
@@ -121,9 +121,9 @@ func (w *writer) pointerFlags(e *encoder, op *ir.Op, attr cudatile.Optional[def.
 	}
 }
 
-func writeOptional[E ~uint32](w *writer, e *encoder, op *ir.Op, d ir.Enum[E], o cudatile.Optional[E]) {
+func writeOptional[E ~uint32](w *writer, e *encoder, op *ir.Op, d *ir.Enum[E], o cudatile.Optional[E]) {
 	if v, ok := o.Get(); ok {
-		w.enum(e, op, d.EnumDef, uint32(v))
+		w.enum(e, op, &d.EnumDef, uint32(v))
 	}
 }
 

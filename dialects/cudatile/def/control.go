@@ -28,7 +28,7 @@ func controlOps() []*ir.OpDef {
 		{Name: "global", Opcode: 0x31, Since: V131,
 			Args: args(attr("sym_name", ir.SymbolNameKind), attr("value", ir.DenseKind),
 				ir.ArgDef{Name: "alignment", Attr: ir.I64Kind, Default: ir.IntegerAttr{}},
-				since(V133, ofDefault("symbol_visibility", VisibilityEnum, Public)),
+				since(V133, ofDefault("symbol_visibility", &VisibilityEnum, Public)),
 				since(V133, unit("constant"))),
 			Traits:  ir.Symbol | ir.Ordered,
 			Summary: "Device memory that is initialised when the module is loaded."},

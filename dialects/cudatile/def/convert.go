@@ -25,8 +25,8 @@ func packing(name string, opcode uint32, from, to, summary string) *ir.OpDef {
 
 func convertOps() []*ir.OpDef {
 	const fromTo = " attr-dict `:` type($from) `->` type($to)"
-	signed := of("signedness", SignednessEnum)
-	nearest := ofDefault("rounding_mode", RoundingEnum, RoundNearestEven)
+	signed := of("signedness", &SignednessEnum)
+	nearest := ofDefault("rounding_mode", &RoundingEnum, RoundNearestEven)
 	return []*ir.OpDef{
 		conversion("bitcast", 0x09, in("source", "Num"), in("result", "Num"),
 			"Reads the bits as another type of the same width."),
@@ -38,7 +38,7 @@ func convertOps() []*ir.OpDef {
 			"Converts floats to another format.", nearest), "$from custom<Rounding>($rounding_mode)"+fromTo),
 		formatted(conversion("ftoi", 0x2B, in("from", "Float"), in("to", "Int"),
 			"Truncates floats to integers; a value out of range is undefined unless saturating.",
-			since(V134, unit("saturating")), signed, ofDefault("rounding_mode", RoundingEnum, RoundNearestIntToZero)),
+			since(V134, unit("saturating")), signed, ofDefault("rounding_mode", &RoundingEnum, RoundNearestIntToZero)),
 			"$from $signedness custom<Rounding>($rounding_mode) (`saturating` $saturating^)?"+fromTo),
 		formatted(conversion("itof", 0x3B, in("from", "Int"), in("to", "Float"),
 			"Converts integers to the nearest floats.", signed, nearest),

@@ -74,14 +74,14 @@ func attr(name string, k ir.AttrKind) ir.ArgDef { return ir.ArgDef{Name: name, A
 func optAttr(name string, k ir.AttrKind) ir.ArgDef {
 	return ir.ArgDef{Name: name, Attr: k, Mode: ir.Optional}
 }
-func of[E ~uint32](name string, e ir.Enum[E]) ir.ArgDef {
-	return ir.ArgDef{Name: name, Attr: ir.EnumKind, Enum: e.EnumDef}
+func of[E ~uint32](name string, e *ir.Enum[E]) ir.ArgDef {
+	return ir.ArgDef{Name: name, Attr: ir.EnumKind, Enum: &e.EnumDef}
 }
-func ofDefault[E ~uint32](name string, e ir.Enum[E], dflt E) ir.ArgDef {
-	return ir.ArgDef{Name: name, Attr: ir.EnumKind, Enum: e.EnumDef, Default: e.Of(dflt)}
+func ofDefault[E ~uint32](name string, e *ir.Enum[E], dflt E) ir.ArgDef {
+	return ir.ArgDef{Name: name, Attr: ir.EnumKind, Enum: &e.EnumDef, Default: e.Of(dflt)}
 }
-func optOf[E ~uint32](name string, e ir.Enum[E]) ir.ArgDef {
-	return ir.ArgDef{Name: name, Attr: ir.EnumKind, Enum: e.EnumDef, Mode: ir.Optional}
+func optOf[E ~uint32](name string, e *ir.Enum[E]) ir.ArgDef {
+	return ir.ArgDef{Name: name, Attr: ir.EnumKind, Enum: &e.EnumDef, Mode: ir.Optional}
 }
 func unit(name string) ir.ArgDef { return optAttr(name, ir.UnitKind) }
 

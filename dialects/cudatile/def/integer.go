@@ -2,7 +2,7 @@ package def
 
 import "tileiras/ir"
 
-func overflowArg() ir.ArgDef { return ofDefault("overflow", OverflowEnum, NoOverflowFlag) }
+func overflowArg() ir.ArgDef { return ofDefault("overflow", &OverflowEnum, NoOverflowFlag) }
 
 const overflowText = " (`overflow` `<` $overflow^ `>`)?"
 
@@ -36,7 +36,7 @@ func withOverflow(d *ir.OpDef) *ir.OpDef {
 }
 
 func withSignedness(d *ir.OpDef) *ir.OpDef {
-	d.Args = append(args(of("signedness", SignednessEnum)), d.Args...)
+	d.Args = append(args(of("signedness", &SignednessEnum)), d.Args...)
 	d.Format = "$lhs `,` $rhs $signedness attr-dict `:` type($result)"
 	return d
 }
@@ -49,7 +49,7 @@ func integerOps() []*ir.OpDef {
 
 	divi := withSignedness(intBinary("divi", 0x15, "lhs", "rhs", trapping,
 		"Divides, rounding to zero, down or up; a zero divisor and the signed minimum over -1 are undefined."))
-	divi.Args = append(args(divi.Args[0], ofDefault("rounding", RoundingEnum, RoundZero)), divi.Args[1:]...)
+	divi.Args = append(args(divi.Args[0], ofDefault("rounding", &RoundingEnum, RoundZero)), divi.Args[1:]...)
 	divi.Format = "$lhs `,` $rhs $signedness (`rounding` `<` $rounding^ `>`)? attr-dict `:` type($result)"
 
 	return []*ir.OpDef{
@@ -65,7 +65,7 @@ func integerOps() []*ir.OpDef {
 		withSignedness(intBinary("maxi", 0x46, "lhs", "rhs", comm, "The larger of two integers.")),
 		withSignedness(intBinary("mini", 0x48, "lhs", "rhs", comm, "The smaller of two integers.")),
 		{Name: "cmpi", Opcode: 0x0F, Since: V131,
-			Args: args(of("comparison_predicate", PredicateEnum), of("signedness", SignednessEnum),
+			Args: args(of("comparison_predicate", &PredicateEnum), of("signedness", &SignednessEnum),
 				in("lhs", "Int"), in("rhs", "Int")),
 			Results: results(res("result", "I1")),
 			Same:    rules(sameType("lhs", "rhs"), says(comparedText, sameShape("lhs", "rhs", "result"))),

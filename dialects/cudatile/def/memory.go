@@ -28,9 +28,9 @@ func viewOps() []*ir.OpDef {
 
 func memoryOps() []*ir.OpDef {
 	var (
-		ordering = of("memory_ordering_semantics", MemOrderEnum)
-		scope    = optOf("memory_scope", ScopeEnum)
-		mustHave = of("memory_scope", ScopeEnum)
+		ordering = of("memory_ordering_semantics", &MemOrderEnum)
+		scope    = optOf("memory_scope", &ScopeEnum)
+		mustHave = of("memory_scope", &ScopeEnum)
 		hints    = optAttr("optimization_hints", ir.HintsKind)
 		token    = opt("token", "Token")
 		index    = many("index", "IndexTile")
@@ -111,7 +111,7 @@ func memoryOps() []*ir.OpDef {
 				"`->` type($result) `,` type($result_token)",
 			Summary: "Replaces elements in memory that hold cmp, bit by bit, and returns the old ones."},
 		{Name: "atomic_rmw_tko", Opcode: 0x08, Since: V131,
-			Args: args(ordering, mustHave, of("mode", AtomicModeEnum), in("pointers", "Ptr"), in("arg", "Tile"),
+			Args: args(ordering, mustHave, of("mode", &AtomicModeEnum), in("pointers", "Ptr"), in("arg", "Tile"),
 				opt("mask", "I1"), token),
 			Results: results(res("result", "Tile"), newToken),
 			Same:    rules(sameType("arg", "result"), sameShape("pointers", "arg", "result"), sameShape("pointers", "arg", "mask")),
@@ -121,7 +121,7 @@ func memoryOps() []*ir.OpDef {
 				"`->` type($result) `,` type($result_token)",
 			Summary: "Combines elements in memory with arg and returns the old ones."},
 		{Name: "atomic_red_view_tko", Opcode: 0x75, Since: V133,
-			Args: args(ordering, mustHave, of("mode", AtomicModeEnum), inbounds(V135), in("view", "TileView"), index,
+			Args: args(ordering, mustHave, of("mode", &AtomicModeEnum), inbounds(V135), in("view", "TileView"), index,
 				in("value", "Tile"), token),
 			Results: results(newToken),
 			Traits:  reads | writes | ir.Segmented,
@@ -135,13 +135,13 @@ func memoryOps() []*ir.OpDef {
 			Format:  "$token attr-dict",
 			Summary: "Orders accesses to one place in memory through different addresses."},
 		{Name: "multimem_load_reduce_view_tko", Opcode: 0x7B, Since: V135,
-			Args: args(ordering, scope, of("reduction", MultimemEnum), inbounds(V135), in("view", "PartitionView"), index,
+			Args: args(ordering, scope, of("reduction", &MultimemEnum), inbounds(V135), in("view", "PartitionView"), index,
 				token),
 			Results: results(res("reduced_values", "Tile"), newToken),
 			Traits:  reads | ir.Segmented,
 			Summary: "Loads a tile from the copies of multicast memory and combines them."},
 		{Name: "multimem_reduce_view_tko", Opcode: 0x7C, Since: V135,
-			Args: args(ordering, mustHave, of("reduction", MultimemEnum), inbounds(V135), in("view", "PartitionView"),
+			Args: args(ordering, mustHave, of("reduction", &MultimemEnum), inbounds(V135), in("view", "PartitionView"),
 				in("tile", "Tile"), index, token),
 			Results: results(newToken),
 			Traits:  reads | writes | ir.Segmented,

@@ -16,7 +16,7 @@ func mmaOps() []*ir.OpDef {
 				"`:` type($lhs) `,` type($rhs) `,` type($acc)",
 			Summary: "Multiplies two float matrices, or batches of them, and adds the accumulator."},
 		{Name: "mmai", Opcode: 0x4A, Since: V131,
-			Args: args(of("signedness_lhs", SignednessEnum), of("signedness_rhs", SignednessEnum),
+			Args: args(of("signedness_lhs", &SignednessEnum), of("signedness_rhs", &SignednessEnum),
 				in("lhs", "MmaiInput"), in("rhs", "MmaiInput"), in("acc", "MmaiAcc")),
 			Results: results(res("result", "MmaiAcc")),
 			Same: rules(sameType("acc", "result"), sameElem("lhs", "rhs"),

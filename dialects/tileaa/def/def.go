@@ -46,13 +46,13 @@ func class(name, goType string) []ir.ArgDef {
 func optional(as []ir.ArgDef) []ir.ArgDef { as[0].Mode = ir.Optional; return as }
 
 // of is an attribute of an enumeration; it defaults to the enumeration's first case unless dflt says otherwise.
-func of[E ~uint32](name string, e ir.Enum[E], dflt E) []ir.ArgDef {
-	return []ir.ArgDef{{Name: name, Attr: ir.EnumKind, Enum: e.EnumDef, Default: e.Of(dflt), Mode: ir.Optional}}
+func of[E ~uint32](name string, e *ir.Enum[E], dflt E) []ir.ArgDef {
+	return []ir.ArgDef{{Name: name, Attr: ir.EnumKind, Enum: &e.EnumDef, Default: e.Of(dflt), Mode: ir.Optional}}
 }
 
 // optOf is an attribute of an enumeration that may be absent.
-func optOf[E ~uint32](name string, e ir.Enum[E]) []ir.ArgDef {
-	return []ir.ArgDef{{Name: name, Attr: ir.EnumKind, Enum: e.EnumDef, Mode: ir.Optional}}
+func optOf[E ~uint32](name string, e *ir.Enum[E]) []ir.ArgDef {
+	return []ir.ArgDef{{Name: name, Attr: ir.EnumKind, Enum: &e.EnumDef, Mode: ir.Optional}}
 }
 
 func unit(names ...string) []ir.ArgDef {
@@ -157,219 +157,220 @@ func cast(name, from, to, summary string, attrs ...[]ir.ArgDef) *ir.OpDef {
 	return sameShape(row(name, args(append([][]ir.ArgDef{in("source:" + from)}, attrs...)...), res("result:"+to), elementwise, summary), "source", "result")
 }
 
-var (
-	rounding = of("rounding", RoundingEnum, RoundNearestEven)
-	full     = of("rounding", RoundingEnum, RoundFull)
-	ftz      = unit("flush_to_zero")
-	overflow = of("overflow", OverflowEnum, NoOverflow)
-	sign     = of("signedness", SignednessEnum, Signed)
-	order    = of("order", MemOrderEnum, Weak)
-	scope    = optOf("scope", ScopeEnum)
-	mode     = of("mode", AtomicModeEnum, ModeAdd)
-	// predicate is the comparison; the text leaves equal out.
-	predicate = of("predicate", PredicateEnum, PredEqual)
-	// access is what select-atoms decides about a memory access: codegen asks no facts.
-	//   vec     elements per instruction and thread
-	//   narrow  byte offsets from the base fit in signed 32 bits
-	//   fast    the dimension of the tile along which memory runs
-	//   masked  per dimension of the tile, whether a bounds check is needed (tiled accesses only)
-	//   coordinate_bits
-	//           per dimension of the tile, the bits that hold its start and the extent, unsigned: 31, 32 or 64 (tiled accesses only)
-	//   ragged  the end of the array may lie between the elements of an instruction: asynchronous copies take those before it; of
-	//           other accesses, a thread with elements on both sides makes its own one by one
-	access = args(optAttr("vec", ir.I64Kind), optAttr("fast", ir.I64Kind), unit("narrow"), optAttr("masked", ir.BoolArrayKind),
-		optAttr("coordinate_bits", ir.I64ArrayKind), unit("ragged"))
-	// latency is the frontend's hint, 1 to 10.
-	latency = optAttr("latency", ir.I64Kind)
-)
-
 const commutative = elementwise | ir.Commutative
 
-// Ops are the rows of the dialect. "tile" below means a tile of any rank; a rank-0 tile is one value that all threads of
+// Ops makes the rows of the dialect. "tile" below means a tile of any rank; a rank-0 tile is one value that all threads of
 // the tile block hold, and never has a layout.
-var Ops = []*ir.OpDef{
-	// Module items.
-	with(row("module", args(attr("sym_name", ir.SymbolNameKind), optAttr("producer", ir.StringKind)), nil,
-		ir.Isolated|ir.SymbolTable, "A compilation unit: entries and globals."), regions("body")),
-	with(row("entry", args(attr("sym_name", ir.SymbolNameKind), optAttr("hints", ir.HintsKind),
-		optional(class("plan", "*PlanAttr")), optAttr("shared_bytes", ir.I64Kind)), nil,
-		ir.Isolated|ir.Symbol, "A kernel; its parameters, rank-0 tiles, are the arguments of its only block."), regions("body")),
-	row("global", args(attr("sym_name", ir.SymbolNameKind), attr("value", ir.DenseKind), optAttr("alignment", ir.I64Kind),
-		unit("constant", "private")), nil, ir.Symbol, "Device memory with initial content; value is a rank-1 tile constant."),
+func Ops() []*ir.OpDef {
+	var (
+		rounding = of("rounding", &RoundingEnum, RoundNearestEven)
+		full     = of("rounding", &RoundingEnum, RoundFull)
+		ftz      = unit("flush_to_zero")
+		overflow = of("overflow", &OverflowEnum, NoOverflow)
+		sign     = of("signedness", &SignednessEnum, Signed)
+		order    = of("order", &MemOrderEnum, Weak)
+		scope    = optOf("scope", &ScopeEnum)
+		mode     = of("mode", &AtomicModeEnum, ModeAdd)
+		// predicate is the comparison; the text leaves equal out.
+		predicate = of("predicate", &PredicateEnum, PredEqual)
+		// access is what select-atoms decides about a memory access: codegen asks no facts.
+		//   vec     elements per instruction and thread
+		//   narrow  byte offsets from the base fit in signed 32 bits
+		//   fast    the dimension of the tile along which memory runs
+		//   masked  per dimension of the tile, whether a bounds check is needed (tiled accesses only)
+		//   coordinate_bits
+		//           per dimension of the tile, the bits that hold its start and the extent, unsigned: 31, 32 or 64 (tiled accesses only)
+		//   ragged  the end of the array may lie between the elements of an instruction: asynchronous copies take those before it; of
+		//           other accesses, a thread with elements on both sides makes its own one by one
+		access = args(optAttr("vec", ir.I64Kind), optAttr("fast", ir.I64Kind), unit("narrow"), optAttr("masked", ir.BoolArrayKind),
+			optAttr("coordinate_bits", ir.I64ArrayKind), unit("ragged"))
+		// latency is the frontend's hint, 1 to 10.
+		latency = optAttr("latency", ir.I64Kind)
+	)
+	return []*ir.OpDef{
+		// Module items.
+		with(row("module", args(attr("sym_name", ir.SymbolNameKind), optAttr("producer", ir.StringKind)), nil,
+			ir.Isolated|ir.SymbolTable, "A compilation unit: entries and globals."), regions("body")),
+		with(row("entry", args(attr("sym_name", ir.SymbolNameKind), optAttr("hints", ir.HintsKind),
+			optional(class("plan", "*PlanAttr")), optAttr("shared_bytes", ir.I64Kind)), nil,
+			ir.Isolated|ir.Symbol, "A kernel; its parameters, rank-0 tiles, are the arguments of its only block."), regions("body")),
+		row("global", args(attr("sym_name", ir.SymbolNameKind), attr("value", ir.DenseKind), optAttr("alignment", ir.I64Kind),
+			unit("constant", "private")), nil, ir.Symbol, "Device memory with initial content; value is a rank-1 tile constant."),
 
-	// Float arithmetic. Meaning and rounding as the Tile IR op of the same name.
-	binary("addf", "float", commutative, "x + y.", rounding, ftz),
-	binary("subf", "float", elementwise, "x - y.", rounding, ftz),
-	binary("mulf", "float", commutative, "x * y.", rounding, ftz),
-	costly(binary("divf", "float", elementwise, "x / y; rounding approx and full are the 2-ulp forms.", rounding, ftz)),
-	costly(binary("remf", "float", elementwise, "x - trunc(x/y)*y, sign of x.")),
-	binary("maxf", "float", commutative, "The larger; +0 > -0; NaN only if both are, or with propagate_nan either is.", unit("propagate_nan"), ftz),
-	binary("minf", "float", commutative, "The smaller; -0 < +0; NaN as maxf.", unit("propagate_nan"), ftz),
-	same(row("fma", args(in("lhs:float", "rhs:float", "acc:float"), rounding, ftz), res("result:float"), elementwise, "x*y + z with one rounding."), "lhs", "rhs", "acc", "result"),
-	unary("negf", "float", "Flips the sign."),
-	unary("absf", "float", "Clears the sign."),
-	unary("ceil", "float", "Smallest integer not below x."),
-	unary("floor", "float", "Largest integer not above x."),
-	costly(unary("sqrt", "float", "Square root.", rounding, ftz)),
-	costly(unary("rsqrt", "float", "1/sqrt(x).", ftz)),
-	costly(unary("exp", "float", "e^x; rounding full or approx.", full)),
-	costly(unary("exp2", "float", "2^x.", ftz)),
-	costly(unary("log", "float", "ln x.")),
-	costly(unary("log2", "float", "log2 x.")),
-	costly(unary("sin", "float", "Sine of radians.")),
-	costly(unary("cos", "float", "Cosine of radians.")),
-	costly(unary("tan", "float", "Tangent of radians.")),
-	costly(unary("sinh", "float", "Hyperbolic sine.")),
-	costly(unary("cosh", "float", "Hyperbolic cosine.")),
-	costly(unary("tanh", "float", "Hyperbolic tangent; rounding full or approx.", full)),
-	costly(binary("pow", "float", elementwise, "x^y.")),
-	costly(binary("atan2", "float", elementwise, "The angle of x / y (first over second operand).")),
-	costly(sameShape(same(row("powi", in("source:float", "exponent:int"), res("result:float"), elementwise, "x^n with a signed integer n."), "source", "result"), "source", "exponent")),
-	same(sameShape(row("cmpf", args(in("lhs:float", "rhs:float"), predicate, of("ordering", OrderingEnum, Ordered)), res("result:i1"),
-		elementwise, "Compares; ordered is false and unordered true if either is NaN."), "lhs", "result"), "lhs", "rhs"),
+		// Float arithmetic. Meaning and rounding as the Tile IR op of the same name.
+		binary("addf", "float", commutative, "x + y.", rounding, ftz),
+		binary("subf", "float", elementwise, "x - y.", rounding, ftz),
+		binary("mulf", "float", commutative, "x * y.", rounding, ftz),
+		costly(binary("divf", "float", elementwise, "x / y; rounding approx and full are the 2-ulp forms.", rounding, ftz)),
+		costly(binary("remf", "float", elementwise, "x - trunc(x/y)*y, sign of x.")),
+		binary("maxf", "float", commutative, "The larger; +0 > -0; NaN only if both are, or with propagate_nan either is.", unit("propagate_nan"), ftz),
+		binary("minf", "float", commutative, "The smaller; -0 < +0; NaN as maxf.", unit("propagate_nan"), ftz),
+		same(row("fma", args(in("lhs:float", "rhs:float", "acc:float"), rounding, ftz), res("result:float"), elementwise, "x*y + z with one rounding."), "lhs", "rhs", "acc", "result"),
+		unary("negf", "float", "Flips the sign."),
+		unary("absf", "float", "Clears the sign."),
+		unary("ceil", "float", "Smallest integer not below x."),
+		unary("floor", "float", "Largest integer not above x."),
+		costly(unary("sqrt", "float", "Square root.", rounding, ftz)),
+		costly(unary("rsqrt", "float", "1/sqrt(x).", ftz)),
+		costly(unary("exp", "float", "e^x; rounding full or approx.", full)),
+		costly(unary("exp2", "float", "2^x.", ftz)),
+		costly(unary("log", "float", "ln x.")),
+		costly(unary("log2", "float", "log2 x.")),
+		costly(unary("sin", "float", "Sine of radians.")),
+		costly(unary("cos", "float", "Cosine of radians.")),
+		costly(unary("tan", "float", "Tangent of radians.")),
+		costly(unary("sinh", "float", "Hyperbolic sine.")),
+		costly(unary("cosh", "float", "Hyperbolic cosine.")),
+		costly(unary("tanh", "float", "Hyperbolic tangent; rounding full or approx.", full)),
+		costly(binary("pow", "float", elementwise, "x^y.")),
+		costly(binary("atan2", "float", elementwise, "The angle of x / y (first over second operand).")),
+		costly(sameShape(same(row("powi", in("source:float", "exponent:int"), res("result:float"), elementwise, "x^n with a signed integer n."), "source", "result"), "source", "exponent")),
+		same(sameShape(row("cmpf", args(in("lhs:float", "rhs:float"), predicate, of("ordering", &OrderingEnum, Ordered)), res("result:i1"),
+			elementwise, "Compares; ordered is false and unordered true if either is NaN."), "lhs", "result"), "lhs", "rhs"),
 
-	// Integer arithmetic: wraps; overflow flags are promises.
-	binary("addi", "int", commutative, "x + y.", overflow),
-	binary("subi", "int", elementwise, "x - y.", overflow),
-	binary("muli", "int", commutative, "Low half of x * y.", overflow),
-	binary("mulhii", "int", commutative, "High half of the unsigned product."),
-	costly(binary("divi", "int", trapping, "Quotient, rounded to zero, down or up.", sign, of("rounding", RoundingEnum, RoundZero))),
-	costly(binary("remi", "int", trapping, "Remainder of truncated division, sign of lhs.", sign)),
-	binary("maxi", "int", commutative, "The larger.", sign),
-	binary("mini", "int", commutative, "The smaller.", sign),
-	binary("andi", "int", commutative, "Bitwise and."),
-	binary("ori", "int", commutative, "Bitwise or."),
-	binary("xori", "int", commutative, "Bitwise exclusive or."),
-	binary("shli", "int", elementwise, "Shift left, zero fill; the amount is unsigned, amounts of the width or more give 0.", overflow),
-	binary("shri", "int", elementwise, "Shift right, sign or zero fill.", sign),
-	unary("absi", "int", "Absolute value; the minimum stays."),
-	unary("negi", "int", "Two's complement.", overflow),
-	same(sameShape(row("cmpi", args(in("lhs:int", "rhs:int"), predicate, sign), res("result:i1"), elementwise, "Compares."), "lhs", "result"), "lhs", "rhs"),
-	same(row("select", in("cond:i1", "true_value:tile", "false_value:tile"), res("result:tile"), elementwise, "Picks per element by an i1 tile of the same shape."), "true_value", "false_value", "result"),
+		// Integer arithmetic: wraps; overflow flags are promises.
+		binary("addi", "int", commutative, "x + y.", overflow),
+		binary("subi", "int", elementwise, "x - y.", overflow),
+		binary("muli", "int", commutative, "Low half of x * y.", overflow),
+		binary("mulhii", "int", commutative, "High half of the unsigned product."),
+		costly(binary("divi", "int", trapping, "Quotient, rounded to zero, down or up.", sign, of("rounding", &RoundingEnum, RoundZero))),
+		costly(binary("remi", "int", trapping, "Remainder of truncated division, sign of lhs.", sign)),
+		binary("maxi", "int", commutative, "The larger.", sign),
+		binary("mini", "int", commutative, "The smaller.", sign),
+		binary("andi", "int", commutative, "Bitwise and."),
+		binary("ori", "int", commutative, "Bitwise or."),
+		binary("xori", "int", commutative, "Bitwise exclusive or."),
+		binary("shli", "int", elementwise, "Shift left, zero fill; the amount is unsigned, amounts of the width or more give 0.", overflow),
+		binary("shri", "int", elementwise, "Shift right, sign or zero fill.", sign),
+		unary("absi", "int", "Absolute value; the minimum stays."),
+		unary("negi", "int", "Two's complement.", overflow),
+		same(sameShape(row("cmpi", args(in("lhs:int", "rhs:int"), predicate, sign), res("result:i1"), elementwise, "Compares."), "lhs", "result"), "lhs", "rhs"),
+		same(row("select", in("cond:i1", "true_value:tile", "false_value:tile"), res("result:tile"), elementwise, "Picks per element by an i1 tile of the same shape."), "true_value", "false_value", "result"),
 
-	// Conversions.
-	cast("bitcast", "tile", "tile", "Same bits, other element type of the same width."),
-	cast("exti", "int", "int", "Widens an integer by sign or zeros.", sign),
-	cast("trunci", "int", "int", "Drops high bits.", overflow),
-	cast("ftof", "float", "float", "Float to float; out of range as the Tile IR conversion table.", rounding),
-	cast("ftoi", "float", "int", "Truncates; undefined out of range unless saturating. To i1: x != 0, also for NaN.", sign, unit("saturating")),
-	cast("itof", "int", "float", "Nearest even.", sign),
-	cast("int_to_ptr", "i64", "ptr", "i64 to pointer."),
-	cast("ptr_to_int", "ptr", "i64", "Pointer to i64."),
-	cast("ptr_cast", "ptr", "ptr", "Pointer to pointer of another element type."),
-	row("pack", in("source:tile"), res("result:tile"), shape, "Reinterprets a rank-1 tile as bytes (i8), low nibble first."),
-	row("unpack", in("source:tile"), res("result:tile"), shape, "The inverse of pack."),
+		// Conversions.
+		cast("bitcast", "tile", "tile", "Same bits, other element type of the same width."),
+		cast("exti", "int", "int", "Widens an integer by sign or zeros.", sign),
+		cast("trunci", "int", "int", "Drops high bits.", overflow),
+		cast("ftof", "float", "float", "Float to float; out of range as the Tile IR conversion table.", rounding),
+		cast("ftoi", "float", "int", "Truncates; undefined out of range unless saturating. To i1: x != 0, also for NaN.", sign, unit("saturating")),
+		cast("itof", "int", "float", "Nearest even.", sign),
+		cast("int_to_ptr", "i64", "ptr", "i64 to pointer."),
+		cast("ptr_to_int", "ptr", "i64", "Pointer to i64."),
+		cast("ptr_cast", "ptr", "ptr", "Pointer to pointer of another element type."),
+		row("pack", in("source:tile"), res("result:tile"), shape, "Reinterprets a rank-1 tile as bytes (i8), low nibble first."),
+		row("unpack", in("source:tile"), res("result:tile"), shape, "The inverse of pack."),
 
-	// Construction and shape.
-	row("constant", attr("value", ir.DenseKind), res("result:tile"), shape|ir.ConstantLike, "A constant tile."),
-	row("iota", nil, res("result:int"), shape, "0 .. n-1 in a rank-1 integer tile."),
-	row("splat", in("source:scalar"), res("result:tile"), shape, "Every element is the rank-0 source."),
-	row("broadcast", in("source:tile"), res("result:tile"), shape, "Repeats dimensions of size 1; the ranks are equal."),
-	row("reshape", in("source:tile"), res("result:tile"), shape, "Row-major reinterpretation."),
-	row("permute", args(in("source:tile"), attr("permutation", ir.I32ArrayKind)), res("result:tile"), shape, "Result dimension i is source dimension permutation[i]."),
-	row("cat", args(in("lhs:tile", "rhs:tile"), attr("dim", ir.I64Kind)), res("result:tile"), shape, "Concatenates along dim."),
-	row("extract", args(in("source:tile"), many("indices:scalar_int")), res("result:tile"), shape, "The slice with these slice numbers (rank-0 i32)."),
-	row("insert", args(in("source:tile", "dest:tile"), many("indices:scalar_int")), res("result:tile"), shape, "dest with one slice replaced."),
-	same(row("assume", args(in("value:tile"), attr("predicate", ir.PredicateKind)), res("result:tile"), elementwise, "Passes the value with a promise about it."), "value", "result"),
-	sameShape(row("offset", in("ptr:ptr", "offset:int"), res("result:ptr"), elementwise, "Pointer plus signed offset in elements."), "ptr", "offset"),
+		// Construction and shape.
+		row("constant", attr("value", ir.DenseKind), res("result:tile"), shape|ir.ConstantLike, "A constant tile."),
+		row("iota", nil, res("result:int"), shape, "0 .. n-1 in a rank-1 integer tile."),
+		row("splat", in("source:scalar"), res("result:tile"), shape, "Every element is the rank-0 source."),
+		row("broadcast", in("source:tile"), res("result:tile"), shape, "Repeats dimensions of size 1; the ranks are equal."),
+		row("reshape", in("source:tile"), res("result:tile"), shape, "Row-major reinterpretation."),
+		row("permute", args(in("source:tile"), attr("permutation", ir.I32ArrayKind)), res("result:tile"), shape, "Result dimension i is source dimension permutation[i]."),
+		row("cat", args(in("lhs:tile", "rhs:tile"), attr("dim", ir.I64Kind)), res("result:tile"), shape, "Concatenates along dim."),
+		row("extract", args(in("source:tile"), many("indices:scalar_int")), res("result:tile"), shape, "The slice with these slice numbers (rank-0 i32)."),
+		row("insert", args(in("source:tile", "dest:tile"), many("indices:scalar_int")), res("result:tile"), shape, "dest with one slice replaced."),
+		same(row("assume", args(in("value:tile"), attr("predicate", ir.PredicateKind)), res("result:tile"), elementwise, "Passes the value with a promise about it."), "value", "result"),
+		sameShape(row("offset", in("ptr:ptr", "offset:int"), res("result:ptr"), elementwise, "Pointer plus signed offset in elements."), "ptr", "offset"),
 
-	// Contraction and reduction.
-	effects(row("dot", args(in("lhs:factor", "rhs:factor", "acc:tile"), of("signedness_lhs", SignednessEnum, Signed), of("signedness_rhs", SignednessEnum, Signed),
-		unit("fast_acc"), optional(class("atom", "*MMAAttr")), optAttr("depths", ir.I64ArrayKind)), res("result:tile"), ir.Pure|ir.Speculatable,
-		"acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] "+
-			"takes a part of K only."),
-		factor("lhs"), factor("rhs")),
-	row("dot_scaled", args(in("lhs:factor", "rhs:factor", "acc:tile", "lhs_scale:float", "rhs_scale:float"), optional(class("atom", "*MMAAttr"))), res("result:tile"), ir.Pure|ir.Speculatable,
-		"Multiplies blocks along K by their scales, then as dot."),
-	flow(with(row("reduce", args(attr("dim", ir.I64Kind), attr("identities", ir.ArrayKind), many("operands:tile")), tiles, ir.Pure,
-		"Combines along dim; the region maps pairs (what came before, what comes next)... to what both make; associative, order free."), regions("combine")), ir.FlowDef{Kind: ir.CombineFlow}),
-	flow(with(row("scan", args(attr("dim", ir.I64Kind), attr("identities", ir.ArrayKind), unit("reverse"), many("operands:tile")), tiles, ir.Pure,
-		"Inclusive scan along dim; the region as that of reduce, in order."), regions("combine")), ir.FlowDef{Kind: ir.CombineFlow}),
+		// Contraction and reduction.
+		effects(row("dot", args(in("lhs:factor", "rhs:factor", "acc:tile"), of("signedness_lhs", &SignednessEnum, Signed), of("signedness_rhs", &SignednessEnum, Signed),
+			unit("fast_acc"), optional(class("atom", "*MMAAttr")), optAttr("depths", ir.I64ArrayKind)), res("result:tile"), ir.Pure|ir.Speculatable,
+			"acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] "+
+				"takes a part of K only."),
+			factor("lhs"), factor("rhs")),
+		row("dot_scaled", args(in("lhs:factor", "rhs:factor", "acc:tile", "lhs_scale:float", "rhs_scale:float"), optional(class("atom", "*MMAAttr"))), res("result:tile"), ir.Pure|ir.Speculatable,
+			"Multiplies blocks along K by their scales, then as dot."),
+		flow(with(row("reduce", args(attr("dim", ir.I64Kind), attr("identities", ir.ArrayKind), many("operands:tile")), tiles, ir.Pure,
+			"Combines along dim; the region maps pairs (what came before, what comes next)... to what both make; associative, order free."), regions("combine")), ir.FlowDef{Kind: ir.CombineFlow}),
+		flow(with(row("scan", args(attr("dim", ir.I64Kind), attr("identities", ir.ArrayKind), unit("reverse"), many("operands:tile")), tiles, ir.Pure,
+			"Inclusive scan along dim; the region as that of reduce, in order."), regions("combine")), ir.FlowDef{Kind: ir.CombineFlow}),
 
-	// Memory.
-	row("make_memref", args(in("base:scalar_ptr"), many("shape:scalar_int"), many("strides:scalar_int")), res("result:memref"), ir.Pure|ir.Speculatable,
-		"A strided array in memory: a pointer with one rank-0 integer, unsigned, per dynamic extent and stride (in elements)."),
-	row("block_tile", args(in("memref:memref"), many("indices:int"), attr("traversal", ir.I64ArrayKind), attr("dim_map", ir.I32ArrayKind),
-		optOf("padding", PaddingEnum),
-		optAttr("sparse_dim", ir.I64Kind), optAttr("inbounds", ir.BoolArrayKind), unit("anywhere")), res("result:block"), ir.Pure|ir.Speculatable,
-		"One tile of an array: tile element k of dimension d lies at coordinate indices[d]*traversal[d] + k of array dimension dim_map[d]. "+
-			"With sparse_dim s, indices[s] is a rank-1 tile of coordinates and the other indices are element offsets (traversal 1). "+
-			"Indices are unsigned. With anywhere, they may lie outside the index space by less than the largest tile."),
-	effects(row("tiled_load", args(in("block:block"), opt("token:token"), order, scope, latency, access), res("result:tile", "result_token:token"), 0,
-		"Loads a block; elements outside the array are the block's padding, else unspecified."), reads("block")),
-	effects(row("tiled_store", args(in("value:tile", "block:block"), opt("token:token"), order, scope, access), res("result_token:token"), 0,
-		"Stores a block; elements outside the array are dropped."), writes("block")),
-	effects(row("tiled_atomic", args(in("block:block", "value:tile"), opt("token:token"), mode, order, scope, access), res("result_token:token"), 0,
-		"Reduces a tile into a block, element by element; relaxed."), updates("block")),
-	effects(row("multimem_store", args(in("value:tile", "block:block"), opt("token:token"), order, scope, access), res("result_token:token"), 0,
-		"Stores a block to every copy of multicast memory; elements outside the array are dropped."), writes("block")),
-	effects(row("multimem_reduce", args(in("value:tile", "block:block"), opt("token:token"), mode, order, scope, access), res("result_token:token"), 0,
-		"Reduces a tile into every copy of a block of multicast memory, element by element; never weak."), updates("block")),
-	effects(row("multimem_load", args(in("block:block"), opt("token:token"), mode, order, scope, access), res("result:tile", "result_token:token"), 0,
-		"Loads a block from every copy of multicast memory and combines what they hold; mode min and max take floats too."), reads("block")),
-	effects(row("load", args(in("ptr:ptr"), opt("mask:i1", "padding:tile", "token:token"), order, scope, latency, access), res("result:tile", "result_token:token"), 0,
-		"Loads through a tile of pointers; masked elements are padding, else unspecified."), reads("ptr")),
-	effects(row("store", args(in("ptr:ptr", "value:tile"), opt("mask:i1", "token:token"), order, scope, access), res("result_token:token"), 0,
-		"Stores through a tile of pointers where the mask is set."), writes("ptr")),
-	effects(row("atomic_rmw", args(in("ptr:ptr", "arg:tile"), opt("mask:i1", "token:token"), mode, order, scope), res("result:tile", "result_token:token"), 0,
-		"Read-modify-write per element; returns the old value."), updates("ptr")),
-	effects(row("atomic_cas", args(in("ptr:ptr", "cmp:tile", "value:tile"), opt("mask:i1", "token:token"), order, scope), res("result:tile", "result_token:token"), 0,
-		"Compare-and-swap of bits per element; returns the old value, masked elements cmp."), updates("ptr")),
-	row("create_mem_token", nil, res("result:token"), ir.Pure|ir.Speculatable, "A token that nothing precedes."),
-	row("join_mem_token", many("tokens:token"), res("result:token"), ir.Pure|ir.Speculatable, "After all of the tokens."),
-	effects(row("fence_alias", opt("token:token"), res("result_token:token"), 0, "Orders accesses to one location through different virtual aliases."), ordersAll),
-	effects(row("gdc_wait", opt("token:token"), res("result_token:token"), 0, "Waits for the stores of the preceding grids; nothing below sm_90."), ordersAll),
-	effects(row("gdc_launch_dependents", opt("token:token"), res("result_token:token"), 0, "Lets dependent grids start; nothing below sm_90."), tells),
-	row("get_global", attr("name", ir.SymbolRefKind), res("result:scalar_ptr"), ir.Pure|ir.Speculatable, "Pointer to element 0 of a global."),
-	effects(row("alloca", args(attr("num_elem", ir.I64Kind), attr("alignment", ir.I64Kind), unit("global")), res("result:scalar_ptr"), ir.Writes,
-		"A slot of the tile block's memory that lives until the end of its block."), allocates),
+		// Memory.
+		row("make_memref", args(in("base:scalar_ptr"), many("shape:scalar_int"), many("strides:scalar_int")), res("result:memref"), ir.Pure|ir.Speculatable,
+			"A strided array in memory: a pointer with one rank-0 integer, unsigned, per dynamic extent and stride (in elements)."),
+		row("block_tile", args(in("memref:memref"), many("indices:int"), attr("traversal", ir.I64ArrayKind), attr("dim_map", ir.I32ArrayKind),
+			optOf("padding", &PaddingEnum),
+			optAttr("sparse_dim", ir.I64Kind), optAttr("inbounds", ir.BoolArrayKind), unit("anywhere")), res("result:block"), ir.Pure|ir.Speculatable,
+			"One tile of an array: tile element k of dimension d lies at coordinate indices[d]*traversal[d] + k of array dimension dim_map[d]. "+
+				"With sparse_dim s, indices[s] is a rank-1 tile of coordinates and the other indices are element offsets (traversal 1). "+
+				"Indices are unsigned. With anywhere, they may lie outside the index space by less than the largest tile."),
+		effects(row("tiled_load", args(in("block:block"), opt("token:token"), order, scope, latency, access), res("result:tile", "result_token:token"), 0,
+			"Loads a block; elements outside the array are the block's padding, else unspecified."), reads("block")),
+		effects(row("tiled_store", args(in("value:tile", "block:block"), opt("token:token"), order, scope, access), res("result_token:token"), 0,
+			"Stores a block; elements outside the array are dropped."), writes("block")),
+		effects(row("tiled_atomic", args(in("block:block", "value:tile"), opt("token:token"), mode, order, scope, access), res("result_token:token"), 0,
+			"Reduces a tile into a block, element by element; relaxed."), updates("block")),
+		effects(row("multimem_store", args(in("value:tile", "block:block"), opt("token:token"), order, scope, access), res("result_token:token"), 0,
+			"Stores a block to every copy of multicast memory; elements outside the array are dropped."), writes("block")),
+		effects(row("multimem_reduce", args(in("value:tile", "block:block"), opt("token:token"), mode, order, scope, access), res("result_token:token"), 0,
+			"Reduces a tile into every copy of a block of multicast memory, element by element; never weak."), updates("block")),
+		effects(row("multimem_load", args(in("block:block"), opt("token:token"), mode, order, scope, access), res("result:tile", "result_token:token"), 0,
+			"Loads a block from every copy of multicast memory and combines what they hold; mode min and max take floats too."), reads("block")),
+		effects(row("load", args(in("ptr:ptr"), opt("mask:i1", "padding:tile", "token:token"), order, scope, latency, access), res("result:tile", "result_token:token"), 0,
+			"Loads through a tile of pointers; masked elements are padding, else unspecified."), reads("ptr")),
+		effects(row("store", args(in("ptr:ptr", "value:tile"), opt("mask:i1", "token:token"), order, scope, access), res("result_token:token"), 0,
+			"Stores through a tile of pointers where the mask is set."), writes("ptr")),
+		effects(row("atomic_rmw", args(in("ptr:ptr", "arg:tile"), opt("mask:i1", "token:token"), mode, order, scope), res("result:tile", "result_token:token"), 0,
+			"Read-modify-write per element; returns the old value."), updates("ptr")),
+		effects(row("atomic_cas", args(in("ptr:ptr", "cmp:tile", "value:tile"), opt("mask:i1", "token:token"), order, scope), res("result:tile", "result_token:token"), 0,
+			"Compare-and-swap of bits per element; returns the old value, masked elements cmp."), updates("ptr")),
+		row("create_mem_token", nil, res("result:token"), ir.Pure|ir.Speculatable, "A token that nothing precedes."),
+		row("join_mem_token", many("tokens:token"), res("result:token"), ir.Pure|ir.Speculatable, "After all of the tokens."),
+		effects(row("fence_alias", opt("token:token"), res("result_token:token"), 0, "Orders accesses to one location through different virtual aliases."), ordersAll),
+		effects(row("gdc_wait", opt("token:token"), res("result_token:token"), 0, "Waits for the stores of the preceding grids; nothing below sm_90."), ordersAll),
+		effects(row("gdc_launch_dependents", opt("token:token"), res("result_token:token"), 0, "Lets dependent grids start; nothing below sm_90."), tells),
+		row("get_global", attr("name", ir.SymbolRefKind), res("result:scalar_ptr"), ir.Pure|ir.Speculatable, "Pointer to element 0 of a global."),
+		effects(row("alloca", args(attr("num_elem", ir.I64Kind), attr("alignment", ir.I64Kind), unit("global")), res("result:scalar_ptr"), ir.Writes,
+			"A slot of the tile block's memory that lives until the end of its block."), allocates),
 
-	// The grid.
-	row("program_id", attr("axis", ir.I64Kind), res("result:scalar_int"), shape, "Index of this tile block, rank-0 i32."),
-	row("num_programs", attr("axis", ir.I64Kind), res("result:scalar_int"), shape, "Tile blocks of the grid, rank-0 i32."),
+		// The grid.
+		row("program_id", attr("axis", ir.I64Kind), res("result:scalar_int"), shape, "Index of this tile block, rank-0 i32."),
+		row("num_programs", attr("axis", ir.I64Kind), res("result:scalar_int"), shape, "Tile blocks of the grid, rank-0 i32."),
 
-	// Control flow.
-	flow(with(same(row("for", args(in("lower:scalar_int", "upper:scalar_int", "step:scalar_int"), many("inits:value"), unit("unsigned")), values, 0,
-		"Counts from lower below upper; the region's arguments are the induction variable and the carried values; ends in continue."),
-		"lower", "upper", "step"), regions("body")), ir.FlowDef{Kind: ir.CountedFlow, Inits: "inits", Own: 1}),
-	flow(with(row("loop", many("inits:value"), values, 0, "Repeats until break; results are the operands of break."), regions("body")),
-		ir.FlowDef{Kind: ir.LoopFlow, Inits: "inits"}),
-	flow(with(row("if", in("cond:scalar_i1"), values, 0, "One of two regions; a branch may end in yield, break, continue or return."),
-		[]ir.RegionDef{{Name: "then"}, {Name: "else", Optional: true}}), ir.FlowDef{Kind: ir.BranchFlow}),
-	flow(row("yield", many("values:value"), nil, ir.Terminator, "Results of an if, a reduce or a scan."), ir.FlowDef{Kind: ir.YieldFlow}),
-	flow(row("break", many("values:value"), nil, ir.Terminator, "Leaves the innermost loop with its results."), ir.FlowDef{Kind: ir.BreakFlow}),
-	flow(row("continue", many("values:value"), nil, ir.Terminator, "Next iteration of the innermost for or loop."), ir.FlowDef{Kind: ir.ContinueFlow}),
-	flow(row("return", nil, nil, ir.Terminator, "Ends the tile block."), ir.FlowDef{Kind: ir.ReturnFlow}),
+		// Control flow.
+		flow(with(same(row("for", args(in("lower:scalar_int", "upper:scalar_int", "step:scalar_int"), many("inits:value"), unit("unsigned")), values, 0,
+			"Counts from lower below upper; the region's arguments are the induction variable and the carried values; ends in continue."),
+			"lower", "upper", "step"), regions("body")), ir.FlowDef{Kind: ir.CountedFlow, Inits: "inits", Own: 1}),
+		flow(with(row("loop", many("inits:value"), values, 0, "Repeats until break; results are the operands of break."), regions("body")),
+			ir.FlowDef{Kind: ir.LoopFlow, Inits: "inits"}),
+		flow(with(row("if", in("cond:scalar_i1"), values, 0, "One of two regions; a branch may end in yield, break, continue or return."),
+			[]ir.RegionDef{{Name: "then"}, {Name: "else", Optional: true}}), ir.FlowDef{Kind: ir.BranchFlow}),
+		flow(row("yield", many("values:value"), nil, ir.Terminator, "Results of an if, a reduce or a scan."), ir.FlowDef{Kind: ir.YieldFlow}),
+		flow(row("break", many("values:value"), nil, ir.Terminator, "Leaves the innermost loop with its results."), ir.FlowDef{Kind: ir.BreakFlow}),
+		flow(row("continue", many("values:value"), nil, ir.Terminator, "Next iteration of the innermost for or loop."), ir.FlowDef{Kind: ir.ContinueFlow}),
+		flow(row("return", nil, nil, ir.Terminator, "Ends the tile block."), ir.FlowDef{Kind: ir.ReturnFlow}),
 
-	// Debugging.
-	effects(row("print", args(attr("format", ir.StringKind), many("values:tile"), opt("token:token")), res("result_token:token"), 0,
-		"Prints with C conversions; a tile prints as a list."), tells),
-	effects(row("assert", args(in("cond:i1"), attr("message", ir.StringKind)), nil, 0, "Reports and traps where an element is false."), tells),
+		// Debugging.
+		effects(row("print", args(attr("format", ir.StringKind), many("values:tile"), opt("token:token")), res("result_token:token"), 0,
+			"Prints with C conversions; a tile prints as a list."), tells),
+		effects(row("assert", args(in("cond:i1"), attr("message", ir.StringKind)), nil, 0, "Reports and traps where an element is false."), tells),
 
-	// After selection. Tile values of rank > 0 have layouts in their types from assign-layouts on.
-	row("convert_layout", in("source:tile"), res("result:tile"), ir.Pure|ir.Speculatable, "The same tile in another layout."),
-	effects(row("alloc_shared", optAttr("offset", ir.I64Kind), res("result:buffer"), 0,
-		"A buffer in shared memory; allocate-shared gives its byte offset."), allocates),
-	effects(row("buffer_store", args(in("value:tile", "buffer:buffer"), optAttr("atom", ir.StringKind)), nil, 0,
-		"Writes a tile to a buffer; each element by its owner thread only."), writes("buffer")),
-	effects(row("buffer_load", args(in("buffer:buffer"), optAttr("atom", ir.StringKind)), res("result:tile"), 0,
-		"Reads a tile in the layout of the result; atom names the instruction (ld.shared, ldmatrix)."), reads("buffer")),
-	effects(row("buffer_extract", args(in("buffer:buffer"), many("indices:scalar_int")), res("result:tile"), 0,
-		"Reads the slice with these slice numbers (rank-0 i32) in the layout of the result."), reads("buffer")),
-	effects(row("buffer_insert", args(in("value:tile", "buffer:buffer"), many("indices:scalar_int")), nil, 0,
-		"Writes a tile over the slice with these slice numbers."), writes("buffer")),
-	effects(row("alloc_ring", optAttr("offset", ir.I64Kind), res("result:ring"), 0,
-		"A ring of equal buffers in shared memory, slots; allocate-shared gives its byte offset."), allocates),
-	row("ring_slot", args(in("ring:ring", "position:scalar_int"), attr("ahead", ir.I64Kind)), res("result:buffer"), ir.Pure|ir.Speculatable,
-		"The slot of a ring that is so many ahead of a position, modulo the number of slots; a position is the number of a slot."),
-	same(row("ring_next", args(in("position:scalar_int"), attr("slots", ir.I64Kind)), res("result:scalar_int"), ir.Pure|ir.Speculatable,
-		"The position after this one in rings of so many slots."), "position", "result"),
-	effects(row("async_copy", args(in("block:block", "buffer:buffer"), opt("token:token", "when:scalar_i1"), class("layout", "*LayoutAttr"), access), res("result_token:token"), 0,
-		"Copies a block to a buffer with cp.async, if when holds; layout is the copy map; elements outside the array become zero. "+
-			"What comes after its token comes after its wait."),
-		inFlight(reads("block")), inFlight(writes("buffer"))),
-	effects(row("async_commit", nil, nil, 0, "Ends a group of copies of this thread."), ordersCopies),
-	effects(row("async_wait", attr("pending", ir.I64Kind), nil, 0, "Waits until at most so many groups of this thread are pending."), ordersCopies),
-	effects(row("barrier", args(optAttr("id", ir.I64Kind), optAttr("threads", ir.I64Kind), unit("warp")), nil, 0,
-		"All threads of the block (or, with warp, of each warp) meet; memory is ordered."), ordersAll),
+		// After selection. Tile values of rank > 0 have layouts in their types from assign-layouts on.
+		row("convert_layout", in("source:tile"), res("result:tile"), ir.Pure|ir.Speculatable, "The same tile in another layout."),
+		effects(row("alloc_shared", optAttr("offset", ir.I64Kind), res("result:buffer"), 0,
+			"A buffer in shared memory; allocate-shared gives its byte offset."), allocates),
+		effects(row("buffer_store", args(in("value:tile", "buffer:buffer"), optAttr("atom", ir.StringKind)), nil, 0,
+			"Writes a tile to a buffer; each element by its owner thread only."), writes("buffer")),
+		effects(row("buffer_load", args(in("buffer:buffer"), optAttr("atom", ir.StringKind)), res("result:tile"), 0,
+			"Reads a tile in the layout of the result; atom names the instruction (ld.shared, ldmatrix)."), reads("buffer")),
+		effects(row("buffer_extract", args(in("buffer:buffer"), many("indices:scalar_int")), res("result:tile"), 0,
+			"Reads the slice with these slice numbers (rank-0 i32) in the layout of the result."), reads("buffer")),
+		effects(row("buffer_insert", args(in("value:tile", "buffer:buffer"), many("indices:scalar_int")), nil, 0,
+			"Writes a tile over the slice with these slice numbers."), writes("buffer")),
+		effects(row("alloc_ring", optAttr("offset", ir.I64Kind), res("result:ring"), 0,
+			"A ring of equal buffers in shared memory, slots; allocate-shared gives its byte offset."), allocates),
+		row("ring_slot", args(in("ring:ring", "position:scalar_int"), attr("ahead", ir.I64Kind)), res("result:buffer"), ir.Pure|ir.Speculatable,
+			"The slot of a ring that is so many ahead of a position, modulo the number of slots; a position is the number of a slot."),
+		same(row("ring_next", args(in("position:scalar_int"), attr("slots", ir.I64Kind)), res("result:scalar_int"), ir.Pure|ir.Speculatable,
+			"The position after this one in rings of so many slots."), "position", "result"),
+		effects(row("async_copy", args(in("block:block", "buffer:buffer"), opt("token:token", "when:scalar_i1"), class("layout", "*LayoutAttr"), access), res("result_token:token"), 0,
+			"Copies a block to a buffer with cp.async, if when holds; layout is the copy map; elements outside the array become zero. "+
+				"What comes after its token comes after its wait."),
+			inFlight(reads("block")), inFlight(writes("buffer"))),
+		effects(row("async_commit", nil, nil, 0, "Ends a group of copies of this thread."), ordersCopies),
+		effects(row("async_wait", attr("pending", ir.I64Kind), nil, 0, "Waits until at most so many groups of this thread are pending."), ordersCopies),
+		effects(row("barrier", args(optAttr("id", ir.I64Kind), optAttr("threads", ir.I64Kind), unit("warp")), nil, 0,
+			"All threads of the block (or, with warp, of each warp) meet; memory is ordered."), ordersAll),
+	}
 }

@@ -6,13 +6,16 @@ import (
 	"tileiras/ir"
 )
 
+// dialect is the name of the dialect.
+const dialect = "tileaa"
+
 // enum makes an enumeration whose cases, constants of the Go type E, have the values 0, 1, 2, ... on the wire.
 func enum[E ~uint32](name string, keywords ...string) ir.Enum[E] {
-	d := &ir.EnumDef{GoType: reflect.TypeFor[E]().Name(), Name: name}
+	cases := make([]ir.EnumCase, len(keywords))
 	for i, k := range keywords {
-		d.Cases = append(d.Cases, ir.EnumCase{Keyword: k, Value: uint32(i)})
+		cases[i] = ir.EnumCase{Keyword: k, Value: uint32(i)}
 	}
-	return ir.Enum[E]{EnumDef: d}
+	return ir.Enum[E]{EnumDef: ir.EnumDef{Dialect: dialect, GoType: reflect.TypeFor[E]().Name(), Name: name, Cases: cases}}
 }
 
 // The enumerations of TileAA. Their values equal those of the bytecode (Tile IR bytecode, enum values), so that

@@ -40,6 +40,9 @@ func bitsOf(v *ir.Value) int {
 	return int(t.NumElements()) * max(tileaa.ElemBits(t.Elem), 8)
 }
 
+// Accumulators is the registers of a thread for the accumulators that are alive together, in a kernel of so many warps.
+func (d Demands) Accumulators(warps int) int { return d.AccumulatorBits / 32 / (32 * warps) }
+
 // AccumulatorShare is the registers of a thread beyond which a value is big, so that the accumulators that are alive together fit when
 // all that are big are cut alike.
 func (d Demands) AccumulatorShare(all int) int {

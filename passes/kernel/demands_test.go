@@ -2,6 +2,7 @@ package kernel_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"tileiras/passes/kernel"
@@ -47,5 +48,32 @@ func TestAccumulatorsAliveTogether(t *testing.T) {
 		if d.AccumulatorBits != 512*c.want {
 			t.Errorf("%s: %d accumulators, want %d", c.says, d.AccumulatorBits/512, c.want)
 		}
+	}
+}
+
+// Registers have 32 bits, and a warp 32 threads.
+func TestRegistersOfAThread(t *testing.T) {
+	d := kernel.Demands{AccumulatorBits: 128 * 256 * 32} // 128x256 f32
+	for warps, want := range map[int]int{1: 1024, 4: 256, 8: 128, 16: 64} {
+		if got := d.Accumulators(warps); got != want {
+			t.Errorf("%d warps: %d accumulators of a thread, want %d", warps, got, want)
+		}
+	}
+	s := passtest.Parse(t, `#L = #tileaa.layout<{reg=[[1],[2]], lane=[[4],[8],[16],[32],[64]]} : 128>
+		tileaa.module @m { entry @k(%p: tile<ptr<f32>>) {
+			%x = constant <f16: 1.0> : tile<128xf16, #L>
+			%y = constant <f32: 1.0> : tile<128xf32, #L>
+			%z = constant <f64: 1.0> : tile<128xf64, #L>
+			%f = constant <f64: 1.0> : tile<f64>
+			return
+		} }`)
+	var got []int
+	for _, op := range s.Entries()[0].Body().Ops() {
+		for _, v := range op.Results() {
+			got = append(got, kernel.RegistersOf(v))
+		}
+	}
+	if want := []int{2, 4, 8, 0}; !slices.Equal(got, want) {
+		t.Errorf("registers of f16, f32, f64 and a scalar: %v, want %v", got, want)
 	}
 }

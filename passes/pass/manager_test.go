@@ -32,3 +32,24 @@ func TestTooBigSaysWhatTheLastPlanLacked(t *testing.T) {
 		t.Errorf("diagnostics are %q", text)
 	}
 }
+
+// Options hold for the pass that they are given to: the same pass without options has its defaults again.
+func TestOptionsEndWithTheirPass(t *testing.T) {
+	s := passtest.Parse(t, "tileaa.module @kernels {\n}\n")
+	size := pass.Option{Name: "size", Default: "4"}
+	var got []string
+	p := &pass.Pass{Name: "p", Options: []pass.Option{size}, Run: func(s *pass.State) error {
+		got = append(got, s.Option(size))
+		return nil
+	}}
+	with, err := p.With(map[string]string{"size": "7"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (&pass.Manager{State: s}).Run([]*pass.Pass{p, with, p}, ""); err != nil {
+		t.Fatal(err)
+	}
+	if want := "4 7 4"; strings.Join(got, " ") != want {
+		t.Errorf("sizes %v, want %s", got, want)
+	}
+}

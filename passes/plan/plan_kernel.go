@@ -216,7 +216,7 @@ func piecesPlan(costs *prices, k, hinted int) candidate {
 	plan := boundedPlan(s, entry, kernel.Demands{AccumulatorBits: 32 * regs * 32 * w}, w)
 	plan.Sliced, plan.PieceRegs, plan.OperandBytes = true, regs, bytes
 	pieces := 1
-	for d.AccumulatorBits/32/(32*w*pieces) > regs {
+	for d.Accumulators(w*pieces) > regs {
 		pieces *= 2
 	}
 	return candidate{name: fmt.Sprintf("%d warps, pieces of %d registers", w, regs), plan: plan, cost: costs.inPieces(w, pieces, bytes)}
@@ -237,7 +237,7 @@ func addressedSingly(s *pass.State, entry *ir.Op, d kernel.Demands) bool {
 func newPlan(s *pass.State, entry *ir.Op, d kernel.Demands, warps int) *tileaa.PlanAttr {
 	wanted := s.IntHint(tileaa.HintsOf(entry), "occupancy")
 	occupancy := wanted
-	for occupancy > 1 && maxRegisters(s, warps, occupancy) < d.AccumulatorBits/32/(32*warps)+cost.BesideAccumulators {
+	for occupancy > 1 && maxRegisters(s, warps, occupancy) < d.Accumulators(warps)+cost.BesideAccumulators {
 		occupancy--
 	}
 	plan := &tileaa.PlanAttr{Warps: warps, Stages: 1, Occupancy: occupancy, MaxReg: maxRegisters(s, warps, occupancy)}
@@ -272,7 +272,7 @@ func operandsMisfit(s *pass.State, entry *ir.Op, products *slice.Products, warps
 // misfit says why so many warps cannot hold every value of a kernel, but for the operands of products that are cut along K; "" if they can.
 func misfit(s *pass.State, entry *ir.Op, d kernel.Demands, warps int, except slice.Feeding) (why string) {
 	limit := d.ValueLimit(s, warps)
-	if n := d.AccumulatorBits / 32 / (32 * warps); n > cost.AccumulatorLimit(s.Target, warps) {
+	if n := d.Accumulators(warps); n > cost.AccumulatorLimit(s.Target, warps) {
 		return fmt.Sprintf("%d accumulators of a thread", n)
 	}
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {

@@ -178,7 +178,7 @@ func (p *prices) loopsOf(warps int) []weighted {
 
 // loop is what a loop asks of a multiprocessor, with rings for what it loads where the GPU copies to shared memory.
 func (p *prices) loop(op *ir.Op, warps int) cost.Loop {
-	accumulators := p.products.AccumulatorBits / 32 / (32 * warps)
+	accumulators := p.products.Accumulators(warps)
 	l := kernel.Loop(p.s, op, warps, accumulators, func(op *ir.Op) (atom.Tiling, bool) { return p.tiling(op, warps) }, p.products.Pointers)
 	most := 1
 	if p.s.Target.Has("cp.async") {

@@ -327,7 +327,7 @@ type room struct {
 
 // Room is what a kernel of so many warps has, given so much shared memory.
 func (ps *Products) Room(warps, shared int) room {
-	return room{shared, cost.OperandRoom(ps.s.Target, warps, ps.AccumulatorBits/32/(32*warps))}
+	return room{shared, cost.OperandRoom(ps.s.Target, warps, ps.Accumulators(warps))}
 }
 
 // TooBig reports whether a product takes more room than there is for its operands, or too much code.

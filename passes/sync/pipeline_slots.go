@@ -22,7 +22,7 @@ type choice struct {
 // chosen is what codegen/cost finds best for a loop among what shared memory has room for.
 func chosen(s *pass.State, entry *ir.Op, p *pipeline) choice {
 	plan := tileaa.PlanOf(entry)
-	accumulators := kernel.DemandsOf(s, entry).AccumulatorBits / 32 / (32 * plan.Warps)
+	accumulators := kernel.DemandsOf(s, entry).Accumulators(plan.Warps)
 	l := kernel.Loop(s, p.loop.Op, plan.Warps, accumulators, tilingOf, pointersOf)
 	if plan.MaxReg > 0 {
 		l.Registers = min(plan.MaxReg, s.Target.RegistersPerThread)

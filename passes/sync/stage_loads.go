@@ -158,7 +158,7 @@ func (g *staging) slots(s *pass.State, entry *ir.Op) int {
 	if limit == 0 {
 		limit = cost.RegisterLimit(s.Target, 32*plan.Warps, 1)
 	}
-	held := kernel.DemandsOf(s, entry).AccumulatorBits/32/(32*plan.Warps) + stagingReserve
+	held := kernel.DemandsOf(s, entry).Accumulators(plan.Warps) + stagingReserve
 	all, most := g.underWay()
 	if g.cut() == nil {
 		most = all

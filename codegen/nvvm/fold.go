@@ -111,7 +111,7 @@ func (b *builder) simplify(op binop, x, y reg) (reg, bool) {
 			return y, true
 		case y.is(1):
 			return x, true
-		case bits.OnesCount64(y.bits) == 1 && width > 1:
+		case bits.OnesCount64(y.bits) == 1:
 			return b.shl(x, bits.TrailingZeros64(y.bits)), true
 		}
 	case opShl, opLShr, opAShr:

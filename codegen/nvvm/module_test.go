@@ -6,12 +6,16 @@ import (
 	"strings"
 	"testing"
 
+	llvm "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/value"
+
 	"tileiras/codegen/nvvm"
 	"tileiras/codegen/options"
 	"tileiras/codegen/ptx"
 	"tileiras/codegen/target"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
+	"tileiras/ir/budget"
 	"tileiras/runtime/emu"
 )
 
@@ -192,5 +196,43 @@ func TestNotSupported(t *testing.T) {
 		if !errors.As(err, &not) || err.Error() != c.want {
 			t.Errorf("got %v, want %s", err, c.want)
 		}
+	}
+}
+
+// Every instruction counts against the memory of the compile, and all of one row share its assembly.
+func TestInstructionsAreCountedAndShareTheirRow(t *testing.T) {
+	body := "%r = \"tileaa.addf\"(%v0, %v0) : (tile<512xf32, #L>, tile<512xf32, #L>) -> tile<512xf32, #L>"
+	lower := func(limit int64) (m *llvm.Module, err error) {
+		defer budget.Catch(&err)
+		c := ir.NewContext(tileaa.Dialect)
+		op, err := ir.Parse(c, "test.tileir", []byte(elementwise(testLayouts["strided"], body, "f32", "f32")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Budget = budget.New(t.Context(), limit)
+		sm, _ := target.ByName("sm_80")
+		return nvvm.Lower(c, op, nvvm.Options{Target: sm})
+	}
+	m, err := lower(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	instructions, rows := 0, map[string]value.Value{}
+	for _, f := range m.Funcs {
+		for _, b := range f.Blocks {
+			instructions += len(b.Insts)
+			for _, inst := range b.Insts {
+				if call, ok := inst.(*llvm.InstCall); ok {
+					row := call.Callee.String()
+					if old := rows[row]; old != nil && old != call.Callee {
+						t.Errorf("%s stands twice in memory", row)
+					}
+					rows[row] = call.Callee
+				}
+			}
+		}
+	}
+	if _, err := lower(int64(instructions-1) * budget.InstructionBytes); instructions < 20 || !errors.Is(err, budget.ErrMemory) {
+		t.Errorf("memory for one instruction less than the %d that there are: %v", instructions, err)
 	}
 }

@@ -184,7 +184,6 @@ func selectFact(f *Facts, op *ir.Op, r *Fact) {
 		return
 	}
 	*r = join(x, y)
-	r.Const = slices.Clone(r.Const)
 	j := *r
 	r.Contig, r.Div = ones(len(r.Contig)), make([]int, len(r.Div))
 	for d := range r.Const {

@@ -179,7 +179,7 @@ func (c *collector) statements(list []ast.Stmt) {
 				c.drop(s, "dropped call")
 			}
 		case *ast.AssignStmt:
-			if s.Tok != token.DEFINE && !blank(s.Lhs) {
+			if s.Tok != token.DEFINE && !blank(s.Lhs) && !presizes(s.Rhs) {
 				c.drop(s, "dropped assignment")
 			}
 		case *ast.BranchStmt:
@@ -210,13 +210,24 @@ func blank(list []ast.Expr) bool {
 	return true
 }
 
+// presizes reports whether a right side is an empty slice with room, which saves copies and means what nil means.
+func presizes(list []ast.Expr) bool {
+	call, ok := list[0].(*ast.CallExpr)
+	if !ok || len(list) > 1 || len(call.Args) != 3 {
+		return false
+	}
+	f, ok := call.Fun.(*ast.Ident)
+	n, zero := call.Args[1].(*ast.BasicLit)
+	return ok && f.Name == "make" && zero && n.Value == "0"
+}
+
 func (c *collector) drop(s ast.Stmt, kind string) {
 	c.add(s, kind, "nothing", "if !mutant.On(#N#) { "+c.source(s)+" }")
 }
 
 // arguments exchanges two neighbours of one type.
 func (c *collector) arguments(call *ast.CallExpr) {
-	if t, ok := c.info.Types[call.Fun]; ok && t.IsType() || call.Ellipsis.IsValid() {
+	if t, ok := c.info.Types[call.Fun]; ok && t.IsType() || call.Ellipsis.IsValid() || commutes(call) {
 		return
 	}
 	for i := range len(call.Args) - 1 {
@@ -234,6 +245,18 @@ func (c *collector) arguments(call *ast.CallExpr) {
 		c.add(&pair{a, b}, "swapped arguments", to+", "+from, text)
 		return // one pair a call
 	}
+}
+
+// commutes reports whether a function of two gives the same when they are exchanged.
+func commutes(call *ast.CallExpr) bool {
+	var name string
+	switch f := call.Fun.(type) {
+	case *ast.Ident:
+		name = f.Name
+	case *ast.SelectorExpr:
+		name = f.Sel.Name
+	}
+	return len(call.Args) == 2 && strings.Contains(" min max add mul and or xor fadd fmul ", " "+name+" ")
 }
 
 // plain expressions may be computed twice.

@@ -224,7 +224,7 @@ func (a *assigner) inferIncoming(v *ir.Value, t *tileaa.TileType) anchor {
 
 // rematerializable reports whether an op is made again in every layout asked for: nothing says which one its only result has.
 func (a *assigner) rematerializable(op *ir.Op) bool {
-	return op.NumResults() == 1 && tileaa.IsRanked(op.Result(0)) && a.infer(op.Result(0)).none()
+	return op.NumResults() == 1 && op.NumRegions() == 0 && tileaa.IsRanked(op.Result(0)) && a.infer(op.Result(0)).none()
 }
 
 // cheap reports whether an elementwise op may be computed more than once.

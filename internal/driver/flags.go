@@ -2,6 +2,7 @@ package driver
 
 import (
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -99,12 +100,6 @@ func (l *Line) store(f *Flag, field any) {
 		if *p = l.Given(f.Name); f.Kind == BoolFlag {
 			*p = l.Bool(f.Name)
 		}
-	case *string:
-		*p = l.String(f.Name)
-	case *Emit:
-		*p = Emit(l.String(f.Name))
-	case *ABI:
-		*p = ABI(l.String(f.Name))
 	case *int:
 		*p = l.Int(f.Name)
 	case *time.Duration:
@@ -112,7 +107,11 @@ func (l *Line) store(f *Flag, field any) {
 	case *[]string:
 		*p = l.List(f.Name)
 	default:
-		panic(fmt.Sprintf("BUG: --%s of %s sets a %T, which no flag can", f.Name, l.command.Name, field))
+		text := reflect.ValueOf(field).Elem() // a string, or a type of strings
+		if text.Kind() != reflect.String {
+			panic(fmt.Sprintf("BUG: --%s of %s sets a %T, which no flag can", f.Name, l.command.Name, field))
+		}
+		text.SetString(l.String(f.Name))
 	}
 }
 
@@ -133,18 +132,14 @@ func (c *Command) words(o *Options) []string {
 			case *p:
 				value = f.Values[0].Name
 			}
-		case *string:
-			value = *p
-		case *Emit:
-			value = string(*p)
-		case *ABI:
-			value = string(*p)
 		case *int:
 			value = strconv.Itoa(*p)
 		case *time.Duration:
 			value = strconv.Itoa(int(*p / time.Second))
 		case *[]string:
 			value = strings.Join(*p, ",")
+		default:
+			value = reflect.ValueOf(p).Elem().String()
 		}
 		if value != f.Default && value != "" {
 			words = append(words, "--"+f.Name+"="+value)

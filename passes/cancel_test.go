@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"tileiras/dialects/tileaa"
 	"tileiras/ir/budget"
 	"tileiras/passes/pass"
 	"tileiras/passes/passtest"
@@ -35,7 +36,7 @@ func TestEveryPassEndsWithItsContext(t *testing.T) {
 		return
 	} }`
 	for at, p := range List {
-		if p.Run == nil || p.Name == "" || p.Name == "version-loops" {
+		if p.Run == nil || p.Name == "" {
 			continue
 		}
 		t.Run(p.Name, func(t *testing.T) {
@@ -43,6 +44,9 @@ func TestEveryPassEndsWithItsContext(t *testing.T) {
 			m := pass.Manager{State: s}
 			if err := m.Run(List[:at], Planner); err != nil {
 				t.Fatal(err)
+			}
+			if p.Name == "assign-roles" { // which otherwise has nothing to do
+				tileaa.PlanOf(s.Entries()[0]).Producers = 1
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()

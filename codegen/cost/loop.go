@@ -9,7 +9,8 @@ type Loop struct {
 	Waves     int   // cycles of the shared memory pipe
 	Copied    int   // bytes from global memory
 	Exchanges int   // of values among the warps
-	Warps     int   // of a thread block
+	Warps     int   // of a thread block that compute
+	Producers int   // and that only begin copies
 	Registers int   // of a thread
 	Shared    []int // bytes of a thread block with one slot for what is copied, with two, ..
 }
@@ -44,9 +45,12 @@ func (l Loop) Slots(t *target.Target) int {
 
 // Blocks is how many blocks a multiprocessor runs at once.
 func (l Loop) Blocks(t *target.Target, slots int) int {
-	n, _ := Occupancy(t, warpLanes*l.Warps, l.Registers, l.Shared[slots-1])
+	n, _ := Occupancy(t, l.threads(), l.Registers, l.Shared[slots-1])
 	return n
 }
+
+// threads are those of a block.
+func (l Loop) threads() int { return warpLanes * (l.Warps + l.Producers) }
 
 // CyclesWith is the time with so many slots, the average over the latencies of global memory.
 func (l Loop) CyclesWith(t *target.Target, slots int) int {
@@ -64,7 +68,7 @@ func (l Loop) CyclesWith(t *target.Target, slots int) int {
 // Apart reports whether it is best that the copies for each of so many products have a wait of their own and one slot each, which takes so many
 // bytes: they fly while the other products are computed, and a warp stops once more for each.
 func (l Loop) Apart(t *target.Target, products, shared int) bool {
-	blocks, _ := Occupancy(t, warpLanes*l.Warps, l.Registers, shared)
+	blocks, _ := Occupancy(t, l.threads(), l.Registers, shared)
 	if blocks == 0 {
 		return false
 	}
@@ -85,7 +89,7 @@ func (l Loop) StagedSlots(t *target.Target, shared [3]int) int {
 		if bytes == 0 {
 			continue
 		}
-		blocks, _ := Occupancy(t, warpLanes*l.Warps, l.Registers, bytes)
+		blocks, _ := Occupancy(t, l.threads(), l.Registers, bytes)
 		if time := l.cycles(t, max(blocks, 1), [3]int{copyCycles[0], meetCycles, 0}[slots]); least == 0 || time <= least {
 			best, least = slots, time
 		}

@@ -2,6 +2,7 @@ package layout
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 )
 
@@ -167,4 +168,17 @@ func (l Layout) Extract(shape []int) (piece Layout, regs [][]int, ok bool) {
 		}
 	}
 	return piece, regs, true
+}
+
+// OfWarps is the layout with which so many warps, fewer than l's, hold what l's do: each holds what several did, in further registers.
+func (l Layout) OfWarps(warps int) Layout {
+	b := l.copied(Reg, 0)
+	keep := bits.Len(uint(warps)) - 1
+	all := b[Warp]
+	if keep >= len(all) {
+		return l
+	}
+	b[Warp] = all[:keep:keep]
+	b[Reg] = append(b[Reg], all[keep:]...)
+	return fromBases(l.shape, b)
 }

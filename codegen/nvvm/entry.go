@@ -40,7 +40,7 @@ func (l *lowerer) entry(op *ir.Op) {
 	}
 	f.fn = l.m.NewFunc(f.name, types.Void, params...)
 	f.fn.CallingConv = enum.CallingConvPTXKernel
-	f.enterRole(f.plan.Warps, 0, f.newBlock())
+	f.enterRole(f.plan.Warps+f.plan.Producers, 0, f.newBlock())
 	slots := f.allocas(op)
 	bytes, _ := e.SharedBytes()
 	f.sharedMemory(bytes, slots)
@@ -93,7 +93,7 @@ func (f *fn) annotate(op *ir.Op) {
 		f.annotations = append(f.annotations, node)
 	}
 	add(ptxop.KeyKernel, 1)
-	add(ptxop.KeyThreads, 32*f.plan.Warps)
+	add(ptxop.KeyThreads, f.plan.Threads())
 	if f.plan.Occupancy > 1 {
 		add(ptxop.KeyMinCTAs, 1)
 	}

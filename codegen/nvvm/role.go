@@ -40,5 +40,6 @@ type threadMap [10]uint64
 func (f *fn) enterRole(warps, firstWarp int, top *block) {
 	f.role = &role{warps: warps, firstWarp: firstWarp, top: top, linears: map[threadMap]reg{}}
 	f.start = top
+	f.addresses = map[*llvm.Global]reg{}
 	f.enterBlock(top)
 }

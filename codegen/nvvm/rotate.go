@@ -358,7 +358,7 @@ func (r *rotation) hurry() {
 func (r *rotation) apply(f *fn) bool {
 	limit := f.plan.MaxReg
 	if limit == 0 {
-		limit = min(f.target.Registers/(32*f.plan.Warps), f.target.RegistersPerThread)
+		limit = min(f.target.Registers/f.plan.Threads(), f.target.RegistersPerThread)
 	}
 	if !r.fits(limit) {
 		return false

@@ -98,7 +98,7 @@ func barrier(f *fn, op *ir.Op) {
 		f.op("bar.sync.count", i32(id), i32(threads))
 	case f.warps == 1:
 		f.op("bar.warp.sync", con(kI32, fullMask))
-	case f.warps < f.plan.Warps:
+	case 32*f.warps < f.plan.Threads():
 		f.op("bar.sync.count", i32(id), i32(int64(32*f.warps)))
 	default:
 		f.op("bar.sync", i32(id))

@@ -8,11 +8,24 @@ type Code struct {
 	ABI      ABI    // "" is CUDA, for a cubin Tile
 	LineInfo bool   // source lines in the LLVM IR and the PTX
 	Debug    bool   // the same, as long as there is no more debug information than source lines; the header of the PTX says so
+	Roles    Roles  // whether warps of their own begin copies; "" is Auto
 	MaxPTX   string // "8.4": code that needs a later version of PTX is an error; "" is any version
 }
 
+// Roles says which kernels have warps of their own for copies.
+type Roles string
+
+const (
+	Auto Roles = "auto" // those where they cost less
+	On   Roles = "on"   // all that can
+	Off  Roles = "off"  // none
+)
+
 // Lines reports whether source lines are wanted.
 func (c Code) Lines() bool { return c.LineInfo || c.Debug }
+
+// AsksForRoles reports whether kernels shall have roles whatever they cost.
+func (c Code) AsksForRoles() bool { return c.Roles == On }
 
 // ABI is the convention between a kernel and who launches it.
 type ABI string

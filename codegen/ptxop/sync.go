@@ -5,8 +5,12 @@ import "tileiras/codegen/target"
 // Barriers, fences, warp communication: PTX ISA, "Parallel Synchronization and
 // Communication Instructions".
 
-// callScratch opens the text of the call of vprintf.
-const callScratch = "{ .param .b64 p0; .param .b64 p1; .param .b32 r0; "
+// callScratch opens the text of the call of vprintf, arriveScratch that of an arrival at an mbarrier, waitScratch that of a wait for one.
+const (
+	callScratch   = "{ .param .b64 p0; .param .b64 p1; .param .b32 r0; "
+	arriveScratch = "{ .reg .b64 state; "
+	waitScratch   = "{ .reg .pred over; "
+)
 
 func init() {
 	const barrier = Barrier | Convergent | ReadGeneric | WriteGeneric
@@ -35,6 +39,19 @@ func init() {
 		}
 		for _, m := range []string{"fence.proxy.async", "fence.proxy.async.global", "fence.proxy.async.shared::cta", "fence.mbarrier_init.release.cluster"} {
 			b.op(m, "", Fence, sm(90, 8, 0))
+		}
+	})
+	// An mbarrier: PTX ISA, "mbarrier". A wait asks again and again for the end of the phase of a parity; from sm_90 on, the hardware waits for a
+	// while before it answers.
+	define("mbarrier", func(b *builder) {
+		const meets = barrier &^ Convergent
+		b.guarded("mbarrier.init", "mbarrier.init.shared.b64", "[r] r", WriteShared|Strong, sm80)
+		b.text("mbarrier.arrive", arriveScratch+"@$0 mbarrier.arrive.shared.b64 state, [$1+$2]; }", "b [r]", meets, sm80)
+		for _, w := range []struct {
+			name string
+			need target.Need
+		}{{"test_wait", sm(80, 7, 1)}, {"try_wait", sm(90, 7, 8)}} {
+			b.text("mbarrier."+w.name, waitScratch+"again: mbarrier."+w.name+".parity.shared.b64 over, [$0+$1], $2; @!over bra again; }", "[r] R", meets, w.need)
 		}
 	})
 	define("membar", func(b *builder) {

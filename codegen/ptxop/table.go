@@ -175,7 +175,9 @@ func Must(name string) *Row {
 }
 
 // blocks names the families of rows whose text is a block of statements.
-var blocks = [...]struct{ head, family string }{{byteScratch, "cvt"}, {callScratch, "call"}}
+var blocks = [...]struct{ head, family string }{
+	{byteScratch, "cvt"}, {callScratch, "call"}, {arriveScratch, "mbarrier"}, {waitScratch, "mbarrier"},
+}
 
 // Find returns the row that renders to exactly the given inline assembly
 // template and constraints, nil if there is none.

@@ -107,6 +107,8 @@ const (
 	OpFor
 	OpLoop
 	OpIf
+	OpRoles
+	OpRole
 	OpYield
 	OpBreak
 	OpContinue
@@ -123,6 +125,11 @@ const (
 	OpRingSlot
 	OpRingNext
 	OpAsyncCopy
+	OpAllocPipeline
+	OpProducerAcquire
+	OpProducerCommit
+	OpConsumerWait
+	OpConsumerRelease
 	OpAsyncCommit
 	OpAsyncWait
 	OpBarrier
@@ -3208,7 +3215,40 @@ func NewIf(b *ir.Builder, resultsTypes []ir.Type, cond *ir.Value) If {
 	return If{b.Create(s)}
 }
 
-// Yield is yield: results of an if, a reduce or a scan.
+// Roles is roles: the warps of the tile block take roles, which run side by side: the body is one role after another, each for the warps after those of the one before. Before it all warps do the same; after it there is nothing but the return.
+type Roles struct{ Op *ir.Op }
+
+func (Roles) Matches(c ir.Code) bool { return c == OpRoles }
+
+func (o Roles) Body() *ir.Block { return o.Op.FrontOf(0) }
+
+// NewRoles makes a roles at the builder's place.
+func NewRoles(b *ir.Builder) Roles {
+	s := ir.State{Def: opRows[OpRoles.Index()-1]}
+	return Roles{b.Create(s)}
+}
+
+// Role is role: what so many warps do. Layouts and barriers inside count the lanes and warps of the role alone.
+type Role struct{ Op *ir.Op }
+
+func (Role) Matches(c ir.Code) bool { return c == OpRole }
+
+func (o Role) Name() string                    { return o.Op.TextAttr(0) }
+func (o Role) SetName(v string)                { o.Op.SetAttr(0, ir.StringAttr(v)) }
+func (o Role) Warps() int64                    { v, _ := o.Op.IntAttr(1); return v }
+func (o Role) SetWarps(c *ir.Context, v int64) { o.Op.SetIntAttr(c, 1, v) }
+func (o Role) Body() *ir.Block                 { return o.Op.FrontOf(0) }
+
+// NewRole makes a role at the builder's place.
+func NewRole(b *ir.Builder, name string, warps int64) Role {
+	s := ir.State{Def: opRows[OpRole.Index()-1]}
+	s.Attrs = make([]ir.Attribute, 2)
+	s.Attrs[0] = ir.StringAttr(name)
+	s.Attrs[1] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(warps)}
+	return Role{b.Create(s)}
+}
+
+// Yield is yield: results of an if, a reduce or a scan; the end of roles and of a role.
 type Yield struct{ Op *ir.Op }
 
 func (Yield) Matches(c ir.Code) bool { return c == OpYield }
@@ -3623,6 +3663,110 @@ func NewAsyncCopy(b *ir.Builder, block *ir.Value, buffer *ir.Value, layout *Layo
 	return AsyncCopy{b.Create(s)}
 }
 
+// AllocPipeline is alloc_pipeline: two mbarriers for each slot of the rings that one role fills for another: full, at which so many producer threads arrive when their copies have landed, and empty, at which so many consumer warps arrive when they have read. allocate-shared gives its byte offset.
+type AllocPipeline struct{ Op *ir.Op }
+
+func (AllocPipeline) Matches(c ir.Code) bool { return c == OpAllocPipeline }
+
+func (o AllocPipeline) Producers() int64                    { v, _ := o.Op.IntAttr(0); return v }
+func (o AllocPipeline) SetProducers(c *ir.Context, v int64) { o.Op.SetIntAttr(c, 0, v) }
+func (o AllocPipeline) Consumers() int64                    { v, _ := o.Op.IntAttr(1); return v }
+func (o AllocPipeline) SetConsumers(c *ir.Context, v int64) { o.Op.SetIntAttr(c, 1, v) }
+func (o AllocPipeline) Offset() (int64, bool)               { return o.Op.IntAttr(2) }
+func (o AllocPipeline) SetOffset(c *ir.Context, v int64)    { o.Op.SetIntAttr(c, 2, v) }
+func (o AllocPipeline) ClearOffset()                        { o.Op.SetAttr(2, nil) }
+func (o AllocPipeline) Result() *ir.Value                   { return o.Op.ResultOf(0) }
+
+// AllocPipelineOptions are what a alloc_pipeline may lack.
+type AllocPipelineOptions struct {
+	Offset *int64
+}
+
+// NewAllocPipeline makes a alloc_pipeline at the builder's place.
+func NewAllocPipeline(b *ir.Builder, resultType ir.Type, producers int64, consumers int64, opts AllocPipelineOptions) AllocPipeline {
+	s := ir.State{Def: opRows[OpAllocPipeline.Index()-1]}
+	s.Attrs = make([]ir.Attribute, 3)
+	s.Attrs[0] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(producers)}
+	s.Attrs[1] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(consumers)}
+	if opts.Offset != nil {
+		s.Attrs[2] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(*opts.Offset)}
+	}
+	s.Types = []ir.Type{resultType}
+	return AllocPipeline{b.Create(s)}
+}
+
+// ProducerAcquire is producer_acquire: waits until the consumers have released the slot at a position; nobody holds one in the first round. phase is false in the first round of the slots, true in the second, and so on.
+type ProducerAcquire struct{ Op *ir.Op }
+
+func (ProducerAcquire) Matches(c ir.Code) bool { return c == OpProducerAcquire }
+
+func (o ProducerAcquire) Pipeline() *ir.Value     { return o.Op.OperandOf(0) }
+func (o ProducerAcquire) SetPipeline(v *ir.Value) { o.Op.SetOperandOf(0, v) }
+func (o ProducerAcquire) Position() *ir.Value     { return o.Op.OperandOf(1) }
+func (o ProducerAcquire) SetPosition(v *ir.Value) { o.Op.SetOperandOf(1, v) }
+func (o ProducerAcquire) Phase() *ir.Value        { return o.Op.OperandOf(2) }
+func (o ProducerAcquire) SetPhase(v *ir.Value)    { o.Op.SetOperandOf(2, v) }
+
+// NewProducerAcquire makes a producer_acquire at the builder's place.
+func NewProducerAcquire(b *ir.Builder, pipeline *ir.Value, position *ir.Value, phase *ir.Value) ProducerAcquire {
+	s := ir.State{Def: opRows[OpProducerAcquire.Index()-1]}
+	s.Operands = []*ir.Value{pipeline, position, phase}
+	return ProducerAcquire{b.Create(s)}
+}
+
+// ProducerCommit is producer_commit: the slot at a position is full when all copies that this thread has begun have landed.
+type ProducerCommit struct{ Op *ir.Op }
+
+func (ProducerCommit) Matches(c ir.Code) bool { return c == OpProducerCommit }
+
+func (o ProducerCommit) Pipeline() *ir.Value     { return o.Op.OperandOf(0) }
+func (o ProducerCommit) SetPipeline(v *ir.Value) { o.Op.SetOperandOf(0, v) }
+func (o ProducerCommit) Position() *ir.Value     { return o.Op.OperandOf(1) }
+func (o ProducerCommit) SetPosition(v *ir.Value) { o.Op.SetOperandOf(1, v) }
+
+// NewProducerCommit makes a producer_commit at the builder's place.
+func NewProducerCommit(b *ir.Builder, pipeline *ir.Value, position *ir.Value) ProducerCommit {
+	s := ir.State{Def: opRows[OpProducerCommit.Index()-1]}
+	s.Operands = []*ir.Value{pipeline, position}
+	return ProducerCommit{b.Create(s)}
+}
+
+// ConsumerWait is consumer_wait: waits until the slot at a position is full; phase as in producer_acquire.
+type ConsumerWait struct{ Op *ir.Op }
+
+func (ConsumerWait) Matches(c ir.Code) bool { return c == OpConsumerWait }
+
+func (o ConsumerWait) Pipeline() *ir.Value     { return o.Op.OperandOf(0) }
+func (o ConsumerWait) SetPipeline(v *ir.Value) { o.Op.SetOperandOf(0, v) }
+func (o ConsumerWait) Position() *ir.Value     { return o.Op.OperandOf(1) }
+func (o ConsumerWait) SetPosition(v *ir.Value) { o.Op.SetOperandOf(1, v) }
+func (o ConsumerWait) Phase() *ir.Value        { return o.Op.OperandOf(2) }
+func (o ConsumerWait) SetPhase(v *ir.Value)    { o.Op.SetOperandOf(2, v) }
+
+// NewConsumerWait makes a consumer_wait at the builder's place.
+func NewConsumerWait(b *ir.Builder, pipeline *ir.Value, position *ir.Value, phase *ir.Value) ConsumerWait {
+	s := ir.State{Def: opRows[OpConsumerWait.Index()-1]}
+	s.Operands = []*ir.Value{pipeline, position, phase}
+	return ConsumerWait{b.Create(s)}
+}
+
+// ConsumerRelease is consumer_release: the warp has read the slot at a position.
+type ConsumerRelease struct{ Op *ir.Op }
+
+func (ConsumerRelease) Matches(c ir.Code) bool { return c == OpConsumerRelease }
+
+func (o ConsumerRelease) Pipeline() *ir.Value     { return o.Op.OperandOf(0) }
+func (o ConsumerRelease) SetPipeline(v *ir.Value) { o.Op.SetOperandOf(0, v) }
+func (o ConsumerRelease) Position() *ir.Value     { return o.Op.OperandOf(1) }
+func (o ConsumerRelease) SetPosition(v *ir.Value) { o.Op.SetOperandOf(1, v) }
+
+// NewConsumerRelease makes a consumer_release at the builder's place.
+func NewConsumerRelease(b *ir.Builder, pipeline *ir.Value, position *ir.Value) ConsumerRelease {
+	s := ir.State{Def: opRows[OpConsumerRelease.Index()-1]}
+	s.Operands = []*ir.Value{pipeline, position}
+	return ConsumerRelease{b.Create(s)}
+}
+
 // AsyncCommit is async_commit: ends a group of copies of this thread.
 type AsyncCommit struct{ Op *ir.Op }
 
@@ -3770,8 +3914,8 @@ var unaryOpSource = [...]int8{
 	65:  0, // permute
 	67:  0, // extract
 	68:  0, // insert
-	105: 0, // convert_layout
-	118: 0}
+	107: 0, // convert_layout
+	125: 0}
 
 func (o UnaryOp) Source() *ir.Value { return o.Op.OperandOf(int(unaryOpSource[o.Op.Code().Index()])) }
 func (o UnaryOp) SetSource(v *ir.Value) {
@@ -3815,8 +3959,8 @@ var unaryOpResult = [...]int8{
 	65:  0, // permute
 	67:  0, // extract
 	68:  0, // insert
-	105: 0, // convert_layout
-	118: 0}
+	107: 0, // convert_layout
+	125: 0}
 
 func (o UnaryOp) Result() *ir.Value { return o.Op.ResultOf(int(unaryOpResult[o.Op.Code().Index()])) }
 
@@ -3888,7 +4032,7 @@ var binaryOpLhs = [...]int8{
 	66:  0, // cat
 	71:  0, // dot
 	72:  0, // dot_scaled
-	118: 0}
+	125: 0}
 
 func (o BinaryOp) Lhs() *ir.Value     { return o.Op.OperandOf(int(binaryOpLhs[o.Op.Code().Index()])) }
 func (o BinaryOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(binaryOpLhs[o.Op.Code().Index()]), v) }
@@ -3922,7 +4066,7 @@ var binaryOpRhs = [...]int8{
 	66:  1, // cat
 	71:  1, // dot
 	72:  1, // dot_scaled
-	118: 0}
+	125: 0}
 
 func (o BinaryOp) Rhs() *ir.Value     { return o.Op.OperandOf(int(binaryOpRhs[o.Op.Code().Index()])) }
 func (o BinaryOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(binaryOpRhs[o.Op.Code().Index()]), v) }
@@ -3956,7 +4100,7 @@ var binaryOpResult = [...]int8{
 	66:  0, // cat
 	71:  0, // dot
 	72:  0, // dot_scaled
-	118: 0}
+	125: 0}
 
 func (o BinaryOp) Result() *ir.Value { return o.Op.ResultOf(int(binaryOpResult[o.Op.Code().Index()])) }
 
@@ -3990,7 +4134,7 @@ var signedOpSignedness = [...]int8{
 	50:  0, // exti
 	53:  0, // ftoi
 	54:  0, // itof
-	118: 0}
+	125: 0}
 
 func (o SignedOp) Signedness() def.Signedness {
 	v, _ := o.Op.EnumAttr(int(signedOpSignedness[o.Op.Code().Index()]))
@@ -4024,7 +4168,7 @@ var overflowOpOverflow = [...]int8{
 	43:  0, // shli
 	46:  0, // negi
 	51:  0, // trunci
-	118: 0}
+	125: 0}
 
 func (o OverflowOp) Overflow() def.Overflow {
 	v, _ := o.Op.EnumAttr(int(overflowOpOverflow[o.Op.Code().Index()]))
@@ -4066,7 +4210,7 @@ var roundedOpRounding = [...]int8{
 	27:  0, // tanh
 	36:  1, // divi
 	52:  0, // ftof
-	118: 0}
+	125: 0}
 
 func (o RoundedOp) Rounding() def.Rounding {
 	v, _ := o.Op.EnumAttr(int(roundedOpRounding[o.Op.Code().Index()]))
@@ -4108,7 +4252,7 @@ var flushingOpFlushToZero = [...]int8{
 	16:  1, // sqrt
 	17:  0, // rsqrt
 	19:  0, // exp2
-	118: 0}
+	125: 0}
 
 func (o FlushingOp) FlushToZero() bool {
 	return o.Op.FlagAttr(int(flushingOpFlushToZero[o.Op.Code().Index()]))
@@ -4133,7 +4277,7 @@ func (NaNOp) Matches(c ir.Code) bool {
 var naNOpLhs = [...]int8{
 	9:   0, // maxf
 	10:  0, // minf
-	118: 0}
+	125: 0}
 
 func (o NaNOp) Lhs() *ir.Value     { return o.Op.OperandOf(int(naNOpLhs[o.Op.Code().Index()])) }
 func (o NaNOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpLhs[o.Op.Code().Index()]), v) }
@@ -4141,7 +4285,7 @@ func (o NaNOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpLhs[o.Op.Code().
 var naNOpRhs = [...]int8{
 	9:   1, // maxf
 	10:  1, // minf
-	118: 0}
+	125: 0}
 
 func (o NaNOp) Rhs() *ir.Value     { return o.Op.OperandOf(int(naNOpRhs[o.Op.Code().Index()])) }
 func (o NaNOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpRhs[o.Op.Code().Index()]), v) }
@@ -4149,7 +4293,7 @@ func (o NaNOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpRhs[o.Op.Code().
 var naNOpPropagateNan = [...]int8{
 	9:   0, // maxf
 	10:  0, // minf
-	118: 0}
+	125: 0}
 
 func (o NaNOp) PropagateNan() bool { return o.Op.FlagAttr(int(naNOpPropagateNan[o.Op.Code().Index()])) }
 func (o NaNOp) SetPropagateNan(v bool) {
@@ -4172,7 +4316,7 @@ func (ContractionOp) Matches(c ir.Code) bool {
 var contractionOpLhs = [...]int8{
 	71:  0, // dot
 	72:  0, // dot_scaled
-	118: 0}
+	125: 0}
 
 func (o ContractionOp) Lhs() *ir.Value {
 	return o.Op.OperandOf(int(contractionOpLhs[o.Op.Code().Index()]))
@@ -4184,7 +4328,7 @@ func (o ContractionOp) SetLhs(v *ir.Value) {
 var contractionOpRhs = [...]int8{
 	71:  1, // dot
 	72:  1, // dot_scaled
-	118: 0}
+	125: 0}
 
 func (o ContractionOp) Rhs() *ir.Value {
 	return o.Op.OperandOf(int(contractionOpRhs[o.Op.Code().Index()]))
@@ -4196,7 +4340,7 @@ func (o ContractionOp) SetRhs(v *ir.Value) {
 var contractionOpAcc = [...]int8{
 	71:  2, // dot
 	72:  2, // dot_scaled
-	118: 0}
+	125: 0}
 
 func (o ContractionOp) Acc() *ir.Value {
 	return o.Op.OperandOf(int(contractionOpAcc[o.Op.Code().Index()]))
@@ -4208,7 +4352,7 @@ func (o ContractionOp) SetAcc(v *ir.Value) {
 var contractionOpAtom = [...]int8{
 	71:  3, // dot
 	72:  0, // dot_scaled
-	118: 0}
+	125: 0}
 
 func (o ContractionOp) Atom() *MMAAttr {
 	return ir.OptionalAttr[*MMAAttr](o.Op, int(contractionOpAtom[o.Op.Code().Index()]))
@@ -4224,7 +4368,7 @@ func (o ContractionOp) SetAtom(v *MMAAttr) {
 var contractionOpResult = [...]int8{
 	71:  0, // dot
 	72:  0, // dot_scaled
-	118: 0}
+	125: 0}
 
 func (o ContractionOp) Result() *ir.Value {
 	return o.Op.ResultOf(int(contractionOpResult[o.Op.Code().Index()]))
@@ -4246,7 +4390,7 @@ func (CombineOp) Matches(c ir.Code) bool {
 var combineOpDim = [...]int8{
 	73:  0, // reduce
 	74:  0, // scan
-	118: 0}
+	125: 0}
 
 func (o CombineOp) Dim() int64 {
 	v, _ := o.Op.IntAttr(int(combineOpDim[o.Op.Code().Index()]))
@@ -4259,7 +4403,7 @@ func (o CombineOp) SetDim(c *ir.Context, v int64) {
 var combineOpIdentities = [...]int8{
 	73:  1, // reduce
 	74:  1, // scan
-	118: 0}
+	125: 0}
 
 func (o CombineOp) Identities() ir.ArrayAttr {
 	return ir.OptionalAttr[ir.ArrayAttr](o.Op, int(combineOpIdentities[o.Op.Code().Index()]))
@@ -4275,7 +4419,7 @@ func (o CombineOp) SetIdentities(v ir.ArrayAttr) {
 var combineOpOperands = [...]int8{
 	73:  0, // reduce
 	74:  0, // scan
-	118: 0}
+	125: 0}
 
 func (o CombineOp) Operands() []*ir.Value {
 	return o.Op.OperandGroup(int(combineOpOperands[o.Op.Code().Index()]))
@@ -4287,7 +4431,7 @@ func (o CombineOp) SetOperands(vs []*ir.Value) {
 var combineOpResults = [...]int8{
 	73:  0, // reduce
 	74:  0, // scan
-	118: 0}
+	125: 0}
 
 func (o CombineOp) Results() []*ir.Value {
 	return o.Op.ResultGroup(int(combineOpResults[o.Op.Code().Index()]))
@@ -4311,7 +4455,7 @@ var dimOpDim = [...]int8{
 	66:  0, // cat
 	73:  0, // reduce
 	74:  0, // scan
-	118: 0}
+	125: 0}
 
 func (o DimOp) Dim() int64 { v, _ := o.Op.IntAttr(int(dimOpDim[o.Op.Code().Index()])); return v }
 func (o DimOp) SetDim(c *ir.Context, v int64) {
@@ -4336,7 +4480,7 @@ var symbolOpSymName = [...]int8{
 	1:   0, // module
 	2:   0, // entry
 	3:   0, // global
-	118: 0}
+	125: 0}
 
 func (o SymbolOp) SymName() string { return o.Op.TextAttr(int(symbolOpSymName[o.Op.Code().Index()])) }
 func (o SymbolOp) SetSymName(v string) {
@@ -4359,7 +4503,7 @@ func (GridOp) Matches(c ir.Code) bool {
 var gridOpAxis = [...]int8{
 	94:  0, // program_id
 	95:  0, // num_programs
-	118: 0}
+	125: 0}
 
 func (o GridOp) Axis() int64 { v, _ := o.Op.IntAttr(int(gridOpAxis[o.Op.Code().Index()])); return v }
 func (o GridOp) SetAxis(c *ir.Context, v int64) {
@@ -4369,7 +4513,7 @@ func (o GridOp) SetAxis(c *ir.Context, v int64) {
 var gridOpResult = [...]int8{
 	94:  0, // program_id
 	95:  0, // num_programs
-	118: 0}
+	125: 0}
 
 func (o GridOp) Result() *ir.Value { return o.Op.ResultOf(int(gridOpResult[o.Op.Code().Index()])) }
 
@@ -4393,9 +4537,9 @@ var indexedOpIndices = [...]int8{
 	67:  1, // extract
 	68:  2, // insert
 	76:  1, // block_tile
-	109: 1, // buffer_extract
-	110: 2, // buffer_insert
-	118: 0}
+	111: 1, // buffer_extract
+	112: 2, // buffer_insert
+	125: 0}
 
 func (o IndexedOp) Indices() []*ir.Value {
 	return o.Op.OperandGroup(int(indexedOpIndices[o.Op.Code().Index()]))
@@ -4444,9 +4588,9 @@ var tokenOpToken = [...]int8{
 	89:  0, // fence_alias
 	90:  0, // gdc_wait
 	91:  0, // gdc_launch_dependents
-	103: 1, // print
-	114: 2, // async_copy
-	118: 0}
+	105: 1, // print
+	116: 2, // async_copy
+	125: 0}
 
 func (o TokenOp) Token() *ir.Value     { return o.Op.OperandOf(int(tokenOpToken[o.Op.Code().Index()])) }
 func (o TokenOp) SetToken(v *ir.Value) { o.Op.SetOperandOf(int(tokenOpToken[o.Op.Code().Index()]), v) }
@@ -4483,7 +4627,7 @@ var memoryOpToken = [...]int8{
 	84:  3, // store
 	85:  3, // atomic_rmw
 	86:  4, // atomic_cas
-	118: 0}
+	125: 0}
 
 func (o MemoryOp) Token() *ir.Value { return o.Op.OperandOf(int(memoryOpToken[o.Op.Code().Index()])) }
 func (o MemoryOp) SetToken(v *ir.Value) {
@@ -4501,7 +4645,7 @@ var memoryOpOrder = [...]int8{
 	84:  0, // store
 	85:  1, // atomic_rmw
 	86:  0, // atomic_cas
-	118: 0}
+	125: 0}
 
 func (o MemoryOp) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(memoryOpOrder[o.Op.Code().Index()]))
@@ -4522,7 +4666,7 @@ var memoryOpScope = [...]int8{
 	84:  1, // store
 	85:  2, // atomic_rmw
 	86:  1, // atomic_cas
-	118: 0}
+	125: 0}
 
 func (o MemoryOp) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(memoryOpScope[o.Op.Code().Index()]))
@@ -4544,7 +4688,7 @@ var memoryOpResultToken = [...]int8{
 	84:  0, // store
 	85:  1, // atomic_rmw
 	86:  1, // atomic_cas
-	118: 0}
+	125: 0}
 
 func (o MemoryOp) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(memoryOpResultToken[o.Op.Code().Index()]))
@@ -4574,7 +4718,7 @@ var blockAccessBlock = [...]int8{
 	80:  1, // multimem_store
 	81:  1, // multimem_reduce
 	82:  0, // multimem_load
-	118: 0}
+	125: 0}
 
 func (o BlockAccess) Block() *ir.Value {
 	return o.Op.OperandOf(int(blockAccessBlock[o.Op.Code().Index()]))
@@ -4590,7 +4734,7 @@ var blockAccessToken = [...]int8{
 	80:  2, // multimem_store
 	81:  2, // multimem_reduce
 	82:  1, // multimem_load
-	118: 0}
+	125: 0}
 
 func (o BlockAccess) Token() *ir.Value {
 	return o.Op.OperandOf(int(blockAccessToken[o.Op.Code().Index()]))
@@ -4606,7 +4750,7 @@ var blockAccessOrder = [...]int8{
 	80:  0, // multimem_store
 	81:  1, // multimem_reduce
 	82:  1, // multimem_load
-	118: 0}
+	125: 0}
 
 func (o BlockAccess) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(blockAccessOrder[o.Op.Code().Index()]))
@@ -4623,7 +4767,7 @@ var blockAccessScope = [...]int8{
 	80:  1, // multimem_store
 	81:  2, // multimem_reduce
 	82:  2, // multimem_load
-	118: 0}
+	125: 0}
 
 func (o BlockAccess) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(blockAccessScope[o.Op.Code().Index()]))
@@ -4641,7 +4785,7 @@ var blockAccessMasked = [...]int8{
 	80:  5, // multimem_store
 	81:  6, // multimem_reduce
 	82:  6, // multimem_load
-	118: 0}
+	125: 0}
 
 func (o BlockAccess) Masked() ir.BoolArray {
 	return ir.OptionalAttr[ir.BoolArray](o.Op, int(blockAccessMasked[o.Op.Code().Index()]))
@@ -4661,7 +4805,7 @@ var blockAccessResultToken = [...]int8{
 	80:  0, // multimem_store
 	81:  0, // multimem_reduce
 	82:  1, // multimem_load
-	118: 0}
+	125: 0}
 
 func (o BlockAccess) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(blockAccessResultToken[o.Op.Code().Index()]))
@@ -4687,7 +4831,7 @@ var ptrAccessPtr = [...]int8{
 	84:  0, // store
 	85:  0, // atomic_rmw
 	86:  0, // atomic_cas
-	118: 0}
+	125: 0}
 
 func (o PtrAccess) Ptr() *ir.Value     { return o.Op.OperandOf(int(ptrAccessPtr[o.Op.Code().Index()])) }
 func (o PtrAccess) SetPtr(v *ir.Value) { o.Op.SetOperandOf(int(ptrAccessPtr[o.Op.Code().Index()]), v) }
@@ -4697,7 +4841,7 @@ var ptrAccessMask = [...]int8{
 	84:  2, // store
 	85:  2, // atomic_rmw
 	86:  3, // atomic_cas
-	118: 0}
+	125: 0}
 
 func (o PtrAccess) Mask() *ir.Value { return o.Op.OperandOf(int(ptrAccessMask[o.Op.Code().Index()])) }
 func (o PtrAccess) SetMask(v *ir.Value) {
@@ -4709,7 +4853,7 @@ var ptrAccessToken = [...]int8{
 	84:  3, // store
 	85:  3, // atomic_rmw
 	86:  4, // atomic_cas
-	118: 0}
+	125: 0}
 
 func (o PtrAccess) Token() *ir.Value { return o.Op.OperandOf(int(ptrAccessToken[o.Op.Code().Index()])) }
 func (o PtrAccess) SetToken(v *ir.Value) {
@@ -4721,7 +4865,7 @@ var ptrAccessOrder = [...]int8{
 	84:  0, // store
 	85:  1, // atomic_rmw
 	86:  0, // atomic_cas
-	118: 0}
+	125: 0}
 
 func (o PtrAccess) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(ptrAccessOrder[o.Op.Code().Index()]))
@@ -4736,7 +4880,7 @@ var ptrAccessScope = [...]int8{
 	84:  1, // store
 	85:  2, // atomic_rmw
 	86:  1, // atomic_cas
-	118: 0}
+	125: 0}
 
 func (o PtrAccess) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(ptrAccessScope[o.Op.Code().Index()]))
@@ -4752,7 +4896,7 @@ var ptrAccessResultToken = [...]int8{
 	84:  0, // store
 	85:  1, // atomic_rmw
 	86:  1, // atomic_cas
-	118: 0}
+	125: 0}
 
 func (o PtrAccess) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(ptrAccessResultToken[o.Op.Code().Index()]))
@@ -4783,8 +4927,8 @@ var blockOpBlock = [...]int8{
 	80:  1, // multimem_store
 	81:  1, // multimem_reduce
 	82:  0, // multimem_load
-	114: 0, // async_copy
-	118: 0}
+	116: 0, // async_copy
+	125: 0}
 
 func (o BlockOp) Block() *ir.Value     { return o.Op.OperandOf(int(blockOpBlock[o.Op.Code().Index()])) }
 func (o BlockOp) SetBlock(v *ir.Value) { o.Op.SetOperandOf(int(blockOpBlock[o.Op.Code().Index()]), v) }
@@ -4818,8 +4962,8 @@ var accessOpVec = [...]int8{
 	82:  3, // multimem_load
 	83:  3, // load
 	84:  2, // store
-	114: 1, // async_copy
-	118: 0}
+	116: 1, // async_copy
+	125: 0}
 
 func (o AccessOp) Vec() (int64, bool) { return o.Op.IntAttr(int(accessOpVec[o.Op.Code().Index()])) }
 func (o AccessOp) SetVec(c *ir.Context, v int64) {
@@ -4836,8 +4980,8 @@ var accessOpFast = [...]int8{
 	82:  4, // multimem_load
 	83:  4, // load
 	84:  3, // store
-	114: 2, // async_copy
-	118: 0}
+	116: 2, // async_copy
+	125: 0}
 
 func (o AccessOp) Fast() (int64, bool) { return o.Op.IntAttr(int(accessOpFast[o.Op.Code().Index()])) }
 func (o AccessOp) SetFast(c *ir.Context, v int64) {
@@ -4854,8 +4998,8 @@ var accessOpNarrow = [...]int8{
 	82:  5, // multimem_load
 	83:  5, // load
 	84:  4, // store
-	114: 3, // async_copy
-	118: 0}
+	116: 3, // async_copy
+	125: 0}
 
 func (o AccessOp) Narrow() bool     { return o.Op.FlagAttr(int(accessOpNarrow[o.Op.Code().Index()])) }
 func (o AccessOp) SetNarrow(v bool) { o.Op.SetFlagAttr(int(accessOpNarrow[o.Op.Code().Index()]), v) }
@@ -4869,8 +5013,8 @@ var accessOpMasked = [...]int8{
 	82:  6, // multimem_load
 	83:  6, // load
 	84:  5, // store
-	114: 4, // async_copy
-	118: 0}
+	116: 4, // async_copy
+	125: 0}
 
 func (o AccessOp) Masked() ir.BoolArray {
 	return ir.OptionalAttr[ir.BoolArray](o.Op, int(accessOpMasked[o.Op.Code().Index()]))
@@ -4892,8 +5036,8 @@ var accessOpCoordinateBits = [...]int8{
 	82:  7, // multimem_load
 	83:  7, // load
 	84:  6, // store
-	114: 5, // async_copy
-	118: 0}
+	116: 5, // async_copy
+	125: 0}
 
 func (o AccessOp) CoordinateBits() ir.I64Array {
 	return ir.OptionalAttr[ir.I64Array](o.Op, int(accessOpCoordinateBits[o.Op.Code().Index()]))
@@ -4915,8 +5059,8 @@ var accessOpRagged = [...]int8{
 	82:  8, // multimem_load
 	83:  8, // load
 	84:  7, // store
-	114: 6, // async_copy
-	118: 0}
+	116: 6, // async_copy
+	125: 0}
 
 func (o AccessOp) Ragged() bool     { return o.Op.FlagAttr(int(accessOpRagged[o.Op.Code().Index()])) }
 func (o AccessOp) SetRagged(v bool) { o.Op.SetFlagAttr(int(accessOpRagged[o.Op.Code().Index()]), v) }
@@ -4949,9 +5093,9 @@ var valueOpValue = [...]int8{
 	81:  0, // multimem_reduce
 	84:  1, // store
 	86:  2, // atomic_cas
-	107: 0, // buffer_store
-	110: 0, // buffer_insert
-	118: 0}
+	109: 0, // buffer_store
+	112: 0, // buffer_insert
+	125: 0}
 
 func (o ValueOp) Value() *ir.Value     { return o.Op.OperandOf(int(valueOpValue[o.Op.Code().Index()])) }
 func (o ValueOp) SetValue(v *ir.Value) { o.Op.SetOperandOf(int(valueOpValue[o.Op.Code().Index()]), v) }
@@ -4972,7 +5116,7 @@ func (LatencyOp) Matches(c ir.Code) bool {
 var latencyOpLatency = [...]int8{
 	77:  2, // tiled_load
 	83:  2, // load
-	118: 0}
+	125: 0}
 
 func (o LatencyOp) Latency() (int64, bool) {
 	return o.Op.IntAttr(int(latencyOpLatency[o.Op.Code().Index()]))
@@ -5002,7 +5146,7 @@ var atomicOpMode = [...]int8{
 	81:  0, // multimem_reduce
 	82:  0, // multimem_load
 	85:  0, // atomic_rmw
-	118: 0}
+	125: 0}
 
 func (o AtomicOp) Mode() def.AtomicMode {
 	v, _ := o.Op.EnumAttr(int(atomicOpMode[o.Op.Code().Index()]))
@@ -5029,17 +5173,96 @@ func (BufferOp) Matches(c ir.Code) bool {
 }
 
 var bufferOpBuffer = [...]int8{
-	107: 1, // buffer_store
-	108: 0, // buffer_load
-	109: 0, // buffer_extract
-	110: 1, // buffer_insert
-	114: 1, // async_copy
-	118: 0}
+	109: 1, // buffer_store
+	110: 0, // buffer_load
+	111: 0, // buffer_extract
+	112: 1, // buffer_insert
+	116: 1, // async_copy
+	125: 0}
 
 func (o BufferOp) Buffer() *ir.Value { return o.Op.OperandOf(int(bufferOpBuffer[o.Op.Code().Index()])) }
 func (o BufferOp) SetBuffer(v *ir.Value) {
 	o.Op.SetOperandOf(int(bufferOpBuffer[o.Op.Code().Index()]), v)
 }
+
+// PipelineOp is what a thread does at a slot of a pipeline.
+type PipelineOp struct{ Op *ir.Op }
+
+func (PipelineOp) Matches(c ir.Code) bool {
+	switch c {
+	case
+		OpProducerAcquire,
+		OpProducerCommit,
+		OpConsumerWait,
+		OpConsumerRelease:
+		return true
+	}
+	return false
+}
+
+var pipelineOpPipeline = [...]int8{
+	118: 0, // producer_acquire
+	119: 0, // producer_commit
+	120: 0, // consumer_wait
+	121: 0, // consumer_release
+	125: 0}
+
+func (o PipelineOp) Pipeline() *ir.Value {
+	return o.Op.OperandOf(int(pipelineOpPipeline[o.Op.Code().Index()]))
+}
+func (o PipelineOp) SetPipeline(v *ir.Value) {
+	o.Op.SetOperandOf(int(pipelineOpPipeline[o.Op.Code().Index()]), v)
+}
+
+var pipelineOpPosition = [...]int8{
+	118: 1, // producer_acquire
+	119: 1, // producer_commit
+	120: 1, // consumer_wait
+	121: 1, // consumer_release
+	125: 0}
+
+func (o PipelineOp) Position() *ir.Value {
+	return o.Op.OperandOf(int(pipelineOpPosition[o.Op.Code().Index()]))
+}
+func (o PipelineOp) SetPosition(v *ir.Value) {
+	o.Op.SetOperandOf(int(pipelineOpPosition[o.Op.Code().Index()]), v)
+}
+
+// PlacedOp is memory of a tile block, of which allocate-shared says where it lies.
+type PlacedOp struct{ Op *ir.Op }
+
+func (PlacedOp) Matches(c ir.Code) bool {
+	switch c {
+	case
+		OpAllocShared,
+		OpAllocRing,
+		OpAllocPipeline:
+		return true
+	}
+	return false
+}
+
+var placedOpOffset = [...]int8{
+	108: 0, // alloc_shared
+	113: 0, // alloc_ring
+	117: 2, // alloc_pipeline
+	125: 0}
+
+func (o PlacedOp) Offset() (int64, bool) {
+	return o.Op.IntAttr(int(placedOpOffset[o.Op.Code().Index()]))
+}
+func (o PlacedOp) SetOffset(c *ir.Context, v int64) {
+	o.Op.SetIntAttr(c, int(placedOpOffset[o.Op.Code().Index()]), v)
+}
+func (o PlacedOp) ClearOffset() { o.Op.SetAttr(int(placedOpOffset[o.Op.Code().Index()]), nil) }
+
+var placedOpResult = [...]int8{
+	108: 0, // alloc_shared
+	113: 0, // alloc_ring
+	117: 0, // alloc_pipeline
+	125: 0}
+
+func (o PlacedOp) Result() *ir.Value { return o.Op.ResultOf(int(placedOpResult[o.Op.Code().Index()])) }
 
 // BufferWrite is an op that writes a tile to a buffer.
 type BufferWrite struct{ Op *ir.Op }
@@ -5055,9 +5278,9 @@ func (BufferWrite) Matches(c ir.Code) bool {
 }
 
 var bufferWriteValue = [...]int8{
-	107: 0, // buffer_store
-	110: 0, // buffer_insert
-	118: 0}
+	109: 0, // buffer_store
+	112: 0, // buffer_insert
+	125: 0}
 
 func (o BufferWrite) Value() *ir.Value {
 	return o.Op.OperandOf(int(bufferWriteValue[o.Op.Code().Index()]))
@@ -5067,9 +5290,9 @@ func (o BufferWrite) SetValue(v *ir.Value) {
 }
 
 var bufferWriteBuffer = [...]int8{
-	107: 1, // buffer_store
-	110: 1, // buffer_insert
-	118: 0}
+	109: 1, // buffer_store
+	112: 1, // buffer_insert
+	125: 0}
 
 func (o BufferWrite) Buffer() *ir.Value {
 	return o.Op.OperandOf(int(bufferWriteBuffer[o.Op.Code().Index()]))

@@ -5,7 +5,8 @@ import "tileiras/ir"
 // PlanAttr is what plan-kernel decides for an entry, #tileaa.plan<warps = 4, max_reg = 128, ...>. Later passes only realise
 // it. Fields that hold their zero value are left out of the text.
 type PlanAttr struct {
-	Warps     int  // warps of a tile block
+	Warps     int  // warps of a tile block that compute
+	Producers int  // warps that only begin copies for them, in a role of their own
 	MaxReg    int  // registers per thread that the plan counts on; 0 = no bound
 	Occupancy int  // tile blocks per multiprocessor that the plan counts on; 0 = any
 	Stages    int  // buffers in flight of a pipelined loop; 0 and 1 = no pipelining
@@ -22,10 +23,13 @@ type PlanAttr struct {
 // planFields are the fields in the order of the text.
 func (a *PlanAttr) planFields() []planField {
 	return []planField{
-		{"warps", &a.Warps}, {"max_reg", &a.MaxReg}, {"occupancy", &a.Occupancy}, {"stages", &a.Stages},
+		{"warps", &a.Warps}, {"producers", &a.Producers}, {"max_reg", &a.MaxReg}, {"occupancy", &a.Occupancy}, {"stages", &a.Stages},
 		{"sliced", &a.Sliced}, {"piece_regs", &a.PieceRegs}, {"operand_bytes", &a.OperandBytes}, {"target", &a.Target}, {"remark", &a.Remark},
 	}
 }
+
+// Threads is the number of threads of a tile block.
+func (a *PlanAttr) Threads() int { return 32 * (a.Warps + a.Producers) }
 
 type planField struct {
 	name string

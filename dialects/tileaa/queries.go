@@ -115,9 +115,12 @@ func PlanOf(entry *ir.Op) *PlanAttr {
 	return p
 }
 
-// WarpsOf is the number of warps that run an op: those of the entry around it.
+// WarpsOf is the number of warps that run an op: those of the role around it, else those of the entry that compute.
 func WarpsOf(op *ir.Op) int {
 	for op.Code() != OpEntry {
+		if r, ok := ir.As[Role](op); ok {
+			return int(r.Warps())
+		}
 		op = op.ParentOp()
 	}
 	return PlanOf(op).Warps

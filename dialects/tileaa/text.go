@@ -139,6 +139,14 @@ func parseType(p *ir.Parser, mnemonic string) (ir.Type, error) {
 		default:
 			t = Ring(c, slots, buffer)
 		}
+	case "pipeline":
+		p.Expect("<")
+		at := p.Pos()
+		slots := p.Integer()
+		if slots < 1 && !p.Failed() {
+			p.Errorf(at, "a pipeline has at least one slot")
+		}
+		t = Pipeline(c, slots)
 	default:
 		return nil, nil
 	}

@@ -51,6 +51,11 @@ type RingType struct {
 	Buffer *BufferType
 }
 
+// PipelineType is what a role that fills slots and one that reads them meet at: two mbarriers a slot.
+type PipelineType struct {
+	Slots int64 // at least 1
+}
+
 type (
 	tileKey struct {
 		shape  string
@@ -76,6 +81,7 @@ type (
 		slots  int64
 		buffer *BufferType
 	}
+	pipelineKey struct{ slots int64 }
 )
 
 // Tile is the type of tiles of a shape; no dimensions mean a rank-0 tile.
@@ -143,6 +149,17 @@ func Ring(c *ir.Context, slots int64, buffer *BufferType) *RingType {
 	return ir.Intern(c, ringKey{slots, buffer}, func() *RingType { return &RingType{slots, buffer} })
 }
 
+// Pipeline is the type of pipelines of so many slots.
+func Pipeline(c *ir.Context, slots int64) *PipelineType {
+	return ir.Intern(c, pipelineKey{slots}, func() *PipelineType { return &PipelineType{slots} })
+}
+
+// MbarrierBytes is the size of an mbarrier (PTX ISA, "Size and alignment of mbarrier object").
+const MbarrierBytes = 8
+
+// Bytes is the size of a pipeline: slot by slot, what says that it is full, then what says that it is empty.
+func (t *PipelineType) Bytes() int { return int(t.Slots) * 2 * MbarrierBytes }
+
 // swizzleAlign is the alignment of a buffer that is big enough for the widest swizzle, which repeats after so many bytes; smaller
 // ones have smallAlign.
 const smallAlign, swizzleAlign = 128, 1024
@@ -193,13 +210,14 @@ func ElemBits(t ir.Type) int {
 	return 0
 }
 
-func (*TileType) TypeDialect() string   { return "tileaa" }
-func (*PtrType) TypeDialect() string    { return "tileaa" }
-func (*MemrefType) TypeDialect() string { return "tileaa" }
-func (*BlockType) TypeDialect() string  { return "tileaa" }
-func (*TokenType) TypeDialect() string  { return "tileaa" }
-func (*BufferType) TypeDialect() string { return "tileaa" }
-func (*RingType) TypeDialect() string   { return "tileaa" }
+func (*TileType) TypeDialect() string     { return "tileaa" }
+func (*PtrType) TypeDialect() string      { return "tileaa" }
+func (*MemrefType) TypeDialect() string   { return "tileaa" }
+func (*BlockType) TypeDialect() string    { return "tileaa" }
+func (*TokenType) TypeDialect() string    { return "tileaa" }
+func (*BufferType) TypeDialect() string   { return "tileaa" }
+func (*RingType) TypeDialect() string     { return "tileaa" }
+func (*PipelineType) TypeDialect() string { return "tileaa" }
 
 func (t *TileType) WriteType(w *strings.Builder) {
 	w.WriteString("tile<")
@@ -249,6 +267,8 @@ func (t *RingType) WriteType(w *strings.Builder) {
 	t.Buffer.WriteType(w)
 	w.WriteByte('>')
 }
+
+func (t *PipelineType) WriteType(w *strings.Builder) { fmt.Fprintf(w, "pipeline<%d>", t.Slots) }
 
 func writeShaped(w *strings.Builder, shape []int64, elem ir.Type) {
 	for _, d := range shape {

@@ -300,13 +300,28 @@ var verifiers = map[ir.Code]verifier{
 	OpFor:      of(verifyFor),
 	OpLoop:     of(verifyLoop),
 	OpIf:       of(verifyIf),
-	OpYield:    inside(OpIf, OpReduce, OpScan),
+	OpYield:    inside(OpIf, OpReduce, OpScan, OpRoles, OpRole),
 	OpBreak:    inside(OpLoop, OpIf),
 	OpContinue: inside(OpFor, OpLoop, OpIf),
 	OpReturn:   inside(OpEntry, OpIf, OpLoop),
 	OpPrint:    rowSaysAll, OpAssert: rowSaysAll,
 
+	OpRoles: of(verifyRoles),
+	OpRole: all(inside(OpRoles), of(func(r Role) string {
+		if n := r.Warps(); n < 1 || n > 32 || n&(n-1) != 0 {
+			return fmt.Sprintf("has %d warps, which is no power of two up to 32", n)
+		}
+		return ""
+	})),
+
 	OpAllocShared: rowSaysAll, OpAllocRing: rowSaysAll,
+	OpAllocPipeline: of(func(a AllocPipeline) string {
+		if a.Producers() < 1 || a.Consumers() < 1 {
+			return "needs somebody who fills slots, and somebody who reads them"
+		}
+		return ""
+	}),
+	OpProducerAcquire: rowSaysAll, OpProducerCommit: rowSaysAll, OpConsumerWait: rowSaysAll, OpConsumerRelease: rowSaysAll,
 	OpRingSlot: of(func(s RingSlot) string {
 		r := s.Ring().Type().(*RingType)
 		if s.Result().Type() != r.Buffer {

@@ -158,6 +158,25 @@ func verifyIf(op If) string {
 	return ""
 }
 
+// verifyRoles checks that an entry consists of roles and what all warps do before them, and ends with them.
+func verifyRoles(op Roles) string {
+	end := op.Body().Terminator()
+	switch next := op.Op.Next(); {
+	case end == nil || end.Code() != OpYield:
+		return "needs a body that ends in a yield"
+	case op.Op.ParentOp() == nil || op.Op.ParentOp().Code() != OpEntry:
+		return "must be in the block of an entry"
+	case next == nil || next.Code() != OpReturn:
+		return "must be followed by the return"
+	}
+	for _, o := range op.Body().Ops() {
+		if o != end && o.Code() != OpRole {
+			return "needs a body of roles"
+		}
+	}
+	return ""
+}
+
 // inside checks the parent of a terminator, and what it carries out of its loop.
 func inside(parents ...ir.Code) verifier {
 	return func(op *ir.Op) string {

@@ -62,8 +62,9 @@ func EmitFor(file string) (Emit, error) {
 
 // Code is the part of the options that passes, lowering and printer get.
 type (
-	Code = options.Code
-	ABI  = options.ABI
+	Code  = options.Code
+	ABI   = options.ABI
+	Roles = options.Roles
 )
 
 // Options of one compile.
@@ -116,6 +117,8 @@ func (o *Options) check() error {
 		return fail(ExitUsage, "there is no output '%s'; outputs are: %s", o.Emit, words(Emits))
 	case !slices.Contains([]ABI{"", options.CUDA, options.Tile}, o.ABI):
 		return fail(ExitUsage, "there is no launch convention '%s'; conventions are: cuda tile", o.ABI)
+	case !slices.Contains([]options.Roles{"", options.Auto, options.On, options.Off}, o.Roles):
+		return fail(ExitUsage, "there are no roles '%s'; they are: auto on off", o.Roles)
 	case o.MaxPTX != "" && !ok:
 		return fail(ExitUsage, "'%s' is no version of PTX; one is written 8.4", o.MaxPTX)
 	case o.Opt < 0 || o.Opt > 3:

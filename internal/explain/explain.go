@@ -229,6 +229,9 @@ func planText(p *tileaa.PlanAttr) string {
 	if p.Warps == 1 {
 		s = "1 warp"
 	}
+	if p.Producers > 0 {
+		s += fmt.Sprintf(", %d more for copies", p.Producers)
+	}
 	if p.MaxReg > 0 {
 		s += fmt.Sprintf(", at most %d registers a thread", min(p.MaxReg, 255))
 	}
@@ -242,9 +245,12 @@ func planText(p *tileaa.PlanAttr) string {
 }
 
 func planArgs(p *tileaa.PlanAttr) []remark.Arg {
-	args := []remark.Arg{arg("Warps", p.Warps), arg("Threads", 32*p.Warps), arg("Stages", max(p.Stages, 1))}
+	args := []remark.Arg{arg("Warps", p.Warps), arg("Threads", p.Threads()), arg("Stages", max(p.Stages, 1))}
 	if p.MaxReg > 0 {
 		args = append(args, arg("MaxRegisters", min(p.MaxReg, 255)))
+	}
+	if p.Producers > 0 {
+		args = append(args, arg("Producers", p.Producers))
 	}
 	if p.Occupancy > 1 {
 		args = append(args, arg("Occupancy", p.Occupancy))
@@ -305,7 +311,7 @@ func (w *writer) resources() {
 			}
 		}
 	})
-	args := []remark.Arg{arg("Threads", 32*plan.Warps), arg("SharedBytes", shared), arg("SharedLimit", w.Target.SharedOptIn)}
+	args := []remark.Arg{arg("Threads", plan.Threads()), arg("SharedBytes", shared), arg("SharedLimit", w.Target.SharedOptIn)}
 	if largest > 0 {
 		args = append(args, arg("LargestTile", text), arg("LargestTileRegisters", largest))
 	}
@@ -313,11 +319,11 @@ func (w *writer) resources() {
 	if plan.MaxReg > 0 {
 		registers = min(registers, plan.MaxReg)
 	}
-	registers = min(registers, cost.RegisterLimit(w.Target, 32*plan.Warps, 1))
-	blocks, limit := cost.Occupancy(w.Target, 32*plan.Warps, registers, shared)
+	registers = min(registers, cost.RegisterLimit(w.Target, plan.Threads(), 1))
+	blocks, limit := cost.Occupancy(w.Target, plan.Threads(), registers, shared)
 	args = append(args, arg("BlocksPerMultiprocessor", blocks), arg("LimitedBy", limit))
 	w.add(w.entry, remark.Resources, remark.Analysis, "RemarkResources",
-		fmt.Sprintf("A block takes %d threads, %d bytes of shared memory and up to %d registers a thread", 32*plan.Warps, shared, registers), args...)
+		fmt.Sprintf("A block takes %d threads, %d bytes of shared memory and up to %d registers a thread", plan.Threads(), shared, registers), args...)
 }
 
 // tileText is "128x64xf16".

@@ -12,8 +12,9 @@ var notBuilt = []struct{ what, now string }{
 	{"Warpgroup products (wgmma: " + having(target.WGMMA) + ")", "Products use mma.sync."},
 	{"Tensor memory products (tcgen05: " + having(target.Tcgen05) + ")", "Products use mma.sync."},
 	{"Block-scaled products in one instruction (" + having(target.BlockScale) + ")", "`mmaf_scaled` multiplies by the scales first, then takes an ordinary product."},
-	{"Tensor map and bulk copies (TMA), mbarriers", "Copies to shared memory are cp.async with commit, wait and barrier; sm_75 loads and stores."},
-	{"Roles of warps, clusters", "All warps do the same, a cluster is one block."},
+	{"Tensor map and bulk copies (TMA)", "Copies to shared memory are cp.async with commit, wait and barrier; sm_75 loads and stores."},
+	{"Roles of warps", "`--roles=on` gives the copies of loops (cp.async) to warps of their own; else all warps do the same."},
+	{"Clusters", "A cluster is one block."},
 }
 
 // limits are the sources of "not supported yet" inside conversions and lowerings: the function that says so, the operation, what it

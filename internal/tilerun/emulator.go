@@ -16,6 +16,7 @@ import (
 type Emulator struct {
 	GPU      string
 	Opt      int
+	Roles    driver.Roles
 	Schedule emu.Schedule
 	// PTX, if not nil, makes the PTX instead of our compiler.
 	PTX func(ctx context.Context, l *cases.Launch) (string, error)
@@ -34,8 +35,8 @@ type unsupported struct{ error }
 func (u unsupported) Is(target error) bool { return target == errors.ErrUnsupported }
 
 // compile makes PTX with our compiler.
-func compile(ctx context.Context, gpu string, opt int, bytecode []byte) (string, error) {
-	res, err := driver.Compile(ctx, "kernel.tileirbc", bytecode, driver.Options{GPU: gpu, Code: driver.Code{Opt: opt}, Emit: driver.EmitPTX, ReproducerDir: "."})
+func compile(ctx context.Context, gpu string, code driver.Code, bytecode []byte) (string, error) {
+	res, err := driver.Compile(ctx, "kernel.tileirbc", bytecode, driver.Options{GPU: gpu, Code: code, Emit: driver.EmitPTX, ReproducerDir: "."})
 	if err != nil {
 		var f *driver.Failure
 		if errors.As(err, &f) && strings.Contains(f.Error(), "not supported yet") {
@@ -67,7 +68,7 @@ func (m *Emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome,
 	case m.PTX != nil:
 		text, err = m.PTX(ctx, l)
 	default:
-		text, err = compile(ctx, m.GPU, m.Opt, l.Bytecode)
+		text, err = compile(ctx, m.GPU, driver.Code{Opt: m.Opt, Roles: m.Roles}, l.Bytecode)
 	}
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ func (*gpu) String() string { return "GPU" }
 // Decode reads, verifies and prints; no GPU is needed for that.
 func (*gpu) Decode(ctx context.Context, bytecode []byte) error { return decode(ctx, bytecode) }
 
-func newGPU(name string, opt int) (cases.Machine, error) {
+func newGPU(name string, code driver.Code) (cases.Machine, error) {
 	d, err := cuda.Open("")
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func newGPU(name string, opt int) (cases.Machine, error) {
 			}
 			return &cuda.Image{Code: []byte(p.Text), Threads: p.Block[0], Shared: p.Shared}, nil
 		}
-		ptx, err := compile(ctx, name, opt, l.Bytecode)
+		ptx, err := compile(ctx, name, code, l.Bytecode)
 		if err != nil {
 			return nil, err
 		}

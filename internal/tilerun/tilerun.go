@@ -41,6 +41,8 @@ var Command = &driver.Command{
 		{Name: "on", Kind: driver.EnumFlag, Default: "interp", Help: "What runs the kernels", Values: []driver.Value{
 			{Name: "interp", Help: "The interpreter of Tile IR"}, {Name: "emu", Help: "Our PTX on the PTX emulator, all checks on"}, {Name: "gpu", Help: "Our PTX on a GPU"}}},
 		{Name: "gpu-name", Aliases: []string{"arch"}, Kind: driver.EnumFlag, Default: "sm_80", Values: gpus(), Help: "Architecture to compile for (emu, gpu)"},
+		{Name: "roles", Kind: driver.EnumFlag, Default: "auto", Help: "Warps of their own that begin the copies of loops", Values: []driver.Value{
+			{Name: "auto", Help: "Where the cost model says so"}, {Name: "on", Help: "In every kernel that can have them"}, {Name: "off", Help: "Never"}}},
 		{Name: "opt-level", Aliases: []string{"O"}, Kind: driver.IntFlag, Meta: "int", Default: "3", Help: "Optimization level of the compiler"},
 		{Name: "schedule", Kind: driver.EnumFlag, Default: "all", Help: "In which order the emulator interleaves warps", Values: []driver.Value{
 			{Name: "all", Help: "Under each of the three, one after the other"}, {Name: "round-robin", Help: "First warp first"}, {Name: "reverse", Help: "Last warp first"}, {Name: "random", Help: "Any order"}}},
@@ -118,13 +120,13 @@ func machinesFor(line *driver.Line) ([]cases.Machine, error) {
 	case "interp":
 		return []cases.Machine{&Interpreter{ZeroPadding: line.String("undefined") == "zero"}}, nil
 	case "gpu":
-		m, err := newGPU(line.String("gpu-name"), line.Int("opt-level"))
+		m, err := newGPU(line.String("gpu-name"), driver.Code{Opt: line.Int("opt-level"), Roles: driver.Roles(line.String("roles"))})
 		return []cases.Machine{m}, err
 	}
 	var ms []cases.Machine
 	for _, s := range emu.Schedules {
 		if name := line.String("schedule"); name == "all" || name == s.String() {
-			ms = append(ms, &Emulator{GPU: line.String("gpu-name"), Opt: line.Int("opt-level"), Schedule: s, NoteEqualStores: true})
+			ms = append(ms, &Emulator{GPU: line.String("gpu-name"), Opt: line.Int("opt-level"), Roles: driver.Roles(line.String("roles")), Schedule: s, NoteEqualStores: true})
 		}
 	}
 	return ms, nil

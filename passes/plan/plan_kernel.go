@@ -41,6 +41,7 @@ func Kernel(s *pass.State) error {
 		if wanted := s.IntHint(tileaa.HintsOf(entry), "occupancy"); k == 0 && can[k].plan.Occupancy < wanted {
 			s.Remark(entry.Loc(), "occupancy %d would spill the accumulators; using %d", wanted, can[k].plan.Occupancy)
 		}
+		can[k].plan.Producers = producers(s, entry, can[k].plan.Warps)
 		can[k].plan.Remark = explain(list, can[k])
 		ir.Cast[tileaa.Entry](entry).SetPlan(can[k].plan)
 		for _, p := range can[k].products {
@@ -297,4 +298,18 @@ func maxRegisters(s *pass.State, warps, occupancy int) int {
 	threads := max(32*warps, 128)
 	n := s.Target.Registers / (threads * occupancy) / 8 * 8
 	return min(max(n, 32), s.Target.RegistersPerThread+1)
+}
+
+// producers is how many warps only begin copies, beside those that compute: as many as leave them the registers that they need, up to one for each
+// scheduler of a multiprocessor. Unasked there are none: with cp.async and mma.sync, codegen/cost knows no gain to set against their registers.
+func producers(s *pass.State, entry *ir.Op, warps int) int {
+	d := kernel.DemandsOf(s, entry)
+	if !s.AsksForRoles() || !s.Target.Has("cp.async") || d.AccumulatorBits == 0 {
+		return 0
+	}
+	n := min(4, warps)
+	for n > 1 && cost.RegisterLimit(s.Target, 32*(warps+n), 1) < d.AccumulatorBits/32/(32*warps)+cost.BesideAccumulators {
+		n /= 2
+	}
+	return n
 }

@@ -44,11 +44,7 @@ func allocateEntry(s *pass.State, entry *ir.Op) error {
 		return e
 	}
 	for _, iv := range list {
-		if ring, ok := ir.As[tileaa.AllocRing](iv.op); ok {
-			ring.SetOffset(s.Ctx, int64(iv.offset))
-		} else {
-			ir.Cast[tileaa.AllocShared](iv.op).SetOffset(s.Ctx, int64(iv.offset))
-		}
+		ir.Cast[tileaa.PlacedOp](iv.op).SetOffset(s.Ctx, int64(iv.offset))
 	}
 	ir.Cast[tileaa.Entry](entry).SetSharedBytes(s.Ctx, int64(total))
 	return nil
@@ -66,7 +62,7 @@ func intervals(s *pass.State, entry *ir.Op) (list []*interval, at map[*ir.Op]ext
 		s.Step()
 		first := n
 		n++
-		if op.Code() == tileaa.OpAllocShared || op.Code() == tileaa.OpAllocRing {
+		if ir.Is[tileaa.PlacedOp](op) {
 			iv := &interval{op: op}
 			iv.size, iv.align = sizeOf(op.Result(0).Type())
 			list = append(list, iv)
@@ -84,19 +80,37 @@ func intervals(s *pass.State, entry *ir.Op) (list []*interval, at map[*ir.Op]ext
 	for _, iv := range list {
 		iv.first, iv.last = at[iv.op].first+1, at[iv.op].first+1
 		for _, user := range usersOf(iv.op.Result(0)) {
-			for user.Block() != iv.op.Block() {
-				user = user.ParentOp()
-			}
-			iv.first, iv.last = min(iv.first, at[user].first), max(iv.last, at[user].last)
+			from, to := lives(iv.op, user, at)
+			iv.first, iv.last = min(iv.first, from), max(iv.last, to)
 		}
 	}
 	return list, at
 }
 
+// lives is from when to when memory lives for one who uses it: for all of a loop, when it comes from outside. What passes from role to role is
+// alive from the beginning of the roles; who fills it is over when the last one reads, and has no memory of its own.
+func lives(alloc, user *ir.Op, at map[*ir.Op]extent) (from, to int) {
+	fills := user.Code() == tileaa.OpAsyncCopy || user.Code() == tileaa.OpRingSlot
+	for user.Block() != alloc.Block() {
+		if role := user.ParentOp(); role.Code() == tileaa.OpRole {
+			from = at[role.ParentOp()].first
+			if fills {
+				return from, from
+			}
+			return from, at[user].last
+		}
+		user = user.ParentOp()
+	}
+	return at[user].first, at[user].last
+}
+
 // sizeOf is the memory that a buffer or a ring takes.
 func sizeOf(t ir.Type) (size, align int) {
-	if r, ok := t.(*tileaa.RingType); ok {
-		return int(r.Slots) * r.SlotBytes(), r.Buffer.Align()
+	switch t := t.(type) {
+	case *tileaa.RingType:
+		return int(t.Slots) * t.SlotBytes(), t.Buffer.Align()
+	case *tileaa.PipelineType:
+		return t.Bytes(), tileaa.MbarrierBytes
 	}
 	b := t.(*tileaa.BufferType)
 	return b.Bytes(), b.Align()
@@ -152,8 +166,11 @@ func (e *shortage) Error() string { return e.text }
 
 // contents is what a buffer or a ring holds: "128x64xf16", "3 times 128x64xf16".
 func contents(t ir.Type) string {
-	if r, ok := t.(*tileaa.RingType); ok {
-		return fmt.Sprintf("%d times %s", r.Slots, contents(r.Buffer))
+	switch t := t.(type) {
+	case *tileaa.RingType:
+		return fmt.Sprintf("%d times %s", t.Slots, contents(t.Buffer))
+	case *tileaa.PipelineType:
+		return fmt.Sprintf("%d times two mbarriers", t.Slots)
 	}
 	b, s := t.(*tileaa.BufferType), ""
 	for _, n := range b.Shape {

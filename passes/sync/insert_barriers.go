@@ -2,6 +2,8 @@
 package sync
 
 import (
+	"slices"
+
 	"tileiras/codegen/planted"
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
@@ -29,12 +31,7 @@ import (
 func InsertBarriers(s *pass.State) error {
 	known := facts.New(s.Ctx, s.Module)
 	for _, entry := range s.Entries() {
-		w := &inserter{s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.WarpsOf(entry), tokens: map[*ir.Value]tokenOf{},
-			summaries: map[*ir.Op]*summary{}, landed: map[*ir.Op]int{}, proofs: newProofs(s, known, entry)}
-		w.level = &level{}
-		w.clock++
-		w.level.start = w.clock
-		w.visitBlock(entry.Body(), &pending{synced: w.level.start})
+		newInserter(s, known, entry).walkBody(entry)
 	}
 	return nil
 }
@@ -43,8 +40,10 @@ type inserter struct {
 	s         *pass.State
 	b         *ir.Builder
 	warps     int
-	dry       bool // nothing is put in: what happens is only found out
-	clock     int  // rises with every access and barrier
+	role      *ir.Op // nil: the entry
+	id        int    // of the barrier of its threads; 0 is that of the tile block
+	dry       bool   // nothing is put in: what happens is only found out
+	clock     int    // rises with every access and barrier
 	level     *level
 	tokens    map[*ir.Value]tokenOf
 	summaries map[*ir.Op]*summary
@@ -52,7 +51,22 @@ type inserter struct {
 	proofs    *proofs
 }
 
-// level is the walk of one loop body, or of the entry.
+// newInserter is for an entry or a role, whose warps have accesses and barriers of their own.
+func newInserter(s *pass.State, known *facts.Facts, op *ir.Op) *inserter {
+	return &inserter{s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.WarpsOf(op), tokens: map[*ir.Value]tokenOf{},
+		summaries: map[*ir.Op]*summary{}, landed: map[*ir.Op]int{}, proofs: newProofs(s, known, op)}
+}
+
+// walkBody walks the body of an entry or a role, before which nothing is pending.
+func (w *inserter) walkBody(op *ir.Op) {
+	w.level = &level{}
+	w.clock++
+	w.level.start = w.clock
+	w.level.yields = []*join{{}}
+	w.visitBlock(op.Body(), &pending{synced: w.level.start})
+}
+
+// level is the walk of one loop body, of the entry or of a role.
 type level struct {
 	start   int // when it began
 	exposed exposed
@@ -99,6 +113,8 @@ func (w *inserter) visit(op *ir.Op, p *pending) {
 		w.visitLoop(op, p)
 	case tileaa.OpIf:
 		w.visitIf(op, p)
+	case tileaa.OpRoles:
+		w.visitRoles(ir.Cast[tileaa.Roles](op), p)
 	case tileaa.OpContinue:
 		w.jump(&w.level.conts, op, p)
 	case tileaa.OpBreak:
@@ -192,6 +208,19 @@ func (w *inserter) visitIf(op *ir.Op, p *pending) {
 	w.results(op, out.tokens, nil, p)
 }
 
+// visitRoles lets all threads meet, who have made the mbarriers, and walks the roles. Each works on memory of its own: slots pass from one to
+// another at pipelines, which order what both do there.
+func (w *inserter) visitRoles(op tileaa.Roles, p *pending) {
+	w.b.Before(op.Op)
+	tileaa.NewBarrier(w.b, tileaa.BarrierOptions{})
+	p.syncAll(w.tick())
+	for i, r := range ir.OpsOf[tileaa.Role](op.Body()) {
+		of := newInserter(w.s, w.proofs.facts, r.Op)
+		of.role, of.id = r.Op, i+1
+		of.walkBody(r.Op)
+	}
+}
+
 // results notes what the tokens cover that an op with regions gives. Tokens of outside, in terms of which the level within speaks,
 // are looked up in the state p; with within nil, there is no such level.
 func (w *inserter) results(op *ir.Op, tokens []coverage, within *level, p *pending) {
@@ -282,7 +311,7 @@ func (w *inserter) copiesOf(v *ir.Value, p *pending) (c coverage) {
 
 // visitAccess puts a barrier before an op that touches memory if one is needed, and notes what it does.
 func (w *inserter) visitAccess(op *ir.Op, p *pending) {
-	spans := accesses(op)
+	spans := w.own(op)
 	order := w.orderOf(op, p)
 	needed := order.requirement
 	for _, r := range spans {
@@ -315,8 +344,18 @@ func (w *inserter) visitAccess(op *ir.Op, p *pending) {
 			return
 		}
 		w.b.After(op)
-		w.barrier(op.Loc())
+		w.barrier(op.Loc(), everybody)
 	}
+}
+
+// own are the spans of an op that nobody else orders. A copy to memory of outside of a role is ordered where that passes to another role; there
+// it is read, until it is memory of this role alone again.
+func (w *inserter) own(op *ir.Op) []span {
+	spans := accesses(op)
+	if w.role == nil || op.Code() != tileaa.OpAsyncCopy {
+		return spans
+	}
+	return slices.DeleteFunc(spans, func(s span) bool { return s.buffer != nil && ir.DefinedOutside(s.buffer, w.role) })
 }
 
 // followed reports whether a barrier of all threads comes next.
@@ -395,7 +434,7 @@ func (w *inserter) synchronize(op *ir.Op, p *pending, needed requirement) {
 	drop := needed.participants == everybody && (planted.On("drop-barrier") && op.Code() == tileaa.OpBufferLoad ||
 		planted.On("drop-ring-barrier") && op.Code() == tileaa.OpAsyncCopy)
 	if needed.participants != nobody && !w.dry && !drop {
-		w.barrier(op.Loc()).SetWarp(needed.participants == lanes || w.warps == 1)
+		w.barrier(op.Loc(), needed.participants)
 	}
 	switch needed.participants {
 	case everybody:
@@ -405,8 +444,12 @@ func (w *inserter) synchronize(op *ir.Op, p *pending, needed requirement) {
 	}
 }
 
-// barrier makes a barrier of the thread block; one warp alone meets by bar.warp.sync.
-func (w *inserter) barrier(loc ir.Location) tileaa.Barrier {
+// barrier makes a barrier of the threads of the block, of those of a role, or of the lanes of each warp; one warp alone meets by bar.warp.sync.
+func (w *inserter) barrier(loc ir.Location, who participants) {
 	w.b.Loc = loc
-	return tileaa.NewBarrier(w.b, tileaa.BarrierOptions{Warp: w.warps == 1})
+	o := tileaa.BarrierOptions{Warp: who == lanes || w.warps == 1}
+	if id, threads := int64(w.id), int64(32*w.warps); id > 0 && !o.Warp {
+		o.Id, o.Threads = &id, &threads
+	}
+	tileaa.NewBarrier(w.b, o)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"tileiras/codegen/options"
 	"tileiras/internal/tilerun"
 	"tileiras/runtime/cases"
 	"tileiras/runtime/emu"
@@ -102,7 +103,7 @@ func holdLoops(t *testing.T, name, gpu string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ptx, err := compileFor(c, gpu)
+	ptx, err := compileFor(c, gpu, options.Auto)
 	if err != nil {
 		if strings.Contains(err.Error(), "Incompatibility with architecture") || strings.Contains(err.Error(), "not supported yet") {
 			t.Skip(err)

@@ -40,6 +40,10 @@ var bugs = []struct {
 	{"unrolled-rest", "planted/cases/rows", `out\[.*elements differ`},
 	{"load-past-store", "planted/cases/rows", `c\[.*elements differ|race: `},
 	{"edge-off-by-one", "planted/cases/edge", `elements differ`},
+	{"acquire-early", "planted/cases/roles", `in flight|race: `},
+	{"wait-dropped", "planted/cases/roles", `in flight|race: `},
+	{"release-unsynced", "planted/cases/roles", `race: |in flight`},
+	{"slot-miscounted", "planted/cases/roles", `deadlock|elements differ|race: |in flight`},
 	{"shared-register", "corpus/cases/attention_f16", `elements differ|undefined|out of bounds|misaligned`},
 }
 
@@ -55,7 +59,7 @@ func TestEveryPlantedBugIsFound(t *testing.T) {
 	run := func(bug, file string) (passed bool, log string) {
 		ctx, cancel := context.WithTimeout(t.Context(), timeout)
 		defer cancel()
-		cmd := exec.CommandContext(ctx, tilerun, "--on", "emu", "--gpu-name", "sm_80", filepath.Join("..", file))
+		cmd := exec.CommandContext(ctx, tilerun, "--on", "emu", "--gpu-name", "sm_80", "--roles="+roles(file), filepath.Join("..", file))
 		cmd.Env = append(os.Environ(), "TILEIRAS_PLANT="+bug)
 		out, err := cmd.CombinedOutput()
 		return err == nil, string(out)
@@ -73,6 +77,14 @@ func TestEveryPlantedBugIsFound(t *testing.T) {
 			}
 		})
 	}
+}
+
+// roles is whether a case is compiled with warps of their own for copies.
+func roles(file string) string {
+	if filepath.Base(file) == "roles" {
+		return "on"
+	}
+	return "off"
 }
 
 // TestTheListHasEveryBug holds the table of the test against that of README.md.

@@ -336,7 +336,12 @@ func Ops() []*ir.OpDef {
 			ir.FlowDef{Kind: ir.LoopFlow, Inits: "inits"}),
 		flow(with(row("if", in("cond:scalar_i1"), values, 0, "One of two regions; a branch may end in yield, break, continue or return."),
 			[]ir.RegionDef{{Name: "then"}, {Name: "else", Optional: true}}), ir.FlowDef{Kind: ir.BranchFlow}),
-		flow(row("yield", many("values:value"), nil, ir.Terminator, "Results of an if, a reduce or a scan."), ir.FlowDef{Kind: ir.YieldFlow}),
+		flow(with(row("roles", nil, nil, 0,
+			"The warps of the tile block take roles, which run side by side: the body is one role after another, each for the warps after those of the one "+
+				"before. Before it all warps do the same; after it there is nothing but the return."), regions("body")), ir.FlowDef{Kind: ir.BranchFlow}),
+		flow(with(row("role", args(attr("name", ir.StringKind), attr("warps", ir.I64Kind)), nil, 0,
+			"What so many warps do. Layouts and barriers inside count the lanes and warps of the role alone."), regions("body")), ir.FlowDef{Kind: ir.BranchFlow}),
+		flow(row("yield", many("values:value"), nil, ir.Terminator, "Results of an if, a reduce or a scan; the end of roles and of a role."), ir.FlowDef{Kind: ir.YieldFlow}),
 		flow(row("break", many("values:value"), nil, ir.Terminator, "Leaves the innermost loop with its results."), ir.FlowDef{Kind: ir.BreakFlow}),
 		flow(row("continue", many("values:value"), nil, ir.Terminator, "Next iteration of the innermost for or loop."), ir.FlowDef{Kind: ir.ContinueFlow}),
 		flow(row("return", nil, nil, ir.Terminator, "Ends the tile block."), ir.FlowDef{Kind: ir.ReturnFlow}),
@@ -368,6 +373,18 @@ func Ops() []*ir.OpDef {
 			"Copies a block to a buffer with cp.async, if when holds; layout is the copy map; elements outside the array become zero. "+
 				"What comes after its token comes after its wait."),
 			inFlight(reads("block")), inFlight(writes("buffer"))),
+		effects(row("alloc_pipeline", args(attr("producers", ir.I64Kind), attr("consumers", ir.I64Kind), optAttr("offset", ir.I64Kind)), res("result:pipeline"), 0,
+			"Two mbarriers for each slot of the rings that one role fills for another: full, at which so many producer threads arrive when their copies "+
+				"have landed, and empty, at which so many consumer warps arrive when they have read. allocate-shared gives its byte offset."), allocates),
+		effects(row("producer_acquire", in("pipeline:pipeline", "position:scalar_int", "phase:scalar_i1"), nil, 0,
+			"Waits until the consumers have released the slot at a position; nobody holds one in the first round. phase is false in the first round of the "+
+				"slots, true in the second, and so on."), ordersAll),
+		effects(row("producer_commit", in("pipeline:pipeline", "position:scalar_int"), nil, 0,
+			"The slot at a position is full when all copies that this thread has begun have landed."), ordersAll),
+		effects(row("consumer_wait", in("pipeline:pipeline", "position:scalar_int", "phase:scalar_i1"), nil, 0,
+			"Waits until the slot at a position is full; phase as in producer_acquire."), ordersAll),
+		effects(row("consumer_release", in("pipeline:pipeline", "position:scalar_int"), nil, 0,
+			"The warp has read the slot at a position."), ordersAll),
 		effects(row("async_commit", nil, nil, 0, "Ends a group of copies of this thread."), ordersCopies),
 		effects(row("async_wait", attr("pending", ir.I64Kind), nil, 0, "Waits until at most so many groups of this thread are pending."), ordersCopies),
 		effects(row("barrier", args(optAttr("id", ir.I64Kind), optAttr("threads", ir.I64Kind), unit("warp")), nil, 0,

@@ -1,0 +1,133 @@
+package nvvm
+
+import (
+	"tileiras/codegen/planted"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+// This file lowers roles, and the pipelines at which they meet. A slot of a pipeline has two mbarriers: full, at which every thread that
+// copies arrives when its copies have landed, and empty, at which every warp that reads arrives. A phase of an mbarrier ends when all have
+// arrived; who waits names the phase by its parity (PTX ISA, "mbarrier").
+
+func init() {
+	register(map[ir.Code]lowering{
+		tileaa.OpRoles:           lowerRoles,
+		tileaa.OpRole:            lowerRole,
+		tileaa.OpAllocPipeline:   allocPipeline,
+		tileaa.OpProducerAcquire: producerAcquire,
+		tileaa.OpProducerCommit:  producerCommit,
+		tileaa.OpConsumerWait:    consumerWait,
+		tileaa.OpConsumerRelease: consumerRelease,
+	})
+}
+
+// lowerRoles sends every warp to the program of its role. The number of the warp comes from lane 0, so that ptxas knows that it is the same in
+// all lanes.
+//
+//	warp < warps of the first ? -yes-> its program -> end
+//	        |no
+//	warp < those of the first two ? ..
+func lowerRoles(f *fn, op *ir.Op) {
+	all := f.role
+	warp := f.op1("shfl.sync.idx.b32", f.lshr(f.thread(), laneBits), i32(0), i32(31), con(kI32, fullMask))
+	end := f.newBlock()
+	roles := ir.OpsOf[tileaa.Role](op.Body())
+	first := 0
+	for i, r := range roles {
+		warps := int(r.Warps())
+		top := f.newBlock()
+		if i+1 < len(roles) {
+			other := f.newBlock()
+			f.condBr(f.icmp(ult, warp, i32(int64(first+warps))), top, other)
+			f.cur = other
+		} else {
+			f.br(top)
+		}
+		next := f.cur
+		f.enterRole(warps, first, top)
+		f.lower(r.Op)
+		f.br(end)
+		f.cur = next
+		first += warps
+	}
+	f.role, f.start = all, all.top
+	f.enterBlock(end)
+}
+
+// lowerRole lowers the program of a role where its warps come to.
+func lowerRole(f *fn, op *ir.Op) {
+	f.yields = append(f.yields, &join{})
+	f.block(op.Body())
+	f.yields = f.yields[:len(f.yields)-1]
+	f.dead = false
+}
+
+// allocPipeline makes the mbarriers; insert-barriers has all threads meet before roles begin.
+func allocPipeline(f *fn, op *ir.Op) {
+	p := ir.Cast[tileaa.AllocPipeline](op)
+	offset, _ := p.Offset()
+	first := f.icmp(eq, f.thread(), i32(0))
+	for slot := range p.Result().Type().(*tileaa.PipelineType).Slots {
+		full := offset + 2*tileaa.MbarrierBytes*slot
+		f.op("@mbarrier.init", first, f.smem, i32(full), i32(p.Producers()))
+		f.op("@mbarrier.init", first, f.smem, i32(full+tileaa.MbarrierBytes), i32(p.Consumers()))
+	}
+}
+
+// full and empty are the addresses of the mbarriers of the slot that an op names.
+func (f *fn) full(op *ir.Op) (base, offset reg) { return f.mbarrier(op, 0) }
+
+func (f *fn) empty(op *ir.Op) (base, offset reg) { return f.mbarrier(op, tileaa.MbarrierBytes) }
+
+func (f *fn) mbarrier(op *ir.Op, at int64) (base, offset reg) {
+	p := ir.Cast[tileaa.PipelineOp](op)
+	pipeline, ok := ir.DefinedBy[tileaa.AllocPipeline](p.Pipeline())
+	if !ok {
+		f.bug("a pipeline has no alloc_pipeline")
+	}
+	start, _ := pipeline.Offset()
+	slot := f.mul(f.resize(f.scalar(p.Position()), kI32, false), i32(2*tileaa.MbarrierBytes))
+	return f.add(f.smem, slot), i32(start + at)
+}
+
+// await waits for the end of the phase of a parity.
+func (f *fn) await(base, offset, parity reg) {
+	name := "mbarrier.test_wait"
+	if f.has("mbarrier.try_wait") {
+		name = "mbarrier.try_wait"
+	}
+	f.op(name, base, offset, parity)
+}
+
+// producerAcquire waits for the phase before: in the first round it is the one before the first, which counts as ended.
+func producerAcquire(f *fn, op *ir.Op) {
+	base, offset := f.empty(op)
+	phase := f.scalar(ir.Cast[tileaa.ProducerAcquire](op).Phase())
+	if planted.On("acquire-early") {
+		return
+	}
+	f.await(base, offset, f.zext(f.xor(phase, con(kI1, 1)), kI32))
+}
+
+func producerCommit(f *fn, op *ir.Op) {
+	base, offset := f.full(op)
+	f.op("cp.async.mbarrier.arrive.noinc.shared.b64", base, offset)
+}
+
+func consumerWait(f *fn, op *ir.Op) {
+	base, offset := f.full(op)
+	if planted.On("wait-dropped") {
+		return
+	}
+	f.await(base, offset, f.zext(f.scalar(ir.Cast[tileaa.ConsumerWait](op).Phase()), kI32))
+}
+
+// consumerRelease: when all lanes have read, one arrives for the warp.
+func consumerRelease(f *fn, op *ir.Op) {
+	base, offset := f.empty(op)
+	if !planted.On("release-unsynced") {
+		f.op("bar.warp.sync", con(kI32, fullMask))
+	}
+	f.op("mbarrier.arrive", f.icmp(eq, f.lane(), i32(0)), base, offset)
+}

@@ -1,0 +1,312 @@
+package sync
+
+import (
+	"slices"
+
+	"tileiras/codegen/cost"
+	"tileiras/dialects/tileaa"
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+	"tileiras/passes/kernel"
+	"tileiras/passes/pass"
+)
+
+// assign-roles gives the copies of loops to warps that do nothing else, where the plan has such warps:
+//
+//	                                      %p = alloc_pipeline; %r = alloc_ring           (S slots)
+//	for %i {                              roles {
+//	  %b = alloc_shared                     role producer {                  role consumer {
+//	  async_copy %x[%i], %b                   for %i (%n = 0, %phase) {        for %i (%n = 0, %phase) {
+//	  async_commit                  =>          producer_acquire %p[%n]          consumer_wait %p[%n]
+//	  async_wait 0                              async_copy %x[%i], %r[%n]        .. buffer_load %r[%n] ..
+//	  .. buffer_load %b ..                      producer_commit %p[%n]           consumer_release %p[%n]
+//	}                                           continue ring_next %n          }
+//	                                          }                              }
+//	                                        }
+//	                                      }
+//
+// Both roles count slots by themselves: each runs the loops, and the branches around them, that lead to its slots, with the same conditions,
+// so the n-th slot that one fills is the n-th that the other reads. First everything is written as one program; a role is the part of it
+// that its own effects need (assign_roles_slice.go). What a copy's address follows from is computed by both.
+//
+// Nothing else passes from one role to the other. So a copy must come after no write of the kernel, and the conditions and addresses of the
+// producer must follow from parameters, constants and the grid alone. Where that is not so, the kernel has one role.
+func AssignRoles(s *pass.State) error {
+	for _, entry := range s.Entries() {
+		plan := *tileaa.PlanOf(entry)
+		if plan.Producers == 0 {
+			continue
+		}
+		if why := assignRoles(s, entry, &plan); why != "" {
+			plan.Producers = 0
+			s.Remark(entry.Loc(), "no roles: %s", why)
+		}
+		ir.Cast[tileaa.Entry](entry).SetPlan(&plan)
+	}
+	return nil
+}
+
+// roleLoop is a loop whose copies producers begin.
+type roleLoop struct {
+	*pipeline
+	stages []*stage
+}
+
+// stage is copies that arrive together, and the ops of the loop's body before which they are waited for and after which they are over.
+type stage struct {
+	copies      []tileaa.AsyncCopy
+	first, last *ir.Op
+	rings       []*ir.Value // by copy
+	meeting     *ir.Value   // its pipeline
+}
+
+// assignRoles splits an entry, or says why it cannot be.
+func assignRoles(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) (why string) {
+	loops, why := roleLoops(s, entry)
+	if why != "" {
+		return why
+	}
+	slots := roleSlots(s, entry, plan, loops)
+	if slots == 0 {
+		return "shared memory has no room for the slots"
+	}
+	var copies []*ir.Op
+	for _, l := range loops {
+		for _, c := range l.copies {
+			copies = append(copies, c.Op)
+		}
+	}
+	if why := computableApart(entry, copies); why != "" {
+		return why
+	}
+	for _, l := range loops {
+		l.meet(s, entry, plan, int64(slots))
+	}
+	split(s, entry, plan)
+	plan.Stages = slots
+	if limit := cost.RegisterLimit(s.Target, plan.Threads(), 1); plan.MaxReg > limit || plan.MaxReg == 0 && limit < s.Target.RegistersPerThread {
+		plan.MaxReg = limit
+	}
+	return ""
+}
+
+// roleLoops are the loops of an entry whose copies can run ahead.
+func roleLoops(s *pass.State, entry *ir.Op) (loops []*roleLoop, why string) {
+	s.Walk(entry, ir.PostOrder, func(op *ir.Op) {
+		if op.Code() == tileaa.OpReturn && op.Next() == nil && op.ParentOp() != entry {
+			why = "a branch leaves the kernel"
+		}
+		if op.Code() != tileaa.OpFor {
+			return
+		}
+		p, ok := pipelined(op)
+		if !ok {
+			return
+		}
+		for _, tokens := range p.tokens {
+			for _, t := range tokens {
+				if !afterReads(t, map[*ir.Value]bool{}) {
+					why = "a copy comes after what the kernel writes"
+				}
+			}
+		}
+		groups := p.apart()
+		if len(groups) == 0 {
+			groups = p.together()
+		}
+		l := &roleLoop{pipeline: p}
+		for _, g := range groups {
+			st := &stage{}
+			for _, i := range g.copies {
+				st.copies = append(st.copies, p.copies[i])
+			}
+			l.stages = append(l.stages, st)
+		}
+		loops = append(loops, l)
+	})
+	if why == "" && len(loops) == 0 {
+		why = "no loop has copies that can run ahead"
+	}
+	return loops, why
+}
+
+// afterReads reports whether a token comes after nothing but reads of which the order does not matter.
+func afterReads(v *ir.Value, seen map[*ir.Value]bool) bool {
+	if seen[v] {
+		return true
+	}
+	seen[v] = true
+	if in, ok := ir.Incoming(v); ok {
+		return !slices.ContainsFunc(in, func(t *ir.Value) bool { return !afterReads(t, seen) })
+	}
+	op := v.DefiningOp()
+	if op == nil || op.NumRegions() > 0 || kindOf(op)&^weakRead != 0 || orders(op, def.Acquire) {
+		return false
+	}
+	return !slices.ContainsFunc(op.Operands(), func(t *ir.Value) bool { return tileaa.IsToken(t) && !afterReads(t, seen) })
+}
+
+// roleSlots is how many slots the rings of all loops have, none where there is no room: two, or one where products take turns, or more where
+// codegen/cost finds that better.
+func roleSlots(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, loops []*roleLoop) (slots int) {
+	var shared []int
+	least := 1
+	for n := 1; n <= cost.MostSlots; n++ {
+		bytes, err := roleMemory(s, entry, loops, int64(n))
+		if err != nil {
+			break
+		}
+		shared = append(shared, bytes)
+	}
+	for _, l := range loops {
+		accumulators := kernel.DemandsOf(s, entry).AccumulatorBits / 32 / (32 * plan.Warps)
+		c := kernel.Loop(s, l.loop.Op, plan.Warps, accumulators, tilingOf, pointersOf)
+		c.Producers, c.Shared = plan.Producers, shared
+		c.Registers = min(c.Registers, cost.RegisterLimit(s.Target, plan.Threads(), 1))
+		if len(l.stages) == 1 {
+			least = 2
+		}
+		if len(shared) > 0 {
+			slots = max(slots, c.Slots(s.Target))
+		}
+	}
+	if slots = max(slots, least); slots > len(shared) {
+		return 0
+	}
+	return slots
+}
+
+// roleMemory is the shared memory of a kernel whose loops have rings of so many slots, and pipelines.
+func roleMemory(s *pass.State, entry *ir.Op, loops []*roleLoop, slots int64) (bytes int, err error) {
+	list, at := intervals(s, entry)
+	for _, l := range loops {
+		end := l.loop.Op
+		for end.ParentOp() != entry {
+			end = end.ParentOp()
+		}
+		for _, iv := range list {
+			if slices.ContainsFunc(l.copies, func(c tileaa.AsyncCopy) bool { return c.Buffer() == iv.op.Result(0) }) {
+				iv.size, iv.align = sizeOf(tileaa.Ring(s.Ctx, slots, iv.op.Result(0).Type().(*tileaa.BufferType)))
+				iv.first, iv.last = at[entry].first, at[end].last
+			}
+		}
+		for range l.stages {
+			list = append(list, &interval{op: l.copies[0].Buffer().DefiningOp(), first: at[entry].first, last: at[entry].last,
+				size: tileaa.Pipeline(s.Ctx, slots).Bytes(), align: tileaa.MbarrierBytes})
+		}
+	}
+	return place(s, list, s.Target.SharedOptIn)
+}
+
+// meet makes the rings and pipelines of a loop at the top of the entry, and has the loop fill and read their slots.
+func (l *roleLoop) meet(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, slots int64) {
+	body := l.loop.Op.Body()
+	top := ir.NewBuilder(s.Ctx).AtStart(entry.Body())
+	top.Loc = l.loop.Op.Loc()
+	i1 := tileaa.Tile(s.Ctx, s.Ctx.Int(1))
+	start := []*ir.Value{tileaa.Const(top, tileaa.Tile(s.Ctx, s.Ctx.Int(32)), 0), tileaa.Const(top, i1, 0)}
+	for _, st := range l.stages {
+		st.first, st.last = l.readers(st)
+		st.meeting = tileaa.NewAllocPipeline(top, tileaa.Pipeline(s.Ctx, slots), int64(32*plan.Producers), int64(plan.Warps), tileaa.AllocPipelineOptions{}).Result()
+		for _, c := range st.copies {
+			t := tileaa.Ring(s.Ctx, slots, c.Buffer().Type().(*tileaa.BufferType))
+			st.rings = append(st.rings, tileaa.NewAllocRing(top, t, tileaa.AllocRingOptions{}).Result())
+		}
+	}
+	state := &carrying{s: s, loop: l.loop.Op, next: func(b *ir.Builder, state []*ir.Value) []*ir.Value {
+		position := tileaa.NewRingNext(b, state[0], slots).Result()
+		first := tileaa.NewCmpi(b, i1, position, tileaa.Const(b, tileaa.AsTile(position), 0), def.Unsigned, tileaa.CmpiOptions{Predicate: def.PredEqual}).Result()
+		return []*ir.Value{position, tileaa.NewXori(b, state[1], first).Result()}
+	}, within: func(b *ir.Builder, state []*ir.Value) {
+		for _, st := range l.stages {
+			st.rewrite(s, b, plan, state[0], state[1])
+		}
+		for _, op := range body.Ops() {
+			if c := op.Code(); c == tileaa.OpAsyncCommit || c == tileaa.OpAsyncWait {
+				op.Erase()
+			}
+		}
+	}}
+	state.through(entry, start)
+}
+
+// readers are the first op of the loop's body that reads what copies bring, or comes after them, and the last one that reads it: a product, where
+// the reads feed products, which code generation puts between them.
+func (l *roleLoop) readers(st *stage) (first, last *ir.Op) {
+	body := l.loop.Op.Body()
+	before, after := map[*ir.Op]bool{}, map[*ir.Op]bool{}
+	within := func(op *ir.Op) *ir.Op {
+		for op.Block() != body {
+			op = op.ParentOp()
+		}
+		return op
+	}
+	var feeds func(v *ir.Value)
+	feeds = func(v *ir.Value) {
+		for _, u := range v.Uses() {
+			op := u.Owner()
+			switch {
+			case op.Block() != body:
+			case tileaa.IsProduct(op):
+				after[op] = true
+			case op.Traits().Has(ir.Pure) && op.NumRegions() == 0 && op.NumResults() == 1:
+				feeds(op.Result(0))
+			}
+		}
+	}
+	for _, c := range st.copies {
+		for _, u := range c.Buffer().Uses() {
+			if op := within(u.Owner()); op != c.Op {
+				before[op], after[op] = true, true
+				for _, r := range op.Results() {
+					feeds(r)
+				}
+			}
+		}
+		for _, u := range c.ResultToken().Uses() {
+			before[within(u.Owner())] = true
+		}
+	}
+	for _, op := range body.Ops() {
+		if before[op] && first == nil {
+			first = op
+		}
+		if after[op] {
+			last = op
+		}
+	}
+	return first, last
+}
+
+// rewrite has a stage fill the slot at a position of its rings, and read it.
+func (st *stage) rewrite(s *pass.State, b *ir.Builder, plan *tileaa.PlanAttr, position, phase *ir.Value) {
+	b.Before(st.copies[0].Op)
+	tileaa.NewProducerAcquire(b, st.meeting, position, phase)
+	for i, c := range st.copies {
+		b.Before(c.Op)
+		b.Loc = c.Op.Loc()
+		slot := tileaa.NewRingSlot(b, c.Buffer().Type(), st.rings[i], position, 0).Result()
+		width, _ := c.Vec()
+		fast, _ := c.Fast()
+		tileaa.NewAsyncCopy(b, c.Block(), slot, &tileaa.LayoutAttr{Layout: c.Layout().Layout.OfWarps(plan.Producers)}, tileaa.AsyncCopyOptions{
+			Vec: &width, Fast: &fast, Narrow: c.Narrow(), Masked: c.Masked(), CoordinateBits: c.CoordinateBits(), Ragged: c.Ragged()})
+		if i == len(st.copies)-1 {
+			tileaa.NewProducerCommit(b, st.meeting, position)
+		}
+		b.AtStart(c.Op.Block())
+		read := tileaa.NewRingSlot(b, c.Buffer().Type(), st.rings[i], position, 0).Result()
+		alloc := c.Buffer().DefiningOp()
+		before := c.Token()
+		if before == nil {
+			before = tileaa.NewCreateMemToken(b).Result()
+		}
+		c.ResultToken().ReplaceAllUsesWith(before)
+		c.Op.Erase()
+		alloc.Result(0).ReplaceAllUsesWith(read)
+		alloc.Erase()
+	}
+	b.Before(st.first)
+	tileaa.NewConsumerWait(b, st.meeting, position, phase)
+	b.After(st.last)
+	tileaa.NewConsumerRelease(b, st.meeting, position)
+}

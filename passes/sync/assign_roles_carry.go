@@ -1,0 +1,114 @@
+package sync
+
+import (
+	"slices"
+
+	"tileiras/codegen/planted"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+	"tileiras/passes/pass"
+)
+
+// This file has values pass through a loop from iteration to iteration, and from one time that the loop runs to the next: through the loops and
+// branches around it as well.
+
+// carrying is the work for one loop.
+type carrying struct {
+	s      *pass.State
+	loop   *ir.Op
+	within func(b *ir.Builder, state []*ir.Value)             // rewrites the body of the loop, given the values at its beginning
+	next   func(b *ir.Builder, state []*ir.Value) []*ir.Value // makes those of the next iteration, at the end of the body
+	around map[*ir.Op]bool                                    // the loop, and what is around it
+	start  []*ir.Value
+}
+
+// through carries values that are start at the beginning of the entry.
+func (c *carrying) through(entry *ir.Op, start []*ir.Value) {
+	c.around, c.start = map[*ir.Op]bool{}, start
+	for op := c.loop; op != entry; op = op.ParentOp() {
+		c.around[op] = true
+	}
+	c.block(entry.Body(), start)
+}
+
+// block carries the values through a block, and hands them on at the terminators in it that lead out of what is around the loop, or to its next
+// iteration. It gives them as they are at the end.
+func (c *carrying) block(b *ir.Block, state []*ir.Value) []*ir.Value {
+	for _, op := range b.Ops() {
+		c.s.Step()
+		switch {
+		case c.around[op]:
+			state = c.op(op, state)
+		case op.Traits().Has(ir.Terminator):
+			if c.around[ir.Target(op)] {
+				op.SetOperandGroup(0, slices.Concat(op.Operands(), state))
+			}
+		default:
+			for _, r := range op.Regions() {
+				for _, inner := range r.Blocks() {
+					c.block(inner, state)
+				}
+			}
+		}
+	}
+	return state
+}
+
+// op has an op pass the values on, and gives them after it.
+func (c *carrying) op(op *ir.Op, state []*ir.Value) []*ir.Value {
+	b := ir.NewBuilder(c.s.Ctx)
+	b.Loc = op.Loc()
+	var types []ir.Type
+	for _, r := range op.Results() {
+		types = append(types, r.Type())
+	}
+	for _, v := range state {
+		types = append(types, v.Type())
+	}
+	var with *ir.Op
+	if loop, ok := ir.LoopOf(op); ok {
+		var args []*ir.Value
+		for _, v := range state {
+			args = append(args, op.Body().AddArg(v.Type()))
+		}
+		if op == c.loop {
+			c.within(b, args)
+			b.Before(op.Body().Terminator())
+			args = c.next(b, args)
+		}
+		c.block(op.Body(), args)
+		b.Before(op)
+		if planted.On("slot-miscounted") {
+			state = c.start
+		}
+		with = newLoop(b, loop, types, slices.Concat(loop.Inits(), state))
+	} else {
+		f := ir.Cast[tileaa.If](op)
+		if f.Else() == nil {
+			b.AtEnd(op.Region(1).AddBlock())
+			tileaa.NewYield(b, nil)
+		}
+		c.block(f.Then(), state)
+		c.block(f.Else(), state)
+		b.Before(op)
+		with = tileaa.NewIf(b, types, f.Cond()).Op
+	}
+	for i, r := range op.Regions() {
+		with.Region(i).TakeBlocks(r)
+	}
+	for i, r := range op.Results() {
+		with.Result(i).NameHint = r.NameHint
+		r.ReplaceAllUsesWith(with.Result(i))
+	}
+	n := op.NumResults()
+	op.Erase()
+	return slices.Clone(with.Results()[n:])
+}
+
+// newLoop makes a loop like another that carries other values; its region is empty.
+func newLoop(b *ir.Builder, like ir.Flow, types []ir.Type, inits []*ir.Value) *ir.Op {
+	if f, ok := ir.As[tileaa.For](like.Op); ok {
+		return tileaa.NewFor(b, types, f.Lower(), f.Upper(), f.Step(), inits, tileaa.ForOptions{Unsigned: f.Unsigned()}).Op
+	}
+	return tileaa.NewLoop(b, types, inits).Op
+}

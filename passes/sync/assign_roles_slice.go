@@ -1,0 +1,275 @@
+package sync
+
+import (
+	"fmt"
+	"slices"
+
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+	"tileiras/passes/pass"
+)
+
+// This file takes from a program the part that some of its effects need: the ops that compute their operands, and the loops and branches around
+// them with all that decides how these run.
+
+// part is a part of the program of an entry.
+type part struct {
+	entry  *ir.Op
+	shared map[*ir.Op]bool // is before the roles and belongs to all
+	ops    map[*ir.Op]bool
+	values map[*ir.Value]bool
+}
+
+// partOf is the part that ops need.
+func partOf(entry *ir.Op, shared map[*ir.Op]bool, roots []*ir.Op) *part {
+	p := &part{entry, shared, map[*ir.Op]bool{}, map[*ir.Value]bool{}}
+	for _, op := range roots {
+		p.needOp(op)
+	}
+	return p
+}
+
+func (p *part) needOp(op *ir.Op) {
+	if op == p.entry || p.shared[op] || p.ops[op] {
+		return
+	}
+	p.ops[op] = true
+	p.needOp(op.ParentOp())
+	f, _ := ir.FlowOf(op)
+	switch {
+	case op.Traits().Has(ir.Terminator): // who takes a value that it passes says so
+	case f.Kind.IsLoop():
+		inits := f.Inits()
+		for _, v := range op.Operands()[:op.NumOperands()-len(inits)] {
+			p.need(v)
+		}
+		for _, t := range f.Terminators(ir.ContinueFlow, ir.BreakFlow) {
+			p.needOp(t)
+		}
+	case f.Kind == ir.BranchFlow:
+		for _, v := range op.Operands() {
+			p.need(v)
+		}
+		for _, t := range f.Terminators(ir.YieldFlow) {
+			p.needOp(t)
+		}
+	default:
+		for _, v := range op.Operands() {
+			p.need(v)
+		}
+		for _, v := range ir.Captures(op) {
+			p.need(v)
+		}
+	}
+}
+
+func (p *part) need(v *ir.Value) {
+	if p.values[v] {
+		return
+	}
+	p.values[v] = true
+	op := v.DefiningOp()
+	if op == nil {
+		op = v.Block().ParentOp()
+	}
+	p.needOp(op)
+	in, _ := ir.Incoming(v)
+	for _, w := range in {
+		p.need(w)
+	}
+	if f, _ := ir.LoopOf(op); f.Kind == ir.CountedFlow { // what it carries at its end is the result
+		if i, ok := f.CarriedIndex(v); ok {
+			p.need(op.Result(i))
+		} else if v.DefiningOp() == op {
+			p.need(f.Carried()[slices.Index(op.Results(), v)])
+		}
+	}
+}
+
+// copier writes a part into another block.
+type copier struct {
+	*part
+	s *pass.State
+	m ir.Mapping
+}
+
+// block copies what the part needs of a block.
+func (c *copier) block(from, to *ir.Block) {
+	b := ir.NewBuilder(c.s.Ctx).AtEnd(to)
+	for _, op := range from.Ops() {
+		c.s.Step()
+		if !c.ops[op] {
+			continue
+		}
+		b.Loc = op.Loc()
+		f, _ := ir.FlowOf(op)
+		switch {
+		case op.Traits().Has(ir.Terminator):
+			c.terminator(b, op)
+		case f.Kind.IsLoop(), f.Kind == ir.BranchFlow:
+			c.flow(b, op, f)
+		default:
+			b.Insert(op.Clone(c.m))
+		}
+	}
+}
+
+// kept are the values of a list that others, at the same places, say the part needs, as they are in the copy.
+func (c *copier) kept(list, say []*ir.Value) (kept []*ir.Value) {
+	for i, v := range list {
+		if c.values[say[i]] {
+			kept = append(kept, c.m.Lookup(v))
+		}
+	}
+	return kept
+}
+
+func (c *copier) terminator(b *ir.Builder, op *ir.Op) {
+	target := ir.Target(op)
+	takers := target.Results()
+	if loop, ok := ir.LoopOf(target); ok && op.Code() == tileaa.OpContinue {
+		takers = loop.Carried()
+	}
+	n := op.Clone(c.m)
+	n.SetOperandGroup(0, c.kept(op.Operands(), takers))
+	b.Insert(n)
+}
+
+// flow copies a loop or a branch with those of its values that the part needs.
+func (c *copier) flow(b *ir.Builder, op *ir.Op, f ir.Flow) {
+	var types []ir.Type
+	for _, r := range op.Results() {
+		if c.values[r] {
+			types = append(types, r.Type())
+		}
+	}
+	var to *ir.Op
+	if f.Kind.IsLoop() {
+		to = newLoop(b, f, types, c.kept(f.Inits(), f.Carried()))
+		for i := range to.Operands()[:to.NumOperands()-len(c.kept(f.Inits(), f.Carried()))] {
+			to.SetOperand(i, c.m.Lookup(op.Operand(i)))
+		}
+	} else {
+		to = tileaa.NewIf(b, types, c.m.Lookup(op.Operand(0))).Op
+	}
+	for i, r := range op.Regions() {
+		for _, from := range r.Blocks() {
+			block := to.Region(i).AddBlock()
+			for _, a := range from.Args() {
+				if _, carried := f.CarriedIndex(a); !carried || c.values[a] {
+					c.m[a] = block.AddArg(a.Type())
+				}
+			}
+			c.block(from, block)
+		}
+	}
+	k := 0
+	for _, r := range op.Results() {
+		if c.values[r] {
+			to.Result(k).NameHint = r.NameHint
+			c.m[r] = to.Result(k)
+			k++
+		}
+	}
+}
+
+// sharedOps are what stays before the roles: rings and pipelines, and what follows from parameters by pure operations on single values. Arrays
+// do not: what a thread adds to their addresses depends on its role.
+func sharedOps(entry *ir.Op) map[*ir.Op]bool {
+	shared := map[*ir.Op]bool{}
+	for _, op := range entry.Body().Ops() {
+		own := func(v *ir.Value) bool { return v.IsArg() || shared[v.DefiningOp()] }
+		known := !slices.ContainsFunc(op.Operands(), func(v *ir.Value) bool { return !own(v) })
+		switch {
+		case op.Code() == tileaa.OpAllocRing, op.Code() == tileaa.OpAllocPipeline:
+			shared[op] = true
+		case op.Traits().Has(ir.Pure) && op.NumRegions() == 0 && known && !slices.ContainsFunc(op.Results(), func(v *ir.Value) bool { return !isSingle(v) }):
+			shared[op] = true
+		}
+	}
+	return shared
+}
+
+// isSingle reports whether a value is one that all threads hold, or a token.
+func isSingle(v *ir.Value) bool {
+	t := tileaa.AsTile(v)
+	return t != nil && len(t.Shape) == 0 || tileaa.IsToken(v)
+}
+
+// computableApart says why copies cannot be begun by warps that have only what they compute themselves; "" if they can.
+func computableApart(entry *ir.Op, copies []*ir.Op) (why string) {
+	p := partOf(entry, sharedOps(entry), nil)
+	for _, c := range copies {
+		p.needOp(c.ParentOp())
+		p.need(ir.Cast[tileaa.AsyncCopy](c).Block())
+	}
+	var list []*ir.Op
+	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		if p.ops[op] {
+			list = append(list, op)
+		}
+	})
+	for _, op := range list {
+		f, isFlow := ir.FlowOf(op)
+		switch {
+		case isFlow && f.Kind != ir.CombineFlow, op.Traits().Has(ir.Terminator):
+		case slices.ContainsFunc(op.Results(), tileaa.IsRanked), slices.ContainsFunc(op.Operands(), tileaa.IsRanked):
+			return fmt.Sprintf("the place of a copy follows from a tile, by %s", op.Def.Name)
+		case op.Traits().Has(ir.Pure) && op.NumRegions() == 0:
+		case kindOf(op) == weakRead && afterReads(tileaa.TokenBefore(op), map[*ir.Value]bool{nil: true}):
+		default:
+			return fmt.Sprintf("the place of a copy follows from %s, which only one role can do", op.Def.Name)
+		}
+	}
+	return ""
+}
+
+// split divides an entry into roles.
+func split(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) {
+	shared := sharedOps(entry)
+	var fill, rest []*ir.Op
+	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		switch {
+		case op == entry || shared[op] || op.Traits().Has(ir.Terminator):
+		case fills(op):
+			fill = append(fill, op)
+		case op.NumRegions() == 0 && !op.Traits().Has(ir.Pure), op.Code() == tileaa.OpLoop:
+			rest = append(rest, op)
+		}
+	})
+	end := entry.Body().Terminator()
+	b := ir.NewBuilder(s.Ctx).Before(end)
+	b.Loc = entry.Loc()
+	old := entry.Body().Ops()
+	roles := tileaa.NewRoles(b)
+	body := roles.Op.Region(0).AddBlock()
+	for _, r := range []struct {
+		name  string
+		warps int
+		roots []*ir.Op
+	}{{"consumer", plan.Warps, rest}, {"producer", plan.Producers, fill}} {
+		b.AtEnd(body)
+		role := tileaa.NewRole(b, r.name, int64(r.warps))
+		block := role.Op.Region(0).AddBlock()
+		c := &copier{partOf(entry, shared, r.roots), s, ir.Mapping{}}
+		c.block(entry.Body(), block)
+		tileaa.NewYield(b.AtEnd(block), nil)
+	}
+	tileaa.NewYield(b.AtEnd(body), nil)
+	for _, op := range slices.Backward(old) {
+		if op != end && !shared[op] {
+			op.Erase()
+		}
+	}
+}
+
+// fills reports whether an op is a producer's: what has to do with filling slots.
+func fills(op *ir.Op) bool {
+	switch op.Code() {
+	case tileaa.OpProducerAcquire, tileaa.OpProducerCommit:
+		return true
+	case tileaa.OpAsyncCopy:
+		return ir.Is[tileaa.RingSlot](ir.Cast[tileaa.AsyncCopy](op).Buffer().DefiningOp())
+	}
+	return false
+}

@@ -1,0 +1,59 @@
+package perfsmall_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tileiras/codegen/options"
+	"tileiras/runtime/cases"
+)
+
+// oneRole are the kernels with products whose copies warps of their own cannot begin on sm_80, and why.
+var oneRole = map[string]string{
+	"gemm_f8e4m3fn_4096_128x128x128_nt": "f8 is converted on its way",
+	"gemm_f8e4m3fn_8192_128x256x128_nt": "f8 is converted on its way",
+	"gemm_scaled_f8e4m3fn_8192":         "f8 is converted on its way",
+	"group_gemm_bf16_8_128x128x64":      "shapes and pointers are taken from a tile that goes through shared memory",
+	"group_gemm_bf16_8_128x256x64":      "shapes and pointers are taken from a tile that goes through shared memory",
+}
+
+// TestRoles runs the kernels with products with warps of their own for copies, as TestPerfSmall runs them without.
+func TestRoles(t *testing.T) {
+	all := os.Getenv("TILEIRAS_PERF_SMALL") != ""
+	names, err := cases.List(perf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gpu := gpus()[0]
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			c, err := cases.Load(filepath.Join(perf, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ptx, err := compileFor(c, gpu, options.On)
+			if err != nil {
+				t.Skip(err)
+			}
+			if !strings.Contains(ptx, "mma.sync") {
+				return
+			}
+			roles := strings.Contains(ptx, "mbarrier.arrive")
+			if gpu == "sm_80" && roles == (oneRole[name] != "") {
+				t.Fatalf("has roles: %v, %q", roles, oneRole[name])
+			}
+			if !roles {
+				return // TestPerfSmall runs it
+			}
+			runSizes(t, c, gpu, ptx, all)
+		})
+	}
+	for name := range oneRole {
+		if !slices.Contains(names, name) {
+			t.Errorf("%s is listed and is no kernel", name)
+		}
+	}
+}

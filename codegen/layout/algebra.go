@@ -170,7 +170,8 @@ func (l Layout) Extract(shape []int) (piece Layout, regs [][]int, ok bool) {
 	return piece, regs, true
 }
 
-// OfWarps is the layout with which so many warps, fewer than l's, hold what l's do: each holds what several did, in further registers.
+// OfWarps is the layout with which so many warps, fewer than l's, hold what l's do: each holds what several did, in further registers, but for
+// copies of one element.
 func (l Layout) OfWarps(warps int) Layout {
 	b := l.copied(Reg, 0)
 	keep := bits.Len(uint(warps)) - 1
@@ -179,6 +180,10 @@ func (l Layout) OfWarps(warps int) Layout {
 		return l
 	}
 	b[Warp] = all[:keep:keep]
-	b[Reg] = append(b[Reg], all[keep:]...)
+	for _, v := range all[keep:] {
+		if v != 0 {
+			b[Reg] = append(b[Reg], v)
+		}
+	}
 	return fromBases(l.shape, b)
 }

@@ -60,7 +60,7 @@ func init() {
 		OpScan:         scanOfOne,
 		OpJoinMemToken: joinOfTokens,
 		OpLoad:         firstOf(constantMask, unusedLoad),
-		OpTiledLoad:    unusedLoad,
+		OpTiledLoad:    firstOf(unusedLoad, loadOfElements),
 		OpMultimemLoad: unusedLoad,
 		OpStore:        constantMask,
 		OpAssert:       assertTrue,

@@ -1,6 +1,7 @@
 package tileaa
 
 import (
+	"math"
 	"slices"
 
 	"tileiras/dialects/tileaa/def"
@@ -54,6 +55,80 @@ func unusedLoad(b *ir.Builder, op *ir.Op) bool {
 	passToken(b, op, op.Result(1))
 	op.Erase()
 	return true
+}
+
+// loadOfElements: a tile of which only single elements are taken, at constant places, is loaded as these. A tile that a thread holds in part would
+// go through shared memory for each of them.
+//
+//	tiled_load (block_tile %m, indices(%i, 0) {traversal = [1, 8]})       tiled_load (block_tile %m, indices(%i, 2) {traversal = [1, 1]})
+//	extract .., indices(0, 2)                                        =>
+func loadOfElements(b *ir.Builder, op *ir.Op) bool {
+	l := ir.Cast[TiledLoad](op)
+	block, ok := BlockOf(op)
+	if !ok || l.Order() != def.Weak || AsTile(l.Result()).NumElements() == 1 || AsTile(l.Result()).Layout != nil {
+		return false
+	}
+	var elements []Extract
+	for _, u := range l.Result().Uses() {
+		e, ok := ir.As[Extract](u.Owner())
+		if !ok || !takesElement(block, e) {
+			return false
+		}
+		elements = append(elements, e)
+	}
+	tokens := []*ir.Value{}
+	for _, e := range elements {
+		one := loadElement(b, l, block, e)
+		e.Result().ReplaceAllUsesWith(one.Result())
+		tokens = append(tokens, one.ResultToken())
+	}
+	l.ResultToken().ReplaceAllUsesWith(NewJoinMemToken(b, tokens).Result())
+	return true
+}
+
+// takesElement reports whether an extract takes one element of a block at a place that is known but for indices that count elements.
+func takesElement(block BlockTile, e Extract) bool {
+	if _, sparse := block.SparseDim(); sparse || AsTile(e.Result()).NumElements() != 1 {
+		return false
+	}
+	for d, v := range e.Indices() {
+		at, known := SplatInt(v)
+		if _, moves := elementIndex(block, d, at); !known || at < 0 || at >= AsTile(e.Source()).Shape[d] || !moves {
+			return false
+		}
+	}
+	return true
+}
+
+// elementIndex is where in dimension d of a block's array element at lies, as an index of elements, or -1 for the index of the block itself. It is
+// known where the index is, or where the block moves by single elements and its first one is meant.
+func elementIndex(block BlockTile, d int, at int64) (index int64, ok bool) {
+	step := block.Traversal()[d]
+	if i, known := SplatInt(block.Indices()[d]); known && i >= 0 && i <= math.MaxInt32 && step <= math.MaxInt32/2 {
+		n := i*step + at
+		return n, n <= math.MaxInt32 && ElemBits(AsTile(block.Indices()[d]).Elem) >= 32
+	}
+	return -1, step == 1 && at == 0
+}
+
+// loadElement loads what an extract takes of a load.
+func loadElement(b *ir.Builder, l TiledLoad, block BlockTile, e Extract) TiledLoad {
+	var indices []*ir.Value
+	ones := slices.Repeat(ir.I64Array{1}, len(block.Indices()))
+	for d, v := range block.Indices() {
+		at, _ := SplatInt(e.Indices()[d])
+		if n, _ := elementIndex(block, d, at); n >= 0 {
+			v = Const(b, AsTile(v), n)
+		}
+		indices = append(indices, v)
+	}
+	o := BlockTileOptions{Inbounds: block.Inbounds(), Anywhere: block.Anywhere()}
+	if p, ok := block.Padding(); ok {
+		o.Padding = &p
+	}
+	t := AsTile(e.Result())
+	one := NewBlockTile(b, Block(b.Ctx, t.Elem, t.Shape...), block.Memref(), indices, ones, block.DimMap(), o).Result()
+	return NewTiledLoad(b, t, one, TiledLoadOptions{Token: l.Token()})
 }
 
 // constantMask: a mask that is true everywhere is none; an access that is masked everywhere does not happen, when it is

@@ -89,8 +89,9 @@ func (p *part) need(v *ir.Value) {
 // copier writes a part into another block.
 type copier struct {
 	*part
-	s *pass.State
-	m ir.Mapping
+	s     *pass.State
+	warps int // of the role
+	m     ir.Mapping
 }
 
 // block copies what the part needs of a block.
@@ -109,7 +110,12 @@ func (c *copier) block(from, to *ir.Block) {
 		case f.Kind.IsLoop(), f.Kind == ir.BranchFlow:
 			c.flow(b, op, f)
 		default:
-			b.Insert(op.Clone(c.m))
+			n := b.Insert(op.Clone(c.m))
+			for _, r := range n.Results() { // of a producer, single elements
+				if t := tileaa.AsTile(r); t != nil && t.Layout != nil && t.Layout.Warps() > c.warps {
+					r.SetType(t.WithLayout(c.s.Ctx, t.Layout.OfWarps(c.warps)))
+				}
+			}
 		}
 	}
 }
@@ -196,6 +202,9 @@ func isSingle(v *ir.Value) bool {
 	return t != nil && len(t.Shape) == 0 || tileaa.IsToken(v)
 }
 
+// manyElements reports whether a value is a tile that threads hold parts of.
+func manyElements(v *ir.Value) bool { t := tileaa.AsTile(v); return t != nil && t.NumElements() > 1 }
+
 // computableApart says why copies cannot be begun by warps that have only what they compute themselves; "" if they can.
 func computableApart(entry *ir.Op, copies []*ir.Op) (why string) {
 	p := partOf(entry, sharedOps(entry), nil)
@@ -213,7 +222,7 @@ func computableApart(entry *ir.Op, copies []*ir.Op) (why string) {
 		f, isFlow := ir.FlowOf(op)
 		switch {
 		case isFlow && f.Kind != ir.CombineFlow, op.Traits().Has(ir.Terminator):
-		case slices.ContainsFunc(op.Results(), tileaa.IsRanked), slices.ContainsFunc(op.Operands(), tileaa.IsRanked):
+		case slices.ContainsFunc(op.Results(), manyElements), slices.ContainsFunc(op.Operands(), manyElements):
 			return fmt.Sprintf("the place of a copy follows from a tile, by %s", op.Def.Name)
 		case op.Traits().Has(ir.Pure) && op.NumRegions() == 0:
 		case kindOf(op) == weakRead && afterReads(tileaa.TokenBefore(op), map[*ir.Value]bool{nil: true}):
@@ -251,7 +260,7 @@ func split(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) {
 		b.AtEnd(body)
 		role := tileaa.NewRole(b, r.name, int64(r.warps))
 		block := role.Op.Region(0).AddBlock()
-		c := &copier{partOf(entry, shared, r.roots), s, ir.Mapping{}}
+		c := &copier{partOf(entry, shared, r.roots), s, r.warps, ir.Mapping{}}
 		c.block(entry.Body(), block)
 		tileaa.NewYield(b.AtEnd(block), nil)
 	}

@@ -16,8 +16,6 @@ var oneRole = map[string]string{
 	"gemm_f8e4m3fn_4096_128x128x128_nt": "f8 is converted on its way",
 	"gemm_f8e4m3fn_8192_128x256x128_nt": "f8 is converted on its way",
 	"gemm_scaled_f8e4m3fn_8192":         "f8 is converted on its way",
-	"group_gemm_bf16_8_128x128x64":      "shapes and pointers are taken from a tile that goes through shared memory",
-	"group_gemm_bf16_8_128x256x64":      "shapes and pointers are taken from a tile that goes through shared memory",
 }
 
 // TestRoles runs the kernels with products with warps of their own for copies, as TestPerfSmall runs them without.

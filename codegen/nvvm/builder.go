@@ -352,14 +352,6 @@ func (b *builder) icmp(p enum.IPred, x, y reg) reg {
 			return boolean(x.bits >= y.bits)
 		}
 	}
-	if x.k == kI1 && y.isConst() {
-		switch {
-		case p == enum.IPredEQ && y.bits == 1, p == enum.IPredNE && y.bits == 0:
-			return x
-		case p == enum.IPredNE && y.bits == 1, p == enum.IPredEQ && y.bits == 0:
-			return b.not(x)
-		}
-	}
 	return b.pure1(key{op: opICmp | opcode(p)<<16, a: b.id(x), b: b.id(y)}, func() reg { return b.result(kI1, llvm.NewICmp(p, b.value(x), b.value(y))) })
 }
 

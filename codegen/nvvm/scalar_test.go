@@ -3,6 +3,7 @@ package nvvm_test
 import (
 	"fmt"
 	"math/bits"
+	"strings"
 	"testing"
 
 	"tileiras/ir/float"
@@ -102,8 +103,8 @@ func TestIntegerOperations(t *testing.T) {
 							}
 						}
 					}
-					if width == 1 {
-						return // the only divisor is 1, signed -1
+					if width == 1 && strings.Contains(c.attrs, "= signed") {
+						return // -1 by -1 is 1, which one bit does not hold
 					}
 				}
 				out, _ := launch(t, "sm_80", elementwise(testLayouts[name], opText(c.op, c.attrs, elem, result, 2), result, elem, elem), 1, x, y, make([]byte, numElements*elemBytes(result)))

@@ -329,6 +329,17 @@ func TestOperationsMeanWhatTheSpecificationSays(t *testing.T) {
 				yield %t : tile<i32>
 			}
 			%r = reshape %s : tile<i32> -> tile<1xi32>`, "undefined value"},
+		{"prefixes are undefined from the first undefined element on", "f32", `
+			%p = alloca num_elem = 1, alignment = 16 : tile<ptr<f32>>
+			%w, %u = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
+			%second = reshape %w : tile<f32> -> tile<1xf32>
+			%first = constant <f32: 1.0> : tile<1xf32>
+			%a = cat %first, %second dim = 0 : tile<1xf32>, tile<1xf32> -> tile<2xf32>
+			%r = scan %a dim=0 reverse=false identities=[0.0 : f32] : tile<2xf32> -> tile<2xf32>
+			(%acc: tile<f32>, %e: tile<f32>) {
+				%t = addf %e, %acc : tile<f32>
+				yield %t : tile<f32>
+			}`, "element 1]: undefined value"},
 		{"a branch must know where to go", "i32", `
 			%p = alloca num_elem = 1, alignment = 16 : tile<ptr<i1>>
 			%w, %u = load_ptr_tko weak %p : tile<ptr<i1>> -> tile<i1>, token

@@ -227,14 +227,14 @@ func (c *collector) drop(s ast.Stmt, kind string) {
 
 // arguments exchanges two neighbours of one type.
 func (c *collector) arguments(call *ast.CallExpr) {
-	if t, ok := c.info.Types[call.Fun]; ok && t.IsType() || call.Ellipsis.IsValid() || commutes(call) {
+	if t, ok := c.info.Types[call.Fun]; ok && t.IsType() || call.Ellipsis.IsValid() {
 		return
 	}
 	for i := range len(call.Args) - 1 {
 		a, b := call.Args[i], call.Args[i+1]
 		ta, tb := c.info.Types[a], c.info.Types[b]
 		if !plain(a) || !plain(b) || ta.Value != nil || tb.Value != nil || ta.IsNil() || tb.IsNil() || ta.Type == nil || tb.Type == nil ||
-			!types.Identical(ta.Type, tb.Type) || c.source(a) == c.source(b) {
+			!types.Identical(ta.Type, tb.Type) || c.source(a) == c.source(b) || i == 0 && commutes(call) {
 			continue
 		}
 		if bt, ok := ta.Type.(*types.Basic); ok && bt.Info()&types.IsUntyped != 0 {
@@ -247,7 +247,7 @@ func (c *collector) arguments(call *ast.CallExpr) {
 	}
 }
 
-// commutes reports whether a function of two gives the same when they are exchanged.
+// commutes reports whether a function gives the same when its first two arguments are exchanged.
 func commutes(call *ast.CallExpr) bool {
 	var name string
 	switch f := call.Fun.(type) {
@@ -256,7 +256,13 @@ func commutes(call *ast.CallExpr) bool {
 	case *ast.SelectorExpr:
 		name = f.Sel.Name
 	}
-	return len(call.Args) == 2 && strings.Contains(" min max add mul and or xor fadd fmul ", " "+name+" ")
+	switch name {
+	case "min", "max", "add", "mul", "and", "or", "xor", "fadd", "fmul":
+		return len(call.Args) == 2
+	case "fma":
+		return len(call.Args) == 3
+	}
+	return false
 }
 
 // plain expressions may be computed twice.

@@ -6,6 +6,12 @@ entry:
   %a = add i32 %x, 1, !dbg !7
   %b = mul i32 %a, %x, !dbg !7
   call void asm sideeffect "st.global.b32 [$0+$1], $2;", "l,n,r"(i8 addrspace(1)* %p, i32 0, i32 %b), !dbg !8
+  %c = icmp slt i32 %b, 0, !dbg !8
+  br i1 %c, label %more, label %done, !dbg !9
+more:
+  call void asm sideeffect "st.global.b32 [$0+$1], $2;", "l,n,r"(i8 addrspace(1)* %p, i32 4, i32 %b), !dbg !8
+  br label %done, !dbg !9
+done:
   ret void, !dbg !8
 }
 !llvm.dbg.cu = !{!0}
@@ -19,3 +25,4 @@ entry:
 !6 = !{}
 !7 = !DILocation(line: 12, column: 5, scope: !4)
 !8 = !DILocation(line: 13, column: 9, scope: !4)
+!9 = !DILocation(line: 14, column: 3, scope: !4)

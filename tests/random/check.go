@@ -35,6 +35,9 @@ var limits = []string{"not supported yet", "tile too big", "bytes of shared memo
 // maxSteps bounds what a tile block does on the interpreter.
 const maxSteps = 1 << 20
 
+// maxInstructions bounds the warp instructions of a run on the emulator.
+const maxInstructions = 1 << 24
+
 // reference is what a module must leave in its buffers.
 type reference struct {
 	entry   string
@@ -42,6 +45,8 @@ type reference struct {
 	params  []param
 	bytes   [][]byte // nil for scalars
 	inexact [][]bool
+	// equalStores makes notes of unordered stores of equal values.
+	equalStores bool
 }
 
 // interpret runs a module on the interpreter, which reports whatever is undefined and inexact values that decide something.
@@ -114,7 +119,7 @@ func (ref *reference) check(ctx context.Context, text string, schedule emu.Sched
 	case err != nil:
 		return &Failure{"refused", gpu, err.Error()}
 	}
-	return ref.compare(ctx, gpu, string(res.Output), emu.Options{DynShared: dynamicShared(string(res.Output)), Schedule: schedule})
+	return ref.compare(ctx, gpu, string(res.Output), emu.Options{DynShared: dynamicShared(string(res.Output)), Schedule: schedule, NoteEqualStores: ref.equalStores})
 }
 
 // compare runs PTX in the emulator and holds what it leaves in the buffers against the interpreter's.
@@ -134,7 +139,7 @@ func (ref *reference) compare(ctx context.Context, gpu, ptx string, o emu.Option
 		}
 		args = append(args, binary.LittleEndian.AppendUint64(nil, bits)[:n])
 	}
-	o.Grid, o.Seed = [3]int{ref.blocks}, 1
+	o.Grid, o.Seed, o.MaxSteps = [3]int{ref.blocks}, 1, maxInstructions
 	_, err = mod.Run(ctx, ref.entry, mem, args, o)
 	var rep *emu.Report
 	if errors.As(err, &rep) {

@@ -63,12 +63,52 @@ var theirFaults = []struct {
 	{
 		file: "token_through_masked_load",
 		is: func(text string, v Verdict) bool {
-			return strings.Contains(fmt.Sprint(v.Theirs), "emulator: race") && !strings.Contains(text, "alloca ")
+			said := fmt.Sprint(v.Theirs)
+			return (strings.Contains(said, "emulator: race") || strings.HasPrefix(said, "differs")) && !strings.Contains(text, "alloca ")
 		},
 		// What comes after an access comes after what that access comes after: to say so changes nothing.
 		experiment: without(joinTokens),
 		proof: "a load whose mask is false throughout is gone, and with it what its token stood for: the load before it and the store after it touch the " +
-			"same bytes in different threads, and no barrier stands between them",
+			"same bytes in different threads, and no barrier stands between them; two stores, one of them in a branch, change places",
+	},
+	{
+		file: "copies_not_waited_for",
+		is: func(_ string, v Verdict) bool {
+			return strings.Contains(fmt.Sprint(v.Theirs), "emulator: in flight") && strings.Contains(fmt.Sprint(v.Theirs), "cp.async")
+		},
+		// Without the stores in loops no copy is told apart from the others by a barrier of its own.
+		experiment: without(func(_ *ir.Context, op *ir.Op) bool {
+			return ir.Is[cudatile.StoreViewTko](op) && ir.Is[cudatile.For](op.ParentOp()) && forwardOperand(nil, op)
+		}),
+		proof: "the store waits for the copies of one factor by an mbarrier; those of the other factor are read by ldmatrix after a bar.sync and no " +
+			"cp.async.wait_group, which alone says that they are done",
+	},
+	{
+		file: "counter_beyond_the_largest_number",
+		is: func(text string, v Verdict) bool {
+			said := fmt.Sprint(v.Theirs)
+			return strings.Contains(text, "for ") && (strings.Contains(said, "emulator: step limit") || strings.Contains(said, "emulator: deadlock"))
+		},
+		experiment: without(countLower),
+		proof: "the last number that a loop counts, plus its step, is beyond the largest of 32 bits; their counter wraps and is below the upper bound again, " +
+			"so the loop is one branch to itself",
+	},
+	{
+		file:       "unsigned_loop_shorter_than_its_pipeline",
+		is:         func(text string, _ Verdict) bool { return strings.Contains(text, "for unsigned ") },
+		experiment: without(countSigned),
+		proof: "what 50 iterations load is loaded before the loop, where there are so many; the loop itself runs while the counter is below the upper bound " +
+			"less 100, which wraps: it begins for 16 iterations, too, with registers that nobody has loaded",
+	},
+	{
+		file: "barrier_of_the_first_iteration_only",
+		is: func(text string, v Verdict) bool {
+			said := fmt.Sprint(v.Theirs)
+			return strings.Contains(text, "loop ") && strings.Contains(said, "emulator: race") && strings.Contains(said, "atom.global")
+		},
+		experiment: without(loadNothing),
+		proof: "the first iteration stands before the loop, with a barrier between the load by all warps and the atomic operation by one of them; the loop has " +
+			"the same load and operation without the barrier",
 	},
 }
 
@@ -89,6 +129,51 @@ func without(s step) func(ctx context.Context, th *Theirs, text, entry string, b
 		clean(in.Module)
 		return th.Three(ctx, ir.Text(in.Module, ir.PrintOptions{}), entry, blocks, schedule)
 	}
+}
+
+// countLower makes a loop between constants count as often, a quarter of all numbers below.
+func countLower(c *ir.Context, op *ir.Op) bool {
+	loop, ok := ir.As[cudatile.For](op)
+	if !ok || loop.UnsignedCmp() {
+		return false
+	}
+	t := loop.LowerBound().Type().(*cudatile.TileType)
+	down := int64(1) << (ir.BitWidth(t.Elem) - 2)
+	lower, ok1 := cudatile.SplatIntOf(loop.LowerBound())
+	upper, ok2 := cudatile.SplatIntOf(loop.UpperBound())
+	if !ok1 || !ok2 || lower < -down || upper < down {
+		return false
+	}
+	b := ir.NewBuilder(c).Before(op)
+	loop.SetLowerBound(cudatile.MakeSplat(b, t, uint64(lower-down)))
+	loop.SetUpperBound(cudatile.MakeSplat(b, t, uint64(upper-down)))
+	return true
+}
+
+// countSigned makes a loop compare signed numbers.
+func countSigned(_ *ir.Context, op *ir.Op) bool {
+	loop, ok := ir.As[cudatile.For](op)
+	if !ok || !loop.UnsignedCmp() {
+		return false
+	}
+	loop.SetUnsignedCmp(false)
+	return true
+}
+
+// loadNothing puts zeros in the place of what a load in a loop gives, and its own token in that of the other.
+func loadNothing(c *ir.Context, op *ir.Op) bool {
+	load, ok := ir.As[cudatile.LoadPtrTko](op)
+	if !ok || load.Token() == nil || !ir.Is[cudatile.Loop](op.ParentOp()) {
+		return false
+	}
+	z := zero(c, op, load.Result().Type())
+	if z == nil {
+		return false
+	}
+	load.Result().ReplaceAllUsesWith(z)
+	load.ResultToken().ReplaceAllUsesWith(load.Token())
+	op.Erase()
+	return true
 }
 
 // joinTokens makes what waits for a masked load wait for what the load waits for, too.
@@ -140,7 +225,7 @@ func TestThreeTheirFaultsStand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		th := &Theirs{tools, "sm_80"}
+		th := &Theirs{Tools: tools, GPU: "sm_80"}
 		seen := false
 		for _, s := range emu.Schedules {
 			v := th.Three(t.Context(), string(text), entry, grid, s)

@@ -19,6 +19,8 @@ import (
 type Theirs struct {
 	Tools *ptxas.Tools
 	GPU   string
+	// EqualStores are of modules that may store equal values to one place, as a view with a stride of 0 has them: none of a compiler's own.
+	EqualStores bool
 }
 
 // ErrTheirs marks modules on which there is no third opinion: NVIDIA's compiler refuses or crashes, or the emulator does not
@@ -116,5 +118,6 @@ func (th *Theirs) Three(ctx context.Context, text, entry string, blocks int, sch
 	if err != nil {
 		return Verdict{Invalid: err}
 	}
+	ref.equalStores = th.EqualStores
 	return Verdict{Ours: ref.check(ctx, text, schedule, th.GPU), Theirs: th.hold(ctx, in, ref, schedule)}
 }

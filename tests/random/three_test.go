@@ -60,7 +60,7 @@ func surveyOf(t *testing.T, gpu string, modules int, ask func(s *survey, th *The
 	next := atomic.Int64{}
 	for range runtime.NumCPU() {
 		tools, _ := ptxas.Find(t.TempDir())
-		th := &Theirs{tools, gpu}
+		th := &Theirs{Tools: tools, GPU: gpu}
 		g.Go(func() error {
 			for i := int(next.Add(1)) - 1; i < modules; i = int(next.Add(1)) - 1 {
 				ask(s, th, i)
@@ -128,6 +128,7 @@ func TestThreeOpinionsOnLitKernels(t *testing.T) {
 		t.Run(on.gpu, func(t *testing.T) {
 			surveyOf(t, on.gpu, len(kernels), func(s *survey, th *Theirs, i int) {
 				k := kernels[i]
+				th.EqualStores = true
 				if _, err := interpretText(t.Context(), k.text, k.entry, 1); err != nil {
 					s.count("cannot be run with any numbers")
 					t.Logf("%s @%s: %v", k.file, k.entry, err)

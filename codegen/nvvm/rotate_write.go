@@ -168,10 +168,23 @@ func (m *mover) early() {
 				m.emit(i)
 			}
 			k++
-		case !m.late[i] && m.what[i] != pure:
+		case m.late[i]:
+		case m.packs[i]:
+			m.pack(i)
+		case m.what[i] != pure:
 			m.emit(i)
 		}
 	}
+}
+
+// pack writes an instruction that frees registers, after the others that take its operands.
+func (m *mover) pack(i int32) {
+	for _, o := range m.operandsOf(i) {
+		if u := m.users[o][1]; u >= 0 && m.what[u] == pure && !m.late[u] && m.users[o][0] == i {
+			m.emit(u)
+		}
+	}
+	m.emit(i)
 }
 
 // room is the number of products, but those of the last step, that copies may pass.

@@ -28,6 +28,7 @@ func (f *fn) sinkToProducts() {
 	s.insts = make([]llvm.Instruction, 0, size)
 	for _, b := range f.fn.Blocks {
 		for _, inst := range b.Insts {
+			f.budget.Step()
 			s.insts = append(s.insts, inst)
 			local.Set(inst, int32(len(s.insts)))
 		}
@@ -36,10 +37,12 @@ func (f *fn) sinkToProducts() {
 	s.link(f)
 	first := int32(0)
 	for _, b := range slices.Clone(f.fn.Blocks) {
+		f.budget.Step()
 		next := first + int32(len(b.Insts))
 		if s.classify(first, next) {
-			order := s.run(first, next)
+			order := s.early(first, s.run(first, next))
 			if r := s.rotation(b, first, order); r == nil || !r.apply(f) {
+				b.Insts = b.Insts[:len(order)]
 				for k, i := range order {
 					b.Insts[k] = s.insts[first+i]
 				}
@@ -103,7 +106,9 @@ type sinker struct {
 
 	// Of the block at hand, by number within it.
 	kinds    []sinking
-	blockers []int // blockers up to here
+	blockers []int      // blockers up to here
+	users    [][2]int32 // the last user in the block and the one before it, each once, -1 for none
+	packs    []bool     // moved up, see early
 }
 
 // number is the number of a value that an instruction makes.

@@ -1,0 +1,92 @@
+package nvvm
+
+import (
+	"slices"
+
+	llvm "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
+)
+
+// early moves pure instructions of a block that take the last of more registers than they fill: to where the last of their operands is
+// made, or used by another. Two exponentials that a product takes packed in one register do not wait for it in two.
+//
+//	e0 = ex2 x0; e1 = ex2 x1; s = add e0, e1            e0 = ex2 x0; e1 = ex2 x1; s = add e0, e1; p = pack e0, e1
+//	mma q                                          =>   mma q
+//	p = pack e0, e1; mma p                              mma p
+//
+// order is the instructions by their number within the block; first is the number of the first of them.
+func (s *sinker) early(first int32, order []int32) []int32 {
+	n := len(s.kinds)
+	at := make([]int32, n) // the place of an instruction, or that after which it moved
+	top := int32(0)        // nothing stands among phis
+	s.users, s.packs = make([][2]int32, n), make([]bool, n)
+	for k, i := range order {
+		at[i], s.users[i] = int32(k), [2]int32{-1, -1}
+		if _, phi := s.insts[first+i].(*llvm.InstPhi); phi {
+			top = int32(k)
+		}
+	}
+	for _, i := range order {
+		for _, o := range s.operands[first+i] {
+			if u := &s.users[o-first]; u[0] != i {
+				u[0], u[1] = i, u[0]
+			}
+		}
+	}
+	next, last := none(n), none(n) // by place: the first and the last instruction that moved there
+	then := none(n)                // by instruction: the one that moved there after it
+	for k, i := range order {
+		to, ok := s.earliest(first, i, at)
+		if to = max(to, top); !ok || int(to) >= k-1 {
+			continue
+		}
+		s.packs[i], at[i] = true, to
+		if last[to] < 0 {
+			next[to] = i
+		} else {
+			then[last[to]] = i
+		}
+		last[to] = i
+	}
+	out := make([]int32, 0, len(order))
+	for k, i := range order {
+		if at[i] == int32(k) {
+			out = append(out, i)
+		}
+		for m := next[k]; m >= 0; m = then[m] {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func none(n int) []int32 { return slices.Repeat([]int32{-1}, n) }
+
+// earliest is the place after which an instruction can stand with no value alive for longer; ok is false if it frees no register.
+func (s *sinker) earliest(first, i int32, at []int32) (to int32, ok bool) {
+	v, is := s.insts[first+i].(value.Value)
+	if !is || s.kinds[i] != pure || isBit(v) {
+		return 0, false
+	}
+	freed := -words(v)
+	operands := s.operands[first+i]
+	for n, o := range operands {
+		to = max(to, at[o-first])
+		if s.pinned[o] || s.users[o-first][0] != i || slices.Contains(operands[:n], o) {
+			continue
+		}
+		if x := s.insts[o].(value.Value); !isBit(x) {
+			freed += words(x)
+		}
+		if u := s.users[o-first][1]; u >= 0 {
+			to = max(to, at[u])
+		}
+	}
+	return to, freed > 0
+}
+
+func isBit(v value.Value) bool {
+	t, ok := v.Type().(*types.IntType)
+	return ok && t.BitSize == 1
+}

@@ -24,12 +24,13 @@ func init() {
 
 // memref is a strided array: its address, and extents and strides in elements, in registers of the width in which the program gave
 // them, at least 32 bits (i32 for constants that fit). They are unsigned numbers. What depends on the thread alone is computed where the array was made, so that loops do not
-// repeat it.
+// repeat it; for an access in no further loop, in front of it, so that it takes no register over the loops between.
 type memref struct {
 	base           reg
 	shape, strides []reg
 	elemBytes      int64
 	home           *block
+	loop           *ir.Op // that it is in
 }
 
 // view is a memref, or one tile of it.
@@ -49,7 +50,7 @@ type view struct {
 func makeMemref(f *fn, op *ir.Op) {
 	t := op.Result(0).Type().(*tileaa.MemrefType)
 	mr := ir.Cast[tileaa.MakeMemref](op)
-	m := &memref{base: f.scalar(mr.Base()), elemBytes: int64(tileaa.ElemBytes(t.Elem)), home: f.cur}
+	m := &memref{base: f.scalar(mr.Base()), elemBytes: int64(tileaa.ElemBytes(t.Elem)), home: f.cur, loop: ir.EnclosingLoop(op)}
 	read := func(dynamic []*ir.Value, static []int64) []reg {
 		out := make([]reg, len(static))
 		for i, s := range static {
@@ -126,7 +127,10 @@ func (f *fn) tiledRuns(op *ir.Op, v *view, l layout.Layout, vec int, owner reg) 
 	if decided.Narrow() {
 		width = kI32
 	}
-	a := &addresser{fn: f, view: v, l: l, width: width}
+	a := &addresser{fn: f, view: v, l: l, width: width, home: v.home}
+	if a.looped = ir.EnclosingLoop(op) != v.loop; !a.looped {
+		a.home = f.cur
+	}
 	a.bits = decided.CoordinateBits()
 	a.prepare()
 	masked := slices.Clone(decided.Masked())
@@ -162,8 +166,10 @@ type addresser struct {
 	coords []coordinate
 	// joint: thread and register parts of a dimension meet in a bit, so the coordinate is computed for every register.
 	joint  []bool
-	start  reg   // address of register part 0
-	stride []reg // in bytes, by tile dimension, of kind width
+	start  reg    // address of register part 0
+	stride []reg  // in bytes, by tile dimension, of kind width
+	looped bool   // the access runs more often than its array was made
+	home   *block // where to compute what depends on the thread alone
 }
 
 func (a *addresser) prepare() {
@@ -366,7 +372,7 @@ func (f *fn) ragged(runs []run, elemBytes int64, otherwise func() []reg, whole f
 // than the tile, and not positive where the tile starts outside.
 func (a *addresser) left(d int) (left reg) {
 	extent, origin := a.memref.shape[a.dims[d]], a.origin(d)
-	a.hoisted(func() {
+	count := func() {
 		extent = a.unsigned(extent, origin.k)
 		if d < len(a.bits) && a.bits[d] <= 31 {
 			left = a.sub(extent, origin)
@@ -374,7 +380,12 @@ func (a *addresser) left(d int) (left reg) {
 		}
 		left = a.sub(a.minmax(extent, origin, false, true), origin)
 		left = a.trunc(a.minmax(left, con(origin.k, uint64(a.view.shape[d])), false, false), kI32)
-	})
+	}
+	if a.looped {
+		a.hoisted(count)
+	} else {
+		count()
+	}
 	return left
 }
 

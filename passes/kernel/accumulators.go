@@ -15,12 +15,34 @@ import (
 //	%c2 = dot %d, %e, %c1
 //
 // Program order is the order of time; a value from before a loop that is used inside lives until the loop ends.
-func accumulatorBits(s *pass.State, entry *ir.Op) int {
+//
+// carried is the most bits of them that loops around each other carry: those are alive from the first to the last of what they do.
+func accumulatorBits(s *pass.State, entry *ir.Op) (most, carried int) {
 	l := &lives{s: s, at: map[*ir.Op]int{}, end: map[*ir.Op]int{}, number: map[*ir.Value]int{}}
 	l.order(entry)
 	l.find(entry)
+	carried = l.carried(entry)
 	l.share(entry)
-	return l.most()
+	return l.most(), carried
+}
+
+// carried is the bits of accumulators that loops in an op carry, one loop inside another.
+func (l *lives) carried(op *ir.Op) (most int) {
+	for _, r := range op.Regions() {
+		for _, b := range r.Blocks() {
+			for o := b.First(); o != nil; o = o.Next() {
+				most = max(most, l.carried(o))
+			}
+		}
+	}
+	if f, ok := ir.LoopOf(op); ok {
+		for _, v := range f.Carried() {
+			if l.is(v) {
+				most += bitsOf(v)
+			}
+		}
+	}
+	return most
 }
 
 // lives are the accumulators of an entry and when they are alive.

@@ -11,6 +11,7 @@ import (
 // Demands is what a kernel holds: bits of its biggest tile, and of the accumulators that are alive together.
 type Demands struct {
 	TileBits, AccumulatorBits int
+	CarriedBits               int // of the accumulators that loops carry
 	ProductBits               int // of the biggest result of a product
 }
 
@@ -29,7 +30,7 @@ func DemandsOf(s *pass.State, entry *ir.Op) Demands {
 		}
 	})
 	if d.ProductBits > 0 {
-		d.AccumulatorBits = accumulatorBits(s, entry)
+		d.AccumulatorBits, d.CarriedBits = accumulatorBits(s, entry)
 	}
 	return d
 }

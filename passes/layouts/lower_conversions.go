@@ -45,13 +45,13 @@ func LowerConversions(s *pass.State) error {
 						continue
 					}
 				}
-				at := reader(s, op)
+				places := readers(s, op)
 				load := throughShared(s, op, op.Operand(0), op.Result(0), mem)
 				if ok {
 					load.SetAtom(name)
 				}
-				if at.Code() == tileaa.OpDot {
-					load.Op.MoveBefore(at)
+				if places[0].Code() == tileaa.OpDot {
+					readAt(s, load.Op, places)
 				}
 				op.Erase()
 			case op.Result(0).HasUses() && (tileaa.IsStrong(op) || op.Traits().Has(ir.Writes)) && replicated(op.Result(0), warps):
@@ -61,6 +61,14 @@ func LowerConversions(s *pass.State) error {
 		}
 	}
 	return nil
+}
+
+// readAt moves a read in front of its users, each of which gets its own.
+func readAt(s *pass.State, load *ir.Op, users []*ir.Op) {
+	load.MoveBefore(users[0])
+	for _, user := range users[1:] {
+		take(load, user, ir.NewBuilder(s.Ctx).Before(user).Insert(load.Clone(nil)).Result(0))
+	}
 }
 
 // replicated reports whether several threads hold the same element of v.

@@ -74,7 +74,8 @@ func copyAsync(s *pass.State, conv *ir.Op) {
 	c := tileaa.NewAsyncCopy(b, load.Block(), buf, &tileaa.LayoutAttr{Layout: *src.Layout}, tileaa.AsyncCopyOptions{Token: load.Token(),
 		Vec: &width, Fast: &fast, Narrow: load.Narrow(), Masked: load.Masked(), CoordinateBits: load.CoordinateBits(), Ragged: load.Ragged()})
 	tileaa.NewAsyncCommit(b)
-	at := reader(s, conv)
+	places := readers(s, conv)
+	at := places[0]
 	if at.Block() == conv.Block() {
 		b.Before(at)
 	} else {
@@ -83,15 +84,26 @@ func copyAsync(s *pass.State, conv *ir.Op) {
 	if at.Block() != conv.Block() || !waited(at) {
 		tileaa.NewAsyncWait(b, 0)
 	}
-	b.Before(at)
-	read := tileaa.NewBufferLoad(b, src.WithLayout(s.Ctx, dst), buf, tileaa.BufferLoadOptions{Atom: name}).Result()
-	conv.Result(0).ReplaceAllUsesWith(cloneOnto(s, b, between, read, dst))
+	for _, at := range places {
+		b.Before(at)
+		read := tileaa.NewBufferLoad(b, src.WithLayout(s.Ctx, dst), buf, tileaa.BufferLoadOptions{Atom: name}).Result()
+		take(conv, at, cloneOnto(s, b, between, read, dst))
+	}
 	conv.Erase()
 	for _, op := range between {
 		op.Erase()
 	}
 	load.ResultToken().ReplaceAllUsesWith(c.ResultToken())
 	load.Op.Erase()
+}
+
+// take makes the user at a place of a conversion use what was read there; where the conversion is the place, all its users.
+func take(conv, at *ir.Op, v *ir.Value) {
+	for _, u := range conv.Result(0).Uses() {
+		if at == conv || u.Owner() == at {
+			u.Owner().SetOperand(u.Index(), v)
+		}
+	}
 }
 
 // cloneOnto makes the reshapes and permutes of a list, the last first, of another value in layout l.
@@ -165,19 +177,27 @@ func copyBuffer(s *pass.State, conv *ir.Op, src, dst layout.Layout) (mem layout.
 	return mem, "", least >= 0
 }
 
-// reader is the place to read the buffer of a conversion: in front of its only user, so that the copies of a dot's two operands
-// are under way together and nothing is held in registers meanwhile; else where the conversion was. The operand of a dot in an inner
-// loop is read in every iteration where the loop has not enough registers for it.
-func reader(s *pass.State, conv *ir.Op) *ir.Op {
-	v := conv.Result(0)
-	if !v.HasOneUse() {
-		return conv
+// readers are the places to read the buffer of a conversion: in front of its only user, so that the copies of a dot's two operands
+// are under way together and nothing is held in registers meanwhile; else where the conversion was. Dots in inner loops that have not
+// enough registers for their operand read it in every iteration.
+func readers(s *pass.State, conv *ir.Op) (places []*ir.Op) {
+	uses := conv.Result(0).Uses()
+	switch {
+	case len(uses) == 0:
+		return []*ir.Op{conv}
+	case len(uses) == 1 && uses[0].Owner().Block() == conv.Block():
+		return []*ir.Op{uses[0].Owner()}
 	}
-	user := v.FirstUse().Owner()
-	if user.Block() == conv.Block() || tileaa.IsProduct(user) && heldTooLong(s, user) {
-		return user
+	for _, u := range uses {
+		user := u.Owner()
+		if user.Block() == conv.Block() || !tileaa.IsProduct(user) || !heldTooLong(s, user) {
+			return []*ir.Op{conv}
+		}
+		if !slices.Contains(places, user) {
+			places = append(places, user)
+		}
 	}
-	return conv
+	return places
 }
 
 // heldTooLong reports whether a loop needs more registers than a thread has for the accumulators of its products and for their

@@ -273,7 +273,7 @@ func operandsMisfit(s *pass.State, entry *ir.Op, products *slice.Products, warps
 // misfit says why so many warps cannot hold every value of a kernel, but for the operands of products that are cut along K; "" if they can.
 func misfit(s *pass.State, entry *ir.Op, d kernel.Demands, warps int, except slice.Feeding) (why string) {
 	limit := d.ValueLimit(s, warps)
-	if n := d.Accumulators(warps); n > cost.AccumulatorLimit(s.Target, warps) {
+	if n := d.Accumulators(warps); !cost.AccumulatorsFit(s.Target, warps, n, d.CarriedBits/32/(32*warps)) {
 		return fmt.Sprintf("%d accumulators of a thread", n)
 	}
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {

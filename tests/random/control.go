@@ -43,6 +43,7 @@ func (g *generator) carry() []carried {
 // open makes the carried values visible inside the region.
 func (g *generator) open(list []carried) {
 	g.token = ""
+	g.loops++
 	for _, c := range list {
 		if c.token {
 			g.token = c.arg.name
@@ -194,7 +195,7 @@ func (g *generator) branch() {
 	g.bind(result, list)
 }
 
-// aside is an if without results and without another side: what it does to memory, nothing else touches.
+// aside is an if without results and without another side: what it does to memory, nothing else touches, and no other iteration.
 func (g *generator) aside() {
 	if g.depth >= g.deepest {
 		return
@@ -204,6 +205,9 @@ func (g *generator) aside() {
 	g.scope(func() {
 		g.token = ""
 		g.statements(1 + g.length(3))
+		if g.loops > 0 {
+			return
+		}
 		start := g.fresh()
 		g.line("%s = make_token : token", start)
 		v := g.exact(typ{"i32", g.shape()})

@@ -60,6 +60,7 @@ type generator struct {
 	shapes  [][]int  // the shapes of this program
 	token   string   // what orders accesses to scratch memory here; "" where nothing does
 	depth   int      // of regions
+	loops   int      // of them
 	block   val      // number of the tile block
 	globals []string // of the module
 	without []Feature
@@ -311,11 +312,11 @@ func (g *generator) statement() {
 
 // scope runs f in a region: what f defines is forgotten.
 func (g *generator) scope(f func()) {
-	n, token := len(g.vals), g.token
+	n, token, loops := len(g.vals), g.token, g.loops
 	g.depth++
 	g.indent++
 	f()
 	g.indent--
 	g.depth--
-	g.vals, g.token = g.vals[:n:n], token
+	g.vals, g.token, g.loops = g.vals[:n:n], token, loops
 }

@@ -34,6 +34,15 @@ const (
 	Tile ABI = "tile" // as NVIDIA's tile compiler lays kernels out: block size (1, 1, 1), PTX 9.2 and later; the default of a Cubin
 )
 
+// Roles says which kernels have warps that do nothing but begin the copies of loops.
+type Roles string
+
+const (
+	AutoRoles Roles = "auto" // those where they cost less
+	WithRoles Roles = "on"   // all that can have them
+	NoRoles   Roles = "off"  // none
+)
+
 // OptLevel is how hard the compiler tries. The zero value is O3.
 type OptLevel uint8
 
@@ -53,6 +62,8 @@ type Options struct {
 	Emit     Level    // where to stop; "" is what StopAfter gives, or PTX
 	ABI      ABI      // "" is Tile for a Cubin, else CUDA
 	Opt      OptLevel // how hard to try
+	Roles    Roles    // "" is AutoRoles
+	MaxPTX   string   // "8.4": code that needs a later version of PTX is an error; "" is any version
 	LineInfo bool     // source lines in PTX and cubins
 	Remarks  bool     // collect Result.Remarks, and of a Cubin Kernel.Usage
 
@@ -85,7 +96,7 @@ type Options struct {
 // driver is what internal/driver calls these options; values that have no such thing are errors.
 func (o *Options) driver() (driver.Options, error) {
 	d := driver.Options{
-		GPU: o.GPU, Emit: driver.Emit(o.Emit), Code: driver.Code{Opt: 3, ABI: driver.ABI(o.ABI), LineInfo: o.LineInfo}, Remarks: o.Remarks, Cache: o.Cache,
+		GPU: o.GPU, Emit: driver.Emit(o.Emit), Code: driver.Code{Opt: 3, ABI: driver.ABI(o.ABI), Roles: driver.Roles(o.Roles), MaxPTX: o.MaxPTX, LineInfo: o.LineInfo}, Remarks: o.Remarks, Cache: o.Cache,
 		Ptxas: o.Ptxas, Sanitize: o.Sanitize,
 		TimeLimit: o.TimeLimit, MemoryLimit: o.MemoryLimit,
 		Log: o.Log, PrintAfterAll: o.PrintAfterAll, PrintBefore: o.PrintBefore, PrintAfter: o.PrintAfter, PrintChanged: o.PrintChanged,
@@ -111,6 +122,9 @@ func (o *Options) driver() (driver.Options, error) {
 	}
 	if abis := []ABI{"", CUDA, Tile}; !slices.Contains(abis, o.ABI) {
 		return d, optionError("ABI", string(o.ABI), texts(abis[1:]))
+	}
+	if roles := []Roles{"", AutoRoles, WithRoles, NoRoles}; !slices.Contains(roles, o.Roles) {
+		return d, optionError("Roles", string(o.Roles), texts(roles[1:]))
 	}
 	if gpus := append(driver.GPUs(), Native); !slices.Contains(gpus, o.GPU) && (o.GPU != "" || o.Emit == Cubin) {
 		return d, optionError("GPU", o.GPU, gpus)

@@ -300,15 +300,16 @@ func maxRegisters(s *pass.State, warps, occupancy int) int {
 	return min(max(n, 32), s.Target.RegistersPerThread+1)
 }
 
-// producers is how many warps only begin copies, beside those that compute: as many as leave them the registers that they need, up to one for each
-// scheduler of a multiprocessor. Unasked there are none: with cp.async and mma.sync, codegen/cost knows no gain to set against their registers.
+// producers is how many warps only begin copies, beside those that compute: at most one for each scheduler of a multiprocessor, and as many as leave
+// those that compute seven eighths of their registers. Unasked there are none: with cp.async and mma.sync, codegen/cost knows no gain to set
+// against that.
 func producers(s *pass.State, entry *ir.Op, warps int) int {
-	d := kernel.DemandsOf(s, entry)
-	if !s.AsksForRoles() || !s.Target.Has("cp.async") || d.AccumulatorBits == 0 {
+	if !s.AsksForRoles() || !s.Target.Has("cp.async") || kernel.DemandsOf(s, entry).AccumulatorBits == 0 {
 		return 0
 	}
+	limit := func(n int) int { return cost.RegisterLimit(s.Target, 32*(warps+n), 1) }
 	n := min(4, warps)
-	for n > 1 && cost.RegisterLimit(s.Target, 32*(warps+n), 1) < d.AccumulatorBits/32/(32*warps)+cost.BesideAccumulators {
+	for n > 1 && 8*limit(n) < 7*limit(0) {
 		n /= 2
 	}
 	return n

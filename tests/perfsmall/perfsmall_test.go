@@ -56,7 +56,9 @@ func TestPerfSmall(t *testing.T) {
 				t.Fatal(err)
 			}
 			compiled[name] = true
-			runSizes(t, c, gpu, ptx, all)
+			runSizes(t, c, gpu, all, func(ctx context.Context, schedules []emu.Schedule) (bool, error) {
+				return runAll(ctx, c, gpu, ptx, schedules)
+			})
 		})
 	}
 	t.Logf("%d of %d kernels compile", len(compiled), len(names))
@@ -99,7 +101,8 @@ func compileFor(c *cases.Case, gpu string, roles options.Roles) (ptx string, err
 	return string(res.Output), nil
 }
 
-func runSizes(t *testing.T, c *cases.Case, gpu, ptx string, all bool) {
+// runSizes shrinks a case to each size of its kind and runs it.
+func runSizes(t *testing.T, c *cases.Case, gpu string, all bool, run func(ctx context.Context, schedules []emu.Schedule) (changed bool, err error)) {
 	at := slices.IndexFunc(kinds, func(k kind) bool { return k.op == c.Op })
 	if at < 0 {
 		t.Fatalf("no kind says how op %q becomes small", c.Op)
@@ -126,7 +129,7 @@ func runSizes(t *testing.T, c *cases.Case, gpu, ptx string, all bool) {
 			if !all {
 				schedules = schedules[i%len(schedules):][:1]
 			}
-			changed, err := runAll(t.Context(), c, gpu, ptx, schedules)
+			changed, err := run(t.Context(), schedules)
 			if err != nil {
 				t.Fatalf("%s, grid %v, %v", gpu, c.Grid, err)
 			}
@@ -159,13 +162,9 @@ func runAll(ctx context.Context, c *cases.Case, gpu, ptx string, schedules []emu
 		return false, fmt.Errorf("interpreter: %w", err)
 	}
 	for _, schedule := range schedules {
-		m := &tilerun.Emulator{GPU: gpu, Schedule: schedule, PTX: func(context.Context, *cases.Launch) (string, error) { return ptx, nil }}
-		out, err := m.Launch(ctx, l)
-		if err == nil && out.AssertFailed {
-			err = fmt.Errorf("assertion failed: %s", out.Message)
-		}
+		out, err := emulate(ctx, l, gpu, ptx, schedule)
 		if err != nil {
-			return false, fmt.Errorf("%v: %w", m, err)
+			return false, err
 		}
 		var errs []error
 		for i, b := range c.Buffers {
@@ -175,10 +174,23 @@ func runAll(ctx context.Context, c *cases.Case, gpu, ptx string, schedules []emu
 			}
 		}
 		if err := errors.Join(errs...); err != nil {
-			return false, fmt.Errorf("%v: %w", m, err)
+			return false, fmt.Errorf("%v: %w", schedule, err)
 		}
 	}
 	return changed, nil
+}
+
+// emulate runs PTX on the emulator.
+func emulate(ctx context.Context, l *cases.Launch, gpu, ptx string, schedule emu.Schedule) (*cases.Outcome, error) {
+	m := &tilerun.Emulator{GPU: gpu, Schedule: schedule, PTX: func(context.Context, *cases.Launch) (string, error) { return ptx, nil }}
+	out, err := m.Launch(ctx, l)
+	if err == nil && out.AssertFailed {
+		err = fmt.Errorf("assertion failed: %s", out.Message)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%v: %w", m, err)
+	}
+	return out, nil
 }
 
 // reference is what the interpreter left in a buffer.

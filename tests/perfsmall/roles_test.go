@@ -1,6 +1,9 @@
 package perfsmall_test
 
 import (
+	"bytes"
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +12,7 @@ import (
 
 	"tileiras/codegen/options"
 	"tileiras/runtime/cases"
+	"tileiras/runtime/emu"
 )
 
 // oneRole are the kernels with products whose copies warps of their own cannot begin on sm_80, and why.
@@ -18,7 +22,7 @@ var oneRole = map[string]string{
 	"gemm_scaled_f8e4m3fn_8192":         "f8 is converted on its way",
 }
 
-// TestRoles runs the kernels with products with warps of their own for copies, as TestPerfSmall runs them without.
+// TestRoles runs the kernels with products with warps of their own for copies, as TestPerfSmall runs them without; both compute the same bits.
 func TestRoles(t *testing.T) {
 	all := os.Getenv("TILEIRAS_PERF_SMALL") != ""
 	names, err := cases.List(perf)
@@ -46,7 +50,17 @@ func TestRoles(t *testing.T) {
 			if !roles {
 				return // TestPerfSmall runs it
 			}
-			runSizes(t, c, gpu, ptx, all)
+			one, err := compileFor(c, gpu, options.Off)
+			if err != nil {
+				t.Fatal(err)
+			}
+			runSizes(t, c, gpu, all, func(ctx context.Context, schedules []emu.Schedule) (bool, error) {
+				changed, err := runAll(ctx, c, gpu, ptx, schedules)
+				if err == nil {
+					err = sameBits(ctx, c, gpu, ptx, one)
+				}
+				return changed, err
+			})
 		})
 	}
 	for name := range oneRole {
@@ -54,4 +68,26 @@ func TestRoles(t *testing.T) {
 			t.Errorf("%s is listed and is no kernel", name)
 		}
 	}
+}
+
+// sameBits holds what two programs leave in memory against each other.
+func sameBits(ctx context.Context, c *cases.Case, gpu, ptx, other string) error {
+	l, err := c.NewLaunch()
+	if err != nil {
+		return err
+	}
+	a, err := emulate(ctx, l, gpu, ptx, emu.RoundRobin)
+	if err != nil {
+		return err
+	}
+	b, err := emulate(ctx, l, gpu, other, emu.RoundRobin)
+	if err != nil {
+		return err
+	}
+	for i := range a.Buffers {
+		if !bytes.Equal(a.Buffers[i], b.Buffers[i]) {
+			return fmt.Errorf("%s: other bits than with one role", c.Buffers[i].Name)
+		}
+	}
+	return nil
 }

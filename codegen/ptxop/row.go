@@ -177,6 +177,8 @@ func (r *Row) String() string { return r.Name }
 func compile(name, mnemonic, signature string, guard bool) *Row {
 	r := &Row{Name: name, GuardOperand: -1}
 	items := parseSignature(signature)
+	r.Operands = make([]Operand, 0, 2*len(items)+1) // a tied result and an address are two, a guard is one
+	r.Text = make([]Piece, 0, len(items)+1)
 
 	// Results first, so that their numbers are known.
 	for i := range items {
@@ -262,7 +264,7 @@ func compileText(name, text, signature string) *Row {
 
 // render fills Asm and Constraints from Text and Operands.
 func (r *Row) render() {
-	var asm, constraints []byte
+	asm, constraints := make([]byte, 0, 64), make([]byte, 0, 32)
 	hole := func(i int) {
 		asm = append(asm, '$')
 		asm = strconv.AppendInt(asm, int64(i), 10)
@@ -323,8 +325,8 @@ type item struct {
 
 // parseSignature panics on a malformed signature: they are written by hand.
 func parseSignature(s string) []item {
-	var items []item
-	for _, word := range strings.Fields(s) {
+	items := make([]item, 0, 1+strings.Count(s, " ")+strings.Count(s, ","))
+	for word := range strings.FieldsSeq(s) {
 		switch {
 		case word[0] == '\'':
 			items = append(items, item{literal: word[1:]})

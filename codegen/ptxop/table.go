@@ -13,16 +13,19 @@ import (
 // asks for: describing a family takes microseconds, compiling all of the table
 // milliseconds.
 type family struct {
-	build func(*builder)
-
-	mu       sync.RWMutex
+	build    func(*builder)
 	recipes  []recipe // in table order; nil before the first question
-	byName   map[string]*Row
-	byPair   map[pair]*Row
-	complete bool // every row is compiled
+	complete bool     // every row is compiled
 }
 
 type pair struct{ asm, constraints string }
+
+// compiled are the rows that this process asked for, of all families. Its lock also guards the families.
+var compiled = struct {
+	sync.RWMutex
+	byName map[string]*Row
+	byPair map[pair]*Row
+}{byName: make(map[string]*Row, 64), byPair: make(map[pair]*Row, 64)}
 
 // A recipe describes a row, and with guarded also its guarded form.
 type recipe struct {
@@ -46,9 +49,9 @@ type keyed struct {
 }
 
 // groups is the whole table. Order is the order of Rows.
-var groups []*group
+var groups = make([]*group, 0, 128)
 
-var groupOf = map[string]*group{}
+var groupOf = make(map[string]*group, 128)
 
 // define adds a family to the table; called from init functions only.
 func define(key string, build func(*builder)) {
@@ -98,18 +101,16 @@ func (f *family) describe() {
 	b := &builder{recipes: make([]recipe, 0, 32)}
 	f.build(b)
 	f.recipes = b.recipes
-	f.byName = make(map[string]*Row, 16)
-	f.byPair = make(map[pair]*Row, 16)
 }
 
 // compile makes the row of a recipe, or finds it made. The caller holds the lock.
-func (f *family) compile(c *recipe, guard bool) *Row {
+func (c *recipe) compile(guard bool) *Row {
 	name, signature := c.name, c.signature
 	if guard {
 		// Lanes whose guard is false keep the results: they are tied.
 		name, signature = "@"+name, strings.ReplaceAll(signature, "=", "+")
 	}
-	if r := f.byName[name]; r != nil {
+	if r := compiled.byName[name]; r != nil {
 		return r
 	}
 	var r *Row
@@ -120,11 +121,11 @@ func (f *family) compile(c *recipe, guard bool) *Row {
 	}
 	r.Effects, r.Need = c.fx, c.need
 	p := pair{r.Asm, r.Constraints}
-	if other := f.byPair[p]; other != nil {
+	if other := compiled.byPair[p]; other != nil {
 		panic("ptxop: rows " + name + " and " + other.Name + " have the same text")
 	}
-	f.byName[name] = r
-	f.byPair[p] = r
+	compiled.byName[name] = r
+	compiled.byPair[p] = r
 	return r
 }
 
@@ -132,9 +133,9 @@ func (f *family) compile(c *recipe, guard bool) *Row {
 func (f *family) compileAll() {
 	f.describe()
 	for i := range f.recipes {
-		f.compile(&f.recipes[i], false)
+		f.recipes[i].compile(false)
 		if f.recipes[i].guarded {
-			f.compile(&f.recipes[i], true)
+			f.recipes[i].compile(true)
 		}
 	}
 	f.complete = true
@@ -142,23 +143,23 @@ func (f *family) compileAll() {
 
 // Lookup returns the row with the given name, nil if there is none.
 func Lookup(name string) *Row {
+	compiled.RLock()
+	r := compiled.byName[name]
+	compiled.RUnlock()
+	if r != nil {
+		return r
+	}
 	plain, guard := strings.CutPrefix(name, "@")
 	f := familyOf(plain)
 	if f == nil {
 		return nil
 	}
-	f.mu.RLock()
-	r := f.byName[name]
-	f.mu.RUnlock()
-	if r != nil {
-		return r
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	compiled.Lock()
+	defer compiled.Unlock()
 	f.describe()
 	for i := range f.recipes {
 		if c := &f.recipes[i]; c.name == plain && (c.guarded || !guard) {
-			return f.compile(c, guard)
+			return c.compile(guard)
 		}
 	}
 	return nil
@@ -182,6 +183,28 @@ var blocks = [...]struct{ head, family string }{
 // Find returns the row that renders to exactly the given inline assembly
 // template and constraints, nil if there is none.
 func Find(asm, constraints string) *Row {
+	p := pair{asm, constraints}
+	compiled.RLock()
+	r := compiled.byPair[p]
+	compiled.RUnlock()
+	if r != nil {
+		return r
+	}
+	f := familyOfText(asm)
+	if f == nil {
+		return nil
+	}
+	// A text that this process did not render: read from a file, perhaps.
+	compiled.Lock()
+	defer compiled.Unlock()
+	if !f.complete {
+		f.compileAll()
+	}
+	return compiled.byPair[p]
+}
+
+// familyOfText returns the family of a row by its inline assembly template, nil if there is none.
+func familyOfText(asm string) *family {
 	mnemonic := asm
 	if strings.HasPrefix(mnemonic, "@") {
 		i := strings.IndexByte(mnemonic, ' ')
@@ -198,41 +221,25 @@ func Find(asm, constraints string) *Row {
 	if i := strings.IndexAny(mnemonic, " ;"); i >= 0 {
 		mnemonic = mnemonic[:i]
 	}
-	f := familyOf(mnemonic)
-	if f == nil {
-		return nil
-	}
-	p := pair{asm, constraints}
-	f.mu.RLock()
-	r, complete := f.byPair[p], f.complete
-	f.mu.RUnlock()
-	if r != nil || complete {
-		return r
-	}
-	// A text that this process did not render: read from a file, perhaps.
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.compileAll()
-	return f.byPair[p]
+	return familyOf(mnemonic)
 }
 
 // Rows returns every row of the table, in a fixed order. It compiles them all:
 // it is for tests and documentation.
 func Rows() []*Row {
+	compiled.Lock()
+	defer compiled.Unlock()
 	var all []*Row
 	for _, g := range groups {
 		for _, k := range g.families {
-			f := k.family
-			f.mu.Lock()
-			f.compileAll()
-			for i := range f.recipes {
-				c := &f.recipes[i]
-				all = append(all, f.byName[c.name])
+			k.family.compileAll()
+			for i := range k.family.recipes {
+				c := &k.family.recipes[i]
+				all = append(all, compiled.byName[c.name])
 				if c.guarded {
-					all = append(all, f.byName["@"+c.name])
+					all = append(all, compiled.byName["@"+c.name])
 				}
 			}
-			f.mu.Unlock()
 		}
 	}
 	return all

@@ -13,6 +13,18 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(800)
 	}
+	deepen()
 	driver.TidyOnSignals()
 	os.Exit(driver.Tileiras(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
+
+// deepen has the runtime make the stack as deep as a compile needs it, at once: step by step it would be copied four times, frame by frame.
+//
+//go:noinline
+func deepen() {
+	var room [48 << 10]byte
+	used(room[:1])
+}
+
+//go:noinline
+func used([]byte) {}

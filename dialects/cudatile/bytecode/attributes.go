@@ -210,7 +210,7 @@ func (r *reader) taggedHints(c *cursor) ir.DictAttr {
 		c.fail("failed to parse OptimizationHintsAttr")
 	}
 	hints := r.hints(c)
-	r.checkHints(c, r.ops.entry, hints)
+	r.checkHints(c, entryRow, hints)
 	return hints
 }
 

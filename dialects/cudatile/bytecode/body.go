@@ -1,7 +1,6 @@
 package bytecode
 
 import (
-	"math"
 	"slices"
 
 	"tileiras/dialects/cudatile"
@@ -104,8 +103,8 @@ func (f *bodyReader) opcode() *codec {
 		f.fail("unsupported opcode %d for bytecode version %v", n, fileVersion(f.r.v))
 		return nil
 	}
-	k := f.r.ops.byOpcode[uint32(min(n, math.MaxUint32))]
-	if k == nil || f.r.ops.topLevel(k.def) || f.r.v.Before(k.def.Since) {
+	k := f.r.ops.of(n)
+	if k == nil || topLevel(k.def) || f.r.v.Before(k.def.Since) {
 		f.fail("unknown or unimplemented opcode: %d", n)
 		return nil
 	}

@@ -1,10 +1,8 @@
 package bytecode
 
 import (
-	"maps"
 	"sort"
 	"strings"
-	"sync"
 
 	"tileiras/dialects/cudatile"
 	"tileiras/ir"
@@ -35,12 +33,10 @@ type flagBit struct {
 	operand bool
 }
 
-// codecs is the dialect as the codec sees it.
+// codecs is the dialect as one reader or writer sees it. The encoding of an operation is worked out when the first one comes.
 type codecs struct {
-	byOpcode map[uint32]*codec
-	byDef    map[*ir.OpDef]*codec
-
-	module, entry, global *ir.OpDef
+	rows []*ir.OpDef // by opcode
+	made map[*ir.OpDef]*codec
 }
 
 // Extension adds operations to the dialect, and the versions that have them to the format: those that only tests know.
@@ -51,42 +47,68 @@ type Extension struct {
 
 // codecsWith are the codecs of the dialect and an extension, which may be nil.
 func codecsWith(x *Extension) *codecs {
-	t := theCodecs()
-	if x == nil {
-		return t
+	t := &codecs{rows: byOpcode(nil, cudatile.Dialect.Ops), made: make(map[*ir.OpDef]*codec, 32)}
+	if x != nil {
+		t.rows = byOpcode(t.rows, x.Ops)
 	}
-	more := &codecs{byOpcode: maps.Clone(t.byOpcode), byDef: maps.Clone(t.byDef), module: t.module, entry: t.entry, global: t.global}
-	more.add(x.Ops)
-	return more
-}
-
-func (t *codecs) add(ops []*ir.OpDef) {
-	for _, d := range ops {
-		k := newCodec(d)
-		t.byOpcode[d.Opcode] = k
-		t.byDef[d] = k
-	}
-}
-
-var theCodecs = sync.OnceValue(func() *codecs {
-	t := &codecs{byOpcode: map[uint32]*codec{}, byDef: map[*ir.OpDef]*codec{}}
-	t.add(cudatile.Dialect.Ops)
-	t.module, t.entry, t.global = cudatile.Dialect.Row(cudatile.OpModule), cudatile.Dialect.Row(cudatile.OpEntry), cudatile.Dialect.Row(cudatile.OpGlobal)
 	return t
-})
+}
 
-// topLevel reports whether an op stands in a section of its own and never in a body.
-func (t *codecs) topLevel(d *ir.OpDef) bool { return d == t.module || d == t.entry || d == t.global }
+// byOpcode adds operations to rows by opcode.
+func byOpcode(rows, ops []*ir.OpDef) []*ir.OpDef {
+	last := uint32(0)
+	for _, d := range ops {
+		last = max(last, d.Opcode)
+	}
+	if n := int(last) + 1 - len(rows); n > 0 {
+		rows = append(rows, make([]*ir.OpDef, n)...)
+	}
+	for _, d := range ops {
+		rows[d.Opcode] = d
+	}
+	return rows
+}
+
+// of is the codec of an operation, nil if there is no such opcode or the operation is of another dialect.
+func (t *codecs) of(opcode uint64) *codec {
+	if opcode >= uint64(len(t.rows)) || t.rows[opcode] == nil {
+		return nil
+	}
+	d := t.rows[opcode]
+	k := t.made[d]
+	if k == nil {
+		k = newCodec(d)
+		t.made[d] = k
+	}
+	return k
+}
+
+// ofRow is the codec of an operation by its row.
+func (t *codecs) ofRow(d *ir.OpDef) *codec {
+	if k := t.of(uint64(d.Opcode)); k != nil && k.def == d {
+		return k
+	}
+	return nil
+}
+
+// The rows of what stands in a section of its own and never in a body.
+var (
+	moduleRow = cudatile.Dialect.Row(cudatile.OpModule)
+	entryRow  = cudatile.Dialect.Row(cudatile.OpEntry)
+	globalRow = cudatile.Dialect.Row(cudatile.OpGlobal)
+)
+
+func topLevel(d *ir.OpDef) bool { return d == moduleRow || d == entryRow || d == globalRow }
 
 // maxOpcode is the highest opcode of a version.
 func (t *codecs) maxOpcode(v ir.Version) uint64 {
-	var m uint32
-	for _, k := range t.byOpcode { // a maximum: the order cannot matter
-		if v.AtLeast(k.def.Since) {
-			m = max(m, k.def.Opcode)
+	last := 0
+	for opcode, d := range t.rows {
+		if d != nil && v.AtLeast(d.Since) {
+			last = opcode
 		}
 	}
-	return uint64(m)
+	return uint64(last)
 }
 
 func newCodec(d *ir.OpDef) *codec {

@@ -98,7 +98,7 @@ func (r *reader) read() {
 	if !r.ok() {
 		return
 	}
-	r.module = ir.NewOp(ir.State{Def: r.ops.module})
+	r.module = ir.NewOp(ir.State{Def: moduleRow})
 	cudatile.Module{Op: r.module}.SetSymName(moduleName)
 	r.module.Region(0).AddBlock()
 	r.readGlobals()
@@ -191,7 +191,7 @@ func (r *reader) global(c *cursor, index uint64) {
 	name := r.str(c, "symbol name of a global")
 	t := r.typ(c, "get type of a global")
 	value := r.constant(c, t)
-	g := cudatile.Global{Op: ir.NewOp(ir.State{Def: r.ops.global})}
+	g := cudatile.Global{Op: ir.NewOp(ir.State{Def: globalRow})}
 	g.SetSymName(name)
 	g.SetValue(value)
 	g.SetAlignment(r.ctx, int64(c.varint("alignment of a global")))
@@ -327,7 +327,7 @@ func (r *reader) function(f functionRecord) {
 	if r.checkFlags(c, f.flags, f.name); !r.ok() {
 		return
 	}
-	entry := ir.NewOp(ir.State{Def: r.ops.entry})
+	entry := ir.NewOp(ir.State{Def: entryRow})
 	typed := cudatile.Entry{Op: entry}
 	typed.SetSymName(f.name)
 	typed.SetFunctionType(ft)

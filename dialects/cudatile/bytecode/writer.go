@@ -70,8 +70,8 @@ func Write(m *ir.Op, o WriteOptions) ([]byte, error) {
 	if !extended && (w.v.Before(Oldest) || Newest.Before(w.v)) {
 		return nil, &WriteError{Msg: fmt.Sprintf("unsupported version requested %v, must be in range [%v, %v]", w.v, Oldest, Newest)}
 	}
-	if m.Def != w.ops.module {
-		return nil, &WriteError{Loc: m.Loc(), Msg: fmt.Sprintf("expected a %s, got '%s'", w.ops.module.FullName(), m.Name())}
+	if m.Def != moduleRow {
+		return nil, &WriteError{Loc: m.Loc(), Msg: fmt.Sprintf("expected a %s, got '%s'", moduleRow.FullName(), m.Name())}
 	}
 	if w.origin == nil || w.origin.version != w.v || w.origin.wild {
 		w.origin, w.fresh = newOrigin(w.v), true
@@ -89,7 +89,7 @@ func freshSections(m *ir.Op, v ir.Version) []sectionShape {
 	list := []sectionShape{{id: functionSection, align: 8}}
 	if b := m.Body(); b != nil {
 		for op := b.First(); op != nil; op = op.Next() {
-			if op.Def == theCodecs().global {
+			if op.Def == globalRow {
 				list = append(list, sectionShape{id: globalSection})
 				break
 			}
@@ -175,13 +175,13 @@ func (w *writer) payloads(m *ir.Op) (p [numSections][]byte) {
 	var numFunctions, numGlobals uint64
 	items := w.items(m)
 	for _, op := range items {
-		if op.Def == w.ops.entry && w.err == nil {
+		if op.Def == entryRow && w.err == nil {
 			numFunctions++
 			w.function(&functions, cudatile.Entry{Op: op})
 		}
 	}
 	for _, op := range items {
-		if op.Def == w.ops.global && w.err == nil {
+		if op.Def == globalRow && w.err == nil {
 			numGlobals++
 			w.global(&globals, cudatile.Global{Op: op})
 		}
@@ -210,16 +210,16 @@ func (w *writer) items(m *ir.Op) []*ir.Op {
 	w.globals = map[string]cudatile.Global{}
 	for _, op := range items {
 		switch op.Def {
-		case w.ops.entry:
+		case entryRow:
 			byHand = byHand && ir.IsUnknown(op.Loc())
-		case w.ops.global:
+		case globalRow:
 			w.globals[cudatile.Global{Op: op}.SymName()] = cudatile.Global{Op: op}
 		default:
 			w.fail(op, "only entries and globals can stand in a module, got '%s'", op.Name())
 		}
 	}
 	for _, op := range items {
-		if op.Def == w.ops.global && byHand {
+		if op.Def == globalRow && byHand {
 			w.enterGlobal(cudatile.Global{Op: op})
 		}
 	}

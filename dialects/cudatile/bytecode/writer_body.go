@@ -44,8 +44,8 @@ func (f *bodyWriter) block(b *ir.Block) {
 
 func (f *bodyWriter) op(op *ir.Op) {
 	f.ctx.Step()
-	k := f.ops.byDef[op.Def]
-	if k == nil || f.ops.topLevel(op.Def) {
+	k := f.ops.ofRow(op.Def)
+	if k == nil || topLevel(op.Def) {
 		f.fail(op, "operation '%s' cannot be serialized in a function body", op.Name())
 		return
 	}

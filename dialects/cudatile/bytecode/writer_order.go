@@ -29,7 +29,7 @@ func (f *bodyWriter) enterTypes(op *ir.Op) {
 			f.enterTypes(outer)
 		}
 	}
-	k := f.ops.byDef[op.Def]
+	k := f.ops.ofRow(op.Def)
 	for i, v := range op.Results() {
 		if k != nil && !f.hidden(k, i) {
 			f.typ(op, v.Type())

@@ -145,10 +145,10 @@ func Wavefronts(m MemLayout, l Layout, elemBytes, vec int) (waves, ideal, worst 
 		return 0, 0, 0, fmt.Errorf("layout: no accesses of %d elements between %s and %s", vec, l, m)
 	}
 	perPhase := min(l.Lanes(), max(1, waveBytes/max(elemBytes*vec, bankBytes)))
+	offsets := make([]int, perPhase)
 	for warp := range l.Warps() {
 		for _, g := range v.Groups {
 			for first := 0; first < l.Lanes(); first += perPhase {
-				offsets := make([]int, perPhase)
 				for i := range offsets {
 					offsets[i] = m.padded(v.ThreadOffset(first+i, warp, 0)^g.Offset) * elemBytes
 				}
@@ -164,16 +164,18 @@ func Wavefronts(m MemLayout, l Layout, elemBytes, vec int) (waves, ideal, worst 
 
 // waveCount is the number of different 4-byte words in the busiest bank when each of the byte offsets moves size bytes.
 func waveCount(offsets []int, size int) int {
-	var words [bankCount][]int
-	most := 0
+	words := make([]int, 0, 4*bankCount)
 	for _, o := range offsets {
 		for w := o / bankBytes; w <= (o+size-1)/bankBytes; w++ {
-			bank := &words[w%bankCount]
-			if !slices.Contains(*bank, w) {
-				*bank = append(*bank, w)
-				most = max(most, len(*bank))
-			}
+			words = append(words, w)
 		}
+	}
+	slices.Sort(words)
+	var banks [bankCount]int
+	most := 0
+	for _, w := range slices.Compact(words) {
+		banks[w%bankCount]++
+		most = max(most, banks[w%bankCount])
 	}
 	return most
 }

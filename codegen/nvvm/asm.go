@@ -8,7 +8,6 @@ import (
 	"github.com/llir/llvm/ir/enum"
 	"github.com/llir/llvm/ir/metadata"
 	"github.com/llir/llvm/ir/types"
-	"github.com/llir/llvm/ir/value"
 
 	"tileiras/codegen/ptxop"
 )
@@ -73,7 +72,7 @@ func (b *builder) call(row *ptxop.Row, args []reg) []reg {
 		asm = b.inlineAsm(row)
 		b.asm[row] = asm
 	}
-	vals := make([]value.Value, len(args))
+	vals := b.arguments.Take(len(args))
 	for i, a := range args {
 		vals[i] = b.value(a)
 	}
@@ -86,9 +85,11 @@ func (b *builder) call(row *ptxop.Row, args []reg) []reg {
 	case 0:
 		return nil
 	case 1:
-		return []reg{b.register(kindOfType[row.Operands[0].Type], call, b.cur)}
+		out := b.regs.Take(1)
+		out[0] = b.register(kindOfType[row.Operands[0].Type], call, b.cur)
+		return out
 	}
-	out, parts, indices := make([]reg, row.Results), make([]llvm.InstExtractValue, row.Results), make([]uint64, row.Results)
+	out, parts, indices := b.regs.Take(row.Results), make([]llvm.InstExtractValue, row.Results), make([]uint64, row.Results)
 	for i := range out {
 		k := kindOfType[row.Operands[i].Type]
 		indices[i] = uint64(i)
@@ -220,12 +221,14 @@ func (b *builder) divergentBr(c reg, yes, no *block) {
 // phi makes an empty phi at the start of a block.
 func (b *builder) phi(at *block, k kind) (reg, *llvm.InstPhi) {
 	b.budget.Step()
-	p := &llvm.InstPhi{Typ: k.llvm(), Incs: make([]*llvm.Incoming, 0, 2)}
+	p := &llvm.InstPhi{Typ: k.llvm(), Incs: b.edgeLists.Take(2)[:0]}
 	at.Insts = slices.Insert(at.Insts, at.phis, llvm.Instruction(p))
 	at.phis++
 	return b.register(k, p, at), p
 }
 
 func (b *builder) incoming(p *llvm.InstPhi, x reg, from *block) {
-	p.Incs = append(p.Incs, llvm.NewIncoming(b.value(x), from.Block))
+	in := b.edges.One()
+	in.X, in.Pred = b.value(x), from.Block
+	p.Incs = append(p.Incs, in)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 
+	"tileiras/codegen/local"
 	"tileiras/codegen/ptxop"
 	"tileiras/codegen/target"
 	"tileiras/ir/budget"
@@ -34,6 +35,12 @@ type builder struct {
 	hoists    bool                  // see hoisted
 	parts     map[id][]reg          // packed words and what they were made of
 	wholes    map[id]split          // first parts of words that were taken apart
+
+	// Memory of what instructions and registers are listed in.
+	arguments local.Slab[value.Value]
+	edges     local.Slab[llvm.Incoming]
+	edgeLists local.Slab[*llvm.Incoming]
+	regs      local.Slab[reg]
 
 	// attach is added to the next instruction (the name of the op being lowered), place to every one (the debug location).
 	attach, place *metadata.Attachment

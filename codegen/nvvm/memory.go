@@ -161,14 +161,14 @@ func (f *fn) guarded(row string, guard reg, args ...reg) {
 
 // getWords is the words that hold the registers regs of a tile.
 func (f *fn) getWords(x *tile, regs []int) []reg {
-	words := make([]reg, len(regs)/x.per)
+	words := f.regs.Take(len(regs) / x.per)
+	e := f.regs.Take(x.per)
 	at, whole := wordsOf(regs, x.per)
 	for i := range words {
 		if whole && x.packs() {
 			words[i] = f.word(x, at[i])
 			continue
 		}
-		e := make([]reg, x.per)
 		for j := range e {
 			e[j] = f.reg(x, regs[i*x.per+j])
 		}

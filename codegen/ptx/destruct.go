@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"tileiras/codegen/local"
 	"tileiras/codegen/planted"
 	"tileiras/codegen/ptxop"
 )
@@ -164,6 +165,7 @@ func (f *function) placeMoves() {
 type coalescer struct {
 	f      *function
 	segs   [][]segment
+	room   local.Slab[segment]
 	parent []reg
 }
 
@@ -190,7 +192,7 @@ func (c *coalescer) join(a, b reg) bool {
 		return false
 	}
 	c.parent[b] = a
-	c.segs[a] = merge(c.segs[a], c.segs[b])
+	c.segs[a] = merge(c.room.Take(len(c.segs[a]) + len(c.segs[b]))[:0], c.segs[a], c.segs[b])
 	c.segs[b] = nil
 	x.class = max(x.class, y.class)
 	return true

@@ -170,14 +170,7 @@ func (l *liveness) local(b *block, defined, exposed bitset) {
 // ranges returns the live ranges of the registers that wanted marks, each as
 // segments in ascending order.
 func (l *liveness) ranges(wanted []bool) [][]segment {
-	w := &rangeWalk{wanted: wanted, segs: make([][]segment, len(l.f.regs)), end: make([]int32, len(l.f.regs))}
-	ranges := 0
-	for _, want := range wanted {
-		if want {
-			ranges++
-		}
-	}
-	w.places = make([]segment, ranges)
+	w := &rangeWalk{wanted: wanted, parts: make([]int32, len(l.f.regs)), end: make([]int32, len(l.f.regs)), found: make([]part, 0, len(l.f.regs))}
 	for at := len(l.f.blocks) - 1; at >= 0; at-- {
 		b := l.f.blocks[at]
 		w.open = w.open[:0]
@@ -201,27 +194,39 @@ func (l *liveness) ranges(wanted []bool) [][]segment {
 		}
 		w.close(4 * l.first[at])
 	}
-	for _, s := range w.segs {
-		slices.Reverse(s)
-	}
-	return w.segs
+	return w.ranges()
 }
 
 // A rangeWalk makes the segments of ranges, walking backwards.
 type rangeWalk struct {
 	wanted []bool
-	segs   [][]segment // of a register, the last first
-	end    []int32     // of a register's open segment, 0 = none
-	open   []reg       // registers with a segment that was opened in this block
-	places []segment   // for the first segments of ranges: most have no other
+	found  []part  // the last first
+	parts  []int32 // how many a register has
+	end    []int32 // of a register's open segment, 0 = none
+	open   []reg   // registers with a segment that was opened in this block
 }
 
-// add adds a segment to a range.
+// part is a segment of the range of a register.
+type part struct {
+	reg reg
+	segment
+}
+
 func (w *rangeWalk) add(r reg, s segment) {
-	if w.segs[r] == nil {
-		w.segs[r], w.places = w.places[:0:1], w.places[1:]
+	w.found = append(w.found, part{r, s})
+	w.parts[r]++
+}
+
+// ranges sorts what was found by registers, ascending.
+func (w *rangeWalk) ranges() [][]segment {
+	segs, room := make([][]segment, len(w.parts)), make([]segment, len(w.found))
+	for r, n := range w.parts {
+		segs[r], room = room[:0:n], room[n:]
 	}
-	w.segs[r] = append(w.segs[r], s)
+	for _, p := range slices.Backward(w.found) {
+		segs[p.reg] = append(segs[p.reg], p.segment)
+	}
+	return segs
 }
 
 func (w *rangeWalk) read(o *operand, at int32) {
@@ -297,9 +302,8 @@ func overlap(a, b []segment) bool {
 	return false
 }
 
-// merge unites two ranges that do not meet.
-func merge(a, b []segment) []segment {
-	out := make([]segment, 0, len(a)+len(b))
+// merge unites two ranges that do not meet, in out, which is empty.
+func merge(out, a, b []segment) []segment {
 	for len(a) > 0 && len(b) > 0 {
 		if a[0].start < b[0].start {
 			out, a = append(out, a[0]), a[1:]

@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"tileiras/codegen/local"
 	"tileiras/codegen/ptxop"
 	"tileiras/ir/budget"
 )
@@ -104,7 +105,7 @@ type function struct {
 	depot   int64  // bytes of local memory
 	// classNames names the values of mandatory classes, for messages.
 	classNames map[reg]string
-	arena      []operand
+	arena      local.Slab[operand]
 	places     []place // of definitions
 	budget     *budget.Budget
 }
@@ -116,14 +117,7 @@ func (f *function) newReg(t ptxop.Type) reg {
 }
 
 // newOps returns n operands of an instruction.
-func (f *function) newOps(n int) []operand {
-	if len(f.arena)+n > cap(f.arena) {
-		f.arena = make([]operand, 0, max(4096, n))
-	}
-	at := len(f.arena)
-	f.arena = f.arena[:at+n]
-	return f.arena[at : at+n : at+n]
-}
+func (f *function) newOps(n int) []operand { return f.arena.Take(n) }
 
 // regBits returns the size class in which registers may be exchanged: two
 // types of the same size may share a register.

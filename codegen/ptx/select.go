@@ -399,7 +399,7 @@ func (s *selector) phiArguments(from *ir.Block) error {
 		dst := &s.b.phis[n]
 		n++
 		s.options.Budget.Step()
-		dst.args = make([]operand, len(s.b.preds))
+		dst.args = s.f.newOps(len(s.b.preds))
 		for _, inc := range p.Incs {
 			pred, ok := inc.Pred.(*ir.Block)
 			at, reached := s.blocks[pred]

@@ -21,6 +21,11 @@ type Dialect struct {
 	Top, TopName string
 	// VerifyOp checks what the dialect asks of every op, its discardable attributes for one.
 	VerifyOp func(*Context, *Op) bool
+	// Fold returns constants or values that replace the results of an op, or nil.
+	Fold func(*Op) []FoldResult
+	// NameResult gives result i of an op, and NameArg argument i of its block b, the hint of its printed name; "" numbers it.
+	NameResult func(op *Op, i int) string
+	NameArg    func(op *Op, b *Block, i int) string
 
 	// ShapeOf and ElementOf let generic rules look into the dialect's types; ok is false for types without one.
 	ShapeOf   func(Type) (shape []int64, ok bool)

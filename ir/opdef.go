@@ -50,8 +50,6 @@ type Hooks struct {
 	// Verify checks what the row cannot say; it reports through the op's diagnostics (op.Error) and returns false when
 	// it reported.
 	Verify func(*Context, *Op) bool
-	// Fold returns constants or values that replace the results, or nil.
-	Fold func(*Context, *Op) []FoldResult
 	// InferTypes computes the result types from operands and attributes.
 	InferTypes func(*Context, *Op) ([]Type, error)
 	// Print and Parse are the hand-written assembly form.
@@ -60,9 +58,14 @@ type Hooks struct {
 	// Printable reports whether an op, which the verifier may not have seen, has what its own form shows; if not, it
 	// prints in the generic form.
 	Printable func(*Op) bool
-	// Name gives result i (or with a block, argument i of that block) the hint of its printed name; "" numbers it.
-	NameResult func(op *Op, i int) string
-	NameArg    func(op *Op, b *Block, i int) string
+}
+
+// Fold returns constants or values that replace the results of an op, or nil: what its dialect knows.
+func Fold(op *Op) []FoldResult {
+	if d := op.Def.Owner; d != nil && d.Fold != nil {
+		return d.Fold(op)
+	}
+	return nil
 }
 
 // FoldResult is one folded result: an existing value, or a constant attribute of the result's type.

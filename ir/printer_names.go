@@ -39,8 +39,8 @@ func (n *namer) region(r *Region) {
 	for k, b := range r.blocks {
 		for i, a := range b.args {
 			hint := a.NameHint
-			if h := r.op.Def.Hooks.NameArg; h != nil && hint == "" && k == 0 && !n.p.opts.Generic {
-				hint = h(r.op, b, i)
+			if d := r.op.Def.Owner; d != nil && d.NameArg != nil && hint == "" && k == 0 && !n.p.opts.Generic {
+				hint = d.NameArg(r.op, b, i)
 			}
 			switch {
 			case hint != "":
@@ -71,9 +71,9 @@ func (n *namer) op(op *Op) {
 	if len(op.results) == 0 {
 		return
 	}
-	hook := op.Def.Hooks.NameResult
-	if n.p.opts.Generic {
-		hook = nil
+	var hook func(*Op, int) string
+	if d := op.Def.Owner; d != nil && !n.p.opts.Generic {
+		hook = d.NameResult
 	}
 	starts := []int{0}
 	for i, r := range op.results {

@@ -31,6 +31,12 @@ func result(names ...string) []ir.ResultDef {
 var toy = (&ir.Dialect{
 	Name: "toy",
 	Top:  "module", TopName: "top",
+	NameResult: func(op *ir.Op, i int) string {
+		if op.Def.Name == "pair" {
+			return [2]string{"x", "y"}[i]
+		}
+		return ""
+	},
 	Constraints: map[string]*ir.TypeConstraint{
 		"Number": {Name: "Number", Text: "a number", Check: func(t ir.Type) bool { return ir.IsInt(t) || ir.IsFloat(t) }},
 		"Bool": {Name: "Bool", Text: "a bool", Check: func(t ir.Type) bool { return ir.IsInt(t, 1) },
@@ -72,7 +78,7 @@ var toy = (&ir.Dialect{
 			{Name: "color", Attr: ir.EnumKind, Enum: color, Mode: ir.Optional}, attr("dims", ir.I32ArrayKind, ir.Optional)},
 			Results: []ir.ResultDef{{Name: "results", Mode: ir.Variadic}},
 			Regions: []ir.RegionDef{{Name: "body"}, {Name: "else", Optional: true}}},
-		{Name: "pair", Results: result("a", "b"), Hooks: ir.Hooks{NameResult: func(_ *ir.Op, i int) string { return [2]string{"x", "y"}[i] }}},
+		{Name: "pair", Results: result("a", "b")},
 		{Name: "many", Results: []ir.ResultDef{{Name: "results", Mode: ir.Variadic}}},
 		{Name: "end", Args: []ir.ArgDef{operand("values", ir.Variadic)}, Traits: ir.Terminator},
 	},

@@ -10,8 +10,38 @@ type Code uint32
 // codeBits is the width of the part of a code that counts the rows of a dialect.
 const codeBits = 16
 
+// Place is the mask of that part. A table of a dialect's operations is a list by the masked codes, OpAddi & ir.Place.
+const Place Code = 1<<codeBits - 1
+
+// Table has something for some operations of one dialect.
+type Table[T any] []T
+
+// Of is what a table has for an operation of its dialect, else zero.
+func (t Table[T]) Of(c Code) (v T) {
+	if i := c.Index(); i < len(t) {
+		v = t[i]
+	}
+	return v
+}
+
+// Add fills in entries that were not there; it reports the place of one that was.
+func (t *Table[T]) Add(more Table[T], there func(T) bool) (twice int, ok bool) {
+	if n := len(more) - len(*t); n > 0 {
+		*t = append(*t, make(Table[T], n)...)
+	}
+	for i, v := range more {
+		if there(v) {
+			if there((*t)[i]) {
+				return i, false
+			}
+			(*t)[i] = v
+		}
+	}
+	return 0, true
+}
+
 // Index is the place of the row in its dialect, from 1; it indexes generated tables.
-func (c Code) Index() int { return int(c & (1<<codeBits - 1)) }
+func (c Code) Index() int { return int(c & Place) }
 
 // Code is the code of the operation's row.
 func (op *Op) Code() Code { return op.Def.Code }

@@ -10,13 +10,13 @@ import (
 )
 
 func init() {
-	register(map[ir.Code]lowering{
-		tileaa.OpAtomicRmw:           atomicRMW,
-		tileaa.OpAtomicCas:           atomicCAS,
-		tileaa.OpTiledAtomic:         tiledAtomic,
-		tileaa.OpFenceAlias:          func(f *fn, op *ir.Op) { f.fenceAlias() },
-		tileaa.OpGdcWait:             func(f *fn, op *ir.Op) { f.gridDependency("griddepcontrol.wait") },
-		tileaa.OpGdcLaunchDependents: func(f *fn, op *ir.Op) { f.gridDependency("griddepcontrol.launch_dependents") },
+	register(ir.Table[lowering]{
+		tileaa.OpAtomicRmw & ir.Place:           atomicRMW,
+		tileaa.OpAtomicCas & ir.Place:           atomicCAS,
+		tileaa.OpTiledAtomic & ir.Place:         tiledAtomic,
+		tileaa.OpFenceAlias & ir.Place:          func(f *fn, op *ir.Op) { f.fenceAlias() },
+		tileaa.OpGdcWait & ir.Place:             func(f *fn, op *ir.Op) { f.gridDependency("griddepcontrol.wait") },
+		tileaa.OpGdcLaunchDependents & ir.Place: func(f *fn, op *ir.Op) { f.gridDependency("griddepcontrol.launch_dependents") },
 	})
 }
 

@@ -11,14 +11,14 @@ import (
 )
 
 func init() {
-	register(map[ir.Code]lowering{
-		tileaa.OpFor:      lowerFor,
-		tileaa.OpLoop:     lowerLoop,
-		tileaa.OpIf:       lowerIf,
-		tileaa.OpYield:    func(f *fn, op *ir.Op) { f.branchTo(&f.yields[len(f.yields)-1].edges, op) },
-		tileaa.OpContinue: func(f *fn, op *ir.Op) { f.branchTo(&f.loops[len(f.loops)-1].latch.edges, op) },
-		tileaa.OpBreak:    func(f *fn, op *ir.Op) { f.branchTo(&f.loops[len(f.loops)-1].exit.edges, op) },
-		tileaa.OpReturn: func(f *fn, op *ir.Op) {
+	register(ir.Table[lowering]{
+		tileaa.OpFor & ir.Place:      lowerFor,
+		tileaa.OpLoop & ir.Place:     lowerLoop,
+		tileaa.OpIf & ir.Place:       lowerIf,
+		tileaa.OpYield & ir.Place:    func(f *fn, op *ir.Op) { f.branchTo(&f.yields[len(f.yields)-1].edges, op) },
+		tileaa.OpContinue & ir.Place: func(f *fn, op *ir.Op) { f.branchTo(&f.loops[len(f.loops)-1].latch.edges, op) },
+		tileaa.OpBreak & ir.Place:    func(f *fn, op *ir.Op) { f.branchTo(&f.loops[len(f.loops)-1].exit.edges, op) },
+		tileaa.OpReturn & ir.Place: func(f *fn, op *ir.Op) {
 			f.cur.Term = llvm.NewRet(nil)
 			f.dead = true
 		},

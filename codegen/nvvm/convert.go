@@ -11,17 +11,17 @@ import (
 )
 
 func init() {
-	register(map[ir.Code]lowering{
-		tileaa.OpBitcast:  bitcast,
-		tileaa.OpExti:     extend,
-		tileaa.OpTrunci:   truncate,
-		tileaa.OpFtof:     floatToFloat,
-		tileaa.OpFtoi:     floatToInt,
-		tileaa.OpItof:     intToFloat,
-		tileaa.OpIntToPtr: rename,
-		tileaa.OpPtrToInt: rename,
-		tileaa.OpPtrCast:  rename,
-		tileaa.OpAssume:   func(f *fn, op *ir.Op) { f.set(op, f.stored(op)) },
+	register(ir.Table[lowering]{
+		tileaa.OpBitcast & ir.Place:  bitcast,
+		tileaa.OpExti & ir.Place:     extend,
+		tileaa.OpTrunci & ir.Place:   truncate,
+		tileaa.OpFtof & ir.Place:     floatToFloat,
+		tileaa.OpFtoi & ir.Place:     floatToInt,
+		tileaa.OpItof & ir.Place:     intToFloat,
+		tileaa.OpIntToPtr & ir.Place: rename,
+		tileaa.OpPtrToInt & ir.Place: rename,
+		tileaa.OpPtrCast & ir.Place:  rename,
+		tileaa.OpAssume & ir.Place:   func(f *fn, op *ir.Op) { f.set(op, f.stored(op)) },
 	})
 }
 

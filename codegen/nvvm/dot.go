@@ -11,7 +11,7 @@ import (
 	"tileiras/ir/float"
 )
 
-func init() { register(map[ir.Code]lowering{tileaa.OpDot: dot}) }
+func init() { register(ir.Table[lowering]{tileaa.OpDot & ir.Place: dot}) }
 
 func dot(f *fn, op *ir.Op) {
 	d := ir.Cast[tileaa.Dot](op)

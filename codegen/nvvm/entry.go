@@ -253,5 +253,5 @@ func (l *lowerer) finish() {
 }
 
 func init() {
-	register(map[ir.Code]lowering{tileaa.OpAlloca: alloca, tileaa.OpGetGlobal: getGlobal})
+	register(ir.Table[lowering]{tileaa.OpAlloca & ir.Place: alloca, tileaa.OpGetGlobal & ir.Place: getGlobal})
 }

@@ -46,14 +46,11 @@ func (e *NotSupported) Message() string {
 type lowering func(f *fn, op *ir.Op)
 
 // lowerings has one row per operation of TileAA, under its code. The files of a family fill it.
-var lowerings = map[ir.Code]lowering{}
+var lowerings ir.Table[lowering]
 
-func register(rows map[ir.Code]lowering) {
-	for code, l := range rows { // fills a map: the order cannot matter
-		if lowerings[code] != nil {
-			panic("BUG: two lowerings of " + tileaa.Dialect.Row(code).Name)
-		}
-		lowerings[code] = l
+func register(rows ir.Table[lowering]) {
+	if i, ok := lowerings.Add(rows, func(l lowering) bool { return l != nil }); !ok {
+		panic("BUG: two lowerings of " + tileaa.Dialect.Ops[i-1].Name)
 	}
 }
 
@@ -146,7 +143,7 @@ func (f *fn) lower(op *ir.Op) {
 	f.budget.Step()
 	outer := f.current
 	f.current = op
-	l := lowerings[op.Code()]
+	l := lowerings.Of(op.Code())
 	if l == nil {
 		f.unsupported("%s", f.typesOf(op))
 	}

@@ -16,26 +16,26 @@ import (
 // approximation.
 
 func init() {
-	register(map[ir.Code]lowering{
-		tileaa.OpExp:   expTile,
-		tileaa.OpExp2:  func(f *fn, op *ir.Op) { f.unary(op, func(m real, x reg) reg { return m.exp2(x, ftz(op)) }) },
-		tileaa.OpRsqrt: func(f *fn, op *ir.Op) { f.unary(op, func(m real, x reg) reg { return m.rsqrt(x, ftz(op)) }) },
-		tileaa.OpLog:   func(f *fn, op *ir.Op) { f.unary(op, real.log) },
-		tileaa.OpLog2:  func(f *fn, op *ir.Op) { f.unary(op, real.log2) },
-		tileaa.OpSin: func(f *fn, op *ir.Op) {
+	register(ir.Table[lowering]{
+		tileaa.OpExp & ir.Place:   expTile,
+		tileaa.OpExp2 & ir.Place:  func(f *fn, op *ir.Op) { f.unary(op, func(m real, x reg) reg { return m.exp2(x, ftz(op)) }) },
+		tileaa.OpRsqrt & ir.Place: func(f *fn, op *ir.Op) { f.unary(op, func(m real, x reg) reg { return m.rsqrt(x, ftz(op)) }) },
+		tileaa.OpLog & ir.Place:   func(f *fn, op *ir.Op) { f.unary(op, real.log) },
+		tileaa.OpLog2 & ir.Place:  func(f *fn, op *ir.Op) { f.unary(op, real.log2) },
+		tileaa.OpSin & ir.Place: func(f *fn, op *ir.Op) {
 			f.unary(op, func(m real, x reg) reg { s, _ := m.sincos(x, true, false); return s })
 		},
-		tileaa.OpCos: func(f *fn, op *ir.Op) {
+		tileaa.OpCos & ir.Place: func(f *fn, op *ir.Op) {
 			f.unary(op, func(m real, x reg) reg { _, c := m.sincos(x, false, true); return c })
 		},
-		tileaa.OpTan:   func(f *fn, op *ir.Op) { f.unary(op, real.tan) },
-		tileaa.OpSinh:  func(f *fn, op *ir.Op) { f.unary(op, real.sinh) },
-		tileaa.OpCosh:  func(f *fn, op *ir.Op) { f.unary(op, real.cosh) },
-		tileaa.OpTanh:  tanhTile,
-		tileaa.OpPow:   func(f *fn, op *ir.Op) { f.binary(op, real.pow) },
-		tileaa.OpAtan2: func(f *fn, op *ir.Op) { f.binary(op, real.atan2) },
-		tileaa.OpRemf:  func(f *fn, op *ir.Op) { f.binary(op, real.remainder) },
-		tileaa.OpPowi:  powiTile,
+		tileaa.OpTan & ir.Place:   func(f *fn, op *ir.Op) { f.unary(op, real.tan) },
+		tileaa.OpSinh & ir.Place:  func(f *fn, op *ir.Op) { f.unary(op, real.sinh) },
+		tileaa.OpCosh & ir.Place:  func(f *fn, op *ir.Op) { f.unary(op, real.cosh) },
+		tileaa.OpTanh & ir.Place:  tanhTile,
+		tileaa.OpPow & ir.Place:   func(f *fn, op *ir.Op) { f.binary(op, real.pow) },
+		tileaa.OpAtan2 & ir.Place: func(f *fn, op *ir.Op) { f.binary(op, real.atan2) },
+		tileaa.OpRemf & ir.Place:  func(f *fn, op *ir.Op) { f.binary(op, real.remainder) },
+		tileaa.OpPowi & ir.Place:  powiTile,
 	})
 }
 

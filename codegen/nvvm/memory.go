@@ -11,10 +11,10 @@ import (
 )
 
 func init() {
-	register(map[ir.Code]lowering{
-		tileaa.OpOffset: offset,
-		tileaa.OpLoad:   load,
-		tileaa.OpStore:  store,
+	register(ir.Table[lowering]{
+		tileaa.OpOffset & ir.Place: offset,
+		tileaa.OpLoad & ir.Place:   load,
+		tileaa.OpStore & ir.Place:  store,
 	})
 }
 

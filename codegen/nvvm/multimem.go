@@ -11,10 +11,10 @@ import (
 )
 
 func init() {
-	register(map[ir.Code]lowering{
-		tileaa.OpMultimemStore:  multimemStore,
-		tileaa.OpMultimemReduce: multimemReduce,
-		tileaa.OpMultimemLoad:   multimemLoad,
+	register(ir.Table[lowering]{
+		tileaa.OpMultimemStore & ir.Place:  multimemStore,
+		tileaa.OpMultimemReduce & ir.Place: multimemReduce,
+		tileaa.OpMultimemLoad & ir.Place:   multimemLoad,
 	})
 }
 

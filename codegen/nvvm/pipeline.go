@@ -11,14 +11,14 @@ import (
 // arrived; who waits names the phase by its parity (PTX ISA, "mbarrier").
 
 func init() {
-	register(map[ir.Code]lowering{
-		tileaa.OpRoles:           lowerRoles,
-		tileaa.OpRole:            lowerRole,
-		tileaa.OpAllocPipeline:   allocPipeline,
-		tileaa.OpProducerAcquire: producerAcquire,
-		tileaa.OpProducerCommit:  producerCommit,
-		tileaa.OpConsumerWait:    consumerWait,
-		tileaa.OpConsumerRelease: consumerRelease,
+	register(ir.Table[lowering]{
+		tileaa.OpRoles & ir.Place:           lowerRoles,
+		tileaa.OpRole & ir.Place:            lowerRole,
+		tileaa.OpAllocPipeline & ir.Place:   allocPipeline,
+		tileaa.OpProducerAcquire & ir.Place: producerAcquire,
+		tileaa.OpProducerCommit & ir.Place:  producerCommit,
+		tileaa.OpConsumerWait & ir.Place:    consumerWait,
+		tileaa.OpConsumerRelease & ir.Place: consumerRelease,
 	})
 }
 

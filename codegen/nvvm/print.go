@@ -18,9 +18,9 @@ import (
 )
 
 func init() {
-	register(map[ir.Code]lowering{
-		tileaa.OpPrint:  print_,
-		tileaa.OpAssert: assert,
+	register(ir.Table[lowering]{
+		tileaa.OpPrint & ir.Place:  print_,
+		tileaa.OpAssert & ir.Place: assert,
 	})
 }
 

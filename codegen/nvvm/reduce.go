@@ -10,9 +10,9 @@ import (
 )
 
 func init() {
-	register(map[ir.Code]lowering{
-		tileaa.OpReduce: reduce,
-		tileaa.OpScan:   scan,
+	register(ir.Table[lowering]{
+		tileaa.OpReduce & ir.Place: reduce,
+		tileaa.OpScan & ir.Place:   scan,
 	})
 }
 

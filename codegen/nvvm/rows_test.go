@@ -12,8 +12,8 @@ import (
 func TestEveryOperationHasALowering(t *testing.T) {
 	elsewhere := map[ir.Code]bool{tileaa.OpModule: true, tileaa.OpEntry: true, tileaa.OpGlobal: true, tileaa.OpDotScaled: true}
 	for _, op := range tileaa.Dialect.Ops {
-		if (lowerings[op.Code] == nil) != elsewhere[op.Code] {
-			t.Errorf("%s: lowering here: %v", op.Name, lowerings[op.Code] != nil)
+		if (lowerings.Of(op.Code) == nil) != elsewhere[op.Code] {
+			t.Errorf("%s: lowering here: %v", op.Name, lowerings.Of(op.Code) != nil)
 		}
 	}
 }

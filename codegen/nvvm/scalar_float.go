@@ -10,20 +10,20 @@ import (
 )
 
 func init() {
-	register(map[ir.Code]lowering{
-		tileaa.OpAddf:  func(f *fn, op *ir.Op) { f.arith(op, "add", f.operandTiles(op)...) },
-		tileaa.OpSubf:  func(f *fn, op *ir.Op) { f.arith(op, "sub", f.operandTiles(op)...) },
-		tileaa.OpMulf:  func(f *fn, op *ir.Op) { f.arith(op, "mul", f.operandTiles(op)...) },
-		tileaa.OpDivf:  func(f *fn, op *ir.Op) { f.arith(op, "div", f.operandTiles(op)...) },
-		tileaa.OpFma:   func(f *fn, op *ir.Op) { f.arith(op, "fma", f.operandTiles(op)...) },
-		tileaa.OpSqrt:  func(f *fn, op *ir.Op) { f.arith(op, "sqrt", f.source(op)) },
-		tileaa.OpMaxf:  func(f *fn, op *ir.Op) { f.floatMinMax(op, "max") },
-		tileaa.OpMinf:  func(f *fn, op *ir.Op) { f.floatMinMax(op, "min") },
-		tileaa.OpNegf:  func(f *fn, op *ir.Op) { f.signBit(op, opXor) },
-		tileaa.OpAbsf:  func(f *fn, op *ir.Op) { f.signBit(op, opAnd) },
-		tileaa.OpCeil:  func(f *fn, op *ir.Op) { f.integral(op, "rpi") },
-		tileaa.OpFloor: func(f *fn, op *ir.Op) { f.integral(op, "rmi") },
-		tileaa.OpCmpf:  compareFloats,
+	register(ir.Table[lowering]{
+		tileaa.OpAddf & ir.Place:  func(f *fn, op *ir.Op) { f.arith(op, "add", f.operandTiles(op)...) },
+		tileaa.OpSubf & ir.Place:  func(f *fn, op *ir.Op) { f.arith(op, "sub", f.operandTiles(op)...) },
+		tileaa.OpMulf & ir.Place:  func(f *fn, op *ir.Op) { f.arith(op, "mul", f.operandTiles(op)...) },
+		tileaa.OpDivf & ir.Place:  func(f *fn, op *ir.Op) { f.arith(op, "div", f.operandTiles(op)...) },
+		tileaa.OpFma & ir.Place:   func(f *fn, op *ir.Op) { f.arith(op, "fma", f.operandTiles(op)...) },
+		tileaa.OpSqrt & ir.Place:  func(f *fn, op *ir.Op) { f.arith(op, "sqrt", f.source(op)) },
+		tileaa.OpMaxf & ir.Place:  func(f *fn, op *ir.Op) { f.floatMinMax(op, "max") },
+		tileaa.OpMinf & ir.Place:  func(f *fn, op *ir.Op) { f.floatMinMax(op, "min") },
+		tileaa.OpNegf & ir.Place:  func(f *fn, op *ir.Op) { f.signBit(op, opXor) },
+		tileaa.OpAbsf & ir.Place:  func(f *fn, op *ir.Op) { f.signBit(op, opAnd) },
+		tileaa.OpCeil & ir.Place:  func(f *fn, op *ir.Op) { f.integral(op, "rpi") },
+		tileaa.OpFloor & ir.Place: func(f *fn, op *ir.Op) { f.integral(op, "rmi") },
+		tileaa.OpCmpf & ir.Place:  compareFloats,
 	})
 }
 

@@ -18,29 +18,29 @@ const (
 )
 
 func init() {
-	register(map[ir.Code]lowering{
-		tileaa.OpAddi:   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.add(x, y) }),
-		tileaa.OpSubi:   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.sub(x, y) }),
-		tileaa.OpMuli:   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.mul(x, y) }),
-		tileaa.OpAndi:   bitwise(opAnd),
-		tileaa.OpOri:    bitwise(opOr),
-		tileaa.OpXori:   bitwise(opXor),
-		tileaa.OpMulhii: intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.mulHigh(x, y) }),
-		tileaa.OpDivi:   intBinary(divide),
-		tileaa.OpRemi:   intBinary(remainder),
-		tileaa.OpMaxi:   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.minmax(x, y, isSigned(op), true) }),
-		tileaa.OpMini:   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.minmax(x, y, isSigned(op), false) }),
-		tileaa.OpShli:   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.shift("shl", x, y, false) }),
-		tileaa.OpShri:   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.shift("shr", x, y, isSigned(op)) }),
-		tileaa.OpCmpi:   intBinary(compareInts),
-		tileaa.OpNegi:   intUnary(func(f *fn, x reg) reg { return f.neg(x) }),
-		tileaa.OpAbsi: intUnary(func(f *fn, x reg) reg {
+	register(ir.Table[lowering]{
+		tileaa.OpAddi & ir.Place:   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.add(x, y) }),
+		tileaa.OpSubi & ir.Place:   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.sub(x, y) }),
+		tileaa.OpMuli & ir.Place:   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.mul(x, y) }),
+		tileaa.OpAndi & ir.Place:   bitwise(opAnd),
+		tileaa.OpOri & ir.Place:    bitwise(opOr),
+		tileaa.OpXori & ir.Place:   bitwise(opXor),
+		tileaa.OpMulhii & ir.Place: intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.mulHigh(x, y) }),
+		tileaa.OpDivi & ir.Place:   intBinary(divide),
+		tileaa.OpRemi & ir.Place:   intBinary(remainder),
+		tileaa.OpMaxi & ir.Place:   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.minmax(x, y, isSigned(op), true) }),
+		tileaa.OpMini & ir.Place:   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.minmax(x, y, isSigned(op), false) }),
+		tileaa.OpShli & ir.Place:   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.shift("shl", x, y, false) }),
+		tileaa.OpShri & ir.Place:   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.shift("shr", x, y, isSigned(op)) }),
+		tileaa.OpCmpi & ir.Place:   intBinary(compareInts),
+		tileaa.OpNegi & ir.Place:   intUnary(func(f *fn, x reg) reg { return f.neg(x) }),
+		tileaa.OpAbsi & ir.Place: intUnary(func(f *fn, x reg) reg {
 			if x.k == kI1 {
 				return x // -1 read as unsigned is 1
 			}
 			return f.sel(f.icmp(slt, x, con(x.k, 0)), f.neg(x), x)
 		}),
-		tileaa.OpSelect: selectTiles,
+		tileaa.OpSelect & ir.Place: selectTiles,
 	})
 }
 

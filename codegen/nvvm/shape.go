@@ -9,23 +9,23 @@ import (
 )
 
 func init() {
-	register(map[ir.Code]lowering{
-		tileaa.OpConstant:       constantTile,
-		tileaa.OpIota:           iota_,
-		tileaa.OpSplat:          splat,
-		tileaa.OpBroadcast:      relabel,
-		tileaa.OpReshape:        relabel,
-		tileaa.OpPermute:        relabel,
-		tileaa.OpCat:            cat,
-		tileaa.OpExtract:        extract,
-		tileaa.OpInsert:         insert,
-		tileaa.OpPack:           repack,
-		tileaa.OpUnpack:         repack,
-		tileaa.OpConvertLayout:  convertLayout,
-		tileaa.OpProgramId:      func(f *fn, op *ir.Op) { f.grid(op, "ctaid") },
-		tileaa.OpNumPrograms:    func(f *fn, op *ir.Op) { f.grid(op, "nctaid") },
-		tileaa.OpCreateMemToken: func(f *fn, op *ir.Op) {},
-		tileaa.OpJoinMemToken:   func(f *fn, op *ir.Op) {},
+	register(ir.Table[lowering]{
+		tileaa.OpConstant & ir.Place:       constantTile,
+		tileaa.OpIota & ir.Place:           iota_,
+		tileaa.OpSplat & ir.Place:          splat,
+		tileaa.OpBroadcast & ir.Place:      relabel,
+		tileaa.OpReshape & ir.Place:        relabel,
+		tileaa.OpPermute & ir.Place:        relabel,
+		tileaa.OpCat & ir.Place:            cat,
+		tileaa.OpExtract & ir.Place:        extract,
+		tileaa.OpInsert & ir.Place:         insert,
+		tileaa.OpPack & ir.Place:           repack,
+		tileaa.OpUnpack & ir.Place:         repack,
+		tileaa.OpConvertLayout & ir.Place:  convertLayout,
+		tileaa.OpProgramId & ir.Place:      func(f *fn, op *ir.Op) { f.grid(op, "ctaid") },
+		tileaa.OpNumPrograms & ir.Place:    func(f *fn, op *ir.Op) { f.grid(op, "nctaid") },
+		tileaa.OpCreateMemToken & ir.Place: func(f *fn, op *ir.Op) {},
+		tileaa.OpJoinMemToken & ir.Place:   func(f *fn, op *ir.Op) {},
 	})
 }
 

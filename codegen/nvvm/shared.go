@@ -11,19 +11,19 @@ import (
 )
 
 func init() {
-	register(map[ir.Code]lowering{
-		tileaa.OpAllocShared:   allocShared,
-		tileaa.OpAllocRing:     func(*fn, *ir.Op) {}, // its slots know it
-		tileaa.OpRingSlot:      ringSlot,
-		tileaa.OpRingNext:      ringNext,
-		tileaa.OpBufferStore:   bufferStore,
-		tileaa.OpBufferLoad:    bufferLoad,
-		tileaa.OpBufferExtract: bufferExtract,
-		tileaa.OpBufferInsert:  bufferInsert,
-		tileaa.OpAsyncCopy:     asyncCopy,
-		tileaa.OpAsyncCommit:   func(f *fn, op *ir.Op) { f.op("cp.async.commit_group") },
-		tileaa.OpAsyncWait:     asyncWait,
-		tileaa.OpBarrier:       barrier,
+	register(ir.Table[lowering]{
+		tileaa.OpAllocShared & ir.Place:   allocShared,
+		tileaa.OpAllocRing & ir.Place:     func(*fn, *ir.Op) {}, // its slots know it
+		tileaa.OpRingSlot & ir.Place:      ringSlot,
+		tileaa.OpRingNext & ir.Place:      ringNext,
+		tileaa.OpBufferStore & ir.Place:   bufferStore,
+		tileaa.OpBufferLoad & ir.Place:    bufferLoad,
+		tileaa.OpBufferExtract & ir.Place: bufferExtract,
+		tileaa.OpBufferInsert & ir.Place:  bufferInsert,
+		tileaa.OpAsyncCopy & ir.Place:     asyncCopy,
+		tileaa.OpAsyncCommit & ir.Place:   func(f *fn, op *ir.Op) { f.op("cp.async.commit_group") },
+		tileaa.OpAsyncWait & ir.Place:     asyncWait,
+		tileaa.OpBarrier & ir.Place:       barrier,
 	})
 }
 

@@ -8,9 +8,11 @@ import (
 
 // Lowered lists the operations of TileAA that have a lowering, by name. docs/support.md is made of it.
 func Lowered() []string {
-	names := make([]string, 0, len(lowerings))
-	for c := range lowerings { // sorted below: the order cannot matter
-		names = append(names, tileaa.Dialect.Row(c).Name)
+	var names []string
+	for _, d := range tileaa.Dialect.Ops {
+		if lowerings.Of(d.Code) != nil {
+			names = append(names, d.Name)
+		}
 	}
 	sort.Strings(names)
 	return names

@@ -14,11 +14,11 @@ import (
 )
 
 func init() {
-	register(map[ir.Code]lowering{
-		tileaa.OpMakeMemref: makeMemref,
-		tileaa.OpBlockTile:  blockTile,
-		tileaa.OpTiledLoad:  tiledLoad,
-		tileaa.OpTiledStore: tiledStore,
+	register(ir.Table[lowering]{
+		tileaa.OpMakeMemref & ir.Place: makeMemref,
+		tileaa.OpBlockTile & ir.Place:  blockTile,
+		tileaa.OpTiledLoad & ir.Place:  tiledLoad,
+		tileaa.OpTiledStore & ir.Place: tiledStore,
 	})
 }
 

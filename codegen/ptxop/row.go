@@ -175,11 +175,9 @@ func (r *Row) String() string { return r.Name }
 // unless that is a predicate, stands in braces or has a capital letter (halves
 // and packed halves have no constants in PTX).
 func compile(name, mnemonic, signature string, guard bool) *Row {
-	r := &Row{Name: name, GuardOperand: -1}
 	items := parseSignature(signature)
-	r.Operands = make([]Operand, 0, 2*len(items)+1) // a tied result and an address are two, a guard is one
-	r.Text = make([]Piece, 0, len(items)+1)
-
+	// A tied result and an address are two operands, a guard is one.
+	r := &Row{Name: name, GuardOperand: -1, Operands: make([]Operand, 0, 2*len(items)+1), Text: make([]Piece, 0, len(items)+1)}
 	// Results first, so that their numbers are known.
 	for i := range items {
 		if items[i].result {

@@ -35,13 +35,18 @@ func init() {
 		ElementOf:   elementOf,
 		Materialize: materialize,
 		VerifyOp:    verifyHints,
+		NameResult:  nameResult,
+		NameArg:     nameArg,
 	}
-	for _, op := range opRows {
-		f := forms[op.Code]
-		op.Hooks.Print, op.Hooks.Parse = f.print, f.parse
-		op.Hooks.Printable = printable[op.Code]
-		op.Hooks.NameResult = nameResult
-		op.Hooks.NameArg = nameArg
+	for i, f := range forms {
+		if f.print != nil {
+			opRows[i-1].Hooks.Print, opRows[i-1].Hooks.Parse = f.print, f.parse
+		}
+	}
+	for i, f := range printable {
+		if f != nil {
+			opRows[i-1].Hooks.Printable = f
+		}
 	}
 }
 

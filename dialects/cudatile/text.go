@@ -12,45 +12,45 @@ import (
 
 // The text of the dialect is that of NVIDIA's tileirdisasm: declarative formats in the rows, and the hooks of this table
 // for the operations whose form no format can say.
-var forms = map[ir.Code]struct {
+var forms = ir.Table[struct {
 	print func(*ir.Printer, *ir.Op)
 	parse func(*ir.Parser, *ir.ParsedOp) error
-}{
-	OpModule:                    {printModule, parseModule},
-	OpEntry:                     {printEntry, parseEntry},
-	OpGlobal:                    {printGlobal, parseGlobal},
-	OpIf:                        {printIf, parseIf},
-	OpFor:                       {printFor, parseFor},
-	OpLoop:                      {printLoop, parseLoop},
-	OpReduce:                    {printReduction, parseReduction},
-	OpScan:                      {printReduction, parseReduction},
-	OpGetTensorShape:            {printQuery, parseQuery},
-	OpGetIndexSpaceShape:        {printQuery, parseQuery},
-	OpMakeTensorView:            {printMakeTensorView, parseMakeTensorView},
-	OpMakePartitionView:         {printMakeView, parseMakeView},
-	OpMakeStridedView:           {printMakeView, parseMakeView},
-	OpMakeGatherScatterView:     {printMakeView, parseMakeView},
-	OpLoadViewTko:               {printAccess, parseAccess},
-	OpStoreViewTko:              {printAccess, parseAccess},
-	OpAtomicRedViewTko:          {printAccess, parseAccess},
-	OpMultimemLoadReduceViewTko: {printAccess, parseAccess},
-	OpMultimemReduceViewTko:     {printAccess, parseAccess},
-	OpMultimemStoreViewTko:      {printAccess, parseAccess},
+}]{
+	OpModule & ir.Place:                    {printModule, parseModule},
+	OpEntry & ir.Place:                     {printEntry, parseEntry},
+	OpGlobal & ir.Place:                    {printGlobal, parseGlobal},
+	OpIf & ir.Place:                        {printIf, parseIf},
+	OpFor & ir.Place:                       {printFor, parseFor},
+	OpLoop & ir.Place:                      {printLoop, parseLoop},
+	OpReduce & ir.Place:                    {printReduction, parseReduction},
+	OpScan & ir.Place:                      {printReduction, parseReduction},
+	OpGetTensorShape & ir.Place:            {printQuery, parseQuery},
+	OpGetIndexSpaceShape & ir.Place:        {printQuery, parseQuery},
+	OpMakeTensorView & ir.Place:            {printMakeTensorView, parseMakeTensorView},
+	OpMakePartitionView & ir.Place:         {printMakeView, parseMakeView},
+	OpMakeStridedView & ir.Place:           {printMakeView, parseMakeView},
+	OpMakeGatherScatterView & ir.Place:     {printMakeView, parseMakeView},
+	OpLoadViewTko & ir.Place:               {printAccess, parseAccess},
+	OpStoreViewTko & ir.Place:              {printAccess, parseAccess},
+	OpAtomicRedViewTko & ir.Place:          {printAccess, parseAccess},
+	OpMultimemLoadReduceViewTko & ir.Place: {printAccess, parseAccess},
+	OpMultimemReduceViewTko & ir.Place:     {printAccess, parseAccess},
+	OpMultimemStoreViewTko & ir.Place:      {printAccess, parseAccess},
 }
 
 // printable says of the ops whose form shows more than their row knows whether they have it.
-var printable = map[ir.Code]func(*ir.Op) bool{
-	OpModule: named,
-	OpEntry:  named,
-	OpGlobal: func(op *ir.Op) bool { return named(op) && Global{op}.Value() != nil },
-	OpFor: func(op *ir.Op) bool {
+var printable = ir.Table[func(*ir.Op) bool]{
+	OpModule & ir.Place: named,
+	OpEntry & ir.Place:  named,
+	OpGlobal & ir.Place: func(op *ir.Op) bool { return named(op) && Global{op}.Value() != nil },
+	OpFor & ir.Place: func(op *ir.Op) bool {
 		n := len(For{op}.InitValues())
 		return op.Body().NumArgs() == n+1 && op.NumResults() == n
 	},
-	OpLoop:               func(op *ir.Op) bool { return op.Body().NumArgs() == op.NumOperands() },
-	OpGetTensorShape:     oneResultType,
-	OpGetIndexSpaceShape: oneResultType,
-	OpMakeTensorView: func(op *ir.Op) bool {
+	OpLoop & ir.Place:               func(op *ir.Op) bool { return op.Body().NumArgs() == op.NumOperands() },
+	OpGetTensorShape & ir.Place:     oneResultType,
+	OpGetIndexSpaceShape & ir.Place: oneResultType,
+	OpMakeTensorView & ir.Place: func(op *ir.Op) bool {
 		m := MakeTensorView{op}
 		view, ok := m.Result().Type().(*TensorViewType)
 		return ok && len(m.DynamicShape()) == dynamicDims(view.Shape) && len(m.DynamicStrides()) == dynamicDims(view.Strides)
@@ -143,8 +143,8 @@ func assumeName(a Assume) string {
 			continue
 		}
 		hint := ""
-		if h := source.Def.Hooks.NameResult; h != nil {
-			hint = h(source, v.Index())
+		if source.Def.Owner == Dialect {
+			hint = nameResult(source, v.Index())
 		}
 		if hint != "" || unnamedSources[source.Code()] {
 			name += "_" + hint

@@ -21,6 +21,9 @@ func init() {
 		ID:          dialectID,
 		Ops:         opRows[:],
 		Constraints: constraints(),
+		VerifyOp:    verifyOp,
+		Fold:        fold,
+		NameResult:  nameResult,
 		Top:         "module",
 		TopName:     "kernels",
 		ParseType:   parseType,
@@ -58,11 +61,6 @@ func init() {
 			}
 			return b.Create(ir.State{Def: opRows[OpConstant.Index()-1], Loc: loc, Types: []ir.Type{t}, Attrs: []ir.Attribute{d}})
 		},
-	}
-	for _, d := range opRows {
-		d.Hooks.Fold = foldHook(d.Code)
-		d.Hooks.Verify = verifyHook(d)
-		d.Hooks.NameResult = nameResult
 	}
 }
 

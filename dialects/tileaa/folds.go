@@ -14,32 +14,26 @@ type identity func(op *ir.Op) *ir.Value
 // An attrFold is a constant that equals the result although not all operands are constant: x * 0 = 0.
 type attrFold func(op *ir.Op) *ir.DenseAttr
 
-// foldHook joins what is known about a row; nil when nothing is.
+// fold joins what is known about an operation.
 //
 //	identities first (they keep values), then partial constants, then element by element
-func foldHook(c ir.Code) func(*ir.Context, *ir.Op) []ir.FoldResult {
-	same, part, eval := identities[c], attrFolds[c], evaluators[c]
-	if same == nil && part == nil && eval == nil {
-		return nil
+func fold(op *ir.Op) []ir.FoldResult {
+	if same := identities.Of(op.Code()); same != nil {
+		if v := same(op); v != nil && v.Type() == op.Result(0).Type() {
+			return []ir.FoldResult{{Value: v}}
+		}
 	}
-	return func(_ *ir.Context, op *ir.Op) []ir.FoldResult {
-		if same != nil {
-			if v := same(op); v != nil && v.Type() == op.Result(0).Type() {
-				return []ir.FoldResult{{Value: v}}
-			}
+	if part := attrFolds.Of(op.Code()); part != nil {
+		if a := part(op); a != nil {
+			return []ir.FoldResult{{Attr: a}}
 		}
-		if part != nil {
-			if a := part(op); a != nil {
-				return []ir.FoldResult{{Attr: a}}
-			}
-		}
-		if eval != nil {
-			if a := evaluate(op, eval); a != nil {
-				return []ir.FoldResult{{Attr: a}}
-			}
-		}
-		return nil
 	}
+	if eval := evaluators.Of(op.Code()); eval != nil {
+		if a := evaluate(op, eval); a != nil {
+			return []ir.FoldResult{{Attr: a}}
+		}
+	}
+	return nil
 }
 
 // evaluate runs an evaluator over all elements of constant operands; splats take one step.

@@ -107,83 +107,83 @@ func shiftRight(op *ir.Op, w int, x, y uint64) (uint64, bool) {
 	return x >> y, true
 }
 
-var evaluators = map[ir.Code]evaluator{
-	OpAddi: wraps(func(x, y uint64) uint64 { return x + y }),
-	OpSubi: wraps(func(x, y uint64) uint64 { return x - y }),
-	OpMuli: wraps(func(x, y uint64) uint64 { return x * y }),
-	OpAndi: wraps(func(x, y uint64) uint64 { return x & y }),
-	OpOri:  wraps(func(x, y uint64) uint64 { return x | y }),
-	OpXori: wraps(func(x, y uint64) uint64 { return x ^ y }),
-	OpShli: ints(shiftLeft),
-	OpShri: ints(shiftRight),
-	OpMulhii: ints(func(_ *ir.Op, w int, x, y uint64) (uint64, bool) {
+var evaluators = ir.Table[evaluator]{
+	OpAddi & ir.Place: wraps(func(x, y uint64) uint64 { return x + y }),
+	OpSubi & ir.Place: wraps(func(x, y uint64) uint64 { return x - y }),
+	OpMuli & ir.Place: wraps(func(x, y uint64) uint64 { return x * y }),
+	OpAndi & ir.Place: wraps(func(x, y uint64) uint64 { return x & y }),
+	OpOri & ir.Place:  wraps(func(x, y uint64) uint64 { return x | y }),
+	OpXori & ir.Place: wraps(func(x, y uint64) uint64 { return x ^ y }),
+	OpShli & ir.Place: ints(shiftLeft),
+	OpShri & ir.Place: ints(shiftRight),
+	OpMulhii & ir.Place: ints(func(_ *ir.Op, w int, x, y uint64) (uint64, bool) {
 		hi, lo := bits.Mul64(x, y)
 		if w == 64 {
 			return hi, true
 		}
 		return lo >> w, true // both factors have w <= 32 bits, so hi is 0
 	}),
-	OpDivi: ints(func(op *ir.Op, w int, x, y uint64) (uint64, bool) {
+	OpDivi & ir.Place: ints(func(op *ir.Op, w int, x, y uint64) (uint64, bool) {
 		q, _, ok := DivideInts(w, x, y, signed(op), Divi{op}.Rounding())
 		return q, ok
 	}),
-	OpRemi: ints(func(op *ir.Op, w int, x, y uint64) (uint64, bool) {
+	OpRemi & ir.Place: ints(func(op *ir.Op, w int, x, y uint64) (uint64, bool) {
 		_, r, ok := DivideInts(w, x, y, signed(op), def.RoundZero)
 		return r, ok
 	}),
-	OpMaxi: ints(func(op *ir.Op, w int, x, y uint64) (uint64, bool) {
+	OpMaxi & ir.Place: ints(func(op *ir.Op, w int, x, y uint64) (uint64, bool) {
 		if bigger(op, w, x, y) {
 			return x, true
 		}
 		return y, true
 	}),
-	OpMini: ints(func(op *ir.Op, w int, x, y uint64) (uint64, bool) {
+	OpMini & ir.Place: ints(func(op *ir.Op, w int, x, y uint64) (uint64, bool) {
 		if bigger(op, w, x, y) {
 			return y, true
 		}
 		return x, true
 	}),
-	OpAbsi: func(op *ir.Op, x []uint64) (uint64, bool) {
+	OpAbsi & ir.Place: func(op *ir.Op, x []uint64) (uint64, bool) {
 		if signExtend(x[0], elemWidth(op.Operand(0))) < 0 {
 			return -x[0], true
 		}
 		return x[0], true
 	},
-	OpNegi: func(_ *ir.Op, x []uint64) (uint64, bool) { return -x[0], true },
-	OpCmpi: func(op *ir.Op, x []uint64) (uint64, bool) {
+	OpNegi & ir.Place: func(_ *ir.Op, x []uint64) (uint64, bool) { return -x[0], true },
+	OpCmpi & ir.Place: func(op *ir.Op, x []uint64) (uint64, bool) {
 		return b2u(CompareInts(elemWidth(op.Operand(0)), x[0], x[1], Cmpi{op}.Predicate(), signed(op))), true
 	},
-	OpExti: func(op *ir.Op, x []uint64) (uint64, bool) {
+	OpExti & ir.Place: func(op *ir.Op, x []uint64) (uint64, bool) {
 		if signed(op) {
 			return uint64(signExtend(x[0], elemWidth(op.Operand(0)))), true
 		}
 		return x[0], true
 	},
-	OpTrunci: func(_ *ir.Op, x []uint64) (uint64, bool) { return x[0], true },
-	OpBitcast: func(op *ir.Op, x []uint64) (uint64, bool) {
+	OpTrunci & ir.Place: func(_ *ir.Op, x []uint64) (uint64, bool) { return x[0], true },
+	OpBitcast & ir.Place: func(op *ir.Op, x []uint64) (uint64, bool) {
 		return x[0], elemWidth(op.Operand(0)) == elemWidth(op.Result(0))
 	},
-	OpSelect: func(_ *ir.Op, x []uint64) (uint64, bool) {
+	OpSelect & ir.Place: func(_ *ir.Op, x []uint64) (uint64, bool) {
 		if x[0] != 0 {
 			return x[1], true
 		}
 		return x[2], true
 	},
 
-	OpNegf: func(op *ir.Op, x []uint64) (uint64, bool) { return floatFormat(op.Operand(0)).Neg(x[0]), true },
-	OpAbsf: func(op *ir.Op, x []uint64) (uint64, bool) { return floatFormat(op.Operand(0)).Abs(x[0]), true },
-	OpAddf: floats(func(f *format, x []uint64, r rounding) uint64 { return f.Add(x[0], x[1], r) }),
-	OpSubf: floats(func(f *format, x []uint64, r rounding) uint64 { return f.Sub(x[0], x[1], r) }),
-	OpMulf: floats(func(f *format, x []uint64, r rounding) uint64 { return f.Mul(x[0], x[1], r) }),
-	OpDivf: floats(func(f *format, x []uint64, r rounding) uint64 { return f.Div(x[0], x[1], r) }),
-	OpFma:  floats(func(f *format, x []uint64, r rounding) uint64 { return f.FMA(x[0], x[1], x[2], r) }),
-	OpSqrt: floats(func(f *format, x []uint64, r rounding) uint64 { return f.Sqrt(x[0], r) }),
-	OpMaxf: extremum(true),
-	OpMinf: extremum(false),
-	OpCmpf: compareFloats,
-	OpFtof: convertFloat,
-	OpFtoi: floatToInt,
-	OpItof: intToFloat,
+	OpNegf & ir.Place: func(op *ir.Op, x []uint64) (uint64, bool) { return floatFormat(op.Operand(0)).Neg(x[0]), true },
+	OpAbsf & ir.Place: func(op *ir.Op, x []uint64) (uint64, bool) { return floatFormat(op.Operand(0)).Abs(x[0]), true },
+	OpAddf & ir.Place: floats(func(f *format, x []uint64, r rounding) uint64 { return f.Add(x[0], x[1], r) }),
+	OpSubf & ir.Place: floats(func(f *format, x []uint64, r rounding) uint64 { return f.Sub(x[0], x[1], r) }),
+	OpMulf & ir.Place: floats(func(f *format, x []uint64, r rounding) uint64 { return f.Mul(x[0], x[1], r) }),
+	OpDivf & ir.Place: floats(func(f *format, x []uint64, r rounding) uint64 { return f.Div(x[0], x[1], r) }),
+	OpFma & ir.Place:  floats(func(f *format, x []uint64, r rounding) uint64 { return f.FMA(x[0], x[1], x[2], r) }),
+	OpSqrt & ir.Place: floats(func(f *format, x []uint64, r rounding) uint64 { return f.Sqrt(x[0], r) }),
+	OpMaxf & ir.Place: extremum(true),
+	OpMinf & ir.Place: extremum(false),
+	OpCmpf & ir.Place: compareFloats,
+	OpFtof & ir.Place: convertFloat,
+	OpFtoi & ir.Place: floatToInt,
+	OpItof & ir.Place: intToFloat,
 }
 
 func lhs(op *ir.Op) *ir.Value { return op.Operand(0) }
@@ -228,32 +228,32 @@ func unchanged(op *ir.Op) *ir.Value {
 	return nil
 }
 
-var identities = map[ir.Code]identity{
-	OpAddi: neutral(0),
-	OpSubi: neutral(0),
-	OpMuli: neutral(1),
-	OpDivi: neutral(1),
-	OpShli: neutral(0),
-	OpShri: neutral(0),
-	OpXori: neutral(0),
-	OpAndi: idempotent(neutral(-1)),
-	OpOri:  idempotent(neutral(0)),
-	OpMaxi: idempotent(nil),
-	OpMini: idempotent(nil),
-	OpNegi: twice,
-	OpNegf: twice,
-	OpAddf: neutralFloat,
-	OpSubf: neutralFloat,
-	OpMulf: neutralFloat,
-	OpDivf: neutralFloat,
-	OpAbsf: absOfAbs,
-	OpOffset: func(op *ir.Op) *ir.Value {
+var identities = ir.Table[identity]{
+	OpAddi & ir.Place: neutral(0),
+	OpSubi & ir.Place: neutral(0),
+	OpMuli & ir.Place: neutral(1),
+	OpDivi & ir.Place: neutral(1),
+	OpShli & ir.Place: neutral(0),
+	OpShri & ir.Place: neutral(0),
+	OpXori & ir.Place: neutral(0),
+	OpAndi & ir.Place: idempotent(neutral(-1)),
+	OpOri & ir.Place:  idempotent(neutral(0)),
+	OpMaxi & ir.Place: idempotent(nil),
+	OpMini & ir.Place: idempotent(nil),
+	OpNegi & ir.Place: twice,
+	OpNegf & ir.Place: twice,
+	OpAddf & ir.Place: neutralFloat,
+	OpSubf & ir.Place: neutralFloat,
+	OpMulf & ir.Place: neutralFloat,
+	OpDivf & ir.Place: neutralFloat,
+	OpAbsf & ir.Place: absOfAbs,
+	OpOffset & ir.Place: func(op *ir.Op) *ir.Value {
 		if isInt(op.Operand(1), 0) {
 			return op.Operand(0)
 		}
 		return nil
 	},
-	OpSelect: func(op *ir.Op) *ir.Value {
+	OpSelect & ir.Place: func(op *ir.Op) *ir.Value {
 		if op.Operand(1) == op.Operand(2) {
 			return op.Operand(1)
 		}
@@ -269,22 +269,22 @@ var identities = map[ir.Code]identity{
 		return nil
 	},
 
-	OpBitcast:       castBack,
-	OpTrunci:        truncOfExt,
-	OpFtof:          narrowOfWiden,
-	OpPtrCast:       castBack,
-	OpIntToPtr:      func(op *ir.Op) *ir.Value { return inverse[PtrToInt](op) },
-	OpPtrToInt:      func(op *ir.Op) *ir.Value { return inverse[IntToPtr](op) },
-	OpPack:          func(op *ir.Op) *ir.Value { return inverse[Unpack](op) },
-	OpUnpack:        func(op *ir.Op) *ir.Value { return inverse[Pack](op) },
-	OpSplat:         unchanged,
-	OpBroadcast:     unchanged,
-	OpExtract:       unchanged, // one slice: its number is 0 or undefined
-	OpInsert:        unchanged,
-	OpConvertLayout: castBack,
-	OpReshape:       reshapeIdentity,
-	OpPermute:       permuteIdentity,
-	OpJoinMemToken:  oneToken,
+	OpBitcast & ir.Place:       castBack,
+	OpTrunci & ir.Place:        truncOfExt,
+	OpFtof & ir.Place:          narrowOfWiden,
+	OpPtrCast & ir.Place:       castBack,
+	OpIntToPtr & ir.Place:      func(op *ir.Op) *ir.Value { return inverse[PtrToInt](op) },
+	OpPtrToInt & ir.Place:      func(op *ir.Op) *ir.Value { return inverse[IntToPtr](op) },
+	OpPack & ir.Place:          func(op *ir.Op) *ir.Value { return inverse[Unpack](op) },
+	OpUnpack & ir.Place:        func(op *ir.Op) *ir.Value { return inverse[Pack](op) },
+	OpSplat & ir.Place:         unchanged,
+	OpBroadcast & ir.Place:     unchanged,
+	OpExtract & ir.Place:       unchanged, // one slice: its number is 0 or undefined
+	OpInsert & ir.Place:        unchanged,
+	OpConvertLayout & ir.Place: castBack,
+	OpReshape & ir.Place:       reshapeIdentity,
+	OpPermute & ir.Place:       permuteIdentity,
+	OpJoinMemToken & ir.Place:  oneToken,
 }
 
 // castBack is the source when it has the result's type, or the source of the same cast of it that has.
@@ -332,32 +332,32 @@ func cancels(op *ir.Op) *ir.DenseAttr {
 	return nil
 }
 
-var attrFolds = map[ir.Code]attrFold{
-	OpSubi:   cancels,
-	OpXori:   cancels,
-	OpMuli:   absorbing(0),
-	OpAndi:   absorbing(0),
-	OpOri:    absorbing(-1),
-	OpMulhii: absorbing(0),
-	OpRemi: func(op *ir.Op) *ir.DenseAttr {
+var attrFolds = ir.Table[attrFold]{
+	OpSubi & ir.Place:   cancels,
+	OpXori & ir.Place:   cancels,
+	OpMuli & ir.Place:   absorbing(0),
+	OpAndi & ir.Place:   absorbing(0),
+	OpOri & ir.Place:    absorbing(-1),
+	OpMulhii & ir.Place: absorbing(0),
+	OpRemi & ir.Place: func(op *ir.Op) *ir.DenseAttr {
 		if isInt(rhs(op), 1) {
 			return SplatOf(AsTile(op.Result(0)), 0)
 		}
 		return nil
 	},
-	OpCmpi: func(op *ir.Op) *ir.DenseAttr {
+	OpCmpi & ir.Place: func(op *ir.Op) *ir.DenseAttr {
 		if lhs(op) != rhs(op) {
 			return nil
 		}
 		return SplatOf(AsTile(op.Result(0)), b2u(ordered(Cmpi{op}.Predicate(), false, true)))
 	},
-	OpSplat:         splatOfConstant,
-	OpBroadcast:     splatOfConstant,
-	OpReshape:       reshapeConstant,
-	OpPermute:       permuteConstant,
-	OpExtract:       splatOfConstant,
-	OpCat:           catConstant,
-	OpConvertLayout: reshapeConstant,
-	OpAssume:        func(op *ir.Op) *ir.DenseAttr { return ConstantOf(op.Operand(0)) },
-	OpIota:          shortIota,
+	OpSplat & ir.Place:         splatOfConstant,
+	OpBroadcast & ir.Place:     splatOfConstant,
+	OpReshape & ir.Place:       reshapeConstant,
+	OpPermute & ir.Place:       permuteConstant,
+	OpExtract & ir.Place:       splatOfConstant,
+	OpCat & ir.Place:           catConstant,
+	OpConvertLayout & ir.Place: reshapeConstant,
+	OpAssume & ir.Place:        func(op *ir.Op) *ir.DenseAttr { return ConstantOf(op.Operand(0)) },
+	OpIota & ir.Place:          shortIota,
 }

@@ -102,7 +102,7 @@ func TestIntegerFoldsAgreeWithPlainArithmeticOnAllEightBitPairs(t *testing.T) {
 			if tt.set != nil {
 				tt.set(op)
 			}
-			return op.Def.Hooks.Fold(c, op)
+			return ir.Fold(op)
 		}
 		for y := uint64(0); y < 256; y++ {
 			xs, want := make([]uint64, 256), make([]uint64, 256)
@@ -147,11 +147,11 @@ func TestFoldsOfUnequalElements(t *testing.T) {
 	x := NewConstant(b, tile, DenseOf(tile, []uint64{1, 2, 3, 4})).Result()
 	y := NewConstant(b, tile, DenseOf(tile, []uint64{4, 3, 2, 1})).Result()
 	sum := NewAddi(b, x, y, AddiOptions{}).Op
-	if d := sum.Def.Hooks.Fold(c, sum)[0].Attr.(*ir.DenseAttr); !d.Splat || ElementBits(d, 0) != 5 {
+	if d := ir.Fold(sum)[0].Attr.(*ir.DenseAttr); !d.Splat || ElementBits(d, 0) != 5 {
 		t.Errorf("the sum is %v, want a splat of 5", d)
 	}
 	product := NewMuli(b, x, y, MuliOptions{}).Op
-	d := product.Def.Hooks.Fold(c, product)[0].Attr.(*ir.DenseAttr)
+	d := ir.Fold(product)[0].Attr.(*ir.DenseAttr)
 	for i, want := range []uint64{4, 6, 6, 4} {
 		if got := ElementBits(d, i); got != want {
 			t.Errorf("element %d of the product is %d, want %d", i, got, want)

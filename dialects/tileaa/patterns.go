@@ -115,7 +115,7 @@ func reassociate(b *ir.Builder, op *ir.Op) bool {
 	}
 	// the constant is computed at once, so that a long sum takes one sweep
 	both := sameOp(b, op, inner.Operand(1), op.Operand(1))
-	folded := op.Def.Hooks.Fold(b.Ctx, both.DefiningOp())
+	folded := fold(both.DefiningOp())
 	if len(folded) == 1 && folded[0].Attr != nil {
 		both.DefiningOp().Erase()
 		both = NewConstant(b, op.Result(0).Type(), folded[0].Attr.(*ir.DenseAttr)).Result()

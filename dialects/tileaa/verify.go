@@ -14,34 +14,14 @@ type verifier func(op *ir.Op) string
 // rowSaysAll is the verifier of an op whose row, with its sets of types and its rules, says all that must hold.
 func rowSaysAll(*ir.Op) string { return "" }
 
-// verifyHook reports the sentence. Every row has a verifier, or rules that relate all its operands and results.
-func verifyHook(row *ir.OpDef) func(*ir.Context, *ir.Op) bool {
-	check := verifiers[row.Code]
-	switch {
-	case check == nil && rulesRelateAll(row):
-		check = rowSaysAll
-	case check == nil:
-		panic("BUG: " + row.FullName() + " has no verifier")
-	}
-	return func(c *ir.Context, op *ir.Op) bool {
+// verifyOp reports the sentence of an op's verifier. Every row has one, or rules that relate all its operands and results.
+func verifyOp(c *ir.Context, op *ir.Op) bool {
+	if check := verifiers.Of(op.Code()); check != nil {
 		if wrong := check(op); wrong != "" {
 			return c.Error(op, "%s", wrong)
 		}
-		return true
 	}
-}
-
-// rulesRelateAll reports whether a row works element by element and its rules tie every operand and result to another.
-func rulesRelateAll(row *ir.OpDef) bool {
-	tied := func(name string) bool {
-		return slices.ContainsFunc(row.Same, func(r ir.SameRule) bool { return slices.Contains(r.Names, name) })
-	}
-	for i := range row.NumOperandDefs() {
-		if !tied(row.OperandDef(i).Name) {
-			return false
-		}
-	}
-	return row.Traits.Has(ir.Elementwise) && !slices.ContainsFunc(row.Results, func(r ir.ResultDef) bool { return !tied(r.Name) })
+	return true
 }
 
 // of makes the verifier of one kind of op.
@@ -156,38 +136,38 @@ func axisInRange(op *ir.Op) string {
 	return ""
 }
 
-var verifiers = map[ir.Code]verifier{
-	OpModule: rowSaysAll, OpEntry: rowSaysAll, OpGlobal: rowSaysAll, OpGetGlobal: rowSaysAll,
+var verifiers = ir.Table[verifier]{
+	OpModule & ir.Place: rowSaysAll, OpEntry & ir.Place: rowSaysAll, OpGlobal & ir.Place: rowSaysAll, OpGetGlobal & ir.Place: rowSaysAll,
 
-	OpSelect: of(func(s Select) string {
+	OpSelect & ir.Place: of(func(s Select) string {
 		if !sameShape(AsTile(s.Cond()), AsTile(s.Result())) {
 			return "needs a condition of i1 in the shape of the result"
 		}
 		return ""
 	}),
 
-	OpBitcast: of(func(c Bitcast) string {
+	OpBitcast & ir.Place: of(func(c Bitcast) string {
 		if ElemBits(AsTile(c.Source()).Elem) != ElemBits(AsTile(c.Result()).Elem) {
 			return "needs elements of equal width"
 		}
 		return ""
 	}),
-	OpExti:   of(func(c Exti) string { return wider("result", c.Result(), "source", c.Source()) }),
-	OpTrunci: of(func(c Trunci) string { return wider("source", c.Source(), "result", c.Result()) }),
-	OpOffset: of(func(o Offset) string {
+	OpExti & ir.Place:   of(func(c Exti) string { return wider("result", c.Result(), "source", c.Source()) }),
+	OpTrunci & ir.Place: of(func(c Trunci) string { return wider("source", c.Source(), "result", c.Result()) }),
+	OpOffset & ir.Place: of(func(o Offset) string {
 		if o.Ptr().Type() != o.Result().Type() {
 			return "needs equal types of ptr and result"
 		}
 		return ""
 	}),
-	OpPack: of(func(p Pack) string {
+	OpPack & ir.Place: of(func(p Pack) string {
 		s, r := AsTile(p.Source()), AsTile(p.Result())
 		if len(s.Shape) != 1 || len(r.Shape) != 1 || !ir.IsInt(r.Elem, 8) || s.Shape[0]*int64(ElemBits(s.Elem)) != 8*r.Shape[0] {
 			return "needs rank-1 tiles of as many bits, bytes as result"
 		}
 		return ""
 	}),
-	OpUnpack: of(func(p Unpack) string {
+	OpUnpack & ir.Place: of(func(p Unpack) string {
 		s, r := AsTile(p.Source()), AsTile(p.Result())
 		if len(s.Shape) != 1 || len(r.Shape) != 1 || !ir.IsInt(s.Elem, 8) || r.Shape[0]*int64(ElemBits(r.Elem)) != 8*s.Shape[0] {
 			return "needs rank-1 tiles of as many bits, bytes as source"
@@ -195,7 +175,7 @@ var verifiers = map[ir.Code]verifier{
 		return ""
 	}),
 
-	OpConstant: of(func(c Constant) string {
+	OpConstant & ir.Place: of(func(c Constant) string {
 		d, t := c.Value(), AsTile(c.Result())
 		if d.Type == nil || !sameTileBut(d.Type, t) {
 			return "needs a value of the type of the result"
@@ -209,23 +189,23 @@ var verifiers = map[ir.Code]verifier{
 		}
 		return ""
 	}),
-	OpIota: of(func(i Iota) string {
+	OpIota & ir.Place: of(func(i Iota) string {
 		if len(AsTile(i.Result()).Shape) != 1 {
 			return "needs a rank-1 tile of integers as result"
 		}
 		return ""
 	}),
-	OpSplat: of(func(s Splat) string {
+	OpSplat & ir.Place: of(func(s Splat) string {
 		if AsTile(s.Source()).Elem != AsTile(s.Result()).Elem {
 			return "needs a source with the element type of the result"
 		}
 		return ""
 	}),
-	OpBroadcast: shapes(func(_ *ir.Op, s, r []int64) bool {
+	OpBroadcast & ir.Place: shapes(func(_ *ir.Op, s, r []int64) bool {
 		return slices.EqualFunc(s, r, func(a, b int64) bool { return a == b || a == 1 })
 	}),
-	OpReshape: shapes(func(_ *ir.Op, s, r []int64) bool { return product(s) == product(r) }),
-	OpPermute: shapes(func(op *ir.Op, s, r []int64) bool {
+	OpReshape & ir.Place: shapes(func(_ *ir.Op, s, r []int64) bool { return product(s) == product(r) }),
+	OpPermute & ir.Place: shapes(func(op *ir.Op, s, r []int64) bool {
 		p := permutation(op)
 		if len(p) != len(s) || len(r) != len(s) {
 			return false
@@ -239,23 +219,23 @@ var verifiers = map[ir.Code]verifier{
 		}
 		return true
 	}),
-	OpExtract: shapes(func(op *ir.Op, s, r []int64) bool {
+	OpExtract & ir.Place: shapes(func(op *ir.Op, s, r []int64) bool {
 		return len(Extract{op}.Indices()) == len(s) && slices.EqualFunc(s, r, divisible)
 	}),
-	OpConvertLayout: shapes(func(_ *ir.Op, s, r []int64) bool { return slices.Equal(s, r) }),
-	OpInsert: of(func(i Insert) string {
+	OpConvertLayout & ir.Place: shapes(func(_ *ir.Op, s, r []int64) bool { return slices.Equal(s, r) }),
+	OpInsert & ir.Place: of(func(i Insert) string {
 		s, d, r := AsTile(i.Source()), AsTile(i.Dest()), AsTile(i.Result())
 		if d.Elem != r.Elem || !sameShape(d, r) || s.Elem != d.Elem || len(i.Indices()) != len(d.Shape) || !slices.EqualFunc(d.Shape, s.Shape, divisible) {
 			return "needs a result like the destination and a source whose dimensions divide it, with one slice number for each"
 		}
 		return ""
 	}),
-	OpCat: of(verifyCat),
+	OpCat & ir.Place: of(verifyCat),
 
-	OpDot: of(verifyDot), OpDotScaled: of(verifyDot),
-	OpReduce: of(verifyCombine), OpScan: of(verifyCombine),
+	OpDot & ir.Place: of(verifyDot), OpDotScaled & ir.Place: of(verifyDot),
+	OpReduce & ir.Place: of(verifyCombine), OpScan & ir.Place: of(verifyCombine),
 
-	OpMakeMemref: of(func(m MakeMemref) string {
+	OpMakeMemref & ir.Place: of(func(m MakeMemref) string {
 		t, elem := m.Result().Type().(*MemrefType), AsTile(m.Base()).Elem.(*PtrType).Elem
 		switch {
 		case len(t.Strides) != len(t.Shape):
@@ -267,62 +247,62 @@ var verifiers = map[ir.Code]verifier{
 		}
 		return ""
 	}),
-	OpBlockTile:      of(verifyBlock),
-	OpTiledLoad:      blockAccess("result", func(op *ir.Op) *ir.Value { return TiledLoad{op}.Result() }),
-	OpTiledStore:     blockAccess("value", func(op *ir.Op) *ir.Value { return TiledStore{op}.Value() }),
-	OpTiledAtomic:    blockAccess("value", func(op *ir.Op) *ir.Value { return TiledAtomic{op}.Value() }),
-	OpMultimemStore:  blockAccess("value", func(op *ir.Op) *ir.Value { return MultimemStore{op}.Value() }),
-	OpMultimemReduce: blockAccess("value", func(op *ir.Op) *ir.Value { return MultimemReduce{op}.Value() }),
-	OpMultimemLoad:   blockAccess("result", func(op *ir.Op) *ir.Value { return MultimemLoad{op}.Result() }),
-	OpLoad: all(ptrAccess("result", func(op *ir.Op) []*ir.Value { return []*ir.Value{Load{op}.Result()} }), of(func(l Load) string {
+	OpBlockTile & ir.Place:      of(verifyBlock),
+	OpTiledLoad & ir.Place:      blockAccess("result", func(op *ir.Op) *ir.Value { return TiledLoad{op}.Result() }),
+	OpTiledStore & ir.Place:     blockAccess("value", func(op *ir.Op) *ir.Value { return TiledStore{op}.Value() }),
+	OpTiledAtomic & ir.Place:    blockAccess("value", func(op *ir.Op) *ir.Value { return TiledAtomic{op}.Value() }),
+	OpMultimemStore & ir.Place:  blockAccess("value", func(op *ir.Op) *ir.Value { return MultimemStore{op}.Value() }),
+	OpMultimemReduce & ir.Place: blockAccess("value", func(op *ir.Op) *ir.Value { return MultimemReduce{op}.Value() }),
+	OpMultimemLoad & ir.Place:   blockAccess("result", func(op *ir.Op) *ir.Value { return MultimemLoad{op}.Result() }),
+	OpLoad & ir.Place: all(ptrAccess("result", func(op *ir.Op) []*ir.Value { return []*ir.Value{Load{op}.Result()} }), of(func(l Load) string {
 		if p := l.Padding(); p != nil && !sameTileBut(p.Type(), AsTile(l.Result())) {
 			return "needs padding like the result"
 		}
 		return ""
 	})),
-	OpStore: ptrAccess("value", func(op *ir.Op) []*ir.Value { return []*ir.Value{Store{op}.Value()} }),
-	OpAtomicRmw: ptrAccess("value", func(op *ir.Op) []*ir.Value {
+	OpStore & ir.Place: ptrAccess("value", func(op *ir.Op) []*ir.Value { return []*ir.Value{Store{op}.Value()} }),
+	OpAtomicRmw & ir.Place: ptrAccess("value", func(op *ir.Op) []*ir.Value {
 		return []*ir.Value{AtomicRmw{op}.Arg(), AtomicRmw{op}.Result()}
 	}),
-	OpAtomicCas: ptrAccess("value", func(op *ir.Op) []*ir.Value {
+	OpAtomicCas & ir.Place: ptrAccess("value", func(op *ir.Op) []*ir.Value {
 		return []*ir.Value{AtomicCas{op}.Cmp(), AtomicCas{op}.Value(), AtomicCas{op}.Result()}
 	}),
-	OpCreateMemToken: rowSaysAll, OpJoinMemToken: rowSaysAll, OpFenceAlias: rowSaysAll, OpGdcWait: rowSaysAll,
-	OpGdcLaunchDependents: rowSaysAll,
-	OpAlloca: of(func(a Alloca) string {
+	OpCreateMemToken & ir.Place: rowSaysAll, OpJoinMemToken & ir.Place: rowSaysAll, OpFenceAlias & ir.Place: rowSaysAll, OpGdcWait & ir.Place: rowSaysAll,
+	OpGdcLaunchDependents & ir.Place: rowSaysAll,
+	OpAlloca & ir.Place: of(func(a Alloca) string {
 		if n := a.Alignment(); a.NumElem() < 1 || n < 0 || n&(n-1) != 0 {
 			return "needs at least one element, and a power of two as alignment"
 		}
 		return ""
 	}),
-	OpProgramId: axisInRange, OpNumPrograms: axisInRange,
+	OpProgramId & ir.Place: axisInRange, OpNumPrograms & ir.Place: axisInRange,
 
-	OpFor:      of(verifyFor),
-	OpLoop:     of(verifyLoop),
-	OpIf:       of(verifyIf),
-	OpYield:    inside(OpIf, OpReduce, OpScan, OpRoles, OpRole),
-	OpBreak:    inside(OpLoop, OpIf),
-	OpContinue: inside(OpFor, OpLoop, OpIf),
-	OpReturn:   inside(OpEntry, OpIf, OpLoop),
-	OpPrint:    rowSaysAll, OpAssert: rowSaysAll,
+	OpFor & ir.Place:      of(verifyFor),
+	OpLoop & ir.Place:     of(verifyLoop),
+	OpIf & ir.Place:       of(verifyIf),
+	OpYield & ir.Place:    inside(OpIf, OpReduce, OpScan, OpRoles, OpRole),
+	OpBreak & ir.Place:    inside(OpLoop, OpIf),
+	OpContinue & ir.Place: inside(OpFor, OpLoop, OpIf),
+	OpReturn & ir.Place:   inside(OpEntry, OpIf, OpLoop),
+	OpPrint & ir.Place:    rowSaysAll, OpAssert & ir.Place: rowSaysAll,
 
-	OpRoles: of(verifyRoles),
-	OpRole: all(inside(OpRoles), of(func(r Role) string {
+	OpRoles & ir.Place: of(verifyRoles),
+	OpRole & ir.Place: all(inside(OpRoles), of(func(r Role) string {
 		if n := r.Warps(); n < 1 || n > 32 || n&(n-1) != 0 {
 			return fmt.Sprintf("has %d warps, which is no power of two up to 32", n)
 		}
 		return ""
 	})),
 
-	OpAllocShared: rowSaysAll, OpAllocRing: rowSaysAll,
-	OpAllocPipeline: of(func(a AllocPipeline) string {
+	OpAllocShared & ir.Place: rowSaysAll, OpAllocRing & ir.Place: rowSaysAll,
+	OpAllocPipeline & ir.Place: of(func(a AllocPipeline) string {
 		if a.Producers() < 1 || a.Consumers() < 1 {
 			return "needs somebody who fills slots, and somebody who reads them"
 		}
 		return ""
 	}),
-	OpProducerAcquire: rowSaysAll, OpProducerCommit: rowSaysAll, OpConsumerWait: rowSaysAll, OpConsumerRelease: rowSaysAll,
-	OpRingSlot: of(func(s RingSlot) string {
+	OpProducerAcquire & ir.Place: rowSaysAll, OpProducerCommit & ir.Place: rowSaysAll, OpConsumerWait & ir.Place: rowSaysAll, OpConsumerRelease & ir.Place: rowSaysAll,
+	OpRingSlot & ir.Place: of(func(s RingSlot) string {
 		r := s.Ring().Type().(*RingType)
 		if s.Result().Type() != r.Buffer {
 			return "needs a result like the buffers of the ring"
@@ -332,31 +312,31 @@ var verifiers = map[ir.Code]verifier{
 		}
 		return ""
 	}),
-	OpRingNext: of(func(n RingNext) string {
+	OpRingNext & ir.Place: of(func(n RingNext) string {
 		if n.Slots() < 1 {
 			return "needs at least one slot"
 		}
 		return ""
 	}),
-	OpBufferStore:   of(func(s BufferStore) string { return bufferLike(s.Buffer(), AsTile(s.Value())) }),
-	OpBufferLoad:    of(func(l BufferLoad) string { return bufferLike(l.Buffer(), AsTile(l.Result())) }),
-	OpBufferExtract: of(func(e BufferExtract) string { return bufferSlice(e.Buffer(), AsTile(e.Result()), e.Indices()) }),
-	OpBufferInsert:  of(func(i BufferInsert) string { return bufferSlice(i.Buffer(), AsTile(i.Value()), i.Indices()) }),
-	OpAsyncCopy: of(func(c AsyncCopy) string {
+	OpBufferStore & ir.Place:   of(func(s BufferStore) string { return bufferLike(s.Buffer(), AsTile(s.Value())) }),
+	OpBufferLoad & ir.Place:    of(func(l BufferLoad) string { return bufferLike(l.Buffer(), AsTile(l.Result())) }),
+	OpBufferExtract & ir.Place: of(func(e BufferExtract) string { return bufferSlice(e.Buffer(), AsTile(e.Result()), e.Indices()) }),
+	OpBufferInsert & ir.Place:  of(func(i BufferInsert) string { return bufferSlice(i.Buffer(), AsTile(i.Value()), i.Indices()) }),
+	OpAsyncCopy & ir.Place: of(func(c AsyncCopy) string {
 		b, t := c.Buffer().Type().(*BufferType), c.Block().Type().(*BlockType)
 		if b.Elem != t.Elem || !slices.Equal(b.Shape, t.Shape) {
 			return "needs a buffer of the shape and elements of the block"
 		}
 		return ""
 	}),
-	OpAsyncCommit: rowSaysAll,
-	OpAsyncWait: of(func(w AsyncWait) string {
+	OpAsyncCommit & ir.Place: rowSaysAll,
+	OpAsyncWait & ir.Place: of(func(w AsyncWait) string {
 		if w.Pending() < 0 {
 			return fmt.Sprintf("waits until %d groups are pending, which is no number of groups", w.Pending())
 		}
 		return ""
 	}),
-	OpBarrier: of(func(b Barrier) string {
+	OpBarrier & ir.Place: of(func(b Barrier) string {
 		id, _ := b.Id()
 		threads, some := b.Threads()
 		switch {

@@ -107,7 +107,7 @@ func (c *canonicalizer) visit(op *ir.Op) bool {
 	if op.Traits().Has(ir.ConstantLike) {
 		return c.constants != nil && c.constants.keep(op)
 	}
-	if fold := op.Def.Hooks.Fold; fold != nil && c.fold(op, fold(c.ctx, op)) {
+	if c.fold(op, ir.Fold(op)) {
 		return true
 	}
 	if p := c.patterns[op.Code()]; p != nil {

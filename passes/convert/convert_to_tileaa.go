@@ -121,9 +121,9 @@ func (c *converter) region(op *ir.Op, from, to *ir.Region) {
 }
 
 func (c *converter) op(op *ir.Op) {
-	row, ok := conversions[op.Code()]
+	row := conversions.Of(op.Code())
 	switch {
-	case !ok:
+	case !row.known():
 		c.unsupported(op, "")
 	case !row.multicast && onMulticast(op):
 		c.unsupported(op, "on multicast memory")

@@ -165,7 +165,7 @@ func (f *Facts) findAffine(v *ir.Value) (affine, bool) {
 	case op == nil || op.Def.Dialect != tileaa.Dialect.Name:
 		return affine{}, false
 	}
-	if same := affineOf[op.Code()]; same != nil {
+	if same := affineOf.Of(op.Code()); same != nil {
 		if a, ok := same(f, op, t); ok {
 			return a, true
 		}
@@ -193,25 +193,25 @@ func elementwise(op *ir.Op) bool {
 			return false
 		}
 	}
-	return transfers[op.Code()] != nil
+	return transfers.Of(op.Code()) != nil
 }
 
 // affineOf finds the form of a result from those of the operands.
-var affineOf map[ir.Code]func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool)
+var affineOf ir.Table[func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool)]
 
 func init() {
-	affineOf = map[ir.Code]func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool){
-		tileaa.OpIota: func(_ *Facts, _ *ir.Op, t *tileaa.TileType) (affine, bool) {
+	affineOf = ir.Table[func(*Facts, *ir.Op, *tileaa.TileType) (affine, bool)]{
+		tileaa.OpIota & ir.Place: func(_ *Facts, _ *ir.Op, t *tileaa.TileType) (affine, bool) {
 			w := ir.BitWidth(t.Elem)
 			if t.Shape[0] <= 1<<(w-1) {
 				w = 64 // no number of it is negative
 			}
 			return affine{[]int64{1}, w}, true
 		},
-		tileaa.OpSplat: func(_ *Facts, _ *ir.Op, t *tileaa.TileType) (affine, bool) {
+		tileaa.OpSplat & ir.Place: func(_ *Facts, _ *ir.Op, t *tileaa.TileType) (affine, bool) {
 			return affine{make([]int64, len(t.Shape)), 64}, true
 		},
-		tileaa.OpBroadcast: func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
+		tileaa.OpBroadcast & ir.Place: func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
 			return f.renamed(op, t, func(from []int64, c []int64) []int64 {
 				out := slices.Clone(c)
 				for d := range out {
@@ -222,10 +222,10 @@ func init() {
 				return out
 			})
 		},
-		tileaa.OpReshape: func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
+		tileaa.OpReshape & ir.Place: func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
 			return f.renamed(op, t, func(from []int64, c []int64) []int64 { return reshaped(from, c, t.Shape) })
 		},
-		tileaa.OpPermute: func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
+		tileaa.OpPermute & ir.Place: func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
 			p := ir.Cast[tileaa.Permute](op).Permutation()
 			return f.renamed(op, t, func(_ []int64, c []int64) []int64 {
 				out := make([]int64, len(c))
@@ -235,26 +235,26 @@ func init() {
 				return out
 			})
 		},
-		tileaa.OpAssume:        passed,
-		tileaa.OpConvertLayout: passed,
-		tileaa.OpExti: func(f *Facts, op *ir.Op, _ *tileaa.TileType) (affine, bool) {
+		tileaa.OpAssume & ir.Place:        passed,
+		tileaa.OpConvertLayout & ir.Place: passed,
+		tileaa.OpExti & ir.Place: func(f *Facts, op *ir.Op, _ *tileaa.TileType) (affine, bool) {
 			a, ok := f.affine(op.Operand(0))
 			if !signed(op) {
 				a.bits = min(a.bits, f.Of(op.Operand(0)).Width)
 			}
 			return a, ok
 		},
-		tileaa.OpTrunci: func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
+		tileaa.OpTrunci & ir.Place: func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
 			a, ok := f.affine(op.Operand(0))
 			a.bits = min(a.bits, ir.BitWidth(t.Elem))
 			return a, ok
 		},
-		tileaa.OpAddi: func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) { return f.sum(op, ir.BitWidth(t.Elem), 1) },
-		tileaa.OpSubi: func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
+		tileaa.OpAddi & ir.Place: func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) { return f.sum(op, ir.BitWidth(t.Elem), 1) },
+		tileaa.OpSubi & ir.Place: func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
 			return f.sum(op, ir.BitWidth(t.Elem), -1)
 		},
-		tileaa.OpOffset: func(f *Facts, op *ir.Op, _ *tileaa.TileType) (affine, bool) { return f.sum(op, 64, 1) },
-		tileaa.OpMuli: func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
+		tileaa.OpOffset & ir.Place: func(f *Facts, op *ir.Op, _ *tileaa.TileType) (affine, bool) { return f.sum(op, 64, 1) },
+		tileaa.OpMuli & ir.Place: func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
 			for i := range 2 {
 				if c, ok := f.Of(op.Operand(1 - i)).Constant(); ok {
 					return f.scaled(op.Operand(i), signExtend(c, ir.BitWidth(t.Elem)), ir.BitWidth(t.Elem))
@@ -262,7 +262,7 @@ func init() {
 			}
 			return affine{}, false
 		},
-		tileaa.OpShli: func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
+		tileaa.OpShli & ir.Place: func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
 			c, ok := f.Of(op.Operand(1)).Constant()
 			if !ok || c >= 32 {
 				return affine{}, false

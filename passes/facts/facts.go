@@ -88,7 +88,7 @@ func (f *Facts) ofResult(op *ir.Op, v *ir.Value) Fact {
 		}
 		return f.resultOf(flow, v)
 	}
-	if transfer := transfers[op.Code()]; transfer != nil && v.Index() == 0 {
+	if transfer := transfers.Of(op.Code()); transfer != nil && v.Index() == 0 {
 		r := unknown(v.Type())
 		if r.Width == 0 {
 			return r

@@ -11,7 +11,7 @@ import (
 
 // transfers compute the fact of result 0 from the facts of the operands, one function per op; r comes unknown, with the
 // width and rank of the result, and is refined afterwards. Ops that are not here make unknown values.
-var transfers map[ir.Code]func(f *Facts, op *ir.Op, r *Fact)
+var transfers ir.Table[func(f *Facts, op *ir.Op, r *Fact)]
 
 func signed(op *ir.Op) bool { return ir.Cast[tileaa.SignedOp](op).Signedness() == def.Signed }
 
@@ -50,35 +50,35 @@ func disjoint(x, y Fact) bool {
 }
 
 func init() {
-	transfers = map[ir.Code]func(*Facts, *ir.Op, *Fact){
-		tileaa.OpAddi: binary(func(op *ir.Op, r *Fact, x, y Fact) { add(r, x, y, overflow(op)) },
+	transfers = ir.Table[func(*Facts, *ir.Op, *Fact)]{
+		tileaa.OpAddi & ir.Place: binary(func(op *ir.Op, r *Fact, x, y Fact) { add(r, x, y, overflow(op)) },
 			func(_ *ir.Op, r *Fact, x, y Fact) { r.addAxes(x, y, 0) }),
-		tileaa.OpSubi: binary(func(op *ir.Op, r *Fact, x, y Fact) { sub(r, x, y, overflow(op)) },
+		tileaa.OpSubi & ir.Place: binary(func(op *ir.Op, r *Fact, x, y Fact) { sub(r, x, y, overflow(op)) },
 			func(_ *ir.Op, r *Fact, x, y Fact) { r.subAxes(x, y) }),
-		tileaa.OpMuli:   binary(func(op *ir.Op, r *Fact, x, y Fact) { mul(r, x, y, overflow(op)) }, mulAxes),
-		tileaa.OpMulhii: binary(func(_ *ir.Op, r *Fact, x, y Fact) { mulHigh(r, x, y) }, nil),
-		tileaa.OpDivi: binary(func(op *ir.Op, r *Fact, x, y Fact) { divide(r, x, y, signed(op), ir.Cast[tileaa.Divi](op).Rounding()) },
+		tileaa.OpMuli & ir.Place:   binary(func(op *ir.Op, r *Fact, x, y Fact) { mul(r, x, y, overflow(op)) }, mulAxes),
+		tileaa.OpMulhii & ir.Place: binary(func(_ *ir.Op, r *Fact, x, y Fact) { mulHigh(r, x, y) }, nil),
+		tileaa.OpDivi & ir.Place: binary(func(op *ir.Op, r *Fact, x, y Fact) { divide(r, x, y, signed(op), ir.Cast[tileaa.Divi](op).Rounding()) },
 			func(op *ir.Op, r *Fact, x, y Fact) { r.divAxes(x, y, signed(op), ir.Cast[tileaa.Divi](op).Rounding()) }),
-		tileaa.OpRemi: binary(func(op *ir.Op, r *Fact, x, y Fact) { remainder(r, x, y, signed(op)) },
+		tileaa.OpRemi & ir.Place: binary(func(op *ir.Op, r *Fact, x, y Fact) { remainder(r, x, y, signed(op)) },
 			func(op *ir.Op, r *Fact, x, y Fact) { r.remAxes(x, y, signed(op)) }),
-		tileaa.OpMaxi: binary(func(op *ir.Op, r *Fact, x, y Fact) { larger(r, x, y, signed(op)) },
+		tileaa.OpMaxi & ir.Place: binary(func(op *ir.Op, r *Fact, x, y Fact) { larger(r, x, y, signed(op)) },
 			func(op *ir.Op, r *Fact, x, y Fact) { extremumAxes(r, y, x, x, y, signed(op)) }),
-		tileaa.OpMini: binary(func(op *ir.Op, r *Fact, x, y Fact) { smaller(r, x, y, signed(op)) },
+		tileaa.OpMini & ir.Place: binary(func(op *ir.Op, r *Fact, x, y Fact) { smaller(r, x, y, signed(op)) },
 			func(op *ir.Op, r *Fact, x, y Fact) { extremumAxes(r, x, y, x, y, signed(op)) }),
-		tileaa.OpAndi: binary(func(_ *ir.Op, r *Fact, x, y Fact) { and(r, x, y) },
+		tileaa.OpAndi & ir.Place: binary(func(_ *ir.Op, r *Fact, x, y Fact) { and(r, x, y) },
 			func(_ *ir.Op, r *Fact, x, y Fact) {
 				if mask, ok := y.Constant(); ok {
 					r.maskAxes(x, mask)
 				}
 			}),
-		tileaa.OpOri:  binary(func(_ *ir.Op, r *Fact, x, y Fact) { or(r, x, y) }, sumAxes),
-		tileaa.OpXori: binary(func(_ *ir.Op, r *Fact, x, y Fact) { xor(r, x, y) }, sumAxes),
-		tileaa.OpShli: binary(func(op *ir.Op, r *Fact, x, y Fact) { shiftLeft(r, x, y, overflow(op)) }, nil),
-		tileaa.OpShri: binary(func(op *ir.Op, r *Fact, x, y Fact) { shiftRight(r, x, y, signed(op)) },
+		tileaa.OpOri & ir.Place:  binary(func(_ *ir.Op, r *Fact, x, y Fact) { or(r, x, y) }, sumAxes),
+		tileaa.OpXori & ir.Place: binary(func(_ *ir.Op, r *Fact, x, y Fact) { xor(r, x, y) }, sumAxes),
+		tileaa.OpShli & ir.Place: binary(func(op *ir.Op, r *Fact, x, y Fact) { shiftLeft(r, x, y, overflow(op)) }, nil),
+		tileaa.OpShri & ir.Place: binary(func(op *ir.Op, r *Fact, x, y Fact) { shiftRight(r, x, y, signed(op)) },
 			func(op *ir.Op, r *Fact, x, y Fact) { r.shiftAxes(x, y, signed(op)) }),
-		tileaa.OpAbsi: unary(func(_ *ir.Op, r *Fact, x Fact) { absolute(r, x) }),
-		tileaa.OpNegi: unary(func(op *ir.Op, r *Fact, x Fact) { negate(r, x, overflow(op)) }),
-		tileaa.OpCmpi: binary(func(op *ir.Op, r *Fact, x, y Fact) {
+		tileaa.OpAbsi & ir.Place: unary(func(_ *ir.Op, r *Fact, x Fact) { absolute(r, x) }),
+		tileaa.OpNegi & ir.Place: unary(func(op *ir.Op, r *Fact, x Fact) { negate(r, x, overflow(op)) }),
+		tileaa.OpCmpi & ir.Place: binary(func(op *ir.Op, r *Fact, x, y Fact) {
 			if outcome, ok := decided(x, y, ir.Cast[tileaa.Cmpi](op).Predicate(), signed(op)); ok {
 				r.UMin, r.UMax = 0, 0
 				if outcome {
@@ -88,40 +88,40 @@ func init() {
 		}, func(op *ir.Op, r *Fact, x, y Fact) {
 			r.compareAxes(x, y, ir.Cast[tileaa.Cmpi](op).Predicate(), signed(op))
 		}),
-		tileaa.OpSelect: selectFact,
+		tileaa.OpSelect & ir.Place: selectFact,
 
-		tileaa.OpExti: unary(func(op *ir.Op, r *Fact, x Fact) {
+		tileaa.OpExti & ir.Place: unary(func(op *ir.Op, r *Fact, x Fact) {
 			extend(r, x, signed(op))
 			r.widenAxes(x, signed(op))
 		}),
-		tileaa.OpTrunci: unary(func(op *ir.Op, r *Fact, x Fact) {
+		tileaa.OpTrunci & ir.Place: unary(func(op *ir.Op, r *Fact, x Fact) {
 			shorten(r, x, overflow(op))
 			r.keepAxes(x)
 		}),
-		tileaa.OpBitcast:  unary(same),
-		tileaa.OpIntToPtr: castPointer,
-		tileaa.OpPtrToInt: castPointer,
-		tileaa.OpPtrCast:  castPointer,
-		tileaa.OpOffset:   offsetFact,
+		tileaa.OpBitcast & ir.Place:  unary(same),
+		tileaa.OpIntToPtr & ir.Place: castPointer,
+		tileaa.OpPtrToInt & ir.Place: castPointer,
+		tileaa.OpPtrCast & ir.Place:  castPointer,
+		tileaa.OpOffset & ir.Place:   offsetFact,
 
-		tileaa.OpConstant:      constantFact,
-		tileaa.OpIota:          iotaFact,
-		tileaa.OpSplat:         splatFact,
-		tileaa.OpBroadcast:     broadcastFact,
-		tileaa.OpReshape:       reshapeFact,
-		tileaa.OpPermute:       permuteFact,
-		tileaa.OpCat:           catFact,
-		tileaa.OpExtract:       extractFact,
-		tileaa.OpInsert:        insertFact,
-		tileaa.OpConvertLayout: unary(same),
-		tileaa.OpAssume:        assumeFact,
+		tileaa.OpConstant & ir.Place:      constantFact,
+		tileaa.OpIota & ir.Place:          iotaFact,
+		tileaa.OpSplat & ir.Place:         splatFact,
+		tileaa.OpBroadcast & ir.Place:     broadcastFact,
+		tileaa.OpReshape & ir.Place:       reshapeFact,
+		tileaa.OpPermute & ir.Place:       permuteFact,
+		tileaa.OpCat & ir.Place:           catFact,
+		tileaa.OpExtract & ir.Place:       extractFact,
+		tileaa.OpInsert & ir.Place:        insertFact,
+		tileaa.OpConvertLayout & ir.Place: unary(same),
+		tileaa.OpAssume & ir.Place:        assumeFact,
 
 		// Grids have at most 2^24 - 1 blocks in a dimension (Tile IR, get_num_tile_blocks).
-		tileaa.OpProgramId:   func(_ *Facts, _ *ir.Op, r *Fact) { r.UMax = 1<<24 - 2 },
-		tileaa.OpNumPrograms: func(_ *Facts, _ *ir.Op, r *Fact) { r.UMin, r.UMax = 1, 1<<24-1 },
+		tileaa.OpProgramId & ir.Place:   func(_ *Facts, _ *ir.Op, r *Fact) { r.UMax = 1<<24 - 2 },
+		tileaa.OpNumPrograms & ir.Place: func(_ *Facts, _ *ir.Op, r *Fact) { r.UMin, r.UMax = 1, 1<<24-1 },
 
-		tileaa.OpGetGlobal: func(_ *Facts, op *ir.Op, r *Fact) { r.Space, r.ZeroBits = Global, r.unit },
-		tileaa.OpAlloca: func(_ *Facts, op *ir.Op, r *Fact) {
+		tileaa.OpGetGlobal & ir.Place: func(_ *Facts, op *ir.Op, r *Fact) { r.Space, r.ZeroBits = Global, r.unit },
+		tileaa.OpAlloca & ir.Place: func(_ *Facts, op *ir.Op, r *Fact) {
 			r.Space = Slot
 			if a := ir.Cast[tileaa.Alloca](op).Alignment(); a > 0 {
 				r.ZeroBits = log2(a)

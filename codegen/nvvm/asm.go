@@ -42,7 +42,7 @@ func (b *builder) op(name string, args ...reg) []reg {
 	if row.Effects != 0 || len(args) > 4 {
 		return make()
 	}
-	k := key{row: row}
+	k := key{op: opcodeOf(row)}
 	for i, at := range []*id{&k.a, &k.b, &k.c, &k.d} {
 		if i < len(args) {
 			*at = b.id(args[i])

@@ -23,11 +23,12 @@ type builder struct {
 	start  *block // the first block: what it computes is known everywhere
 	cur    *block
 	blocks int // that became current so far
+	opened int // blocks made so far
 
 	values    []value.Value // of registers, by id
 	homes     []*block      // where they are made; parameters and constants have none
 	made      []reg         // what pure computations gave, one after the other
-	consts    map[reg]id
+	computed  computed
 	addresses map[*llvm.Global]reg
 	asm       map[*ptxop.Row]*llvm.InlineAsm
 	structs   map[string]types.Type // shared by the functions of the module
@@ -53,7 +54,7 @@ func newBuilder(t *target.Target, m *llvm.Module, structs map[string]types.Type)
 	return &builder{
 		target: t, module: m,
 		values: make([]value.Value, 1, registers), homes: make([]*block, 1, registers), made: make([]reg, 0, registers),
-		consts: map[reg]id{}, addresses: map[*llvm.Global]reg{}, asm: map[*ptxop.Row]*llvm.InlineAsm{}, structs: structs,
+		computed: newComputed(registers), addresses: map[*llvm.Global]reg{}, asm: map[*ptxop.Row]*llvm.InlineAsm{}, structs: structs,
 		sums: map[id]sum{}, parts: map[id][]reg{}, wholes: map[id]split{},
 	}
 }
@@ -69,44 +70,17 @@ type sum struct {
 	c    uint64
 }
 
-// block is a basic block with the pure values it has already computed.
+// block is a basic block.
 type block struct {
 	*llvm.Block
-	known map[key]span
-	phis  int // that it begins with
-	order int // when the block first became the current one, 0 = never
+	number int32 // from 1 on
+	phis   int   // that it begins with
+	order  int   // when the block first became the current one, 0 = never
 }
-
-// span is some of the results of pure computations.
-type span struct{ from, n int32 }
-
-// key names a pure computation: an instruction, of PTX or of LLVM, with its operands.
-type key struct {
-	row        *ptxop.Row
-	op         opcode
-	a, b, c, d id
-}
-
-// opcode is an instruction of LLVM: a binop or one of those below, together with its predicate or the kind that it makes.
-type opcode uint64
-
-const (
-	opFNeg opcode = 1<<8 + iota
-	opSelect
-	opICmp
-	opFCmp
-	opTrunc
-	opZExt
-	opSExt
-	opBitCast
-)
-
-// to is the opcode of an instruction that makes another kind.
-func (op opcode) to(k kind) opcode { return op | opcode(k)<<16 }
 
 func (b *builder) newBlock() *block {
-	bl := &block{Block: b.fn.NewBlock(""), known: map[key]span{}}
-	return bl
+	b.opened++
+	return &block{Block: b.fn.NewBlock(""), number: int32(b.opened)}
 }
 
 // in runs make with instructions going to the end of another block, which dominates the current one. A block that is complete
@@ -177,7 +151,8 @@ func (b *builder) known(k *key) (at *block, r []reg) {
 	if b.hoists {
 		at = b.outermost([4]id{k.a, k.b, k.c, k.d})
 	}
-	if s, ok := at.known[*k]; ok {
+	k.at = at.number
+	if s, ok := b.computed.find(k); ok {
 		r = b.made[s.from : s.from+s.n : s.from+s.n]
 	}
 	return at, r
@@ -185,7 +160,8 @@ func (b *builder) known(k *key) (at *block, r []reg) {
 
 // know has a block know what was made under k.
 func (b *builder) know(at *block, k *key, r ...reg) {
-	at.known[*k] = span{int32(len(b.made)), int32(len(r))}
+	k.at = at.number
+	b.computed.set(k, span{int32(len(b.made)), int32(len(r))})
 	b.made = append(b.made, r...)
 }
 

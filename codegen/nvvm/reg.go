@@ -118,12 +118,14 @@ func (b *builder) id(r reg) id {
 	if r.id != 0 || r.k == kNone {
 		return r.id
 	}
-	n, ok := b.consts[r]
-	if !ok {
-		n = b.register(r.k, constantOf(r), nil).id
-		b.consts[r] = n
+	k := key{op: opConstant.to(r.k), a: id(r.bits), b: id(r.bits >> 32)}
+	if s, ok := b.computed.find(&k); ok {
+		return b.made[s.from].id
 	}
-	return n
+	c := b.register(r.k, constantOf(r), nil)
+	b.computed.set(&k, span{int32(len(b.made)), 1})
+	b.made = append(b.made, c)
+	return c.id
 }
 
 func constantOf(r reg) value.Value {

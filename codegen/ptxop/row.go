@@ -138,6 +138,8 @@ type Piece struct {
 // A Row is one PTX instruction. Rows are shared and must not be changed.
 type Row struct {
 	Name string
+	// Number tells the rows of a process apart; those that are asked for first have the small ones.
+	Number int
 	// Asm and Constraints are the LLVM inline assembly pair.
 	Asm, Constraints string
 	// Operands holds the Results first, then the arguments in the order in

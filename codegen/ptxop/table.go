@@ -119,7 +119,7 @@ func (c *recipe) compile(guard bool) *Row {
 	} else {
 		r = compile(name, c.mnemonic, signature, guard)
 	}
-	r.Effects, r.Need = c.fx, c.need
+	r.Effects, r.Need, r.Number = c.fx, c.need, len(compiled.byName)
 	p := pair{r.Asm, r.Constraints}
 	if other := compiled.byPair[p]; other != nil {
 		panic("ptxop: rows " + name + " and " + other.Name + " have the same text")

@@ -76,3 +76,16 @@ func DefinedOutside(v *Value, op *Op) bool {
 	}
 	return true
 }
+
+// NumOps is the number of operations in op, itself included.
+func NumOps(op *Op) int {
+	n := 1
+	for _, r := range op.regions {
+		for _, b := range r.blocks {
+			for o := b.first; o != nil; o = o.next {
+				n += NumOps(o)
+			}
+		}
+	}
+	return n
+}

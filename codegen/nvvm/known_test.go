@@ -28,4 +28,8 @@ func TestComputationsAreFoundAgain(t *testing.T) {
 			t.Errorf("%+v gave %v, %t, want %v", k, s, ok, w)
 		}
 	}
+	k := key{op: opICmp, a: 1, b: 2, at: 3}
+	if n := testing.AllocsPerRun(10, func() { table.find(&k) }); n != 0 {
+		t.Errorf("a question makes %v allocations", n)
+	}
 }

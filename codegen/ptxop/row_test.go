@@ -183,6 +183,13 @@ func TestLLVMAcceptsEveryRow(t *testing.T) {
 	}
 }
 
+func TestAQuestionForAKnownRowAllocatesNothing(t *testing.T) {
+	r := Must("mma.m16n8k16.row.col.f32.f16.f16.f32")
+	if n := testing.AllocsPerRun(10, func() { Lookup(r.Name); Find(r.Asm, r.Constraints) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 func BenchmarkFind(b *testing.B) {
 	r := Must("mma.m16n8k16.row.col.f32.f16.f16.f32")
 	asm, constraints := strings.Clone(r.Asm), strings.Clone(r.Constraints)

@@ -18,7 +18,8 @@ import (
 //
 // carried is the most bits of them that loops around each other carry: those are alive from the first to the last of what they do.
 func accumulatorBits(s *pass.State, entry *ir.Op) (most, carried int) {
-	l := &lives{s: s, at: map[*ir.Op]int{}, end: map[*ir.Op]int{}, number: map[*ir.Value]int{}}
+	n := ir.NumOps(entry)
+	l := &lives{s: s, at: make(map[*ir.Op]int, n), end: make(map[*ir.Op]int, n), number: map[*ir.Value]int{}}
 	l.order(entry)
 	l.find(entry)
 	carried = l.carried(entry)

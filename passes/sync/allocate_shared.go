@@ -55,7 +55,7 @@ type extent struct{ first, last int }
 
 // intervals lists the buffers and rings of an entry with their lives, and where every op stands.
 func intervals(s *pass.State, entry *ir.Op) (list []*interval, at map[*ir.Op]extent) {
-	at = map[*ir.Op]extent{}
+	at = make(map[*ir.Op]extent, ir.NumOps(entry))
 	n := 0
 	var number func(op *ir.Op)
 	number = func(op *ir.Op) {

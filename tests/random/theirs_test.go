@@ -134,10 +134,13 @@ var theirFaults = []struct {
 			"lie beyond the 512 bytes that are declared",
 	},
 	{
-		file:       "several_at_once",
-		is:         func(string, Verdict) bool { return true },
-		experiment: without(countLower, countSigned, runOnce, joinTokens, saturate),
-		proof:      "the module has what several rows above name; without all of it all agree",
+		file: "several_at_once",
+		gpu:  "sm_89",
+		is:   func(string, Verdict) bool { return true },
+		experiment: func(ctx context.Context, th *Theirs, text, entry string, _ int, s emu.Schedule) Verdict {
+			return without(countLower, countSigned, runOnce, joinTokens, saturate)(ctx, th, text, entry, 1, s)
+		},
+		proof: "the module has what several rows above name, a flag that each thread reads and an unsigned loop; without all of it, and with one tile block, all agree",
 	},
 }
 

@@ -3,6 +3,7 @@ package main
 
 import (
 	"os"
+	"runtime"
 	"runtime/debug"
 
 	"tileiras/internal/driver"
@@ -12,6 +13,10 @@ func main() {
 	// A compile allocates some megabytes and ends: collecting them takes a third of its time. From 32 MB on they are collected.
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(800)
+	}
+	// One thread works; others that look for work would take a tenth of a small compile.
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(1)
 	}
 	deepen()
 	driver.TidyOnSignals()

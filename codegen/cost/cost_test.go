@@ -106,6 +106,22 @@ func TestOccupancyAsTheCalculatorSays(t *testing.T) {
 	}
 }
 
+// Scores of attention may take more registers than sums, which are alive always.
+func TestAccumulatorsFitBesideWhatLoopsCarry(t *testing.T) {
+	for _, c := range []struct {
+		target               string
+		warps, most, carried int
+		want                 bool
+	}{
+		{"sm_80", 4, 128, 128, true}, {"sm_80", 4, 192, 64, true}, {"sm_80", 4, 192, 65, false}, {"sm_80", 4, 193, 32, false},
+		{"sm_80", 16, 64, 64, true}, {"sm_80", 16, 96, 32, true}, {"sm_80", 16, 96, 64, false}, {"sm_100", 4, 192, 64, false},
+	} {
+		if got := AccumulatorsFit(sm(t, c.target), c.warps, c.most, c.carried); got != c.want {
+			t.Errorf("%s, %d warps, %d accumulators, %d carried: %t, want %t", c.target, c.warps, c.most, c.carried, got, c.want)
+		}
+	}
+}
+
 func TestRegisterLimitKeepsTheBlocks(t *testing.T) {
 	for _, c := range []struct{ threads, blocks, want int }{{384, 1, 168}, {256, 1, 255}, {128, 4, 128}, {512, 2, 64}} {
 		got := RegisterLimit(sm(t, "sm_90"), c.threads, c.blocks)

@@ -128,8 +128,10 @@ func (f *fn) tiledRuns(op *ir.Op, v *view, l layout.Layout, vec int, owner reg) 
 		width = kI32
 	}
 	a := &addresser{fn: f, view: v, l: l, width: width, home: v.home}
-	if a.looped = ir.EnclosingLoop(op) != v.loop; !a.looped {
+	if loop := ir.EnclosingLoop(op); loop == v.loop {
 		a.home = f.cur
+	} else {
+		a.looped, a.spare = true, op.Code() == tileaa.OpAsyncCopy && productsIn(loop) < 2
 	}
 	a.bits = decided.CoordinateBits()
 	a.prepare()
@@ -156,6 +158,15 @@ func (f *fn) tiledRuns(op *ir.Op, v *view, l layout.Layout, vec int, owner reg) 
 	return out
 }
 
+func productsIn(loop *ir.Op) (n int) {
+	for op := loop.Body().First(); op != nil; op = op.Next() {
+		if tileaa.IsProduct(op) {
+			n++
+		}
+	}
+	return n
+}
+
 // addresser computes addresses of a view in the layout of a tile.
 type addresser struct {
 	*fn
@@ -168,15 +179,16 @@ type addresser struct {
 	joint  []bool
 	start  reg    // address of register part 0
 	stride []reg  // in bytes, by tile dimension, of kind width
-	looped bool   // the access runs more often than its array was made
 	home   *block // where to compute what depends on the thread alone
+	looped bool   // the access runs more often than its array was made
+	spare  bool   // the loop around has registers for what it does not change: it holds neither what it loads nor values between products
 }
 
 func (a *addresser) prepare() {
 	n := len(a.view.shape)
 	a.coords, a.joint, a.stride = make([]coordinate, n), make([]bool, n), make([]reg, n)
 	thread := con(a.width, 0)
-	origin := con(a.width, 0)
+	before, here := con(a.width, 0), con(a.width, 0) // what the origin adds: where the array was made, and where it is accessed
 	for d := range n {
 		a.coords[d] = a.coordinateOf(a.l, d)
 		for r := range a.l.Regs() {
@@ -191,17 +203,25 @@ func (a *addresser) prepare() {
 		if d == a.sparse {
 			continue
 		}
-		if a.stride[d].isConst() {
-			step := con(a.width, a.stride[d].bits*uint64(a.traversal[d]))
-			origin = a.add(origin, a.mul(a.unsigned(a.index[d], a.width), step))
-			continue
+		if at := a.index[d]; !a.spare || !at.isConst() && a.homes[a.id(at)].order > a.home.order {
+			here = a.add(here, a.distance(d))
+		} else {
+			a.hoisted(func() { before = a.add(before, a.distance(d)) })
 		}
-		// A product of two 32-bit numbers is one instruction, so the elements are scaled after it.
-		at := a.mul(a.unsigned(a.origin(d), a.width), a.unsigned(a.strides[a.dims[d]], a.width))
-		origin = a.add(origin, a.mul(at, con(a.width, uint64(a.elemBytes))))
 	}
 	a.in(a.home, func() { a.start = a.add(a.base, a.sext(thread, kI64)) })
-	a.start = a.add(a.start, a.sext(origin, kI64))
+	a.hoisted(func() { a.start = a.add(a.start, a.sext(before, kI64)) })
+	a.start = a.add(a.start, a.sext(here, kI64))
+}
+
+// distance is how far the tile starts from the array's beginning along a dimension, in bytes.
+func (a *addresser) distance(d int) reg {
+	if a.stride[d].isConst() {
+		return a.mul(a.unsigned(a.index[d], a.width), con(a.width, a.stride[d].bits*uint64(a.traversal[d])))
+	}
+	// A product of two 32-bit numbers is one instruction, so the elements are scaled after it.
+	at := a.mul(a.unsigned(a.origin(d), a.width), a.unsigned(a.strides[a.dims[d]], a.width))
+	return a.mul(at, con(a.width, uint64(a.elemBytes)))
 }
 
 // origin is the coordinate at which the tile starts along a dimension, in a width that holds it.
@@ -303,7 +323,7 @@ func (f *fn) boundsChecker(a *addresser, masked []bool, runs layout.Vectors) fun
 			return c.regPart(g.Regs[0]) != c.regPart(runs.Groups[0].Regs[0])
 		})
 		if several && !a.joint[d] {
-			beyond[d] = f.sub(limit[d], c.thread)
+			a.around(func() { beyond[d] = f.sub(limit[d], c.thread) })
 		}
 	}
 	return func(r int) reg {
@@ -371,7 +391,9 @@ func (f *fn) ragged(runs []run, elemBytes int64, otherwise func() []reg, whole f
 // left is how many elements of the array lie at and after the start of the tile along a dimension, as an i32: exact where it is less
 // than the tile, and not positive where the tile starts outside.
 func (a *addresser) left(d int) (left reg) {
-	extent, origin := a.memref.shape[a.dims[d]], a.origin(d)
+	var origin reg
+	a.around(func() { origin = a.origin(d) })
+	extent := a.memref.shape[a.dims[d]]
 	count := func() {
 		extent = a.unsigned(extent, origin.k)
 		if d < len(a.bits) && a.bits[d] <= 31 {
@@ -387,6 +409,15 @@ func (a *addresser) left(d int) (left reg) {
 		count()
 	}
 	return left
+}
+
+// around computes what it can before the loop, where registers are left for it.
+func (a *addresser) around(make func()) {
+	if a.spare {
+		a.hoisted(make)
+	} else {
+		make()
+	}
 }
 
 // viewOf is the block that an op accesses.

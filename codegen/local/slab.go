@@ -8,8 +8,11 @@ const slabSize = 256
 
 // Take gives a list of n elements that nobody else has; appending to it copies it.
 func (s *Slab[T]) Take(n int) []T {
+	if n > slabSize/4 { // of its own: what is left of the slab is for small ones
+		return make([]T, n)
+	}
 	if n > len(s.room) {
-		s.room = make([]T, max(n, slabSize))
+		s.room = make([]T, slabSize)
 	}
 	list := s.room[:n:n]
 	s.room = s.room[n:]

@@ -28,6 +28,7 @@ func (f *fn) sinkToProducts() {
 	s.insts = make([]llvm.Instruction, 0, size)
 	for _, b := range f.fn.Blocks {
 		for _, inst := range b.Insts {
+			f.budget.Step()
 			s.insts = append(s.insts, inst)
 			local.Set(inst, int32(len(s.insts)))
 		}
@@ -36,6 +37,7 @@ func (f *fn) sinkToProducts() {
 	s.link(f)
 	first := int32(0)
 	for _, b := range slices.Clone(f.fn.Blocks) {
+		f.budget.Step()
 		next := first + int32(len(b.Insts))
 		if s.classify(first, next) {
 			order := s.early(first, s.run(first, next))

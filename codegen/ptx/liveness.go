@@ -170,7 +170,14 @@ func (l *liveness) local(b *block, defined, exposed bitset) {
 // ranges returns the live ranges of the registers that wanted marks, each as
 // segments in ascending order.
 func (l *liveness) ranges(wanted []bool) [][]segment {
-	w := &rangeWalk{wanted: wanted, parts: make([]int32, len(l.f.regs)), end: make([]int32, len(l.f.regs)), found: make([]part, 0, len(l.f.regs))}
+	w := &rangeWalk{wanted: wanted, segs: make([][]segment, len(l.f.regs)), end: make([]int32, len(l.f.regs))}
+	ranges := 0
+	for _, want := range wanted {
+		if want {
+			ranges++
+		}
+	}
+	w.places = make([]segment, ranges)
 	for at := len(l.f.blocks) - 1; at >= 0; at-- {
 		b := l.f.blocks[at]
 		w.open = w.open[:0]
@@ -194,39 +201,27 @@ func (l *liveness) ranges(wanted []bool) [][]segment {
 		}
 		w.close(4 * l.first[at])
 	}
-	return w.ranges()
+	for _, s := range w.segs {
+		slices.Reverse(s)
+	}
+	return w.segs
 }
 
 // A rangeWalk makes the segments of ranges, walking backwards.
 type rangeWalk struct {
 	wanted []bool
-	found  []part  // the last first
-	parts  []int32 // how many a register has
-	end    []int32 // of a register's open segment, 0 = none
-	open   []reg   // registers with a segment that was opened in this block
+	segs   [][]segment // of a register, the last first
+	end    []int32     // of a register's open segment, 0 = none
+	open   []reg       // registers with a segment that was opened in this block
+	places []segment   // for the first segments of ranges: most have no other
 }
 
-// part is a segment of the range of a register.
-type part struct {
-	reg reg
-	segment
-}
-
+// add adds a segment to a range.
 func (w *rangeWalk) add(r reg, s segment) {
-	w.found = append(w.found, part{r, s})
-	w.parts[r]++
-}
-
-// ranges sorts what was found by registers, ascending.
-func (w *rangeWalk) ranges() [][]segment {
-	segs, room := make([][]segment, len(w.parts)), make([]segment, len(w.found))
-	for r, n := range w.parts {
-		segs[r], room = room[:0:n], room[n:]
+	if w.segs[r] == nil {
+		w.segs[r], w.places = w.places[:0:1], w.places[1:]
 	}
-	for _, p := range slices.Backward(w.found) {
-		segs[p.reg] = append(segs[p.reg], p.segment)
-	}
-	return segs
+	w.segs[r] = append(w.segs[r], s)
 }
 
 func (w *rangeWalk) read(o *operand, at int32) {

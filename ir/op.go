@@ -303,6 +303,18 @@ func (op *Op) Erase() {
 	op.dropAllReferences()
 }
 
+// ReplaceWith puts another op in the place of op: with takes its regions and gives its results, of which it may have more. op is erased.
+func (op *Op) ReplaceWith(with *Op) {
+	for i, r := range op.regions {
+		with.regions[i].TakeBlocks(r)
+	}
+	for i, r := range op.results {
+		with.results[i].NameHint = r.NameHint
+		r.ReplaceAllUsesWith(with.results[i])
+	}
+	op.Erase()
+}
+
 func (op *Op) dropAllReferences() {
 	for _, u := range op.operands {
 		u.set(nil)

@@ -51,6 +51,14 @@ func (c *Context) Walk(op *Op, order WalkOrder, visit func(*Op)) {
 	})
 }
 
+// AncestorIn is the op of a block that an op is or lies in, nil if it lies in none.
+func (op *Op) AncestorIn(b *Block) *Op {
+	for op != nil && op.block != b {
+		op = op.ParentOp()
+	}
+	return op
+}
+
 // IsProperAncestor reports whether b lies inside a region of a.
 func IsProperAncestor(a, b *Op) bool {
 	for p := b.ParentOp(); p != nil; p = p.ParentOp() {

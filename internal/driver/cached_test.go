@@ -56,6 +56,9 @@ func TestSecondCompileReadsTheCache(t *testing.T) {
 	}
 	same(t, first, plain)
 	same(t, second, plain)
+	if !compileFor(t, dir, func(o *Options) { o.Roles = "auto" }).Cached { // as the command says it, and the library need not
+		t.Error("a default that is written out does not take the result")
+	}
 	for name, change := range map[string]func(*Options){
 		"GPU": func(o *Options) { o.GPU = "sm_90" }, "level": func(o *Options) { o.Emit = EmitTileAA }, "-O": func(o *Options) { o.Opt = 1 },
 		"ABI": func(o *Options) { o.ABI = "tile" }, "lines": func(o *Options) { o.LineInfo = true }, "remarks": func(o *Options) { o.Remarks = false },

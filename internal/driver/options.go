@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -185,5 +186,6 @@ func (o *Options) code() Code {
 	default:
 		c.ABI = options.CUDA
 	}
+	c.Roles = cmp.Or(c.Roles, options.Auto)
 	return c
 }

@@ -60,12 +60,6 @@ func rematerializeAfter(s *pass.State, b *ir.Block, loops []*ir.Op) {
 		i, _ := slices.BinarySearch(at, from+1)
 		return i < len(at) && at[i] < to
 	}
-	top := func(op *ir.Op) *ir.Op {
-		for op != nil && op.Block() != b {
-			op = op.ParentOp()
-		}
-		return op
-	}
 	for i, op := range list[:at[len(at)-1]] {
 		s.Step()
 		if op.NumResults() != 1 || !tileaa.IsRanked(op.Result(0)) || !cheapChain(op) {
@@ -76,10 +70,10 @@ func rematerializeAfter(s *pass.State, b *ir.Block, loops []*ir.Op) {
 		for u := op.Result(0).FirstUse(); u != nil; u = u.Next() {
 			uses = append(uses, u)
 		}
-		slices.SortStableFunc(uses, func(x, y *ir.Use) int { return order[top(x.Owner())] - order[top(y.Owner())] })
+		slices.SortStableFunc(uses, func(x, y *ir.Use) int { return order[x.Owner().AncestorIn(b)] - order[y.Owner().AncestorIn(b)] })
 		last, v := i, op.Result(0)
 		for _, u := range uses {
-			user := top(u.Owner())
+			user := u.Owner().AncestorIn(b)
 			if between(last, order[user]) {
 				v = cloneChain(ir.NewBuilder(s.Ctx).Before(user), op.Result(0), map[*ir.Value]*ir.Value{})
 			}

@@ -159,7 +159,7 @@ func roleSlots(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, loops []*role
 		shared = append(shared, bytes)
 	}
 	for _, l := range loops {
-		accumulators := kernel.DemandsOf(s, entry).AccumulatorBits / 32 / (32 * plan.Warps)
+		accumulators := kernel.DemandsOf(s, entry).Accumulators(plan.Warps)
 		c := kernel.Loop(s, l.loop.Op, plan.Warps, accumulators, tilingOf, pointersOf)
 		c.Producers, c.Shared = plan.Producers, shared
 		c.Registers = min(c.Registers, cost.RegisterLimit(s.Target, plan.Threads(), 1))
@@ -180,10 +180,7 @@ func roleSlots(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, loops []*role
 func roleMemory(s *pass.State, entry *ir.Op, loops []*roleLoop, slots int64) (bytes int, err error) {
 	list, at := intervals(s, entry)
 	for _, l := range loops {
-		end := l.loop.Op
-		for end.ParentOp() != entry {
-			end = end.ParentOp()
-		}
+		end := l.loop.Op.AncestorIn(entry.Body())
 		for _, iv := range list {
 			if slices.ContainsFunc(l.copies, func(c tileaa.AsyncCopy) bool { return c.Buffer() == iv.op.Result(0) }) {
 				iv.size, iv.align = sizeOf(tileaa.Ring(s.Ctx, slots, iv.op.Result(0).Type().(*tileaa.BufferType)))
@@ -235,12 +232,6 @@ func (l *roleLoop) meet(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, slot
 func (l *roleLoop) readers(st *stage) (first, last *ir.Op) {
 	body := l.loop.Op.Body()
 	before, after := map[*ir.Op]bool{}, map[*ir.Op]bool{}
-	within := func(op *ir.Op) *ir.Op {
-		for op.Block() != body {
-			op = op.ParentOp()
-		}
-		return op
-	}
 	var feeds func(v *ir.Value)
 	feeds = func(v *ir.Value) {
 		for _, u := range v.Uses() {
@@ -256,7 +247,7 @@ func (l *roleLoop) readers(st *stage) (first, last *ir.Op) {
 	}
 	for _, c := range st.copies {
 		for _, u := range c.Buffer().Uses() {
-			if op := within(u.Owner()); op != c.Op {
+			if op := u.Owner().AncestorIn(body); op != c.Op {
 				before[op], after[op] = true, true
 				for _, r := range op.Results() {
 					feeds(r)
@@ -264,7 +255,7 @@ func (l *roleLoop) readers(st *stage) (first, last *ir.Op) {
 			}
 		}
 		for _, u := range c.ResultToken().Uses() {
-			before[within(u.Owner())] = true
+			before[u.Owner().AncestorIn(body)] = true
 		}
 	}
 	for _, op := range body.Ops() {
@@ -286,10 +277,7 @@ func (st *stage) rewrite(s *pass.State, b *ir.Builder, plan *tileaa.PlanAttr, po
 		b.Before(c.Op)
 		b.Loc = c.Op.Loc()
 		slot := tileaa.NewRingSlot(b, c.Buffer().Type(), st.rings[i], position, 0).Result()
-		width, _ := c.Vec()
-		fast, _ := c.Fast()
-		tileaa.NewAsyncCopy(b, c.Block(), slot, &tileaa.LayoutAttr{Layout: c.Layout().Layout.OfWarps(plan.Producers)}, tileaa.AsyncCopyOptions{
-			Vec: &width, Fast: &fast, Narrow: c.Narrow(), Masked: c.Masked(), CoordinateBits: c.CoordinateBits(), Ragged: c.Ragged()})
+		copyLike(b, c, c.Block(), slot, &tileaa.LayoutAttr{Layout: c.Layout().Layout.OfWarps(plan.Producers)}, nil, nil)
 		if i == len(st.copies)-1 {
 			tileaa.NewProducerCommit(b, st.meeting, position)
 		}

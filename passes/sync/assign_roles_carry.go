@@ -93,15 +93,8 @@ func (c *carrying) op(op *ir.Op, state []*ir.Value) []*ir.Value {
 		b.Before(op)
 		with = tileaa.NewIf(b, types, f.Cond()).Op
 	}
-	for i, r := range op.Regions() {
-		with.Region(i).TakeBlocks(r)
-	}
-	for i, r := range op.Results() {
-		with.Result(i).NameHint = r.NameHint
-		r.ReplaceAllUsesWith(with.Result(i))
-	}
 	n := op.NumResults()
-	op.Erase()
+	op.ReplaceWith(with)
 	return slices.Clone(with.Results()[n:])
 }
 

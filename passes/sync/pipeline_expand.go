@@ -135,10 +135,7 @@ func (x *expansion) copy(g *group, counter, position *ir.Value, ahead int64, exi
 		c, ring := x.copies[i], x.rings[i]
 		slots := ring.Type().(*tileaa.RingType).Slots
 		slot := tileaa.NewRingSlot(x.b, c.Buffer().Type(), ring, position, ahead%slots).Result()
-		width, _ := c.Vec()
-		fast, _ := c.Fast()
-		begun := tileaa.NewAsyncCopy(x.b, m.Lookup(c.Block()), slot, c.Layout(), tileaa.AsyncCopyOptions{Token: x.tokens[i], When: exists,
-			Vec: &width, Fast: &fast, Narrow: c.Narrow(), Masked: c.Masked(), CoordinateBits: c.CoordinateBits(), Ragged: c.Ragged()})
+		begun := copyLike(x.b, c, m.Lookup(c.Block()), slot, c.Layout(), x.tokens[i], exists)
 		tokens = append(tokens, begun.ResultToken())
 	}
 	tileaa.NewAsyncCommit(x.b)
@@ -147,6 +144,14 @@ func (x *expansion) copy(g *group, counter, position *ir.Value, ahead int64, exi
 		g.carried[i] = m.Lookup(x.flow.Continues()[0].Operand(k))
 	}
 	return tokens
+}
+
+// copyLike is an asynchronous copy like another, of another block to another buffer.
+func copyLike(b *ir.Builder, c tileaa.AsyncCopy, block, buffer *ir.Value, l *tileaa.LayoutAttr, token, when *ir.Value) tileaa.AsyncCopy {
+	width, _ := c.Vec()
+	fast, _ := c.Fast()
+	return tileaa.NewAsyncCopy(b, block, buffer, l, tileaa.AsyncCopyOptions{Token: token, When: when,
+		Vec: &width, Fast: &fast, Narrow: c.Narrow(), Masked: c.Masked(), CoordinateBits: c.CoordinateBits(), Ragged: c.Ragged()})
 }
 
 // steady rewrites the loop: it begins copies ahead and reads the slots of its own iteration.
@@ -264,11 +269,5 @@ func (x *expansion) replaceLoop(more []*ir.Value) {
 	for _, v := range inits {
 		types = append(types, v.Type())
 	}
-	n := tileaa.NewFor(x.b, types, x.loop.Lower(), x.loop.Upper(), x.loop.Step(), inits, tileaa.ForOptions{Unsigned: x.loop.Unsigned()})
-	n.Op.Region(0).TakeBlocks(x.loop.Op.Region(0))
-	for i, r := range x.loop.Op.Results() {
-		n.Op.Result(i).NameHint = r.NameHint
-		r.ReplaceAllUsesWith(n.Op.Result(i))
-	}
-	x.loop.Op.Erase()
+	x.loop.Op.ReplaceWith(newLoop(x.b, x.flow, types, inits))
 }

@@ -64,10 +64,7 @@ func (p *pipeline) apart() []*group {
 		var first *ir.Op
 		last := -1
 		for _, u := range c.Buffer().Uses() {
-			op := u.Owner()
-			for op.Block() != p.loop.Op.Body() {
-				op = op.ParentOp()
-			}
+			op := u.Owner().AncestorIn(p.loop.Op.Body())
 			if op == c.Op {
 				continue
 			}

@@ -138,10 +138,7 @@ func filledOnce(loop, fill *ir.Op, buffer *ir.Value) bool {
 		if tileaa.Touches(user, ir.Write, tileaa.SharedSpace) {
 			return false
 		}
-		for user.Block() != body {
-			user = user.ParentOp()
-		}
-		if !after[user] {
+		if !after[user.AncestorIn(body)] {
 			return false
 		}
 	}

@@ -20,6 +20,8 @@ const (
 	F64  Elem = "f64"
 	E4M3 Elem = "f8E4M3FN"
 	E5M2 Elem = "f8E5M2"
+	F4   Elem = "f4E2M1FN"
+	E8M0 Elem = "f8E8M0FNU"
 	S8   Elem = "s8"
 	U8   Elem = "u8"
 	S32  Elem = "s32"
@@ -39,6 +41,8 @@ var elems = []struct {
 	{F64, 64, "f64", nil},
 	{E4M3, 8, "e4m3", []Elem{F16, BF16, TF32, F32, F64}},
 	{E5M2, 8, "e5m2", []Elem{F16, BF16, TF32, F32, F64}},
+	{F4, 4, "e2m1", []Elem{E4M3, E5M2, F16, BF16, TF32, F32, F64}},
+	{E8M0, 8, "e8m0", nil}, // of scales only
 	{S8, 8, "s8", []Elem{S32}},
 	{U8, 8, "u8", []Elem{S32}},
 	{S32, 32, "s32", nil},

@@ -24,6 +24,8 @@ type MMA struct {
 	A, B, C                   Elem // C is the accumulator and the result
 	LayoutA, LayoutB, LayoutC layout.Layout
 	WordsA, WordsB, WordsC    int           // machine registers of the instruction: 64-bit ones for f64, else 32-bit
+	Scale                     Scale         // of A and of B; the zero Scale if the instruction takes none
+	LayoutSA, LayoutSB        layout.Layout // of the scales, see scales
 	Rate                      int           // products per cycle of a quarter of a multiprocessor, as in ptxop.Product
 	Unit                      target.Family // as in ptxop.Product
 	Need                      target.Need
@@ -67,13 +69,14 @@ var accumulators = []Elem{F32, F16, F64, S32}
 
 // row is a row that is made when somebody asks for an atom of its types: most kernels have no product, others one kind.
 type row struct {
-	a, b Elem
-	atom func() *MMA
+	a, b  Elem
+	scale Scale
+	atom  func() *MMA
 }
 
-// serves reports whether tiles of types a and b may come to the row, as they are or widened, in this order or the other.
-func (r row) serves(a, b Elem) bool {
-	return a.WidensTo(r.a) && b.WidensTo(r.b) || a.WidensTo(r.b) && b.WidensTo(r.a)
+// serves reports whether tiles of these types may come to the row, as they are or widened, in this order or the other.
+func (r row) serves(t Types) bool {
+	return t.Scale == r.scale && (t.A.WidensTo(r.a) && t.B.WidensTo(r.b) || t.A.WidensTo(r.b) && t.B.WidensTo(r.a))
 }
 
 // rows are those of one type of C.
@@ -88,13 +91,13 @@ func rowsOf(c Elem) func() []row {
 			}
 			for _, a := range p.A {
 				for _, b := range p.B {
-					out = append(out, row{elemOf(a), elemOf(b), sync.OnceValue(func() *MMA { return warpMMA(p, a, b) })})
+					out = append(out, row{elemOf(a), elemOf(b), scaleOf(p), sync.OnceValue(func() *MMA { return warpMMA(p, a, b) })})
 				}
 			}
 		}
 		for _, r := range scalarRows {
 			if r.c == c {
-				out = append(out, row{r.a, r.b, sync.OnceValue(r.mma)})
+				out = append(out, row{r.a, r.b, Scale{}, sync.OnceValue(r.mma)})
 			}
 		}
 		return out
@@ -104,8 +107,11 @@ func rowsOf(c Elem) func() []row {
 // warpMMA is the atom of a product for elements of A and B.
 func warpMMA(p *ptxop.Product, a, b string) *MMA {
 	m := &MMA{Name: p.Name(a, b), Op: ptxop.Must(p.Name(a, b)), Shape: Shape{p.M, p.N, p.K}, A: elemOf(a), B: elemOf(b), C: elemOf(p.D),
-		Rate: p.Rate, Unit: p.Unit, Need: p.Need}
+		Scale: scaleOf(p), Rate: p.Rate, Unit: p.Unit, Need: p.Need}
 	m.LayoutA, m.LayoutB, m.LayoutC = fragments(m.Shape, m.A.Bits())
+	if m.Scaled() {
+		m.LayoutSA, m.LayoutSB = scales(m.Shape, p.Blocks)
+	}
 	return m.proven()
 }
 
@@ -193,7 +199,7 @@ func (m *MMA) prove() error {
 			return fmt.Errorf("atom: %s: layout %s of %s does not cover %dx%d exactly once", m.Name, o.l, o.name, o.rows, o.cols)
 		}
 	}
-	if m.Op != nil && (m.Op.Results != m.WordsC || len(m.Op.Args()) != m.WordsA+m.WordsB+m.WordsC) {
+	if m.Op != nil && (m.Op.Results != m.WordsC || len(m.Op.Args()) != m.WordsA+m.WordsB+m.WordsC+m.scaleArguments()) {
 		return fmt.Errorf("atom: %s: layouts have %d, %d, %d registers, the instruction has %d arguments and %d results",
 			m.Name, m.WordsA, m.WordsB, m.WordsC, len(m.Op.Args()), m.Op.Results)
 	}

@@ -64,6 +64,75 @@ func TestFragmentsAreThoseOfThePTXManual(t *testing.T) {
 	}
 }
 
+// The lanes from which the hardware takes scales, found by probing an RTX 5090 (and CUTLASS's SFALayout and SFBLayout for thread 0): the scale of row m
+// of A comes from lane 4*(m%8) + 2*thread + m/8, that of column n of B from lane 4*n + thread; blocks along K are neighbouring bytes of a register,
+// the first one a multiple of their number. Every atom of every tiling must find its own scales there.
+func TestScalesLieWhereTheInstructionTakesThem(t *testing.T) {
+	for _, m := range MMAs() {
+		if !m.Scaled() {
+			continue
+		}
+		blocks := m.Shape.K / m.Scale.Block
+		for _, e := range []Extent{{0, 16, 8, m.Shape.K}, {0, 64, 128, 4 * m.Shape.K}, {0, 64, 32, 8 * m.Shape.K}, {4, 32, 32, 2 * m.Shape.K}, {2, 16, 16, m.Shape.K}} {
+			for _, swap := range []bool{false, true} {
+				if swap {
+					e.M, e.N = e.N, e.M
+				}
+				for _, s := range Splits(m, e, 2, swap) {
+					tl, ok := Tile(m, e, s, swap)
+					if !ok {
+						t.Fatalf("%s does not tile %s over %s", m.Name, e, s)
+					}
+					sa, sb, rows, columns := tl.SA, tl.SB, e.M, e.N
+					if swap { // as the atom sees them
+						sa, sb, rows, columns = transpose(tl.SB), transpose(tl.SA), e.N, e.M
+					}
+					lanesA := func(m, thread int) int { return 4*(m%8) + 2*thread + m/8 }
+					lanesB := func(n, thread int) int { return 4*n + thread }
+					checkScales(t, m, sa, SelectorA(sa), e, rows, 16, 2, blocks, lanesA)
+					checkScales(t, m, transpose(sb), SelectorB(transpose(sb)), e, columns, 8, 4, blocks, lanesB)
+				}
+			}
+		}
+	}
+}
+
+// checkScales looks for the scales of rows in a layout of rows x blocks.
+func checkScales(t *testing.T, m *MMA, l layout.Layout, s *Selector, e Extent, rows, step, threads, blocks int, lane func(row, thread int) int) {
+	t.Helper()
+	found := 0
+	for batch := range max(1, e.Batch) {
+		for first := 0; first < rows; first += step {
+			for k := 0; k < e.K/m.Scale.Block; k += blocks {
+				at := func(row, k int) []int {
+					if e.Batch > 0 {
+						return []int{batch, row, k}
+					}
+					return []int{row, k}
+				}
+				c, ok := s.At(at(first, k)...)
+				if !ok {
+					continue // another warp's
+				}
+				found++
+				if c.Byte%blocks != 0 || c.Byte >= 4 || c.Thread >= threads {
+					t.Fatalf("%s: the instruction cannot select %+v", m.Name, c)
+				}
+				for row := range step {
+					for b := range blocks {
+						if got := l.Apply(4*c.Word+c.Byte+b, lane(row, c.Thread), 0, 0); got != l.Flat(at(first+row, k+b)) {
+							t.Fatalf("%s, %s: %+v of row %d+%d, block %d is %v", m.Name, l, c, first, row, k+b, l.Coords(got))
+						}
+					}
+				}
+			}
+		}
+	}
+	if found == 0 {
+		t.Fatalf("%s: warp 0 has no scales in %s", m.Name, l)
+	}
+}
+
 func TestARowThatDoesNotCoverItsShapeIsRefused(t *testing.T) {
 	good := *MMAByName("mma.m16n8k16.row.col.f32.bf16.bf16.f32")
 	if err := good.prove(); err != nil {

@@ -31,20 +31,19 @@ func (c Candidate) String() string {
 const maxPad = 4
 
 // SelectMMA lists the ways to compute C += A*B on a target, in the order of the table, and the reasons why other rows of these types do
-// not serve (cost.Products orders them). Types are those of the tiles; c is both accumulator and result. f32 operands never become tf32: that loses bits. The list is
-// empty when no row can, widened types included.
-func SelectMMA(t *target.Target, a, b, c Elem, e Extent) (list []Candidate, reasons []string) {
-	rows, ok := rows[c]
-	if !ok || !a.Known() || !b.Known() {
+// not serve (cost.Products orders them). f32 operands never become tf32: that loses bits. The list is empty when no row can, widened types included.
+func SelectMMA(t *target.Target, y Types, e Extent) (list []Candidate, reasons []string) {
+	rows, ok := rows[y.C]
+	if !ok || !y.A.Known() || !y.B.Known() {
 		return nil, nil
 	}
 	for _, r := range rows() {
-		if !r.serves(a, b) {
+		if !r.serves(y) {
 			continue
 		}
 		m := r.atom()
 		if !m.Need.On(t) {
-			if a == m.A && b == m.B {
+			if y.A == m.A && y.B == m.B {
 				reasons = append(reasons, fmt.Sprintf("%s needs %s", m.Name, m.Need))
 			}
 			continue
@@ -54,7 +53,7 @@ func SelectMMA(t *target.Target, a, b, c Elem, e Extent) (list []Candidate, reas
 				continue // the same again
 			}
 			wantA, wantB := m.Operands(swap)
-			if !a.WidensTo(wantA) || !b.WidensTo(wantB) {
+			if !y.A.WidensTo(wantA) || !y.B.WidensTo(wantB) {
 				continue
 			}
 			k := Candidate{Atom: m, Swap: swap, A: wantA, B: wantB, Extent: m.pad(e, swap)}

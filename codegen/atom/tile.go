@@ -29,6 +29,7 @@ type Tiling struct {
 	// Layouts of the tiles, with the batch as leading dimension when there is one. Warps that need the same rows of A or columns
 	// of B hold replicas. A thread holds a fragment's registers side by side; those of one step along K are neighbours.
 	A, B, C layout.Layout
+	SA, SB  layout.Layout // of the scales of A and B, where the atom takes some
 	// Atoms per warp along each dimension.
 	Repeat Extent
 }
@@ -42,15 +43,22 @@ const (
 	axisBatch
 )
 
-// tiles is the three operands while they grow, and the axes of their last two dimensions; a batch is the first of three.
-type tiles [3]struct {
+// tiles is operands while they grow, and the axes of their last two dimensions; a batch is the first of three.
+type tiles []struct {
 	layout.Layout
 	rows, cols axis
 }
 
+// expand gives the operands a dimension for batches.
+func (t tiles) expand() {
+	for i := range t {
+		t[i].Layout = t[i].ExpandDim(0)
+	}
+}
+
 // grow doubles the product along an axis, each time into one more bit of d. An operand without the axis is shared by both halves:
 // nothing in registers, replicas elsewhere.
-func (t *tiles) grow(x axis, d layout.Dim, times int) {
+func (t tiles) grow(x axis, d layout.Dim, times int) {
 	for i := range t {
 		o := &t[i]
 		switch lead := o.Rank() - 2; {
@@ -66,7 +74,7 @@ func (t *tiles) grow(x axis, d layout.Dim, times int) {
 	}
 }
 
-func (t *tiles) replicate(d layout.Dim, n int) {
+func (t tiles) replicate(d layout.Dim, n int) {
 	for i := range t {
 		t[i].Layout = t[i].Replicate(d, n)
 	}
@@ -87,7 +95,7 @@ func Tile(a *MMA, e Extent, s Split, swap bool) (t Tiling, ok bool) {
 		}
 		r := inner.Repeat
 		return Tiling{Atom: a, Extent: e, Split: s, Swap: true, A: transpose(inner.B), B: transpose(inner.A), C: transpose(inner.C),
-			Repeat: Extent{r.Batch, r.N, r.M, r.K}}, true
+			SA: transpose(inner.SB), SB: transpose(inner.SA), Repeat: Extent{r.Batch, r.N, r.M, r.K}}, true
 	}
 	batch := max(1, e.Batch)
 	sh := a.Shape
@@ -101,9 +109,7 @@ func Tile(a *MMA, e Extent, s Split, swap bool) (t Tiling, ok bool) {
 	}
 	g := tiles{{a.LayoutA, axisM, axisK}, {a.LayoutB, axisK, axisN}, {a.LayoutC, axisM, axisN}}
 	if e.Batch > 0 {
-		for i := range g {
-			g[i].Layout = g[i].ExpandDim(0)
-		}
+		g.expand()
 	}
 	m, n, k, b := log2(e.M/sh.M/s.M), log2(e.N/sh.N/s.N), log2(e.K/sh.K), log2(batch/s.Batch)
 	r := Extent{1 << b, 1 << m, 1 << n, 1 << k}
@@ -114,19 +120,26 @@ func Tile(a *MMA, e Extent, s Split, swap bool) (t Tiling, ok bool) {
 	g.grow(axisN, layout.Reg, n)
 	g.grow(axisM, layout.Reg, m)
 	g.grow(axisK, layout.Reg, k)
+	if a.Scaled() {
+		g = append(g, a.tileScales(e.Batch > 0, m, n, k)...)
+	}
 	g.grow(axisBatch, layout.Reg, b)
 	g.grow(axisM, layout.Warp, log2(s.M))
 	g.grow(axisN, layout.Warp, log2(s.N))
 	g.grow(axisBatch, layout.Warp, log2(s.Batch))
 	g.replicate(layout.Warp, log2(s.Copies))
-	return Tiling{Atom: a, Extent: e, Split: s, A: g[0].Layout, B: g[1].Layout, C: g[2].Layout, Repeat: r}, true
+	t = Tiling{Atom: a, Extent: e, Split: s, A: g[0].Layout, B: g[1].Layout, C: g[2].Layout, Repeat: r}
+	if a.Scaled() {
+		t.SA, t.SB = g[3].Layout, g[4].Layout
+	}
+	return t, true
 }
 
 const laneBits = 5
 
 // spread gives the lanes of a warp to a scalar atom: up to four columns in a thread when there is enough to do, then eight lanes of
 // columns, the other lanes to rows, what is left to columns, batch, and at last to replicas. It returns the bits still to grow.
-func (t *tiles) spread(m, n, b int) (int, int, int) {
+func (t tiles) spread(m, n, b int) (int, int, int) {
 	take := func(left *int, x axis, d layout.Dim, bits int) {
 		bits = min(bits, *left)
 		t.grow(x, d, bits)
@@ -148,7 +161,10 @@ func (t *tiles) spread(m, n, b int) (int, int, int) {
 }
 
 func transpose(l layout.Layout) layout.Layout {
-	if l.Rank() == 3 {
+	switch l.Rank() {
+	case 0:
+		return l // none
+	case 3:
 		return l.Permute([]int{0, 2, 1})
 	}
 	return l.Permute([]int{1, 0})

@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -161,7 +162,7 @@ func TestSelectionFindsTheAtomOfEachTypeAndTarget(t *testing.T) {
 		{"sm_80", atom.BF16, atom.BF16, atom.F32, atom.Extent{M: 8, N: 64, K: 64}, "mma.m16n8k16.row.col.f32.bf16.bf16.f32 of the transposed product", ""},
 		{"sm_80", atom.BF16, atom.BF16, atom.F32, atom.Extent{M: 2, N: 2, K: 2}, "fma.f32", "mma.m16n8k16.row.col.f32.bf16.bf16.f32: m16n8k16 in a tile of 2x2x2 is 256 times the work"},
 	} {
-		list, reasons := Products(sm(t, c.target), c.a, c.b, c.c, c.e)
+		list, reasons := Products(sm(t, c.target), atom.Types{A: c.a, B: c.b, C: c.c}, c.e)
 		if len(list) == 0 {
 			t.Errorf("%s %s*%s: no candidate", c.target, c.a, c.b)
 			continue
@@ -188,6 +189,41 @@ func TestSelectionFindsTheAtomOfEachTypeAndTarget(t *testing.T) {
 	}
 }
 
+// A product with scales takes the instruction that multiplies by them if there is one for its types, its blocks and its depth along K; operands of 4
+// bits become bytes where that helps.
+func TestSelectionFindsTheAtomOfEachScale(t *testing.T) {
+	e := atom.Extent{M: 64, N: 64, K: 64}
+	for _, c := range []struct {
+		target     string
+		elem       atom.Elem
+		scale      atom.Elem
+		block      int
+		e          atom.Extent
+		want, what string
+	}{
+		{"sm_120", atom.E4M3, atom.E8M0, 32, e, "kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0", "mma.m16n8k32"},
+		{"sm_121", atom.E5M2, atom.E8M0, 32, e, "kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e5m2.e5m2.f32.ue8m0", "mma.m16n8k32"},
+		{"sm_120", atom.F4, atom.E8M0, 32, e, "kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0", "mma.m16n8k64"},
+		{"sm_120", atom.F4, atom.E8M0, 16, e, "kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue8m0", "mma.m16n8k64"},
+		{"sm_120", atom.F4, atom.E4M3, 16, e, "kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3", "mma.m16n8k64"},
+		{"sm_120", atom.F4, atom.E8M0, 32, atom.Extent{M: 64, N: 64, K: 32}, "kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0", "mma.m16n8k32"},
+		{"sm_120", atom.F4, atom.E4M3, 32, e, "", ""},   // no such blocks
+		{"sm_120", atom.E4M3, atom.E8M0, 16, e, "", ""}, // no such blocks
+		{"sm_100", atom.E4M3, atom.E8M0, 32, e, "", ""},
+		{"sm_80", atom.F4, atom.E8M0, 32, e, "", ""},
+	} {
+		list, _ := Products(sm(t, c.target), atom.Types{A: c.elem, B: c.elem, C: atom.F32, Scale: atom.Scale{Elem: c.scale, Block: c.block}}, c.e)
+		list = slices.DeleteFunc(list, func(k atom.Candidate) bool { return k.Padded(c.e) })
+		got := ""
+		if len(list) > 0 {
+			got = list[0].Atom.Name
+		}
+		if want := c.what + ".row.col." + c.want; got != want && (c.want != "" || got != "") {
+			t.Errorf("%s %s, %s for %d: %s, want %s", c.target, c.elem, c.scale, c.block, got, want)
+		}
+	}
+}
+
 func TestProductsAreSplitForTheLeastTraffic(t *testing.T) {
 	for _, c := range []struct {
 		e     atom.Extent
@@ -200,13 +236,13 @@ func TestProductsAreSplitForTheLeastTraffic(t *testing.T) {
 		{atom.Extent{M: 16, N: 256, K: 32}, 4, atom.Split{Batch: 1, M: 1, N: 4, Copies: 1}},
 		{atom.Extent{Batch: 4, M: 32, N: 32, K: 32}, 4, atom.Split{Batch: 4, M: 1, N: 1, Copies: 1}},
 	} {
-		list, _ := Products(sm(t, "sm_80"), atom.BF16, atom.BF16, atom.F32, c.e)
+		list, _ := Products(sm(t, "sm_80"), atom.Types{A: atom.BF16, B: atom.BF16, C: atom.F32}, c.e)
 		best, ok := BestSplit(list[0], c.warps, nil)
 		if !ok || best.Split != c.want {
 			t.Errorf("%s over %d warps: %s, want %s", c.e, c.warps, best.Split, c.want)
 		}
 	}
-	list, _ := Products(sm(t, "sm_80"), atom.BF16, atom.BF16, atom.F32, atom.Extent{M: 128, N: 128, K: 64})
+	list, _ := Products(sm(t, "sm_80"), atom.Types{A: atom.BF16, B: atom.BF16, C: atom.F32}, atom.Extent{M: 128, N: 128, K: 64})
 	rows, ok := BestSplit(list[0], 8, func(s atom.Split) bool { return s.N == 1 })
 	if !ok || rows.Split.M != 8 {
 		t.Errorf("rows only: %s", rows.Split)
@@ -216,7 +252,7 @@ func TestProductsAreSplitForTheLeastTraffic(t *testing.T) {
 // What is cut costs more than what is whole, and more cuts cost more: plans are tried in this order.
 func TestCutsCost(t *testing.T) {
 	e := atom.Extent{M: 256, N: 256, K: 128}
-	list, _ := Products(sm(t, "sm_80"), atom.F16, atom.F16, atom.F32, e)
+	list, _ := Products(sm(t, "sm_80"), atom.Types{A: atom.F16, B: atom.F16, C: atom.F32}, e)
 	last := 0
 	for _, c := range []Cut{{2, 1}, {2, 2}, {4, 2}, {8, 4}} {
 		got, ok := CutProduct(list[0], 8, c, 2*256*128*2)

@@ -10,10 +10,10 @@ import (
 
 // Products lists the ways to compute a product, cheapest first (of equals, the first in the table), and why other rows of the table do
 // not serve. Arguments are those of atom.SelectMMA.
-func Products(t *target.Target, a, b, c atom.Elem, e atom.Extent) (list []atom.Candidate, reasons []string) {
-	list, reasons = atom.SelectMMA(t, a, b, c, e)
+func Products(t *target.Target, types atom.Types, e atom.Extent) (list []atom.Candidate, reasons []string) {
+	list, reasons = atom.SelectMMA(t, types, e)
 	slices.SortStableFunc(list, func(x, y atom.Candidate) int {
-		return cmp.Compare(ProductCycles(t, x, a, b, e), ProductCycles(t, y, a, b, e))
+		return cmp.Compare(ProductCycles(t, x, types.A, types.B, e), ProductCycles(t, y, types.A, types.B, e))
 	})
 	return list, reasons
 }

@@ -235,7 +235,7 @@ func (f *fn) tf32Bits(x reg) reg { return f.and(x, con(kI32, 0xFFFFE000)) }
 func (f *fn) alongK(op *ir.Op) (bit int, ok bool) {
 	side := -1
 	for _, u := range op.Result(0).Uses() {
-		if u.Owner().Code() != tileaa.OpDot || u.Index() > 1 || side >= 0 && u.Index() != side {
+		if !tileaa.IsProduct(u.Owner()) || u.Index() > 1 || side >= 0 && u.Index() != side {
 			return 0, false
 		}
 		side = u.Index()

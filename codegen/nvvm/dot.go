@@ -11,15 +11,17 @@ import (
 	"tileiras/ir/float"
 )
 
-func init() { register(ir.Table[lowering]{tileaa.OpDot & ir.Place: dot}) }
+func init() {
+	register(ir.Table[lowering]{tileaa.OpDot & ir.Place: dot, tileaa.OpDotScaled & ir.Place: dot})
+}
 
 func dot(f *fn, op *ir.Op) {
-	d := ir.Cast[tileaa.Dot](op)
+	d := ir.Cast[tileaa.ContractionOp](op)
 	switch m := d.Atom(); {
 	case m == nil:
 		f.bug("the product has no atom")
 	case m.Atom.Scalar():
-		f.set(op, f.multiplyAdd(d, m.Atom))
+		f.set(op, f.multiplyAdd(ir.Cast[tileaa.Dot](op), m.Atom))
 	default:
 		f.set(op, f.matrixProduct(d, m.Atom, m.Swap))
 	}
@@ -43,7 +45,7 @@ func (o *operandTile) register(at ...int) (int, bool) {
 	return int(r), ok
 }
 
-// fragment is the machine registers of n element registers from first on: words of packed types.
+// fragment is the machine registers of n element registers from first on: words of packed types. Elements of 4 bits have a byte each until here.
 func (f *fn) fragment(o *operandTile, first, n int) []reg {
 	if o.per == 1 {
 		out := make([]reg, n)
@@ -52,7 +54,11 @@ func (f *fn) fragment(o *operandTile, first, n int) []reg {
 		}
 		return out
 	}
-	return f.getWords(o.tile, upTo(first, n))
+	words := f.getWords(o.tile, upTo(first, n))
+	if tileaa.ElemBits(o.elem) == 4 {
+		return f.nibbles(words)
+	}
+	return words
 }
 
 // A product is the instructions of a matrix product: its operands in registers and the accumulators so far.
@@ -61,13 +67,17 @@ type product struct {
 	*atom.MMA
 	swap             bool // the instruction computes the transposed product
 	left, right, acc *operandTile
+	scales           *scales       // nil without
 	sums             map[int][]reg // the accumulators in machine registers, by the first element register of each fragment
 }
 
 // matrixProduct issues the instructions of a product: K outermost, so that the accumulators of one step are independent; columns
 // run back and forth under rows, so that neighbours share an operand.
-func (f *fn) matrixProduct(op tileaa.Dot, a *atom.MMA, swap bool) *tile {
-	p := &product{f, a, swap, f.operandTile(op.Lhs()), f.operandTile(op.Rhs()), f.operandTile(op.Acc()), map[int][]reg{}}
+func (f *fn) matrixProduct(op tileaa.ContractionOp, a *atom.MMA, swap bool) *tile {
+	p := &product{f, a, swap, f.operandTile(op.Lhs()), f.operandTile(op.Rhs()), f.operandTile(op.Acc()), nil, map[int][]reg{}}
+	if a.Scaled() {
+		p.scales = f.scalesOf(ir.Cast[tileaa.DotScaled](op.Op), a, swap)
+	}
 	ls, rs := p.left.l.Shape(), p.right.l.Shape()
 	rank := len(ls)
 	batches, m, k, n := 1, ls[rank-2], ls[rank-1], rs[rank-1]
@@ -97,7 +107,7 @@ func (f *fn) matrixProduct(op tileaa.Dot, a *atom.MMA, swap bool) *tile {
 					second, ok := p.right.register(p.place(b, kk, nn*stepN)...)
 					sum, held := p.acc.register(p.place(b, mm, nn*stepN)...)
 					if ok && held {
-						p.issue(first, second, sum)
+						p.issue(first, second, sum, p.scales.of(b, mm, kk, nn*stepN))
 					}
 				}
 				row++
@@ -117,8 +127,8 @@ func (p *product) place(batch, i, j int) []int {
 	return []int{i, j}
 }
 
-// issue issues one instruction; its fragments begin at these element registers.
-func (p *product) issue(left, right, sum int) {
+// issue issues one instruction; its fragments begin at these element registers, and these are the arguments for scales.
+func (p *product) issue(left, right, sum int, scales []reg) {
 	c := p.sums[sum]
 	if c == nil {
 		c = p.fragment(p.acc, sum, p.LayoutC.Regs())
@@ -128,7 +138,7 @@ func (p *product) issue(left, right, sum int) {
 		a, b, left, right = b, a, right, left
 	}
 	x, y := p.fragment(a, left, p.LayoutA.Regs()), p.fragment(b, right, p.LayoutB.Regs())
-	p.sums[sum] = p.op(p.Op.Name, slices.Concat(x, y, c)...)
+	p.sums[sum] = p.op(p.Op.Name, slices.Concat(x, y, c, scales)...)
 }
 
 // result is the tile of the accumulators, in their layout.

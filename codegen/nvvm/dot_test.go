@@ -3,6 +3,7 @@ package nvvm_test
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -79,8 +80,11 @@ func TestDot(t *testing.T) {
 	for _, a := range atom.MMAs() {
 		for _, swap := range []bool{false, true} {
 			sm := "sm_80"
+			if a.Scaled() {
+				sm = "sm_120"
+			}
 			for _, s := range []string{"sm_75", "sm_80", "sm_89", "sm_90"} {
-				if a.Need.SM <= map[string]int{"sm_75": 75, "sm_80": 80, "sm_89": 89, "sm_90": 90}[s] {
+				if a.Need.Arch == 0 && a.Need.SM <= map[string]int{"sm_75": 75, "sm_80": 80, "sm_89": 89, "sm_90": 90}[s] {
 					sm = s
 					break
 				}
@@ -123,8 +127,34 @@ func TestDot(t *testing.T) {
 					k.body = fmt.Sprintf("    %%s0 = alloc_shared {offset = 0} : %s\n    %%s1 = alloc_shared {offset = 4096} : %s\n    buffer_store %%v0, %%s0 : (%s, %s)\n    buffer_store %%v1, %%s1 : (%s, %s)\n    \"tileaa.barrier\"() : () -> ()\n",
 						tx, ty, k.in[0].typ(), tx, k.in[1].typ(), ty)
 				}
-				k.body += fmt.Sprintf("    %%r = dot %s, %s, %%v2 {signedness_lhs = %s, signedness_rhs = %s, atom = #tileaa.mma<%q, warps = [%d, %d, %d, %d]%s>} : (%s, %s, %s) -> %s",
-					x, y, sign(ta), sign(tb), a.Name, split.Batch, split.M, split.N, split.Copies, swapped, tx, ty, k.in[2].typ(), k.out.typ())
+				signs, more, types := fmt.Sprintf("signedness_lhs = %s, signedness_rhs = %s, ", sign(ta), sign(tb)), "", ""
+				sa, sb := func(i, k int) float64 { return 1 }, func(k, j int) float64 { return 1 }
+				blocks, args := 1, []any(nil)
+				if a.Scaled() {
+					blocks = e.K / a.Scale.Block
+					sa = func(i, k int) float64 { return math.Ldexp(1, (i*5+k/a.Scale.Block*3)%7-3) }
+					sb = func(k, j int) float64 { return math.Ldexp(1, (j*3+k/a.Scale.Block*5)%5-2) }
+					k.in = append(k.in, ioTile{string(a.Scale.Elem), tiling.SA}, ioTile{string(a.Scale.Elem), tiling.SB})
+					signs, more, types = "", "_scaled", ", "+k.in[3].typ()+", "+k.in[4].typ()
+					args = []any{
+						encode(string(a.Scale.Elem), e.M*blocks, func(i int) float64 { return sa(i/blocks, i%blocks*a.Scale.Block) }),
+						encode(string(a.Scale.Elem), blocks*e.N, func(i int) float64 { return sb(i/e.N*a.Scale.Block, i%e.N) }),
+					}
+				}
+				if ta == atom.F4 { // memory holds no single elements of 4 bits
+					for i := range 2 {
+						narrow := k.in[i].typ()
+						k.in[i].elem = "f8E4M3FN"
+						k.body += fmt.Sprintf("    %%n%d = ftof %%v%d {rounding = nearest_even} : (%s) -> %s\n", i, i, k.in[i].typ(), narrow)
+					}
+					x, y = "%n0", "%n1"
+				}
+				operands := x + ", " + y + ", %v2"
+				if a.Scaled() {
+					operands += ", %v3, %v4"
+				}
+				k.body += fmt.Sprintf("    %%r = dot%s %s {%satom = #tileaa.mma<%q, warps = [%d, %d, %d, %d]%s>} : (%s, %s, %s%s) -> %s",
+					more, operands, signs, a.Name, split.Batch, split.M, split.N, split.Copies, swapped, tx, ty, k.in[2].typ(), types, k.out.typ())
 				va := func(i int) float64 { return float64(i*5%7 - 3) }
 				vb := func(i int) float64 { return float64(i*3%5 - 2) }
 				if ta == atom.U8 {
@@ -144,14 +174,15 @@ func TestDot(t *testing.T) {
 						t.Errorf("%d loads from shared memory for %d rows, %d columns and %d steps, want each factor once: %d", got, len(rows), len(cols), e.K, want)
 					}
 				}
-				out, _ := launch(t, sm, k.text(), 1, encode(name(ta), e.M*e.K, va), encode(name(tb), e.K*e.N, vb), encode(name(a.C), e.M*e.N, vc), make([]byte, e.M*e.N*elemBytes(name(a.C))))
+				args = append([]any{encode(k.in[0].elem, e.M*e.K, va), encode(k.in[1].elem, e.K*e.N, vb), encode(name(a.C), e.M*e.N, vc)}, args...)
+				out, _ := launch(t, sm, k.text(), 1, append(args, make([]byte, e.M*e.N*elemBytes(name(a.C))))...)
 				for i := range e.M {
 					for j := range e.N {
 						want := vc(i*e.N + j)
 						for k := range e.K {
-							want += va(i*e.K+k) * vb(k*e.N+j)
+							want += va(i*e.K+k) * sa(i, k) * vb(k*e.N+j) * sb(k, j)
 						}
-						if got := decode(name(a.C), out[3], i*e.N+j); got != want {
+						if got := decode(name(a.C), out[len(out)-1], i*e.N+j); got != want {
 							t.Fatalf("element %d,%d is %v, want %v", i, j, got, want)
 						}
 					}

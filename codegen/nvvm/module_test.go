@@ -179,10 +179,6 @@ func TestNotSupported(t *testing.T) {
 	for _, c := range []struct{ body, want string }{
 		{`%a = alloca {num_elem = 8, alignment = 4, global} : tile<ptr<f32>> loc("/src/k.py":3:1)`,
 			"/src/k.py:3:1: not supported yet: alloca on memory that other tile blocks see"},
-		{`%f = constant <f32: 1.0> : tile<f32>
-    %h = constant <f16: 1.0> : tile<f16>
-    %d = dot_scaled %h, %h, %f, %h, %h : (tile<f16>, tile<f16>, tile<f32>, tile<f16>, tile<f16>) -> tile<f32> loc("/src/k.py":4:1)`,
-			"/src/k.py:4:1: not supported yet: dot_scaled on tile<f32>"},
 	} {
 		text := "tileaa.module @m {\n  entry @k attributes {plan = #tileaa.plan<warps = 1>} (%p: tile<ptr<f32>>) {\n    " + c.body + "\n    return\n  }\n}"
 		ctx := ir.NewContext(tileaa.Dialect)

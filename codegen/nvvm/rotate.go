@@ -115,9 +115,9 @@ func (r *rotation) steps() bool {
 		if _, product := r.kind(r.inst(i)); !product {
 			continue
 		}
-		args := r.inst(i).(*llvm.InstCall).Args
+		from, to := row.Accumulators()
 		at := 0
-		for _, acc := range args[len(args)-row.Results:] {
+		for _, acc := range r.inst(i).(*llvm.InstCall).Args[from:to] {
 			if e, ok := acc.(*llvm.InstExtractValue); ok {
 				acc = e.X
 			}

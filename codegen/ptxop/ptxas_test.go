@@ -37,6 +37,8 @@ func text(r *Row, constants bool) string {
 		switch {
 		case o.Kind == Imm && i > 0 && strings.HasPrefix(r.Name, "bar."):
 			return "64" // threads of a barrier: whole warps
+		case o.Kind == Imm && strings.HasPrefix(r.Name, "mma."):
+			return "0" // selects among scales
 		case o.Kind == Imm:
 			return "4"
 		case constants && o.Const && o.Kind == Use && o.Type == F32:

@@ -330,8 +330,6 @@ func parseSignature(s string) []item {
 		switch {
 		case word[0] == '\'':
 			items = append(items, item{literal: word[1:]})
-		case word == "n":
-			items = append(items, item{imm: true})
 		case word[0] == '[':
 			items = append(items, item{address: true, typ: typeOf(word[1])})
 		case word[0] == '{':
@@ -363,6 +361,8 @@ func register(w string) item {
 		return item{result: true, typ: typeOf(w[1] | 0x20)}
 	case '+':
 		return item{result: true, tied: true, typ: typeOf(w[1] | 0x20)}
+	case 'n':
+		return item{imm: true}
 	}
 	letter := w[0] | 0x20
 	return item{typ: typeOf(letter), fixed: letter != w[0]}

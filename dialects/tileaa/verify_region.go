@@ -22,12 +22,22 @@ func verifyDot(op ContractionOp) string {
 		n == 3 && (l[0] != r[0] || l[0] != a.Shape[0]) {
 		return "needs shapes MxK, KxN and MxN"
 	}
-	if d, ok := ir.As[Dot](op.Op); ok && len(d.Depths()) > 0 {
-		if p := d.Depths(); len(p) != 2 || p[0] < 0 || p[0] >= p[1] || p[1] > l[n-1] {
-			return "needs depths [from, to] within K"
-		}
+	if p := op.Depths(); len(p) > 0 && (len(p) != 2 || p[0] < 0 || p[0] >= p[1] || p[1] > l[n-1]) {
+		return "needs depths [from, to] within K"
+	}
+	if d, ok := ir.As[DotScaled](op.Op); ok && !scalesFit(l, r, ShapeOf(d.LhsScale()), ShapeOf(d.RhsScale())) {
+		return "needs scales of shapes MxS and SxN, S a part of K"
 	}
 	return ""
+}
+
+// scalesFit checks the shapes of factors l and r against those of their scales.
+func scalesFit(l, r, ls, rs []int64) bool {
+	n := len(l)
+	if len(ls) != n || len(rs) != n || ls[n-2] != l[n-2] || rs[n-1] != r[n-1] || n == 3 && (ls[0] != l[0] || rs[0] != l[0]) {
+		return false
+	}
+	return ls[n-1] == rs[n-2] && l[n-1]%ls[n-1] == 0
 }
 
 // FactorShape is the shape of a factor of a product, a tile or, after selection, a buffer.

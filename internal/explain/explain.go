@@ -166,8 +166,8 @@ func (w *writer) block(b *ir.Block, depth int) {
 func (w *writer) visit(op *ir.Op) {
 	w.Ctx.Step()
 	switch op.Code() {
-	case tileaa.OpDot:
-		w.dot(ir.Cast[tileaa.Dot](op))
+	case tileaa.OpDot, tileaa.OpDotScaled:
+		w.dot(ir.Cast[tileaa.ContractionOp](op))
 	case tileaa.OpTiledLoad:
 		w.selected(op, "RemarkMemoryLoadInstructionSelected", "Load instruction selected", "Global-memory load instruction")
 		w.view(op, "load", atom.LoadGlobal)
@@ -175,18 +175,12 @@ func (w *writer) visit(op *ir.Op) {
 		w.view(op, "store", atom.StoreGlobal)
 	case tileaa.OpAsyncCopy:
 		w.selected(op, "RemarkMemoryLoadInstructionSelected", "Load instruction selected", "Ldgsts instruction")
-		if p, ok := ir.DefinedBy[tileaa.PointerBlock](ir.Cast[tileaa.AsyncCopy](op).Block()); ok {
-			w.pointers(op, p.Ptr(), p.Mask(), "copy", atom.AsyncCopy)
-		} else {
-			w.view(op, "copy", atom.AsyncCopy)
-		}
+		w.view(op, "copy", atom.AsyncCopy)
 	case tileaa.OpLoad:
 		w.selected(op, "RemarkMemoryLoadInstructionSelected", "Load instruction selected", "Global-memory load instruction")
-		l := ir.Cast[tileaa.Load](op)
-		w.pointers(op, l.Ptr(), l.Mask(), "load", atom.LoadGlobal)
+		w.pointers(op, "load", atom.LoadGlobal)
 	case tileaa.OpStore:
-		st := ir.Cast[tileaa.Store](op)
-		w.pointers(op, st.Ptr(), st.Mask(), "store", atom.StoreGlobal)
+		w.pointers(op, "store", atom.StoreGlobal)
 	case tileaa.OpConvertLayout:
 		w.conversion(ir.Cast[tileaa.ConvertLayout](op))
 	case tileaa.OpAllocShared:

@@ -17,7 +17,7 @@ import (
 const widest = 16
 
 // dot says which instruction multiplies: in NVIDIA's words, and then the atom.
-func (w *writer) dot(d tileaa.Dot) {
+func (w *writer) dot(d tileaa.ContractionOp) {
 	op := d.Op
 	if d.Atom() == nil {
 		return
@@ -53,7 +53,7 @@ func (w *writer) dot(d tileaa.Dot) {
 // generation is the GPU that brought an instruction.
 func generation(m *atom.MMA) string {
 	switch {
-	case strings.Contains(m.Name, "block_scale") || strings.Contains(m.Name, "kind::"):
+	case m.Scaled():
 		return "SM120"
 	case m.A == atom.E4M3 || m.A == atom.E5M2:
 		return "SM89"
@@ -62,7 +62,7 @@ func generation(m *atom.MMA) string {
 }
 
 // otherAtoms says why no matrix instruction serves.
-func otherAtoms(w *writer, d tileaa.Dot, m *atom.MMA) []string {
+func otherAtoms(w *writer, d tileaa.ContractionOp, m *atom.MMA) []string {
 	l, r := shapeOf(d.Lhs()), shapeOf(d.Rhs())
 	n := len(l)
 	if n < 2 || len(r) != n {
@@ -72,7 +72,7 @@ func otherAtoms(w *writer, d tileaa.Dot, m *atom.MMA) []string {
 	if n == 3 {
 		e.Batch = int(l[0])
 	}
-	_, reasons := atom.SelectMMA(w.Target, m.A, m.B, m.C, e)
+	_, reasons := atom.SelectMMA(w.Target, atom.Types{A: m.A, B: m.B, C: m.C}, e)
 	if len(reasons) == 0 {
 		reasons = []string{fmt.Sprintf("%s has no matrix instruction for %s by %s to %s that is as exact", w.Target.Name, m.A, m.B, m.C)}
 	}
@@ -200,8 +200,10 @@ func (w *writer) view(op *ir.Op, verb string, kind atom.CopyKind) {
 	w.access(op, verb, t.Shape, t.Elem, vec, args, w.known.WhyNotWider(block, fast, widest))
 }
 
-// pointers is view for an access through a tile of pointers; mask may be nil.
-func (w *writer) pointers(op *ir.Op, ptr, mask *ir.Value, verb string, kind atom.CopyKind) {
+// pointers is view for an access through a tile of pointers.
+func (w *writer) pointers(op *ir.Op, verb string, kind atom.CopyKind) {
+	access := ir.Cast[tileaa.PtrAccess](op)
+	ptr := access.Ptr()
 	t := tileaa.AsTile(ptr)
 	p, ok := t.Elem.(*tileaa.PtrType)
 	if !ok || len(t.Shape) == 0 {
@@ -209,11 +211,9 @@ func (w *writer) pointers(op *ir.Op, ptr, mask *ir.Value, verb string, kind atom
 	}
 	fast, vec := chosen(op)
 	args := w.width(verb, kind, t.Shape, p.Elem, fast, vec)
+	mask := access.Mask()
 	if mask != nil {
 		args = append(args, arg("Mask", "yes"))
-	}
-	if ir.Cast[tileaa.AccessOp](op).Ragged() {
-		mask = nil // it may cut an access
 	}
 	w.access(op, verb, t.Shape, p.Elem, vec, args, w.known.WhyPointersNotWider(ptr, mask, fast, tileaa.ElemBytes(p.Elem), widest))
 }
@@ -306,7 +306,7 @@ func (w *writer) buffer(op *ir.Op, slots int, t *tileaa.BufferType, uses []*ir.U
 		case tileaa.OpBufferLoad:
 			l := ir.Cast[tileaa.BufferLoad](user)
 			reads = append(reads, sharedAccess(&total, t, tileaa.AsTile(l.Result()), l.Atom(), bits, "ld.shared"))
-		case tileaa.OpDot:
+		case tileaa.OpDot, tileaa.OpDotScaled:
 			reads = append(reads, "the product itself")
 		case tileaa.OpBufferInsert, tileaa.OpBufferExtract:
 			return // a tile that is indexed, not converted

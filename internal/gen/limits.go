@@ -11,7 +11,6 @@ var notBuilt = []struct{ what, now string }{
 	{"Full debug information (`--device-debug`)", "`-O0 -g` writes source lines, as `--lineinfo`."},
 	{"Warpgroup products (wgmma: " + having(target.WGMMA) + ")", "Products use mma.sync."},
 	{"Tensor memory products (tcgen05: " + having(target.Tcgen05) + ")", "Products use mma.sync."},
-	{"Block-scaled products in one instruction (" + having(target.BlockScale) + ")", "`mmaf_scaled` multiplies by the scales first, then takes an ordinary product."},
 	{"Tensor map and bulk copies (TMA)", "Copies to shared memory are cp.async with commit, wait and barrier; sm_75 loads and stores."},
 	{"Roles of warps", "`--roles=on` gives the copies of loops (cp.async) to warps of their own; else all warps do the same."},
 	{"Clusters", "A cluster is one block."},
@@ -59,10 +58,9 @@ var elsewhere = []struct{ function, part, what, why string }{
 
 // unlowered says of every operation of TileAA without a lowering who takes care of it.
 var unlowered = map[string]string{
-	"module":     "the module itself",
-	"entry":      "becomes the function",
-	"global":     "becomes the variable",
-	"dot_scaled": "select-atoms multiplies by the scales and makes a dot",
+	"module": "the module itself",
+	"entry":  "becomes the function",
+	"global": "becomes the variable",
 }
 
 // having are the GPUs with a family of instructions.

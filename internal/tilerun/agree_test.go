@@ -18,7 +18,13 @@ import (
 // buffers and then 32-bit integers. It returns the buffers afterwards, which must be the same everywhere.
 func agree(t *testing.T, gpu, text string, buffers [][]byte, ints ...uint64) [][]byte {
 	t.Helper()
-	l := &cases.Launch{Bytecode: []byte(text), Kernel: "k", Grid: [3]int{1, 1, 1}}
+	return agreeOn(t, gpu, text, [3]int{1, 1, 1}, buffers, ints...)
+}
+
+// agreeOn is agree on a grid.
+func agreeOn(t *testing.T, gpu, text string, grid [3]int, buffers [][]byte, ints ...uint64) [][]byte {
+	t.Helper()
+	l := &cases.Launch{Bytecode: []byte(text), Kernel: "k", Grid: grid}
 	for i, b := range buffers {
 		l.Buffers = append(l.Buffers, cases.LaunchBuffer{Name: string(rune('a' + i)), Bytes: b, Align: cases.Align})
 		l.Params = append(l.Params, cases.LaunchParam{Buffer: i})

@@ -13,24 +13,31 @@ import (
 
 // ChooseAtom is the cheapest way to compute a product, or a part of it, with so many warps; ok is false without any.
 func ChooseAtom(s *pass.State, op *ir.Op, e atom.Extent, warps int) (k atom.Candidate, ok bool) {
-	ea, eb, ec := OperandElems(op)
-	list, _ := cost.Products(s.Target, ea, eb, ec, e)
-	for _, k := range list {
-		if !k.Padded(e) && len(atom.Splits(k.Atom, e, warps, k.Swap)) > 0 {
-			return k, true
+	ways := OperandTypes(op)
+	for _, types := range ways {
+		list, _ := cost.Products(s.Target, types, e)
+		for _, k := range list {
+			if !k.Padded(e) && len(atom.Splits(k.Atom, e, warps, k.Swap)) > 0 {
+				return k, true
+			}
 		}
 	}
-	return atom.Candidate{Extent: e, A: ea, B: eb}, false
+	last := ways[len(ways)-1]
+	return atom.Candidate{Extent: e, A: last.A, B: last.B}, false
 }
 
-// OperandElems names the element types of a product as atoms do; scaled operands are bf16 by then.
-func OperandElems(op *ir.Op) (a, b, c atom.Elem) {
-	acc := elemOf(tileaa.AsTile(op.Operand(2)).Elem, def.Signed)
-	d, ok := ir.As[tileaa.Dot](op)
-	if !ok {
-		return atom.BF16, atom.BF16, acc
+// OperandTypes names the element types of a product as atoms do: its own first, then those to which operands are scaled where no instruction
+// multiplies by the scales. A value of at most 4 significant bits times a scale of at most 4 is exact in bf16.
+func OperandTypes(op *ir.Op) []atom.Types {
+	c := elemOf(tileaa.AsTile(op.Operand(2)).Elem, def.Signed)
+	lhs, rhs := tileaa.AsTile(op.Operand(0)).Elem, tileaa.AsTile(op.Operand(1)).Elem
+	if d, ok := ir.As[tileaa.Dot](op); ok {
+		return []atom.Types{{A: elemOf(lhs, d.SignednessLhs()), B: elemOf(rhs, d.SignednessRhs()), C: c}}
 	}
-	return elemOf(tileaa.AsTile(d.Lhs()).Elem, d.SignednessLhs()), elemOf(tileaa.AsTile(d.Rhs()).Elem, d.SignednessRhs()), acc
+	scale := tileaa.AsTile(op.Operand(3))
+	block := ExtentOf(op).K / int(scale.Shape[len(scale.Shape)-1])
+	own := atom.Types{A: elemOf(lhs, def.Signed), B: elemOf(rhs, def.Signed), C: c, Scale: atom.Scale{Elem: elemOf(scale.Elem, def.Signed), Block: block}}
+	return []atom.Types{own, {A: atom.BF16, B: atom.BF16, C: c}}
 }
 
 // ExtentOf is the extent of a product.

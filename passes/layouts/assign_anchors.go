@@ -52,7 +52,28 @@ func (a *assigner) access(op *ir.Op) anchor {
 	case tileaa.OpMultimemStore, tileaa.OpMultimemReduce, tileaa.OpMultimemLoad:
 		return anchor{a.blocked(t, fast, vec, min(vec, max(1, multimemBytes/tileaa.ElemBytes(t.Elem)))), cost.LeaveLoad}
 	}
-	return anchor{a.blocked(t, fast, vec, 1), cost.LeaveLoad}
+	least := 1
+	if op.Code() == tileaa.OpTiledLoad && scales(op.Result(0)) {
+		least = min(vec, asyncBytes/tileaa.ElemBytes(t.Elem))
+	}
+	return anchor{a.blocked(t, fast, vec, least), cost.LeaveLoad}
+}
+
+// asyncBytes is the narrowest asynchronous copy (PTX ISA, "cp.async").
+const asyncBytes = 4
+
+// scales reports whether a value becomes the scales of a product, which are few: all threads together would take them in accesses that are too narrow
+// for asynchronous copies.
+func scales(v *ir.Value) bool {
+	for u := v.FirstUse(); u != nil; u = u.Next() {
+		switch op := u.Owner(); op.Code() {
+		case tileaa.OpDotScaled:
+			return u.Index() > 2
+		case tileaa.OpReshape, tileaa.OpPermute:
+			return scales(op.Result(0))
+		}
+	}
+	return false
 }
 
 // repeats reports whether several threads hold the same element.

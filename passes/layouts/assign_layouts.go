@@ -117,8 +117,8 @@ func (a *assigner) inferFromDefinition(v *ir.Value, t *tileaa.TileType) anchor {
 		return a.inferIncoming(v, t)
 	case tileaa.OpConstant, tileaa.OpSplat, tileaa.OpIota, tileaa.OpBroadcast:
 		return anchor{}
-	case tileaa.OpDot:
-		return anchor{dotLayouts(op).c, cost.LeaveDot}
+	case tileaa.OpDot, tileaa.OpDotScaled:
+		return anchor{dotLayouts(op).C, cost.LeaveDot}
 	case tileaa.OpReduce:
 		src := a.strongestOrDefault(op)
 		dim := tileaa.DimOf(op)

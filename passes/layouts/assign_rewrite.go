@@ -42,7 +42,7 @@ func (a *assigner) rewrite(op *ir.Op) error {
 		}
 		a.setResults(op, compact(l))
 		return nil
-	case tileaa.OpDot:
+	case tileaa.OpDot, tileaa.OpDotScaled:
 		return a.rewriteDot(op)
 	case tileaa.OpExtract, tileaa.OpInsert:
 		return a.rewriteSlice(op)
@@ -208,9 +208,9 @@ func (a *assigner) rewriteSparseBlock(op *ir.Op, l layout.Layout) {
 // where every thread reads the rows and columns it needs.
 func (a *assigner) rewriteDot(op *ir.Op) error {
 	d := dotLayouts(op)
-	op.SetOperand(2, a.inLayout(op.Operand(2), d.c))
+	op.SetOperand(2, a.inLayout(op.Operand(2), d.C))
 	if d.alone {
-		rank := d.c.Rank()
+		rank := d.C.Rank()
 		for i, k := range []int{rank - 1, rank - 2} {
 			order := rowMajor(rank)
 			if d.words {
@@ -219,10 +219,11 @@ func (a *assigner) rewriteDot(op *ir.Op) error {
 			op.SetOperand(i, a.toBuffer(op, op.Operand(i), order))
 		}
 	} else {
-		op.SetOperand(0, a.inLayout(op.Operand(0), d.a))
-		op.SetOperand(1, a.inLayout(op.Operand(1), d.b))
+		for i, l := range []layout.Layout{d.A, d.B, d.C, d.SA, d.SB}[:op.NumOperands()] {
+			op.SetOperand(i, a.inLayout(op.Operand(i), l))
+		}
 	}
-	a.setResults(op, compact(d.c))
+	a.setResults(op, compact(d.C))
 	return nil
 }
 

@@ -50,7 +50,7 @@ func LowerConversions(s *pass.State) error {
 				if ok {
 					load.SetAtom(name)
 				}
-				if places[0].Code() == tileaa.OpDot {
+				if tileaa.IsProduct(places[0]) {
 					readAt(s, load.Op, places)
 				}
 				op.Erase()

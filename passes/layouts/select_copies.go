@@ -7,8 +7,8 @@ import (
 	"tileiras/codegen/cost"
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
+	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
-	"tileiras/passes/facts"
 	"tileiras/passes/kernel"
 	"tileiras/passes/pass"
 )
@@ -21,7 +21,6 @@ import (
 //	                                            %a = buffer_load %b                     (ldmatrix)
 //	                                                 dot %a, ..
 //
-// A load through pointers becomes a copy of a pointer_block, if what its pointers and its mask follow from can be computed iterations ahead.
 // Copies are waited for in front of the dot that reads them; pipeline-loops lets them run iterations ahead. The copy's token takes the place
 // of the load's; insert-barriers puts an earlier wait before a write that comes after it.
 func SelectCopies(s *pass.State) error {
@@ -31,9 +30,8 @@ func SelectCopies(s *pass.State) error {
 			list = append(list, op)
 		}
 	})
-	known := facts.New(s.Ctx, s.Module)
 	for _, op := range list {
-		copyAsync(s, known, op)
+		copyAsync(s, op)
 	}
 	return nil
 }
@@ -41,25 +39,25 @@ func SelectCopies(s *pass.State) error {
 // copyAsync rewrites one conversion if it takes what a weak load brings that cp.async can do: whole vectors of 4, 8 or 16 bytes, padding
 // with zeros (the instruction's zero fill) or with nothing in particular. Reshapes and permutes that stand between the load and the
 // conversion are made after the way through shared memory: they only name elements anew.
-func copyAsync(s *pass.State, known *facts.Facts, conv *ir.Op) {
+func copyAsync(s *pass.State, conv *ir.Op) {
 	load, between, ok := tileaa.LoadOf(conv.Operand(0))
-	if !ok || tileaa.IsStrong(load) || !tileaa.ZeroFilled(load) {
+	if !ok || tileaa.IsStrong(load.Op) {
 		return
 	}
-	if l, ok := ir.As[tileaa.Load](load); ok && (!known.Outside(l.Ptr()) || !kernel.PlaceAhead(l)) {
+	block, _ := tileaa.BlockOf(load.Op)
+	if p, ok := block.Padding(); ok && p != def.PadZero {
 		return
 	}
 	if len(between) > 0 && !ringsFit(s, conv) {
 		return
 	}
-	src := tileaa.AsTile(load.Result(0))
+	src := tileaa.AsTile(load.Result())
 	dst := *tileaa.LayoutOf(conv.Result(0))
 	for _, op := range between {
 		dst = operandLayout(op, op.Operand(0), dst)
 	}
 	bytes := tileaa.ElemBytes(src.Elem)
-	access := ir.Cast[tileaa.AccessOp](load)
-	width, _ := access.Vec()
+	width, _ := load.Vec()
 	vec := int(width)
 	row := atom.SelectCopy(s.Target, atom.AsyncCopy, vec*bytes)
 	if ir.IsInt(src.Elem, 1) || row == nil || row.Bytes != vec*bytes {
@@ -69,12 +67,12 @@ func copyAsync(s *pass.State, known *facts.Facts, conv *ir.Op) {
 	if !ok || mem.MaxVec(*src.Layout, vec) != vec {
 		return
 	}
-	b := ir.NewBuilder(s.Ctx).Before(load)
-	b.Loc = load.Loc()
+	b := ir.NewBuilder(s.Ctx).Before(load.Op)
+	b.Loc = load.Op.Loc()
 	buf := tileaa.NewAllocShared(b, tileaa.Buffer(s.Ctx, src.Elem, mem, src.Shape...), tileaa.AllocSharedOptions{}).Result()
-	fast, _ := access.Fast()
-	c := tileaa.NewAsyncCopy(b, placeOf(b, load), buf, &tileaa.LayoutAttr{Layout: *src.Layout}, tileaa.AsyncCopyOptions{Token: tileaa.TokenBefore(load),
-		Vec: &width, Fast: &fast, Narrow: access.Narrow(), Masked: access.Masked(), CoordinateBits: access.CoordinateBits(), Ragged: access.Ragged()})
+	fast, _ := load.Fast()
+	c := tileaa.NewAsyncCopy(b, load.Block(), buf, &tileaa.LayoutAttr{Layout: *src.Layout}, tileaa.AsyncCopyOptions{Token: load.Token(),
+		Vec: &width, Fast: &fast, Narrow: load.Narrow(), Masked: load.Masked(), CoordinateBits: load.CoordinateBits(), Ragged: load.Ragged()})
 	tileaa.NewAsyncCommit(b)
 	places := readers(s, conv)
 	at := places[0]
@@ -95,18 +93,8 @@ func copyAsync(s *pass.State, known *facts.Facts, conv *ir.Op) {
 	for _, op := range between {
 		op.Erase()
 	}
-	load.Result(1).ReplaceAllUsesWith(c.ResultToken())
-	load.Erase()
-}
-
-// placeOf is the block from which a load reads.
-func placeOf(b *ir.Builder, load *ir.Op) *ir.Value {
-	l, ok := ir.As[tileaa.Load](load)
-	if !ok {
-		return ir.Cast[tileaa.TiledLoad](load).Block()
-	}
-	t := tileaa.AsTile(l.Result())
-	return tileaa.NewPointerBlock(b, tileaa.Block(b.Ctx, t.Elem, t.Shape...), l.Ptr(), tileaa.PointerBlockOptions{Mask: l.Mask(), Left: l.Left()}).Result()
+	load.ResultToken().ReplaceAllUsesWith(c.ResultToken())
+	load.Op.Erase()
 }
 
 // take makes the user at a place of a conversion use what was read there; where the conversion is the place, all its users.
@@ -142,7 +130,7 @@ func ringsFit(s *pass.State, op *ir.Op) bool {
 			products++
 		}
 		switch o.Code() {
-		case tileaa.OpTiledLoad, tileaa.OpLoad:
+		case tileaa.OpTiledLoad:
 			t := tileaa.AsTile(o.Result(0))
 			bytes += int(t.NumElements()) * tileaa.ElemBytes(t.Elem)
 		case tileaa.OpAsyncCopy:
@@ -169,12 +157,13 @@ func resultLayout(op *ir.Op, l layout.Layout) layout.Layout {
 }
 
 // copyBuffer is the buffer through which a tile goes from the layout of copies, in rows, to that of its reader: one from which ldmatrix
-// reads, else, for the operand of a product, the swizzle with the fewest bank conflicts.
+// reads, else, for the operand of a product, the swizzle with the fewest bank conflicts. An operand that lanes could tell each other stays in
+// registers, but for scales: nothing would load them ahead.
 func copyBuffer(s *pass.State, conv *ir.Op, src, dst layout.Layout) (mem layout.MemLayout, name string, ok bool) {
 	elem := tileaa.AsTile(conv.Result(0)).Elem
 	mem, name, ok = matrixBuffer(s, src, dst, tileaa.ElemBits(elem))
 	product := !slices.ContainsFunc(conv.Result(0).Uses(), func(u *ir.Use) bool { return !tileaa.IsProduct(u.Owner()) })
-	if ok || !product || src.InBits(layout.Reg) == 0 || layout.Convert(src, dst).Kind != layout.Shared {
+	if ok || !product || src.InBits(layout.Reg) == 0 || layout.Convert(src, dst).Kind != layout.Shared && !scales(conv.Result(0)) {
 		return mem, name, ok
 	}
 	least := -1

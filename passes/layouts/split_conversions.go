@@ -13,7 +13,7 @@ import (
 
 // maxConversion is the most shared memory, in bytes, that one conversion takes at a time.
 func maxConversion(s *pass.State, op *ir.Op) int {
-	return cost.ConversionRoom(s.Target, readers(s, op)[0].Code() == tileaa.OpDot)
+	return cost.ConversionRoom(s.Target, tileaa.IsProduct(readers(s, op)[0]))
 }
 
 // splitConversion cuts a conversion that would need too much shared memory along a bit of the coordinates that registers choose on

@@ -19,24 +19,23 @@ import (
 //
 //	dot %a, %b, %c                   =>   dot %a, %b, %c {atom = #tileaa.mma<"mma.m16n8k16...", warps = [1, 4, 2, 1]>}
 //	tiled_load %block                =>   tiled_load %block {vec = 8, fast = 1, masked = [true, false]}
-//	load %ptr, mask(%i < %n)         =>   load %ptr, mask(%i < %n), left(min(%n - %i, 8)) {vec = 8, fast = 1, ragged}
 func SelectAtoms(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		var dots, accs []*ir.Op
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 			switch {
-			case op.Code() == tileaa.OpDot:
+			case tileaa.IsProduct(op):
 				dots = append(dots, op)
-			case op.Code() == tileaa.OpDotScaled:
-				dots = append(dots, unscale(s, op))
 			case ir.Is[tileaa.AccessOp](op):
 				accs = append(accs, op)
 			}
 		})
-		for _, op := range dots {
-			if err := selectDot(s, op); err != nil {
+		for i, op := range dots {
+			dot, err := selectDot(s, op)
+			if err != nil {
 				return err
 			}
+			dots[i] = dot
 		}
 		known := facts.New(s.Ctx, entry)
 		feeds := operandLoads(dots)
@@ -44,23 +43,24 @@ func SelectAtoms(s *pass.State) error {
 			if block, ok := tileaa.BlockOf(op); ok {
 				tiledAccess(s, known, ir.Cast[tileaa.AccessOp](op), block, feeds[op])
 			} else {
-				pointerAccess(s, known, ir.Cast[tileaa.PtrAccess](op), feeds[op])
+				pointerAccess(s, known, ir.Cast[tileaa.PtrAccess](op))
 			}
 		}
 	}
 	return nil
 }
 
-// selectDot gives a dot that the plan left its atom, and converts operands to the types that the atom takes.
-func selectDot(s *pass.State, op *ir.Op) error {
+// selectDot gives a product that the plan left its atom, and converts operands to the types that the atom takes. It returns the product, another one
+// where the atom does not multiply by its scales.
+func selectDot(s *pass.State, op *ir.Op) (*ir.Op, error) {
 	s.Ctx.Budget.Look() // every split is tiled
-	dot := ir.Cast[tileaa.Dot](op)
-	ea, eb, ec := kernel.OperandElems(op)
+	dot := ir.Cast[tileaa.ContractionOp](op)
 	if dot.Atom() == nil {
 		warps := tileaa.WarpsOf(op)
 		k, ok := kernel.ChooseAtom(s, op, kernel.ExtentOf(op), warps)
 		if !ok {
-			return &pass.NotSupported{Op: "dot", Type: fmt.Sprintf("%s x %s -> %s", ea, eb, ec), Target: s.Target.Name, Loc: op.Loc()}
+			what := fmt.Sprintf("%s x %s -> %s", k.A, k.B, kernel.OperandTypes(op)[0].C)
+			return nil, &pass.NotSupported{Op: "dot", Type: what, Target: s.Target.Name, Loc: op.Loc()}
 		}
 		t, ok := bestTiling(op, k, warps)
 		if !ok {
@@ -68,12 +68,16 @@ func selectDot(s *pass.State, op *ir.Op) error {
 		}
 		dot.SetAtom(mmaOf(t))
 	}
+	if d, ok := ir.As[tileaa.DotScaled](op); ok && !d.Atom().Atom.Scaled() {
+		op = unscale(s, d)
+	}
 	b := ir.NewBuilder(s.Ctx).Before(op)
 	b.Loc = op.Loc()
-	wantA, wantB := dot.Atom().Atom.Operands(dot.Atom().Swap)
-	op.SetOperand(0, widen(b, op.Operand(0), ea, wantA))
-	op.SetOperand(1, widen(b, op.Operand(1), eb, wantB))
-	return nil
+	m, types := ir.Cast[tileaa.ContractionOp](op).Atom(), kernel.OperandTypes(op)[0]
+	wantA, wantB := m.Atom.Operands(m.Swap)
+	op.SetOperand(0, widen(b, op.Operand(0), types.A, wantA))
+	op.SetOperand(1, widen(b, op.Operand(1), types.B, wantB))
+	return op, nil
 }
 
 // mmaOf is what a dot says of its tiling.
@@ -97,13 +101,12 @@ func widen(b *ir.Builder, v *ir.Value, from, to atom.Elem) *ir.Value {
 	return tileaa.NewExti(b, t.WithElem(b.Ctx, b.Ctx.Int(to.Bits())), v, sign).Result()
 }
 
-// unscale turns a block-scaled product into a product of scaled operands: values of at most 4 significant bits times a scale of
-// at most 4 are exact in bf16.
+// unscale turns a block-scaled product into a product of operands that are scaled before, in bf16.
 //
 //	dot_scaled %a, %b, %c, %sa, %sb   =>   dot (bf16 %a * spread %sa), (bf16 %b * spread %sb), %c
-func unscale(s *pass.State, op *ir.Op) *ir.Op {
-	b := ir.NewBuilder(s.Ctx).Before(op)
-	b.Loc = op.Loc()
+func unscale(s *pass.State, d tileaa.DotScaled) *ir.Op {
+	b := ir.NewBuilder(s.Ctx).Before(d.Op)
+	b.Loc = d.Op.Loc()
 	scaled := func(v, scale *ir.Value, k int) *ir.Value {
 		t, st := tileaa.AsTile(v), tileaa.AsTile(scale)
 		bf := s.Ctx.Float(float.BF16)
@@ -120,14 +123,38 @@ func unscale(s *pass.State, op *ir.Op) *ir.Op {
 		y = tileaa.NewReshape(b, wide, y).Result()
 		return tileaa.NewMulf(b, x, y, tileaa.MulfOptions{}).Result()
 	}
-	rank := len(tileaa.AsTile(op.Operand(0)).Shape)
-	d := ir.Cast[tileaa.DotScaled](op)
+	rank := len(tileaa.AsTile(d.Lhs()).Shape)
 	lhs := scaled(d.Lhs(), d.LhsScale(), rank-1)
 	rhs := scaled(d.Rhs(), d.RhsScale(), rank-2)
-	dot := tileaa.NewDot(b, d.Result().Type(), lhs, rhs, d.Acc(), def.Signed, def.Signed, tileaa.DotOptions{})
-	op.Result(0).ReplaceAllUsesWith(dot.Result())
-	op.Erase()
+	dot := tileaa.NewDot(b, d.Result().Type(), lhs, rhs, d.Acc(), def.Signed, def.Signed, tileaa.DotOptions{Atom: d.Atom()})
+	d.Result().ReplaceAllUsesWith(dot.Result())
+	d.Op.Erase()
 	return dot.Op
+}
+
+// maxVecBytes is the widest access of a thread.
+const maxVecBytes = 16
+
+// pointerAccess finds the dimension along which pointers count up, and how many neighbours one access may take: the run, its
+// alignment and the mask must all agree.
+func pointerAccess(s *pass.State, known *facts.Facts, op tileaa.PtrAccess) {
+	ptr := op.Ptr()
+	t := tileaa.AsTile(ptr)
+	if len(t.Shape) == 0 {
+		return
+	}
+	size := int64(max(tileaa.ElemBytes(tileaa.AccessedTile(op.Op).Elem), 1))
+	fast, vec := len(t.Shape)-1, int64(1)
+	for d := len(t.Shape) - 1; d >= 0; d-- {
+		n := min(known.PointerVector(ptr, d), maxVecBytes/size)
+		if m := op.Mask(); m != nil {
+			n = min(n, known.MaskVector(m, d))
+		}
+		if n > vec {
+			fast, vec = d, n
+		}
+	}
+	setAccess(s, ir.Cast[tileaa.AccessOp](op.Op), vec, fast)
 }
 
 // cutByTheEnd reports whether an access may be cut by the end of the array: a thread whose elements lie on both sides makes it one by one.
@@ -135,13 +162,33 @@ func cutByTheEnd(op *ir.Op) bool {
 	return (op.Code() == tileaa.OpTiledLoad || op.Code() == tileaa.OpTiledStore) && !tileaa.IsStrong(op)
 }
 
+// copiesToShared reports whether select-copies will make asynchronous copies of so many bytes of a load that brings an operand of a product:
+// what lies outside the array is zero or nothing in particular.
+func copiesToShared(s *pass.State, op *ir.Op, bytes int64) bool {
+	if s.Opt == 0 || tileaa.IsStrong(op) {
+		return false
+	}
+	block, _ := tileaa.BlockOf(op)
+	if p, ok := block.Padding(); ok && p != def.PadZero {
+		return false
+	}
+	if _, sparse := block.SparseDim(); sparse {
+		return false
+	}
+	row := atom.SelectCopy(s.Target, atom.AsyncCopy, int(bytes))
+	return row != nil && row.Bytes == int(bytes)
+}
+
 // operandLoads are the loads of which all goes to a product.
 func operandLoads(dots []*ir.Op) map[*ir.Op]bool {
 	feeds := map[*ir.Op]bool{}
 	for _, dot := range dots {
-		for _, v := range dot.Operands()[:2] {
+		for i, v := range dot.Operands() {
+			if i == 2 {
+				continue
+			}
 			if load, _, ok := tileaa.LoadOf(v); ok {
-				feeds[load] = true
+				feeds[load.Op] = true
 			}
 		}
 	}
@@ -165,7 +212,7 @@ func tiledAccess(s *pass.State, known *facts.Facts, op tileaa.AccessOp, block ti
 	fast := known.FastDim(block)
 	vec := min(known.BlockVector(block, fast), maxVecBytes/size)
 	if same := known.BlockMaskVector(block, fast); same < vec {
-		if masked[fast] && (feeds && copiesToShared(s, known, op.Op, vec*size) || cutByTheEnd(op.Op)) {
+		if masked[fast] && (feeds && copiesToShared(s, op.Op, vec*size) || cutByTheEnd(op.Op)) {
 			op.SetRagged(true)
 		} else {
 			vec = same

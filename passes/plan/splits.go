@@ -39,7 +39,7 @@ func wantsRows(op *ir.Op) bool {
 		for u := v.FirstUse(); u != nil; u = u.Next() {
 			o := u.Owner()
 			switch {
-			case o.Code() == tileaa.OpReduce, o.Code() == tileaa.OpDot && u.Index() == 0:
+			case o.Code() == tileaa.OpReduce, tileaa.IsProduct(o) && u.Index() == 0:
 				return true
 			case o.Traits().Has(ir.Elementwise):
 				if down(o.Result(0)) {
@@ -55,7 +55,7 @@ func wantsRows(op *ir.Op) bool {
 		if o == nil || depth == 0 || tileaa.AsTile(v) == nil {
 			return false
 		}
-		if o.Code() == tileaa.OpDot {
+		if tileaa.IsProduct(o) {
 			return true
 		}
 		if !o.Traits().Has(ir.Elementwise) {

@@ -157,7 +157,7 @@ func (c *slicer) stepPieces(op *ir.Op) int64 {
 	pieces := int64(1)
 	for p.TooBig(r) && p.Extent.K > 1 {
 		half := p.half(c.s, op, c.threads/32)
-		if p.OK && half.Atom.Atom.Scalar() != p.Atom.Atom.Scalar() {
+		if a, b := p.Atom.Atom, half.Atom.Atom; p.OK && (a.Scalar() != b.Scalar() || a.Scaled() != b.Scaled()) {
 			break // too short for the matrix unit
 		}
 		p, pieces = half, 2*pieces
@@ -253,13 +253,13 @@ func (ps *Products) product(op *ir.Op, warps int) Product {
 	s := ps.s
 	p := Product{Extent: kernel.ExtentOf(op), accs: kernel.TileRegisters(op.Result(0)) / (32 * warps)}
 	p.Atom, p.OK = kernel.ChooseAtom(s, op, p.Extent, warps)
-	ea, eb, _ := kernel.OperandElems(op)
+	types := kernel.OperandTypes(op)[0]
 	for i, elem := range []atom.Elem{p.Atom.A, p.Atom.B} {
 		v := op.Operand(i)
 		if p.OK && p.Atom.Atom.Scalar() || !fromProduct(v) {
 			p.Staged += int(tileaa.AsTile(v).NumElements()) * max(elem.Bits(), 8) / 8
 		}
-		scaled := op.Code() == tileaa.OpDotScaled // on its way, which may take more than what is loaded
+		scaled := op.Code() == tileaa.OpDotScaled && !(p.OK && p.Atom.Atom.Scaled()) // on its way, which may take more than what is loaded
 		if d := v.DefiningOp(); d == nil || d.Code() != tileaa.OpTiledLoad || !s.Target.Has("cp.async") || scaled {
 			n := ps.loadedBytes(v, map[*ir.Value]bool{})
 			if n > 0 && scaled {
@@ -267,9 +267,8 @@ func (ps *Products) product(op *ir.Op, warps int) Product {
 			}
 			p.Passed += n
 		}
-		load, _, copied := tileaa.LoadOf(v)
-		copied = copied && load.Code() == tileaa.OpTiledLoad
-		if own := [2]atom.Elem{ea, eb}[i]; elem != own && elem != atom.TF32 || !s.Target.Has("cp.async") || scaled || !copied {
+		_, _, copied := tileaa.LoadOf(v)
+		if own := [2]atom.Elem{types.A, types.B}[i]; elem != own && elem != atom.TF32 || !s.Target.Has("cp.async") || scaled || !copied {
 			p.Held += ps.loadedBytes(v, map[*ir.Value]bool{})
 		}
 	}

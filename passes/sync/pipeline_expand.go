@@ -128,11 +128,7 @@ func (x *expansion) copy(g *group, counter, position *ir.Value, ahead int64, exi
 	}
 	for _, op := range x.loop.Op.Body().Ops() {
 		if g.ahead[op] {
-			later := x.b.Insert(op.Clone(m))
-			if p, ok := ir.As[tileaa.PointerBlock](later); ok && planted.On("late-mask") {
-				p.SetLeft(nil)
-				p.SetMask(nil)
-			}
+			x.b.Insert(op.Clone(m))
 		}
 	}
 	for _, i := range g.copies {

@@ -55,7 +55,7 @@ func chosen(s *pass.State, entry *ir.Op, p *pipeline) choice {
 
 // tilingOf is how warps share a product, as its atom says.
 func tilingOf(op *ir.Op) (atom.Tiling, bool) {
-	d, ok := ir.As[tileaa.Dot](op)
+	d, ok := ir.As[tileaa.ContractionOp](op)
 	if !ok {
 		return atom.Tiling{}, false
 	}

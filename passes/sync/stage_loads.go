@@ -48,7 +48,7 @@ func StageLoads(s *pass.State) error {
 // staging is a loop with stores to shared memory of what it loads.
 type staging struct {
 	pipeline
-	product tileaa.Dot
+	product tileaa.ContractionOp
 	groups  []*stagedStore
 }
 
@@ -68,7 +68,7 @@ func newStaging(op *ir.Op) *staging {
 	if len(g.flow.Continues()) != 1 || len(products) != 1 {
 		return nil
 	}
-	g.product, _ = ir.As[tileaa.Dot](products[0])
+	g.product, _ = ir.As[tileaa.ContractionOp](products[0])
 	if g.product.Op == nil || g.product.Atom() == nil || g.product.Atom().Atom.Scalar() {
 		return nil
 	}
@@ -309,14 +309,14 @@ func (x *stagedLoop) following() ir.Mapping {
 
 // spread cuts the product: before a part of it stand the loads of a store, after it the store.
 func (x *stagedLoop) spread(m ir.Mapping, position *ir.Value) {
-	d := ir.Cast[tileaa.Dot](x.cut)
+	d := ir.Cast[tileaa.ContractionOp](x.cut)
 	acc, depth := d.Acc(), int64(kernel.ExtentOf(x.cut).K)
 	n := int64(len(x.groups))
 	x.b.Before(x.cut)
 	for i, st := range x.groups {
 		x.load(m, st)
 		part := x.cut.Clone(ir.Mapping{d.Acc(): acc, d.Lhs(): x.read(d.Lhs()), d.Rhs(): x.read(d.Rhs())})
-		p := ir.Cast[tileaa.Dot](x.b.Insert(part))
+		p := ir.Cast[tileaa.ContractionOp](x.b.Insert(part))
 		p.SetDepths([]int64{int64(i) * depth / n, int64(i+1) * depth / n})
 		acc = p.Result()
 		x.storeIf(m, i, position)

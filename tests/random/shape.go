@@ -438,6 +438,89 @@ func (g *generator) scaled() {
 	g.define(acc.typ, "mmaf_scaled %s, %s, %s, %s, %s : %s, %s, %s, %s, %s", x.name, y.name, acc.name, a.name, b.name, x.typ, y.typ, acc.typ, a.typ, b.typ)
 }
 
+// matmul is a product in a loop along K, its operands read there: what most kernels are made of.
+func (g *generator) matmul() {
+	if g.depth >= g.deepest {
+		return
+	}
+	p := products[g.r.IntN(len(products))]
+	m, n, k := 16<<g.r.IntN(3), 16<<g.r.IntN(3), 16<<g.r.IntN(2)
+	rounds := one(g, 0, 1, 2, 3, 4, 5, 8) // as many as a ring of slots has, one less, one more
+	t := typ{p[1], []int{m, n}}
+	if bound := 16 * k * max(rounds, 1); !inMemory(p[0]) || !g.known8(p[0]) || !holds(p[1], bound) {
+		return
+	}
+	acc := g.number(t, 0)
+	deep := func() int { return k*max(rounds, 1) - one(g, 0, g.r.IntN(k)) }
+	left, right := g.matrixView(p[0], []int{m, k}, []int{m, deep()}), g.matrixView(p[0], []int{k, n}, []int{deep(), n})
+	s := scalar("i32")
+	lower, step, upper := g.number(s, 0), g.number(s, 1), val{name: g.known(rounds), typ: s}
+	i, a, v := g.fresh(), g.fresh(), g.fresh()
+	at, own := i, g.chance(30) // the index is the counter, or a value of its own
+	if own {
+		at = g.fresh()
+		g.line("%s:2 = for %s in (%s to %s, step %s) : %s iter_values(%s = %s, %s = %s) -> (%s, %s) {", v, i, lower.name, upper.name, step.name, s, a, acc.name, at, lower.name, t, s)
+	} else {
+		g.line("%s = for %s in (%s to %s, step %s) : %s iter_values(%s = %s) -> (%s) {", v, i, lower.name, upper.name, step.name, s, a, acc.name, t)
+	}
+	g.scope(func() {
+		g.token = "" // none goes through this loop, so nothing would order one round's accesses after those of the round before
+		zero := g.number(s, 0)
+		x, y := g.readMatrix(left, zero.name, at), g.readMatrix(right, at, zero.name)
+		var next val
+		if p[0] == "i8" {
+			next = g.define(t, "mmai %s, %s, %s signed signed : %s, %s, %s", x.name, y.name, a, x.typ, y.typ, t)
+		} else {
+			next = g.define(t, "mmaf %s, %s, %s : %s, %s, %s", x.name, y.name, a, x.typ, y.typ, t)
+		}
+		if g.chance(30) {
+			g.statements(2)
+		}
+		if own {
+			up := g.fresh()
+			g.line("%s = addi %s, %s : %s", up, at, step.name, s)
+			g.line("continue %s, %s : %s, %s", next.name, up, t, s)
+		} else {
+			g.line("continue %s : %s", next.name, t)
+		}
+	})
+	g.line("}")
+	if own {
+		v += "#0"
+	}
+	g.vals = append(g.vals, val{name: v, typ: t, bound: 16 * k * max(rounds, 1)})
+	g.shapes = append(g.shapes, t.shape)
+}
+
+// matrix is a view of small integers in memory.
+type matrix struct {
+	view, kind string
+	tile       typ
+}
+
+// matrixView makes a view of rows of a buffer of small integers, or of its columns.
+func (g *generator) matrixView(elem string, tile, shape []int) matrix {
+	strides, dimMap := []int{shape[1], 1}, ""
+	if g.chance(25) {
+		strides = []int{shape[1] + 8 - shape[1]%8, 1}
+	}
+	if g.chance(25) { // the array lies the other way round
+		shape, strides, dimMap = []int{shape[1], shape[0]}, []int{shape[0], 1}, ", dim_map=[1, 0]"
+	}
+	view, vt := g.tensorView(g.smallInput(elem), elem, shape, strides, true)
+	kind := fmt.Sprintf("partition_view<tile=(%dx%d), padding_value = zero, %s%s>", tile[0], tile[1], vt, dimMap)
+	v := g.fresh()
+	g.line("%s = make_partition_view %s : %s", v, view, kind)
+	return matrix{v, kind, typ{elem, tile}}
+}
+
+func (g *generator) readMatrix(m matrix, row, column string) val {
+	v := val{name: g.fresh(), typ: m.tile, bound: 4}
+	g.line("%s, %s = load_view_tko %s %s[%s, %s] : %s, tile<i32> -> %s, token", v.name, g.fresh(), g.order("acquire", m.tile.elem), m.view, row, column, m.kind, m.tile)
+	g.vals = append(g.vals, v)
+	return v
+}
+
 // operand is a matrix of small integers: of several kinds, because where a matrix comes from decides how it reaches the
 // matrix unit.
 func (g *generator) operand(t typ) val {

@@ -22,7 +22,7 @@ var warpShapes = map[string][3]int{
 }
 
 var (
-	shapeDigits  = regexp.MustCompile(`^\.(\w+)`)
+	shapeDigits  = regexp.MustCompile(`^(?:\.SF)?\.(\w+)`) // .SF: with scales, which takes no longer
 	shapeGroup   = regexp.MustCompile(`(\d+)x(\d+)x(\d+)`)
 	descriptor   = regexp.MustCompile(`idesc\[(UR\d+)\]`)
 	fromRegister = regexp.MustCompile(`^R\d+, R\d+, gdesc`)

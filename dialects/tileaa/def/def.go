@@ -279,7 +279,7 @@ func Ops() []*ir.OpDef {
 			"acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] "+
 				"takes a part of K only."),
 			factor("lhs"), factor("rhs")),
-		row("dot_scaled", args(in("lhs:factor", "rhs:factor", "acc:tile", "lhs_scale:float", "rhs_scale:float"), optional(class("atom", "*MMAAttr"))), res("result:tile"), ir.Pure|ir.Speculatable,
+		row("dot_scaled", args(in("lhs:factor", "rhs:factor", "acc:tile", "lhs_scale:float", "rhs_scale:float"), optional(class("atom", "*MMAAttr")), optAttr("depths", ir.I64ArrayKind)), res("result:tile"), ir.Pure|ir.Speculatable,
 			"Multiplies blocks along K by their scales, then as dot."),
 		flow(with(row("reduce", args(attr("dim", ir.I64Kind), attr("identities", ir.ArrayKind), many("operands:tile")), tiles, ir.Pure,
 			"Combines along dim; the region maps pairs (what came before, what comes next)... to what both make; associative, order free."), regions("combine")), ir.FlowDef{Kind: ir.CombineFlow}),
@@ -295,8 +295,6 @@ func Ops() []*ir.OpDef {
 			"One tile of an array: tile element k of dimension d lies at coordinate indices[d]*traversal[d] + k of array dimension dim_map[d]. "+
 				"With sparse_dim s, indices[s] is a rank-1 tile of coordinates and the other indices are element offsets (traversal 1). "+
 				"Indices are unsigned. With anywhere, they may lie outside the index space by less than the largest tile."),
-		row("pointer_block", args(in("ptr:ptr"), opt("mask:i1", "left:int")), res("result:block"), ir.Pure|ir.Speculatable,
-			"The tile to which pointers point, without the elements of which the mask is not set; left is as in load."),
 		effects(row("tiled_load", args(in("block:block"), opt("token:token"), order, scope, latency, access), res("result:tile", "result_token:token"), 0,
 			"Loads a block; elements outside the array are the block's padding, else unspecified."), reads("block")),
 		effects(row("tiled_store", args(in("value:tile", "block:block"), opt("token:token"), order, scope, access), res("result_token:token"), 0,
@@ -309,9 +307,8 @@ func Ops() []*ir.OpDef {
 			"Reduces a tile into every copy of a block of multicast memory, element by element; never weak."), updates("block")),
 		effects(row("multimem_load", args(in("block:block"), opt("token:token"), mode, order, scope, access), res("result:tile", "result_token:token"), 0,
 			"Loads a block from every copy of multicast memory and combines what they hold; mode min and max take floats too."), reads("block")),
-		effects(row("load", args(in("ptr:ptr"), opt("mask:i1", "padding:tile", "token:token", "left:int"), order, scope, latency, access), res("result:tile", "result_token:token"), 0,
-			"Loads through a tile of pointers; masked elements are padding, else unspecified. Of a ragged load the mask may cut the elements of an access: "+
-				"where it is set for the first one it is for as many as left, 1 to vec, says there."), reads("ptr")),
+		effects(row("load", args(in("ptr:ptr"), opt("mask:i1", "padding:tile", "token:token"), order, scope, latency, access), res("result:tile", "result_token:token"), 0,
+			"Loads through a tile of pointers; masked elements are padding, else unspecified."), reads("ptr")),
 		effects(row("store", args(in("ptr:ptr", "value:tile"), opt("mask:i1", "token:token"), order, scope, access), res("result_token:token"), 0,
 			"Stores through a tile of pointers where the mask is set."), writes("ptr")),
 		effects(row("atomic_rmw", args(in("ptr:ptr", "arg:tile"), opt("mask:i1", "token:token"), mode, order, scope), res("result:tile", "result_token:token"), 0,

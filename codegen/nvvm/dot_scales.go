@@ -1,0 +1,88 @@
+package nvvm
+
+import (
+	"slices"
+
+	"tileiras/codegen/atom"
+	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+// scales are those of the operands of a product, and where the instruction finds them.
+type scales struct {
+	*fn
+	atom        *atom.MMA
+	swap        bool
+	left, right *scaleTile
+}
+
+type scaleTile struct {
+	*tile
+	*atom.Selector
+	batched bool
+}
+
+// scalesOf finds the scales of a product: those of the tile on the left are the atom's of A, unless it computes the transposed product.
+func (f *fn) scalesOf(op tileaa.DotScaled, a *atom.MMA, swap bool) *scales {
+	selectors := []func(layout.Layout) *atom.Selector{atom.SelectorA, atom.SelectorB}
+	if swap {
+		slices.Reverse(selectors)
+	}
+	find := func(v *ir.Value, selector func(layout.Layout) *atom.Selector) *scaleTile {
+		l := f.tileLayout(v)
+		return &scaleTile{f.tileFor(v), selector(l), l.Rank() == 3}
+	}
+	return &scales{f, a, swap, find(op.LhsScale(), selectors[0]), find(op.RhsScale(), selectors[1])}
+}
+
+// of is the arguments of an instruction for the scales of the rows from m, the columns from n and the blocks from k on; none without scales.
+func (s *scales) of(batch, m, k, n int) []reg {
+	if s == nil {
+		return nil
+	}
+	block := k / s.atom.Scale.Block
+	x, y := s.chosen(s.left, batch, m, block), s.chosen(s.right, batch, block, n)
+	if s.swap {
+		x, y = y, x
+	}
+	return slices.Concat(x, y)
+}
+
+// chosen is the register with a scale, and the byte and the thread that have it.
+func (s *scales) chosen(t *scaleTile, batch, i, j int) []reg {
+	at := []int{i, j}
+	if t.batched {
+		at = []int{batch, i, j}
+	}
+	c, ok := t.At(at...)
+	if !ok {
+		s.bug("a warp does not hold the scale it needs")
+	}
+	return []reg{s.bytesFrom(t.tile, 4*c.Word), i32(int64(c.Byte)), i32(int64(c.Thread))}
+}
+
+// bytesFrom is the word of the byte registers of a tile from first on, of which there may be fewer than four.
+func (f *fn) bytesFrom(t *tile, first int) reg {
+	if t.packs() {
+		return f.word(t, first/4)
+	}
+	w := f.zext(f.reg(t, first), kI32)
+	for i := first + 1; i < t.len(); i++ {
+		w = f.or(w, f.shl(f.zext(f.reg(t, i), kI32), 8*(i-first)))
+	}
+	return w
+}
+
+// nibbles packs the low halves of all bytes: two words become one.
+//
+//	w           .. 3 .. 2 .. 1 .. 0
+//	w | w>>4    .. . .. 32 .. . .. 10        bytes 0 and 2 hold two elements each
+func (f *fn) nibbles(words []reg) []reg {
+	out := make([]reg, len(words)/2)
+	for i := range out {
+		lo, hi := words[2*i], words[2*i+1]
+		out[i] = f.op1("prmt.b32", f.or(lo, f.lshr(lo, 4)), f.or(hi, f.lshr(hi, 4)), i32(0x6420))
+	}
+	return out
+}

@@ -129,9 +129,9 @@ func (a *DenseAttr) EqualAttr(b Attribute) bool {
 
 // EnumDef is an enumeration: its cases in text and on the wire.
 type EnumDef struct {
-	Dialect string // of the rows that have attributes of it
-	Name    string // as in the text, "rounding"
-	GoType  string // the type of its cases in the package of the rows, for generated accessors
+	Dialect string        // of the rows that have attributes of it
+	Name    string        // as in the text, "rounding"
+	GoType  func() string // the name of the type of its cases in the package of the rows, for generated accessors
 	Cases   []EnumCase
 	// Expected is what an operation's own form says when the keyword of no case is there; empty means MLIR's own words.
 	Expected string

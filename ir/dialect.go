@@ -37,8 +37,9 @@ type Dialect struct {
 
 // TypeConstraint is a named set of types; Text is how a message describes it ("tile of i1 or i8 values").
 type TypeConstraint struct {
-	Name, Text string
-	Check      func(Type) bool
+	Name  string
+	Text  func() string
+	Check func(Type) bool
 	// Build makes the only type of a set of one, so that the text may leave it out; nil for other sets.
 	Build func(*Context) Type
 }

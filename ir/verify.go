@@ -193,7 +193,7 @@ func (v *verifier) constraint(op *Op, what string, k int, name string, m Mode, t
 	if tc == nil || tc.Check(t) {
 		return true
 	}
-	text := tc.Text
+	text := tc.Text()
 	if m == Variadic {
 		text = "variadic of " + text
 	}

@@ -16,13 +16,13 @@ import (
 // contains a package is its room. std is free everywhere. docs/architecture.md has the same table with the reasons.
 var laws = map[string][]string{
 	".":                     {"internal/driver", "internal/remark", "ir"},
-	"cmd/tileiras":          {".", "internal/driver"},
+	"cmd/tileiras":          {".", "internal/driver", "cmd/tileiras/first"},
 	"cmd/libtileiras":       {".", "internal/driver", "runtime/executor"},
 	"cmd/tile-opt":          {"internal/driver", "github.com/llir/llvm"},
 	"cmd/tile-translate":    {"internal/driver"},
 	"cmd/tileirdisasm":      {"internal/driver"},
 	"cmd/tilerun":           {"internal/tilerun"},
-	"internal/driver":       {"ir/budget", "internal/cache", "codegen/planted", "internal/remark", "internal/explain", "internal/native", "internal/ptxas", "ir", "dialects", "passes", "codegen", "github.com/llir/llvm/ir", "github.com/spf13/pflag", "github.com/sergi/go-diff"},
+	"internal/driver":       {"ir/budget", "internal/cache", "codegen/planted", "internal/remark", "internal/explain", "internal/native", "internal/ptxas", "ir", "dialects", "passes", "codegen", "github.com/llir/llvm/ir", "github.com/rogpeppe/go-internal/diff", "golang.org/x/sys/unix"},
 	"internal/native":       {},
 	"internal/ptxas":        {},
 	"internal/tilerun":      {".", "internal/driver", "codegen/target", "dialects", "ir", "runtime", "golang.org/x/term"},

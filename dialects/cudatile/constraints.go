@@ -25,7 +25,8 @@ var (
 // one is made, are looked up by width.
 func elemsOf(names []string) (e elems) {
 	for _, n := range names {
-		if width, err := strconv.Atoi(strings.TrimPrefix(n, "i")); err == nil {
+		if digits, integer := strings.CutPrefix(n, "i"); integer {
+			width, _ := strconv.Atoi(digits)
 			e.widths |= 1 << (width - 1)
 		} else {
 			e.others = append(e.others, n)
@@ -96,7 +97,7 @@ func constraints() map[string]*ir.TypeConstraint {
 				return ok && tile.Rank() <= s.MaxRank && set.has(tile.Elem)
 			}
 		}
-		all[s.Name] = &ir.TypeConstraint{Name: s.Name, Text: s.Text(), Check: check, Build: members[s.Name]}
+		all[s.Name] = &ir.TypeConstraint{Name: s.Name, Text: s.Text, Check: check, Build: members[s.Name]}
 	}
 	return all
 }

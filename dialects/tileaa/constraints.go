@@ -6,7 +6,7 @@ import "tileiras/ir"
 func constraints() map[string]*ir.TypeConstraint {
 	sets := map[string]*ir.TypeConstraint{}
 	set := func(name, text string, check func(ir.Type) bool) {
-		sets[name] = &ir.TypeConstraint{Name: name, Text: text, Check: check}
+		sets[name] = &ir.TypeConstraint{Name: name, Text: func() string { return text }, Check: check}
 	}
 	tile := func(name, text string, elem func(ir.Type) bool) {
 		set(name, "tile of "+text, func(t ir.Type) bool { x, ok := t.(*TileType); return ok && elem(x.Elem) })

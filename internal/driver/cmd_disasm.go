@@ -3,7 +3,9 @@ package driver
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"sync"
 
 	"tileiras/dialects/cudatile"
 	"tileiras/dialects/cudatile/bytecode"
@@ -19,31 +21,33 @@ var previewFlag = Flag{Name: "preview", Kind: ListFlag, Meta: "feature[,feature.
 var strictFlag = Flag{Name: "strict-13.1", Kind: BoolFlag, Hidden: true, Field: func(o *Options) any { return &o.Read.Strict131 }, Help: "Read bytecode of version 13.1 only, with the checks and messages of its tools"}
 
 // TileIRDisasmCommand is the table of the flags of tileirdisasm, which are those of NVIDIA's and one of our own.
-var TileIRDisasmCommand = &Command{
-	Name:     "tileirdisasm",
-	Usage:    "[options] <tile bytecode file>",
-	Overview: "tileirdisasm prints CUDA Tile IR bytecode as text",
-	MaxArgs:  1,
-	Flags: concat([]Flag{
-		{Name: "print-debug-info", Aliases: []string{"g"}, Kind: BoolFlag, Field: func(o *Options) any { return &o.DebugInfo }, Help: "Annotate disassembly with debugging information, if present"},
-		previewFlag, strictFlag,
-	}, commonFlags),
-}
+var TileIRDisasmCommand = sync.OnceValue(func() *Command {
+	return &Command{
+		Name:     "tileirdisasm",
+		Usage:    "[options] <tile bytecode file>",
+		Overview: "tileirdisasm prints CUDA Tile IR bytecode as text",
+		MaxArgs:  1,
+		Flags: slices.Concat([]Flag{
+			{Name: "print-debug-info", Aliases: []string{"g"}, Kind: BoolFlag, Field: func(o *Options) any { return &o.DebugInfo }, Help: "Annotate disassembly with debugging information, if present"},
+			previewFlag, strictFlag,
+		}, commonFlags),
+	}
+})
 
 // genericDisasm is the line that tileirdisasm prints last.
 const genericDisasm = "error: failed to read provided Tile IR bytecode"
 
 // TileIRDisasm is the command tileirdisasm: text, messages and exit codes are those of NVIDIA's.
 func TileIRDisasm(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	line, err := TileIRDisasmCommand.Parse(args)
+	line, err := TileIRDisasmCommand().Parse(args)
 	if err != nil {
 		return report(err, stderr)
 	}
-	if done := information(TileIRDisasmCommand, line, stdout, stderr); done {
+	if done := information(TileIRDisasmCommand(), line, stdout, stderr); done {
 		return ExitOK
 	}
 	if len(line.Args) == 0 {
-		io.WriteString(stdout, TileIRDisasmCommand.Help(false))
+		io.WriteString(stdout, TileIRDisasmCommand().Help(false))
 		return unreadable(stderr, "error: no input file provided")
 	}
 	src, err := ReadInput(line.Args[0], stdin)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"sync"
 
 	llvm "github.com/llir/llvm/ir"
 
@@ -15,31 +17,33 @@ import (
 )
 
 // TileOptCommand is the table of the flags of tile-opt.
-var TileOptCommand = &Command{
-	Name:     "tile-opt",
-	Usage:    "[options] [<input file>]",
-	Overview: "tile-opt runs passes on text and prints the result: with --passes those of the compiler, else those on cuda_tile",
-	MaxArgs:  1,
-	Flags: concat([]Flag{
-		{Name: "passes", Kind: ListFlag, Meta: "pass,...", Help: "Passes to run, in this order; lower-to-llvm and emit-ptx too"},
-		{Name: "from", Kind: EnumFlag, Default: "tile", Help: "What the input is", Values: []Value{{"tile", "cuda_tile or TileAA"}, {"llvm", "LLVM IR"}}},
-		{Name: "gpu-name", Aliases: []string{"arch"}, Kind: EnumFlag, Values: gpuValues(), Advise: target.Advice, Field: func(o *Options) any { return &o.GPU }, Help: "GPU to compile for; without it " + DefaultGPU},
-		{Name: "output-file", Aliases: []string{"o"}, Kind: StringFlag, Meta: "filename", Default: "-", Help: "Output file name; - is standard output"},
-		{Name: "opt-level", Aliases: []string{"O"}, Kind: IntFlag, Meta: "int", Default: "3", Field: func(o *Options) any { return &o.Opt }, Help: "Optimization level: 0 takes the plan with the most warps and smallest pieces and leaves out optional passes; 1, 2 and 3 are the same"},
-		{Name: "abi", Kind: EnumFlag, Default: "cuda", Field: func(o *Options) any { return &o.ABI }, Help: "Launch convention", Values: []Value{{"cuda", "An ordinary CUDA kernel"}, {"tile", "A Tile IR kernel"}}},
-		{Name: "lineinfo", Kind: BoolFlag, Field: func(o *Options) any { return &o.LineInfo }, Help: "Write source lines into the PTX"},
-		{Name: "mlir-print-op-generic", Kind: BoolFlag, Help: "Print the generic form"},
-	}, pieceFlags, tilePassFlags(), showFlags, commonFlags),
-}
+var TileOptCommand = sync.OnceValue(func() *Command {
+	return &Command{
+		Name:     "tile-opt",
+		Usage:    "[options] [<input file>]",
+		Overview: "tile-opt runs passes on text and prints the result: with --passes those of the compiler, else those on cuda_tile",
+		MaxArgs:  1,
+		Flags: slices.Concat([]Flag{
+			{Name: "passes", Kind: ListFlag, Meta: "pass,...", Help: "Passes to run, in this order; lower-to-llvm and emit-ptx too"},
+			{Name: "from", Kind: EnumFlag, Default: "tile", Help: "What the input is", Values: []Value{{"tile", "cuda_tile or TileAA"}, {"llvm", "LLVM IR"}}},
+			{Name: "gpu-name", Aliases: []string{"arch"}, Kind: EnumFlag, Values: gpuValues(), Advise: target.Advice, Field: func(o *Options) any { return &o.GPU }, Help: "GPU to compile for; without it " + DefaultGPU},
+			{Name: "output-file", Aliases: []string{"o"}, Kind: StringFlag, Meta: "filename", Default: "-", Help: "Output file name; - is standard output"},
+			{Name: "opt-level", Aliases: []string{"O"}, Kind: IntFlag, Meta: "int", Default: "3", Field: func(o *Options) any { return &o.Opt }, Help: "Optimization level: 0 takes the plan with the most warps and smallest pieces and leaves out optional passes; 1, 2 and 3 are the same"},
+			{Name: "abi", Kind: EnumFlag, Default: "cuda", Field: func(o *Options) any { return &o.ABI }, Help: "Launch convention", Values: []Value{{"cuda", "An ordinary CUDA kernel"}, {"tile", "A Tile IR kernel"}}},
+			{Name: "lineinfo", Kind: BoolFlag, Field: func(o *Options) any { return &o.LineInfo }, Help: "Write source lines into the PTX"},
+			{Name: "mlir-print-op-generic", Kind: BoolFlag, Help: "Print the generic form"},
+		}, pieceFlags(), tilePassFlags(), showFlags, commonFlags),
+	}
+})
 
 // TileOpt is the command tile-opt. LLVM IR is read by parseLLVM, which only the command itself links.
 func TileOpt(parseLLVM func(name, text string) (*llvm.Module, error)) Tool {
 	return func(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-		line, err := TileOptCommand.Parse(args)
+		line, err := TileOptCommand().Parse(args)
 		if err != nil {
 			return report(err, stderr)
 		}
-		if information(TileOptCommand, line, stdout, stderr) {
+		if information(TileOptCommand(), line, stdout, stderr) {
 			return ExitOK
 		}
 		file := "-"

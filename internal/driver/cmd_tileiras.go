@@ -25,15 +25,15 @@ func Tileiras(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 }
 
 func tileiras(args []string, stdin io.Reader, stdout *output, stderr io.Writer) int {
-	line, err := TileirasCommand.Parse(args)
+	line, err := TileirasCommand().Parse(args)
 	if err != nil {
 		return report(err, stderr)
 	}
-	if done := information(TileirasCommand, line, stdout, stderr); done {
+	if done := information(TileirasCommand(), line, stdout, stderr); done {
 		return ExitOK
 	}
 	if len(line.Args) == 0 || line.Args[0] == "" {
-		io.WriteString(stdout, TileirasCommand.HelpList(false))
+		io.WriteString(stdout, TileirasCommand().HelpList(false))
 		return report(&Failure{Code: ExitUsage, Lines: []string{"error: no input file provided", ""}}, stderr)
 	}
 	if err := compileFile(line, stdin, stdout, stderr); err != nil {
@@ -67,7 +67,7 @@ func compileFile(line *Line, stdin io.Reader, stdout *output, stderr io.Writer) 
 	}
 	_, wanted := selection(line)
 	o.Remarks = wanted || line.Bool("explain") || line.Given("metadata") && o.Emit == EmitCubin
-	line.print(TileirasCommand, stderr)
+	line.print(TileirasCommand(), stderr)
 	if out == "-" && !stdout.open() {
 		return fail(ExitUsage, "standard output is closed: write to a file with -o FILE, or nothing with -o /dev/null")
 	}
@@ -196,9 +196,9 @@ func (l *Line) print(c *Command, w io.Writer) {
 	if !l.Bool("print-options") && !l.Bool("print-all-options") {
 		return
 	}
-	for _, f := range c.Flags {
-		if v := l.set.Lookup(f.Name); v != nil && (v.Changed || l.Bool("print-all-options")) {
-			fmt.Fprintf(w, "  %-32s = %s\n", dashed(f.Name), v.Value)
+	for i, f := range c.Flags {
+		if s := &l.settings[i]; s.given || l.Bool("print-all-options") {
+			fmt.Fprintf(w, "  %-32s = %v\n", dashed(f.Name), s)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	"tileiras/dialects/builtin"
 	"tileiras/dialects/cudatile"
@@ -27,26 +28,28 @@ func versionNames(list []ir.Version) []string {
 }
 
 // TileTranslateCommand is the table of the flags of tile-translate.
-var TileTranslateCommand = &Command{
-	Name:     "tile-translate",
-	Usage:    "[options] [<input file>]",
-	Overview: "tile-translate turns Tile IR text into bytecode and back",
-	MaxArgs:  1,
-	Flags: concat([]Flag{
-		{Name: "cudatilebc-to-mlir", Kind: BoolFlag, Help: "Bytecode to text"},
-		{Name: "mlir-to-cudatilebc", Kind: BoolFlag, Help: "Text to bytecode"},
-		{Name: "test-cudatile-roundtrip", Kind: BoolFlag, Help: "Text to bytecode and back to text"},
-		{Name: "bytecode-version", Kind: StringFlag, Meta: "version", Help: "Version of the bytecode to write (default the newest)"},
-		{Name: "mlir-print-debuginfo", Kind: BoolFlag, Help: "Print source locations"},
-		{Name: "mlir-print-op-generic", Aliases: []string{"generic-form"}, Kind: BoolFlag, Help: "Print the generic form"},
-		{Name: "output-file", Aliases: []string{"o"}, Kind: StringFlag, Meta: "filename", Default: "-", Help: "Output file name; - is standard output"},
-		{Name: "list-versions", Kind: BoolFlag, Help: "List the bytecode versions that can be written, those of the operations for tests too"},
-	}, pieceFlags, commonFlags),
-}
+var TileTranslateCommand = sync.OnceValue(func() *Command {
+	return &Command{
+		Name:     "tile-translate",
+		Usage:    "[options] [<input file>]",
+		Overview: "tile-translate turns Tile IR text into bytecode and back",
+		MaxArgs:  1,
+		Flags: slices.Concat([]Flag{
+			{Name: "cudatilebc-to-mlir", Kind: BoolFlag, Help: "Bytecode to text"},
+			{Name: "mlir-to-cudatilebc", Kind: BoolFlag, Help: "Text to bytecode"},
+			{Name: "test-cudatile-roundtrip", Kind: BoolFlag, Help: "Text to bytecode and back to text"},
+			{Name: "bytecode-version", Kind: StringFlag, Meta: "version", Help: "Version of the bytecode to write (default the newest)"},
+			{Name: "mlir-print-debuginfo", Kind: BoolFlag, Help: "Print source locations"},
+			{Name: "mlir-print-op-generic", Aliases: []string{"generic-form"}, Kind: BoolFlag, Help: "Print the generic form"},
+			{Name: "output-file", Aliases: []string{"o"}, Kind: StringFlag, Meta: "filename", Default: "-", Help: "Output file name; - is standard output"},
+			{Name: "list-versions", Kind: BoolFlag, Help: "List the bytecode versions that can be written, those of the operations for tests too"},
+		}, pieceFlags(), commonFlags),
+	}
+})
 
 // TileTranslate is the command tile-translate.
 func TileTranslate(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	line, err := TileTranslateCommand.Parse(args)
+	line, err := TileTranslateCommand().Parse(args)
 	if err != nil {
 		return report(err, stderr)
 	}
@@ -56,7 +59,7 @@ func TileTranslate(args []string, stdin io.Reader, stdout, stderr io.Writer) int
 		io.WriteString(stdout, strings.Join(slices.Concat(t.versions(), testVersions), "\n")+"\n")
 		return ExitOK
 	}
-	if information(TileTranslateCommand, line, stdout, stderr) {
+	if information(TileTranslateCommand(), line, stdout, stderr) {
 		return ExitOK
 	}
 	var process func(*ir.Context, piece) (string, error)

@@ -8,14 +8,12 @@ import (
 	"tileiras/ir"
 )
 
-// reading is a command line on its way to --name=value flags and inputs; every value is checked against the table. What is accepted, and
-// what is said of the rest, is as in LLVM's command line library.
+// reading is a command line on its way to flags and inputs; every value is checked against the table. What is accepted, and what is said of
+// the rest, is as in LLVM's command line library.
 type reading struct {
-	c             *Command
-	args          []string
-	flags, inputs []string
-	immediate     string
-	problems      []string
+	c    *Command
+	args []string // that are not read yet
+	line *Line
 }
 
 // spelled is a flag as it stands on the command line.
@@ -28,19 +26,19 @@ type spelled struct {
 
 // problem notes what is wrong.
 func (r *reading) problem(format string, args ...any) {
-	r.problems = append(r.problems, r.c.usageError(format, args...).Lines...)
+	r.line.Problems = append(r.line.Problems, r.c.usageError(format, args...).Lines...)
 }
 
 func (r *reading) read() {
-	for len(r.args) > 0 && r.immediate == "" {
+	for len(r.args) > 0 && r.line.Immediate == "" {
 		a := r.args[0]
 		r.args = r.args[1:]
 		switch {
 		case a == "--":
-			r.inputs = append(r.inputs, r.args...)
+			r.line.Args = append(r.line.Args, r.args...)
 			return
 		case a == "-" || !strings.HasPrefix(a, "-"):
-			r.inputs = append(r.inputs, a)
+			r.line.Args = append(r.line.Args, a)
 		default:
 			r.argument(a)
 		}
@@ -62,7 +60,7 @@ func (r *reading) argument(a string) {
 	switch {
 	case s.Flag != nil:
 		r.flag(s)
-	case r.immediate == "":
+	case r.line.Immediate == "":
 		r.problem("Unknown command line argument '%s'.  Try: '%s --help'", a, r.c.Name)
 		if n := r.c.nearest(name); n != "" {
 			r.problem("Did you mean '%s'?", dashed(n+strings.TrimPrefix(body, name)))
@@ -72,7 +70,7 @@ func (r *reading) argument(a string) {
 
 // group reads flags of one letter in one word, -gO0. All but the last are set; the last may have a value, in the word or after it.
 func (r *reading) group(body string) spelled {
-	for len(body) > 1 && r.immediate == "" {
+	for len(body) > 1 && r.line.Immediate == "" {
 		f, letter, rest := r.c.find(body[:1]), body[:1], body[1:]
 		switch {
 		case f == nil:
@@ -110,9 +108,9 @@ func (r *reading) flag(s spelled) {
 		return
 	}
 	if s.Immediate && value == "true" {
-		r.immediate = s.Name
+		r.line.Immediate = s.Name
 	}
-	r.flags = append(r.flags, "--"+s.Name+"="+value)
+	r.line.give(s.Flag, value)
 }
 
 // check tells whether a value is one that the flag takes, and what it means.

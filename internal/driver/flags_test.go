@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-var commands = []*Command{TileirasCommand, TileOptCommand, TileTranslateCommand, TileIRDisasmCommand}
+var commands = []*Command{TileirasCommand(), TileOptCommand(), TileTranslateCommand(), TileIRDisasmCommand()}
 
 func parse(t *testing.T, c *Command, line string) *Line {
 	t.Helper()
@@ -46,7 +46,7 @@ func TestFlagsSetTheirFields(t *testing.T) {
 			}
 		}
 	}
-	o := parse(t, TileirasCommand, "-O1 --ptxas-timeout=7 --emit llvm --print-after a,b --print-after=c --sanitize=memcheck").Options()
+	o := parse(t, TileirasCommand(), "-O1 --ptxas-timeout=7 --emit llvm --print-after a,b --print-after=c --sanitize=memcheck").Options()
 	if o.Opt != 1 || o.PtxasTimeout.Seconds() != 7 || o.Emit != EmitLLVM || !slices.Equal(o.PrintAfter, []string{"a", "b", "c"}) || !o.Sanitize {
 		t.Errorf("%+v", o)
 	}
@@ -54,7 +54,7 @@ func TestFlagsSetTheirFields(t *testing.T) {
 
 // TestUnknownFlagNames: the code that asks a command line for a flag that its table does not have is wrong, and hears of it.
 func TestUnknownFlagNames(t *testing.T) {
-	l := parse(t, TileirasCommand, "k")
+	l := parse(t, TileirasCommand(), "k")
 	for name, ask := range map[string]func(){
 		"String": func() { l.String("nosuch") }, "Bool": func() { l.Bool("nosuch") }, "List": func() { l.List("nosuch") },
 		"Int": func() { l.Int("nosuch") }, "Given": func() { l.Given("nosuch") }, "List of no list": func() { l.List("emit") },
@@ -84,7 +84,7 @@ func TestGroups(t *testing.T) {
 		{"--O1 k", "elf.o", false, 1},
 		{"-g=0 -O0x2 k", "elf.o", false, 2},
 	} {
-		l := parse(t, TileirasCommand, c.line)
+		l := parse(t, TileirasCommand(), c.line)
 		if o := l.Options(); o.Debug != c.debug || o.Opt != c.opt || l.String("output-file") != c.output || !slices.Equal(l.Args, []string{"k"}) {
 			t.Errorf("%s: %+v, output %s, inputs %v", c.line, o, l.String("output-file"), l.Args)
 		}
@@ -97,11 +97,11 @@ func TestGroups(t *testing.T) {
 		"-O+1":   "tileiras: for the --opt-level option: '+1' value invalid for integer argument!",
 		"--ar=x": "tileiras: Unknown command line argument '--ar=x'.  Try: 'tileiras --help'\ntileiras: Did you mean '--arch=x'?",
 	} {
-		if _, err := TileirasCommand.Parse([]string{line}); err == nil || err.Error() != want {
+		if _, err := TileirasCommand().Parse([]string{line}); err == nil || err.Error() != want {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
-	if l := parse(t, TileirasCommand, "-gh --nosuch"); l.Immediate != "help" || len(l.Problems) > 0 {
+	if l := parse(t, TileirasCommand(), "-gh --nosuch"); l.Immediate != "help" || len(l.Problems) > 0 {
 		t.Errorf("-gh: %+v", l)
 	}
 }

@@ -1,6 +1,11 @@
 package driver
 
-import "tileiras/codegen/target"
+import (
+	"slices"
+	"sync"
+
+	"tileiras/codegen/target"
+)
 
 // showFlags are the flags that show what happens inside; tileiras and tile-opt have them both.
 var showFlags = []Flag{
@@ -28,36 +33,38 @@ var commonFlags = []Flag{
 }
 
 // compileFlags are what NVIDIA's tileiras has too, and our own.
-var compileFlags = []Flag{
-	{Group: "Options of the compiler", Name: "gpu-name", Aliases: []string{"arch"}, Kind: EnumFlag, Values: gpuValues(), Advise: target.Advice,
-		Field: func(o *Options) any { return &o.GPU },
-		Help:  "GPU to compile for; without it PTX is for " + DefaultGPU + ", which runs on every later GPU too, and a cubin is refused"},
-	{Name: "output-file", Aliases: []string{"o"}, Kind: StringFlag, Meta: "file", Default: "elf.o", Help: "Output file name; - is standard output"},
-	{Name: "emit", Kind: EnumFlag, Field: func(o *Options) any { return &o.Emit }, Help: "What to write; by default the extension of the output file decides (.ptx .ll .tileir .tileirbc .cubin .o), a cubin without one", Values: []Value{
-		{"cudatile", "The input as Tile IR text"}, {"bytecode", "Tile IR bytecode"}, {"tileaa", "TileAA text after all its passes"},
-		{"llvm", "LLVM IR text"}, {"ptx", "PTX"}, {"cubin", "A cubin, by NVIDIA's ptxas"}}},
-	{Name: "opt-level", Aliases: []string{"O"}, Kind: IntFlag, Meta: "N", Default: "3", Field: func(o *Options) any { return &o.Opt }, Help: "Optimization level: 0 takes the plan with the most warps and smallest pieces and leaves out optional passes; 1, 2 and 3 are the same"},
-	{Name: "abi", Kind: EnumFlag, Field: func(o *Options) any { return &o.ABI }, Help: "Launch convention; cuda is the default of PTX, tile that of a cubin", Values: []Value{
-		{"cuda", "An ordinary CUDA kernel, lowest PTX version"}, {"tile", "A Tile IR kernel, block size 1,1,1"}}},
-	{Name: "lineinfo", Kind: BoolFlag, Field: func(o *Options) any { return &o.LineInfo }, Help: "Write source lines into the output"},
-	{Name: "roles", Kind: EnumFlag, Default: "auto", Field: func(o *Options) any { return &o.Roles }, Help: "Warps of their own that begin the copies of loops; auto is where they cost less", Values: []Value{
-		{"auto", "Where the cost model says so"}, {"on", "In every kernel that can have them"}, {"off", "Never"}}},
-	{Name: "max-ptx", Kind: StringFlag, Meta: "version", Field: func(o *Options) any { return &o.MaxPTX }, Help: "The latest version of PTX that the driver reads (8.4 for CUDA 12.4); code that needs a later one is an error"},
-	{Name: "device-debug", Aliases: []string{"g"}, Kind: BoolFlag, Field: func(o *Options) any { return &o.Debug }, Help: "Debug information; needs -O0 (source lines only, as --lineinfo)"},
-	{Name: "sanitize", Kind: EnumFlag, Field: func(o *Options) any { return &o.Sanitize }, Help: "Have ptxas instrument the cubin for this tool of compute-sanitizer", Values: []Value{{"memcheck", "Sanitize memory accesses"}}},
-	{Name: "ptxas", Kind: StringFlag, Meta: "file", Field: func(o *Options) any { return &o.Ptxas }, Help: "NVIDIA's ptxas, for cubins (else TILEIRAS_PTXAS, beside this program, CUDA_HOME, PATH, a pip package)"},
-	{Name: "ptxas-timeout", Kind: IntFlag, Meta: "seconds", Default: "600", Field: func(o *Options) any { return &o.PtxasTimeout }, Help: "How long ptxas may take; 0 is for ever"},
-	{Name: "time-limit", Kind: IntFlag, Meta: "seconds", Default: "0", Field: func(o *Options) any { return &o.TimeLimit }, Help: "How long the compile may take, ptxas included; 0 is for ever"},
-	{Name: "explain", Kind: BoolFlag, Help: "Print a page for each kernel: launch, plan, instructions, widths, conversions, and why"},
-	{Name: "cache", Kind: StringFlag, Meta: "place", Field: func(o *Options) any { return &o.Cache }, Help: "Keep results in a folder, or on an http:// server of Bazel's remote cache protocol"},
-	{Name: "metadata", Kind: StringFlag, Meta: "file.json", Help: "Write how to launch the kernels, as JSON"},
-	previewFlag,
-	{Name: "l", Kind: ListFlag, Meta: "path", Help: "Tile libraries to load; needs --preview=simt (not supported yet)"},
-	{Name: "host-arch", Kind: EnumFlag, Help: "Accepted; there is no host code in our cubins", Values: []Value{{"x86_64", "x86_64"}, {"aarch64", "aarch64"}}},
-	{Name: "host-os", Kind: EnumFlag, Help: "Accepted; there is no host code in our cubins", Values: []Value{{"linux", "linux"}, {"windows", "windows"}}},
-	{Name: "apply-controls", Kind: StringFlag, Meta: "path", Help: "Refused: controls are for NVIDIA's own code generator"},
-	{Name: "list-versions", Kind: BoolFlag, Immediate: true, Help: "List the bytecode versions that can be read"},
-	strictFlag,
+func compileFlags() []Flag {
+	return []Flag{
+		{Group: "Options of the compiler", Name: "gpu-name", Aliases: []string{"arch"}, Kind: EnumFlag, Values: gpuValues(), Advise: target.Advice,
+			Field: func(o *Options) any { return &o.GPU },
+			Help:  "GPU to compile for; without it PTX is for " + DefaultGPU + ", which runs on every later GPU too, and a cubin is refused"},
+		{Name: "output-file", Aliases: []string{"o"}, Kind: StringFlag, Meta: "file", Default: "elf.o", Help: "Output file name; - is standard output"},
+		{Name: "emit", Kind: EnumFlag, Field: func(o *Options) any { return &o.Emit }, Help: "What to write; by default the extension of the output file decides (.ptx .ll .tileir .tileirbc .cubin .o), a cubin without one", Values: []Value{
+			{"cudatile", "The input as Tile IR text"}, {"bytecode", "Tile IR bytecode"}, {"tileaa", "TileAA text after all its passes"},
+			{"llvm", "LLVM IR text"}, {"ptx", "PTX"}, {"cubin", "A cubin, by NVIDIA's ptxas"}}},
+		{Name: "opt-level", Aliases: []string{"O"}, Kind: IntFlag, Meta: "N", Default: "3", Field: func(o *Options) any { return &o.Opt }, Help: "Optimization level: 0 takes the plan with the most warps and smallest pieces and leaves out optional passes; 1, 2 and 3 are the same"},
+		{Name: "abi", Kind: EnumFlag, Field: func(o *Options) any { return &o.ABI }, Help: "Launch convention; cuda is the default of PTX, tile that of a cubin", Values: []Value{
+			{"cuda", "An ordinary CUDA kernel, lowest PTX version"}, {"tile", "A Tile IR kernel, block size 1,1,1"}}},
+		{Name: "lineinfo", Kind: BoolFlag, Field: func(o *Options) any { return &o.LineInfo }, Help: "Write source lines into the output"},
+		{Name: "roles", Kind: EnumFlag, Default: "auto", Field: func(o *Options) any { return &o.Roles }, Help: "Warps of their own that begin the copies of loops; auto is where they cost less", Values: []Value{
+			{"auto", "Where the cost model says so"}, {"on", "In every kernel that can have them"}, {"off", "Never"}}},
+		{Name: "max-ptx", Kind: StringFlag, Meta: "version", Field: func(o *Options) any { return &o.MaxPTX }, Help: "The latest version of PTX that the driver reads (8.4 for CUDA 12.4); code that needs a later one is an error"},
+		{Name: "device-debug", Aliases: []string{"g"}, Kind: BoolFlag, Field: func(o *Options) any { return &o.Debug }, Help: "Debug information; needs -O0 (source lines only, as --lineinfo)"},
+		{Name: "sanitize", Kind: EnumFlag, Field: func(o *Options) any { return &o.Sanitize }, Help: "Have ptxas instrument the cubin for this tool of compute-sanitizer", Values: []Value{{"memcheck", "Sanitize memory accesses"}}},
+		{Name: "ptxas", Kind: StringFlag, Meta: "file", Field: func(o *Options) any { return &o.Ptxas }, Help: "NVIDIA's ptxas, for cubins (else TILEIRAS_PTXAS, beside this program, CUDA_HOME, PATH, a pip package)"},
+		{Name: "ptxas-timeout", Kind: IntFlag, Meta: "seconds", Default: "600", Field: func(o *Options) any { return &o.PtxasTimeout }, Help: "How long ptxas may take; 0 is for ever"},
+		{Name: "time-limit", Kind: IntFlag, Meta: "seconds", Default: "0", Field: func(o *Options) any { return &o.TimeLimit }, Help: "How long the compile may take, ptxas included; 0 is for ever"},
+		{Name: "explain", Kind: BoolFlag, Help: "Print a page for each kernel: launch, plan, instructions, widths, conversions, and why"},
+		{Name: "cache", Kind: StringFlag, Meta: "place", Field: func(o *Options) any { return &o.Cache }, Help: "Keep results in a folder, or on an http:// server of Bazel's remote cache protocol"},
+		{Name: "metadata", Kind: StringFlag, Meta: "file.json", Help: "Write how to launch the kernels, as JSON"},
+		previewFlag,
+		{Name: "l", Kind: ListFlag, Meta: "path", Help: "Tile libraries to load; needs --preview=simt (not supported yet)"},
+		{Name: "host-arch", Kind: EnumFlag, Help: "Accepted; there is no host code in our cubins", Values: []Value{{"x86_64", "x86_64"}, {"aarch64", "aarch64"}}},
+		{Name: "host-os", Kind: EnumFlag, Help: "Accepted; there is no host code in our cubins", Values: []Value{{"linux", "linux"}, {"windows", "windows"}}},
+		{Name: "apply-controls", Kind: StringFlag, Meta: "path", Help: "Refused: controls are for NVIDIA's own code generator"},
+		{Name: "list-versions", Kind: BoolFlag, Immediate: true, Help: "List the bytecode versions that can be read"},
+		strictFlag,
+	}
 }
 
 var remarkCategories = []Value{{"none", "None"}, {"all", "All"}, {"memory", "Of memory"}, {"tensorcore", "Of tensor cores"}}
@@ -75,18 +82,12 @@ var remarkFlags = []Flag{
 }
 
 // TileirasCommand is the table of the flags of tileiras.
-var TileirasCommand = &Command{
-	Name:     "tileiras",
-	Usage:    "[options] <input file>",
-	Overview: "tileiras compiles CUDA Tile IR, bytecode or text, to PTX and cubins",
-	MaxArgs:  1,
-	Flags:    concat(compileFlags, remarkFlags, showFlags, commonFlags),
-}
-
-func concat(lists ...[]Flag) []Flag {
-	var out []Flag
-	for _, l := range lists {
-		out = append(out, l...)
+var TileirasCommand = sync.OnceValue(func() *Command {
+	return &Command{
+		Name:     "tileiras",
+		Usage:    "[options] <input file>",
+		Overview: "tileiras compiles CUDA Tile IR, bytecode or text, to PTX and cubins",
+		MaxArgs:  1,
+		Flags:    slices.Concat(compileFlags(), remarkFlags, showFlags, commonFlags),
 	}
-	return out
-}
+})

@@ -18,15 +18,17 @@ import (
 // and diagnostics that comments of the input may expect.
 
 // pieceFlags are the flags of it.
-var pieceFlags = []Flag{
-	{Name: "no-implicit-module", Kind: BoolFlag, Help: "Do not put a module around the text"},
-	{Name: "split-input-file", Kind: BoolFlag, Help: "Take the pieces between '// -----' lines one by one"},
-	{Name: "verify-diagnostics", Kind: BoolFlag, Help: "Compare the diagnostics with the expected-* comments of the text"},
-	{Name: "allow-unregistered-dialect", Kind: BoolFlag, Help: "Accept operations of unknown dialects"},
-	{Name: "release", Kind: EnumFlag, Default: def.OpenRelease.String(), Help: "Whose names of operations and rules count; a newer version of bytecode, of a file or by --bytecode-version, has the newest rules unless this is given", Values: []Value{
-		{def.OpenRelease.String(), "The newest open release of the dialect"}, {def.Newest.String(), "The newest release"}}},
-	{Name: "Wunsupported-hints", Kind: BoolFlag, Help: "Warn of optimization hints that are unknown or out of range"},
-	{Name: "Werr-hints", Kind: BoolFlag, Help: "With --Wunsupported-hints: such hints are errors"},
+func pieceFlags() []Flag {
+	return []Flag{
+		{Name: "no-implicit-module", Kind: BoolFlag, Help: "Do not put a module around the text"},
+		{Name: "split-input-file", Kind: BoolFlag, Help: "Take the pieces between '// -----' lines one by one"},
+		{Name: "verify-diagnostics", Kind: BoolFlag, Help: "Compare the diagnostics with the expected-* comments of the text"},
+		{Name: "allow-unregistered-dialect", Kind: BoolFlag, Help: "Accept operations of unknown dialects"},
+		{Name: "release", Kind: EnumFlag, Default: def.OpenRelease.String(), Help: "Whose names of operations and rules count; a newer version of bytecode, of a file or by --bytecode-version, has the newest rules unless this is given", Values: []Value{
+			{def.OpenRelease.String(), "The newest open release of the dialect"}, {def.Newest.String(), "The newest release"}}},
+		{Name: "Wunsupported-hints", Kind: BoolFlag, Help: "Warn of optimization hints that are unknown or out of range"},
+		{Name: "Werr-hints", Kind: BoolFlag, Help: "With --Wunsupported-hints: such hints are errors"},
+	}
 }
 
 // releases are the values of --release; the newest is the zero version.

@@ -74,9 +74,9 @@ func (r *run) leave(b *pass.Bug) (input, report string, err error) {
 func (r *run) command(input string) string {
 	o := *r.opts
 	o.ReproducerDir, o.Cache = "", "" // what goes wrong does not depend on them
-	c, words := TileirasCommand, []string(nil)
+	c, words := TileirasCommand(), []string(nil)
 	if r.named != nil {
-		c = TileOptCommand
+		c = TileOptCommand()
 		words = append(words, "--passes="+strings.Join(r.named, ","))
 		o.Emit = ""
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // commands are all that have a table of flags.
-var commands = []*driver.Command{driver.TileirasCommand, driver.TileOptCommand, driver.TileTranslateCommand, driver.TileIRDisasmCommand, tilerun.Command}
+var commands = []*driver.Command{driver.TileirasCommand(), driver.TileOptCommand(), driver.TileTranslateCommand(), driver.TileIRDisasmCommand(), tilerun.Command}
 
 // kindsOfFlags says what a flag takes.
 var kindsOfFlags = map[driver.FlagKind]string{driver.BoolFlag: "", driver.StringFlag: "text", driver.OptionalFlag: "text, may be left out", driver.IntFlag: "integer", driver.EnumFlag: "one of", driver.ListFlag: "list, may be repeated"}

@@ -181,7 +181,7 @@ func textKind(a *ir.ArgDef) string {
 func (w *writer) attrType(a *ir.ArgDef) string {
 	switch a.Attr {
 	case ir.EnumKind:
-		return "def." + a.Enum.GoType
+		return "def." + a.Enum.GoType()
 	case ir.I32Kind, ir.I64Kind:
 		return "int64"
 	case ir.UnitKind, ir.BoolKind:

@@ -46,7 +46,7 @@ func fields(v reflect.Value) []string {
 func literal(v reflect.Value, element bool) string {
 	switch x := v.Interface().(type) {
 	case *ir.EnumDef:
-		return "&def." + x.GoType + "Enum.EnumDef"
+		return "&def." + x.GoType() + "Enum.EnumDef"
 	case ir.Attribute:
 		return fmt.Sprintf("%T{%s}", x, strings.Join(fields(reflect.ValueOf(x)), ", "))
 	}

@@ -3,6 +3,7 @@ package bytecode
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"tileiras/dialects/cudatile"
 	"tileiras/dialects/cudatile/def"
@@ -14,7 +15,7 @@ import (
 // to both readers. docs/bytecode-13.1.md has the whole list.
 
 // laterElements takes the element types that came after 13.1 out of a list of them.
-var laterElements = func() *strings.Replacer {
+var laterElements = sync.OnceValue(func() *strings.Replacer {
 	var pairs []string
 	for _, t := range typeTags {
 		switch {
@@ -26,12 +27,12 @@ var laterElements = func() *strings.Replacer {
 		}
 	}
 	return strings.NewReplacer(pairs...)
-}()
+})
 
 // typeError is a message about a type in the words of the reader.
 func (r *reader) typeError(err error) string {
 	if r.options.Strict131 {
-		return laterElements.Replace(err.Error())
+		return laterElements().Replace(err.Error())
 	}
 	return err.Error()
 }

@@ -15,7 +15,7 @@ func enum[E ~uint32](name string, keywords ...string) ir.Enum[E] {
 	for i, k := range keywords {
 		cases[i] = ir.EnumCase{Keyword: k, Value: uint32(i)}
 	}
-	return ir.Enum[E]{EnumDef: ir.EnumDef{Dialect: dialect, GoType: reflect.TypeFor[E]().Name(), Name: name, Cases: cases}}
+	return ir.Enum[E]{EnumDef: ir.EnumDef{Dialect: dialect, GoType: func() string { return reflect.TypeFor[E]().Name() }, Name: name, Cases: cases}}
 }
 
 // The enumerations of TileAA. Their values equal those of the bytecode (Tile IR bytecode, enum values), so that

@@ -1,0 +1,36 @@
+// Package first sets the runtime up for one short compile. It is a package, because packages are initialised by their import paths where they do
+// not need each other: this one is there before the compiler's own tables are made, when a processor that is given up has hardly any memory yet.
+package first
+
+import (
+	"os"
+	"runtime"
+	"runtime/debug"
+)
+
+func init() {
+	deepen(false)
+	// One thread works; others that look for work would take a tenth of a small compile.
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(1)
+	}
+	// A compile allocates some megabytes and ends: collecting them takes a third of its time. From 32 MB on they are collected.
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(800)
+	}
+	runtime.MemProfileRate = 0 // nobody reads a profile of its memory
+}
+
+// deepen has the runtime make the stack as deep as a compile needs it, at once: step by step it would be copied four times, frame by frame.
+// The room in its frame is enough for that; memory that is touched costs time.
+//
+//go:noinline
+func deepen(touch bool) {
+	if touch {
+		var room [48 << 10]byte
+		used(room[:])
+	}
+}
+
+//go:noinline
+func used([]byte) {}

@@ -85,7 +85,7 @@ func compileFile(line *Line, stdin io.Reader, stdout *output, stderr io.Writer) 
 	if err := tell(line, res, remarks, stdout, stderr); err != nil {
 		return err
 	}
-	return WriteOutput(out, res.Output, stdout)
+	return writeLast(out, res.Output, stdout)
 }
 
 // tell writes what a compile said besides its output: warnings, remarks, the page, the metadata, times.

@@ -49,6 +49,7 @@ func (a *assembler) ptxas(ptx string) ([]byte, error) {
 		arch = m[1]
 	}
 	job := ptxas.Job{Path: a.path, Arch: arch, Opt: a.opts.Opt, Sanitize: a.opts.Sanitize, Verbose: a.opts.Remarks, Timeout: a.opts.PtxasTimeout}
+	catchSignals()
 	cubin, said, err := job.Run(a.ctx, []byte(ptx))
 	if err == nil && a.opts.Remarks {
 		a.used(ptxas.Usages(said))

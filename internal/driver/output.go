@@ -91,8 +91,8 @@ func checkOutput(file, input string) error {
 	return nil
 }
 
-// WriteOutput writes a whole file or nothing: into a temporary file beside it, then a rename. "-" is standard output. A symbolic
-// link stays one: what it points to is written. A device or pipe that is there already is written directly.
+// WriteOutput writes a whole file or nothing: into a file beside it that has no name, or a temporary one, and then takes its place. "-" is
+// standard output. A symbolic link stays one: what it points to is written. A device or pipe that is there already is written directly.
 func WriteOutput(file string, data []byte, stdout io.Writer) error {
 	if file == "-" {
 		if _, err := stdout.Write(data); err != nil {
@@ -111,31 +111,86 @@ func WriteOutput(file string, data []byte, stdout io.Writer) error {
 	if err == nil && !st.Mode().IsRegular() {
 		return writeStream(file, path, data)
 	}
-	tmp, err := createBeside(path)
-	if err != nil {
-		if st != nil && !errors.Is(err, syscall.ENOSPC) {
-			return writeInPlace(file, path, data) // the folder may not be written, the file may
+	for _, create := range []func(string) (*pending, error){createUnnamed, createBeside} {
+		var w *pending
+		if w, err = create(path); err != nil {
+			continue
 		}
-		return cannotOpen(file, err)
+		if err := w.fill(data, st); err != nil {
+			return streamFailure(err)
+		}
+		if err = w.become(path, st == nil); err == nil {
+			return nil
+		}
 	}
-	defer keepTidy(tmp.Name())()
-	_, err = tmp.Write(data)
-	if err == nil && st != nil {
-		err = tmp.Chmod(st.Mode().Perm())
+	if st != nil && !errors.Is(err, syscall.ENOSPC) {
+		return writeInPlace(file, path, data) // the folder may not be written, the file may; one that is mounted cannot be replaced
 	}
-	if cerr := tmp.Close(); err == nil {
+	return cannotOpen(file, err)
+}
+
+// writeLast writes the file with which a command ends.
+func writeLast(file string, data []byte, stdout io.Writer) error {
+	unfinished.last = true
+	return WriteOutput(file, data, stdout)
+}
+
+// pending is a file on its way to its place. It has a name there or none until then.
+type pending struct {
+	*os.File
+	name   string
+	remove func()
+}
+
+// fill writes what the file holds, with the mode of the old one that it replaces. What fails leaves nothing.
+func (w *pending) fill(data []byte, old fs.FileInfo) error {
+	_, err := w.Write(data)
+	if err == nil && old != nil {
+		err = w.Chmod(old.Mode().Perm())
+	}
+	if err == nil && w.name == "" {
+		return nil
+	}
+	if cerr := w.Close(); err == nil {
 		err = cerr
 	}
-	if err != nil {
-		return streamFailure(err)
+	if err != nil && w.name != "" {
+		w.remove()
 	}
-	switch err := os.Rename(tmp.Name(), path); {
-	case err != nil && st != nil:
-		return writeInPlace(file, path, data) // a file that is mounted cannot be replaced
-	case err != nil:
-		return cannotOpen(file, err)
+	return err
+}
+
+// become gives the file its place, which may be free, or leaves nothing.
+func (w *pending) become(path string, free bool) error {
+	if w.name == "" {
+		if err := w.giveName(path, free); err != nil || w.name == path {
+			return err
+		}
 	}
-	return nil
+	defer w.remove()
+	return os.Rename(w.name, path)
+}
+
+// giveName gives a file without a name that of its place, or one beside it where the place is taken: no system call replaces a name by such a file.
+func (w *pending) giveName(path string, free bool) error {
+	err := fs.ErrExist
+	if free {
+		w.name, w.remove = path, func() { os.Remove(path) }
+		err = nameUnnamed(w.File, path)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		w.name = beside(path, 0)
+		w.remove = keepWhole(w.name)
+		err = nameUnnamed(w.File, w.name)
+	}
+	named := err == nil
+	if cerr := w.Close(); err == nil {
+		err = cerr
+	}
+	if named && err != nil {
+		w.remove()
+	}
+	return err
 }
 
 // maxLinks bounds chains of symbolic links, as Linux does.
@@ -157,14 +212,22 @@ func linkTarget(file string) (string, error) {
 }
 
 // createBeside makes a new file with a name of its own in the folder of path. The system's umask holds for it.
-func createBeside(path string) (*os.File, error) {
-	base := filepath.Join(filepath.Dir(path), ".tileiras-"+strconv.Itoa(os.Getpid())+"-")
+func createBeside(path string) (*pending, error) {
 	for n := 0; ; n++ {
-		f, err := os.OpenFile(base+strconv.Itoa(n), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		name := beside(path, n)
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if err == nil {
+			return &pending{f, name, keepTidy(name)}, nil
+		}
 		if !errors.Is(err, fs.ErrExist) || n > 1000 {
-			return f, err
+			return nil, err
 		}
 	}
+}
+
+// beside is the n-th name for a temporary file of this process in the folder of path.
+func beside(path string, n int) string {
+	return filepath.Join(filepath.Dir(path), ".tileiras-"+strconv.Itoa(os.Getpid())+"-"+strconv.Itoa(n))
 }
 
 // writeStream writes to a device or a pipe.

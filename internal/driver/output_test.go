@@ -106,3 +106,25 @@ func TestInputIsNeverTheOutput(t *testing.T) {
 		t.Error(err) // a device loses nothing
 	}
 }
+
+// TestBothWaysToAWholeFile: a file that has no name until it is complete, and one with a temporary name, take a free place and one that is taken.
+func TestBothWaysToAWholeFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	for name, create := range map[string]func(string) (*pending, error){"unnamed": createUnnamed, "beside": createBeside} {
+		os.Remove(file)
+		for _, data := range []string{"first", "second"} {
+			w, err := create(file)
+			if errors.Is(err, errors.ErrUnsupported) {
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = errors.Join(w.fill([]byte(data), nil), w.become(file, data == "first"))
+			content(t, file, data)
+			if left, _ := filepath.Glob(filepath.Join(filepath.Dir(file), ".tileiras-*")); err != nil || len(left) > 0 {
+				t.Errorf("%s: %v, %v is left", name, err, left)
+			}
+		}
+	}
+}

@@ -1,0 +1,13 @@
+//go:build !linux
+
+package driver
+
+import (
+	"errors"
+	"os"
+)
+
+// createUnnamed makes a file without a name, where the system has such files.
+func createUnnamed(string) (*pending, error) { return nil, errors.ErrUnsupported }
+
+func nameUnnamed(*os.File, string) error { return errors.ErrUnsupported }

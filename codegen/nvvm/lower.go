@@ -106,6 +106,7 @@ type fn struct {
 
 	tiles   map[*ir.Value]*tile
 	views   map[*ir.Value]*view
+	blocks  map[*ir.Value]*pointers // that pointers point to
 	buffers map[*ir.Value]*buffer
 	current *ir.Op // being lowered
 	loops   []*loopFrame
@@ -116,7 +117,7 @@ type fn struct {
 func newFn(l *lowerer, k *kernel) *fn {
 	f := &fn{
 		lowerer: l, kernel: k,
-		tiles: map[*ir.Value]*tile{}, views: map[*ir.Value]*view{}, buffers: map[*ir.Value]*buffer{},
+		tiles: map[*ir.Value]*tile{}, views: map[*ir.Value]*view{}, blocks: map[*ir.Value]*pointers{}, buffers: map[*ir.Value]*buffer{},
 	}
 	f.builder = newBuilder(l.o.Target, l.m, l.structs)
 	f.builder.budget = l.ctx.Budget

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tileiras/codegen/layout"
+	"tileiras/codegen/planted"
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
@@ -297,19 +298,34 @@ func (f *fn) fillReplicas(out *tile, l layout.Layout) {
 	}
 }
 
-func (f *fn) pointerRuns(op *ir.Op, l layout.Layout, guard reg, strong bool) []run {
-	a := ir.Cast[tileaa.PtrAccess](op)
-	p, m := f.tileFor(a.Ptr()), f.val(a.Mask())
-	vec := vecOf(op)
-	if strong {
-		vec = 1
-	}
+// pointers are a tile of pointers with the mask of what is accessed through it.
+type pointers struct {
+	ptr, mask, left *tile // no mask: all; left as in the row of load
+}
+
+func (f *fn) pointersOf(ptr, mask, left *ir.Value) *pointers {
+	return &pointers{f.tileFor(ptr), f.val(mask), f.val(left)}
+}
+
+// pointerRuns cuts an access of layout l through pointers into runs of at most vec elements along a dimension. Of a ragged one inside is how
+// many of its elements are accessed, where the guard lets any through.
+func (f *fn) pointerRuns(p *pointers, l layout.Layout, fast, vec int, guard reg) []run {
 	var out []run
-	for _, regs := range registerRuns(l, fastOf(op, len(l.Shape())), vec) {
+	for _, regs := range registerRuns(l, fast, vec) {
 		r := run{regs: regs, guard: guard}
-		r.base = f.reg(p, regs[0])
-		if m != nil {
-			r.guard = f.and(guard, f.reg(m, regs[0]))
+		r.base = f.reg(p.ptr, regs[0])
+		if p.mask != nil {
+			r.guard = f.and(guard, f.reg(p.mask, regs[0]))
+		}
+		if p.left != nil {
+			r.inside = f.reg(p.left, regs[0]) // at most vec
+			edge := planted.On("edge-off-by-one")
+			if edge {
+				r.inside = f.add(r.inside, i32(1))
+			}
+			if len(regs) < vec || edge {
+				r.inside = f.minmax(r.inside, i32(int64(len(regs))), false, false)
+			}
 		}
 		out = append(out, r)
 	}
@@ -326,9 +342,9 @@ func load(f *fn, op *ir.Op) {
 	t := tileaa.AsTile(op.Result(0))
 	l := layoutOf(t, f.warps)
 	name, strong := f.accessName(op, "ld")
-	guard := boolean(true)
+	vec, guard := vecOf(op), boolean(true)
 	if strong {
-		guard = f.owners(l)
+		vec, guard = 1, f.owners(l)
 	}
 	elem := f.memoryElem(t.Elem)
 	out := f.newTile(elem, numRegs(t))
@@ -336,11 +352,31 @@ func load(f *fn, op *ir.Op) {
 	if p := f.val(ir.Cast[tileaa.Load](op).Padding()); p != nil {
 		fill = f.inMemory(p)
 	}
-	for _, r := range f.pointerRuns(op, l, guard, strong) {
-		f.loadRun(name, r, out, fill)
+	a := ir.Cast[tileaa.Load](op)
+	runs := f.pointerRuns(f.pointersOf(a.Ptr(), a.Mask(), a.Left()), l, fastOf(op, len(t.Shape)), vec, guard)
+	f.set(op, f.loaded(f.loadRuns(op, name, runs, l, out, fill), t.Elem))
+}
+
+// loadRuns makes the runs of a load.
+func (f *fn) loadRuns(op *ir.Op, name string, runs []run, l layout.Layout, out, fill *tile) *tile {
+	into := func(t *tile) func(r run) { return func(r run) { f.loadRun(name, r, t, fill) } }
+	if !isRagged(op) {
+		for _, r := range runs {
+			into(out)(r)
+		}
+		f.fillReplicas(out, l)
+		return out
 	}
-	f.fillReplicas(out, l)
-	f.set(op, f.loaded(out, t.Elem))
+	single := f.newTile(out.elem, out.len())
+	held := func(t *tile) func() []reg {
+		return func() []reg {
+			f.fillReplicas(t, l)
+			return f.carrier(t)
+		}
+	}
+	out = f.carried(out.elem, out.len(), f.ragged(runs, int64(tileaa.ElemBytes(out.elem)), held(out), into(out), into(single), held(single)))
+	out.home = f.cur
+	return out
 }
 
 func store(f *fn, op *ir.Op) {
@@ -349,7 +385,12 @@ func store(f *fn, op *ir.Op) {
 	name, strong := f.accessName(op, "st")
 	x := f.inMemory(f.stored(op))
 	f.memoryElem(x.elem)
-	for _, r := range f.pointerRuns(op, l, f.owners(l), strong) {
+	vec := vecOf(op)
+	if strong {
+		vec = 1
+	}
+	a := ir.Cast[tileaa.Store](op)
+	for _, r := range f.pointerRuns(f.pointersOf(a.Ptr(), a.Mask(), nil), l, fastOf(op, len(l.Shape())), vec, f.owners(l)) {
 		f.storeRun(name, r, x)
 	}
 }

@@ -20,6 +20,7 @@ func init() {
 		tileaa.OpBufferLoad & ir.Place:    bufferLoad,
 		tileaa.OpBufferExtract & ir.Place: bufferExtract,
 		tileaa.OpBufferInsert & ir.Place:  bufferInsert,
+		tileaa.OpPointerBlock & ir.Place:  pointerBlock,
 		tileaa.OpAsyncCopy & ir.Place:     asyncCopy,
 		tileaa.OpAsyncCommit & ir.Place:   func(f *fn, op *ir.Op) { f.op("cp.async.commit_group") },
 		tileaa.OpAsyncWait & ir.Place:     asyncWait,
@@ -355,14 +356,24 @@ func asyncWait(f *fn, op *ir.Op) {
 	f.op("cp.async.wait_group", i32(pending))
 }
 
+// pointerBlock is copied from where it is: its pointers are computed there only.
+func pointerBlock(f *fn, op *ir.Op) {
+	b := ir.Cast[tileaa.PointerBlock](op)
+	f.blocks[b.Result()] = f.pointersOf(b.Ptr(), b.Mask(), b.Left())
+}
+
 // asyncCopy moves a block to a buffer past the registers. Each copy is 4, 8 or 16 bytes that are neighbours on both sides; where the
 // block leaves the array, a copy of fewer bytes, or none, fills with zeros. A copy whose condition does not hold writes nothing.
 func asyncCopy(f *fn, op *ir.Op) {
-	v := f.viewOf(op)
 	b := f.bufferOf(op)
 	l := ir.Cast[tileaa.AsyncCopy](op).Layout().Layout
 	vec := vecOf(op)
-	from := f.tiledRuns(op, v, l, vec, boolean(true))
+	var from []run
+	if p := f.blocks[ir.Cast[tileaa.AsyncCopy](op).Block()]; p != nil {
+		from = f.pointerRuns(p, l, fastOf(op, l.Rank()), vec, boolean(true))
+	} else {
+		from = f.tiledRuns(op, f.viewOf(op), l, vec, boolean(true))
+	}
 	to := map[int]run{}
 	for _, r := range f.sharedRuns(b, l, vec, boolean(true)) {
 		to[r.regs[0]] = r

@@ -442,24 +442,7 @@ func tiledLoad(f *fn, op *ir.Op) {
 	fill := f.newTile(out.elem, out.len())
 	copy(fill.regs, slices.Repeat([]reg{v.padding}, out.len()))
 	runs := f.tiledRuns(op, v, l, vec, owner)
-	into := func(t *tile) func(r run) { return func(r run) { f.loadRun(name, r, t, fill) } }
-	if isRagged(op) {
-		single := f.newTile(out.elem, out.len())
-		held := func(t *tile) func() []reg {
-			return func() []reg {
-				f.fillReplicas(t, l)
-				return f.carrier(t)
-			}
-		}
-		out = f.carried(out.elem, out.len(), f.ragged(runs, v.elemBytes, held(out), into(out), into(single), held(single)))
-		out.home = f.cur
-	} else {
-		for _, r := range runs {
-			into(out)(r)
-		}
-		f.fillReplicas(out, l)
-	}
-	f.set(op, f.loaded(out, t.Elem))
+	f.set(op, f.loaded(f.loadRuns(op, name, runs, l, out, fill), t.Elem))
 }
 
 func isRagged(op *ir.Op) bool { return ir.Cast[tileaa.AccessOp](op).Ragged() }

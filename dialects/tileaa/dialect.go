@@ -67,7 +67,7 @@ func init() {
 // resultNames are the printed names of results whose number says little.
 var resultNames = map[ir.Code]string{
 	OpSplat: "splat", OpBroadcast: "bcast", OpReshape: "reshape", OpIota: "iota", OpOffset: "ptr",
-	OpMakeMemref: "memref", OpBlockTile: "block", OpTiledLoad: "tile", OpMultimemLoad: "tile", OpLoad: "tile", OpDot: "dot",
+	OpMakeMemref: "memref", OpBlockTile: "block", OpPointerBlock: "block", OpTiledLoad: "tile", OpMultimemLoad: "tile", OpLoad: "tile", OpDot: "dot",
 	OpAllocShared: "buf", OpAllocRing: "ring", OpAllocPipeline: "pipeline", OpRingSlot: "slot", OpRingNext: "position", OpProgramId: "pid", OpNumPrograms: "grid", OpReduce: "reduce", OpScan: "scan",
 	OpFor: "for", OpCreateMemToken: "token", OpAssume: "assume",
 }

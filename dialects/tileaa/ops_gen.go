@@ -85,6 +85,7 @@ const (
 	OpScan
 	OpMakeMemref
 	OpBlockTile
+	OpPointerBlock
 	OpTiledLoad
 	OpTiledStore
 	OpTiledAtomic
@@ -2117,6 +2118,36 @@ func NewBlockTile(b *ir.Builder, resultType ir.Type, memref *ir.Value, indices [
 	return BlockTile{b.Create(s)}
 }
 
+// PointerBlock is pointer_block: the tile to which pointers point, without the elements of which the mask is not set; left is as in load.
+type PointerBlock struct{ Op *ir.Op }
+
+func (PointerBlock) Matches(c ir.Code) bool { return c == OpPointerBlock }
+
+func (o PointerBlock) Ptr() *ir.Value      { return o.Op.OperandOf(0) }
+func (o PointerBlock) SetPtr(v *ir.Value)  { o.Op.SetOperandOf(0, v) }
+func (o PointerBlock) Mask() *ir.Value     { return o.Op.OperandOf(1) }
+func (o PointerBlock) SetMask(v *ir.Value) { o.Op.SetOperandOf(1, v) }
+func (o PointerBlock) Left() *ir.Value     { return o.Op.OperandOf(2) }
+func (o PointerBlock) SetLeft(v *ir.Value) { o.Op.SetOperandOf(2, v) }
+func (o PointerBlock) Result() *ir.Value   { return o.Op.ResultOf(0) }
+
+// PointerBlockOptions are what a pointer_block may lack.
+type PointerBlockOptions struct {
+	Mask *ir.Value
+	Left *ir.Value
+}
+
+// NewPointerBlock makes a pointer_block at the builder's place.
+func NewPointerBlock(b *ir.Builder, resultType ir.Type, ptr *ir.Value, opts PointerBlockOptions) PointerBlock {
+	s := ir.State{Def: opRows[OpPointerBlock.Index()-1]}
+	s.Groups = make([]int32, 0, 3)
+	s.AddOperand(ptr)
+	s.AddOperand(opts.Mask)
+	s.AddOperand(opts.Left)
+	s.Types = []ir.Type{resultType}
+	return PointerBlock{b.Create(s)}
+}
+
 // TiledLoad is tiled_load: loads a block; elements outside the array are the block's padding, else unspecified.
 type TiledLoad struct{ Op *ir.Op }
 
@@ -2669,7 +2700,7 @@ func NewMultimemLoad(b *ir.Builder, resultType ir.Type, block *ir.Value, mode de
 	return MultimemLoad{b.Create(s)}
 }
 
-// Load is load: loads through a tile of pointers; masked elements are padding, else unspecified.
+// Load is load: loads through a tile of pointers; masked elements are padding, else unspecified. Of a ragged load the mask may cut the elements of an access: where it is set for the first one it is for as many as left, 1 to vec, says there.
 type Load struct{ Op *ir.Op }
 
 func (Load) Matches(c ir.Code) bool { return c == OpLoad }
@@ -2682,6 +2713,8 @@ func (o Load) Padding() *ir.Value                { return o.Op.OperandOf(2) }
 func (o Load) SetPadding(v *ir.Value)            { o.Op.SetOperandOf(2, v) }
 func (o Load) Token() *ir.Value                  { return o.Op.OperandOf(3) }
 func (o Load) SetToken(v *ir.Value)              { o.Op.SetOperandOf(3, v) }
+func (o Load) Left() *ir.Value                   { return o.Op.OperandOf(4) }
+func (o Load) SetLeft(v *ir.Value)               { o.Op.SetOperandOf(4, v) }
 func (o Load) Order() def.MemOrder               { v, _ := o.Op.EnumAttr(0); return def.MemOrder(v) }
 func (o Load) SetOrder(v def.MemOrder)           { o.Op.SetEnumAttr(0, uint32(v)) }
 func (o Load) Scope() (def.Scope, bool)          { v, ok := o.Op.EnumAttr(1); return def.Scope(v), ok }
@@ -2724,6 +2757,7 @@ type LoadOptions struct {
 	Mask           *ir.Value
 	Padding        *ir.Value
 	Token          *ir.Value
+	Left           *ir.Value
 	Order          def.MemOrder
 	Scope          *def.Scope
 	Latency        *int64
@@ -2738,11 +2772,12 @@ type LoadOptions struct {
 // NewLoad makes a load at the builder's place.
 func NewLoad(b *ir.Builder, resultType ir.Type, ptr *ir.Value, opts LoadOptions) Load {
 	s := ir.State{Def: opRows[OpLoad.Index()-1]}
-	s.Groups = make([]int32, 0, 4)
+	s.Groups = make([]int32, 0, 5)
 	s.AddOperand(ptr)
 	s.AddOperand(opts.Mask)
 	s.AddOperand(opts.Padding)
 	s.AddOperand(opts.Token)
+	s.AddOperand(opts.Left)
 	s.Attrs = make([]ir.Attribute, 9)
 	if opts.Order != 0 {
 		s.Attrs[0] = s.Def.AttrDef(0).Enum.Of(uint32(opts.Order))
@@ -3926,8 +3961,8 @@ var unaryOpSource = [...]int8{
 	65:  0, // permute
 	67:  0, // extract
 	68:  0, // insert
-	107: 0, // convert_layout
-	125: 0}
+	108: 0, // convert_layout
+	126: 0}
 
 func (o UnaryOp) Source() *ir.Value { return o.Op.OperandOf(int(unaryOpSource[o.Op.Code().Index()])) }
 func (o UnaryOp) SetSource(v *ir.Value) {
@@ -3971,8 +4006,8 @@ var unaryOpResult = [...]int8{
 	65:  0, // permute
 	67:  0, // extract
 	68:  0, // insert
-	107: 0, // convert_layout
-	125: 0}
+	108: 0, // convert_layout
+	126: 0}
 
 func (o UnaryOp) Result() *ir.Value { return o.Op.ResultOf(int(unaryOpResult[o.Op.Code().Index()])) }
 
@@ -4044,7 +4079,7 @@ var binaryOpLhs = [...]int8{
 	66:  0, // cat
 	71:  0, // dot
 	72:  0, // dot_scaled
-	125: 0}
+	126: 0}
 
 func (o BinaryOp) Lhs() *ir.Value     { return o.Op.OperandOf(int(binaryOpLhs[o.Op.Code().Index()])) }
 func (o BinaryOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(binaryOpLhs[o.Op.Code().Index()]), v) }
@@ -4078,7 +4113,7 @@ var binaryOpRhs = [...]int8{
 	66:  1, // cat
 	71:  1, // dot
 	72:  1, // dot_scaled
-	125: 0}
+	126: 0}
 
 func (o BinaryOp) Rhs() *ir.Value     { return o.Op.OperandOf(int(binaryOpRhs[o.Op.Code().Index()])) }
 func (o BinaryOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(binaryOpRhs[o.Op.Code().Index()]), v) }
@@ -4112,7 +4147,7 @@ var binaryOpResult = [...]int8{
 	66:  0, // cat
 	71:  0, // dot
 	72:  0, // dot_scaled
-	125: 0}
+	126: 0}
 
 func (o BinaryOp) Result() *ir.Value { return o.Op.ResultOf(int(binaryOpResult[o.Op.Code().Index()])) }
 
@@ -4146,7 +4181,7 @@ var signedOpSignedness = [...]int8{
 	50:  0, // exti
 	53:  0, // ftoi
 	54:  0, // itof
-	125: 0}
+	126: 0}
 
 func (o SignedOp) Signedness() def.Signedness {
 	v, _ := o.Op.EnumAttr(int(signedOpSignedness[o.Op.Code().Index()]))
@@ -4180,7 +4215,7 @@ var overflowOpOverflow = [...]int8{
 	43:  0, // shli
 	46:  0, // negi
 	51:  0, // trunci
-	125: 0}
+	126: 0}
 
 func (o OverflowOp) Overflow() def.Overflow {
 	v, _ := o.Op.EnumAttr(int(overflowOpOverflow[o.Op.Code().Index()]))
@@ -4222,7 +4257,7 @@ var roundedOpRounding = [...]int8{
 	27:  0, // tanh
 	36:  1, // divi
 	52:  0, // ftof
-	125: 0}
+	126: 0}
 
 func (o RoundedOp) Rounding() def.Rounding {
 	v, _ := o.Op.EnumAttr(int(roundedOpRounding[o.Op.Code().Index()]))
@@ -4264,7 +4299,7 @@ var flushingOpFlushToZero = [...]int8{
 	16:  1, // sqrt
 	17:  0, // rsqrt
 	19:  0, // exp2
-	125: 0}
+	126: 0}
 
 func (o FlushingOp) FlushToZero() bool {
 	return o.Op.FlagAttr(int(flushingOpFlushToZero[o.Op.Code().Index()]))
@@ -4289,7 +4324,7 @@ func (NaNOp) Matches(c ir.Code) bool {
 var naNOpLhs = [...]int8{
 	9:   0, // maxf
 	10:  0, // minf
-	125: 0}
+	126: 0}
 
 func (o NaNOp) Lhs() *ir.Value     { return o.Op.OperandOf(int(naNOpLhs[o.Op.Code().Index()])) }
 func (o NaNOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpLhs[o.Op.Code().Index()]), v) }
@@ -4297,7 +4332,7 @@ func (o NaNOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpLhs[o.Op.Code().
 var naNOpRhs = [...]int8{
 	9:   1, // maxf
 	10:  1, // minf
-	125: 0}
+	126: 0}
 
 func (o NaNOp) Rhs() *ir.Value     { return o.Op.OperandOf(int(naNOpRhs[o.Op.Code().Index()])) }
 func (o NaNOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpRhs[o.Op.Code().Index()]), v) }
@@ -4305,7 +4340,7 @@ func (o NaNOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpRhs[o.Op.Code().
 var naNOpPropagateNan = [...]int8{
 	9:   0, // maxf
 	10:  0, // minf
-	125: 0}
+	126: 0}
 
 func (o NaNOp) PropagateNan() bool { return o.Op.FlagAttr(int(naNOpPropagateNan[o.Op.Code().Index()])) }
 func (o NaNOp) SetPropagateNan(v bool) {
@@ -4328,7 +4363,7 @@ func (ContractionOp) Matches(c ir.Code) bool {
 var contractionOpLhs = [...]int8{
 	71:  0, // dot
 	72:  0, // dot_scaled
-	125: 0}
+	126: 0}
 
 func (o ContractionOp) Lhs() *ir.Value {
 	return o.Op.OperandOf(int(contractionOpLhs[o.Op.Code().Index()]))
@@ -4340,7 +4375,7 @@ func (o ContractionOp) SetLhs(v *ir.Value) {
 var contractionOpRhs = [...]int8{
 	71:  1, // dot
 	72:  1, // dot_scaled
-	125: 0}
+	126: 0}
 
 func (o ContractionOp) Rhs() *ir.Value {
 	return o.Op.OperandOf(int(contractionOpRhs[o.Op.Code().Index()]))
@@ -4352,7 +4387,7 @@ func (o ContractionOp) SetRhs(v *ir.Value) {
 var contractionOpAcc = [...]int8{
 	71:  2, // dot
 	72:  2, // dot_scaled
-	125: 0}
+	126: 0}
 
 func (o ContractionOp) Acc() *ir.Value {
 	return o.Op.OperandOf(int(contractionOpAcc[o.Op.Code().Index()]))
@@ -4364,7 +4399,7 @@ func (o ContractionOp) SetAcc(v *ir.Value) {
 var contractionOpAtom = [...]int8{
 	71:  3, // dot
 	72:  0, // dot_scaled
-	125: 0}
+	126: 0}
 
 func (o ContractionOp) Atom() *MMAAttr {
 	return ir.OptionalAttr[*MMAAttr](o.Op, int(contractionOpAtom[o.Op.Code().Index()]))
@@ -4380,7 +4415,7 @@ func (o ContractionOp) SetAtom(v *MMAAttr) {
 var contractionOpDepths = [...]int8{
 	71:  4, // dot
 	72:  1, // dot_scaled
-	125: 0}
+	126: 0}
 
 func (o ContractionOp) Depths() ir.I64Array {
 	return ir.OptionalAttr[ir.I64Array](o.Op, int(contractionOpDepths[o.Op.Code().Index()]))
@@ -4396,7 +4431,7 @@ func (o ContractionOp) SetDepths(v ir.I64Array) {
 var contractionOpResult = [...]int8{
 	71:  0, // dot
 	72:  0, // dot_scaled
-	125: 0}
+	126: 0}
 
 func (o ContractionOp) Result() *ir.Value {
 	return o.Op.ResultOf(int(contractionOpResult[o.Op.Code().Index()]))
@@ -4418,7 +4453,7 @@ func (CombineOp) Matches(c ir.Code) bool {
 var combineOpDim = [...]int8{
 	73:  0, // reduce
 	74:  0, // scan
-	125: 0}
+	126: 0}
 
 func (o CombineOp) Dim() int64 {
 	v, _ := o.Op.IntAttr(int(combineOpDim[o.Op.Code().Index()]))
@@ -4431,7 +4466,7 @@ func (o CombineOp) SetDim(c *ir.Context, v int64) {
 var combineOpIdentities = [...]int8{
 	73:  1, // reduce
 	74:  1, // scan
-	125: 0}
+	126: 0}
 
 func (o CombineOp) Identities() ir.ArrayAttr {
 	return ir.OptionalAttr[ir.ArrayAttr](o.Op, int(combineOpIdentities[o.Op.Code().Index()]))
@@ -4447,7 +4482,7 @@ func (o CombineOp) SetIdentities(v ir.ArrayAttr) {
 var combineOpOperands = [...]int8{
 	73:  0, // reduce
 	74:  0, // scan
-	125: 0}
+	126: 0}
 
 func (o CombineOp) Operands() []*ir.Value {
 	return o.Op.OperandGroup(int(combineOpOperands[o.Op.Code().Index()]))
@@ -4459,7 +4494,7 @@ func (o CombineOp) SetOperands(vs []*ir.Value) {
 var combineOpResults = [...]int8{
 	73:  0, // reduce
 	74:  0, // scan
-	125: 0}
+	126: 0}
 
 func (o CombineOp) Results() []*ir.Value {
 	return o.Op.ResultGroup(int(combineOpResults[o.Op.Code().Index()]))
@@ -4483,7 +4518,7 @@ var dimOpDim = [...]int8{
 	66:  0, // cat
 	73:  0, // reduce
 	74:  0, // scan
-	125: 0}
+	126: 0}
 
 func (o DimOp) Dim() int64 { v, _ := o.Op.IntAttr(int(dimOpDim[o.Op.Code().Index()])); return v }
 func (o DimOp) SetDim(c *ir.Context, v int64) {
@@ -4508,7 +4543,7 @@ var symbolOpSymName = [...]int8{
 	1:   0, // module
 	2:   0, // entry
 	3:   0, // global
-	125: 0}
+	126: 0}
 
 func (o SymbolOp) SymName() string { return o.Op.TextAttr(int(symbolOpSymName[o.Op.Code().Index()])) }
 func (o SymbolOp) SetSymName(v string) {
@@ -4529,9 +4564,9 @@ func (GridOp) Matches(c ir.Code) bool {
 }
 
 var gridOpAxis = [...]int8{
-	94:  0, // program_id
-	95:  0, // num_programs
-	125: 0}
+	95:  0, // program_id
+	96:  0, // num_programs
+	126: 0}
 
 func (o GridOp) Axis() int64 { v, _ := o.Op.IntAttr(int(gridOpAxis[o.Op.Code().Index()])); return v }
 func (o GridOp) SetAxis(c *ir.Context, v int64) {
@@ -4539,9 +4574,9 @@ func (o GridOp) SetAxis(c *ir.Context, v int64) {
 }
 
 var gridOpResult = [...]int8{
-	94:  0, // program_id
-	95:  0, // num_programs
-	125: 0}
+	95:  0, // program_id
+	96:  0, // num_programs
+	126: 0}
 
 func (o GridOp) Result() *ir.Value { return o.Op.ResultOf(int(gridOpResult[o.Op.Code().Index()])) }
 
@@ -4565,9 +4600,9 @@ var indexedOpIndices = [...]int8{
 	67:  1, // extract
 	68:  2, // insert
 	76:  1, // block_tile
-	111: 1, // buffer_extract
-	112: 2, // buffer_insert
-	125: 0}
+	112: 1, // buffer_extract
+	113: 2, // buffer_insert
+	126: 0}
 
 func (o IndexedOp) Indices() []*ir.Value {
 	return o.Op.OperandGroup(int(indexedOpIndices[o.Op.Code().Index()]))
@@ -4603,22 +4638,22 @@ func (TokenOp) Matches(c ir.Code) bool {
 }
 
 var tokenOpToken = [...]int8{
-	77:  1, // tiled_load
-	78:  2, // tiled_store
-	79:  2, // tiled_atomic
-	80:  2, // multimem_store
-	81:  2, // multimem_reduce
-	82:  1, // multimem_load
-	83:  3, // load
-	84:  3, // store
-	85:  3, // atomic_rmw
-	86:  4, // atomic_cas
-	89:  0, // fence_alias
-	90:  0, // gdc_wait
-	91:  0, // gdc_launch_dependents
-	105: 1, // print
-	116: 2, // async_copy
-	125: 0}
+	78:  1, // tiled_load
+	79:  2, // tiled_store
+	80:  2, // tiled_atomic
+	81:  2, // multimem_store
+	82:  2, // multimem_reduce
+	83:  1, // multimem_load
+	84:  3, // load
+	85:  3, // store
+	86:  3, // atomic_rmw
+	87:  4, // atomic_cas
+	90:  0, // fence_alias
+	91:  0, // gdc_wait
+	92:  0, // gdc_launch_dependents
+	106: 1, // print
+	117: 2, // async_copy
+	126: 0}
 
 func (o TokenOp) Token() *ir.Value     { return o.Op.OperandOf(int(tokenOpToken[o.Op.Code().Index()])) }
 func (o TokenOp) SetToken(v *ir.Value) { o.Op.SetOperandOf(int(tokenOpToken[o.Op.Code().Index()]), v) }
@@ -4645,17 +4680,17 @@ func (MemoryOp) Matches(c ir.Code) bool {
 }
 
 var memoryOpToken = [...]int8{
-	77:  1, // tiled_load
-	78:  2, // tiled_store
-	79:  2, // tiled_atomic
-	80:  2, // multimem_store
-	81:  2, // multimem_reduce
-	82:  1, // multimem_load
-	83:  3, // load
-	84:  3, // store
-	85:  3, // atomic_rmw
-	86:  4, // atomic_cas
-	125: 0}
+	78:  1, // tiled_load
+	79:  2, // tiled_store
+	80:  2, // tiled_atomic
+	81:  2, // multimem_store
+	82:  2, // multimem_reduce
+	83:  1, // multimem_load
+	84:  3, // load
+	85:  3, // store
+	86:  3, // atomic_rmw
+	87:  4, // atomic_cas
+	126: 0}
 
 func (o MemoryOp) Token() *ir.Value { return o.Op.OperandOf(int(memoryOpToken[o.Op.Code().Index()])) }
 func (o MemoryOp) SetToken(v *ir.Value) {
@@ -4663,17 +4698,17 @@ func (o MemoryOp) SetToken(v *ir.Value) {
 }
 
 var memoryOpOrder = [...]int8{
-	77:  0, // tiled_load
-	78:  0, // tiled_store
-	79:  1, // tiled_atomic
-	80:  0, // multimem_store
-	81:  1, // multimem_reduce
-	82:  1, // multimem_load
-	83:  0, // load
-	84:  0, // store
-	85:  1, // atomic_rmw
-	86:  0, // atomic_cas
-	125: 0}
+	78:  0, // tiled_load
+	79:  0, // tiled_store
+	80:  1, // tiled_atomic
+	81:  0, // multimem_store
+	82:  1, // multimem_reduce
+	83:  1, // multimem_load
+	84:  0, // load
+	85:  0, // store
+	86:  1, // atomic_rmw
+	87:  0, // atomic_cas
+	126: 0}
 
 func (o MemoryOp) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(memoryOpOrder[o.Op.Code().Index()]))
@@ -4684,17 +4719,17 @@ func (o MemoryOp) SetOrder(v def.MemOrder) {
 }
 
 var memoryOpScope = [...]int8{
-	77:  1, // tiled_load
-	78:  1, // tiled_store
-	79:  2, // tiled_atomic
-	80:  1, // multimem_store
-	81:  2, // multimem_reduce
-	82:  2, // multimem_load
-	83:  1, // load
-	84:  1, // store
-	85:  2, // atomic_rmw
-	86:  1, // atomic_cas
-	125: 0}
+	78:  1, // tiled_load
+	79:  1, // tiled_store
+	80:  2, // tiled_atomic
+	81:  1, // multimem_store
+	82:  2, // multimem_reduce
+	83:  2, // multimem_load
+	84:  1, // load
+	85:  1, // store
+	86:  2, // atomic_rmw
+	87:  1, // atomic_cas
+	126: 0}
 
 func (o MemoryOp) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(memoryOpScope[o.Op.Code().Index()]))
@@ -4706,17 +4741,17 @@ func (o MemoryOp) SetScope(v def.Scope) {
 func (o MemoryOp) ClearScope() { o.Op.SetAttr(int(memoryOpScope[o.Op.Code().Index()]), nil) }
 
 var memoryOpResultToken = [...]int8{
-	77:  1, // tiled_load
-	78:  0, // tiled_store
-	79:  0, // tiled_atomic
-	80:  0, // multimem_store
-	81:  0, // multimem_reduce
-	82:  1, // multimem_load
-	83:  1, // load
-	84:  0, // store
-	85:  1, // atomic_rmw
-	86:  1, // atomic_cas
-	125: 0}
+	78:  1, // tiled_load
+	79:  0, // tiled_store
+	80:  0, // tiled_atomic
+	81:  0, // multimem_store
+	82:  0, // multimem_reduce
+	83:  1, // multimem_load
+	84:  1, // load
+	85:  0, // store
+	86:  1, // atomic_rmw
+	87:  1, // atomic_cas
+	126: 0}
 
 func (o MemoryOp) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(memoryOpResultToken[o.Op.Code().Index()]))
@@ -4740,13 +4775,13 @@ func (BlockAccess) Matches(c ir.Code) bool {
 }
 
 var blockAccessBlock = [...]int8{
-	77:  0, // tiled_load
-	78:  1, // tiled_store
-	79:  0, // tiled_atomic
-	80:  1, // multimem_store
-	81:  1, // multimem_reduce
-	82:  0, // multimem_load
-	125: 0}
+	78:  0, // tiled_load
+	79:  1, // tiled_store
+	80:  0, // tiled_atomic
+	81:  1, // multimem_store
+	82:  1, // multimem_reduce
+	83:  0, // multimem_load
+	126: 0}
 
 func (o BlockAccess) Block() *ir.Value {
 	return o.Op.OperandOf(int(blockAccessBlock[o.Op.Code().Index()]))
@@ -4756,13 +4791,13 @@ func (o BlockAccess) SetBlock(v *ir.Value) {
 }
 
 var blockAccessToken = [...]int8{
-	77:  1, // tiled_load
-	78:  2, // tiled_store
-	79:  2, // tiled_atomic
-	80:  2, // multimem_store
-	81:  2, // multimem_reduce
-	82:  1, // multimem_load
-	125: 0}
+	78:  1, // tiled_load
+	79:  2, // tiled_store
+	80:  2, // tiled_atomic
+	81:  2, // multimem_store
+	82:  2, // multimem_reduce
+	83:  1, // multimem_load
+	126: 0}
 
 func (o BlockAccess) Token() *ir.Value {
 	return o.Op.OperandOf(int(blockAccessToken[o.Op.Code().Index()]))
@@ -4772,13 +4807,13 @@ func (o BlockAccess) SetToken(v *ir.Value) {
 }
 
 var blockAccessOrder = [...]int8{
-	77:  0, // tiled_load
-	78:  0, // tiled_store
-	79:  1, // tiled_atomic
-	80:  0, // multimem_store
-	81:  1, // multimem_reduce
-	82:  1, // multimem_load
-	125: 0}
+	78:  0, // tiled_load
+	79:  0, // tiled_store
+	80:  1, // tiled_atomic
+	81:  0, // multimem_store
+	82:  1, // multimem_reduce
+	83:  1, // multimem_load
+	126: 0}
 
 func (o BlockAccess) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(blockAccessOrder[o.Op.Code().Index()]))
@@ -4789,13 +4824,13 @@ func (o BlockAccess) SetOrder(v def.MemOrder) {
 }
 
 var blockAccessScope = [...]int8{
-	77:  1, // tiled_load
-	78:  1, // tiled_store
-	79:  2, // tiled_atomic
-	80:  1, // multimem_store
-	81:  2, // multimem_reduce
-	82:  2, // multimem_load
-	125: 0}
+	78:  1, // tiled_load
+	79:  1, // tiled_store
+	80:  2, // tiled_atomic
+	81:  1, // multimem_store
+	82:  2, // multimem_reduce
+	83:  2, // multimem_load
+	126: 0}
 
 func (o BlockAccess) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(blockAccessScope[o.Op.Code().Index()]))
@@ -4807,13 +4842,13 @@ func (o BlockAccess) SetScope(v def.Scope) {
 func (o BlockAccess) ClearScope() { o.Op.SetAttr(int(blockAccessScope[o.Op.Code().Index()]), nil) }
 
 var blockAccessMasked = [...]int8{
-	77:  6, // tiled_load
-	78:  5, // tiled_store
-	79:  6, // tiled_atomic
-	80:  5, // multimem_store
-	81:  6, // multimem_reduce
-	82:  6, // multimem_load
-	125: 0}
+	78:  6, // tiled_load
+	79:  5, // tiled_store
+	80:  6, // tiled_atomic
+	81:  5, // multimem_store
+	82:  6, // multimem_reduce
+	83:  6, // multimem_load
+	126: 0}
 
 func (o BlockAccess) Masked() ir.BoolArray {
 	return ir.OptionalAttr[ir.BoolArray](o.Op, int(blockAccessMasked[o.Op.Code().Index()]))
@@ -4827,13 +4862,13 @@ func (o BlockAccess) SetMasked(v ir.BoolArray) {
 }
 
 var blockAccessResultToken = [...]int8{
-	77:  1, // tiled_load
-	78:  0, // tiled_store
-	79:  0, // tiled_atomic
-	80:  0, // multimem_store
-	81:  0, // multimem_reduce
-	82:  1, // multimem_load
-	125: 0}
+	78:  1, // tiled_load
+	79:  0, // tiled_store
+	80:  0, // tiled_atomic
+	81:  0, // multimem_store
+	82:  0, // multimem_reduce
+	83:  1, // multimem_load
+	126: 0}
 
 func (o BlockAccess) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(blockAccessResultToken[o.Op.Code().Index()]))
@@ -4855,21 +4890,21 @@ func (PtrAccess) Matches(c ir.Code) bool {
 }
 
 var ptrAccessPtr = [...]int8{
-	83:  0, // load
-	84:  0, // store
-	85:  0, // atomic_rmw
-	86:  0, // atomic_cas
-	125: 0}
+	84:  0, // load
+	85:  0, // store
+	86:  0, // atomic_rmw
+	87:  0, // atomic_cas
+	126: 0}
 
 func (o PtrAccess) Ptr() *ir.Value     { return o.Op.OperandOf(int(ptrAccessPtr[o.Op.Code().Index()])) }
 func (o PtrAccess) SetPtr(v *ir.Value) { o.Op.SetOperandOf(int(ptrAccessPtr[o.Op.Code().Index()]), v) }
 
 var ptrAccessMask = [...]int8{
-	83:  1, // load
-	84:  2, // store
-	85:  2, // atomic_rmw
-	86:  3, // atomic_cas
-	125: 0}
+	84:  1, // load
+	85:  2, // store
+	86:  2, // atomic_rmw
+	87:  3, // atomic_cas
+	126: 0}
 
 func (o PtrAccess) Mask() *ir.Value { return o.Op.OperandOf(int(ptrAccessMask[o.Op.Code().Index()])) }
 func (o PtrAccess) SetMask(v *ir.Value) {
@@ -4877,11 +4912,11 @@ func (o PtrAccess) SetMask(v *ir.Value) {
 }
 
 var ptrAccessToken = [...]int8{
-	83:  3, // load
-	84:  3, // store
-	85:  3, // atomic_rmw
-	86:  4, // atomic_cas
-	125: 0}
+	84:  3, // load
+	85:  3, // store
+	86:  3, // atomic_rmw
+	87:  4, // atomic_cas
+	126: 0}
 
 func (o PtrAccess) Token() *ir.Value { return o.Op.OperandOf(int(ptrAccessToken[o.Op.Code().Index()])) }
 func (o PtrAccess) SetToken(v *ir.Value) {
@@ -4889,11 +4924,11 @@ func (o PtrAccess) SetToken(v *ir.Value) {
 }
 
 var ptrAccessOrder = [...]int8{
-	83:  0, // load
-	84:  0, // store
-	85:  1, // atomic_rmw
-	86:  0, // atomic_cas
-	125: 0}
+	84:  0, // load
+	85:  0, // store
+	86:  1, // atomic_rmw
+	87:  0, // atomic_cas
+	126: 0}
 
 func (o PtrAccess) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(ptrAccessOrder[o.Op.Code().Index()]))
@@ -4904,11 +4939,11 @@ func (o PtrAccess) SetOrder(v def.MemOrder) {
 }
 
 var ptrAccessScope = [...]int8{
-	83:  1, // load
-	84:  1, // store
-	85:  2, // atomic_rmw
-	86:  1, // atomic_cas
-	125: 0}
+	84:  1, // load
+	85:  1, // store
+	86:  2, // atomic_rmw
+	87:  1, // atomic_cas
+	126: 0}
 
 func (o PtrAccess) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(ptrAccessScope[o.Op.Code().Index()]))
@@ -4920,11 +4955,11 @@ func (o PtrAccess) SetScope(v def.Scope) {
 func (o PtrAccess) ClearScope() { o.Op.SetAttr(int(ptrAccessScope[o.Op.Code().Index()]), nil) }
 
 var ptrAccessResultToken = [...]int8{
-	83:  1, // load
-	84:  0, // store
-	85:  1, // atomic_rmw
-	86:  1, // atomic_cas
-	125: 0}
+	84:  1, // load
+	85:  0, // store
+	86:  1, // atomic_rmw
+	87:  1, // atomic_cas
+	126: 0}
 
 func (o PtrAccess) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(ptrAccessResultToken[o.Op.Code().Index()]))
@@ -4949,14 +4984,14 @@ func (BlockOp) Matches(c ir.Code) bool {
 }
 
 var blockOpBlock = [...]int8{
-	77:  0, // tiled_load
-	78:  1, // tiled_store
-	79:  0, // tiled_atomic
-	80:  1, // multimem_store
-	81:  1, // multimem_reduce
-	82:  0, // multimem_load
-	116: 0, // async_copy
-	125: 0}
+	78:  0, // tiled_load
+	79:  1, // tiled_store
+	80:  0, // tiled_atomic
+	81:  1, // multimem_store
+	82:  1, // multimem_reduce
+	83:  0, // multimem_load
+	117: 0, // async_copy
+	126: 0}
 
 func (o BlockOp) Block() *ir.Value     { return o.Op.OperandOf(int(blockOpBlock[o.Op.Code().Index()])) }
 func (o BlockOp) SetBlock(v *ir.Value) { o.Op.SetOperandOf(int(blockOpBlock[o.Op.Code().Index()]), v) }
@@ -4982,16 +5017,16 @@ func (AccessOp) Matches(c ir.Code) bool {
 }
 
 var accessOpVec = [...]int8{
-	77:  3, // tiled_load
-	78:  2, // tiled_store
-	79:  3, // tiled_atomic
-	80:  2, // multimem_store
-	81:  3, // multimem_reduce
-	82:  3, // multimem_load
-	83:  3, // load
-	84:  2, // store
-	116: 1, // async_copy
-	125: 0}
+	78:  3, // tiled_load
+	79:  2, // tiled_store
+	80:  3, // tiled_atomic
+	81:  2, // multimem_store
+	82:  3, // multimem_reduce
+	83:  3, // multimem_load
+	84:  3, // load
+	85:  2, // store
+	117: 1, // async_copy
+	126: 0}
 
 func (o AccessOp) Vec() (int64, bool) { return o.Op.IntAttr(int(accessOpVec[o.Op.Code().Index()])) }
 func (o AccessOp) SetVec(c *ir.Context, v int64) {
@@ -5000,16 +5035,16 @@ func (o AccessOp) SetVec(c *ir.Context, v int64) {
 func (o AccessOp) ClearVec() { o.Op.SetAttr(int(accessOpVec[o.Op.Code().Index()]), nil) }
 
 var accessOpFast = [...]int8{
-	77:  4, // tiled_load
-	78:  3, // tiled_store
-	79:  4, // tiled_atomic
-	80:  3, // multimem_store
-	81:  4, // multimem_reduce
-	82:  4, // multimem_load
-	83:  4, // load
-	84:  3, // store
-	116: 2, // async_copy
-	125: 0}
+	78:  4, // tiled_load
+	79:  3, // tiled_store
+	80:  4, // tiled_atomic
+	81:  3, // multimem_store
+	82:  4, // multimem_reduce
+	83:  4, // multimem_load
+	84:  4, // load
+	85:  3, // store
+	117: 2, // async_copy
+	126: 0}
 
 func (o AccessOp) Fast() (int64, bool) { return o.Op.IntAttr(int(accessOpFast[o.Op.Code().Index()])) }
 func (o AccessOp) SetFast(c *ir.Context, v int64) {
@@ -5018,31 +5053,31 @@ func (o AccessOp) SetFast(c *ir.Context, v int64) {
 func (o AccessOp) ClearFast() { o.Op.SetAttr(int(accessOpFast[o.Op.Code().Index()]), nil) }
 
 var accessOpNarrow = [...]int8{
-	77:  5, // tiled_load
-	78:  4, // tiled_store
-	79:  5, // tiled_atomic
-	80:  4, // multimem_store
-	81:  5, // multimem_reduce
-	82:  5, // multimem_load
-	83:  5, // load
-	84:  4, // store
-	116: 3, // async_copy
-	125: 0}
+	78:  5, // tiled_load
+	79:  4, // tiled_store
+	80:  5, // tiled_atomic
+	81:  4, // multimem_store
+	82:  5, // multimem_reduce
+	83:  5, // multimem_load
+	84:  5, // load
+	85:  4, // store
+	117: 3, // async_copy
+	126: 0}
 
 func (o AccessOp) Narrow() bool     { return o.Op.FlagAttr(int(accessOpNarrow[o.Op.Code().Index()])) }
 func (o AccessOp) SetNarrow(v bool) { o.Op.SetFlagAttr(int(accessOpNarrow[o.Op.Code().Index()]), v) }
 
 var accessOpMasked = [...]int8{
-	77:  6, // tiled_load
-	78:  5, // tiled_store
-	79:  6, // tiled_atomic
-	80:  5, // multimem_store
-	81:  6, // multimem_reduce
-	82:  6, // multimem_load
-	83:  6, // load
-	84:  5, // store
-	116: 4, // async_copy
-	125: 0}
+	78:  6, // tiled_load
+	79:  5, // tiled_store
+	80:  6, // tiled_atomic
+	81:  5, // multimem_store
+	82:  6, // multimem_reduce
+	83:  6, // multimem_load
+	84:  6, // load
+	85:  5, // store
+	117: 4, // async_copy
+	126: 0}
 
 func (o AccessOp) Masked() ir.BoolArray {
 	return ir.OptionalAttr[ir.BoolArray](o.Op, int(accessOpMasked[o.Op.Code().Index()]))
@@ -5056,16 +5091,16 @@ func (o AccessOp) SetMasked(v ir.BoolArray) {
 }
 
 var accessOpCoordinateBits = [...]int8{
-	77:  7, // tiled_load
-	78:  6, // tiled_store
-	79:  7, // tiled_atomic
-	80:  6, // multimem_store
-	81:  7, // multimem_reduce
-	82:  7, // multimem_load
-	83:  7, // load
-	84:  6, // store
-	116: 5, // async_copy
-	125: 0}
+	78:  7, // tiled_load
+	79:  6, // tiled_store
+	80:  7, // tiled_atomic
+	81:  6, // multimem_store
+	82:  7, // multimem_reduce
+	83:  7, // multimem_load
+	84:  7, // load
+	85:  6, // store
+	117: 5, // async_copy
+	126: 0}
 
 func (o AccessOp) CoordinateBits() ir.I64Array {
 	return ir.OptionalAttr[ir.I64Array](o.Op, int(accessOpCoordinateBits[o.Op.Code().Index()]))
@@ -5079,16 +5114,16 @@ func (o AccessOp) SetCoordinateBits(v ir.I64Array) {
 }
 
 var accessOpRagged = [...]int8{
-	77:  8, // tiled_load
-	78:  7, // tiled_store
-	79:  8, // tiled_atomic
-	80:  7, // multimem_store
-	81:  8, // multimem_reduce
-	82:  8, // multimem_load
-	83:  8, // load
-	84:  7, // store
-	116: 6, // async_copy
-	125: 0}
+	78:  8, // tiled_load
+	79:  7, // tiled_store
+	80:  8, // tiled_atomic
+	81:  7, // multimem_store
+	82:  8, // multimem_reduce
+	83:  8, // multimem_load
+	84:  8, // load
+	85:  7, // store
+	117: 6, // async_copy
+	126: 0}
 
 func (o AccessOp) Ragged() bool     { return o.Op.FlagAttr(int(accessOpRagged[o.Op.Code().Index()])) }
 func (o AccessOp) SetRagged(v bool) { o.Op.SetFlagAttr(int(accessOpRagged[o.Op.Code().Index()]), v) }
@@ -5115,15 +5150,15 @@ func (ValueOp) Matches(c ir.Code) bool {
 
 var valueOpValue = [...]int8{
 	69:  0, // assume
-	78:  0, // tiled_store
-	79:  1, // tiled_atomic
-	80:  0, // multimem_store
-	81:  0, // multimem_reduce
-	84:  1, // store
-	86:  2, // atomic_cas
-	109: 0, // buffer_store
-	112: 0, // buffer_insert
-	125: 0}
+	79:  0, // tiled_store
+	80:  1, // tiled_atomic
+	81:  0, // multimem_store
+	82:  0, // multimem_reduce
+	85:  1, // store
+	87:  2, // atomic_cas
+	110: 0, // buffer_store
+	113: 0, // buffer_insert
+	126: 0}
 
 func (o ValueOp) Value() *ir.Value     { return o.Op.OperandOf(int(valueOpValue[o.Op.Code().Index()])) }
 func (o ValueOp) SetValue(v *ir.Value) { o.Op.SetOperandOf(int(valueOpValue[o.Op.Code().Index()]), v) }
@@ -5142,9 +5177,9 @@ func (LatencyOp) Matches(c ir.Code) bool {
 }
 
 var latencyOpLatency = [...]int8{
-	77:  2, // tiled_load
-	83:  2, // load
-	125: 0}
+	78:  2, // tiled_load
+	84:  2, // load
+	126: 0}
 
 func (o LatencyOp) Latency() (int64, bool) {
 	return o.Op.IntAttr(int(latencyOpLatency[o.Op.Code().Index()]))
@@ -5170,11 +5205,11 @@ func (AtomicOp) Matches(c ir.Code) bool {
 }
 
 var atomicOpMode = [...]int8{
-	79:  0, // tiled_atomic
-	81:  0, // multimem_reduce
-	82:  0, // multimem_load
-	85:  0, // atomic_rmw
-	125: 0}
+	80:  0, // tiled_atomic
+	82:  0, // multimem_reduce
+	83:  0, // multimem_load
+	86:  0, // atomic_rmw
+	126: 0}
 
 func (o AtomicOp) Mode() def.AtomicMode {
 	v, _ := o.Op.EnumAttr(int(atomicOpMode[o.Op.Code().Index()]))
@@ -5201,12 +5236,12 @@ func (BufferOp) Matches(c ir.Code) bool {
 }
 
 var bufferOpBuffer = [...]int8{
-	109: 1, // buffer_store
-	110: 0, // buffer_load
-	111: 0, // buffer_extract
-	112: 1, // buffer_insert
-	116: 1, // async_copy
-	125: 0}
+	110: 1, // buffer_store
+	111: 0, // buffer_load
+	112: 0, // buffer_extract
+	113: 1, // buffer_insert
+	117: 1, // async_copy
+	126: 0}
 
 func (o BufferOp) Buffer() *ir.Value { return o.Op.OperandOf(int(bufferOpBuffer[o.Op.Code().Index()])) }
 func (o BufferOp) SetBuffer(v *ir.Value) {
@@ -5229,11 +5264,11 @@ func (PipelineOp) Matches(c ir.Code) bool {
 }
 
 var pipelineOpPipeline = [...]int8{
-	118: 0, // producer_acquire
-	119: 0, // producer_commit
-	120: 0, // consumer_wait
-	121: 0, // consumer_release
-	125: 0}
+	119: 0, // producer_acquire
+	120: 0, // producer_commit
+	121: 0, // consumer_wait
+	122: 0, // consumer_release
+	126: 0}
 
 func (o PipelineOp) Pipeline() *ir.Value {
 	return o.Op.OperandOf(int(pipelineOpPipeline[o.Op.Code().Index()]))
@@ -5243,11 +5278,11 @@ func (o PipelineOp) SetPipeline(v *ir.Value) {
 }
 
 var pipelineOpPosition = [...]int8{
-	118: 1, // producer_acquire
-	119: 1, // producer_commit
-	120: 1, // consumer_wait
-	121: 1, // consumer_release
-	125: 0}
+	119: 1, // producer_acquire
+	120: 1, // producer_commit
+	121: 1, // consumer_wait
+	122: 1, // consumer_release
+	126: 0}
 
 func (o PipelineOp) Position() *ir.Value {
 	return o.Op.OperandOf(int(pipelineOpPosition[o.Op.Code().Index()]))
@@ -5271,10 +5306,10 @@ func (PlacedOp) Matches(c ir.Code) bool {
 }
 
 var placedOpOffset = [...]int8{
-	108: 0, // alloc_shared
-	113: 0, // alloc_ring
-	117: 2, // alloc_pipeline
-	125: 0}
+	109: 0, // alloc_shared
+	114: 0, // alloc_ring
+	118: 2, // alloc_pipeline
+	126: 0}
 
 func (o PlacedOp) Offset() (int64, bool) {
 	return o.Op.IntAttr(int(placedOpOffset[o.Op.Code().Index()]))
@@ -5285,10 +5320,10 @@ func (o PlacedOp) SetOffset(c *ir.Context, v int64) {
 func (o PlacedOp) ClearOffset() { o.Op.SetAttr(int(placedOpOffset[o.Op.Code().Index()]), nil) }
 
 var placedOpResult = [...]int8{
-	108: 0, // alloc_shared
-	113: 0, // alloc_ring
-	117: 0, // alloc_pipeline
-	125: 0}
+	109: 0, // alloc_shared
+	114: 0, // alloc_ring
+	118: 0, // alloc_pipeline
+	126: 0}
 
 func (o PlacedOp) Result() *ir.Value { return o.Op.ResultOf(int(placedOpResult[o.Op.Code().Index()])) }
 
@@ -5306,9 +5341,9 @@ func (BufferWrite) Matches(c ir.Code) bool {
 }
 
 var bufferWriteValue = [...]int8{
-	109: 0, // buffer_store
-	112: 0, // buffer_insert
-	125: 0}
+	110: 0, // buffer_store
+	113: 0, // buffer_insert
+	126: 0}
 
 func (o BufferWrite) Value() *ir.Value {
 	return o.Op.OperandOf(int(bufferWriteValue[o.Op.Code().Index()]))
@@ -5318,9 +5353,9 @@ func (o BufferWrite) SetValue(v *ir.Value) {
 }
 
 var bufferWriteBuffer = [...]int8{
-	109: 1, // buffer_store
-	112: 1, // buffer_insert
-	125: 0}
+	110: 1, // buffer_store
+	113: 1, // buffer_insert
+	126: 0}
 
 func (o BufferWrite) Buffer() *ir.Value {
 	return o.Op.OperandOf(int(bufferWriteBuffer[o.Op.Code().Index()]))

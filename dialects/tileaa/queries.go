@@ -54,26 +54,37 @@ func IsProduct(op *ir.Op) bool {
 	return op != nil && (op.Code() == OpDot || op.Code() == OpDotScaled)
 }
 
-// LoadOf finds the tiled_load that brings a value as it lies in memory: what stands between, last first, only names the elements anew, as
+// LoadOf finds the load, of a block or through pointers, that brings a value as it lies in memory: what stands between, last first, only names the elements anew, as
 // reshape, permute and a conversion between formats of one width do. Nothing else uses what is between.
-func LoadOf(v *ir.Value) (load TiledLoad, between []*ir.Op, ok bool) {
+func LoadOf(v *ir.Value) (load *ir.Op, between []*ir.Op, ok bool) {
 	for v.HasOneUse() && v.DefiningOp() != nil {
 		op := v.DefiningOp()
 		switch op.Code() {
-		case OpTiledLoad:
-			return ir.Cast[TiledLoad](op), between, true
+		case OpTiledLoad, OpLoad:
+			return op, between, true
 		case OpReshape, OpPermute:
 		case OpFtof:
 			if ElemBits(AsTile(op.Operand(0)).Elem) != ElemBits(AsTile(v).Elem) {
-				return load, nil, false
+				return nil, nil, false
 			}
 		default:
-			return load, nil, false
+			return nil, nil, false
 		}
 		between = append(between, op)
 		v = op.Operand(0)
 	}
-	return load, nil, false
+	return nil, nil, false
+}
+
+// ZeroFilled reports whether what a load does not read may be zero: the program asks for zero, or for nothing in particular.
+func ZeroFilled(load *ir.Op) bool {
+	if l, ok := ir.As[Load](load); ok {
+		bits, uniform := SplatValue(l.Padding())
+		return l.Padding() == nil || uniform && bits == 0
+	}
+	block, ok := BlockOf(load)
+	p, padded := block.Padding()
+	return ok && (!padded || p == def.PadZero)
 }
 
 // IsToken reports whether a value is a memory token.

@@ -31,12 +31,16 @@ var Rules = []Rule{
 		}
 		return ""
 	})},
-	{Explicit, AnyForm, "A view is made where it can be seen: block_tile of make_memref, access of block_tile.", func(op *ir.Op) string {
+	{Explicit, AnyForm, "A view is made where it can be seen: block_tile of make_memref, access of block_tile, copy of block_tile or of pointer_block.", func(op *ir.Op) string {
 		if b, ok := ir.As[BlockTile](op); ok && !ir.Is[MakeMemref](b.Memref().DefiningOp()) {
 			return "needs a memref that is the result of make_memref"
 		}
 		if a, ok := ir.As[BlockOp](op); ok && !ir.Is[BlockTile](a.Block().DefiningOp()) {
-			return "needs a block that is the result of block_tile"
+			if !ir.Is[AsyncCopy](op) {
+				return "needs a block that is the result of block_tile"
+			} else if !ir.Is[PointerBlock](a.Block().DefiningOp()) {
+				return "needs a block that is the result of block_tile or of pointer_block"
+			}
 		}
 		return ""
 	}},
@@ -48,7 +52,7 @@ var Rules = []Rule{
 	})},
 	{Explicit, Selected, "No layout conversions and buffers yet.",
 		not(OpConvertLayout, OpAllocShared, OpBufferStore, OpBufferLoad, OpBufferExtract, OpBufferInsert)},
-	{Explicit, Selected, "No asynchronous copies yet.", not(OpAsyncCopy, OpAsyncCommit, OpAsyncWait)},
+	{Explicit, Selected, "No asynchronous copies yet.", not(OpPointerBlock, OpAsyncCopy, OpAsyncCommit, OpAsyncWait)},
 	{Explicit, Synchronized, "No barriers yet.", not(OpBarrier)},
 	{Planned, AnyForm, "Every entry has a plan.", each(func(e Entry) string {
 		if p := e.Plan(); p == nil || p.Warps < 1 {
@@ -182,7 +186,7 @@ func accesses(op *ir.Op) string {
 
 // oneLayout compares the layouts of all tiles of rank 1 or more of an op.
 func oneLayout(op *ir.Op) string {
-	if op.Def.Dialect != Dialect.Name || !op.Traits().Has(ir.Elementwise) && !ir.Is[PtrAccess](op) {
+	if op.Def.Dialect != Dialect.Name || !op.Traits().Has(ir.Elementwise) && !ir.Is[PtrAccess](op) && !ir.Is[PointerBlock](op) {
 		return ""
 	}
 	var first *layout.Layout

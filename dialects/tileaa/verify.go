@@ -42,9 +42,17 @@ func all(checks ...verifier) verifier {
 }
 
 // optionalMask checks the mask of an access against its pointers.
-func optionalMask(a PtrAccess) string {
-	if m := a.Mask(); m != nil && !sameShape(AsTile(m), AsTile(a.Ptr())) {
+func optionalMask(a PtrAccess) string { return maskOf(a.Ptr(), a.Mask(), nil) }
+
+// maskOf checks the mask of pointers, and what says how many elements it lets through; either may be nil.
+func maskOf(ptr, mask, left *ir.Value) string {
+	switch {
+	case mask != nil && !sameShape(AsTile(mask), AsTile(ptr)):
 		return "needs a mask of i1 in the shape of the pointers"
+	case left != nil && mask == nil:
+		return "has no mask of which left could say how far it goes"
+	case left != nil && !sameShape(AsTile(left), AsTile(ptr)):
+		return "needs left in the shape of the pointers"
 	}
 	return ""
 }
@@ -247,7 +255,14 @@ var verifiers = ir.Table[verifier]{
 		}
 		return ""
 	}),
-	OpBlockTile & ir.Place:      of(verifyBlock),
+	OpBlockTile & ir.Place: of(verifyBlock),
+	OpPointerBlock & ir.Place: of(func(p PointerBlock) string {
+		ptr, t := AsTile(p.Ptr()), p.Result().Type().(*BlockType)
+		if ptr.Elem.(*PtrType).Elem != t.Elem || !slices.Equal(ptr.Shape, t.Shape) {
+			return "needs a block of the pointed-to elements in the shape of the pointers"
+		}
+		return maskOf(p.Ptr(), p.Mask(), p.Left())
+	}),
 	OpTiledLoad & ir.Place:      blockAccess("result", func(op *ir.Op) *ir.Value { return TiledLoad{op}.Result() }),
 	OpTiledStore & ir.Place:     blockAccess("value", func(op *ir.Op) *ir.Value { return TiledStore{op}.Value() }),
 	OpTiledAtomic & ir.Place:    blockAccess("value", func(op *ir.Op) *ir.Value { return TiledAtomic{op}.Value() }),
@@ -257,6 +272,9 @@ var verifiers = ir.Table[verifier]{
 	OpLoad & ir.Place: all(ptrAccess("result", func(op *ir.Op) []*ir.Value { return []*ir.Value{Load{op}.Result()} }), of(func(l Load) string {
 		if p := l.Padding(); p != nil && !sameTileBut(p.Type(), AsTile(l.Result())) {
 			return "needs padding like the result"
+		}
+		if wrong := maskOf(l.Ptr(), l.Mask(), l.Left()); wrong != "" {
+			return wrong
 		}
 		return ""
 	})),

@@ -175,12 +175,18 @@ func (w *writer) visit(op *ir.Op) {
 		w.view(op, "store", atom.StoreGlobal)
 	case tileaa.OpAsyncCopy:
 		w.selected(op, "RemarkMemoryLoadInstructionSelected", "Load instruction selected", "Ldgsts instruction")
-		w.view(op, "copy", atom.AsyncCopy)
+		if p, ok := ir.DefinedBy[tileaa.PointerBlock](ir.Cast[tileaa.AsyncCopy](op).Block()); ok {
+			w.pointers(op, p.Ptr(), p.Mask(), "copy", atom.AsyncCopy)
+		} else {
+			w.view(op, "copy", atom.AsyncCopy)
+		}
 	case tileaa.OpLoad:
 		w.selected(op, "RemarkMemoryLoadInstructionSelected", "Load instruction selected", "Global-memory load instruction")
-		w.pointers(op, "load", atom.LoadGlobal)
+		l := ir.Cast[tileaa.Load](op)
+		w.pointers(op, l.Ptr(), l.Mask(), "load", atom.LoadGlobal)
 	case tileaa.OpStore:
-		w.pointers(op, "store", atom.StoreGlobal)
+		st := ir.Cast[tileaa.Store](op)
+		w.pointers(op, st.Ptr(), st.Mask(), "store", atom.StoreGlobal)
 	case tileaa.OpConvertLayout:
 		w.conversion(ir.Cast[tileaa.ConvertLayout](op))
 	case tileaa.OpAllocShared:

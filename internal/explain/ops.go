@@ -200,10 +200,8 @@ func (w *writer) view(op *ir.Op, verb string, kind atom.CopyKind) {
 	w.access(op, verb, t.Shape, t.Elem, vec, args, w.known.WhyNotWider(block, fast, widest))
 }
 
-// pointers is view for an access through a tile of pointers.
-func (w *writer) pointers(op *ir.Op, verb string, kind atom.CopyKind) {
-	access := ir.Cast[tileaa.PtrAccess](op)
-	ptr := access.Ptr()
+// pointers is view for an access through a tile of pointers; mask may be nil.
+func (w *writer) pointers(op *ir.Op, ptr, mask *ir.Value, verb string, kind atom.CopyKind) {
 	t := tileaa.AsTile(ptr)
 	p, ok := t.Elem.(*tileaa.PtrType)
 	if !ok || len(t.Shape) == 0 {
@@ -211,9 +209,11 @@ func (w *writer) pointers(op *ir.Op, verb string, kind atom.CopyKind) {
 	}
 	fast, vec := chosen(op)
 	args := w.width(verb, kind, t.Shape, p.Elem, fast, vec)
-	mask := access.Mask()
 	if mask != nil {
 		args = append(args, arg("Mask", "yes"))
+	}
+	if ir.Cast[tileaa.AccessOp](op).Ragged() {
+		mask = nil // it may cut an access
 	}
 	w.access(op, verb, t.Shape, p.Elem, vec, args, w.known.WhyPointersNotWider(ptr, mask, fast, tileaa.ElemBytes(p.Elem), widest))
 }

@@ -124,12 +124,8 @@ func constantLike(x Fact, v uint64) Fact {
 
 // widenAxes: a group that does not wrap in the narrow type still counts up in the wide one.
 func (r *Fact) widenAxes(x Fact, signed bool) {
-	whole := !signed && x.UMax < maxU(x.Width) || signed && x.SMax < maxS(x.Width)
 	for d := range r.Contig {
-		c := x.Contig[d]
-		if !whole {
-			c = min(x.aligned(d), half(x.Width, signed))
-		}
+		c := x.counts(d, signed)
 		z := x.zerosAt(d, c)
 		if z == x.Width { // zero
 			z = r.Width

@@ -351,3 +351,82 @@ func TestWhyPointersAreNotWider(t *testing.T) {
 		}
 	}
 }
+
+// TestMaskEnds wants the comparisons that cut groups of neighbours of a mask at the end of an array, and nothing where something else may.
+func TestMaskEnds(t *testing.T) {
+	const head = `
+			%i = iota : tile<64xi32>
+			%ns = splat %n : (tile<i32>) -> tile<64xi32>
+			%one = constant <i32: 1> : tile<64xi32>
+			%two = constant <i32: 2> : tile<64xi32>
+			%start = assume %m {predicate = div_by<64>} : tile<i32>
+			%starts = splat %start : (tile<i32>) -> tile<64xi32>
+			%anywhere = splat %m : (tile<i32>) -> tile<64xi32>
+			%x = addi %starts, %i : tile<64xi32>
+			%z = addi %anywhere, %i : tile<64xi32>
+			%every = muli %i, %two : tile<64xi32>
+			%less = cmpi %i, %ns {predicate = less_than} : (tile<64xi32>, tile<64xi32>) -> tile<64xi1>
+			%more = cmpi %i, %ns {predicate = greater_than} : (tile<64xi32>, tile<64xi32>) -> tile<64xi1>
+	`
+	compare := func(a, word, b string) string {
+		return "%r = cmpi %" + a + ", %" + b + " {predicate = " + word + "} : (tile<64xi32>, tile<64xi32>) -> tile<64xi1>"
+	}
+	for _, c := range []struct {
+		says, body string
+		dim        int
+		want       string // lhs, rhs and what is between; none: refused
+	}{
+		{"an end", compare("i", "less_than", "ns"), 0, "i<ns"},
+		{"an end that is the last place", compare("i", "less_than_or_equal", "ns"), 0, "i<=ns"},
+		{"said the other way round", compare("ns", "greater_than", "i"), 0, "i<ns"},
+		{"said the other way round, inclusive", compare("ns", "greater_than_or_equal", "i"), 0, "i<=ns"},
+		{"a beginning", compare("i", "greater_than", "ns"), 0, ""},
+		{"one place", compare("i", "equal", "ns"), 0, ""},
+		{"every second place", compare("every", "less_than", "ns"), 0, ""},
+		{"places that begin at a multiple", compare("x", "less_than", "ns"), 0, "x<ns"},
+		{"places that may wrap", compare("z", "less_than", "ns"), 0, ""},
+		{"an end that moves with the places", compare("i", "less_than", "x"), 0, ""},
+		{"two ends", compare("i", "less_than", "ns") + "\n%last = andi %r, %less : tile<64xi1>", 0, "i<ns i<ns"},
+		{"an end and a beginning", compare("i", "less_than", "ns") + "\n%last = andi %r, %more : tile<64xi1>", 0, ""},
+		{"an end or another", compare("i", "less_than", "ns") + "\n%last = ori %r, %less : tile<64xi1>", 0, ""},
+		{"columns", compare("i", "less_than", "ns") + "\n%turned = reshape %r : (tile<64xi1>) -> tile<1x64xi1>\n%last = broadcast %turned : (tile<1x64xi1>) -> tile<4x64xi1>", 1,
+			"i<ns broadcast reshape"},
+		{"rows, of which each is kept or not", compare("i", "less_than", "ns") +
+			"\n%turned = reshape %r : (tile<64xi1>) -> tile<64x1xi1>\n%last = broadcast %turned : (tile<64x1xi1>) -> tile<64x64xi1>", 1, "whole"},
+		{"elements counted through rows", compare("i", "less_than", "ns") + "\n%last = reshape %r : (tile<64xi1>) -> tile<8x8xi1>", 1, ""},
+	} {
+		f, ops := module(t, head+c.body)
+		mask := ops["r"]
+		if last := ops["last"]; last != nil {
+			mask = last
+		}
+		names := map[*ir.Value]string{}
+		for name, op := range ops { // each by itself: the order cannot matter
+			if op.NumResults() > 0 {
+				names[op.Result(0)] = name
+			}
+		}
+		ends, ok := f.MaskEnds(mask.Result(0), c.dim, 8)
+		var got []string
+		for _, e := range ends {
+			less := "<"
+			if e.Inclusive {
+				less = "<="
+			}
+			got = append(got, names[e.Lhs]+less+names[e.Rhs])
+			for _, v := range e.Via {
+				got = append(got, strings.TrimPrefix(v.Name(), "tileaa."))
+			}
+		}
+		text := strings.Join(got, " ")
+		if ok && len(ends) == 0 {
+			text = "whole"
+		}
+		if !ok {
+			text = ""
+		}
+		if text != c.want {
+			t.Errorf("%s: %q, want %q", c.says, text, c.want)
+		}
+	}
+}

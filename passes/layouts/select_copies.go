@@ -7,8 +7,8 @@ import (
 	"tileiras/codegen/cost"
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
-	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
+	"tileiras/passes/facts"
 	"tileiras/passes/kernel"
 	"tileiras/passes/pass"
 )
@@ -21,6 +21,7 @@ import (
 //	                                            %a = buffer_load %b                     (ldmatrix)
 //	                                                 dot %a, ..
 //
+// A load through pointers becomes a copy of a pointer_block, if what its pointers and its mask follow from can be computed iterations ahead.
 // Copies are waited for in front of the dot that reads them; pipeline-loops lets them run iterations ahead. The copy's token takes the place
 // of the load's; insert-barriers puts an earlier wait before a write that comes after it.
 func SelectCopies(s *pass.State) error {
@@ -30,8 +31,9 @@ func SelectCopies(s *pass.State) error {
 			list = append(list, op)
 		}
 	})
+	known := facts.New(s.Ctx, s.Module)
 	for _, op := range list {
-		copyAsync(s, op)
+		copyAsync(s, known, op)
 	}
 	return nil
 }
@@ -39,25 +41,25 @@ func SelectCopies(s *pass.State) error {
 // copyAsync rewrites one conversion if it takes what a weak load brings that cp.async can do: whole vectors of 4, 8 or 16 bytes, padding
 // with zeros (the instruction's zero fill) or with nothing in particular. Reshapes and permutes that stand between the load and the
 // conversion are made after the way through shared memory: they only name elements anew.
-func copyAsync(s *pass.State, conv *ir.Op) {
+func copyAsync(s *pass.State, known *facts.Facts, conv *ir.Op) {
 	load, between, ok := tileaa.LoadOf(conv.Operand(0))
-	if !ok || tileaa.IsStrong(load.Op) {
+	if !ok || tileaa.IsStrong(load) || !tileaa.ZeroFilled(load) {
 		return
 	}
-	block, _ := tileaa.BlockOf(load.Op)
-	if p, ok := block.Padding(); ok && p != def.PadZero {
+	if l, ok := ir.As[tileaa.Load](load); ok && (!known.Outside(l.Ptr()) || !kernel.PlaceAhead(l)) {
 		return
 	}
 	if len(between) > 0 && !ringsFit(s, conv) {
 		return
 	}
-	src := tileaa.AsTile(load.Result())
+	src := tileaa.AsTile(load.Result(0))
 	dst := *tileaa.LayoutOf(conv.Result(0))
 	for _, op := range between {
 		dst = operandLayout(op, op.Operand(0), dst)
 	}
 	bytes := tileaa.ElemBytes(src.Elem)
-	width, _ := load.Vec()
+	access := ir.Cast[tileaa.AccessOp](load)
+	width, _ := access.Vec()
 	vec := int(width)
 	row := atom.SelectCopy(s.Target, atom.AsyncCopy, vec*bytes)
 	if ir.IsInt(src.Elem, 1) || row == nil || row.Bytes != vec*bytes {
@@ -67,12 +69,12 @@ func copyAsync(s *pass.State, conv *ir.Op) {
 	if !ok || mem.MaxVec(*src.Layout, vec) != vec {
 		return
 	}
-	b := ir.NewBuilder(s.Ctx).Before(load.Op)
-	b.Loc = load.Op.Loc()
+	b := ir.NewBuilder(s.Ctx).Before(load)
+	b.Loc = load.Loc()
 	buf := tileaa.NewAllocShared(b, tileaa.Buffer(s.Ctx, src.Elem, mem, src.Shape...), tileaa.AllocSharedOptions{}).Result()
-	fast, _ := load.Fast()
-	c := tileaa.NewAsyncCopy(b, load.Block(), buf, &tileaa.LayoutAttr{Layout: *src.Layout}, tileaa.AsyncCopyOptions{Token: load.Token(),
-		Vec: &width, Fast: &fast, Narrow: load.Narrow(), Masked: load.Masked(), CoordinateBits: load.CoordinateBits(), Ragged: load.Ragged()})
+	fast, _ := access.Fast()
+	c := tileaa.NewAsyncCopy(b, placeOf(b, load), buf, &tileaa.LayoutAttr{Layout: *src.Layout}, tileaa.AsyncCopyOptions{Token: tileaa.TokenBefore(load),
+		Vec: &width, Fast: &fast, Narrow: access.Narrow(), Masked: access.Masked(), CoordinateBits: access.CoordinateBits(), Ragged: access.Ragged()})
 	tileaa.NewAsyncCommit(b)
 	places := readers(s, conv)
 	at := places[0]
@@ -93,8 +95,18 @@ func copyAsync(s *pass.State, conv *ir.Op) {
 	for _, op := range between {
 		op.Erase()
 	}
-	load.ResultToken().ReplaceAllUsesWith(c.ResultToken())
-	load.Op.Erase()
+	load.Result(1).ReplaceAllUsesWith(c.ResultToken())
+	load.Erase()
+}
+
+// placeOf is the block from which a load reads.
+func placeOf(b *ir.Builder, load *ir.Op) *ir.Value {
+	l, ok := ir.As[tileaa.Load](load)
+	if !ok {
+		return ir.Cast[tileaa.TiledLoad](load).Block()
+	}
+	t := tileaa.AsTile(l.Result())
+	return tileaa.NewPointerBlock(b, tileaa.Block(b.Ctx, t.Elem, t.Shape...), l.Ptr(), tileaa.PointerBlockOptions{Mask: l.Mask(), Left: l.Left()}).Result()
 }
 
 // take makes the user at a place of a conversion use what was read there; where the conversion is the place, all its users.
@@ -130,7 +142,7 @@ func ringsFit(s *pass.State, op *ir.Op) bool {
 			products++
 		}
 		switch o.Code() {
-		case tileaa.OpTiledLoad:
+		case tileaa.OpTiledLoad, tileaa.OpLoad:
 			t := tileaa.AsTile(o.Result(0))
 			bytes += int(t.NumElements()) * tileaa.ElemBytes(t.Elem)
 		case tileaa.OpAsyncCopy:

@@ -19,6 +19,7 @@ import (
 //
 //	dot %a, %b, %c                   =>   dot %a, %b, %c {atom = #tileaa.mma<"mma.m16n8k16...", warps = [1, 4, 2, 1]>}
 //	tiled_load %block                =>   tiled_load %block {vec = 8, fast = 1, masked = [true, false]}
+//	load %ptr, mask(%i < %n)         =>   load %ptr, mask(%i < %n), left(min(%n - %i, 8)) {vec = 8, fast = 1, ragged}
 func SelectAtoms(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		var dots, accs []*ir.Op
@@ -43,7 +44,7 @@ func SelectAtoms(s *pass.State) error {
 			if block, ok := tileaa.BlockOf(op); ok {
 				tiledAccess(s, known, ir.Cast[tileaa.AccessOp](op), block, feeds[op])
 			} else {
-				pointerAccess(s, known, ir.Cast[tileaa.PtrAccess](op))
+				pointerAccess(s, known, ir.Cast[tileaa.PtrAccess](op), feeds[op])
 			}
 		}
 	}
@@ -132,51 +133,9 @@ func unscale(s *pass.State, d tileaa.DotScaled) *ir.Op {
 	return dot.Op
 }
 
-// maxVecBytes is the widest access of a thread.
-const maxVecBytes = 16
-
-// pointerAccess finds the dimension along which pointers count up, and how many neighbours one access may take: the run, its
-// alignment and the mask must all agree.
-func pointerAccess(s *pass.State, known *facts.Facts, op tileaa.PtrAccess) {
-	ptr := op.Ptr()
-	t := tileaa.AsTile(ptr)
-	if len(t.Shape) == 0 {
-		return
-	}
-	size := int64(max(tileaa.ElemBytes(tileaa.AccessedTile(op.Op).Elem), 1))
-	fast, vec := len(t.Shape)-1, int64(1)
-	for d := len(t.Shape) - 1; d >= 0; d-- {
-		n := min(known.PointerVector(ptr, d), maxVecBytes/size)
-		if m := op.Mask(); m != nil {
-			n = min(n, known.MaskVector(m, d))
-		}
-		if n > vec {
-			fast, vec = d, n
-		}
-	}
-	setAccess(s, ir.Cast[tileaa.AccessOp](op.Op), vec, fast)
-}
-
 // cutByTheEnd reports whether an access may be cut by the end of the array: a thread whose elements lie on both sides makes it one by one.
 func cutByTheEnd(op *ir.Op) bool {
 	return (op.Code() == tileaa.OpTiledLoad || op.Code() == tileaa.OpTiledStore) && !tileaa.IsStrong(op)
-}
-
-// copiesToShared reports whether select-copies will make asynchronous copies of so many bytes of a load that brings an operand of a product:
-// what lies outside the array is zero or nothing in particular.
-func copiesToShared(s *pass.State, op *ir.Op, bytes int64) bool {
-	if s.Opt == 0 || tileaa.IsStrong(op) {
-		return false
-	}
-	block, _ := tileaa.BlockOf(op)
-	if p, ok := block.Padding(); ok && p != def.PadZero {
-		return false
-	}
-	if _, sparse := block.SparseDim(); sparse {
-		return false
-	}
-	row := atom.SelectCopy(s.Target, atom.AsyncCopy, int(bytes))
-	return row != nil && row.Bytes == int(bytes)
 }
 
 // operandLoads are the loads of which all goes to a product.
@@ -188,7 +147,7 @@ func operandLoads(dots []*ir.Op) map[*ir.Op]bool {
 				continue
 			}
 			if load, _, ok := tileaa.LoadOf(v); ok {
-				feeds[load.Op] = true
+				feeds[load] = true
 			}
 		}
 	}
@@ -212,7 +171,7 @@ func tiledAccess(s *pass.State, known *facts.Facts, op tileaa.AccessOp, block ti
 	fast := known.FastDim(block)
 	vec := min(known.BlockVector(block, fast), maxVecBytes/size)
 	if same := known.BlockMaskVector(block, fast); same < vec {
-		if masked[fast] && (feeds && copiesToShared(s, op.Op, vec*size) || cutByTheEnd(op.Op)) {
+		if masked[fast] && (feeds && copiesToShared(s, known, op.Op, vec*size) || cutByTheEnd(op.Op)) {
 			op.SetRagged(true)
 		} else {
 			vec = same

@@ -267,7 +267,8 @@ func (ps *Products) product(op *ir.Op, warps int) Product {
 			}
 			p.Passed += n
 		}
-		_, _, copied := tileaa.LoadOf(v)
+		load, _, copied := tileaa.LoadOf(v)
+		copied = copied && load.Code() == tileaa.OpTiledLoad
 		if own := [2]atom.Elem{types.A, types.B}[i]; elem != own && elem != atom.TF32 || !s.Target.Has("cp.async") || scaled || !copied {
 			p.Held += ps.loadedBytes(v, map[*ir.Value]bool{})
 		}

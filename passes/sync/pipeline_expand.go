@@ -128,7 +128,11 @@ func (x *expansion) copy(g *group, counter, position *ir.Value, ahead int64, exi
 	}
 	for _, op := range x.loop.Op.Body().Ops() {
 		if g.ahead[op] {
-			x.b.Insert(op.Clone(m))
+			later := x.b.Insert(op.Clone(m))
+			if p, ok := ir.As[tileaa.PointerBlock](later); ok && planted.On("late-mask") {
+				p.SetLeft(nil)
+				p.SetMask(nil)
+			}
 		}
 	}
 	for _, i := range g.copies {

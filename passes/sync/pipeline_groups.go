@@ -90,7 +90,7 @@ func (p *pipeline) apart() []*group {
 	}
 	slices.SortFunc(list, func(a, b *group) int { return a.firstAt - b.firstAt })
 	for _, g := range list {
-		q := pipeline{loop: p.loop, flow: p.flow, ahead: map[*ir.Op]bool{}}
+		q := pipeline{loop: p.loop, flow: p.flow, tiles: true, ahead: map[*ir.Op]bool{}}
 		for _, i := range g.copies {
 			q.computable(p.copies[i].Block())
 		}

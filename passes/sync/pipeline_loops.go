@@ -6,6 +6,7 @@ import (
 	"tileiras/codegen/cost"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
+	"tileiras/passes/kernel"
 	"tileiras/passes/pass"
 )
 
@@ -64,15 +65,16 @@ type pipeline struct {
 	flow   ir.Flow
 	copies []tileaa.AsyncCopy
 	tokens [][]*ir.Value   // what each copy comes after, of outside of the loop
+	tiles  bool            // addresses may follow from tiles
 	ahead  map[*ir.Op]bool // what is computed ahead for their addresses
 	carry  []*ir.Value     // carried values that addresses follow from
 }
 
 // pipelined reports whether every copy of a loop can be begun iterations ahead: it fills a buffer of the iteration that is only
-// read afterwards, its address follows from the counter and what the loop carries by pure operations on single values, and it comes after
+// read afterwards, its address follows from the counter and what the loop carries by pure operations, and it comes after
 // nothing that the loop writes.
 func pipelined(op *ir.Op) (p *pipeline, ok bool) {
-	p = &pipeline{loop: ir.Cast[tileaa.For](op), ahead: map[*ir.Op]bool{}}
+	p = &pipeline{loop: ir.Cast[tileaa.For](op), tiles: true, ahead: map[*ir.Op]bool{}}
 	p.flow, _ = ir.LoopOf(op)
 	body := op.Body()
 	if len(p.flow.Continues()) != 1 {
@@ -147,26 +149,11 @@ func filledOnce(loop, fill *ir.Op, buffer *ir.Value) bool {
 
 // computable reports whether a value can be computed iterations ahead, and collects what for.
 func (p *pipeline) computable(v *ir.Value) bool {
-	if ir.DefinedOutside(v, p.loop.Op) {
-		return true
-	}
-	if v.IsArg() {
-		i, carried := p.flow.CarriedIndex(v)
-		if !carried || slices.Contains(p.carry, v) {
-			return carried || v == p.flow.InductionVar()
-		}
-		p.carry = append(p.carry, v)
-		return !tileaa.IsRanked(v) && p.computable(p.flow.Continues()[0].Operand(i))
-	}
-	op := v.DefiningOp()
-	if p.ahead[op] {
-		return true
-	}
-	if op.Block() != p.loop.Op.Body() || op.NumRegions() > 0 || !op.Traits().Has(ir.Pure) || tileaa.IsRanked(v) {
-		return false
-	}
-	p.ahead[op] = true
-	return !slices.ContainsFunc(op.Operands(), func(o *ir.Value) bool { return !p.computable(o) })
+	a := kernel.NewAhead(p.loop.Op)
+	a.Tiles, a.Ops, a.Carry = p.tiles, p.ahead, p.carry
+	ok := a.Computable(v)
+	p.carry = a.Carry
+	return ok
 }
 
 // comesAfter lists the tokens of outside of the loop that a token comes after; free is false if it comes after anything in the loop

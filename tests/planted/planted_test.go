@@ -34,6 +34,7 @@ var bugs = []struct {
 	{"slot-too-few", "planted/cases/ring", `elements differ`},
 	{"copy-before-read", "planted/cases/turns", `elements differ`},
 	{"late-copy", "planted/cases/ring", `out of bounds`},
+	{"late-mask", "planted/cases/pointers", `out of bounds`},
 	{"copy-after-last", "planted/cases/steps", `out of bounds`},
 	{"read-before-gate", "planted/cases/ring", `in flight|race: `},
 	{"staged-slot", "corpus/cases/matmul_f8e4m3fn", `elements differ|undefined`},

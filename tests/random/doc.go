@@ -14,6 +14,7 @@
 //	generate.go   the generator's state: types, values, scopes
 //	arith.go      elementwise operations and conversions
 //	shape.go      shapes, reductions, products
+//	matmul.go     products in loops, of views and of tiles of pointers, whole and ragged
 //	rows.go       operations that their rows say enough of
 //	scan.go       reductions and scans of several tiles, scans that do not commute
 //	memory.go     loads, stores, views, round trips through memory, atomics

@@ -67,6 +67,7 @@ type generator struct {
 	deepest int             // nesting of regions
 	last    string          // name of the operand that was chosen last
 	used    map[string]bool // values that something is made of: what nothing is made of, the compiler drops
+	tally   Tally
 }
 
 // Feature is something that modules have unless it is switched off: what a compiler for a GPU does not take, or what a fault that is
@@ -95,8 +96,25 @@ const (
 // is mended.
 var known = map[Feature]string{}
 
+// Kind is what every module of a run has.
+type Kind string
+
+// Kinds.
+const (
+	// Mixed modules have anything.
+	Mixed Kind = ""
+	// Products: every module has a product in a loop of which an array ends inside a tile.
+	Products Kind = "products"
+)
+
 // Module makes the text of a module from a seed. Size is about how many operations its author thinks of.
 func Module(seed uint64, size int, without ...Feature) string {
+	text, _ := ModuleOf(Mixed, seed, size, without...)
+	return text
+}
+
+// ModuleOf makes the text of a module of a kind, and counts its products in loops.
+func ModuleOf(kind Kind, seed uint64, size int, without ...Feature) (string, Tally) {
 	g := &generator{r: rand.New(rand.NewPCG(seed, 0x74696c65)), indent: 2, inputs: map[string]int{}, used: map[string]bool{}, without: without, deepest: maxDepth}
 	g.pickShapes()
 	if g.chance(10) {
@@ -108,6 +126,13 @@ func Module(seed uint64, size int, without ...Feature) string {
 	g.line("%s, %s, %s = get_tile_block_id : tile<i32>", x, y, z)
 	g.block = val{name: x, typ: scalar("i32"), bound: grid}
 	g.vals = append(g.vals, g.block)
+	if kind == Products {
+		g.statements(size / 8) // what else there is, few operations of it
+		for g.tally.Ragged == 0 {
+			g.edge()
+		}
+		size /= 4
+	}
 	g.statements(size)
 	g.results()
 	g.line("return")
@@ -125,7 +150,7 @@ func Module(seed uint64, size int, without ...Feature) string {
 		fmt.Fprintf(&b, "%%p%d: tile<%s>", i, p)
 	}
 	b.WriteString(") {\n" + g.body.String() + "  }\n}\n")
-	return b.String()
+	return b.String(), g.tally
 }
 
 // maxElements bounds tiles.

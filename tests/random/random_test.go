@@ -42,24 +42,38 @@ const shown = 5
 
 // moduleOf makes modules of changing size.
 func moduleOf(seed uint64, without ...Feature) string {
-	return Module(seed, []int{4, 10, 15, 25}[seed%4], without...)
+	text, _ := moduleOfKind(Mixed, seed, without...)
+	return text
+}
+
+func moduleOfKind(kind Kind, seed uint64, without ...Feature) (string, Tally) {
+	return ModuleOf(kind, seed, []int{4, 10, 15, 25}[seed%4], without...)
 }
 
 func scheduleOf(seed uint64) emu.Schedule { return emu.Schedules[seed%uint64(len(emu.Schedules))] }
 
 func TestRandomModulesMeanTheSameOnInterpreterAndEmulator(t *testing.T) {
 	n, from := number(t, "TILEIRAS_RANDOM", programs), number(t, "TILEIRAS_RANDOM_FROM", 0)
+	kind := Kind(os.Getenv("TILEIRAS_RANDOM_KIND"))
+	if kind != Mixed && kind != Products {
+		t.Fatalf("TILEIRAS_RANDOM_KIND=%s: there is %q, and mixed modules without it", kind, Products)
+	}
 	var mu sync.Mutex
+	var tally struct{ products, ragged, pointers, masked int }
 	unsupported := map[string]int{}
 	failures := 0
 	var g errgroup.Group
 	g.SetLimit(runtime.NumCPU())
 	for seed := uint64(from); seed < uint64(from+n); seed++ {
 		g.Go(func() error {
-			text := moduleOf(seed)
+			text, has := moduleOfKind(kind, seed)
 			err := Check(t.Context(), text, scheduleOf(seed), gpusOf(seed, n)...)
 			mu.Lock()
 			defer mu.Unlock()
+			tally.products += min(has.Products, 1)
+			tally.ragged += min(has.Ragged, 1)
+			tally.pointers += min(has.Pointers, 1)
+			tally.masked += min(has.Masked, 1)
 			var f *Failure
 			switch {
 			case errors.Is(err, ErrUnsupported):
@@ -81,6 +95,11 @@ func TestRandomModulesMeanTheSameOnInterpreterAndEmulator(t *testing.T) {
 		t.Logf("%d times %s", unsupported[line], line)
 	}
 	t.Logf("%d modules from seed %d: %d failed, %d not supported", n, from, failures, refused)
+	t.Logf("%d have a product in a loop along K; %d of them one whose arrays end inside a tile, %d read an operand through pointers, %d under a mask",
+		tally.products, tally.ragged, tally.pointers, tally.masked)
+	if kind == Products && tally.ragged < n {
+		t.Errorf("%d of %d modules have a ragged product in a loop", tally.ragged, n)
+	}
 	if refused > n/20 {
 		t.Errorf("%d of %d modules are not supported: they test nothing", refused, n)
 	}

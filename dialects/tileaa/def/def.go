@@ -295,6 +295,8 @@ func Ops() []*ir.OpDef {
 			"One tile of an array: tile element k of dimension d lies at coordinate indices[d]*traversal[d] + k of array dimension dim_map[d]. "+
 				"With sparse_dim s, indices[s] is a rank-1 tile of coordinates and the other indices are element offsets (traversal 1). "+
 				"Indices are unsigned. With anywhere, they may lie outside the index space by less than the largest tile."),
+		row("pointer_block", args(in("ptr:ptr"), opt("mask:i1", "left:int")), res("result:block"), ir.Pure|ir.Speculatable,
+			"The tile to which pointers point, without the elements of which the mask is not set; left is as in load."),
 		effects(row("tiled_load", args(in("block:block"), opt("token:token"), order, scope, latency, access), res("result:tile", "result_token:token"), 0,
 			"Loads a block; elements outside the array are the block's padding, else unspecified."), reads("block")),
 		effects(row("tiled_store", args(in("value:tile", "block:block"), opt("token:token"), order, scope, access), res("result_token:token"), 0,
@@ -307,8 +309,9 @@ func Ops() []*ir.OpDef {
 			"Reduces a tile into every copy of a block of multicast memory, element by element; never weak."), updates("block")),
 		effects(row("multimem_load", args(in("block:block"), opt("token:token"), mode, order, scope, access), res("result:tile", "result_token:token"), 0,
 			"Loads a block from every copy of multicast memory and combines what they hold; mode min and max take floats too."), reads("block")),
-		effects(row("load", args(in("ptr:ptr"), opt("mask:i1", "padding:tile", "token:token"), order, scope, latency, access), res("result:tile", "result_token:token"), 0,
-			"Loads through a tile of pointers; masked elements are padding, else unspecified."), reads("ptr")),
+		effects(row("load", args(in("ptr:ptr"), opt("mask:i1", "padding:tile", "token:token", "left:int"), order, scope, latency, access), res("result:tile", "result_token:token"), 0,
+			"Loads through a tile of pointers; masked elements are padding, else unspecified. Of a ragged load the mask may cut the elements of an access: "+
+				"where it is set for the first one it is for as many as left, 1 to vec, says there."), reads("ptr")),
 		effects(row("store", args(in("ptr:ptr", "value:tile"), opt("mask:i1", "token:token"), order, scope, access), res("result_token:token"), 0,
 			"Stores through a tile of pointers where the mask is set."), writes("ptr")),
 		effects(row("atomic_rmw", args(in("ptr:ptr", "arg:tile"), opt("mask:i1", "token:token"), mode, order, scope), res("result:tile", "result_token:token"), 0,

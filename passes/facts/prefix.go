@@ -1,0 +1,111 @@
+package facts
+
+import (
+	"slices"
+
+	"tileiras/dialects/tileaa"
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+)
+
+// This file finds masks that cut an array at its end, as programs write them for tiles of pointers:
+//
+//	column < n                       8  9 10 11 | 12 13 14 15    n = 14:   1 1 1 1 | 1 1 0 0
+//
+// Of every group of neighbours the mask lets through the first ones or none, and n - column of the first says how many.
+
+// MaskEnd is a comparison lhs < rhs, or with Inclusive lhs <= rhs, where lhs counts up along a dimension and rhs does not change. What
+// lies between it and the mask only spreads it: Via, what is next to the mask first.
+type MaskEnd struct {
+	Compare   *ir.Op
+	Lhs, Rhs  *ir.Value
+	Inclusive bool
+	Via       []*ir.Op
+}
+
+// maxMaskParts bounds how many operations of a mask are looked at: parts may be shared.
+const maxMaskParts = 32
+
+// MaskEnds lists the comparisons that cut groups of n neighbours of a mask along dimension d; ok is false where something else may. A group
+// begins at a multiple of n.
+func (f *Facts) MaskEnds(mask *ir.Value, d int, n int64) (ends []MaskEnd, ok bool) {
+	left := maxMaskParts
+	var visit func(v *ir.Value, d int, via []*ir.Op) bool
+	visit = func(v *ir.Value, d int, via []*ir.Op) bool {
+		if left--; left < 0 {
+			return false
+		}
+		if f.MaskVector(v, d) >= n {
+			return true
+		}
+		op := v.DefiningOp()
+		if op == nil {
+			return false
+		}
+		through := append(slices.Clone(via), op)
+		switch op.Code() {
+		case tileaa.OpAndi:
+			return visit(op.Operand(0), d, via) && visit(op.Operand(1), d, via)
+		case tileaa.OpBroadcast:
+			return visit(op.Operand(0), d, through)
+		case tileaa.OpReshape:
+			d, ok := sameDim(op, d)
+			return ok && visit(op.Operand(0), d, through)
+		case tileaa.OpCmpi:
+			end, ok := f.endOf(ir.Cast[tileaa.Cmpi](op), d, n)
+			end.Via = via
+			ends = append(ends, end)
+			return ok
+		}
+		return false
+	}
+	ok = visit(mask, d, nil)
+	return ends, ok
+}
+
+// sameDim is the dimension of the operand of a reshape along which elements are the same ones as along dimension d of the result.
+func sameDim(reshape *ir.Op, d int) (int, bool) {
+	from, to := tileaa.ShapeOf(reshape.Operand(0)), tileaa.ShapeOf(reshape.Result(0))
+	below := func(shape []int64, d int) int64 {
+		n := int64(1)
+		for _, x := range shape[d+1:] {
+			n *= x
+		}
+		return n
+	}
+	for e := range from {
+		if from[e] == to[d] && below(from, e) == below(to, d) {
+			return e, true
+		}
+	}
+	return 0, false
+}
+
+// endOf takes a comparison as the end of groups of n neighbours along d.
+func (f *Facts) endOf(c tileaa.Cmpi, d int, n int64) (end MaskEnd, ok bool) {
+	end = MaskEnd{Compare: c.Op, Lhs: c.Lhs(), Rhs: c.Rhs()}
+	switch c.Predicate() {
+	case def.PredLess:
+	case def.PredLessEqual:
+		end.Inclusive = true
+	case def.PredGreater:
+		end.Lhs, end.Rhs = end.Rhs, end.Lhs
+	case def.PredGreaterEqual:
+		end.Lhs, end.Rhs, end.Inclusive = end.Rhs, end.Lhs, true
+	default:
+		return end, false
+	}
+	x, y := f.Of(end.Lhs), f.Of(end.Rhs)
+	return end, x.Width > 0 && x.counts(d, c.Signedness() == def.Signed) >= n && y.Const[d] >= n
+}
+
+// counts is the largest group along d that counts up as signed or as unsigned numbers: none lies on both sides of the largest one.
+func (x Fact) counts(d int, signed bool) int64 {
+	if !signed && x.UMax < maxU(x.Width) || signed && x.SMax < maxS(x.Width) {
+		return x.Contig[d]
+	}
+	return min(x.aligned(d), half(x.Width, signed))
+}
+
+// Outside reports whether pointers point to memory that is not the tile block's own.
+func (f *Facts) Outside(ptr *ir.Value) bool { return !f.slots || f.Of(ptr).Space == Global }

@@ -1,0 +1,68 @@
+package kernel
+
+import (
+	"slices"
+
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+// Ahead is what a loop must compute to begin work of a later iteration in this one.
+type Ahead struct {
+	Loop  *ir.Op
+	Tiles bool            // also of values of many elements
+	Ops   map[*ir.Op]bool // of the body
+	Carry []*ir.Value     // that the loop carries
+	flow  ir.Flow
+}
+
+// NewAhead is nothing yet.
+func NewAhead(loop *ir.Op) *Ahead {
+	a := &Ahead{Loop: loop, Ops: map[*ir.Op]bool{}}
+	a.flow, _ = ir.LoopOf(loop)
+	return a
+}
+
+// Computable reports whether a value can be computed iterations ahead, by pure operations from the counter and from what the loop carries,
+// and collects what for.
+func (a *Ahead) Computable(v *ir.Value) bool {
+	if v == nil || ir.DefinedOutside(v, a.Loop) {
+		return true
+	}
+	if v.IsArg() {
+		i, carried := a.flow.CarriedIndex(v)
+		if !carried || slices.Contains(a.Carry, v) {
+			return carried || v == a.flow.InductionVar()
+		}
+		a.Carry = append(a.Carry, v)
+		return (a.Tiles || !tileaa.IsRanked(v)) && a.Computable(a.flow.Continues()[0].Operand(i))
+	}
+	op := v.DefiningOp()
+	if a.Ops[op] {
+		return true
+	}
+	if op.Block() != a.Loop.Body() || op.NumRegions() > 0 || !op.Traits().Has(ir.Pure) || !a.Tiles && tileaa.IsRanked(v) {
+		return false
+	}
+	a.Ops[op] = true
+	return !slices.ContainsFunc(op.Operands(), func(o *ir.Value) bool { return !a.Computable(o) })
+}
+
+// PlaceAhead reports whether the place of a load through pointers in a loop can be computed iterations ahead, in the layout that it has.
+func PlaceAhead(load tileaa.Load) bool {
+	loop := load.Op.ParentOp()
+	if loop.Code() != tileaa.OpFor {
+		return true
+	}
+	a := NewAhead(loop)
+	a.Tiles = true
+	if len(a.flow.Continues()) != 1 || !a.Computable(load.Ptr()) || !a.Computable(load.Mask()) || !a.Computable(load.Left()) {
+		return false
+	}
+	for op := range a.Ops { // any of them: the order cannot matter
+		if op.Code() == tileaa.OpConvertLayout {
+			return false
+		}
+	}
+	return true
+}

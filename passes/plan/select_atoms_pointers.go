@@ -1,0 +1,105 @@
+package plan
+
+import (
+	"tileiras/codegen/atom"
+	"tileiras/dialects/tileaa"
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+	"tileiras/passes/facts"
+	"tileiras/passes/kernel"
+	"tileiras/passes/pass"
+)
+
+// This file decides about accesses through tiles of pointers.
+
+// maxVecBytes is the widest access of a thread.
+const maxVecBytes = 16
+
+// pointerAccess finds the dimension along which pointers count up, and how many neighbours one access may take: the run, its
+// alignment and the mask must all agree. Of a load that will be copied to shared memory the mask may cut a run at the end of an array.
+func pointerAccess(s *pass.State, known *facts.Facts, op tileaa.PtrAccess, feeds bool) {
+	ptr := op.Ptr()
+	t := tileaa.AsTile(ptr)
+	if len(t.Shape) == 0 {
+		return
+	}
+	size := int64(max(tileaa.ElemBytes(tileaa.AccessedTile(op.Op).Elem), 1))
+	fast, vec := len(t.Shape)-1, int64(1)
+	var ends []facts.MaskEnd
+	for d := len(t.Shape) - 1; d >= 0; d-- {
+		most := min(known.PointerVector(ptr, d), maxVecBytes/size)
+		n := most
+		if m := op.Mask(); m != nil {
+			n = min(n, known.MaskVector(m, d))
+		}
+		if n > vec {
+			fast, vec, ends = d, n, nil
+		}
+		for n = most; feeds && op.Mask() != nil && n > vec; n /= 2 {
+			if list, ok := known.MaskEnds(op.Mask(), d, n); ok && copiesToShared(s, known, op.Op, n*size) {
+				fast, vec, ends = d, n, list
+			}
+		}
+	}
+	access := ir.Cast[tileaa.AccessOp](op.Op)
+	setAccess(s, access, vec, fast)
+	if len(ends) > 0 {
+		access.SetRagged(true)
+		ir.Cast[tileaa.Load](op.Op).SetLeft(leftOf(s, op, ends, vec))
+	}
+}
+
+// leftOf computes how many elements of an access of vec elements lie before all of these ends, where the first one does:
+//
+//	lhs < rhs    rhs - lhs, which is exact as an unsigned number where the comparison holds
+func leftOf(s *pass.State, op tileaa.PtrAccess, ends []facts.MaskEnd, vec int64) *ir.Value {
+	b := ir.NewBuilder(s.Ctx)
+	b.Loc = op.Op.Loc()
+	i32 := s.Ctx.Int(32)
+	var left *ir.Value
+	for _, e := range ends {
+		b.After(e.Compare)
+		t := tileaa.AsTile(e.Lhs)
+		n, most := tileaa.NewSubi(b, e.Rhs, e.Lhs, tileaa.SubiOptions{}).Result(), vec
+		if e.Inclusive {
+			most-- // one more is added below
+		}
+		n = tileaa.NewMini(b, n, tileaa.Const(b, t, most), def.Unsigned).Result()
+		switch bits := tileaa.ElemBits(t.Elem); {
+		case bits < 32:
+			n = tileaa.NewExti(b, t.WithElem(s.Ctx, i32), n, def.Unsigned).Result()
+		case bits > 32:
+			n = tileaa.NewTrunci(b, t.WithElem(s.Ctx, i32), n, tileaa.TrunciOptions{}).Result()
+		}
+		if e.Inclusive {
+			n = tileaa.NewAddi(b, n, tileaa.Const(b, tileaa.AsTile(n), 1), tileaa.AddiOptions{}).Result()
+		}
+		for i := len(e.Via) - 1; i >= 0; i-- {
+			spread := e.Via[i].Clone(ir.Mapping{e.Via[i].Operand(0): n})
+			n = b.After(e.Via[i]).Insert(spread).Result(0)
+			n.SetType(tileaa.AsTile(e.Via[i].Result(0)).WithElem(s.Ctx, i32))
+		}
+		if left != nil {
+			n = tileaa.NewMini(b.Before(op.Op), left, n, def.Unsigned).Result()
+		}
+		left = n
+	}
+	return left
+}
+
+// copiesToShared reports whether select-copies will make asynchronous copies of so many bytes of a load that brings an operand of a product:
+// what is not read is zero or nothing in particular.
+func copiesToShared(s *pass.State, known *facts.Facts, op *ir.Op, bytes int64) bool {
+	if s.Opt == 0 || tileaa.IsStrong(op) || !tileaa.ZeroFilled(op) {
+		return false
+	}
+	if block, ok := tileaa.BlockOf(op); ok {
+		if _, sparse := block.SparseDim(); sparse {
+			return false
+		}
+	} else if l := ir.Cast[tileaa.Load](op); !known.Outside(l.Ptr()) || !kernel.PlaceAhead(l) {
+		return false
+	}
+	row := atom.SelectCopy(s.Target, atom.AsyncCopy, int(bytes))
+	return row != nil && row.Bytes == int(bytes)
+}

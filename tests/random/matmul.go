@@ -1,0 +1,244 @@
+package random
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Tally counts what a module has of products in loops.
+type Tally struct {
+	Products int // in loops along K
+	Ragged   int // those that run, of which an array ends inside a tile
+	Pointers int // those of which an operand is read through a tile of pointers
+	Masked   int // and under a mask
+}
+
+// matmul is a product in a loop along K, its operands read there: what most kernels are made of.
+func (g *generator) matmul() { g.loopAlongK(false) }
+
+// edge is a product in a loop whose arrays end inside a tile.
+func (g *generator) edge() { g.loopAlongK(true) }
+
+// loopAlongK makes a product in a loop, if ragged one that runs and of which an array ends inside a tile.
+func (g *generator) loopAlongK(ragged bool) {
+	if g.depth >= g.deepest {
+		return
+	}
+	p := products[g.r.IntN(len(products))]
+	m, n, k := 16<<g.r.IntN(3), 16<<g.r.IntN(3), 16<<g.r.IntN(2)
+	rounds := one(g, 0, 1, 2, 3, 4, 5, 8) // as many as a ring of slots has, one less, one more
+	if ragged {
+		rounds = max(rounds, 1)
+	}
+	t := typ{p[1], []int{m, n}}
+	if bound := 16 * k * max(rounds, 1); !inMemory(p[0]) || !g.known8(p[0]) || !holds(p[1], bound) {
+		return
+	}
+	end := func(whole, tile int) int { return whole - one(g, 0, g.r.IntN(tile)) }
+	deepLeft, deepRight := end(k*max(rounds, 1), k), end(k*max(rounds, 1), k)
+	if ragged {
+		deepLeft = k*rounds - 1 - g.r.IntN(k-1)
+	}
+	rows, columns := end(m, m), end(n, n)
+	left, right := g.matrix(p[0], []int{m, k}, []int{rows, deepLeft}, 1), g.matrix(p[0], []int{k, n}, []int{deepRight, columns}, 0)
+	g.tally.Products++
+	if rounds > 0 && (rows < m || columns < n || deepLeft < k*rounds || deepRight < k*rounds) {
+		g.tally.Ragged++
+	}
+	g.alongK(left, right, rounds, g.number(t, 0))
+	last := &g.vals[len(g.vals)-1]
+	last.bound = 16 * k * max(rounds, 1)
+	g.shapes = append(g.shapes, t.shape)
+}
+
+// iterated is what a loop carries.
+type iterated struct{ name, init, typ, next string }
+
+// alongK writes the loop; the sum is the newest value after it.
+func (g *generator) alongK(left, right *matrix, rounds int, acc val) {
+	s, t := scalar("i32"), acc.typ
+	lower, step, upper := g.number(s, 0), g.number(s, 1), val{name: g.known(rounds), typ: s}
+	i := g.fresh()
+	list := []*iterated{{name: g.fresh(), init: acc.name, typ: t.String()}}
+	at := i
+	if g.chance(30) { // the index is a value of its own, not the counter
+		at = g.fresh()
+		list = append(list, &iterated{name: at, init: lower.name, typ: s.String()})
+	}
+	for _, x := range []*matrix{left, right} {
+		if x.carried {
+			first := x.at
+			x.at = g.fresh()
+			list = append(list, &iterated{name: x.at, init: first, typ: x.kind})
+		}
+	}
+	column := func(f func(*iterated) string) string {
+		var out []string
+		for _, x := range list {
+			out = append(out, f(x))
+		}
+		return joined(out)
+	}
+	types := column(func(x *iterated) string { return x.typ })
+	v := g.fresh()
+	g.line("%s = for %s in (%s to %s, step %s) : %s iter_values(%s) -> (%s) {", binder(v, len(list)), i, lower.name, upper.name, step.name, s,
+		column(func(x *iterated) string { return x.name + " = " + x.init }), types)
+	g.scope(func() {
+		g.token = "" // none goes through this loop, so nothing would order one round's accesses after those of the round before
+		x, y := g.readMatrix(left, at), g.readMatrix(right, at)
+		op, signs := "mmaf", ""
+		if x.elem == "i8" {
+			op, signs = "mmai", " signed signed"
+		}
+		list[0].next = g.define(t, "%s %s, %s, %s%s : %s, %s, %s", op, x.name, y.name, list[0].name, signs, x.typ, y.typ, t).name
+		if g.chance(30) {
+			g.statements(2)
+		}
+		more := list[1:]
+		if at != i {
+			more[0].next = g.define(s, "addi %s, %s : %s", at, step.name, s).name
+			more = more[1:]
+		}
+		for _, x := range []*matrix{left, right} {
+			if x.carried {
+				more[0].next = g.move(x, x.at, g.number(s, x.step))
+				more = more[1:]
+			}
+		}
+		g.line("continue %s : %s", column(func(x *iterated) string { return x.next }), types)
+	})
+	g.line("}")
+	if len(list) > 1 {
+		v += "#0"
+	}
+	g.vals = append(g.vals, val{name: v, typ: t})
+}
+
+// matrix is small integers in memory, of which a loop along one dimension reads a tile a round: a view, or a tile of pointers.
+type matrix struct {
+	tile typ
+	deep int    // the dimension along which the loop goes
+	at   string // the view, or the pointers of the first tile, or of this round's
+	kind string // its type
+
+	pointers bool
+	carried  bool // the loop moves the pointers on
+	step     int  // from round to round, in elements
+	end      string
+	inside   *val // mask of the dimension along which the loop does not go
+	padding  string
+}
+
+// matrix makes rows of a buffer of small integers, or columns, with an array of a shape.
+func (g *generator) matrix(elem string, tile, shape []int, deep int) *matrix {
+	strides := []int{shape[1], 1}
+	if g.chance(25) {
+		strides = []int{shape[1] + 8 - shape[1]%8, 1}
+	}
+	turned := g.chance(25)
+	if turned { // the array lies the other way round
+		strides = []int{1, shape[0]}
+	}
+	x := &matrix{tile: typ{elem, tile}, deep: deep}
+	if g.chance(40) {
+		g.pointerMatrix(x, shape, strides)
+		return x
+	}
+	dimMap := ""
+	if turned {
+		shape, strides, dimMap = []int{shape[1], shape[0]}, []int{shape[0], 1}, ", dim_map=[1, 0]"
+	}
+	view, vt := g.tensorView(g.smallInput(elem), elem, shape, strides, true)
+	x.kind = fmt.Sprintf("partition_view<tile=(%s), padding_value = zero, %s%s>", strings.TrimSuffix(dims(tile), "x"), vt, dimMap)
+	x.at = g.fresh()
+	g.line("%s = make_partition_view %s : %s", x.at, view, x.kind)
+	return x
+}
+
+// pointerMatrix makes the pointers of the first tile and what of their mask no round changes.
+func (g *generator) pointerMatrix(x *matrix, shape, strides []int) {
+	x.pointers, x.carried = true, g.chance(60)
+	tile := x.tile.shape
+	t := typ{"i32", tile}
+	stride := func(d int) string { // known to the compiler or not, but for 1, with which nothing is multiplied
+		s := scalar("i32")
+		return g.spread(val{name: g.known(strides[d]), typ: s}, tile).name
+	}
+	var index val
+	for d := range tile {
+		v, _ := g.along(d, tile)
+		if strides[d] != 1 {
+			v = g.define(t, "muli %s, %s : %s", v.name, stride(d), t)
+		}
+		if d > 0 {
+			v = g.define(t, "addi %s, %s : %s", index.name, v.name, t)
+		}
+		index = v
+	}
+	x.at, x.kind = g.pointers(g.smallInput(x.tile.elem), x.tile.elem, index)
+	x.step = tile[x.deep] * strides[x.deep]
+	whole := shape[1-x.deep] == tile[1-x.deep]
+	if !whole || g.chance(50) {
+		m := g.before(1-x.deep, tile, val{name: g.known(shape[1-x.deep]), typ: scalar("i32")})
+		x.inside = &m
+	}
+	if shape[x.deep]%tile[x.deep] != 0 || g.chance(50) {
+		x.end = g.known(shape[x.deep])
+	}
+	n := 0
+	if g.chance(20) {
+		n = 3
+	}
+	x.padding = g.number(x.tile, n).name
+	g.tally.Pointers++
+	if x.inside != nil || x.end != "" {
+		g.tally.Masked++
+	}
+}
+
+// before is a mask of the elements whose place along a dimension is less than a number.
+func (g *generator) before(d int, shape []int, end val) val {
+	v, _ := g.along(d, shape)
+	b := v.typ.with("i1")
+	return g.define(b, "cmpi less_than %s, %s, signed : %s -> %s", v.name, g.spread(end, shape).name, v.typ, b)
+}
+
+// move is pointers so many elements further.
+func (g *generator) move(x *matrix, at string, by val) string {
+	moved, by := g.fresh(), g.spread(by, x.tile.shape)
+	g.line("%s = offset %s, %s : %s, %s -> %s", moved, at, by.name, x.kind, by.typ, x.kind)
+	return moved
+}
+
+// readMatrix reads the tile of a round.
+func (g *generator) readMatrix(x *matrix, round string) val {
+	s := scalar("i32")
+	v := val{name: g.fresh(), typ: x.tile, bound: 4}
+	if !x.pointers {
+		at := []string{g.number(s, 0).name, g.number(s, 0).name}
+		at[x.deep] = round
+		g.line("%s, %s = load_view_tko %s %s[%s] : %s, tile<i32> -> %s, token", v.name, g.fresh(), g.order("acquire", x.tile.elem), x.at, joined(at), x.kind, x.tile)
+		g.vals = append(g.vals, v)
+		return v
+	}
+	at := x.at
+	if !x.carried {
+		at = g.move(x, at, g.define(s, "muli %s, %s : %s", round, g.number(s, x.step).name, s))
+	}
+	mask := x.inside
+	if x.end != "" {
+		done := g.define(s, "muli %s, %s : %s", round, g.number(s, x.tile.shape[x.deep]).name, s)
+		m := g.before(x.deep, x.tile.shape, g.define(s, "subi %s, %s : %s", x.end, done.name, s))
+		if mask != nil {
+			m = g.define(m.typ, "andi %s, %s : %s", m.name, mask.name, m.typ)
+		}
+		mask = &m
+	}
+	clause, types := "", ""
+	if mask != nil {
+		clause, types = ", "+mask.name+", "+x.padding, ", "+mask.String()+", "+x.tile.String()
+	}
+	g.line("%s, %s = load_ptr_tko %s %s%s : %s%s -> %s, token", v.name, g.fresh(), g.order("acquire", x.tile.elem), at, clause, x.kind, types, x.tile)
+	g.vals = append(g.vals, v)
+	return v
+}

@@ -66,7 +66,7 @@ func init() {
 		OpAssert:       assertTrue,
 		OpAlloca:       unusedSlot,
 		OpIf:           firstOf(constantIf, unusedIfResults, equalYields),
-		OpFor:          firstOf(shortFor, invariantCarried, unusedCarried),
+		OpFor:          firstOf(shortFor, invariantCarried, unusedCarried, steppedCarried),
 		OpLoop:         invariantCarried,
 	}
 	for _, d := range opRows {

@@ -13,6 +13,7 @@ type Demands struct {
 	TileBits, AccumulatorBits int
 	CarriedBits               int // of the accumulators that loops carry
 	ProductBits               int // of the biggest result of a product
+	ValueBits                 int // of the biggest tile where pointers are one base and an offset each
 }
 
 // DemandsOf takes time linear in the entry; whoever asks often keeps the answer.
@@ -23,7 +24,7 @@ func DemandsOf(s *pass.State, entry *ir.Op) Demands {
 			if !tileaa.IsRanked(r) {
 				continue
 			}
-			d.TileBits = max(d.TileBits, bitsOf(r))
+			d.TileBits, d.ValueBits = max(d.TileBits, bitsOf(r)), max(d.ValueBits, min(bitsOf(r), 32*TileRegisters(r)))
 			if tileaa.IsProduct(op) {
 				d.ProductBits = max(d.ProductBits, bitsOf(r))
 			}

@@ -138,10 +138,14 @@ func cheapestFirst(list []candidate, hinted int) {
 func productPlans(s *pass.State, entry *ir.Op, products *slice.Products, warps []int, hinted int) []candidate {
 	d, feeds := products.Demands, slice.Feeding{}
 	costs := newPrices(s, entry, products)
+	biggest := d.TileBits
+	if pointersAreCopied(s, products.Facts(), entry) {
+		biggest = d.ValueBits // a thread has a pointer for an access, not one for each element that it loads
+	}
 	var out, not, list []candidate
 	for _, w := range warps {
 		c := candidate{name: fmt.Sprintf("%d warps", w), why: misfit(s, entry, d, w, nil)}
-		if c.why == "" && d.TileBits/32/(32*w) > cost.AccumulatorTarget {
+		if c.why == "" && biggest/32/(32*w) > cost.AccumulatorTarget {
 			c.why = "a tile takes too many registers"
 		}
 		if c.why == "" {

@@ -18,14 +18,24 @@ const maxVecBytes = 16
 // pointerAccess finds the dimension along which pointers count up, and how many neighbours one access may take: the run, its
 // alignment and the mask must all agree. Of a load that will be copied to shared memory the mask may cut a run at the end of an array.
 func pointerAccess(s *pass.State, known *facts.Facts, op tileaa.PtrAccess, feeds bool) {
-	ptr := op.Ptr()
-	t := tileaa.AsTile(ptr)
-	if len(t.Shape) == 0 {
+	if !tileaa.IsRanked(op.Ptr()) {
 		return
 	}
+	fast, vec, ends := pointerVector(s, known, op, feeds)
+	access := ir.Cast[tileaa.AccessOp](op.Op)
+	setAccess(s, access, vec, fast)
+	if len(ends) > 0 {
+		access.SetRagged(true)
+		ir.Cast[tileaa.Load](op.Op).SetLeft(leftOf(s, op, ends, vec))
+	}
+}
+
+// pointerVector is the dimension along which an access of a tile is widest, how many elements it takes there, and what may cut them.
+func pointerVector(s *pass.State, known *facts.Facts, op tileaa.PtrAccess, feeds bool) (fast int, vec int64, ends []facts.MaskEnd) {
+	ptr := op.Ptr()
+	t := tileaa.AsTile(ptr)
 	size := int64(max(tileaa.ElemBytes(tileaa.AccessedTile(op.Op).Elem), 1))
-	fast, vec := len(t.Shape)-1, int64(1)
-	var ends []facts.MaskEnd
+	fast, vec = len(t.Shape)-1, 1
 	for d := len(t.Shape) - 1; d >= 0; d-- {
 		most := min(known.PointerVector(ptr, d), maxVecBytes/size)
 		n := most
@@ -41,12 +51,26 @@ func pointerAccess(s *pass.State, known *facts.Facts, op tileaa.PtrAccess, feeds
 			}
 		}
 	}
-	access := ir.Cast[tileaa.AccessOp](op.Op)
-	setAccess(s, access, vec, fast)
-	if len(ends) > 0 {
-		access.SetRagged(true)
-		ir.Cast[tileaa.Load](op.Op).SetLeft(leftOf(s, op, ends, vec))
+	return fast, vec, ends
+}
+
+// pointersAreCopied reports whether an entry loads factors of products through tiles of pointers, and all of them go to shared memory by asynchronous
+// copies.
+func pointersAreCopied(s *pass.State, known *facts.Facts, entry *ir.Op) bool {
+	var dots []*ir.Op
+	found, all := false, true
+	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		if op.Code() == tileaa.OpDot {
+			dots = append(dots, op)
+		}
+	})
+	for load := range operandLoads(dots) { // all of them: the order cannot matter
+		if p, ok := ir.As[tileaa.PtrAccess](load); ok && tileaa.IsRanked(p.Ptr()) {
+			_, vec, _ := pointerVector(s, known, p, true)
+			found, all = true, all && copiesToShared(s, known, load, vec*int64(tileaa.ElemBytes(tileaa.AsTile(load.Result(0)).Elem)))
+		}
 	}
+	return found && all
 }
 
 // leftOf computes how many elements of an access of vec elements lie before all of these ends, where the first one does:

@@ -283,6 +283,9 @@ func (p Product) half(s *pass.State, op *ir.Op, warps int) Product {
 	return p
 }
 
+// Facts are those of the entry.
+func (ps *Products) Facts() *facts.Facts { return ps.known }
+
 // Pointers is what the accesses of a load need: it is ragged where fewer than 16 bytes are known to lie in the array together.
 func (ps *Products) Pointers(load *ir.Op) int {
 	block, ok := tileaa.BlockOf(load)

@@ -124,6 +124,7 @@ type matrix struct {
 	pointers bool
 	carried  bool // the loop moves the pointers on
 	step     int  // from round to round, in elements
+	hidden   bool // that it is the same for all elements
 	end      string
 	inside   *val // mask of the dimension along which the loop does not go
 	padding  string
@@ -157,7 +158,7 @@ func (g *generator) matrix(elem string, tile, shape []int, deep int) *matrix {
 
 // pointerMatrix makes the pointers of the first tile and what of their mask no round changes.
 func (g *generator) pointerMatrix(x *matrix, shape, strides []int) {
-	x.pointers, x.carried = true, g.chance(60)
+	x.pointers, x.carried, x.hidden = true, g.chance(60), g.chance(20)
 	tile := x.tile.shape
 	t := typ{"i32", tile}
 	stride := func(d int) string { // known to the compiler or not, but for 1, with which nothing is multiplied
@@ -205,7 +206,13 @@ func (g *generator) before(d int, shape []int, end val) val {
 
 // move is pointers so many elements further.
 func (g *generator) move(x *matrix, at string, by val) string {
-	moved, by := g.fresh(), g.spread(by, x.tile.shape)
+	by = g.spread(by, x.tile.shape)
+	if x.hidden {
+		v, _ := g.along(0, x.tile.shape)
+		none := g.define(v.typ, "muli %s, %s : %s", v.name, g.spread(val{name: g.known(0), typ: scalar("i32")}, v.shape).name, v.typ)
+		by = g.define(by.typ, "addi %s, %s : %s", by.name, none.name, by.typ)
+	}
+	moved := g.fresh()
 	g.line("%s = offset %s, %s : %s, %s -> %s", moved, at, by.name, x.kind, by.typ, x.kind)
 	return moved
 }

@@ -1,0 +1,115 @@
+package tileaa
+
+import (
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+)
+
+// steppedCarried: a tile of pointers or integers that every iteration of a for moves by one number is its first value and a sum that the loop
+// carries: one value of all threads instead of one for each element.
+//
+//	for inits(%first) (%p) {                  for inits(0) (%sum) {
+//	  .. %p ..                          =>      .. offset %first, (splat %sum) ..
+//	  continue (offset %p, splat %s)            continue (addi %sum, %s)
+//	}                                         }
+//
+// Pointers move by numbers of 64 bits, because the sum may need more than the steps.
+func steppedCarried(b *ir.Builder, op *ir.Op) bool {
+	f, _ := ir.LoopOf(op)
+	for i, arg := range f.Carried() {
+		t := AsTile(arg)
+		if t == nil || len(t.Shape) == 0 {
+			continue
+		}
+		var sum *TileType
+		switch t.Elem.(type) {
+		case *PtrType:
+			sum = Tile(b.Ctx, b.Ctx.Int(64))
+		case *ir.IntegerType:
+			sum = Tile(b.Ctx, t.Elem)
+		default:
+			continue
+		}
+		steps := make([][]*ir.Value, 0, 1)
+		for _, c := range f.Continues() {
+			if s, ok := stepsFrom(c.Operand(i), arg); ok && len(s) > 0 {
+				steps = append(steps, s)
+			}
+		}
+		if len(steps) == len(f.Continues()) && len(steps) > 0 {
+			carrySum(b, f, i, sum, steps)
+			return true
+		}
+	}
+	return false
+}
+
+// stepsFrom lists the tiles of one number each that are added to a value one after the other to make v.
+func stepsFrom(v, from *ir.Value) (steps []*ir.Value, ok bool) {
+	for v != from {
+		op := v.DefiningOp()
+		if op == nil || op.Code() != OpOffset && op.Code() != OpAddi || !isSplat(op.Operand(1)) {
+			return nil, false
+		}
+		steps = append(steps, op.Operand(1))
+		v = op.Operand(0)
+	}
+	return steps, true
+}
+
+func isSplat(v *ir.Value) bool {
+	_, constant := SplatValue(v)
+	return constant || v.DefiningOp() != nil && v.DefiningOp().Code() == OpSplat
+}
+
+// carrySum makes carried value i a sum of these steps of each continue.
+func carrySum(b *ir.Builder, f ir.Flow, i int, sum *TileType, steps [][]*ir.Value) {
+	op := f.Op
+	arg, inits := f.Carried()[i], f.Inits()
+	first := inits[i]
+	at := func(sums *ir.Value) *ir.Value { // puts first and a sum in the place of a value
+		whole := AsTile(first)
+		tile := NewSplat(b, whole.WithElem(b.Ctx, sum.Elem), sums)
+		var v *ir.Value
+		if _, ptr := whole.Elem.(*PtrType); ptr {
+			v = NewOffset(b, whole, first, tile.Result()).Result()
+		} else {
+			v = NewAddi(b, first, tile.Result(), AddiOptions{}).Result()
+		}
+		sums.ReplaceAllUsesWith(v)
+		tile.Op.SetOperand(0, sums)
+		sums.SetType(sum)
+		return v
+	}
+	inits[i] = Const(b, sum, 0)
+	b.AtStart(op.Body())
+	at(arg)
+	for k, c := range f.Continues() {
+		b.Before(c)
+		next := arg
+		for _, s := range steps[k] {
+			next = NewAddi(b, next, oneOf(b, s, sum), AddiOptions{}).Result()
+		}
+		c.SetOperand(i, next)
+	}
+	if r := op.Result(i); r.HasUses() {
+		b.After(op)
+		at(r)
+	} else {
+		r.SetType(sum)
+	}
+	b.Before(op)
+	f.SetInits(inits)
+}
+
+// oneOf is the number that all elements of a tile are, of the type of a sum.
+func oneOf(b *ir.Builder, tile *ir.Value, sum *TileType) *ir.Value {
+	if x, ok := SplatInt(tile); ok {
+		return Const(b, sum, x)
+	}
+	v := tile.DefiningOp().Operand(0)
+	if ElemBits(AsTile(v).Elem) == ElemBits(sum.Elem) {
+		return v
+	}
+	return NewExti(b, sum, v, def.Signed).Result()
+}

@@ -179,8 +179,8 @@ func (f *fn) roundNumber(x reg, drop int, rounding string) reg {
 		return x
 	case ".rna":
 		return f.add(x, i32(half))
-	case ".rn": // to even: with the last bit that stays, by a shift that is a multiplication, which leaves the integer unit to the rest
-		return f.add(f.add(x, f.lshr(f.shl(x, 31-drop), 31)), i32(half-1))
+	case ".rn":
+		return f.add(x, f.toEven(x, drop))
 	}
 	negative := f.icmp(slt, x, i32(0)) // toward an infinity: away from zero on one side
 	if rounding == ".rp" {
@@ -197,9 +197,6 @@ func (f *fn) tf32Factor(op *ir.Op, x *tile, rounding string) *tile {
 		return nil
 	}
 	round := func(x reg) reg { return f.roundNumber(f.cast(x, kI32), tf32Dropped, rounding) }
-	if rounding == ".rn" {
-		round = f.toTF32Balanced
-	}
 	out := f.newTile(elemOf(op.Result(0)), x.len())
 	for r := range out.regs {
 		if r&along != 0 {
@@ -215,15 +212,14 @@ func (f *fn) tf32Factor(op *ir.Op, x *tile, rounding string) *tile {
 	return out
 }
 
-// toTF32Balanced is roundNumber of a loop that rounds so much that the integer unit has more to do than the matrix unit: the last addition
-// is a multiply-add, which another unit does. Its factor is 1, but ptxas does not know.
-func (f *fn) toTF32Balanced(x reg) reg {
-	if f.one.absent() {
-		f.in(f.top, func() { f.one = f.op1("popc.b32", f.op1("mov.u32.%lanemask_eq")) })
-	}
-	n := f.cast(x, kI32)
-	n = f.add(n, f.lshr(f.shl(n, 31-tf32Dropped), 31))
-	return f.add(f.mul(n, f.one), i32(1<<(tf32Dropped-1)-1))
+// toEven is what rounding to even adds to bits of which the last drop are cut off, by a multiply-add and a shift-add. Let l be the last bit that
+// stays and r the value of those that go. The multiply-add puts 3 * 2^(drop-1) - 1 - (l * 2^drop + r), modulo 2^(drop+1), at the top of its
+// word, and half of it is what is added. Where l is 0, r plus that is at least 2^drop just where r is above one half; where l is 1, just where r is at
+// least one half, for there the difference is negative and stands for more than 2^drop.
+func (f *fn) toEven(x reg, drop int) reg {
+	place := 31 - drop
+	t := f.add(f.mul(x, i32(-1<<place)), con(kI32, uint64(3<<(drop-1)-1)<<place))
+	return f.lshr(t, place+1)
 }
 
 // tf32Dropped is how many bits of an f32 tf32 does not have.

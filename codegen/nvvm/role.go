@@ -29,7 +29,6 @@ type role struct {
 	warps, firstWarp int
 	top              *block // dominates all that the role does: thread numbers, addresses and bounds are computed there
 	tid              reg    // number of the thread in the role
-	one              reg    // 1, which ptxas does not know
 	linears          map[threadMap]reg
 }
 

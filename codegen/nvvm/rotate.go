@@ -338,10 +338,14 @@ func (r *rotation) fits(limit int) bool {
 	return most <= limit
 }
 
-// hurry decides how many copies are begun in the last step: all if no group stays in flight at the wait, for then the next wait is for
-// them; else memory is kept busy evenly for half of the iteration.
+// hurry decides how many copies are begun in the last step. If no group stays in flight at the wait, the next wait is for them: then it is all of
+// them, but in a loop of one product that reads little the last go with its first instructions, when the reads of the last step have been served.
+// Else memory is kept busy evenly for half of the iteration.
 func (r *rotation) hurry() {
 	r.hurried = len(r.copies)
+	if r.chain[len(r.chain)-1] == 0 && 4*len(r.reads) <= r.begin {
+		r.after = min(r.room(), len(r.products)/16)
+	}
 	for _, i := range r.gate {
 		if call := r.inst(i).(*llvm.InstCall); r.row(call).Name == "cp.async.wait_group" {
 			if pending, ok := call.Args[0].(*constant.Int); ok && pending.X.Sign() > 0 {

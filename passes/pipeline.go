@@ -36,6 +36,9 @@ var List = []*pass.Pass{
 	{Name: "convert-to-tileaa", Run: convert.ToTileAA, Gives: tileaa.Explicit,
 		Summary: "Turns every cuda_tile operation into TileAA, where memory is explicit.",
 		Why:     "First: everything below stands on TileAA alone."},
+	{Name: "pair-elements", Run: plan.PairElements, Optional: true, Needs: tileaa.Explicit, UpTo: tileaa.Explicit,
+		Summary: "Gives scaled products of f4E2M1FN their operands as bytes of two.",
+		Why:     "Before canonicalize, which finds the bytes that a program has unpacked."},
 	{Name: "canonicalize", Run: cleanup.Canonicalize, UpTo: tileaa.Planned, OnCudaTile: "canonicalize",
 		Summary: "Folds constants and applies local patterns until nothing changes.",
 		Why:     "Before cse, so that equal things look equal."},
@@ -127,6 +130,7 @@ const (
 
 // order holds pairs of passes of which the first must stand before the second for a reason that forms do not show.
 var order = []struct{ first, then, because string }{
+	{"pair-elements", "canonicalize", "most of what it makes undoes what the program does"},
 	{"canonicalize", "cse", "equal things look equal only in canonical form"},
 	{"cse", "licm", "of equal operations one copy moves"},
 	{"dce", Planner, "the plan counts what is there"},

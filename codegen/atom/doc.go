@@ -21,13 +21,14 @@ const (
 	E4M3 Elem = "f8E4M3FN"
 	E5M2 Elem = "f8E5M2"
 	F4   Elem = "f4E2M1FN"
+	F4x2 Elem = "2 f4E2M1FN" // two neighbours along K in a byte, the first in the low half
 	E8M0 Elem = "f8E8M0FNU"
 	S8   Elem = "s8"
 	U8   Elem = "u8"
 	S32  Elem = "s32"
 )
 
-// elems lists every Elem: its bits in a register, its name in PTX, and the types its values convert to exactly.
+// elems lists every Elem: its bits in a register, its name in PTX as an element of a matrix or of scales, and the types its values convert to exactly.
 var elems = []struct {
 	elem   Elem
 	bits   int
@@ -41,8 +42,9 @@ var elems = []struct {
 	{F64, 64, "f64", nil},
 	{E4M3, 8, "e4m3", []Elem{F16, BF16, TF32, F32, F64}},
 	{E5M2, 8, "e5m2", []Elem{F16, BF16, TF32, F32, F64}},
-	{F4, 4, "e2m1", []Elem{E4M3, E5M2, F16, BF16, TF32, F32, F64}},
-	{E8M0, 8, "e8m0", nil}, // of scales only
+	{F4x2, 8, "e2m1", nil},
+	{F4, 4, "", []Elem{E4M3, E5M2, F16, BF16, TF32, F32, F64}},
+	{E8M0, 8, "e8m0", nil},
 	{S8, 8, "s8", []Elem{S32}},
 	{U8, 8, "u8", []Elem{S32}},
 	{S32, 32, "s32", nil},
@@ -50,6 +52,14 @@ var elems = []struct {
 
 // Bits is the size of an element in a register. It panics on an unknown type.
 func (e Elem) Bits() int { return elems[e.row()].bits }
+
+// Packed is how many elements of a matrix one of the type is.
+func (e Elem) Packed() int {
+	if e == F4x2 {
+		return 2
+	}
+	return 1
+}
 
 // Known reports whether e is an element type of the table.
 func (e Elem) Known() bool { return e.find() >= 0 }

@@ -106,8 +106,8 @@ func rowsOf(c Elem) func() []row {
 
 // warpMMA is the atom of a product for elements of A and B.
 func warpMMA(p *ptxop.Product, a, b string) *MMA {
-	m := &MMA{Name: p.Name(a, b), Op: ptxop.Must(p.Name(a, b)), Shape: Shape{p.M, p.N, p.K}, A: elemOf(a), B: elemOf(b), C: elemOf(p.D),
-		Scale: scaleOf(p), Rate: p.Rate, Unit: p.Unit, Need: p.Need}
+	m := &MMA{Name: p.Name(a, b), Op: ptxop.Must(p.Name(a, b)), A: elemOf(a), B: elemOf(b), C: elemOf(p.D), Scale: scaleOf(p), Unit: p.Unit, Need: p.Need}
+	m.Shape, m.Rate = Shape{p.M, p.N, p.K / m.A.Packed()}, p.Rate/m.A.Packed()
 	m.LayoutA, m.LayoutB, m.LayoutC = fragments(m.Shape, m.A.Bits())
 	if m.Scaled() {
 		m.LayoutSA, m.LayoutSB = scales(m.Shape, p.Blocks)

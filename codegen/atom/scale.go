@@ -28,7 +28,7 @@ func scaleOf(p *ptxop.Product) Scale {
 	if p.Blocks == 0 {
 		return Scale{}
 	}
-	return Scale{elemOf(strings.TrimPrefix(p.Scale, "u")), p.K / p.Blocks}
+	return Scale{elemOf(strings.TrimPrefix(p.Scale, "u")), p.K / p.Blocks / elemOf(p.A[0]).Packed()}
 }
 
 // scaleArguments is how many arguments of the instruction are for scales: for A and for B a register, a byte and a thread.

@@ -203,11 +203,11 @@ func TestSelectionFindsTheAtomOfEachScale(t *testing.T) {
 	}{
 		{"sm_120", atom.E4M3, atom.E8M0, 32, e, "kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0", "mma.m16n8k32"},
 		{"sm_121", atom.E5M2, atom.E8M0, 32, e, "kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e5m2.e5m2.f32.ue8m0", "mma.m16n8k32"},
-		{"sm_120", atom.F4, atom.E8M0, 32, e, "kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0", "mma.m16n8k64"},
-		{"sm_120", atom.F4, atom.E8M0, 16, e, "kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue8m0", "mma.m16n8k64"},
-		{"sm_120", atom.F4, atom.E4M3, 16, e, "kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3", "mma.m16n8k64"},
+		{"sm_120", atom.F4x2, atom.E8M0, 16, e, "kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0", "mma.m16n8k64"},
+		{"sm_120", atom.F4x2, atom.E8M0, 8, e, "kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue8m0", "mma.m16n8k64"},
+		{"sm_120", atom.F4x2, atom.E4M3, 8, e, "kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3", "mma.m16n8k64"},
 		{"sm_120", atom.F4, atom.E8M0, 32, atom.Extent{M: 64, N: 64, K: 32}, "kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0", "mma.m16n8k32"},
-		{"sm_120", atom.F4, atom.E4M3, 32, e, "", ""},   // no such blocks
+		{"sm_120", atom.F4x2, atom.E4M3, 16, e, "", ""}, // no such blocks
 		{"sm_120", atom.E4M3, atom.E8M0, 16, e, "", ""}, // no such blocks
 		{"sm_100", atom.E4M3, atom.E8M0, 32, e, "", ""},
 		{"sm_80", atom.F4, atom.E8M0, 32, e, "", ""},

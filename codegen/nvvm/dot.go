@@ -45,7 +45,7 @@ func (o *operandTile) register(at ...int) (int, bool) {
 	return int(r), ok
 }
 
-// fragment is the machine registers of n element registers from first on: words of packed types. Elements of 4 bits have a byte each until here.
+// fragment is the machine registers of n element registers from first on: words of packed types.
 func (f *fn) fragment(o *operandTile, first, n int) []reg {
 	if o.per == 1 {
 		out := make([]reg, n)
@@ -54,11 +54,7 @@ func (f *fn) fragment(o *operandTile, first, n int) []reg {
 		}
 		return out
 	}
-	words := f.getWords(o.tile, upTo(first, n))
-	if tileaa.ElemBits(o.elem) == 4 {
-		return f.nibbles(words)
-	}
-	return words
+	return f.getWords(o.tile, upTo(first, n))
 }
 
 // A product is the instructions of a matrix product: its operands in registers and the accumulators so far.

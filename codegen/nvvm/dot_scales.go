@@ -73,16 +73,3 @@ func (f *fn) bytesFrom(t *tile, first int) reg {
 	}
 	return w
 }
-
-// nibbles packs the low halves of all bytes: two words become one.
-//
-//	w           .. 3 .. 2 .. 1 .. 0
-//	w | w>>4    .. . .. 32 .. . .. 10        bytes 0 and 2 hold two elements each
-func (f *fn) nibbles(words []reg) []reg {
-	out := make([]reg, len(words)/2)
-	for i := range out {
-		lo, hi := words[2*i], words[2*i+1]
-		out[i] = f.op1("prmt.b32", f.or(lo, f.lshr(lo, 4)), f.or(hi, f.lshr(hi, 4)), i32(0x6420))
-	}
-	return out
-}

@@ -70,7 +70,7 @@ func (k tileIO) text() string {
 // Every matrix atom, normal and transposed, over four warps, computes the product of small integers exactly; so does the
 // multiply-add with its operands in shared memory.
 func TestDot(t *testing.T) {
-	elems := map[atom.Elem]string{atom.S8: "i8", atom.U8: "i8", atom.S32: "i32"}
+	elems := map[atom.Elem]string{atom.S8: "i8", atom.U8: "i8", atom.S32: "i32", atom.F4x2: "i8"}
 	name := func(e atom.Elem) string {
 		if n := elems[e]; n != "" {
 			return n
@@ -141,14 +141,6 @@ func TestDot(t *testing.T) {
 						encode(string(a.Scale.Elem), blocks*e.N, func(i int) float64 { return sb(i/e.N*a.Scale.Block, i%e.N) }),
 					}
 				}
-				if ta == atom.F4 { // memory holds no single elements of 4 bits
-					for i := range 2 {
-						narrow := k.in[i].typ()
-						k.in[i].elem = "f8E4M3FN"
-						k.body += fmt.Sprintf("    %%n%d = ftof %%v%d {rounding = nearest_even} : (%s) -> %s\n", i, i, k.in[i].typ(), narrow)
-					}
-					x, y = "%n0", "%n1"
-				}
 				operands := x + ", " + y + ", %v2"
 				if a.Scaled() {
 					operands += ", %v3, %v4"
@@ -174,13 +166,23 @@ func TestDot(t *testing.T) {
 						t.Errorf("%d loads from shared memory for %d rows, %d columns and %d steps, want each factor once: %d", got, len(rows), len(cols), e.K, want)
 					}
 				}
-				args = append([]any{encode(k.in[0].elem, e.M*e.K, va), encode(k.in[1].elem, e.K*e.N, vb), encode(name(a.C), e.M*e.N, vc)}, args...)
+				codes := func(f func(i int) float64) func(i int) float64 { return f }
+				if a.A == atom.F4x2 {
+					codes = func(f func(i int) float64) func(i int) float64 {
+						code := func(i int) uint64 { return float.F4E2M1FN.Encode(f(i), float.NearestEven) }
+						return func(i int) float64 { return float64(code(2*i) | code(2*i+1)<<4) }
+					}
+				}
+				args = append([]any{encode(k.in[0].elem, e.M*e.K, codes(va)), encode(k.in[1].elem, e.K*e.N, codes(vb)), encode(name(a.C), e.M*e.N, vc)}, args...)
 				out, _ := launch(t, sm, k.text(), 1, append(args, make([]byte, e.M*e.N*elemBytes(name(a.C))))...)
 				for i := range e.M {
 					for j := range e.N {
 						want := vc(i*e.N + j)
 						for k := range e.K {
-							want += va(i*e.K+k) * sa(i, k) * vb(k*e.N+j) * sb(k, j)
+							for h := range a.A.Packed() {
+								x, y := (i*e.K+k)*a.A.Packed()+h, (k*e.N+j)*a.A.Packed()+h
+								want += va(x) * sa(i, k) * vb(y) * sb(k, j)
+							}
 						}
 						if got := decode(name(a.C), out[len(out)-1], i*e.N+j); got != want {
 							t.Fatalf("element %d,%d is %v, want %v", i, j, got, want)

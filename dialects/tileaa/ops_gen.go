@@ -1883,7 +1883,7 @@ func NewDot(b *ir.Builder, resultType ir.Type, lhs *ir.Value, rhs *ir.Value, acc
 	return Dot{b.Create(s)}
 }
 
-// DotScaled is dot_scaled: multiplies blocks along K by their scales, then as dot.
+// DotScaled is dot_scaled: multiplies blocks along K by their scales, then as dot. Factors of i8 are pairs of f4E2M1FN along K, the first in the low half.
 type DotScaled struct{ Op *ir.Op }
 
 func (DotScaled) Matches(c ir.Code) bool { return c == OpDotScaled }

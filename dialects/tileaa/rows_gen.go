@@ -996,7 +996,7 @@ var opRows = [...]*ir.OpDef{
 		Args:        []ir.ArgDef{{Name: "lhs", Constraint: "factor"}, {Name: "rhs", Constraint: "factor"}, {Name: "acc", Constraint: "tile"}, {Name: "lhs_scale", Constraint: "float"}, {Name: "rhs_scale", Constraint: "float"}, {Name: "atom", Attr: 18, Class: "*MMAAttr", Mode: 1}, {Name: "depths", Attr: 12, Mode: 1}},
 		Results:     []ir.ResultDef{{Name: "result", Constraint: "tile"}},
 		Traits:      3,
-		Summary:     "Multiplies blocks along K by their scales, then as dot.",
+		Summary:     "Multiplies blocks along K by their scales, then as dot. Factors of i8 are pairs of f4E2M1FN along K, the first in the low half.",
 		OperandArgs: []int{0, 1, 2, 3, 4},
 		AttrArgs:    []int{5, 6},
 	},

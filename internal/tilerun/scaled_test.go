@@ -20,10 +20,11 @@ type scaledProduct struct {
 	block       int
 	tile, array [3]int // M, N, K
 	batch       int    // 0: none
+	aligned     bool   // the kernel is told that arrays begin at multiples of 16 bytes
 }
 
 func (p scaledProduct) String() string {
-	return fmt.Sprintf("%s %s %d %v of %v, %d batches", p.elem, p.scale, p.block, p.tile, p.array, p.batch)
+	return fmt.Sprintf("%s %s %d %v of %v, %d batches, aligned %t", p.elem, p.scale, p.block, p.tile, p.array, p.batch, p.aligned)
 }
 
 // text is the kernel: the grid is the tiles of the result.
@@ -48,7 +49,12 @@ func (p scaledProduct) text() string {
 		list := func(x []int, by string) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint(x), " ", by), "[]") }
 		tensor := fmt.Sprintf("tensor_view<%sx%s, strides=[%s]>", list(shape, "x"), elem, list(strides, ","))
 		partition = fmt.Sprintf("partition_view<tile=(%s), padding_value = zero, %s>", list(tile, "x"), tensor)
-		in("%%v%[1]s = make_tensor_view %%%[1]s, shape = [%[2]s], strides = [%[3]s] : %[4]s", name, list(shape, ", "), list(strides, ", "), tensor)
+		base := "%" + name
+		if p.aligned {
+			in("%%base%[1]s = assume div_by<16>, %%%[1]s : tile<ptr<%[2]s>>", name, elem)
+			base = "%base" + name
+		}
+		in("%%v%[1]s = make_tensor_view %[5]s, shape = [%[2]s], strides = [%[3]s] : %[4]s", name, list(shape, ", "), list(strides, ", "), tensor, base)
 		in("%%p%[1]s = make_partition_view %%v%[1]s : %[2]s", name, partition)
 		return partition
 	}
@@ -179,19 +185,22 @@ func TestScaledProducts(t *testing.T) {
 	shapes := []struct {
 		tile, array [3]int
 		batch       int
+		aligned     bool
 		gpus        string
 	}{
-		{[3]int{64, 64, 128}, [3]int{64, 64, 128}, 0, "sm_120 sm_121 sm_80"},
-		{[3]int{64, 32, 64}, [3]int{100, 50, 200}, 0, "sm_120 sm_100"}, // ragged in M, N and K
-		{[3]int{16, 16, 256}, [3]int{16, 24, 512}, 0, "sm_120"},
-		{[3]int{32, 16, 32}, [3]int{32, 16, 96}, 0, "sm_120"},  // less of K than an instruction of f4E2M1FN takes
-		{[3]int{8, 32, 64}, [3]int{8, 64, 128}, 0, "sm_120"},   // transposed
-		{[3]int{4, 8, 64}, [3]int{4, 8, 64}, 0, "sm_120"},      // too small for a matrix instruction
-		{[3]int{32, 16, 64}, [3]int{32, 16, 192}, 2, "sm_120"}, // batched
+		{[3]int{64, 64, 128}, [3]int{64, 64, 128}, 0, true, "sm_120 sm_121 sm_80"},
+		{[3]int{64, 64, 256}, [3]int{128, 64, 1024}, 0, true, "sm_120"}, // copies run ahead
+		{[3]int{64, 64, 128}, [3]int{80, 90, 480}, 0, true, "sm_120"},
+		{[3]int{64, 32, 64}, [3]int{100, 50, 200}, 0, false, "sm_120 sm_100"}, // ragged in M, N and K
+		{[3]int{16, 16, 256}, [3]int{16, 24, 512}, 0, true, "sm_120"},
+		{[3]int{32, 16, 32}, [3]int{32, 16, 96}, 0, true, "sm_120"},  // less of K than an instruction of f4E2M1FN takes
+		{[3]int{8, 32, 64}, [3]int{8, 64, 128}, 0, true, "sm_120"},   // transposed
+		{[3]int{4, 8, 64}, [3]int{4, 8, 64}, 0, true, "sm_120"},      // too small for a matrix instruction
+		{[3]int{32, 16, 64}, [3]int{32, 16, 192}, 2, true, "sm_120"}, // batched
 	}
 	for _, y := range types {
 		for _, s := range shapes {
-			p := scaledProduct{y.elem, y.scale, y.block, s.tile, s.array, s.batch}
+			p := scaledProduct{y.elem, y.scale, y.block, s.tile, s.array, s.batch, s.aligned}
 			for _, gpu := range strings.Fields(s.gpus) {
 				t.Run(gpu+" "+p.String(), func(t *testing.T) {
 					res, err := driver.Compile(context.Background(), "k.tileir", []byte(p.text()), driver.Options{GPU: gpu, Code: driver.Code{Opt: 3}, Emit: driver.EmitPTX})

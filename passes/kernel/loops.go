@@ -23,7 +23,7 @@ var slowIssue = map[ir.Code]int{
 // are alive together, tiling says how warps share a product, pointers is Pointers of a load. Shared memory is the caller's to say.
 func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(product *ir.Op) (atom.Tiling, bool), pointers func(load *ir.Op) int) cost.Loop {
 	l := cost.Loop{Warps: warps}
-	fragments, addresses, reductions, sharedRows := 0, 0, 0, false
+	fragments, scales, addresses, reductions, sharedRows := 0, 0, 0, 0, false
 	var visit func(b *ir.Block)
 	visit = func(b *ir.Block) {
 		for _, op := range b.Ops() {
@@ -38,6 +38,9 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 				l.Matrix, l.Issue, l.Waves = l.Matrix+matrix, l.Issue+c.Instrs, l.Waves+c.Waves
 				perStep := cost.Registers(t.A, t.Atom.A.Bits()) + cost.Registers(t.B, t.Atom.B.Bits())
 				fragments = max(fragments, perStep/max(1, t.Repeat.K))
+				if t.Atom.Scaled() { // those of all steps
+					scales = max(scales, cost.Registers(t.SA, t.Atom.Scale.Elem.Bits())+cost.Registers(t.SB, t.Atom.Scale.Elem.Bits()))
+				}
 				sharedRows = sharedRows || t.Split.N > 1
 			case op.Code() == tileaa.OpIf:
 				for _, r := range op.Regions() {
@@ -61,8 +64,8 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 		l.Exchanges = reductions
 	}
 	l.Waves += l.Copied / 128
-	// A loop over copies reads the first fragments of the next iteration under the last products of this one.
-	l.Registers = min(accumulators+2*fragments+addresses+besideProducts, s.Target.RegistersPerThread)
+	// A loop over copies reads scales and the first fragments of the next iteration under the last products of this one.
+	l.Registers = min(accumulators+2*(fragments+scales)+addresses+besideProducts, s.Target.RegistersPerThread)
 	return l
 }
 

@@ -13,17 +13,23 @@ import (
 
 // ChooseAtom is the cheapest way to compute a product, or a part of it, with so many warps; ok is false without any.
 func ChooseAtom(s *pass.State, op *ir.Op, e atom.Extent, warps int) (k atom.Candidate, ok bool) {
-	ways := OperandTypes(op)
-	for _, types := range ways {
-		list, _ := cost.Products(s.Target, types, e)
-		for _, k := range list {
-			if !k.Padded(e) && len(atom.Splits(k.Atom, e, warps, k.Swap)) > 0 {
-				return k, true
-			}
+	for _, types := range OperandTypes(op) {
+		if k, ok = AtomOf(s, types, e, warps); ok {
+			break
 		}
 	}
-	last := ways[len(ways)-1]
-	return atom.Candidate{Extent: e, A: last.A, B: last.B}, false
+	return k, ok
+}
+
+// AtomOf is the cheapest way to compute a product of tiles of these types.
+func AtomOf(s *pass.State, types atom.Types, e atom.Extent, warps int) (k atom.Candidate, ok bool) {
+	list, _ := cost.Products(s.Target, types, e)
+	for _, k := range list {
+		if !k.Padded(e) && len(atom.Splits(k.Atom, e, warps, k.Swap)) > 0 {
+			return k, true
+		}
+	}
+	return atom.Candidate{Extent: e, A: types.A, B: types.B}, false
 }
 
 // OperandTypes names the element types of a product as atoms do: its own first, then those to which operands are scaled where no instruction
@@ -36,8 +42,16 @@ func OperandTypes(op *ir.Op) []atom.Types {
 	}
 	scale := tileaa.AsTile(op.Operand(3))
 	block := ExtentOf(op).K / int(scale.Shape[len(scale.Shape)-1])
-	own := atom.Types{A: elemOf(lhs, def.Signed), B: elemOf(rhs, def.Signed), C: c, Scale: atom.Scale{Elem: elemOf(scale.Elem, def.Signed), Block: block}}
+	own := atom.Types{A: factorOf(lhs), B: factorOf(rhs), C: c, Scale: atom.Scale{Elem: elemOf(scale.Elem, def.Signed), Block: block}}
 	return []atom.Types{own, {A: atom.BF16, B: atom.BF16, C: c}}
+}
+
+// factorOf names the elements of a factor with scales: bytes are pairs.
+func factorOf(elem ir.Type) atom.Elem {
+	if ir.IsInt(elem, 8) {
+		return atom.F4x2
+	}
+	return elemOf(elem, def.Signed)
 }
 
 // ExtentOf is the extent of a product.

@@ -109,6 +109,9 @@ func unscale(s *pass.State, d tileaa.DotScaled) *ir.Op {
 	b := ir.NewBuilder(s.Ctx).Before(d.Op)
 	b.Loc = d.Op.Loc()
 	scaled := func(v, scale *ir.Value, k int) *ir.Value {
+		if ir.IsInt(tileaa.AsTile(v).Elem, 8) {
+			v = single(b, v, k)
+		}
 		t, st := tileaa.AsTile(v), tileaa.AsTile(scale)
 		bf := s.Ctx.Float(float.BF16)
 		wide := tileaa.Tile(s.Ctx, bf, t.Shape...)

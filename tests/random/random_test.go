@@ -28,13 +28,16 @@ const programs = 200
 // manyModules is from how many modules on a run spreads over all GPUs, one for each module, and counts are held against what is enough.
 const manyModules = 5000
 
-// gpusOf are the GPUs that a module of a run of n modules is compiled for.
-func gpusOf(seed uint64, n int) []string {
-	if n < manyModules {
-		return gpus
+// gpusOf are the GPUs that a module of a run of n modules is compiled for. Products with scales have instructions of their own on sm_120.
+func gpusOf(text string, seed uint64, n int) []string {
+	list := gpus
+	if n >= manyModules {
+		list = []string{target.All[seed%uint64(len(target.All))].Name}
 	}
-	t := target.All[seed%uint64(len(target.All))]
-	return []string{t.Name}
+	if strings.Contains(text, "mmaf_scaled") && !slices.Contains(list, "sm_120") {
+		list = append(slices.Clone(list), "sm_120")
+	}
+	return list
 }
 
 // shown bounds how many failures are reduced and shown.
@@ -67,7 +70,7 @@ func TestRandomModulesMeanTheSameOnInterpreterAndEmulator(t *testing.T) {
 	for seed := uint64(from); seed < uint64(from+n); seed++ {
 		g.Go(func() error {
 			text, has := moduleOfKind(kind, seed)
-			err := Check(t.Context(), text, scheduleOf(seed), gpusOf(seed, n)...)
+			err := Check(t.Context(), text, scheduleOf(seed), gpusOf(text, seed, n)...)
 			mu.Lock()
 			defer mu.Unlock()
 			tally.products += min(has.Products, 1)

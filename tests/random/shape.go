@@ -423,19 +423,31 @@ func (g *generator) scaled() {
 	if !g.has(F8) || !g.has(F4) {
 		return
 	}
-	m, n, k := 16<<g.r.IntN(2), 8<<g.r.IntN(2), 32<<g.r.IntN(2)
-	elem := one(g, "f8E4M3FN", "f8E5M2", "f4E2M1FN")
+	m, n, k := 8<<g.r.IntN(4), 8<<g.r.IntN(4), 32<<g.r.IntN(3)
+	elem, block, format := one(g, "f8E4M3FN", "f8E5M2", "f4E2M1FN"), 32, "f8E8M0FNU"
+	if elem == "f4E2M1FN" {
+		if block = one(g, 16, 32); block == 16 {
+			format = one(g, "f8E8M0FNU", "f8E4M3FN")
+		}
+	}
+	step, least := 1, 126 // a power of two is a step of the code, its half below 1 and 1
+	if format == "f8E4M3FN" {
+		step, least = 8, 0x30
+	}
 	scale := func(a, b int) val {
 		t := typ{"i8", []int{a, b}}
-		v := g.define(t, "andi %s, %s : %s", g.exact(t).name, g.number(t, 1).name, t)
-		v = g.define(t, "addi %s, %s : %s", v.name, g.number(t, 126).name, t)
-		e := val{name: g.fresh(), typ: t.with("f8E8M0FNU")} // of no use to anything else
+		v := g.define(t, "andi %s, %s : %s", g.exact(t).name, g.number(t, step).name, t)
+		v = g.define(t, "addi %s, %s : %s", v.name, g.number(t, least).name, t)
+		e := val{name: g.fresh(), typ: t.with(format)} // of no use to anything else
 		g.line("%s = bitcast %s : %s -> %s", e.name, v.name, t, e.typ)
 		return e
 	}
 	x, y, acc := g.integers(typ{elem, []int{m, k}}), g.integers(typ{elem, []int{k, n}}), g.integers(typ{"f32", []int{m, n}})
-	a, b := scale(m, k/32), scale(k/32, n)
-	g.define(acc.typ, "mmaf_scaled %s, %s, %s, %s, %s : %s, %s, %s, %s, %s", x.name, y.name, acc.name, a.name, b.name, x.typ, y.typ, acc.typ, a.typ, b.typ)
+	a, b := scale(m, k/block), scale(k/block, n)
+	v := g.define(acc.typ, "mmaf_scaled %s, %s, %s, %s, %s : %s, %s, %s, %s, %s", x.name, y.name, acc.name, a.name, b.name, x.typ, y.typ, acc.typ, a.typ, b.typ)
+	if g.depth == 0 {
+		g.store(v) // few use what it makes
+	}
 }
 
 // operand is a matrix of small integers: of several kinds, because where a matrix comes from decides how it reaches the

@@ -280,7 +280,7 @@ func Ops() []*ir.OpDef {
 				"takes a part of K only."),
 			factor("lhs"), factor("rhs")),
 		row("dot_scaled", args(in("lhs:factor", "rhs:factor", "acc:tile", "lhs_scale:float", "rhs_scale:float"), optional(class("atom", "*MMAAttr")), optAttr("depths", ir.I64ArrayKind)), res("result:tile"), ir.Pure|ir.Speculatable,
-			"Multiplies blocks along K by their scales, then as dot."),
+			"Multiplies blocks along K by their scales, then as dot. Factors of i8 are pairs of f4E2M1FN along K, the first in the low half."),
 		flow(with(row("reduce", args(attr("dim", ir.I64Kind), attr("identities", ir.ArrayKind), many("operands:tile")), tiles, ir.Pure,
 			"Combines along dim; the region maps pairs (what came before, what comes next)... to what both make; associative, order free."), regions("combine")), ir.FlowDef{Kind: ir.CombineFlow}),
 		flow(with(row("scan", args(attr("dim", ir.I64Kind), attr("identities", ir.ArrayKind), unit("reverse"), many("operands:tile")), tiles, ir.Pure,

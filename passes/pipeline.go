@@ -5,7 +5,7 @@
 //	kernel    what a kernel asks of the hardware: registers, products and their instructions
 //	convert   cuda_tile to TileAA
 //	cleanup   canonicalize, cse, licm, dce: both dialects
-//	plan      plan-kernel and select-atoms: decisions
+//	plan      plan-kernel, version-loops and select-atoms: decisions
 //	slice     slice-tiles: what is too big is made in pieces
 //	layouts   which thread holds what, and the way from one layout to another
 //	sync      shared memory and the order of accesses: allocate-shared, insert-barriers
@@ -57,6 +57,9 @@ var List = []*pass.Pass{
 	{Name: "slice-tiles", Run: slice.Tiles, Needs: tileaa.Planned, UpTo: tileaa.Planned,
 		Summary: "Strip-mines tiles that are too big for the registers.",
 		Why:     "Before layouts, which are given to what a thread holds at a time."},
+	{Name: "version-loops", Run: plan.VersionLoops, Optional: true, Needs: tileaa.Planned, UpTo: tileaa.Planned,
+		Summary: "Makes two versions of loops with products where nobody promises how their arrays are aligned.",
+		Why:     "After slicing, which makes loops; before widths are chosen, which promises decide."},
 	{Name: "select-atoms", Run: plan.SelectAtoms, Needs: tileaa.Planned, Gives: tileaa.Selected, UpTo: tileaa.Selected,
 		Summary: "Picks the instruction of every dot and the width of every access.",
 		Why:     "Before layouts, which follow from the instructions."},
@@ -134,6 +137,8 @@ var order = []struct{ first, then, because string }{
 	{"canonicalize", "cse", "equal things look equal only in canonical form"},
 	{"cse", "licm", "of equal operations one copy moves"},
 	{"dce", Planner, "the plan counts what is there"},
+	{"slice-tiles", "version-loops", "it makes loops"},
+	{"version-loops", "select-atoms", "widths follow from its promises"},
 	{"slice-tiles", "select-atoms", "atoms and widths are chosen for what a thread holds at a time"},
 	{"split-reductions", "lower-conversions", "it makes conversions"},
 	{"select-copies", "lower-conversions", "it takes conversions as a whole"},

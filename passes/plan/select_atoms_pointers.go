@@ -60,7 +60,7 @@ func pointersAreCopied(s *pass.State, known *facts.Facts, entry *ir.Op) bool {
 	var dots []*ir.Op
 	found, all := false, true
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-		if op.Code() == tileaa.OpDot {
+		if tileaa.IsProduct(op) {
 			dots = append(dots, op)
 		}
 	})

@@ -207,7 +207,7 @@ func (g *generator) tensorView(buffer, elem string, shape, strides []int, dynami
 		if dynamic && g.chance(50) {
 			size, sizeType = g.knownAs(number, shape[d]), "?"
 		}
-		if dynamic && g.chance(50) && strides[d] != 1 || strides[d] == 0 {
+		if dynamic && g.chance(50) && (strides[d] != 1 || g.chance(30)) || strides[d] == 0 {
 			step, stepType = g.knownAs(number, strides[d]), "?"
 		}
 		sizes, steps = append(sizes, size), append(steps, step)

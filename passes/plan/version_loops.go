@@ -1,0 +1,235 @@
+package plan
+
+import (
+	"slices"
+
+	"tileiras/dialects/tileaa"
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+	"tileiras/passes/facts"
+	"tileiras/passes/pass"
+)
+
+// version-loops makes a second version of a loop nest with products whose factors lie in arrays of which nobody promises that rows begin at multiples of 16
+// bytes, or that elements of a row lie side by side. One test before the nest says which version runs; in the first one it is a promise.
+//
+//	%m = make_memref %a, strides(%s, %u)        %ok = (%a | %s * bytes) % 16 == 0 && %u == 1
+//	for .. {                               =>   if %ok { assume; %m1 = make_memref %a1, strides(%s1, 1); for .. { tiled_load %m1 } }
+//	  tiled_load (block_tile %m) ..             else { for .. { tiled_load %m } }
+//	}
+//
+// It does so once for a nest, and only where a factor is loaded by less than an asynchronous copy can move and would be loaded by 16 bytes.
+func VersionLoops(s *pass.State) error {
+	for _, entry := range s.Entries() {
+		for _, op := range entry.Body().Ops() {
+			if op.Code() != tileaa.OpFor && op.Code() != tileaa.OpLoop {
+				continue
+			}
+			if v := newVersion(s, entry, op); v != nil {
+				v.split()
+			}
+		}
+	}
+	return nil
+}
+
+// leastCopy is the bytes of the narrowest asynchronous copy.
+const leastCopy = 4
+
+// version is the work on one nest.
+type version struct {
+	s        *pass.State
+	loop     *ir.Op
+	promises []promise
+	b        *ir.Builder
+	renewed  ir.Mapping // values of the first version
+	same     map[*ir.Value]bool
+}
+
+// promise is a value that is a multiple of a power of two; of 0: that is 1.
+type promise struct {
+	value   *ir.Value
+	divisor uint64
+}
+
+// newVersion finds what a nest needs to know of its arrays; nil: nothing that could be tested before it would help.
+func newVersion(s *pass.State, entry, loop *ir.Op) *version {
+	var dots, narrow []*ir.Op
+	s.Walk(loop, ir.PreOrder, func(op *ir.Op) {
+		if tileaa.IsProduct(op) {
+			dots = append(dots, op)
+		}
+	})
+	feeds := operandLoads(dots)
+	if len(feeds) == 0 {
+		return nil
+	}
+	known := facts.New(s.Ctx, entry)
+	s.Walk(loop, ir.PreOrder, func(op *ir.Op) {
+		if _, ok := tileaa.BlockOf(op); ok && feeds[op] && !tileaa.IsStrong(op) && blockBytes(known, op) < leastCopy {
+			narrow = append(narrow, op)
+		}
+	})
+	v := &version{s: s, loop: loop}
+	v.suppose(known, narrow)
+	supposed := facts.New(s.Ctx, entry)
+	for _, p := range v.promises {
+		supposed.Suppose(p.value, p.divisor)
+	}
+	narrow = slices.DeleteFunc(narrow, func(op *ir.Op) bool { return blockBytes(supposed, op) < maxVecBytes })
+	v.promises = nil
+	v.suppose(known, narrow) // of those that gain
+	if len(v.promises) == 0 {
+		return nil
+	}
+	return v
+}
+
+// blockBytes is how many bytes of a block lie side by side at multiples of their number, at most those of the widest access.
+func blockBytes(known *facts.Facts, op *ir.Op) int64 {
+	block, _ := tileaa.BlockOf(op)
+	size := int64(tileaa.ElemBytes(tileaa.AccessedTile(op).Elem))
+	return min(known.BlockVector(block, known.FastDim(block))*size, maxVecBytes)
+}
+
+// suppose collects what loads would have to know to be as wide as can be.
+func (v *version) suppose(known *facts.Facts, loads []*ir.Op) {
+	for _, op := range loads {
+		block, _ := tileaa.BlockOf(op)
+		m := ir.Cast[tileaa.MakeMemref](block.Memref().DefiningOp())
+		size := uint64(tileaa.ElemBytes(tileaa.AccessedTile(op).Elem))
+		list := []promise{{m.Base(), maxVecBytes}}
+		t := m.Result().Type().(*tileaa.MemrefType)
+		side := len(t.Strides) - 1 // the dimension whose elements lie side by side: one that is known to, else the last
+		for a := range t.Strides {
+			if one, ok := known.Stride(m, a).Constant(); ok && one == 1 {
+				side = a
+			}
+		}
+		strides := m.Strides()
+		for a, stride := range t.Strides {
+			if stride != tileaa.Dynamic {
+				continue
+			}
+			if a == side {
+				list = append(list, promise{strides[0], 0})
+			} else {
+				list = append(list, promise{strides[0], maxVecBytes / min(size, maxVecBytes)})
+			}
+			strides = strides[1:]
+		}
+		if slices.ContainsFunc(list, func(p promise) bool { return !ir.DefinedOutside(p.value, v.loop) || v.contradicts(p) }) {
+			continue
+		}
+		for _, p := range list {
+			v.add(known, p)
+		}
+	}
+}
+
+// contradicts reports whether a value cannot be what two loads want.
+func (v *version) contradicts(p promise) bool {
+	return slices.ContainsFunc(v.promises, func(q promise) bool { return q.value == p.value && (q.divisor == 0) != (p.divisor == 0) })
+}
+
+// add adds what is not known.
+func (v *version) add(known *facts.Facts, p promise) {
+	f := known.Of(p.value)
+	if one, ok := f.Constant(); p.divisor == 0 && ok && one == 1 || p.divisor > 0 && f.ZeroBits < f.Width && uint64(1)<<f.ZeroBits >= p.divisor {
+		return
+	}
+	for i, q := range v.promises {
+		if q.value == p.value {
+			v.promises[i].divisor = max(q.divisor, p.divisor)
+			return
+		}
+	}
+	v.promises = append(v.promises, p)
+}
+
+// split puts the two versions in the place of the nest.
+func (v *version) split() {
+	v.b = ir.NewBuilder(v.s.Ctx).Before(v.loop)
+	v.b.Loc = v.loop.Loc()
+	var types []ir.Type
+	for _, r := range v.loop.Results() {
+		types = append(types, r.Type())
+	}
+	either := tileaa.NewIf(v.b, types, v.test())
+	for i, r := range v.loop.Results() {
+		r.ReplaceAllUsesWith(either.Op.Result(i))
+	}
+	v.b.AtEnd(either.Op.Region(0).AddBlock())
+	tileaa.NewYield(v.b, v.promised().Results())
+	v.b.AtEnd(either.Op.Region(1).AddBlock())
+	end := tileaa.NewYield(v.b, v.loop.Results())
+	v.loop.MoveBefore(end.Op)
+}
+
+// test is whether all promises hold.
+func (v *version) test() *ir.Value {
+	i64, i1 := tileaa.Tile(v.s.Ctx, v.s.Ctx.Int(64)), tileaa.Tile(v.s.Ctx, v.s.Ctx.Int(1))
+	low := tileaa.Const(v.b, i64, 0) // bits that must be 0
+	var ok *ir.Value
+	and := func(c *ir.Value) {
+		if ok != nil {
+			c = tileaa.NewAndi(v.b, ok, c).Result()
+		}
+		ok = c
+	}
+	for _, p := range v.promises {
+		t := tileaa.AsTile(p.value)
+		if p.divisor == 0 {
+			and(tileaa.NewCmpi(v.b, i1, p.value, tileaa.Const(v.b, t, 1), def.Signed, tileaa.CmpiOptions{Predicate: def.PredEqual}).Result())
+			continue
+		}
+		x := p.value
+		if _, ptr := t.Elem.(*tileaa.PtrType); ptr {
+			x = tileaa.NewPtrToInt(v.b, i64, x).Result()
+		} else if tileaa.ElemBits(t.Elem) < 64 {
+			x = tileaa.NewExti(v.b, i64, x, def.Unsigned).Result()
+		}
+		x = tileaa.NewAndi(v.b, x, tileaa.Const(v.b, i64, int64(p.divisor-1))).Result()
+		low = tileaa.NewOri(v.b, low, x).Result()
+	}
+	and(tileaa.NewCmpi(v.b, i1, low, tileaa.Const(v.b, i64, 0), def.Signed, tileaa.CmpiOptions{Predicate: def.PredEqual}).Result())
+	return ok
+}
+
+// promised makes the first version: the nest, and what it takes from outside that follows from what is promised.
+func (v *version) promised() *ir.Op {
+	v.renewed, v.same = ir.Mapping{}, map[*ir.Value]bool{}
+	for _, p := range v.promises {
+		if p.divisor == 0 {
+			v.renewed[p.value] = tileaa.Const(v.b, tileaa.AsTile(p.value), 1)
+		} else {
+			v.renewed[p.value] = tileaa.NewAssume(v.b, p.value, &tileaa.DivByAttr{Divisor: p.divisor}).Result()
+		}
+	}
+	for _, x := range append(v.loop.Operands(), ir.Captures(v.loop)...) {
+		v.renew(x)
+	}
+	return v.b.Insert(v.s.Ctx.Clone(v.loop, v.renewed))
+}
+
+// renew makes a value again from what is promised; it reports whether it follows from that.
+func (v *version) renew(x *ir.Value) bool {
+	if v.renewed[x] != nil {
+		return true
+	}
+	op := x.DefiningOp()
+	if v.same[x] || op == nil || !op.Traits().Has(ir.Pure) || op.NumRegions() > 0 {
+		return false
+	}
+	v.same[x] = true
+	v.s.Step()
+	follows := false
+	for _, o := range op.Operands() {
+		follows = v.renew(o) || follows
+	}
+	if follows {
+		delete(v.same, x)
+		v.b.Insert(op.Clone(v.renewed))
+	}
+	return follows
+}

@@ -73,22 +73,18 @@ func Clear(f *ir.Func) {
 
 // Set numbers an instruction, with or without a result.
 func Set(inst ir.Instruction, n int32) {
-	if l, ok := inst.(interface{ SetID(int64) }); ok {
-		l.SetID(int64(n))
+	if l, _ := parts(inst); l != nil {
+		l.LocalID = int64(n)
 	}
 }
 
 // Number is the number of a parameter or of an instruction's result. Other values have none.
 func Number(v value.Value) (n int32, ok bool) {
-	switch v.(type) {
-	case *ir.Global, *ir.Func, *ir.Alias, *ir.IFunc, *ir.Block:
-		return 0, false // they have numbers of other kinds
+	l, _ := parts(v)
+	if l == nil {
+		return 0, false
 	}
-	if l, ok := v.(interface{ ID() int64 }); ok {
-		id := l.ID()
-		return int32(id), id != none
-	}
-	return 0, false
+	return int32(l.LocalID), l.LocalID != none
 }
 
 // Attachments is the metadata of an instruction.

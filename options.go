@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	_ "tileiras/internal/cache/remote" // caches may be behind servers
 	"tileiras/internal/driver"
 )
 

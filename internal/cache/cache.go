@@ -1,6 +1,6 @@
-// Package cache keeps the results of compiles, by a key that names everything that they follow from: in a folder, or in a server that
-// speaks the HTTP protocol of Bazel's remote cache (bazel-remote, nginx, Bazel's own). Both have two spaces (Bazel, "Remote caching",
-// HTTP caching protocol):
+// Package cache keeps the results of compiles, by a key that names everything that they follow from: in a folder, or, with package remote, in
+// a server that speaks the HTTP protocol of Bazel's remote cache (bazel-remote, nginx, Bazel's own). Both have two spaces (Bazel, "Remote
+// caching", HTTP caching protocol):
 //
 //	ac/KEY       what an action gave: an ActionResult, which names files by their digests
 //	cas/DIGEST   a file, by the SHA-256 of its content
@@ -16,7 +16,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,17 +44,21 @@ var ErrPoisoned = errors.New("poisoned entry")
 
 // Open is the cache at a place: an http:// or https:// URL, which may hold user and password, else a folder, made when needed.
 func Open(place string) (Cache, error) {
-	if strings.HasPrefix(place, "http://") || strings.HasPrefix(place, "https://") {
-		u, err := url.Parse(place)
-		if err != nil || u.Host == "" {
-			return nil, fmt.Errorf("%q is no URL of a cache", place)
+	if behindServer(place) {
+		open := Server
+		if open == nil {
+			open = func(string) (Store, error) { return unreachable{}, nil }
 		}
-		return newServer(u), nil
+		store, err := open(place)
+		if err != nil {
+			return nil, err
+		}
+		return Over(store), nil
 	}
 	if place == "" || strings.Contains(place, "://") {
 		return nil, fmt.Errorf("%q is no cache: it is a folder or an http:// URL", place)
 	}
-	return folder(place), nil
+	return Over(folder(place)), nil
 }
 
 // Key is the name of what follows from the parts, which are told apart by their lengths.
@@ -73,14 +76,38 @@ func digestOf(data []byte) digest {
 	return digest{hex.EncodeToString(sum[:]), int64(len(data))}
 }
 
-// store is where bytes lie under names like ac/12ab.
-type store interface {
-	read(ctx context.Context, space, name string) ([]byte, error) // ErrMiss when there are none
-	write(ctx context.Context, space, name string, data []byte) error
+// Server is what lies behind a URL. Package remote sets it; a program without it knows folders only, for what speaks to networks takes a
+// twentieth of a small compile to start.
+var Server func(place string) (Store, error)
+
+// unreachable is a server for a program that knows none.
+type unreachable struct{}
+
+var errUnreachable = errors.New("only tilerun speaks to servers, and it is neither beside this program nor on PATH")
+
+func (unreachable) Read(context.Context, string, string) ([]byte, error) { return nil, errUnreachable }
+func (unreachable) Write(context.Context, string, string, []byte) error  { return errUnreachable }
+
+// OutOfReach reports whether a place is behind a server and this program knows none.
+func OutOfReach(place string) bool { return Server == nil && behindServer(place) }
+
+func behindServer(place string) bool {
+	return strings.HasPrefix(place, "http://") || strings.HasPrefix(place, "https://")
 }
 
-func get(ctx context.Context, s store, key string) ([]File, error) {
-	data, err := s.read(ctx, "ac", key)
+// Store is where bytes lie under names like ac/12ab.
+type Store interface {
+	Read(ctx context.Context, space, name string) ([]byte, error) // ErrMiss when there are none
+	Write(ctx context.Context, space, name string, data []byte) error
+}
+
+// Over is the cache that keeps its files in a store.
+func Over(s Store) Cache { return stored{s} }
+
+type stored struct{ Store }
+
+func (s stored) Get(ctx context.Context, key string) ([]File, error) {
+	data, err := s.Read(ctx, "ac", key)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +117,7 @@ func get(ctx context.Context, s store, key string) ([]File, error) {
 	}
 	var files []File
 	for _, n := range names {
-		data, err := s.read(ctx, "cas", n.digest.hash)
+		data, err := s.Read(ctx, "cas", n.digest.hash)
 		switch {
 		case err != nil:
 			return nil, err
@@ -102,31 +129,27 @@ func get(ctx context.Context, s store, key string) ([]File, error) {
 	return files, nil
 }
 
-func put(ctx context.Context, s store, key string, files []File) error {
+func (s stored) Put(ctx context.Context, key string, files []File) error {
 	var names []outputFile
 	for _, f := range files {
 		d := digestOf(f.Data)
-		if err := s.write(ctx, "cas", d.hash, f.Data); err != nil {
+		if err := s.Write(ctx, "cas", d.hash, f.Data); err != nil {
 			return err
 		}
 		names = append(names, outputFile{f.Name, d})
 	}
-	return s.write(ctx, "ac", key, encodeResult(names)) // last: what it names is there
+	return s.Write(ctx, "ac", key, encodeResult(names)) // last: what it names is there
 }
 
-// folder is a cache in a file system, in subfolders by the first two digits of a name.
+// folder keeps files in a file system, in subfolders by the first two digits of a name.
 type folder string
-
-func (d folder) Get(ctx context.Context, key string) ([]File, error) { return get(ctx, d, key) }
-func (d folder) Put(ctx context.Context, key string, files []File) error {
-	return put(ctx, d, key, files)
-}
 
 func (d folder) file(space, name string) string {
 	return filepath.Join(string(d), space, name[:2], name)
 }
 
-func (d folder) read(_ context.Context, space, name string) ([]byte, error) {
+// Read reads a whole file.
+func (d folder) Read(_ context.Context, space, name string) ([]byte, error) {
 	data, err := os.ReadFile(d.file(space, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrMiss
@@ -134,8 +157,8 @@ func (d folder) read(_ context.Context, space, name string) ([]byte, error) {
 	return data, err
 }
 
-// write makes a file of its own first and renames it, so that nobody ever reads a part.
-func (d folder) write(_ context.Context, space, name string, data []byte) error {
+// Write makes a file of its own first and renames it, so that nobody ever reads a part.
+func (d folder) Write(_ context.Context, space, name string, data []byte) error {
 	file := d.file(space, name)
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 		return err

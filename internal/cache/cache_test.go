@@ -1,4 +1,4 @@
-package cache
+package cache_test
 
 import (
 	"bytes"
@@ -17,6 +17,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tileiras/internal/cache"
+	"tileiras/internal/cache/remote"
 )
 
 // bazel is a server of Bazel's remote cache protocol that, as bazel-remote, takes an entry of ac only when it is an ActionResult whose
@@ -47,14 +50,14 @@ func (s *bazel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Write(data)
 	case r.Method == http.MethodPut:
 		data, _ := io.ReadAll(r.Body)
-		if parts[2] == "cas" && digestOf(data).hash != parts[3] {
+		if parts[2] == "cas" && cache.DigestOf(data) != parts[3] {
 			http.Error(w, "wrong digest", http.StatusBadRequest)
 			return
 		}
 		if parts[2] == "ac" {
-			files, err := decodeResult(data)
-			for _, f := range files {
-				if s.space["/pool/cas/"+f.digest.hash] == nil {
+			digests, err := cache.DigestsIn(data)
+			for _, d := range digests {
+				if s.space["/pool/cas/"+d] == nil {
 					err = errors.New("a file is missing")
 				}
 			}
@@ -67,11 +70,11 @@ func (s *bazel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// wait sets patience for a test: the machine may be busy.
+// wait sets the patience for a test: the machine may be busy.
 func wait(t *testing.T, d time.Duration) {
-	old := patience
-	patience = d
-	t.Cleanup(func() { patience = old })
+	old := remote.Patience
+	remote.Patience = d
+	t.Cleanup(func() { remote.Patience = old })
 }
 
 func serve(t *testing.T) (*bazel, string) {
@@ -82,23 +85,23 @@ func serve(t *testing.T) (*bazel, string) {
 	return s, strings.Replace(h.URL, "http://", "http://trainer:secret@", 1) + "/pool"
 }
 
-func open(t *testing.T, place string) Cache {
-	c, err := Open(place)
+func open(t *testing.T, place string) cache.Cache {
+	c, err := cache.Open(place)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-var files = []File{{"output", []byte("the PTX\n")}, {"result.json", []byte("{}")}, {"empty", nil}}
+var files = []cache.File{{"output", []byte("the PTX\n")}, {"result.json", []byte("{}")}, {"empty", nil}}
 
 // TestRoundTrip holds for both kinds of cache: a miss, then what was put, also for a process that opens the cache anew.
 func TestRoundTrip(t *testing.T) {
 	_, url := serve(t)
 	for _, place := range []string{filepath.Join(t.TempDir(), "made", "later"), url} {
-		key := Key([]byte("a"), []byte("b"))
+		key := cache.Key([]byte("a"), []byte("b"))
 		c := open(t, place)
-		if got, err := c.Get(t.Context(), key); !errors.Is(err, ErrMiss) {
+		if got, err := c.Get(t.Context(), key); !errors.Is(err, cache.ErrMiss) {
 			t.Errorf("%s: before Put: %v, %v", place, got, err)
 		}
 		if err := c.Put(t.Context(), key, files); err != nil {
@@ -113,7 +116,7 @@ func TestRoundTrip(t *testing.T) {
 				t.Errorf("%s: file %d is %q, want %q", place, i, got[i], files[i])
 			}
 		}
-		if got, err := c.Get(t.Context(), Key([]byte("ab"), nil)); !errors.Is(err, ErrMiss) {
+		if got, err := c.Get(t.Context(), cache.Key([]byte("ab"), nil)); !errors.Is(err, cache.ErrMiss) {
 			t.Errorf("%s: another key: %v, %v", place, got, err)
 		}
 	}
@@ -121,7 +124,7 @@ func TestRoundTrip(t *testing.T) {
 
 // TestPoisonedEntries changes every file of a cache in every way that keeps its name: each Get then says so, and a Put repairs it.
 func TestPoisonedEntries(t *testing.T) {
-	key := Key([]byte("a"))
+	key := cache.Key([]byte("a"))
 	for _, how := range []struct {
 		name string
 		edit func([]byte) []byte
@@ -150,7 +153,7 @@ func TestPoisonedEntries(t *testing.T) {
 			was, _ := os.ReadFile(file)
 			os.WriteFile(file, how.edit(bytes.Clone(was)), 0o644)
 			got, err := c.Get(t.Context(), key)
-			if err == nil || !errors.Is(err, ErrPoisoned) && !errors.Is(err, ErrMiss) {
+			if err == nil || !errors.Is(err, cache.ErrPoisoned) && !errors.Is(err, cache.ErrMiss) {
 				t.Errorf("%s, %s: %q, %v; want an error", how.name, filepath.Base(filepath.Dir(filepath.Dir(file))), got, err)
 			}
 			if err := c.Put(t.Context(), key, files[:2]); err != nil {
@@ -163,7 +166,7 @@ func TestPoisonedEntries(t *testing.T) {
 	}
 }
 
-// TestDeadServers: each way of being dead is an error, within patience, that later calls do not wait for again.
+// TestDeadServers: each way of being dead is an error, within the patience, that later calls do not wait for again.
 func TestDeadServers(t *testing.T) {
 	wait(t, 50*time.Millisecond)
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
@@ -187,14 +190,14 @@ func TestDeadServers(t *testing.T) {
 		"closed": "http://" + closed.Addr().String(), "silent": "http://" + silent.Addr().String(), "stuck": stuck.URL,
 	} {
 		c := open(t, url)
-		if _, err := c.Get(t.Context(), Key([]byte("a"))); err == nil || errors.Is(err, ErrMiss) || errors.Is(err, ErrDead) {
+		if _, err := c.Get(t.Context(), cache.Key([]byte("a"))); err == nil || errors.Is(err, cache.ErrMiss) || errors.Is(err, remote.ErrDead) {
 			t.Errorf("%s: the first Get gives %v, want what is wrong", name, err)
 		}
-		if _, err := c.Get(t.Context(), Key([]byte("b"))); !errors.Is(err, ErrDead) {
-			t.Errorf("%s: the second Get gives %v, want %v", name, err, ErrDead)
+		if _, err := c.Get(t.Context(), cache.Key([]byte("b"))); !errors.Is(err, remote.ErrDead) {
+			t.Errorf("%s: the second Get gives %v, want %v", name, err, remote.ErrDead)
 		}
-		if err := c.Put(t.Context(), Key([]byte("b")), files); !errors.Is(err, ErrDead) {
-			t.Errorf("%s: Put gives %v, want %v", name, err, ErrDead)
+		if err := c.Put(t.Context(), cache.Key([]byte("b")), files); !errors.Is(err, remote.ErrDead) {
+			t.Errorf("%s: Put gives %v, want %v", name, err, remote.ErrDead)
 		}
 	}
 }
@@ -204,12 +207,12 @@ func TestRefusals(t *testing.T) {
 	_, url := serve(t)
 	c := open(t, strings.Replace(url, "secret", "guess", 1))
 	for range 2 {
-		if _, err := c.Get(t.Context(), Key()); err == nil || !strings.Contains(err.Error(), "status 401 who are you?") || strings.Contains(err.Error(), "guess") {
+		if _, err := c.Get(t.Context(), cache.Key()); err == nil || !strings.Contains(err.Error(), "status 401 who are you?") || strings.Contains(err.Error(), "guess") {
 			t.Errorf("Get gives %v, want status 401 without the password", err)
 		}
 	}
 	for _, place := range []string{"", "http://", "ftp://host/x"} {
-		if c, err := Open(place); err == nil {
+		if c, err := cache.Open(place); err == nil {
 			t.Errorf("Open(%q) = %v, want an error", place, c)
 		}
 	}
@@ -224,9 +227,9 @@ func TestManyWriters(t *testing.T) {
 		for g := range 16 {
 			wg.Go(func() {
 				for i := range 8 {
-					key := Key(fmt.Append(nil, i))
-					want := []File{{"output", bytes.Repeat(fmt.Append(nil, i), 1000)}}
-					if got, err := c.Get(t.Context(), key); err == nil && !cmp.Equal(got, want) || err != nil && !errors.Is(err, ErrMiss) {
+					key := cache.Key(fmt.Append(nil, i))
+					want := []cache.File{{"output", bytes.Repeat(fmt.Append(nil, i), 1000)}}
+					if got, err := c.Get(t.Context(), key); err == nil && !cmp.Equal(got, want) || err != nil && !errors.Is(err, cache.ErrMiss) {
 						t.Errorf("%s: goroutine %d: Get(%d) = %.20v, %v", place, g, i, got, err)
 					}
 					if err := c.Put(t.Context(), key, want); err != nil {
@@ -237,18 +240,4 @@ func TestManyWriters(t *testing.T) {
 		}
 		wg.Wait()
 	}
-}
-
-func FuzzDecodeResult(f *testing.F) {
-	f.Add(encodeResult([]outputFile{{"output", digestOf(nil)}}))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		files, err := decodeResult(b)
-		if err != nil {
-			return
-		}
-		again, err := decodeResult(encodeResult(files))
-		if err != nil || !cmp.Equal(files, again, cmp.AllowUnexported(outputFile{}, digest{})) {
-			t.Errorf("%v became %v, %v", files, again, err)
-		}
-	})
 }

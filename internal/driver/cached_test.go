@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	_ "tileiras/internal/cache/remote"
 )
 
 const cachedKernel = `entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {

@@ -9,10 +9,16 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"tileiras/internal/cache"
+	"tileiras/internal/native"
 )
 
 // Tool is one of our commands as a function: what main calls, and what tests call without a process.
 type Tool func(args []string, stdin io.Reader, stdout, stderr io.Writer) int
+
+// AsTileiras, as the first argument of tilerun, makes it the command tileiras with the arguments after it: it knows servers of caches.
+const AsTileiras = "--tileiras"
 
 // Tileiras is the command tileiras.
 func Tileiras(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
@@ -36,10 +42,20 @@ func tileiras(args []string, stdin io.Reader, stdout *output, stderr io.Writer) 
 		io.WriteString(stdout, TileirasCommand().HelpList(false))
 		return report(&Failure{Code: ExitUsage, Lines: []string{"error: no input file provided", ""}}, stderr)
 	}
+	if cache.OutOfReach(line.String("cache")) {
+		if tilerun := native.Tilerun(); tilerun != "" {
+			return handOver(tilerun, append([]string{AsTileiras}, args...), stdin, stdout, stderr)
+		}
+	}
 	if err := compileFile(line, stdin, stdout, stderr); err != nil {
 		return report(err, stderr)
 	}
 	return ExitOK
+}
+
+// cannotRun is a tilerun that was found and does not run.
+func cannotRun(path string, err error) error {
+	return fail(ExitUsage, "cannot run '%s', which speaks to the server of --cache: %s", path, reason(err))
 }
 
 // compileFile is the way from the input to the output. What is wrong is said in NVIDIA's order: an input that is none, a GPU that is not

@@ -3,6 +3,7 @@
 package driver
 
 import (
+	"io"
 	"os"
 	"syscall"
 )
@@ -20,6 +21,12 @@ func stdoutClosed() bool {
 	}
 	flags, _, errno := syscall.Syscall(syscall.SYS_FCNTL, os.Stdout.Fd(), syscall.F_GETFL, 0)
 	return errno == 0 && flags&syscall.O_ACCMODE == syscall.O_RDWR
+}
+
+// handOver has another program take this process over.
+func handOver(path string, args []string, _ io.Reader, _, stderr io.Writer) int {
+	err := syscall.Exec(path, append([]string{path}, args...), os.Environ())
+	return report(cannotRun(path, err), stderr)
 }
 
 // raise ends this process by a signal whose default action that is.

@@ -36,18 +36,26 @@ type helper struct {
 var smiQuery = []string{"--query-gpu=compute_cap,name", "--format=csv,noheader"}
 
 func helpers() []helper {
-	var beside []string
-	if self, err := os.Executable(); err == nil {
-		beside = append(beside, filepath.Dir(self))
-		if real, err := filepath.EvalSymlinks(self); err == nil {
-			beside = append(beside, filepath.Dir(real))
-		}
-	}
 	return []helper{
-		{"tilerun", beside, []string{"--gpus"}},
+		{"tilerun", beside(), []string{"--gpus"}},
 		{"nvidia-smi", []string{"/usr/lib/wsl/lib"}, smiQuery},
 	}
 }
+
+// beside is where this program lies, and where a link to it points.
+func beside() []string {
+	var dirs []string
+	if self, err := os.Executable(); err == nil {
+		dirs = append(dirs, filepath.Dir(self))
+		if real, err := filepath.EvalSymlinks(self); err == nil {
+			dirs = append(dirs, filepath.Dir(real))
+		}
+	}
+	return dirs
+}
+
+// Tilerun is the path of the tilerun that was installed with this program, "" without one.
+func Tilerun() string { return helper{program: "tilerun", dirs: beside()}.find() }
 
 // Query lists the GPUs of this machine in the driver's order; there is at least one when the error is nil. The error says what
 // each helper answered.

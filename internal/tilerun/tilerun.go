@@ -17,6 +17,7 @@ import (
 	"golang.org/x/term"
 
 	"tileiras/codegen/target"
+	_ "tileiras/internal/cache/remote" // for tileiras, which hands over to tilerun
 	"tileiras/internal/driver"
 	"tileiras/runtime/cases"
 	"tileiras/runtime/emu"
@@ -66,7 +67,11 @@ var Command = &driver.Command{
 }
 
 // Run is the command: PASS or FAIL per case in the order given, then the summary; 1 when a case failed.
-func Run(args []string, _ io.Reader, stdout, stderr io.Writer) int {
+func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if len(args) > 0 && args[0] == driver.AsTileiras {
+		driver.TidyOnSignals()
+		return driver.Tileiras(args[1:], stdin, stdout, stderr)
+	}
 	line, err := Command.Parse(args)
 	if err != nil {
 		fmt.Fprintln(stderr, err)

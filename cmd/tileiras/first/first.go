@@ -18,7 +18,6 @@ func init() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(800)
 	}
-	runtime.MemProfileRate = 0 // nobody reads a profile of its memory
 }
 
 // deepen has the runtime make the stack as deep as a compile needs it, at once: step by step it would be copied four times, frame by frame.

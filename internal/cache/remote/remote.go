@@ -1,4 +1,5 @@
-package cache
+// Package remote has caches behind servers that speak the HTTP protocol of Bazel's remote cache; who imports it can open them.
+package remote
 
 import (
 	"bytes"
@@ -11,50 +12,55 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"tileiras/internal/cache"
 )
 
-// patience is how long a server may do nothing before it counts as dead: until it answers, and between two parts of an answer or of
+func init() { cache.Server = open }
+
+// Patience is how long a server may do nothing before it counts as dead: until it answers, and between two parts of an answer or of
 // what it takes.
-var patience = 200 * time.Millisecond
+var Patience = 200 * time.Millisecond
 
 // maxEntry is the most bytes that are read of an entry.
 const maxEntry = 1 << 30
 
-// server is a cache behind HTTP. Once it was dead it is not asked again: a process has paid for it once.
+// server keeps files behind HTTP. Once it was dead it is not asked again: a process has paid for it once.
 type server struct {
 	base   *url.URL
 	client *http.Client
 	dead   atomic.Bool
 }
 
-func newServer(u *url.URL) *server {
+func open(place string) (cache.Store, error) {
+	u, err := url.Parse(place)
+	if err != nil || u.Host == "" {
+		return nil, fmt.Errorf("%q is no URL of a cache", place)
+	}
 	return &server{base: u, client: &http.Client{
 		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 8, IdleConnTimeout: 10 * time.Second},
-	}}
+	}}, nil
 }
 
 // ErrDead says that the server did not answer in an earlier call and is not asked any more.
 var ErrDead = errors.New("the cache did not answer before and is not asked again")
 
-func (s *server) Get(ctx context.Context, key string) ([]File, error) { return get(ctx, s, key) }
-func (s *server) Put(ctx context.Context, key string, files []File) error {
-	return put(ctx, s, key, files)
-}
-
-func (s *server) read(ctx context.Context, space, name string) ([]byte, error) {
+// Read gets a file.
+func (s *server) Read(ctx context.Context, space, name string) ([]byte, error) {
 	status, data, err := s.do(ctx, http.MethodGet, space, name, nil)
 	switch {
 	case err != nil:
 		return nil, err
 	case status == http.StatusNotFound || status == http.StatusNoContent:
-		return nil, ErrMiss
+		return nil, cache.ErrMiss
 	case status != http.StatusOK:
 		return nil, s.refused(http.MethodGet, status, data)
 	}
 	return data, nil
 }
 
-func (s *server) write(ctx context.Context, space, name string, data []byte) error {
+// Write puts a file.
+func (s *server) Write(ctx context.Context, space, name string, data []byte) error {
 	status, answer, err := s.do(ctx, http.MethodPut, space, name, data)
 	if err == nil && status/100 != 2 {
 		err = s.refused(http.MethodPut, status, answer)
@@ -67,20 +73,20 @@ func (s *server) refused(method string, status int, answer []byte) error {
 	return fmt.Errorf("%s: %s: status %d %s", s.base.Redacted(), method, status, text)
 }
 
-// do is one exchange. It ends with its context, and when nothing moves for so long as patience.
+// do is one exchange. It ends with its context, and when nothing moves for so long as Patience.
 func (s *server) do(outer context.Context, method, space, name string, body []byte) (status int, data []byte, err error) {
 	if s.dead.Load() {
 		return 0, nil, ErrDead
 	}
 	ctx, cancel := context.WithCancel(outer)
 	defer cancel()
-	idle := time.AfterFunc(patience, cancel)
+	idle := time.AfterFunc(Patience, cancel)
 	defer idle.Stop()
 	defer func() {
 		if err != nil && outer.Err() == nil {
 			s.dead.Store(true)
 			if ctx.Err() != nil {
-				err = fmt.Errorf("%s did not answer within %v", s.base.Redacted(), patience)
+				err = fmt.Errorf("%s did not answer within %v", s.base.Redacted(), Patience)
 			}
 		}
 	}()
@@ -114,7 +120,7 @@ type moving struct {
 func (m *moving) Read(p []byte) (int, error) {
 	n, err := m.Reader.Read(p)
 	if n > 0 {
-		m.idle.Reset(patience)
+		m.idle.Reset(Patience)
 	}
 	return n, err
 }

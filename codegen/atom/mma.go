@@ -74,9 +74,10 @@ type row struct {
 	atom  func() *MMA
 }
 
-// serves reports whether tiles of these types may come to the row, as they are or widened, in this order or the other.
+// serves reports whether tiles of these types may come to the row, as they are or widened, in this order or the other. Without scales of their own they
+// may have the scale 1, a power of two.
 func (r row) serves(t Types) bool {
-	return t.Scale == r.scale && (t.A.WidensTo(r.a) && t.B.WidensTo(r.b) || t.A.WidensTo(r.b) && t.B.WidensTo(r.a))
+	return (t.Scale == r.scale || t.Scale == Scale{} && r.scale.Elem == E8M0) && (t.A.WidensTo(r.a) && t.B.WidensTo(r.b) || t.A.WidensTo(r.b) && t.B.WidensTo(r.a))
 }
 
 // rows are those of one type of C.

@@ -72,7 +72,7 @@ type product struct {
 func (f *fn) matrixProduct(op tileaa.ContractionOp, a *atom.MMA, swap bool) *tile {
 	p := &product{f, a, swap, f.operandTile(op.Lhs()), f.operandTile(op.Rhs()), f.operandTile(op.Acc()), nil, map[int][]reg{}}
 	if a.Scaled() {
-		p.scales = f.scalesOf(ir.Cast[tileaa.DotScaled](op.Op), a, swap)
+		p.scales = f.scalesOf(op, a, swap)
 	}
 	ls, rs := p.left.l.Shape(), p.right.l.Shape()
 	rank := len(ls)

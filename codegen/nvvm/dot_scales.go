@@ -7,6 +7,7 @@ import (
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
+	"tileiras/ir/float"
 )
 
 // scales are those of the operands of a product, and where the instruction finds them.
@@ -14,7 +15,7 @@ type scales struct {
 	*fn
 	atom        *atom.MMA
 	swap        bool
-	left, right *scaleTile
+	left, right *scaleTile // nil: all are 1
 }
 
 type scaleTile struct {
@@ -23,8 +24,13 @@ type scaleTile struct {
 	batched bool
 }
 
-// scalesOf finds the scales of a product: those of the tile on the left are the atom's of A, unless it computes the transposed product.
-func (f *fn) scalesOf(op tileaa.DotScaled, a *atom.MMA, swap bool) *scales {
+// scalesOf finds the scales of a product: those of the tile on the left are the atom's of A, unless it computes the transposed product. A dot has
+// none.
+func (f *fn) scalesOf(op tileaa.ContractionOp, a *atom.MMA, swap bool) *scales {
+	d, ok := ir.As[tileaa.DotScaled](op.Op)
+	if !ok {
+		return &scales{f, a, swap, nil, nil}
+	}
 	selectors := []func(layout.Layout) *atom.Selector{atom.SelectorA, atom.SelectorB}
 	if swap {
 		slices.Reverse(selectors)
@@ -33,7 +39,7 @@ func (f *fn) scalesOf(op tileaa.DotScaled, a *atom.MMA, swap bool) *scales {
 		l := f.tileLayout(v)
 		return &scaleTile{f.tileFor(v), selector(l), l.Rank() == 3}
 	}
-	return &scales{f, a, swap, find(op.LhsScale(), selectors[0]), find(op.RhsScale(), selectors[1])}
+	return &scales{f, a, swap, find(d.LhsScale(), selectors[0]), find(d.RhsScale(), selectors[1])}
 }
 
 // of is the arguments of an instruction for the scales of the rows from m, the columns from n and the blocks from k on; none without scales.
@@ -51,6 +57,10 @@ func (s *scales) of(batch, m, k, n int) []reg {
 
 // chosen is the register with a scale, and the byte and the thread that have it.
 func (s *scales) chosen(t *scaleTile, batch, i, j int) []reg {
+	if t == nil {
+		one := float.ByName(string(s.atom.Scale.Elem)).Encode(1, float.NearestEven)
+		return []reg{con(kI32, one*0x01010101), i32(0), i32(0)}
+	}
 	at := []int{i, j}
 	if t.batched {
 		at = []int{batch, i, j}

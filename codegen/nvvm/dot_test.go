@@ -78,7 +78,11 @@ func TestDot(t *testing.T) {
 		return string(e)
 	}
 	for _, a := range atom.MMAs() {
-		for _, swap := range []bool{false, true} {
+		for _, form := range []struct{ swap, unit bool }{{false, false}, {true, false}, {false, true}} {
+			swap := form.swap
+			if form.unit && !(a.Scaled() && a.Scale.Elem == atom.E8M0 && a.A != atom.F4x2) {
+				continue
+			}
 			sm := "sm_80"
 			if a.Scaled() {
 				sm = "sm_120"
@@ -107,6 +111,9 @@ func TestDot(t *testing.T) {
 				ta, tb = tb, ta
 				atomName, swapped = a.Name+" swapped", ", swapped"
 			}
+			if form.unit {
+				atomName += " without scales"
+			}
 			split := list[len(list)/2]
 			t.Run(atomName, func(t *testing.T) {
 				k := tileIO{warps: 4, in: []ioTile{{name(ta), tiling.A}, {name(tb), tiling.B}, {name(a.C), tiling.C}}, out: ioTile{name(a.C), tiling.C}}
@@ -130,7 +137,7 @@ func TestDot(t *testing.T) {
 				signs, more, types := fmt.Sprintf("signedness_lhs = %s, signedness_rhs = %s, ", sign(ta), sign(tb)), "", ""
 				sa, sb := func(i, k int) float64 { return 1 }, func(k, j int) float64 { return 1 }
 				blocks, args := 1, []any(nil)
-				if a.Scaled() {
+				if a.Scaled() && !form.unit {
 					blocks = e.K / a.Scale.Block
 					sa = func(i, k int) float64 { return math.Ldexp(1, (i*5+k/a.Scale.Block*3)%7-3) }
 					sb = func(k, j int) float64 { return math.Ldexp(1, (j*3+k/a.Scale.Block*5)%5-2) }
@@ -142,7 +149,7 @@ func TestDot(t *testing.T) {
 					}
 				}
 				operands := x + ", " + y + ", %v2"
-				if a.Scaled() {
+				if a.Scaled() && !form.unit {
 					operands += ", %v3, %v4"
 				}
 				k.body += fmt.Sprintf("    %%r = dot%s %s {%satom = #tileaa.mma<%q, warps = [%d, %d, %d, %d]%s>} : (%s, %s, %s%s) -> %s",

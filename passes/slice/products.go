@@ -157,7 +157,7 @@ func (c *slicer) stepPieces(op *ir.Op) int64 {
 	pieces := int64(1)
 	for p.TooBig(r) && p.Extent.K > 1 {
 		half := p.half(c.s, op, c.threads/32)
-		if a, b := p.Atom.Atom, half.Atom.Atom; p.OK && (a.Scalar() != b.Scalar() || a.Scaled() != b.Scaled()) {
+		if a, b := p.Atom.Atom, half.Atom.Atom; p.OK && (a.Scalar() != b.Scalar() || op.Code() == tileaa.OpDotScaled && a.Scaled() != b.Scaled()) {
 			break // too short for the matrix unit
 		}
 		p, pieces = half, 2*pieces

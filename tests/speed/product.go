@@ -70,8 +70,11 @@ func (c *chip) productOf(code []instruction, n int) product {
 		rows = max(m, 128) // fewer rows take as long
 	}
 	p.tensor = 2 * rows * columns * (bytesK / 2) / rate
-	if i.op[0] == 'D' {
+	switch {
+	case i.op[0] == 'D':
 		p.tensor = p.flops / c.dmma
+	case i.op == "QMMA" && !strings.HasPrefix(i.mods, ".SF") && strings.Contains(i.mods, ".F32"):
+		p.tensor /= c.plain8
 	}
 	if strings.Contains(i.args, "gdesc") {
 		p.operand = columns * bytesK

@@ -47,7 +47,7 @@ var laws = map[string][]string{
 	"dialects/tileaa/def":   {"ir"},
 	"passes":                {"dialects/tileaa", "passes/convert", "passes/cleanup", "passes/plan", "passes/slice", "passes/layouts", "passes/sync", "passes/cudatile", "passes/pass"},
 	"passes/convert":        {"ir", "dialects", "codegen/target", "passes/pass"},
-	"passes/cleanup":        {"ir", "dialects", "passes/facts", "passes/pass"},
+	"passes/cleanup":        {"ir", "dialects", "codegen/planted", "passes/facts", "passes/pass"},
 	"passes/plan":           {"ir", "dialects/tileaa", "codegen/layout", "codegen/atom", "codegen/target", "codegen/cost", "passes/slice", "passes/kernel", "passes/facts", "passes/pass"},
 	"passes/slice":          {"ir", "dialects/tileaa", "codegen/atom", "codegen/cost", "passes/kernel", "passes/facts", "passes/pass"},
 	"passes/layouts":        {"ir", "dialects/tileaa", "codegen/layout", "codegen/atom", "codegen/target", "codegen/cost", "passes/kernel", "passes/facts", "passes/pass"},

@@ -3187,7 +3187,7 @@ func NewNumPrograms(b *ir.Builder, resultType ir.Type, axis int64) NumPrograms {
 	return NumPrograms{b.Create(s)}
 }
 
-// For is for: counts from lower below upper; the region's arguments are the induction variable and the carried values; ends in continue.
+// For is for: counts from lower below upper; the region's arguments are the induction variable and the carried values; ends in continue. A remainder goes on where another loop ends, seldom for long.
 type For struct{ Op *ir.Op }
 
 func (For) Matches(c ir.Code) bool { return c == OpFor }
@@ -3202,12 +3202,15 @@ func (o For) Inits() []*ir.Value      { return o.Op.OperandGroup(3) }
 func (o For) SetInits(vs []*ir.Value) { o.Op.SetOperandGroup(3, vs) }
 func (o For) Unsigned() bool          { return o.Op.FlagAttr(0) }
 func (o For) SetUnsigned(v bool)      { o.Op.SetFlagAttr(0, v) }
+func (o For) Remainder() bool         { return o.Op.FlagAttr(1) }
+func (o For) SetRemainder(v bool)     { o.Op.SetFlagAttr(1, v) }
 func (o For) Results() []*ir.Value    { return o.Op.ResultGroup(0) }
 func (o For) Body() *ir.Block         { return o.Op.FrontOf(0) }
 
 // ForOptions are what a for may lack.
 type ForOptions struct {
-	Unsigned bool
+	Unsigned  bool
+	Remainder bool
 }
 
 // NewFor makes a for at the builder's place.
@@ -3218,8 +3221,9 @@ func NewFor(b *ir.Builder, resultsTypes []ir.Type, lower *ir.Value, upper *ir.Va
 	s.AddOperand(upper)
 	s.AddOperand(step)
 	s.AddOperand(inits...)
-	s.Attrs = make([]ir.Attribute, 1)
+	s.Attrs = make([]ir.Attribute, 2)
 	s.Attrs[0] = ir.FlagOf(s.Def.AttrDef(0), opts.Unsigned)
+	s.Attrs[1] = ir.FlagOf(s.Def.AttrDef(1), opts.Remainder)
 	s.Types = resultsTypes
 	return For{b.Create(s)}
 }

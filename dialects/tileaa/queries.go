@@ -87,6 +87,21 @@ func ZeroFilled(load *ir.Op) bool {
 	return ok && (!padded || p == def.PadZero)
 }
 
+// SizeOf is extent or stride a of an array: a value, or a number if it is nil. sizes and operands are those of a memref's type and of its
+// make_memref.
+func SizeOf(sizes []int64, operands []*ir.Value, a int) (v *ir.Value, n int64) {
+	if sizes[a] != Dynamic {
+		return nil, sizes[a]
+	}
+	at := 0
+	for _, s := range sizes[:a] {
+		if s == Dynamic {
+			at++
+		}
+	}
+	return operands[at], 0
+}
+
 // IsToken reports whether a value is a memory token.
 func IsToken(v *ir.Value) bool { _, ok := v.Type().(*TokenType); return ok }
 

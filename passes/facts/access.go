@@ -29,16 +29,11 @@ func (f *Facts) Stride(memref tileaa.MakeMemref, a int) Fact {
 
 // part is the static size a, or the operand that stands for it.
 func (f *Facts) part(sizes []int64, operands []*ir.Value, a int) Fact {
-	if sizes[a] != tileaa.Dynamic {
-		return scalar(sizes[a])
+	v, n := tileaa.SizeOf(sizes, operands, a)
+	if v == nil {
+		return scalar(n)
 	}
-	n := 0
-	for _, s := range sizes[:a] {
-		if s == tileaa.Dynamic {
-			n++
-		}
-	}
-	return f.Of(operands[n])
+	return f.Of(v)
 }
 
 // scalar is the fact of a 64-bit constant.

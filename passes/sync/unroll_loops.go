@@ -60,7 +60,7 @@ func UnrollLoops(s *pass.State) error {
 // and copies.
 func unrollable(s *pass.State, loop *ir.Op) bool {
 	flow, _ := ir.LoopOf(loop)
-	ok := len(flow.Continues()) == 1 && flow.Continues()[0].Block() == loop.Body()
+	ok := !ir.Cast[tileaa.For](loop).Remainder() && len(flow.Continues()) == 1 && flow.Continues()[0].Block() == loop.Body()
 	s.Walk(loop, ir.PreOrder, func(op *ir.Op) {
 		if op == loop {
 			return
@@ -204,6 +204,12 @@ func (u *unrolling) unroll(s *pass.State, factor int) {
 	u.fill(main)
 	u.b.After(main.Op)
 	results := main.Op.Results()
+	if after, ok := u.remainder(); ok {
+		after.SetLower(u.counter(whole))
+		after.SetInits(results)
+		u.loop.Op.Erase()
+		return
+	}
 	if n, ok := tileaa.TripCount(u.loop.Op); !ok || n%uint64(factor) != 0 {
 		from := whole
 		if planted.On("unrolled-rest") {
@@ -224,6 +230,21 @@ func (u *unrolling) unroll(s *pass.State, factor int) {
 		r.ReplaceAllUsesWith(results[i])
 	}
 	u.loop.Op.Erase()
+}
+
+// remainder is the loop that goes on where this one ends, if it can do what is left over, too.
+func (u *unrolling) remainder() (rest tileaa.For, ok bool) {
+	for op := u.loop.Op.Next(); op != nil; op = op.Next() {
+		rest, ok = ir.As[tileaa.For](op)
+		if ok && rest.Remainder() && rest.Lower() == u.loop.Upper() && slices.Equal(rest.Inits(), u.loop.Op.Results()) {
+			break
+		}
+		ok = false
+	}
+	for _, r := range u.loop.Op.Results() {
+		ok = ok && r.HasOneUse()
+	}
+	return rest, ok && isInt(u.loop.Step(), 1) && isInt(rest.Step(), 1)
 }
 
 // trips is the number of iterations, a number without sign.

@@ -218,6 +218,7 @@ func (m *model) readers() (out [][]int) {
 type traffic struct {
 	numbers     []int
 	load, store float64
+	guarded     bool // every access
 }
 
 // memoryTime is the seconds of a launch without matrix instructions that moves so many bytes, of which it writes some; known is false where the code
@@ -260,13 +261,14 @@ func (m *model) memoryTime(bytes, writes, footprint float64) (seconds float64, k
 	return max(cycles, bytes/m.dram()) / m.count / m.clock / 1e9, true
 }
 
-// passes are the loops with traffic, in the order of the code. One whose loads and stores are the same fraction of another's is its remainder.
+// passes are the loops with traffic, in the order of the code. One whose loads and stores are the same fraction of another's is its remainder;
+// so is one with guards right behind one without that moves as much: it only runs where an array ends.
 func (m *model) passes() (out []traffic) {
 	sorted := slices.Clone(m.loops)
 	slices.SortFunc(sorted, slices.Compare)
 	var all []traffic
 	for _, l := range sorted {
-		t := traffic{numbers: l}
+		t := traffic{numbers: l, guarded: true}
 		for _, n := range l {
 			i := &m.code[n]
 			switch i.class {
@@ -274,14 +276,18 @@ func (m *model) passes() (out []traffic) {
 				t.load += 32 * float64(i.width())
 			case classStore:
 				t.store += 32 * float64(i.width())
+			default:
+				continue
 			}
+			t.guarded = t.guarded && i.guarded
 		}
 		if t.load+t.store > 0 {
 			all = append(all, t)
 		}
 	}
-	for _, t := range all {
-		remainder := slices.ContainsFunc(all, func(o traffic) bool {
+	for n, t := range all {
+		remainder := n > 0 && t.guarded && !all[n-1].guarded && t.load <= all[n-1].load && t.load*all[n-1].store == all[n-1].load*t.store
+		remainder = remainder || slices.ContainsFunc(all, func(o traffic) bool {
 			return max(o.load, o.store) >= 2*max(t.load, t.store) && o.load*t.store == o.store*t.load && math.Mod(o.load+o.store, t.load+t.store) == 0
 		})
 		if !remainder {

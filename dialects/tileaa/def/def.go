@@ -332,8 +332,9 @@ func Ops() []*ir.OpDef {
 		row("num_programs", attr("axis", ir.I64Kind), res("result:scalar_int"), shape, "Tile blocks of the grid, rank-0 i32."),
 
 		// Control flow.
-		flow(with(same(row("for", args(in("lower:scalar_int", "upper:scalar_int", "step:scalar_int"), many("inits:value"), unit("unsigned")), values, 0,
-			"Counts from lower below upper; the region's arguments are the induction variable and the carried values; ends in continue."),
+		flow(with(same(row("for", args(in("lower:scalar_int", "upper:scalar_int", "step:scalar_int"), many("inits:value"), unit("unsigned"), unit("remainder")), values, 0,
+			"Counts from lower below upper; the region's arguments are the induction variable and the carried values; ends in continue. "+
+				"A remainder goes on where another loop ends, seldom for long."),
 			"lower", "upper", "step"), regions("body")), ir.FlowDef{Kind: ir.CountedFlow, Inits: "inits", Own: 1}),
 		flow(with(row("loop", many("inits:value"), values, 0, "Repeats until break; results are the operands of break."), regions("body")),
 			ir.FlowDef{Kind: ir.LoopFlow, Inits: "inits"}),

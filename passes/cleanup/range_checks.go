@@ -1,0 +1,362 @@
+package cleanup
+
+import (
+	"math/bits"
+	"slices"
+
+	"tileiras/codegen/planted"
+	"tileiras/dialects/tileaa"
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+	"tileiras/passes/facts"
+	"tileiras/passes/pass"
+)
+
+// EliminateRangeChecks splits an innermost loop without products where the end of an array, or a comparison of what counts up with a bound,
+// begins to matter: up to there nothing is checked. (Inductive range check elimination; Bodik, Gupta and Sarkar, "ABCD", PLDI 2000, name
+// the problem.)
+//
+//	for %i = %lo to %hi {                         %n = %extent / 1024; %m = max(%lo, min(%hi, %n))
+//	  %b = block_tile %x[%i]                      %r = for %i = %lo to %m {
+//	  %t = tiled_load %b                            %b = block_tile %x[%i] {inbounds}
+//	  %c = cmpi less_than %i * 1024 + %iota, %n     %t = tiled_load %b
+//	  %s = select %c, %t, %zero              =>     ..
+//	}                                             }
+//	                                              for %i = %m to %hi {remainder} { as it was }
+//
+// A bound is what grows with the counter and cannot wrap, and a limit that does not change. Bounds that do not depend on the counter stay in
+// both loops.
+func EliminateRangeChecks(s *pass.State) error {
+	for _, entry := range s.Entries() {
+		var loops []*ir.Op
+		s.Walk(entry, ir.PostOrder, func(op *ir.Op) {
+			if op.Code() == tileaa.OpFor && splittable(s, op) {
+				loops = append(loops, op)
+			}
+		})
+		known := facts.New(s.Ctx, entry)
+		var found []*rangeChecks
+		for _, op := range loops {
+			c := &rangeChecks{facts: known, loop: ir.Cast[tileaa.For](op)}
+			c.find(s)
+			if len(c.blocks)+len(c.compares) > 0 {
+				found = append(found, c)
+			}
+		}
+		for _, c := range found {
+			c.split(s)
+		}
+		if len(found) > 0 {
+			NewCanonicalizer(s, patterns).ToFixpoint(entry)
+		}
+	}
+	return nil
+}
+
+// splittable reports whether a loop is an innermost one without products that counts in steps of one, more than once.
+func splittable(s *pass.State, op *ir.Op) bool {
+	loop := ir.Cast[tileaa.For](op)
+	n, known := tileaa.TripCount(op)
+	step, ok := tileaa.SplatInt(loop.Step())
+	if !ok || step != 1 || known && n < 2 || loop.Remainder() {
+		return false
+	}
+	s.Walk(op, ir.PreOrder, func(o *ir.Op) {
+		ok = ok && (o == op || o.Code() != tileaa.OpFor && o.Code() != tileaa.OpLoop && !tileaa.IsProduct(o))
+	})
+	return ok
+}
+
+// rangeChecks is what a loop checks against the counter.
+type rangeChecks struct {
+	facts    *facts.Facts
+	loop     tileaa.For
+	blocks   []blockCheck
+	compares []*ir.Op
+	limits   []limit
+}
+
+// blockCheck is dimensions of a block that end inside the array while the counter is below the limits.
+type blockCheck struct {
+	block tileaa.BlockTile
+	dims  []int
+}
+
+// limit holds while step * counter + scale * the sum of values + size <= bound: for (bound - size - scale * values) / step + 1 iterations from 0 on,
+// if there are any.
+type limit struct {
+	bound      *ir.Value // a number, with or without sign
+	signed     bool
+	fixed      int64 // the bound if it is nil
+	step, size int64
+	scale      int64 // 1 without values
+	values     []*ir.Value
+}
+
+func (l limit) equal(o limit) bool {
+	return l.bound == o.bound && l.signed == o.signed && l.fixed == o.fixed && l.step == o.step && l.size == o.size && l.scale == o.scale &&
+		slices.Equal(l.values, o.values)
+}
+
+// find lists the checks.
+func (c *rangeChecks) find(s *pass.State) {
+	s.Walk(c.loop.Op, ir.PreOrder, func(op *ir.Op) {
+		switch op.Code() {
+		case tileaa.OpBlockTile:
+			c.ofBlock(ir.Cast[tileaa.BlockTile](op))
+		case tileaa.OpCmpi:
+			if l, ok := c.ofCompare(ir.Cast[tileaa.Cmpi](op)); ok {
+				c.compares = append(c.compares, op)
+				c.add(l)
+			}
+		}
+	})
+}
+
+// add lists a limit once. A bound that is not below 0 is the same with and without sign.
+func (c *rangeChecks) add(l limit) {
+	if !slices.ContainsFunc(c.limits, l.equal) {
+		c.limits = append(c.limits, l)
+	}
+}
+
+// ofBlock finds the dimensions of a block whose index counts up.
+func (c *rangeChecks) ofBlock(block tileaa.BlockTile) {
+	if _, sparse := block.SparseDim(); sparse {
+		return
+	}
+	memref, ok := ir.DefinedBy[tileaa.MakeMemref](block.Memref())
+	if !ok {
+		return
+	}
+	t, check := block.Result().Type().(*tileaa.BlockType), blockCheck{block: block}
+	for d, index := range block.Indices() {
+		x, counts := c.linear(index)
+		if !counts || x.factor == 0 || c.facts.InBounds(block, d) {
+			continue
+		}
+		each := block.Traversal()[d]
+		l := limit{step: x.factor * each, size: t.Shape[d] + x.most*each, scale: 1, values: x.values}
+		if len(x.values) > 0 {
+			l.scale = each
+		}
+		sizes := memref.Result().Type().(*tileaa.MemrefType).Shape
+		if l.bound, l.fixed = tileaa.SizeOf(sizes, memref.Shape(), int(block.DimMap()[d])); c.fits(l) {
+			check.dims = append(check.dims, d)
+			c.add(l)
+		}
+	}
+	if len(check.dims) > 0 {
+		c.blocks = append(c.blocks, check)
+	}
+}
+
+// ofCompare finds that a comparison holds for all elements up to a limit.
+func (c *rangeChecks) ofCompare(cmp tileaa.Cmpi) (l limit, ok bool) {
+	lhs, rhs, predicate := cmp.Lhs(), cmp.Rhs(), cmp.Predicate()
+	switch predicate {
+	case def.PredGreater:
+		lhs, rhs, predicate = rhs, lhs, def.PredLess
+	case def.PredGreaterEqual:
+		lhs, rhs, predicate = rhs, lhs, def.PredLessEqual
+	}
+	x, counts := c.linear(lhs)
+	if predicate != def.PredLess && predicate != def.PredLessEqual || !counts || x.factor == 0 {
+		return l, false
+	}
+	l = limit{signed: cmp.Signedness() == def.Signed, step: x.factor, scale: 1, size: x.most, values: x.values}
+	if predicate == def.PredLess {
+		l.size++
+	}
+	if n, constant := tileaa.SplatInt(rhs); constant && (l.signed || n >= 0) {
+		l.fixed = n
+		l.signed = n < 0
+	} else if l.bound = scalarOf(rhs); l.bound == nil || !ir.DefinedOutside(l.bound, c.loop.Op) {
+		return l, false
+	} else {
+		l.signed = l.signed && !c.positive(l.bound)
+	}
+	return l, c.fits(l)
+}
+
+// scalarOf is the number that all elements of a tile are, if that is a value.
+func scalarOf(v *ir.Value) *ir.Value {
+	for len(tileaa.ShapeOf(v)) > 0 {
+		op := v.DefiningOp()
+		if op == nil || op.Code() != tileaa.OpSplat && op.Code() != tileaa.OpBroadcast && op.Code() != tileaa.OpReshape {
+			return nil
+		}
+		v = op.Operand(0)
+	}
+	return v
+}
+
+// smallEnough is below what sums and products of 64 bits may reach.
+const smallEnough = 1 << 40
+
+// fits reports whether a limit can be computed in 64 bits.
+func (c *rangeChecks) fits(l limit) bool {
+	small := func(v *ir.Value, signed bool) bool {
+		f := c.facts.Of(v)
+		if signed {
+			return f.SMin > -smallEnough && f.SMax < smallEnough
+		}
+		return f.UMax < smallEnough
+	}
+	ok := l.scale > 0 && l.scale < 1<<20 && l.step > 0 && l.step < smallEnough && l.size < smallEnough && l.fixed < smallEnough && l.fixed > -smallEnough && (l.bound == nil || small(l.bound, l.signed))
+	for _, v := range l.values {
+		ok = ok && small(v, true)
+	}
+	return ok && c.facts.Of(c.loop.Op.Body().Arg(0)).UMax < smallEnough
+}
+
+// linearForm is factor * counter + values + a tile whose elements are 0 to most.
+type linearForm struct {
+	factor int64
+	values []*ir.Value
+	most   int64
+}
+
+// linear writes a value as a linear form, if nothing on the way to it is negative or wraps.
+func (c *rangeChecks) linear(v *ir.Value) (x linearForm, ok bool) {
+	known := c.facts.Of(v)
+	if known.Width == 0 || known.SMin < 0 {
+		return x, false
+	}
+	if v == c.loop.Op.Body().Arg(0) {
+		return linearForm{factor: 1}, true
+	}
+	if ir.DefinedOutside(v, c.loop.Op) {
+		if n, constant := known.Constant(); constant {
+			return linearForm{most: int64(n)}, n < smallEnough
+		}
+		if s := scalarOf(v); s != nil {
+			return linearForm{values: []*ir.Value{s}}, c.facts.Of(s).Width == known.Width
+		}
+		return linearForm{most: known.SMax}, known.SMax < smallEnough
+	}
+	op := v.DefiningOp()
+	if op == nil {
+		return x, false
+	}
+	switch op.Code() {
+	case tileaa.OpAssume, tileaa.OpSplat, tileaa.OpBroadcast, tileaa.OpReshape, tileaa.OpExti:
+		return c.linear(op.Operand(0)) // it is not negative, so either way to extend it is the same
+	case tileaa.OpAddi:
+		a, okA := c.linear(op.Operand(0))
+		b, okB := c.linear(op.Operand(1))
+		sum := linearForm{a.factor + b.factor, slices.Concat(a.values, b.values), a.most + b.most}
+		return sum, okA && okB && c.noWrap(op, func(x, y uint64) (hi, lo uint64) { lo, hi = bits.Add64(x, y, 0); return hi, lo })
+	case tileaa.OpMuli:
+		a, okA := c.linear(op.Operand(0))
+		n, constant := tileaa.SplatInt(op.Operand(1))
+		if !constant {
+			a, okA = c.linear(op.Operand(1))
+			n, constant = tileaa.SplatInt(op.Operand(0))
+		}
+		product := linearForm{a.factor * n, nil, a.most * n}
+		return product, okA && constant && n > 0 && n < 1<<20 && len(a.values) == 0 && max(a.factor, a.most) < 1<<40 && c.noWrap(op, bits.Mul64)
+	}
+	return x, false
+}
+
+// noWrap reports whether a sum or product of the largest operands is a number of the type with sign.
+func (c *rangeChecks) noWrap(op *ir.Op, f func(x, y uint64) (hi, lo uint64)) bool {
+	x, y := c.facts.Of(op.Operand(0)), c.facts.Of(op.Operand(1))
+	hi, lo := f(uint64(x.SMax), uint64(y.SMax))
+	return x.SMin >= 0 && y.SMin >= 0 && hi == 0 && lo < 1<<(x.Width-1)
+}
+
+// split writes the loop without the checks in front of the loop.
+func (c *rangeChecks) split(s *pass.State) {
+	b := ir.NewBuilder(s.Ctx).Before(c.loop.Op)
+	b.Loc = c.loop.Op.Loc()
+	end := c.end(b)
+	free := map[*ir.Op]*blockCheck{}
+	for i := range c.blocks {
+		free[c.blocks[i].block.Op] = &c.blocks[i]
+	}
+	m := ir.Mapping{}
+	inner := ir.Cast[tileaa.For](b.Insert(b.Ctx.Clone(c.loop.Op, m)))
+	inner.SetUpper(end)
+	for _, k := range c.blocks {
+		block := ir.Cast[tileaa.BlockTile](m.Lookup(k.block.Result()).DefiningOp())
+		inbounds := slices.Clone(block.Inbounds())
+		if inbounds == nil {
+			inbounds = make(ir.BoolArray, len(block.Indices()))
+		}
+		for _, d := range k.dims {
+			inbounds[d] = true
+		}
+		block.SetInbounds(inbounds)
+	}
+	for _, op := range c.compares {
+		cmp := m.Lookup(op.Result(0))
+		b.Before(inner.Op)
+		cmp.ReplaceAllUsesWith(tileaa.Const(b, tileaa.AsTile(cmp), 1))
+	}
+	c.loop.SetLower(end)
+	c.loop.SetInits(inner.Results())
+	c.loop.SetRemainder(true)
+}
+
+// end is the counter at which the first check may fail, between the bounds of the loop. It is computed in the counter's type if all limits
+// fit, else in 64 bits.
+func (c *rangeChecks) end(b *ir.Builder) *ir.Value {
+	lower, upper := c.loop.Lower(), c.loop.Upper()
+	counts := tileaa.AsTile(lower)
+	t := tileaa.Tile(b.Ctx, b.Ctx.Int(64))
+	if !slices.ContainsFunc(c.limits, func(l limit) bool { return !c.sameType(l) }) && (!c.loop.Unsigned() || c.positive(lower) && c.positive(upper)) {
+		t = counts
+	}
+	as := func(v *ir.Value, signed bool) *ir.Value {
+		if tileaa.ElemBits(tileaa.AsTile(v).Elem) == tileaa.ElemBits(t.Elem) {
+			return v
+		}
+		signedness := def.Unsigned
+		if signed {
+			signedness = def.Signed
+		}
+		return tileaa.NewExti(b, t, v, signedness).Result()
+	}
+	number := func(n int64) *ir.Value { return tileaa.Const(b, t, n) }
+	end := as(upper, !c.loop.Unsigned())
+	for _, l := range c.limits {
+		n := number(l.fixed)
+		if l.bound != nil {
+			n = as(l.bound, l.signed)
+		}
+		for _, v := range l.values {
+			more := tileaa.NewMuli(b, as(v, true), number(l.scale), tileaa.MuliOptions{}).Result()
+			n = tileaa.NewSubi(b, n, more, tileaa.SubiOptions{}).Result()
+		}
+		n = tileaa.NewSubi(b, n, number(l.size-l.step), tileaa.SubiOptions{}).Result()
+		if l.signed || len(l.values) > 0 || l.size > l.step {
+			n = tileaa.NewMaxi(b, n, number(0), def.Signed).Result()
+		}
+		if planted.On("interior-too-long") {
+			n = tileaa.NewAddi(b, n, number(l.step-1), tileaa.AddiOptions{}).Result()
+		}
+		n = tileaa.NewDivi(b, n, number(l.step), def.Unsigned, def.RoundZero).Result()
+		end = tileaa.NewMini(b, end, n, def.Signed).Result()
+	}
+	if first, ok := tileaa.SplatInt(lower); !ok || first != 0 || !c.positive(upper) {
+		end = tileaa.NewMaxi(b, end, as(lower, !c.loop.Unsigned()), def.Signed).Result()
+	}
+	if t == counts || tileaa.ElemBits(counts.Elem) == 64 {
+		return end
+	}
+	return tileaa.NewTrunci(b, counts, end, tileaa.TrunciOptions{}).Result()
+}
+
+// sameType reports whether a limit can be computed in the counter's type: nothing is below 0 but the difference.
+func (c *rangeChecks) sameType(l limit) bool {
+	width := tileaa.ElemBits(tileaa.AsTile(c.loop.Lower()).Elem)
+	if l.bound == nil && uint64(l.fixed) >= 1<<(width-1) || l.bound != nil && tileaa.ElemBits(tileaa.AsTile(l.bound).Elem) != width {
+		return false
+	}
+	return !l.signed && len(l.values) == 0 && l.size >= l.step && uint64(l.size) < 1<<(width-1) && (l.bound == nil || c.positive(l.bound))
+}
+
+// positive reports whether a number is not below 0 with sign.
+func (c *rangeChecks) positive(v *ir.Value) bool { return c.facts.Of(v).SMin >= 0 }

@@ -11,15 +11,16 @@ import (
 	"tileiras/passes/pass"
 )
 
-// pair-elements gives products with scales of f4E2M1FN, of which two neighbours along K are a byte of an instruction, their operands as bytes, where the
-// GPU has such an instruction. Most programs have them as bytes in memory, and unpack them; canonicalize finds that nothing is left to do then, so
-// that bytes are copied and read as those of any product.
+// pair-elements makes bytes of elements of 4 bits where two share one: in memory, and in products with scales of f4E2M1FN, of which two neighbours along K
+// are a byte of an instruction, where the GPU has such an instruction. What memory has as bytes, or the program unpacks, is packed again for a
+// product; canonicalize finds that nothing is left to do then, so that bytes are copied and read as those of any product.
 //
 //	%a = unpack %x : 2048xi8 -> 4096xf4         %a' = reshape %x : 64x32xi8
 //	%b = reshape %a : 64x64xf4             =>
 //	dot_scaled %b, ..                           dot_scaled %a', ..
 func PairElements(s *pass.State) error {
 	for _, entry := range s.Entries() {
+		pairMemory(s, entry)
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 			d, ok := ir.As[tileaa.DotScaled](op)
 			if !ok || !pairs(s, op) {
@@ -75,20 +76,20 @@ func repacked(b *ir.Builder, v *ir.Value, elem ir.Type, shape []int64, pack func
 	return tileaa.NewReshape(b, to, v).Result()
 }
 
-// alongLast does something to a tile with dimension k, one of the last two, as the last one.
+// alongLast does something to a tile with dimension k as the last one.
 func alongLast(b *ir.Builder, v *ir.Value, k int, do func(v *ir.Value) *ir.Value) *ir.Value {
 	turned := func(v *ir.Value) *ir.Value {
 		t := tileaa.AsTile(v)
-		n := len(t.Shape)
-		if k == n-1 {
+		last := len(t.Shape) - 1
+		if k == last {
 			return v
 		}
-		order, shape := make(ir.I32Array, n), slices.Clone(t.Shape)
+		order, shape := make(ir.I32Array, len(t.Shape)), slices.Clone(t.Shape)
 		for i := range order {
 			order[i] = int32(i)
 		}
-		order[n-2], order[n-1] = order[n-1], order[n-2]
-		shape[n-2], shape[n-1] = shape[n-1], shape[n-2]
+		order[k], order[last] = order[last], order[k]
+		shape[k], shape[last] = shape[last], shape[k]
 		return tileaa.NewPermute(b, tileaa.Tile(b.Ctx, t.Elem, shape...), v, order).Result()
 	}
 	return turned(do(turned(v)))

@@ -10,7 +10,7 @@ import (
 // Ahead is what a loop must compute to begin work of a later iteration in this one.
 type Ahead struct {
 	Loop  *ir.Op
-	Tiles bool            // also of values of many elements
+	Loads bool            // also what is loaded for it, and values of many elements
 	Ops   map[*ir.Op]bool // of the body
 	Carry []*ir.Value     // that the loop carries
 	flow  ir.Flow
@@ -23,8 +23,8 @@ func NewAhead(loop *ir.Op) *Ahead {
 	return a
 }
 
-// Computable reports whether a value can be computed iterations ahead, by pure operations from the counter and from what the loop carries,
-// and collects what for.
+// Computable reports whether a value can be computed iterations ahead, by pure operations, and loads that come after nothing in the loop, from the
+// counter and from what the loop carries, and collects what for.
 func (a *Ahead) Computable(v *ir.Value) bool {
 	if v == nil || ir.DefinedOutside(v, a.Loop) {
 		return true
@@ -35,17 +35,24 @@ func (a *Ahead) Computable(v *ir.Value) bool {
 			return carried || v == a.flow.InductionVar()
 		}
 		a.Carry = append(a.Carry, v)
-		return (a.Tiles || !tileaa.IsRanked(v)) && a.Computable(a.flow.Continues()[0].Operand(i))
+		return (a.Loads || !tileaa.IsRanked(v)) && a.Computable(a.flow.Continues()[0].Operand(i))
 	}
 	op := v.DefiningOp()
 	if a.Ops[op] {
 		return true
 	}
-	if op.Block() != a.Loop.Body() || op.NumRegions() > 0 || !op.Traits().Has(ir.Pure) || !a.Tiles && tileaa.IsRanked(v) {
+	possible := op.Traits().Has(ir.Pure) && op.NumRegions() == 0 || a.Loads && v.Index() == 0 && a.free(op)
+	if op.Block() != a.Loop.Body() || !possible || !a.Loads && tileaa.IsRanked(v) {
 		return false
 	}
 	a.Ops[op] = true
 	return !slices.ContainsFunc(op.Operands(), func(o *ir.Value) bool { return !a.Computable(o) })
+}
+
+// free reports whether an op is a load through pointers after which, and before which, nothing in the loop has to come.
+func (a *Ahead) free(op *ir.Op) bool {
+	l, ok := ir.As[tileaa.Load](op)
+	return ok && !tileaa.IsStrong(op) && (l.Token() == nil || ir.DefinedOutside(l.Token(), a.Loop)) && !l.ResultToken().HasUses()
 }
 
 // PlaceAhead reports whether the place of a load through pointers in a loop can be computed iterations ahead, in the layout that it has.
@@ -55,7 +62,7 @@ func PlaceAhead(load tileaa.Load) bool {
 		return true
 	}
 	a := NewAhead(loop)
-	a.Tiles = true
+	a.Loads = true
 	if len(a.flow.Continues()) != 1 || !a.Computable(load.Ptr()) || !a.Computable(load.Mask()) || !a.Computable(load.Left()) {
 		return false
 	}

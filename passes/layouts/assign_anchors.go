@@ -24,6 +24,9 @@ func (a *assigner) access(op *ir.Op) anchor {
 			vec = int(v)
 		}
 	}
+	if n := a.rowsOf(op); !n.none() {
+		return n
+	}
 	vec = a.widths.limit(op, vec)
 	if p, ok := ir.As[tileaa.PtrAccess](op); ok && (ir.Is[tileaa.Load](op) || ir.Is[tileaa.Store](op)) {
 		if n := a.strongest(op); vec == 1 && !a.infer(p.Ptr()).none() && !repeats(n.l) {
@@ -74,6 +77,33 @@ func scales(v *ir.Value) bool {
 		}
 	}
 	return false
+}
+
+// rowsOf is the layout in which an access of gathered rows wants their numbers, for a load that brings nothing else: every thread loads those that it
+// needs, and none passes through shared memory.
+func (a *assigner) rowsOf(load *ir.Op) anchor {
+	if load.Code() != tileaa.OpLoad || tileaa.IsStrong(load) || !load.Result(0).HasOneUse() {
+		return anchor{}
+	}
+	block, ok := ir.As[tileaa.BlockTile](load.Result(0).Uses()[0].Owner())
+	if !ok || !block.Result().HasOneUse() {
+		return anchor{}
+	}
+	n := a.access(block.Result().Uses()[0].Owner())
+	if k, sparse := block.SparseDim(); sparse && !n.none() {
+		return anchor{alongOnly(n.l, int(k)), n.weight}
+	}
+	return anchor{}
+}
+
+// alongOnly is a layout with all dimensions but one forgotten.
+func alongOnly(l layout.Layout, k int) layout.Layout {
+	for d := len(l.Shape()) - 1; d >= 0; d-- {
+		if d != k {
+			l = l.RemoveDim(d)
+		}
+	}
+	return l
 }
 
 // repeats reports whether several threads hold the same element.

@@ -187,11 +187,7 @@ func (a *assigner) rewriteSparseBlock(op *ir.Op, l layout.Layout) {
 	if !ok {
 		return
 	}
-	for d := len(l.Shape()) - 1; d >= 0; d-- {
-		if int64(d) != k {
-			l = l.RemoveDim(d)
-		}
-	}
+	l = alongOnly(l, int(k))
 	c := block.Op.Clone(ir.Mapping{})
 	for i := range c.NumOperands() {
 		c.SetOperand(i, a.inLayout(c.Operand(i), l))

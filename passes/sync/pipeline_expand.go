@@ -86,6 +86,12 @@ func (x *expansion) prologue(start *ir.Value) (begun [][]*ir.Value) {
 			}
 		}
 	}
+	for _, g := range x.groups {
+		if g.loads = x.loadsOf(g); len(g.loads) > 0 {
+			counter, exists := x.later(x.loop.Lower(), g.distance, runs)
+			x.fetch(g, counter, exists)
+		}
+	}
 	return begun
 }
 
@@ -126,15 +132,14 @@ func (x *expansion) copy(g *group, counter, position *ir.Value, ahead int64, exi
 	for i, v := range g.carry {
 		m[v] = g.carried[i]
 	}
-	for _, op := range x.loop.Op.Body().Ops() {
-		if g.ahead[op] {
-			later := x.b.Insert(op.Clone(m))
-			if p, ok := ir.As[tileaa.PointerBlock](later); ok && planted.On("late-mask") {
-				p.SetLeft(nil)
-				p.SetMask(nil)
-			}
+	which := g.ahead
+	if len(g.fetched) > 0 { // what was loaded for it is there
+		which = x.begins(g)
+		for i, l := range g.loads {
+			m[l.Result(0)] = g.fetched[i]
 		}
 	}
+	x.cloneAll(which, m, exists)
 	for _, i := range g.copies {
 		c, ring := x.copies[i], x.rings[i]
 		slots := ring.Type().(*tileaa.RingType).Slots
@@ -165,7 +170,7 @@ func (x *expansion) steady(start *ir.Value, begun [][]*ir.Value) {
 	old := body.Ops()
 	inits := []*ir.Value{start}
 	for _, g := range x.groups {
-		inits = append(inits, g.carried...)
+		inits = append(append(inits, g.carried...), g.fetched...)
 	}
 	before := make([]*ir.Value, len(x.copies)) // tokens of what was begun in earlier iterations, of copies after which something comes
 	var used []int
@@ -181,8 +186,8 @@ func (x *expansion) steady(start *ir.Value, begun [][]*ir.Value) {
 	}
 	position, more := args[0], args[1:]
 	for _, g := range x.groups {
-		n := len(g.carried)
-		g.carried, more = more[:n:n], more[n:]
+		n, all := len(g.carried), len(g.carried)+len(g.fetched)
+		g.carried, g.fetched, more = more[:n:n], more[n:all:all], more[all:]
 	}
 	for k, i := range used {
 		before[i] = more[k]
@@ -192,7 +197,11 @@ func (x *expansion) steady(start *ir.Value, begun [][]*ir.Value) {
 	x.b.Before(end)
 	passed := []*ir.Value{tileaa.NewRingNext(x.b, position, x.rings[0].Type().(*tileaa.RingType).Slots).Result()}
 	for _, g := range x.groups {
-		passed = append(passed, g.carried...)
+		if len(g.loads) > 0 {
+			counter, exists := x.later(x.flow.InductionVar(), g.distance+1, nil)
+			x.fetch(g, counter, exists)
+		}
+		passed = append(append(passed, g.carried...), g.fetched...)
 	}
 	for _, i := range used {
 		passed = append(passed, after[i])
@@ -259,7 +268,9 @@ func (x *expansion) eraseOld(body []*ir.Op) {
 	for _, op := range slices.Backward(body) {
 		switch c := op.Code(); {
 		case c == tileaa.OpAsyncCopy, c == tileaa.OpAsyncCommit, c == tileaa.OpAsyncWait,
-			c == tileaa.OpAllocShared && !op.HasUses(), x.ahead[op] && ir.IsDead(op):
+			c == tileaa.OpAllocShared && !op.HasUses():
+			op.Erase()
+		case x.ahead[op] && !op.HasUses(): // also loads, which are weak
 			op.Erase()
 		}
 	}

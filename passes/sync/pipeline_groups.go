@@ -30,6 +30,8 @@ type group struct {
 	ahead   map[*ir.Op]bool // what is computed ahead for their addresses
 	carry   []*ir.Value     // carried values that addresses follow from,
 	carried []*ir.Value     // as they are for the next copies
+	loads   []*ir.Op        // among what is computed ahead,
+	fetched []*ir.Value     // what they gave for the next copies
 
 	first           *ir.Op // of the body, to read them
 	firstAt, lastAt int    // places in the body of the first one and the last

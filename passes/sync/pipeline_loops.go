@@ -29,7 +29,8 @@ import (
 // reads are never begun.
 //
 // What an address follows from is computed S-1 iterations ahead: the counter, and values that the loop carries, which it carries twice
-// then. How many slots there are decides codegen/cost; shared memory that is needed after the loop does not grow with them.
+// then; what is loaded for it, one iteration earlier. How many slots there are decides codegen/cost; shared memory that is needed after
+// the loop does not grow with them.
 func PipelineLoops(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		var loops []*ir.Op
@@ -65,7 +66,7 @@ type pipeline struct {
 	flow   ir.Flow
 	copies []tileaa.AsyncCopy
 	tokens [][]*ir.Value   // what each copy comes after, of outside of the loop
-	tiles  bool            // addresses may follow from tiles
+	tiles  bool            // addresses may follow from what is loaded, and from tiles
 	ahead  map[*ir.Op]bool // what is computed ahead for their addresses
 	carry  []*ir.Value     // carried values that addresses follow from
 }
@@ -150,7 +151,7 @@ func filledOnce(loop, fill *ir.Op, buffer *ir.Value) bool {
 // computable reports whether a value can be computed iterations ahead, and collects what for.
 func (p *pipeline) computable(v *ir.Value) bool {
 	a := kernel.NewAhead(p.loop.Op)
-	a.Tiles, a.Ops, a.Carry = p.tiles, p.ahead, p.carry
+	a.Loads, a.Ops, a.Carry = p.tiles, p.ahead, p.carry
 	ok := a.Computable(v)
 	p.carry = a.Carry
 	return ok

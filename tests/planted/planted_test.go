@@ -35,6 +35,7 @@ var bugs = []struct {
 	{"copy-before-read", "planted/cases/turns", `elements differ`},
 	{"late-copy", "planted/cases/ring", `out of bounds`},
 	{"late-mask", "planted/cases/pointers", `out of bounds`},
+	{"late-load", "planted/cases/listed", `out of bounds`},
 	{"copy-after-last", "planted/cases/steps", `out of bounds`},
 	{"read-before-gate", "planted/cases/ring", `in flight|race: `},
 	{"staged-slot", "corpus/cases/matmul_f8e4m3fn", `elements differ|undefined`},

@@ -122,9 +122,10 @@ type matrix struct {
 	kind string // its type
 
 	pointers bool
-	carried  bool // the loop moves the pointers on
-	step     int  // from round to round, in elements
-	hidden   bool // that it is the same for all elements
+	carried  bool   // the loop moves the pointers on
+	step     int    // from round to round, in elements
+	hidden   bool   // that it is the same for all elements
+	list     string // of pages, of which a round reads one; "" for none
 	end      string
 	inside   *val // mask of the dimension along which the loop does not go
 	padding  string
@@ -191,6 +192,9 @@ func (g *generator) pointerMatrix(x *matrix, shape, strides []int) {
 		n = 3
 	}
 	x.padding = g.number(x.tile, n).name
+	if g.chance(20) {
+		x.list = g.smallInput("i32")
+	}
 	g.tally.Pointers++
 	if x.inside != nil || x.end != "" {
 		g.tally.Masked++
@@ -231,6 +235,13 @@ func (g *generator) readMatrix(x *matrix, round string) val {
 	at := x.at
 	if !x.carried {
 		at = g.move(x, at, g.define(s, "muli %s, %s : %s", round, g.number(s, x.step).name, s))
+	}
+	if x.list != "" {
+		p, page := g.fresh(), g.fresh()
+		g.line("%s = offset %s, %s : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>", p, x.list, round)
+		g.line("%s, %s = load_ptr_tko %s %s : tile<ptr<i32>> -> tile<i32>, token", page, g.fresh(), g.order("acquire", "i32"), p)
+		v := g.define(s, "andi %s, %s : %s", page, g.number(s, 3).name, s)
+		at = g.move(x, at, g.define(s, "muli %s, %s : %s", v.name, g.number(s, 64).name, s))
 	}
 	mask := x.inside
 	if x.end != "" {

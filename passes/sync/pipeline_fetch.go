@@ -1,0 +1,115 @@
+package sync
+
+import (
+	"tileiras/codegen/planted"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+// This file loads what the places of later copies follow from: pages of a cache, rows that a list names. An iteration loads for the copies that the next one
+// begins, so that none waits:
+//
+//	for %i {                              %r = load %list[%lo+2], mask(..)            (3 slots)
+//	  %r = load %list[%i]                 for %i inits(%r) (%next) {
+//	  async_copy %x[%r]              =>     async_copy %x[%next], slot 2 ahead, when %i+2 < %hi
+//	  ..                                    ..
+//	}                                       %r = load %list[%i+3], mask(%i+3 < %hi)
+//	                                        continue %r
+//	                                      }
+
+// loadsOf are the loads among what a group computes ahead, in the order of the loop.
+func (x *expansion) loadsOf(g *group) (loads []*ir.Op) {
+	for _, op := range x.loop.Op.Body().Ops() {
+		if g.ahead[op] && op.Code() == tileaa.OpLoad {
+			loads = append(loads, op)
+		}
+	}
+	return loads
+}
+
+// follows are the ops among those computed ahead that values follow from, without those that only loads follow from if these are given.
+func follows(ahead map[*ir.Op]bool, given bool, values ...*ir.Value) map[*ir.Op]bool {
+	found := map[*ir.Op]bool{}
+	var visit func(v *ir.Value)
+	visit = func(v *ir.Value) {
+		op := v.DefiningOp()
+		if op == nil || !ahead[op] || found[op] || given && op.Code() == tileaa.OpLoad {
+			return
+		}
+		found[op] = true
+		for _, o := range op.Operands() {
+			visit(o)
+		}
+	}
+	for _, v := range values {
+		visit(v)
+	}
+	return found
+}
+
+// begins are the ops that copies of a group follow from when what is loaded for them is there, and those that move what the loop carries on.
+func (x *expansion) begins(g *group) map[*ir.Op]bool {
+	var values []*ir.Value
+	for _, i := range g.copies {
+		values = append(values, x.copies[i].Block())
+	}
+	for _, v := range g.carry {
+		i, _ := x.flow.CarriedIndex(v)
+		values = append(values, x.flow.Continues()[0].Operand(i))
+	}
+	return follows(g.ahead, true, values...)
+}
+
+// fetch loads for the next copies that a group begins, those of an iteration with this counter, if it exists.
+func (x *expansion) fetch(g *group, counter, exists *ir.Value) {
+	m := ir.Mapping{x.flow.InductionVar(): counter}
+	for i, v := range g.carry {
+		m[v] = g.carried[i]
+	}
+	var values []*ir.Value
+	for _, l := range g.loads {
+		values = append(values, l.Result(0))
+	}
+	x.cloneAll(follows(g.ahead, false, values...), m, exists)
+	g.fetched = nil
+	for _, l := range g.loads {
+		g.fetched = append(g.fetched, m.Lookup(l.Result(0)))
+	}
+}
+
+// cloneAll makes ops of the loop again, in their order, loads only if an iteration exists.
+func (x *expansion) cloneAll(which map[*ir.Op]bool, m ir.Mapping, exists *ir.Value) {
+	for _, op := range x.loop.Op.Body().Ops() {
+		if !which[op] {
+			continue
+		}
+		later := x.b.Insert(op.Clone(m))
+		if l, ok := ir.As[tileaa.Load](later); ok && !planted.On("late-load") {
+			x.onlyIf(l, exists)
+		}
+		if p, ok := ir.As[tileaa.PointerBlock](later); ok && planted.On("late-mask") {
+			p.SetLeft(nil)
+			p.SetMask(nil)
+		}
+	}
+}
+
+// onlyIf makes a load of an iteration that may not exist happen only if it does.
+func (x *expansion) onlyIf(l tileaa.Load, exists *ir.Value) {
+	if exists == nil {
+		return
+	}
+	x.b.Before(l.Op)
+	t := tileaa.AsTile(l.Result())
+	if tileaa.IsRanked(l.Result()) {
+		exists = tileaa.NewSplat(x.b, t.WithElem(x.b.Ctx, x.b.Ctx.Int(1)), exists).Result()
+	}
+	if m := l.Mask(); m != nil {
+		exists = tileaa.NewAndi(x.b, exists, m).Result()
+	}
+	l.SetMask(exists)
+	if l.Padding() == nil && tileaa.ConstBytes(t.Elem) > 0 {
+		l.SetPadding(tileaa.NewConstant(x.b, t, tileaa.SplatOf(t, 0)).Result())
+	}
+	x.b.After(l.Op)
+}

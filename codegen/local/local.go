@@ -152,6 +152,12 @@ func AppendOperands(list []*value.Value, inst ir.Instruction) []*value.Value {
 
 // parts is where a local value keeps its number, and an instruction its metadata.
 func parts(v any) (*ir.LocalIdent, *ir.Metadata) {
+	switch i := v.(type) { // most are one of these
+	case *ir.InstCall:
+		return &i.LocalIdent, &i.Metadata
+	case *ir.InstExtractValue:
+		return &i.LocalIdent, &i.Metadata
+	}
 	switch i := v.(type) {
 	case *ir.Param:
 		return &i.LocalIdent, nil
@@ -232,10 +238,6 @@ func parts(v any) (*ir.LocalIdent, *ir.Metadata) {
 	case *ir.InstSelect:
 		return &i.LocalIdent, &i.Metadata
 	case *ir.InstFreeze:
-		return &i.LocalIdent, &i.Metadata
-	case *ir.InstCall:
-		return &i.LocalIdent, &i.Metadata
-	case *ir.InstExtractValue:
 		return &i.LocalIdent, &i.Metadata
 	case *ir.InstInsertValue:
 		return &i.LocalIdent, &i.Metadata

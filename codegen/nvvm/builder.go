@@ -48,13 +48,16 @@ type builder struct {
 }
 
 // registers is how many a usual kernel has, about.
-const registers = 512
+const registers = 1024
+
+// blockSize is how many instructions a block has room for at first.
+const blockSize = 16
 
 func newBuilder(t *target.Target, m *llvm.Module, structs map[string]types.Type) *builder {
 	return &builder{
 		target: t, module: m,
 		values: make([]value.Value, 1, registers), homes: make([]*block, 1, registers), made: make([]reg, 0, registers),
-		computed: newComputed(registers), addresses: map[*llvm.Global]reg{}, asm: map[*ptxop.Row]*llvm.InlineAsm{}, structs: structs,
+		computed: newComputed(registers / 2), addresses: map[*llvm.Global]reg{}, asm: map[*ptxop.Row]*llvm.InlineAsm{}, structs: structs,
 		sums: map[id]sum{}, parts: map[id][]reg{}, wholes: map[id]split{},
 	}
 }
@@ -130,6 +133,9 @@ func (b *builder) outermost(operands [4]id) *block {
 func (b *builder) emit(inst llvm.Instruction) {
 	b.budget.Step()
 	b.budget.Hold(budget.InstructionBytes)
+	if b.cur.Insts == nil {
+		b.cur.Insts = make([]llvm.Instruction, 0, blockSize)
+	}
 	b.cur.Insts = append(b.cur.Insts, inst)
 	if b.attach == nil && b.place == nil {
 		return

@@ -3,6 +3,7 @@ package ptx
 import (
 	"slices"
 
+	"tileiras/codegen/local"
 	"tileiras/codegen/ptxop"
 )
 
@@ -214,14 +215,19 @@ type rangeWalk struct {
 	end    []int32     // of a register's open segment, 0 = none
 	open   []reg       // registers with a segment that was opened in this block
 	places []segment   // for the first segments of ranges: most have no other
+	room   local.Slab[segment]
 }
 
 // add adds a segment to a range.
 func (w *rangeWalk) add(r reg, s segment) {
-	if w.segs[r] == nil {
-		w.segs[r], w.places = w.places[:0:1], w.places[1:]
+	list := w.segs[r]
+	switch n := len(list); {
+	case list == nil:
+		list, w.places = w.places[:0:1], w.places[1:]
+	case n == cap(list) && n <= 2: // the few of a usual range
+		list = append(w.room.Take(2 * n)[:0], list...)
 	}
-	w.segs[r] = append(w.segs[r], s)
+	w.segs[r] = append(list, s)
 }
 
 func (w *rangeWalk) read(o *operand, at int32) {

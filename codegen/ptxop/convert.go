@@ -14,12 +14,7 @@ import (
 const byteScratch = "{ .reg .b8 b; "
 
 func init() {
-	define("cvt", func(b *builder) {
-		scalarFloats(b)
-		roundedIntegers(b)
-		integerWidths(b)
-		packed(b)
-	})
+	define("cvt", packed, integerWidths, scalarFloats, roundedIntegers)
 }
 
 func scalarFloats(b *builder) {

@@ -99,23 +99,29 @@ func registers(elements int, t string) string {
 // scaleArguments are a register with scales and what selects among those of the warp, byte and thread, of A and then of B.
 const scaleArguments = " {r} {n,n} {r} {n,n}"
 
-// Arguments are the registers of A, B and C in this order, and scaleArguments; results are those of D.
 func init() {
-	define("mma", func(b *builder) {
-		for i := range Products {
-			p := &Products[i]
+	const usual = 8 // of 16-bit floats and tf32
+	define("mma", products(Products[:usual]), products(Products[usual:]))
+}
+
+// products describes the instructions of rows. Arguments are the registers of A, B and C in this order, and scaleArguments; results are those of D.
+func products(rows []Product) func(*builder) {
+	return func(b *builder) {
+		for i := range rows {
+			p := &rows[i]
 			c, scales := registers(p.M*p.N, p.D), ""
 			if p.Blocks > 0 {
 				scales = scaleArguments
 			}
 			for _, ta := range p.A {
+				x := registers(p.M*p.K, ta)
 				for _, tb := range p.B {
 					mnemonic := "mma.sync.aligned." + strings.TrimPrefix(p.Name(ta, tb), "mma.")
-					b.op(mnemonic, "{="+c+"} {"+registers(p.M*p.K, ta)+"} {"+registers(p.K*p.N, tb)+"} {"+c+"}"+scales, Convergent, p.Need)
+					b.op(mnemonic, "{="+c+"} {"+x+"} {"+registers(p.K*p.N, tb)+"} {"+c+"}"+scales, Convergent, p.Need)
 				}
 			}
 		}
-	})
+	}
 }
 
 // Accumulators are the arguments of a matrix product to which it adds.

@@ -38,8 +38,7 @@ func init() {
 			b.named("mov.pack."+p.name, p.mnemonic, "="+p.whole+" {"+p.vector+"}", 0, anySM)
 			b.named("mov.unpack."+p.name, p.mnemonic, "{="+p.vector+"} "+p.whole, 0, anySM)
 		}
-		specialRegisters(b)
-	})
+	}, specialRegisters)
 	define("and", bitwise("and"))
 	define("or", bitwise("or"))
 	define("xor", bitwise("xor"))
@@ -103,6 +102,7 @@ func init() {
 				b.op("setp."+c+"."+t, "=b "+letterOf(t)+" "+letterOf(t), 0, anySM)
 			}
 		}
+	}, func(b *builder) {
 		for _, c := range []string{"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"} {
 			for _, t := range []string{"f32", "f64", "ftz.f32", "f16"} {
 				l := letterOf(t[max(0, len(t)-3):])

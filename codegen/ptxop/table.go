@@ -1,6 +1,7 @@
 package ptxop
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -13,9 +14,11 @@ import (
 // asks for: describing a family takes microseconds, compiling all of the table
 // milliseconds.
 type family struct {
-	build    func(*builder)
-	recipes  []recipe // in table order; nil before the first question
-	complete bool     // every row is compiled
+	build     func(*builder)
+	rest      []func(*builder) // what build leaves for later
+	described int              // how many of them are in recipes
+	recipes   []recipe         // in table order
+	complete  bool             // every row is compiled
 }
 
 type pair struct{ asm, constraints string }
@@ -53,8 +56,9 @@ var groups = make([]*group, 0, 128)
 
 var groupOf = make(map[string]*group, 128)
 
-// define adds a family to the table; called from init functions only.
-func define(key string, build func(*builder)) {
+// define adds a family to the table; called from init functions only. A big family has parts: the later ones are described when
+// a row is asked for that the earlier ones do not have.
+func define(key string, build func(*builder), rest ...func(*builder)) {
 	word, _, _ := strings.Cut(key, ".")
 	g := groupOf[word]
 	if g == nil {
@@ -62,7 +66,7 @@ func define(key string, build func(*builder)) {
 		groupOf[word] = g
 		groups = append(groups, g)
 	}
-	g.families = append(g.families, keyed{key, &family{build: build}})
+	g.families = append(g.families, keyed{key, &family{build: build, rest: rest}})
 }
 
 // familyOf returns the family of a mnemonic, nil if there is none.
@@ -93,14 +97,32 @@ func familyOf(mnemonic string) *family {
 	return nil
 }
 
-// describe fills in the recipes. The caller holds the lock.
-func (f *family) describe() {
-	if f.recipes != nil {
-		return
+// room is memory for recipes: a family takes what it needs of it.
+var room []recipe
+
+// roomy is how many recipes there is room for at once: most families have fewer.
+const roomy = 256
+
+// describe adds the recipes of the next part, if there is one. The caller holds the lock.
+func (f *family) describe() bool {
+	build := f.build
+	switch {
+	case f.described > len(f.rest):
+		return false
+	case f.described > 0:
+		build = f.rest[f.described-1]
 	}
-	b := &builder{recipes: make([]recipe, 0, 32)}
-	f.build(b)
-	f.recipes = b.recipes
+	f.described++
+	if cap(room) < roomy/4 {
+		room = make([]recipe, 0, roomy)
+	}
+	b := &builder{recipes: append(room, f.recipes...)}
+	build(b)
+	f.recipes = slices.Clip(b.recipes)
+	if n := len(b.recipes); n <= cap(room) {
+		room = room[n:n]
+	}
+	return true
 }
 
 // compile makes the row of a recipe, or finds it made. The caller holds the lock.
@@ -131,7 +153,8 @@ func (c *recipe) compile(guard bool) *Row {
 
 // compileAll compiles every row. The caller holds the lock.
 func (f *family) compileAll() {
-	f.describe()
+	for f.describe() {
+	}
 	for i := range f.recipes {
 		f.recipes[i].compile(false)
 		if f.recipes[i].guarded {
@@ -156,8 +179,7 @@ func Lookup(name string) *Row {
 	}
 	compiled.Lock()
 	defer compiled.Unlock()
-	f.describe()
-	for i := range f.recipes {
+	for i := 0; i < len(f.recipes) || f.describe(); i++ {
 		if c := &f.recipes[i]; c.name == plain && (c.guarded || !guard) {
 			return c.compile(guard)
 		}

@@ -1,21 +1,26 @@
 package nvvm
 
-import "tileiras/ir"
+import (
+	"github.com/llir/llvm/ir/enum"
 
-// Division of many elements of a thread by one number, each quotient correctly rounded: the reciprocal is computed once, and a quotient
-// corrected twice by its remainder, which fma gives exactly (Markstein, "Computation of elementary functions on the IBM RISC System/6000
-// processor", 1990: the second one is right if the reciprocal is).
+	"tileiras/ir"
+)
+
+// Division of many elements of a thread by one number, each quotient correctly rounded: the reciprocal is computed once, in two parts, so that
+// the product is next to the quotient at worst (Brisebarre, Muller and Raina, "Accelerating correctly rounded floating-point division when the
+// divisor is known in advance", 2004), and the product is corrected by its remainder, which fma gives exactly (Markstein, "Computation of
+// elementary functions on the IBM RISC System/6000 processor", 1990: that is right if the reciprocal is correctly rounded).
 //
-//	y = 1/d; q = x*y; q = q + (x - q*d)*y; q = q + (x - q*d)*y
+//	y = 1/d; h = y rounded down; l = (1 - h*d)*h; q = x*h + x*l; q = q - (q*d - x)*y
 //
-// That holds where nothing leaves the range of normal numbers. A thread in which it may not, because of the divisor or of any dividend
-// but 0, divides by the instruction.
+// With l not negative and the remainder that way round a zero keeps its sign. That holds where nothing leaves the range of normal numbers. A
+// thread in which it may not, because of the divisor or of any dividend but 0, divides by the instruction.
 
 // Where quotients are computed by the reciprocal.
 const (
 	leastDivisor  = 0x32800000 // 2^-26
 	mostDivisor   = 0x4C800000 // 2^26
-	leastDividend = 0x0D800000 // 2^-100
+	leastDividend = 0x12800000 // 2^-90
 	mostDividend  = 0x71800000 // 2^100
 )
 
@@ -60,24 +65,26 @@ func (f *fn) quotients(x []reg, d reg) []reg {
 	if len(x) < fewestQuotients || d.isConst() {
 		return exact()
 	}
-	y := f.fdiv(f32(0x3F800000), d)
-	less := f.cast(f.xor(f.cast(d, kI32), con(kI32, 0x80000000)), kF32)
+	fma := func(x, y, z reg) reg { return f.op1("fma.rn.f32", x, y, z) }
+	opposite := func(x reg) reg { return f.cast(f.xor(f.cast(x, kI32), con(kI32, 0x80000000)), kF32) }
+	one := f32(0x3F800000)
+	y := f.fdiv(one, d)
+	above := f.ashr(f.cast(fma(opposite(d), y, one), kI32), 31) // -1 if y was rounded up
+	high := f.cast(f.add(f.cast(y, kI32), above), kF32)
+	low := f.fmul(fma(opposite(d), high, one), high)
+	less := opposite(y)
 	q := make([]reg, len(x))
-	largest, smallest := i32(0), con(kI32, 0xFFFFFFFF)
+	largest, smallest := f32(0), con(kI32, 0xFFFFFFFF)
 	for i := range x {
+		largest = f.op1("max.f32", largest, f.fabs(x[i])) // a NaN does not count: it is its own quotient
 		bits := f.cast(x[i], kI32)
-		magnitude := f.and(bits, i32(0x7FFFFFFF))
-		largest = f.minmax(largest, magnitude, false, true)
-		smallest = f.minmax(smallest, f.sub(magnitude, i32(1)), false, false) // 0 becomes the largest number
-		v := f.fmul(x[i], y)
-		for range 2 {
-			v = f.op1("fma.rn.f32", f.op1("fma.rn.f32", v, less, x[i]), y, v)
-		}
-		q[i] = f.cast(f.or(f.cast(v, kI32), f.and(bits, con(kI32, 0x80000000))), kF32) // the sign of -0
+		smallest = f.minmax(smallest, f.sub(f.add(bits, bits), i32(1)), false, false) // without the sign; 0 becomes the largest number
+		v := fma(x[i], high, f.fmul(x[i], low))
+		q[i] = fma(fma(v, d, opposite(x[i])), less, v)
 	}
 	far := f.icmp(ugt, f.sub(f.cast(d, kI32), i32(leastDivisor)), i32(mostDivisor-leastDivisor))
-	far = f.or(far, f.icmp(ugt, largest, i32(mostDividend)))
-	far = f.or(far, f.icmp(ult, smallest, i32(leastDividend-1)))
+	far = f.or(far, f.fcmp(enum.FPredOGT, largest, f32(mostDividend)))
+	far = f.or(far, f.icmp(ult, smallest, i32(2*leastDividend-1)))
 	return f.branch(far, q, exact)
 }
 

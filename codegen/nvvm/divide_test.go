@@ -12,17 +12,19 @@ import (
 // Where quotients are computed by the reciprocal, as divide.go has it.
 const (
 	leastDivisor, mostDivisor   = 0x32800000, 0x4C800000
-	leastDividend, mostDividend = 0x0D800000, 0x71800000
+	leastDividend, mostDividend = 0x12800000, 0x71800000
 )
 
 // quotient is what divided computes for dividends and divisors in its range, on the host's arithmetic.
 func quotient(x, d float32) float32 {
 	y := 1 / d
-	q := x * y
-	for range 2 {
-		q = float.FMA32(float.FMA32(q, -d, x), y, q)
+	high := y
+	if float.FMA32(-d, y, 1) < 0 {
+		high = math.Float32frombits(math.Float32bits(y) - 1)
 	}
-	return q
+	low := float.FMA32(-d, high, 1) * high
+	q := float.FMA32(x, high, x*low)
+	return float.FMA32(float.FMA32(q, d, -x), -y, q)
 }
 
 // TestQuotientsAreCorrectlyRounded compares with the host's division, which IEEE 754 asks to be correctly rounded: random numbers, and

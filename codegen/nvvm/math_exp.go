@@ -10,7 +10,8 @@ import (
 //
 //	n = rint(x log2 e),  f = x log2 e - n by two fmas, the first exact,  2^n * ex2(f)
 //
-// n is held within the exponents of normal numbers, f takes what is beyond: ex2 of it overflows or vanishes by itself. In f64
+// n is held within the exponents of normal numbers, from -126 to 127, by an instruction that holds its result between 0 and 1; f takes what is
+// beyond: ex2 of it overflows or vanishes by itself. In f64
 // e^r = 1 + r + r^2 q(r) with r = x - n ln 2.
 func (m real) exp(x reg) reg { return m.expDown(x, 0) }
 
@@ -28,12 +29,11 @@ func (m real) expDown(x reg, down int) reg {
 
 // expLost is expDown in f32, and what its argument's rounding took from it.
 func (m real) expLost(x reg, down int) (e, lost reg) {
-	log2e := m.bits(m.log2e)
-	magic := m.num(math.Ldexp(1.5, 23))
-	t := m.fma(x, log2e, magic)
-	middle := math.Ldexp(1.5, 23) + float64(down)
-	t = m.min(m.max(t, m.num(middle-126)), m.num(middle+127))
-	n := m.fsub(t, magic)
+	const least, span = -126, 253 // of n without down
+	part := m.op1("fma.rn.sat.f32", x, m.num(math.Log2E/span), m.num(float64(-least-down)/span))
+	magic := math.Ldexp(1.5, 23)
+	t := m.fma(part, m.num(span), m.num(magic+float64(least+down)))
+	n := m.fsub(t, m.num(magic))
 	rest := m.num(math.Log2E - log2eShort)
 	first := m.fma(x, m.num(log2eShort), m.fneg(n)) // exact
 	f := m.fma(x, rest, first)

@@ -82,6 +82,7 @@ func init() {
 	})
 	define("fma", func(b *builder) {
 		floats(b, "fma", 3)
+		b.op("fma.rn.sat.f32", args("f32", 3), 0, anySM)
 		halves(b, "fma.rn", 3, anySM, sm80, flushes)
 		halves(b, "fma.rn", 3, sm80, sm80, []string{".relu"})
 	})

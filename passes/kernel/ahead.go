@@ -49,10 +49,23 @@ func (a *Ahead) Computable(v *ir.Value) bool {
 	return !slices.ContainsFunc(op.Operands(), func(o *ir.Value) bool { return !a.Computable(o) })
 }
 
-// free reports whether an op is a load through pointers after which, and before which, nothing in the loop has to come.
+// free reports whether an op is a load after which, and before which, nothing in the loop has to come.
 func (a *Ahead) free(op *ir.Op) bool {
-	l, ok := ir.As[tileaa.Load](op)
-	return ok && !tileaa.IsStrong(op) && (l.Token() == nil || ir.DefinedOutside(l.Token(), a.Loop)) && !l.ResultToken().HasUses()
+	if !IsPlainLoad(op) || tileaa.IsStrong(op) || op.Result(1).HasUses() {
+		return false
+	}
+	if block, ok := tileaa.BlockOf(op); ok {
+		if _, sparse := block.SparseDim(); sparse {
+			return false
+		}
+	}
+	t := tileaa.TokenBefore(op)
+	return t == nil || ir.DefinedOutside(t, a.Loop)
+}
+
+// IsPlainLoad reports whether an op is a load of a block or through pointers.
+func IsPlainLoad(op *ir.Op) bool {
+	return op.Code() == tileaa.OpLoad || op.Code() == tileaa.OpTiledLoad
 }
 
 // PlaceAhead reports whether the place of a load through pointers in a loop can be computed iterations ahead, in the layout that it has.

@@ -1,9 +1,12 @@
 package sync
 
 import (
+	"slices"
+
 	"tileiras/codegen/planted"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
+	"tileiras/passes/kernel"
 )
 
 // This file loads what the places of later copies follow from: pages of a cache, rows that a list names. An iteration loads for the copies that the next one
@@ -20,7 +23,7 @@ import (
 // loadsOf are the loads among what a group computes ahead, in the order of the loop.
 func (x *expansion) loadsOf(g *group) (loads []*ir.Op) {
 	for _, op := range x.loop.Op.Body().Ops() {
-		if g.ahead[op] && op.Code() == tileaa.OpLoad {
+		if g.ahead[op] && kernel.IsPlainLoad(op) {
 			loads = append(loads, op)
 		}
 	}
@@ -33,7 +36,7 @@ func follows(ahead map[*ir.Op]bool, given bool, values ...*ir.Value) map[*ir.Op]
 	var visit func(v *ir.Value)
 	visit = func(v *ir.Value) {
 		op := v.DefiningOp()
-		if op == nil || !ahead[op] || found[op] || given && op.Code() == tileaa.OpLoad {
+		if op == nil || !ahead[op] || found[op] || given && kernel.IsPlainLoad(op) {
 			return
 		}
 		found[op] = true
@@ -84,8 +87,8 @@ func (x *expansion) cloneAll(which map[*ir.Op]bool, m ir.Mapping, exists *ir.Val
 			continue
 		}
 		later := x.b.Insert(op.Clone(m))
-		if l, ok := ir.As[tileaa.Load](later); ok && !planted.On("late-load") {
-			x.onlyIf(l, exists)
+		if kernel.IsPlainLoad(later) && exists != nil && !planted.On("late-load") {
+			x.onlyIf(later, exists)
 		}
 		if p, ok := ir.As[tileaa.PointerBlock](later); ok && planted.On("late-mask") {
 			p.SetLeft(nil)
@@ -94,12 +97,18 @@ func (x *expansion) cloneAll(which map[*ir.Op]bool, m ir.Mapping, exists *ir.Val
 	}
 }
 
-// onlyIf makes a load of an iteration that may not exist happen only if it does.
-func (x *expansion) onlyIf(l tileaa.Load, exists *ir.Value) {
-	if exists == nil {
-		return
+// onlyIf makes a load of an iteration that may not exist happen only if it does; of a block, it loads the first one of the array then, as far as there is one.
+func (x *expansion) onlyIf(load *ir.Op, exists *ir.Value) {
+	x.b.Before(load)
+	if l, ok := ir.As[tileaa.Load](load); ok {
+		x.mask(l, exists)
+	} else {
+		x.redirect(ir.Cast[tileaa.TiledLoad](load), exists)
 	}
-	x.b.Before(l.Op)
+	x.b.After(load)
+}
+
+func (x *expansion) mask(l tileaa.Load, exists *ir.Value) {
 	t := tileaa.AsTile(l.Result())
 	if tileaa.IsRanked(l.Result()) {
 		exists = tileaa.NewSplat(x.b, t.WithElem(x.b.Ctx, x.b.Ctx.Int(1)), exists).Result()
@@ -111,5 +120,18 @@ func (x *expansion) onlyIf(l tileaa.Load, exists *ir.Value) {
 	if l.Padding() == nil && tileaa.ConstBytes(t.Elem) > 0 {
 		l.SetPadding(tileaa.NewConstant(x.b, t, tileaa.SplatOf(t, 0)).Result())
 	}
-	x.b.After(l.Op)
+}
+
+func (x *expansion) redirect(l tileaa.TiledLoad, exists *ir.Value) {
+	block, _ := tileaa.BlockOf(l.Op)
+	m := ir.Mapping{}
+	for _, i := range block.Indices() {
+		m[i] = tileaa.NewSelect(x.b, exists, i, tileaa.Const(x.b, tileaa.AsTile(i), 0)).Result()
+	}
+	l.SetBlock(x.b.Insert(block.Op.Clone(m)).Result(0))
+	masked := slices.Clone(l.Masked())
+	for d := range masked {
+		masked[d] = true // what is known of the index is known of iterations that there are
+	}
+	l.SetMasked(masked)
 }

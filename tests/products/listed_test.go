@@ -23,7 +23,7 @@ func TestProductsOfWhatAListNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kernels := map[string]func(*listed, int) []int64{"rows": (*listed).rows, "blocks": (*listed).blocks, "pages": (*listed).pages}
+	kernels := map[string]func(*listed, int) []int64{"rows": (*listed).rows, "blocks": (*listed).blocks, "viewed": (*listed).blocks, "pages": (*listed).pages}
 	for _, c := range []struct {
 		gpu   string
 		roles driver.Roles

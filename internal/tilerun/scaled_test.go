@@ -197,10 +197,12 @@ func TestScaledProducts(t *testing.T) {
 		{[3]int{64, 64, 128}, [3]int{80, 90, 480}, 0, true, "sm_120"},
 		{[3]int{64, 32, 64}, [3]int{100, 50, 200}, 0, false, "sm_120 sm_100"}, // ragged in M, N and K
 		{[3]int{16, 16, 256}, [3]int{16, 24, 512}, 0, true, "sm_120"},
-		{[3]int{32, 16, 32}, [3]int{32, 16, 96}, 0, true, "sm_120"},  // less of K than an instruction of f4E2M1FN takes
-		{[3]int{8, 32, 64}, [3]int{8, 64, 128}, 0, true, "sm_120"},   // transposed
-		{[3]int{4, 8, 64}, [3]int{4, 8, 64}, 0, true, "sm_120"},      // too small for a matrix instruction
-		{[3]int{32, 16, 64}, [3]int{32, 16, 192}, 2, true, "sm_120"}, // batched
+		{[3]int{32, 16, 32}, [3]int{32, 16, 96}, 0, true, "sm_120"},      // less of K than an instruction of f4E2M1FN takes
+		{[3]int{8, 32, 64}, [3]int{8, 64, 128}, 0, true, "sm_120"},       // transposed
+		{[3]int{4, 8, 64}, [3]int{4, 8, 64}, 0, true, "sm_120"},          // too small for a matrix instruction
+		{[3]int{32, 16, 64}, [3]int{32, 16, 192}, 2, true, "sm_120"},     // batched
+		{[3]int{256, 256, 64}, [3]int{256, 256, 128}, 0, true, "sm_120"}, // too many accumulators for the registers
+		{[3]int{64, 32, 4096}, [3]int{64, 32, 4096}, 0, true, "sm_120"},  // operands too big for shared memory
 	}
 	for _, y := range types {
 		for _, s := range shapes {

@@ -5,6 +5,7 @@ import (
 
 	"tileiras/codegen/atom"
 	"tileiras/codegen/cost"
+	"tileiras/codegen/target"
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
@@ -21,10 +22,14 @@ func ChooseAtom(s *pass.State, op *ir.Op, e atom.Extent, warps int) (k atom.Cand
 	return k, ok
 }
 
-// AtomOf is the cheapest way to compute a product of tiles of these types.
+// AtomOf is the cheapest way to compute a product of tiles of these types, in the PTX that the driver reads.
 func AtomOf(s *pass.State, types atom.Types, e atom.Extent, warps int) (k atom.Candidate, ok bool) {
 	list, _ := cost.Products(s.Target, types, e)
+	limit, limited := target.ParsePTX(s.MaxPTX)
 	for _, k := range list {
+		if limited && k.Atom.Need.Version(s.Target) > limit {
+			continue
+		}
 		if !k.Padded(e) && len(atom.Splits(k.Atom, e, warps, k.Swap)) > 0 {
 			return k, true
 		}

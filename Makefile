@@ -12,8 +12,9 @@ help: ## Lists the targets.
 	@awk -F':.*## ' '/^[a-z -]+:.*## / {sub(" .*", "", $$1); printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## Builds the commands into bin/.
-	@mkdir -p $(BIN)
-	CGO_ENABLED=0 $(GO) build -o $(BIN)/ ./cmd/tile-opt ./cmd/tile-translate ./cmd/tileiras ./cmd/tileirdisasm ./cmd/tilerun
+	@mkdir -p $(BIN)/linked
+	CGO_ENABLED=0 $(GO) build -o $(BIN)/linked/ ./cmd/tile-opt ./cmd/tile-translate ./cmd/tileiras ./cmd/tileirdisasm ./cmd/tilerun
+	@install -m 755 $(BIN)/linked/* $(BIN)/ # a copy starts sooner than what the linker writes page by page
 
 run: build ## Compiles a real attention kernel to PTX, runs it in the emulator and compares the result.
 	@examples/run.sh $(BIN)

@@ -112,8 +112,8 @@ func (o *Options) driver() (driver.Options, error) {
 		d.Opt = int(o.Opt - O0)
 	}
 	if v := o.BytecodeVersion; v != "" {
-		if !slices.Contains(driver.Versions, v) {
-			return d, optionError("BytecodeVersion", v, driver.Versions)
+		if !slices.Contains(driver.Versions(), v) {
+			return d, optionError("BytecodeVersion", v, driver.Versions())
 		}
 		d.BytecodeVersion, _ = driver.ParseVersion(v)
 	}

@@ -36,7 +36,7 @@ func Compile(ctx context.Context, src []byte, o Options) (*Result, error) {
 func GPUs() []string { return driver.GPUs() }
 
 // BytecodeVersions lists the versions of bytecode that Compile reads, and writes for Options.BytecodeVersion, oldest first.
-func BytecodeVersions() []string { return append([]string(nil), driver.Versions...) }
+func BytecodeVersions() []string { return append([]string(nil), driver.Versions()...) }
 
 // Build names this build of the compiler: two builds that may give different output have different names. Caches use it in keys.
 func Build() string { return driver.BuildVersion() }

@@ -21,7 +21,7 @@ type Op struct {
 }
 
 // Unregistered is the row of every operation that no dialect defines.
-var Unregistered = &OpDef{Name: "unregistered", NoOpcode: true, Traits: Ordered}
+var Unregistered = &OpDef{Name: "unregistered", NoOpcode: true, Traits: Ordered, Hooks: &Hooks{}}
 
 // Use is one operand slot: an element of the use list of its value.
 type Use struct {

@@ -35,7 +35,7 @@ type OpDef struct {
 	Summary string
 
 	// Attached by the dialect.
-	Hooks Hooks
+	Hooks *Hooks // apart from the row, which nobody writes to
 
 	// What follows from the rest. Dialect.Init computes it; generated rows have it, so that they take no time at start.
 	OperandArgs []int // indices into Args of the operands, in order
@@ -263,6 +263,9 @@ func (d *OpDef) NameAt(v Version) string {
 // prepare computes what follows from the row and its place in a dialect.
 func (d *OpDef) prepare(owner *Dialect, place int) {
 	d.Dialect, d.Owner = owner.Name, owner
+	if d.Hooks == nil {
+		d.Hooks = &Hooks{}
+	}
 	if owner.ID != 0 {
 		d.Code = owner.ID<<codeBits | Code(place+1)
 	}

@@ -15,7 +15,7 @@ var Dialect = (&ir.Dialect{
 		Regions: []ir.RegionDef{{Name: "body"}},
 		Traits:  ir.Isolated | ir.SymbolTable,
 		Summary: "A container of top-level operations of any dialect.",
-		Hooks:   ir.Hooks{Print: printModule, Parse: parseModule},
+		Hooks:   &ir.Hooks{Print: printModule, Parse: parseModule},
 	}},
 }).Init()
 

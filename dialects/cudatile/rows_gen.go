@@ -12,6 +12,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAbsf,
+		Hooks:       &opHooks[0],
 		Dialect:     "cuda_tile",
 		Name:        "absf",
 		Since:       ir.Version{Major: 13, Minor: 1},
@@ -27,6 +28,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAddf,
+		Hooks:       &opHooks[1],
 		Dialect:     "cuda_tile",
 		Name:        "addf",
 		Opcode:      2,
@@ -43,6 +45,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpSubf,
+		Hooks:       &opHooks[2],
 		Dialect:     "cuda_tile",
 		Name:        "subf",
 		Opcode:      103,
@@ -59,6 +62,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMulf,
+		Hooks:       &opHooks[3],
 		Dialect:     "cuda_tile",
 		Name:        "mulf",
 		Opcode:      76,
@@ -75,6 +79,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpDivf,
+		Hooks:       &opHooks[4],
 		Dialect:     "cuda_tile",
 		Name:        "divf",
 		Opcode:      20,
@@ -91,6 +96,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpFma,
+		Hooks:       &opHooks[5],
 		Dialect:     "cuda_tile",
 		Name:        "fma",
 		Opcode:      40,
@@ -107,6 +113,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpNegf,
+		Hooks:       &opHooks[6],
 		Dialect:     "cuda_tile",
 		Name:        "negf",
 		Opcode:      79,
@@ -123,6 +130,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpRemf,
+		Hooks:       &opHooks[7],
 		Dialect:     "cuda_tile",
 		Name:        "remf",
 		Opcode:      89,
@@ -139,6 +147,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMaxf,
+		Hooks:       &opHooks[8],
 		Dialect:     "cuda_tile",
 		Name:        "maxf",
 		Opcode:      69,
@@ -155,6 +164,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMinf,
+		Hooks:       &opHooks[9],
 		Dialect:     "cuda_tile",
 		Name:        "minf",
 		Opcode:      71,
@@ -171,6 +181,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpCmpf,
+		Hooks:       &opHooks[10],
 		Dialect:     "cuda_tile",
 		Name:        "cmpf",
 		Opcode:      14,
@@ -187,6 +198,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpCeil,
+		Hooks:       &opHooks[11],
 		Dialect:     "cuda_tile",
 		Name:        "ceil",
 		Opcode:      13,
@@ -203,6 +215,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpFloor,
+		Hooks:       &opHooks[12],
 		Dialect:     "cuda_tile",
 		Name:        "floor",
 		Opcode:      39,
@@ -219,6 +232,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpSqrt,
+		Hooks:       &opHooks[13],
 		Dialect:     "cuda_tile",
 		Name:        "sqrt",
 		Opcode:      100,
@@ -235,6 +249,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpRsqrt,
+		Hooks:       &opHooks[14],
 		Dialect:     "cuda_tile",
 		Name:        "rsqrt",
 		Opcode:      93,
@@ -251,6 +266,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpExp,
+		Hooks:       &opHooks[15],
 		Dialect:     "cuda_tile",
 		Name:        "exp",
 		Opcode:      23,
@@ -267,6 +283,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpExp2,
+		Hooks:       &opHooks[16],
 		Dialect:     "cuda_tile",
 		Name:        "exp2",
 		Opcode:      24,
@@ -283,6 +300,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpLog,
+		Hooks:       &opHooks[17],
 		Dialect:     "cuda_tile",
 		Name:        "log",
 		Opcode:      63,
@@ -299,6 +317,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpLog2,
+		Hooks:       &opHooks[18],
 		Dialect:     "cuda_tile",
 		Name:        "log2",
 		Opcode:      64,
@@ -315,6 +334,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpFpowf,
+		Hooks:       &opHooks[19],
 		Dialect:     "cuda_tile",
 		Name:        "fpowf",
 		OldNames:    []ir.OldName{{Name: "pow", Until: ir.Version{Major: 13, Minor: 4}}},
@@ -332,6 +352,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpFpowi,
+		Hooks:       &opHooks[20],
 		Dialect:     "cuda_tile",
 		Name:        "fpowi",
 		Opcode:      121,
@@ -348,6 +369,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpSin,
+		Hooks:       &opHooks[21],
 		Dialect:     "cuda_tile",
 		Name:        "sin",
 		Opcode:      98,
@@ -364,6 +386,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpCos,
+		Hooks:       &opHooks[22],
 		Dialect:     "cuda_tile",
 		Name:        "cos",
 		Opcode:      18,
@@ -380,6 +403,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpTan,
+		Hooks:       &opHooks[23],
 		Dialect:     "cuda_tile",
 		Name:        "tan",
 		Opcode:      105,
@@ -396,6 +420,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpSinh,
+		Hooks:       &opHooks[24],
 		Dialect:     "cuda_tile",
 		Name:        "sinh",
 		Opcode:      99,
@@ -412,6 +437,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpCosh,
+		Hooks:       &opHooks[25],
 		Dialect:     "cuda_tile",
 		Name:        "cosh",
 		Opcode:      19,
@@ -428,6 +454,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpTanh,
+		Hooks:       &opHooks[26],
 		Dialect:     "cuda_tile",
 		Name:        "tanh",
 		Opcode:      106,
@@ -444,6 +471,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAtan2,
+		Hooks:       &opHooks[27],
 		Dialect:     "cuda_tile",
 		Name:        "atan2",
 		Opcode:      110,
@@ -460,6 +488,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAbsi,
+		Hooks:       &opHooks[28],
 		Dialect:     "cuda_tile",
 		Name:        "absi",
 		Opcode:      1,
@@ -476,6 +505,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAddi,
+		Hooks:       &opHooks[29],
 		Dialect:     "cuda_tile",
 		Name:        "addi",
 		Opcode:      3,
@@ -492,6 +522,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpSubi,
+		Hooks:       &opHooks[30],
 		Dialect:     "cuda_tile",
 		Name:        "subi",
 		Opcode:      104,
@@ -508,6 +539,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMuli,
+		Hooks:       &opHooks[31],
 		Dialect:     "cuda_tile",
 		Name:        "muli",
 		Opcode:      78,
@@ -524,6 +556,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMulhii,
+		Hooks:       &opHooks[32],
 		Dialect:     "cuda_tile",
 		Name:        "mulhii",
 		Opcode:      77,
@@ -540,6 +573,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpNegi,
+		Hooks:       &opHooks[33],
 		Dialect:     "cuda_tile",
 		Name:        "negi",
 		Opcode:      80,
@@ -556,6 +590,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpDivi,
+		Hooks:       &opHooks[34],
 		Dialect:     "cuda_tile",
 		Name:        "divi",
 		Opcode:      21,
@@ -572,6 +607,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpRemi,
+		Hooks:       &opHooks[35],
 		Dialect:     "cuda_tile",
 		Name:        "remi",
 		Opcode:      90,
@@ -588,6 +624,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMaxi,
+		Hooks:       &opHooks[36],
 		Dialect:     "cuda_tile",
 		Name:        "maxi",
 		Opcode:      70,
@@ -604,6 +641,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMini,
+		Hooks:       &opHooks[37],
 		Dialect:     "cuda_tile",
 		Name:        "mini",
 		Opcode:      72,
@@ -620,6 +658,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpCmpi,
+		Hooks:       &opHooks[38],
 		Dialect:     "cuda_tile",
 		Name:        "cmpi",
 		Opcode:      15,
@@ -636,6 +675,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAndi,
+		Hooks:       &opHooks[39],
 		Dialect:     "cuda_tile",
 		Name:        "andi",
 		Opcode:      4,
@@ -652,6 +692,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpOri,
+		Hooks:       &opHooks[40],
 		Dialect:     "cuda_tile",
 		Name:        "ori",
 		Opcode:      82,
@@ -668,6 +709,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpXori,
+		Hooks:       &opHooks[41],
 		Dialect:     "cuda_tile",
 		Name:        "xori",
 		Opcode:      108,
@@ -684,6 +726,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpShli,
+		Hooks:       &opHooks[42],
 		Dialect:     "cuda_tile",
 		Name:        "shli",
 		Opcode:      96,
@@ -700,6 +743,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpShri,
+		Hooks:       &opHooks[43],
 		Dialect:     "cuda_tile",
 		Name:        "shri",
 		Opcode:      97,
@@ -716,6 +760,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMmaf,
+		Hooks:       &opHooks[44],
 		Dialect:     "cuda_tile",
 		Name:        "mmaf",
 		Opcode:      73,
@@ -732,6 +777,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMmai,
+		Hooks:       &opHooks[45],
 		Dialect:     "cuda_tile",
 		Name:        "mmai",
 		Opcode:      74,
@@ -748,6 +794,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMmafScaled,
+		Hooks:       &opHooks[46],
 		Dialect:     "cuda_tile",
 		Name:        "mmaf_scaled",
 		Opcode:      114,
@@ -764,6 +811,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpBitcast,
+		Hooks:       &opHooks[47],
 		Dialect:     "cuda_tile",
 		Name:        "bitcast",
 		Opcode:      9,
@@ -780,6 +828,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpExti,
+		Hooks:       &opHooks[48],
 		Dialect:     "cuda_tile",
 		Name:        "exti",
 		Opcode:      37,
@@ -796,6 +845,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpTrunci,
+		Hooks:       &opHooks[49],
 		Dialect:     "cuda_tile",
 		Name:        "trunci",
 		Opcode:      107,
@@ -812,6 +862,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpFtof,
+		Hooks:       &opHooks[50],
 		Dialect:     "cuda_tile",
 		Name:        "ftof",
 		Opcode:      42,
@@ -828,6 +879,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpFtoi,
+		Hooks:       &opHooks[51],
 		Dialect:     "cuda_tile",
 		Name:        "ftoi",
 		Opcode:      43,
@@ -844,6 +896,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpItof,
+		Hooks:       &opHooks[52],
 		Dialect:     "cuda_tile",
 		Name:        "itof",
 		Opcode:      59,
@@ -860,6 +913,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpIntToPtr,
+		Hooks:       &opHooks[53],
 		Dialect:     "cuda_tile",
 		Name:        "int_to_ptr",
 		Opcode:      51,
@@ -876,6 +930,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpPtrToInt,
+		Hooks:       &opHooks[54],
 		Dialect:     "cuda_tile",
 		Name:        "ptr_to_int",
 		Opcode:      86,
@@ -892,6 +947,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpPtrToPtr,
+		Hooks:       &opHooks[55],
 		Dialect:     "cuda_tile",
 		Name:        "ptr_to_ptr",
 		Opcode:      87,
@@ -908,6 +964,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpPack,
+		Hooks:       &opHooks[56],
 		Dialect:     "cuda_tile",
 		Name:        "pack",
 		Opcode:      111,
@@ -924,6 +981,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpUnpack,
+		Hooks:       &opHooks[57],
 		Dialect:     "cuda_tile",
 		Name:        "unpack",
 		Opcode:      112,
@@ -940,6 +998,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpConstant,
+		Hooks:       &opHooks[58],
 		Dialect:     "cuda_tile",
 		Name:        "constant",
 		Opcode:      16,
@@ -955,6 +1014,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpIota,
+		Hooks:       &opHooks[59],
 		Dialect:     "cuda_tile",
 		Name:        "iota",
 		Opcode:      58,
@@ -969,6 +1029,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpBroadcast,
+		Hooks:       &opHooks[60],
 		Dialect:     "cuda_tile",
 		Name:        "broadcast",
 		Opcode:      11,
@@ -985,6 +1046,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpReshape,
+		Hooks:       &opHooks[61],
 		Dialect:     "cuda_tile",
 		Name:        "reshape",
 		Opcode:      91,
@@ -1001,6 +1063,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpPermute,
+		Hooks:       &opHooks[62],
 		Dialect:     "cuda_tile",
 		Name:        "permute",
 		Opcode:      83,
@@ -1017,6 +1080,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpCat,
+		Hooks:       &opHooks[63],
 		Dialect:     "cuda_tile",
 		Name:        "cat",
 		Opcode:      12,
@@ -1033,6 +1097,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpExtract,
+		Hooks:       &opHooks[64],
 		Dialect:     "cuda_tile",
 		Name:        "extract",
 		Opcode:      38,
@@ -1049,6 +1114,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpInsert,
+		Hooks:       &opHooks[65],
 		Dialect:     "cuda_tile",
 		Name:        "insert",
 		Opcode:      118,
@@ -1065,6 +1131,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpSelect,
+		Hooks:       &opHooks[66],
 		Dialect:     "cuda_tile",
 		Name:        "select",
 		Opcode:      95,
@@ -1081,6 +1148,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpOffset,
+		Hooks:       &opHooks[67],
 		Dialect:     "cuda_tile",
 		Name:        "offset",
 		Opcode:      81,
@@ -1097,6 +1165,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpReduce,
+		Hooks:       &opHooks[68],
 		Dialect:     "cuda_tile",
 		Name:        "reduce",
 		Opcode:      88,
@@ -1113,6 +1182,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpScan,
+		Hooks:       &opHooks[69],
 		Dialect:     "cuda_tile",
 		Name:        "scan",
 		Opcode:      94,
@@ -1129,6 +1199,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpModule,
+		Hooks:       &opHooks[70],
 		Dialect:     "cuda_tile",
 		Name:        "module",
 		Opcode:      75,
@@ -1143,6 +1214,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpEntry,
+		Hooks:       &opHooks[71],
 		Dialect:     "cuda_tile",
 		Name:        "entry",
 		Opcode:      22,
@@ -1157,6 +1229,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpGlobal,
+		Hooks:       &opHooks[72],
 		Dialect:     "cuda_tile",
 		Name:        "global",
 		Opcode:      49,
@@ -1170,6 +1243,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpGetGlobal,
+		Hooks:       &opHooks[73],
 		Dialect:     "cuda_tile",
 		Name:        "get_global",
 		Opcode:      44,
@@ -1185,6 +1259,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpReturn,
+		Hooks:       &opHooks[74],
 		Dialect:     "cuda_tile",
 		Name:        "return",
 		Opcode:      92,
@@ -1200,6 +1275,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpIf,
+		Hooks:       &opHooks[75],
 		Dialect:     "cuda_tile",
 		Name:        "if",
 		Opcode:      50,
@@ -1216,6 +1292,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpFor,
+		Hooks:       &opHooks[76],
 		Dialect:     "cuda_tile",
 		Name:        "for",
 		Opcode:      41,
@@ -1233,6 +1310,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpLoop,
+		Hooks:       &opHooks[77],
 		Dialect:     "cuda_tile",
 		Name:        "loop",
 		Opcode:      65,
@@ -1249,6 +1327,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpBreak,
+		Hooks:       &opHooks[78],
 		Dialect:     "cuda_tile",
 		Name:        "break",
 		Opcode:      10,
@@ -1264,6 +1343,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpContinue,
+		Hooks:       &opHooks[79],
 		Dialect:     "cuda_tile",
 		Name:        "continue",
 		Opcode:      17,
@@ -1279,6 +1359,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpYield,
+		Hooks:       &opHooks[80],
 		Dialect:     "cuda_tile",
 		Name:        "yield",
 		Opcode:      109,
@@ -1294,6 +1375,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAssert,
+		Hooks:       &opHooks[81],
 		Dialect:     "cuda_tile",
 		Name:        "assert",
 		Opcode:      5,
@@ -1308,6 +1390,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAssume,
+		Hooks:       &opHooks[82],
 		Dialect:     "cuda_tile",
 		Name:        "assume",
 		Opcode:      6,
@@ -1324,6 +1407,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpPrintTko,
+		Hooks:       &opHooks[83],
 		Dialect:     "cuda_tile",
 		Name:        "print_tko",
 		OldNames:    []ir.OldName{{Name: "print", Until: ir.Version{Major: 13, Minor: 2}}},
@@ -1340,6 +1424,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpGetTileBlockId,
+		Hooks:       &opHooks[84],
 		Dialect:     "cuda_tile",
 		Name:        "get_tile_block_id",
 		Opcode:      48,
@@ -1355,6 +1440,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpGetNumTileBlocks,
+		Hooks:       &opHooks[85],
 		Dialect:     "cuda_tile",
 		Name:        "get_num_tile_blocks",
 		Opcode:      46,
@@ -1370,6 +1456,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpGetTensorShape,
+		Hooks:       &opHooks[86],
 		Dialect:     "cuda_tile",
 		Name:        "get_tensor_shape",
 		Opcode:      47,
@@ -1384,6 +1471,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpGetIndexSpaceShape,
+		Hooks:       &opHooks[87],
 		Dialect:     "cuda_tile",
 		Name:        "get_index_space_shape",
 		Opcode:      45,
@@ -1398,6 +1486,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMakeTensorView,
+		Hooks:       &opHooks[88],
 		Dialect:     "cuda_tile",
 		Name:        "make_tensor_view",
 		Opcode:      67,
@@ -1412,6 +1501,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMakePartitionView,
+		Hooks:       &opHooks[89],
 		Dialect:     "cuda_tile",
 		Name:        "make_partition_view",
 		Opcode:      66,
@@ -1426,6 +1516,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMakeGatherScatterView,
+		Hooks:       &opHooks[90],
 		Dialect:     "cuda_tile",
 		Name:        "make_gather_scatter_view",
 		Opcode:      115,
@@ -1440,6 +1531,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMakeStridedView,
+		Hooks:       &opHooks[91],
 		Dialect:     "cuda_tile",
 		Name:        "make_strided_view",
 		Opcode:      116,
@@ -1454,6 +1546,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAlloca,
+		Hooks:       &opHooks[92],
 		Dialect:     "cuda_tile",
 		Name:        "alloca",
 		Opcode:      113,
@@ -1469,6 +1562,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMakeToken,
+		Hooks:       &opHooks[93],
 		Dialect:     "cuda_tile",
 		Name:        "make_token",
 		Opcode:      68,
@@ -1483,6 +1577,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpJoinTokens,
+		Hooks:       &opHooks[94],
 		Dialect:     "cuda_tile",
 		Name:        "join_tokens",
 		Opcode:      60,
@@ -1498,6 +1593,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpLoadViewTko,
+		Hooks:       &opHooks[95],
 		Dialect:     "cuda_tile",
 		Name:        "load_view_tko",
 		Opcode:      62,
@@ -1512,6 +1608,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpStoreViewTko,
+		Hooks:       &opHooks[96],
 		Dialect:     "cuda_tile",
 		Name:        "store_view_tko",
 		Opcode:      102,
@@ -1526,6 +1623,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpLoadPtrTko,
+		Hooks:       &opHooks[97],
 		Dialect:     "cuda_tile",
 		Name:        "load_ptr_tko",
 		Opcode:      61,
@@ -1542,6 +1640,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpStorePtrTko,
+		Hooks:       &opHooks[98],
 		Dialect:     "cuda_tile",
 		Name:        "store_ptr_tko",
 		Opcode:      101,
@@ -1558,6 +1657,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAtomicCasTko,
+		Hooks:       &opHooks[99],
 		Dialect:     "cuda_tile",
 		Name:        "atomic_cas_tko",
 		Opcode:      7,
@@ -1574,6 +1674,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAtomicRmwTko,
+		Hooks:       &opHooks[100],
 		Dialect:     "cuda_tile",
 		Name:        "atomic_rmw_tko",
 		Opcode:      8,
@@ -1590,6 +1691,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAtomicRedViewTko,
+		Hooks:       &opHooks[101],
 		Dialect:     "cuda_tile",
 		Name:        "atomic_red_view_tko",
 		Opcode:      117,
@@ -1604,6 +1706,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpGdcLaunchDependentsTko,
+		Hooks:       &opHooks[102],
 		Dialect:     "cuda_tile",
 		Name:        "gdc_launch_dependents_tko",
 		Opcode:      119,
@@ -1619,6 +1722,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpGdcWaitTko,
+		Hooks:       &opHooks[103],
 		Dialect:     "cuda_tile",
 		Name:        "gdc_wait_tko",
 		Opcode:      120,
@@ -1634,6 +1738,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMemoryFenceAliasTko,
+		Hooks:       &opHooks[104],
 		Dialect:     "cuda_tile",
 		Name:        "memory_fence_alias_tko",
 		Opcode:      122,
@@ -1649,6 +1754,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMultimemLoadReduceViewTko,
+		Hooks:       &opHooks[105],
 		Dialect:     "cuda_tile",
 		Name:        "multimem_load_reduce_view_tko",
 		Opcode:      123,
@@ -1663,6 +1769,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMultimemReduceViewTko,
+		Hooks:       &opHooks[106],
 		Dialect:     "cuda_tile",
 		Name:        "multimem_reduce_view_tko",
 		Opcode:      124,
@@ -1677,6 +1784,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMultimemStoreViewTko,
+		Hooks:       &opHooks[107],
 		Dialect:     "cuda_tile",
 		Name:        "multimem_store_view_tko",
 		Opcode:      125,
@@ -1689,3 +1797,6 @@ var opRows = [...]*ir.OpDef{
 		AttrArgs:    []int{0, 1, 2},
 	},
 }
+
+// opHooks are the hooks of the rows.
+var opHooks [108]ir.Hooks

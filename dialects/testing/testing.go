@@ -38,7 +38,7 @@ func rows() []*ir.OpDef {
 			Regions: []ir.RegionDef{{Name: "body"}},
 			Traits:  ir.Isolated | ir.Symbol | ir.Function | ir.ImplicitTerminator | ir.Ordered,
 			Summary: "A function with results.",
-			Hooks:   ir.Hooks{Print: printFunc, Parse: parseFunc, Verify: verifyFunc, Printable: printable}},
+			Hooks:   &ir.Hooks{Print: printFunc, Parse: parseFunc, Verify: verifyFunc, Printable: printable}},
 		{Name: "testing$bytecode_test_new_attribute", Opcode: 0x101, Since: V250,
 			Args: []ir.ArgDef{
 				optional("new_flag", ir.UnitKind),

@@ -12,6 +12,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpModule,
+		Hooks:       &opHooks[0],
 		Dialect:     "tileaa",
 		Name:        "module",
 		NoOpcode:    true,
@@ -25,6 +26,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpEntry,
+		Hooks:       &opHooks[1],
 		Dialect:     "tileaa",
 		Name:        "entry",
 		NoOpcode:    true,
@@ -38,6 +40,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpGlobal,
+		Hooks:       &opHooks[2],
 		Dialect:     "tileaa",
 		Name:        "global",
 		NoOpcode:    true,
@@ -50,6 +53,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAddf,
+		Hooks:       &opHooks[3],
 		Dialect:     "tileaa",
 		Name:        "addf",
 		NoOpcode:    true,
@@ -64,6 +68,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpSubf,
+		Hooks:       &opHooks[4],
 		Dialect:     "tileaa",
 		Name:        "subf",
 		NoOpcode:    true,
@@ -78,6 +83,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMulf,
+		Hooks:       &opHooks[5],
 		Dialect:     "tileaa",
 		Name:        "mulf",
 		NoOpcode:    true,
@@ -92,6 +98,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpDivf,
+		Hooks:       &opHooks[6],
 		Dialect:     "tileaa",
 		Name:        "divf",
 		NoOpcode:    true,
@@ -106,6 +113,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpRemf,
+		Hooks:       &opHooks[7],
 		Dialect:     "tileaa",
 		Name:        "remf",
 		NoOpcode:    true,
@@ -120,6 +128,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMaxf,
+		Hooks:       &opHooks[8],
 		Dialect:     "tileaa",
 		Name:        "maxf",
 		NoOpcode:    true,
@@ -134,6 +143,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMinf,
+		Hooks:       &opHooks[9],
 		Dialect:     "tileaa",
 		Name:        "minf",
 		NoOpcode:    true,
@@ -148,6 +158,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpFma,
+		Hooks:       &opHooks[10],
 		Dialect:     "tileaa",
 		Name:        "fma",
 		NoOpcode:    true,
@@ -162,6 +173,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpNegf,
+		Hooks:       &opHooks[11],
 		Dialect:     "tileaa",
 		Name:        "negf",
 		NoOpcode:    true,
@@ -176,6 +188,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAbsf,
+		Hooks:       &opHooks[12],
 		Dialect:     "tileaa",
 		Name:        "absf",
 		NoOpcode:    true,
@@ -190,6 +203,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpCeil,
+		Hooks:       &opHooks[13],
 		Dialect:     "tileaa",
 		Name:        "ceil",
 		NoOpcode:    true,
@@ -204,6 +218,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpFloor,
+		Hooks:       &opHooks[14],
 		Dialect:     "tileaa",
 		Name:        "floor",
 		NoOpcode:    true,
@@ -218,6 +233,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpSqrt,
+		Hooks:       &opHooks[15],
 		Dialect:     "tileaa",
 		Name:        "sqrt",
 		NoOpcode:    true,
@@ -232,6 +248,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpRsqrt,
+		Hooks:       &opHooks[16],
 		Dialect:     "tileaa",
 		Name:        "rsqrt",
 		NoOpcode:    true,
@@ -246,6 +263,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpExp,
+		Hooks:       &opHooks[17],
 		Dialect:     "tileaa",
 		Name:        "exp",
 		NoOpcode:    true,
@@ -260,6 +278,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpExp2,
+		Hooks:       &opHooks[18],
 		Dialect:     "tileaa",
 		Name:        "exp2",
 		NoOpcode:    true,
@@ -274,6 +293,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpLog,
+		Hooks:       &opHooks[19],
 		Dialect:     "tileaa",
 		Name:        "log",
 		NoOpcode:    true,
@@ -288,6 +308,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpLog2,
+		Hooks:       &opHooks[20],
 		Dialect:     "tileaa",
 		Name:        "log2",
 		NoOpcode:    true,
@@ -302,6 +323,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpSin,
+		Hooks:       &opHooks[21],
 		Dialect:     "tileaa",
 		Name:        "sin",
 		NoOpcode:    true,
@@ -316,6 +338,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpCos,
+		Hooks:       &opHooks[22],
 		Dialect:     "tileaa",
 		Name:        "cos",
 		NoOpcode:    true,
@@ -330,6 +353,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpTan,
+		Hooks:       &opHooks[23],
 		Dialect:     "tileaa",
 		Name:        "tan",
 		NoOpcode:    true,
@@ -344,6 +368,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpSinh,
+		Hooks:       &opHooks[24],
 		Dialect:     "tileaa",
 		Name:        "sinh",
 		NoOpcode:    true,
@@ -358,6 +383,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpCosh,
+		Hooks:       &opHooks[25],
 		Dialect:     "tileaa",
 		Name:        "cosh",
 		NoOpcode:    true,
@@ -372,6 +398,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpTanh,
+		Hooks:       &opHooks[26],
 		Dialect:     "tileaa",
 		Name:        "tanh",
 		NoOpcode:    true,
@@ -386,6 +413,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpPow,
+		Hooks:       &opHooks[27],
 		Dialect:     "tileaa",
 		Name:        "pow",
 		NoOpcode:    true,
@@ -400,6 +428,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAtan2,
+		Hooks:       &opHooks[28],
 		Dialect:     "tileaa",
 		Name:        "atan2",
 		NoOpcode:    true,
@@ -414,6 +443,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpPowi,
+		Hooks:       &opHooks[29],
 		Dialect:     "tileaa",
 		Name:        "powi",
 		NoOpcode:    true,
@@ -428,6 +458,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpCmpf,
+		Hooks:       &opHooks[30],
 		Dialect:     "tileaa",
 		Name:        "cmpf",
 		NoOpcode:    true,
@@ -442,6 +473,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAddi,
+		Hooks:       &opHooks[31],
 		Dialect:     "tileaa",
 		Name:        "addi",
 		NoOpcode:    true,
@@ -456,6 +488,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpSubi,
+		Hooks:       &opHooks[32],
 		Dialect:     "tileaa",
 		Name:        "subi",
 		NoOpcode:    true,
@@ -470,6 +503,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMuli,
+		Hooks:       &opHooks[33],
 		Dialect:     "tileaa",
 		Name:        "muli",
 		NoOpcode:    true,
@@ -484,6 +518,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMulhii,
+		Hooks:       &opHooks[34],
 		Dialect:     "tileaa",
 		Name:        "mulhii",
 		NoOpcode:    true,
@@ -498,6 +533,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpDivi,
+		Hooks:       &opHooks[35],
 		Dialect:     "tileaa",
 		Name:        "divi",
 		NoOpcode:    true,
@@ -512,6 +548,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpRemi,
+		Hooks:       &opHooks[36],
 		Dialect:     "tileaa",
 		Name:        "remi",
 		NoOpcode:    true,
@@ -526,6 +563,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMaxi,
+		Hooks:       &opHooks[37],
 		Dialect:     "tileaa",
 		Name:        "maxi",
 		NoOpcode:    true,
@@ -540,6 +578,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMini,
+		Hooks:       &opHooks[38],
 		Dialect:     "tileaa",
 		Name:        "mini",
 		NoOpcode:    true,
@@ -554,6 +593,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAndi,
+		Hooks:       &opHooks[39],
 		Dialect:     "tileaa",
 		Name:        "andi",
 		NoOpcode:    true,
@@ -568,6 +608,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpOri,
+		Hooks:       &opHooks[40],
 		Dialect:     "tileaa",
 		Name:        "ori",
 		NoOpcode:    true,
@@ -582,6 +623,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpXori,
+		Hooks:       &opHooks[41],
 		Dialect:     "tileaa",
 		Name:        "xori",
 		NoOpcode:    true,
@@ -596,6 +638,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpShli,
+		Hooks:       &opHooks[42],
 		Dialect:     "tileaa",
 		Name:        "shli",
 		NoOpcode:    true,
@@ -610,6 +653,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpShri,
+		Hooks:       &opHooks[43],
 		Dialect:     "tileaa",
 		Name:        "shri",
 		NoOpcode:    true,
@@ -624,6 +668,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAbsi,
+		Hooks:       &opHooks[44],
 		Dialect:     "tileaa",
 		Name:        "absi",
 		NoOpcode:    true,
@@ -638,6 +683,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpNegi,
+		Hooks:       &opHooks[45],
 		Dialect:     "tileaa",
 		Name:        "negi",
 		NoOpcode:    true,
@@ -652,6 +698,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpCmpi,
+		Hooks:       &opHooks[46],
 		Dialect:     "tileaa",
 		Name:        "cmpi",
 		NoOpcode:    true,
@@ -666,6 +713,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpSelect,
+		Hooks:       &opHooks[47],
 		Dialect:     "tileaa",
 		Name:        "select",
 		NoOpcode:    true,
@@ -680,6 +728,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpBitcast,
+		Hooks:       &opHooks[48],
 		Dialect:     "tileaa",
 		Name:        "bitcast",
 		NoOpcode:    true,
@@ -694,6 +743,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpExti,
+		Hooks:       &opHooks[49],
 		Dialect:     "tileaa",
 		Name:        "exti",
 		NoOpcode:    true,
@@ -708,6 +758,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpTrunci,
+		Hooks:       &opHooks[50],
 		Dialect:     "tileaa",
 		Name:        "trunci",
 		NoOpcode:    true,
@@ -722,6 +773,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpFtof,
+		Hooks:       &opHooks[51],
 		Dialect:     "tileaa",
 		Name:        "ftof",
 		NoOpcode:    true,
@@ -736,6 +788,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpFtoi,
+		Hooks:       &opHooks[52],
 		Dialect:     "tileaa",
 		Name:        "ftoi",
 		NoOpcode:    true,
@@ -750,6 +803,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpItof,
+		Hooks:       &opHooks[53],
 		Dialect:     "tileaa",
 		Name:        "itof",
 		NoOpcode:    true,
@@ -764,6 +818,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpIntToPtr,
+		Hooks:       &opHooks[54],
 		Dialect:     "tileaa",
 		Name:        "int_to_ptr",
 		NoOpcode:    true,
@@ -778,6 +833,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpPtrToInt,
+		Hooks:       &opHooks[55],
 		Dialect:     "tileaa",
 		Name:        "ptr_to_int",
 		NoOpcode:    true,
@@ -792,6 +848,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpPtrCast,
+		Hooks:       &opHooks[56],
 		Dialect:     "tileaa",
 		Name:        "ptr_cast",
 		NoOpcode:    true,
@@ -806,6 +863,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpPack,
+		Hooks:       &opHooks[57],
 		Dialect:     "tileaa",
 		Name:        "pack",
 		NoOpcode:    true,
@@ -819,6 +877,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpUnpack,
+		Hooks:       &opHooks[58],
 		Dialect:     "tileaa",
 		Name:        "unpack",
 		NoOpcode:    true,
@@ -832,6 +891,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpConstant,
+		Hooks:       &opHooks[59],
 		Dialect:     "tileaa",
 		Name:        "constant",
 		NoOpcode:    true,
@@ -845,6 +905,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpIota,
+		Hooks:       &opHooks[60],
 		Dialect:     "tileaa",
 		Name:        "iota",
 		NoOpcode:    true,
@@ -857,6 +918,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpSplat,
+		Hooks:       &opHooks[61],
 		Dialect:     "tileaa",
 		Name:        "splat",
 		NoOpcode:    true,
@@ -870,6 +932,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpBroadcast,
+		Hooks:       &opHooks[62],
 		Dialect:     "tileaa",
 		Name:        "broadcast",
 		NoOpcode:    true,
@@ -883,6 +946,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpReshape,
+		Hooks:       &opHooks[63],
 		Dialect:     "tileaa",
 		Name:        "reshape",
 		NoOpcode:    true,
@@ -896,6 +960,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpPermute,
+		Hooks:       &opHooks[64],
 		Dialect:     "tileaa",
 		Name:        "permute",
 		NoOpcode:    true,
@@ -909,6 +974,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpCat,
+		Hooks:       &opHooks[65],
 		Dialect:     "tileaa",
 		Name:        "cat",
 		NoOpcode:    true,
@@ -922,6 +988,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpExtract,
+		Hooks:       &opHooks[66],
 		Dialect:     "tileaa",
 		Name:        "extract",
 		NoOpcode:    true,
@@ -935,6 +1002,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpInsert,
+		Hooks:       &opHooks[67],
 		Dialect:     "tileaa",
 		Name:        "insert",
 		NoOpcode:    true,
@@ -948,6 +1016,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAssume,
+		Hooks:       &opHooks[68],
 		Dialect:     "tileaa",
 		Name:        "assume",
 		NoOpcode:    true,
@@ -962,6 +1031,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpOffset,
+		Hooks:       &opHooks[69],
 		Dialect:     "tileaa",
 		Name:        "offset",
 		NoOpcode:    true,
@@ -976,6 +1046,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpDot,
+		Hooks:       &opHooks[70],
 		Dialect:     "tileaa",
 		Name:        "dot",
 		NoOpcode:    true,
@@ -990,6 +1061,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpDotScaled,
+		Hooks:       &opHooks[71],
 		Dialect:     "tileaa",
 		Name:        "dot_scaled",
 		NoOpcode:    true,
@@ -1003,6 +1075,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpReduce,
+		Hooks:       &opHooks[72],
 		Dialect:     "tileaa",
 		Name:        "reduce",
 		NoOpcode:    true,
@@ -1018,6 +1091,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpScan,
+		Hooks:       &opHooks[73],
 		Dialect:     "tileaa",
 		Name:        "scan",
 		NoOpcode:    true,
@@ -1033,6 +1107,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMakeMemref,
+		Hooks:       &opHooks[74],
 		Dialect:     "tileaa",
 		Name:        "make_memref",
 		NoOpcode:    true,
@@ -1046,6 +1121,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpBlockTile,
+		Hooks:       &opHooks[75],
 		Dialect:     "tileaa",
 		Name:        "block_tile",
 		NoOpcode:    true,
@@ -1059,6 +1135,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpPointerBlock,
+		Hooks:       &opHooks[76],
 		Dialect:     "tileaa",
 		Name:        "pointer_block",
 		NoOpcode:    true,
@@ -1072,6 +1149,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpTiledLoad,
+		Hooks:       &opHooks[77],
 		Dialect:     "tileaa",
 		Name:        "tiled_load",
 		NoOpcode:    true,
@@ -1086,6 +1164,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpTiledStore,
+		Hooks:       &opHooks[78],
 		Dialect:     "tileaa",
 		Name:        "tiled_store",
 		NoOpcode:    true,
@@ -1100,6 +1179,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpTiledAtomic,
+		Hooks:       &opHooks[79],
 		Dialect:     "tileaa",
 		Name:        "tiled_atomic",
 		NoOpcode:    true,
@@ -1114,6 +1194,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMultimemStore,
+		Hooks:       &opHooks[80],
 		Dialect:     "tileaa",
 		Name:        "multimem_store",
 		NoOpcode:    true,
@@ -1128,6 +1209,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMultimemReduce,
+		Hooks:       &opHooks[81],
 		Dialect:     "tileaa",
 		Name:        "multimem_reduce",
 		NoOpcode:    true,
@@ -1142,6 +1224,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMultimemLoad,
+		Hooks:       &opHooks[82],
 		Dialect:     "tileaa",
 		Name:        "multimem_load",
 		NoOpcode:    true,
@@ -1156,6 +1239,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpLoad,
+		Hooks:       &opHooks[83],
 		Dialect:     "tileaa",
 		Name:        "load",
 		NoOpcode:    true,
@@ -1170,6 +1254,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpStore,
+		Hooks:       &opHooks[84],
 		Dialect:     "tileaa",
 		Name:        "store",
 		NoOpcode:    true,
@@ -1184,6 +1269,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAtomicRmw,
+		Hooks:       &opHooks[85],
 		Dialect:     "tileaa",
 		Name:        "atomic_rmw",
 		NoOpcode:    true,
@@ -1198,6 +1284,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAtomicCas,
+		Hooks:       &opHooks[86],
 		Dialect:     "tileaa",
 		Name:        "atomic_cas",
 		NoOpcode:    true,
@@ -1212,6 +1299,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpCreateMemToken,
+		Hooks:       &opHooks[87],
 		Dialect:     "tileaa",
 		Name:        "create_mem_token",
 		NoOpcode:    true,
@@ -1224,6 +1312,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpJoinMemToken,
+		Hooks:       &opHooks[88],
 		Dialect:     "tileaa",
 		Name:        "join_mem_token",
 		NoOpcode:    true,
@@ -1237,6 +1326,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpFenceAlias,
+		Hooks:       &opHooks[89],
 		Dialect:     "tileaa",
 		Name:        "fence_alias",
 		NoOpcode:    true,
@@ -1251,6 +1341,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpGdcWait,
+		Hooks:       &opHooks[90],
 		Dialect:     "tileaa",
 		Name:        "gdc_wait",
 		NoOpcode:    true,
@@ -1265,6 +1356,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpGdcLaunchDependents,
+		Hooks:       &opHooks[91],
 		Dialect:     "tileaa",
 		Name:        "gdc_launch_dependents",
 		NoOpcode:    true,
@@ -1279,6 +1371,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpGetGlobal,
+		Hooks:       &opHooks[92],
 		Dialect:     "tileaa",
 		Name:        "get_global",
 		NoOpcode:    true,
@@ -1292,6 +1385,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAlloca,
+		Hooks:       &opHooks[93],
 		Dialect:     "tileaa",
 		Name:        "alloca",
 		NoOpcode:    true,
@@ -1306,6 +1400,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpProgramId,
+		Hooks:       &opHooks[94],
 		Dialect:     "tileaa",
 		Name:        "program_id",
 		NoOpcode:    true,
@@ -1319,6 +1414,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpNumPrograms,
+		Hooks:       &opHooks[95],
 		Dialect:     "tileaa",
 		Name:        "num_programs",
 		NoOpcode:    true,
@@ -1332,6 +1428,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpFor,
+		Hooks:       &opHooks[96],
 		Dialect:     "tileaa",
 		Name:        "for",
 		NoOpcode:    true,
@@ -1347,6 +1444,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpLoop,
+		Hooks:       &opHooks[97],
 		Dialect:     "tileaa",
 		Name:        "loop",
 		NoOpcode:    true,
@@ -1361,6 +1459,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpIf,
+		Hooks:       &opHooks[98],
 		Dialect:     "tileaa",
 		Name:        "if",
 		NoOpcode:    true,
@@ -1375,6 +1474,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpRoles,
+		Hooks:       &opHooks[99],
 		Dialect:     "tileaa",
 		Name:        "roles",
 		NoOpcode:    true,
@@ -1387,6 +1487,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpRole,
+		Hooks:       &opHooks[100],
 		Dialect:     "tileaa",
 		Name:        "role",
 		NoOpcode:    true,
@@ -1400,6 +1501,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpYield,
+		Hooks:       &opHooks[101],
 		Dialect:     "tileaa",
 		Name:        "yield",
 		NoOpcode:    true,
@@ -1413,6 +1515,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpBreak,
+		Hooks:       &opHooks[102],
 		Dialect:     "tileaa",
 		Name:        "break",
 		NoOpcode:    true,
@@ -1426,6 +1529,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpContinue,
+		Hooks:       &opHooks[103],
 		Dialect:     "tileaa",
 		Name:        "continue",
 		NoOpcode:    true,
@@ -1439,6 +1543,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpReturn,
+		Hooks:       &opHooks[104],
 		Dialect:     "tileaa",
 		Name:        "return",
 		NoOpcode:    true,
@@ -1451,6 +1556,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpPrint,
+		Hooks:       &opHooks[105],
 		Dialect:     "tileaa",
 		Name:        "print",
 		NoOpcode:    true,
@@ -1465,6 +1571,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAssert,
+		Hooks:       &opHooks[106],
 		Dialect:     "tileaa",
 		Name:        "assert",
 		NoOpcode:    true,
@@ -1478,6 +1585,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpConvertLayout,
+		Hooks:       &opHooks[107],
 		Dialect:     "tileaa",
 		Name:        "convert_layout",
 		NoOpcode:    true,
@@ -1491,6 +1599,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAllocShared,
+		Hooks:       &opHooks[108],
 		Dialect:     "tileaa",
 		Name:        "alloc_shared",
 		NoOpcode:    true,
@@ -1505,6 +1614,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpBufferStore,
+		Hooks:       &opHooks[109],
 		Dialect:     "tileaa",
 		Name:        "buffer_store",
 		NoOpcode:    true,
@@ -1518,6 +1628,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpBufferLoad,
+		Hooks:       &opHooks[110],
 		Dialect:     "tileaa",
 		Name:        "buffer_load",
 		NoOpcode:    true,
@@ -1532,6 +1643,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpBufferExtract,
+		Hooks:       &opHooks[111],
 		Dialect:     "tileaa",
 		Name:        "buffer_extract",
 		NoOpcode:    true,
@@ -1546,6 +1658,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpBufferInsert,
+		Hooks:       &opHooks[112],
 		Dialect:     "tileaa",
 		Name:        "buffer_insert",
 		NoOpcode:    true,
@@ -1559,6 +1672,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAllocRing,
+		Hooks:       &opHooks[113],
 		Dialect:     "tileaa",
 		Name:        "alloc_ring",
 		NoOpcode:    true,
@@ -1573,6 +1687,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpRingSlot,
+		Hooks:       &opHooks[114],
 		Dialect:     "tileaa",
 		Name:        "ring_slot",
 		NoOpcode:    true,
@@ -1586,6 +1701,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpRingNext,
+		Hooks:       &opHooks[115],
 		Dialect:     "tileaa",
 		Name:        "ring_next",
 		NoOpcode:    true,
@@ -1600,6 +1716,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAsyncCopy,
+		Hooks:       &opHooks[116],
 		Dialect:     "tileaa",
 		Name:        "async_copy",
 		NoOpcode:    true,
@@ -1614,6 +1731,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAllocPipeline,
+		Hooks:       &opHooks[117],
 		Dialect:     "tileaa",
 		Name:        "alloc_pipeline",
 		NoOpcode:    true,
@@ -1628,6 +1746,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpProducerAcquire,
+		Hooks:       &opHooks[118],
 		Dialect:     "tileaa",
 		Name:        "producer_acquire",
 		NoOpcode:    true,
@@ -1641,6 +1760,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpProducerCommit,
+		Hooks:       &opHooks[119],
 		Dialect:     "tileaa",
 		Name:        "producer_commit",
 		NoOpcode:    true,
@@ -1654,6 +1774,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpConsumerWait,
+		Hooks:       &opHooks[120],
 		Dialect:     "tileaa",
 		Name:        "consumer_wait",
 		NoOpcode:    true,
@@ -1667,6 +1788,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpConsumerRelease,
+		Hooks:       &opHooks[121],
 		Dialect:     "tileaa",
 		Name:        "consumer_release",
 		NoOpcode:    true,
@@ -1680,6 +1802,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAsyncCommit,
+		Hooks:       &opHooks[122],
 		Dialect:     "tileaa",
 		Name:        "async_commit",
 		NoOpcode:    true,
@@ -1692,6 +1815,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAsyncWait,
+		Hooks:       &opHooks[123],
 		Dialect:     "tileaa",
 		Name:        "async_wait",
 		NoOpcode:    true,
@@ -1705,6 +1829,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpBarrier,
+		Hooks:       &opHooks[124],
 		Dialect:     "tileaa",
 		Name:        "barrier",
 		NoOpcode:    true,
@@ -1716,3 +1841,6 @@ var opRows = [...]*ir.OpDef{
 		AttrArgs:    []int{0, 1, 2},
 	},
 }
+
+// opHooks are the hooks of the rows.
+var opHooks [125]ir.Hooks

@@ -198,7 +198,7 @@ func information(c *Command, line *Line, stdout, stderr io.Writer) bool {
 	case "help-list-hidden":
 		io.WriteString(stdout, c.HelpList(true))
 	case "list-versions":
-		io.WriteString(stdout, strings.Join(Versions, "\n")+"\n")
+		io.WriteString(stdout, strings.Join(Versions(), "\n")+"\n")
 	case "list-passes":
 		io.WriteString(stdout, PassList())
 	case "version":

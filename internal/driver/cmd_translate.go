@@ -17,7 +17,7 @@ import (
 )
 
 // Versions are the bytecode versions that can be read and written, oldest first.
-var Versions = versionNames(def.Versions)
+var Versions = sync.OnceValue(func() []string { return versionNames(def.Versions) })
 
 func versionNames(list []ir.Version) []string {
 	names := make([]string, len(list))
@@ -160,9 +160,9 @@ func (t *translation) target() ir.Version {
 // versions are those that can be written: of the release that --release chooses, or all.
 func (t *translation) versions() []string {
 	if !t.chosen {
-		return Versions
+		return Versions()
 	}
-	return Versions[:slices.Index(Versions, newest(t.release).String())+1]
+	return Versions()[:slices.Index(Versions(), newest(t.release).String())+1]
 }
 
 // there goes to bytecode and back.
@@ -235,5 +235,5 @@ func (t *translation) parseVersion(s string) (ir.Version, error) {
 			}
 		}
 	}
-	return v, &Failure{Code: ExitUsage, Lines: []string{fmt.Sprintf("Invalid argument '%s': the supported versions are [%s - %s]", s, Versions[0], t.versions()[len(t.versions())-1])}}
+	return v, &Failure{Code: ExitUsage, Lines: []string{fmt.Sprintf("Invalid argument '%s': the supported versions are [%s - %s]", s, Versions()[0], t.versions()[len(t.versions())-1])}}
 }

@@ -31,8 +31,13 @@ func pieceFlags() []Flag {
 	}
 }
 
-// releases are the values of --release; the newest is the zero version.
-var releases = map[string]ir.Version{def.OpenRelease.String(): def.OpenRelease, def.Newest.String(): {}}
+// releaseOf is what a value of --release means; the newest is the zero version.
+func releaseOf(name string) ir.Version {
+	if name == def.OpenRelease.String() {
+		return def.OpenRelease
+	}
+	return ir.Version{}
+}
 
 // releaseFor is the release whose rules hold for a file of a version: the one of the command line, or the newest if only that
 // knows the version.
@@ -84,7 +89,7 @@ func newPieceTool(line *Line) *pieceTool {
 		split: line.Bool("split-input-file"), verify: line.Bool("verify-diagnostics"), wrap: !line.Bool("no-implicit-module"),
 		unregistered: line.Bool("allow-unregistered-dialect"),
 		warnHints:    line.Bool("Wunsupported-hints"), errHints: line.Bool("Werr-hints"),
-		release: releases[line.String("release")], chosen: line.Given("release"),
+		release: releaseOf(line.String("release")), chosen: line.Given("release"),
 	}
 }
 

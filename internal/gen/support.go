@@ -23,7 +23,7 @@ Written by ` + "`go run ./internal/gen`" + ` from the tables of GPUs, conversion
 those. What is not supported ends in an error that says "not supported yet" with the operation, its type and its place, and in exit
 code 5. Nothing is compiled to something else in silence.
 
-Bytecode is read and written in the versions ` + strings.Join(driver.Versions, ", ") + `.
+Bytecode is read and written in the versions ` + strings.Join(driver.Versions(), ", ") + `.
 
 ## Not built yet
 

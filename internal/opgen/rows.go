@@ -17,11 +17,11 @@ func (d *dialect) rowsFile() ([]byte, error) {
 	w.linef("package %s\n", d.pkg)
 	w.linef("import (\n\t\"tileiras/dialects/%s/def\"\n\t\"tileiras/ir\"\n)\n", d.pkg)
 	w.linef("// opRows are the rows, by the index of their codes less 1.\nvar opRows = [...]*ir.OpDef{")
-	for _, row := range d.rows {
-		list := append([]string{"Owner: &dialect", "Code: Op" + goName(row.Name)}, fields(reflect.ValueOf(row).Elem())...)
+	for i, row := range d.rows {
+		list := append([]string{"Owner: &dialect", "Code: Op" + goName(row.Name), fmt.Sprintf("Hooks: &opHooks[%d]", i)}, fields(reflect.ValueOf(row).Elem())...)
 		w.linef("{\n%s,\n},", strings.Join(list, ",\n"))
 	}
-	w.linef("}")
+	w.linef("}\n\n// opHooks are the hooks of the rows.\nvar opHooks [%d]ir.Hooks", len(d.rows))
 	text, err := format.Source(w.b.Bytes())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w\n%s", d.rowsPath(), err, w.b.Bytes())
@@ -34,7 +34,7 @@ func fields(v reflect.Value) []string {
 	var list []string
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
-		if !f.IsExported() || v.Field(i).IsZero() || f.Name == "Owner" || f.Name == "Code" {
+		if !f.IsExported() || v.Field(i).IsZero() || f.Name == "Owner" || f.Name == "Code" || f.Name == "Hooks" {
 			continue
 		}
 		list = append(list, f.Name+": "+literal(v.Field(i), false))

@@ -59,14 +59,27 @@ func run(bin, only, gpu string, runs int, rows bool, nvidia string) error {
 	if _, err := os.Stat(tileiras); err != nil {
 		return fmt.Errorf("%w; run `make build` first", err)
 	}
-	empty := filepath.Join(scratch, "empty")
-	if _, err := start("go", "build", "-trimpath", "-o", empty, "./tests/bench/empty"); err != nil {
+	empty, err := buildEmpty(scratch)
+	if err != nil {
 		return err
 	}
 	if rows {
 		return table(os.Stdout, tileiras, empty, nvidia, kernels, gpu, runs, scratch)
 	}
 	return times(os.Stdout, tileiras, empty, kernels, gpu, runs, scratch)
+}
+
+// buildEmpty builds the empty program, and copies it as `make build` does.
+func buildEmpty(scratch string) (string, error) {
+	linked, empty := filepath.Join(scratch, "linked"), filepath.Join(scratch, "empty")
+	if _, err := start("go", "build", "-trimpath", "-o", linked, "./tests/bench/empty"); err != nil {
+		return "", err
+	}
+	program, err := os.ReadFile(linked)
+	if err != nil {
+		return "", err
+	}
+	return empty, os.WriteFile(empty, program, 0o755)
 }
 
 // input is the bytecode of a kernel.

@@ -124,11 +124,16 @@ func (x *expansion) mask(l tileaa.Load, exists *ir.Value) {
 
 func (x *expansion) redirect(l tileaa.TiledLoad, exists *ir.Value) {
 	block, _ := tileaa.BlockOf(l.Op)
-	m := ir.Mapping{}
-	for _, i := range block.Indices() {
-		m[i] = tileaa.NewSelect(x.b, exists, i, tileaa.Const(x.b, tileaa.AsTile(i), 0)).Result()
+	if !block.Result().HasOneUse() { // one of outside, which the loop's own load names too
+		l.SetBlock(x.b.Insert(block.Op.Clone(ir.Mapping{})).Result(0))
+		block, _ = tileaa.BlockOf(l.Op)
 	}
-	l.SetBlock(x.b.Insert(block.Op.Clone(m)).Result(0))
+	x.b.Before(block.Op)
+	var indices []*ir.Value
+	for _, i := range block.Indices() {
+		indices = append(indices, tileaa.NewSelect(x.b, exists, i, tileaa.Const(x.b, tileaa.AsTile(i), 0)).Result())
+	}
+	block.SetIndices(indices)
 	masked := slices.Clone(l.Masked())
 	for d := range masked {
 		masked[d] = true // what is known of the index is known of iterations that there are

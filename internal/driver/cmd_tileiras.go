@@ -212,9 +212,9 @@ func (l *Line) print(c *Command, w io.Writer) {
 	if !l.Bool("print-options") && !l.Bool("print-all-options") {
 		return
 	}
-	for i, f := range c.Flags {
-		if s := &l.settings[i]; s.given || l.Bool("print-all-options") {
-			fmt.Fprintf(w, "  %-32s = %v\n", dashed(f.Name), s)
+	for _, f := range c.Flags {
+		if l.Given(f.Name) || l.Bool("print-all-options") {
+			fmt.Fprintf(w, "  %-32s = %v\n", dashed(f.Name), l.flag(f.Name).Value)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
 )
 
 // FlagKind is what a flag takes.
@@ -54,78 +56,30 @@ type Command struct {
 // table does not have.
 type Line struct {
 	command   *Command
-	settings  []setting // of the command's flags, in their order
-	given     []*Flag   // in the order of the command line
+	set       *pflag.FlagSet
 	Args      []string
 	Immediate string   // the flag that acted where it stood, if one did
 	Problems  []string // what was wrong before it
 }
 
-// setting is what a command line says of a flag.
-type setting struct {
-	value string
-	list  []string // of a ListFlag
-	given bool
-}
-
-func (s *setting) String() string {
-	if s.list != nil {
-		return "[" + strings.Join(s.list, ",") + "]"
-	}
-	return s.value
-}
-
-func (l *Line) String(name string) string { return l.setting(name).value }
+func (l *Line) String(name string) string { return l.flag(name).Value.String() }
 func (l *Line) Bool(name string) bool     { return l.String(name) == "true" }
-func (l *Line) Given(name string) bool    { return l.setting(name).given }
+func (l *Line) Given(name string) bool    { return l.flag(name).Changed }
 func (l *Line) Int(name string) int       { n, _ := strconv.Atoi(l.String(name)); return n }
 func (l *Line) List(name string) []string {
-	s := l.setting(name)
-	if s.list == nil {
+	list, ok := l.flag(name).Value.(pflag.SliceValue)
+	if !ok {
 		panic(fmt.Sprintf("BUG: --%s of %s is no list", name, l.command.Name))
 	}
-	return s.list
+	return list.GetSlice()
 }
 
-func (l *Line) setting(name string) *setting {
-	for i := range l.command.Flags {
-		if l.command.Flags[i].Name == name {
-			return &l.settings[i]
-		}
+func (l *Line) flag(name string) *pflag.Flag {
+	f := l.set.Lookup(name)
+	if f == nil {
+		panic(fmt.Sprintf("BUG: %s has no flag --%s", l.command.Name, name))
 	}
-	panic(fmt.Sprintf("BUG: %s has no flag --%s", l.command.Name, name))
-}
-
-// newLine is a command line without flags: each has its default.
-func newLine(c *Command) *Line {
-	l := &Line{command: c, settings: make([]setting, len(c.Flags))}
-	for i := range c.Flags {
-		s := &l.settings[i]
-		switch c.Flags[i].Kind {
-		case BoolFlag:
-			s.value = strconv.FormatBool(c.Flags[i].Default == "true")
-		case ListFlag:
-			s.list = []string{}
-		default:
-			s.value = c.Flags[i].Default
-		}
-	}
-	return l
-}
-
-// give sets a flag of the command to a value that it takes.
-func (l *Line) give(f *Flag, value string) {
-	s := l.setting(f.Name)
-	if !s.given {
-		l.given = append(l.given, f)
-	}
-	s.given = true
-	switch {
-	case f.Kind != ListFlag:
-		s.value = value
-	case value != "":
-		s.list = append(s.list, strings.Split(value, ",")...)
-	}
+	return f
 }
 
 // Options are the options of a compile that the command line asks for: each row of the table that has a Field sets it.
@@ -197,9 +151,7 @@ func (c *Command) words(o *Options) []string {
 // Names lists the flags that were given, in their order.
 func (l *Line) Names() []string {
 	var names []string
-	for _, f := range l.given {
-		names = append(names, f.Name)
-	}
+	l.set.Visit(func(f *pflag.Flag) { names = append(names, f.Name) })
 	return names
 }
 
@@ -231,14 +183,28 @@ func (c *Command) Parse(args []string) (*Line, error) {
 	if err != nil {
 		return nil, err
 	}
-	line := newLine(c)
-	r := &reading{c: c, args: args, line: line}
+	r := &reading{c: c, args: args}
 	r.read()
-	if line.Immediate == "" && len(line.Args) > c.MaxArgs {
+	if r.immediate == "" && len(r.inputs) > c.MaxArgs {
 		r.problem("Too many positional arguments specified!\nCan specify at most %d positional arguments: See: %s --help", c.MaxArgs, c.Name)
 	}
-	if line.Immediate == "" && len(line.Problems) > 0 {
-		return nil, &Failure{Code: ExitUsage, Lines: line.Problems}
+	if r.immediate == "" && len(r.problems) > 0 {
+		return nil, &Failure{Code: ExitUsage, Lines: r.problems}
 	}
-	return line, nil
+	set := pflag.NewFlagSet(c.Name, pflag.ContinueOnError)
+	set.SortFlags = false
+	for _, f := range c.Flags {
+		switch f.Kind {
+		case BoolFlag:
+			set.Bool(f.Name, f.Default == "true", f.Help)
+		case ListFlag:
+			set.StringSlice(f.Name, nil, f.Help)
+		default:
+			set.String(f.Name, f.Default, f.Help)
+		}
+	}
+	if err := set.Parse(r.flags); err != nil {
+		return nil, c.usageError("%v", err)
+	}
+	return &Line{c, set, r.inputs, r.immediate, r.problems}, nil
 }

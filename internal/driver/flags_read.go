@@ -8,12 +8,14 @@ import (
 	"tileiras/ir"
 )
 
-// reading is a command line on its way to flags and inputs; every value is checked against the table. What is accepted, and what is said of
-// the rest, is as in LLVM's command line library.
+// reading is a command line on its way to --name=value flags and inputs; every value is checked against the table. What is accepted, and
+// what is said of the rest, is as in LLVM's command line library.
 type reading struct {
-	c    *Command
-	args []string // that are not read yet
-	line *Line
+	c             *Command
+	args          []string
+	flags, inputs []string
+	immediate     string
+	problems      []string
 }
 
 // spelled is a flag as it stands on the command line.
@@ -26,19 +28,19 @@ type spelled struct {
 
 // problem notes what is wrong.
 func (r *reading) problem(format string, args ...any) {
-	r.line.Problems = append(r.line.Problems, r.c.usageError(format, args...).Lines...)
+	r.problems = append(r.problems, r.c.usageError(format, args...).Lines...)
 }
 
 func (r *reading) read() {
-	for len(r.args) > 0 && r.line.Immediate == "" {
+	for len(r.args) > 0 && r.immediate == "" {
 		a := r.args[0]
 		r.args = r.args[1:]
 		switch {
 		case a == "--":
-			r.line.Args = append(r.line.Args, r.args...)
+			r.inputs = append(r.inputs, r.args...)
 			return
 		case a == "-" || !strings.HasPrefix(a, "-"):
-			r.line.Args = append(r.line.Args, a)
+			r.inputs = append(r.inputs, a)
 		default:
 			r.argument(a)
 		}
@@ -60,7 +62,7 @@ func (r *reading) argument(a string) {
 	switch {
 	case s.Flag != nil:
 		r.flag(s)
-	case r.line.Immediate == "":
+	case r.immediate == "":
 		r.problem("Unknown command line argument '%s'.  Try: '%s --help'", a, r.c.Name)
 		if n := r.c.nearest(name); n != "" {
 			r.problem("Did you mean '%s'?", dashed(n+strings.TrimPrefix(body, name)))
@@ -70,7 +72,7 @@ func (r *reading) argument(a string) {
 
 // group reads flags of one letter in one word, -gO0. All but the last are set; the last may have a value, in the word or after it.
 func (r *reading) group(body string) spelled {
-	for len(body) > 1 && r.line.Immediate == "" {
+	for len(body) > 1 && r.immediate == "" {
 		f, letter, rest := r.c.find(body[:1]), body[:1], body[1:]
 		switch {
 		case f == nil:
@@ -108,9 +110,9 @@ func (r *reading) flag(s spelled) {
 		return
 	}
 	if s.Immediate && value == "true" {
-		r.line.Immediate = s.Name
+		r.immediate = s.Name
 	}
-	r.line.give(s.Flag, value)
+	r.flags = append(r.flags, "--"+s.Name+"="+value)
 }
 
 // check tells whether a value is one that the flag takes, and what it means.

@@ -68,7 +68,7 @@ var catchSignals = sync.OnceFunc(func() {
 // keepWhole is called when a file that is complete has a temporary name for a moment: the name is removed if the process goes on after it, and
 // signals come too late for one that ends.
 func keepWhole(file string) (remove func()) {
-	if unfinished.command && unfinished.last {
+	if unfinished.last {
 		signal.Ignore(endings...)
 		return func() { os.Remove(file) }
 	}

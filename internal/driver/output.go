@@ -131,7 +131,9 @@ func WriteOutput(file string, data []byte, stdout io.Writer) error {
 
 // writeLast writes the file with which a command ends.
 func writeLast(file string, data []byte, stdout io.Writer) error {
-	unfinished.last = true
+	if unfinished.command {
+		unfinished.last = true
+	}
 	return WriteOutput(file, data, stdout)
 }
 

@@ -35,7 +35,7 @@ type proofs struct {
 type numbers struct{ number, last int }
 
 func newProofs(s *pass.State, known *facts.Facts, entry *ir.Op) *proofs {
-	p := &proofs{facts: known, place: map[*ir.Op]numbers{}, own: map[[2]*layout.Layout]bool{}, injects: map[*ir.Value]bool{},
+	p := &proofs{facts: known, place: make(map[*ir.Op]numbers, ir.NumOps(entry)), own: map[[2]*layout.Layout]bool{}, injects: map[*ir.Value]bool{},
 		threads: bits.TrailingZeros(uint(tileaa.WarpsOf(entry)))}
 	n := 0
 	var number func(op *ir.Op)

@@ -64,7 +64,7 @@ func TestFragmentsAreThoseOfThePTXManual(t *testing.T) {
 	}
 }
 
-// The lanes from which the hardware takes scales, found by probing an RTX 5090 (and CUTLASS's SFALayout and SFBLayout for thread 0): the scale of row m
+// The lanes from which the hardware takes scales, found by probing a GPU of sm_120 (and CUTLASS's SFALayout and SFBLayout for thread 0): the scale of row m
 // of A comes from lane 4*(m%8) + 2*thread + m/8, that of column n of B from lane 4*n + thread; blocks along K are neighbouring bytes of a register,
 // the first one a multiple of their number. Every atom of every tiling must find its own scales there.
 func TestScalesLieWhereTheInstructionTakesThem(t *testing.T) {

@@ -57,16 +57,12 @@ func (a *assigner) access(op *ir.Op) anchor {
 	}
 	least := 1
 	if op.Code() == tileaa.OpTiledLoad && scales(op.Result(0)) {
-		least = min(vec, asyncBytes/tileaa.ElemBytes(t.Elem))
+		least = vec
 	}
 	return anchor{a.blocked(t, fast, vec, least), cost.LeaveLoad}
 }
 
-// asyncBytes is the narrowest asynchronous copy (PTX ISA, "cp.async").
-const asyncBytes = 4
-
-// scales reports whether a value becomes the scales of a product, which are few: all threads together would take them in accesses that are too narrow
-// for asynchronous copies.
+// scales reports whether a value becomes the scales of a product, which are few: asynchronous copies take them in whole accesses of some threads.
 func scales(v *ir.Value) bool {
 	for u := v.FirstUse(); u != nil; u = u.Next() {
 		switch op := u.Owner(); op.Code() {

@@ -67,11 +67,11 @@ func (l *Line) Bool(name string) bool     { return l.String(name) == "true" }
 func (l *Line) Given(name string) bool    { return l.flag(name).Changed }
 func (l *Line) Int(name string) int       { n, _ := strconv.Atoi(l.String(name)); return n }
 func (l *Line) List(name string) []string {
-	list, ok := l.flag(name).Value.(pflag.SliceValue)
+	list, ok := l.flag(name).Value.(*listValue)
 	if !ok {
 		panic(fmt.Sprintf("BUG: --%s of %s is no list", name, l.command.Name))
 	}
-	return list.GetSlice()
+	return *list
 }
 
 func (l *Line) flag(name string) *pflag.Flag {
@@ -81,6 +81,19 @@ func (l *Line) flag(name string) *pflag.Flag {
 	}
 	return f
 }
+
+// listValue is the value of a ListFlag. That of pflag makes a writer of CSV for each flag, given or not.
+type listValue []string
+
+func (l *listValue) Set(v string) error {
+	if v != "" {
+		*l = append(*l, strings.Split(v, ",")...)
+	}
+	return nil
+}
+
+func (l *listValue) String() string { return "[" + strings.Join(*l, ",") + "]" }
+func (l *listValue) Type() string   { return "list" }
 
 // Options are the options of a compile that the command line asks for: each row of the table that has a Field sets it.
 func (l *Line) Options() Options {
@@ -198,7 +211,7 @@ func (c *Command) Parse(args []string) (*Line, error) {
 		case BoolFlag:
 			set.Bool(f.Name, f.Default == "true", f.Help)
 		case ListFlag:
-			set.StringSlice(f.Name, nil, f.Help)
+			set.Var(&listValue{}, f.Name, f.Help)
 		default:
 			set.String(f.Name, f.Default, f.Help)
 		}

@@ -18,7 +18,8 @@ import (
 //	  tiled_load (block_tile %m) ..             else { for .. { tiled_load %m } }
 //	}
 //
-// It does so once for a nest, and only where a factor is loaded by less than an asynchronous copy can move and would be loaded by 16 bytes.
+// For pointers it asks the same of the parameters from which they follow, of as few as will do. It does so once for a nest, and only where a
+// factor is loaded by less than an asynchronous copy can move and would be loaded by 16 bytes.
 func VersionLoops(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		for _, op := range entry.Body().Ops() {
@@ -39,6 +40,7 @@ const leastCopy = 4
 // version is the work on one nest.
 type version struct {
 	s        *pass.State
+	entry    *ir.Op
 	loop     *ir.Op
 	promises []promise
 	b        *ir.Builder
@@ -65,66 +67,161 @@ func newVersion(s *pass.State, entry, loop *ir.Op) *version {
 		return nil
 	}
 	known := facts.New(s.Ctx, entry)
+	v := &version{s: s, entry: entry, loop: loop}
 	s.Walk(loop, ir.PreOrder, func(op *ir.Op) {
-		if _, ok := tileaa.BlockOf(op); ok && feeds[op] && !tileaa.IsStrong(op) && blockBytes(known, op) < leastCopy {
+		if feeds[op] && !tileaa.IsStrong(op) && v.bytes(known, op) < leastCopy {
 			narrow = append(narrow, op)
 		}
 	})
-	v := &version{s: s, loop: loop}
-	v.suppose(known, narrow)
-	supposed := facts.New(s.Ctx, entry)
-	for _, p := range v.promises {
-		supposed.Suppose(p.value, p.divisor)
+	for _, op := range narrow {
+		v.suppose(known, op)
 	}
-	narrow = slices.DeleteFunc(narrow, func(op *ir.Op) bool { return blockBytes(supposed, op) < maxVecBytes })
-	v.promises = nil
-	v.suppose(known, narrow) // of those that gain
 	if len(v.promises) == 0 {
 		return nil
 	}
 	return v
 }
 
-// blockBytes is how many bytes of a block lie side by side at multiples of their number, at most those of the widest access.
-func blockBytes(known *facts.Facts, op *ir.Op) int64 {
-	block, _ := tileaa.BlockOf(op)
-	size := int64(tileaa.ElemBytes(tileaa.AccessedTile(op).Elem))
-	return min(known.BlockVector(block, known.FastDim(block))*size, maxVecBytes)
+// bytes is how many bytes an access of a load could take, as far as is known; as many as there are for what is no tile.
+func (v *version) bytes(known *facts.Facts, op *ir.Op) int64 {
+	size := int64(max(tileaa.ElemBytes(tileaa.AccessedTile(op).Elem), 1))
+	if block, ok := tileaa.BlockOf(op); ok {
+		return min(known.BlockVector(block, known.FastDim(block))*size, maxVecBytes)
+	}
+	p := ir.Cast[tileaa.PtrAccess](op)
+	if !tileaa.IsRanked(p.Ptr()) {
+		return maxVecBytes
+	}
+	_, vec, _ := pointerVector(v.s, known, p, true)
+	return vec * size
 }
 
-// suppose collects what loads would have to know to be as wide as can be.
-func (v *version) suppose(known *facts.Facts, loads []*ir.Op) {
-	for _, op := range loads {
-		block, _ := tileaa.BlockOf(op)
-		m := ir.Cast[tileaa.MakeMemref](block.Memref().DefiningOp())
-		size := uint64(tileaa.ElemBytes(tileaa.AccessedTile(op).Elem))
-		list := []promise{{m.Base(), maxVecBytes}}
-		t := m.Result().Type().(*tileaa.MemrefType)
-		side := len(t.Strides) - 1 // the dimension whose elements lie side by side: one that is known to, else the last
-		for a := range t.Strides {
-			if one, ok := known.Stride(m, a).Constant(); ok && one == 1 {
-				side = a
-			}
-		}
-		strides := m.Strides()
-		for a, stride := range t.Strides {
-			if stride != tileaa.Dynamic {
-				continue
-			}
-			if a == side {
-				list = append(list, promise{strides[0], 0})
-			} else {
-				list = append(list, promise{strides[0], maxVecBytes / min(size, maxVecBytes)})
-			}
-			strides = strides[1:]
-		}
-		if slices.ContainsFunc(list, func(p promise) bool { return !ir.DefinedOutside(p.value, v.loop) || v.contradicts(p) }) {
-			continue
-		}
-		for _, p := range list {
-			v.add(known, p)
+// suppose adds what a load would have to know to be as wide as can be, if that can be tested before the nest and agrees with what others want.
+func (v *version) suppose(known *facts.Facts, op *ir.Op) {
+	var list []promise
+	if block, ok := tileaa.BlockOf(op); ok {
+		list = arrayPromises(known, op, ir.Cast[tileaa.MakeMemref](block.Memref().DefiningOp()))
+	} else {
+		list = v.pointerPromises(op, ir.Cast[tileaa.Load](op).Ptr())
+	}
+	if !v.wide(op, list) || slices.ContainsFunc(list, func(p promise) bool { return !ir.DefinedOutside(p.value, v.loop) || v.contradicts(p) }) {
+		return
+	}
+	for _, p := range list {
+		v.add(known, p)
+	}
+}
+
+// wide reports whether a load would be as wide as can be.
+func (v *version) wide(op *ir.Op, list []promise) bool {
+	supposed := facts.New(v.s.Ctx, v.entry)
+	for _, p := range list {
+		supposed.Suppose(p.value, p.divisor)
+	}
+	return v.bytes(supposed, op) >= maxVecBytes
+}
+
+// elementsOf is how many elements of a load its widest access takes.
+func elementsOf(op *ir.Op) uint64 {
+	return maxVecBytes / min(uint64(max(tileaa.ElemBytes(tileaa.AccessedTile(op).Elem), 1)), maxVecBytes)
+}
+
+// arrayPromises are those of the array of a block: of where it begins, and of its strides.
+func arrayPromises(known *facts.Facts, op *ir.Op, m tileaa.MakeMemref) []promise {
+	list := []promise{{m.Base(), maxVecBytes}}
+	t := m.Result().Type().(*tileaa.MemrefType)
+	side := len(t.Strides) - 1 // the dimension whose elements lie side by side: one that is known to, else the last
+	for a := range t.Strides {
+		if one, ok := known.Stride(m, a).Constant(); ok && one == 1 {
+			side = a
 		}
 	}
+	strides := m.Strides()
+	for a, stride := range t.Strides {
+		if stride != tileaa.Dynamic {
+			continue
+		}
+		if a == side {
+			list = append(list, promise{strides[0], 0})
+		} else {
+			list = append(list, promise{strides[0], elementsOf(op)})
+		}
+		strides = strides[1:]
+	}
+	return list
+}
+
+// mostParameters bounds how many parameters of the kernel a place may follow from.
+const mostParameters = 12
+
+// pointerPromises are those of the parameters from which pointers follow: all are multiples, or one of them is the distance between neighbours; without
+// those that do not matter.
+func (v *version) pointerPromises(op *ir.Op, ptr *ir.Value) []promise {
+	var all []promise
+	for _, x := range v.parameters(ptr) {
+		divisor := elementsOf(op)
+		if isPointer(x) {
+			divisor = maxVecBytes
+		}
+		all = append(all, promise{x, divisor})
+	}
+	if len(all) > mostParameters {
+		return nil
+	}
+	found := v.wide(op, all)
+	for i := len(all) - 1; i >= 0 && !found; i-- { // what columns are multiplied by comes last in most programs
+		if all[i].divisor < maxVecBytes {
+			divisor := all[i].divisor
+			if all[i].divisor = 0; !v.wide(op, all) {
+				all[i].divisor = divisor
+				continue
+			}
+			found = true
+		}
+	}
+	for i := 0; i < len(all) && found; {
+		if less := slices.Delete(slices.Clone(all), i, i+1); v.wide(op, less) {
+			all = less
+		} else {
+			i++
+		}
+	}
+	return all
+}
+
+// parameters are the arguments of the entry from which a value follows by pure operations and loops.
+func (v *version) parameters(x *ir.Value) (list []*ir.Value) {
+	seen := map[*ir.Value]bool{}
+	var visit func(x *ir.Value)
+	visit = func(x *ir.Value) {
+		v.s.Step()
+		if seen[x] {
+			return
+		}
+		seen[x] = true
+		if incoming, ok := ir.Incoming(x); ok {
+			for _, i := range incoming {
+				visit(i)
+			}
+		} else if op := x.DefiningOp(); op != nil && op.Traits().Has(ir.Pure) && op.NumRegions() == 0 {
+			for _, o := range op.Operands() {
+				visit(o)
+			}
+		} else if t := tileaa.AsTile(x); op == nil && x.Block() == v.entry.Body() && t != nil && (ir.IsInt(t.Elem) || isPointer(x)) {
+			list = append(list, x)
+		}
+	}
+	visit(x)
+	return list
+}
+
+func isPointer(v *ir.Value) bool {
+	t := tileaa.AsTile(v)
+	if t == nil {
+		return false
+	}
+	_, ok := t.Elem.(*tileaa.PtrType)
+	return ok
 }
 
 // contradicts reports whether a value cannot be what two loads want.
@@ -184,7 +281,7 @@ func (v *version) test() *ir.Value {
 			continue
 		}
 		x := p.value
-		if _, ptr := t.Elem.(*tileaa.PtrType); ptr {
+		if isPointer(x) {
 			x = tileaa.NewPtrToInt(v.b, i64, x).Result()
 		} else if tileaa.ElemBits(t.Elem) < 64 {
 			x = tileaa.NewExti(v.b, i64, x, def.Unsigned).Result()

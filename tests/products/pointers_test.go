@@ -42,7 +42,7 @@ func TestProductsThroughPointers(t *testing.T) {
 			ptx := string(res.Output)
 			inARing(t, gpu, ptx)
 			for i, e := range extents {
-				c, want := pointerLaunch(t, string(text), e, uint64(i))
+				c, want := pointerLaunch(t, text, e, uint64(i), 8)
 				machines := []cases.Machine{&tilerun.Interpreter{}}
 				for _, s := range emu.Schedules {
 					machines = append(machines, &tilerun.Emulator{GPU: gpu, Schedule: s, PTX: func(context.Context, *cases.Launch) (string, error) { return ptx, nil }})
@@ -87,14 +87,50 @@ func inARing(t *testing.T, gpu, ptx string) {
 	}
 }
 
-// pointerLaunch makes arrays of small integers of M, N, K, and what must be in C.
-func pointerLaunch(t *testing.T, text string, e [3]int, seed uint64) (*cases.Case, []byte) {
+// TestProductsThroughPointersOfAnywhere runs the kernel without its promises: where they hold and where they do not, and copies only where they do.
+func TestProductsThroughPointersOfAnywhere(t *testing.T) {
+	text, err := os.ReadFile(pointerKernel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = regexp.MustCompile(`div_by<\d+>`).ReplaceAll(text, []byte("div_by<1>"))
+	for _, gpu := range []string{"sm_75", "sm_80"} {
+		res, err := driver.Compile(t.Context(), pointerKernel, text, driver.Options{GPU: gpu, Code: driver.Code{Opt: 3}, Emit: driver.EmitPTX})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ptx := string(res.Output)
+		if n := strings.Count(ptx, "cp.async.cg"); (n > 0) != (gpu == "sm_80") {
+			t.Errorf("%s: %d copies of 16 bytes", gpu, n)
+		}
+		for i, e := range extents {
+			for _, multiple := range []int{8, 4, 1} {
+				c, want := pointerLaunch(t, text, e, uint64(i), multiple)
+				in, err := c.NewLaunch()
+				if err != nil {
+					t.Fatal(err)
+				}
+				m := &tilerun.Emulator{GPU: gpu, Schedule: emu.Schedules[i%len(emu.Schedules)], PTX: func(context.Context, *cases.Launch) (string, error) { return ptx, nil }}
+				got, err := m.Launch(t.Context(), in)
+				if err == nil {
+					err = cases.Compare(c.Buffers[2], got.Buffers[2], want, 0, 0)
+				}
+				if err != nil {
+					t.Errorf("%s %v, rows at multiples of %d: %v", gpu, e, multiple, err)
+				}
+			}
+		}
+	}
+}
+
+// pointerLaunch makes arrays of small integers of M, N, K, with rows at multiples of so many elements, and what must be in C.
+func pointerLaunch(t *testing.T, text []byte, e [3]int, seed uint64, multiple int) (*cases.Case, []byte) {
 	m, n, k := e[0], e[1], e[2]
-	up := func(x int) int { return max(8, (x+7)/8*8) }
+	up := func(x int) int { return max(multiple, (x+multiple-1)/multiple*multiple) }
 	distance := [3]int{up(k), up(n) + 8, up(n)}
 	rows := [3]int{m, k, m}
 	columns := [3]int{k, n, n}
-	c := &cases.Case{Name: "pointers.tileir", Kernel: "gemm", Bytecode: []byte(text), Grid: [3]int{(m + 63) / 64, (n + 63) / 64, 1}}
+	c := &cases.Case{Name: "pointers.tileir", Kernel: "gemm", Bytecode: text, Grid: [3]int{(m + 63) / 64, (n + 63) / 64, 1}}
 	r := rand.New(rand.NewPCG(seed, 2))
 	var numbers [3][]int64
 	for i, elem := range []string{"f16", "f16", "f32"} {

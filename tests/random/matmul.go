@@ -162,14 +162,14 @@ func (g *generator) pointerMatrix(x *matrix, shape, strides []int) {
 	x.pointers, x.carried, x.hidden = true, g.chance(60), g.chance(20)
 	tile := x.tile.shape
 	t := typ{"i32", tile}
-	stride := func(d int) string { // known to the compiler or not, but for 1, with which nothing is multiplied
+	stride := func(d int) string { // known to the compiler or not
 		s := scalar("i32")
 		return g.spread(val{name: g.known(strides[d]), typ: s}, tile).name
 	}
 	var index val
 	for d := range tile {
 		v, _ := g.along(d, tile)
-		if strides[d] != 1 {
+		if strides[d] != 1 || g.chance(20) {
 			v = g.define(t, "muli %s, %s : %s", v.name, stride(d), t)
 		}
 		if d > 0 {

@@ -254,6 +254,11 @@ func (ps *Products) product(op *ir.Op, warps int) Product {
 	p := Product{Extent: kernel.ExtentOf(op), accs: kernel.TileRegisters(op.Result(0)) / (32 * warps)}
 	p.Atom, p.OK = kernel.ChooseAtom(s, op, p.Extent, warps)
 	types := kernel.OperandTypes(op)[0]
+	if op.Code() == tileaa.OpDotScaled && p.OK && p.Atom.Atom.Scaled() {
+		for _, scale := range op.Operands()[3:] {
+			p.Staged += int(tileaa.AsTile(scale).NumElements()) * tileaa.ElemBytes(tileaa.AsTile(scale).Elem)
+		}
+	}
 	for i, elem := range []atom.Elem{p.Atom.A, p.Atom.B} {
 		v := op.Operand(i)
 		if p.OK && p.Atom.Atom.Scalar() || !fromProduct(v) {

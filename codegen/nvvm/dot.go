@@ -68,7 +68,7 @@ type product struct {
 }
 
 // matrixProduct issues the instructions of a product: K outermost, so that the accumulators of one step are independent; columns
-// run back and forth under rows, so that neighbours share an operand.
+// run back and forth under rows, or rows beside columns, so that neighbours share an operand.
 func (f *fn) matrixProduct(op tileaa.ContractionOp, a *atom.MMA, swap bool) *tile {
 	p := &product{f, a, swap, f.operandTile(op.Lhs()), f.operandTile(op.Rhs()), f.operandTile(op.Acc()), nil, map[int][]reg{}}
 	if a.Scaled() {
@@ -90,29 +90,53 @@ func (f *fn) matrixProduct(op tileaa.ContractionOp, a *atom.MMA, swap bool) *til
 	}
 	for b := range batches {
 		for kk := from; kk < k; kk += a.Shape.K {
-			row := 0
-			for mm := 0; mm < m; mm += stepM {
-				first, ok := p.left.register(p.place(b, mm, kk)...)
-				if !ok {
-					continue // another warp's rows
-				}
-				for nn := range n / stepN {
-					if row%2 == 1 {
-						nn = n/stepN - 1 - nn
-					}
-					second, ok := p.right.register(p.place(b, kk, nn*stepN)...)
-					sum, held := p.acc.register(p.place(b, mm, nn*stepN)...)
-					if ok && held {
-						p.issue(first, second, sum, p.scales.of(b, mm, kk, nn*stepN))
-					}
-				}
-				row++
-			}
+			p.step(b, kk, p.held(p.left, m, stepM, func(i int) []int { return p.place(b, i, kk) }),
+				p.held(p.right, n, stepN, func(j int) []int { return p.place(b, kk, j) }))
 		}
 	}
 	out := p.result(elemOf(op.Result()))
 	f.fitResult(op.Op, out)
 	return out
+}
+
+// part is a fragment of an operand that this warp has: where it begins along its dimension, and its first element register.
+type part struct{ at, reg int }
+
+// held lists the fragments of an operand in one step along K.
+func (p *product) held(o *operandTile, size, step int, place func(at int) []int) (parts []part) {
+	for at := 0; at < size; at += step {
+		if r, ok := o.register(place(at)...); ok {
+			parts = append(parts, part{at, r})
+		}
+	}
+	return parts
+}
+
+// step issues the instructions of one step along K. The operand of more registers is the outer one: each of its fragments is done with when
+// the next one comes, and only those of the other stay.
+func (p *product) step(batch, k int, rows, columns []part) {
+	wordsOfRows, wordsOfColumns := p.WordsA, p.WordsB
+	if p.swap {
+		wordsOfRows, wordsOfColumns = p.WordsB, p.WordsA
+	}
+	outer, inner, byColumns := rows, columns, len(columns)*wordsOfColumns > len(rows)*wordsOfRows
+	if byColumns {
+		outer, inner = columns, rows
+	}
+	for n, x := range outer {
+		for i := range inner {
+			if n%2 == 1 {
+				i = len(inner) - 1 - i
+			}
+			row, column := x, inner[i]
+			if byColumns {
+				row, column = column, row
+			}
+			if sum, ok := p.acc.register(p.place(batch, row.at, column.at)...); ok {
+				p.issue(row.reg, column.reg, sum, p.scales.of(batch, row.at, k, column.at))
+			}
+		}
+	}
 }
 
 // place is the coordinates of an element of an operand or of the result.

@@ -30,11 +30,11 @@ func AccumulatorLimit(t *target.Target, warps int) int {
 }
 
 // AccumulatorsFit reports whether a thread has registers for so many accumulators at most, of which loops carry some. In attention the scores are
-// alive from one product to the next, the sums always: as long as these leave room for scores, a thread can have half as many again. Not where
-// accumulators can lie in tensor memory: the compiler of PTX keeps more addresses in registers there, and spills.
+// alive from one product to the next, the sums always: as long as these leave room for scores, a thread can have half as many again. Not on GPUs
+// with products of warpgroups or tensor memory: the compiler of PTX keeps more addresses in registers there, and spills.
 func AccumulatorsFit(t *target.Target, warps, most, carried int) bool {
 	limit := AccumulatorLimit(t, warps)
-	return most <= limit || !t.Has("tcgen05") && most <= limit*3/2 && most+carried <= 2*limit
+	return most <= limit || !t.Has("tcgen05") && !t.Has("wgmma") && most <= limit*3/2 && most+carried <= 2*limit
 }
 
 // ValueLimit is the most 32-bit registers of a thread for one value.

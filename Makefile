@@ -71,6 +71,11 @@ corpus: build ## Runs every corpus case on the interpreter and, compiled for sm_
 perf-small: ## Runs the performance kernels at shrunken extents on the emulator and compares with the interpreter; GPUS=sm_120,sm_100.
 	TILEIRAS_PERF_SMALL=1 TILEIRAS_PERF_SMALL_GPUS=$(GPUS) $(GO) test -count=1 -timeout 60m -v -run 'TestPerfSmall|TestLoops' ./tests/perfsmall
 
+.PHONY: gpu
+gpu: build ## Runs the corpus on the GPU of this machine, then the performance kernels, with the rates that they reach (RUNS=20); make speed predicts them.
+	$(BIN)/tilerun --quiet --on gpu -j 1 tests/corpus/cases
+	$(BIN)/tilerun --on gpu --runs $(or $(RUNS),20) tests/corpus/perf
+
 llvm: ## Holds LLVM's back end against ours over the corpus; needs the Debian packages llvm-14 and llvm-16.
 	@for tool in llvm-as-14 llc-16; do command -v $$tool > /dev/null || { echo "$$tool is missing: apt-get install llvm-14 llvm-16"; exit 1; }; done
 	TILEIRAS_LLVM=1 $(GO) test -timeout 30m -count=1 -v ./tests/llvm

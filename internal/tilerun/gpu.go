@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 
+	"tileiras/codegen/target"
 	"tileiras/internal/driver"
 	"tileiras/runtime/cases"
 	"tileiras/runtime/cuda"
@@ -21,7 +22,8 @@ func (*gpu) String() string { return "GPU" }
 // Decode reads, verifies and prints; no GPU is needed for that.
 func (*gpu) Decode(ctx context.Context, bytecode []byte) error { return decode(ctx, bytecode) }
 
-func newGPU(name string, code driver.Code) (cases.Machine, error) {
+// newGPU compiles for the GPU itself where no name is given.
+func newGPU(name string, code driver.Code, runs int) (cases.Machine, error) {
 	d, err := cuda.Open("")
 	if err != nil {
 		return nil, err
@@ -30,7 +32,13 @@ func newGPU(name string, code driver.Code) (cases.Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &gpu{cuda.Machine{Context: c, CaptureOutput: true, Compile: func(ctx context.Context, l *cases.Launch) (*cuda.Image, error) {
+	if own := fmt.Sprintf("sm_%d", c.Device.SM()); name == "" {
+		if _, known := target.ByName(own); !known {
+			return nil, fmt.Errorf("this GPU is %s, which is not supported: say --gpu-name", own)
+		}
+		name = own
+	}
+	return &gpu{cuda.Machine{Context: c, CaptureOutput: true, Runs: runs, Compile: func(ctx context.Context, l *cases.Launch) (*cuda.Image, error) {
 		kernel := l.Kernel
 		if p := l.PTX; p != nil {
 			if p.Block[1] > 1 || p.Block[2] > 1 || p.Cluster != [3]int{} {

@@ -10,9 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/term"
 
@@ -41,7 +43,8 @@ var Command = &driver.Command{
 	Flags: []driver.Flag{
 		{Name: "on", Kind: driver.EnumFlag, Default: "interp", Help: "What runs the kernels", Values: []driver.Value{
 			{Name: "interp", Help: "The interpreter of Tile IR"}, {Name: "emu", Help: "Our PTX on the PTX emulator, all checks on"}, {Name: "gpu", Help: "Our PTX on a GPU"}}},
-		{Name: "gpu-name", Aliases: []string{"arch"}, Kind: driver.EnumFlag, Default: "sm_80", Values: gpus(), Help: "Architecture to compile for (emu, gpu)"},
+		{Name: "gpu-name", Aliases: []string{"arch"}, Kind: driver.EnumFlag, Default: "sm_80", Values: gpus(), Help: "Architecture to compile for (emu, gpu; on a GPU its own if not given)"},
+		{Name: "runs", Kind: driver.IntFlag, Meta: "int", Default: "0", Help: "With --on gpu: time so many more launches of every case, one case after the other, and print what benchmarks reach"},
 		{Name: "roles", Kind: driver.EnumFlag, Default: "auto", Help: "Warps of their own that begin the copies of loops", Values: []driver.Value{
 			{Name: "auto", Help: "Where the cost model says so"}, {Name: "on", Help: "In every kernel that can have them"}, {Name: "off", Help: "Never"}}},
 		{Name: "opt-level", Aliases: []string{"O"}, Kind: driver.IntFlag, Meta: "int", Default: "3", Help: "Optimization level of the compiler"},
@@ -116,6 +119,9 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if jobs <= 0 {
 		jobs = runtime.NumCPU()
 	}
+	if line.Int("runs") > 0 {
+		jobs = 1 // what is timed has the GPU alone
+	}
 	return r.all(files, jobs)
 }
 
@@ -125,7 +131,11 @@ func machinesFor(line *driver.Line) ([]cases.Machine, error) {
 	case "interp":
 		return []cases.Machine{&Interpreter{ZeroPadding: line.String("undefined") == "zero"}}, nil
 	case "gpu":
-		m, err := newGPU(line.String("gpu-name"), driver.Code{Opt: line.Int("opt-level"), Roles: driver.Roles(line.String("roles"))})
+		name := ""
+		if line.Given("gpu-name") {
+			name = line.String("gpu-name")
+		}
+		m, err := newGPU(name, driver.Code{Opt: line.Int("opt-level"), Roles: driver.Roles(line.String("roles"))}, line.Int("runs"))
 		return []cases.Machine{m}, err
 	}
 	var ms []cases.Machine
@@ -264,11 +274,28 @@ func (r *runner) runCase(file string) (l line) {
 				text += fmt.Sprintf("\n     note (%v): %s", m, n)
 			}
 		}
+		if v.Outcome != nil && len(v.Outcome.Times) > 0 {
+			text += "\n     " + rates(c, v.Outcome.Times)
+		}
 		if r.stats && v.Outcome != nil && v.Outcome.Stats != nil {
 			text += "\n" + indent(fmt.Sprintf("%v: %v", m, v.Outcome.Stats))
 		}
 	}
 	return line{text: text, ok: true}
+}
+
+// rates is what the launches of a case took, and what that makes of its work and traffic.
+func rates(c *cases.Case, times []time.Duration) string {
+	slices.Sort(times)
+	median := times[len(times)/2]
+	text := fmt.Sprintf("%.3f ms, least %.3f", 1e3*median.Seconds(), 1e3*times[0].Seconds())
+	if c.Flops > 0 {
+		text += fmt.Sprintf(", %.1f TF/s", float64(c.Flops)/median.Seconds()/1e12)
+	}
+	if c.Bytes > 0 {
+		text += fmt.Sprintf(", %.1f GB/s", float64(c.Bytes)/median.Seconds()/1e9)
+	}
+	return text
 }
 
 func indent(s string) string {

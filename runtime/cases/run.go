@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Machine runs one launch.
@@ -90,13 +91,14 @@ func (p LaunchParam) Size() int {
 
 // Outcome is the state after a launch.
 type Outcome struct {
-	Buffers      [][]byte // content afterwards, in the order of Launch.Buffers
-	Addresses    []uint64 // where the buffers lay; nil if the machine cannot tell
-	Stdout       string   // what the kernel printed
-	AssertFailed bool     // an assertion failed; Buffers may be nil then
-	Message      string   // what the failed assertion said
-	Stats        any      // the machine's own counters
-	Notes        []string // what the machine noticed and did not count as a failure
+	Buffers      [][]byte        // content afterwards, in the order of Launch.Buffers
+	Addresses    []uint64        // where the buffers lay; nil if the machine cannot tell
+	Stdout       string          // what the kernel printed
+	AssertFailed bool            // an assertion failed; Buffers may be nil then
+	Message      string          // what the failed assertion said
+	Stats        any             // the machine's own counters
+	Notes        []string        // what the machine noticed and did not count as a failure
+	Times        []time.Duration // of launches after the one that counts, on a machine that was asked for them
 }
 
 // Status classifies a verdict.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/ebitengine/purego"
 
@@ -296,6 +297,30 @@ func TestMachineRunsALaunchInBothConventions(t *testing.T) {
 		if !strings.Contains(calls, c.want+" ") || strings.Count(calls, "free\n") != 2 || !strings.HasSuffix(calls, "unload\n") {
 			t.Errorf("want %s in\n%s", c.want, calls)
 		}
+	}
+}
+
+// TestMachineTimesLaunches: what is read is what the first launch left, though later ones change it again.
+func TestMachineTimesLaunches(t *testing.T) {
+	c, calls := open(t)
+	m := &Machine{Context: c, Runs: 3, Compile: func(context.Context, *cases.Launch) (*Image, error) {
+		return &Image{Threads: 32, Code: []byte("kernel add")}, nil
+	}}
+	i32, err := cases.DTypeByName("i32")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &cases.Launch{Kernel: "add", Grid: [3]int{1, 1, 1}, Buffers: []cases.LaunchBuffer{{Name: "x", Bytes: make([]byte, 8), Align: cases.Align}},
+		Params: []cases.LaunchParam{{Buffer: 0}, {Type: i32, Bits: 1}, {Type: i32, Bits: 2}}}
+	out, err := m.Launch(context.Background(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out.Times) != 3 || out.Times[0] != 2500*time.Microsecond || binary.LittleEndian.Uint32(out.Buffers[0]) != 2 {
+		t.Errorf("%v, %v", out.Times, out.Buffers)
+	}
+	if n := strings.Count(calls(), "launch "); n != 4 {
+		t.Errorf("%d launches, want 4", n)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"time"
 
 	"tileiras/runtime/cases"
 )
@@ -29,6 +30,8 @@ type Machine struct {
 	// CaptureOutput collects what kernels print; it redirects the standard
 	// output of the process during a launch.
 	CaptureOutput bool
+	// Runs is how many launches are timed by events of the device, when buffers have been read.
+	Runs int
 }
 
 var _ cases.Machine = (*Machine)(nil)
@@ -82,15 +85,39 @@ func (m *Machine) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome, 
 		lost = aborted(err)
 		return m.recover(out, err)
 	}
+	if err := collect(out, memory); err != nil {
+		return nil, err
+	}
+	if out.Times, err = m.time(func() error { return f.Launch(image.config(l.Grid), params...) }); err != nil {
+		lost = aborted(err)
+		return m.recover(out, err)
+	}
+	return out, nil
+}
+
+// collect reads what a launch left in memory.
+func collect(out *cases.Outcome, memory []*Memory) error {
 	for _, x := range memory {
 		data, err := x.Read()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		out.Buffers = append(out.Buffers, data)
 		out.Addresses = append(out.Addresses, x.Address)
 	}
-	return out, nil
+	return nil
+}
+
+// time is what launches took.
+func (m *Machine) time(launch func() error) (times []time.Duration, err error) {
+	for range m.Runs {
+		ms, err := m.Context.Time(launch)
+		if err != nil {
+			return nil, err
+		}
+		times = append(times, time.Duration(ms*float64(time.Millisecond)))
+	}
+	return times, nil
 }
 
 // upload makes the buffers of a launch. What it made is returned with an error too.

@@ -20,8 +20,12 @@ const (
 	bandwidthL1 = 128
 )
 
-// iterations of each block that are simulated.
-const iterations = 8
+// Iterations of each block that are simulated: of loops with products, and of loops that only move memory. Those begin with a burst of all blocks, which
+// a window of 8 iterations still shows: with 8 a row maximum on sm_80 reaches 97.8 % of the bandwidth, with 24 99.7 %.
+const (
+	iterations         = 8
+	iterationsOfMemory = 24
+)
 
 // model is a kernel on a chip.
 type model struct {
@@ -132,6 +136,9 @@ func (m *model) run(numbers []int, h how) rate {
 	}
 	if h.memory > 0 {
 		s.memory = h.memory
+	}
+	if p.flops == 0 {
+		s.iterations = iterationsOfMemory
 	}
 	r := rate{flops: p.flops * float64(s.warps), global: p.global * float64(s.warps)}
 	tensor := p.tensor * float64(s.warps)

@@ -232,15 +232,12 @@ func (u *unrolling) unroll(s *pass.State, factor int) {
 	u.loop.Op.Erase()
 }
 
-// remainder is the loop that goes on where this one ends, if it can do what is left over, too.
+// remainder is the next loop, if it goes on where this one ends and can do what is left over, too.
 func (u *unrolling) remainder() (rest tileaa.For, ok bool) {
-	for op := u.loop.Op.Next(); op != nil; op = op.Next() {
+	for op := u.loop.Op.Next(); op != nil && !ok; op = op.Next() {
 		rest, ok = ir.As[tileaa.For](op)
-		if ok && rest.Remainder() && rest.Lower() == u.loop.Upper() && slices.Equal(rest.Inits(), u.loop.Op.Results()) {
-			break
-		}
-		ok = false
 	}
+	ok = ok && rest.Remainder() && rest.Lower() == u.loop.Upper() && slices.Equal(rest.Inits(), u.loop.Op.Results())
 	for _, r := range u.loop.Op.Results() {
 		ok = ok && r.HasOneUse()
 	}

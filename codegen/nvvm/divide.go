@@ -66,13 +66,12 @@ func (f *fn) quotients(x []reg, d reg) []reg {
 		return exact()
 	}
 	fma := func(x, y, z reg) reg { return f.op1("fma.rn.f32", x, y, z) }
-	opposite := func(x reg) reg { return f.cast(f.xor(f.cast(x, kI32), con(kI32, 0x80000000)), kF32) }
 	one := f32(0x3F800000)
 	y := f.fdiv(one, d)
-	above := f.ashr(f.cast(fma(opposite(d), y, one), kI32), 31) // -1 if y was rounded up
+	above := f.ashr(f.cast(fma(f.fneg(d), y, one), kI32), 31) // -1 if y was rounded up
 	high := f.cast(f.add(f.cast(y, kI32), above), kF32)
-	low := f.fmul(fma(opposite(d), high, one), high)
-	less := opposite(y)
+	low := f.fmul(fma(f.fneg(d), high, one), high)
+	less := f.fneg(y)
 	q := make([]reg, len(x))
 	largest, smallest := f32(0), con(kI32, 0xFFFFFFFF)
 	for i := range x {
@@ -80,7 +79,7 @@ func (f *fn) quotients(x []reg, d reg) []reg {
 		bits := f.cast(x[i], kI32)
 		smallest = f.minmax(smallest, f.sub(f.add(bits, bits), i32(1)), false, false) // without the sign; 0 becomes the largest number
 		v := fma(x[i], high, f.fmul(x[i], low))
-		q[i] = fma(fma(v, d, opposite(x[i])), less, v)
+		q[i] = fma(fma(v, d, f.fneg(x[i])), less, v)
 	}
 	far := f.icmp(ugt, f.sub(f.cast(d, kI32), i32(leastDivisor)), i32(mostDivisor-leastDivisor))
 	far = f.or(far, f.fcmp(enum.FPredOGT, largest, f32(mostDividend)))

@@ -102,6 +102,17 @@ func SizeOf(sizes []int64, operands []*ir.Value, a int) (v *ir.Value, n int64) {
 	return operands[at], 0
 }
 
+// Below reads a comparison as small < large, or with inclusive small <= large; ok is false for others.
+func Below(c Cmpi) (small, large *ir.Value, inclusive, ok bool) {
+	switch c.Predicate() {
+	case def.PredLess, def.PredLessEqual:
+		return c.Lhs(), c.Rhs(), c.Predicate() == def.PredLessEqual, true
+	case def.PredGreater, def.PredGreaterEqual:
+		return c.Rhs(), c.Lhs(), c.Predicate() == def.PredGreaterEqual, true
+	}
+	return nil, nil, false, false
+}
+
 // IsToken reports whether a value is a memory token.
 func IsToken(v *ir.Value) bool { _, ok := v.Type().(*TokenType); return ok }
 

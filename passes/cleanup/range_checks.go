@@ -34,6 +34,9 @@ func EliminateRangeChecks(s *pass.State) error {
 				loops = append(loops, op)
 			}
 		})
+		if len(loops) == 0 {
+			continue
+		}
 		known := facts.New(s.Ctx, entry)
 		var found []*rangeChecks
 		for _, op := range loops {
@@ -113,7 +116,7 @@ func (c *rangeChecks) find(s *pass.State) {
 	})
 }
 
-// add lists a limit once. A bound that is not below 0 is the same with and without sign.
+// add lists a limit once.
 func (c *rangeChecks) add(l limit) {
 	if !slices.ContainsFunc(c.limits, l.equal) {
 		c.limits = append(c.limits, l)
@@ -153,28 +156,24 @@ func (c *rangeChecks) ofBlock(block tileaa.BlockTile) {
 
 // ofCompare finds that a comparison holds for all elements up to a limit.
 func (c *rangeChecks) ofCompare(cmp tileaa.Cmpi) (l limit, ok bool) {
-	lhs, rhs, predicate := cmp.Lhs(), cmp.Rhs(), cmp.Predicate()
-	switch predicate {
-	case def.PredGreater:
-		lhs, rhs, predicate = rhs, lhs, def.PredLess
-	case def.PredGreaterEqual:
-		lhs, rhs, predicate = rhs, lhs, def.PredLessEqual
+	small, large, inclusive, ok := tileaa.Below(cmp)
+	if !ok {
+		return l, false
 	}
-	x, counts := c.linear(lhs)
-	if predicate != def.PredLess && predicate != def.PredLessEqual || !counts || x.factor == 0 {
+	x, counts := c.linear(small)
+	if !counts || x.factor == 0 {
 		return l, false
 	}
 	l = limit{signed: cmp.Signedness() == def.Signed, step: x.factor, scale: 1, size: x.most, values: x.values}
-	if predicate == def.PredLess {
+	if !inclusive {
 		l.size++
 	}
-	if n, constant := tileaa.SplatInt(rhs); constant && (l.signed || n >= 0) {
-		l.fixed = n
-		l.signed = n < 0
-	} else if l.bound = scalarOf(rhs); l.bound == nil || !ir.DefinedOutside(l.bound, c.loop.Op) {
-		return l, false
+	if n, constant := tileaa.SplatInt(large); constant && (l.signed || n >= 0) {
+		l.fixed, l.signed = n, n < 0
+	} else if l.bound = scalarOf(large); l.bound != nil && ir.DefinedOutside(l.bound, c.loop.Op) {
+		l.signed = l.signed && !c.positive(l.bound) // what is not below 0 is the same without sign
 	} else {
-		l.signed = l.signed && !c.positive(l.bound)
+		return l, false
 	}
 	return l, c.fits(l)
 }
@@ -203,7 +202,8 @@ func (c *rangeChecks) fits(l limit) bool {
 		}
 		return f.UMax < smallEnough
 	}
-	ok := l.scale > 0 && l.scale < 1<<20 && l.step > 0 && l.step < smallEnough && l.size < smallEnough && l.fixed < smallEnough && l.fixed > -smallEnough && (l.bound == nil || small(l.bound, l.signed))
+	ok := l.scale > 0 && l.scale < 1<<20 && l.step > 0 && max(l.step, l.size, l.fixed) < smallEnough && l.fixed > -smallEnough
+	ok = ok && (l.bound == nil || small(l.bound, l.signed))
 	for _, v := range l.values {
 		ok = ok && small(v, true)
 	}
@@ -255,7 +255,7 @@ func (c *rangeChecks) linear(v *ir.Value) (x linearForm, ok bool) {
 			n, constant = tileaa.SplatInt(op.Operand(0))
 		}
 		product := linearForm{a.factor * n, nil, a.most * n}
-		return product, okA && constant && n > 0 && n < 1<<20 && len(a.values) == 0 && max(a.factor, a.most) < 1<<40 && c.noWrap(op, bits.Mul64)
+		return product, okA && constant && n > 0 && n < 1<<20 && len(a.values) == 0 && max(a.factor, a.most) < smallEnough && c.noWrap(op, bits.Mul64)
 	}
 	return x, false
 }
@@ -272,10 +272,6 @@ func (c *rangeChecks) split(s *pass.State) {
 	b := ir.NewBuilder(s.Ctx).Before(c.loop.Op)
 	b.Loc = c.loop.Op.Loc()
 	end := c.end(b)
-	free := map[*ir.Op]*blockCheck{}
-	for i := range c.blocks {
-		free[c.blocks[i].block.Op] = &c.blocks[i]
-	}
 	m := ir.Mapping{}
 	inner := ir.Cast[tileaa.For](b.Insert(b.Ctx.Clone(c.loop.Op, m)))
 	inner.SetUpper(end)

@@ -32,11 +32,16 @@ const (
 
 // New makes the facts of a module (or of any op: values from outside of it are unknown).
 func New(c *ir.Context, module *ir.Op) *Facts {
-	f := &Facts{ctx: c, cache: make(map[*ir.Value]Fact), affines: make(map[*ir.Value]affine)}
+	f := (&Facts{ctx: c}).Anew()
 	c.Walk(module, ir.PreOrder, func(op *ir.Op) {
 		f.slots = f.slots || ir.Is[tileaa.Alloca](op)
 	})
 	return f
+}
+
+// Anew is the facts of the same module with nothing asked yet.
+func (f *Facts) Anew() *Facts {
+	return &Facts{ctx: f.ctx, slots: f.slots, cache: make(map[*ir.Value]Fact), affines: make(map[*ir.Value]affine)}
 }
 
 // Of is what is known of a value. The slices of the answer must not be changed.

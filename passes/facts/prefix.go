@@ -83,18 +83,11 @@ func sameDim(reshape *ir.Op, d int) (int, bool) {
 
 // endOf takes a comparison as the end of groups of n neighbours along d.
 func (f *Facts) endOf(c tileaa.Cmpi, d int, n int64) (end MaskEnd, ok bool) {
-	end = MaskEnd{Compare: c.Op, Lhs: c.Lhs(), Rhs: c.Rhs()}
-	switch c.Predicate() {
-	case def.PredLess:
-	case def.PredLessEqual:
-		end.Inclusive = true
-	case def.PredGreater:
-		end.Lhs, end.Rhs = end.Rhs, end.Lhs
-	case def.PredGreaterEqual:
-		end.Lhs, end.Rhs, end.Inclusive = end.Rhs, end.Lhs, true
-	default:
+	small, large, inclusive, ok := tileaa.Below(c)
+	if !ok {
 		return end, false
 	}
+	end = MaskEnd{Compare: c.Op, Lhs: small, Rhs: large, Inclusive: inclusive}
 	x, y := f.Of(end.Lhs), f.Of(end.Rhs)
 	return end, x.Width > 0 && x.counts(d, c.Signedness() == def.Signed) >= n && y.Const[d] >= n
 }

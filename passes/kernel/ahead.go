@@ -5,6 +5,7 @@ import (
 
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
+	"tileiras/passes/facts"
 )
 
 // Ahead is what a loop must compute to begin work of a later iteration in this one.
@@ -68,8 +69,18 @@ func IsPlainLoad(op *ir.Op) bool {
 	return op.Code() == tileaa.OpLoad || op.Code() == tileaa.OpTiledLoad
 }
 
-// PlaceAhead reports whether the place of a load through pointers in a loop can be computed iterations ahead, in the layout that it has.
-func PlaceAhead(load tileaa.Load) bool {
+// CopiesAhead reports whether asynchronous copies can do what a load does: it is weak, what it does not read may be zero, and pointers are to global memory
+// and known iterations ahead.
+func CopiesAhead(known *facts.Facts, load *ir.Op) bool {
+	if tileaa.IsStrong(load) || !tileaa.ZeroFilled(load) {
+		return false
+	}
+	l, pointers := ir.As[tileaa.Load](load)
+	return !pointers || known.Outside(l.Ptr()) && placeAhead(l)
+}
+
+// placeAhead reports whether the place of a load through pointers in a loop can be computed iterations ahead, in the layout that it has.
+func placeAhead(load tileaa.Load) bool {
 	loop := load.Op.ParentOp()
 	if loop.Code() != tileaa.OpFor {
 		return true

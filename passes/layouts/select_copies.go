@@ -43,10 +43,7 @@ func SelectCopies(s *pass.State) error {
 // conversion are made after the way through shared memory: they only name elements anew.
 func copyAsync(s *pass.State, known *facts.Facts, conv *ir.Op) {
 	load, between, ok := tileaa.LoadOf(conv.Operand(0))
-	if !ok || tileaa.IsStrong(load) || !tileaa.ZeroFilled(load) {
-		return
-	}
-	if l, ok := ir.As[tileaa.Load](load); ok && (!known.Outside(l.Ptr()) || !kernel.PlaceAhead(l)) {
+	if !ok || !kernel.CopiesAhead(known, load) {
 		return
 	}
 	if len(between) > 0 && !ringsFit(s, conv) {

@@ -157,6 +157,20 @@ func operandLoads(dots []*ir.Op) map[*ir.Op]bool {
 	return feeds
 }
 
+// factorLoads are those of the products in an op.
+func factorLoads(s *pass.State, op *ir.Op) map[*ir.Op]bool {
+	var dots []*ir.Op
+	s.Walk(op, ir.PreOrder, func(op *ir.Op) {
+		if tileaa.IsProduct(op) {
+			dots = append(dots, op)
+		}
+	})
+	return operandLoads(dots)
+}
+
+// elemBytes is the bytes of an element of what an op accesses, 1 for less than a byte.
+func elemBytes(op *ir.Op) int64 { return int64(max(tileaa.ElemBytes(tileaa.AccessedTile(op).Elem), 1)) }
+
 func setAccess(s *pass.State, op tileaa.AccessOp, vec int64, fast int) {
 	op.SetVec(s.Ctx, max(vec, 1))
 	op.SetFast(s.Ctx, int64(fast))
@@ -166,7 +180,7 @@ func setAccess(s *pass.State, op tileaa.AccessOp, vec int64, fast int) {
 // some, say how many neighbours one access takes.
 func tiledAccess(s *pass.State, known *facts.Facts, op tileaa.AccessOp, block tileaa.BlockTile, feeds bool) {
 	t := tileaa.AccessedTile(op.Op)
-	size := int64(max(tileaa.ElemBytes(t.Elem), 1))
+	size := elemBytes(op.Op)
 	masked, bits := make(ir.BoolArray, len(t.Shape)), make(ir.I64Array, len(t.Shape))
 	for d := range masked {
 		masked[d], bits[d] = !known.InBounds(block, d), known.CoordinateBits(block, d)

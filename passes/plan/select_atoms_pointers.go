@@ -34,7 +34,7 @@ func pointerAccess(s *pass.State, known *facts.Facts, op tileaa.PtrAccess, feeds
 func pointerVector(s *pass.State, known *facts.Facts, op tileaa.PtrAccess, feeds bool) (fast int, vec int64, ends []facts.MaskEnd) {
 	ptr := op.Ptr()
 	t := tileaa.AsTile(ptr)
-	size := int64(max(tileaa.ElemBytes(tileaa.AccessedTile(op.Op).Elem), 1))
+	size := elemBytes(op.Op)
 	fast, vec = len(t.Shape)-1, 1
 	for d := len(t.Shape) - 1; d >= 0; d-- {
 		most := min(known.PointerVector(ptr, d), maxVecBytes/size)
@@ -57,17 +57,11 @@ func pointerVector(s *pass.State, known *facts.Facts, op tileaa.PtrAccess, feeds
 // pointersAreCopied reports whether an entry loads factors of products through tiles of pointers, and all of them go to shared memory by asynchronous
 // copies.
 func pointersAreCopied(s *pass.State, known *facts.Facts, entry *ir.Op) bool {
-	var dots []*ir.Op
 	found, all := false, true
-	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-		if tileaa.IsProduct(op) {
-			dots = append(dots, op)
-		}
-	})
-	for load := range operandLoads(dots) { // all of them: the order cannot matter
+	for load := range factorLoads(s, entry) { // all of them: the order cannot matter
 		if p, ok := ir.As[tileaa.PtrAccess](load); ok && tileaa.IsRanked(p.Ptr()) {
 			_, vec, _ := pointerVector(s, known, p, true)
-			found, all = true, all && copiesToShared(s, known, load, vec*int64(tileaa.ElemBytes(tileaa.AsTile(load.Result(0)).Elem)))
+			found, all = true, all && copiesToShared(s, known, load, vec*elemBytes(load))
 		}
 	}
 	return found && all
@@ -114,15 +108,13 @@ func leftOf(s *pass.State, op tileaa.PtrAccess, ends []facts.MaskEnd, vec int64)
 // copiesToShared reports whether select-copies will make asynchronous copies of so many bytes of a load that brings an operand of a product:
 // what is not read is zero or nothing in particular.
 func copiesToShared(s *pass.State, known *facts.Facts, op *ir.Op, bytes int64) bool {
-	if s.Opt == 0 || tileaa.IsStrong(op) || !tileaa.ZeroFilled(op) {
+	if s.Opt == 0 || !kernel.CopiesAhead(known, op) {
 		return false
 	}
 	if block, ok := tileaa.BlockOf(op); ok {
 		if _, sparse := block.SparseDim(); sparse {
 			return false
 		}
-	} else if l := ir.Cast[tileaa.Load](op); !known.Outside(l.Ptr()) || !kernel.PlaceAhead(l) {
-		return false
 	}
 	row := atom.SelectCopy(s.Target, atom.AsyncCopy, int(bytes))
 	return row != nil && row.Bytes == int(bytes)

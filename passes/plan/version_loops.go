@@ -22,11 +22,12 @@ import (
 // factor is loaded by less than an asynchronous copy can move and would be loaded by 16 bytes.
 func VersionLoops(s *pass.State) error {
 	for _, entry := range s.Entries() {
+		known := facts.New(s.Ctx, entry) // of values that stay, or are replaced by equal ones
 		for _, op := range entry.Body().Ops() {
 			if op.Code() != tileaa.OpFor && op.Code() != tileaa.OpLoop {
 				continue
 			}
-			if v := newVersion(s, entry, op); v != nil {
+			if v := newVersion(s, known, entry, op); v != nil {
 				v.split()
 			}
 		}
@@ -40,6 +41,7 @@ const leastCopy = 4
 // version is the work on one nest.
 type version struct {
 	s        *pass.State
+	known    *facts.Facts
 	entry    *ir.Op
 	loop     *ir.Op
 	promises []promise
@@ -55,26 +57,20 @@ type promise struct {
 }
 
 // newVersion finds what a nest needs to know of its arrays; nil: nothing that could be tested before it would help.
-func newVersion(s *pass.State, entry, loop *ir.Op) *version {
-	var dots, narrow []*ir.Op
-	s.Walk(loop, ir.PreOrder, func(op *ir.Op) {
-		if tileaa.IsProduct(op) {
-			dots = append(dots, op)
-		}
-	})
-	feeds := operandLoads(dots)
+func newVersion(s *pass.State, known *facts.Facts, entry, loop *ir.Op) *version {
+	var narrow []*ir.Op
+	feeds := factorLoads(s, loop)
 	if len(feeds) == 0 {
 		return nil
 	}
-	known := facts.New(s.Ctx, entry)
-	v := &version{s: s, entry: entry, loop: loop}
+	v := &version{s: s, known: known, entry: entry, loop: loop}
 	s.Walk(loop, ir.PreOrder, func(op *ir.Op) {
 		if feeds[op] && !tileaa.IsStrong(op) && v.bytes(known, op) < leastCopy {
 			narrow = append(narrow, op)
 		}
 	})
 	for _, op := range narrow {
-		v.suppose(known, op)
+		v.suppose(op)
 	}
 	if len(v.promises) == 0 {
 		return nil
@@ -84,7 +80,7 @@ func newVersion(s *pass.State, entry, loop *ir.Op) *version {
 
 // bytes is how many bytes an access of a load could take, as far as is known; as many as there are for what is no tile.
 func (v *version) bytes(known *facts.Facts, op *ir.Op) int64 {
-	size := int64(max(tileaa.ElemBytes(tileaa.AccessedTile(op).Elem), 1))
+	size := elemBytes(op)
 	if block, ok := tileaa.BlockOf(op); ok {
 		return min(known.BlockVector(block, known.FastDim(block))*size, maxVecBytes)
 	}
@@ -97,10 +93,10 @@ func (v *version) bytes(known *facts.Facts, op *ir.Op) int64 {
 }
 
 // suppose adds what a load would have to know to be as wide as can be, if that can be tested before the nest and agrees with what others want.
-func (v *version) suppose(known *facts.Facts, op *ir.Op) {
+func (v *version) suppose(op *ir.Op) {
 	var list []promise
 	if block, ok := tileaa.BlockOf(op); ok {
-		list = arrayPromises(known, op, ir.Cast[tileaa.MakeMemref](block.Memref().DefiningOp()))
+		list = arrayPromises(v.known, op, ir.Cast[tileaa.MakeMemref](block.Memref().DefiningOp()))
 	} else {
 		list = v.pointerPromises(op, ir.Cast[tileaa.Load](op).Ptr())
 	}
@@ -108,13 +104,13 @@ func (v *version) suppose(known *facts.Facts, op *ir.Op) {
 		return
 	}
 	for _, p := range list {
-		v.add(known, p)
+		v.add(p)
 	}
 }
 
 // wide reports whether a load would be as wide as can be.
 func (v *version) wide(op *ir.Op, list []promise) bool {
-	supposed := facts.New(v.s.Ctx, v.entry)
+	supposed := v.known.Anew()
 	for _, p := range list {
 		supposed.Suppose(p.value, p.divisor)
 	}
@@ -123,7 +119,7 @@ func (v *version) wide(op *ir.Op, list []promise) bool {
 
 // elementsOf is how many elements of a load its widest access takes.
 func elementsOf(op *ir.Op) uint64 {
-	return maxVecBytes / min(uint64(max(tileaa.ElemBytes(tileaa.AccessedTile(op).Elem), 1)), maxVecBytes)
+	return uint64(maxVecBytes / min(elemBytes(op), maxVecBytes))
 }
 
 // arrayPromises are those of the array of a block: of where it begins, and of its strides.
@@ -136,17 +132,15 @@ func arrayPromises(known *facts.Facts, op *ir.Op, m tileaa.MakeMemref) []promise
 			side = a
 		}
 	}
-	strides := m.Strides()
-	for a, stride := range t.Strides {
-		if stride != tileaa.Dynamic {
-			continue
+	for a := range t.Strides {
+		stride, _ := tileaa.SizeOf(t.Strides, m.Strides(), a)
+		switch {
+		case stride == nil:
+		case a == side:
+			list = append(list, promise{stride, 0})
+		default:
+			list = append(list, promise{stride, elementsOf(op)})
 		}
-		if a == side {
-			list = append(list, promise{strides[0], 0})
-		} else {
-			list = append(list, promise{strides[0], elementsOf(op)})
-		}
-		strides = strides[1:]
 	}
 	return list
 }
@@ -230,8 +224,8 @@ func (v *version) contradicts(p promise) bool {
 }
 
 // add adds what is not known.
-func (v *version) add(known *facts.Facts, p promise) {
-	f := known.Of(p.value)
+func (v *version) add(p promise) {
+	f := v.known.Of(p.value)
 	if one, ok := f.Constant(); p.divisor == 0 && ok && one == 1 || p.divisor > 0 && f.ZeroBits < f.Width && uint64(1)<<f.ZeroBits >= p.divisor {
 		return
 	}

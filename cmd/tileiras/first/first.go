@@ -6,10 +6,11 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"unsafe"
 )
 
 func init() {
-	deepen(false)
+	deepen[[48 << 10]byte](false)
 	// One thread works; others that look for work would take a tenth of a small compile.
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(1)
@@ -21,15 +22,16 @@ func init() {
 }
 
 // deepen has the runtime make the stack as deep as a compile needs it, at once: step by step it would be copied four times, frame by frame.
-// The room in its frame is enough for that; memory that is touched costs time.
+// The room in its frame is enough for that; memory that is touched costs time. It returns an address near the upper end of the stack.
 //
 //go:noinline
-func deepen(touch bool) {
+func deepen[Room any](touch bool) uintptr {
+	var here byte
 	if touch {
-		var room [48 << 10]byte
-		used(room[:])
+		use(*new(Room))
 	}
+	return uintptr(unsafe.Pointer(&here))
 }
 
 //go:noinline
-func used([]byte) {}
+func use[Room any](Room) {}

@@ -12,9 +12,9 @@ import (
 	"tileiras/codegen/target"
 )
 
-// MMA is a matrix product of one warp: D = A*B + C with A MxK, B KxN, C and D MxN.
+// MMA is a matrix product of one warp, or of a group of warps: D = A*B + C with A MxK, B KxN, C and D MxN.
 //
-// Layouts are over one warp and the element numbers of the operand's own shape. An element register of a layout is not a machine
+// Layouts are over these warps and the element numbers of the operand's own shape. An element register of a layout is not a machine
 // register: 32/bits elements share a word when an element has fewer than 32 bits, the low register bits being the place in it.
 // Layouts without lane bits belong to one thread (fused multiply-add, dp4a): Tile spreads them over lanes.
 type MMA struct {
@@ -24,6 +24,9 @@ type MMA struct {
 	A, B, C                   Elem // C is the accumulator and the result
 	LayoutA, LayoutB, LayoutC layout.Layout
 	WordsA, WordsB, WordsC    int           // machine registers of the instruction: 64-bit ones for f64, else 32-bit
+	Group                     int           // warps that compute it together; 0 is one
+	SharedA, SharedB          bool          // the operand lies in shared memory, and has no layout
+	First                     *ptxop.Row    // of a group: the instruction when C is 0
 	Scale                     Scale         // of A and of B; the zero Scale if the instruction takes none
 	LayoutSA, LayoutSB        layout.Layout // of the scales, see scales
 	Rate                      int           // products per cycle of a quarter of a multiprocessor, as in ptxop.Product
@@ -35,6 +38,9 @@ type MMA struct {
 type Shape struct{ M, N, K int }
 
 func (s Shape) String() string { return fmt.Sprintf("m%dn%dk%d", s.M, s.N, s.K) }
+
+// Warps is the number of warps that compute the atom together.
+func (a *MMA) Warps() int { return max(1, a.Group) }
 
 // Scalar reports whether one thread computes the atom by itself.
 func (a *MMA) Scalar() bool { return a.LayoutC.InBits(layout.Lane) == 0 }
@@ -53,7 +59,7 @@ var scalarRows = []scalarRow{
 	{"dp4a.u32.s32", U8, S8, S32, 4, 64}, {"dp4a.u32.u32", U8, U8, S32, 4, 64},
 }
 
-// MMAs is all rows: those of ptxop.Products, whose layouts follow from shape and element size (PTX ISA, "Matrix Fragments for mma"), and
+// MMAs is all rows: those of ptxop.GroupProducts and ptxop.Products, whose layouts follow from shape and element size (PTX ISA, "Matrix Fragments for mma"), and
 // those of one thread, for one type of accumulator after another. Where costs are equal, an earlier one is preferred.
 func MMAs() []*MMA {
 	var out []*MMA
@@ -85,6 +91,19 @@ var rows = map[Elem]func() []row{F32: rowsOf(F32), F16: rowsOf(F16), F64: rowsOf
 
 func rowsOf(c Elem) func() []row {
 	return sync.OnceValue(func() (out []row) {
+		for i := range ptxop.GroupProducts {
+			p := &ptxop.GroupProducts[i]
+			if elemOf(p.D) != c {
+				continue
+			}
+			for _, a := range p.A {
+				for _, b := range p.B {
+					for _, registers := range []bool{false, true} {
+						out = append(out, row{elemOf(a), elemOf(b), Scale{}, sync.OnceValue(func() *MMA { return groupMMA(p, a, b, registers) })})
+					}
+				}
+			}
+		}
 		for i := range ptxop.Products {
 			p := &ptxop.Products[i]
 			if elemOf(p.D) != c {

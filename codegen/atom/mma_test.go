@@ -24,6 +24,9 @@ func TestEveryProductIsARow(t *testing.T) {
 	for i := range ptxop.Products {
 		want += len(ptxop.Products[i].A) * len(ptxop.Products[i].B)
 	}
+	for i := range ptxop.GroupProducts {
+		want += 2 * len(ptxop.GroupProducts[i].A) * len(ptxop.GroupProducts[i].B) // A in shared memory or in registers
+	}
 	if got := len(MMAs()); got != want {
 		t.Errorf("%d rows, want %d: accumulators lacks a type", got, want)
 	}
@@ -32,7 +35,7 @@ func TestEveryProductIsARow(t *testing.T) {
 // The tables of the PTX ISA ("Matrix Fragments for mma"), written as its formulas: register i of the fragment, element j in it.
 func TestFragmentsAreThoseOfThePTXManual(t *testing.T) {
 	for _, m := range MMAs() {
-		if m.Scalar() {
+		if m.Scalar() || m.Group > 0 {
 			continue
 		}
 		e := max(1, 32/m.A.Bits())
@@ -61,6 +64,41 @@ func TestFragmentsAreThoseOfThePTXManual(t *testing.T) {
 				check("C", m.LayoutC, i, g+8*(i>>1), 2*q+i&1)
 			}
 		}
+	}
+}
+
+// The figures of the PTX ISA ("Register Fragments and Shared Memory Matrix Layouts" of wgmma) as formulas: element i of D in a lane of a warp is at row
+// 16*warp + lane/4 + 8*(i/2%2), column 8*(i/4) + 2*(lane%4) + i%2; element j of register r of A at row 16*warp + lane/4 + 8*(r%2), k = e*(lane%4) + j +
+// 4*e*(r/2), with e elements in a register.
+func TestFragmentsOfWarpgroupsAreThoseOfThePTXManual(t *testing.T) {
+	n := 0
+	for _, m := range MMAs() {
+		if m.Group == 0 {
+			continue
+		}
+		n++
+		at := func(l layout.Layout, reg, lane, warp int) string {
+			return fmt.Sprint(l.Coords(l.Apply(reg, lane, warp, 0)))
+		}
+		for warp := range 4 {
+			for lane := range 32 {
+				for i := range m.LayoutC.Regs() {
+					if got, want := at(m.LayoutC, i, lane, warp), fmt.Sprint([]int{16*warp + lane/4 + 8*(i/2%2), 8*(i/4) + 2*(lane%4) + i%2}); got != want {
+						t.Fatalf("%s: D, warp %d, lane %d, element %d is %s, the manual says %s", m.Name, warp, lane, i, got, want)
+					}
+				}
+				e := 32 / m.A.Bits()
+				for i := 0; !m.SharedA && i < m.LayoutA.Regs(); i++ {
+					r, j := i/e, i%e
+					if got, want := at(m.LayoutA, i, lane, warp), fmt.Sprint([]int{16*warp + lane/4 + 8*(r%2), e*(lane%4) + j + 4*e*(r/2)}); got != want {
+						t.Fatalf("%s: A, warp %d, lane %d, element %d is %s, the manual says %s", m.Name, warp, lane, i, got, want)
+					}
+				}
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("no products of warpgroups")
 	}
 }
 
@@ -161,7 +199,9 @@ func TestTilingsMultiplyEveryRowWithEveryColumn(t *testing.T) {
 	}
 	var tests []test
 	for _, m := range MMAs() {
-		tests = append(tests, test{m.Name, Extent{0, 32, 32, max(32, m.Shape.K)}, Split{1, 2, 2, 1}, false})
+		if m.Group == 0 { // others take operands that no thread holds
+			tests = append(tests, test{m.Name, Extent{0, 32, 32, max(32, m.Shape.K)}, Split{1, 2, 2, 1}, false})
+		}
 	}
 	tests = append(tests,
 		test{"mma.m16n8k16.row.col.f32.f16.f16.f32", Extent{0, 64, 32, 32}, Split{1, 1, 4, 1}, false},
@@ -280,6 +320,51 @@ func TestSplitsCoverTheWarps(t *testing.T) {
 		for _, s := range splits {
 			if _, ok := Tile(m, c.e, s, false); !ok || s.Warps() != c.warps {
 				t.Errorf("%s over %s does not fit", c.e, s)
+			}
+		}
+	}
+}
+
+// Every element of C is in the registers of one thread; the fragments of an instruction are 64 rows and N columns of the four warps of a group, which
+// begin at multiples of them.
+func TestWarpgroupsShareAProduct(t *testing.T) {
+	m := MMAByName("wgmma.m64n64k16.f32.f16.f16")
+	for _, c := range []struct {
+		e     Extent
+		warps int
+		swap  bool
+		want  string
+	}{
+		{Extent{0, 64, 64, 64}, 4, false, "[1x4x1 warps, 1 copies]"},
+		{Extent{0, 128, 128, 16}, 8, false, "[1x4x2 warps, 1 copies 1x8x1 warps, 1 copies]"},
+		{Extent{0, 64, 128, 16}, 8, true, "[1x1x8 warps, 1 copies]"},
+		{Extent{2, 64, 64, 16}, 8, false, "[2x4x1 warps, 1 copies]"},
+		{Extent{0, 64, 64, 64}, 8, false, "[]"},
+		{Extent{0, 64, 64, 64}, 2, false, "[]"},
+	} {
+		splits := Splits(m, c.e, c.warps, c.swap)
+		if got := fmt.Sprint(splits); got != c.want {
+			t.Errorf("%s over %d warps: %s, want %s", c.e, c.warps, got, c.want)
+		}
+		for _, s := range splits {
+			tl, ok := Tile(m, c.e, s, c.swap)
+			if !ok || s.Warps() != c.warps || !tl.C.IsBijective() || tl.C.Warps() != c.warps {
+				t.Fatalf("%s over %s: %s", c.e, s, tl.C)
+			}
+			for first := 0; first < tl.C.Regs(); first += m.LayoutC.Regs() {
+				for group := 0; group < c.warps; group += 4 {
+					corner := coords3(tl.C, tl.C.Apply(first, 0, group, 0))
+					for i := range m.LayoutC.Regs() * 128 {
+						r, lane, warp := i/128, i%32, i/32%4
+						at, in := coords3(tl.C, tl.C.Apply(first+r, lane, group+warp, 0)), m.LayoutC.Coords(m.LayoutC.Apply(r, lane, warp, 0))
+						if c.swap {
+							in[0], in[1] = in[1], in[0]
+						}
+						if want := [3]int{corner[0], corner[1] + in[0], corner[2] + in[1]}; at != want || corner[1]%64 != 0 || corner[2]%64 != 0 {
+							t.Fatalf("%s over %s: register %d of lane %d of warp %d is %v, want %v", c.e, s, first+r, lane, group+warp, at, want)
+						}
+					}
+				}
 			}
 		}
 	}

@@ -53,8 +53,8 @@ func SelectMMA(t *target.Target, y Types, e Extent) (list []Candidate, reasons [
 				continue // the same again
 			}
 			wantA, wantB := m.Operands(swap)
-			if !y.A.WidensTo(wantA) || !y.B.WidensTo(wantB) {
-				continue
+			if !y.A.WidensTo(wantA) || !y.B.WidensTo(wantB) || m.Group > 0 && (y.A != wantA || y.B != wantB) {
+				continue // groups read factors as copies bring them
 			}
 			k := Candidate{Atom: m, Swap: swap, A: wantA, B: wantB, Extent: m.pad(e, swap)}
 			if work, padded := e.Products(), k.Extent.Products(); padded > maxPad*work {

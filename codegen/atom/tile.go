@@ -52,7 +52,9 @@ type tiles []struct {
 // expand gives the operands a dimension for batches.
 func (t tiles) expand() {
 	for i := range t {
-		t[i].Layout = t[i].ExpandDim(0)
+		if !t[i].IsZero() {
+			t[i].Layout = t[i].ExpandDim(0)
+		}
 	}
 }
 
@@ -62,6 +64,7 @@ func (t tiles) grow(x axis, d layout.Dim, times int) {
 	for i := range t {
 		o := &t[i]
 		switch lead := o.Rank() - 2; {
+		case o.IsZero(): // in shared memory
 		case x == axisBatch:
 			o.Layout = o.Repeat(d, 0, times)
 		case x == o.rows:
@@ -76,7 +79,9 @@ func (t tiles) grow(x axis, d layout.Dim, times int) {
 
 func (t tiles) replicate(d layout.Dim, n int) {
 	for i := range t {
-		t[i].Layout = t[i].Replicate(d, n)
+		if !t[i].IsZero() {
+			t[i].Layout = t[i].Replicate(d, n)
+		}
 	}
 }
 
@@ -99,7 +104,8 @@ func Tile(a *MMA, e Extent, s Split, swap bool) (t Tiling, ok bool) {
 	}
 	batch := max(1, e.Batch)
 	sh := a.Shape
-	for _, p := range []struct{ size, unit, parts int }{{e.M, sh.M, s.M}, {e.N, sh.N, s.N}, {e.K, sh.K, 1}, {batch, 1, s.Batch}} {
+	group := a.Warps() // of the warps along M
+	for _, p := range []struct{ size, unit, parts int }{{e.M, sh.M, s.M / group}, {e.N, sh.N, s.N}, {e.K, sh.K, 1}, {batch, 1, s.Batch}} {
 		if p.size < 1 || p.size&(p.size-1) != 0 || p.parts < 1 || p.parts&(p.parts-1) != 0 || p.size < p.unit*p.parts {
 			return Tiling{}, false
 		}
@@ -111,7 +117,7 @@ func Tile(a *MMA, e Extent, s Split, swap bool) (t Tiling, ok bool) {
 	if e.Batch > 0 {
 		g.expand()
 	}
-	m, n, k, b := log2(e.M/sh.M/s.M), log2(e.N/sh.N/s.N), log2(e.K/sh.K), log2(batch/s.Batch)
+	m, n, k, b := log2(e.M/sh.M/(s.M/group)), log2(e.N/sh.N/s.N), log2(e.K/sh.K), log2(batch/s.Batch)
 	r := Extent{1 << b, 1 << m, 1 << n, 1 << k}
 	if a.Scalar() {
 		m, n, b = g.spread(m, n, b)
@@ -124,7 +130,7 @@ func Tile(a *MMA, e Extent, s Split, swap bool) (t Tiling, ok bool) {
 		g = append(g, a.tileScales(e.Batch > 0, m, n, k)...)
 	}
 	g.grow(axisBatch, layout.Reg, b)
-	g.grow(axisM, layout.Warp, log2(s.M))
+	g.grow(axisM, layout.Warp, log2(s.M/group))
 	g.grow(axisN, layout.Warp, log2(s.N))
 	g.grow(axisBatch, layout.Warp, log2(s.Batch))
 	g.replicate(layout.Warp, log2(s.Copies))
@@ -170,23 +176,25 @@ func transpose(l layout.Layout) layout.Layout {
 	return l.Permute([]int{1, 0})
 }
 
-// Splits lists the ways to share a product among warps, without copies if there is any such, else with the fewest.
+// Splits lists the ways to share a product among warps, without copies if there is any such, else with the fewest; groups of warps make no copies.
 func Splits(a *MMA, e Extent, warps int, swap bool) []Split {
 	am, an := a.Shape.M, a.Shape.N
+	groupM, groupN := a.Warps(), 1 // the warps of an atom along M and N
 	if swap {
 		am, an = an, am
+		groupM, groupN = groupN, groupM
 	}
 	for copies := 1; copies <= warps; copies *= 2 {
 		var out []Split
 		for b := 1; b <= max(1, e.Batch) && b*copies <= warps; b *= 2 {
-			for m := 1; m*am <= e.M && b*m*copies <= warps; m *= 2 {
+			for m := groupM; m/groupM*am <= e.M && b*m*copies <= warps; m *= 2 {
 				n := warps / (b * m * copies)
-				if n*an <= e.N {
+				if n >= groupN && n/groupN*an <= e.N {
 					out = append(out, Split{b, m, n, copies})
 				}
 			}
 		}
-		if len(out) > 0 {
+		if len(out) > 0 || a.Group > 0 {
 			return out
 		}
 	}

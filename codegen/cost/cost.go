@@ -138,7 +138,10 @@ func sharedCost(p layout.Plan, src, dst layout.Layout, elemBits int) Cost {
 }
 
 // phases is the number of 128-byte waves of a warp's access of so many bytes a lane.
-func phases(vecBytes int) int { return max(1, vecBytes*32/128) }
+func phases(vecBytes int) int { return max(1, vecBytes*warpLanes/waveBytes) }
+
+// waveBytes is what shared memory moves in a cycle.
+const waveBytes = 128
 
 // SharedAccess is the cost of loading or storing a tile at a memory layout, vec elements at a time.
 func SharedAccess(m layout.MemLayout, l layout.Layout, elemBits, vec int) (Cost, error) {
@@ -162,18 +165,25 @@ func Registers(l layout.Layout, elemBits int) int { return words(l.Regs(), elemB
 // SharedBytes is the shared memory of a buffer.
 func SharedBytes(m layout.MemLayout, elemBits int) int { return m.Size() * Bytes(elemBits) }
 
-// Product is the cost of a tiling's instructions and of bringing its operands from shared memory once, 16 bytes a lane, as ldmatrix
-// does. Warps that share rows of A or columns of B each load them: that is what a split decides. Tensor is the cycles of the
+// Product is the cost of a tiling's instructions and of bringing its operands from shared memory once. Warps that share rows of A or columns of B each
+// load them, 16 bytes a lane, as ldmatrix does: that is what a split decides. Instructions of groups read there themselves. Tensor is the cycles of the
 // matrix unit, a quarter of a multiprocessor to each warp.
 func Product(t atom.Tiling) (c Cost, tensor int) {
-	warps := t.Split.Warps()
-	perThread := t.A.Regs()*Bytes(t.Atom.A.Bits()) + t.B.Regs()*Bytes(t.Atom.B.Bits())
-	loads := (perThread + 15) / 16 * warps
+	a, warps := t.Atom, t.Split.Warps()
 	steps := t.Repeat.Batch * t.Repeat.M * t.Repeat.N * t.Repeat.K
-	atomProducts := t.Atom.Shape.M * t.Atom.Shape.N * t.Atom.Shape.K
-	if t.Atom.Scalar() {
-		atomProducts *= 32 // every lane has its own
+	products := a.Shape.M * a.Shape.N * a.Shape.K / a.Warps()
+	if a.Scalar() {
+		products *= warpLanes // every lane has its own
 	}
-	c = Cost{Instrs: steps*warps + loads, Waves: loads * phases(16)}
-	return c, steps * max(1, atomProducts/t.Atom.Rate) * max(1, (warps+3)/4)
+	tensor = steps * max(1, products/a.Rate) * max(1, (warps+3)/4)
+	if a.Group > 0 {
+		bytes := a.Shape.N * a.Shape.K * Bytes(a.B.Bits())
+		if a.SharedA {
+			bytes += a.Shape.M * a.Shape.K * Bytes(a.A.Bits())
+		}
+		return Cost{Instrs: steps * warps, Waves: steps * warps / a.Group * bytes / waveBytes}, tensor
+	}
+	perThread := t.A.Regs()*Bytes(a.A.Bits()) + t.B.Regs()*Bytes(a.B.Bits())
+	loads := (perThread + 15) / 16 * warps
+	return Cost{Instrs: steps*warps + loads, Waves: loads * phases(16)}, tensor
 }

@@ -29,7 +29,7 @@ func ProductCycles(t *target.Target, k atom.Candidate, a, b atom.Elem, e atom.Ex
 		waves := max(1, padded.Rows()*padded.N/warpLanes) * padded.K
 		return max(1, waves*warpLanes*3/(m.Rate*2)) + convert
 	}
-	products := m.Shape.M * m.Shape.N * m.Shape.K
+	products := m.Shape.M * m.Shape.N * m.Shape.K / m.Warps() // of a warp
 	issue, rate := 1, m.Rate
 	if m.Unit&^t.Families != 0 {
 		issue += 2 * (m.WordsA + m.WordsB)

@@ -22,6 +22,8 @@ func dot(f *fn, op *ir.Op) {
 		f.bug("the product has no atom")
 	case m.Atom.Scalar():
 		f.set(op, f.multiplyAdd(ir.Cast[tileaa.Dot](op), m.Atom))
+	case m.Atom.Group > 0:
+		f.set(op, f.groupProduct(d, m))
 	default:
 		f.set(op, f.matrixProduct(d, m.Atom, m.Swap))
 	}

@@ -68,7 +68,7 @@ func (k tileIO) text() string {
 }
 
 // Every matrix atom, normal and transposed, over four warps, computes the product of small integers exactly; so does the
-// multiply-add with its operands in shared memory.
+// multiply-add with its operands in shared memory, and groups of warps with rows or K side by side there.
 func TestDot(t *testing.T) {
 	elems := map[atom.Elem]string{atom.S8: "i8", atom.U8: "i8", atom.S32: "i32", atom.F4x2: "i8"}
 	name := func(e atom.Elem) string {
@@ -78,14 +78,17 @@ func TestDot(t *testing.T) {
 		return string(e)
 	}
 	for _, a := range atom.MMAs() {
-		for _, form := range []struct{ swap, unit bool }{{false, false}, {true, false}, {false, true}} {
+		for _, form := range []struct{ swap, unit, turned bool }{{false, false, false}, {true, false, false}, {false, true, false}, {false, false, true}, {true, false, true}} {
 			swap := form.swap
-			if form.unit && !(a.Scaled() && a.Scale.Elem == atom.E8M0 && a.A != atom.F4x2) {
+			if form.unit && !(a.Scaled() && a.Scale.Elem == atom.E8M0 && a.A != atom.F4x2) || form.turned && a.Group == 0 {
 				continue
 			}
 			sm := "sm_80"
-			if a.Scaled() {
+			switch {
+			case a.Scaled():
 				sm = "sm_120"
+			case a.Group > 0:
+				sm = "sm_90"
 			}
 			for _, s := range []string{"sm_75", "sm_80", "sm_89", "sm_90"} {
 				if a.Need.Arch == 0 && a.Need.SM <= map[string]int{"sm_75": 75, "sm_80": 80, "sm_89": 89, "sm_90": 90}[s] {
@@ -94,8 +97,13 @@ func TestDot(t *testing.T) {
 				}
 			}
 			e := atom.Extent{M: 2 * max(a.Shape.M, a.Shape.N), N: 2 * max(a.Shape.M, a.Shape.N), K: 2 * a.Shape.K}
-			if a.Scalar() {
+			switch {
+			case a.Scalar():
 				e = atom.Extent{M: 16, N: 16, K: 8}
+			case a.Group > 0 && swap:
+				e = atom.Extent{M: a.Shape.N, N: 2 * a.Shape.M, K: 2 * a.Shape.K}
+			case a.Group > 0:
+				e = atom.Extent{M: 2 * a.Shape.M, N: a.Shape.N, K: 2 * a.Shape.K}
 			}
 			list := atom.Splits(a, e, 4, swap)
 			if len(list) == 0 || swap && a.Scalar() {
@@ -113,6 +121,9 @@ func TestDot(t *testing.T) {
 			}
 			if form.unit {
 				atomName += " without scales"
+			}
+			if form.turned {
+				atomName += " turned"
 			}
 			split := list[len(list)/2]
 			t.Run(atomName, func(t *testing.T) {
@@ -133,6 +144,29 @@ func TestDot(t *testing.T) {
 					x, y = "%s0", "%s1"
 					k.body = fmt.Sprintf("    %%s0 = alloc_shared {offset = 0} : %s\n    %%s1 = alloc_shared {offset = 4096} : %s\n    buffer_store %%v0, %%s0 : (%s, %s)\n    buffer_store %%v1, %%s1 : (%s, %s)\n    \"tileaa.barrier\"() : () -> ()\n",
 						tx, ty, k.in[0].typ(), tx, k.in[1].typ(), ty)
+				}
+				for i, shared := range []bool{tiling.A.IsZero(), tiling.B.IsZero()} {
+					if !shared {
+						continue
+					}
+					shape := [][]int{{e.M, e.K}, {e.K, e.N}}[i]
+					order := []int{1 - i, i} // K side by side
+					if form.turned {
+						order = []int{i, 1 - i}
+					}
+					mem := layout.Swizzled(shape, order, 2, min(128, 2*shape[order[0]]))
+					typ := fmt.Sprintf("buffer<%dx%dx%s, #tileaa.mem<%s>>", shape[0], shape[1], k.in[i].elem, mem)
+					k.in[i].layout = layout.Blocked(shape, 1, []int{1, 0}, 4)
+					k.body += fmt.Sprintf("    %%s%d = alloc_shared {offset = %d} : %s\n    buffer_store %%v%d, %%s%d : (%s, %s)\n", i, 16384*i, typ, i, i, k.in[i].typ(), typ)
+					k.shared = 32768
+					if i == 0 {
+						x, tx = "%s0", typ
+					} else {
+						y, ty = "%s1", typ
+					}
+				}
+				if a.Group > 0 {
+					k.body += "    \"tileaa.barrier\"() : () -> ()\n"
 				}
 				signs, more, types := fmt.Sprintf("signedness_lhs = %s, signedness_rhs = %s, ", sign(ta), sign(tb)), "", ""
 				sa, sb := func(i, k int) float64 { return 1 }, func(k, j int) float64 { return 1 }

@@ -131,12 +131,16 @@ func (s *sinker) count(f *fn) (products bool, size int) {
 	return products, size
 }
 
-// classify looks at the instructions of a block; it reports whether there is a matrix product.
+// classify looks at the instructions of a block; it reports whether there is a matrix product, and none of a group of warps, in front of which
+// registers must not change.
 func (s *sinker) classify(first, next int32) (products bool) {
 	s.kinds, s.blockers = make([]sinking, next-first), make([]int, next-first)
 	n := 0
 	for i := range s.kinds {
 		kind, product := s.kind(s.insts[first+int32(i)])
+		if row := s.row(s.insts[first+int32(i)]); row != nil && strings.HasPrefix(row.Name, "wgmma.") {
+			return false
+		}
 		if s.pinned[first+int32(i)] && (kind == pure || kind == reading) {
 			kind = fixed
 		}

@@ -17,7 +17,7 @@ func TestTheEmulatorKnowsEveryMatrixInstruction(t *testing.T) {
 			name = low.ArchName()
 		}
 		src := fmt.Sprintf(".version %s\n.target %s\n.address_size 64\n.visible .entry k() {\n"+
-			".reg .b32 %%r<64>; .reg .b32 %%f<64>; .reg .b64 %%fd<64>; .reg .b64 %%rd<64>; .reg .b16 %%rs<64>;\n%s\nret;\n}\n", r.Need.Version(low), name, text)
+			".reg .b32 %%r<320>; .reg .b32 %%f<320>; .reg .b64 %%fd<64>; .reg .b64 %%rd<64>; .reg .b16 %%rs<64>;\n%s\nret;\n}\n", r.Need.Version(low), name, text)
 		m, err := emu.Parse(r.Name, src)
 		if err == nil && len(m.Entry("k").Unsupported) > 0 {
 			err = fmt.Errorf("%v", m.Entry("k").Unsupported)
@@ -26,7 +26,7 @@ func TestTheEmulatorKnowsEveryMatrixInstruction(t *testing.T) {
 	}
 	n := 0
 	for _, r := range Rows() {
-		if word, _, _ := strings.Cut(r.Name, "."); word != "mma" && word != "ldmatrix" && word != "stmatrix" && word != "dp4a" {
+		if word, _, _ := strings.Cut(r.Name, "."); word != "mma" && word != "ldmatrix" && word != "stmatrix" && word != "dp4a" && word != "wgmma" {
 			continue
 		}
 		n++

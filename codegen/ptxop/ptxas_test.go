@@ -37,8 +37,8 @@ func text(r *Row, constants bool) string {
 		switch {
 		case o.Kind == Imm && i > 0 && strings.HasPrefix(r.Name, "bar."):
 			return "64" // threads of a barrier: whole warps
-		case o.Kind == Imm && strings.HasPrefix(r.Name, "mma."):
-			return "0" // selects among scales
+		case o.Kind == Imm && (strings.HasPrefix(r.Name, "mma.") || strings.HasPrefix(r.Name, "wgmma.")):
+			return "0" // selects among scales; K side by side; all groups
 		case o.Kind == Imm:
 			return "4"
 		case constants && o.Const && o.Kind == Use && o.Type == F32:
@@ -121,7 +121,7 @@ func sortedByPlace() (places []place, rows map[place][][]*Row) {
 func assemble(t *testing.T, tool string, p place, rows []*Row, constants bool) (about map[*Row][]string, whole []string) {
 	var out strings.Builder
 	fmt.Fprintf(&out, ".version %s\n.target %s\n.address_size 64\n.extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n.visible .entry k() {\n", p.version, p.name)
-	out.WriteString(".reg .pred %p<64>; .reg .b16 %rs<64>; .reg .b32 %r<64>; .reg .b64 %rd<64>; .reg .b32 %f<64>; .reg .b64 %fd<64>;\n")
+	out.WriteString(".reg .pred %p<64>; .reg .b16 %rs<64>; .reg .b32 %r<320>; .reg .b64 %rd<64>; .reg .b32 %f<320>; .reg .b64 %fd<64>;\n")
 	line := map[int]*Row{}
 	number := 7
 	for _, r := range rows {

@@ -55,6 +55,8 @@ func generation(m *atom.MMA) string {
 	switch {
 	case m.Scaled():
 		return "SM120"
+	case m.Group > 0:
+		return "SM90"
 	case m.A == atom.E4M3 || m.A == atom.E5M2:
 		return "SM89"
 	}

@@ -15,19 +15,42 @@ import (
 // ChooseAtom is the cheapest way to compute a product, or a part of it, with so many warps; ok is false without any.
 func ChooseAtom(s *pass.State, op *ir.Op, e atom.Extent, warps int) (k atom.Candidate, ok bool) {
 	for _, types := range OperandTypes(op) {
-		if k, ok = AtomOf(s, types, e, warps); ok {
+		takes := func(k atom.Candidate) bool { return groupTakes(s, op, k) }
+		if k, ok = AtomOf(s, types, e, warps, takes); ok {
 			break
 		}
 	}
 	return k, ok
 }
 
-// AtomOf is the cheapest way to compute a product of tiles of these types, in the PTX that the driver reads.
-func AtomOf(s *pass.State, types atom.Types, e atom.Extent, warps int) (k atom.Candidate, ok bool) {
+// groupTakes reports whether an atom finds the factors of a product where they are: one of a group of warps takes what comes from memory as it is from
+// shared memory, and only its A, if that is computed, from registers.
+func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate) bool {
+	if k.Atom.Group == 0 {
+		return true
+	}
+	a, b := op.Operand(0), op.Operand(1)
+	if k.Swap {
+		a, b = b, a
+	}
+	return s.Opt > 0 && k.Atom.SharedA == loadedAlone(a) && loadedAlone(b)
+}
+
+// loadedAlone reports whether a factor lies in shared memory already, or is loaded for nobody else as it lies in memory.
+func loadedAlone(v *ir.Value) bool {
+	if _, staged := v.Type().(*tileaa.BufferType); staged {
+		return true
+	}
+	_, between, ok := tileaa.LoadOf(v)
+	return ok && len(between) == 0
+}
+
+// AtomOf is the cheapest way to compute a product of tiles of these types, in the PTX that the driver reads, among those that takes accepts (nil: all).
+func AtomOf(s *pass.State, types atom.Types, e atom.Extent, warps int, takes func(atom.Candidate) bool) (k atom.Candidate, ok bool) {
 	list, _ := cost.Products(s.Target, types, e)
 	limit, limited := target.ParsePTX(s.MaxPTX)
 	for _, k := range list {
-		if limited && k.Atom.Need.Version(s.Target) > limit {
+		if limited && k.Atom.Need.Version(s.Target) > limit || takes != nil && !takes(k) {
 			continue
 		}
 		if !k.Padded(e) && len(atom.Splits(k.Atom, e, warps, k.Swap)) > 0 {

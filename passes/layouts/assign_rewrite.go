@@ -200,7 +200,7 @@ func (a *assigner) rewriteSparseBlock(op *ir.Op, l layout.Layout) {
 	}
 }
 
-// rewriteDot takes its operands in the layouts of its atom. Without a matrix instruction (fma, dp4a) the operands lie in shared memory,
+// rewriteDot takes its operands in the layouts of its atom, or in shared memory where the atom reads them there. Without a matrix instruction (fma, dp4a) the operands lie in shared memory,
 // where every thread reads the rows and columns it needs.
 func (a *assigner) rewriteDot(op *ir.Op) error {
 	d := dotLayouts(op)
@@ -216,7 +216,11 @@ func (a *assigner) rewriteDot(op *ir.Op) error {
 		}
 	} else {
 		for i, l := range []layout.Layout{d.A, d.B, d.C, d.SA, d.SB}[:op.NumOperands()] {
-			op.SetOperand(i, a.inLayout(op.Operand(i), l))
+			if l.IsZero() {
+				op.SetOperand(i, a.toMatrixBuffer(op, i))
+			} else {
+				op.SetOperand(i, a.inLayout(op.Operand(i), l))
+			}
 		}
 	}
 	a.setResults(op, compact(d.C))

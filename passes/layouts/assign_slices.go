@@ -85,3 +85,41 @@ func (a *assigner) toBuffer(op *ir.Op, v *ir.Value, order []int) *ir.Value {
 	tileaa.NewBufferStore(a.b, v, buf, tileaa.BufferStoreOptions{})
 	return buf
 }
+
+// toMatrixBuffer stores factor i of a product in rows as an instruction of a group of warps reads them: along the dimension where memory runs, so that
+// copies can take the way. What comes from outside of a loop is stored there.
+func (a *assigner) toMatrixBuffer(op *ir.Op, i int) *ir.Value {
+	v := op.Operand(i)
+	if _, staged := v.Type().(*tileaa.BufferType); staged {
+		return v
+	}
+	t := tileaa.AsTile(v)
+	x := a.inOwnLayout(v)
+	mem := matrixRows(*tileaa.LayoutOf(x), tileaa.ElemBytes(t.Elem))
+	key := demand{x, mem.Key()}
+	if b, ok := a.made[key]; ok {
+		return b
+	}
+	if x.ParentBlock() == op.Block() {
+		a.b.Before(op)
+	} else if x.IsArg() {
+		a.b.AtStart(x.Block())
+	} else {
+		a.b.After(x.DefiningOp())
+	}
+	a.b.Loc = op.Loc()
+	buf := tileaa.NewAllocShared(a.b, tileaa.Buffer(a.s.Ctx, t.Elem, mem, t.Shape...), tileaa.AllocSharedOptions{}).Result()
+	tileaa.NewBufferStore(a.b, x, buf, tileaa.BufferStoreOptions{})
+	a.made[key] = buf
+	return buf
+}
+
+// matrixRows is the swizzled memory layout of a matrix, in rows along what neighbouring registers of a layout hold, or else along the last dimension.
+func matrixRows(l layout.Layout, elemBytes int) layout.MemLayout {
+	shape := l.Shape()
+	fast := fastDim(l)
+	if fast < len(shape)-2 {
+		fast = len(shape) - 1 // a batch
+	}
+	return layout.Swizzled(shape, fastest(fast, len(shape)), elemBytes, min(swizzleWidth, shape[fast]*elemBytes))
+}

@@ -27,15 +27,75 @@ import (
 func SelectCopies(s *pass.State) error {
 	var list []*ir.Op
 	s.Walk(s.Module, ir.PreOrder, func(op *ir.Op) {
-		if op.Code() == tileaa.OpConvertLayout {
+		if op.Code() == tileaa.OpConvertLayout || op.Code() == tileaa.OpBufferStore {
 			list = append(list, op)
 		}
 	})
 	known := facts.New(s.Ctx, s.Module)
 	for _, op := range list {
-		copyAsync(s, known, op)
+		if op.Code() == tileaa.OpBufferStore {
+			copyStored(s, known, ir.Cast[tileaa.BufferStore](op))
+		} else {
+			copyAsync(s, known, op)
+		}
 	}
 	return nil
+}
+
+// copyStored makes a copy of a load that is stored as it is where only products read it.
+func copyStored(s *pass.State, known *facts.Facts, store tileaa.BufferStore) {
+	load, between, ok := tileaa.LoadOf(store.Value())
+	alloc, own := ir.DefinedBy[tileaa.AllocShared](store.Buffer())
+	if !ok || !own || len(between) > 0 || !kernel.CopiesAhead(known, load) {
+		return
+	}
+	readers := map[*ir.Op]bool{}
+	for _, u := range store.Buffer().Uses() {
+		if op := u.Owner(); op != store.Op {
+			if !tileaa.IsProduct(op) {
+				return
+			}
+			readers[op.AncestorIn(store.Op.Block())] = true
+		}
+	}
+	first := store.Op.Next()
+	for first != nil && !readers[first] {
+		first = first.Next()
+	}
+	width, ok := copyWidth(s, load)
+	if !ok || first == nil || store.Buffer().Type().(*tileaa.BufferType).Mem.MaxVec(*tileaa.LayoutOf(store.Value()), width) != width {
+		return
+	}
+	alloc.Op.MoveBefore(load)
+	b := ir.NewBuilder(s.Ctx).Before(load)
+	b.Loc = load.Loc()
+	c := beginCopy(b, load, store.Buffer())
+	if b.Before(first); !waited(first) {
+		tileaa.NewAsyncWait(b, 0)
+	}
+	store.Op.Erase()
+	load.Result(1).ReplaceAllUsesWith(c.ResultToken())
+	load.Erase()
+}
+
+// copyWidth is the elements that an access of a load takes, if copies are as wide.
+func copyWidth(s *pass.State, load *ir.Op) (vec int, ok bool) {
+	t := tileaa.AsTile(load.Result(0))
+	width, _ := ir.Cast[tileaa.AccessOp](load).Vec()
+	bytes := int(width) * tileaa.ElemBytes(t.Elem)
+	row := atom.SelectCopy(s.Target, atom.AsyncCopy, bytes)
+	return int(width), !ir.IsInt(t.Elem, 1) && row != nil && row.Bytes == bytes
+}
+
+// beginCopy begins the copies of a load to a buffer.
+func beginCopy(b *ir.Builder, load *ir.Op, buffer *ir.Value) tileaa.AsyncCopy {
+	access := ir.Cast[tileaa.AccessOp](load)
+	width, _ := access.Vec()
+	fast, _ := access.Fast()
+	c := tileaa.NewAsyncCopy(b, placeOf(b, load), buffer, &tileaa.LayoutAttr{Layout: *tileaa.LayoutOf(load.Result(0))}, tileaa.AsyncCopyOptions{
+		Token: tileaa.TokenBefore(load), Vec: &width, Fast: &fast, Narrow: access.Narrow(), Masked: access.Masked(), CoordinateBits: access.CoordinateBits(), Ragged: access.Ragged()})
+	tileaa.NewAsyncCommit(b)
+	return c
 }
 
 // copyAsync rewrites one conversion if it takes what a weak load brings that cp.async can do: whole vectors of 4, 8 or 16 bytes, padding
@@ -54,12 +114,8 @@ func copyAsync(s *pass.State, known *facts.Facts, conv *ir.Op) {
 	for _, op := range between {
 		dst = operandLayout(op, op.Operand(0), dst)
 	}
-	bytes := tileaa.ElemBytes(src.Elem)
-	access := ir.Cast[tileaa.AccessOp](load)
-	width, _ := access.Vec()
-	vec := int(width)
-	row := atom.SelectCopy(s.Target, atom.AsyncCopy, vec*bytes)
-	if ir.IsInt(src.Elem, 1) || row == nil || row.Bytes != vec*bytes {
+	vec, wide := copyWidth(s, load)
+	if !wide {
 		return
 	}
 	mem, name, ok := copyBuffer(s, conv, *src.Layout, dst)
@@ -69,10 +125,7 @@ func copyAsync(s *pass.State, known *facts.Facts, conv *ir.Op) {
 	b := ir.NewBuilder(s.Ctx).Before(load)
 	b.Loc = load.Loc()
 	buf := tileaa.NewAllocShared(b, tileaa.Buffer(s.Ctx, src.Elem, mem, src.Shape...), tileaa.AllocSharedOptions{}).Result()
-	fast, _ := access.Fast()
-	c := tileaa.NewAsyncCopy(b, placeOf(b, load), buf, &tileaa.LayoutAttr{Layout: *src.Layout}, tileaa.AsyncCopyOptions{Token: tileaa.TokenBefore(load),
-		Vec: &width, Fast: &fast, Narrow: access.Narrow(), Masked: access.Masked(), CoordinateBits: access.CoordinateBits(), Ragged: access.Ragged()})
-	tileaa.NewAsyncCommit(b)
+	c := beginCopy(b, load, buf)
 	places := readers(s, conv)
 	at := places[0]
 	if at.Block() == conv.Block() {
@@ -266,12 +319,17 @@ func matrixBuffer(s *pass.State, src, dst layout.Layout, elemBits int) (mem layo
 
 // rowBuffer is a swizzled buffer that a layout fills in rows, along what neighbouring registers hold.
 func rowBuffer(src layout.Layout, elemBytes, turn int) layout.MemLayout {
-	shape := src.Shape()
+	return layout.SwizzledTurned(src.Shape(), fastest(fastDim(src), src.Rank()), elemBytes, swizzleWidth, turn)
+}
+
+// fastDim is the dimension along which the first registers of a layout lie, the last one where there is none.
+func fastDim(l layout.Layout) int {
+	shape := l.Shape()
 	fast := len(shape) - 1
 	for d := range shape {
-		if shape[d] > 1 && src.Basis(layout.Reg, 0) == layout.Bit(shape, d, 0) {
+		if shape[d] > 1 && l.InBits(layout.Reg) > 0 && l.Basis(layout.Reg, 0) == layout.Bit(shape, d, 0) {
 			fast = d
 		}
 	}
-	return layout.SwizzledTurned(shape, fastest(fast, len(shape)), elemBytes, swizzleWidth, turn)
+	return fast
 }

@@ -44,7 +44,7 @@ func pairs(s *pass.State, op *ir.Op) bool {
 	}
 	n := atom.F4x2.Packed()
 	types.A, types.B, types.Scale.Block, e.K = atom.F4x2, atom.F4x2, types.Scale.Block/n, e.K/n
-	_, ok := kernel.AtomOf(s, types, e, 1)
+	_, ok := kernel.AtomOf(s, types, e, 1, nil)
 	return ok
 }
 

@@ -71,7 +71,8 @@ func TestUnknownInstructionsAreReportedOnlyWhenExecuted(t *testing.T) {
 	if _, err := runText(t, src, 32, make([]byte, 128), Options{}); err != nil {
 		t.Errorf("not executed, but reported: %v", err)
 	}
-	for _, text := range []string{"frobnicate.sync.aligned", "add.s32.nonsense %r1, %r1, %r1", "add.s32 %r1, %r99, 1", "add.s32 %r1"} {
+	for _, text := range []string{"frobnicate.sync.aligned", "add.s32.nonsense %r1, %r1, %r1", "add.s32 %r1, %r99, 1", "add.s32 %r1",
+		"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%r0, %r1, %r2, %r99}, %rd1, %rd1, 1, 1, 1, 0, 0"} {
 		_, err := runText(t, kernel(text+";"), 32, make([]byte, 128), Options{})
 		rep, ok := err.(*Report)
 		if !ok || rep.Kind != Unsupported || !strings.Contains(rep.Msg, "unsupported instruction: "+text) {

@@ -1,0 +1,109 @@
+package layout
+
+import "math/bits"
+
+// Descriptor says how an instruction that takes a matrix from shared memory finds its elements (PTX ISA, "Matrix Descriptor", "Canonical Layouts").
+// Chunks of 16 bytes lie in rows of Width bytes, permuted as Swizzled says. With depth along rows, which is what instructions call major:
+//
+//	row%8 * Width + row/8 * Stride + depth
+//
+// and with Turned, where the rows of the matrix lie side by side:
+//
+//	row % Width + row / Width * Lead + depth%8 * Width + depth/8 * Stride
+type Descriptor struct {
+	Width        int // bytes: 128, 64 or 32
+	Turned       bool
+	Lead, Stride int // bytes
+}
+
+// swizzledRows is the rows after which the pattern of a swizzle comes again.
+const swizzledRows = 8
+
+// chunkBytes is what a swizzle permutes.
+const chunkBytes = 16
+
+// Describe finds the descriptor of matrices of rows x depth elements in a buffer, for an instruction whose matrix has its rows along dimension row of
+// the buffer and the depth along dimension depth. ok is false where no descriptor can say how they lie.
+func (m MemLayout) Describe(row, depth int, rows, deep, elemBytes int) (d Descriptor, ok bool) {
+	if m.every != 0 {
+		return d, false
+	}
+	for _, turned := range []bool{false, true} {
+		for width := 128; width >= 32; width /= 2 {
+			c := described{m, Descriptor{Width: width, Turned: turned}, elemBytes}
+			inner, outer, in, out := depth, row, deep, rows
+			if turned {
+				inner, outer, in, out = row, depth, rows, deep
+			}
+			if c.fits(inner, outer, in, out) {
+				return c.Descriptor, true
+			}
+		}
+	}
+	return d, false
+}
+
+type described struct {
+	MemLayout
+	Descriptor
+	elemBytes int
+}
+
+// offset is the bytes that a bit of a coordinate adds.
+func (c *described) offset(dim, bit int) int {
+	return int(c.Linear(Bit(c.shape, dim, bit))) * c.elemBytes
+}
+
+// fits compares the offset of every bit with that of the canonical layout, of in x out elements to an instruction, and finds the distances.
+func (c *described) fits(inner, outer, in, out int) bool {
+	side := log2(c.Width / c.elemBytes) // bits of the inner dimension in a row
+	if c.Width/c.elemBytes > c.shape[inner] || c.shape[outer] < swizzledRows {
+		return false
+	}
+	for i := range side {
+		if c.offset(inner, i) != c.elemBytes<<i {
+			return false
+		}
+	}
+	chunks := c.Width/chunkBytes - 1 // as a mask
+	for i := range log2(swizzledRows) {
+		at := c.Width << i
+		if c.offset(outer, i) != at|at>>7&chunks*chunkBytes {
+			return false
+		}
+	}
+	var ok bool
+	if c.Lead, ok = c.steps(inner, side, log2(in)); !ok {
+		return false
+	}
+	if c.Stride, ok = c.steps(outer, log2(swizzledRows), log2(out)); !ok {
+		return false
+	}
+	for d := range c.shape {
+		if d == inner || d == outer {
+			continue
+		}
+		if _, ok := c.steps(d, 0, 0); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// steps is the distance that the bits of a dimension from one on multiply within an instruction, 0 if it has none of them. All must leave the pattern of
+// the swizzle where it is.
+func (c *described) steps(dim, from, instruction int) (distance int, ok bool) {
+	for i := from; i < bits.Len(uint(c.shape[dim]))-1; i++ {
+		at := c.offset(dim, i)
+		if at%(swizzledRows*c.Width) != 0 {
+			return 0, false
+		}
+		if i == from && i < instruction {
+			distance = at
+		}
+		if i < instruction && at != distance<<(i-from) {
+			return 0, false
+		}
+	}
+	return distance, true
+}

@@ -6,11 +6,10 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"unsafe"
 )
 
 func init() {
-	deepen[[48 << 10]byte](false)
+	deepen[[24 << 10]byte](false)
 	// One thread works; others that look for work would take a tenth of a small compile.
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(1)
@@ -22,15 +21,13 @@ func init() {
 }
 
 // deepen has the runtime make the stack as deep as a compile needs it, at once: step by step it would be copied four times, frame by frame.
-// The room in its frame is enough for that; memory that is touched costs time. It returns an address near the upper end of the stack.
+// Its frame has room for two of Room; memory that is touched costs time.
 //
 //go:noinline
-func deepen[Room any](touch bool) uintptr {
-	var here byte
+func deepen[Room any](touch bool) {
 	if touch {
 		use(*new(Room))
 	}
-	return uintptr(unsafe.Pointer(&here))
 }
 
 //go:noinline

@@ -1,20 +1,14 @@
 // Package first sets the runtime up for one short compile. It is a package, because packages are initialised by their import paths where they do
-// not need each other: this one is there before the compiler's own tables are made, when a processor that is given up has hardly any memory yet.
+// not need each other: this one is there before the compiler's own tables are made.
 package first
 
 import (
 	"os"
-	"runtime"
 	"runtime/debug"
 )
 
+// A compile allocates some megabytes and ends: collecting them takes a third of its time. From 32 MB on they are collected.
 func init() {
-	deepen[[24 << 10]byte](false)
-	// One thread works; others that look for work would take a tenth of a small compile.
-	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(1)
-	}
-	// A compile allocates some megabytes and ends: collecting them takes a third of its time. From 32 MB on they are collected.
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(800)
 	}

@@ -6,7 +6,8 @@ import (
 )
 
 // The heap lies on huge pages: two or three are touched where there were a thousand small ones, and the system takes a microsecond or three for
-// each. The runtime takes 4 MB of addresses from the system at a time, so a stack of 16 MB is asked for, which the heap has back when the stack grows.
+// each. The runtime takes 4 MB of addresses from the system at a time, so a stack of 16 MB is asked for, which the heap has back when the stack grows;
+// the one that stays has room for any compile.
 func init() {
 	var here byte // on the stack, which lies in the heap and moves as it grows
 	lowest := uintptr(unsafe.Pointer(&here)) &^ (hugePage - 1)

@@ -29,8 +29,8 @@ import (
 	"tileiras/passes/sync"
 )
 
-// List is the one list of passes. First those of the way down to PTX, in order; then those on cuda_tile that run by name only, which
-// NVIDIA ships in the open. The last two of the way down have no function here: they leave the forms that this package may know, and
+// List is the one list of passes. First those of the way down to PTX, in order, and what judges them; then those on cuda_tile that run by name
+// only, which NVIDIA ships in the open. The last two of the way down have no function here: they leave the forms that this package may know, and
 // internal/driver runs them.
 var List = []*pass.Pass{
 	{Name: "convert-to-tileaa", Run: convert.ToTileAA, Gives: tileaa.Explicit,
@@ -102,6 +102,9 @@ var List = []*pass.Pass{
 	{Name: "insert-barriers", Run: sync.InsertBarriers, Needs: tileaa.Allocated, Gives: tileaa.Synchronized,
 		Summary: "Puts barriers between accesses that other threads must see in order.",
 		Why:     "Last: it must see every access and which bytes it touches."},
+	{Name: "check-sync", Run: sync.CheckSync, ByName: true, Needs: tileaa.Synchronized,
+		Summary: "Runs loops and branches without their data, to see that buffers, slots, waits and barriers fit together.",
+		Why:     "When all barriers stand. Not in every compile: where loops stand in loops it takes longer than all other passes."},
 	{Name: LowerToLLVM, Needs: tileaa.Synchronized,
 		Summary: "Turns tiles into registers: TileAA to LLVM IR.",
 		Why:     "After barriers: it decides nothing about order or memory."},
@@ -196,7 +199,12 @@ const onCudaTile = "cuda_tile: "
 
 // WayDown lists the passes from cuda_tile to PTX, in order.
 func WayDown() []*pass.Pass {
-	return slices.DeleteFunc(slices.Clone(List), func(p *pass.Pass) bool { return p.Name == "" })
+	return slices.DeleteFunc(slices.Clone(List), func(p *pass.Pass) bool { return p.Name == "" || p.ByName })
+}
+
+// Checks lists the passes that judge what those of the way down have made. They run by name.
+func Checks() []*pass.Pass {
+	return slices.DeleteFunc(slices.Clone(List), func(p *pass.Pass) bool { return !p.ByName })
 }
 
 // Pipeline lists the passes of the way down that this package runs.

@@ -70,6 +70,20 @@ func evaluate(op *ir.Op, eval evaluator) *ir.DenseAttr {
 	return DenseOf(t, out)
 }
 
+// EvaluateElement computes an element of the result of a pure operation from those of its operands, as bits; integers are zero-extended. It says
+// false where the value is not defined or not known exactly.
+func EvaluateElement(op *ir.Op, x []uint64) (bits uint64, ok bool) {
+	eval := evaluators.Of(op.Code())
+	if eval == nil {
+		return 0, false
+	}
+	bits, ok = eval(op, x)
+	if w := elemWidth(op.Result(0)); w > 0 {
+		bits = truncate(bits, w)
+	}
+	return bits, ok
+}
+
 // elemWidth is the width in bits of the elements of a tile value; 0 when it is not a tile of integers or floats.
 func elemWidth(v *ir.Value) int {
 	if t := AsTile(v); t != nil {

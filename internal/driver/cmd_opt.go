@@ -106,7 +106,7 @@ func RunPasses(ctx context.Context, name string, src []byte, o Options, names []
 		case n == lowerToLLVM || n == emitPTX:
 			back = append(back, n)
 		case len(back) > 0 || passes.Named(n) == nil:
-			return "", fail(ExitUsage, "there is no pass named '%s' here; passes are: %s", n, strings.Join(StageNames(), " "))
+			return "", fail(ExitUsage, "there is no pass named '%s' here; passes are: %s", n, strings.Join(namedPasses(), " "))
 		default:
 			list = append(list, passes.Named(n))
 		}
@@ -133,6 +133,15 @@ func RunPasses(ctx context.Context, name string, src []byte, o Options, names []
 	return string(text), nil
 }
 
+// namedPasses are the passes that RunPasses takes.
+func namedPasses() []string {
+	list := StageNames()
+	for _, p := range passes.Checks() {
+		list = append(list, p.Name)
+	}
+	return list
+}
+
 // runLLVM runs emit-ptx, the only pass on LLVM IR.
 func runLLVM(m *llvm.Module, in *Input, o *Options, names []string) (string, error) {
 	switch {
@@ -157,6 +166,10 @@ func runLLVM(m *llvm.Module, in *Input, o *Options, names []string) (string, err
 func PassList() string {
 	var b strings.Builder
 	for _, p := range passes.WayDown() {
+		fmt.Fprintf(&b, "%-20s %s\n%20s %s\n", p.Name, p.Summary, "", p.Why)
+	}
+	b.WriteString("\nOn the last module that knows tiles, by name only:\n\n")
+	for _, p := range passes.Checks() {
 		fmt.Fprintf(&b, "%-20s %s\n%20s %s\n", p.Name, p.Summary, "", p.Why)
 	}
 	b.WriteString("\nOn cuda_tile, by name only:\n\n")

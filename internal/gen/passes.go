@@ -22,6 +22,17 @@ The passes run in this order. When a plan cannot be realised, the manager comes 
 		tableRow(&b, itoa(i+1), code(p.Name), p.Summary, p.Why)
 	}
 	b.WriteString(`
+## Judges
+
+What these passes find wrong is a fault of those above; they change nothing. ` + "`tile-opt --passes=check-sync`" + ` runs one on what
+` + "`tileiras --stop-after=insert-barriers`" + ` has printed.
+
+`)
+	table(&b, "Pass", "What it does", "When")
+	for _, p := range passes.Checks() {
+		tableRow(&b, code(p.Name), p.Summary, p.Why)
+	}
+	b.WriteString(`
 ## On cuda_tile
 
 These passes work on the dialect as it is read, in any order: those that NVIDIA ships in the open, with their names. The way down to

@@ -26,6 +26,7 @@ type Pass struct {
 	UpTo  tileaa.Form // the last form that the module may have; AnyForm: any
 
 	Optional   bool     // only makes code better: left out without optimization
+	ByName     bool     // it judges the module and changes nothing: runs where somebody names it
 	OnCudaTile string   // its name among the passes on cuda_tile, when it works on that dialect alone too
 	Options    []Option // its settings
 }

@@ -278,9 +278,7 @@ func (x *stagedLoop) rest(start *ir.Value) {
 			x.load(m, st)
 		}
 		x.b.Before(end)
-		for i := range x.groups {
-			x.storeIf(m, i, position)
-		}
+		x.storeIf(m, upTo(len(x.groups)), position)
 	}
 	x.b.Before(end)
 	passed := tileaa.NewRingNext(x.b, position, x.slots).Result()
@@ -319,7 +317,7 @@ func (x *stagedLoop) spread(m ir.Mapping, position *ir.Value) {
 		p := ir.Cast[tileaa.ContractionOp](x.b.Insert(part))
 		p.SetDepths([]int64{int64(i) * depth / n, int64(i+1) * depth / n})
 		acc = p.Result()
-		x.storeIf(m, i, position)
+		x.storeIf(m, []int{i}, position)
 	}
 	d.Result().ReplaceAllUsesWith(acc)
 	for _, v := range []*ir.Value{d.Lhs(), d.Rhs()} {
@@ -364,16 +362,19 @@ func (x *stagedLoop) store(m ir.Mapping, i int, position *ir.Value, ahead int64)
 	tileaa.NewBufferStore(x.b, m.Lookup(st.Value()), slot, tileaa.BufferStoreOptions{Atom: st.Atom()})
 }
 
-// storeIf stores what the next iteration reads, if there is one. The branch keeps what waits for the loads after the product: without it
-// ptxas moves it up to where it expects them to have come, which is much too early.
-func (x *stagedLoop) storeIf(m ir.Mapping, i int, position *ir.Value) {
+// storeIf does some of the stores of what the next iteration reads, if there is one. The branch keeps what waits for the loads after the
+// product: without it ptxas moves it up to where it expects them to have come, which is much too early. One branch for all needs one barrier.
+func (x *stagedLoop) storeIf(m ir.Mapping, which []int, position *ir.Value) {
 	then := tileaa.NewIf(x.b, nil, x.exists).Op
 	x.b.AtEnd(then.Region(0).AddBlock())
 	ahead := int64(1)
 	if planted.On("staged-slot") {
 		ahead = 0 // it overwrites what the rest of the product reads
 	}
-	x.store(maps.Clone(m), i, position, ahead)
+	m = maps.Clone(m)
+	for _, i := range which {
+		x.store(m, i, position, ahead)
+	}
 	tileaa.NewYield(x.b, nil)
 	x.b.After(then)
 }

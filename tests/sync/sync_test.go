@@ -1,0 +1,135 @@
+// Package sync_test has check-sync judge kernels: those of the corpus, random ones, and some in which one line was broken, each of which it must
+// refuse.
+package sync_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"tileiras/codegen/options"
+	"tileiras/internal/driver"
+	"tileiras/passes"
+	"tileiras/tests/random"
+)
+
+// gpus have no asynchronous copies, plain ones, mbarriers that wait, and other sizes of shared memory.
+var gpus = []string{"sm_75", "sm_80", "sm_90", "sm_120"}
+
+// synchronized is a kernel with all its barriers.
+func synchronized(src []byte, gpu string, roles options.Roles) (string, error) {
+	var names []string
+	for _, p := range passes.Pipeline() {
+		names = append(names, p.Name)
+	}
+	return driver.RunPasses(context.Background(), "kernel", src, settings(gpu, roles), names)
+}
+
+func settings(gpu string, roles options.Roles) driver.Options {
+	return driver.Options{GPU: gpu, Code: driver.Code{Opt: 3, Roles: roles}, ReproducerDir: os.DevNull}
+}
+
+// check is what check-sync says of a kernel; "" if nothing.
+func check(t *testing.T, text, gpu string) string {
+	t.Helper()
+	_, err := driver.RunPasses(context.Background(), "kernel.tileir", []byte(text), settings(gpu, options.Auto), []string{"check-sync"})
+	var f *driver.Failure
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &f) && f.Code != driver.ExitBug:
+		return err.Error()
+	}
+	t.Errorf("check-sync fails: %v", err)
+	return ""
+}
+
+// kernels are the bytecode files of the corpus.
+func kernels(t *testing.T) (list []string) {
+	for _, kind := range []string{"cases", "perf"} {
+		found, err := filepath.Glob(filepath.Join("..", "corpus", kind, "*", "kernel.tileirbc"))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no %s: %v", kind, err)
+		}
+		list = append(list, found...)
+	}
+	return list
+}
+
+var ringOf = regexp.MustCompile(`alloc_ring.*ring<(\d+),`)
+
+// TestKernelsAreInOrder has the kernels of the corpus judged, for each GPU, with and without warps of their own for copies.
+func TestKernelsAreInOrder(t *testing.T) {
+	var mu sync.Mutex
+	seen := map[string]int{}
+	var g errgroup.Group
+	for _, file := range kernels(t) {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Go(func() error {
+			for _, gpu := range gpus {
+				for _, roles := range []options.Roles{options.Off, options.On} {
+					text, err := synchronized(src, gpu, roles)
+					split := strings.Contains(text, "roles {")
+					if err != nil || roles == options.On && !split {
+						continue // not for this GPU, or the same again
+					}
+					if says := check(t, text, gpu); says != "" {
+						t.Errorf("%s for %s, roles=%v: %s", file, gpu, roles, says)
+					}
+					mu.Lock()
+					for _, m := range ringOf.FindAllStringSubmatch(text, -1) {
+						seen[fmt.Sprintf("rings of %s slots, roles=%v", m[1], split)]++
+					}
+					mu.Unlock()
+				}
+			}
+			return nil
+		})
+	}
+	g.Wait()
+	for _, k := range slices.Sorted(maps.Keys(seen)) {
+		t.Logf("%4d %s", seen[k], k)
+	}
+	for _, k := range []string{"rings of 1 slots, roles=false", "rings of 2 slots, roles=false", "rings of 3 slots, roles=false", "rings of 4 slots, roles=false",
+		"rings of 1 slots, roles=true", "rings of 2 slots, roles=true", "rings of 4 slots, roles=true"} {
+		if seen[k] == 0 {
+			t.Errorf("nothing has %s", k)
+		}
+	}
+}
+
+// TestRandomKernelsAreInOrder has random programs with products in loops judged.
+func TestRandomKernelsAreInOrder(t *testing.T) {
+	const programs = 600
+	rings, refused := 0, 0
+	for seed := range uint64(programs) {
+		module, _ := random.ModuleOf(random.Products, seed, 10)
+		gpu, roles := gpus[seed%uint64(len(gpus))], []options.Roles{options.Off, options.On}[seed/uint64(len(gpus))%2]
+		text, err := synchronized([]byte(module), gpu, roles)
+		if err != nil {
+			refused++
+			continue
+		}
+		rings += min(1, strings.Count(text, "alloc_ring"))
+		if says := check(t, text, gpu); says != "" {
+			t.Errorf("seed %d for %s, roles=%v: %s\n%s", seed, gpu, roles, says, module)
+		}
+	}
+	t.Logf("%d of %d programs have rings, %d are not compiled", rings, programs, refused)
+	if rings < programs/20 || refused > programs/20 {
+		t.Error("that tests too little")
+	}
+}

@@ -1,6 +1,8 @@
 package nvvm
 
 import (
+	"slices"
+
 	llvm "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/metadata"
 
@@ -207,13 +209,34 @@ func lowerFor(f *fn, op *ir.Op) {
 	latch := f.cur
 	f.incoming(ivPhi, after, latch)
 	f.enter(carried, edge{latch, next})
-	f.enter(results, edge{latch, next})
-	back := f.condBr(more, head, exit)
-	if copiesAsync(body) {
-		back.Metadata = append(back.Metadata, f.noUnroll())
-	}
+	f.enter(results, f.leave(loop, more, head, exit, edge{latch, next}))
 	f.enterBlock(exit)
 	f.bind(op.Results(), results.tiles)
+}
+
+// leave ends the body of a loop: back to its head if there is more to do, else to its exit, by an edge with what the loop carries. A loop that lands
+// products waits for them on the way.
+func (f *fn) leave(loop tileaa.For, more reg, head, exit *block, last edge) edge {
+	to := exit
+	if len(loop.Lands()) > 0 && !planted.On("drop-landing") {
+		to = f.newBlock()
+	}
+	back := f.condBr(more, head, to)
+	if copiesAsync(loop.Op.Body()) {
+		back.Metadata = append(back.Metadata, f.noUnroll())
+	}
+	if to == exit {
+		return last
+	}
+	f.enterBlock(to)
+	vals := slices.Clone(last.vals)
+	for _, i := range loop.Lands() {
+		x := vals[i]
+		vals[i] = f.newTile(x.elem, x.len())
+		copy(vals[i].regs, f.landed(f.all(x)))
+	}
+	f.br(exit)
+	return edge{to, vals}
 }
 
 // copiesAsync reports whether a loop body has copies in flight: unrolling it would only undo the distance that was planned.

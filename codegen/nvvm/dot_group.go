@@ -5,11 +5,14 @@ import (
 	"slices"
 
 	"tileiras/codegen/layout"
+	"tileiras/codegen/planted"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 )
 
-// groupProduct issues the instructions of a product that groups of four warps compute together, and waits for them. Factors in shared memory are named by
+func init() { register(ir.Table[lowering]{tileaa.OpDotWait & ir.Place: dotWait}) }
+
+// groupProduct issues the instructions of a product that groups of four warps compute together, and waits for them, unless they stay in flight. Factors in shared memory are named by
 // descriptors; what wrote them there, copies or stores, is made known to the unit that reads them by a fence behind the barrier (PTX ISA, "Async Proxy").
 func (f *fn) groupProduct(op tileaa.ContractionOp, m *tileaa.MMAAttr) *tile {
 	p := &product{f, m.Atom, m.Swap, nil, nil, f.operandTile(op.Acc()), nil, map[int][]reg{}}
@@ -37,13 +40,17 @@ func (f *fn) groupProduct(op tileaa.ContractionOp, m *tileaa.MMAAttr) *tile {
 			steps = append(steps, step{first, slices.Concat(left.at(at, depth), right.at(at, depth), left.turned(), right.turned())})
 		}
 	}
-	f.op("fence.proxy.async")
+	if !planted.On("drop-proxy-fence") {
+		f.op("fence.proxy.async")
+	}
 	f.op("wgmma.fence") // behind what makes registers of the factors and of the accumulators
 	for _, s := range steps {
 		p.addGroup(s.first, s.factors)
 	}
 	f.op("wgmma.commit_group")
-	p.land(fragment)
+	if d, ok := ir.As[tileaa.Dot](op.Op); !ok || !d.InFlight() {
+		p.land(fragment)
+	}
 	out := p.result(elemOf(op.Result()))
 	f.fitResult(op.Op, out)
 	return out
@@ -64,20 +71,28 @@ func (p *product) land(fragment int) {
 	for first := 0; first < p.acc.len(); first += fragment {
 		all = append(all, p.sums[first]...)
 	}
-	landed := p.landed(all, 0)
+	landed := p.landed(all)
 	for first := 0; first < p.acc.len(); first += fragment {
 		n := len(p.sums[first])
 		p.sums[first], landed = landed[:n:n], landed[n:]
 	}
 }
 
-// landed waits until so many of the latest groups of products at most are under way, and gives registers with what the others have put into them.
-func (f *fn) landed(regs []reg, pending int64) []reg {
+func dotWait(f *fn, op *ir.Op) {
+	pending := ir.Cast[tileaa.DotWait](op).Pending()
+	if planted.On("early-product-wait") {
+		pending++
+	}
+	f.op("wgmma.wait_group", i32(pending))
+}
+
+// landed waits for all products under way, and gives registers with what they have put into them.
+func (f *fn) landed(regs []reg) []reg {
 	letter := "r"
 	if regs[0].k == kF32 {
 		letter = "f"
 	}
-	return f.op(fmt.Sprintf("wgmma.wait_group.%s%d", letter, len(regs)), append(slices.Clone(regs), i32(pending))...)
+	return f.op(fmt.Sprintf("wgmma.wait_group.%s%d", letter, len(regs)), append(slices.Clone(regs), i32(0))...)
 }
 
 // groupFactor is a factor of a product of groups of warps.

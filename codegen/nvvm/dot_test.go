@@ -78,6 +78,9 @@ func TestDot(t *testing.T) {
 		return string(e)
 	}
 	for _, a := range atom.MMAs() {
+		if a.Group > 0 && (a.Shape.N == 128 || a.Shape.N == 32) {
+			continue // as 256, 64 and 16
+		}
 		for _, form := range []struct{ swap, unit, turned bool }{{false, false, false}, {true, false, false}, {false, true, false}, {false, false, true}, {true, false, true}} {
 			swap := form.swap
 			if form.unit && !(a.Scaled() && a.Scale.Elem == atom.E8M0 && a.A != atom.F4x2) || form.turned && a.Group == 0 {

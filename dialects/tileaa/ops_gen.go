@@ -133,6 +133,7 @@ const (
 	OpConsumerRelease
 	OpAsyncCommit
 	OpAsyncWait
+	OpDotWait
 	OpBarrier
 )
 
@@ -1819,7 +1820,7 @@ func NewOffset(b *ir.Builder, resultType ir.Type, ptr *ir.Value, offset *ir.Valu
 	return Offset{b.Create(s)}
 }
 
-// Dot is dot: acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] takes a part of K only.
+// Dot is dot: acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] takes a part of K only. In flight, it begins only: its result is for a further product in the next iteration of a loop, which lands it, and its factors are read until a dot_wait.
 type Dot struct{ Op *ir.Op }
 
 func (Dot) Matches(c ir.Code) bool { return c == OpDot }
@@ -1836,36 +1837,39 @@ func (o Dot) SignednessRhs() def.Signedness     { v, _ := o.Op.EnumAttr(1); retu
 func (o Dot) SetSignednessRhs(v def.Signedness) { o.Op.SetEnumAttr(1, uint32(v)) }
 func (o Dot) FastAcc() bool                     { return o.Op.FlagAttr(2) }
 func (o Dot) SetFastAcc(v bool)                 { o.Op.SetFlagAttr(2, v) }
-func (o Dot) Atom() *MMAAttr                    { return ir.OptionalAttr[*MMAAttr](o.Op, 3) }
+func (o Dot) InFlight() bool                    { return o.Op.FlagAttr(3) }
+func (o Dot) SetInFlight(v bool)                { o.Op.SetFlagAttr(3, v) }
+func (o Dot) Atom() *MMAAttr                    { return ir.OptionalAttr[*MMAAttr](o.Op, 4) }
 func (o Dot) SetAtom(v *MMAAttr) {
-	if v == nil {
-		o.Op.SetAttr(3, nil)
-	} else {
-		o.Op.SetAttr(3, v)
-	}
-}
-func (o Dot) Depths() ir.I64Array { return ir.OptionalAttr[ir.I64Array](o.Op, 4) }
-func (o Dot) SetDepths(v ir.I64Array) {
 	if v == nil {
 		o.Op.SetAttr(4, nil)
 	} else {
 		o.Op.SetAttr(4, v)
 	}
 }
+func (o Dot) Depths() ir.I64Array { return ir.OptionalAttr[ir.I64Array](o.Op, 5) }
+func (o Dot) SetDepths(v ir.I64Array) {
+	if v == nil {
+		o.Op.SetAttr(5, nil)
+	} else {
+		o.Op.SetAttr(5, v)
+	}
+}
 func (o Dot) Result() *ir.Value { return o.Op.ResultOf(0) }
 
 // DotOptions are what a dot may lack.
 type DotOptions struct {
-	FastAcc bool
-	Atom    *MMAAttr
-	Depths  ir.I64Array
+	FastAcc  bool
+	InFlight bool
+	Atom     *MMAAttr
+	Depths   ir.I64Array
 }
 
 // NewDot makes a dot at the builder's place.
 func NewDot(b *ir.Builder, resultType ir.Type, lhs *ir.Value, rhs *ir.Value, acc *ir.Value, signednessLhs def.Signedness, signednessRhs def.Signedness, opts DotOptions) Dot {
 	s := ir.State{Def: opRows[OpDot.Index()-1]}
 	s.Operands = []*ir.Value{lhs, rhs, acc}
-	s.Attrs = make([]ir.Attribute, 5)
+	s.Attrs = make([]ir.Attribute, 6)
 	if signednessLhs != 1 {
 		s.Attrs[0] = s.Def.AttrDef(0).Enum.Of(uint32(signednessLhs))
 	}
@@ -1873,11 +1877,12 @@ func NewDot(b *ir.Builder, resultType ir.Type, lhs *ir.Value, rhs *ir.Value, acc
 		s.Attrs[1] = s.Def.AttrDef(1).Enum.Of(uint32(signednessRhs))
 	}
 	s.Attrs[2] = ir.FlagOf(s.Def.AttrDef(2), opts.FastAcc)
+	s.Attrs[3] = ir.FlagOf(s.Def.AttrDef(3), opts.InFlight)
 	if opts.Atom != nil {
-		s.Attrs[3] = opts.Atom
+		s.Attrs[4] = opts.Atom
 	}
 	if opts.Depths != nil {
-		s.Attrs[4] = opts.Depths
+		s.Attrs[5] = opts.Depths
 	}
 	s.Types = []ir.Type{resultType}
 	return Dot{b.Create(s)}
@@ -3187,7 +3192,7 @@ func NewNumPrograms(b *ir.Builder, resultType ir.Type, axis int64) NumPrograms {
 	return NumPrograms{b.Create(s)}
 }
 
-// For is for: counts from lower below upper; the region's arguments are the induction variable and the carried values; ends in continue. A remainder goes on where another loop ends, seldom for long.
+// For is for: counts from lower below upper; the region's arguments are the induction variable and the carried values; ends in continue. A remainder goes on where another loop ends, seldom for long. Behind its last iteration it waits for all products in flight, of which it carries the results that lands numbers.
 type For struct{ Op *ir.Op }
 
 func (For) Matches(c ir.Code) bool { return c == OpFor }
@@ -3204,13 +3209,22 @@ func (o For) Unsigned() bool          { return o.Op.FlagAttr(0) }
 func (o For) SetUnsigned(v bool)      { o.Op.SetFlagAttr(0, v) }
 func (o For) Remainder() bool         { return o.Op.FlagAttr(1) }
 func (o For) SetRemainder(v bool)     { o.Op.SetFlagAttr(1, v) }
-func (o For) Results() []*ir.Value    { return o.Op.ResultGroup(0) }
-func (o For) Body() *ir.Block         { return o.Op.FrontOf(0) }
+func (o For) Lands() ir.I64Array      { return ir.OptionalAttr[ir.I64Array](o.Op, 2) }
+func (o For) SetLands(v ir.I64Array) {
+	if v == nil {
+		o.Op.SetAttr(2, nil)
+	} else {
+		o.Op.SetAttr(2, v)
+	}
+}
+func (o For) Results() []*ir.Value { return o.Op.ResultGroup(0) }
+func (o For) Body() *ir.Block      { return o.Op.FrontOf(0) }
 
 // ForOptions are what a for may lack.
 type ForOptions struct {
 	Unsigned  bool
 	Remainder bool
+	Lands     ir.I64Array
 }
 
 // NewFor makes a for at the builder's place.
@@ -3221,9 +3235,12 @@ func NewFor(b *ir.Builder, resultsTypes []ir.Type, lower *ir.Value, upper *ir.Va
 	s.AddOperand(upper)
 	s.AddOperand(step)
 	s.AddOperand(inits...)
-	s.Attrs = make([]ir.Attribute, 2)
+	s.Attrs = make([]ir.Attribute, 3)
 	s.Attrs[0] = ir.FlagOf(s.Def.AttrDef(0), opts.Unsigned)
 	s.Attrs[1] = ir.FlagOf(s.Def.AttrDef(1), opts.Remainder)
+	if opts.Lands != nil {
+		s.Attrs[2] = opts.Lands
+	}
 	s.Types = resultsTypes
 	return For{b.Create(s)}
 }
@@ -3845,6 +3862,22 @@ func NewAsyncWait(b *ir.Builder, pending int64) AsyncWait {
 	return AsyncWait{b.Create(s)}
 }
 
+// DotWait is dot_wait: waits until at most so many of the latest products in flight go on.
+type DotWait struct{ Op *ir.Op }
+
+func (DotWait) Matches(c ir.Code) bool { return c == OpDotWait }
+
+func (o DotWait) Pending() int64                    { v, _ := o.Op.IntAttr(0); return v }
+func (o DotWait) SetPending(c *ir.Context, v int64) { o.Op.SetIntAttr(c, 0, v) }
+
+// NewDotWait makes a dot_wait at the builder's place.
+func NewDotWait(b *ir.Builder, pending int64) DotWait {
+	s := ir.State{Def: opRows[OpDotWait.Index()-1]}
+	s.Attrs = make([]ir.Attribute, 1)
+	s.Attrs[0] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(pending)}
+	return DotWait{b.Create(s)}
+}
+
 // Barrier is barrier: all threads of the block (or, with warp, of each warp) meet; memory is ordered.
 type Barrier struct{ Op *ir.Op }
 
@@ -3966,7 +3999,7 @@ var unaryOpSource = [...]int8{
 	67:  0, // extract
 	68:  0, // insert
 	108: 0, // convert_layout
-	126: 0}
+	127: 0}
 
 func (o UnaryOp) Source() *ir.Value { return o.Op.OperandOf(int(unaryOpSource[o.Op.Code().Index()])) }
 func (o UnaryOp) SetSource(v *ir.Value) {
@@ -4011,7 +4044,7 @@ var unaryOpResult = [...]int8{
 	67:  0, // extract
 	68:  0, // insert
 	108: 0, // convert_layout
-	126: 0}
+	127: 0}
 
 func (o UnaryOp) Result() *ir.Value { return o.Op.ResultOf(int(unaryOpResult[o.Op.Code().Index()])) }
 
@@ -4083,7 +4116,7 @@ var binaryOpLhs = [...]int8{
 	66:  0, // cat
 	71:  0, // dot
 	72:  0, // dot_scaled
-	126: 0}
+	127: 0}
 
 func (o BinaryOp) Lhs() *ir.Value     { return o.Op.OperandOf(int(binaryOpLhs[o.Op.Code().Index()])) }
 func (o BinaryOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(binaryOpLhs[o.Op.Code().Index()]), v) }
@@ -4117,7 +4150,7 @@ var binaryOpRhs = [...]int8{
 	66:  1, // cat
 	71:  1, // dot
 	72:  1, // dot_scaled
-	126: 0}
+	127: 0}
 
 func (o BinaryOp) Rhs() *ir.Value     { return o.Op.OperandOf(int(binaryOpRhs[o.Op.Code().Index()])) }
 func (o BinaryOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(binaryOpRhs[o.Op.Code().Index()]), v) }
@@ -4151,7 +4184,7 @@ var binaryOpResult = [...]int8{
 	66:  0, // cat
 	71:  0, // dot
 	72:  0, // dot_scaled
-	126: 0}
+	127: 0}
 
 func (o BinaryOp) Result() *ir.Value { return o.Op.ResultOf(int(binaryOpResult[o.Op.Code().Index()])) }
 
@@ -4185,7 +4218,7 @@ var signedOpSignedness = [...]int8{
 	50:  0, // exti
 	53:  0, // ftoi
 	54:  0, // itof
-	126: 0}
+	127: 0}
 
 func (o SignedOp) Signedness() def.Signedness {
 	v, _ := o.Op.EnumAttr(int(signedOpSignedness[o.Op.Code().Index()]))
@@ -4219,7 +4252,7 @@ var overflowOpOverflow = [...]int8{
 	43:  0, // shli
 	46:  0, // negi
 	51:  0, // trunci
-	126: 0}
+	127: 0}
 
 func (o OverflowOp) Overflow() def.Overflow {
 	v, _ := o.Op.EnumAttr(int(overflowOpOverflow[o.Op.Code().Index()]))
@@ -4261,7 +4294,7 @@ var roundedOpRounding = [...]int8{
 	27:  0, // tanh
 	36:  1, // divi
 	52:  0, // ftof
-	126: 0}
+	127: 0}
 
 func (o RoundedOp) Rounding() def.Rounding {
 	v, _ := o.Op.EnumAttr(int(roundedOpRounding[o.Op.Code().Index()]))
@@ -4303,7 +4336,7 @@ var flushingOpFlushToZero = [...]int8{
 	16:  1, // sqrt
 	17:  0, // rsqrt
 	19:  0, // exp2
-	126: 0}
+	127: 0}
 
 func (o FlushingOp) FlushToZero() bool {
 	return o.Op.FlagAttr(int(flushingOpFlushToZero[o.Op.Code().Index()]))
@@ -4328,7 +4361,7 @@ func (NaNOp) Matches(c ir.Code) bool {
 var naNOpLhs = [...]int8{
 	9:   0, // maxf
 	10:  0, // minf
-	126: 0}
+	127: 0}
 
 func (o NaNOp) Lhs() *ir.Value     { return o.Op.OperandOf(int(naNOpLhs[o.Op.Code().Index()])) }
 func (o NaNOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpLhs[o.Op.Code().Index()]), v) }
@@ -4336,7 +4369,7 @@ func (o NaNOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpLhs[o.Op.Code().
 var naNOpRhs = [...]int8{
 	9:   1, // maxf
 	10:  1, // minf
-	126: 0}
+	127: 0}
 
 func (o NaNOp) Rhs() *ir.Value     { return o.Op.OperandOf(int(naNOpRhs[o.Op.Code().Index()])) }
 func (o NaNOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpRhs[o.Op.Code().Index()]), v) }
@@ -4344,7 +4377,7 @@ func (o NaNOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpRhs[o.Op.Code().
 var naNOpPropagateNan = [...]int8{
 	9:   0, // maxf
 	10:  0, // minf
-	126: 0}
+	127: 0}
 
 func (o NaNOp) PropagateNan() bool { return o.Op.FlagAttr(int(naNOpPropagateNan[o.Op.Code().Index()])) }
 func (o NaNOp) SetPropagateNan(v bool) {
@@ -4367,7 +4400,7 @@ func (ContractionOp) Matches(c ir.Code) bool {
 var contractionOpLhs = [...]int8{
 	71:  0, // dot
 	72:  0, // dot_scaled
-	126: 0}
+	127: 0}
 
 func (o ContractionOp) Lhs() *ir.Value {
 	return o.Op.OperandOf(int(contractionOpLhs[o.Op.Code().Index()]))
@@ -4379,7 +4412,7 @@ func (o ContractionOp) SetLhs(v *ir.Value) {
 var contractionOpRhs = [...]int8{
 	71:  1, // dot
 	72:  1, // dot_scaled
-	126: 0}
+	127: 0}
 
 func (o ContractionOp) Rhs() *ir.Value {
 	return o.Op.OperandOf(int(contractionOpRhs[o.Op.Code().Index()]))
@@ -4391,7 +4424,7 @@ func (o ContractionOp) SetRhs(v *ir.Value) {
 var contractionOpAcc = [...]int8{
 	71:  2, // dot
 	72:  2, // dot_scaled
-	126: 0}
+	127: 0}
 
 func (o ContractionOp) Acc() *ir.Value {
 	return o.Op.OperandOf(int(contractionOpAcc[o.Op.Code().Index()]))
@@ -4401,9 +4434,9 @@ func (o ContractionOp) SetAcc(v *ir.Value) {
 }
 
 var contractionOpAtom = [...]int8{
-	71:  3, // dot
+	71:  4, // dot
 	72:  0, // dot_scaled
-	126: 0}
+	127: 0}
 
 func (o ContractionOp) Atom() *MMAAttr {
 	return ir.OptionalAttr[*MMAAttr](o.Op, int(contractionOpAtom[o.Op.Code().Index()]))
@@ -4417,9 +4450,9 @@ func (o ContractionOp) SetAtom(v *MMAAttr) {
 }
 
 var contractionOpDepths = [...]int8{
-	71:  4, // dot
+	71:  5, // dot
 	72:  1, // dot_scaled
-	126: 0}
+	127: 0}
 
 func (o ContractionOp) Depths() ir.I64Array {
 	return ir.OptionalAttr[ir.I64Array](o.Op, int(contractionOpDepths[o.Op.Code().Index()]))
@@ -4435,7 +4468,7 @@ func (o ContractionOp) SetDepths(v ir.I64Array) {
 var contractionOpResult = [...]int8{
 	71:  0, // dot
 	72:  0, // dot_scaled
-	126: 0}
+	127: 0}
 
 func (o ContractionOp) Result() *ir.Value {
 	return o.Op.ResultOf(int(contractionOpResult[o.Op.Code().Index()]))
@@ -4457,7 +4490,7 @@ func (CombineOp) Matches(c ir.Code) bool {
 var combineOpDim = [...]int8{
 	73:  0, // reduce
 	74:  0, // scan
-	126: 0}
+	127: 0}
 
 func (o CombineOp) Dim() int64 {
 	v, _ := o.Op.IntAttr(int(combineOpDim[o.Op.Code().Index()]))
@@ -4470,7 +4503,7 @@ func (o CombineOp) SetDim(c *ir.Context, v int64) {
 var combineOpIdentities = [...]int8{
 	73:  1, // reduce
 	74:  1, // scan
-	126: 0}
+	127: 0}
 
 func (o CombineOp) Identities() ir.ArrayAttr {
 	return ir.OptionalAttr[ir.ArrayAttr](o.Op, int(combineOpIdentities[o.Op.Code().Index()]))
@@ -4486,7 +4519,7 @@ func (o CombineOp) SetIdentities(v ir.ArrayAttr) {
 var combineOpOperands = [...]int8{
 	73:  0, // reduce
 	74:  0, // scan
-	126: 0}
+	127: 0}
 
 func (o CombineOp) Operands() []*ir.Value {
 	return o.Op.OperandGroup(int(combineOpOperands[o.Op.Code().Index()]))
@@ -4498,7 +4531,7 @@ func (o CombineOp) SetOperands(vs []*ir.Value) {
 var combineOpResults = [...]int8{
 	73:  0, // reduce
 	74:  0, // scan
-	126: 0}
+	127: 0}
 
 func (o CombineOp) Results() []*ir.Value {
 	return o.Op.ResultGroup(int(combineOpResults[o.Op.Code().Index()]))
@@ -4522,7 +4555,7 @@ var dimOpDim = [...]int8{
 	66:  0, // cat
 	73:  0, // reduce
 	74:  0, // scan
-	126: 0}
+	127: 0}
 
 func (o DimOp) Dim() int64 { v, _ := o.Op.IntAttr(int(dimOpDim[o.Op.Code().Index()])); return v }
 func (o DimOp) SetDim(c *ir.Context, v int64) {
@@ -4547,7 +4580,7 @@ var symbolOpSymName = [...]int8{
 	1:   0, // module
 	2:   0, // entry
 	3:   0, // global
-	126: 0}
+	127: 0}
 
 func (o SymbolOp) SymName() string { return o.Op.TextAttr(int(symbolOpSymName[o.Op.Code().Index()])) }
 func (o SymbolOp) SetSymName(v string) {
@@ -4570,7 +4603,7 @@ func (GridOp) Matches(c ir.Code) bool {
 var gridOpAxis = [...]int8{
 	95:  0, // program_id
 	96:  0, // num_programs
-	126: 0}
+	127: 0}
 
 func (o GridOp) Axis() int64 { v, _ := o.Op.IntAttr(int(gridOpAxis[o.Op.Code().Index()])); return v }
 func (o GridOp) SetAxis(c *ir.Context, v int64) {
@@ -4580,7 +4613,7 @@ func (o GridOp) SetAxis(c *ir.Context, v int64) {
 var gridOpResult = [...]int8{
 	95:  0, // program_id
 	96:  0, // num_programs
-	126: 0}
+	127: 0}
 
 func (o GridOp) Result() *ir.Value { return o.Op.ResultOf(int(gridOpResult[o.Op.Code().Index()])) }
 
@@ -4606,7 +4639,7 @@ var indexedOpIndices = [...]int8{
 	76:  1, // block_tile
 	112: 1, // buffer_extract
 	113: 2, // buffer_insert
-	126: 0}
+	127: 0}
 
 func (o IndexedOp) Indices() []*ir.Value {
 	return o.Op.OperandGroup(int(indexedOpIndices[o.Op.Code().Index()]))
@@ -4657,7 +4690,7 @@ var tokenOpToken = [...]int8{
 	92:  0, // gdc_launch_dependents
 	106: 1, // print
 	117: 2, // async_copy
-	126: 0}
+	127: 0}
 
 func (o TokenOp) Token() *ir.Value     { return o.Op.OperandOf(int(tokenOpToken[o.Op.Code().Index()])) }
 func (o TokenOp) SetToken(v *ir.Value) { o.Op.SetOperandOf(int(tokenOpToken[o.Op.Code().Index()]), v) }
@@ -4694,7 +4727,7 @@ var memoryOpToken = [...]int8{
 	85:  3, // store
 	86:  3, // atomic_rmw
 	87:  4, // atomic_cas
-	126: 0}
+	127: 0}
 
 func (o MemoryOp) Token() *ir.Value { return o.Op.OperandOf(int(memoryOpToken[o.Op.Code().Index()])) }
 func (o MemoryOp) SetToken(v *ir.Value) {
@@ -4712,7 +4745,7 @@ var memoryOpOrder = [...]int8{
 	85:  0, // store
 	86:  1, // atomic_rmw
 	87:  0, // atomic_cas
-	126: 0}
+	127: 0}
 
 func (o MemoryOp) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(memoryOpOrder[o.Op.Code().Index()]))
@@ -4733,7 +4766,7 @@ var memoryOpScope = [...]int8{
 	85:  1, // store
 	86:  2, // atomic_rmw
 	87:  1, // atomic_cas
-	126: 0}
+	127: 0}
 
 func (o MemoryOp) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(memoryOpScope[o.Op.Code().Index()]))
@@ -4755,7 +4788,7 @@ var memoryOpResultToken = [...]int8{
 	85:  0, // store
 	86:  1, // atomic_rmw
 	87:  1, // atomic_cas
-	126: 0}
+	127: 0}
 
 func (o MemoryOp) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(memoryOpResultToken[o.Op.Code().Index()]))
@@ -4785,7 +4818,7 @@ var blockAccessBlock = [...]int8{
 	81:  1, // multimem_store
 	82:  1, // multimem_reduce
 	83:  0, // multimem_load
-	126: 0}
+	127: 0}
 
 func (o BlockAccess) Block() *ir.Value {
 	return o.Op.OperandOf(int(blockAccessBlock[o.Op.Code().Index()]))
@@ -4801,7 +4834,7 @@ var blockAccessToken = [...]int8{
 	81:  2, // multimem_store
 	82:  2, // multimem_reduce
 	83:  1, // multimem_load
-	126: 0}
+	127: 0}
 
 func (o BlockAccess) Token() *ir.Value {
 	return o.Op.OperandOf(int(blockAccessToken[o.Op.Code().Index()]))
@@ -4817,7 +4850,7 @@ var blockAccessOrder = [...]int8{
 	81:  0, // multimem_store
 	82:  1, // multimem_reduce
 	83:  1, // multimem_load
-	126: 0}
+	127: 0}
 
 func (o BlockAccess) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(blockAccessOrder[o.Op.Code().Index()]))
@@ -4834,7 +4867,7 @@ var blockAccessScope = [...]int8{
 	81:  1, // multimem_store
 	82:  2, // multimem_reduce
 	83:  2, // multimem_load
-	126: 0}
+	127: 0}
 
 func (o BlockAccess) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(blockAccessScope[o.Op.Code().Index()]))
@@ -4852,7 +4885,7 @@ var blockAccessMasked = [...]int8{
 	81:  5, // multimem_store
 	82:  6, // multimem_reduce
 	83:  6, // multimem_load
-	126: 0}
+	127: 0}
 
 func (o BlockAccess) Masked() ir.BoolArray {
 	return ir.OptionalAttr[ir.BoolArray](o.Op, int(blockAccessMasked[o.Op.Code().Index()]))
@@ -4872,7 +4905,7 @@ var blockAccessResultToken = [...]int8{
 	81:  0, // multimem_store
 	82:  0, // multimem_reduce
 	83:  1, // multimem_load
-	126: 0}
+	127: 0}
 
 func (o BlockAccess) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(blockAccessResultToken[o.Op.Code().Index()]))
@@ -4898,7 +4931,7 @@ var ptrAccessPtr = [...]int8{
 	85:  0, // store
 	86:  0, // atomic_rmw
 	87:  0, // atomic_cas
-	126: 0}
+	127: 0}
 
 func (o PtrAccess) Ptr() *ir.Value     { return o.Op.OperandOf(int(ptrAccessPtr[o.Op.Code().Index()])) }
 func (o PtrAccess) SetPtr(v *ir.Value) { o.Op.SetOperandOf(int(ptrAccessPtr[o.Op.Code().Index()]), v) }
@@ -4908,7 +4941,7 @@ var ptrAccessMask = [...]int8{
 	85:  2, // store
 	86:  2, // atomic_rmw
 	87:  3, // atomic_cas
-	126: 0}
+	127: 0}
 
 func (o PtrAccess) Mask() *ir.Value { return o.Op.OperandOf(int(ptrAccessMask[o.Op.Code().Index()])) }
 func (o PtrAccess) SetMask(v *ir.Value) {
@@ -4920,7 +4953,7 @@ var ptrAccessToken = [...]int8{
 	85:  3, // store
 	86:  3, // atomic_rmw
 	87:  4, // atomic_cas
-	126: 0}
+	127: 0}
 
 func (o PtrAccess) Token() *ir.Value { return o.Op.OperandOf(int(ptrAccessToken[o.Op.Code().Index()])) }
 func (o PtrAccess) SetToken(v *ir.Value) {
@@ -4932,7 +4965,7 @@ var ptrAccessOrder = [...]int8{
 	85:  0, // store
 	86:  1, // atomic_rmw
 	87:  0, // atomic_cas
-	126: 0}
+	127: 0}
 
 func (o PtrAccess) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(ptrAccessOrder[o.Op.Code().Index()]))
@@ -4947,7 +4980,7 @@ var ptrAccessScope = [...]int8{
 	85:  1, // store
 	86:  2, // atomic_rmw
 	87:  1, // atomic_cas
-	126: 0}
+	127: 0}
 
 func (o PtrAccess) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(ptrAccessScope[o.Op.Code().Index()]))
@@ -4963,7 +4996,7 @@ var ptrAccessResultToken = [...]int8{
 	85:  0, // store
 	86:  1, // atomic_rmw
 	87:  1, // atomic_cas
-	126: 0}
+	127: 0}
 
 func (o PtrAccess) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(ptrAccessResultToken[o.Op.Code().Index()]))
@@ -4995,7 +5028,7 @@ var blockOpBlock = [...]int8{
 	82:  1, // multimem_reduce
 	83:  0, // multimem_load
 	117: 0, // async_copy
-	126: 0}
+	127: 0}
 
 func (o BlockOp) Block() *ir.Value     { return o.Op.OperandOf(int(blockOpBlock[o.Op.Code().Index()])) }
 func (o BlockOp) SetBlock(v *ir.Value) { o.Op.SetOperandOf(int(blockOpBlock[o.Op.Code().Index()]), v) }
@@ -5030,7 +5063,7 @@ var accessOpVec = [...]int8{
 	84:  3, // load
 	85:  2, // store
 	117: 1, // async_copy
-	126: 0}
+	127: 0}
 
 func (o AccessOp) Vec() (int64, bool) { return o.Op.IntAttr(int(accessOpVec[o.Op.Code().Index()])) }
 func (o AccessOp) SetVec(c *ir.Context, v int64) {
@@ -5048,7 +5081,7 @@ var accessOpFast = [...]int8{
 	84:  4, // load
 	85:  3, // store
 	117: 2, // async_copy
-	126: 0}
+	127: 0}
 
 func (o AccessOp) Fast() (int64, bool) { return o.Op.IntAttr(int(accessOpFast[o.Op.Code().Index()])) }
 func (o AccessOp) SetFast(c *ir.Context, v int64) {
@@ -5066,7 +5099,7 @@ var accessOpNarrow = [...]int8{
 	84:  5, // load
 	85:  4, // store
 	117: 3, // async_copy
-	126: 0}
+	127: 0}
 
 func (o AccessOp) Narrow() bool     { return o.Op.FlagAttr(int(accessOpNarrow[o.Op.Code().Index()])) }
 func (o AccessOp) SetNarrow(v bool) { o.Op.SetFlagAttr(int(accessOpNarrow[o.Op.Code().Index()]), v) }
@@ -5081,7 +5114,7 @@ var accessOpMasked = [...]int8{
 	84:  6, // load
 	85:  5, // store
 	117: 4, // async_copy
-	126: 0}
+	127: 0}
 
 func (o AccessOp) Masked() ir.BoolArray {
 	return ir.OptionalAttr[ir.BoolArray](o.Op, int(accessOpMasked[o.Op.Code().Index()]))
@@ -5104,7 +5137,7 @@ var accessOpCoordinateBits = [...]int8{
 	84:  7, // load
 	85:  6, // store
 	117: 5, // async_copy
-	126: 0}
+	127: 0}
 
 func (o AccessOp) CoordinateBits() ir.I64Array {
 	return ir.OptionalAttr[ir.I64Array](o.Op, int(accessOpCoordinateBits[o.Op.Code().Index()]))
@@ -5127,7 +5160,7 @@ var accessOpRagged = [...]int8{
 	84:  8, // load
 	85:  7, // store
 	117: 6, // async_copy
-	126: 0}
+	127: 0}
 
 func (o AccessOp) Ragged() bool     { return o.Op.FlagAttr(int(accessOpRagged[o.Op.Code().Index()])) }
 func (o AccessOp) SetRagged(v bool) { o.Op.SetFlagAttr(int(accessOpRagged[o.Op.Code().Index()]), v) }
@@ -5162,7 +5195,7 @@ var valueOpValue = [...]int8{
 	87:  2, // atomic_cas
 	110: 0, // buffer_store
 	113: 0, // buffer_insert
-	126: 0}
+	127: 0}
 
 func (o ValueOp) Value() *ir.Value     { return o.Op.OperandOf(int(valueOpValue[o.Op.Code().Index()])) }
 func (o ValueOp) SetValue(v *ir.Value) { o.Op.SetOperandOf(int(valueOpValue[o.Op.Code().Index()]), v) }
@@ -5183,7 +5216,7 @@ func (LatencyOp) Matches(c ir.Code) bool {
 var latencyOpLatency = [...]int8{
 	78:  2, // tiled_load
 	84:  2, // load
-	126: 0}
+	127: 0}
 
 func (o LatencyOp) Latency() (int64, bool) {
 	return o.Op.IntAttr(int(latencyOpLatency[o.Op.Code().Index()]))
@@ -5213,7 +5246,7 @@ var atomicOpMode = [...]int8{
 	82:  0, // multimem_reduce
 	83:  0, // multimem_load
 	86:  0, // atomic_rmw
-	126: 0}
+	127: 0}
 
 func (o AtomicOp) Mode() def.AtomicMode {
 	v, _ := o.Op.EnumAttr(int(atomicOpMode[o.Op.Code().Index()]))
@@ -5245,7 +5278,7 @@ var bufferOpBuffer = [...]int8{
 	112: 0, // buffer_extract
 	113: 1, // buffer_insert
 	117: 1, // async_copy
-	126: 0}
+	127: 0}
 
 func (o BufferOp) Buffer() *ir.Value { return o.Op.OperandOf(int(bufferOpBuffer[o.Op.Code().Index()])) }
 func (o BufferOp) SetBuffer(v *ir.Value) {
@@ -5272,7 +5305,7 @@ var pipelineOpPipeline = [...]int8{
 	120: 0, // producer_commit
 	121: 0, // consumer_wait
 	122: 0, // consumer_release
-	126: 0}
+	127: 0}
 
 func (o PipelineOp) Pipeline() *ir.Value {
 	return o.Op.OperandOf(int(pipelineOpPipeline[o.Op.Code().Index()]))
@@ -5286,7 +5319,7 @@ var pipelineOpPosition = [...]int8{
 	120: 1, // producer_commit
 	121: 1, // consumer_wait
 	122: 1, // consumer_release
-	126: 0}
+	127: 0}
 
 func (o PipelineOp) Position() *ir.Value {
 	return o.Op.OperandOf(int(pipelineOpPosition[o.Op.Code().Index()]))
@@ -5313,7 +5346,7 @@ var placedOpOffset = [...]int8{
 	109: 0, // alloc_shared
 	114: 0, // alloc_ring
 	118: 2, // alloc_pipeline
-	126: 0}
+	127: 0}
 
 func (o PlacedOp) Offset() (int64, bool) {
 	return o.Op.IntAttr(int(placedOpOffset[o.Op.Code().Index()]))
@@ -5327,7 +5360,7 @@ var placedOpResult = [...]int8{
 	109: 0, // alloc_shared
 	114: 0, // alloc_ring
 	118: 0, // alloc_pipeline
-	126: 0}
+	127: 0}
 
 func (o PlacedOp) Result() *ir.Value { return o.Op.ResultOf(int(placedOpResult[o.Op.Code().Index()])) }
 
@@ -5347,7 +5380,7 @@ func (BufferWrite) Matches(c ir.Code) bool {
 var bufferWriteValue = [...]int8{
 	110: 0, // buffer_store
 	113: 0, // buffer_insert
-	126: 0}
+	127: 0}
 
 func (o BufferWrite) Value() *ir.Value {
 	return o.Op.OperandOf(int(bufferWriteValue[o.Op.Code().Index()]))
@@ -5359,7 +5392,7 @@ func (o BufferWrite) SetValue(v *ir.Value) {
 var bufferWriteBuffer = [...]int8{
 	110: 1, // buffer_store
 	113: 1, // buffer_insert
-	126: 0}
+	127: 0}
 
 func (o BufferWrite) Buffer() *ir.Value {
 	return o.Op.OperandOf(int(bufferWriteBuffer[o.Op.Code().Index()]))

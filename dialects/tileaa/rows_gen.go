@@ -1050,13 +1050,13 @@ var opRows = [...]*ir.OpDef{
 		Dialect:     "tileaa",
 		Name:        "dot",
 		NoOpcode:    true,
-		Args:        []ir.ArgDef{{Name: "lhs", Constraint: "factor"}, {Name: "rhs", Constraint: "factor"}, {Name: "acc", Constraint: "tile"}, {Name: "signedness_lhs", Attr: 1, Enum: &def.SignednessEnum.EnumDef, Mode: 1, Default: ir.EnumAttr{Enum: &def.SignednessEnum.EnumDef, Value: 1}}, {Name: "signedness_rhs", Attr: 1, Enum: &def.SignednessEnum.EnumDef, Mode: 1, Default: ir.EnumAttr{Enum: &def.SignednessEnum.EnumDef, Value: 1}}, {Name: "fast_acc", Attr: 5, Mode: 1}, {Name: "atom", Attr: 18, Class: "*MMAAttr", Mode: 1}, {Name: "depths", Attr: 12, Mode: 1}},
+		Args:        []ir.ArgDef{{Name: "lhs", Constraint: "factor"}, {Name: "rhs", Constraint: "factor"}, {Name: "acc", Constraint: "tile"}, {Name: "signedness_lhs", Attr: 1, Enum: &def.SignednessEnum.EnumDef, Mode: 1, Default: ir.EnumAttr{Enum: &def.SignednessEnum.EnumDef, Value: 1}}, {Name: "signedness_rhs", Attr: 1, Enum: &def.SignednessEnum.EnumDef, Mode: 1, Default: ir.EnumAttr{Enum: &def.SignednessEnum.EnumDef, Value: 1}}, {Name: "fast_acc", Attr: 5, Mode: 1}, {Name: "in_flight", Attr: 5, Mode: 1}, {Name: "atom", Attr: 18, Class: "*MMAAttr", Mode: 1}, {Name: "depths", Attr: 12, Mode: 1}},
 		Results:     []ir.ResultDef{{Name: "result", Constraint: "tile"}},
 		Traits:      3,
 		Effects:     []ir.EffectDef{{Kind: 1, On: "lhs", IfMemory: true}, {Kind: 1, On: "rhs", IfMemory: true}},
-		Summary:     "acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] takes a part of K only.",
+		Summary:     "acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] takes a part of K only. In flight, it begins only: its result is for a further product in the next iteration of a loop, which lands it, and its factors are read until a dot_wait.",
 		OperandArgs: []int{0, 1, 2},
-		AttrArgs:    []int{3, 4, 5, 6, 7},
+		AttrArgs:    []int{3, 4, 5, 6, 7, 8},
 	},
 	{
 		Owner:       &dialect,
@@ -1432,14 +1432,14 @@ var opRows = [...]*ir.OpDef{
 		Dialect:     "tileaa",
 		Name:        "for",
 		NoOpcode:    true,
-		Args:        []ir.ArgDef{{Name: "lower", Constraint: "scalar_int"}, {Name: "upper", Constraint: "scalar_int"}, {Name: "step", Constraint: "scalar_int"}, {Name: "inits", Constraint: "value", Mode: 2}, {Name: "unsigned", Attr: 5, Mode: 1}, {Name: "remainder", Attr: 5, Mode: 1}},
+		Args:        []ir.ArgDef{{Name: "lower", Constraint: "scalar_int"}, {Name: "upper", Constraint: "scalar_int"}, {Name: "step", Constraint: "scalar_int"}, {Name: "inits", Constraint: "value", Mode: 2}, {Name: "unsigned", Attr: 5, Mode: 1}, {Name: "remainder", Attr: 5, Mode: 1}, {Name: "lands", Attr: 12, Mode: 1}},
 		Results:     []ir.ResultDef{{Name: "results", Constraint: "value", Mode: 2}},
 		Regions:     []ir.RegionDef{{Name: "body"}},
 		Same:        []ir.SameRule{{Names: []string{"lower", "upper", "step"}}},
 		Flow:        ir.FlowDef{Kind: 3, Inits: "inits", Own: 1},
-		Summary:     "Counts from lower below upper; the region's arguments are the induction variable and the carried values; ends in continue. A remainder goes on where another loop ends, seldom for long.",
+		Summary:     "Counts from lower below upper; the region's arguments are the induction variable and the carried values; ends in continue. A remainder goes on where another loop ends, seldom for long. Behind its last iteration it waits for all products in flight, of which it carries the results that lands numbers.",
 		OperandArgs: []int{0, 1, 2, 3},
-		AttrArgs:    []int{4, 5},
+		AttrArgs:    []int{4, 5, 6},
 	},
 	{
 		Owner:       &dialect,
@@ -1828,8 +1828,22 @@ var opRows = [...]*ir.OpDef{
 	},
 	{
 		Owner:       &dialect,
-		Code:        OpBarrier,
+		Code:        OpDotWait,
 		Hooks:       &opHooks[124],
+		Dialect:     "tileaa",
+		Name:        "dot_wait",
+		NoOpcode:    true,
+		Args:        []ir.ArgDef{{Name: "pending", Attr: 3}},
+		Traits:      64,
+		Effects:     []ir.EffectDef{{Kind: 8}},
+		Summary:     "Waits until at most so many of the latest products in flight go on.",
+		OperandArgs: []int{},
+		AttrArgs:    []int{0},
+	},
+	{
+		Owner:       &dialect,
+		Code:        OpBarrier,
+		Hooks:       &opHooks[125],
 		Dialect:     "tileaa",
 		Name:        "barrier",
 		NoOpcode:    true,
@@ -1843,4 +1857,4 @@ var opRows = [...]*ir.OpDef{
 }
 
 // opHooks are the hooks of the rows.
-var opHooks [125]ir.Hooks
+var opHooks [126]ir.Hooks

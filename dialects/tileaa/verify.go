@@ -354,6 +354,12 @@ var verifiers = ir.Table[verifier]{
 		}
 		return ""
 	}),
+	OpDotWait & ir.Place: of(func(w DotWait) string {
+		if w.Pending() < 0 {
+			return fmt.Sprintf("waits until %d products are pending, which is no number of products", w.Pending())
+		}
+		return ""
+	}),
 	OpBarrier & ir.Place: of(func(b Barrier) string {
 		id, _ := b.Id()
 		threads, some := b.Threads()

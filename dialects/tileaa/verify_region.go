@@ -25,8 +25,30 @@ func verifyDot(op ContractionOp) string {
 	if p := op.Depths(); len(p) > 0 && (len(p) != 2 || p[0] < 0 || p[0] >= p[1] || p[1] > l[n-1]) {
 		return "needs depths [from, to] within K"
 	}
+	if d, ok := ir.As[Dot](op.Op); ok && d.InFlight() {
+		if wrong := verifyInFlight(d); wrong != "" {
+			return wrong
+		}
+	}
 	if d, ok := ir.As[DotScaled](op.Op); ok && !scalesFit(l, r, ShapeOf(d.LhsScale()), ShapeOf(d.RhsScale())) {
 		return "needs scales of shapes MxS and SxN, S a part of K"
+	}
+	return ""
+}
+
+// verifyInFlight checks that nobody takes the result of a product that may not be there yet: a loop carries it to the product of its next iteration, and
+// lands it behind the last one.
+func verifyInFlight(d Dot) string {
+	if d.Atom() == nil || d.Atom().Atom.Group == 0 {
+		return "is in flight, which only products of groups of warps can be"
+	}
+	loop, ok := ir.As[For](d.Op.ParentOp())
+	u := d.Result().FirstUse()
+	if !ok || u == nil || !d.Result().HasOneUse() || u.Owner().Code() != OpContinue || u.Owner().Block() != d.Op.Block() || !slices.Contains(loop.Lands(), int64(u.Index())) {
+		return "is in flight, and no loop that lands it carries it alone"
+	}
+	if flow, _ := ir.LoopOf(loop.Op); d.Acc() != flow.Carried()[u.Index()] || !d.Acc().HasOneUse() {
+		return "is in flight, and does not add to what it gave in the iteration before alone"
 	}
 	return ""
 }

@@ -119,6 +119,9 @@ func (w *inserter) visitLoop(op *ir.Op, p *pending) {
 	if sum.end != nil {
 		p.addLoop(sum.end, sum.level.start, w.tick())
 	}
+	if f, ok := ir.As[tileaa.For](op); ok && len(f.Lands()) > 0 {
+		p.wait(products, 0)
+	}
 }
 
 // withInits is what the tokens of a loop's results cover where the loop may not run: what the initial values cover as well.

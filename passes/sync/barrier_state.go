@@ -29,12 +29,23 @@ type span struct {
 	lanesSynced bool // the lanes of each warp have met since
 }
 
-// flight is a copy in flight: it is not over until its thread has waited for it, and no barrier before that makes it visible.
+// flight is a copy in flight, or what a product in flight reads: it is not over until its thread has waited for it, and no barrier before that makes
+// it visible.
 type flight struct {
 	span
-	op  *ir.Op // nil: any
-	age int    // groups that were committed since, its own counts; 0: not committed
+	engine engine
+	op     *ir.Op // nil: any
+	age    int    // groups that were committed since, its own counts; 0: not committed
 }
+
+// engine is what works by itself: groups of its work are over in the order in which they began.
+type engine uint8
+
+const (
+	copies   engine = iota // whose groups end at a commit
+	products               // each of which is a group
+	engines
+)
 
 // pending is what happened since the last barrier. Times are those of the inserter's clock.
 type pending struct {
@@ -92,18 +103,22 @@ func ordersAll(op *ir.Op) bool {
 	return orders(op, def.Release) || ir.Is[tileaa.FenceAlias](op) || ir.Is[tileaa.GdcLaunchDependents](op)
 }
 
-// requirement is what must stand before an access: a wait for copies in flight and a meeting.
+// requirement is what must stand before an access: waits for work in flight and a meeting.
 type requirement struct {
-	wait         waiting
+	wait         [engines]waiting
 	participants participants
 }
 
 // with is both.
 func (d requirement) with(e requirement) requirement {
-	return requirement{d.wait.with(e.wait), max(d.participants, e.participants)}
+	for q := range d.wait {
+		d.wait[q] = d.wait[q].with(e.wait[q])
+	}
+	d.participants = max(d.participants, e.participants)
+	return d
 }
 
-// waiting is how many groups of copies may stay in flight, plus one; noWait asks for nothing. A copy that is not committed yet is waited
+// waiting is how many groups of an engine's work may stay in flight, plus one; noWait asks for nothing. A copy that is not committed yet is waited
 // for with forUncommitted: its group is ended first.
 type waiting int
 
@@ -172,7 +187,9 @@ func (p *pending) requireAll(k kinds) (d requirement) {
 	}
 	if k&(write|ordered) != 0 {
 		for _, f := range p.inFlight {
-			d.wait = d.wait.with(min(waitFor(f), forAll))
+			if f.engine == copies {
+				d.wait[copies] = d.wait[copies].with(min(waitFor(f), forAll))
+			}
 		}
 	}
 	return d
@@ -181,8 +198,8 @@ func (p *pending) requireAll(k kinds) (d requirement) {
 // conflict is who must meet before the access r to shared memory.
 func (p *pending) conflict(r span, proofs *proofs) (d requirement) {
 	for _, f := range p.inFlight {
-		if f.lo < r.hi && r.lo < f.hi && !apart(f.span, r) {
-			d = d.with(requirement{waitFor(f), everybody})
+		if (f.write || r.write) && f.lo < r.hi && r.lo < f.hi && !apart(f.span, r) {
+			d.wait[f.engine], d.participants = d.wait[f.engine].with(waitFor(f)), everybody
 		}
 	}
 	for _, q := range p.shared {
@@ -200,33 +217,36 @@ func (p *pending) conflict(r span, proofs *proofs) (d requirement) {
 	return d
 }
 
-// issue adds a copy that begins.
+// issue adds work that begins.
 func (p *pending) issue(f flight) { addFlight(&p.inFlight, f) }
 
 // waitFor is the wait for the copies of an op.
 func (p *pending) waitFor(op *ir.Op) (w waiting) {
 	for _, f := range p.inFlight {
-		if f.op == op || f.op == nil {
+		if f.engine == copies && (f.op == op || f.op == nil) {
 			w = w.with(waitFor(f))
 		}
 	}
 	return w
 }
 
-// commit ends a group of copies.
-func (p *pending) commit() {
-	for i := range p.inFlight {
-		p.inFlight[i].age = min(p.inFlight[i].age+1, math.MaxInt32)
+// commit ends a group of work.
+func (p *pending) commit(e engine) {
+	for i, f := range p.inFlight {
+		if f.engine == e {
+			p.inFlight[i].age = min(f.age+1, math.MaxInt32)
+		}
 	}
 }
 
-// wait makes copies writes that have happened: those of all groups but the newest n.
-func (p *pending) wait(n int) {
+// wait makes work of an engine accesses that have happened: all groups but the newest n.
+func (p *pending) wait(e engine, n int) {
 	p.inFlight = slices.DeleteFunc(p.inFlight, func(f flight) bool {
-		if f.age > n {
+		over := f.engine == e && f.age > n
+		if over {
 			addSpan(&p.shared, f.span)
 		}
-		return f.age > n
+		return over
 	})
 }
 
@@ -308,7 +328,7 @@ func (p *pending) addLoop(end *pending, start, now int) {
 // setTop makes of p a state that holds every other.
 func (p *pending) setTop() {
 	p.shared = []span{{hi: everywhere, write: true}}
-	p.inFlight = []flight{{span: p.shared[0]}}
+	p.inFlight = []flight{{span: p.shared[0]}, {span: p.shared[0], engine: products, age: 1}}
 	p.last = [kindsOfAccess]int{1, 1, 1}
 }
 
@@ -337,7 +357,7 @@ func hull(list []span) span {
 	return h
 }
 
-// covers reports whether every copy of want is in have, no older.
+// covers reports whether all work of want is in have, no older.
 func covers(have, want []flight) bool {
 	for _, f := range want {
 		if !slices.ContainsFunc(have, func(g flight) bool { return g.includes(f) }) {
@@ -348,7 +368,7 @@ func covers(have, want []flight) bool {
 }
 
 func (f flight) includes(g flight) bool {
-	return (f.op == g.op && f.span == g.span || f.op == nil && f.span.includes(g.span)) && f.age <= g.age
+	return f.engine == g.engine && (f.op == g.op && f.span == g.span || f.op == nil && f.span.includes(g.span)) && f.age <= g.age
 }
 
 func addFlight(list *[]flight, f flight) {
@@ -362,11 +382,14 @@ func addFlight(list *[]flight, f flight) {
 		*list = append(*list, f)
 		return
 	}
-	all := flight{age: f.age, span: f.span}
-	for _, g := range *list {
-		all = flight{age: min(all.age, g.age), span: hull([]span{all.span, g.span})}
-	}
-	*list = []flight{all}
+	all := flight{engine: f.engine, age: f.age, span: f.span}
+	*list = slices.DeleteFunc(*list, func(g flight) bool {
+		if g.engine == f.engine {
+			all.age, all.span = min(all.age, g.age), hull([]span{all.span, g.span})
+		}
+		return g.engine == f.engine
+	})
+	*list = append(*list, all)
 }
 
 // coverage is what a token comes after.

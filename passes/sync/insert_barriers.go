@@ -106,9 +106,11 @@ func (w *inserter) visit(op *ir.Op, p *pending) {
 	case tileaa.OpBarrier:
 		w.visitBarrier(ir.Cast[tileaa.Barrier](op), p)
 	case tileaa.OpAsyncCommit:
-		p.commit()
+		p.commit(copies)
 	case tileaa.OpAsyncWait:
 		w.retire(p, int(ir.Cast[tileaa.AsyncWait](op).Pending()))
+	case tileaa.OpDotWait:
+		p.wait(products, int(ir.Cast[tileaa.DotWait](op).Pending()))
 	case tileaa.OpFor, tileaa.OpLoop:
 		w.visitLoop(op, p)
 	case tileaa.OpIf:
@@ -254,11 +256,11 @@ func (w *inserter) resolve(c coverage, p *pending) coverage {
 func (w *inserter) retire(p *pending, n int) {
 	now := w.tick()
 	for _, f := range p.inFlight {
-		if f.op != nil && f.age > n {
+		if f.engine == copies && f.op != nil && f.age > n {
 			w.landed[f.op] = now
 		}
 	}
-	p.wait(n)
+	p.wait(copies, n)
 }
 
 // coverageOf is what a token covers that is still pending.
@@ -331,10 +333,17 @@ func (w *inserter) visitAccess(op *ir.Op, p *pending) {
 			w.tokens[r] = tokenOf{w.level, covers}
 		}
 	}
+	product := inFlight(op)
+	if product {
+		p.commit(products)
+	}
 	for _, r := range spans {
-		if op.Code() == tileaa.OpAsyncCopy {
+		switch {
+		case op.Code() == tileaa.OpAsyncCopy:
 			p.issue(flight{span: r, op: op})
-		} else {
+		case product:
+			p.issue(flight{span: r, engine: products, op: op, age: 1})
+		default:
 			addSpan(&p.shared, r)
 		}
 	}
@@ -346,6 +355,12 @@ func (w *inserter) visitAccess(op *ir.Op, p *pending) {
 		w.b.After(op)
 		w.barrier(op.Loc(), everybody)
 	}
+}
+
+// inFlight reports whether an op is a product that only begins.
+func inFlight(op *ir.Op) bool {
+	d, ok := ir.As[tileaa.Dot](op)
+	return ok && d.InFlight()
 }
 
 // own are the spans of an op that nobody else orders. A copy to memory of outside of a role is ordered where that passes to another role; there
@@ -404,7 +419,7 @@ func (w *inserter) require(c coverage, op *ir.Op, p *pending) requirement {
 			continue
 		}
 		if e.op.Code() == tileaa.OpAsyncCopy {
-			d.wait = d.wait.with(p.waitFor(e.op))
+			d.wait[copies] = d.wait[copies].with(p.waitFor(e.op))
 		}
 		if d.participants != everybody && !w.proofs.sameThreads(e, op) {
 			d.participants = everybody
@@ -417,13 +432,20 @@ func (w *inserter) require(c coverage, op *ir.Op, p *pending) requirement {
 func (w *inserter) synchronize(op *ir.Op, p *pending, needed requirement) {
 	w.b.Before(op)
 	w.b.Loc = op.Loc()
-	if needed.wait != noWait {
-		groups := int(needed.wait) - 1
-		if needed.wait == forUncommitted {
+	if wait := needed.wait[products]; wait != noWait {
+		groups := int(wait) - 1
+		if !w.dry {
+			tileaa.NewDotWait(w.b, int64(groups))
+		}
+		p.wait(products, groups)
+	}
+	if wait := needed.wait[copies]; wait != noWait {
+		groups := int(wait) - 1
+		if wait == forUncommitted {
 			if !w.dry {
 				tileaa.NewAsyncCommit(w.b)
 			}
-			p.commit()
+			p.commit(copies)
 			groups = 0
 		}
 		if !w.dry {

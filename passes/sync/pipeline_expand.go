@@ -18,9 +18,10 @@ type expansion struct {
 	*pipeline
 	b      *ir.Builder
 	slots  int64
-	groups []*group    // in the order of their waits
-	rings  []*ir.Value // by copy
-	tokens []*ir.Value // what each copy comes after; nil: nothing
+	groups []*group     // in the order of their waits
+	rings  []*ir.Value  // by copy
+	flying []tileaa.Dot // products that go on into the next iteration
+	tokens []*ir.Value  // what each copy comes after; nil: nothing
 }
 
 // expand makes rings of so many slots, for groups of copies that are waited for together.
@@ -37,6 +38,12 @@ func (p *pipeline) expand(s *pass.State, slots int, groups []*group) {
 		x.tokens = append(x.tokens, joinTokens(x.b, p.tokens[i]))
 	}
 	arrange(x.groups, x.slots)
+	if list := p.summands(); len(x.groups) == 1 && x.slots >= slotsInFlight {
+		x.flying = list
+	}
+	if len(x.flying) > 0 {
+		x.groups[0].distance-- // the slot of the iteration before is read still
+	}
 	start := tileaa.Const(x.b, x.positions(), 0)
 	x.steady(start, x.prologue(start))
 }
@@ -208,7 +215,12 @@ func (x *expansion) steady(start *ir.Value, begun [][]*ir.Value) {
 	}
 	end.SetOperandGroup(0, slices.Concat(end.Operands(), passed))
 	x.eraseOld(old)
-	x.replaceLoop(inits)
+	if len(x.flying) == 0 {
+		x.replaceLoop(inits)
+		return
+	}
+	lands := letFly(x.b, x.flow, x.flying)
+	x.replaceLoop(inits).SetLands(lands)
 }
 
 // waits puts the waits in the loop, and after each the copies that are begun there. It gives, by copy, the tokens of what was begun up to the
@@ -277,12 +289,14 @@ func (x *expansion) eraseOld(body []*ir.Op) {
 }
 
 // replaceLoop puts a loop that carries more in the place of the loop, with its body.
-func (x *expansion) replaceLoop(more []*ir.Value) {
+func (x *expansion) replaceLoop(more []*ir.Value) tileaa.For {
 	x.b.Before(x.loop.Op)
 	inits := append(x.loop.Inits(), more...)
 	var types []ir.Type
 	for _, v := range inits {
 		types = append(types, v.Type())
 	}
-	x.loop.Op.ReplaceWith(newLoop(x.b, x.flow, types, inits))
+	loop := newLoop(x.b, x.flow, types, inits)
+	x.loop.Op.ReplaceWith(loop)
+	return ir.Cast[tileaa.For](loop)
 }

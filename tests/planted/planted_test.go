@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,7 +48,21 @@ var bugs = []struct {
 	{"wait-dropped", "planted/cases/roles", `in flight|race: `},
 	{"release-unsynced", "planted/cases/roles", `race: |in flight`},
 	{"slot-miscounted", "planted/cases/roles", `deadlock|elements differ|race: |in flight`},
+	{"early-product-wait", "planted/cases/ring", `in flight|race: `},
+	{"drop-landing", "planted/cases/ring", `in flight|before its wait|not waited`},
+	{"drop-proxy-fence", "planted/cases/ring", `missing fence`},
 	{"shared-register", "corpus/cases/attention_f16", `elements differ|undefined|out of bounds|misaligned`},
+}
+
+// warpgroups are the bugs of products of warpgroups.
+var warpgroups = []string{"early-product-wait", "drop-landing", "drop-proxy-fence"}
+
+// gpuOf is the GPU for which a case is compiled to find a bug.
+func gpuOf(bug string) string {
+	if slices.Contains(warpgroups, bug) {
+		return "sm_90"
+	}
+	return "sm_80"
 }
 
 // timeout is for bugs that make a loop without end; a case takes milliseconds.
@@ -59,20 +74,20 @@ func TestEveryPlantedBugIsFound(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build -tags planted: %v\n%s", err, out)
 	}
-	run := func(bug, file string) (passed bool, log string) {
+	run := func(bug, gpu, file string) (passed bool, log string) {
 		ctx, cancel := context.WithTimeout(t.Context(), timeout)
 		defer cancel()
-		cmd := exec.CommandContext(ctx, tilerun, "--on", "emu", "--gpu-name", "sm_80", "--roles="+roles(file), filepath.Join("..", file))
+		cmd := exec.CommandContext(ctx, tilerun, "--on", "emu", "--gpu-name", gpu, "--roles="+roles(file), filepath.Join("..", file))
 		cmd.Env = append(os.Environ(), "TILEIRAS_PLANT="+bug)
 		out, err := cmd.CombinedOutput()
 		return err == nil, string(out)
 	}
 	for _, b := range bugs {
 		t.Run(b.name, func(t *testing.T) {
-			if passed, log := run("", b.file); !passed {
+			if passed, log := run("", gpuOf(b.name), b.file); !passed {
 				t.Fatalf("%s fails without a bug:\n%s", b.file, log)
 			}
-			switch passed, log := run(b.name, b.file); {
+			switch passed, log := run(b.name, gpuOf(b.name), b.file); {
 			case passed:
 				t.Errorf("nobody noticed in %s", b.file)
 			case !regexp.MustCompile(b.says).MatchString(log):

@@ -275,9 +275,9 @@ func Ops() []*ir.OpDef {
 
 		// Contraction and reduction.
 		effects(row("dot", args(in("lhs:factor", "rhs:factor", "acc:tile"), of("signedness_lhs", &SignednessEnum, Signed), of("signedness_rhs", &SignednessEnum, Signed),
-			unit("fast_acc"), optional(class("atom", "*MMAAttr")), optAttr("depths", ir.I64ArrayKind)), res("result:tile"), ir.Pure|ir.Speculatable,
+			unit("fast_acc", "in_flight"), optional(class("atom", "*MMAAttr")), optAttr("depths", ir.I64ArrayKind)), res("result:tile"), ir.Pure|ir.Speculatable,
 			"acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] "+
-				"takes a part of K only."),
+				"takes a part of K only. In flight, it begins only: its result is for a further product in the next iteration of a loop, which lands it, and its factors are read until a dot_wait."),
 			factor("lhs"), factor("rhs")),
 		row("dot_scaled", args(in("lhs:factor", "rhs:factor", "acc:tile", "lhs_scale:float", "rhs_scale:float"), optional(class("atom", "*MMAAttr")), optAttr("depths", ir.I64ArrayKind)), res("result:tile"), ir.Pure|ir.Speculatable,
 			"Multiplies blocks along K by their scales, then as dot. Factors of i8 are pairs of f4E2M1FN along K, the first in the low half."),
@@ -332,9 +332,10 @@ func Ops() []*ir.OpDef {
 		row("num_programs", attr("axis", ir.I64Kind), res("result:scalar_int"), shape, "Tile blocks of the grid, rank-0 i32."),
 
 		// Control flow.
-		flow(with(same(row("for", args(in("lower:scalar_int", "upper:scalar_int", "step:scalar_int"), many("inits:value"), unit("unsigned"), unit("remainder")), values, 0,
+		flow(with(same(row("for", args(in("lower:scalar_int", "upper:scalar_int", "step:scalar_int"), many("inits:value"), unit("unsigned"), unit("remainder"), optAttr("lands", ir.I64ArrayKind)), values, 0,
 			"Counts from lower below upper; the region's arguments are the induction variable and the carried values; ends in continue. "+
-				"A remainder goes on where another loop ends, seldom for long."),
+				"A remainder goes on where another loop ends, seldom for long. Behind its last iteration it waits for all products in flight, of which it carries "+
+				"the results that lands numbers."),
 			"lower", "upper", "step"), regions("body")), ir.FlowDef{Kind: ir.CountedFlow, Inits: "inits", Own: 1}),
 		flow(with(row("loop", many("inits:value"), values, 0, "Repeats until break; results are the operands of break."), regions("body")),
 			ir.FlowDef{Kind: ir.LoopFlow, Inits: "inits"}),
@@ -391,6 +392,7 @@ func Ops() []*ir.OpDef {
 			"The warp has read the slot at a position."), ordersAll),
 		effects(row("async_commit", nil, nil, 0, "Ends a group of copies of this thread."), ordersCopies),
 		effects(row("async_wait", attr("pending", ir.I64Kind), nil, 0, "Waits until at most so many groups of this thread are pending."), ordersCopies),
+		effects(row("dot_wait", attr("pending", ir.I64Kind), nil, 0, "Waits until at most so many of the latest products in flight go on."), ordersCopies),
 		effects(row("barrier", args(optAttr("id", ir.I64Kind), optAttr("threads", ir.I64Kind), unit("warp")), nil, 0,
 			"All threads of the block (or, with warp, of each warp) meet; memory is ordered."), ordersAll),
 	}

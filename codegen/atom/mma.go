@@ -77,6 +77,7 @@ var accumulators = []Elem{F32, F16, F64, S32}
 type row struct {
 	a, b  Elem
 	scale Scale
+	need  target.Need
 	atom  func() *MMA
 }
 
@@ -99,7 +100,7 @@ func rowsOf(c Elem) func() []row {
 			for _, a := range p.A {
 				for _, b := range p.B {
 					for _, registers := range []bool{false, true} {
-						out = append(out, row{elemOf(a), elemOf(b), Scale{}, sync.OnceValue(func() *MMA { return groupMMA(p, a, b, registers) })})
+						out = append(out, row{elemOf(a), elemOf(b), Scale{}, p.Need, sync.OnceValue(func() *MMA { return groupMMA(p, a, b, registers) })})
 					}
 				}
 			}
@@ -111,13 +112,13 @@ func rowsOf(c Elem) func() []row {
 			}
 			for _, a := range p.A {
 				for _, b := range p.B {
-					out = append(out, row{elemOf(a), elemOf(b), scaleOf(p), sync.OnceValue(func() *MMA { return warpMMA(p, a, b) })})
+					out = append(out, row{elemOf(a), elemOf(b), scaleOf(p), p.Need, sync.OnceValue(func() *MMA { return warpMMA(p, a, b) })})
 				}
 			}
 		}
 		for _, r := range scalarRows {
 			if r.c == c {
-				out = append(out, row{r.a, r.b, Scale{}, sync.OnceValue(r.mma)})
+				out = append(out, row{r.a, r.b, Scale{}, target.Need{}, sync.OnceValue(r.mma)})
 			}
 		}
 		return out
@@ -139,7 +140,6 @@ func (r scalarRow) mma() *MMA {
 	m := &MMA{Name: "fma." + string(r.c), Shape: Shape{1, 1, r.k}, A: r.a, B: r.b, C: r.c, Rate: r.rate}
 	if r.op != "" {
 		m.Name, m.Op = r.op, ptxop.Must(r.op)
-		m.Need = m.Op.Need
 	}
 	across, down := []int{1, r.k}, []int{r.k, 1}
 	m.LayoutA = layout.Must(across, layout.Bases{Reg: run(across, 1, 0, log2(r.k))})
@@ -222,6 +222,9 @@ func (m *MMA) prove() error {
 	if m.Op != nil && (m.Op.Results != m.WordsC || len(m.Op.Args()) != m.WordsA+m.WordsB+m.WordsC+m.scaleArguments()) {
 		return fmt.Errorf("atom: %s: layouts have %d, %d, %d registers, the instruction has %d arguments and %d results",
 			m.Name, m.WordsA, m.WordsB, m.WordsC, len(m.Op.Args()), m.Op.Results)
+	}
+	if m.Op != nil && m.Op.Need != m.Need {
+		return fmt.Errorf("atom: %s needs %s, the instruction %s", m.Name, m.Need, m.Op.Need)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package atom
 
 import (
 	"fmt"
+	"iter"
 
 	"tileiras/codegen/target"
 )
@@ -30,17 +31,25 @@ func (c Candidate) String() string {
 // maxPad limits padding: an atom that does this many times the work of the product is no candidate, the multiply-add is.
 const maxPad = 4
 
-// SelectMMA lists the ways to compute C += A*B on a target, in the order of the table, and the reasons why other rows of these types do
-// not serve (cost.Products orders them). f32 operands never become tf32: that loses bits. The list is empty when no row can, widened types included.
-func SelectMMA(t *target.Target, y Types, e Extent) (list []Candidate, reasons []string) {
-	rows, ok := rows[y.C]
-	if !ok || !y.A.Known() || !y.B.Known() {
-		return nil, nil
-	}
-	for _, r := range rows() {
-		if !r.serves(y) {
+// SelectMMA lists the ways to compute C += A*B on a target, in the order of the table (cost.Products orders them). f32 operands never become tf32: that
+// loses bits. The list is empty when no row can, widened types included.
+func SelectMMA(t *target.Target, y Types, e Extent) (list []Candidate) {
+	for _, r := range y.rows() {
+		if !r.need.On(t) {
 			continue
 		}
+		for k := range r.atom().ways(y, e) {
+			if !k.wasteful(e) {
+				list = append(list, k)
+			}
+		}
+	}
+	return list
+}
+
+// WhyNot gives the reasons why rows of these types are not in the list of SelectMMA.
+func WhyNot(t *target.Target, y Types, e Extent) (reasons []string) {
+	for _, r := range y.rows() {
 		m := r.atom()
 		if !m.Need.On(t) {
 			if y.A == m.A && y.B == m.B {
@@ -48,6 +57,32 @@ func SelectMMA(t *target.Target, y Types, e Extent) (list []Candidate, reasons [
 			}
 			continue
 		}
+		for k := range m.ways(y, e) {
+			if k.wasteful(e) {
+				reasons = append(reasons, fmt.Sprintf("%s: %s in a tile of %s is %d times the work", m.Name, m.Shape, e, k.Extent.Products()/e.Products()))
+			}
+		}
+	}
+	return reasons
+}
+
+// rows are those to which tiles of these types may come.
+func (y Types) rows() (list []row) {
+	of, ok := rows[y.C]
+	if !ok || !y.A.Known() || !y.B.Known() {
+		return nil
+	}
+	for _, r := range of() {
+		if r.serves(y) {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// ways are the product and the transposed one, where the tiles can have the types.
+func (m *MMA) ways(y Types, e Extent) iter.Seq[Candidate] {
+	return func(yield func(Candidate) bool) {
 		for _, swap := range []bool{false, true} {
 			if swap && m.Shape.M == m.Shape.N {
 				continue // the same again
@@ -56,16 +91,15 @@ func SelectMMA(t *target.Target, y Types, e Extent) (list []Candidate, reasons [
 			if !y.A.WidensTo(wantA) || !y.B.WidensTo(wantB) || m.Group > 0 && (y.A != wantA || y.B != wantB) {
 				continue // groups read factors as copies bring them
 			}
-			k := Candidate{Atom: m, Swap: swap, A: wantA, B: wantB, Extent: m.pad(e, swap)}
-			if work, padded := e.Products(), k.Extent.Products(); padded > maxPad*work {
-				reasons = append(reasons, fmt.Sprintf("%s: %s in a tile of %s is %d times the work", m.Name, m.Shape, e, padded/work))
-				continue
+			if !yield(Candidate{Atom: m, Swap: swap, A: wantA, B: wantB, Extent: m.pad(e, swap)}) {
+				return
 			}
-			list = append(list, k)
 		}
 	}
-	return list, reasons
 }
+
+// wasteful reports whether a product of this extent is mostly padding.
+func (c Candidate) wasteful(e Extent) bool { return c.Extent.Products() > maxPad*e.Products() }
 
 func (e Extent) String() string {
 	s := fmt.Sprintf("%dx%dx%d", e.M, e.N, e.K)

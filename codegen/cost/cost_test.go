@@ -169,7 +169,8 @@ func TestSelectionFindsTheAtomOfEachTypeAndTarget(t *testing.T) {
 		{"sm_80", atom.BF16, atom.BF16, atom.F32, atom.Extent{M: 8, N: 64, K: 64}, "mma.m16n8k16.row.col.f32.bf16.bf16.f32 of the transposed product", ""},
 		{"sm_80", atom.BF16, atom.BF16, atom.F32, atom.Extent{M: 2, N: 2, K: 2}, "fma.f32", "mma.m16n8k16.row.col.f32.bf16.bf16.f32: m16n8k16 in a tile of 2x2x2 is 256 times the work"},
 	} {
-		list, reasons := Products(sm(t, c.target), atom.Types{A: c.a, B: c.b, C: c.c}, c.e)
+		target, types := sm(t, c.target), atom.Types{A: c.a, B: c.b, C: c.c}
+		list, reasons := Products(target, types, c.e), atom.WhyNot(target, types, c.e)
 		if len(list) == 0 {
 			t.Errorf("%s %s*%s: no candidate", c.target, c.a, c.b)
 			continue
@@ -219,7 +220,7 @@ func TestSelectionFindsTheAtomOfEachScale(t *testing.T) {
 		{"sm_100", atom.E4M3, atom.E8M0, 32, e, "", ""},
 		{"sm_80", atom.F4, atom.E8M0, 32, e, "", ""},
 	} {
-		list, _ := Products(sm(t, c.target), atom.Types{A: c.elem, B: c.elem, C: atom.F32, Scale: atom.Scale{Elem: c.scale, Block: c.block}}, c.e)
+		list := Products(sm(t, c.target), atom.Types{A: c.elem, B: c.elem, C: atom.F32, Scale: atom.Scale{Elem: c.scale, Block: c.block}}, c.e)
 		list = slices.DeleteFunc(list, func(k atom.Candidate) bool { return k.Padded(c.e) })
 		got := ""
 		if len(list) > 0 {
@@ -243,13 +244,13 @@ func TestProductsAreSplitForTheLeastTraffic(t *testing.T) {
 		{atom.Extent{M: 16, N: 256, K: 32}, 4, atom.Split{Batch: 1, M: 1, N: 4, Copies: 1}},
 		{atom.Extent{Batch: 4, M: 32, N: 32, K: 32}, 4, atom.Split{Batch: 4, M: 1, N: 1, Copies: 1}},
 	} {
-		list, _ := Products(sm(t, "sm_80"), atom.Types{A: atom.BF16, B: atom.BF16, C: atom.F32}, c.e)
+		list := Products(sm(t, "sm_80"), atom.Types{A: atom.BF16, B: atom.BF16, C: atom.F32}, c.e)
 		best, ok := BestSplit(list[0], c.warps, nil)
 		if !ok || best.Split != c.want {
 			t.Errorf("%s over %d warps: %s, want %s", c.e, c.warps, best.Split, c.want)
 		}
 	}
-	list, _ := Products(sm(t, "sm_80"), atom.Types{A: atom.BF16, B: atom.BF16, C: atom.F32}, atom.Extent{M: 128, N: 128, K: 64})
+	list := Products(sm(t, "sm_80"), atom.Types{A: atom.BF16, B: atom.BF16, C: atom.F32}, atom.Extent{M: 128, N: 128, K: 64})
 	rows, ok := BestSplit(list[0], 8, func(s atom.Split) bool { return s.N == 1 })
 	if !ok || rows.Split.M != 8 {
 		t.Errorf("rows only: %s", rows.Split)
@@ -259,7 +260,7 @@ func TestProductsAreSplitForTheLeastTraffic(t *testing.T) {
 // What is cut costs more than what is whole, and more cuts cost more: plans are tried in this order.
 func TestCutsCost(t *testing.T) {
 	e := atom.Extent{M: 256, N: 256, K: 128}
-	list, _ := Products(sm(t, "sm_80"), atom.Types{A: atom.F16, B: atom.F16, C: atom.F32}, e)
+	list := Products(sm(t, "sm_80"), atom.Types{A: atom.F16, B: atom.F16, C: atom.F32}, e)
 	last := 0
 	for _, c := range []Cut{{2, 1}, {2, 2}, {4, 2}, {8, 4}} {
 		got, ok := CutProduct(list[0], 8, c, 2*256*128*2)

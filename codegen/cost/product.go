@@ -8,14 +8,13 @@ import (
 	"tileiras/codegen/target"
 )
 
-// Products lists the ways to compute a product, cheapest first (of equals, the first in the table), and why other rows of the table do
-// not serve. Arguments are those of atom.SelectMMA.
-func Products(t *target.Target, types atom.Types, e atom.Extent) (list []atom.Candidate, reasons []string) {
-	list, reasons = atom.SelectMMA(t, types, e)
+// Products lists the ways to compute a product, cheapest first, of equals the first in the table. Arguments are those of atom.SelectMMA.
+func Products(t *target.Target, types atom.Types, e atom.Extent) []atom.Candidate {
+	list := atom.SelectMMA(t, types, e)
 	slices.SortStableFunc(list, func(x, y atom.Candidate) int {
 		return cmp.Compare(ProductCycles(t, x, types.A, types.B, e), ProductCycles(t, y, types.A, types.B, e))
 	})
-	return list, reasons
+	return list
 }
 
 // ProductCycles is the time of a quarter of a multiprocessor that computes a product of types a and b and extent e all alone: for every

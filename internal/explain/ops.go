@@ -74,7 +74,7 @@ func otherAtoms(w *writer, d tileaa.ContractionOp, m *atom.MMA) []string {
 	if n == 3 {
 		e.Batch = int(l[0])
 	}
-	_, reasons := atom.SelectMMA(w.Target, atom.Types{A: m.A, B: m.B, C: m.C}, e)
+	reasons := atom.WhyNot(w.Target, atom.Types{A: m.A, B: m.B, C: m.C}, e)
 	if len(reasons) == 0 {
 		reasons = []string{fmt.Sprintf("%s has no matrix instruction for %s by %s to %s that is as exact", w.Target.Name, m.A, m.B, m.C)}
 	}

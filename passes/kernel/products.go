@@ -47,9 +47,8 @@ func loadedAlone(v *ir.Value) bool {
 
 // AtomOf is the cheapest way to compute a product of tiles of these types, in the PTX that the driver reads, among those that takes accepts (nil: all).
 func AtomOf(s *pass.State, types atom.Types, e atom.Extent, warps int, takes func(atom.Candidate) bool) (k atom.Candidate, ok bool) {
-	list, _ := cost.Products(s.Target, types, e)
 	limit, limited := target.ParsePTX(s.MaxPTX)
-	for _, k := range list {
+	for _, k := range cost.Products(s.Target, types, e) {
 		if limited && k.Atom.Need.Version(s.Target) > limit || takes != nil && !takes(k) {
 			continue
 		}

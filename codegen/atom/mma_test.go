@@ -117,10 +117,7 @@ func TestScalesLieWhereTheInstructionTakesThem(t *testing.T) {
 					e.M, e.N = e.N, e.M
 				}
 				for _, s := range Splits(m, e, 2, swap) {
-					tl, ok := Tile(m, e, s, swap)
-					if !ok {
-						t.Fatalf("%s does not tile %s over %s", m.Name, e, s)
-					}
+					tl := tiled(t, m, e, s, swap)
 					sa, sb, rows, columns := tl.SA, tl.SB, e.M, e.N
 					if swap { // as the atom sees them
 						sa, sb, rows, columns = transpose(tl.SB), transpose(tl.SA), e.N, e.M
@@ -217,17 +214,33 @@ func TestTilingsMultiplyEveryRowWithEveryColumn(t *testing.T) {
 	)
 	for _, c := range tests {
 		t.Run(fmt.Sprintf("%s %s %s", c.atom, c.e, c.s), func(t *testing.T) {
-			tl, ok := Tile(MMAByName(c.atom), c.e, c.s, c.swap)
-			if !ok {
-				t.Fatal("does not fit")
-			}
-			execute(t, tl)
+			execute(t, tiled(t, MMAByName(c.atom), c.e, c.s, c.swap))
 		})
 	}
 }
 
+// laidOut is a tiling with its layouts.
+type laidOut struct {
+	Tiling
+	Layouts
+}
+
+// tiled is a tiling whose layouts hold as many elements as it says.
+func tiled(t *testing.T, m *MMA, e Extent, s Split, swap bool) laidOut {
+	t.Helper()
+	tl, ok := Tile(m, e, s, swap)
+	if !ok {
+		t.Fatalf("%s does not tile %s over %s", m.Name, e, s)
+	}
+	l := tl.Layouts()
+	if got, want := tl.Held(), (Held{l.A.Regs(), l.B.Regs(), l.C.Regs(), l.SA.Regs(), l.SB.Regs()}); got != want {
+		t.Errorf("%s of %s over %s, swapped %t: a thread holds %+v, its layouts %+v", m.Name, e, s, swap, got, want)
+	}
+	return laidOut{tl, l}
+}
+
 // execute runs a tiling on coordinates: every place of C must receive A[b][m][k] * B[b][k][n] for k = 0, 1, 2, ...
-func execute(t *testing.T, tl Tiling) {
+func execute(t *testing.T, tl laidOut) {
 	t.Helper()
 	at := tl.Atom
 	a, b := tl.A, tl.B // the tiles that are the atom's A and B
@@ -249,7 +262,7 @@ func execute(t *testing.T, tl Tiling) {
 	}
 	for warp := range tl.Split.Warps() {
 		received := make([]int, 32*tl.C.Regs())
-		for _, s := range steps(tl) {
+		for _, s := range steps(tl.Tiling) {
 			for place := range 32 * at.LayoutC.Regs() {
 				lane, r := place%32, place/32
 				c := coords3(tl.C, tl.C.Apply(s.C+r, lane, warp, 0))
@@ -347,8 +360,8 @@ func TestWarpgroupsShareAProduct(t *testing.T) {
 			t.Errorf("%s over %d warps: %s, want %s", c.e, c.warps, got, c.want)
 		}
 		for _, s := range splits {
-			tl, ok := Tile(m, c.e, s, c.swap)
-			if !ok || s.Warps() != c.warps || !tl.C.IsBijective() || tl.C.Warps() != c.warps {
+			tl := tiled(t, m, c.e, s, c.swap)
+			if s.Warps() != c.warps || !tl.C.IsBijective() || tl.C.Warps() != c.warps {
 				t.Fatalf("%s over %s: %s", c.e, s, tl.C)
 			}
 			for first := 0; first < tl.C.Regs(); first += m.LayoutC.Regs() {
@@ -423,10 +436,7 @@ func TestOperandTilesLoadByLdmatrix(t *testing.T) {
 		{"mma.m16n8k32.row.col.f32.e4m3.e4m3.f32", Extent{0, 64, 64, 128}, Split{1, 1, 4, 1}, false, false},
 	} {
 		m := MMAByName(c.atom)
-		tl, ok := Tile(m, c.e, c.s, false)
-		if !ok {
-			t.Fatal(c.atom)
-		}
+		tl := tiled(t, m, c.e, c.s, false)
 		bits := m.A.Bits()
 		for _, o := range []struct {
 			l     layout.Layout

@@ -26,12 +26,45 @@ type Tiling struct {
 	Split  Split
 	// Swap: the atom computes the transposed product, its A is the tile B and its B the tile A.
 	Swap bool
-	// Layouts of the tiles, with the batch as leading dimension when there is one. Warps that need the same rows of A or columns
-	// of B hold replicas. A thread holds a fragment's registers side by side; those of one step along K are neighbours.
-	A, B, C layout.Layout
-	SA, SB  layout.Layout // of the scales of A and B, where the atom takes some
 	// Atoms per warp along each dimension.
 	Repeat Extent
+}
+
+// Layouts are those of the tiles, with the batch as leading dimension when there is one. Warps that need the same rows of A or columns
+// of B hold replicas. A thread holds a fragment's registers side by side; those of one step along K are neighbours.
+type Layouts struct {
+	A, B, C layout.Layout
+	SA, SB  layout.Layout // of the scales of A and B, where the atom takes some
+}
+
+// Held is how many elements of each tile a thread holds, as Regs of its layout says.
+type Held struct{ A, B, C, SA, SB int }
+
+// Held follows from the atom's own and from how often it is repeated: a tile that has been priced needs no layouts.
+func (t Tiling) Held() Held {
+	if t.Swap {
+		h := t.turned().Held()
+		return Held{h.B, h.A, h.C, h.SB, h.SA}
+	}
+	a, r := t.Atom, t.Repeat
+	h := Held{A: a.LayoutA.Regs() * r.M * r.K * r.Batch, B: a.LayoutB.Regs() * r.K * r.N * r.Batch, C: a.LayoutC.Regs() * r.M * r.N * r.Batch, SA: 1, SB: 1}
+	if a.SharedA {
+		h.A = 1
+	}
+	if a.SharedB {
+		h.B = 1
+	}
+	if a.Scaled() {
+		h.SA = a.LayoutSA.Regs() * max(1, r.M>>len(selectsA)) * r.K * r.Batch
+		h.SB = a.LayoutSB.Regs() * r.K * max(1, r.N>>len(selectsB)) * r.Batch
+	}
+	return h
+}
+
+// turned is the tiling of the transposed product.
+func (t Tiling) turned() Tiling {
+	e, s, r := t.Extent, t.Split, t.Repeat
+	return Tiling{t.Atom, Extent{e.Batch, e.N, e.M, e.K}, Split{s.Batch, s.N, s.M, s.Copies}, !t.Swap, Extent{r.Batch, r.N, r.M, r.K}}
 }
 
 type axis uint8
@@ -93,59 +126,80 @@ func (t tiles) replicate(d layout.Dim, n int) {
 //
 // ok is false when the extent or the split does not fit; pad the tiles or use fewer warps.
 func Tile(a *MMA, e Extent, s Split, swap bool) (t Tiling, ok bool) {
+	t = Tiling{Atom: a, Extent: e, Split: s, Swap: swap}
 	if swap {
-		inner, ok := Tile(a, Extent{e.Batch, e.N, e.M, e.K}, Split{s.Batch, s.N, s.M, s.Copies}, false)
-		if !ok {
-			return Tiling{}, false
-		}
-		r := inner.Repeat
-		return Tiling{Atom: a, Extent: e, Split: s, Swap: true, A: transpose(inner.B), B: transpose(inner.A), C: transpose(inner.C),
-			SA: transpose(inner.SB), SB: transpose(inner.SA), Repeat: Extent{r.Batch, r.N, r.M, r.K}}, true
+		t = t.turned()
 	}
-	batch := max(1, e.Batch)
-	sh := a.Shape
-	group := a.Warps() // of the warps along M
-	for _, p := range []struct{ size, unit, parts int }{{e.M, sh.M, s.M / group}, {e.N, sh.N, s.N}, {e.K, sh.K, 1}, {batch, 1, s.Batch}} {
-		if p.size < 1 || p.size&(p.size-1) != 0 || p.parts < 1 || p.parts&(p.parts-1) != 0 || p.size < p.unit*p.parts {
-			return Tiling{}, false
-		}
-	}
-	if s.Copies < 1 || s.Copies&(s.Copies-1) != 0 {
+	if !t.fits() {
 		return Tiling{}, false
 	}
+	m, n, k, b := t.atoms()
+	columns := 0
+	if a.Scalar() {
+		m, n, b, columns = tiles{}.spread(m, n, b)
+	}
+	t.Repeat = Extent{1 << b, 1 << m, 1 << (columns + n), 1 << k}
+	if swap {
+		t = t.turned()
+	}
+	return t, true
+}
+
+// fits reports whether every warp has the same whole number of atoms.
+func (t Tiling) fits() bool {
+	e, s, sh := t.Extent, t.Split, t.Atom.Shape
+	for _, p := range []struct{ size, unit, parts int }{{e.M, sh.M, s.M / t.Atom.Warps()}, {e.N, sh.N, s.N}, {e.K, sh.K, 1}, {max(1, e.Batch), 1, s.Batch}} {
+		if p.size < 1 || p.size&(p.size-1) != 0 || p.parts < 1 || p.parts&(p.parts-1) != 0 || p.size < p.unit*p.parts {
+			return false
+		}
+	}
+	return s.Copies >= 1 && s.Copies&(s.Copies-1) == 0
+}
+
+// atoms are how many a warp has along each dimension, as powers of two.
+func (t Tiling) atoms() (m, n, k, b int) {
+	e, s, sh := t.Extent, t.Split, t.Atom.Shape
+	return log2(e.M / sh.M / (s.M / t.Atom.Warps())), log2(e.N / sh.N / s.N), log2(e.K / sh.K), log2(max(1, e.Batch) / s.Batch)
+}
+
+// Layouts makes the layouts.
+func (t Tiling) Layouts() Layouts {
+	if t.Swap {
+		l := t.turned().Layouts()
+		return Layouts{transpose(l.B), transpose(l.A), transpose(l.C), transpose(l.SB), transpose(l.SA)}
+	}
+	a, s := t.Atom, t.Split
 	g := tiles{{a.LayoutA, axisM, axisK}, {a.LayoutB, axisK, axisN}, {a.LayoutC, axisM, axisN}}
-	if e.Batch > 0 {
+	if t.Extent.Batch > 0 {
 		g.expand()
 	}
-	m, n, k, b := log2(e.M/sh.M/(s.M/group)), log2(e.N/sh.N/s.N), log2(e.K/sh.K), log2(batch/s.Batch)
-	r := Extent{1 << b, 1 << m, 1 << n, 1 << k}
+	m, n, k, b := t.atoms()
 	if a.Scalar() {
-		m, n, b = g.spread(m, n, b)
-		r = Extent{1 << b, 1 << m, g[2].Regs() << n, 1 << k}
+		m, n, b, _ = g.spread(m, n, b)
 	}
 	g.grow(axisN, layout.Reg, n)
 	g.grow(axisM, layout.Reg, m)
 	g.grow(axisK, layout.Reg, k)
 	if a.Scaled() {
-		g = append(g, a.tileScales(e.Batch > 0, m, n, k)...)
+		g = append(g, a.tileScales(t.Extent.Batch > 0, m, n, k)...)
 	}
 	g.grow(axisBatch, layout.Reg, b)
-	g.grow(axisM, layout.Warp, log2(s.M/group))
+	g.grow(axisM, layout.Warp, log2(s.M/a.Warps()))
 	g.grow(axisN, layout.Warp, log2(s.N))
 	g.grow(axisBatch, layout.Warp, log2(s.Batch))
 	g.replicate(layout.Warp, log2(s.Copies))
-	t = Tiling{Atom: a, Extent: e, Split: s, A: g[0].Layout, B: g[1].Layout, C: g[2].Layout, Repeat: r}
+	l := Layouts{A: g[0].Layout, B: g[1].Layout, C: g[2].Layout}
 	if a.Scaled() {
-		t.SA, t.SB = g[3].Layout, g[4].Layout
+		l.SA, l.SB = g[3].Layout, g[4].Layout
 	}
-	return t, true
+	return l
 }
 
 const laneBits = 5
 
 // spread gives the lanes of a warp to a scalar atom: up to four columns in a thread when there is enough to do, then eight lanes of
-// columns, the other lanes to rows, what is left to columns, batch, and at last to replicas. It returns the bits still to grow.
-func (t tiles) spread(m, n, b int) (int, int, int) {
+// columns, the other lanes to rows, what is left to columns, batch, and at last to replicas. It returns the bits still to grow, and those of columns in a thread.
+func (t tiles) spread(m, n, b int) (restM, restN, restB, columns int) {
 	take := func(left *int, x axis, d layout.Dim, bits int) {
 		bits = min(bits, *left)
 		t.grow(x, d, bits)
@@ -157,13 +211,14 @@ func (t tiles) spread(m, n, b int) (int, int, int) {
 		take(left, x, layout.Lane, bits)
 		lanes -= bits
 	}
-	take(&n, axisN, layout.Reg, min(2, max(0, m+n+b-laneBits)))
+	columns = min(2, max(0, m+n+b-laneBits), n)
+	take(&n, axisN, layout.Reg, columns)
 	lane(&n, axisN, 3)
 	lane(&m, axisM, laneBits)
 	lane(&n, axisN, laneBits)
 	lane(&b, axisBatch, laneBits)
 	t.replicate(layout.Lane, lanes)
-	return m, n, b
+	return m, n, b, columns
 }
 
 func transpose(l layout.Layout) layout.Layout {

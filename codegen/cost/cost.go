@@ -69,9 +69,6 @@ func inWord(elemBits int) int {
 	return n
 }
 
-// words is the number of 32-bit registers of n elements of a thread.
-func words(n, elemBits int) int { return (n*max(elemBits, 8) + 31) / 32 }
-
 // Conversion is the cheapest plan that brings a tile from one layout to another, and its cost:
 //
 //	identity  nothing
@@ -84,7 +81,7 @@ func words(n, elemBits int) int { return (n*max(elemBits, 8) + 31) / 32 }
 func Conversion(src, dst layout.Layout, elemBits int) (layout.Plan, Cost) {
 	p := layout.Convert(src, dst)
 	warps := dst.Warps() * dst.Blocks()
-	out := words(dst.Regs(), elemBits)
+	out := Registers(dst.Regs(), elemBits)
 	switch p.Kind {
 	case layout.Identity:
 		return p, Cost{}
@@ -111,7 +108,7 @@ func shuffleCost(p layout.Plan, src, dst layout.Layout, elemBits int) Cost {
 	if w, ok := p.Words(inWord(elemBits)); ok {
 		p = w
 	} else {
-		repack = src.Regs() + words(dst.Regs(), elemBits)
+		repack = src.Regs() + Registers(dst.Regs(), elemBits)
 	}
 	moves := 0
 	for _, r := range p.Rounds {
@@ -159,8 +156,8 @@ func MatrixAccess(p layout.MatrixPlan, m layout.MemLayout, elemBits int) Cost {
 	return Cost{Instrs: accesses, Waves: accesses * p.Num * p.Conflict(m, elemBits)}
 }
 
-// Registers is the number of 32-bit registers a thread needs for a tile; packed elements count once, a bit as a byte.
-func Registers(l layout.Layout, elemBits int) int { return words(l.Regs(), elemBits) }
+// Registers is the number of 32-bit registers a thread needs for so many elements of a tile; packed elements count once, a bit as a byte.
+func Registers(elements, elemBits int) int { return (elements*max(elemBits, 8) + 31) / 32 }
 
 // SharedBytes is the shared memory of a buffer.
 func SharedBytes(m layout.MemLayout, elemBits int) int { return m.Size() * Bytes(elemBits) }
@@ -183,7 +180,8 @@ func Product(t atom.Tiling) (c Cost, tensor int) {
 		}
 		return Cost{Instrs: steps * warps, Waves: steps * warps / a.Group * bytes / waveBytes}, tensor
 	}
-	perThread := t.A.Regs()*Bytes(a.A.Bits()) + t.B.Regs()*Bytes(a.B.Bits())
+	held := t.Held()
+	perThread := held.A*Bytes(a.A.Bits()) + held.B*Bytes(a.B.Bits())
 	loads := (perThread + 15) / 16 * warps
 	return Cost{Instrs: steps*warps + loads, Waves: loads * phases(16)}, tensor
 }

@@ -58,7 +58,8 @@ func TestConversionsCostWhatTheirCodeDoes(t *testing.T) {
 
 // The predicted waves of a trip through shared memory are those of counting.
 func TestSharedCostIsTheCountedOne(t *testing.T) {
-	acc, _ := atom.Tile(atom.MMAByName("mma.m16n8k16.row.col.f32.bf16.bf16.f32"), atom.Extent{M: 64, N: 64, K: 16}, atom.Split{Batch: 1, M: 2, N: 2, Copies: 1}, false)
+	tiling, _ := atom.Tile(atom.MMAByName("mma.m16n8k16.row.col.f32.bf16.bf16.f32"), atom.Extent{M: 64, N: 64, K: 16}, atom.Split{Batch: 1, M: 2, N: 2, Copies: 1}, false)
+	acc := tiling.Layouts()
 	rows := layout.Blocked([]int{64, 64}, 8, []int{1, 0}, 4)
 	p, got := Conversion(acc.C, rows, 16)
 	s := layout.SharedLayout(acc.C, rows, 2)
@@ -75,7 +76,7 @@ func TestSharedCostIsTheCountedOne(t *testing.T) {
 func TestRegistersCountPackedWordsOnce(t *testing.T) {
 	l := layout.Blocked([]int{64, 64}, 8, []int{1, 0}, 4) // 32 elements a thread
 	for _, c := range []struct{ bits, want int }{{64, 64}, {32, 32}, {16, 16}, {8, 8}, {1, 8}} {
-		if got := Registers(l, c.bits); got != c.want {
+		if got := Registers(l.Regs(), c.bits); got != c.want {
 			t.Errorf("%d bits: %d registers, want %d", c.bits, got, c.want)
 		}
 	}

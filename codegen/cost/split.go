@@ -9,7 +9,7 @@ const AccumulatorTarget = 128
 // operand loads, and for every accumulator register above the target what spilling it in each step along K costs, a store and a load.
 func SplitScore(t atom.Tiling) int {
 	c, tensor := Product(t)
-	acc := Registers(t.C, t.Atom.C.Bits())
+	acc := Registers(t.Held().C, t.Atom.C.Bits())
 	spill := max(0, acc-AccumulatorTarget)
 	s := Cost{Instrs: 2 * spill * t.Repeat.K, Waves: 2 * spill * t.Repeat.K}.Times(t.Split.Warps())
 	return c.Plus(s).Quarters() + instrsPerCycle*tensor

@@ -29,6 +29,9 @@ func (l Layout) Repeat(d Dim, dim, n int) Layout {
 
 // Replicate adds n redundant high bits to the input dimension d: more places hold the same tile.
 func (l Layout) Replicate(d Dim, n int) Layout {
+	if n == 0 {
+		return l
+	}
 	return fromBases(l.shape, l.copied(d, n))
 }
 

@@ -116,6 +116,7 @@ func TestDot(t *testing.T) {
 			if !ok {
 				t.Fatalf("%s does not tile", a.Name)
 			}
+			l := tiling.Layouts()
 			ta, tb := a.A, a.B
 			atomName, swapped := a.Name, ""
 			if swap {
@@ -130,7 +131,7 @@ func TestDot(t *testing.T) {
 			}
 			split := list[len(list)/2]
 			t.Run(atomName, func(t *testing.T) {
-				k := tileIO{warps: 4, in: []ioTile{{name(ta), tiling.A}, {name(tb), tiling.B}, {name(a.C), tiling.C}}, out: ioTile{name(a.C), tiling.C}}
+				k := tileIO{warps: 4, in: []ioTile{{name(ta), l.A}, {name(tb), l.B}, {name(a.C), l.C}}, out: ioTile{name(a.C), l.C}}
 				sign := func(e atom.Elem) string {
 					if e == atom.U8 {
 						return "unsigned"
@@ -148,7 +149,7 @@ func TestDot(t *testing.T) {
 					k.body = fmt.Sprintf("    %%s0 = alloc_shared {offset = 0} : %s\n    %%s1 = alloc_shared {offset = 4096} : %s\n    buffer_store %%v0, %%s0 : (%s, %s)\n    buffer_store %%v1, %%s1 : (%s, %s)\n    \"tileaa.barrier\"() : () -> ()\n",
 						tx, ty, k.in[0].typ(), tx, k.in[1].typ(), ty)
 				}
-				for i, shared := range []bool{tiling.A.IsZero(), tiling.B.IsZero()} {
+				for i, shared := range []bool{l.A.IsZero(), l.B.IsZero()} {
 					if !shared {
 						continue
 					}
@@ -178,7 +179,7 @@ func TestDot(t *testing.T) {
 					blocks = e.K / a.Scale.Block
 					sa = func(i, k int) float64 { return math.Ldexp(1, (i*5+k/a.Scale.Block*3)%7-3) }
 					sb = func(k, j int) float64 { return math.Ldexp(1, (j*3+k/a.Scale.Block*5)%5-2) }
-					k.in = append(k.in, ioTile{string(a.Scale.Elem), tiling.SA}, ioTile{string(a.Scale.Elem), tiling.SB})
+					k.in = append(k.in, ioTile{string(a.Scale.Elem), l.SA}, ioTile{string(a.Scale.Elem), l.SB})
 					signs, more, types = "", "_scaled", ", "+k.in[3].typ()+", "+k.in[4].typ()
 					args = []any{
 						encode(string(a.Scale.Elem), e.M*blocks, func(i int) float64 { return sa(i/blocks, i%blocks*a.Scale.Block) }),
@@ -202,8 +203,8 @@ func TestDot(t *testing.T) {
 				vc := func(i int) float64 { return float64(i % 11) }
 				if a.Scalar() && a.Shape.K == 1 {
 					rows, cols := map[int]bool{}, map[int]bool{}
-					for r := range 1 << len(tiling.C.Column(layout.Reg)) {
-						at := tiling.C.Coords(tiling.C.Apply(r, 0, 0, 0))
+					for r := range 1 << len(l.C.Column(layout.Reg)) {
+						at := l.C.Coords(l.C.Apply(r, 0, 0, 0))
 						rows[at[0]], cols[at[1]] = true, true
 					}
 					if got, want := strings.Count(lowered(t, sm, k.text()), "ld.shared"), (len(rows)+len(cols))*e.K; got != want {

@@ -311,7 +311,7 @@ func (w *writer) resources() {
 	w.Ctx.Walk(w.entry, ir.PreOrder, func(op *ir.Op) {
 		for _, r := range op.Results() {
 			if t := tileaa.AsTile(r); t != nil && t.Layout != nil {
-				if n := cost.Registers(*t.Layout, tileaa.ElemBits(t.Elem)); n > largest {
+				if n := cost.Registers(t.Layout.Regs(), tileaa.ElemBits(t.Elem)); n > largest {
 					largest, text = n, tileText(t.Shape, t.Elem)
 				}
 			}

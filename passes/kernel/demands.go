@@ -74,7 +74,7 @@ func TileRegisters(v *ir.Value) int {
 // RegistersOf is the 32-bit registers of a thread for a tile in its layout; 0 for everything else.
 func RegistersOf(v *ir.Value) int {
 	if l := tileaa.LayoutOf(v); l != nil {
-		return cost.Registers(*l, tileaa.ElemBits(tileaa.AsTile(v).Elem))
+		return cost.Registers(l.Regs(), tileaa.ElemBits(tileaa.AsTile(v).Elem))
 	}
 	return 0
 }

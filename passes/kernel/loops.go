@@ -36,10 +36,11 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 				}
 				c, matrix := cost.Product(t)
 				l.Matrix, l.Issue, l.Waves = l.Matrix+matrix, l.Issue+c.Instrs, l.Waves+c.Waves
-				perStep := cost.Registers(t.A, t.Atom.A.Bits()) + cost.Registers(t.B, t.Atom.B.Bits())
+				held := t.Held()
+				perStep := cost.Registers(held.A, t.Atom.A.Bits()) + cost.Registers(held.B, t.Atom.B.Bits())
 				fragments = max(fragments, perStep/max(1, t.Repeat.K))
 				if op.Code() == tileaa.OpDotScaled && t.Atom.Scaled() { // those of all steps
-					scales = max(scales, cost.Registers(t.SA, t.Atom.Scale.Elem.Bits())+cost.Registers(t.SB, t.Atom.Scale.Elem.Bits()))
+					scales = max(scales, cost.Registers(held.SA, t.Atom.Scale.Elem.Bits())+cost.Registers(held.SB, t.Atom.Scale.Elem.Bits()))
 				}
 				sharedRows = sharedRows || t.Split.N > 1
 			case op.Code() == tileaa.OpIf:

@@ -11,7 +11,7 @@ import (
 
 // dotTiling is how warps share a dot, with the layouts of its operands and result.
 type dotTiling struct {
-	atom.Tiling
+	atom.Layouts
 	// alone: every thread computes its elements by itself, from a and b in shared memory.
 	alone bool
 	// words: such an instruction takes several neighbours along K from one word.
@@ -25,5 +25,5 @@ func dotLayouts(op *ir.Op) dotTiling {
 	if !ok {
 		panic(fmt.Sprintf("BUG: %s does not tile %s over %s", m.Atom.Name, kernel.ExtentOf(op), m.Split))
 	}
-	return dotTiling{t, m.Atom.Scalar(), m.Atom.Shape.K > 1}
+	return dotTiling{t.Layouts(), m.Atom.Scalar(), m.Atom.Shape.K > 1}
 }

@@ -3,6 +3,7 @@ package nvvm
 import (
 	"github.com/llir/llvm/ir/enum"
 
+	"tileiras/codegen/target"
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
@@ -74,7 +75,12 @@ func (f *fn) arith(op *ir.Op, name string, x ...*tile) {
 			f.set(op, f.divided(elem, x[0], x[1]))
 			return
 		}
-		f.set(op, f.each(elem, func(r []reg) reg { return f.floatOp(name, rounding, ftz(op), append([]reg(nil), r...)...) }, x...))
+		single := func(r []reg) reg { return f.floatOp(name, rounding, ftz(op), append([]reg(nil), r...)...) }
+		if pairs := name + rounding + ftz(op) + ".f32x2"; f.target.Families&target.FloatPairs != 0 && format == float.F32 && f.has(pairs) {
+			f.set(op, f.eachPair(elem, pairs, single, x...))
+		} else {
+			f.set(op, f.each(elem, single, x...))
+		}
 		return
 	}
 	if half := f.halfRow(name, rounding, format); half != nil {
@@ -82,6 +88,49 @@ func (f *fn) arith(op *ir.Op, name string, x ...*tile) {
 		return
 	}
 	f.set(op, f.viaF32(elem, rounding, func(r []reg) reg { return f.floatOp(name, rounding, "", r...) }, x...))
+}
+
+// eachPair applies an instruction to pairs of f32, neighbours in the order of registers, and another one to the last of an odd number. A single
+// operand stands in both halves.
+func (f *fn) eachPair(elem ir.Type, row string, single func(x []reg) reg, operands ...*tile) *tile {
+	n := 1
+	for _, t := range operands {
+		n = max(n, t.len())
+	}
+	out := f.newTile(elem, n)
+	for i := 0; i < n; i += 2 {
+		x := make([]reg, len(operands))
+		for j, t := range operands {
+			x[j] = f.reg(t, i%t.len())
+			if i+1 < n {
+				x[j] = f.pair(x[j], f.reg(t, (i+1)%t.len()))
+			}
+		}
+		if i+1 < n {
+			copy(out.regs[i:], f.unpair(f.op1(row, x...)))
+		} else {
+			out.regs[i] = single(x)
+		}
+	}
+	return out
+}
+
+// pair makes one register of two f32.
+func (b *builder) pair(x, y reg) reg {
+	if x.isConst() && y.isConst() {
+		return con(kI64, x.bits|y.bits<<32)
+	}
+	if w, ok := b.whole([]reg{x, y}); ok {
+		return w
+	}
+	return b.op1("mov.pack.f32x2", x, y)
+}
+
+// unpair takes a register of two f32 apart.
+func (b *builder) unpair(w reg) []reg {
+	parts := b.op("mov.unpack.f32x2", w)
+	b.wholes[parts[0].id] = split{w, parts}
+	return parts
 }
 
 // halfRow is the instruction for 16-bit floats, on words (packed) or single values; nil when the target has none.

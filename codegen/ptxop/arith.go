@@ -52,6 +52,7 @@ func init() {
 	define("sub", func(b *builder) { addLike(b, "sub") })
 	define("mul", func(b *builder) {
 		floats(b, "mul", 2)
+		pairs(b, "mul", 2)
 		halves(b, "mul.rn", 2, anySM, sm90, flushes)
 		for _, t := range signedness {
 			b.op("mul.lo."+t, args(t, 2), 0, anySM)
@@ -82,6 +83,7 @@ func init() {
 	})
 	define("fma", func(b *builder) {
 		floats(b, "fma", 3)
+		pairs(b, "fma", 3)
 		b.op("fma.rn.sat.f32", args("f32", 3), 0, anySM)
 		halves(b, "fma.rn", 3, anySM, sm80, flushes)
 		halves(b, "fma.rn", 3, sm80, sm80, []string{".relu"})
@@ -201,6 +203,7 @@ func addLike(b *builder, name string) {
 		b.op(name+"."+t, args(t, 2), 0, anySM)
 	}
 	floats(b, name, 2)
+	pairs(b, name, 2)
 	halves(b, name+".rn", 2, anySM, sm90, flushes)
 }
 
@@ -211,6 +214,15 @@ func floats(b *builder, name string, n int) {
 			b.op(name+r+ftz+".f32", args("f32", n), 0, anySM)
 		}
 		b.op(name+r+".f64", args("f64", n), 0, anySM)
+	}
+}
+
+// pairs adds NAME.rounding[.ftz].f32x2, whose 64-bit registers hold two f32.
+func pairs(b *builder, name string, n int) {
+	for _, r := range roundings {
+		for _, ftz := range flushes {
+			b.op(name+r+ftz+".f32x2", args("b64", n), 0, sm(100, 8, 6))
+		}
 	}
 }
 

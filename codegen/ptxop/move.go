@@ -34,6 +34,7 @@ func init() {
 			{"b64", "mov.b64", "r*2", "l"},
 			{"b64.b16", "mov.b64", "h*4", "l"},
 			{"f64", "mov.b64", "r*2", "d"},
+			{"f32x2", "mov.b64", "f*2", "l"},
 		} {
 			b.named("mov.pack."+p.name, p.mnemonic, "="+p.whole+" {"+p.vector+"}", 0, anySM)
 			b.named("mov.unpack."+p.name, p.mnemonic, "{="+p.vector+"} "+p.whole, 0, anySM)

@@ -146,6 +146,25 @@ func ParseMem(text string) (MemLayout, error) {
 	return NewMem(shape, bases, every, pad)
 }
 
+// Reshape gives the same elements another shape: row-major numbers do not change.
+func (m MemLayout) Reshape(shape []int) MemLayout { return mustMem(shape, m.bases, m.every, m.pad) }
+
+// Permute reorders the dimensions of what lies there: dimension i of the result is dimension perm[i] of m.
+func (m MemLayout) Permute(perm []int) MemLayout {
+	shape, bases := make([]int, len(perm)), make([]uint64, len(m.bases))
+	for i, p := range perm {
+		shape[i] = m.shape[p]
+	}
+	for b := range bases {
+		x, y := coords(m.shape, m.bases[b]), make([]int, len(perm))
+		for i, p := range perm {
+			y[i] = x[p]
+		}
+		bases[b] = flatten(shape, y)
+	}
+	return mustMem(shape, bases, m.every, m.pad)
+}
+
 // Strided is the dense memory layout with the given order of dimensions, fastest first.
 func Strided(shape, order []int) MemLayout {
 	var bases []uint64

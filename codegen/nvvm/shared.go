@@ -13,6 +13,7 @@ import (
 func init() {
 	register(ir.Table[lowering]{
 		tileaa.OpAllocShared & ir.Place:   allocShared,
+		tileaa.OpBufferView & ir.Place:    bufferView,
 		tileaa.OpAllocRing & ir.Place:     func(*fn, *ir.Op) {}, // its slots know it
 		tileaa.OpRingSlot & ir.Place:      ringSlot,
 		tileaa.OpRingNext & ir.Place:      ringNext,
@@ -40,6 +41,13 @@ func allocShared(f *fn, op *ir.Op) {
 	t := op.Result(0).Type().(*tileaa.BufferType)
 	offset, _ := ir.Cast[tileaa.AllocShared](op).Offset()
 	f.buffers[op.Result(0)] = &buffer{offset: offset, bytes: tileaa.ElemBytes(t.Elem), BufferType: t}
+}
+
+// bufferView is a buffer that names its elements in another way.
+func bufferView(f *fn, op *ir.Op) {
+	b := *f.bufferOf(op)
+	b.BufferType = op.Result(0).Type().(*tileaa.BufferType)
+	f.buffers[op.Result(0)] = &b
 }
 
 // ringSlot finds the slot so many ahead of a position, which is the number of a slot.

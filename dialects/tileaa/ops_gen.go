@@ -122,6 +122,7 @@ const (
 	OpBufferLoad
 	OpBufferExtract
 	OpBufferInsert
+	OpBufferView
 	OpAllocRing
 	OpRingSlot
 	OpRingNext
@@ -3570,6 +3571,23 @@ func NewBufferInsert(b *ir.Builder, value *ir.Value, buffer *ir.Value, indices [
 	return BufferInsert{b.Create(s)}
 }
 
+// BufferView is buffer_view: the same memory as a buffer of another shape, whose layout says where each of its elements lies.
+type BufferView struct{ Op *ir.Op }
+
+func (BufferView) Matches(c ir.Code) bool { return c == OpBufferView }
+
+func (o BufferView) Buffer() *ir.Value     { return o.Op.OperandOf(0) }
+func (o BufferView) SetBuffer(v *ir.Value) { o.Op.SetOperandOf(0, v) }
+func (o BufferView) Result() *ir.Value     { return o.Op.ResultOf(0) }
+
+// NewBufferView makes a buffer_view at the builder's place.
+func NewBufferView(b *ir.Builder, resultType ir.Type, buffer *ir.Value) BufferView {
+	s := ir.State{Def: opRows[OpBufferView.Index()-1]}
+	s.Operands = []*ir.Value{buffer}
+	s.Types = []ir.Type{resultType}
+	return BufferView{b.Create(s)}
+}
+
 // AllocRing is alloc_ring: a ring of equal buffers in shared memory, slots; allocate-shared gives its byte offset.
 type AllocRing struct{ Op *ir.Op }
 
@@ -3999,7 +4017,7 @@ var unaryOpSource = [...]int8{
 	67:  0, // extract
 	68:  0, // insert
 	108: 0, // convert_layout
-	127: 0}
+	128: 0}
 
 func (o UnaryOp) Source() *ir.Value { return o.Op.OperandOf(int(unaryOpSource[o.Op.Code().Index()])) }
 func (o UnaryOp) SetSource(v *ir.Value) {
@@ -4044,7 +4062,7 @@ var unaryOpResult = [...]int8{
 	67:  0, // extract
 	68:  0, // insert
 	108: 0, // convert_layout
-	127: 0}
+	128: 0}
 
 func (o UnaryOp) Result() *ir.Value { return o.Op.ResultOf(int(unaryOpResult[o.Op.Code().Index()])) }
 
@@ -4116,7 +4134,7 @@ var binaryOpLhs = [...]int8{
 	66:  0, // cat
 	71:  0, // dot
 	72:  0, // dot_scaled
-	127: 0}
+	128: 0}
 
 func (o BinaryOp) Lhs() *ir.Value     { return o.Op.OperandOf(int(binaryOpLhs[o.Op.Code().Index()])) }
 func (o BinaryOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(binaryOpLhs[o.Op.Code().Index()]), v) }
@@ -4150,7 +4168,7 @@ var binaryOpRhs = [...]int8{
 	66:  1, // cat
 	71:  1, // dot
 	72:  1, // dot_scaled
-	127: 0}
+	128: 0}
 
 func (o BinaryOp) Rhs() *ir.Value     { return o.Op.OperandOf(int(binaryOpRhs[o.Op.Code().Index()])) }
 func (o BinaryOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(binaryOpRhs[o.Op.Code().Index()]), v) }
@@ -4184,7 +4202,7 @@ var binaryOpResult = [...]int8{
 	66:  0, // cat
 	71:  0, // dot
 	72:  0, // dot_scaled
-	127: 0}
+	128: 0}
 
 func (o BinaryOp) Result() *ir.Value { return o.Op.ResultOf(int(binaryOpResult[o.Op.Code().Index()])) }
 
@@ -4218,7 +4236,7 @@ var signedOpSignedness = [...]int8{
 	50:  0, // exti
 	53:  0, // ftoi
 	54:  0, // itof
-	127: 0}
+	128: 0}
 
 func (o SignedOp) Signedness() def.Signedness {
 	v, _ := o.Op.EnumAttr(int(signedOpSignedness[o.Op.Code().Index()]))
@@ -4252,7 +4270,7 @@ var overflowOpOverflow = [...]int8{
 	43:  0, // shli
 	46:  0, // negi
 	51:  0, // trunci
-	127: 0}
+	128: 0}
 
 func (o OverflowOp) Overflow() def.Overflow {
 	v, _ := o.Op.EnumAttr(int(overflowOpOverflow[o.Op.Code().Index()]))
@@ -4294,7 +4312,7 @@ var roundedOpRounding = [...]int8{
 	27:  0, // tanh
 	36:  1, // divi
 	52:  0, // ftof
-	127: 0}
+	128: 0}
 
 func (o RoundedOp) Rounding() def.Rounding {
 	v, _ := o.Op.EnumAttr(int(roundedOpRounding[o.Op.Code().Index()]))
@@ -4336,7 +4354,7 @@ var flushingOpFlushToZero = [...]int8{
 	16:  1, // sqrt
 	17:  0, // rsqrt
 	19:  0, // exp2
-	127: 0}
+	128: 0}
 
 func (o FlushingOp) FlushToZero() bool {
 	return o.Op.FlagAttr(int(flushingOpFlushToZero[o.Op.Code().Index()]))
@@ -4361,7 +4379,7 @@ func (NaNOp) Matches(c ir.Code) bool {
 var naNOpLhs = [...]int8{
 	9:   0, // maxf
 	10:  0, // minf
-	127: 0}
+	128: 0}
 
 func (o NaNOp) Lhs() *ir.Value     { return o.Op.OperandOf(int(naNOpLhs[o.Op.Code().Index()])) }
 func (o NaNOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpLhs[o.Op.Code().Index()]), v) }
@@ -4369,7 +4387,7 @@ func (o NaNOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpLhs[o.Op.Code().
 var naNOpRhs = [...]int8{
 	9:   1, // maxf
 	10:  1, // minf
-	127: 0}
+	128: 0}
 
 func (o NaNOp) Rhs() *ir.Value     { return o.Op.OperandOf(int(naNOpRhs[o.Op.Code().Index()])) }
 func (o NaNOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpRhs[o.Op.Code().Index()]), v) }
@@ -4377,7 +4395,7 @@ func (o NaNOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpRhs[o.Op.Code().
 var naNOpPropagateNan = [...]int8{
 	9:   0, // maxf
 	10:  0, // minf
-	127: 0}
+	128: 0}
 
 func (o NaNOp) PropagateNan() bool { return o.Op.FlagAttr(int(naNOpPropagateNan[o.Op.Code().Index()])) }
 func (o NaNOp) SetPropagateNan(v bool) {
@@ -4400,7 +4418,7 @@ func (ContractionOp) Matches(c ir.Code) bool {
 var contractionOpLhs = [...]int8{
 	71:  0, // dot
 	72:  0, // dot_scaled
-	127: 0}
+	128: 0}
 
 func (o ContractionOp) Lhs() *ir.Value {
 	return o.Op.OperandOf(int(contractionOpLhs[o.Op.Code().Index()]))
@@ -4412,7 +4430,7 @@ func (o ContractionOp) SetLhs(v *ir.Value) {
 var contractionOpRhs = [...]int8{
 	71:  1, // dot
 	72:  1, // dot_scaled
-	127: 0}
+	128: 0}
 
 func (o ContractionOp) Rhs() *ir.Value {
 	return o.Op.OperandOf(int(contractionOpRhs[o.Op.Code().Index()]))
@@ -4424,7 +4442,7 @@ func (o ContractionOp) SetRhs(v *ir.Value) {
 var contractionOpAcc = [...]int8{
 	71:  2, // dot
 	72:  2, // dot_scaled
-	127: 0}
+	128: 0}
 
 func (o ContractionOp) Acc() *ir.Value {
 	return o.Op.OperandOf(int(contractionOpAcc[o.Op.Code().Index()]))
@@ -4436,7 +4454,7 @@ func (o ContractionOp) SetAcc(v *ir.Value) {
 var contractionOpAtom = [...]int8{
 	71:  4, // dot
 	72:  0, // dot_scaled
-	127: 0}
+	128: 0}
 
 func (o ContractionOp) Atom() *MMAAttr {
 	return ir.OptionalAttr[*MMAAttr](o.Op, int(contractionOpAtom[o.Op.Code().Index()]))
@@ -4452,7 +4470,7 @@ func (o ContractionOp) SetAtom(v *MMAAttr) {
 var contractionOpDepths = [...]int8{
 	71:  5, // dot
 	72:  1, // dot_scaled
-	127: 0}
+	128: 0}
 
 func (o ContractionOp) Depths() ir.I64Array {
 	return ir.OptionalAttr[ir.I64Array](o.Op, int(contractionOpDepths[o.Op.Code().Index()]))
@@ -4468,7 +4486,7 @@ func (o ContractionOp) SetDepths(v ir.I64Array) {
 var contractionOpResult = [...]int8{
 	71:  0, // dot
 	72:  0, // dot_scaled
-	127: 0}
+	128: 0}
 
 func (o ContractionOp) Result() *ir.Value {
 	return o.Op.ResultOf(int(contractionOpResult[o.Op.Code().Index()]))
@@ -4490,7 +4508,7 @@ func (CombineOp) Matches(c ir.Code) bool {
 var combineOpDim = [...]int8{
 	73:  0, // reduce
 	74:  0, // scan
-	127: 0}
+	128: 0}
 
 func (o CombineOp) Dim() int64 {
 	v, _ := o.Op.IntAttr(int(combineOpDim[o.Op.Code().Index()]))
@@ -4503,7 +4521,7 @@ func (o CombineOp) SetDim(c *ir.Context, v int64) {
 var combineOpIdentities = [...]int8{
 	73:  1, // reduce
 	74:  1, // scan
-	127: 0}
+	128: 0}
 
 func (o CombineOp) Identities() ir.ArrayAttr {
 	return ir.OptionalAttr[ir.ArrayAttr](o.Op, int(combineOpIdentities[o.Op.Code().Index()]))
@@ -4519,7 +4537,7 @@ func (o CombineOp) SetIdentities(v ir.ArrayAttr) {
 var combineOpOperands = [...]int8{
 	73:  0, // reduce
 	74:  0, // scan
-	127: 0}
+	128: 0}
 
 func (o CombineOp) Operands() []*ir.Value {
 	return o.Op.OperandGroup(int(combineOpOperands[o.Op.Code().Index()]))
@@ -4531,7 +4549,7 @@ func (o CombineOp) SetOperands(vs []*ir.Value) {
 var combineOpResults = [...]int8{
 	73:  0, // reduce
 	74:  0, // scan
-	127: 0}
+	128: 0}
 
 func (o CombineOp) Results() []*ir.Value {
 	return o.Op.ResultGroup(int(combineOpResults[o.Op.Code().Index()]))
@@ -4555,7 +4573,7 @@ var dimOpDim = [...]int8{
 	66:  0, // cat
 	73:  0, // reduce
 	74:  0, // scan
-	127: 0}
+	128: 0}
 
 func (o DimOp) Dim() int64 { v, _ := o.Op.IntAttr(int(dimOpDim[o.Op.Code().Index()])); return v }
 func (o DimOp) SetDim(c *ir.Context, v int64) {
@@ -4580,7 +4598,7 @@ var symbolOpSymName = [...]int8{
 	1:   0, // module
 	2:   0, // entry
 	3:   0, // global
-	127: 0}
+	128: 0}
 
 func (o SymbolOp) SymName() string { return o.Op.TextAttr(int(symbolOpSymName[o.Op.Code().Index()])) }
 func (o SymbolOp) SetSymName(v string) {
@@ -4603,7 +4621,7 @@ func (GridOp) Matches(c ir.Code) bool {
 var gridOpAxis = [...]int8{
 	95:  0, // program_id
 	96:  0, // num_programs
-	127: 0}
+	128: 0}
 
 func (o GridOp) Axis() int64 { v, _ := o.Op.IntAttr(int(gridOpAxis[o.Op.Code().Index()])); return v }
 func (o GridOp) SetAxis(c *ir.Context, v int64) {
@@ -4613,7 +4631,7 @@ func (o GridOp) SetAxis(c *ir.Context, v int64) {
 var gridOpResult = [...]int8{
 	95:  0, // program_id
 	96:  0, // num_programs
-	127: 0}
+	128: 0}
 
 func (o GridOp) Result() *ir.Value { return o.Op.ResultOf(int(gridOpResult[o.Op.Code().Index()])) }
 
@@ -4639,7 +4657,7 @@ var indexedOpIndices = [...]int8{
 	76:  1, // block_tile
 	112: 1, // buffer_extract
 	113: 2, // buffer_insert
-	127: 0}
+	128: 0}
 
 func (o IndexedOp) Indices() []*ir.Value {
 	return o.Op.OperandGroup(int(indexedOpIndices[o.Op.Code().Index()]))
@@ -4689,8 +4707,8 @@ var tokenOpToken = [...]int8{
 	91:  0, // gdc_wait
 	92:  0, // gdc_launch_dependents
 	106: 1, // print
-	117: 2, // async_copy
-	127: 0}
+	118: 2, // async_copy
+	128: 0}
 
 func (o TokenOp) Token() *ir.Value     { return o.Op.OperandOf(int(tokenOpToken[o.Op.Code().Index()])) }
 func (o TokenOp) SetToken(v *ir.Value) { o.Op.SetOperandOf(int(tokenOpToken[o.Op.Code().Index()]), v) }
@@ -4727,7 +4745,7 @@ var memoryOpToken = [...]int8{
 	85:  3, // store
 	86:  3, // atomic_rmw
 	87:  4, // atomic_cas
-	127: 0}
+	128: 0}
 
 func (o MemoryOp) Token() *ir.Value { return o.Op.OperandOf(int(memoryOpToken[o.Op.Code().Index()])) }
 func (o MemoryOp) SetToken(v *ir.Value) {
@@ -4745,7 +4763,7 @@ var memoryOpOrder = [...]int8{
 	85:  0, // store
 	86:  1, // atomic_rmw
 	87:  0, // atomic_cas
-	127: 0}
+	128: 0}
 
 func (o MemoryOp) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(memoryOpOrder[o.Op.Code().Index()]))
@@ -4766,7 +4784,7 @@ var memoryOpScope = [...]int8{
 	85:  1, // store
 	86:  2, // atomic_rmw
 	87:  1, // atomic_cas
-	127: 0}
+	128: 0}
 
 func (o MemoryOp) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(memoryOpScope[o.Op.Code().Index()]))
@@ -4788,7 +4806,7 @@ var memoryOpResultToken = [...]int8{
 	85:  0, // store
 	86:  1, // atomic_rmw
 	87:  1, // atomic_cas
-	127: 0}
+	128: 0}
 
 func (o MemoryOp) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(memoryOpResultToken[o.Op.Code().Index()]))
@@ -4818,7 +4836,7 @@ var blockAccessBlock = [...]int8{
 	81:  1, // multimem_store
 	82:  1, // multimem_reduce
 	83:  0, // multimem_load
-	127: 0}
+	128: 0}
 
 func (o BlockAccess) Block() *ir.Value {
 	return o.Op.OperandOf(int(blockAccessBlock[o.Op.Code().Index()]))
@@ -4834,7 +4852,7 @@ var blockAccessToken = [...]int8{
 	81:  2, // multimem_store
 	82:  2, // multimem_reduce
 	83:  1, // multimem_load
-	127: 0}
+	128: 0}
 
 func (o BlockAccess) Token() *ir.Value {
 	return o.Op.OperandOf(int(blockAccessToken[o.Op.Code().Index()]))
@@ -4850,7 +4868,7 @@ var blockAccessOrder = [...]int8{
 	81:  0, // multimem_store
 	82:  1, // multimem_reduce
 	83:  1, // multimem_load
-	127: 0}
+	128: 0}
 
 func (o BlockAccess) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(blockAccessOrder[o.Op.Code().Index()]))
@@ -4867,7 +4885,7 @@ var blockAccessScope = [...]int8{
 	81:  1, // multimem_store
 	82:  2, // multimem_reduce
 	83:  2, // multimem_load
-	127: 0}
+	128: 0}
 
 func (o BlockAccess) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(blockAccessScope[o.Op.Code().Index()]))
@@ -4885,7 +4903,7 @@ var blockAccessMasked = [...]int8{
 	81:  5, // multimem_store
 	82:  6, // multimem_reduce
 	83:  6, // multimem_load
-	127: 0}
+	128: 0}
 
 func (o BlockAccess) Masked() ir.BoolArray {
 	return ir.OptionalAttr[ir.BoolArray](o.Op, int(blockAccessMasked[o.Op.Code().Index()]))
@@ -4905,7 +4923,7 @@ var blockAccessResultToken = [...]int8{
 	81:  0, // multimem_store
 	82:  0, // multimem_reduce
 	83:  1, // multimem_load
-	127: 0}
+	128: 0}
 
 func (o BlockAccess) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(blockAccessResultToken[o.Op.Code().Index()]))
@@ -4931,7 +4949,7 @@ var ptrAccessPtr = [...]int8{
 	85:  0, // store
 	86:  0, // atomic_rmw
 	87:  0, // atomic_cas
-	127: 0}
+	128: 0}
 
 func (o PtrAccess) Ptr() *ir.Value     { return o.Op.OperandOf(int(ptrAccessPtr[o.Op.Code().Index()])) }
 func (o PtrAccess) SetPtr(v *ir.Value) { o.Op.SetOperandOf(int(ptrAccessPtr[o.Op.Code().Index()]), v) }
@@ -4941,7 +4959,7 @@ var ptrAccessMask = [...]int8{
 	85:  2, // store
 	86:  2, // atomic_rmw
 	87:  3, // atomic_cas
-	127: 0}
+	128: 0}
 
 func (o PtrAccess) Mask() *ir.Value { return o.Op.OperandOf(int(ptrAccessMask[o.Op.Code().Index()])) }
 func (o PtrAccess) SetMask(v *ir.Value) {
@@ -4953,7 +4971,7 @@ var ptrAccessToken = [...]int8{
 	85:  3, // store
 	86:  3, // atomic_rmw
 	87:  4, // atomic_cas
-	127: 0}
+	128: 0}
 
 func (o PtrAccess) Token() *ir.Value { return o.Op.OperandOf(int(ptrAccessToken[o.Op.Code().Index()])) }
 func (o PtrAccess) SetToken(v *ir.Value) {
@@ -4965,7 +4983,7 @@ var ptrAccessOrder = [...]int8{
 	85:  0, // store
 	86:  1, // atomic_rmw
 	87:  0, // atomic_cas
-	127: 0}
+	128: 0}
 
 func (o PtrAccess) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(ptrAccessOrder[o.Op.Code().Index()]))
@@ -4980,7 +4998,7 @@ var ptrAccessScope = [...]int8{
 	85:  1, // store
 	86:  2, // atomic_rmw
 	87:  1, // atomic_cas
-	127: 0}
+	128: 0}
 
 func (o PtrAccess) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(ptrAccessScope[o.Op.Code().Index()]))
@@ -4996,7 +5014,7 @@ var ptrAccessResultToken = [...]int8{
 	85:  0, // store
 	86:  1, // atomic_rmw
 	87:  1, // atomic_cas
-	127: 0}
+	128: 0}
 
 func (o PtrAccess) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(ptrAccessResultToken[o.Op.Code().Index()]))
@@ -5027,8 +5045,8 @@ var blockOpBlock = [...]int8{
 	81:  1, // multimem_store
 	82:  1, // multimem_reduce
 	83:  0, // multimem_load
-	117: 0, // async_copy
-	127: 0}
+	118: 0, // async_copy
+	128: 0}
 
 func (o BlockOp) Block() *ir.Value     { return o.Op.OperandOf(int(blockOpBlock[o.Op.Code().Index()])) }
 func (o BlockOp) SetBlock(v *ir.Value) { o.Op.SetOperandOf(int(blockOpBlock[o.Op.Code().Index()]), v) }
@@ -5062,8 +5080,8 @@ var accessOpVec = [...]int8{
 	83:  3, // multimem_load
 	84:  3, // load
 	85:  2, // store
-	117: 1, // async_copy
-	127: 0}
+	118: 1, // async_copy
+	128: 0}
 
 func (o AccessOp) Vec() (int64, bool) { return o.Op.IntAttr(int(accessOpVec[o.Op.Code().Index()])) }
 func (o AccessOp) SetVec(c *ir.Context, v int64) {
@@ -5080,8 +5098,8 @@ var accessOpFast = [...]int8{
 	83:  4, // multimem_load
 	84:  4, // load
 	85:  3, // store
-	117: 2, // async_copy
-	127: 0}
+	118: 2, // async_copy
+	128: 0}
 
 func (o AccessOp) Fast() (int64, bool) { return o.Op.IntAttr(int(accessOpFast[o.Op.Code().Index()])) }
 func (o AccessOp) SetFast(c *ir.Context, v int64) {
@@ -5098,8 +5116,8 @@ var accessOpNarrow = [...]int8{
 	83:  5, // multimem_load
 	84:  5, // load
 	85:  4, // store
-	117: 3, // async_copy
-	127: 0}
+	118: 3, // async_copy
+	128: 0}
 
 func (o AccessOp) Narrow() bool     { return o.Op.FlagAttr(int(accessOpNarrow[o.Op.Code().Index()])) }
 func (o AccessOp) SetNarrow(v bool) { o.Op.SetFlagAttr(int(accessOpNarrow[o.Op.Code().Index()]), v) }
@@ -5113,8 +5131,8 @@ var accessOpMasked = [...]int8{
 	83:  6, // multimem_load
 	84:  6, // load
 	85:  5, // store
-	117: 4, // async_copy
-	127: 0}
+	118: 4, // async_copy
+	128: 0}
 
 func (o AccessOp) Masked() ir.BoolArray {
 	return ir.OptionalAttr[ir.BoolArray](o.Op, int(accessOpMasked[o.Op.Code().Index()]))
@@ -5136,8 +5154,8 @@ var accessOpCoordinateBits = [...]int8{
 	83:  7, // multimem_load
 	84:  7, // load
 	85:  6, // store
-	117: 5, // async_copy
-	127: 0}
+	118: 5, // async_copy
+	128: 0}
 
 func (o AccessOp) CoordinateBits() ir.I64Array {
 	return ir.OptionalAttr[ir.I64Array](o.Op, int(accessOpCoordinateBits[o.Op.Code().Index()]))
@@ -5159,8 +5177,8 @@ var accessOpRagged = [...]int8{
 	83:  8, // multimem_load
 	84:  8, // load
 	85:  7, // store
-	117: 6, // async_copy
-	127: 0}
+	118: 6, // async_copy
+	128: 0}
 
 func (o AccessOp) Ragged() bool     { return o.Op.FlagAttr(int(accessOpRagged[o.Op.Code().Index()])) }
 func (o AccessOp) SetRagged(v bool) { o.Op.SetFlagAttr(int(accessOpRagged[o.Op.Code().Index()]), v) }
@@ -5195,7 +5213,7 @@ var valueOpValue = [...]int8{
 	87:  2, // atomic_cas
 	110: 0, // buffer_store
 	113: 0, // buffer_insert
-	127: 0}
+	128: 0}
 
 func (o ValueOp) Value() *ir.Value     { return o.Op.OperandOf(int(valueOpValue[o.Op.Code().Index()])) }
 func (o ValueOp) SetValue(v *ir.Value) { o.Op.SetOperandOf(int(valueOpValue[o.Op.Code().Index()]), v) }
@@ -5216,7 +5234,7 @@ func (LatencyOp) Matches(c ir.Code) bool {
 var latencyOpLatency = [...]int8{
 	78:  2, // tiled_load
 	84:  2, // load
-	127: 0}
+	128: 0}
 
 func (o LatencyOp) Latency() (int64, bool) {
 	return o.Op.IntAttr(int(latencyOpLatency[o.Op.Code().Index()]))
@@ -5246,7 +5264,7 @@ var atomicOpMode = [...]int8{
 	82:  0, // multimem_reduce
 	83:  0, // multimem_load
 	86:  0, // atomic_rmw
-	127: 0}
+	128: 0}
 
 func (o AtomicOp) Mode() def.AtomicMode {
 	v, _ := o.Op.EnumAttr(int(atomicOpMode[o.Op.Code().Index()]))
@@ -5266,6 +5284,7 @@ func (BufferOp) Matches(c ir.Code) bool {
 		OpBufferLoad,
 		OpBufferExtract,
 		OpBufferInsert,
+		OpBufferView,
 		OpAsyncCopy:
 		return true
 	}
@@ -5277,8 +5296,9 @@ var bufferOpBuffer = [...]int8{
 	111: 0, // buffer_load
 	112: 0, // buffer_extract
 	113: 1, // buffer_insert
-	117: 1, // async_copy
-	127: 0}
+	114: 0, // buffer_view
+	118: 1, // async_copy
+	128: 0}
 
 func (o BufferOp) Buffer() *ir.Value { return o.Op.OperandOf(int(bufferOpBuffer[o.Op.Code().Index()])) }
 func (o BufferOp) SetBuffer(v *ir.Value) {
@@ -5301,11 +5321,11 @@ func (PipelineOp) Matches(c ir.Code) bool {
 }
 
 var pipelineOpPipeline = [...]int8{
-	119: 0, // producer_acquire
-	120: 0, // producer_commit
-	121: 0, // consumer_wait
-	122: 0, // consumer_release
-	127: 0}
+	120: 0, // producer_acquire
+	121: 0, // producer_commit
+	122: 0, // consumer_wait
+	123: 0, // consumer_release
+	128: 0}
 
 func (o PipelineOp) Pipeline() *ir.Value {
 	return o.Op.OperandOf(int(pipelineOpPipeline[o.Op.Code().Index()]))
@@ -5315,11 +5335,11 @@ func (o PipelineOp) SetPipeline(v *ir.Value) {
 }
 
 var pipelineOpPosition = [...]int8{
-	119: 1, // producer_acquire
-	120: 1, // producer_commit
-	121: 1, // consumer_wait
-	122: 1, // consumer_release
-	127: 0}
+	120: 1, // producer_acquire
+	121: 1, // producer_commit
+	122: 1, // consumer_wait
+	123: 1, // consumer_release
+	128: 0}
 
 func (o PipelineOp) Position() *ir.Value {
 	return o.Op.OperandOf(int(pipelineOpPosition[o.Op.Code().Index()]))
@@ -5344,9 +5364,9 @@ func (PlacedOp) Matches(c ir.Code) bool {
 
 var placedOpOffset = [...]int8{
 	109: 0, // alloc_shared
-	114: 0, // alloc_ring
-	118: 2, // alloc_pipeline
-	127: 0}
+	115: 0, // alloc_ring
+	119: 2, // alloc_pipeline
+	128: 0}
 
 func (o PlacedOp) Offset() (int64, bool) {
 	return o.Op.IntAttr(int(placedOpOffset[o.Op.Code().Index()]))
@@ -5358,9 +5378,9 @@ func (o PlacedOp) ClearOffset() { o.Op.SetAttr(int(placedOpOffset[o.Op.Code().In
 
 var placedOpResult = [...]int8{
 	109: 0, // alloc_shared
-	114: 0, // alloc_ring
-	118: 0, // alloc_pipeline
-	127: 0}
+	115: 0, // alloc_ring
+	119: 0, // alloc_pipeline
+	128: 0}
 
 func (o PlacedOp) Result() *ir.Value { return o.Op.ResultOf(int(placedOpResult[o.Op.Code().Index()])) }
 
@@ -5380,7 +5400,7 @@ func (BufferWrite) Matches(c ir.Code) bool {
 var bufferWriteValue = [...]int8{
 	110: 0, // buffer_store
 	113: 0, // buffer_insert
-	127: 0}
+	128: 0}
 
 func (o BufferWrite) Value() *ir.Value {
 	return o.Op.OperandOf(int(bufferWriteValue[o.Op.Code().Index()]))
@@ -5392,7 +5412,7 @@ func (o BufferWrite) SetValue(v *ir.Value) {
 var bufferWriteBuffer = [...]int8{
 	110: 1, // buffer_store
 	113: 1, // buffer_insert
-	127: 0}
+	128: 0}
 
 func (o BufferWrite) Buffer() *ir.Value {
 	return o.Op.OperandOf(int(bufferWriteBuffer[o.Op.Code().Index()]))

@@ -76,6 +76,18 @@ func LoadOf(v *ir.Value) (load *ir.Op, between []*ir.Op, ok bool) {
 	return nil, nil, false
 }
 
+// BufferUsers lists the operations that use a buffer, as it is or as a view of it.
+func BufferUsers(buffer *ir.Value) (users []*ir.Op) {
+	for u := buffer.FirstUse(); u != nil; u = u.Next() {
+		if v, ok := ir.As[BufferView](u.Owner()); ok {
+			users = append(users, BufferUsers(v.Result())...)
+		} else {
+			users = append(users, u.Owner())
+		}
+	}
+	return users
+}
+
 // ZeroFilled reports whether what a load does not read may be zero: the program asks for zero, or for nothing in particular.
 func ZeroFilled(load *ir.Op) bool {
 	if l, ok := ir.As[Load](load); ok {

@@ -1671,8 +1671,22 @@ var opRows = [...]*ir.OpDef{
 	},
 	{
 		Owner:       &dialect,
-		Code:        OpAllocRing,
+		Code:        OpBufferView,
 		Hooks:       &opHooks[113],
+		Dialect:     "tileaa",
+		Name:        "buffer_view",
+		NoOpcode:    true,
+		Args:        []ir.ArgDef{{Name: "buffer", Constraint: "buffer"}},
+		Results:     []ir.ResultDef{{Name: "result", Constraint: "buffer"}},
+		Traits:      3,
+		Summary:     "The same memory as a buffer of another shape, whose layout says where each of its elements lies.",
+		OperandArgs: []int{0},
+		AttrArgs:    []int{},
+	},
+	{
+		Owner:       &dialect,
+		Code:        OpAllocRing,
+		Hooks:       &opHooks[114],
 		Dialect:     "tileaa",
 		Name:        "alloc_ring",
 		NoOpcode:    true,
@@ -1687,7 +1701,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpRingSlot,
-		Hooks:       &opHooks[114],
+		Hooks:       &opHooks[115],
 		Dialect:     "tileaa",
 		Name:        "ring_slot",
 		NoOpcode:    true,
@@ -1701,7 +1715,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpRingNext,
-		Hooks:       &opHooks[115],
+		Hooks:       &opHooks[116],
 		Dialect:     "tileaa",
 		Name:        "ring_next",
 		NoOpcode:    true,
@@ -1716,7 +1730,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAsyncCopy,
-		Hooks:       &opHooks[116],
+		Hooks:       &opHooks[117],
 		Dialect:     "tileaa",
 		Name:        "async_copy",
 		NoOpcode:    true,
@@ -1731,7 +1745,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAllocPipeline,
-		Hooks:       &opHooks[117],
+		Hooks:       &opHooks[118],
 		Dialect:     "tileaa",
 		Name:        "alloc_pipeline",
 		NoOpcode:    true,
@@ -1746,7 +1760,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpProducerAcquire,
-		Hooks:       &opHooks[118],
+		Hooks:       &opHooks[119],
 		Dialect:     "tileaa",
 		Name:        "producer_acquire",
 		NoOpcode:    true,
@@ -1760,7 +1774,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpProducerCommit,
-		Hooks:       &opHooks[119],
+		Hooks:       &opHooks[120],
 		Dialect:     "tileaa",
 		Name:        "producer_commit",
 		NoOpcode:    true,
@@ -1774,7 +1788,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpConsumerWait,
-		Hooks:       &opHooks[120],
+		Hooks:       &opHooks[121],
 		Dialect:     "tileaa",
 		Name:        "consumer_wait",
 		NoOpcode:    true,
@@ -1788,7 +1802,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpConsumerRelease,
-		Hooks:       &opHooks[121],
+		Hooks:       &opHooks[122],
 		Dialect:     "tileaa",
 		Name:        "consumer_release",
 		NoOpcode:    true,
@@ -1802,7 +1816,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAsyncCommit,
-		Hooks:       &opHooks[122],
+		Hooks:       &opHooks[123],
 		Dialect:     "tileaa",
 		Name:        "async_commit",
 		NoOpcode:    true,
@@ -1815,7 +1829,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAsyncWait,
-		Hooks:       &opHooks[123],
+		Hooks:       &opHooks[124],
 		Dialect:     "tileaa",
 		Name:        "async_wait",
 		NoOpcode:    true,
@@ -1829,7 +1843,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpDotWait,
-		Hooks:       &opHooks[124],
+		Hooks:       &opHooks[125],
 		Dialect:     "tileaa",
 		Name:        "dot_wait",
 		NoOpcode:    true,
@@ -1843,7 +1857,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpBarrier,
-		Hooks:       &opHooks[125],
+		Hooks:       &opHooks[126],
 		Dialect:     "tileaa",
 		Name:        "barrier",
 		NoOpcode:    true,
@@ -1857,4 +1871,4 @@ var opRows = [...]*ir.OpDef{
 }
 
 // opHooks are the hooks of the rows.
-var opHooks [126]ir.Hooks
+var opHooks [127]ir.Hooks

@@ -336,6 +336,13 @@ var verifiers = ir.Table[verifier]{
 		}
 		return ""
 	}),
+	OpBufferView & ir.Place: of(func(v BufferView) string {
+		from, to := v.Buffer().Type().(*BufferType), v.Result().Type().(*BufferType)
+		if from.Elem != to.Elem || from.Mem.Size() != to.Mem.Size() {
+			return "needs a buffer of the same elements, as many"
+		}
+		return ""
+	}),
 	OpBufferStore & ir.Place:   of(func(s BufferStore) string { return bufferLike(s.Buffer(), AsTile(s.Value())) }),
 	OpBufferLoad & ir.Place:    of(func(l BufferLoad) string { return bufferLike(l.Buffer(), AsTile(l.Result())) }),
 	OpBufferExtract & ir.Place: of(func(e BufferExtract) string { return bufferSlice(e.Buffer(), AsTile(e.Result()), e.Indices()) }),

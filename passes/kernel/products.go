@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"slices"
 
 	"tileiras/codegen/atom"
 	"tileiras/codegen/cost"
@@ -36,13 +37,13 @@ func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate) bool {
 	return s.Opt > 0 && k.Atom.SharedA == loadedAlone(a) && loadedAlone(b)
 }
 
-// loadedAlone reports whether a factor lies in shared memory already, or is loaded for nobody else as it lies in memory.
+// loadedAlone reports whether a factor lies in shared memory already, or is loaded for nobody else; what stands between only names its elements anew.
 func loadedAlone(v *ir.Value) bool {
 	if _, staged := v.Type().(*tileaa.BufferType); staged {
 		return true
 	}
 	_, between, ok := tileaa.LoadOf(v)
-	return ok && len(between) == 0
+	return ok && !slices.ContainsFunc(between, func(op *ir.Op) bool { return op.Code() == tileaa.OpFtof })
 }
 
 // AtomOf is the cheapest way to compute a product of tiles of these types, in the PTX that the driver reads, among those that takes accepts (nil: all).

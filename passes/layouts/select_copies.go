@@ -50,8 +50,8 @@ func copyStored(s *pass.State, known *facts.Facts, store tileaa.BufferStore) {
 		return
 	}
 	readers := map[*ir.Op]bool{}
-	for _, u := range store.Buffer().Uses() {
-		if op := u.Owner(); op != store.Op {
+	for _, op := range tileaa.BufferUsers(store.Buffer()) {
+		if op != store.Op {
 			if !tileaa.IsProduct(op) {
 				return
 			}

@@ -118,9 +118,9 @@ func sizeOf(t ir.Type) (size, align int) {
 
 // usersOf lists the operations that use a buffer, or a slot of a ring.
 func usersOf(buffer *ir.Value) (users []*ir.Op) {
-	for _, u := range buffer.Uses() {
-		users = append(users, u.Owner())
-		if slot, ok := ir.As[tileaa.RingSlot](u.Owner()); ok {
+	for _, user := range tileaa.BufferUsers(buffer) {
+		users = append(users, user)
+		if slot, ok := ir.As[tileaa.RingSlot](user); ok {
 			users = append(users, usersOf(slot.Result())...)
 		}
 	}

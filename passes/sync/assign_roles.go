@@ -246,8 +246,8 @@ func (l *roleLoop) readers(st *stage) (first, last *ir.Op) {
 		}
 	}
 	for _, c := range st.copies {
-		for _, u := range c.Buffer().Uses() {
-			if op := u.Owner().AncestorIn(body); op != c.Op {
+		for _, user := range tileaa.BufferUsers(c.Buffer()) {
+			if op := user.AncestorIn(body); op != c.Op {
 				before[op], after[op] = true, true
 				for _, r := range op.Results() {
 					feeds(r)

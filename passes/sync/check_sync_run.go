@@ -350,6 +350,8 @@ func (t *thread) compute(op *ir.Op, i int) number {
 	switch op.Code() {
 	case tileaa.OpAllocShared:
 		return number{known: true, place: t.buffer(ir.Cast[tileaa.AllocShared](op))}
+	case tileaa.OpBufferView:
+		return t.value(ir.Cast[tileaa.BufferView](op).Buffer())
 	case tileaa.OpRingSlot:
 		p := t.slot(ir.Cast[tileaa.RingSlot](op))
 		t.trace = append(t.trace, event{op: op, touches: []touch{{spot: p}}})

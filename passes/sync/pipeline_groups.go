@@ -65,8 +65,8 @@ func (p *pipeline) apart() []*group {
 	for i, c := range p.copies {
 		var first *ir.Op
 		last := -1
-		for _, u := range c.Buffer().Uses() {
-			op := u.Owner().AncestorIn(p.loop.Op.Body())
+		for _, user := range tileaa.BufferUsers(c.Buffer()) {
+			op := user.AncestorIn(p.loop.Op.Body())
 			if op == c.Op {
 				continue
 			}

@@ -133,8 +133,7 @@ func filledOnce(loop, fill *ir.Op, buffer *ir.Value) bool {
 	for o := fill.Next(); o != nil; o = o.Next() {
 		after[o] = true
 	}
-	for _, u := range buffer.Uses() {
-		user := u.Owner()
+	for _, user := range tileaa.BufferUsers(buffer) {
 		if user == fill {
 			continue
 		}

@@ -40,7 +40,7 @@ func TestRoles(t *testing.T) {
 			if err != nil {
 				t.Skip(err)
 			}
-			if !strings.Contains(ptx, "mma.sync") {
+			if !strings.Contains(ptx, "mma.sync") && !strings.Contains(ptx, "wgmma") {
 				return
 			}
 			roles := strings.Contains(ptx, "mbarrier.arrive")

@@ -1,0 +1,78 @@
+package layouts
+
+import (
+	"slices"
+
+	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+// This file brings factors of products to shared memory, where instructions of groups of warps read them.
+
+// toMatrixBuffer stores factor i of a product in rows as an instruction of a group of warps reads them: along the dimension where memory runs, so that
+// copies can take the way. What comes from outside of a loop is stored there.
+func (a *assigner) toMatrixBuffer(op *ir.Op, i int) *ir.Value {
+	v := op.Operand(i)
+	if _, staged := v.Type().(*tileaa.BufferType); staged {
+		return v
+	}
+	key := demand{v, "buffer"}
+	if b, ok := a.made[key]; ok {
+		return b
+	}
+	x, between := v, []*ir.Op(nil)
+	if load, names, ok := tileaa.LoadOf(v); ok {
+		x, between = load.Result(0), names
+	}
+	x = a.inOwnLayout(x)
+	l := *tileaa.LayoutOf(x)
+	for _, op := range slices.Backward(between) {
+		l = resultLayout(op, l)
+	}
+	t := tileaa.AsTile(v)
+	mem := matrixRows(l, tileaa.ElemBytes(t.Elem))
+	if x.ParentBlock() == op.Block() {
+		a.b.Before(op)
+	} else if x.IsArg() {
+		a.b.AtStart(x.Block())
+	} else {
+		a.b.After(x.DefiningOp())
+	}
+	a.b.Loc = op.Loc()
+	own := mem // as the tile that is stored names the elements
+	for _, op := range between {
+		own = operandMem(op, own)
+	}
+	stored := tileaa.AsTile(x)
+	buf := tileaa.NewAllocShared(a.b, tileaa.Buffer(a.s.Ctx, stored.Elem, own, stored.Shape...), tileaa.AllocSharedOptions{}).Result()
+	tileaa.NewBufferStore(a.b, x, buf, tileaa.BufferStoreOptions{})
+	if len(between) > 0 {
+		buf = tileaa.NewBufferView(a.b, tileaa.Buffer(a.s.Ctx, t.Elem, mem, t.Shape...), buf).Result()
+	}
+	a.made[key] = buf
+	return buf
+}
+
+// operandMem is the memory layout of the operand of a reshape or a permute whose result lies as m says.
+func operandMem(op *ir.Op, m layout.MemLayout) layout.MemLayout {
+	if op.Code() == tileaa.OpReshape {
+		return m.Reshape(ints(tileaa.ShapeOf(op.Operand(0))))
+	}
+	perm := tileaa.PermutationOf(op)
+	inverse := make([]int, len(perm))
+	for i, p := range perm {
+		inverse[p] = i
+	}
+	return m.Permute(inverse)
+}
+
+// matrixRows is the swizzled memory layout of a matrix, in rows along what neighbouring registers of a layout hold, or else along the last dimension.
+func matrixRows(l layout.Layout, elemBytes int) layout.MemLayout {
+	shape := l.Shape()
+	fast := fastDim(l)
+	if fast < len(shape)-2 {
+		fast = len(shape) - 1 // a batch
+	}
+	return layout.Swizzled(shape, fastest(fast, len(shape)), elemBytes, min(swizzleWidth, shape[fast]*elemBytes))
+}

@@ -48,6 +48,30 @@ def matmul(a, b, c, M, N, K, BM: cx, BN: cx, BK: cx, ACC: cx, MASKED: cx):
 
 
 @triton.jit
+def rounded(x):
+    """f32 rounded to tf32, to nearest even; a NaN stays one."""
+    bits = x.to(tl.uint32, bitcast=True)
+    bits = tl.where(x != x, 0x7FFFFFFF, bits + 0xFFF + (bits >> 13 & 1)) & 0xFFFFE000
+    return bits.to(tl.float32, bitcast=True)
+
+
+@triton.jit
+def matmul_rounded(a, b, c, M, N, K, BM: cx, BN: cx, BK: cx):
+    """C = A B in tf32 of rounded operands; without that the tensor cores cut bits off."""
+    k = tl.arange(0, BK)
+    i = tl.program_id(0) * BM + tl.arange(0, BM)
+    j = tl.program_id(1) * BN + tl.arange(0, BN)
+    at_a = a + i[:, None] * K + k[None, :]
+    at_b = b + k[:, None] * N + j[None, :]
+    total = tl.zeros((BM, BN), tl.float32)
+    for _ in range(0, K, BK):
+        total = tl.dot(rounded(tl.load(at_a)), rounded(tl.load(at_b)), total)
+        at_a += BK
+        at_b += BK * N
+    tl.store(c + i[:, None] * N + j[None, :], total)
+
+
+@triton.jit
 def matmul_maps(a, b, c, M, N, K, BM: cx, BN: cx, BK: cx, ROLES: cx):
     """C = A B^T through tensor maps."""
     i, j = tl.program_id(0) * BM, tl.program_id(1) * BN
@@ -219,6 +243,17 @@ def eighths(rng, *shape):
     return rng.integers(-8, 9, shape) / 8.0
 
 
+def between(rng, *shape):
+    """f32 from 1 to 2, half of them in the middle of two tf32."""
+    bits = rng.integers(0x3F800000, 0x40000000, shape, dtype=np.uint32)
+    return np.where(rng.integers(0, 2, shape) == 0, bits, bits & 0xFFFFE000 | 0x1000).astype(np.uint32).view(np.float32)
+
+
+def tf32(x):
+    """To nearest even, by counting in units of the last bit of numbers from 1 to 2: np.rint takes ties to even."""
+    return np.rint(x.astype(np.float64) * 2 ** 10) / 2 ** 10
+
+
 def products(rng):
     fine, exact = (2 ** -7, 1e-6), (0, 0)
     codes = np.array([0, 0x28, 0x30, 0x38, 0x40, 0xB0, 0xB8])
@@ -251,6 +286,16 @@ def products(rng):
         yield product(f"persistent{word}_bf16_128x128", matmul_persistent, "bf16", usual, (128, 128, 64), 4, transposed=True, grid=[3], CTAS=3, ROLES=roles)
     yield product("maps_bf16_128x256", matmul_maps, "bf16", usual, (128, 256, 64), 8, transposed=True, ROLES=False)
     yield product("maps_e4m3_128x128", matmul_maps, "e4m3", (256, 256, 384), (128, 128, 128), 4, transposed=True, out="f32", ROLES=False)
+
+
+def rounded_products(rng):
+    m, n, k = 256, 256, 320
+    for columns, warps in ((128, 4), (256, 8)):
+        a, b = between(rng, m, k), between(rng, k, n)
+        kern = Kernel(f"matmul_f32_rounded_128x{columns}", matmul_rounded, [m // 128, n // columns], warps).inputs(a=("f32", a), b=("f32", b))
+        # All terms are positive: bits cut off, or ties rounded up, would add up to more than this.
+        kern.output("c", "f32", tf32(a) @ tf32(b), 2 ** -16, 0)
+        yield kern.args(M=m, N=n, K=k).const(BM=128, BN=columns, BK=32)
 
 
 def scaled_products(rng):
@@ -347,7 +392,7 @@ def main():
     opts = p.parse_args()
     rng = np.random.default_rng(20)
     written = refused = 0
-    for kern in [k for family in (products, scaled_products, attentions, others) for k in family(rng)]:
+    for kern in [k for family in (products, scaled_products, attentions, others, rounded_products) for k in family(rng)]:
         for sm in map(int, opts.sm.split(",")):
             if opts.only not in f"{kern.name}.sm{sm}":
                 continue

@@ -209,7 +209,7 @@ var counterparts = []struct {
 	names   []string
 }{
 	{regexp.MustCompile(`^(gemm_scaled|gather|rope|rmsnorm|reduce|row_max|transpose_f32|vecadd_bf16)`), nil},
-	{regexp.MustCompile(`^gemm_f32.*tf32`), []string{"gemm_tf32_128x128x32"}},
+	{regexp.MustCompile(`^gemm_f32.*tf32`), []string{"gemm_tf32_128x128x32"}}, // cuts off the bits that tf32 does not have
 	{regexp.MustCompile(`^gemm_f8e4m3`), []string{"gemm_tma_e4m3_128x128x128"}},
 	{regexp.MustCompile(`^(group_)?gemm.*256x64`), []string{"gemm_bf16_128x256x64", "gemm_tma_bf16_128x256x64", "gemm_bf16_128x128x64", "gemm_tma_bf16_128x128x64"}},
 	{regexp.MustCompile(`^(group_)?gemm`), []string{"gemm_bf16_128x128x64", "gemm_f16_128x128x64", "gemm_tma_bf16_128x128x64", "gemm_tma_ws_bf16_128x128x64",
@@ -244,14 +244,29 @@ func (w *workshop) assembled(folder string, sm int) (string, error) {
 }
 
 // tritons is the fastest of Triton's kernels of the same work; neither timing nor error where there is none.
-func (w *workshop) tritons(b *bench, sm int) (best outcome) {
-	var names []string
+func (w *workshop) tritons(b *bench, sm int) outcome {
 	for _, c := range counterparts {
 		if c.kernels.MatchString(b.Name) {
-			names = c.names
-			break
+			return w.fastest(c.names, b, sm)
 		}
 	}
+	return outcome{}
+}
+
+// rounding are kernels of Triton that round the operands of products in tf32 to nearest even, as the bytecode asks, by integer arithmetic. From sm_90 on an
+// instruction does that.
+var rounding = []string{"matmul_f32_rounded_128x128", "matmul_f32_rounded_128x256"}
+
+// sameRounding is the fastest of Triton's kernels that round as the bytecode says, where tritons gives one that does not.
+func (w *workshop) sameRounding(b *bench, sm int) outcome {
+	if family(b.Name) != "gemm_tf32" || sm >= 90 {
+		return outcome{}
+	}
+	return w.fastest(rounding, b, sm)
+}
+
+// fastest is the best of those of Triton's kernels that are there.
+func (w *workshop) fastest(names []string, b *bench, sm int) (best outcome) {
 	for _, name := range names {
 		folder := filepath.Join(w.triton, fmt.Sprintf("%s.sm%d", name, sm))
 		data, err := os.ReadFile(filepath.Join(folder, "launch.json"))

@@ -6,7 +6,8 @@
 // kernel.cubin or kernel.ptx, as make triton leaves in .tools/triton-kernels (its kernels on rows are for short ones). For each kernel of the performance corpus four
 // codes are timed: ours (PTX through ptxas), NVIDIA's cubin of the same bytecode, NVIDIA's with the hint of 8 worker warps (products only: without it
 // big tiles spill), and the fastest of Triton's kernels of the same work. The ratio is the time of ours by that of the best other: above 1 ours is
-// slower. The limit is the share of the physical limit: of the tensor peak of the types, or of 90 % of the bandwidth of DRAM.
+// slower. The limit is the share of the physical limit: of the tensor peak of the types, or of 90 % of the bandwidth of DRAM. Triton's products in tf32
+// leave rounding to the tensor cores, which cut bits off; where the folder has its kernels that round as the bytecode says, those stand beside ours, too.
 //
 // # How a code is timed
 //

@@ -14,6 +14,7 @@ type row struct {
 	bench                        *bench
 	ours, nvidia, hinted, triton outcome
 	best                         *outcome // the fastest of the last three; nil: none
+	rounds                       outcome  // Triton's with the rounding that the bytecode asks for
 	limit, micros, ratio         float64  // 0: not known
 }
 
@@ -32,7 +33,7 @@ func (w *workshop) row(j job) (*row, error) {
 		r.hinted = w.theirs(b, j.sm, true, tmp)
 	}
 	if w.triton != "" {
-		r.triton = w.tritons(b, j.sm)
+		r.triton, r.rounds = w.tritons(b, j.sm), w.sameRounding(b, j.sm)
 	}
 	for _, p := range []*outcome{&r.nvidia, &r.hinted, &r.triton} {
 		if p.rated() && (r.best == nil || p.Rate > r.best.Rate) {
@@ -56,13 +57,16 @@ func (w *workshop) row(j job) (*row, error) {
 
 func (r *row) memory() bool { return family(r.bench.Name) == memoryBound }
 
+// sameArithmetic reports whether there is one more comparison, with code that rounds as ours does.
+func (r *row) sameArithmetic() bool { return r.ours.rated() && r.rounds.rated() }
+
 // errors says what did not compile or could not be timed.
 func (r *row) errors() string {
 	var list []string
 	for _, o := range []struct {
 		name string
 		*outcome
-	}{{"ours", &r.ours}, {"nvidia", &r.nvidia}, {"hinted", &r.hinted}, {"triton", &r.triton}} {
+	}{{"ours", &r.ours}, {"nvidia", &r.nvidia}, {"hinted", &r.hinted}, {"triton", &r.triton}, {"triton, rounding", &r.rounds}} {
 		if o.err != nil {
 			list = append(list, o.name+": "+o.err.Error())
 		}
@@ -100,6 +104,9 @@ func (r *row) print(w io.Writer) {
 		if t.Serialization > 0 {
 			resources += fmt.Sprintf(" C75xx %d", t.Serialization)
 		}
+	}
+	if r.sameArithmetic() {
+		resources += fmt.Sprintf("  [Triton, rounding too: %s, ratio %s]", r.rounds.show(), show(r.rounds.Rate/r.ours.Rate))
 	}
 	if e := r.errors(); e != "" {
 		resources += fmt.Sprintf("  [%.90s]", e)
@@ -229,9 +236,25 @@ func page(old string, rows []*row, means []mean, withTriton bool) string {
 		} else {
 			b.WriteString(" - | - | - | - | - |\n")
 		}
+		if n == len(rows)-1 || rows[n+1].sm != sm {
+			roundingTable(&b, rows, sm)
+		}
 	}
 	if at := strings.Index(old, otherFigures); at >= 0 {
 		b.WriteString(old[at:])
 	}
 	return b.String()
+}
+
+// roundingTable adds what ratios of tf32 leave out.
+func roundingTable(b *strings.Builder, rows []*row, sm int) {
+	head := "\nFor these kernels Triton leaves the operands to the tensor cores, which cut off the bits that tf32 does not have. The bytecode asks for rounding\n" +
+		"to nearest even, three instructions an element here. Triton's kernel with that rounding, written with integers (`make triton`), beside ours:\n\n" +
+		"| kernel | ours | Triton, same arithmetic | ratio |\n| --- | --- | --- | --- |\n"
+	for _, r := range rows {
+		if r.sm == sm && r.sameArithmetic() {
+			fmt.Fprintf(b, "%s| %s | %s | %s | %s |\n", head, r.bench.Name, r.ours.show(), r.rounds.show(), show(r.rounds.Rate/r.ours.Rate))
+			head = ""
+		}
+	}
 }

@@ -60,8 +60,8 @@ func (op *Op) clone(m Mapping, ctx *Context) *Op {
 		ctx.MadeOp()
 	}
 	operands := make([]*Value, len(op.operands))
-	for i, u := range op.operands {
-		operands[i] = m.Lookup(u.value)
+	for i := range op.operands {
+		operands[i] = m.Lookup(op.operands[i].value)
 	}
 	types := make([]Type, len(op.results))
 	for i, r := range op.results {

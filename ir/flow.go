@@ -68,7 +68,7 @@ func (f Flow) Inits() []*Value {
 // InitUse is the operand slot of the first value of carried value i.
 func (f Flow) InitUse(i int) *Use {
 	lo, _ := f.Op.group(f.inits())
-	return f.Op.operands[lo+i]
+	return &f.Op.operands[lo+i]
 }
 
 // SetInits replaces the first values; arguments, results and terminators are the caller's care.
@@ -272,8 +272,8 @@ func Captures(op *Op) []*Value {
 		if o == op {
 			return
 		}
-		for _, u := range o.operands {
-			if v := u.value; !inside[v.ParentBlock()] && !seen[v] {
+		for i := range o.operands {
+			if v := o.operands[i].value; !inside[v.ParentBlock()] && !seen[v] {
 				seen[v] = true
 				list = append(list, v)
 			}

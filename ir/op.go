@@ -8,7 +8,7 @@ type Op struct {
 	// UnregisteredName is the full name of an op that no dialect defines; Def is then the shared Unregistered row.
 	UnregisteredName string
 
-	operands []*Use
+	operands []Use
 	groups   []int32 // operands per declared operand; nil when each is exactly one
 	results  []*Value
 	attrs    []Attribute // by attribute index of the row; nil = absent
@@ -163,7 +163,7 @@ func (op *Op) Next() *Op                  { return op.next }
 func (op *Op) Prev() *Op                  { return op.prev }
 func (op *Op) NumOperands() int           { return len(op.operands) }
 func (op *Op) Operand(i int) *Value       { return op.operands[i].value }
-func (op *Op) OperandUse(i int) *Use      { return op.operands[i] }
+func (op *Op) OperandUse(i int) *Use      { return &op.operands[i] }
 func (op *Op) NumResults() int            { return len(op.results) }
 func (op *Op) Result(i int) *Value        { return op.results[i] }
 func (op *Op) Results() []*Value          { return op.results }
@@ -177,23 +177,21 @@ func (op *Op) SetOperand(i int, v *Value) { op.operands[i].set(v) }
 // Operands copies the operand values.
 func (op *Op) Operands() []*Value {
 	vs := make([]*Value, len(op.operands))
-	for i, u := range op.operands {
-		vs[i] = u.value
+	for i := range op.operands {
+		vs[i] = op.operands[i].value
 	}
 	return vs
 }
 
 // SetOperands replaces all operands and the group sizes.
 func (op *Op) SetOperands(vs []*Value, groups []int32) {
-	for _, u := range op.operands {
-		u.set(nil)
+	for i := range op.operands {
+		op.operands[i].set(nil)
 	}
-	uses := make([]Use, len(vs))
-	op.operands = make([]*Use, len(vs))
+	op.operands = make([]Use, len(vs))
 	for i, v := range vs {
-		uses[i] = Use{owner: op, index: i}
-		uses[i].set(v)
-		op.operands[i] = &uses[i]
+		op.operands[i] = Use{owner: op, index: i}
+		op.operands[i].set(v)
 	}
 	op.groups = groups
 }
@@ -316,8 +314,8 @@ func (op *Op) ReplaceWith(with *Op) {
 }
 
 func (op *Op) dropAllReferences() {
-	for _, u := range op.operands {
-		u.set(nil)
+	for i := range op.operands {
+		op.operands[i].set(nil)
 	}
 	for _, r := range op.regions {
 		for _, b := range r.blocks {

@@ -59,8 +59,8 @@ func (v *verifier) op(op *Op, depth int) bool {
 // can be printed in its own form.
 func (op *Op) structure() string {
 	d := op.Def
-	for i, u := range op.operands {
-		if u.value == nil {
+	for i := range op.operands {
+		if op.operands[i].value == nil {
 			return fmt.Sprintf("operand #%d is null", i)
 		}
 	}
@@ -230,7 +230,7 @@ func (v *verifier) rules(op *Op) bool {
 }
 
 // named is what stands for an operand or a result of the row.
-func (op *Op) named(name string) (uses []*Use, results []*Value) {
+func (op *Op) named(name string) (uses []Use, results []*Value) {
 	if i := op.Def.OperandIndex(name); i >= 0 {
 		lo, hi := op.group(i)
 		return op.operands[lo:hi], nil

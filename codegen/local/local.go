@@ -146,6 +146,11 @@ func AppendOperands(list []*value.Value, inst ir.Instruction) []*value.Value {
 		return append(list, &i.From)
 	case *ir.InstPtrToInt:
 		return append(list, &i.From)
+	case *ir.InstPhi:
+		for _, in := range i.Incs {
+			list = append(list, &in.X, &in.Pred)
+		}
+		return list
 	}
 	return append(list, inst.Operands()...) // a list for each: well for the rare ones
 }

@@ -32,7 +32,6 @@ type rotation struct {
 	first int32   // instruction of the block
 	order []int32 // of the instructions, by number within the block
 
-	what     []sinking // of each instruction, as it is
 	products []int32
 	at       []int // by product: its step along K, and where the products of its dot begin
 	chain    []int
@@ -56,11 +55,9 @@ func (s *sinker) rotation(b *llvm.Block, first int32, order []int32) *rotation {
 	}
 	r := &rotation{sinker: s, block: b, first: first, order: order}
 	n := len(order)
-	r.what, r.moved, r.late = make([]sinking, n), make([]bool, n), make([]bool, n)
-	r.at, r.chain = make([]int, 0, n), make([]int, 0, n)
-	for i := range r.what {
-		r.what[i], _ = s.kind(s.insts[first+int32(i)])
-		if phi, ok := r.inst(int32(i)).(*llvm.InstPhi); ok && len(phi.Incs) != 2 {
+	r.moved, r.late = make([]bool, n), make([]bool, n)
+	for _, inst := range s.insts[first : first+int32(n)] {
+		if phi, ok := inst.(*llvm.InstPhi); ok && len(phi.Incs) != 2 {
 			return nil
 		}
 	}
@@ -74,17 +71,9 @@ func (s *sinker) rotation(b *llvm.Block, first int32, order []int32) *rotation {
 // loop do. Barriers of a number of threads may be of two roles.
 var gates = []string{"bar.sync", "bar.warp.sync", "cp.async.wait_group"}
 
-// row is the PTX instruction of an instruction, nil for others.
-func (s *sinker) row(inst llvm.Instruction) *ptxop.Row {
-	if call, ok := inst.(*llvm.InstCall); ok {
-		if asm, ok := call.Callee.(*llvm.InlineAsm); ok {
-			return s.rows[asm]
-		}
-	}
-	return nil
-}
-
 func (r *rotation) inst(i int32) llvm.Instruction { return r.insts[r.first+i] }
+func (r *rotation) row(i int32) *ptxop.Row        { return r.rows[r.first+i] }
+func (r *rotation) is(i int32, s sinking) bool    { return r.what[r.first+i] == s }
 
 func (r *rotation) isPhi(i int32) bool {
 	_, ok := r.inst(i).(*llvm.InstPhi)
@@ -109,22 +98,20 @@ func (r *rotation) local(v value.Value) (int32, bool) {
 
 // steps numbers the products along K: each step adds to the accumulators of the one before.
 func (r *rotation) steps() bool {
-	step := map[int32]int{}
+	step := none(len(r.order)) // of products
 	for _, i := range r.order {
-		row := r.row(r.inst(i))
-		if _, product := r.kind(r.inst(i)); !product {
+		row := r.row(i)
+		if !isProduct(row) {
 			continue
 		}
 		from, to := row.Accumulators()
-		at := 0
+		at := int32(0)
 		for _, acc := range r.inst(i).(*llvm.InstCall).Args[from:to] {
 			if e, ok := acc.(*llvm.InstExtractValue); ok {
 				acc = e.X
 			}
 			if n, ok := r.local(acc); ok {
-				if before, ok := step[n]; ok {
-					at = max(at, before+1)
-				}
+				at = max(at, step[n]+1)
 			}
 		}
 		step[i] = at
@@ -132,7 +119,7 @@ func (r *rotation) steps() bool {
 		if k := len(r.at); k > 0 && (at > 0 || r.at[k-1] == 0) {
 			chain = r.chain[k-1]
 		}
-		r.products, r.at, r.chain = append(r.products, i), append(r.at, at), append(r.chain, chain)
+		r.products, r.at, r.chain = append(r.products, i), append(r.at, int(at)), append(r.chain, chain)
 	}
 	n := len(r.at)
 	if n == 0 {
@@ -154,11 +141,11 @@ func (r *rotation) beginning() bool {
 		if i == r.products[0] {
 			break
 		}
-		switch r.what[i] {
+		switch r.what[r.first+i] {
 		case fixed:
 			others = others || !r.isPhi(i)
 		case blocker:
-			row := r.row(r.inst(i))
+			row := r.row(i)
 			switch {
 			case others || row == nil:
 				return false
@@ -185,11 +172,11 @@ func (r *rotation) beginning() bool {
 			return
 		}
 		seen[i] = true
-		if r.what[i] == reading && r.blockers[i] == len(r.gate)+len(r.copies) {
+		if r.is(i, reading) && r.blockers[i] == len(r.gate)+len(r.copies) {
 			r.moved[i] = true
 			return
 		}
-		if r.what[i] == pure {
+		if r.is(i, pure) {
 			for _, o := range r.operandsOf(i) {
 				visit(o)
 			}
@@ -201,7 +188,7 @@ func (r *rotation) beginning() bool {
 		}
 	}
 	for _, i := range r.order {
-		if r.moved[i] && r.what[i] == reading {
+		if r.moved[i] && r.is(i, reading) {
 			r.reads = append(r.reads, i)
 		}
 	}
@@ -216,7 +203,7 @@ func (r *rotation) results() bool {
 			if n, ok := r.local(e.X); ok && r.moved[n] {
 				r.kept = append(r.kept, i)
 			}
-		} else if v, ok := inst.(value.Value); ok && r.moved[i] && r.what[i] == reading {
+		} else if v, ok := inst.(value.Value); ok && r.moved[i] && r.is(i, reading) {
 			if _, whole := v.Type().(*types.StructType); !whole {
 				r.kept = append(r.kept, i)
 			}
@@ -239,7 +226,7 @@ func (r *rotation) ending() bool {
 		if r.late[i] || !slices.ContainsFunc(r.operandsOf(i), func(o int32) bool { return r.late[o] }) {
 			continue
 		}
-		if r.what[i] != pure {
+		if !r.is(i, pure) {
 			return false
 		}
 		r.late[i] = true
@@ -260,7 +247,7 @@ func (r *rotation) independent() bool {
 			n, is := r.local(r.incoming(phi))
 			return !is || !r.late[n]
 		}
-		return r.what[i] == pure && !slices.ContainsFunc(r.operandsOf(i), func(o int32) bool { return !ok(o) })
+		return r.is(i, pure) && !slices.ContainsFunc(r.operandsOf(i), func(o int32) bool { return !ok(o) })
 	}
 	for _, i := range slices.Concat(r.gate, r.copies, r.reads) {
 		if slices.ContainsFunc(r.operandsOf(i), func(o int32) bool { return !ok(o) }) {
@@ -347,8 +334,8 @@ func (r *rotation) hurry() {
 		r.after = min(r.room(), len(r.products)/16)
 	}
 	for _, i := range r.gate {
-		if call := r.inst(i).(*llvm.InstCall); r.row(call).Name == "cp.async.wait_group" {
-			if pending, ok := call.Args[0].(*constant.Int); ok && pending.X.Sign() > 0 {
+		if r.row(i).Name == "cp.async.wait_group" {
+			if pending, ok := r.inst(i).(*llvm.InstCall).Args[0].(*constant.Int); ok && pending.X.Sign() > 0 {
 				r.after = min(r.room(), max(0, len(r.products)/2-(len(r.products)-r.end)))
 			}
 		}

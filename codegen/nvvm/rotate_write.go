@@ -136,10 +136,10 @@ func (m *mover) early() {
 		case m.moved[i] || m.isPhi(i):
 		case k < len(m.products) && i == m.products[k]:
 			k++
-		case m.what[i] == blocker:
+		case m.is(i, blocker):
 			passed++
 			barrier = k
-		case m.what[i] == reading && k < len(m.products) && m.blockers[i] == passed:
+		case m.is(i, reading) && k < len(m.products) && m.blockers[i] == passed:
 			step := 0 // products of the step before
 			for p := k - 1; p >= m.chain[k] && m.at[p] >= m.at[k]-1; p-- {
 				if m.at[p] == m.at[k]-1 {
@@ -171,7 +171,7 @@ func (m *mover) early() {
 		case m.late[i]:
 		case m.packs[i]:
 			m.pack(i)
-		case m.what[i] != pure:
+		case !m.is(i, pure):
 			m.emit(i)
 		}
 	}
@@ -180,7 +180,7 @@ func (m *mover) early() {
 // pack writes an instruction that frees registers, after the others that take its operands.
 func (m *mover) pack(i int32) {
 	for _, o := range m.operandsOf(i) {
-		if u := m.users[o][1]; u >= 0 && m.what[u] == pure && !m.late[u] && m.users[o][0] == i {
+		if u := m.users[o][1]; u >= 0 && m.is(u, pure) && !m.late[u] && m.users[o][0] == i {
 			m.emit(u)
 		}
 	}
@@ -193,7 +193,7 @@ func (r *rotation) room() int {
 	for _, i := range r.order {
 		switch {
 		case r.moved[i] || r.isPhi(i):
-		case k == r.end || r.what[i] == blocker || r.what[i] == fixed && i != r.products[k]:
+		case k == r.end || r.is(i, blocker) || r.is(i, fixed) && i != r.products[k]:
 			return k
 		case i == r.products[k]:
 			k++
@@ -274,20 +274,27 @@ func (c *copier) copy(i int32) value.Value {
 		return w
 	}
 	inst := c.inst(i)
-	old, _ := inst.(value.Value)
-	made := clone(inst)
 	other := c.all || c.moved[i]
 	var few [8]*value.Value
-	for _, x := range local.AppendOperands(few[:0], made) {
-		w := c.value(*x)
-		other = other || w != *x
-		*x = w
+	var there [8]value.Value
+	with := there[:0]
+	for _, x := range local.AppendOperands(few[:0], inst) {
+		with = append(with, *x)
+	}
+	for k, v := range with {
+		with[k] = c.value(v)
+		other = other || with[k] != v
 	}
 	if !other {
 		c.emit(i)
+		old, _ := inst.(value.Value)
 		return old
 	}
-	if row := c.row(made); row != nil && row.GuardOperand >= 0 && c.more != nil {
+	made := clone(inst)
+	for k, x := range local.AppendOperands(few[:0], made) {
+		*x = with[k]
+	}
+	if row := c.row(i); row != nil && row.GuardOperand >= 0 && c.more != nil {
 		c.guard(&made.(*llvm.InstCall).Args[row.GuardOperand-row.Results])
 	}
 	c.out = append(c.out, made)

@@ -20,26 +20,23 @@ import (
 //
 // Everything else keeps its order. A read of shared memory stays on its side of barriers, fences and writes.
 func (f *fn) sinkToProducts() {
-	s := &sinker{rows: map[*llvm.InlineAsm]*ptxop.Row{}}
-	products, size := s.count(f)
+	rowOf, products := map[*llvm.InlineAsm]*ptxop.Row{}, false
+	for row, asm := range f.asm {
+		rowOf[asm] = row
+		products = products || isProduct(row)
+	}
 	if !products {
 		return
 	}
-	s.insts = make([]llvm.Instruction, 0, size)
-	for _, b := range f.fn.Blocks {
-		for _, inst := range b.Insts {
-			f.budget.Step()
-			s.insts = append(s.insts, inst)
-			local.Set(inst, int32(len(s.insts)))
-		}
-	}
+	s := newSinker(f, rowOf)
 	defer local.Clear(f.fn)
 	s.link(f)
 	first := int32(0)
 	for _, b := range slices.Clone(f.fn.Blocks) {
 		f.budget.Step()
 		next := first + int32(len(b.Insts))
-		if s.classify(first, next) {
+		if slices.ContainsFunc(s.rows[first:next], isProduct) {
+			s.classify(first, next)
 			order := s.early(first, s.run(first, next))
 			if r := s.rotation(b, first, order); r == nil || !r.apply(f) {
 				b.Insts = b.Insts[:len(order)]
@@ -51,6 +48,28 @@ func (f *fn) sinkToProducts() {
 		first = next
 	}
 }
+
+// newSinker numbers the instructions of a function.
+func newSinker(f *fn, rowOf map[*llvm.InlineAsm]*ptxop.Row) *sinker {
+	size := 0
+	for _, b := range f.fn.Blocks {
+		size += len(b.Insts)
+	}
+	s := &sinker{insts: make([]llvm.Instruction, 0, size), rows: make([]*ptxop.Row, size), what: make([]sinking, size)}
+	for _, b := range f.fn.Blocks {
+		for _, inst := range b.Insts {
+			f.budget.Step()
+			i := len(s.insts)
+			s.rows[i], s.what[i] = sinkingOf(inst, rowOf)
+			s.insts = append(s.insts, inst)
+			local.Set(inst, int32(i+1))
+		}
+	}
+	return s
+}
+
+// isProduct reports whether a PTX instruction is a matrix product.
+func isProduct(row *ptxop.Row) bool { return row != nil && strings.HasPrefix(row.Name, "mma.") }
 
 // link finds the operands of instructions as numbers, and who is used where it must not move: in another block, by a phi or by a
 // terminator.
@@ -100,9 +119,10 @@ const (
 // sinker knows all instructions of a function by their numbers, in order.
 type sinker struct {
 	insts    []llvm.Instruction
-	operands [][]int32 // that are instructions of the same block
+	rows     []*ptxop.Row // the PTX instruction, nil of others
+	what     []sinking    // as it is
+	operands [][]int32    // that are instructions of the same block
 	pinned   []bool
-	rows     map[*llvm.InlineAsm]*ptxop.Row
 
 	// Of the block at hand, by number within it.
 	kinds    []sinking
@@ -117,72 +137,47 @@ func (s *sinker) number(v value.Value) (n int32, ok bool) {
 	return n - 1, ok && n > 0
 }
 
-// count looks for matrix products among the instructions, and counts them all.
-func (s *sinker) count(f *fn) (products bool, size int) {
-	for _, b := range f.fn.Blocks {
-		size += len(b.Insts)
-		for _, inst := range b.Insts {
-			f.budget.Step()
-			if !products {
-				_, products = s.kind(inst)
-			}
-		}
-	}
-	return products, size
-}
-
-// classify looks at the instructions of a block; it reports whether there is a matrix product, and none of a group of warps, in front of which
-// registers must not change.
-func (s *sinker) classify(first, next int32) (products bool) {
-	s.kinds, s.blockers = make([]sinking, next-first), make([]int, next-first)
+// classify looks at the instructions of a block.
+func (s *sinker) classify(first, next int32) {
+	s.kinds, s.blockers = slices.Clone(s.what[first:next]), make([]int, next-first)
 	n := 0
-	for i := range s.kinds {
-		kind, product := s.kind(s.insts[first+int32(i)])
-		if row := s.row(s.insts[first+int32(i)]); row != nil && strings.HasPrefix(row.Name, "wgmma.") {
-			return false
-		}
+	for i, kind := range s.kinds {
 		if s.pinned[first+int32(i)] && (kind == pure || kind == reading) {
-			kind = fixed
+			s.kinds[i] = fixed
 		}
 		if kind == blocker {
 			n++
 		}
-		s.kinds[i], s.blockers[i] = kind, n
-		products = products || product
+		s.blockers[i] = n
 	}
-	return products
 }
 
-func (s *sinker) kind(inst llvm.Instruction) (k sinking, product bool) {
+// sinkingOf is what may happen to an instruction, and its row.
+func sinkingOf(inst llvm.Instruction, rowOf map[*llvm.InlineAsm]*ptxop.Row) (*ptxop.Row, sinking) {
 	switch inst := inst.(type) {
 	case *llvm.InstPhi, *llvm.InstAlloca, *llvm.InstLoad:
-		return fixed, false
+		return nil, fixed
 	case *llvm.InstStore:
-		return blocker, false
+		return nil, blocker
 	case *llvm.InstCall:
 		asm, ok := inst.Callee.(*llvm.InlineAsm)
 		if !ok {
-			return blocker, false
+			return nil, blocker
 		}
-		row := s.rows[asm]
-		if row == nil {
-			row = ptxop.Find(asm.Asm, asm.Constraint)
-			s.rows[asm] = row
-		}
-		if strings.HasPrefix(row.Name, "mma.") {
-			return fixed, true
-		}
+		row := rowOf[asm]
 		switch e := row.Effects; {
+		case isProduct(row):
+			return row, fixed
 		case e&^ptxop.ReadConst == 0:
-			return pure, false
+			return row, pure
 		case e&^(ptxop.ReadShared|ptxop.Convergent) == 0 && e&ptxop.ReadShared != 0:
-			return reading, false
+			return row, reading
 		case e&(ptxop.WriteGeneric|ptxop.Strong|ptxop.Fence|ptxop.Barrier|ptxop.Async|ptxop.Control) != 0:
-			return blocker, false
+			return row, blocker
 		}
-		return fixed, false
+		return row, fixed
 	}
-	return pure, false
+	return nil, pure
 }
 
 // run gives the instructions of a block, by their number within it, in their new order. What has one user stands right in front of it; what

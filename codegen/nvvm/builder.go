@@ -42,9 +42,10 @@ type builder struct {
 	edges     local.Slab[llvm.Incoming]
 	edgeLists local.Slab[*llvm.Incoming]
 	regs      local.Slab[reg]
+	numbers   local.Slab[int]
 
-	// attach is added to the next instruction (the name of the op being lowered), place to every one (the debug location).
-	attach, place *metadata.Attachment
+	opName string               // the name of the operation being lowered, of which the next instruction has a note
+	place  *metadata.Attachment // the debug location, of which every instruction has one
 }
 
 // registers is how many a usual kernel has, about.
@@ -137,13 +138,13 @@ func (b *builder) emit(inst llvm.Instruction) {
 		b.cur.Insts = make([]llvm.Instruction, 0, blockSize)
 	}
 	b.cur.Insts = append(b.cur.Insts, inst)
-	if b.attach == nil && b.place == nil {
+	if b.opName == "" && b.place == nil {
 		return
 	}
 	if m := metadataOf(inst); m != nil {
-		if b.attach != nil {
-			*m = append(*m, b.attach)
-			b.attach = nil
+		if b.opName != "" {
+			*m = append(*m, note(ptxop.Source, &metadata.String{Value: b.opName}))
+			b.opName = ""
 		}
 		if b.place != nil {
 			*m = append(*m, b.place)

@@ -56,7 +56,7 @@ func (f *fn) fragment(o *operandTile, first, n int) []reg {
 		}
 		return out
 	}
-	return f.getWords(o.tile, upTo(first, n))
+	return f.getWords(o.tile, f.upTo(first, n))
 }
 
 // A product is the instructions of a matrix product: its operands in registers and the accumulators so far.
@@ -175,7 +175,7 @@ func (p *product) result(elem ir.Type) *tile {
 		case out.per == 1:
 			copy(out.regs[first:], c)
 		default:
-			p.putWords(out, upTo(first, n), c)
+			p.putWords(out, p.upTo(first, n), c)
 		}
 	}
 	return out
@@ -339,7 +339,7 @@ func (o factor) inBuffer(v *ir.Value) func(r, step int) reg {
 		if t == nil {
 			t = o.newTile(b.Elem, o.width)
 			if neighbours(b, cols, parts) {
-				load(t, parts[0], upTo(0, o.width))
+				load(t, parts[0], o.upTo(0, o.width))
 			} else {
 				for j, part := range parts {
 					load(t, part, []int{j})

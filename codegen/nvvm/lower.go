@@ -8,7 +8,6 @@ import (
 	"github.com/llir/llvm/ir/types"
 
 	"tileiras/codegen/options"
-	"tileiras/codegen/ptxop"
 	"tileiras/codegen/target"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -148,7 +147,7 @@ func (f *fn) lower(op *ir.Op) {
 	if l == nil {
 		f.unsupported("%s", f.typesOf(op))
 	}
-	f.place, f.attach = f.location(op), note(ptxop.Source, &metadata.String{Value: op.Def.Name})
+	f.place, f.opName = f.location(op), op.Def.Name
 	l(f, op)
 	f.current = outer
 }

@@ -109,13 +109,11 @@ func (f *fn) bytes(lo, hi reg) reg {
 
 // putWords places words into a tile whose registers regs they hold.
 func (f *fn) putWords(out *tile, regs []int, words []reg) {
-	if out.packs() {
-		if at, ok := wordsOf(regs, out.per); ok {
-			for i, w := range at {
-				out.words[w] = words[i]
-			}
-			return
+	if out.packs() && wholeWords(regs, out.per) {
+		for i, w := range words {
+			out.words[regs[i*out.per]/out.per] = w
 		}
+		return
 	}
 	for i, w := range words {
 		for j, e := range f.unpack(w, out.k) {
@@ -164,10 +162,10 @@ func (f *fn) guarded(row string, guard reg, args ...reg) {
 func (f *fn) getWords(x *tile, regs []int) []reg {
 	words := f.regs.Take(len(regs) / x.per)
 	e := f.regs.Take(x.per)
-	at, whole := wordsOf(regs, x.per)
+	whole := x.packs() && wholeWords(regs, x.per)
 	for i := range words {
-		if whole && x.packs() {
-			words[i] = f.word(x, at[i])
+		if whole {
+			words[i] = f.word(x, regs[i*x.per]/x.per)
 			continue
 		}
 		for j := range e {

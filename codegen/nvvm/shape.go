@@ -147,9 +147,9 @@ func relabel(f *fn, op *ir.Op) {
 func (f *fn) pick(x *tile, regs []int) *tile {
 	out := f.newTile(x.elem, len(regs))
 	if x.packed() && out.packs() {
-		if words, ok := wordsOf(regs, x.per); ok {
-			for i, w := range words {
-				out.words[i] = f.word(x, w)
+		if wholeWords(regs, x.per) {
+			for i := range out.words {
+				out.words[i] = f.word(x, regs[i*x.per]/x.per)
 			}
 			return out
 		}
@@ -160,18 +160,14 @@ func (f *fn) pick(x *tile, regs []int) *tile {
 	return out
 }
 
-// wordsOf turns a choice of registers into one of words, if it moves words only.
-func wordsOf(regs []int, per int) ([]int, bool) {
-	var words []int
+// wholeWords reports whether a choice of registers is one of words.
+func wholeWords(regs []int, per int) bool {
 	for i, r := range regs {
-		if i%per == 0 {
-			words = append(words, r/per)
-		}
-		if r%per != i%per || r/per != words[i/per] {
-			return nil, false
+		if r%per != i%per || r/per != regs[i-i%per]/per {
+			return false
 		}
 	}
-	return words, true
+	return len(regs)%per == 0
 }
 
 // cat: the registers of the first tile, then those of the second.
@@ -217,10 +213,10 @@ func insert(f *fn, op *ir.Op) {
 	x, d := f.tileFor(i.Source()), f.tileFor(i.Dest())
 	regs := f.pieces(op, tileaa.AsTile(i.Dest()), tileaa.AsTile(i.Source()))
 	out := f.newTile(d.elem, d.len())
-	if words, ok := wordsOf(regs, max(d.per, 1)); ok && d.packed() && x.packed() {
+	if d.packed() && x.packed() && wholeWords(regs, d.per) {
 		copy(out.words, f.allWords(d))
-		for i, w := range words {
-			out.words[w] = f.word(x, i)
+		for i := range len(regs) / d.per {
+			out.words[regs[i*d.per]/d.per] = f.word(x, i)
 		}
 	} else {
 		copy(out.regs, f.all(d))

@@ -261,7 +261,7 @@ func (f *fn) loadMatrices(b *buffer, l layout.Layout, p layout.MatrixPlan, elem 
 				out.regs[first] = f.cast(words[i], out.k)
 				continue
 			}
-			f.putWords(out, upTo(first, out.per), words[i:i+1])
+			f.putWords(out, f.upTo(first, out.per), words[i:i+1])
 		}
 	}
 	f.fillReplicas(out, l)
@@ -276,7 +276,7 @@ func (f *fn) storeMatrices(b *buffer, l layout.Layout, p layout.MatrixPlan, x *t
 			if x.per == 1 {
 				args = append(args, f.reg(x, first))
 			} else {
-				args = append(args, f.getWords(x, upTo(first, x.per))...)
+				args = append(args, f.getWords(x, f.upTo(first, x.per))...)
 			}
 		}
 		f.op(matrixName("stmatrix", p), args...)
@@ -284,8 +284,8 @@ func (f *fn) storeMatrices(b *buffer, l layout.Layout, p layout.MatrixPlan, x *t
 }
 
 // upTo is n register numbers from first on.
-func upTo(first, n int) []int {
-	out := make([]int, n)
+func (b *builder) upTo(first, n int) []int {
+	out := b.numbers.Take(n)
 	for i := range out {
 		out[i] = first + i
 	}

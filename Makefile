@@ -14,7 +14,7 @@ help: ## Lists the targets.
 build: ## Builds the commands into bin/.
 	@mkdir -p $(BIN)/linked
 	CGO_ENABLED=0 $(GO) build -o $(BIN)/linked/ ./cmd/tile-opt ./cmd/tile-translate ./cmd/tileiras ./cmd/tileirdisasm ./cmd/tilerun
-	@install -m 755 $(BIN)/linked/* $(BIN)/ # a copy starts sooner than what the linker writes page by page
+	@for f in $(BIN)/linked/*; do rm -f $(BIN)/$${f##*/} && dd if=$$f of=$(BIN)/$${f##*/} bs=64M status=none && chmod 755 $(BIN)/$${f##*/}; done # what is written at once starts sooner
 
 run: build ## Compiles a real attention kernel to PTX, runs it in the emulator and compares the result.
 	@examples/run.sh $(BIN)

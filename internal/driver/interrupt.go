@@ -30,11 +30,16 @@ func keepTidy(file string) (remove func()) {
 	}
 	unfinished.files[file] = true
 	return func() {
-		unfinished.Lock()
-		defer unfinished.Unlock()
 		os.Remove(file)
-		delete(unfinished.files, file)
+		settled(file)
 	}
+}
+
+// settled forgets a temporary file that is there no longer.
+func settled(file string) {
+	unfinished.Lock()
+	defer unfinished.Unlock()
+	delete(unfinished.files, file)
 }
 
 // TidyOnSignals is for commands: when a signal ends the process, what it had begun to write is removed first. The process then ends by that

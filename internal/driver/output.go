@@ -169,8 +169,12 @@ func (w *pending) become(path string, free bool) error {
 			return err
 		}
 	}
-	defer w.remove()
-	return os.Rename(w.name, path)
+	err := os.Rename(w.name, path)
+	if err != nil {
+		w.remove()
+	}
+	settled(w.name)
+	return err
 }
 
 // giveName gives a file without a name that of its place, or one beside it where the place is taken: no system call replaces a name by such a file.

@@ -300,6 +300,26 @@ func TestCopiesTakeTurnsWhereTwoSlotsHaveNoRoom(t *testing.T) {
 	}
 }
 
+// Attention 128x128, d = 128: 512 cycles of products and as many of softmax for each of two warpgroups.
+func TestWarpgroupsDriftWhereTheyWaitForEachOther(t *testing.T) {
+	attention := Loop{Matrix: 2048, Issue: 3000, Warps: 8, Groups: 2, Registers: 200, Shared: []int{96 << 10, 160 << 10}}
+	gemm, alone, small := attention, attention, attention
+	gemm.Groups = 0       // products go on into the next iteration
+	alone.Groups = 1      // nobody to alternate with
+	alone.Warps = 4       //
+	small.Registers = 128 // two blocks, which one more warp makes one
+	small.Shared[0] = 64 << 10
+	for name, c := range map[string]struct {
+		l     Loop
+		slots int
+		want  bool
+	}{"attention": {attention, 2, true}, "products in flight": {gemm, 2, false}, "one warpgroup": {alone, 2, false}, "two blocks": {small, 1, false}} {
+		if got := c.l.Drifts(sm(t, "sm_90"), 1, c.slots); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
 func TestTilesSpreadOverEnoughWarps(t *testing.T) {
 	for _, c := range []struct{ bytes, want int }{{1024, 4}, {8192, 4}, {16384, 8}, {32768, 16}, {1 << 20, 16}} {
 		best := 4

@@ -10,6 +10,7 @@ type Loop struct {
 	Copied    int   // bytes from global memory
 	Exchanges int   // of values among the warps
 	Warps     int   // of a thread block that compute
+	Groups    int   // of these warps, which wait for products of theirs in the iteration; 0 without
 	Producers int   // and that only begin copies
 	Registers int   // of a thread
 	Shared    []int // bytes of a thread block with one slot for what is copied, with two, ..
@@ -95,6 +96,16 @@ func (l Loop) StagedSlots(t *target.Target, shared [3]int) int {
 		}
 	}
 	return best
+}
+
+// Drifts reports whether it pays that groups of warps pass through the loop each at its own pace, as they do when other warps begin the copies. Groups
+// that meet at a barrier in every iteration do the same at the same time: all multiply, then all compute with the results. Apart, one multiplies while
+// another computes (arXiv 2407.08608, section 3.1). Blocks are apart as well, so none may be lost for so many more warps.
+func (l Loop) Drifts(t *target.Target, producers, slots int) bool {
+	with := l
+	with.Producers += producers
+	inStep := l.Matrix*sm80Products/t.Products + l.Issue/instrsPerCycle
+	return l.Groups > 1 && 32*l.work(t) < 31*inStep && with.Blocks(t, slots) == l.Blocks(t, slots)
 }
 
 // work is the cycles of the unit of a multiprocessor that has most to do.

@@ -27,6 +27,9 @@ func (c Code) Lines() bool { return c.LineInfo || c.Debug }
 // AsksForRoles reports whether kernels shall have roles whatever they cost.
 func (c Code) AsksForRoles() bool { return c.Roles == On }
 
+// ForbidsRoles reports whether no kernel shall have roles.
+func (c Code) ForbidsRoles() bool { return c.Roles == Off }
+
 // ABI is the convention between a kernel and who launches it.
 type ABI string
 

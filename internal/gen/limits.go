@@ -12,7 +12,7 @@ var notBuilt = []struct{ what, now string }{
 	{"Warpgroup products (wgmma: " + having(target.WGMMA) + ")", "Products use mma.sync."},
 	{"Tensor memory products (tcgen05: " + having(target.Tcgen05) + ")", "Products use mma.sync."},
 	{"Tensor map and bulk copies (TMA)", "Copies to shared memory are cp.async with commit, wait and barrier; sm_75 loads and stores."},
-	{"Roles of warps", "`--roles=on` gives the copies of loops (cp.async) to warps of their own; else all warps do the same."},
+	{"Roles of warps", "Attention by products of warpgroups (sm_90) has warps of their own for the copies of its loops (cp.async), other kernels with `--roles=on`; else all warps do the same."},
 	{"Clusters", "A cluster is one block."},
 }
 

@@ -36,6 +36,9 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 				}
 				c, matrix := cost.Product(t)
 				l.Matrix, l.Issue, l.Waves = l.Matrix+matrix, l.Issue+c.Instrs, l.Waves+c.Waves
+				if t.Atom.Group > 0 && !OnlyAdds(op) {
+					l.Groups = warps / t.Atom.Group
+				}
 				held := t.Held()
 				perStep := cost.Registers(held.A, t.Atom.A.Bits()) + cost.Registers(held.B, t.Atom.B.Bits())
 				fragments = max(fragments, perStep/max(1, t.Repeat.K))

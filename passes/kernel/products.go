@@ -46,6 +46,18 @@ func loadedAlone(v *ir.Value) bool {
 	return ok && !slices.ContainsFunc(between, func(op *ir.Op) bool { return op.Code() == tileaa.OpFtof })
 }
 
+// OnlyAdds reports whether a product adds to a value that its loop carries, and nobody but the next iteration takes the sum.
+func OnlyAdds(op *ir.Op) bool {
+	acc, sum := op.Operand(2), op.Result(0)
+	flow, loop := ir.LoopOf(op.ParentOp())
+	if !loop || op.Block() != op.ParentOp().Body() || !acc.HasOneUse() || !sum.HasOneUse() {
+		return false
+	}
+	i, carried := flow.CarriedIndex(acc)
+	end := sum.FirstUse()
+	return carried && end.Owner() == op.Block().Terminator() && end.Owner().Code() == tileaa.OpContinue && end.Index() == i
+}
+
 // AtomOf is the cheapest way to compute a product of tiles of these types, in the PTX that the driver reads, among those that takes accepts (nil: all).
 func AtomOf(s *pass.State, types atom.Types, e atom.Extent, warps int, takes func(atom.Candidate) bool) (k atom.Candidate, ok bool) {
 	limit, limited := target.ParsePTX(s.MaxPTX)

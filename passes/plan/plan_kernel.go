@@ -41,7 +41,6 @@ func Kernel(s *pass.State) error {
 		if wanted := s.IntHint(tileaa.HintsOf(entry), "occupancy"); k == 0 && can[k].plan.Occupancy < wanted {
 			s.Remark(entry.Loc(), "occupancy %d would spill the accumulators; using %d", wanted, can[k].plan.Occupancy)
 		}
-		can[k].plan.Producers = producers(s, entry, can[k].plan.Warps)
 		can[k].plan.Remark = explain(list, can[k])
 		ir.Cast[tileaa.Entry](entry).SetPlan(can[k].plan)
 		for _, p := range can[k].products {
@@ -178,6 +177,9 @@ func productPlans(s *pass.State, entry *ir.Op, products *slice.Products, warps [
 		}
 		out, not = cheapestOf(list, hinted, out, not)
 	}
+	for _, c := range out {
+		c.plan.Producers = producers(costs, c.plan.Warps)
+	}
 	return append(out, not...)
 }
 
@@ -305,16 +307,20 @@ func maxRegisters(s *pass.State, warps, occupancy int) int {
 }
 
 // producers is how many warps only begin copies, beside those that compute: at most one for each scheduler of a multiprocessor, and as many as leave
-// those that compute seven eighths of their registers. Unasked there are none: with cp.async and mma.sync, codegen/cost knows no gain to set
-// against that.
-func producers(s *pass.State, entry *ir.Op, warps int) int {
-	if !s.AsksForRoles() || !s.Target.Has("cp.async") || kernel.DemandsOf(s, entry).AccumulatorBits == 0 {
+// those that compute seven eighths of their registers. Unasked there are some only where a loop gains by it.
+func producers(costs *prices, warps int) int {
+	s := costs.s
+	if !s.Target.Has("cp.async") || costs.products.AccumulatorBits == 0 || s.ForbidsRoles() {
 		return 0
 	}
 	limit := func(n int) int { return cost.RegisterLimit(s.Target, 32*(warps+n), 1) }
 	n := min(4, warps)
 	for n > 1 && 8*limit(n) < 7*limit(0) {
 		n /= 2
+	}
+	drifts := func(l weighted) bool { return l.Drifts(s.Target, n, l.slots) }
+	if !s.AsksForRoles() && !slices.ContainsFunc(costs.loopsOf(warps), drifts) {
+		return 0
 	}
 	return n
 }

@@ -249,6 +249,9 @@ func (l *roleLoop) readers(st *stage) (first, last *ir.Op) {
 		for _, user := range tileaa.BufferUsers(c.Buffer()) {
 			if op := user.AncestorIn(body); op != c.Op {
 				before[op], after[op] = true, true
+				if tileaa.IsProduct(op) {
+					continue // which has read it when it is over
+				}
 				for _, r := range op.Results() {
 					feeds(r)
 				}

@@ -4,6 +4,7 @@ import (
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/ir/float"
+	"tileiras/passes/kernel"
 )
 
 // This file lets the products of an iteration go on while the next one begins its own. Instructions of groups of warps work by themselves, and those that
@@ -25,22 +26,12 @@ func (p *pipeline) summands() (list []tileaa.Dot) {
 			continue
 		}
 		d, ok := ir.As[tileaa.Dot](op)
-		if !ok || d.Atom().Atom.Group == 0 || !p.onlyAdded(d) {
-			return nil
+		if !ok || d.Atom().Atom.Group == 0 || !kernel.OnlyAdds(op) || !ir.IsFloat(tileaa.AsTile(d.Result()).Elem, float.F32) {
+			return nil // narrow elements share registers, which nobody may touch
 		}
 		list = append(list, d)
 	}
 	return list
-}
-
-// onlyAdded reports whether a product adds to a carried value that nobody else uses, and is carried on.
-func (p *pipeline) onlyAdded(d tileaa.Dot) bool {
-	i, carried := p.flow.CarriedIndex(d.Acc())
-	if !carried || !d.Acc().HasOneUse() || !d.Result().HasOneUse() {
-		return false
-	}
-	t := tileaa.AsTile(d.Result())
-	return ir.IsFloat(t.Elem, float.F32) && p.flow.Continues()[0].Operand(i) == d.Result() // narrow elements share registers, which nobody may touch
 }
 
 // slotsInFlight is the least number of slots with which products stay in flight: one that they read, one that is read next, and two for copies.

@@ -16,7 +16,7 @@ import (
 // both sides of branches, and looks at what every thread does about shared memory:
 //
 //   - what is read of a buffer has been written, and of a ring it is what was filled for this iteration: the n-th iteration reads the n-th copy;
-//   - a copy was waited for, and the wait leaves no group pending that is needed;
+//   - a copy was waited for, and the wait leaves no group pending that is needed; so was a product in flight before what it reads is written;
 //   - between two accesses to the same bytes of which one writes all threads meet; the lanes of warps, where each warp touches its own elements;
 //   - between roles an access comes after the other's if the slot has passed from one to the other since;
 //   - roles count slots alike and none waits for ever; at the end every slot that was filled was received and released.
@@ -102,7 +102,8 @@ type actor struct {
 	inits         int   // when it made mbarriers last
 	knows         []int // of each actor, up to when its events come before what this one does now
 	open          []*access
-	groups        [][]*access // that are pending, the oldest first
+	groups        [][]*access // of copies that are pending, the oldest first
+	products      [][]*access // what products in flight read, the oldest first
 }
 
 // access is a touch of bytes.
@@ -110,7 +111,7 @@ type access struct {
 	op     *ir.Op
 	by     *actor
 	time   int
-	done   int            // when that was over for its thread, a copy when it was waited for; 0: not yet
+	done   int            // when that was over for its thread, a copy or a product when it was waited for; 0: not yet
 	seen   *actor         // who waited for a copy at a pipeline, at the time done
 	layout *layout.Layout // in which all of a buffer is stored or loaded; nil: another access
 }
@@ -252,12 +253,19 @@ func (j *judge) step(a *actor, e *event) *fault {
 	case tileaa.OpAsyncCommit:
 		a.groups, a.open = append(a.groups, a.open), nil
 	case tileaa.OpAsyncWait:
-		a.retire(int(ir.Cast[tileaa.AsyncWait](op).Pending()))
+		a.groups = a.over(a.groups, int(ir.Cast[tileaa.AsyncWait](op).Pending()))
+	case tileaa.OpDotWait:
+		a.products = a.over(a.products, int(ir.Cast[tileaa.DotWait](op).Pending()))
+	case tileaa.OpFor:
+		a.products = a.over(a.products, 0)
 	case tileaa.OpBarrier:
 		return a.meet(ir.Cast[tileaa.Barrier](op))
 	case tileaa.OpProducerAcquire, tileaa.OpProducerCommit, tileaa.OpConsumerWait, tileaa.OpConsumerRelease:
 		return j.pass(a, e)
 	default:
+		if flies(op) {
+			a.products = append(a.products, nil)
+		}
 		for _, t := range e.touches {
 			if f := j.touch(a, e.op, t); f != nil {
 				return f
@@ -275,14 +283,15 @@ func (j *judge) queue(made *ir.Value) *queue {
 	return nil
 }
 
-// retire waits for all groups but the newest n.
-func (a *actor) retire(n int) {
-	for len(a.groups) > n {
-		for _, c := range a.groups[0] {
-			c.done = a.time
+// over waits for all groups but the newest n, and gives these.
+func (a *actor) over(groups [][]*access, n int) [][]*access {
+	for len(groups) > n {
+		for _, x := range groups[0] {
+			x.done = a.time
 		}
-		a.groups = a.groups[1:]
+		groups = groups[1:]
 	}
+	return groups
 }
 
 // meet is a barrier.
@@ -372,9 +381,13 @@ func (q *queue) end() *fault {
 // touch looks at an access, and notes it.
 func (j *judge) touch(a *actor, op *ir.Op, t touch) *fault {
 	now := &access{op: op, by: a, time: a.time, done: a.time, layout: bufferLayout(op)}
-	if op.Code() == tileaa.OpAsyncCopy {
+	switch last := len(a.products) - 1; {
+	case op.Code() == tileaa.OpAsyncCopy:
 		now.done = 0
 		a.open = append(a.open, now)
+	case flies(op):
+		now.done = 0
+		a.products[last] = append(a.products[last], now)
 	}
 	own := j.cell(t.spot)
 	for _, c := range j.cells {
@@ -391,7 +404,7 @@ func (j *judge) touch(a *actor, op *ir.Op, t touch) *fault {
 		}
 		for _, r := range c.reads {
 			if j.unordered(r, now, c == own) != "" {
-				return &fault{op, fmt.Sprintf("writes %s, which threads may still read", t), r.op}
+				return &fault{op, fmt.Sprintf("writes %s, which may still be read", t), r.op}
 			}
 		}
 		c.holds, c.reads = nil, nil
@@ -429,6 +442,12 @@ func (j *judge) cell(p *spot) *cell {
 	return c
 }
 
+// flies reports whether an op is a product that goes on while its threads do.
+func flies(op *ir.Op) bool {
+	d, ok := ir.As[tileaa.Dot](op)
+	return ok && d.InFlight()
+}
+
 // wanted says what is wrong with what a place holds that is read.
 func wanted(op *ir.Op, t touch, c *cell) *fault {
 	switch {
@@ -444,7 +463,7 @@ func wanted(op *ir.Op, t touch, c *cell) *fault {
 func (j *judge) unordered(first, then *access, same bool) string {
 	a := then.by
 	switch {
-	case first.by != a && first.time > a.knows[first.by.number]:
+	case first.by != a && (first.time > a.knows[first.by.number] || flies(first.op) && (first.done == 0 || first.done > a.knows[first.by.number])):
 		return "which another role has not passed on"
 	case first.by != a:
 		return ""

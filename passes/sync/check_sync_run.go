@@ -102,7 +102,7 @@ func resultType(op *ir.Op) ir.Type {
 // isEvent reports whether the judge must know of an op.
 func isEvent(op *ir.Op) bool {
 	switch op.Code() {
-	case tileaa.OpBarrier, tileaa.OpAsyncCommit, tileaa.OpAsyncWait, tileaa.OpProducerAcquire, tileaa.OpProducerCommit, tileaa.OpConsumerWait,
+	case tileaa.OpBarrier, tileaa.OpAsyncCommit, tileaa.OpAsyncWait, tileaa.OpDotWait, tileaa.OpProducerAcquire, tileaa.OpProducerCommit, tileaa.OpConsumerWait,
 		tileaa.OpConsumerRelease, tileaa.OpRoles:
 		return true
 	}
@@ -498,6 +498,9 @@ func (t *thread) loop(op *ir.Op) *ir.Op {
 			return nil
 		}
 		t.pass(term.Operands(), f.Carried())
+	}
+	if loop, ok := ir.As[tileaa.For](op); ok && len(loop.Lands()) > 0 {
+		t.trace = append(t.trace, event{op: op})
 	}
 	t.cut = t.cut || f.Kind == ir.LoopFlow
 	t.pass(f.Carried(), op.Results())

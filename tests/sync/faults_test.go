@@ -43,13 +43,15 @@ var faults = []fault{
 	{"publish dropped", `waits for ever`, publishes, drop},
 	{"commit dropped", `where a copy is in flight`, regexp.MustCompile(`async_commit`), drop},
 	{"wait dropped", `where a copy is in flight`, waits, inLoop(drop)},
-	{"barrier dropped", `no barrier stands between|threads may still read|see the mbarriers`, barriers, func(lines []string, i int) []string {
+	{"wait for products dropped", `may still be read`, regexp.MustCompile(`dot_wait`), drop},
+	{"one product too many in flight", `may still be read`, regexp.MustCompile(`dot_wait`), rewrite(`(pending =) (\d+)`, func(m []string) string { return fmt.Sprint(m[1], " ", atoi(m[2])+1) })},
+	{"barrier dropped", `no barrier stands between|may still be read|see the mbarriers`, barriers, func(lines []string, i int) []string {
 		if strings.Contains(lines[i+1], "tiled_store") {
 			return nil // orders global memory
 		}
 		return drop(lines, i)
 	}},
-	{"released before it is read", `threads may still read`, releases, moveAfter(receives)},
+	{"released before it is read", `may still be read`, releases, moveAfter(receives)},
 	{"published before it is filled", `another role has not passed on`, publishes, moveAfter(acquires)},
 	{"waited for after the barrier", `no barrier stands between`, waits, inLoop(func(lines []string, i int) []string {
 		next := i + 1 + slices.IndexFunc(lines[i+1:], barriers.MatchString)
@@ -61,7 +63,7 @@ var faults = []fault{
 		rewrite(`ring_next (%\w+) \{.*?\}`, func(m []string) string { return "addi " + m[1] + ", %cst_1_i32" })},
 	{"another slot", `where a copy is in flight|where nothing is|another role has not passed on`, regexp.MustCompile(`ring_slot .*ring<[2-9],`), rewrite(`ahead = (\d+)`, func(m []string) string { return fmt.Sprint("ahead = ", 1-min(1, atoi(m[1]))) })},
 	{"a role that goes another way", `waits for ever|slots acquired|another role has not passed on|where a copy is in flight`, regexp.MustCompile(`= for `), goAnotherWay},
-	{"a slot too few", `where a copy is in flight|where slot . is next`, regexp.MustCompile(`ring_next .*slots = [2-9]`), slotTooFew},
+	{"a slot too few", `where a copy is in flight|where slot . is next|may still be read`, regexp.MustCompile(`ring_next .*slots = [2-9]`), slotTooFew},
 }
 
 var (

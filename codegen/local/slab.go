@@ -1,18 +1,26 @@
 package local
 
+import "unsafe"
+
 // Slab hands out the memory of many small lists that live as long as a function is worked on. What it hands out is zero and not given back.
 type Slab[T any] struct{ room []T }
 
-// slabSize is how many elements a slab asks for at once.
-const slabSize = 256
+// slabBytes is what a slab asks for at once, of whatever type: the allocator has one list for all of them.
+const slabBytes = 8 << 10
+
+// size is how many elements that are.
+func (s *Slab[T]) size() int {
+	var one T
+	return max(1, slabBytes/int(unsafe.Sizeof(one)))
+}
 
 // Take gives a list of n elements that nobody else has; appending to it copies it.
 func (s *Slab[T]) Take(n int) []T {
-	if n > slabSize/4 { // of its own: what is left of the slab is for small ones
-		return make([]T, n)
-	}
 	if n > len(s.room) {
-		s.room = make([]T, slabSize)
+		if n > s.size()/4 { // of its own: what is left of the slab is for small ones
+			return make([]T, n)
+		}
+		s.room = make([]T, s.size())
 	}
 	list := s.room[:n:n]
 	s.room = s.room[n:]

@@ -5,6 +5,7 @@ import "testing"
 func TestSlabsHandOutEachElementOnce(t *testing.T) {
 	var s Slab[int]
 	var lists [][]int
+	slabSize := s.size()
 	for n := range 2 * slabSize {
 		list := s.Take(n % 7)
 		if len(list) != n%7 || cap(list) != n%7 {
@@ -34,7 +35,7 @@ func TestSlabsHandOutEachElementOnce(t *testing.T) {
 func TestSlabsMakeFewAllocations(t *testing.T) {
 	if n := testing.AllocsPerRun(10, func() {
 		var s Slab[int]
-		for range slabSize {
+		for range s.size() {
 			s.Take(4)
 		}
 	}); n > 4 {

@@ -76,7 +76,9 @@ func (b *builder) call(row *ptxop.Row, args []reg) []reg {
 	for i, a := range args {
 		vals[i] = b.value(a)
 	}
-	call := llvm.NewCall(asm, vals...)
+	call := b.calls.One()
+	call.Callee, call.Args = asm, vals
+	call.Typ = call.Sig().RetType
 	if row.Effects&ptxop.Convergent != 0 {
 		call.FuncAttrs = convergent
 	}
@@ -89,7 +91,7 @@ func (b *builder) call(row *ptxop.Row, args []reg) []reg {
 		out[0] = b.register(kindOfType[row.Operands[0].Type], call, b.cur)
 		return out
 	}
-	out, parts, indices := b.regs.Take(row.Results), make([]llvm.InstExtractValue, row.Results), make([]uint64, row.Results)
+	out, parts, indices := b.regs.Take(row.Results), b.extracts.Take(row.Results), b.indices.Take(row.Results)
 	for i := range out {
 		k := kindOfType[row.Operands[i].Type]
 		indices[i] = uint64(i)
@@ -221,7 +223,8 @@ func (b *builder) divergentBr(c reg, yes, no *block) {
 // phi makes an empty phi at the start of a block.
 func (b *builder) phi(at *block, k kind) (reg, *llvm.InstPhi) {
 	b.budget.Step()
-	p := &llvm.InstPhi{Typ: k.llvm(), Incs: b.edgeLists.Take(2)[:0]}
+	p := b.joins.One()
+	p.Typ, p.Incs = k.llvm(), b.edgeLists.Take(2)[:0]
 	at.Insts = slices.Insert(at.Insts, at.phis, llvm.Instruction(p))
 	at.phis++
 	return b.register(k, p, at), p

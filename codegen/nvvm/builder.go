@@ -39,6 +39,10 @@ type builder struct {
 
 	// Memory of what instructions and registers are listed in.
 	arguments local.Slab[value.Value]
+	calls     local.Slab[llvm.InstCall]
+	extracts  local.Slab[llvm.InstExtractValue]
+	indices   local.Slab[uint64]
+	joins     local.Slab[llvm.InstPhi]
 	edges     local.Slab[llvm.Incoming]
 	edgeLists local.Slab[*llvm.Incoming]
 	regs      local.Slab[reg]

@@ -7,8 +7,8 @@ type Dialect struct {
 	ID   Code // the high half of the codes of the rows; 0 gives them no codes
 	Ops  []*OpDef
 
-	// Constraints are the type constraints that the rows name.
-	Constraints map[string]*TypeConstraint
+	// Constraints gives the type constraints that the rows name; most compiles ask for those of the input only.
+	Constraints func() map[string]*TypeConstraint
 
 	// ParseType reads the body of a type of this dialect after its mnemonic; nil, nil when it has no such type.
 	ParseType func(p *Parser, mnemonic string) (Type, error)
@@ -54,6 +54,14 @@ func (d *Dialect) Init() *Dialect {
 
 // Row is the row with a code of this dialect.
 func (d *Dialect) Row(c Code) *OpDef { return d.Ops[c.Index()-1] }
+
+// Constraint finds a type constraint by its name, or nil.
+func (d *Dialect) Constraint(name string) *TypeConstraint {
+	if d.Constraints == nil {
+		return nil
+	}
+	return d.Constraints()[name]
+}
 
 // Op finds a row by its short name, or nil.
 func (d *Dialect) Op(name string) *OpDef {

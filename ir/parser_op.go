@@ -152,7 +152,7 @@ func (s *ParsedOp) allows(d *ArgDef, t Type) bool {
 	if s.Def.Owner == nil || d.Constraint == "" {
 		return true
 	}
-	tc := s.Def.Owner.Constraints[d.Constraint]
+	tc := s.Def.Owner.Constraint(d.Constraint)
 	return tc == nil || tc.Check(t)
 }
 
@@ -222,7 +222,7 @@ func (s *ParsedOp) only(constraint string) Type {
 	if s.Def.Owner == nil || constraint == "" {
 		return nil
 	}
-	if tc := s.Def.Owner.Constraints[constraint]; tc != nil && tc.Build != nil {
+	if tc := s.Def.Owner.Constraint(constraint); tc != nil && tc.Build != nil {
 		return tc.Build(s.p.Ctx)
 	}
 	return nil

@@ -37,10 +37,12 @@ var toy = (&ir.Dialect{
 		}
 		return ""
 	},
-	Constraints: map[string]*ir.TypeConstraint{
-		"Number": {Name: "Number", Text: func() string { return "a number" }, Check: func(t ir.Type) bool { return ir.IsInt(t) || ir.IsFloat(t) }},
-		"Bool": {Name: "Bool", Text: func() string { return "a bool" }, Check: func(t ir.Type) bool { return ir.IsInt(t, 1) },
-			Build: func(c *ir.Context) ir.Type { return c.Int(1) }},
+	Constraints: func() map[string]*ir.TypeConstraint {
+		return map[string]*ir.TypeConstraint{
+			"Number": {Name: "Number", Text: func() string { return "a number" }, Check: func(t ir.Type) bool { return ir.IsInt(t) || ir.IsFloat(t) }},
+			"Bool": {Name: "Bool", Text: func() string { return "a bool" }, Check: func(t ir.Type) bool { return ir.IsInt(t, 1) },
+				Build: func(c *ir.Context) ir.Type { return c.Int(1) }},
+		}
 	},
 	Directives: map[string]ir.Directive{"Twice": {
 		Print: func(p *ir.Printer, op *ir.Op, args []ir.Arg) {

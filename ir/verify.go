@@ -189,7 +189,7 @@ func (v *verifier) constraint(op *Op, what string, k int, name string, m Mode, t
 	if name == "" || op.Def.Owner == nil {
 		return true
 	}
-	tc := op.Def.Owner.Constraints[name]
+	tc := op.Def.Owner.Constraint(name)
 	if tc == nil || tc.Check(t) {
 		return true
 	}

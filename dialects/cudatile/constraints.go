@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"tileiras/dialects/cudatile/def"
 	"tileiras/ir"
@@ -86,18 +87,19 @@ var members = map[string]func(*ir.Context) ir.Type{
 
 // constraints makes the constraints of the type sets that the rows name.
 func constraints() map[string]*ir.TypeConstraint {
-	all := make(map[string]*ir.TypeConstraint)
+	list, all := make([]ir.TypeConstraint, len(def.TypeSets)), make(map[string]*ir.TypeConstraint, len(def.TypeSets))
 	for i := range def.TypeSets {
 		s := &def.TypeSets[i]
 		check := kinds[s.Name]
 		if s.Elems != nil {
-			set := elemsOf(slices.Concat(s.Elems, s.Unnamed))
+			set := sync.OnceValue(func() elems { return elemsOf(slices.Concat(s.Elems, s.Unnamed)) }) // a compile asks for few
 			check = func(t ir.Type) bool {
 				tile, ok := t.(*TileType)
-				return ok && tile.Rank() <= s.MaxRank && set.has(tile.Elem)
+				return ok && tile.Rank() <= s.MaxRank && set().has(tile.Elem)
 			}
 		}
-		all[s.Name] = &ir.TypeConstraint{Name: s.Name, Text: s.Text, Check: check, Build: members[s.Name]}
+		list[i] = ir.TypeConstraint{Name: s.Name, Text: s.Text, Check: check, Build: members[s.Name]}
+		all[s.Name] = &list[i]
 	}
 	return all
 }

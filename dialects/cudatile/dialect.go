@@ -1,6 +1,8 @@
 package cudatile
 
 import (
+	"sync"
+
 	"tileiras/ir"
 )
 
@@ -21,7 +23,7 @@ func init() {
 		Name:        Name,
 		ID:          dialectID,
 		Ops:         opRows[:],
-		Constraints: constraints(),
+		Constraints: sync.OnceValue(constraints),
 		Top:         "module",
 		TopName:     "kernels",
 		ParseType:   parseType,

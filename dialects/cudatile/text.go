@@ -350,7 +350,7 @@ func parseDense(p *ir.Parser, s *ir.ParsedOp, args []ir.Arg) {
 	if p.Failed() {
 		return
 	}
-	if !Dialect.Constraints["Num"].Check(t) {
+	if !Dialect.Constraint("Num").Check(t) {
 		p.Errorf(at, "result #0 must be tile of %s values, but got '%s'", constantText, ir.TypeString(t))
 		return
 	}

@@ -2,6 +2,7 @@ package tileaa
 
 import (
 	"strconv"
+	"sync"
 
 	"tileiras/ir"
 )
@@ -20,7 +21,7 @@ func init() {
 		Name:        "tileaa",
 		ID:          dialectID,
 		Ops:         opRows[:],
-		Constraints: constraints(),
+		Constraints: sync.OnceValue(constraints),
 		VerifyOp:    verifyOp,
 		Fold:        fold,
 		NameResult:  nameResult,

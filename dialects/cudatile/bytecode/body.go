@@ -134,7 +134,7 @@ func (f *bodyReader) results(k *codec, s *ir.State) {
 	}
 	for i := range k.def.Results {
 		if r := &k.def.Results[i]; f.ok() && f.r.v.Before(r.Since) {
-			s.Types = append(s.Types, cudatile.Dialect.Constraints[r.Constraint].Build(f.r.ctx))
+			s.Types = append(s.Types, cudatile.Dialect.Constraint(r.Constraint).Build(f.r.ctx))
 		}
 	}
 }

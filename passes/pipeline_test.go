@@ -1,0 +1,71 @@
+package passes
+
+import (
+	"fmt"
+	"testing"
+
+	"tileiras/dialects/tileaa"
+	"tileiras/passes/pass"
+)
+
+// order holds pairs of passes of which the first must stand before the second for a reason that forms do not show.
+var order = []struct{ first, then, because string }{
+	{"pair-elements", "canonicalize", "most of what it makes undoes what the program does"},
+	{"canonicalize", "cse", "equal things look equal only in canonical form"},
+	{"cse", "licm", "of equal operations one copy moves"},
+	{"dce", Planner, "the plan counts what is there"},
+	{"slice-tiles", "version-loops", "it makes loops"},
+	{"version-loops", "select-atoms", "widths follow from its promises"},
+	{"slice-tiles", "select-atoms", "atoms and widths are chosen for what a thread holds at a time"},
+	{"split-reductions", "lower-conversions", "it makes conversions"},
+	{"select-copies", "lower-conversions", "it takes conversions as a whole"},
+	{"unroll-loops", "cse-conversions", "iterations that become one have operations in common"},
+	{"lower-conversions", "cse-conversions", "it makes operations that come out equal"},
+	{"cse-conversions", "rematerialize", "it would merge the copies again"},
+	{"rematerialize", "assign-roles", "each role makes its own"},
+	{"cse-conversions", "hoist-loads", "of equal loads and addresses one moves"},
+	{"hoist-loads", "assign-roles", "each role has its loads where they begin"},
+	{"assign-roles", "pipeline-loops", "it takes loops as a whole"},
+	{"pipeline-loops", "stage-loads", "what goes by copies needs no registers"},
+	{"stage-loads", "allocate-shared", "it multiplies buffers"},
+}
+
+func TestEveryPassStandsWhereItFits(t *testing.T) {
+	if err := checkList(List); err != nil {
+		t.Error(err)
+	}
+}
+
+// checkList holds the list against itself: names are unique, every form that a pass needs is given before it, and pairs stand in
+// their order.
+func checkList(list []*pass.Pass) error {
+	at, given := map[string]int{}, tileaa.AnyForm
+	for i, p := range list {
+		for _, name := range []string{p.Name, onCudaTile + p.OnCudaTile} {
+			if _, twice := at[name]; twice {
+				return fmt.Errorf("two passes are named %s", name)
+			}
+			if name != "" && name != onCudaTile {
+				at[name] = i
+			}
+		}
+		if p.Needs > given {
+			return fmt.Errorf("pass %s needs %s, which no pass before it gives", p.Name, p.Needs.Noun())
+		}
+		if p.Gives != tileaa.AnyForm && p.Gives != given+1 {
+			return fmt.Errorf("pass %s gives %s out of turn", p.Name, p.Gives.Noun())
+		}
+		given = max(given, p.Gives)
+	}
+	for _, o := range order {
+		first, ok := at[o.first]
+		then, too := at[o.then]
+		if !ok || !too || first >= then {
+			return fmt.Errorf("pass %s must stand before %s: %s", o.first, o.then, o.because)
+		}
+	}
+	return nil
+}
+
+// onCudaTile sets names on cuda_tile apart from those of the way down.
+const onCudaTile = "cuda_tile: "

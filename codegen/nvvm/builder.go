@@ -73,9 +73,11 @@ type split struct {
 	parts []reg
 }
 
+// sum is a value and a constant; exact if the sum does not wrap as a number without sign.
 type sum struct {
-	base reg
-	c    uint64
+	base  reg
+	c     uint64
+	exact bool
 }
 
 // block is a basic block.
@@ -248,7 +250,7 @@ func (b *builder) bin(op binop, x, y reg) reg {
 		if op == opSub {
 			c = -c
 		}
-		b.sums[r.id] = sum{x, mask(c, x.k.bits())}
+		b.sums[r.id] = sum{x, mask(c, x.k.bits()), b.sums[r.id].exact}
 	}
 	return r
 }

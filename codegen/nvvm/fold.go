@@ -134,6 +134,17 @@ func (b *builder) simplify(op binop, x, y reg) (reg, bool) {
 	return reg{}, false
 }
 
+// splitExact takes x apart into a value and constants that were added to it, none of which made it wrap.
+func (b *builder) splitExact(x reg) (base reg, c uint64) {
+	for {
+		s, ok := b.sums[x.id]
+		if !ok || !s.exact {
+			return x, c
+		}
+		x, c = s.base, c+s.c
+	}
+}
+
 // splitAdd takes x apart into a value and a constant that this builder added to it.
 func (b *builder) splitAdd(x reg) (base reg, c uint64, ok bool) {
 	s, ok := b.sums[x.id]

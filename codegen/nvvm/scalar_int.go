@@ -19,7 +19,7 @@ const (
 
 func init() {
 	register(ir.Table[lowering]{
-		tileaa.OpAddi & ir.Place:   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.add(x, y) }),
+		tileaa.OpAddi & ir.Place:   intBinary(addInts),
 		tileaa.OpSubi & ir.Place:   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.sub(x, y) }),
 		tileaa.OpMuli & ir.Place:   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.mul(x, y) }),
 		tileaa.OpAndi & ir.Place:   bitwise(opAnd),
@@ -42,6 +42,15 @@ func init() {
 		}),
 		tileaa.OpSelect & ir.Place: selectTiles,
 	})
+}
+
+func addInts(f *fn, op *ir.Op, x, y reg) reg {
+	r := f.add(x, y)
+	if s, ok := f.sums[r.id]; ok && ir.Cast[tileaa.Addi](op).Overflow()&def.NoUnsignedWrap != 0 {
+		s.exact = true
+		f.sums[r.id] = s
+	}
+	return r
 }
 
 func isSigned(op *ir.Op) bool { return ir.Cast[tileaa.SignedOp](op).Signedness() == def.Signed }

@@ -177,7 +177,8 @@ type addresser struct {
 	coords []coordinate
 	// joint: thread and register parts of a dimension meet in a bit, so the coordinate is computed for every register.
 	joint  []bool
-	start  reg    // address of register part 0
+	start  reg    // address of register part 0, but for
+	fixed  int64  // constants of indices, in bytes
 	stride []reg  // in bytes, by tile dimension, of kind width
 	home   *block // where to compute what depends on the thread alone
 	looped bool   // the access runs more often than its array was made
@@ -217,7 +218,10 @@ func (a *addresser) prepare() {
 // distance is how far the tile starts from the array's beginning along a dimension, in bytes.
 func (a *addresser) distance(d int) reg {
 	if a.stride[d].isConst() {
-		return a.mul(a.unsigned(a.index[d], a.width), con(a.width, a.stride[d].bits*uint64(a.traversal[d])))
+		step := a.stride[d].bits * uint64(a.traversal[d])
+		index, c := a.splitExact(a.index[d])
+		a.fixed += int64(c * step)
+		return a.mul(a.unsigned(index, a.width), con(a.width, step))
 	}
 	// A product of two 32-bit numbers is one instruction, so the elements are scaled after it.
 	at := a.mul(a.unsigned(a.origin(d), a.width), a.unsigned(a.strides[a.dims[d]], a.width))
@@ -266,7 +270,7 @@ func (a *addresser) vectors(vec int) layout.Vectors {
 
 // address is the address of register r: a base and a constant.
 func (a *addresser) address(r int) (base reg, offset int64) {
-	base = a.start
+	base, offset = a.start, a.fixed
 	for d := range a.coords {
 		switch {
 		case d == a.sparse:

@@ -302,13 +302,19 @@ func (u *unrolling) fill(main tileaa.For) {
 	end := old.Terminator()
 	u.b.AtStart(body)
 	tokens := map[*ir.Op]*ir.Value{}
+	wraps := def.NoSignedWrap // for all iterations of a round there are
+	if n, ok := tileaa.SplatInt(u.loop.Lower()); u.loop.Unsigned() {
+		wraps = def.NoUnsignedWrap
+	} else if ok && n >= 0 {
+		wraps = def.NoWrap
+	}
 	rounds := make([]ir.Mapping, u.factor)
 	for k := range rounds {
 		rounds[k] = ir.Mapping{}
 		if k == 0 {
 			rounds[k][old.Arg(0)] = u.counter(body.Arg(0))
 		} else {
-			rounds[k][old.Arg(0)] = tileaa.NewAddi(u.b, rounds[k-1][old.Arg(0)], u.loop.Step(), tileaa.AddiOptions{}).Result()
+			rounds[k][old.Arg(0)] = tileaa.NewAddi(u.b, rounds[k-1][old.Arg(0)], u.loop.Step(), tileaa.AddiOptions{Overflow: wraps}).Result()
 		}
 	}
 	insert := func(op *ir.Op, m ir.Mapping) {

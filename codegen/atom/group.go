@@ -15,7 +15,7 @@ const warpgroup = 4
 func groupMMA(p *ptxop.GroupProduct, a, b string, registers bool) *MMA {
 	name := p.Name(a, b, registers, false)
 	m := &MMA{Name: name, Op: ptxop.Must(name), First: ptxop.Must(p.Name(a, b, registers, true)), Group: warpgroup, SharedA: !registers, SharedB: true,
-		Shape: Shape{ptxop.GroupRows, p.N, p.K}, A: elemOf(a), B: elemOf(b), C: elemOf(p.D), Rate: p.Rate, Need: p.Need}
+		Shape: Shape{ptxop.GroupRows, p.N, p.K}, A: elemOf(a), B: elemOf(b), C: elemOf(p.D), Rate: p.Rate, Depth: p.Depth, Turns: p.Turns(), Need: p.Need}
 	m.LayoutA, m.LayoutC = groupFragments(m.Shape, m.A.Bits())
 	if m.SharedA {
 		m.LayoutA = layout.Layout{}
@@ -47,7 +47,11 @@ func (m *MMA) proveGroup() error {
 	if slices.ContainsFunc(held, func(l layout.Layout) bool { return !l.IsBijective() || l.Warps() != m.Group }) {
 		return fmt.Errorf("atom: %s: layouts %s and %s do not cover their matrices exactly once", m.Name, m.LayoutA, m.LayoutC)
 	}
-	const descriptor, turned = 1, 1
+	const descriptor = 1
+	turned := 0
+	if m.Turns {
+		turned = 1
+	}
 	a := m.WordsA
 	if m.SharedA {
 		a = descriptor + turned

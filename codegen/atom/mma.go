@@ -27,6 +27,8 @@ type MMA struct {
 	Group                     int           // warps that compute it together; 0 is one
 	SharedA, SharedB          bool          // the operand lies in shared memory, and has no layout
 	First                     *ptxop.Row    // of a group: the instruction when C is 0
+	Depth                     int           // of a group: K after which its sums lose bits, 0 for any
+	Turns                     bool          // a factor in shared memory may have its rows or columns side by side, not only K
 	Scale                     Scale         // of A and of B; the zero Scale if the instruction takes none
 	LayoutSA, LayoutSB        layout.Layout // of the scales, see scales
 	Rate                      int           // products per cycle of a quarter of a multiprocessor, as in ptxop.Product

@@ -25,35 +25,77 @@ func (f *fn) groupProduct(op tileaa.ContractionOp, m *tileaa.MMAAttr) *tile {
 	if part := op.Depths(); len(part) == 2 {
 		from, k = int(part[0]), int(part[1])
 	}
-	fragment := m.Atom.LayoutC.Regs()
-	type step struct {
-		first   int // accumulator
-		factors []reg
-	}
-	var steps []step
-	for depth := from; depth < k; depth += m.Atom.Shape.K {
-		for first := 0; first < p.acc.len(); first += fragment {
-			if p.sums[first] == nil {
-				p.sums[first] = p.fragment(p.acc, first, fragment)
-			}
-			at := p.acc.l.Coords(p.acc.l.Apply(first, 0, 0, 0))
-			steps = append(steps, step{first, slices.Concat(left.at(at, depth), right.at(at, depth), left.turned(), right.turned())})
+	d, isDot := ir.As[tileaa.Dot](op.Op)
+	if isDot && m.Atom.Depth > 0 && !d.FastAcc() {
+		p.addApart(left, right, from, k)
+	} else {
+		p.begin(p.steps(left, right, p.fragments(), from, k))
+		if !isDot || !d.InFlight() {
+			p.land(p.fragments())
 		}
-	}
-	if !planted.On("drop-proxy-fence") {
-		f.op("fence.proxy.async")
-	}
-	f.op("wgmma.fence") // behind what makes registers of the factors and of the accumulators
-	for _, s := range steps {
-		p.addGroup(s.first, s.factors)
-	}
-	f.op("wgmma.commit_group")
-	if d, ok := ir.As[tileaa.Dot](op.Op); !ok || !d.InFlight() {
-		p.land(fragment)
 	}
 	out := p.result(elemOf(op.Result()))
 	f.fitResult(op.Op, out)
 	return out
+}
+
+// groupStep is an instruction: the first register of its accumulators, and its factors.
+type groupStep struct {
+	first   int
+	factors []reg
+}
+
+// fragments are the first registers of the accumulators of each instruction.
+func (p *product) fragments() (list []int) {
+	for first := 0; first < p.acc.len(); first += p.LayoutC.Regs() {
+		list = append(list, first)
+	}
+	return list
+}
+
+// steps lists the instructions for the accumulators from some registers on, K outermost.
+func (p *product) steps(left, right *groupFactor, firsts []int, from, to int) (list []groupStep) {
+	for depth := from; depth < to; depth += p.Shape.K {
+		for _, first := range firsts {
+			at := p.acc.l.Coords(p.acc.l.Apply(first, 0, 0, 0))
+			list = append(list, groupStep{first, slices.Concat(left.at(at, depth), right.at(at, depth), left.turned(), right.turned())})
+		}
+	}
+	return list
+}
+
+// begin issues instructions. Their registers are made before: behind the fence nobody may touch them.
+func (p *product) begin(steps []groupStep) {
+	for _, s := range steps {
+		if p.sums[s.first] == nil {
+			p.sums[s.first] = p.fragment(p.acc, s.first, p.LayoutC.Regs())
+		}
+	}
+	if !planted.On("drop-proxy-fence") {
+		p.op("fence.proxy.async")
+	}
+	p.op("wgmma.fence")
+	for _, s := range steps {
+		p.addGroup(s.first, s.factors)
+	}
+	p.op("wgmma.commit_group")
+}
+
+// addApart sums as far along K as the instruction keeps what it should, waits, and adds that to the accumulators; for the columns of one instruction
+// after those of the other, so that few registers hold sums beside them.
+func (p *product) addApart(left, right *groupFactor, from, to int) {
+	for _, first := range p.fragments() {
+		total := slices.Clone(p.fragment(p.acc, first, p.LayoutC.Regs()))
+		for depth := from; depth < to; depth += p.Depth {
+			p.sums[first] = slices.Repeat([]reg{con(kF32, 0)}, len(total))
+			p.begin(p.steps(left, right, []int{first}, depth, min(depth+p.Depth, to)))
+			p.land([]int{first})
+			for i, x := range p.sums[first] {
+				total[i] = p.fadd(total[i], x)
+			}
+		}
+		p.sums[first] = total
+	}
 }
 
 // addGroup issues one instruction on the accumulators from a register on. Where they are 0 it does not read them.
@@ -65,14 +107,14 @@ func (p *product) addGroup(first int, factors []reg) {
 	p.sums[first] = p.op(row.Name, slices.Concat(c, factors)...)
 }
 
-// land waits for the products so far; from here on the accumulators hold what they gave.
-func (p *product) land(fragment int) {
+// land waits for the products so far; from here on these accumulators hold what they gave.
+func (p *product) land(firsts []int) {
 	var all []reg
-	for first := 0; first < p.acc.len(); first += fragment {
+	for _, first := range firsts {
 		all = append(all, p.sums[first]...)
 	}
 	landed := p.landed(all)
-	for first := 0; first < p.acc.len(); first += fragment {
+	for _, first := range firsts {
 		n := len(p.sums[first])
 		p.sums[first], landed = landed[:n:n], landed[n:]
 	}
@@ -122,7 +164,7 @@ func (f *fn) factor(v *ir.Value, p *product, left bool) *groupFactor {
 		return x
 	}
 	form, ok := x.buffer.Mem.Describe(x.row, x.depth, rows, p.Shape.K, x.buffer.bytes)
-	if !ok {
+	if !ok || form.Turned && !p.Turns {
 		f.bug("no descriptor says how %s lies", x.buffer.Mem)
 	}
 	x.form = form
@@ -180,6 +222,8 @@ func (x *groupFactor) at(at []int, depth int) []reg {
 func (x *groupFactor) turned() []reg {
 	switch {
 	case x.held != nil:
+		return nil
+	case !x.p.Turns && !x.form.Turned:
 		return nil
 	case x.form.Turned:
 		return []reg{i32(1)}

@@ -83,7 +83,7 @@ func TestDot(t *testing.T) {
 		}
 		for _, form := range []struct{ swap, unit, turned bool }{{false, false, false}, {true, false, false}, {false, true, false}, {false, false, true}, {true, false, true}} {
 			swap := form.swap
-			if form.unit && !(a.Scaled() && a.Scale.Elem == atom.E8M0 && a.A != atom.F4x2) || form.turned && a.Group == 0 {
+			if form.unit && !(a.Scaled() && a.Scale.Elem == atom.E8M0 && a.A != atom.F4x2) || form.turned && !a.Turns {
 				continue
 			}
 			sm := "sm_80"
@@ -158,7 +158,8 @@ func TestDot(t *testing.T) {
 					if form.turned {
 						order = []int{i, 1 - i}
 					}
-					mem := layout.Swizzled(shape, order, 2, min(128, 2*shape[order[0]]))
+					bytes := elemBytes(k.in[i].elem)
+					mem := layout.Swizzled(shape, order, bytes, min(128, bytes*shape[order[0]]))
 					typ := fmt.Sprintf("buffer<%dx%dx%s, #tileaa.mem<%s>>", shape[0], shape[1], k.in[i].elem, mem)
 					k.in[i].layout = layout.Blocked(shape, 1, []int{1, 0}, 4)
 					k.body += fmt.Sprintf("    %%s%d = alloc_shared {offset = %d} : %s\n    buffer_store %%v%d, %%s%d : (%s, %s)\n", i, 16384*i, typ, i, i, k.in[i].typ(), typ)

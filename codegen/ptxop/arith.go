@@ -217,11 +217,11 @@ func floats(b *builder, name string, n int) {
 	}
 }
 
-// pairs adds NAME.rounding[.ftz].f32x2, whose 64-bit registers hold two f32.
+// pairs adds NAME.rounding[.ftz].f32x2, whose 64-bit registers hold two f32; there are no constants of them.
 func pairs(b *builder, name string, n int) {
 	for _, r := range roundings {
 		for _, ftz := range flushes {
-			b.op(name+r+ftz+".f32x2", args("b64", n), 0, sm(100, 8, 6))
+			b.op(name+r+ftz+".f32x2", strings.ReplaceAll(args("b64", n), " l", " L"), 0, sm(100, 8, 6))
 		}
 	}
 }

@@ -49,6 +49,9 @@ func text(r *Row, constants bool) string {
 			return "4"
 		}
 		class := [...]string{"%p", "%rs", "%r", "%rd", "%f", "%fd"}[o.Type]
+		if o.Type == F32 && strings.HasPrefix(r.Name, "wgmma.") {
+			class = "%r" // all accumulators in the same registers, of which there are not enough for two kinds
+		}
 		if o.Kind == Def {
 			return fmt.Sprintf("%s%d", class, 20+i)
 		}
@@ -125,12 +128,17 @@ func assemble(t *testing.T, tool string, p place, rows []*Row, constants bool) (
 	line := map[int]*Row{}
 	number := 7
 	for _, r := range rows {
-		line[number] = r
-		out.WriteString(text(r, false) + "\n")
-		number++
-		if constants {
+		forms := []bool{false, true}
+		if !constants {
+			forms = forms[:1]
+		}
+		landed := ""
+		if strings.HasPrefix(r.Name, "wgmma.m") {
+			landed = " wgmma.wait_group.sync.aligned 0;" // or the registers of all would be in use together
+		}
+		for _, constant := range forms {
 			line[number] = r
-			out.WriteString(text(r, true) + "\n")
+			out.WriteString(text(r, constant) + landed + "\n")
 			number++
 		}
 	}

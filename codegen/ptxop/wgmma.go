@@ -2,6 +2,7 @@ package ptxop
 
 import (
 	"strconv"
+	"strings"
 
 	"tileiras/codegen/target"
 )
@@ -13,24 +14,38 @@ type GroupProduct struct {
 	D    string
 	A, B []string
 	Rate int // as that of Product
-	Need target.Need
+	// Depth is the K after which sums must be added to others elsewhere to be those of numbers of 32 bits: the hardware adds with fewer; 0 is any.
+	Depth int
+	Need  target.Need
 }
 
 // GroupRows is M of a product of a warpgroup.
 const GroupRows = 64
 
-var wgmma = target.Need{Arch: target.WGMMA, PTX: target.V(8, 0)}
+var (
+	wgmma      = target.Need{Arch: target.WGMMA, PTX: target.V(8, 0)}
+	wgmmaMixed = target.Need{Arch: target.WGMMA, PTX: target.V(8, 4)} // bytes with and without a sign
+)
 
-// groupRate is 512 products of 16-bit floats a cycle of a quarter (H100 white paper), by the share that products of a warp reach there.
+// groupRate is 512 products of 16-bit floats a cycle of a quarter (H100 white paper), by the share that products of a warp reach there. Of bytes it is
+// twice that.
 const groupRate = 410
+
+// float8Depth is K after which sums of 8-bit floats, which the hardware keeps in about 14 bits, are added to those of f32 (arXiv 2412.19437, section 3.3).
+const float8Depth = 128
 
 // GroupProducts is the table; where costs are equal, an earlier row is preferred.
 var GroupProducts = func() (list []GroupProduct) {
 	for _, n := range []int{256, 128, 64, 32, 16} {
 		list = append(list,
-			GroupProduct{n, 16, "f32", types("f16"), types("f16"), groupRate, wgmma},
-			GroupProduct{n, 16, "f32", types("bf16"), types("bf16"), groupRate, wgmma},
-			GroupProduct{n, 16, "f16", types("f16"), types("f16"), groupRate, wgmma})
+			GroupProduct{n, 16, "f32", types("f16"), types("f16"), groupRate, 0, wgmma},
+			GroupProduct{n, 16, "f32", types("bf16"), types("bf16"), groupRate, 0, wgmma},
+			GroupProduct{n, 16, "f16", types("f16"), types("f16"), groupRate, 0, wgmma},
+			GroupProduct{n, 32, "f32", float8, float8, 2 * groupRate, float8Depth, wgmma},
+			GroupProduct{n, 32, "s32", types("s8"), types("s8"), 2 * groupRate, 0, wgmma},
+			GroupProduct{n, 32, "s32", types("u8"), types("u8"), 2 * groupRate, 0, wgmma},
+			GroupProduct{n, 32, "s32", types("s8"), types("u8"), 2 * groupRate, 0, wgmmaMixed},
+			GroupProduct{n, 32, "s32", types("u8"), types("s8"), 2 * groupRate, 0, wgmmaMixed})
 	}
 	return list
 }()
@@ -51,6 +66,9 @@ func (p *GroupProduct) shape() string {
 	return "m" + strconv.Itoa(GroupRows) + "n" + strconv.Itoa(p.N) + "k" + strconv.Itoa(p.K)
 }
 
+// Turns reports whether factors in shared memory may have their rows, or columns, side by side instead of K.
+func (p *GroupProduct) Turns() bool { return elemBits[p.A[0]] == 16 }
+
 // warpsOfGroup share the rows of A and D.
 const warpsOfGroup = 4
 
@@ -64,12 +82,18 @@ func init() {
 			p := &GroupProducts[i]
 			c := registers(GroupRows*p.N/warpsOfGroup, p.D)
 			for _, ta := range p.A {
-				// Descriptors are 64-bit registers. After them: whether to add to D, signs of A and B, and which of those in shared memory have their
-				// rows, or columns, side by side instead of K.
-				a, turned := "l", " n n"
+				// Descriptors are 64-bit registers. After them: whether to add to D, signs of floats of A and B, and which of the factors in shared memory
+				// are turned.
 				for _, inRegisters := range []bool{false, true} {
+					a, more := "l", ""
+					if p.D != "s32" {
+						more = " '1 '1"
+					}
+					if p.Turns() {
+						more += " n n"
+					}
 					if inRegisters {
-						a, turned = "{"+registers(GroupRows*p.K/warpsOfGroup, ta)+"}", " n"
+						a, more = "{"+registers(GroupRows*p.K/warpsOfGroup, ta)+"}", strings.TrimSuffix(more, " n")
 					}
 					for _, tb := range p.B {
 						mnemonic := "wgmma.mma_async" + sync + "." + p.shape() + "." + p.D + "." + ta + "." + tb
@@ -78,7 +102,7 @@ func init() {
 							if first {
 								d, add = "{="+c+"}", "0"
 							}
-							b.named(p.Name(ta, tb, inRegisters, first), mnemonic, d+" "+a+" l '"+add+" '1 '1"+turned, ReadShared|Async|Convergent, p.Need)
+							b.named(p.Name(ta, tb, inRegisters, first), mnemonic, d+" "+a+" l '"+add+more, ReadShared|Async|Convergent, p.Need)
 						}
 					}
 				}

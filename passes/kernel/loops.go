@@ -23,7 +23,7 @@ var slowIssue = map[ir.Code]int{
 // are alive together, tiling says how warps share a product, pointers is Pointers of a load. Shared memory is the caller's to say.
 func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(product *ir.Op) (atom.Tiling, bool), pointers func(load *ir.Op) int) cost.Loop {
 	l := cost.Loop{Warps: warps}
-	fragments, scales, addresses, reductions, sharedRows := 0, 0, 0, 0, false
+	fragments, scales, apart, addresses, reductions, sharedRows := 0, 0, 0, 0, 0, false
 	var visit func(b *ir.Block)
 	visit = func(b *ir.Block) {
 		for _, op := range b.Ops() {
@@ -36,7 +36,11 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 				}
 				c, matrix := cost.Product(t)
 				l.Matrix, l.Issue, l.Waves = l.Matrix+matrix, l.Issue+c.Instrs, l.Waves+c.Waves
-				if t.Atom.Group > 0 && !OnlyAdds(op) {
+				if AddsApart(op, t.Atom) {
+					l.Issue += TileRegisters(op.Result(0)) / 32
+					apart = max(apart, t.Atom.LayoutC.Regs())
+				}
+				if t.Atom.Group > 0 && (!OnlyAdds(op) || AddsApart(op, t.Atom)) {
 					l.Groups = warps / t.Atom.Group
 				}
 				held := t.Held()
@@ -69,7 +73,7 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 	}
 	l.Waves += l.Copied / 128
 	// A loop over copies reads scales and the first fragments of the next iteration under the last products of this one.
-	l.Registers = min(accumulators+2*(fragments+scales)+addresses+besideProducts, s.Target.RegistersPerThread)
+	l.Registers = min(accumulators+apart+2*(fragments+scales)+addresses+besideProducts, s.Target.RegistersPerThread)
 	return l
 }
 

@@ -34,7 +34,40 @@ func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate) bool {
 	if k.Swap {
 		a, b = b, a
 	}
-	return s.Opt > 0 && k.Atom.SharedA == loadedAlone(a) && loadedAlone(b)
+	if s.Opt == 0 || k.Atom.SharedA != loadedAlone(a) || !loadedAlone(b) {
+		return false
+	}
+	if AddsApart(op, k.Atom) && k.Atom.Shape.N > mostApart {
+		return false
+	}
+	return k.Atom.Turns || (!k.Atom.SharedA || loadedAlong(a, k.Swap)) && loadedAlong(b, !k.Swap)
+}
+
+// AddsApart reports whether an atom sums for a while only, and a product adds what comes out to its accumulators.
+func AddsApart(op *ir.Op, a *atom.MMA) bool {
+	d, ok := ir.As[tileaa.Dot](op)
+	return a.Depth > 0 && ok && !d.FastAcc()
+}
+
+// mostApart is the most columns of an instruction whose sums lie beside the accumulators of its product.
+const mostApart = 128
+
+// loadedAlong reports whether memory runs along K of a factor, that on the right or on the left, for all that types say.
+func loadedAlong(v *ir.Value, right bool) bool {
+	load, between, ok := tileaa.LoadOf(v)
+	if !ok || len(between) > 0 {
+		return false
+	}
+	block, ok := tileaa.BlockOf(load)
+	if !ok {
+		return false
+	}
+	t := tileaa.AsTile(v)
+	k := len(t.Shape) - 1
+	if right {
+		k--
+	}
+	return block.Memref().Type().(*tileaa.MemrefType).Strides[block.DimMap()[k]] == 1
 }
 
 // loadedAlone reports whether a factor lies in shared memory already, or is loaded for nobody else; what stands between only names its elements anew.

@@ -3,7 +3,6 @@ package sync
 import (
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
-	"tileiras/ir/float"
 	"tileiras/passes/kernel"
 )
 
@@ -26,7 +25,7 @@ func (p *pipeline) summands() (list []tileaa.Dot) {
 			continue
 		}
 		d, ok := ir.As[tileaa.Dot](op)
-		if !ok || d.Atom().Atom.Group == 0 || !kernel.OnlyAdds(op) || !ir.IsFloat(tileaa.AsTile(d.Result()).Elem, float.F32) {
+		if !ok || d.Atom().Atom.Group == 0 || !kernel.OnlyAdds(op) || kernel.AddsApart(op, d.Atom().Atom) || tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) != 32 {
 			return nil // narrow elements share registers, which nobody may touch
 		}
 		list = append(list, d)

@@ -22,7 +22,7 @@ func trailingZeros(x uint64) int { return bits.TrailingZeros64(x) }
 //	  i = phi [0, entry], [j, loop] loop:
 //	  j = add i, 1                    add i, i, 1
 func (f *function) destruct() error {
-	f.splitCriticalEdges()
+	f.splitEdges()
 	f.placeMoves()
 	c := &coalescer{f: f, segs: newLiveness(f).ranges(f.coalescible()), parent: make([]reg, len(f.regs))}
 	for r := range c.parent {
@@ -93,9 +93,9 @@ func (f *function) eachTied(do func(result reg, arg operand)) {
 	}
 }
 
-// splitCriticalEdges puts a block on every edge from a block with two
-// successors to one with several predecessors and phis.
-func (f *function) splitCriticalEdges() {
+// splitEdges puts a block on every edge from a block with two successors to one
+// with phis: moves in front of the branch would be made on the other way, too.
+func (f *function) splitEdges() {
 	var blocks []*block
 	number := make([]int, len(f.blocks)) // new number of an old block
 	type edge struct{ from, slot int }
@@ -108,7 +108,7 @@ func (f *function) splitCriticalEdges() {
 			continue
 		}
 		for slot, to := range b.succs {
-			if s := f.blocks[to]; len(s.preds) > 1 && len(s.phis) > 0 {
+			if len(f.blocks[to].phis) > 0 {
 				e := &block{term: termBranch, succs: []int{to}, preds: []int{at}, uniform: b.uniform}
 				edges[e] = edge{at, slot}
 				blocks = append(blocks, e)

@@ -169,7 +169,7 @@ func (w *pending) become(path string, free bool) error {
 			return err
 		}
 	}
-	err := os.Rename(w.name, path)
+	err := replace(w.name, path)
 	if err != nil {
 		w.remove()
 	}

@@ -128,3 +128,19 @@ func TestBothWaysToAWholeFile(t *testing.T) {
 		}
 	}
 }
+
+// TestAFolderIsNotReplaced: what has become a folder since it was looked at stays one, empty or not.
+func TestAFolderIsNotReplaced(t *testing.T) {
+	dir := t.TempDir()
+	file, folder := filepath.Join(dir, "file"), filepath.Join(dir, "folder")
+	if err := errors.Join(os.WriteFile(file, []byte("new"), 0o644), os.Mkdir(folder, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if err := replace(file, folder); err == nil {
+		t.Error("a folder was replaced")
+	}
+	content(t, file, "new")
+	if st, err := os.Stat(folder); err != nil || !st.IsDir() {
+		t.Errorf("the folder is %v, %v", st, err)
+	}
+}

@@ -11,3 +11,5 @@ import (
 func createUnnamed(string) (*pending, error) { return nil, errors.ErrUnsupported }
 
 func nameUnnamed(*os.File, string) error { return errors.ErrUnsupported }
+
+func replace(from, to string) error { return os.Rename(from, to) }

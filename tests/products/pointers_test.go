@@ -82,7 +82,11 @@ func inARing(t *testing.T, gpu, ptx string) {
 	}
 	loop := regexp.MustCompile(`(?s)\.pragma "nounroll";.*?\n\$B\d+:`).FindString(ptx)
 	pending := regexp.MustCompile(`cp\.async\.wait_group (\d+)`).FindStringSubmatch(loop)
-	if n := strings.Count(loop, "cp.async.cg"); n != 4 || strings.Count(loop, "bar.sync") != 1 || pending == nil || pending[1] != "2" {
+	want := "2"
+	if strings.Contains(loop, "wgmma") {
+		want = "1" // a product in flight holds a slot
+	}
+	if n := strings.Count(loop, "cp.async.cg"); n != 4 || strings.Count(loop, "bar.sync") != 1 || pending == nil || pending[1] != want {
 		t.Errorf("a loop with %d copies, %d barriers, pending groups %q", n, strings.Count(loop, "bar.sync"), pending)
 	}
 }

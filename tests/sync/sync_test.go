@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -111,10 +112,12 @@ func TestKernelsAreInOrder(t *testing.T) {
 	}
 }
 
-// TestRandomKernelsAreInOrder has random programs with products in loops judged.
+// TestRandomKernelsAreInOrder has random programs with products in loops judged; TILEIRAS_RANDOM=N makes N.
 func TestRandomKernelsAreInOrder(t *testing.T) {
-	const programs = 600
-	rings, refused := 0, 0
+	programs, rings, refused := 600, 0, 0
+	if n, err := strconv.Atoi(os.Getenv("TILEIRAS_RANDOM")); err == nil {
+		programs = n
+	}
 	for seed := range uint64(programs) {
 		module, _ := random.ModuleOf(random.Products, seed, 10)
 		gpu, roles := gpus[seed%uint64(len(gpus))], []options.Roles{options.Off, options.On}[seed/uint64(len(gpus))%2]

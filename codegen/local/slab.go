@@ -5,8 +5,9 @@ import "unsafe"
 // Slab hands out the memory of many small lists that live as long as a function is worked on. What it hands out is zero and not given back.
 type Slab[T any] struct{ room []T }
 
-// slabBytes is what a slab asks for at once, of whatever type: the allocator has one list for all of them.
-const slabBytes = 8 << 10
+// slabBytes is what a slab asks for at once, of whatever type: the allocator has one list for all of them, whose pieces have room for this and a word
+// that describes it.
+const slabBytes = 8<<10 - 8
 
 // size is how many elements that are.
 func (s *Slab[T]) size() int {

@@ -7,8 +7,10 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -52,15 +54,11 @@ func run(bin, only, gpu string, runs int, rows bool, nvidia string) error {
 		return err
 	}
 	defer os.RemoveAll(scratch)
-	tileiras, err := filepath.Abs(filepath.Join(bin, "tileiras"))
-	if err != nil {
-		return err
-	}
-	if _, err := os.Stat(tileiras); err != nil {
+	tileiras, empty := filepath.Join(scratch, "tileiras"), filepath.Join(scratch, "empty")
+	if err := copyProgram(filepath.Join(bin, "tileiras"), tileiras); err != nil {
 		return fmt.Errorf("%w; run `make build` first", err)
 	}
-	empty, err := buildEmpty(scratch)
-	if err != nil {
+	if err := buildEmpty(scratch, empty); err != nil {
 		return err
 	}
 	if rows {
@@ -69,17 +67,29 @@ func run(bin, only, gpu string, runs int, rows bool, nvidia string) error {
 	return times(os.Stdout, tileiras, empty, kernels, gpu, runs, scratch)
 }
 
-// buildEmpty builds the empty program, and copies it as `make build` does.
-func buildEmpty(scratch string) (string, error) {
-	linked, empty := filepath.Join(scratch, "linked"), filepath.Join(scratch, "empty")
+// buildEmpty builds the empty program.
+func buildEmpty(scratch, empty string) error {
+	linked := filepath.Join(scratch, "linked")
 	if _, err := start("go", "build", "-trimpath", "-o", linked, "./tests/bench/empty"); err != nil {
-		return "", err
+		return err
 	}
-	program, err := os.ReadFile(linked)
+	return copyProgram(linked, empty)
+}
+
+// copyProgram writes a program anew. How large the pieces are in which the system keeps a file, which follows from how and when it was written and read,
+// is a fifth of what a small compile takes: programs that are compared are written alike.
+func copyProgram(from, to string) error {
+	in, err := os.Open(from)
 	if err != nil {
-		return "", err
+		return err
 	}
-	return empty, os.WriteFile(empty, program, 0o755)
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.CopyBuffer(struct{ io.Writer }{out}, struct{ io.Reader }{in}, make([]byte, 1<<20)) // not by copy_file_range(2)
+	return errors.Join(err, out.Close())
 }
 
 // input is the bytecode of a kernel.

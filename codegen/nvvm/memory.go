@@ -1,8 +1,8 @@
 package nvvm
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 
 	"tileiras/codegen/layout"
 	"tileiras/codegen/planted"
@@ -49,7 +49,7 @@ func vectorName(k kind, n int) string {
 	if n == 1 {
 		return memoryType(k)
 	}
-	return fmt.Sprintf("v%d.%s", n, memoryType(k))
+	return "v" + strconv.Itoa(n) + "." + memoryType(k)
 }
 
 // inWords reports whether an access of n elements of kind k moves 32-bit words.

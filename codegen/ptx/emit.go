@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/llir/llvm/ir"
@@ -288,4 +289,4 @@ func (e *emitter) sharedMemory(k *kernel, s *selector) error {
 }
 
 // paramName is the PTX name of a kernel's parameter i.
-func paramName(kernel string, i int) string { return fmt.Sprintf("%s_param_%d", kernel, i) }
+func paramName(kernel string, i int) string { return kernel + "_param_" + strconv.Itoa(i) }

@@ -136,7 +136,7 @@ func paramKind(t types.Type) string {
 	if size == 1 {
 		unit = "byte"
 	}
-	return fmt.Sprintf("%s, %d %s", t, size, unit)
+	return t.String() + ", " + strconv.FormatInt(size, 10) + " " + unit
 }
 
 // externShared declares dynamic shared memory, once per variable.
@@ -168,7 +168,7 @@ func (p *printer) kernel(k *kernel, o *Options) {
 		if i > 0 {
 			p.text(",")
 		}
-		p.printf("\n\t.param %s %s", paramType(param), paramName(k.name, i))
+		p.text("\n\t.param ", paramType(param), " ", paramName(k.name, i))
 	}
 	if len(k.src.Params) > 0 {
 		p.text("\n")
@@ -259,13 +259,13 @@ func paramType(param *ir.Param) string {
 				align = int64(n)
 			}
 		}
-		return fmt.Sprintf(".u64 .ptr .global .align %d", align)
+		return ".u64 .ptr .global .align " + strconv.FormatInt(align, 10)
 	}
 	_, bits, _ := typeOf(param.Typ)
 	if _, ok := param.Typ.(*types.FloatType); ok {
-		return fmt.Sprintf(".f%d", bits)
+		return ".f" + strconv.Itoa(bits)
 	}
-	return fmt.Sprintf(".u%d", bits)
+	return ".u" + strconv.Itoa(bits)
 }
 
 // regClasses gives the declaration and the name of each register type. Floats

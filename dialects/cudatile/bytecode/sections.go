@@ -74,14 +74,14 @@ const previewTag = 1
 // headerVersion checks that the version is one that the options admit. What a tag means is newer than 13.1: the strict
 // reader takes any.
 func headerVersion(c *cursor, v ir.Version, o ReadOptions) {
-	window := fmt.Sprintf("[%v - %v]", Oldest, o.newest())
-	if o.Strict131 {
-		window = fmt.Sprintf("[%v, %v]", Oldest, o.newest())
-	}
 	switch {
 	case o.Extension != nil && slices.Contains(o.Extension.Versions, v):
 	case v.Before(Oldest) || o.newest().Before(v):
-		c.fail("unsupported Tile version %d.%d.%d, this reader supports versions %s", v.Major, v.Minor, v.Tag, window)
+		between := " - "
+		if o.Strict131 {
+			between = ", "
+		}
+		c.fail("unsupported Tile version %d.%d.%d, this reader supports versions [%v%s%v]", v.Major, v.Minor, v.Tag, Oldest, between, o.newest())
 		c.err.Kind, c.err.Version = BadVersion, v
 	case o.Strict131:
 	case v.Tag&^previewTag != 0:

@@ -11,15 +11,11 @@ import (
 // This file brings factors of products to shared memory, where instructions of groups of warps read them.
 
 // toMatrixBuffer stores factor i of a product in rows as an instruction of a group of warps reads them: along the dimension where memory runs, so that
-// copies can take the way. What comes from outside of a loop is stored there.
+// copies can take the way, or along K where the instruction wants that. What comes from outside of a loop is stored there.
 func (a *assigner) toMatrixBuffer(op *ir.Op, i int) *ir.Value {
 	v := op.Operand(i)
 	if _, staged := v.Type().(*tileaa.BufferType); staged {
 		return v
-	}
-	key := demand{v, "buffer"}
-	if b, ok := a.made[key]; ok {
-		return b
 	}
 	x, between := v, []*ir.Op(nil)
 	if load, names, ok := tileaa.LoadOf(v); ok {
@@ -31,7 +27,12 @@ func (a *assigner) toMatrixBuffer(op *ir.Op, i int) *ir.Value {
 		l = resultLayout(op, l)
 	}
 	t := tileaa.AsTile(v)
-	mem := matrixRows(l, tileaa.ElemBytes(t.Elem))
+	rank := len(t.Shape)
+	fast := fastDim(l)
+	if depth := rank - 1 - i; fast < rank-2 || !ir.Cast[tileaa.ContractionOp](op).Atom().Atom.Turns {
+		fast = depth
+	}
+	mem := matrixRows(ints(t.Shape), fast, tileaa.ElemBytes(t.Elem))
 	if x.ParentBlock() == op.Block() {
 		a.b.Before(op)
 	} else if x.IsArg() {
@@ -50,7 +51,6 @@ func (a *assigner) toMatrixBuffer(op *ir.Op, i int) *ir.Value {
 	if len(between) > 0 {
 		buf = tileaa.NewBufferView(a.b, tileaa.Buffer(a.s.Ctx, t.Elem, mem, t.Shape...), buf).Result()
 	}
-	a.made[key] = buf
 	return buf
 }
 
@@ -67,12 +67,7 @@ func operandMem(op *ir.Op, m layout.MemLayout) layout.MemLayout {
 	return m.Permute(inverse)
 }
 
-// matrixRows is the swizzled memory layout of a matrix, in rows along what neighbouring registers of a layout hold, or else along the last dimension.
-func matrixRows(l layout.Layout, elemBytes int) layout.MemLayout {
-	shape := l.Shape()
-	fast := fastDim(l)
-	if fast < len(shape)-2 {
-		fast = len(shape) - 1 // a batch
-	}
+// matrixRows is the swizzled memory layout of a matrix in rows along a dimension.
+func matrixRows(shape []int, fast, elemBytes int) layout.MemLayout {
 	return layout.Swizzled(shape, fastest(fast, len(shape)), elemBytes, min(swizzleWidth, shape[fast]*elemBytes))
 }

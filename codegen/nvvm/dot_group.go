@@ -12,8 +12,9 @@ import (
 
 func init() { register(ir.Table[lowering]{tileaa.OpDotWait & ir.Place: dotWait}) }
 
-// groupProduct issues the instructions of a product that groups of four warps compute together, and waits for them, unless they stay in flight. Factors in shared memory are named by
-// descriptors; what wrote them there, copies or stores, is made known to the unit that reads them by a fence behind the barrier (PTX ISA, "Async Proxy").
+// groupProduct issues the instructions of a product that groups of four warps compute together, and waits for them, unless they stay in flight. Factors in
+// shared memory are named by descriptors; what wrote them there, copies or stores, is made known to the unit that reads them by a fence behind the barrier
+// (PTX ISA, "Async Proxy").
 func (f *fn) groupProduct(op tileaa.ContractionOp, m *tileaa.MMAAttr) *tile {
 	p := &product{f, m.Atom, m.Swap, nil, nil, f.operandTile(op.Acc()), nil, map[int][]reg{}}
 	left, right := f.factor(op.Lhs(), p, true), f.factor(op.Rhs(), p, false)
@@ -29,7 +30,7 @@ func (f *fn) groupProduct(op tileaa.ContractionOp, m *tileaa.MMAAttr) *tile {
 	if isDot && m.Atom.Depth > 0 && !d.FastAcc() {
 		p.addApart(left, right, from, k)
 	} else {
-		p.begin(p.steps(left, right, p.fragments(), from, k))
+		p.begin(left, p.steps(left, right, p.fragments(), from, k))
 		if !isDot || !d.InFlight() {
 			p.land(p.fragments())
 		}
@@ -39,10 +40,10 @@ func (f *fn) groupProduct(op tileaa.ContractionOp, m *tileaa.MMAAttr) *tile {
 	return out
 }
 
-// groupStep is an instruction: the first register of its accumulators, and its factors.
+// groupStep is an instruction: the first registers of its accumulators and of a factor in registers, -1 without one, and its descriptors and what follows.
 type groupStep struct {
-	first   int
-	factors []reg
+	first, held int
+	described   []reg
 }
 
 // fragments are the first registers of the accumulators of each instruction.
@@ -58,27 +59,79 @@ func (p *product) steps(left, right *groupFactor, firsts []int, from, to int) (l
 	for depth := from; depth < to; depth += p.Shape.K {
 		for _, first := range firsts {
 			at := p.acc.l.Coords(p.acc.l.Apply(first, 0, 0, 0))
-			list = append(list, groupStep{first, slices.Concat(left.at(at, depth), right.at(at, depth), left.turned(), right.turned())})
+			list = append(list, groupStep{first, left.register(at, depth), slices.Concat(left.descriptor(at, depth), right.descriptor(at, depth), left.turned(), right.turned())})
 		}
 	}
 	return list
 }
 
-// begin issues instructions. Their registers are made before: behind the fence nobody may touch them.
-func (p *product) begin(steps []groupStep) {
+// begin issues instructions. Their registers pass through the fence in front of them, so that nobody touches them behind it.
+func (p *product) begin(left *groupFactor, steps []groupStep) {
+	held := map[int][]reg{} // fragments of the factor in registers
+	var sums, parts []int   // which accumulators and which of those, in order
 	for _, s := range steps {
 		if p.sums[s.first] == nil {
 			p.sums[s.first] = p.fragment(p.acc, s.first, p.LayoutC.Regs())
+		}
+		if !slices.Contains(sums, s.first) && !allZero(p.sums[s.first]) {
+			sums = append(sums, s.first)
+		}
+		if s.held >= 0 && held[s.held] == nil {
+			held[s.held] = p.fragment(left.held, s.held, p.LayoutA.Regs())
+			parts = append(parts, s.held)
 		}
 	}
 	if !planted.On("drop-proxy-fence") {
 		p.op("fence.proxy.async")
 	}
-	p.op("wgmma.fence")
+	p.fenced(p.sums, sums, held, parts)
 	for _, s := range steps {
-		p.addGroup(s.first, s.factors)
+		p.addGroup(s.first, slices.Concat(held[s.held], s.described))
 	}
 	p.op("wgmma.commit_group")
+}
+
+// fenced puts the fence that products need between accesses to their registers and the first of them (PTX ISA, "wgmma.fence"), and takes these registers
+// from there: what makes or moves them stands in front of it.
+func (p *product) fenced(sums map[int][]reg, which []int, held map[int][]reg, parts []int) {
+	var all []reg
+	for _, i := range which {
+		all = append(all, sums[i]...)
+	}
+	for _, i := range parts {
+		all = append(all, held[i]...)
+	}
+	all = p.op("wgmma.fence"+registersOf(all), all...)
+	back := func(to map[int][]reg, list []int) {
+		for _, i := range list {
+			n := len(to[i])
+			to[i], all = all[:n:n], all[n:]
+		}
+	}
+	back(sums, which)
+	back(held, parts)
+}
+
+// registersOf is the part of a row's name that says through which registers it passes: .f64.r32.
+func registersOf(list []reg) (name string) {
+	floats := 0
+	for _, r := range list {
+		if r.k == kF32 {
+			floats++
+		}
+	}
+	if floats > 0 {
+		name = fmt.Sprintf(".f%d", floats)
+	}
+	if others := len(list) - floats; others > 0 {
+		name += fmt.Sprintf(".r%d", others)
+	}
+	return name
+}
+
+// allZero reports whether accumulators are known to be 0.
+func allZero(list []reg) bool {
+	return !slices.ContainsFunc(list, func(r reg) bool { return !r.isConst() || r.bits != 0 })
 }
 
 // addApart sums as far along K as the instruction keeps what it should, waits, and adds that to the accumulators; for the columns of one instruction
@@ -88,7 +141,7 @@ func (p *product) addApart(left, right *groupFactor, from, to int) {
 		total := slices.Clone(p.fragment(p.acc, first, p.LayoutC.Regs()))
 		for depth := from; depth < to; depth += p.Depth {
 			p.sums[first] = slices.Repeat([]reg{con(kF32, 0)}, len(total))
-			p.begin(p.steps(left, right, []int{first}, depth, min(depth+p.Depth, to)))
+			p.begin(left, p.steps(left, right, []int{first}, depth, min(depth+p.Depth, to)))
 			p.land([]int{first})
 			for i, x := range p.sums[first] {
 				total[i] = p.fadd(total[i], x)
@@ -101,7 +154,7 @@ func (p *product) addApart(left, right *groupFactor, from, to int) {
 // addGroup issues one instruction on the accumulators from a register on. Where they are 0 it does not read them.
 func (p *product) addGroup(first int, factors []reg) {
 	c, row := p.sums[first], p.Op
-	if zero := func(r reg) bool { return r.isConst() && r.bits == 0 }; !slices.ContainsFunc(c, func(r reg) bool { return !zero(r) }) {
+	if allZero(c) {
 		row, c = p.First, nil
 	}
 	p.sums[first] = p.op(row.Name, slices.Concat(c, factors)...)
@@ -130,11 +183,7 @@ func dotWait(f *fn, op *ir.Op) {
 
 // landed waits for all products under way, and gives registers with what they have put into them.
 func (f *fn) landed(regs []reg) []reg {
-	letter := "r"
-	if regs[0].k == kF32 {
-		letter = "f"
-	}
-	return f.op(fmt.Sprintf("wgmma.wait_group.%s%d", letter, len(regs)), append(slices.Clone(regs), i32(0))...)
+	return f.op("wgmma.wait_group"+registersOf(regs), append(slices.Clone(regs), i32(0))...)
 }
 
 // groupFactor is a factor of a product of groups of warps.
@@ -201,16 +250,25 @@ const (
 // swizzleCode is the number of a swizzle in a descriptor, by its width in bytes.
 var swizzleCode = map[int]int64{128: 1, 64: 2, 32: 3}
 
-// at is the arguments for the factor of the fragment of the result that begins at an element, from a depth on: registers, or a descriptor.
-func (x *groupFactor) at(at []int, depth int) []reg {
+// register is the first register of a factor that is held there, for the fragment of the result that begins at an element, from a depth on; -1 if it
+// lies in shared memory.
+func (x *groupFactor) register(at []int, depth int) int {
+	if x.held == nil {
+		return -1
+	}
+	place := slices.Clone(at)
+	place[x.depth] = depth
+	first, ok := x.held.register(place...)
+	if !ok {
+		x.bug("a group of warps does not hold its factor")
+	}
+	return first
+}
+
+// descriptor names a factor in shared memory for the same.
+func (x *groupFactor) descriptor(at []int, depth int) []reg {
 	if x.held != nil {
-		place := slices.Clone(at)
-		place[x.depth] = depth
-		first, ok := x.held.register(place...)
-		if !ok {
-			x.bug("a group of warps does not hold its factor")
-		}
-		return x.fragment(x.held, first, x.p.LayoutA.Regs())
+		return nil
 	}
 	base, bytes := x.sharedAddress(x.buffer, x.cols, x.offset(at, depth), reg{})
 	low := x.add(x.lshr(base, 4), i32(bytes/descriptorUnit+int64(x.form.Lead)/descriptorUnit<<leadShift))

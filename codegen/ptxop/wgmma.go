@@ -72,8 +72,8 @@ func (p *GroupProduct) Turns() bool { return elemBits[p.A[0]] == 16 }
 // warpsOfGroup share the rows of A and D.
 const warpsOfGroup = 4
 
-// maxLanded is the most registers for which a wait can be asked.
-const maxLanded = 256
+// maxInFlight is the most registers of one kind that pass through a fence or a wait.
+const maxInFlight = 256
 
 func init() {
 	define("wgmma", func(b *builder) {
@@ -108,14 +108,33 @@ func init() {
 				}
 			}
 		}
-		b.named("wgmma.fence", "wgmma.fence"+sync, "", Fence|Convergent, wgmma)
 		b.named("wgmma.commit_group", "wgmma.commit_group"+sync, "", Fence|Convergent, wgmma)
 		b.named("wgmma.wait_group", "wgmma.wait_group"+sync, "n", Fence|Convergent, wgmma)
-		// The same, and from here on so many registers hold what the products gave.
-		for n := 1; n <= maxLanded; n *= 2 {
+		// The same, and from here on so many registers hold what the products gave; and the fence in front of products, through which their registers pass:
+		// accumulators and a factor, each a power of two.
+		fence := func(name, signature string) {
+			b.text("wgmma.fence"+name, "wgmma.fence"+sync, signature, Fence|Convergent, wgmma)
+		}
+		through := func(letter string, n int) (name, signature string) {
+			if n == 0 {
+				return "", ""
+			}
+			return "." + letter + strconv.Itoa(n), " {+" + letter + "*" + strconv.Itoa(n) + "}"
+		}
+		fence("", "")
+		for n := 1; n <= maxInFlight; n *= 2 {
 			for _, letter := range []string{"f", "r"} {
-				count := strconv.Itoa(n)
-				b.text("wgmma.wait_group."+letter+count, "wgmma.wait_group"+sync+" $"+strconv.Itoa(2*n), "{+"+letter+"*"+count+"} n", Fence|Convergent, wgmma)
+				name, signature := through(letter, n)
+				b.text("wgmma.wait_group"+name, "wgmma.wait_group"+sync+" $"+strconv.Itoa(2*n), signature+" n", Fence|Convergent, wgmma)
+				fence(name, signature)
+			}
+			float, floats := through("f", n)
+			for m := 1; m <= maxInFlight; m *= 2 {
+				name, signature := through("r", m)
+				fence(float+name, floats+signature)
+				if m < n {
+					fence(through("r", n+m))
+				}
 			}
 		}
 	})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/ir/float"
@@ -192,3 +193,18 @@ func parse(t *testing.T, text string) *ir.Op {
 }
 
 func print(op *ir.Op) string { return ir.Text(op, ir.PrintOptions{}) }
+
+// A swizzle of rows of 32 bytes repeats after 256 bytes, of 64 after 512, of 128 after 1024 (PTX ISA, "Swizzling modes"): it must begin there.
+func TestBuffersAreAlignedForTheirSwizzle(t *testing.T) {
+	c := ir.NewContext(tileaa.Dialect)
+	for _, b := range []struct {
+		shape []int64
+		align int
+	}{{[]int64{8, 16}, 256}, {[]int64{16, 16}, 512}, {[]int64{16, 32}, 1024}, {[]int64{64, 64}, 1024}, {[]int64{4, 4}, 128}} {
+		shape := []int{int(b.shape[0]), int(b.shape[1])}
+		mem := layout.Swizzled(shape, []int{1, 0}, 2, min(128, 2*shape[1]))
+		if got := tileaa.Buffer(c, c.Float(float.F16), mem, b.shape...).Align(); got != b.align {
+			t.Errorf("%v: %d, want %d", b.shape, got, b.align)
+		}
+	}
+}

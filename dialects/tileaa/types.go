@@ -160,8 +160,7 @@ const MbarrierBytes = 8
 // Bytes is the size of a pipeline: slot by slot, what says that it is full, then what says that it is empty.
 func (t *PipelineType) Bytes() int { return int(t.Slots) * 2 * MbarrierBytes }
 
-// swizzleAlign is the alignment of a buffer that is big enough for the widest swizzle, which repeats after so many bytes; smaller
-// ones have smallAlign.
+// Alignments of buffers: swizzles repeat after at most swizzleAlign bytes, and in a buffer of a power of two after no more than it has.
 const smallAlign, swizzleAlign = 128, 1024
 
 // Bytes is the size of a buffer.
@@ -169,10 +168,11 @@ func (t *BufferType) Bytes() int { return t.Mem.Size() * ElemBytes(t.Elem) }
 
 // Align is the alignment of a buffer in bytes.
 func (t *BufferType) Align() int {
-	if t.Bytes() >= swizzleAlign {
-		return swizzleAlign
+	align := swizzleAlign
+	for align > smallAlign && align > t.Bytes() {
+		align /= 2
 	}
-	return smallAlign
+	return align
 }
 
 // SlotBytes is the distance in bytes from one slot to the next.

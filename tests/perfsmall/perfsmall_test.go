@@ -30,7 +30,7 @@ const perf = "../corpus/perf"
 // TILEIRAS_PERF_SMALL_GPUS names others, with commas. The environment is asked while a test runs: before that, go test does not notice that its
 // cached result depends on it.
 func gpus() []string {
-	return strings.Split(cmp.Or(os.Getenv("TILEIRAS_PERF_SMALL_GPUS"), "sm_80,sm_89,sm_100"), ",")
+	return strings.Split(cmp.Or(os.Getenv("TILEIRAS_PERF_SMALL_GPUS"), "sm_80,sm_89,sm_90,sm_100"), ",")
 }
 
 func TestPerfSmall(t *testing.T) {

@@ -69,17 +69,22 @@ func (p *product) steps(left, right *groupFactor, firsts []int, from, to int) (l
 func (p *product) begin(left *groupFactor, steps []groupStep) {
 	held := map[int][]reg{} // fragments of the factor in registers
 	var sums, parts []int   // which accumulators and which of those, in order
+	zero := true
 	for _, s := range steps {
 		if p.sums[s.first] == nil {
 			p.sums[s.first] = p.fragment(p.acc, s.first, p.LayoutC.Regs())
 		}
-		if !slices.Contains(sums, s.first) && !allZero(p.sums[s.first]) {
+		if !slices.Contains(sums, s.first) {
 			sums = append(sums, s.first)
+			zero = zero && allZero(p.sums[s.first])
 		}
 		if s.held >= 0 && held[s.held] == nil {
 			held[s.held] = p.fragment(left.held, s.held, p.LayoutA.Regs())
 			parts = append(parts, s.held)
 		}
+	}
+	if zero {
+		sums = nil // nobody reads them
 	}
 	if !planted.On("drop-proxy-fence") {
 		p.op("fence.proxy.async")
@@ -279,9 +284,7 @@ func (x *groupFactor) descriptor(at []int, depth int) []reg {
 // turned is the argument for a factor in shared memory that says which way it lies.
 func (x *groupFactor) turned() []reg {
 	switch {
-	case x.held != nil:
-		return nil
-	case !x.p.Turns && !x.form.Turned:
+	case x.held != nil, !x.p.Turns:
 		return nil
 	case x.form.Turned:
 		return []reg{i32(1)}

@@ -263,3 +263,39 @@ func decode(elem string, b []byte, i int) float64 {
 	}
 	return float64(sext(bits, 8*n))
 }
+
+// Groups of warps multiply batches: each its own, or one after the other.
+func TestBatchesOfWarpgroups(t *testing.T) {
+	a := atom.MMAByName("wgmma.m64n32k16.f32.f16.f16")
+	e := atom.Extent{Batch: 2, M: 64, N: 32, K: 32}
+	for _, split := range []atom.Split{{Batch: 1, M: 4, N: 1, Copies: 1}, {Batch: 2, M: 4, N: 1, Copies: 1}} {
+		warps := split.Warps()
+		tiling, ok := atom.Tile(a, e, split, false)
+		if !ok {
+			t.Fatal(split)
+		}
+		k := tileIO{warps: warps, shared: 32768, out: ioTile{"f32", tiling.Layouts().C}}
+		types := make([]string, 2)
+		for i, shape := range [][]int{{e.Batch, e.M, e.K}, {e.Batch, e.K, e.N}} {
+			mem := layout.Swizzled(shape, []int{2, 1, 0}, 2, min(128, 2*shape[2]))
+			types[i] = fmt.Sprintf("buffer<%dx%dx%dxf16, #tileaa.mem<%s>>", shape[0], shape[1], shape[2], mem)
+			k.in = append(k.in, ioTile{"f16", layout.Blocked(shape, 1, []int{2, 1, 0}, warps)})
+			k.body += fmt.Sprintf("    %%s%d = alloc_shared {offset = %d} : %s\n    buffer_store %%v%d, %%s%d : (%s, %s)\n", i, 16384*i, types[i], i, i, k.in[i].typ(), types[i])
+		}
+		k.in = append(k.in, k.out)
+		k.body += fmt.Sprintf("    \"tileaa.barrier\"() : () -> ()\n    %%r = dot %%s0, %%s1, %%v2 {atom = #tileaa.mma<%q, warps = [%d, %d, %d, %d]>} : (%s, %s, %s) -> %s",
+			a.Name, split.Batch, split.M, split.N, split.Copies, types[0], types[1], k.out.typ(), k.out.typ())
+		va, vb, vc := func(i int) float64 { return float64(i*5%7 - 3) }, func(i int) float64 { return float64(i*3%5 - 2) }, func(i int) float64 { return float64(i % 11) }
+		out, _ := launch(t, "sm_90", k.text(), 1, encode("f16", e.Batch*e.M*e.K, va), encode("f16", e.Batch*e.K*e.N, vb), encode("f32", e.Batch*e.M*e.N, vc), make([]byte, 4*e.Batch*e.M*e.N))
+		for n := range e.Batch * e.M * e.N {
+			b, i, j := n/(e.M*e.N), n/e.N%e.M, n%e.N
+			want := vc(n)
+			for k := range e.K {
+				want += va((b*e.M+i)*e.K+k) * vb((b*e.K+k)*e.N+j)
+			}
+			if got := decode("f32", out[len(out)-1], n); got != want {
+				t.Fatalf("%s: element %d,%d,%d is %v, want %v", split, b, i, j, got, want)
+			}
+		}
+	}
+}

@@ -54,7 +54,7 @@ func (s *sinker) rotation(b *llvm.Block, first int32, order []int32) *rotation {
 		return nil
 	}
 	r := &rotation{sinker: s, block: b, first: first, order: order}
-	n := len(order)
+	n := len(s.kinds) // order leaves out reads that nobody uses
 	r.moved, r.late = make([]bool, n), make([]bool, n)
 	for _, inst := range s.insts[first : first+int32(n)] {
 		if phi, ok := inst.(*llvm.InstPhi); ok && len(phi.Incs) != 2 {

@@ -73,7 +73,7 @@ func (p *GroupProduct) Turns() bool { return elemBits[p.A[0]] == 16 }
 const warpsOfGroup = 4
 
 // maxInFlight is the most registers of one kind that pass through a fence or a wait.
-const maxInFlight = 256
+const maxInFlight = 512
 
 func init() {
 	define("wgmma", func(b *builder) {

@@ -58,6 +58,12 @@ func reason(err error) string {
 	return lines[0]
 }
 
+// furtherParameter is what the emulator says of a kernel that takes one parameter more than its module has: a pointer to memory for tensor maps.
+var furtherParameter = regexp.MustCompile(`has \d+ parameters, \d+ given`)
+
+// own is what is said of PTX that wants such memory by a directive, at any line.
+var own = regexp.MustCompile(`^.*unknown directive '\.minperctamemory'`)
+
 // hold holds NVIDIA's PTX of an entry against the interpreter. Races between lanes of one warp, which their compiler leaves because
 // hardware runs them in step, are none here.
 func (th *Theirs) hold(ctx context.Context, in *driver.Input, ref *reference, schedule emu.Schedule) error {
@@ -67,8 +73,12 @@ func (th *Theirs) hold(ctx context.Context, in *driver.Input, ref *reference, sc
 	}
 	err = ref.compare(ctx, th.GPU, text, emu.Options{Schedule: schedule, Foreign: true})
 	var f *Failure
+	if errors.As(err, &f) && furtherParameter.MatchString(f.Text) {
+		return fmt.Errorf("%w: its kernel wants memory for tensor maps", ErrTheirs)
+	}
 	if errors.As(err, &f) && (f.Kind == "PTX" || f.Kind == "emulator: "+emu.Unsupported.String()) {
 		line, _, _ := strings.Cut(f.Text, "\n")
+		line = own.ReplaceAllString(line, "its kernel wants memory for each block")
 		return fmt.Errorf("%w: emulator: %s", ErrTheirs, line)
 	}
 	return err

@@ -21,7 +21,7 @@ import (
 // Everything else keeps its order. A read of shared memory stays on its side of barriers, fences and writes.
 func (f *fn) sinkToProducts() {
 	rowOf, products := map[*llvm.InlineAsm]*ptxop.Row{}, false
-	for row, asm := range f.asm {
+	for row, asm := range f.asm { // inverted: the order cannot matter
 		rowOf[asm] = row
 		products = products || isProduct(row)
 	}

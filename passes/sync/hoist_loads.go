@@ -41,17 +41,20 @@ const mostHoisted = 32
 type hoisting struct {
 	to        *ir.Op          // the first store to shared memory; nil before it
 	behind    map[*ir.Op]bool // what stands behind that
+	can       map[*ir.Op]bool // of what stands there, whether it can move
 	registers int             // that the loads before it fill
 }
 
+func newHoisting() hoisting { return hoisting{behind: map[*ir.Op]bool{}, can: map[*ir.Op]bool{}} }
+
 func hoistLoads(s *pass.State, b *ir.Block) {
-	h := hoisting{behind: map[*ir.Op]bool{}}
+	h := newHoisting()
 	for _, op := range b.Ops() {
 		s.Step()
 		loads := kernel.IsPlainLoad(op) && !tileaa.IsStrong(op)
 		switch {
 		case stays(op):
-			h = hoisting{behind: map[*ir.Op]bool{}}
+			h = newHoisting()
 			continue
 		case h.to == nil && tileaa.Touches(op, ir.Write, tileaa.SharedSpace):
 			h.to = op
@@ -75,30 +78,39 @@ func stays(op *ir.Op) bool {
 
 // hoist moves a load, with what it needs, unless that cannot move.
 func (h *hoisting) hoist(load *ir.Op) bool {
-	var order []*ir.Op
-	var need func(op *ir.Op) bool
-	need = func(op *ir.Op) bool {
-		if op == nil || !h.behind[op] || slices.Contains(order, op) {
-			return true
-		}
-		if op != load && (!op.Traits().Has(ir.Pure) || op.NumRegions() > 0) {
+	for _, v := range load.Operands() {
+		if !h.movable(v.DefiningOp()) {
 			return false
 		}
-		for _, v := range op.Operands() {
-			if !need(v.DefiningOp()) {
-				return false
-			}
-		}
-		order = append(order, op)
+	}
+	h.move(load)
+	return true
+}
+
+// movable reports whether an op stands before the store, or can: what cannot move will not, and what can still can when other ops have.
+func (h *hoisting) movable(op *ir.Op) bool {
+	if op == nil || !h.behind[op] {
 		return true
 	}
-	h.behind[load] = true
-	if !need(load) {
-		return false
+	can, known := h.can[op]
+	if known {
+		return can
 	}
-	for _, op := range order {
-		op.MoveBefore(h.to)
-		delete(h.behind, op)
+	can = op.Traits().Has(ir.Pure) && op.NumRegions() == 0
+	for i := 0; can && i < op.NumOperands(); i++ {
+		can = h.movable(op.Operand(i).DefiningOp())
 	}
-	return true
+	h.can[op] = can
+	return can
+}
+
+// move puts an op before the store, behind what it needs.
+func (h *hoisting) move(op *ir.Op) {
+	for _, v := range op.Operands() {
+		if d := v.DefiningOp(); d != nil && h.behind[d] {
+			h.move(d)
+		}
+	}
+	op.MoveBefore(h.to)
+	delete(h.behind, op)
 }

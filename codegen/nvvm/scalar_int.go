@@ -44,9 +44,11 @@ func init() {
 	})
 }
 
+// addInts notes of a sum that does not wrap that it is exact; not of one that was computed before, by an operation that may promise nothing.
 func addInts(f *fn, op *ir.Op, x, y reg) reg {
+	before := len(f.values)
 	r := f.add(x, y)
-	if s, ok := f.sums[r.id]; ok && ir.Cast[tileaa.Addi](op).Overflow()&def.NoUnsignedWrap != 0 {
+	if s, ok := f.sums[r.id]; ok && int(r.id) >= before && ir.Cast[tileaa.Addi](op).Overflow()&def.NoUnsignedWrap != 0 {
 		s.exact = true
 		f.sums[r.id] = s
 	}

@@ -8,13 +8,10 @@ import (
 	"tileiras/codegen/ptxop"
 )
 
-// warpgroup is the warps of a group: four, the first of which has a multiple of four as number (PTX ISA, "Warpgroup").
-const warpgroup = 4
-
 // groupMMA is the atom of a product of a warpgroup for elements of A and B, with A in registers or in shared memory.
 func groupMMA(p *ptxop.GroupProduct, a, b string, registers bool) *MMA {
 	name := p.Name(a, b, registers, false)
-	m := &MMA{Name: name, Op: ptxop.Must(name), First: ptxop.Must(p.Name(a, b, registers, true)), Group: warpgroup, SharedA: !registers, SharedB: true,
+	m := &MMA{Name: name, Op: ptxop.Must(name), First: ptxop.Must(p.Name(a, b, registers, true)), Group: ptxop.GroupWarps, SharedA: !registers,
 		Shape: Shape{ptxop.GroupRows, p.N, p.K}, A: elemOf(a), B: elemOf(b), C: elemOf(p.D), Rate: p.Rate, Depth: p.Depth, Turns: p.Turns(), Need: p.Need}
 	m.LayoutA, m.LayoutC = groupFragments(m.Shape, m.A.Bits())
 	if m.SharedA {
@@ -34,8 +31,8 @@ func groupMMA(p *ptxop.GroupProduct, a, b string, registers bool) *MMA {
 // products of a warp side by side along N, a warp having 16 rows.
 func groupFragments(s Shape, elemBits int) (a, c layout.Layout) {
 	const columns = 8
-	a, _, c = fragments(Shape{s.M / warpgroup, columns, s.K}, elemBits)
-	return a.Repeat(layout.Warp, 0, log2(warpgroup)), c.Repeat(layout.Reg, 1, log2(s.N/columns)).Repeat(layout.Warp, 0, log2(warpgroup))
+	a, _, c = fragments(Shape{s.M / ptxop.GroupWarps, columns, s.K}, elemBits)
+	return a.Repeat(layout.Warp, 0, log2(ptxop.GroupWarps)), c.Repeat(layout.Reg, 1, log2(s.N/columns)).Repeat(layout.Warp, 0, log2(ptxop.GroupWarps))
 }
 
 // proveGroup checks of a product of a warpgroup what prove checks of one of a warp.

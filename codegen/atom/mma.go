@@ -24,8 +24,8 @@ type MMA struct {
 	A, B, C                   Elem // C is the accumulator and the result
 	LayoutA, LayoutB, LayoutC layout.Layout
 	WordsA, WordsB, WordsC    int           // machine registers of the instruction: 64-bit ones for f64, else 32-bit
-	Group                     int           // warps that compute it together; 0 is one
-	SharedA, SharedB          bool          // the operand lies in shared memory, and has no layout
+	Group                     int           // warps that compute it together, with B in shared memory, where it has no layout; 0 is one with B in registers
+	SharedA                   bool          // A of a group lies there, too
 	First                     *ptxop.Row    // of a group: the instruction when C is 0
 	Depth                     int           // of a group: K after which its sums lose bits, 0 for any
 	Turns                     bool          // a factor in shared memory may have its rows or columns side by side, not only K

@@ -51,7 +51,7 @@ func (t Tiling) Held() Held {
 	if a.SharedA {
 		h.A = 1
 	}
-	if a.SharedB {
+	if a.Group > 0 {
 		h.B = 1
 	}
 	if a.Scaled() {

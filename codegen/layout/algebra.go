@@ -69,17 +69,29 @@ func (l Layout) ExpandDim(dim int) Layout {
 
 // Permute reorders the dimensions: dimension i of the result is dimension perm[i] of l.
 func (l Layout) Permute(perm []int) Layout {
-	shape := make([]int, len(perm))
-	for i, p := range perm {
-		shape[i] = l.shape[p]
-	}
-	return l.relabel(shape, func(c uint64) uint64 {
-		x, y := coords(l.shape, c), make([]int, len(perm))
+	return l.relabel(permuted(l.shape, perm))
+}
+
+// permuted is a shape with its dimensions in another order, and where an element is then.
+func permuted(from, perm []int) (shape []int, at func(uint64) uint64) {
+	pick := func(x []int) []int {
+		y := make([]int, len(perm))
 		for i, p := range perm {
 			y[i] = x[p]
 		}
-		return flatten(shape, y)
-	})
+		return y
+	}
+	shape = pick(from)
+	return shape, func(c uint64) uint64 { return flatten(shape, pick(coords(from, c))) }
+}
+
+// Inverse is the permutation that undoes one.
+func Inverse(perm []int) []int {
+	inverse := make([]int, len(perm))
+	for i, p := range perm {
+		inverse[p] = i
+	}
+	return inverse
 }
 
 // Reshape gives the same elements another shape. Row-major numbers do not change, so neither does any basis.

@@ -151,16 +151,10 @@ func (m MemLayout) Reshape(shape []int) MemLayout { return mustMem(shape, m.base
 
 // Permute reorders the dimensions of what lies there: dimension i of the result is dimension perm[i] of m.
 func (m MemLayout) Permute(perm []int) MemLayout {
-	shape, bases := make([]int, len(perm)), make([]uint64, len(m.bases))
-	for i, p := range perm {
-		shape[i] = m.shape[p]
-	}
-	for b := range bases {
-		x, y := coords(m.shape, m.bases[b]), make([]int, len(perm))
-		for i, p := range perm {
-			y[i] = x[p]
-		}
-		bases[b] = flatten(shape, y)
+	shape, at := permuted(m.shape, perm)
+	bases := make([]uint64, len(m.bases))
+	for i, b := range m.bases {
+		bases[i] = at(b)
 	}
 	return mustMem(shape, bases, m.every, m.pad)
 }

@@ -2,6 +2,7 @@ package nvvm
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"tileiras/codegen/layout"
@@ -27,7 +28,7 @@ func (f *fn) groupProduct(op tileaa.ContractionOp, m *tileaa.MMAAttr) *tile {
 		from, k = int(part[0]), int(part[1])
 	}
 	d, isDot := ir.As[tileaa.Dot](op.Op)
-	if isDot && m.Atom.Depth > 0 && !d.FastAcc() {
+	if tileaa.AddsApart(op.Op, m.Atom) {
 		p.addApart(left, right, from, k)
 	} else {
 		p.begin(left, p.steps(left, right, p.fragments(), from, k))
@@ -59,7 +60,8 @@ func (p *product) steps(left, right *groupFactor, firsts []int, from, to int) (l
 	for depth := from; depth < to; depth += p.Shape.K {
 		for _, first := range firsts {
 			at := p.acc.l.Coords(p.acc.l.Apply(first, 0, 0, 0))
-			list = append(list, groupStep{first, left.register(at, depth), slices.Concat(left.descriptor(at, depth), right.descriptor(at, depth), left.turned(), right.turned())})
+			described := slices.Concat(left.descriptor(at, depth), right.descriptor(at, depth), left.turned(), right.turned())
+			list = append(list, groupStep{first, left.register(at, depth), described})
 		}
 	}
 	return list
@@ -223,14 +225,12 @@ func (f *fn) factor(v *ir.Value, p *product, left bool) *groupFactor {
 	}
 	x.form = form
 	x.cols = make([]uint64, laneBits+f.warpBits())
-	for i, c := range p.acc.l.Column(layout.Warp)[groupBits:] {
-		x.cols[laneBits+groupBits+i] = x.offset(p.acc.l.Coords(c), 0)
+	own := bits.TrailingZeros(uint(p.Warps())) // of a warp's number in its group
+	for i, c := range p.acc.l.Column(layout.Warp)[own:] {
+		x.cols[laneBits+own+i] = x.offset(p.acc.l.Coords(c), 0)
 	}
 	return x
 }
-
-// groupBits is the bits of a warp's number in its group.
-const groupBits = 2
 
 // offset is the element of the buffer at the row, or column, of an element of the result.
 func (x *groupFactor) offset(at []int, depth int) uint64 {

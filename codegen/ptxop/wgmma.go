@@ -69,8 +69,8 @@ func (p *GroupProduct) shape() string {
 // Turns reports whether factors in shared memory may have their rows, or columns, side by side instead of K.
 func (p *GroupProduct) Turns() bool { return elemBits[p.A[0]] == 16 }
 
-// warpsOfGroup share the rows of A and D.
-const warpsOfGroup = 4
+// GroupWarps share the rows of A and D; the number of the first one is a multiple of four (PTX ISA, "Warpgroup").
+const GroupWarps = 4
 
 // maxInFlight is the most registers of one kind that pass through a fence or a wait.
 const maxInFlight = 512
@@ -80,7 +80,7 @@ func init() {
 		const sync = ".sync.aligned"
 		for i := range GroupProducts {
 			p := &GroupProducts[i]
-			c := registers(GroupRows*p.N/warpsOfGroup, p.D)
+			c := registers(GroupRows*p.N/GroupWarps, p.D)
 			for _, ta := range p.A {
 				// Descriptors are 64-bit registers. After them: whether to add to D, signs of floats of A and B, and which of the factors in shared memory
 				// are turned.
@@ -93,7 +93,7 @@ func init() {
 						more += " n n"
 					}
 					if inRegisters {
-						a, more = "{"+registers(GroupRows*p.K/warpsOfGroup, ta)+"}", strings.TrimSuffix(more, " n")
+						a, more = "{"+registers(GroupRows*p.K/GroupWarps, ta)+"}", strings.TrimSuffix(more, " n")
 					}
 					for _, tb := range p.B {
 						mnemonic := "wgmma.mma_async" + sync + "." + p.shape() + "." + p.D + "." + ta + "." + tb
@@ -116,9 +116,6 @@ func init() {
 			b.text("wgmma.fence"+name, "wgmma.fence"+sync, signature, Fence|Convergent, wgmma)
 		}
 		through := func(letter string, n int) (name, signature string) {
-			if n == 0 {
-				return "", ""
-			}
 			return "." + letter + strconv.Itoa(n), " {+" + letter + "*" + strconv.Itoa(n) + "}"
 		}
 		fence("", "")

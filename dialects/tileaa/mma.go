@@ -14,6 +14,24 @@ type MMAAttr struct {
 	Swap  bool
 }
 
+// AddsApart reports whether an atom sums for a while only, and a product adds what comes out to its accumulators.
+func AddsApart(product *ir.Op, a *atom.MMA) bool {
+	d, ok := ir.As[Dot](product)
+	return a.Depth > 0 && ok && !d.FastAcc()
+}
+
+// OnlyAdds finds the value of its loop, by its number among those that it carries, to which a product adds; nobody but the next iteration takes the sum.
+func OnlyAdds(product *ir.Op) (carried int, ok bool) {
+	acc, sum := product.Operand(2), product.Result(0)
+	flow, loop := ir.LoopOf(product.ParentOp())
+	if !loop || product.Block() != product.ParentOp().Body() || !acc.HasOneUse() || !sum.HasOneUse() {
+		return 0, false
+	}
+	carried, ok = flow.CarriedIndex(acc)
+	end := sum.FirstUse()
+	return carried, ok && end.Owner() == product.Block().Terminator() && end.Owner().Code() == OpContinue && end.Index() == carried
+}
+
 // AttrDialect is the dialect of the attribute.
 func (*MMAAttr) AttrDialect() string { return "tileaa" }
 

@@ -42,13 +42,9 @@ func verifyInFlight(d Dot) string {
 	if d.Atom() == nil || d.Atom().Atom.Group == 0 {
 		return "is in flight, which only products of groups of warps can be"
 	}
-	loop, ok := ir.As[For](d.Op.ParentOp())
-	u := d.Result().FirstUse()
-	if !ok || u == nil || !d.Result().HasOneUse() || u.Owner().Code() != OpContinue || u.Owner().Block() != d.Op.Block() || !slices.Contains(loop.Lands(), int64(u.Index())) {
-		return "is in flight, and no loop that lands it carries it alone"
-	}
-	if flow, _ := ir.LoopOf(loop.Op); d.Acc() != flow.Carried()[u.Index()] || !d.Acc().HasOneUse() {
-		return "is in flight, and does not add to what it gave in the iteration before alone"
+	carried, alone := OnlyAdds(d.Op)
+	if loop, ok := ir.As[For](d.Op.ParentOp()); !alone || !ok || !slices.Contains(loop.Lands(), int64(carried)) {
+		return "is in flight, and does not add alone to what a loop carries and lands"
 	}
 	return ""
 }

@@ -36,11 +36,12 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 				}
 				c, matrix := cost.Product(t)
 				l.Matrix, l.Issue, l.Waves = l.Matrix+matrix, l.Issue+c.Instrs, l.Waves+c.Waves
-				if AddsApart(op, t.Atom) {
+				adds := tileaa.AddsApart(op, t.Atom)
+				if adds {
 					l.Issue += TileRegisters(op.Result(0)) / 32
 					apart = max(apart, t.Atom.LayoutC.Regs())
 				}
-				if t.Atom.Group > 0 && (!OnlyAdds(op) || AddsApart(op, t.Atom)) {
+				if _, only := tileaa.OnlyAdds(op); t.Atom.Group > 0 && (adds || !only) {
 					l.Groups = warps / t.Atom.Group
 				}
 				held := t.Held()

@@ -37,16 +37,10 @@ func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate) bool {
 	if s.Opt == 0 || k.Atom.SharedA != loadedAlone(a) || !loadedAlone(b) {
 		return false
 	}
-	if AddsApart(op, k.Atom) && k.Atom.Shape.N > mostApart {
+	if tileaa.AddsApart(op, k.Atom) && k.Atom.Shape.N > mostApart {
 		return false
 	}
 	return k.Atom.Turns || (!k.Atom.SharedA || loadedAlong(a, k.Swap)) && loadedAlong(b, !k.Swap)
-}
-
-// AddsApart reports whether an atom sums for a while only, and a product adds what comes out to its accumulators.
-func AddsApart(op *ir.Op, a *atom.MMA) bool {
-	d, ok := ir.As[tileaa.Dot](op)
-	return a.Depth > 0 && ok && !d.FastAcc()
 }
 
 // mostApart is the most columns of an instruction whose sums lie beside the accumulators of its product.
@@ -70,25 +64,10 @@ func loadedAlong(v *ir.Value, right bool) bool {
 	return block.Memref().Type().(*tileaa.MemrefType).Strides[block.DimMap()[k]] == 1
 }
 
-// loadedAlone reports whether a factor lies in shared memory already, or is loaded for nobody else; what stands between only names its elements anew.
+// loadedAlone reports whether a factor is loaded for nobody else; what stands between only names its elements anew.
 func loadedAlone(v *ir.Value) bool {
-	if _, staged := v.Type().(*tileaa.BufferType); staged {
-		return true
-	}
 	_, between, ok := tileaa.LoadOf(v)
 	return ok && !slices.ContainsFunc(between, func(op *ir.Op) bool { return op.Code() == tileaa.OpFtof })
-}
-
-// OnlyAdds reports whether a product adds to a value that its loop carries, and nobody but the next iteration takes the sum.
-func OnlyAdds(op *ir.Op) bool {
-	acc, sum := op.Operand(2), op.Result(0)
-	flow, loop := ir.LoopOf(op.ParentOp())
-	if !loop || op.Block() != op.ParentOp().Body() || !acc.HasOneUse() || !sum.HasOneUse() {
-		return false
-	}
-	i, carried := flow.CarriedIndex(acc)
-	end := sum.FirstUse()
-	return carried && end.Owner() == op.Block().Terminator() && end.Owner().Code() == tileaa.OpContinue && end.Index() == i
 }
 
 // AtomOf is the cheapest way to compute a product of tiles of these types, in the PTX that the driver reads, among those that takes accepts (nil: all).

@@ -14,9 +14,6 @@ import (
 // copies can take the way, or along K where the instruction wants that. What comes from outside of a loop is stored there.
 func (a *assigner) toMatrixBuffer(op *ir.Op, i int) *ir.Value {
 	v := op.Operand(i)
-	if _, staged := v.Type().(*tileaa.BufferType); staged {
-		return v
-	}
 	x, between := v, []*ir.Op(nil)
 	if load, names, ok := tileaa.LoadOf(v); ok {
 		x, between = load.Result(0), names
@@ -59,12 +56,7 @@ func operandMem(op *ir.Op, m layout.MemLayout) layout.MemLayout {
 	if op.Code() == tileaa.OpReshape {
 		return m.Reshape(ints(tileaa.ShapeOf(op.Operand(0))))
 	}
-	perm := tileaa.PermutationOf(op)
-	inverse := make([]int, len(perm))
-	for i, p := range perm {
-		inverse[p] = i
-	}
-	return m.Permute(inverse)
+	return m.Permute(layout.Inverse(tileaa.PermutationOf(op)))
 }
 
 // matrixRows is the swizzled memory layout of a matrix in rows along a dimension.

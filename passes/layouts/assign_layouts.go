@@ -298,12 +298,7 @@ func operandLayout(op *ir.Op, v *ir.Value, l layout.Layout) layout.Layout {
 	case tileaa.OpReshape:
 		return l.Reshape(ints(t.Shape))
 	case tileaa.OpPermute:
-		perm := tileaa.PermutationOf(op)
-		inverse := make([]int, len(perm))
-		for i, p := range perm {
-			inverse[p] = i
-		}
-		return l.Permute(inverse)
+		return l.Permute(layout.Inverse(tileaa.PermutationOf(op)))
 	}
 	return l
 }

@@ -93,7 +93,8 @@ func beginCopy(b *ir.Builder, load *ir.Op, buffer *ir.Value) tileaa.AsyncCopy {
 	width, _ := access.Vec()
 	fast, _ := access.Fast()
 	c := tileaa.NewAsyncCopy(b, placeOf(b, load), buffer, &tileaa.LayoutAttr{Layout: *tileaa.LayoutOf(load.Result(0))}, tileaa.AsyncCopyOptions{
-		Token: tileaa.TokenBefore(load), Vec: &width, Fast: &fast, Narrow: access.Narrow(), Masked: access.Masked(), CoordinateBits: access.CoordinateBits(), Ragged: access.Ragged()})
+		Token: tileaa.TokenBefore(load), Vec: &width, Fast: &fast, Narrow: access.Narrow(), Masked: access.Masked(), CoordinateBits: access.CoordinateBits(),
+		Ragged: access.Ragged()})
 	tileaa.NewAsyncCommit(b)
 	return c
 }

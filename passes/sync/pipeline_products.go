@@ -3,7 +3,6 @@ package sync
 import (
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
-	"tileiras/passes/kernel"
 )
 
 // This file lets the products of an iteration go on while the next one begins its own. Instructions of groups of warps work by themselves, and those that
@@ -25,7 +24,7 @@ func (p *pipeline) summands() (list []tileaa.Dot) {
 			continue
 		}
 		d, ok := ir.As[tileaa.Dot](op)
-		if !ok || d.Atom().Atom.Group == 0 || !kernel.OnlyAdds(op) || kernel.AddsApart(op, d.Atom().Atom) || tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) != 32 {
+		if _, alone := tileaa.OnlyAdds(op); !alone || !ok || d.Atom().Atom.Group == 0 || tileaa.AddsApart(op, d.Atom().Atom) || tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) != 32 {
 			return nil // narrow elements share registers, which nobody may touch
 		}
 		list = append(list, d)

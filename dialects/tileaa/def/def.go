@@ -277,7 +277,8 @@ func Ops() []*ir.OpDef {
 		effects(row("dot", args(in("lhs:factor", "rhs:factor", "acc:tile"), of("signedness_lhs", &SignednessEnum, Signed), of("signedness_rhs", &SignednessEnum, Signed),
 			unit("fast_acc", "in_flight"), optional(class("atom", "*MMAAttr")), optAttr("depths", ir.I64ArrayKind)), res("result:tile"), ir.Pure|ir.Speculatable,
 			"acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] "+
-				"takes a part of K only. In flight, it begins only: its result is for a further product in the next iteration of a loop, which lands it, and its factors are read until a dot_wait."),
+				"takes a part of K only. In flight, it begins only: its result is for a further product in the next iteration of a loop, which lands it, and "+
+				"its factors are read until a dot_wait."),
 			factor("lhs"), factor("rhs")),
 		row("dot_scaled", args(in("lhs:factor", "rhs:factor", "acc:tile", "lhs_scale:float", "rhs_scale:float"), optional(class("atom", "*MMAAttr")), optAttr("depths", ir.I64ArrayKind)), res("result:tile"), ir.Pure|ir.Speculatable,
 			"Multiplies blocks along K by their scales, then as dot. Factors of i8 are pairs of f4E2M1FN along K, the first in the low half."),
@@ -332,7 +333,8 @@ func Ops() []*ir.OpDef {
 		row("num_programs", attr("axis", ir.I64Kind), res("result:scalar_int"), shape, "Tile blocks of the grid, rank-0 i32."),
 
 		// Control flow.
-		flow(with(same(row("for", args(in("lower:scalar_int", "upper:scalar_int", "step:scalar_int"), many("inits:value"), unit("unsigned"), unit("remainder"), optAttr("lands", ir.I64ArrayKind)), values, 0,
+		flow(with(same(row("for", args(in("lower:scalar_int", "upper:scalar_int", "step:scalar_int"), many("inits:value"),
+			unit("unsigned", "remainder"), optAttr("lands", ir.I64ArrayKind)), values, 0,
 			"Counts from lower below upper; the region's arguments are the induction variable and the carried values; ends in continue. "+
 				"A remainder goes on where another loop ends, seldom for long. Behind its last iteration it waits for all products in flight, of which it carries "+
 				"the results that lands numbers."),

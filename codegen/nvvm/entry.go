@@ -241,6 +241,7 @@ func (f *fn) finishBlocks() {
 	visit(f.fn.Blocks[0])
 	slices.Reverse(order)
 	f.fn.Blocks = order
+	f.sinkToGroups()
 	f.sinkToProducts()
 }
 

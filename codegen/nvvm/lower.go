@@ -109,8 +109,9 @@ type fn struct {
 	buffers map[*ir.Value]*buffer
 	current *ir.Op // being lowered
 	loops   []*loopFrame
-	yields  []*join // of the ifs around
-	dead    bool    // what follows cannot be reached
+	yields  []*join   // of the ifs around
+	cuts    [][]group // of ragged accesses that have several
+	dead    bool      // what follows cannot be reached
 }
 
 func newFn(l *lowerer, k *kernel) *fn {

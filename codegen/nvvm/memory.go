@@ -301,8 +301,9 @@ type pointers struct {
 	ptr, mask, left *tile // no mask: all; left as in the row of load
 }
 
-func (f *fn) pointersOf(ptr, mask, left *ir.Value) *pointers {
-	return &pointers{f.tileFor(ptr), f.val(mask), f.val(left)}
+func (f *fn) pointersOf(op *ir.Op) *pointers {
+	m := ir.Cast[tileaa.MaskedOp](op)
+	return &pointers{f.tileFor(m.Ptr()), f.val(m.Mask()), f.val(m.Left())}
 }
 
 // pointerRuns cuts an access of layout l through pointers into runs of at most vec elements along a dimension. Of a ragged one inside is how
@@ -315,7 +316,7 @@ func (f *fn) pointerRuns(p *pointers, l layout.Layout, fast, vec int, guard reg)
 		if p.mask != nil {
 			r.guard = f.and(guard, f.reg(p.mask, regs[0]))
 		}
-		if p.left != nil {
+		if p.left != nil && len(regs) > 1 {
 			r.inside = f.reg(p.left, regs[0]) // at most vec
 			edge := planted.On("edge-off-by-one")
 			if edge {
@@ -350,30 +351,23 @@ func load(f *fn, op *ir.Op) {
 	if p := f.val(ir.Cast[tileaa.Load](op).Padding()); p != nil {
 		fill = f.inMemory(p)
 	}
-	a := ir.Cast[tileaa.Load](op)
-	runs := f.pointerRuns(f.pointersOf(a.Ptr(), a.Mask(), a.Left()), l, fastOf(op, len(t.Shape)), vec, guard)
-	f.set(op, f.loaded(f.loadRuns(op, name, runs, l, out, fill), t.Elem))
+	runs := f.pointerRuns(f.pointersOf(op), l, fastOf(op, len(t.Shape)), vec, guard)
+	f.set(op, f.loaded(f.loadRuns(name, runs, l, out, fill), t.Elem))
 }
 
+// areRagged reports whether the end of an array may cut runs.
+func areRagged(runs []run) bool { return len(runs) > 0 && !runs[0].inside.absent() }
+
 // loadRuns makes the runs of a load.
-func (f *fn) loadRuns(op *ir.Op, name string, runs []run, l layout.Layout, out, fill *tile) *tile {
-	into := func(t *tile) func(r run) { return func(r run) { f.loadRun(name, r, t, fill) } }
-	if !isRagged(op) {
+func (f *fn) loadRuns(name string, runs []run, l layout.Layout, out, fill *tile) *tile {
+	if areRagged(runs) {
+		f.ragged(runs, int64(tileaa.ElemBytes(out.elem)), out, func(r run, to *tile) { f.loadRun(name, r, to, fill) })
+	} else {
 		for _, r := range runs {
-			into(out)(r)
-		}
-		f.fillReplicas(out, l)
-		return out
-	}
-	single := f.newTile(out.elem, out.len())
-	held := func(t *tile) func() []reg {
-		return func() []reg {
-			f.fillReplicas(t, l)
-			return f.carrier(t)
+			f.loadRun(name, r, out, fill)
 		}
 	}
-	out = f.carried(out.elem, out.len(), f.ragged(runs, int64(tileaa.ElemBytes(out.elem)), held(out), into(out), into(single), held(single)))
-	out.home = f.cur
+	f.fillReplicas(out, l)
 	return out
 }
 
@@ -387,8 +381,16 @@ func store(f *fn, op *ir.Op) {
 	if strong {
 		vec = 1
 	}
-	a := ir.Cast[tileaa.Store](op)
-	for _, r := range f.pointerRuns(f.pointersOf(a.Ptr(), a.Mask(), nil), l, fastOf(op, len(l.Shape())), vec, f.owners(l)) {
+	f.storeRuns(name, f.pointerRuns(f.pointersOf(op), l, fastOf(op, len(l.Shape())), vec, f.owners(l)), x)
+}
+
+// storeRuns makes the runs of a store.
+func (f *fn) storeRuns(name string, runs []run, x *tile) {
+	if areRagged(runs) {
+		f.ragged(runs, int64(tileaa.ElemBytes(x.elem)), nil, func(r run, _ *tile) { f.storeRun(name, r, x) })
+		return
+	}
+	for _, r := range runs {
 		f.storeRun(name, r, x)
 	}
 }

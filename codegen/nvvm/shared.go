@@ -366,8 +366,7 @@ func asyncWait(f *fn, op *ir.Op) {
 
 // pointerBlock is copied from where it is: its pointers are computed there only.
 func pointerBlock(f *fn, op *ir.Op) {
-	b := ir.Cast[tileaa.PointerBlock](op)
-	f.blocks[b.Result()] = f.pointersOf(b.Ptr(), b.Mask(), b.Left())
+	f.blocks[op.Result(0)] = f.pointersOf(op)
 }
 
 // asyncCopy moves a block to a buffer past the registers. Each copy is 4, 8 or 16 bytes that are neighbours on both sides; where the

@@ -135,9 +135,9 @@ func (f *fn) tiledRuns(op *ir.Op, v *view, l layout.Layout, vec int, owner reg) 
 	}
 	a.bits = decided.CoordinateBits()
 	a.prepare()
-	masked := slices.Clone(decided.Masked())
+	masked, vectors := slices.Clone(decided.Masked()), a.vectors(vec)
 	inside := func(int) reg { return reg{} }
-	if decided.Ragged() {
+	if decided.Ragged() && len(vectors.Groups[0].Regs) > 1 {
 		fast, _ := decided.Fast()
 		masked[fast] = false
 		inside = a.insideCounter(int(fast))
@@ -146,7 +146,6 @@ func (f *fn) tiledRuns(op *ir.Op, v *view, l layout.Layout, vec int, owner reg) 
 			inside = func(r int) reg { return a.minmax(a.minmax(count(r), i32(0), true, true), i32(int64(vec)), true, false) }
 		}
 	}
-	vectors := a.vectors(vec)
 	check := f.boundsChecker(a, masked, vectors)
 	out := make([]run, 0, len(vectors.Groups))
 	for _, g := range vectors.Groups {
@@ -370,28 +369,6 @@ func (a *addresser) insideCounter(d int) func(r int) reg {
 	}
 }
 
-// ragged makes accesses by runs of which the end of the array may cut one: whole ones at once, where all of a run lies inside, and in a thread
-// that has one of which a part does, all element by element.
-func (f *fn) ragged(runs []run, elemBytes int64, otherwise func() []reg, whole func(r run), single func(r run), done func() []reg) []reg {
-	edge := boolean(false)
-	for _, r := range runs {
-		n := i32(int64(len(r.regs)))
-		cut := f.icmp(ult, f.sub(r.inside, i32(1)), f.sub(n, i32(1)))
-		edge = f.or(edge, f.and(r.guard, cut))
-		r.guard = f.and(r.guard, f.icmp(slt, i32(int64(len(r.regs)-1)), r.inside))
-		whole(r)
-	}
-	return f.branch(edge, otherwise(), func() []reg {
-		for _, r := range runs {
-			for k, at := range r.regs {
-				guard := f.and(r.guard, f.icmp(slt, i32(int64(k)), r.inside))
-				single(run{regs: []int{at}, base: r.base, offset: r.offset + int64(k)*elemBytes, guard: guard})
-			}
-		}
-		return done()
-	})
-}
-
 // left is how many elements of the array lie at and after the start of the tile along a dimension, as an i32: exact where it is less
 // than the tile, and not positive where the tile starts outside.
 func (a *addresser) left(d int) (left reg) {
@@ -446,10 +423,8 @@ func tiledLoad(f *fn, op *ir.Op) {
 	fill := f.newTile(out.elem, out.len())
 	copy(fill.regs, slices.Repeat([]reg{v.padding}, out.len()))
 	runs := f.tiledRuns(op, v, l, vec, owner)
-	f.set(op, f.loaded(f.loadRuns(op, name, runs, l, out, fill), t.Elem))
+	f.set(op, f.loaded(f.loadRuns(name, runs, l, out, fill), t.Elem))
 }
-
-func isRagged(op *ir.Op) bool { return ir.Cast[tileaa.AccessOp](op).Ragged() }
 
 func tiledStore(f *fn, op *ir.Op) {
 	l := f.tileLayout(valueOf(op))
@@ -459,15 +434,5 @@ func tiledStore(f *fn, op *ir.Op) {
 	if strong {
 		vec = 1
 	}
-	v := f.viewOf(op)
-	runs := f.tiledRuns(op, v, l, vec, f.owners(l))
-	store := func(r run) { f.storeRun(name, r, x) }
-	if isRagged(op) {
-		nothing := func() []reg { return nil }
-		f.ragged(runs, v.elemBytes, nothing, store, store, nothing)
-		return
-	}
-	for _, r := range runs {
-		store(r)
-	}
+	f.storeRuns(name, f.tiledRuns(op, f.viewOf(op), l, vec, f.owners(l)), x)
 }

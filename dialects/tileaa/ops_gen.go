@@ -2812,7 +2812,7 @@ func NewLoad(b *ir.Builder, resultType ir.Type, ptr *ir.Value, opts LoadOptions)
 	return Load{b.Create(s)}
 }
 
-// Store is store: stores through a tile of pointers where the mask is set.
+// Store is store: stores through a tile of pointers where the mask is set; left is as in load.
 type Store struct{ Op *ir.Op }
 
 func (Store) Matches(c ir.Code) bool { return c == OpStore }
@@ -2825,6 +2825,8 @@ func (o Store) Mask() *ir.Value                { return o.Op.OperandOf(2) }
 func (o Store) SetMask(v *ir.Value)            { o.Op.SetOperandOf(2, v) }
 func (o Store) Token() *ir.Value               { return o.Op.OperandOf(3) }
 func (o Store) SetToken(v *ir.Value)           { o.Op.SetOperandOf(3, v) }
+func (o Store) Left() *ir.Value                { return o.Op.OperandOf(4) }
+func (o Store) SetLeft(v *ir.Value)            { o.Op.SetOperandOf(4, v) }
 func (o Store) Order() def.MemOrder            { v, _ := o.Op.EnumAttr(0); return def.MemOrder(v) }
 func (o Store) SetOrder(v def.MemOrder)        { o.Op.SetEnumAttr(0, uint32(v)) }
 func (o Store) Scope() (def.Scope, bool)       { v, ok := o.Op.EnumAttr(1); return def.Scope(v), ok }
@@ -2862,6 +2864,7 @@ func (o Store) ResultToken() *ir.Value { return o.Op.ResultOf(0) }
 type StoreOptions struct {
 	Mask           *ir.Value
 	Token          *ir.Value
+	Left           *ir.Value
 	Order          def.MemOrder
 	Scope          *def.Scope
 	Vec            *int64
@@ -2875,11 +2878,12 @@ type StoreOptions struct {
 // NewStore makes a store at the builder's place.
 func NewStore(b *ir.Builder, ptr *ir.Value, value *ir.Value, opts StoreOptions) Store {
 	s := ir.State{Def: opRows[OpStore.Index()-1]}
-	s.Groups = make([]int32, 0, 4)
+	s.Groups = make([]int32, 0, 5)
 	s.AddOperand(ptr)
 	s.AddOperand(value)
 	s.AddOperand(opts.Mask)
 	s.AddOperand(opts.Token)
+	s.AddOperand(opts.Left)
 	s.Attrs = make([]ir.Attribute, 8)
 	if opts.Order != 0 {
 		s.Attrs[0] = s.Def.AttrDef(0).Enum.Of(uint32(opts.Order))
@@ -5019,6 +5023,47 @@ var ptrAccessResultToken = [...]int8{
 func (o PtrAccess) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(ptrAccessResultToken[o.Op.Code().Index()]))
 }
+
+// MaskedOp is what reads or writes through a tile of pointers with a mask that may cut its accesses.
+type MaskedOp struct{ Op *ir.Op }
+
+func (MaskedOp) Matches(c ir.Code) bool {
+	switch c {
+	case
+		OpPointerBlock,
+		OpLoad,
+		OpStore:
+		return true
+	}
+	return false
+}
+
+var maskedOpPtr = [...]int8{
+	77:  0, // pointer_block
+	84:  0, // load
+	85:  0, // store
+	128: 0}
+
+func (o MaskedOp) Ptr() *ir.Value     { return o.Op.OperandOf(int(maskedOpPtr[o.Op.Code().Index()])) }
+func (o MaskedOp) SetPtr(v *ir.Value) { o.Op.SetOperandOf(int(maskedOpPtr[o.Op.Code().Index()]), v) }
+
+var maskedOpMask = [...]int8{
+	77:  1, // pointer_block
+	84:  1, // load
+	85:  2, // store
+	128: 0}
+
+func (o MaskedOp) Mask() *ir.Value     { return o.Op.OperandOf(int(maskedOpMask[o.Op.Code().Index()])) }
+func (o MaskedOp) SetMask(v *ir.Value) { o.Op.SetOperandOf(int(maskedOpMask[o.Op.Code().Index()]), v) }
+
+var maskedOpLeft = [...]int8{
+	77:  2, // pointer_block
+	84:  4, // load
+	85:  4, // store
+	128: 0}
+
+func (o MaskedOp) Left() *ir.Value     { return o.Op.OperandOf(int(maskedOpLeft[o.Op.Code().Index()])) }
+func (o MaskedOp) SetLeft(v *ir.Value) { o.Op.SetOperandOf(int(maskedOpLeft[o.Op.Code().Index()]), v) }
 
 // BlockOp is an op with a block as operand: an access, or a copy from it.
 type BlockOp struct{ Op *ir.Op }

@@ -41,9 +41,6 @@ func all(checks ...verifier) verifier {
 	}
 }
 
-// optionalMask checks the mask of an access against its pointers.
-func optionalMask(a PtrAccess) string { return maskOf(a.Ptr(), a.Mask(), nil) }
-
 // maskOf checks the mask of pointers, and what says how many elements it lets through; either may be nil.
 func maskOf(ptr, mask, left *ir.Value) string {
 	switch {
@@ -87,7 +84,11 @@ func ptrAccess(what string, value func(*ir.Op) []*ir.Value) verifier {
 		if wrong := pointees(a, what, value(op)...); wrong != "" {
 			return wrong
 		}
-		if wrong := optionalMask(a); wrong != "" {
+		var left *ir.Value
+		if m, ok := ir.As[MaskedOp](op); ok {
+			left = m.Left()
+		}
+		if wrong := maskOf(a.Ptr(), a.Mask(), left); wrong != "" {
 			return wrong
 		}
 		return scoped(MemoryOp{op})
@@ -272,9 +273,6 @@ var verifiers = ir.Table[verifier]{
 	OpLoad & ir.Place: all(ptrAccess("result", func(op *ir.Op) []*ir.Value { return []*ir.Value{Load{op}.Result()} }), of(func(l Load) string {
 		if p := l.Padding(); p != nil && !sameTileBut(p.Type(), AsTile(l.Result())) {
 			return "needs padding like the result"
-		}
-		if wrong := maskOf(l.Ptr(), l.Mask(), l.Left()); wrong != "" {
-			return wrong
 		}
 		return ""
 	})),

@@ -39,12 +39,11 @@ func SelectAtoms(s *pass.State) error {
 			dots[i] = dot
 		}
 		known := facts.New(s.Ctx, entry)
-		feeds := operandLoads(dots)
 		for _, op := range accs {
 			if block, ok := tileaa.BlockOf(op); ok {
-				tiledAccess(s, known, ir.Cast[tileaa.AccessOp](op), block, feeds[op])
+				tiledAccess(s, known, ir.Cast[tileaa.AccessOp](op), block)
 			} else {
-				pointerAccess(s, known, ir.Cast[tileaa.PtrAccess](op), feeds[op])
+				pointerAccess(s, known, ir.Cast[tileaa.PtrAccess](op))
 			}
 		}
 	}
@@ -138,7 +137,11 @@ func unscale(s *pass.State, d tileaa.DotScaled) *ir.Op {
 
 // cutByTheEnd reports whether an access may be cut by the end of the array: a thread whose elements lie on both sides makes it one by one.
 func cutByTheEnd(op *ir.Op) bool {
-	return (op.Code() == tileaa.OpTiledLoad || op.Code() == tileaa.OpTiledStore) && !tileaa.IsStrong(op)
+	switch op.Code() {
+	case tileaa.OpTiledLoad, tileaa.OpTiledStore, tileaa.OpLoad, tileaa.OpStore:
+		return !tileaa.IsStrong(op)
+	}
+	return false
 }
 
 // operandLoads are the loads of which all goes to a product.
@@ -178,7 +181,7 @@ func setAccess(s *pass.State, op tileaa.AccessOp, vec int64, fast int) {
 
 // tiledAccess follows the dimension along which the array is contiguous: the addresses, and the masks where there are
 // some, say how many neighbours one access takes.
-func tiledAccess(s *pass.State, known *facts.Facts, op tileaa.AccessOp, block tileaa.BlockTile, feeds bool) {
+func tiledAccess(s *pass.State, known *facts.Facts, op tileaa.AccessOp, block tileaa.BlockTile) {
 	t := tileaa.AccessedTile(op.Op)
 	size := elemBytes(op.Op)
 	masked, bits := make(ir.BoolArray, len(t.Shape)), make(ir.I64Array, len(t.Shape))
@@ -188,7 +191,7 @@ func tiledAccess(s *pass.State, known *facts.Facts, op tileaa.AccessOp, block ti
 	fast := known.FastDim(block)
 	vec := min(known.BlockVector(block, fast), maxVecBytes/size)
 	if same := known.BlockMaskVector(block, fast); same < vec {
-		if masked[fast] && (feeds && copiesToShared(s, known, op.Op, vec*size) || cutByTheEnd(op.Op)) {
+		if masked[fast] && cutByTheEnd(op.Op) {
 			op.SetRagged(true)
 		} else {
 			vec = same

@@ -16,22 +16,22 @@ import (
 const maxVecBytes = 16
 
 // pointerAccess finds the dimension along which pointers count up, and how many neighbours one access may take: the run, its
-// alignment and the mask must all agree. Of a load that will be copied to shared memory the mask may cut a run at the end of an array.
-func pointerAccess(s *pass.State, known *facts.Facts, op tileaa.PtrAccess, feeds bool) {
+// alignment and the mask must all agree. Of a load or a store the mask may cut a run at the end of an array.
+func pointerAccess(s *pass.State, known *facts.Facts, op tileaa.PtrAccess) {
 	if !tileaa.IsRanked(op.Ptr()) {
 		return
 	}
-	fast, vec, ends := pointerVector(s, known, op, feeds)
+	fast, vec, ends := pointerVector(known, op)
 	access := ir.Cast[tileaa.AccessOp](op.Op)
 	setAccess(s, access, vec, fast)
 	if len(ends) > 0 {
 		access.SetRagged(true)
-		ir.Cast[tileaa.Load](op.Op).SetLeft(leftOf(s, op, ends, vec))
+		ir.Cast[tileaa.MaskedOp](op.Op).SetLeft(leftOf(s, op, ends, vec))
 	}
 }
 
 // pointerVector is the dimension along which an access of a tile is widest, how many elements it takes there, and what may cut them.
-func pointerVector(s *pass.State, known *facts.Facts, op tileaa.PtrAccess, feeds bool) (fast int, vec int64, ends []facts.MaskEnd) {
+func pointerVector(known *facts.Facts, op tileaa.PtrAccess) (fast int, vec int64, ends []facts.MaskEnd) {
 	ptr := op.Ptr()
 	t := tileaa.AsTile(ptr)
 	size := elemBytes(op.Op)
@@ -45,8 +45,8 @@ func pointerVector(s *pass.State, known *facts.Facts, op tileaa.PtrAccess, feeds
 		if n > vec {
 			fast, vec, ends = d, n, nil
 		}
-		for n = most; feeds && op.Mask() != nil && n > vec; n /= 2 {
-			if list, ok := known.MaskEnds(op.Mask(), d, n); ok && copiesToShared(s, known, op.Op, n*size) {
+		for n = most; op.Mask() != nil && n > vec && cutByTheEnd(op.Op); n /= 2 {
+			if list, ok := known.MaskEnds(op.Mask(), d, n); ok {
 				fast, vec, ends = d, n, list
 			}
 		}
@@ -60,7 +60,7 @@ func pointersAreCopied(s *pass.State, known *facts.Facts, entry *ir.Op) bool {
 	found, all := false, true
 	for load := range factorLoads(s, entry) { // all of them: the order cannot matter
 		if p, ok := ir.As[tileaa.PtrAccess](load); ok && tileaa.IsRanked(p.Ptr()) {
-			_, vec, _ := pointerVector(s, known, p, true)
+			_, vec, _ := pointerVector(known, p)
 			found, all = true, all && copiesToShared(s, known, load, vec*elemBytes(load))
 		}
 	}

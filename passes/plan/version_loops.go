@@ -88,7 +88,7 @@ func (v *version) bytes(known *facts.Facts, op *ir.Op) int64 {
 	if !tileaa.IsRanked(p.Ptr()) {
 		return maxVecBytes
 	}
-	_, vec, _ := pointerVector(v.s, known, p, true)
+	_, vec, _ := pointerVector(known, p)
 	return vec * size
 }
 

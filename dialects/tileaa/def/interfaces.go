@@ -24,6 +24,7 @@ var Interfaces = []ir.InterfaceDef{
 		Args: []string{"%token", "order", "scope"}, Results: []string{"result_token"}},
 	{Name: "BlockAccess", Doc: "is an access to a block of an array.", Args: []string{"%block", "%token", "order", "scope", "masked"}, Results: []string{"result_token"}},
 	{Name: "PtrAccess", Doc: "is an access through a tile of pointers.", Args: []string{"%ptr", "%mask", "%token", "order", "scope"}, Results: []string{"result_token"}},
+	{Name: "MaskedOp", Doc: "is what reads or writes through a tile of pointers with a mask that may cut its accesses.", Args: []string{"%ptr", "%mask", "%left"}},
 	{Name: "BlockOp", Doc: "is an op with a block as operand: an access, or a copy from it.", Args: []string{"%block"}},
 	{Name: "AccessOp", Doc: "is a memory op whose width, masks and offsets select-atoms decides.", Args: []string{"vec", "fast", "narrow", "masked", "coordinate_bits", "ragged"}},
 	{Name: "ValueOp", Doc: "is an op with a value that it stores, combines with memory, or passes on.", Args: []string{"%value"}},

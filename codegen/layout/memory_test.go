@@ -123,6 +123,44 @@ func TestKnownConversionsThroughSharedMemory(t *testing.T) {
 	}
 }
 
+// A thread of 8x8 elements of a product reads its rows four at a time at one place along K, though rows come with four places side by side. Where the store
+// must have these together, or a thread has one row, it reads along K.
+func TestFactorsAreReadAcrossPlaces(t *testing.T) {
+	s := []int{128, 32}
+	src := BlockedSpan(s, 4, 32, []int{1, 0}, 16)
+	eight := parse1(t, "{reg=[[0,0],[0,0],[0,0],[4,0],[8,0],[16,0]], lane=[[0,0],[0,0],[0,0],[1,0],[2,0]], warp=[[32,0],[64,0],[0,0],[0,0]]} : 128x1")
+	near := parse1(t, "{reg=[[0,0],[0,0],[16,0],[32,0],[64,0]], lane=[[0,0],[1,0],[2,0],[4,0],[8,0]], warp=[[0,0],[0,0],[0,0],[0,0]]} : 128x1")
+	one := parse1(t, "{reg=[], lane=[[1,0],[2,0],[4,0],[8,0],[16,0]], warp=[[32,0],[64,0],[0,0],[0,0]]} : 128x1")
+	columns := BlockedSpan(s, 4, 32, []int{0, 1}, 16)
+	for _, c := range []struct {
+		name                       string
+		src, rows                  Layout
+		least, store, read, places int // elements of an access, and the places along K of those that a read brings
+	}{
+		{"eight rows", src, eight, 1, 1, 4, 1},
+		{"eight rows, other lanes", src, near, 1, 2, 4, 1},
+		{"eight rows that are copied", src, eight, 4, 4, 4, 4},
+		{"eight rows that are copied, other lanes", src, near, 4, 4, 4, 4},
+		{"one row", src, one, 1, 4, 4, 4},
+		{"one row, columns", columns, one, 1, 1, 4, 4},
+		{"one row, columns that are copied", columns, one, 4, 4, 1, 1},
+	} {
+		m, all := FactorLayout(c.src, c.rows, 1, 4, c.least), c.rows.Repeat(Reg, 1, 5)
+		store, read, places := m.MaxVec(c.src, 4), m.MaxVec(all, 4), map[int]bool{}
+		for i := range read {
+			places[all.Coords(m.At(uint64(i)))[1]] = true
+		}
+		if store != c.store || read != c.read || len(places) != c.places {
+			t.Errorf("%s: %s: stores of %d elements, reads of %d from %d places; want %d, %d, %d", c.name, m, store, read, len(places), c.store, c.read, c.places)
+		}
+		for _, side := range []Layout{c.src, all} {
+			if _, _, worst, err := Wavefronts(m, side, 4, m.MaxVec(side, 4)); err != nil || worst != 1 {
+				t.Errorf("%s: %s has %d waves for one, %v", c.name, m, worst, err)
+			}
+		}
+	}
+}
+
 func TestConflictsOfAPlainTransposeAreCounted(t *testing.T) {
 	s := []int{32, 32}
 	byRow := Blocked(s, 1, []int{1, 0}, 1)

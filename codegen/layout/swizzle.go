@@ -38,9 +38,33 @@ func SharedLayout(src, dst Layout, elemBytes int) SharedPlan {
 	if !slices.Equal(src.shape, dst.shape) {
 		panic(fmt.Sprintf("layout: shared memory between %s and another shape %s", src, dst))
 	}
-	c := swizzle{src: src, dst: dst, elemBytes: elemBytes}
+	return swizzle{src: src, dst: dst, elemBytes: elemBytes}.best()
+}
+
+// FactorLayout is the memory layout of a tile that threads store in layout src, at least so many elements at a time, and read in layout rows, one place
+// along dim after another. Reads of several rows are better than reads of several places, which a thread must hold until it comes to them.
+func FactorLayout(src, rows Layout, dim, elemBytes, least int) MemLayout {
+	places := log2(src.shape[dim])
+	c := swizzle{src: src, dst: rows.Repeat(Reg, dim, places), elemBytes: elemBytes}
+	along := c.best()
+	for i := range places {
+		c.apart = append(c.apart, Bit(src.shape, dim, i))
+	}
+	across := c.best()
+	switch {
+	case across.LoadVec >= along.LoadVec && across.StoreVec >= least:
+		return across.Mem
+	case along.StoreVec >= least:
+		return along.Mem
+	}
+	return SharedLayout(src, src, elemBytes).Mem
+}
+
+// best chooses among the vectors that are as wide as can be on both sides, and those that are wider on one.
+func (c swizzle) best() SharedPlan {
+	src, dst := c.src, c.dst
 	c.threads = Independent(nil, slices.Concat(dst.columns(Lane, Warp, Block), src.columns(Lane, Warp, Block)))
-	limit := log2(maxVec / elemBytes)
+	limit := log2(maxVec / c.elemBytes)
 	c.v = c.vector(limit)
 	best, _ := c.plan(nil, false)
 	accesses := func(p SharedPlan) int { return src.Regs()/p.StoreVec + dst.Regs()/p.LoadVec }
@@ -49,7 +73,7 @@ func SharedLayout(src, dst Layout, elemBytes int) SharedPlan {
 		if wideStore {
 			wide = src
 		}
-		x := firstBits(Independent(slices.Concat(c.v, wide.columns(Lane, Warp, Block)), wide.bases[Reg]), limit-len(c.v))
+		x := firstBits(Independent(slices.Concat(c.v, c.apart, wide.columns(Lane, Warp, Block)), wide.bases[Reg]), limit-len(c.v))
 		for ; len(x) > 0; x = x[:len(x)-1] {
 			if p, ok := c.plan(x, wideStore); ok && accesses(p) < accesses(best) {
 				best = p
@@ -65,6 +89,7 @@ type swizzle struct {
 	src, dst  Layout
 	elemBytes int
 	threads   []uint64 // what lanes, warps and blocks of either side span
+	apart     []uint64 // what no vector spans
 	v         []uint64
 }
 
@@ -76,7 +101,7 @@ func (c swizzle) vector(limit int) []uint64 {
 	for i := 0; i < min(len(a), len(b)) && a[i] == b[i]; i++ {
 		low = append(low, a[i])
 	}
-	return firstBits(Independent(c.threads, slices.Concat(low, Intersect(a, b))), limit)
+	return firstBits(Independent(slices.Concat(c.threads, c.apart), slices.Concat(low, Intersect(a, b))), limit)
 }
 
 // plan makes the layout for a given X. ok is false when some thread of the wide side would not be aligned to its vector.

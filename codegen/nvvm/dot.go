@@ -1,6 +1,7 @@
 package nvvm
 
 import (
+	"math/bits"
 	"slices"
 
 	"tileiras/codegen/atom"
@@ -285,12 +286,12 @@ func (o factor) place(c []int, k int) []int {
 	return at
 }
 
-// taken is what an instruction takes of a tile of the elements of one step.
-func (o factor) taken(t *tile) reg {
+// taken is what an instruction takes of a tile, where the elements of its step begin at i.
+func (o factor) taken(t *tile, i int) reg {
 	if o.width == 1 {
-		return o.toSum(t, 0, o.signed)
+		return o.toSum(t, i, o.signed)
 	}
-	return o.word(t, 0)
+	return o.word(t, i/o.width)
 }
 
 // inRegisters reads a factor that each thread holds for its rows and columns.
@@ -306,65 +307,54 @@ func (o factor) inRegisters(v *ir.Value) func(r, step int) reg {
 			}
 			part.regs[j] = o.reg(t, int(i))
 		}
-		return o.taken(part)
+		return o.taken(part, 0)
 	}
 }
 
-// inBuffer reads a factor in shared memory, each element once: the offset is linear in the coordinates of the result and in k.
+// inBuffer reads a factor in shared memory, each element once: with it comes what lies beside it, if the thread needs all of that.
 func (o factor) inBuffer(v *ir.Value) func(r, step int) reg {
 	b := o.buffers[v]
-	offset := func(c []int, k int) uint64 {
-		var n uint64
-		for d, x := range o.place(c, k) {
-			n = n*uint64(o.shape[d]) + uint64(x)
-		}
-		return b.Mem.Linear(n)
-	}
-	cols := o.columns(o.acc)
-	for i := range cols {
-		cols[i] = offset(o.acc.Coords(cols[i]), 0)
-	}
-	load := func(t *tile, part uint64, regs []int) {
-		one := run{regs: regs, guard: boolean(true)}
-		one.base, one.offset = o.sharedAddress(b, cols, part, reg{})
-		o.loadRun("ld.shared", one, t, nil)
-	}
+	needed := o.acc.RemoveDim(o.dim).ExpandDim(o.dim).Repeat(layout.Reg, o.dim, bits.TrailingZeros(uint(o.shape[o.dim])))
+	vectors, _ := b.Mem.Vectors(needed, b.Mem.MaxVec(needed, 16/b.bytes))
+	cols := o.threadOffsets(vectors.Lane, vectors.Warp)
 	loaded := map[uint64]*tile{}
+	element := func(at uint64) (t *tile, i int) {
+		first := at &^ uint64(vectors.Vec-1)
+		if t = loaded[first]; t == nil {
+			one := run{regs: o.upTo(0, vectors.Vec), guard: boolean(true)}
+			one.base, one.offset = o.sharedAddress(b, cols, first, reg{})
+			t = o.newTile(b.Elem, vectors.Vec)
+			o.loadRun("ld.shared", one, t, nil)
+			loaded[first] = t
+		}
+		return t, int(at - first)
+	}
 	return func(r, step int) reg {
-		parts := make([]uint64, o.width)
-		for j := range parts {
-			parts[j] = offset(o.acc.Coords(o.acc.Apply(r, 0, 0, 0)), step*o.width+j)
+		c := o.acc.Coords(o.acc.Apply(r, 0, 0, 0))
+		at := make([]uint64, o.width)
+		for j := range at {
+			at[j] = b.Mem.Linear(needed.Flat(o.place(c, step*o.width+j)))
 		}
-		t := loaded[parts[0]]
-		if t == nil {
-			t = o.newTile(b.Elem, o.width)
-			if neighbours(b, cols, parts) {
-				load(t, parts[0], o.upTo(0, o.width))
-			} else {
-				for j, part := range parts {
-					load(t, part, []int{j})
-				}
-			}
-			loaded[parts[0]] = t
+		if t, i := element(at[0]); vectors.Vec >= o.width && neighbours(at) {
+			return o.taken(t, i)
 		}
-		return o.taken(t)
+		part := o.newTile(b.Elem, o.width)
+		for j := range at {
+			t, i := element(at[j])
+			part.regs[j] = o.reg(t, i)
+		}
+		return o.taken(part, 0)
 	}
 }
 
-// neighbours reports whether the elements of a buffer at these offsets lie side by side, the first at a multiple of their number,
-// wherever the thread's part of the offset (cols) leads.
-func neighbours(b *buffer, cols, parts []uint64) bool {
-	pad, _ := b.Mem.Padding()
-	low := parts[0] | uint64(pad)
-	for _, c := range cols {
-		low |= c
-	}
-	for j, part := range parts {
-		if part != parts[0]+uint64(j) {
+// neighbours reports whether elements at these offsets lie side by side, the first at a multiple of their number.
+func neighbours(at []uint64) bool {
+	for j, x := range at {
+		if x != at[0]+uint64(j) {
 			return false
 		}
 	}
-	return low&uint64(len(parts)-1) == 0
+	return at[0]%uint64(len(at)) == 0
 }
 
 // toSum is element i of an operand in the type in which products are summed.

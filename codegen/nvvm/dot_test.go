@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -11,6 +13,9 @@ import (
 	"tileiras/codegen/layout"
 	"tileiras/ir/float"
 )
+
+// sharedLoad is a load from shared memory: how many registers it fills, and their bits.
+var sharedLoad = regexp.MustCompile(`ld\.shared\.(?:v(\d)\.)?[a-z](\d+)`)
 
 // tileIO is a kernel that loads tiles of the given shapes and layouts, runs a body on %v0, %v1, ... and stores %r.
 type tileIO struct {
@@ -208,8 +213,14 @@ func TestDot(t *testing.T) {
 						at := l.C.Coords(l.C.Apply(r, 0, 0, 0))
 						rows[at[0]], cols[at[1]] = true, true
 					}
-					if got, want := strings.Count(lowered(t, sm, k.text()), "ld.shared"), (len(rows)+len(cols))*e.K; got != want {
-						t.Errorf("%d loads from shared memory for %d rows, %d columns and %d steps, want each factor once: %d", got, len(rows), len(cols), e.K, want)
+					got := 0
+					for _, load := range sharedLoad.FindAllStringSubmatch(lowered(t, sm, k.text()), -1) {
+						n, _ := strconv.Atoi("0" + load[1])
+						bits, _ := strconv.Atoi(load[2])
+						got += max(1, n) * bits / 8
+					}
+					if want := (len(rows)*elemBytes(name(ta)) + len(cols)*elemBytes(name(tb))) * e.K; got != want {
+						t.Errorf("%d bytes from shared memory for %d rows, %d columns and %d steps, want each factor once: %d", got, len(rows), len(cols), e.K, want)
 					}
 				}
 				codes := func(f func(i int) float64) func(i int) float64 { return f }

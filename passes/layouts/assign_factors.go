@@ -8,7 +8,25 @@ import (
 	"tileiras/ir"
 )
 
-// This file brings factors of products to shared memory, where instructions of groups of warps read them.
+// This file brings factors of products to shared memory, where threads that multiply alone and instructions of groups of warps read them.
+
+// toScalarBuffer stores factor i of a product of which each thread computes its elements alone, a place along K after another. Copies keep their
+// width. Instructions that take several neighbours along K from a word want those side by side.
+func (a *assigner) toScalarBuffer(op *ir.Op, i int, d dotTiling) *ir.Value {
+	v := op.Operand(i)
+	least := 1
+	if load, between, ok := tileaa.LoadOf(v); ok && len(between) == 0 {
+		if width, ok := copyWidth(a.s, load); ok {
+			least = width
+		}
+	}
+	v = a.inOwnLayout(v)
+	src, k := *tileaa.LayoutOf(v), d.C.Rank()-1-i
+	if d.words {
+		return a.store(op, v, layout.Strided(src.Shape(), fastest(k, src.Rank())))
+	}
+	return a.store(op, v, layout.FactorLayout(src, d.C.RemoveDim(k).ExpandDim(k), k, tileaa.ElemBytes(tileaa.AsTile(v).Elem), least))
+}
 
 // toMatrixBuffer stores factor i of a product in rows as an instruction of a group of warps reads them: along the dimension where memory runs, so that
 // copies can take the way, or along K where the instruction wants that. What comes from outside of a loop is stored there.

@@ -206,13 +206,8 @@ func (a *assigner) rewriteDot(op *ir.Op) error {
 	d := dotLayouts(op)
 	op.SetOperand(2, a.inLayout(op.Operand(2), d.C))
 	if d.alone {
-		rank := d.C.Rank()
-		for i, k := range []int{rank - 1, rank - 2} {
-			order := rowMajor(rank)
-			if d.words {
-				order = fastest(k, rank)
-			}
-			op.SetOperand(i, a.toBuffer(op, op.Operand(i), order))
+		for i := range 2 {
+			op.SetOperand(i, a.toScalarBuffer(op, i, d))
 		}
 	} else {
 		for i, l := range []layout.Layout{d.A, d.B, d.C, d.SA, d.SB}[:op.NumOperands()] {

@@ -56,11 +56,11 @@ func (a *assigner) rewriteSlice(op *ir.Op) error {
 	var r *ir.Value
 	switch op.Code() {
 	case tileaa.OpExtract:
-		buf := a.toBuffer(op, op.Operand(0), rowMajor(len(rt.Shape)))
+		buf := a.toBuffer(op, op.Operand(0))
 		r = tileaa.NewBufferExtract(a.b, out, buf, ir.Cast[tileaa.Extract](op).Indices()).Result()
 	case tileaa.OpInsert:
 		piece := a.inOwnLayout(op.Operand(0))
-		buf := a.toBuffer(op, op.Operand(1), rowMajor(len(rt.Shape)))
+		buf := a.toBuffer(op, op.Operand(1))
 		a.b.Before(op)
 		tileaa.NewBufferInsert(a.b, piece, buf, ir.Cast[tileaa.Insert](op).Indices())
 		r = tileaa.NewBufferLoad(a.b, out, buf, tileaa.BufferLoadOptions{}).Result()
@@ -71,16 +71,16 @@ func (a *assigner) rewriteSlice(op *ir.Op) error {
 	return nil
 }
 
-// toBuffer stores a tile in a new dense buffer before op; order is that of the dimensions in memory, fastest first.
-func (a *assigner) toBuffer(op *ir.Op, v *ir.Value, order []int) *ir.Value {
+// toBuffer stores a tile in rows in a new buffer before op.
+func (a *assigner) toBuffer(op *ir.Op, v *ir.Value) *ir.Value {
+	shape := ints(tileaa.AsTile(v).Shape)
+	return a.store(op, a.inOwnLayout(v), layout.Strided(shape, rowMajor(len(shape))))
+}
+
+// store stores a tile in a new buffer before op.
+func (a *assigner) store(op *ir.Op, v *ir.Value, mem layout.MemLayout) *ir.Value {
 	t := tileaa.AsTile(v)
-	n := a.infer(v)
-	if n.none() {
-		n.l = a.defaultLayout(t)
-	}
-	v = a.inLayout(v, n.l)
 	a.b.Before(op).Loc = op.Loc()
-	mem := layout.Strided(ints(t.Shape), order)
 	buf := tileaa.NewAllocShared(a.b, tileaa.Buffer(a.s.Ctx, t.Elem, mem, t.Shape...), tileaa.AllocSharedOptions{}).Result()
 	tileaa.NewBufferStore(a.b, v, buf, tileaa.BufferStoreOptions{})
 	return buf

@@ -71,11 +71,10 @@ var exceptions = []struct {
 	{kernel: "^gemm_f16", gpus: "sm_75", barriers: 3},
 	{kernel: "^attention", gpus: "sm_75", barriers: 4},
 	{kernel: "^gemm_f8e4m3fn", gpus: "sm_75", waves: 1.21, barriers: 5},
-	// Products of types that the matrix unit does not have are multiplied by threads, which read rows of both operands.
-	{kernel: "bf16.*128x128x|tf32$", gpus: "sm_75", waves: 10.7, barriers: 2},
-	{kernel: "^(group_)?gemm_bf16", gpus: "sm_75", waves: 3.1, barriers: 4},
+	{kernel: "bf16.*128x128x|tf32$", gpus: "sm_75", barriers: 2},
+	{kernel: "^(group_)?gemm_bf16", gpus: "sm_75", barriers: 4},
 	{kernel: "2cta", gpus: "sm_75", barriers: 16},
-	{kernel: "^gemm_scaled", gpus: "sm_75", sectors: 2.88, waves: 2.98, barriers: 24},
+	{kernel: "^gemm_scaled", gpus: "sm_75", sectors: 2.88, barriers: 24},
 }
 
 // quick are the kernels that are measured without TILEIRAS_PERF_SMALL too.

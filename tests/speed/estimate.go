@@ -14,8 +14,14 @@ const (
 	latencyL1     = 40 // microbenchmarks of A100 and H100: arXiv 2402.13499
 )
 
-// Bytes that a multiprocessor loads in a cycle from the caches. That of L1 is the width of its way to the registers, which shared memory has too.
+// Where global memory is found, and the bytes that a multiprocessor loads from there in a cycle. That of L1 is the width of its way to the registers,
+// which shared memory has too.
 const (
+	nearDRAM = iota // DRAM and L2 mixed, and what is written
+	nearL2
+	nearL1
+	numNear
+
 	bandwidthL2 = 64
 	bandwidthL1 = 128
 )
@@ -33,6 +39,7 @@ type model struct {
 	*kernel
 	loops      [][]int // innermost
 	everything []int
+	flow       *flow
 	blocks     int  // that fit on a multiprocessor
 	tcgen05    bool // products of the multiprocessor's own tensor pipe
 	bulk       bool // TMA copies
@@ -42,7 +49,7 @@ type model struct {
 
 func newModel(c *chip, k *kernel) *model {
 	f := newFlow(k.code)
-	m := &model{chip: c, kernel: k, loops: f.innermost(), everything: f.numbers(f.reached())}
+	m := &model{chip: c, kernel: k, flow: f, loops: f.innermost(), everything: f.numbers(f.reached())}
 	m.blocks = c.blocks(k.registers, k.shared, m.warpsOfBlock())
 	for n := range k.code {
 		op := k.code[n].op
@@ -115,10 +122,10 @@ func cmpFloat(a, b float64) int {
 
 // how is what a region runs under; zero values mean what the kernel and the chip say.
 type how struct {
-	warps, blocks     int
-	bandwidth, memory float64
-	fillPerFlop       float64 // bytes copied per flop, in kernels whose copies the loop does not show
-	resident          int     // bytes of shared memory that are no part of the ring of copies
+	warps, blocks int
+	near          map[int]int // where an instruction finds what it loads, if not in DRAM
+	fillPerFlop   float64     // bytes copied per flop, in kernels whose copies the loop does not show
+	resident      int         // bytes of shared memory that are no part of the ring of copies
 }
 
 // rate is what an iteration of a block takes, in cycles of the multiprocessor, and what it does.
@@ -127,15 +134,16 @@ type rate struct{ cycles, flops, global float64 }
 // run simulates instructions as a loop.
 func (m *model) run(numbers []int, h how) rate {
 	p := m.priceOf(m.code, numbers)
-	s := &simulation{trace: m.traceOf(m.code, numbers, m.fed), warps: m.workers(), blocks: m.blocks, iterations: iterations, memory: latencyGlobal, stages: 1}
+	s := &simulation{trace: m.traceOf(m.code, numbers, m.fed), warps: m.workers(), blocks: m.blocks, iterations: iterations, stages: 1}
+	for n, i := range numbers {
+		s.steps[n].near = h.near[i]
+	}
+	s.memory = [numNear]way{{m.dram(), latencyGlobal}, {bandwidthL2, latencyL2}, {bandwidthL1, latencyL1}}
 	if h.warps > 0 {
 		s.warps = h.warps
 	}
 	if h.blocks > 0 {
 		s.blocks = h.blocks
-	}
-	if h.memory > 0 {
-		s.memory = h.memory
 	}
 	if p.flops == 0 {
 		s.iterations = iterationsOfMemory
@@ -151,13 +159,8 @@ func (m *model) run(numbers []int, h how) rate {
 	if s.fill > 0 {
 		s.stages = max(1, min(8, int(math.Floor(float64(m.shared-h.resident)/s.fill))))
 	}
-	switch {
-	case h.bandwidth > 0:
-		s.bandwidth = h.bandwidth
-	case r.flops > 0:
-		s.bandwidth = m.l2
-	default:
-		s.bandwidth = m.dram()
+	if r.flops > 0 {
+		s.memory[nearDRAM].bandwidth = m.l2
 	}
 	ended := s.run()
 	last, start := ended[len(ended)-1], len(ended)*3/8
@@ -166,7 +169,7 @@ func (m *model) run(numbers []int, h how) rate {
 		r.cycles = (last - ended[start]) / float64(len(ended)-1-start)
 	}
 	// A window of few iterations may catch a burst: never faster than what all blocks share.
-	r.cycles = max(r.cycles, max(r.global, s.fill)/s.bandwidth, tensor)
+	r.cycles = max(r.cycles, s.busiest(), s.fill/s.memory[nearDRAM].bandwidth, tensor)
 	return r
 }
 
@@ -216,89 +219,6 @@ func (m *model) readers() (out [][]int) {
 			out = append(out, l)
 		case len(l) < len(out[n]):
 			out[n] = l
-		}
-	}
-	return out
-}
-
-// traffic is a loop that reads or writes global memory, with the bytes of a warp and iteration.
-type traffic struct {
-	numbers     []int
-	load, store float64
-	guarded     bool // every access
-}
-
-// memoryTime is the seconds of a launch without matrix instructions that moves so many bytes, of which it writes some; known is false where the code
-// does not show what it moves. A loop with stores runs until the outputs are written, one without until the inputs are read once; passes over
-// the same data add up. footprint is the bytes that the blocks of a multiprocessor read: where they fit in L1, passes after the first find
-// them there.
-func (m *model) memoryTime(bytes, writes, footprint float64) (seconds float64, known bool) {
-	if m.bulk || slices.ContainsFunc(m.everything, func(n int) bool { return m.code[n].class == classTMA }) {
-		return 0, false
-	}
-	writes = min(writes, bytes)
-	loops := m.passes()
-	cycles := 0.0
-	if len(loops) < 2 {
-		numbers := m.everything
-		if len(loops) == 1 {
-			numbers = loops[0].numbers
-		}
-		r := m.run(numbers, how{})
-		if r.global == 0 {
-			return 0, false
-		}
-		cycles = r.cycles * bytes / r.global
-	}
-	for n := 0; len(loops) >= 2 && n < len(loops); n++ {
-		l, h := loops[n], how{bandwidth: bandwidthL2, memory: latencyL2}
-		switch {
-		case n == 0 && m.blocks == 1: // with several blocks, one waits for DRAM while others run their later passes
-			h = how{bandwidth: m.dram()}
-		case n > 0 && footprint > 0 && footprint <= float64(m.l1KB<<10-m.blocks*(m.shared+1024)):
-			h = how{bandwidth: bandwidthL1, memory: latencyL1}
-		}
-		r := m.run(l.numbers, h)
-		trips := (bytes - writes) / (l.load * float64(m.workers()))
-		if l.store > 0 {
-			trips = writes / (l.store * float64(m.workers()))
-		}
-		cycles += trips * r.cycles
-	}
-	return max(cycles, bytes/m.dram()) / m.count / m.clock / 1e9, true
-}
-
-// passes are the loops with traffic, in the order of the code. One whose loads and stores are the same fraction of another's is its remainder;
-// so is one with guards right behind one without that moves as much: it only runs where an array ends.
-func (m *model) passes() (out []traffic) {
-	sorted := slices.Clone(m.loops)
-	slices.SortFunc(sorted, slices.Compare)
-	var all []traffic
-	for _, l := range sorted {
-		t := traffic{numbers: l, guarded: true}
-		for _, n := range l {
-			i := &m.code[n]
-			switch i.class {
-			case classLoad, classCopy:
-				t.load += 32 * float64(i.width())
-			case classStore:
-				t.store += 32 * float64(i.width())
-			default:
-				continue
-			}
-			t.guarded = t.guarded && i.guarded
-		}
-		if t.load+t.store > 0 {
-			all = append(all, t)
-		}
-	}
-	for n, t := range all {
-		remainder := n > 0 && t.guarded && !all[n-1].guarded && t.load <= all[n-1].load && t.load*all[n-1].store == all[n-1].load*t.store
-		remainder = remainder || slices.ContainsFunc(all, func(o traffic) bool {
-			return max(o.load, o.store) >= 2*max(t.load, t.store) && o.load*t.store == o.store*t.load && math.Mod(o.load+o.store, t.load+t.store) == 0
-		})
-		if !remainder {
-			out = append(out, t)
 		}
 	}
 	return out

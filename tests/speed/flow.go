@@ -204,6 +204,17 @@ func (f *flow) reached() set {
 	return all
 }
 
+// before is the instructions outside of innermost loops that every way to instruction n passes.
+func (f *flow) before(n int) []int {
+	blocks := set{}
+	for b := range f.dom[f.within[n]] {
+		if !slices.ContainsFunc(f.loops, func(l loop) bool { return l.body[b] }) {
+			blocks[b] = true
+		}
+	}
+	return f.numbers(blocks)
+}
+
 // slowPath is in the names of the functions that ptxas adds for operands that its own code for a division or a root does not take.
 const slowPath = "slowpath"
 

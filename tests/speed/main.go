@@ -16,8 +16,9 @@
 // at their rates (chip.go), one shared memory of 128 bytes a cycle, one queue of global memory. Groups of asynchronous copies end when their last copy
 // has arrived, waits wait. Kernels with matrix instructions count TF/s of the loop; blocks of it that not every iteration runs are left out unless they
 // load, wait, multiply, or store what a later iteration reads from shared memory. Of causal attention, one step of a row of tiles has the mask. Kernels
-// without matrix instructions count GB/s of the bytes that the launch must move: passes over a row add up, all but the first from the caches, from L1
-// where what the blocks of a multiprocessor read fits there. Blocks behind a test of operands that call a slow path of ptxas run for unusual operands
+// without matrix instructions count GB/s of the bytes that the launch must move: of passes over a row, all but the first from the caches, from L1
+// where what the blocks of a multiprocessor read fits there. Passes are replayed both one by one, all blocks in the same pass, and together, each block in one
+// after the other with what stands between them; both are too long, for other reasons (passes.go), and the shorter counts. Blocks behind a test of operands that call a slow path of ptxas run for unusual operands
 // only and count nowhere, as the slow paths themselves, which are functions.
 //
 // # What it does not know

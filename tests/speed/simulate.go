@@ -5,8 +5,8 @@ import "container/heap"
 // simulation replays a trace for every warp of every thread block on a multiprocessor, in the order in which warps are ready.
 type simulation struct {
 	trace
-	warps, blocks, iterations int     // warps of a block; iterations to end, of each block on average
-	bandwidth, memory         float64 // bytes a cycle of global memory, and its latency without queues
+	warps, blocks, iterations int // warps of a block; iterations to end, of each block on average
+	memory                    [numNear]way
 	fill                      float64 // bytes that arrive per iteration by copies that are not in the trace
 	stages                    int
 
@@ -15,7 +15,7 @@ type simulation struct {
 	issue  [4]float64           // when a scheduler is free
 	pipes  [4][numPipes]float64 // when a pipe is
 	shared float64
-	global float64
+	global [numNear]float64       // the ways to memory
 	unit   float64                // the tensor pipe of tcgen05
 	ring   [][][]slot             // by block, part and iteration
 	left   [][]int                // warps that have not ended an iteration, by block
@@ -24,6 +24,9 @@ type simulation struct {
 	most   int                    // iterations of a block
 	ended  []float64              // when iterations ended
 }
+
+// way is what a way to memory carries, in bytes a cycle, and how long it takes when it is free.
+type way struct{ bandwidth, latency float64 }
 
 // slot is a part of the copies of an iteration.
 type slot struct {
@@ -177,8 +180,7 @@ func (s *simulation) filled(w *warp, part int) (float64, bool) {
 			}
 			begin = old.freed
 		}
-		s.global = max(s.global, begin) + s.fill/float64(max(1, s.waits))/s.bandwidth
-		now.ready = s.global + s.memory
+		now.ready = s.move(begin, s.fill/float64(max(1, s.waits)), nearDRAM) + s.memory[nearDRAM].latency
 	}
 	return now.ready, true
 }
@@ -189,11 +191,35 @@ func (s *simulation) free(w *warp, part int, at float64) {
 	r.unfree--
 }
 
+// move is when so many bytes have come: what is far comes on the nearer ways, too.
+func (s *simulation) move(at, bytes float64, near int) float64 {
+	moved := at
+	for n := near; n < numNear; n++ {
+		s.global[n] = max(s.global[n], at) + bytes/s.memory[n].bandwidth
+		moved = max(moved, s.global[n])
+	}
+	return moved
+}
+
+// busiest is the cycles in an iteration of a block that its accesses take of the way to memory that they use most.
+func (s *simulation) busiest() (most float64) {
+	bytes := 0.0
+	for near, way := range s.memory {
+		for n := range s.steps {
+			if s.steps[n].near == near {
+				bytes += s.steps[n].global * float64(s.warps)
+			}
+		}
+		most = max(most, bytes/way.bandwidth)
+	}
+	return most
+}
+
 // execute keeps units busy and sets scoreboards.
 func (s *simulation) execute(w *warp, x *step, at float64) {
 	s.issue[w.scheduler] = at + 1
 	pipes := &s.pipes[w.scheduler]
-	done := at + x.latency
+	done, moved := at+x.latency, 0.0
 	switch x.deed {
 	case deedWarpgroup:
 		end := max(at, pipes[pipeTensor]) + max(x.busy, 4*x.shared) // its four warps read their operands together
@@ -216,8 +242,8 @@ func (s *simulation) execute(w *warp, x *step, at float64) {
 			done = s.shared + x.latency
 		}
 		if x.global > 0 {
-			s.global = max(s.global, at) + x.global/s.bandwidth
-			done = s.global + s.memory
+			moved = s.move(at, x.global, x.near)
+			done = moved + s.memory[x.near].latency
 			if x.deed == deedCopy {
 				w.copies, done = max(w.copies, done), at+20
 			}
@@ -235,7 +261,7 @@ func (s *simulation) execute(w *warp, x *step, at float64) {
 	if x.reads < len(w.boards) {
 		read := at + 12
 		if x.global > 0 {
-			read = max(read, s.global-200)
+			read = max(read, moved-200)
 		}
 		w.boards[x.reads] = max(w.boards[x.reads], read)
 	}

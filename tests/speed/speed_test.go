@@ -134,12 +134,12 @@ func TestBarriersWaitForAllWarps(t *testing.T) {
 func TestMemoryIsBoundByDRAM(t *testing.T) {
 	body := slices.Concat(repeat(8, "LDG.E.128 R4, desc[UR4][R2.64] # 1 0 7 0"), repeat(8, "STG.E.128 desc[UR4][R2.64], R4 # 1 7 1 1"))
 	m := modelOf(80, 256, 32, 0, loopOf(body...)...)
-	seconds, known := m.memoryTime(1<<30, 1<<29, 0)
+	seconds, known := m.memoryTime(1<<30, 1<<29, 0, 0)
 	if !known {
 		t.Fatal("the traffic of loads and stores is in the code")
 	}
 	within(t, "seconds", seconds, (1<<30)/(0.9*2039e9), 0.02)
-	if _, known := modelOf(90, 128, 32, 0, loopOf("UTMALDG.2D [UR4], [UR8]")...).memoryTime(1<<30, 0, 0); known {
+	if _, known := modelOf(90, 128, 32, 0, loopOf("UTMALDG.2D [UR4], [UR8]")...).memoryTime(1<<30, 0, 0, 0); known {
 		t.Error("what TMA moves is not in the code")
 	}
 }
@@ -210,7 +210,7 @@ func TestLaterPassesReadTheCaches(t *testing.T) {
 		repeat(8, "LDG.E.128 R4, desc[UR4][R2.64] # 1 0 7 0"), []string{"STG.E.128 desc[UR4][R2.64], R4 # 1 7 1 1", "@P0 BRA `(.L_x_2)", "EXIT"})
 	m := modelOf(90, 256, 32, 0, code...)
 	time := func(footprint float64) float64 {
-		s, _ := m.memoryTime(1<<30, 1<<29, footprint)
+		s, _ := m.memoryTime(1<<30, 1<<29, footprint, 0)
 		return s
 	}
 	if inL1, inL2, unknown := time(200<<10), time(300<<10), time(0); inL1 >= inL2 || inL2 != unknown {
@@ -225,6 +225,25 @@ func TestLaterPassesReadTheCaches(t *testing.T) {
 	b.Grid = "persistent"
 	if got := b.footprint(chipOf[90], 3); got != 0 {
 		t.Errorf("footprint of a persistent kernel %v, want 0", got)
+	}
+}
+
+// While one block waits for memory another computes: a pass that is bound by DRAM and one that is bound by multiplications take little more than the longer of
+// them, not both. One block alone cannot do both at a time.
+func TestPassesOfBlocksOverlap(t *testing.T) {
+	code := slices.Concat([]string{"MOV R1, R2", ".L_x_1:"}, repeat(2, "LDG.E.128 R4, desc[UR4][R2.64] # 1 0 7 0"), []string{"FADD R4, R4, R4 # 1 7 7 1", "@P0 BRA `(.L_x_1)", "NOP", ".L_x_2:"},
+		repeat(2, "LDG.E.128 R4, desc[UR4][R2.64] # 1 0 7 0"), []string{"FADD R4, R4, R4 # 1 7 7 1"}, repeat(220, "FFMA R4, R4, R4, R4"), []string{"@P0 BRA `(.L_x_2)", "EXIT"})
+	cycles := func(shared int) (got, dram, compute float64) {
+		m := modelOf(90, 128, 32, shared, code...)
+		const bytes = 1000 * 4 * 2 * 512
+		seconds, _ := m.memoryTime(bytes, 0, 1, 1000)
+		return seconds * 1e9 * m.clock * m.count, bytes / m.dram(), 1000 * 225
+	}
+	if got, dram, compute := cycles(16 << 10); got < max(dram, compute) || got > 1.05*max(dram, compute) {
+		t.Errorf("%v cycles, want those of the longer pass, %v or %v", got, dram, compute)
+	}
+	if got, dram, compute := cycles(160 << 10); got < dram+compute {
+		t.Errorf("%v cycles of blocks that run alone, want more than %v and %v", got, dram, compute)
 	}
 }
 

@@ -33,6 +33,7 @@ type step struct {
 	busy    float64 // of its scheduler's pipe
 	shared  float64 // of shared memory
 	global  float64 // bytes
+	near    int     // where they are
 	latency float64
 	n, id   int
 	control

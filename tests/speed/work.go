@@ -61,9 +61,8 @@ func (b *bench) written() (n float64) {
 	return n
 }
 
-// footprint is the bytes that so many blocks read at a time, each its part of every input that L1 cannot hold, and all of the others; 0 where
-// blocks take one part after the other, and nothing says how big these are.
-func (b *bench) footprint(c *chip, blocks int) (n float64) {
+// blocks is the blocks of the launch, 0 where each takes one part of the work after another.
+func (b *bench) blocks() float64 {
 	extents, ok := b.Grid.([]any)
 	if !ok {
 		return 0
@@ -71,11 +70,21 @@ func (b *bench) footprint(c *chip, blocks int) (n float64) {
 	grid := 1.0
 	for _, e := range extents {
 		x, _ := e.(float64)
-		grid *= x
+		grid *= max(x, 1)
+	}
+	return grid
+}
+
+// footprint is the bytes that so many blocks read at a time, each its part of every input that L1 cannot hold, and all of the others; 0 where
+// blocks take one part after the other, and nothing says how big these are.
+func (b *bench) footprint(c *chip, blocks int) (n float64) {
+	grid := b.blocks()
+	if grid == 0 {
+		return 0
 	}
 	for _, size := range b.buffers(false) {
 		if size > float64(c.l1KB<<10) {
-			size *= float64(blocks) / max(grid, 1)
+			size *= float64(blocks) / grid
 		}
 		n += size
 	}
@@ -167,7 +176,7 @@ func judge(tools, cubin string, sm int, b *bench, like string, dynamic int) (*ti
 	m := newModel(chipOf[sm], k)
 	t := &timing{Registers: k.registers, Stack: k.stack, Shared: k.shared, Warps: m.warpsOfBlock(), Blocks: m.blocks}
 	if family(b.Name) == memoryBound {
-		seconds, known := m.memoryTime(b.Bytes, b.written(), b.footprint(m.chip, m.blocks))
+		seconds, known := m.memoryTime(b.Bytes, b.written(), b.footprint(m.chip, m.blocks), b.blocks())
 		t.Assumed, t.Rate = !known, m.dram()*m.clock*m.count
 		if known {
 			t.Rate = b.Bytes / seconds / 1e9

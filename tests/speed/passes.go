@@ -1,0 +1,135 @@
+package main
+
+import (
+	"math"
+	"slices"
+)
+
+// traffic is a loop that reads or writes global memory, with the bytes of a warp and iteration.
+type traffic struct {
+	numbers     []int
+	load, store float64
+	guarded     bool // every access
+}
+
+// memoryTime is the seconds of a launch without matrix instructions that moves so many bytes, of which it writes some; known is false where the code
+// does not show what it moves. A loop with stores runs until the outputs are written, one without until the inputs are read once. footprint is
+// the bytes that the blocks of a multiprocessor read: where they fit in L1, passes after the first find them there. grid is the blocks, 0 if that is not known.
+func (m *model) memoryTime(bytes, writes, footprint, grid float64) (seconds float64, known bool) {
+	if m.bulk || slices.ContainsFunc(m.everything, func(n int) bool { return m.code[n].class == classTMA }) {
+		return 0, false
+	}
+	writes = min(writes, bytes)
+	loops := m.passes()
+	var cycles float64
+	if len(loops) < 2 {
+		numbers := m.everything
+		if len(loops) == 1 {
+			numbers = loops[0].numbers
+		}
+		r := m.run(numbers, how{})
+		if r.global == 0 {
+			return 0, false
+		}
+		cycles = r.cycles * bytes / r.global
+	} else {
+		cached := nearL2
+		if footprint > 0 && footprint <= float64(m.l1KB<<10-m.blocks*(m.shared+1024)) {
+			cached = nearL1
+		}
+		cycles = m.passesCycles(loops, bytes-writes, writes, grid, cached)
+	}
+	return max(cycles, bytes/m.dram()) / m.count / m.clock / 1e9, true
+}
+
+// passesCycles is the cycles of a multiprocessor for loops that go over the same data: the better of two replays, which are too long for different reasons.
+func (m *model) passesCycles(loops []traffic, reads, writes, grid float64, cached int) float64 {
+	trips := make([]float64, len(loops)) // of the whole launch
+	for n, l := range loops {
+		trips[n] = reads / (l.load * float64(m.workers()))
+		if l.store > 0 {
+			trips[n] = writes / (l.store * float64(m.workers()))
+		}
+	}
+	return min(m.oneByOne(loops, trips, cached), m.together(loops, trips, grid, cached))
+}
+
+// oneByOne replays loops as if all blocks did the same one at a time: too long where loops are slow for different reasons.
+func (m *model) oneByOne(loops []traffic, trips []float64, cached int) (cycles float64) {
+	for n, l := range loops {
+		near := cached
+		switch {
+		case n == 0 && m.blocks == 1:
+			near = nearDRAM
+		case n == 0: // with several blocks, one waits for DRAM while others run their later passes
+			near = nearL2
+		}
+		h := how{near: map[int]int{}}
+		for _, i := range l.numbers {
+			h.near[i] = near
+		}
+		cycles += trips[n] * m.run(l.numbers, h).cycles
+	}
+	return cycles
+}
+
+// together replays blocks that do one loop after the other, with what stands between them, while other blocks are in other loops: too long where the first
+// iterations of a loop stand before it, for it counts them again.
+func (m *model) together(loops []traffic, trips []float64, grid float64, cached int) float64 {
+	if grid == 0 {
+		grid = slices.Min(trips)
+	}
+	h := how{near: map[int]int{}}
+	var numbers []int
+	between := m.flow.before(loops[len(loops)-1].numbers[0])
+	for n, l := range loops {
+		for len(between) > 0 && between[0] < l.numbers[0] {
+			numbers, between = append(numbers, between[0]), between[1:]
+		}
+		for range int(max(1, math.Round(trips[n]/grid))) {
+			numbers = append(numbers, l.numbers...)
+		}
+		for _, i := range l.numbers {
+			if n > 0 && m.code[i].class != classStore {
+				h.near[i] = cached
+			}
+		}
+	}
+	return m.run(numbers, h).cycles * grid
+}
+
+// passes are the loops with traffic, in the order of the code. One whose loads and stores are the same fraction of another's is its remainder;
+// so is one with guards right behind one without that moves as much: it only runs where an array ends.
+func (m *model) passes() (out []traffic) {
+	sorted := slices.Clone(m.loops)
+	slices.SortFunc(sorted, slices.Compare)
+	var all []traffic
+	for _, l := range sorted {
+		t := traffic{numbers: l, guarded: true}
+		for _, n := range l {
+			i := &m.code[n]
+			switch i.class {
+			case classLoad, classCopy:
+				t.load += 32 * float64(i.width())
+			case classStore:
+				t.store += 32 * float64(i.width())
+			default:
+				continue
+			}
+			t.guarded = t.guarded && i.guarded
+		}
+		if t.load+t.store > 0 {
+			all = append(all, t)
+		}
+	}
+	for n, t := range all {
+		remainder := n > 0 && t.guarded && !all[n-1].guarded && t.load <= all[n-1].load && t.load*all[n-1].store == all[n-1].load*t.store
+		remainder = remainder || slices.ContainsFunc(all, func(o traffic) bool {
+			return max(o.load, o.store) >= 2*max(t.load, t.store) && o.load*t.store == o.store*t.load && math.Mod(o.load+o.store, t.load+t.store) == 0
+		})
+		if !remainder {
+			out = append(out, t)
+		}
+	}
+	return out
+}

@@ -2,6 +2,7 @@ package atom
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"tileiras/codegen/ptxop"
@@ -36,6 +37,8 @@ type Copy struct {
 	Matrices int  // 1, 2 or 4 for matrices, else 0
 	Trans    bool // the matrix is transposed on the way
 	Need     target.Need
+
+	find sync.Once // of Op, Guarded and Need
 }
 
 // copies are the rows of each kind, narrow to wide, made when somebody asks.
@@ -61,18 +64,20 @@ var vectorWords = []struct {
 	suffix string
 }{{1, "b8"}, {2, "b16"}, {4, "b32"}, {8, "v2.b32"}, {16, "v4.b32"}, {32, "v8.b32"}}
 
-// made finds the instructions of a row.
-func (c Copy) made() *Copy {
-	c.Op, c.Guarded = ptxop.Must(c.Name), ptxop.Lookup("@"+c.Name)
-	c.Need = c.Op.Need
-	return &c
+// on reports whether a target has the row, whose instructions are found when somebody asks: of most rows nobody does.
+func (c *Copy) on(t *target.Target) bool {
+	c.find.Do(func() {
+		c.Op, c.Guarded = ptxop.Must(c.Name), ptxop.Lookup("@"+c.Name)
+		c.Need = c.Op.Need
+	})
+	return c.Need.On(t)
 }
 
 func vectorCopies(kind CopyKind) (out []*Copy) {
 	prefix := map[CopyKind]string{LoadGlobal: "ld.global.", StoreGlobal: "st.global.", LoadShared: "ld.shared.", StoreShared: "st.shared."}[kind]
 	for _, w := range vectorWords {
 		if w.bytes <= 16 || kind == LoadGlobal || kind == StoreGlobal {
-			out = append(out, Copy{Name: prefix + w.suffix, Kind: kind, Bytes: w.bytes}.made())
+			out = append(out, &Copy{Name: prefix + w.suffix, Kind: kind, Bytes: w.bytes})
 		}
 	}
 	return out
@@ -82,7 +87,7 @@ func matrixCopies(kind CopyKind) (out []*Copy) {
 	prefix := map[CopyKind]string{LoadMatrix: "ldmatrix", StoreMatrix: "stmatrix"}[kind]
 	for _, trans := range []string{"", ".trans"} {
 		for _, n := range []int{1, 2, 4} {
-			out = append(out, Copy{Name: fmt.Sprintf("%s.m8n8.x%d%s.shared.b16", prefix, n, trans), Kind: kind, Bytes: 16, Matrices: n, Trans: trans != ""}.made())
+			out = append(out, &Copy{Name: fmt.Sprintf("%s.m8n8.x%d%s.shared.b16", prefix, n, trans), Kind: kind, Bytes: 16, Matrices: n, Trans: trans != ""})
 		}
 	}
 	return out
@@ -95,26 +100,25 @@ func asyncCopies() (out []*Copy) {
 		name  string
 		bytes int
 	}{{"ca", 4}, {"ca", 8}, {"ca", 16}, {"cg", 16}} {
-		out = append(out, Copy{Name: fmt.Sprintf("cp.async.%s.shared.global.%d", c.name, c.bytes), Kind: AsyncCopy, Bytes: c.bytes}.made())
+		out = append(out, &Copy{Name: fmt.Sprintf("cp.async.%s.shared.global.%d", c.name, c.bytes), Kind: AsyncCopy, Bytes: c.bytes})
 	}
 	return out
 }
 
 // SelectCopy is the widest row of a kind that a target has and that moves at most bytes a lane; nil if there is none.
 func SelectCopy(t *target.Target, kind CopyKind, bytes int) *Copy {
-	var best *Copy
-	for _, c := range copies[kind]() {
-		if c.Matrices == 0 && c.Bytes <= bytes && c.Need.On(t) && (best == nil || c.Bytes >= best.Bytes) {
-			best = c
+	for _, c := range slices.Backward(copies[kind]()) {
+		if c.Matrices == 0 && c.Bytes <= bytes && c.on(t) {
+			return c
 		}
 	}
-	return best
+	return nil
 }
 
 // SelectMatrix is the row that loads or stores so many matrices at once; nil if the target has none.
 func SelectMatrix(t *target.Target, kind CopyKind, matrices int, trans bool) *Copy {
 	for _, c := range copies[kind]() {
-		if c.Matrices == matrices && c.Trans == trans && c.Need.On(t) {
+		if c.Matrices == matrices && c.Trans == trans && c.on(t) {
 			return c
 		}
 	}

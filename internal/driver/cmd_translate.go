@@ -56,7 +56,7 @@ func TileTranslate(args []string, stdin io.Reader, stdout, stderr io.Writer) int
 	t := &translation{pieceTool: newPieceTool(line),
 		options: ir.PrintOptions{DebugInfo: line.Bool("mlir-print-debuginfo"), Generic: line.Bool("mlir-print-op-generic")}}
 	if line.Bool("list-versions") {
-		io.WriteString(stdout, strings.Join(slices.Concat(t.versions(), testVersions), "\n")+"\n")
+		io.WriteString(stdout, strings.Join(slices.Concat(t.versions(), testVersions()), "\n")+"\n")
 		return ExitOK
 	}
 	if information(TileTranslateCommand(), line, stdout, stderr) {
@@ -206,11 +206,10 @@ func selfContained(c *ir.Context, m *ir.Op) bool {
 	return good
 }
 
-// testExtension is what the operations for tests add to bytecode, testVersions the names of its versions.
-var (
-	testExtension = &bytecode.Extension{Ops: testing.Extension.Ops, Versions: []ir.Version{testing.V250, testing.V2501}}
-	testVersions  = versionNames(testExtension.Versions)
-)
+// testExtension is what the operations for tests add to bytecode.
+var testExtension = &bytecode.Extension{Ops: testing.Extension.Ops, Versions: []ir.Version{testing.V250, testing.V2501}}
+
+func testVersions() []string { return versionNames(testExtension.Versions) }
 
 // ParseVersion reads M.m or M.m.t.
 func ParseVersion(s string) (v ir.Version, ok bool) {
@@ -229,7 +228,7 @@ func (t *translation) parseVersion(s string) (ir.Version, error) {
 	}
 	v, ok := ParseVersion(s)
 	if ok {
-		for _, known := range slices.Concat(t.versions(), testVersions) {
+		for _, known := range slices.Concat(t.versions(), testVersions()) {
 			if known == fmt.Sprintf("%d.%d", v.Major, v.Minor) {
 				return v, nil
 			}

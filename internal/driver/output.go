@@ -18,12 +18,21 @@ func ReadInput(file string, stdin io.Reader) ([]byte, error) {
 	if file == "-" {
 		data, err = io.ReadAll(stdin)
 	} else {
-		data, err = os.ReadFile(file)
+		data, err = readFile(file)
 	}
 	if err != nil {
 		return nil, fail(ExitUsage, "unable to read input file '%s': %s", file, reason(err))
 	}
 	return data, nil
+}
+
+func readFile(name string) ([]byte, error) {
+	f, err := openFile(name, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
 }
 
 // reason is the system's own word for what went wrong, capitalised as strerror does.

@@ -15,6 +15,10 @@ func stdoutClosed() bool {
 	return err != nil
 }
 
+func openFile(name string, flag int, perm os.FileMode) (*os.File, error) {
+	return os.OpenFile(name, flag, perm)
+}
+
 // handOver runs another program in place of this one.
 func handOver(path string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	cmd := exec.Command(path, args...)

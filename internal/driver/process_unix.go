@@ -23,6 +23,20 @@ func stdoutClosed() bool {
 	return errno == 0 && flags&syscall.O_ACCMODE == syscall.O_RDWR
 }
 
+// openFile is os.OpenFile without the poller, which a process makes with the first file that might be waited for together with others; ours are not.
+func openFile(name string, flag int, perm os.FileMode) (*os.File, error) {
+	for {
+		fd, err := syscall.Open(name, flag|syscall.O_CLOEXEC, uint32(perm.Perm()))
+		switch err {
+		case nil:
+			return os.NewFile(uintptr(fd), name), nil
+		case syscall.EINTR:
+		default:
+			return nil, &os.PathError{Op: "open", Path: name, Err: err}
+		}
+	}
+}
+
 // handOver has another program take this process over.
 func handOver(path string, args []string, _ io.Reader, _, stderr io.Writer) int {
 	err := syscall.Exec(path, append([]string{path}, args...), os.Environ())

@@ -30,7 +30,7 @@ func renameat2() uintptr {
 
 // createUnnamed makes a file without a name in the folder of path, which the system forgets with the process. Not every file system can.
 func createUnnamed(path string) (*pending, error) {
-	f, err := os.OpenFile(filepath.Dir(path), os.O_WRONLY|openUnnamed, 0o666)
+	f, err := openFile(filepath.Dir(path), os.O_WRONLY|openUnnamed, 0o666)
 	if err != nil {
 		return nil, err
 	}

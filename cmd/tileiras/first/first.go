@@ -1,18 +1,10 @@
-// Package first sets the runtime up for one short compile. It is a package, because packages are initialised by their import paths where they do
-// not need each other: this one is there before the compiler's own tables are made.
+// Package first has the heap ready for one short compile. Packages that do not need each other are initialised by their import paths, and this one needs
+// hardly any: it is there before the tables of the compiler and of most libraries are made. So it must not import os, or what does.
 package first
 
-import (
-	"os"
-	"runtime/debug"
-)
+import "runtime"
 
-// A compile allocates some megabytes and ends: collecting them takes a third of its time. From 32 MB on they are collected.
-func init() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(800)
-	}
-}
+func init() { runtime.MemProfileRate = 0 } // nobody reads the profile
 
 // deepen has the runtime make the stack as deep as a compile needs it, at once: step by step it would be copied four times, frame by frame.
 // Its frame has room for two of Room; memory that is touched costs time.

@@ -6,19 +6,27 @@ import (
 )
 
 // The heap lies on huge pages: two or three are touched where there were a thousand small ones, and the system takes a microsecond or three for
-// each. The runtime takes 4 MB of addresses from the system at a time, so a stack of 16 MB is asked for, which the heap has back when the stack grows;
+// each. The runtime takes 4 MB of addresses from the system at a time, so a stack of 8 MB is asked for, which the heap has back when the stack grows;
 // the one that stays has room for any compile.
 func init() {
+	next = new([8 << 10]byte)
+	lowest := uintptr(unsafe.Pointer(next)) &^ (hugePage - 1)
 	var here byte // on the stack, which lies in the heap and moves as it grows
-	lowest := uintptr(unsafe.Pointer(&here)) &^ (hugePage - 1)
 	deepen[[6 << 20]byte](false)
 	highest := uintptr(unsafe.Pointer(&here))
-	deepen[[14 << 20]byte](false)
+	deepen[[9 << 20]byte](false)
 	if n := highest - lowest; n < 32<<20 { // neighbours, as they are unless something lies between
 		syscall.RawSyscall(syscall.SYS_MADVISE, lowest, n, syscall.MADV_HUGEPAGE)
-		syscall.RawSyscall(syscall.SYS_MADVISE, lowest, hugePage, collapse)
+		for range 3 {
+			if _, _, err := syscall.RawSyscall(syscall.SYS_MADVISE, lowest, hugePage, collapse); err != syscall.EAGAIN {
+				break // else a page is in use elsewhere for a moment
+			}
+		}
 	}
 }
+
+// next lies where the heap goes on.
+var next *[8 << 10]byte
 
 const (
 	hugePage = 2 << 20

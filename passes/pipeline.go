@@ -60,7 +60,7 @@ var List = []*pass.Pass{
 		Summary: "Strip-mines tiles that are too big for the registers.",
 		Why:     "Before layouts, which are given to what a thread holds at a time."},
 	{Name: "version-loops", Run: plan.VersionLoops, Optional: true, Needs: tileaa.Planned, UpTo: tileaa.Planned,
-		Summary: "Makes two versions of loops with products where nobody promises how their arrays are aligned.",
+		Summary: "Makes two versions of code whose arrays nobody promises to be aligned: of loops with products, and of what stands between them.",
 		Why:     "After slicing, which makes loops; before widths are chosen, which promises decide."},
 	{Name: "select-atoms", Run: plan.SelectAtoms, Needs: tileaa.Planned, Gives: tileaa.Selected, UpTo: tileaa.Selected,
 		Summary: "Picks the instruction of every dot and the width of every access.",

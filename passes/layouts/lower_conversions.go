@@ -67,7 +67,7 @@ func LowerConversions(s *pass.State) error {
 func readAt(s *pass.State, load *ir.Op, users []*ir.Op) {
 	load.MoveBefore(users[0])
 	for _, user := range users[1:] {
-		take(load, user, ir.NewBuilder(s.Ctx).Before(user).Insert(load.Clone(nil)).Result(0))
+		take(load, user, ir.NewBuilder(s.Ctx).Before(user).Insert(load.Clone(ir.Mapping{})).Result(0))
 	}
 }
 

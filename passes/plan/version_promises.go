@@ -1,0 +1,217 @@
+package plan
+
+import (
+	"slices"
+
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+	"tileiras/passes/facts"
+)
+
+// This file finds what must be true of the values that accesses follow from for them to be as wide as can be.
+
+// promise is a value that is a multiple of a power of two; of 0: that is 1.
+type promise struct {
+	value   *ir.Value
+	divisor uint64
+}
+
+// gains reports whether a thread makes several accesses for a load or a store where it could make fewer.
+func (v *version) gains(op *ir.Op) bool {
+	switch op.Code() {
+	case tileaa.OpLoad, tileaa.OpStore, tileaa.OpTiledLoad, tileaa.OpTiledStore:
+		all := elemBytes(op)
+		for _, n := range tileaa.AccessedTile(op).Shape {
+			all *= n
+		}
+		narrow := v.bytes(v.known, op)
+		return !tileaa.IsStrong(op) && narrow < maxVecBytes && narrow*int64(32*tileaa.WarpsOf(op)) < all
+	}
+	return false
+}
+
+// bytes is how many bytes an access could take at once, as far as is known; as many as there are for what is no tile.
+func (v *version) bytes(known *facts.Facts, op *ir.Op) int64 {
+	size := elemBytes(op)
+	if block, ok := tileaa.BlockOf(op); ok {
+		return min(known.BlockVector(block, known.FastDim(block))*size, maxVecBytes)
+	}
+	p := ir.Cast[tileaa.PtrAccess](op)
+	if !tileaa.IsRanked(p.Ptr()) {
+		return maxVecBytes
+	}
+	_, vec, _ := pointerVector(known, p)
+	return vec * size
+}
+
+// mostVain bounds how many accesses of an entry are looked at in vain: each time, all that its place follows from is looked at for every parameter.
+const mostVain = 64
+
+// suppose adds what an access would have to know to be as wide as can be, if all of it can be tested and agrees with what others want. It reports
+// whether the access will be.
+func (v *version) suppose(op *ir.Op, testable func(*ir.Value) bool) bool {
+	if !v.gains(op) {
+		return false
+	}
+	if v.wide(op, nil) {
+		return true
+	}
+	if v.vain == mostVain {
+		return false
+	}
+	var list []promise
+	if block, ok := tileaa.BlockOf(op); ok {
+		list = arrayPromises(v.known, op, ir.Cast[tileaa.MakeMemref](block.Memref().DefiningOp()))
+	} else {
+		list = v.pointerPromises(op, ir.Cast[tileaa.PtrAccess](op).Ptr())
+	}
+	list = slices.DeleteFunc(list, v.isKnown)
+	if slices.ContainsFunc(list, func(p promise) bool { return !testable(p.value) || v.contradicts(p) }) || !v.wide(op, list) {
+		v.vain++
+		return false
+	}
+	for _, p := range list {
+		v.add(p)
+	}
+	v.supposed = nil
+	return true
+}
+
+// wide reports whether an access would be as wide as can be with promises more.
+func (v *version) wide(op *ir.Op, more []promise) bool {
+	supposed := v.supposed
+	if supposed == nil || len(more) > 0 {
+		supposed = v.known.Anew()
+		for _, p := range slices.Concat(v.promises, more) {
+			supposed.Suppose(p.value, p.divisor)
+		}
+	}
+	if len(more) == 0 {
+		v.supposed = supposed
+	}
+	return v.bytes(supposed, op) >= maxVecBytes
+}
+
+// elementsOf is how many elements of a load its widest access takes.
+func elementsOf(op *ir.Op) uint64 {
+	return uint64(maxVecBytes / min(elemBytes(op), maxVecBytes))
+}
+
+// arrayPromises are those of the array of a block: of where it begins, and of its strides.
+func arrayPromises(known *facts.Facts, op *ir.Op, m tileaa.MakeMemref) []promise {
+	list := []promise{{m.Base(), maxVecBytes}}
+	t := m.Result().Type().(*tileaa.MemrefType)
+	side := len(t.Strides) - 1 // the dimension whose elements lie side by side: one that is known to, else the last
+	for a := range t.Strides {
+		if one, ok := known.Stride(m, a).Constant(); ok && one == 1 {
+			side = a
+		}
+	}
+	for a := range t.Strides {
+		stride, _ := tileaa.SizeOf(t.Strides, m.Strides(), a)
+		switch {
+		case stride == nil:
+		case a == side:
+			list = append(list, promise{stride, 0})
+		default:
+			list = append(list, promise{stride, elementsOf(op)})
+		}
+	}
+	return list
+}
+
+// mostParameters bounds how many parameters of the kernel a place may follow from.
+const mostParameters = 12
+
+// pointerPromises are those of the parameters from which pointers follow: all are multiples, or one of them is the distance between neighbours; without
+// those that do not matter.
+func (v *version) pointerPromises(op *ir.Op, ptr *ir.Value) []promise {
+	var all []promise
+	for _, x := range v.parameters(ptr) {
+		divisor := elementsOf(op)
+		if isPointer(x) {
+			divisor = maxVecBytes
+		}
+		all = append(all, promise{x, divisor})
+	}
+	if len(all) > mostParameters {
+		return nil
+	}
+	found := v.wide(op, all)
+	for i := len(all) - 1; i >= 0 && !found; i-- { // what columns are multiplied by comes last in most programs
+		if all[i].divisor < maxVecBytes {
+			divisor := all[i].divisor
+			if all[i].divisor = 0; !v.wide(op, all) {
+				all[i].divisor = divisor
+				continue
+			}
+			found = true
+		}
+	}
+	for i := 0; i < len(all) && found; {
+		if less := slices.Delete(slices.Clone(all), i, i+1); v.wide(op, less) {
+			all = less
+		} else {
+			i++
+		}
+	}
+	return all
+}
+
+// parameters are the arguments of the entry from which a value follows by pure operations and loops.
+func (v *version) parameters(x *ir.Value) (list []*ir.Value) {
+	seen := map[*ir.Value]bool{}
+	var visit func(x *ir.Value)
+	visit = func(x *ir.Value) {
+		v.s.Step()
+		if seen[x] {
+			return
+		}
+		seen[x] = true
+		if incoming, ok := ir.Incoming(x); ok {
+			for _, i := range incoming {
+				visit(i)
+			}
+		} else if op := x.DefiningOp(); op != nil && op.Traits().Has(ir.Pure) && op.NumRegions() == 0 {
+			for _, o := range op.Operands() {
+				visit(o)
+			}
+		} else if t := tileaa.AsTile(x); op == nil && x.Block() == v.entry.Body() && t != nil && (ir.IsInt(t.Elem) || isPointer(x)) {
+			list = append(list, x)
+		}
+	}
+	visit(x)
+	return list
+}
+
+func isPointer(v *ir.Value) bool {
+	t := tileaa.AsTile(v)
+	if t == nil {
+		return false
+	}
+	_, ok := t.Elem.(*tileaa.PtrType)
+	return ok
+}
+
+// contradicts reports whether a value cannot be what two accesses want.
+func (v *version) contradicts(p promise) bool {
+	return slices.ContainsFunc(v.promises, func(q promise) bool { return q.value == p.value && (q.divisor == 0) != (p.divisor == 0) })
+}
+
+// isKnown reports whether a promise needs no test.
+func (v *version) isKnown(p promise) bool {
+	f := v.known.Of(p.value)
+	one, ok := f.Constant()
+	return p.divisor == 0 && ok && one == 1 || p.divisor > 0 && (f.ZeroBits >= f.Width || uint64(1)<<f.ZeroBits >= p.divisor)
+}
+
+// add adds a promise.
+func (v *version) add(p promise) {
+	for i, q := range v.promises {
+		if q.value == p.value {
+			v.promises[i].divisor = max(q.divisor, p.divisor)
+			return
+		}
+	}
+	v.promises = append(v.promises, p)
+}

@@ -1,0 +1,157 @@
+package plan
+
+import (
+	"tileiras/dialects/tileaa"
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+	"tileiras/passes/facts"
+)
+
+// version is code of which there will be two versions: some operations of a block, and what a test in front of them makes a promise.
+type version struct {
+	*versioner
+	members  []*ir.Op // in order; what stands between them needs none of their results
+	has      map[*ir.Op]bool
+	promises []promise
+	supposed *facts.Facts // what is known with the promises; nil if there are new ones
+	b        *ir.Builder
+	renewed  ir.Mapping // values of the first version
+	same     map[*ir.Value]bool
+}
+
+// results are the values that others need.
+func (v *version) results() (list []*ir.Value) {
+	block := v.members[0].Block()
+	for _, op := range v.members {
+		for _, r := range op.Results() {
+			for u := r.FirstUse(); u != nil; u = u.Next() {
+				if !v.has[u.Owner().AncestorIn(block)] {
+					list = append(list, r)
+					break
+				}
+			}
+		}
+	}
+	return list
+}
+
+// split puts two versions in the place of the members. It returns the members of the first.
+func (v *version) split() []*ir.Op {
+	first, last := v.members[0], v.members[len(v.members)-1]
+	for op := first; op != last; {
+		next := op.Next()
+		if !v.has[op] {
+			op.MoveBefore(first)
+		}
+		op = next
+	}
+	v.b = ir.NewBuilder(v.s.Ctx)
+	v.b.Loc = first.Loc()
+	test := v.test(v.b.Before(v.earliest(first)))
+	results := v.results()
+	var types []ir.Type
+	for _, r := range results {
+		types = append(types, r.Type())
+	}
+	either := tileaa.NewIf(v.b.Before(first), types, test)
+	for i, r := range results {
+		r.ReplaceAllUsesWith(either.Op.Result(i))
+	}
+	v.b.AtEnd(either.Op.Region(0).AddBlock())
+	promised := v.promised()
+	var values []*ir.Value
+	for _, r := range results {
+		values = append(values, v.renewed.Lookup(r))
+	}
+	tileaa.NewYield(v.b, values)
+	v.b.AtEnd(either.Op.Region(1).AddBlock())
+	end := tileaa.NewYield(v.b, results)
+	for _, op := range v.members {
+		op.MoveBefore(end.Op)
+	}
+	return promised
+}
+
+// earliest is the outermost loop around an op that changes nothing of what is tested, else the op.
+func (v *version) earliest(op *ir.Op) *ir.Op {
+	for loop := ir.EnclosingLoop(op); loop != nil; loop = ir.EnclosingLoop(loop) {
+		for _, p := range v.promises {
+			if !ir.DefinedOutside(p.value, loop) {
+				return op
+			}
+		}
+		op = loop
+	}
+	return op
+}
+
+// test is whether all promises hold.
+func (v *version) test(b *ir.Builder) *ir.Value {
+	i64, i1 := tileaa.Tile(v.s.Ctx, v.s.Ctx.Int(64)), tileaa.Tile(v.s.Ctx, v.s.Ctx.Int(1))
+	low := tileaa.Const(b, i64, 0) // bits that must be 0
+	var ok *ir.Value
+	and := func(c *ir.Value) {
+		if ok != nil {
+			c = tileaa.NewAndi(b, ok, c).Result()
+		}
+		ok = c
+	}
+	for _, p := range v.promises {
+		t := tileaa.AsTile(p.value)
+		if p.divisor == 0 {
+			and(tileaa.NewCmpi(b, i1, p.value, tileaa.Const(b, t, 1), def.Signed, tileaa.CmpiOptions{Predicate: def.PredEqual}).Result())
+			continue
+		}
+		x := p.value
+		if isPointer(x) {
+			x = tileaa.NewPtrToInt(b, i64, x).Result()
+		} else if tileaa.ElemBits(t.Elem) < 64 {
+			x = tileaa.NewExti(b, i64, x, def.Unsigned).Result()
+		}
+		x = tileaa.NewAndi(b, x, tileaa.Const(b, i64, int64(p.divisor-1))).Result()
+		low = tileaa.NewOri(b, low, x).Result()
+	}
+	and(tileaa.NewCmpi(b, i1, low, tileaa.Const(b, i64, 0), def.Signed, tileaa.CmpiOptions{Predicate: def.PredEqual}).Result())
+	return ok
+}
+
+// promised makes the first version: the members, and what they take from outside that follows from what is promised.
+func (v *version) promised() (copies []*ir.Op) {
+	v.renewed, v.same = ir.Mapping{}, map[*ir.Value]bool{}
+	for _, p := range v.promises {
+		if p.divisor == 0 {
+			v.renewed[p.value] = tileaa.Const(v.b, tileaa.AsTile(p.value), 1)
+		} else {
+			v.renewed[p.value] = tileaa.NewAssume(v.b, p.value, &tileaa.DivByAttr{Divisor: p.divisor}).Result()
+		}
+	}
+	for _, op := range v.members {
+		for _, x := range append(op.Operands(), ir.Captures(op)...) {
+			v.renew(x)
+		}
+		copies = append(copies, v.b.Insert(v.s.Ctx.Clone(op, v.renewed)))
+	}
+	return copies
+}
+
+// renew makes a value again from what is promised; it reports whether it follows from that.
+func (v *version) renew(x *ir.Value) bool {
+	if v.renewed[x] != nil {
+		return true
+	}
+	op := x.DefiningOp()
+	if v.same[x] || op == nil || !op.Traits().Has(ir.Pure) || op.NumRegions() > 0 {
+		return false
+	}
+	v.same[x] = true
+	v.s.Step()
+	follows := false
+	for _, o := range op.Operands() {
+		follows = v.renew(o) || follows
+	}
+	if follows {
+		delete(v.same, x)
+		v.b.Insert(op.Clone(v.renewed))
+	}
+	return follows
+}

@@ -27,6 +27,7 @@ type MMA struct {
 	Group                     int           // warps that compute it together, with B in shared memory, where it has no layout; 0 is one with B in registers
 	SharedA                   bool          // A of a group lies there, too
 	First                     *ptxop.Row    // of a group: the instruction when C is 0
+	Tensor                    *Tensor       // of the tensor unit, which sums in tensor memory; nil for others
 	Depth                     int           // of a group: K after which its sums lose bits, 0 for any
 	Turns                     bool          // a factor in shared memory may have its rows or columns side by side, not only K
 	Scale                     Scale         // of A and of B; the zero Scale if the instruction takes none
@@ -94,29 +95,31 @@ var rows = map[Elem]func() []row{F32: rowsOf(F32), F16: rowsOf(F16), F64: rowsOf
 
 func rowsOf(c Elem) func() []row {
 	return sync.OnceValue(func() (out []row) {
+		add := func(d string, as, bs []string, scale Scale, need target.Need, mma func(a, b string) *MMA) {
+			if elemOf(d) != c {
+				return
+			}
+			for _, a := range as {
+				for _, b := range bs {
+					out = append(out, row{elemOf(a), elemOf(b), scale, need, sync.OnceValue(func() *MMA { return mma(a, b) })})
+				}
+			}
+		}
+		for n := MostColumns; n >= leastColumns; n /= 2 {
+			for i := range ptxop.TensorProducts {
+				p := &ptxop.TensorProducts[i]
+				add(p.D, p.A, p.B, Scale{}, p.Need, func(a, b string) *MMA { return tensorMMA(p, n, a, b) })
+			}
+		}
 		for i := range ptxop.GroupProducts {
 			p := &ptxop.GroupProducts[i]
-			if elemOf(p.D) != c {
-				continue
-			}
-			for _, a := range p.A {
-				for _, b := range p.B {
-					for _, registers := range []bool{false, true} {
-						out = append(out, row{elemOf(a), elemOf(b), Scale{}, p.Need, sync.OnceValue(func() *MMA { return groupMMA(p, a, b, registers) })})
-					}
-				}
+			for _, registers := range []bool{false, true} {
+				add(p.D, p.A, p.B, Scale{}, p.Need, func(a, b string) *MMA { return groupMMA(p, a, b, registers) })
 			}
 		}
 		for i := range ptxop.Products {
 			p := &ptxop.Products[i]
-			if elemOf(p.D) != c {
-				continue
-			}
-			for _, a := range p.A {
-				for _, b := range p.B {
-					out = append(out, row{elemOf(a), elemOf(b), scaleOf(p), p.Need, sync.OnceValue(func() *MMA { return warpMMA(p, a, b) })})
-				}
-			}
+			add(p.D, p.A, p.B, scaleOf(p), p.Need, func(a, b string) *MMA { return warpMMA(p, a, b) })
 		}
 		for _, r := range scalarRows {
 			if r.c == c {

@@ -27,6 +27,11 @@ func TestEveryProductIsARow(t *testing.T) {
 	for i := range ptxop.GroupProducts {
 		want += 2 * len(ptxop.GroupProducts[i].A) * len(ptxop.GroupProducts[i].B) // A in shared memory or in registers
 	}
+	for i := range ptxop.TensorProducts {
+		for n := MostColumns; n >= leastColumns; n /= 2 {
+			want += len(ptxop.TensorProducts[i].A) * len(ptxop.TensorProducts[i].B)
+		}
+	}
 	if got := len(MMAs()); got != want {
 		t.Errorf("%d rows, want %d: accumulators lacks a type", got, want)
 	}
@@ -73,7 +78,7 @@ func TestFragmentsAreThoseOfThePTXManual(t *testing.T) {
 func TestFragmentsOfWarpgroupsAreThoseOfThePTXManual(t *testing.T) {
 	n := 0
 	for _, m := range MMAs() {
-		if m.Group == 0 {
+		if m.Group == 0 || m.Tensor != nil {
 			continue
 		}
 		n++
@@ -99,6 +104,43 @@ func TestFragmentsOfWarpgroupsAreThoseOfThePTXManual(t *testing.T) {
 	}
 	if n == 0 {
 		t.Error("no products of warpgroups")
+	}
+}
+
+// The figures of the PTX ISA ("tcgen05 Memory Layout", "Data Path Layout Organization", M = 128) as a formula: row m of D lies in lane m of tensor memory, of
+// which warp w of four sees those from 32*w on, its thread t that of number t; column n in column n.
+func TestRowsOfTheTensorUnitAreLanes(t *testing.T) {
+	for _, m := range MMAs() {
+		if m.Tensor == nil {
+			continue
+		}
+		for row := range 128 {
+			for column := range m.Shape.N {
+				if got, want := fmt.Sprint(m.LayoutC.Coords(m.LayoutC.Apply(column, row%32, row/32, 0))), fmt.Sprint([]int{row, column}); got != want {
+					t.Fatalf("%s: register %d of thread %d is %s, want %s", m.Name, column, row, got, want)
+				}
+			}
+		}
+	}
+}
+
+// The instruction descriptors that Triton's compiler writes for products of these shapes and types.
+func TestInstructionDescriptorsAreThoseOfOthers(t *testing.T) {
+	for _, c := range []struct {
+		atom             string
+		columns          int
+		turnedA, turnedB bool
+		want             uint32
+	}{
+		{"tcgen05.m128n128k16.f32.bf16.bf16", 128, false, true, 0x08210490},
+		{"tcgen05.m128n128k16.f32.bf16.bf16", 256, false, true, 0x08410490},
+		{"tcgen05.m128n128k16.f32.f16.f16", 128, false, true, 0x08210010},
+		{"tcgen05.m128n128k8.f32.tf32.tf32", 128, false, false, 0x08200910},
+		{"tcgen05.m128n64k32.s32.s8.s8", 64, false, false, 0x081004a0},
+	} {
+		if got := MMAByName(c.atom).Tensor.Describe(c.columns, c.turnedA, c.turnedB); got != c.want {
+			t.Errorf("%s, %d columns: %#08x, want %#08x", c.atom, c.columns, got, c.want)
+		}
 	}
 }
 

@@ -178,7 +178,11 @@ func Product(t atom.Tiling) (c Cost, tensor int) {
 		if a.SharedA {
 			bytes += a.Shape.M * a.Shape.K * Bytes(a.A.Bits())
 		}
-		return Cost{Instrs: steps * warps, Waves: steps * warps / a.Group * bytes / waveBytes}, tensor
+		instrs := steps * warps
+		if a.Tensor != nil {
+			instrs /= a.Group // one thread begins it
+		}
+		return Cost{Instrs: instrs, Waves: steps * warps / a.Group * bytes / waveBytes}, tensor
 	}
 	held := t.Held()
 	perThread := held.A*Bytes(a.A.Bits()) + held.B*Bytes(a.B.Bits())

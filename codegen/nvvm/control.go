@@ -45,13 +45,14 @@ func (f *fn) branchTo(edges *[]edge, op *ir.Op) {
 	for _, v := range op.Operands() {
 		e.vals = append(e.vals, f.valueOf(v))
 	}
+	e.vals = f.withCount(ir.Target(op), e.vals)
 	*edges = append(*edges, e)
 	f.dead = true
 }
 
-// valueOf is the tile of a value, nil for tokens, which are no values.
+// valueOf is the tile of a value, nil for tokens, which are no values, and for what the tensor unit goes on with.
 func (f *fn) valueOf(v *ir.Value) *tile {
-	if _, ok := v.Type().(*tileaa.TokenType); ok {
+	if _, ok := v.Type().(*tileaa.TokenType); ok || inTensor(v) {
 		return nil
 	}
 	return f.tileFor(v)
@@ -150,7 +151,7 @@ func (f *fn) inits(op *ir.Op) []*tile {
 		f.budget.Step()
 		out = append(out, f.valueOf(v))
 	}
-	return out
+	return f.withCount(op, out)
 }
 
 // lowerFor: the test at the end decides without wrapping whether another step fits below the bound.
@@ -174,7 +175,8 @@ func lowerFor(f *fn, op *ir.Op) {
 	inits := f.inits(op)
 	exit, head := f.newBlock(), f.newBlock()
 	before := f.cur
-	results := f.header(exit, typesOfValues(op.Results()))
+	results := f.header(exit, f.carriedTypes(op, op.Results(), nil))
+	lands := tensorLands(loop)
 	if enter.isConst() {
 		if enter.bits == 0 {
 			f.bind(op.Results(), inits)
@@ -185,23 +187,25 @@ func lowerFor(f *fn, op *ir.Op) {
 		f.condBr(enter, head, exit)
 		f.enter(results, edge{before, inits})
 	}
-	carried := f.header(head, typesOfValues(body.Args()[1:]))
+	carried := f.header(head, f.carriedTypes(op, body.Args()[1:], lands))
 	iv, ivPhi := f.phi(head, lower.k)
 	f.incoming(ivPhi, lower, before)
 	f.enter(carried, edge{before, inits})
 	f.enterBlock(head)
 	f.tiles[body.Arg(0)] = f.tileOf(elemOf(body.Arg(0)), iv)
 	f.bind(body.Args()[1:], carried.tiles)
+	f.recount(op, carried.tiles)
 
 	f.loops = append(f.loops, frame)
 	f.block(body)
 	f.loops = f.loops[:len(f.loops)-1]
-	next := f.merge(&frame.latch, typesOfValues(body.Args()[1:]))
+	next := f.merge(&frame.latch, f.carriedTypes(op, body.Args()[1:], lands))
 	if f.dead {
 		// The body always leaves the kernel: the loop is entered once or not at all.
 		f.enterBlock(exit)
 		f.dead = enter.isConst()
 		f.bind(op.Results(), results.tiles)
+		f.recount(op, results.tiles)
 		return
 	}
 	after := f.add(iv, step)
@@ -209,14 +213,16 @@ func lowerFor(f *fn, op *ir.Op) {
 	latch := f.cur
 	f.incoming(ivPhi, after, latch)
 	f.enter(carried, edge{latch, next})
-	f.enter(results, f.leave(loop, more, head, exit, edge{latch, next}))
+	f.recount(op, next)
+	f.enter(results, f.leave(loop, more, head, exit, edge{latch, next}, inits))
 	f.enterBlock(exit)
 	f.bind(op.Results(), results.tiles)
+	f.recount(op, results.tiles)
 }
 
 // leave ends the body of a loop: back to its head if there is more to do, else to its exit, by an edge with what the loop carries. A loop that lands
-// products waits for them on the way.
-func (f *fn) leave(loop tileaa.For, more reg, head, exit *block, last edge) edge {
+// products waits for them on the way; inits are what these added to.
+func (f *fn) leave(loop tileaa.For, more reg, head, exit *block, last edge, inits []*tile) edge {
 	to := exit
 	if len(loop.Lands()) > 0 && !planted.On("drop-landing") {
 		to = f.newBlock()
@@ -230,13 +236,37 @@ func (f *fn) leave(loop tileaa.For, more reg, head, exit *block, last edge) edge
 	}
 	f.enterBlock(to)
 	vals := slices.Clone(last.vals)
-	for _, i := range loop.Lands() {
+	for n, i := range loop.Lands() {
+		if vals[i] == nil {
+			d := landing(loop, i)
+			if n == 0 && !planted.On("sum-unwaited") {
+				f.tensorOf(d.Op).over(f, 0)
+			}
+			vals[i] = f.tensorProductOf(d).sum(inits[i])
+			continue
+		}
 		x := vals[i]
 		vals[i] = f.newTile(x.elem, x.len())
 		copy(vals[i].regs, f.landed(f.all(x)))
 	}
 	f.br(exit)
 	return edge{to, vals}
+}
+
+// landing is the product whose sum a loop carries as value i.
+func landing(loop tileaa.For, i int64) tileaa.Dot {
+	flow, _ := ir.LoopOf(loop.Op)
+	return ir.Cast[tileaa.Dot](flow.Continues()[0].Operand(int(i)).DefiningOp())
+}
+
+// tensorLands are the values that a loop lands and that it carries in tensor memory.
+func tensorLands(loop tileaa.For) (list []int64) {
+	for _, i := range loop.Lands() {
+		if landing(loop, i).Atom().Atom.Tensor != nil {
+			list = append(list, i)
+		}
+	}
+	return list
 }
 
 // copiesAsync reports whether a loop body has copies in flight: unrolling it would only undo the distance that was planned.
@@ -277,20 +307,23 @@ func lowerLoop(f *fn, op *ir.Op) {
 	body := op.Body()
 	frame := &loopFrame{}
 	head := f.newBlock()
-	carried := f.header(head, typesOfValues(body.Args()))
+	carried := f.header(head, f.carriedTypes(op, body.Args(), nil))
 	f.enter(carried, edge{f.cur, f.inits(op)})
 	f.br(head)
 	f.enterBlock(head)
 	f.bind(body.Args(), carried.tiles)
+	f.recount(op, carried.tiles)
 	f.loops = append(f.loops, frame)
 	f.block(body)
 	f.loops = f.loops[:len(f.loops)-1]
-	next := f.merge(&frame.latch, typesOfValues(body.Args()))
+	next := f.merge(&frame.latch, f.carriedTypes(op, body.Args(), nil))
 	if !f.dead {
 		f.enter(carried, edge{f.cur, next})
 		f.br(head)
 	}
-	f.bind(op.Results(), f.merge(&frame.exit, typesOfValues(op.Results())))
+	results := f.merge(&frame.exit, f.carriedTypes(op, op.Results(), nil))
+	f.bind(op.Results(), results)
+	f.recount(op, results)
 }
 
 func lowerIf(f *fn, op *ir.Op) {
@@ -303,9 +336,14 @@ func lowerIf(f *fn, op *ir.Op) {
 		f.block(r.Front())
 		f.yields = f.yields[:len(f.yields)-1]
 		if !f.dead {
-			j.edges = append(j.edges, edge{from: f.cur}) // an implicit, empty yield
+			j.edges = append(j.edges, edge{from: f.cur, vals: f.withCount(op, nil)}) // an implicit, empty yield
 		}
 		f.dead = false
+	}
+	meet := func() {
+		results := f.merge(j, f.carriedTypes(op, op.Results(), nil))
+		f.bind(op.Results(), results)
+		f.recount(op, results)
 	}
 	if cond.isConst() {
 		switch {
@@ -316,10 +354,11 @@ func lowerIf(f *fn, op *ir.Op) {
 		default:
 			return
 		}
-		f.bind(op.Results(), f.merge(j, typesOfValues(op.Results())))
+		meet()
 		return
 	}
 	before := f.cur
+	count := f.withCount(op, nil)
 	then := f.newBlock()
 	f.enterBlock(then)
 	arm(regions[0])
@@ -328,19 +367,24 @@ func lowerIf(f *fn, op *ir.Op) {
 		f.cur = before
 		f.condBr(cond, then, other)
 		f.enterBlock(other)
+		f.recount(op, count)
 		arm(regions[1])
-		f.bind(op.Results(), f.merge(j, typesOfValues(op.Results())))
+		meet()
 		return
 	}
 	// Without an else the condition leads straight to what follows.
 	after := f.newBlock()
+	phis := f.header(after, f.carriedTypes(op, nil, nil))
 	f.cur = before
 	f.condBr(cond, then, after)
+	f.enter(phis, edge{before, count})
 	for _, e := range j.edges {
+		f.enter(phis, e)
 		f.cur = e.from
 		f.br(after)
 	}
 	f.enterBlock(after)
+	f.recount(op, phis.tiles)
 }
 
 // branch runs make in a block of its own, entered by the lanes where c holds: the rare paths inside one operation. results of make

@@ -23,6 +23,8 @@ func dot(f *fn, op *ir.Op) {
 		f.bug("the product has no atom")
 	case m.Atom.Scalar():
 		f.set(op, f.multiplyAdd(ir.Cast[tileaa.Dot](op), m.Atom))
+	case m.Atom.Tensor != nil:
+		f.set(op, f.tensorProduct(ir.Cast[tileaa.Dot](op)))
 	case m.Atom.Group > 0:
 		f.set(op, f.groupProduct(d, m))
 	default:

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"tileiras/codegen/atom"
 	"tileiras/codegen/layout"
 	"tileiras/codegen/planted"
 	"tileiras/dialects/tileaa"
@@ -22,11 +23,7 @@ func (f *fn) groupProduct(op tileaa.ContractionOp, m *tileaa.MMAAttr) *tile {
 	if m.Swap {
 		left, right = right, left
 	}
-	k := int(tileaa.FactorShape(op.Lhs())[len(p.acc.l.Shape())-1])
-	from := 0
-	if part := op.Depths(); len(part) == 2 {
-		from, k = int(part[0]), int(part[1])
-	}
+	from, k := p.depths(op.Op)
 	d, isDot := ir.As[tileaa.Dot](op.Op)
 	if tileaa.AddsApart(op.Op, m.Atom) {
 		p.addApart(left, right, from, k)
@@ -39,6 +36,15 @@ func (f *fn) groupProduct(op tileaa.ContractionOp, m *tileaa.MMAAttr) *tile {
 	out := p.result(elemOf(op.Result()))
 	f.fitResult(op.Op, out)
 	return out
+}
+
+// depths is the part of K that a product takes.
+func (p *product) depths(op *ir.Op) (from, to int) {
+	d := ir.Cast[tileaa.ContractionOp](op)
+	if part := d.Depths(); len(part) == 2 {
+		return int(part[0]), int(part[1])
+	}
+	return 0, int(tileaa.FactorShape(d.Lhs())[len(p.acc.l.Shape())-1])
 }
 
 // groupStep is an instruction: the first registers of its accumulators and of a factor in registers, -1 without one, and its descriptors and what follows.
@@ -185,6 +191,10 @@ func dotWait(f *fn, op *ir.Op) {
 	if planted.On("early-product-wait") {
 		pending++
 	}
+	if f.tensor != nil {
+		f.tensor.over(f, pending)
+		return
+	}
 	f.op("wgmma.wait_group", i32(pending))
 }
 
@@ -208,12 +218,15 @@ type groupFactor struct {
 func (f *fn) factor(v *ir.Value, p *product, left bool) *groupFactor {
 	rank := len(p.acc.l.Shape())
 	x := &groupFactor{fn: f, p: p, buffer: f.buffers[v], row: rank - 1, depth: rank - 2}
-	rows := p.Shape.N
 	if left {
 		x.row, x.depth = x.depth, x.row
 	}
-	if left != p.swap {
+	rows := p.Shape.N
+	switch {
+	case left != p.swap:
 		rows = p.Shape.M
+	case p.Tensor != nil:
+		rows = min(p.acc.l.Shape()[x.row], atom.MostColumns) // of all warps
 	}
 	if x.buffer == nil {
 		x.held = f.operandTile(v)
@@ -224,6 +237,9 @@ func (f *fn) factor(v *ir.Value, p *product, left bool) *groupFactor {
 		f.bug("no descriptor says how %s lies", x.buffer.Mem)
 	}
 	x.form = form
+	if p.Tensor != nil {
+		return x // one thread begins the product of all
+	}
 	x.cols = make([]uint64, laneBits+f.warpBits())
 	own := bits.TrailingZeros(uint(p.Warps())) // of a warp's number in its group
 	for i, c := range p.acc.l.Column(layout.Warp)[own:] {
@@ -255,6 +271,11 @@ const (
 // swizzleCode is the number of a swizzle in a descriptor, by its width in bytes.
 var swizzleCode = map[int]int64{128: 1, 64: 2, 32: 3}
 
+// Those of the tensor unit: bit 46 is set, and swizzles have other numbers in three bits (PTX ISA, "Shared memory descriptor").
+const tensorDescriptor, tensorSwizzleShift = 1 << 14, 29
+
+var tensorSwizzleCode = map[int]int64{128: 2, 64: 4, 32: 6}
+
 // register is the first register of a factor that is held there, for the fragment of the result that begins at an element, from a depth on; -1 if it
 // lies in shared memory.
 func (x *groupFactor) register(at []int, depth int) int {
@@ -277,7 +298,11 @@ func (x *groupFactor) descriptor(at []int, depth int) []reg {
 	}
 	base, bytes := x.sharedAddress(x.buffer, x.cols, x.offset(at, depth), reg{})
 	low := x.add(x.lshr(base, 4), i32(bytes/descriptorUnit+int64(x.form.Lead)/descriptorUnit<<leadShift))
-	high := con(kI32, uint64(uint32(int64(x.form.Stride)/descriptorUnit|swizzleCode[x.form.Width]<<swizzleShift)))
+	fields := swizzleCode[x.form.Width] << swizzleShift
+	if x.p.Tensor != nil {
+		fields = tensorDescriptor | tensorSwizzleCode[x.form.Width]<<tensorSwizzleShift
+	}
+	high := con(kI32, uint64(uint32(int64(x.form.Stride)/descriptorUnit|fields)))
 	return []reg{x.op1("mov.pack.b64", low, high)}
 }
 

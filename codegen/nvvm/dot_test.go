@@ -88,13 +88,16 @@ func TestDot(t *testing.T) {
 		}
 		for _, form := range []struct{ swap, unit, turned bool }{{false, false, false}, {true, false, false}, {false, true, false}, {false, false, true}, {true, false, true}} {
 			swap := form.swap
-			if form.unit && !(a.Scaled() && a.Scale.Elem == atom.E8M0 && a.A != atom.F4x2) || form.turned && !a.Turns {
+			if form.unit && !(a.Scaled() && a.Scale.Elem == atom.E8M0 && a.A != atom.F4x2) || form.turned && (!a.Turns || a.Shape.N*a.A.Bits() < 8*32) { // the shortest rows of a descriptor
+
 				continue
 			}
 			sm := "sm_80"
 			switch {
 			case a.Scaled():
 				sm = "sm_120"
+			case a.Tensor != nil:
+				sm = "sm_100"
 			case a.Group > 0:
 				sm = "sm_90"
 			}
@@ -176,7 +179,13 @@ func TestDot(t *testing.T) {
 					}
 				}
 				if a.Group > 0 {
-					k.body += "    \"tileaa.barrier\"() : () -> ()\n"
+					k.body += meet
+				}
+				memory, memoryType := "", ""
+				if a.Tensor != nil {
+					k.shared += 64
+					k.body += acquired
+					memory, memoryType = ", memory(%m)", ", tensor_memory<512>"
 				}
 				signs, more, types := fmt.Sprintf("signedness_lhs = %s, signedness_rhs = %s, ", sign(ta), sign(tb)), "", ""
 				sa, sb := func(i, k int) float64 { return 1 }, func(k, j int) float64 { return 1 }
@@ -196,8 +205,11 @@ func TestDot(t *testing.T) {
 				if a.Scaled() && !form.unit {
 					operands += ", %v3, %v4"
 				}
-				k.body += fmt.Sprintf("    %%r = dot%s %s {%satom = #tileaa.mma<%q, warps = [%d, %d, %d, %d]%s>} : (%s, %s, %s%s) -> %s",
-					more, operands, signs, a.Name, split.Batch, split.M, split.N, split.Copies, swapped, tx, ty, k.in[2].typ(), types, k.out.typ())
+				k.body += fmt.Sprintf("    %%r = dot%s %s%s {%satom = #tileaa.mma<%q, warps = [%d, %d, %d, %d]%s>} : (%s, %s, %s%s%s) -> %s",
+					more, operands, memory, signs, a.Name, split.Batch, split.M, split.N, split.Copies, swapped, tx, ty, k.in[2].typ(), memoryType, types, k.out.typ())
+				if a.Tensor != nil {
+					k.body += released
+				}
 				va := func(i int) float64 { return float64(i*5%7 - 3) }
 				vb := func(i int) float64 { return float64(i*3%5 - 2) }
 				if ta == atom.U8 {
@@ -251,6 +263,14 @@ func TestDot(t *testing.T) {
 	}
 }
 
+// What stands before and behind a product of the tensor unit.
+const (
+	meet     = "    \"tileaa.barrier\"() : () -> ()\n"
+	memoryOf = " %m : (tensor_memory<512>)\n"
+	acquired = "    %m = alloc_tensor {offset = 32768} : tensor_memory<512>\n    tensor_acquire" + memoryOf + meet + "    tensor_address" + memoryOf
+	released = "\n" + meet + "    tensor_release" + memoryOf
+)
+
 // encode makes n elements of a type, of values that it holds exactly.
 func encode(elem string, n int, f func(i int) float64) []byte {
 	var out []byte
@@ -277,8 +297,12 @@ func decode(elem string, b []byte, i int) float64 {
 
 // Groups of warps multiply batches: each its own, or one after the other.
 func TestBatchesOfWarpgroups(t *testing.T) {
-	a := atom.MMAByName("wgmma.m64n32k16.f32.f16.f16")
-	e := atom.Extent{Batch: 2, M: 64, N: 32, K: 32}
+	testBatches(t, "sm_90", atom.MMAByName("wgmma.m64n32k16.f32.f16.f16"))
+	testBatches(t, "sm_100", atom.MMAByName("tcgen05.m128n32k16.f32.f16.f16"))
+}
+
+func testBatches(t *testing.T, sm string, a *atom.MMA) {
+	e := atom.Extent{Batch: 2, M: a.Shape.M, N: 32, K: 32}
 	for _, split := range []atom.Split{{Batch: 1, M: 4, N: 1, Copies: 1}, {Batch: 2, M: 4, N: 1, Copies: 1}} {
 		warps := split.Warps()
 		tiling, ok := atom.Tile(a, e, split, false)
@@ -294,10 +318,20 @@ func TestBatchesOfWarpgroups(t *testing.T) {
 			k.body += fmt.Sprintf("    %%s%d = alloc_shared {offset = %d} : %s\n    buffer_store %%v%d, %%s%d : (%s, %s)\n", i, 16384*i, types[i], i, i, k.in[i].typ(), types[i])
 		}
 		k.in = append(k.in, k.out)
-		k.body += fmt.Sprintf("    \"tileaa.barrier\"() : () -> ()\n    %%r = dot %%s0, %%s1, %%v2 {atom = #tileaa.mma<%q, warps = [%d, %d, %d, %d]>} : (%s, %s, %s) -> %s",
-			a.Name, split.Batch, split.M, split.N, split.Copies, types[0], types[1], k.out.typ(), k.out.typ())
+		memory, memoryType := "", ""
+		k.body += meet
+		if a.Tensor != nil {
+			k.shared += 64
+			k.body += acquired
+			memory, memoryType = ", memory(%m)", ", tensor_memory<512>"
+		}
+		k.body += fmt.Sprintf("    %%r = dot %%s0, %%s1, %%v2%s {atom = #tileaa.mma<%q, warps = [%d, %d, %d, %d]>} : (%s, %s, %s%s) -> %s",
+			memory, a.Name, split.Batch, split.M, split.N, split.Copies, types[0], types[1], k.out.typ(), memoryType, k.out.typ())
+		if a.Tensor != nil {
+			k.body += released
+		}
 		va, vb, vc := func(i int) float64 { return float64(i*5%7 - 3) }, func(i int) float64 { return float64(i*3%5 - 2) }, func(i int) float64 { return float64(i % 11) }
-		out, _ := launch(t, "sm_90", k.text(), 1, encode("f16", e.Batch*e.M*e.K, va), encode("f16", e.Batch*e.K*e.N, vb), encode("f32", e.Batch*e.M*e.N, vc), make([]byte, 4*e.Batch*e.M*e.N))
+		out, _ := launch(t, sm, k.text(), 1, encode("f16", e.Batch*e.M*e.K, va), encode("f16", e.Batch*e.K*e.N, vb), encode("f32", e.Batch*e.M*e.N, vc), make([]byte, 4*e.Batch*e.M*e.N))
 		for n := range e.Batch * e.M * e.N {
 			b, i, j := n/(e.M*e.N), n/e.N%e.M, n%e.N
 			want := vc(n)

@@ -107,17 +107,21 @@ type fn struct {
 	views   map[*ir.Value]*view
 	blocks  map[*ir.Value]*pointers // that pointers point to
 	buffers map[*ir.Value]*buffer
-	current *ir.Op // being lowered
+	tensor  *tensorMemory // nil: no product of the tensor unit
+	current *ir.Op        // being lowered
 	loops   []*loopFrame
 	yields  []*join   // of the ifs around
 	cuts    [][]group // of ragged accesses that have several
 	dead    bool      // what follows cannot be reached
+
+	counting map[*ir.Op]bool // what counts found
 }
 
 func newFn(l *lowerer, k *kernel) *fn {
 	f := &fn{
 		lowerer: l, kernel: k,
 		tiles: map[*ir.Value]*tile{}, views: map[*ir.Value]*view{}, blocks: map[*ir.Value]*pointers{}, buffers: map[*ir.Value]*buffer{},
+		counting: map[*ir.Op]bool{},
 	}
 	f.builder = newBuilder(l.o.Target, l.m, l.structs)
 	f.builder.budget = l.ctx.Budget

@@ -29,6 +29,7 @@ type role struct {
 	warps, firstWarp int
 	top              *block // dominates all that the role does: thread numbers, addresses and bounds are computed there
 	tid              reg    // number of the thread in the role
+	first            reg    // whether it is in the first warp
 	linears          map[threadMap]reg
 }
 

@@ -37,6 +37,8 @@ func text(r *Row, constants bool) string {
 		switch {
 		case o.Kind == Imm && i > 0 && strings.HasPrefix(r.Name, "bar."):
 			return "64" // threads of a barrier: whole warps
+		case o.Kind == Imm && (strings.HasPrefix(r.Name, "tcgen05.alloc.") && i > 1 || strings.HasPrefix(r.Name, "tcgen05.dealloc.")):
+			return "32" // columns
 		case o.Kind == Imm && (strings.HasPrefix(r.Name, "mma.") || strings.HasPrefix(r.Name, "wgmma.")):
 			return "0" // selects among scales; K side by side; all groups
 		case o.Kind == Imm:

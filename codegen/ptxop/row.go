@@ -255,6 +255,12 @@ func compileText(name, text, signature string) *Row {
 			end++
 		}
 		operand, _ := strconv.Atoi(text[at+1 : end])
+		address := "[$" + strconv.Itoa(operand) + "+$" + strconv.Itoa(operand+1) + "]"
+		if before := strings.TrimSuffix(text[:at], "["); len(before) < at && strings.HasPrefix(text[len(before):], address) {
+			r.Text = append(r.Text, Piece{Lit: before, Operand: operand, Address: true})
+			text = text[len(before)+len(address):]
+			continue
+		}
 		r.Text = append(r.Text, Piece{Lit: text[:at], Operand: operand})
 		text = text[end:]
 	}

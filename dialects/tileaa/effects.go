@@ -47,7 +47,7 @@ func Effects(op *ir.Op) []Effect {
 // spaceOf is the memory to which a value of a type leads; Outside for values that are no addresses.
 func spaceOf(t ir.Type) Space {
 	switch t := t.(type) {
-	case *BufferType, *RingType, *PipelineType:
+	case *BufferType, *RingType, *PipelineType, *TensorMemoryType:
 		return SharedSpace
 	case *BlockType:
 		return GlobalSpace

@@ -32,6 +32,11 @@ func OnlyAdds(product *ir.Op) (carried int, ok bool) {
 	return carried, ok && end.Owner() == product.Block().Terminator() && end.Owner().Code() == OpContinue && end.Index() == carried
 }
 
+// TensorColumnsOf is the columns of tensor memory in which a product sums: a row of the result is a lane.
+func TensorColumnsOf(d Dot) int64 {
+	return AsTile(d.Result()).NumElements() / int64(d.Atom().Atom.TensorRows())
+}
+
 // AttrDialect is the dialect of the attribute.
 func (*MMAAttr) AttrDialect() string { return "tileaa" }
 

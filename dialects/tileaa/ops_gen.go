@@ -132,6 +132,10 @@ const (
 	OpProducerCommit
 	OpConsumerWait
 	OpConsumerRelease
+	OpAllocTensor
+	OpTensorAcquire
+	OpTensorAddress
+	OpTensorRelease
 	OpAsyncCommit
 	OpAsyncWait
 	OpDotWait
@@ -1821,7 +1825,7 @@ func NewOffset(b *ir.Builder, resultType ir.Type, ptr *ir.Value, offset *ir.Valu
 	return Offset{b.Create(s)}
 }
 
-// Dot is dot: acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] takes a part of K only. In flight, it begins only: its result is for a further product in the next iteration of a loop, which lands it, and its factors are read until a dot_wait.
+// Dot is dot: acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] takes a part of K only. In flight, it begins only: its result is for a further product in the next iteration of a loop, which lands it, and its factors are read until a dot_wait. One of the tensor unit sums in memory, from a column on.
 type Dot struct{ Op *ir.Op }
 
 func (Dot) Matches(c ir.Code) bool { return c == OpDot }
@@ -1832,6 +1836,8 @@ func (o Dot) Rhs() *ir.Value                    { return o.Op.OperandOf(1) }
 func (o Dot) SetRhs(v *ir.Value)                { o.Op.SetOperandOf(1, v) }
 func (o Dot) Acc() *ir.Value                    { return o.Op.OperandOf(2) }
 func (o Dot) SetAcc(v *ir.Value)                { o.Op.SetOperandOf(2, v) }
+func (o Dot) Memory() *ir.Value                 { return o.Op.OperandOf(3) }
+func (o Dot) SetMemory(v *ir.Value)             { o.Op.SetOperandOf(3, v) }
 func (o Dot) SignednessLhs() def.Signedness     { v, _ := o.Op.EnumAttr(0); return def.Signedness(v) }
 func (o Dot) SetSignednessLhs(v def.Signedness) { o.Op.SetEnumAttr(0, uint32(v)) }
 func (o Dot) SignednessRhs() def.Signedness     { v, _ := o.Op.EnumAttr(1); return def.Signedness(v) }
@@ -1856,21 +1862,30 @@ func (o Dot) SetDepths(v ir.I64Array) {
 		o.Op.SetAttr(5, v)
 	}
 }
-func (o Dot) Result() *ir.Value { return o.Op.ResultOf(0) }
+func (o Dot) Column() (int64, bool)            { return o.Op.IntAttr(6) }
+func (o Dot) SetColumn(c *ir.Context, v int64) { o.Op.SetIntAttr(c, 6, v) }
+func (o Dot) ClearColumn()                     { o.Op.SetAttr(6, nil) }
+func (o Dot) Result() *ir.Value                { return o.Op.ResultOf(0) }
 
 // DotOptions are what a dot may lack.
 type DotOptions struct {
+	Memory   *ir.Value
 	FastAcc  bool
 	InFlight bool
 	Atom     *MMAAttr
 	Depths   ir.I64Array
+	Column   *int64
 }
 
 // NewDot makes a dot at the builder's place.
 func NewDot(b *ir.Builder, resultType ir.Type, lhs *ir.Value, rhs *ir.Value, acc *ir.Value, signednessLhs def.Signedness, signednessRhs def.Signedness, opts DotOptions) Dot {
 	s := ir.State{Def: opRows[OpDot.Index()-1]}
-	s.Operands = []*ir.Value{lhs, rhs, acc}
-	s.Attrs = make([]ir.Attribute, 6)
+	s.Groups = make([]int32, 0, 4)
+	s.AddOperand(lhs)
+	s.AddOperand(rhs)
+	s.AddOperand(acc)
+	s.AddOperand(opts.Memory)
+	s.Attrs = make([]ir.Attribute, 7)
 	if signednessLhs != 1 {
 		s.Attrs[0] = s.Def.AttrDef(0).Enum.Of(uint32(signednessLhs))
 	}
@@ -1884,6 +1899,9 @@ func NewDot(b *ir.Builder, resultType ir.Type, lhs *ir.Value, rhs *ir.Value, acc
 	}
 	if opts.Depths != nil {
 		s.Attrs[5] = opts.Depths
+	}
+	if opts.Column != nil {
+		s.Attrs[6] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(*opts.Column)}
 	}
 	s.Types = []ir.Type{resultType}
 	return Dot{b.Create(s)}
@@ -3857,6 +3875,77 @@ func NewConsumerRelease(b *ir.Builder, pipeline *ir.Value, position *ir.Value) C
 	return ConsumerRelease{b.Create(s)}
 }
 
+// AllocTensor is alloc_tensor: part of tensor memory, where products of the tensor unit sum. allocate-shared gives the byte offset of the words of shared memory that belong to it.
+type AllocTensor struct{ Op *ir.Op }
+
+func (AllocTensor) Matches(c ir.Code) bool { return c == OpAllocTensor }
+
+func (o AllocTensor) Offset() (int64, bool)            { return o.Op.IntAttr(0) }
+func (o AllocTensor) SetOffset(c *ir.Context, v int64) { o.Op.SetIntAttr(c, 0, v) }
+func (o AllocTensor) ClearOffset()                     { o.Op.SetAttr(0, nil) }
+func (o AllocTensor) Result() *ir.Value                { return o.Op.ResultOf(0) }
+
+// AllocTensorOptions are what a alloc_tensor may lack.
+type AllocTensorOptions struct {
+	Offset *int64
+}
+
+// NewAllocTensor makes a alloc_tensor at the builder's place.
+func NewAllocTensor(b *ir.Builder, resultType ir.Type, opts AllocTensorOptions) AllocTensor {
+	s := ir.State{Def: opRows[OpAllocTensor.Index()-1]}
+	s.Attrs = make([]ir.Attribute, 1)
+	if opts.Offset != nil {
+		s.Attrs[0] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(*opts.Offset)}
+	}
+	s.Types = []ir.Type{resultType}
+	return AllocTensor{b.Create(s)}
+}
+
+// TensorAcquire is tensor_acquire: takes columns of tensor memory for the tile block; waits until there are some.
+type TensorAcquire struct{ Op *ir.Op }
+
+func (TensorAcquire) Matches(c ir.Code) bool { return c == OpTensorAcquire }
+
+func (o TensorAcquire) Memory() *ir.Value     { return o.Op.OperandOf(0) }
+func (o TensorAcquire) SetMemory(v *ir.Value) { o.Op.SetOperandOf(0, v) }
+
+// NewTensorAcquire makes a tensor_acquire at the builder's place.
+func NewTensorAcquire(b *ir.Builder, memory *ir.Value) TensorAcquire {
+	s := ir.State{Def: opRows[OpTensorAcquire.Index()-1]}
+	s.Operands = []*ir.Value{memory}
+	return TensorAcquire{b.Create(s)}
+}
+
+// TensorAddress is tensor_address: every thread finds where the columns begin.
+type TensorAddress struct{ Op *ir.Op }
+
+func (TensorAddress) Matches(c ir.Code) bool { return c == OpTensorAddress }
+
+func (o TensorAddress) Memory() *ir.Value     { return o.Op.OperandOf(0) }
+func (o TensorAddress) SetMemory(v *ir.Value) { o.Op.SetOperandOf(0, v) }
+
+// NewTensorAddress makes a tensor_address at the builder's place.
+func NewTensorAddress(b *ir.Builder, memory *ir.Value) TensorAddress {
+	s := ir.State{Def: opRows[OpTensorAddress.Index()-1]}
+	s.Operands = []*ir.Value{memory}
+	return TensorAddress{b.Create(s)}
+}
+
+// TensorRelease is tensor_release: gives the columns back.
+type TensorRelease struct{ Op *ir.Op }
+
+func (TensorRelease) Matches(c ir.Code) bool { return c == OpTensorRelease }
+
+func (o TensorRelease) Memory() *ir.Value     { return o.Op.OperandOf(0) }
+func (o TensorRelease) SetMemory(v *ir.Value) { o.Op.SetOperandOf(0, v) }
+
+// NewTensorRelease makes a tensor_release at the builder's place.
+func NewTensorRelease(b *ir.Builder, memory *ir.Value) TensorRelease {
+	s := ir.State{Def: opRows[OpTensorRelease.Index()-1]}
+	s.Operands = []*ir.Value{memory}
+	return TensorRelease{b.Create(s)}
+}
+
 // AsyncCommit is async_commit: ends a group of copies of this thread.
 type AsyncCommit struct{ Op *ir.Op }
 
@@ -4021,7 +4110,7 @@ var unaryOpSource = [...]int8{
 	67:  0, // extract
 	68:  0, // insert
 	108: 0, // convert_layout
-	128: 0}
+	132: 0}
 
 func (o UnaryOp) Source() *ir.Value { return o.Op.OperandOf(int(unaryOpSource[o.Op.Code().Index()])) }
 func (o UnaryOp) SetSource(v *ir.Value) {
@@ -4066,7 +4155,7 @@ var unaryOpResult = [...]int8{
 	67:  0, // extract
 	68:  0, // insert
 	108: 0, // convert_layout
-	128: 0}
+	132: 0}
 
 func (o UnaryOp) Result() *ir.Value { return o.Op.ResultOf(int(unaryOpResult[o.Op.Code().Index()])) }
 
@@ -4138,7 +4227,7 @@ var binaryOpLhs = [...]int8{
 	66:  0, // cat
 	71:  0, // dot
 	72:  0, // dot_scaled
-	128: 0}
+	132: 0}
 
 func (o BinaryOp) Lhs() *ir.Value     { return o.Op.OperandOf(int(binaryOpLhs[o.Op.Code().Index()])) }
 func (o BinaryOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(binaryOpLhs[o.Op.Code().Index()]), v) }
@@ -4172,7 +4261,7 @@ var binaryOpRhs = [...]int8{
 	66:  1, // cat
 	71:  1, // dot
 	72:  1, // dot_scaled
-	128: 0}
+	132: 0}
 
 func (o BinaryOp) Rhs() *ir.Value     { return o.Op.OperandOf(int(binaryOpRhs[o.Op.Code().Index()])) }
 func (o BinaryOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(binaryOpRhs[o.Op.Code().Index()]), v) }
@@ -4206,7 +4295,7 @@ var binaryOpResult = [...]int8{
 	66:  0, // cat
 	71:  0, // dot
 	72:  0, // dot_scaled
-	128: 0}
+	132: 0}
 
 func (o BinaryOp) Result() *ir.Value { return o.Op.ResultOf(int(binaryOpResult[o.Op.Code().Index()])) }
 
@@ -4240,7 +4329,7 @@ var signedOpSignedness = [...]int8{
 	50:  0, // exti
 	53:  0, // ftoi
 	54:  0, // itof
-	128: 0}
+	132: 0}
 
 func (o SignedOp) Signedness() def.Signedness {
 	v, _ := o.Op.EnumAttr(int(signedOpSignedness[o.Op.Code().Index()]))
@@ -4274,7 +4363,7 @@ var overflowOpOverflow = [...]int8{
 	43:  0, // shli
 	46:  0, // negi
 	51:  0, // trunci
-	128: 0}
+	132: 0}
 
 func (o OverflowOp) Overflow() def.Overflow {
 	v, _ := o.Op.EnumAttr(int(overflowOpOverflow[o.Op.Code().Index()]))
@@ -4316,7 +4405,7 @@ var roundedOpRounding = [...]int8{
 	27:  0, // tanh
 	36:  1, // divi
 	52:  0, // ftof
-	128: 0}
+	132: 0}
 
 func (o RoundedOp) Rounding() def.Rounding {
 	v, _ := o.Op.EnumAttr(int(roundedOpRounding[o.Op.Code().Index()]))
@@ -4358,7 +4447,7 @@ var flushingOpFlushToZero = [...]int8{
 	16:  1, // sqrt
 	17:  0, // rsqrt
 	19:  0, // exp2
-	128: 0}
+	132: 0}
 
 func (o FlushingOp) FlushToZero() bool {
 	return o.Op.FlagAttr(int(flushingOpFlushToZero[o.Op.Code().Index()]))
@@ -4383,7 +4472,7 @@ func (NaNOp) Matches(c ir.Code) bool {
 var naNOpLhs = [...]int8{
 	9:   0, // maxf
 	10:  0, // minf
-	128: 0}
+	132: 0}
 
 func (o NaNOp) Lhs() *ir.Value     { return o.Op.OperandOf(int(naNOpLhs[o.Op.Code().Index()])) }
 func (o NaNOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpLhs[o.Op.Code().Index()]), v) }
@@ -4391,7 +4480,7 @@ func (o NaNOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpLhs[o.Op.Code().
 var naNOpRhs = [...]int8{
 	9:   1, // maxf
 	10:  1, // minf
-	128: 0}
+	132: 0}
 
 func (o NaNOp) Rhs() *ir.Value     { return o.Op.OperandOf(int(naNOpRhs[o.Op.Code().Index()])) }
 func (o NaNOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpRhs[o.Op.Code().Index()]), v) }
@@ -4399,7 +4488,7 @@ func (o NaNOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpRhs[o.Op.Code().
 var naNOpPropagateNan = [...]int8{
 	9:   0, // maxf
 	10:  0, // minf
-	128: 0}
+	132: 0}
 
 func (o NaNOp) PropagateNan() bool { return o.Op.FlagAttr(int(naNOpPropagateNan[o.Op.Code().Index()])) }
 func (o NaNOp) SetPropagateNan(v bool) {
@@ -4422,7 +4511,7 @@ func (ContractionOp) Matches(c ir.Code) bool {
 var contractionOpLhs = [...]int8{
 	71:  0, // dot
 	72:  0, // dot_scaled
-	128: 0}
+	132: 0}
 
 func (o ContractionOp) Lhs() *ir.Value {
 	return o.Op.OperandOf(int(contractionOpLhs[o.Op.Code().Index()]))
@@ -4434,7 +4523,7 @@ func (o ContractionOp) SetLhs(v *ir.Value) {
 var contractionOpRhs = [...]int8{
 	71:  1, // dot
 	72:  1, // dot_scaled
-	128: 0}
+	132: 0}
 
 func (o ContractionOp) Rhs() *ir.Value {
 	return o.Op.OperandOf(int(contractionOpRhs[o.Op.Code().Index()]))
@@ -4446,7 +4535,7 @@ func (o ContractionOp) SetRhs(v *ir.Value) {
 var contractionOpAcc = [...]int8{
 	71:  2, // dot
 	72:  2, // dot_scaled
-	128: 0}
+	132: 0}
 
 func (o ContractionOp) Acc() *ir.Value {
 	return o.Op.OperandOf(int(contractionOpAcc[o.Op.Code().Index()]))
@@ -4458,7 +4547,7 @@ func (o ContractionOp) SetAcc(v *ir.Value) {
 var contractionOpAtom = [...]int8{
 	71:  4, // dot
 	72:  0, // dot_scaled
-	128: 0}
+	132: 0}
 
 func (o ContractionOp) Atom() *MMAAttr {
 	return ir.OptionalAttr[*MMAAttr](o.Op, int(contractionOpAtom[o.Op.Code().Index()]))
@@ -4474,7 +4563,7 @@ func (o ContractionOp) SetAtom(v *MMAAttr) {
 var contractionOpDepths = [...]int8{
 	71:  5, // dot
 	72:  1, // dot_scaled
-	128: 0}
+	132: 0}
 
 func (o ContractionOp) Depths() ir.I64Array {
 	return ir.OptionalAttr[ir.I64Array](o.Op, int(contractionOpDepths[o.Op.Code().Index()]))
@@ -4490,7 +4579,7 @@ func (o ContractionOp) SetDepths(v ir.I64Array) {
 var contractionOpResult = [...]int8{
 	71:  0, // dot
 	72:  0, // dot_scaled
-	128: 0}
+	132: 0}
 
 func (o ContractionOp) Result() *ir.Value {
 	return o.Op.ResultOf(int(contractionOpResult[o.Op.Code().Index()]))
@@ -4512,7 +4601,7 @@ func (CombineOp) Matches(c ir.Code) bool {
 var combineOpDim = [...]int8{
 	73:  0, // reduce
 	74:  0, // scan
-	128: 0}
+	132: 0}
 
 func (o CombineOp) Dim() int64 {
 	v, _ := o.Op.IntAttr(int(combineOpDim[o.Op.Code().Index()]))
@@ -4525,7 +4614,7 @@ func (o CombineOp) SetDim(c *ir.Context, v int64) {
 var combineOpIdentities = [...]int8{
 	73:  1, // reduce
 	74:  1, // scan
-	128: 0}
+	132: 0}
 
 func (o CombineOp) Identities() ir.ArrayAttr {
 	return ir.OptionalAttr[ir.ArrayAttr](o.Op, int(combineOpIdentities[o.Op.Code().Index()]))
@@ -4541,7 +4630,7 @@ func (o CombineOp) SetIdentities(v ir.ArrayAttr) {
 var combineOpOperands = [...]int8{
 	73:  0, // reduce
 	74:  0, // scan
-	128: 0}
+	132: 0}
 
 func (o CombineOp) Operands() []*ir.Value {
 	return o.Op.OperandGroup(int(combineOpOperands[o.Op.Code().Index()]))
@@ -4553,7 +4642,7 @@ func (o CombineOp) SetOperands(vs []*ir.Value) {
 var combineOpResults = [...]int8{
 	73:  0, // reduce
 	74:  0, // scan
-	128: 0}
+	132: 0}
 
 func (o CombineOp) Results() []*ir.Value {
 	return o.Op.ResultGroup(int(combineOpResults[o.Op.Code().Index()]))
@@ -4577,7 +4666,7 @@ var dimOpDim = [...]int8{
 	66:  0, // cat
 	73:  0, // reduce
 	74:  0, // scan
-	128: 0}
+	132: 0}
 
 func (o DimOp) Dim() int64 { v, _ := o.Op.IntAttr(int(dimOpDim[o.Op.Code().Index()])); return v }
 func (o DimOp) SetDim(c *ir.Context, v int64) {
@@ -4602,7 +4691,7 @@ var symbolOpSymName = [...]int8{
 	1:   0, // module
 	2:   0, // entry
 	3:   0, // global
-	128: 0}
+	132: 0}
 
 func (o SymbolOp) SymName() string { return o.Op.TextAttr(int(symbolOpSymName[o.Op.Code().Index()])) }
 func (o SymbolOp) SetSymName(v string) {
@@ -4625,7 +4714,7 @@ func (GridOp) Matches(c ir.Code) bool {
 var gridOpAxis = [...]int8{
 	95:  0, // program_id
 	96:  0, // num_programs
-	128: 0}
+	132: 0}
 
 func (o GridOp) Axis() int64 { v, _ := o.Op.IntAttr(int(gridOpAxis[o.Op.Code().Index()])); return v }
 func (o GridOp) SetAxis(c *ir.Context, v int64) {
@@ -4635,7 +4724,7 @@ func (o GridOp) SetAxis(c *ir.Context, v int64) {
 var gridOpResult = [...]int8{
 	95:  0, // program_id
 	96:  0, // num_programs
-	128: 0}
+	132: 0}
 
 func (o GridOp) Result() *ir.Value { return o.Op.ResultOf(int(gridOpResult[o.Op.Code().Index()])) }
 
@@ -4661,7 +4750,7 @@ var indexedOpIndices = [...]int8{
 	76:  1, // block_tile
 	112: 1, // buffer_extract
 	113: 2, // buffer_insert
-	128: 0}
+	132: 0}
 
 func (o IndexedOp) Indices() []*ir.Value {
 	return o.Op.OperandGroup(int(indexedOpIndices[o.Op.Code().Index()]))
@@ -4712,7 +4801,7 @@ var tokenOpToken = [...]int8{
 	92:  0, // gdc_launch_dependents
 	106: 1, // print
 	118: 2, // async_copy
-	128: 0}
+	132: 0}
 
 func (o TokenOp) Token() *ir.Value     { return o.Op.OperandOf(int(tokenOpToken[o.Op.Code().Index()])) }
 func (o TokenOp) SetToken(v *ir.Value) { o.Op.SetOperandOf(int(tokenOpToken[o.Op.Code().Index()]), v) }
@@ -4749,7 +4838,7 @@ var memoryOpToken = [...]int8{
 	85:  3, // store
 	86:  3, // atomic_rmw
 	87:  4, // atomic_cas
-	128: 0}
+	132: 0}
 
 func (o MemoryOp) Token() *ir.Value { return o.Op.OperandOf(int(memoryOpToken[o.Op.Code().Index()])) }
 func (o MemoryOp) SetToken(v *ir.Value) {
@@ -4767,7 +4856,7 @@ var memoryOpOrder = [...]int8{
 	85:  0, // store
 	86:  1, // atomic_rmw
 	87:  0, // atomic_cas
-	128: 0}
+	132: 0}
 
 func (o MemoryOp) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(memoryOpOrder[o.Op.Code().Index()]))
@@ -4788,7 +4877,7 @@ var memoryOpScope = [...]int8{
 	85:  1, // store
 	86:  2, // atomic_rmw
 	87:  1, // atomic_cas
-	128: 0}
+	132: 0}
 
 func (o MemoryOp) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(memoryOpScope[o.Op.Code().Index()]))
@@ -4810,7 +4899,7 @@ var memoryOpResultToken = [...]int8{
 	85:  0, // store
 	86:  1, // atomic_rmw
 	87:  1, // atomic_cas
-	128: 0}
+	132: 0}
 
 func (o MemoryOp) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(memoryOpResultToken[o.Op.Code().Index()]))
@@ -4840,7 +4929,7 @@ var blockAccessBlock = [...]int8{
 	81:  1, // multimem_store
 	82:  1, // multimem_reduce
 	83:  0, // multimem_load
-	128: 0}
+	132: 0}
 
 func (o BlockAccess) Block() *ir.Value {
 	return o.Op.OperandOf(int(blockAccessBlock[o.Op.Code().Index()]))
@@ -4856,7 +4945,7 @@ var blockAccessToken = [...]int8{
 	81:  2, // multimem_store
 	82:  2, // multimem_reduce
 	83:  1, // multimem_load
-	128: 0}
+	132: 0}
 
 func (o BlockAccess) Token() *ir.Value {
 	return o.Op.OperandOf(int(blockAccessToken[o.Op.Code().Index()]))
@@ -4872,7 +4961,7 @@ var blockAccessOrder = [...]int8{
 	81:  0, // multimem_store
 	82:  1, // multimem_reduce
 	83:  1, // multimem_load
-	128: 0}
+	132: 0}
 
 func (o BlockAccess) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(blockAccessOrder[o.Op.Code().Index()]))
@@ -4889,7 +4978,7 @@ var blockAccessScope = [...]int8{
 	81:  1, // multimem_store
 	82:  2, // multimem_reduce
 	83:  2, // multimem_load
-	128: 0}
+	132: 0}
 
 func (o BlockAccess) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(blockAccessScope[o.Op.Code().Index()]))
@@ -4907,7 +4996,7 @@ var blockAccessMasked = [...]int8{
 	81:  5, // multimem_store
 	82:  6, // multimem_reduce
 	83:  6, // multimem_load
-	128: 0}
+	132: 0}
 
 func (o BlockAccess) Masked() ir.BoolArray {
 	return ir.OptionalAttr[ir.BoolArray](o.Op, int(blockAccessMasked[o.Op.Code().Index()]))
@@ -4927,7 +5016,7 @@ var blockAccessResultToken = [...]int8{
 	81:  0, // multimem_store
 	82:  0, // multimem_reduce
 	83:  1, // multimem_load
-	128: 0}
+	132: 0}
 
 func (o BlockAccess) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(blockAccessResultToken[o.Op.Code().Index()]))
@@ -4953,7 +5042,7 @@ var ptrAccessPtr = [...]int8{
 	85:  0, // store
 	86:  0, // atomic_rmw
 	87:  0, // atomic_cas
-	128: 0}
+	132: 0}
 
 func (o PtrAccess) Ptr() *ir.Value     { return o.Op.OperandOf(int(ptrAccessPtr[o.Op.Code().Index()])) }
 func (o PtrAccess) SetPtr(v *ir.Value) { o.Op.SetOperandOf(int(ptrAccessPtr[o.Op.Code().Index()]), v) }
@@ -4963,7 +5052,7 @@ var ptrAccessMask = [...]int8{
 	85:  2, // store
 	86:  2, // atomic_rmw
 	87:  3, // atomic_cas
-	128: 0}
+	132: 0}
 
 func (o PtrAccess) Mask() *ir.Value { return o.Op.OperandOf(int(ptrAccessMask[o.Op.Code().Index()])) }
 func (o PtrAccess) SetMask(v *ir.Value) {
@@ -4975,7 +5064,7 @@ var ptrAccessToken = [...]int8{
 	85:  3, // store
 	86:  3, // atomic_rmw
 	87:  4, // atomic_cas
-	128: 0}
+	132: 0}
 
 func (o PtrAccess) Token() *ir.Value { return o.Op.OperandOf(int(ptrAccessToken[o.Op.Code().Index()])) }
 func (o PtrAccess) SetToken(v *ir.Value) {
@@ -4987,7 +5076,7 @@ var ptrAccessOrder = [...]int8{
 	85:  0, // store
 	86:  1, // atomic_rmw
 	87:  0, // atomic_cas
-	128: 0}
+	132: 0}
 
 func (o PtrAccess) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(ptrAccessOrder[o.Op.Code().Index()]))
@@ -5002,7 +5091,7 @@ var ptrAccessScope = [...]int8{
 	85:  1, // store
 	86:  2, // atomic_rmw
 	87:  1, // atomic_cas
-	128: 0}
+	132: 0}
 
 func (o PtrAccess) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(ptrAccessScope[o.Op.Code().Index()]))
@@ -5018,7 +5107,7 @@ var ptrAccessResultToken = [...]int8{
 	85:  0, // store
 	86:  1, // atomic_rmw
 	87:  1, // atomic_cas
-	128: 0}
+	132: 0}
 
 func (o PtrAccess) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(ptrAccessResultToken[o.Op.Code().Index()]))
@@ -5042,7 +5131,7 @@ var maskedOpPtr = [...]int8{
 	77:  0, // pointer_block
 	84:  0, // load
 	85:  0, // store
-	128: 0}
+	132: 0}
 
 func (o MaskedOp) Ptr() *ir.Value     { return o.Op.OperandOf(int(maskedOpPtr[o.Op.Code().Index()])) }
 func (o MaskedOp) SetPtr(v *ir.Value) { o.Op.SetOperandOf(int(maskedOpPtr[o.Op.Code().Index()]), v) }
@@ -5051,7 +5140,7 @@ var maskedOpMask = [...]int8{
 	77:  1, // pointer_block
 	84:  1, // load
 	85:  2, // store
-	128: 0}
+	132: 0}
 
 func (o MaskedOp) Mask() *ir.Value     { return o.Op.OperandOf(int(maskedOpMask[o.Op.Code().Index()])) }
 func (o MaskedOp) SetMask(v *ir.Value) { o.Op.SetOperandOf(int(maskedOpMask[o.Op.Code().Index()]), v) }
@@ -5060,7 +5149,7 @@ var maskedOpLeft = [...]int8{
 	77:  2, // pointer_block
 	84:  4, // load
 	85:  4, // store
-	128: 0}
+	132: 0}
 
 func (o MaskedOp) Left() *ir.Value     { return o.Op.OperandOf(int(maskedOpLeft[o.Op.Code().Index()])) }
 func (o MaskedOp) SetLeft(v *ir.Value) { o.Op.SetOperandOf(int(maskedOpLeft[o.Op.Code().Index()]), v) }
@@ -5091,7 +5180,7 @@ var blockOpBlock = [...]int8{
 	82:  1, // multimem_reduce
 	83:  0, // multimem_load
 	118: 0, // async_copy
-	128: 0}
+	132: 0}
 
 func (o BlockOp) Block() *ir.Value     { return o.Op.OperandOf(int(blockOpBlock[o.Op.Code().Index()])) }
 func (o BlockOp) SetBlock(v *ir.Value) { o.Op.SetOperandOf(int(blockOpBlock[o.Op.Code().Index()]), v) }
@@ -5126,7 +5215,7 @@ var accessOpVec = [...]int8{
 	84:  3, // load
 	85:  2, // store
 	118: 1, // async_copy
-	128: 0}
+	132: 0}
 
 func (o AccessOp) Vec() (int64, bool) { return o.Op.IntAttr(int(accessOpVec[o.Op.Code().Index()])) }
 func (o AccessOp) SetVec(c *ir.Context, v int64) {
@@ -5144,7 +5233,7 @@ var accessOpFast = [...]int8{
 	84:  4, // load
 	85:  3, // store
 	118: 2, // async_copy
-	128: 0}
+	132: 0}
 
 func (o AccessOp) Fast() (int64, bool) { return o.Op.IntAttr(int(accessOpFast[o.Op.Code().Index()])) }
 func (o AccessOp) SetFast(c *ir.Context, v int64) {
@@ -5162,7 +5251,7 @@ var accessOpNarrow = [...]int8{
 	84:  5, // load
 	85:  4, // store
 	118: 3, // async_copy
-	128: 0}
+	132: 0}
 
 func (o AccessOp) Narrow() bool     { return o.Op.FlagAttr(int(accessOpNarrow[o.Op.Code().Index()])) }
 func (o AccessOp) SetNarrow(v bool) { o.Op.SetFlagAttr(int(accessOpNarrow[o.Op.Code().Index()]), v) }
@@ -5177,7 +5266,7 @@ var accessOpMasked = [...]int8{
 	84:  6, // load
 	85:  5, // store
 	118: 4, // async_copy
-	128: 0}
+	132: 0}
 
 func (o AccessOp) Masked() ir.BoolArray {
 	return ir.OptionalAttr[ir.BoolArray](o.Op, int(accessOpMasked[o.Op.Code().Index()]))
@@ -5200,7 +5289,7 @@ var accessOpCoordinateBits = [...]int8{
 	84:  7, // load
 	85:  6, // store
 	118: 5, // async_copy
-	128: 0}
+	132: 0}
 
 func (o AccessOp) CoordinateBits() ir.I64Array {
 	return ir.OptionalAttr[ir.I64Array](o.Op, int(accessOpCoordinateBits[o.Op.Code().Index()]))
@@ -5223,7 +5312,7 @@ var accessOpRagged = [...]int8{
 	84:  8, // load
 	85:  7, // store
 	118: 6, // async_copy
-	128: 0}
+	132: 0}
 
 func (o AccessOp) Ragged() bool     { return o.Op.FlagAttr(int(accessOpRagged[o.Op.Code().Index()])) }
 func (o AccessOp) SetRagged(v bool) { o.Op.SetFlagAttr(int(accessOpRagged[o.Op.Code().Index()]), v) }
@@ -5258,7 +5347,7 @@ var valueOpValue = [...]int8{
 	87:  2, // atomic_cas
 	110: 0, // buffer_store
 	113: 0, // buffer_insert
-	128: 0}
+	132: 0}
 
 func (o ValueOp) Value() *ir.Value     { return o.Op.OperandOf(int(valueOpValue[o.Op.Code().Index()])) }
 func (o ValueOp) SetValue(v *ir.Value) { o.Op.SetOperandOf(int(valueOpValue[o.Op.Code().Index()]), v) }
@@ -5279,7 +5368,7 @@ func (LatencyOp) Matches(c ir.Code) bool {
 var latencyOpLatency = [...]int8{
 	78:  2, // tiled_load
 	84:  2, // load
-	128: 0}
+	132: 0}
 
 func (o LatencyOp) Latency() (int64, bool) {
 	return o.Op.IntAttr(int(latencyOpLatency[o.Op.Code().Index()]))
@@ -5309,7 +5398,7 @@ var atomicOpMode = [...]int8{
 	82:  0, // multimem_reduce
 	83:  0, // multimem_load
 	86:  0, // atomic_rmw
-	128: 0}
+	132: 0}
 
 func (o AtomicOp) Mode() def.AtomicMode {
 	v, _ := o.Op.EnumAttr(int(atomicOpMode[o.Op.Code().Index()]))
@@ -5343,7 +5432,7 @@ var bufferOpBuffer = [...]int8{
 	113: 1, // buffer_insert
 	114: 0, // buffer_view
 	118: 1, // async_copy
-	128: 0}
+	132: 0}
 
 func (o BufferOp) Buffer() *ir.Value { return o.Op.OperandOf(int(bufferOpBuffer[o.Op.Code().Index()])) }
 func (o BufferOp) SetBuffer(v *ir.Value) {
@@ -5370,7 +5459,7 @@ var pipelineOpPipeline = [...]int8{
 	121: 0, // producer_commit
 	122: 0, // consumer_wait
 	123: 0, // consumer_release
-	128: 0}
+	132: 0}
 
 func (o PipelineOp) Pipeline() *ir.Value {
 	return o.Op.OperandOf(int(pipelineOpPipeline[o.Op.Code().Index()]))
@@ -5384,13 +5473,40 @@ var pipelineOpPosition = [...]int8{
 	121: 1, // producer_commit
 	122: 1, // consumer_wait
 	123: 1, // consumer_release
-	128: 0}
+	132: 0}
 
 func (o PipelineOp) Position() *ir.Value {
 	return o.Op.OperandOf(int(pipelineOpPosition[o.Op.Code().Index()]))
 }
 func (o PipelineOp) SetPosition(v *ir.Value) {
 	o.Op.SetOperandOf(int(pipelineOpPosition[o.Op.Code().Index()]), v)
+}
+
+// TensorOp is an op on tensor memory.
+type TensorOp struct{ Op *ir.Op }
+
+func (TensorOp) Matches(c ir.Code) bool {
+	switch c {
+	case
+		OpDot,
+		OpTensorAcquire,
+		OpTensorAddress,
+		OpTensorRelease:
+		return true
+	}
+	return false
+}
+
+var tensorOpMemory = [...]int8{
+	71:  3, // dot
+	125: 0, // tensor_acquire
+	126: 0, // tensor_address
+	127: 0, // tensor_release
+	132: 0}
+
+func (o TensorOp) Memory() *ir.Value { return o.Op.OperandOf(int(tensorOpMemory[o.Op.Code().Index()])) }
+func (o TensorOp) SetMemory(v *ir.Value) {
+	o.Op.SetOperandOf(int(tensorOpMemory[o.Op.Code().Index()]), v)
 }
 
 // PlacedOp is memory of a tile block, of which allocate-shared says where it lies.
@@ -5401,7 +5517,8 @@ func (PlacedOp) Matches(c ir.Code) bool {
 	case
 		OpAllocShared,
 		OpAllocRing,
-		OpAllocPipeline:
+		OpAllocPipeline,
+		OpAllocTensor:
 		return true
 	}
 	return false
@@ -5411,7 +5528,8 @@ var placedOpOffset = [...]int8{
 	109: 0, // alloc_shared
 	115: 0, // alloc_ring
 	119: 2, // alloc_pipeline
-	128: 0}
+	124: 0, // alloc_tensor
+	132: 0}
 
 func (o PlacedOp) Offset() (int64, bool) {
 	return o.Op.IntAttr(int(placedOpOffset[o.Op.Code().Index()]))
@@ -5425,7 +5543,8 @@ var placedOpResult = [...]int8{
 	109: 0, // alloc_shared
 	115: 0, // alloc_ring
 	119: 0, // alloc_pipeline
-	128: 0}
+	124: 0, // alloc_tensor
+	132: 0}
 
 func (o PlacedOp) Result() *ir.Value { return o.Op.ResultOf(int(placedOpResult[o.Op.Code().Index()])) }
 
@@ -5445,7 +5564,7 @@ func (BufferWrite) Matches(c ir.Code) bool {
 var bufferWriteValue = [...]int8{
 	110: 0, // buffer_store
 	113: 0, // buffer_insert
-	128: 0}
+	132: 0}
 
 func (o BufferWrite) Value() *ir.Value {
 	return o.Op.OperandOf(int(bufferWriteValue[o.Op.Code().Index()]))
@@ -5457,7 +5576,7 @@ func (o BufferWrite) SetValue(v *ir.Value) {
 var bufferWriteBuffer = [...]int8{
 	110: 1, // buffer_store
 	113: 1, // buffer_insert
-	128: 0}
+	132: 0}
 
 func (o BufferWrite) Buffer() *ir.Value {
 	return o.Op.OperandOf(int(bufferWriteBuffer[o.Op.Code().Index()]))

@@ -147,6 +147,14 @@ func parseType(p *ir.Parser, mnemonic string) (ir.Type, error) {
 			p.Errorf(at, "a pipeline has at least one slot")
 		}
 		t = Pipeline(c, slots)
+	case "tensor_memory":
+		p.Expect("<")
+		at := p.Pos()
+		n := p.Integer()
+		if !p.Failed() && (n < LeastTensorColumns || n > TensorColumns || n&(n-1) != 0) {
+			p.Errorf(at, "tensor memory has a power of two columns, %d to %d", LeastTensorColumns, TensorColumns)
+		}
+		t = TensorMemory(c, n)
 	default:
 		return nil, nil
 	}

@@ -56,6 +56,12 @@ type PipelineType struct {
 	Slots int64 // at least 1
 }
 
+// TensorMemoryType is a tile block's part of tensor memory: the words of shared memory that say where it begins and which of the products that write it
+// are over.
+type TensorMemoryType struct {
+	Columns int64 // a power of two from 32 to 512
+}
+
 type (
 	tileKey struct {
 		shape  string
@@ -82,6 +88,7 @@ type (
 		buffer *BufferType
 	}
 	pipelineKey struct{ slots int64 }
+	tensorKey   struct{ columns int64 }
 )
 
 // Tile is the type of tiles of a shape; no dimensions mean a rank-0 tile.
@@ -160,6 +167,23 @@ const MbarrierBytes = 8
 // Bytes is the size of a pipeline: slot by slot, what says that it is full, then what says that it is empty.
 func (t *PipelineType) Bytes() int { return int(t.Slots) * 2 * MbarrierBytes }
 
+// TensorMemory is the type of so many columns of tensor memory.
+func TensorMemory(c *ir.Context, columns int64) *TensorMemoryType {
+	return ir.Intern(c, tensorKey{columns}, func() *TensorMemoryType { return &TensorMemoryType{columns} })
+}
+
+// LeastTensorColumns and TensorColumns are the fewest columns of tensor memory that a block gets, and all there are (PTX ISA, "Tensor Memory").
+const LeastTensorColumns, TensorColumns = 32, 512
+
+// ProductMbarriers are what products of the tensor unit arrive at by turns: so many may be under way that nobody has waited for.
+const ProductMbarriers = 4
+
+// ProductMbarrier is the offset of an mbarrier of products behind the word that says where tensor memory begins.
+func ProductMbarrier(i int64) int64 { return MbarrierBytes * (1 + i) }
+
+// Bytes is the shared memory that belongs to it.
+func (t *TensorMemoryType) Bytes() int { return int(ProductMbarrier(ProductMbarriers)) }
+
 // Alignments of buffers: swizzles repeat after at most swizzleAlign bytes, and in a buffer of a power of two after no more than it has.
 const smallAlign, swizzleAlign = 128, 1024
 
@@ -210,14 +234,15 @@ func ElemBits(t ir.Type) int {
 	return 0
 }
 
-func (*TileType) TypeDialect() string     { return "tileaa" }
-func (*PtrType) TypeDialect() string      { return "tileaa" }
-func (*MemrefType) TypeDialect() string   { return "tileaa" }
-func (*BlockType) TypeDialect() string    { return "tileaa" }
-func (*TokenType) TypeDialect() string    { return "tileaa" }
-func (*BufferType) TypeDialect() string   { return "tileaa" }
-func (*RingType) TypeDialect() string     { return "tileaa" }
-func (*PipelineType) TypeDialect() string { return "tileaa" }
+func (*TileType) TypeDialect() string         { return "tileaa" }
+func (*PtrType) TypeDialect() string          { return "tileaa" }
+func (*MemrefType) TypeDialect() string       { return "tileaa" }
+func (*BlockType) TypeDialect() string        { return "tileaa" }
+func (*TokenType) TypeDialect() string        { return "tileaa" }
+func (*BufferType) TypeDialect() string       { return "tileaa" }
+func (*RingType) TypeDialect() string         { return "tileaa" }
+func (*PipelineType) TypeDialect() string     { return "tileaa" }
+func (*TensorMemoryType) TypeDialect() string { return "tileaa" }
 
 func (t *TileType) WriteType(w *strings.Builder) {
 	w.WriteString("tile<")
@@ -269,6 +294,10 @@ func (t *RingType) WriteType(w *strings.Builder) {
 }
 
 func (t *PipelineType) WriteType(w *strings.Builder) { fmt.Fprintf(w, "pipeline<%d>", t.Slots) }
+
+func (t *TensorMemoryType) WriteType(w *strings.Builder) {
+	fmt.Fprintf(w, "tensor_memory<%d>", t.Columns)
+}
 
 func writeShaped(w *strings.Builder, shape []int64, elem ir.Type) {
 	for _, d := range shape {

@@ -9,8 +9,7 @@ import (
 // notBuilt is what the compiler as a whole cannot do yet, and what it does instead.
 var notBuilt = []struct{ what, now string }{
 	{"Full debug information (`--device-debug`)", "`-O0 -g` writes source lines, as `--lineinfo`."},
-	{"Warpgroup products (wgmma: " + having(target.WGMMA) + ")", "Products use mma.sync."},
-	{"Tensor memory products (tcgen05: " + having(target.Tcgen05) + ")", "Products use mma.sync."},
+	{"Products of two blocks, with scales, and of factors in tensor memory (tcgen05: " + having(target.Tcgen05) + ")", "A block multiplies alone, by `kind::f16`, `f8f6f4` and `i8`; products with scales use mma.sync."},
 	{"Tensor map and bulk copies (TMA)", "Copies to shared memory are cp.async with commit, wait and barrier; sm_75 loads and stores."},
 	{"Roles of warps", "Attention by products of warpgroups (sm_90) has warps of their own for the copies of its loops (cp.async), other kernels with `--roles=on`; else all warps do the same."},
 	{"Clusters", "A cluster is one block."},
@@ -29,6 +28,7 @@ var limits = []struct{ function, op, what, why string }{
 	{"plan.Kernel", "all", "\"tile too big\": kernels for which no plan is left; the error says what the last one lacked.", "The registers of a block, or its shared memory, do not hold what must be there at one time."},
 	{"slice.slicePieces", "all", "The same for a plan of fewer than 16 warps whose pieces cannot be made; the next plan is tried.", "As above."},
 	{"sync.allocateEntry", "all", "\"tile too big\": buffers that exceed the shared memory of a block with every plan: big tiles that change their layout but can be made neither in pieces nor through registers, such as operands of products that are themselves results of scans or carried by loops.", "A value changes its layout as a whole, and that goes through shared memory."},
+	{"sync.AllocateTensor", "`mmaf`, `mmai`", "More than 512 columns of tensor memory for the products of a loop; the next plan is tried.", "There are no more."},
 	{"plan.selectDot", "`mmaf`, `mmai`, `mmaf_scaled`", "Combinations of types for which the GPU has neither a row of the table of matrix products below nor a type that holds the operands exactly.", "Products are never computed with less than the types say."},
 	{"nvvm.lower", "all", "Operations of TileAA without a lowering.", "The passes leave none of them; the text of a stage, written by hand, may have some."},
 	{"nvvm.paramType", "`entry`", "Parameters that are no scalar or pointer.", "As for `entry` above."},

@@ -41,7 +41,7 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 					l.Issue += TileRegisters(op.Result(0)) / 32
 					apart = max(apart, t.Atom.LayoutC.Regs())
 				}
-				if _, only := tileaa.OnlyAdds(op); t.Atom.Group > 0 && (adds || !only) {
+				if _, only := tileaa.OnlyAdds(op); t.Atom.Group > 0 && t.Atom.Tensor == nil && (adds || !only) {
 					l.Groups = warps / t.Atom.Group
 				}
 				held := t.Held()

@@ -34,6 +34,9 @@ func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate) bool {
 	if k.Swap {
 		a, b = b, a
 	}
+	if k.Atom.Tensor != nil && s.Opt > 0 {
+		return k.Atom.Turns
+	}
 	if s.Opt == 0 || k.Atom.SharedA != loadedAlone(a) || !loadedAlone(b) {
 		return false
 	}

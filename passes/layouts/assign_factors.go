@@ -44,7 +44,8 @@ func (a *assigner) toMatrixBuffer(op *ir.Op, i int) *ir.Value {
 	t := tileaa.AsTile(v)
 	rank := len(t.Shape)
 	fast := fastDim(l)
-	if depth := rank - 1 - i; fast < rank-2 || !ir.Cast[tileaa.ContractionOp](op).Atom().Atom.Turns {
+	short := fast >= rank-2 && int(t.Shape[fast])*tileaa.ElemBytes(t.Elem) < leastSwizzle
+	if depth := rank - 1 - i; fast < rank-2 || short || !ir.Cast[tileaa.ContractionOp](op).Atom().Atom.Turns {
 		fast = depth
 	}
 	mem := matrixRows(ints(t.Shape), fast, tileaa.ElemBytes(t.Elem))
@@ -68,6 +69,9 @@ func (a *assigner) toMatrixBuffer(op *ir.Op, i int) *ir.Value {
 	}
 	return buf
 }
+
+// leastSwizzle is the bytes of the shortest rows that a descriptor can say.
+const leastSwizzle = 32
 
 // operandMem is the memory layout of the operand of a reshape or a permute whose result lies as m says.
 func operandMem(op *ir.Op, m layout.MemLayout) layout.MemLayout {

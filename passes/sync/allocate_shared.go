@@ -111,6 +111,8 @@ func sizeOf(t ir.Type) (size, align int) {
 		return int(t.Slots) * t.SlotBytes(), t.Buffer.Align()
 	case *tileaa.PipelineType:
 		return t.Bytes(), tileaa.MbarrierBytes
+	case *tileaa.TensorMemoryType:
+		return t.Bytes(), tileaa.MbarrierBytes
 	}
 	b := t.(*tileaa.BufferType)
 	return b.Bytes(), b.Align()
@@ -171,6 +173,8 @@ func contents(t ir.Type) string {
 		return fmt.Sprintf("%d times %s", t.Slots, contents(t.Buffer))
 	case *tileaa.PipelineType:
 		return fmt.Sprintf("%d times two mbarriers", t.Slots)
+	case *tileaa.TensorMemoryType:
+		return "mbarriers of products"
 	}
 	b, s := t.(*tileaa.BufferType), ""
 	for _, n := range b.Shape {

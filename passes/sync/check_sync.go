@@ -385,7 +385,7 @@ func (j *judge) touch(a *actor, op *ir.Op, t touch) *fault {
 	case op.Code() == tileaa.OpAsyncCopy:
 		now.done = 0
 		a.open = append(a.open, now)
-	case flies(op):
+	case flies(op) && !isTensorMemory(t.alloc):
 		now.done = 0
 		a.products[last] = append(a.products[last], now)
 	}

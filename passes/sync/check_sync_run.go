@@ -112,7 +112,7 @@ func isEvent(op *ir.Op) bool {
 // decides reports whether a value decides what an event does: integers and memory, not data.
 func decides(v *ir.Value) bool {
 	switch t := v.Type().(type) {
-	case *tileaa.BufferType, *tileaa.RingType, *tileaa.PipelineType:
+	case *tileaa.BufferType, *tileaa.RingType, *tileaa.PipelineType, *tileaa.TensorMemoryType:
 		return true
 	case *tileaa.TileType:
 		return len(t.Shape) == 0 && ir.IsInt(t.Elem)
@@ -348,8 +348,8 @@ func (k *skeleton) textOf(op *ir.Op) uint64 {
 func (t *thread) compute(op *ir.Op, i int) number {
 	r := op.Result(i)
 	switch op.Code() {
-	case tileaa.OpAllocShared:
-		return number{known: true, place: t.buffer(ir.Cast[tileaa.AllocShared](op))}
+	case tileaa.OpAllocShared, tileaa.OpAllocTensor:
+		return number{known: true, place: t.buffer(ir.Cast[tileaa.PlacedOp](op))}
 	case tileaa.OpBufferView:
 		return t.value(ir.Cast[tileaa.BufferView](op).Buffer())
 	case tileaa.OpRingSlot:
@@ -387,7 +387,7 @@ func (t *thread) compute(op *ir.Op, i int) number {
 }
 
 // buffer is the place of a buffer.
-func (t *thread) buffer(a tileaa.AllocShared) *spot {
+func (t *thread) buffer(a tileaa.PlacedOp) *spot {
 	at, _ := a.Offset()
 	size, _ := sizeOf(a.Result().Type())
 	return &spot{alloc: a.Result(), step: -1, lo: int(at), hi: int(at) + size}

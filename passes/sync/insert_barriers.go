@@ -341,7 +341,7 @@ func (w *inserter) visitAccess(op *ir.Op, p *pending) {
 		switch {
 		case op.Code() == tileaa.OpAsyncCopy:
 			p.issue(flight{span: r, op: op})
-		case product:
+		case product && !isTensorMemory(r.buffer):
 			p.issue(flight{span: r, engine: products, op: op, age: 1})
 		default:
 			addSpan(&p.shared, r)
@@ -361,6 +361,16 @@ func (w *inserter) visitAccess(op *ir.Op, p *pending) {
 func inFlight(op *ir.Op) bool {
 	d, ok := ir.As[tileaa.Dot](op)
 	return ok && d.InFlight()
+}
+
+// isTensorMemory reports whether a buffer is where the tensor unit sums. It orders what it does there itself; that all have read before a thread begins
+// the next product, and wait for the one before no longer, is for a barrier to see to.
+func isTensorMemory(buffer *ir.Value) bool {
+	if buffer == nil {
+		return false
+	}
+	_, ok := buffer.Type().(*tileaa.TensorMemoryType)
+	return ok
 }
 
 // own are the spans of an op that nobody else orders. A copy to memory of outside of a role is ordered where that passes to another role; there

@@ -38,7 +38,7 @@ func (p *pipeline) expand(s *pass.State, slots int, groups []*group) {
 		x.tokens = append(x.tokens, joinTokens(x.b, p.tokens[i]))
 	}
 	arrange(x.groups, x.slots)
-	if list := p.summands(); len(x.groups) == 1 && x.slots >= slotsInFlight {
+	if list := summands(p.loop.Op); len(x.groups) == 1 && x.slots >= slotsInFlight {
 		x.flying = list
 	}
 	if len(x.flying) > 0 {
@@ -219,7 +219,9 @@ func (x *expansion) steady(start *ir.Value, begun [][]*ir.Value) {
 		x.replaceLoop(inits)
 		return
 	}
-	lands := letFly(x.b, x.flow, x.flying)
+	lands := letFly(x.flow, x.flying)
+	x.b.After(x.flying[len(x.flying)-1].Op)
+	tileaa.NewDotWait(x.b, int64(len(x.flying))) // those of the iteration before are over
 	x.replaceLoop(inits).SetLands(lands)
 }
 

@@ -50,6 +50,7 @@ func PipelineLoops(s *pass.State) error {
 				most = max(most, c.slots)
 			}
 		}
+		sumInPlace(s, entry)
 		plan := *tileaa.PlanOf(entry)
 		plan.Stages = max(plan.Stages, most)
 		if alone && plan.MaxReg == 0 { // unasked, ptxas leaves room for more blocks, which there are not

@@ -3,6 +3,7 @@ package sync
 import (
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
+	"tileiras/passes/pass"
 )
 
 // This file lets the products of an iteration go on while the next one begins its own. Instructions of groups of warps work by themselves, and those that
@@ -18,16 +19,26 @@ import (
 // copies are begun S-2 iterations ahead.
 
 // summands are the products of a loop that only add to what it carries, each to something of its own, if all its products do.
-func (p *pipeline) summands() (list []tileaa.Dot) {
-	for _, op := range p.loop.Op.Body().Ops() {
+func summands(loop *ir.Op) (list []tileaa.Dot) {
+	tensor, products := int64(0), 0
+	ir.Walk(loop, ir.PreOrder, func(op *ir.Op) {
 		if !tileaa.IsProduct(op) {
-			continue
+			return
 		}
+		products++
 		d, ok := ir.As[tileaa.Dot](op)
-		if _, alone := tileaa.OnlyAdds(op); !alone || !ok || d.Atom().Atom.Group == 0 || tileaa.AddsApart(op, d.Atom().Atom) || tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) != 32 {
-			return nil // narrow elements share registers, which nobody may touch
+		if !ok || d.Atom().Atom.Group == 0 || tileaa.AddsApart(op, d.Atom().Atom) || tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) != 32 {
+			return // narrow elements share registers, which nobody may touch
 		}
-		list = append(list, d)
+		if _, alone := tileaa.OnlyAdds(op); alone && op.Block() == loop.Body() {
+			list = append(list, d)
+		}
+		if d.Atom().Atom.Tensor != nil {
+			tensor += tileaa.TensorColumnsOf(d)
+		}
+	})
+	if len(list) < products || tensor > tileaa.TensorColumns || tensor > 0 && 2*len(list) > tileaa.ProductMbarriers {
+		return nil
 	}
 	return list
 }
@@ -35,14 +46,33 @@ func (p *pipeline) summands() (list []tileaa.Dot) {
 // slotsInFlight is the least number of slots with which products stay in flight: one that they read, one that is read next, and two for copies.
 const slotsInFlight = 4
 
-// letFly lets the summands of a loop go on into the next iteration. It gives the numbers of the carried values that they add to.
-func letFly(b *ir.Builder, flow ir.Flow, list []tileaa.Dot) (lands ir.I64Array) {
+// letFly lets the summands of a loop go on. It gives the numbers of the carried values that they add to.
+func letFly(flow ir.Flow, list []tileaa.Dot) (lands ir.I64Array) {
 	for _, d := range list {
 		d.SetInFlight(true)
 		i, _ := flow.CarriedIndex(d.Acc())
 		lands = append(lands, int64(i))
 	}
-	b.After(list[len(list)-1].Op)
-	tileaa.NewDotWait(b, int64(len(list)))
 	return lands
+}
+
+// sumInPlace leaves what products of the tensor unit sum in a loop where it is until the loop is over, where they go on until the end of
+// an iteration, or until others may overwrite what they read.
+func sumInPlace(s *pass.State, entry *ir.Op) {
+	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		loop, ok := ir.As[tileaa.For](op)
+		if !ok || len(loop.Lands()) > 0 {
+			return
+		}
+		flow, _ := ir.LoopOf(op)
+		list := summands(op)
+		if len(list) > 0 && len(flow.Continues()) == 1 && list[0].Atom().Atom.Tensor != nil {
+			loop.SetLands(letFly(flow, list))
+			end := list[len(list)-1].Op
+			for !end.Traits().Has(ir.Terminator) && end.Code() != tileaa.OpConsumerRelease {
+				end = end.Next()
+			}
+			tileaa.NewDotWait(ir.NewBuilder(s.Ctx).Before(end), 0)
+		}
+	})
 }

@@ -196,8 +196,11 @@ func (g *staging) underWay() (all, most int) {
 const stagingReserve = 64
 
 // cut is the product of the loop if it can be cut along K in as many parts as there are stores, so that what one of them is given is on
-// its way during one part only, and registers hold one at a time; else nil.
+// its way during one part only, and registers hold one at a time; else nil. Products of the tensor unit need no registers meanwhile.
 func (g *staging) cut() *ir.Op {
+	if g.product.Atom().Atom.Tensor != nil {
+		return nil
+	}
 	if n := len(g.groups); n < 2 || kernel.ExtentOf(g.product.Op).K/g.product.Atom().Atom.Shape.K%n != 0 {
 		return nil
 	}

@@ -40,10 +40,10 @@ func TestRoles(t *testing.T) {
 			if err != nil {
 				t.Skip(err)
 			}
-			if !strings.Contains(ptx, "mma.sync") && !strings.Contains(ptx, "wgmma") {
+			if !strings.Contains(ptx, "mma.sync") && !strings.Contains(ptx, "wgmma") && !strings.Contains(ptx, "tcgen05.mma") {
 				return
 			}
-			roles := strings.Contains(ptx, "mbarrier.arrive")
+			roles := strings.Contains(ptx, "mbarrier.arrive.shared")
 			if gpu == "sm_80" && roles == (oneRole[name] != "") {
 				t.Fatalf("has roles: %v, %q", roles, oneRole[name])
 			}

@@ -51,16 +51,25 @@ var bugs = []struct {
 	{"early-product-wait", "planted/cases/ring", `in flight|race: `},
 	{"drop-landing", "planted/cases/ring", `in flight|before its wait|not waited`},
 	{"drop-proxy-fence", "planted/cases/ring", `missing fence`},
+	{"sum-unwaited", "planted/cases/tensor", `in flight|race: `},
+	{"sum-not-begun", "planted/cases/tensor", `undefined`},
+	{"product-unfenced", "planted/cases/tensor", `missing fence`},
 	{"shared-register", "corpus/cases/attention_f16", `elements differ|undefined|out of bounds|misaligned`},
 }
 
-// warpgroups are the bugs of products of warpgroups.
-var warpgroups = []string{"early-product-wait", "drop-landing", "drop-proxy-fence"}
+// warpgroups are the bugs of products of warpgroups, tensor those of products of the tensor unit.
+var (
+	warpgroups = []string{"early-product-wait", "drop-landing", "drop-proxy-fence"}
+	tensor     = []string{"sum-unwaited", "sum-not-begun", "product-unfenced"}
+)
 
 // gpuOf is the GPU for which a case is compiled to find a bug.
 func gpuOf(bug string) string {
-	if slices.Contains(warpgroups, bug) {
+	switch {
+	case slices.Contains(warpgroups, bug):
 		return "sm_90"
+	case slices.Contains(tensor, bug):
+		return "sm_100"
 	}
 	return "sm_80"
 }

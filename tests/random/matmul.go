@@ -19,6 +19,9 @@ func (g *generator) matmul() { g.loopAlongK(false) }
 // edge is a product in a loop whose arrays end inside a tile.
 func (g *generator) edge() { g.loopAlongK(true) }
 
+// tensorRows is M of a product of the tensor unit, with at most maxElements of a result.
+const tensorRows = 128
+
 // loopAlongK makes a product in a loop, if ragged one that runs and of which an array ends inside a tile.
 func (g *generator) loopAlongK(ragged bool) {
 	if g.depth >= g.deepest {
@@ -26,9 +29,18 @@ func (g *generator) loopAlongK(ragged bool) {
 	}
 	p := products[g.r.IntN(len(products))]
 	m, n, k := 16<<g.r.IntN(3), 16<<g.r.IntN(3), 16<<g.r.IntN(2)
+	switch g.r.IntN(8) { // as many rows, or columns, as an instruction of the tensor unit has
+	case 0:
+		m = tensorRows
+	case 1:
+		n = tensorRows
+	}
 	rounds := one(g, 0, 1, 2, 3, 4, 5, 8) // as many as a ring of slots has, one less, one more
 	if ragged {
 		rounds = max(rounds, 1)
+	}
+	for max(m, n)*(rounds*k+8) > elements {
+		rounds--
 	}
 	t := typ{p[1], []int{m, n}}
 	if bound := 16 * k * max(rounds, 1); !inMemory(p[0]) || !g.known8(p[0]) || !holds(p[1], bound) {

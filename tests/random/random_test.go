@@ -19,8 +19,8 @@ import (
 )
 
 // gpus have different instructions for the same operations: no cp.async and no matrix products of bf16 on the first, conversions
-// of 8-bit floats on the last.
-var gpus = []string{"sm_75", "sm_80", "sm_90"}
+// of 8-bit floats and products of warpgroups on the third, the tensor unit on the last.
+var gpus = []string{"sm_75", "sm_80", "sm_90", "sm_100"}
 
 // programs is how many modules a run of all tests makes; TILEIRAS_RANDOM=N makes N, beginning with seed TILEIRAS_RANDOM_FROM.
 const programs = 200

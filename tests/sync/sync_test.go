@@ -25,7 +25,7 @@ import (
 )
 
 // gpus have no asynchronous copies, plain ones, mbarriers that wait, and other sizes of shared memory.
-var gpus = []string{"sm_75", "sm_80", "sm_90", "sm_120"}
+var gpus = []string{"sm_75", "sm_80", "sm_90", "sm_100", "sm_120"}
 
 // synchronized is a kernel with all its barriers.
 func synchronized(src []byte, gpu string, roles options.Roles) (string, error) {

@@ -130,6 +130,11 @@ func updates(on string) ir.EffectDef { return ir.EffectDef{Kind: ir.Read | ir.Wr
 // factor is the effect of an operand of a product, which is a tile or a buffer that is read.
 func factor(on string) ir.EffectDef { return ir.EffectDef{Kind: ir.Read, On: on, IfMemory: true} }
 
+// sums is the effect of an operand of a product, the memory where it sums if that is not registers.
+func sums(on string) ir.EffectDef {
+	return ir.EffectDef{Kind: ir.Read | ir.Write, On: on, IfMemory: true}
+}
+
 // inFlight is an effect that is over when the thread has waited for it.
 func inFlight(e ir.EffectDef) ir.EffectDef { e.When = ir.AtWait; return e }
 
@@ -274,12 +279,12 @@ func Ops() []*ir.OpDef {
 		sameShape(row("offset", in("ptr:ptr", "offset:int"), res("result:ptr"), elementwise, "Pointer plus signed offset in elements."), "ptr", "offset"),
 
 		// Contraction and reduction.
-		effects(row("dot", args(in("lhs:factor", "rhs:factor", "acc:tile"), of("signedness_lhs", &SignednessEnum, Signed), of("signedness_rhs", &SignednessEnum, Signed),
-			unit("fast_acc", "in_flight"), optional(class("atom", "*MMAAttr")), optAttr("depths", ir.I64ArrayKind)), res("result:tile"), ir.Pure|ir.Speculatable,
+		effects(row("dot", args(in("lhs:factor", "rhs:factor", "acc:tile"), opt("memory:tensor_memory"), of("signedness_lhs", &SignednessEnum, Signed), of("signedness_rhs", &SignednessEnum, Signed),
+			unit("fast_acc", "in_flight"), optional(class("atom", "*MMAAttr")), optAttr("depths", ir.I64ArrayKind), optAttr("column", ir.I64Kind)), res("result:tile"), ir.Pure|ir.Speculatable,
 			"acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] "+
 				"takes a part of K only. In flight, it begins only: its result is for a further product in the next iteration of a loop, which lands it, and "+
-				"its factors are read until a dot_wait."),
-			factor("lhs"), factor("rhs")),
+				"its factors are read until a dot_wait. One of the tensor unit sums in memory, from a column on."),
+			factor("lhs"), factor("rhs"), sums("memory")),
 		row("dot_scaled", args(in("lhs:factor", "rhs:factor", "acc:tile", "lhs_scale:float", "rhs_scale:float"), optional(class("atom", "*MMAAttr")), optAttr("depths", ir.I64ArrayKind)), res("result:tile"), ir.Pure|ir.Speculatable,
 			"Multiplies blocks along K by their scales, then as dot. Factors of i8 are pairs of f4E2M1FN along K, the first in the low half."),
 		flow(with(row("reduce", args(attr("dim", ir.I64Kind), attr("identities", ir.ArrayKind), many("operands:tile")), tiles, ir.Pure,
@@ -394,6 +399,13 @@ func Ops() []*ir.OpDef {
 			"Waits until the slot at a position is full; phase as in producer_acquire."), ordersAll),
 		effects(row("consumer_release", in("pipeline:pipeline", "position:scalar_int"), nil, 0,
 			"The warp has read the slot at a position."), ordersAll),
+		effects(row("alloc_tensor", optAttr("offset", ir.I64Kind), res("result:tensor_memory"), 0,
+			"Part of tensor memory, where products of the tensor unit sum. allocate-shared gives the byte offset of the words of shared memory that belong to it."),
+			allocates),
+		effects(row("tensor_acquire", in("memory:tensor_memory"), nil, 0,
+			"Takes columns of tensor memory for the tile block; waits until there are some."), writes("memory")),
+		effects(row("tensor_address", in("memory:tensor_memory"), nil, 0, "Every thread finds where the columns begin."), reads("memory")),
+		effects(row("tensor_release", in("memory:tensor_memory"), nil, 0, "Gives the columns back."), updates("memory")),
 		effects(row("async_commit", nil, nil, 0, "Ends a group of copies of this thread."), ordersCopies),
 		effects(row("async_wait", attr("pending", ir.I64Kind), nil, 0, "Waits until at most so many groups of this thread are pending."), ordersCopies),
 		effects(row("dot_wait", attr("pending", ir.I64Kind), nil, 0, "Waits until at most so many of the latest products in flight go on."), ordersCopies),

@@ -1,0 +1,322 @@
+package nvvm
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"tileiras/codegen/atom"
+	"tileiras/codegen/layout"
+	"tileiras/codegen/planted"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+// This file lowers products of the tensor unit (PTX ISA, "Tensorcore 5th Generation Family Instructions"). One thread begins them, the unit sums in tensor
+// memory, and all threads wait at an mbarrier before they read there. Products are counted: that of number n arrives at mbarrier n mod 4, whose phase is
+// n/4. Loops and branches carry the count.
+
+func init() {
+	register(ir.Table[lowering]{
+		tileaa.OpAllocTensor & ir.Place:   func(*fn, *ir.Op) {}, // those that use it know it
+		tileaa.OpTensorAcquire & ir.Place: tensorAcquire,
+		tileaa.OpTensorAddress & ir.Place: tensorAddress,
+		tileaa.OpTensorRelease & ir.Place: tensorRelease,
+	})
+}
+
+// tensorMemory is a kernel's part of tensor memory.
+type tensorMemory struct {
+	offset  int64 // of its words in shared memory
+	columns int64
+	base    reg // address of the first column
+	begun   reg // how many products there were
+}
+
+// tensorOf is the tensor memory of an op.
+func (f *fn) tensorOf(op *ir.Op) *tensorMemory {
+	v := ir.Cast[tileaa.TensorOp](op).Memory()
+	alloc, ok := ir.DefinedBy[tileaa.AllocTensor](v)
+	if !ok {
+		f.bug("tensor memory has no alloc_tensor")
+	}
+	if f.tensor == nil {
+		offset, _ := alloc.Offset()
+		f.tensor = &tensorMemory{offset: offset, columns: v.Type().(*tileaa.TensorMemoryType).Columns, begun: i32(0)}
+	}
+	return f.tensor
+}
+
+// byFirstWarp runs make in the first warp of the role.
+func (f *fn) byFirstWarp(make func()) {
+	if f.warps == 1 {
+		make()
+		return
+	}
+	if f.first.absent() {
+		f.in(f.top, func() {
+			warp := f.op1("shfl.sync.idx.b32", f.lshr(f.thread(), laneBits), i32(0), i32(31), con(kI32, fullMask))
+			f.first = f.icmp(eq, warp, i32(0))
+		})
+	}
+	first, after := f.newBlock(), f.newBlock()
+	f.condBr(f.first, first, after)
+	f.enterBlock(first)
+	make()
+	f.br(after)
+	f.enterBlock(after)
+}
+
+// byOneThread runs make in one thread of the first warp.
+func (f *fn) byOneThread(make func()) {
+	f.byFirstWarp(func() {
+		f.branch(f.op1("elect.sync", con(kI32, fullMask)), nil, func() []reg {
+			make()
+			return nil
+		})
+	})
+}
+
+// tensorAcquire takes columns, and makes the mbarriers, which the tensor unit must see.
+func tensorAcquire(f *fn, op *ir.Op) {
+	m := f.tensorOf(op)
+	f.byFirstWarp(func() {
+		f.op("tcgen05.alloc.cta_group::1.shared::cta.b32", f.smem, i32(m.offset), i32(m.columns))
+		f.op("tcgen05.relinquish_alloc_permit.cta_group::1")
+		first := f.op1("elect.sync", con(kI32, fullMask))
+		for i := range int64(tileaa.ProductMbarriers) {
+			f.op("@mbarrier.init", first, f.smem, i32(m.offset+tileaa.ProductMbarrier(i)), i32(1))
+		}
+		f.op("fence.mbarrier_init.release.cluster")
+	})
+}
+
+func tensorAddress(f *fn, op *ir.Op) {
+	m := f.tensorOf(op)
+	m.base = f.op1("ld.shared.b32", f.smem, i32(m.offset))
+}
+
+func tensorRelease(f *fn, op *ir.Op) {
+	m := f.tensorOf(op)
+	f.byFirstWarp(func() { f.op("tcgen05.dealloc.cta_group::1.b32", m.base, i32(m.columns)) })
+}
+
+// mbarrierOf is the address of the mbarrier at which a product arrives, and the parity of its phase.
+func (m *tensorMemory) mbarrierOf(f *fn, product reg) (base reg, offset int64, parity reg) {
+	turn := f.and(product, i32(tileaa.ProductMbarriers-1))
+	round := f.lshr(product, bits.TrailingZeros(tileaa.ProductMbarriers))
+	base, offset = f.smem, m.offset+tileaa.ProductMbarrier(0)
+	if at := f.mul(turn, i32(tileaa.MbarrierBytes)); at.isConst() {
+		offset += at.sint()
+	} else {
+		base = f.add(base, at)
+	}
+	return base, offset, f.and(round, i32(1))
+}
+
+// over waits for all products but the newest so many. A phase before the first counts as ended.
+func (m *tensorMemory) over(f *fn, pending int64) {
+	base, offset, parity := m.mbarrierOf(f, f.sub(m.begun, i32(1+pending)))
+	f.await(base, i32(offset), parity)
+}
+
+// tensorProduct is a product of the tensor unit.
+type tensorProduct struct {
+	*product
+	dot    tileaa.Dot
+	memory *tensorMemory
+	column int64
+}
+
+func (f *fn) tensorProductOf(d tileaa.Dot) *tensorProduct {
+	m := d.Atom()
+	at, _ := d.Column()
+	acc := &operandTile{l: f.tileLayout(d.Acc())}
+	return &tensorProduct{&product{fn: f, MMA: m.Atom, swap: m.Swap, acc: acc}, d, f.tensorOf(d.Op), at}
+}
+
+// tensorProduct begins a product. Unless it stays in flight, it waits for it, and adds what was there before.
+func (f *fn) tensorProduct(d tileaa.Dot) *tile {
+	p := f.tensorProductOf(d)
+	p.begin()
+	if d.InFlight() {
+		return nil // until its loop lands it
+	}
+	p.memory.over(f, 0)
+	return p.sum(f.tileFor(d.Acc()))
+}
+
+// begin issues the instructions: K outermost. The first ones of a sum do not read what is there.
+func (p *tensorProduct) begin() {
+	f, m := p.fn, p.memory
+	left, right := f.factor(p.dot.Lhs(), p.product, true), f.factor(p.dot.Rhs(), p.product, false)
+	if p.swap {
+		left, right = right, left
+	}
+	from, to := p.depths(p.dot.Op)
+	columns := min(p.acc.l.Shape()[right.row], atom.MostColumns)
+	describe := i32(int64(p.Tensor.Describe(columns, left.form.Turned, right.form.Turned)))
+	add := con(kI1, 0)
+	if loop, ok := ir.As[tileaa.For](p.dot.Op.ParentOp()); ok && p.dot.InFlight() {
+		add = con(kI1, 1)
+		if !planted.On("sum-not-begun") {
+			add = f.icmp(ne, f.scalar(loop.Op.Body().Arg(0)), f.scalar(loop.Lower()))
+		}
+	}
+	f.byOneThread(func() {
+		if !planted.On("product-unfenced") {
+			f.op("fence.proxy.async.shared::cta")
+		}
+		f.op("tcgen05.fence::after_thread_sync")
+		for depth := from; depth < to; depth += p.Shape.K {
+			for at := range (1 << p.acc.l.OutBits()) / (p.Shape.M * columns) {
+				corner := p.corner(at, columns, left.row, right.row)
+				sums := f.add(m.base, i32(p.columnOf(corner)))
+				f.op(p.Op.Name, sums, left.descriptor(corner, depth)[0], right.descriptor(corner, depth)[0], describe, add)
+			}
+			add = con(kI1, 1)
+		}
+		base, offset, _ := m.mbarrierOf(f, m.begun)
+		f.op("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64", base, i32(offset))
+	})
+	m.begun = f.add(m.begun, i32(1))
+}
+
+// corner is the coordinates in the result of the first element of an instruction of so many columns.
+func (p *tensorProduct) corner(n, columns, row, column int) []int {
+	shape := p.acc.l.Shape()
+	at := make([]int, len(shape))
+	across, down := shape[column]/columns, shape[row]/p.Shape.M
+	at[column], n = n%across*columns, n/across
+	at[row], n = n%down*p.Shape.M, n/down
+	if len(shape) == 3 {
+		at[0] = n
+	}
+	return at
+}
+
+// columnOf is the column of tensor memory of an element of the result: rows of an instruction lie in its lanes, what is below them and further batches
+// in further columns.
+func (p *tensorProduct) columnOf(at []int) int64 {
+	shape := p.acc.l.Shape()
+	rank := len(shape)
+	row, column := rank-2, rank-1
+	if p.swap {
+		row, column = column, row
+	}
+	n := at[row] / p.Shape.M
+	if rank == 3 {
+		n += at[0] * (shape[row] / p.Shape.M)
+	}
+	return p.column + int64(n*shape[column]+at[column])
+}
+
+// sum brings what the unit has summed to registers, and adds what was there before.
+func (p *tensorProduct) sum(before *tile) *tile {
+	f := p.fn
+	cols := make([]uint64, laneBits+f.warpBits())
+	for i, c := range p.acc.l.Column(layout.Warp) {
+		if i < bits.TrailingZeros(uint(p.Group)) {
+			cols[laneBits+i] = 1 << (tensorLaneShift + laneBits + i)
+		} else {
+			cols[laneBits+i] = uint64(p.columnOf(p.acc.l.Coords(c)) - p.column)
+		}
+	}
+	f.op("tcgen05.fence::after_thread_sync")
+	own := f.add(p.memory.base, f.linear(cols))
+	kind := "r"
+	if p.C == atom.F32 {
+		kind = "f"
+	}
+	out := f.newTile(before.elem, before.len())
+	adds := !allZero(f.all(before))
+	most := maxTensorLoad
+	if adds {
+		most = mostAdded
+	}
+	var loaded []reg
+	for first := 0; first < before.len(); {
+		n := min(p.LayoutC.Regs(), most)
+		at := p.columnOf(p.acc.l.Coords(p.acc.l.Apply(first, 0, 0, 0)))
+		loaded = append(loaded, f.op(fmt.Sprintf("tcgen05.ld.x%d.%s", n, kind), own, i32(at))...)
+		first += n
+		if adds || first == before.len() {
+			loaded = f.op(fmt.Sprintf("tcgen05.wait::ld.%s%d", kind, len(loaded)), loaded...)
+			for i, x := range loaded {
+				out.regs[first-len(loaded)+i] = p.plus(f.reg(before, first-len(loaded)+i), x)
+			}
+			loaded = nil
+		}
+	}
+	f.op("tcgen05.fence::before_thread_sync")
+	return out
+}
+
+// mostAdded is the columns that are loaded at once where they are added to others: registers hold them beside those.
+const mostAdded = 32
+
+// plus is the sum of two accumulators.
+func (p *tensorProduct) plus(x, y reg) reg {
+	switch {
+	case x.isConst() && x.bits == 0:
+		return y
+	case p.C == atom.F32:
+		return p.fadd(x, y)
+	}
+	return p.add(x, y)
+}
+
+// tensorLaneShift is where the lane stands in an address of tensor memory; maxTensorLoad is the columns of the widest load.
+const tensorLaneShift, maxTensorLoad = 16, 128
+
+// inTensor reports whether a value is a sum that the tensor unit goes on with.
+func inTensor(v *ir.Value) bool {
+	d, ok := ir.DefinedBy[tileaa.Dot](v)
+	return ok && d.InFlight() && d.Atom().Atom.Tensor != nil
+}
+
+// counts reports whether products of the tensor unit begin in an op, so that it carries their count.
+func (f *fn) counts(op *ir.Op) bool {
+	if f.tensor == nil {
+		return false
+	}
+	found, known := f.counting[op]
+	if !known {
+		ir.Walk(op, ir.PreOrder, func(o *ir.Op) {
+			if d, ok := ir.As[tileaa.Dot](o); ok && d.Memory() != nil {
+				found = true
+			}
+		})
+		f.counting[op] = found
+	}
+	return found
+}
+
+// withCount adds the count of products to what an edge to or from an op carries.
+func (f *fn) withCount(op *ir.Op, vals []*tile) []*tile {
+	if !f.counts(op) {
+		return vals
+	}
+	return append(slices.Clip(vals), f.tileOf(f.ctx.Int(32), f.tensor.begun))
+}
+
+// carriedTypes are the types of values that an op carries in registers, nil for those that it does not, and of the count of products.
+func (f *fn) carriedTypes(op *ir.Op, vs []*ir.Value, lands []int64) []ir.Type {
+	types := typesOfValues(vs)
+	for i := range types {
+		if slices.Contains(lands, int64(i)) {
+			types[i] = nil
+		}
+	}
+	if f.counts(op) {
+		types = append(types, tileaa.Tile(f.ctx, f.ctx.Int(32)))
+	}
+	return types
+}
+
+// recount takes the count of products from where ways of an op meet.
+func (f *fn) recount(op *ir.Op, tiles []*tile) {
+	if n := len(tiles); n > 0 && f.counts(op) {
+		f.tensor.begun = f.reg(tiles[n-1], 0)
+	}
+}

@@ -44,16 +44,14 @@ func letterOf(typ string) string {
 // args returns the signature of an n-ary operation on one type.
 func args(typ string, n int) string {
 	l := letterOf(typ)
-	return "=" + l + strings.Repeat(" "+l, n)
+	return ("=" + l + " " + l + " " + l + " " + l)[:2+2*n]
 }
 
 func init() {
-	define("add", func(b *builder) { addLike(b, "add") })
-	define("sub", func(b *builder) { addLike(b, "sub") })
+	for _, name := range []string{"add", "sub"} {
+		define(name, integers(name), rounded(name))
+	}
 	define("mul", func(b *builder) {
-		floats(b, "mul", 2)
-		pairs(b, "mul", 2)
-		halves(b, "mul.rn", 2, anySM, sm90, flushes)
 		for _, t := range signedness {
 			b.op("mul.lo."+t, args(t, 2), 0, anySM)
 			b.op("mul.hi."+t, args(t, 2), 0, anySM)
@@ -61,7 +59,7 @@ func init() {
 		for _, t := range []string{"s16 =r h h", "u16 =r h h", "s32 =l r r", "u32 =l r r"} {
 			b.op("mul.wide."+t[:3], t[4:], 0, anySM)
 		}
-	})
+	}, rounded("mul"))
 	define("mad", func(b *builder) {
 		for _, t := range signedness {
 			b.op("mad.lo."+t, args(t, 3), 0, anySM)
@@ -88,22 +86,15 @@ func init() {
 		halves(b, "fma.rn", 3, anySM, sm80, flushes)
 		halves(b, "fma.rn", 3, sm80, sm80, []string{".relu"})
 	})
-	define("div", func(b *builder) {
+	define("div", integers("div"), func(b *builder) {
 		floats(b, "div", 2)
 		for _, how := range []string{"approx", "full"} {
 			for _, ftz := range flushes {
 				b.op("div."+how+ftz+".f32", args("f32", 2), 0, anySM)
 			}
 		}
-		for _, t := range signedness {
-			b.op("div."+t, args(t, 2), 0, anySM)
-		}
 	})
-	define("rem", func(b *builder) {
-		for _, t := range signedness {
-			b.op("rem."+t, args(t, 2), 0, anySM)
-		}
-	})
+	define("rem", integers("rem"))
 	for _, name := range []string{"sqrt", "rcp"} {
 		define(name, func(b *builder) {
 			floats(b, name, 1)
@@ -138,7 +129,7 @@ func init() {
 		approxHalves(b, "tanh.approx", "")
 	})
 	for _, name := range []string{"min", "max"} {
-		define(name, func(b *builder) {
+		define(name, integers(name), func(b *builder) {
 			for _, ftz := range flushes {
 				b.op(name+ftz+".f32", args("f32", 2), 0, anySM)
 				b.op(name+ftz+".NaN.f32", args("f32", 2), 0, sm80)
@@ -153,9 +144,6 @@ func init() {
 				for _, t := range []string{"bf16", "bf16x2"} {
 					b.op(name+nan+"."+t, args(t, 2), 0, sm80)
 				}
-			}
-			for _, t := range signedness {
-				b.op(name+"."+t, args(t, 2), 0, anySM)
 			}
 			for _, t := range []string{"s16x2", "u16x2"} {
 				b.op(name+"."+t, args(t, 2), 0, sm(90, 8, 0))
@@ -197,14 +185,22 @@ func init() {
 	})
 }
 
-// addLike adds add or sub: integers, floats with a rounding, halves.
-func addLike(b *builder, name string) {
-	for _, t := range signedness {
-		b.op(name+"."+t, args(t, 2), 0, anySM)
+// integers describes an operation on two integers of one type.
+func integers(name string) func(*builder) {
+	return func(b *builder) {
+		for _, t := range signedness {
+			b.op(name+"."+t, args(t, 2), 0, anySM)
+		}
 	}
-	floats(b, name, 2)
-	pairs(b, name, 2)
-	halves(b, name+".rn", 2, anySM, sm90, flushes)
+}
+
+// rounded describes add, sub or mul of floats with a rounding, of pairs of them and of halves.
+func rounded(name string) func(*builder) {
+	return func(b *builder) {
+		floats(b, name, 2)
+		pairs(b, name, 2)
+		halves(b, name+".rn", 2, anySM, sm90, flushes)
+	}
 }
 
 // floats adds NAME.rounding[.ftz].f32 and NAME.rounding.f64 of arity n.

@@ -2,6 +2,7 @@ package ptxop
 
 import (
 	"strings"
+	"sync"
 
 	"tileiras/codegen/target"
 )
@@ -17,7 +18,7 @@ type atomicOp struct {
 	need target.Need
 }
 
-var atomicOps = func() []atomicOp {
+var atomicOps = sync.OnceValue(func() []atomicOp {
 	var ops []atomicOp
 	add := func(names, types string, need target.Need) {
 		for _, op := range strings.Fields(names) {
@@ -34,7 +35,7 @@ var atomicOps = func() []atomicOp {
 	add("add.noftz", "f16x2", anySM)
 	add("add.noftz", "bf16 bf16x2", sm90)
 	return ops
-}()
+})
 
 func init() {
 	for _, order := range []string{"relaxed", "acquire", "release", "acq_rel"} {
@@ -44,7 +45,7 @@ func init() {
 				for _, s := range spaces {
 					fx := s.read | s.write | Strong
 					address := "[" + string(s.base) + "]"
-					for _, op := range atomicOps {
+					for _, op := range atomicOps() {
 						m := "atom." + prefix + s.dot + "." + op.op + "." + op.typ
 						b.guarded(m, m, "="+op.reg+" "+address+" "+op.reg, fx, both(c.need, op.need))
 					}
@@ -61,7 +62,7 @@ func init() {
 				for _, s := range spaces {
 					fx := s.read | s.write | Strong
 					address := "[" + string(s.base) + "]"
-					for _, op := range atomicOps {
+					for _, op := range atomicOps() {
 						if op.op == "exch" {
 							continue
 						}

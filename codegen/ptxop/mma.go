@@ -29,16 +29,20 @@ type Scaled struct {
 	Blocks int    // along K
 }
 
+// Types of elements that instructions know alike.
 var (
+	f16, bf16, tf32, f64 = []string{"f16"}, []string{"bf16"}, []string{"tf32"}, []string{"f64"}
+	s8, u8               = []string{"s8"}, []string{"u8"}
+
 	bytes  = []string{"s8", "u8"}
 	float8 = []string{"e4m3", "e5m2"}
 	float4 = []string{"e2m1"}
 )
 
-func types(names ...string) []string { return names }
-
-// What products with scales need; powers of two for blocks of 16 came later.
+// What products of 8-bit floats need, and those with scales; small ones of the first, sums in f16 and powers of two for blocks of 16 came later.
 var (
+	float8Need      = target.Need{SM: 89, PTX: target.V(8, 4)}
+	float8Later     = target.Need{SM: 89, PTX: target.V(8, 7)}
 	none            = Scaled{}
 	blockScaled     = target.Need{Arch: target.BlockScale, PTX: target.V(8, 7)}
 	blockScaledFine = target.Need{Arch: target.BlockScale, PTX: target.V(9, 1)}
@@ -47,26 +51,26 @@ var (
 // Products is the table; where costs are equal, an earlier row is preferred. Rates of products with scales are those that microbenchmarks find on
 // an RTX 5090: two and four times that of f16. Sums of float8 in f32 without scales have only that of f16 there, so the row with scales stands first.
 var Products = []Product{
-	{16, 8, 16, "f32", types("f16"), types("f16"), 256, 0, sm80, none},
-	{16, 8, 8, "f32", types("f16"), types("f16"), 256, 0, sm75, none},
-	{16, 8, 16, "f16", types("f16"), types("f16"), 256, 0, sm80, none},
-	{16, 8, 8, "f16", types("f16"), types("f16"), 256, 0, sm75, none},
-	{16, 8, 16, "f32", types("bf16"), types("bf16"), 256, 0, sm80, none},
-	{16, 8, 8, "f32", types("bf16"), types("bf16"), 256, 0, sm80, none},
-	{16, 8, 8, "f32", types("tf32"), types("tf32"), 128, 0, sm80, none},
-	{16, 8, 4, "f32", types("tf32"), types("tf32"), 128, 0, sm80, none},
+	{16, 8, 16, "f32", f16, f16, 256, 0, sm80, none},
+	{16, 8, 8, "f32", f16, f16, 256, 0, sm75, none},
+	{16, 8, 16, "f16", f16, f16, 256, 0, sm80, none},
+	{16, 8, 8, "f16", f16, f16, 256, 0, sm75, none},
+	{16, 8, 16, "f32", bf16, bf16, 256, 0, sm80, none},
+	{16, 8, 8, "f32", bf16, bf16, 256, 0, sm80, none},
+	{16, 8, 8, "f32", tf32, tf32, 128, 0, sm80, none},
+	{16, 8, 4, "f32", tf32, tf32, 128, 0, sm80, none},
 	{16, 8, 32, "s32", bytes, bytes, 512, 0, sm80, none},
 	{16, 8, 16, "s32", bytes, bytes, 512, 0, sm80, none},
 	{8, 8, 16, "s32", bytes, bytes, 512, 0, sm75, none},
 	{16, 8, 32, "f32", float8, float8, 512, 0, blockScaled, Scaled{"mxf8f6f4", "ue8m0", 1}},
-	{16, 8, 32, "f32", float8, float8, 512, target.Float8, sm(89, 8, 4), none},
-	{16, 8, 16, "f32", float8, float8, 512, target.Float8, sm(89, 8, 7), none},
-	{16, 8, 32, "f16", float8, float8, 512, target.Float8, sm(89, 8, 7), none},
-	{16, 8, 16, "f16", float8, float8, 512, target.Float8, sm(89, 8, 7), none},
-	{16, 8, 16, "f64", types("f64"), types("f64"), 16, 0, sm90, none},
-	{16, 8, 8, "f64", types("f64"), types("f64"), 16, 0, sm90, none},
-	{16, 8, 4, "f64", types("f64"), types("f64"), 16, 0, sm90, none},
-	{8, 8, 4, "f64", types("f64"), types("f64"), 16, 0, sm80, none},
+	{16, 8, 32, "f32", float8, float8, 512, target.Float8, float8Need, none},
+	{16, 8, 16, "f32", float8, float8, 512, target.Float8, float8Later, none},
+	{16, 8, 32, "f16", float8, float8, 512, target.Float8, float8Later, none},
+	{16, 8, 16, "f16", float8, float8, 512, target.Float8, float8Later, none},
+	{16, 8, 16, "f64", f64, f64, 16, 0, sm90, none},
+	{16, 8, 8, "f64", f64, f64, 16, 0, sm90, none},
+	{16, 8, 4, "f64", f64, f64, 16, 0, sm90, none},
+	{8, 8, 4, "f64", f64, f64, 16, 0, sm80, none},
 	{16, 8, 64, "f32", float4, float4, 1024, 0, blockScaled, Scaled{"mxf4", "ue8m0", 2}},
 	{16, 8, 64, "f32", float4, float4, 1024, 0, blockScaled, Scaled{"mxf4nvf4", "ue4m3", 4}},
 	{16, 8, 64, "f32", float4, float4, 1024, 0, blockScaledFine, Scaled{"mxf4nvf4", "ue8m0", 4}},

@@ -179,7 +179,7 @@ func (r *Row) String() string { return r.Name }
 func compile(name, mnemonic, signature string, guard bool) *Row {
 	items := parseSignature(signature)
 	// A tied result and an address are two operands, a guard is one.
-	r := &Row{Name: name, GuardOperand: -1, Operands: make([]Operand, 0, 2*len(items)+1), Text: make([]Piece, 0, len(items)+1)}
+	r := &Row{Name: name, GuardOperand: -1, Operands: operands.open(2*len(items) + 1), Text: pieces.open(len(items) + 1)}
 	// Results first, so that their numbers are known.
 	for i := range items {
 		if items[i].result {
@@ -192,8 +192,7 @@ func compile(name, mnemonic, signature string, guard bool) *Row {
 		r.GuardOperand = len(r.Operands)
 		r.Operands = append(r.Operands, Operand{Kind: Guard, Type: Pred})
 	}
-	lit := mnemonic
-	separator := " "
+	lit, separator := mnemonic, " "
 	if mnemonic == "" {
 		separator = ""
 	}
@@ -233,6 +232,7 @@ func compile(name, mnemonic, signature string, guard bool) *Row {
 	if lit != "" {
 		piece(-1, false)
 	}
+	r.Operands, r.Text = operands.close(r.Operands), pieces.close(r.Text)
 	r.render()
 	return r
 }
@@ -329,17 +329,17 @@ type item struct {
 	def         int
 }
 
-// parseSignature panics on a malformed signature: they are written by hand.
+// parseSignature panics on a malformed signature: they are written by hand. The list is there until the next.
 func parseSignature(s string) []item {
-	items := make([]item, 0, 1+strings.Count(s, " ")+strings.Count(s, ","))
+	list := items.open(1 + strings.Count(s, " ") + strings.Count(s, ","))
 	for word := range strings.FieldsSeq(s) {
 		switch {
 		case word[0] == '\'':
-			items = append(items, item{literal: word[1:]})
+			list = append(list, item{literal: word[1:]})
 		case word[0] == '[':
-			items = append(items, item{address: true, typ: typeOf(word[1])})
+			list = append(list, item{address: true, typ: typeOf(word[1])})
 		case word[0] == '{':
-			first := len(items)
+			first := len(list)
 			for _, w := range strings.Split(word[1:len(word)-1], ",") {
 				count := 1
 				if head, n, ok := strings.Cut(w, "*"); ok {
@@ -349,16 +349,16 @@ func parseSignature(s string) []item {
 				it := register(w)
 				it.braced = true
 				for range count {
-					items = append(items, it)
+					list = append(list, it)
 				}
 			}
-			items[first].open = true
-			items[len(items)-1].close = true
+			list[first].open = true
+			list[len(list)-1].close = true
 		default:
-			items = append(items, register(word))
+			list = append(list, register(word))
 		}
 	}
-	return items
+	return list
 }
 
 func register(w string) item {

@@ -205,8 +205,8 @@ func BenchmarkBuildAllRows(b *testing.B) {
 	for b.Loop() {
 		forget()
 		for _, g := range groups {
-			for _, k := range g.families {
-				f := family{build: k.family.build, rest: k.family.rest}
+			for of := g.first; of != nil; of = of.next {
+				f := family{build: of.build, rest: of.rest}
 				f.compileAll()
 			}
 		}

@@ -14,6 +14,8 @@ import (
 // asks for: describing a family takes microseconds, compiling all of the table
 // milliseconds.
 type family struct {
+	key       string
+	next      *family // of its group
 	build     func(*builder)
 	rest      []func(*builder) // what build leaves for later
 	described int              // how many of them are in recipes
@@ -41,32 +43,29 @@ type recipe struct {
 
 // A group is all families that share the first word of their keys.
 type group struct {
-	word     string
-	depth    int
-	families []keyed
-}
-
-type keyed struct {
-	key    string
-	family *family
+	depth       int
+	first, last *family
 }
 
 // groups is the whole table. Order is the order of Rows.
-var groups = make([]*group, 0, 128)
+var groups = make([]group, 0, 128)
 
-var groupOf = make(map[string]*group, 128)
+// groupOf is the place of a group by the first word of its keys.
+var groupOf = make(map[string]int, 128)
 
 // define adds a family to the table; called from init functions only. A big family has parts: the later ones are described when
 // a row is asked for that the earlier ones do not have.
 func define(key string, build func(*builder), rest ...func(*builder)) {
+	f := families.one(family{key: key, build: build, rest: rest})
 	word, _, _ := strings.Cut(key, ".")
-	g := groupOf[word]
-	if g == nil {
-		g = &group{word: word, depth: strings.Count(key, ".") + 1}
-		groupOf[word] = g
-		groups = append(groups, g)
+	i, known := groupOf[word]
+	if !known {
+		groupOf[word] = len(groups)
+		groups = append(groups, group{strings.Count(key, ".") + 1, f, f})
+		return
 	}
-	g.families = append(g.families, keyed{key, &family{build: build, rest: rest}})
+	g := &groups[i]
+	g.last.next, g.last = f, f
 }
 
 // familyOf returns the family of a mnemonic, nil if there is none.
@@ -75,12 +74,12 @@ func familyOf(mnemonic string) *family {
 	if i := strings.IndexByte(word, '.'); i >= 0 {
 		word = word[:i]
 	}
-	g := groupOf[word]
-	if g == nil {
+	i, known := groupOf[word]
+	if !known {
 		return nil
 	}
 	end := -1
-	for range g.depth {
+	for range groups[i].depth {
 		next := strings.IndexByte(mnemonic[end+1:], '.')
 		if next < 0 {
 			end = len(mnemonic)
@@ -88,20 +87,40 @@ func familyOf(mnemonic string) *family {
 		}
 		end += 1 + next
 	}
-	key := mnemonic[:end]
-	for i := range g.families {
-		if g.families[i].key == key {
-			return g.families[i].family
-		}
+	f := groups[i].first
+	for f != nil && f.key != mnemonic[:end] {
+		f = f.next
 	}
-	return nil
+	return f
 }
 
-// room is memory for recipes: a family takes what it needs of it.
-var room []recipe
+// A store is memory for lists that are made one after another. The lock of compiled guards it, after the init functions.
+type store[T any] struct{ room []T }
 
-// roomy is how many recipes there is room for at once: most families have fewer.
-const roomy = 256
+var (
+	families store[family]
+	recipes  store[recipe]
+	items    store[item]
+	operands store[Operand]
+	pieces   store[Piece]
+)
+
+// open begins a list that has room for n elements.
+func (s *store[T]) open(n int) []T {
+	if cap(s.room) < n {
+		s.room = make([]T, 0, max(n, 128))
+	}
+	return s.room
+}
+
+// close ends the list. One that is not closed is there until the next is opened.
+func (s *store[T]) close(list []T) []T {
+	s.room = list[len(list):]
+	return slices.Clip(list)
+}
+
+// one is the only element of a list.
+func (s *store[T]) one(x T) *T { return &s.close(append(s.open(1), x))[0] }
 
 // describe adds the recipes of the next part, if there is one. The caller holds the lock.
 func (f *family) describe() bool {
@@ -113,15 +132,9 @@ func (f *family) describe() bool {
 		build = f.rest[f.described-1]
 	}
 	f.described++
-	if cap(room) < roomy/4 {
-		room = make([]recipe, 0, roomy)
-	}
-	b := &builder{recipes: append(room, f.recipes...)}
+	b := &builder{recipes: append(recipes.open(32), f.recipes...)}
 	build(b)
-	f.recipes = slices.Clip(b.recipes)
-	if n := len(b.recipes); n <= cap(room) {
-		room = room[n:n]
-	}
+	f.recipes = recipes.close(b.recipes)
 	return true
 }
 
@@ -253,10 +266,10 @@ func Rows() []*Row {
 	defer compiled.Unlock()
 	var all []*Row
 	for _, g := range groups {
-		for _, k := range g.families {
-			k.family.compileAll()
-			for i := range k.family.recipes {
-				c := &k.family.recipes[i]
+		for f := g.first; f != nil; f = f.next {
+			f.compileAll()
+			for i := range f.recipes {
+				c := &f.recipes[i]
 				all = append(all, compiled.byName[c.name])
 				if c.guarded {
 					all = append(all, compiled.byName["@"+c.name])

@@ -31,11 +31,11 @@ const tensorRate = 1024
 
 // TensorProducts is the table.
 var TensorProducts = []TensorProduct{
-	{"f16", 16, "f32", types("f16"), types("f16"), tensorRate, tcgen05},
-	{"f16", 16, "f32", types("bf16"), types("bf16"), tensorRate, tcgen05},
-	{"tf32", 8, "f32", types("tf32"), types("tf32"), tensorRate / 2, tcgen05},
+	{"f16", 16, "f32", f16, f16, tensorRate, tcgen05},
+	{"f16", 16, "f32", bf16, bf16, tensorRate, tcgen05},
+	{"tf32", 8, "f32", tf32, tf32, tensorRate / 2, tcgen05},
 	{"f8f6f4", 32, "f32", float8, float8, 2 * tensorRate, tcgen05},
-	{"i8", 32, "s32", types("s8", "u8"), types("s8", "u8"), 2 * tensorRate, tcgen05Int8},
+	{"i8", 32, "s32", bytes, bytes, 2 * tensorRate, tcgen05Int8},
 }
 
 // Name is the name of a product of so many columns. The instruction is Instruction.

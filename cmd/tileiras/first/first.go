@@ -4,7 +4,10 @@ package first
 
 import "runtime"
 
-func init() { runtime.MemProfileRate = 0 } // nobody reads the profile
+func init() {
+	runtime.MemProfileRate = 0 // nobody reads the profile
+	deepen[[24 << 10]byte](false)
+}
 
 // deepen has the runtime make the stack as deep as a compile needs it, at once: step by step it would be copied four times, frame by frame.
 // Its frame has room for two of Room; memory that is touched costs time.

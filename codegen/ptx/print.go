@@ -202,7 +202,7 @@ func (p *printer) kernel(k *kernel, o *Options) {
 // number gives the registers their numbers, in the order of their appearance,
 // and makes room for the text.
 func (p *printer) number() {
-	const lineBytes = 44 // of a usual instruction
+	const lineBytes = 60 // as many as an instruction has on average where most are matrix products
 	p.numbers = make([]int32, len(p.k.regs))
 	see := func(o *operand) {
 		if o.kind == kindReg && p.numbers[o.reg] == 0 {

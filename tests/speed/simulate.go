@@ -55,17 +55,18 @@ type warp struct {
 	closed           []float64
 }
 
-// ready is a warp that may go on at a time.
+// ready is a warp that may go on at a time. Those that have waited for shared memory, which serves four schedulers, take turns: since when they have.
 type ready struct {
-	at   float64
-	warp int
+	at, since float64
+	warp      int
 }
 
 type warpQueue []ready
 
 func (q warpQueue) Len() int { return len(q) }
 func (q warpQueue) Less(i, j int) bool {
-	return q[i].at < q[j].at || q[i].at == q[j].at && q[i].warp < q[j].warp
+	a, b := q[i], q[j]
+	return a.at < b.at || a.at == b.at && (a.since < b.since || a.since == b.since && a.warp < b.warp)
 }
 func (q warpQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
 func (q *warpQueue) Push(x any)   { *q = append(*q, x.(ready)) }
@@ -76,7 +77,7 @@ func (q *warpQueue) Pop() any {
 	return x
 }
 
-func (s *simulation) push(at float64, warp int) { heap.Push(&s.queue, ready{at, warp}) }
+func (s *simulation) push(at, since float64, warp int) { heap.Push(&s.queue, ready{at, since, warp}) }
 
 // start puts all warps at the head of the loop. Blocks begin apart, as they are after a while.
 func (s *simulation) start() {
@@ -97,7 +98,7 @@ func (s *simulation) start() {
 		s.ring, s.left = append(s.ring, ring), append(s.left, left)
 		for w := range s.warps {
 			s.all = append(s.all, warp{block: b, scheduler: (b*s.warps + w) % 4, leader: w == 0})
-			s.push(40*float64(b), len(s.all)-1)
+			s.push(40*float64(b), 40*float64(b), len(s.all)-1)
 		}
 	}
 }
@@ -109,12 +110,16 @@ func (s *simulation) run() []float64 {
 		r := heap.Pop(&s.queue).(ready)
 		w := &s.all[r.warp]
 		x := &s.steps[w.at]
-		at, known := s.earliest(w, x, r.at)
+		at, queued, known := s.earliest(w, x, r.at)
+		since := at
+		if queued {
+			since = r.since
+		}
 		switch {
 		case !known:
-			s.push(r.at+20, r.warp)
+			s.push(r.at+20, r.at+20, r.warp)
 		case at > r.at:
-			s.push(at, r.warp)
+			s.push(at, since, r.warp)
 		default:
 			s.execute(w, x, at)
 			s.advance(r.warp, x, at)
@@ -123,8 +128,9 @@ func (s *simulation) run() []float64 {
 	return s.ended
 }
 
-// earliest is when a warp can do its next step; known is false where that depends on warps that have not come so far.
-func (s *simulation) earliest(w *warp, x *step, now float64) (at float64, known bool) {
+// earliest is when a warp can do its next step; queued says that it waits in front of shared memory, known is false where it depends on warps that have not
+// come so far.
+func (s *simulation) earliest(w *warp, x *step, now float64) (at float64, queued, known bool) {
 	at = max(now, s.issue[w.scheduler])
 	for b := range w.boards {
 		if x.control.waits>>b&1 != 0 {
@@ -136,7 +142,8 @@ func (s *simulation) earliest(w *warp, x *step, now float64) (at float64, known 
 			at = max(at, s.pipes[w.scheduler][x.pipe])
 		}
 		if x.shared > 0 {
-			at = max(at, s.shared-24) // some instructions wait in front of the memory pipe
+			queued = at < s.shared-24 // some instructions wait in front of the memory pipe
+			at = max(at, s.shared-24)
 		}
 	}
 	switch x.deed {
@@ -151,10 +158,10 @@ func (s *simulation) earliest(w *warp, x *step, now float64) (at float64, known 
 	case deedWaitFill:
 		if s.fill > 0 {
 			filled, ok := s.filled(w, x.n)
-			return max(at, filled), ok
+			return max(at, filled), false, ok
 		}
 	}
-	return at, true
+	return at, queued, true
 }
 
 // afterAllBut is when all but the last n groups have ended.
@@ -278,7 +285,7 @@ func (s *simulation) advance(n int, x *step, at float64) {
 		}
 	}
 	if x.deed != deedBarrier && x.deed != deedArrive {
-		s.push(next, n)
+		s.push(next, next, n)
 		return
 	}
 	key := [2]int{w.block, x.id}
@@ -292,7 +299,7 @@ func (s *simulation) advance(n int, x *step, at float64) {
 	if x.deed == deedBarrier {
 		m.waiting = append(m.waiting, n)
 	} else {
-		s.push(next, n)
+		s.push(next, next, n)
 	}
 	want := s.warps
 	if x.n > 0 && x.n <= s.warps {
@@ -300,7 +307,7 @@ func (s *simulation) advance(n int, x *step, at float64) {
 	}
 	if m.arrived >= want {
 		for _, other := range m.waiting {
-			s.push(m.at+latencyBarrier, other)
+			s.push(m.at+latencyBarrier, m.at+latencyBarrier, other)
 		}
 		delete(s.meets, key)
 	}

@@ -288,3 +288,17 @@ func TestLimitsAreHeld(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// Warps of the four schedulers that all wait for shared memory take turns: none is served before the others each time because of its number.
+func TestWarpsTakeTurns(t *testing.T) {
+	m := modelOf(80, 256, 255, 160<<10, loopOf(append(repeat(8, "LDSM.16.M88.4 R4, [R2] # 1 0 7 0"), "NOP # 1 7 7 1")...)...)
+	s := &simulation{trace: m.traceOf(m.code, m.loops[0], false), warps: 8, blocks: 1, iterations: 12, stages: 1}
+	s.run()
+	least, most := s.all[0].iteration, s.all[0].iteration
+	for _, w := range s.all {
+		least, most = min(least, w.iteration), max(most, w.iteration)
+	}
+	if most > least+1 {
+		t.Errorf("one warp has done %d iterations, another %d", most, least)
+	}
+}

@@ -67,8 +67,9 @@ var scalarRows = []scalarRow{
 func MMAs() []*MMA {
 	var out []*MMA
 	for _, c := range accumulators {
-		for _, r := range rows[c]() {
-			out = append(out, r.atom())
+		list := rows[c]()
+		for i := range list {
+			out = append(out, list[i].atom())
 		}
 	}
 	return out
@@ -76,17 +77,26 @@ func MMAs() []*MMA {
 
 var accumulators = []Elem{F32, F16, F64, S32}
 
-// row is a row that is made when somebody asks for an atom of its types: most kernels have no product, others one kind.
+// row is a row whose atom is made when somebody asks for its types: most kernels have no product, others one kind.
 type row struct {
 	a, b  Elem
 	scale Scale
 	need  target.Need
-	atom  func() *MMA
+
+	make   func(a, b string) *MMA // of the types as PTX calls them
+	ta, tb string
+	once   sync.Once
+	mma    *MMA
+}
+
+func (r *row) atom() *MMA {
+	r.once.Do(func() { r.mma = r.make(r.ta, r.tb) })
+	return r.mma
 }
 
 // serves reports whether tiles of these types may come to the row, as they are or widened, in this order or the other. Without scales of their own they
 // may have the scale 1, a power of two.
-func (r row) serves(t Types) bool {
+func (r *row) serves(t Types) bool {
 	return (t.Scale == r.scale || t.Scale == Scale{} && r.scale.Elem == E8M0) && (t.A.WidensTo(r.a) && t.B.WidensTo(r.b) || t.A.WidensTo(r.b) && t.B.WidensTo(r.a))
 }
 
@@ -94,14 +104,15 @@ func (r row) serves(t Types) bool {
 var rows = map[Elem]func() []row{F32: rowsOf(F32), F16: rowsOf(F16), F64: rowsOf(F64), S32: rowsOf(S32)}
 
 func rowsOf(c Elem) func() []row {
-	return sync.OnceValue(func() (out []row) {
+	return sync.OnceValue(func() []row {
+		out := make([]row, 0, 128)
 		add := func(d string, as, bs []string, scale Scale, need target.Need, mma func(a, b string) *MMA) {
 			if elemOf(d) != c {
 				return
 			}
 			for _, a := range as {
 				for _, b := range bs {
-					out = append(out, row{elemOf(a), elemOf(b), scale, need, sync.OnceValue(func() *MMA { return mma(a, b) })})
+					out = append(out, row{a: elemOf(a), b: elemOf(b), scale: scale, need: need, make: mma, ta: a, tb: b})
 				}
 			}
 		}
@@ -123,7 +134,7 @@ func rowsOf(c Elem) func() []row {
 		}
 		for _, r := range scalarRows {
 			if r.c == c {
-				out = append(out, row{r.a, r.b, Scale{}, target.Need{}, sync.OnceValue(r.mma)})
+				out = append(out, row{a: r.a, b: r.b, make: func(string, string) *MMA { return r.mma() }})
 			}
 		}
 		return out

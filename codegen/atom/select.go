@@ -67,13 +67,14 @@ func WhyNot(t *target.Target, y Types, e Extent) (reasons []string) {
 }
 
 // rows are those to which tiles of these types may come.
-func (y Types) rows() (list []row) {
+func (y Types) rows() (list []*row) {
 	of, ok := rows[y.C]
 	if !ok || !y.A.Known() || !y.B.Known() {
 		return nil
 	}
-	for _, r := range of() {
-		if r.serves(y) {
+	all := of()
+	for i := range all {
+		if r := &all[i]; r.serves(y) {
 			list = append(list, r)
 		}
 	}

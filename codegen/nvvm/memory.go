@@ -361,7 +361,7 @@ func areRagged(runs []run) bool { return len(runs) > 0 && !runs[0].inside.absent
 // loadRuns makes the runs of a load.
 func (f *fn) loadRuns(name string, runs []run, l layout.Layout, out, fill *tile) *tile {
 	if areRagged(runs) {
-		f.ragged(runs, int64(tileaa.ElemBytes(out.elem)), out, func(r run, to *tile) { f.loadRun(name, r, to, fill) })
+		f.ragged(runs, int64(tileaa.ElemBytes(out.elem)), out, true, func(r run, to *tile) { f.loadRun(name, r, to, fill) })
 	} else {
 		for _, r := range runs {
 			f.loadRun(name, r, out, fill)
@@ -387,7 +387,7 @@ func store(f *fn, op *ir.Op) {
 // storeRuns makes the runs of a store.
 func (f *fn) storeRuns(name string, runs []run, x *tile) {
 	if areRagged(runs) {
-		f.ragged(runs, int64(tileaa.ElemBytes(x.elem)), nil, func(r run, _ *tile) { f.storeRun(name, r, x) })
+		f.ragged(runs, int64(tileaa.ElemBytes(x.elem)), x, false, func(r run, from *tile) { f.storeRun(name, r, from) })
 		return
 	}
 	for _, r := range runs {

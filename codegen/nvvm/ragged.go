@@ -21,14 +21,14 @@ const groupRuns = 8
 type group struct{ whole, rare *llvm.Block }
 
 // ragged makes accesses by runs of which the end of the array may cut one: whole ones at once, where all of a run lies inside, and in a thread
-// that has one of which a part does, all of its group element by element. What is loaded comes into out; of stores it is nil.
-func (f *fn) ragged(runs []run, elemBytes int64, out *tile, access func(r run, to *tile)) {
-	var whole, cut *tile
-	if out != nil {
-		whole, cut = f.newTile(out.elem, out.len()), f.newTile(out.elem, out.len())
-	}
+// that has one of which a part does, all of its group element by element. moved is the tile that they bring, if loads, or take.
+func (f *fn) ragged(runs []run, elemBytes int64, moved *tile, loads bool, access func(r run, moved *tile)) {
 	var groups []group
 	for some := range slices.Chunk(runs, groupRuns) {
+		whole := moved
+		if loads {
+			whole = f.newTile(moved.elem, moved.len())
+		}
 		edge := boolean(false)
 		for _, r := range some {
 			n := i32(int64(len(r.regs)))
@@ -37,10 +37,17 @@ func (f *fn) ragged(runs []run, elemBytes int64, out *tile, access func(r run, t
 			access(r, whole)
 		}
 		g := group{whole: f.cur.Block}
-		got := f.branch(edge, f.held(whole, some), func() []reg {
+		held := func(t *tile) (regs []reg) {
+			for i := 0; loads && i < len(some); i++ {
+				regs = append(regs, f.runRegs(t, some[i].regs)...)
+			}
+			return regs
+		}
+		got := f.branch(edge, held(whole), func() []reg {
 			g.rare = f.cur.Block
-			if cut != nil {
-				cut.home = f.cur
+			cut := f.here(moved)
+			if loads {
+				cut = f.newTile(moved.elem, moved.len())
 			}
 			for _, r := range some {
 				for k, at := range r.regs {
@@ -48,28 +55,18 @@ func (f *fn) ragged(runs []run, elemBytes int64, out *tile, access func(r run, t
 					access(run{regs: []int{at}, base: r.base, offset: r.offset + int64(k)*elemBytes, guard: guard}, cut)
 				}
 			}
-			return f.held(cut, some)
+			return held(cut)
 		})
 		groups = append(groups, g)
 		for i, r := range some {
 			if n := len(got) / len(some); n > 0 {
-				f.putRun(out, r.regs, got[i*n:(i+1)*n])
+				f.putRun(moved, r.regs, got[i*n:(i+1)*n])
 			}
 		}
 	}
 	if len(groups) > 1 {
 		f.cuts = append(f.cuts, groups)
 	}
-}
-
-// held is the registers of a tile that runs of one length move; nothing of no tile.
-func (f *fn) held(t *tile, runs []run) (regs []reg) {
-	if t != nil {
-		for _, r := range runs {
-			regs = append(regs, f.runRegs(t, r.regs)...)
-		}
-	}
-	return regs
 }
 
 // sinkToGroups moves integers that only later groups of a ragged access need, addresses mostly, from the block in front of the first branch to the

@@ -82,6 +82,14 @@ func (t *tile) packs() bool { return t.words != nil }
 // packed reports whether the words are the view at hand: then working on them costs no packing.
 func (t *tile) packed() bool { return t.packs() && !t.words[0].absent() }
 
+// here is a tile of which the view that is not at hand is made in the current block, for a use that only some lanes have.
+func (f *fn) here(t *tile) *tile {
+	c := f.newTile(t.elem, t.len())
+	copy(c.regs, t.regs)
+	copy(c.words, t.words)
+	return c
+}
+
 // reg is element register i.
 func (f *fn) reg(t *tile, i int) reg {
 	if t.regs[i].absent() {

@@ -18,7 +18,7 @@ import (
 // reshapes and reductions; values that meet in control flow form one class with one layout. What no anchor reaches (constants,
 // iota, splats, broadcasts and cheap arithmetic of those) has no layout of its own: it is made again in every layout that
 // somebody asks for. Where a user asks for another layout than the value has, a convert_layout stands behind the definition, so
-// that a value from outside a loop is converted outside of it.
+// that a value from outside a loop is converted outside of it; what only one branch of an if needs goes into that branch at last.
 //
 //	%a = tiled_load ..        #blocked                    %a = tiled_load : #blocked
 //	%c = constant             (none)               =>     %c = constant : #mma
@@ -34,6 +34,7 @@ func Assign(s *pass.State) error {
 			return err
 		}
 		sweep(s, entry)
+		sinkToBranches(s, entry.Body())
 	}
 	return nil
 }

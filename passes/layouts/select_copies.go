@@ -63,7 +63,9 @@ func copyStored(s *pass.State, known *facts.Facts, store tileaa.BufferStore) {
 		first = first.Next()
 	}
 	width, ok := copyWidth(s, load)
-	if !ok || first == nil || store.Buffer().Type().(*tileaa.BufferType).Mem.MaxVec(*tileaa.LayoutOf(store.Value()), width) != width {
+	fast, _ := ir.Cast[tileaa.AccessOp](load).Fast()
+	if mem := store.Buffer().Type().(*tileaa.BufferType).Mem; !ok || first == nil || !runs(mem, int(fast), width) ||
+		mem.MaxVec(*tileaa.LayoutOf(store.Value()), width) != width {
 		return
 	}
 	alloc.Op.MoveBefore(load)
@@ -76,6 +78,16 @@ func copyStored(s *pass.State, known *facts.Facts, store tileaa.BufferStore) {
 	store.Op.Erase()
 	load.Result(1).ReplaceAllUsesWith(c.ResultToken())
 	load.Erase()
+}
+
+// runs reports whether so many neighbours along a dimension lie side by side in a buffer.
+func runs(m *layout.MemLayout, dim, n int) bool {
+	for i := 0; 1<<i < n; i++ {
+		if m.Linear(layout.Bit(m.Shape(), dim, i)) != 1<<i {
+			return false
+		}
+	}
+	return true
 }
 
 // copyWidth is the elements that an access of a load takes, if copies are as wide.

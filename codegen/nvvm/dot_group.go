@@ -95,7 +95,7 @@ func (p *product) begin(left *groupFactor, steps []groupStep) {
 		sums = nil // nobody reads them
 	}
 	if !planted.On("drop-proxy-fence") {
-		p.op("fence.proxy.async")
+		p.op("fence.proxy.async.shared::cta")
 	}
 	p.fenced(p.sums, sums, held, parts)
 	for _, s := range steps {

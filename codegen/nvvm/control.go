@@ -175,8 +175,7 @@ func lowerFor(f *fn, op *ir.Op) {
 	inits := f.inits(op)
 	exit, head := f.newBlock(), f.newBlock()
 	before := f.cur
-	results := f.header(exit, f.carriedTypes(op, op.Results(), nil))
-	lands := tensorLands(loop)
+	results := f.header(exit, f.carriedTypes(op, op.Results()))
 	if enter.isConst() {
 		if enter.bits == 0 {
 			f.bind(op.Results(), inits)
@@ -187,7 +186,7 @@ func lowerFor(f *fn, op *ir.Op) {
 		f.condBr(enter, head, exit)
 		f.enter(results, edge{before, inits})
 	}
-	carried := f.header(head, f.carriedTypes(op, body.Args()[1:], lands))
+	carried := f.header(head, f.carriedTypes(op, body.Args()[1:]))
 	iv, ivPhi := f.phi(head, lower.k)
 	f.incoming(ivPhi, lower, before)
 	f.enter(carried, edge{before, inits})
@@ -199,7 +198,7 @@ func lowerFor(f *fn, op *ir.Op) {
 	f.loops = append(f.loops, frame)
 	f.block(body)
 	f.loops = f.loops[:len(f.loops)-1]
-	next := f.merge(&frame.latch, f.carriedTypes(op, body.Args()[1:], lands))
+	next := f.merge(&frame.latch, f.carriedTypes(op, body.Args()[1:]))
 	if f.dead {
 		// The body always leaves the kernel: the loop is entered once or not at all.
 		f.enterBlock(exit)
@@ -259,16 +258,6 @@ func landing(loop tileaa.For, i int64) tileaa.Dot {
 	return ir.Cast[tileaa.Dot](flow.Continues()[0].Operand(int(i)).DefiningOp())
 }
 
-// tensorLands are the values that a loop lands and that it carries in tensor memory.
-func tensorLands(loop tileaa.For) (list []int64) {
-	for _, i := range loop.Lands() {
-		if landing(loop, i).Atom().Atom.Tensor != nil {
-			list = append(list, i)
-		}
-	}
-	return list
-}
-
 // copiesAsync reports whether a loop body has copies in flight: unrolling it would only undo the distance that was planned.
 func copiesAsync(body *ir.Block) bool {
 	for op := body.First(); op != nil; op = op.Next() {
@@ -307,7 +296,7 @@ func lowerLoop(f *fn, op *ir.Op) {
 	body := op.Body()
 	frame := &loopFrame{}
 	head := f.newBlock()
-	carried := f.header(head, f.carriedTypes(op, body.Args(), nil))
+	carried := f.header(head, f.carriedTypes(op, body.Args()))
 	f.enter(carried, edge{f.cur, f.inits(op)})
 	f.br(head)
 	f.enterBlock(head)
@@ -316,12 +305,12 @@ func lowerLoop(f *fn, op *ir.Op) {
 	f.loops = append(f.loops, frame)
 	f.block(body)
 	f.loops = f.loops[:len(f.loops)-1]
-	next := f.merge(&frame.latch, f.carriedTypes(op, body.Args(), nil))
+	next := f.merge(&frame.latch, f.carriedTypes(op, body.Args()))
 	if !f.dead {
 		f.enter(carried, edge{f.cur, next})
 		f.br(head)
 	}
-	results := f.merge(&frame.exit, f.carriedTypes(op, op.Results(), nil))
+	results := f.merge(&frame.exit, f.carriedTypes(op, op.Results()))
 	f.bind(op.Results(), results)
 	f.recount(op, results)
 }
@@ -341,7 +330,7 @@ func lowerIf(f *fn, op *ir.Op) {
 		f.dead = false
 	}
 	meet := func() {
-		results := f.merge(j, f.carriedTypes(op, op.Results(), nil))
+		results := f.merge(j, f.carriedTypes(op, op.Results()))
 		f.bind(op.Results(), results)
 		f.recount(op, results)
 	}
@@ -374,7 +363,7 @@ func lowerIf(f *fn, op *ir.Op) {
 	}
 	// Without an else the condition leads straight to what follows.
 	after := f.newBlock()
-	phis := f.header(after, f.carriedTypes(op, nil, nil))
+	phis := f.header(after, f.carriedTypes(op, nil))
 	f.cur = before
 	f.condBr(cond, then, after)
 	f.enter(phis, edge{before, count})

@@ -22,6 +22,7 @@ func init() {
 		tileaa.OpTensorAcquire & ir.Place: tensorAcquire,
 		tileaa.OpTensorAddress & ir.Place: tensorAddress,
 		tileaa.OpTensorRelease & ir.Place: tensorRelease,
+		tileaa.OpDotLand & ir.Place:       dotLand,
 	})
 }
 
@@ -31,6 +32,7 @@ type tensorMemory struct {
 	columns int64
 	base    reg // address of the first column
 	begun   reg // how many products there were
+	open    int // so many of them may not have been waited for
 }
 
 // tensorOf is the tensor memory of an op.
@@ -42,9 +44,24 @@ func (f *fn) tensorOf(op *ir.Op) *tensorMemory {
 	}
 	if f.tensor == nil {
 		offset, _ := alloc.Offset()
-		f.tensor = &tensorMemory{offset: offset, columns: v.Type().(*tileaa.TensorMemoryType).Columns, begun: i32(0)}
+		f.tensor = &tensorMemory{offset: offset, columns: v.Type().(*tileaa.TensorMemoryType).Columns, begun: i32(0), open: together(v)}
 	}
 	return f.tensor
+}
+
+// together is the most products of a block of which some go on when it is over.
+func together(memory *ir.Value) int {
+	most, all, flies := 1, map[*ir.Block]int{}, map[*ir.Block]bool{}
+	for _, u := range memory.Uses() {
+		if d, ok := ir.As[tileaa.Dot](u.Owner()); ok {
+			b := d.Op.Block()
+			all[b]++
+			if flies[b] = flies[b] || d.InFlight(); flies[b] {
+				most = max(most, all[b])
+			}
+		}
+	}
+	return most
 }
 
 // byFirstWarp runs make in the first warp of the role.
@@ -114,10 +131,13 @@ func (m *tensorMemory) mbarrierOf(f *fn, product reg) (base reg, offset int64, p
 	return base, offset, f.and(round, i32(1))
 }
 
-// over waits for all products but the newest so many. A phase before the first counts as ended.
+// over waits for all products but the newest so many, for each at its own mbarrier: nothing says that they arrive in order. A phase before the first counts
+// as ended.
 func (m *tensorMemory) over(f *fn, pending int64) {
-	base, offset, parity := m.mbarrierOf(f, f.sub(m.begun, i32(1+pending)))
-	f.await(base, i32(offset), parity)
+	for n := range int64(m.open) {
+		base, offset, parity := m.mbarrierOf(f, f.sub(m.begun, i32(1+pending+n)))
+		f.await(base, i32(offset), parity)
+	}
 }
 
 // tensorProduct is a product of the tensor unit.
@@ -157,25 +177,33 @@ func (p *tensorProduct) begin() {
 	columns := min(p.acc.l.Shape()[right.row], atom.MostColumns)
 	describe := i32(int64(p.Tensor.Describe(columns, left.form.Turned, right.form.Turned)))
 	add := con(kI1, 0)
-	if loop, ok := ir.As[tileaa.For](p.dot.Op.ParentOp()); ok && p.dot.InFlight() {
+	if _, adds := tileaa.OnlyAdds(p.dot.Op); adds && p.dot.InFlight() {
+		loop := ir.Cast[tileaa.For](p.dot.Op.ParentOp())
 		add = con(kI1, 1)
 		if !planted.On("sum-not-begun") {
 			add = f.icmp(ne, f.scalar(loop.Op.Body().Arg(0)), f.scalar(loop.Lower()))
 		}
+	}
+	when := con(kI1, 1)
+	if v := p.dot.When(); v != nil {
+		when = f.scalar(v)
 	}
 	f.byOneThread(func() {
 		if !planted.On("product-unfenced") {
 			f.op("fence.proxy.async.shared::cta")
 		}
 		f.op("tcgen05.fence::after_thread_sync")
-		for depth := from; depth < to; depth += p.Shape.K {
-			for at := range (1 << p.acc.l.OutBits()) / (p.Shape.M * columns) {
-				corner := p.corner(at, columns, left.row, right.row)
-				sums := f.add(m.base, i32(p.columnOf(corner)))
-				f.op(p.Op.Name, sums, left.descriptor(corner, depth)[0], right.descriptor(corner, depth)[0], describe, add)
+		f.branch(when, nil, func() []reg {
+			for depth := from; depth < to; depth += p.Shape.K {
+				for at := range (1 << p.acc.l.OutBits()) / (p.Shape.M * columns) {
+					corner := p.corner(at, columns, left.row, right.row)
+					sums := f.add(m.base, i32(p.columnOf(corner)))
+					f.op(p.Op.Name, sums, left.descriptor(corner, depth)[0], right.descriptor(corner, depth)[0], describe, add)
+				}
+				add = con(kI1, 1)
 			}
-			add = con(kI1, 1)
-		}
+			return nil
+		})
 		base, offset, _ := m.mbarrierOf(f, m.begun)
 		f.op("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64", base, i32(offset))
 	})
@@ -211,9 +239,12 @@ func (p *tensorProduct) columnOf(at []int) int64 {
 	return p.column + int64(n*shape[column]+at[column])
 }
 
-// sum brings what the unit has summed to registers, and adds what was there before.
+// sum brings what the unit has summed to registers, and adds what was there before, if there was something.
 func (p *tensorProduct) sum(before *tile) *tile {
 	f := p.fn
+	t := tileaa.AsTile(p.dot.Result())
+	out := f.newTile(t.Elem, numRegs(t))
+	adds := before != nil && !allZero(f.all(before))
 	cols := make([]uint64, laneBits+f.warpBits())
 	for i, c := range p.acc.l.Column(layout.Warp) {
 		if i < bits.TrailingZeros(uint(p.Group)) {
@@ -228,22 +259,24 @@ func (p *tensorProduct) sum(before *tile) *tile {
 	if p.C == atom.F32 {
 		kind = "f"
 	}
-	out := f.newTile(before.elem, before.len())
-	adds := !allZero(f.all(before))
 	most := maxTensorLoad
 	if adds {
 		most = mostAdded
 	}
 	var loaded []reg
-	for first := 0; first < before.len(); {
+	for first := 0; first < out.len(); {
 		n := min(p.LayoutC.Regs(), most)
 		at := p.columnOf(p.acc.l.Coords(p.acc.l.Apply(first, 0, 0, 0)))
 		loaded = append(loaded, f.op(fmt.Sprintf("tcgen05.ld.x%d.%s", n, kind), own, i32(at))...)
 		first += n
-		if adds || first == before.len() {
+		if adds || first == out.len() {
 			loaded = f.op(fmt.Sprintf("tcgen05.wait::ld.%s%d", kind, len(loaded)), loaded...)
 			for i, x := range loaded {
-				out.regs[first-len(loaded)+i] = p.plus(f.reg(before, first-len(loaded)+i), x)
+				at := first - len(loaded) + i
+				if adds {
+					x = p.plus(f.reg(before, at), x)
+				}
+				out.regs[at] = x
 			}
 			loaded = nil
 		}
@@ -269,10 +302,20 @@ func (p *tensorProduct) plus(x, y reg) reg {
 // tensorLaneShift is where the lane stands in an address of tensor memory; maxTensorLoad is the columns of the widest load.
 const tensorLaneShift, maxTensorLoad = 16, 128
 
-// inTensor reports whether a value is a sum that the tensor unit goes on with.
+// inTensor reports whether a value is what the tensor unit goes on with.
 func inTensor(v *ir.Value) bool {
-	d, ok := ir.DefinedBy[tileaa.Dot](v)
-	return ok && d.InFlight() && d.Atom().Atom.Tensor != nil
+	_, ok := tileaa.InTensorMemory(v)
+	return ok
+}
+
+// dotLand brings to registers what a product has put into tensor memory that loops have carried on.
+func dotLand(f *fn, op *ir.Op) {
+	l := ir.Cast[tileaa.DotLand](op)
+	d, ok := tileaa.InTensorMemory(l.Source())
+	if !ok {
+		f.bug("its operand is in registers")
+	}
+	f.set(op, f.tensorProductOf(d).sum(nil))
 }
 
 // counts reports whether products of the tensor unit begin in an op, so that it carries their count.
@@ -301,10 +344,10 @@ func (f *fn) withCount(op *ir.Op, vals []*tile) []*tile {
 }
 
 // carriedTypes are the types of values that an op carries in registers, nil for those that it does not, and of the count of products.
-func (f *fn) carriedTypes(op *ir.Op, vs []*ir.Value, lands []int64) []ir.Type {
+func (f *fn) carriedTypes(op *ir.Op, vs []*ir.Value) []ir.Type {
 	types := typesOfValues(vs)
-	for i := range types {
-		if slices.Contains(lands, int64(i)) {
+	for i, v := range vs {
+		if inTensor(v) {
 			types[i] = nil
 		}
 	}

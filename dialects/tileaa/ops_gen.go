@@ -80,6 +80,7 @@ const (
 	OpAssume
 	OpOffset
 	OpDot
+	OpDotLand
 	OpDotScaled
 	OpReduce
 	OpScan
@@ -1825,7 +1826,7 @@ func NewOffset(b *ir.Builder, resultType ir.Type, ptr *ir.Value, offset *ir.Valu
 	return Offset{b.Create(s)}
 }
 
-// Dot is dot: acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] takes a part of K only. In flight, it begins only: its result is for a further product in the next iteration of a loop, which lands it, and its factors are read until a dot_wait. One of the tensor unit sums in memory, from a column on.
+// Dot is dot: acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] takes a part of K only. In flight, it begins only: its result is for a further product in the next iteration of a loop, which lands it, and its factors are read until a dot_wait; or, without accumulators, for a dot_land. One of the tensor unit sums in memory, from a column on, and only if when holds.
 type Dot struct{ Op *ir.Op }
 
 func (Dot) Matches(c ir.Code) bool { return c == OpDot }
@@ -1838,6 +1839,8 @@ func (o Dot) Acc() *ir.Value                    { return o.Op.OperandOf(2) }
 func (o Dot) SetAcc(v *ir.Value)                { o.Op.SetOperandOf(2, v) }
 func (o Dot) Memory() *ir.Value                 { return o.Op.OperandOf(3) }
 func (o Dot) SetMemory(v *ir.Value)             { o.Op.SetOperandOf(3, v) }
+func (o Dot) When() *ir.Value                   { return o.Op.OperandOf(4) }
+func (o Dot) SetWhen(v *ir.Value)               { o.Op.SetOperandOf(4, v) }
 func (o Dot) SignednessLhs() def.Signedness     { v, _ := o.Op.EnumAttr(0); return def.Signedness(v) }
 func (o Dot) SetSignednessLhs(v def.Signedness) { o.Op.SetEnumAttr(0, uint32(v)) }
 func (o Dot) SignednessRhs() def.Signedness     { v, _ := o.Op.EnumAttr(1); return def.Signedness(v) }
@@ -1870,6 +1873,7 @@ func (o Dot) Result() *ir.Value                { return o.Op.ResultOf(0) }
 // DotOptions are what a dot may lack.
 type DotOptions struct {
 	Memory   *ir.Value
+	When     *ir.Value
 	FastAcc  bool
 	InFlight bool
 	Atom     *MMAAttr
@@ -1880,11 +1884,12 @@ type DotOptions struct {
 // NewDot makes a dot at the builder's place.
 func NewDot(b *ir.Builder, resultType ir.Type, lhs *ir.Value, rhs *ir.Value, acc *ir.Value, signednessLhs def.Signedness, signednessRhs def.Signedness, opts DotOptions) Dot {
 	s := ir.State{Def: opRows[OpDot.Index()-1]}
-	s.Groups = make([]int32, 0, 4)
+	s.Groups = make([]int32, 0, 5)
 	s.AddOperand(lhs)
 	s.AddOperand(rhs)
 	s.AddOperand(acc)
 	s.AddOperand(opts.Memory)
+	s.AddOperand(opts.When)
 	s.Attrs = make([]ir.Attribute, 7)
 	if signednessLhs != 1 {
 		s.Attrs[0] = s.Def.AttrDef(0).Enum.Of(uint32(signednessLhs))
@@ -1905,6 +1910,40 @@ func NewDot(b *ir.Builder, resultType ir.Type, lhs *ir.Value, rhs *ir.Value, acc
 	}
 	s.Types = []ir.Type{resultType}
 	return Dot{b.Create(s)}
+}
+
+// DotLand is dot_land: what a product in flight has put into tensor memory, behind the dot_wait for it.
+type DotLand struct{ Op *ir.Op }
+
+func (DotLand) Matches(c ir.Code) bool { return c == OpDotLand }
+
+func (o DotLand) Source() *ir.Value                { return o.Op.OperandOf(0) }
+func (o DotLand) SetSource(v *ir.Value)            { o.Op.SetOperandOf(0, v) }
+func (o DotLand) Memory() *ir.Value                { return o.Op.OperandOf(1) }
+func (o DotLand) SetMemory(v *ir.Value)            { o.Op.SetOperandOf(1, v) }
+func (o DotLand) Column() (int64, bool)            { return o.Op.IntAttr(0) }
+func (o DotLand) SetColumn(c *ir.Context, v int64) { o.Op.SetIntAttr(c, 0, v) }
+func (o DotLand) ClearColumn()                     { o.Op.SetAttr(0, nil) }
+func (o DotLand) Result() *ir.Value                { return o.Op.ResultOf(0) }
+
+// DotLandOptions are what a dot_land may lack.
+type DotLandOptions struct {
+	Memory *ir.Value
+	Column *int64
+}
+
+// NewDotLand makes a dot_land at the builder's place.
+func NewDotLand(b *ir.Builder, resultType ir.Type, source *ir.Value, opts DotLandOptions) DotLand {
+	s := ir.State{Def: opRows[OpDotLand.Index()-1]}
+	s.Groups = make([]int32, 0, 2)
+	s.AddOperand(source)
+	s.AddOperand(opts.Memory)
+	s.Attrs = make([]ir.Attribute, 1)
+	if opts.Column != nil {
+		s.Attrs[0] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(*opts.Column)}
+	}
+	s.Types = []ir.Type{resultType}
+	return DotLand{b.Create(s)}
 }
 
 // DotScaled is dot_scaled: multiplies blocks along K by their scales, then as dot. Factors of i8 are pairs of f4E2M1FN along K, the first in the low half.
@@ -4066,6 +4105,7 @@ func (UnaryOp) Matches(c ir.Code) bool {
 		OpPermute,
 		OpExtract,
 		OpInsert,
+		OpDotLand,
 		OpConvertLayout:
 		return true
 	}
@@ -4109,8 +4149,9 @@ var unaryOpSource = [...]int8{
 	65:  0, // permute
 	67:  0, // extract
 	68:  0, // insert
-	108: 0, // convert_layout
-	132: 0}
+	72:  0, // dot_land
+	109: 0, // convert_layout
+	133: 0}
 
 func (o UnaryOp) Source() *ir.Value { return o.Op.OperandOf(int(unaryOpSource[o.Op.Code().Index()])) }
 func (o UnaryOp) SetSource(v *ir.Value) {
@@ -4154,8 +4195,9 @@ var unaryOpResult = [...]int8{
 	65:  0, // permute
 	67:  0, // extract
 	68:  0, // insert
-	108: 0, // convert_layout
-	132: 0}
+	72:  0, // dot_land
+	109: 0, // convert_layout
+	133: 0}
 
 func (o UnaryOp) Result() *ir.Value { return o.Op.ResultOf(int(unaryOpResult[o.Op.Code().Index()])) }
 
@@ -4226,8 +4268,8 @@ var binaryOpLhs = [...]int8{
 	47:  0, // cmpi
 	66:  0, // cat
 	71:  0, // dot
-	72:  0, // dot_scaled
-	132: 0}
+	73:  0, // dot_scaled
+	133: 0}
 
 func (o BinaryOp) Lhs() *ir.Value     { return o.Op.OperandOf(int(binaryOpLhs[o.Op.Code().Index()])) }
 func (o BinaryOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(binaryOpLhs[o.Op.Code().Index()]), v) }
@@ -4260,8 +4302,8 @@ var binaryOpRhs = [...]int8{
 	47:  1, // cmpi
 	66:  1, // cat
 	71:  1, // dot
-	72:  1, // dot_scaled
-	132: 0}
+	73:  1, // dot_scaled
+	133: 0}
 
 func (o BinaryOp) Rhs() *ir.Value     { return o.Op.OperandOf(int(binaryOpRhs[o.Op.Code().Index()])) }
 func (o BinaryOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(binaryOpRhs[o.Op.Code().Index()]), v) }
@@ -4294,8 +4336,8 @@ var binaryOpResult = [...]int8{
 	47:  0, // cmpi
 	66:  0, // cat
 	71:  0, // dot
-	72:  0, // dot_scaled
-	132: 0}
+	73:  0, // dot_scaled
+	133: 0}
 
 func (o BinaryOp) Result() *ir.Value { return o.Op.ResultOf(int(binaryOpResult[o.Op.Code().Index()])) }
 
@@ -4329,7 +4371,7 @@ var signedOpSignedness = [...]int8{
 	50:  0, // exti
 	53:  0, // ftoi
 	54:  0, // itof
-	132: 0}
+	133: 0}
 
 func (o SignedOp) Signedness() def.Signedness {
 	v, _ := o.Op.EnumAttr(int(signedOpSignedness[o.Op.Code().Index()]))
@@ -4363,7 +4405,7 @@ var overflowOpOverflow = [...]int8{
 	43:  0, // shli
 	46:  0, // negi
 	51:  0, // trunci
-	132: 0}
+	133: 0}
 
 func (o OverflowOp) Overflow() def.Overflow {
 	v, _ := o.Op.EnumAttr(int(overflowOpOverflow[o.Op.Code().Index()]))
@@ -4405,7 +4447,7 @@ var roundedOpRounding = [...]int8{
 	27:  0, // tanh
 	36:  1, // divi
 	52:  0, // ftof
-	132: 0}
+	133: 0}
 
 func (o RoundedOp) Rounding() def.Rounding {
 	v, _ := o.Op.EnumAttr(int(roundedOpRounding[o.Op.Code().Index()]))
@@ -4447,7 +4489,7 @@ var flushingOpFlushToZero = [...]int8{
 	16:  1, // sqrt
 	17:  0, // rsqrt
 	19:  0, // exp2
-	132: 0}
+	133: 0}
 
 func (o FlushingOp) FlushToZero() bool {
 	return o.Op.FlagAttr(int(flushingOpFlushToZero[o.Op.Code().Index()]))
@@ -4472,7 +4514,7 @@ func (NaNOp) Matches(c ir.Code) bool {
 var naNOpLhs = [...]int8{
 	9:   0, // maxf
 	10:  0, // minf
-	132: 0}
+	133: 0}
 
 func (o NaNOp) Lhs() *ir.Value     { return o.Op.OperandOf(int(naNOpLhs[o.Op.Code().Index()])) }
 func (o NaNOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpLhs[o.Op.Code().Index()]), v) }
@@ -4480,7 +4522,7 @@ func (o NaNOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpLhs[o.Op.Code().
 var naNOpRhs = [...]int8{
 	9:   1, // maxf
 	10:  1, // minf
-	132: 0}
+	133: 0}
 
 func (o NaNOp) Rhs() *ir.Value     { return o.Op.OperandOf(int(naNOpRhs[o.Op.Code().Index()])) }
 func (o NaNOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpRhs[o.Op.Code().Index()]), v) }
@@ -4488,7 +4530,7 @@ func (o NaNOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpRhs[o.Op.Code().
 var naNOpPropagateNan = [...]int8{
 	9:   0, // maxf
 	10:  0, // minf
-	132: 0}
+	133: 0}
 
 func (o NaNOp) PropagateNan() bool { return o.Op.FlagAttr(int(naNOpPropagateNan[o.Op.Code().Index()])) }
 func (o NaNOp) SetPropagateNan(v bool) {
@@ -4510,8 +4552,8 @@ func (ContractionOp) Matches(c ir.Code) bool {
 
 var contractionOpLhs = [...]int8{
 	71:  0, // dot
-	72:  0, // dot_scaled
-	132: 0}
+	73:  0, // dot_scaled
+	133: 0}
 
 func (o ContractionOp) Lhs() *ir.Value {
 	return o.Op.OperandOf(int(contractionOpLhs[o.Op.Code().Index()]))
@@ -4522,8 +4564,8 @@ func (o ContractionOp) SetLhs(v *ir.Value) {
 
 var contractionOpRhs = [...]int8{
 	71:  1, // dot
-	72:  1, // dot_scaled
-	132: 0}
+	73:  1, // dot_scaled
+	133: 0}
 
 func (o ContractionOp) Rhs() *ir.Value {
 	return o.Op.OperandOf(int(contractionOpRhs[o.Op.Code().Index()]))
@@ -4534,8 +4576,8 @@ func (o ContractionOp) SetRhs(v *ir.Value) {
 
 var contractionOpAcc = [...]int8{
 	71:  2, // dot
-	72:  2, // dot_scaled
-	132: 0}
+	73:  2, // dot_scaled
+	133: 0}
 
 func (o ContractionOp) Acc() *ir.Value {
 	return o.Op.OperandOf(int(contractionOpAcc[o.Op.Code().Index()]))
@@ -4546,8 +4588,8 @@ func (o ContractionOp) SetAcc(v *ir.Value) {
 
 var contractionOpAtom = [...]int8{
 	71:  4, // dot
-	72:  0, // dot_scaled
-	132: 0}
+	73:  0, // dot_scaled
+	133: 0}
 
 func (o ContractionOp) Atom() *MMAAttr {
 	return ir.OptionalAttr[*MMAAttr](o.Op, int(contractionOpAtom[o.Op.Code().Index()]))
@@ -4562,8 +4604,8 @@ func (o ContractionOp) SetAtom(v *MMAAttr) {
 
 var contractionOpDepths = [...]int8{
 	71:  5, // dot
-	72:  1, // dot_scaled
-	132: 0}
+	73:  1, // dot_scaled
+	133: 0}
 
 func (o ContractionOp) Depths() ir.I64Array {
 	return ir.OptionalAttr[ir.I64Array](o.Op, int(contractionOpDepths[o.Op.Code().Index()]))
@@ -4578,8 +4620,8 @@ func (o ContractionOp) SetDepths(v ir.I64Array) {
 
 var contractionOpResult = [...]int8{
 	71:  0, // dot
-	72:  0, // dot_scaled
-	132: 0}
+	73:  0, // dot_scaled
+	133: 0}
 
 func (o ContractionOp) Result() *ir.Value {
 	return o.Op.ResultOf(int(contractionOpResult[o.Op.Code().Index()]))
@@ -4599,9 +4641,9 @@ func (CombineOp) Matches(c ir.Code) bool {
 }
 
 var combineOpDim = [...]int8{
-	73:  0, // reduce
-	74:  0, // scan
-	132: 0}
+	74:  0, // reduce
+	75:  0, // scan
+	133: 0}
 
 func (o CombineOp) Dim() int64 {
 	v, _ := o.Op.IntAttr(int(combineOpDim[o.Op.Code().Index()]))
@@ -4612,9 +4654,9 @@ func (o CombineOp) SetDim(c *ir.Context, v int64) {
 }
 
 var combineOpIdentities = [...]int8{
-	73:  1, // reduce
-	74:  1, // scan
-	132: 0}
+	74:  1, // reduce
+	75:  1, // scan
+	133: 0}
 
 func (o CombineOp) Identities() ir.ArrayAttr {
 	return ir.OptionalAttr[ir.ArrayAttr](o.Op, int(combineOpIdentities[o.Op.Code().Index()]))
@@ -4628,9 +4670,9 @@ func (o CombineOp) SetIdentities(v ir.ArrayAttr) {
 }
 
 var combineOpOperands = [...]int8{
-	73:  0, // reduce
-	74:  0, // scan
-	132: 0}
+	74:  0, // reduce
+	75:  0, // scan
+	133: 0}
 
 func (o CombineOp) Operands() []*ir.Value {
 	return o.Op.OperandGroup(int(combineOpOperands[o.Op.Code().Index()]))
@@ -4640,9 +4682,9 @@ func (o CombineOp) SetOperands(vs []*ir.Value) {
 }
 
 var combineOpResults = [...]int8{
-	73:  0, // reduce
-	74:  0, // scan
-	132: 0}
+	74:  0, // reduce
+	75:  0, // scan
+	133: 0}
 
 func (o CombineOp) Results() []*ir.Value {
 	return o.Op.ResultGroup(int(combineOpResults[o.Op.Code().Index()]))
@@ -4664,9 +4706,9 @@ func (DimOp) Matches(c ir.Code) bool {
 
 var dimOpDim = [...]int8{
 	66:  0, // cat
-	73:  0, // reduce
-	74:  0, // scan
-	132: 0}
+	74:  0, // reduce
+	75:  0, // scan
+	133: 0}
 
 func (o DimOp) Dim() int64 { v, _ := o.Op.IntAttr(int(dimOpDim[o.Op.Code().Index()])); return v }
 func (o DimOp) SetDim(c *ir.Context, v int64) {
@@ -4691,7 +4733,7 @@ var symbolOpSymName = [...]int8{
 	1:   0, // module
 	2:   0, // entry
 	3:   0, // global
-	132: 0}
+	133: 0}
 
 func (o SymbolOp) SymName() string { return o.Op.TextAttr(int(symbolOpSymName[o.Op.Code().Index()])) }
 func (o SymbolOp) SetSymName(v string) {
@@ -4712,9 +4754,9 @@ func (GridOp) Matches(c ir.Code) bool {
 }
 
 var gridOpAxis = [...]int8{
-	95:  0, // program_id
-	96:  0, // num_programs
-	132: 0}
+	96:  0, // program_id
+	97:  0, // num_programs
+	133: 0}
 
 func (o GridOp) Axis() int64 { v, _ := o.Op.IntAttr(int(gridOpAxis[o.Op.Code().Index()])); return v }
 func (o GridOp) SetAxis(c *ir.Context, v int64) {
@@ -4722,9 +4764,9 @@ func (o GridOp) SetAxis(c *ir.Context, v int64) {
 }
 
 var gridOpResult = [...]int8{
-	95:  0, // program_id
-	96:  0, // num_programs
-	132: 0}
+	96:  0, // program_id
+	97:  0, // num_programs
+	133: 0}
 
 func (o GridOp) Result() *ir.Value { return o.Op.ResultOf(int(gridOpResult[o.Op.Code().Index()])) }
 
@@ -4747,10 +4789,10 @@ func (IndexedOp) Matches(c ir.Code) bool {
 var indexedOpIndices = [...]int8{
 	67:  1, // extract
 	68:  2, // insert
-	76:  1, // block_tile
-	112: 1, // buffer_extract
-	113: 2, // buffer_insert
-	132: 0}
+	77:  1, // block_tile
+	113: 1, // buffer_extract
+	114: 2, // buffer_insert
+	133: 0}
 
 func (o IndexedOp) Indices() []*ir.Value {
 	return o.Op.OperandGroup(int(indexedOpIndices[o.Op.Code().Index()]))
@@ -4786,22 +4828,22 @@ func (TokenOp) Matches(c ir.Code) bool {
 }
 
 var tokenOpToken = [...]int8{
-	78:  1, // tiled_load
-	79:  2, // tiled_store
-	80:  2, // tiled_atomic
-	81:  2, // multimem_store
-	82:  2, // multimem_reduce
-	83:  1, // multimem_load
-	84:  3, // load
-	85:  3, // store
-	86:  3, // atomic_rmw
-	87:  4, // atomic_cas
-	90:  0, // fence_alias
-	91:  0, // gdc_wait
-	92:  0, // gdc_launch_dependents
-	106: 1, // print
-	118: 2, // async_copy
-	132: 0}
+	79:  1, // tiled_load
+	80:  2, // tiled_store
+	81:  2, // tiled_atomic
+	82:  2, // multimem_store
+	83:  2, // multimem_reduce
+	84:  1, // multimem_load
+	85:  3, // load
+	86:  3, // store
+	87:  3, // atomic_rmw
+	88:  4, // atomic_cas
+	91:  0, // fence_alias
+	92:  0, // gdc_wait
+	93:  0, // gdc_launch_dependents
+	107: 1, // print
+	119: 2, // async_copy
+	133: 0}
 
 func (o TokenOp) Token() *ir.Value     { return o.Op.OperandOf(int(tokenOpToken[o.Op.Code().Index()])) }
 func (o TokenOp) SetToken(v *ir.Value) { o.Op.SetOperandOf(int(tokenOpToken[o.Op.Code().Index()]), v) }
@@ -4828,17 +4870,17 @@ func (MemoryOp) Matches(c ir.Code) bool {
 }
 
 var memoryOpToken = [...]int8{
-	78:  1, // tiled_load
-	79:  2, // tiled_store
-	80:  2, // tiled_atomic
-	81:  2, // multimem_store
-	82:  2, // multimem_reduce
-	83:  1, // multimem_load
-	84:  3, // load
-	85:  3, // store
-	86:  3, // atomic_rmw
-	87:  4, // atomic_cas
-	132: 0}
+	79:  1, // tiled_load
+	80:  2, // tiled_store
+	81:  2, // tiled_atomic
+	82:  2, // multimem_store
+	83:  2, // multimem_reduce
+	84:  1, // multimem_load
+	85:  3, // load
+	86:  3, // store
+	87:  3, // atomic_rmw
+	88:  4, // atomic_cas
+	133: 0}
 
 func (o MemoryOp) Token() *ir.Value { return o.Op.OperandOf(int(memoryOpToken[o.Op.Code().Index()])) }
 func (o MemoryOp) SetToken(v *ir.Value) {
@@ -4846,17 +4888,17 @@ func (o MemoryOp) SetToken(v *ir.Value) {
 }
 
 var memoryOpOrder = [...]int8{
-	78:  0, // tiled_load
-	79:  0, // tiled_store
-	80:  1, // tiled_atomic
-	81:  0, // multimem_store
-	82:  1, // multimem_reduce
-	83:  1, // multimem_load
-	84:  0, // load
-	85:  0, // store
-	86:  1, // atomic_rmw
-	87:  0, // atomic_cas
-	132: 0}
+	79:  0, // tiled_load
+	80:  0, // tiled_store
+	81:  1, // tiled_atomic
+	82:  0, // multimem_store
+	83:  1, // multimem_reduce
+	84:  1, // multimem_load
+	85:  0, // load
+	86:  0, // store
+	87:  1, // atomic_rmw
+	88:  0, // atomic_cas
+	133: 0}
 
 func (o MemoryOp) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(memoryOpOrder[o.Op.Code().Index()]))
@@ -4867,17 +4909,17 @@ func (o MemoryOp) SetOrder(v def.MemOrder) {
 }
 
 var memoryOpScope = [...]int8{
-	78:  1, // tiled_load
-	79:  1, // tiled_store
-	80:  2, // tiled_atomic
-	81:  1, // multimem_store
-	82:  2, // multimem_reduce
-	83:  2, // multimem_load
-	84:  1, // load
-	85:  1, // store
-	86:  2, // atomic_rmw
-	87:  1, // atomic_cas
-	132: 0}
+	79:  1, // tiled_load
+	80:  1, // tiled_store
+	81:  2, // tiled_atomic
+	82:  1, // multimem_store
+	83:  2, // multimem_reduce
+	84:  2, // multimem_load
+	85:  1, // load
+	86:  1, // store
+	87:  2, // atomic_rmw
+	88:  1, // atomic_cas
+	133: 0}
 
 func (o MemoryOp) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(memoryOpScope[o.Op.Code().Index()]))
@@ -4889,17 +4931,17 @@ func (o MemoryOp) SetScope(v def.Scope) {
 func (o MemoryOp) ClearScope() { o.Op.SetAttr(int(memoryOpScope[o.Op.Code().Index()]), nil) }
 
 var memoryOpResultToken = [...]int8{
-	78:  1, // tiled_load
-	79:  0, // tiled_store
-	80:  0, // tiled_atomic
-	81:  0, // multimem_store
-	82:  0, // multimem_reduce
-	83:  1, // multimem_load
-	84:  1, // load
-	85:  0, // store
-	86:  1, // atomic_rmw
-	87:  1, // atomic_cas
-	132: 0}
+	79:  1, // tiled_load
+	80:  0, // tiled_store
+	81:  0, // tiled_atomic
+	82:  0, // multimem_store
+	83:  0, // multimem_reduce
+	84:  1, // multimem_load
+	85:  1, // load
+	86:  0, // store
+	87:  1, // atomic_rmw
+	88:  1, // atomic_cas
+	133: 0}
 
 func (o MemoryOp) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(memoryOpResultToken[o.Op.Code().Index()]))
@@ -4923,13 +4965,13 @@ func (BlockAccess) Matches(c ir.Code) bool {
 }
 
 var blockAccessBlock = [...]int8{
-	78:  0, // tiled_load
-	79:  1, // tiled_store
-	80:  0, // tiled_atomic
-	81:  1, // multimem_store
-	82:  1, // multimem_reduce
-	83:  0, // multimem_load
-	132: 0}
+	79:  0, // tiled_load
+	80:  1, // tiled_store
+	81:  0, // tiled_atomic
+	82:  1, // multimem_store
+	83:  1, // multimem_reduce
+	84:  0, // multimem_load
+	133: 0}
 
 func (o BlockAccess) Block() *ir.Value {
 	return o.Op.OperandOf(int(blockAccessBlock[o.Op.Code().Index()]))
@@ -4939,13 +4981,13 @@ func (o BlockAccess) SetBlock(v *ir.Value) {
 }
 
 var blockAccessToken = [...]int8{
-	78:  1, // tiled_load
-	79:  2, // tiled_store
-	80:  2, // tiled_atomic
-	81:  2, // multimem_store
-	82:  2, // multimem_reduce
-	83:  1, // multimem_load
-	132: 0}
+	79:  1, // tiled_load
+	80:  2, // tiled_store
+	81:  2, // tiled_atomic
+	82:  2, // multimem_store
+	83:  2, // multimem_reduce
+	84:  1, // multimem_load
+	133: 0}
 
 func (o BlockAccess) Token() *ir.Value {
 	return o.Op.OperandOf(int(blockAccessToken[o.Op.Code().Index()]))
@@ -4955,13 +4997,13 @@ func (o BlockAccess) SetToken(v *ir.Value) {
 }
 
 var blockAccessOrder = [...]int8{
-	78:  0, // tiled_load
-	79:  0, // tiled_store
-	80:  1, // tiled_atomic
-	81:  0, // multimem_store
-	82:  1, // multimem_reduce
-	83:  1, // multimem_load
-	132: 0}
+	79:  0, // tiled_load
+	80:  0, // tiled_store
+	81:  1, // tiled_atomic
+	82:  0, // multimem_store
+	83:  1, // multimem_reduce
+	84:  1, // multimem_load
+	133: 0}
 
 func (o BlockAccess) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(blockAccessOrder[o.Op.Code().Index()]))
@@ -4972,13 +5014,13 @@ func (o BlockAccess) SetOrder(v def.MemOrder) {
 }
 
 var blockAccessScope = [...]int8{
-	78:  1, // tiled_load
-	79:  1, // tiled_store
-	80:  2, // tiled_atomic
-	81:  1, // multimem_store
-	82:  2, // multimem_reduce
-	83:  2, // multimem_load
-	132: 0}
+	79:  1, // tiled_load
+	80:  1, // tiled_store
+	81:  2, // tiled_atomic
+	82:  1, // multimem_store
+	83:  2, // multimem_reduce
+	84:  2, // multimem_load
+	133: 0}
 
 func (o BlockAccess) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(blockAccessScope[o.Op.Code().Index()]))
@@ -4990,13 +5032,13 @@ func (o BlockAccess) SetScope(v def.Scope) {
 func (o BlockAccess) ClearScope() { o.Op.SetAttr(int(blockAccessScope[o.Op.Code().Index()]), nil) }
 
 var blockAccessMasked = [...]int8{
-	78:  6, // tiled_load
-	79:  5, // tiled_store
-	80:  6, // tiled_atomic
-	81:  5, // multimem_store
-	82:  6, // multimem_reduce
-	83:  6, // multimem_load
-	132: 0}
+	79:  6, // tiled_load
+	80:  5, // tiled_store
+	81:  6, // tiled_atomic
+	82:  5, // multimem_store
+	83:  6, // multimem_reduce
+	84:  6, // multimem_load
+	133: 0}
 
 func (o BlockAccess) Masked() ir.BoolArray {
 	return ir.OptionalAttr[ir.BoolArray](o.Op, int(blockAccessMasked[o.Op.Code().Index()]))
@@ -5010,13 +5052,13 @@ func (o BlockAccess) SetMasked(v ir.BoolArray) {
 }
 
 var blockAccessResultToken = [...]int8{
-	78:  1, // tiled_load
-	79:  0, // tiled_store
-	80:  0, // tiled_atomic
-	81:  0, // multimem_store
-	82:  0, // multimem_reduce
-	83:  1, // multimem_load
-	132: 0}
+	79:  1, // tiled_load
+	80:  0, // tiled_store
+	81:  0, // tiled_atomic
+	82:  0, // multimem_store
+	83:  0, // multimem_reduce
+	84:  1, // multimem_load
+	133: 0}
 
 func (o BlockAccess) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(blockAccessResultToken[o.Op.Code().Index()]))
@@ -5038,21 +5080,21 @@ func (PtrAccess) Matches(c ir.Code) bool {
 }
 
 var ptrAccessPtr = [...]int8{
-	84:  0, // load
-	85:  0, // store
-	86:  0, // atomic_rmw
-	87:  0, // atomic_cas
-	132: 0}
+	85:  0, // load
+	86:  0, // store
+	87:  0, // atomic_rmw
+	88:  0, // atomic_cas
+	133: 0}
 
 func (o PtrAccess) Ptr() *ir.Value     { return o.Op.OperandOf(int(ptrAccessPtr[o.Op.Code().Index()])) }
 func (o PtrAccess) SetPtr(v *ir.Value) { o.Op.SetOperandOf(int(ptrAccessPtr[o.Op.Code().Index()]), v) }
 
 var ptrAccessMask = [...]int8{
-	84:  1, // load
-	85:  2, // store
-	86:  2, // atomic_rmw
-	87:  3, // atomic_cas
-	132: 0}
+	85:  1, // load
+	86:  2, // store
+	87:  2, // atomic_rmw
+	88:  3, // atomic_cas
+	133: 0}
 
 func (o PtrAccess) Mask() *ir.Value { return o.Op.OperandOf(int(ptrAccessMask[o.Op.Code().Index()])) }
 func (o PtrAccess) SetMask(v *ir.Value) {
@@ -5060,11 +5102,11 @@ func (o PtrAccess) SetMask(v *ir.Value) {
 }
 
 var ptrAccessToken = [...]int8{
-	84:  3, // load
-	85:  3, // store
-	86:  3, // atomic_rmw
-	87:  4, // atomic_cas
-	132: 0}
+	85:  3, // load
+	86:  3, // store
+	87:  3, // atomic_rmw
+	88:  4, // atomic_cas
+	133: 0}
 
 func (o PtrAccess) Token() *ir.Value { return o.Op.OperandOf(int(ptrAccessToken[o.Op.Code().Index()])) }
 func (o PtrAccess) SetToken(v *ir.Value) {
@@ -5072,11 +5114,11 @@ func (o PtrAccess) SetToken(v *ir.Value) {
 }
 
 var ptrAccessOrder = [...]int8{
-	84:  0, // load
-	85:  0, // store
-	86:  1, // atomic_rmw
-	87:  0, // atomic_cas
-	132: 0}
+	85:  0, // load
+	86:  0, // store
+	87:  1, // atomic_rmw
+	88:  0, // atomic_cas
+	133: 0}
 
 func (o PtrAccess) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(ptrAccessOrder[o.Op.Code().Index()]))
@@ -5087,11 +5129,11 @@ func (o PtrAccess) SetOrder(v def.MemOrder) {
 }
 
 var ptrAccessScope = [...]int8{
-	84:  1, // load
-	85:  1, // store
-	86:  2, // atomic_rmw
-	87:  1, // atomic_cas
-	132: 0}
+	85:  1, // load
+	86:  1, // store
+	87:  2, // atomic_rmw
+	88:  1, // atomic_cas
+	133: 0}
 
 func (o PtrAccess) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(ptrAccessScope[o.Op.Code().Index()]))
@@ -5103,11 +5145,11 @@ func (o PtrAccess) SetScope(v def.Scope) {
 func (o PtrAccess) ClearScope() { o.Op.SetAttr(int(ptrAccessScope[o.Op.Code().Index()]), nil) }
 
 var ptrAccessResultToken = [...]int8{
-	84:  1, // load
-	85:  0, // store
-	86:  1, // atomic_rmw
-	87:  1, // atomic_cas
-	132: 0}
+	85:  1, // load
+	86:  0, // store
+	87:  1, // atomic_rmw
+	88:  1, // atomic_cas
+	133: 0}
 
 func (o PtrAccess) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(ptrAccessResultToken[o.Op.Code().Index()]))
@@ -5128,28 +5170,28 @@ func (MaskedOp) Matches(c ir.Code) bool {
 }
 
 var maskedOpPtr = [...]int8{
-	77:  0, // pointer_block
-	84:  0, // load
-	85:  0, // store
-	132: 0}
+	78:  0, // pointer_block
+	85:  0, // load
+	86:  0, // store
+	133: 0}
 
 func (o MaskedOp) Ptr() *ir.Value     { return o.Op.OperandOf(int(maskedOpPtr[o.Op.Code().Index()])) }
 func (o MaskedOp) SetPtr(v *ir.Value) { o.Op.SetOperandOf(int(maskedOpPtr[o.Op.Code().Index()]), v) }
 
 var maskedOpMask = [...]int8{
-	77:  1, // pointer_block
-	84:  1, // load
-	85:  2, // store
-	132: 0}
+	78:  1, // pointer_block
+	85:  1, // load
+	86:  2, // store
+	133: 0}
 
 func (o MaskedOp) Mask() *ir.Value     { return o.Op.OperandOf(int(maskedOpMask[o.Op.Code().Index()])) }
 func (o MaskedOp) SetMask(v *ir.Value) { o.Op.SetOperandOf(int(maskedOpMask[o.Op.Code().Index()]), v) }
 
 var maskedOpLeft = [...]int8{
-	77:  2, // pointer_block
-	84:  4, // load
-	85:  4, // store
-	132: 0}
+	78:  2, // pointer_block
+	85:  4, // load
+	86:  4, // store
+	133: 0}
 
 func (o MaskedOp) Left() *ir.Value     { return o.Op.OperandOf(int(maskedOpLeft[o.Op.Code().Index()])) }
 func (o MaskedOp) SetLeft(v *ir.Value) { o.Op.SetOperandOf(int(maskedOpLeft[o.Op.Code().Index()]), v) }
@@ -5173,14 +5215,14 @@ func (BlockOp) Matches(c ir.Code) bool {
 }
 
 var blockOpBlock = [...]int8{
-	78:  0, // tiled_load
-	79:  1, // tiled_store
-	80:  0, // tiled_atomic
-	81:  1, // multimem_store
-	82:  1, // multimem_reduce
-	83:  0, // multimem_load
-	118: 0, // async_copy
-	132: 0}
+	79:  0, // tiled_load
+	80:  1, // tiled_store
+	81:  0, // tiled_atomic
+	82:  1, // multimem_store
+	83:  1, // multimem_reduce
+	84:  0, // multimem_load
+	119: 0, // async_copy
+	133: 0}
 
 func (o BlockOp) Block() *ir.Value     { return o.Op.OperandOf(int(blockOpBlock[o.Op.Code().Index()])) }
 func (o BlockOp) SetBlock(v *ir.Value) { o.Op.SetOperandOf(int(blockOpBlock[o.Op.Code().Index()]), v) }
@@ -5206,16 +5248,16 @@ func (AccessOp) Matches(c ir.Code) bool {
 }
 
 var accessOpVec = [...]int8{
-	78:  3, // tiled_load
-	79:  2, // tiled_store
-	80:  3, // tiled_atomic
-	81:  2, // multimem_store
-	82:  3, // multimem_reduce
-	83:  3, // multimem_load
-	84:  3, // load
-	85:  2, // store
-	118: 1, // async_copy
-	132: 0}
+	79:  3, // tiled_load
+	80:  2, // tiled_store
+	81:  3, // tiled_atomic
+	82:  2, // multimem_store
+	83:  3, // multimem_reduce
+	84:  3, // multimem_load
+	85:  3, // load
+	86:  2, // store
+	119: 1, // async_copy
+	133: 0}
 
 func (o AccessOp) Vec() (int64, bool) { return o.Op.IntAttr(int(accessOpVec[o.Op.Code().Index()])) }
 func (o AccessOp) SetVec(c *ir.Context, v int64) {
@@ -5224,16 +5266,16 @@ func (o AccessOp) SetVec(c *ir.Context, v int64) {
 func (o AccessOp) ClearVec() { o.Op.SetAttr(int(accessOpVec[o.Op.Code().Index()]), nil) }
 
 var accessOpFast = [...]int8{
-	78:  4, // tiled_load
-	79:  3, // tiled_store
-	80:  4, // tiled_atomic
-	81:  3, // multimem_store
-	82:  4, // multimem_reduce
-	83:  4, // multimem_load
-	84:  4, // load
-	85:  3, // store
-	118: 2, // async_copy
-	132: 0}
+	79:  4, // tiled_load
+	80:  3, // tiled_store
+	81:  4, // tiled_atomic
+	82:  3, // multimem_store
+	83:  4, // multimem_reduce
+	84:  4, // multimem_load
+	85:  4, // load
+	86:  3, // store
+	119: 2, // async_copy
+	133: 0}
 
 func (o AccessOp) Fast() (int64, bool) { return o.Op.IntAttr(int(accessOpFast[o.Op.Code().Index()])) }
 func (o AccessOp) SetFast(c *ir.Context, v int64) {
@@ -5242,31 +5284,31 @@ func (o AccessOp) SetFast(c *ir.Context, v int64) {
 func (o AccessOp) ClearFast() { o.Op.SetAttr(int(accessOpFast[o.Op.Code().Index()]), nil) }
 
 var accessOpNarrow = [...]int8{
-	78:  5, // tiled_load
-	79:  4, // tiled_store
-	80:  5, // tiled_atomic
-	81:  4, // multimem_store
-	82:  5, // multimem_reduce
-	83:  5, // multimem_load
-	84:  5, // load
-	85:  4, // store
-	118: 3, // async_copy
-	132: 0}
+	79:  5, // tiled_load
+	80:  4, // tiled_store
+	81:  5, // tiled_atomic
+	82:  4, // multimem_store
+	83:  5, // multimem_reduce
+	84:  5, // multimem_load
+	85:  5, // load
+	86:  4, // store
+	119: 3, // async_copy
+	133: 0}
 
 func (o AccessOp) Narrow() bool     { return o.Op.FlagAttr(int(accessOpNarrow[o.Op.Code().Index()])) }
 func (o AccessOp) SetNarrow(v bool) { o.Op.SetFlagAttr(int(accessOpNarrow[o.Op.Code().Index()]), v) }
 
 var accessOpMasked = [...]int8{
-	78:  6, // tiled_load
-	79:  5, // tiled_store
-	80:  6, // tiled_atomic
-	81:  5, // multimem_store
-	82:  6, // multimem_reduce
-	83:  6, // multimem_load
-	84:  6, // load
-	85:  5, // store
-	118: 4, // async_copy
-	132: 0}
+	79:  6, // tiled_load
+	80:  5, // tiled_store
+	81:  6, // tiled_atomic
+	82:  5, // multimem_store
+	83:  6, // multimem_reduce
+	84:  6, // multimem_load
+	85:  6, // load
+	86:  5, // store
+	119: 4, // async_copy
+	133: 0}
 
 func (o AccessOp) Masked() ir.BoolArray {
 	return ir.OptionalAttr[ir.BoolArray](o.Op, int(accessOpMasked[o.Op.Code().Index()]))
@@ -5280,16 +5322,16 @@ func (o AccessOp) SetMasked(v ir.BoolArray) {
 }
 
 var accessOpCoordinateBits = [...]int8{
-	78:  7, // tiled_load
-	79:  6, // tiled_store
-	80:  7, // tiled_atomic
-	81:  6, // multimem_store
-	82:  7, // multimem_reduce
-	83:  7, // multimem_load
-	84:  7, // load
-	85:  6, // store
-	118: 5, // async_copy
-	132: 0}
+	79:  7, // tiled_load
+	80:  6, // tiled_store
+	81:  7, // tiled_atomic
+	82:  6, // multimem_store
+	83:  7, // multimem_reduce
+	84:  7, // multimem_load
+	85:  7, // load
+	86:  6, // store
+	119: 5, // async_copy
+	133: 0}
 
 func (o AccessOp) CoordinateBits() ir.I64Array {
 	return ir.OptionalAttr[ir.I64Array](o.Op, int(accessOpCoordinateBits[o.Op.Code().Index()]))
@@ -5303,16 +5345,16 @@ func (o AccessOp) SetCoordinateBits(v ir.I64Array) {
 }
 
 var accessOpRagged = [...]int8{
-	78:  8, // tiled_load
-	79:  7, // tiled_store
-	80:  8, // tiled_atomic
-	81:  7, // multimem_store
-	82:  8, // multimem_reduce
-	83:  8, // multimem_load
-	84:  8, // load
-	85:  7, // store
-	118: 6, // async_copy
-	132: 0}
+	79:  8, // tiled_load
+	80:  7, // tiled_store
+	81:  8, // tiled_atomic
+	82:  7, // multimem_store
+	83:  8, // multimem_reduce
+	84:  8, // multimem_load
+	85:  8, // load
+	86:  7, // store
+	119: 6, // async_copy
+	133: 0}
 
 func (o AccessOp) Ragged() bool     { return o.Op.FlagAttr(int(accessOpRagged[o.Op.Code().Index()])) }
 func (o AccessOp) SetRagged(v bool) { o.Op.SetFlagAttr(int(accessOpRagged[o.Op.Code().Index()]), v) }
@@ -5339,15 +5381,15 @@ func (ValueOp) Matches(c ir.Code) bool {
 
 var valueOpValue = [...]int8{
 	69:  0, // assume
-	79:  0, // tiled_store
-	80:  1, // tiled_atomic
-	81:  0, // multimem_store
-	82:  0, // multimem_reduce
-	85:  1, // store
-	87:  2, // atomic_cas
-	110: 0, // buffer_store
-	113: 0, // buffer_insert
-	132: 0}
+	80:  0, // tiled_store
+	81:  1, // tiled_atomic
+	82:  0, // multimem_store
+	83:  0, // multimem_reduce
+	86:  1, // store
+	88:  2, // atomic_cas
+	111: 0, // buffer_store
+	114: 0, // buffer_insert
+	133: 0}
 
 func (o ValueOp) Value() *ir.Value     { return o.Op.OperandOf(int(valueOpValue[o.Op.Code().Index()])) }
 func (o ValueOp) SetValue(v *ir.Value) { o.Op.SetOperandOf(int(valueOpValue[o.Op.Code().Index()]), v) }
@@ -5366,9 +5408,9 @@ func (LatencyOp) Matches(c ir.Code) bool {
 }
 
 var latencyOpLatency = [...]int8{
-	78:  2, // tiled_load
-	84:  2, // load
-	132: 0}
+	79:  2, // tiled_load
+	85:  2, // load
+	133: 0}
 
 func (o LatencyOp) Latency() (int64, bool) {
 	return o.Op.IntAttr(int(latencyOpLatency[o.Op.Code().Index()]))
@@ -5394,11 +5436,11 @@ func (AtomicOp) Matches(c ir.Code) bool {
 }
 
 var atomicOpMode = [...]int8{
-	80:  0, // tiled_atomic
-	82:  0, // multimem_reduce
-	83:  0, // multimem_load
-	86:  0, // atomic_rmw
-	132: 0}
+	81:  0, // tiled_atomic
+	83:  0, // multimem_reduce
+	84:  0, // multimem_load
+	87:  0, // atomic_rmw
+	133: 0}
 
 func (o AtomicOp) Mode() def.AtomicMode {
 	v, _ := o.Op.EnumAttr(int(atomicOpMode[o.Op.Code().Index()]))
@@ -5426,13 +5468,13 @@ func (BufferOp) Matches(c ir.Code) bool {
 }
 
 var bufferOpBuffer = [...]int8{
-	110: 1, // buffer_store
-	111: 0, // buffer_load
-	112: 0, // buffer_extract
-	113: 1, // buffer_insert
-	114: 0, // buffer_view
-	118: 1, // async_copy
-	132: 0}
+	111: 1, // buffer_store
+	112: 0, // buffer_load
+	113: 0, // buffer_extract
+	114: 1, // buffer_insert
+	115: 0, // buffer_view
+	119: 1, // async_copy
+	133: 0}
 
 func (o BufferOp) Buffer() *ir.Value { return o.Op.OperandOf(int(bufferOpBuffer[o.Op.Code().Index()])) }
 func (o BufferOp) SetBuffer(v *ir.Value) {
@@ -5455,11 +5497,11 @@ func (PipelineOp) Matches(c ir.Code) bool {
 }
 
 var pipelineOpPipeline = [...]int8{
-	120: 0, // producer_acquire
-	121: 0, // producer_commit
-	122: 0, // consumer_wait
-	123: 0, // consumer_release
-	132: 0}
+	121: 0, // producer_acquire
+	122: 0, // producer_commit
+	123: 0, // consumer_wait
+	124: 0, // consumer_release
+	133: 0}
 
 func (o PipelineOp) Pipeline() *ir.Value {
 	return o.Op.OperandOf(int(pipelineOpPipeline[o.Op.Code().Index()]))
@@ -5469,17 +5511,42 @@ func (o PipelineOp) SetPipeline(v *ir.Value) {
 }
 
 var pipelineOpPosition = [...]int8{
-	120: 1, // producer_acquire
-	121: 1, // producer_commit
-	122: 1, // consumer_wait
-	123: 1, // consumer_release
-	132: 0}
+	121: 1, // producer_acquire
+	122: 1, // producer_commit
+	123: 1, // consumer_wait
+	124: 1, // consumer_release
+	133: 0}
 
 func (o PipelineOp) Position() *ir.Value {
 	return o.Op.OperandOf(int(pipelineOpPosition[o.Op.Code().Index()]))
 }
 func (o PipelineOp) SetPosition(v *ir.Value) {
 	o.Op.SetOperandOf(int(pipelineOpPosition[o.Op.Code().Index()]), v)
+}
+
+// PredicatedOp is an op that does something only if a condition holds.
+type PredicatedOp struct{ Op *ir.Op }
+
+func (PredicatedOp) Matches(c ir.Code) bool {
+	switch c {
+	case
+		OpDot,
+		OpAsyncCopy:
+		return true
+	}
+	return false
+}
+
+var predicatedOpWhen = [...]int8{
+	71:  4, // dot
+	119: 3, // async_copy
+	133: 0}
+
+func (o PredicatedOp) When() *ir.Value {
+	return o.Op.OperandOf(int(predicatedOpWhen[o.Op.Code().Index()]))
+}
+func (o PredicatedOp) SetWhen(v *ir.Value) {
+	o.Op.SetOperandOf(int(predicatedOpWhen[o.Op.Code().Index()]), v)
 }
 
 // TensorOp is an op on tensor memory.
@@ -5489,6 +5556,7 @@ func (TensorOp) Matches(c ir.Code) bool {
 	switch c {
 	case
 		OpDot,
+		OpDotLand,
 		OpTensorAcquire,
 		OpTensorAddress,
 		OpTensorRelease:
@@ -5499,10 +5567,11 @@ func (TensorOp) Matches(c ir.Code) bool {
 
 var tensorOpMemory = [...]int8{
 	71:  3, // dot
-	125: 0, // tensor_acquire
-	126: 0, // tensor_address
-	127: 0, // tensor_release
-	132: 0}
+	72:  1, // dot_land
+	126: 0, // tensor_acquire
+	127: 0, // tensor_address
+	128: 0, // tensor_release
+	133: 0}
 
 func (o TensorOp) Memory() *ir.Value { return o.Op.OperandOf(int(tensorOpMemory[o.Op.Code().Index()])) }
 func (o TensorOp) SetMemory(v *ir.Value) {
@@ -5525,11 +5594,11 @@ func (PlacedOp) Matches(c ir.Code) bool {
 }
 
 var placedOpOffset = [...]int8{
-	109: 0, // alloc_shared
-	115: 0, // alloc_ring
-	119: 2, // alloc_pipeline
-	124: 0, // alloc_tensor
-	132: 0}
+	110: 0, // alloc_shared
+	116: 0, // alloc_ring
+	120: 2, // alloc_pipeline
+	125: 0, // alloc_tensor
+	133: 0}
 
 func (o PlacedOp) Offset() (int64, bool) {
 	return o.Op.IntAttr(int(placedOpOffset[o.Op.Code().Index()]))
@@ -5540,11 +5609,11 @@ func (o PlacedOp) SetOffset(c *ir.Context, v int64) {
 func (o PlacedOp) ClearOffset() { o.Op.SetAttr(int(placedOpOffset[o.Op.Code().Index()]), nil) }
 
 var placedOpResult = [...]int8{
-	109: 0, // alloc_shared
-	115: 0, // alloc_ring
-	119: 0, // alloc_pipeline
-	124: 0, // alloc_tensor
-	132: 0}
+	110: 0, // alloc_shared
+	116: 0, // alloc_ring
+	120: 0, // alloc_pipeline
+	125: 0, // alloc_tensor
+	133: 0}
 
 func (o PlacedOp) Result() *ir.Value { return o.Op.ResultOf(int(placedOpResult[o.Op.Code().Index()])) }
 
@@ -5562,9 +5631,9 @@ func (BufferWrite) Matches(c ir.Code) bool {
 }
 
 var bufferWriteValue = [...]int8{
-	110: 0, // buffer_store
-	113: 0, // buffer_insert
-	132: 0}
+	111: 0, // buffer_store
+	114: 0, // buffer_insert
+	133: 0}
 
 func (o BufferWrite) Value() *ir.Value {
 	return o.Op.OperandOf(int(bufferWriteValue[o.Op.Code().Index()]))
@@ -5574,9 +5643,9 @@ func (o BufferWrite) SetValue(v *ir.Value) {
 }
 
 var bufferWriteBuffer = [...]int8{
-	110: 1, // buffer_store
-	113: 1, // buffer_insert
-	132: 0}
+	111: 1, // buffer_store
+	114: 1, // buffer_insert
+	133: 0}
 
 func (o BufferWrite) Buffer() *ir.Value {
 	return o.Op.OperandOf(int(bufferWriteBuffer[o.Op.Code().Index()]))

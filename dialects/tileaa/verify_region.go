@@ -37,16 +37,58 @@ func verifyDot(op ContractionOp) string {
 }
 
 // verifyInFlight checks that nobody takes the result of a product that may not be there yet: a loop carries it to the product of its next iteration, and
-// lands it behind the last one.
+// lands it behind the last one; or to a dot_land, where there were no accumulators.
 func verifyInFlight(d Dot) string {
 	if d.Atom() == nil || d.Atom().Atom.Group == 0 {
 		return "is in flight, which only products of groups of warps can be"
 	}
-	carried, alone := OnlyAdds(d.Op)
-	if loop, ok := ir.As[For](d.Op.ParentOp()); !alone || !ok || !slices.Contains(loop.Lands(), int64(carried)) {
-		return "is in flight, and does not add alone to what a loop carries and lands"
+	if carried, alone := OnlyAdds(d.Op); alone {
+		if loop, ok := ir.As[For](d.Op.ParentOp()); ok && slices.Contains(loop.Lands(), int64(carried)) {
+			return ""
+		}
+	}
+	bits, zero := SplatValue(d.Acc())
+	for _, u := range d.Result().Uses() {
+		carries := u.Owner().Code() == OpContinue || u.Owner().Code() == OpFor
+		zero = zero && bits == 0 && carries && d.Atom().Atom.Tensor != nil
+	}
+	if !zero {
+		return "is in flight, and does not add alone to what a loop carries and lands, nor to nothing for a dot_land"
 	}
 	return ""
+}
+
+// InTensorMemory finds the product that puts a value where only the tensor unit sees it: one in flight, of which loops carry the result.
+func InTensorMemory(v *ir.Value) (d Dot, ok bool) {
+	if d, ok = ir.DefinedBy[Dot](v); ok {
+		return d, d.InFlight() && d.Atom().Atom.Tensor != nil
+	}
+	flow, index, found := carriedBy(v)
+	if !found {
+		return Dot{}, false
+	}
+	if loop, isFor := ir.As[For](flow.Op); !isFor || !v.IsArg() && slices.Contains(loop.Lands(), int64(index)) {
+		return Dot{}, false
+	}
+	for _, end := range flow.Continues() {
+		if d, ok = ir.DefinedBy[Dot](end.Operand(index)); ok {
+			return d, d.InFlight() && d.Atom().Atom.Tensor != nil
+		}
+	}
+	return Dot{}, false
+}
+
+// carriedBy finds the loop that carries a value, an argument of its body or one of its results, and its number there.
+func carriedBy(v *ir.Value) (flow ir.Flow, index int, ok bool) {
+	if v.IsArg() {
+		if flow, ok = ir.LoopOf(v.Block().ParentOp()); !ok {
+			return flow, 0, false
+		}
+		index, ok = flow.CarriedIndex(v)
+		return flow, index, ok
+	}
+	flow, ok = ir.LoopOf(v.DefiningOp())
+	return flow, v.Index(), ok
 }
 
 // scalesFit checks the shapes of factors l and r against those of their scales.

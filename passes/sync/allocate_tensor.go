@@ -25,24 +25,19 @@ import (
 func AllocateTensor(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		var products []tileaa.Dot
-		columns := int64(0)
+		var lands []tileaa.DotLand
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-			d, ok := ir.As[tileaa.Dot](op)
-			if !ok || d.Atom() == nil || d.Atom().Atom.Tensor == nil {
-				return
+			if d, ok := ir.As[tileaa.Dot](op); ok && d.Atom() != nil && d.Atom().Atom.Tensor != nil {
+				products = append(products, d)
 			}
-			from := int64(0)
-			if last := len(products) - 1; last >= 0 && d.InFlight() && products[last].InFlight() && products[last].Op.Block() == op.Block() {
-				before, _ := products[last].Column()
-				from = before + tileaa.TensorColumnsOf(products[last])
+			if l, ok := ir.As[tileaa.DotLand](op); ok {
+				lands = append(lands, l)
 			}
-			d.SetColumn(s.Ctx, from)
-			products = append(products, d)
-			columns = max(columns, from+tileaa.TensorColumnsOf(d))
 		})
 		if len(products) == 0 {
 			continue
 		}
+		columns := assignColumns(s, products)
 		if columns > tileaa.TensorColumns {
 			return &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: "products need more tensor memory than there is", Loc: products[0].Op.Loc()}
 		}
@@ -58,6 +53,12 @@ func AllocateTensor(s *pass.State) error {
 		for _, d := range products {
 			d.SetMemory(memory)
 		}
+		for _, l := range lands {
+			d, _ := tileaa.InTensorMemory(l.Source())
+			column, _ := d.Column()
+			l.SetMemory(memory)
+			l.SetColumn(s.Ctx, column)
+		}
 		s.Walk(owner, ir.PreOrder, func(op *ir.Op) {
 			if op.Code() == tileaa.OpReturn || op.ParentOp() == owner && op.Traits().Has(ir.Terminator) {
 				b.Before(op)
@@ -66,6 +67,56 @@ func AllocateTensor(s *pass.State) error {
 		})
 	}
 	return nil
+}
+
+// assignColumns gives products their columns, and says how many there are. First come those of which nothing is left when the next one begins, and beside each
+// other those that a loop lands; behind them what waits for a dot_land while others are computed.
+func assignColumns(s *pass.State, products []tileaa.Dot) (columns int64) {
+	var before tileaa.Dot
+	for _, d := range products {
+		if isSkewed(d) {
+			continue
+		}
+		from := int64(0)
+		if before.Op != nil && d.InFlight() && before.InFlight() && before.Op.Block() == d.Op.Block() {
+			last, _ := before.Column()
+			from = last + tileaa.TensorColumnsOf(before)
+		}
+		d.SetColumn(s.Ctx, from)
+		columns, before = max(columns, from+tileaa.TensorColumnsOf(d)), d
+	}
+	next := columns
+	for _, d := range products {
+		if !isSkewed(d) {
+			continue
+		}
+		from := next
+		loop := skewingLoop(d)
+		for outer := loop.ParentOp(); outer != nil; outer = outer.ParentOp() {
+			for _, o := range products {
+				if isSkewed(o) && o.Op.ParentOp() == outer && skewingLoop(o) == outer {
+					from += tileaa.TensorColumnsOf(o)
+				}
+			}
+		}
+		d.SetColumn(s.Ctx, from)
+		columns = max(columns, from+tileaa.TensorColumnsOf(d))
+	}
+	return columns
+}
+
+// isSkewed reports whether a product goes on until a dot_land.
+func isSkewed(d tileaa.Dot) bool {
+	_, adds := tileaa.OnlyAdds(d.Op)
+	return d.InFlight() && !adds
+}
+
+// skewingLoop is the loop that carries the result of such a product.
+func skewingLoop(d tileaa.Dot) *ir.Op {
+	if user := d.Result().FirstUse().Owner(); user.Code() == tileaa.OpFor {
+		return user
+	}
+	return d.Op.ParentOp()
 }
 
 // roundUp is the columns that a block can ask for.

@@ -130,7 +130,7 @@ type queue struct {
 	made    *ir.Value
 	slots   int
 	fills   int // of a ring: the copies into it,
-	rounds  int // and the iterations that it was for
+	rounds  int // and the iterations that read it
 	counts  map[ir.Code]int
 	full    []filled // of a pipeline: the commits,
 	emptied [][]int  // and the clocks of releases
@@ -246,7 +246,6 @@ func (j *judge) step(a *actor, e *event) *fault {
 	case tileaa.OpRingSlot:
 		p := e.touches[0]
 		q := j.queue(p.alloc)
-		q.rounds = max(q.rounds, p.step+1)
 		if p.slot >= q.slots {
 			return &fault{op: op, text: fmt.Sprintf("names slot %d of %d", p.slot, q.slots)}
 		}
@@ -410,6 +409,10 @@ func (j *judge) touch(a *actor, op *ir.Op, t touch) *fault {
 		c.holds, c.reads = nil, nil
 	}
 	if !t.write {
+		if t.ring {
+			q := j.queue(t.alloc)
+			q.rounds = max(q.rounds, t.step+1)
+		}
 		own.reads = slices.DeleteFunc(own.reads, func(r *access) bool { return r.by == a && r.layout == now.layout })
 		own.reads = append(own.reads, now)
 		return wanted(op, t, own)

@@ -259,8 +259,8 @@ func (t *thread) event(op *ir.Op) {
 	switch op.Code() {
 	case tileaa.OpAllocRing:
 		t.before[op.Result(0)] = maps.Clone(t.rounds)
-	case tileaa.OpAsyncCopy:
-		if when := ir.Cast[tileaa.AsyncCopy](op).When(); when != nil {
+	case tileaa.OpAsyncCopy, tileaa.OpDot:
+		if when := ir.Cast[tileaa.PredicatedOp](op).When(); when != nil {
 			if runs, ok := t.ask(t.value(when), op, 1, 0); !ok || runs == 0 {
 				return
 			}

@@ -151,7 +151,14 @@ func (x *expansion) copy(g *group, counter, position *ir.Value, ahead int64, exi
 		c, ring := x.copies[i], x.rings[i]
 		slots := ring.Type().(*tileaa.RingType).Slots
 		slot := tileaa.NewRingSlot(x.b, c.Buffer().Type(), ring, position, ahead%slots).Result()
-		begun := copyLike(x.b, c, m.Lookup(c.Block()), slot, c.Layout(), x.tokens[i], exists)
+		when := exists
+		if own := c.When(); own != nil {
+			when = m.Lookup(own)
+			if exists != nil {
+				when = tileaa.NewAndi(x.b, exists, when).Result()
+			}
+		}
+		begun := copyLike(x.b, c, m.Lookup(c.Block()), slot, c.Layout(), x.tokens[i], when)
 		tokens = append(tokens, begun.ResultToken())
 	}
 	tileaa.NewAsyncCommit(x.b)
@@ -230,24 +237,44 @@ func (x *expansion) steady(start *ir.Value, begun [][]*ir.Value) {
 func (x *expansion) waits(position *ir.Value, before []*ir.Value) (after []*ir.Value) {
 	after = make([]*ir.Value, len(x.copies))
 	x.b.AtStart(x.loop.Op.Body())
+	begun := x.begun()
 	for at, g := range x.groups {
 		if at > 0 {
 			x.b.Before(g.first)
 		}
 		tileaa.NewAsyncWait(x.b, staysPending(x.groups, at))
+		if at == 0 && begun != nil {
+			x.readSlots(position)
+			x.b.After(begun)
+		}
 		for _, h := range x.groups {
 			if h.from == at {
 				x.beginLater(h, position, before, after)
 			}
 		}
-		for i, c := range x.copies {
-			if at == 0 {
-				slot := tileaa.NewRingSlot(x.b, c.Buffer().Type(), x.rings[i], position, 0).Result()
-				c.Buffer().ReplaceAllUsesWith(slot)
-			}
+		if at == 0 && begun == nil {
+			x.readSlots(position)
 		}
 	}
 	return after
+}
+
+// begun is the product that begins for the next iteration, nil without: what it takes is there at the first wait, and the unit has nothing to do until then.
+func (x *expansion) begun() *ir.Op {
+	for _, op := range x.loop.Op.Body().Ops() {
+		if d, ok := ir.As[tileaa.Dot](op); ok && d.When() != nil {
+			return op
+		}
+	}
+	return nil
+}
+
+// readSlots gives those who read what copies brought the slots of this iteration.
+func (x *expansion) readSlots(position *ir.Value) {
+	for i, c := range x.copies {
+		slot := tileaa.NewRingSlot(x.b, c.Buffer().Type(), x.rings[i], position, 0).Result()
+		c.Buffer().ReplaceAllUsesWith(slot)
+	}
 }
 
 // beginLater begins the copies of a group for a later iteration. What comes after a copy of this iteration comes after those begun up to the

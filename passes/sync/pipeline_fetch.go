@@ -55,6 +55,9 @@ func (x *expansion) begins(g *group) map[*ir.Op]bool {
 	var values []*ir.Value
 	for _, i := range g.copies {
 		values = append(values, x.copies[i].Block())
+		if when := x.copies[i].When(); when != nil {
+			values = append(values, when)
+		}
 	}
 	for _, v := range g.carry {
 		i, _ := x.flow.CarriedIndex(v)

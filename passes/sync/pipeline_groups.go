@@ -95,6 +95,7 @@ func (p *pipeline) apart() []*group {
 		q := pipeline{loop: p.loop, flow: p.flow, tiles: true, ahead: map[*ir.Op]bool{}}
 		for _, i := range g.copies {
 			q.computable(p.copies[i].Block())
+			q.computable(p.copies[i].When())
 		}
 		g.ahead, g.carry = q.ahead, q.carry
 	}

@@ -98,7 +98,7 @@ func pipelined(op *ir.Op) (p *pipeline, ok bool) {
 	}
 	for _, c := range p.copies {
 		tokens, free := p.comesAfter(c.Token(), map[*ir.Value]bool{})
-		if !free || c.When() != nil || !p.buffered(c) || !p.computable(c.Block()) {
+		if !free || !p.buffered(c) || !p.computable(c.Block()) || !p.computable(c.When()) {
 			return nil, false
 		}
 		p.tokens = append(p.tokens, tokens)

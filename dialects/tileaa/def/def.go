@@ -279,12 +279,15 @@ func Ops() []*ir.OpDef {
 		sameShape(row("offset", in("ptr:ptr", "offset:int"), res("result:ptr"), elementwise, "Pointer plus signed offset in elements."), "ptr", "offset"),
 
 		// Contraction and reduction.
-		effects(row("dot", args(in("lhs:factor", "rhs:factor", "acc:tile"), opt("memory:tensor_memory"), of("signedness_lhs", &SignednessEnum, Signed), of("signedness_rhs", &SignednessEnum, Signed),
+		effects(row("dot", args(in("lhs:factor", "rhs:factor", "acc:tile"), opt("memory:tensor_memory", "when:scalar_i1"), of("signedness_lhs", &SignednessEnum, Signed), of("signedness_rhs", &SignednessEnum, Signed),
 			unit("fast_acc", "in_flight"), optional(class("atom", "*MMAAttr")), optAttr("depths", ir.I64ArrayKind), optAttr("column", ir.I64Kind)), res("result:tile"), ir.Pure|ir.Speculatable,
 			"acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] "+
 				"takes a part of K only. In flight, it begins only: its result is for a further product in the next iteration of a loop, which lands it, and "+
-				"its factors are read until a dot_wait. One of the tensor unit sums in memory, from a column on."),
+				"its factors are read until a dot_wait; or, without accumulators, for a dot_land. One of the tensor unit sums in memory, from a column on, and "+
+				"only if when holds."),
 			factor("lhs"), factor("rhs"), sums("memory")),
+		effects(row("dot_land", args(in("source:tile"), opt("memory:tensor_memory"), optAttr("column", ir.I64Kind)), res("result:tile"), 0,
+			"What a product in flight has put into tensor memory, behind the dot_wait for it."), factor("memory")),
 		row("dot_scaled", args(in("lhs:factor", "rhs:factor", "acc:tile", "lhs_scale:float", "rhs_scale:float"), optional(class("atom", "*MMAAttr")), optAttr("depths", ir.I64ArrayKind)), res("result:tile"), ir.Pure|ir.Speculatable,
 			"Multiplies blocks along K by their scales, then as dot. Factors of i8 are pairs of f4E2M1FN along K, the first in the low half."),
 		flow(with(row("reduce", args(attr("dim", ir.I64Kind), attr("identities", ir.ArrayKind), many("operands:tile")), tiles, ir.Pure,

@@ -122,7 +122,8 @@ type State struct {
 
 // NewOp makes an operation that is in no block yet. Regions start empty (no block).
 func NewOp(s State) *Op {
-	op := &Op{Def: s.Def, UnregisteredName: s.Name, loc: s.Loc, groups: s.Groups, extra: s.Extra}
+	op, vals, results := memory(len(s.Types))
+	*op = Op{Def: s.Def, UnregisteredName: s.Name, loc: s.Loc, groups: s.Groups, extra: s.Extra, results: results}
 	if op.Def == nil {
 		op.Def = Unregistered
 	}
@@ -130,8 +131,6 @@ func NewOp(s State) *Op {
 		op.loc = UnknownLoc{}
 	}
 	op.SetOperands(s.Operands, s.Groups)
-	vals := make([]Value, len(s.Types))
-	op.results = make([]*Value, len(s.Types))
 	for i, t := range s.Types {
 		vals[i] = Value{typ: t, op: op, index: i}
 		op.results[i] = &vals[i]
@@ -146,6 +145,19 @@ func NewOp(s State) *Op {
 		op.regions = append(op.regions, &Region{op: op})
 	}
 	return op
+}
+
+// memory is room for an operation and its results: of the one that most have with it.
+func memory(results int) (*Op, []Value, []*Value) {
+	if results == 1 {
+		m := &struct {
+			op     Op
+			value  [1]Value
+			result [1]*Value
+		}{}
+		return &m.op, m.value[:], m.result[:]
+	}
+	return &Op{}, make([]Value, results), make([]*Value, results)
 }
 
 // Name is the full name of the operation.

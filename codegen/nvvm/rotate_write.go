@@ -319,13 +319,20 @@ func (c *copier) guard(x *value.Value) {
 
 // clone is an instruction with operands of its own.
 func clone(inst llvm.Instruction) llvm.Instruction {
+	switch i := inst.(type) { // most are one of these
+	case *llvm.InstCall:
+		call := *i
+		call.LocalID, call.Args = 0, slices.Clone(i.Args)
+		return &call
+	case *llvm.InstExtractValue:
+		extract := *i
+		extract.LocalID = 0
+		return &extract
+	}
 	old := reflect.ValueOf(inst).Elem()
 	made := reflect.New(old.Type())
 	made.Elem().Set(old)
 	n := made.Interface().(llvm.Instruction)
 	local.Set(n, 0)
-	if call, ok := n.(*llvm.InstCall); ok {
-		call.Args = slices.Clone(call.Args)
-	}
 	return n
 }

@@ -1,6 +1,10 @@
 package tileaa
 
-import "tileiras/ir"
+import (
+	"slices"
+
+	"tileiras/ir"
+)
 
 // Space is where the memory of an effect lies.
 type Space uint8
@@ -24,24 +28,28 @@ type Effect struct {
 
 // Effects lists what an operation of this dialect does with memory, by its row. Operations inside its regions count for themselves.
 func Effects(op *ir.Op) []Effect {
-	var list []Effect
+	list := make([]Effect, 0, len(op.Def.Effects))
 	for _, d := range op.Def.Effects {
-		e := Effect{EffectDef: d, Space: Outside}
-		switch {
-		case d.On != "":
-			e.Value = op.OperandOf(op.Def.OperandIndex(d.On))
-		case d.Kind == ir.Allocate:
-			e.Value = op.Result(0)
+		if e, has := effect(op, d); has {
+			list = append(list, e)
 		}
-		if e.Value != nil {
-			e.Space = spaceOf(e.Value.Type())
-		}
-		if e.Space == Outside && d.IfMemory {
-			continue // a value, no address
-		}
-		list = append(list, e)
 	}
 	return list
+}
+
+// effect is what an operation does of what its row says; nothing if a value is no address.
+func effect(op *ir.Op, d ir.EffectDef) (e Effect, has bool) {
+	e = Effect{EffectDef: d, Space: Outside}
+	switch {
+	case d.On != "":
+		e.Value = op.OperandOf(op.Def.OperandIndex(d.On))
+	case d.Kind == ir.Allocate:
+		e.Value = op.Result(0)
+	}
+	if e.Value != nil {
+		e.Space = spaceOf(e.Value.Type())
+	}
+	return e, e.Space != Outside || !d.IfMemory
 }
 
 // spaceOf is the memory to which a value of a type leads; Outside for values that are no addresses.
@@ -61,10 +69,11 @@ func spaceOf(t ir.Type) Space {
 
 // Touches reports whether an operation has an effect of one of these kinds on memory of a space.
 func Touches(op *ir.Op, kinds ir.EffectKind, s Space) bool {
-	for _, e := range Effects(op) {
-		if e.Kind&kinds != 0 && e.Space == s {
-			return true
+	return slices.ContainsFunc(op.Def.Effects, func(d ir.EffectDef) bool {
+		if d.Kind&kinds == 0 {
+			return false
 		}
-	}
-	return false
+		e, has := effect(op, d)
+		return has && e.Space == s
+	})
 }

@@ -28,6 +28,7 @@ var thirds = []struct {
 	{"sm_80", []Feature{F8, F4, Overshift, HalfAtomics}},
 	{"sm_89", []Feature{F4, Overshift, HalfAtomics}},
 	{"sm_90", []Feature{F4, Overshift, HalfAtomics}},
+	{"sm_100", []Feature{F4, Overshift, HalfAtomics}},
 }
 
 // TestThreeOpinionsOnRandomModules holds the interpreter, our PTX and NVIDIA's PTX of random modules against each other.

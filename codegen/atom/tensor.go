@@ -2,6 +2,7 @@ package atom
 
 import (
 	"fmt"
+	"math/bits"
 
 	"tileiras/codegen/layout"
 	"tileiras/codegen/ptxop"
@@ -16,6 +17,10 @@ type Tensor struct {
 // MostColumns is the largest N of an instruction: those of several warps side by side may be one.
 const MostColumns = ptxop.MaxTensorColumns
 
+// LeastTensorColumns and TensorColumns are the fewest columns of tensor memory that a block gets, and all that blocks of a multiprocessor share (PTX ISA,
+// "Tensor Memory").
+const LeastTensorColumns, TensorColumns = 32, 512
+
 // leastColumns is the fewest of a row: with less the unit is mostly idle.
 const leastColumns = 16
 
@@ -24,8 +29,11 @@ func (t *Tensor) Describe(columns int, turnedA, turnedB bool) uint32 {
 	return t.product.Describe(columns, t.a, t.b, turnedA, turnedB)
 }
 
-// TensorRows is the lanes over which the rows of a product of the tensor unit lie.
-func (m *MMA) TensorRows() int { return m.Shape.M }
+// TensorColumnsOf is the columns of tensor memory in which so many results are summed: a row is a lane.
+func TensorColumnsOf(results int) int { return results / ptxop.TensorRows }
+
+// TensorColumnsFor is the columns that a block asks for that needs so many.
+func TensorColumnsFor(columns int) int { return max(LeastTensorColumns, 1<<bits.Len(uint(columns-1))) }
 
 // tensorMMA is the atom of a product of the tensor unit for elements of A and B, with the results of four warps in so many columns.
 func tensorMMA(p *ptxop.TensorProduct, n int, a, b string) *MMA {

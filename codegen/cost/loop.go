@@ -1,6 +1,9 @@
 package cost
 
-import "tileiras/codegen/target"
+import (
+	"tileiras/codegen/atom"
+	"tileiras/codegen/target"
+)
 
 // Loop is an iteration of a loop that multiplies what copies bring to shared memory, of one thread block.
 type Loop struct {
@@ -13,6 +16,7 @@ type Loop struct {
 	Groups    int   // of these warps, which wait for products of theirs in the iteration; 0 without
 	Producers int   // and that only begin copies
 	Registers int   // of a thread
+	Columns   int   // of tensor memory of a thread block
 	Shared    []int // bytes of a thread block with one slot for what is copied, with two, ..
 }
 
@@ -47,6 +51,9 @@ func (l Loop) Slots(t *target.Target) int {
 // Blocks is how many blocks a multiprocessor runs at once.
 func (l Loop) Blocks(t *target.Target, slots int) int {
 	n, _ := Occupancy(t, l.threads(), l.Registers, l.Shared[slots-1])
+	if l.Columns > 0 {
+		n = min(n, max(1, atom.TensorColumns/atom.TensorColumnsFor(l.Columns))) // others wait for columns
+	}
 	return n
 }
 

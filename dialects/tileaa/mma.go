@@ -32,9 +32,9 @@ func OnlyAdds(product *ir.Op) (carried int, ok bool) {
 	return carried, ok && end.Owner() == product.Block().Terminator() && end.Owner().Code() == OpContinue && end.Index() == carried
 }
 
-// TensorColumnsOf is the columns of tensor memory in which a product sums: a row of the result is a lane.
+// TensorColumnsOf is the columns of tensor memory in which a product sums.
 func TensorColumnsOf(d Dot) int64 {
-	return AsTile(d.Result()).NumElements() / int64(d.Atom().Atom.TensorRows())
+	return int64(atom.TensorColumnsOf(int(AsTile(d.Result()).NumElements())))
 }
 
 // AttrDialect is the dialect of the attribute.

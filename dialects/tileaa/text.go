@@ -1,6 +1,7 @@
 package tileaa
 
 import (
+	"tileiras/codegen/atom"
 	"tileiras/codegen/layout"
 	"tileiras/ir"
 )
@@ -151,8 +152,8 @@ func parseType(p *ir.Parser, mnemonic string) (ir.Type, error) {
 		p.Expect("<")
 		at := p.Pos()
 		n := p.Integer()
-		if !p.Failed() && (n < LeastTensorColumns || n > TensorColumns || n&(n-1) != 0) {
-			p.Errorf(at, "tensor memory has a power of two columns, %d to %d", LeastTensorColumns, TensorColumns)
+		if !p.Failed() && (n < atom.LeastTensorColumns || n > atom.TensorColumns || n&(n-1) != 0) {
+			p.Errorf(at, "tensor memory has a power of two columns, %d to %d", atom.LeastTensorColumns, atom.TensorColumns)
 		}
 		t = TensorMemory(c, n)
 	default:

@@ -172,9 +172,6 @@ func TensorMemory(c *ir.Context, columns int64) *TensorMemoryType {
 	return ir.Intern(c, tensorKey{columns}, func() *TensorMemoryType { return &TensorMemoryType{columns} })
 }
 
-// LeastTensorColumns and TensorColumns are the fewest columns of tensor memory that a block gets, and all there are (PTX ISA, "Tensor Memory").
-const LeastTensorColumns, TensorColumns = 32, 512
-
 // ProductMbarriers are what products of the tensor unit arrive at by turns: so many may be under way that nobody has waited for.
 const ProductMbarriers = 4
 

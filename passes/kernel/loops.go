@@ -44,6 +44,9 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 				if _, only := tileaa.OnlyAdds(op); t.Atom.Group > 0 && t.Atom.Tensor == nil && (adds || !only) {
 					l.Groups = warps / t.Atom.Group
 				}
+				if t.Atom.Tensor != nil {
+					l.Columns += atom.TensorColumnsOf(t.Extent.Rows() * t.Extent.N)
+				}
 				held := t.Held()
 				perStep := cost.Registers(held.A, t.Atom.A.Bits()) + cost.Registers(held.B, t.Atom.B.Bits())
 				fragments = max(fragments, perStep/max(1, t.Repeat.K))

@@ -1,8 +1,7 @@
 package sync
 
 import (
-	"math/bits"
-
+	"tileiras/codegen/atom"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/pass"
@@ -38,12 +37,12 @@ func AllocateTensor(s *pass.State) error {
 			continue
 		}
 		columns := assignColumns(s, products)
-		if columns > tileaa.TensorColumns {
+		if columns > atom.TensorColumns {
 			return &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: "products need more tensor memory than there is", Loc: products[0].Op.Loc()}
 		}
 		b := ir.NewBuilder(s.Ctx).AtStart(entry.Body())
 		b.Loc = products[0].Op.Loc()
-		memory := tileaa.NewAllocTensor(b, tileaa.TensorMemory(s.Ctx, roundUp(columns)), tileaa.AllocTensorOptions{}).Result()
+		memory := tileaa.NewAllocTensor(b, tileaa.TensorMemory(s.Ctx, int64(atom.TensorColumnsFor(int(columns)))), tileaa.AllocTensorOptions{}).Result()
 		tileaa.NewTensorAcquire(b, memory)
 		owner := ownerOf(products[0].Op)
 		if owner != entry {
@@ -117,11 +116,6 @@ func skewingLoop(d tileaa.Dot) *ir.Op {
 		return user
 	}
 	return d.Op.ParentOp()
-}
-
-// roundUp is the columns that a block can ask for.
-func roundUp(columns int64) int64 {
-	return max(tileaa.LeastTensorColumns, int64(1)<<bits.Len64(uint64(columns-1)))
 }
 
 // ownerOf is the role or the entry whose warps compute an op.

@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"tileiras/codegen/atom"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/pass"
@@ -37,7 +38,7 @@ func summands(loop *ir.Op) (list []tileaa.Dot) {
 			tensor += tileaa.TensorColumnsOf(d)
 		}
 	})
-	if len(list) < products || tensor > tileaa.TensorColumns || tensor > 0 && 2*len(list) > tileaa.ProductMbarriers {
+	if len(list) < products || tensor > atom.TensorColumns || tensor > 0 && 2*len(list) > tileaa.ProductMbarriers {
 		return nil
 	}
 	return list

@@ -35,8 +35,19 @@ type slot struct {
 	ready  float64 // negative: not asked for
 }
 
-// tensorWork is when the products that a block issued end: all of them, and those up to the end of the last iteration.
-type tensorWork struct{ all, last float64 }
+// tensorWork is when the products that a block issued end: all of them, and those up to the end of each iteration of the warp that issues them.
+type tensorWork struct {
+	all   float64
+	until []float64
+}
+
+// before is when those end that were issued before an iteration, as far as they are.
+func (t *tensorWork) before(iteration int) float64 {
+	if n := min(iteration, len(t.until)); n > 0 {
+		return t.until[n-1]
+	}
+	return 0
+}
 
 type rendezvous struct {
 	arrived int
@@ -154,7 +165,7 @@ func (s *simulation) earliest(w *warp, x *step, now float64) (at float64, queued
 	case deedReadTensor:
 		at = max(at, s.tensor[w.block].all)
 	case deedWaitTensor:
-		at = max(at, s.tensor[w.block].last)
+		at = max(at, s.tensor[w.block].before(w.iteration))
 	case deedWaitFill:
 		if s.fill > 0 {
 			filled, ok := s.filled(w, x.n)
@@ -323,7 +334,8 @@ func (s *simulation) endIteration(w *warp, at float64) bool {
 		}
 	}
 	if w.leader {
-		s.tensor[w.block].last = s.tensor[w.block].all
+		t := &s.tensor[w.block]
+		t.until = append(t.until, t.all)
 	}
 	if *left == 0 {
 		s.ended = append(s.ended, at)

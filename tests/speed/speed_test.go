@@ -302,3 +302,13 @@ func TestWarpsTakeTurns(t *testing.T) {
 		t.Errorf("one warp has done %d iterations, another %d", most, least)
 	}
 }
+
+// A warp waits for the products of iterations before its own, however far the one that issues them has come.
+func TestProductsBeforeAnIteration(t *testing.T) {
+	w := tensorWork{all: 30, until: []float64{10, 20, 30}}
+	for iteration, want := range []float64{0, 10, 20, 30, 30} {
+		if got := w.before(iteration); got != want {
+			t.Errorf("iteration %d waits until %g, want %g", iteration, got, want)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tileiras/codegen/cost"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/pass"
@@ -129,25 +130,47 @@ func usersOf(buffer *ir.Value) (users []*ir.Op) {
 	return users
 }
 
-// place finds offsets, big buffers first, each at the lowest place that is free while it lives.
+// place finds offsets. Small buffers have memory of their own where that takes no block from a multiprocessor: who shares memory must meet in between.
 func place(s *pass.State, list []*interval, limit int) (total int, err error) {
+	if total, err = placed(s, list, limit, false); err != nil {
+		return 0, err
+	}
+	blocks := func(bytes int) int {
+		n, _ := cost.Occupancy(s.Target, 1, 1, bytes)
+		return n
+	}
+	if slices.ContainsFunc(list, func(iv *interval) bool { return iv.size <= smallBuffer }) {
+		if more, err := placed(s, list, limit, true); err == nil && blocks(more) == blocks(total) {
+			return more, nil
+		}
+		return placed(s, list, limit, false)
+	}
+	return total, nil
+}
+
+// smallBuffer is the bytes of the biggest buffer that may have memory of its own: what warps tell each other of rows.
+const smallBuffer = 2048
+
+// placed finds offsets, big buffers first, each at the lowest place that is free while it lives, or if it is small and those are apart, always.
+func placed(s *pass.State, list []*interval, limit int, apart bool) (total int, err error) {
 	order := slices.Clone(list)
 	slices.SortStableFunc(order, func(a, b *interval) int { return cmp.Compare(b.size, a.size) })
-	var placed []*interval
+	var done []*interval
 	for _, iv := range order {
 		s.Step()
 		at := 0
 		for again := true; again; {
 			again = false
-			for _, p := range placed {
-				if p.first < iv.last && iv.first < p.last && at < p.offset+p.size && p.offset < at+iv.size {
+			for _, p := range done {
+				together := p.first < iv.last && iv.first < p.last || apart && iv.size <= smallBuffer
+				if together && at < p.offset+p.size && p.offset < at+iv.size {
 					at = (p.offset + p.size + iv.align - 1) / iv.align * iv.align
 					again = true
 				}
 			}
 		}
 		iv.offset = at
-		placed = append(placed, iv)
+		done = append(done, iv)
 		total = max(total, at+iv.size)
 	}
 	if total > limit {

@@ -393,7 +393,7 @@ func (j *judge) touch(a *actor, op *ir.Op, t touch) *fault {
 		if c.hi <= t.lo || t.hi <= c.lo {
 			continue
 		}
-		if c.write != nil {
+		if c.write != nil && op.Code() != tileaa.OpDotLand { // which waits for what it reads
 			if why := j.unordered(c.write, now, c == own); why != "" {
 				return &fault{op, fmt.Sprintf("%s %s, %s", map[bool]string{false: "reads", true: "writes"}[t.write], t, why), c.write.op}
 			}

@@ -317,7 +317,9 @@ func (w *inserter) visitAccess(op *ir.Op, p *pending) {
 	order := w.orderOf(op, p)
 	needed := order.requirement
 	for _, r := range spans {
-		needed = needed.with(p.conflict(r, w.proofs))
+		if op.Code() != tileaa.OpDotLand { // its wait is for all that it reads
+			needed = needed.with(p.conflict(r, w.proofs))
+		}
 	}
 	w.synchronize(op, p, needed)
 	if w.open(p) {

@@ -36,7 +36,7 @@ type interval struct {
 
 func allocateEntry(s *pass.State, entry *ir.Op) error {
 	list, _ := intervals(s, entry)
-	total, err := place(s, list, s.Target.SharedOptIn)
+	total, err := placeApart(s, entry, list)
 	if err != nil {
 		e := &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: err.Error()}
 		if short, ok := err.(*shortage); ok {
@@ -130,26 +130,31 @@ func usersOf(buffer *ir.Value) (users []*ir.Op) {
 	return users
 }
 
-// place finds offsets. Small buffers have memory of their own where that takes no block from a multiprocessor: who shares memory must meet in between.
-func place(s *pass.State, list []*interval, limit int) (total int, err error) {
-	if total, err = placed(s, list, limit, false); err != nil {
-		return 0, err
+// placeApart is place, but that small buffers have memory of their own where that takes no block from a multiprocessor: who shares memory must meet in
+// between.
+func placeApart(s *pass.State, entry *ir.Op, list []*interval) (total int, err error) {
+	total, err = place(s, list, s.Target.SharedOptIn)
+	if err != nil || !slices.ContainsFunc(list, func(iv *interval) bool { return iv.size <= smallBuffer }) {
+		return total, err
 	}
+	plan := tileaa.PlanOf(entry)
 	blocks := func(bytes int) int {
-		n, _ := cost.Occupancy(s.Target, 1, 1, bytes)
+		n, _ := cost.Occupancy(s.Target, plan.Threads(), min(max(plan.MaxReg, 1), s.Target.RegistersPerThread), bytes)
 		return n
 	}
-	if slices.ContainsFunc(list, func(iv *interval) bool { return iv.size <= smallBuffer }) {
-		if more, err := placed(s, list, limit, true); err == nil && blocks(more) == blocks(total) {
-			return more, nil
-		}
-		return placed(s, list, limit, false)
+	if more, err := placed(s, list, s.Target.SharedOptIn, true); err == nil && blocks(more) == blocks(total) {
+		return more, nil
 	}
-	return total, nil
+	return place(s, list, s.Target.SharedOptIn)
 }
 
 // smallBuffer is the bytes of the biggest buffer that may have memory of its own: what warps tell each other of rows.
 const smallBuffer = 2048
+
+// place finds offsets, those of buffers that are alive together apart.
+func place(s *pass.State, list []*interval, limit int) (total int, err error) {
+	return placed(s, list, limit, false)
+}
 
 // placed finds offsets, big buffers first, each at the lowest place that is free while it lives, or if it is small and those are apart, always.
 func placed(s *pass.State, list []*interval, limit int, apart bool) (total int, err error) {

@@ -39,8 +39,8 @@ func verifyDot(op ContractionOp) string {
 // verifyInFlight checks that nobody takes the result of a product that may not be there yet: a loop carries it to the product of its next iteration, and
 // lands it behind the last one; or to a dot_land, where there were no accumulators.
 func verifyInFlight(d Dot) string {
-	if d.Atom() == nil || d.Atom().Atom.Group == 0 {
-		return "is in flight, which only products of groups of warps can be"
+	if d.Atom() == nil || d.Atom().Atom.Group == 0 || !d.Atom().Atom.SharedA {
+		return "is in flight, which only products of groups of warps can be that read both factors in shared memory"
 	}
 	if carried, alone := OnlyAdds(d.Op); alone {
 		if loop, ok := ir.As[For](d.Op.ParentOp()); ok && slices.Contains(loop.Lands(), int64(carried)) {

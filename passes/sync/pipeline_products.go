@@ -28,8 +28,8 @@ func summands(loop *ir.Op) (list []tileaa.Dot) {
 		}
 		products++
 		d, ok := ir.As[tileaa.Dot](op)
-		if !ok || d.Atom().Atom.Group == 0 || tileaa.AddsApart(op, d.Atom().Atom) || tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) != 32 {
-			return // narrow elements share registers, which nobody may touch
+		if !ok || d.Atom().Atom.Group == 0 || !d.Atom().Atom.SharedA || tileaa.AddsApart(op, d.Atom().Atom) || tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) != 32 {
+			return // nobody may touch the registers of a factor, nor those that narrow elements share
 		}
 		if _, alone := tileaa.OnlyAdds(op); alone && op.Block() == loop.Body() {
 			list = append(list, d)

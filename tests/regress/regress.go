@@ -36,7 +36,7 @@ import (
 )
 
 // Targets are the GPUs that a kernel is compiled for, unless it names others.
-var Targets = []string{"sm_75", "sm_80", "sm_90", "sm_120"}
+var Targets = []string{"sm_75", "sm_80", "sm_90", "sm_100", "sm_120"}
 
 // Test is one file.
 type Test struct {

@@ -30,6 +30,7 @@ func (a *assigner) toScalarBuffer(op *ir.Op, i int, d dotTiling) *ir.Value {
 
 // toMatrixBuffer stores factor i of a product in rows as an instruction of a group of warps reads them: along the dimension where memory runs, so that
 // copies can take the way, or along K where the instruction wants that. What comes from outside of a loop is stored there.
+// Products that take a factor in the same rows share it.
 func (a *assigner) toMatrixBuffer(op *ir.Op, i int) *ir.Value {
 	v := op.Operand(i)
 	x, between := v, []*ir.Op(nil)
@@ -47,6 +48,10 @@ func (a *assigner) toMatrixBuffer(op *ir.Op, i int) *ir.Value {
 	short := fast >= rank-2 && int(t.Shape[fast])*tileaa.ElemBytes(t.Elem) < leastSwizzle
 	if depth := rank - 1 - i; fast < rank-2 || short || !ir.Cast[tileaa.ContractionOp](op).Atom().Atom.Turns {
 		fast = depth
+	}
+	key := matrix{v, fast}
+	if buf, ok := a.matrices[key]; ok && op.AncestorIn(buf.DefiningOp().Block()) != nil {
+		return buf
 	}
 	mem := matrixRows(ints(t.Shape), fast, tileaa.ElemBytes(t.Elem))
 	if x.ParentBlock() == op.Block() {
@@ -67,7 +72,14 @@ func (a *assigner) toMatrixBuffer(op *ir.Op, i int) *ir.Value {
 	if len(between) > 0 {
 		buf = tileaa.NewBufferView(a.b, tileaa.Buffer(a.s.Ctx, t.Elem, mem, t.Shape...), buf).Result()
 	}
+	a.matrices[key] = buf
 	return buf
+}
+
+// matrix is a factor in rows along a dimension.
+type matrix struct {
+	v    *ir.Value
+	fast int
 }
 
 // leastSwizzle is the bytes of the shortest rows that a descriptor can say.

@@ -28,7 +28,7 @@ func Assign(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		a := &assigner{
 			s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.WarpsOf(entry), widths: widthsOf(s, entry),
-			final: map[*ir.Value]anchor{}, open: map[*ir.Value]bool{}, made: map[demand]*ir.Value{},
+			final: map[*ir.Value]anchor{}, open: map[*ir.Value]bool{}, made: map[demand]*ir.Value{}, matrices: map[matrix]*ir.Value{},
 		}
 		if err := a.rewriteBlock(entry.Body()); err != nil {
 			return err
@@ -63,6 +63,8 @@ type assigner struct {
 	open  map[*ir.Value]bool   // values being looked at: a value that asks for itself has no say
 	draft map[*ir.Value]anchor // what infer found while some value was open
 	made  map[demand]*ir.Value
+
+	matrices map[matrix]*ir.Value // buffers of factors
 }
 
 // infer is the layout that a value has by itself, or none.

@@ -52,7 +52,7 @@ func (f *fn) branchTo(edges *[]edge, op *ir.Op) {
 
 // valueOf is the tile of a value, nil for tokens, which are no values, and for what the tensor unit goes on with.
 func (f *fn) valueOf(v *ir.Value) *tile {
-	if _, ok := v.Type().(*tileaa.TokenType); ok || inTensor(v) {
+	if _, ok := v.Type().(*tileaa.TokenType); ok || f.inTensor(v) {
 		return nil
 	}
 	return f.tileFor(v)
@@ -237,7 +237,7 @@ func (f *fn) leave(loop tileaa.For, more reg, head, exit *block, last edge, init
 	vals := slices.Clone(last.vals)
 	for n, i := range loop.Lands() {
 		if vals[i] == nil {
-			d := landing(loop, i)
+			d, _ := tileaa.InTensorMemory(loopOf(loop.Op).Carried()[i])
 			if n == 0 && !planted.On("sum-unwaited") {
 				f.tensorOf(d.Op).over(f, 0)
 			}
@@ -250,12 +250,6 @@ func (f *fn) leave(loop tileaa.For, more reg, head, exit *block, last edge, init
 	}
 	f.br(exit)
 	return edge{to, vals}
-}
-
-// landing is the product whose sum a loop carries as value i.
-func landing(loop tileaa.For, i int64) tileaa.Dot {
-	flow, _ := ir.LoopOf(loop.Op)
-	return ir.Cast[tileaa.Dot](flow.Continues()[0].Operand(int(i)).DefiningOp())
 }
 
 // copiesAsync reports whether a loop body has copies in flight: unrolling it would only undo the distance that was planned.

@@ -113,15 +113,12 @@ type fn struct {
 	yields  []*join   // of the ifs around
 	cuts    [][]group // of ragged accesses that have several
 	dead    bool      // what follows cannot be reached
-
-	counting map[*ir.Op]bool // what counts found
 }
 
 func newFn(l *lowerer, k *kernel) *fn {
 	f := &fn{
 		lowerer: l, kernel: k,
 		tiles: map[*ir.Value]*tile{}, views: map[*ir.Value]*view{}, blocks: map[*ir.Value]*pointers{}, buffers: map[*ir.Value]*buffer{},
-		counting: map[*ir.Op]bool{},
 	}
 	f.builder = newBuilder(l.o.Target, l.m, l.structs)
 	f.builder.budget = l.ctx.Budget

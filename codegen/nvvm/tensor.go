@@ -33,6 +33,7 @@ type tensorMemory struct {
 	base    reg // address of the first column
 	begun   reg // how many products there were
 	open    int // so many of them may not have been waited for
+	around  map[*ir.Op]bool
 }
 
 // tensorOf is the tensor memory of an op.
@@ -44,9 +45,22 @@ func (f *fn) tensorOf(op *ir.Op) *tensorMemory {
 	}
 	if f.tensor == nil {
 		offset, _ := alloc.Offset()
-		f.tensor = &tensorMemory{offset: offset, columns: v.Type().(*tileaa.TensorMemoryType).Columns, begun: i32(0), open: together(v)}
+		f.tensor = &tensorMemory{offset: offset, columns: v.Type().(*tileaa.TensorMemoryType).Columns, begun: i32(0), open: together(v), around: around(v)}
 	}
 	return f.tensor
+}
+
+// around are the ops in which products of the tensor unit begin.
+func around(memory *ir.Value) map[*ir.Op]bool {
+	all := map[*ir.Op]bool{}
+	for _, u := range memory.Uses() {
+		if ir.Is[tileaa.Dot](u.Owner()) {
+			for op := u.Owner().ParentOp(); op != nil && !all[op]; op = op.ParentOp() {
+				all[op] = true
+			}
+		}
+	}
+	return all
 }
 
 // together is the most products of a block of which some go on when it is over.
@@ -303,7 +317,10 @@ func (p *tensorProduct) plus(x, y reg) reg {
 const tensorLaneShift, maxTensorLoad = 16, 128
 
 // inTensor reports whether a value is what the tensor unit goes on with.
-func inTensor(v *ir.Value) bool {
+func (f *fn) inTensor(v *ir.Value) bool {
+	if f.tensor == nil {
+		return false
+	}
 	_, ok := tileaa.InTensorMemory(v)
 	return ok
 }
@@ -319,21 +336,7 @@ func dotLand(f *fn, op *ir.Op) {
 }
 
 // counts reports whether products of the tensor unit begin in an op, so that it carries their count.
-func (f *fn) counts(op *ir.Op) bool {
-	if f.tensor == nil {
-		return false
-	}
-	found, known := f.counting[op]
-	if !known {
-		ir.Walk(op, ir.PreOrder, func(o *ir.Op) {
-			if d, ok := ir.As[tileaa.Dot](o); ok && d.Memory() != nil {
-				found = true
-			}
-		})
-		f.counting[op] = found
-	}
-	return found
-}
+func (f *fn) counts(op *ir.Op) bool { return f.tensor != nil && f.tensor.around[op] }
 
 // withCount adds the count of products to what an edge to or from an op carries.
 func (f *fn) withCount(op *ir.Op, vals []*tile) []*tile {
@@ -347,7 +350,7 @@ func (f *fn) withCount(op *ir.Op, vals []*tile) []*tile {
 func (f *fn) carriedTypes(op *ir.Op, vs []*ir.Value) []ir.Type {
 	types := typesOfValues(vs)
 	for i, v := range vs {
-		if inTensor(v) {
+		if f.inTensor(v) {
 			types[i] = nil
 		}
 	}

@@ -76,6 +76,14 @@ func LoadOf(v *ir.Value) (load *ir.Op, between []*ir.Op, ok bool) {
 	return nil, nil, false
 }
 
+// ViewedBuffer is the buffer that a value names, as it is or by views of it.
+func ViewedBuffer(v *ir.Value) *ir.Value {
+	for view, ok := ir.DefinedBy[BufferView](v); ok; view, ok = ir.DefinedBy[BufferView](v) {
+		v = view.Buffer()
+	}
+	return v
+}
+
 // BufferUsers lists the operations that use a buffer, as it is or as a view of it.
 func BufferUsers(buffer *ir.Value) (users []*ir.Op) {
 	for u := buffer.FirstUse(); u != nil; u = u.Next() {

@@ -142,10 +142,19 @@ func placeApart(s *pass.State, entry *ir.Op, list []*interval) (total int, err e
 		n, _ := cost.Occupancy(s.Target, plan.Threads(), min(max(plan.MaxReg, 1), s.Target.RegistersPerThread), bytes)
 		return n
 	}
-	if more, err := placed(s, list, s.Target.SharedOptIn, true); err == nil && blocks(more) == blocks(total) {
-		return more, nil
+	apart := make([]*interval, len(list))
+	for i, iv := range list {
+		c := *iv
+		apart[i] = &c
 	}
-	return place(s, list, s.Target.SharedOptIn)
+	more, err := placed(s, apart, s.Target.SharedOptIn, true)
+	if err != nil || blocks(more) < blocks(total) {
+		return total, nil
+	}
+	for i, iv := range list {
+		iv.offset = apart[i].offset
+	}
+	return more, nil
 }
 
 // smallBuffer is the bytes of the biggest buffer that may have memory of its own: what warps tell each other of rows.

@@ -84,22 +84,23 @@ func assignColumns(s *pass.State, products []tileaa.Dot) (columns int64) {
 		d.SetColumn(s.Ctx, from)
 		columns, before = max(columns, from+tileaa.TensorColumnsOf(d)), d
 	}
-	next := columns
+	held := map[*ir.Op]int64{} // columns of what a loop skews
+	for _, d := range products {
+		if isSkewed(d) {
+			held[skewingLoop(d)] = tileaa.TensorColumnsOf(d)
+		}
+	}
+	first := columns
 	for _, d := range products {
 		if !isSkewed(d) {
 			continue
 		}
-		from := next
-		loop := skewingLoop(d)
+		from, loop := first, skewingLoop(d)
 		for outer := loop.ParentOp(); outer != nil; outer = outer.ParentOp() {
-			for _, o := range products {
-				if isSkewed(o) && o.Op.ParentOp() == outer && skewingLoop(o) == outer {
-					from += tileaa.TensorColumnsOf(o)
-				}
-			}
+			from += held[outer]
 		}
 		d.SetColumn(s.Ctx, from)
-		columns = max(columns, from+tileaa.TensorColumnsOf(d))
+		columns = max(columns, from+held[loop])
 	}
 	return columns
 }

@@ -178,9 +178,7 @@ func accesses(op *ir.Op) []span {
 // that is chosen at run time.
 func bytesOf(op *ir.Op, v *ir.Value, write bool) span {
 	r := span{buffer: v, layout: bufferLayout(op), write: write}
-	for view, ok := ir.DefinedBy[tileaa.BufferView](v); ok; view, ok = ir.DefinedBy[tileaa.BufferView](v) {
-		v = view.Buffer()
-	}
+	v = tileaa.ViewedBuffer(v)
 	r.buffer = v
 	ring := v
 	if s, ok := ir.DefinedBy[tileaa.RingSlot](v); ok {

@@ -64,11 +64,7 @@ func (x *expansion) positions() *tileaa.TileType { return tileaa.Tile(x.b.Ctx, x
 // prologue begins the copies of the first iterations. It gives the tokens of what was begun, by copy. Groups are committed in the order
 // of the loop, also those of iterations that there are not: the waits count them.
 func (x *expansion) prologue(start *ir.Value) (begun [][]*ir.Value) {
-	signedness := def.Signed
-	if x.loop.Unsigned() {
-		signedness = def.Unsigned
-	}
-	runs := x.compare(x.loop.Lower(), x.loop.Upper(), def.PredLess, signedness)
+	runs := x.runs()
 	most := int64(0)
 	for _, g := range x.groups {
 		most = max(most, g.distance)
@@ -100,6 +96,15 @@ func (x *expansion) prologue(start *ir.Value) (begun [][]*ir.Value) {
 		}
 	}
 	return begun
+}
+
+// runs is whether the loop has a first iteration.
+func (x *expansion) runs() *ir.Value {
+	signedness := def.Signed
+	if x.loop.Unsigned() {
+		signedness = def.Unsigned
+	}
+	return x.compare(x.loop.Lower(), x.loop.Upper(), def.PredLess, signedness)
 }
 
 func (x *expansion) compare(a, b *ir.Value, p def.Predicate, s def.Signedness) *ir.Value {

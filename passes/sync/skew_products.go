@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"tileiras/dialects/tileaa"
-	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
 	"tileiras/passes/pass"
 )
@@ -43,9 +42,7 @@ func SkewProducts(s *pass.State) error {
 // skewed is a product of a loop that can begin an iteration ahead, and the copies that bring what it takes.
 type skewed struct {
 	expansion
-	dot    tileaa.Dot
-	copies []tileaa.AsyncCopy
-	tokens [][]*ir.Value // what each comes after
+	dot tileaa.Dot
 }
 
 // skewable finds the first product of a loop that can.
@@ -74,10 +71,7 @@ func skewable(op *ir.Op) *skewed {
 
 // comesAhead reports whether a factor comes from outside of the loop, or by a copy for it alone, and notes the copy.
 func (k *skewed) comesAhead(factor *ir.Value) bool {
-	buffer := factor
-	for view, ok := ir.DefinedBy[tileaa.BufferView](buffer); ok; view, ok = ir.DefinedBy[tileaa.BufferView](buffer) {
-		buffer = view.Buffer()
-	}
+	buffer := tileaa.ViewedBuffer(factor)
 	if ir.DefinedOutside(buffer, k.loop.Op) {
 		return true
 	}
@@ -99,7 +93,7 @@ func (k *skewed) comesAhead(factor *ir.Value) bool {
 		return false
 	}
 	tokens, free := k.comesAfter(c.Token(), map[*ir.Value]bool{})
-	k.copies, k.tokens = append(k.copies, c), append(k.tokens, tokens)
+	k.copies, k.pipeline.tokens = append(k.copies, c), append(k.pipeline.tokens, tokens)
 	return free
 }
 
@@ -119,7 +113,7 @@ func (k *skewed) skew(s *pass.State) {
 		k.b.Before(c.Op)
 		c.SetBlock(later.Lookup(c.Block()))
 		c.SetWhen(exists)
-		c.SetToken(joinTokens(k.b, k.tokens[i]))
+		c.SetToken(joinTokens(k.b, k.pipeline.tokens[i]))
 	}
 	k.b.Before(k.dot.Op)
 	tileaa.NewDotWait(k.b, 0)
@@ -134,16 +128,12 @@ func (k *skewed) skew(s *pass.State) {
 
 // begin begins the product of the first iteration before the loop, if there is one.
 func (k *skewed) begin() *ir.Value {
-	signedness := def.Signed
-	if k.loop.Unsigned() {
-		signedness = def.Unsigned
-	}
-	runs := k.compare(k.loop.Lower(), k.loop.Upper(), def.PredLess, signedness)
+	runs := k.runs()
 	m := ir.Mapping{k.flow.InductionVar(): k.loop.Lower()}
 	k.cloneAll(k.ahead, m, runs)
 	for i, c := range k.copies {
 		buffer := tileaa.NewAllocShared(k.b, c.Buffer().Type(), tileaa.AllocSharedOptions{}).Result()
-		copyLike(k.b, c, m.Lookup(c.Block()), buffer, c.Layout(), joinTokens(k.b, k.tokens[i]), runs)
+		copyLike(k.b, c, m.Lookup(c.Block()), buffer, c.Layout(), joinTokens(k.b, k.pipeline.tokens[i]), runs)
 		m[c.Buffer()] = buffer
 	}
 	tileaa.NewAsyncCommit(k.b)

@@ -7,7 +7,6 @@ import (
 	"tileiras/codegen/cost"
 	"tileiras/codegen/planted"
 	"tileiras/dialects/tileaa"
-	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
 	"tileiras/passes/kernel"
 	"tileiras/passes/pass"
@@ -243,11 +242,7 @@ func (g *staging) expand(s *pass.State, slots int) {
 
 // first loads and stores what the first iteration reads, if there is one.
 func (x *stagedLoop) first(start *ir.Value) {
-	signedness := def.Signed
-	if x.loop.Unsigned() {
-		signedness = def.Unsigned
-	}
-	then := tileaa.NewIf(x.b, nil, x.compare(x.loop.Lower(), x.loop.Upper(), def.PredLess, signedness)).Op
+	then := tileaa.NewIf(x.b, nil, x.runs()).Op
 	m := ir.Mapping{x.flow.InductionVar(): x.loop.Lower()}
 	for _, v := range x.carry {
 		i, _ := x.flow.CarriedIndex(v)

@@ -126,6 +126,12 @@ func (s *groupSinker) look() {
 		}
 		for _, inst := range b.Insts {
 			s.budget.Step()
+			if phi, ok := inst.(*llvm.InstPhi); ok {
+				for _, in := range phi.Incs {
+					s.need(in.X, in.Pred.(*llvm.Block)) // at its end
+				}
+				continue
+			}
 			operands = local.AppendOperands(operands[:0], inst)
 			for _, x := range operands {
 				if n, ok := s.number(*x); ok && s.home[n] != b {

@@ -3559,13 +3559,15 @@ func NewBufferStore(b *ir.Builder, value *ir.Value, buffer *ir.Value, opts Buffe
 	return BufferStore{b.Create(s)}
 }
 
-// BufferLoad is buffer_load: reads a tile in the layout of the result; atom names the instruction (ld.shared, ldmatrix).
+// BufferLoad is buffer_load: reads a tile in the layout of the result; atom names the instruction (ld.shared, ldmatrix). Unless when holds, it may be anything.
 type BufferLoad struct{ Op *ir.Op }
 
 func (BufferLoad) Matches(c ir.Code) bool { return c == OpBufferLoad }
 
 func (o BufferLoad) Buffer() *ir.Value     { return o.Op.OperandOf(0) }
 func (o BufferLoad) SetBuffer(v *ir.Value) { o.Op.SetOperandOf(0, v) }
+func (o BufferLoad) When() *ir.Value       { return o.Op.OperandOf(1) }
+func (o BufferLoad) SetWhen(v *ir.Value)   { o.Op.SetOperandOf(1, v) }
 func (o BufferLoad) Atom() string          { return o.Op.TextAttr(0) }
 func (o BufferLoad) SetAtom(v string)      { o.Op.SetAttr(0, ir.StringAttr(v)) }
 func (o BufferLoad) HasAtom() bool         { return o.Op.AttrOf(0) != nil }
@@ -3574,13 +3576,16 @@ func (o BufferLoad) Result() *ir.Value     { return o.Op.ResultOf(0) }
 
 // BufferLoadOptions are what a buffer_load may lack.
 type BufferLoadOptions struct {
+	When *ir.Value
 	Atom string
 }
 
 // NewBufferLoad makes a buffer_load at the builder's place.
 func NewBufferLoad(b *ir.Builder, resultType ir.Type, buffer *ir.Value, opts BufferLoadOptions) BufferLoad {
 	s := ir.State{Def: opRows[OpBufferLoad.Index()-1]}
-	s.Operands = []*ir.Value{buffer}
+	s.Groups = make([]int32, 0, 2)
+	s.AddOperand(buffer)
+	s.AddOperand(opts.When)
 	s.Attrs = make([]ir.Attribute, 1)
 	if opts.Atom != "" {
 		s.Attrs[0] = ir.StringAttr(opts.Atom)
@@ -5531,6 +5536,7 @@ func (PredicatedOp) Matches(c ir.Code) bool {
 	switch c {
 	case
 		OpDot,
+		OpBufferLoad,
 		OpAsyncCopy:
 		return true
 	}
@@ -5539,6 +5545,7 @@ func (PredicatedOp) Matches(c ir.Code) bool {
 
 var predicatedOpWhen = [...]int8{
 	71:  4, // dot
+	112: 1, // buffer_load
 	119: 3, // async_copy
 	133: 0}
 

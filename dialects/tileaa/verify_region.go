@@ -78,6 +78,17 @@ func InTensorMemory(v *ir.Value) (d Dot, ok bool) {
 	return Dot{}, false
 }
 
+// LandedMemory is the tensor memory of which a loop reads what products left there, when it is over.
+func LandedMemory(loop For) (memory []*ir.Value) {
+	flow, _ := ir.LoopOf(loop.Op)
+	for _, i := range loop.Lands() {
+		if d, ok := InTensorMemory(flow.Carried()[i]); ok {
+			memory = append(memory, d.Memory())
+		}
+	}
+	return memory
+}
+
 // carriedBy finds the loop that carries a value, an argument of its body or one of its results, and its number there.
 func carriedBy(v *ir.Value) (flow ir.Flow, index int, ok bool) {
 	if v.IsArg() {

@@ -303,7 +303,7 @@ func maxRegisters(s *pass.State, warps, occupancy int) int {
 	}
 	threads := max(32*warps, 128)
 	n := s.Target.Registers / (threads * occupancy) / 8 * 8
-	return min(max(n, 32), s.Target.RegistersPerThread+1)
+	return min(max(n, 32), s.Target.RegistersPerThread)
 }
 
 // producers is how many warps only begin copies, beside those that compute: at most one for each scheduler of a multiprocessor, and as many as leave

@@ -121,6 +121,18 @@ func (w *inserter) visitLoop(op *ir.Op, p *pending) {
 	}
 	if f, ok := ir.As[tileaa.For](op); ok && len(f.Lands()) > 0 {
 		p.wait(products, 0)
+		w.land(f, p)
+	}
+}
+
+// land notes that a loop reads what products left in tensor memory, for which it has waited.
+func (w *inserter) land(loop tileaa.For, p *pending) {
+	for _, memory := range tileaa.LandedMemory(loop) {
+		r := bytesOf(loop.Op, memory, false)
+		if w.open(p) {
+			addSpan(&w.level.exposed.shared, r)
+		}
+		addSpan(&p.shared, r)
 	}
 }
 

@@ -255,8 +255,6 @@ func (j *judge) step(a *actor, e *event) *fault {
 		a.groups = a.over(a.groups, int(ir.Cast[tileaa.AsyncWait](op).Pending()))
 	case tileaa.OpDotWait:
 		a.products = a.over(a.products, int(ir.Cast[tileaa.DotWait](op).Pending()))
-	case tileaa.OpFor:
-		a.products = a.over(a.products, 0)
 	case tileaa.OpBarrier:
 		return a.meet(ir.Cast[tileaa.Barrier](op))
 	case tileaa.OpProducerAcquire, tileaa.OpProducerCommit, tileaa.OpConsumerWait, tileaa.OpConsumerRelease:
@@ -264,6 +262,9 @@ func (j *judge) step(a *actor, e *event) *fault {
 	default:
 		if flies(op) {
 			a.products = append(a.products, nil)
+		}
+		if op.Code() == tileaa.OpFor {
+			a.products = a.over(a.products, 0)
 		}
 		for _, t := range e.touches {
 			if f := j.touch(a, e.op, t); f != nil {
@@ -393,7 +394,7 @@ func (j *judge) touch(a *actor, op *ir.Op, t touch) *fault {
 		if c.hi <= t.lo || t.hi <= c.lo {
 			continue
 		}
-		if c.write != nil && op.Code() != tileaa.OpDotLand { // which waits for what it reads
+		if c.write != nil && !lands(op) {
 			if why := j.unordered(c.write, now, c == own); why != "" {
 				return &fault{op, fmt.Sprintf("%s %s, %s", map[bool]string{false: "reads", true: "writes"}[t.write], t, why), c.write.op}
 			}
@@ -461,6 +462,9 @@ func wanted(op *ir.Op, t touch, c *cell) *fault {
 	}
 	return nil
 }
+
+// lands reports whether an op waits for what it reads of tensor memory: a loop does at its end.
+func lands(op *ir.Op) bool { return op.Code() == tileaa.OpDotLand || op.Code() == tileaa.OpFor }
 
 // unordered says why an access does not come before a later one to the same bytes; "" if it does.
 func (j *judge) unordered(first, then *access, same bool) string {

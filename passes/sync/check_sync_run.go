@@ -256,14 +256,12 @@ func (t *thread) event(op *ir.Op) {
 			e.phase = bit != 0
 		}
 	}
-	switch op.Code() {
-	case tileaa.OpAllocRing:
+	if op.Code() == tileaa.OpAllocRing {
 		t.before[op.Result(0)] = maps.Clone(t.rounds)
-	case tileaa.OpAsyncCopy, tileaa.OpDot:
-		if when := ir.Cast[tileaa.PredicatedOp](op).When(); when != nil {
-			if runs, ok := t.ask(t.value(when), op, 1, 0); !ok || runs == 0 {
-				return
-			}
+	}
+	if p, ok := ir.As[tileaa.PredicatedOp](op); ok && p.When() != nil {
+		if runs, ok := t.ask(t.value(p.When()), op, 1, 0); !ok || runs == 0 {
+			return
 		}
 	}
 	for _, x := range tileaa.Effects(op) {
@@ -500,7 +498,13 @@ func (t *thread) loop(op *ir.Op) *ir.Op {
 		t.pass(term.Operands(), f.Carried())
 	}
 	if loop, ok := ir.As[tileaa.For](op); ok && len(loop.Lands()) > 0 {
-		t.trace = append(t.trace, event{op: op})
+		e := event{op: op}
+		for _, memory := range tileaa.LandedMemory(loop) {
+			if trips > 0 {
+				e.touches = append(e.touches, touch{t.value(memory).place, false})
+			}
+		}
+		t.trace = append(t.trace, e)
 	}
 	t.cut = t.cut || f.Kind == ir.LoopFlow
 	t.pass(f.Carried(), op.Results())

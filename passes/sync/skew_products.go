@@ -3,13 +3,15 @@ package sync
 import (
 	"slices"
 
+	"tileiras/codegen/cost"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
+	"tileiras/passes/kernel"
 	"tileiras/passes/pass"
 )
 
-// skew-products begins products of the tensor unit an iteration ahead where nothing that is computed goes into them, so that the unit multiplies while
-// threads compute with what it has multiplied before. In attention these are the scores:
+// skew-products begins products an iteration ahead where nothing that is computed goes into them, so that the unit multiplies while threads compute with
+// what it has multiplied before. In attention these are the scores. With products of the tensor unit, which go on by themselves:
 //
 //	                                      async_copy %k[%lo], %first; %s0 = dot %q, %first {in_flight}
 //	for %i = %lo to %hi {                 for %i = %lo to %hi inits(%s0) (%s) {
@@ -23,15 +25,18 @@ import (
 //	  continue %d                           continue %d, %next
 //	}                                     }
 //
-// What comes for it comes an iteration ahead of the rest; pipeline-loops sees copies that belong together. Barriers, and waits before what the product reads
-// is overwritten, are those of any product in flight.
+// Threads that multiply themselves do so in the same order, without waits: their products and what they compute with the ones before are independent.
+// The last iteration multiplies what is in the slot and nobody uses it.
+//
+// What comes for a product comes an iteration ahead of the rest; pipeline-loops sees copies that belong together. Barriers, and waits before what the
+// product reads is overwritten, are those of any product in flight.
 func SkewProducts(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		s.Walk(entry, ir.PostOrder, func(op *ir.Op) {
 			if op.Code() != tileaa.OpFor {
 				return
 			}
-			if k := skewable(op); k != nil {
+			if k := skewable(s, entry, op); k != nil {
 				k.skew(s)
 			}
 		})
@@ -42,12 +47,13 @@ func SkewProducts(s *pass.State) error {
 // skewed is a product of a loop that can begin an iteration ahead, and the copies that bring what it takes.
 type skewed struct {
 	expansion
-	dot tileaa.Dot
+	dot   tileaa.Dot
+	reads map[*ir.Op]bool // what reads its factors in the loop
 }
 
 // skewable finds the first product of a loop that can.
-func skewable(op *ir.Op) *skewed {
-	k := &skewed{expansion: expansion{pipeline: &pipeline{loop: ir.Cast[tileaa.For](op), ahead: map[*ir.Op]bool{}}}}
+func skewable(s *pass.State, entry, op *ir.Op) *skewed {
+	k := &skewed{expansion: expansion{pipeline: &pipeline{loop: ir.Cast[tileaa.For](op), ahead: map[*ir.Op]bool{}}}, reads: map[*ir.Op]bool{}}
 	k.flow, _ = ir.LoopOf(op)
 	if len(k.flow.Continues()) != 1 {
 		return nil
@@ -58,7 +64,7 @@ func skewable(op *ir.Op) *skewed {
 		if ok {
 			bits, zero = tileaa.SplatValue(d.Acc())
 		}
-		if !zero || bits != 0 || d.Atom().Atom.Tensor == nil || tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) != 32 {
+		if !zero || bits != 0 || !k.gains(s, entry, d) {
 			continue
 		}
 		if k.dot = d; k.comesAhead(d.Lhs()) && k.comesAhead(d.Rhs()) && len(k.copies) > 0 && len(k.carry) == 0 {
@@ -69,20 +75,57 @@ func skewable(op *ir.Op) *skewed {
 	return nil
 }
 
+// gains reports whether a product can go on while threads compute with the one before. The tensor unit multiplies by itself. Threads that multiply do so
+// between what they compute for another product, if they can hold both results, and blocks that compute at the same time do not come down to one.
+func (k *skewed) gains(s *pass.State, entry *ir.Op, d tileaa.Dot) bool {
+	a := d.Atom().Atom
+	switch {
+	case a.Tensor != nil:
+		return tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) == 32
+	case a.Group > 0 || !k.feedsProduct(d.Result(), map[*ir.Op]bool{}):
+		return false
+	}
+	plan := tileaa.PlanOf(entry)
+	l := kernel.Loop(s, k.loop.Op, plan.Warps, kernel.DemandsOf(s, entry).Accumulators(plan.Warps), tilingOf, pointersOf)
+	with := l.Registers + kernel.RegistersOf(d.Result())
+	limit := s.Target.RegistersPerThread
+	if plan.MaxReg > 0 {
+		limit = min(limit, plan.MaxReg)
+	}
+	before, _ := cost.Occupancy(s.Target, 32*plan.Warps, l.Registers, 0)
+	after, _ := cost.Occupancy(s.Target, 32*plan.Warps, with, 0)
+	return with <= limit && (after == before || after > 1)
+}
+
+// feedsProduct reports whether a product of the loop takes what is computed with a value in the same iteration, also by way of a buffer.
+func (k *skewed) feedsProduct(v *ir.Value, seen map[*ir.Op]bool) bool {
+	return slices.ContainsFunc(v.Uses(), func(u *ir.Use) bool {
+		op := u.Owner()
+		if op.Block() != k.loop.Op.Body() || seen[op] {
+			return false
+		}
+		seen[op] = true
+		if store, ok := ir.As[tileaa.BufferStore](op); ok {
+			return k.feedsProduct(store.Buffer(), seen)
+		}
+		return tileaa.IsProduct(op) || slices.ContainsFunc(op.Results(), func(r *ir.Value) bool { return k.feedsProduct(r, seen) })
+	})
+}
+
+// inFlight reports whether the product goes on by itself.
+func (k *skewed) inFlight() bool { return k.dot.Atom().Atom.Tensor != nil }
+
 // comesAhead reports whether a factor comes from outside of the loop, or by a copy for it alone, and notes the copy.
 func (k *skewed) comesAhead(factor *ir.Value) bool {
-	buffer := tileaa.ViewedBuffer(factor)
-	if ir.DefinedOutside(buffer, k.loop.Op) {
-		return true
-	}
-	if !ir.Is[tileaa.AllocShared](buffer.DefiningOp()) {
-		return false
+	buffer, ok := k.readFrom(factor)
+	if !ok || ir.DefinedOutside(buffer, k.loop.Op) {
+		return ok
 	}
 	var c tileaa.AsyncCopy
 	for _, user := range tileaa.BufferUsers(buffer) {
 		copies, ok := ir.As[tileaa.AsyncCopy](user)
 		switch {
-		case user == k.dot.Op:
+		case user == k.dot.Op || k.reads[user]:
 		case ok && c.Op == nil:
 			c = copies
 		default:
@@ -95,6 +138,21 @@ func (k *skewed) comesAhead(factor *ir.Value) bool {
 	tokens, free := k.comesAfter(c.Token(), map[*ir.Value]bool{})
 	k.copies, k.pipeline.tokens = append(k.copies, c), append(k.pipeline.tokens, tokens)
 	return free
+}
+
+// readFrom is the buffer of the loop, or the value of outside, that a factor is read from, through operations for it alone, which it notes.
+func (k *skewed) readFrom(factor *ir.Value) (buffer *ir.Value, ok bool) {
+	for v := factor; ; {
+		op := v.DefiningOp()
+		switch {
+		case ir.DefinedOutside(v, k.loop.Op) || op != nil && ir.Is[tileaa.AllocShared](op):
+			return v, true
+		case op == nil || op.NumOperands() != 1 || !v.HasOneUse() || op.NumRegions() > 0 || !(ir.Is[tileaa.BufferLoad](op) || op.Traits().Has(ir.Pure)):
+			return nil, false
+		}
+		k.reads[op] = true
+		v = op.Operand(0)
+	}
 }
 
 // skew rewrites the loop.
@@ -115,12 +173,14 @@ func (k *skewed) skew(s *pass.State) {
 		c.SetWhen(exists)
 		c.SetToken(joinTokens(k.b, k.pipeline.tokens[i]))
 	}
-	k.b.Before(k.dot.Op)
-	tileaa.NewDotWait(k.b, 0)
-	landed := tileaa.NewDotLand(k.b, sums.Type(), sums, tileaa.DotLandOptions{}).Result()
+	landed := sums
+	if k.inFlight() {
+		k.b.Before(k.dot.Op)
+		tileaa.NewDotWait(k.b, 0)
+		landed = tileaa.NewDotLand(k.b, sums.Type(), sums, tileaa.DotLandOptions{}).Result()
+	}
+	k.guard(k.dot, nil, exists)
 	k.dot.Result().ReplaceAllUsesWith(landed)
-	k.dot.SetInFlight(true)
-	k.dot.SetWhen(exists)
 	end := k.flow.Continues()[0]
 	end.SetOperandGroup(0, append(end.Operands(), k.dot.Result()))
 	k.replaceLoop([]*ir.Value{first})
@@ -138,27 +198,24 @@ func (k *skewed) begin() *ir.Value {
 	}
 	tileaa.NewAsyncCommit(k.b)
 	tileaa.NewAsyncWait(k.b, 0)
-	for _, v := range []*ir.Value{k.dot.Lhs(), k.dot.Rhs()} {
-		k.view(v, m)
-	}
+	k.cloneAll(k.reads, m, nil)
 	if zero := k.dot.Acc(); !ir.DefinedOutside(zero, k.loop.Op) {
 		m[zero] = k.b.Insert(zero.DefiningOp().Clone(ir.Mapping{})).Result(0)
 	}
 	d := ir.Cast[tileaa.Dot](k.b.Insert(k.dot.Op.Clone(m)))
-	d.SetInFlight(true)
-	d.SetWhen(runs)
+	k.guard(d, m, runs)
 	return d.Result()
 }
 
-// view makes the views through which the product takes a factor.
-func (k *skewed) view(factor *ir.Value, m ir.Mapping) {
-	var views []*ir.Op
-	for v, ok := ir.DefinedBy[tileaa.BufferView](factor); ok; v, ok = ir.DefinedBy[tileaa.BufferView](factor) {
-		views, factor = append(views, v.Op), v.Buffer()
-	}
-	for _, v := range slices.Backward(views) {
-		if !ir.DefinedOutside(v.Result(0), k.loop.Op) {
-			m[v.Result(0)] = k.b.Insert(v.Clone(m)).Result(0)
+// guard says of the product and of what reads for it, or of what a mapping has in their place, that nobody needs it unless an iteration exists.
+func (k *skewed) guard(d tileaa.Dot, m ir.Mapping, exists *ir.Value) {
+	for op := range k.reads { // any of them: the order cannot matter
+		if l, ok := ir.DefinedBy[tileaa.BufferLoad](m.Lookup(op.Result(0))); ok {
+			l.SetWhen(exists)
 		}
+	}
+	if k.inFlight() {
+		d.SetInFlight(true)
+		d.SetWhen(exists)
 	}
 }

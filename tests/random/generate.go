@@ -67,6 +67,7 @@ type generator struct {
 	deepest int             // nesting of regions
 	last    string          // name of the operand that was chosen last
 	used    map[string]bool // values that something is made of: what nothing is made of, the compiler drops
+	sums    []val           // of loops along K outside of regions: always results, or nothing would be left of the loop
 	tally   Tally
 }
 
@@ -130,6 +131,9 @@ func ModuleOf(kind Kind, seed uint64, size int, without ...Feature) (string, Tal
 		g.statements(size / 8) // what else there is, few operations of it
 		for g.tally.Ragged == 0 {
 			g.edge()
+		}
+		if g.chance(25) {
+			g.chain()
 		}
 		size /= 4
 	}
@@ -313,7 +317,7 @@ func init() {
 		{12, (*generator).floatBinary}, {6, (*generator).floatUnary}, {12, (*generator).approximate},
 		{11, (*generator).conversion}, {41, (*generator).reshaping}, {6, (*generator).reduction}, {7, (*generator).scanning},
 		{4, (*generator).product}, {7, (*generator).loading}, {4, (*generator).roundTrip}, {5, (*generator).atomic},
-		{6, (*generator).counted}, {6, (*generator).branch}, {5, (*generator).endless}, {2, (*generator).matmul}, {1, (*generator).leave},
+		{6, (*generator).counted}, {6, (*generator).branch}, {5, (*generator).endless}, {2, (*generator).matmul}, {1, (*generator).chain}, {1, (*generator).leave},
 		{10, (*generator).gather}, {3, (*generator).atomicView}, {11, (*generator).extents}, {2, (*generator).stores},
 		{2, (*generator).scatter}, {2, (*generator).meeting}, {3, (*generator).global}, {1, (*generator).scaled}, {8, (*generator).packing},
 		{5, (*generator).history}, {2, (*generator).walk}, {2, (*generator).overwritten}, {1, (*generator).handover}, {2, (*generator).padded},

@@ -11,6 +11,7 @@ type Tally struct {
 	Ragged   int // those that run, of which an array ends inside a tile
 	Pointers int // those of which an operand is read through a tile of pointers
 	Masked   int // and under a mask
+	Chains   int // loops in which one product takes what is computed with another
 }
 
 // matmul is a product in a loop along K, its operands read there: what most kernels are made of.
@@ -66,8 +67,22 @@ func (g *generator) loopAlongK(ragged bool) {
 // iterated is what a loop carries.
 type iterated struct{ name, init, typ, next string }
 
-// alongK writes the loop; the sum is the newest value after it.
+// alongK writes the loop that adds the products of two matrices.
 func (g *generator) alongK(left, right *matrix, rounds int, acc val) {
+	g.overMatrices([]*matrix{left, right}, rounds, acc, func(read []val, sum string) string { return g.addProduct(read[0], read[1], sum, acc.typ).name })
+}
+
+// addProduct adds a product to a sum.
+func (g *generator) addProduct(x, y val, sum string, t typ) val {
+	op, signs := "mmaf", ""
+	if isInt(x.elem) {
+		op, signs = "mmai", " signed signed"
+	}
+	return g.define(t, "%s %s, %s, %s%s : %s, %s, %s", op, x.name, y.name, sum, signs, x.typ, y.typ, t)
+}
+
+// overMatrices writes a loop that reads a tile of each matrix and makes a new sum of them; the last sum is the newest value after it.
+func (g *generator) overMatrices(matrices []*matrix, rounds int, acc val, body func(read []val, sum string) string) {
 	s, t := scalar("i32"), acc.typ
 	lower, step, upper := g.number(s, 0), g.number(s, 1), val{name: g.known(rounds), typ: s}
 	i := g.fresh()
@@ -77,7 +92,7 @@ func (g *generator) alongK(left, right *matrix, rounds int, acc val) {
 		at = g.fresh()
 		list = append(list, &iterated{name: at, init: lower.name, typ: s.String()})
 	}
-	for _, x := range []*matrix{left, right} {
+	for _, x := range matrices {
 		if x.carried {
 			first := x.at
 			x.at = g.fresh()
@@ -97,12 +112,11 @@ func (g *generator) alongK(left, right *matrix, rounds int, acc val) {
 		column(func(x *iterated) string { return x.name + " = " + x.init }), types)
 	g.scope(func() {
 		g.token = "" // none goes through this loop, so nothing would order one round's accesses after those of the round before
-		x, y := g.readMatrix(left, at), g.readMatrix(right, at)
-		op, signs := "mmaf", ""
-		if x.elem == "i8" {
-			op, signs = "mmai", " signed signed"
+		var read []val
+		for _, x := range matrices {
+			read = append(read, g.readMatrix(x, at))
 		}
-		list[0].next = g.define(t, "%s %s, %s, %s%s : %s, %s, %s", op, x.name, y.name, list[0].name, signs, x.typ, y.typ, t).name
+		list[0].next = body(read, list[0].name)
 		if g.chance(30) {
 			g.statements(2)
 		}
@@ -111,7 +125,7 @@ func (g *generator) alongK(left, right *matrix, rounds int, acc val) {
 			more[0].next = g.define(s, "addi %s, %s : %s", at, step.name, s).name
 			more = more[1:]
 		}
-		for _, x := range []*matrix{left, right} {
+		for _, x := range matrices {
 			if x.carried {
 				more[0].next = g.move(x, x.at, g.number(s, x.step))
 				more = more[1:]
@@ -123,7 +137,15 @@ func (g *generator) alongK(left, right *matrix, rounds int, acc val) {
 	if len(list) > 1 {
 		v += "#0"
 	}
-	g.vals = append(g.vals, val{name: v, typ: t})
+	g.summed(val{name: v, typ: t})
+}
+
+// summed is what a loop along K gives.
+func (g *generator) summed(v val) {
+	g.vals = append(g.vals, v)
+	if g.depth == 0 {
+		g.sums = append(g.sums, v)
+	}
 }
 
 // matrix is small integers in memory, of which a loop along one dimension reads a tile a round: a view, or a tile of pointers.

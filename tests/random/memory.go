@@ -333,9 +333,13 @@ func (g *generator) loadView(buffer string, t typ, padding string) val {
 	return v
 }
 
-// results stores values that are visible at the end, each into a buffer of its own.
+// results stores the sums of products in loops, and other values that are visible at the end, each into a buffer of its own.
 func (g *generator) results() {
 	seen := map[string]bool{}
+	for _, v := range g.sums {
+		seen[v.name] = true
+		g.store(v)
+	}
 	for range 4 + g.r.IntN(6) {
 		v, ok := g.find(func(v val) bool { return inMemory(v.elem) && !seen[v.name] })
 		if !ok {

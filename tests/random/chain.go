@@ -1,0 +1,40 @@
+package random
+
+// chain is a loop in which one product takes what is computed with the result of another, as in attention: the first multiplies what is the same in all rounds
+// by tiles that lie beside each other, the second adds.
+func (g *generator) chain() {
+	if g.depth >= g.deepest {
+		return
+	}
+	elem := one(g, "f16", "bf16")
+	m, n, k, width := 16<<g.r.IntN(3), 16<<g.r.IntN(3), 16<<g.r.IntN(2), 16<<g.r.IntN(2)
+	if g.chance(12) {
+		m = tensorRows
+	}
+	rounds := one(g, 0, 1, 2, 3, 4, 5, 8)
+	whole := max(rounds, 1) * n
+	end := whole - one(g, 0, g.r.IntN(n))
+	same := g.matrix(elem, []int{m, k}, []int{m, k}, 1)
+	keys, values := g.matrix(elem, []int{k, n}, []int{k, end}, 1), g.matrix(elem, []int{n, width}, []int{end, width}, 0)
+	g.tally.Chains++
+	g.tally.Products += 2
+
+	scores, sums := typ{"f32", []int{m, n}}, typ{"f32", []int{m, width}}
+	x := g.readMatrix(same, g.number(scalar("i32"), 0).name)
+	zero := g.number(scores, 0)
+	bound := 2 * 16 * k // of a score less another
+	g.overMatrices([]*matrix{keys, values}, rounds, g.number(sums, 0), func(read []val, sum string) string {
+		s := g.addProduct(x, read[0], zero.name, scores)
+		if g.chance(70) {
+			row := g.combined("reduce", "", s, []int{m}, 1, floatCombines[0])
+			column := typ{"f32", []int{m, 1}}
+			r := g.define(column, "reshape %s : %s -> %s", row.name, row.typ, column)
+			b := g.define(scores, "broadcast %s : %s -> %s", r.name, column, scores)
+			s = g.define(scores, "subf %s, %s : %s", s.name, b.name, scores)
+		}
+		p := g.define(scores.with(elem), "ftof %s : %s -> %s", s.name, scores, scores.with(elem))
+		return g.addProduct(p, read[1], sum, sums).name
+	})
+	g.vals[len(g.vals)-1].bound = bound * 4 * n * max(rounds, 1)
+	g.shapes = append(g.shapes, sums.shape)
+}

@@ -16,23 +16,28 @@ import (
 // that the library prints.
 func Assign(f *ir.Func) int32 {
 	n := int32(0)
-	for _, named := range []bool{false, true} {
-		give := func(l *ir.LocalIdent) {
-			if l.IsUnnamed() != named {
-				l.LocalID = int64(n)
-				n++
-			}
+	var named []*ir.LocalIdent
+	give := func(l *ir.LocalIdent) {
+		if l.IsUnnamed() {
+			l.LocalID = int64(n)
+			n++
+		} else {
+			named = append(named, l)
 		}
-		for _, p := range f.Params {
-			give(&p.LocalIdent)
+	}
+	for _, p := range f.Params {
+		give(&p.LocalIdent)
+	}
+	for _, b := range f.Blocks {
+		give(&b.LocalIdent)
+		for _, inst := range b.Insts {
+			giveResult(inst, give)
 		}
-		for _, b := range f.Blocks {
-			give(&b.LocalIdent)
-			for _, inst := range b.Insts {
-				giveResult(inst, give)
-			}
-			giveResult(b.Term, give)
-		}
+		giveResult(b.Term, give)
+	}
+	for _, l := range named {
+		l.LocalID = int64(n)
+		n++
 	}
 	return n
 }
@@ -85,6 +90,18 @@ func Number(v value.Value) (n int32, ok bool) {
 		return 0, false
 	}
 	return int32(l.LocalID), l.LocalID != none
+}
+
+// Value is an instruction as a value; ok is false if it is none.
+func Value(inst ir.Instruction) (v value.Value, ok bool) {
+	switch i := inst.(type) { // most are one of these, which need no search for their methods
+	case *ir.InstCall:
+		return i, true
+	case *ir.InstExtractValue:
+		return i, true
+	}
+	v, ok = inst.(value.Value)
+	return v, ok
 }
 
 // Attachments is the metadata of an instruction.

@@ -96,7 +96,7 @@ func (b *builder) call(row *ptxop.Row, args []reg) []reg {
 		k := kindOfType[row.Operands[i].Type]
 		indices[i] = uint64(i)
 		parts[i] = llvm.InstExtractValue{X: call, Indices: indices[i : i+1 : i+1], Typ: k.llvm()}
-		out[i] = b.result(k, &parts[i])
+		out[i] = result(b, k, &parts[i])
 	}
 	return out
 }

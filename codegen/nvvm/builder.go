@@ -47,9 +47,11 @@ type builder struct {
 	edgeLists local.Slab[*llvm.Incoming]
 	regs      local.Slab[reg]
 	numbers   local.Slab[int]
+	attached  local.Slab[*metadata.Attachment]
 
-	opName string               // the name of the operation being lowered, of which the next instruction has a note
-	place  *metadata.Attachment // the debug location, of which every instruction has one
+	notes  map[string]*metadata.Attachment // of the names of operations
+	opName string                          // the name of the operation being lowered, of which the next instruction has a note
+	place  *metadata.Attachment            // the debug location, of which every instruction has one
 }
 
 // registers is how many a usual kernel has, about.
@@ -63,7 +65,7 @@ func newBuilder(t *target.Target, m *llvm.Module, structs map[string]types.Type)
 		target: t, module: m,
 		values: make([]value.Value, 1, registers), homes: make([]*block, 1, registers), made: make([]reg, 0, registers),
 		computed: newComputed(registers / 2), addresses: map[*llvm.Global]reg{}, asm: map[*ptxop.Row]*llvm.InlineAsm{}, structs: structs,
-		sums: map[id]sum{}, parts: map[id][]reg{}, wholes: map[id]split{},
+		sums: map[id]sum{}, parts: map[id][]reg{}, wholes: map[id]split{}, notes: map[string]*metadata.Attachment{},
 	}
 }
 
@@ -148,14 +150,27 @@ func (b *builder) emit(inst llvm.Instruction) {
 		return
 	}
 	if m := metadataOf(inst); m != nil {
+		if *m == nil {
+			*m = b.attached.Take(2)[:0]
+		}
 		if b.opName != "" {
-			*m = append(*m, note(ptxop.Source, &metadata.String{Value: b.opName}))
+			*m = append(*m, b.sourceNote(b.opName))
 			b.opName = ""
 		}
 		if b.place != nil {
 			*m = append(*m, b.place)
 		}
 	}
+}
+
+// sourceNote is the note of an operation.
+func (b *builder) sourceNote(op string) *metadata.Attachment {
+	n := b.notes[op]
+	if n == nil {
+		n = note(ptxop.Source, &metadata.String{Value: op})
+		b.notes[op] = n
+	}
+	return n
 }
 
 // known is what the block for a pure value, which is at, already knows under k; nil if nothing.
@@ -206,7 +221,8 @@ type typed interface {
 	llvm.Instruction
 }
 
-func (b *builder) result(k kind, inst typed) reg {
+// result appends an instruction and makes a register of its result.
+func result[I typed](b *builder, k kind, inst I) reg {
 	b.emit(inst)
 	return b.register(k, inst, b.cur)
 }
@@ -244,7 +260,7 @@ func (b *builder) bin(op binop, x, y reg) reg {
 			return r
 		}
 	}
-	r := b.pure1(key{op: opcode(op), a: b.id(x), b: b.id(y)}, func() reg { return b.result(x.k, newBinary(op, b.value(x), b.value(y))) })
+	r := b.pure1(key{op: opcode(op), a: b.id(x), b: b.id(y)}, func() reg { return b.binary(op, x.k, b.value(x), b.value(y)) })
 	if y.isConst() && (op == opAdd || op == opSub) {
 		c := y.bits
 		if op == opSub {
@@ -255,42 +271,43 @@ func (b *builder) bin(op binop, x, y reg) reg {
 	return r
 }
 
-func newBinary(op binop, x, y value.Value) typed {
+// binary appends a binop.
+func (b *builder) binary(op binop, k kind, x, y value.Value) reg {
 	switch op {
 	case opAdd:
-		return llvm.NewAdd(x, y)
+		return result(b, k, llvm.NewAdd(x, y))
 	case opSub:
-		return llvm.NewSub(x, y)
+		return result(b, k, llvm.NewSub(x, y))
 	case opMul:
-		return llvm.NewMul(x, y)
+		return result(b, k, llvm.NewMul(x, y))
 	case opUDiv:
-		return llvm.NewUDiv(x, y)
+		return result(b, k, llvm.NewUDiv(x, y))
 	case opSDiv:
-		return llvm.NewSDiv(x, y)
+		return result(b, k, llvm.NewSDiv(x, y))
 	case opURem:
-		return llvm.NewURem(x, y)
+		return result(b, k, llvm.NewURem(x, y))
 	case opSRem:
-		return llvm.NewSRem(x, y)
+		return result(b, k, llvm.NewSRem(x, y))
 	case opAnd:
-		return llvm.NewAnd(x, y)
+		return result(b, k, llvm.NewAnd(x, y))
 	case opOr:
-		return llvm.NewOr(x, y)
+		return result(b, k, llvm.NewOr(x, y))
 	case opXor:
-		return llvm.NewXor(x, y)
+		return result(b, k, llvm.NewXor(x, y))
 	case opShl:
-		return llvm.NewShl(x, y)
+		return result(b, k, llvm.NewShl(x, y))
 	case opLShr:
-		return llvm.NewLShr(x, y)
+		return result(b, k, llvm.NewLShr(x, y))
 	case opAShr:
-		return llvm.NewAShr(x, y)
+		return result(b, k, llvm.NewAShr(x, y))
 	case opFAdd:
-		return llvm.NewFAdd(x, y)
+		return result(b, k, llvm.NewFAdd(x, y))
 	case opFSub:
-		return llvm.NewFSub(x, y)
+		return result(b, k, llvm.NewFSub(x, y))
 	case opFMul:
-		return llvm.NewFMul(x, y)
+		return result(b, k, llvm.NewFMul(x, y))
 	}
-	return llvm.NewFDiv(x, y)
+	return result(b, k, llvm.NewFDiv(x, y))
 }
 
 func (b *builder) add(x, y reg) reg  { return b.bin(opAdd, x, y) }
@@ -315,7 +332,7 @@ func (b *builder) fneg(x reg) reg {
 	if x.isConst() {
 		return con(x.k, x.bits^1<<(x.k.bits()-1))
 	}
-	return b.pure1(key{op: opFNeg, a: b.id(x)}, func() reg { return b.result(x.k, llvm.NewFNeg(b.value(x))) })
+	return b.pure1(key{op: opFNeg, a: b.id(x)}, func() reg { return result(b, x.k, llvm.NewFNeg(b.value(x))) })
 }
 
 // icmp compares integers.
@@ -348,11 +365,11 @@ func (b *builder) icmp(p enum.IPred, x, y reg) reg {
 			return boolean(x.bits >= y.bits)
 		}
 	}
-	return b.pure1(key{op: opICmp | opcode(p)<<16, a: b.id(x), b: b.id(y)}, func() reg { return b.result(kI1, llvm.NewICmp(p, b.value(x), b.value(y))) })
+	return b.pure1(key{op: opICmp | opcode(p)<<16, a: b.id(x), b: b.id(y)}, func() reg { return result(b, kI1, llvm.NewICmp(p, b.value(x), b.value(y))) })
 }
 
 func (b *builder) fcmp(p enum.FPred, x, y reg) reg {
-	return b.pure1(key{op: opFCmp | opcode(p)<<16, a: b.id(x), b: b.id(y)}, func() reg { return b.result(kI1, llvm.NewFCmp(p, b.value(x), b.value(y))) })
+	return b.pure1(key{op: opFCmp | opcode(p)<<16, a: b.id(x), b: b.id(y)}, func() reg { return result(b, kI1, llvm.NewFCmp(p, b.value(x), b.value(y))) })
 }
 
 // sel is c ? x : y.
@@ -370,7 +387,7 @@ func (b *builder) sel(c, x, y reg) reg {
 		// Predicates have no select of their own.
 		return b.or(b.and(c, x), b.and(b.not(c), y))
 	}
-	return b.pure1(key{op: opSelect, a: b.id(c), b: b.id(x), c: b.id(y)}, func() reg { return b.result(x.k, llvm.NewSelect(b.value(c), b.value(x), b.value(y))) })
+	return b.pure1(key{op: opSelect, a: b.id(c), b: b.id(x), c: b.id(y)}, func() reg { return result(b, x.k, llvm.NewSelect(b.value(c), b.value(x), b.value(y))) })
 }
 
 // trunc, zext, sext change the width of an integer; to its own width they do nothing.
@@ -381,7 +398,7 @@ func (b *builder) trunc(x reg, to kind) reg {
 	case x.isConst():
 		return con(to, x.bits)
 	}
-	return b.pure1(key{op: opTrunc.to(to), a: b.id(x)}, func() reg { return b.result(to, llvm.NewTrunc(b.value(x), to.llvm())) })
+	return b.pure1(key{op: opTrunc.to(to), a: b.id(x)}, func() reg { return result(b, to, llvm.NewTrunc(b.value(x), to.llvm())) })
 }
 
 func (b *builder) zext(x reg, to kind) reg {
@@ -391,7 +408,7 @@ func (b *builder) zext(x reg, to kind) reg {
 	case x.isConst():
 		return con(to, x.bits)
 	}
-	return b.pure1(key{op: opZExt.to(to), a: b.id(x)}, func() reg { return b.result(to, llvm.NewZExt(b.value(x), to.llvm())) })
+	return b.pure1(key{op: opZExt.to(to), a: b.id(x)}, func() reg { return result(b, to, llvm.NewZExt(b.value(x), to.llvm())) })
 }
 
 func (b *builder) sext(x reg, to kind) reg {
@@ -401,7 +418,7 @@ func (b *builder) sext(x reg, to kind) reg {
 	case x.isConst():
 		return con(to, uint64(x.sint()))
 	}
-	return b.pure1(key{op: opSExt.to(to), a: b.id(x)}, func() reg { return b.result(to, llvm.NewSExt(b.value(x), to.llvm())) })
+	return b.pure1(key{op: opSExt.to(to), a: b.id(x)}, func() reg { return result(b, to, llvm.NewSExt(b.value(x), to.llvm())) })
 }
 
 // resize is trunc or, by signedness, sext or zext.
@@ -424,7 +441,7 @@ func (b *builder) cast(x reg, to kind) reg {
 		return con(to, x.bits)
 	}
 	return b.pure1(key{op: opBitCast.to(to), a: b.id(x)}, func() reg {
-		r := b.result(to, llvm.NewBitCast(b.value(x), to.llvm()))
+		r := result(b, to, llvm.NewBitCast(b.value(x), to.llvm()))
 		b.know(b.cur, &key{op: opBitCast.to(x.k), a: b.id(r)}, x)
 		return r
 	})

@@ -4,8 +4,6 @@ import (
 	"slices"
 
 	llvm "github.com/llir/llvm/ir"
-	"github.com/llir/llvm/ir/types"
-	"github.com/llir/llvm/ir/value"
 )
 
 // early moves pure instructions of a block that take the last of more registers than they fill: to where the last of their operands is
@@ -28,14 +26,18 @@ func (s *sinker) early(first int32, order []int32) []int32 {
 		}
 	}
 	for _, i := range order {
-		for _, o := range s.operands[first+i] {
-			if u := &s.users[o-first]; u[0] != i {
+		for _, o := range s.operandsOf(first + i) {
+			if o < 0 {
+				continue
+			}
+			if u := &s.users[o]; u[0] != i {
 				u[0], u[1] = i, u[0]
 			}
 		}
 	}
-	next, last := none(n), none(n) // by place: the first and the last instruction that moved there
-	then := none(n)                // by instruction: the one that moved there after it
+	lists := none(3 * n)
+	next, last := lists[:n], lists[n:2*n] // by place: the first and the last instruction that moved there
+	then := lists[2*n:]                   // by instruction: the one that moved there after it
 	for k, i := range order {
 		to, ok := s.earliest(first, i, at)
 		if to = max(to, top); !ok || int(to) >= k-1 {
@@ -65,28 +67,25 @@ func none(n int) []int32 { return slices.Repeat([]int32{-1}, n) }
 
 // earliest is the place after which an instruction can stand with no value alive for longer; ok is false if it frees no register.
 func (s *sinker) earliest(first, i int32, at []int32) (to int32, ok bool) {
-	v, is := s.insts[first+i].(value.Value)
-	if !is || s.kinds[i] != pure || isBit(v) {
+	if s.kinds[i] != pure || s.bit[first+i] {
 		return 0, false
 	}
-	freed := -words(v)
-	operands := s.operands[first+i]
+	freed := -int(s.words[first+i])
+	operands := s.operandsOf(first + i)
 	for n, o := range operands {
-		to = max(to, at[o-first])
-		if s.pinned[o] || s.users[o-first][0] != i || slices.Contains(operands[:n], o) {
+		if o < 0 {
 			continue
 		}
-		if x := s.insts[o].(value.Value); !isBit(x) {
-			freed += words(x)
+		to = max(to, at[o])
+		if s.pinned[first+o] || s.users[o][0] != i || slices.Contains(operands[:n], o) {
+			continue
 		}
-		if u := s.users[o-first][1]; u >= 0 {
+		if !s.bit[first+o] {
+			freed += int(s.words[first+o])
+		}
+		if u := s.users[o][1]; u >= 0 {
 			to = max(to, at[u])
 		}
 	}
 	return to, freed > 0
-}
-
-func isBit(v value.Value) bool {
-	t, ok := v.Type().(*types.IntType)
-	return ok && t.BitSize == 1
 }

@@ -76,7 +76,7 @@ func (f *fn) param(p *llvm.Param, elem ir.Type) reg {
 		return f.icmp(ne, f.register(kI8, p, nil), con(kI8, 0))
 	case k == kI64:
 		if _, ok := p.Typ.(*types.PointerType); ok {
-			return f.result(kI64, llvm.NewPtrToInt(p, types.I64))
+			return result(f.builder, kI64, llvm.NewPtrToInt(p, types.I64))
 		}
 	}
 	return f.register(k, p, nil)
@@ -119,7 +119,7 @@ func (f *fn) sharedMemory(bytes int64, slots []*slot) {
 	g.Init = constant.NewUndef(g.ContentType)
 	g.Linkage = enum.LinkageInternal
 	g.Align = sharedAlign
-	f.smem = f.result(kI32, llvm.NewPtrToInt(g, types.I32))
+	f.smem = result(f.builder, kI32, llvm.NewPtrToInt(g, types.I32))
 	for _, s := range slots {
 		f.slots[s.op] = s
 	}
@@ -195,7 +195,7 @@ func getGlobal(f *fn, op *ir.Op) {
 func (f *fn) globalAddress(g *llvm.Global) reg {
 	r, ok := f.addresses[g]
 	if !ok {
-		f.in(f.start, func() { r = f.result(kI64, llvm.NewPtrToInt(g, types.I64)) })
+		f.in(f.start, func() { r = result(f.builder, kI64, llvm.NewPtrToInt(g, types.I64)) })
 		f.addresses[g] = r
 	}
 	return r

@@ -5,10 +5,8 @@ import (
 
 	llvm "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/constant"
-	"github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 
-	"tileiras/codegen/local"
 	"tileiras/codegen/ptxop"
 )
 
@@ -80,25 +78,38 @@ func (r *rotation) isPhi(i int32) bool {
 	return ok
 }
 
-// operandsOf are the instructions of the block that an instruction takes, phis too.
-func (r *rotation) operandsOf(i int32) []int32 {
-	out := make([]int32, 0, 8)
-	for _, o := range r.operands[r.first+i] {
-		out = append(out, o-r.first)
+// operandsOf are the operands of an instruction of the block.
+func (r *rotation) operandsOf(i int32) []int32 { return r.sinker.operandsOf(r.first + i) }
+
+// each calls do for the instructions of the block that an instruction takes, phis too.
+func (r *rotation) each(i int32, do func(o int32)) {
+	for _, o := range r.operandsOf(i) {
+		if o >= 0 {
+			do(o)
+		}
 	}
-	return out
+}
+
+// takes reports whether one of them is such.
+func (r *rotation) takes(i int32, such func(o int32) bool) bool {
+	for _, o := range r.operandsOf(i) {
+		if o >= 0 && such(o) {
+			return true
+		}
+	}
+	return false
 }
 
 // local is the number of a value that an instruction of the block makes.
 func (r *rotation) local(v value.Value) (int32, bool) {
 	n, ok := r.number(v)
 	n -= r.first
-	return n, ok && n >= 0 && int(n) < len(r.order)
+	return n, ok && n >= 0 && int(n) < len(r.kinds)
 }
 
 // steps numbers the products along K: each step adds to the accumulators of the one before.
 func (r *rotation) steps() bool {
-	step := none(len(r.order)) // of products
+	step := none(len(r.kinds)) // of products
 	for _, i := range r.order {
 		row := r.row(i)
 		if !isProduct(row) {
@@ -165,7 +176,7 @@ func (r *rotation) beginning() bool {
 	if len(r.gate) == 0 || len(r.copies) == 0 {
 		return false
 	}
-	seen := make([]bool, len(r.order))
+	seen := make([]bool, len(r.kinds))
 	var visit func(i int32)
 	visit = func(i int32) {
 		if seen[i] || r.isPhi(i) {
@@ -177,15 +188,11 @@ func (r *rotation) beginning() bool {
 			return
 		}
 		if r.is(i, pure) {
-			for _, o := range r.operandsOf(i) {
-				visit(o)
-			}
+			r.each(i, visit)
 		}
 	}
 	for _, p := range r.products[:r.begin] {
-		for _, o := range r.operandsOf(p) {
-			visit(o)
-		}
+		r.each(p, visit)
 	}
 	for _, i := range r.order {
 		if r.moved[i] && r.is(i, reading) {
@@ -198,15 +205,12 @@ func (r *rotation) beginning() bool {
 // results finds the registers that reads of the beginning leave to the iteration.
 func (r *rotation) results() bool {
 	for _, i := range r.order {
-		inst := r.inst(i)
-		if e, ok := inst.(*llvm.InstExtractValue); ok {
-			if n, ok := r.local(e.X); ok && r.moved[n] {
+		if _, ok := r.inst(i).(*llvm.InstExtractValue); ok {
+			if n := r.operandsOf(i)[0]; n >= 0 && r.moved[n] {
 				r.kept = append(r.kept, i)
 			}
-		} else if v, ok := inst.(value.Value); ok && r.moved[i] && r.is(i, reading) {
-			if _, whole := v.Type().(*types.StructType); !whole {
-				r.kept = append(r.kept, i)
-			}
+		} else if r.moved[i] && r.is(i, reading) && r.words[r.first+i] > 0 { // else its results are extracted
+			r.kept = append(r.kept, i)
 		}
 	}
 	for _, i := range slices.Concat(r.kept, r.reads) {
@@ -223,7 +227,7 @@ func (r *rotation) ending() bool {
 		r.late[p] = true
 	}
 	for _, i := range r.order {
-		if r.late[i] || !slices.ContainsFunc(r.operandsOf(i), func(o int32) bool { return r.late[o] }) {
+		if r.late[i] || !r.takes(i, func(o int32) bool { return r.late[o] }) {
 			continue
 		}
 		if !r.is(i, pure) {
@@ -236,7 +240,7 @@ func (r *rotation) ending() bool {
 
 // independent reports whether the beginning of the next iteration can be computed before the last step of this one, from pure values.
 func (r *rotation) independent() bool {
-	seen := make([]bool, len(r.order))
+	seen := make([]bool, len(r.kinds))
 	var ok func(i int32) bool
 	ok = func(i int32) bool {
 		if seen[i] {
@@ -247,10 +251,10 @@ func (r *rotation) independent() bool {
 			n, is := r.local(r.incoming(phi))
 			return !is || !r.late[n]
 		}
-		return r.is(i, pure) && !slices.ContainsFunc(r.operandsOf(i), func(o int32) bool { return !ok(o) })
+		return r.is(i, pure) && !r.takes(i, func(o int32) bool { return !ok(o) })
 	}
 	for _, i := range slices.Concat(r.gate, r.copies, r.reads) {
-		if slices.ContainsFunc(r.operandsOf(i), func(o int32) bool { return !ok(o) }) {
+		if r.takes(i, func(o int32) bool { return !ok(o) }) {
 			return false
 		}
 	}
@@ -268,59 +272,45 @@ func (r *rotation) incoming(phi *llvm.InstPhi) value.Value {
 	panic("BUG: nvvm: a phi of a loop without a value from the loop")
 }
 
-// words is the 32-bit registers of a value.
-func words(v value.Value) int {
-	switch t := v.Type().(type) {
-	case *types.IntType:
-		return int(t.BitSize+31) / 32
-	case *types.FloatType:
-		if t.Kind == types.FloatKindDouble {
-			return 2
-		}
-		return 1
-	}
-	return 0
-}
-
 // fits estimates whether a thread has registers for the first step of two iterations: what is alive at most, in the order of the block.
 func (r *rotation) fits(limit int) bool {
 	outside := make([]bool, len(r.insts))
-	alive := make([]bool, len(r.order))
+	alive := make([]bool, len(r.kinds))
 	live, most := 0, 0
-	var operands []*value.Value
-	use := func(v value.Value) {
-		if n, ok := r.local(v); ok && !alive[n] {
-			alive[n] = true
-			live += words(v)
-		} else if n, made := r.number(v); made && !ok && !outside[n] {
-			outside[n] = true
-			live += words(v)
+	use := func(o int32) {
+		switch {
+		case o >= 0 && !alive[o]:
+			alive[o] = true
+			live += int(r.words[r.first+o])
+		case o < noInst && !outside[elsewhere(o)]:
+			outside[elsewhere(o)] = true
+			live += int(r.words[elsewhere(o)])
 		}
 	}
+	useValue := func(v value.Value) { use(r.operand(v, r.first, r.first+int32(len(r.kinds)))) }
 	for _, x := range r.block.Term.Operands() {
-		use(*x)
+		useValue(*x)
 	}
 	for _, i := range r.order {
 		if phi, ok := r.inst(i).(*llvm.InstPhi); ok {
-			use(r.incoming(phi))
+			useValue(r.incoming(phi))
 		}
 	}
 	for _, i := range slices.Backward(r.order) {
 		if r.isPhi(i) {
 			continue
 		}
-		if v, ok := r.inst(i).(value.Value); ok && alive[i] {
+		if alive[i] {
 			alive[i] = false
-			live -= words(v)
+			live -= int(r.words[r.first+i])
 		}
-		operands = local.AppendOperands(operands[:0], r.inst(i))
-		for _, x := range operands {
-			use(*x)
+		for _, o := range r.operandsOf(i) {
+			use(o)
 		}
 		most = max(most, live)
 	}
 	for _, i := range r.kept {
-		most += words(r.inst(i).(value.Value))
+		most += int(r.words[r.first+i])
 	}
 	return most <= limit
 }
@@ -355,7 +345,7 @@ func (r *rotation) apply(f *fn) bool {
 		return false
 	}
 	r.hurry()
-	m := &mover{rotation: r, f: f, done: make([]bool, len(r.order)), instead: make([]value.Value, len(r.order))}
+	m := &mover{rotation: r, f: f, done: make([]bool, len(r.kinds)), instead: make([]value.Value, len(r.kinds))}
 	m.enter()
 	m.body()
 	return true

@@ -29,7 +29,7 @@ func (m *mover) enter() {
 	var before *llvm.Block
 	pre := llvm.NewBlock("")
 	pre.Parent = m.f.fn
-	c := &copier{mover: m, with: make([]value.Value, len(m.order)), all: true}
+	c := &copier{mover: m, with: make([]value.Value, len(m.kinds)), all: true}
 	for _, i := range m.order {
 		phi, ok := m.inst(i).(*llvm.InstPhi)
 		if !ok {
@@ -48,7 +48,7 @@ func (m *mover) enter() {
 	}
 	pre.Insts, m.out = m.out, nil
 	for _, i := range m.kept {
-		v := m.inst(i).(value.Value)
+		v, _ := local.Value(m.inst(i))
 		phi := &llvm.InstPhi{Typ: v.Type(), Incs: []*llvm.Incoming{llvm.NewIncoming(c.with[i], pre)}}
 		m.instead[i], m.phis = phi, append(m.phis, phi)
 	}
@@ -86,7 +86,7 @@ func (m *mover) body() {
 
 	back := m.block.Term.(*llvm.TermCondBr)
 	more := m.value(back.Cond)
-	c := &copier{mover: m, with: make([]value.Value, len(m.order)), guards: map[value.Value]value.Value{}, more: more}
+	c := &copier{mover: m, with: make([]value.Value, len(m.kinds)), guards: map[value.Value]value.Value{}, more: more}
 	for _, i := range m.order {
 		if phi, ok := m.inst(i).(*llvm.InstPhi); ok {
 			c.with[i] = m.incoming(phi)
@@ -180,6 +180,9 @@ func (m *mover) early() {
 // pack writes an instruction that frees registers, after the others that take its operands.
 func (m *mover) pack(i int32) {
 	for _, o := range m.operandsOf(i) {
+		if o < 0 {
+			continue
+		}
 		if u := m.users[o][1]; u >= 0 && m.is(u, pure) && !m.late[u] && m.users[o][0] == i {
 			m.emit(u)
 		}
@@ -236,9 +239,23 @@ func (m *mover) emit(i int32) {
 	}
 	m.f.budget.Step()
 	m.done[i] = true
-	var few [8]*value.Value
-	for _, x := range local.AppendOperands(few[:0], m.inst(i)) {
-		*x = m.value(*x)
+	operands, replaced := m.operandsOf(i), false
+	for _, o := range operands {
+		switch {
+		case o < 0:
+		case m.instead[o] != nil:
+			replaced = true
+		default:
+			m.emit(o)
+		}
+	}
+	if replaced {
+		var few [8]*value.Value
+		for k, x := range local.AppendOperands(few[:0], m.inst(i)) {
+			if o := operands[k]; o >= 0 && m.instead[o] != nil {
+				*x = m.instead[o]
+			}
+		}
 	}
 	m.out = append(m.out, m.inst(i))
 }
@@ -253,18 +270,16 @@ type copier struct {
 	guards map[value.Value]value.Value // with it
 }
 
-func (c *copier) value(v value.Value) value.Value {
-	n, ok := c.local(v)
-	if !ok {
-		return v
-	}
-	if w := c.with[n]; w != nil {
-		if !c.all {
-			return c.mover.value(w)
-		}
+// value is what stands for an instruction of the loop.
+func (c *copier) value(i int32) value.Value {
+	w := c.with[i]
+	switch {
+	case w == nil:
+		return c.copy(i)
+	case c.all:
 		return w
 	}
-	return c.copy(n)
+	return c.mover.value(w)
 }
 
 // copy writes an instruction and what it takes. It gives the value.
@@ -281,13 +296,16 @@ func (c *copier) copy(i int32) value.Value {
 	for _, x := range local.AppendOperands(few[:0], inst) {
 		with = append(with, *x)
 	}
-	for k, v := range with {
-		with[k] = c.value(v)
-		other = other || with[k] != v
+	for k, o := range c.operandsOf(i) {
+		if o >= 0 {
+			v := with[k]
+			with[k] = c.value(o)
+			other = other || with[k] != v
+		}
 	}
 	if !other {
 		c.emit(i)
-		old, _ := inst.(value.Value)
+		old, _ := local.Value(inst)
 		return old
 	}
 	made := clone(inst)
@@ -298,7 +316,7 @@ func (c *copier) copy(i int32) value.Value {
 		c.guard(&made.(*llvm.InstCall).Args[row.GuardOperand-row.Results])
 	}
 	c.out = append(c.out, made)
-	w, _ := made.(value.Value)
+	w, _ := local.Value(made)
 	c.with[i] = w
 	return w
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	llvm "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 
 	"tileiras/codegen/local"
@@ -55,17 +56,37 @@ func newSinker(f *fn, rowOf map[*llvm.InlineAsm]*ptxop.Row) *sinker {
 	for _, b := range f.fn.Blocks {
 		size += len(b.Insts)
 	}
-	s := &sinker{insts: make([]llvm.Instruction, 0, size), rows: make([]*ptxop.Row, size), what: make([]sinking, size)}
+	s := &sinker{
+		insts: make([]llvm.Instruction, 0, size), rows: make([]*ptxop.Row, size), what: make([]sinking, size),
+		words: make([]uint8, size), bit: make([]bool, size),
+	}
 	for _, b := range f.fn.Blocks {
 		for _, inst := range b.Insts {
 			f.budget.Step()
 			i := len(s.insts)
 			s.rows[i], s.what[i] = sinkingOf(inst, rowOf)
+			if v, ok := local.Value(inst); ok {
+				s.words[i], s.bit[i] = wordsOf(v.Type())
+			}
 			s.insts = append(s.insts, inst)
 			local.Set(inst, int32(i+1))
 		}
 	}
 	return s
+}
+
+// wordsOf is the 32-bit registers of a value of a type, and whether it is a predicate.
+func wordsOf(t types.Type) (words uint8, bit bool) {
+	switch t := t.(type) {
+	case *types.IntType:
+		return uint8((t.BitSize + 31) / 32), t.BitSize == 1
+	case *types.FloatType:
+		if t.Kind == types.FloatKindDouble {
+			return 2, false
+		}
+		return 1, false
+	}
+	return 0, false
 }
 
 // isProduct reports whether a PTX instruction is a matrix product.
@@ -74,37 +95,60 @@ func isProduct(row *ptxop.Row) bool { return row != nil && strings.HasPrefix(row
 // link finds the operands of instructions as numbers, and who is used where it must not move: in another block, by a phi or by a
 // terminator.
 func (s *sinker) link(f *fn) {
-	s.operands, s.pinned = make([][]int32, len(s.insts)), make([]bool, len(s.insts))
+	s.operands, s.starts, s.pinned = make([]int32, 0, 4*len(s.insts)), make([]int32, 1, len(s.insts)+1), make([]bool, len(s.insts))
 	first := int32(0)
-	all := make([]int32, 0, 3*len(s.insts)) // what the lists of operands are cut from
 	var operands []*value.Value
 	for _, b := range f.fn.Blocks {
 		next := first + int32(len(b.Insts))
-		for i := first; i < next; i++ {
+		for _, inst := range b.Insts {
 			f.budget.Step()
-			from := len(all)
-			_, phi := s.insts[i].(*llvm.InstPhi)
-			operands = local.AppendOperands(operands[:0], s.insts[i])
-			for _, x := range operands {
-				n, ok := s.number(*x)
-				switch {
-				case !ok:
-				case phi || n < first || n >= next:
-					s.pinned[n] = true
-				default:
-					all = append(all, n)
+			if phi, ok := inst.(*llvm.InstPhi); ok {
+				for _, in := range phi.Incs {
+					s.pin(in.X)
+				}
+			} else {
+				operands = local.AppendOperands(operands[:0], inst)
+				for _, x := range operands {
+					s.operands = append(s.operands, s.operand(*x, first, next))
 				}
 			}
-			s.operands[i] = all[from:len(all):len(all)]
+			s.starts = append(s.starts, int32(len(s.operands)))
 		}
 		for _, x := range b.Term.Operands() {
-			if n, ok := s.number(*x); ok {
-				s.pinned[n] = true
-			}
+			s.pin(*x)
 		}
 		first = next
 	}
 }
+
+// pin has a value stay where it is.
+func (s *sinker) pin(v value.Value) {
+	if n, ok := s.number(v); ok {
+		s.pinned[n] = true
+	}
+}
+
+// operand is what an instruction of a block takes: what the block makes by its number within it, what other blocks make, which stays where it is, as
+// elsewhere, and noInst for what no instruction makes.
+func (s *sinker) operand(v value.Value, first, next int32) int32 {
+	n, ok := s.number(v)
+	switch {
+	case !ok:
+		return noInst
+	case n < first || n >= next:
+		s.pinned[n] = true
+		return elsewhere(n)
+	}
+	return n - first
+}
+
+const noInst = -1
+
+// elsewhere is an instruction of another block as an operand, and that operand's instruction.
+func elsewhere(n int32) int32 { return noInst - 1 - n }
+
+// operandsOf are the operands of an instruction, in the order of local.AppendOperands; a phi has none.
+func (s *sinker) operandsOf(i int32) []int32 { return s.operands[s.starts[i]:s.starts[i+1]] }
 
 // sinking is what may happen to an instruction.
 type sinking uint8
@@ -121,7 +165,10 @@ type sinker struct {
 	insts    []llvm.Instruction
 	rows     []*ptxop.Row // the PTX instruction, nil of others
 	what     []sinking    // as it is
-	operands [][]int32    // that are instructions of the same block
+	words    []uint8      // 32-bit registers of the result
+	bit      []bool       // the result is a predicate
+	operands []int32      // of all, one after the other: see operand
+	starts   []int32      // where those of an instruction begin
 	pinned   []bool
 
 	// Of the block at hand, by number within it.
@@ -185,51 +232,56 @@ func sinkingOf(inst llvm.Instruction, rowOf map[*llvm.InlineAsm]*ptxop.Row) (*pt
 // out.
 func (s *sinker) run(first, next int32) []int32 {
 	n := next - first
-	uses := make([]int32, n) // how many
-	root := make([]int32, n) // the fixed instruction in front of which it goes
-	user := make([]int32, n) // the user whose root comes first
-	for i := range n {
-		root[i], user[i] = i, -1
+	type place struct {
+		uses   int32 // how many
+		root   int32 // the fixed instruction in front of which it goes
+		user   int32 // the user whose root comes first
+		front  int32 // the first that goes right in front of it
+		shared int32 // the first in front of it, a fixed one, and all that goes there
+		after  int32 // the one after it at the same place
 	}
-	front := make([]int32, n)  // the first that goes right in front of an instruction
-	shared := make([]int32, n) // the first in front of a fixed instruction and all that goes there
-	after := make([]int32, n)  // the one after it at the same place
+	at := make([]place, n)
 	for i := range n {
-		front[i], shared[i] = -1, -1
+		at[i] = place{root: i, user: -1, front: -1, shared: -1}
 	}
 	for i := n - 1; i >= 0; i-- {
-		if u := user[i]; u >= 0 && (s.kinds[i] == pure || s.kinds[i] == reading && s.blockers[root[u]] == s.blockers[i]) {
-			root[i] = root[u]
-			first := &shared[root[i]]
-			if uses[i] == 1 {
-				first = &front[u]
+		p := &at[i]
+		if u := p.user; u >= 0 && (s.kinds[i] == pure || s.kinds[i] == reading && s.blockers[at[u].root] == s.blockers[i]) {
+			p.root = at[u].root
+			first := &at[p.root].shared
+			if p.uses == 1 {
+				first = &at[u].front
 			}
-			after[i], *first = *first, i
+			p.after, *first = *first, i
 		}
-		if uses[i] == 0 && s.kinds[i] == reading {
-			root[i] = -1 // nobody wants it
+		if p.uses == 0 && s.kinds[i] == reading {
+			p.root = -1 // nobody wants it
 			continue
 		}
-		for _, o := range s.operands[first+i] {
-			o -= first
-			uses[o]++
-			if user[o] < 0 || root[i] < root[user[o]] || root[i] == root[user[o]] && i < user[o] {
-				user[o] = i
+		for _, o := range s.operandsOf(first + i) {
+			if o < 0 {
+				continue
+			}
+			x := &at[o]
+			x.uses++
+			if x.user < 0 || p.root < at[x.user].root || p.root == at[x.user].root && i < x.user {
+				x.user = i
 			}
 		}
 	}
 	out := make([]int32, 0, n)
 	var emit func(i int32)
 	emit = func(i int32) {
-		for _, first := range [2]int32{shared[i], front[i]} {
-			for k := first; k >= 0; k = after[k] {
-				emit(k)
-			}
+		for k := at[i].shared; k >= 0; k = at[k].after {
+			emit(k)
+		}
+		for k := at[i].front; k >= 0; k = at[k].after {
+			emit(k)
 		}
 		out = append(out, i)
 	}
 	for i := range n {
-		if root[i] == i {
+		if at[i].root == i {
 			emit(i)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 
 	"tileiras/codegen/local"
 	"tileiras/codegen/planted"
-	"tileiras/codegen/ptxop"
 )
 
 func trailingZeros(x uint64) int { return bits.TrailingZeros64(x) }
@@ -24,7 +23,7 @@ func trailingZeros(x uint64) int { return bits.TrailingZeros64(x) }
 func (f *function) destruct() error {
 	f.splitEdges()
 	f.placeMoves()
-	c := &coalescer{f: f, segs: newLiveness(f).ranges(f.coalescible()), parent: make([]reg, len(f.regs))}
+	c := &coalescer{f: f, segs: newLiveness(f, f.coalescible()).ranges(), parent: make([]reg, len(f.regs))}
 	for r := range c.parent {
 		c.parent[r] = reg(r)
 	}
@@ -84,9 +83,9 @@ func (f *function) eachTied(do func(result reg, arg operand)) {
 		for i := range b.insts {
 			f.budget.Step()
 			in := &b.insts[i]
-			for k := in.row.Results; k < len(in.ops); k++ {
-				if o := &in.row.Operands[k]; o.Kind == ptxop.Tied {
-					do(in.ops[o.Def].reg, in.ops[k])
+			for k, at := range in.row.Tied {
+				if at >= 0 {
+					do(in.ops[k].reg, in.ops[at])
 				}
 			}
 		}
@@ -225,7 +224,7 @@ func (c *coalescer) rewrite() {
 	f := c.f
 	n := &natives{}
 	replace := func(o *operand) {
-		if o.kind == kindReg {
+		if o.kind == kindReg && c.parent[o.reg] != o.reg {
 			o.reg = c.find(o.reg)
 		}
 	}
@@ -238,9 +237,8 @@ func (c *coalescer) rewrite() {
 			for k := range in.ops {
 				replace(&in.ops[k])
 			}
-			for k := in.row.Results; k < len(in.ops) && !needed; k++ {
-				o := &in.row.Operands[k]
-				needed = o.Kind == ptxop.Tied && (in.ops[k].kind != kindReg || in.ops[k].reg != in.ops[o.Def].reg)
+			for k, at := range in.row.Tied {
+				needed = needed || at >= 0 && (in.ops[at].kind != kindReg || in.ops[at].reg != in.ops[k].reg)
 			}
 		}
 		if needed {
@@ -248,9 +246,9 @@ func (c *coalescer) rewrite() {
 			for _, in := range b.insts {
 				f.budget.Step()
 				tied = tied[:0]
-				for k := in.row.Results; k < len(in.ops); k++ {
-					if o := &in.row.Operands[k]; o.Kind == ptxop.Tied {
-						tied = append(tied, move{in.ops[o.Def].reg, in.ops[k]})
+				for k, at := range in.row.Tied {
+					if at >= 0 {
+						tied = append(tied, move{in.ops[k].reg, in.ops[at]})
 					}
 				}
 				insts = append(f.sequence(n, insts, tied, in.meta), in)

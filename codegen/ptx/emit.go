@@ -214,9 +214,7 @@ func (e *emitter) kernel(f *ir.Func, l *launch) error {
 		return err
 	}
 	k := &kernel{function: s.f, src: f, launch: l}
-	s.f.removeDead()
-	s.f.combine(&s.natives)
-	s.f.removeDead()
+	s.f.simplify(&s.natives)
 	if err := s.f.destruct(); err != nil {
 		return err
 	}

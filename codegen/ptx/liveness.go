@@ -16,13 +16,14 @@ import (
 // The moves at the end of a block and its terminator count as instructions.
 type segment struct{ start, end int32 }
 
-// liveness answers which registers live where.
+// liveness answers which of the wanted registers live where.
 type liveness struct {
-	f     *function
-	first []int32 // number of the first instruction of a block
-	last  []int32 // and of its terminator; the moves stand before it
+	f      *function
+	wanted []bool
+	first  []int32 // number of the first instruction of a block
+	last   []int32 // and of its terminator; the moves stand before it
 
-	// Registers that live across blocks have a bit in the sets.
+	// Wanted registers that live across blocks have a bit in the sets.
 	bit    []int32 // register -> bit, -1 = lives in one block
 	of     []reg   // bit -> register
 	liveIn []bitset
@@ -34,34 +35,14 @@ type bitset []uint64
 func (s bitset) has(i int32) bool { return s[i>>6]&(1<<(i&63)) != 0 }
 func (s bitset) set(i int32)      { s[i>>6] |= 1 << (i & 63) }
 
-// tiedArgument returns the argument that is tied to result k, -1 for none.
-func tiedArgument(row *ptxop.Row, k int) int {
-	for i := row.Results; i < len(row.Operands); i++ {
-		if row.Operands[i].Kind == ptxop.Tied && row.Operands[i].Def == k {
-			return i
-		}
-	}
-	return -1
-}
-
-// hasTied reports whether a row has tied arguments.
-func hasTied(row *ptxop.Row) bool {
-	for i := row.Results; i < len(row.Operands); i++ {
-		if row.Operands[i].Kind == ptxop.Tied {
-			return true
-		}
-	}
-	return false
-}
-
 // newLiveness solves the data flow equations
 //
 //	in(b) = exposed(b) + (out(b) - defined(b)),   out(b) = union of in(s)
 //
-// over the registers that live in more than one block. The result of a phi is
-// defined by the moves of the predecessors.
-func newLiveness(f *function) *liveness {
-	l := &liveness{f: f, bit: make([]int32, len(f.regs))}
+// over the wanted registers that live in more than one block. The result of a phi
+// is defined by the moves of the predecessors.
+func newLiveness(f *function, wanted []bool) *liveness {
+	l := &liveness{f: f, wanted: wanted, bit: make([]int32, len(f.regs))}
 	l.number()
 	l.liveIn = make([]bitset, len(f.blocks))
 	l.out = make([]bitset, len(f.blocks))
@@ -95,22 +76,22 @@ func newLiveness(f *function) *liveness {
 	return l
 }
 
-// number counts the instructions, and gives bits to the registers that occur in
-// more than one block.
+// number counts the instructions, and gives bits to the wanted registers that
+// occur in more than one block.
 func (l *liveness) number() {
 	f := l.f
 	home := make([]int32, len(f.regs)) // 1 + the only block seen so far
 	for i := range l.bit {
 		l.bit[i] = -1
 	}
-	see := func(o *operand, b int) {
+	see := func(r reg, b int) {
 		switch {
-		case o.kind != kindReg || l.bit[o.reg] >= 0:
-		case home[o.reg] == 0:
-			home[o.reg] = int32(b + 1)
-		case home[o.reg] != int32(b+1):
-			l.bit[o.reg] = int32(len(l.of))
-			l.of = append(l.of, o.reg)
+		case l.bit[r] >= 0:
+		case home[r] == 0:
+			home[r] = int32(b + 1)
+		case home[r] != int32(b+1):
+			l.bit[r] = int32(len(l.of))
+			l.of = append(l.of, r)
 		}
 	}
 	n := int32(0)
@@ -119,19 +100,26 @@ func (l *liveness) number() {
 		n += int32(len(b.insts)) + 2
 		l.last = append(l.last, n-1)
 		for k := range b.phis {
-			see(&operand{kind: kindReg, reg: b.phis[k].dst}, at)
+			see(b.phis[k].dst, at)
 		}
 		for i := range b.insts {
 			f.budget.Step()
-			for k := range b.insts[i].ops {
-				see(&b.insts[i].ops[k], at)
+			ops := b.insts[i].ops
+			for k := range ops {
+				if o := &ops[k]; o.kind == kindReg && l.wanted[o.reg] {
+					see(o.reg, at)
+				}
 			}
 		}
-		for i := range b.moves {
-			see(&operand{kind: kindReg, reg: b.moves[i].dst}, at)
-			see(&b.moves[i].src, at)
+		for _, m := range b.moves {
+			see(m.dst, at)
+			if m.src.kind == kindReg {
+				see(m.src.reg, at)
+			}
 		}
-		see(&b.cond, at)
+		if c := b.cond; c.kind == kindReg && l.wanted[c.reg] {
+			see(c.reg, at)
+		}
 	}
 }
 
@@ -168,12 +156,12 @@ func (l *liveness) local(b *block, defined, exposed bitset) {
 	}
 }
 
-// ranges returns the live ranges of the registers that wanted marks, each as
-// segments in ascending order.
-func (l *liveness) ranges(wanted []bool) [][]segment {
-	w := &rangeWalk{wanted: wanted, segs: make([][]segment, len(l.f.regs)), end: make([]int32, len(l.f.regs))}
+// ranges returns the live ranges of the wanted registers, each as segments in
+// ascending order.
+func (l *liveness) ranges() [][]segment {
+	w := &rangeWalk{wanted: l.wanted, segs: make([][]segment, len(l.f.regs)), end: make([]int32, len(l.f.regs))}
 	ranges := 0
-	for _, want := range wanted {
+	for _, want := range l.wanted {
 		if want {
 			ranges++
 		}
@@ -252,28 +240,25 @@ func (w *rangeWalk) write(r reg, at, dead int32) {
 
 // instruction reads and writes at the four points from p on.
 func (w *rangeWalk) instruction(in *inst, p int32) {
-	ties := hasTied(in.row)
+	tied := in.row.Tied
 	for k := range in.row.Results {
-		if !ties || tiedArgument(in.row, k) < 0 {
+		if tied == nil || tied[k] < 0 {
 			w.write(in.ops[k].reg, p+3, p+4)
 		}
 	}
 	for k := in.row.Results; k < len(in.ops); k++ {
-		if in.row.Operands[k].Kind != ptxop.Tied {
+		if tied == nil || in.row.Operands[k].Kind != ptxop.Tied {
 			w.read(&in.ops[k], p+2)
 		}
 	}
-	if !ties {
-		return
-	}
-	for k := range in.row.Results {
-		if tiedArgument(in.row, k) >= 0 {
+	for k, at := range tied {
+		if at >= 0 {
 			w.write(in.ops[k].reg, p+1, p+4)
 		}
 	}
-	for k := in.row.Results; k < len(in.ops); k++ {
-		if in.row.Operands[k].Kind == ptxop.Tied {
-			w.read(&in.ops[k], p)
+	for _, at := range tied {
+		if at >= 0 {
+			w.read(&in.ops[at], p)
 		}
 	}
 }

@@ -106,7 +106,6 @@ type function struct {
 	// classNames names the values of mandatory classes, for messages.
 	classNames map[reg]string
 	arena      local.Slab[operand]
-	places     []place // of definitions
 	budget     *budget.Budget
 }
 

@@ -18,7 +18,8 @@ import (
 type printer struct {
 	out     []byte
 	k       *kernel
-	numbers []int32  // of the registers inside their type, from 1; 0 = unused
+	names   []byte   // of the registers, one after the other
+	named   []span   // of a register: where its name is; empty = unused
 	counts  [6]int32 // registers of each type
 	skipped []bool   // blocks that are not printed
 	targets []bool   // blocks that a branch names
@@ -199,16 +200,23 @@ func (p *printer) kernel(k *kernel, o *Options) {
 	p.text("}\n")
 }
 
-// number gives the registers their numbers, in the order of their appearance,
-// and makes room for the text.
+// span is a part of a text.
+type span struct{ from, to int32 }
+
+// number gives the registers their names, with numbers in the order of their
+// appearance, and makes room for the text.
 func (p *printer) number() {
 	const lineBytes = 60 // as many as an instruction has on average where most are matrix products
-	p.numbers = make([]int32, len(p.k.regs))
+	const nameBytes = 5
+	p.names, p.named = make([]byte, 0, nameBytes*len(p.k.regs)), make([]span, len(p.k.regs))
 	see := func(o *operand) {
-		if o.kind == kindReg && p.numbers[o.reg] == 0 {
+		if o.kind == kindReg && p.named[o.reg].to == 0 {
 			t := p.k.regs[o.reg].typ
+			from := len(p.names)
+			p.names = append(p.names, regClasses[t].prefix...)
+			p.names = strconv.AppendInt(p.names, int64(p.counts[t]), 10)
+			p.named[o.reg] = span{int32(from), int32(len(p.names))}
 			p.counts[t]++
-			p.numbers[o.reg] = p.counts[t]
 		}
 	}
 	lines := 0
@@ -530,9 +538,8 @@ func (p *printer) integer(bits int64, t ptxop.Type, row *ptxop.Row) {
 }
 
 func (p *printer) reg(r reg) {
-	t := p.k.regs[r].typ
-	p.out = append(p.out, regClasses[t].prefix...)
-	p.out = strconv.AppendInt(p.out, int64(p.numbers[r]-1), 10)
+	name := p.named[r]
+	p.out = append(p.out, p.names[name.from:name.to]...)
 }
 
 // byteList writes the initial value of a variable.

@@ -182,7 +182,7 @@ func (s *selector) selectFunc() error {
 			}
 		}
 		for _, ins := range from.Insts {
-			if err := s.instruction(ins); err != nil {
+			if err := s.annotated(ins); err != nil {
 				return fmt.Errorf("@%s, block %s: %w", f.Name(), from.Name(), err)
 			}
 		}
@@ -232,16 +232,24 @@ func (s *selector) attachments(list []*metadata.Attachment) (class int32, err er
 	return class, nil
 }
 
-// instruction selects one LLVM instruction.
-func (s *selector) instruction(ins ir.Instruction) error {
+// annotated selects one LLVM instruction with its metadata.
+func (s *selector) annotated(ins ir.Instruction) error {
 	s.options.Budget.Step()
 	class, err := s.attachments(local.Attachments(ins))
 	if err != nil {
 		return err
 	}
-	if class != 0 {
-		defer s.setClass(ins, class)
+	if err := s.instruction(ins); err != nil {
+		return err
 	}
+	if class != 0 {
+		s.setClass(ins, class)
+	}
+	return nil
+}
+
+// instruction selects one LLVM instruction.
+func (s *selector) instruction(ins ir.Instruction) error {
 	switch i := ins.(type) {
 	case *ir.InstAdd:
 		return s.binary(i, i.X, i.Y, opAdd, 's')

@@ -10,13 +10,9 @@ import (
 // (index -1-k for phi k).
 type place struct{ block, index int32 }
 
-// definitions returns the place of every register's definition. The next call
-// overwrites it.
+// definitions returns the place of every register's definition.
 func (f *function) definitions() []place {
-	if cap(f.places) < len(f.regs) {
-		f.places = make([]place, len(f.regs)+len(f.regs)/8)
-	}
-	defs := f.places[:len(f.regs)]
+	defs := make([]place, len(f.regs))
 	for n, b := range f.blocks {
 		for k := range b.phis {
 			defs[b.phis[k].dst] = place{int32(n), int32(-1 - k)}
@@ -32,56 +28,89 @@ func (f *function) definitions() []place {
 	return defs
 }
 
-// removeDead drops phis and instructions whose results nobody reads and that
-// have no other effect.
-func (f *function) removeDead() {
-	defs := f.definitions()
-	live := make([]bool, len(f.regs))
-	var work []reg
-	mark := func(o *operand) {
-		if o.kind == kindReg && !live[o.reg] {
-			live[o.reg] = true
-			work = append(work, o.reg)
+// simplify drops phis and instructions whose results nobody reads and that
+// have no other effect, and replaces pairs of instructions by one:
+//
+//	not.pred q, p;  @q ...               ->  @!p ...
+//	cvt.s64.s32 w, a;  shl.b64 d, w, k   ->  mul.wide.s32 d, a, 1<<k
+//	cvt.s64.s32 w, a;  mul.lo.s64 d, w,c ->  mul.wide.s32 d, a, c
+//	mul.lo.s32 m, a, b;  add.s32 d, m, c ->  mad.lo.s32 d, a, b, c     (m read once)
+//	mul.wide.s32 m, a, b; add.s64 d, m,c ->  mad.wide.s32 d, a, b, c   (m read once)
+func (f *function) simplify(n *natives) {
+	s := &simplifier{function: f, natives: n, defs: f.definitions(), uses: make([]int32, len(f.regs))}
+	s.count()
+	s.combine()
+	s.sweep()
+}
+
+// simplifier is the work on one function.
+type simplifier struct {
+	*function
+	natives *natives
+	defs    []place
+	uses    []int32 // of a register, by phis and instructions that are needed
+	work    []reg   // registers that somebody reads, whose definitions were not looked at
+}
+
+// read counts uses of operands.
+func (s *simplifier) read(ops []operand) {
+	for k := range ops {
+		if o := &ops[k]; o.kind == kindReg {
+			if s.uses[o.reg]++; s.uses[o.reg] == 1 {
+				s.work = append(s.work, o.reg)
+			}
 		}
 	}
-	for _, b := range f.blocks {
+}
+
+// count counts the uses of all registers.
+func (s *simplifier) count() {
+	for _, b := range s.blocks {
 		for i := range b.insts {
-			f.budget.Step()
+			s.budget.Step()
 			if in := &b.insts[i]; !in.row.Effects.Removable() {
-				for k := in.row.Results; k < len(in.ops); k++ {
-					mark(&in.ops[k])
-				}
+				s.read(in.ops[in.row.Results:])
 			}
 		}
-		mark(&b.cond)
+		s.read([]operand{b.cond})
 	}
-	for len(work) > 0 {
-		f.budget.Step()
-		r := work[len(work)-1]
-		work = work[:len(work)-1]
-		b := f.blocks[defs[r].block]
-		if at := defs[r].index; at < 0 {
-			args := b.phis[-1-at].args
-			for k := range args {
-				mark(&args[k])
-			}
-		} else if in := &b.insts[at]; in.row.Effects.Removable() {
-			for k := in.row.Results; k < len(in.ops); k++ {
-				mark(&in.ops[k])
-			}
+	seen := make([]bool, len(s.regs)) // by the first result of an instruction
+	for len(s.work) > 0 {
+		s.budget.Step()
+		r := s.work[len(s.work)-1]
+		s.work = s.work[:len(s.work)-1]
+		b := s.blocks[s.defs[r].block]
+		if at := s.defs[r].index; at < 0 {
+			s.read(b.phis[-1-at].args)
+		} else if in := &b.insts[at]; in.row.Effects.Removable() && !seen[in.ops[0].reg] {
+			seen[in.ops[0].reg] = true
+			s.read(in.ops[in.row.Results:])
 		}
 	}
-	for _, b := range f.blocks {
-		b.phis = slices.DeleteFunc(b.phis, func(p phi) bool { return !live[p.dst] })
+}
+
+// needed reports whether an instruction has an effect or a result that somebody
+// reads.
+func (s *simplifier) needed(in *inst) bool {
+	if !in.row.Effects.Removable() {
+		return true
+	}
+	for k := range in.row.Results {
+		if s.uses[in.ops[k].reg] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// sweep drops what is not needed.
+func (s *simplifier) sweep() {
+	for _, b := range s.blocks {
+		b.phis = slices.DeleteFunc(b.phis, func(p phi) bool { return s.uses[p.dst] == 0 })
 		kept := 0
 		for i := range b.insts {
-			f.budget.Step()
-			in := &b.insts[i]
-			keep := !in.row.Effects.Removable()
-			for k := 0; k < in.row.Results && !keep; k++ {
-				keep = live[in.ops[k].reg]
-			}
-			if keep {
+			s.budget.Step()
+			if in := &b.insts[i]; s.needed(in) {
 				if kept < i {
 					b.insts[kept] = *in
 				}
@@ -92,100 +121,129 @@ func (f *function) removeDead() {
 	}
 }
 
-// combine replaces pairs of instructions by one:
-//
-//	not.pred q, p;  @q ...               ->  @!p ...
-//	cvt.s64.s32 w, a;  shl.b64 d, w, k   ->  mul.wide.s32 d, a, 1<<k
-//	cvt.s64.s32 w, a;  mul.lo.s64 d, w,c ->  mul.wide.s32 d, a, c
-//	mul.lo.s32 m, a, b;  add.s32 d, m, c ->  mad.lo.s32 d, a, b, c     (m read once)
-//	mul.wide.s32 m, a, b; add.s64 d, m,c ->  mad.wide.s32 d, a, b, c   (m read once)
-//
-// What it leaves unread is for removeDead.
-func (f *function) combine(n *natives) {
-	defs := f.definitions()
-	uses := f.useCounts()
-	definedBy := func(o *operand) *inst {
-		if o.kind != kindReg {
-			return nil
-		}
-		if d := defs[o.reg]; d.index >= 0 {
-			in := &f.blocks[d.block].insts[d.index]
-			if in.row.Results == 1 && in.ops[0].reg == o.reg {
-				return in
-			}
-		}
+// definedBy returns the instruction whose only result an operand is.
+func (s *simplifier) definedBy(o *operand) *inst {
+	if o.kind != kindReg {
 		return nil
 	}
-	positive := func(o *operand) {
-		for in := definedBy(o); in != nil && in.row.Name == "not.pred"; in = definedBy(o) {
-			o.reg, o.not = in.ops[1].reg, !o.not
+	if d := s.defs[o.reg]; d.index >= 0 {
+		in := &s.blocks[d.block].insts[d.index]
+		if in.row.Results == 1 && in.ops[0].reg == o.reg {
+			return in
 		}
 	}
-	for number, b := range f.blocks {
-		for i := range b.insts {
-			f.budget.Step()
-			in := &b.insts[i]
-			if g := in.row.GuardOperand; g >= 0 {
-				positive(&in.ops[g])
-			}
-			switch in.row.Name {
-			case "shl.b64", "mul.lo.s64":
-				f.widen(n, in, definedBy)
-			case "add.s32", "add.s64":
-				// The product must stand in this block: not pulled into a loop.
-				f.multiplyAdd(n, in, func(o *operand) *inst {
-					if product := definedBy(o); product != nil && uses[o.reg] == 1 && defs[o.reg].block == int32(number) {
-						return product
-					}
-					return nil
-				})
-			}
-		}
-		if b.term == termCond {
-			positive(&b.cond)
+	return nil
+}
+
+// replace makes an instruction another one with the same result. What the old
+// one alone has read is not needed any more.
+func (s *simplifier) replace(in *inst, row *ptxop.Row, args ...operand) {
+	old := in.ops[in.row.Results:]
+	ops := s.newOps(1 + len(args))
+	ops[0] = in.ops[0]
+	copy(ops[1:], args)
+	in.row, in.ops = row, ops
+	s.take(args)
+	s.drop(old)
+}
+
+// take counts uses that are new.
+func (s *simplifier) take(ops []operand) {
+	for k := range ops {
+		if ops[k].kind == kindReg {
+			s.uses[ops[k].reg]++
 		}
 	}
 }
 
-// multiplyAdd replaces a sum by a product and a sum. product is the instruction
-// that defines a term which only the sum reads.
-func (f *function) multiplyAdd(n *natives, in *inst, product func(*operand) *inst) {
+// drop counts uses that are gone. An instruction that nobody needs any more reads
+// nothing; what it has read, its user reads now.
+func (s *simplifier) drop(ops []operand) {
+	for k := range ops {
+		o := &ops[k]
+		if o.kind != kindReg {
+			continue
+		}
+		s.uses[o.reg]--
+		if in := s.definedBy(o); in != nil && !s.needed(in) {
+			s.drop(in.ops[1:])
+		}
+	}
+}
+
+// positive makes an operand of a predicate that is negated its negation.
+func (s *simplifier) positive(o *operand) {
+	for in := s.definedBy(o); in != nil && in.row.Name == "not.pred"; in = s.definedBy(o) {
+		old := *o
+		o.reg, o.not = in.ops[1].reg, !o.not
+		s.uses[o.reg]++
+		s.drop([]operand{old})
+	}
+}
+
+// combine replaces pairs of instructions.
+func (s *simplifier) combine() {
+	for number, b := range s.blocks {
+		for i := range b.insts {
+			s.budget.Step()
+			in := &b.insts[i]
+			if !s.needed(in) {
+				continue
+			}
+			if g := in.row.GuardOperand; g >= 0 {
+				s.positive(&in.ops[g])
+			}
+			switch in.row.Name {
+			case "shl.b64", "mul.lo.s64":
+				s.widen(in)
+			case "add.s32", "add.s64":
+				s.multiplyAdd(in, int32(number))
+			}
+		}
+		if b.term == termCond {
+			s.positive(&b.cond)
+		}
+	}
+}
+
+// multiplyAdd replaces a sum by a product and a sum, if nobody else reads the
+// product and it stands in the same block: it is not pulled into a loop.
+func (s *simplifier) multiplyAdd(in *inst, block int32) {
 	for side := 1; side <= 2; side++ {
-		p := product(&in.ops[side])
-		if p == nil {
+		o := &in.ops[side]
+		p := s.definedBy(o)
+		if p == nil || s.uses[o.reg] != 1 || s.defs[o.reg].block != block {
 			continue
 		}
 		var row *ptxop.Row
 		switch p.row.Name + " " + in.row.Name {
 		case "mul.lo.s32 add.s32":
-			row = n.get(opMad, tS32)
+			row = s.natives.get(opMad, tS32)
 		case "mul.lo.s64 add.s64":
-			row = n.get(opMad, tS64)
+			row = s.natives.get(opMad, tS64)
 		case "mul.wide.s32 add.s64":
-			row = n.name("mad.wide.s32")
+			row = s.natives.name("mad.wide.s32")
 		case "mul.wide.u32 add.s64":
-			row = n.name("mad.wide.u32")
+			row = s.natives.name("mad.wide.u32")
 		default:
 			continue
 		}
-		ops := f.newOps(4)
-		ops[0], ops[1], ops[2], ops[3] = in.ops[0], p.ops[1], p.ops[2], in.ops[3-side]
-		in.row, in.ops = row, ops
+		s.replace(in, row, p.ops[1], p.ops[2], in.ops[3-side])
 		return
 	}
 }
 
 // widen replaces a 64-bit product or shift of extended 32-bit values.
-func (f *function) widen(n *natives, in *inst, definedBy func(*operand) *inst) {
-	x := definedBy(&in.ops[1])
+func (s *simplifier) widen(in *inst) {
+	x := s.definedBy(&in.ops[1])
 	if x == nil || x.row.Name != "cvt.s64.s32" && x.row.Name != "cvt.u64.u32" {
 		return
 	}
 	signed := x.row.Name == "cvt.s64.s32"
-	row := n.get(opMulWide, tU32)
+	row := s.natives.get(opMulWide, tU32)
 	fits := func(bits int64) bool { return bits == int64(uint32(bits)) }
 	if signed {
-		row = n.get(opMulWide, tS32)
+		row = s.natives.get(opMulWide, tS32)
 		fits = func(bits int64) bool { return bits == int64(int32(bits)) }
 	}
 	y := in.ops[2]
@@ -200,38 +258,11 @@ func (f *function) widen(n *natives, in *inst, definedBy func(*operand) *inst) {
 			return
 		}
 	default:
-		other := definedBy(&in.ops[2])
+		other := s.definedBy(&in.ops[2])
 		if other == nil || other.row != x.row {
 			return
 		}
 		y = other.ops[1]
 	}
-	ops := f.newOps(3)
-	ops[0], ops[1], ops[2] = in.ops[0], x.ops[1], y
-	in.row, in.ops = row, ops
-}
-
-func (f *function) useCounts() []int32 {
-	uses := make([]int32, len(f.regs))
-	count := func(o *operand) {
-		if o.kind == kindReg {
-			uses[o.reg]++
-		}
-	}
-	for _, b := range f.blocks {
-		for k := range b.phis {
-			for i := range b.phis[k].args {
-				count(&b.phis[k].args[i])
-			}
-		}
-		for i := range b.insts {
-			f.budget.Step()
-			in := &b.insts[i]
-			for k := in.row.Results; k < len(in.ops); k++ {
-				count(&in.ops[k])
-			}
-		}
-		count(&b.cond)
-	}
-	return uses
+	s.replace(in, row, x.ops[1], y)
 }

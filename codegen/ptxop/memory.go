@@ -1,6 +1,7 @@
 package ptxop
 
 import (
+	"iter"
 	"strconv"
 
 	"tileiras/codegen/target"
@@ -41,18 +42,28 @@ type width struct {
 
 var widths = []width{{"b8", 'h', 8}, {"b16", 'h', 16}, {"b32", 'r', 32}, {"b64", 'l', 64}, {"f32", 'f', 32}, {"f64", 'd', 64}}
 
-// vectors calls f for every vector of at most maxBits bits: the dotted part of
-// the mnemonic (".v2.b32"), the operand in braces with the given mark
-// ("{=r*2}") and its size.
-func vectors(mark string, maxBits int, f func(suffix, operand string, bits int)) {
-	for _, n := range []int{1, 2, 4, 8} {
-		for _, w := range widths {
-			switch bits := n * w.bits; {
-			case n == 1:
-				f("."+w.name, mark+string(w.letter), bits)
-			case bits > maxBits || n == 8 && w.bits != 32:
-			default:
-				f(".v"+strconv.Itoa(n)+"."+w.name, "{"+mark+string(w.letter)+"*"+strconv.Itoa(n)+"}", bits)
+// vector is what one access moves: its dotted part of the mnemonic, its operand as a result and as an argument, and its size.
+type vector struct {
+	suffix     string
+	load, from string
+	bits       int
+}
+
+var vectors = [...]vector{
+	{".b8", "=h", "h", 8}, {".b16", "=h", "h", 16}, {".b32", "=r", "r", 32}, {".b64", "=l", "l", 64}, {".f32", "=f", "f", 32}, {".f64", "=d", "d", 64},
+	{".v2.b8", "{=h*2}", "{h*2}", 16}, {".v2.b16", "{=h*2}", "{h*2}", 32}, {".v2.b32", "{=r*2}", "{r*2}", 64},
+	{".v2.b64", "{=l*2}", "{l*2}", 128}, {".v2.f32", "{=f*2}", "{f*2}", 64}, {".v2.f64", "{=d*2}", "{d*2}", 128},
+	{".v4.b8", "{=h*4}", "{h*4}", 32}, {".v4.b16", "{=h*4}", "{h*4}", 64}, {".v4.b32", "{=r*4}", "{r*4}", 128},
+	{".v4.b64", "{=l*4}", "{l*4}", 256}, {".v4.f32", "{=f*4}", "{f*4}", 128}, {".v4.f64", "{=d*4}", "{d*4}", 256},
+	{".v8.b32", "{=r*8}", "{r*8}", 256}, {".v8.f32", "{=f*8}", "{f*8}", 256},
+}
+
+// upTo are the vectors of at most so many bits.
+func upTo(bits int) iter.Seq[*vector] {
+	return func(yield func(*vector) bool) {
+		for i := range vectors {
+			if v := &vectors[i]; v.bits <= bits && !yield(v) {
+				return
 			}
 		}
 	}
@@ -65,48 +76,24 @@ var wide = sm(100, 8, 8)
 var evict = sm(70, 7, 4)
 
 func init() {
-	// ld.global{,.nc}{,.L1::no_allocate}, ld.global.cs
-	define("ld.global", func(b *builder) {
-		for _, cache := range []struct {
-			text string
-			fx   Effects
-			need target.Need
-		}{
-			{"", ReadGlobal, anySM},
-			{".cs", ReadGlobal, anySM},
-			{".L1::no_allocate", ReadGlobal, evict},
-			{".nc", ReadConst, anySM},
-			{".nc.L1::no_allocate", ReadConst, evict},
-		} {
-			vectors("=", 256, func(suffix, operand string, bits int) {
-				need := cache.need
-				if bits > 128 {
-					if cache.text == ".cs" {
-						return // the 256-bit forms have no cache operators
-					}
-					need = wide
-				}
-				m := "ld.global" + cache.text + suffix
-				b.guarded(m, m, operand+" [l]", cache.fx, need)
-			})
-		}
-	})
+	define("ld.global", globalLoads("", ReadGlobal, anySM), globalLoads(".cs", ReadGlobal, anySM), globalLoads(".L1::no_allocate", ReadGlobal, evict),
+		globalLoads(".nc", ReadConst, anySM), globalLoads(".nc.L1::no_allocate", ReadConst, evict))
 	define("ld.shared", func(b *builder) { plainLoads(b, shared) })
 	define("ld.local", func(b *builder) { plainLoads(b, local) })
 	for _, word := range []string{"b8", "b16", "b32", "b64", "f32", "f64", "v2", "v4"} {
 		define("ld."+word, func(b *builder) {
-			vectors("=", 128, func(suffix, operand string, bits int) {
-				if secondWord(suffix) == word {
-					b.guarded("ld"+suffix, "ld"+suffix, operand+" [l]", ReadGeneric, anySM)
+			for v := range upTo(128) {
+				if secondWord(v.suffix) == word {
+					b.guarded("ld"+v.suffix, "ld"+v.suffix, v.load+" [l]", ReadGeneric, anySM)
 				}
-			})
+			}
 		})
 		define("st."+word, func(b *builder) {
-			vectors("", 128, func(suffix, operand string, bits int) {
-				if secondWord(suffix) == word {
-					b.guarded("st"+suffix, "st"+suffix, "[l] "+operand, WriteGeneric, anySM)
+			for v := range upTo(128) {
+				if secondWord(v.suffix) == word {
+					b.guarded("st"+v.suffix, "st"+v.suffix, "[l] "+v.from, WriteGeneric, anySM)
 				}
-			})
+			}
 		})
 	}
 	for _, order := range []string{"volatile", "relaxed", "acquire"} {
@@ -120,24 +107,7 @@ func init() {
 		})
 	}
 
-	define("st.global", func(b *builder) {
-		for _, cache := range []struct {
-			text string
-			need target.Need
-		}{{"", anySM}, {".cs", anySM}, {".L1::no_allocate", evict}} {
-			vectors("", 256, func(suffix, operand string, bits int) {
-				need := cache.need
-				if bits > 128 {
-					if cache.text == ".cs" {
-						return
-					}
-					need = wide
-				}
-				m := "st.global" + cache.text + suffix
-				b.guarded(m, m, "[l] "+operand, WriteGlobal, need)
-			})
-		}
-	})
+	define("st.global", globalStores("", anySM), globalStores(".cs", anySM), globalStores(".L1::no_allocate", evict))
 	define("st.shared", func(b *builder) { plainStores(b, shared) })
 	define("st.local", func(b *builder) { plainStores(b, local) })
 	for _, order := range []string{"volatile", "relaxed", "release"} {
@@ -192,17 +162,47 @@ func secondWord(suffix string) string {
 }
 
 func plainLoads(b *builder, s space) {
-	vectors("=", 128, func(suffix, operand string, bits int) {
-		m := "ld" + s.dot + suffix
-		b.guarded(m, m, operand+" ["+string(s.base)+"]", s.read, anySM)
-	})
+	address := " [" + string(s.base) + "]"
+	for v := range upTo(128) {
+		m := "ld" + s.dot + v.suffix
+		b.guarded(m, m, v.load+address, s.read, anySM)
+	}
 }
 
 func plainStores(b *builder, s space) {
-	vectors("", 128, func(suffix, operand string, bits int) {
-		m := "st" + s.dot + suffix
-		b.guarded(m, m, "["+string(s.base)+"] "+operand, s.write, anySM)
-	})
+	address := "[" + string(s.base) + "] "
+	for v := range upTo(128) {
+		m := "st" + s.dot + v.suffix
+		b.guarded(m, m, address+v.from, s.write, anySM)
+	}
+}
+
+// atGlobal calls f for every access to global memory under a cache operator: the 256-bit ones have none but L1::no_allocate.
+func atGlobal(cache string, need target.Need, f func(v *vector, need target.Need)) {
+	for v := range upTo(256) {
+		switch {
+		case v.bits <= 128:
+			f(v, need)
+		case cache != ".cs":
+			f(v, wide)
+		}
+	}
+}
+
+func globalLoads(cache string, fx Effects, need target.Need) func(*builder) {
+	return func(b *builder) {
+		head := "ld.global" + cache
+		atGlobal(cache, need, func(v *vector, need target.Need) { b.guarded(head+v.suffix, head+v.suffix, v.load+" [l]", fx, need) })
+	}
+}
+
+func globalStores(cache string, need target.Need) func(*builder) {
+	return func(b *builder) {
+		head := "st.global" + cache
+		atGlobal(cache, need, func(v *vector, need target.Need) {
+			b.guarded(head+v.suffix, head+v.suffix, "[l] "+v.from, WriteGlobal, need)
+		})
+	}
 }
 
 // strong calls f with "relaxed.gpu.global" and the like: every scope and space

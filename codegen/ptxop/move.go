@@ -39,7 +39,7 @@ func init() {
 			b.named("mov.pack."+p.name, p.mnemonic, "="+p.whole+" {"+p.vector+"}", 0, anySM)
 			b.named("mov.unpack."+p.name, p.mnemonic, "{="+p.vector+"} "+p.whole, 0, anySM)
 		}
-	}, specialRegisters)
+	}, usualRegisters, specialRegisters)
 	define("and", bitwise("and"))
 	define("or", bitwise("or"))
 	define("xor", bitwise("xor"))
@@ -127,16 +127,25 @@ func bitwise(name string) func(*builder) {
 	}
 }
 
-// specialRegisters adds one row per special register, named "mov.u32.%tid.x".
-func specialRegisters(b *builder) {
-	add := func(typ, register string, fx Effects, need target.Need) {
-		b.named("mov."+typ+".%"+register, "mov."+typ, "="+letterOf(typ)+" '%"+register, fx, need)
-	}
-	for _, d := range dims {
-		for _, v := range vectors3 {
-			add("u32", v+"."+d, 0, anySM)
+// usualRegisters adds the special registers that most kernels read.
+func usualRegisters(b *builder) {
+	for _, v := range vectors3 {
+		for _, d := range dims {
+			specialRegister(b, "u32", v+"."+d, 0, anySM)
 		}
-		for _, v := range cluster3 {
+	}
+}
+
+// specialRegister adds the row of a special register, named "mov.u32.%tid.x".
+func specialRegister(b *builder, typ, register string, fx Effects, need target.Need) {
+	b.named("mov."+typ+".%"+register, "mov."+typ, "="+letterOf(typ)+" '%"+register, fx, need)
+}
+
+// specialRegisters adds the others.
+func specialRegisters(b *builder) {
+	add := func(typ, register string, fx Effects, need target.Need) { specialRegister(b, typ, register, fx, need) }
+	for _, v := range cluster3 {
+		for _, d := range dims {
 			add("u32", v+"."+d, 0, sm90)
 		}
 	}

@@ -40,6 +40,7 @@
 package ptxop
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -146,6 +147,9 @@ type Row struct {
 	// which a call passes them.
 	Operands []Operand
 	Results  int
+	// Tied is, for each result, the index of the Tied operand that shares its
+	// register, -1 for none; it is empty if no result has one.
+	Tied []int
 	// GuardOperand is the index of the Guard operand, -1 for none.
 	GuardOperand int
 	Effects      Effects
@@ -232,9 +236,22 @@ func compile(name, mnemonic, signature string, guard bool) *Row {
 	if lit != "" {
 		piece(-1, false)
 	}
-	r.Operands, r.Text = operands.close(r.Operands), pieces.close(r.Text)
+	r.Operands, r.Text, r.Tied = operands.close(r.Operands), pieces.close(r.Text), tied(r.Operands, r.Results)
 	r.render()
 	return r
+}
+
+// tied is Row.Tied of a row with these operands.
+func tied(operands []Operand, results int) (list []int) {
+	for i, o := range operands {
+		if o.Kind == Tied {
+			if list == nil {
+				list = slices.Repeat([]int{-1}, results)
+			}
+			list[o.Def] = i
+		}
+	}
+	return list
 }
 
 // compileText makes a row whose text does not follow the pattern "mnemonic

@@ -123,9 +123,13 @@ func consumerWait(f *fn, op *ir.Op) {
 	f.await(base, offset, f.zext(f.scalar(ir.Cast[tileaa.ConsumerWait](op).Phase()), kI32))
 }
 
-// consumerRelease: when all lanes have read, one arrives for the warp.
+// consumerRelease: when all lanes have read, one arrives for the warp; or the tensor unit for the thread that begins its products.
 func consumerRelease(f *fn, op *ir.Op) {
 	base, offset := f.empty(op)
+	if ir.Cast[tileaa.ConsumerRelease](op).Unit() {
+		f.byOneThread(func() { f.arriveAfterProducts(base, offset) })
+		return
+	}
 	if !planted.On("release-unsynced") {
 		f.op("bar.warp.sync", con(kI32, fullMask))
 	}

@@ -219,9 +219,14 @@ func (p *tensorProduct) begin() {
 			return nil
 		})
 		base, offset, _ := m.mbarrierOf(f, m.begun)
-		f.op("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64", base, i32(offset))
+		f.arriveAfterProducts(base, i32(offset))
 	})
 	m.begun = f.add(m.begun, i32(1))
+}
+
+// arriveAfterProducts has the tensor unit arrive at an mbarrier when it has ended what this thread began.
+func (f *fn) arriveAfterProducts(base, offset reg) {
+	f.op("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64", base, offset)
 }
 
 // corner is the coordinates in the result of the first element of an instruction of so many columns.

@@ -3815,7 +3815,7 @@ func NewAsyncCopy(b *ir.Builder, block *ir.Value, buffer *ir.Value, layout *Layo
 	return AsyncCopy{b.Create(s)}
 }
 
-// AllocPipeline is alloc_pipeline: two mbarriers for each slot of the rings that one role fills for another: full, at which so many producer threads arrive when their copies have landed, and empty, at which so many consumer warps arrive when they have read. allocate-shared gives its byte offset.
+// AllocPipeline is alloc_pipeline: two mbarriers for each slot of the rings that one role fills for another: full, at which so many producer threads arrive when their copies have landed, and empty, at which so many consumer warps arrive when they have read, or the tensor unit does. allocate-shared gives its byte offset.
 type AllocPipeline struct{ Op *ir.Op }
 
 func (AllocPipeline) Matches(c ir.Code) bool { return c == OpAllocPipeline }
@@ -3902,7 +3902,7 @@ func NewConsumerWait(b *ir.Builder, pipeline *ir.Value, position *ir.Value, phas
 	return ConsumerWait{b.Create(s)}
 }
 
-// ConsumerRelease is consumer_release: the warp has read the slot at a position.
+// ConsumerRelease is consumer_release: the warp has read the slot at a position; or the tensor unit has, as soon as all products end that were begun, and it alone arrives.
 type ConsumerRelease struct{ Op *ir.Op }
 
 func (ConsumerRelease) Matches(c ir.Code) bool { return c == OpConsumerRelease }
@@ -3911,11 +3911,20 @@ func (o ConsumerRelease) Pipeline() *ir.Value     { return o.Op.OperandOf(0) }
 func (o ConsumerRelease) SetPipeline(v *ir.Value) { o.Op.SetOperandOf(0, v) }
 func (o ConsumerRelease) Position() *ir.Value     { return o.Op.OperandOf(1) }
 func (o ConsumerRelease) SetPosition(v *ir.Value) { o.Op.SetOperandOf(1, v) }
+func (o ConsumerRelease) Unit() bool              { return o.Op.FlagAttr(0) }
+func (o ConsumerRelease) SetUnit(v bool)          { o.Op.SetFlagAttr(0, v) }
+
+// ConsumerReleaseOptions are what a consumer_release may lack.
+type ConsumerReleaseOptions struct {
+	Unit bool
+}
 
 // NewConsumerRelease makes a consumer_release at the builder's place.
-func NewConsumerRelease(b *ir.Builder, pipeline *ir.Value, position *ir.Value) ConsumerRelease {
+func NewConsumerRelease(b *ir.Builder, pipeline *ir.Value, position *ir.Value, opts ConsumerReleaseOptions) ConsumerRelease {
 	s := ir.State{Def: opRows[OpConsumerRelease.Index()-1]}
 	s.Operands = []*ir.Value{pipeline, position}
+	s.Attrs = make([]ir.Attribute, 1)
+	s.Attrs[0] = ir.FlagOf(s.Def.AttrDef(0), opts.Unit)
 	return ConsumerRelease{b.Create(s)}
 }
 

@@ -318,8 +318,8 @@ func producers(costs *prices, warps int) int {
 	for n > 1 && 8*limit(n) < 7*limit(0) {
 		n /= 2
 	}
-	drifts := func(l weighted) bool { return l.Drifts(s.Target, n, l.slots) }
-	if !s.AsksForRoles() && !slices.ContainsFunc(costs.loopsOf(warps), drifts) {
+	gains := func(l weighted) bool { return l.Drifts(s.Target, n, l.slots) || l.Relieves(s.Target, n, l.slots) }
+	if !s.AsksForRoles() && !slices.ContainsFunc(costs.loopsOf(warps), gains) {
 		return 0
 	}
 	return n

@@ -58,6 +58,7 @@ type stage struct {
 	first, last *ir.Op
 	rings       []*ir.Value // by copy
 	meeting     *ir.Value   // its pipeline
+	unit        bool        // the last that reads is a product in flight
 }
 
 // assignRoles splits an entry, or says why it cannot be.
@@ -120,6 +121,8 @@ func roleLoops(s *pass.State, entry *ir.Op) (loops []*roleLoop, why string) {
 			for _, i := range g.copies {
 				st.copies = append(st.copies, p.copies[i])
 			}
+			st.first, st.last = l.readers(st)
+			st.unit = flies(st.last)
 			l.stages = append(l.stages, st)
 		}
 		loops = append(loops, l)
@@ -203,8 +206,11 @@ func (l *roleLoop) meet(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, slot
 	i1 := tileaa.Tile(s.Ctx, s.Ctx.Int(1))
 	start := []*ir.Value{tileaa.Const(top, tileaa.Tile(s.Ctx, s.Ctx.Int(32)), 0), tileaa.Const(top, i1, 0)}
 	for _, st := range l.stages {
-		st.first, st.last = l.readers(st)
-		st.meeting = tileaa.NewAllocPipeline(top, tileaa.Pipeline(s.Ctx, slots), int64(32*plan.Producers), int64(plan.Warps), tileaa.AllocPipelineOptions{}).Result()
+		consumers := plan.Warps
+		if st.unit {
+			consumers = 1
+		}
+		st.meeting = tileaa.NewAllocPipeline(top, tileaa.Pipeline(s.Ctx, slots), int64(32*plan.Producers), int64(consumers), tileaa.AllocPipelineOptions{}).Result()
 		for _, c := range st.copies {
 			t := tileaa.Ring(s.Ctx, slots, c.Buffer().Type().(*tileaa.BufferType))
 			st.rings = append(st.rings, tileaa.NewAllocRing(top, t, tileaa.AllocRingOptions{}).Result())
@@ -280,7 +286,7 @@ func (st *stage) rewrite(s *pass.State, b *ir.Builder, plan *tileaa.PlanAttr, po
 		b.Before(c.Op)
 		b.Loc = c.Op.Loc()
 		slot := tileaa.NewRingSlot(b, c.Buffer().Type(), st.rings[i], position, 0).Result()
-		copyLike(b, c, c.Block(), slot, &tileaa.LayoutAttr{Layout: c.Layout().Layout.OfWarps(plan.Producers)}, nil, nil)
+		copyLike(b, c, c.Block(), slot, &tileaa.LayoutAttr{Layout: c.Layout().Layout.OfWarps(plan.Producers)}, nil, c.When())
 		if i == len(st.copies)-1 {
 			tileaa.NewProducerCommit(b, st.meeting, position)
 		}
@@ -299,5 +305,5 @@ func (st *stage) rewrite(s *pass.State, b *ir.Builder, plan *tileaa.PlanAttr, po
 	b.Before(st.first)
 	tileaa.NewConsumerWait(b, st.meeting, position, phase)
 	b.After(st.last)
-	tileaa.NewConsumerRelease(b, st.meeting, position)
+	tileaa.NewConsumerRelease(b, st.meeting, position, tileaa.ConsumerReleaseOptions{Unit: st.unit})
 }

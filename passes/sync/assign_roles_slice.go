@@ -210,7 +210,11 @@ func computableApart(entry *ir.Op, copies []*ir.Op) (why string) {
 	p := partOf(entry, sharedOps(entry), nil)
 	for _, c := range copies {
 		p.needOp(c.ParentOp())
-		p.need(ir.Cast[tileaa.AsyncCopy](c).Block())
+		for _, v := range c.Operands() {
+			if !tileaa.IsToken(v) && v != ir.Cast[tileaa.AsyncCopy](c).Buffer() {
+				p.need(v)
+			}
+		}
 	}
 	var list []*ir.Op
 	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {

@@ -113,6 +113,7 @@ type access struct {
 	time   int
 	done   int            // when that was over for its thread, a copy or a product when it was waited for; 0: not yet
 	seen   *actor         // who waited for a copy at a pipeline, at the time done
+	known  uint64         // the actors, by number, to whom a pipeline has said that it is over
 	layout *layout.Layout // in which all of a buffer is stored or loaded; nil: another access
 }
 
@@ -132,14 +133,14 @@ type queue struct {
 	fills   int // of a ring: the copies into it,
 	rounds  int // and the iterations that read it
 	counts  map[ir.Code]int
-	full    []filled // of a pipeline: the commits,
-	emptied [][]int  // and the clocks of releases
+	full    []passed // of a pipeline: the commits,
+	emptied []passed // and the releases
 }
 
-// filled is what a commit says: its clock, and the copies that must land.
-type filled struct {
-	clock  []int
-	copies []*access
+// passed is what a commit or a release says: its clock, and the copies that must land, or what products in flight read.
+type passed struct {
+	clock []int
+	after []*access
 }
 
 func newJudge(s *pass.State, t *thread, alone map[[2]*layout.Layout]bool) *judge {
@@ -329,23 +330,33 @@ func (j *judge) pass(a *actor, e *event) *fault {
 	switch code {
 	case tileaa.OpProducerAcquire:
 		if n >= q.slots {
-			a.learn(q.emptied[n-q.slots])
+			a.receive(q.emptied[n-q.slots])
 		}
 	case tileaa.OpConsumerWait:
-		a.learn(q.full[n].clock)
-		for _, c := range q.full[n].copies {
-			if c.done == 0 {
-				c.done, c.seen = a.time, a
-			}
-		}
+		a.receive(q.full[n])
 	case tileaa.OpProducerCommit:
-		q.full, a.open = append(q.full, filled{clock, a.open}), nil
+		q.full, a.open = append(q.full, passed{clock, a.open}), nil
 		return arrive(e, 32*a.warps, alloc, alloc.Producers())
 	case tileaa.OpConsumerRelease:
-		q.emptied = append(q.emptied, clock)
-		return arrive(e, a.warps, alloc, alloc.Consumers())
+		released := passed{clock: clock}
+		warps := a.warps
+		if ir.Cast[tileaa.ConsumerRelease](e.op).Unit() {
+			released.after, warps = slices.Concat(a.products...), 1
+		}
+		q.emptied = append(q.emptied, released)
+		return arrive(e, warps, alloc, alloc.Consumers())
 	}
 	return nil
+}
+
+// receive takes note of what came before a slot was passed on.
+func (a *actor) receive(p passed) {
+	a.learn(p.clock)
+	for _, x := range p.after {
+		if x.known |= 1 << a.number; x.done == 0 && !flies(x.op) {
+			x.done, x.seen = a.time, a
+		}
+	}
 }
 
 // arrive holds how many arrive at an mbarrier against how many it waits for.
@@ -470,7 +481,7 @@ func lands(op *ir.Op) bool { return op.Code() == tileaa.OpDotLand || op.Code() =
 func (j *judge) unordered(first, then *access, same bool) string {
 	a := then.by
 	switch {
-	case first.by != a && (first.time > a.knows[first.by.number] || flies(first.op) && (first.done == 0 || first.done > a.knows[first.by.number])):
+	case first.by != a && (first.time > a.knows[first.by.number] || flies(first.op) && first.known>>a.number&1 == 0 && (first.done == 0 || first.done > a.knows[first.by.number])):
 		return "which another role has not passed on"
 	case first.by != a:
 		return ""

@@ -60,7 +60,7 @@ func newModel(c *chip, k *kernel) *model {
 	waits := slices.ContainsFunc(m.products(), func(l []int) bool { return m.has(l, "SYNCS") && !m.copies(l) })
 	handed := waits && slices.ContainsFunc(m.loops, m.copies)
 	m.roles = m.roles || handed
-	m.fed = m.bulk || handed && !m.tcgen05
+	m.fed = m.bulk || handed
 	return m
 }
 

@@ -203,9 +203,10 @@ func (s *simulation) filled(w *warp, part int) (float64, bool) {
 	return now.ready, true
 }
 
+// free gives a part of the copies of a warp's iteration back: not before products that read it end.
 func (s *simulation) free(w *warp, part int, at float64) {
 	r := &s.ring[w.block][part][w.iteration]
-	r.freed = max(r.freed, at)
+	r.freed = max(r.freed, at, s.tensor[w.block].all)
 	r.unfree--
 }
 

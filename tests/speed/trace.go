@@ -67,11 +67,11 @@ var (
 	times     = regexp.MustCompile(`\.x(\d+)`)
 )
 
-// traceOf makes the steps of instructions. fed: waits on mbarriers wait for copies.
+// traceOf makes the steps of instructions. fed: waits on mbarriers wait for copies, but for those at which products arrive.
 func (c *chip) traceOf(code []instruction, numbers []int, fed bool) trace {
 	var t trace
 	var releases []int
-	mbarriers := 0
+	mbarriers, products := 0, productMbarriers(code, numbers)
 	for _, n := range numbers {
 		i := &code[n]
 		s := step{control: i.control}
@@ -83,10 +83,10 @@ func (c *chip) traceOf(code []instruction, numbers []int, fed bool) trace {
 			switch {
 			case i.op == "SYNCS" && strings.Contains(i.mods, "TRYWAIT"):
 				s.deed = deedWaitTensor
-				if fed {
+				if fed && !products[hexNumber.FindString(i.args)] {
 					s.deed, s.n = deedWaitFill, mbarriers
+					mbarriers++
 				}
-				mbarriers++
 			case i.op == "SYNCS" && strings.Contains(i.mods, "ARRIVE"):
 				releases = append(releases, len(t.steps))
 			}
@@ -103,6 +103,25 @@ func (c *chip) traceOf(code []instruction, numbers []int, fed bool) trace {
 		}
 	}
 	return t
+}
+
+// productMbarriers are the offsets in shared memory of mbarriers at which products of tcgen05 arrive: what is added last to their addresses.
+func productMbarriers(code []instruction, numbers []int) map[string]bool {
+	offsets, added := map[string]bool{}, map[string]string{}
+	for _, n := range numbers {
+		i := &code[n]
+		words := strings.FieldsFunc(i.args, func(r rune) bool { return strings.ContainsRune(" ,[]+", r) })
+		switch {
+		case i.op == "UTCBAR" && len(words) > 0 && added[words[0]] != "":
+			offsets[added[words[0]]] = true
+		case i.op == "UTCBAR":
+			offsets[hexNumber.FindString(i.args)] = true
+		case len(words) > 0:
+			added[words[0]] = hexNumber.FindString(i.args)
+		}
+	}
+	delete(offsets, "")
+	return offsets
 }
 
 func (c *chip) multiply(s *step, code []instruction, n int) {

@@ -401,7 +401,7 @@ func asyncCopy(f *fn, op *ir.Op) {
 		if !r.inside.absent() {
 			size = f.mul(r.inside, i32(int64(b.bytes)))
 		}
-		if size = f.sel(r.guard, size, i32(0)); !size.isConst() {
+		if size = f.sel(r.guard, size, i32(0)); !size.is(uint64(bytes)) {
 			name += ".zfill"
 			args = append(args, size)
 		}

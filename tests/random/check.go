@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"tileiras/codegen/options"
 	"tileiras/internal/driver"
 	"tileiras/ir"
 	"tileiras/runtime/emu"
@@ -108,18 +109,35 @@ func Check(ctx context.Context, text string, schedule emu.Schedule, gpus ...stri
 	return refused
 }
 
+// check compiles a module as the plan would have it, and with warps of their own for copies where that is another program.
 func (ref *reference) check(ctx context.Context, text string, schedule emu.Schedule, gpu string) error {
-	res, err := driver.Compile(ctx, "random.tileir", []byte(text), driver.Options{GPU: gpu, Code: driver.Code{Opt: 3}, Emit: driver.EmitPTX, ReproducerDir: "/dev/null"})
+	last := ""
+	for _, roles := range []options.Roles{options.Auto, options.On} {
+		ptx, err := compile(ctx, text, gpu, roles)
+		if err == nil && ptx != last {
+			err = ref.compare(ctx, gpu, ptx, emu.Options{DynShared: dynamicShared(ptx), Schedule: schedule, NoteEqualStores: ref.equalStores})
+		}
+		if err != nil {
+			return err
+		}
+		last = ptx
+	}
+	return nil
+}
+
+func compile(ctx context.Context, text, gpu string, roles options.Roles) (ptx string, err error) {
+	res, err := driver.Compile(ctx, "random.tileir", []byte(text),
+		driver.Options{GPU: gpu, Code: driver.Code{Opt: 3, Roles: roles}, Emit: driver.EmitPTX, ReproducerDir: "/dev/null"})
 	var f *driver.Failure
 	switch {
 	case errors.As(err, &f) && f.Code == driver.ExitBug:
-		return &Failure{"bug", gpu, err.Error()}
+		return "", &Failure{"bug", gpu, err.Error()}
 	case err != nil && slices.ContainsFunc(limits, func(l string) bool { return strings.Contains(err.Error(), l) }):
-		return fmt.Errorf("%w: %s: %s", ErrUnsupported, gpu, err)
+		return "", fmt.Errorf("%w: %s: %s", ErrUnsupported, gpu, err)
 	case err != nil:
-		return &Failure{"refused", gpu, err.Error()}
+		return "", &Failure{"refused", gpu, err.Error()}
 	}
-	return ref.compare(ctx, gpu, string(res.Output), emu.Options{DynShared: dynamicShared(string(res.Output)), Schedule: schedule, NoteEqualStores: ref.equalStores})
+	return string(res.Output), nil
 }
 
 // compare runs PTX in the emulator and holds what it leaves in the buffers against the interpreter's.

@@ -10,9 +10,13 @@ const (
 
 // Walk visits op and everything inside it in program order. The visited op may be erased or replaced by the visitor; in
 // pre-order the regions of an op that the visitor took out of its block are not entered.
-func Walk(op *Op, order WalkOrder, visit func(*Op)) {
+func Walk(op *Op, order WalkOrder, visit func(*Op)) { (*Context)(nil).Walk(op, order, visit) }
+
+// Walk is Walk with a step for every operation.
+func (c *Context) Walk(op *Op, order WalkOrder, visit func(*Op)) {
 	if order == PreOrder {
 		parent := op.block
+		c.Step()
 		visit(op)
 		if parent != nil && op.block == nil {
 			return
@@ -22,7 +26,12 @@ func Walk(op *Op, order WalkOrder, visit func(*Op)) {
 		for _, b := range r.blocks {
 			for o := b.first; o != nil; {
 				next := o.next
-				Walk(o, order, visit)
+				if len(o.regions) > 0 {
+					c.Walk(o, order, visit)
+				} else {
+					c.Step()
+					visit(o)
+				}
 				if o.block == b {
 					next = o.next
 				}
@@ -31,6 +40,7 @@ func Walk(op *Op, order WalkOrder, visit func(*Op)) {
 		}
 	}
 	if order == PostOrder {
+		c.Step()
 		visit(op)
 	}
 }
@@ -41,14 +51,6 @@ func (c *Context) Step() {
 	if c != nil {
 		c.Budget.Step()
 	}
-}
-
-// Walk is Walk with a step for every operation.
-func (c *Context) Walk(op *Op, order WalkOrder, visit func(*Op)) {
-	Walk(op, order, func(o *Op) {
-		c.Step()
-		visit(o)
-	})
 }
 
 // AncestorIn is the op of a block that an op is or lies in, nil if it lies in none.

@@ -28,15 +28,20 @@ func (b *builder) op(name string, args ...reg) []reg {
 	if row == nil {
 		panic("BUG: no PTX instruction " + name)
 	}
+	return b.rowOp(row, args...)
+}
+
+// rowOp is op of a row that is known.
+func (b *builder) rowOp(row *ptxop.Row, args ...reg) []reg {
 	if !row.Need.On(b.target) {
-		panic("BUG: " + b.target.Name + " has no " + name)
+		panic("BUG: " + b.target.Name + " has no " + row.Name)
 	}
 	want := row.Args()
 	if len(want) != len(args) {
-		panic("BUG: wrong number of arguments of " + name)
+		panic("BUG: wrong number of arguments of " + row.Name)
 	}
 	for i, a := range want {
-		args[i] = b.coerce(name, args[i], kindOfType[a.Type])
+		args[i] = b.coerce(row, args[i], kindOfType[a.Type])
 	}
 	make := func() []reg { return b.call(row, args) }
 	if row.Effects != 0 || len(args) > 4 {
@@ -54,7 +59,7 @@ func (b *builder) op(name string, args ...reg) []reg {
 // op1 is op of an instruction with one result.
 func (b *builder) op1(name string, args ...reg) reg { return b.op(name, args...)[0] }
 
-func (b *builder) coerce(name string, x reg, to kind) reg {
+func (b *builder) coerce(row *ptxop.Row, x reg, to kind) reg {
 	switch {
 	case x.k == to:
 		return x
@@ -63,7 +68,7 @@ func (b *builder) coerce(name string, x reg, to kind) reg {
 	case x.k.bits() == to.bits():
 		return b.cast(x, to)
 	}
-	panic("BUG: argument of " + name + " is " + kinds[x.k].name + ", not " + kinds[to].name)
+	panic("BUG: argument of " + row.Name + " is " + kinds[x.k].name + ", not " + kinds[to].name)
 }
 
 func (b *builder) call(row *ptxop.Row, args []reg) []reg {

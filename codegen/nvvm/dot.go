@@ -68,14 +68,15 @@ type product struct {
 	*atom.MMA
 	swap             bool // the instruction computes the transposed product
 	left, right, acc *operandTile
-	scales           *scales       // nil without
-	sums             map[int][]reg // the accumulators in machine registers, by the first element register of each fragment
+	scales           *scales // nil without
+	sums             [][]reg // the accumulators in machine registers, by the first element register of each fragment
 }
 
 // matrixProduct issues the instructions of a product: K outermost, so that the accumulators of one step are independent; columns
 // run back and forth under rows, or rows beside columns, so that neighbours share an operand.
 func (f *fn) matrixProduct(op tileaa.ContractionOp, a *atom.MMA, swap bool) *tile {
-	p := &product{f, a, swap, f.operandTile(op.Lhs()), f.operandTile(op.Rhs()), f.operandTile(op.Acc()), nil, map[int][]reg{}}
+	p := &product{f, a, swap, f.operandTile(op.Lhs()), f.operandTile(op.Rhs()), f.operandTile(op.Acc()), nil, nil}
+	p.sums = make([][]reg, p.acc.len())
 	if a.Scaled() {
 		p.scales = f.scalesOf(op, a, swap)
 	}
@@ -163,7 +164,7 @@ func (p *product) issue(left, right, sum int, scales []reg) {
 		a, b, left, right = b, a, right, left
 	}
 	x, y := p.fragment(a, left, p.LayoutA.Regs()), p.fragment(b, right, p.LayoutB.Regs())
-	p.sums[sum] = p.op(p.Op.Name, slices.Concat(x, y, c, scales)...)
+	p.sums[sum] = p.rowOp(p.Op, slices.Concat(x, y, c, scales)...)
 }
 
 // result is the tile of the accumulators, in their layout.

@@ -18,7 +18,8 @@ func init() { register(ir.Table[lowering]{tileaa.OpDotWait & ir.Place: dotWait})
 // shared memory are named by descriptors; what wrote them there, copies or stores, is made known to the unit that reads them by a fence behind the barrier
 // (PTX ISA, "Async Proxy").
 func (f *fn) groupProduct(op tileaa.ContractionOp, m *tileaa.MMAAttr) *tile {
-	p := &product{f, m.Atom, m.Swap, nil, nil, f.operandTile(op.Acc()), nil, map[int][]reg{}}
+	p := &product{f, m.Atom, m.Swap, nil, nil, f.operandTile(op.Acc()), nil, nil}
+	p.sums = make([][]reg, p.acc.len())
 	left, right := f.factor(op.Lhs(), p, true), f.factor(op.Rhs(), p, false)
 	if m.Swap {
 		left, right = right, left
@@ -97,7 +98,7 @@ func (p *product) begin(left *groupFactor, steps []groupStep) {
 	if !planted.On("drop-proxy-fence") {
 		p.op("fence.proxy.async.shared::cta")
 	}
-	p.fenced(p.sums, sums, held, parts)
+	p.fenced(sums, held, parts)
 	for _, s := range steps {
 		p.addGroup(s.first, slices.Concat(held[s.held], s.described))
 	}
@@ -106,23 +107,23 @@ func (p *product) begin(left *groupFactor, steps []groupStep) {
 
 // fenced puts the fence that products need between accesses to their registers and the first of them (PTX ISA, "wgmma.fence"), and takes these registers
 // from there: what makes or moves them stands in front of it.
-func (p *product) fenced(sums map[int][]reg, which []int, held map[int][]reg, parts []int) {
+func (p *product) fenced(sums []int, held map[int][]reg, parts []int) {
 	var all []reg
-	for _, i := range which {
-		all = append(all, sums[i]...)
+	for _, i := range sums {
+		all = append(all, p.sums[i]...)
 	}
 	for _, i := range parts {
 		all = append(all, held[i]...)
 	}
 	all = p.op("wgmma.fence"+registersOf(all), all...)
-	back := func(to map[int][]reg, list []int) {
-		for _, i := range list {
-			n := len(to[i])
-			to[i], all = all[:n:n], all[n:]
-		}
+	for _, i := range sums {
+		n := len(p.sums[i])
+		p.sums[i], all = all[:n:n], all[n:]
 	}
-	back(sums, which)
-	back(held, parts)
+	for _, i := range parts {
+		n := len(held[i])
+		held[i], all = all[:n:n], all[n:]
+	}
 }
 
 // registersOf is the part of a row's name that says through which registers it passes: .f64.r32.
@@ -170,7 +171,7 @@ func (p *product) addGroup(first int, factors []reg) {
 	if allZero(c) {
 		row, c = p.First, nil
 	}
-	p.sums[first] = p.op(row.Name, slices.Concat(c, factors)...)
+	p.sums[first] = p.rowOp(row, slices.Concat(c, factors)...)
 }
 
 // land waits for the products so far; from here on these accumulators hold what they gave.

@@ -30,7 +30,7 @@ type run struct {
 
 // memoryType is the PTX type of one register in memory.
 func memoryType(k kind) string {
-	return map[kind]string{kI8: "b8", kI16: "b16", kI32: "b32", kI64: "b64", kF32: "f32", kF64: "f64"}[k]
+	return [...]string{kI8: "b8", kI16: "b16", kI32: "b32", kI64: "b64", kF32: "f32", kF64: "f64"}[k]
 }
 
 // fromMemory turns what a load of one register gives into a register of its kind (8-bit values come in 16).
@@ -161,13 +161,14 @@ func (f *fn) guarded(row string, guard reg, args ...reg) {
 // getWords is the words that hold the registers regs of a tile.
 func (f *fn) getWords(x *tile, regs []int) []reg {
 	words := f.regs.Take(len(regs) / x.per)
-	e := f.regs.Take(x.per)
-	whole := x.packs() && wholeWords(regs, x.per)
-	for i := range words {
-		if whole {
+	if x.packs() && wholeWords(regs, x.per) {
+		for i := range words {
 			words[i] = f.word(x, regs[i*x.per]/x.per)
-			continue
 		}
+		return words
+	}
+	e := f.regs.Take(x.per)
+	for i := range words {
 		for j := range e {
 			e[j] = f.reg(x, regs[i*x.per+j])
 		}

@@ -369,6 +369,19 @@ func pointerBlock(f *fn, op *ir.Op) {
 	f.blocks[op.Result(0)] = f.pointersOf(op)
 }
 
+// asyncCopyOf is the instruction that copies so many bytes; "" if there is none.
+func asyncCopyOf(bytes int) string {
+	switch bytes {
+	case 4:
+		return "cp.async.ca.shared.global.4"
+	case 8:
+		return "cp.async.ca.shared.global.8"
+	case 16:
+		return "cp.async.cg.shared.global.16"
+	}
+	return ""
+}
+
 // asyncCopy moves a block to a buffer past the registers. Each copy is 4, 8 or 16 bytes that are neighbours on both sides; where the
 // block leaves the array, a copy of fewer bytes, or none, fills with zeros. A copy whose condition does not hold writes nothing.
 func asyncCopy(f *fn, op *ir.Op) {
@@ -381,7 +394,7 @@ func asyncCopy(f *fn, op *ir.Op) {
 	} else {
 		from = f.tiledRuns(op, f.viewOf(op), l, vec, boolean(true))
 	}
-	to := map[int]run{}
+	to := make([]run, l.Regs()) // by the first register
 	for _, r := range f.sharedRuns(b, l, vec, boolean(true)) {
 		to[r.regs[0]] = r
 	}
@@ -391,12 +404,16 @@ func asyncCopy(f *fn, op *ir.Op) {
 	}
 	for _, r := range from {
 		bytes := len(r.regs) * b.bytes
-		dst, ok := to[r.regs[0]]
-		if !ok || !slices.Equal(dst.regs, r.regs) || bytes != 4 && bytes != 8 && bytes != 16 {
+		dst := &to[r.regs[0]]
+		name := asyncCopyOf(bytes)
+		if !slices.Equal(dst.regs, r.regs) || name == "" {
 			f.unsupported("a copy of %d bytes", bytes)
 		}
-		name := map[int]string{4: "cp.async.ca.shared.global.4", 8: "cp.async.ca.shared.global.8", 16: "cp.async.cg.shared.global.16"}[bytes]
-		args := []reg{dst.base, i32(dst.offset), r.base, i32(r.offset)}
+		args := make([]reg, 0, 6)
+		if !owner.is(1) {
+			name, args = "@"+name, append(args, owner)
+		}
+		args = append(args, dst.base, i32(dst.offset), r.base, i32(r.offset))
 		size := i32(int64(bytes))
 		if !r.inside.absent() {
 			size = f.mul(r.inside, i32(int64(b.bytes)))
@@ -404,9 +421,6 @@ func asyncCopy(f *fn, op *ir.Op) {
 		if size = f.sel(r.guard, size, i32(0)); !size.is(uint64(bytes)) {
 			name += ".zfill"
 			args = append(args, size)
-		}
-		if !owner.is(1) {
-			name, args = "@"+name, append([]reg{owner}, args...)
 		}
 		f.op(name, args...)
 	}

@@ -79,10 +79,18 @@ func paddingBits(elem ir.Type, p def.Padding) uint64 {
 	if !ok {
 		return 0
 	}
-	x := t.Format
-	return x.ToStorage(map[def.Padding]uint64{
-		def.PadZero: x.Zero(false), def.PadNegZero: x.Zero(true), def.PadNaN: x.NaN(), def.PadPosInf: x.Inf(false), def.PadNegInf: x.Inf(true),
-	}[p])
+	bits := t.Format.Zero(false)
+	switch p {
+	case def.PadNegZero:
+		bits = t.Format.Zero(true)
+	case def.PadNaN:
+		bits = t.Format.NaN()
+	case def.PadPosInf:
+		bits = t.Format.Inf(false)
+	case def.PadNegInf:
+		bits = t.Format.Inf(true)
+	}
+	return t.Format.ToStorage(bits)
 }
 
 func blockTile(f *fn, op *ir.Op) {
@@ -191,7 +199,7 @@ func (a *addresser) prepare() {
 	before, here := con(a.width, 0), con(a.width, 0) // what the origin adds: where the array was made, and where it is accessed
 	for d := range n {
 		a.coords[d] = a.coordinateOf(a.l, d)
-		for r := range a.l.Regs() {
+		for r := 1; r < a.l.Regs(); r *= 2 { // parts of other registers are sums of these
 			a.joint[d] = a.joint[d] || a.coords[d].regPart(r)&a.coords[d].bits != 0
 		}
 		a.in(a.home, func() {

@@ -209,28 +209,32 @@ func (p *printer) number() {
 	const lineBytes = 60 // as many as an instruction has on average where most are matrix products
 	const nameBytes = 5
 	p.names, p.named = make([]byte, 0, nameBytes*len(p.k.regs)), make([]span, len(p.k.regs))
-	see := func(o *operand) {
-		if o.kind == kindReg && p.named[o.reg].to == 0 {
-			t := p.k.regs[o.reg].typ
-			from := len(p.names)
-			p.names = append(p.names, regClasses[t].prefix...)
-			p.names = strconv.AppendInt(p.names, int64(p.counts[t]), 10)
-			p.named[o.reg] = span{int32(from), int32(len(p.names))}
-			p.counts[t]++
-		}
-	}
 	lines := 0
 	for _, b := range p.k.blocks {
 		lines += len(b.insts) + 2
 		for i := range b.insts {
 			p.k.budget.Step()
-			for k := range b.insts[i].ops {
-				see(&b.insts[i].ops[k])
+			ops := b.insts[i].ops
+			for k := range ops {
+				if o := &ops[k]; o.kind == kindReg && p.named[o.reg].to == 0 {
+					p.name(o.reg)
+				}
 			}
 		}
-		see(&b.cond)
+		if b.cond.kind == kindReg && p.named[b.cond.reg].to == 0 {
+			p.name(b.cond.reg)
+		}
 	}
 	p.out = slices.Grow(p.out, lines*lineBytes)
+}
+
+// name gives a register the next number of its type.
+func (p *printer) name(r reg) {
+	t := p.k.regs[r].typ
+	from := len(p.names)
+	p.names = strconv.AppendInt(append(p.names, regClasses[t].prefix...), int64(p.counts[t]), 10)
+	p.named[r] = span{int32(from), int32(len(p.names))}
+	p.counts[t]++
 }
 
 // directives writes what stands between parameters and body.
@@ -398,8 +402,7 @@ func (p *printer) block(at int) {
 			guard.not = !guard.not
 			yes, no = no, yes
 		}
-		p.text("\t")
-		p.guard(guard)
+		p.out = p.guard(append(p.out, '\t'), guard)
 		p.branch(b, yes)
 		if no != next {
 			p.branch(b, no)
@@ -424,16 +427,6 @@ func (p *printer) branch(b *block, to int) {
 	p.text(";\n")
 }
 
-func (p *printer) guard(o operand) {
-	if o.not {
-		p.text("@!")
-	} else {
-		p.text("@")
-	}
-	p.reg(o.reg)
-	p.text(" ")
-}
-
 // place prints the note and the debug location of an instruction when they
 // change.
 func (p *printer) place(n int32) {
@@ -453,93 +446,100 @@ func (p *printer) place(n int32) {
 
 func (p *printer) inst(in *inst) {
 	p.k.budget.Step()
-	p.out = append(p.out, '\t')
+	out := append(p.out, '\t')
 	if g := in.row.GuardOperand; g >= 0 {
-		p.guard(in.ops[g])
+		out = p.guard(out, in.ops[g])
 	}
 	for i := range in.row.Text {
 		piece := &in.row.Text[i]
-		p.out = append(p.out, piece.Lit...)
+		out = append(out, piece.Lit...)
 		switch {
 		case piece.Operand < 0:
 		case piece.Address:
-			p.address(in.ops[piece.Operand], in.ops[piece.Operand+1].bits)
+			out = p.address(out, in.ops[piece.Operand], in.ops[piece.Operand+1].bits)
 		default:
-			p.operand(in.ops[piece.Operand], in.row.Operands[piece.Operand].Type, in.row)
+			if o := &in.ops[piece.Operand]; o.kind == kindReg {
+				out = p.reg(out, o.reg)
+			} else {
+				out = p.constant(out, o, in.row.Operands[piece.Operand].Type, in.row)
+			}
 		}
 	}
 	if !in.row.Block {
-		p.out = append(p.out, ';')
+		out = append(out, ';')
 	}
-	p.out = append(p.out, '\n')
+	p.out = append(out, '\n')
 }
 
-func (p *printer) address(base operand, offset int64) {
-	p.out = append(p.out, '[')
+// What follows appends a piece of a line to a text.
+
+func (p *printer) guard(out []byte, o operand) []byte {
+	out = append(out, '@')
+	if o.not {
+		out = append(out, '!')
+	}
+	return append(p.reg(out, o.reg), ' ')
+}
+
+func (p *printer) address(out []byte, base operand, offset int64) []byte {
+	out = append(out, '[')
 	switch base.kind {
 	case kindReg:
-		p.reg(base.reg)
+		out = p.reg(out, base.reg)
 	case kindSym:
-		p.out = append(p.out, p.k.symbols[base.reg].name...)
+		out = append(out, p.k.symbols[base.reg].name...)
 		offset += base.bits
 	}
 	if offset != 0 {
-		p.out = append(p.out, '+')
-		p.out = strconv.AppendInt(p.out, offset, 10)
+		out = strconv.AppendInt(append(out, '+'), offset, 10)
 	}
-	p.out = append(p.out, ']')
+	return append(out, ']')
 }
 
-func (p *printer) operand(o operand, t ptxop.Type, row *ptxop.Row) {
-	switch o.kind {
-	case kindReg:
-		p.reg(o.reg)
-	case kindSym:
-		p.out = append(p.out, p.k.symbols[o.reg].name...)
+// constant appends a symbol or a number.
+func (p *printer) constant(out []byte, o *operand, t ptxop.Type, row *ptxop.Row) []byte {
+	if o.kind == kindSym {
+		out = append(out, p.k.symbols[o.reg].name...)
 		if o.bits != 0 {
-			p.out = append(p.out, '+')
-			p.out = strconv.AppendInt(p.out, o.bits, 10)
+			out = strconv.AppendInt(append(out, '+'), o.bits, 10)
 		}
-	case kindConst:
-		switch t {
-		case ptxop.F32:
-			p.hex("0f", uint64(uint32(o.bits)), 8)
-		case ptxop.F64:
-			p.hex("0d", uint64(o.bits), 16)
-		case ptxop.Pred:
-			p.out = strconv.AppendInt(p.out, o.bits&1, 10)
-		default:
-			p.integer(o.bits, t, row)
-		}
+		return out
 	}
+	switch t {
+	case ptxop.F32:
+		return appendHex(append(out, "0f"...), uint64(uint32(o.bits)), 8)
+	case ptxop.F64:
+		return appendHex(append(out, "0d"...), uint64(o.bits), 16)
+	case ptxop.Pred:
+		return strconv.AppendInt(out, o.bits&1, 10)
+	}
+	return appendInteger(out, o.bits, t, row)
 }
 
-// hex prints the bits of a float.
-func (p *printer) hex(prefix string, bits uint64, digits int) {
-	p.out = append(p.out, prefix...)
+// appendHex appends the bits of a float.
+func appendHex(out []byte, bits uint64, digits int) []byte {
 	for shift := 4 * (digits - 1); shift >= 0; shift -= 4 {
-		p.out = append(p.out, "0123456789ABCDEF"[bits>>shift&15])
+		out = append(out, "0123456789ABCDEF"[bits>>shift&15])
 	}
+	return out
 }
 
-// integer prints a constant: decimal, but long bit patterns hexadecimal.
-func (p *printer) integer(bits int64, t ptxop.Type, row *ptxop.Row) {
+// appendInteger appends a constant: decimal, but long bit patterns hexadecimal.
+func appendInteger(out []byte, bits int64, t ptxop.Type, row *ptxop.Row) []byte {
 	const short = 1 << 16
 	if -short <= bits && bits < short || !strings.Contains(row.Text[0].Lit, ".b") {
-		p.out = strconv.AppendInt(p.out, bits, 10)
-		return
+		return strconv.AppendInt(out, bits, 10)
 	}
 	u := uint64(bits)
 	if t == ptxop.B32 {
 		u = uint64(uint32(bits))
 	}
-	p.out = append(p.out, "0x"...)
-	p.out = strconv.AppendUint(p.out, u, 16)
+	return strconv.AppendUint(append(out, "0x"...), u, 16)
 }
 
-func (p *printer) reg(r reg) {
+func (p *printer) reg(out []byte, r reg) []byte {
 	name := p.named[r]
-	p.out = append(p.out, p.names[name.from:name.to]...)
+	return append(out, p.names[name.from:name.to]...)
 }
 
 // byteList writes the initial value of a variable.

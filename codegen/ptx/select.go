@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/constant"
@@ -398,47 +399,63 @@ func (s *selector) terminator(from *ir.Block) error {
 
 // phiArguments fills in the phis of the current block.
 func (s *selector) phiArguments(from *ir.Block) error {
+	to := s.b
 	n := 0
+	var edges []edge // of the phi before: most have the same
 	for _, ins := range from.Insts {
 		p, ok := ins.(*ir.InstPhi)
 		if !ok {
 			continue
 		}
-		dst := &s.b.phis[n]
+		dst := &to.phis[n]
 		n++
 		s.options.Budget.Step()
-		dst.args = s.f.newOps(len(s.b.preds))
-		for _, inc := range p.Incs {
-			pred, ok := inc.Pred.(*ir.Block)
-			at, reached := s.blocks[pred]
-			if !ok || !reached {
+		dst.args = s.f.newOps(len(to.preds))
+		for k, inc := range p.Incs {
+			if k >= len(edges) || edges[k].pred != inc.Pred {
+				edges = append(edges[:k], s.edge(to, inc.Pred))
+			}
+			e := edges[k]
+			if e.arg < 0 {
 				continue // never runs
 			}
-			for i, pred := range s.b.preds {
-				if pred != at {
-					continue
-				}
+			o, selected := s.selected(inc.X)
+			if !selected || o.kind != kindReg {
 				// A constant that needs instructions gets them in the predecessor.
-				s.b, s.meta = s.f.blocks[at], 0
+				s.b, s.meta = s.f.blocks[e.at], 0
 				clear(s.inReg)
-				o, err := s.use(inc.X)
+				var err error
+				if o, err = s.use(inc.X); err != nil {
+					return err
+				}
 				if o.kind == kindSym {
 					o = s.inRegister(o, ptxop.B64)
 				}
-				s.b = s.f.blocks[s.blocks[from]]
-				if err != nil {
-					return err
-				}
-				s.b.phis[n-1].args[i] = o
 			}
+			dst.args[e.arg] = o
 		}
 		for i := range dst.args {
 			if dst.args[i].kind == kindNone {
-				return fmt.Errorf("malformed phi %s: no value for block %s", p.Ident(), s.f.blocks[s.b.preds[i]].name)
+				return fmt.Errorf("malformed phi %s: no value for block %s", p.Ident(), s.f.blocks[to.preds[i]].name)
 			}
 		}
 	}
 	return nil
+}
+
+// edge is a way into a block: the number of the block that it comes from, and of the argument of phis, -1 if it is never taken.
+type edge struct {
+	pred    value.Value
+	at, arg int
+}
+
+func (s *selector) edge(to *block, pred value.Value) edge {
+	if b, ok := pred.(*ir.Block); ok {
+		if at, reached := s.blocks[b]; reached {
+			return edge{pred, at, slices.Index(to.preds, at)}
+		}
+	}
+	return edge{pred, -1, -1}
 }
 
 // parameters loads the parameters of the kernel.

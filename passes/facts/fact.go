@@ -133,6 +133,11 @@ func (f Fact) aligned(d int) int64 {
 	return c
 }
 
+// settle is refine in place. Its copies of a fact do not stand in the frame of who asks for facts by recursion.
+//
+//go:noinline
+func (f *Fact) settle() { *f = f.refine() }
+
 // refine lets the two intervals and the zero bits sharpen each other. Contradictory promises, which only undefined
 // executions have, leave the value unknown.
 func (f Fact) refine() Fact {

@@ -9,7 +9,8 @@ import (
 // changes that replace values by equal ones.
 type Facts struct {
 	ctx   *ir.Context // whose budget questions count against
-	cache map[*ir.Value]Fact
+	cache map[*ir.Value]*Fact
+	room  []Fact // what the next facts of the cache are cut from
 	// affines are the forms of tiles that have been asked for; no coefficients: none is known.
 	affines map[*ir.Value]affine
 	// trail lists the cached values in order, so that the trial of a loop can be taken back.
@@ -41,20 +42,22 @@ func New(c *ir.Context, module *ir.Op) *Facts {
 
 // Anew is the facts of the same module with nothing asked yet.
 func (f *Facts) Anew() *Facts {
-	return &Facts{ctx: f.ctx, slots: f.slots, cache: make(map[*ir.Value]Fact), affines: make(map[*ir.Value]affine)}
+	return &Facts{ctx: f.ctx, slots: f.slots, cache: make(map[*ir.Value]*Fact), affines: make(map[*ir.Value]affine)}
 }
 
 // Of is what is known of a value. The slices of the answer must not be changed.
-func (f *Facts) Of(v *ir.Value) Fact {
+func (f *Facts) Of(v *ir.Value) Fact { return *f.of(v) }
+
+func (f *Facts) of(v *ir.Value) *Fact {
 	if known, ok := f.cache[v]; ok {
 		return known
 	}
 	if f.chain >= maxChain {
-		return unknown(v.Type())
+		return f.unknown(v)
 	}
 	f.ctx.Step()
 	f.chain++
-	var fact Fact
+	var fact *Fact
 	if op := v.DefiningOp(); op != nil {
 		fact = f.ofResult(op, v)
 	} else {
@@ -68,12 +71,25 @@ func (f *Facts) Of(v *ir.Value) Fact {
 	return fact
 }
 
-func (f *Facts) set(v *ir.Value, fact Fact) {
+func (f *Facts) set(v *ir.Value, fact *Fact) {
 	if _, ok := f.cache[v]; !ok {
 		f.trail = append(f.trail, v)
 	}
 	f.cache[v] = fact
 }
+
+// keep gives a fact memory, of which many share some.
+func (f *Facts) keep(fact Fact) *Fact {
+	const together = 56 // 8 KB
+	if len(f.room) == cap(f.room) {
+		f.room = make([]Fact, 0, together)
+	}
+	f.room = append(f.room, fact)
+	return &f.room[len(f.room)-1]
+}
+
+// unknown is the fact of a value about which nothing is known.
+func (f *Facts) unknown(v *ir.Value) *Fact { return f.keep(unknown(v.Type())) }
 
 // undo forgets all that was learned after the mark.
 func (f *Facts) undo(mark int) {
@@ -83,9 +99,9 @@ func (f *Facts) undo(mark int) {
 	f.trail = f.trail[:mark]
 }
 
-func (f *Facts) ofResult(op *ir.Op, v *ir.Value) Fact {
+func (f *Facts) ofResult(op *ir.Op, v *ir.Value) *Fact {
 	if op.Def.Dialect != tileaa.Dialect.Name {
-		return unknown(v.Type())
+		return f.unknown(v)
 	}
 	if flow, ok := ir.FlowOf(op); ok && flow.Kind != ir.CombineFlow {
 		if flow.Kind.IsLoop() {
@@ -93,32 +109,29 @@ func (f *Facts) ofResult(op *ir.Op, v *ir.Value) Fact {
 		}
 		return f.resultOf(flow, v)
 	}
-	if transfer := transfers.Of(op.Code()); transfer != nil && v.Index() == 0 {
-		r := unknown(v.Type())
-		if r.Width == 0 {
-			return r
-		}
-		transfer(f, op, &r)
-		return r.refine()
+	r := f.unknown(v)
+	if transfer := transfers.Of(op.Code()); transfer != nil && v.Index() == 0 && r.Width > 0 {
+		transfer(f, op, r)
+		r.settle()
 	}
-	return unknown(v.Type())
+	return r
 }
 
-func (f *Facts) ofArgument(v *ir.Value) Fact {
+func (f *Facts) ofArgument(v *ir.Value) *Fact {
 	op := v.Block().ParentOp()
 	if op == nil || op.Def.Dialect != tileaa.Dialect.Name {
-		return unknown(v.Type())
+		return f.unknown(v)
 	}
 	switch op.Code() {
 	case tileaa.OpEntry:
-		r := unknown(v.Type())
+		r := f.unknown(v)
 		if r.Space != Nowhere {
 			r.Space = Global
 		}
 		return r
 	case tileaa.OpFor:
 		if v.Index() == 0 {
-			return f.induction(op, v)
+			return f.keep(f.induction(op, v))
 		}
 		f.solve(op)
 	case tileaa.OpLoop:
@@ -127,7 +140,7 @@ func (f *Facts) ofArgument(v *ir.Value) Fact {
 	if known, ok := f.cache[v]; ok {
 		return known
 	}
-	return unknown(v.Type())
+	return f.unknown(v)
 }
 
 // induction is the value that a for counts: from lower up to, not including, upper, in steps that keep common zeros.
@@ -172,7 +185,7 @@ func (f *Facts) solve(op *ir.Op) {
 			}
 		}
 		for i, a := range args {
-			f.set(a, current[i])
+			f.set(a, f.keep(current[i]))
 		}
 		if round >= maxRounds || f.depth > maxDepth {
 			return
@@ -218,9 +231,9 @@ func widen(old, next Fact) Fact {
 
 // resultOf is the fact of a result of control flow: that of the carried value for a counted loop, whose facts hold at its end too, else
 // what all exits have in common.
-func (f *Facts) resultOf(flow ir.Flow, v *ir.Value) Fact {
+func (f *Facts) resultOf(flow ir.Flow, v *ir.Value) *Fact {
 	if flow.Kind == ir.CountedFlow {
-		return f.Of(flow.Carried()[v.Index()])
+		return f.of(flow.Carried()[v.Index()])
 	}
 	var r Fact
 	for i, x := range flow.ResultIncoming(v.Index()) {
@@ -231,7 +244,7 @@ func (f *Facts) resultOf(flow ir.Flow, v *ir.Value) Fact {
 		}
 	}
 	if r.Width == 0 {
-		return unknown(v.Type())
+		return f.unknown(v)
 	}
-	return r
+	return f.keep(r)
 }

@@ -68,7 +68,7 @@ func (w *world) tile(width int, shape ...int64) *tileaa.TileType {
 // value is a value with a given fact.
 func (w *world) value(t ir.Type, f Fact) *ir.Value {
 	v := w.block.AddArg(t)
-	w.f.cache[v] = f
+	w.f.set(v, &f)
 	return v
 }
 

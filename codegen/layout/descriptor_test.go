@@ -72,7 +72,7 @@ func TestWhatNoDescriptorSays(t *testing.T) {
 	for name, m := range map[string]MemLayout{
 		"dense":         Strided([]int{64, 64}, []int{1, 0}),
 		"padded":        Padded([]int{64, 64}, []int{1, 0}, 8),
-		"turned":        SwizzledTurned([]int{64, 64}, []int{1, 0}, 2, 128, 1),
+		"turned":        SwizzledTurned([]int{64, 64}, []int{1, 0}, 2, 128, 3, 1),
 		"too few rows":  Swizzled([]int{4, 64}, []int{1, 0}, 2, 128),
 		"rows too near": Swizzled([]int{64, 8}, []int{1, 0}, 2, 16),
 	} {

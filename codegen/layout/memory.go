@@ -87,15 +87,6 @@ func (m MemLayout) Size() int { return m.padded(1<<len(m.bases)-1) + 1 }
 // Linear is the offset of an element before padding: linear over F2.
 func (m MemLayout) Linear(flat uint64) uint64 { return Matrix{Cols: m.offsets}.Apply(flat) }
 
-// linear is Linear of each of several elements.
-func (m MemLayout) linear(flat []uint64) []uint64 {
-	offsets := make([]uint64, len(flat))
-	for i, x := range flat {
-		offsets[i] = m.Linear(x)
-	}
-	return offsets
-}
-
 // Offset is the offset of an element, in elements.
 func (m MemLayout) Offset(flat uint64) int { return m.padded(m.Linear(flat)) }
 
@@ -190,12 +181,15 @@ func Padded(shape, order []int, pad int) MemLayout {
 // (PTX ISA, "Swizzling modes"): 128 B: bits 4-6 ^= 7-9; 64 B: 4-5 ^= 7-8; 32 B: 4 ^= 7. A tile narrower than width has rows
 // of its own width under the same XOR; a tile that ends below the XORed bits is left as far as it goes.
 func Swizzled(shape, order []int, elemBytes, width int) MemLayout {
-	return SwizzledTurned(shape, order, elemBytes, width, 0)
+	return SwizzledTurned(shape, order, elemBytes, width, SwizzleBits, 0)
 }
 
-// SwizzledTurned is Swizzled with the bits of the row turned by some places before they meet those of the chunk: readers that go along a
-// column, a few rows at a time, find other banks.
-func SwizzledTurned(shape, order []int, elemBytes, width, turn int) MemLayout {
+// SwizzleBits is the most bits of the row that a swizzle takes.
+const SwizzleBits = 3
+
+// SwizzledTurned is Swizzled with only so many bits of the row, turned by some places before they meet those of the chunk: readers that go along
+// a column, a few rows at a time, find other banks.
+func SwizzledTurned(shape, order []int, elemBytes, width, rowBits, turn int) MemLayout {
 	if width == 0 {
 		return Strided(shape, order)
 	}
@@ -214,7 +208,7 @@ func SwizzledTurned(shape, order []int, elemBytes, width, turn int) MemLayout {
 	}
 	bases := slices.Concat(inner, rows, outer)
 	chunk := log2(16) - log2(elemBytes) // offset bit of byte bit 4
-	for i := range log2(width) - 4 {
+	for i := range min(rowBits, log2(width)-4) {
 		if from, to := chunk+3+i, chunk+(i+turn)%(log2(width)-4); from < len(bases) {
 			bases[from] ^= bases[to]
 		}
@@ -249,15 +243,15 @@ func (m MemLayout) Vectors(l Layout, vec int) (v Vectors, ok bool) {
 	v.Reps = l.RegReps()
 	v.Groups = make([]Vector, 0, len(v.Reps)/vec)
 	regs := make([]int, len(v.Reps))
-	places := step.Table()
-	for r, offset := range (Matrix{Cols: m.linear(l.bases[Reg])}).Table() {
-		if v.Reps[r] != r || offset&uint64(vec-1) != 0 {
+	for r, rep := range v.Reps {
+		offset := m.Linear(l.Apply(r, 0, 0, 0))
+		if rep != r || offset&uint64(vec-1) != 0 {
 			continue
 		}
 		g := Vector{Offset: offset, Regs: regs[:vec:vec]}
 		regs = regs[vec:]
-		for i, place := range places {
-			g.Regs[i] = r ^ int(place)
+		for i := range g.Regs {
+			g.Regs[i] = r ^ int(step.Apply(uint64(i)))
 		}
 		v.Groups = append(v.Groups, g)
 	}
@@ -270,12 +264,16 @@ func (m MemLayout) pieces(l Layout, vec int) (v Vectors, step Matrix, ok bool) {
 		return Vectors{}, Matrix{}, false
 	}
 	v.Vec = vec
-	v.Lane, v.Warp, v.Block = m.linear(l.bases[Lane]), m.linear(l.bases[Warp]), m.linear(l.bases[Block])
-	for _, side := range [...][]uint64{v.Lane, v.Warp, v.Block} {
-		for _, offset := range side {
+	for _, side := range []struct {
+		cols []uint64
+		out  *[]uint64
+	}{{l.bases[Lane], &v.Lane}, {l.bases[Warp], &v.Warp}, {l.bases[Block], &v.Block}} {
+		for _, c := range side.cols {
+			offset := m.Linear(c)
 			if offset&uint64(vec-1) != 0 {
 				return Vectors{}, Matrix{}, false
 			}
+			*side.out = append(*side.out, offset)
 		}
 	}
 	regs := NewSpan(l.bases[Reg]...)

@@ -190,7 +190,8 @@ func (f *fn) roundNumber(x reg, drop int, rounding string) reg {
 }
 
 // tf32Factor rounds a factor of products. A NaN makes all of its row (of a left factor) or column of the result NaN, whatever stands
-// beside it there: it is enough that one of two neighbours along K is NaN if either was.
+// beside it there: it is enough that one of two neighbours along K is NaN if either was. The bits that tf32 does not have stay as they come:
+// matrix instructions do not look at them (ptxas takes away what clears them there).
 func (f *fn) tf32Factor(op *ir.Op, x *tile, rounding string) *tile {
 	along, ok := f.alongK(op)
 	if !ok || f.has("cvt"+rounding+".tf32.f32") {
@@ -204,9 +205,7 @@ func (f *fn) tf32Factor(op *ir.Op, x *tile, rounding string) *tile {
 		}
 		a, b := f.reg(x, r), f.reg(x, r|along)
 		nan := f.fcmp(enum.FPredUNO, a, b)
-		one := f.sel(nan, con(kI32, 0x7FFFFFFF), round(a))
-		other := round(b)
-		out.regs[r], out.regs[r|along] = f.tf32Bits(one), f.tf32Bits(other)
+		out.regs[r], out.regs[r|along] = f.sel(nan, con(kI32, 0x7FFFFFFF), round(a)), round(b)
 	}
 	out.home = f.cur
 	return out

@@ -1,10 +1,13 @@
 package nvvm_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"testing"
 
+	"tileiras/codegen/atom"
+	"tileiras/codegen/target"
 	"tileiras/ir/float"
 )
 
@@ -152,6 +155,69 @@ func TestIntegerWidths(t *testing.T) {
 					}
 					if got := element(out[1], k, m); got != lowBits(want, to) {
 						t.Fatalf("%s i%d %#x to i%d is %#x, want %#x", sign, from, x, to, got, lowBits(want, to))
+					}
+				}
+			}
+		}
+	}
+}
+
+// Factors of a product are rounded to tf32 as ir/float rounds, each in its place: multiplied by the unit matrix from the other side, they come out as they
+// are. NaN, whatever its bits, makes all of its row, or column, NaN.
+func TestRoundedFactors(t *testing.T) {
+	const n = 32
+	specials := []uint64{0x7fffffff, 0xffffffff, 0x7f800001, 0xff800001, 0x7f800fff, 0x7f801000, 0x7fbfffff, 0x7fc00000, // NaN
+		0x7f800000, 0xff800000, 0x7f7fffff, 0xff7ff000, 0x7f7fefff, // infinity and what becomes it
+		0x3f800fff, 0x3f801000, 0x3f801001, 0x3f802fff, 0x3f803000, 0xbf803000, 0x3fffefff, 0x3ffff000, // about ties
+		0x00000001, 0x00000fff, 0x00001000, 0x80001001, 0x00002fff, 0x00003000, 0x007fefff, 0x807ff000, 0x00800fff, 0x00801000, // subnormal
+		0x80000000}
+	gpu, _ := target.ByName("sm_80")
+	list := atom.SelectMMA(gpu, atom.Types{A: atom.TF32, B: atom.TF32, C: atom.F32}, atom.Extent{M: n, N: n, K: n})
+	split := atom.Splits(list[0].Atom, list[0].Extent, 4, false)[0]
+	tiling, _ := atom.Tile(list[0].Atom, list[0].Extent, split, false)
+	l := tiling.Layouts()
+	k := tileIO{warps: 4, in: []ioTile{{"f32", l.A}, {"f32", l.B}, {"f32", l.C}}, out: ioTile{"f32", l.C}}
+	ta, tb := ioTile{"tf32", l.A}, ioTile{"tf32", l.B}
+	k.body = fmt.Sprintf("    %%a = ftof %%v0 : (%s) -> %s\n    %%b = ftof %%v1 : (%s) -> %s\n", k.in[0].typ(), ta.typ(), k.in[1].typ(), tb.typ()) +
+		fmt.Sprintf("    %%r = dot %%a, %%b, %%v2 {atom = #tileaa.mma<%q, warps = [%d, %d, %d, %d]>} : (%s, %s, %s) -> %s",
+			list[0].Atom.Name, split.Batch, split.M, split.N, split.Copies, ta.typ(), tb.typ(), k.in[2].typ(), k.out.typ())
+	for turn := range n { // where along K the special ones are
+		bits := func(row, depth int) uint64 {
+			if depth == (row+turn)%n {
+				return specials[row]
+			}
+			return float.F32.Encode(1+float64((row*n+depth)*7919%8191)/8192, float.NearestEven) + uint64(depth%3)
+		}
+		for side := range 2 {
+			factors := [2][]byte{make([]byte, 4*n*n), make([]byte, 4*n*n)}
+			for i := range n {
+				binary.LittleEndian.PutUint32(factors[1-side][4*(i*n+i):], math.Float32bits(1))
+				for depth := range n {
+					at := i*n + depth
+					if side == 1 {
+						at = depth*n + i
+					}
+					binary.LittleEndian.PutUint32(factors[side][4*at:], uint32(bits(i, depth)))
+				}
+			}
+			out, _ := launch(t, "sm_80", k.text(), 1, factors[0], factors[1], make([]byte, 4*n*n), make([]byte, 4*n*n))
+			for i := range n {
+				for depth := range n {
+					at := i*n + depth
+					if side == 1 {
+						at = depth*n + i
+					}
+					got := element(out[3], at, 4)
+					want := float.TF32.ToStorage(float.Convert(float.F32, float.TF32, bits(i, depth), float.NearestEven))
+					special := float.TF32.FromStorage(float.TF32.ToStorage(float.Convert(float.F32, float.TF32, specials[i], float.NearestEven)))
+					switch {
+					case float.TF32.IsNaN(special), float.TF32.IsInf(special) && depth != (i+turn)%n:
+						want = 0x7fc00000 // infinity times 0 is NaN, too
+					case want&0x7fffffff == 0:
+						want = 0 // the sum with the other products has no sign
+					}
+					if !sameFloat(float.F32, got, want) {
+						t.Fatalf("factor %d, special one %#x in place %d: place %d is %#x, want %#x", side, specials[i], (i+turn)%n, depth, got, want)
 					}
 				}
 			}

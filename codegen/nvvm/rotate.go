@@ -21,6 +21,9 @@ import (
 //	  read a2; product a2           product a2 and copies by turns
 //	} while (more)                } while (more)
 //
+// What products of the first step take goes there, too, where it is computed from these reads and needs no more registers than they: at the head of the
+// iteration all products would wait for it.
+//
 // Memory sees the same accesses in the same order, but for reads that pass copies: those meet in no byte, as no wait is between them. After
 // the last iteration there is one beginning too many: a wait, a barrier that all threads reach, reads of shared memory that nobody uses,
 // and copies whose guard is false. Nothing else may be in a beginning.
@@ -38,11 +41,12 @@ type rotation struct {
 	gate     []int32 // waits and barriers of the beginning
 	copies   []int32 // copies and commits after them
 	hurried  int     // so many of them are in the beginning,
-	after    int     // the others among so many products after it
+	after    int     // the others in front of this product
 	reads    []int32 // for the first step
 	moved    []bool  // gate, copies and reads
 	late     []bool  // products of the last step, and what follows from them
-	kept     []int32 // results of the reads
+	kept     []int32 // results of the reads, or what is computed from them
+	computes bool    // it is that
 }
 
 // rotation finds out whether a block is a loop that can be rotated.
@@ -218,7 +222,55 @@ func (r *rotation) results() bool {
 			return false
 		}
 	}
+	r.compute()
 	return true
+}
+
+// compute keeps what the products of the first step take, instead of the results of the reads, where it follows from these alone, nothing else takes them, and
+// it needs no more registers.
+func (r *rotation) compute() {
+	from, seen := make([]bool, len(r.moved)), make([]bool, len(r.moved)) // what follows from the reads, and what of it products take
+	var taken []int32
+	passed := 0 // products
+	for _, i := range r.order {
+		product, others := isProduct(r.row(i)), false
+		if product {
+			passed++
+		}
+		for _, o := range r.operandsOf(i) {
+			switch {
+			case o < 0: // it is the same in every iteration
+			case !from[o]:
+				others = true
+			case !product:
+				from[i] = true
+			case passed > r.begin:
+				return
+			case !seen[o]:
+				seen[o], taken = true, append(taken, o)
+			}
+		}
+		if from[i] && (others || !r.is(i, pure) || r.pinned[r.first+i]) {
+			return
+		}
+		from[i] = from[i] || r.moved[i] && r.is(i, reading)
+	}
+	if r.wordsOf(taken) > r.wordsOf(r.kept) {
+		return
+	}
+	r.computes = slices.ContainsFunc(r.kept, func(i int32) bool { return !seen[i] })
+	r.kept = taken
+	for i, follows := range from {
+		r.packs[i] = r.packs[i] && !follows
+	}
+}
+
+// wordsOf is the registers of several results.
+func (r *rotation) wordsOf(list []int32) (n int) {
+	for _, i := range list {
+		n += int(r.words[r.first+i])
+	}
+	return n
 }
 
 // ending finds the products of the last step and what follows from them, which must be pure.
@@ -309,29 +361,23 @@ func (r *rotation) fits(limit int) bool {
 		}
 		most = max(most, live)
 	}
-	for _, i := range r.kept {
-		most += int(r.words[r.first+i])
-	}
-	return most <= limit
+	return most+r.wordsOf(r.kept) <= limit
 }
 
 // hurry decides how many copies are begun in the last step. If no group stays in flight at the wait, the next wait is for them: then it is all of
-// them, but in a loop of one product that reads little the last go with its first instructions, when the reads of the last step have been served.
-// Else memory is kept busy evenly for half of the iteration.
+// them. It is all as well where the first steps have operands to compute. Else the last step begins its share of half of the iteration, and the others
+// follow together: each copy among reads would have ptxas put three reads of nothing in front of it on sm_80.
 func (r *rotation) hurry() {
 	r.hurried = len(r.copies)
-	if r.chain[len(r.chain)-1] == 0 && 4*len(r.reads) <= r.begin {
-		r.after = min(r.room(), len(r.products)/16)
-	}
+	last := len(r.products) - r.end
 	for _, i := range r.gate {
-		if r.row(i).Name == "cp.async.wait_group" {
-			if pending, ok := r.inst(i).(*llvm.InstCall).Args[0].(*constant.Int); ok && pending.X.Sign() > 0 {
-				r.after = min(r.room(), max(0, len(r.products)/2-(len(r.products)-r.end)))
-			}
+		if r.row(i).Name != "cp.async.wait_group" || r.computes {
+			continue
 		}
-	}
-	if r.after > 0 {
-		r.hurried = len(r.copies) * (len(r.products) - r.end) / (len(r.products) - r.end + r.after)
+		if pending, ok := r.inst(i).(*llvm.InstCall).Args[0].(*constant.Int); ok && pending.X.Sign() > 0 {
+			rest := min(r.room(), max(0, len(r.products)/2-last))
+			r.hurried, r.after = len(r.copies)*last/(last+rest), rest/4
+		}
 	}
 }
 

@@ -92,20 +92,26 @@ func (m *mover) body() {
 			c.with[i] = m.incoming(phi)
 		}
 	}
-	first := slices.Concat(m.gate, m.reads, m.kept)
+	first := slices.Concat(m.gate, m.reads)
 	if planted.On("read-before-gate") {
-		first = slices.Concat(m.reads, m.kept, m.gate)
+		first = slices.Concat(m.reads, m.gate)
 	}
 	for _, i := range first {
 		c.copy(i)
 	}
 	last := m.products[m.end:]
-	turn := spread(m.copies[:m.hurried], len(last))
+	until := len(last) / 8 // the reads have been served
+	turn, computed := spread(m.copies[:m.hurried], len(last)), spread(m.kept, len(last)-until)
 	for k, p := range last {
 		for _, i := range turn[k] {
 			c.copy(i)
 		}
 		m.emit(p)
+		if k >= until {
+			for _, i := range computed[k-until] {
+				c.copy(i)
+			}
+		}
 	}
 	for k, i := range m.kept {
 		m.phis[k].Incs = append(m.phis[k].Incs, llvm.NewIncoming(c.with[i], m.block))
@@ -151,7 +157,6 @@ func (m *mover) early() {
 		}
 	}
 	k = 0
-	turn := spread(m.copies[m.hurried:], m.after)
 	for _, i := range m.order {
 		switch {
 		case m.moved[i] || m.isPhi(i):
@@ -159,8 +164,8 @@ func (m *mover) early() {
 			for _, read := range wanted[k] {
 				m.emit(read)
 			}
-			if k < len(turn) {
-				for _, begun := range turn[k] {
+			if k == m.after {
+				for _, begun := range m.copies[m.hurried:] {
 					m.emit(begun)
 				}
 			}
@@ -250,7 +255,7 @@ func (m *mover) emit(i int32) {
 		}
 	}
 	if replaced {
-		var few [16]*value.Value
+		var few [8]*value.Value
 		for k, x := range local.AppendOperands(few[:0], m.inst(i)) {
 			if o := operands[k]; o >= 0 && m.instead[o] != nil {
 				*x = m.instead[o]
@@ -290,8 +295,8 @@ func (c *copier) copy(i int32) value.Value {
 	}
 	inst := c.inst(i)
 	other := c.all || c.moved[i]
-	var few [16]*value.Value
-	var there [16]value.Value
+	var few [8]*value.Value
+	var there [8]value.Value
 	with := there[:0]
 	for _, x := range local.AppendOperands(few[:0], inst) {
 		with = append(with, *x)
@@ -336,33 +341,21 @@ func (c *copier) guard(x *value.Value) {
 }
 
 // clone is an instruction with operands of its own.
-func clone(inst llvm.Instruction) (made llvm.Instruction) {
+func clone(inst llvm.Instruction) llvm.Instruction {
 	switch i := inst.(type) { // most are one of these
 	case *llvm.InstCall:
-		call := same(i)
-		call.Args = slices.Clone(i.Args)
-		made = call
+		call := *i
+		call.LocalID, call.Args = 0, slices.Clone(i.Args)
+		return &call
 	case *llvm.InstExtractValue:
-		made = same(i)
-	case *llvm.InstAdd:
-		made = same(i)
-	case *llvm.InstAnd:
-		made = same(i)
-	case *llvm.InstShl:
-		made = same(i)
-	case *llvm.InstICmp:
-		made = same(i)
-	default:
-		old := reflect.ValueOf(inst).Elem()
-		copied := reflect.New(old.Type())
-		copied.Elem().Set(old)
-		made = copied.Interface().(llvm.Instruction)
+		extract := *i
+		extract.LocalID = 0
+		return &extract
 	}
-	local.Set(made, 0)
-	return made
-}
-
-func same[T any](x *T) *T {
-	y := *x
-	return &y
+	old := reflect.ValueOf(inst).Elem()
+	made := reflect.New(old.Type())
+	made.Elem().Set(old)
+	n := made.Interface().(llvm.Instruction)
+	local.Set(n, 0)
+	return n
 }

@@ -2,6 +2,8 @@
 package cleanup
 
 import (
+	"maps"
+
 	"tileiras/dialects/cudatile"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -12,20 +14,16 @@ import (
 // enough for real programs; of one that needs more (constant ifs nested deeper than this) the rest stays as it is.
 const maxSweeps = 32
 
-// A Simplifier rewrites an op where the builder stands, right before it, by a pattern of it that does anything, and reports whether it did. Folds are
-// hooks of the rows.
-type Simplifier = func(b *ir.Builder, op *ir.Op) bool
+// Patterns are patterns by the code of the op; folds are hooks of the rows.
+type Patterns map[ir.Code]func(*ir.Builder, *ir.Op) bool
 
-// simplify is that of canonicalization. Patterns of cuda_tile run by name only: the compiler canonicalizes TileAA.
-func simplify(b *ir.Builder, op *ir.Op) bool {
-	switch op.Def.Dialect {
-	case tileaa.Dialect.Name:
-		return tileaa.Simplify(b, op)
-	case cudatile.Dialect.Name:
-		return cudatile.Simplify(b, op)
-	}
-	return false
-}
+// patterns are the rewrites of canonicalization. Those of cuda_tile run by name only: the compiler canonicalizes TileAA.
+var patterns = func() Patterns {
+	all := Patterns{}
+	maps.Copy(all, tileaa.Patterns)
+	maps.Copy(all, cudatile.Patterns)
+	return all
+}()
 
 // Canonicalize applies folds and patterns to all ops, in program order, until nothing changes. It erases what is dead, and
 // keeps one constant of each value at the start of the entry.
@@ -35,7 +33,7 @@ func simplify(b *ir.Builder, op *ir.Op) bool {
 //
 // What follows from facts comes last, when constants and shapes are simple, and then the rest once more.
 func Canonicalize(s *pass.State) error {
-	c := NewCanonicalizer(s, simplify)
+	c := NewCanonicalizer(s, patterns)
 	c.ToFixpoint(s.Module)
 	if c.useFacts(s.Module) {
 		c.ToFixpoint(s.Module)
@@ -43,8 +41,8 @@ func Canonicalize(s *pass.State) error {
 	return nil
 }
 
-func NewCanonicalizer(s *pass.State, simplify Simplifier) *canonicalizer {
-	return &canonicalizer{ctx: s.Ctx, b: ir.NewBuilder(s.Ctx), patterns: simplify}
+func NewCanonicalizer(s *pass.State, patterns Patterns) *canonicalizer {
+	return &canonicalizer{ctx: s.Ctx, b: ir.NewBuilder(s.Ctx), patterns: patterns}
 }
 
 // ToFixpoint sweeps until nothing changes, or until the bound.
@@ -59,7 +57,7 @@ func (c *canonicalizer) ToFixpoint(module *ir.Op) {
 type canonicalizer struct {
 	ctx       *ir.Context
 	b         *ir.Builder
-	patterns  Simplifier
+	patterns  Patterns
 	constants *constantPool // of the entry around, or nil
 	changed   bool
 }
@@ -112,8 +110,11 @@ func (c *canonicalizer) visit(op *ir.Op) bool {
 	if c.fold(op, ir.Fold(op)) {
 		return true
 	}
-	c.b.Before(op).Loc = op.Loc()
-	return c.patterns(c.b, op)
+	if p := c.patterns[op.Code()]; p != nil {
+		c.b.Before(op).Loc = op.Loc()
+		return p(c.b, op)
+	}
+	return false
 }
 
 // fold replaces all results of an op by values and constants.

@@ -50,7 +50,7 @@ func EliminateRangeChecks(s *pass.State) error {
 			c.split(s)
 		}
 		if len(found) > 0 {
-			NewCanonicalizer(s, simplify).ToFixpoint(entry)
+			NewCanonicalizer(s, patterns).ToFixpoint(entry)
 		}
 	}
 	return nil

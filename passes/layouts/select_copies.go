@@ -232,8 +232,8 @@ func resultLayout(op *ir.Op, l layout.Layout) layout.Layout {
 }
 
 // copyBuffer is the buffer through which a tile goes from the layout of copies, in rows, to that of its reader: one from which ldmatrix
-// reads, else, for the operand of a product, the swizzle with the fewest bank conflicts. An operand that lanes could tell each other stays in
-// registers, but for scales: nothing would load them ahead.
+// reads, else, for the operand of a product, the swizzle with the fewest bank conflicts, of equals that of the fewest bits: each takes another
+// address. An operand that lanes could tell each other stays in registers, but for scales: nothing would load them ahead.
 func copyBuffer(s *pass.State, conv *ir.Op, src, dst layout.Layout) (mem layout.MemLayout, name string, ok bool) {
 	elem := tileaa.AsTile(conv.Result(0)).Elem
 	mem, name, ok = matrixBuffer(s, src, dst, tileaa.ElemBits(elem))
@@ -241,13 +241,14 @@ func copyBuffer(s *pass.State, conv *ir.Op, src, dst layout.Layout) (mem layout.
 	if ok || !product || src.InBits(layout.Reg) == 0 || layout.Convert(src, dst).Kind != layout.Shared && !scales(conv.Result(0)) {
 		return mem, name, ok
 	}
-	least := -1
-	for turn := range 3 {
-		bits := tileaa.ElemBits(elem)
-		m := rowBuffer(src, tileaa.ElemBytes(elem), turn)
-		c, err := cost.SharedAccess(m, dst, bits, m.MaxVec(dst, 16/cost.Bytes(bits)))
-		if n := c.Quarters(); err == nil && (least < 0 || n < least) {
-			mem, least = m, n
+	least, bits := -1, tileaa.ElemBits(elem)
+	for rowBits := range layout.SwizzleBits + 1 {
+		for turn := range layout.SwizzleBits {
+			m := rowBuffer(src, tileaa.ElemBytes(elem), rowBits, turn)
+			c, err := cost.SharedAccess(m, dst, bits, m.MaxVec(dst, 16/cost.Bytes(bits)))
+			if n := c.Quarters(); err == nil && (least < 0 || n < least) {
+				mem, least = m, n
+			}
 		}
 	}
 	return mem, "", least >= 0
@@ -319,7 +320,7 @@ func matrixBuffer(s *pass.State, src, dst layout.Layout, elemBits int) (mem layo
 	if elemBits != 8 && elemBits != 16 && elemBits != 32 || src.InBits(layout.Reg) == 0 {
 		return
 	}
-	mem = rowBuffer(src, elemBits/8, 0)
+	mem = rowBuffer(src, elemBits/8, layout.SwizzleBits, 0)
 	for _, trans := range []bool{false, true} {
 		if p, can := layout.LdMatrix(mem, dst, elemBits, trans); can {
 			if row := atom.SelectMatrix(s.Target, atom.LoadMatrix, p.Num, trans); row != nil {
@@ -331,8 +332,8 @@ func matrixBuffer(s *pass.State, src, dst layout.Layout, elemBits int) (mem layo
 }
 
 // rowBuffer is a swizzled buffer that a layout fills in rows, along what neighbouring registers hold.
-func rowBuffer(src layout.Layout, elemBytes, turn int) layout.MemLayout {
-	return layout.SwizzledTurned(src.Shape(), fastest(fastDim(src), src.Rank()), elemBytes, swizzleWidth, turn)
+func rowBuffer(src layout.Layout, elemBytes, rowBits, turn int) layout.MemLayout {
+	return layout.SwizzledTurned(src.Shape(), fastest(fastDim(src), src.Rank()), elemBytes, swizzleWidth, rowBits, turn)
 }
 
 // fastDim is the dimension along which the first registers of a layout lie, the last one where there is none.

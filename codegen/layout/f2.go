@@ -147,6 +147,17 @@ func (m Matrix) Apply(x uint64) uint64 {
 	return y
 }
 
+// Table is the images of all vectors.
+func (m Matrix) Table() []uint64 {
+	images := make([]uint64, 1<<len(m.Cols))
+	for i, c := range m.Cols {
+		for x := range 1 << i {
+			images[1<<i+x] = images[x] ^ c
+		}
+	}
+	return images
+}
+
 // Compose is the map x -> m(n(x)).
 func (m Matrix) Compose(n Matrix) Matrix {
 	cols := make([]uint64, len(n.Cols))

@@ -290,8 +290,8 @@ func (l Layout) RegReps() []int {
 		m.Cols[i], _ = s.Solve(c)
 	}
 	reps := make([]int, l.Regs())
-	for r := range reps {
-		reps[r] = int(m.Apply(uint64(r)))
+	for r, rep := range m.Table() {
+		reps[r] = int(rep)
 	}
 	return reps
 }

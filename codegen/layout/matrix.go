@@ -44,14 +44,7 @@ func LdMatrix(m MemLayout, l Layout, elemBits int, trans bool) (MatrixPlan, bool
 	if len(l.bases[Reg]) < inWord || m.every != 0 && (m.every%rowElems != 0 || m.pad%rowElems != 0) {
 		return MatrixPlan{}, false
 	}
-	offsets := func(cols []uint64) []uint64 {
-		out := make([]uint64, len(cols))
-		for i, c := range cols {
-			out[i] = m.Linear(c)
-		}
-		return out
-	}
-	reg, lane, warp := offsets(l.bases[Reg]), offsets(l.bases[Lane]), offsets(l.bases[Warp])
+	reg, lane, warp := m.linear(l.bases[Reg]), m.linear(l.bases[Lane]), m.linear(l.bases[Warp])
 	inRow := slices.Concat(reg[:inWord], lane[:matrixLaneBits])
 	rowBits := lane[matrixLaneBits:]
 	if trans {
@@ -88,21 +81,24 @@ func matrixPlan(p MatrixPlan, reg []uint64, free uint64, inWord int) MatrixPlan 
 			p.Lane = append(p.Lane, 0)
 		}
 	}
-	for a := range 1 << (len(choose) - matrices) {
-		var acc MatrixAccess
+	accesses := 1 << (len(choose) - matrices)
+	p.Accesses = make([]MatrixAccess, accesses)
+	regs := make([]int, accesses*p.Num)
+	for a := range p.Accesses {
+		acc := &p.Accesses[a]
 		first := 0
 		for i, bit := range choose[matrices:] {
 			first |= a >> i & 1 << bit
 		}
 		acc.Offset = Matrix{Cols: reg}.Apply(uint64(first))
-		for x := range p.Num {
+		acc.Regs, regs = regs[:p.Num:p.Num], regs[p.Num:]
+		for x := range acc.Regs {
 			r := first
 			for i, bit := range choose[:matrices] {
 				r |= x >> i & 1 << bit
 			}
-			acc.Regs = append(acc.Regs, r)
+			acc.Regs[x] = r
 		}
-		p.Accesses = append(p.Accesses, acc)
 	}
 	return p
 }

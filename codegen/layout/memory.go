@@ -87,6 +87,15 @@ func (m MemLayout) Size() int { return m.padded(1<<len(m.bases)-1) + 1 }
 // Linear is the offset of an element before padding: linear over F2.
 func (m MemLayout) Linear(flat uint64) uint64 { return Matrix{Cols: m.offsets}.Apply(flat) }
 
+// linear is Linear of each of several elements.
+func (m MemLayout) linear(flat []uint64) []uint64 {
+	offsets := make([]uint64, len(flat))
+	for i, x := range flat {
+		offsets[i] = m.Linear(x)
+	}
+	return offsets
+}
+
 // Offset is the offset of an element, in elements.
 func (m MemLayout) Offset(flat uint64) int { return m.padded(m.Linear(flat)) }
 
@@ -243,15 +252,15 @@ func (m MemLayout) Vectors(l Layout, vec int) (v Vectors, ok bool) {
 	v.Reps = l.RegReps()
 	v.Groups = make([]Vector, 0, len(v.Reps)/vec)
 	regs := make([]int, len(v.Reps))
-	for r, rep := range v.Reps {
-		offset := m.Linear(l.Apply(r, 0, 0, 0))
-		if rep != r || offset&uint64(vec-1) != 0 {
+	places := step.Table()
+	for r, offset := range (Matrix{Cols: m.linear(l.bases[Reg])}).Table() {
+		if v.Reps[r] != r || offset&uint64(vec-1) != 0 {
 			continue
 		}
 		g := Vector{Offset: offset, Regs: regs[:vec:vec]}
 		regs = regs[vec:]
-		for i := range g.Regs {
-			g.Regs[i] = r ^ int(step.Apply(uint64(i)))
+		for i, place := range places {
+			g.Regs[i] = r ^ int(place)
 		}
 		v.Groups = append(v.Groups, g)
 	}
@@ -264,16 +273,12 @@ func (m MemLayout) pieces(l Layout, vec int) (v Vectors, step Matrix, ok bool) {
 		return Vectors{}, Matrix{}, false
 	}
 	v.Vec = vec
-	for _, side := range []struct {
-		cols []uint64
-		out  *[]uint64
-	}{{l.bases[Lane], &v.Lane}, {l.bases[Warp], &v.Warp}, {l.bases[Block], &v.Block}} {
-		for _, c := range side.cols {
-			offset := m.Linear(c)
+	v.Lane, v.Warp, v.Block = m.linear(l.bases[Lane]), m.linear(l.bases[Warp]), m.linear(l.bases[Block])
+	for _, side := range [...][]uint64{v.Lane, v.Warp, v.Block} {
+		for _, offset := range side {
 			if offset&uint64(vec-1) != 0 {
 				return Vectors{}, Matrix{}, false
 			}
-			*side.out = append(*side.out, offset)
 		}
 	}
 	regs := NewSpan(l.bases[Reg]...)

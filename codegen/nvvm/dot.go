@@ -164,7 +164,11 @@ func (p *product) issue(left, right, sum int, scales []reg) {
 		a, b, left, right = b, a, right, left
 	}
 	x, y := p.fragment(a, left, p.LayoutA.Regs()), p.fragment(b, right, p.LayoutB.Regs())
-	p.sums[sum] = p.rowOp(p.Op, slices.Concat(x, y, c, scales)...)
+	args := p.regs.Take(len(x) + len(y) + len(c) + len(scales))[:0]
+	for _, list := range [...][]reg{x, y, c, scales} {
+		args = append(args, list...)
+	}
+	p.sums[sum] = p.rowOp(p.Op, args...)
 }
 
 // result is the tile of the accumulators, in their layout.

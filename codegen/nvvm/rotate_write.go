@@ -255,7 +255,7 @@ func (m *mover) emit(i int32) {
 		}
 	}
 	if replaced {
-		var few [8]*value.Value
+		var few [16]*value.Value
 		for k, x := range local.AppendOperands(few[:0], m.inst(i)) {
 			if o := operands[k]; o >= 0 && m.instead[o] != nil {
 				*x = m.instead[o]
@@ -295,8 +295,8 @@ func (c *copier) copy(i int32) value.Value {
 	}
 	inst := c.inst(i)
 	other := c.all || c.moved[i]
-	var few [8]*value.Value
-	var there [8]value.Value
+	var few [16]*value.Value
+	var there [16]value.Value
 	with := there[:0]
 	for _, x := range local.AppendOperands(few[:0], inst) {
 		with = append(with, *x)
@@ -341,21 +341,33 @@ func (c *copier) guard(x *value.Value) {
 }
 
 // clone is an instruction with operands of its own.
-func clone(inst llvm.Instruction) llvm.Instruction {
+func clone(inst llvm.Instruction) (made llvm.Instruction) {
 	switch i := inst.(type) { // most are one of these
 	case *llvm.InstCall:
-		call := *i
-		call.LocalID, call.Args = 0, slices.Clone(i.Args)
-		return &call
+		call := same(i)
+		call.Args = slices.Clone(i.Args)
+		made = call
 	case *llvm.InstExtractValue:
-		extract := *i
-		extract.LocalID = 0
-		return &extract
+		made = same(i)
+	case *llvm.InstAdd:
+		made = same(i)
+	case *llvm.InstAnd:
+		made = same(i)
+	case *llvm.InstShl:
+		made = same(i)
+	case *llvm.InstICmp:
+		made = same(i)
+	default:
+		old := reflect.ValueOf(inst).Elem()
+		copied := reflect.New(old.Type())
+		copied.Elem().Set(old)
+		made = copied.Interface().(llvm.Instruction)
 	}
-	old := reflect.ValueOf(inst).Elem()
-	made := reflect.New(old.Type())
-	made.Elem().Set(old)
-	n := made.Interface().(llvm.Instruction)
-	local.Set(n, 0)
-	return n
+	local.Set(made, 0)
+	return made
+}
+
+func same[T any](x *T) *T {
+	y := *x
+	return &y
 }

@@ -10,32 +10,26 @@ import (
 // returns whether it did anything.
 type pattern = func(b *ir.Builder, op *ir.Op) bool
 
-// Patterns are the rewrites of canonicalization on cuda_tile, by the code of the op: what NVIDIA's cuda-tile-opt
+// patterns are the rewrites of canonicalization on cuda_tile, by the code of the op, tried in their order: what NVIDIA's cuda-tile-opt
 // does (README and tests of NVIDIA/cuda-tile 13.3), and no more, so that texts compare. The compiler itself does not need
 // them: it converts to TileAA first, which has its own.
-var Patterns map[ir.Code]pattern
-
-func init() {
-	Patterns = map[ir.Code]pattern{
-		OpAddf:   ProductLeft,
-		OpAssume: assumedBefore,
-		OpSelect: firstOf(equalValues, constantCondition, conditionItself, comparedValues, invertedSelect, repeatedSelect,
-			invertedCondition, constantSelect, extendedCondition),
-		OpIf: firstOf(invertedIf, unusedResults, knownResults, constantIf, selectedResults, emptyElse, repeatedIf, nestedIf,
-			bothJump),
-	}
+var patterns = ir.Table[[]pattern]{
+	OpAddf & ir.Place:   {ProductLeft},
+	OpAssume & ir.Place: {assumedBefore},
+	OpSelect & ir.Place: {equalValues, constantCondition, conditionItself, comparedValues, invertedSelect, repeatedSelect,
+		invertedCondition, constantSelect, extendedCondition},
+	OpIf & ir.Place: {invertedIf, unusedResults, knownResults, constantIf, selectedResults, emptyElse, repeatedIf, nestedIf,
+		bothJump},
 }
 
-// firstOf tries patterns in order.
-func firstOf(ps ...pattern) pattern {
-	return func(b *ir.Builder, op *ir.Op) bool {
-		for _, p := range ps {
-			if p(b, op) {
-				return true
-			}
+// Simplify applies the first pattern of an op that does anything.
+func Simplify(b *ir.Builder, op *ir.Op) bool {
+	for _, p := range patterns.Of(op.Code()) {
+		if p(b, op) {
+			return true
 		}
-		return false
 	}
+	return false
 }
 
 // ProductLeft: x + a*b => a*b + x, unless both are products. That is where fuse-fma looks for it.

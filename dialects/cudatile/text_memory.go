@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"tileiras/dialects/cudatile/def"
 	"tileiras/ir"
@@ -249,9 +250,9 @@ type access struct {
 	hints, inbounds, reduction ir.Arg
 }
 
-var accesses = map[ir.Code]*access{}
-
-func init() {
+// accesses are the forms by the code of the op, made when a text is read or written.
+var accesses = sync.OnceValue(func() map[ir.Code]*access {
+	all := map[ir.Code]*access{}
 	form := func(code ir.Code, head, tail, types string) *access {
 		row := Dialect.Row(code)
 		list := func(names string) (args []ir.Arg) {
@@ -263,7 +264,7 @@ func init() {
 		a := &access{head: list(head), tail: list(tail), types: list(types), order: row.Arg("memory_ordering_semantics"), scope: row.Arg("memory_scope"),
 			index: row.Arg("index"), token: row.Arg("token"), hints: row.ArgIf("optimization_hints"), inbounds: row.ArgIf("inbounds"),
 			reduction: row.ArgIf("reduction")}
-		accesses[code] = a
+		all[code] = a
 		return a
 	}
 	form(OpLoadViewTko, "view", "", "view index")
@@ -272,10 +273,11 @@ func init() {
 	form(OpMultimemLoadReduceViewTko, "view", "", "view index token").multimem = true
 	form(OpMultimemReduceViewTko, "view tile", "", "view tile index token").multimem = true
 	form(OpMultimemStoreViewTko, "view tile", "", "view tile index token").multimem = true
-}
+	return all
+})
 
 func printAccess(p *ir.Printer, op *ir.Op) {
-	form := accesses[op.Code()]
+	form := accesses()[op.Code()]
 	p.Str(" ")
 	printMemoryAttributes(p, op, form.order, form.scope)
 	for i, arg := range form.head {
@@ -360,7 +362,7 @@ func allSame(ts []ir.Type) bool {
 }
 
 func parseAccess(p *ir.Parser, s *ir.ParsedOp) error {
-	form := accesses[s.Def.Code]
+	form := accesses()[s.Def.Code]
 	parseMemoryAttributes(p, s, form.order, form.scope)
 	refs := map[ir.Arg][]ir.OperandRef{}
 	for i, arg := range form.head {

@@ -238,7 +238,7 @@ func readGatherScatterView(p *ir.Parser) func() (ir.Type, error) {
 
 // parseAttr reads an attribute of the dialect after its mnemonic.
 func parseAttr(p *ir.Parser, mnemonic string) (ir.Attribute, error) {
-	if e := enums[mnemonic]; e != nil {
+	if e := enumNamed(mnemonic); e != nil {
 		p.Expect("<")
 		v := p.EnumCase(e)
 		p.Expect(">")
@@ -259,14 +259,15 @@ func parseAttr(p *ir.Parser, mnemonic string) (ir.Attribute, error) {
 	return nil, nil
 }
 
-// enums finds the enumerations, of which some occur in types only.
-var enums = func() map[string]*ir.EnumDef {
-	m := map[string]*ir.EnumDef{}
+// enumNamed finds an enumeration, of which some occur in types only.
+func enumNamed(name string) *ir.EnumDef {
 	for _, e := range def.Enums {
-		m[e.Name] = e
+		if e.Name == name {
+			return e
+		}
 	}
-	return m
-}()
+	return nil
+}
 
 var predicateReaders = map[string]func(*ir.Parser) ir.Attribute{
 	"div_by": func(p *ir.Parser) ir.Attribute {

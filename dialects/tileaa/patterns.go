@@ -11,74 +11,58 @@ import (
 // make ops before it; it erases no other op. It returns whether it did anything.
 type pattern = func(b *ir.Builder, op *ir.Op) bool
 
-// Patterns are the rewrites of canonicalization, by the code of the op. Each makes something simpler in one fixed
-// order (constants to the right, uniform values out of tiles, fewer ops), so that they come to an end together; none
+// patterns are the rewrites of canonicalization, by the code of the op, tried in their order. Each makes something simpler in one
+// fixed order (constants to the right, uniform values out of tiles, fewer ops), so that they come to an end together; none
 // changes a float result. Folds, which need no new op, are hooks of the rows.
-var Patterns map[ir.Code]pattern
-
-// firstOf tries patterns in order.
-func firstOf(ps ...pattern) pattern {
-	return func(b *ir.Builder, op *ir.Op) bool {
-		for _, p := range ps {
-			if p(b, op) {
-				return true
-			}
-		}
-		return false
-	}
+var patterns = ir.Table[[]pattern]{
+	OpAddi & ir.Place:         {constantRight, reassociate},
+	OpMuli & ir.Place:         {constantRight, reassociate},
+	OpAndi & ir.Place:         {constantRight, reassociate},
+	OpOri & ir.Place:          {constantRight, reassociate},
+	OpXori & ir.Place:         {constantRight, reassociate, invertComparison},
+	OpAddf & ir.Place:         {constantRight},
+	OpMulf & ir.Place:         {constantRight},
+	OpMaxf & ir.Place:         {constantRight},
+	OpMinf & ir.Place:         {constantRight},
+	OpMaxi & ir.Place:         {constantRight},
+	OpMini & ir.Place:         {constantRight},
+	OpMulhii & ir.Place:       {constantRight},
+	OpSubi & ir.Place:         {subtractConstant},
+	OpDivi & ir.Place:         {divideByPower},
+	OpRemi & ir.Place:         {remainderByPower},
+	OpCmpi & ir.Place:         {compareConstant},
+	OpSelect & ir.Place:       {selectInverted},
+	OpExti & ir.Place:         {extOfExt},
+	OpTrunci & ir.Place:       {truncOfExtended},
+	OpAbsf & ir.Place:         {absOfNeg},
+	OpIntToPtr & ir.Place:     {intToPtrOfPtr},
+	OpReshape & ir.Place:      {reshapeOfReshape},
+	OpBroadcast & ir.Place:    {broadcastOfBroadcast},
+	OpSplat & ir.Place:        {splatOfReshape},
+	OpPermute & ir.Place:      {permuteOfPermute},
+	OpExtract & ir.Place:      {extractOfSplat},
+	OpReduce & ir.Place:       {reduceOfOne},
+	OpScan & ir.Place:         {scanOfOne},
+	OpJoinMemToken & ir.Place: {joinOfTokens},
+	OpLoad & ir.Place:         {constantMask, unusedLoad},
+	OpTiledLoad & ir.Place:    {unusedLoad, loadOfElements},
+	OpMultimemLoad & ir.Place: {unusedLoad},
+	OpStore & ir.Place:        {constantMask},
+	OpAssert & ir.Place:       {assertTrue},
+	OpAlloca & ir.Place:       {unusedSlot},
+	OpIf & ir.Place:           {constantIf, unusedIfResults, equalYields},
+	OpFor & ir.Place:          {shortFor, invariantCarried, unusedCarried, steppedCarried},
+	OpLoop & ir.Place:         {invariantCarried},
 }
 
-func init() {
-	Patterns = map[ir.Code]pattern{
-		OpAddi:         firstOf(constantRight, reassociate),
-		OpMuli:         firstOf(constantRight, reassociate),
-		OpAndi:         firstOf(constantRight, reassociate),
-		OpOri:          firstOf(constantRight, reassociate),
-		OpXori:         firstOf(constantRight, reassociate, invertComparison),
-		OpAddf:         constantRight,
-		OpMulf:         constantRight,
-		OpMaxf:         constantRight,
-		OpMinf:         constantRight,
-		OpMaxi:         constantRight,
-		OpMini:         constantRight,
-		OpMulhii:       constantRight,
-		OpSubi:         subtractConstant,
-		OpDivi:         divideByPower,
-		OpRemi:         remainderByPower,
-		OpCmpi:         compareConstant,
-		OpSelect:       selectInverted,
-		OpExti:         extOfExt,
-		OpTrunci:       truncOfExtended,
-		OpAbsf:         absOfNeg,
-		OpIntToPtr:     intToPtrOfPtr,
-		OpReshape:      reshapeOfReshape,
-		OpBroadcast:    broadcastOfBroadcast,
-		OpSplat:        splatOfReshape,
-		OpPermute:      permuteOfPermute,
-		OpExtract:      extractOfSplat,
-		OpReduce:       reduceOfOne,
-		OpScan:         scanOfOne,
-		OpJoinMemToken: joinOfTokens,
-		OpLoad:         firstOf(constantMask, unusedLoad),
-		OpTiledLoad:    firstOf(unusedLoad, loadOfElements),
-		OpMultimemLoad: unusedLoad,
-		OpStore:        constantMask,
-		OpAssert:       assertTrue,
-		OpAlloca:       unusedSlot,
-		OpIf:           firstOf(constantIf, unusedIfResults, equalYields),
-		OpFor:          firstOf(shortFor, invariantCarried, unusedCarried, steppedCarried),
-		OpLoop:         invariantCarried,
-	}
-	for _, d := range opRows {
-		if d.Traits.Has(ir.Elementwise) && len(d.Results) == 1 && d.Code != OpAssume {
-			p := Patterns[d.Code]
-			if p == nil {
-				Patterns[d.Code] = uniformOperands
-			} else {
-				Patterns[d.Code] = firstOf(p, uniformOperands)
-			}
+// Simplify applies the first pattern of an op that does anything. Elementwise ops have one more.
+func Simplify(b *ir.Builder, op *ir.Op) bool {
+	for _, p := range patterns.Of(op.Code()) {
+		if p(b, op) {
+			return true
 		}
 	}
+	return op.Traits().Has(ir.Elementwise) && len(op.Def.Results) == 1 && op.Code() != OpAssume && uniformOperands(b, op)
 }
 
 // replace puts a value in the place of the only result and erases the op.

@@ -2,8 +2,6 @@
 package cleanup
 
 import (
-	"maps"
-
 	"tileiras/dialects/cudatile"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -14,16 +12,20 @@ import (
 // enough for real programs; of one that needs more (constant ifs nested deeper than this) the rest stays as it is.
 const maxSweeps = 32
 
-// Patterns are patterns by the code of the op; folds are hooks of the rows.
-type Patterns map[ir.Code]func(*ir.Builder, *ir.Op) bool
+// A Simplifier rewrites an op where the builder stands, right before it, by a pattern of it that does anything, and reports whether it did. Folds are
+// hooks of the rows.
+type Simplifier = func(b *ir.Builder, op *ir.Op) bool
 
-// patterns are the rewrites of canonicalization. Those of cuda_tile run by name only: the compiler canonicalizes TileAA.
-var patterns = func() Patterns {
-	all := Patterns{}
-	maps.Copy(all, tileaa.Patterns)
-	maps.Copy(all, cudatile.Patterns)
-	return all
-}()
+// simplify is that of canonicalization. Patterns of cuda_tile run by name only: the compiler canonicalizes TileAA.
+func simplify(b *ir.Builder, op *ir.Op) bool {
+	switch op.Def.Dialect {
+	case tileaa.Dialect.Name:
+		return tileaa.Simplify(b, op)
+	case cudatile.Dialect.Name:
+		return cudatile.Simplify(b, op)
+	}
+	return false
+}
 
 // Canonicalize applies folds and patterns to all ops, in program order, until nothing changes. It erases what is dead, and
 // keeps one constant of each value at the start of the entry.
@@ -33,7 +35,7 @@ var patterns = func() Patterns {
 //
 // What follows from facts comes last, when constants and shapes are simple, and then the rest once more.
 func Canonicalize(s *pass.State) error {
-	c := NewCanonicalizer(s, patterns)
+	c := NewCanonicalizer(s, simplify)
 	c.ToFixpoint(s.Module)
 	if c.useFacts(s.Module) {
 		c.ToFixpoint(s.Module)
@@ -41,8 +43,8 @@ func Canonicalize(s *pass.State) error {
 	return nil
 }
 
-func NewCanonicalizer(s *pass.State, patterns Patterns) *canonicalizer {
-	return &canonicalizer{ctx: s.Ctx, b: ir.NewBuilder(s.Ctx), patterns: patterns}
+func NewCanonicalizer(s *pass.State, simplify Simplifier) *canonicalizer {
+	return &canonicalizer{ctx: s.Ctx, b: ir.NewBuilder(s.Ctx), patterns: simplify}
 }
 
 // ToFixpoint sweeps until nothing changes, or until the bound.
@@ -57,7 +59,7 @@ func (c *canonicalizer) ToFixpoint(module *ir.Op) {
 type canonicalizer struct {
 	ctx       *ir.Context
 	b         *ir.Builder
-	patterns  Patterns
+	patterns  Simplifier
 	constants *constantPool // of the entry around, or nil
 	changed   bool
 }
@@ -110,11 +112,8 @@ func (c *canonicalizer) visit(op *ir.Op) bool {
 	if c.fold(op, ir.Fold(op)) {
 		return true
 	}
-	if p := c.patterns[op.Code()]; p != nil {
-		c.b.Before(op).Loc = op.Loc()
-		return p(c.b, op)
-	}
-	return false
+	c.b.Before(op).Loc = op.Loc()
+	return c.patterns(c.b, op)
 }
 
 // fold replaces all results of an op by values and constants.

@@ -23,7 +23,14 @@ type merger struct {
 	s      *pass.State
 	ids    map[*ir.Value]uint64 // numbers of values in the order in which they are met
 	seed   maphash.Seed         // of hashes, which decide nothing: equal ops are found by comparing
-	scopes []map[uint64][]*ir.Op
+	scopes []map[uint64]int     // of the blocks around, by hash: the last of known, from 1 on
+	known  []knownOp
+}
+
+// knownOp is an op that others may be equal to, and the one of the same hash and block before it.
+type knownOp struct {
+	*ir.Op
+	before int
 }
 
 func (c *merger) op(op *ir.Op) {
@@ -34,7 +41,7 @@ func (c *merger) op(op *ir.Op) {
 	}
 	for _, r := range op.Regions() {
 		for _, b := range r.Blocks() {
-			c.scopes = append(c.scopes, map[uint64][]*ir.Op{})
+			c.scopes = append(c.scopes, map[uint64]int{})
 			for o := b.First(); o != nil; {
 				next := o.Next()
 				if !c.merge(o) {
@@ -55,8 +62,8 @@ func (c *merger) merge(op *ir.Op) bool {
 	}
 	h := c.hash(op)
 	for _, scope := range c.scopes {
-		for _, have := range scope[h] {
-			if sameComputation(have, op) {
+		for k := scope[h]; k > 0; k = c.known[k-1].before {
+			if have := c.known[k-1].Op; sameComputation(have, op) {
 				for i, r := range op.Results() {
 					r.ReplaceAllUsesWith(have.Result(i))
 				}
@@ -66,7 +73,8 @@ func (c *merger) merge(op *ir.Op) bool {
 		}
 	}
 	top := c.scopes[len(c.scopes)-1]
-	top[h] = append(top[h], op)
+	c.known = append(c.known, knownOp{op, top[h]})
+	top[h] = len(c.known)
 	return false
 }
 

@@ -50,7 +50,7 @@ func EliminateRangeChecks(s *pass.State) error {
 			c.split(s)
 		}
 		if len(found) > 0 {
-			NewCanonicalizer(s, patterns).ToFixpoint(entry)
+			NewCanonicalizer(s, simplify).ToFixpoint(entry)
 		}
 	}
 	return nil

@@ -19,9 +19,14 @@ import (
 // The product must have no other use, and both must round and flush alike. What canonicalize does besides patterns happens
 // too: dead operations go and constants come together.
 func FuseFMA(s *pass.State) error {
-	cleanup.NewCanonicalizer(s, cleanup.Patterns{
-		cudatile.OpAddf: func(b *ir.Builder, op *ir.Op) bool { return cudatile.ProductLeft(b, op) || fuse(b, op) },
-		cudatile.OpSubf: fuse,
+	cleanup.NewCanonicalizer(s, func(b *ir.Builder, op *ir.Op) bool {
+		switch op.Code() {
+		case cudatile.OpAddf:
+			return cudatile.ProductLeft(b, op) || fuse(b, op)
+		case cudatile.OpSubf:
+			return fuse(b, op)
+		}
+		return false
 	}).ToFixpoint(s.Module)
 	return nil
 }

@@ -99,6 +99,8 @@ func Value(inst ir.Instruction) (v value.Value, ok bool) {
 		return i, true
 	case *ir.InstExtractValue:
 		return i, true
+	case *ir.InstPhi:
+		return i, true
 	}
 	v, ok = inst.(value.Value)
 	return v, ok

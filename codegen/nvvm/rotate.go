@@ -391,7 +391,9 @@ func (r *rotation) apply(f *fn) bool {
 		return false
 	}
 	r.hurry()
-	m := &mover{rotation: r, f: f, done: make([]bool, len(r.kinds)), instead: make([]value.Value, len(r.kinds))}
+	m := &mover{
+		rotation: r, f: f, out: make([]llvm.Instruction, 0, len(r.order)), done: make([]bool, len(r.kinds)), instead: make([]value.Value, len(r.kinds)),
+	}
 	m.enter()
 	m.body()
 	return true

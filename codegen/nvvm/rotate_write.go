@@ -46,7 +46,7 @@ func (m *mover) enter() {
 	for _, i := range slices.Concat(m.gate, m.copies[:m.hurried], m.reads, m.kept) {
 		c.copy(i)
 	}
-	pre.Insts, m.out = m.out, nil
+	pre.Insts, m.out = slices.Clone(m.out), m.out[:0]
 	for _, i := range m.kept {
 		v, _ := local.Value(m.inst(i))
 		phi := &llvm.InstPhi{Typ: v.Type(), Incs: []*llvm.Incoming{llvm.NewIncoming(c.with[i], pre)}}
@@ -73,15 +73,15 @@ func (m *mover) enter() {
 // body writes the loop: all steps but the last, with each read a step before its product; the beginning of the next iteration; the last
 // step, with copies between its products.
 func (m *mover) body() {
-	var phis []llvm.Instruction
 	for _, i := range m.order {
 		if m.isPhi(i) {
-			phis = append(phis, m.inst(i))
+			m.out = append(m.out, m.inst(i))
 		}
 	}
 	for _, p := range m.phis {
-		phis = append(phis, p)
+		m.out = append(m.out, p)
 	}
+	phis := len(m.out)
 	m.early()
 
 	back := m.block.Term.(*llvm.TermCondBr)
@@ -121,14 +121,14 @@ func (m *mover) body() {
 			m.emit(i)
 		}
 	}
-	for _, inst := range phis {
+	for _, inst := range m.out[:phis] {
 		for _, in := range inst.(*llvm.InstPhi).Incs {
 			if in.Pred == m.block {
 				in.X = m.replaced(in.X)
 			}
 		}
 	}
-	m.block.Insts = append(phis, m.out...)
+	m.block.Insts = m.out
 }
 
 // early writes what is neither in the beginning nor late.

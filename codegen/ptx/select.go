@@ -65,6 +65,8 @@ func (s *selector) use(v value.Value) (operand, error) {
 		return o, nil
 	}
 	switch v := v.(type) {
+	case *constant.Int: // as most are
+		return ofBits(intBits(v.X, int(v.Typ.BitSize))), nil
 	case constant.Constant:
 		o, generic, err := s.constantOf(v)
 		if err != nil {
@@ -174,7 +176,8 @@ func (s *selector) selectFunc() error {
 	for i, at := range order {
 		from := s.llvm[at]
 		s.b = s.f.blocks[at]
-		s.b.insts = make([]inst, 0, expected(from.Insts))
+		insts, phis := expected(from.Insts)
+		s.b.insts, s.b.phis = make([]inst, 0, insts), make([]phi, 0, phis)
 		s.meta = 0
 		clear(s.inReg)
 		if i == 0 {
@@ -200,18 +203,20 @@ func (s *selector) selectFunc() error {
 	return nil
 }
 
-// expected guesses how many instructions come of a block: some LLVM instructions
-// become none, others more than one.
-func expected(insts []ir.Instruction) int {
-	n := 8
-	for _, ins := range insts {
+// expected counts the phis of a block and guesses how many instructions come of
+// it: some LLVM instructions become none, others more than one.
+func expected(list []ir.Instruction) (insts, phis int) {
+	insts = 8
+	for _, ins := range list {
 		switch ins.(type) {
-		case *ir.InstPhi, *ir.InstExtractValue, *ir.InstBitCast:
+		case *ir.InstPhi:
+			phis++
+		case *ir.InstExtractValue, *ir.InstBitCast:
 		default:
-			n++
+			insts++
 		}
 	}
-	return n
+	return insts, phis
 }
 
 // attachments reads the metadata of an instruction: the class of its result,

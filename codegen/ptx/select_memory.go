@@ -398,6 +398,9 @@ func (s *selector) typedUse(arg value.Value, t ptxop.Type) (operand, error) {
 // fits reports whether a value of LLVM type t can be an operand of the given
 // register type.
 func fits(t types.Type, want ptxop.Type) error {
+	if i, ok := t.(*types.IntType); ok && int(i.BitSize) == regBits(want) {
+		return nil // as most do; no register has 8 bits
+	}
 	got, bits, err := typeOf(t)
 	if err == nil && (regBits(got) != regBits(want) || bits == 8) {
 		err = fmt.Errorf("a value of type %s does not fit a register of %d bits", t, regBits(want))

@@ -80,7 +80,7 @@ func (f *Facts) set(v *ir.Value, fact *Fact) {
 
 // keep gives a fact memory, of which many share some.
 func (f *Facts) keep(fact Fact) *Fact {
-	const together = 56 // 8 KB
+	const together = 28 // 4 KB: few facts are asked for between two changes of a module
 	if len(f.room) == cap(f.room) {
 		f.room = make([]Fact, 0, together)
 	}

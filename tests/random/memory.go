@@ -333,20 +333,33 @@ func (g *generator) loadView(buffer string, t typ, padding string) val {
 	return v
 }
 
-// results stores the sums of products in loops, and other values that are visible at the end, each into a buffer of its own.
+// mostResults bounds the buffers of a module.
+const mostResults = 24
+
+// results stores the sums of products in loops, then what nothing is made of, which compilers drop, newer values first, and some others, each into a
+// buffer of its own.
 func (g *generator) results() {
-	seen := map[string]bool{}
-	for _, v := range g.sums {
-		seen[v.name] = true
-		g.store(v)
-	}
-	for range 4 + g.r.IntN(6) {
-		v, ok := g.find(func(v val) bool { return inMemory(v.elem) && !seen[v.name] })
-		if !ok {
-			return
+	left := mostResults
+	put := func(v val) {
+		if left > 0 && inMemory(v.elem) {
+			g.used[v.name] = true
+			g.store(v)
+			left--
 		}
-		seen[v.name] = true
-		g.store(v)
+	}
+	vals := slices.Clone(g.vals) // stores make more
+	for _, v := range g.sums {
+		put(v)
+	}
+	for _, v := range slices.Backward(vals) {
+		if !g.used[v.name] {
+			put(v)
+		}
+	}
+	for range 1 + g.r.IntN(3) {
+		if v, ok := g.find(func(v val) bool { return inMemory(v.elem) }); ok {
+			put(v)
+		}
 	}
 }
 

@@ -1,12 +1,10 @@
 package nvvm
 
 import (
-	"fmt"
 	"math/bits"
 	"slices"
 
 	"tileiras/codegen/atom"
-	"tileiras/codegen/layout"
 	"tileiras/codegen/planted"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -23,6 +21,8 @@ func init() {
 		tileaa.OpTensorAddress & ir.Place: tensorAddress,
 		tileaa.OpTensorRelease & ir.Place: tensorRelease,
 		tileaa.OpDotLand & ir.Place:       dotLand,
+		tileaa.OpSumsStore & ir.Place:     sumsStore,
+		tileaa.OpSumsScale & ir.Place:     sumsScale,
 	})
 }
 
@@ -90,9 +90,14 @@ func (f *fn) byFirstWarp(make func()) {
 			f.first = f.icmp(eq, warp, i32(0))
 		})
 	}
-	first, after := f.newBlock(), f.newBlock()
-	f.condBr(f.first, first, after)
-	f.enterBlock(first)
+	f.inWarps(f.first, make)
+}
+
+// inWarps runs make in the warps in which a condition holds, the same in all lanes.
+func (f *fn) inWarps(c reg, make func()) {
+	in, after := f.newBlock(), f.newBlock()
+	f.condBr(c, in, after)
+	f.enterBlock(in)
 	make()
 	f.br(after)
 	f.enterBlock(after)
@@ -191,6 +196,9 @@ func (p *tensorProduct) begin() {
 	columns := min(p.acc.l.Shape()[right.row], atom.MostColumns)
 	describe := i32(int64(p.Tensor.Describe(columns, left.form.Turned, right.form.Turned)))
 	add := con(kI1, 0)
+	if _, scaled := ir.DefinedBy[tileaa.SumsScale](p.dot.Acc()); scaled {
+		add = con(kI1, 1)
+	}
 	if _, adds := tileaa.OnlyAdds(p.dot.Op); adds && p.dot.InFlight() {
 		loop := ir.Cast[tileaa.For](p.dot.Op.ParentOp())
 		add = con(kI1, 1)
@@ -218,9 +226,20 @@ func (p *tensorProduct) begin() {
 			}
 			return nil
 		})
-		base, offset, _ := m.mbarrierOf(f, m.begun)
-		f.arriveAfterProducts(base, i32(offset))
+		m.announce(f)
 	})
+	m.begun = f.add(m.begun, i32(1))
+}
+
+// announce has the next product arrive at its mbarrier when it ends.
+func (m *tensorMemory) announce(f *fn) {
+	base, offset, _ := m.mbarrierOf(f, m.begun)
+	f.arriveAfterProducts(base, i32(offset))
+}
+
+// arrive counts what is no product as one, which ends with those before it.
+func (m *tensorMemory) arrive(f *fn) {
+	f.byOneThread(func() { m.announce(f) })
 	m.begun = f.add(m.begun, i32(1))
 }
 
@@ -258,69 +277,6 @@ func (p *tensorProduct) columnOf(at []int) int64 {
 	return p.column + int64(n*shape[column]+at[column])
 }
 
-// sum brings what the unit has summed to registers, and adds what was there before, if there was something.
-func (p *tensorProduct) sum(before *tile) *tile {
-	f := p.fn
-	t := tileaa.AsTile(p.dot.Result())
-	out := f.newTile(t.Elem, numRegs(t))
-	adds := before != nil && !allZero(f.all(before))
-	cols := make([]uint64, laneBits+f.warpBits())
-	for i, c := range p.acc.l.Column(layout.Warp) {
-		if i < bits.TrailingZeros(uint(p.Group)) {
-			cols[laneBits+i] = 1 << (tensorLaneShift + laneBits + i)
-		} else {
-			cols[laneBits+i] = uint64(p.columnOf(p.acc.l.Coords(c)) - p.column)
-		}
-	}
-	f.op("tcgen05.fence::after_thread_sync")
-	own := f.add(p.memory.base, f.linear(cols))
-	kind := "r"
-	if p.C == atom.F32 {
-		kind = "f"
-	}
-	most := maxTensorLoad
-	if adds {
-		most = mostAdded
-	}
-	var loaded []reg
-	for first := 0; first < out.len(); {
-		n := min(p.LayoutC.Regs(), most)
-		at := p.columnOf(p.acc.l.Coords(p.acc.l.Apply(first, 0, 0, 0)))
-		loaded = append(loaded, f.op(fmt.Sprintf("tcgen05.ld.x%d.%s", n, kind), own, i32(at))...)
-		first += n
-		if adds || first == out.len() {
-			loaded = f.op(fmt.Sprintf("tcgen05.wait::ld.%s%d", kind, len(loaded)), loaded...)
-			for i, x := range loaded {
-				at := first - len(loaded) + i
-				if adds {
-					x = p.plus(f.reg(before, at), x)
-				}
-				out.regs[at] = x
-			}
-			loaded = nil
-		}
-	}
-	f.op("tcgen05.fence::before_thread_sync")
-	return out
-}
-
-// mostAdded is the columns that are loaded at once where they are added to others: registers hold them beside those.
-const mostAdded = 32
-
-// plus is the sum of two accumulators.
-func (p *tensorProduct) plus(x, y reg) reg {
-	switch {
-	case x.isConst() && x.bits == 0:
-		return y
-	case p.C == atom.F32:
-		return p.fadd(x, y)
-	}
-	return p.add(x, y)
-}
-
-// tensorLaneShift is where the lane stands in an address of tensor memory; maxTensorLoad is the columns of the widest load.
-const tensorLaneShift, maxTensorLoad = 16, 128
-
 // inTensor reports whether a value is what the tensor unit goes on with.
 func (f *fn) inTensor(v *ir.Value) bool {
 	if f.tensor == nil {
@@ -328,16 +284,6 @@ func (f *fn) inTensor(v *ir.Value) bool {
 	}
 	_, ok := tileaa.InTensorMemory(v)
 	return ok
-}
-
-// dotLand brings to registers what a product has put into tensor memory that loops have carried on.
-func dotLand(f *fn, op *ir.Op) {
-	l := ir.Cast[tileaa.DotLand](op)
-	d, ok := tileaa.InTensorMemory(l.Source())
-	if !ok {
-		f.bug("its operand is in registers")
-	}
-	f.set(op, f.tensorProductOf(d).sum(nil))
 }
 
 // counts reports whether products of the tensor unit begin in an op, so that it carries their count.

@@ -94,6 +94,12 @@ func init() {
 				b.named("tcgen05.ld.x"+count+"."+letter, "tcgen05.ld.sync.aligned.32x32b.x"+count+".b32", "{="+letter+"*"+count+"} [r]", ReadShared|Strong|Async|Convergent, tcgen05)
 			}
 		}
+		// A store is over at the wait, which names no registers.
+		for n := 1; n <= maxTensorLoad; n *= 2 {
+			count := strconv.Itoa(n)
+			b.named("tcgen05.st.x"+count+".f", "tcgen05.st.sync.aligned.32x32b.x"+count+".b32", "[r] {f*"+count+"}", WriteShared|Strong|Async|Convergent, tcgen05)
+		}
+		b.op("tcgen05.wait::st.sync.aligned", "", Fence|Convergent, tcgen05)
 		for n := 1; n <= maxInFlight; n *= 2 {
 			for _, letter := range []string{"f", "r"} {
 				count := strconv.Itoa(n)

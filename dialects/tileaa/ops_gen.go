@@ -81,6 +81,8 @@ const (
 	OpOffset
 	OpDot
 	OpDotLand
+	OpSumsStore
+	OpSumsScale
 	OpDotScaled
 	OpReduce
 	OpScan
@@ -1944,6 +1946,77 @@ func NewDotLand(b *ir.Builder, resultType ir.Type, source *ir.Value, opts DotLan
 	}
 	s.Types = []ir.Type{resultType}
 	return DotLand{b.Create(s)}
+}
+
+// SumsStore is sums_store: puts a tile into tensor memory, for products in flight to add to. It counts as one of them.
+type SumsStore struct{ Op *ir.Op }
+
+func (SumsStore) Matches(c ir.Code) bool { return c == OpSumsStore }
+
+func (o SumsStore) Source() *ir.Value                { return o.Op.OperandOf(0) }
+func (o SumsStore) SetSource(v *ir.Value)            { o.Op.SetOperandOf(0, v) }
+func (o SumsStore) Memory() *ir.Value                { return o.Op.OperandOf(1) }
+func (o SumsStore) SetMemory(v *ir.Value)            { o.Op.SetOperandOf(1, v) }
+func (o SumsStore) Column() (int64, bool)            { return o.Op.IntAttr(0) }
+func (o SumsStore) SetColumn(c *ir.Context, v int64) { o.Op.SetIntAttr(c, 0, v) }
+func (o SumsStore) ClearColumn()                     { o.Op.SetAttr(0, nil) }
+func (o SumsStore) Result() *ir.Value                { return o.Op.ResultOf(0) }
+
+// SumsStoreOptions are what a sums_store may lack.
+type SumsStoreOptions struct {
+	Memory *ir.Value
+	Column *int64
+}
+
+// NewSumsStore makes a sums_store at the builder's place.
+func NewSumsStore(b *ir.Builder, source *ir.Value, opts SumsStoreOptions) SumsStore {
+	s := ir.State{Def: opRows[OpSumsStore.Index()-1]}
+	s.Groups = make([]int32, 0, 2)
+	s.AddOperand(source)
+	s.AddOperand(opts.Memory)
+	s.Attrs = make([]ir.Attribute, 1)
+	if opts.Column != nil {
+		s.Attrs[0] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(*opts.Column)}
+	}
+	s.Types = []ir.Type{source.Type()}
+	return SumsStore{b.Create(s)}
+}
+
+// SumsScale is sums_scale: source * factor, element by element, where source is in tensor memory and stays there, behind the dot_wait for the product that gave it.
+type SumsScale struct{ Op *ir.Op }
+
+func (SumsScale) Matches(c ir.Code) bool { return c == OpSumsScale }
+
+func (o SumsScale) Source() *ir.Value                { return o.Op.OperandOf(0) }
+func (o SumsScale) SetSource(v *ir.Value)            { o.Op.SetOperandOf(0, v) }
+func (o SumsScale) Factor() *ir.Value                { return o.Op.OperandOf(1) }
+func (o SumsScale) SetFactor(v *ir.Value)            { o.Op.SetOperandOf(1, v) }
+func (o SumsScale) Memory() *ir.Value                { return o.Op.OperandOf(2) }
+func (o SumsScale) SetMemory(v *ir.Value)            { o.Op.SetOperandOf(2, v) }
+func (o SumsScale) Column() (int64, bool)            { return o.Op.IntAttr(0) }
+func (o SumsScale) SetColumn(c *ir.Context, v int64) { o.Op.SetIntAttr(c, 0, v) }
+func (o SumsScale) ClearColumn()                     { o.Op.SetAttr(0, nil) }
+func (o SumsScale) Result() *ir.Value                { return o.Op.ResultOf(0) }
+
+// SumsScaleOptions are what a sums_scale may lack.
+type SumsScaleOptions struct {
+	Memory *ir.Value
+	Column *int64
+}
+
+// NewSumsScale makes a sums_scale at the builder's place.
+func NewSumsScale(b *ir.Builder, source *ir.Value, factor *ir.Value, opts SumsScaleOptions) SumsScale {
+	s := ir.State{Def: opRows[OpSumsScale.Index()-1]}
+	s.Groups = make([]int32, 0, 3)
+	s.AddOperand(source)
+	s.AddOperand(factor)
+	s.AddOperand(opts.Memory)
+	s.Attrs = make([]ir.Attribute, 1)
+	if opts.Column != nil {
+		s.Attrs[0] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(*opts.Column)}
+	}
+	s.Types = []ir.Type{source.Type()}
+	return SumsScale{b.Create(s)}
 }
 
 // DotScaled is dot_scaled: multiplies blocks along K by their scales, then as dot. Factors of i8 are pairs of f4E2M1FN along K, the first in the low half.
@@ -4120,6 +4193,8 @@ func (UnaryOp) Matches(c ir.Code) bool {
 		OpExtract,
 		OpInsert,
 		OpDotLand,
+		OpSumsStore,
+		OpSumsScale,
 		OpConvertLayout:
 		return true
 	}
@@ -4164,8 +4239,10 @@ var unaryOpSource = [...]int8{
 	67:  0, // extract
 	68:  0, // insert
 	72:  0, // dot_land
-	109: 0, // convert_layout
-	133: 0}
+	73:  0, // sums_store
+	74:  0, // sums_scale
+	111: 0, // convert_layout
+	135: 0}
 
 func (o UnaryOp) Source() *ir.Value { return o.Op.OperandOf(int(unaryOpSource[o.Op.Code().Index()])) }
 func (o UnaryOp) SetSource(v *ir.Value) {
@@ -4210,8 +4287,10 @@ var unaryOpResult = [...]int8{
 	67:  0, // extract
 	68:  0, // insert
 	72:  0, // dot_land
-	109: 0, // convert_layout
-	133: 0}
+	73:  0, // sums_store
+	74:  0, // sums_scale
+	111: 0, // convert_layout
+	135: 0}
 
 func (o UnaryOp) Result() *ir.Value { return o.Op.ResultOf(int(unaryOpResult[o.Op.Code().Index()])) }
 
@@ -4282,8 +4361,8 @@ var binaryOpLhs = [...]int8{
 	47:  0, // cmpi
 	66:  0, // cat
 	71:  0, // dot
-	73:  0, // dot_scaled
-	133: 0}
+	75:  0, // dot_scaled
+	135: 0}
 
 func (o BinaryOp) Lhs() *ir.Value     { return o.Op.OperandOf(int(binaryOpLhs[o.Op.Code().Index()])) }
 func (o BinaryOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(binaryOpLhs[o.Op.Code().Index()]), v) }
@@ -4316,8 +4395,8 @@ var binaryOpRhs = [...]int8{
 	47:  1, // cmpi
 	66:  1, // cat
 	71:  1, // dot
-	73:  1, // dot_scaled
-	133: 0}
+	75:  1, // dot_scaled
+	135: 0}
 
 func (o BinaryOp) Rhs() *ir.Value     { return o.Op.OperandOf(int(binaryOpRhs[o.Op.Code().Index()])) }
 func (o BinaryOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(binaryOpRhs[o.Op.Code().Index()]), v) }
@@ -4350,8 +4429,8 @@ var binaryOpResult = [...]int8{
 	47:  0, // cmpi
 	66:  0, // cat
 	71:  0, // dot
-	73:  0, // dot_scaled
-	133: 0}
+	75:  0, // dot_scaled
+	135: 0}
 
 func (o BinaryOp) Result() *ir.Value { return o.Op.ResultOf(int(binaryOpResult[o.Op.Code().Index()])) }
 
@@ -4385,7 +4464,7 @@ var signedOpSignedness = [...]int8{
 	50:  0, // exti
 	53:  0, // ftoi
 	54:  0, // itof
-	133: 0}
+	135: 0}
 
 func (o SignedOp) Signedness() def.Signedness {
 	v, _ := o.Op.EnumAttr(int(signedOpSignedness[o.Op.Code().Index()]))
@@ -4419,7 +4498,7 @@ var overflowOpOverflow = [...]int8{
 	43:  0, // shli
 	46:  0, // negi
 	51:  0, // trunci
-	133: 0}
+	135: 0}
 
 func (o OverflowOp) Overflow() def.Overflow {
 	v, _ := o.Op.EnumAttr(int(overflowOpOverflow[o.Op.Code().Index()]))
@@ -4461,7 +4540,7 @@ var roundedOpRounding = [...]int8{
 	27:  0, // tanh
 	36:  1, // divi
 	52:  0, // ftof
-	133: 0}
+	135: 0}
 
 func (o RoundedOp) Rounding() def.Rounding {
 	v, _ := o.Op.EnumAttr(int(roundedOpRounding[o.Op.Code().Index()]))
@@ -4503,7 +4582,7 @@ var flushingOpFlushToZero = [...]int8{
 	16:  1, // sqrt
 	17:  0, // rsqrt
 	19:  0, // exp2
-	133: 0}
+	135: 0}
 
 func (o FlushingOp) FlushToZero() bool {
 	return o.Op.FlagAttr(int(flushingOpFlushToZero[o.Op.Code().Index()]))
@@ -4528,7 +4607,7 @@ func (NaNOp) Matches(c ir.Code) bool {
 var naNOpLhs = [...]int8{
 	9:   0, // maxf
 	10:  0, // minf
-	133: 0}
+	135: 0}
 
 func (o NaNOp) Lhs() *ir.Value     { return o.Op.OperandOf(int(naNOpLhs[o.Op.Code().Index()])) }
 func (o NaNOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpLhs[o.Op.Code().Index()]), v) }
@@ -4536,7 +4615,7 @@ func (o NaNOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpLhs[o.Op.Code().
 var naNOpRhs = [...]int8{
 	9:   1, // maxf
 	10:  1, // minf
-	133: 0}
+	135: 0}
 
 func (o NaNOp) Rhs() *ir.Value     { return o.Op.OperandOf(int(naNOpRhs[o.Op.Code().Index()])) }
 func (o NaNOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpRhs[o.Op.Code().Index()]), v) }
@@ -4544,7 +4623,7 @@ func (o NaNOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpRhs[o.Op.Code().
 var naNOpPropagateNan = [...]int8{
 	9:   0, // maxf
 	10:  0, // minf
-	133: 0}
+	135: 0}
 
 func (o NaNOp) PropagateNan() bool { return o.Op.FlagAttr(int(naNOpPropagateNan[o.Op.Code().Index()])) }
 func (o NaNOp) SetPropagateNan(v bool) {
@@ -4566,8 +4645,8 @@ func (ContractionOp) Matches(c ir.Code) bool {
 
 var contractionOpLhs = [...]int8{
 	71:  0, // dot
-	73:  0, // dot_scaled
-	133: 0}
+	75:  0, // dot_scaled
+	135: 0}
 
 func (o ContractionOp) Lhs() *ir.Value {
 	return o.Op.OperandOf(int(contractionOpLhs[o.Op.Code().Index()]))
@@ -4578,8 +4657,8 @@ func (o ContractionOp) SetLhs(v *ir.Value) {
 
 var contractionOpRhs = [...]int8{
 	71:  1, // dot
-	73:  1, // dot_scaled
-	133: 0}
+	75:  1, // dot_scaled
+	135: 0}
 
 func (o ContractionOp) Rhs() *ir.Value {
 	return o.Op.OperandOf(int(contractionOpRhs[o.Op.Code().Index()]))
@@ -4590,8 +4669,8 @@ func (o ContractionOp) SetRhs(v *ir.Value) {
 
 var contractionOpAcc = [...]int8{
 	71:  2, // dot
-	73:  2, // dot_scaled
-	133: 0}
+	75:  2, // dot_scaled
+	135: 0}
 
 func (o ContractionOp) Acc() *ir.Value {
 	return o.Op.OperandOf(int(contractionOpAcc[o.Op.Code().Index()]))
@@ -4602,8 +4681,8 @@ func (o ContractionOp) SetAcc(v *ir.Value) {
 
 var contractionOpAtom = [...]int8{
 	71:  4, // dot
-	73:  0, // dot_scaled
-	133: 0}
+	75:  0, // dot_scaled
+	135: 0}
 
 func (o ContractionOp) Atom() *MMAAttr {
 	return ir.OptionalAttr[*MMAAttr](o.Op, int(contractionOpAtom[o.Op.Code().Index()]))
@@ -4618,8 +4697,8 @@ func (o ContractionOp) SetAtom(v *MMAAttr) {
 
 var contractionOpDepths = [...]int8{
 	71:  5, // dot
-	73:  1, // dot_scaled
-	133: 0}
+	75:  1, // dot_scaled
+	135: 0}
 
 func (o ContractionOp) Depths() ir.I64Array {
 	return ir.OptionalAttr[ir.I64Array](o.Op, int(contractionOpDepths[o.Op.Code().Index()]))
@@ -4634,8 +4713,8 @@ func (o ContractionOp) SetDepths(v ir.I64Array) {
 
 var contractionOpResult = [...]int8{
 	71:  0, // dot
-	73:  0, // dot_scaled
-	133: 0}
+	75:  0, // dot_scaled
+	135: 0}
 
 func (o ContractionOp) Result() *ir.Value {
 	return o.Op.ResultOf(int(contractionOpResult[o.Op.Code().Index()]))
@@ -4655,9 +4734,9 @@ func (CombineOp) Matches(c ir.Code) bool {
 }
 
 var combineOpDim = [...]int8{
-	74:  0, // reduce
-	75:  0, // scan
-	133: 0}
+	76:  0, // reduce
+	77:  0, // scan
+	135: 0}
 
 func (o CombineOp) Dim() int64 {
 	v, _ := o.Op.IntAttr(int(combineOpDim[o.Op.Code().Index()]))
@@ -4668,9 +4747,9 @@ func (o CombineOp) SetDim(c *ir.Context, v int64) {
 }
 
 var combineOpIdentities = [...]int8{
-	74:  1, // reduce
-	75:  1, // scan
-	133: 0}
+	76:  1, // reduce
+	77:  1, // scan
+	135: 0}
 
 func (o CombineOp) Identities() ir.ArrayAttr {
 	return ir.OptionalAttr[ir.ArrayAttr](o.Op, int(combineOpIdentities[o.Op.Code().Index()]))
@@ -4684,9 +4763,9 @@ func (o CombineOp) SetIdentities(v ir.ArrayAttr) {
 }
 
 var combineOpOperands = [...]int8{
-	74:  0, // reduce
-	75:  0, // scan
-	133: 0}
+	76:  0, // reduce
+	77:  0, // scan
+	135: 0}
 
 func (o CombineOp) Operands() []*ir.Value {
 	return o.Op.OperandGroup(int(combineOpOperands[o.Op.Code().Index()]))
@@ -4696,9 +4775,9 @@ func (o CombineOp) SetOperands(vs []*ir.Value) {
 }
 
 var combineOpResults = [...]int8{
-	74:  0, // reduce
-	75:  0, // scan
-	133: 0}
+	76:  0, // reduce
+	77:  0, // scan
+	135: 0}
 
 func (o CombineOp) Results() []*ir.Value {
 	return o.Op.ResultGroup(int(combineOpResults[o.Op.Code().Index()]))
@@ -4720,9 +4799,9 @@ func (DimOp) Matches(c ir.Code) bool {
 
 var dimOpDim = [...]int8{
 	66:  0, // cat
-	74:  0, // reduce
-	75:  0, // scan
-	133: 0}
+	76:  0, // reduce
+	77:  0, // scan
+	135: 0}
 
 func (o DimOp) Dim() int64 { v, _ := o.Op.IntAttr(int(dimOpDim[o.Op.Code().Index()])); return v }
 func (o DimOp) SetDim(c *ir.Context, v int64) {
@@ -4747,7 +4826,7 @@ var symbolOpSymName = [...]int8{
 	1:   0, // module
 	2:   0, // entry
 	3:   0, // global
-	133: 0}
+	135: 0}
 
 func (o SymbolOp) SymName() string { return o.Op.TextAttr(int(symbolOpSymName[o.Op.Code().Index()])) }
 func (o SymbolOp) SetSymName(v string) {
@@ -4768,9 +4847,9 @@ func (GridOp) Matches(c ir.Code) bool {
 }
 
 var gridOpAxis = [...]int8{
-	96:  0, // program_id
-	97:  0, // num_programs
-	133: 0}
+	98:  0, // program_id
+	99:  0, // num_programs
+	135: 0}
 
 func (o GridOp) Axis() int64 { v, _ := o.Op.IntAttr(int(gridOpAxis[o.Op.Code().Index()])); return v }
 func (o GridOp) SetAxis(c *ir.Context, v int64) {
@@ -4778,9 +4857,9 @@ func (o GridOp) SetAxis(c *ir.Context, v int64) {
 }
 
 var gridOpResult = [...]int8{
-	96:  0, // program_id
-	97:  0, // num_programs
-	133: 0}
+	98:  0, // program_id
+	99:  0, // num_programs
+	135: 0}
 
 func (o GridOp) Result() *ir.Value { return o.Op.ResultOf(int(gridOpResult[o.Op.Code().Index()])) }
 
@@ -4803,10 +4882,10 @@ func (IndexedOp) Matches(c ir.Code) bool {
 var indexedOpIndices = [...]int8{
 	67:  1, // extract
 	68:  2, // insert
-	77:  1, // block_tile
-	113: 1, // buffer_extract
-	114: 2, // buffer_insert
-	133: 0}
+	79:  1, // block_tile
+	115: 1, // buffer_extract
+	116: 2, // buffer_insert
+	135: 0}
 
 func (o IndexedOp) Indices() []*ir.Value {
 	return o.Op.OperandGroup(int(indexedOpIndices[o.Op.Code().Index()]))
@@ -4842,22 +4921,22 @@ func (TokenOp) Matches(c ir.Code) bool {
 }
 
 var tokenOpToken = [...]int8{
-	79:  1, // tiled_load
-	80:  2, // tiled_store
-	81:  2, // tiled_atomic
-	82:  2, // multimem_store
-	83:  2, // multimem_reduce
-	84:  1, // multimem_load
-	85:  3, // load
-	86:  3, // store
-	87:  3, // atomic_rmw
-	88:  4, // atomic_cas
-	91:  0, // fence_alias
-	92:  0, // gdc_wait
-	93:  0, // gdc_launch_dependents
-	107: 1, // print
-	119: 2, // async_copy
-	133: 0}
+	81:  1, // tiled_load
+	82:  2, // tiled_store
+	83:  2, // tiled_atomic
+	84:  2, // multimem_store
+	85:  2, // multimem_reduce
+	86:  1, // multimem_load
+	87:  3, // load
+	88:  3, // store
+	89:  3, // atomic_rmw
+	90:  4, // atomic_cas
+	93:  0, // fence_alias
+	94:  0, // gdc_wait
+	95:  0, // gdc_launch_dependents
+	109: 1, // print
+	121: 2, // async_copy
+	135: 0}
 
 func (o TokenOp) Token() *ir.Value     { return o.Op.OperandOf(int(tokenOpToken[o.Op.Code().Index()])) }
 func (o TokenOp) SetToken(v *ir.Value) { o.Op.SetOperandOf(int(tokenOpToken[o.Op.Code().Index()]), v) }
@@ -4884,17 +4963,17 @@ func (MemoryOp) Matches(c ir.Code) bool {
 }
 
 var memoryOpToken = [...]int8{
-	79:  1, // tiled_load
-	80:  2, // tiled_store
-	81:  2, // tiled_atomic
-	82:  2, // multimem_store
-	83:  2, // multimem_reduce
-	84:  1, // multimem_load
-	85:  3, // load
-	86:  3, // store
-	87:  3, // atomic_rmw
-	88:  4, // atomic_cas
-	133: 0}
+	81:  1, // tiled_load
+	82:  2, // tiled_store
+	83:  2, // tiled_atomic
+	84:  2, // multimem_store
+	85:  2, // multimem_reduce
+	86:  1, // multimem_load
+	87:  3, // load
+	88:  3, // store
+	89:  3, // atomic_rmw
+	90:  4, // atomic_cas
+	135: 0}
 
 func (o MemoryOp) Token() *ir.Value { return o.Op.OperandOf(int(memoryOpToken[o.Op.Code().Index()])) }
 func (o MemoryOp) SetToken(v *ir.Value) {
@@ -4902,17 +4981,17 @@ func (o MemoryOp) SetToken(v *ir.Value) {
 }
 
 var memoryOpOrder = [...]int8{
-	79:  0, // tiled_load
-	80:  0, // tiled_store
-	81:  1, // tiled_atomic
-	82:  0, // multimem_store
-	83:  1, // multimem_reduce
-	84:  1, // multimem_load
-	85:  0, // load
-	86:  0, // store
-	87:  1, // atomic_rmw
-	88:  0, // atomic_cas
-	133: 0}
+	81:  0, // tiled_load
+	82:  0, // tiled_store
+	83:  1, // tiled_atomic
+	84:  0, // multimem_store
+	85:  1, // multimem_reduce
+	86:  1, // multimem_load
+	87:  0, // load
+	88:  0, // store
+	89:  1, // atomic_rmw
+	90:  0, // atomic_cas
+	135: 0}
 
 func (o MemoryOp) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(memoryOpOrder[o.Op.Code().Index()]))
@@ -4923,17 +5002,17 @@ func (o MemoryOp) SetOrder(v def.MemOrder) {
 }
 
 var memoryOpScope = [...]int8{
-	79:  1, // tiled_load
-	80:  1, // tiled_store
-	81:  2, // tiled_atomic
-	82:  1, // multimem_store
-	83:  2, // multimem_reduce
-	84:  2, // multimem_load
-	85:  1, // load
-	86:  1, // store
-	87:  2, // atomic_rmw
-	88:  1, // atomic_cas
-	133: 0}
+	81:  1, // tiled_load
+	82:  1, // tiled_store
+	83:  2, // tiled_atomic
+	84:  1, // multimem_store
+	85:  2, // multimem_reduce
+	86:  2, // multimem_load
+	87:  1, // load
+	88:  1, // store
+	89:  2, // atomic_rmw
+	90:  1, // atomic_cas
+	135: 0}
 
 func (o MemoryOp) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(memoryOpScope[o.Op.Code().Index()]))
@@ -4945,17 +5024,17 @@ func (o MemoryOp) SetScope(v def.Scope) {
 func (o MemoryOp) ClearScope() { o.Op.SetAttr(int(memoryOpScope[o.Op.Code().Index()]), nil) }
 
 var memoryOpResultToken = [...]int8{
-	79:  1, // tiled_load
-	80:  0, // tiled_store
-	81:  0, // tiled_atomic
-	82:  0, // multimem_store
-	83:  0, // multimem_reduce
-	84:  1, // multimem_load
-	85:  1, // load
-	86:  0, // store
-	87:  1, // atomic_rmw
-	88:  1, // atomic_cas
-	133: 0}
+	81:  1, // tiled_load
+	82:  0, // tiled_store
+	83:  0, // tiled_atomic
+	84:  0, // multimem_store
+	85:  0, // multimem_reduce
+	86:  1, // multimem_load
+	87:  1, // load
+	88:  0, // store
+	89:  1, // atomic_rmw
+	90:  1, // atomic_cas
+	135: 0}
 
 func (o MemoryOp) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(memoryOpResultToken[o.Op.Code().Index()]))
@@ -4979,13 +5058,13 @@ func (BlockAccess) Matches(c ir.Code) bool {
 }
 
 var blockAccessBlock = [...]int8{
-	79:  0, // tiled_load
-	80:  1, // tiled_store
-	81:  0, // tiled_atomic
-	82:  1, // multimem_store
-	83:  1, // multimem_reduce
-	84:  0, // multimem_load
-	133: 0}
+	81:  0, // tiled_load
+	82:  1, // tiled_store
+	83:  0, // tiled_atomic
+	84:  1, // multimem_store
+	85:  1, // multimem_reduce
+	86:  0, // multimem_load
+	135: 0}
 
 func (o BlockAccess) Block() *ir.Value {
 	return o.Op.OperandOf(int(blockAccessBlock[o.Op.Code().Index()]))
@@ -4995,13 +5074,13 @@ func (o BlockAccess) SetBlock(v *ir.Value) {
 }
 
 var blockAccessToken = [...]int8{
-	79:  1, // tiled_load
-	80:  2, // tiled_store
-	81:  2, // tiled_atomic
-	82:  2, // multimem_store
-	83:  2, // multimem_reduce
-	84:  1, // multimem_load
-	133: 0}
+	81:  1, // tiled_load
+	82:  2, // tiled_store
+	83:  2, // tiled_atomic
+	84:  2, // multimem_store
+	85:  2, // multimem_reduce
+	86:  1, // multimem_load
+	135: 0}
 
 func (o BlockAccess) Token() *ir.Value {
 	return o.Op.OperandOf(int(blockAccessToken[o.Op.Code().Index()]))
@@ -5011,13 +5090,13 @@ func (o BlockAccess) SetToken(v *ir.Value) {
 }
 
 var blockAccessOrder = [...]int8{
-	79:  0, // tiled_load
-	80:  0, // tiled_store
-	81:  1, // tiled_atomic
-	82:  0, // multimem_store
-	83:  1, // multimem_reduce
-	84:  1, // multimem_load
-	133: 0}
+	81:  0, // tiled_load
+	82:  0, // tiled_store
+	83:  1, // tiled_atomic
+	84:  0, // multimem_store
+	85:  1, // multimem_reduce
+	86:  1, // multimem_load
+	135: 0}
 
 func (o BlockAccess) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(blockAccessOrder[o.Op.Code().Index()]))
@@ -5028,13 +5107,13 @@ func (o BlockAccess) SetOrder(v def.MemOrder) {
 }
 
 var blockAccessScope = [...]int8{
-	79:  1, // tiled_load
-	80:  1, // tiled_store
-	81:  2, // tiled_atomic
-	82:  1, // multimem_store
-	83:  2, // multimem_reduce
-	84:  2, // multimem_load
-	133: 0}
+	81:  1, // tiled_load
+	82:  1, // tiled_store
+	83:  2, // tiled_atomic
+	84:  1, // multimem_store
+	85:  2, // multimem_reduce
+	86:  2, // multimem_load
+	135: 0}
 
 func (o BlockAccess) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(blockAccessScope[o.Op.Code().Index()]))
@@ -5046,13 +5125,13 @@ func (o BlockAccess) SetScope(v def.Scope) {
 func (o BlockAccess) ClearScope() { o.Op.SetAttr(int(blockAccessScope[o.Op.Code().Index()]), nil) }
 
 var blockAccessMasked = [...]int8{
-	79:  6, // tiled_load
-	80:  5, // tiled_store
-	81:  6, // tiled_atomic
-	82:  5, // multimem_store
-	83:  6, // multimem_reduce
-	84:  6, // multimem_load
-	133: 0}
+	81:  6, // tiled_load
+	82:  5, // tiled_store
+	83:  6, // tiled_atomic
+	84:  5, // multimem_store
+	85:  6, // multimem_reduce
+	86:  6, // multimem_load
+	135: 0}
 
 func (o BlockAccess) Masked() ir.BoolArray {
 	return ir.OptionalAttr[ir.BoolArray](o.Op, int(blockAccessMasked[o.Op.Code().Index()]))
@@ -5066,13 +5145,13 @@ func (o BlockAccess) SetMasked(v ir.BoolArray) {
 }
 
 var blockAccessResultToken = [...]int8{
-	79:  1, // tiled_load
-	80:  0, // tiled_store
-	81:  0, // tiled_atomic
-	82:  0, // multimem_store
-	83:  0, // multimem_reduce
-	84:  1, // multimem_load
-	133: 0}
+	81:  1, // tiled_load
+	82:  0, // tiled_store
+	83:  0, // tiled_atomic
+	84:  0, // multimem_store
+	85:  0, // multimem_reduce
+	86:  1, // multimem_load
+	135: 0}
 
 func (o BlockAccess) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(blockAccessResultToken[o.Op.Code().Index()]))
@@ -5094,21 +5173,21 @@ func (PtrAccess) Matches(c ir.Code) bool {
 }
 
 var ptrAccessPtr = [...]int8{
-	85:  0, // load
-	86:  0, // store
-	87:  0, // atomic_rmw
-	88:  0, // atomic_cas
-	133: 0}
+	87:  0, // load
+	88:  0, // store
+	89:  0, // atomic_rmw
+	90:  0, // atomic_cas
+	135: 0}
 
 func (o PtrAccess) Ptr() *ir.Value     { return o.Op.OperandOf(int(ptrAccessPtr[o.Op.Code().Index()])) }
 func (o PtrAccess) SetPtr(v *ir.Value) { o.Op.SetOperandOf(int(ptrAccessPtr[o.Op.Code().Index()]), v) }
 
 var ptrAccessMask = [...]int8{
-	85:  1, // load
-	86:  2, // store
-	87:  2, // atomic_rmw
-	88:  3, // atomic_cas
-	133: 0}
+	87:  1, // load
+	88:  2, // store
+	89:  2, // atomic_rmw
+	90:  3, // atomic_cas
+	135: 0}
 
 func (o PtrAccess) Mask() *ir.Value { return o.Op.OperandOf(int(ptrAccessMask[o.Op.Code().Index()])) }
 func (o PtrAccess) SetMask(v *ir.Value) {
@@ -5116,11 +5195,11 @@ func (o PtrAccess) SetMask(v *ir.Value) {
 }
 
 var ptrAccessToken = [...]int8{
-	85:  3, // load
-	86:  3, // store
-	87:  3, // atomic_rmw
-	88:  4, // atomic_cas
-	133: 0}
+	87:  3, // load
+	88:  3, // store
+	89:  3, // atomic_rmw
+	90:  4, // atomic_cas
+	135: 0}
 
 func (o PtrAccess) Token() *ir.Value { return o.Op.OperandOf(int(ptrAccessToken[o.Op.Code().Index()])) }
 func (o PtrAccess) SetToken(v *ir.Value) {
@@ -5128,11 +5207,11 @@ func (o PtrAccess) SetToken(v *ir.Value) {
 }
 
 var ptrAccessOrder = [...]int8{
-	85:  0, // load
-	86:  0, // store
-	87:  1, // atomic_rmw
-	88:  0, // atomic_cas
-	133: 0}
+	87:  0, // load
+	88:  0, // store
+	89:  1, // atomic_rmw
+	90:  0, // atomic_cas
+	135: 0}
 
 func (o PtrAccess) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(ptrAccessOrder[o.Op.Code().Index()]))
@@ -5143,11 +5222,11 @@ func (o PtrAccess) SetOrder(v def.MemOrder) {
 }
 
 var ptrAccessScope = [...]int8{
-	85:  1, // load
-	86:  1, // store
-	87:  2, // atomic_rmw
-	88:  1, // atomic_cas
-	133: 0}
+	87:  1, // load
+	88:  1, // store
+	89:  2, // atomic_rmw
+	90:  1, // atomic_cas
+	135: 0}
 
 func (o PtrAccess) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(ptrAccessScope[o.Op.Code().Index()]))
@@ -5159,11 +5238,11 @@ func (o PtrAccess) SetScope(v def.Scope) {
 func (o PtrAccess) ClearScope() { o.Op.SetAttr(int(ptrAccessScope[o.Op.Code().Index()]), nil) }
 
 var ptrAccessResultToken = [...]int8{
-	85:  1, // load
-	86:  0, // store
-	87:  1, // atomic_rmw
-	88:  1, // atomic_cas
-	133: 0}
+	87:  1, // load
+	88:  0, // store
+	89:  1, // atomic_rmw
+	90:  1, // atomic_cas
+	135: 0}
 
 func (o PtrAccess) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(ptrAccessResultToken[o.Op.Code().Index()]))
@@ -5184,28 +5263,28 @@ func (MaskedOp) Matches(c ir.Code) bool {
 }
 
 var maskedOpPtr = [...]int8{
-	78:  0, // pointer_block
-	85:  0, // load
-	86:  0, // store
-	133: 0}
+	80:  0, // pointer_block
+	87:  0, // load
+	88:  0, // store
+	135: 0}
 
 func (o MaskedOp) Ptr() *ir.Value     { return o.Op.OperandOf(int(maskedOpPtr[o.Op.Code().Index()])) }
 func (o MaskedOp) SetPtr(v *ir.Value) { o.Op.SetOperandOf(int(maskedOpPtr[o.Op.Code().Index()]), v) }
 
 var maskedOpMask = [...]int8{
-	78:  1, // pointer_block
-	85:  1, // load
-	86:  2, // store
-	133: 0}
+	80:  1, // pointer_block
+	87:  1, // load
+	88:  2, // store
+	135: 0}
 
 func (o MaskedOp) Mask() *ir.Value     { return o.Op.OperandOf(int(maskedOpMask[o.Op.Code().Index()])) }
 func (o MaskedOp) SetMask(v *ir.Value) { o.Op.SetOperandOf(int(maskedOpMask[o.Op.Code().Index()]), v) }
 
 var maskedOpLeft = [...]int8{
-	78:  2, // pointer_block
-	85:  4, // load
-	86:  4, // store
-	133: 0}
+	80:  2, // pointer_block
+	87:  4, // load
+	88:  4, // store
+	135: 0}
 
 func (o MaskedOp) Left() *ir.Value     { return o.Op.OperandOf(int(maskedOpLeft[o.Op.Code().Index()])) }
 func (o MaskedOp) SetLeft(v *ir.Value) { o.Op.SetOperandOf(int(maskedOpLeft[o.Op.Code().Index()]), v) }
@@ -5229,14 +5308,14 @@ func (BlockOp) Matches(c ir.Code) bool {
 }
 
 var blockOpBlock = [...]int8{
-	79:  0, // tiled_load
-	80:  1, // tiled_store
-	81:  0, // tiled_atomic
-	82:  1, // multimem_store
-	83:  1, // multimem_reduce
-	84:  0, // multimem_load
-	119: 0, // async_copy
-	133: 0}
+	81:  0, // tiled_load
+	82:  1, // tiled_store
+	83:  0, // tiled_atomic
+	84:  1, // multimem_store
+	85:  1, // multimem_reduce
+	86:  0, // multimem_load
+	121: 0, // async_copy
+	135: 0}
 
 func (o BlockOp) Block() *ir.Value     { return o.Op.OperandOf(int(blockOpBlock[o.Op.Code().Index()])) }
 func (o BlockOp) SetBlock(v *ir.Value) { o.Op.SetOperandOf(int(blockOpBlock[o.Op.Code().Index()]), v) }
@@ -5262,16 +5341,16 @@ func (AccessOp) Matches(c ir.Code) bool {
 }
 
 var accessOpVec = [...]int8{
-	79:  3, // tiled_load
-	80:  2, // tiled_store
-	81:  3, // tiled_atomic
-	82:  2, // multimem_store
-	83:  3, // multimem_reduce
-	84:  3, // multimem_load
-	85:  3, // load
-	86:  2, // store
-	119: 1, // async_copy
-	133: 0}
+	81:  3, // tiled_load
+	82:  2, // tiled_store
+	83:  3, // tiled_atomic
+	84:  2, // multimem_store
+	85:  3, // multimem_reduce
+	86:  3, // multimem_load
+	87:  3, // load
+	88:  2, // store
+	121: 1, // async_copy
+	135: 0}
 
 func (o AccessOp) Vec() (int64, bool) { return o.Op.IntAttr(int(accessOpVec[o.Op.Code().Index()])) }
 func (o AccessOp) SetVec(c *ir.Context, v int64) {
@@ -5280,16 +5359,16 @@ func (o AccessOp) SetVec(c *ir.Context, v int64) {
 func (o AccessOp) ClearVec() { o.Op.SetAttr(int(accessOpVec[o.Op.Code().Index()]), nil) }
 
 var accessOpFast = [...]int8{
-	79:  4, // tiled_load
-	80:  3, // tiled_store
-	81:  4, // tiled_atomic
-	82:  3, // multimem_store
-	83:  4, // multimem_reduce
-	84:  4, // multimem_load
-	85:  4, // load
-	86:  3, // store
-	119: 2, // async_copy
-	133: 0}
+	81:  4, // tiled_load
+	82:  3, // tiled_store
+	83:  4, // tiled_atomic
+	84:  3, // multimem_store
+	85:  4, // multimem_reduce
+	86:  4, // multimem_load
+	87:  4, // load
+	88:  3, // store
+	121: 2, // async_copy
+	135: 0}
 
 func (o AccessOp) Fast() (int64, bool) { return o.Op.IntAttr(int(accessOpFast[o.Op.Code().Index()])) }
 func (o AccessOp) SetFast(c *ir.Context, v int64) {
@@ -5298,31 +5377,31 @@ func (o AccessOp) SetFast(c *ir.Context, v int64) {
 func (o AccessOp) ClearFast() { o.Op.SetAttr(int(accessOpFast[o.Op.Code().Index()]), nil) }
 
 var accessOpNarrow = [...]int8{
-	79:  5, // tiled_load
-	80:  4, // tiled_store
-	81:  5, // tiled_atomic
-	82:  4, // multimem_store
-	83:  5, // multimem_reduce
-	84:  5, // multimem_load
-	85:  5, // load
-	86:  4, // store
-	119: 3, // async_copy
-	133: 0}
+	81:  5, // tiled_load
+	82:  4, // tiled_store
+	83:  5, // tiled_atomic
+	84:  4, // multimem_store
+	85:  5, // multimem_reduce
+	86:  5, // multimem_load
+	87:  5, // load
+	88:  4, // store
+	121: 3, // async_copy
+	135: 0}
 
 func (o AccessOp) Narrow() bool     { return o.Op.FlagAttr(int(accessOpNarrow[o.Op.Code().Index()])) }
 func (o AccessOp) SetNarrow(v bool) { o.Op.SetFlagAttr(int(accessOpNarrow[o.Op.Code().Index()]), v) }
 
 var accessOpMasked = [...]int8{
-	79:  6, // tiled_load
-	80:  5, // tiled_store
-	81:  6, // tiled_atomic
-	82:  5, // multimem_store
-	83:  6, // multimem_reduce
-	84:  6, // multimem_load
-	85:  6, // load
-	86:  5, // store
-	119: 4, // async_copy
-	133: 0}
+	81:  6, // tiled_load
+	82:  5, // tiled_store
+	83:  6, // tiled_atomic
+	84:  5, // multimem_store
+	85:  6, // multimem_reduce
+	86:  6, // multimem_load
+	87:  6, // load
+	88:  5, // store
+	121: 4, // async_copy
+	135: 0}
 
 func (o AccessOp) Masked() ir.BoolArray {
 	return ir.OptionalAttr[ir.BoolArray](o.Op, int(accessOpMasked[o.Op.Code().Index()]))
@@ -5336,16 +5415,16 @@ func (o AccessOp) SetMasked(v ir.BoolArray) {
 }
 
 var accessOpCoordinateBits = [...]int8{
-	79:  7, // tiled_load
-	80:  6, // tiled_store
-	81:  7, // tiled_atomic
-	82:  6, // multimem_store
-	83:  7, // multimem_reduce
-	84:  7, // multimem_load
-	85:  7, // load
-	86:  6, // store
-	119: 5, // async_copy
-	133: 0}
+	81:  7, // tiled_load
+	82:  6, // tiled_store
+	83:  7, // tiled_atomic
+	84:  6, // multimem_store
+	85:  7, // multimem_reduce
+	86:  7, // multimem_load
+	87:  7, // load
+	88:  6, // store
+	121: 5, // async_copy
+	135: 0}
 
 func (o AccessOp) CoordinateBits() ir.I64Array {
 	return ir.OptionalAttr[ir.I64Array](o.Op, int(accessOpCoordinateBits[o.Op.Code().Index()]))
@@ -5359,16 +5438,16 @@ func (o AccessOp) SetCoordinateBits(v ir.I64Array) {
 }
 
 var accessOpRagged = [...]int8{
-	79:  8, // tiled_load
-	80:  7, // tiled_store
-	81:  8, // tiled_atomic
-	82:  7, // multimem_store
-	83:  8, // multimem_reduce
-	84:  8, // multimem_load
-	85:  8, // load
-	86:  7, // store
-	119: 6, // async_copy
-	133: 0}
+	81:  8, // tiled_load
+	82:  7, // tiled_store
+	83:  8, // tiled_atomic
+	84:  7, // multimem_store
+	85:  8, // multimem_reduce
+	86:  8, // multimem_load
+	87:  8, // load
+	88:  7, // store
+	121: 6, // async_copy
+	135: 0}
 
 func (o AccessOp) Ragged() bool     { return o.Op.FlagAttr(int(accessOpRagged[o.Op.Code().Index()])) }
 func (o AccessOp) SetRagged(v bool) { o.Op.SetFlagAttr(int(accessOpRagged[o.Op.Code().Index()]), v) }
@@ -5395,15 +5474,15 @@ func (ValueOp) Matches(c ir.Code) bool {
 
 var valueOpValue = [...]int8{
 	69:  0, // assume
-	80:  0, // tiled_store
-	81:  1, // tiled_atomic
-	82:  0, // multimem_store
-	83:  0, // multimem_reduce
-	86:  1, // store
-	88:  2, // atomic_cas
-	111: 0, // buffer_store
-	114: 0, // buffer_insert
-	133: 0}
+	82:  0, // tiled_store
+	83:  1, // tiled_atomic
+	84:  0, // multimem_store
+	85:  0, // multimem_reduce
+	88:  1, // store
+	90:  2, // atomic_cas
+	113: 0, // buffer_store
+	116: 0, // buffer_insert
+	135: 0}
 
 func (o ValueOp) Value() *ir.Value     { return o.Op.OperandOf(int(valueOpValue[o.Op.Code().Index()])) }
 func (o ValueOp) SetValue(v *ir.Value) { o.Op.SetOperandOf(int(valueOpValue[o.Op.Code().Index()]), v) }
@@ -5422,9 +5501,9 @@ func (LatencyOp) Matches(c ir.Code) bool {
 }
 
 var latencyOpLatency = [...]int8{
-	79:  2, // tiled_load
-	85:  2, // load
-	133: 0}
+	81:  2, // tiled_load
+	87:  2, // load
+	135: 0}
 
 func (o LatencyOp) Latency() (int64, bool) {
 	return o.Op.IntAttr(int(latencyOpLatency[o.Op.Code().Index()]))
@@ -5450,11 +5529,11 @@ func (AtomicOp) Matches(c ir.Code) bool {
 }
 
 var atomicOpMode = [...]int8{
-	81:  0, // tiled_atomic
-	83:  0, // multimem_reduce
-	84:  0, // multimem_load
-	87:  0, // atomic_rmw
-	133: 0}
+	83:  0, // tiled_atomic
+	85:  0, // multimem_reduce
+	86:  0, // multimem_load
+	89:  0, // atomic_rmw
+	135: 0}
 
 func (o AtomicOp) Mode() def.AtomicMode {
 	v, _ := o.Op.EnumAttr(int(atomicOpMode[o.Op.Code().Index()]))
@@ -5482,13 +5561,13 @@ func (BufferOp) Matches(c ir.Code) bool {
 }
 
 var bufferOpBuffer = [...]int8{
-	111: 1, // buffer_store
-	112: 0, // buffer_load
-	113: 0, // buffer_extract
-	114: 1, // buffer_insert
-	115: 0, // buffer_view
-	119: 1, // async_copy
-	133: 0}
+	113: 1, // buffer_store
+	114: 0, // buffer_load
+	115: 0, // buffer_extract
+	116: 1, // buffer_insert
+	117: 0, // buffer_view
+	121: 1, // async_copy
+	135: 0}
 
 func (o BufferOp) Buffer() *ir.Value { return o.Op.OperandOf(int(bufferOpBuffer[o.Op.Code().Index()])) }
 func (o BufferOp) SetBuffer(v *ir.Value) {
@@ -5511,11 +5590,11 @@ func (PipelineOp) Matches(c ir.Code) bool {
 }
 
 var pipelineOpPipeline = [...]int8{
-	121: 0, // producer_acquire
-	122: 0, // producer_commit
-	123: 0, // consumer_wait
-	124: 0, // consumer_release
-	133: 0}
+	123: 0, // producer_acquire
+	124: 0, // producer_commit
+	125: 0, // consumer_wait
+	126: 0, // consumer_release
+	135: 0}
 
 func (o PipelineOp) Pipeline() *ir.Value {
 	return o.Op.OperandOf(int(pipelineOpPipeline[o.Op.Code().Index()]))
@@ -5525,11 +5604,11 @@ func (o PipelineOp) SetPipeline(v *ir.Value) {
 }
 
 var pipelineOpPosition = [...]int8{
-	121: 1, // producer_acquire
-	122: 1, // producer_commit
-	123: 1, // consumer_wait
-	124: 1, // consumer_release
-	133: 0}
+	123: 1, // producer_acquire
+	124: 1, // producer_commit
+	125: 1, // consumer_wait
+	126: 1, // consumer_release
+	135: 0}
 
 func (o PipelineOp) Position() *ir.Value {
 	return o.Op.OperandOf(int(pipelineOpPosition[o.Op.Code().Index()]))
@@ -5554,9 +5633,9 @@ func (PredicatedOp) Matches(c ir.Code) bool {
 
 var predicatedOpWhen = [...]int8{
 	71:  4, // dot
-	112: 1, // buffer_load
-	119: 3, // async_copy
-	133: 0}
+	114: 1, // buffer_load
+	121: 3, // async_copy
+	135: 0}
 
 func (o PredicatedOp) When() *ir.Value {
 	return o.Op.OperandOf(int(predicatedOpWhen[o.Op.Code().Index()]))
@@ -5573,6 +5652,8 @@ func (TensorOp) Matches(c ir.Code) bool {
 	case
 		OpDot,
 		OpDotLand,
+		OpSumsStore,
+		OpSumsScale,
 		OpTensorAcquire,
 		OpTensorAddress,
 		OpTensorRelease:
@@ -5584,15 +5665,69 @@ func (TensorOp) Matches(c ir.Code) bool {
 var tensorOpMemory = [...]int8{
 	71:  3, // dot
 	72:  1, // dot_land
-	126: 0, // tensor_acquire
-	127: 0, // tensor_address
-	128: 0, // tensor_release
-	133: 0}
+	73:  1, // sums_store
+	74:  2, // sums_scale
+	128: 0, // tensor_acquire
+	129: 0, // tensor_address
+	130: 0, // tensor_release
+	135: 0}
 
 func (o TensorOp) Memory() *ir.Value { return o.Op.OperandOf(int(tensorOpMemory[o.Op.Code().Index()])) }
 func (o TensorOp) SetMemory(v *ir.Value) {
 	o.Op.SetOperandOf(int(tensorOpMemory[o.Op.Code().Index()]), v)
 }
+
+// SumsOp is an op on a tile that is in tensor memory, or comes there.
+type SumsOp struct{ Op *ir.Op }
+
+func (SumsOp) Matches(c ir.Code) bool {
+	switch c {
+	case
+		OpDotLand,
+		OpSumsStore,
+		OpSumsScale:
+		return true
+	}
+	return false
+}
+
+var sumsOpSource = [...]int8{
+	72:  0, // dot_land
+	73:  0, // sums_store
+	74:  0, // sums_scale
+	135: 0}
+
+func (o SumsOp) Source() *ir.Value     { return o.Op.OperandOf(int(sumsOpSource[o.Op.Code().Index()])) }
+func (o SumsOp) SetSource(v *ir.Value) { o.Op.SetOperandOf(int(sumsOpSource[o.Op.Code().Index()]), v) }
+
+var sumsOpMemory = [...]int8{
+	72:  1, // dot_land
+	73:  1, // sums_store
+	74:  2, // sums_scale
+	135: 0}
+
+func (o SumsOp) Memory() *ir.Value     { return o.Op.OperandOf(int(sumsOpMemory[o.Op.Code().Index()])) }
+func (o SumsOp) SetMemory(v *ir.Value) { o.Op.SetOperandOf(int(sumsOpMemory[o.Op.Code().Index()]), v) }
+
+var sumsOpColumn = [...]int8{
+	72:  0, // dot_land
+	73:  0, // sums_store
+	74:  0, // sums_scale
+	135: 0}
+
+func (o SumsOp) Column() (int64, bool) { return o.Op.IntAttr(int(sumsOpColumn[o.Op.Code().Index()])) }
+func (o SumsOp) SetColumn(c *ir.Context, v int64) {
+	o.Op.SetIntAttr(c, int(sumsOpColumn[o.Op.Code().Index()]), v)
+}
+func (o SumsOp) ClearColumn() { o.Op.SetAttr(int(sumsOpColumn[o.Op.Code().Index()]), nil) }
+
+var sumsOpResult = [...]int8{
+	72:  0, // dot_land
+	73:  0, // sums_store
+	74:  0, // sums_scale
+	135: 0}
+
+func (o SumsOp) Result() *ir.Value { return o.Op.ResultOf(int(sumsOpResult[o.Op.Code().Index()])) }
 
 // PlacedOp is memory of a tile block, of which allocate-shared says where it lies.
 type PlacedOp struct{ Op *ir.Op }
@@ -5610,11 +5745,11 @@ func (PlacedOp) Matches(c ir.Code) bool {
 }
 
 var placedOpOffset = [...]int8{
-	110: 0, // alloc_shared
-	116: 0, // alloc_ring
-	120: 2, // alloc_pipeline
-	125: 0, // alloc_tensor
-	133: 0}
+	112: 0, // alloc_shared
+	118: 0, // alloc_ring
+	122: 2, // alloc_pipeline
+	127: 0, // alloc_tensor
+	135: 0}
 
 func (o PlacedOp) Offset() (int64, bool) {
 	return o.Op.IntAttr(int(placedOpOffset[o.Op.Code().Index()]))
@@ -5625,11 +5760,11 @@ func (o PlacedOp) SetOffset(c *ir.Context, v int64) {
 func (o PlacedOp) ClearOffset() { o.Op.SetAttr(int(placedOpOffset[o.Op.Code().Index()]), nil) }
 
 var placedOpResult = [...]int8{
-	110: 0, // alloc_shared
-	116: 0, // alloc_ring
-	120: 0, // alloc_pipeline
-	125: 0, // alloc_tensor
-	133: 0}
+	112: 0, // alloc_shared
+	118: 0, // alloc_ring
+	122: 0, // alloc_pipeline
+	127: 0, // alloc_tensor
+	135: 0}
 
 func (o PlacedOp) Result() *ir.Value { return o.Op.ResultOf(int(placedOpResult[o.Op.Code().Index()])) }
 
@@ -5647,9 +5782,9 @@ func (BufferWrite) Matches(c ir.Code) bool {
 }
 
 var bufferWriteValue = [...]int8{
-	111: 0, // buffer_store
-	114: 0, // buffer_insert
-	133: 0}
+	113: 0, // buffer_store
+	116: 0, // buffer_insert
+	135: 0}
 
 func (o BufferWrite) Value() *ir.Value {
 	return o.Op.OperandOf(int(bufferWriteValue[o.Op.Code().Index()]))
@@ -5659,9 +5794,9 @@ func (o BufferWrite) SetValue(v *ir.Value) {
 }
 
 var bufferWriteBuffer = [...]int8{
-	111: 1, // buffer_store
-	114: 1, // buffer_insert
-	133: 0}
+	113: 1, // buffer_store
+	116: 1, // buffer_insert
+	135: 0}
 
 func (o BufferWrite) Buffer() *ir.Value {
 	return o.Op.OperandOf(int(bufferWriteBuffer[o.Op.Code().Index()]))

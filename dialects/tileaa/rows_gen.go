@@ -1074,8 +1074,38 @@ var opRows = [...]*ir.OpDef{
 	},
 	{
 		Owner:       &dialect,
-		Code:        OpDotScaled,
+		Code:        OpSumsStore,
 		Hooks:       &opHooks[72],
+		Dialect:     "tileaa",
+		Name:        "sums_store",
+		NoOpcode:    true,
+		Args:        []ir.ArgDef{{Name: "source", Constraint: "tile"}, {Name: "memory", Constraint: "tensor_memory", Mode: 1}, {Name: "column", Attr: 3, Mode: 1}},
+		Results:     []ir.ResultDef{{Name: "result", Constraint: "tile"}},
+		Same:        []ir.SameRule{{Names: []string{"source", "result"}}},
+		Effects:     []ir.EffectDef{{Kind: 3, On: "memory", IfMemory: true}},
+		Summary:     "Puts a tile into tensor memory, for products in flight to add to. It counts as one of them.",
+		OperandArgs: []int{0, 1},
+		AttrArgs:    []int{2},
+	},
+	{
+		Owner:       &dialect,
+		Code:        OpSumsScale,
+		Hooks:       &opHooks[73],
+		Dialect:     "tileaa",
+		Name:        "sums_scale",
+		NoOpcode:    true,
+		Args:        []ir.ArgDef{{Name: "source", Constraint: "tile"}, {Name: "factor", Constraint: "tile"}, {Name: "memory", Constraint: "tensor_memory", Mode: 1}, {Name: "column", Attr: 3, Mode: 1}},
+		Results:     []ir.ResultDef{{Name: "result", Constraint: "tile"}},
+		Same:        []ir.SameRule{{Names: []string{"source", "factor", "result"}}},
+		Effects:     []ir.EffectDef{{Kind: 3, On: "memory", IfMemory: true}},
+		Summary:     "source * factor, element by element, where source is in tensor memory and stays there, behind the dot_wait for the product that gave it.",
+		OperandArgs: []int{0, 1, 2},
+		AttrArgs:    []int{3},
+	},
+	{
+		Owner:       &dialect,
+		Code:        OpDotScaled,
+		Hooks:       &opHooks[74],
 		Dialect:     "tileaa",
 		Name:        "dot_scaled",
 		NoOpcode:    true,
@@ -1089,7 +1119,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpReduce,
-		Hooks:       &opHooks[73],
+		Hooks:       &opHooks[75],
 		Dialect:     "tileaa",
 		Name:        "reduce",
 		NoOpcode:    true,
@@ -1105,7 +1135,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpScan,
-		Hooks:       &opHooks[74],
+		Hooks:       &opHooks[76],
 		Dialect:     "tileaa",
 		Name:        "scan",
 		NoOpcode:    true,
@@ -1121,7 +1151,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMakeMemref,
-		Hooks:       &opHooks[75],
+		Hooks:       &opHooks[77],
 		Dialect:     "tileaa",
 		Name:        "make_memref",
 		NoOpcode:    true,
@@ -1135,7 +1165,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpBlockTile,
-		Hooks:       &opHooks[76],
+		Hooks:       &opHooks[78],
 		Dialect:     "tileaa",
 		Name:        "block_tile",
 		NoOpcode:    true,
@@ -1149,7 +1179,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpPointerBlock,
-		Hooks:       &opHooks[77],
+		Hooks:       &opHooks[79],
 		Dialect:     "tileaa",
 		Name:        "pointer_block",
 		NoOpcode:    true,
@@ -1163,7 +1193,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpTiledLoad,
-		Hooks:       &opHooks[78],
+		Hooks:       &opHooks[80],
 		Dialect:     "tileaa",
 		Name:        "tiled_load",
 		NoOpcode:    true,
@@ -1178,7 +1208,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpTiledStore,
-		Hooks:       &opHooks[79],
+		Hooks:       &opHooks[81],
 		Dialect:     "tileaa",
 		Name:        "tiled_store",
 		NoOpcode:    true,
@@ -1193,7 +1223,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpTiledAtomic,
-		Hooks:       &opHooks[80],
+		Hooks:       &opHooks[82],
 		Dialect:     "tileaa",
 		Name:        "tiled_atomic",
 		NoOpcode:    true,
@@ -1208,7 +1238,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMultimemStore,
-		Hooks:       &opHooks[81],
+		Hooks:       &opHooks[83],
 		Dialect:     "tileaa",
 		Name:        "multimem_store",
 		NoOpcode:    true,
@@ -1223,7 +1253,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMultimemReduce,
-		Hooks:       &opHooks[82],
+		Hooks:       &opHooks[84],
 		Dialect:     "tileaa",
 		Name:        "multimem_reduce",
 		NoOpcode:    true,
@@ -1238,7 +1268,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMultimemLoad,
-		Hooks:       &opHooks[83],
+		Hooks:       &opHooks[85],
 		Dialect:     "tileaa",
 		Name:        "multimem_load",
 		NoOpcode:    true,
@@ -1253,7 +1283,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpLoad,
-		Hooks:       &opHooks[84],
+		Hooks:       &opHooks[86],
 		Dialect:     "tileaa",
 		Name:        "load",
 		NoOpcode:    true,
@@ -1268,7 +1298,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpStore,
-		Hooks:       &opHooks[85],
+		Hooks:       &opHooks[87],
 		Dialect:     "tileaa",
 		Name:        "store",
 		NoOpcode:    true,
@@ -1283,7 +1313,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAtomicRmw,
-		Hooks:       &opHooks[86],
+		Hooks:       &opHooks[88],
 		Dialect:     "tileaa",
 		Name:        "atomic_rmw",
 		NoOpcode:    true,
@@ -1298,7 +1328,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAtomicCas,
-		Hooks:       &opHooks[87],
+		Hooks:       &opHooks[89],
 		Dialect:     "tileaa",
 		Name:        "atomic_cas",
 		NoOpcode:    true,
@@ -1313,7 +1343,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpCreateMemToken,
-		Hooks:       &opHooks[88],
+		Hooks:       &opHooks[90],
 		Dialect:     "tileaa",
 		Name:        "create_mem_token",
 		NoOpcode:    true,
@@ -1326,7 +1356,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpJoinMemToken,
-		Hooks:       &opHooks[89],
+		Hooks:       &opHooks[91],
 		Dialect:     "tileaa",
 		Name:        "join_mem_token",
 		NoOpcode:    true,
@@ -1340,7 +1370,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpFenceAlias,
-		Hooks:       &opHooks[90],
+		Hooks:       &opHooks[92],
 		Dialect:     "tileaa",
 		Name:        "fence_alias",
 		NoOpcode:    true,
@@ -1355,7 +1385,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpGdcWait,
-		Hooks:       &opHooks[91],
+		Hooks:       &opHooks[93],
 		Dialect:     "tileaa",
 		Name:        "gdc_wait",
 		NoOpcode:    true,
@@ -1370,7 +1400,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpGdcLaunchDependents,
-		Hooks:       &opHooks[92],
+		Hooks:       &opHooks[94],
 		Dialect:     "tileaa",
 		Name:        "gdc_launch_dependents",
 		NoOpcode:    true,
@@ -1385,7 +1415,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpGetGlobal,
-		Hooks:       &opHooks[93],
+		Hooks:       &opHooks[95],
 		Dialect:     "tileaa",
 		Name:        "get_global",
 		NoOpcode:    true,
@@ -1399,7 +1429,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAlloca,
-		Hooks:       &opHooks[94],
+		Hooks:       &opHooks[96],
 		Dialect:     "tileaa",
 		Name:        "alloca",
 		NoOpcode:    true,
@@ -1414,7 +1444,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpProgramId,
-		Hooks:       &opHooks[95],
+		Hooks:       &opHooks[97],
 		Dialect:     "tileaa",
 		Name:        "program_id",
 		NoOpcode:    true,
@@ -1428,7 +1458,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpNumPrograms,
-		Hooks:       &opHooks[96],
+		Hooks:       &opHooks[98],
 		Dialect:     "tileaa",
 		Name:        "num_programs",
 		NoOpcode:    true,
@@ -1442,7 +1472,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpFor,
-		Hooks:       &opHooks[97],
+		Hooks:       &opHooks[99],
 		Dialect:     "tileaa",
 		Name:        "for",
 		NoOpcode:    true,
@@ -1458,7 +1488,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpLoop,
-		Hooks:       &opHooks[98],
+		Hooks:       &opHooks[100],
 		Dialect:     "tileaa",
 		Name:        "loop",
 		NoOpcode:    true,
@@ -1473,7 +1503,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpIf,
-		Hooks:       &opHooks[99],
+		Hooks:       &opHooks[101],
 		Dialect:     "tileaa",
 		Name:        "if",
 		NoOpcode:    true,
@@ -1488,7 +1518,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpRoles,
-		Hooks:       &opHooks[100],
+		Hooks:       &opHooks[102],
 		Dialect:     "tileaa",
 		Name:        "roles",
 		NoOpcode:    true,
@@ -1501,7 +1531,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpRole,
-		Hooks:       &opHooks[101],
+		Hooks:       &opHooks[103],
 		Dialect:     "tileaa",
 		Name:        "role",
 		NoOpcode:    true,
@@ -1515,7 +1545,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpYield,
-		Hooks:       &opHooks[102],
+		Hooks:       &opHooks[104],
 		Dialect:     "tileaa",
 		Name:        "yield",
 		NoOpcode:    true,
@@ -1529,7 +1559,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpBreak,
-		Hooks:       &opHooks[103],
+		Hooks:       &opHooks[105],
 		Dialect:     "tileaa",
 		Name:        "break",
 		NoOpcode:    true,
@@ -1543,7 +1573,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpContinue,
-		Hooks:       &opHooks[104],
+		Hooks:       &opHooks[106],
 		Dialect:     "tileaa",
 		Name:        "continue",
 		NoOpcode:    true,
@@ -1557,7 +1587,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpReturn,
-		Hooks:       &opHooks[105],
+		Hooks:       &opHooks[107],
 		Dialect:     "tileaa",
 		Name:        "return",
 		NoOpcode:    true,
@@ -1570,7 +1600,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpPrint,
-		Hooks:       &opHooks[106],
+		Hooks:       &opHooks[108],
 		Dialect:     "tileaa",
 		Name:        "print",
 		NoOpcode:    true,
@@ -1585,7 +1615,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAssert,
-		Hooks:       &opHooks[107],
+		Hooks:       &opHooks[109],
 		Dialect:     "tileaa",
 		Name:        "assert",
 		NoOpcode:    true,
@@ -1599,7 +1629,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpConvertLayout,
-		Hooks:       &opHooks[108],
+		Hooks:       &opHooks[110],
 		Dialect:     "tileaa",
 		Name:        "convert_layout",
 		NoOpcode:    true,
@@ -1613,7 +1643,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAllocShared,
-		Hooks:       &opHooks[109],
+		Hooks:       &opHooks[111],
 		Dialect:     "tileaa",
 		Name:        "alloc_shared",
 		NoOpcode:    true,
@@ -1628,7 +1658,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpBufferStore,
-		Hooks:       &opHooks[110],
+		Hooks:       &opHooks[112],
 		Dialect:     "tileaa",
 		Name:        "buffer_store",
 		NoOpcode:    true,
@@ -1642,7 +1672,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpBufferLoad,
-		Hooks:       &opHooks[111],
+		Hooks:       &opHooks[113],
 		Dialect:     "tileaa",
 		Name:        "buffer_load",
 		NoOpcode:    true,
@@ -1657,7 +1687,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpBufferExtract,
-		Hooks:       &opHooks[112],
+		Hooks:       &opHooks[114],
 		Dialect:     "tileaa",
 		Name:        "buffer_extract",
 		NoOpcode:    true,
@@ -1672,7 +1702,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpBufferInsert,
-		Hooks:       &opHooks[113],
+		Hooks:       &opHooks[115],
 		Dialect:     "tileaa",
 		Name:        "buffer_insert",
 		NoOpcode:    true,
@@ -1686,7 +1716,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpBufferView,
-		Hooks:       &opHooks[114],
+		Hooks:       &opHooks[116],
 		Dialect:     "tileaa",
 		Name:        "buffer_view",
 		NoOpcode:    true,
@@ -1700,7 +1730,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAllocRing,
-		Hooks:       &opHooks[115],
+		Hooks:       &opHooks[117],
 		Dialect:     "tileaa",
 		Name:        "alloc_ring",
 		NoOpcode:    true,
@@ -1715,7 +1745,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpRingSlot,
-		Hooks:       &opHooks[116],
+		Hooks:       &opHooks[118],
 		Dialect:     "tileaa",
 		Name:        "ring_slot",
 		NoOpcode:    true,
@@ -1729,7 +1759,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpRingNext,
-		Hooks:       &opHooks[117],
+		Hooks:       &opHooks[119],
 		Dialect:     "tileaa",
 		Name:        "ring_next",
 		NoOpcode:    true,
@@ -1744,7 +1774,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAsyncCopy,
-		Hooks:       &opHooks[118],
+		Hooks:       &opHooks[120],
 		Dialect:     "tileaa",
 		Name:        "async_copy",
 		NoOpcode:    true,
@@ -1759,7 +1789,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAllocPipeline,
-		Hooks:       &opHooks[119],
+		Hooks:       &opHooks[121],
 		Dialect:     "tileaa",
 		Name:        "alloc_pipeline",
 		NoOpcode:    true,
@@ -1774,7 +1804,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpProducerAcquire,
-		Hooks:       &opHooks[120],
+		Hooks:       &opHooks[122],
 		Dialect:     "tileaa",
 		Name:        "producer_acquire",
 		NoOpcode:    true,
@@ -1788,7 +1818,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpProducerCommit,
-		Hooks:       &opHooks[121],
+		Hooks:       &opHooks[123],
 		Dialect:     "tileaa",
 		Name:        "producer_commit",
 		NoOpcode:    true,
@@ -1802,7 +1832,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpConsumerWait,
-		Hooks:       &opHooks[122],
+		Hooks:       &opHooks[124],
 		Dialect:     "tileaa",
 		Name:        "consumer_wait",
 		NoOpcode:    true,
@@ -1816,7 +1846,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpConsumerRelease,
-		Hooks:       &opHooks[123],
+		Hooks:       &opHooks[125],
 		Dialect:     "tileaa",
 		Name:        "consumer_release",
 		NoOpcode:    true,
@@ -1830,7 +1860,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAllocTensor,
-		Hooks:       &opHooks[124],
+		Hooks:       &opHooks[126],
 		Dialect:     "tileaa",
 		Name:        "alloc_tensor",
 		NoOpcode:    true,
@@ -1845,7 +1875,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpTensorAcquire,
-		Hooks:       &opHooks[125],
+		Hooks:       &opHooks[127],
 		Dialect:     "tileaa",
 		Name:        "tensor_acquire",
 		NoOpcode:    true,
@@ -1859,7 +1889,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpTensorAddress,
-		Hooks:       &opHooks[126],
+		Hooks:       &opHooks[128],
 		Dialect:     "tileaa",
 		Name:        "tensor_address",
 		NoOpcode:    true,
@@ -1873,7 +1903,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpTensorRelease,
-		Hooks:       &opHooks[127],
+		Hooks:       &opHooks[129],
 		Dialect:     "tileaa",
 		Name:        "tensor_release",
 		NoOpcode:    true,
@@ -1887,7 +1917,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAsyncCommit,
-		Hooks:       &opHooks[128],
+		Hooks:       &opHooks[130],
 		Dialect:     "tileaa",
 		Name:        "async_commit",
 		NoOpcode:    true,
@@ -1900,7 +1930,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAsyncWait,
-		Hooks:       &opHooks[129],
+		Hooks:       &opHooks[131],
 		Dialect:     "tileaa",
 		Name:        "async_wait",
 		NoOpcode:    true,
@@ -1914,7 +1944,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpDotWait,
-		Hooks:       &opHooks[130],
+		Hooks:       &opHooks[132],
 		Dialect:     "tileaa",
 		Name:        "dot_wait",
 		NoOpcode:    true,
@@ -1928,7 +1958,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpBarrier,
-		Hooks:       &opHooks[131],
+		Hooks:       &opHooks[133],
 		Dialect:     "tileaa",
 		Name:        "barrier",
 		NoOpcode:    true,
@@ -1942,4 +1972,4 @@ var opRows = [...]*ir.OpDef{
 }
 
 // opHooks are the hooks of the rows.
-var opHooks [132]ir.Hooks
+var opHooks [134]ir.Hooks

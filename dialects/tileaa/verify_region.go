@@ -47,21 +47,41 @@ func verifyInFlight(d Dot) string {
 			return ""
 		}
 	}
+	_, scaled := ir.DefinedBy[SumsScale](d.Acc())
 	bits, zero := SplatValue(d.Acc())
+	ok := (scaled || zero && bits == 0) && d.Atom().Atom.Tensor != nil
 	for _, u := range d.Result().Uses() {
-		carries := u.Owner().Code() == OpContinue || u.Owner().Code() == OpFor
-		zero = zero && bits == 0 && carries && d.Atom().Atom.Tensor != nil
+		ok = ok && (u.Owner().Code() == OpContinue || u.Owner().Code() == OpFor)
 	}
-	if !zero {
-		return "is in flight, and does not add alone to what a loop carries and lands, nor to nothing for a dot_land"
+	if !ok {
+		return "is in flight, and does not add alone to what a loop carries and lands, nor to nothing, or to sums in tensor memory, for a dot_land"
 	}
 	return ""
+}
+
+// ProductOf is the product whose sums an op stores, scales or brings.
+func ProductOf(op SumsOp) (d Dot, ok bool) {
+	if op.Op.Code() == OpSumsStore {
+		return InTensorMemory(op.Result())
+	}
+	return InTensorMemory(op.Source())
 }
 
 // InTensorMemory finds the product that puts a value where only the tensor unit sees it: one in flight, of which loops carry the result.
 func InTensorMemory(v *ir.Value) (d Dot, ok bool) {
 	if d, ok = ir.DefinedBy[Dot](v); ok {
 		return d, d.InFlight() && d.Atom().Atom.Tensor != nil
+	}
+	if s, stored := ir.DefinedBy[SumsStore](v); stored && v.HasOneUse() {
+		use := s.Result().FirstUse()
+		if flow, loop := ir.LoopOf(use.Owner()); loop {
+			return InTensorMemory(flow.Carried()[use.Index()-flow.InitUse(0).Index()])
+		}
+		return Dot{}, false
+	}
+	if _, scaled := ir.DefinedBy[SumsScale](v); scaled {
+		d, ok = ir.As[Dot](v.FirstUse().Owner())
+		return d, ok
 	}
 	flow, index, found := carriedBy(v)
 	if !found {

@@ -24,13 +24,13 @@ import (
 func AllocateTensor(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		var products []tileaa.Dot
-		var lands []tileaa.DotLand
+		var others []tileaa.SumsOp
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 			if d, ok := ir.As[tileaa.Dot](op); ok && d.Atom() != nil && d.Atom().Atom.Tensor != nil {
 				products = append(products, d)
 			}
-			if l, ok := ir.As[tileaa.DotLand](op); ok {
-				lands = append(lands, l)
+			if o, ok := ir.As[tileaa.SumsOp](op); ok {
+				others = append(others, o)
 			}
 		})
 		if len(products) == 0 {
@@ -52,11 +52,11 @@ func AllocateTensor(s *pass.State) error {
 		for _, d := range products {
 			d.SetMemory(memory)
 		}
-		for _, l := range lands {
-			d, _ := tileaa.InTensorMemory(l.Source())
+		for _, o := range others {
+			d, _ := tileaa.ProductOf(o)
 			column, _ := d.Column()
-			l.SetMemory(memory)
-			l.SetColumn(s.Ctx, column)
+			o.SetMemory(memory)
+			o.SetColumn(s.Ctx, column)
 		}
 		s.Walk(owner, ir.PreOrder, func(op *ir.Op) {
 			if op.Code() == tileaa.OpReturn || op.ParentOp() == owner && op.Traits().Has(ir.Terminator) {
@@ -84,10 +84,14 @@ func assignColumns(s *pass.State, products []tileaa.Dot) (columns int64) {
 		d.SetColumn(s.Ctx, from)
 		columns, before = max(columns, from+tileaa.TensorColumnsOf(d)), d
 	}
-	held := map[*ir.Op]int64{} // columns of what a loop skews
+	held := map[*ir.Op][]int64{} // columns of what a loop holds for a dot_land, by the number of what it carries
 	for _, d := range products {
 		if isSkewed(d) {
-			held[skewingLoop(d)] = tileaa.TensorColumnsOf(d)
+			loop, i := carrier(d)
+			for len(held[loop]) <= i {
+				held[loop] = append(held[loop], 0)
+			}
+			held[loop][i] = tileaa.TensorColumnsOf(d)
 		}
 	}
 	first := columns
@@ -95,14 +99,22 @@ func assignColumns(s *pass.State, products []tileaa.Dot) (columns int64) {
 		if !isSkewed(d) {
 			continue
 		}
-		from, loop := first, skewingLoop(d)
+		loop, i := carrier(d)
+		from := first + sum(held[loop][:i])
 		for outer := loop.ParentOp(); outer != nil; outer = outer.ParentOp() {
-			from += held[outer]
+			from += sum(held[outer])
 		}
 		d.SetColumn(s.Ctx, from)
-		columns = max(columns, from+held[loop])
+		columns = max(columns, from+held[loop][i])
 	}
 	return columns
+}
+
+func sum(list []int64) (n int64) {
+	for _, x := range list {
+		n += x
+	}
+	return n
 }
 
 // isSkewed reports whether a product goes on until a dot_land.
@@ -111,12 +123,14 @@ func isSkewed(d tileaa.Dot) bool {
 	return d.InFlight() && !adds
 }
 
-// skewingLoop is the loop that carries the result of such a product.
-func skewingLoop(d tileaa.Dot) *ir.Op {
-	if user := d.Result().FirstUse().Owner(); user.Code() == tileaa.OpFor {
-		return user
+// carrier is the loop that carries the result of such a product, and its number there.
+func carrier(d tileaa.Dot) (loop *ir.Op, index int) {
+	use := d.Result().FirstUse()
+	if loop = use.Owner(); loop.Code() != tileaa.OpFor {
+		return d.Op.ParentOp(), use.Index()
 	}
-	return d.Op.ParentOp()
+	flow, _ := ir.LoopOf(loop)
+	return loop, use.Index() - flow.InitUse(0).Index()
 }
 
 // ownerOf is the role or the entry whose warps compute an op.

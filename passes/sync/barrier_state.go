@@ -243,7 +243,7 @@ func (p *pending) commit(e engine) {
 func (p *pending) wait(e engine, n int) {
 	p.inFlight = slices.DeleteFunc(p.inFlight, func(f flight) bool {
 		over := f.engine == e && f.age > n
-		if over {
+		if over && (f.op == nil || !readByUnit(f.op)) {
 			addSpan(&p.shared, f.span)
 		}
 		return over

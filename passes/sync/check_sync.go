@@ -261,7 +261,7 @@ func (j *judge) step(a *actor, e *event) *fault {
 	case tileaa.OpProducerAcquire, tileaa.OpProducerCommit, tileaa.OpConsumerWait, tileaa.OpConsumerRelease:
 		return j.pass(a, e)
 	default:
-		if flies(op) {
+		if flies(op) || op.Code() == tileaa.OpSumsStore {
 			a.products = append(a.products, nil)
 		}
 		if op.Code() == tileaa.OpFor {
@@ -474,8 +474,19 @@ func wanted(op *ir.Op, t touch, c *cell) *fault {
 	return nil
 }
 
-// lands reports whether an op waits for what it reads of tensor memory: a loop does at its end.
-func lands(op *ir.Op) bool { return op.Code() == tileaa.OpDotLand || op.Code() == tileaa.OpFor }
+// readByUnit reports whether an op reads through the tensor unit alone: whoever waits knows that it is over for all.
+func readByUnit(op *ir.Op) bool {
+	return flies(op) && ir.Cast[tileaa.Dot](op).Atom().Atom.Tensor != nil
+}
+
+// lands reports whether an op takes what products left in tensor memory, for which its threads have waited: a loop does at its end.
+func lands(op *ir.Op) bool {
+	switch op.Code() {
+	case tileaa.OpDotLand, tileaa.OpSumsScale, tileaa.OpFor:
+		return true
+	}
+	return false
+}
 
 // unordered says why an access does not come before a later one to the same bytes; "" if it does.
 func (j *judge) unordered(first, then *access, same bool) string {
@@ -487,7 +498,7 @@ func (j *judge) unordered(first, then *access, same bool) string {
 		return ""
 	case first.done == 0, first.seen != nil && first.done > a.knows[first.seen.number]:
 		return "where a copy is in flight"
-	case first.seen != nil:
+	case first.seen != nil, readByUnit(first.op):
 		return ""
 	case first.done <= a.met, same && first.done <= a.lanesMet && j.ownWarps(first.layout, then.layout):
 		return ""

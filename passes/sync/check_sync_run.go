@@ -261,6 +261,9 @@ func (t *thread) event(op *ir.Op) {
 	}
 	if p, ok := ir.As[tileaa.PredicatedOp](op); ok && p.When() != nil {
 		if runs, ok := t.ask(t.value(p.When()), op, 1, 0); !ok || runs == 0 {
+			if flies(op) {
+				t.trace = append(t.trace, e) // waits count it
+			}
 			return
 		}
 	}

@@ -317,7 +317,7 @@ func (w *inserter) visitAccess(op *ir.Op, p *pending) {
 	order := w.orderOf(op, p)
 	needed := order.requirement
 	for _, r := range spans {
-		if op.Code() != tileaa.OpDotLand { // its wait is for all that it reads
+		if !lands(op) {
 			needed = needed.with(p.conflict(r, w.proofs))
 		}
 	}
@@ -335,8 +335,8 @@ func (w *inserter) visitAccess(op *ir.Op, p *pending) {
 			w.tokens[r] = tokenOf{w.level, covers}
 		}
 	}
-	product := inFlight(op)
-	if product {
+	product := flies(op)
+	if product || op.Code() == tileaa.OpSumsStore {
 		p.commit(products)
 	}
 	for _, r := range spans {
@@ -357,12 +357,6 @@ func (w *inserter) visitAccess(op *ir.Op, p *pending) {
 		w.b.After(op)
 		w.barrier(op.Loc(), everybody)
 	}
-}
-
-// inFlight reports whether an op is a product that only begins.
-func inFlight(op *ir.Op) bool {
-	d, ok := ir.As[tileaa.Dot](op)
-	return ok && d.InFlight()
 }
 
 // isTensorMemory reports whether a buffer is where the tensor unit sums. It orders what it does there itself; that all have read before a thread begins

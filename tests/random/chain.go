@@ -8,7 +8,7 @@ func (g *generator) chain() {
 	}
 	elem := one(g, "f16", "bf16")
 	m, n, k, width := 16<<g.r.IntN(3), 16<<g.r.IntN(3), 16<<g.r.IntN(2), 16<<g.r.IntN(2)
-	if g.chance(12) {
+	if g.chance(35) {
 		m = tensorRows
 	}
 	rounds := one(g, 0, 1, 2, 3, 4, 5, 8)
@@ -29,6 +29,13 @@ func (g *generator) chain() {
 			row := g.combined("reduce", "", s, []int{m}, 1, floatCombines[0])
 			column := typ{"f32", []int{m, 1}}
 			r := g.define(column, "reshape %s : %s -> %s", row.name, row.typ, column)
+			if g.chance(60) { // the sums change their sign with that of a row, or with none
+				limit, minus, plus := g.number(column, one(g, 0, 0, -bound)), g.number(column, -1), g.number(column, 1)
+				c := g.define(column.with("i1"), "cmpf greater_than ordered %s, %s : %s -> %s", r.name, limit.name, column, column.with("i1"))
+				f := g.define(column, "select %s, %s, %s : %s, %s", c.name, plus.name, minus.name, c.typ, column)
+				wide := g.define(sums, "broadcast %s : %s -> %s", f.name, column, sums)
+				sum = g.define(sums, "mulf %s, %s : %s", sum, wide.name, sums).name
+			}
 			b := g.define(scores, "broadcast %s : %s -> %s", r.name, column, scores)
 			s = g.define(scores, "subf %s, %s : %s", s.name, b.name, scores)
 		}

@@ -345,7 +345,7 @@ func (i *instruction) needed() bool {
 	switch i.op {
 	case "UTMASTG":
 		return false
-	case "SYNCS":
+	case "SYNCS", "UTCBAR":
 		return true
 	}
 	switch i.class {

@@ -37,8 +37,9 @@ type slot struct {
 
 // tensorWork is when the products that a block issued end: all of them, and those up to the end of each iteration of the warp that issues them.
 type tensorWork struct {
-	all   float64
-	until []float64
+	all       float64
+	until     []float64
+	announced []float64 // when those end that were issued up to each announcement
 }
 
 // before is when those end that were issued before an iteration, as far as they are.
@@ -166,6 +167,13 @@ func (s *simulation) earliest(w *warp, x *step, now float64) (at float64, queued
 		at = max(at, s.tensor[w.block].all)
 	case deedWaitTensor:
 		at = max(at, s.tensor[w.block].before(w.iteration))
+	case deedWaitProduct:
+		list := s.tensor[w.block].announced
+		if n := w.iteration*s.commits + x.n; n >= len(list) {
+			return at, false, false
+		} else if n >= 0 {
+			at = max(at, list[n])
+		}
 	case deedWaitFill:
 		if s.fill > 0 {
 			filled, ok := s.filled(w, x.n)
@@ -271,6 +279,10 @@ func (s *simulation) execute(w *warp, x *step, at float64) {
 	switch x.deed {
 	case deedCommit:
 		w.groups = append(w.groups, w.copies)
+	case deedAnnounce:
+		if t := &s.tensor[w.block]; w.leader {
+			t.announced = append(t.announced, t.all)
+		}
 	case deedRelease:
 		s.free(w, x.n, at)
 	}

@@ -10,20 +10,22 @@ import (
 type deed int8
 
 const (
-	deedNone       deed = iota
-	deedWarpgroup       // wgmma: goes on after it, DEPBAR waits
-	deedTcgen05         // a product of the one tensor pipe of the multiprocessor
-	deedReadTensor      // waits for all products issued before
-	deedLoad            // global memory to registers, or back
-	deedCopy            // global memory to shared memory
-	deedCommit          // closes a group of copies
-	deedWaitCopies      // until at most n groups are open
-	deedWaitGroups      // the same of wgmma
-	deedBarrier         // waits for n warps, 0: all
-	deedArrive          // counts for a barrier and goes on
-	deedWaitFill        // an mbarrier: for part n of an iteration's copies
-	deedWaitTensor      // an mbarrier: for the products of the last iteration
-	deedRelease         // frees part n of an iteration's copies
+	deedNone        deed = iota
+	deedWarpgroup        // wgmma: goes on after it, DEPBAR waits
+	deedTcgen05          // a product of the one tensor pipe of the multiprocessor
+	deedReadTensor       // waits for all products issued before
+	deedLoad             // global memory to registers, or back
+	deedCopy             // global memory to shared memory
+	deedCommit           // closes a group of copies
+	deedWaitCopies       // until at most n groups are open
+	deedWaitGroups       // the same of wgmma
+	deedBarrier          // waits for n warps, 0: all
+	deedArrive           // counts for a barrier and goes on
+	deedWaitFill         // an mbarrier: for part n of an iteration's copies
+	deedWaitTensor       // an mbarrier: for the products of the last iteration
+	deedAnnounce         // has an mbarrier told when the products issued so far end
+	deedWaitProduct      // an mbarrier: for what was announced n times after the beginning of the iteration, before it if negative
+	deedRelease          // frees part n of an iteration's copies
 )
 
 // step is what one instruction asks of the machine. Times are cycles.
@@ -58,6 +60,7 @@ const (
 type trace struct {
 	steps    []step
 	waits    int  // on mbarriers, for copies
+	commits  int  // how often the ends of products are announced
 	released bool // the code frees what it has read; else the end of the iteration does
 }
 
@@ -71,7 +74,8 @@ var (
 func (c *chip) traceOf(code []instruction, numbers []int, fed bool) trace {
 	var t trace
 	var releases []int
-	mbarriers, products := 0, productMbarriers(code, numbers)
+	mbarriers, products := 0, turnsOf(code, numbers)
+	t.commits = products.commits
 	for _, n := range numbers {
 		i := &code[n]
 		s := step{control: i.control}
@@ -82,16 +86,27 @@ func (c *chip) traceOf(code []instruction, numbers []int, fed bool) trace {
 			synchronize(&s, i)
 			switch {
 			case i.op == "SYNCS" && strings.Contains(i.mods, "TRYWAIT"):
-				s.deed = deedWaitTensor
-				if fed && !products[hexNumber.FindString(i.args)] {
+				turn, known := products.waits[n]
+				switch {
+				case known:
+					s.deed, s.n = deedWaitProduct, turn
+				case fed && !products.offsets[hexNumber.FindString(i.args)]:
 					s.deed, s.n = deedWaitFill, mbarriers
 					mbarriers++
+				default:
+					s.deed = deedWaitTensor
 				}
 			case i.op == "SYNCS" && strings.Contains(i.mods, "ARRIVE"):
 				releases = append(releases, len(t.steps))
 			}
 		default:
 			c.moveOrCompute(&s, i)
+			if s.deed == deedReadTensor && products.all {
+				s.deed = deedNone
+			}
+		}
+		if products.announces[n] {
+			s.deed = deedAnnounce
 		}
 		t.steps = append(t.steps, s)
 	}
@@ -103,25 +118,6 @@ func (c *chip) traceOf(code []instruction, numbers []int, fed bool) trace {
 		}
 	}
 	return t
-}
-
-// productMbarriers are the offsets in shared memory of mbarriers at which products of tcgen05 arrive: what is added last to their addresses.
-func productMbarriers(code []instruction, numbers []int) map[string]bool {
-	offsets, added := map[string]bool{}, map[string]string{}
-	for _, n := range numbers {
-		i := &code[n]
-		words := strings.FieldsFunc(i.args, func(r rune) bool { return strings.ContainsRune(" ,[]+", r) })
-		switch {
-		case i.op == "UTCBAR" && len(words) > 0 && added[words[0]] != "":
-			offsets[added[words[0]]] = true
-		case i.op == "UTCBAR":
-			offsets[hexNumber.FindString(i.args)] = true
-		case len(words) > 0:
-			added[words[0]] = hexNumber.FindString(i.args)
-		}
-	}
-	delete(offsets, "")
-	return offsets
 }
 
 func (c *chip) multiply(s *step, code []instruction, n int) {

@@ -1,0 +1,158 @@
+package nvvm
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/llir/llvm/ir/enum"
+
+	"tileiras/codegen/atom"
+	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+// This file moves sums of the tensor unit between tensor memory and registers.
+
+// own is where the sums of a thread's warp lie in tensor memory.
+func (p *tensorProduct) own() reg {
+	f := p.fn
+	cols := make([]uint64, laneBits+f.warpBits())
+	for i, c := range p.acc.l.Column(layout.Warp) {
+		if i < bits.TrailingZeros(uint(p.Group)) {
+			cols[laneBits+i] = 1 << (tensorLaneShift + laneBits + i)
+		} else {
+			cols[laneBits+i] = uint64(p.columnOf(p.acc.l.Coords(c)) - p.column)
+		}
+	}
+	return f.add(p.memory.base, f.linear(cols))
+}
+
+// inPieces visits the sums of a thread, at most so many at a time: the number of the first register, how many there are, and their column.
+func (p *tensorProduct) inPieces(most int, visit func(first, n int, column reg)) {
+	n := min(p.LayoutC.Regs(), most)
+	for first := 0; first < p.acc.l.Regs(); first += n {
+		visit(first, n, i32(p.columnOf(p.acc.l.Coords(p.acc.l.Apply(first, 0, 0, 0)))))
+	}
+}
+
+// letter says of which registers the sums are.
+func (p *tensorProduct) letter() string {
+	if p.C == atom.F32 {
+		return "f"
+	}
+	return "r"
+}
+
+func (p *tensorProduct) load(own, column reg, n int) []reg {
+	return p.op(fmt.Sprintf("tcgen05.ld.x%d.%s", n, p.letter()), own, column)
+}
+
+func (p *tensorProduct) loaded(regs []reg) []reg {
+	return p.op(fmt.Sprintf("tcgen05.wait::ld.%s%d", p.letter(), len(regs)), regs...)
+}
+
+func (p *tensorProduct) store(own, column reg, regs []reg) {
+	p.op(fmt.Sprintf("tcgen05.st.x%d.%s", len(regs), p.letter()), append([]reg{own, column}, regs...)...)
+}
+
+// stored ends stores, which the unit then may see when all have met.
+func (p *tensorProduct) stored() {
+	p.op("tcgen05.wait::st")
+	p.op("tcgen05.fence::before_thread_sync")
+}
+
+// sum brings what the unit has summed to registers, and adds what was there before, if there was something.
+func (p *tensorProduct) sum(before *tile) *tile {
+	f := p.fn
+	t := tileaa.AsTile(p.dot.Result())
+	out := f.newTile(t.Elem, numRegs(t))
+	adds, most := before != nil && !allZero(f.all(before)), maxTensorLoad
+	if adds {
+		most = mostHeld
+	}
+	f.op("tcgen05.fence::after_thread_sync")
+	own := p.own()
+	var got []reg
+	p.inPieces(most, func(first, n int, column reg) {
+		got = append(got, p.load(own, column, n)...)
+		if end := first + n; adds || end == out.len() {
+			for i, x := range p.loaded(got) {
+				at := end - len(got) + i
+				if adds {
+					x = p.plus(f.reg(before, at), x)
+				}
+				out.regs[at] = x
+			}
+			got = nil
+		}
+	})
+	f.op("tcgen05.fence::before_thread_sync")
+	return out
+}
+
+// mostHeld is the columns that are loaded at once where they are added to others, or stored again: registers hold them beside those.
+const mostHeld = 32
+
+// plus is the sum of two accumulators.
+func (p *tensorProduct) plus(x, y reg) reg {
+	switch {
+	case x.isConst() && x.bits == 0:
+		return y
+	case p.C == atom.F32:
+		return p.fadd(x, y)
+	}
+	return p.add(x, y)
+}
+
+// tensorLaneShift is where the lane stands in an address of tensor memory; maxTensorLoad is the columns of the widest load.
+const tensorLaneShift, maxTensorLoad = 16, 128
+
+// sumsOf is the product of an op on sums.
+func (f *fn) sumsOf(op *ir.Op) *tensorProduct {
+	d, ok := tileaa.ProductOf(ir.Cast[tileaa.SumsOp](op))
+	if !ok {
+		f.bug("its operand is in registers")
+	}
+	return f.tensorProductOf(d)
+}
+
+// dotLand brings to registers what a product has put into tensor memory that loops have carried on.
+func dotLand(f *fn, op *ir.Op) { f.set(op, f.sumsOf(op).sum(nil)) }
+
+// sumsStore stores a tile, and arrives where a product in its place would: waits count it.
+func sumsStore(f *fn, op *ir.Op) {
+	p, t := f.sumsOf(op), f.tileFor(op.Operand(0))
+	own := p.own()
+	p.inPieces(maxTensorLoad, func(first, n int, column reg) { p.store(own, column, f.all(t)[first:first+n]) })
+	p.stored()
+	p.memory.arrive(f)
+	f.set(op, nil)
+}
+
+// sumsScale multiplies what is in tensor memory, but where a warp has nothing but ones to multiply it by.
+func sumsScale(f *fn, op *ir.Op) {
+	p, factor := f.sumsOf(op), f.all(f.tileFor(op.Operand(1)))
+	scale := func() {
+		f.op("tcgen05.fence::after_thread_sync")
+		own := p.own()
+		p.inPieces(mostHeld, func(first, n int, column reg) {
+			got := p.loaded(p.load(own, column, n))
+			for i := range got {
+				got[i] = f.op1("mul.rn.f32", got[i], factor[first+i])
+			}
+			p.store(own, column, got)
+		})
+		p.stored()
+	}
+	f.set(op, nil)
+	for _, x := range factor {
+		if x != factor[0] {
+			scale()
+			return
+		}
+	}
+	differs := f.fcmp(enum.FPredUNE, factor[0], f32(math.Float32bits(1)))
+	f.inWarps(f.op1("vote.sync.any.pred", differs, con(kI32, fullMask)), scale)
+}

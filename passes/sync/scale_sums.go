@@ -1,0 +1,139 @@
+package sync
+
+import (
+	"slices"
+
+	"tileiras/codegen/atom"
+	"tileiras/dialects/tileaa"
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+	"tileiras/passes/pass"
+)
+
+// scale-sums leaves in tensor memory what a loop scales before a product of the tensor unit adds to it, as attention does when a row finds a larger score, and
+// scales it there. No registers hold it, and the product goes on until the next iteration scales what it gave:
+//
+//	                                      %a = sums_store %init
+//	for %i inits(%init) (%c) {            for %i inits(%a) (%c) {
+//	  ..                                    ..
+//	  %s = mulf %c, %f                      dot_wait; %s = sums_scale %c, %f
+//	  %d = dot %p, %v, %s            =>     %d = dot %p, %v, %s {in_flight}
+//	  continue %d                           continue %d
+//	}                                     }
+//	                                      dot_wait 0; dot_land
+//
+// Products of a loop end in the order in which they begin, and those of an iteration are the same in the next: a wait before what one of them gave is needed
+// says how many have begun since. sums_store counts as the product of the iteration before the first.
+func ScaleSums(s *pass.State) error {
+	for _, entry := range s.Entries() {
+		s.Walk(entry, ir.PostOrder, func(op *ir.Op) {
+			if loop, ok := ir.As[tileaa.For](op); ok {
+				scaleSums(s, loop)
+			}
+		})
+	}
+	return nil
+}
+
+// scaledSum is a product with what is scaled before it adds.
+type scaledSum struct {
+	dot    tileaa.Dot
+	scaled tileaa.Mulf
+	factor *ir.Value
+	number int // of what the loop carries
+}
+
+// scaleSums rewrites a loop.
+func scaleSums(s *pass.State, loop tileaa.For) {
+	flow, _ := ir.LoopOf(loop.Op)
+	if len(flow.Continues()) != 1 {
+		return
+	}
+	var flying []tileaa.Dot // in the order in which they begin
+	var list []scaledSum
+	columns := int64(0)
+	for _, op := range loop.Op.Body().Ops() {
+		d, ok := ir.As[tileaa.Dot](op)
+		if !ok || d.Atom().Atom.Tensor == nil {
+			continue
+		}
+		columns += tileaa.TensorColumnsOf(d)
+		if x, ok := scaledSumOf(flow, d); ok {
+			list = append(list, x)
+			flying = append(flying, d)
+		} else if d.InFlight() {
+			flying = append(flying, d)
+		}
+	}
+	if len(list) == 0 || columns > atom.TensorColumns || 2*len(flying) > tileaa.ProductMbarriers {
+		return
+	}
+	b := ir.NewBuilder(s.Ctx)
+	b.Loc = list[0].dot.Op.Loc()
+	for _, x := range list {
+		x.rewrite(b, loop)
+	}
+	waitInOrder(b, flow, flying)
+}
+
+// scaledSumOf finds what is scaled before a product adds to it: nobody else takes it, nor the sum, but the next iteration.
+func scaledSumOf(flow ir.Flow, d tileaa.Dot) (x scaledSum, ok bool) {
+	m, ok := ir.DefinedBy[tileaa.Mulf](d.Acc())
+	if !ok || d.InFlight() || tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) != 32 || m.Rounding() != def.RoundNearestEven || m.FlushToZero() ||
+		m.Op.Block() != d.Op.Block() || !m.Result().HasOneUse() || !d.Result().HasOneUse() {
+		return x, false
+	}
+	x = scaledSum{dot: d, scaled: m}
+	for i, v := range []*ir.Value{m.Lhs(), m.Rhs()} {
+		number, carried := flow.CarriedIndex(v)
+		end := d.Result().FirstUse()
+		if carried && v.HasOneUse() && end.Owner() == flow.Continues()[0] && end.Index() == number {
+			x.factor, x.number = m.Op.Operand(1-i), number
+			return x, true
+		}
+	}
+	return x, false
+}
+
+func (x scaledSum) rewrite(b *ir.Builder, loop tileaa.For) {
+	flow, _ := ir.LoopOf(loop.Op)
+	use := flow.InitUse(x.number)
+	b.Before(loop.Op)
+	loop.Op.SetOperand(use.Index(), tileaa.NewSumsStore(b, use.Value(), tileaa.SumsStoreOptions{}).Result())
+	b.Before(x.scaled.Op)
+	there := tileaa.NewSumsScale(b, flow.Carried()[x.number], x.factor, tileaa.SumsScaleOptions{}).Result()
+	x.scaled.Result().ReplaceAllUsesWith(there)
+	x.scaled.Op.Erase()
+	x.dot.SetInFlight(true)
+
+	b.After(loop.Op)
+	result := loop.Op.Result(x.number)
+	tileaa.NewDotWait(b, 0)
+	land := tileaa.NewDotLand(b, result.Type(), result, tileaa.DotLandOptions{})
+	result.ReplaceAllUsesWith(land.Result())
+	land.SetSource(result)
+}
+
+// waitInOrder has a loop wait, before each op that takes what a product in flight gave in the iteration before, for that product alone.
+func waitInOrder(b *ir.Builder, flow ir.Flow, flying []tileaa.Dot) {
+	begun := 0
+	for _, op := range flow.Op.Body().Ops() {
+		if begun < len(flying) && op == flying[begun].Op {
+			begun++
+		}
+		o, ok := ir.As[tileaa.SumsOp](op)
+		if !ok {
+			continue
+		}
+		d, _ := tileaa.ProductOf(o)
+		k := slices.IndexFunc(flying, func(f tileaa.Dot) bool { return f.Op == d.Op })
+		if k < 0 {
+			continue
+		}
+		if old, ok := ir.As[tileaa.DotWait](op.Prev()); ok {
+			old.Op.Erase()
+		}
+		b.Before(op)
+		tileaa.NewDotWait(b, int64(len(flying)-1-k+begun))
+	}
+}

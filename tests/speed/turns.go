@@ -1,0 +1,127 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+)
+
+// This file finds out for which products of tcgen05 a loop waits. Products arrive at mbarriers by turns: a count of them gives the mbarrier at which one
+// arrives, and a wait computes from the count which one it is for.
+
+// turns are the arrivals of products in a loop, and the waits for them.
+type turns struct {
+	offsets   map[string]bool // of mbarriers at which products arrive: what is added last to their addresses
+	announces map[int]bool    // the instructions that have a product arrive where waits look
+	waits     map[int]int     // for which arrival each wait is: numbers from the first of the iteration on, or before it
+	commits   int             // arrivals in an iteration
+	all       bool            // every wait for products is known
+}
+
+// turn is a count of products, as it was in some register at the beginning, and what was added to it.
+type turn struct {
+	count string
+	added int
+}
+
+// turnsOf looks at two iterations: what the first leaves in registers the second finds there.
+func turnsOf(code []instruction, numbers []int) turns {
+	t := turns{map[string]bool{}, map[int]bool{}, map[int]int{}, 0, false}
+	values, last := map[string]turn{}, map[string]string{}
+	value := func(register string) turn {
+		if v, ok := values[register]; ok {
+			return v
+		}
+		return turn{register, 0}
+	}
+	committed, waited := map[int]turn{}, map[int]turn{}
+	for range 2 {
+		for _, n := range numbers {
+			i := &code[n]
+			words := strings.FieldsFunc(i.args, func(r rune) bool { return strings.ContainsRune(" ,[]+", r) })
+			switch {
+			case i.op == "UTCBAR" && len(words) > 0:
+				committed[n] = value(words[0])
+				t.offsets[last[words[0]]] = true
+			case i.op == "SYNCS" && strings.Contains(i.mods, "TRYWAIT") && len(words) > 1:
+				waited[n] = value(words[1])
+			case len(words) > 1:
+				values[words[0]] = follow(i, words, value)
+				last[words[0]] = hexNumber.FindString(i.args)
+			}
+		}
+	}
+	delete(t.offsets, "")
+	delete(t.offsets, "")
+	first := turn{}
+	for _, n := range numbers {
+		if v, ok := committed[n]; ok && strings.Contains(v.count, counted) { // not what frees a slot
+			if t.commits == 0 {
+				first = v
+			}
+			t.announces[n] = v.count == first.count
+			t.commits++
+		}
+		if v, ok := waited[n]; ok && t.offsets[hexNumber.FindString(code[n].args)] {
+			t.waits[n] = v.added
+		}
+	}
+	begun := 0
+	t.all = t.commits > 0
+	for _, n := range numbers {
+		if t.announces[n] {
+			begun++
+		}
+		if _, ok := t.waits[n]; ok {
+			t.waits[n] -= first.added
+			t.all = t.all && waited[n].count == first.count && t.waits[n] < begun
+		}
+	}
+	if !t.all {
+		t.waits, t.announces = nil, nil
+	}
+	return t
+}
+
+// counted marks what a mask of a count has made the number of an mbarrier.
+const counted = " by turns"
+
+// follow is what an instruction makes of counts.
+func follow(i *instruction, words []string, value func(string) turn) turn {
+	number := func(word string) (int, bool) {
+		n, err := strconv.ParseInt(word, 0, 64)
+		return int(n), err == nil
+	}
+	args := words[1:]
+	for len(args) > 0 && strings.Contains(args[0], "PT") {
+		args = args[1:]
+	}
+	unknown := turn{words[0] + " of " + i.args, 0}
+	if len(args) == 0 {
+		return unknown
+	}
+	switch i.op {
+	case "UMOV", "MOV", "R2UR":
+		if _, constant := number(args[0]); !constant {
+			return value(args[0])
+		}
+	case "UIADD3", "IADD3", "VIADD":
+		if len(args) < 2 {
+			return unknown
+		}
+		if n, ok := number(args[1]); ok {
+			v := value(args[0])
+			if strings.Contains(v.count, counted) {
+				return v // the offset of all mbarriers
+			}
+			return turn{v.count, v.added + n}
+		}
+	case "ULOP3", "LOP3":
+		if len(args) > 1 && args[1] == "0x3" {
+			v := value(args[0])
+			return turn{v.count + counted, v.added}
+		}
+	case "ULEA", "LEA":
+		return value(args[0])
+	}
+	return unknown
+}

@@ -176,6 +176,9 @@ func (p *prices) loopsOf(warps int) []weighted {
 	return list
 }
 
+// spillAccesses is how often an iteration stores or loads a register that is spilled: what products take is loaded for more than one of them.
+const spillAccesses = 3
+
 // loop is what a loop asks of a multiprocessor, with rings for what it loads where the GPU copies to shared memory.
 func (p *prices) loop(op *ir.Op, warps int) cost.Loop {
 	accumulators := p.products.Accumulators(warps)
@@ -197,8 +200,8 @@ func (p *prices) loop(op *ir.Op, warps int) cost.Loop {
 	limit := cost.RegisterLimit(p.s.Target, 32*warps, 1)
 	spilled := max(0, l.Registers-limit)
 	l.Registers = min(l.Registers, limit)
-	l.Issue += 2 * spilled * warps
-	l.Waves += 2 * spilled * warps
+	l.Issue += spillAccesses * spilled * warps
+	l.Waves += spillAccesses * spilled * warps
 	for slots := 1; slots <= most && slots*l.Copied <= p.s.Target.SharedOptIn; slots++ {
 		l.Shared = append(l.Shared, slots*l.Copied)
 	}

@@ -115,12 +115,10 @@ func (l Loop) Drifts(t *target.Target, producers, slots int) bool {
 	return l.Groups > 1 && 32*l.work(t) < 31*inStep && with.Blocks(t, slots) == l.Blocks(t, slots)
 }
 
-// Relieves reports whether it pays that other warps begin the copies of a loop that computes with what the tensor unit multiplies: it is alone on its
-// multiprocessor, so nothing else is done while its threads begin copies, and they have more to do than the unit.
-func (l Loop) Relieves(t *target.Target, producers, slots int) bool {
-	with := l
-	with.Producers += producers
-	return l.Columns > 0 && l.Issue/instrsPerCycle > l.Matrix*sm80Products/t.Products && l.Blocks(t, slots) == 1 && with.Blocks(t, slots) == 1
+// Relieves reports whether it pays that another warp begins the copies of a loop: its threads compute with what the tensor unit multiplies, and have more to
+// do than the unit.
+func (l Loop) Relieves(t *target.Target) bool {
+	return l.Columns > 0 && l.Issue/instrsPerCycle > l.Matrix*sm80Products/t.Products
 }
 
 // work is the cycles of the unit of a multiprocessor that has most to do.

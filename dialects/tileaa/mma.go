@@ -2,6 +2,7 @@ package tileaa
 
 import (
 	"tileiras/codegen/atom"
+	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
 )
 
@@ -30,6 +31,32 @@ func OnlyAdds(product *ir.Op) (carried int, ok bool) {
 	carried, ok = flow.CarriedIndex(acc)
 	end := sum.FirstUse()
 	return carried, ok && end.Owner() == product.Block().Terminator() && end.Owner().Code() == OpContinue && end.Index() == carried
+}
+
+// ScaledSum is a product of a loop that adds to what the loop scales: nobody else takes that, nor the sum, but the next iteration.
+type ScaledSum struct {
+	Dot     Dot
+	Scaled  Mulf
+	Factor  *ir.Value
+	Carried int // number of the sum among what the loop carries
+}
+
+// ScaledSumOf finds what a product of 32-bit sums is one of.
+func ScaledSumOf(d Dot) (x ScaledSum, ok bool) {
+	m, ok := ir.DefinedBy[Mulf](d.Acc())
+	flow, loop := ir.LoopOf(d.Op.ParentOp())
+	if !ok || !loop || ElemBits(AsTile(d.Result()).Elem) != 32 || m.Rounding() != def.RoundNearestEven || m.FlushToZero() || m.Op.Block() != d.Op.Block() ||
+		!m.Result().HasOneUse() || !d.Result().HasOneUse() {
+		return x, false
+	}
+	for i, v := range []*ir.Value{m.Lhs(), m.Rhs()} {
+		number, carried := flow.CarriedIndex(v)
+		end := d.Result().FirstUse()
+		if carried && v.HasOneUse() && end.Owner().Code() == OpContinue && end.Owner() == flow.Op.Body().Terminator() && end.Index() == number {
+			return ScaledSum{d, m, m.Op.Operand(1 - i), number}, true
+		}
+	}
+	return x, false
 }
 
 // TensorColumnsOf is the columns of tensor memory in which a product sums.

@@ -19,7 +19,7 @@ import (
 // carried is the most bits of them that loops around each other carry: those are alive from the first to the last of what they do.
 func accumulatorBits(s *pass.State, entry *ir.Op) (most, carried int) {
 	n := ir.NumOps(entry)
-	l := &lives{s: s, at: make(map[*ir.Op]int, n), end: make(map[*ir.Op]int, n), number: map[*ir.Value]int{}}
+	l := &lives{s: s, at: make(map[*ir.Op]int, n), end: make(map[*ir.Op]int, n), number: map[*ir.Value]int{}, there: map[*ir.Value]bool{}}
 	l.order(entry)
 	l.find(entry)
 	carried = l.carried(entry)
@@ -55,6 +55,7 @@ type lives struct {
 	last    []int // when each is used last
 	place   []int // union-find: of a value, another one whose registers it shares, at last itself
 	time    int
+	there   map[*ir.Value]bool // in tensor memory
 }
 
 func (l *lives) order(op *ir.Op) {
@@ -72,7 +73,7 @@ func (l *lives) order(op *ir.Op) {
 }
 
 func (l *lives) add(v *ir.Value) bool {
-	if _, old := l.number[v]; old || !tileaa.IsRanked(v) {
+	if _, old := l.number[v]; old || l.there[v] || !tileaa.IsRanked(v) {
 		return false
 	}
 	l.number[v] = len(l.values)
@@ -89,7 +90,10 @@ func (l *lives) is(v *ir.Value) bool {
 // find collects the accumulators: from products forward through the uses.
 func (l *lives) find(entry *ir.Op) {
 	l.s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-		if tileaa.IsProduct(op) {
+		switch {
+		case op.Code() == tileaa.OpDotLand:
+			l.add(op.Result(0))
+		case tileaa.IsProduct(op) && !l.inTensorMemory(op):
 			l.add(op.Result(0))
 		}
 	})
@@ -107,6 +111,37 @@ func (l *lives) find(entry *ir.Op) {
 	for _, v := range l.values {
 		l.last = append(l.last, l.lastUse(v))
 	}
+}
+
+// fewestWarps is those that a product of the tensor unit needs.
+const fewestWarps = 4
+
+// inTensorMemory reports whether the sums of a product stay in tensor memory as long as its loop runs; then they are what the loop gives.
+func (l *lives) inTensorMemory(op *ir.Op) bool {
+	d, ok := ir.As[tileaa.Dot](op)
+	if !ok || !l.s.Target.Has("tcgen05") {
+		return false
+	}
+	if d.InFlight() {
+		return d.Atom().Atom.Tensor != nil
+	}
+	x, ok := tileaa.ScaledSumOf(d)
+	if !ok || !l.ofTensorUnit(d) {
+		return false
+	}
+	flow, _ := ir.LoopOf(op.ParentOp())
+	l.there[flow.Carried()[x.Carried]] = true
+	l.add(op.ParentOp().Result(x.Carried))
+	return true
+}
+
+// ofTensorUnit reports whether the tensor unit makes a product, as its atom says, or as it will.
+func (l *lives) ofTensorUnit(d tileaa.Dot) bool {
+	if a := d.Atom(); a != nil {
+		return a.Atom.Tensor != nil
+	}
+	k, ok := ChooseAtom(l.s, d.Op, ExtentOf(d.Op), fewestWarps)
+	return ok && k.Atom.Tensor != nil
 }
 
 // forwardedTo lists the values of loops and branches that take the value of an operand.

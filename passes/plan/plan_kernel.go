@@ -306,20 +306,24 @@ func maxRegisters(s *pass.State, warps, occupancy int) int {
 	return min(max(n, 32), s.Target.RegistersPerThread)
 }
 
-// producers is how many warps only begin copies, beside those that compute: at most one for each scheduler of a multiprocessor, and as many as leave
-// those that compute seven eighths of their registers. Unasked there are some only where a loop gains by it.
+// producers is how many warps only begin copies, beside those that compute. Unasked there are some only where a loop gains by it. Where threads multiply, it is
+// at most one for each scheduler of a multiprocessor, and as many as leave those that compute seven eighths of their registers; where the tensor unit
+// does, one has enough to do.
 func producers(costs *prices, warps int) int {
 	s := costs.s
 	if !s.Target.Has("cp.async") || costs.products.AccumulatorBits == 0 || s.ForbidsRoles() {
 		return 0
+	}
+	if slices.ContainsFunc(costs.loopsOf(warps), func(l weighted) bool { return l.Relieves(s.Target) }) {
+		return 1
 	}
 	limit := func(n int) int { return cost.RegisterLimit(s.Target, 32*(warps+n), 1) }
 	n := min(4, warps)
 	for n > 1 && 8*limit(n) < 7*limit(0) {
 		n /= 2
 	}
-	gains := func(l weighted) bool { return l.Drifts(s.Target, n, l.slots) || l.Relieves(s.Target, n, l.slots) }
-	if !s.AsksForRoles() && !slices.ContainsFunc(costs.loopsOf(warps), gains) {
+	drifts := func(l weighted) bool { return l.Drifts(s.Target, n, l.slots) }
+	if !s.AsksForRoles() && !slices.ContainsFunc(costs.loopsOf(warps), drifts) {
 		return 0
 	}
 	return n

@@ -265,15 +265,16 @@ func (ps *Products) product(op *ir.Op, warps int) Product {
 			p.Staged += int(tileaa.AsTile(v).NumElements()) * max(elem.Bits(), 8) / 8
 		}
 		scaled := op.Code() == tileaa.OpDotScaled && !(p.OK && p.Atom.Atom.Scaled()) // on its way, which may take more than what is loaded
-		if d := v.DefiningOp(); d == nil || d.Code() != tileaa.OpTiledLoad || !s.Target.Has("cp.async") || scaled {
+		load, _, copied := tileaa.LoadOf(v)
+		copied = copied && load.Code() == tileaa.OpTiledLoad
+		inUnit := p.OK && p.Atom.Atom.Tensor != nil && copied // its copies pass by registers in any shape
+		if d := v.DefiningOp(); (d == nil || d.Code() != tileaa.OpTiledLoad || !s.Target.Has("cp.async") || scaled) && !inUnit {
 			n := ps.loadedBytes(v, map[*ir.Value]bool{})
 			if n > 0 && scaled {
 				n = max(n, int(tileaa.AsTile(v).NumElements())*elem.Bits()/8)
 			}
 			p.Passed += n
 		}
-		load, _, copied := tileaa.LoadOf(v)
-		copied = copied && load.Code() == tileaa.OpTiledLoad
 		if own := [2]atom.Elem{types.A, types.B}[i]; elem != own && elem != atom.TF32 || !s.Target.Has("cp.async") || scaled || !copied {
 			p.Held += ps.loadedBytes(v, map[*ir.Value]bool{})
 		}

@@ -5,7 +5,6 @@ import (
 
 	"tileiras/codegen/atom"
 	"tileiras/dialects/tileaa"
-	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
 	"tileiras/passes/pass"
 )
@@ -35,14 +34,6 @@ func ScaleSums(s *pass.State) error {
 	return nil
 }
 
-// scaledSum is a product with what is scaled before it adds.
-type scaledSum struct {
-	dot    tileaa.Dot
-	scaled tileaa.Mulf
-	factor *ir.Value
-	number int // of what the loop carries
-}
-
 // scaleSums rewrites a loop.
 func scaleSums(s *pass.State, loop tileaa.For) {
 	flow, _ := ir.LoopOf(loop.Op)
@@ -50,7 +41,7 @@ func scaleSums(s *pass.State, loop tileaa.For) {
 		return
 	}
 	var flying []tileaa.Dot // in the order in which they begin
-	var list []scaledSum
+	var list []tileaa.ScaledSum
 	columns := int64(0)
 	for _, op := range loop.Op.Body().Ops() {
 		d, ok := ir.As[tileaa.Dot](op)
@@ -58,10 +49,11 @@ func scaleSums(s *pass.State, loop tileaa.For) {
 			continue
 		}
 		columns += tileaa.TensorColumnsOf(d)
-		if x, ok := scaledSumOf(flow, d); ok {
+		x, scaled := tileaa.ScaledSumOf(d)
+		if scaled = scaled && !d.InFlight(); scaled {
 			list = append(list, x)
-			flying = append(flying, d)
-		} else if d.InFlight() {
+		}
+		if scaled || d.InFlight() {
 			flying = append(flying, d)
 		}
 	}
@@ -69,45 +61,27 @@ func scaleSums(s *pass.State, loop tileaa.For) {
 		return
 	}
 	b := ir.NewBuilder(s.Ctx)
-	b.Loc = list[0].dot.Op.Loc()
+	b.Loc = list[0].Dot.Op.Loc()
 	for _, x := range list {
-		x.rewrite(b, loop)
+		keepSum(b, loop, x)
 	}
 	waitInOrder(b, flow, flying)
 }
 
-// scaledSumOf finds what is scaled before a product adds to it: nobody else takes it, nor the sum, but the next iteration.
-func scaledSumOf(flow ir.Flow, d tileaa.Dot) (x scaledSum, ok bool) {
-	m, ok := ir.DefinedBy[tileaa.Mulf](d.Acc())
-	if !ok || d.InFlight() || tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) != 32 || m.Rounding() != def.RoundNearestEven || m.FlushToZero() ||
-		m.Op.Block() != d.Op.Block() || !m.Result().HasOneUse() || !d.Result().HasOneUse() {
-		return x, false
-	}
-	x = scaledSum{dot: d, scaled: m}
-	for i, v := range []*ir.Value{m.Lhs(), m.Rhs()} {
-		number, carried := flow.CarriedIndex(v)
-		end := d.Result().FirstUse()
-		if carried && v.HasOneUse() && end.Owner() == flow.Continues()[0] && end.Index() == number {
-			x.factor, x.number = m.Op.Operand(1-i), number
-			return x, true
-		}
-	}
-	return x, false
-}
-
-func (x scaledSum) rewrite(b *ir.Builder, loop tileaa.For) {
+// keepSum has a sum stay where the product puts it.
+func keepSum(b *ir.Builder, loop tileaa.For, x tileaa.ScaledSum) {
 	flow, _ := ir.LoopOf(loop.Op)
-	use := flow.InitUse(x.number)
+	use := flow.InitUse(x.Carried)
 	b.Before(loop.Op)
 	loop.Op.SetOperand(use.Index(), tileaa.NewSumsStore(b, use.Value(), tileaa.SumsStoreOptions{}).Result())
-	b.Before(x.scaled.Op)
-	there := tileaa.NewSumsScale(b, flow.Carried()[x.number], x.factor, tileaa.SumsScaleOptions{}).Result()
-	x.scaled.Result().ReplaceAllUsesWith(there)
-	x.scaled.Op.Erase()
-	x.dot.SetInFlight(true)
+	b.Before(x.Scaled.Op)
+	there := tileaa.NewSumsScale(b, flow.Carried()[x.Carried], x.Factor, tileaa.SumsScaleOptions{}).Result()
+	x.Scaled.Result().ReplaceAllUsesWith(there)
+	x.Scaled.Op.Erase()
+	x.Dot.SetInFlight(true)
 
 	b.After(loop.Op)
-	result := loop.Op.Result(x.number)
+	result := loop.Op.Result(x.Carried)
 	tileaa.NewDotWait(b, 0)
 	land := tileaa.NewDotLand(b, result.Type(), result, tileaa.DotLandOptions{})
 	result.ReplaceAllUsesWith(land.Result())

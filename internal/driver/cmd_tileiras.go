@@ -214,7 +214,7 @@ func (l *Line) print(c *Command, w io.Writer) {
 	}
 	for _, f := range c.Flags {
 		if l.Given(f.Name) || l.Bool("print-all-options") {
-			fmt.Fprintf(w, "  %-32s = %v\n", dashed(f.Name), l.text(&f))
+			fmt.Fprintf(w, "  %-32s = %v\n", dashed(f.Name), l.flag(f.Name).Value)
 		}
 	}
 }

@@ -3,10 +3,11 @@ package driver
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
 )
 
 // FlagKind is what a flag takes.
@@ -55,68 +56,44 @@ type Command struct {
 // table does not have.
 type Line struct {
 	command   *Command
-	given     []given
+	set       *pflag.FlagSet
 	Args      []string
 	Immediate string   // the flag that acted where it stood, if one did
 	Problems  []string // what was wrong before it
 }
 
-// given is a flag with a value, as they were given one after the other.
-type given struct {
-	*Flag
-	value string
-}
-
-// String is the value of a flag that is no list.
-func (l *Line) String(name string) string {
-	value := l.flag(name).Default
-	for _, g := range l.given {
-		if g.Name == name {
-			value = g.value
-		}
-	}
-	return value
-}
-
-func (l *Line) Bool(name string) bool { return l.String(name) == "true" }
-func (l *Line) Int(name string) int   { n, _ := strconv.Atoi(l.String(name)); return n }
-
-func (l *Line) Given(name string) bool {
-	f := l.flag(name)
-	return slices.ContainsFunc(l.given, func(g given) bool { return g.Flag == f })
-}
-
+func (l *Line) String(name string) string { return l.flag(name).Value.String() }
+func (l *Line) Bool(name string) bool     { return l.String(name) == "true" }
+func (l *Line) Given(name string) bool    { return l.flag(name).Changed }
+func (l *Line) Int(name string) int       { n, _ := strconv.Atoi(l.String(name)); return n }
 func (l *Line) List(name string) []string {
-	if l.flag(name).Kind != ListFlag {
+	list, ok := l.flag(name).Value.(*listValue)
+	if !ok {
 		panic(fmt.Sprintf("BUG: --%s of %s is no list", name, l.command.Name))
 	}
-	var list []string
-	for _, g := range l.given {
-		if g.Name == name && g.value != "" {
-			list = append(list, strings.Split(g.value, ",")...)
-		}
-	}
-	return list
+	return *list
 }
 
-// text is the value of a flag for a reader.
-func (l *Line) text(f *Flag) string {
-	switch f.Kind {
-	case BoolFlag:
-		return strconv.FormatBool(l.Bool(f.Name))
-	case ListFlag:
-		return "[" + strings.Join(l.List(f.Name), ",") + "]"
-	}
-	return l.String(f.Name)
-}
-
-func (l *Line) flag(name string) *Flag {
-	f := l.command.find(name)
-	if f == nil || f.Name != name {
+func (l *Line) flag(name string) *pflag.Flag {
+	f := l.set.Lookup(name)
+	if f == nil {
 		panic(fmt.Sprintf("BUG: %s has no flag --%s", l.command.Name, name))
 	}
 	return f
 }
+
+// listValue is the value of a ListFlag. That of pflag makes a writer of CSV for each flag, given or not.
+type listValue []string
+
+func (l *listValue) Set(v string) error {
+	if v != "" {
+		*l = append(*l, strings.Split(v, ",")...)
+	}
+	return nil
+}
+
+func (l *listValue) String() string { return "[" + strings.Join(*l, ",") + "]" }
+func (l *listValue) Type() string   { return "list" }
 
 // Options are the options of a compile that the command line asks for: each row of the table that has a Field sets it.
 func (l *Line) Options() Options {
@@ -187,11 +164,7 @@ func (c *Command) words(o *Options) []string {
 // Names lists the flags that were given, in their order.
 func (l *Line) Names() []string {
 	var names []string
-	for _, g := range l.given {
-		if !slices.Contains(names, g.Name) {
-			names = append(names, g.Name)
-		}
-	}
+	l.set.Visit(func(f *pflag.Flag) { names = append(names, f.Name) })
 	return names
 }
 
@@ -231,5 +204,20 @@ func (c *Command) Parse(args []string) (*Line, error) {
 	if r.immediate == "" && len(r.problems) > 0 {
 		return nil, &Failure{Code: ExitUsage, Lines: r.problems}
 	}
-	return &Line{c, r.flags, r.inputs, r.immediate, r.problems}, nil
+	set := pflag.NewFlagSet(c.Name, pflag.ContinueOnError)
+	set.SortFlags = false
+	for _, f := range c.Flags {
+		switch f.Kind {
+		case BoolFlag:
+			set.Bool(f.Name, f.Default == "true", f.Help)
+		case ListFlag:
+			set.Var(&listValue{}, f.Name, f.Help)
+		default:
+			set.String(f.Name, f.Default, f.Help)
+		}
+	}
+	if err := set.Parse(r.flags); err != nil {
+		return nil, c.usageError("%v", err)
+	}
+	return &Line{c, set, r.inputs, r.immediate, r.problems}, nil
 }

@@ -8,15 +8,14 @@ import (
 	"tileiras/ir"
 )
 
-// reading is a command line on its way to flags and inputs; every value is checked against the table. What is accepted, and what is said of
-// the rest, is as in LLVM's command line library.
+// reading is a command line on its way to --name=value flags and inputs; every value is checked against the table. What is accepted, and
+// what is said of the rest, is as in LLVM's command line library.
 type reading struct {
-	c         *Command
-	args      []string
-	flags     []given
-	inputs    []string
-	immediate string
-	problems  []string
+	c             *Command
+	args          []string
+	flags, inputs []string
+	immediate     string
+	problems      []string
 }
 
 // spelled is a flag as it stands on the command line.
@@ -113,7 +112,7 @@ func (r *reading) flag(s spelled) {
 	if s.Immediate && value == "true" {
 		r.immediate = s.Name
 	}
-	r.flags = append(r.flags, given{s.Flag, value})
+	r.flags = append(r.flags, "--"+s.Name+"="+value)
 }
 
 // check tells whether a value is one that the flag takes, and what it means.

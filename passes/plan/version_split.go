@@ -55,7 +55,11 @@ func (v *version) split() []*ir.Op {
 	}
 	either := tileaa.NewIf(v.b.Before(first), types, test)
 	for i, r := range results {
-		r.ReplaceAllUsesWith(either.Op.Result(i))
+		for _, u := range r.Uses() {
+			if owner := u.Owner(); !v.has[owner.AncestorIn(first.Block())] {
+				owner.SetOperand(u.Index(), either.Op.Result(i))
+			}
+		}
 	}
 	v.b.AtEnd(either.Op.Region(0).AddBlock())
 	promised := v.promised()

@@ -71,6 +71,12 @@ func (f Flow) InitUse(i int) *Use {
 	return &f.Op.operands[lo+i]
 }
 
+// InitIndex is the number of the carried value of which an operand is the first value; ok is false for other operands.
+func (f Flow) InitIndex(operand int) (i int, ok bool) {
+	lo, hi := f.Op.group(f.inits())
+	return operand - lo, lo <= operand && operand < hi
+}
+
 // SetInits replaces the first values; arguments, results and terminators are the caller's care.
 func (f Flow) SetInits(vs []*Value) { f.Op.SetOperandGroup(f.inits(), vs) }
 

@@ -72,16 +72,13 @@ func InTensorMemory(v *ir.Value) (d Dot, ok bool) {
 	if d, ok = ir.DefinedBy[Dot](v); ok {
 		return d, d.InFlight() && d.Atom().Atom.Tensor != nil
 	}
-	if s, stored := ir.DefinedBy[SumsStore](v); stored && v.HasOneUse() {
-		use := s.Result().FirstUse()
-		if flow, loop := ir.LoopOf(use.Owner()); loop {
-			return InTensorMemory(flow.Carried()[use.Index()-flow.InitUse(0).Index()])
+	if _, stored := ir.DefinedBy[SumsStore](v); stored && v.HasOneUse() {
+		if flow, loop := ir.LoopOf(v.FirstUse().Owner()); loop {
+			if i, first := flow.InitIndex(v.FirstUse().Index()); first {
+				return InTensorMemory(flow.Carried()[i])
+			}
 		}
 		return Dot{}, false
-	}
-	if _, scaled := ir.DefinedBy[SumsScale](v); scaled {
-		d, ok = ir.As[Dot](v.FirstUse().Owner())
-		return d, ok
 	}
 	flow, index, found := carriedBy(v)
 	if !found {

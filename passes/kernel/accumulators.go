@@ -90,11 +90,8 @@ func (l *lives) is(v *ir.Value) bool {
 // find collects the accumulators: from products forward through the uses.
 func (l *lives) find(entry *ir.Op) {
 	l.s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-		switch {
-		case op.Code() == tileaa.OpDotLand:
-			l.add(op.Result(0))
-		case tileaa.IsProduct(op) && !l.inTensorMemory(op):
-			l.add(op.Result(0))
+		if op.Code() == tileaa.OpDotLand || tileaa.IsProduct(op) && !inTensorMemory(op) {
+			l.addSum(op)
 		}
 	})
 	for i := 0; i < len(l.values); i++ {
@@ -116,23 +113,23 @@ func (l *lives) find(entry *ir.Op) {
 // fewestWarps is those that a product of the tensor unit needs.
 const fewestWarps = 4
 
-// inTensorMemory reports whether the sums of a product stay in tensor memory as long as its loop runs; then they are what the loop gives.
-func (l *lives) inTensorMemory(op *ir.Op) bool {
+// addSum adds the result of a product; of one whose sums stay in tensor memory as long as its loop runs, what the loop gives.
+func (l *lives) addSum(op *ir.Op) {
+	if d, ok := ir.As[tileaa.Dot](op); ok && l.s.Target.Has("tcgen05") {
+		if x, ok := tileaa.ScaledSumOf(d); ok && l.ofTensorUnit(d) {
+			flow, _ := ir.LoopOf(op.ParentOp())
+			l.there[flow.Carried()[x.Carried]] = true
+			l.add(flow.Op.Result(x.Carried))
+			return
+		}
+	}
+	l.add(op.Result(0))
+}
+
+// inTensorMemory reports whether a product in flight leaves its sums to a dot_land, or to the end of its loop.
+func inTensorMemory(op *ir.Op) bool {
 	d, ok := ir.As[tileaa.Dot](op)
-	if !ok || !l.s.Target.Has("tcgen05") {
-		return false
-	}
-	if d.InFlight() {
-		return d.Atom().Atom.Tensor != nil
-	}
-	x, ok := tileaa.ScaledSumOf(d)
-	if !ok || !l.ofTensorUnit(d) {
-		return false
-	}
-	flow, _ := ir.LoopOf(op.ParentOp())
-	l.there[flow.Carried()[x.Carried]] = true
-	l.add(op.ParentOp().Result(x.Carried))
-	return true
+	return ok && d.InFlight() && d.Atom().Atom.Tensor != nil
 }
 
 // ofTensorUnit reports whether the tensor unit makes a product, as its atom says, or as it will.
@@ -148,10 +145,8 @@ func (l *lives) ofTensorUnit(d tileaa.Dot) bool {
 func forwardedTo(u *ir.Use) []*ir.Value {
 	op := u.Owner()
 	if f, ok := ir.LoopOf(op); ok {
-		if carried := f.Carried(); len(carried) > 0 {
-			if i := u.Index() - f.InitUse(0).Index(); i >= 0 && i < len(carried) {
-				return carried[i : i+1]
-			}
+		if i, ok := f.InitIndex(u.Index()); ok {
+			return f.Carried()[i : i+1]
 		}
 		return nil
 	}

@@ -64,7 +64,7 @@ func passesOn(op *ir.Op, i int) []*ir.Value {
 		return op.Results()
 	case tileaa.OpFor, tileaa.OpLoop:
 		loop, _ := ir.LoopOf(op)
-		k := i - loop.InitUse(0).Index()
+		k, _ := loop.InitIndex(i)
 		vs := []*ir.Value{loop.Carried()[k]}
 		if loop.Kind == ir.CountedFlow {
 			vs = append(vs, op.Result(k))

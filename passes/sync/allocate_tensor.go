@@ -130,7 +130,8 @@ func carrier(d tileaa.Dot) (loop *ir.Op, index int) {
 		return d.Op.ParentOp(), use.Index()
 	}
 	flow, _ := ir.LoopOf(loop)
-	return loop, use.Index() - flow.InitUse(0).Index()
+	index, _ = flow.InitIndex(use.Index())
+	return loop, index
 }
 
 // ownerOf is the role or the entry whose warps compute an op.

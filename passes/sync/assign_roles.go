@@ -7,7 +7,6 @@ import (
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
-	"tileiras/passes/kernel"
 	"tileiras/passes/pass"
 )
 
@@ -162,8 +161,7 @@ func roleSlots(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, loops []*role
 		shared = append(shared, bytes)
 	}
 	for _, l := range loops {
-		accumulators := kernel.DemandsOf(s, entry).Accumulators(plan.Warps)
-		c := kernel.Loop(s, l.loop.Op, plan.Warps, accumulators, tilingOf, pointersOf)
+		c := l.asks(s, entry)
 		c.Producers, c.Shared = plan.Producers, shared
 		c.Registers = min(c.Registers, cost.RegisterLimit(s.Target, plan.Threads(), 1))
 		if len(l.stages) == 1 {

@@ -21,9 +21,7 @@ type choice struct {
 
 // chosen is what codegen/cost finds best for a loop among what shared memory has room for.
 func chosen(s *pass.State, entry *ir.Op, p *pipeline) choice {
-	plan := tileaa.PlanOf(entry)
-	accumulators := kernel.DemandsOf(s, entry).Accumulators(plan.Warps)
-	l := kernel.Loop(s, p.loop.Op, plan.Warps, accumulators, tilingOf, pointersOf)
+	plan, l := tileaa.PlanOf(entry), p.asks(s, entry)
 	if plan.MaxReg > 0 {
 		l.Registers = min(plan.MaxReg, s.Target.RegistersPerThread)
 	}
@@ -51,6 +49,12 @@ func chosen(s *pass.State, entry *ir.Op, p *pipeline) choice {
 	}
 	slots := l.Slots(s.Target)
 	return choice{slots, p.together(), l.Blocks(s.Target, slots)}
+}
+
+// asks is what an iteration asks of a multiprocessor, but for shared memory.
+func (p *pipeline) asks(s *pass.State, entry *ir.Op) cost.Loop {
+	warps := tileaa.PlanOf(entry).Warps
+	return kernel.Loop(s, p.loop.Op, warps, kernel.DemandsOf(s, entry).Accumulators(warps), tilingOf, pointersOf)
 }
 
 // tilingOf is how warps share a product, as its atom says.

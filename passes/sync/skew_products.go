@@ -85,8 +85,7 @@ func (k *skewed) gains(s *pass.State, entry *ir.Op, d tileaa.Dot) bool {
 	case a.Group > 0 || !k.feedsProduct(d.Result(), map[*ir.Op]bool{}):
 		return false
 	}
-	plan := tileaa.PlanOf(entry)
-	l := kernel.Loop(s, k.loop.Op, plan.Warps, kernel.DemandsOf(s, entry).Accumulators(plan.Warps), tilingOf, pointersOf)
+	plan, l := tileaa.PlanOf(entry), k.asks(s, entry)
 	with := l.Registers + kernel.RegistersOf(d.Result())
 	limit := s.Target.RegistersPerThread
 	if plan.MaxReg > 0 {

@@ -32,7 +32,7 @@ var Interfaces = []ir.InterfaceDef{
 	{Name: "AtomicOp", Doc: "is an access that combines a value with what memory holds.", Args: []string{"mode"}},
 	{Name: "BufferOp", Doc: "is an access to a buffer.", Args: []string{"%buffer"}},
 	{Name: "PipelineOp", Doc: "is what a thread does at a slot of a pipeline.", Args: []string{"%pipeline", "%position"}},
-	{Name: "PredicatedOp", Doc: "is an op that does something only if a condition holds.", Args: []string{"%when"}},
+	{Name: "PredicatedOp", Doc: "is an op that does something, or gives something that matters, only if a condition holds.", Args: []string{"%when"}},
 	{Name: "TensorOp", Doc: "is an op on tensor memory.", Args: []string{"%memory"}},
 	{Name: "SumsOp", Doc: "is an op on a tile that is in tensor memory, or comes there.", Args: []string{"%source", "%memory", "column"}, Results: []string{"result"}},
 	{Name: "PlacedOp", Doc: "is memory of a tile block, of which allocate-shared says where it lies.", Args: []string{"offset"}, Results: []string{"result"}},

@@ -16,6 +16,7 @@ type Loop struct {
 	Groups    int   // of these warps, which wait for products of theirs in the iteration; 0 without
 	Producers int   // and that only begin copies
 	Registers int   // of a thread
+	Exposed   bool  // there are none for loads of the next iteration that pass through them
 	Columns   int   // of tensor memory of a thread block
 	Shared    []int // bytes of a thread block with one slot for what is copied, with two, ..
 }
@@ -131,7 +132,11 @@ func (l Loop) own(t *target.Target) int { return max(1, l.work(t)*4/l.Warps) }
 
 // stop is the cycles in which a warp does none of it.
 func (l Loop) stop() int {
-	return exchangeCycles*l.Exchanges + l.Waves/3 + 3*l.Issue/(5*l.Warps)
+	cycles := exchangeCycles*l.Exchanges + l.Waves/3 + 3*l.Issue/(5*l.Warps)
+	if l.Exposed {
+		cycles += copyCycles[0] + 2*meetCycles
+	}
+	return cycles
 }
 
 // cycles is the time of an iteration when warps stop for so much longer: the unit that has most to do is as busy as the warps keep it. Each

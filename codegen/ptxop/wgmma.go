@@ -36,12 +36,13 @@ const float8Depth = 128
 
 // GroupProducts is the table; where costs are equal, an earlier row is preferred.
 var GroupProducts = func() []GroupProduct {
-	list := make([]GroupProduct, 0, 5*8)
+	list := make([]GroupProduct, 0, 5*9)
 	for _, n := range []int{256, 128, 64, 32, 16} {
 		list = append(list,
 			GroupProduct{n, 16, "f32", f16, f16, groupRate, 0, wgmma},
 			GroupProduct{n, 16, "f32", bf16, bf16, groupRate, 0, wgmma},
 			GroupProduct{n, 16, "f16", f16, f16, groupRate, 0, wgmma},
+			GroupProduct{n, 8, "f32", tf32, tf32, groupRate / 2, 0, wgmma},
 			GroupProduct{n, 32, "f32", float8, float8, 2 * groupRate, float8Depth, wgmma},
 			GroupProduct{n, 32, "s32", s8, s8, 2 * groupRate, 0, wgmma},
 			GroupProduct{n, 32, "s32", u8, u8, 2 * groupRate, 0, wgmma},

@@ -36,11 +36,21 @@ func verifyDot(op ContractionOp) string {
 	return ""
 }
 
+// waitedFor reports whether a product is over when its block is: nobody touches its factors in registers until then.
+func waitedFor(d Dot) bool {
+	for op := d.Op.Next(); op != nil; op = op.Next() {
+		if w, ok := ir.As[DotWait](op); ok && w.Pending() == 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // verifyInFlight checks that nobody takes the result of a product that may not be there yet: a loop carries it to the product of its next iteration, and
 // lands it behind the last one; or to a dot_land, where there were no accumulators.
 func verifyInFlight(d Dot) string {
-	if d.Atom() == nil || d.Atom().Atom.Group == 0 || !d.Atom().Atom.SharedA {
-		return "is in flight, which only products of groups of warps can be that read both factors in shared memory"
+	if d.Atom() == nil || d.Atom().Atom.Group == 0 || !d.Atom().Atom.SharedA && !waitedFor(d) {
+		return "is in flight, which only products of groups of warps can be, that read both factors in shared memory or are waited for in their block"
 	}
 	if carried, alone := OnlyAdds(d.Op); alone {
 		if loop, ok := ir.As[For](d.Op.ParentOp()); ok && slices.Contains(loop.Lands(), int64(carried)) {

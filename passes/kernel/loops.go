@@ -13,6 +13,10 @@ import (
 // besideProducts is the registers of a thread for addresses, bounds and counters of a loop that multiplies.
 const besideProducts = 32
 
+// StagingReserve is the registers of a thread beside accumulators and what is on its way through registers to shared memory: the operands of a step,
+// addresses.
+const StagingReserve = 64
+
 // slowIssue is the warp instructions of an elementwise operation for a register of results, where it is not one.
 var slowIssue = map[ir.Code]int{
 	tileaa.OpExp: 10, tileaa.OpExp2: 8, tileaa.OpLog: 10, tileaa.OpLog2: 10, tileaa.OpDivf: 10, tileaa.OpSqrt: 10, tileaa.OpRsqrt: 8, tileaa.OpTanh: 12,
@@ -78,7 +82,35 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 	l.Waves += l.Copied / 128
 	// A loop over copies reads scales and the first fragments of the next iteration under the last products of this one.
 	l.Registers = min(accumulators+apart+2*(fragments+scales)+addresses+besideProducts, s.Target.RegistersPerThread)
+	stage(s, &l, loop, accumulators+apart+StagingReserve, tiling)
 	return l
+}
+
+// stage gives a loop the registers that hold what is loaded for its products while it is on its way to shared memory: factors that are rounded. They are
+// beside others, and where there are not so many, loads are not begun ahead.
+func stage(s *pass.State, l *cost.Loop, loop *ir.Op, beside int, tiling func(product *ir.Op) (atom.Tiling, bool)) {
+	staged := 0
+	ir.Walk(loop, ir.PreOrder, func(op *ir.Op) {
+		if !tileaa.IsProduct(op) {
+			return
+		}
+		for i, v := range op.Operands()[:2] {
+			load, between, ok := tileaa.LoadOf(v)
+			if !ok || OnlyNamed(between) {
+				continue
+			}
+			if t, ok := tiling(op); ok && t.Atom.Group > 0 && (t.Atom.SharedA || (i == 1) != t.Swap) {
+				staged += TileRegisters(load.Result(0)) / (32 * l.Warps)
+			}
+		}
+	})
+	switch {
+	case staged == 0:
+	case beside+staged > cost.RegisterLimit(s.Target, 32*l.Warps, 1):
+		l.Exposed = true
+	default:
+		l.Registers = max(l.Registers, beside+staged)
+	}
 }
 
 // loaded is the bytes that a load brings.

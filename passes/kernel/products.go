@@ -24,8 +24,8 @@ func ChooseAtom(s *pass.State, op *ir.Op, e atom.Extent, warps int) (k atom.Cand
 	return k, ok
 }
 
-// groupTakes reports whether an atom finds the factors of a product where they are: one of a group of warps takes what comes from memory as it is from
-// shared memory, and only its A, if that is computed, from registers.
+// groupTakes reports whether an atom finds the factors of a product where they are: one of a group of warps takes what comes from memory, as it is or
+// rounded, from shared memory, and its A, if that is computed, from registers. The tensor unit takes what threads store for it.
 func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate) bool {
 	if k.Atom.Group == 0 {
 		return true
@@ -35,15 +35,15 @@ func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate) bool {
 		a, b = b, a
 	}
 	if k.Atom.Tensor != nil && s.Opt > 0 {
-		return k.Atom.Turns
+		return true
 	}
-	if s.Opt == 0 || k.Atom.SharedA != loadedAlone(a) || !loadedAlone(b) {
+	if _, _, loaded := tileaa.LoadOf(b); s.Opt == 0 || k.Atom.SharedA != loadedAlone(a) || !loaded {
 		return false
 	}
 	if tileaa.AddsApart(op, k.Atom) && k.Atom.Shape.N > mostApart {
 		return false
 	}
-	return k.Atom.Turns || (!k.Atom.SharedA || loadedAlong(a, k.Swap)) && loadedAlong(b, !k.Swap)
+	return k.Atom.Turns || (!k.Atom.SharedA || loadedAlong(a, k.Swap)) && (!loadedAlone(b) || loadedAlong(b, !k.Swap))
 }
 
 // mostApart is the most columns of an instruction whose sums lie beside the accumulators of its product.
@@ -70,7 +70,12 @@ func loadedAlong(v *ir.Value, right bool) bool {
 // loadedAlone reports whether a factor is loaded for nobody else; what stands between only names its elements anew.
 func loadedAlone(v *ir.Value) bool {
 	_, between, ok := tileaa.LoadOf(v)
-	return ok && !slices.ContainsFunc(between, func(op *ir.Op) bool { return op.Code() == tileaa.OpFtof })
+	return ok && OnlyNamed(between)
+}
+
+// OnlyNamed reports whether ops between a load and its user name its elements anew, and do not round them.
+func OnlyNamed(between []*ir.Op) bool {
+	return !slices.ContainsFunc(between, func(op *ir.Op) bool { return op.Code() == tileaa.OpFtof })
 }
 
 // AtomOf is the cheapest way to compute a product of tiles of these types, in the PTX that the driver reads, among those that takes accepts (nil: all).

@@ -1,6 +1,8 @@
 package layouts
 
 import (
+	"slices"
+
 	"tileiras/codegen/cost"
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
@@ -54,6 +56,9 @@ func (a *assigner) access(op *ir.Op) anchor {
 		return anchor{a.blocked(t, fast, 1, 1), cost.LeaveAtomic}
 	case tileaa.OpMultimemStore, tileaa.OpMultimemReduce, tileaa.OpMultimemLoad:
 		return anchor{a.blocked(t, fast, vec, min(vec, max(1, multimemBytes/tileaa.ElemBytes(t.Elem)))), cost.LeaveLoad}
+	}
+	if slow, ok := storedAcross(op, fast); ok {
+		return anchor{a.acrossBlocks(t, fast, slow, vec), cost.LeaveLoad}
 	}
 	least := 1
 	if op.Code() == tileaa.OpTiledLoad && scales(op.Result(0)) {
@@ -145,6 +150,70 @@ func (a *assigner) blocked(t *tileaa.TileType, fast, vec, least int) layout.Layo
 	}
 	vec = min(vec, shape[fast])
 	return layout.Blocked(shape, vec, fastest(fast, len(shape)), a.warps)
+}
+
+// acrossBlocks spreads a tile that is loaded with vec elements an access along dimension fast, and stored in vectors along dimension slow, in rows whose
+// vectors are swizzled: a thread has a square of both. Lanes first complete sectors, then the vectors of a row, so that those that store together find
+// different banks, then runs of memory.
+func (a *assigner) acrossBlocks(t *tileaa.TileType, fast, slow, vec int) layout.Layout {
+	shape, bytes := ints(t.Shape), tileaa.ElemBytes(t.Elem)
+	bits := func(d int) (list []uint64) {
+		for i := range log2(shape[d]) {
+			list = append(list, layout.Bit(shape, d, i))
+		}
+		return list
+	}
+	along, across, rest := bits(fast), bits(slow), []uint64(nil)
+	for d := len(shape) - 1; d >= 0; d-- {
+		if d != fast && d != slow {
+			rest = append(rest, bits(d)...)
+		}
+	}
+	take := func(from *[]uint64, n int) (out []uint64) {
+		n = max(0, min(n, len(*from)))
+		out, *from = (*from)[:n:n], (*from)[n:]
+		return out
+	}
+	vec = min(vec, shape[fast])
+	reg := take(&along, log2(vec))
+	reg = append(reg, take(&across, min(log2(16/bytes), log2(max(1, int(t.NumElements())/(32*a.warps*vec)))))...)
+	lane := take(&along, log2(sectorBytes/bytes)-log2(vec))
+	lane = append(lane, take(&across, bankLanes-len(lane))...)
+	queue := slices.Concat(along, across, rest)
+	lane = append(lane, take(&queue, laneBits-len(lane))...)
+	warp := take(&queue, log2(a.warps))
+	reg = append(reg, queue...)
+	return layout.Must(shape, layout.Bases{Reg: reg, Lane: padded(lane, laneBits), Warp: padded(warp, log2(a.warps))})
+}
+
+// padded adds zeros up to n: replicas.
+func padded(list []uint64, n int) []uint64 { return append(list, make([]uint64, n-len(list))...) }
+
+// A warp has 2^laneBits lanes; 2^bankLanes of them access shared memory together, 16 bytes each.
+const laneBits, bankLanes = 5, 3
+
+// storedAcross is the dimension along which shared memory will run of what a load brings for a product whose instruction wants K side by side, where memory
+// runs along another one. On the way it may be computed with.
+func storedAcross(load *ir.Op, fast int) (slow int, ok bool) {
+	if load.Code() != tileaa.OpTiledLoad && load.Code() != tileaa.OpLoad {
+		return 0, false
+	}
+	v := load.Result(0)
+	for v.HasOneUse() {
+		u := v.FirstUse()
+		op := u.Owner()
+		if tileaa.IsProduct(op) {
+			m := ir.Cast[tileaa.ContractionOp](op).Atom()
+			inRegisters := !m.Atom.SharedA && (u.Index() == 1) == m.Swap
+			slow = len(tileaa.ShapeOf(v)) - 1 - u.Index()
+			return slow, u.Index() < 2 && m.Atom.Group > 0 && !m.Atom.Turns && !inRegisters && slow != fast
+		}
+		if op.NumOperands() != 1 || !op.Traits().Has(ir.Elementwise|ir.Pure) {
+			break
+		}
+		v = op.Result(0)
+	}
+	return 0, false
 }
 
 // reblocked spreads the part of a tile that each warp has in layout l over the warp's own lanes and registers, wide and coalesced

@@ -6,6 +6,7 @@ import (
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
+	"tileiras/passes/kernel"
 )
 
 // This file brings factors of products to shared memory, where threads that multiply alone and instructions of groups of warps read them.
@@ -34,7 +35,7 @@ func (a *assigner) toScalarBuffer(op *ir.Op, i int, d dotTiling) *ir.Value {
 func (a *assigner) toMatrixBuffer(op *ir.Op, i int) *ir.Value {
 	v := op.Operand(i)
 	x, between := v, []*ir.Op(nil)
-	if load, names, ok := tileaa.LoadOf(v); ok {
+	if load, names, ok := tileaa.LoadOf(v); ok && kernel.OnlyNamed(names) {
 		x, between = load.Result(0), names
 	}
 	x = a.inOwnLayout(x)

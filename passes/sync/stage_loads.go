@@ -157,7 +157,8 @@ func (g *staging) slots(s *pass.State, entry *ir.Op) int {
 	if limit == 0 {
 		limit = cost.RegisterLimit(s.Target, 32*plan.Warps, 1)
 	}
-	held := kernel.DemandsOf(s, entry).Accumulators(plan.Warps) + stagingReserve
+	sums := kernel.RegistersOf(g.product.Result()) // of the tensor unit they are in registers behind the loop
+	held := max(kernel.DemandsOf(s, entry).Accumulators(plan.Warps), sums) + kernel.StagingReserve
 	all, most := g.underWay()
 	if g.cut() == nil {
 		most = all
@@ -191,9 +192,6 @@ func (g *staging) underWay() (all, most int) {
 	return all, most
 }
 
-// stagingReserve is the registers beside accumulators and what is on its way: the operands of a step, addresses.
-const stagingReserve = 64
-
 // cut is the product of the loop if it can be cut along K in as many parts as there are stores, so that what one of them is given is on
 // its way during one part only, and registers hold one at a time; else nil. Products of the tensor unit need no registers meanwhile.
 func (g *staging) cut() *ir.Op {
@@ -214,10 +212,11 @@ func (g *staging) cut() *ir.Op {
 // stagedLoop is the work on one loop.
 type stagedLoop struct {
 	expansion
-	groups []*stagedStore
-	cut    *ir.Op
-	body   []*ir.Op
-	exists *ir.Value // whether there is another iteration
+	product tileaa.ContractionOp
+	groups  []*stagedStore
+	cut     *ir.Op
+	body    []*ir.Op
+	exists  *ir.Value // whether there is another iteration
 }
 
 // expand rewrites the loop with so many slots.
@@ -226,7 +225,7 @@ func (g *staging) expand(s *pass.State, slots int) {
 		return
 	}
 	x := &stagedLoop{expansion{pipeline: &g.pipeline, b: ir.NewBuilder(s.Ctx).Before(g.loop.Op), slots: int64(slots)},
-		g.groups, nil, g.loop.Op.Body().Ops(), nil}
+		g.product, g.groups, nil, g.loop.Op.Body().Ops(), nil}
 	if slots > 1 {
 		x.cut = g.cut() // one slot cannot be filled before all of it is read
 	}
@@ -278,11 +277,54 @@ func (x *stagedLoop) rest(start *ir.Value) {
 		x.b.Before(end)
 		x.storeIf(m, upTo(len(x.groups)), position)
 	}
+	if x.slots > 1 {
+		x.flyOn()
+	}
 	x.b.Before(end)
 	passed := tileaa.NewRingNext(x.b, position, x.slots).Result()
 	end.SetOperandGroup(0, append(end.Operands(), passed))
 	x.erase()
 	x.replaceLoop([]*ir.Value{start})
+}
+
+// flyOn lets the product go on while what the next iteration multiplies is stored in the other slot. The tensor unit's goes on until the next one has begun:
+// what is stored meanwhile was read by the one before.
+func (x *stagedLoop) flyOn() {
+	d, ok := ir.As[tileaa.Dot](x.product.Op)
+	if !ok || x.cut != nil || !x.readsOwn(d) {
+		return
+	}
+	for _, op := range x.loop.Op.Body().Ops() {
+		if w, ok := ir.As[tileaa.DotWait](op); ok {
+			w.SetPending(x.b.Ctx, 1)
+			return
+		}
+	}
+	if d.Atom().Atom.Group == 0 || tileaa.AddsApart(d.Op, d.Atom().Atom) || tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) != 32 {
+		return
+	}
+	if _, alone := tileaa.OnlyAdds(d.Op); alone && len(x.loop.Lands()) == 0 {
+		x.loop.SetLands(letFly(x.flow, []tileaa.Dot{d}))
+		tileaa.NewDotWait(x.b, 0)
+	}
+}
+
+// readsOwn reports whether a loop tells no other role that what a product reads may be filled again: what it reads in shared memory is only what the loop
+// stores there.
+func (x *stagedLoop) readsOwn(d tileaa.Dot) bool {
+	if !slices.ContainsFunc(x.loop.Op.Body().Ops(), func(op *ir.Op) bool { return op.Code() == tileaa.OpConsumerRelease }) {
+		return true
+	}
+	for _, v := range []*ir.Value{d.Lhs(), d.Rhs()} {
+		if _, shared := v.Type().(*tileaa.BufferType); !shared {
+			continue
+		}
+		slot, ok := ir.DefinedBy[tileaa.RingSlot](tileaa.ViewedBuffer(v))
+		if !ok || !slices.Contains(x.rings, slot.Ring()) {
+			return false
+		}
+	}
+	return true
 }
 
 // following maps the counter, and the carried values that addresses follow from, to those of the next iteration; of the last one, to

@@ -120,6 +120,9 @@ func run(w *workshop, o *options) (bad []string, err error) {
 			}
 		}
 	}
+	if len(jobs) == 0 {
+		return nil, fmt.Errorf("no kernel in %s is called %s", w.corpus, o.only)
+	}
 	rows, err := all(w, jobs, o.jobs)
 	if err != nil {
 		return nil, err

@@ -100,6 +100,22 @@ func TestPredictedConflictsAreTheCountedOnes(t *testing.T) {
 	})
 }
 
+// Padding behind the last element moves none, but has every phase counted.
+func TestAllPhasesWithoutPaddingAreAlike(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		shape := drawShape(t, rapid.IntRange(5, 11).Draw(t, "bits"))
+		l, elem := drawLayout(t, shape, 1, true), 1<<rapid.IntRange(0, 4).Draw(t, "bytes")
+		m := SharedLayout(drawLayout(t, shape, 1, true), drawLayout(t, shape, 1, true), elem).Mem
+		padded := mustMem(m.shape, m.bases, 1<<m.Bits(), maxVec)
+		vec := m.MaxVec(l, maxVec/elem)
+		waves, ideal, worst, err := Wavefronts(m, l, elem, vec)
+		wantWaves, wantIdeal, wantWorst, wantErr := Wavefronts(padded, l, elem, vec)
+		if waves != wantWaves || ideal != wantIdeal || worst != wantWorst || err != nil || wantErr != nil {
+			t.Fatalf("%s in %s: %d waves of %d, worst %d, want %d of %d, worst %d; %v, %v", l, m, waves, ideal, worst, wantWaves, wantIdeal, wantWorst, err, wantErr)
+		}
+	})
+}
+
 func TestKnownConversionsThroughSharedMemory(t *testing.T) {
 	row, col := []int{1, 0}, []int{0, 1}
 	s := []int{64, 64}

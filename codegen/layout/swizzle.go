@@ -170,21 +170,28 @@ func Wavefronts(m MemLayout, l Layout, elemBytes, vec int) (waves, ideal, worst 
 		return 0, 0, 0, fmt.Errorf("layout: no accesses of %d elements between %s and %s", vec, l, m)
 	}
 	perPhase := min(l.Lanes(), max(1, waveBytes/max(elemBytes*vec, bankBytes)))
+	phases := l.Lanes() / perPhase * len(v.Groups) * l.Warps()
 	offsets := make([]int, perPhase)
+	phase := func(warp, first int, group uint64) int {
+		for i := range offsets {
+			offsets[i] = m.padded(v.ThreadOffset(first+i, warp, 0)^group) * elemBytes
+		}
+		return waveCount(offsets, elemBytes*vec)
+	}
+	if m.every == 0 { // offsets are linear: two phases differ by one exclusive or, which renames banks
+		worst = phase(0, 0, 0)
+		return worst * phases, phases, worst, nil
+	}
 	for warp := range l.Warps() {
 		for _, g := range v.Groups {
 			for first := 0; first < l.Lanes(); first += perPhase {
-				for i := range offsets {
-					offsets[i] = m.padded(v.ThreadOffset(first+i, warp, 0)^g.Offset) * elemBytes
-				}
-				w := waveCount(offsets, elemBytes*vec)
+				w := phase(warp, first, g.Offset)
 				waves += w
-				ideal++
 				worst = max(worst, w)
 			}
 		}
 	}
-	return waves, ideal, worst, nil
+	return waves, phases, worst, nil
 }
 
 // waveCount is the number of different 4-byte words in the busiest bank when each of the byte offsets moves size bytes.

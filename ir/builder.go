@@ -1,5 +1,7 @@
 package ir
 
+import "slices"
+
 // Builder makes operations at a place in a block.
 type Builder struct {
 	Ctx   *Context
@@ -59,28 +61,21 @@ func (op *Op) clone(m Mapping, ctx *Context) *Op {
 	if ctx != nil {
 		ctx.MadeOp()
 	}
-	operands := make([]*Value, len(op.operands))
+	c := memory(len(op.results), len(op.attrs))
+	c.Def, c.UnregisteredName, c.loc, c.groups, c.extra = op.Def, op.UnregisteredName, op.loc, slices.Clone(op.groups), slices.Clone(op.extra)
+	copy(c.attrs, op.attrs)
+	c.operands = make([]Use, len(op.operands))
 	for i := range op.operands {
-		operands[i] = m.Lookup(op.operands[i].value)
-	}
-	types := make([]Type, len(op.results))
-	for i, r := range op.results {
-		types[i] = r.typ
-	}
-	c := NewOp(State{
-		Def: op.Def, Name: op.UnregisteredName, Loc: op.loc, Operands: operands,
-		Groups: append([]int32(nil), op.groups...), Types: types, Attrs: op.attrs,
-		Extra: append([]NamedAttr(nil), op.extra...), NumRegions: len(op.regions),
-	})
-	if op.groups == nil {
-		c.groups = nil
+		c.operands[i].take(c, i, m.Lookup(op.operands[i].value))
 	}
 	for i, r := range op.results {
-		c.results[i].NameHint = r.NameHint
+		c.results[i].typ, c.results[i].NameHint = r.typ, r.NameHint
 		m[r] = c.results[i]
 	}
-	for i, r := range op.regions {
-		r.cloneInto(c.regions[i], m, ctx)
+	for _, r := range op.regions {
+		to := &Region{op: c}
+		c.regions = append(c.regions, to)
+		r.cloneInto(to, m, ctx)
 	}
 	return c
 }

@@ -84,6 +84,12 @@ func (v *Value) ReplaceAllUsesWith(w *Value) {
 	}
 }
 
+// take makes a new use operand i of an operation.
+func (u *Use) take(op *Op, i int, v *Value) {
+	u.owner, u.index = op, i
+	u.set(v)
+}
+
 func (u *Use) set(v *Value) {
 	if u.value != nil {
 		if u.prev != nil {
@@ -122,20 +128,21 @@ type State struct {
 
 // NewOp makes an operation that is in no block yet. Regions start empty (no block).
 func NewOp(s State) *Op {
-	op, vals, results := memory(len(s.Types))
-	*op = Op{Def: s.Def, UnregisteredName: s.Name, loc: s.Loc, groups: s.Groups, extra: s.Extra, results: results}
-	if op.Def == nil {
-		op.Def = Unregistered
+	if s.Def == nil {
+		s.Def = Unregistered
 	}
-	if op.loc == nil {
-		op.loc = UnknownLoc{}
+	if s.Loc == nil {
+		s.Loc = UnknownLoc{}
 	}
-	op.SetOperands(s.Operands, s.Groups)
+	op := memory(len(s.Types), s.Def.NumAttrDefs())
+	op.Def, op.UnregisteredName, op.loc, op.groups, op.extra = s.Def, s.Name, s.Loc, s.Groups, s.Extra
+	op.operands = make([]Use, len(s.Operands))
+	for i, v := range s.Operands {
+		op.operands[i].take(op, i, v)
+	}
 	for i, t := range s.Types {
-		vals[i] = Value{typ: t, op: op, index: i}
-		op.results[i] = &vals[i]
+		op.results[i].typ = t
 	}
-	op.attrs = make([]Attribute, op.Def.NumAttrDefs())
 	copy(op.attrs, s.Attrs)
 	n := s.NumRegions
 	if n == 0 {
@@ -147,17 +154,26 @@ func NewOp(s State) *Op {
 	return op
 }
 
-// memory is room for an operation and its results: of the one that most have with it.
-func memory(results int) (*Op, []Value, []*Value) {
-	if results == 1 {
+// memory is an operation with its results and room for its attributes: one piece for most, which have one of each at most.
+func memory(results, attrs int) *Op {
+	if results == 1 && attrs <= 1 {
 		m := &struct {
 			op     Op
-			value  [1]Value
+			value  Value
 			result [1]*Value
+			attr   [1]Attribute
 		}{}
-		return &m.op, m.value[:], m.result[:]
+		m.value.op, m.result[0] = &m.op, &m.value
+		m.op.results, m.op.attrs = m.result[:], m.attr[:attrs:attrs]
+		return &m.op
 	}
-	return &Op{}, make([]Value, results), make([]*Value, results)
+	op := &Op{results: make([]*Value, results), attrs: make([]Attribute, attrs)}
+	values := make([]Value, results)
+	for i := range values {
+		values[i] = Value{op: op, index: i}
+		op.results[i] = &values[i]
+	}
+	return op
 }
 
 // Name is the full name of the operation.
@@ -202,8 +218,7 @@ func (op *Op) SetOperands(vs []*Value, groups []int32) {
 	}
 	op.operands = make([]Use, len(vs))
 	for i, v := range vs {
-		op.operands[i] = Use{owner: op, index: i}
-		op.operands[i].set(v)
+		op.operands[i].take(op, i, v)
 	}
 	op.groups = groups
 }

@@ -12,7 +12,7 @@ const maxVerifyDepth = 1000
 // the types that constraints and rules allow, attributes, terminators, symbols, which values are visible where, and last
 // what the hooks of ops and dialects check. It reports the first op that is wrong, and returns whether none is.
 func Verify(c *Context, op *Op) bool {
-	v := &verifier{c: c, order: map[*Op]int{}}
+	v := &verifier{c: c, order: make(map[*Op]int, NumOps(op))}
 	return v.op(op, 0) && v.visible(op)
 }
 

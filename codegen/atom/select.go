@@ -34,8 +34,8 @@ const maxPad = 4
 // SelectMMA lists the ways to compute C += A*B on a target, in the order of the table (cost.Products orders them). f32 operands never become tf32: that
 // loses bits. The list is empty when no row can, widened types included.
 func SelectMMA(t *target.Target, y Types, e Extent) (list []Candidate) {
-	for _, r := range y.rows() {
-		if !r.need.On(t) {
+	for r := range y.rows() {
+		if !r.need.On(t) || !r.serves(y) {
 			continue
 		}
 		for k := range r.atom().ways(y, e) {
@@ -49,7 +49,10 @@ func SelectMMA(t *target.Target, y Types, e Extent) (list []Candidate) {
 
 // WhyNot gives the reasons why rows of these types are not in the list of SelectMMA.
 func WhyNot(t *target.Target, y Types, e Extent) (reasons []string) {
-	for _, r := range y.rows() {
+	for r := range y.rows() {
+		if !r.serves(y) {
+			continue
+		}
 		m := r.atom()
 		if !m.Need.On(t) {
 			if y.A == m.A && y.B == m.B {
@@ -66,19 +69,20 @@ func WhyNot(t *target.Target, y Types, e Extent) (reasons []string) {
 	return reasons
 }
 
-// rows are those to which tiles of these types may come.
-func (y Types) rows() (list []*row) {
-	of, ok := rows[y.C]
-	if !ok || !y.A.Known() || !y.B.Known() {
-		return nil
-	}
-	all := of()
-	for i := range all {
-		if r := &all[i]; r.serves(y) {
-			list = append(list, r)
+// rows are those of the type of C.
+func (y Types) rows() iter.Seq[*row] {
+	return func(yield func(*row) bool) {
+		of, ok := rows[y.C]
+		if !ok || !y.A.Known() || !y.B.Known() {
+			return
+		}
+		all := of()
+		for i := range all {
+			if !yield(&all[i]) {
+				return
+			}
 		}
 	}
-	return list
 }
 
 // ways are the product and the transposed one, where the tiles can have the types.

@@ -41,10 +41,11 @@ func letterOf(typ string) string {
 	panic("ptxop: no register for type " + typ)
 }
 
-// args returns the signature of an n-ary operation on one type.
+// args returns the signature of an n-ary operation on one type, of three arguments at most.
 func args(typ string, n int) string {
-	l := letterOf(typ)
-	return ("=" + l + " " + l + " " + l + " " + l)[:2+2*n]
+	const all = "=b b b b=h h h h=r r r r=l l l l=f f f f=d d d d=H H H H=R R R R"
+	from := strings.Index(all, letterOf(typ)) - 1
+	return all[from : from+2+2*n]
 }
 
 func init() {

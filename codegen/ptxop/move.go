@@ -25,8 +25,10 @@ func init() {
 		b.op("mov.u32", "=r r", 0, anySM)
 		b.op("mov.u64", "=l l", 0, anySM)
 		// Same bits under another LLVM type.
-		for _, c := range []string{"b32 =f r", "b32 =r f", "b64 =d l", "b64 =l d"} {
-			b.named("mov.bitcast."+map[string]string{"=f": "f32", "=r": "b32", "=d": "f64", "=l": "b64"}[c[4:6]], "mov."+c[:3], c[4:], 0, anySM)
+		for _, c := range []struct{ to, mnemonic, signature string }{
+			{"f32", "mov.b32", "=f r"}, {"b32", "mov.b32", "=r f"}, {"f64", "mov.b64", "=d l"}, {"b64", "mov.b64", "=l d"},
+		} {
+			b.named("mov.bitcast."+c.to, c.mnemonic, c.signature, 0, anySM)
 		}
 		// Pack: the first argument becomes the lowest part. Unpack: the other way.
 		for _, p := range []struct{ name, mnemonic, vector, whole string }{
@@ -99,8 +101,9 @@ func init() {
 			if t[0] == 's' {
 				tests = append(tests, "eq", "ne")
 			}
+			signature := "=b " + letterOf(t) + " " + letterOf(t)
 			for _, c := range tests {
-				b.op("setp."+c+"."+t, "=b "+letterOf(t)+" "+letterOf(t), 0, anySM)
+				b.op("setp."+c+"."+t, signature, 0, anySM)
 			}
 		}
 	}, func(b *builder) {

@@ -14,7 +14,7 @@ import (
 //	%b = addi %y, %x         =>
 //	%c = muli %a, %b             %c = muli %a, %a
 func CSE(s *pass.State) error {
-	c := &merger{s: s, ids: map[*ir.Value]uint64{}, seed: maphash.MakeSeed()}
+	c := &merger{s: s, ids: make(map[*ir.Value]uint64, ir.NumOps(s.Module)), seed: maphash.MakeSeed()}
 	c.op(s.Module)
 	return nil
 }
@@ -87,9 +87,9 @@ func (c *merger) id(v *ir.Value) uint64 {
 	return n
 }
 
-// hash covers the row, the operands (in any order when the op is commutative) and the result types.
+// hash covers the code, the operands (in any order when the op is commutative) and the types and the bits of constants.
 func (c *merger) hash(op *ir.Op) uint64 {
-	h := maphash.Comparable(c.seed, op.Def)
+	h := uint64(op.Code())
 	commutative := op.Traits().Has(ir.Commutative)
 	for i := 0; i < op.NumOperands(); i++ {
 		n := c.id(op.Operand(i))
@@ -99,8 +99,10 @@ func (c *merger) hash(op *ir.Op) uint64 {
 			h = h*31 + n
 		}
 	}
-	for _, r := range op.Results() {
-		h = h*31 + maphash.Comparable(c.seed, r.Type())
+	if op.NumOperands() == 0 { // else the types of results follow from operands, mostly
+		for _, r := range op.Results() {
+			h = h*31 + maphash.Comparable(c.seed, r.Type())
+		}
 	}
 	if a, ok := op.Attr(0).(*ir.DenseAttr); ok {
 		h = h*31 + maphash.Bytes(c.seed, a.Data)

@@ -76,10 +76,8 @@ func unknown(t ir.Type) Fact {
 		return f
 	}
 	f.SMin, f.SMax, f.UMax = minS(f.Width), maxS(f.Width), maxU(f.Width)
-	n := len(tile.Shape)
-	f.Contig, f.Const, f.Div = make([]int64, n), make([]int64, n), make([]int, n)
-	for d := range f.Contig {
-		f.Contig[d], f.Const[d] = 1, 1
+	if n := len(tile.Shape); n > 0 {
+		f.Contig, f.Const, f.Div = ones(n), ones(n), make([]int, n)
 	}
 	return f
 }
@@ -145,7 +143,9 @@ func (f Fact) refine() Fact {
 		return f
 	}
 	w := f.Width
-	f.Div = slices.Clone(f.Div)
+	if len(f.Div) > 0 {
+		f.Div = slices.Clone(f.Div)
+	}
 	for range 2 {
 		if f.ZeroBits >= w {
 			f.ZeroBits = w

@@ -1,6 +1,8 @@
 package kernel
 
 import (
+	"slices"
+
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/pass"
@@ -19,7 +21,7 @@ import (
 // carried is the most bits of them that loops around each other carry: those are alive from the first to the last of what they do.
 func accumulatorBits(s *pass.State, entry *ir.Op) (most, carried int) {
 	n := ir.NumOps(entry)
-	l := &lives{s: s, at: make(map[*ir.Op]int, n), end: make(map[*ir.Op]int, n), number: map[*ir.Value]int{}, there: map[*ir.Value]bool{}}
+	l := &lives{s: s, at: make(map[*ir.Op]span, n), number: map[*ir.Value]int{}, there: map[*ir.Value]bool{}}
 	l.order(entry)
 	l.find(entry)
 	carried = l.carried(entry)
@@ -48,18 +50,21 @@ func (l *lives) carried(op *ir.Op) (most int) {
 
 // lives are the accumulators of an entry and when they are alive.
 type lives struct {
-	s       *pass.State
-	at, end map[*ir.Op]int    // when an operation begins, and when what is inside of it is over
-	number  map[*ir.Value]int // of the accumulators
-	values  []*ir.Value
-	last    []int // when each is used last
-	place   []int // union-find: of a value, another one whose registers it shares, at last itself
-	time    int
-	there   map[*ir.Value]bool // in tensor memory
+	s      *pass.State
+	at     map[*ir.Op]span
+	number map[*ir.Value]int // of the accumulators
+	values []*ir.Value
+	last   []int // when each is used last
+	place  []int // union-find: of a value, another one whose registers it shares, at last itself
+	time   int
+	there  map[*ir.Value]bool // in tensor memory
 }
 
+// span is when an operation begins, and when what is inside of it is over.
+type span struct{ begin, end int }
+
 func (l *lives) order(op *ir.Op) {
-	l.at[op] = l.time
+	begin := l.time
 	l.time++
 	for _, r := range op.Regions() {
 		for _, b := range r.Blocks() {
@@ -68,7 +73,7 @@ func (l *lives) order(op *ir.Op) {
 			}
 		}
 	}
-	l.end[op] = l.time
+	l.at[op] = span{begin, l.time}
 	l.time++
 }
 
@@ -157,15 +162,15 @@ func forwardedTo(u *ir.Use) []*ir.Value {
 }
 
 // dies reports whether an operation is the last that uses an accumulator.
-func (l *lives) dies(v *ir.Value, op *ir.Op) bool { return l.last[l.number[v]] == l.at[op] }
+func (l *lives) dies(v *ir.Value, op *ir.Op) bool { return l.last[l.number[v]] == l.at[op].begin }
 
 func (l *lives) lastUse(v *ir.Value) int {
 	last := l.birth(v)
 	for u := v.FirstUse(); u != nil; u = u.Next() {
-		at := l.at[u.Owner()]
+		at := l.at[u.Owner()].begin
 		for b := u.Owner().Block(); b != v.ParentBlock(); b = b.ParentOp().Block() {
 			if _, loop := ir.LoopOf(b.ParentOp()); loop {
-				at = l.end[b.ParentOp()]
+				at = l.at[b.ParentOp()].end
 			}
 		}
 		last = max(last, at)
@@ -177,11 +182,11 @@ func (l *lives) birth(v *ir.Value) int {
 	op := v.DefiningOp()
 	switch {
 	case op == nil:
-		return l.at[v.ParentBlock().ParentOp()]
+		return l.at[v.ParentBlock().ParentOp()].begin
 	case op.NumRegions() > 0:
-		return l.end[op]
+		return l.at[op].end
 	}
-	return l.at[op]
+	return l.at[op].begin
 }
 
 // share puts values into the registers of those that they take the place of.
@@ -230,26 +235,40 @@ func (l *lives) home(i int) int {
 // most goes through time and counts registers that hold at least one value.
 func (l *lives) most() int {
 	bits := make([]int, len(l.values))
-	begins, ends := make([][]int, l.time), make([][]int, l.time)
+	type event struct {
+		time, home int
+		ends       bool
+	}
+	events := make([]event, 0, 2*len(l.values))
 	for i, v := range l.values {
 		h := l.home(i)
 		bits[h] = max(bits[h], bitsOf(v))
-		begins[l.birth(v)] = append(begins[l.birth(v)], h)
-		ends[l.last[i]] = append(ends[l.last[i]], h)
+		events = append(events, event{time: l.birth(v), home: h}, event{time: l.last[i], home: h, ends: true})
 	}
+	slices.SortFunc(events, func(x, y event) int {
+		switch {
+		case x.time != y.time:
+			return x.time - y.time
+		case x.ends == y.ends:
+			return 0
+		case y.ends:
+			return -1
+		}
+		return 1
+	})
 	alive := make([]int, len(l.values))
 	now, most := 0, 0
-	for t := range l.time {
-		for _, h := range begins[t] {
-			if alive[h]++; alive[h] == 1 {
-				now += bits[h]
-			}
-		}
-		most = max(most, now)
-		for _, h := range ends[t] {
+	for _, e := range events {
+		switch h := e.home; {
+		case e.ends:
 			if alive[h]--; alive[h] == 0 {
 				now -= bits[h]
 			}
+		default:
+			if alive[h]++; alive[h] == 1 {
+				now += bits[h]
+			}
+			most = max(most, now)
 		}
 	}
 	return most

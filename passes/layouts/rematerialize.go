@@ -46,8 +46,8 @@ func holdsProduct(s *pass.State, loop *ir.Op) bool {
 
 // rematerializeAfter looks at the values of a block: where a loop lies between two uses, the later one and those that follow take a new copy.
 func rematerializeAfter(s *pass.State, b *ir.Block, loops []*ir.Op) {
-	order := map[*ir.Op]int{}
 	list := b.Ops()
+	order := make(map[*ir.Op]int, len(list))
 	for i, op := range list {
 		s.Step()
 		order[op] = i

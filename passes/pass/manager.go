@@ -54,7 +54,7 @@ func (m *Manager) Run(list []*Pass, planner string) error {
 	for i := 0; i < len(list); i++ {
 		if i == plan {
 			notes = len(m.State.Notes)
-			m.snapshot = m.State.Ctx.Clone(m.State.Module, ir.Mapping{})
+			m.snapshot = m.State.Ctx.Clone(m.State.Module, make(ir.Mapping, ir.NumOps(m.State.Module)))
 		}
 		err := m.step(list[i])
 		if e, ok := err.(*ErrPlan); ok && plan >= 0 && i >= plan {

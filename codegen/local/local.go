@@ -2,11 +2,12 @@
 //
 // The number of a value is kept where the library keeps the one that it prints (LocalID).
 //
-// It may import github.com/llir/llvm/ir.
+// It may import github.com/llir/llvm/ir and its constants.
 package local
 
 import (
 	"github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/metadata"
 	"github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
@@ -85,9 +86,18 @@ func Set(inst ir.Instruction, n int32) {
 
 // Number is the number of a parameter or of an instruction's result. Other values have none.
 func Number(v value.Value) (n int32, ok bool) {
-	l, _ := parts(v)
-	if l == nil {
+	var l *ir.LocalIdent
+	switch i := v.(type) { // most are one of these
+	case *ir.InstExtractValue:
+		l = &i.LocalIdent
+	case *ir.InstCall:
+		l = &i.LocalIdent
+	case *constant.Int, *ir.InlineAsm:
 		return 0, false
+	default:
+		if l, _ = parts(v); l == nil {
+			return 0, false
+		}
 	}
 	return int32(l.LocalID), l.LocalID != none
 }

@@ -42,3 +42,22 @@ func TestSlabsMakeFewAllocations(t *testing.T) {
 		t.Errorf("%v allocations for four slabs", n)
 	}
 }
+
+func TestAppendDoublesLists(t *testing.T) {
+	var list []int
+	made := 0
+	for i := range 5000 {
+		before := cap(list)
+		if list = Append(list, i); cap(list) != before {
+			made += cap(list)
+		}
+	}
+	for i, x := range list {
+		if x != i {
+			t.Fatalf("element %d is %d", i, x)
+		}
+	}
+	if last := cap(list); len(list) != 5000 || made >= 2*last {
+		t.Errorf("%d elements, %d made for the last %d", len(list), made, last)
+	}
+}

@@ -57,9 +57,6 @@ type builder struct {
 // registers is how many a usual kernel has, about.
 const registers = 1024
 
-// blockSize is how many instructions a block has room for at first.
-const blockSize = 16
-
 func newBuilder(t *target.Target, m *llvm.Module, structs map[string]types.Type) *builder {
 	return &builder{
 		target: t, module: m,
@@ -142,10 +139,7 @@ func (b *builder) outermost(operands [4]id) *block {
 func (b *builder) emit(inst llvm.Instruction) {
 	b.budget.Step()
 	b.budget.Hold(budget.InstructionBytes)
-	if b.cur.Insts == nil {
-		b.cur.Insts = make([]llvm.Instruction, 0, blockSize)
-	}
-	b.cur.Insts = append(b.cur.Insts, inst)
+	b.cur.Insts = local.Append(b.cur.Insts, inst)
 	if b.opName == "" && b.place == nil {
 		return
 	}
@@ -229,7 +223,7 @@ func result[I typed](b *builder, k kind, inst I) reg {
 
 // register makes a register of a value.
 func (b *builder) register(k kind, v value.Value, home *block) reg {
-	b.values, b.homes = append(b.values, v), append(b.homes, home)
+	b.values, b.homes = local.Append(b.values, v), local.Append(b.homes, home)
 	return reg{id: id(len(b.values) - 1), k: k}
 }
 

@@ -1,6 +1,9 @@
 package nvvm
 
-import "tileiras/codegen/ptxop"
+import (
+	"tileiras/codegen/local"
+	"tileiras/codegen/ptxop"
+)
 
 // key names a pure computation in a block: an instruction, of PTX or of LLVM, with its operands.
 type key struct {
@@ -82,6 +85,6 @@ func (t *computed) set(k *key, s span) {
 			*t.slot(&t.keys[i]) = int32(i + 1)
 		}
 	}
-	t.keys, t.spans = append(t.keys, *k), append(t.spans, s)
+	t.keys, t.spans = local.Append(t.keys, *k), local.Append(t.spans, s)
 	*t.slot(k) = int32(len(t.keys))
 }

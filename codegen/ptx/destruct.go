@@ -23,7 +23,8 @@ func trailingZeros(x uint64) int { return bits.TrailingZeros64(x) }
 func (f *function) destruct() error {
 	f.splitEdges()
 	f.placeMoves()
-	c := &coalescer{f: f, segs: newLiveness(f, f.coalescible()).ranges(), parent: make([]reg, len(f.regs))}
+	c := &coalescer{f: f, parent: make([]reg, len(f.regs))}
+	c.segs, c.of = newLiveness(f, f.coalescible()).ranges()
 	for r := range c.parent {
 		c.parent[r] = reg(r)
 	}
@@ -159,11 +160,12 @@ func (f *function) placeMoves() {
 	}
 }
 
-// coalescer unites registers. segs holds the live range of each class at its
-// representative, the member with the smallest number.
+// coalescer unites registers. segs holds the live range of each class at that of
+// its representative, the member with the smallest number.
 type coalescer struct {
 	f      *function
 	segs   [][]segment
+	of     []int32 // register -> range
 	room   local.Slab[segment]
 	parent []reg
 }
@@ -187,12 +189,12 @@ func (c *coalescer) join(a, b reg) bool {
 		a, b = b, a
 	}
 	x, y := &c.f.regs[a], &c.f.regs[b]
-	if regBits(x.typ) != regBits(y.typ) || x.class != 0 && y.class != 0 && x.class != y.class || overlap(c.segs[a], c.segs[b]) && !planted.On("shared-register") {
+	live, other := &c.segs[c.of[a]], &c.segs[c.of[b]]
+	if regBits(x.typ) != regBits(y.typ) || x.class != 0 && y.class != 0 && x.class != y.class || overlap(*live, *other) && !planted.On("shared-register") {
 		return false
 	}
 	c.parent[b] = a
-	c.segs[a] = merge(c.room.Take(len(c.segs[a]) + len(c.segs[b]))[:0], c.segs[a], c.segs[b])
-	c.segs[b] = nil
+	*live, *other = merge(c.room.Take(len(*live) + len(*other))[:0], *live, *other), nil
 	x.class = max(x.class, y.class)
 	return true
 }

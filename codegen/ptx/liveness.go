@@ -157,16 +157,18 @@ func (l *liveness) local(b *block, defined, exposed bitset) {
 }
 
 // ranges returns the live ranges of the wanted registers, each as segments in
-// ascending order.
-func (l *liveness) ranges() [][]segment {
-	w := &rangeWalk{wanted: l.wanted, segs: make([][]segment, len(l.f.regs)), end: make([]int32, len(l.f.regs))}
-	ranges := 0
-	for _, want := range l.wanted {
+// ascending order, and where that of a register is among them; that of others is
+// the first, which is empty.
+func (l *liveness) ranges() (segs [][]segment, of []int32) {
+	w := &rangeWalk{of: make([]int32, len(l.f.regs))}
+	n := int32(0)
+	for r, want := range l.wanted {
 		if want {
-			ranges++
+			n++
+			w.of[r] = n
 		}
 	}
-	w.places = make([]segment, ranges)
+	w.segs, w.end, w.places = make([][]segment, n+1), make([]int32, n+1), make([]segment, n)
 	for at := len(l.f.blocks) - 1; at >= 0; at-- {
 		b := l.f.blocks[at]
 		w.open = w.open[:0]
@@ -193,21 +195,21 @@ func (l *liveness) ranges() [][]segment {
 	for _, s := range w.segs {
 		slices.Reverse(s)
 	}
-	return w.segs
+	return w.segs, w.of
 }
 
 // A rangeWalk makes the segments of ranges, walking backwards.
 type rangeWalk struct {
-	wanted []bool
-	segs   [][]segment // of a register, the last first
-	end    []int32     // of a register's open segment, 0 = none
-	open   []reg       // registers with a segment that was opened in this block
+	of     []int32     // register -> range, 0 = it is not wanted
+	segs   [][]segment // of a range, the last first
+	end    []int32     // of a range's open segment, 0 = none
+	open   []int32     // ranges with a segment that was opened in this block
 	places []segment   // for the first segments of ranges: most have no other
 	room   local.Slab[segment]
 }
 
 // add adds a segment to a range.
-func (w *rangeWalk) add(r reg, s segment) {
+func (w *rangeWalk) add(r int32, s segment) {
 	list := w.segs[r]
 	switch n := len(list); {
 	case list == nil:
@@ -219,15 +221,19 @@ func (w *rangeWalk) add(r reg, s segment) {
 }
 
 func (w *rangeWalk) read(o *operand, at int32) {
-	if o.kind == kindReg && w.wanted[o.reg] && w.end[o.reg] == 0 {
-		w.end[o.reg] = at + 1
-		w.open = append(w.open, o.reg)
+	if o.kind != kindReg {
+		return
+	}
+	if r := w.of[o.reg]; r != 0 && w.end[r] == 0 {
+		w.end[r] = at + 1
+		w.open = append(w.open, r)
 	}
 }
 
 // write ends a segment at a definition; what nobody reads lives up to dead.
-func (w *rangeWalk) write(r reg, at, dead int32) {
-	if !w.wanted[r] {
+func (w *rangeWalk) write(result reg, at, dead int32) {
+	r := w.of[result]
+	if r == 0 {
 		return
 	}
 	stop := w.end[r]

@@ -58,6 +58,9 @@ func (s *selector) set(v value.Value, o operand) {
 
 // use returns the operand of an LLVM value that was selected before.
 func (s *selector) use(v value.Value) (operand, error) {
+	if c, ok := v.(*constant.Int); ok { // as many are
+		return ofBits(intBits(c.X, int(c.Typ.BitSize))), nil
+	}
 	if o, ok := s.selected(v); ok {
 		if o.kind == kindSym && s.f.symbols[o.reg].space == spaceGeneric {
 			return s.genericAddress(o), nil // an alloca, whose pointer is generic
@@ -65,8 +68,6 @@ func (s *selector) use(v value.Value) (operand, error) {
 		return o, nil
 	}
 	switch v := v.(type) {
-	case *constant.Int: // as most are
-		return ofBits(intBits(v.X, int(v.Typ.BitSize))), nil
 	case constant.Constant:
 		o, generic, err := s.constantOf(v)
 		if err != nil {

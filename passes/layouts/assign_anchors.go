@@ -57,8 +57,10 @@ func (a *assigner) access(op *ir.Op) anchor {
 	case tileaa.OpMultimemStore, tileaa.OpMultimemReduce, tileaa.OpMultimemLoad:
 		return anchor{a.blocked(t, fast, vec, min(vec, max(1, multimemBytes/tileaa.ElemBytes(t.Elem)))), cost.LeaveLoad}
 	}
-	if slow, ok := storedAcross(op, fast); ok {
+	if slow, bytes, ok := storedRows(op, fast); ok && slow != fast {
 		return anchor{a.acrossBlocks(t, fast, slow, vec), cost.LeaveLoad}
+	} else if own := tileaa.ElemBytes(t.Elem); ok && bytes > own && vec*bytes > 16 {
+		return anchor{layout.BlockedSpan(ints(t.Shape), vec, max(vec, rowBytes/bytes), fastest(fast, len(t.Shape)), a.warps), cost.LeaveLoad}
 	}
 	least := 1
 	if op.Code() == tileaa.OpTiledLoad && scales(op.Result(0)) {
@@ -192,11 +194,14 @@ func padded(list []uint64, n int) []uint64 { return append(list, make([]uint64, 
 // A warp has 2^laneBits lanes; 2^bankLanes of them access shared memory together, 16 bytes each.
 const laneBits, bankLanes = 5, 3
 
-// storedAcross is the dimension along which shared memory will run of what a load brings for a product whose instruction wants K side by side, where memory
-// runs along another one. On the way it may be computed with.
-func storedAcross(load *ir.Op, fast int) (slow int, ok bool) {
+// rowBytes is the bytes of shared memory with which its banks begin again.
+const rowBytes = 128
+
+// storedRows is the dimension along which shared memory runs of what a load brings for a product of a group of warps, and the bytes of its elements there: on
+// the way it may be computed with. Memory runs along dimension fast.
+func storedRows(load *ir.Op, fast int) (dim, bytes int, ok bool) {
 	if load.Code() != tileaa.OpTiledLoad && load.Code() != tileaa.OpLoad {
-		return 0, false
+		return 0, 0, false
 	}
 	v := load.Result(0)
 	for v.HasOneUse() {
@@ -205,15 +210,17 @@ func storedAcross(load *ir.Op, fast int) (slow int, ok bool) {
 		if tileaa.IsProduct(op) {
 			m := ir.Cast[tileaa.ContractionOp](op).Atom()
 			inRegisters := !m.Atom.SharedA && (u.Index() == 1) == m.Swap
-			slow = len(tileaa.ShapeOf(v)) - 1 - u.Index()
-			return slow, u.Index() < 2 && m.Atom.Group > 0 && !m.Atom.Turns && !inRegisters && slow != fast
+			if dim = fast; !m.Atom.Turns {
+				dim = len(tileaa.ShapeOf(v)) - 1 - u.Index()
+			}
+			return dim, tileaa.ElemBytes(tileaa.AsTile(v).Elem), u.Index() < 2 && m.Atom.Group > 0 && !inRegisters
 		}
-		if op.NumOperands() != 1 || !op.Traits().Has(ir.Elementwise|ir.Pure) {
+		if op.NumResults() != 1 || !op.Traits().Has(ir.Elementwise|ir.Pure) {
 			break
 		}
 		v = op.Result(0)
 	}
-	return 0, false
+	return 0, 0, false
 }
 
 // reblocked spreads the part of a tile that each warp has in layout l over the warp's own lanes and registers, wide and coalesced

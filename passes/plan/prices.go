@@ -167,13 +167,33 @@ func (p *prices) loopsOf(warps int) []weighted {
 		if loop := ir.EnclosingLoop(op); loop != nil && !seen[loop] {
 			seen[loop] = true
 			if l := p.loop(loop, warps); len(l.Shared) > 0 {
-				slots := l.Slots(p.s.Target)
-				list = append(list, weighted{l, slots, l.CyclesWith(p.s.Target, slots) * cost.LoopWeight(ir.LoopDepth(loop)+1)})
+				slots, cycles := p.fastest(loop, l)
+				list = append(list, weighted{l, slots, cycles * cost.LoopWeight(ir.LoopDepth(loop)+1)})
 			}
 		}
 	})
 	p.loops[warps] = list
 	return list
+}
+
+// fastest is the time of an iteration with the slots that are best for a loop, or with one for each product whose copies have a wait of their own. That
+// takes registers, which a kernel with several such loops does not have beside the most accumulators.
+func (p *prices) fastest(loop *ir.Op, l cost.Loop) (slots, cycles int) {
+	slots = l.Slots(p.s.Target)
+	cycles = l.CyclesWith(p.s.Target, slots)
+	if !p.s.Target.Has("cp.async") || p.products.Loops > 1 && p.products.Accumulators(l.Warps) > cost.AccumulatorLimit(p.s.Target, l.Warps) {
+		return slots, cycles
+	}
+	products := 0
+	for _, op := range loop.Body().Ops() {
+		if tileaa.IsProduct(op) {
+			products++
+		}
+	}
+	if products > 1 && l.Apart(p.s.Target, products, l.Shared[0]) {
+		return 1, l.CyclesApart(p.s.Target, products, l.Shared[0])
+	}
+	return slots, cycles
 }
 
 // spillAccesses is how often an iteration stores or loads a register that is spilled: what products take is loaded for more than one of them.

@@ -34,7 +34,7 @@ func (m *model) memoryTime(bytes, writes, footprint, grid float64) (seconds floa
 		cycles = r.cycles * bytes / r.global
 	} else {
 		cached := nearL2
-		if footprint > 0 && footprint <= float64(m.l1KB<<10-m.blocks*(m.shared+1024)) {
+		if footprint > 0 && footprint <= float64(m.l1KB<<10-m.blocks*(m.shared+systemShared)) {
 			cached = nearL1
 		}
 		cycles = m.passesCycles(loops, bytes-writes, writes, grid, cached)

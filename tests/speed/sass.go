@@ -109,8 +109,20 @@ var (
 	sizeOf   = regexp.MustCompile(`(REG|STACK|SHARED):(\d+)`)
 )
 
-// load reads the kernel of a cubin with one kernel. dynamic is bytes of shared memory that the launch adds.
-func load(tools, cubin string, dynamic int) (*kernel, error) {
+// systemShared is the shared memory that the system takes of every thread block. From sm_90 on ptxas counts it among that of a kernel which uses any: one
+// that adds the 227 KB a block may ask for has 228, all that a multiprocessor has.
+const systemShared = 1024
+
+// ownShared is the shared memory of a kernel for a target, of which a cubin counts so much.
+func ownShared(sm, counted int) int {
+	if sm >= 90 {
+		return max(0, counted-systemShared)
+	}
+	return counted
+}
+
+// load reads the kernel of a cubin with one kernel for a target. dynamic is bytes of shared memory that the launch adds.
+func load(tools, cubin string, sm, dynamic int) (*kernel, error) {
 	usage, err := exec.Command(filepath.Join(tools, "cuobjdump"), "-res-usage", cubin).Output()
 	if err != nil {
 		return nil, fmt.Errorf("cuobjdump: %w", err)
@@ -129,7 +141,7 @@ func load(tools, cubin string, dynamic int) (*kernel, error) {
 			case "STACK":
 				k.stack = n
 			case "SHARED":
-				k.shared += n
+				k.shared += ownShared(sm, n)
 			}
 		}
 		_, body, ok := strings.Cut(string(text), "\n.text."+k.name+":\n")

@@ -312,3 +312,12 @@ func TestProductsBeforeAnIteration(t *testing.T) {
 		}
 	}
 }
+
+// ptxas reports 49152 bytes for a kernel with an array of that size, and counts 50176 in its cubin from sm_90 on.
+func TestSharedMemoryOfTheSystemIsCountedOnce(t *testing.T) {
+	for _, c := range []struct{ sm, counted, want int }{{80, 49152, 49152}, {90, 50176, 49152}, {120, 1024, 0}, {100, 0, 0}} {
+		if got := ownShared(c.sm, c.counted); got != c.want {
+			t.Errorf("sm_%d: %d bytes of %d are the kernel's, want %d", c.sm, got, c.counted, c.want)
+		}
+	}
+}

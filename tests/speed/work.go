@@ -169,7 +169,7 @@ type timing struct {
 
 // judge times a cubin. like is the kernel whose tile it has.
 func judge(tools, cubin string, sm int, b *bench, like string, dynamic int) (*timing, error) {
-	k, err := load(tools, cubin, dynamic)
+	k, err := load(tools, cubin, sm, dynamic)
 	if err != nil {
 		return nil, err
 	}

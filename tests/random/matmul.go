@@ -43,8 +43,11 @@ func (g *generator) loopAlongK(ragged bool) {
 	for max(m, n)*(rounds*k+8) > elements {
 		rounds--
 	}
-	t := typ{p[1], []int{m, n}}
-	if bound := 16 * k * max(rounds, 1); !inMemory(p[0]) || !g.known8(p[0]) || !holds(p[1], bound) {
+	t, elem := typ{p[1], []int{m, n}}, p[0]
+	if elem == "tf32" {
+		elem = "f32" // in memory; the loop rounds it
+	}
+	if bound := 16 * k * max(rounds, 1); !inMemory(elem) || !g.known8(elem) || !holds(p[1], bound) {
 		return
 	}
 	end := func(whole, tile int) int { return whole - one(g, 0, g.r.IntN(tile)) }
@@ -53,12 +56,12 @@ func (g *generator) loopAlongK(ragged bool) {
 		deepLeft = k*rounds - 1 - g.r.IntN(k-1)
 	}
 	rows, columns := end(m, m), end(n, n)
-	left, right := g.matrix(p[0], []int{m, k}, []int{rows, deepLeft}, 1), g.matrix(p[0], []int{k, n}, []int{deepRight, columns}, 0)
+	left, right := g.matrix(elem, []int{m, k}, []int{rows, deepLeft}, 1), g.matrix(elem, []int{k, n}, []int{deepRight, columns}, 0)
 	g.tally.Products++
 	if rounds > 0 && (rows < m || columns < n || deepLeft < k*rounds || deepRight < k*rounds) {
 		g.tally.Ragged++
 	}
-	g.alongK(left, right, rounds, g.number(t, 0))
+	g.alongK(left, right, p[0], rounds, g.number(t, 0))
 	last := &g.vals[len(g.vals)-1]
 	last.bound = 16 * k * max(rounds, 1)
 	g.shapes = append(g.shapes, t.shape)
@@ -67,9 +70,20 @@ func (g *generator) loopAlongK(ragged bool) {
 // iterated is what a loop carries.
 type iterated struct{ name, init, typ, next string }
 
-// alongK writes the loop that adds the products of two matrices.
-func (g *generator) alongK(left, right *matrix, rounds int, acc val) {
-	g.overMatrices([]*matrix{left, right}, rounds, acc, func(read []val, sum string) string { return g.addProduct(read[0], read[1], sum, acc.typ).name })
+// alongK writes the loop that adds the products of two matrices, as elements of a type.
+func (g *generator) alongK(left, right *matrix, elem string, rounds int, acc val) {
+	g.overMatrices([]*matrix{left, right}, rounds, acc, func(read []val, sum string) string {
+		return g.addProduct(g.rounded(read[0], elem), g.rounded(read[1], elem), sum, acc.typ).name
+	})
+}
+
+// rounded is a value as elements of a type, which it may have.
+func (g *generator) rounded(x val, elem string) val {
+	if x.elem == elem {
+		return x
+	}
+	to := x.typ.with(elem)
+	return g.define(to, "ftof %s%s : %s -> %s", x.name, g.narrowing(x.elem, elem), x.typ, to)
 }
 
 // addProduct adds a product to a sum.

@@ -26,7 +26,8 @@ import (
 //	                                      }
 //
 // The last iteration loads its own tile again, so that every address is one that the loop has; nobody reads the slot that it fills.
-// Where shared memory has no room for two slots, there is one, and threads meet once more in an iteration.
+// Where shared memory has no room for two slots, there is one, and threads meet once more in an iteration. With two, a product that goes on by itself is
+// waited for behind the stores.
 func StageLoads(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		var loops []*ir.Op

@@ -10,8 +10,8 @@ import (
 	"tileiras/passes/pass"
 )
 
-// besideProducts is the registers of a thread for addresses, bounds and counters of a loop that multiplies.
-const besideProducts = 32
+// BesideProducts is the registers of a thread for addresses, bounds and counters of a loop that multiplies.
+const BesideProducts = 32
 
 // StagingReserve is the registers of a thread beside accumulators and what is on its way through registers to shared memory: the operands of a step,
 // addresses.
@@ -81,7 +81,7 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 	}
 	l.Waves += l.Copied / 128
 	// A loop over copies reads scales and the first fragments of the next iteration under the last products of this one.
-	l.Registers = min(accumulators+apart+2*(fragments+scales)+addresses+besideProducts, s.Target.RegistersPerThread)
+	l.Registers = min(accumulators+apart+2*(fragments+scales)+addresses+BesideProducts, s.Target.RegistersPerThread)
 	stage(s, &l, loop, accumulators+apart+StagingReserve, tiling)
 	return l
 }

@@ -7,6 +7,7 @@ import (
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
+	"tileiras/passes/kernel"
 	"tileiras/passes/pass"
 )
 
@@ -79,15 +80,37 @@ func assignRoles(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) (why string
 	if why := computableApart(entry, copies); why != "" {
 		return why
 	}
+	blocks := blocksAsked(s, entry, plan, loops, slots)
 	for _, l := range loops {
 		l.meet(s, entry, plan, int64(slots))
 	}
 	split(s, entry, plan)
 	plan.Stages = slots
-	if limit := cost.RegisterLimit(s.Target, plan.Threads(), 1); plan.MaxReg > limit || plan.MaxReg == 0 && limit < s.Target.RegistersPerThread {
+	if limit := cost.RegisterLimit(s.Target, plan.Threads(), blocks); plan.MaxReg > limit || plan.MaxReg == 0 && limit < s.Target.RegistersPerThread {
 		plan.MaxReg = limit
 	}
 	return ""
+}
+
+// blocksAsked is how many blocks of a multiprocessor the frontend asks for, if there is room for them and their threads, those of producers too, have as many
+// registers as a loop takes and the others know their places by; else 1.
+func blocksAsked(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, loops []*roleLoop, slots int) int {
+	bytes, err := roleMemory(s, entry, loops, int64(slots))
+	if plan.Occupancy < 2 || err != nil {
+		return 1
+	}
+	limit := cost.RegisterLimit(s.Target, plan.Threads(), plan.Occupancy)
+	for _, l := range loops {
+		c := l.asks(s, entry)
+		if c.Registers+(len(loops)-1)*kernel.BesideProducts > limit {
+			return 1
+		}
+		c.Producers, c.Registers, c.Shared = plan.Producers, limit, []int{bytes}
+		if c.Blocks(s.Target, 1) < plan.Occupancy {
+			return 1
+		}
+	}
+	return plan.Occupancy
 }
 
 // roleLoops are the loops of an entry whose copies can run ahead.

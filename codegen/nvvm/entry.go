@@ -41,9 +41,10 @@ func (l *lowerer) entry(op *ir.Op) {
 	f.fn = l.m.NewFunc(f.name, types.Void, params...)
 	f.fn.CallingConv = enum.CallingConvPTXKernel
 	f.enterRole(f.plan.Warps+f.plan.Producers, 0, f.newBlock())
-	slots := f.allocas(op)
 	bytes, _ := e.SharedBytes()
-	f.sharedMemory(bytes, slots)
+	f.sharedMemory(bytes)
+	// A kernel that has any alloca uses generic addresses: a pointer may lead to either space.
+	ir.WalkOf(op, ir.PreOrder, func(tileaa.Alloca) { f.generic = true })
 	for i, a := range op.Body().Args() {
 		f.tiles[a] = f.tileOf(elemOf(a), f.param(params[i], elemOf(a)))
 	}
@@ -102,13 +103,8 @@ func (f *fn) annotate(op *ir.Op) {
 	}
 }
 
-// sharedMemory declares the block's shared memory: the buffers, then one slot per alloca.
-func (f *fn) sharedMemory(bytes int64, slots []*slot) {
-	for _, s := range slots {
-		bytes = (bytes + s.align - 1) / s.align * s.align
-		s.offset = bytes
-		bytes += s.bytes
-	}
+// sharedMemory declares the block's shared memory.
+func (f *fn) sharedMemory(bytes int64) {
 	if bytes == 0 {
 		return
 	}
@@ -120,34 +116,15 @@ func (f *fn) sharedMemory(bytes int64, slots []*slot) {
 	g.Linkage = enum.LinkageInternal
 	g.Align = sharedAlign
 	f.smem = result(f.builder, kI32, llvm.NewPtrToInt(g, types.I32))
-	for _, s := range slots {
-		f.slots[s.op] = s
-	}
-}
-
-// slot is the memory of an alloca.
-type slot struct {
-	op                   *ir.Op
-	offset, bytes, align int64
-}
-
-// allocas lists the slots of a kernel. A kernel that has any uses generic addresses: a pointer may lead to either space.
-func (f *fn) allocas(entry *ir.Op) []*slot {
-	var out []*slot
-	ir.WalkOf(entry, ir.PreOrder, func(a tileaa.Alloca) {
-		elem := elemOf(a.Result()).(*tileaa.PtrType).Elem
-		s := &slot{op: a.Op, bytes: a.NumElem() * int64(tileaa.ElemBytes(elem)), align: max(1, a.Alignment())}
-		out = append(out, s)
-		f.generic = true
-	})
-	return out
 }
 
 func alloca(f *fn, op *ir.Op) {
-	if ir.Cast[tileaa.Alloca](op).Global() {
+	a := ir.Cast[tileaa.Alloca](op)
+	if a.Global() {
 		f.unsupported("memory that other tile blocks see")
 	}
-	at := f.add(f.smem, i32(f.slots[op].offset))
+	offset, _ := a.Offset()
+	at := f.add(f.smem, i32(offset))
 	f.set(op, f.tileOf(elemOf(op.Result(0)), f.op1("cvta.shared.u64", f.zext(at, kI64))))
 }
 

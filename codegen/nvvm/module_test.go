@@ -54,8 +54,8 @@ func TestAlloca(t *testing.T) {
 	const text = `
 #L = #tileaa.layout<{lane=[[1],[2],[4],[8],[16]]} : 32>
 tileaa.module @m {
-  entry @k attributes {plan = #tileaa.plan<warps = 1>} (%out: tile<ptr<i32>>) {
-    %a = alloca {num_elem = 32, alignment = 16} : tile<ptr<i32>>
+  entry @k attributes {plan = #tileaa.plan<warps = 1>, shared_bytes = 144} (%out: tile<ptr<i32>>) {
+    %a = alloca {num_elem = 32, alignment = 16, offset = 16} : tile<ptr<i32>>
     %i = iota : tile<32xi32, #L>
     %s = splat %a : (tile<ptr<i32>>) -> tile<32xptr<i32>, #L>
     %p = offset %s, %i : (tile<32xptr<i32>, #L>, tile<32xi32, #L>) -> tile<32xptr<i32>, #L>

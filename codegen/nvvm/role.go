@@ -5,22 +5,20 @@ import (
 	"github.com/llir/llvm/ir/metadata"
 
 	"tileiras/dialects/tileaa"
-	"tileiras/ir"
 )
 
 // kernel is what all warps of an entry share.
 type kernel struct {
 	name    string
 	plan    *tileaa.PlanAttr
-	smem    reg // address of the block's shared memory
-	slots   map[*ir.Op]*slot
+	smem    reg              // address of the block's shared memory
 	args    *llvm.InstAlloca // arguments of vprintf
 	scopes  map[*metadata.DIFile]*metadata.DISubprogram
 	generic bool // pointers may lead to memory of the kernel's own
 }
 
 func newKernel(name string, plan *tileaa.PlanAttr) *kernel {
-	return &kernel{name: name, plan: plan, slots: map[*ir.Op]*slot{}}
+	return &kernel{name: name, plan: plan}
 }
 
 // role is neighbouring warps that run one program; layouts count their lanes and warps from its first. An entry without roles is one

@@ -3262,7 +3262,7 @@ func NewGetGlobal(b *ir.Builder, resultType ir.Type, name string) GetGlobal {
 	return GetGlobal{b.Create(s)}
 }
 
-// Alloca is alloca: a slot of the tile block's memory that lives until the end of its block.
+// Alloca is alloca: a slot of the tile block's memory that lives until the end of its block; allocate-shared gives its byte offset.
 type Alloca struct{ Op *ir.Op }
 
 func (Alloca) Matches(c ir.Code) bool { return c == OpAlloca }
@@ -3273,20 +3273,27 @@ func (o Alloca) Alignment() int64                    { v, _ := o.Op.IntAttr(1); 
 func (o Alloca) SetAlignment(c *ir.Context, v int64) { o.Op.SetIntAttr(c, 1, v) }
 func (o Alloca) Global() bool                        { return o.Op.FlagAttr(2) }
 func (o Alloca) SetGlobal(v bool)                    { o.Op.SetFlagAttr(2, v) }
+func (o Alloca) Offset() (int64, bool)               { return o.Op.IntAttr(3) }
+func (o Alloca) SetOffset(c *ir.Context, v int64)    { o.Op.SetIntAttr(c, 3, v) }
+func (o Alloca) ClearOffset()                        { o.Op.SetAttr(3, nil) }
 func (o Alloca) Result() *ir.Value                   { return o.Op.ResultOf(0) }
 
 // AllocaOptions are what a alloca may lack.
 type AllocaOptions struct {
 	Global bool
+	Offset *int64
 }
 
 // NewAlloca makes a alloca at the builder's place.
 func NewAlloca(b *ir.Builder, resultType ir.Type, numElem int64, alignment int64, opts AllocaOptions) Alloca {
 	s := ir.State{Def: opRows[OpAlloca.Index()-1]}
-	s.Attrs = make([]ir.Attribute, 3)
+	s.Attrs = make([]ir.Attribute, 4)
 	s.Attrs[0] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(numElem)}
 	s.Attrs[1] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(alignment)}
 	s.Attrs[2] = ir.FlagOf(s.Def.AttrDef(2), opts.Global)
+	if opts.Offset != nil {
+		s.Attrs[3] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(*opts.Offset)}
+	}
 	s.Types = []ir.Type{resultType}
 	return Alloca{b.Create(s)}
 }
@@ -5735,6 +5742,7 @@ type PlacedOp struct{ Op *ir.Op }
 func (PlacedOp) Matches(c ir.Code) bool {
 	switch c {
 	case
+		OpAlloca,
 		OpAllocShared,
 		OpAllocRing,
 		OpAllocPipeline,
@@ -5745,6 +5753,7 @@ func (PlacedOp) Matches(c ir.Code) bool {
 }
 
 var placedOpOffset = [...]int8{
+	97:  3, // alloca
 	112: 0, // alloc_shared
 	118: 0, // alloc_ring
 	122: 2, // alloc_pipeline
@@ -5760,6 +5769,7 @@ func (o PlacedOp) SetOffset(c *ir.Context, v int64) {
 func (o PlacedOp) ClearOffset() { o.Op.SetAttr(int(placedOpOffset[o.Op.Code().Index()]), nil) }
 
 var placedOpResult = [...]int8{
+	97:  0, // alloca
 	112: 0, // alloc_shared
 	118: 0, // alloc_ring
 	122: 0, // alloc_pipeline

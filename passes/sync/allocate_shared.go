@@ -65,7 +65,11 @@ func intervals(s *pass.State, entry *ir.Op) (list []*interval, at map[*ir.Op]ext
 		n++
 		if ir.Is[tileaa.PlacedOp](op) {
 			iv := &interval{op: op}
-			iv.size, iv.align = sizeOf(op.Result(0).Type())
+			if a, ok := ir.As[tileaa.Alloca](op); ok {
+				iv.size, iv.align = allocaSize(a)
+			} else {
+				iv.size, iv.align = sizeOf(op.Result(0).Type())
+			}
 			list = append(list, iv)
 		}
 		for _, r := range op.Regions() {
@@ -79,6 +83,10 @@ func intervals(s *pass.State, entry *ir.Op) (list []*interval, at map[*ir.Op]ext
 	}
 	number(entry)
 	for _, iv := range list {
+		if ir.Is[tileaa.Alloca](iv.op) { // pointers to it may be anywhere
+			iv.first, iv.last = 0, n
+			continue
+		}
 		iv.first, iv.last = at[iv.op].first+1, at[iv.op].first+1
 		for _, user := range usersOf(iv.op.Result(0)) {
 			from, to := lives(iv.op, user, at)
@@ -117,6 +125,12 @@ func sizeOf(t ir.Type) (size, align int) {
 	}
 	b := t.(*tileaa.BufferType)
 	return b.Bytes(), b.Align()
+}
+
+// allocaSize is the memory of an alloca; what no multiprocessor has is as much as one has not.
+func allocaSize(a tileaa.Alloca) (size, align int) {
+	elem := tileaa.AsTile(a.Result()).Elem.(*tileaa.PtrType).Elem
+	return int(min(a.NumElem(), 1<<30)) * tileaa.ElemBytes(elem), int(min(max(1, a.Alignment()), 1<<30))
 }
 
 // usersOf lists the operations that use a buffer, or a slot of a ring.
@@ -190,7 +204,7 @@ func placed(s *pass.State, list []*interval, limit int, apart bool) (total int, 
 	if total > limit {
 		return 0, &shortage{order[0].op, fmt.Sprintf(
 			"the kernel needs %d bytes of shared memory, a thread block has at most %d on %s; the most, %d bytes, are for the %s of this operation: smaller tiles or, for a product, a smaller depth help",
-			total, limit, s.Target.Name, order[0].size, contents(order[0].op.Result(0).Type()))}
+			total, limit, s.Target.Name, order[0].size, contentsOf(order[0].op))}
 	}
 	return total, nil
 }
@@ -202,6 +216,14 @@ type shortage struct {
 }
 
 func (e *shortage) Error() string { return e.text }
+
+// contentsOf is what memory holds.
+func contentsOf(op *ir.Op) string {
+	if a, ok := ir.As[tileaa.Alloca](op); ok {
+		return fmt.Sprintf("%d elements of type %s", a.NumElem(), ir.ShortType(tileaa.AsTile(a.Result()).Elem.(*tileaa.PtrType).Elem))
+	}
+	return contents(op.Result(0).Type())
+}
 
 // contents is what a buffer or a ring holds: "128x64xf16", "3 times 128x64xf16".
 func contents(t ir.Type) string {

@@ -338,8 +338,8 @@ func Ops() []*ir.OpDef {
 		effects(row("gdc_wait", opt("token:token"), res("result_token:token"), 0, "Waits for the stores of the preceding grids; nothing below sm_90."), ordersAll),
 		effects(row("gdc_launch_dependents", opt("token:token"), res("result_token:token"), 0, "Lets dependent grids start; nothing below sm_90."), tells),
 		row("get_global", attr("name", ir.SymbolRefKind), res("result:scalar_ptr"), ir.Pure|ir.Speculatable, "Pointer to element 0 of a global."),
-		effects(row("alloca", args(attr("num_elem", ir.I64Kind), attr("alignment", ir.I64Kind), unit("global")), res("result:scalar_ptr"), ir.Writes,
-			"A slot of the tile block's memory that lives until the end of its block."), allocates),
+		effects(row("alloca", args(attr("num_elem", ir.I64Kind), attr("alignment", ir.I64Kind), unit("global"), optAttr("offset", ir.I64Kind)), res("result:scalar_ptr"),
+			ir.Writes, "A slot of the tile block's memory that lives until the end of its block; allocate-shared gives its byte offset."), allocates),
 
 		// The grid.
 		row("program_id", attr("axis", ir.I64Kind), res("result:scalar_int"), shape, "Index of this tile block, rank-0 i32."),

@@ -207,7 +207,11 @@ together, iterations that ptxas took out of a loop count twice. Triton's kernels
 Which of the ready warps of a scheduler goes on is not documented: here it is that of the lowest number; by age, loops of attention come out up to a quarter
 faster or a seventh slower. Products of 8-bit floats on sm_120 are those of an RTX 5090, which microbenchmarks find to run at half the rate without scales, as
 the others have them; other cards may not. Loops of
-` + "`wgmma`" + ` with warps of their own for copies come out at the tensor peak, whoever wrote them, other attention with it up to 40 % too fast.
+` + "`wgmma`" + ` with warps of their own for copies come out at the tensor peak, whoever wrote them, other attention with it up to 40 % too fast. Work
+counts as often as the code does it: a plan that makes scores of attention twice looks fast.
+
+Products in tf32: the bytecode asks for rounding to nearest even. Ours round everywhere; Triton's kernel leaves that to the tensor cores, which cut bits off,
+and so does NVIDIA's code for sm_90 and later, where copies go straight to the tensor unit.
 `
 
 // otherFigures is the heading of docs/benchmarks.md from which on it is not this program's.

@@ -35,9 +35,8 @@ func (s *sinker) early(first int32, order []int32) []int32 {
 			}
 		}
 	}
-	lists := none(3 * n)
-	next, last := lists[:n], lists[n:2*n] // by place: the first and the last instruction that moved there
-	then := lists[2*n:]                   // by instruction: the one that moved there after it
+	next, last := none(n), none(n) // by place: the first and the last instruction that moved there
+	then := none(n)                // by instruction: the one that moved there after it
 	for k, i := range order {
 		to, ok := s.earliest(first, i, at)
 		if to = max(to, top); !ok || int(to) >= k-1 {

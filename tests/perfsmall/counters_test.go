@@ -64,7 +64,7 @@ var exceptions = []struct {
 	{kernel: "^gemm_f8e4m3fn_8192", gpus: "sm_(80|86|87|88)$", waves: 1.28, barriers: 3, because: "8-bit floats are converted on their way to shared memory, each operand by itself"},
 	{kernel: "^gemm_scaled", gpus: ".", sectors: 2.03, because: "the scales of a step are 4 bytes of a row"},
 	{kernel: "^gemm_f8e4m3fn_4096", gpus: "sm_8[68]", barriers: 3, because: "shared memory has no room for two slots: one has a wait more"},
-	{kernel: "^attention_f16_d128_128x128", gpus: "sm_(8[689]|12)", barriers: 2, because: "shared memory has no room for two slots: K and V take turns, with a wait each"},
+	{kernel: "^attention_f16_d(64|128)_128x128", gpus: "sm_(8[689]|12)", barriers: 2, because: "shared memory has no room for two slots, or for those of two blocks: K and V take turns, with a wait each"},
 	{kernel: "^attention", gpus: "sm_1(00|03|07|10)$", barriers: 4, because: "threads have rows of both products, and tell each other maxima and sums; one begins each product for all"},
 	{kernel: "2cta", gpus: "sm_(8[689]|12)", barriers: 8, because: "shared memory has no room for two slots"},
 

@@ -1,16 +1,13 @@
 package products_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"testing"
 
 	"tileiras/internal/driver"
-	"tileiras/internal/tilerun"
 	"tileiras/runtime/cases"
-	"tileiras/runtime/emu"
 )
 
 // listedKernels multiply what a list in memory names.
@@ -33,29 +30,18 @@ func TestProductsOfWhatAListNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		machines := []cases.Machine{&tilerun.Interpreter{}}
-		for _, s := range emu.Schedules {
-			machines = append(machines, &tilerun.Emulator{GPU: gpu, Schedule: s, PTX: func(context.Context, *cases.Launch) (string, error) { return string(res.Output), nil }})
-		}
+		machines := everywhere(gpu, string(res.Output))
 		for n := range 7 {
 			for kernel, launch := range kernels { // each by itself: the order cannot matter
 				l := &listed{Case: cases.Case{Name: "listed.tileir", Kernel: kernel, Bytecode: text, Grid: [3]int{1, 1, 1}}, r: rand.New(rand.NewPCG(uint64(n), 3)), t: t}
 				want := launch(l, n)
-				out := l.Buffers[len(l.Buffers)-2]
+				at := len(l.Buffers) - 2
+				var data []byte
+				for _, x := range want {
+					data = l.Buffers[at].DType.Append(data, l.Buffers[at].DType.FromInt(x))
+				}
 				for k, m := range machines {
-					in, err := l.NewLaunch()
-					if err != nil {
-						t.Fatal(err)
-					}
-					got, err := m.Launch(t.Context(), in)
-					if err == nil {
-						var data []byte
-						for _, x := range want {
-							data = out.DType.Append(data, out.DType.FromInt(x))
-						}
-						err = cases.Compare(out, got.Buffers[len(l.Buffers)-2], data, 0, 0)
-					}
-					if err != nil {
+					if err := outcome(t, m, &l.Case, at, data, 0); err != nil {
 						t.Errorf("%s %s, %d entries, machine %d: %v", gpu, kernel, n, k, err)
 					}
 				}

@@ -1,7 +1,6 @@
 package products_test
 
 import (
-	"context"
 	"math/rand/v2"
 	"os"
 	"regexp"
@@ -9,7 +8,6 @@ import (
 	"testing"
 
 	"tileiras/internal/driver"
-	"tileiras/internal/tilerun"
 	"tileiras/runtime/cases"
 	"tileiras/runtime/emu"
 )
@@ -43,20 +41,8 @@ func TestProductsThroughPointers(t *testing.T) {
 			inARing(t, gpu, ptx)
 			for i, e := range extents {
 				c, want := pointerLaunch(t, text, e, uint64(i), 8)
-				machines := []cases.Machine{&tilerun.Interpreter{}}
-				for _, s := range emu.Schedules {
-					machines = append(machines, &tilerun.Emulator{GPU: gpu, Schedule: s, PTX: func(context.Context, *cases.Launch) (string, error) { return ptx, nil }})
-				}
-				for k, m := range machines {
-					in, err := c.NewLaunch()
-					if err != nil {
-						t.Fatal(err)
-					}
-					got, err := m.Launch(t.Context(), in)
-					if err == nil {
-						err = cases.Compare(c.Buffers[2], got.Buffers[2], want, 0, 0)
-					}
-					if err != nil {
+				for k, m := range everywhere(gpu, ptx) {
+					if err := outcome(t, m, c, 2, want, 0); err != nil {
 						t.Errorf("%v, machine %d: %v", e, k, err)
 					}
 				}
@@ -110,16 +96,7 @@ func TestProductsThroughPointersOfAnywhere(t *testing.T) {
 		for i, e := range extents {
 			for _, multiple := range []int{8, 4, 1} {
 				c, want := pointerLaunch(t, text, e, uint64(i), multiple)
-				in, err := c.NewLaunch()
-				if err != nil {
-					t.Fatal(err)
-				}
-				m := &tilerun.Emulator{GPU: gpu, Schedule: emu.Schedules[i%len(emu.Schedules)], PTX: func(context.Context, *cases.Launch) (string, error) { return ptx, nil }}
-				got, err := m.Launch(t.Context(), in)
-				if err == nil {
-					err = cases.Compare(c.Buffers[2], got.Buffers[2], want, 0, 0)
-				}
-				if err != nil {
+				if err := outcome(t, emulator(gpu, ptx, emu.Schedules[i%len(emu.Schedules)]), c, 2, want, 0); err != nil {
 					t.Errorf("%s %v, rows at multiples of %d: %v", gpu, e, multiple, err)
 				}
 			}

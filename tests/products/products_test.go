@@ -1,7 +1,6 @@
 package products_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -10,7 +9,6 @@ import (
 	"testing"
 
 	"tileiras/internal/driver"
-	"tileiras/internal/tilerun"
 	"tileiras/runtime/cases"
 	"tileiras/runtime/emu"
 	. "tileiras/tests/products"
@@ -101,16 +99,7 @@ func TestProductsAreRight(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			in, err := c.NewLaunch()
-			if err != nil {
-				t.Fatal(err)
-			}
-			m := &tilerun.Emulator{GPU: v.gpu, Schedule: emu.Schedules[i%len(emu.Schedules)], PTX: func(context.Context, *cases.Launch) (string, error) { return text, nil }}
-			got, err := m.Launch(t.Context(), in)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cases.Compare(c.Buffers[3], got.Buffers[3], want, 0, 0); err != nil {
+			if err := outcome(t, emulator(v.gpu, text, emu.Schedules[i%len(emu.Schedules)]), c, 3, want, 0); err != nil {
 				t.Error(err)
 			}
 		})

@@ -1,7 +1,6 @@
 package products_test
 
 import (
-	"context"
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
@@ -9,7 +8,6 @@ import (
 	"testing"
 
 	"tileiras/internal/driver"
-	"tileiras/internal/tilerun"
 	"tileiras/runtime/cases"
 	"tileiras/runtime/emu"
 )
@@ -71,19 +69,11 @@ func TestFactorsAreRoundedToNearestEven(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range emu.Schedules {
-			m := &tilerun.Emulator{GPU: gpu, Schedule: s, PTX: func(context.Context, *cases.Launch) (string, error) { return string(res.Output), nil }}
+			m := emulator(gpu, string(res.Output), s)
 			for steps := range depth/32 + 1 {
-				launch := cases.Case{Name: "rounded.tileir", Kernel: "bmm", Bytecode: text, Grid: [3]int{1, 1, 1}, Buffers: []*cases.Buffer{a, b, c},
+				launch := &cases.Case{Name: "rounded.tileir", Kernel: "bmm", Bytecode: text, Grid: [3]int{1, 1, 1}, Buffers: []*cases.Buffer{a, b, c},
 					Params: []cases.Param{{Buffer: "a"}, {Buffer: "b"}, {Buffer: "c"}, {Type: i32, Bits: uint64(steps)}}}
-				in, err := launch.NewLaunch()
-				if err != nil {
-					t.Fatal(err)
-				}
-				got, err := m.Launch(t.Context(), in)
-				if err == nil {
-					err = cases.Compare(c, got.Buffers[2], want(steps), 1e-5, 1e-5)
-				}
-				if err != nil {
+				if err := outcome(t, m, launch, 2, want(steps), 1e-5); err != nil {
 					t.Errorf("%s, %d steps, schedule %v: %v", gpu, steps, s, err)
 				}
 			}

@@ -135,11 +135,8 @@ func NewOp(s State) *Op {
 		s.Loc = UnknownLoc{}
 	}
 	op := memory(len(s.Types), s.Def.NumAttrDefs())
-	op.Def, op.UnregisteredName, op.loc, op.groups, op.extra = s.Def, s.Name, s.Loc, s.Groups, s.Extra
-	op.operands = make([]Use, len(s.Operands))
-	for i, v := range s.Operands {
-		op.operands[i].take(op, i, v)
-	}
+	op.Def, op.UnregisteredName, op.loc, op.extra = s.Def, s.Name, s.Loc, s.Extra
+	op.SetOperands(s.Operands, s.Groups)
 	for i, t := range s.Types {
 		op.results[i].typ = t
 	}

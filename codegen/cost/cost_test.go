@@ -294,11 +294,11 @@ func TestCopiesTakeTurnsWhereTwoSlotsHaveNoRoom(t *testing.T) {
 		{"sm_120", nil, true},
 	} {
 		l.Shared = c.slot
-		if got := l.Apart(sm(t, c.gpu), 2, 65536); got != c.want {
+		if _, got := l.Apart(sm(t, c.gpu), 2, 65536); got != c.want {
 			t.Errorf("%s with slots of %d bytes: %t", c.gpu, c.slot, got)
 		}
 	}
-	if l.Apart(sm(t, "sm_120"), 2, 131072) {
+	if _, got := l.Apart(sm(t, "sm_120"), 2, 131072); got {
 		t.Error("what does not fit is taken")
 	}
 }

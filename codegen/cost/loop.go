@@ -75,24 +75,19 @@ func (l Loop) CyclesWith(t *target.Target, slots int) int {
 }
 
 // Apart reports whether it is best that the copies for each of so many products have a wait of their own and one slot each, which takes so many
-// bytes: they fly while the other products are computed, and a warp stops once more for each.
-func (l Loop) Apart(t *target.Target, products, shared int) bool {
-	cycles := l.CyclesApart(t, products, shared)
-	return cycles > 0 && (len(l.Shared) == 0 || 32*cycles < 31*l.Cycles(t))
-}
-
-// CyclesApart is the time of an iteration then, 0 without room.
-func (l Loop) CyclesApart(t *target.Target, products, shared int) int {
+// bytes, and the time of an iteration then: they fly while the other products are computed, and a warp stops once more for each.
+func (l Loop) Apart(t *target.Target, products, shared int) (cycles int, best bool) {
 	blocks, _ := Occupancy(t, l.threads(), l.Registers, shared)
 	if blocks == 0 {
-		return 0
+		return 0, false
 	}
 	sum := 0
 	for _, latency := range copyCycles {
 		flying := (l.own(t) + l.stop()) / products
 		sum += l.cycles(t, blocks, products*max(0, latency-flying)+(products-1)*meetCycles)
 	}
-	return sum / len(copyCycles)
+	cycles = sum / len(copyCycles)
+	return cycles, len(l.Shared) == 0 || 32*cycles < 31*l.Cycles(t)
 }
 
 // StagedSlots is how many slots of shared memory, none, one or two, are best for what loads bring through registers: without, they stay

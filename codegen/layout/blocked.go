@@ -1,5 +1,7 @@
 package layout
 
+import "slices"
+
 // Blocked spreads a tile over warps the way a row-major array is loaded: order lists the dimensions, fastest first; a thread
 // holds vec consecutive elements, neighbouring lanes continue the row, the remaining lanes and the warps take the next rows,
 // and what is left becomes more registers. A 64x64 tile, vec 8, order {1, 0}, 4 warps (c and r are column and row bits):
@@ -17,32 +19,59 @@ func Blocked(shape []int, vec int, order []int, warps int) Layout {
 // the next row: 128 bytes are enough for whole sectors and let a swizzled copy to shared memory be free of conflicts. vec, span
 // and warps are powers of two. The rest of the row goes to lanes and warps that would idle otherwise, then to registers.
 func BlockedSpan(shape []int, vec, span int, order []int, warps int) Layout {
-	var fast, slow []uint64
-	for i, d := range order {
-		for b := range log2(shape[d]) {
-			if i == 0 {
-				fast = append(fast, Bit(shape, d, b))
-			} else {
-				slow = append(slow, Bit(shape, d, b))
-			}
-		}
+	fast, slow := dimBits(shape, order[0]), []uint64(nil)
+	for _, d := range order[1:] {
+		slow = append(slow, dimBits(shape, d)...)
 	}
 	near := min(log2(max(span, vec)), len(fast))
 	rest := fast[near:]
-	queue := append(append([]uint64{}, fast[:near]...), slow...)
-	take := func(n int) []uint64 {
-		n = min(n, len(queue))
-		out := queue[:n:n]
-		queue = queue[n:]
-		return out
-	}
-	reg := take(log2(vec))
-	queue = append(queue[:len(queue):len(queue)], rest...)
-	lane := take(laneBits)
-	warp := take(log2(warps))
+	queue := slices.Concat(fast[:near], slow)
+	reg := take(&queue, log2(vec))
+	queue = slices.Concat(queue, rest)
+	lane := take(&queue, laneBits)
+	warp := take(&queue, log2(warps))
 	// What is left: the row first, so that a thread's accesses run along memory.
 	queue = append(Intersect(queue, rest), Independent(rest, queue)...)
-	reg = append(reg, queue...)
+	return replicated(shape, slices.Concat(reg, queue), lane, warp, warps)
+}
+
+// BlockedAcross spreads a tile that is loaded vec elements at a time along the first dimension of order, and stored wide elements at a time along the second,
+// in rows of shared memory whose vectors are swizzled: a thread has rectangles of both, squares where it can. Lanes first complete near elements along the first,
+// a sector, then the vectors of a row, so that those that store together find different banks, then runs of memory.
+func BlockedAcross(shape []int, vec, near, wide int, order []int, warps int) Layout {
+	fast, slow, rest := dimBits(shape, order[0]), dimBits(shape, order[1]), []uint64(nil)
+	for _, d := range order[2:] {
+		rest = append(rest, dimBits(shape, d)...)
+	}
+	vec = min(vec, shape[order[0]])
+	alone := totalBits(shape) - laneBits - log2(warps) - log2(vec) // bits that are left to a thread
+	reg := take(&fast, log2(vec))
+	reg = append(reg, take(&slow, min(log2(wide), alone))...)
+	lane := take(&fast, log2(near)-log2(vec))
+	lane = append(lane, take(&slow, phaseBits(maxVec)-len(lane))...)
+	queue := slices.Concat(fast, slow, rest)
+	lane = append(lane, take(&queue, laneBits-len(lane))...)
+	warp := take(&queue, log2(warps))
+	return replicated(shape, slices.Concat(reg, queue), lane, warp, warps)
+}
+
+// dimBits are the bits of a dimension, upwards.
+func dimBits(shape []int, dim int) (list []uint64) {
+	for b := range log2(shape[dim]) {
+		list = append(list, Bit(shape, dim, b))
+	}
+	return list
+}
+
+// take takes the first n of a list, or as many as there are; none if n is negative.
+func take(from *[]uint64, n int) (out []uint64) {
+	n = max(0, min(n, len(*from)))
+	out, *from = (*from)[:n:n], (*from)[n:]
+	return out
+}
+
+// replicated is a layout in which lanes and warps that have no elements of their own have those of others.
+func replicated(shape []int, reg, lane, warp []uint64, warps int) Layout {
 	lane = append(lane, make([]uint64, laneBits-len(lane))...)
 	warp = append(warp, make([]uint64, log2(warps)-len(warp))...)
 	return Must(shape, Bases{Reg: reg, Lane: lane, Warp: warp})

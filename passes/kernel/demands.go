@@ -14,13 +14,11 @@ type Demands struct {
 	CarriedBits               int // of the accumulators that loops carry
 	ProductBits               int // of the biggest result of a product
 	ValueBits                 int // of the biggest tile where pointers are one base and an offset each
-	Loops                     int // around products, innermost ones
 }
 
 // DemandsOf takes time linear in the entry; whoever asks often keeps the answer.
 func DemandsOf(s *pass.State, entry *ir.Op) Demands {
 	var d Demands
-	loops := map[*ir.Op]bool{}
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		for _, r := range op.Results() {
 			if !tileaa.IsRanked(r) {
@@ -29,12 +27,9 @@ func DemandsOf(s *pass.State, entry *ir.Op) Demands {
 			d.TileBits, d.ValueBits = max(d.TileBits, bitsOf(r)), max(d.ValueBits, min(bitsOf(r), 32*TileRegisters(r)))
 			if tileaa.IsProduct(op) {
 				d.ProductBits = max(d.ProductBits, bitsOf(r))
-				loops[ir.EnclosingLoop(op)] = true
 			}
 		}
 	})
-	delete(loops, nil)
-	d.Loops = len(loops)
 	if d.ProductBits > 0 {
 		d.AccumulatorBits, d.CarriedBits = accumulatorBits(s, entry)
 	}

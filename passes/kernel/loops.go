@@ -99,7 +99,7 @@ func stage(s *pass.State, l *cost.Loop, loop *ir.Op, beside int, tiling func(pro
 			if !ok || OnlyNamed(between) {
 				continue
 			}
-			if t, ok := tiling(op); ok && t.Atom.Group > 0 && (t.Atom.SharedA || (i == 1) != t.Swap) {
+			if t, ok := tiling(op); ok && t.Atom.ReadsShared(i, t.Swap) {
 				staged += TileRegisters(load.Result(0)) / (32 * l.Warps)
 			}
 		}

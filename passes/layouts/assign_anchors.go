@@ -57,10 +57,8 @@ func (a *assigner) access(op *ir.Op) anchor {
 	case tileaa.OpMultimemStore, tileaa.OpMultimemReduce, tileaa.OpMultimemLoad:
 		return anchor{a.blocked(t, fast, vec, min(vec, max(1, multimemBytes/tileaa.ElemBytes(t.Elem)))), cost.LeaveLoad}
 	}
-	if slow, bytes, ok := storedRows(op, fast); ok && slow != fast {
-		return anchor{a.acrossBlocks(t, fast, slow, vec), cost.LeaveLoad}
-	} else if own := tileaa.ElemBytes(t.Elem); ok && bytes > own && vec*bytes > 16 {
-		return anchor{layout.BlockedSpan(ints(t.Shape), vec, max(vec, rowBytes/bytes), fastest(fast, len(t.Shape)), a.warps), cost.LeaveLoad}
+	if l, ok := a.stored(op, t, fast, vec); ok {
+		return anchor{l, cost.LeaveLoad}
 	}
 	least := 1
 	if op.Code() == tileaa.OpTiledLoad && scales(op.Result(0)) {
@@ -154,66 +152,41 @@ func (a *assigner) blocked(t *tileaa.TileType, fast, vec, least int) layout.Layo
 	return layout.Blocked(shape, vec, fastest(fast, len(shape)), a.warps)
 }
 
-// acrossBlocks spreads a tile that is loaded with vec elements an access along dimension fast, and stored in vectors along dimension slow, in rows whose
-// vectors are swizzled: a thread has a square of both. Lanes first complete sectors, then the vectors of a row, so that those that store together find
-// different banks, then runs of memory.
-func (a *assigner) acrossBlocks(t *tileaa.TileType, fast, slow, vec int) layout.Layout {
-	shape, bytes := ints(t.Shape), tileaa.ElemBytes(t.Elem)
-	bits := func(d int) (list []uint64) {
-		for i := range log2(shape[d]) {
-			list = append(list, layout.Bit(shape, d, i))
-		}
-		return list
+// stored is the layout of a load with vec elements an access along dimension fast whose tile goes to the shared memory of a product of a group of warps,
+// maybe computed with on the way, where rows there are others than those of memory: they run along another dimension, or their elements are wider.
+func (a *assigner) stored(load *ir.Op, t *tileaa.TileType, fast, vec int) (l layout.Layout, ok bool) {
+	slow, bytes, ok := storedRows(load, fast)
+	shape, own := ints(t.Shape), tileaa.ElemBytes(t.Elem)
+	order := fastest(fast, len(shape))
+	switch {
+	case !ok:
+	case slow != fast:
+		order = slices.Insert(slices.DeleteFunc(order, func(d int) bool { return d == slow }), 1, slow)
+		return layout.BlockedAcross(shape, vec, sectorBytes/own, copyBytes/own, order, a.warps), true
+	case bytes > own && vec*bytes > copyBytes:
+		return layout.BlockedSpan(shape, vec, max(vec, swizzleWidth/bytes), order, a.warps), true
 	}
-	along, across, rest := bits(fast), bits(slow), []uint64(nil)
-	for d := len(shape) - 1; d >= 0; d-- {
-		if d != fast && d != slow {
-			rest = append(rest, bits(d)...)
-		}
-	}
-	take := func(from *[]uint64, n int) (out []uint64) {
-		n = max(0, min(n, len(*from)))
-		out, *from = (*from)[:n:n], (*from)[n:]
-		return out
-	}
-	vec = min(vec, shape[fast])
-	reg := take(&along, log2(vec))
-	reg = append(reg, take(&across, min(log2(16/bytes), log2(max(1, int(t.NumElements())/(32*a.warps*vec)))))...)
-	lane := take(&along, log2(sectorBytes/bytes)-log2(vec))
-	lane = append(lane, take(&across, bankLanes-len(lane))...)
-	queue := slices.Concat(along, across, rest)
-	lane = append(lane, take(&queue, laneBits-len(lane))...)
-	warp := take(&queue, log2(a.warps))
-	reg = append(reg, queue...)
-	return layout.Must(shape, layout.Bases{Reg: reg, Lane: padded(lane, laneBits), Warp: padded(warp, log2(a.warps))})
+	return layout.Layout{}, false
 }
 
-// padded adds zeros up to n: replicas.
-func padded(list []uint64, n int) []uint64 { return append(list, make([]uint64, n-len(list))...) }
+// copyBytes is the widest access of a thread to shared memory.
+const copyBytes = 16
 
-// A warp has 2^laneBits lanes; 2^bankLanes of them access shared memory together, 16 bytes each.
-const laneBits, bankLanes = 5, 3
-
-// rowBytes is the bytes of shared memory with which its banks begin again.
-const rowBytes = 128
-
-// storedRows is the dimension along which shared memory runs of what a load brings for a product of a group of warps, and the bytes of its elements there: on
-// the way it may be computed with. Memory runs along dimension fast.
+// storedRows is the dimension along which shared memory runs of what a load brings for such a product, and the bytes of its elements there. Memory runs along
+// dimension fast.
 func storedRows(load *ir.Op, fast int) (dim, bytes int, ok bool) {
 	if load.Code() != tileaa.OpTiledLoad && load.Code() != tileaa.OpLoad {
 		return 0, 0, false
 	}
-	v := load.Result(0)
-	for v.HasOneUse() {
+	for v := load.Result(0); v.HasOneUse(); {
 		u := v.FirstUse()
 		op := u.Owner()
 		if tileaa.IsProduct(op) {
 			m := ir.Cast[tileaa.ContractionOp](op).Atom()
-			inRegisters := !m.Atom.SharedA && (u.Index() == 1) == m.Swap
 			if dim = fast; !m.Atom.Turns {
 				dim = len(tileaa.ShapeOf(v)) - 1 - u.Index()
 			}
-			return dim, tileaa.ElemBytes(tileaa.AsTile(v).Elem), u.Index() < 2 && m.Atom.Group > 0 && !inRegisters
+			return dim, tileaa.ElemBytes(tileaa.AsTile(v).Elem), u.Index() < 2 && m.Atom.ReadsShared(u.Index(), m.Swap)
 		}
 		if op.NumResults() != 1 || !op.Traits().Has(ir.Elementwise|ir.Pure) {
 			break

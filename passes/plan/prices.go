@@ -158,42 +158,40 @@ func (p *prices) loopsOf(warps int) []weighted {
 	if list, old := p.loops[warps]; old {
 		return list
 	}
-	list := []weighted{}
-	seen := map[*ir.Op]bool{}
+	var loops []*ir.Op
+	products := map[*ir.Op]int{} // by loop
 	p.s.Walk(p.entry, ir.PreOrder, func(op *ir.Op) {
 		if !tileaa.IsProduct(op) {
 			return
 		}
-		if loop := ir.EnclosingLoop(op); loop != nil && !seen[loop] {
-			seen[loop] = true
-			if l := p.loop(loop, warps); len(l.Shared) > 0 {
-				slots, cycles := p.fastest(loop, l)
-				list = append(list, weighted{l, slots, cycles * cost.LoopWeight(ir.LoopDepth(loop)+1)})
+		if loop := ir.EnclosingLoop(op); loop != nil {
+			if products[loop]++; products[loop] == 1 {
+				loops = append(loops, loop)
 			}
 		}
 	})
+	list := []weighted{}
+	for _, loop := range loops {
+		if l := p.loop(loop, warps); len(l.Shared) > 0 {
+			slots, cycles := p.fastest(l, products[loop], len(loops))
+			list = append(list, weighted{l, slots, cycles * cost.LoopWeight(ir.LoopDepth(loop)+1)})
+		}
+	}
 	p.loops[warps] = list
 	return list
 }
 
-// fastest is the time of an iteration with the slots that are best for a loop, or with one for each product whose copies have a wait of their own. That
-// takes registers, which a kernel with several such loops does not have beside the most accumulators.
-func (p *prices) fastest(loop *ir.Op, l cost.Loop) (slots, cycles int) {
-	slots = l.Slots(p.s.Target)
-	cycles = l.CyclesWith(p.s.Target, slots)
-	if !p.s.Target.Has("cp.async") || p.products.Loops > 1 && p.products.Accumulators(l.Warps) > cost.AccumulatorLimit(p.s.Target, l.Warps) {
-		return slots, cycles
-	}
-	products := 0
-	for _, op := range loop.Body().Ops() {
-		if tileaa.IsProduct(op) {
-			products++
+// fastest is the time of an iteration with the slots that are best for a loop of so many products, or with one for each whose copies have a wait of their own.
+// That takes registers, which a kernel with several such loops does not have beside the most accumulators.
+func (p *prices) fastest(l cost.Loop, products, loops int) (slots, cycles int) {
+	t := p.s.Target
+	if products > 1 && t.Has("cp.async") && (loops == 1 || p.products.Accumulators(l.Warps) <= cost.AccumulatorLimit(t, l.Warps)) {
+		if cycles, best := l.Apart(t, products, l.Shared[0]); best {
+			return 1, cycles
 		}
 	}
-	if products > 1 && l.Apart(p.s.Target, products, l.Shared[0]) {
-		return 1, l.CyclesApart(p.s.Target, products, l.Shared[0])
-	}
-	return slots, cycles
+	slots = l.Slots(t)
+	return slots, l.CyclesWith(t, slots)
 }
 
 // spillAccesses is how often an iteration stores or loads a register that is spilled: what products take is loaded for more than one of them.

@@ -129,9 +129,10 @@ func sizeOf(t ir.Type) (size, align int) {
 
 // allocaSize is the memory of an alloca; what no multiprocessor has is as much as one has not.
 func allocaSize(a tileaa.Alloca) (size, align int) {
-	elem := tileaa.AsTile(a.Result()).Elem.(*tileaa.PtrType).Elem
-	return int(min(a.NumElem(), 1<<30)) * tileaa.ElemBytes(elem), int(min(max(1, a.Alignment()), 1<<30))
+	return int(min(a.NumElem(), 1<<30)) * tileaa.ElemBytes(elemOf(a)), int(min(max(1, a.Alignment()), 1<<30))
 }
+
+func elemOf(a tileaa.Alloca) ir.Type { return tileaa.AsTile(a.Result()).Elem.(*tileaa.PtrType).Elem }
 
 // usersOf lists the operations that use a buffer, or a slot of a ring.
 func usersOf(buffer *ir.Value) (users []*ir.Op) {
@@ -220,7 +221,7 @@ func (e *shortage) Error() string { return e.text }
 // contentsOf is what memory holds.
 func contentsOf(op *ir.Op) string {
 	if a, ok := ir.As[tileaa.Alloca](op); ok {
-		return fmt.Sprintf("%d elements of type %s", a.NumElem(), ir.ShortType(tileaa.AsTile(a.Result()).Elem.(*tileaa.PtrType).Elem))
+		return fmt.Sprintf("%d elements of type %s", a.NumElem(), ir.ShortType(elemOf(a)))
 	}
 	return contents(op.Result(0).Type())
 }

@@ -50,6 +50,7 @@ func AssignRoles(s *pass.State) error {
 type roleLoop struct {
 	*pipeline
 	stages []*stage
+	asked  cost.Loop // of a multiprocessor, with all shared memory
 }
 
 // stage is copies that arrive together, and the ops of the loop's body before which they are waited for and after which they are over.
@@ -80,7 +81,7 @@ func assignRoles(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) (why string
 	if why := computableApart(entry, copies); why != "" {
 		return why
 	}
-	blocks := blocksAsked(s, entry, plan, loops, slots)
+	blocks := blocksAsked(s, plan, loops, slots)
 	for _, l := range loops {
 		l.meet(s, entry, plan, int64(slots))
 	}
@@ -94,19 +95,18 @@ func assignRoles(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) (why string
 
 // blocksAsked is how many blocks of a multiprocessor the frontend asks for, if there is room for them and their threads, those of producers too, have as many
 // registers as a loop takes and the others know their places by; else 1.
-func blocksAsked(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, loops []*roleLoop, slots int) int {
-	bytes, err := roleMemory(s, entry, loops, int64(slots))
-	if plan.Occupancy < 2 || err != nil {
+func blocksAsked(s *pass.State, plan *tileaa.PlanAttr, loops []*roleLoop, slots int) int {
+	if plan.Occupancy < 2 {
 		return 1
 	}
 	limit := cost.RegisterLimit(s.Target, plan.Threads(), plan.Occupancy)
 	for _, l := range loops {
-		c := l.asks(s, entry)
+		c := l.asked
 		if c.Registers+(len(loops)-1)*kernel.BesideProducts > limit {
 			return 1
 		}
-		c.Producers, c.Registers, c.Shared = plan.Producers, limit, []int{bytes}
-		if c.Blocks(s.Target, 1) < plan.Occupancy {
+		c.Registers = limit
+		if c.Blocks(s.Target, slots) < plan.Occupancy {
 			return 1
 		}
 	}
@@ -184,8 +184,9 @@ func roleSlots(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, loops []*role
 		shared = append(shared, bytes)
 	}
 	for _, l := range loops {
-		c := l.asks(s, entry)
-		c.Producers, c.Shared = plan.Producers, shared
+		l.asked = l.asks(s, entry)
+		l.asked.Producers, l.asked.Shared = plan.Producers, shared
+		c := l.asked
 		c.Registers = min(c.Registers, cost.RegisterLimit(s.Target, plan.Threads(), 1))
 		if len(l.stages) == 1 {
 			least = 2

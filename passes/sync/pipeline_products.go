@@ -28,10 +28,10 @@ func summands(loop *ir.Op) (list []tileaa.Dot) {
 		}
 		products++
 		d, ok := ir.As[tileaa.Dot](op)
-		if !ok || d.Atom().Atom.Group == 0 || !d.Atom().Atom.SharedA || tileaa.AddsApart(op, d.Atom().Atom) || tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) != 32 {
-			return // nobody may touch the registers of a factor, nor those that narrow elements share
+		if !ok || !d.Atom().Atom.SharedA {
+			return // nobody may touch the registers of a factor
 		}
-		if _, alone := tileaa.OnlyAdds(op); alone && op.Block() == loop.Body() {
+		if mayFly(d) && op.Block() == loop.Body() {
 			list = append(list, d)
 		}
 		if d.Atom().Atom.Tensor != nil {
@@ -42,6 +42,16 @@ func summands(loop *ir.Op) (list []tileaa.Dot) {
 		return nil
 	}
 	return list
+}
+
+// mayFly reports whether a product works by itself and only adds to what a loop carries. Nobody may touch registers that narrow elements share.
+func mayFly(d tileaa.Dot) bool {
+	a := d.Atom().Atom
+	if a.Group == 0 || tileaa.AddsApart(d.Op, a) || tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) != 32 {
+		return false
+	}
+	_, alone := tileaa.OnlyAdds(d.Op)
+	return alone
 }
 
 // slotsInFlight is the least number of slots with which products stay in flight: one that they read, one that is read next, and two for copies.

@@ -39,9 +39,11 @@ func chosen(s *pass.State, entry *ir.Op, p *pipeline) choice {
 	}
 	if groups := p.apart(); len(groups) > 1 {
 		bytes, err := sharedWith(s, entry, p.loop.Op, rings, 1)
-		if err == nil && l.Apart(s.Target, len(groups), bytes) {
-			l.Shared = []int{bytes}
-			return choice{1, groups, l.Blocks(s.Target, 1)}
+		if err == nil {
+			if _, best := l.Apart(s.Target, len(groups), bytes); best {
+				l.Shared = []int{bytes}
+				return choice{1, groups, l.Blocks(s.Target, 1)}
+			}
 		}
 	}
 	if len(l.Shared) == 0 {

@@ -301,10 +301,7 @@ func (x *stagedLoop) flyOn() {
 			return
 		}
 	}
-	if d.Atom().Atom.Group == 0 || tileaa.AddsApart(d.Op, d.Atom().Atom) || tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) != 32 {
-		return
-	}
-	if _, alone := tileaa.OnlyAdds(d.Op); alone && len(x.loop.Lands()) == 0 {
+	if mayFly(d) && len(x.loop.Lands()) == 0 {
 		x.loop.SetLands(letFly(x.flow, []tileaa.Dot{d}))
 		tileaa.NewDotWait(x.b, 0)
 	}

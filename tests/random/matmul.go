@@ -73,17 +73,13 @@ type iterated struct{ name, init, typ, next string }
 // alongK writes the loop that adds the products of two matrices, as elements of a type.
 func (g *generator) alongK(left, right *matrix, elem string, rounds int, acc val) {
 	g.overMatrices([]*matrix{left, right}, rounds, acc, func(read []val, sum string) string {
-		return g.addProduct(g.rounded(read[0], elem), g.rounded(read[1], elem), sum, acc.typ).name
+		for i, x := range read {
+			if x.elem != elem {
+				read[i] = g.convert(x, elem)
+			}
+		}
+		return g.addProduct(read[0], read[1], sum, acc.typ).name
 	})
-}
-
-// rounded is a value as elements of a type, which it may have.
-func (g *generator) rounded(x val, elem string) val {
-	if x.elem == elem {
-		return x
-	}
-	to := x.typ.with(elem)
-	return g.define(to, "ftof %s%s : %s -> %s", x.name, g.narrowing(x.elem, elem), x.typ, to)
 }
 
 // addProduct adds a product to a sum.

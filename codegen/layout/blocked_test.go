@@ -1,0 +1,91 @@
+package layout
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Threads load vec elements of a row of memory and store wide elements of a column: 4x4 squares of floats where the tile has so many elements
+// for a thread, with whole sectors of 8 floats loaded side by side.
+func TestBlockedAcrossGivesThreadsSquares(t *testing.T) {
+	for _, c := range []struct {
+		shape           []int
+		vec, near, wide int
+		order           []int
+		warps           int
+		want            string
+	}{
+		// A square, half a sector, four stored vectors of a row, the row of memory; warps go on along memory, registers take what is left.
+		{[]int{32, 128}, 4, 8, 4, []int{1, 0}, 4, "{reg=[[0,1],[0,2],[1,0],[2,0],[16,0]], lane=[[0,4],[4,0],[8,0],[0,8],[0,16]], warp=[[0,32],[0,64]]} : 32x128"},
+		{[]int{32, 128}, 4, 8, 4, []int{1, 0}, 8, "{reg=[[0,1],[0,2],[1,0],[2,0]], lane=[[0,4],[4,0],[8,0],[0,8],[0,16]], warp=[[0,32],[0,64],[16,0]]} : 32x128"},
+		{[]int{128, 32}, 4, 8, 4, []int{0, 1}, 4, "{reg=[[1,0],[2,0],[0,1],[0,2],[0,16]], lane=[[4,0],[0,4],[0,8],[8,0],[16,0]], warp=[[32,0],[64,0]]} : 128x32"},
+		// A thread has 32 elements: 8 and 4 of them. The third dimension comes last.
+		{[]int{2, 64, 32}, 8, 16, 8, []int{2, 1, 0}, 4, "{reg=[[0,0,1],[0,0,2],[0,0,4],[0,1,0],[0,2,0]], lane=[[0,0,8],[0,4,0],[0,8,0],[0,0,16],[0,16,0]], warp=[[0,32,0],[1,0,0]]} : 2x64x32"},
+		// Single elements are loaded: a sector takes three bits of the lanes, and none is left for vectors of a row.
+		{[]int{64, 16}, 1, 8, 4, []int{1, 0}, 4, "{reg=[[1,0],[2,0],[32,0]], lane=[[0,1],[0,2],[0,4],[0,8],[4,0]], warp=[[8,0],[16,0]]} : 64x16"},
+		// Too small for a second element along the rows that are stored, for all lanes, and for a whole vector.
+		{[]int{4, 16}, 4, 8, 4, []int{1, 0}, 2, "{reg=[[0,1],[0,2]], lane=[[0,4],[1,0],[2,0],[0,8],[0,0]], warp=[[0,0]]} : 4x16"},
+		{[]int{16, 2}, 4, 8, 4, []int{1, 0}, 1, "{reg=[[0,1]], lane=[[1,0],[2,0],[4,0],[8,0],[0,0]]} : 16x2"},
+	} {
+		if got := BlockedAcross(c.shape, c.vec, c.near, c.wide, c.order, c.warps).String(); got != c.want {
+			t.Errorf("BlockedAcross(%v, %d, %d, %d, %v, %d)\ngot  %s\nwant %s", c.shape, c.vec, c.near, c.wide, c.order, c.warps, got, c.want)
+		}
+	}
+}
+
+// With 16-byte accesses on both sides, a warp's load covers whole 32-byte sectors and its store into swizzled rows of 128 bytes meets no bank twice.
+func TestBlockedAcrossMovesWholeSectorsWithoutConflicts(t *testing.T) {
+	const elemBytes, vec, sector = 4, 4, 8
+	rapid.Check(t, func(t *rapid.T) {
+		rows := 32 << rapid.IntRange(0, 2).Draw(t, "rows")
+		cols := 32 << rapid.IntRange(0, 3).Draw(t, "cols")
+		warps := 1 << rapid.IntRange(0, 3).Draw(t, "warps")
+		shape := []int{rows, cols}
+		l := BlockedAcross(shape, vec, sector, vec, []int{1, 0}, warps)
+		if !l.IsSurjective() || l.Warps() != warps || l.Contiguous(1) < vec {
+			t.Fatalf("%s", l)
+		}
+		for warp := range warps {
+			for reg := 0; reg < l.Regs(); reg += vec {
+				var touched []int
+				for lane := range 32 {
+					touched = append(touched, int(l.Apply(reg, lane, warp, 0))/sector)
+				}
+				slices.Sort(touched)
+				if n := len(slices.Compact(touched)); l.FreeMask(Lane) == 0 && n != 32*vec/sector {
+					t.Fatalf("%s: warp %d loads register %d from %d sectors", l, warp, reg, n)
+				}
+			}
+		}
+		if rows*cols >= 32*warps*vec*vec {
+			m := Swizzled(shape, []int{0, 1}, elemBytes, 128)
+			if waves, ideal, _, err := Wavefronts(m, l, elemBytes, vec); err != nil || waves != ideal {
+				t.Fatalf("%s: %d waves, %d would do, %v", l, waves, ideal, err)
+			}
+		}
+	})
+}
+
+// Fewer warps hold what more did: registers of the warps that are gone come behind their own, without those of copies.
+func TestFewerWarpsHoldWhatMoreDid(t *testing.T) {
+	for _, c := range []struct {
+		of    string
+		warps int
+		want  string
+	}{
+		{"{reg=[[0,1]], lane=[[0,2],[0,4],[0,8],[1,0],[2,0]], warp=[[4,0],[8,0],[16,0]]} : 32x16", 2,
+			"{reg=[[0,1],[8,0],[16,0]], lane=[[0,2],[0,4],[0,8],[1,0],[2,0]], warp=[[4,0]]} : 32x16"},
+		{"{reg=[[0,1]], lane=[[0,2],[0,4],[0,8],[1,0],[2,0]], warp=[[4,0],[0,0],[8,0]]} : 16x16", 1,
+			"{reg=[[0,1],[4,0],[8,0]], lane=[[0,2],[0,4],[0,8],[1,0],[2,0]]} : 16x16"},
+		{"{reg=[[0,1]], lane=[[0,2],[0,4],[0,8],[1,0],[2,0]], warp=[[4,0]]} : 8x16", 2,
+			"{reg=[[0,1]], lane=[[0,2],[0,4],[0,8],[1,0],[2,0]], warp=[[4,0]]} : 8x16"},
+		{"{reg=[[0,1]], lane=[[0,2],[0,4],[0,8],[1,0],[2,0]], warp=[[4,0]]} : 8x16", 4,
+			"{reg=[[0,1]], lane=[[0,2],[0,4],[0,8],[1,0],[2,0]], warp=[[4,0]]} : 8x16"},
+	} {
+		if got := parse1(t, c.of).OfWarps(c.warps).String(); got != c.want {
+			t.Errorf("%s\nwith %d warps: %s\nwant %s", c.of, c.warps, got, c.want)
+		}
+	}
+}

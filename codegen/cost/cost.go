@@ -123,11 +123,11 @@ func shuffleCost(p layout.Plan, src, dst layout.Layout, elemBits int) Cost {
 func sharedCost(p layout.Plan, src, dst layout.Layout, elemBits int) Cost {
 	bytes := Bytes(elemBits)
 	s := layout.SharedLayout(src, dst, bytes)
-	side := func(l layout.Layout, vec, conflict int) Cost {
+	side := func(l layout.Layout, vec int) Cost {
 		accesses := max(1, l.Regs()>>bits.OnesCount64(l.FreeMask(layout.Reg))/vec) * l.Warps() * l.Blocks()
-		return Cost{Instrs: accesses, Waves: accesses * phases(bytes*vec) * conflict}
+		return Cost{Instrs: accesses, Waves: accesses * phases(bytes*vec)}
 	}
-	c := side(src, s.StoreVec, s.StoreConflict).Plus(side(dst, s.LoadVec, s.LoadConflict))
+	c := side(src, s.StoreVec).Plus(side(dst, s.LoadVec))
 	if p.WarpLocal {
 		return c.Plus(Cost{Instrs: dst.Warps()})
 	}

@@ -29,9 +29,6 @@ func (l Layout) Repeat(d Dim, dim, n int) Layout {
 
 // Replicate adds n redundant high bits to the input dimension d: more places hold the same tile.
 func (l Layout) Replicate(d Dim, n int) Layout {
-	if n == 0 {
-		return l
-	}
 	return fromBases(l.shape, l.copied(d, n))
 }
 
@@ -96,7 +93,7 @@ func Inverse(perm []int) []int {
 
 // Reshape gives the same elements another shape. Row-major numbers do not change, so neither does any basis.
 func (l Layout) Reshape(shape []int) Layout {
-	if n, err := shapeBits(shape); err != nil || n != l.OutBits() {
+	if totalBits(shape) != l.OutBits() {
 		panic(fmt.Sprintf("layout: reshape of %s to %v changes the number of elements", formatShape(l.shape), shape))
 	}
 	return fromBases(slices.Clone(shape), l.bases)
@@ -185,17 +182,14 @@ func (l Layout) Extract(shape []int) (piece Layout, regs [][]int, ok bool) {
 	return piece, regs, true
 }
 
-// OfWarps is the layout with which so many warps, fewer than l's, hold what l's do: each holds what several did, in further registers, but for
+// OfWarps is the layout with which so many warps, if l has more, hold what l's do: each holds what several did, in further registers, but for
 // copies of one element.
 func (l Layout) OfWarps(warps int) Layout {
 	b := l.copied(Reg, 0)
-	keep := bits.Len(uint(warps)) - 1
-	all := b[Warp]
-	if keep >= len(all) {
-		return l
-	}
-	b[Warp] = all[:keep:keep]
-	for _, v := range all[keep:] {
+	keep := min(bits.Len(uint(warps))-1, len(b[Warp]))
+	gone := b[Warp][keep:]
+	b[Warp] = b[Warp][:keep]
+	for _, v := range gone {
 		if v != 0 {
 			b[Reg] = append(b[Reg], v)
 		}

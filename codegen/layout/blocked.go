@@ -31,7 +31,7 @@ func BlockedSpan(shape []int, vec, span int, order []int, warps int) Layout {
 	lane := take(&queue, laneBits)
 	warp := take(&queue, log2(warps))
 	// What is left: the row first, so that a thread's accesses run along memory.
-	queue = append(Intersect(queue, rest), Independent(rest, queue)...)
+	queue = append(Intersect(queue, rest), Independent(queue, rest)...)
 	return replicated(shape, slices.Concat(reg, queue), lane, warp, warps)
 }
 

@@ -27,6 +27,8 @@ func TestBlockedAcrossGivesThreadsSquares(t *testing.T) {
 		{[]int{64, 16}, 1, 8, 4, []int{1, 0}, 4, "{reg=[[1,0],[2,0],[32,0]], lane=[[0,1],[0,2],[0,4],[0,8],[4,0]], warp=[[8,0],[16,0]]} : 64x16"},
 		// Too small for a second element along the rows that are stored, for all lanes, and for a whole vector.
 		{[]int{4, 16}, 4, 8, 4, []int{1, 0}, 2, "{reg=[[0,1],[0,2]], lane=[[0,4],[1,0],[2,0],[0,8],[0,0]], warp=[[0,0]]} : 4x16"},
+		// A row has two elements: that is all a vector takes, and a thread has eight elements of a column.
+		{[]int{256, 2}, 4, 8, 8, []int{1, 0}, 1, "{reg=[[0,1],[1,0],[2,0],[4,0]], lane=[[8,0],[16,0],[32,0],[64,0],[128,0]]} : 256x2"},
 		{[]int{16, 2}, 4, 8, 4, []int{1, 0}, 1, "{reg=[[0,1]], lane=[[1,0],[2,0],[4,0],[8,0],[0,0]]} : 16x2"},
 	} {
 		if got := BlockedAcross(c.shape, c.vec, c.near, c.wide, c.order, c.warps).String(); got != c.want {
@@ -44,7 +46,7 @@ func TestBlockedAcrossMovesWholeSectorsWithoutConflicts(t *testing.T) {
 		warps := 1 << rapid.IntRange(0, 3).Draw(t, "warps")
 		shape := []int{rows, cols}
 		l := BlockedAcross(shape, vec, sector, vec, []int{1, 0}, warps)
-		if !l.IsSurjective() || l.Warps() != warps || l.Contiguous(1) < vec {
+		if !l.IsSurjective() || l.Warps() != warps || Strided(shape, []int{1, 0}).MaxVec(l, vec) != vec {
 			t.Fatalf("%s", l)
 		}
 		for warp := range warps {

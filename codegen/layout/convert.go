@@ -96,35 +96,32 @@ func ConvertShared(src, dst Layout) Plan {
 // Words is the plan for registers that pack 2^log elements each, the low log register bits being the place in the word. ok is
 // false when elements change their place in a word: then words must be repacked.
 func (p Plan) Words(log int) (Plan, bool) {
-	if log == 0 || p.Kind != RegRename && p.Kind != Shuffle {
-		return p, true
-	}
-	low := 1<<log - 1
+	size := 1 << log
 	w := p
 	w.Regs, w.Rounds, w.Pre, w.Post = nil, nil, nil, nil
-	for r, s := range p.Regs {
-		if s&low != r&low || s|low != p.Regs[r|low] || len(p.Regs) <= low {
-			return Plan{}, false
+	for word := range slices.Chunk(p.Regs, size) {
+		for i, r := range word {
+			if len(word) < size || r != word[0]+i {
+				return Plan{}, false
+			}
 		}
-		if r&low == 0 {
-			w.Regs = append(w.Regs, s>>log)
-		}
+		w.Regs = append(w.Regs, word[0]/size)
 	}
-	for k, round := range p.Rounds {
-		first := p.Rounds[k&^low]
-		if len(p.Rounds) <= low || round.Src != first.Src^k&low || first.Src&low != 0 || round.Xor != first.Xor {
-			return Plan{}, false
+	for word := range slices.Chunk(p.Rounds, size) { // no fewer than fill one, for the registers do
+		first := word[0]
+		for i, round := range word {
+			if round.Src != first.Src+i || round.Xor != first.Xor {
+				return Plan{}, false
+			}
 		}
-		if k&low == 0 {
-			w.Rounds = append(w.Rounds, Round{round.Src >> log, round.Xor})
-		}
+		w.Rounds = append(w.Rounds, Round{first.Src / size, first.Xor})
 	}
 	for _, side := range []struct{ from, to *[]Swap }{{&p.Pre, &w.Pre}, {&p.Post, &w.Post}} {
 		for _, s := range *side.from {
-			if s.Reg&low != 0 {
+			if s.Reg%size != 0 {
 				return Plan{}, false
 			}
-			*side.to = append(*side.to, Swap{s.Mask, s.Reg >> log})
+			*side.to = append(*side.to, Swap{s.Mask, s.Reg / size})
 		}
 	}
 	return w, true
@@ -169,9 +166,10 @@ func (c conversion) rename() (regs []int, ok bool) {
 
 // table lists a map on register numbers.
 func table(m Matrix) []int {
-	out := make([]int, 1<<len(m.Cols))
-	for r := range out {
-		out[r] = int(m.Apply(uint64(r)))
+	images := m.Table()
+	out := make([]int, len(images))
+	for i, x := range images {
+		out[i] = int(x)
 	}
 	return out
 }
@@ -269,13 +267,10 @@ func (c conversion) shuffle() (Plan, bool) {
 	for _, v := range img {
 		s.Add(v >> 32)
 	}
-	for i := range lanes {
-		s.Add(1 << i)
-	}
 	selector := Matrix{Cols: make([]uint64, lanes)}
-	for i := range lanes {
-		from, _ := s.Solve(1 << i)
-		selector.Cols[i] = Matrix{Cols: img}.Apply(from&(1<<lanes-1)) & regPart
+	for i := range selector.Cols {
+		_, from := s.Reduce(1 << i) // what lanes select that nobody reads is free
+		selector.Cols[i] = Matrix{Cols: img}.Apply(from) & regPart
 	}
 	p := Plan{Kind: Shuffle, Regs: table(m.fill), LaneIdentity: true}
 	pre := slices.Clone(selector.Cols)
@@ -296,90 +291,66 @@ func (c conversion) shuffle() (Plan, bool) {
 	return p, true
 }
 
-// pair is a column of the map F of shuffle: F lane = f, for a basis of the lanes.
-type pair struct{ lane, f uint64 }
-
 // offsets finds the map F of shuffle, given by its columns.
 func (m moves) offsets() (f []uint64, ok bool) {
-	nr, nl := len(m.reg), len(m.lane)
-	var chosen []pair
-	// Lanes whose values other registers or lanes of the destination hold too: F makes them read from nowhere.
 	all := NewSpan(m.reg...)
-	var indep []int
+	var lanes []int // whose values no other registers or lanes of the destination hold
 	for i, v := range m.lane {
-		_, from := all.Reduce(v)
 		if all.Add(v) {
-			indep = append(indep, i)
-		} else {
-			chosen = append(chosen, pair{1<<i | from>>nr, from & (1<<nr - 1)})
+			lanes = append(lanes, i)
 		}
 	}
-	readers, ok := m.readers(indep)
+	readers, ok := m.readers(lanes)
 	if !ok {
 		return nil, false
 	}
-	chosen = append(chosen, readers...)
-	basis := &Span{}
-	for _, p := range chosen {
-		basis.Add(p.lane)
-	}
-	f = make([]uint64, nl)
-	for i := range f {
-		from, _ := basis.Solve(1 << i)
-		for j, p := range chosen {
-			if from>>j&1 != 0 {
-				f[i] ^= p.f
-			}
-		}
+	// Values that others hold too are a sum of theirs, and F is linear: it makes these lanes read from nowhere.
+	for _, v := range m.lane {
+		_, from := all.Reduce(v)
+		here := place(from, len(m.reg))
+		f = append(f, here&regPart^readers.Apply(here>>32))
 	}
 	return f, true
 }
 
-// readers makes lanes, given by the numbers of their bits, read different lanes.
-func (m moves) readers(lanes []int) (readers []pair, ok bool) {
+// readers makes lanes, given by the numbers of their bits, read different lanes: their columns of F, and 0 for all others.
+func (m moves) readers(lanes []int) (f Matrix, ok bool) {
+	f.Cols = make([]uint64, len(m.lane))
 	// Lanes that already do.
 	read := &Span{}
+	var names Matrix // of the lanes that read the generators
 	var clash []int
 	for _, i := range lanes {
-		if rest, _ := read.Reduce(m.lane[i] >> 32); rest == 0 {
+		names.Cols = append(names.Cols, 1<<i)
+		if !read.Add(m.lane[i] >> 32) {
 			clash = append(clash, i)
-			continue
 		}
-		read.Add(m.lane[i] >> 32)
-		readers = append(readers, pair{lane: 1 << i})
 	}
-	// The others read the same lane as a sum of readers: a register offset makes them read different ones.
+	// The others read the same lane as a sum of readers: a register offset makes them read different ones, best the one that has their name.
 	regLanes := &Span{}
 	for _, v := range m.reg {
 		regLanes.Add(v >> 32)
 	}
 	for _, i := range clash {
 		from, _ := read.Solve(m.lane[i] >> 32)
-		p := pair{lane: 1 << i}
-		for j, q := range readers {
-			if from>>j&1 != 0 {
-				p.lane ^= q.lane
-				p.f ^= q.f
-			}
-		}
-		r, direct := regLanes.Solve(p.lane)
-		if !direct || read.Contains(p.lane) {
+		name := 1<<i ^ names.Apply(from)
+		r, direct := regLanes.Solve(name)
+		if !direct || read.Contains(name) {
 			k := slices.IndexFunc(m.reg, func(v uint64) bool { return !read.Contains(v >> 32) })
 			if k < 0 {
-				return nil, false
+				return Matrix{}, false
 			}
 			r = 1 << k
 		}
-		p.f ^= r
+		f.Cols[i] = r
 		read.Add(Matrix{Cols: m.reg}.Apply(r) >> 32)
-		readers = append(readers, p)
 	}
-	return readers, true
+	return f, true
 }
 
 // swaps factors a map from thread bits to register numbers into the fewest swaps.
 func swaps(cols []uint64) []Swap {
-	regs := Independent(nil, cols)
+	regs := Independent(cols)
 	s := NewSpan(regs...)
 	out := make([]Swap, len(regs))
 	for i, r := range regs {

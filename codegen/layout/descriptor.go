@@ -1,7 +1,5 @@
 package layout
 
-import "math/bits"
-
 // Descriptor says how an instruction that takes a matrix from shared memory finds its elements (PTX ISA, "Matrix Descriptor", "Canonical Layouts").
 // Chunks of 16 bytes lie in rows of Width bytes, permuted as Swizzled says. With depth along rows, which is what instructions call major:
 //
@@ -57,9 +55,6 @@ func (c *described) offset(dim, bit int) int {
 // fits compares the offset of every bit with that of the canonical layout, of in x out elements to an instruction, and finds the distances.
 func (c *described) fits(inner, outer, in, out int) bool {
 	side := log2(c.Width / c.elemBytes) // bits of the inner dimension in a row
-	if c.Width/c.elemBytes > c.shape[inner] || c.shape[outer] < swizzledRows {
-		return false
-	}
 	for i := range side {
 		if c.offset(inner, i) != c.elemBytes<<i {
 			return false
@@ -72,38 +67,30 @@ func (c *described) fits(inner, outer, in, out int) bool {
 			return false
 		}
 	}
-	var ok bool
-	if c.Lead, ok = c.steps(inner, side, log2(in)); !ok {
-		return false
-	}
-	if c.Stride, ok = c.steps(outer, log2(swizzledRows), log2(out)); !ok {
+	if !c.steps(inner, side, log2(in), &c.Lead) || !c.steps(outer, log2(swizzledRows), log2(out), &c.Stride) {
 		return false
 	}
 	for d := range c.shape {
-		if d == inner || d == outer {
-			continue
-		}
-		if _, ok := c.steps(d, 0, 0); !ok {
+		if d != inner && d != outer && !c.steps(d, 0, 0, nil) {
 			return false
 		}
 	}
 	return true
 }
 
-// steps is the distance that the bits of a dimension from one on multiply within an instruction, 0 if it has none of them. All must leave the pattern of
-// the swizzle where it is.
-func (c *described) steps(dim, from, instruction int) (distance int, ok bool) {
-	for i := from; i < bits.Len(uint(c.shape[dim]))-1; i++ {
-		at := c.offset(dim, i)
-		if at%(swizzledRows*c.Width) != 0 {
-			return 0, false
-		}
-		if i == from && i < instruction {
-			distance = at
-		}
-		if i < instruction && at != distance<<(i-from) {
-			return 0, false
+// steps finds the distance that the bits of a dimension from one on multiply within an instruction, if it has any of them. All must leave the pattern of
+// the swizzle, and each other, where they are.
+func (c *described) steps(dim, from, instruction int, distance *int) bool {
+	for i := from; i < log2(c.shape[dim]); i++ {
+		switch at := c.offset(dim, i); {
+		case at < swizzledRows*c.Width || at&(at-1) != 0: // the instruction adds, and sums of single bits are what exclusive ors are
+			return false
+		case i >= instruction:
+		case i == from:
+			*distance = at
+		case at != *distance<<(i-from):
+			return false
 		}
 	}
-	return distance, true
+	return true
 }

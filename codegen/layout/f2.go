@@ -80,23 +80,32 @@ func (s *Span) Basis() []uint64 {
 // Rank is the dimension of the span of vs.
 func Rank(vs []uint64) int { return NewSpan(vs...).Dim() }
 
-// Independent returns the vectors of vs that are independent of those in base and of those before them.
-func Independent(base, vs []uint64) []uint64 {
-	s := NewSpan(base...)
+// Independent returns the vectors of vs that are independent of those in some lists and of those before them.
+func Independent(vs []uint64, of ...[]uint64) []uint64 {
+	s := &Span{}
+	for _, list := range of {
+		for _, v := range list {
+			s.insert(v)
+		}
+	}
 	var out []uint64
 	for _, v := range vs {
-		if t, _ := s.Reduce(v); t != 0 {
-			s.insert(t)
+		if s.insert(v) {
 			out = append(out, v)
 		}
 	}
 	return out
 }
 
-// insert adds a reduced nonzero vector without counting it as a generator, so that any number fits.
-func (s *Span) insert(reduced uint64) {
-	s.rows[bits.Len64(reduced)-1] = reduced
+// insert is Add that does not count v as a generator, so that any number fits.
+func (s *Span) insert(v uint64) bool {
+	rest, _ := s.Reduce(v)
+	if rest == 0 {
+		return false
+	}
+	s.rows[bits.Len64(rest)-1] = rest
 	s.dim++
+	return true
 }
 
 // Intersect is a basis of span(a) intersected with span(b), in reduced echelon form.
@@ -158,27 +167,6 @@ func (m Matrix) Table() []uint64 {
 	return images
 }
 
-// Compose is the map x -> m(n(x)).
-func (m Matrix) Compose(n Matrix) Matrix {
-	cols := make([]uint64, len(n.Cols))
-	for i, c := range n.Cols {
-		cols[i] = m.Apply(c)
-	}
-	return Matrix{cols, m.Rows}
-}
-
-// Kernel is a basis of the inputs that map to 0.
-func (m Matrix) Kernel() []uint64 {
-	s := &Span{}
-	var out []uint64
-	for i, c := range m.Cols {
-		if _, from := s.Reduce(c); !s.Add(c) {
-			out = append(out, from|1<<i)
-		}
-	}
-	return out
-}
-
 // RightInverse is the map r with m(r(y)) = y whose values use pivot columns only (free variables are 0).
 // ok is false when m is not surjective.
 func (m Matrix) RightInverse() (r Matrix, ok bool) {
@@ -190,14 +178,4 @@ func (m Matrix) RightInverse() (r Matrix, ok bool) {
 		}
 	}
 	return r, true
-}
-
-// IsIdentity reports whether the map is square and the identity.
-func (m Matrix) IsIdentity() bool {
-	for i, c := range m.Cols {
-		if c != 1<<i {
-			return false
-		}
-	}
-	return len(m.Cols) == m.Rows
 }

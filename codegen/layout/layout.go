@@ -289,9 +289,5 @@ func (l Layout) RegReps() []int {
 	for i, c := range l.bases[Reg] {
 		m.Cols[i], _ = s.Solve(c)
 	}
-	reps := make([]int, l.Regs())
-	for r, rep := range m.Table() {
-		reps[r] = int(rep)
-	}
-	return reps
+	return table(m)
 }

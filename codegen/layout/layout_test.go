@@ -2,10 +2,10 @@ package layout
 
 import (
 	"fmt"
-	"math/bits"
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"pgregory.net/rapid"
 )
@@ -128,8 +128,8 @@ func TestBlockedCoversEveryTileAndReplicatesSmallOnes(t *testing.T) {
 		if !l.IsSurjective() || l.Lanes() != 32 || l.Warps() != warps || l.FreeMask(Reg) != 0 {
 			t.Fatalf("%s", l)
 		}
-		if got := l.Contiguous(order[0]); got < min(vec, shape[order[0]]) {
-			t.Fatalf("%s: %d contiguous elements", l, got)
+		if want := min(vec, shape[order[0]]); Strided(shape, order).MaxVec(l, want) != want {
+			t.Fatalf("%s: no accesses of %d elements", l, want)
 		}
 	})
 }
@@ -153,8 +153,12 @@ func TestBadTextIsRefusedWithAReason(t *testing.T) {
 		{"", `at byte 0: "{" expected`},
 		{"{reg=[[1]]} : 3", "dimension 3 is not a power of two"},
 		{"{reg=[[4]]} : 4", "outside the shape"},
+		{"{reg=[[0,4]]} : 4x4", "outside the shape"},
+		{"{} : 0x4", "dimension 0 is not a power of two"},
 		{"{reg=[[1,1]]} : 4", "has 2 coordinates"},
 		{"{row=[[1]]} : 4", `unknown input dimension "row"`},
+		{"{az=[[1]]} : 4", `unknown input dimension "az"`},
+		{"{=[[1]]} : 4", "a name is expected"},
 		{"{reg=[[1]], reg=[[2]]} : 4", "reg is given twice"},
 		{"{reg=[[1]]} : 4 4", "unexpected text"},
 		{"{reg=[[1]", "expected"},
@@ -165,6 +169,89 @@ func TestBadTextIsRefusedWithAReason(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("Parse(%q): %v, want %q", c.text, err, c.want)
 		}
+	}
+}
+
+func TestLayoutsThatAreNone(t *testing.T) {
+	zeros := func(n int) []uint64 { return make([]uint64, n) }
+	for _, c := range []struct {
+		shape []int
+		b     Bases
+		want  string
+	}{
+		{[]int{4}, Bases{Reg: []uint64{1}, Warp: []uint64{2, 3}}, ""},
+		{[]int{4}, Bases{Reg: []uint64{1}, Warp: []uint64{2, 4}}, "basis warp[1] is outside the shape 4"},
+		{[]int{3}, Bases{}, "dimension 3 is not a power of two"},
+		{[]int{4, -4}, Bases{}, "dimension -4 is not a power of two"},
+		{[]int{1 << 31, 1 << 31}, Bases{}, ""},
+		{[]int{1 << 31, 1 << 31, 2}, Bases{}, "has more than 2^62 elements"},
+		{[]int{1}, Bases{zeros(30), zeros(5), zeros(20), zeros(7)}, ""},
+		{[]int{1}, Bases{zeros(30), zeros(5), zeros(20), zeros(8)}, "63 input bits, at most 62 are possible"},
+	} {
+		_, err := New(c.shape, c.b)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("New(%v, %v): %v, want %q", c.shape, c.b, err, c.want)
+		}
+	}
+}
+
+// Layouts are values: nobody changes one through the slices it was made of, and its text is written once.
+func TestLayoutsDoNotChange(t *testing.T) {
+	shape, reg := []int{2, 2}, []uint64{1, 2}
+	l := Must(shape, Bases{Reg: reg})
+	const want = "{reg=[[0,1],[1,0]]} : 2x2"
+	shape[0], reg[0] = 4, 3
+	_ = append(l.Column(Reg), 3)
+	_ = append(l.Replicate(Lane, 1).Column(Reg), 3)
+	if got := l.String(); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if unsafe.StringData(l.Key()) != unsafe.StringData(l.Key()) {
+		t.Error("the text of a layout is written again")
+	}
+}
+
+func TestReplicasHoldTheSameTile(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := drawLayout(t, drawShape(t, rapid.IntRange(0, 7).Draw(t, "bits")), 1, true)
+		d := Dim(rapid.IntRange(0, int(NumDims)-1).Draw(t, "dimension"))
+		n := rapid.IntRange(0, 3).Draw(t, "n")
+		r := l.Replicate(d, n)
+		sizes := [NumDims]int{l.Regs(), l.Lanes(), l.Warps(), l.Blocks()}
+		more := sizes
+		more[d] <<= n
+		if got := [NumDims]int{r.Regs(), r.Lanes(), r.Warps(), r.Blocks()}; got != more || !slices.Equal(r.Shape(), l.Shape()) {
+			t.Fatalf("%s replicated is %s", l, r)
+		}
+		seen := map[uint64]int{}
+		for i := range more[0] * more[1] * more[2] * more[3] {
+			reg, lane, warp, block := i%more[0], i/more[0]%more[1], i/more[0]/more[1]%more[2], i/more[0]/more[1]/more[2]
+			e := r.Apply(reg, lane, warp, block)
+			if e != l.Apply(reg%sizes[0], lane%sizes[1], warp%sizes[2], block%sizes[3]) {
+				t.Fatalf("%s replicated is %s: place %d holds %d", l, r, i, e)
+			}
+			seen[e]++
+		}
+		all, once := len(seen) == 1<<l.OutBits(), more[0]*more[1]*more[2]*more[3] == 1<<l.OutBits()
+		if r.IsSurjective() != all || r.IsBijective() != (all && once) {
+			t.Fatalf("%s holds %d elements in %d places: surjective %v, bijective %v", r, len(seen), more[0]*more[1]*more[2]*more[3], r.IsSurjective(), r.IsBijective())
+		}
+	})
+	if half := parse1(t, "{reg=[[1],[1]]} : 4"); half.IsSurjective() || half.IsBijective() {
+		t.Errorf("%s is said to hold all", half)
+	}
+}
+
+func TestReshapesKeepTheNumberOfElements(t *testing.T) {
+	for _, shape := range [][]int{{8}, {2}, {3}, {0}, {4, 2}, {}} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("4 elements have the shape %v", shape)
+				}
+			}()
+			parse1(t, "{reg=[[1],[2]]} : 4").Reshape(shape)
+		}()
 	}
 }
 
@@ -254,6 +341,38 @@ func TestEditsActOnCoordinates(t *testing.T) {
 	})
 }
 
+// A piece of every shape, down to one element, and what is no shape of a piece.
+func TestExtractTakesPiecesOfAnyShape(t *testing.T) {
+	l := parse1(t, "{reg=[[0,1],[1,0],[0,2]], lane=[[0,0]]} : 2x4")
+	for _, c := range []struct {
+		shape []int
+		want  string // registers of the pieces
+	}{
+		{[]int{2, 4}, "[[0 1 2 3 4 5 6 7]]"},
+		{[]int{2, 2}, "[[0 1 2 3] [4 5 6 7]]"},
+		{[]int{1, 4}, "[[0 1 4 5] [2 3 6 7]]"},
+		{[]int{1, 2}, "[[0 1] [4 5] [2 3] [6 7]]"},
+		{[]int{2, 1}, "[[0 2] [1 3] [4 6] [5 7]]"},
+		{[]int{1, 1}, "[[0] [1] [4] [5] [2] [3] [6] [7]]"},
+		{[]int{4}, ""}, {[]int{2, 4, 1}, ""}, {[]int{2, 8}, ""}, {[]int{2, 3}, ""}, {[]int{0, 4}, ""}, {[]int{2, -4}, ""},
+	} {
+		piece, regs, ok := l.Extract(c.shape)
+		if ok != (c.want != "") || ok && fmt.Sprint(regs) != c.want {
+			t.Errorf("%v of %s: registers %v, want %s", c.shape, l, regs, c.want)
+		}
+		for _, list := range regs {
+			for r, reg := range list {
+				x, y := piece.Coords(piece.Apply(r, 0, 0, 0)), l.Coords(l.Apply(reg, 0, 0, 0))
+				for i := range x {
+					if x[i] != y[i]%c.shape[i] {
+						t.Errorf("%v of %s: register %d is element %v, want %v", c.shape, l, r, x, y)
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestExtractWantsARegisterBitForEachPiece(t *testing.T) {
 	for _, reg := range [][]uint64{{1}, {1, 2, 2}} { // no bit chooses the piece, two do
 		if piece, _, ok := Must([]int{4}, Bases{Reg: reg}).Extract([]int{2}); ok {
@@ -264,6 +383,9 @@ func TestExtractWantsARegisterBitForEachPiece(t *testing.T) {
 
 func TestTheZeroLayoutIsNoOther(t *testing.T) {
 	scalar, cell := Must(nil, Bases{}), mustMem(nil, nil, 0, 0)
+	if text := (Layout{}).String() + (MemLayout{}).String(); text != "" {
+		t.Errorf("no layout is %s", text)
+	}
 	if none := (Layout{}); none.Equal(scalar) || scalar.Equal(none) || !none.Equal(Layout{}) || !scalar.Equal(Must(nil, Bases{})) {
 		t.Error("a layout of one element in one place is taken for none")
 	}
@@ -281,8 +403,8 @@ func TestExtractFindsThePiecesOfCat(t *testing.T) {
 		l := drawLayout(t, []int{8, 16}, 0, true)
 		dim := rapid.IntRange(0, 1).Draw(t, "dim")
 		piece, regs, ok := l.Cat(dim).Extract(l.Shape())
-		if !ok || !piece.Equal(l) {
-			t.Fatalf("the piece of a cat of %s is %s", l, piece)
+		if !ok || !piece.Equal(l) || len(regs) != 2 || l.Cat(dim).Shape()[dim] != 2*l.Shape()[dim] {
+			t.Fatalf("%d pieces of a cat of %s are %s", len(regs), l, piece)
 		}
 		for p, list := range regs {
 			for r, reg := range list {
@@ -294,8 +416,8 @@ func TestExtractFindsThePiecesOfCat(t *testing.T) {
 	})
 	c := mmaC(t).Repeat(Reg, 1, 2).Repeat(Reg, 0, 1) // 32x32
 	piece, regs, ok := c.Extract([]int{16, 16})
-	if !ok {
-		t.Fatal("no pieces of 16x16 in 32x32")
+	if !ok || len(regs) != 4 {
+		t.Fatalf("%d pieces of 16x16 in 32x32", len(regs))
 	}
 	for p, list := range regs {
 		for r, reg := range list {
@@ -311,6 +433,53 @@ func TestExtractFindsThePiecesOfCat(t *testing.T) {
 	}
 }
 
+// drawStraight is a layout whose input bits step along one dimension each, or none; with units, each selects one bit of a coordinate.
+func drawStraight(t *rapid.T, shape []int, units bool) Layout {
+	var cols []uint64
+	for dim := range shape {
+		own := drawInvertible(t, log2(shape[dim]))
+		if !units && rapid.Bool().Draw(t, "dependent") {
+			own = append(own, drawVector(t, log2(shape[dim])))
+		}
+		for i, c := range own {
+			if units {
+				c = 1 << i
+			}
+			cols = append(cols, c<<lowBit(shape, dim))
+		}
+	}
+	cols = append(cols, make([]uint64, rapid.IntRange(0, 2).Draw(t, "copies"))...)
+	cols = rapid.Permutation(cols).Draw(t, "deal")
+	at := rapid.Permutation([]int{0, len(cols) / 4, len(cols) / 2, len(cols) * 3 / 4, len(cols)}).Draw(t, "cuts")
+	slices.Sort(at)
+	return Must(shape, Bases{Reg: cols[:at[1]], Lane: cols[at[1]:at[2]], Warp: cols[at[2]:at[3]], Block: cols[at[3]:]})
+}
+
+// along lists the coordinates along a dimension of the places that the bits of a reduction reach, the first bit counting fastest.
+func along(l Layout, dim int, a AxisBits) (out []int) {
+	var bits [][2]int
+	for d, list := range [][]int{a.Reg, a.Lane, a.Warp, a.Block} {
+		for _, b := range list {
+			bits = append(bits, [2]int{d, b})
+		}
+	}
+	for n := range 1 << len(bits) {
+		var place [NumDims]int
+		for i, b := range bits {
+			place[b[0]] |= n >> i & 1 << b[1]
+		}
+		out = append(out, l.Coords(l.Apply(place[0], place[1], place[2], place[3]))[dim])
+	}
+	return out
+}
+
+func counting(n int) (out []int) {
+	for i := range n {
+		out = append(out, i)
+	}
+	return out
+}
+
 func TestReduceCombinesEveryElementOnce(t *testing.T) {
 	c := mmaC(t)
 	if a, ok := c.Reduce(1); !ok || !slices.Equal(a.Reg, []int{0}) || !slices.Equal(a.Lane, []int{0, 1}) {
@@ -319,49 +488,48 @@ func TestReduceCombinesEveryElementOnce(t *testing.T) {
 	if a, ok := c.Reduce(0); !ok || !slices.Equal(a.Reg, []int{1}) || !slices.Equal(a.Lane, []int{2, 3, 4}) {
 		t.Errorf("along a column: %+v, %v", a, ok)
 	}
-	if _, ok := parse1(t, "{reg=[[1,1]], lane=[[0,1]]} : 2x2").Reduce(0); ok {
-		t.Error("a bit that steps along both dimensions cannot be combined")
+	for _, text := range []string{"{reg=[[1,1]], lane=[[0,1]]} : 2x2", "{reg=[[0,1]]} : 2x2"} {
+		l := parse1(t, text)
+		if _, ok := l.Reduce(0); ok {
+			t.Errorf("%s: a bit that steps along both dimensions, or none along one, was combined", l)
+		}
+		if _, ok := l.Scan(0); ok {
+			t.Errorf("%s: what cannot be combined was scanned", l)
+		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		shape := drawShape(t, rapid.IntRange(3, 12).Draw(t, "bits"))
+		shape := drawShape(t, rapid.IntRange(1, 7).Draw(t, "bits"))
 		dim := rapid.IntRange(0, len(shape)-1).Draw(t, "dim")
-		l := drawLayout(t, shape, 2, true).Straighten(dim)
-		a, ok := l.Scan(dim)
-		if !ok || !l.IsSurjective() {
-			t.Fatalf("no scan of %s along %d", l, dim)
-		}
-		// The bits of the axis, in order, count 0, 1, 2, ... along it.
-		n := len(a.Reg) + len(a.Lane) + len(a.Warp)
-		if n != bits.Len(uint(shape[dim]))-1 {
-			t.Fatalf("%s: %d bits along %d", l, n, shape[dim])
-		}
-		for i := range shape[dim] {
-			var place [3]int
-			rest := i
-			for d, list := range [][]int{a.Reg, a.Lane, a.Warp} {
-				for _, b := range list {
-					place[d] |= rest & 1 << b
-					rest >>= 1
-				}
-			}
-			if got := l.Coords(l.Apply(place[0], place[1], place[2], 0))[dim]; got != i {
-				t.Fatalf("%s: place %d along the axis is coordinate %d", l, i, got)
-			}
+		l := drawStraight(t, shape, false)
+		a, ok := l.Reduce(dim)
+		got := along(l, dim, a)
+		slices.Sort(got)
+		if !ok || !slices.Equal(got, counting(shape[dim])) {
+			t.Fatalf("%s along %d: %+v, %v reach %v", l, dim, a, ok, got)
 		}
 	})
 }
 
-// A scan goes from register to register, then from lane to lane: registers must hold neighbours.
-func TestScanWantsTheLowBitsInRegisters(t *testing.T) {
-	for _, c := range []struct {
-		l  Layout
-		ok bool
-	}{
-		{Must([]int{4}, Bases{Reg: []uint64{1}, Lane: []uint64{2}}), true},
-		{Must([]int{4}, Bases{Reg: []uint64{2}, Lane: []uint64{1}}), false},
-	} {
-		if _, ok := c.l.Scan(0); ok != c.ok {
-			t.Errorf("%s: Scan says %v", c.l, ok)
+// A scan goes from register to register, then from lane to lane, then from warp to warp: each must hold lower bits of the coordinate than the next.
+func TestScanCountsAlongTheDimension(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		shape := drawShape(t, rapid.IntRange(1, 7).Draw(t, "bits"))
+		dim := rapid.IntRange(0, len(shape)-1).Draw(t, "dim")
+		l := drawStraight(t, shape, true)
+		var owners []Dim // of the bits of the coordinate
+		for b := range log2(shape[dim]) {
+			for d := range NumDims {
+				if slices.Contains(l.Column(d), Bit(shape, dim, b)) {
+					owners = append(owners, d)
+				}
+			}
 		}
-	}
+		a, ok := l.Scan(dim)
+		if ok != slices.IsSorted(owners) {
+			t.Fatalf("%s along %d: Scan says %v", l, dim, ok)
+		}
+		if got := along(l, dim, a); ok && !slices.Equal(got, counting(shape[dim])) {
+			t.Fatalf("%s along %d: %+v counts %v", l, dim, a, got)
+		}
+	})
 }

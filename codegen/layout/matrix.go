@@ -26,6 +26,7 @@ const (
 	matrixRows     = 8
 	matrixRowBytes = 16
 	matrixLaneBits = 2 // lane bits along a row
+	wordBits       = 32
 )
 
 // LdMatrix tests whether registers of layout l can be loaded from m (or stored to m: stmatrix is the same map) by matrix accesses.
@@ -39,9 +40,9 @@ func LdMatrix(m MemLayout, l Layout, elemBits int, trans bool) (MatrixPlan, bool
 		len(l.bases[Lane]) != laneBits || len(l.bases[Block]) != 0 || !slices.Equal(l.shape, m.shape) {
 		return MatrixPlan{}, false
 	}
-	inWord := log2(32 / elemBits)
+	inWord := log2(wordBits / elemBits)
 	rowElems := matrixRowBytes * 8 / elemBits
-	if len(l.bases[Reg]) < inWord || m.every != 0 && (m.every%rowElems != 0 || m.pad%rowElems != 0) {
+	if len(l.bases[Reg]) < inWord || m.every%rowElems != 0 || m.pad%rowElems != 0 {
 		return MatrixPlan{}, false
 	}
 	reg, lane, warp := m.linear(l.bases[Reg]), m.linear(l.bases[Lane]), m.linear(l.bases[Warp])
@@ -74,13 +75,10 @@ func matrixPlan(p MatrixPlan, reg []uint64, free uint64, inWord int) MatrixPlan 
 	}
 	matrices := min(2, len(choose))
 	p.Num = 1 << matrices
-	for i := range laneBits - len(p.Lane) {
-		if i < matrices {
-			p.Lane = append(p.Lane, reg[choose[i]])
-		} else {
-			p.Lane = append(p.Lane, 0)
-		}
+	for _, i := range choose[:matrices] {
+		p.Lane = append(p.Lane, reg[i])
 	}
+	p.Lane = widen(p.Lane, laneBits)
 	accesses := 1 << (len(choose) - matrices)
 	p.Accesses = make([]MatrixAccess, accesses)
 	regs := make([]int, accesses*p.Num)
@@ -105,7 +103,7 @@ func matrixPlan(p MatrixPlan, reg []uint64, free uint64, inWord int) MatrixPlan 
 
 // Conflict counts by enumeration the waves that the busiest matrix of the plan takes; 1 is ideal. elemBits as in LdMatrix.
 func (p MatrixPlan) Conflict(m MemLayout, elemBits int) int {
-	worst := 0
+	worst := 1 // of any matrix
 	for warp := range 1 << len(p.Warp) {
 		for _, a := range p.Accesses {
 			for x := range p.Num {

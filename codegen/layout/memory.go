@@ -233,7 +233,6 @@ type Vectors struct {
 	Reps   []int    // register -> the register of a group that holds the same element
 	Lane   []uint64 // offset contributed by each lane bit
 	Warp   []uint64 // and by each warp bit
-	Block  []uint64 // and by each block bit
 }
 
 // Vector is one access: Regs[i] holds or receives the element at offset + i.
@@ -269,18 +268,16 @@ func (m MemLayout) Vectors(l Layout, vec int) (v Vectors, ok bool) {
 
 // pieces is Vectors without the groups, and the registers at the places of a vector as a linear map.
 func (m MemLayout) pieces(l Layout, vec int) (v Vectors, step Matrix, ok bool) {
-	if vec < 1 || vec > 1<<len(m.bases) || m.every != 0 && (m.every%vec != 0 || m.pad%vec != 0) || !slices.Equal(l.shape, m.shape) {
+	if vec < 1 || vec > 1<<len(m.bases) || m.every%vec != 0 || m.pad%vec != 0 || !slices.Equal(l.shape, m.shape) {
 		return Vectors{}, Matrix{}, false
 	}
 	v.Vec = vec
-	v.Lane, v.Warp, v.Block = m.linear(l.bases[Lane]), m.linear(l.bases[Warp]), m.linear(l.bases[Block])
-	for _, side := range [...][]uint64{v.Lane, v.Warp, v.Block} {
-		for _, offset := range side {
-			if offset&uint64(vec-1) != 0 {
-				return Vectors{}, Matrix{}, false
-			}
+	for _, offset := range m.linear(l.columns(Lane, Warp, Block)) {
+		if offset&uint64(vec-1) != 0 {
+			return Vectors{}, Matrix{}, false
 		}
 	}
+	v.Lane, v.Warp = m.linear(l.bases[Lane]), m.linear(l.bases[Warp])
 	regs := NewSpan(l.bases[Reg]...)
 	step.Cols = make([]uint64, log2(vec))
 	for i := range step.Cols {
@@ -303,28 +300,7 @@ func (m MemLayout) MaxVec(l Layout, limit int) int {
 	return vec
 }
 
-// ThreadOffset is the part of an offset that lane, warp and block contribute.
-func (v Vectors) ThreadOffset(lane, warp, block int) uint64 {
-	return Matrix{Cols: v.Lane}.Apply(uint64(lane)) ^ Matrix{Cols: v.Warp}.Apply(uint64(warp)) ^ Matrix{Cols: v.Block}.Apply(uint64(block))
-}
-
-// Carries reports whether offset shares a bit with what threads contribute: only then must a group's address be an XOR; otherwise
-// adding Offset as an immediate is the same.
-func (v Vectors) Carries(offset uint64) bool {
-	var thread uint64
-	for _, c := range slices.Concat(v.Lane, v.Warp, v.Block) {
-		thread |= c
-	}
-	return thread&offset != 0
-}
-
-// Contiguous is the number of consecutive elements along dim, aligned to their number, that a thread holds in registers.
-func (l Layout) Contiguous(dim int) int {
-	order := []int{dim}
-	for d := range l.shape {
-		if d != dim {
-			order = append(order, d)
-		}
-	}
-	return Strided(l.shape, order).MaxVec(l, l.shape[dim])
+// ThreadOffset is the part of an offset that lane and warp contribute.
+func (v Vectors) ThreadOffset(lane, warp int) uint64 {
+	return Matrix{Cols: v.Lane}.Apply(uint64(lane)) ^ Matrix{Cols: v.Warp}.Apply(uint64(warp))
 }

@@ -8,7 +8,7 @@ type AxisBits struct{ Reg, Lane, Warp, Block []int }
 
 // Reduce finds the input bits that a reduction along dim combines: registers by a tree, lanes by butterflies, warps through shared
 // memory, blocks through the cluster. Every element is combined once: replicas of the tile are not among the bits. ok is false when
-// an input bit steps along dim and along another dimension together: convert first (Straighten).
+// an input bit steps along dim and along another dimension together: convert first.
 func (l Layout) Reduce(dim int) (AxisBits, bool) {
 	mask := dimMask(l.shape, dim)
 	var a AxisBits
@@ -61,18 +61,4 @@ func (l Layout) Scan(dim int) (AxisBits, bool) {
 		*list = sorted
 	}
 	return a, true
-}
-
-// Straighten is a layout of the same tile, over as many lanes and warps, whose every input bit steps along one dimension, with
-// dim in registers, then lanes, then warps: Reduce and Scan along dim always succeed on it.
-func (l Layout) Straighten(dim int) Layout {
-	regs := min(log2(l.shape[dim]), max(0, l.OutBits()-laneBits-len(l.bases[Warp])))
-	order := []int{dim}
-	for d := l.Rank() - 1; d >= 0; d-- {
-		if d != dim {
-			order = append(order, d)
-		}
-	}
-	s := BlockedSpan(l.shape, 1<<regs, l.shape[dim], order, l.Warps())
-	return s.Replicate(Block, len(l.bases[Block]))
 }

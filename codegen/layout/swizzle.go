@@ -15,12 +15,10 @@ const (
 	maxVec    = 16 // bytes of the widest access of a thread
 )
 
-// SharedPlan is a way through shared memory from one layout to another.
+// SharedPlan is a way through shared memory from one layout to another, without bank conflicts.
 type SharedPlan struct {
 	Mem               MemLayout
 	StoreVec, LoadVec int // elements per access
-	StoreConflict     int // waves of the worst phase, 1 is ideal
-	LoadConflict      int
 }
 
 // SharedLayout chooses a memory layout for the conversion of a tile from src to dst, of elements of elemBytes bytes (a power of
@@ -63,7 +61,7 @@ func FactorLayout(src, rows Layout, dim, elemBytes, least int) MemLayout {
 // best chooses among the vectors that are as wide as can be on both sides, and those that are wider on one.
 func (c swizzle) best() SharedPlan {
 	src, dst := c.src, c.dst
-	c.threads = Independent(nil, slices.Concat(dst.columns(Lane, Warp, Block), src.columns(Lane, Warp, Block)))
+	c.threads = Independent(slices.Concat(dst.columns(Lane, Warp, Block), src.columns(Lane, Warp, Block)))
 	limit := log2(maxVec / c.elemBytes)
 	c.v = c.vector(limit)
 	best, _ := c.plan(nil, false)
@@ -73,7 +71,7 @@ func (c swizzle) best() SharedPlan {
 		if wideStore {
 			wide = src
 		}
-		x := firstBits(Independent(slices.Concat(c.v, c.apart, wide.columns(Lane, Warp, Block)), wide.bases[Reg]), limit-len(c.v))
+		x := firstBits(Independent(wide.bases[Reg], c.v, c.apart, wide.columns(Lane, Warp, Block)), limit-len(c.v))
 		for ; len(x) > 0; x = x[:len(x)-1] {
 			if p, ok := c.plan(x, wideStore); ok && accesses(p) < accesses(best) {
 				best = p
@@ -101,7 +99,7 @@ func (c swizzle) vector(limit int) []uint64 {
 	for i := 0; i < min(len(a), len(b)) && a[i] == b[i]; i++ {
 		low = append(low, a[i])
 	}
-	return firstBits(Independent(slices.Concat(c.threads, c.apart), slices.Concat(low, Intersect(a, b))), limit)
+	return firstBits(Independent(slices.Concat(low, Intersect(a, b)), c.threads, c.apart), limit)
 }
 
 // plan makes the layout for a given X. ok is false when some thread of the wide side would not be aligned to its vector.
@@ -115,49 +113,33 @@ func (c swizzle) plan(x []uint64, wideStore bool) (p SharedPlan, ok bool) {
 		a, b = b, a
 	}
 	a, b = firstBits(a, phaseBits(narrow)), firstBits(b, phaseBits(wide))
-	// Elements of one 4-byte word share a bank. If a vector is smaller, any elements do as its word mates: best what both sides' lanes share.
-	word := firstBits(low, max(len(c.v), log2(max(1, bankBytes/c.elemBytes))))
-	if mates := log2(max(1, bankBytes/c.elemBytes)) - len(word); mates > 0 {
-		shared := Intersect(slices.Concat(word, a), slices.Concat(word, b))
-		for i, v := range shared {
-			from, _ := NewSpan(slices.Concat(word, a)...).Solve(v)
-			shared[i] = Matrix{Cols: a}.Apply(from >> len(word)) // without its part in V
-		}
-		word = slices.Concat(word, firstBits(Independent(word, slices.Concat(shared, a, b, all)), mates))
-	}
-	x = Independent(word, x)
-	a, b = Independent(word, a), Independent(word, slices.Concat(b, x))
-	common := Independent(word, Intersect(slices.Concat(word, a), slices.Concat(word, b)))
-	e, f := Independent(slices.Concat(word, common), a), Independent(slices.Concat(word, common), b)
-	rows := Independent(slices.Concat(word, a, b), all)
+	// Elements of one 4-byte word share a bank. If a vector is smaller, any elements do as its word mates: best what lanes bring together.
+	word := firstBits(Independent(slices.Concat(low, a, b, all)), max(len(c.v), log2(max(1, bankBytes/c.elemBytes))))
+	x = Independent(x, word)
+	a, b = Independent(a, word), Independent(slices.Concat(b, x), word)
+	common := Intersect(slices.Concat(word, a), slices.Concat(word, b))
+	e, f := Independent(a, word, common), Independent(b, word, common)
+	rows := Independent(all, word, a, b)
 	for i := range min(len(e), len(f)) {
 		rows = append(rows, e[i]^f[i])
 	}
 	bank := min(log2(waveBytes)-log2(max(narrow, bankBytes)), n-len(word))
 	rows = firstBits(rows, n-len(word)-bank)
 	slices.SortStableFunc(rows, func(x, y uint64) int { return bits.OnesCount64(y) - bits.OnesCount64(x) })
-	rest := Independent(slices.Concat(word, x, rows), all)
+	rest := Independent(all, word, x, rows)
 	slices.Sort(rest)
 	p.Mem = mustMem(c.src.shape, slices.Concat(word, x, rest, rows), 0, 0)
 	p.StoreVec, p.LoadVec = 1<<len(c.v), 1<<len(low)
-	inNarrow, inWide := predictConflict(word, rows, a), predictConflict(slices.Concat(word, x), rows, b)
-	p.StoreConflict, p.LoadConflict = inNarrow, inWide
 	if wideStore {
 		p.StoreVec, p.LoadVec = p.LoadVec, p.StoreVec
-		p.StoreConflict, p.LoadConflict = inWide, inNarrow
 	}
-	_, ok1 := p.Mem.Vectors(c.src, p.StoreVec)
-	_, ok2 := p.Mem.Vectors(c.dst, p.LoadVec)
+	_, _, ok1 := p.Mem.pieces(c.src, p.StoreVec)
+	_, _, ok2 := p.Mem.pieces(c.dst, p.LoadVec)
 	return p, ok1 && ok2
 }
 
 // phaseBits is the number of lane bits of one phase of an access of vecBytes bytes a lane.
-func phaseBits(vecBytes int) int { return min(laneBits, log2(max(1, waveBytes/vecBytes))) }
-
-// predictConflict is the number of rows of banks in which the lanes of a phase meet one bank, beside those that name the same data.
-func predictConflict(same, rows, lanes []uint64) int {
-	return 1 << len(Independent(same, Intersect(slices.Concat(same, lanes), slices.Concat(same, rows))))
-}
+func phaseBits(vecBytes int) int { return min(laneBits, log2(waveBytes/vecBytes)) }
 
 func firstBits(cols []uint64, n int) []uint64 { return cols[:min(n, len(cols))] }
 
@@ -169,23 +151,22 @@ func Wavefronts(m MemLayout, l Layout, elemBytes, vec int) (waves, ideal, worst 
 	if !ok {
 		return 0, 0, 0, fmt.Errorf("layout: no accesses of %d elements between %s and %s", vec, l, m)
 	}
-	perPhase := min(l.Lanes(), max(1, waveBytes/max(elemBytes*vec, bankBytes)))
+	perPhase := min(l.Lanes(), waveBytes/max(elemBytes*vec, bankBytes))
 	phases := l.Lanes() / perPhase * len(v.Groups) * l.Warps()
 	offsets := make([]int, perPhase)
 	phase := func(warp, first int, group uint64) int {
 		for i := range offsets {
-			offsets[i] = m.padded(v.ThreadOffset(first+i, warp, 0)^group) * elemBytes
+			offsets[i] = m.padded(v.ThreadOffset(first+i, warp)^group) * elemBytes
 		}
 		return waveCount(offsets, elemBytes*vec)
-	}
-	if m.every == 0 { // offsets are linear: two phases differ by one exclusive or, which renames banks
-		worst = phase(0, 0, 0)
-		return worst * phases, phases, worst, nil
 	}
 	for warp := range l.Warps() {
 		for _, g := range v.Groups {
 			for first := 0; first < l.Lanes(); first += perPhase {
 				w := phase(warp, first, g.Offset)
+				if m.every == 0 { // offsets are linear: two phases differ by one exclusive or, which renames banks
+					return w * phases, phases, w, nil
+				}
 				waves += w
 				worst = max(worst, w)
 			}
@@ -204,10 +185,8 @@ func waveCount(offsets []int, size int) int {
 	}
 	slices.Sort(words)
 	var banks [bankCount]int
-	most := 0
 	for _, w := range slices.Compact(words) {
 		banks[w%bankCount]++
-		most = max(most, banks[w%bankCount])
 	}
-	return most
+	return slices.Max(banks[:])
 }

@@ -25,7 +25,7 @@ func (l Layout) format() string {
 		if len(cols) == 0 {
 			continue
 		}
-		if b.Len() > 1 {
+		if b.Len() > len("{") {
 			b.WriteString(", ")
 		}
 		b.WriteString(Dim(d).String())
@@ -138,9 +138,6 @@ func parse(text string) (shape []int, fields []field, err error) {
 	shape = p.shape()
 	if p.skip(); p.err == nil && p.pos != len(p.text) {
 		p.fail("unexpected text after the shape")
-	}
-	if p.err == nil {
-		_, p.err = shapeBits(shape)
 	}
 	return shape, fields, p.err
 }

@@ -11,5 +11,6 @@
 //	     each mutant on alone, under the tests that reach it, short ones first, until one fails: killed
 //
 // A mutant that no test fails on survives. survivors.txt explains those that change nothing that anybody can see; the others ask for a
-// test. The working tree is never touched: the go command reads the copies in its place (go help build, -overlay).
+// test. The working tree is never touched: the go command reads the copies in its place (go help build, -overlay), and tests
+// run in a copy of it.
 package mutants

@@ -9,7 +9,8 @@ import (
 
 // walk makes the sites of a function body.
 func (c *collector) walk(body *ast.BlockStmt) {
-	ast.Inspect(body, func(n ast.Node) bool {
+	var visit func(n ast.Node) bool
+	visit = func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.BlockStmt:
 			c.statements(n.List)
@@ -25,7 +26,14 @@ func (c *collector) walk(body *ast.BlockStmt) {
 			for _, r := range n.Results {
 				c.truth(r)
 			}
+			if failed(n.Results) {
+				ast.Inspect(n.Results[len(n.Results)-1], visit)
+				return false
+			}
 		case *ast.CallExpr:
+			if guard(n) {
+				return false
+			}
 			c.arguments(n)
 		case *ast.GenDecl: // constants must stay constant
 			return n.Tok != token.CONST
@@ -36,7 +44,8 @@ func (c *collector) walk(body *ast.BlockStmt) {
 			return false
 		}
 		return true
-	})
+	}
+	ast.Inspect(body, visit)
 }
 
 // inner makes the sites of expressions inside composite literals, whose keys stay as they are.
@@ -190,6 +199,26 @@ func (c *collector) statements(list []ast.Stmt) {
 	}
 }
 
+// failed reports whether results say that there are none: what stands before an error or a false is looked at by nobody.
+func failed(results []ast.Expr) bool {
+	for i, r := range results {
+		switch r := r.(type) {
+		case *ast.BasicLit:
+			if r.Value != "0" {
+				return false
+			}
+		case *ast.Ident:
+			return r.Name == "false" && i > 0 && i == len(results)-1
+		case *ast.CallExpr:
+			f, ok := r.Fun.(*ast.SelectorExpr)
+			return ok && (f.Sel.Name == "Errorf" || f.Sel.Name == "New") && i > 0 && i == len(results)-1
+		default:
+			return false
+		}
+	}
+	return false
+}
+
 // guard reports whether a call says that the program itself is wrong: no test comes by where it is right.
 func guard(call *ast.CallExpr) bool {
 	switch f := call.Fun.(type) {
@@ -234,7 +263,7 @@ func (c *collector) arguments(call *ast.CallExpr) {
 		a, b := call.Args[i], call.Args[i+1]
 		ta, tb := c.info.Types[a], c.info.Types[b]
 		if !plain(a) || !plain(b) || ta.Value != nil || tb.Value != nil || ta.IsNil() || tb.IsNil() || ta.Type == nil || tb.Type == nil ||
-			!types.Identical(ta.Type, tb.Type) || c.source(a) == c.source(b) || i == 0 && commutes(call) {
+			!types.Identical(ta.Type, tb.Type) || c.source(a) == c.source(b) || commutes(call, i) {
 			continue
 		}
 		if bt, ok := ta.Type.(*types.Basic); ok && bt.Info()&types.IsUntyped != 0 {
@@ -247,8 +276,8 @@ func (c *collector) arguments(call *ast.CallExpr) {
 	}
 }
 
-// commutes reports whether a function gives the same when its first two arguments are exchanged.
-func commutes(call *ast.CallExpr) bool {
+// commutes reports whether a function gives the same when an argument and the next are exchanged.
+func commutes(call *ast.CallExpr, i int) bool {
 	var name string
 	switch f := call.Fun.(type) {
 	case *ast.Ident:
@@ -257,10 +286,12 @@ func commutes(call *ast.CallExpr) bool {
 		name = f.Sel.Name
 	}
 	switch name {
-	case "min", "max", "add", "mul", "and", "or", "xor", "fadd", "fmul":
+	case "min", "max", "add", "mul", "and", "or", "xor", "fadd", "fmul", "Equal", "Intersect":
 		return len(call.Args) == 2
 	case "fma":
-		return len(call.Args) == 3
+		return i == 0 && len(call.Args) == 3
+	case "Independent": // of lists in any order
+		return i > 0
 	}
 	return false
 }

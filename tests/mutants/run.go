@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"os"
 	"os/exec"
@@ -69,6 +70,7 @@ func Pick[T any](n int, mutated, original T) T {
 type Test struct {
 	Package string
 	Name    string
+	Flags   string
 	Env     []string
 	Took    time.Duration
 	Reaches []int
@@ -138,7 +140,10 @@ func (l *Lab) Compile(packages []string) error {
 			return err
 		}
 		bad, err := l.compile(overlay, packages)
-		if err == nil || len(bad) == 0 {
+		if err == nil {
+			return l.copyTree()
+		}
+		if len(bad) == 0 {
 			return err
 		}
 		l.Sites = slices.DeleteFunc(l.Sites, func(s *Site) bool { return bad[fmt.Sprintf("%s:%d", s.File, s.Line)] })
@@ -170,11 +175,40 @@ func (l *Lab) compile(overlay string, packages []string) (bad map[string]bool, e
 	return nil, nil
 }
 
+// folder is where the tests of a package run: in a copy of the tree, for a broken compiler leaves reports on its faults, and a failing test what it drew.
+func (l *Lab) folder(pkg string) string { return filepath.Join(l.Scratch, "tree", pkg) }
+
+// copyTree copies what tests may read, which is not what is built or hidden.
+func (l *Lab) copyTree() error {
+	return filepath.WalkDir(l.Root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(l.Root, path)
+		if err != nil {
+			return err
+		}
+		switch {
+		case d.IsDir() && (name == "bin" || name == "build" || len(name) > 1 && strings.HasPrefix(d.Name(), ".")):
+			return fs.SkipDir
+		case d.IsDir():
+			return os.MkdirAll(l.folder(name), 0o755)
+		case !d.Type().IsRegular():
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(l.folder(name), text, 0o644)
+	})
+}
+
 // run runs a test with variables of the environment; a test that takes too much processor time or memory is ended.
 func (l *Lab) run(ctx context.Context, t *Test, env ...string) (string, error) {
-	limit := fmt.Sprintf("ulimit -t %d; exec %q -test.run '^%s$' -test.count=1 -test.failfast", l.Seconds, l.program(t.Package), t.Name)
+	limit := fmt.Sprintf("ulimit -t %d; exec %q -test.run '^%s$' -test.count=1 -test.failfast %s", l.Seconds, l.program(t.Package), t.Name, t.Flags)
 	cmd := exec.CommandContext(ctx, "sh", "-c", limit)
-	cmd.Dir = filepath.Join(l.Root, t.Package)
+	cmd.Dir = l.folder(t.Package)
 	cmd.Env = slices.Concat(os.Environ(), t.Env, []string{"GOMEMLIMIT=2GiB"}, env)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -182,11 +216,11 @@ func (l *Lab) run(ctx context.Context, t *Test, env ...string) (string, error) {
 	return out.String(), err
 }
 
-// Survey runs every test of the packages without a mutant and notes what it reaches and how long it takes. Only the tests whose
-// names match are taken.
-func (l *Lab) Survey(ctx context.Context, pkg string, only *regexp.Regexp, env ...string) error {
+// Survey runs every test of a package without a mutant and notes what it reaches and how long it takes. Only the tests whose
+// names match are taken; flags are for the test program.
+func (l *Lab) Survey(ctx context.Context, pkg string, only *regexp.Regexp, flags string, env ...string) error {
 	cmd := exec.Command(l.program(pkg), "-test.list", ".")
-	cmd.Dir = filepath.Join(l.Root, pkg)
+	cmd.Dir = l.folder(pkg)
 	out, err := cmd.Output()
 	if err != nil {
 		return fmt.Errorf("%s: %w", pkg, err)
@@ -195,7 +229,7 @@ func (l *Lab) Survey(ctx context.Context, pkg string, only *regexp.Regexp, env .
 		if !strings.HasPrefix(name, "Test") || !only.MatchString(name) {
 			continue
 		}
-		t := &Test{Package: pkg, Name: name, Env: env}
+		t := &Test{Package: pkg, Name: name, Flags: flags, Env: env}
 		file := filepath.Join(l.Scratch, "reached")
 		if err := os.RemoveAll(file); err != nil {
 			return err

@@ -24,8 +24,16 @@ type Manager struct {
 	// Named says that somebody named the passes: each must fit the form of the module that it gets.
 	Named bool
 
-	form     tileaa.Form // what the passes that ran have given
-	snapshot *ir.Op      // of the module before the plan
+	form   tileaa.Form // what the passes that ran have given
+	origin origin
+}
+
+// An origin is a module from which the passes go on again with another plan. A pass that makes a new module leaves the one that it was given as it is.
+type origin struct {
+	module *ir.Op
+	at     int // the pass that was given it
+	notes  int // before
+	form   tileaa.Form
 }
 
 // Bug is a fault of ours: a pass panicked, or left a module that does not verify.
@@ -42,19 +50,23 @@ func (b *Bug) Error() string { return fmt.Sprintf("BUG: pass %s: %v", b.Pass, b.
 // MaxPlans is how many plans of an entry are tried before the kernel counts as too big (DESIGN: the plan).
 const MaxPlans = 4
 
-// Run runs the passes. The first one that returns ErrPlan for an entry takes everything back to the snapshot made before
-// planner, with the entry's next plan.
+// Run runs the passes. The first one that returns ErrPlan for an entry takes everything back to the last module before planner that is still as it was,
+// with the entry's next plan: that is what was converted, or a copy made for this.
 func (m *Manager) Run(list []*Pass, planner string) error {
-	notes := 0 // before the plan
 	plan := slices.IndexFunc(list, func(p *Pass) bool { return p.Name == planner })
 	if m.State.PlanIndex == nil {
 		m.State.PlanIndex = map[string]int{}
 	}
 	lacked := map[string]*ErrPlan{} // why the last plan of an entry could not be
 	for i := 0; i < len(list); i++ {
+		given := origin{m.State.Module, i, len(m.State.Notes), m.form}
 		if i == plan {
-			notes = len(m.State.Notes)
-			m.snapshot = m.State.Ctx.Clone(m.State.Module, make(ir.Mapping, ir.NumOps(m.State.Module)))
+			if m.origin.module == nil {
+				m.origin = given
+			}
+			if m.origin.at == i {
+				m.State.Module = m.State.Ctx.Clone(m.origin.module, ir.Mapping{})
+			}
 		}
 		err := m.step(list[i])
 		if e, ok := err.(*ErrPlan); ok && plan >= 0 && i >= plan {
@@ -66,14 +78,15 @@ func (m *Manager) Run(list []*Pass, planner string) error {
 				return m.tooBig(e)
 			}
 			lacked[e.Entry] = e
-			m.State.Notes = m.State.Notes[:notes]
-			m.State.Module = m.State.Ctx.Clone(m.snapshot, ir.Mapping{})
-			m.form = tileaa.Explicit
-			i = plan - 1
+			m.State.Module, m.State.Notes, m.form = m.origin.module, m.State.Notes[:m.origin.notes], m.origin.form
+			i = m.origin.at - 1
 			continue
 		}
 		if err != nil {
 			return err
+		}
+		if i < plan && m.State.Module != given.module {
+			m.origin = given
 		}
 		if list[i].Name == m.StopAfter {
 			return nil
@@ -95,13 +108,13 @@ func (m *Manager) tooBig(e *ErrPlan) error {
 	return ErrInvalid
 }
 
-// account counts what is there when a pass is over: the module and the snapshot of it.
+// account counts what is there when a pass is over: the module and its origin.
 func (m *Manager) account() {
 	b := m.State.Ctx.Budget
 	if !b.Limited() {
 		return
 	}
-	b.Settle((countOps(m.State.Module) + countOps(m.snapshot)) * budget.OpBytes)
+	b.Settle((countOps(m.State.Module) + countOps(m.origin.module)) * budget.OpBytes)
 }
 
 func countOps(m *ir.Op) (n int64) {

@@ -1,11 +1,12 @@
 package pass_test
 
 import (
-	"tileiras/passes/pass"
-
 	"errors"
 	"strings"
 	"testing"
+
+	"tileiras/ir"
+	"tileiras/passes/pass"
 	"tileiras/passes/passtest"
 )
 
@@ -30,6 +31,47 @@ func TestTooBigSaysWhatTheLastPlanLacked(t *testing.T) {
 	}
 	if text := s.Ctx.Diags.String(); !strings.Contains(text, "tile too big: it needs 5 bytes") {
 		t.Errorf("diagnostics are %q", text)
+	}
+}
+
+// The next plan begins with the module that the first one began with, whatever that has done to it: with what was converted, where the module was.
+func TestNextPlanBeginsAsTheFirst(t *testing.T) {
+	var given []*ir.Op
+	convert := &pass.Pass{Name: "convert", Run: func(s *pass.State) error {
+		given = append(given, s.Module)
+		s.Remark(s.Module.Loc(), "converted")
+		s.Module = s.Ctx.Clone(s.Module, ir.Mapping{})
+		return nil
+	}}
+	plan := &pass.Pass{Name: "plan", Run: func(s *pass.State) error { return nil }}
+	var entries []int
+	realise := &pass.Pass{Name: "realise", Run: func(s *pass.State) error {
+		entries = append(entries, len(s.Entries()))
+		s.Remark(s.Module.Loc(), "realised")
+		if s.PlanIndex["k"] < 2 {
+			s.Entries()[0].Erase()
+			return &pass.ErrPlan{Entry: "k", Reason: "it is the first or the second"}
+		}
+		return nil
+	}}
+	for _, list := range [][]*pass.Pass{{convert, plan, realise}, {plan, realise}} {
+		s := passtest.Parse(t, "tileaa.module @kernels {\nentry @k() {\n  return\n}\n}\n")
+		module := s.Module
+		given, entries = nil, nil
+		if err := (&pass.Manager{State: s}).Run(list, "plan"); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range given {
+			if m != module {
+				t.Errorf("of %d passes, the first is not always given the module that was read", len(list))
+			}
+		}
+		if len(given) != 3*(len(list)-2) || len(entries) != 3 || entries[0] != 1 || entries[1] != 1 || entries[2] != 1 || len(s.Entries()) != 1 {
+			t.Errorf("of %d passes, the first runs %d times and the last finds %v entries, want one each time", len(list), len(given), entries)
+		}
+		if len(s.Notes) != len(list)-1 {
+			t.Errorf("of %d passes, remarks are %v, want each once", len(list), s.Notes)
+		}
 	}
 }
 

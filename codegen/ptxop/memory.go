@@ -192,7 +192,10 @@ func atGlobal(cache string, need target.Need, f func(v *vector, need target.Need
 func globalLoads(cache string, fx Effects, need target.Need) func(*builder) {
 	return func(b *builder) {
 		head := "ld.global" + cache
-		atGlobal(cache, need, func(v *vector, need target.Need) { b.guarded(head+v.suffix, head+v.suffix, v.load+" [l]", fx, need) })
+		atGlobal(cache, need, func(v *vector, need target.Need) {
+			m := head + v.suffix
+			b.guarded(m, m, v.load+" [l]", fx, need)
+		})
 	}
 }
 
@@ -200,7 +203,8 @@ func globalStores(cache string, need target.Need) func(*builder) {
 	return func(b *builder) {
 		head := "st.global" + cache
 		atGlobal(cache, need, func(v *vector, need target.Need) {
-			b.guarded(head+v.suffix, head+v.suffix, "[l] "+v.from, WriteGlobal, need)
+			m := head + v.suffix
+			b.guarded(m, m, "[l] "+v.from, WriteGlobal, need)
 		})
 	}
 }

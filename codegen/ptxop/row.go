@@ -196,22 +196,21 @@ func compile(name, mnemonic, signature string, guard bool) *Row {
 		r.GuardOperand = len(r.Operands)
 		r.Operands = append(r.Operands, Operand{Kind: Guard, Type: Pred})
 	}
-	lit, separator := mnemonic, " "
+	text, ends, separator := append(make([]byte, 0, 128), mnemonic...), make([]int, 0, 32), " "
 	if mnemonic == "" {
 		separator = ""
 	}
 	piece := func(operand int, address bool) {
-		r.Text = append(r.Text, Piece{Lit: lit, Operand: operand, Address: address})
-		lit = ""
+		r.Text, ends = append(r.Text, Piece{Operand: operand, Address: address}), append(ends, len(text))
 	}
 	for _, it := range items {
-		lit += separator
+		text = append(text, separator...)
 		if it.open {
-			lit += "{"
+			text = append(text, '{')
 		}
 		switch {
 		case it.literal != "":
-			lit += it.literal
+			text = append(text, it.literal...)
 		case it.address:
 			base := len(r.Operands)
 			r.Operands = append(r.Operands, Operand{Kind: Base, Type: it.typ, Const: true}, Operand{Kind: Imm, Type: B32, Const: true})
@@ -229,16 +228,25 @@ func compile(name, mnemonic, signature string, guard bool) *Row {
 			piece(len(r.Operands)-1, false)
 		}
 		if it.close {
-			lit += "}"
+			text = append(text, '}')
 		}
 		separator = ", "
 	}
-	if lit != "" {
+	if n := len(ends); n == 0 && len(text) > 0 || n > 0 && ends[n-1] < len(text) {
 		piece(-1, false)
 	}
+	r.cut(string(text), ends)
 	r.Operands, r.Text, r.Tied = operands.close(r.Operands), pieces.close(r.Text), tied(r.Operands, r.Results)
 	r.render()
 	return r
+}
+
+// cut gives each piece its part of a text, up to where the next one begins.
+func (r *Row) cut(text string, ends []int) {
+	from := 0
+	for i, to := range ends {
+		r.Text[i].Lit, from = text[from:to], to
+	}
 }
 
 // tied is Row.Tied of a row with these operands.

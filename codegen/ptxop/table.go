@@ -285,7 +285,11 @@ type builder struct{ recipes []recipe }
 
 // op describes an instruction. Its name is the mnemonic without ".sync.aligned".
 func (b *builder) op(mnemonic, signature string, fx Effects, need target.Need) {
-	b.named(strings.Replace(mnemonic, ".sync.aligned", "", 1), mnemonic, signature, fx, need)
+	name := mnemonic
+	if head, tail, ok := strings.Cut(mnemonic, ".sync.aligned"); ok {
+		name = head + tail
+	}
+	b.named(name, mnemonic, signature, fx, need)
 }
 
 // named describes an instruction under a name of its own, where the mnemonic is

@@ -162,12 +162,20 @@ func (f *fn) pick(x *tile, regs []int) *tile {
 
 // wholeWords reports whether a choice of registers is one of words.
 func wholeWords(regs []int, per int) bool {
-	for i, r := range regs {
-		if r%per != i%per || r/per != regs[i-i%per]/per {
+	if len(regs)%per != 0 {
+		return false
+	}
+	for word := range slices.Chunk(regs, per) {
+		if word[0]%per != 0 {
 			return false
 		}
+		for i, r := range word {
+			if r != word[0]+i {
+				return false
+			}
+		}
 	}
-	return len(regs)%per == 0
+	return true
 }
 
 // cat: the registers of the first tile, then those of the second.

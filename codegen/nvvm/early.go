@@ -1,10 +1,6 @@
 package nvvm
 
-import (
-	"slices"
-
-	llvm "github.com/llir/llvm/ir"
-)
+import "slices"
 
 // early moves pure instructions of a block that take the last of more registers than they fill: to where the last of their operands is
 // made, or used by another. Two exponentials that a product takes packed in one register do not wait for it in two.
@@ -13,20 +9,20 @@ import (
 //	mma q                                          =>   mma q
 //	p = pack e0, e1; mma p                              mma p
 //
-// order is the instructions by their number within the block; first is the number of the first of them.
-func (s *sinker) early(first int32, order []int32) []int32 {
-	n := len(s.kinds)
+// order is the instructions by their number within the block.
+func (s *sinker) early(order []int32) []int32 {
+	n := len(s.here)
 	at := make([]int32, n) // the place of an instruction, or that after which it moved
 	top := int32(0)        // nothing stands among phis
 	s.users, s.packs = make([][2]int32, n), make([]bool, n)
 	for k, i := range order {
 		at[i], s.users[i] = int32(k), [2]int32{-1, -1}
-		if _, phi := s.insts[first+i].(*llvm.InstPhi); phi {
+		if s.here[i].phi {
 			top = int32(k)
 		}
 	}
 	for _, i := range order {
-		for _, o := range s.operandsOf(first + i) {
+		for _, o := range s.here[i].takes {
 			if o < 0 {
 				continue
 			}
@@ -38,7 +34,7 @@ func (s *sinker) early(first int32, order []int32) []int32 {
 	next, last := none(n), none(n) // by place: the first and the last instruction that moved there
 	then := none(n)                // by instruction: the one that moved there after it
 	for k, i := range order {
-		to, ok := s.earliest(first, i, at)
+		to, ok := s.earliest(i, at)
 		if to = max(to, top); !ok || int(to) >= k-1 {
 			continue
 		}
@@ -65,22 +61,23 @@ func (s *sinker) early(first int32, order []int32) []int32 {
 func none(n int) []int32 { return slices.Repeat([]int32{-1}, n) }
 
 // earliest is the place after which an instruction can stand with no value alive for longer; ok is false if it frees no register.
-func (s *sinker) earliest(first, i int32, at []int32) (to int32, ok bool) {
-	if s.kinds[i] != pure || s.bit[first+i] {
+func (s *sinker) earliest(i int32, at []int32) (to int32, ok bool) {
+	n := &s.here[i]
+	if n.kind != pure || n.bit {
 		return 0, false
 	}
-	freed := -int(s.words[first+i])
-	operands := s.operandsOf(first + i)
-	for n, o := range operands {
+	freed := -int(n.words)
+	for k, o := range n.takes {
 		if o < 0 {
 			continue
 		}
 		to = max(to, at[o])
-		if s.pinned[first+o] || s.users[o][0] != i || slices.Contains(operands[:n], o) {
+		x := &s.here[o]
+		if x.pinned || s.users[o][0] != i || slices.Contains(n.takes[:k], o) {
 			continue
 		}
-		if !s.bit[first+o] {
-			freed += int(s.words[first+o])
+		if !x.bit {
+			freed += int(x.words)
 		}
 		if u := s.users[o][1]; u >= 0 {
 			to = max(to, at[u])

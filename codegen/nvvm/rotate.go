@@ -30,7 +30,6 @@ import (
 type rotation struct {
 	*sinker
 	block *llvm.Block
-	first int32   // instruction of the block
 	order []int32 // of the instructions, by number within the block
 
 	products []int32
@@ -50,16 +49,16 @@ type rotation struct {
 }
 
 // rotation finds out whether a block is a loop that can be rotated.
-func (s *sinker) rotation(b *llvm.Block, first int32, order []int32) *rotation {
+func (s *sinker) rotation(b *llvm.Block, order []int32) *rotation {
 	back, ok := b.Term.(*llvm.TermCondBr)
 	if !ok || back.TargetTrue != b {
 		return nil
 	}
-	r := &rotation{sinker: s, block: b, first: first, order: order}
-	n := len(s.kinds) // order leaves out reads that nobody uses
+	r := &rotation{sinker: s, block: b, order: order}
+	n := len(s.here) // order leaves out reads that nobody uses
 	r.moved, r.late = make([]bool, n), make([]bool, n)
-	for _, inst := range s.insts[first : first+int32(n)] {
-		if phi, ok := inst.(*llvm.InstPhi); ok && len(phi.Incs) != 2 {
+	for i := range s.here {
+		if phi, ok := s.here[i].Instruction.(*llvm.InstPhi); ok && len(phi.Incs) != 2 {
 			return nil
 		}
 	}
@@ -73,21 +72,12 @@ func (s *sinker) rotation(b *llvm.Block, first int32, order []int32) *rotation {
 // loop do. Barriers of a number of threads may be of two roles.
 var gates = []string{"bar.sync", "bar.warp.sync", "cp.async.wait_group"}
 
-func (r *rotation) inst(i int32) llvm.Instruction { return r.insts[r.first+i] }
-func (r *rotation) row(i int32) *ptxop.Row        { return r.rows[r.first+i] }
-func (r *rotation) is(i int32, s sinking) bool    { return r.what[r.first+i] == s }
-
-func (r *rotation) isPhi(i int32) bool {
-	_, ok := r.inst(i).(*llvm.InstPhi)
-	return ok
-}
-
-// operandsOf are the operands of an instruction of the block.
-func (r *rotation) operandsOf(i int32) []int32 { return r.sinker.operandsOf(r.first + i) }
+func (r *rotation) inst(i int32) llvm.Instruction { return r.here[i].Instruction }
+func (r *rotation) is(i int32, what sinking) bool { return r.here[i].what == what }
 
 // each calls do for the instructions of the block that an instruction takes, phis too.
 func (r *rotation) each(i int32, do func(o int32)) {
-	for _, o := range r.operandsOf(i) {
+	for _, o := range r.here[i].takes {
 		if o >= 0 {
 			do(o)
 		}
@@ -96,7 +86,7 @@ func (r *rotation) each(i int32, do func(o int32)) {
 
 // takes reports whether one of them is such.
 func (r *rotation) takes(i int32, such func(o int32) bool) bool {
-	for _, o := range r.operandsOf(i) {
+	for _, o := range r.here[i].takes {
 		if o >= 0 && such(o) {
 			return true
 		}
@@ -108,20 +98,20 @@ func (r *rotation) takes(i int32, such func(o int32) bool) bool {
 func (r *rotation) local(v value.Value) (int32, bool) {
 	n, ok := r.number(v)
 	n -= r.first
-	return n, ok && n >= 0 && int(n) < len(r.kinds)
+	return n, ok && n >= 0 && int(n) < len(r.here)
 }
 
 // steps numbers the products along K: each step adds to the accumulators of the one before.
 func (r *rotation) steps() bool {
-	step := none(len(r.kinds)) // of products
+	step := none(len(r.here)) // of products
 	for _, i := range r.order {
-		row := r.row(i)
-		if !isProduct(row) {
+		n := &r.here[i]
+		if !n.product {
 			continue
 		}
-		from, to := row.Accumulators()
+		from, to := n.row.Accumulators()
 		at := int32(0)
-		for _, acc := range r.inst(i).(*llvm.InstCall).Args[from:to] {
+		for _, acc := range n.Instruction.(*llvm.InstCall).Args[from:to] {
 			if e, ok := acc.(*llvm.InstExtractValue); ok {
 				acc = e.X
 			}
@@ -156,11 +146,11 @@ func (r *rotation) beginning() bool {
 		if i == r.products[0] {
 			break
 		}
-		switch r.what[r.first+i] {
+		switch r.here[i].what {
 		case fixed:
-			others = others || !r.isPhi(i)
+			others = others || !r.here[i].phi
 		case blocker:
-			row := r.row(i)
+			row := r.here[i].row
 			switch {
 			case others || row == nil:
 				return false
@@ -180,10 +170,10 @@ func (r *rotation) beginning() bool {
 	if len(r.gate) == 0 || len(r.copies) == 0 {
 		return false
 	}
-	seen := make([]bool, len(r.kinds))
+	seen := make([]bool, len(r.here))
 	var visit func(i int32)
 	visit = func(i int32) {
-		if seen[i] || r.isPhi(i) {
+		if seen[i] || r.here[i].phi {
 			return
 		}
 		seen[i] = true
@@ -210,15 +200,15 @@ func (r *rotation) beginning() bool {
 func (r *rotation) results() bool {
 	for _, i := range r.order {
 		if _, ok := r.inst(i).(*llvm.InstExtractValue); ok {
-			if n := r.operandsOf(i)[0]; n >= 0 && r.moved[n] {
+			if n := r.here[i].takes[0]; n >= 0 && r.moved[n] {
 				r.kept = append(r.kept, i)
 			}
-		} else if r.moved[i] && r.is(i, reading) && r.words[r.first+i] > 0 { // else its results are extracted
+		} else if r.moved[i] && r.is(i, reading) && r.here[i].words > 0 { // else its results are extracted
 			r.kept = append(r.kept, i)
 		}
 	}
 	for _, i := range slices.Concat(r.kept, r.reads) {
-		if r.pinned[r.first+i] {
+		if r.here[i].pinned {
 			return false
 		}
 	}
@@ -233,11 +223,11 @@ func (r *rotation) compute() {
 	var taken []int32
 	passed := 0 // products
 	for _, i := range r.order {
-		product, others := isProduct(r.row(i)), false
+		product, others := r.here[i].product, false
 		if product {
 			passed++
 		}
-		for _, o := range r.operandsOf(i) {
+		for _, o := range r.here[i].takes {
 			switch {
 			case o < 0: // it is the same in every iteration
 			case !from[o]:
@@ -250,7 +240,7 @@ func (r *rotation) compute() {
 				seen[o], taken = true, append(taken, o)
 			}
 		}
-		if from[i] && (others || !r.is(i, pure) || r.pinned[r.first+i]) {
+		if from[i] && (others || !r.is(i, pure) || r.here[i].pinned) {
 			return
 		}
 		from[i] = from[i] || r.moved[i] && r.is(i, reading)
@@ -268,7 +258,7 @@ func (r *rotation) compute() {
 // wordsOf is the registers of several results.
 func (r *rotation) wordsOf(list []int32) (n int) {
 	for _, i := range list {
-		n += int(r.words[r.first+i])
+		n += int(r.here[i].words)
 	}
 	return n
 }
@@ -292,7 +282,7 @@ func (r *rotation) ending() bool {
 
 // independent reports whether the beginning of the next iteration can be computed before the last step of this one, from pure values.
 func (r *rotation) independent() bool {
-	seen := make([]bool, len(r.kinds))
+	seen := make([]bool, len(r.here))
 	var ok func(i int32) bool
 	ok = func(i int32) bool {
 		if seen[i] {
@@ -326,20 +316,20 @@ func (r *rotation) incoming(phi *llvm.InstPhi) value.Value {
 
 // fits estimates whether a thread has registers for the first step of two iterations: what is alive at most, in the order of the block.
 func (r *rotation) fits(limit int) bool {
-	outside := make([]bool, len(r.insts))
-	alive := make([]bool, len(r.kinds))
+	outside := make([]bool, len(r.all))
+	alive := make([]bool, len(r.here))
 	live, most := 0, 0
 	use := func(o int32) {
 		switch {
 		case o >= 0 && !alive[o]:
 			alive[o] = true
-			live += int(r.words[r.first+o])
+			live += int(r.here[o].words)
 		case o < noInst && !outside[elsewhere(o)]:
 			outside[elsewhere(o)] = true
-			live += int(r.words[elsewhere(o)])
+			live += int(r.all[elsewhere(o)].words)
 		}
 	}
-	useValue := func(v value.Value) { use(r.operand(v, r.first, r.first+int32(len(r.kinds)))) }
+	useValue := func(v value.Value) { use(r.operand(v, r.first, r.first+int32(len(r.here)))) }
 	for _, x := range r.block.Term.Operands() {
 		useValue(*x)
 	}
@@ -349,14 +339,14 @@ func (r *rotation) fits(limit int) bool {
 		}
 	}
 	for _, i := range slices.Backward(r.order) {
-		if r.isPhi(i) {
+		if r.here[i].phi {
 			continue
 		}
 		if alive[i] {
 			alive[i] = false
-			live -= int(r.words[r.first+i])
+			live -= int(r.here[i].words)
 		}
-		for _, o := range r.operandsOf(i) {
+		for _, o := range r.here[i].takes {
 			use(o)
 		}
 		most = max(most, live)
@@ -371,7 +361,7 @@ func (r *rotation) hurry() {
 	r.hurried = len(r.copies)
 	last := len(r.products) - r.end
 	for _, i := range r.gate {
-		if r.row(i).Name != "cp.async.wait_group" || r.computes {
+		if r.here[i].row.Name != "cp.async.wait_group" || r.computes {
 			continue
 		}
 		if pending, ok := r.inst(i).(*llvm.InstCall).Args[0].(*constant.Int); ok && pending.X.Sign() > 0 {
@@ -392,7 +382,7 @@ func (r *rotation) apply(f *fn) bool {
 	}
 	r.hurry()
 	m := &mover{
-		rotation: r, f: f, out: make([]llvm.Instruction, 0, len(r.order)), done: make([]bool, len(r.kinds)), instead: make([]value.Value, len(r.kinds)),
+		rotation: r, f: f, out: make([]llvm.Instruction, 0, len(r.order)), done: make([]bool, len(r.here)), instead: make([]value.Value, len(r.here)),
 	}
 	m.enter()
 	m.body()

@@ -29,7 +29,7 @@ func (m *mover) enter() {
 	var before *llvm.Block
 	pre := llvm.NewBlock("")
 	pre.Parent = m.f.fn
-	c := &copier{mover: m, with: make([]value.Value, len(m.kinds)), all: true}
+	c := &copier{mover: m, with: make([]value.Value, len(m.here)), all: true}
 	for _, i := range m.order {
 		phi, ok := m.inst(i).(*llvm.InstPhi)
 		if !ok {
@@ -74,7 +74,7 @@ func (m *mover) enter() {
 // step, with copies between its products.
 func (m *mover) body() {
 	for _, i := range m.order {
-		if m.isPhi(i) {
+		if m.here[i].phi {
 			m.out = append(m.out, m.inst(i))
 		}
 	}
@@ -86,7 +86,7 @@ func (m *mover) body() {
 
 	back := m.block.Term.(*llvm.TermCondBr)
 	more := m.value(back.Cond)
-	c := &copier{mover: m, with: make([]value.Value, len(m.kinds)), guards: map[value.Value]value.Value{}, more: more}
+	c := &copier{mover: m, with: make([]value.Value, len(m.here)), guards: map[value.Value]value.Value{}, more: more}
 	for _, i := range m.order {
 		if phi, ok := m.inst(i).(*llvm.InstPhi); ok {
 			c.with[i] = m.incoming(phi)
@@ -117,7 +117,7 @@ func (m *mover) body() {
 		m.phis[k].Incs = append(m.phis[k].Incs, llvm.NewIncoming(c.with[i], m.block))
 	}
 	for _, i := range m.order {
-		if m.pinned[m.first+i] && !m.isPhi(i) {
+		if m.here[i].pinned && !m.here[i].phi {
 			m.emit(i)
 		}
 	}
@@ -139,7 +139,7 @@ func (m *mover) early() {
 	barrier := 0 // products before the last blocker
 	for _, i := range m.order {
 		switch {
-		case m.moved[i] || m.isPhi(i):
+		case m.moved[i] || m.here[i].phi:
 		case k < len(m.products) && i == m.products[k]:
 			k++
 		case m.is(i, blocker):
@@ -159,7 +159,7 @@ func (m *mover) early() {
 	k = 0
 	for _, i := range m.order {
 		switch {
-		case m.moved[i] || m.isPhi(i):
+		case m.moved[i] || m.here[i].phi:
 		case k < len(m.products) && i == m.products[k]:
 			for _, read := range wanted[k] {
 				m.emit(read)
@@ -184,7 +184,7 @@ func (m *mover) early() {
 
 // pack writes an instruction that frees registers, after the others that take its operands.
 func (m *mover) pack(i int32) {
-	for _, o := range m.operandsOf(i) {
+	for _, o := range m.here[i].takes {
 		if o < 0 {
 			continue
 		}
@@ -200,7 +200,7 @@ func (r *rotation) room() int {
 	k := 0
 	for _, i := range r.order {
 		switch {
-		case r.moved[i] || r.isPhi(i):
+		case r.moved[i] || r.here[i].phi:
 		case k == r.end || r.is(i, blocker) || r.is(i, fixed) && i != r.products[k]:
 			return k
 		case i == r.products[k]:
@@ -239,12 +239,12 @@ func (m *mover) value(v value.Value) value.Value {
 
 // emit writes an instruction after those that it takes.
 func (m *mover) emit(i int32) {
-	if m.done[i] || m.isPhi(i) {
+	if m.done[i] || m.here[i].phi {
 		return
 	}
 	m.f.budget.Step()
 	m.done[i] = true
-	operands, replaced := m.operandsOf(i), false
+	operands, replaced := m.here[i].takes, false
 	for _, o := range operands {
 		switch {
 		case o < 0:
@@ -301,7 +301,7 @@ func (c *copier) copy(i int32) value.Value {
 	for _, x := range local.AppendOperands(few[:0], inst) {
 		with = append(with, *x)
 	}
-	for k, o := range c.operandsOf(i) {
+	for k, o := range c.here[i].takes {
 		if o >= 0 {
 			v := with[k]
 			with[k] = c.value(o)
@@ -317,7 +317,7 @@ func (c *copier) copy(i int32) value.Value {
 	for k, x := range local.AppendOperands(few[:0], made) {
 		*x = with[k]
 	}
-	if row := c.row(i); row != nil && row.GuardOperand >= 0 && c.more != nil {
+	if row := c.here[i].row; row != nil && row.GuardOperand >= 0 && c.more != nil {
 		c.guard(&made.(*llvm.InstCall).Args[row.GuardOperand-row.Results])
 	}
 	c.out = append(c.out, made)

@@ -32,21 +32,21 @@ func (f *fn) sinkToProducts() {
 	s := newSinker(f, rowOf)
 	defer local.Clear(f.fn)
 	s.link(f)
-	first := int32(0)
 	for _, b := range slices.Clone(f.fn.Blocks) {
 		f.budget.Step()
-		next := first + int32(len(b.Insts))
-		if slices.ContainsFunc(s.rows[first:next], isProduct) {
-			s.classify(first, next)
-			order := s.early(first, s.run(first, next))
-			if r := s.rotation(b, first, order); r == nil || !r.apply(f) {
+		next := s.first + int32(len(b.Insts))
+		s.here = s.all[s.first:next]
+		if slices.ContainsFunc(s.here, func(n node) bool { return n.product }) {
+			s.classify()
+			order := s.early(s.run())
+			if r := s.rotation(b, order); r == nil || !r.apply(f) {
 				b.Insts = b.Insts[:len(order)]
 				for k, i := range order {
-					b.Insts[k] = s.insts[first+i]
+					b.Insts[k] = s.here[i].Instruction
 				}
 			}
 		}
-		first = next
+		s.first = next
 	}
 }
 
@@ -56,20 +56,21 @@ func newSinker(f *fn, rowOf map[*llvm.InlineAsm]*ptxop.Row) *sinker {
 	for _, b := range f.fn.Blocks {
 		size += len(b.Insts)
 	}
-	s := &sinker{
-		insts: make([]llvm.Instruction, 0, size), rows: make([]*ptxop.Row, size), what: make([]sinking, size),
-		words: make([]uint8, size), bit: make([]bool, size),
-	}
+	s := &sinker{all: make([]node, size)}
+	k := 0
 	for _, b := range f.fn.Blocks {
 		for _, inst := range b.Insts {
 			f.budget.Step()
-			i := len(s.insts)
-			s.rows[i], s.what[i] = sinkingOf(inst, rowOf)
+			n := &s.all[k]
+			k++
+			n.Instruction = inst
+			n.row, n.what = sinkingOf(inst, rowOf)
+			n.product = isProduct(n.row)
+			_, n.phi = inst.(*llvm.InstPhi)
 			if v, ok := local.Value(inst); ok {
-				s.words[i], s.bit[i] = wordsOf(v.Type())
+				n.words, n.bit = wordsOf(v.Type())
 			}
-			s.insts = append(s.insts, inst)
-			local.Set(inst, int32(i+1))
+			local.Set(inst, int32(k))
 		}
 	}
 	return s
@@ -95,24 +96,24 @@ func isProduct(row *ptxop.Row) bool { return row != nil && strings.HasPrefix(row
 // link finds the operands of instructions as numbers, and who is used where it must not move: in another block, by a phi or by a
 // terminator.
 func (s *sinker) link(f *fn) {
-	s.operands, s.starts, s.pinned = make([]int32, 0, 4*len(s.insts)), make([]int32, 1, len(s.insts)+1), make([]bool, len(s.insts))
 	first := int32(0)
 	var operands []*value.Value
 	for _, b := range f.fn.Blocks {
 		next := first + int32(len(b.Insts))
-		for _, inst := range b.Insts {
+		for i, inst := range b.Insts {
 			f.budget.Step()
 			if phi, ok := inst.(*llvm.InstPhi); ok {
 				for _, in := range phi.Incs {
 					s.pin(in.X)
 				}
-			} else {
-				operands = local.AppendOperands(operands[:0], inst)
-				for _, x := range operands {
-					s.operands = append(s.operands, s.operand(*x, first, next))
-				}
+				continue
 			}
-			s.starts = append(s.starts, int32(len(s.operands)))
+			operands = local.AppendOperands(operands[:0], inst)
+			takes := s.room.Take(len(operands))
+			for k, x := range operands {
+				takes[k] = s.operand(*x, first, next)
+			}
+			s.all[first+int32(i)].takes = takes
 		}
 		for _, x := range b.Term.Operands() {
 			s.pin(*x)
@@ -124,7 +125,7 @@ func (s *sinker) link(f *fn) {
 // pin has a value stay where it is.
 func (s *sinker) pin(v value.Value) {
 	if n, ok := s.number(v); ok {
-		s.pinned[n] = true
+		s.all[n].pinned = true
 	}
 }
 
@@ -136,7 +137,7 @@ func (s *sinker) operand(v value.Value, first, next int32) int32 {
 	case !ok:
 		return noInst
 	case n < first || n >= next:
-		s.pinned[n] = true
+		s.all[n].pinned = true
 		return elsewhere(n)
 	}
 	return n - first
@@ -146,9 +147,6 @@ const noInst = -1
 
 // elsewhere is an instruction of another block as an operand, and that operand's instruction.
 func elsewhere(n int32) int32 { return noInst - 1 - n }
-
-// operandsOf are the operands of an instruction, in the order of local.AppendOperands; a phi has none.
-func (s *sinker) operandsOf(i int32) []int32 { return s.operands[s.starts[i]:s.starts[i+1]] }
 
 // sinking is what may happen to an instruction.
 type sinking uint8
@@ -160,19 +158,28 @@ const (
 	blocker         // fixed, and reads may not pass it
 )
 
+// node is an instruction.
+type node struct {
+	llvm.Instruction
+	row     *ptxop.Row // the PTX instruction, nil of others
+	takes   []int32    // operands, in the order of local.AppendOperands: see operand; a phi has none
+	what    sinking    // as it is
+	kind    sinking    // where it stands
+	words   uint8      // 32-bit registers of the result
+	bit     bool       // the result is a predicate
+	pinned  bool       // the result is used where it must not move
+	phi     bool
+	product bool
+}
+
 // sinker knows all instructions of a function by their numbers, in order.
 type sinker struct {
-	insts    []llvm.Instruction
-	rows     []*ptxop.Row // the PTX instruction, nil of others
-	what     []sinking    // as it is
-	words    []uint8      // 32-bit registers of the result
-	bit      []bool       // the result is a predicate
-	operands []int32      // of all, one after the other: see operand
-	starts   []int32      // where those of an instruction begin
-	pinned   []bool
+	all  []node
+	room local.Slab[int32] // of operands
 
 	// Of the block at hand, by number within it.
-	kinds    []sinking
+	first    int32 // number of the first instruction
+	here     []node
 	blockers []int      // blockers up to here
 	users    [][2]int32 // the last user in the block and the one before it, each once, -1 for none
 	packs    []bool     // moved up, see early
@@ -185,17 +192,19 @@ func (s *sinker) number(v value.Value) (n int32, ok bool) {
 }
 
 // classify looks at the instructions of a block.
-func (s *sinker) classify(first, next int32) {
-	s.kinds, s.blockers = slices.Clone(s.what[first:next]), make([]int, next-first)
-	n := 0
-	for i, kind := range s.kinds {
-		if s.pinned[first+int32(i)] && (kind == pure || kind == reading) {
-			s.kinds[i] = fixed
+func (s *sinker) classify() {
+	s.blockers = make([]int, len(s.here))
+	passed := 0
+	for i := range s.here {
+		n := &s.here[i]
+		n.kind = n.what
+		if n.pinned && (n.kind == pure || n.kind == reading) {
+			n.kind = fixed
 		}
-		if kind == blocker {
-			n++
+		if n.kind == blocker {
+			passed++
 		}
-		s.blockers[i] = n
+		s.blockers[i] = passed
 	}
 }
 
@@ -230,8 +239,8 @@ func sinkingOf(inst llvm.Instruction, rowOf map[*llvm.InlineAsm]*ptxop.Row) (*pt
 // run gives the instructions of a block, by their number within it, in their new order. What has one user stands right in front of it; what
 // has several stands in front of the first fixed instruction that any of them leads to, in the old order. Reads that nobody uses are left
 // out.
-func (s *sinker) run(first, next int32) []int32 {
-	n := next - first
+func (s *sinker) run() []int32 {
+	n := int32(len(s.here))
 	type place struct {
 		uses   int32 // how many
 		root   int32 // the fixed instruction in front of which it goes
@@ -245,8 +254,8 @@ func (s *sinker) run(first, next int32) []int32 {
 		at[i] = place{root: i, user: -1, front: -1, shared: -1}
 	}
 	for i := n - 1; i >= 0; i-- {
-		p := &at[i]
-		if u := p.user; u >= 0 && (s.kinds[i] == pure || s.kinds[i] == reading && s.blockers[at[u].root] == s.blockers[i]) {
+		p, kind := &at[i], s.here[i].kind
+		if u := p.user; u >= 0 && (kind == pure || kind == reading && s.blockers[at[u].root] == s.blockers[i]) {
 			p.root = at[u].root
 			first := &at[p.root].shared
 			if p.uses == 1 {
@@ -254,11 +263,11 @@ func (s *sinker) run(first, next int32) []int32 {
 			}
 			p.after, *first = *first, i
 		}
-		if p.uses == 0 && s.kinds[i] == reading {
+		if p.uses == 0 && kind == reading {
 			p.root = -1 // nobody wants it
 			continue
 		}
-		for _, o := range s.operandsOf(first + i) {
+		for _, o := range s.here[i].takes {
 			if o < 0 {
 				continue
 			}

@@ -421,12 +421,16 @@ func (s *selector) phiArguments(from *ir.Block) error {
 			if k >= len(edges) || edges[k].pred != inc.Pred {
 				edges = append(edges[:k], s.edge(to, inc.Pred))
 			}
-			e := edges[k]
+			e := &edges[k]
 			if e.arg < 0 {
 				continue // never runs
 			}
 			o, selected := s.selected(inc.X)
-			if !selected || o.kind != kindReg {
+			switch {
+			case selected && o.kind == kindReg:
+			case inc.X == e.constant:
+				o = e.bits
+			default:
 				// A constant that needs instructions gets them in the predecessor.
 				s.b, s.meta = s.f.blocks[e.at], 0
 				clear(s.inReg)
@@ -434,7 +438,10 @@ func (s *selector) phiArguments(from *ir.Block) error {
 				if o, err = s.use(inc.X); err != nil {
 					return err
 				}
-				if o.kind == kindSym {
+				switch o.kind {
+				case kindConst:
+					e.constant, e.bits = inc.X, o
+				case kindSym:
 					o = s.inRegister(o, ptxop.B64)
 				}
 			}
@@ -453,15 +460,18 @@ func (s *selector) phiArguments(from *ir.Block) error {
 type edge struct {
 	pred    value.Value
 	at, arg int
+
+	constant value.Value // that came last this way: many phis begin with zero
+	bits     operand     // which it is
 }
 
 func (s *selector) edge(to *block, pred value.Value) edge {
 	if b, ok := pred.(*ir.Block); ok {
 		if at, reached := s.blocks[b]; reached {
-			return edge{pred, at, slices.Index(to.preds, at)}
+			return edge{pred: pred, at: at, arg: slices.Index(to.preds, at)}
 		}
 	}
-	return edge{pred, -1, -1}
+	return edge{pred: pred, at: -1, arg: -1}
 }
 
 // parameters loads the parameters of the kernel.

@@ -125,7 +125,7 @@ func (s *selector) floating(v value.Value, x, y value.Value, op nativeOp) error 
 }
 
 // icmpTests: the PTX comparison of an LLVM predicate, the letter of its type.
-var icmpTests = map[enum.IPred]struct {
+var icmpTests = [...]struct {
 	stem string
 	sign byte
 }{
@@ -143,10 +143,7 @@ func (s *selector) icmp(i *ir.InstICmp) error {
 	if err != nil {
 		return err
 	}
-	test, ok := icmpTests[i.Pred]
-	if !ok {
-		return unsupported(i)
-	}
+	test := icmpTests[i.Pred]
 	if t == ptxop.Pred {
 		switch i.Pred {
 		case enum.IPredNE:
@@ -167,7 +164,7 @@ func (s *selector) icmp(i *ir.InstICmp) error {
 
 // fcmpTests: PTX names of LLVM's float predicates; the ordered ones are false
 // and the unordered ones true when an operand is NaN.
-var fcmpTests = map[enum.FPred]string{
+var fcmpTests = [...]string{
 	enum.FPredOEQ: "setp.eq.", enum.FPredONE: "setp.ne.", enum.FPredOLT: "setp.lt.", enum.FPredOLE: "setp.le.", enum.FPredOGT: "setp.gt.", enum.FPredOGE: "setp.ge.",
 	enum.FPredUEQ: "setp.equ.", enum.FPredUNE: "setp.neu.", enum.FPredULT: "setp.ltu.", enum.FPredULE: "setp.leu.", enum.FPredUGT: "setp.gtu.", enum.FPredUGE: "setp.geu.",
 	enum.FPredORD: "setp.num.", enum.FPredUNO: "setp.nan.",
@@ -182,8 +179,8 @@ func (s *selector) fcmp(i *ir.InstFCmp) error {
 	if err != nil {
 		return err
 	}
-	test, ok := fcmpTests[i.Pred]
-	if !ok || t != ptxop.F32 && t != ptxop.F64 {
+	test := fcmpTests[i.Pred]
+	if test == "" || t != ptxop.F32 && t != ptxop.F64 {
 		return unsupported(i)
 	}
 	s.emit(s.test(test, moveType(t)), s.define(i, ptxop.Pred), a, b)

@@ -216,14 +216,14 @@ func (s *simplifier) multiplyAdd(in *inst, block int32) {
 			continue
 		}
 		var row *ptxop.Row
-		switch p.row.Name + " " + in.row.Name {
-		case "mul.lo.s32 add.s32":
+		switch product, wide := p.row.Name, in.row.Name == "add.s64"; {
+		case !wide && product == "mul.lo.s32":
 			row = s.natives.get(opMad, tS32)
-		case "mul.lo.s64 add.s64":
+		case wide && product == "mul.lo.s64":
 			row = s.natives.get(opMad, tS64)
-		case "mul.wide.s32 add.s64":
+		case wide && product == "mul.wide.s32":
 			row = s.natives.name("mad.wide.s32")
-		case "mul.wide.u32 add.s64":
+		case wide && product == "mul.wide.u32":
 			row = s.natives.name("mad.wide.u32")
 		default:
 			continue

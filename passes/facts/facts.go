@@ -71,10 +71,9 @@ func (f *Facts) of(v *ir.Value) *Fact {
 	return fact
 }
 
+// set learns the fact of a value that has none.
 func (f *Facts) set(v *ir.Value, fact *Fact) {
-	if _, ok := f.cache[v]; !ok {
-		f.trail = append(f.trail, v)
-	}
+	f.trail = append(f.trail, v)
 	f.cache[v] = fact
 }
 

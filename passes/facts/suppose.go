@@ -15,5 +15,5 @@ func (f *Facts) Suppose(v *ir.Value, divisor uint64) {
 	} else {
 		fact.ZeroBits = max(fact.ZeroBits, min(bits.TrailingZeros64(divisor), fact.Width))
 	}
-	f.set(v, f.keep(fact.refine()))
+	f.cache[v] = f.keep(fact.refine())
 }

@@ -16,41 +16,46 @@ import (
 // Assign numbers parameters, blocks and results of a function from 0 on and returns how many there are. What has no name has the number
 // that the library prints.
 func Assign(f *ir.Func) int32 {
-	n := int32(0)
-	var named []*ir.LocalIdent
-	give := func(l *ir.LocalIdent) {
-		if l.IsUnnamed() {
-			l.LocalID = int64(n)
-			n++
-		} else {
-			named = append(named, l)
-		}
-	}
+	var n numbering
 	for _, p := range f.Params {
-		give(&p.LocalIdent)
+		n.give(&p.LocalIdent)
 	}
 	for _, b := range f.Blocks {
-		give(&b.LocalIdent)
+		n.give(&b.LocalIdent)
 		for _, inst := range b.Insts {
-			giveResult(inst, give)
+			n.result(inst)
 		}
-		giveResult(b.Term, give)
+		n.result(b.Term)
 	}
-	for _, l := range named {
-		l.LocalID = int64(n)
-		n++
+	for _, l := range n.named {
+		l.LocalID = n.next
+		n.next++
 	}
-	return n
+	return int32(n.next)
 }
 
-// giveResult numbers the result of an instruction, if it has one.
-func giveResult(inst any, give func(*ir.LocalIdent)) {
-	l, _ := parts(inst)
-	if l == nil {
-		return
+// numbering is the work of Assign.
+type numbering struct {
+	next  int64
+	named []*ir.LocalIdent // which have numbers after the others
+}
+
+func (n *numbering) give(l *ir.LocalIdent) {
+	if l.IsUnnamed() {
+		l.LocalID = n.next
+		n.next++
+	} else {
+		n.named = append(n.named, l)
 	}
+}
+
+// result numbers the result of an instruction, if it has one.
+func (n *numbering) result(inst any) {
 	var t types.Type
 	switch i := inst.(type) {
+	case *ir.InstExtractValue: // as most are
+		n.give(&i.LocalIdent)
+		return
 	case *ir.InstCall:
 		t = i.Type()
 	case *ir.TermInvoke:
@@ -58,24 +63,19 @@ func giveResult(inst any, give func(*ir.LocalIdent)) {
 	case *ir.TermCallBr:
 		t = i.Type()
 	}
+	l, _ := parts(inst)
+	if l == nil {
+		return
+	}
 	if _, void := t.(*types.VoidType); void {
 		l.LocalID = none
 	} else {
-		give(l)
+		n.give(l)
 	}
 }
 
 // none is the number of a call without a result.
 const none = -1
-
-// Clear sets the numbers of all instructions of a function to 0; the library gives them new ones when it prints.
-func Clear(f *ir.Func) {
-	for _, b := range f.Blocks {
-		for _, inst := range b.Insts {
-			Set(inst, 0)
-		}
-	}
-}
 
 // Set numbers an instruction, with or without a result.
 func Set(inst ir.Instruction, n int32) {
@@ -116,12 +116,17 @@ func Value(inst ir.Instruction) (v value.Value, ok bool) {
 	return v, ok
 }
 
-// Attachments is the metadata of an instruction.
-func Attachments(inst ir.Instruction) []*metadata.Attachment {
-	if _, m := parts(inst); m != nil {
-		return *m
+// Of is the number of an instruction's result, -1 if it has none, and its metadata.
+func Of(inst ir.Instruction) (n int32, attached []*metadata.Attachment) {
+	n = none
+	l, m := parts(inst)
+	if l != nil {
+		n = int32(l.LocalID)
 	}
-	return nil
+	if m != nil {
+		attached = *m
+	}
+	return n, attached
 }
 
 // AppendOperands appends the operands of an instruction to a list.

@@ -57,11 +57,13 @@ func TestAssignGivesWhatTheLibraryPrints(t *testing.T) {
 	f := parse(t)
 	want := f.LLString() // panics where the library would number otherwise
 	for _, b := range f.Blocks {
-		b.LocalID = 0
+		b.LocalID = 7
+		for _, inst := range b.Insts {
+			Set(inst, 7)
+		}
 	}
-	Clear(f)
 	for _, p := range f.Params {
-		p.LocalID = 0
+		p.LocalID = 7
 	}
 	n := Assign(f)
 	if n != 23 { // 20 without a name, and named, sum and end

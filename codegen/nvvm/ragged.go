@@ -89,7 +89,6 @@ func (f *fn) sinkToGroups() {
 		}
 	}
 	s.look()
-	defer local.Clear(f.fn)
 	for _, groups := range f.cuts {
 		s.move(groups)
 	}

@@ -30,7 +30,6 @@ func (f *fn) sinkToProducts() {
 		return
 	}
 	s := newSinker(f, rowOf)
-	defer local.Clear(f.fn)
 	s.link(f)
 	for _, b := range slices.Clone(f.fn.Blocks) {
 		f.budget.Step()

@@ -32,6 +32,7 @@ type selector struct {
 
 	b      *block
 	meta   int32
+	result int32               // number of the value at hand
 	inReg  map[constantKey]reg // constants that block b holds in registers
 	blocks map[*ir.Block]int   // number of a block that can be reached
 	llvm   []*ir.Block         // and back
@@ -50,11 +51,8 @@ func (s *selector) selected(v value.Value) (o operand, ok bool) {
 	return o, o.kind != kindNone
 }
 
-// set gives a local value its operand.
-func (s *selector) set(v value.Value, o operand) {
-	n, _ := local.Number(v)
-	s.vals[n] = o
-}
+// set gives the value at hand its operand.
+func (s *selector) set(o operand) { s.vals[s.result] = o }
 
 // use returns the operand of an LLVM value that was selected before.
 func (s *selector) use(v value.Value) (operand, error) {
@@ -152,10 +150,10 @@ func (s *selector) emitOps(row *ptxop.Row, ops []operand) {
 	s.b.insts = append(s.b.insts, inst{row: row, ops: ops, meta: s.meta})
 }
 
-// define gives v a fresh register and returns it.
-func (s *selector) define(v value.Value, t ptxop.Type) operand {
+// define gives the value at hand a fresh register and returns it.
+func (s *selector) define(t ptxop.Type) operand {
 	o := ofReg(s.f.newReg(t))
-	s.set(v, o)
+	s.set(o)
 	return o
 }
 
@@ -242,7 +240,9 @@ func (s *selector) attachments(list []*metadata.Attachment) (class int32, err er
 // annotated selects one LLVM instruction with its metadata.
 func (s *selector) annotated(ins ir.Instruction) error {
 	s.options.Budget.Step()
-	class, err := s.attachments(local.Attachments(ins))
+	number, attached := local.Of(ins)
+	s.result = number
+	class, err := s.attachments(attached)
 	if err != nil {
 		return err
 	}
@@ -301,31 +301,31 @@ func (s *selector) instruction(ins ir.Instruction) error {
 	case *ir.InstSelect:
 		return s.selects(i)
 	case *ir.InstTrunc:
-		return s.integerCast(i, i.From, i.To, false)
+		return s.integerCast(i.From, i.To, false)
 	case *ir.InstZExt:
-		return s.integerCast(i, i.From, i.To, false)
+		return s.integerCast(i.From, i.To, false)
 	case *ir.InstSExt:
-		return s.integerCast(i, i.From, i.To, true)
+		return s.integerCast(i.From, i.To, true)
 	case *ir.InstFPTrunc:
-		return s.conversion(i, i.From, i.To, s.name("cvt.rn.f32.f64"))
+		return s.conversion(i.From, i.To, s.name("cvt.rn.f32.f64"))
 	case *ir.InstFPExt:
-		return s.conversion(i, i.From, i.To, s.name("cvt.f64.f32"))
+		return s.conversion(i.From, i.To, s.name("cvt.f64.f32"))
 	case *ir.InstFPToSI:
-		return s.floatToInt(i, i.From, i.To, 's')
+		return s.floatToInt(i.From, i.To, 's')
 	case *ir.InstFPToUI:
-		return s.floatToInt(i, i.From, i.To, 'u')
+		return s.floatToInt(i.From, i.To, 'u')
 	case *ir.InstSIToFP:
-		return s.intToFloat(i, i.From, i.To, 's')
+		return s.intToFloat(i.From, i.To, 's')
 	case *ir.InstUIToFP:
-		return s.intToFloat(i, i.From, i.To, 'u')
+		return s.intToFloat(i.From, i.To, 'u')
 	case *ir.InstBitCast:
-		return s.alias(i, i.From, i.To)
+		return s.alias(i.From, i.To)
 	case *ir.InstPtrToInt:
-		return s.integerCast(i, i.From, i.To, false)
+		return s.integerCast(i.From, i.To, false)
 	case *ir.InstIntToPtr:
-		return s.integerCast(i, i.From, i.To, false)
+		return s.integerCast(i.From, i.To, false)
 	case *ir.InstFreeze:
-		return s.alias(i, i.X, i.X.Type())
+		return s.alias(i.X, i.X.Type())
 	case *ir.InstAddrSpaceCast:
 		return s.spaceCast(i)
 	case *ir.InstGetElementPtr:
@@ -345,7 +345,7 @@ func (s *selector) instruction(ins ir.Instruction) error {
 		if err != nil {
 			return err
 		}
-		s.b.phis = append(s.b.phis, phi{dst: s.define(i, t).reg})
+		s.b.phis = append(s.b.phis, phi{dst: s.define(t).reg})
 		return nil
 	}
 	return unsupported(ins)
@@ -493,7 +493,8 @@ func (s *selector) parameters() error {
 			pt = tF64
 		}
 		at := ofSymbol(s.addSymbol(paramName(s.src.Name(), i), spaceGlobal))
-		s.emit(s.get(opParam, pt), s.define(p, t), at, ofBits(0))
+		s.result, _ = local.Number(p)
+		s.emit(s.get(opParam, pt), s.define(t), at, ofBits(0))
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func (s *selector) binary(v value.Value, x, y value.Value, op nativeOp, sign byt
 		}
 		b = s.distance(b, bits)
 	}
-	s.emit(s.get(op, sized(sign, max(bits, 16))), s.define(v, t), a, b)
+	s.emit(s.get(op, sized(sign, max(bits, 16))), s.define(t), a, b)
 	return nil
 }
 
@@ -91,10 +91,10 @@ func (s *selector) logic(v value.Value, a, b operand, op nativeOp) error {
 		a, b = b, a
 	}
 	if op == opXor && b.kind == kindConst && b.bits != 0 {
-		s.emit(s.get(opNot, tPred), s.define(v, ptxop.Pred), a)
+		s.emit(s.get(opNot, tPred), s.define(ptxop.Pred), a)
 		return nil
 	}
-	s.emit(s.get(op, tPred), s.define(v, ptxop.Pred), a, b)
+	s.emit(s.get(op, tPred), s.define(ptxop.Pred), a, b)
 	return nil
 }
 
@@ -113,14 +113,14 @@ func (s *selector) floating(v value.Value, x, y value.Value, op nativeOp) error 
 	}
 	row := s.get(op, moveType(t))
 	if y == nil {
-		s.emit(row, s.define(v, t), a)
+		s.emit(row, s.define(t), a)
 		return nil
 	}
 	b, err := s.use(y)
 	if err != nil {
 		return err
 	}
-	s.emit(row, s.define(v, t), a, b)
+	s.emit(row, s.define(t), a, b)
 	return nil
 }
 
@@ -151,14 +151,14 @@ func (s *selector) icmp(i *ir.InstICmp) error {
 		case enum.IPredEQ:
 			r := ofReg(s.f.newReg(ptxop.Pred))
 			s.emit(s.get(opXor, tPred), r, a, b)
-			s.emit(s.get(opNot, tPred), s.define(i, ptxop.Pred), r)
+			s.emit(s.get(opNot, tPred), s.define(ptxop.Pred), r)
 			return nil
 		}
 		return unsupported(i)
 	}
 	a, b = s.clean(a, bits, test.sign), s.clean(b, bits, test.sign)
 	row := s.test(test.stem, sized(test.sign, max(bits, 16)))
-	s.emit(row, s.define(i, ptxop.Pred), a, b)
+	s.emit(row, s.define(ptxop.Pred), a, b)
 	return nil
 }
 
@@ -183,7 +183,7 @@ func (s *selector) fcmp(i *ir.InstFCmp) error {
 	if test == "" || t != ptxop.F32 && t != ptxop.F64 {
 		return unsupported(i)
 	}
-	s.emit(s.test(test, moveType(t)), s.define(i, ptxop.Pred), a, b)
+	s.emit(s.test(test, moveType(t)), s.define(ptxop.Pred), a, b)
 	return nil
 }
 
@@ -201,7 +201,7 @@ func (s *selector) selects(i *ir.InstSelect) error {
 		return err
 	}
 	if t != ptxop.Pred {
-		s.emit(s.get(opSelp, moveType(t)), s.define(i, t), a, b, c)
+		s.emit(s.get(opSelp, moveType(t)), s.define(t), a, b, c)
 		return nil
 	}
 	// PTX cannot select predicates: (c and a) or (not c and b).
@@ -210,12 +210,12 @@ func (s *selector) selects(i *ir.InstSelect) error {
 	s.emit(s.get(opAnd, tPred), yes, c, a)
 	s.emit(s.get(opNot, tPred), no, c)
 	s.emit(s.get(opAnd, tPred), other, no, b)
-	s.emit(s.get(opOr, tPred), s.define(i, t), yes, other)
+	s.emit(s.get(opOr, tPred), s.define(t), yes, other)
 	return nil
 }
 
-// alias gives v the register of x: the same bits under another type.
-func (s *selector) alias(v, x value.Value, to types.Type) error {
+// alias gives the value at hand the register of x: the same bits under another type.
+func (s *selector) alias(x value.Value, to types.Type) error {
 	o, err := s.use(x)
 	if err != nil {
 		return err
@@ -231,13 +231,13 @@ func (s *selector) alias(v, x value.Value, to types.Type) error {
 	if bits != had || regBits(t) != regBits(from) {
 		return fmt.Errorf("not supported: %s as %s", x.Type(), to)
 	}
-	s.set(v, o)
+	s.set(o)
 	return nil
 }
 
 // integerCast selects trunc, zext, sext and the casts between pointers and
 // integers, which widen with zeros.
-func (s *selector) integerCast(v, x value.Value, to types.Type, signed bool) error {
+func (s *selector) integerCast(x value.Value, to types.Type, signed bool) error {
 	from, had, err := typeOf(x.Type())
 	if err != nil {
 		return err
@@ -255,34 +255,34 @@ func (s *selector) integerCast(v, x value.Value, to types.Type, signed bool) err
 		if had < want && !signed && had < 64 {
 			o.bits &= 1<<had - 1
 		}
-		s.set(v, ofBits(extend(o.bits, want)))
+		s.set(ofBits(extend(o.bits, want)))
 	case had == want || regBits(from) == regBits(t) && want < had:
-		s.set(v, o) // the upper bits of an i8 are undefined
+		s.set(o) // the upper bits of an i8 are undefined
 		if o.kind == kindSym {
-			s.set(v, s.inRegister(o, from))
+			s.set(s.inRegister(o, from))
 		}
 	case t == ptxop.Pred:
 		low := ofReg(s.f.newReg(from))
 		s.emit(s.get(opAnd, sized('b', regBits(from))), low, o, ofBits(1))
-		s.emit(s.test("setp.ne.", sized('s', regBits(from))), s.define(v, t), low, ofBits(0))
+		s.emit(s.test("setp.ne.", sized('s', regBits(from))), s.define(t), low, ofBits(0))
 	case from == ptxop.Pred:
 		one := int64(1)
 		if signed {
 			one = -1
 		}
-		s.emit(s.get(opSelp, moveType(t)), s.define(v, t), ofBits(one), ofBits(0), o)
+		s.emit(s.get(opSelp, moveType(t)), s.define(t), ofBits(one), ofBits(0), o)
 	case want < had:
-		s.emit(s.natives.conversion("cvt.", sized('u', regBits(t)), sized('u', regBits(from))), s.define(v, t), o)
+		s.emit(s.natives.conversion("cvt.", sized('u', regBits(t)), sized('u', regBits(from))), s.define(t), o)
 	case signed:
-		s.emit(s.natives.conversion("cvt.", sized('s', want), sized('s', had)), s.define(v, t), o)
+		s.emit(s.natives.conversion("cvt.", sized('s', want), sized('s', had)), s.define(t), o)
 	default:
-		s.emit(s.natives.conversion("cvt.", sized('u', want), sized('u', had)), s.define(v, t), o)
+		s.emit(s.natives.conversion("cvt.", sized('u', want), sized('u', had)), s.define(t), o)
 	}
 	return nil
 }
 
 // conversion selects a conversion by the given row.
-func (s *selector) conversion(v, x value.Value, to types.Type, row *ptxop.Row) error {
+func (s *selector) conversion(x value.Value, to types.Type, row *ptxop.Row) error {
 	t, _, err := typeOf(to)
 	if err != nil {
 		return err
@@ -294,11 +294,11 @@ func (s *selector) conversion(v, x value.Value, to types.Type, row *ptxop.Row) e
 	if err != nil {
 		return err
 	}
-	s.emit(row, s.define(v, t), o)
+	s.emit(row, s.define(t), o)
 	return nil
 }
 
-func (s *selector) floatToInt(v, x value.Value, to types.Type, sign byte) error {
+func (s *selector) floatToInt(x value.Value, to types.Type, sign byte) error {
 	from, _, err := typeOf(x.Type())
 	if err != nil {
 		return err
@@ -310,10 +310,10 @@ func (s *selector) floatToInt(v, x value.Value, to types.Type, sign byte) error 
 	if bits == 1 || from != ptxop.F32 && from != ptxop.F64 {
 		return fmt.Errorf("not supported: %s to %s", x.Type(), to)
 	}
-	return s.conversion(v, x, to, s.natives.conversion("cvt.rzi.", sized(sign, max(bits, 16)), moveType(from)))
+	return s.conversion(x, to, s.natives.conversion("cvt.rzi.", sized(sign, max(bits, 16)), moveType(from)))
 }
 
-func (s *selector) intToFloat(v, x value.Value, to types.Type, sign byte) error {
+func (s *selector) intToFloat(x value.Value, to types.Type, sign byte) error {
 	_, bits, err := typeOf(x.Type())
 	if err != nil {
 		return err
@@ -330,6 +330,6 @@ func (s *selector) intToFloat(v, x value.Value, to types.Type, sign byte) error 
 		return err
 	}
 	row := s.natives.conversion("cvt.rn.", moveType(t), sized(sign, max(bits, 16)))
-	s.emit(row, s.define(v, t), s.clean(o, bits, sign))
+	s.emit(row, s.define(t), s.clean(o, bits, sign))
 	return nil
 }

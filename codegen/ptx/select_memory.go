@@ -81,7 +81,7 @@ func (s *selector) elementAddress(i *ir.InstGetElementPtr) error {
 	}
 	if len(rest) == 0 && at.kind == kindSym {
 		at.bits += offset
-		s.set(i, at)
+		s.set(at)
 		return nil
 	}
 	at = s.inRegister(at, t)
@@ -99,7 +99,7 @@ func (s *selector) elementAddress(i *ir.InstGetElementPtr) error {
 		s.emit(s.get(opAdd, sized('s', bits)), sum, at, ofBits(offset))
 		at = sum
 	}
-	s.set(i, at)
+	s.set(at)
 	return nil
 }
 
@@ -166,25 +166,25 @@ func (s *selector) spaceCast(i *ir.InstAddrSpaceCast) error {
 	name := map[types.AddrSpace]string{spaceGlobal: "global", spaceShared: "shared", spaceConst: "const", spaceLocal: "local"}
 	switch {
 	case to.AddrSpace == from.AddrSpace:
-		s.set(i, o)
+		s.set(o)
 	case to.AddrSpace == spaceGeneric && o.kind == kindSym:
-		s.set(i, s.genericAddress(o))
+		s.set(s.genericAddress(o))
 	case to.AddrSpace == spaceGeneric && name[from.AddrSpace] != "":
 		if from.AddrSpace == spaceShared {
 			wide := ofReg(s.f.newReg(ptxop.B64))
 			s.emit(s.name("cvt.u64.u32"), wide, o)
 			o = wide
 		}
-		s.emit(s.name("cvta."+name[from.AddrSpace]+".u64"), s.define(i, ptxop.B64), o)
+		s.emit(s.name("cvta."+name[from.AddrSpace]+".u64"), s.define(ptxop.B64), o)
 	case from.AddrSpace == spaceGeneric && name[to.AddrSpace] != "":
 		row := s.name("cvta.to." + name[to.AddrSpace] + ".u64")
 		if to.AddrSpace != spaceShared {
-			s.emit(row, s.define(i, ptxop.B64), o)
+			s.emit(row, s.define(ptxop.B64), o)
 			break
 		}
 		wide := ofReg(s.f.newReg(ptxop.B64))
 		s.emit(row, wide, o)
-		s.emit(s.name("cvt.u32.u64"), s.define(i, ptxop.B32), wide)
+		s.emit(s.name("cvt.u32.u64"), s.define(ptxop.B32), wide)
 	default:
 		return unsupported(i)
 	}
@@ -208,7 +208,7 @@ func (s *selector) alloca(i *ir.InstAlloca) error {
 	at := ofSymbol(s.addSymbol(depotName, spaceGeneric))
 	at.bits = s.f.depot
 	s.f.depot += size
-	s.set(i, at)
+	s.set(at)
 	return nil
 }
 
@@ -248,7 +248,7 @@ func (s *selector) load(i *ir.InstLoad) error {
 	if err != nil {
 		return err
 	}
-	s.emit(s.get(opLoadLocal, localType(t, bits)), s.define(i, t), at, ofBits(offset))
+	s.emit(s.get(opLoadLocal, localType(t, bits)), s.define(t), at, ofBits(offset))
 	return nil
 }
 
@@ -270,7 +270,7 @@ func (s *selector) extract(i *ir.InstExtractValue) error {
 	if !ok || !known || i.Indices[0] >= uint64(len(t.Fields)) {
 		return unsupported(i)
 	}
-	s.set(i, ofReg(first.reg+reg(i.Indices[0])))
+	s.set(ofReg(first.reg + reg(i.Indices[0])))
 	return nil
 }
 
@@ -323,7 +323,7 @@ func (s *selector) rowCall(i *ir.InstCall, row *ptxop.Row) error {
 		}
 	}
 	if row.Results > 0 {
-		s.set(i, ops[0])
+		s.set(ops[0])
 	}
 	s.emitOps(row, ops)
 	return nil

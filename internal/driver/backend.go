@@ -40,8 +40,7 @@ func (b *backend) lower(st *pass.State) ([]byte, error) {
 		return nil, err
 	}
 	if b.run.opts.Emit == EmitLLVM {
-		text, err := llvmText(m, b.run.budget)
-		return []byte(text), err
+		return []byte(llvmText(m, b.run.budget)), nil
 	}
 	return b.emit(m)
 }
@@ -54,7 +53,7 @@ func (b *backend) toLLVM(st *pass.State) (m *llvm.Module, err error) {
 	if err != nil {
 		return nil, err
 	}
-	b.run.show(lowerToLLVM, m.String)
+	b.run.show(lowerToLLVM, func() string { number(m); return m.String() })
 	return m, nil
 }
 

@@ -6,12 +6,14 @@ import (
 
 	llvm "github.com/llir/llvm/ir"
 
+	"tileiras/codegen/local"
 	"tileiras/ir/budget"
 )
 
 // llvmText is a module as text. The printer of LLVM IR knows no context and takes half a second for a function of 100,000 instructions,
 // so it prints functions with one block that stands for theirs, and what is in them is printed here.
-func llvmText(m *llvm.Module, b *budget.Budget) (string, error) {
+func llvmText(m *llvm.Module, b *budget.Budget) string {
+	number(m)
 	stubs := map[*llvm.Func]string{}
 	bodies := map[*llvm.Func][]*llvm.Block{}
 	defer func() {
@@ -22,9 +24,6 @@ func llvmText(m *llvm.Module, b *budget.Budget) (string, error) {
 	for i, f := range m.Funcs {
 		if len(f.Blocks) == 0 {
 			continue
-		}
-		if err := f.AssignIDs(); err != nil {
-			return "", err
 		}
 		stub := llvm.NewBlock(fmt.Sprintf("body.of.%d", i))
 		stub.Term = llvm.NewUnreachable()
@@ -42,7 +41,14 @@ func llvmText(m *llvm.Module, b *budget.Budget) (string, error) {
 		}
 	}
 	out.WriteString(rest)
-	return out.String(), nil
+	return out.String()
+}
+
+// number gives local values the numbers that the printer wants: code generation uses the place for its own.
+func number(m *llvm.Module) {
+	for _, f := range m.Funcs {
+		local.Assign(f)
+	}
 }
 
 // writeBlocks writes the blocks of a function as the printer of LLVM IR does.

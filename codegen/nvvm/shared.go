@@ -253,9 +253,10 @@ func (f *fn) loadMatrices(b *buffer, l layout.Layout, p layout.MatrixPlan, elem 
 			p.Lane[i] = 1 << bits.Len64(c) >> 1
 		}
 	}
+	name, cols := matrixName("ldmatrix", p), f.threadOffsets(p.Lane, p.Warp)
 	for _, a := range p.Accesses {
-		base, offset := f.sharedAddress(b, f.threadOffsets(p.Lane, p.Warp), a.Offset, reg{})
-		words := f.op(matrixName("ldmatrix", p), base, i32(offset))
+		base, offset := f.sharedAddress(b, cols, a.Offset, reg{})
+		words := f.op(name, base, i32(offset))
 		for i, first := range a.Regs {
 			if out.per == 1 {
 				out.regs[first] = f.cast(words[i], out.k)
@@ -269,8 +270,9 @@ func (f *fn) loadMatrices(b *buffer, l layout.Layout, p layout.MatrixPlan, elem 
 }
 
 func (f *fn) storeMatrices(b *buffer, l layout.Layout, p layout.MatrixPlan, x *tile) {
+	name, cols := matrixName("stmatrix", p), f.threadOffsets(p.Lane, p.Warp)
 	for _, a := range p.Accesses {
-		base, offset := f.sharedAddress(b, f.threadOffsets(p.Lane, p.Warp), a.Offset, reg{})
+		base, offset := f.sharedAddress(b, cols, a.Offset, reg{})
 		args := []reg{base, i32(offset)}
 		for _, first := range a.Regs {
 			if x.per == 1 {
@@ -279,7 +281,7 @@ func (f *fn) storeMatrices(b *buffer, l layout.Layout, p layout.MatrixPlan, x *t
 				args = append(args, f.getWords(x, f.upTo(first, x.per))...)
 			}
 		}
-		f.op(matrixName("stmatrix", p), args...)
+		f.op(name, args...)
 	}
 }
 

@@ -18,12 +18,12 @@ import (
 type printer struct {
 	out     []byte
 	k       *kernel
-	names   []byte   // of the registers, one after the other
-	named   []span   // of a register: where its name is; empty = unused
-	counts  [6]int32 // registers of each type
-	skipped []bool   // blocks that are not printed
-	targets []bool   // blocks that a branch names
-	meta    meta     // last printed
+	names   []byte                    // of the registers, one after the other
+	named   []span                    // of a register: where its name is; empty = unused
+	free    [len(regClasses)]numbered // the next name of each type
+	skipped []bool                    // blocks that are not printed
+	targets []bool                    // blocks that a branch names
+	meta    meta                      // last printed
 }
 
 func (p *printer) text(parts ...string) {
@@ -160,7 +160,6 @@ func alignOf(g *ir.Global) int64 {
 // kernel writes one entry.
 func (p *printer) kernel(k *kernel, o *Options) {
 	p.k, p.meta = k, meta{}
-	p.counts = [6]int32{}
 	p.thread()
 
 	p.text("\n.visible .entry ", k.name, "(")
@@ -179,9 +178,9 @@ func (p *printer) kernel(k *kernel, o *Options) {
 
 	p.number()
 	p.text("{\n")
-	for class, count := range p.counts {
-		if count > 0 {
-			p.text("\t.reg ", regClasses[class].declared, " ", regClasses[class].prefix, "<", strconv.Itoa(int(count)), ">;\n")
+	for class := range p.free {
+		if next := &p.free[class]; next.count() != "0" {
+			p.text("\t.reg ", regClasses[class].declared, " ", regClasses[class].prefix, "<", next.count(), ">;\n")
 		}
 	}
 	if k.depot > 0 {
@@ -209,6 +208,9 @@ func (p *printer) number() {
 	const lineBytes = 60 // as many as an instruction has on average where most are matrix products
 	const nameBytes = 5
 	p.names, p.named = make([]byte, 0, nameBytes*len(p.k.regs)), make([]span, len(p.k.regs))
+	for class := range p.free {
+		p.free[class] = number0(regClasses[class].prefix)
+	}
 	lines := 0
 	for _, b := range p.k.blocks {
 		lines += len(b.insts) + 2
@@ -228,13 +230,35 @@ func (p *printer) number() {
 	p.out = slices.Grow(p.out, lines*lineBytes)
 }
 
-// name gives a register the next number of its type.
+// name gives a register the next name of its type.
 func (p *printer) name(r reg) {
-	t := p.k.regs[r].typ
+	next := &p.free[p.k.regs[r].typ]
 	from := len(p.names)
-	p.names = strconv.AppendInt(append(p.names, regClasses[t].prefix...), int64(p.counts[t]), 10)
+	p.names = append(p.names, next.name...)
 	p.named[r] = span{int32(from), int32(len(p.names))}
-	p.counts[t]++
+	next.increment()
+}
+
+// numbered is a name that ends in a number.
+type numbered struct {
+	name   []byte
+	digits int // where they begin
+}
+
+func number0(prefix string) numbered { return numbered{append([]byte(prefix), '0'), len(prefix)} }
+
+// count is the number.
+func (n *numbered) count() string { return string(n.name[n.digits:]) }
+
+func (n *numbered) increment() {
+	for i := len(n.name) - 1; i >= n.digits; i-- {
+		if n.name[i] < '9' {
+			n.name[i]++
+			return
+		}
+		n.name[i] = '0'
+	}
+	n.name = slices.Insert(n.name, n.digits, '1')
 }
 
 // directives writes what stands between parameters and body.
@@ -450,8 +474,9 @@ func (p *printer) inst(in *inst) {
 	if g := in.row.GuardOperand; g >= 0 {
 		out = p.guard(out, in.ops[g])
 	}
-	for i := range in.row.Text {
-		piece := &in.row.Text[i]
+	text := in.row.Text
+	for i := range text {
+		piece := &text[i]
 		out = append(out, piece.Lit...)
 		switch {
 		case piece.Operand < 0:

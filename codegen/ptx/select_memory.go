@@ -398,8 +398,15 @@ func (s *selector) typedUse(arg value.Value, t ptxop.Type) (operand, error) {
 // fits reports whether a value of LLVM type t can be an operand of the given
 // register type.
 func fits(t types.Type, want ptxop.Type) error {
-	if i, ok := t.(*types.IntType); ok && int(i.BitSize) == regBits(want) {
-		return nil // as most do; no register has 8 bits
+	switch t := t.(type) {
+	case *types.IntType:
+		if int(t.BitSize) == regBits(want) {
+			return nil // as most do; no register has 8 bits
+		}
+	case *types.FloatType:
+		if t.Kind == types.FloatKindFloat && regBits(want) == 32 {
+			return nil
+		}
 	}
 	got, bits, err := typeOf(t)
 	if err == nil && (regBits(got) != regBits(want) || bits == 8) {

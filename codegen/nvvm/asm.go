@@ -8,6 +8,7 @@ import (
 	"github.com/llir/llvm/ir/enum"
 	"github.com/llir/llvm/ir/metadata"
 	"github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
 
 	"tileiras/codegen/ptxop"
 )
@@ -228,15 +229,24 @@ func (b *builder) divergentBr(c reg, yes, no *block) {
 // phi makes an empty phi at the start of a block.
 func (b *builder) phi(at *block, k kind) (reg, *llvm.InstPhi) {
 	b.budget.Step()
-	p := b.joins.One()
-	p.Typ, p.Incs = k.llvm(), b.edgeLists.Take(2)[:0]
+	p := b.join(k.llvm())
 	at.Insts = slices.Insert(at.Insts, at.phis, llvm.Instruction(p))
 	at.phis++
 	return b.register(k, p, at), p
 }
 
-func (b *builder) incoming(p *llvm.InstPhi, x reg, from *block) {
+// join makes a phi that no block has.
+func (b *builder) join(t types.Type) *llvm.InstPhi {
+	p := b.joins.One()
+	p.Typ, p.Incs = t, b.edgeLists.Take(2)[:0]
+	return p
+}
+
+func (b *builder) incoming(p *llvm.InstPhi, x reg, from *block) { b.comes(p, b.value(x), from.Block) }
+
+// comes adds what a phi is when control comes from a block.
+func (b *builder) comes(p *llvm.InstPhi, x value.Value, from *llvm.Block) {
 	in := b.edges.One()
-	in.X, in.Pred = b.value(x), from.Block
+	in.X, in.Pred = x, from
 	p.Incs = append(p.Incs, in)
 }

@@ -49,7 +49,8 @@ func (m *mover) enter() {
 	pre.Insts, m.out = slices.Clone(m.out), m.out[:0]
 	for _, i := range m.kept {
 		v, _ := local.Value(m.inst(i))
-		phi := &llvm.InstPhi{Typ: v.Type(), Incs: []*llvm.Incoming{llvm.NewIncoming(c.with[i], pre)}}
+		phi := m.f.join(v.Type())
+		m.f.comes(phi, c.with[i], pre)
 		m.instead[i], m.phis = phi, append(m.phis, phi)
 	}
 	to := llvm.NewBr(m.block)
@@ -114,7 +115,7 @@ func (m *mover) body() {
 		}
 	}
 	for k, i := range m.kept {
-		m.phis[k].Incs = append(m.phis[k].Incs, llvm.NewIncoming(c.with[i], m.block))
+		m.f.comes(m.phis[k], c.with[i], m.block)
 	}
 	for _, i := range m.order {
 		if m.here[i].pinned && !m.here[i].phi {
@@ -213,9 +214,13 @@ func (r *rotation) room() int {
 // spread distributes copies evenly over so many turns.
 func spread(copies []int32, turns int) [][]int32 {
 	out := make([][]int32, turns)
-	for j, i := range copies {
-		k := j * turns / len(copies)
-		out[k] = append(out[k], i)
+	from := 0
+	for k := range out {
+		to := from
+		for to < len(copies) && to*turns/len(copies) == k {
+			to++
+		}
+		out[k], from = copies[from:to], to
 	}
 	return out
 }
@@ -313,7 +318,7 @@ func (c *copier) copy(i int32) value.Value {
 		old, _ := local.Value(inst)
 		return old
 	}
-	made := clone(inst)
+	made := c.f.clone(inst)
 	for k, x := range local.AppendOperands(few[:0], made) {
 		*x = with[k]
 	}
@@ -341,14 +346,18 @@ func (c *copier) guard(x *value.Value) {
 }
 
 // clone is an instruction with operands of its own.
-func clone(inst llvm.Instruction) (made llvm.Instruction) {
+func (b *builder) clone(inst llvm.Instruction) (made llvm.Instruction) {
 	switch i := inst.(type) { // most are one of these
 	case *llvm.InstCall:
-		call := same(i)
-		call.Args = slices.Clone(i.Args)
+		call := b.calls.One()
+		*call = *i
+		call.Args = b.arguments.Take(len(i.Args))
+		copy(call.Args, i.Args)
 		made = call
 	case *llvm.InstExtractValue:
-		made = same(i)
+		part := b.extracts.One()
+		*part = *i
+		made = part
 	case *llvm.InstAdd:
 		made = same(i)
 	case *llvm.InstAnd:

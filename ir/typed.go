@@ -24,22 +24,6 @@ func (t Table[T]) Of(c Code) (v T) {
 	return v
 }
 
-// Add fills in entries that were not there; it reports the place of one that was.
-func (t *Table[T]) Add(more Table[T], there func(T) bool) (twice int, ok bool) {
-	if n := len(more) - len(*t); n > 0 {
-		*t = append(*t, make(Table[T], n)...)
-	}
-	for i, v := range more {
-		if there(v) {
-			if there((*t)[i]) {
-				return i, false
-			}
-			(*t)[i] = v
-		}
-	}
-	return 0, true
-}
-
 // Index is the place of the row in its dialect, from 1; it indexes generated tables.
 func (c Code) Index() int { return int(c & Place) }
 

@@ -45,11 +45,17 @@ func (e *NotSupported) Message() string {
 type lowering func(f *fn, op *ir.Op)
 
 // lowerings has one row per operation of TileAA, under its code. The files of a family fill it.
-var lowerings ir.Table[lowering]
+var lowerings = make(ir.Table[lowering], len(tileaa.Dialect.Ops)+1)
 
 func register(rows ir.Table[lowering]) {
-	if i, ok := lowerings.Add(rows, func(l lowering) bool { return l != nil }); !ok {
-		panic("BUG: two lowerings of " + tileaa.Dialect.Ops[i-1].Name)
+	for i, l := range rows {
+		if l == nil {
+			continue
+		}
+		if lowerings[i] != nil {
+			panic("BUG: two lowerings of " + tileaa.Dialect.Ops[i-1].Name)
+		}
+		lowerings[i] = l
 	}
 }
 

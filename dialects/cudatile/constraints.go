@@ -87,19 +87,30 @@ var members = map[string]func(*ir.Context) ir.Type{
 
 // constraints makes the constraints of the type sets that the rows name.
 func constraints() map[string]*ir.TypeConstraint {
-	list, all := make([]ir.TypeConstraint, len(def.TypeSets)), make(map[string]*ir.TypeConstraint, len(def.TypeSets))
+	n := len(def.TypeSets)
+	list, sets, all := make([]ir.TypeConstraint, n), make([]tileSet, n), make(map[string]*ir.TypeConstraint, n)
 	for i := range def.TypeSets {
 		s := &def.TypeSets[i]
 		check := kinds[s.Name]
 		if s.Elems != nil {
-			set := sync.OnceValue(func() elems { return elemsOf(slices.Concat(s.Elems, s.Unnamed)) }) // a compile asks for few
-			check = func(t ir.Type) bool {
-				tile, ok := t.(*TileType)
-				return ok && tile.Rank() <= s.MaxRank && set().has(tile.Elem)
-			}
+			sets[i].TypeSet = s
+			check = sets[i].has
 		}
 		list[i] = ir.TypeConstraint{Name: s.Name, Text: s.Text, Check: check, Build: members[s.Name]}
 		all[s.Name] = &list[i]
 	}
 	return all
+}
+
+// tileSet is a set of tiles by their element types, which are put together when somebody asks: a compile asks for few sets.
+type tileSet struct {
+	*def.TypeSet
+	once  sync.Once
+	elems elems
+}
+
+func (s *tileSet) has(t ir.Type) bool {
+	s.once.Do(func() { s.elems = elemsOf(slices.Concat(s.Elems, s.Unnamed)) })
+	tile, ok := t.(*TileType)
+	return ok && tile.Rank() <= s.MaxRank && s.elems.has(tile.Elem)
 }

@@ -61,10 +61,9 @@ func (op *Op) clone(m Mapping, ctx *Context) *Op {
 	if ctx != nil {
 		ctx.MadeOp()
 	}
-	c := memory(len(op.results), len(op.attrs))
+	c := memory(len(op.operands), len(op.results), len(op.attrs))
 	c.Def, c.UnregisteredName, c.loc, c.groups, c.extra = op.Def, op.UnregisteredName, op.loc, slices.Clone(op.groups), slices.Clone(op.extra)
 	copy(c.attrs, op.attrs)
-	c.operands = make([]Use, len(op.operands))
 	for i := range op.operands {
 		c.operands[i].take(c, i, m.Lookup(op.operands[i].value))
 	}

@@ -134,9 +134,9 @@ func NewOp(s State) *Op {
 	if s.Loc == nil {
 		s.Loc = UnknownLoc{}
 	}
-	op := memory(len(s.Types), s.Def.NumAttrDefs())
+	op := memory(len(s.Operands), len(s.Types), s.Def.NumAttrDefs())
 	op.Def, op.UnregisteredName, op.loc, op.extra = s.Def, s.Name, s.Loc, s.Extra
-	op.SetOperands(s.Operands, s.Groups)
+	op.take(s.Operands, s.Groups)
 	for i, t := range s.Types {
 		op.results[i].typ = t
 	}
@@ -151,26 +151,36 @@ func NewOp(s State) *Op {
 	return op
 }
 
-// memory is an operation with its results and room for its attributes: one piece for most, which have one of each at most.
-func memory(results, attrs int) *Op {
-	if results == 1 && attrs <= 1 {
+// memory is an operation with its results and room for its operands and attributes: one piece for most, which have one result, two operands and one attribute
+// at most.
+func memory(operands, results, attrs int) *Op {
+	if results == 1 {
 		m := &struct {
-			op     Op
-			value  Value
-			result [1]*Value
-			attr   [1]Attribute
+			op      Op
+			value   Value
+			result  [1]*Value
+			operand [2]Use
+			attr    [1]Attribute
 		}{}
 		m.value.op, m.result[0] = &m.op, &m.value
-		m.op.results, m.op.attrs = m.result[:], m.attr[:attrs:attrs]
+		m.op.results, m.op.operands, m.op.attrs = m.result[:], list(operands, m.operand[:]), list(attrs, m.attr[:])
 		return &m.op
 	}
-	op := &Op{results: make([]*Value, results), attrs: make([]Attribute, attrs)}
+	op := &Op{results: make([]*Value, results), operands: make([]Use, operands), attrs: make([]Attribute, attrs)}
 	values := make([]Value, results)
 	for i := range values {
 		values[i] = Value{op: op, index: i}
 		op.results[i] = &values[i]
 	}
 	return op
+}
+
+// list has n elements, in room if they fit.
+func list[T any](n int, room []T) []T {
+	if n > len(room) {
+		return make([]T, n)
+	}
+	return room[:n:n]
 }
 
 // Name is the full name of the operation.
@@ -214,6 +224,11 @@ func (op *Op) SetOperands(vs []*Value, groups []int32) {
 		op.operands[i].set(nil)
 	}
 	op.operands = make([]Use, len(vs))
+	op.take(vs, groups)
+}
+
+// take fills in the operands, of which there is room for as many.
+func (op *Op) take(vs []*Value, groups []int32) {
 	for i, v := range vs {
 		op.operands[i].take(op, i, v)
 	}

@@ -36,11 +36,11 @@ func (s *Span) Add(v uint64) bool {
 
 // Reduce splits v into a sum of generators (a mask over the order of Add) and what is left of it, 0 exactly when v is a member.
 func (s *Span) Reduce(v uint64) (rest, from uint64) {
-	for i := bits.Len64(v) - 1; i >= 0; i-- {
-		if v>>i&1 != 0 && s.rows[i] != 0 {
-			v ^= s.rows[i]
-			from ^= s.from[i]
-		}
+	for below := v; below != 0; {
+		i := bits.Len64(below) - 1
+		v ^= s.rows[i]
+		from ^= s.from[i]
+		below = v & (1<<i - 1)
 	}
 	return v, from
 }

@@ -75,8 +75,9 @@ func (t *computed) find(k *key) (s span, ok bool) {
 }
 
 func (t *computed) set(k *key, s span) {
-	if at := *t.slot(k); at != 0 {
-		t.spans[at-1] = s
+	at := t.slot(k)
+	if *at != 0 {
+		t.spans[*at-1] = s
 		return
 	}
 	if 2*len(t.keys) >= len(t.slots) {
@@ -84,7 +85,8 @@ func (t *computed) set(k *key, s span) {
 		for i := range t.keys {
 			*t.slot(&t.keys[i]) = int32(i + 1)
 		}
+		at = t.slot(k)
 	}
 	t.keys, t.spans = local.Append(t.keys, *k), local.Append(t.spans, s)
-	*t.slot(k) = int32(len(t.keys))
+	*at = int32(len(t.keys))
 }

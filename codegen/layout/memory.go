@@ -290,11 +290,17 @@ func (m MemLayout) pieces(l Layout, vec int) (v Vectors, step Matrix, ok bool) {
 
 // MaxVec is the widest vector, in elements and at most limit, that Vectors accepts; at least 1.
 func (m MemLayout) MaxVec(l Layout, limit int) int {
-	vec := 1
-	for vec*2 <= limit {
-		if _, _, ok := m.pieces(l, vec*2); !ok {
-			break
+	if !slices.Equal(l.shape, m.shape) {
+		return 1
+	}
+	apart := uint64(m.every | m.pad) // bits of an offset that no place in a vector has
+	for _, d := range [...]Dim{Lane, Warp, Block} {
+		for _, x := range l.bases[d] {
+			apart |= m.Linear(x)
 		}
+	}
+	vec, regs := 1, NewSpan(l.bases[Reg]...)
+	for i := 0; i < len(m.bases) && 2*vec <= limit && apart&uint64(2*vec-1) == 0 && regs.Contains(m.bases[i]); i++ {
 		vec *= 2
 	}
 	return vec

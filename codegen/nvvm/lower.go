@@ -7,6 +7,7 @@ import (
 	"github.com/llir/llvm/ir/metadata"
 	"github.com/llir/llvm/ir/types"
 
+	"tileiras/codegen/local"
 	"tileiras/codegen/options"
 	"tileiras/codegen/target"
 	"tileiras/dialects/tileaa"
@@ -110,6 +111,7 @@ type fn struct {
 	*role
 
 	tiles   map[*ir.Value]*tile
+	room    local.Slab[tile]
 	views   map[*ir.Value]*view
 	blocks  map[*ir.Value]*pointers // that pointers point to
 	buffers map[*ir.Value]*buffer

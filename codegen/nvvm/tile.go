@@ -47,7 +47,8 @@ func kindOf(elem ir.Type) kind {
 
 // newTile makes a tile of n registers, all absent.
 func (f *fn) newTile(elem ir.Type, n int) *tile {
-	t := &tile{elem: elem, k: kindOf(elem), per: 1, regs: make([]reg, n), home: f.cur}
+	t := f.room.One()
+	*t = tile{elem: elem, k: kindOf(elem), per: 1, regs: f.regs.Take(n), home: f.cur}
 	switch t.k {
 	case kI8:
 		t.per = 4
@@ -55,7 +56,7 @@ func (f *fn) newTile(elem ir.Type, n int) *tile {
 		t.per = 2
 	}
 	if t.per > 1 && n >= t.per {
-		t.words = make([]reg, n/t.per)
+		t.words = f.regs.Take(n / t.per)
 	}
 	return t
 }

@@ -50,7 +50,7 @@ func args(typ string, n int) string {
 
 func init() {
 	for _, name := range []string{"add", "sub"} {
-		define(name, integers(name), rounded(name))
+		define(name, integers(name), rounded(name)...)
 	}
 	define("mul", func(b *builder) {
 		for _, t := range signedness {
@@ -60,7 +60,7 @@ func init() {
 		for _, t := range []string{"s16 =r h h", "u16 =r h h", "s32 =l r r", "u32 =l r r"} {
 			b.op("mul.wide."+t[:3], t[4:], 0, anySM)
 		}
-	}, rounded("mul"))
+	}, rounded("mul")...)
 	define("mad", func(b *builder) {
 		for _, t := range signedness {
 			b.op("mad.lo."+t, args(t, 3), 0, anySM)
@@ -80,9 +80,7 @@ func init() {
 			}
 		}
 	})
-	define("fma", func(b *builder) {
-		floats(b, "fma", 3)
-		pairs(b, "fma", 3)
+	define("fma", func(b *builder) { floats(b, "fma", 3) }, func(b *builder) { pairs(b, "fma", 3) }, func(b *builder) {
 		b.op("fma.rn.sat.f32", args("f32", 3), 0, anySM)
 		halves(b, "fma.rn", 3, anySM, sm80, flushes)
 		halves(b, "fma.rn", 3, sm80, sm80, []string{".relu"})
@@ -196,11 +194,11 @@ func integers(name string) func(*builder) {
 }
 
 // rounded describes add, sub or mul of floats with a rounding, of pairs of them and of halves.
-func rounded(name string) func(*builder) {
-	return func(b *builder) {
-		floats(b, name, 2)
-		pairs(b, name, 2)
-		halves(b, name+".rn", 2, anySM, sm90, flushes)
+func rounded(name string) []func(*builder) {
+	return []func(*builder){
+		func(b *builder) { floats(b, name, 2) },
+		func(b *builder) { pairs(b, name, 2) },
+		func(b *builder) { halves(b, name+".rn", 2, anySM, sm90, flushes) },
 	}
 }
 

@@ -14,7 +14,14 @@ import (
 const byteScratch = "{ .reg .b8 b; "
 
 func init() {
-	define("cvt", packed, integerWidths, scalarFloats, roundedIntegers)
+	rest := []func(*builder){integerWidths, scalarFloats}
+	for _, r := range roundings {
+		rest = append(rest, func(b *builder) { fromIntegers(b, r) })
+	}
+	for _, r := range []string{".rni", ".rzi", ".rmi", ".rpi"} {
+		rest = append(rest, func(b *builder) { toIntegers(b, r) })
+	}
+	define("cvt", packed, rest...)
 }
 
 func scalarFloats(b *builder) {
@@ -40,28 +47,28 @@ func scalarFloats(b *builder) {
 	b.op("cvt.rz.tf32.f32", "=r f", 0, sm90)
 }
 
-// roundedIntegers: float to integral float, float to integer, integer to float.
-func roundedIntegers(b *builder) {
-	for _, r := range []string{".rni", ".rzi", ".rmi", ".rpi"} {
-		for _, ftz := range flushes {
-			b.op("cvt"+r+ftz+".f32.f32", "=f f", 0, anySM)
-		}
-		b.op("cvt"+r+".f64.f64", "=d d", 0, anySM)
-		b.op("cvt"+r+".f16.f16", "=h H", 0, anySM)
-		for _, i := range signedness {
-			b.op("cvt"+r+"."+i+".f16", "="+letterOf(i)+" H", 0, anySM)
-			for _, ftz := range flushes {
-				b.op("cvt"+r+ftz+"."+i+".f32", "="+letterOf(i)+" f", 0, anySM)
-			}
-			b.op("cvt"+r+"."+i+".f64", "="+letterOf(i)+" d", 0, anySM)
+// fromIntegers: integer to float.
+func fromIntegers(b *builder, rounding string) {
+	for _, i := range signedness {
+		for _, f := range []string{"f16", "f32", "f64"} {
+			b.op("cvt"+rounding+"."+f+"."+i, "="+letterOf(f)+" "+letterOf(i), 0, anySM)
 		}
 	}
-	for _, r := range roundings {
-		for _, i := range signedness {
-			for _, f := range []string{"f16", "f32", "f64"} {
-				b.op("cvt"+r+"."+f+"."+i, "="+letterOf(f)+" "+letterOf(i), 0, anySM)
-			}
+}
+
+// toIntegers: float to integral float, float to integer.
+func toIntegers(b *builder, rounding string) {
+	for _, ftz := range flushes {
+		b.op("cvt"+rounding+ftz+".f32.f32", "=f f", 0, anySM)
+	}
+	b.op("cvt"+rounding+".f64.f64", "=d d", 0, anySM)
+	b.op("cvt"+rounding+".f16.f16", "=h H", 0, anySM)
+	for _, i := range signedness {
+		b.op("cvt"+rounding+"."+i+".f16", "="+letterOf(i)+" H", 0, anySM)
+		for _, ftz := range flushes {
+			b.op("cvt"+rounding+ftz+"."+i+".f32", "="+letterOf(i)+" f", 0, anySM)
 		}
+		b.op("cvt"+rounding+"."+i+".f64", "="+letterOf(i)+" d", 0, anySM)
 	}
 }
 

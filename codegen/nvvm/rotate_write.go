@@ -364,7 +364,13 @@ func (b *builder) clone(inst llvm.Instruction) (made llvm.Instruction) {
 		made = same(i)
 	case *llvm.InstShl:
 		made = same(i)
+	case *llvm.InstXor:
+		made = same(i)
+	case *llvm.InstMul:
+		made = same(i)
 	case *llvm.InstICmp:
+		made = same(i)
+	case *llvm.InstSelect:
 		made = same(i)
 	default:
 		old := reflect.ValueOf(inst).Elem()

@@ -68,15 +68,15 @@ func (f *fn) floatOp(name, rounding, ftz string, x ...reg) reg {
 // except fma, and directed roundings compose).
 func (f *fn) arith(op *ir.Op, name string, x ...*tile) {
 	rounding, elem := roundingOf[ir.Cast[tileaa.RoundedOp](op).Rounding()], elemOf(op.Result(0))
-	format := formatOf(op.Result(0))
+	format, ftz := formatOf(op.Result(0)), ftz(op)
 	switch format {
 	case float.F32, float.F64:
-		if name == "div" && format == float.F32 && rounding == ".rn" && ftz(op) == "" {
+		if name == "div" && format == float.F32 && rounding == ".rn" && ftz == "" {
 			f.set(op, f.divided(elem, x[0], x[1]))
 			return
 		}
-		single := func(r []reg) reg { return f.floatOp(name, rounding, ftz(op), append([]reg(nil), r...)...) }
-		if pairs := name + rounding + ftz(op) + ".f32x2"; f.target.Families&target.FloatPairs != 0 && format == float.F32 && f.has(pairs) {
+		single := func(r []reg) reg { return f.floatOp(name, rounding, ftz, r...) }
+		if pairs := name + rounding + ftz + ".f32x2"; f.target.Families&target.FloatPairs != 0 && format == float.F32 && f.has(pairs) {
 			f.set(op, f.eachPair(elem, pairs, single, x...))
 		} else {
 			f.set(op, f.each(elem, single, x...))

@@ -18,8 +18,7 @@ import (
 type printer struct {
 	out     []byte
 	k       *kernel
-	names   []byte                    // of the registers, one after the other
-	named   []span                    // of a register: where its name is; empty = unused
+	named   []name                    // of the registers; empty = unused
 	free    [len(regClasses)]numbered // the next name of each type
 	skipped []bool                    // blocks that are not printed
 	targets []bool                    // blocks that a branch names
@@ -199,15 +198,17 @@ func (p *printer) kernel(k *kernel, o *Options) {
 	p.text("}\n")
 }
 
-// span is a part of a text.
-type span struct{ from, to int32 }
+// A name is a text in a room of its own: to copy all of the room takes an instruction or two, to copy so many bytes a call.
+type name struct {
+	text   [15]byte
+	length uint8
+}
 
 // number gives the registers their names, with numbers in the order of their
 // appearance, and makes room for the text.
 func (p *printer) number() {
 	const lineBytes = 60 // as many as an instruction has on average where most are matrix products
-	const nameBytes = 5
-	p.names, p.named = make([]byte, 0, nameBytes*len(p.k.regs)), make([]span, len(p.k.regs))
+	p.named = make([]name, len(p.k.regs))
 	for class := range p.free {
 		p.free[class] = number0(regClasses[class].prefix)
 	}
@@ -218,12 +219,12 @@ func (p *printer) number() {
 			p.k.budget.Step()
 			ops := b.insts[i].ops
 			for k := range ops {
-				if o := &ops[k]; o.kind == kindReg && p.named[o.reg].to == 0 {
+				if o := &ops[k]; o.kind == kindReg && p.named[o.reg].length == 0 {
 					p.name(o.reg)
 				}
 			}
 		}
-		if b.cond.kind == kindReg && p.named[b.cond.reg].to == 0 {
+		if b.cond.kind == kindReg && p.named[b.cond.reg].length == 0 {
 			p.name(b.cond.reg)
 		}
 	}
@@ -233,9 +234,8 @@ func (p *printer) number() {
 // name gives a register the next name of its type.
 func (p *printer) name(r reg) {
 	next := &p.free[p.k.regs[r].typ]
-	from := len(p.names)
-	p.names = append(p.names, next.name...)
-	p.named[r] = span{int32(from), int32(len(p.names))}
+	n := &p.named[r]
+	n.length = uint8(copy(n.text[:], next.name))
 	next.increment()
 }
 
@@ -563,8 +563,8 @@ func appendInteger(out []byte, bits int64, t ptxop.Type, row *ptxop.Row) []byte 
 }
 
 func (p *printer) reg(out []byte, r reg) []byte {
-	name := p.named[r]
-	return append(out, p.names[name.from:name.to]...)
+	n := &p.named[r]
+	return append(out, n.text[:]...)[:len(out)+int(n.length)]
 }
 
 // byteList writes the initial value of a variable.

@@ -29,8 +29,10 @@ func chosen(s *pass.State, entry *ir.Op, p *pipeline) choice {
 	for _, c := range p.copies {
 		rings = append(rings, c.Buffer())
 	}
+	list, at := intervals(s, entry)
+	loop := at[p.loop.Op]
 	for slots := 1; slots <= cost.MostSlots; slots++ {
-		bytes, err := sharedWith(s, entry, p.loop.Op, buffers, slots)
+		bytes, err := sharedWith(s, list, loop, buffers, slots)
 		if err != nil {
 			break
 		}
@@ -38,7 +40,7 @@ func chosen(s *pass.State, entry *ir.Op, p *pipeline) choice {
 		buffers = rings // from two slots on
 	}
 	if groups := p.apart(); len(groups) > 1 {
-		bytes, err := sharedWith(s, entry, p.loop.Op, rings, 1)
+		bytes, err := sharedWith(s, list, loop, rings, 1)
 		if err == nil {
 			if _, best := l.Apart(s.Target, len(groups), bytes); best {
 				l.Shared = []int{bytes}
@@ -75,14 +77,16 @@ func pointersOf(op *ir.Op) int {
 	return kernel.Pointers(op, ok && c.Ragged())
 }
 
-// sharedWith is the shared memory of a kernel when these buffers of a loop are rings of so many slots.
-func sharedWith(s *pass.State, entry, loop *ir.Op, buffers []*ir.Value, slots int) (bytes int, err error) {
-	list, at := intervals(s, entry)
-	for _, iv := range list {
+// sharedWith is the shared memory of a kernel, of which these are the buffers and rings, when some of a loop are rings of so many slots.
+func sharedWith(s *pass.State, list []*interval, loop extent, buffers []*ir.Value, slots int) (bytes int, err error) {
+	with := make([]*interval, len(list))
+	for i, iv := range list {
+		changed := *iv
 		if v := iv.op.Result(0); slices.Contains(buffers, v) {
-			iv.size, iv.align = sizeOf(tileaa.Ring(s.Ctx, int64(slots), v.Type().(*tileaa.BufferType)))
-			iv.first, iv.last = at[loop].first, at[loop].last
+			changed.size, changed.align = sizeOf(tileaa.Ring(s.Ctx, int64(slots), v.Type().(*tileaa.BufferType)))
+			changed.first, changed.last = loop.first, loop.last
 		}
+		with[i] = &changed
 	}
-	return place(s, list, s.Target.SharedOptIn)
+	return place(s, with, s.Target.SharedOptIn)
 }

@@ -170,9 +170,10 @@ func (g *staging) slots(s *pass.State, entry *ir.Op) int {
 	for _, st := range g.groups {
 		buffers = append(buffers, st.Buffer())
 	}
+	list, at := intervals(s, entry)
 	var room [3]int
 	for slots, registers := range []int{0, held + all, held + most} {
-		bytes, err := sharedWith(s, entry, g.loop.Op, buffers, max(slots, 1))
+		bytes, err := sharedWith(s, list, at[g.loop.Op], buffers, max(slots, 1))
 		if err != nil || slots > 0 && registers > limit {
 			bytes = 0
 		}

@@ -110,14 +110,15 @@ var rows = map[Elem]func() []row{F32: rowsOf(F32), F16: rowsOf(F16), F64: rowsOf
 
 func rowsOf(c Elem) func() []row {
 	return sync.OnceValue(func() []row {
-		out := make([]row, 0, 128)
+		out, sums := make([]row, 0, 128), elems[c.row()].ptx
 		add := func(d string, as, bs []string, scale Scale, need target.Need, mma func(a, b string) *MMA) {
-			if elemOf(d) != c {
+			if d != sums {
 				return
 			}
 			for _, a := range as {
+				left := elemOf(a)
 				for _, b := range bs {
-					out = append(out, row{a: elemOf(a), b: elemOf(b), scale: scale, need: need, make: mma, ta: a, tb: b})
+					out = append(out, row{a: left, b: elemOf(b), scale: scale, need: need, make: mma, ta: a, tb: b})
 				}
 			}
 		}

@@ -117,7 +117,7 @@ func (f *bodyReader) results(k *codec, s *ir.State) {
 	fixed, variadic := k.resultsAt(f.r.v)
 	n := fixed
 	if k.counted {
-		n = f.count(k.resultCount)
+		n = f.countOf(k.resultCount)
 		if f.ok() && (n < fixed || n > fixed && !variadic) {
 			f.fail("result count mismatch for %s: expected %d, got %d", k.class(), fixed, n)
 		}
@@ -316,7 +316,7 @@ func (f *bodyReader) segment(k *codec, s *ir.State, arg int, flags uint64) {
 	case a.Mode == ir.Optional && flags&k.bit(arg) == 0:
 		n = 0
 	case a.Mode == ir.Variadic:
-		if n = f.count(k.segments[arg]); !f.ok() {
+		if n = f.countOf(func() string { return k.segment(a) }); !f.ok() {
 			return
 		}
 	}

@@ -1,7 +1,7 @@
 package bytecode
 
 import (
-	"sort"
+	"slices"
 	"strings"
 
 	"tileiras/dialects/cudatile"
@@ -16,10 +16,6 @@ type codec struct {
 	// flags are the fields that may be absent, bit by bit: grouped by version, in a version the attributes first. A later
 	// version therefore never moves a bit.
 	flags []flagBit
-	// resultCount and segments are what is read where the number of results, and of the operands of a variadic argument of the
-	// row, stand: for messages.
-	resultCount string
-	segments    []string
 	// listed: the operands are one list with a length in front.
 	listed bool
 }
@@ -112,14 +108,13 @@ func (t *codecs) maxOpcode(v ir.Version) uint64 {
 }
 
 func newCodec(d *ir.OpDef) *codec {
-	k := &codec{def: d, segments: make([]string, len(d.Args))}
+	k := &codec{def: d}
 	segmented := d.Traits.Has(ir.Segmented)
 	var operands []flagBit
 	for i, a := range d.Args {
 		operand := a.Attr == ir.Operand
 		if operand && a.Mode == ir.Variadic {
 			k.counted = true
-			k.segments[i] = "actual size for variadic ODS segment '" + a.Name + "' of op '" + d.FullName() + "'"
 		}
 		if operand && a.Mode != ir.Single && !segmented {
 			k.listed = true
@@ -135,16 +130,29 @@ func newCodec(d *ir.OpDef) *codec {
 		}
 	}
 	k.flags = append(k.flags, operands...)
-	sort.SliceStable(k.flags, func(i, j int) bool { return k.flags[i].since.Before(k.flags[j].since) })
+	slices.SortStableFunc(k.flags, func(a, b flagBit) int {
+		switch {
+		case a.since.Before(b.since):
+			return -1
+		case b.since.Before(a.since):
+			return 1
+		}
+		return 0
+	})
 	for _, r := range d.Results {
 		if r.Mode == ir.Variadic {
 			k.counted = true
 		}
 	}
-	if k.counted {
-		k.resultCount = "number of result types for " + k.class()
-	}
 	return k
+}
+
+// resultCount is what messages call the number of results.
+func (k *codec) resultCount() string { return "number of result types for " + k.class() }
+
+// segment is what messages call the number of operands of a variadic argument.
+func (k *codec) segment(a *ir.ArgDef) string {
+	return "actual size for variadic ODS segment '" + a.Name + "' of op '" + k.def.FullName() + "'"
 }
 
 // class is the name that messages call the op by, "MakeTensorViewOp".

@@ -95,8 +95,18 @@ func (c *cursor) svarint(what string) int64 {
 }
 
 // count reads how many things follow. Nothing is allocated for more of them than the rest of the piece can hold: see room.
-func (c *cursor) count(what string) int {
-	n := c.varint(what)
+func (c *cursor) count(what string) int { return c.counted(c.varint(what)) }
+
+// countOf is count of what has a name that is made when it is asked for.
+func (c *cursor) countOf(what func() string) int {
+	n, ok := c.tryVarint()
+	if !ok {
+		c.unread(what())
+	}
+	return c.counted(n)
+}
+
+func (c *cursor) counted(n uint64) int {
 	if c.ok() && n > maxCount {
 		c.fail("varint value exceeds maximum supported capacity. (expected value less than %d, got %d).", uint64(maxCount), n)
 		return 0

@@ -3,8 +3,6 @@ package layout
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 )
 
 // MemLayout places the elements of a tile in memory: a bijection between element offsets and elements, linear over F2, and
@@ -118,15 +116,11 @@ func (m MemLayout) String() string {
 }
 
 func (m MemLayout) format() string {
-	var b strings.Builder
-	b.WriteString("{offset=")
-	formatBases(&b, m.shape, m.bases)
+	out := appendBases(append(make([]byte, 0, 256), "{offset="...), m.shape, m.bases)
 	if m.every != 0 {
-		b.WriteString(", pad=[[" + strconv.Itoa(m.pad) + "," + strconv.Itoa(m.every) + "]]")
+		out = fmt.Appendf(out, ", pad=[[%d,%d]]", m.pad, m.every)
 	}
-	b.WriteString("} : ")
-	b.WriteString(formatShape(m.shape))
-	return b.String()
+	return string(appendShape(append(out, "} : "...), m.shape))
 }
 
 // ParseMem reads the text form of a memory layout.

@@ -19,51 +19,51 @@ func (l Layout) String() string {
 }
 
 func (l Layout) format() string {
-	var b strings.Builder
-	b.WriteByte('{')
+	out := append(make([]byte, 0, 256), '{')
 	for d, cols := range l.bases {
 		if len(cols) == 0 {
 			continue
 		}
-		if b.Len() > len("{") {
-			b.WriteString(", ")
+		if len(out) > len("{") {
+			out = append(out, ", "...)
 		}
-		b.WriteString(Dim(d).String())
-		b.WriteByte('=')
-		formatBases(&b, l.shape, cols)
+		out = append(append(out, Dim(d).String()...), '=')
+		out = appendBases(out, l.shape, cols)
 	}
-	b.WriteString("} : ")
-	b.WriteString(formatShape(l.shape))
-	return b.String()
+	return string(appendShape(append(out, "} : "...), l.shape))
 }
 
-func formatBases(b *strings.Builder, shape []int, cols []uint64) {
-	b.WriteByte('[')
+func appendBases(out []byte, shape []int, cols []uint64) []byte {
+	out = append(out, '[')
 	for i, c := range cols {
 		if i > 0 {
-			b.WriteByte(',')
+			out = append(out, ',')
 		}
-		b.WriteByte('[')
+		out = append(out, '[')
 		for j, x := range coords(shape, c) {
 			if j > 0 {
-				b.WriteByte(',')
+				out = append(out, ',')
 			}
-			b.WriteString(strconv.Itoa(x))
+			out = strconv.AppendInt(out, int64(x), 10)
 		}
-		b.WriteByte(']')
+		out = append(out, ']')
 	}
-	b.WriteByte(']')
+	return append(out, ']')
 }
 
-func formatShape(shape []int) string {
+func formatShape(shape []int) string { return string(appendShape(nil, shape)) }
+
+func appendShape(out []byte, shape []int) []byte {
 	if len(shape) == 0 {
-		return "scalar"
+		return append(out, "scalar"...)
 	}
-	var parts []string
-	for _, s := range shape {
-		parts = append(parts, strconv.Itoa(s))
+	for i, n := range shape {
+		if i > 0 {
+			out = append(out, 'x')
+		}
+		out = strconv.AppendInt(out, int64(n), 10)
 	}
-	return strings.Join(parts, "x")
+	return out
 }
 
 // Parse reads the text form of a layout.

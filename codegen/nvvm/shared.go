@@ -172,11 +172,10 @@ func (f *fn) sharedAddress(b *buffer, cols []uint64, offset uint64, corner reg) 
 func (f *fn) sharedRuns(b *buffer, l layout.Layout, most int, guard reg) []run {
 	v, _ := b.Mem.Vectors(l, b.Mem.MaxVec(l, min(most, 16/b.bytes)))
 	cols := f.threadOffsets(v.Lane, v.Warp)
-	var out []run
-	for _, g := range v.Groups {
-		r := run{regs: g.Regs, guard: guard}
-		r.base, r.offset = f.sharedAddress(b, cols, g.Offset, reg{})
-		out = append(out, r)
+	out := make([]run, len(v.Groups))
+	for i, g := range v.Groups {
+		base, offset := f.sharedAddress(b, cols, g.Offset, reg{})
+		out[i] = run{base: base, offset: offset, regs: g.Regs, guard: guard}
 	}
 	return out
 }

@@ -37,6 +37,15 @@ func AccumulatorsFit(t *target.Target, warps, most, carried int) bool {
 	return most <= limit || !t.Has("tcgen05") && !t.Has("wgmma") && most <= limit*3/2 && most+carried <= 2*limit
 }
 
+// Doubt is how many more registers than estimated a loop that multiplies may take: ptxas loads fragments early, as far as it believes that registers last,
+// and with few of them it finds out too late. It matters where a thread cannot have more. Warpgroups and the tensor unit read shared memory themselves.
+func Doubt(t *target.Target, warps int) int {
+	if ThreadRegisters(t, warps) == t.RegistersPerThread || t.Has("wgmma") || t.Has("tcgen05") {
+		return 0
+	}
+	return 24
+}
+
 // ValueLimit is the most 32-bit registers of a thread for one value.
 func ValueLimit(t *target.Target, warps int) int {
 	return min(valueRegs, t.Registers/(warpLanes*warps)/valueShare)

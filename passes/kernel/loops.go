@@ -146,3 +146,30 @@ func Pointers(load *ir.Op, ragged bool) int {
 	}
 	return n
 }
+
+// RingsFit reports whether shared memory has room for what the loop around an op loads, twice: copies of the next iteration run while
+// this one computes. Once is enough where products take turns: what one takes is copied while the other is computed. Where there is no
+// room, what is reshaped on its way to the product is loaded into registers early instead.
+func RingsFit(s *pass.State, op *ir.Op) bool {
+	loop := op.ParentOp()
+	if loop.Code() != tileaa.OpFor {
+		return true
+	}
+	bytes, products := 0, 0
+	for _, o := range loop.Body().Ops() {
+		if tileaa.IsProduct(o) {
+			products++
+		}
+		switch o.Code() {
+		case tileaa.OpTiledLoad, tileaa.OpLoad:
+			t := tileaa.AsTile(o.Result(0))
+			bytes += int(t.NumElements()) * tileaa.ElemBytes(t.Elem)
+		case tileaa.OpAsyncCopy:
+			bytes += ir.Cast[tileaa.AsyncCopy](o).Buffer().Type().(*tileaa.BufferType).Bytes()
+		}
+	}
+	if products > 1 {
+		return bytes <= s.Target.SharedOptIn
+	}
+	return 2*bytes <= s.Target.SharedOptIn
+}

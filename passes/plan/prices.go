@@ -216,7 +216,7 @@ func (p *prices) loop(op *ir.Op, warps int) cost.Loop {
 	}
 	l.Registers += held / (4 * 32 * warps)
 	limit := cost.RegisterLimit(p.s.Target, 32*warps, 1)
-	spilled := max(0, l.Registers-limit)
+	spilled := max(0, l.Registers+cost.Doubt(p.s.Target, warps)-limit)
 	l.Registers = min(l.Registers, limit)
 	l.Issue += spillAccesses * spilled * warps
 	l.Waves += spillAccesses * spilled * warps

@@ -226,6 +226,7 @@ type Products struct {
 	s     *pass.State
 	known *facts.Facts
 	asked map[question]Product
+	fit   map[*ir.Op]bool // kernel.RingsFit, by the op around a product
 }
 
 type question struct {
@@ -235,7 +236,7 @@ type question struct {
 
 // ProductsOf takes time linear in the entry, and so do all its answers together.
 func ProductsOf(s *pass.State, entry *ir.Op) *Products {
-	return &Products{kernel.DemandsOf(s, entry), s, facts.New(s.Ctx, entry), map[question]Product{}}
+	return &Products{kernel.DemandsOf(s, entry), s, facts.New(s.Ctx, entry), map[question]Product{}, map[*ir.Op]bool{}}
 }
 
 // Of looks at a dot or dot_scaled for so many warps.
@@ -268,18 +269,31 @@ func (ps *Products) product(op *ir.Op, warps int) Product {
 		load, _, copied := tileaa.LoadOf(v)
 		copied = copied && load.Code() == tileaa.OpTiledLoad
 		inUnit := p.OK && p.Atom.Atom.Tensor != nil && copied // its copies pass by registers in any shape
-		if d := v.DefiningOp(); (d == nil || d.Code() != tileaa.OpTiledLoad || !s.Target.Has("cp.async") || scaled) && !inUnit {
+		own := [2]atom.Elem{types.A, types.B}[i]
+		held := elem != own && elem != atom.TF32 || !s.Target.Has("cp.async") || scaled || !copied
+		if d := v.DefiningOp(); (d == nil || d.Code() != tileaa.OpTiledLoad && (held || !ps.ringsFit(op)) || !s.Target.Has("cp.async") || scaled) && !inUnit {
 			n := ps.loadedBytes(v, map[*ir.Value]bool{})
 			if n > 0 && scaled {
 				n = max(n, int(tileaa.AsTile(v).NumElements())*elem.Bits()/8)
 			}
 			p.Passed += n
 		}
-		if own := [2]atom.Elem{types.A, types.B}[i]; elem != own && elem != atom.TF32 || !s.Target.Has("cp.async") || scaled || !copied {
+		if held {
 			p.Held += ps.loadedBytes(v, map[*ir.Value]bool{})
 		}
 	}
 	return p
+}
+
+// ringsFit reports whether copies bring what a product takes past the registers, in whatever shape it takes it.
+func (ps *Products) ringsFit(product *ir.Op) bool {
+	around := product.ParentOp()
+	fit, old := ps.fit[around]
+	if !old {
+		fit = kernel.RingsFit(ps.s, product)
+		ps.fit[around] = fit
+	}
+	return fit
 }
 
 // half is the product with half as much of K.

@@ -382,16 +382,41 @@ func (f *fn) branch(c reg, otherwise []reg, make func() []reg) []reg {
 	before := f.cur
 	rare, after := f.newBlock(), f.newBlock()
 	f.divergentBr(c, rare, after)
-	f.enterBlock(rare)
-	got := make()
-	from := f.cur
+	got, from := f.arm(rare, after, make)
+	return f.meet(after, otherwise, before, got, from)
+}
+
+// either is branch where the other lanes have something to do as well, in a block of their own.
+func (f *fn) either(c reg, rare, usual func() []reg) []reg {
+	switch {
+	case c.isConst() && c.bits == 0:
+		return usual()
+	case c.isConst():
+		return rare()
+	}
+	first, second, after := f.newBlock(), f.newBlock(), f.newBlock()
+	f.divergentBr(c, first, second)
+	x, fromFirst := f.arm(first, after, rare)
+	y, fromSecond := f.arm(second, after, usual)
+	return f.meet(after, x, fromFirst, y, fromSecond)
+}
+
+// arm runs make in a block that leads to after, and says where it ends.
+func (f *fn) arm(b, after *block, make func() []reg) (got []reg, end *block) {
+	f.enterBlock(b)
+	got = make()
 	f.cur.Term = llvm.NewBr(after.Block)
+	return got, f.cur
+}
+
+// meet enters a block to which two lead, each with values of its own.
+func (f *fn) meet(after *block, x []reg, fromX *block, y []reg, fromY *block) []reg {
 	f.enterBlock(after)
-	out := append([]reg(nil), otherwise...)
+	out := append([]reg(nil), x...)
 	for i := range out {
-		r, p := f.phi(after, otherwise[i].k)
-		f.incoming(p, otherwise[i], before)
-		f.incoming(p, got[i], from)
+		r, p := f.phi(after, x[i].k)
+		f.incoming(p, x[i], fromX)
+		f.incoming(p, y[i], fromY)
 		out[i] = r
 	}
 	return out

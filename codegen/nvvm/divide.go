@@ -72,19 +72,28 @@ func (f *fn) quotients(x []reg, d reg) []reg {
 	high := f.cast(f.add(f.cast(y, kI32), above), kF32)
 	low := f.fmul(fma(f.fneg(d), high, one), high)
 	less := f.fneg(y)
-	q := make([]reg, len(x))
+	// What is far is known before the first quotient, which takes the register of its dividend: known behind the last one, it would hold all of both.
+	return f.either(f.far(x, d), exact, func() []reg {
+		q := make([]reg, len(x))
+		for i := range x {
+			v := fma(x[i], high, f.fmul(x[i], low))
+			q[i] = fma(fma(v, d, f.fneg(x[i])), less, v)
+		}
+		return q
+	})
+}
+
+// far reports whether a number or one of its dividends is where the reciprocal is not for.
+func (f *fn) far(x []reg, d reg) reg {
 	largest, smallest := f32(0), con(kI32, 0xFFFFFFFF)
 	for i := range x {
 		largest = f.op1("max.f32", largest, f.fabs(x[i])) // a NaN does not count: it is its own quotient
 		bits := f.cast(x[i], kI32)
 		smallest = f.minmax(smallest, f.sub(f.add(bits, bits), i32(1)), false, false) // without the sign; 0 becomes the largest number
-		v := fma(x[i], high, f.fmul(x[i], low))
-		q[i] = fma(fma(v, d, f.fneg(x[i])), less, v)
 	}
 	far := f.icmp(ugt, f.sub(f.cast(d, kI32), i32(leastDivisor)), i32(mostDivisor-leastDivisor))
 	far = f.or(far, f.fcmp(enum.FPredOGT, largest, f32(mostDividend)))
-	far = f.or(far, f.icmp(ult, smallest, i32(2*leastDividend-1)))
-	return f.branch(far, q, exact)
+	return f.or(far, f.icmp(ult, smallest, i32(2*leastDividend-1)))
 }
 
 func (f *fn) fdiv(x, y reg) reg { return f.bin(opFDiv, x, y) }

@@ -125,7 +125,10 @@ func rowsOf(c Elem) func() []row {
 		for n := MostColumns; n >= leastColumns; n /= 2 {
 			for i := range ptxop.TensorProducts {
 				p := &ptxop.TensorProducts[i]
-				add(p.D, p.A, p.B, Scale{}, p.Need, func(a, b string) *MMA { return tensorMMA(p, n, a, b) })
+				for j := range ptxop.TensorHeights {
+					h := &ptxop.TensorHeights[j]
+					add(p.D, p.A, p.B, Scale{}, p.Need, func(a, b string) *MMA { return tensorMMA(p, h, n, a, b) })
+				}
 			}
 		}
 		for i := range ptxop.GroupProducts {

@@ -29,7 +29,7 @@ func TestEveryProductIsARow(t *testing.T) {
 	}
 	for i := range ptxop.TensorProducts {
 		for n := MostColumns; n >= leastColumns; n /= 2 {
-			want += len(ptxop.TensorProducts[i].A) * len(ptxop.TensorProducts[i].B)
+			want += len(ptxop.TensorHeights) * len(ptxop.TensorProducts[i].A) * len(ptxop.TensorProducts[i].B)
 		}
 	}
 	if got := len(MMAs()); got != want {
@@ -107,17 +107,22 @@ func TestFragmentsOfWarpgroupsAreThoseOfThePTXManual(t *testing.T) {
 	}
 }
 
-// The figures of the PTX ISA ("tcgen05 Memory Layout", "Data Path Layout Organization", M = 128) as a formula: row m of D lies in lane m of tensor memory, of
-// which warp w of four sees those from 32*w on, its thread t that of number t; column n in column n.
+// The figures of the PTX ISA ("Data Path Layout Organization", layouts D and F, "Matrix fragments for shape .32x32b" and ".16x32bx2") as formulas: of 128 rows
+// row m of D lies in lane m of tensor memory, of 64 in lane 32*(m/16) + m%16; column n in column n. Warp w of four sees the lanes from 32*w on: thread t that of
+// number t, or t%16 and there the columns of the half t/16.
 func TestRowsOfTheTensorUnitAreLanes(t *testing.T) {
 	for _, m := range MMAs() {
 		if m.Tensor == nil {
 			continue
 		}
-		for row := range 128 {
+		for row := range m.Shape.M {
 			for column := range m.Shape.N {
-				if got, want := fmt.Sprint(m.LayoutC.Coords(m.LayoutC.Apply(column, row%32, row/32, 0))), fmt.Sprint([]int{row, column}); got != want {
-					t.Fatalf("%s: register %d of thread %d is %s, want %s", m.Name, column, row, got, want)
+				register, lane, warp := column, row%32, row/32
+				if half := m.Shape.N / 2; m.Shape.M == 64 {
+					register, lane, warp = column%half, row%16+column/half*16, row/16
+				}
+				if got, want := fmt.Sprint(m.LayoutC.Coords(m.LayoutC.Apply(register, lane, warp, 0))), fmt.Sprint([]int{row, column}); got != want {
+					t.Fatalf("%s: register %d of lane %d of warp %d is %s, want %s", m.Name, register, lane, warp, got, want)
 				}
 			}
 		}
@@ -137,6 +142,8 @@ func TestInstructionDescriptorsAreThoseOfOthers(t *testing.T) {
 		{"tcgen05.m128n128k16.f32.f16.f16", 128, false, true, 0x08210010},
 		{"tcgen05.m128n128k8.f32.tf32.tf32", 128, false, false, 0x08200910},
 		{"tcgen05.m128n64k32.s32.s8.s8", 64, false, false, 0x081004a0},
+		{"tcgen05.m64n64k16.f32.bf16.bf16", 64, false, true, 0x04110490},
+		{"tcgen05.m64n64k16.f32.f16.f16", 64, false, true, 0x04110010},
 	} {
 		if got := MMAByName(c.atom).Tensor.Describe(c.columns, c.turnedA, c.turnedB); got != c.want {
 			t.Errorf("%s, %d columns: %#08x, want %#08x", c.atom, c.columns, got, c.want)

@@ -3,6 +3,7 @@ package atom
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"tileiras/codegen/layout"
 	"tileiras/codegen/ptxop"
@@ -11,6 +12,7 @@ import (
 // Tensor is what an instruction of the tensor unit needs beside its name.
 type Tensor struct {
 	product *ptxop.TensorProduct
+	height  *ptxop.TensorHeight
 	a, b    string
 }
 
@@ -26,20 +28,24 @@ const leastColumns = 16
 
 // Describe is the instruction descriptor for so many columns; turned says of which factors rows, or columns, lie side by side.
 func (t *Tensor) Describe(columns int, turnedA, turnedB bool) uint32 {
-	return t.product.Describe(columns, t.a, t.b, turnedA, turnedB)
+	return t.product.Describe(t.height.M, columns, t.a, t.b, turnedA, turnedB)
 }
 
-// TensorColumnsOf is the columns of tensor memory in which so many results are summed: a row is a lane.
-func TensorColumnsOf(results int) int { return results / ptxop.TensorRows }
+// Access is the shape of accesses to its sums, and Parts how many parts these have in a row, each of other threads.
+func (t *Tensor) Access() string { return t.height.Access }
+func (t *Tensor) Parts() int     { return t.height.Parts() }
+
+// ColumnsOf is the columns of tensor memory in which so many results are summed: a row is a lane.
+func (t *Tensor) ColumnsOf(results int) int { return results / t.height.M }
 
 // TensorColumnsFor is the columns that a block asks for that needs so many.
 func TensorColumnsFor(columns int) int { return max(LeastTensorColumns, 1<<bits.Len(uint(columns-1))) }
 
 // tensorMMA is the atom of a product of the tensor unit for elements of A and B, with the results of four warps in so many columns.
-func tensorMMA(p *ptxop.TensorProduct, n int, a, b string) *MMA {
-	m := &MMA{Name: p.Name(n, a, b), Op: ptxop.Must(p.Instruction()), Tensor: &Tensor{p, a, b}, Group: ptxop.GroupWarps, SharedA: true,
-		Shape: Shape{ptxop.TensorRows, n, p.K}, A: elemOf(a), B: elemOf(b), C: elemOf(p.D), Rate: p.Rate, Turns: p.Turns(), Need: p.Need}
-	m.LayoutC = tensorRows(n)
+func tensorMMA(p *ptxop.TensorProduct, h *ptxop.TensorHeight, n int, a, b string) *MMA {
+	m := &MMA{Name: p.Name(h.M, n, a, b), Op: ptxop.Must(p.Instruction()), Tensor: &Tensor{p, h, a, b}, Group: ptxop.GroupWarps, SharedA: true,
+		Shape: Shape{h.M, n, p.K}, A: elemOf(a), B: elemOf(b), C: elemOf(p.D), Rate: p.Rate / h.Parts(), Turns: p.Turns(), Need: p.Need}
+	m.LayoutC = tensorRows(h, n)
 	m.WordsC = words(m.LayoutC, m.C)
 	if !m.LayoutC.IsBijective() || m.LayoutC.Warps() != m.Group {
 		panic(fmt.Errorf("atom: %s: layout %s does not cover its matrix exactly once", m.Name, m.LayoutC))
@@ -48,13 +54,14 @@ func tensorMMA(p *ptxop.TensorProduct, n int, a, b string) *MMA {
 }
 
 // tensorRows is the layout in which warps read sums: a warp sees the lanes of tensor memory of its number in its group, a thread one of them, and a row is
-// a lane (PTX ISA, "Tensor Memory Access", "Data Path Layout").
-func tensorRows(columns int) layout.Layout {
-	shape := []int{ptxop.TensorRows, columns}
-	const inWarp = 5
+// a lane (PTX ISA, "Tensor Memory Access", "Data Path Layout"). Where rows have fewer lanes than a warp has threads, these share the columns.
+func tensorRows(h *ptxop.TensorHeight, columns int) layout.Layout {
+	shape := []int{h.M, columns}
+	parts := log2(h.Parts())
+	inWarp, inThread := laneBits-parts, log2(columns)-parts
 	return layout.Must(shape, layout.Bases{
-		Reg:  run(shape, 1, 0, log2(columns)),
-		Lane: run(shape, 0, 0, inWarp),
+		Reg:  run(shape, 1, 0, inThread),
+		Lane: slices.Concat(run(shape, 0, 0, inWarp), run(shape, 1, inThread, parts)),
 		Warp: run(shape, 0, inWarp, log2(ptxop.GroupWarps)),
 	})
 }

@@ -46,7 +46,15 @@ func (p *tensorProduct) letter() string {
 }
 
 func (p *tensorProduct) load(own, column reg, n int) []reg {
-	return p.op(fmt.Sprintf("tcgen05.ld.x%d.%s", n, p.letter()), own, column)
+	return p.op(fmt.Sprintf("tcgen05.ld.%s.x%d.%s", p.Tensor.Access(), n, p.letter()), p.place(own, column)...)
+}
+
+// place is the arguments of an access that say where: its address, and of rows in parts how far apart they are.
+func (p *tensorProduct) place(own, column reg) []reg {
+	if p.Tensor.Parts() == 1 {
+		return []reg{own, column}
+	}
+	return []reg{own, column, i32(int64(p.LayoutC.Regs()))}
 }
 
 func (p *tensorProduct) loaded(regs []reg) []reg {
@@ -54,7 +62,7 @@ func (p *tensorProduct) loaded(regs []reg) []reg {
 }
 
 func (p *tensorProduct) store(own, column reg, regs []reg) {
-	p.op(fmt.Sprintf("tcgen05.st.x%d.%s", len(regs), p.letter()), append([]reg{own, column}, regs...)...)
+	p.op(fmt.Sprintf("tcgen05.st.%s.x%d.%s", p.Tensor.Access(), len(regs), p.letter()), append(p.place(own, column), regs...)...)
 }
 
 // stored ends stores, which the unit then may see when all have met.

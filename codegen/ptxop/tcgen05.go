@@ -7,19 +7,31 @@ import (
 )
 
 // TensorProduct is a row of the table of products D = A*B + C of a multiprocessor's tensor unit, which one thread begins for its block (PTX ISA,
-// "tcgen05.mma"). A and B lie in shared memory, where descriptors find them, D in tensor memory, a row to a lane. M is 128; N and the types are fields of
-// the instruction descriptor.
+// "tcgen05.mma"). A and B lie in shared memory, where descriptors find them, D in tensor memory, a row to a lane. M, one of TensorHeights, N and the types are
+// fields of the instruction descriptor.
 type TensorProduct struct {
 	Kind string
 	K    int
 	D    string
 	A, B []string
-	Rate int // as that of Product
+	Rate int // as that of Product, with all lanes
 	Need target.Need
 }
 
-// TensorRows is M of a product of the tensor unit, and the lanes of tensor memory. MaxTensorColumns is the largest N.
-const TensorRows, MaxTensorColumns = 128, 256
+// TensorHeight is an M of products of the tensor unit, and the shape of the accesses by which four warps reach their results: of the 32 lanes that a warp
+// sees a row has each, or, of 64 rows, the lower 16, where a thread reaches half of the columns of one (PTX ISA, "Data Path Layout", "tcgen05.ld").
+type TensorHeight struct {
+	M      int
+	Access string
+}
+
+// TensorHeights is the table. Fewer rows take as long as TensorLanes, the lanes of tensor memory. MaxTensorColumns is the largest N.
+var TensorHeights = []TensorHeight{{TensorLanes, "32x32b"}, {64, "16x32bx2"}}
+
+const TensorLanes, MaxTensorColumns = 128, 256
+
+// Parts is how many parts the columns of a row have, each of other threads.
+func (h *TensorHeight) Parts() int { return TensorLanes / h.M }
 
 var (
 	tcgen05     = target.Need{Arch: target.Tcgen05, PTX: target.V(8, 6)}
@@ -38,9 +50,9 @@ var TensorProducts = []TensorProduct{
 	{"i8", 32, "s32", bytes, bytes, 2 * tensorRate, tcgen05Int8},
 }
 
-// Name is the name of a product of so many columns. The instruction is Instruction.
-func (p *TensorProduct) Name(n int, a, b string) string {
-	return "tcgen05.m" + strconv.Itoa(TensorRows) + "n" + strconv.Itoa(n) + "k" + strconv.Itoa(p.K) + "." + p.D + "." + a + "." + b
+// Name is the name of a product of so many rows and columns. The instruction is Instruction.
+func (p *TensorProduct) Name(m, n int, a, b string) string {
+	return "tcgen05.m" + strconv.Itoa(m) + "n" + strconv.Itoa(n) + "k" + strconv.Itoa(p.K) + "." + p.D + "." + a + "." + b
 }
 
 // Instruction is the name of the row of the instruction.
@@ -53,8 +65,8 @@ func (p *TensorProduct) Turns() bool { return elemBits[p.A[0]] <= 16 }
 var codes = map[string]uint32{"f16": 0, "bf16": 1, "tf32": 2, "e4m3": 0, "e5m2": 1, "u8": 0, "s8": 1}
 
 // Describe is the instruction descriptor of a product of types a and b; turned says of which factors rows, or columns, lie side by side.
-func (p *TensorProduct) Describe(n int, a, b string, turnedA, turnedB bool) uint32 {
-	d := map[string]uint32{"f16": 0, "f32": 1, "s32": 2}[p.D]<<4 | codes[a]<<7 | codes[b]<<10 | uint32(n/8)<<17 | TensorRows/16<<24
+func (p *TensorProduct) Describe(m, n int, a, b string, turnedA, turnedB bool) uint32 {
+	d := map[string]uint32{"f16": 0, "f32": 1, "s32": 2}[p.D]<<4 | codes[a]<<7 | codes[b]<<10 | uint32(n/8)<<17 | uint32(m/16)<<24
 	if turnedA {
 		d |= 1 << 15
 	}
@@ -87,17 +99,21 @@ func init() {
 			b.text(p.Instruction(), "tcgen05.mma"+one+".kind::"+p.Kind+" [$0], $1, $2, $3, $4", "R L L r b", ReadShared|WriteShared|Async, p.Need)
 		}
 		b.op("tcgen05.commit"+one+".mbarrier::arrive::one.shared::cluster.b64", "[r]", Async|Barrier, tcgen05)
-		// Columns of the lane of each thread, which are there after the wait through which they pass.
-		for n := 1; n <= maxTensorLoad; n *= 2 {
-			for _, letter := range []string{"f", "r"} {
-				count := strconv.Itoa(n)
-				b.named("tcgen05.ld.x"+count+"."+letter, "tcgen05.ld.sync.aligned.32x32b.x"+count+".b32", "{="+letter+"*"+count+"} [r]", ReadShared|Strong|Async|Convergent, tcgen05)
+		// Columns of the lane of each thread, which are there after the wait through which they pass. A store is over at the wait, which names no registers.
+		for i := range TensorHeights {
+			h := &TensorHeights[i]
+			at := "[r]"
+			if h.Parts() > 1 { // how far apart they are
+				at += " n"
 			}
-		}
-		// A store is over at the wait, which names no registers.
-		for n := 1; n <= maxTensorLoad; n *= 2 {
-			count := strconv.Itoa(n)
-			b.named("tcgen05.st.x"+count+".f", "tcgen05.st.sync.aligned.32x32b.x"+count+".b32", "[r] {f*"+count+"}", WriteShared|Strong|Async|Convergent, tcgen05)
+			for n := 1; n <= maxTensorLoad; n *= 2 {
+				count := strconv.Itoa(n)
+				form := h.Access + ".x" + count
+				for _, letter := range []string{"f", "r"} {
+					b.named("tcgen05.ld."+form+"."+letter, "tcgen05.ld.sync.aligned."+form+".b32", "{="+letter+"*"+count+"} "+at, ReadShared|Strong|Async|Convergent, tcgen05)
+				}
+				b.named("tcgen05.st."+form+".f", "tcgen05.st.sync.aligned."+form+".b32", at+" {f*"+count+"}", WriteShared|Strong|Async|Convergent, tcgen05)
+			}
 		}
 		b.op("tcgen05.wait::st.sync.aligned", "", Fence|Convergent, tcgen05)
 		for n := 1; n <= maxInFlight; n *= 2 {

@@ -59,9 +59,9 @@ func ScaledSumOf(d Dot) (x ScaledSum, ok bool) {
 	return x, false
 }
 
-// TensorColumnsOf is the columns of tensor memory in which a product sums.
+// TensorColumnsOf is the columns of tensor memory in which a product of the tensor unit sums.
 func TensorColumnsOf(d Dot) int64 {
-	return int64(atom.TensorColumnsOf(int(AsTile(d.Result()).NumElements())))
+	return int64(d.Atom().Atom.Tensor.ColumnsOf(int(AsTile(d.Result()).NumElements())))
 }
 
 // AttrDialect is the dialect of the attribute.

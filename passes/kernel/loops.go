@@ -49,7 +49,7 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 					l.Groups = warps / t.Atom.Group
 				}
 				if t.Atom.Tensor != nil {
-					l.Columns += atom.TensorColumnsOf(t.Extent.Rows() * t.Extent.N)
+					l.Columns += t.Atom.Tensor.ColumnsOf(t.Extent.Rows() * t.Extent.N)
 				}
 				held := t.Held()
 				perStep := cost.Registers(held.A, t.Atom.A.Bits()) + cost.Registers(held.B, t.Atom.B.Bits())

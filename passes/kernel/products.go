@@ -25,7 +25,8 @@ func ChooseAtom(s *pass.State, op *ir.Op, e atom.Extent, warps int) (k atom.Cand
 }
 
 // groupTakes reports whether an atom finds the factors of a product where they are: one of a group of warps takes what comes from memory, as it is or
-// rounded, from shared memory, and its A, if that is computed, from registers. The tensor unit takes what threads store for it.
+// rounded, from shared memory, and its A, if that is computed, from registers. The tensor unit takes what threads store for it. Of a transposed product a
+// thread has parts of columns there, so it takes none of which rows are wanted.
 func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate) bool {
 	if k.Atom.Group == 0 {
 		return true
@@ -35,7 +36,7 @@ func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate) bool {
 		a, b = b, a
 	}
 	if k.Atom.Tensor != nil && s.Opt > 0 {
-		return true
+		return !k.Swap || !WantsRows(op)
 	}
 	if _, _, loaded := tileaa.LoadOf(b); s.Opt == 0 || k.Atom.SharedA != loadedAlone(a) || !loaded {
 		return false
@@ -44,6 +45,60 @@ func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate) bool {
 		return false
 	}
 	return k.Atom.Turns || (!k.Atom.SharedA || loadedAlong(a, k.Swap)) && (!loadedAlone(b) || loadedAlong(b, !k.Swap))
+}
+
+// WantsRows reports whether threads should keep whole rows of the result of a product: it looks from there to the next product or reduction, and from its left
+// operand to the one before.
+func WantsRows(op *ir.Op) bool {
+	return madeOfProduct(op.Operand(0)) || comesToRows(op.Result(0), map[*ir.Value]bool{})
+}
+
+// comesToRows reports whether a value is reduced, or the left operand of a product, as it is or after elementwise steps.
+func comesToRows(v *ir.Value, seen map[*ir.Value]bool) bool {
+	if seen[v] {
+		return false
+	}
+	seen[v] = true
+	for u := v.FirstUse(); u != nil; u = u.Next() {
+		o := u.Owner()
+		switch {
+		case o.Code() == tileaa.OpReduce, tileaa.IsProduct(o) && u.Index() == 0:
+			return true
+		case o.Traits().Has(ir.Elementwise):
+			if comesToRows(o.Result(0), seen) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// farEnough is the most elementwise steps between the two products of an attention.
+const farEnough = 12
+
+// madeOfProduct reports whether elementwise steps make a value of the result of a product.
+func madeOfProduct(v *ir.Value) bool {
+	level, seen := []*ir.Value{v}, map[*ir.Value]bool{v: true}
+	for range farEnough {
+		var before []*ir.Value
+		for _, v := range level {
+			o := v.DefiningOp()
+			switch {
+			case o == nil || tileaa.AsTile(v) == nil:
+			case tileaa.IsProduct(o):
+				return true
+			case o.Traits().Has(ir.Elementwise):
+				for _, x := range o.Operands() {
+					if !seen[x] {
+						seen[x] = true
+						before = append(before, x)
+					}
+				}
+			}
+		}
+		level = before
+	}
+	return false
 }
 
 // mostApart is the most columns of an instruction whose sums lie beside the accumulators of its product.

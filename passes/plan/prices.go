@@ -63,7 +63,7 @@ func (p *prices) tiling(op *ir.Op, warps int) (atom.Tiling, bool) {
 	if !product.OK {
 		return atom.Tiling{}, false
 	}
-	k := tilingOf{product.Atom, warps, wantsRows(op)}
+	k := tilingOf{product.Atom, warps, kernel.WantsRows(op)}
 	t, old := p.tilings[k]
 	if !old {
 		t.Tiling, t.ok = bestTiling(op, k.atom, warps)

@@ -26,8 +26,9 @@ import (
 //	                                      }
 //
 // Both roles count slots by themselves: each runs the loops, and the branches around them, that lead to its slots, with the same conditions,
-// so the n-th slot that one fills is the n-th that the other reads. First everything is written as one program; a role is the part of it
-// that its own effects need (assign_roles_slice.go). What a copy's address follows from is computed by both.
+// so the n-th slot that one fills is the n-th that the other reads. Loops one after the other that fill slots of the same kind fill the same ones, and go on
+// counting where the one before ends. First everything is written as one program; a role is the part of it that its own effects need (assign_roles_slice.go).
+// What a copy's address follows from is computed by both.
 //
 // Nothing else passes from one role to the other. So a copy must come after no write of the kernel, and the conditions and addresses of the
 // producer must follow from parameters, constants and the grid alone. Where that is not so, the kernel has one role.
@@ -50,7 +51,9 @@ func AssignRoles(s *pass.State) error {
 type roleLoop struct {
 	*pipeline
 	stages []*stage
-	asked  cost.Loop // of a multiprocessor, with all shared memory
+	asked  cost.Loop   // of a multiprocessor, with all shared memory
+	first  *roleLoop   // that of which it fills the slots, itself unless an earlier one fills such
+	later  []*roleLoop // those that fill its slots after it
 }
 
 // stage is copies that arrive together, and the ops of the loop's body before which they are waited for and after which they are over.
@@ -83,7 +86,9 @@ func assignRoles(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) (why string
 	}
 	blocks := blocksAsked(s, plan, loops, slots)
 	for _, l := range loops {
-		l.meet(s, entry, plan, int64(slots))
+		if l.first == l {
+			l.meet(s, entry, plan, int64(slots))
+		}
 	}
 	split(s, entry, plan)
 	plan.Stages = slots
@@ -147,12 +152,28 @@ func roleLoops(s *pass.State, entry *ir.Op) (loops []*roleLoop, why string) {
 			st.unit = flies(st.last)
 			l.stages = append(l.stages, st)
 		}
+		l.first = l
+		if i := slices.IndexFunc(loops, func(o *roleLoop) bool { return o.first == o && o.fillsAlike(l) }); i >= 0 {
+			l.first, loops[i].later = loops[i], append(loops[i].later, l)
+		}
 		loops = append(loops, l)
 	})
 	if why == "" && len(loops) == 0 {
 		why = "no loop has copies that can run ahead"
 	}
 	return loops, why
+}
+
+// fillsAlike reports whether a loop that comes later, and not around this one, fills slots of the same kind.
+func (l *roleLoop) fillsAlike(later *roleLoop) bool {
+	for op := l.loop.Op; op != nil; op = op.ParentOp() {
+		if op == later.loop.Op {
+			return false
+		}
+	}
+	return slices.EqualFunc(l.stages, later.stages, func(a, b *stage) bool {
+		return a.unit == b.unit && slices.EqualFunc(a.copies, b.copies, func(x, y tileaa.AsyncCopy) bool { return x.Buffer().Type() == y.Buffer().Type() })
+	})
 }
 
 // afterReads reports whether a token comes after nothing but reads of which the order does not matter.
@@ -205,9 +226,19 @@ func roleSlots(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, loops []*role
 func roleMemory(s *pass.State, entry *ir.Op, loops []*roleLoop, slots int64) (bytes int, err error) {
 	list, at := intervals(s, entry)
 	for _, l := range loops {
+		filled := func(iv *interval) bool {
+			return slices.ContainsFunc(l.copies, func(c tileaa.AsyncCopy) bool { return c.Buffer() == iv.op.Result(0) })
+		}
+		if l.first != l {
+			list = slices.DeleteFunc(list, filled)
+			continue
+		}
 		end := l.loop.Op.AncestorIn(entry.Body())
+		if n := len(l.later); n > 0 {
+			end = l.later[n-1].loop.Op.AncestorIn(entry.Body())
+		}
 		for _, iv := range list {
-			if slices.ContainsFunc(l.copies, func(c tileaa.AsyncCopy) bool { return c.Buffer() == iv.op.Result(0) }) {
+			if filled(iv) {
 				iv.size, iv.align = sizeOf(tileaa.Ring(s.Ctx, slots, iv.op.Result(0).Type().(*tileaa.BufferType)))
 				iv.first, iv.last = at[entry].first, at[end].last
 			}
@@ -222,7 +253,6 @@ func roleMemory(s *pass.State, entry *ir.Op, loops []*roleLoop, slots int64) (by
 
 // meet makes the rings and pipelines of a loop at the top of the entry, and has the loop fill and read their slots.
 func (l *roleLoop) meet(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, slots int64) {
-	body := l.loop.Op.Body()
 	top := ir.NewBuilder(s.Ctx).AtStart(entry.Body())
 	top.Loc = l.loop.Op.Loc()
 	i1 := tileaa.Tile(s.Ctx, s.Ctx.Int(1))
@@ -238,21 +268,34 @@ func (l *roleLoop) meet(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, slot
 			st.rings = append(st.rings, tileaa.NewAllocRing(top, t, tileaa.AllocRingOptions{}).Result())
 		}
 	}
-	state := &carrying{s: s, loop: l.loop.Op, next: func(b *ir.Builder, state []*ir.Value) []*ir.Value {
+	all := append([]*roleLoop{l}, l.later...)
+	state := &carrying{s: s, next: func(b *ir.Builder, state []*ir.Value) []*ir.Value {
 		position := tileaa.NewRingNext(b, state[0], slots).Result()
 		first := tileaa.NewCmpi(b, i1, position, tileaa.Const(b, tileaa.AsTile(position), 0), def.Unsigned, tileaa.CmpiOptions{Predicate: def.PredEqual}).Result()
 		return []*ir.Value{position, tileaa.NewXori(b, state[1], first).Result()}
-	}, within: func(b *ir.Builder, state []*ir.Value) {
-		for _, st := range l.stages {
-			st.rewrite(s, b, plan, state[0], state[1])
-		}
-		for _, op := range body.Ops() {
-			if c := op.Code(); c == tileaa.OpAsyncCommit || c == tileaa.OpAsyncWait {
-				op.Erase()
-			}
-		}
+	}, within: func(loop *ir.Op, b *ir.Builder, state []*ir.Value) {
+		i := slices.IndexFunc(all, func(o *roleLoop) bool { return o.loop.Op == loop })
+		all[i].rewrite(s, b, plan, state)
 	}}
+	for _, o := range all {
+		for i, st := range o.stages {
+			st.meeting, st.rings = l.stages[i].meeting, l.stages[i].rings
+		}
+		state.loops = append(state.loops, o.loop.Op)
+	}
 	state.through(entry, start)
+}
+
+// rewrite has the loop fill and read the slots at a position.
+func (l *roleLoop) rewrite(s *pass.State, b *ir.Builder, plan *tileaa.PlanAttr, state []*ir.Value) {
+	for _, st := range l.stages {
+		st.rewrite(s, b, plan, state[0], state[1])
+	}
+	for _, op := range l.loop.Op.Body().Ops() {
+		if c := op.Code(); c == tileaa.OpAsyncCommit || c == tileaa.OpAsyncWait {
+			op.Erase()
+		}
+	}
 }
 
 // readers are the first op of the loop's body that reads what copies bring, or comes after them, and the last one that reads it: a product, where

@@ -12,21 +12,23 @@ import (
 // This file has values pass through a loop from iteration to iteration, and from one time that the loop runs to the next: through the loops and
 // branches around it as well.
 
-// carrying is the work for one loop.
+// carrying is the work for loops that come one after the other.
 type carrying struct {
 	s      *pass.State
-	loop   *ir.Op
-	within func(b *ir.Builder, state []*ir.Value)             // rewrites the body of the loop, given the values at its beginning
-	next   func(b *ir.Builder, state []*ir.Value) []*ir.Value // makes those of the next iteration, at the end of the body
-	around map[*ir.Op]bool                                    // the loop, and what is around it
+	loops  []*ir.Op
+	within func(loop *ir.Op, b *ir.Builder, state []*ir.Value) // rewrites the body of one, given the values at its beginning
+	next   func(b *ir.Builder, state []*ir.Value) []*ir.Value  // makes those of the next iteration, at the end of a body
+	around map[*ir.Op]bool                                     // the loops, and what is around them
 	start  []*ir.Value
 }
 
 // through carries values that are start at the beginning of the entry.
 func (c *carrying) through(entry *ir.Op, start []*ir.Value) {
 	c.around, c.start = map[*ir.Op]bool{}, start
-	for op := c.loop; op != entry; op = op.ParentOp() {
-		c.around[op] = true
+	for _, op := range c.loops {
+		for ; op != entry; op = op.ParentOp() {
+			c.around[op] = true
+		}
 	}
 	c.block(entry.Body(), start)
 }
@@ -71,8 +73,8 @@ func (c *carrying) op(op *ir.Op, state []*ir.Value) []*ir.Value {
 		for _, v := range state {
 			args = append(args, op.Body().AddArg(v.Type()))
 		}
-		if op == c.loop {
-			c.within(b, args)
+		if slices.Contains(c.loops, op) {
+			c.within(op, b, args)
 			b.Before(op.Body().Terminator())
 			args = c.next(b, args)
 		}

@@ -15,7 +15,8 @@ import (
 // runs the skeleton of an entry (check_sync_run.go) with loops that run no time, once, twice, as often as there are slots and once more, and with
 // both sides of branches, and looks at what every thread does about shared memory:
 //
-//   - what is read of a buffer has been written, and of a ring it is what was filled for this iteration: the n-th iteration reads the n-th copy;
+//   - what is read of a buffer has been written, and of a ring it is what was filled for this iteration: the n-th iteration reads the n-th copy, or between
+//     roles what the other's n-th iteration filled;
 //   - a copy was waited for, and the wait leaves no group pending that is needed; so was a product in flight before what it reads is written;
 //   - between two accesses to the same bytes of which one writes all threads meet; the lanes of warps, where each warp touches its own elements;
 //   - between roles an access comes after the other's if the slot has passed from one to the other since;
@@ -432,8 +433,10 @@ func (j *judge) touch(a *actor, op *ir.Op, t touch) *fault {
 	own.holds, own.write = t.alloc, now
 	if t.ring {
 		q := j.queue(t.alloc)
-		own.number = q.fills
-		q.fills++
+		if own.number = q.fills; t.passed {
+			own.number = t.step
+		}
+		q.fills = own.number + 1
 	}
 	return nil
 }

@@ -25,7 +25,8 @@ type spot struct {
 	alloc  *ir.Value
 	ring   bool
 	slot   int
-	step   int // the iteration of the loop that carries its position, since there is the ring; -1: nothing carries it
+	step   int  // the iteration of the loops that carry its position, since there is the ring; -1: nothing carries it
+	passed bool // of a ring that one role fills and another reads: both count its slots by these iterations
 	lo, hi int
 }
 
@@ -52,6 +53,7 @@ type skeleton struct {
 	texts   map[*ir.Op]uint64
 	choices []*decision // in the order in which they were met
 	byName  map[uint64]*decision
+	rings   map[*ir.Value]*ringUse
 	sample  uint64 // seed of choices at random; 0: the first option of each
 }
 
@@ -67,7 +69,8 @@ type decision struct {
 
 // newSkeleton finds what decides about shared memory and asynchronous copies; nil where nothing does.
 func newSkeleton(s *pass.State, entry *ir.Op) *skeleton {
-	k := &skeleton{s: s, entry: entry, needed: partOf(entry, nil, nil), slots: 1, texts: map[*ir.Op]uint64{}, byName: map[uint64]*decision{}}
+	k := &skeleton{s: s, entry: entry, needed: partOf(entry, nil, nil), slots: 1, texts: map[*ir.Op]uint64{}, byName: map[uint64]*decision{},
+		rings: map[*ir.Value]*ringUse{}}
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		switch t := resultType(op).(type) {
 		case *tileaa.RingType:
@@ -409,9 +412,39 @@ func (t *thread) slot(s tileaa.RingSlot) *spot {
 	p.lo = int(offset) + p.slot*ring.SlotBytes()
 	p.hi = p.lo + ring.SlotBytes()
 	if v, _ := positionOf(s.Position()); v != nil && v.IsArg() {
-		p.step = t.rounds[v.Block()] - t.before[s.Ring()][v.Block()] - 1
+		use := t.useOf(s.Ring())
+		p.passed = use.passed
+		for _, b := range use.loops {
+			p.step += t.rounds[b] - t.before[s.Ring()][b]
+		}
 	}
 	return p
+}
+
+// ringUse is the bodies of the loops that carry positions of a ring, and whether they belong to several roles.
+type ringUse struct {
+	loops  []*ir.Block
+	passed bool
+}
+
+// useOf finds how a ring is used.
+func (k *skeleton) useOf(ring *ir.Value) *ringUse {
+	if u := k.rings[ring]; u != nil {
+		return u
+	}
+	use := &ringUse{}
+	for u := ring.FirstUse(); u != nil; u = u.Next() {
+		s, ok := ir.As[tileaa.RingSlot](u.Owner())
+		if !ok {
+			continue
+		}
+		if v, _ := positionOf(s.Position()); v != nil && v.IsArg() && !slices.Contains(use.loops, v.Block()) {
+			use.loops = append(use.loops, v.Block())
+			use.passed = use.passed || ownerOf(v.Block().ParentOp()) != ownerOf(use.loops[0].ParentOp())
+		}
+	}
+	k.rings[ring] = use
+	return use
 }
 
 // branch runs one side of an if. Of a loop without a counter that has run for longer than slots matter, it is the side that leaves it.

@@ -323,16 +323,17 @@ func TestWarpgroupsDriftWhereTheyWaitForEachOther(t *testing.T) {
 	}
 }
 
-// Attention 128x128, d = 128: the unit is done in 512 cycles, the threads in 750.
-func TestThreadsAreRelievedOfCopiesWhereTheyHaveMoreToDoThanTheTensorUnit(t *testing.T) {
+// Attention 128x128, d = 128: the unit is done in 512 cycles, the threads in 750; of 64x64, d = 256, it is done in 1024, they in 525.
+func TestThreadsAreRelievedOfCopiesWhereTheyHaveHalfAsMuchToDoAsTheTensorUnit(t *testing.T) {
 	attention := Loop{Matrix: 512, Issue: 3000, Warps: 4, Columns: 256}
-	gemm, threads := attention, attention
+	wide, gemm, threads := attention, attention, attention
+	wide.Matrix, wide.Issue = 1024, 2100
 	gemm.Issue = 300    // nothing but products
 	threads.Columns = 0 // which threads make
 	for name, c := range map[string]struct {
 		l    Loop
 		want bool
-	}{"attention": {attention, true}, "gemm": {gemm, false}, "mma.sync": {threads, false}} {
+	}{"attention": {attention, true}, "64 rows": {wide, true}, "gemm": {gemm, false}, "mma.sync": {threads, false}} {
 		if got := c.l.Relieves(sm(t, "sm_100")); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}

@@ -117,10 +117,10 @@ func (l Loop) Drifts(t *target.Target, producers, slots int) bool {
 	return l.Groups > 1 && 32*l.work(t) < 31*inStep && with.Blocks(t, slots) == l.Blocks(t, slots)
 }
 
-// Relieves reports whether it pays that another warp begins the copies of a loop: its threads compute with what the tensor unit multiplies, and have more to
-// do than the unit.
+// Relieves reports whether it pays that another warp begins the copies of a loop: its threads compute with what the tensor unit multiplies, and have more than
+// half as much to do as the unit, which waits for them meanwhile.
 func (l Loop) Relieves(t *target.Target) bool {
-	return l.Columns > 0 && l.Issue/instrsPerCycle > l.Matrix*sm80Products/t.Products
+	return l.Columns > 0 && 2*l.Issue/instrsPerCycle > l.Matrix*sm80Products/t.Products
 }
 
 // work is the cycles of the unit of a multiprocessor that has most to do.

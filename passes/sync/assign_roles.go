@@ -75,6 +75,9 @@ func assignRoles(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) (why string
 	if slots == 0 {
 		return "shared memory has no room for the slots"
 	}
+	if slots == 1 && !s.AsksForRoles() { // a copy would begin no earlier than those who compute can begin it
+		return "shared memory has no room for two slots"
+	}
 	var copies []*ir.Op
 	for _, l := range loops {
 		for _, c := range l.copies {

@@ -389,3 +389,35 @@ func TestIterationsLoadTogether(t *testing.T) {
 		}
 	}
 }
+
+func TestBlocksBesideEachOtherKeepMemoryBusy(t *testing.T) {
+	a100, b200, t4 := sm(t, "sm_80"), sm(t, "sm_100"), sm(t, "sm_75")
+	row := Tile{Loaded: 32 << 10, Stored: 32 << 10, Issue: 8192, Meets: 2, Pieces: 1, Passes: 3, Registers: 48, Warps: 16} // of 8192 numbers
+	narrow := row
+	narrow.Registers, narrow.Warps = 64, 8
+	alone := narrow
+	alone.Registers = 200
+	dram := func(t *target.Target) int { return (64 << 10) * 100 / t.DRAM }
+	if got := row.Cycles(a100); got != dram(a100) {
+		t.Errorf("two blocks on sm_80: %d cycles, want those of DRAM, %d", got, dram(a100))
+	}
+	if two, four := row.Cycles(b200), narrow.Cycles(b200); two <= four || four != dram(b200) {
+		t.Errorf("on sm_100 two blocks take %d cycles, four %d, DRAM %d", two, four, dram(b200))
+	}
+	if one := alone.Cycles(a100); one < row.Cycles(a100)*3/2 {
+		t.Errorf("one block on sm_80: %d cycles", one)
+	}
+	// In pieces a row is loaded three times: from the second-level cache, where there is room for those of all blocks.
+	row.Pieces = 2
+	for _, c := range []struct {
+		on     *target.Target
+		loaded int
+		again  bool // from DRAM
+	}{{a100, 128 << 10, false}, {a100, 512 << 10, true}, {t4, 128 << 10, true}, {b200, 256 << 10, false}} {
+		row.Loaded, row.Stored = c.loaded, c.loaded
+		once := 2 * c.loaded * 100 / c.on.DRAM
+		if got := row.Cycles(c.on); got > once*5/4 != c.again {
+			t.Errorf("%s, %d bytes: %d cycles, %d if they are loaded once", c.on, c.loaded, got, once)
+		}
+	}
+}

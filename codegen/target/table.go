@@ -17,24 +17,27 @@ const (
 // (warps, blocks, shared memory); shared opt-in sizes are those ptxas enforces.
 // A thread block can have all of the multiprocessor's shared memory but 1 KB,
 // which the system keeps. Products are those of the data sheets by multiprocessor and clock
-// (on GPUs with a bigger unit than a warp can use, what microbenchmarks find). cards says which GPUs people mean by name (NVIDIA's list
-// of GPUs by compute capability, developer.nvidia.com/cuda-gpus): beginnings of
+// (on GPUs with a bigger unit than a warp can use, what microbenchmarks find). The rate of DRAM and the size of the second-level
+// cache are those of one card by multiprocessors and clock: T4, A100 of 80 GB, RTX 3090, AGX Orin, RTX 4090, H100 SXM, B200, T5000, RTX 5090, GB10;
+// what no data sheet says is the nearest relative's.
+// cards says which GPUs people mean by name (NVIDIA's list of GPUs by compute
+// capability, developer.nvidia.com/cuda-gpus): beginnings of
 // names, separated by commas, in lower case, without blanks.
 var rows = [...]Target{
-	//            .target  suffix   has                              opt-in  per SM  warps blocks cluster products cards
-	row(75, V(6, 3), 0, none, 64*kb, 64*kb, 32, 16, 1, 512, "t4,rtx2060,rtx2070,rtx2080,gtx1650,gtx1660,titanrtx,quadrortx,turing"),
-	row(80, V(7, 0), 0, none, 163*kb, 164*kb, 64, 32, 1, 1024, "a30,a100,a800,ampere"),
-	row(86, V(7, 1), 0, none, 99*kb, 100*kb, 48, 16, 1, 512, "rtx3050,rtx3060,rtx3070,rtx3080,rtx3090,a2,a10,a10g,a16,a40,rtxa2000,rtxa4000,rtxa4500,rtxa5000,rtxa5500,rtxa6000,a2000,a4000,a4500,a5000,a6000"),
-	row(87, V(7, 4), 0, none, 163*kb, 164*kb, 48, 16, 1, 1024, "orin,jetsonorin,agxorin"),
-	row(88, V(9, 0), 0, none, 99*kb, 100*kb, 48, 16, 1, 512, ""),
-	row(89, V(7, 8), 0, Float8, 99*kb, 100*kb, 48, 24, 1, 512, "rtx4050,rtx4060,rtx4070,rtx4080,rtx4090,l4,l40,l40s,l20,l2,rtx6000ada,rtx5880ada,rtx5000ada,rtx4500ada,rtx4000ada,rtx2000ada,ada,lovelace"),
-	row(90, V(7, 8), V(8, 0), WGMMA|Setmaxnreg, 227*kb, 228*kb, 64, 32, 8, 1280, "h100,h200,h800,h20,gh200,hopper"),
-	row(100, V(8, 6), V(8, 6), Tcgen05|Tcgen05Int8|FP4|FloatRedux|Setmaxnreg|FloatPairs, 227*kb, 228*kb, 64, 32, 8, 1024, "b200,gb200,b100,blackwell"),
-	row(103, V(8, 8), V(8, 8), Tcgen05|FP4|FloatRedux|Setmaxnreg|FloatPairs, 227*kb, 228*kb, 64, 32, 8, 1024, "b300,gb300"),
-	row(107, V(9, 4), V(9, 4), Tcgen05|FP4|FloatRedux|Setmaxnreg|FloatPairs, 327*kb, 328*kb, 64, 32, 8, 1024, ""),
-	row(110, V(9, 0), V(9, 0), Tcgen05|Tcgen05Int8|FP4|Setmaxnreg, 227*kb, 228*kb, 48, 24, 8, 1024, "t5000,t4000,jetsonthor,thor"),
-	row(120, V(8, 7), V(8, 7), BlockScale|FP4|Setmaxnreg|Float8, 99*kb, 100*kb, 48, 24, 8, 512, "rtx5050,rtx5060,rtx5070,rtx5080,rtx5090,rtxpro,blackwellrtx"),
-	row(121, V(8, 8), V(8, 8), BlockScale|FP4|Setmaxnreg|Float8, 99*kb, 100*kb, 48, 24, 8, 512, "gb10,dgxspark"),
+	//            .target  suffix   has                              opt-in  per SM  warps blocks cluster products DRAM L2 cards
+	row(75, V(6, 3), 0, none, 64*kb, 64*kb, 32, 16, 1, 512, 503, 102*kb, "t4,rtx2060,rtx2070,rtx2080,gtx1650,gtx1660,titanrtx,quadrortx,turing"),
+	row(80, V(7, 0), 0, none, 163*kb, 164*kb, 64, 32, 1, 1024, 1339, 379*kb, "a30,a100,a800,ampere"),
+	row(86, V(7, 1), 0, none, 99*kb, 100*kb, 48, 16, 1, 512, 673, 75*kb, "rtx3050,rtx3060,rtx3070,rtx3080,rtx3090,a2,a10,a10g,a16,a40,rtxa2000,rtxa4000,rtxa4500,rtxa5000,rtxa5500,rtxa6000,a2000,a4000,a4500,a5000,a6000"),
+	row(87, V(7, 4), 0, none, 163*kb, 164*kb, 48, 16, 1, 1024, 985, 256*kb, "orin,jetsonorin,agxorin"),
+	row(88, V(9, 0), 0, none, 99*kb, 100*kb, 48, 16, 1, 512, 673, 75*kb, ""),
+	row(89, V(7, 8), 0, Float8, 99*kb, 100*kb, 48, 24, 1, 512, 313, 576*kb, "rtx4050,rtx4060,rtx4070,rtx4080,rtx4090,l4,l40,l40s,l20,l2,rtx6000ada,rtx5880ada,rtx5000ada,rtx4500ada,rtx4000ada,rtx2000ada,ada,lovelace"),
+	row(90, V(7, 8), V(8, 0), WGMMA|Setmaxnreg, 227*kb, 228*kb, 64, 32, 8, 1280, 1446, 388*kb, "h100,h200,h800,h20,gh200,hopper"),
+	row(100, V(8, 6), V(8, 6), Tcgen05|Tcgen05Int8|FP4|FloatRedux|Setmaxnreg|FloatPairs, 227*kb, 228*kb, 64, 32, 8, 1024, 2922, 872*kb, "b200,gb200,b100,blackwell"),
+	row(103, V(8, 8), V(8, 8), Tcgen05|FP4|FloatRedux|Setmaxnreg|FloatPairs, 227*kb, 228*kb, 64, 32, 8, 1024, 2922, 872*kb, "b300,gb300"),
+	row(107, V(9, 4), V(9, 4), Tcgen05|FP4|FloatRedux|Setmaxnreg|FloatPairs, 327*kb, 328*kb, 64, 32, 8, 1024, 2922, 872*kb, ""),
+	row(110, V(9, 0), V(9, 0), Tcgen05|Tcgen05Int8|FP4|Setmaxnreg, 227*kb, 228*kb, 48, 24, 8, 1024, 869, 512*kb, "t5000,t4000,jetsonthor,thor"),
+	row(120, V(8, 7), V(8, 7), BlockScale|FP4|Setmaxnreg|Float8, 99*kb, 100*kb, 48, 24, 8, 512, 437, 578*kb, "rtx5050,rtx5060,rtx5070,rtx5080,rtx5090,rtxpro,blackwellrtx"),
+	row(121, V(8, 8), V(8, 8), BlockScale|FP4|Setmaxnreg|Float8, 99*kb, 100*kb, 48, 24, 8, 512, 237, 512*kb, "gb10,dgxspark"),
 }
 
 // tooOld are cards that no row serves, so that a message can say why.
@@ -62,12 +65,13 @@ const (
 	none Family = 0
 )
 
-func row(number int, ptx, suffixed PTX, has Family, optIn, perSM, warps, blocks, cluster, products int, cards string) Target {
+func row(number int, ptx, suffixed PTX, has Family, optIn, perSM, warps, blocks, cluster, products, dram, l2 int, cards string) Target {
 	return Target{
 		Name: "sm_" + strconv.Itoa(number), Number: number, PTX: ptx, Arch: suffixed != 0, ArchPTX: suffixed, Families: has,
 		SharedStatic: sharedStatic, SharedOptIn: optIn, SharedPerSM: perSM,
 		Registers: registersPerSM, RegistersPerThread: registersPerThread,
-		ThreadsPerBlock: threadsPerBlock, WarpsPerSM: warps, BlocksPerSM: blocks, ClusterMax: cluster, Products: products, cards: cards,
+		ThreadsPerBlock: threadsPerBlock, WarpsPerSM: warps, BlocksPerSM: blocks, ClusterMax: cluster, Products: products, DRAM: dram, L2: l2,
+		cards: cards,
 	}
 }
 

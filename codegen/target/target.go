@@ -64,6 +64,8 @@ type Target struct {
 	BlocksPerSM        int
 	ClusterMax         int // thread blocks in a portable cluster; 1 = no clusters
 	Products           int // multiply-adds of 16-bit floats in a cycle of a multiprocessor, by products of a warp
+	DRAM               int // bytes of memory that a multiprocessor moves in 100 cycles, while all do
+	L2                 int // bytes of the second-level cache, divided by the multiprocessors
 
 	Families Family
 

@@ -11,8 +11,8 @@ type PlanAttr struct {
 	Occupancy int  // tile blocks per multiprocessor that the plan counts on; 0 = any
 	Stages    int  // buffers in flight of a pipelined loop; 0 and 1 = no pipelining
 	Sliced    bool // tiles that do not fit are strip-mined
-	// PieceRegs is the most registers of a thread that a value may take beside a matrix product, and all accumulators together; bigger
-	// ones are made in pieces.
+	// PieceRegs is the most registers of a thread that a value may take, and beside a matrix product all accumulators together; bigger
+	// ones are made in pieces. 0 = what slice-tiles thinks best.
 	PieceRegs int
 	// OperandBytes is the shared memory that the operands of a product may take at a time: bigger ones are cut along K; 0 = any.
 	OperandBytes int

@@ -108,21 +108,57 @@ func candidates(s *pass.State, entry *ir.Op) []candidate {
 	if d.AccumulatorBits > 0 {
 		return productPlans(s, entry, products, warps, hinted)
 	}
+	work := kernel.WorkOf(s, entry)
 	var list []candidate
 	for _, w := range warps {
 		c := candidate{name: fmt.Sprintf("%d warps", w), cost: cost.Spread(d.TileBits/8, w).Quarters(), why: misfit(s, entry, d, w, nil)}
 		if c.why == "" {
 			c.plan = newPlan(s, entry, d, w)
+			c.cost += meetingCost(s, work, w, 1, d.TileBits/32/(32*w))
 		}
 		list = append(list, c)
 	}
 	last := list[len(list)-1]
 	cheapestFirst(list, hinted)
 	if last.plan == nil {
-		w := warps[len(warps)-1]
-		plan := &tileaa.PlanAttr{Warps: w, Stages: 1, MaxReg: cost.ThreadRegisters(s.Target, w), Sliced: true}
-		list = append(list, candidate{name: last.name + ", pieces", plan: plan, cost: last.cost})
+		list = append(list, tilePieces(s, work, d, warps, hinted)...)
 	}
+	return list
+}
+
+// meetingCost is what it takes that the warps of a block wait for each other, as others of the multiprocessor have something to do meanwhile or not; nothing
+// where they do not. A thread holds so many registers of its tile.
+func meetingCost(s *pass.State, work kernel.Work, warps, pieces, held int) int {
+	t, meets := work.Tile(warps)
+	if !meets {
+		return 0
+	}
+	t.Pieces, t.Registers = pieces, held+cost.HeldBesides
+	return cost.Cost{Instrs: 4 * t.Cycles(s.Target)}.Quarters()
+}
+
+// tilePieces are plans that make big tiles in pieces: of the most warps, and, where the elements of a tile meet, of so few registers that a multiprocessor
+// runs several blocks, for what a block holds does not depend on the tile then. Of those that cost the same the one of most warps comes first: a grid may
+// not fill the multiprocessor.
+func tilePieces(s *pass.State, work kernel.Work, d kernel.Demands, warps []int, hinted int) (list []candidate) {
+	most := warps[len(warps)-1]
+	add := func(w, regs, limit int) {
+		name := fmt.Sprintf("%d warps, pieces of %d registers", w, regs)
+		plan := &tileaa.PlanAttr{Warps: w, Stages: 1, MaxReg: limit, Sliced: true, PieceRegs: regs}
+		price := cost.Spread(0, most).Quarters() + meetingCost(s, work, w, d.TileBits/32/(32*w*regs), 2*regs)
+		list = append(list, candidate{name: name, plan: plan, cost: price})
+	}
+	const small = cost.PieceRegisters / 2
+	for _, w := range warps[:min(len(warps), pass.MaxPlans-1)] {
+		if _, meets := work.Tile(w); meets {
+			add(w, small, 2*small+cost.HeldBesides)
+		}
+	}
+	if hinted == 0 {
+		slices.Reverse(list)
+	}
+	add(most, cost.PieceRegisters, cost.ThreadRegisters(s.Target, most))
+	cheapestFirst(list, hinted)
 	return list
 }
 

@@ -71,7 +71,7 @@ func slicePieces(s *pass.State, entry *ir.Op, made *int) error {
 	switch {
 	case c.err == nil:
 		c.build()
-	case c.products && c.threads < 32*cost.MostWarps:
+	case c.products && c.threads < 32*cost.MostWarps, c.bigger():
 		return &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: c.err.Error()}
 	case c.fitsWhole():
 		s.Remark(entry.Loc(), "tiles stay whole and may spill: %v", c.err)
@@ -91,6 +91,7 @@ type slicer struct {
 	// products: the entry has matrix products, whose accumulators may fill a piece. steps: products are cut along K, nothing else.
 	products, steps bool
 	accumulators    int       // registers of a thread that the accumulators of a piece may take
+	piece           int       // registers of a thread that a piece takes in an entry without products; all accumulators of a loop and a piece take twice as many
 	asked           *Products // where products are cut along K
 	feeding         Feeding
 	known           *facts.Facts
@@ -113,7 +114,7 @@ func newSlicer(s *pass.State, entry *ir.Op) *slicer {
 	c := &slicer{
 		s: s, b: ir.NewBuilder(s.Ctx), entry: entry, threads: 32 * p.Warps, limit: d.ValueLimit(s, p.Warps),
 		known: facts.New(s.Ctx, entry), number: map[*ir.Op]int{}, output: map[*ir.Op]*output{}, kept: map[*ir.Op]bool{},
-		replaced: ir.Mapping{}, feeding: Feeding{}, made: new(int),
+		replaced: ir.Mapping{}, feeding: Feeding{}, made: new(int), piece: cost.PieceRegisters,
 	}
 	if d.AccumulatorBits > 0 {
 		c.products = true
@@ -121,11 +122,16 @@ func newSlicer(s *pass.State, entry *ir.Op) *slicer {
 			c.accumulators = cost.AccumulatorTarget
 		}
 		c.limit = d.AccumulatorShare(c.accumulators)
+	} else if p.PieceRegs > 0 {
+		c.piece, c.limit = p.PieceRegs, min(c.limit, p.PieceRegs)
 	}
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) { c.number[op] = len(c.number) })
 	c.orders = tokenOrder{c: c, followers: map[*ir.Op]map[*ir.Op]bool{}}
 	return c
 }
+
+// bigger reports whether there is a plan of bigger pieces, whose threads have registers for what stays whole.
+func (c *slicer) bigger() bool { return !c.products && c.piece < cost.PieceRegisters }
 
 // fitsWhole reports whether a thread can hold every value one way or another.
 func (c *slicer) fitsWhole() bool {
@@ -151,7 +157,7 @@ func (c *slicer) pieceLimit() (piece, loop int) {
 	if c.products {
 		return c.accumulators, c.accumulators
 	}
-	return cost.PieceRegisters, cost.LoopRegisters
+	return c.piece, 2 * c.piece
 }
 
 // involvesBig reports whether an operation takes or makes a big tile, or scans more than a thread holds.
@@ -289,7 +295,12 @@ func (c *slicer) keep(op *ir.Op) {
 		return
 	}
 	c.kept[op] = true
-	if c.involvesBig(op) && !c.remarked {
+	switch {
+	case !c.involvesBig(op):
+	case c.bigger():
+		c.err = fmt.Errorf("%s cannot be cut into pieces", op.Def.Name)
+		return
+	case !c.remarked:
 		c.remarked = true
 		c.s.Remark(op.Loc(), "%s cannot be cut into pieces; it may spill", op.Def.Name)
 	}

@@ -1,0 +1,35 @@
+package cost
+
+import "tileiras/codegen/target"
+
+// Tile is what a thread block without products does with a tile whose elements all meet, as a row in a softmax: it loads, meets, computes and stores, one
+// after the other, and uses memory for a part of its time only. Other blocks of the multiprocessor use it meanwhile.
+type Tile struct {
+	Loaded, Stored int // bytes
+	Issue          int // warp instructions
+	Meets          int // how often all warps of the block tell each other what they have
+	Pieces         int // that the tile is made in, each loaded and waited for by itself; 1 where registers hold it whole
+	Passes         int // over what is loaded where they do not: once more for each time that what follows needs what has met
+	Registers      int // of a thread
+	Warps          int
+}
+
+// HeldBesides is the registers of a thread besides those of the biggest tile that it holds: addresses, bounds, what is computed.
+const HeldBesides = 32
+
+// Cycles is the time of a multiprocessor for a tile. What is loaded again comes from the second-level cache, as far as that has room for the tiles of all
+// blocks.
+func (x Tile) Cycles(t *target.Target) int {
+	blocks, _ := Occupancy(t, warpLanes*x.Warps, x.Registers, 0)
+	blocks = max(1, blocks)
+	passes := 1
+	if x.Pieces > 1 {
+		passes = x.Passes
+	}
+	missed := max(0, x.Loaded-t.L2/blocks)
+	memory := (x.Loaded + x.Stored + (passes-1)*missed) * 100 / t.DRAM
+	cached := (passes*x.Loaded + x.Stored) / bytesPerCycle
+	issue := (passes + 1) * x.Issue / 2 / instrsPerCycle // one pass computes less than another
+	waits := passes*x.Pieces*copyCycles[0] + x.Meets*meetCycles
+	return max(memory, cached, issue, (memory+issue+waits)/blocks)
+}

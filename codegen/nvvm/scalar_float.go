@@ -75,12 +75,7 @@ func (f *fn) arith(op *ir.Op, name string, x ...*tile) {
 			f.set(op, f.divided(elem, x[0], x[1]))
 			return
 		}
-		single := func(r []reg) reg { return f.floatOp(name, rounding, ftz, r...) }
-		if pairs := name + rounding + ftz + ".f32x2"; f.target.Families&target.FloatPairs != 0 && format == float.F32 && f.has(pairs) {
-			f.set(op, f.eachPair(elem, pairs, single, x...))
-		} else {
-			f.set(op, f.each(elem, single, x...))
-		}
+		f.set(op, f.floats(elem, name, rounding, ftz, x...))
 		return
 	}
 	if half := f.halfRow(name, rounding, format); half != nil {
@@ -88,6 +83,15 @@ func (f *fn) arith(op *ir.Op, name string, x ...*tile) {
 		return
 	}
 	f.set(op, f.viaF32(elem, rounding, func(r []reg) reg { return f.floatOp(name, rounding, "", r...) }, x...))
+}
+
+// floats applies an operation to tiles of f32 or f64, to pairs where the target has it for those.
+func (f *fn) floats(elem ir.Type, name, rounding, ftz string, x ...*tile) *tile {
+	single := func(r []reg) reg { return f.floatOp(name, rounding, ftz, r...) }
+	if pairs := name + rounding + ftz + ".f32x2"; f.target.Families&target.FloatPairs != 0 && ir.IsFloat(elem, float.F32) && f.has(pairs) {
+		return f.eachPair(elem, pairs, single, x...)
+	}
+	return f.each(elem, single, x...)
 }
 
 // eachPair applies an instruction to pairs of f32, neighbours in the order of registers, and another one to the last of an odd number. A single

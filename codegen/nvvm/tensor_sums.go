@@ -141,16 +141,13 @@ func sumsStore(f *fn, op *ir.Op) {
 
 // sumsScale multiplies what is in tensor memory, but where a warp has nothing but ones to multiply it by.
 func sumsScale(f *fn, op *ir.Op) {
-	p, factor := f.sumsOf(op), f.all(f.tileFor(op.Operand(1)))
+	p, factor, elem := f.sumsOf(op), f.all(f.tileFor(op.Operand(1))), elemOf(op.Operand(1))
 	scale := func() {
 		f.op("tcgen05.fence::after_thread_sync")
 		own := p.own()
 		p.inPieces(mostHeld, func(first, n int, column reg) {
-			got := p.loaded(p.load(own, column, n))
-			for i := range got {
-				got[i] = f.op1("mul.rn.f32", got[i], factor[first+i])
-			}
-			p.store(own, column, got)
+			got := f.tileOf(elem, p.loaded(p.load(own, column, n))...)
+			p.store(own, column, f.all(f.floats(elem, "mul", ".rn", "", got, f.tileOf(elem, factor[first:first+n]...))))
 		})
 		p.stored()
 	}

@@ -108,9 +108,15 @@ func blocksAsked(s *pass.State, plan *tileaa.PlanAttr, loops []*roleLoop, slots 
 		return 1
 	}
 	limit := cost.RegisterLimit(s.Target, plan.Threads(), plan.Occupancy)
+	places := 0
+	for _, l := range loops {
+		if l.first == l {
+			places++
+		}
+	}
 	for _, l := range loops {
 		c := l.asked
-		if c.Registers+(len(loops)-1)*kernel.BesideProducts > limit {
+		if c.Registers+(places-1)*kernel.BesideProducts > limit {
 			return 1
 		}
 		c.Registers = limit

@@ -15,8 +15,10 @@ import (
 //	                                      %a = sums_store %init
 //	for %i inits(%init) (%c) {            for %i inits(%a) (%c) {
 //	  ..                                    ..
-//	  %s = mulf %c, %f                      dot_wait; %s = sums_scale %c, %f
-//	  %d = dot %p, %v, %s            =>     %d = dot %p, %v, %s {in_flight}
+//	  %s = mulf %c, %f                      dot_wait
+//	  buffer_store %q, %p                   buffer_store %q, %p
+//	                                 =>     %s = sums_scale %c, %f
+//	  %d = dot %p, %v, %s                   %d = dot %p, %v, %s {in_flight}
 //	  continue %d                           continue %d
 //	}                                     }
 //	                                      dot_wait 0; dot_land
@@ -66,6 +68,9 @@ func scaleSums(s *pass.State, loop tileaa.For) {
 		keepSum(b, loop, x)
 	}
 	waitInOrder(b, flow, flying)
+	for _, x := range list { // behind what stores factors of the product: threads hold them no more
+		x.Dot.Acc().DefiningOp().MoveBefore(x.Dot.Op)
+	}
 }
 
 // keepSum has a sum stay where the product puts it.

@@ -17,19 +17,31 @@ type Tile struct {
 // HeldBesides is the registers of a thread besides those of the biggest tile that it holds: addresses, bounds, what is computed.
 const HeldBesides = 32
 
+// Blocks is how many blocks a multiprocessor runs beside each other.
+func (x Tile) Blocks(t *target.Target) int {
+	n, _ := Occupancy(t, warpLanes*x.Warps, x.Registers, 0)
+	return max(1, n)
+}
+
 // Cycles is the time of a multiprocessor for a tile. What is loaded again comes from the second-level cache, as far as that has room for the tiles of all
 // blocks.
 func (x Tile) Cycles(t *target.Target) int {
-	blocks, _ := Occupancy(t, warpLanes*x.Warps, x.Registers, 0)
-	blocks = max(1, blocks)
-	passes := 1
+	blocks, passes := x.Blocks(t), 1
 	if x.Pieces > 1 {
 		passes = x.Passes
 	}
 	missed := max(0, x.Loaded-t.L2/blocks)
-	memory := (x.Loaded + x.Stored + (passes-1)*missed) * 100 / t.DRAM
+	memory := x.once(t) + (passes-1)*missed*100/t.DRAM
 	cached := (passes*x.Loaded + x.Stored) / bytesPerCycle
 	issue := (passes + 1) * x.Issue / 2 / instrsPerCycle // one pass computes less than another
 	waits := passes*x.Pieces*copyCycles[0] + x.Meets*meetCycles
 	return max(memory, cached, issue, (memory+issue+waits)/blocks)
+}
+
+// once is the time in which DRAM moves all that is loaded and stored.
+func (x Tile) once(t *target.Target) int { return (x.Loaded + x.Stored) * 100 / t.DRAM }
+
+// Waits is the cost of a tile beyond that: none where warps do not wait for each other.
+func (x Tile) Waits(t *target.Target) Cost {
+	return Cost{Instrs: instrsPerCycle * (x.Cycles(t) - x.once(t))}
 }

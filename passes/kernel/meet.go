@@ -9,18 +9,36 @@ import (
 	"tileiras/passes/pass"
 )
 
-// Work is what a kernel without products does, each operation taken once: its tiles are what cost.Tile is about.
+// Work is what a kernel without products does whose tiles are reduced, each operation taken once: its tiles are what cost.Tile is about. Of other kernels, and
+// of those with scans, in which values pass from one warp to the next, it says nothing.
 type Work struct {
 	Loaded, Stored int   // bytes of arrays that no other tile block touches
 	Issue          int   // warp instructions
+	HeldBits       int   // of the tiles that are needed again after a reduction, at most
 	apart          []int // of each reduction, how many of them run side by side: so many warps need not tell each other anything
 	passes         int   // over tiles in pieces: what follows from a reduction of a tile waits for all of it
-	scans          bool
 }
 
 // WorkOf takes time linear in the entry.
 func WorkOf(s *pass.State, entry *ir.Op) (w Work) {
-	behind := map[*ir.Value]int{} // how many reductions, one after the other
+	ops, reductions, scans := 0, 0, 0
+	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		ops++
+		switch op.Code() {
+		case tileaa.OpReduce:
+			reductions++
+		case tileaa.OpScan:
+			scans++
+		}
+	})
+	if reductions == 0 || scans > 0 {
+		return w
+	}
+	at := make(map[*ir.Op]int, ops) // places
+	s.Walk(entry, ir.PreOrder, func(op *ir.Op) { at[op] = len(at) })
+	behind := make(map[*ir.Value]int, ops) // how many reductions, one after the other
+	freed := make([]int, ops)              // bits of the tiles that an operation needs as the last one
+	held := 0
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		n := 0
 		for _, v := range op.Operands() {
@@ -29,30 +47,59 @@ func WorkOf(s *pass.State, entry *ir.Op) (w Work) {
 		if op.Code() == tileaa.OpReduce {
 			n++
 		}
+		held -= freed[at[op]]
+		if op.Code() == tileaa.OpReduce {
+			w.HeldBits = max(w.HeldBits, held)
+		}
 		for _, r := range op.Results() {
 			behind[r] = n
-		}
-		switch {
-		case op.Code() == tileaa.OpTiledLoad || op.Code() == tileaa.OpLoad:
-			if tileaa.IsRanked(op.Result(0)) && !everywhereAlike(op) {
-				w.Loaded += loaded(op)
+			if tileaa.IsRanked(r) && r.HasUses() && !madeAgain(op) {
+				held += bitsOf(r)
+				freed[lastUse(r, at)] += bitsOf(r)
 			}
-		case op.Code() == tileaa.OpTiledStore || op.Code() == tileaa.OpStore:
-			if v := tileaa.StoredValue(op); tileaa.IsRanked(v) {
-				w.Stored, w.passes = w.Stored+bitsOf(v)/8, max(w.passes, n+1)
-			}
-		case op.Code() == tileaa.OpScan:
-			w.scans = true
-		case op.Code() == tileaa.OpReduce:
-			shape := tileaa.ShapeOf(op.Operand(0))
-			w.Issue += TileRegisters(op.Operand(0)) / 32
-			w.passes = max(w.passes, n)
-			w.apart = append(w.apart, int(tileaa.AsTile(op.Operand(0)).NumElements()/shape[tileaa.DimOf(op)]))
-		case op.Traits().Has(ir.Elementwise) && op.NumResults() == 1:
-			w.Issue += TileRegisters(op.Result(0)) / 32 * max(1, slowIssue[op.Code()])
 		}
+		w.add(op, n)
 	})
 	return w
+}
+
+// madeAgain reports whether each use of the tile that an operation makes has its own.
+func madeAgain(op *ir.Op) bool {
+	switch op.Code() {
+	case tileaa.OpBroadcast, tileaa.OpSplat, tileaa.OpConstant, tileaa.OpIota:
+		return true
+	}
+	return false
+}
+
+// lastUse is the place of the last operation that takes a value.
+func lastUse(v *ir.Value, at map[*ir.Op]int) int {
+	last := at[v.DefiningOp()]
+	for u := v.FirstUse(); u != nil; u = u.Next() {
+		last = max(last, at[u.Owner()])
+	}
+	return last
+}
+
+// add counts an operation behind so many reductions, itself included.
+func (w *Work) add(op *ir.Op, behind int) {
+	switch {
+	case op.Code() == tileaa.OpTiledLoad || op.Code() == tileaa.OpLoad:
+		if tileaa.IsRanked(op.Result(0)) && !everywhereAlike(op) {
+			w.Loaded += loaded(op)
+		}
+	case op.Code() == tileaa.OpTiledStore || op.Code() == tileaa.OpStore:
+		if v := tileaa.StoredValue(op); tileaa.IsRanked(v) {
+			w.Stored, w.passes = w.Stored+bitsOf(v)/8, max(w.passes, behind+1)
+		}
+	case op.Code() == tileaa.OpReduce:
+		shape := tileaa.ShapeOf(op.Operand(0))
+		w.Issue += TileRegisters(op.Operand(0)) / 32
+		w.passes = max(w.passes, behind)
+		w.apart = append(w.apart, int(tileaa.AsTile(op.Operand(0)).NumElements()/shape[tileaa.DimOf(op)]))
+	case op.Traits().Has(ir.Elementwise) && op.NumResults() == 1:
+		w.Issue += TileRegisters(op.Result(0)) / 32 * max(1, slowIssue[op.Code()])
+	}
 }
 
 // everywhereAlike reports whether all tile blocks load the same block of an array, as the weights of a normalization: it comes from the caches.
@@ -61,7 +108,7 @@ func everywhereAlike(load *ir.Op) bool {
 	return ok && !slices.ContainsFunc(block.Indices(), func(v *ir.Value) bool { return v.DefiningOp() == nil || v.DefiningOp().Code() != tileaa.OpConstant })
 }
 
-// Tile is the work of so many warps, as cost sees it; meets is false where no values pass between them, or pass from one to the next, as in a scan.
+// Tile is the work of so many warps, as cost sees it; meets is false where no values pass between them.
 func (w Work) Tile(warps int) (t cost.Tile, meets bool) {
 	t = cost.Tile{Loaded: w.Loaded, Stored: w.Stored, Issue: w.Issue, Passes: w.passes, Pieces: 1, Warps: warps}
 	for _, n := range w.apart {
@@ -69,5 +116,5 @@ func (w Work) Tile(warps int) (t cost.Tile, meets bool) {
 			t.Meets++
 		}
 	}
-	return t, t.Meets > 0 && !w.scans
+	return t, t.Meets > 0
 }

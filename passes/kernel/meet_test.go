@@ -27,16 +27,21 @@ func TestWhatMeets(t *testing.T) {
 	for _, c := range []struct {
 		says, body           string
 		warps, meets, passes int
+		held                 int // tiles
 	}{
-		{"rows of 8 warps meet in none", body, 8, 0, 2},
-		{"rows of 16 warps", body, 16, 2, 2},
-		{"what is stored follows from both", body + "%t3 = tiled_store %q, %block, token(%tok) : (tile<8x512xf32>, block<8x512xf32>, token) -> token\n", 16, 2, 3},
-		{"what is stored follows from the first", body + store, 16, 2, 2},
+		{"rows of 8 warps meet in none", body, 8, 0, 2, 1},
+		{"rows of 16 warps", body, 16, 2, 2, 1},
+		{"what is stored follows from both", body + "%t3 = tiled_store %q, %block, token(%tok) : (tile<8x512xf32>, block<8x512xf32>, token) -> token\n", 16, 2, 3, 1},
+		{"what is stored follows from the first", body + store, 16, 2, 2, 1},
+		{"what is needed again after a reduction is held", body + "%e = addf %d, %weights : tile<8x512xf32>\n", 16, 2, 2, 2},
 	} {
 		s := passtest.Parse(t, passtest.TileAAKernel(c.body))
 		w := kernel.WorkOf(s, s.Entries()[0])
 		if tile, meets := w.Tile(c.warps); tile.Meets != c.meets || meets != (c.meets > 0) || tile.Passes != c.passes {
 			t.Errorf("%s: %+v", c.says, tile)
+		}
+		if w.HeldBits != c.held*8*512*32 {
+			t.Errorf("%s: %d bits are held", c.says, w.HeldBits)
 		}
 		if w.Loaded != 8*512*4 {
 			t.Errorf("%s: %d bytes are loaded, want those of a block", c.says, w.Loaded)

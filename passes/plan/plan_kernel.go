@@ -93,7 +93,7 @@ func candidates(s *pass.State, entry *ir.Op) []candidate {
 	products := slice.ProductsOf(s, entry)
 	d := products.Demands
 	if d.TileBits == 0 {
-		return []candidate{{name: "1 warp", plan: newPlan(s, entry, d, 1), cost: cost.Spread(0, 1).Quarters()}}
+		return []candidate{{name: "1 warp", plan: newPlan(s, entry, d, 1, cost.BesideAccumulators), cost: cost.Spread(0, 1).Quarters()}}
 	}
 	warps := []int{4, 8, 16}
 	hinted := s.IntHint(tileaa.HintsOf(entry), "num_worker_warps_per_cta")
@@ -108,58 +108,70 @@ func candidates(s *pass.State, entry *ir.Op) []candidate {
 	if d.AccumulatorBits > 0 {
 		return productPlans(s, entry, products, warps, hinted)
 	}
+	return tilePlans(s, entry, d, warps, hinted)
+}
+
+// tilePlans lists the plans of a kernel without products.
+func tilePlans(s *pass.State, entry *ir.Op, d kernel.Demands, warps []int, hinted int) (list []candidate) {
 	work := kernel.WorkOf(s, entry)
-	var list []candidate
+	alone := true // no block has another one beside it
 	for _, w := range warps {
 		c := candidate{name: fmt.Sprintf("%d warps", w), cost: cost.Spread(d.TileBits/8, w).Quarters(), why: misfit(s, entry, d, w, nil)}
 		if c.why == "" {
-			c.plan = newPlan(s, entry, d, w)
-			c.cost += meetingCost(s, work, w, 1, d.TileBits/32/(32*w))
+			least := cost.BesideAccumulators
+			if t, meets := work.Tile(w); meets {
+				t.Registers = max(d.TileBits, work.HeldBits)/32/(32*w) + cost.HeldBesides
+				c.cost += t.Waits(s.Target).Quarters()
+				alone, least = alone && t.Blocks(s.Target) == 1, t.Registers
+			}
+			c.plan = newPlan(s, entry, d, w, least)
 		}
 		list = append(list, c)
 	}
-	last := list[len(list)-1]
+	whole := list[len(list)-1].plan != nil
 	cheapestFirst(list, hinted)
-	if last.plan == nil {
-		list = append(list, tilePieces(s, work, d, warps, hinted)...)
+	switch {
+	case !whole:
+		return append(list, tilePieces(s, work, d, warps, hinted)...)
+	case alone && hinted == 0:
+		list = append(list, smallPieces(s, work, d, warps)...)
+		cheapestFirst(list, hinted)
 	}
 	return list
 }
 
-// meetingCost is what it takes that the warps of a block wait for each other, as others of the multiprocessor have something to do meanwhile or not; nothing
-// where they do not. A thread holds so many registers of its tile.
-func meetingCost(s *pass.State, work kernel.Work, warps, pieces, held int) int {
-	t, meets := work.Tile(warps)
-	if !meets {
-		return 0
-	}
-	t.Pieces, t.Registers = pieces, held+cost.HeldBesides
-	return cost.Cost{Instrs: 4 * t.Cycles(s.Target)}.Quarters()
-}
-
-// tilePieces are plans that make big tiles in pieces: of the most warps, and, where the elements of a tile meet, of so few registers that a multiprocessor
-// runs several blocks, for what a block holds does not depend on the tile then. Of those that cost the same the one of most warps comes first: a grid may
-// not fill the multiprocessor.
-func tilePieces(s *pass.State, work kernel.Work, d kernel.Demands, warps []int, hinted int) (list []candidate) {
-	most := warps[len(warps)-1]
-	add := func(w, regs, limit int) {
-		name := fmt.Sprintf("%d warps, pieces of %d registers", w, regs)
-		plan := &tileaa.PlanAttr{Warps: w, Stages: 1, MaxReg: limit, Sliced: true, PieceRegs: regs}
-		price := cost.Spread(0, most).Quarters() + meetingCost(s, work, w, d.TileBits/32/(32*w*regs), 2*regs)
-		list = append(list, candidate{name: name, plan: plan, cost: price})
-	}
-	const small = cost.PieceRegisters / 2
-	for _, w := range warps[:min(len(warps), pass.MaxPlans-1)] {
-		if _, meets := work.Tile(w); meets {
-			add(w, small, 2*small+cost.HeldBesides)
-		}
-	}
-	if hinted == 0 {
+// tilePieces are plans that make big tiles in pieces: small ones, or of the most warps, whose threads have registers for bigger ones.
+func tilePieces(s *pass.State, work kernel.Work, d kernel.Demands, warps []int, hinted int) []candidate {
+	list := smallPieces(s, work, d, warps)
+	if hinted > 0 {
 		slices.Reverse(list)
 	}
-	add(most, cost.PieceRegisters, cost.ThreadRegisters(s.Target, most))
+	most := warps[len(warps)-1]
+	list = append(list, inPieces(s, work, d, most, cost.PieceRegisters, cost.ThreadRegisters(s.Target, most)))
 	cheapestFirst(list, hinted)
 	return list
+}
+
+// smallPieces are plans for tiles whose elements meet: of so few registers that a multiprocessor runs several blocks, for what a block holds does not depend
+// on the tile. The one of most warps comes first, and is best of those that cost the same: a grid may not fill the multiprocessor.
+func smallPieces(s *pass.State, work kernel.Work, d kernel.Demands, warps []int) (list []candidate) {
+	for _, w := range slices.Backward(warps[:min(len(warps), pass.MaxPlans-1)]) {
+		if _, meets := work.Tile(w); meets {
+			list = append(list, inPieces(s, work, d, w, cost.PieceRegisters/2, cost.PieceRegisters+cost.HeldBesides))
+		}
+	}
+	return list
+}
+
+// inPieces makes big tiles in pieces of so many registers of a thread, which has at most limit. A loop holds what it adds up beside a piece.
+func inPieces(s *pass.State, work kernel.Work, d kernel.Demands, warps, regs, limit int) candidate {
+	c := candidate{name: fmt.Sprintf("%d warps, pieces of %d registers", warps, regs), cost: cost.Spread(0, cost.MostWarps).Quarters()}
+	c.plan = &tileaa.PlanAttr{Warps: warps, Stages: 1, MaxReg: limit, Sliced: true, PieceRegs: regs}
+	if t, meets := work.Tile(warps); meets {
+		t.Pieces, t.Registers = d.TileBits/32/(32*warps*regs), 2*regs+cost.HeldBesides
+		c.cost += t.Waits(s.Target).Quarters()
+	}
+	return c
 }
 
 // cheapestFirst orders candidates by cost; where the frontend asks for warps, those nearest to them come first, as they are.
@@ -188,7 +200,7 @@ func productPlans(s *pass.State, entry *ir.Op, products *slice.Products, warps [
 		}
 		c.name, c.cost = c.name+costs.overlap(w), costs.whole(w)
 		if c.why == "" {
-			c.plan, c.products = newPlan(s, entry, d, w), costs.atoms(w)
+			c.plan, c.products = newPlan(s, entry, d, w, besideProducts(d, w)), costs.atoms(w)
 		}
 		list = append(list, c)
 	}
@@ -276,11 +288,16 @@ func addressedSingly(s *pass.State, entry *ir.Op, d kernel.Demands) bool {
 	return found
 }
 
-// newPlan is the plan of so many warps with everything whole.
-func newPlan(s *pass.State, entry *ir.Op, d kernel.Demands, warps int) *tileaa.PlanAttr {
+// besideProducts is the registers of a thread that accumulators and what products need besides take.
+func besideProducts(d kernel.Demands, warps int) int {
+	return d.Accumulators(warps) + cost.BesideAccumulators
+}
+
+// newPlan is the plan of so many warps with everything whole, of as many blocks as the occupancy hint asks for and leave a thread at least so many registers.
+func newPlan(s *pass.State, entry *ir.Op, d kernel.Demands, warps, least int) *tileaa.PlanAttr {
 	wanted := s.IntHint(tileaa.HintsOf(entry), "occupancy")
 	occupancy := wanted
-	for occupancy > 1 && maxRegisters(s, warps, occupancy) < d.Accumulators(warps)+cost.BesideAccumulators {
+	for occupancy > 1 && maxRegisters(s, warps, occupancy) < least {
 		occupancy--
 	}
 	plan := &tileaa.PlanAttr{Warps: warps, Stages: 1, Occupancy: occupancy, MaxReg: maxRegisters(s, warps, occupancy)}
@@ -292,7 +309,7 @@ func newPlan(s *pass.State, entry *ir.Op, d kernel.Demands, warps int) *tileaa.P
 
 // boundedPlan is newPlan with a bound of registers in any case: unasked, ptxas may take few for long code, and spill.
 func boundedPlan(s *pass.State, entry *ir.Op, d kernel.Demands, warps int) *tileaa.PlanAttr {
-	plan := newPlan(s, entry, d, warps)
+	plan := newPlan(s, entry, d, warps, besideProducts(d, warps))
 	if plan.MaxReg == 0 {
 		plan.MaxReg = cost.ThreadRegisters(s.Target, warps)
 	}

@@ -34,6 +34,7 @@ var launches = []launch{
 	{"vecadd", 2, []string{"x: f32 81920 < 1000", "y: f32 81920 < 1000", "z: f32 81920", "81920"}, 0},
 	{"bias_scale", 2, []string{"x: f32 153600 < 100", "row: f32 512 < 10", "column: f32 300 < 10", "z: f32 153600", "300", "500"}, 0},
 	{"row_softmax", 2, []string{"x: f32 131072 < 4", "z: f32 131072", "65000"}, 0x1p-16},
+	{"row_softmax_gradient", 2, []string{"y: f32 32768 < 4", "dy: f32 32768 < 4", "z: f32 32768", "16"}, 0x1p-16},
 	{"rows_softmax_in_place", 2, []string{"x: f32 204800 < 4", "200"}, 0x1p-16},
 	{"row_sums", 2, []string{"x: f32 262144 < 3", "max: f32 4", "sum: f32 4", "squares: f32 4", "50000"}, 0},
 	{"argmax", 1, []string{"x: i32 131072 < 1000", "at: i32 1", "value: i32 1"}, 0},

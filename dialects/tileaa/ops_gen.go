@@ -2173,7 +2173,7 @@ func NewMakeMemref(b *ir.Builder, resultType ir.Type, base *ir.Value, shape []*i
 	return MakeMemref{b.Create(s)}
 }
 
-// BlockTile is block_tile: one tile of an array: tile element k of dimension d lies at coordinate indices[d]*traversal[d] + k of array dimension dim_map[d]. With sparse_dim s, indices[s] is a rank-1 tile of coordinates and the other indices are element offsets (traversal 1). Indices are unsigned. With anywhere, they may lie outside the index space by less than the largest tile.
+// BlockTile is block_tile: one tile of an array: tile element k of dimension d lies at coordinate indices[d]*traversal[d] + k of array dimension dim_map[d]. With sparse_dim s, indices[s] is a rank-1 tile of coordinates and the other indices are element offsets (traversal 1). Indices are unsigned. Where anywhere says so, they may lie outside the index space by less than the largest tile.
 type BlockTile struct{ Op *ir.Op }
 
 func (BlockTile) Matches(c ir.Code) bool { return c == OpBlockTile }
@@ -2215,16 +2215,22 @@ func (o BlockTile) SetInbounds(v ir.BoolArray) {
 		o.Op.SetAttr(4, v)
 	}
 }
-func (o BlockTile) Anywhere() bool     { return o.Op.FlagAttr(5) }
-func (o BlockTile) SetAnywhere(v bool) { o.Op.SetFlagAttr(5, v) }
-func (o BlockTile) Result() *ir.Value  { return o.Op.ResultOf(0) }
+func (o BlockTile) Anywhere() ir.BoolArray { return ir.OptionalAttr[ir.BoolArray](o.Op, 5) }
+func (o BlockTile) SetAnywhere(v ir.BoolArray) {
+	if v == nil {
+		o.Op.SetAttr(5, nil)
+	} else {
+		o.Op.SetAttr(5, v)
+	}
+}
+func (o BlockTile) Result() *ir.Value { return o.Op.ResultOf(0) }
 
 // BlockTileOptions are what a block_tile may lack.
 type BlockTileOptions struct {
 	Padding   *def.Padding
 	SparseDim *int64
 	Inbounds  ir.BoolArray
-	Anywhere  bool
+	Anywhere  ir.BoolArray
 }
 
 // NewBlockTile makes a block_tile at the builder's place.
@@ -2249,7 +2255,9 @@ func NewBlockTile(b *ir.Builder, resultType ir.Type, memref *ir.Value, indices [
 	if opts.Inbounds != nil {
 		s.Attrs[4] = opts.Inbounds
 	}
-	s.Attrs[5] = ir.FlagOf(s.Def.AttrDef(5), opts.Anywhere)
+	if opts.Anywhere != nil {
+		s.Attrs[5] = opts.Anywhere
+	}
 	s.Types = []ir.Type{resultType}
 	return BlockTile{b.Create(s)}
 }

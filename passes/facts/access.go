@@ -56,11 +56,11 @@ type blockDim struct {
 
 func (f *Facts) dim(block tileaa.BlockTile, d int) blockDim {
 	t := block.Result().Type().(*tileaa.BlockType)
-	inbounds := block.Inbounds()
+	inbounds, anywhere := block.Inbounds(), block.Anywhere()
 	b := blockDim{a: int(block.DimMap()[d]), tile: t.Shape[d], traversal: block.Traversal()[d]}
 	b.index = f.Of(block.Indices()[d])
 	b.inbounds = d < len(inbounds) && inbounds[d]
-	b.anywhere = block.Anywhere()
+	b.anywhere = d < len(anywhere) && anywhere[d]
 	if s, ok := block.SparseDim(); ok {
 		b.sparse = int(s) == d
 		b.offset, b.traversal = !b.sparse, 1
@@ -128,6 +128,18 @@ func (f *Facts) CoordinateBits(block tileaa.BlockTile, d int) int64 {
 		return 32
 	}
 	return 64
+}
+
+// LastIndex is the greatest index of a block along tile dimension d in any defined execution; ok is false where nothing is known of it that its
+// own facts do not say.
+func (f *Facts) LastIndex(block tileaa.BlockTile, d int) (last uint64, ok bool) {
+	b := f.dim(block, d)
+	extent := f.Extent(memrefOf(block), b.a)
+	if b.index.Width == 0 || extent.Width == 0 || b.sparse || b.offset || b.anywhere {
+		return 0, false
+	}
+	last = (max(extent.UMax, 1) - 1) / uint64(b.traversal)
+	return last, last < b.index.UMax
 }
 
 // divides reports whether x is known to be a multiple of n.

@@ -91,7 +91,7 @@ func (f *Facts) DistinctArray(memref tileaa.MakeMemref) bool {
 
 // IsPartition reports whether a block is one of those into which its array falls apart, cut at multiples of its size.
 func (f *Facts) IsPartition(block tileaa.BlockTile) bool {
-	if _, sparse := block.SparseDim(); sparse || block.Anywhere() {
+	if _, sparse := block.SparseDim(); sparse || slices.Contains(block.Anywhere(), true) {
 		return false
 	}
 	for d := range block.Result().Type().(*tileaa.BlockType).Shape {

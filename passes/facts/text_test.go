@@ -225,7 +225,7 @@ func TestAccessesOfBlocks(t *testing.T) {
 			[]bool{false}, []int64{8}, []int64{1}, false, []int64{64}},
 		{"a piece that starts beyond the index space", `
 			%arr = make_memref %a, shape(%n0) : (tile<ptr<f16>>, tile<i32>) -> memref<?xf16, strides=[1]>
-			%blk = block_tile %arr, indices(%n) {traversal = [256], dim_map = [0], anywhere} : (memref<?xf16, strides=[1]>, tile<i32>) -> block<256xf16>`,
+			%blk = block_tile %arr, indices(%n) {traversal = [256], dim_map = [0], anywhere = [true]} : (memref<?xf16, strides=[1]>, tile<i32>) -> block<256xf16>`,
 			[]bool{false}, []int64{8}, []int64{1}, false, []int64{32}},
 		{"an offset beside rows", `
 			%idx = iota : tile<8xi32>

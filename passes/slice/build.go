@@ -2,6 +2,7 @@ package slice
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	"tileiras/dialects/tileaa"
@@ -504,7 +505,13 @@ func (l *loopBuilder) block(op tileaa.BlockTile, dim int) *ir.Value {
 	for d := range shape {
 		inbounds[d] = l.c.known.InBounds(op, d)
 	}
-	opts := tileaa.BlockTileOptions{Anywhere: !inbounds[dim]}
+	anywhere := make(ir.BoolArray, len(shape))
+	copy(anywhere, op.Anywhere())
+	anywhere[dim] = !inbounds[dim]
+	var opts tileaa.BlockTileOptions
+	if slices.Contains(anywhere, true) {
+		opts.Anywhere = anywhere
+	}
 	if p, ok := op.Padding(); ok {
 		opts.Padding = &p
 	}
@@ -529,18 +536,24 @@ func (l *loopBuilder) block(op tileaa.BlockTile, dim int) *ir.Value {
 	return tileaa.NewBlockTile(l.b, l.cutType(op.Result().Type(), dim), memref, indices, traversal, op.DimMap(), opts).Result()
 }
 
-// wideIndex is the index of a block along dim, in a type that holds the coordinate at which every piece begins.
+// wideIndex is the index of a block along dim, in a type that holds the coordinate at which every piece begins, with what the array says of it: that of a
+// piece says nothing.
 func (l *loopBuilder) wideIndex(op tileaa.BlockTile, dim int) *ir.Value {
 	old := op.Indices()[dim]
+	v := l.value(old, whole)
+	if last, ok := l.c.known.LastIndex(op, dim); ok && last <= math.MaxInt64 {
+		first, last := int64(0), int64(last)
+		v = tileaa.NewAssume(l.b, v, &tileaa.BoundedAttr{Lower: &first, Upper: &last}).Result()
+	}
 	width := 64
 	if l.c.known.CoordinateBits(op, dim) <= 31 {
 		width = 32
 	}
 	if width <= ir.BitWidth(tileaa.AsTile(old).Elem) {
-		return l.value(old, whole)
+		return v
 	}
 	t := tileaa.Tile(l.b.Ctx, l.b.Ctx.Int(width))
-	return tileaa.NewExti(l.b, t, l.value(old, whole), def.Unsigned).Result()
+	return tileaa.NewExti(l.b, t, v, def.Unsigned).Result()
 }
 
 func gcd(a, b int64) int64 {

@@ -305,10 +305,10 @@ func Ops() []*ir.OpDef {
 			"A strided array in memory: a pointer with one rank-0 integer, unsigned, per dynamic extent and stride (in elements)."),
 		row("block_tile", args(in("memref:memref"), many("indices:int"), attr("traversal", ir.I64ArrayKind), attr("dim_map", ir.I32ArrayKind),
 			optOf("padding", &PaddingEnum),
-			optAttr("sparse_dim", ir.I64Kind), optAttr("inbounds", ir.BoolArrayKind), unit("anywhere")), res("result:block"), ir.Pure|ir.Speculatable,
+			optAttr("sparse_dim", ir.I64Kind), optAttr("inbounds", ir.BoolArrayKind), optAttr("anywhere", ir.BoolArrayKind)), res("result:block"), ir.Pure|ir.Speculatable,
 			"One tile of an array: tile element k of dimension d lies at coordinate indices[d]*traversal[d] + k of array dimension dim_map[d]. "+
 				"With sparse_dim s, indices[s] is a rank-1 tile of coordinates and the other indices are element offsets (traversal 1). "+
-				"Indices are unsigned. With anywhere, they may lie outside the index space by less than the largest tile."),
+				"Indices are unsigned. Where anywhere says so, they may lie outside the index space by less than the largest tile."),
 		row("pointer_block", args(in("ptr:ptr"), opt("mask:i1", "left:int")), res("result:block"), ir.Pure|ir.Speculatable,
 			"The tile to which pointers point, without the elements of which the mask is not set; left is as in load."),
 		effects(row("tiled_load", args(in("block:block"), opt("token:token"), order, scope, latency, access), res("result:tile", "result_token:token"), 0,

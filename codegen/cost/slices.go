@@ -3,12 +3,14 @@ package cost
 // Costs of a way to make a tile in pieces, in units of about a pass over a value in registers.
 const (
 	SliceAccumulate = 1 // the first piece is peeled off
-	SliceReadAgain  = 1 // a product cut along N reads its left operand for each piece
+	SliceReadAgain  = 1 // a product reads the bigger of its factors for each piece
 	SliceExtract    = 3 // through shared memory, every piece
 	SliceCarry      = 4 // the last row of a scan goes through shared memory, every piece
 	SliceShortRuns  = 4 // memory is read in parts of cache lines
 	SliceCollect    = 6 // through shared memory and back, every piece
 	SliceOtherLoop  = 8 // a big tile is needed for another result first
+
+	SliceMultiplyAgain = 8 // a product is made for each piece
 )
 
 const (

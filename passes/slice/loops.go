@@ -8,7 +8,7 @@ import (
 	"tileiras/ir"
 )
 
-// This file cuts loops of the program that carry big tiles. Where such a loop has no effects, it can run once for each piece:
+// This file cuts loops of the program that carry big tiles, or make them. Where such a loop has no effects, it can run once for each piece:
 //
 //	%s = for %k = .. inits(%zero) : 65536xf32 {            for %p = 0 to 4 {
 //	  %x = tiled_load %bx[%k]                                %s' = for %k = .. inits(%zero') : 16384xf32 {
@@ -19,15 +19,21 @@ import (
 //
 // What the loop computes besides, its counter and whatever follows from it, is computed again for each piece.
 
-// cuttable reports whether op is a loop that carries a big tile and does nothing but compute and load, without an order of tokens
+// cuttable reports whether op is a loop that carries or makes a big tile and does nothing but compute and load, without an order of tokens
 // that would leave it.
 func (c *slicer) cuttable(op *ir.Op) bool {
-	if op == nil || op.Code() != tileaa.OpFor || !slices.ContainsFunc(op.Results(), c.big) || slices.ContainsFunc(op.Results(), tileaa.IsToken) {
+	if op == nil || op.Code() != tileaa.OpFor {
 		return false
 	}
-	return !slices.ContainsFunc(op.Body().Ops(), func(o *ir.Op) bool {
-		return !(o.Traits().Has(ir.Pure) || loadsFreely(o) || o.Code() == tileaa.OpContinue)
-	})
+	can, old := c.loops[op]
+	if !old {
+		ops := op.Body().Ops()
+		can = !slices.ContainsFunc(op.Results(), tileaa.IsToken) && !slices.ContainsFunc(ops, func(o *ir.Op) bool {
+			return !(o.Traits().Has(ir.Pure) || loadsFreely(o) || o.Code() == tileaa.OpContinue)
+		}) && (slices.ContainsFunc(op.Results(), c.big) || slices.ContainsFunc(ops, c.involvesBig))
+		c.loops[op] = can
+	}
+	return can
 }
 
 // within is the loop that could be cut in whose body a value is defined, as seen from a place outside of it; nil if there is none.

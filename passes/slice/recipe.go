@@ -103,13 +103,27 @@ func (l *lister) made(k cut) {
 			l.scan(&l.recipe, pieceOf{op, k.dim})
 		}
 	}
-	if tileaa.IsProduct(op) && l.prober.how[k] == inPieces && k.dim == len(tileaa.ShapeOf(k.v))-1 {
-		l.cost += cost.SliceReadAgain
+	if tileaa.IsProduct(op) {
+		l.cost += productCost(op, k.dim, l.prober.how[k])
 	}
 	if k.dim != whole && l.shortRuns(k) {
 		l.cost += cost.SliceShortRuns
 	}
 	l.cuts = append(l.cuts, k)
+}
+
+// productCost is that of pieces of a product along dim: each reads one of its factors again, that on the left where columns are cut, that on the right
+// where rows are; the smaller one is free. What is not cut is multiplied again.
+func productCost(op *ir.Op, dim int, how method) int {
+	e, rank := kernel.ExtentOf(op), len(tileaa.ShapeOf(op.Result(0)))
+	switch {
+	case how != inPieces:
+	case dim == whole:
+		return cost.SliceMultiplyAgain
+	case dim == rank-1 && e.M >= e.N || dim == rank-2 && e.N > e.M:
+		return cost.SliceReadAgain
+	}
+	return 0
 }
 
 // scan adds what a scan takes: one warp holds its axis.

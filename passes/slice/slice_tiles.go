@@ -98,6 +98,7 @@ type slicer struct {
 	number          map[*ir.Op]int // place in the walk: program order
 	orders          tokenOrder
 
+	loops    map[*ir.Op]bool // that can be cut
 	outputs  []*output
 	output   map[*ir.Op]*output
 	kept     map[*ir.Op]bool // operations that stay whole
@@ -114,7 +115,7 @@ func newSlicer(s *pass.State, entry *ir.Op) *slicer {
 	c := &slicer{
 		s: s, b: ir.NewBuilder(s.Ctx), entry: entry, threads: 32 * p.Warps, limit: d.ValueLimit(s, p.Warps),
 		known: facts.New(s.Ctx, entry), number: map[*ir.Op]int{}, output: map[*ir.Op]*output{}, kept: map[*ir.Op]bool{},
-		replaced: ir.Mapping{}, feeding: Feeding{}, made: new(int), piece: cost.PieceRegisters,
+		loops: map[*ir.Op]bool{}, replaced: ir.Mapping{}, feeding: Feeding{}, made: new(int), piece: cost.PieceRegisters,
 	}
 	if d.AccumulatorBits > 0 {
 		c.products = true
@@ -259,7 +260,13 @@ func (c *slicer) dependsOnBig(op *ir.Op) bool {
 	visit = func(op *ir.Op) bool {
 		for _, v := range op.Operands() {
 			d := v.DefiningOp()
-			if d == nil || seen[d] || rules[d.Code()] == nil && !d.Traits().Has(ir.Elementwise) || !tileaa.IsRanked(v) {
+			if d == nil || seen[d] || !tileaa.IsRanked(v) {
+				continue
+			}
+			if c.cuttable(d) {
+				return true
+			}
+			if rules[d.Code()] == nil && !d.Traits().Has(ir.Elementwise) {
 				continue
 			}
 			seen[d] = true

@@ -67,7 +67,7 @@ func (l Loop) CyclesWith(t *target.Target, slots int) int {
 	sum := 0
 	for _, latency := range copyCycles {
 		if slots > 1 {
-			latency = max(0, latency/(slots-1)-l.own(t)-l.stop())
+			latency = max(0, latency/(slots-1)-l.own(t)-l.stop(blocks))
 		}
 		sum += l.cycles(t, blocks, latency)
 	}
@@ -83,7 +83,7 @@ func (l Loop) Apart(t *target.Target, products, shared int) (cycles int, best bo
 	}
 	sum := 0
 	for _, latency := range copyCycles {
-		flying := (l.own(t) + l.stop()) / products
+		flying := max(l.own(t)+l.stop(blocks), blocks*l.work(t)) / products
 		sum += l.cycles(t, blocks, products*max(0, latency-flying)+(products-1)*meetCycles)
 	}
 	cycles = sum / len(copyCycles)
@@ -128,12 +128,19 @@ func (l Loop) work(t *target.Target) int {
 	return max(l.Matrix*sm80Products/t.Products, l.Issue/instrsPerCycle, l.Waves, l.Copied/bytesPerCycle, 1)
 }
 
+// InUnit reports whether warpgroups or the tensor unit multiply, beside what threads do.
+func (l Loop) InUnit() bool { return l.Groups > 0 || l.Columns > 0 }
+
 // own is the part of the work that a warp does by itself, on a quarter of a multiprocessor.
 func (l Loop) own(t *target.Target) int { return max(1, l.work(t)*4/l.Warps) }
 
-// stop is the cycles in which a warp does none of it.
-func (l Loop) stop() int {
-	cycles := exchangeCycles*l.Exchanges + l.Waves/3 + 3*l.Issue/(5*l.Warps)
+// stop is the cycles in which a warp does none of it. Where warps load what they multiply, those of so many blocks wait for each other.
+func (l Loop) stop(blocks int) int {
+	waves := l.Waves * blocks / 4
+	if l.InUnit() {
+		waves = l.Waves / 3
+	}
+	cycles := exchangeCycles*l.Exchanges + waves + 3*l.Issue/(5*l.Warps)
 	if l.Exposed {
 		cycles += copyCycles[0] + 2*meetCycles
 	}
@@ -141,15 +148,28 @@ func (l Loop) stop() int {
 }
 
 // cycles is the time of an iteration when warps stop for so much longer: the unit that has most to do is as busy as the warps keep it. Each
-// works for a part of its time, and at times that have nothing to do with those of others.
+// works for a part of its time. Those of a block meet in every iteration, so that they compute with what they have multiplied at the same time; what else
+// they do, and what other blocks do, is at times that have nothing to do with each other.
 func (l Loop) cycles(t *target.Target, blocks, longer int) int {
-	warps, own, stop := l.Warps*blocks, l.own(t), l.stop()+longer
+	own, stop := l.own(t), l.stop(blocks)+longer
 	const unit = 1 << 12
-	idle, free := unit, stop*unit/(own+stop)
-	for range max(1, warps/4) {
-		idle = idle * free / unit
+	if l.Warps*blocks <= 4 {
+		stop += own / 16
 	}
-	busy := max(1, (unit-idle)*min(warps, 4)/4)
+	together := l.Issue / (2 * l.Warps) * unit / (own + stop)
+	if l.InUnit() {
+		together = 0
+	}
+	apart := stop*unit/(own+stop) - together
+	idle := unit
+	for range blocks {
+		free := unit - together
+		for range max(1, l.Warps/4) {
+			free = free * apart / (unit - together)
+		}
+		idle = idle * (together + free) / unit
+	}
+	busy := max(1, (unit-idle)*min(l.Warps*blocks, 4)/4)
 	return l.work(t) * unit / busy
 }
 

@@ -23,6 +23,9 @@ var slowIssue = map[ir.Code]int{
 	tileaa.OpDivi: 16, tileaa.OpRemi: 16,
 }
 
+// copyIssue is the warp instructions of a copy of 16 bytes a lane: its address, whether it happens, and itself.
+const copyIssue = 3
+
 // Loop is what an iteration of a loop asks of a multiprocessor when so many warps run it. Accumulators are the registers of a thread that
 // are alive together, tiling says how warps share a product, pointers is Pointers of a load. Shared memory is the caller's to say.
 func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(product *ir.Op) (atom.Tiling, bool), pointers func(load *ir.Op) int) cost.Loop {
@@ -79,7 +82,7 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 	if sharedRows {
 		l.Exchanges = reductions
 	}
-	l.Waves += l.Copied / 128
+	l.Waves, l.Issue = l.Waves+l.Copied/128, l.Issue+copyIssue*l.Copied/(16*32)
 	// A loop over copies reads scales and the first fragments of the next iteration under the last products of this one.
 	l.Registers = min(accumulators+apart+2*(fragments+scales)+addresses+BesideProducts, s.Target.RegistersPerThread)
 	stage(s, &l, loop, accumulators+apart+StagingReserve, tiling)

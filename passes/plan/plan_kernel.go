@@ -57,6 +57,7 @@ type candidate struct {
 	products []product        // those that stay whole
 	cost     int
 	why      string
+	prices   *prices // of the entry as it is cut; nil as it is
 }
 
 // A product is a dot that stays whole, its instruction, and how warps share it.
@@ -205,6 +206,9 @@ func productPlans(s *pass.State, entry *ir.Op, products *slice.Products, warps [
 		list = append(list, c)
 	}
 	out, not = cheapestOf(list, hinted, out, not)
+	if len(out) > 0 && hinted == 0 {
+		out, not = smallBlocks(costs, out, not)
+	}
 	// Each of these gives the operands half as much shared memory, and pieces half as many registers, as the one before.
 	for k := range 3 {
 		list = nil
@@ -226,7 +230,7 @@ func productPlans(s *pass.State, entry *ir.Op, products *slice.Products, warps [
 		out, not = cheapestOf(list, hinted, out, not)
 	}
 	for _, c := range out {
-		c.plan.Producers = producers(costs, c.plan.Warps)
+		c.plan.Producers = producers(cmp.Or(c.prices, costs), c.plan.Warps)
 	}
 	return append(out, not...)
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"tileiras/codegen/atom"
 	"tileiras/codegen/cost"
@@ -102,7 +103,7 @@ func (p *prices) product(op *ir.Op, warps, pieces int, tooBig func(slice.Product
 	if m := p.one(k); m >= 0 {
 		n = m
 	}
-	return n * cost.LoopWeight(ir.LoopDepth(op))
+	return n * runs(op)
 }
 
 // whole is the cost of products whose operands and results stay whole: of every loop that multiplies, the time of a multiprocessor that runs
@@ -118,6 +119,22 @@ func (p *prices) whole(warps int) int {
 		}
 	})
 	return total
+}
+
+// runs is how often an op is assumed to run: as often as the loops around it do where that is known, else ten times for each.
+func runs(op *ir.Op) int {
+	const most = 1000000
+	n := 1
+	for loop := ir.EnclosingLoop(op); loop != nil && n < most; loop = ir.EnclosingLoop(loop) {
+		trips := uint64(10)
+		if loop.Code() == tileaa.OpFor {
+			if known, ok := tileaa.TripCount(loop); ok {
+				trips = known
+			}
+		}
+		n *= int(min(trips, most))
+	}
+	return min(n, most)
 }
 
 // atoms are the instructions of the dots, and how so many warps share them; a dot without is left to select-atoms, which says why.
@@ -144,6 +161,11 @@ func (p *prices) overlap(warps int) string {
 		}
 	}
 	return text
+}
+
+// alone reports whether a multiprocessor has room for one block of so many warps only, in every loop in which they multiply.
+func (p *prices) alone(warps int) bool {
+	return !slices.ContainsFunc(p.loopsOf(warps), func(l weighted) bool { return l.InUnit() || l.Blocks(p.s.Target, l.slots) > 1 })
 }
 
 // weighted is a loop with the slots that are best for it, and its time with them, as often as an iteration is assumed to run.
@@ -174,7 +196,7 @@ func (p *prices) loopsOf(warps int) []weighted {
 	for _, loop := range loops {
 		if l := p.loop(loop, warps); len(l.Shared) > 0 {
 			slots, cycles := p.fastest(l, products[loop], len(loops))
-			list = append(list, weighted{l, slots, cycles * cost.LoopWeight(ir.LoopDepth(loop)+1)})
+			list = append(list, weighted{l, slots, cycles * runs(loop.Body().First())})
 		}
 	}
 	p.loops[warps] = list

@@ -40,7 +40,7 @@ type fault struct {
 var faults = []fault{
 	{"release dropped", `waits for ever`, releases, drop},
 	{"receive dropped", `where nothing is|another role has not passed on`, receives, drop},
-	{"acquire dropped", `where a copy is in flight`, acquires, drop},
+	{"acquire dropped", `where a copy is in flight|names the wrong phase`, acquires, drop}, // of a loop after it that goes on counting
 	{"publish dropped", `waits for ever`, publishes, drop},
 	{"commit dropped", `where a copy is in flight`, regexp.MustCompile(`async_commit`), drop},
 	{"wait dropped", `where a copy is in flight`, waits, inLoop(drop)},

@@ -1,0 +1,47 @@
+package plan
+
+import (
+	"fmt"
+
+	"tileiras/codegen/cost"
+	"tileiras/dialects/tileaa"
+	"tileiras/passes/slice"
+)
+
+// fewWarps leave room for another block on a multiprocessor, whatever registers their threads take.
+const fewWarps = 4
+
+// smallBlocks puts the plan that makes results in pieces by so few warps that a multiprocessor runs two blocks in front of out, the plans that keep tiles
+// whole, where it costs less than they: one block multiplies while the other waits, or computes with what it has multiplied. It is worth a thought where
+// the best of them has a multiprocessor for itself, and is judged by a copy of the entry that is cut.
+func smallBlocks(whole *prices, out, not []candidate) (o, n []candidate) {
+	s, entry := whole.s, whole.entry
+	regs := cost.AccumulatorLimit(s.Target, fewWarps)
+	if whole.products.Accumulators(fewWarps) <= regs || !whole.alone(out[0].plan.Warps) {
+		return out, not
+	}
+	plan := &tileaa.PlanAttr{Warps: fewWarps, Stages: 1, MaxReg: cost.ThreadRegisters(s.Target, fewWarps), Sliced: true, PieceRegs: regs}
+	cut := slice.Cut(s, entry, plan)
+	if cut == nil {
+		return out, not
+	}
+	defer cut.Erase()
+	products := slice.ProductsOf(s, cut)
+	costs := newPrices(s, cut, products)
+	c := candidate{name: fmt.Sprintf("%d warps, pieces of %d registers%s", fewWarps, regs, costs.overlap(fewWarps)), cost: costs.whole(fewWarps), prices: costs}
+	c.why = misfit(s, cut, products.Demands, fewWarps, nil)
+	switch {
+	case c.why != "":
+	case costs.alone(fewWarps):
+		c.why = "a multiprocessor runs one block of them as well"
+	case c.cost >= out[0].cost:
+		c.why = fmt.Sprintf("cost %d", c.cost)
+	default:
+		c.why = operandsMisfit(s, cut, products, fewWarps)
+	}
+	if c.why != "" {
+		return out, append(not, c)
+	}
+	c.plan = plan
+	return append([]candidate{c}, out...), not
+}

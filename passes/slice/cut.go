@@ -1,0 +1,29 @@
+package slice
+
+import (
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+	"tileiras/passes/pass"
+)
+
+// Cut is a copy of an entry as Tiles makes it under a plan without steps along K, beside it in the module; nil if there is nothing in it that can be
+// cut. It is what the plan is judged by, and the caller's to erase.
+func Cut(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) *ir.Op {
+	b := ir.NewBuilder(s.Ctx).Before(entry)
+	copied := ir.Cast[tileaa.Entry](b.Insert(s.Ctx.Clone(entry, ir.Mapping{})))
+	copied.SetPlan(plan)
+	notes := s.Notes
+	c := newSlicer(s, copied.Op)
+	c.findOutputs()
+	if c.err == nil {
+		c.formGroups()
+	}
+	if c.err != nil || len(c.groups) == 0 {
+		s.Notes = notes
+		copied.Op.Erase()
+		return nil
+	}
+	c.build()
+	s.Notes = notes
+	return copied.Op
+}

@@ -283,6 +283,37 @@ func TestAccessesOfBlocks(t *testing.T) {
 	}
 }
 
+func TestTheArrayBoundsTheIndexOfABlock(t *testing.T) {
+	const head = `
+			%zero = constant <i32: 0> : tile<i32>
+			%a = assume %q {predicate = div_by<16>} : tile<ptr<f16>>
+			%n0 = assume %n {predicate = bounded<0, ?>} : tile<i32>
+	`
+	block := func(shape, index, more string) string {
+		return `%arr = make_memref %a` + shape + `
+			%blk = block_tile %arr, indices(` + index + `) {traversal = [128], dim_map = [0]` + more + `} : (memref<?xf16, strides=[1]>, tile<i32>) -> block<128xf16>`
+	}
+	const dynamic = `, shape(%n0) : (tile<ptr<f16>>, tile<i32>) -> memref<?xf16, strides=[1]>`
+	for _, tt := range []struct {
+		says, body string
+		last       uint64
+		ok         bool
+	}{
+		{"an extent below 2^31 has less than 2^24 blocks of 128", block(dynamic, "%n", ""), 1<<24 - 1, true},
+		{"an array without elements has block 0", strings.ReplaceAll(block(` : (tile<ptr<f16>>) -> memref<0xf16, strides=[1]>`, "%n", ""), "memref<?x", "memref<0x"), 0, true},
+		{"129 elements have blocks 0 and 1", strings.ReplaceAll(block(` : (tile<ptr<f16>>) -> memref<129xf16, strides=[1]>`, "%n", ""), "memref<?x", "memref<129x"), 1, true},
+		{"the index says more itself", block(dynamic, "%zero", ""), 1<<24 - 1, false},
+		{"a piece may lie anywhere", block(dynamic, "%n", ", anywhere = [true]"), 0, false},
+	} {
+		t.Run(tt.says, func(t *testing.T) {
+			f, ops := module(t, head+tt.body)
+			if last, ok := f.LastIndex(ir.Cast[tileaa.BlockTile](ops["blk"]), 0); last != tt.last || ok != tt.ok {
+				t.Errorf("%d, %v; want %d, %v", last, ok, tt.last, tt.ok)
+			}
+		})
+	}
+}
+
 func TestAnUnknownLoopNestSettlesQuickly(t *testing.T) {
 	var b strings.Builder
 	const depth = 8

@@ -254,15 +254,6 @@ func EnclosingLoop(op *Op) *Op {
 	return nil
 }
 
-// LoopDepth is the number of loops around an op.
-func LoopDepth(op *Op) int {
-	n := 0
-	for p := EnclosingLoop(op); p != nil; p = EnclosingLoop(p) {
-		n++
-	}
-	return n
-}
-
 // Captures lists the values that are used inside the regions of op and defined outside them, each once, in the order of their first
 // use.
 func Captures(op *Op) []*Value {

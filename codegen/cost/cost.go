@@ -48,15 +48,6 @@ func (c Cost) String() string {
 	return fmt.Sprintf("%d instructions, %d waves, %d sectors, %d barriers", c.Instrs, c.Waves, c.Sectors, c.Barriers)
 }
 
-// LoopWeight is how often code at a loop depth is assumed to run: 10 to the depth, at most a million.
-func LoopWeight(depth int) int {
-	w := 1
-	for range min(depth, 6) {
-		w *= 10
-	}
-	return w
-}
-
 // Bytes is the size of an element in memory; elements of less than a byte take one.
 func Bytes(elemBits int) int { return max(1, elemBits/8) }
 

@@ -145,6 +145,14 @@ func (b *builder) splitExact(x reg) (base reg, c uint64) {
 	}
 }
 
+// splitSmall takes x apart into a value and a constant, of which neither is negative, nor their sum.
+func (b *builder) splitSmall(x reg) (base reg, c uint64) {
+	if s, ok := b.sums[x.id]; ok && s.small {
+		return s.base, s.c
+	}
+	return x, 0
+}
+
 // splitAdd takes x apart into a value and a constant that this builder added to it.
 func (b *builder) splitAdd(x reg) (base reg, c uint64, ok bool) {
 	s, ok := b.sums[x.id]

@@ -209,7 +209,8 @@ func offset(f *fn, op *ir.Op) {
 	elem := elemOf(op.Result(0))
 	size := int64(tileaa.ElemBytes(elem.(*tileaa.PtrType).Elem))
 	f.set(op, f.each(elem, func(x []reg) reg {
-		return f.add(x[0], f.mul(f.sext(x[1], kI64), i64(size)))
+		distance, c := f.splitSmall(x[1])
+		return f.add(f.add(x[0], f.mul(f.sext(distance, kI64), i64(size))), i64(int64(c)*size))
 	}, f.operandTiles(op)...))
 }
 

@@ -111,7 +111,12 @@ func (f *fn) coordinateOf(l layout.Layout, dim int) coordinate {
 func (f *fn) at(c coordinate, r int) reg {
 	p := c.regPart(r)
 	if p&c.bits == 0 {
-		return f.add(c.thread, i32(int64(p)))
+		sum := f.add(c.thread, i32(int64(p)))
+		if s, ok := f.sums[sum.id]; ok {
+			s.exact, s.small = true, true // tiles have few elements
+			f.sums[sum.id] = s
+		}
+		return sum
 	}
 	return f.xor(c.thread, i32(int64(p)))
 }

@@ -1,6 +1,9 @@
 package ir
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Version is a bytecode version: rows say since which one a field exists.
 type Version struct {
@@ -11,13 +14,13 @@ type Version struct {
 // V makes the version major.minor with tag 0.
 func V(major, minor uint8) Version { return Version{Major: major, Minor: minor} }
 
-// Before reports whether v is older than w; the tag does not count.
-func (v Version) Before(w Version) bool {
-	if v.Major != w.Major {
-		return v.Major < w.Major
-	}
-	return v.Minor < w.Minor
+// Compare is negative if v is older than w, positive if it is newer; the tag does not count.
+func (v Version) Compare(w Version) int {
+	return cmp.Or(cmp.Compare(v.Major, w.Major), cmp.Compare(v.Minor, w.Minor))
 }
+
+// Before reports whether v is older than w; the tag does not count.
+func (v Version) Before(w Version) bool { return v.Compare(w) < 0 }
 
 // AtLeast reports whether v is w or newer; the tag does not count.
 func (v Version) AtLeast(w Version) bool { return !v.Before(w) }

@@ -153,7 +153,7 @@ func (l Loop) stop(blocks int) int {
 func (l Loop) cycles(t *target.Target, blocks, longer int) int {
 	own, stop := l.own(t), l.stop(blocks)+longer
 	const unit = 1 << 12
-	if l.Warps*blocks <= 4 {
+	if l.Warps*blocks <= 4 { // nothing else runs while a warp waits for its own results
 		stop += own / 16
 	}
 	together := l.Issue / (2 * l.Warps) * unit / (own + stop)

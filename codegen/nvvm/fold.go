@@ -134,6 +134,14 @@ func (b *builder) simplify(op binop, x, y reg) (reg, bool) {
 	return reg{}, false
 }
 
+// noteExact notes of a sum that it does not wrap, and perhaps that it is small.
+func (b *builder) noteExact(x reg, small bool) {
+	if s, ok := b.sums[x.id]; ok {
+		s.exact, s.small = true, s.small || small
+		b.sums[x.id] = s
+	}
+}
+
 // splitExact takes x apart into a value and constants that were added to it, none of which made it wrap.
 func (b *builder) splitExact(x reg) (base reg, c uint64) {
 	for {

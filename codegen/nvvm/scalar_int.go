@@ -48,9 +48,8 @@ func init() {
 func addInts(f *fn, op *ir.Op, x, y reg) reg {
 	before := len(f.values)
 	r := f.add(x, y)
-	if s, ok := f.sums[r.id]; ok && int(r.id) >= before && ir.Cast[tileaa.Addi](op).Overflow()&def.NoUnsignedWrap != 0 {
-		s.exact = true
-		f.sums[r.id] = s
+	if int(r.id) >= before && ir.Cast[tileaa.Addi](op).Overflow()&def.NoUnsignedWrap != 0 {
+		f.noteExact(r, false)
 	}
 	return r
 }

@@ -112,10 +112,7 @@ func (f *fn) at(c coordinate, r int) reg {
 	p := c.regPart(r)
 	if p&c.bits == 0 {
 		sum := f.add(c.thread, i32(int64(p)))
-		if s, ok := f.sums[sum.id]; ok {
-			s.exact, s.small = true, true // tiles have few elements
-			f.sums[sum.id] = s
-		}
+		f.noteExact(sum, true) // tiles have few elements
 		return sum
 	}
 	return f.xor(c.thread, i32(int64(p)))

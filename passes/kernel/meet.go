@@ -53,7 +53,7 @@ func WorkOf(s *pass.State, entry *ir.Op) (w Work) {
 		}
 		for _, r := range op.Results() {
 			behind[r] = n
-			if tileaa.IsRanked(r) && r.HasUses() && !madeAgain(op) {
+			if tileaa.IsRanked(r) && r.HasUses() && !MadeAgain(r) {
 				held += bitsOf(r)
 				freed[lastUse(r, at)] += bitsOf(r)
 			}
@@ -63,8 +63,12 @@ func WorkOf(s *pass.State, entry *ir.Op) (w Work) {
 	return w
 }
 
-// madeAgain reports whether each use of the tile that an operation makes has its own.
-func madeAgain(op *ir.Op) bool {
+// MadeAgain reports whether each use of a value has its own, made for it in its layout.
+func MadeAgain(v *ir.Value) bool {
+	op := v.DefiningOp()
+	if op == nil {
+		return false
+	}
 	switch op.Code() {
 	case tileaa.OpBroadcast, tileaa.OpSplat, tileaa.OpConstant, tileaa.OpIota:
 		return true

@@ -3,6 +3,7 @@ package layouts
 import (
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
+	"tileiras/passes/kernel"
 	"tileiras/passes/pass"
 )
 
@@ -27,7 +28,7 @@ func widthsOf(s *pass.State, entry *ir.Op) *widths {
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		if op.Traits().Has(ir.Elementwise) || op.Code() == tileaa.OpReshape {
 			for _, v := range op.Operands() {
-				if tileaa.IsRanked(v) && !madeAnywhere(v) {
+				if tileaa.IsRanked(v) && !kernel.MadeAgain(v) {
 					w.join(v, op.Result(0))
 				}
 			}
@@ -47,19 +48,6 @@ func widthsOf(s *pass.State, entry *ir.Op) *widths {
 		}
 	})
 	return w
-}
-
-// madeAnywhere reports whether a value is made again in every layout, so that what uses it need not meet there.
-func madeAnywhere(v *ir.Value) bool {
-	op := v.DefiningOp()
-	if op == nil {
-		return false
-	}
-	switch op.Code() {
-	case tileaa.OpConstant, tileaa.OpSplat, tileaa.OpIota, tileaa.OpBroadcast:
-		return true
-	}
-	return false
 }
 
 // vectorOf is the tile of a tiled load or store and its vector.

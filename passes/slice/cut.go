@@ -12,18 +12,12 @@ func Cut(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) *ir.Op {
 	b := ir.NewBuilder(s.Ctx).Before(entry)
 	copied := ir.Cast[tileaa.Entry](b.Insert(s.Ctx.Clone(entry, ir.Mapping{})))
 	copied.SetPlan(plan)
-	notes := s.Notes
+	defer func(notes []pass.Note) { s.Notes = notes }(s.Notes)
 	c := newSlicer(s, copied.Op)
-	c.findOutputs()
-	if c.err == nil {
-		c.formGroups()
-	}
-	if c.err != nil || len(c.groups) == 0 {
-		s.Notes = notes
+	if c.decide() != nil || len(c.groups) == 0 {
 		copied.Op.Erase()
 		return nil
 	}
 	c.build()
-	s.Notes = notes
 	return copied.Op
 }

@@ -139,12 +139,8 @@ func accumulatorsOf(outputs ...*output) int {
 func cutSteps(s *pass.State, entry *ir.Op) error {
 	c := newSlicer(s, entry)
 	c.steps, c.limit, c.asked = true, kernel.WholeRegisters, ProductsOf(s, entry)
-	c.findOutputs()
-	if c.err == nil {
-		c.formGroups()
-	}
-	if c.err != nil {
-		return c.err
+	if err := c.decide(); err != nil {
+		return err
 	}
 	c.build()
 	return nil

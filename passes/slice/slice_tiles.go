@@ -64,12 +64,8 @@ func Tiles(s *pass.State) error {
 func slicePieces(s *pass.State, entry *ir.Op, made *int) error {
 	c := newSlicer(s, entry)
 	c.made = made
-	c.findOutputs()
-	if c.err == nil {
-		c.formGroups()
-	}
 	switch {
-	case c.err == nil:
+	case c.decide() == nil:
 		c.build()
 	case c.products && c.threads < 32*cost.MostWarps, c.bigger():
 		return &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: c.err.Error()}
@@ -186,6 +182,15 @@ const (
 	sum                          // a product along K: each piece adds to the accumulator
 	collect                      // a small result: its pieces are put together
 )
+
+// decide finds out what is cut, and which loops make it.
+func (c *slicer) decide() error {
+	c.findOutputs()
+	if c.err == nil {
+		c.formGroups()
+	}
+	return c.err
+}
 
 // findOutputs decides about everything that must happen or must be known whole: it becomes an output of a loop, or stays.
 func (c *slicer) findOutputs() {

@@ -130,15 +130,7 @@ func newCodec(d *ir.OpDef) *codec {
 		}
 	}
 	k.flags = append(k.flags, operands...)
-	slices.SortStableFunc(k.flags, func(a, b flagBit) int {
-		switch {
-		case a.since.Before(b.since):
-			return -1
-		case b.since.Before(a.since):
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(k.flags, func(a, b flagBit) int { return a.since.Compare(b.since) })
 	for _, r := range d.Results {
 		if r.Mode == ir.Variadic {
 			k.counted = true

@@ -49,6 +49,14 @@ func (l Layout) relabel(shape []int, f func(uint64) uint64) Layout {
 	return fromBases(shape, b)
 }
 
+// Interleave makes neighbours of elements that lie 1<<at apart along dim: the n bits of a coordinate from bit at on become its lowest, and the at bits
+// below them come next. Places stay.
+func (l Layout) Interleave(dim, at, n int) Layout {
+	first := lowBit(l.shape, dim)
+	low, high := uint64(1<<at-1)<<first, uint64(1<<n-1)<<(first+at)
+	return l.relabel(l.shape, func(c uint64) uint64 { return c&^(low|high) | c&low<<n | c&high>>at })
+}
+
 // RemoveDim is the layout of a reduction over dim: the coordinate is forgotten. Input bits stay, so bits that selected along dim
 // become redundant, which makes the broadcast back free.
 func (l Layout) RemoveDim(dim int) Layout {

@@ -90,14 +90,14 @@ func (f *fn) matrixProduct(op tileaa.ContractionOp, a *atom.MMA, swap bool) *til
 	if part := op.Depths(); len(part) == 2 {
 		from, k = int(part[0]), int(part[1])
 	}
-	stepM, stepN := a.Shape.M, a.Shape.N
+	ofRows, ofColumns := a.LayoutA.Regs(), a.LayoutB.Regs()
 	if swap {
-		stepM, stepN = stepN, stepM
+		ofRows, ofColumns = ofColumns, ofRows
 	}
 	for b := range batches {
 		for kk := from; kk < k; kk += a.Shape.K {
-			p.step(b, kk, p.held(p.left, m, stepM, func(i int) []int { return p.place(b, i, kk) }),
-				p.held(p.right, n, stepN, func(j int) []int { return p.place(b, kk, j) }))
+			p.step(b, kk, p.held(p.left, m, ofRows, func(i int) []int { return p.place(b, i, kk) }),
+				p.held(p.right, n, ofColumns, func(j int) []int { return p.place(b, kk, j) }))
 		}
 	}
 	out := p.result(elemOf(op.Result()))
@@ -108,10 +108,10 @@ func (f *fn) matrixProduct(op tileaa.ContractionOp, a *atom.MMA, swap bool) *til
 // part is a fragment of an operand that this warp has: where it begins along its dimension, and its first element register.
 type part struct{ at, reg int }
 
-// held lists the fragments of an operand in one step along K.
-func (p *product) held(o *operandTile, size, step int, place func(at int) []int) (parts []part) {
-	for at := 0; at < size; at += step {
-		if r, ok := o.register(place(at)...); ok {
+// held lists the fragments of an operand, of so many registers each, in one step along K.
+func (p *product) held(o *operandTile, size, regs int, place func(at int) []int) (parts []part) {
+	for at := range size {
+		if r, ok := o.register(place(at)...); ok && r%regs == 0 {
 			parts = append(parts, part{at, r})
 		}
 	}

@@ -56,8 +56,13 @@ func IsProduct(op *ir.Op) bool {
 
 // LoadOf finds the load, of a block or through pointers, that brings a value as it lies in memory: what stands between, last first, only names the elements anew, as
 // reshape, permute and a conversion between formats of one width do. Nothing else uses what is between.
-func LoadOf(v *ir.Value) (load *ir.Op, between []*ir.Op, ok bool) {
-	for v.HasOneUse() && v.DefiningOp() != nil {
+func LoadOf(v *ir.Value) (load *ir.Op, between []*ir.Op, ok bool) { return loadOf(v, true) }
+
+// LoadBehind is LoadOf where others may use the tile, too.
+func LoadBehind(v *ir.Value) (load *ir.Op, between []*ir.Op, ok bool) { return loadOf(v, false) }
+
+func loadOf(v *ir.Value, alone bool) (load *ir.Op, between []*ir.Op, ok bool) {
+	for v.DefiningOp() != nil && (v.HasOneUse() || !alone) {
 		op := v.DefiningOp()
 		switch op.Code() {
 		case OpTiledLoad, OpLoad:

@@ -29,6 +29,7 @@ func Assign(s *pass.State) error {
 		a := &assigner{
 			s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.WarpsOf(entry), widths: widthsOf(s, entry),
 			final: map[*ir.Value]anchor{}, open: map[*ir.Value]bool{}, made: map[demand]*ir.Value{}, matrices: map[matrix]*ir.Value{},
+			interleaved: interleavings(s, entry),
 		}
 		if err := a.rewriteBlock(entry.Body()); err != nil {
 			return err
@@ -64,7 +65,8 @@ type assigner struct {
 	draft map[*ir.Value]anchor // what infer found while some value was open
 	made  map[demand]*ir.Value
 
-	matrices map[matrix]*ir.Value // buffers of factors
+	matrices    map[matrix]*ir.Value     // buffers of factors
+	interleaved map[ir.Type]interleaving // of products, by the type of their results
 }
 
 // infer is the layout that a value has by itself, or none.
@@ -121,7 +123,7 @@ func (a *assigner) inferFromDefinition(v *ir.Value, t *tileaa.TileType) anchor {
 	case tileaa.OpConstant, tileaa.OpSplat, tileaa.OpIota, tileaa.OpBroadcast:
 		return anchor{}
 	case tileaa.OpDot, tileaa.OpDotScaled:
-		return anchor{dotLayouts(op).C, cost.LeaveDot}
+		return anchor{a.dotLayouts(op).C, cost.LeaveDot}
 	case tileaa.OpReduce:
 		src := a.strongestOrDefault(op)
 		dim := tileaa.DimOf(op)

@@ -203,7 +203,7 @@ func (a *assigner) rewriteSparseBlock(op *ir.Op, l layout.Layout) {
 // rewriteDot takes its operands in the layouts of its atom, or in shared memory where the atom reads them there. Without a matrix instruction (fma, dp4a) the operands lie in shared memory,
 // where every thread reads the rows and columns it needs.
 func (a *assigner) rewriteDot(op *ir.Op) error {
-	d := dotLayouts(op)
+	d := a.dotLayouts(op)
 	op.SetOperand(2, a.inLayout(op.Operand(2), d.C))
 	if d.alone {
 		for i := range 2 {

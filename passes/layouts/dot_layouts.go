@@ -18,12 +18,32 @@ type dotTiling struct {
 	words bool
 }
 
-// dotLayouts tiles the atom of a dot over the warps as select-atoms says.
-func dotLayouts(op *ir.Op) dotTiling {
+// dotLayouts tiles the atom of a dot over the warps as select-atoms says, rows and columns interleaved where that makes reading wide.
+func (a *assigner) dotLayouts(op *ir.Op) dotTiling {
+	t := tilingOf(op)
+	d := dotTiling{t.Layouts(), t.Atom.Scalar(), t.Atom.Shape.K > 1}
+	in, row := a.interleaved[op.Result(0).Type()], d.C.Rank()-2
+	if in.rows > 0 {
+		rows := atomRows(t)
+		d.A, d.C = d.A.Interleave(row, rows, in.rows), d.C.Interleave(row, rows, in.rows)
+	}
+	if in.columns > 0 {
+		columns := atomColumns(t)
+		d.B, d.C = d.B.Interleave(row+1, columns, in.columns), d.C.Interleave(row+1, columns, in.columns)
+	}
+	return d
+}
+
+func tilingOf(op *ir.Op) atom.Tiling {
 	m := ir.Cast[tileaa.ContractionOp](op).Atom()
 	t, ok := atom.Tile(m.Atom, kernel.ExtentOf(op), m.Split, m.Swap)
 	if !ok {
 		panic(fmt.Sprintf("BUG: %s does not tile %s over %s", m.Atom.Name, kernel.ExtentOf(op), m.Split))
 	}
-	return dotTiling{t.Layouts(), m.Atom.Scalar(), m.Atom.Shape.K > 1}
+	return t
 }
+
+// atomRows is the rows of the result of one atom, as a power of two.
+func atomRows(t atom.Tiling) int { return log2(t.Extent.M / (t.Split.M * t.Repeat.M)) }
+
+func atomColumns(t atom.Tiling) int { return log2(t.Extent.N / (t.Split.N * t.Repeat.N)) }

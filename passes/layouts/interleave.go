@@ -1,0 +1,85 @@
+package layouts
+
+import (
+	"slices"
+
+	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+	"tileiras/passes/pass"
+)
+
+// interleaving is how many neighbours along rows and columns of the result of a product a thread has from atoms of its own, as powers of two.
+//
+// Fragments of 32 and 64 bits lie across memory where it runs along rows or columns: lanes of an atom have neighbours, and a thread reads an element at
+// a time, for ldmatrix transposes 16 bits only. Which columns are an atom's is for the compiler to say:
+//
+//	columns of atom      0         1         2         3              0              1              2              3
+//	                0..7      8..15     16..23    24..31    =>    0,4,8,..28     1,5,9,..29     2,6,10,..30    3,7,11,..31
+//
+// Then a thread, whose column of every atom is the same, has four neighbours, which it reads at once. So are the results: a thread has
+// eight neighbours of a row where it had two.
+type interleaving struct{ rows, columns int }
+
+// interleavings finds those of the products of an entry. Products whose results have one type agree: one may add to what another has made.
+func interleavings(s *pass.State, entry *ir.Op) map[ir.Type]interleaving {
+	all := map[ir.Type]interleaving{}
+	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		if !tileaa.IsProduct(op) {
+			return
+		}
+		in, t := interleavingOf(op), op.Result(0).Type()
+		if other, ok := all[t]; ok {
+			in = interleaving{min(in.rows, other.rows), min(in.columns, other.columns)}
+		}
+		all[t] = in
+	})
+	return all
+}
+
+// interleavingOf is what one product gains from: 16 bytes of a row of memory in a thread.
+func interleavingOf(op *ir.Op) interleaving {
+	t := tilingOf(op)
+	if t.Atom.Scalar() || t.Atom.Group > 0 {
+		return interleaving{}
+	}
+	return interleaving{
+		rows:    min(acrossRows(op, 0), log2(t.Repeat.M)),
+		columns: min(acrossRows(op, 1), log2(t.Repeat.N)),
+	}
+}
+
+// acrossRows is how many elements of factor i, as a power of two, make 16 bytes of the memory that it comes from, which runs along the rows or the columns of
+// the result; 0 where it does not, or where ldmatrix turns it.
+func acrossRows(op *ir.Op, i int) int {
+	load, between, ok := tileaa.LoadBehind(op.Operand(i))
+	if !ok {
+		return 0
+	}
+	t := tileaa.AsTile(load.Result(0))
+	fast, known := ir.Cast[tileaa.AccessOp](load).Fast()
+	bytes := tileaa.ElemBytes(t.Elem)
+	if !known || bytes < 4 {
+		return 0
+	}
+	n := log2(16 / bytes)
+	shape := ints(t.Shape)
+	var bits []uint64
+	for b := range n {
+		if 1<<b >= shape[fast] {
+			return 0
+		}
+		bits = append(bits, layout.Bit(shape, int(fast), b))
+	}
+	l := layout.Must(shape, layout.Bases{Reg: bits})
+	for _, op := range slices.Backward(between) {
+		l = resultLayout(op, l)
+	}
+	side := l.Rank() - 2 + i
+	for b := range n {
+		if l.Basis(layout.Reg, b) != layout.Bit(l.Shape(), side, b) {
+			return 0
+		}
+	}
+	return n
+}

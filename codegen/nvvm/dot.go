@@ -80,24 +80,23 @@ func (f *fn) matrixProduct(op tileaa.ContractionOp, a *atom.MMA, swap bool) *til
 	if a.Scaled() {
 		p.scales = f.scalesOf(op, a, swap)
 	}
-	ls, rs := p.left.l.Shape(), p.right.l.Shape()
-	rank := len(ls)
-	batches, m, k, n := 1, ls[rank-2], ls[rank-1], rs[rank-1]
+	left := p.left.l.Shape()
+	rank := len(left)
+	batches, from, to := 1, 0, left[rank-1]
 	if rank == 3 {
-		batches = ls[0]
+		batches = left[0]
 	}
-	from := 0
 	if part := op.Depths(); len(part) == 2 {
-		from, k = int(part[0]), int(part[1])
+		from, to = int(part[0]), int(part[1])
 	}
 	ofRows, ofColumns := a.LayoutA.Regs(), a.LayoutB.Regs()
 	if swap {
 		ofRows, ofColumns = ofColumns, ofRows
 	}
+	rows, columns := parts(p.left.l, ofRows, rank-2), parts(p.right.l, ofColumns, rank-1)
 	for b := range batches {
-		for kk := from; kk < k; kk += a.Shape.K {
-			p.step(b, kk, p.held(p.left, m, ofRows, func(i int) []int { return p.place(b, i, kk) }),
-				p.held(p.right, n, ofColumns, func(j int) []int { return p.place(b, kk, j) }))
+		for k := from; k < to; k += a.Shape.K {
+			p.step(b, k, rows[depth{b, k}], columns[depth{b, k}])
 		}
 	}
 	out := p.result(elemOf(op.Result()))
@@ -108,14 +107,26 @@ func (f *fn) matrixProduct(op tileaa.ContractionOp, a *atom.MMA, swap bool) *til
 // part is a fragment of an operand that this warp has: where it begins along its dimension, and its first element register.
 type part struct{ at, reg int }
 
-// held lists the fragments of an operand, of so many registers each, in one step along K.
-func (p *product) held(o *operandTile, size, regs int, place func(at int) []int) (parts []part) {
-	for at := range size {
-		if r, ok := o.register(place(at)...); ok && r%regs == 0 {
-			parts = append(parts, part{at, r})
+// depth is a step along K of a batch.
+type depth struct{ batch, k int }
+
+// parts lists the fragments of an operand, of so many registers each, along dimension side, for every step along K.
+func parts(l layout.Layout, regs, side int) map[depth][]part {
+	along := 2*l.Rank() - 3 - side // the other one of the last two
+	all := map[depth][]part{}
+	for r, same := range l.RegReps() {
+		if r%regs != 0 || same != r {
+			continue
 		}
+		at, d := l.Coords(l.Apply(r, 0, 0, 0)), depth{}
+		if d.k = at[along]; l.Rank() == 3 {
+			d.batch = at[0]
+		}
+		list := all[d]
+		i, _ := slices.BinarySearchFunc(list, at[side], func(p part, at int) int { return p.at - at })
+		all[d] = slices.Insert(list, i, part{at[side], r})
 	}
-	return parts
+	return all
 }
 
 // step issues the instructions of one step along K. The operand of more registers is the outer one: each of its fragments is done with when

@@ -470,6 +470,18 @@ func TestFactorsAreReadAcrossPlaces(t *testing.T) {
 	}
 }
 
+// Of many places along K a read brings near ones: a thread would hold those that are far away through most of the product.
+func TestFactorsAreReadAtPlacesThatAreNear(t *testing.T) {
+	src := parse1(t, "{reg=[[1,0],[2,0],[4,0],[0,64],[0,128]], lane=[[8,0],[0,1],[0,2],[0,4],[0,8]], warp=[[0,16],[0,32]]} : 16x256")
+	rows := parse1(t, "{reg=[], lane=[[1,0],[2,0],[4,0],[8,0],[0,0]], warp=[[0,0],[0,0]]} : 16x1")
+	m, all := FactorLayout(src, rows, 1, 4, 1), rows.Repeat(Reg, 1, 8)
+	for i := range m.MaxVec(all, 4) {
+		if c := all.Coords(m.At(uint64(i))); c[1] >= 64 {
+			t.Errorf("%s: a read at 0 brings place %d", m, c[1])
+		}
+	}
+}
+
 func TestConflictsOfAPlainTransposeAreCounted(t *testing.T) {
 	s := []int{32, 32}
 	byRow := Blocked(s, 1, []int{1, 0}, 1)

@@ -40,15 +40,19 @@ func SharedLayout(src, dst Layout, elemBytes int) SharedPlan {
 }
 
 // FactorLayout is the memory layout of a tile that threads store in layout src, at least so many elements at a time, and read in layout rows, one place
-// along dim after another. Reads of several rows are better than reads of several places, which a thread must hold until it comes to them.
+// along dim after another. Reads of several rows are better than reads of several places, which a thread must hold until it comes to them; places far apart
+// are held by the hundred where there are many.
 func FactorLayout(src, rows Layout, dim, elemBytes, least int) MemLayout {
 	places := log2(src.shape[dim])
-	c := swizzle{src: src, dst: rows.Repeat(Reg, dim, places), elemBytes: elemBytes}
-	along := c.best()
-	for i := range places {
-		c.apart = append(c.apart, Bit(src.shape, dim, i))
+	plan := func(near int) SharedPlan {
+		c := swizzle{src: src, dst: rows.Repeat(Reg, dim, places), elemBytes: elemBytes}
+		for i := near; i < places; i++ {
+			c.apart = append(c.apart, Bit(src.shape, dim, i))
+		}
+		return c.best()
 	}
-	across := c.best()
+	along := plan(min(places, log2(manyPlaces)))
+	across := plan(0)
 	switch {
 	case across.LoadVec >= along.LoadVec && across.StoreVec >= least:
 		return across.Mem
@@ -57,6 +61,9 @@ func FactorLayout(src, rows Layout, dim, elemBytes, least int) MemLayout {
 	}
 	return SharedLayout(src, src, elemBytes).Mem
 }
+
+// manyPlaces is how far apart places may lie that one read brings: a thread holds three of four meanwhile.
+const manyPlaces = 64
 
 // best chooses among the vectors that are as wide as can be on both sides, and those that are wider on one.
 func (c swizzle) best() SharedPlan {

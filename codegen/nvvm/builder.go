@@ -72,12 +72,11 @@ type split struct {
 	parts []reg
 }
 
-// sum is a value and a constant; exact if the sum does not wrap as a number without sign, small if it and the value are less than half of such numbers.
+// sum is a value and a constant; exact if the sum does not wrap as a number without sign.
 type sum struct {
 	base  reg
 	c     uint64
 	exact bool
-	small bool
 }
 
 // block is a basic block.
@@ -261,8 +260,7 @@ func (b *builder) bin(op binop, x, y reg) reg {
 		if op == opSub {
 			c = -c
 		}
-		old := b.sums[r.id]
-		b.sums[r.id] = sum{x, mask(c, x.k.bits()), old.exact, old.small}
+		b.sums[r.id] = sum{x, mask(c, x.k.bits()), b.sums[r.id].exact}
 	}
 	return r
 }

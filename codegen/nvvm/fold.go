@@ -134,10 +134,10 @@ func (b *builder) simplify(op binop, x, y reg) (reg, bool) {
 	return reg{}, false
 }
 
-// noteExact notes of a sum that it does not wrap, and perhaps that it is small.
-func (b *builder) noteExact(x reg, small bool) {
+// noteExact notes of a sum that it does not wrap.
+func (b *builder) noteExact(x reg) {
 	if s, ok := b.sums[x.id]; ok {
-		s.exact, s.small = true, s.small || small
+		s.exact = true
 		b.sums[x.id] = s
 	}
 }
@@ -153,16 +153,32 @@ func (b *builder) splitExact(x reg) (base reg, c uint64) {
 	}
 }
 
-// splitSmall takes x apart into a value and a constant, of which neither is negative, nor their sum.
-func (b *builder) splitSmall(x reg) (base reg, c uint64) {
-	if s, ok := b.sums[x.id]; ok && s.small {
-		return s.base, s.c
-	}
-	return x, 0
-}
-
 // splitAdd takes x apart into a value and a constant that this builder added to it.
 func (b *builder) splitAdd(x reg) (base reg, c uint64, ok bool) {
 	s, ok := b.sums[x.id]
 	return s.base, s.c, ok
+}
+
+// addApart is x + y with constants that were added to them added last.
+func (b *builder) addApart(x, y reg) reg {
+	if _, _, ok := b.splitAdd(y); ok {
+		x, y = y, x
+	}
+	base, c, ok := b.splitAdd(x)
+	if !ok || y.isConst() {
+		return b.add(x, y)
+	}
+	return b.add(b.addApart(base, y), con(x.k, c))
+}
+
+// multiplyApart is x * y with a constant that was added to one, where the other is constant, added last.
+func (b *builder) multiplyApart(x, y reg) reg {
+	if x.isConst() {
+		x, y = y, x
+	}
+	base, c, ok := b.splitAdd(x)
+	if !ok || !y.isConst() {
+		return b.mul(x, y)
+	}
+	return b.add(b.mul(base, y), con(x.k, c*y.bits))
 }

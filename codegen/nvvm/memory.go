@@ -204,13 +204,29 @@ func (f *fn) loaded(t *tile, elem ir.Type) *tile {
 	return f.each(elem, func(x []reg) reg { return f.icmp(ne, x[0], con(kI8, 0)) }, t)
 }
 
-// offset: pointer plus a signed number of elements.
+// offset: pointer plus a signed number of elements. Where these differ by constants, so do the pointers: of two numbers of which none is negative
+// the difference is known, whether or not they wrapped on the way.
 func offset(f *fn, op *ir.Op) {
-	elem := elemOf(op.Result(0))
+	o := ir.Cast[tileaa.Offset](op)
+	elem := elemOf(o.Result())
 	size := int64(tileaa.ElemBytes(elem.(*tileaa.PtrType).Elem))
+	type element struct {
+		number reg
+		c      uint64
+	}
+	first := map[id]element{} // of those that differ by constants
 	f.set(op, f.each(elem, func(x []reg) reg {
-		distance, c := f.splitSmall(x[1])
-		return f.add(f.add(x[0], f.mul(f.sext(distance, kI64), i64(size))), i64(int64(c)*size))
+		e, apart := element{number: x[1]}, int64(0)
+		if base, c, ok := f.splitAdd(x[1]); ok && (o.Nonnegative() || x[1].k == kI64) {
+			e.c = c
+			x[1] = base
+		}
+		if other, ok := first[x[1].id]; ok {
+			apart, e = signed(e.c-other.c, x[1].k.bits()), other
+		} else {
+			first[x[1].id] = e
+		}
+		return f.add(f.addApart(x[0], f.mul(f.sext(e.number, kI64), i64(size))), i64(apart*size))
 	}, f.operandTiles(op)...))
 }
 

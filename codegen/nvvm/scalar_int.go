@@ -21,7 +21,7 @@ func init() {
 	register(ir.Table[lowering]{
 		tileaa.OpAddi & ir.Place:   intBinary(addInts),
 		tileaa.OpSubi & ir.Place:   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.sub(x, y) }),
-		tileaa.OpMuli & ir.Place:   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.mul(x, y) }),
+		tileaa.OpMuli & ir.Place:   intBinary(multiplyInts),
 		tileaa.OpAndi & ir.Place:   bitwise(opAnd),
 		tileaa.OpOri & ir.Place:    bitwise(opOr),
 		tileaa.OpXori & ir.Place:   bitwise(opXor),
@@ -44,14 +44,25 @@ func init() {
 	})
 }
 
-// addInts notes of a sum that does not wrap that it is exact; not of one that was computed before, by an operation that may promise nothing.
+// addInts notes of a scalar sum that does not wrap that it is exact; not of one that was computed before, by an operation that may promise nothing. Elements of
+// tiles share what is not constant.
 func addInts(f *fn, op *ir.Op, x, y reg) reg {
+	if tileaa.IsRanked(op.Result(0)) {
+		return f.addApart(x, y)
+	}
 	before := len(f.values)
 	r := f.add(x, y)
 	if int(r.id) >= before && ir.Cast[tileaa.Addi](op).Overflow()&def.NoUnsignedWrap != 0 {
-		f.noteExact(r, false)
+		f.noteExact(r)
 	}
 	return r
+}
+
+func multiplyInts(f *fn, op *ir.Op, x, y reg) reg {
+	if tileaa.IsRanked(op.Result(0)) {
+		return f.multiplyApart(x, y)
+	}
+	return f.mul(x, y)
 }
 
 func isSigned(op *ir.Op) bool { return ir.Cast[tileaa.SignedOp](op).Signedness() == def.Signed }

@@ -1809,7 +1809,7 @@ func NewAssume(b *ir.Builder, value *ir.Value, predicate ir.Attribute) Assume {
 	return Assume{b.Create(s)}
 }
 
-// Offset is offset: pointer plus signed offset in elements.
+// Offset is offset: pointer plus signed offset in elements. nonnegative: no offset is below 0, as select-atoms says.
 type Offset struct{ Op *ir.Op }
 
 func (Offset) Matches(c ir.Code) bool { return c == OpOffset }
@@ -1818,12 +1818,21 @@ func (o Offset) Ptr() *ir.Value        { return o.Op.OperandOf(0) }
 func (o Offset) SetPtr(v *ir.Value)    { o.Op.SetOperandOf(0, v) }
 func (o Offset) Offset() *ir.Value     { return o.Op.OperandOf(1) }
 func (o Offset) SetOffset(v *ir.Value) { o.Op.SetOperandOf(1, v) }
+func (o Offset) Nonnegative() bool     { return o.Op.FlagAttr(0) }
+func (o Offset) SetNonnegative(v bool) { o.Op.SetFlagAttr(0, v) }
 func (o Offset) Result() *ir.Value     { return o.Op.ResultOf(0) }
 
+// OffsetOptions are what a offset may lack.
+type OffsetOptions struct {
+	Nonnegative bool
+}
+
 // NewOffset makes a offset at the builder's place.
-func NewOffset(b *ir.Builder, resultType ir.Type, ptr *ir.Value, offset *ir.Value) Offset {
+func NewOffset(b *ir.Builder, resultType ir.Type, ptr *ir.Value, offset *ir.Value, opts OffsetOptions) Offset {
 	s := ir.State{Def: opRows[OpOffset.Index()-1]}
 	s.Operands = []*ir.Value{ptr, offset}
+	s.Attrs = make([]ir.Attribute, 1)
+	s.Attrs[0] = ir.FlagOf(s.Def.AttrDef(0), opts.Nonnegative)
 	s.Types = []ir.Type{resultType}
 	return Offset{b.Create(s)}
 }

@@ -15,7 +15,7 @@ import (
 
 // select-atoms realises what the plan says of dots, and picks the instruction of those that were cut and how warps share it. About every
 // access to memory it decides what codegen must not ask facts for: how wide it is, along which dimension memory runs, which dimensions need
-// a bounds check, and how many bits hold its coordinates and offsets.
+// a bounds check, and how many bits hold its coordinates and offsets; and of element numbers of pointers whether they are not negative.
 //
 //	dot %a, %b, %c                   =>   dot %a, %b, %c {atom = #tileaa.mma<"mma.m16n8k16...", warps = [1, 4, 2, 1]>}
 //	tiled_load %block                =>   tiled_load %block {vec = 8, fast = 1, masked = [true, false]}
@@ -23,12 +23,15 @@ import (
 func SelectAtoms(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		var dots, accs []*ir.Op
+		var offsets []tileaa.Offset
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 			switch {
 			case tileaa.IsProduct(op):
 				dots = append(dots, op)
 			case ir.Is[tileaa.AccessOp](op):
 				accs = append(accs, op)
+			case op.Code() == tileaa.OpOffset:
+				offsets = append(offsets, ir.Cast[tileaa.Offset](op))
 			}
 		})
 		for i, op := range dots {
@@ -45,6 +48,10 @@ func SelectAtoms(s *pass.State) error {
 			} else {
 				pointerAccess(s, known, ir.Cast[tileaa.PtrAccess](op))
 			}
+		}
+		for _, op := range offsets {
+			number := known.Of(op.Offset())
+			op.SetNonnegative(number.Width > 0 && number.SMin >= 0)
 		}
 	}
 	return nil

@@ -276,7 +276,8 @@ func Ops() []*ir.OpDef {
 		row("extract", args(in("source:tile"), many("indices:scalar_int")), res("result:tile"), shape, "The slice with these slice numbers (rank-0 i32)."),
 		row("insert", args(in("source:tile", "dest:tile"), many("indices:scalar_int")), res("result:tile"), shape, "dest with one slice replaced."),
 		same(row("assume", args(in("value:tile"), attr("predicate", ir.PredicateKind)), res("result:tile"), elementwise, "Passes the value with a promise about it."), "value", "result"),
-		sameShape(row("offset", in("ptr:ptr", "offset:int"), res("result:ptr"), elementwise, "Pointer plus signed offset in elements."), "ptr", "offset"),
+		sameShape(row("offset", args(in("ptr:ptr", "offset:int"), unit("nonnegative")), res("result:ptr"), elementwise,
+			"Pointer plus signed offset in elements. nonnegative: no offset is below 0, as select-atoms says."), "ptr", "offset"),
 
 		// Contraction and reduction.
 		effects(row("dot", args(in("lhs:factor", "rhs:factor", "acc:tile"), opt("memory:tensor_memory", "when:scalar_i1"), of("signedness_lhs", &SignednessEnum, Signed), of("signedness_rhs", &SignednessEnum, Signed),

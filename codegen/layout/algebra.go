@@ -49,12 +49,17 @@ func (l Layout) relabel(shape []int, f func(uint64) uint64) Layout {
 	return fromBases(shape, b)
 }
 
-// Interleave makes neighbours of elements that lie 1<<at apart along dim: the n bits of a coordinate from bit at on become its lowest, and the at bits
-// below them come next. Places stay.
-func (l Layout) Interleave(dim, at, n int) Layout {
+// PermuteBits renames the elements along dim: bit i of a coordinate is bit order[i] of the old one; bits beyond the order stay.
+func (l Layout) PermuteBits(dim int, order []int) Layout {
 	first := lowBit(l.shape, dim)
-	low, high := uint64(1<<at-1)<<first, uint64(1<<n-1)<<(first+at)
-	return l.relabel(l.shape, func(c uint64) uint64 { return c&^(low|high) | c&low<<n | c&high>>at })
+	all := (uint64(1)<<len(order) - 1) << first
+	return l.relabel(l.shape, func(c uint64) uint64 {
+		to := c &^ all
+		for i, from := range order {
+			to |= c >> (first + from) & 1 << (first + i)
+		}
+		return to
+	})
 }
 
 // RemoveDim is the layout of a reduction over dim: the coordinate is forgotten. Input bits stay, so bits that selected along dim

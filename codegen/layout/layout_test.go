@@ -316,7 +316,7 @@ func TestEditsActOnCoordinates(t *testing.T) {
 		perm := rapid.Permutation([]int{0, 1, 2}).Draw(t, "perm")
 		dim := rapid.IntRange(0, 2).Draw(t, "dim")
 		permuted, removed, expanded := l.Permute(perm), l.RemoveDim(dim), l.ExpandDim(dim)
-		reshaped, interleaved := l.Reshape([]int{2, 64}), l.Interleave(1, 2, 1)
+		reshaped, bits := l.Reshape([]int{2, 64}), l.PermuteBits(1, []int{2, 0, 1})
 		for r := range l.Regs() {
 			lane := rapid.IntRange(0, 31).Draw(t, "lane")
 			x := l.Coords(l.Apply(r, lane, 1, 0))
@@ -330,7 +330,7 @@ func TestEditsActOnCoordinates(t *testing.T) {
 			check("expand", expanded, slices.Insert(slices.Clone(x), dim, 0))
 			flat := x[0]*32 + x[1]*4 + x[2]
 			check("reshape", reshaped, []int{flat / 64, flat % 64})
-			check("interleave", interleaved, []int{x[0], x[1]%4*2 + x[1]/4, x[2]})
+			check("permute bits", bits, []int{x[0], x[1]%4*2 + x[1]/4, x[2]})
 		}
 		src := l.BroadcastSource([]int{4, 1, 4})
 		for r := range l.Regs() {

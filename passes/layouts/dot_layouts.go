@@ -24,12 +24,12 @@ func (a *assigner) dotLayouts(op *ir.Op) dotTiling {
 	d := dotTiling{t.Layouts(), t.Atom.Scalar(), t.Atom.Shape.K > 1}
 	in, row := a.interleaved[op.Result(0).Type()], d.C.Rank()-2
 	if in.rows > 0 {
-		rows := atomRows(t)
-		d.A, d.C = d.A.Interleave(row, rows, in.rows), d.C.Interleave(row, rows, in.rows)
+		order := interleaved(d.C, row, log2(t.Extent.M/(t.Split.M*t.Repeat.M)), in.rows)
+		d.A, d.C = d.A.PermuteBits(row, order), d.C.PermuteBits(row, order)
 	}
 	if in.columns > 0 {
-		columns := atomColumns(t)
-		d.B, d.C = d.B.Interleave(row+1, columns, in.columns), d.C.Interleave(row+1, columns, in.columns)
+		order := interleaved(d.C, row+1, log2(t.Extent.N/(t.Split.N*t.Repeat.N)), in.columns)
+		d.B, d.C = d.B.PermuteBits(row+1, order), d.C.PermuteBits(row+1, order)
 	}
 	return d
 }
@@ -42,8 +42,3 @@ func tilingOf(op *ir.Op) atom.Tiling {
 	}
 	return t
 }
-
-// atomRows is the rows of the result of one atom, as a power of two.
-func atomRows(t atom.Tiling) int { return log2(t.Extent.M / (t.Split.M * t.Repeat.M)) }
-
-func atomColumns(t atom.Tiling) int { return log2(t.Extent.N / (t.Split.N * t.Repeat.N)) }

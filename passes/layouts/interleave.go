@@ -17,9 +17,25 @@ import (
 //	columns of atom      0         1         2         3              0              1              2              3
 //	                0..7      8..15     16..23    24..31    =>    0,4,8,..28     1,5,9,..29     2,6,10,..30    3,7,11,..31
 //
-// Then a thread, whose column of every atom is the same, has four neighbours, which it reads at once. So are the results: a thread has
-// eight neighbours of a row where it had two.
+// Then a thread, whose column of every atom is the same, has four neighbours, which it reads at once. Results are as wide: of the columns of
+// an atom that differ in lanes come first, so that lanes together have a row without gaps.
 type interleaving struct{ rows, columns int }
+
+// interleaved is the order of the bits of rows or columns, dimension dim of the result, of which an atom has the lowest own and a thread takes more of the next.
+func interleaved(result layout.Layout, dim, own, more int) (order []int) {
+	for i := range more {
+		order = append(order, own+i)
+	}
+	lanes := layout.NewSpan(result.Column(layout.Lane)...)
+	for _, inLanes := range []bool{true, false} {
+		for i := range own {
+			if lanes.Contains(layout.Bit(result.Shape(), dim, i)) == inLanes {
+				order = append(order, i)
+			}
+		}
+	}
+	return order
+}
 
 // interleavings finds those of the products of an entry. Products whose results have one type agree: one may add to what another has made.
 func interleavings(s *pass.State, entry *ir.Op) map[ir.Type]interleaving {

@@ -10,7 +10,7 @@ import (
 )
 
 // access is the layout of a memory access: wide, coalesced along the dimension where memory runs. A store takes its value as it
-// comes when that writes whole sectors already.
+// comes when that writes whole sectors already, and a load brings what a product adds to as the product wants it.
 func (a *assigner) access(op *ir.Op) anchor {
 	t := tileaa.AccessedTile(op)
 	if t == nil || len(t.Shape) == 0 {
@@ -57,6 +57,9 @@ func (a *assigner) access(op *ir.Op) anchor {
 	case tileaa.OpMultimemStore, tileaa.OpMultimemReduce, tileaa.OpMultimemLoad:
 		return anchor{a.blocked(t, fast, vec, min(vec, max(1, multimemBytes/tileaa.ElemBytes(t.Elem)))), cost.LeaveLoad}
 	}
+	if n := a.added(op); !n.none() && wholeSectors(n.l, fast, tileaa.ElemBytes(t.Elem)) {
+		return n
+	}
 	if l, ok := a.stored(op, t, fast, vec); ok {
 		return anchor{l, cost.LeaveLoad}
 	}
@@ -65,6 +68,26 @@ func (a *assigner) access(op *ir.Op) anchor {
 		least = vec
 	}
 	return anchor{a.blocked(t, fast, vec, least), cost.LeaveLoad}
+}
+
+// added is the layout of the product, or of the loop with products, to which the only user of a load adds up.
+func (a *assigner) added(load *ir.Op) anchor {
+	if load.Code() != tileaa.OpTiledLoad && load.Code() != tileaa.OpLoad || !load.Result(0).HasOneUse() {
+		return anchor{}
+	}
+	u := load.Result(0).FirstUse()
+	op := u.Owner()
+	if tileaa.IsProduct(op) && u.Index() == 2 {
+		return anchor{a.dotLayouts(op).C, cost.LeaveLoad}
+	}
+	if f, ok := ir.LoopOf(op); ok {
+		if i := u.Index() - op.Def.OperandIndex("inits"); i >= 0 {
+			if n := a.infer(f.Carried()[i]); n.weight == cost.LeaveDot {
+				return anchor{n.l, cost.LeaveLoad}
+			}
+		}
+	}
+	return anchor{}
 }
 
 // scales reports whether a value becomes the scales of a product, which are few: asynchronous copies take them in whole accesses of some threads.

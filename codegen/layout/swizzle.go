@@ -63,7 +63,7 @@ func FactorLayout(src, rows Layout, dim, elemBytes, least int) MemLayout {
 }
 
 // manyPlaces is how far apart places may lie that one read brings: a thread holds three of four meanwhile.
-const manyPlaces = 64
+const manyPlaces = 32
 
 // best chooses among the vectors that are as wide as can be on both sides, and those that are wider on one.
 func (c swizzle) best() SharedPlan {

@@ -187,11 +187,21 @@ func (g *staging) underWay() (all, most int) {
 	for _, st := range g.groups {
 		n := 0
 		for _, l := range st.loads {
-			n += kernel.RegistersOf(l.Result(0))
+			n += loadedRegisters(l)
 		}
 		all, most = all+n, max(most, n)
 	}
 	return all, most
+}
+
+// loadedRegisters is the registers into which a load brings its tile: one for an access of fewer bytes, too.
+func loadedRegisters(load *ir.Op) int {
+	t := tileaa.AsTile(load.Result(0))
+	vec, ok := ir.Cast[tileaa.AccessOp](load).Vec()
+	if bytes := int(vec) * tileaa.ElemBytes(t.Elem); ok && bytes < 4 {
+		return t.Layout.Regs() / int(vec)
+	}
+	return kernel.RegistersOf(load.Result(0))
 }
 
 // cut is the product of the loop if it can be cut along K in as many parts as there are stores, so that what one of them is given is on

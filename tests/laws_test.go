@@ -64,7 +64,7 @@ var laws = map[string][]string{
 	"codegen/atom":          {"codegen/planted", "codegen/layout", "codegen/target", "codegen/ptxop"},
 	"codegen/cost":          {"codegen/layout", "codegen/atom", "codegen/target"},
 	"codegen/local":         {"github.com/llir/llvm/ir"},
-	"codegen/nvvm":          {"ir/budget", "codegen/planted", "ir", "dialects/tileaa", "codegen/layout", "codegen/atom", "codegen/options", "codegen/target", "codegen/ptxop", "codegen/local", "github.com/llir/llvm/ir"},
+	"codegen/nvvm":          {"ir/budget", "codegen/planted", "ir", "dialects/tileaa", "codegen/layout", "codegen/atom", "codegen/cost", "codegen/options", "codegen/target", "codegen/ptxop", "codegen/local", "github.com/llir/llvm/ir"},
 	"codegen/ptx":           {"ir/budget", "codegen/planted", "codegen/options", "codegen/target", "codegen/ptxop", "codegen/local", "github.com/llir/llvm/ir"},
 	"runtime/exact":         {"ir/float"},
 	"runtime/interp":        {"ir", "dialects/cudatile", "runtime/exact"},

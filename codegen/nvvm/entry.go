@@ -42,6 +42,7 @@ func (l *lowerer) entry(op *ir.Op) {
 	f.fn.CallingConv = enum.CallingConvPTXKernel
 	f.enterRole(f.plan.Warps+f.plan.Producers, 0, f.newBlock())
 	bytes, _ := e.SharedBytes()
+	f.shared = int(bytes)
 	f.sharedMemory(bytes)
 	// A kernel that has any alloca uses generic addresses: a pointer may lead to either space.
 	ir.WalkOf(op, ir.PreOrder, func(tileaa.Alloca) { f.generic = true })

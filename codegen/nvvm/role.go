@@ -11,7 +11,8 @@ import (
 type kernel struct {
 	name    string
 	plan    *tileaa.PlanAttr
-	smem    reg              // address of the block's shared memory
+	shared  int              // bytes of shared memory of a block
+	smem    reg              // its address
 	args    *llvm.InstAlloca // arguments of vprintf
 	scopes  map[*metadata.DIFile]*metadata.DISubprogram
 	generic bool // pointers may lead to memory of the kernel's own

@@ -7,6 +7,7 @@ import (
 	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/value"
 
+	"tileiras/codegen/cost"
 	"tileiras/codegen/ptxop"
 )
 
@@ -354,17 +355,18 @@ func (r *rotation) fits(limit int) bool {
 	return most+r.wordsOf(r.kept) <= limit
 }
 
-// hurry decides how many copies are begun in the last step. If no group stays in flight at the wait, the next wait is for them: then it is all of
-// them. It is all as well where the first steps have operands to compute. Else the last step begins its share of half of the iteration, and the others
-// follow together: each copy among reads would have ptxas put three reads of nothing in front of it on sm_80.
-func (r *rotation) hurry() {
+// hurry decides how many copies are begun in the last step: its share of half of the iteration. The others follow together: each copy among reads would have
+// ptxas put three reads of nothing in front of it on sm_80. It is all of them where the first steps have operands to compute, and where no group stays in
+// flight at the wait, so that the next wait is for them, unless there is one product and another block to go on meanwhile.
+func (r *rotation) hurry(blocks int) {
 	r.hurried = len(r.copies)
 	last := len(r.products) - r.end
 	for _, i := range r.gate {
 		if r.here[i].row.Name != "cp.async.wait_group" || r.computes {
 			continue
 		}
-		if pending, ok := r.inst(i).(*llvm.InstCall).Args[0].(*constant.Int); ok && pending.X.Sign() > 0 {
+		pending, ok := r.inst(i).(*llvm.InstCall).Args[0].(*constant.Int)
+		if ok && (pending.X.Sign() > 0 || blocks > 1 && r.chain[0] == r.chain[len(r.chain)-1]) {
 			rest := min(r.room(), max(0, len(r.products)/2-last))
 			r.hurried, r.after = len(r.copies)*last/(last+rest), rest/4
 		}
@@ -380,7 +382,8 @@ func (r *rotation) apply(f *fn) bool {
 	if !r.fits(limit) {
 		return false
 	}
-	r.hurry()
+	blocks, _ := cost.Occupancy(f.target, f.plan.Threads(), limit, f.shared)
+	r.hurry(blocks)
 	m := &mover{
 		rotation: r, f: f, out: make([]llvm.Instruction, 0, len(r.order)), done: make([]bool, len(r.here)), instead: make([]value.Value, len(r.here)),
 	}

@@ -3,6 +3,7 @@ package layouts
 import (
 	"slices"
 
+	"tileiras/codegen/atom"
 	"tileiras/codegen/cost"
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
@@ -175,19 +176,24 @@ func (a *assigner) blocked(t *tileaa.TileType, fast, vec, least int) layout.Layo
 	return layout.Blocked(shape, vec, fastest(fast, len(shape)), a.warps)
 }
 
-// stored is the layout of a load with vec elements an access along dimension fast whose tile goes to the shared memory of a product of a group of warps,
-// maybe computed with on the way, where rows there are others than those of memory: they run along another dimension, or their elements are wider.
+// stored is the layout of a load with vec elements an access along dimension fast whose tile goes to shared memory for a product, maybe computed with on the
+// way, where rows there are others than those of memory: they run along another dimension, or their elements are wider. Lanes that store together then
+// have as many elements of a row as fill 128 bytes, and others of the next row.
 func (a *assigner) stored(load *ir.Op, t *tileaa.TileType, fast, vec int) (l layout.Layout, ok bool) {
-	slow, bytes, ok := storedRows(load, fast)
+	m, slow, bytes := storedRows(load, fast)
 	shape, own := ints(t.Shape), tileaa.ElemBytes(t.Elem)
 	order := fastest(fast, len(shape))
 	switch {
-	case !ok:
+	case m == nil:
 	case slow != fast:
 		order = slices.Insert(slices.DeleteFunc(order, func(d int) bool { return d == slow }), 1, slow)
 		return layout.BlockedAcross(shape, vec, sectorBytes/own, copyBytes/own, order, a.warps), true
 	case bytes > own && vec*bytes > copyBytes:
-		return layout.BlockedSpan(shape, vec, max(vec, swizzleWidth/bytes), order, a.warps), true
+		if near := max(vec, swizzleWidth/bytes); m.Group > 0 {
+			return layout.BlockedSpan(shape, vec, near, order, a.warps), true
+		} else if int(t.NumElements()) >= vec*32*a.warps { // other lanes have the rest of the rows
+			return layout.BlockedAcross(shape, vec, near, 1, order, a.warps), true
+		}
 	}
 	return layout.Layout{}, false
 }
@@ -195,28 +201,32 @@ func (a *assigner) stored(load *ir.Op, t *tileaa.TileType, fast, vec int) (l lay
 // copyBytes is the widest access of a thread to shared memory.
 const copyBytes = 16
 
-// storedRows is the dimension along which shared memory runs of what a load brings for such a product, and the bytes of its elements there. Memory runs along
-// dimension fast.
-func storedRows(load *ir.Op, fast int) (dim, bytes int, ok bool) {
+// storedRows is the instruction for which a load brings a factor that lies in shared memory, nil if there is none, the dimension along which rows run there, and
+// the bytes of their elements. Memory runs along dimension fast, and so do rows, but for groups of warps that cannot turn them.
+func storedRows(load *ir.Op, fast int) (m *atom.MMA, dim, bytes int) {
 	if load.Code() != tileaa.OpTiledLoad && load.Code() != tileaa.OpLoad {
-		return 0, 0, false
+		return nil, 0, 0
 	}
 	for v := load.Result(0); v.HasOneUse(); {
 		u := v.FirstUse()
 		op := u.Owner()
 		if tileaa.IsProduct(op) {
-			m := ir.Cast[tileaa.ContractionOp](op).Atom()
-			if dim = fast; !m.Atom.Turns {
+			d := ir.Cast[tileaa.ContractionOp](op).Atom()
+			m, dim = d.Atom, fast
+			if u.Index() > 1 || m.Scalar() || m.Group > 0 && !m.ReadsShared(u.Index(), d.Swap) {
+				break
+			}
+			if m.Group > 0 && !m.Turns {
 				dim = len(tileaa.ShapeOf(v)) - 1 - u.Index()
 			}
-			return dim, tileaa.ElemBytes(tileaa.AsTile(v).Elem), u.Index() < 2 && m.Atom.ReadsShared(u.Index(), m.Swap)
+			return m, dim, tileaa.ElemBytes(tileaa.AsTile(v).Elem)
 		}
 		if op.NumResults() != 1 || !op.Traits().Has(ir.Elementwise|ir.Pure) {
 			break
 		}
 		v = op.Result(0)
 	}
-	return 0, 0, false
+	return nil, 0, 0
 }
 
 // reblocked spreads the part of a tile that each warp has in layout l over the warp's own lanes and registers, wide and coalesced

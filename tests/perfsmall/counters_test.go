@@ -60,19 +60,21 @@ var exceptions = []struct {
 	because        string
 }{
 	{kernel: "2cta", gpus: ".", barriers: 2, because: "its tile is made in two halves, each with a loop of its own"},
-	{kernel: "^gemm_f8e4m3fn_4096", gpus: "sm_(80|86|87|88)$", waves: 1.34, barriers: 2, because: "8-bit floats are converted on their way to shared memory, each operand by itself"},
-	{kernel: "^gemm_f8e4m3fn_8192", gpus: "sm_(80|86|87|88)$", waves: 1.28, barriers: 3, because: "8-bit floats are converted on their way to shared memory, each operand by itself"},
+	{kernel: "^gemm_f8e4m3fn_4096", gpus: "sm_(80|86|87|88)$", barriers: 2, because: "8-bit floats are converted on their way to shared memory, each operand by itself"},
+	{kernel: "^gemm_f8e4m3fn_8192", gpus: "sm_(80|86|87|88)$", barriers: 4, because: "they are converted on their way, in two halves of the tile, each with a loop of its own"},
 	{kernel: "^gemm_scaled", gpus: ".", sectors: 2.03, because: "the scales of a step are 4 bytes of a row"},
 	{kernel: "^gemm_f8e4m3fn_4096", gpus: "sm_8[68]", barriers: 3, because: "shared memory has no room for two slots: one has a wait more"},
 	{kernel: "^attention_f16_d(64|128)_128x128", gpus: "sm_(8[689]|12)", barriers: 2, because: "shared memory has no room for two slots, or for those of two blocks: K and V take turns, with a wait each"},
+	{kernel: "^attention_f16_d128_128x64", gpus: "sm_(8[689]|12)", barriers: 4, because: "its rows are made in two halves, each with a loop of its own, where K and V take turns"},
 	{kernel: "^attention", gpus: "sm_1(00|03|07|10)$", barriers: 4, because: "threads have rows of both products, and tell each other maxima and sums; one begins each product for all"},
 	{kernel: "2cta", gpus: "sm_(8[689]|12)", barriers: 8, because: "shared memory has no room for two slots"},
 
 	// There are no asynchronous copies, so that operands go through registers.
 	{kernel: "^gemm_f16", gpus: "sm_75", barriers: 3},
 	{kernel: "^attention", gpus: "sm_75", barriers: 4},
-	{kernel: "^gemm_f8e4m3fn", gpus: "sm_75", waves: 1.21, barriers: 5},
+	{kernel: "^gemm_f8e4m3fn", gpus: "sm_75", barriers: 5},
 	{kernel: "bf16.*128x128x|tf32$", gpus: "sm_75", barriers: 2},
+	{kernel: "128x256x32_tf32$", gpus: "sm_75", barriers: 4},
 	{kernel: "^(group_)?gemm_bf16", gpus: "sm_75", barriers: 4},
 	{kernel: "2cta", gpus: "sm_75", barriers: 16},
 	{kernel: "^gemm_scaled", gpus: "sm_75", sectors: 2.88, barriers: 24},

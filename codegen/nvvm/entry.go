@@ -46,6 +46,7 @@ func (l *lowerer) entry(op *ir.Op) {
 	f.sharedMemory(bytes)
 	// A kernel that has any alloca uses generic addresses: a pointer may lead to either space.
 	ir.WalkOf(op, ir.PreOrder, func(tileaa.Alloca) { f.generic = true })
+	ir.WalkOf(op, ir.PreOrder, func(o tileaa.Offset) { f.findNumbers(o.Offset()) })
 	for i, a := range op.Body().Args() {
 		f.tiles[a] = f.tileOf(elemOf(a), f.param(params[i], elemOf(a)))
 	}

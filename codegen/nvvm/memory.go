@@ -230,6 +230,19 @@ func offset(f *fn, op *ir.Op) {
 	}, f.operandTiles(op)...))
 }
 
+// findNumbers finds what computes element numbers.
+func (f *fn) findNumbers(v *ir.Value) {
+	op := v.DefiningOp()
+	if op == nil || f.elementNumbers[op] || op.NumRegions() > 0 || !op.Traits().Has(ir.Pure) || !tileaa.IsRanked(v) {
+		return
+	}
+	f.budget.Step()
+	f.elementNumbers[op] = true
+	for _, x := range op.Operands() {
+		f.findNumbers(x)
+	}
+}
+
 // space is the state space of pointers: global, unless the kernel has memory of its own that they may point to.
 func (f *fn) space() string {
 	if f.generic {

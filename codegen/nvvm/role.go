@@ -5,21 +5,23 @@ import (
 	"github.com/llir/llvm/ir/metadata"
 
 	"tileiras/dialects/tileaa"
+	"tileiras/ir"
 )
 
 // kernel is what all warps of an entry share.
 type kernel struct {
-	name    string
-	plan    *tileaa.PlanAttr
-	shared  int              // bytes of shared memory of a block
-	smem    reg              // its address
-	args    *llvm.InstAlloca // arguments of vprintf
-	scopes  map[*metadata.DIFile]*metadata.DISubprogram
-	generic bool // pointers may lead to memory of the kernel's own
+	name           string
+	plan           *tileaa.PlanAttr
+	shared         int              // bytes of shared memory of a block
+	smem           reg              // its address
+	args           *llvm.InstAlloca // arguments of vprintf
+	scopes         map[*metadata.DIFile]*metadata.DISubprogram
+	generic        bool            // pointers may lead to memory of the kernel's own
+	elementNumbers map[*ir.Op]bool // what computes element numbers of tiles of pointers
 }
 
 func newKernel(name string, plan *tileaa.PlanAttr) *kernel {
-	return &kernel{name: name, plan: plan}
+	return &kernel{name: name, plan: plan, elementNumbers: map[*ir.Op]bool{}}
 }
 
 // role is neighbouring warps that run one program; layouts count their lanes and warps from its first. An entry without roles is one

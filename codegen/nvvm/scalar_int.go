@@ -44,10 +44,10 @@ func init() {
 	})
 }
 
-// addInts notes of a scalar sum that does not wrap that it is exact; not of one that was computed before, by an operation that may promise nothing. Elements of
-// tiles share what is not constant.
+// addInts notes of a sum that does not wrap that it is exact; not of one that was computed before, by an operation that may promise nothing. The element
+// numbers of pointers share what is not constant.
 func addInts(f *fn, op *ir.Op, x, y reg) reg {
-	if tileaa.IsRanked(op.Result(0)) {
+	if f.elementNumbers[op] {
 		return f.addApart(x, y)
 	}
 	before := len(f.values)
@@ -59,7 +59,7 @@ func addInts(f *fn, op *ir.Op, x, y reg) reg {
 }
 
 func multiplyInts(f *fn, op *ir.Op, x, y reg) reg {
-	if tileaa.IsRanked(op.Result(0)) {
+	if f.elementNumbers[op] {
 		return f.multiplyApart(x, y)
 	}
 	return f.mul(x, y)

@@ -31,6 +31,7 @@ import (
 func InsertBarriers(s *pass.State) error {
 	known := facts.New(s.Ctx, s.Module)
 	for _, entry := range s.Entries() {
+		readStoredFirst(s, entry)
 		newInserter(s, known, entry).walkBody(entry)
 	}
 	return nil

@@ -64,8 +64,8 @@ func (f *fn) floatOp(name, rounding, ftz string, x ...reg) reg {
 }
 
 // arith lowers add, sub, mul, div, fma and sqrt of every format and rounding. Of 16-bit formats the hardware has the packed sums,
-// products and fmas in the default rounding; the rest goes through f32, which is exact enough to round twice (24 >= 2*11 + 2 bits,
-// except fma, and directed roundings compose).
+// products and fmas in the default rounding; the rest goes through f32, which is exact enough to round twice (24 >= 2*11 + 2 bits, and directed
+// roundings compose), but for fma, which is rounded to odd first.
 func (f *fn) arith(op *ir.Op, name string, x ...*tile) {
 	rounding, elem := roundingOf[ir.Cast[tileaa.RoundedOp](op).Rounding()], elemOf(op.Result(0))
 	format, ftz := formatOf(op.Result(0)), ftz(op)
@@ -82,7 +82,20 @@ func (f *fn) arith(op *ir.Op, name string, x ...*tile) {
 		f.set(op, f.eachHalf(elem, half, x...))
 		return
 	}
-	f.set(op, f.viaF32(elem, rounding, func(r []reg) reg { return f.floatOp(name, rounding, "", r...) }, x...))
+	f.set(op, f.viaF32(elem, rounding, func(r []reg) reg {
+		if name == "fma" && rounding == ".rn" {
+			return f.fmaToOdd(r)
+		}
+		return f.floatOp(name, rounding, "", r...)
+	}, x...))
+}
+
+// fmaToOdd is x*y + z, or where f32 does not have it the neighbour of which the last bit is 1: rounded to nearest with at least two bits fewer, that is rounded
+// once (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008).
+func (f *fn) fmaToOdd(x []reg) reg {
+	down, up := f.op1("fma.rm.f32", x...), f.op1("fma.rp.f32", x...)
+	odd := f.icmp(ne, f.and(f.cast(down, kI32), i32(1)), i32(0))
+	return f.sel(odd, down, up)
 }
 
 // floats applies an operation to tiles of f32 or f64, to pairs where the target has it for those.

@@ -169,6 +169,16 @@ func factorOf(elem ir.Type) atom.Elem {
 	return elemOf(elem, def.Signed)
 }
 
+// TilingOf is how warps share a product, as its atom says; ok is false for what is none, or where it does not fit.
+func TilingOf(op *ir.Op) (t atom.Tiling, ok bool) {
+	d, ok := ir.As[tileaa.ContractionOp](op)
+	if !ok {
+		return t, false
+	}
+	m := d.Atom()
+	return atom.Tile(m.Atom, ExtentOf(op), m.Split, m.Swap)
+}
+
 // ExtentOf is the extent of a product.
 func ExtentOf(op *ir.Op) atom.Extent {
 	l, r := tileaa.FactorShape(op.Operand(0)), tileaa.FactorShape(op.Operand(1))

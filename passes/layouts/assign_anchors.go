@@ -82,7 +82,7 @@ func (a *assigner) added(load *ir.Op) anchor {
 		return anchor{a.dotLayouts(op).C, cost.LeaveLoad}
 	}
 	if f, ok := ir.LoopOf(op); ok {
-		if i := u.Index() - op.Def.OperandIndex("inits"); i >= 0 {
+		if i := slices.Index(f.Inits(), load.Result(0)); i >= 0 {
 			if n := a.infer(f.Carried()[i]); n.weight == cost.LeaveDot {
 				return anchor{n.l, cost.LeaveLoad}
 			}

@@ -35,9 +35,9 @@ func (a *assigner) dotLayouts(op *ir.Op) dotTiling {
 }
 
 func tilingOf(op *ir.Op) atom.Tiling {
-	m := ir.Cast[tileaa.ContractionOp](op).Atom()
-	t, ok := atom.Tile(m.Atom, kernel.ExtentOf(op), m.Split, m.Swap)
+	t, ok := kernel.TilingOf(op)
 	if !ok {
+		m := ir.Cast[tileaa.ContractionOp](op).Atom()
 		panic(fmt.Sprintf("BUG: %s does not tile %s over %s", m.Atom.Name, kernel.ExtentOf(op), m.Split))
 	}
 	return t

@@ -65,8 +65,8 @@ func interleavingOf(op *ir.Op) interleaving {
 	}
 }
 
-// acrossRows is how many elements of factor i, as a power of two, make 16 bytes of the memory that it comes from, which runs along the rows or the columns of
-// the result; 0 where it does not, or where ldmatrix turns it.
+// acrossRows is how many elements of factor i, as a power of two, make an access of the memory that it comes from, which runs along the rows or the columns of
+// the result; 0 where it does not, and for elements of less than a word, of which a register of a fragment has several along K.
 func acrossRows(op *ir.Op, i int) int {
 	load, between, ok := tileaa.LoadBehind(op.Operand(i))
 	if !ok {
@@ -78,7 +78,7 @@ func acrossRows(op *ir.Op, i int) int {
 	if !known || bytes < 4 {
 		return 0
 	}
-	n := log2(16 / bytes)
+	n := log2(copyBytes / bytes)
 	shape := ints(t.Shape)
 	var bits []uint64
 	for b := range n {

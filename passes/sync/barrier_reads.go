@@ -17,17 +17,17 @@ import (
 //	%x = buffer_load %b                                   %y = buffer_load %v
 //	dot %x, %y                                            dot %x, %y
 func readStoredFirst(s *pass.State, entry *ir.Op) {
-	stores := map[*ir.Op]*ir.Op{} // of reads that move
-	var list []*ir.Op
+	type move struct{ read, store *ir.Op }
+	var list []move
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		if load, ok := ir.As[tileaa.BufferLoad](op); ok && load.When() == nil {
 			if store := storedBefore(load); store != nil {
-				stores[op], list = store, append(list, op)
+				list = append(list, move{op, store})
 			}
 		}
 	})
-	for _, op := range list {
-		op.MoveBefore(stores[op].Next())
+	for _, m := range list {
+		m.read.MoveBefore(m.store.Next())
 	}
 }
 

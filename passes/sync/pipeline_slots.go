@@ -3,7 +3,6 @@ package sync
 import (
 	"slices"
 
-	"tileiras/codegen/atom"
 	"tileiras/codegen/cost"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -58,17 +57,7 @@ func chosen(s *pass.State, entry *ir.Op, p *pipeline) choice {
 // asks is what an iteration asks of a multiprocessor, but for shared memory.
 func (p *pipeline) asks(s *pass.State, entry *ir.Op) cost.Loop {
 	warps := tileaa.PlanOf(entry).Warps
-	return kernel.Loop(s, p.loop.Op, warps, kernel.DemandsOf(s, entry).Accumulators(warps), tilingOf, pointersOf)
-}
-
-// tilingOf is how warps share a product, as its atom says.
-func tilingOf(op *ir.Op) (atom.Tiling, bool) {
-	d, ok := ir.As[tileaa.ContractionOp](op)
-	if !ok {
-		return atom.Tiling{}, false
-	}
-	m := d.Atom()
-	return atom.Tile(m.Atom, kernel.ExtentOf(op), m.Split, m.Swap)
+	return kernel.Loop(s, p.loop.Op, warps, kernel.DemandsOf(s, entry).Accumulators(warps), kernel.TilingOf, pointersOf)
 }
 
 // pointersOf is what the accesses of a load need, as its copy says.

@@ -164,7 +164,7 @@ func (g *staging) slots(s *pass.State, entry *ir.Op) int {
 	if g.cut() == nil {
 		most = all
 	}
-	l := kernel.Loop(s, g.loop.Op, plan.Warps, 0, tilingOf, pointersOf)
+	l := kernel.Loop(s, g.loop.Op, plan.Warps, 0, kernel.TilingOf, pointersOf)
 	l.Registers = min(held, limit)
 	var buffers []*ir.Value
 	for _, st := range g.groups {

@@ -96,20 +96,22 @@ func (m real) cosh(x reg) reg {
 	return m.fadd(e, m.fdiv(m.num(0.25), e))
 }
 
-// tanh: x + x^3 T(x^2) below 0.55, else 1 - 2 / (e^2x + 1), which is 1 from where the quotient is less than half a last place.
+// tanh: x + x^3 T(x^2) near 0, else 1 - 2 / (e^2x + 1), which is 1 from where the quotient is less than half a last place.
 func (m real) tanh(x reg) reg {
 	a := m.fabs(x)
 	z := m.fmul(x, x)
 	small := m.fma(m.fmul(a, z), m.poly(z, m.tanhT), a)
+	near := 0.55
 	var big reg
 	if m.k == kF32 {
-		e := m.exp(m.fadd(a, a))
-		big = m.fsub(m.num(1), m.fdiv(m.num(2), m.fadd(e, m.num(1))))
+		// A quarter of e^2x: its exponent is near 0 where its rounding counts most. What the hardware rounds is at most half of the result.
+		near = 0.57
+		quarter := m.op1("ex2.approx.ftz.f32", m.fma(a, m.num(2*math.Log2E), m.num(-2)))
+		big = m.fma(m.op1("rcp.approx.ftz.f32", m.fadd(quarter, m.num(0.25))), m.num(-0.5), m.num(1))
 	} else {
-		big = m.tanhBig(a)
+		big = m.sel(m.less(m.num(19.1), a), m.num(1), m.tanhBig(a))
 	}
-	big = m.sel(m.less(m.num(map[kind]float64{kF32: 9.02, kF64: 19.1}[m.k]), a), m.num(1), big)
-	return m.sel(m.isNaN(x, x), x, m.withSign(m.sel(m.less(a, m.num(0.55)), small, big), x))
+	return m.withSign(m.sel(m.less(a, m.num(near)), small, big), x)
 }
 
 // tanhBig is 1 - 2/d with d = e^2a + 1 in two parts, for 0.55 <= a < 20: the quotient q with what its rounding and d's lower part

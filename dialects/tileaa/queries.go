@@ -64,21 +64,27 @@ func LoadBehind(v *ir.Value) (load *ir.Op, between []*ir.Op, ok bool) { return l
 func loadOf(v *ir.Value, alone bool) (load *ir.Op, between []*ir.Op, ok bool) {
 	for v.DefiningOp() != nil && (v.HasOneUse() || !alone) {
 		op := v.DefiningOp()
-		switch op.Code() {
-		case OpTiledLoad, OpLoad:
+		if op.Code() == OpTiledLoad || op.Code() == OpLoad {
 			return op, between, true
-		case OpReshape, OpPermute:
-		case OpFtof:
-			if ElemBits(AsTile(op.Operand(0)).Elem) != ElemBits(AsTile(v).Elem) {
-				return nil, nil, false
-			}
-		default:
+		}
+		if !Names(op) {
 			return nil, nil, false
 		}
 		between = append(between, op)
 		v = op.Operand(0)
 	}
 	return nil, nil, false
+}
+
+// Names reports whether an op only names the elements of a tile anew, as reshape, permute and a conversion between formats of one width do.
+func Names(op *ir.Op) bool {
+	switch op.Code() {
+	case OpReshape, OpPermute:
+		return true
+	case OpFtof:
+		return ElemBits(AsTile(op.Operand(0)).Elem) == ElemBits(AsTile(op.Result(0)).Elem)
+	}
+	return false
 }
 
 // ViewedBuffer is the buffer that a value names, as it is or by views of it.

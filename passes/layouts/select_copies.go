@@ -27,7 +27,7 @@ import (
 func SelectCopies(s *pass.State) error {
 	var list []*ir.Op
 	s.Walk(s.Module, ir.PreOrder, func(op *ir.Op) {
-		if op.Code() == tileaa.OpConvertLayout || op.Code() == tileaa.OpBufferStore {
+		if kernel.IsPlainLoad(op) || op.Code() == tileaa.OpBufferStore {
 			list = append(list, op)
 		}
 	})
@@ -35,8 +35,8 @@ func SelectCopies(s *pass.State) error {
 	for _, op := range list {
 		if op.Code() == tileaa.OpBufferStore {
 			copyStored(s, known, ir.Cast[tileaa.BufferStore](op))
-		} else {
-			copyAsync(s, known, op)
+		} else if users, ok := converted(op.Result(0), nil); ok && len(users) > 0 {
+			copyAsync(s, known, op, users)
 		}
 	}
 	return nil
@@ -111,55 +111,112 @@ func beginCopy(b *ir.Builder, load *ir.Op, buffer *ir.Value) tileaa.AsyncCopy {
 	return c
 }
 
-// copyAsync rewrites one conversion if it takes what a weak load brings that cp.async can do: whole vectors of 4, 8 or 16 bytes, padding
-// with zeros (the instruction's zero fill) or with nothing in particular. Reshapes and permutes that stand between the load and the
-// conversion are made after the way through shared memory: they only name elements anew.
-func copyAsync(s *pass.State, known *facts.Facts, conv *ir.Op) {
-	load, between, ok := tileaa.LoadOf(conv.Operand(0))
-	if !ok || !kernel.CopiesAhead(known, load) {
-		return
+// converts is a conversion of what a load brings, with the reshapes and permutes that stand between, the last first.
+type converts struct {
+	conv    *ir.Op
+	between []*ir.Op
+	read    layout.Layout // of the tile as it was loaded, if the conversion came before what stands between
+	atom    string
+}
+
+// converted lists the conversions of a tile, through what only names its elements anew; ok is false if anything else uses it.
+func converted(v *ir.Value, between []*ir.Op) (list []*converts, ok bool) {
+	for u := v.FirstUse(); u != nil; u = u.Next() {
+		switch op := u.Owner(); {
+		case op.Code() == tileaa.OpConvertLayout:
+			list = append(list, &converts{conv: op, between: between})
+		case tileaa.Names(op):
+			more, ok := converted(op.Result(0), slices.Insert(slices.Clone(between), 0, op))
+			if !ok {
+				return nil, false
+			}
+			list = append(list, more...)
+		default:
+			return nil, false
+		}
 	}
-	if len(between) > 0 && !kernel.RingsFit(s, conv) {
+	return list, true
+}
+
+// copyAsync rewrites a weak load of which cp.async can do what it does: whole vectors of 4, 8 or 16 bytes, padding with zeros (the instruction's
+// zero fill) or with nothing in particular. Reshapes and permutes that stand between the load and its conversions are made after the way through
+// shared memory: they only name elements anew. All conversions read one buffer: a factor of a product may be one of another product, transposed.
+func copyAsync(s *pass.State, known *facts.Facts, load *ir.Op, users []*converts) {
+	if !kernel.CopiesAhead(known, load) {
 		return
 	}
 	src := tileaa.AsTile(load.Result(0))
-	dst := *tileaa.LayoutOf(conv.Result(0))
-	for _, op := range between {
-		dst = operandLayout(op, op.Operand(0), dst)
-	}
 	vec, wide := copyWidth(s, load)
 	if !wide {
 		return
 	}
-	mem, name, ok := copyBuffer(s, conv, *src.Layout, dst)
-	if !ok || mem.MaxVec(*src.Layout, vec) != vec {
-		return
+	var mem layout.MemLayout
+	for i, u := range users {
+		if len(u.between) > 0 && !kernel.RingsFit(s, u.conv) {
+			return
+		}
+		u.read = *tileaa.LayoutOf(u.conv.Result(0))
+		for _, op := range u.between {
+			u.read = operandLayout(op, op.Operand(0), u.read)
+		}
+		m, name, ok := copyBuffer(s, u.conv, *src.Layout, u.read)
+		if !ok || m.MaxVec(*src.Layout, vec) != vec || i > 0 && !m.Equal(mem) {
+			return
+		}
+		mem, u.atom = m, name
 	}
 	b := ir.NewBuilder(s.Ctx).Before(load)
 	b.Loc = load.Loc()
 	buf := tileaa.NewAllocShared(b, tileaa.Buffer(s.Ctx, src.Elem, mem, src.Shape...), tileaa.AllocSharedOptions{}).Result()
 	c := beginCopy(b, load, buf)
-	places := readers(s, conv)
-	at := places[0]
-	if at.Block() == conv.Block() {
-		b.Before(at)
-	} else {
-		b.Before(conv) // the loop that reads it may not run at all
-	}
-	if at.Block() != conv.Block() || !waited(at) {
+	if len(users) > 1 {
+		b.Before(firstUse(load, users))
 		tileaa.NewAsyncWait(b, 0)
 	}
-	for _, at := range places {
-		b.Before(at)
-		read := tileaa.NewBufferLoad(b, src.WithLayout(s.Ctx, dst), buf, tileaa.BufferLoadOptions{Atom: name}).Result()
-		take(conv, at, cloneOnto(s, b, between, read, dst))
-	}
-	conv.Erase()
-	for _, op := range between {
-		op.Erase()
+	for _, u := range users {
+		u.readFrom(s, b, buf, len(users) == 1)
 	}
 	load.Result(1).ReplaceAllUsesWith(c.ResultToken())
 	load.Erase()
+}
+
+// firstUse is the first op after a load in its block that its conversions stand in.
+func firstUse(load *ir.Op, users []*converts) *ir.Op {
+	stands := map[*ir.Op]bool{}
+	for _, u := range users {
+		stands[u.conv.AncestorIn(load.Block())] = true
+	}
+	op := load.Next()
+	for !stands[op] {
+		op = op.Next()
+	}
+	return op
+}
+
+// readFrom puts reads of a buffer in the place of a conversion, behind a wait for its copies unless that is somebody else's.
+func (u *converts) readFrom(s *pass.State, b *ir.Builder, buf *ir.Value, wait bool) {
+	places := readers(s, u.conv)
+	at := places[0]
+	if at.Block() == u.conv.Block() {
+		b.Before(at)
+	} else {
+		b.Before(u.conv) // the loop that reads it may not run at all
+	}
+	if wait && (at.Block() != u.conv.Block() || !waited(at)) {
+		tileaa.NewAsyncWait(b, 0)
+	}
+	tile := buf.Type().(*tileaa.BufferType)
+	for _, at := range places {
+		b.Before(at)
+		read := tileaa.NewBufferLoad(b, tileaa.Tile(s.Ctx, tile.Elem, tile.Shape...).WithLayout(s.Ctx, u.read), buf, tileaa.BufferLoadOptions{Atom: u.atom}).Result()
+		take(u.conv, at, cloneOnto(s, b, u.between, read, u.read))
+	}
+	u.conv.Erase()
+	for _, op := range u.between {
+		if !op.Result(0).HasUses() {
+			op.Erase()
+		}
+	}
 }
 
 // placeOf is the block from which a load reads.

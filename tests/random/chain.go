@@ -1,7 +1,7 @@
 package random
 
 // chain is a loop in which one product takes what is computed with the result of another, as in attention: the first multiplies what is the same in all rounds
-// by tiles that lie beside each other, the second adds.
+// by tiles that lie beside each other, the second adds. Those tiles, transposed, may be what the second multiplies by, as in the gradient of attention.
 func (g *generator) chain() {
 	if g.depth >= g.deepest {
 		return
@@ -11,11 +11,20 @@ func (g *generator) chain() {
 	if g.chance(35) {
 		m = tensorRows
 	}
+	both := g.chance(30)
+	if both {
+		width = k
+	}
 	rounds := one(g, 0, 1, 2, 3, 4, 5, 8)
 	whole := max(rounds, 1) * n
 	end := whole - one(g, 0, g.r.IntN(n))
 	same := g.matrix(elem, []int{m, k}, []int{m, k}, 1)
-	keys, values := g.matrix(elem, []int{k, n}, []int{k, end}, 1), g.matrix(elem, []int{n, width}, []int{end, width}, 0)
+	read := []*matrix{g.matrix(elem, []int{k, n}, []int{k, end}, 1)}
+	if both {
+		g.tally.Both++
+	} else {
+		read = append(read, g.matrix(elem, []int{n, width}, []int{end, width}, 0))
+	}
 	g.tally.Chains++
 	g.tally.Products += 2
 
@@ -23,7 +32,7 @@ func (g *generator) chain() {
 	x := g.readMatrix(same, g.number(scalar("i32"), 0).name)
 	zero := g.number(scores, 0)
 	bound := 2 * 16 * k // of a score less another
-	g.overMatrices([]*matrix{keys, values}, rounds, g.number(sums, 0), func(read []val, sum string) string {
+	g.overMatrices(read, rounds, g.number(sums, 0), func(read []val, sum string) string {
 		s := g.addProduct(x, read[0], zero.name, scores)
 		if g.chance(70) {
 			row := g.combined("reduce", "", s, []int{m}, 1, floatCombines[0])
@@ -40,6 +49,10 @@ func (g *generator) chain() {
 			s = g.define(scores, "subf %s, %s : %s", s.name, b.name, scores)
 		}
 		p := g.define(scores.with(elem), "ftof %s : %s -> %s", s.name, scores, scores.with(elem))
+		if both {
+			turned := typ{elem, []int{n, width}}
+			read = append(read, g.define(turned, "permute %s [1, 0] : %s -> %s", read[0].name, read[0].typ, turned))
+		}
 		return g.addProduct(p, read[1], sum, sums).name
 	})
 	g.vals[len(g.vals)-1].bound = bound * 4 * n * max(rounds, 1)

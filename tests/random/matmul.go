@@ -12,6 +12,7 @@ type Tally struct {
 	Pointers int // those of which an operand is read through a tile of pointers
 	Masked   int // and under a mask
 	Chains   int // loops in which one product takes what is computed with another
+	Both     int // and both multiply by the same tiles
 }
 
 // matmul is a product in a loop along K, its operands read there: what most kernels are made of.

@@ -62,7 +62,7 @@ func TestRandomModulesMeanTheSameOnInterpreterAndEmulator(t *testing.T) {
 		t.Fatalf("TILEIRAS_RANDOM_KIND=%s: there is %q, and mixed modules without it", kind, Products)
 	}
 	var mu sync.Mutex
-	var tally struct{ products, ragged, pointers, masked, chains int }
+	var tally struct{ products, ragged, pointers, masked, chains, both int }
 	unsupported := map[string]int{}
 	failures := 0
 	var g errgroup.Group
@@ -78,6 +78,7 @@ func TestRandomModulesMeanTheSameOnInterpreterAndEmulator(t *testing.T) {
 			tally.pointers += min(has.Pointers, 1)
 			tally.masked += min(has.Masked, 1)
 			tally.chains += min(has.Chains, 1)
+			tally.both += min(has.Both, 1)
 			var f *Failure
 			switch {
 			case errors.Is(err, ErrUnsupported):
@@ -99,10 +100,10 @@ func TestRandomModulesMeanTheSameOnInterpreterAndEmulator(t *testing.T) {
 		t.Logf("%d times %s", unsupported[line], line)
 	}
 	t.Logf("%d modules from seed %d: %d failed, %d not supported", n, from, failures, refused)
-	t.Logf("%d have a product in a loop along K; %d of them one whose arrays end inside a tile, %d read an operand through pointers, %d under a mask, %d one product's results in another",
-		tally.products, tally.ragged, tally.pointers, tally.masked, tally.chains)
-	if kind == Products && (tally.ragged < n || n > 100 && tally.chains < n/10) {
-		t.Errorf("%d of %d modules have a ragged product in a loop, %d a product of what another gave", tally.ragged, n, tally.chains)
+	t.Logf("%d have a product in a loop along K; %d of them one whose arrays end inside a tile, %d read an operand through pointers, %d under a mask, %d one product's results in another, %d by the same tiles",
+		tally.products, tally.ragged, tally.pointers, tally.masked, tally.chains, tally.both)
+	if kind == Products && (tally.ragged < n || n > 100 && (tally.chains < n/10 || tally.both < n/50)) {
+		t.Errorf("%d of %d modules have a ragged product in a loop, %d a product of what another gave, %d of the same tiles", tally.ragged, n, tally.chains, tally.both)
 	}
 	if refused > n/20 {
 		t.Errorf("%d of %d modules are not supported: they test nothing", refused, n)

@@ -15,6 +15,9 @@ const (
 	bytesPerThread = 64
 	// valueRegs is the most registers that one value takes, valueShare the part of a thread's registers where those are fewer.
 	valueRegs, valueShare = 64, 4
+	// widestAccess is the bytes that a lane loads or stores at once, at most.
+	widestAccess = 16
+
 	// warpStart is the instructions with which a warp finds its place.
 	warpStart = 8
 )
@@ -74,6 +77,9 @@ func Spread(bytes, warps int) Cost {
 	beyond := max(0, bytes/(warpLanes*warps)-bytesPerThread)
 	return Cost{Instrs: warps*warpStart + beyond/4*warps}
 }
+
+// FillsLanes reports whether one access for each lane of so many warps brings a tile of so many bytes: more warps would only tell each other more.
+func FillsLanes(bytes, warps int) bool { return bytes <= widestAccess*warpLanes*warps }
 
 // Cut is how a product is cut: into pieces of its result, and into steps along K.
 type Cut struct{ Pieces, Steps int }

@@ -169,12 +169,32 @@ func (w *writer) noTMA(op *ir.Op, block tileaa.BlockTile) {
 	}
 }
 
-// chosen is what select-atoms decided about an access: the dimension along which a thread takes neighbours, and how many.
+// chosen is what select-atoms decided about an access: the dimension along which a thread takes neighbours, and how many, as far as its layout has them.
 func chosen(op *ir.Op) (fast, vec int) {
 	a := ir.Cast[tileaa.AccessOp](op)
 	f, _ := a.Fast()
 	v, _ := a.Vec()
-	return int(f), int(max(v, 1))
+	fast, vec = int(f), int(max(v, 1))
+	l := layoutOf(op)
+	if l == nil {
+		return fast, vec
+	}
+	held := 1
+	for i := 0; i < l.InBits(layout.Reg) && l.Basis(layout.Reg, i) == layout.Bit(l.Shape(), fast, i); i++ {
+		held *= 2
+	}
+	return fast, min(vec, held)
+}
+
+// layoutOf says which thread moves which elements of the tile of an access; nil where that is not decided.
+func layoutOf(op *ir.Op) *layout.Layout {
+	if c, ok := ir.As[tileaa.AsyncCopy](op); ok {
+		return &c.Layout().Layout
+	}
+	if v := tileaa.StoredValue(op); v != nil {
+		return tileaa.LayoutOf(v)
+	}
+	return tileaa.LayoutOf(op.Result(0))
 }
 
 // view says how wide an access of a view is, and why not wider.

@@ -13,6 +13,7 @@ import (
 // of those with scans, in which values pass from one warp to the next, it says nothing.
 type Work struct {
 	Loaded, Stored int   // bytes of arrays that no other tile block touches
+	Widest         int   // bytes of the biggest tile that is loaded or stored
 	Issue          int   // warp instructions
 	HeldBits       int   // of the tiles that are needed again after a reduction, at most
 	apart          []int // of each reduction, how many of them run side by side: so many warps need not tell each other anything
@@ -89,11 +90,15 @@ func lastUse(v *ir.Value, at map[*ir.Op]int) int {
 func (w *Work) add(op *ir.Op, behind int) {
 	switch {
 	case op.Code() == tileaa.OpTiledLoad || op.Code() == tileaa.OpLoad:
-		if tileaa.IsRanked(op.Result(0)) && !everywhereAlike(op) {
-			w.Loaded += loaded(op)
+		if tileaa.IsRanked(op.Result(0)) {
+			w.Widest = max(w.Widest, loaded(op))
+			if !everywhereAlike(op) {
+				w.Loaded += loaded(op)
+			}
 		}
 	case op.Code() == tileaa.OpTiledStore || op.Code() == tileaa.OpStore:
 		if v := tileaa.StoredValue(op); tileaa.IsRanked(v) {
+			w.Widest = max(w.Widest, bitsOf(v)/8)
 			w.Stored, w.passes = w.Stored+bitsOf(v)/8, max(w.passes, behind+1)
 		}
 	case op.Code() == tileaa.OpReduce:

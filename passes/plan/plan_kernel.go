@@ -115,6 +115,11 @@ func candidates(s *pass.State, entry *ir.Op) []candidate {
 // tilePlans lists the plans of a kernel without products.
 func tilePlans(s *pass.State, entry *ir.Op, d kernel.Demands, warps []int, hinted int) (list []candidate) {
 	work := kernel.WorkOf(s, entry)
+	if _, meets := work.Tile(warps[0]); meets && hinted == 0 {
+		for w := warps[0] / 2; w > 0 && cost.FillsLanes(work.Widest, w); w /= 2 {
+			warps = slices.Insert(slices.Clone(warps), 0, w)
+		}
+	}
 	alone := true // no block has another one beside it
 	for _, w := range warps {
 		c := candidate{name: fmt.Sprintf("%d warps", w), cost: cost.Spread(d.TileBits/8, w).Quarters(), why: misfit(s, entry, d, w, nil)}

@@ -82,7 +82,7 @@ func TestLibrary(t *testing.T) {
 			t.Skip("skipped: there is no python3")
 		}
 		got, launch := run(t, exec.Command(python, "../../examples/capi/tileiras.py", library, kernel, "sm_90"))
-		if got != string(want.Output) || !strings.HasPrefix(launch, want.Kernels[0].Name+" [128, 1, 1]") {
+		if got != string(want.Output) || !strings.HasPrefix(launch, want.Kernels[0].Name+" [32, 1, 1]") {
 			t.Errorf("the example gives %d bytes and %q, the Go library %d", len(got), launch, len(want.Output))
 		}
 		for _, program := range []string{"testdata/misuse.py", "testdata/launch.py"} {

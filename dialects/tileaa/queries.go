@@ -58,6 +58,34 @@ func IsProduct(op *ir.Op) bool {
 // reshape, permute and a conversion between formats of one width do. Nothing else uses what is between.
 func LoadOf(v *ir.Value) (load *ir.Op, between []*ir.Op, ok bool) { return loadOf(v, true) }
 
+// FactorLoad is LoadOf where the tile may be the factor of several products beside the load, each under a name of its own, and is nothing else.
+func FactorLoad(v *ir.Value) (load *ir.Op, between []*ir.Op, ok bool) {
+	if load, between, ok = LoadOf(v); ok {
+		return load, between, true
+	}
+	load, between, ok = LoadBehind(v)
+	return load, between, ok && onlyMultiplied(load.Result(0), load.Block())
+}
+
+// onlyMultiplied reports whether products of a block multiply by a tile, as it is, named anew or on its way there, and nothing else uses it.
+func onlyMultiplied(v *ir.Value, block *ir.Block) bool {
+	for u := v.FirstUse(); u != nil; u = u.Next() {
+		op := u.Owner()
+		switch {
+		case op.Block() != block:
+			return false
+		case IsProduct(op) && u.Index() < 2, op.Code() == OpBufferStore:
+		case Names(op), op.Code() == OpConvertLayout:
+			if !onlyMultiplied(op.Result(0), block) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
 // LoadBehind is LoadOf where others may use the tile, too.
 func LoadBehind(v *ir.Value) (load *ir.Op, between []*ir.Op, ok bool) { return loadOf(v, false) }
 

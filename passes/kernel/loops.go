@@ -55,12 +55,12 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 					l.Columns += t.Atom.Tensor.ColumnsOf(t.Extent.Rows() * t.Extent.N)
 				}
 				held := t.Held()
-				perStep := cost.Registers(held.A, t.Atom.A.Bits()) + cost.Registers(held.B, t.Atom.B.Bits())
-				fragments = max(fragments, perStep/max(1, t.Repeat.K))
+				fragments = max(fragments, (cost.Registers(held.A, t.Atom.A.Bits())+cost.Registers(held.B, t.Atom.B.Bits()))/max(1, t.Repeat.K))
 				if op.Code() == tileaa.OpDotScaled && t.Atom.Scaled() { // those of all steps
 					scales = max(scales, cost.Registers(held.SA, t.Atom.Scale.Elem.Bits())+cost.Registers(held.SB, t.Atom.Scale.Elem.Bits()))
 				}
 				sharedRows = sharedRows || t.Split.N > 1
+				l.Exchanges += toldColumns(op, t)
 			case op.Code() == tileaa.OpIf:
 				for _, r := range op.Regions() {
 					for _, b := range r.Blocks() {
@@ -80,13 +80,21 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 	}
 	visit(loop.Body())
 	if sharedRows {
-		l.Exchanges = reductions
+		l.Exchanges += reductions
 	}
 	l.Waves, l.Issue = l.Waves+l.Copied/128, l.Issue+copyIssue*l.Copied/(16*32)
 	// A loop over copies reads scales and the first fragments of the next iteration under the last products of this one.
 	l.Registers = min(accumulators+apart+2*(fragments+scales)+addresses+BesideProducts, s.Target.RegistersPerThread)
 	stage(s, &l, loop, accumulators+apart+StagingReserve, tiling)
 	return l
+}
+
+// toldColumns is how often warps tell each other what a product multiplies: once if threads have computed it and a warp has not all of its columns.
+func toldColumns(product *ir.Op, t atom.Tiling) int {
+	if t.Split.N > 1 && t.Atom.Group == 0 && madeOfProduct(product.Operand(0)) {
+		return 1
+	}
+	return 0
 }
 
 // stage gives a loop the registers that hold what is loaded for its products while it is on its way to shared memory: factors that are rounded. They are
@@ -148,6 +156,37 @@ func Pointers(load *ir.Op, ragged bool) int {
 		n++
 	}
 	return n
+}
+
+// TakeTurns reports whether products of a loop do: some of what is loaded for them is read first when what the first one takes has been read last.
+func TakeTurns(loop *ir.Op) bool {
+	type reads struct{ first, last int }
+	of, list, products := map[*ir.Op]*reads{}, []*reads(nil), 0
+	for _, op := range loop.Body().Ops() {
+		if !tileaa.IsProduct(op) {
+			continue
+		}
+		for _, v := range op.Operands()[:2] {
+			load, _, ok := tileaa.LoadBehind(v)
+			if !ok || load.Block() != loop.Body() {
+				continue
+			}
+			r := of[load]
+			if r == nil {
+				r = &reads{first: products}
+				of[load], list = r, append(list, r)
+			}
+			r.last = products
+		}
+		products++
+	}
+	free := 0 // the product after which what is read first is free
+	for _, r := range list {
+		if r.first == list[0].first {
+			free = max(free, r.last)
+		}
+	}
+	return slices.ContainsFunc(list, func(r *reads) bool { return r.first > free })
 }
 
 // RingsFit reports whether shared memory has room for what the loop around an op loads, twice: copies of the next iteration run while

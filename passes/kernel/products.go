@@ -38,7 +38,7 @@ func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate) bool {
 	if k.Atom.Tensor != nil && s.Opt > 0 {
 		return !k.Swap || !WantsRows(op)
 	}
-	if _, _, loaded := tileaa.LoadOf(b); s.Opt == 0 || k.Atom.SharedA != loadedAlone(a) || !loaded {
+	if _, _, loaded := tileaa.FactorLoad(b); s.Opt == 0 || k.Atom.SharedA != loadedAlone(a) || !loaded {
 		return false
 	}
 	if tileaa.AddsApart(op, k.Atom) && k.Atom.Shape.N > mostApart {
@@ -106,7 +106,7 @@ const mostApart = 128
 
 // loadedAlong reports whether memory runs along K of a factor, that on the right or on the left, for all that types say.
 func loadedAlong(v *ir.Value, right bool) bool {
-	load, between, ok := tileaa.LoadOf(v)
+	load, between, ok := tileaa.FactorLoad(v)
 	if !ok || len(between) > 0 {
 		return false
 	}
@@ -122,9 +122,9 @@ func loadedAlong(v *ir.Value, right bool) bool {
 	return block.Memref().Type().(*tileaa.MemrefType).Strides[block.DimMap()[k]] == 1
 }
 
-// loadedAlone reports whether a factor is loaded for nobody else; what stands between only names its elements anew.
+// loadedAlone reports whether a factor is loaded for nobody but products; what stands between only names its elements anew.
 func loadedAlone(v *ir.Value) bool {
-	_, between, ok := tileaa.LoadOf(v)
+	_, between, ok := tileaa.FactorLoad(v)
 	return ok && OnlyNamed(between)
 }
 

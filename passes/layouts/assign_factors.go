@@ -35,7 +35,7 @@ func (a *assigner) toScalarBuffer(op *ir.Op, i int, d dotTiling) *ir.Value {
 func (a *assigner) toMatrixBuffer(op *ir.Op, i int) *ir.Value {
 	v := op.Operand(i)
 	x, between := v, []*ir.Op(nil)
-	if load, names, ok := tileaa.LoadOf(v); ok && kernel.OnlyNamed(names) {
+	if load, names, ok := tileaa.FactorLoad(v); ok && kernel.OnlyNamed(names) {
 		x, between = load.Result(0), names
 	}
 	x = a.inOwnLayout(x)
@@ -55,6 +55,29 @@ func (a *assigner) toMatrixBuffer(op *ir.Op, i int) *ir.Value {
 		return buf
 	}
 	mem := matrixRows(ints(t.Shape), fast, tileaa.ElemBytes(t.Elem))
+	own := mem // as the tile that is stored names the elements
+	for _, op := range between {
+		own = operandMem(op, own)
+	}
+	a.b.Loc = op.Loc()
+	buf := a.bufferOf(x, own, op)
+	if buf != nil {
+		a.b.Before(op)
+	} else {
+		a.before(op, x)
+		stored := tileaa.AsTile(x)
+		buf = tileaa.NewAllocShared(a.b, tileaa.Buffer(a.s.Ctx, stored.Elem, own, stored.Shape...), tileaa.AllocSharedOptions{}).Result()
+		tileaa.NewBufferStore(a.b, x, buf, tileaa.BufferStoreOptions{})
+	}
+	if len(between) > 0 {
+		buf = tileaa.NewBufferView(a.b, tileaa.Buffer(a.s.Ctx, t.Elem, mem, t.Shape...), buf).Result()
+	}
+	a.matrices[key] = buf
+	return buf
+}
+
+// before goes to the place where a factor x of a product is stored.
+func (a *assigner) before(op *ir.Op, x *ir.Value) {
 	if x.ParentBlock() == op.Block() {
 		a.b.Before(op)
 	} else if x.IsArg() {
@@ -62,19 +85,17 @@ func (a *assigner) toMatrixBuffer(op *ir.Op, i int) *ir.Value {
 	} else {
 		a.b.After(x.DefiningOp())
 	}
-	a.b.Loc = op.Loc()
-	own := mem // as the tile that is stored names the elements
-	for _, op := range between {
-		own = operandMem(op, own)
+}
+
+// bufferOf is a buffer in front of a product that holds a tile in a memory layout already, for another product; nil without one.
+func (a *assigner) bufferOf(x *ir.Value, mem layout.MemLayout, op *ir.Op) *ir.Value {
+	for u := x.FirstUse(); u != nil; u = u.Next() {
+		store, ok := ir.As[tileaa.BufferStore](u.Owner())
+		if ok && store.Buffer().Type().(*tileaa.BufferType).Mem.Equal(mem) && op.AncestorIn(store.Op.Block()) != nil {
+			return store.Buffer()
+		}
 	}
-	stored := tileaa.AsTile(x)
-	buf := tileaa.NewAllocShared(a.b, tileaa.Buffer(a.s.Ctx, stored.Elem, own, stored.Shape...), tileaa.AllocSharedOptions{}).Result()
-	tileaa.NewBufferStore(a.b, x, buf, tileaa.BufferStoreOptions{})
-	if len(between) > 0 {
-		buf = tileaa.NewBufferView(a.b, tileaa.Buffer(a.s.Ctx, t.Elem, mem, t.Shape...), buf).Result()
-	}
-	a.matrices[key] = buf
-	return buf
+	return nil
 }
 
 // matrix is a factor in rows along a dimension.

@@ -25,59 +25,64 @@ import (
 // Copies are waited for in front of the dot that reads them; pipeline-loops lets them run iterations ahead. The copy's token takes the place
 // of the load's; insert-barriers puts an earlier wait before a write that comes after it.
 func SelectCopies(s *pass.State) error {
-	var list []*ir.Op
+	var loads []*ir.Op
 	s.Walk(s.Module, ir.PreOrder, func(op *ir.Op) {
-		if kernel.IsPlainLoad(op) || op.Code() == tileaa.OpBufferStore {
-			list = append(list, op)
+		if kernel.IsPlainLoad(op) {
+			loads = append(loads, op)
 		}
 	})
 	known := facts.New(s.Ctx, s.Module)
-	for _, op := range list {
-		if op.Code() == tileaa.OpBufferStore {
-			copyStored(s, known, ir.Cast[tileaa.BufferStore](op))
-		} else if users, ok := converted(op.Result(0), nil); ok && len(users) > 0 {
-			copyAsync(s, known, op, users)
+	for _, load := range loads {
+		c := copied{load: load}
+		if !c.find(load.Result(0), nil) || len(c.converts) == 0 && !c.stored() || !kernel.CopiesAhead(known, load) {
+			continue
+		}
+		if mem, ok := c.buffer(s); ok {
+			c.copyTo(s, mem)
 		}
 	}
 	return nil
 }
 
-// copyStored makes a copy of a load that is stored as it is where only products read it.
-func copyStored(s *pass.State, known *facts.Facts, store tileaa.BufferStore) {
-	load, between, ok := tileaa.LoadOf(store.Value())
-	alloc, own := ir.DefinedBy[tileaa.AllocShared](store.Buffer())
-	if !ok || !own || len(between) > 0 || !kernel.CopiesAhead(known, load) {
-		return
-	}
-	readers := map[*ir.Op]bool{}
-	for _, op := range tileaa.BufferUsers(store.Buffer()) {
-		if op != store.Op {
-			if !tileaa.IsProduct(op) {
-				return
+// copied is a load of which copies do the work, with what uses it.
+type copied struct {
+	load     *ir.Op
+	converts []*converts
+	store    tileaa.BufferStore // to where instructions of groups of warps, or threads that multiply alone, read it
+}
+
+// converts is a conversion of what a load brings, with the reshapes and permutes that stand between, the last first.
+type converts struct {
+	conv    *ir.Op
+	between []*ir.Op
+	read    layout.Layout // of the tile as it was loaded, if the conversion came before what stands between
+	atom    string
+}
+
+func (c *copied) stored() bool { return c.store.Op != nil }
+
+// find lists what uses a tile, through what only names its elements anew; false if anything is no conversion, and no store to where only products read it.
+func (c *copied) find(v *ir.Value, between []*ir.Op) bool {
+	for u := v.FirstUse(); u != nil; u = u.Next() {
+		switch op := u.Owner(); {
+		case op.Code() == tileaa.OpConvertLayout:
+			c.converts = append(c.converts, &converts{conv: op, between: between})
+		case op.Code() == tileaa.OpBufferStore && len(between) == 0 && !c.stored():
+			c.store = ir.Cast[tileaa.BufferStore](op)
+			if !onlyMultiplied(c.store) {
+				return false
 			}
-			readers[op.AncestorIn(store.Op.Block())] = true
+		case !tileaa.Names(op) || !c.find(op.Result(0), slices.Insert(slices.Clone(between), 0, op)):
+			return false
 		}
 	}
-	first := store.Op.Next()
-	for first != nil && !readers[first] {
-		first = first.Next()
-	}
-	width, ok := copyWidth(s, load)
-	fast, _ := ir.Cast[tileaa.AccessOp](load).Fast()
-	if mem := store.Buffer().Type().(*tileaa.BufferType).Mem; !ok || first == nil || !runs(mem, int(fast), width) ||
-		mem.MaxVec(*tileaa.LayoutOf(store.Value()), width) != width {
-		return
-	}
-	alloc.Op.MoveBefore(load)
-	b := ir.NewBuilder(s.Ctx).Before(load)
-	b.Loc = load.Loc()
-	c := beginCopy(b, load, store.Buffer())
-	if b.Before(first); !waited(first) {
-		tileaa.NewAsyncWait(b, 0)
-	}
-	store.Op.Erase()
-	load.Result(1).ReplaceAllUsesWith(c.ResultToken())
-	load.Erase()
+	return true
+}
+
+// onlyMultiplied reports whether only products read what is stored to a buffer of its own.
+func onlyMultiplied(store tileaa.BufferStore) bool {
+	_, own := ir.DefinedBy[tileaa.AllocShared](store.Buffer())
+	return own && !slices.ContainsFunc(tileaa.BufferUsers(store.Buffer()), func(op *ir.Op) bool { return op != store.Op && !tileaa.IsProduct(op) })
 }
 
 // runs reports whether so many neighbours along a dimension lie side by side in a buffer.
@@ -111,83 +116,89 @@ func beginCopy(b *ir.Builder, load *ir.Op, buffer *ir.Value) tileaa.AsyncCopy {
 	return c
 }
 
-// converts is a conversion of what a load brings, with the reshapes and permutes that stand between, the last first.
-type converts struct {
-	conv    *ir.Op
-	between []*ir.Op
-	read    layout.Layout // of the tile as it was loaded, if the conversion came before what stands between
-	atom    string
-}
-
-// converted lists the conversions of a tile, through what only names its elements anew; ok is false if anything else uses it.
-func converted(v *ir.Value, between []*ir.Op) (list []*converts, ok bool) {
-	for u := v.FirstUse(); u != nil; u = u.Next() {
-		switch op := u.Owner(); {
-		case op.Code() == tileaa.OpConvertLayout:
-			list = append(list, &converts{conv: op, between: between})
-		case tileaa.Names(op):
-			more, ok := converted(op.Result(0), slices.Insert(slices.Clone(between), 0, op))
-			if !ok {
-				return nil, false
-			}
-			list = append(list, more...)
-		default:
-			return nil, false
+// buffer is the one from which all that uses a weak load reads, if cp.async can fill it: whole vectors of 4, 8 or 16 bytes, padding with zeros (the
+// instruction's zero fill) or with nothing in particular. A factor of a product may be one of another product, transposed.
+func (c *copied) buffer(s *pass.State) (mem layout.MemLayout, ok bool) {
+	src := *tileaa.LayoutOf(c.load.Result(0))
+	width, wide := copyWidth(s, c.load)
+	if !wide {
+		return mem, false
+	}
+	if c.stored() {
+		mem = *c.store.Buffer().Type().(*tileaa.BufferType).Mem
+		fast, _ := ir.Cast[tileaa.AccessOp](c.load).Fast()
+		if !runs(&mem, int(fast), width) || mem.MaxVec(src, width) != width {
+			return mem, false
 		}
 	}
-	return list, true
-}
-
-// copyAsync rewrites a weak load of which cp.async can do what it does: whole vectors of 4, 8 or 16 bytes, padding with zeros (the instruction's
-// zero fill) or with nothing in particular. Reshapes and permutes that stand between the load and its conversions are made after the way through
-// shared memory: they only name elements anew. All conversions read one buffer: a factor of a product may be one of another product, transposed.
-func copyAsync(s *pass.State, known *facts.Facts, load *ir.Op, users []*converts) {
-	if !kernel.CopiesAhead(known, load) {
-		return
-	}
-	src := tileaa.AsTile(load.Result(0))
-	vec, wide := copyWidth(s, load)
-	if !wide {
-		return
-	}
-	var mem layout.MemLayout
-	for i, u := range users {
+	for i, u := range c.converts {
 		if len(u.between) > 0 && !kernel.RingsFit(s, u.conv) {
-			return
+			return mem, false
 		}
 		u.read = *tileaa.LayoutOf(u.conv.Result(0))
 		for _, op := range u.between {
 			u.read = operandLayout(op, op.Operand(0), u.read)
 		}
-		m, name, ok := copyBuffer(s, u.conv, *src.Layout, u.read)
-		if !ok || m.MaxVec(*src.Layout, vec) != vec || i > 0 && !m.Equal(mem) {
-			return
+		if c.stored() {
+			u.atom, ok = matrixRead(s, mem, u.read, tileaa.ElemBits(tileaa.AsTile(c.load.Result(0)).Elem))
+			if !ok {
+				return mem, false
+			}
+			continue
+		}
+		m, name, ok := copyBuffer(s, u.conv, src, u.read)
+		if !ok || m.MaxVec(src, width) != width || i > 0 && !m.Equal(mem) {
+			return mem, false
 		}
 		mem, u.atom = m, name
 	}
-	b := ir.NewBuilder(s.Ctx).Before(load)
-	b.Loc = load.Loc()
-	buf := tileaa.NewAllocShared(b, tileaa.Buffer(s.Ctx, src.Elem, mem, src.Shape...), tileaa.AllocSharedOptions{}).Result()
-	c := beginCopy(b, load, buf)
-	if len(users) > 1 {
-		b.Before(firstUse(load, users))
-		tileaa.NewAsyncWait(b, 0)
-	}
-	for _, u := range users {
-		u.readFrom(s, b, buf, len(users) == 1)
-	}
-	load.Result(1).ReplaceAllUsesWith(c.ResultToken())
-	load.Erase()
+	return mem, true
 }
 
-// firstUse is the first op after a load in its block that its conversions stand in.
-func firstUse(load *ir.Op, users []*converts) *ir.Op {
-	stands := map[*ir.Op]bool{}
-	for _, u := range users {
-		stands[u.conv.AncestorIn(load.Block())] = true
+// copyTo copies to a buffer what is loaded. Reshapes and permutes that stand between the load and its conversions are made after the way through
+// shared memory: they only name elements anew.
+func (c *copied) copyTo(s *pass.State, mem layout.MemLayout) {
+	b := ir.NewBuilder(s.Ctx).Before(c.load)
+	b.Loc = c.load.Loc()
+	var buf *ir.Value
+	if c.stored() {
+		buf = c.store.Buffer()
+		buf.DefiningOp().MoveBefore(c.load)
+	} else {
+		src := tileaa.AsTile(c.load.Result(0))
+		buf = tileaa.NewAllocShared(b, tileaa.Buffer(s.Ctx, src.Elem, mem, src.Shape...), tileaa.AllocSharedOptions{}).Result()
 	}
-	op := load.Next()
-	for !stands[op] {
+	begun := beginCopy(b, c.load, buf)
+	alone := len(c.converts) == 1 && !c.stored()
+	if first := c.firstUse(); !alone && !waited(first) {
+		b.Before(first)
+		tileaa.NewAsyncWait(b, 0)
+	}
+	for _, u := range c.converts {
+		u.readFrom(s, b, buf, alone)
+	}
+	if c.stored() {
+		c.store.Op.Erase()
+	}
+	c.load.Result(1).ReplaceAllUsesWith(begun.ResultToken())
+	c.load.Erase()
+}
+
+// firstUse is the first op after a load in its block in which something reads what it brings.
+func (c *copied) firstUse() *ir.Op {
+	reads := map[*ir.Op]bool{}
+	for _, u := range c.converts {
+		reads[u.conv.AncestorIn(c.load.Block())] = true
+	}
+	if c.stored() {
+		for _, op := range tileaa.BufferUsers(c.store.Buffer()) {
+			if op != c.store.Op {
+				reads[op.AncestorIn(c.load.Block())] = true
+			}
+		}
+	}
+	op := c.load.Next()
+	for !reads[op] {
 		op = op.Next()
 	}
 	return op
@@ -351,14 +362,20 @@ func matrixBuffer(s *pass.State, src, dst layout.Layout, elemBits int) (mem layo
 		return
 	}
 	mem = rowBuffer(src, elemBits/8, layout.SwizzleBits, 0)
+	name, ok = matrixRead(s, mem, dst, elemBits)
+	return mem, name, ok
+}
+
+// matrixRead is the ldmatrix that reads a layout from a buffer.
+func matrixRead(s *pass.State, mem layout.MemLayout, dst layout.Layout, elemBits int) (name string, ok bool) {
 	for _, trans := range []bool{false, true} {
 		if p, can := layout.LdMatrix(mem, dst, elemBits, trans); can {
 			if row := atom.SelectMatrix(s.Target, atom.LoadMatrix, p.Num, trans); row != nil {
-				return mem, row.Name, true
+				return row.Name, true
 			}
 		}
 	}
-	return mem, "", false
+	return "", false
 }
 
 // rowBuffer is a swizzled buffer that a layout fills in rows, along what neighbouring registers hold.

@@ -195,7 +195,7 @@ func (p *prices) loopsOf(warps int) []weighted {
 	list := []weighted{}
 	for _, loop := range loops {
 		if l := p.loop(loop, warps); len(l.Shared) > 0 {
-			slots, cycles := p.fastest(l, products[loop], len(loops))
+			slots, cycles := p.fastest(l, loop, products[loop], len(loops))
 			list = append(list, weighted{l, slots, cycles * runs(loop.Body().First())})
 		}
 	}
@@ -205,9 +205,9 @@ func (p *prices) loopsOf(warps int) []weighted {
 
 // fastest is the time of an iteration with the slots that are best for a loop of so many products, or with one for each whose copies have a wait of their own.
 // That takes registers, which a kernel with several such loops does not have beside the most accumulators.
-func (p *prices) fastest(l cost.Loop, products, loops int) (slots, cycles int) {
+func (p *prices) fastest(l cost.Loop, loop *ir.Op, products, loops int) (slots, cycles int) {
 	t := p.s.Target
-	if products > 1 && t.Has("cp.async") && (loops == 1 || p.products.Accumulators(l.Warps) <= cost.AccumulatorLimit(t, l.Warps)) {
+	if products > 1 && t.Has("cp.async") && kernel.TakeTurns(loop) && (loops == 1 || p.products.Accumulators(l.Warps) <= cost.AccumulatorLimit(t, l.Warps)) {
 		if cycles, best := l.Apart(t, products, l.Shared[0]); best {
 			return 1, cycles
 		}

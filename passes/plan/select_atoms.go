@@ -159,7 +159,7 @@ func operandLoads(dots []*ir.Op) map[*ir.Op]bool {
 			if i == 2 {
 				continue
 			}
-			if load, _, ok := tileaa.LoadOf(v); ok {
+			if load, _, ok := tileaa.FactorLoad(v); ok {
 				feeds[load] = true
 			}
 		}

@@ -262,7 +262,7 @@ func (ps *Products) product(op *ir.Op, warps int) Product {
 			p.Staged += int(tileaa.AsTile(v).NumElements()) * max(elem.Bits(), 8) / 8
 		}
 		scaled := op.Code() == tileaa.OpDotScaled && !(p.OK && p.Atom.Atom.Scaled()) // on its way, which may take more than what is loaded
-		load, _, copied := tileaa.LoadOf(v)
+		load, _, copied := tileaa.FactorLoad(v)
 		copied = copied && load.Code() == tileaa.OpTiledLoad
 		inUnit := p.OK && p.Atom.Atom.Tensor != nil && copied // its copies pass by registers in any shape
 		own := [2]atom.Elem{types.A, types.B}[i]

@@ -50,7 +50,8 @@ func (p *pipeline) together() []*group {
 	return []*group{g}
 }
 
-// apart are the copies by the products before which they are read first, in the order of the loop.
+// apart are the copies by the products before which they are read first, in the order of the loop; nil where what the first ones bring is read to the end, so
+// that no wait is left at which the next ones could begin.
 func (p *pipeline) apart() []*group {
 	order, before := map[*ir.Op]int{}, map[*ir.Op]int{}
 	products := 0
@@ -91,6 +92,9 @@ func (p *pipeline) apart() []*group {
 		g.copies = append(g.copies, i)
 	}
 	slices.SortFunc(list, func(a, b *group) int { return a.firstAt - b.firstAt })
+	if !slices.ContainsFunc(list, func(g *group) bool { return list[0].lastAt < g.firstAt }) {
+		return nil
+	}
 	for _, g := range list {
 		q := pipeline{loop: p.loop, flow: p.flow, tiles: true, ahead: map[*ir.Op]bool{}}
 		for _, i := range g.copies {

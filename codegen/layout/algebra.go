@@ -135,19 +135,36 @@ func (l Layout) Cat(dim int) Layout { return l.Repeat(Reg, dim, 1) }
 // the register of l that each register of the piece is. ok is false when a high bit of a coordinate is not chosen by a register
 // bit of its own: then a piece is not a set of registers.
 func (l Layout) Extract(shape []int) (piece Layout, regs [][]int, ok bool) {
-	if len(shape) != l.Rank() {
+	p, ok := l.Pieces(shape)
+	if !ok || p.LaneMask != 0 {
 		return Layout{}, nil, false
+	}
+	return p.Layout, p.Regs, true
+}
+
+// Pieces is how a tile is cut into pieces of one shape, numbered row-major, each a choice of registers of some lanes of every warp.
+type Pieces struct {
+	Layout           // of a piece; it is the same in all lanes among which the piece is chosen
+	Regs     [][]int // of each piece: the register of the tile that each register of the piece is
+	Lanes    []int   // and the bits of the lane that has it,
+	LaneMask int     // which are these
+}
+
+// Pieces cuts a tile of layout l. ok is false when a high bit of a coordinate is not chosen by a bit of its own of registers or lanes.
+func (l Layout) Pieces(shape []int) (p Pieces, ok bool) {
+	if len(shape) != l.Rank() {
+		return Pieces{}, false
 	}
 	var high uint64
 	grid := make([]int, len(shape))
 	for i, s := range shape {
 		if s <= 0 || s > l.shape[i] || s&(s-1) != 0 {
-			return Layout{}, nil, false
+			return Pieces{}, false
 		}
 		grid[i] = l.shape[i] / s
 		high |= uint64(l.shape[i]-s) << lowBit(l.shape, i)
 	}
-	var kept, gone []int
+	var kept, gone, lanes []int
 	for d, cols := range l.bases {
 		for i, c := range cols {
 			switch {
@@ -157,42 +174,52 @@ func (l Layout) Extract(shape []int) (piece Layout, regs [][]int, ok bool) {
 				}
 			case Dim(d) == Reg && c&(c-1) == 0:
 				gone = append(gone, i)
+			case Dim(d) == Lane && c&(c-1) == 0:
+				lanes = append(lanes, i)
+				p.LaneMask |= 1 << i
 			default:
-				return Layout{}, nil, false
+				return Pieces{}, false
 			}
 		}
 	}
-	if len(gone) != totalBits(grid) {
-		return Layout{}, nil, false
+	if len(gone)+len(lanes) != totalBits(grid) {
+		return Pieces{}, false
 	}
-	bases := l.bases
+	bases := l.copied(Reg, 0)
 	bases[Reg] = nil
 	for _, i := range kept {
 		bases[Reg] = append(bases[Reg], l.bases[Reg][i])
 	}
-	piece = fromBases(l.shape, bases).relabel(shape, func(c uint64) uint64 { return flatten(shape, coords(l.shape, c)) })
-	regs = make([][]int, 1<<len(gone))
-	for p := range regs {
-		corner := coords(grid, uint64(p))
+	for _, i := range lanes {
+		bases[Lane][i] = 0
+	}
+	p.Layout = fromBases(l.shape, bases).relabel(shape, func(c uint64) uint64 { return flatten(shape, coords(l.shape, c)) })
+	for n := range 1 << totalBits(grid) {
+		corner := coords(grid, uint64(n))
 		for i := range corner {
 			corner[i] *= shape[i]
 		}
 		at := flatten(l.shape, corner)
-		var top int
-		for _, i := range gone {
-			if l.bases[Reg][i]&at != 0 {
-				top |= 1 << i
+		regs, top := make([]int, p.Layout.Regs()), l.choosing(Reg, gone, at)
+		for r := range regs {
+			regs[r] = top
+			for j, i := range kept {
+				regs[r] |= r >> j & 1 << i
 			}
 		}
-		regs[p] = make([]int, piece.Regs())
-		for r := range regs[p] {
-			regs[p][r] = top
-			for j, i := range kept {
-				regs[p][r] |= r >> j & 1 << i
-			}
+		p.Regs, p.Lanes = append(p.Regs, regs), append(p.Lanes, l.choosing(Lane, lanes, at))
+	}
+	return p, true
+}
+
+// choosing are those of some input bits of dimension d that an element number has set.
+func (l Layout) choosing(d Dim, from []int, element uint64) (bits int) {
+	for _, i := range from {
+		if l.bases[d][i]&element != 0 {
+			bits |= 1 << i
 		}
 	}
-	return piece, regs, true
+	return bits
 }
 
 // OfWarps is the layout with which so many warps, if l has more, hold what l's do: each holds what several did, in further registers, but for

@@ -194,9 +194,9 @@ func cat(f *fn, op *ir.Op) {
 	f.set(op, out)
 }
 
-// pieces finds the registers of a piece with constant slice numbers inside the tile of layout l.
-func (f *fn) pieces(op *ir.Op, whole, piece *tileaa.TileType) []int {
-	_, regs, ok := layoutOf(whole, f.warps).Extract(ints(piece.Shape))
+// piece finds the registers of a piece with constant slice numbers inside a tile, and the bits of the lane that has them.
+func (f *fn) piece(op *ir.Op, whole, piece *tileaa.TileType) (regs []int, mask, lane int) {
+	p, ok := layoutOf(whole, f.warps).Pieces(ints(piece.Shape))
 	if !ok {
 		f.bug("a piece of shape %v is no set of registers of %s", piece.Shape, ir.ShortType(whole))
 	}
@@ -209,17 +209,24 @@ func (f *fn) pieces(op *ir.Op, whole, piece *tileaa.TileType) []int {
 		grid := int(whole.Shape[i] / piece.Shape[i])
 		number = number*grid + int(x.bits)%grid
 	}
-	return regs[number]
+	return p.Regs[number], p.LaneMask, p.Lanes[number]
 }
 
+// extract chooses registers; what other lanes have they tell.
 func extract(f *fn, op *ir.Op) {
-	f.set(op, f.pick(f.source(op), f.pieces(op, tileaa.AsTile(op.Operand(0)), tileaa.AsTile(op.Result(0)))))
+	regs, mask, lane := f.piece(op, tileaa.AsTile(op.Operand(0)), tileaa.AsTile(op.Result(0)))
+	out := f.pick(f.source(op), regs)
+	if mask != 0 {
+		const lanes = 31
+		out = f.fromLane([]*tile{out}, f.or(f.and(f.lane(), i32(int64(lanes&^mask))), i32(int64(lane))))[0]
+	}
+	f.set(op, out)
 }
 
 func insert(f *fn, op *ir.Op) {
 	i := ir.Cast[tileaa.Insert](op)
 	x, d := f.tileFor(i.Source()), f.tileFor(i.Dest())
-	regs := f.pieces(op, tileaa.AsTile(i.Dest()), tileaa.AsTile(i.Source()))
+	regs, _, _ := f.piece(op, tileaa.AsTile(i.Dest()), tileaa.AsTile(i.Source()))
 	out := f.newTile(d.elem, d.len())
 	if d.packed() && x.packed() && wholeWords(regs, d.per) {
 		copy(out.words, f.allWords(d))

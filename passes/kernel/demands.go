@@ -2,6 +2,8 @@
 package kernel
 
 import (
+	"slices"
+
 	"tileiras/codegen/cost"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -86,16 +88,49 @@ func elemRegs(elem ir.Type) int {
 	return max(1, tileaa.ElemBits(elem)/32)
 }
 
-// ScanRegisters is the registers of a thread that a scan takes: its axis lies in the lanes and registers of one warp.
-func ScanRegisters(shape []int64, dim, warps int) int {
-	const lanes = 32
-	axis := int(shape[dim])
-	rows := 1
+// CombinesTiles reports whether the region of a reduction works on tiles as it does on elements: constants and elementwise
+// operations only.
+func CombinesTiles(op *ir.Op) bool {
+	return !slices.ContainsFunc(op.Body().Ops(), func(o *ir.Op) bool {
+		return o.Code() != tileaa.OpYield && o.Code() != tileaa.OpConstant && !o.Traits().Has(ir.Elementwise)
+	})
+}
+
+// leastScanned is the elements of an axis that a thread scans at least before another warp takes a part of it.
+const leastScanned = 8
+
+// ScanWarps is how many warps share the axis of a scan, of so many: those that no row of their own keeps busy, if it is long.
+func ScanWarps(op *ir.Op, warps int) int {
+	return scanWarps(op, tileaa.ShapeOf(op.Operand(0)), warps)
+}
+
+func scanWarps(op *ir.Op, shape []int64, warps int) int {
+	n := 1
+	axis, rows := scanned(shape, tileaa.DimOf(op))
+	for CombinesTiles(op) && 2*n*rows <= warps && axis/(lanes*2*n) >= leastScanned {
+		n *= 2
+	}
+	return n
+}
+
+const lanes = 32
+
+// scanned is the extent of the axis of a scan, and how many rows there are.
+func scanned(shape []int64, dim int) (axis, rows int) {
+	rows = 1
 	for d, n := range shape {
 		if d != dim {
 			rows *= int(n)
 		}
 	}
+	return int(shape[dim]), rows
+}
+
+// ScanRegisters is the registers of a thread that a scan of a tile of a shape takes: its axis, or a part of it, lies in the lanes and registers of one warp.
+func ScanRegisters(op *ir.Op, shape []int64, warps int) int {
+	axis, rows := scanned(shape, tileaa.DimOf(op))
+	n := scanWarps(op, shape, warps)
+	axis, rows = axis/n, rows*n
 	inWarp := min(axis, lanes)
 	return axis / inWarp * max(1, rows*inWarp/lanes/warps)
 }

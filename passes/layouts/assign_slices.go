@@ -1,6 +1,8 @@
 package layouts
 
 import (
+	"slices"
+
 	"tileiras/codegen/cost"
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
@@ -13,7 +15,8 @@ type sliced struct {
 	weight       int
 }
 
-// inRegs finds out whether a slice is a choice of registers: its numbers are constants, and register bits alone select it.
+// inRegs finds out whether a slice is a choice of registers: its numbers are constants, and register bits alone select it. Numbers that are extracted may lie
+// in other lanes, which tell them.
 func (a *assigner) inRegs(op *ir.Op) (sliced, bool) {
 	big, small := op.Operand(0), tileaa.AsTile(op.Result(0))
 	if op.Code() == tileaa.OpInsert {
@@ -30,8 +33,10 @@ func (a *assigner) inRegs(op *ir.Op) (sliced, bool) {
 			}
 		}
 	}
-	piece, _, ok := n.l.Extract(ints(small.Shape))
-	return sliced{n.l, piece, n.weight}, ok
+	p, ok := n.l.Pieces(ints(small.Shape))
+	_, pointers := small.Elem.(*tileaa.PtrType)
+	told := op.Code() == tileaa.OpExtract && !pointers
+	return sliced{n.l, p.Layout, n.weight}, ok && (p.LaneMask == 0 || told)
 }
 
 // rewriteSlice moves slices of tiles: by register where inRegs can, else through shared memory, which can be indexed.
@@ -56,7 +61,8 @@ func (a *assigner) rewriteSlice(op *ir.Op) error {
 	var r *ir.Value
 	switch op.Code() {
 	case tileaa.OpExtract:
-		buf := a.toBuffer(op, op.Operand(0))
+		buf := a.inBuffer(op, op.Operand(0))
+		a.b.Before(op)
 		r = tileaa.NewBufferExtract(a.b, out, buf, ir.Cast[tileaa.Extract](op).Indices()).Result()
 	case tileaa.OpInsert:
 		piece := a.inOwnLayout(op.Operand(0))
@@ -71,10 +77,23 @@ func (a *assigner) rewriteSlice(op *ir.Op) error {
 	return nil
 }
 
+// inBuffer is a buffer before op with a tile in rows, which no insert changes.
+func (a *assigner) inBuffer(op *ir.Op, v *ir.Value) *ir.Value {
+	buf := a.bufferOf(a.inOwnLayout(v), rows(v), op)
+	if buf == nil || slices.ContainsFunc(tileaa.BufferUsers(buf), func(u *ir.Op) bool { return u.Code() == tileaa.OpBufferInsert }) {
+		buf = a.toBuffer(op, v)
+	}
+	return buf
+}
+
 // toBuffer stores a tile in rows in a new buffer before op.
 func (a *assigner) toBuffer(op *ir.Op, v *ir.Value) *ir.Value {
+	return a.store(op, a.inOwnLayout(v), rows(v))
+}
+
+func rows(v *ir.Value) layout.MemLayout {
 	shape := ints(tileaa.AsTile(v).Shape)
-	return a.store(op, a.inOwnLayout(v), layout.Strided(shape, rowMajor(len(shape))))
+	return layout.Strided(shape, rowMajor(len(shape)))
 }
 
 // store stores a tile in a new buffer before op.

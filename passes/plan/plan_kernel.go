@@ -350,7 +350,7 @@ func misfit(s *pass.State, entry *ir.Op, d kernel.Demands, warps int, except sli
 				why = fmt.Sprintf("%s takes %d registers of a thread", ir.ShortType(r.Type()), kernel.TileRegisters(r)/(32*warps))
 			}
 		}
-		if why == "" && op.Code() == tileaa.OpScan && kernel.ScanRegisters(tileaa.ShapeOf(op.Operand(0)), tileaa.DimOf(op), warps) > 2*limit {
+		if why == "" && op.Code() == tileaa.OpScan && kernel.ScanRegisters(op, tileaa.ShapeOf(op.Operand(0)), warps) > 2*limit {
 			why = "a warp cannot hold the axis of a scan"
 		}
 	})

@@ -271,40 +271,8 @@ func (l *loopBuilder) tokens(list []pieceOf) []*ir.Value {
 }
 
 // combine is the combine region of a reduce or scan on tiles instead of elements.
-//
-//	(%a: f32, %x: f32) { yield (maxf %a, %x) }    =>    maxf %accumulator, %piece
 func (l *loopBuilder) combine(op *ir.Op, acc, pieces []*ir.Value) []*ir.Value {
-	body := op.Body()
-	m := ir.Mapping{}
-	for i := range acc {
-		m[body.Arg(2*i)], m[body.Arg(2*i+1)] = acc[i], pieces[i]
-	}
-	shape := tileaa.ShapeOf(pieces[0])
-	as := func(v *ir.Value) *tileaa.TileType { return tileaa.Tile(l.b.Ctx, tileaa.AsTile(v).Elem, shape...) }
-	for op := body.First(); op != nil; op = op.Next() {
-		for _, v := range op.Operands() {
-			if m[v] == nil { // a scalar from outside
-				m[v] = tileaa.NewSplat(l.b, as(v), l.value(v, whole)).Result()
-			}
-		}
-		switch op.Code() {
-		case tileaa.OpYield:
-			out := make([]*ir.Value, len(acc))
-			for i, v := range op.Operands() {
-				out[i] = m[v]
-			}
-			return out
-		case tileaa.OpConstant:
-			bits, _ := tileaa.SplatValue(op.Result(0))
-			m[op.Result(0)] = tileaa.NewConstant(l.b, as(op.Result(0)), tileaa.SplatOf(as(op.Result(0)), bits)).Result()
-		default:
-			c := l.b.Insert(op.Clone(m))
-			for _, r := range c.Results() {
-				r.SetType(as(r))
-			}
-		}
-	}
-	panic("BUG: the region of a reduce or scan does not end in yield")
+	return combineTiles(l.b, op, acc, pieces, func(v *ir.Value) *ir.Value { return l.value(v, whole) })
 }
 
 // scan goes on where the piece before ended, and leaves where this one ends: the last elements along its axis.

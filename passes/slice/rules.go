@@ -5,6 +5,7 @@ import (
 
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
+	"tileiras/passes/kernel"
 )
 
 // This file says how each operation is cut: which pieces of its operands make a piece of its result.
@@ -66,7 +67,7 @@ var rules = map[ir.Code]rule{
 	tileaa.OpDotScaled: productDim,
 	// Along its own axis a scan goes on from piece to piece (loopBuilder.scan).
 	tileaa.OpScan: func(op *ir.Op, _, dim int) (int, bool) {
-		return dim, dim != tileaa.DimOf(op) || combinesTiles(op)
+		return dim, dim != tileaa.DimOf(op) || kernel.CombinesTiles(op)
 	},
 	// A list of coordinates belongs to one dimension.
 	tileaa.OpBlockTile: func(op *ir.Op, _, dim int) (int, bool) {
@@ -197,12 +198,4 @@ func (c *slicer) operandCuts(op *ir.Op, dim int) []cut {
 		cuts[i] = cut{v, d}
 	}
 	return cuts
-}
-
-// combinesTiles reports whether the region of a reduction works on tiles as it does on elements: constants and elementwise
-// operations only.
-func combinesTiles(op *ir.Op) bool {
-	return !slices.ContainsFunc(op.Body().Ops(), func(o *ir.Op) bool {
-		return o.Code() != tileaa.OpYield && o.Code() != tileaa.OpConstant && !o.Traits().Has(ir.Elementwise)
-	})
 }

@@ -159,7 +159,7 @@ func (c *slicer) pieceLimit() (piece, loop int) {
 
 // involvesBig reports whether an operation takes or makes a big tile, or scans more than a thread holds.
 func (c *slicer) involvesBig(op *ir.Op) bool {
-	if op.Code() == tileaa.OpScan && kernel.ScanRegisters(tileaa.ShapeOf(op.Operand(0)), tileaa.DimOf(op), c.threads/32) > 2*c.limit {
+	if op.Code() == tileaa.OpScan && kernel.ScanRegisters(op, tileaa.ShapeOf(op.Operand(0)), c.threads/32) > 2*c.limit {
 		return true
 	}
 	return slices.ContainsFunc(op.Operands(), c.big) || slices.ContainsFunc(op.Results(), c.big)
@@ -394,7 +394,7 @@ func (c *slicer) tryOutput(op *ir.Op, kind outputKind, dim int, pieces int64) *o
 		return c.stepOutput(op, pieces)
 	}
 	pieceLimit, loopLimit := c.pieceLimit()
-	if kind == accumulate && !combinesTiles(op) || kind == collect && tileaa.ConstBytes(tileaa.AsTile(op.Result(0)).Elem) == 0 {
+	if kind == accumulate && !kernel.CombinesTiles(op) || kind == collect && tileaa.ConstBytes(tileaa.AsTile(op.Result(0)).Elem) == 0 {
 		return nil // pointers are no constants that an empty tile could be made of
 	}
 	for ; ; pieces *= 2 {

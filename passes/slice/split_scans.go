@@ -1,0 +1,158 @@
+package slice
+
+import (
+	"slices"
+
+	"tileiras/dialects/tileaa"
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+	"tileiras/passes/kernel"
+	"tileiras/passes/pass"
+)
+
+// split-scans lets warps share the axis of a scan that there are fewer rows for than warps: each scans its part, the ends of the parts meet, and every warp
+// adds to its own what stands before it.
+//
+//	%r = scan %x dim=0 : 4096                 %a = scan (reshape %x) dim=1 : 4x1024       (a warp for each of the 4)
+//	                                    =>    %0, %1, %2 = extract %a[0, last], ..        (which threads tell each other)
+//	                                          %b = %0, %0 + %1 or %0 + %1 + %2            by the number of the part
+//	                                          %r = reshape (select (part > 0), %b + %a, %a)
+//
+// Parts are combined in order: the region need not commute.
+func SplitScans(s *pass.State) error {
+	for _, entry := range s.Entries() {
+		warps := tileaa.PlanOf(entry).Warps
+		var scans []*ir.Op
+		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+			if op.Code() == tileaa.OpScan {
+				scans = append(scans, op)
+			}
+		})
+		for _, op := range scans {
+			if n := kernel.ScanWarps(op, warps); n > 1 {
+				p := parts{b: ir.NewBuilder(s.Ctx).Before(op), op: op, n: int64(n), dim: tileaa.DimOf(op)}
+				p.b.Loc = op.Loc()
+				p.split()
+			}
+		}
+	}
+	return nil
+}
+
+// parts are those of the axis of a scan, with the tiles of all of its operands.
+type parts struct {
+	b   *ir.Builder
+	op  *ir.Op
+	n   int64
+	dim int // along which the parts lie; their elements lie along the next one
+}
+
+func (p *parts) split() {
+	shape := tileaa.ShapeOf(p.op.Operand(0))
+	cut := slices.Insert(slices.Clone(shape), p.dim, p.n)
+	cut[p.dim+1] /= p.n
+	x := make([]*ir.Value, p.op.NumOperands())
+	for i, v := range p.op.Operands() {
+		x[i] = tileaa.NewReshape(p.b, tileaa.Tile(p.b.Ctx, tileaa.AsTile(v).Elem, cut...), v).Result()
+	}
+	own := p.scan(x)
+	before := p.before(own)
+	for i := range before {
+		before[i] = tileaa.NewBroadcast(p.b, own[i].Type(), before[i]).Result()
+	}
+	all := combineTiles(p.b, p.op, before, own, func(v *ir.Value) *ir.Value { return v })
+	for i, r := range p.op.Results() {
+		v := p.behind(1, all[i], own[i])
+		r.ReplaceAllUsesWith(tileaa.NewReshape(p.b, r.Type(), v).Result())
+	}
+	p.op.Erase()
+}
+
+// scan scans the parts.
+func (p *parts) scan(x []*ir.Value) []*ir.Value {
+	types := make([]ir.Type, len(x))
+	for i, v := range x {
+		types[i] = v.Type()
+	}
+	c := ir.NewOp(ir.State{Def: p.op.Def, Loc: p.op.Loc(), Operands: x, Groups: []int32{int32(len(x))}, Types: types, Attrs: p.op.Attrs()})
+	ir.Cast[tileaa.DimOp](c).SetDim(p.b.Ctx, int64(p.dim+1))
+	p.op.Region(0).CloneInto(c.Region(0), ir.Mapping{})
+	return slices.Clone(p.b.Insert(c).Results())
+}
+
+// before is what all parts before each make together; of the first, any.
+func (p *parts) before(own []*ir.Value) []*ir.Value {
+	ends := make([][]*ir.Value, p.n)
+	for k := range p.n - 1 {
+		ends[k] = p.end(own, k)
+	}
+	sum := ends[0]
+	list := p.widened(sum)
+	for k := int64(1); k < p.n-1; k++ {
+		sum = combineTiles(p.b, p.op, sum, ends[k], func(v *ir.Value) *ir.Value { return v })
+		for i, wide := range p.widened(sum) {
+			list[i] = p.behind(k+1, wide, list[i])
+		}
+	}
+	return list
+}
+
+// end is the last element of part k, in the order of the scan.
+func (p *parts) end(own []*ir.Value, k int64) []*ir.Value {
+	out := make([]*ir.Value, len(own))
+	for i, v := range own {
+		shape := slices.Clone(tileaa.ShapeOf(v))
+		last := shape[p.dim+1] - 1
+		if p.backwards() {
+			last = 0
+		}
+		i32 := tileaa.Tile(p.b.Ctx, p.b.Ctx.Int(32))
+		at := slices.Repeat([]*ir.Value{tileaa.Const(p.b, i32, 0)}, len(shape))
+		at[p.dim+1] = tileaa.Const(p.b, i32, last)
+		shape[p.dim+1] = 1
+		ends := tileaa.NewExtract(p.b, tileaa.Tile(p.b.Ctx, tileaa.AsTile(v).Elem, shape...), v, at).Result()
+		at = slices.Repeat([]*ir.Value{tileaa.Const(p.b, i32, 0)}, len(shape))
+		at[p.dim] = tileaa.Const(p.b, i32, p.place(k))
+		shape[p.dim] = 1
+		out[i] = tileaa.NewExtract(p.b, tileaa.Tile(p.b.Ctx, tileaa.AsTile(v).Elem, shape...), ends, at).Result()
+	}
+	return out
+}
+
+func (p *parts) backwards() bool { return ir.Cast[tileaa.Scan](p.op).Reverse() }
+
+// place is where part k of the order lies.
+func (p *parts) place(k int64) int64 {
+	if p.backwards() {
+		return p.n - 1 - k
+	}
+	return k
+}
+
+// widened are tiles of one part as those of all.
+func (p *parts) widened(list []*ir.Value) []*ir.Value {
+	out := make([]*ir.Value, len(list))
+	for i, v := range list {
+		shape := slices.Clone(tileaa.ShapeOf(v))
+		shape[p.dim] = p.n
+		out[i] = tileaa.NewBroadcast(p.b, tileaa.Tile(p.b.Ctx, tileaa.AsTile(v).Elem, shape...), v).Result()
+	}
+	return out
+}
+
+// behind is x in parts from k on, y in those before.
+func (p *parts) behind(k int64, x, y *ir.Value) *ir.Value {
+	shape := tileaa.ShapeOf(x)
+	i32 := p.b.Ctx.Int(32)
+	along := slices.Repeat([]int64{1}, len(shape))
+	along[p.dim] = p.n
+	number := tileaa.NewReshape(p.b, tileaa.Tile(p.b.Ctx, i32, along...), tileaa.NewIota(p.b, tileaa.Tile(p.b.Ctx, i32, p.n)).Result()).Result()
+	is := def.PredGreaterEqual
+	if p.backwards() {
+		is = def.PredLessEqual
+	}
+	c := tileaa.NewCmpi(p.b, tileaa.Tile(p.b.Ctx, p.b.Ctx.Int(1), along...), number, tileaa.Const(p.b, tileaa.Tile(p.b.Ctx, i32, along...), p.place(k)), def.Signed,
+		tileaa.CmpiOptions{Predicate: is}).Result()
+	wide := tileaa.NewBroadcast(p.b, tileaa.Tile(p.b.Ctx, p.b.Ctx.Int(1), shape...), c).Result()
+	return tileaa.NewSelect(p.b, wide, x, y).Result()
+}

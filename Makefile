@@ -132,6 +132,12 @@ speed: build ## Predicts the speed of our code beside NVIDIA's and Triton's (NVI
 	@mkdir -p $(TOOLS); nvidia='$(NVIDIA)'; [ -n "$$nvidia" ] || nvidia=$$(scripts/nvidia-tools.sh $(TOOLS)) || { cat $(TOOLS)/setup.log; exit 1; }; \
 	$(GO) run ./tests/speed -bin $(BIN) -nvidia "$$nvidia" -triton '$(TRITON)' -sm $(SM) -cache $(TOOLS)/speed $(FLAGS)
 
+.PHONY: sweep
+sweep: build ## Predicts the speed of a hundred kernels of many kinds and shapes beside NVIDIA's code, with cuTile Python from PyPI (SM=80,120, ONLY='attention gelu').
+	@mkdir -p $(TOOLS); rm -rf $(TOOLS)/sweep; nvidia=$$(scripts/nvidia-tools.sh $(TOOLS)) && python=$$(scripts/cutile.sh $(TOOLS)) || { cat $(TOOLS)/setup.log $(TOOLS)/frontends/setup.log; exit 1; }; \
+	$$python tests/corpus/src/sweep.py $(TOOLS)/sweep $(ONLY) > $(TOOLS)/sweep.log || { cat $(TOOLS)/sweep.log; exit 1; }; \
+	$(GO) run ./tests/speed -bin $(BIN) -corpus $(TOOLS)/sweep -nvidia "$$nvidia" -sm $(SM) -cache $(TOOLS)/speed $(FLAGS)
+
 bench: build ## Prints the median and 10th percentile of compile time per kernel, whole process and per pass (FLAGS='-table -nvidia FOLDER': a row a kernel).
 	$(GO) run ./tests/bench -bin $(BIN) $(FLAGS)
 

@@ -113,12 +113,13 @@ func TestAccumulatorsFitBesideWhatLoopsCarry(t *testing.T) {
 	for _, c := range []struct {
 		target               string
 		warps, most, carried int
-		want                 bool
+		rows, want           bool
 	}{
-		{"sm_80", 4, 128, 128, true}, {"sm_80", 4, 192, 64, true}, {"sm_80", 4, 192, 65, false}, {"sm_80", 4, 193, 32, false},
-		{"sm_80", 16, 64, 64, true}, {"sm_80", 16, 96, 32, true}, {"sm_80", 16, 96, 64, false}, {"sm_100", 4, 192, 64, false},
+		{"sm_80", 4, 128, 128, false, true}, {"sm_80", 4, 192, 64, false, true}, {"sm_80", 4, 192, 65, false, false}, {"sm_80", 4, 193, 32, false, false},
+		{"sm_80", 16, 64, 64, false, true}, {"sm_80", 16, 96, 32, false, true}, {"sm_80", 16, 96, 64, false, false}, {"sm_100", 4, 192, 64, false, false},
+		{"sm_90", 4, 192, 128, true, true}, {"sm_90", 4, 192, 64, false, false}, {"sm_90", 4, 193, 64, true, false},
 	} {
-		if got := AccumulatorsFit(sm(t, c.target), c.warps, c.most, c.carried); got != c.want {
+		if got := AccumulatorsFit(sm(t, c.target), c.warps, c.most, c.carried, c.rows); got != c.want {
 			t.Errorf("%s, %d warps, %d accumulators, %d carried: %t, want %t", c.target, c.warps, c.most, c.carried, got, c.want)
 		}
 	}

@@ -122,7 +122,7 @@ func tilePlans(s *pass.State, entry *ir.Op, d kernel.Demands, warps []int, hinte
 	}
 	alone := true // no block has another one beside it
 	for _, w := range warps {
-		c := candidate{name: fmt.Sprintf("%d warps", w), cost: cost.Spread(d.TileBits/8, w).Quarters(), why: misfit(s, entry, d, w, nil)}
+		c := candidate{name: fmt.Sprintf("%d warps", w), cost: cost.Spread(d.TileBits/8, w).Quarters(), why: misfit(s, entry, d, w, nil, false)}
 		if c.why == "" {
 			least := cost.BesideAccumulators
 			if t, meets := work.Tile(w); meets {
@@ -197,7 +197,7 @@ func productPlans(s *pass.State, entry *ir.Op, products *slice.Products, warps [
 	}
 	var out, not, list []candidate
 	for _, w := range warps {
-		c := candidate{name: fmt.Sprintf("%d warps", w), why: misfit(s, entry, d, w, nil)}
+		c := candidate{name: fmt.Sprintf("%d warps", w), why: misfit(s, entry, d, w, nil, oneTileOfRows(products, entry, w))}
 		if c.why == "" && biggest/32/(32*w) > cost.AccumulatorTarget {
 			c.why = "a tile takes too many registers"
 		}
@@ -220,7 +220,7 @@ func productPlans(s *pass.State, entry *ir.Op, products *slice.Products, warps [
 		bytes := s.Target.SharedOptIn * 3 / 4 >> k
 		if k == 0 {
 			for _, w := range warps {
-				c := candidate{name: fmt.Sprintf("%d warps, steps", w), why: misfit(s, entry, d, w, feeds)}
+				c := candidate{name: fmt.Sprintf("%d warps, steps", w), why: misfit(s, entry, d, w, feeds, false)}
 				if c.why == "" {
 					c.plan = boundedPlan(s, entry, d, w)
 					c.plan.OperandBytes = bytes
@@ -338,10 +338,28 @@ func operandsMisfit(s *pass.State, entry *ir.Op, products *slice.Products, warps
 	return why
 }
 
-// misfit says why so many warps cannot hold every value of a kernel, but for the operands of products that are cut along K; "" if they can.
-func misfit(s *pass.State, entry *ir.Op, d kernel.Demands, warps int, except slice.Feeding) (why string) {
+// oneTileOfRows reports whether warpgroups compute all products, each no more rows than an instruction has.
+func oneTileOfRows(products *slice.Products, entry *ir.Op, warps int) bool {
+	fits := true
+	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		if !fits || !tileaa.IsProduct(op) {
+			return
+		}
+		p := products.Of(op, warps)
+		rows := p.Extent.M
+		if p.Atom.Swap {
+			rows = p.Extent.N
+		}
+		fits = p.OK && p.Atom.Atom.Group > 0 && p.Atom.Atom.Tensor == nil && rows*p.Atom.Atom.Group <= p.Atom.Atom.Shape.M*warps
+	})
+	return fits
+}
+
+// misfit says why so many warps cannot hold every value of a kernel, but for the operands of products that are cut along K; "" if they can. rows: each
+// warpgroup multiplies one tile of rows.
+func misfit(s *pass.State, entry *ir.Op, d kernel.Demands, warps int, except slice.Feeding, rows bool) (why string) {
 	limit := d.ValueLimit(s, warps)
-	if n := d.Accumulators(warps); !cost.AccumulatorsFit(s.Target, warps, n, d.CarriedBits/32/(32*warps)) {
+	if n := d.Accumulators(warps); !cost.AccumulatorsFit(s.Target, warps, n, d.CarriedBits/32/(32*warps), rows) {
 		return fmt.Sprintf("%d accumulators of a thread", n)
 	}
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {

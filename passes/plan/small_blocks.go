@@ -29,7 +29,7 @@ func smallBlocks(whole *prices, out, not []candidate) (o, n []candidate) {
 	products := slice.ProductsOf(s, cut)
 	costs := newPrices(s, cut, products)
 	c := candidate{name: fmt.Sprintf("%d warps, pieces of %d registers%s", fewWarps, regs, costs.overlap(fewWarps)), cost: costs.whole(fewWarps), prices: costs}
-	c.why = misfit(s, cut, products.Demands, fewWarps, nil)
+	c.why = misfit(s, cut, products.Demands, fewWarps, nil, false)
 	switch {
 	case c.why != "":
 	case costs.alone(fewWarps):

@@ -343,7 +343,7 @@ func tileText(shape []int64, elem ir.Type) string {
 
 // loop says whether the loads of a loop overlap with its work.
 func (w *writer) loop(op *ir.Op) {
-	loads, copies, slots := 0, 0, int64(0)
+	loads, copies, bytes, slots := 0, 0, 0, int64(0)
 	for _, r := range op.Regions() {
 		for _, b := range r.Blocks() {
 			for o := b.First(); o != nil; o = o.Next() {
@@ -352,6 +352,7 @@ func (w *writer) loop(op *ir.Op) {
 					loads++
 				case tileaa.OpAsyncCopy:
 					copies++
+					bytes += ir.Cast[tileaa.AsyncCopy](o).Buffer().Type().(*tileaa.BufferType).Bytes()
 				case tileaa.OpRingSlot:
 					slots = max(slots, ir.Cast[tileaa.RingSlot](o).Ring().Type().(*tileaa.RingType).Slots)
 				}
@@ -372,7 +373,9 @@ func (w *writer) loop(op *ir.Op) {
 			arg("Stages", 1), arg("Loads", loads), arg("AsyncCopies", copies))
 	default:
 		reason := "no copy of a load to shared memory can begin before the iteration"
-		if copies > 0 {
+		if shared, _ := ir.Cast[tileaa.Entry](w.entry).SharedBytes(); copies > 0 && int(shared)+bytes > w.Target.SharedOptIn {
+			reason = "shared memory has no room for the tiles of another iteration"
+		} else if copies > 0 {
 			reason = "one stage costs least"
 		}
 		w.add(op, remark.Plan, remark.Missed, "RemarkLoopNotPipelined", "Loads of the loop wait in the iteration that uses them",

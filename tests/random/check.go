@@ -115,7 +115,7 @@ func (ref *reference) check(ctx context.Context, text string, schedule emu.Sched
 	for _, roles := range []options.Roles{options.Auto, options.On} {
 		ptx, err := compile(ctx, text, gpu, roles)
 		if err == nil && ptx != last {
-			err = ref.compare(ctx, gpu, ptx, emu.Options{DynShared: dynamicShared(ptx), Schedule: schedule, NoteEqualStores: ref.equalStores})
+			err = ref.compare(ctx, gpu, ptx, emu.Options{DynShared: dynamicShared(ptx, ref.entry), Schedule: schedule, NoteEqualStores: ref.equalStores})
 		}
 		if err != nil {
 			return err
@@ -218,9 +218,10 @@ func anyOf(flags []bool) bool {
 	return false
 }
 
-// dynamicShared reads how many bytes of dynamic shared memory the kernel asks for from the head of our PTX.
-func dynamicShared(ptx string) int {
-	_, rest, ok := strings.Cut(ptx, "//   shared   ")
+// dynamicShared reads how many bytes of dynamic shared memory a kernel asks for from the head of our PTX.
+func dynamicShared(ptx, kernel string) int {
+	_, rest, _ := strings.Cut(ptx, "// kernel "+kernel+"\n")
+	_, rest, ok := strings.Cut(rest, "//   shared   ")
 	var n int
 	if _, err := fmt.Sscanf(rest, "%d bytes dynamic", &n); !ok || err != nil {
 		return 0

@@ -17,7 +17,6 @@ const (
 	valueRegs, valueShare = 64, 4
 	// widestAccess is the bytes that a lane loads or stores at once, at most.
 	widestAccess = 16
-
 	// warpStart is the instructions with which a warp finds its place.
 	warpStart = 8
 )

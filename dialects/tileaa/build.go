@@ -1,6 +1,10 @@
 package tileaa
 
-import "tileiras/ir"
+import (
+	"slices"
+
+	"tileiras/ir"
+)
 
 // Const makes an integer constant; every element of a tile is v.
 func Const(b *ir.Builder, t *TileType, v int64) *ir.Value {
@@ -10,4 +14,12 @@ func Const(b *ir.Builder, t *TileType, v int64) *ir.Value {
 // I64 is an i64 attribute.
 func I64(c *ir.Context, v int64) ir.Attribute {
 	return ir.IntegerAttr{Type: c.Int(64), Bits: uint64(v)}
+}
+
+// CombineAlong makes a reduce or scan again, with its region, of other values along another dimension.
+func CombineAlong(b *ir.Builder, op *ir.Op, values []*ir.Value, types []ir.Type, dim int) []*ir.Value {
+	c := ir.NewOp(ir.State{Def: op.Def, Loc: op.Loc(), Operands: values, Groups: []int32{int32(len(values))}, Types: types, Attrs: op.Attrs()})
+	ir.Cast[DimOp](c).SetDim(b.Ctx, int64(dim))
+	op.Region(0).CloneInto(c.Region(0), ir.Mapping{})
+	return slices.Clone(b.Insert(c).Results())
 }

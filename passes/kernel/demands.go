@@ -99,15 +99,14 @@ func CombinesTiles(op *ir.Op) bool {
 // leastScanned is the elements of an axis that a thread scans at least before another warp takes a part of it.
 const leastScanned = 8
 
-// ScanWarps is how many warps share the axis of a scan, of so many: those that no row of their own keeps busy, if it is long.
-func ScanWarps(op *ir.Op, warps int) int {
-	return scanWarps(op, tileaa.ShapeOf(op.Operand(0)), warps)
-}
-
-func scanWarps(op *ir.Op, shape []int64, warps int) int {
+// ScanWarps is how many warps share the axis of a scan of a tile of a shape, of so many: those that no row of their own keeps busy, if it is long.
+func ScanWarps(op *ir.Op, shape []int64, warps int) int {
 	n := 1
+	if !CombinesTiles(op) {
+		return n
+	}
 	axis, rows := scanned(shape, tileaa.DimOf(op))
-	for CombinesTiles(op) && 2*n*rows <= warps && axis/(lanes*2*n) >= leastScanned {
+	for 2*n*rows <= warps && axis/(lanes*2*n) >= leastScanned {
 		n *= 2
 	}
 	return n
@@ -129,7 +128,7 @@ func scanned(shape []int64, dim int) (axis, rows int) {
 // ScanRegisters is the registers of a thread that a scan of a tile of a shape takes: its axis, or a part of it, lies in the lanes and registers of one warp.
 func ScanRegisters(op *ir.Op, shape []int64, warps int) int {
 	axis, rows := scanned(shape, tileaa.DimOf(op))
-	n := scanWarps(op, shape, warps)
+	n := ScanWarps(op, shape, warps)
 	axis, rows = axis/n, rows*n
 	inWarp := min(axis, lanes)
 	return axis / inWarp * max(1, rows*inWarp/lanes/warps)

@@ -154,8 +154,5 @@ func reducePartials(s *pass.State, b *ir.Builder, op *ir.Op, values []*ir.Value,
 		l := compact(t.Layout.RemoveDim(dim))
 		types[i] = tileaa.Tile(s.Ctx, t.Elem, slices.Delete(slices.Clone(t.Shape), dim, dim+1)...).WithLayout(s.Ctx, l)
 	}
-	c := ir.NewOp(ir.State{Def: op.Def, Loc: op.Loc(), Operands: values, Groups: []int32{int32(len(values))}, Types: types, Attrs: op.Attrs()})
-	ir.Cast[tileaa.DimOp](c).SetDim(s.Ctx, int64(dim))
-	op.Region(0).CloneInto(c.Region(0), ir.Mapping{})
-	return slices.Clone(b.Insert(c).Results())
+	return tileaa.CombineAlong(b, op, values, types, dim)
 }

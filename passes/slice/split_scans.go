@@ -29,7 +29,7 @@ func SplitScans(s *pass.State) error {
 			}
 		})
 		for _, op := range scans {
-			if n := kernel.ScanWarps(op, warps); n > 1 {
+			if n := kernel.ScanWarps(op, tileaa.ShapeOf(op.Operand(0)), warps); n > 1 {
 				p := parts{b: ir.NewBuilder(s.Ctx).Before(op), op: op, n: int64(n), dim: tileaa.DimOf(op)}
 				p.b.Loc = op.Loc()
 				p.split()
@@ -60,7 +60,7 @@ func (p *parts) split() {
 	for i := range before {
 		before[i] = tileaa.NewBroadcast(p.b, own[i].Type(), before[i]).Result()
 	}
-	all := combineTiles(p.b, p.op, before, own, func(v *ir.Value) *ir.Value { return v })
+	all := p.combine(before, own)
 	for i, r := range p.op.Results() {
 		v := p.behind(1, all[i], own[i])
 		r.ReplaceAllUsesWith(tileaa.NewReshape(p.b, r.Type(), v).Result())
@@ -74,22 +74,24 @@ func (p *parts) scan(x []*ir.Value) []*ir.Value {
 	for i, v := range x {
 		types[i] = v.Type()
 	}
-	c := ir.NewOp(ir.State{Def: p.op.Def, Loc: p.op.Loc(), Operands: x, Groups: []int32{int32(len(x))}, Types: types, Attrs: p.op.Attrs()})
-	ir.Cast[tileaa.DimOp](c).SetDim(p.b.Ctx, int64(p.dim+1))
-	p.op.Region(0).CloneInto(c.Region(0), ir.Mapping{})
-	return slices.Clone(p.b.Insert(c).Results())
+	return tileaa.CombineAlong(p.b, p.op, x, types, p.dim+1)
 }
 
 // before is what all parts before each make together; of the first, any.
 func (p *parts) before(own []*ir.Value) []*ir.Value {
-	ends := make([][]*ir.Value, p.n)
-	for k := range p.n - 1 {
-		ends[k] = p.end(own, k)
+	last := tileaa.ShapeOf(own[0])[p.dim+1] - 1
+	if p.backwards() {
+		last = 0
+	}
+	all := p.slice(own, p.dim+1, last)
+	ends := make([][]*ir.Value, p.n-1)
+	for k := range ends {
+		ends[k] = p.slice(all, p.dim, p.place(int64(k)))
 	}
 	sum := ends[0]
 	list := p.widened(sum)
 	for k := int64(1); k < p.n-1; k++ {
-		sum = combineTiles(p.b, p.op, sum, ends[k], func(v *ir.Value) *ir.Value { return v })
+		sum = p.combine(sum, ends[k])
 		for i, wide := range p.widened(sum) {
 			list[i] = p.behind(k+1, wide, list[i])
 		}
@@ -97,24 +99,20 @@ func (p *parts) before(own []*ir.Value) []*ir.Value {
 	return list
 }
 
-// end is the last element of part k, in the order of the scan.
-func (p *parts) end(own []*ir.Value, k int64) []*ir.Value {
-	out := make([]*ir.Value, len(own))
-	for i, v := range own {
+// combine is what stands before, and what is next, made one.
+func (p *parts) combine(before, next []*ir.Value) []*ir.Value {
+	return combineTiles(p.b, p.op, before, next, func(v *ir.Value) *ir.Value { return v })
+}
+
+// slice is what tiles have at a place along a dimension.
+func (p *parts) slice(list []*ir.Value, dim int, place int64) []*ir.Value {
+	i32 := tileaa.Tile(p.b.Ctx, p.b.Ctx.Int(32))
+	out := make([]*ir.Value, len(list))
+	for i, v := range list {
 		shape := slices.Clone(tileaa.ShapeOf(v))
-		last := shape[p.dim+1] - 1
-		if p.backwards() {
-			last = 0
-		}
-		i32 := tileaa.Tile(p.b.Ctx, p.b.Ctx.Int(32))
 		at := slices.Repeat([]*ir.Value{tileaa.Const(p.b, i32, 0)}, len(shape))
-		at[p.dim+1] = tileaa.Const(p.b, i32, last)
-		shape[p.dim+1] = 1
-		ends := tileaa.NewExtract(p.b, tileaa.Tile(p.b.Ctx, tileaa.AsTile(v).Elem, shape...), v, at).Result()
-		at = slices.Repeat([]*ir.Value{tileaa.Const(p.b, i32, 0)}, len(shape))
-		at[p.dim] = tileaa.Const(p.b, i32, p.place(k))
-		shape[p.dim] = 1
-		out[i] = tileaa.NewExtract(p.b, tileaa.Tile(p.b.Ctx, tileaa.AsTile(v).Elem, shape...), ends, at).Result()
+		shape[dim], at[dim] = 1, tileaa.Const(p.b, i32, place)
+		out[i] = tileaa.NewExtract(p.b, tileaa.Tile(p.b.Ctx, tileaa.AsTile(v).Elem, shape...), v, at).Result()
 	}
 	return out
 }

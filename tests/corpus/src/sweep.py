@@ -11,21 +11,11 @@ import sys
 import cuda.tile as ct
 from cuda.tile import PaddingMode as PM
 
+import models
 import perf
 from perf import A, BYTES, C, K, LOG2E, S, ZEROS, Folder
 
 IDS = {"kind": "uniform_int", "lo": 0, "hi": 4096}
-
-
-@ct.kernel
-def gemm_batched(a, b, c, TM: C, TN: C, TK: C):
-    i, j, n = ct.bid(0), ct.bid(1), ct.bid(2)
-    acc = ct.zeros((TM, TN), ct.float32)
-    for k in range(ct.num_tiles(a, 2, (1, TM, TK))):
-        x = ct.load(a, (n, i, k), (1, TM, TK), padding_mode=PM.ZERO).reshape((TM, TK))
-        y = ct.load(b, (n, k, j), (1, TK, TN), padding_mode=PM.ZERO).reshape((TK, TN))
-        acc = ct.mma(x, y, acc)
-    ct.store(c, (n, i, j), acc.astype(c.dtype).reshape((1, TM, TN)))
 
 
 @ct.kernel
@@ -56,11 +46,7 @@ def gemm_i8(a, b, c, TM: C, TN: C, TK: C):
 def gemm_gelu(a, b, w, c, TM: C, TN: C, TK: C):
     """A bias for each column, then GELU."""
     i, j = ct.bid(0), ct.bid(1)
-    acc = ct.zeros((TM, TN), ct.float32)
-    for k in range(ct.num_tiles(a, 1, (TM, TK))):
-        x = ct.load(a, (i, k), (TM, TK), padding_mode=PM.ZERO)
-        y = ct.load(b, (k, j), (TK, TN), padding_mode=PM.ZERO)
-        acc = ct.mma(x, y, acc)
+    acc = perf._tile_product(a, b, i, j, TM, TN, TK, False)
     t = acc + ct.load(w, (j,), (TN,))[None, :].astype(ct.float32)
     u = 0.7978845608 * (t + 0.044715 * t * t * t)
     ct.store(c, (i, j), (0.5 * t * (1.0 + ct.tanh(u))).astype(c.dtype))
@@ -258,7 +244,7 @@ def products(put):
     product(perf.gemm, "gemm_ragged", "f16", "f16", (4095, 4097, 4091), (128, 128, 64))
     product(perf.gemm, "gemm_ragged", "bf16", "bf16", 4090, (64, 64, 64))
     for tile in ((128, 128, 64), (64, 64, 64)):
-        product(gemm_batched, "gemm_batched", "bf16", "bf16", 1024, tile, batch=16)
+        product(models.bmm, "gemm_batched", "bf16", "bf16", 1024, tile, batch=16)
     for tile in ((128, 128, 16), (64, 64, 32), (32, 32, 32), (128, 64, 32)):
         product(gemm_f32, "gemm_simt", "f32", "f32", 4096, tile)
     for tile in ((128, 128, 64), (128, 256, 128), (64, 64, 64)):

@@ -191,28 +191,14 @@ func cheapestFirst(list []candidate, hinted int) {
 func productPlans(s *pass.State, entry *ir.Op, products *slice.Products, warps []int, hinted int) []candidate {
 	d, feeds := products.Demands, slice.Feeding{}
 	costs := newPrices(s, entry, products)
-	biggest := d.TileBits
-	if pointersAreCopied(s, products.Facts(), entry) {
-		biggest = d.ValueBits // a thread has a pointer for an access, not one for each element that it loads
-	}
 	var out, not, list []candidate
 	for _, w := range warps {
-		c := candidate{name: fmt.Sprintf("%d warps", w), why: misfit(s, entry, d, w, nil, oneTileOfRows(products, entry, w))}
-		if c.why == "" && biggest/32/(32*w) > cost.AccumulatorTarget {
-			c.why = "a tile takes too many registers"
-		}
-		if c.why == "" {
-			c.why = operandsMisfit(s, entry, products, w)
-		}
-		c.name, c.cost = c.name+costs.overlap(w), costs.whole(w)
-		if c.why == "" {
-			c.plan, c.products = newPlan(s, entry, d, w, besideProducts(d, w)), costs.atoms(w)
-		}
-		list = append(list, c)
+		list = append(list, wholePlan(costs, w))
 	}
 	out, not = cheapestOf(list, hinted, out, not)
-	if len(out) > 0 && hinted == 0 {
+	if hinted == 0 {
 		out, not = smallBlocks(costs, out, not)
+		out, not = shortSteps(costs, warps, out, not)
 	}
 	// Each of these gives the operands half as much shared memory, and pieces half as many registers, as the one before.
 	for k := range 3 {
@@ -238,6 +224,23 @@ func productPlans(s *pass.State, entry *ir.Op, products *slice.Products, warps [
 		c.plan.Producers = producers(cmp.Or(c.prices, costs), c.plan.Warps)
 	}
 	return append(out, not...)
+}
+
+// wholePlan is the plan of so many warps that keeps everything whole.
+func wholePlan(costs *prices, warps int) candidate {
+	s, entry, products := costs.s, costs.entry, costs.products
+	c := candidate{name: fmt.Sprintf("%d warps", warps), why: misfit(s, entry, products.Demands, warps, nil, oneTileOfRows(products, entry, warps))}
+	if c.why == "" && costs.biggest()/32/(32*warps) > cost.AccumulatorTarget {
+		c.why = "a tile takes too many registers"
+	}
+	if c.why == "" {
+		c.why = operandsMisfit(s, entry, products, warps)
+	}
+	c.name, c.cost = c.name+costs.overlap(warps), costs.whole(warps)
+	if c.why == "" {
+		c.plan, c.products = newPlan(s, entry, products.Demands, warps, besideProducts(products.Demands, warps)), costs.atoms(warps)
+	}
+	return c
 }
 
 // cheapestOf adds the cheapest of candidates that do the same in different ways to out, and what cannot be to not.

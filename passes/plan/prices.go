@@ -21,10 +21,11 @@ type prices struct {
 	cut      map[cutProduct]int
 	tilings  map[tilingOf]tiled
 	loops    map[int][]weighted // of so many warps
+	bits     int                // of the biggest tile, once somebody has asked
 }
 
 func newPrices(s *pass.State, entry *ir.Op, products *slice.Products) *prices {
-	return &prices{s, entry, products, map[cutProduct]int{}, map[tilingOf]tiled{}, map[int][]weighted{}}
+	return &prices{s: s, entry: entry, products: products, cut: map[cutProduct]int{}, tilings: map[tilingOf]tiled{}, loops: map[int][]weighted{}}
 }
 
 type cutProduct struct {
@@ -43,6 +44,17 @@ type tilingOf struct {
 type tiled struct {
 	atom.Tiling
 	ok bool
+}
+
+// biggest is the bits of the biggest tile that threads hold.
+func (p *prices) biggest() int {
+	if p.bits == 0 {
+		p.bits = p.products.TileBits
+		if pointersAreCopied(p.s, p.products.Facts(), p.entry) {
+			p.bits = p.products.ValueBits // a thread has a pointer for an access, not one for each element that it loads
+		}
+	}
+	return p.bits
 }
 
 // one is cost.CutProduct, -1 where that has no answer.
@@ -121,20 +133,34 @@ func (p *prices) whole(warps int) int {
 	return total
 }
 
-// runs is how often an op is assumed to run: as often as the loops around it do where that is known, else ten times for each.
+// mostRuns bounds how often an op is assumed to run.
+const mostRuns = 1000000
+
+// runs is how often an op is assumed to run: as often as the loops around it do.
 func runs(op *ir.Op) int {
-	const most = 1000000
 	n := 1
-	for loop := ir.EnclosingLoop(op); loop != nil && n < most; loop = ir.EnclosingLoop(loop) {
-		trips := uint64(10)
-		if loop.Code() == tileaa.OpFor {
-			if known, ok := tileaa.TripCount(loop); ok {
-				trips = known
-			}
-		}
-		n *= int(min(trips, most))
+	for loop := ir.EnclosingLoop(op); loop != nil && n < mostRuns; loop = ir.EnclosingLoop(loop) {
+		n *= int(min(trips(loop), mostRuns))
 	}
-	return min(n, most)
+	return min(n, mostRuns)
+}
+
+// trips is how often a loop is assumed to run where nobody knows: ten times, or ten times the part that is known.
+func trips(loop *ir.Op) uint64 {
+	const unknown = 10
+	f, ok := ir.As[tileaa.For](loop)
+	if !ok {
+		return unknown
+	}
+	if n, ok := tileaa.TripCount(loop); ok {
+		return n
+	}
+	if m, ok := ir.DefinedBy[tileaa.Muli](f.Upper()); ok {
+		if n, ok := tileaa.SplatInt(m.Rhs()); ok && n > 0 {
+			return unknown * uint64(min(n, mostRuns))
+		}
+	}
+	return unknown
 }
 
 // atoms are the instructions of the dots, and how so many warps share them; a dot without is left to select-atoms, which says why.
@@ -166,6 +192,11 @@ func (p *prices) overlap(warps int) string {
 // alone reports whether a multiprocessor has room for one block of so many warps only, in every loop in which they multiply.
 func (p *prices) alone(warps int) bool {
 	return !slices.ContainsFunc(p.loopsOf(warps), func(l weighted) bool { return l.InUnit() || l.Blocks(p.s.Target, l.slots) > 1 })
+}
+
+// crowded reports whether shared memory has no room for what two iterations of a loop load that so many warps run.
+func (p *prices) crowded(warps int) bool {
+	return slices.ContainsFunc(p.loopsOf(warps), func(l weighted) bool { return l.Copied > 0 && len(l.Shared) == 1 })
 }
 
 // weighted is a loop with the slots that are best for it, and its time with them, as often as an iteration is assumed to run.

@@ -17,7 +17,7 @@ const fewWarps = 4
 func smallBlocks(whole *prices, out, not []candidate) (o, n []candidate) {
 	s, entry := whole.s, whole.entry
 	regs := cost.AccumulatorLimit(s.Target, fewWarps)
-	if whole.products.Accumulators(fewWarps) <= regs || !whole.alone(out[0].plan.Warps) {
+	if len(out) == 0 || whole.products.Accumulators(fewWarps) <= regs || !whole.alone(out[0].plan.Warps) {
 		return out, not
 	}
 	plan := &tileaa.PlanAttr{Warps: fewWarps, Stages: 1, MaxReg: cost.ThreadRegisters(s.Target, fewWarps), Sliced: true, PieceRegs: regs}

@@ -6,7 +6,7 @@ import (
 	"tileiras/passes/pass"
 )
 
-// Cut is a copy of an entry as Tiles makes it under a plan without steps along K, beside it in the module; nil if there is nothing in it that can be
+// Cut is a copy of an entry as Tiles and FlattenLoops make it under a plan, beside it in the module; nil if there is nothing in it that can be
 // cut. It is what the plan is judged by, and the caller's to erase.
 func Cut(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) *ir.Op {
 	b := ir.NewBuilder(s.Ctx).Before(entry)
@@ -14,10 +14,14 @@ func Cut(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) *ir.Op {
 	copied.SetPlan(plan)
 	defer func(notes []pass.Note) { s.Notes = notes }(s.Notes)
 	c := newSlicer(s, copied.Op)
+	if plan.OperandBytes > 0 {
+		c.cutsSteps()
+	}
 	if c.decide() != nil || len(c.groups) == 0 {
 		copied.Op.Erase()
 		return nil
 	}
 	c.build()
+	flattenLoops(s, copied.Op)
 	return copied.Op
 }

@@ -138,12 +138,17 @@ func accumulatorsOf(outputs ...*output) int {
 // cutSteps cuts the products of an entry along K whose operands take more shared memory than the plan gives them.
 func cutSteps(s *pass.State, entry *ir.Op) error {
 	c := newSlicer(s, entry)
-	c.steps, c.limit, c.asked = true, kernel.WholeRegisters, ProductsOf(s, entry)
+	c.cutsSteps()
 	if err := c.decide(); err != nil {
 		return err
 	}
 	c.build()
 	return nil
+}
+
+// cutsSteps has a slicer cut products along K, and nothing else.
+func (c *slicer) cutsSteps() {
+	c.steps, c.limit, c.asked = true, kernel.WholeRegisters, ProductsOf(c.s, c.entry)
 }
 
 // stepPieces is the number of pieces along K in which the operands of a product fit into the plan's bytes, or as many as there can be.

@@ -164,6 +164,10 @@ func (m *model) run(numbers []int, h how) rate {
 		s.memory[nearDRAM].bandwidth = m.l2
 	}
 	ended := s.run()
+	if len(ended) == 0 { // warps of different roles meet, which replay each other's code here
+		r.cycles = math.Inf(1)
+		return r
+	}
 	last, start := ended[len(ended)-1], len(ended)*3/8
 	r.cycles = last
 	if len(ended) > start+1 {

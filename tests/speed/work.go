@@ -36,7 +36,7 @@ func readBench(folder string) (*bench, error) {
 
 // buffers is the bytes of each output, or of each input.
 func (b *bench) buffers(outputs bool) (bytes []float64) {
-	sizes := map[string]float64{"f8": 1, "bf16": 2, "f16": 2, "i16": 2, "i8": 1, "f64": 8, "i64": 8}
+	sizes := map[string]float64{"bf16": 2, "f16": 2, "i16": 2, "u16": 2, "i8": 1, "u8": 1, "bool": 1, "f8e4m3fn": 1, "f8e5m2": 1, "f8e8m0fnu": 1, "f64": 8, "i64": 8, "u64": 8}
 	for _, buffer := range b.Buffers {
 		if (buffer.Init.Kind == "zeros") != outputs {
 			continue

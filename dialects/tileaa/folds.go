@@ -108,7 +108,7 @@ func isInt(v *ir.Value, want int64) bool {
 	return ok && x == truncate(uint64(want), ir.BitWidth(t.Elem))
 }
 
-// isFloat reports whether every element of a value has the bits that the format gives the number (0, -0 or 1).
+// isFloat reports whether every element of a value has the bits that the format gives a number that it has.
 func isFloat(v *ir.Value, want float64) bool {
 	t := AsTile(v)
 	if t == nil {

@@ -13,11 +13,11 @@ type pattern = func(b *ir.Builder, op *ir.Op) bool
 
 // patterns are the rewrites of canonicalization, by the code of the op, tried in their order. Each makes something simpler in one
 // fixed order (constants to the right, uniform values out of tiles, fewer ops), so that they come to an end together; none
-// changes a float result. Folds, which need no new op, are hooks of the rows.
+// changes a float result, but where one becomes the nearest float. Folds, which need no new op, are hooks of the rows.
 var patterns = ir.Table[[]pattern]{
 	OpAddi & ir.Place:         {constantRight, reassociate},
 	OpMuli & ir.Place:         {constantRight, reassociate},
-	OpAndi & ir.Place:         {constantRight, reassociate},
+	OpAndi & ir.Place:         {constantRight, reassociate, impliedComparison},
 	OpOri & ir.Place:          {constantRight, reassociate},
 	OpXori & ir.Place:         {constantRight, reassociate, invertComparison},
 	OpAddf & ir.Place:         {constantRight},
@@ -31,10 +31,12 @@ var patterns = ir.Table[[]pattern]{
 	OpDivi & ir.Place:         {divideByPower},
 	OpRemi & ir.Place:         {remainderByPower},
 	OpCmpi & ir.Place:         {compareConstant},
-	OpSelect & ir.Place:       {selectInverted},
+	OpSelect & ir.Place:       {selectInverted, floorModulo},
 	OpExti & ir.Place:         {extOfExt},
 	OpTrunci & ir.Place:       {truncOfExtended},
 	OpAbsf & ir.Place:         {absOfNeg},
+	OpPow & ir.Place:          {smallPower},
+	OpPowi & ir.Place:         {smallPower},
 	OpIntToPtr & ir.Place:     {intToPtrOfPtr},
 	OpReshape & ir.Place:      {reshapeOfReshape},
 	OpBroadcast & ir.Place:    {broadcastOfBroadcast},

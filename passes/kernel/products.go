@@ -53,7 +53,7 @@ func WantsRows(op *ir.Op) bool {
 	return madeOfProduct(op.Operand(0)) || comesToRows(op.Result(0), map[*ir.Value]bool{})
 }
 
-// comesToRows reports whether a value is reduced, or the left operand of a product, as it is or after elementwise steps.
+// comesToRows reports whether a value is reduced, or the left operand of a product, as it is or after elementwise steps, on one way through a branch at least.
 func comesToRows(v *ir.Value, seen map[*ir.Value]bool) bool {
 	if seen[v] {
 		return false
@@ -66,6 +66,10 @@ func comesToRows(v *ir.Value, seen map[*ir.Value]bool) bool {
 			return true
 		case o.Traits().Has(ir.Elementwise):
 			if comesToRows(o.Result(0), seen) {
+				return true
+			}
+		case o.Code() == tileaa.OpYield && o.ParentOp().Code() == tileaa.OpIf:
+			if comesToRows(o.ParentOp().Result(u.Index()), seen) {
 				return true
 			}
 		}
@@ -87,8 +91,8 @@ func madeOfProduct(v *ir.Value) bool {
 			case o == nil || tileaa.AsTile(v) == nil:
 			case tileaa.IsProduct(o):
 				return true
-			case o.Traits().Has(ir.Elementwise):
-				for _, x := range o.Operands() {
+			case o.Traits().Has(ir.Elementwise), o.Code() == tileaa.OpIf:
+				for _, x := range madeOf(o, v) {
 					if !seen[x] {
 						seen[x] = true
 						before = append(before, x)
@@ -99,6 +103,19 @@ func madeOfProduct(v *ir.Value) bool {
 		level = before
 	}
 	return false
+}
+
+// madeOf is what an elementwise operation computes a result with, or what the branches of an if yield for it.
+func madeOf(op *ir.Op, v *ir.Value) (list []*ir.Value) {
+	if op.Code() != tileaa.OpIf {
+		return op.Operands()
+	}
+	for _, r := range op.Regions() {
+		if last := r.Front().Terminator(); last.Code() == tileaa.OpYield {
+			list = append(list, last.Operand(v.Index()))
+		}
+	}
+	return list
 }
 
 // mostApart is the most columns of an instruction whose sums lie beside the accumulators of its product.

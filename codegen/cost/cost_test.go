@@ -391,6 +391,22 @@ func TestIterationsLoadTogether(t *testing.T) {
 	}
 }
 
+func TestUnrolledLoopsLeaveRegistersForOtherBlocks(t *testing.T) {
+	for _, c := range []struct {
+		gpu          string
+		warps, asked int
+		want         int
+	}{
+		{"sm_80", 16, 42, 64}, {"sm_80", 8, 42, 64}, {"sm_80", 4, 42, 64}, // half of 64 warps
+		{"sm_120", 16, 42, 64}, {"sm_120", 8, 42, 80}, {"sm_75", 16, 42, 128}, // half of 48, and of 32
+		{"sm_80", 16, 60, 128}, {"sm_80", 8, 60, 255}, // these would not be enough
+	} {
+		if got := UnrolledRegisters(sm(t, c.gpu), c.warps, c.asked); got != c.want {
+			t.Errorf("%s, %d warps that ask for %d registers: %d, want %d", c.gpu, c.warps, c.asked, got, c.want)
+		}
+	}
+}
+
 func TestBlocksBesideEachOtherKeepMemoryBusy(t *testing.T) {
 	a100, b200, t4 := sm(t, "sm_80"), sm(t, "sm_100"), sm(t, "sm_75")
 	row := Tile{Loaded: 32 << 10, Stored: 32 << 10, Issue: 8192, Meets: 2, Pieces: 1, Passes: 3, Registers: 48, Warps: 16} // of 8192 numbers

@@ -32,12 +32,25 @@ func (l Loads) Unroll(t *target.Target) int {
 	factor := 1
 	for l.Bytes > 0 && factor < mostUnrolled && factor*l.Bytes < bytesPerThread {
 		next := 2 * factor
-		if l.Held+next*l.Registers > limit || next*l.Issue > loopIssue || l.Trips >= 0 && next > l.Trips {
+		if l.RegistersWith(next) > limit || next*l.Issue > loopIssue || l.Trips >= 0 && next > l.Trips {
 			break
 		}
 		factor = next
 	}
 	return factor
+}
+
+// RegistersWith is how many registers of a thread so many iterations ask for together.
+func (l Loads) RegistersWith(factor int) int { return l.Held + factor*l.Registers }
+
+// UnrolledRegisters is the most registers of a thread of a kernel whose loops load for several iterations together, by the most that they ask for: so few that
+// blocks fill half of a multiprocessor, if a quarter of these are left for what nobody has counted, else all there are.
+func UnrolledRegisters(t *target.Target, warps, asked int) int {
+	blocks := (t.WarpsPerSM/2 + warps - 1) / warps
+	if few := RegisterLimit(t, warpLanes*warps, blocks); 4*asked <= 3*few {
+		return few
+	}
+	return ThreadRegisters(t, warps)
 }
 
 // LoadedBytes is what a thread loads of a tile.

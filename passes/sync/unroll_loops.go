@@ -39,17 +39,18 @@ func UnrollLoops(s *pass.State) error {
 				loops = append(loops, op)
 			}
 		})
-		unrolled := false
+		most := 0 // registers that a loop that is unrolled asks for
 		for _, loop := range loops {
 			u := newUnrolling(s, loop)
-			if f := u.demand(s, entry).Unroll(s.Target); f > 1 {
+			d := u.demand(s, entry)
+			if f := d.Unroll(s.Target); f > 1 {
 				u.unroll(s, f)
-				unrolled = true
+				most = max(most, d.RegistersWith(f))
 			}
 		}
-		if plan := *tileaa.PlanOf(entry); unrolled && plan.MaxReg == 0 {
+		if plan := *tileaa.PlanOf(entry); most > 0 && plan.MaxReg == 0 {
 			// Unasked, ptxas takes so few registers that loads wait for what those before them brought.
-			plan.MaxReg = cost.ThreadRegisters(s.Target, plan.Warps)
+			plan.MaxReg = cost.UnrolledRegisters(s.Target, plan.Warps, most)
 			ir.Cast[tileaa.Entry](entry).SetPlan(&plan)
 		}
 	}

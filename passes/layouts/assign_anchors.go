@@ -303,6 +303,71 @@ func (a *assigner) scanLayout(op *ir.Op) layout.Layout {
 	return layout.Must(shape, bases)
 }
 
+// reducedAlong is the one dimension along which a loop reduces, in every iteration, what it makes of a value that it carries, in elementwise steps.
+func reducedAlong(v *ir.Value) (dim int, ok bool) {
+	loop := v.ParentBlock().ParentOp()
+	if !v.IsArg() || loop.Code() != tileaa.OpFor && loop.Code() != tileaa.OpLoop {
+		return 0, false
+	}
+	dims, seen := map[int]bool{}, map[*ir.Value]bool{}
+	var visit func(v *ir.Value)
+	visit = func(v *ir.Value) {
+		if seen[v] {
+			return
+		}
+		seen[v] = true
+		for u := v.FirstUse(); u != nil; u = u.Next() {
+			op := u.Owner()
+			switch {
+			case ir.EnclosingLoop(op) != loop:
+			case op.Code() == tileaa.OpReduce:
+				dim = tileaa.DimOf(op)
+				dims[dim] = true
+			case op.Traits().Has(ir.Elementwise):
+				visit(op.Result(0))
+			}
+		}
+	}
+	visit(v)
+	return dim, len(dims) == 1
+}
+
+// warpsShare reports whether several warps have elements of one line along a dimension.
+func warpsShare(l layout.Layout, dim int) bool {
+	return slices.ContainsFunc(l.Column(layout.Warp), func(c uint64) bool { return l.Coords(c)[dim] != 0 })
+}
+
+// reducedLayout keeps a dimension inside a warp as far as the others are enough for warps: they take these from the far end, lanes what is left of them, then the far
+// end of the dimension, of which each thread has a run.
+func (a *assigner) reducedLayout(t *tileaa.TileType, dim int) layout.Layout {
+	shape := ints(t.Shape)
+	var axis, others []uint64
+	for d := len(shape) - 1; d >= 0; d-- {
+		for b := 0; 1<<b < shape[d]; b++ {
+			if d == dim {
+				axis = append(axis, layout.Bit(shape, d, b))
+			} else {
+				others = append(others, layout.Bit(shape, d, b))
+			}
+		}
+	}
+	far := func(from *[]uint64, n int) (out []uint64) {
+		at := max(0, len(*from)-n)
+		out, *from = slices.Clone((*from)[at:]), (*from)[:at]
+		return out
+	}
+	const laneBits = 5
+	warp := far(&others, log2(a.warps))
+	near := min(laneBits, len(others))
+	lane := slices.Clone(others[:near])
+	others = others[near:]
+	lane = append(lane, far(&axis, laneBits-len(lane))...)
+	warp = append(warp, far(&axis, log2(a.warps)-len(warp))...)
+	lane = append(lane, make([]uint64, laneBits-len(lane))...)
+	warp = append(warp, make([]uint64, log2(a.warps)-len(warp))...)
+	return layout.Must(shape, layout.Bases{Reg: slices.Concat(axis, others), Lane: lane, Warp: warp})
+}
+
 func log2(n int) int {
 	k := 0
 	for 1<<k < n {

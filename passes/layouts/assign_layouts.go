@@ -222,7 +222,11 @@ func (a *assigner) inferIncoming(v *ir.Value, t *tileaa.TileType) anchor {
 		}
 	}
 	if n.none() && len(a.open) == 1 {
-		return anchor{a.demanded(v, t), cost.LeaveDefault}
+		l := a.demanded(v, t)
+		if dim, ok := reducedAlong(v); ok && warpsShare(l, dim) {
+			l = a.reducedLayout(t, dim)
+		}
+		return anchor{l, cost.LeaveDefault}
 	}
 	return n
 }

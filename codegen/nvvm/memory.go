@@ -217,6 +217,9 @@ func offset(f *fn, op *ir.Op) {
 	first := map[id]element{} // of those that differ by constants
 	f.set(op, f.each(elem, func(x []reg) reg {
 		e, apart := element{number: x[1]}, int64(0)
+		if x[1].isConst() { // no value that others differ from
+			return f.add(x[0], i64(x[1].sint()*size))
+		}
 		if base, c, ok := f.splitAdd(x[1]); ok && (o.Nonnegative() || x[1].k == kI64) {
 			e.c = c
 			x[1] = base

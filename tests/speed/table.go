@@ -218,7 +218,7 @@ and so does NVIDIA's code for sm_90 and later, where copies go straight to the t
 `
 
 // otherFigures is the heading of docs/benchmarks.md from which on it is not this program's.
-const otherFigures = "\n## Bytecode to cubin\n"
+const otherFigures = "\n## Other kernels\n"
 
 // page is docs/benchmarks.md with new tables.
 func page(old string, rows []*row, means []mean, withTriton bool) string {

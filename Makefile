@@ -138,6 +138,12 @@ sweep: build ## Predicts the speed of a hundred kernels of many kinds and shapes
 	$$python tests/corpus/src/sweep.py $(TOOLS)/sweep $(ONLY) > $(TOOLS)/sweep.log || { cat $(TOOLS)/sweep.log; exit 1; }; \
 	$(GO) run ./tests/speed -bin $(BIN) -corpus $(TOOLS)/sweep -nvidia "$$nvidia" -sm $(SM) -cache $(TOOLS)/speed $(FLAGS)
 
+.PHONY: tilegym
+tilegym: build ## Predicts the speed of the kernels of NVIDIA's TileGym beside NVIDIA's code, with tilegym and torch from PyPI, 5 GB (SM=80,120, ONLY='matmul softmax').
+	@mkdir -p $(TOOLS); rm -rf $(TOOLS)/tilegym-kernels; nvidia=$$(scripts/nvidia-tools.sh $(TOOLS)) && python=$$(scripts/tilegym.sh $(TOOLS)) || { cat $(TOOLS)/setup.log $(TOOLS)/tilegym/setup.log; exit 1; }; \
+	$$python tests/corpus/src/tilegym_kernels.py $(TOOLS)/tilegym-kernels $(ONLY) > $(TOOLS)/tilegym.log 2>&1 || { cat $(TOOLS)/tilegym.log; exit 1; }; \
+	$(GO) run ./tests/speed -bin $(BIN) -corpus $(TOOLS)/tilegym-kernels -nvidia "$$nvidia" -sm $(SM) -cache $(TOOLS)/speed $(FLAGS)
+
 bench: build ## Prints the median and 10th percentile of compile time per kernel, whole process and per pass (FLAGS='-table -nvidia FOLDER': a row a kernel).
 	$(GO) run ./tests/bench -bin $(BIN) $(FLAGS)
 

@@ -274,16 +274,7 @@ func (a *assigner) defaultLayout(t *tileaa.TileType) layout.Layout {
 // the remaining lanes, then the warps, then registers. Warps without elements of their own repeat.
 func (a *assigner) scanLayout(op *ir.Op) layout.Layout {
 	shape := ints(tileaa.AsTile(op.Operand(0)).Shape)
-	dim := tileaa.DimOf(op)
-	var axis, others []uint64
-	for b := 0; 1<<b < shape[dim]; b++ {
-		axis = append(axis, layout.Bit(shape, dim, b))
-	}
-	for d := len(shape) - 1; d >= 0; d-- {
-		for b := 0; d != dim && 1<<b < shape[d]; b++ {
-			others = append(others, layout.Bit(shape, d, b))
-		}
-	}
+	axis, others := bitsApart(shape, tileaa.DimOf(op))
 	const laneBits = 5
 	inRegs := max(len(axis)-laneBits, 0)
 	bases := layout.Bases{Reg: axis[:inRegs:inRegs], Lane: axis[inRegs:]}
@@ -301,6 +292,20 @@ func (a *assigner) scanLayout(op *ir.Op) layout.Layout {
 	bases.Warp = pad(take(warpBits), warpBits)
 	bases.Reg = append(bases.Reg, others...)
 	return layout.Must(shape, bases)
+}
+
+// bitsApart are the bits of one dimension of a shape, upwards, and those of all others, the last dimension first.
+func bitsApart(shape []int, dim int) (axis, others []uint64) {
+	for d := len(shape) - 1; d >= 0; d-- {
+		for b := 0; 1<<b < shape[d]; b++ {
+			if bit := layout.Bit(shape, d, b); d == dim {
+				axis = append(axis, bit)
+			} else {
+				others = append(others, bit)
+			}
+		}
+	}
+	return axis, others
 }
 
 // reducedAlong is the one dimension along which a loop reduces, in every iteration, what it makes of a value that it carries, in elementwise steps.
@@ -341,16 +346,7 @@ func warpsShare(l layout.Layout, dim int) bool {
 // end of the dimension, of which each thread has a run.
 func (a *assigner) reducedLayout(t *tileaa.TileType, dim int) layout.Layout {
 	shape := ints(t.Shape)
-	var axis, others []uint64
-	for d := len(shape) - 1; d >= 0; d-- {
-		for b := 0; 1<<b < shape[d]; b++ {
-			if d == dim {
-				axis = append(axis, layout.Bit(shape, d, b))
-			} else {
-				others = append(others, layout.Bit(shape, d, b))
-			}
-		}
-	}
+	axis, others := bitsApart(shape, dim)
 	far := func(from *[]uint64, n int) (out []uint64) {
 		at := max(0, len(*from)-n)
 		out, *from = slices.Clone((*from)[at:]), (*from)[:at]

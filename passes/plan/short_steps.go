@@ -20,13 +20,13 @@ func shortSteps(whole *prices, warps []int, out, not []candidate) (o, n []candid
 		return out, not
 	}
 	var list []candidate
+	bytes, deep := s.Target.SharedOptIn/2, depths(s, entry)
 	for _, w := range warps {
-		bytes := s.Target.SharedOptIn / 2
 		cut := slice.Cut(s, entry, &tileaa.PlanAttr{Warps: w, Stages: 1, OperandBytes: bytes})
 		if cut == nil {
 			continue
 		}
-		if slices.Equal(depths(s, cut), depths(s, entry)) {
+		if slices.Equal(depths(s, cut), deep) {
 			costs := newPrices(s, cut, slice.ProductsOf(s, cut))
 			c := wholePlan(costs, w)
 			c.name, c.products, c.prices = fmt.Sprintf("%s, steps", c.name), nil, costs

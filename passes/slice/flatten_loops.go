@@ -31,8 +31,10 @@ func FlattenLoops(s *pass.State) error {
 // flattenLoops flattens the nests of one entry, from the inside out.
 func flattenLoops(s *pass.State, entry *ir.Op) {
 	var loops []*ir.Op // around products, the innermost
+	seen := map[*ir.Op]bool{}
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-		if loop := ir.EnclosingLoop(op); tileaa.IsProduct(op) && (len(loops) == 0 || loops[len(loops)-1] != loop) {
+		if loop := ir.EnclosingLoop(op); tileaa.IsProduct(op) && !seen[loop] {
+			seen[loop] = true
 			loops = append(loops, loop)
 		}
 	})
@@ -103,8 +105,11 @@ func handsOn(outer, inner tileaa.For) bool {
 // fits reports whether the counter of one loop can count all iterations of both.
 func (n *nest) fits(known *facts.Facts) bool {
 	upper := known.Of(n.outer.Upper())
-	return upper.SMin >= 0 && upper.SMax <= (int64(1)<<(upper.Width-1)-1)/n.trips
+	return upper.SMin >= 0 && upper.SMax <= highest(n.outer.Upper())/n.trips
 }
+
+// highest is the highest signed number of the type of a value.
+func highest(v *ir.Value) int64 { return math.MaxInt64 >> (64 - ir.BitWidth(tileaa.AsTile(v).Elem)) }
 
 // flatten makes one loop of both.
 func (n *nest) flatten(b *ir.Builder) *ir.Op {
@@ -182,7 +187,7 @@ type joined struct {
 
 // of is the sum as the number of an iteration, with what is known of k.
 func (m joined) of(b *ir.Builder, j *ir.Value, trips int64) *ir.Value {
-	if m.last != nil && *m.last <= (math.MaxInt64-trips)/trips {
+	if m.last != nil && *m.last < highest(j)/trips {
 		first, last := int64(0), *m.last*trips+trips-1
 		j = tileaa.NewAssume(b, j, &tileaa.BoundedAttr{Lower: &first, Upper: &last}).Result()
 	}

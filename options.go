@@ -58,15 +58,16 @@ const (
 // Options say what to compile for, where to stop, and what it may take. The zero value of every field is right for most; a value
 // that a field does not know is an error of Compile.
 type Options struct {
-	Name     string   // of the source in diagnostics; "" is "input". Bytecode with debug information names its own sources
-	GPU      string   // "sm_90"; GPUs lists them. Native is that of this machine; "" is sm_80, whose PTX later GPUs run too, but not for a Cubin
-	Emit     Level    // where to stop; "" is what StopAfter gives, or PTX
-	ABI      ABI      // "" is Tile for a Cubin, else CUDA
-	Opt      OptLevel // how hard to try
-	Roles    Roles    // "" is AutoRoles
-	MaxPTX   string   // "8.4": code that needs a later version of PTX is an error; "" is any version
-	LineInfo bool     // source lines in PTX and cubins
-	Remarks  bool     // collect Result.Remarks, and of a Cubin Kernel.Usage
+	Name      string   // of the source in diagnostics; "" is "input". Bytecode with debug information names its own sources
+	GPU       string   // "sm_90"; GPUs lists them. Native is that of this machine; "" is sm_80, whose PTX later GPUs run too, but not for a Cubin
+	Emit      Level    // where to stop; "" is what StopAfter gives, or PTX
+	ABI       ABI      // "" is Tile for a Cubin, else CUDA
+	Opt       OptLevel // how hard to try
+	Roles     Roles    // "" is AutoRoles
+	MaxPTX    string   // "8.4": code that needs a later version of PTX is an error; "" is any version
+	MaxShared int      // bytes of shared memory that a thread block may have, where the GPU has more; 0 is what the GPU has
+	LineInfo  bool     // source lines in PTX and cubins
+	Remarks   bool     // collect Result.Remarks, and of a Cubin Kernel.Usage
 
 	Ptxas    string // the file of NVIDIA's ptxas, for a Cubin; "" looks for it
 	Sanitize bool   // have ptxas instrument a Cubin for the memcheck of compute-sanitizer
@@ -97,7 +98,7 @@ type Options struct {
 // driver is what internal/driver calls these options; values that have no such thing are errors.
 func (o *Options) driver() (driver.Options, error) {
 	d := driver.Options{
-		GPU: o.GPU, Emit: driver.Emit(o.Emit), Code: driver.Code{Opt: 3, ABI: driver.ABI(o.ABI), Roles: driver.Roles(o.Roles), MaxPTX: o.MaxPTX, LineInfo: o.LineInfo}, Remarks: o.Remarks, Cache: o.Cache,
+		GPU: o.GPU, Emit: driver.Emit(o.Emit), Code: driver.Code{Opt: 3, ABI: driver.ABI(o.ABI), Roles: driver.Roles(o.Roles), MaxPTX: o.MaxPTX, MaxShared: o.MaxShared, LineInfo: o.LineInfo}, Remarks: o.Remarks, Cache: o.Cache,
 		Ptxas: o.Ptxas, Sanitize: o.Sanitize,
 		TimeLimit: o.TimeLimit, MemoryLimit: o.MemoryLimit,
 		Log: o.Log, PrintAfterAll: o.PrintAfterAll, PrintBefore: o.PrintBefore, PrintAfter: o.PrintAfter, PrintChanged: o.PrintChanged,

@@ -10,6 +10,8 @@ type Code struct {
 	Debug    bool   // the same, as long as there is no more debug information than source lines; the header of the PTX says so
 	Roles    Roles  // whether warps of their own begin copies; "" is Auto
 	MaxPTX   string // "8.4": code that needs a later version of PTX is an error; "" is any version
+
+	MaxShared int // bytes of shared memory that a thread block may have, where the GPU has more; 0 is what the GPU has
 }
 
 // Roles says which kernels have warps of their own for copies.

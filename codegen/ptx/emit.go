@@ -272,7 +272,7 @@ func (e *emitter) sharedMemory(k *kernel, s *selector) error {
 		k.shared = append(k.shared, g)
 	}
 	if k.bytes > int64(e.options.Target.SharedOptIn) {
-		return fmt.Errorf("@%s: %d bytes of shared memory, %s has %d", k.name, k.bytes, e.options.Target.Name, e.options.Target.SharedOptIn)
+		return fmt.Errorf("@%s: %d bytes of shared memory, a block of %s has %d", k.name, k.bytes, e.options.Target.Name, e.options.Target.SharedOptIn)
 	}
 	if e.options.ABI != options.Tile && k.bytes > int64(e.options.Target.SharedStatic) {
 		k.dynamic = true

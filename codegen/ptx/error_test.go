@@ -47,7 +47,7 @@ func TestBadInputIsNamedWithItsPlace(t *testing.T) {
 		{"function that is no kernel", "define void @f() {\n  ret void\n}\n", "@f: not supported: a function that is not a kernel"},
 		{"i1 parameter", "define ptx_kernel void @k(i1 %n) {\n  ret void\n}\n", "@k, parameter 0: not supported: a parameter of type i1"},
 		{"too much shared memory", strings.ReplaceAll(kernelText("call void asm sideeffect \"st.shared.b32 [$0+$1], $2;\", \"r,n,r\"(i32 ptrtoint ([65537 x i8] addrspace(3)* @s to i32), i32 0, i32 %n)\nret void"), "65537", "200000"),
-			"@k: 200000 bytes of shared memory, sm_80 has 166912"},
+			"@k: 200000 bytes of shared memory, a block of sm_80 has 166912"},
 		{"class with two values alive",
 			kernelText("br label %loop\nloop:\n%a = phi i32 [ 0, %entry ], [ %b, %loop ], !tileiras.class !{i32 3}\n%b = phi i32 [ 1, %entry ], [ %a, %loop ], !tileiras.class !{i32 3}\n%c = icmp slt i32 %a, %b\nbr i1 %c, label %loop, label %out\nout:\ncall void asm sideeffect \"st.global.b32 [$0+$1], $2;\", \"l,n,r\"(i8 addrspace(1)* %p, i32 0, i32 %a)\nret void"),
 			"BUG: @k: register class 3: %a and %b live at the same time"},

@@ -107,7 +107,7 @@ func (a *assembler) refused(ptx string, err error) error {
 	for _, m := range f.Messages {
 		d := &ir.Diagnostic{Loc: a.place(m, ptx), Msg: "ptxas: " + m.Text}
 		if strings.Contains(m.Text, "uses too much shared data") {
-			d.Note(ir.UnknownLoc{}, "%s has %d bytes of shared memory for a block: smaller tiles, fewer stages or fewer reductions need less", a.target.Name, a.target.SharedOptIn)
+			d.Note(ir.UnknownLoc{}, "a block of %s has %d bytes of shared memory: smaller tiles, fewer stages or fewer reductions need less", a.target.Name, a.target.SharedOptIn)
 		}
 		out.Diags = append(out.Diags, d)
 		out.Lines = append(out.Lines, a.input.message(d)...)

@@ -49,6 +49,7 @@ func compileFlags() []Flag {
 		{Name: "roles", Kind: EnumFlag, Default: "auto", Field: func(o *Options) any { return &o.Roles }, Help: "Warps of their own that begin the copies of loops; auto is where they cost less", Values: []Value{
 			{"auto", "Where the cost model says so"}, {"on", "In every kernel that can have them"}, {"off", "Never"}}},
 		{Name: "max-ptx", Kind: StringFlag, Meta: "version", Field: func(o *Options) any { return &o.MaxPTX }, Help: "The latest version of PTX that the driver reads (8.4 for CUDA 12.4); code that needs a later one is an error"},
+		{Name: "max-shared", Kind: IntFlag, Meta: "bytes", Default: "0", Field: func(o *Options) any { return &o.MaxShared }, Help: "The most shared memory that a thread block may have; 0 is what the GPU has"},
 		{Name: "device-debug", Aliases: []string{"g"}, Kind: BoolFlag, Field: func(o *Options) any { return &o.Debug }, Help: "Debug information; needs -O0 (source lines only, as --lineinfo)"},
 		{Name: "sanitize", Kind: EnumFlag, Field: func(o *Options) any { return &o.Sanitize }, Help: "Have ptxas instrument the cubin for this tool of compute-sanitizer", Values: []Value{{"memcheck", "Sanitize memory accesses"}}},
 		{Name: "ptxas", Kind: StringFlag, Meta: "file", Field: func(o *Options) any { return &o.Ptxas }, Help: "NVIDIA's ptxas, for cubins (else TILEIRAS_PTXAS, beside this program, CUDA_HOME, PATH, a pip package)"},

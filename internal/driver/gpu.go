@@ -25,8 +25,19 @@ func gpuValues() []Value {
 	return append(vs, Value{Native, "The GPU of this machine"})
 }
 
-// target finds the GPU to compile for. A cubin needs a name; everything before it is for DefaultGPU without one.
+// target finds the GPU to compile for, with no more shared memory than a block may have.
 func (o *Options) target(ctx context.Context) (*target.Target, error) {
+	t, err := o.named(ctx)
+	if err != nil || o.MaxShared == 0 || o.MaxShared >= t.SharedOptIn {
+		return t, err
+	}
+	limited := *t
+	limited.SharedOptIn = o.MaxShared
+	return &limited, nil
+}
+
+// named finds the GPU that is named. A cubin needs a name; everything before it is for DefaultGPU without one.
+func (o *Options) named(ctx context.Context) (*target.Target, error) {
 	switch {
 	case o.GPU == "" && o.Emit == EmitCubin:
 		return nil, fail(ExitOptions, "a cubin is for one of these: %s", nameAGPU())

@@ -124,6 +124,8 @@ func (o *Options) check() error {
 		return fail(ExitUsage, "'%s' is no version of PTX; one is written 8.4", o.MaxPTX)
 	case o.Opt < 0 || o.Opt > 3:
 		return fail(ExitOptions, "invalid optimization level: %d", o.Opt)
+	case o.MaxShared < 0:
+		return fail(ExitUsage, "shared memory is not negative; 0 is what the GPU has")
 	case o.PtxasTimeout < 0:
 		return fail(ExitUsage, "a limit of time is not negative; 0 is none")
 	case o.TimeLimit < 0 || o.MemoryLimit < 0:

@@ -26,7 +26,7 @@ func AllocateTensor(s *pass.State) error {
 		var products []tileaa.Dot
 		var others []tileaa.SumsOp
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-			if d, ok := ir.As[tileaa.Dot](op); ok && d.Atom() != nil && d.Atom().Atom.Tensor != nil {
+			if d, ok := onTensorUnit(op); ok {
 				products = append(products, d)
 			}
 			if o, ok := ir.As[tileaa.SumsOp](op); ok {
@@ -69,20 +69,31 @@ func AllocateTensor(s *pass.State) error {
 }
 
 // assignColumns gives products their columns, and says how many there are. First come those of which nothing is left when the next one begins, and beside each
-// other those that a loop lands; behind them what waits for a dot_land while others are computed.
+// other those that a loop lands, which keep their columns from its first iteration to its last, whatever is computed in it; behind them what waits for a dot_land
+// while others are computed.
 func assignColumns(s *pass.State, products []tileaa.Dot) (columns int64) {
-	var before tileaa.Dot
+	landed := map[*ir.Block]int64{} // columns of what the loop of a block lands
+	for _, d := range products {
+		if d.InFlight() && !isSkewed(d) {
+			landed[d.Op.Block()] += tileaa.TensorColumnsOf(d)
+		}
+	}
+	given := map[*ir.Block]int64{} // of those, the columns that products have
 	for _, d := range products {
 		if isSkewed(d) {
 			continue
 		}
-		from := int64(0)
-		if before.Op != nil && d.InFlight() && before.InFlight() && before.Op.Block() == d.Op.Block() {
-			last, _ := before.Column()
-			from = last + tileaa.TensorColumnsOf(before)
+		block := d.Op.Block()
+		from := landed[block]
+		if d.InFlight() {
+			from = given[block]
+			given[block] += tileaa.TensorColumnsOf(d)
+		}
+		for outer := block.ParentOp(); outer.Block() != nil; outer = outer.ParentOp() {
+			from += landed[outer.Block()]
 		}
 		d.SetColumn(s.Ctx, from)
-		columns, before = max(columns, from+tileaa.TensorColumnsOf(d)), d
+		columns = max(columns, from+tileaa.TensorColumnsOf(d))
 	}
 	held := map[*ir.Op][]int64{} // columns of what a loop holds for a dot_land, by the number of what it carries
 	for _, d := range products {

@@ -21,7 +21,7 @@ import (
 
 // summands are the products of a loop that only add to what it carries, each to something of its own, if all its products do.
 func summands(loop *ir.Op) (list []tileaa.Dot) {
-	tensor, products := int64(0), 0
+	products := 0
 	ir.Walk(loop, ir.PreOrder, func(op *ir.Op) {
 		if !tileaa.IsProduct(op) {
 			return
@@ -34,14 +34,35 @@ func summands(loop *ir.Op) (list []tileaa.Dot) {
 		if mayFly(d) && op.Block() == loop.Body() {
 			list = append(list, d)
 		}
-		if d.Atom().Atom.Tensor != nil {
-			tensor += tileaa.TensorColumnsOf(d)
-		}
 	})
-	if len(list) < products || tensor > atom.TensorColumns || tensor > 0 && 2*len(list) > tileaa.ProductMbarriers {
+	if products == 0 || len(list) < products || list[0].Atom().Atom.Tensor != nil && (!hasColumns(loop) || 2*len(list) > tileaa.ProductMbarriers) {
 		return nil
 	}
 	return list
+}
+
+// hasColumns reports whether tensor memory has columns for all products of a loop, beside what the loops around it sum there.
+func hasColumns(loop *ir.Op) bool {
+	columns := int64(0)
+	ir.Walk(loop, ir.PreOrder, func(op *ir.Op) {
+		if d, ok := onTensorUnit(op); ok {
+			columns += tileaa.TensorColumnsOf(d)
+		}
+	})
+	for outer := ir.EnclosingLoop(loop); outer != nil; outer = ir.EnclosingLoop(outer) {
+		for _, op := range outer.Body().Ops() {
+			if d, ok := onTensorUnit(op); ok && d.InFlight() {
+				columns += tileaa.TensorColumnsOf(d)
+			}
+		}
+	}
+	return columns <= atom.TensorColumns
+}
+
+// onTensorUnit is an op as a product of the tensor unit.
+func onTensorUnit(op *ir.Op) (d tileaa.Dot, ok bool) {
+	d, ok = ir.As[tileaa.Dot](op)
+	return d, ok && d.Atom() != nil && d.Atom().Atom.Tensor != nil
 }
 
 // mayFly reports whether a product works by itself and only adds to what a loop carries. Nobody may touch registers that narrow elements share.

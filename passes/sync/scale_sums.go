@@ -3,7 +3,6 @@ package sync
 import (
 	"slices"
 
-	"tileiras/codegen/atom"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/pass"
@@ -44,13 +43,11 @@ func scaleSums(s *pass.State, loop tileaa.For) {
 	}
 	var flying []tileaa.Dot // in the order in which they begin
 	var list []tileaa.ScaledSum
-	columns := int64(0)
 	for _, op := range loop.Op.Body().Ops() {
-		d, ok := ir.As[tileaa.Dot](op)
-		if !ok || d.Atom().Atom.Tensor == nil {
+		d, ok := onTensorUnit(op)
+		if !ok {
 			continue
 		}
-		columns += tileaa.TensorColumnsOf(d)
 		x, scaled := tileaa.ScaledSumOf(d)
 		if scaled = scaled && !d.InFlight(); scaled {
 			list = append(list, x)
@@ -59,7 +56,7 @@ func scaleSums(s *pass.State, loop tileaa.For) {
 			flying = append(flying, d)
 		}
 	}
-	if len(list) == 0 || columns > atom.TensorColumns || 2*len(flying) > tileaa.ProductMbarriers {
+	if len(list) == 0 || !hasColumns(loop.Op) || 2*len(flying) > tileaa.ProductMbarriers {
 		return
 	}
 	b := ir.NewBuilder(s.Ctx)

@@ -312,7 +312,7 @@ func (x *stagedLoop) flyOn() {
 			return
 		}
 	}
-	if mayFly(d) && len(x.loop.Lands()) == 0 {
+	if mayFly(d) && len(x.loop.Lands()) == 0 && hasColumns(x.loop.Op) {
 		x.loop.SetLands(letFly(x.flow, []tileaa.Dot{d}))
 		tileaa.NewDotWait(x.b, 0)
 	}

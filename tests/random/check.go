@@ -109,35 +109,48 @@ func Check(ctx context.Context, text string, schedule emu.Schedule, gpus ...stri
 	return refused
 }
 
-// check compiles a module as the plan would have it, and with warps of their own for copies where that is another program.
+// check compiles a module as the plan would have it, with warps of their own for copies, and with less shared memory than the plan took, which leaves fewer
+// slots or shorter steps; each where it is another program. How much less follows from the schedule.
 func (ref *reference) check(ctx context.Context, text string, schedule emu.Schedule, gpu string) error {
-	last := ""
-	for _, roles := range []options.Roles{options.Auto, options.On} {
-		ptx, err := compile(ctx, text, gpu, roles)
-		if err == nil && ptx != last {
-			err = ref.compare(ctx, gpu, ptx, emu.Options{DynShared: dynamicShared(ptx, ref.entry), Schedule: schedule, NoteEqualStores: ref.equalStores})
-		}
+	seen := map[string]bool{}
+	run := func(code options.Code) (shared int, err error) {
+		res, err := compile(ctx, text, gpu, code)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		last = ptx
+		k := res.Metadata.Kernels[slices.IndexFunc(res.Metadata.Kernels, func(k driver.Kernel) bool { return k.Name == ref.entry })]
+		if ptx := string(res.Output); !seen[ptx] {
+			seen[ptx] = true
+			err = ref.compare(ctx, gpu, ptx, emu.Options{DynShared: k.Dynamic, Schedule: schedule, NoteEqualStores: ref.equalStores})
+		}
+		return k.Static + k.Dynamic, err
 	}
-	return nil
+	shared, err := run(options.Code{Opt: 3})
+	if err == nil {
+		_, err = run(options.Code{Opt: 3, Roles: options.On})
+	}
+	less := shared * (1 + int(schedule)) / (1 + len(emu.Schedules))
+	if err != nil || less == 0 {
+		return err
+	}
+	if _, err = run(options.Code{Opt: 3, MaxShared: less}); errors.Is(err, ErrUnsupported) {
+		return nil // it needs what it takes
+	}
+	return err
 }
 
-func compile(ctx context.Context, text, gpu string, roles options.Roles) (ptx string, err error) {
-	res, err := driver.Compile(ctx, "random.tileir", []byte(text),
-		driver.Options{GPU: gpu, Code: driver.Code{Opt: 3, Roles: roles}, Emit: driver.EmitPTX, ReproducerDir: "/dev/null"})
+func compile(ctx context.Context, text, gpu string, code options.Code) (*driver.Result, error) {
+	res, err := driver.Compile(ctx, "random.tileir", []byte(text), driver.Options{GPU: gpu, Code: code, Emit: driver.EmitPTX, ReproducerDir: "/dev/null"})
 	var f *driver.Failure
 	switch {
 	case errors.As(err, &f) && f.Code == driver.ExitBug:
-		return "", &Failure{"bug", gpu, err.Error()}
+		return nil, &Failure{"bug", gpu, err.Error()}
 	case err != nil && slices.ContainsFunc(limits, func(l string) bool { return strings.Contains(err.Error(), l) }):
-		return "", fmt.Errorf("%w: %s: %s", ErrUnsupported, gpu, err)
+		return nil, fmt.Errorf("%w: %s: %s", ErrUnsupported, gpu, err)
 	case err != nil:
-		return "", &Failure{"refused", gpu, err.Error()}
+		return nil, &Failure{"refused", gpu, err.Error()}
 	}
-	return string(res.Output), nil
+	return res, nil
 }
 
 // compare runs PTX in the emulator and holds what it leaves in the buffers against the interpreter's.
@@ -216,15 +229,4 @@ func anyOf(flags []bool) bool {
 		}
 	}
 	return false
-}
-
-// dynamicShared reads how many bytes of dynamic shared memory a kernel asks for from the head of our PTX.
-func dynamicShared(ptx, kernel string) int {
-	_, rest, _ := strings.Cut(ptx, "// kernel "+kernel+"\n")
-	_, rest, ok := strings.Cut(rest, "//   shared   ")
-	var n int
-	if _, err := fmt.Sscanf(rest, "%d bytes dynamic", &n); !ok || err != nil {
-		return 0
-	}
-	return n
 }

@@ -5,7 +5,7 @@
 //	                   '--driver.Compile, for several GPUs--> PTX --emulator, all checks on----'
 //
 // A module says how it is launched by itself (launch.go), so a text in testdata is a whole test. When one fails, Reduce makes it
-// small.
+// small. Each module is compiled as it is, with roles, and with less shared memory than it took at first.
 //
 // Programs have no undefined values and are exact where it matters: what the interpreter marks inexact (approximated functions,
 // sums that depend on their order) flows into float arithmetic and stores only, and is not compared. Sums and products of matrices

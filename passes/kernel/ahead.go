@@ -97,3 +97,22 @@ func placeAhead(load tileaa.Load) bool {
 	}
 	return true
 }
+
+// Gathers reports whether a load in a loop goes through pointers that follow from what the loop loads.
+func Gathers(load *ir.Op) bool {
+	l, pointers := ir.As[tileaa.Load](load)
+	if !pointers || load.ParentOp().Code() != tileaa.OpFor {
+		return false
+	}
+	a := NewAhead(load.ParentOp())
+	a.Loads = true
+	if len(a.flow.Continues()) != 1 || !a.Computable(l.Ptr()) {
+		return true // nobody knows
+	}
+	for op := range a.Ops { // any of them: the order cannot matter
+		if IsPlainLoad(op) {
+			return true
+		}
+	}
+	return false
+}

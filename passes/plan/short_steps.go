@@ -6,6 +6,7 @@ import (
 
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
+	"tileiras/passes/kernel"
 	"tileiras/passes/pass"
 	"tileiras/passes/slice"
 )
@@ -16,7 +17,7 @@ import (
 // iteration.
 func shortSteps(whole *prices, warps []int, out, not []candidate) (o, n []candidate) {
 	s, entry := whole.s, whole.entry
-	if !s.Target.Has("cp.async") || len(out) > 0 && !whole.crowded(out[0].plan.Warps) {
+	if !s.Target.Has("cp.async") || len(out) > 0 && !whole.crowded(out[0].plan.Warps) || gathers(s, entry) {
 		return out, not
 	}
 	var list []candidate
@@ -47,6 +48,20 @@ func shortSteps(whole *prices, warps []int, out, not []candidate) (o, n []candid
 		out = append([]candidate{c}, out...)
 	}
 	return out, append(not, rest...)
+}
+
+// gathers reports whether products in loops multiply what is read through pointers that follow from what the loop loads: a shorter step waits for both loads
+// as long as a whole one.
+func gathers(s *pass.State, entry *ir.Op) (found bool) {
+	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		if tileaa.IsProduct(op) && ir.EnclosingLoop(op) != nil {
+			for _, v := range op.Operands()[:2] {
+				load, _, ok := tileaa.LoadOf(v)
+				found = found || ok && kernel.Gathers(load)
+			}
+		}
+	})
+	return found
 }
 
 // depths are how many loops stand around each product of an entry.

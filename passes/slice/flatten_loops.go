@@ -102,10 +102,10 @@ func handsOn(outer, inner tileaa.For) bool {
 	})
 }
 
-// fits reports whether the counter of one loop can count all iterations of both.
+// fits reports whether the counter of one loop can count all iterations of both. To an end below zero there are none, of either.
 func (n *nest) fits(known *facts.Facts) bool {
-	upper := known.Of(n.outer.Upper())
-	return upper.SMin >= 0 && upper.SMax <= highest(n.outer.Upper())/n.trips
+	upper, most := known.Of(n.outer.Upper()), highest(n.outer.Upper())/n.trips
+	return upper.SMax <= most && (upper.SMin >= 0 || upper.SMin >= -most && !n.outer.Unsigned())
 }
 
 // highest is the highest signed number of the type of a value.

@@ -17,5 +17,8 @@ func smallPower(b *ir.Builder, op *ir.Op) bool {
 	return false
 }
 
-// isNumber reports whether every element of a constant of integers or floats is this number.
-func isNumber(v *ir.Value, n int64) bool { return isInt(v, n) || isFloat(v, float64(n)) }
+// isNumber reports whether every element of a constant of signed integers or floats is this number.
+func isNumber(v *ir.Value, n int64) bool {
+	x, ok := SplatInt(v)
+	return ok && x == n || isFloat(v, float64(n))
+}

@@ -81,36 +81,33 @@ func CopiesAhead(known *facts.Facts, load *ir.Op) bool {
 
 // placeAhead reports whether the place of a load through pointers in a loop can be computed iterations ahead, in the layout that it has.
 func placeAhead(load tileaa.Load) bool {
-	loop := load.Op.ParentOp()
+	ops, ok := opsAhead(load.Op.ParentOp(), load.Ptr(), load.Mask(), load.Left())
+	return ok && !containsOp(ops, func(op *ir.Op) bool { return op.Code() == tileaa.OpConvertLayout })
+}
+
+// Gathers reports whether a load in a loop goes through pointers that follow from what the loop loads, or that nobody knows ahead.
+func Gathers(load *ir.Op) bool {
+	l, pointers := ir.As[tileaa.Load](load)
+	if !pointers {
+		return false
+	}
+	ops, ok := opsAhead(load.ParentOp(), l.Ptr())
+	return !ok || containsOp(ops, IsPlainLoad)
+}
+
+// opsAhead are the ops of a loop that compute values iterations ahead, loads among them, if they can be; none of what is no loop.
+func opsAhead(loop *ir.Op, values ...*ir.Value) (ops map[*ir.Op]bool, ok bool) {
 	if loop.Code() != tileaa.OpFor {
-		return true
+		return nil, true
 	}
 	a := NewAhead(loop)
 	a.Loads = true
-	if len(a.flow.Continues()) != 1 || !a.Computable(load.Ptr()) || !a.Computable(load.Mask()) || !a.Computable(load.Left()) {
-		return false
-	}
-	for op := range a.Ops { // any of them: the order cannot matter
-		if op.Code() == tileaa.OpConvertLayout {
-			return false
-		}
-	}
-	return true
+	return a.Ops, len(a.flow.Continues()) == 1 && !slices.ContainsFunc(values, func(v *ir.Value) bool { return !a.Computable(v) })
 }
 
-// Gathers reports whether a load in a loop goes through pointers that follow from what the loop loads.
-func Gathers(load *ir.Op) bool {
-	l, pointers := ir.As[tileaa.Load](load)
-	if !pointers || load.ParentOp().Code() != tileaa.OpFor {
-		return false
-	}
-	a := NewAhead(load.ParentOp())
-	a.Loads = true
-	if len(a.flow.Continues()) != 1 || !a.Computable(l.Ptr()) {
-		return true // nobody knows
-	}
-	for op := range a.Ops { // any of them: the order cannot matter
-		if IsPlainLoad(op) {
+func containsOp(ops map[*ir.Op]bool, is func(*ir.Op) bool) bool {
+	for op := range ops { // any of them: the order cannot matter
+		if is(op) {
 			return true
 		}
 	}

@@ -173,8 +173,8 @@ func (m *model) run(numbers []int, h how) rate {
 	if len(ended) > start+1 {
 		r.cycles = (last - ended[start]) / float64(len(ended)-1-start)
 	}
-	// A window of few iterations may catch a burst: never faster than what all blocks share.
-	r.cycles = max(r.cycles, s.busiest(), s.fill/s.memory[nearDRAM].bandwidth, tensor)
+	// A window of few iterations may catch a burst, or the last warps alone where the first ran ahead: never faster than what all blocks share.
+	r.cycles = max(r.cycles, s.busiest(), s.fill/s.memory[nearDRAM].bandwidth, tensor, p.issued*float64(s.warps))
 	return r
 }
 
@@ -193,8 +193,10 @@ func (m *model) flopRate(n int, h how) (float64, error) {
 	}
 	r := m.run(numbers, h)
 	if alone {
-		for _, l := range m.readers() {
-			reader := m.run(trim(m.code, l), how{warps: 4, blocks: m.blocks})
+		readers := m.readers()
+		for _, l := range readers {
+			// Each role has as many warps, and the four of a group see all rows: with eight in one role, each thread has half of a row.
+			reader := m.run(trim(m.code, l), how{warps: max(4, m.workers()/len(readers)), blocks: m.blocks})
 			r.cycles = max(r.cycles, reader.cycles)
 		}
 	}

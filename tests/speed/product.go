@@ -138,6 +138,7 @@ type price struct {
 	flops   float64 // of matrix instructions
 	unknown bool    // a matrix instruction whose shape is not in the code
 	bound   float64 // cycles of a multiprocessor, of the resource that is used most
+	issued  float64 // the same of the schedulers and of the units behind them
 	tensor  float64
 	global  float64 // bytes from and to global memory
 }
@@ -176,7 +177,8 @@ func (c *chip) priceOf(code []instruction, numbers []int) price {
 			}
 		}
 	}
-	p.bound = max(float64(len(numbers))/4, fma, alu, special, memory, shared, p.global/64, p.tensor)
+	p.issued = max(float64(len(numbers))/4, fma, alu, special)
+	p.bound = max(p.issued, memory, shared, p.global/64, p.tensor)
 	return p
 }
 

@@ -321,3 +321,27 @@ func TestSharedMemoryOfTheSystemIsCountedOnce(t *testing.T) {
 		}
 	}
 }
+
+// Eight warps of one role share what four would do, and run as long for it: 32 exponentials of each are 8*32*32 of 16 a cycle. Two roles have four warps each.
+func TestRolesShareTheWarps(t *testing.T) {
+	products := []string{"USETMAXREG 0x20", ".L_x_1:", "UMOV UR37, 0x8100010", "UTCHMMA gdesc[UR32], gdesc[UR34], tmem[UR40], tmem[UR36], idesc[UR37], !UPT",
+		"@P0 BRA `(.L_x_1)"}
+	reader := func(label string, exponentials int) []string {
+		return slices.Concat([]string{label + ":", "LDTM.x32 R4, tmem[UR4]"}, repeat(exponentials, "MUFU.EX2 R8, R8"), []string{"@P1 BRA `(" + label + ")"})
+	}
+	for _, c := range []struct {
+		roles []string
+		want  float64
+	}{
+		{reader(".L_x_2", 32), 8 * 32 * 32 / 16},
+		{slices.Concat(reader(".L_x_2", 32), reader(".L_x_3", 1)), 4 * 32 * 32 / 16},
+	} {
+		m := modelOf(100, 384, 80, 160<<10, slices.Concat(products, c.roles, []string{"EXIT"})...)
+		got, err := m.flopRate(0, how{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		flops := 2. * 128 * 64 * 16
+		within(t, "cycles of an iteration", flops/(got*1e3/m.clock/m.count), c.want, 0.1)
+	}
+}

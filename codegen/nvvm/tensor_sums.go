@@ -2,10 +2,7 @@ package nvvm
 
 import (
 	"fmt"
-	"math"
 	"math/bits"
-
-	"github.com/llir/llvm/ir/enum"
 
 	"tileiras/codegen/atom"
 	"tileiras/codegen/layout"
@@ -78,7 +75,7 @@ func (p *tensorProduct) sum(before *tile) *tile {
 	out := f.newTile(t.Elem, numRegs(t))
 	adds, most := before != nil && !allZero(f.all(before)), maxTensorLoad
 	if adds {
-		most = mostHeld
+		most = mostAdded
 	}
 	f.op("tcgen05.fence::after_thread_sync")
 	own := p.own()
@@ -100,8 +97,9 @@ func (p *tensorProduct) sum(before *tile) *tile {
 	return out
 }
 
-// mostHeld is the columns that are loaded at once where they are added to others, or stored again: registers hold them beside those.
-const mostHeld = 32
+// mostAdded is the columns that are loaded at once where they are added to others, and mostScaled where they are stored again while threads hold what else an
+// iteration computes: with more, blocks of attention lose their places or registers are spilled.
+const mostAdded, mostScaled = 32, 16
 
 // plus is the sum of two accumulators.
 func (p *tensorProduct) plus(x, y reg) reg {
@@ -139,25 +137,15 @@ func sumsStore(f *fn, op *ir.Op) {
 	f.set(op, nil)
 }
 
-// sumsScale multiplies what is in tensor memory, but where a warp has nothing but ones to multiply it by.
+// sumsScale multiplies what is in tensor memory, in a straight line also by what may be one: the exponentials of an attention run beside it.
 func sumsScale(f *fn, op *ir.Op) {
 	p, factor, elem := f.sumsOf(op), f.all(f.tileFor(op.Operand(1))), elemOf(op.Operand(1))
-	scale := func() {
-		f.op("tcgen05.fence::after_thread_sync")
-		own := p.own()
-		p.inPieces(mostHeld, func(first, n int, column reg) {
-			got := f.tileOf(elem, p.loaded(p.load(own, column, n))...)
-			p.store(own, column, f.all(f.floats(elem, "mul", ".rn", "", got, f.tileOf(elem, factor[first:first+n]...))))
-		})
-		p.stored()
-	}
+	f.op("tcgen05.fence::after_thread_sync")
+	own := p.own()
+	p.inPieces(mostScaled, func(first, n int, column reg) {
+		got := f.tileOf(elem, p.loaded(p.load(own, column, n))...)
+		p.store(own, column, f.all(f.floats(elem, "mul", ".rn", "", got, f.tileOf(elem, factor[first:first+n]...))))
+	})
+	p.stored()
 	f.set(op, nil)
-	for _, x := range factor {
-		if x != factor[0] {
-			scale()
-			return
-		}
-	}
-	differs := f.fcmp(enum.FPredUNE, factor[0], f32(math.Float32bits(1)))
-	f.inWarps(f.op1("vote.sync.any.pred", differs, con(kI32, fullMask)), scale)
 }

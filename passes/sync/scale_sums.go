@@ -15,8 +15,8 @@ import (
 //	for %i inits(%init) (%c) {            for %i inits(%a) (%c) {
 //	  ..                                    ..
 //	  %s = mulf %c, %f                      dot_wait
-//	  buffer_store %q, %p                   buffer_store %q, %p
-//	                                 =>     %s = sums_scale %c, %f
+//	  buffer_store %q, %p            =>     %s = sums_scale %c, %f
+//	                                        buffer_store %q, %p
 //	  %d = dot %p, %v, %s                   %d = dot %p, %v, %s {in_flight}
 //	  continue %d                           continue %d
 //	}                                     }
@@ -65,9 +65,6 @@ func scaleSums(s *pass.State, loop tileaa.For) {
 		keepSum(b, loop, x)
 	}
 	waitInOrder(b, flow, flying)
-	for _, x := range list { // behind what stores factors of the product: threads hold them no more
-		x.Dot.Acc().DefiningOp().MoveBefore(x.Dot.Op)
-	}
 }
 
 // keepSum has a sum stay where the product puts it.

@@ -5,8 +5,10 @@ import (
 
 	"tileiras/codegen/layout"
 	"tileiras/codegen/planted"
+	"tileiras/codegen/target"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
+	"tileiras/ir/float"
 )
 
 func init() {
@@ -95,27 +97,75 @@ func reduce(f *fn, op *ir.Op) {
 	slices.Sort(bits)
 	slices.Reverse(bits)
 	gone := 0
+	if f.byThree(op) {
+		vals[0], gone, bits = f.threes(op, vals[0], at, mask), mask, nil
+	}
 	for _, b := range bits {
-		var low, high []int
-		for i, r := range at {
-			if r>>b&1 == 0 {
-				low = append(low, i)
-				high = append(high, slices.Index(at, r|1<<b))
-			}
-		}
+		vals = f.halves(op, vals, at, 1<<b)
 		gone |= 1 << b
-		x, y := make([]*tile, len(vals)), make([]*tile, len(vals))
-		for i, v := range vals {
-			x[i], y[i] = f.pick(v, low), f.pick(v, high)
-		}
-		vals = f.combine(op, x, y)
 		at = live(gone)
 	}
 	commutative := commutes(op)
 	for _, b := range axis.Lane {
 		vals = f.butterfly(op, vals, b, commutative)
 	}
-	f.reduced(op, l, dim, at, vals)
+	f.reduced(op, l, dim, live(gone), vals)
+}
+
+// halves combines registers that differ in a bit of their numbers.
+func (f *fn) halves(op *ir.Op, vals []*tile, at []int, bit int) []*tile {
+	var low, high []int
+	for i, r := range at {
+		if r&bit == 0 {
+			low, high = append(low, i), append(high, slices.Index(at, r|bit))
+		}
+	}
+	x, y := make([]*tile, len(vals)), make([]*tile, len(vals))
+	for i, v := range vals {
+		x[i], y[i] = f.pick(v, low), f.pick(v, high)
+	}
+	return f.combine(op, x, y)
+}
+
+// byThree reports whether a reduction picks the largest or the smallest f32, and the target one of three at a time.
+func (f *fn) byThree(op *ir.Op) bool {
+	first := op.Body().First()
+	return commutes(op) && f.target.Families&target.FloatThree != 0 && (first.Code() == tileaa.OpMaxf || first.Code() == tileaa.OpMinf) &&
+		ir.IsFloat(tileaa.AsTile(op.Operand(0)).Elem, float.F32)
+}
+
+// threes combines the registers of each row, which the bits of a mask number, by three: the result and another one with a third.
+func (f *fn) threes(op *ir.Op, v *tile, at []int, mask int) *tile {
+	var left [][]int // the registers of each row in order, row by row
+	row := map[int]int{}
+	for i, r := range at {
+		n, ok := row[r&^mask]
+		if !ok {
+			n = len(left)
+			row[r&^mask], left = n, append(left, nil)
+		}
+		left[n] = append(left[n], i)
+	}
+	columns := make([]*tile, len(left[0]))
+	for c := range columns {
+		regs := make([]int, len(left))
+		for n := range left {
+			regs[n] = left[n][c]
+		}
+		columns[c] = f.pick(v, regs)
+	}
+	pair := func(x, y *tile) *tile { return f.combine(op, []*tile{x}, []*tile{y})[0] }
+	for len(columns) > 1 {
+		var next []*tile
+		for ; len(columns) > 2; columns = columns[3:] {
+			next = append(next, pair(pair(columns[0], columns[1]), columns[2]))
+		}
+		if len(columns) == 2 {
+			columns = []*tile{pair(columns[0], columns[1])}
+		}
+		columns = append(next, columns...)
+	}
+	return columns[0]
 }
 
 // butterfly combines with the lane whose number differs in bit b. The lane with bit 0 holds what comes before on both sides.

@@ -183,7 +183,7 @@ func TestDot(t *testing.T) {
 				}
 				memory, memoryType := "", ""
 				if a.Tensor != nil {
-					k.shared += 64
+					k.shared += 128
 					k.body += acquired
 					memory, memoryType = ", memory(%m)", ", tensor_memory<512>"
 				}
@@ -321,7 +321,7 @@ func testBatches(t *testing.T, sm string, a *atom.MMA) {
 		memory, memoryType := "", ""
 		k.body += meet
 		if a.Tensor != nil {
-			k.shared += 64
+			k.shared += 128
 			k.body += acquired
 			memory, memoryType = ", memory(%m)", ", tensor_memory<512>"
 		}

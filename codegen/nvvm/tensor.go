@@ -199,10 +199,10 @@ func (p *tensorProduct) begin() {
 	if _, scaled := ir.DefinedBy[tileaa.SumsScale](p.dot.Acc()); scaled {
 		add = con(kI1, 1)
 	}
-	if _, adds := tileaa.OnlyAdds(p.dot.Op); adds && p.dot.InFlight() {
+	if carried, adds := tileaa.OnlyAdds(p.dot.Op); adds && p.dot.InFlight() {
 		loop := ir.Cast[tileaa.For](p.dot.Op.ParentOp())
 		add = con(kI1, 1)
-		if !planted.On("sum-not-begun") {
+		if slices.Contains(loop.Lands(), int64(carried)) && !planted.On("sum-not-begun") {
 			add = f.icmp(ne, f.scalar(loop.Op.Body().Arg(0)), f.scalar(loop.Lower()))
 		}
 	}

@@ -173,7 +173,7 @@ func TensorMemory(c *ir.Context, columns int64) *TensorMemoryType {
 }
 
 // ProductMbarriers are what products of the tensor unit arrive at by turns: so many may be under way that nobody has waited for.
-const ProductMbarriers = 4
+const ProductMbarriers = 8
 
 // ProductMbarrier is the offset of an mbarrier of products behind the word that says where tensor memory begins.
 func ProductMbarrier(i int64) int64 { return MbarrierBytes * (1 + i) }

@@ -59,14 +59,24 @@ func verifyInFlight(d Dot) string {
 	}
 	_, scaled := ir.DefinedBy[SumsScale](d.Acc())
 	bits, zero := SplatValue(d.Acc())
-	ok := (scaled || zero && bits == 0) && d.Atom().Atom.Tensor != nil
+	ok := (scaled || zero && bits == 0 || keptSum(d.Acc())) && d.Atom().Atom.Tensor != nil
 	for _, u := range d.Result().Uses() {
-		ok = ok && (u.Owner().Code() == OpContinue || u.Owner().Code() == OpFor)
+		ok = ok && (u.Owner().Code() == OpContinue || u.Owner().Code() == OpFor || u.Owner().Code() == OpDotLand)
 	}
 	if !ok {
 		return "is in flight, and does not add alone to what a loop carries and lands, nor to nothing, or to sums in tensor memory, for a dot_land"
 	}
 	return ""
+}
+
+// keptSum reports whether a loop carries a value from a sums_store.
+func keptSum(v *ir.Value) bool {
+	flow, index, found := carriedBy(v)
+	if !found {
+		return false
+	}
+	_, stored := ir.DefinedBy[SumsStore](flow.InitUse(index).Value())
+	return stored
 }
 
 // ProductOf is the product whose sums an op stores, scales or brings.

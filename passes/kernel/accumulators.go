@@ -121,14 +121,30 @@ const fewestWarps = 4
 // addSum adds the result of a product; of one whose sums stay in tensor memory as long as its loop runs, what the loop gives.
 func (l *lives) addSum(op *ir.Op) {
 	if d, ok := ir.As[tileaa.Dot](op); ok && l.s.Target.Has("tcgen05") {
-		if x, ok := tileaa.ScaledSumOf(d); ok && l.ofTensorUnit(d) {
+		if carried, ok := l.staysIn(d); ok && l.ofTensorUnit(d) {
 			flow, _ := ir.LoopOf(op.ParentOp())
-			l.there[flow.Carried()[x.Carried]] = true
-			l.add(flow.Op.Result(x.Carried))
+			l.there[flow.Carried()[carried]] = true
+			l.add(flow.Op.Result(carried))
 			return
 		}
 	}
 	l.add(op.Result(0))
+}
+
+// staysIn finds the value of its loop to which a product adds, if only the loop scales it, or if nobody else takes it and the loop has other products.
+func (l *lives) staysIn(d tileaa.Dot) (carried int, ok bool) {
+	if x, ok := tileaa.ScaledSumOf(d); ok {
+		return x.Carried, true
+	}
+	carried, ok = tileaa.OnlyAdds(d.Op)
+	return carried, ok && tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) == 32 && slices.ContainsFunc(d.Op.Block().Ops(), func(op *ir.Op) bool {
+		o, ok := ir.As[tileaa.Dot](op)
+		if !ok {
+			return false
+		}
+		bits, zero := tileaa.SplatValue(o.Acc())
+		return zero && bits == 0
+	})
 }
 
 // inTensorMemory reports whether a product in flight leaves its sums to a dot_land, or to the end of its loop.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tileiras/codegen/atom"
 	"tileiras/codegen/cost"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -145,43 +146,66 @@ func usersOf(buffer *ir.Value) (users []*ir.Op) {
 	return users
 }
 
-// placeApart is place, but that small buffers have memory of their own where that takes no block from a multiprocessor: who shares memory must meet in
-// between.
+// placeApart is place, but that some buffers have memory of their own where that takes no block from a multiprocessor, for who shares memory must meet in between:
+// small ones, and what products in flight read, which goes on when its last reader has begun.
 func placeApart(s *pass.State, entry *ir.Op, list []*interval) (total int, err error) {
 	total, err = place(s, list, s.Target.SharedOptIn)
-	if err != nil || !slices.ContainsFunc(list, func(iv *interval) bool { return iv.size <= smallBuffer }) {
+	if err != nil {
 		return total, err
 	}
+	columns := 0
+	for _, iv := range list {
+		if t, ok := iv.op.Result(0).Type().(*tileaa.TensorMemoryType); ok {
+			columns = int(t.Columns)
+		}
+	}
 	plan := tileaa.PlanOf(entry)
-	blocks := func(bytes int) int {
-		n, _ := cost.Occupancy(s.Target, plan.Threads(), min(max(plan.MaxReg, 1), s.Target.RegistersPerThread), bytes)
+	blocks := func(registers, bytes int) int {
+		n, _ := cost.Occupancy(s.Target, plan.Threads(), min(max(registers, 1), s.Target.RegistersPerThread), bytes)
+		if columns > 0 {
+			n = min(n, atom.TensorColumns/columns)
+		}
 		return n
 	}
-	apart := make([]*interval, len(list))
-	for i, iv := range list {
-		c := *iv
-		apart[i] = &c
+	small := func(iv *interval) bool { return iv.size <= smallBuffer }
+	flying := func(iv *interval) bool { return small(iv) || multiplied(iv.op) }
+	for n, own := range []func(iv *interval) bool{flying, small} {
+		registers := n * plan.MaxReg // a thread may take fewer: big buffers cost blocks then
+		if !slices.ContainsFunc(list, own) {
+			continue
+		}
+		apart := make([]*interval, len(list))
+		for i, iv := range list {
+			c := *iv
+			apart[i] = &c
+		}
+		more, err := placed(s, apart, s.Target.SharedOptIn, own)
+		if err != nil || blocks(registers, more) < blocks(registers, total) {
+			continue
+		}
+		for i, iv := range list {
+			iv.offset = apart[i].offset
+		}
+		return more, nil
 	}
-	more, err := placed(s, apart, s.Target.SharedOptIn, true)
-	if err != nil || blocks(more) < blocks(total) {
-		return total, nil
-	}
-	for i, iv := range list {
-		iv.offset = apart[i].offset
-	}
-	return more, nil
+	return total, nil
 }
 
 // smallBuffer is the bytes of the biggest buffer that may have memory of its own: what warps tell each other of rows.
 const smallBuffer = 2048
 
-// place finds offsets, those of buffers that are alive together apart.
-func place(s *pass.State, list []*interval, limit int) (total int, err error) {
-	return placed(s, list, limit, false)
+// multiplied reports whether products in flight read a buffer that threads fill.
+func multiplied(alloc *ir.Op) bool {
+	return ir.Is[tileaa.AllocShared](alloc) && slices.ContainsFunc(tileaa.BufferUsers(alloc.Result(0)), readByUnit)
 }
 
-// placed finds offsets, big buffers first, each at the lowest place that is free while it lives, or if it is small and those are apart, always.
-func placed(s *pass.State, list []*interval, limit int, apart bool) (total int, err error) {
+// place finds offsets, those of buffers that are alive together apart.
+func place(s *pass.State, list []*interval, limit int) (total int, err error) {
+	return placed(s, list, limit, func(*interval) bool { return false })
+}
+
+// placed finds offsets, big buffers first, each at the lowest place that is free while it lives, or if it has memory of its own, always.
+func placed(s *pass.State, list []*interval, limit int, own func(iv *interval) bool) (total int, err error) {
 	order := slices.Clone(list)
 	slices.SortStableFunc(order, func(a, b *interval) int { return cmp.Compare(b.size, a.size) })
 	var done []*interval
@@ -191,7 +215,7 @@ func placed(s *pass.State, list []*interval, limit int, apart bool) (total int, 
 		for again := true; again; {
 			again = false
 			for _, p := range done {
-				together := p.first < iv.last && iv.first < p.last || apart && iv.size <= smallBuffer
+				together := p.first < iv.last && iv.first < p.last || own(iv)
 				if together && at < p.offset+p.size && p.offset < at+iv.size {
 					at = (p.offset + p.size + iv.align - 1) / iv.align * iv.align
 					again = true

@@ -69,8 +69,8 @@ func AllocateTensor(s *pass.State) error {
 }
 
 // assignColumns gives products their columns, and says how many there are. First come those of which nothing is left when the next one begins, and beside each
-// other those that a loop lands, which keep their columns from its first iteration to its last, whatever is computed in it; behind them what waits for a dot_land
-// while others are computed.
+// other those that a loop or an iteration lands, which keep their columns from its first iteration to its last, whatever is computed in it; behind them what waits
+// for a dot_land while others are computed.
 func assignColumns(s *pass.State, products []tileaa.Dot) (columns int64) {
 	landed := map[*ir.Block]int64{} // columns of what the loop of a block lands
 	for _, d := range products {
@@ -128,10 +128,10 @@ func sum(list []int64) (n int64) {
 	return n
 }
 
-// isSkewed reports whether a product goes on until a dot_land.
+// isSkewed reports whether a product goes on until a dot_land of the next iteration.
 func isSkewed(d tileaa.Dot) bool {
 	_, adds := tileaa.OnlyAdds(d.Op)
-	return d.InFlight() && !adds
+	return d.InFlight() && !adds && !ir.Is[tileaa.DotLand](d.Result().FirstUse().Owner())
 }
 
 // carrier is the loop that carries the result of such a product, and its number there.

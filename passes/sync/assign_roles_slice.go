@@ -130,6 +130,20 @@ func (c *copier) kept(list, say []*ir.Value) (kept []*ir.Value) {
 	return kept
 }
 
+// lands are the numbers of what a loop lands among those values that the part needs.
+func (c *copier) lands(list ir.I64Array, carried []*ir.Value) (kept ir.I64Array) {
+	at := int64(0)
+	for i, v := range carried {
+		if c.values[v] {
+			if slices.Contains(list, int64(i)) {
+				kept = append(kept, at)
+			}
+			at++
+		}
+	}
+	return kept
+}
+
 func (c *copier) terminator(b *ir.Builder, op *ir.Op) {
 	target := ir.Target(op)
 	takers := target.Results()
@@ -152,6 +166,9 @@ func (c *copier) flow(b *ir.Builder, op *ir.Op, f ir.Flow) {
 	var to *ir.Op
 	if f.Kind.IsLoop() {
 		to = newLoop(b, f, types, c.kept(f.Inits(), f.Carried()))
+		if loop, ok := ir.As[tileaa.For](to); ok {
+			loop.SetLands(c.lands(loop.Lands(), f.Carried()))
+		}
 		for i := range to.Operands()[:to.NumOperands()-len(c.kept(f.Inits(), f.Carried()))] {
 			to.SetOperand(i, c.m.Lookup(op.Operand(i)))
 		}

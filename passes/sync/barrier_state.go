@@ -27,6 +27,7 @@ type span struct {
 	lo, hi      int
 	write       bool
 	lanesSynced bool // the lanes of each warp have met since
+	unit        bool // the tensor unit writes there, which keeps the order of what it does
 }
 
 // flight is a copy in flight, or what a product in flight reads: it is not over until its thread has waited for it, and no barrier before that makes
@@ -203,7 +204,7 @@ func (p *pending) conflict(r span, proofs *proofs) (d requirement) {
 		}
 	}
 	for _, q := range p.shared {
-		if !(q.write || r.write) || q.lo >= r.hi || r.lo >= q.hi || apart(q, r) {
+		if !(q.write || r.write) || q.lo >= r.hi || r.lo >= q.hi || apart(q, r) || q.unit && r.unit {
 			continue
 		}
 		switch {

@@ -112,6 +112,9 @@ func (w *inserter) visit(op *ir.Op, p *pending) {
 		w.retire(p, int(ir.Cast[tileaa.AsyncWait](op).Pending()))
 	case tileaa.OpDotWait:
 		p.wait(products, int(ir.Cast[tileaa.DotWait](op).Pending()))
+		for i := range p.shared {
+			p.shared[i].unit = false // a thread may still wait at the mbarrier of a product to come
+		}
 	case tileaa.OpFor, tileaa.OpLoop:
 		w.visitLoop(op, p)
 	case tileaa.OpIf:
@@ -314,7 +317,10 @@ func (w *inserter) copiesOf(v *ir.Value, p *pending) (c coverage) {
 
 // visitAccess puts a barrier before an op that touches memory if one is needed, and notes what it does.
 func (w *inserter) visitAccess(op *ir.Op, p *pending) {
-	spans := w.own(op)
+	spans, product := w.own(op), flies(op)
+	for i, r := range spans {
+		spans[i].unit = product && isTensorMemory(r.buffer)
+	}
 	order := w.orderOf(op, p)
 	needed := order.requirement
 	for _, r := range spans {
@@ -336,7 +342,6 @@ func (w *inserter) visitAccess(op *ir.Op, p *pending) {
 			w.tokens[r] = tokenOf{w.level, covers}
 		}
 	}
-	product := flies(op)
 	if product || op.Code() == tileaa.OpSumsStore {
 		p.commit(products)
 	}
@@ -344,7 +349,7 @@ func (w *inserter) visitAccess(op *ir.Op, p *pending) {
 		switch {
 		case op.Code() == tileaa.OpAsyncCopy:
 			p.issue(flight{span: r, op: op})
-		case product && !isTensorMemory(r.buffer):
+		case product && !r.unit:
 			p.issue(flight{span: r, engine: products, op: op, age: 1})
 		default:
 			addSpan(&p.shared, r)

@@ -1,7 +1,8 @@
 package random
 
 // chain is a loop in which one product takes what is computed with the result of another, as in attention: the first multiplies what is the same in all rounds
-// by tiles that lie beside each other, the second adds. Those tiles, transposed, may be what the second multiplies by, as in the gradient of attention.
+// by tiles that lie beside each other, the second adds. Those tiles, transposed, may be what the second multiplies by, as in the gradient of attention, where
+// a third product has its say in what the second one takes.
 func (g *generator) chain() {
 	if g.depth >= g.deepest {
 		return
@@ -30,6 +31,11 @@ func (g *generator) chain() {
 
 	scores, sums := typ{"f32", []int{m, n}}, typ{"f32", []int{m, width}}
 	x := g.readMatrix(same, g.number(scalar("i32"), 0).name)
+	third := x
+	if g.chance(40) {
+		third = g.readMatrix(g.matrix(elem, []int{m, k}, []int{m, k}, 1), g.number(scalar("i32"), 0).name)
+		g.tally.Products++
+	}
 	zero := g.number(scores, 0)
 	bound := 2 * 16 * k // of a score less another
 	g.overMatrices(read, rounds, g.number(sums, 0), func(read []val, sum string) string {
@@ -38,15 +44,14 @@ func (g *generator) chain() {
 			row := g.combined("reduce", "", s, []int{m}, 1, floatCombines[0])
 			column := typ{"f32", []int{m, 1}}
 			r := g.define(column, "reshape %s : %s -> %s", row.name, row.typ, column)
-			if g.chance(60) { // the sums change their sign with that of a row, or with none
-				limit, minus, plus := g.number(column, one(g, 0, 0, -bound)), g.number(column, -1), g.number(column, 1)
-				c := g.define(column.with("i1"), "cmpf greater_than ordered %s, %s : %s -> %s", r.name, limit.name, column, column.with("i1"))
-				f := g.define(column, "select %s, %s, %s : %s, %s", c.name, plus.name, minus.name, c.typ, column)
-				wide := g.define(sums, "broadcast %s : %s -> %s", f.name, column, sums)
-				sum = g.define(sums, "mulf %s, %s : %s", sum, wide.name, sums).name
+			if g.chance(60) {
+				sum = g.turned(sum, r, one(g, 0, 0, -bound), sums)
 			}
 			b := g.define(scores, "broadcast %s : %s -> %s", r.name, column, scores)
 			s = g.define(scores, "subf %s, %s : %s", s.name, b.name, scores)
+		}
+		if third.name != x.name {
+			s = g.where(g.addProduct(third, read[0], zero.name, scores), s, zero)
 		}
 		p := g.define(scores.with(elem), "ftof %s : %s -> %s", s.name, scores, scores.with(elem))
 		if both {
@@ -57,4 +62,19 @@ func (g *generator) chain() {
 	})
 	g.vals[len(g.vals)-1].bound = bound * 4 * n * max(rounds, 1)
 	g.shapes = append(g.shapes, sums.shape)
+}
+
+// turned is a tile whose rows change their sign where a column is not beyond a limit.
+func (g *generator) turned(sum string, column val, limit int, sums typ) string {
+	most, minus, plus := g.number(column.typ, limit), g.number(column.typ, -1), g.number(column.typ, 1)
+	c := g.define(column.typ.with("i1"), "cmpf greater_than ordered %s, %s : %s -> %s", column.name, most.name, column.typ, column.typ.with("i1"))
+	f := g.define(column.typ, "select %s, %s, %s : %s, %s", c.name, plus.name, minus.name, c.typ, column.typ)
+	wide := g.define(sums, "broadcast %s : %s -> %s", f.name, column.typ, sums)
+	return g.define(sums, "mulf %s, %s : %s", sum, wide.name, sums).name
+}
+
+// where is s where c is more than zero, and zero elsewhere.
+func (g *generator) where(c, s, zero val) val {
+	more := g.define(c.typ.with("i1"), "cmpf greater_than ordered %s, %s : %s -> %s", c.name, zero.name, c.typ, c.typ.with("i1"))
+	return g.define(s.typ, "select %s, %s, %s : %s, %s", more.name, s.name, zero.name, more.typ, s.typ)
 }

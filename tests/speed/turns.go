@@ -116,7 +116,7 @@ func follow(i *instruction, words []string, value func(string) turn) turn {
 			return turn{v.count, v.added + n}
 		}
 	case "ULOP3", "LOP3":
-		if len(args) > 1 && args[1] == "0x3" {
+		if len(args) > 1 && (args[1] == "0x3" || args[1] == "0x7") { // four mbarriers, or eight
 			v := value(args[0])
 			return turn{v.count + counted, v.added}
 		}

@@ -11,8 +11,8 @@ import (
 )
 
 // This file lowers products of the tensor unit (PTX ISA, "Tensorcore 5th Generation Family Instructions"). One thread begins them, the unit sums in tensor
-// memory, and all threads wait at an mbarrier before they read there. Products are counted: that of number n arrives at mbarrier n mod 4, whose phase is
-// n/4. Loops and branches carry the count.
+// memory, and all threads wait at an mbarrier before they read there. Products are counted: that of number n arrives at mbarrier n mod 8, whose phase is
+// n/8. Loops and branches carry the count.
 
 func init() {
 	register(ir.Table[lowering]{

@@ -29,8 +29,8 @@ import (
 //	                                      dot_wait 0; dot_land
 //
 // Products of a loop end in the order in which they begin, and those of an iteration are the same in the next: a wait before what one of them gave is needed
-// says how many have begun since. sums_store counts as the product of the iteration before the first. Before what a product still reads is overwritten,
-// insert-barriers waits for it.
+// says how many have begun since. sums_store counts as the product of the iteration before the first; where none begins ahead, nobody waits for sums that are
+// only added to, and the loop lands them. Before what a product still reads is overwritten, insert-barriers waits for it.
 func OverlapProducts(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		s.Walk(entry, ir.PostOrder, func(op *ir.Op) {

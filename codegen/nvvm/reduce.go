@@ -130,29 +130,24 @@ func (f *fn) halves(op *ir.Op, vals []*tile, at []int, bit int) []*tile {
 // byThree reports whether a reduction picks the largest or the smallest f32, and the target one of three at a time.
 func (f *fn) byThree(op *ir.Op) bool {
 	first := op.Body().First()
-	return commutes(op) && f.target.Families&target.FloatThree != 0 && (first.Code() == tileaa.OpMaxf || first.Code() == tileaa.OpMinf) &&
+	return f.target.Families&target.FloatThree != 0 && commutes(op) && (first.Code() == tileaa.OpMaxf || first.Code() == tileaa.OpMinf) &&
 		ir.IsFloat(tileaa.AsTile(op.Operand(0)).Elem, float.F32)
 }
 
 // threes combines the registers of each row, which the bits of a mask number, by three: the result and another one with a third.
 func (f *fn) threes(op *ir.Op, v *tile, at []int, mask int) *tile {
-	var left [][]int // the registers of each row in order, row by row
-	row := map[int]int{}
+	var places []int // of a row
+	regs := map[int][]int{}
 	for i, r := range at {
-		n, ok := row[r&^mask]
-		if !ok {
-			n = len(left)
-			row[r&^mask], left = n, append(left, nil)
+		p := r & mask
+		if regs[p] == nil {
+			places = append(places, p)
 		}
-		left[n] = append(left[n], i)
+		regs[p] = append(regs[p], i)
 	}
-	columns := make([]*tile, len(left[0]))
-	for c := range columns {
-		regs := make([]int, len(left))
-		for n := range left {
-			regs[n] = left[n][c]
-		}
-		columns[c] = f.pick(v, regs)
+	var columns []*tile
+	for _, p := range places {
+		columns = append(columns, f.pick(v, regs[p]))
 	}
 	pair := func(x, y *tile) *tile { return f.combine(op, []*tile{x}, []*tile{y})[0] }
 	for len(columns) > 1 {

@@ -33,6 +33,12 @@ func OnlyAdds(product *ir.Op) (carried int, ok bool) {
 	return carried, ok && end.Owner() == product.Block().Terminator() && end.Owner().Code() == OpContinue && end.Index() == carried
 }
 
+// AddsToNothing reports whether what a product adds to is zeros.
+func AddsToNothing(d Dot) bool {
+	bits, splat := SplatValue(d.Acc())
+	return splat && bits == 0
+}
+
 // ScaledSum is a product of a loop that adds to what the loop scales: nobody else takes that, nor the sum, but the next iteration.
 type ScaledSum struct {
 	Dot     Dot

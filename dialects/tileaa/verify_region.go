@@ -58,8 +58,7 @@ func verifyInFlight(d Dot) string {
 		}
 	}
 	_, scaled := ir.DefinedBy[SumsScale](d.Acc())
-	bits, zero := SplatValue(d.Acc())
-	ok := (scaled || zero && bits == 0 || keptSum(d.Acc())) && d.Atom().Atom.Tensor != nil
+	ok := (scaled || AddsToNothing(d) || keptSum(d.Acc())) && d.Atom().Atom.Tensor != nil
 	for _, u := range d.Result().Uses() {
 		ok = ok && (u.Owner().Code() == OpContinue || u.Owner().Code() == OpFor || u.Owner().Code() == OpDotLand)
 	}

@@ -21,7 +21,7 @@ import (
 // carried is the most bits of them that loops around each other carry: those are alive from the first to the last of what they do.
 func accumulatorBits(s *pass.State, entry *ir.Op) (most, carried int) {
 	n := ir.NumOps(entry)
-	l := &lives{s: s, at: make(map[*ir.Op]span, n), number: map[*ir.Value]int{}, there: map[*ir.Value]bool{}}
+	l := &lives{s: s, at: make(map[*ir.Op]span, n), number: map[*ir.Value]int{}, there: map[*ir.Value]bool{}, fresh: map[*ir.Block]bool{}}
 	l.order(entry)
 	l.find(entry)
 	carried = l.carried(entry)
@@ -58,6 +58,7 @@ type lives struct {
 	place  []int // union-find: of a value, another one whose registers it shares, at last itself
 	time   int
 	there  map[*ir.Value]bool // in tensor memory
+	fresh  map[*ir.Block]bool // blocks with a product that adds to nothing
 }
 
 // span is when an operation begins, and when what is inside of it is over.
@@ -66,6 +67,9 @@ type span struct{ begin, end int }
 func (l *lives) order(op *ir.Op) {
 	begin := l.time
 	l.time++
+	if d, ok := ir.As[tileaa.Dot](op); ok && tileaa.AddsToNothing(d) {
+		l.fresh[op.Block()] = true
+	}
 	for _, r := range op.Regions() {
 		for _, b := range r.Blocks() {
 			for o := b.First(); o != nil; o = o.Next() {
@@ -131,20 +135,13 @@ func (l *lives) addSum(op *ir.Op) {
 	l.add(op.Result(0))
 }
 
-// staysIn finds the value of its loop to which a product adds, if only the loop scales it, or if nobody else takes it and the loop has other products.
+// staysIn finds the value of its loop to which a product adds, if only the loop scales it, or if nobody else takes it and the loop has a product that adds to nothing.
 func (l *lives) staysIn(d tileaa.Dot) (carried int, ok bool) {
 	if x, ok := tileaa.ScaledSumOf(d); ok {
 		return x.Carried, true
 	}
 	carried, ok = tileaa.OnlyAdds(d.Op)
-	return carried, ok && tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) == 32 && slices.ContainsFunc(d.Op.Block().Ops(), func(op *ir.Op) bool {
-		o, ok := ir.As[tileaa.Dot](op)
-		if !ok {
-			return false
-		}
-		bits, zero := tileaa.SplatValue(o.Acc())
-		return zero && bits == 0
-	})
+	return carried, ok && tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) == 32 && l.fresh[d.Op.Block()]
 }
 
 // inTensorMemory reports whether a product in flight leaves its sums to a dot_land, or to the end of its loop.

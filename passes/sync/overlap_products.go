@@ -118,8 +118,7 @@ func (l *unitLoop) find() bool {
 
 // isFresh reports whether a product adds to nothing.
 func isFresh(d tileaa.Dot) bool {
-	bits, zero := tileaa.SplatValue(d.Acc())
-	return zero && bits == 0 && d.When() == nil && d.Result().HasUses()
+	return tileaa.AddsToNothing(d) && d.When() == nil && d.Result().HasUses()
 }
 
 // beginEarly begins a product behind the last one that adds to nothing, the first of them behind loads and copies, if nothing in between concerns it, and brings
@@ -136,9 +135,7 @@ func (l *unitLoop) beginEarly(d tileaa.Dot) {
 	}
 	l.b.Before(first)
 	l.b.Loc = d.Op.Loc()
-	land := tileaa.NewDotLand(l.b, d.Result().Type(), d.Result(), tileaa.DotLandOptions{})
-	d.Result().ReplaceAllUsesWith(land.Result())
-	land.SetSource(d.Result())
+	l.land(d.Result())
 
 	behind := l.lastFresh(d)
 	if behind == nil {
@@ -181,9 +178,9 @@ func (l *unitLoop) lastFresh(d tileaa.Dot) (last *ir.Op) {
 // that are not over there. What is between must not write what it reads.
 func movable(d tileaa.Dot, behind *ir.Op) (along []*ir.Op, ok bool) {
 	reads := []*ir.Value{tileaa.ViewedBuffer(d.Lhs()), tileaa.ViewedBuffer(d.Rhs())}
-	moves := map[*ir.Op]bool{d.Op: true}
+	moves, over := map[*ir.Op]bool{d.Op: true}, landed(reads, behind)
 	for op := d.Op.Prev(); op != behind; op = op.Prev() {
-		if _, waits := ir.As[tileaa.AsyncWait](op); waits && !landed(reads, behind) {
+		if !over && ir.Is[tileaa.AsyncWait](op) {
 			moves[op], along = true, append(along, op)
 		} else if slices.ContainsFunc(op.Results(), func(r *ir.Value) bool {
 			return slices.ContainsFunc(r.Uses(), func(u *ir.Use) bool { return moves[u.Owner()] })
@@ -235,11 +232,15 @@ func (l *unitLoop) keep(d tileaa.Dot, carried int) {
 	d.SetInFlight(true)
 
 	l.b.After(l.Op)
-	result := l.Op.Result(carried)
 	tileaa.NewDotWait(l.b, 0)
-	land := tileaa.NewDotLand(l.b, result.Type(), result, tileaa.DotLandOptions{})
-	result.ReplaceAllUsesWith(land.Result())
-	land.SetSource(result)
+	l.land(l.Op.Result(carried))
+}
+
+// land brings to registers what is in tensor memory, for all who use it.
+func (l *unitLoop) land(v *ir.Value) {
+	land := tileaa.NewDotLand(l.b, v.Type(), v, tileaa.DotLandOptions{})
+	v.ReplaceAllUsesWith(land.Result())
+	land.SetSource(v)
 }
 
 // waitInOrder has the loop wait, before each op that takes what a product in flight gave, in this iteration or in the one before, for that product alone.

@@ -60,11 +60,7 @@ func skewable(s *pass.State, entry, op *ir.Op) *skewed {
 	}
 	for _, o := range op.Body().Ops() {
 		d, ok := ir.As[tileaa.Dot](o)
-		bits, zero := uint64(1), false
-		if ok {
-			bits, zero = tileaa.SplatValue(d.Acc())
-		}
-		if !zero || bits != 0 || !k.gains(s, entry, d) {
+		if !ok || !tileaa.AddsToNothing(d) || !k.gains(s, entry, d) {
 			continue
 		}
 		if k.dot = d; k.comesAhead(d.Lhs()) && k.comesAhead(d.Rhs()) && len(k.copies) > 0 && len(k.carry) == 0 {

@@ -31,8 +31,8 @@ func (g *generator) chain() {
 
 	scores, sums := typ{"f32", []int{m, n}}, typ{"f32", []int{m, width}}
 	x := g.readMatrix(same, g.number(scalar("i32"), 0).name)
-	third := x
-	if g.chance(40) {
+	third, thrice := val{}, g.chance(40)
+	if thrice {
 		third = g.readMatrix(g.matrix(elem, []int{m, k}, []int{m, k}, 1), g.number(scalar("i32"), 0).name)
 		g.tally.Products++
 	}
@@ -50,7 +50,7 @@ func (g *generator) chain() {
 			b := g.define(scores, "broadcast %s : %s -> %s", r.name, column, scores)
 			s = g.define(scores, "subf %s, %s : %s", s.name, b.name, scores)
 		}
-		if third.name != x.name {
+		if thrice {
 			s = g.where(g.addProduct(third, read[0], zero.name, scores), s, zero)
 		}
 		p := g.define(scores.with(elem), "ftof %s : %s -> %s", s.name, scores, scores.with(elem))

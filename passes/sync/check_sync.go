@@ -17,7 +17,8 @@ import (
 //
 //   - what is read of a buffer has been written, and of a ring it is what was filled for this iteration: the n-th iteration reads the n-th copy, or between
 //     roles what the other's n-th iteration filled;
-//   - a copy was waited for, and the wait leaves no group pending that is needed; so was a product in flight before what it reads is written;
+//   - a copy was waited for, and the wait leaves no group pending that is needed; so was a product in flight before what it reads is written, and before what it
+//     sums is taken;
 //   - between two accesses to the same bytes of which one writes all threads meet; the lanes of warps, where each warp touches its own elements;
 //   - between roles an access comes after the other's if the slot has passed from one to the other since;
 //   - roles count slots alike and none waits for ever; at the end every slot that was filled was received and released.
@@ -104,7 +105,7 @@ type actor struct {
 	knows         []int // of each actor, up to when its events come before what this one does now
 	open          []*access
 	groups        [][]*access // of copies that are pending, the oldest first
-	products      [][]*access // what products in flight read, the oldest first
+	products      [][]*access // products in flight and what they read, the oldest first
 }
 
 // access is a touch of bytes.
@@ -262,11 +263,14 @@ func (j *judge) step(a *actor, e *event) *fault {
 	case tileaa.OpProducerAcquire, tileaa.OpProducerCommit, tileaa.OpConsumerWait, tileaa.OpConsumerRelease:
 		return j.pass(a, e)
 	default:
-		if flies(op) || op.Code() == tileaa.OpSumsStore {
-			a.products = append(a.products, nil)
-		}
 		if op.Code() == tileaa.OpFor {
 			a.products = a.over(a.products, 0)
+		}
+		if f := a.tooEarly(op); f != nil {
+			return f
+		}
+		if flies(op) || op.Code() == tileaa.OpSumsStore {
+			a.products = append(a.products, []*access{{op: op, by: a, time: a.time}})
 		}
 		for _, t := range e.touches {
 			if f := j.touch(a, e.op, t); f != nil {
@@ -275,6 +279,30 @@ func (j *judge) step(a *actor, e *event) *fault {
 		}
 	}
 	return nil
+}
+
+// tooEarly says that a product in flight still sums in columns of tensor memory that an op takes, scales or stores.
+func (a *actor) tooEarly(op *ir.Op) *fault {
+	sums, ok := ir.As[tileaa.SumsOp](op)
+	if !ok {
+		return nil
+	}
+	d, _ := tileaa.ProductOf(sums)
+	from, to := columnsOf(d)
+	for _, g := range a.products {
+		if d, ok := onTensorUnit(g[0].op); ok {
+			if first, end := columnsOf(d); first < to && from < end {
+				return &fault{op, "takes columns of a product that was not waited for", d.Op}
+			}
+		}
+	}
+	return nil
+}
+
+// columnsOf is the columns of tensor memory in which a product sums.
+func columnsOf(d tileaa.Dot) (from, to int64) {
+	from, _ = d.Column()
+	return from, from + tileaa.TensorColumnsOf(d)
 }
 
 // queue is that of a ring or a pipeline.

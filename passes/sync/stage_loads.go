@@ -299,20 +299,21 @@ func (x *stagedLoop) rest(start *ir.Value) {
 	x.replaceLoop([]*ir.Value{start})
 }
 
-// flyOn lets the product go on while what the next iteration multiplies is stored in the other slot. The tensor unit's goes on until the next one has begun:
-// what is stored meanwhile was read by the one before.
+// flyOn lets a product that the loop lands go on while what the next iteration multiplies is stored in the other slot. The tensor unit's goes on until the next
+// one has begun: what is stored meanwhile was read by the one before. What the loop takes from one in each iteration is waited for there.
 func (x *stagedLoop) flyOn() {
 	d, ok := ir.As[tileaa.Dot](x.product.Op)
 	if !ok || x.cut != nil || !x.readsOwn(d) {
 		return
 	}
-	for _, op := range x.loop.Op.Body().Ops() {
-		if w, ok := ir.As[tileaa.DotWait](op); ok {
-			w.SetPending(x.b.Ctx, 1)
-			return
+	if len(x.loop.Lands()) > 0 {
+		for _, op := range x.loop.Op.Body().Ops() {
+			if w, ok := ir.As[tileaa.DotWait](op); ok {
+				w.SetPending(x.b.Ctx, 1)
+				return
+			}
 		}
-	}
-	if mayFly(d) && len(x.loop.Lands()) == 0 && hasColumns(x.loop.Op) {
+	} else if mayFly(d) && hasColumns(x.loop.Op) {
 		x.loop.SetLands(letFly(x.flow, []tileaa.Dot{d}))
 		tileaa.NewDotWait(x.b, 0)
 	}

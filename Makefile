@@ -128,9 +128,10 @@ cubin-times: build ## Pairs bytecode to cubin, ptxas included, with NVIDIA's til
 	TILEIRAS_NVIDIA_BIN=$$(cat $(TOOLS)/path) $(GO) run ./tests/bench/cubins -bin $(BIN) -runs $(or $(RUNS),5) $(FLAGS)
 
 SM ?= 80,120
-speed: build ## Predicts the speed of our code beside NVIDIA's and Triton's (NVIDIA=FOLDER, TRITON=FOLDER, SM=80,120, FLAGS='-max-ratio 1.10 -max-geomean 1.00').
+speed: build ## Predicts the speed of our code beside NVIDIA's and Triton's, from PyPI (NVIDIA=FOLDER, TRITON=FOLDER, SM=80,120, FLAGS='-max-ratio 1.10 -max-geomean 1.00').
 	@mkdir -p $(TOOLS); nvidia='$(NVIDIA)'; [ -n "$$nvidia" ] || nvidia=$$(scripts/nvidia-tools.sh $(TOOLS)) || { cat $(TOOLS)/setup.log; exit 1; }; \
-	$(GO) run ./tests/speed -bin $(BIN) -nvidia "$$nvidia" -triton '$(TRITON)' -sm $(SM) -cache $(TOOLS)/speed $(FLAGS)
+	triton='$(TRITON)'; [ -n "$$triton" ] || triton=$$(scripts/triton.sh $(TOOLS)) || { cat $(TOOLS)/triton.log; exit 1; }; \
+	$(GO) run ./tests/speed -bin $(BIN) -nvidia "$$nvidia" -triton "$$triton" -sm $(SM) -cache $(TOOLS)/speed $(FLAGS)
 
 .PHONY: sweep
 sweep: build ## Predicts the speed of a hundred kernels of many kinds and shapes beside NVIDIA's code, with cuTile Python from PyPI (SM=80,120, ONLY='attention gelu').

@@ -91,10 +91,11 @@ var (
 	serialWords = regexp.MustCompile(`C75\d\d`)
 )
 
-// ours compiles by tileiras and ptxas.
-func (w *workshop) ours(b *bench, sm int, tmp string) outcome {
+// ours compiles by tileiras, with flags, and ptxas.
+func (w *workshop) ours(b *bench, sm int, tmp string, flags ...string) outcome {
 	ptx, cubin := filepath.Join(tmp, "ours.ptx"), filepath.Join(tmp, "ours.cubin")
-	if _, err := call(filepath.Join(w.bin, "tileiras"), "--gpu-name", fmt.Sprintf("sm_%d", sm), "--abi=tile", "--emit=ptx", "-o", ptx, w.bytecode(b)); err != nil {
+	args := append(flags, "--gpu-name", fmt.Sprintf("sm_%d", sm), "--abi=tile", "--emit=ptx", "-o", ptx, w.bytecode(b))
+	if _, err := call(filepath.Join(w.bin, "tileiras"), args...); err != nil {
 		return outcome{err: err}
 	}
 	text, err := os.ReadFile(ptx)
@@ -203,22 +204,31 @@ func withHint(text string, sm int) string {
 	return strings.Join(lines, "\n")
 }
 
+// peer is a kernel of Triton, as scripts/triton-kernels.py names it. like is its name as the corpus would write it, with the tile (ringOf).
+type peer struct{ kernel, like string }
+
+var (
+	narrow    = []peer{{"matmul_bf16_128x128", "gemm_bf16_128x128x64"}, {"matmul_f16_128x128", "gemm_f16_128x128x64"}, {"maps_bf16_128x128", "gemm_bf16_128x128x64"}, {"maps_roles_bf16_128x128", "gemm_bf16_128x128x64"}, {"persistent_bf16_128x128", "gemm_bf16_128x128x64"}}
+	wide      = []peer{{"matmul_bf16_128x256", "gemm_bf16_128x256x64"}, {"maps_bf16_128x256", "gemm_bf16_128x256x64"}, narrow[0], narrow[2]}
+	attention = []peer{{"attention_d128", "attention_f16_d128_128x64"}, {"attention_d128_roles", "attention_f16_d128_128x64"}}
+	causal    = append([]peer{{"attention_d128_causal", "attention_f16_d128_causal_128x64"}}, attention...)
+)
+
 // counterparts are kernels of Triton that do the same work as those of the corpus; tile sizes may differ. The first pattern that fits counts.
 var counterparts = []struct {
 	kernels *regexp.Regexp
-	names   []string
+	peers   []peer
 }{
 	{regexp.MustCompile(`^(gemm_scaled|gather|rope|rmsnorm|reduce|row_max|transpose_f32|vecadd_bf16)`), nil},
-	{regexp.MustCompile(`^gemm_f32.*tf32`), []string{"gemm_tf32_128x128x32"}}, // cuts off the bits that tf32 does not have
-	{regexp.MustCompile(`^gemm_f8e4m3`), []string{"gemm_tma_e4m3_128x128x128"}},
-	{regexp.MustCompile(`^(group_)?gemm.*256x64`), []string{"gemm_bf16_128x256x64", "gemm_tma_bf16_128x256x64", "gemm_bf16_128x128x64", "gemm_tma_bf16_128x128x64"}},
-	{regexp.MustCompile(`^(group_)?gemm`), []string{"gemm_bf16_128x128x64", "gemm_f16_128x128x64", "gemm_tma_bf16_128x128x64", "gemm_tma_ws_bf16_128x128x64",
-		"gemm_persistent_bf16_128x128x64"}},
-	{regexp.MustCompile(`^attention_f16_d64`), []string{"attention_f16_d64_128x64"}},
-	{regexp.MustCompile(`^attention_f16_d128_causal`), []string{"attention_f16_d128_causal_128x64", "attention_f16_d128_128x64", "attention_ws_f16_d128_128x64"}},
-	{regexp.MustCompile(`^attention_f16_d128`), []string{"attention_f16_d128_128x64", "attention_ws_f16_d128_128x64"}},
-	{regexp.MustCompile(`^softmax_f32`), []string{"softmax_f32"}}, {regexp.MustCompile(`^layernorm_bf16`), []string{"layernorm_bf16"}},
-	{regexp.MustCompile(`^vecadd_f32`), []string{"vecadd_f32"}}, {regexp.MustCompile(`^transpose_f16`), []string{"transpose_f16"}},
+	{regexp.MustCompile(`^gemm_f32.*tf32`), []peer{{"matmul_f32_128x128", "gemm_f32_128x128x32"}}}, // cuts off the bits that tf32 does not have
+	{regexp.MustCompile(`^gemm_f8e4m3`), []peer{{"maps_e4m3_128x128", "gemm_e4m3_128x128x128"}}},
+	{regexp.MustCompile(`^(group_)?gemm.*256x64`), wide},
+	{regexp.MustCompile(`^(group_)?gemm`), narrow},
+	{regexp.MustCompile(`^attention_f16_d64`), []peer{{"attention_d64", "attention_f16_d64_128x64"}}},
+	{regexp.MustCompile(`^attention_f16_d128_causal`), causal},
+	{regexp.MustCompile(`^attention_f16_d128`), attention},
+	{regexp.MustCompile(`^softmax_f32`), []peer{{kernel: "softmax_f32"}}}, {regexp.MustCompile(`^layernorm_bf16`), []peer{{kernel: "layernorm_bf16"}}},
+	{regexp.MustCompile(`^vecadd_f32`), []peer{{kernel: "add_f32"}}}, {regexp.MustCompile(`^transpose_f16`), []peer{{kernel: "transpose_f16"}}},
 }
 
 // assembled is the cubin in a folder of Triton's, or what ptxas makes of the PTX there.
@@ -247,7 +257,7 @@ func (w *workshop) assembled(folder string, sm int) (string, error) {
 func (w *workshop) tritons(b *bench, sm int) outcome {
 	for _, c := range counterparts {
 		if c.kernels.MatchString(b.Name) {
-			return w.fastest(c.names, b, sm)
+			return w.fastest(c.peers, b, sm)
 		}
 	}
 	return outcome{}
@@ -255,19 +265,20 @@ func (w *workshop) tritons(b *bench, sm int) outcome {
 
 // rounding are kernels of Triton that round the operands of products in tf32 to nearest even, as the bytecode asks, by integer arithmetic. From sm_90 on an
 // instruction does that.
-var rounding = []string{"matmul_f32_rounded_128x128", "matmul_f32_rounded_128x256"}
+var rounding = []peer{{"matmul_f32_rounded_128x128", "gemm_f32_128x128x32"}, {"matmul_f32_rounded_128x256", "gemm_f32_128x256x32"}}
 
 // sameRounding is the fastest of Triton's kernels that round as the bytecode says, where tritons gives one that does not.
 func (w *workshop) sameRounding(b *bench, sm int) outcome {
-	if family(b.Name) != "gemm_tf32" || sm >= 90 {
+	if family(b.Name) != truncatable || sm >= 90 {
 		return outcome{}
 	}
 	return w.fastest(rounding, b, sm)
 }
 
 // fastest is the best of those of Triton's kernels that are there.
-func (w *workshop) fastest(names []string, b *bench, sm int) (best outcome) {
-	for _, name := range names {
+func (w *workshop) fastest(peers []peer, b *bench, sm int) (best outcome) {
+	for _, p := range peers {
+		name := p.kernel
 		folder := filepath.Join(w.triton, fmt.Sprintf("%s.sm%d", name, sm))
 		data, err := os.ReadFile(filepath.Join(folder, "launch.json"))
 		if err != nil {
@@ -281,7 +292,7 @@ func (w *workshop) fastest(names []string, b *bench, sm int) (best outcome) {
 		if err != nil {
 			return outcome{err: fmt.Errorf("%s: %w", name, err)}
 		}
-		t, err := w.timed(cubin, sm, b, name, launch.Shared)
+		t, err := w.timed(cubin, sm, b, p.like, launch.Shared)
 		switch {
 		case err != nil && best.timing == nil:
 			best = outcome{err: fmt.Errorf("%s: %w", name, err)}

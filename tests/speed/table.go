@@ -15,6 +15,7 @@ type row struct {
 	ours, nvidia, hinted, triton outcome
 	best                         *outcome // the fastest of the last three; nil: none
 	rounds                       outcome  // Triton's with the rounding that the bytecode asks for
+	truncated                    outcome  // ours that cuts bits off, as the others do
 	limit, micros, ratio         float64  // 0: not known
 }
 
@@ -29,6 +30,9 @@ func (w *workshop) row(j job) (*row, error) {
 	}
 	defer os.RemoveAll(tmp)
 	r := &row{sm: j.sm, bench: b, ours: w.ours(b, j.sm, tmp), nvidia: w.theirs(b, j.sm, false, tmp)}
+	if family(b.Name) == truncatable {
+		r.truncated = w.ours(b, j.sm, tmp, "--tf32=truncated")
+	}
 	if !r.memory() {
 		r.hinted = w.theirs(b, j.sm, true, tmp)
 	}
@@ -49,11 +53,20 @@ func (w *workshop) row(j job) (*row, error) {
 	} else {
 		r.limit, r.micros = r.ours.Rate/c.peak(b.Name), b.Flops/r.ours.Rate/1e6
 	}
-	if r.best != nil {
-		r.ratio = r.best.Rate / r.ours.Rate
-	}
+	r.ratio = r.ratioTo(&r.ours)
 	return r, nil
 }
+
+// ratioTo is the time of one of ours by that of the best other; 0 where there is none.
+func (r *row) ratioTo(o *outcome) float64 {
+	if r.best == nil {
+		return 0
+	}
+	return r.best.Rate / o.Rate
+}
+
+// truncatable is the family whose factors may be rounded or cut off.
+const truncatable = "gemm_tf32"
 
 func (r *row) memory() bool { return family(r.bench.Name) == memoryBound }
 
@@ -66,7 +79,7 @@ func (r *row) errors() string {
 	for _, o := range []struct {
 		name string
 		*outcome
-	}{{"ours", &r.ours}, {"nvidia", &r.nvidia}, {"hinted", &r.hinted}, {"triton", &r.triton}, {"triton, rounding", &r.rounds}} {
+	}{{"ours", &r.ours}, {"nvidia", &r.nvidia}, {"hinted", &r.hinted}, {"triton", &r.triton}, {"triton, rounding", &r.rounds}, {"ours, truncated", &r.truncated}} {
 		if o.err != nil {
 			list = append(list, o.name+": "+o.err.Error())
 		}
@@ -107,6 +120,9 @@ func (r *row) print(w io.Writer) {
 	}
 	if r.sameArithmetic() {
 		resources += fmt.Sprintf("  [Triton, rounding too: %s, ratio %s]", r.rounds.show(), show(r.rounds.Rate/r.ours.Rate))
+	}
+	if r.truncated.rated() {
+		resources += fmt.Sprintf("  [truncated: %s, ratio %s, spilled %d]", r.truncated.show(), show(r.ratioTo(&r.truncated)), r.truncated.timing.SpillBytes)
 	}
 	if e := r.errors(); e != "" {
 		resources += fmt.Sprintf("  [%.90s]", e)
@@ -203,7 +219,8 @@ warps of a block, blocks on a multiprocessor.
 
 Known faults of the judge: it sees neither sectors nor bank conflicts, which tests/perfsmall holds on the emulator. What is loaded again it finds in the
 second-level cache, however little that holds. Kernels that load by TMA count as running
-at the limit of DRAM, so that a ratio of a memory-bound kernel above 1 on sm_90 and later compares with an assumption. Where passes over a row are replayed
+at the limit of DRAM, so that a ratio of a memory-bound kernel above 1 on sm_90 and later compares with an assumption. Blocks that wait for columns of
+tensor memory count as running. Where passes over a row are replayed
 together, iterations that ptxas took out of a loop count twice. Triton's kernels on rows read a short row once, ours the row as often as the bytecode says.
 Loops with products are replayed for 32 iterations of each block, in which blocks that begin in step drift apart; rates of NVIDIA's and Triton's code still change
 by up to 3 % with twice as many. (With 8, as until lately, two blocks that round factors to tf32 came out at 140 TF/s on sm_80 instead of 123.)
@@ -214,7 +231,8 @@ the others have them; other cards may not. Loops of
 counts as often as the code does it: a plan that makes scores of attention twice looks fast.
 
 Products in tf32: the bytecode asks for rounding to nearest even. Ours round everywhere; Triton's kernel leaves that to the tensor cores, which cut bits off,
-and so does NVIDIA's code for sm_90 and later, where copies go straight to the tensor unit.
+and so does NVIDIA's code for sm_90 and later, where copies go straight to the tensor unit. With ` + "`--tf32=truncated`" + ` ours do, too: the tables below those of
+all kernels.
 `
 
 // otherFigures is the heading of docs/benchmarks.md from which on it is not this program's.
@@ -247,7 +265,7 @@ func page(old string, rows []*row, means []mean, withTriton bool) string {
 			b.WriteString(" - | - | - | - | - |\n")
 		}
 		if n == len(rows)-1 || rows[n+1].sm != sm {
-			roundingTable(&b, rows, sm)
+			roundingTables(&b, rows, sm)
 		}
 	}
 	if at := strings.Index(old, otherFigures); at >= 0 {
@@ -256,14 +274,27 @@ func page(old string, rows []*row, means []mean, withTriton bool) string {
 	return b.String()
 }
 
-// roundingTable adds what ratios of tf32 leave out.
-func roundingTable(b *strings.Builder, rows []*row, sm int) {
-	head := "\nFor these kernels Triton leaves the operands to the tensor cores, which cut off the bits that tf32 does not have. The bytecode asks for rounding\n" +
-		"to nearest even, three instructions an element here. Triton's kernel with that rounding, written with integers (`make triton`), beside ours:\n\n" +
-		"| kernel | ours | Triton, same arithmetic | ratio |\n| --- | --- | --- | --- |\n"
+// roundingTables add what ratios of tf32 leave out: who rounds.
+func roundingTables(b *strings.Builder, rows []*row, sm int) {
+	table(b, rows, sm, (*row).sameArithmetic, "\nFor these kernels Triton leaves the operands to the tensor cores, which cut off the bits that tf32 does not have. The bytecode asks for rounding\n"+
+		"to nearest even, three instructions an element here. Triton's kernel with that rounding, written with integers (`make triton`), beside ours:\n\n"+
+		"| kernel | ours | Triton, same arithmetic | ratio |\n| --- | --- | --- | --- |\n",
+		func(r *row) string {
+			return fmt.Sprintf("%s | %s | %s", r.ours.show(), r.rounds.show(), show(r.rounds.Rate/r.ours.Rate))
+		})
+	table(b, rows, sm, func(r *row) bool { return r.truncated.rated() }, "\nOurs where `--tf32=truncated` leaves the operands to the tensor cores, too, beside the best other:\n\n"+
+		"| kernel | ours | ratio | limit | registers | spilled |\n| --- | --- | --- | --- | --- | --- |\n",
+		func(r *row) string {
+			t := &r.truncated
+			return fmt.Sprintf("%s | %s | %s | %d | %d", t.show(), show(r.ratioTo(t)), show(t.Rate/chipOf[sm].peak(r.bench.Name)), t.Registers, t.SpillBytes)
+		})
+}
+
+// table adds the rows of a target that have something to say, below a head.
+func table(b *strings.Builder, rows []*row, sm int, has func(*row) bool, head string, say func(*row) string) {
 	for _, r := range rows {
-		if r.sm == sm && r.sameArithmetic() {
-			fmt.Fprintf(b, "%s| %s | %s | %s | %s |\n", head, r.bench.Name, r.ours.show(), r.rounds.show(), show(r.rounds.Rate/r.ours.Rate))
+		if r.sm == sm && has(r) {
+			fmt.Fprintf(b, "%s| %s | %s |\n", head, r.bench.Name, say(r))
 			head = ""
 		}
 	}

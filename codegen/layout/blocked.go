@@ -35,9 +35,10 @@ func BlockedSpan(shape []int, vec, span int, order []int, warps int) Layout {
 	return replicated(shape, slices.Concat(reg, queue), lane, warp, warps)
 }
 
-// BlockedAcross spreads a tile that is loaded vec elements at a time along the first dimension of order, and stored wide elements at a time along the second,
-// in rows of shared memory whose vectors are swizzled: a thread has rectangles of both, squares where it can. Lanes first complete near elements along the first,
-// a sector, then the vectors of a row, so that those that store together find different banks, then runs of memory.
+// BlockedAcross spreads a tile that is loaded vec elements at a time along the first dimension of order, and stored wide elements, of maxVec bytes, at a time along
+// the second, in rows of shared memory whose vectors are swizzled: a thread has rectangles of both, squares where it can. Lanes first complete near elements
+// along the first, a sector, then the vectors of a row, so that those that store together find different banks, then runs of memory. Where a thread has fewer
+// than wide elements of a row, all lanes that store together have neighbours there: vectors alone are swizzled.
 func BlockedAcross(shape []int, vec, near, wide int, order []int, warps int) Layout {
 	fast, slow, rest := dimBits(shape, order[0]), dimBits(shape, order[1]), []uint64(nil)
 	for _, d := range order[2:] {
@@ -46,9 +47,15 @@ func BlockedAcross(shape []int, vec, near, wide int, order []int, warps int) Lay
 	vec = min(vec, shape[order[0]])
 	alone := totalBits(shape) - laneBits - log2(warps) - log2(vec) // bits that are left to a thread
 	reg := take(&fast, log2(vec))
-	reg = append(reg, take(&slow, min(log2(wide), alone))...)
-	lane := take(&fast, log2(near)-log2(vec))
-	lane = append(lane, take(&slow, phaseBits(maxVec)-len(lane))...)
+	stored := take(&slow, min(log2(wide), alone))
+	reg = append(reg, stored...)
+	sector := take(&fast, log2(near)-log2(vec))
+	var lane []uint64
+	if part := log2(wide) - len(stored); part > 0 {
+		lane = append(take(&slow, min(phaseBits(maxVec>>part), laneBits-len(sector))), sector...)
+	} else {
+		lane = append(sector, take(&slow, phaseBits(maxVec)-len(sector))...)
+	}
 	queue := slices.Concat(fast, slow, rest)
 	lane = append(lane, take(&queue, laneBits-len(lane))...)
 	warp := take(&queue, log2(warps))

@@ -22,11 +22,14 @@ func TestBlockedAcrossGivesThreadsSquares(t *testing.T) {
 		{[]int{32, 128}, 4, 8, 4, []int{1, 0}, 8, "{reg=[[0,1],[0,2],[1,0],[2,0]], lane=[[0,4],[4,0],[8,0],[0,8],[0,16]], warp=[[0,32],[0,64],[16,0]]} : 32x128"},
 		{[]int{128, 32}, 4, 8, 4, []int{0, 1}, 4, "{reg=[[1,0],[2,0],[0,1],[0,2],[0,16]], lane=[[4,0],[0,4],[0,8],[8,0],[16,0]], warp=[[32,0],[64,0]]} : 128x32"},
 		// A thread has 32 elements: 8 and 4 of them. The third dimension comes last.
-		{[]int{2, 64, 32}, 8, 16, 8, []int{2, 1, 0}, 4, "{reg=[[0,0,1],[0,0,2],[0,0,4],[0,1,0],[0,2,0]], lane=[[0,0,8],[0,4,0],[0,8,0],[0,0,16],[0,16,0]], warp=[[0,32,0],[1,0,0]]} : 2x64x32"},
+		{[]int{2, 64, 32}, 8, 16, 8, []int{2, 1, 0}, 4, "{reg=[[0,0,1],[0,0,2],[0,0,4],[0,1,0],[0,2,0]], lane=[[0,4,0],[0,8,0],[0,16,0],[0,32,0],[0,0,8]], warp=[[0,0,16],[1,0,0]]} : 2x64x32"},
 		// Single elements are loaded: a sector takes three bits of the lanes, and none is left for vectors of a row.
 		{[]int{64, 16}, 1, 8, 4, []int{1, 0}, 4, "{reg=[[1,0],[2,0],[32,0]], lane=[[0,1],[0,2],[0,4],[0,8],[4,0]], warp=[[8,0],[16,0]]} : 64x16"},
 		// Too small for a second element along the rows that are stored, for all lanes, and for a whole vector.
-		{[]int{4, 16}, 4, 8, 4, []int{1, 0}, 2, "{reg=[[0,1],[0,2]], lane=[[0,4],[1,0],[2,0],[0,8],[0,0]], warp=[[0,0]]} : 4x16"},
+		{[]int{4, 16}, 4, 8, 4, []int{1, 0}, 2, "{reg=[[0,1],[0,2]], lane=[[1,0],[2,0],[0,4],[0,8],[0,0]], warp=[[0,0]]} : 4x16"},
+		// Bytes: a thread has 4 of the 16 that a vector takes, so 16 lanes store one row together, then the next sector; or 8, and 16 lanes store 128 bytes.
+		{[]int{64, 128}, 16, 32, 16, []int{1, 0}, 4, "{reg=[[0,1],[0,2],[0,4],[0,8],[1,0],[2,0]], lane=[[4,0],[8,0],[16,0],[32,0],[0,16]], warp=[[0,32],[0,64]]} : 64x128"},
+		{[]int{128, 256}, 16, 32, 16, []int{1, 0}, 8, "{reg=[[0,1],[0,2],[0,4],[0,8],[1,0],[2,0],[4,0]], lane=[[8,0],[16,0],[32,0],[64,0],[0,16]], warp=[[0,32],[0,64],[0,128]]} : 128x256"},
 		// A row has two elements: that is all a vector takes, and a thread has eight elements of a column.
 		{[]int{256, 2}, 4, 8, 8, []int{1, 0}, 1, "{reg=[[0,1],[1,0],[2,0],[4,0]], lane=[[8,0],[16,0],[32,0],[64,0],[128,0]]} : 256x2"},
 		{[]int{16, 2}, 4, 8, 4, []int{1, 0}, 1, "{reg=[[0,1]], lane=[[1,0],[2,0],[4,0],[8,0],[0,0]]} : 16x2"},
@@ -68,6 +71,20 @@ func TestBlockedAcrossMovesWholeSectorsWithoutConflicts(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Bytes of which a thread has 4 or 8 of a row meet no bank twice where they fill rows of 128 bytes, and twice at most where rows are shorter.
+func TestBlockedAcrossSpreadsNarrowStores(t *testing.T) {
+	for _, c := range []struct{ rows, cols, warps, bytes, factor int }{
+		{128, 128, 8, 4, 2}, {64, 128, 4, 4, 2}, {128, 256, 8, 8, 1}, {128, 128, 4, 8, 1}, {256, 128, 8, 8, 1},
+	} {
+		l := BlockedAcross([]int{c.rows, c.cols}, 16, 32, 16, []int{1, 0}, c.warps)
+		m := Swizzled(l.Shape(), []int{0, 1}, 1, min(128, c.rows))
+		waves, ideal, _, err := Wavefronts(m, l, 1, m.MaxVec(l, 16))
+		if err != nil || m.MaxVec(l, 16) != c.bytes || waves > c.factor*ideal {
+			t.Errorf("%dx%d, %d warps: %d bytes at a time, %d waves, ideal %d, %v", c.rows, c.cols, c.warps, m.MaxVec(l, 16), waves, ideal, err)
+		}
+	}
 }
 
 // Fewer warps hold what more did: registers of the warps that are gone come behind their own, without those of copies.

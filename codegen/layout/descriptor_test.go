@@ -104,7 +104,7 @@ func TestWhatNoDescriptorSays(t *testing.T) {
 	for name, m := range map[string]MemLayout{
 		"dense":         Strided([]int{64, 64}, []int{1, 0}),
 		"padded":        Padded([]int{64, 64}, []int{1, 0}, 8),
-		"turned":        SwizzledTurned([]int{64, 64}, []int{1, 0}, 2, 128, 3, 1),
+		"turned":        SwizzledTurned([]int{64, 64}, []int{1, 0}, 2, 128, 0, 3, 1),
 		"too few rows":  Swizzled([]int{4, 64}, []int{1, 0}, 2, 128),
 		"rows of two":   Swizzled([]int{8, 64}, []int{1, 0}, 2, 128).Reshape([]int{4, 128}),
 		"rows too near": Swizzled([]int{64, 8}, []int{1, 0}, 2, 16),

@@ -9,6 +9,7 @@ import "slices"
 // before padding.
 type MatrixPlan struct {
 	Trans    bool
+	Pairs    int // the register bit of neighbours in memory, where elements of 8 bits are transposed as pairs; else 0
 	Num      int // matrices per access: 1, 2 or 4
 	Lane     []uint64
 	Warp     []uint64
@@ -16,7 +17,7 @@ type MatrixPlan struct {
 }
 
 // MatrixAccess is one instruction: Regs[i] is the first element register of the word of matrix i; the word packs the registers
-// Regs[i], Regs[i]+1, ...
+// Regs[i], Regs[i]+1, ... or, of pairs, registers r = Regs[i], r|1<<Pairs, r+2, r+2|1<<Pairs.
 type MatrixAccess struct {
 	Regs   []int
 	Offset uint64
@@ -30,13 +31,15 @@ const (
 )
 
 // LdMatrix tests whether registers of layout l can be loaded from m (or stored to m: stmatrix is the same map) by matrix accesses.
-// elemBits is 8, 16 or 32. trans asks for the transposing form, for 16-bit elements only.
+// elemBits is 8, 16 or 32. trans asks for the transposing form, for elements of 16 bits, and for those of 8 bits of which a thread has both of a
+// pair of neighbours.
 //
 // Plain: the register bits of a word and lane bits 0, 1 are the byte bits of a 16-byte row, lane bits 2-4 choose the row.
 // Trans: lane bits 2-4 are the 16-bit elements of a row; register bit 0 and lane bits 0, 1 choose the row. All else is free:
-// register bits above the word choose matrices and accesses.
+// register bits above the word choose matrices and accesses. Of pairs register bit 1 chooses the row, and bit 0 matrices first: the two words that it
+// tells apart are the bytes of two words of the tile, one of each neighbour.
 func LdMatrix(m MemLayout, l Layout, elemBits int, trans bool) (MatrixPlan, bool) {
-	if elemBits != 8 && elemBits != 16 && elemBits != 32 || trans && elemBits != 16 ||
+	if elemBits != 8 && elemBits != 16 && elemBits != 32 || trans && elemBits == 32 ||
 		len(l.bases[Lane]) != laneBits || len(l.bases[Block]) != 0 || !slices.Equal(l.shape, m.shape) {
 		return MatrixPlan{}, false
 	}
@@ -46,9 +49,17 @@ func LdMatrix(m MemLayout, l Layout, elemBits int, trans bool) (MatrixPlan, bool
 		return MatrixPlan{}, false
 	}
 	reg, lane, warp := m.linear(l.bases[Reg]), m.linear(l.bases[Lane]), m.linear(l.bases[Warp])
-	inRow := slices.Concat(reg[:inWord], lane[:matrixLaneBits])
-	rowBits := lane[matrixLaneBits:]
-	if trans {
+	p, free := MatrixPlan{Trans: trans, Warp: warp}, l.FreeMask(Reg)
+	inRow, rowBits := slices.Concat(reg[:inWord], lane[:matrixLaneBits]), lane[matrixLaneBits:]
+	switch {
+	case trans && elemBits == 8:
+		p.Pairs = slices.Index(reg, 1)
+		if p.Pairs < inWord || free&0b11 != 0 {
+			return MatrixPlan{}, false
+		}
+		inRow, rowBits = slices.Insert(slices.Clone(rowBits), 0, 1), slices.Insert(slices.Clone(lane[:matrixLaneBits]), 0, reg[1])
+		inWord = 0
+	case trans:
 		inRow, rowBits = rowBits, inRow
 	}
 	for i, o := range inRow {
@@ -56,23 +67,28 @@ func LdMatrix(m MemLayout, l Layout, elemBits int, trans bool) (MatrixPlan, bool
 			return MatrixPlan{}, false
 		}
 	}
-	for _, o := range slices.Concat(rowBits, reg[inWord:], warp) {
+	p.Lane = slices.Clone(rowBits)
+	var choose []int // register bits that choose matrices and accesses
+	for i := inWord; i < len(reg); i++ {
+		if p.Pairs > 0 && i == p.Pairs {
+			continue
+		}
+		rowBits = append(rowBits, reg[i])
+		if free>>i&1 == 0 && (p.Pairs == 0 || i != 1) {
+			choose = append(choose, i)
+		}
+	}
+	for _, o := range slices.Concat(rowBits, warp) {
 		if o&uint64(rowElems-1) != 0 {
 			return MatrixPlan{}, false
 		}
 	}
-	return matrixPlan(MatrixPlan{Trans: trans, Warp: warp, Lane: slices.Clone(rowBits)}, reg, l.FreeMask(Reg), inWord), true
+	return matrixPlan(p, reg, choose), true
 }
 
-// matrixPlan completes a plan whose lanes have the rows of one matrix: register bits above a word that are not free choose matrices, as
-// many as one instruction takes, and the others the accesses. reg is the offsets of register bits.
-func matrixPlan(p MatrixPlan, reg []uint64, free uint64, inWord int) MatrixPlan {
-	var choose []int
-	for i := inWord; i < len(reg); i++ {
-		if free>>i&1 == 0 {
-			choose = append(choose, i)
-		}
-	}
+// matrixPlan completes a plan whose lanes have the rows of one matrix: of the register bits that choose, the first tell matrices apart, as many as
+// one instruction takes, and the others the accesses. reg is the offsets of register bits.
+func matrixPlan(p MatrixPlan, reg []uint64, choose []int) MatrixPlan {
 	matrices := min(2, len(choose))
 	p.Num = 1 << matrices
 	for _, i := range choose[:matrices] {

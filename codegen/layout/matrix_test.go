@@ -8,7 +8,10 @@ import (
 
 // runMatrix executes ldmatrix by its definition on a memory of element numbers.
 func runMatrix(p MatrixPlan, m MemLayout, l Layout, elemBits int) values {
-	perRow, inWord := 128/elemBits, 32/elemBits
+	perRow, inWord, unit := 128/elemBits, 32/elemBits, 1 // unit: elements of 16 bits, which the transposing form moves
+	if p.Pairs > 0 {
+		unit = 2
+	}
 	out := make(values, 32*l.Warps())
 	for t := range out {
 		out[t] = make([]uint64, l.Regs())
@@ -25,11 +28,14 @@ func runMatrix(p MatrixPlan, m MemLayout, l Layout, elemBits int) values {
 				}
 				for lane := range 32 {
 					for e := range inWord {
-						row, col := lane/4, lane%4*inWord+e
+						reg, row, col := a.Regs[x]+e, lane/4, lane%4*inWord+e
 						if p.Trans {
-							row, col = col, row
+							row, col = lane%4*2+e/unit, lane/4*unit+e%unit
 						}
-						out[warp*32+lane][a.Regs[x]+e] = matrix[row][col]
+						if p.Pairs > 0 {
+							reg = a.Regs[x] | e/2<<1 | e%2<<p.Pairs
+						}
+						out[warp*32+lane][reg] = matrix[row][col]
 					}
 				}
 			}
@@ -85,6 +91,7 @@ func TestLdmatrixLoadsOperandFragments(t *testing.T) {
 	b16 := "{reg=[[1,0],[8,0]], lane=[[2,0],[4,0],[0,1],[0,2],[0,4]]} : 16x8" // k x n
 	a8 := "{reg=[[0,1],[0,2],[8,0],[0,16]], lane=[[0,4],[0,8],[1,0],[2,0],[4,0]]} : 16x32"
 	a32 := "{reg=[[8,0],[0,4]], lane=[[0,1],[0,2],[1,0],[2,0],[4,0]]} : 16x8"
+	b8pairs := "{reg=[[1,0],[2,0],[16,0],[0,1]], lane=[[4,0],[8,0],[0,2],[0,4],[0,8]]} : 32x16" // k x n, columns of two atoms interleaved
 	row, col := []int{1, 0}, []int{0, 1}
 	for _, c := range []struct {
 		name  string
@@ -102,6 +109,8 @@ func TestLdmatrixLoadsOperandFragments(t *testing.T) {
 		{"A row-major, 8 bit", parse1(t, a8).Repeat(Reg, 1, 2).Repeat(Reg, 0, 1), row, 8, false, true},
 		{"A row-major, 32 bit", parse1(t, a32).Repeat(Reg, 1, 2).Repeat(Reg, 0, 1), row, 32, false, true},
 		{"8-bit operands have no transposing form", parse1(t, a8).Repeat(Reg, 1, 2).Repeat(Reg, 0, 1), col, 8, true, false},
+		{"but pairs of them have", parse1(t, b8pairs).Repeat(Reg, 0, 1).Repeat(Reg, 1, 2), row, 8, true, true},
+		{"pairs along the other dimension", parse1(t, b8pairs).Repeat(Reg, 0, 1).Repeat(Reg, 1, 2), col, 8, true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, width := range []int{32, 64, 128} {
@@ -114,7 +123,8 @@ func TestLdmatrixLoadsOperandFragments(t *testing.T) {
 					continue
 				}
 				checkMatrix(t, p, m, c.l, c.bits)
-				if got := p.Conflict(m, c.bits); p.Num != 4 || got != 1 {
+				// Of pairs every other row is read: with as many bytes as there are banks 8 of them begin in 4 or 8 places.
+				if got := p.Conflict(m, c.bits); p.Num != 4 || got != 1 && p.Pairs == 0 {
 					t.Errorf("%d-byte swizzle: %d matrices, conflict %d", width, p.Num, got)
 				}
 			}

@@ -54,19 +54,20 @@ func TestSwizzlesAreTheHardwareModes(t *testing.T) {
 	}
 }
 
-// A turned swizzle takes some low bits of the row, the same for boxes of every width, and rotates them before they meet the number of the chunk.
+// A turned swizzle takes some bits of the row, from the lowest or the next one on, the same for boxes of every width, and rotates them before they meet the number of the chunk.
 func TestTurnedSwizzlesRotateTheRow(t *testing.T) {
 	const rows, elemBytes = 32, 2
 	for _, width := range []int{32, 64, 128} {
 		for rowBits := range 4 {
 			for turn := range log2(width / 16) {
 				cols := 2 * width / elemBytes
-				m := SwizzledTurned([]int{rows, cols}, []int{1, 0}, elemBytes, width, rowBits, turn)
+				first := rowBits % 2
+				m := SwizzledTurned([]int{rows, cols}, []int{1, 0}, elemBytes, width, first, rowBits, turn)
 				for row := range rows {
 					for col := range cols {
 						plain := col*elemBytes/width*rows*width + row*width + col*elemBytes%width
 						chunks := width / 16
-						taken := plain >> 7 & (chunks - 1) & (1<<rowBits - 1)
+						taken := plain >> (7 + first) & (chunks - 1) & (1<<rowBits - 1)
 						turned := taken<<turn | taken<<turn/chunks
 						want := plain ^ turned%chunks<<4
 						if got := m.Offset(uint64(row*cols+col)) * elemBytes; got != want {

@@ -256,6 +256,10 @@ func (f *fn) loadMatrices(b *buffer, l layout.Layout, p layout.MatrixPlan, elem 
 	for _, a := range p.Accesses {
 		base, offset := f.sharedAddress(b, cols, a.Offset, reg{})
 		words := f.op(name, base, i32(offset))
+		if p.Pairs > 0 {
+			f.putPairs(out, p.Pairs, a.Regs, words)
+			continue
+		}
 		for i, first := range a.Regs {
 			if out.per == 1 {
 				out.regs[first] = f.cast(words[i], out.k)
@@ -266,6 +270,16 @@ func (f *fn) loadMatrices(b *buffer, l layout.Layout, p layout.MatrixPlan, elem 
 	}
 	f.fillReplicas(out, l)
 	return out
+}
+
+// putPairs places words of two pairs of neighbours each, of 8 bits: two words that follow each other are two of the tile, one of each neighbour.
+func (f *fn) putPairs(out *tile, bit int, regs []int, words []reg) {
+	for i := 0; i < len(words); i += 2 {
+		for neighbour, bytes := range []int64{0x6240, 0x7351} { // PTX ISA, prmt: bytes 4 to 7 are the second operand's
+			word := f.op1("prmt.b32", words[i], words[i+1], i32(bytes))
+			f.putWords(out, f.upTo(regs[i]|neighbour<<bit, 4), []reg{word})
+		}
+	}
 }
 
 func (f *fn) storeMatrices(b *buffer, l layout.Layout, p layout.MatrixPlan, x *tile) {

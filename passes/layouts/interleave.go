@@ -17,14 +17,24 @@ import (
 //	columns of atom      0         1         2         3              0              1              2              3
 //	                0..7      8..15     16..23    24..31    =>    0,4,8,..28     1,5,9,..29     2,6,10,..30    3,7,11,..31
 //
-// Then a thread, whose column of every atom is the same, has four neighbours, which it reads at once. Results are as wide: of the columns of
+// Then a thread, whose column of every atom is the same, has four neighbours, which it reads at once. Elements of 8 bits are transposed as pairs of
+// neighbours, of which one is a column of the next atom. Results are as wide: of the columns of
 // an atom that differ in lanes come first, so that lanes together have a row without gaps.
-type interleaving struct{ rows, columns int }
+type interleaving struct {
+	rows, columns int
+	pairs         bool // of 8 bits: ldmatrix wants the bits of an atom in their order
+}
 
-// interleaved is the order of the bits of rows or columns, dimension dim of the result, of which an atom has the lowest own and a thread takes more of the next.
-func interleaved(result layout.Layout, dim, own, more int) (order []int) {
+// order is that of the bits of rows or columns, dimension dim of the result, of which an atom has the lowest own and a thread takes more of the next.
+func (in interleaving) order(result layout.Layout, dim, own, more int) (order []int) {
 	for i := range more {
 		order = append(order, own+i)
+	}
+	if in.pairs {
+		for i := range own {
+			order = append(order, i)
+		}
+		return order
 	}
 	lanes := layout.NewSpan(result.Column(layout.Lane)...)
 	for _, inLanes := range []bool{true, false} {
@@ -46,7 +56,7 @@ func interleavings(s *pass.State, entry *ir.Op) map[ir.Type]interleaving {
 		}
 		in, t := interleavingOf(op), op.Result(0).Type()
 		if other, ok := all[t]; ok {
-			in = interleaving{min(in.rows, other.rows), min(in.columns, other.columns)}
+			in = interleaving{min(in.rows, other.rows), min(in.columns, other.columns), in.pairs || other.pairs}
 		}
 		all[t] = in
 	})
@@ -62,11 +72,12 @@ func interleavingOf(op *ir.Op) interleaving {
 	return interleaving{
 		rows:    min(acrossRows(op, 0), log2(t.Repeat.M)),
 		columns: min(acrossRows(op, 1), log2(t.Repeat.N)),
+		pairs:   tileaa.ElemBytes(tileaa.AsTile(op.Operand(0)).Elem) == 1,
 	}
 }
 
 // acrossRows is how many elements of factor i, as a power of two, make an access of the memory that it comes from, which runs along the rows or the columns of
-// the result; 0 where it does not, and for elements of less than a word, of which a register of a fragment has several along K.
+// the result, or a pair of 8 bits each, which ldmatrix transposes; 0 where it does not, and for elements of 16 bits, which it transposes as they are.
 func acrossRows(op *ir.Op, i int) int {
 	load, between, ok := tileaa.LoadBehind(op.Operand(i))
 	if !ok {
@@ -75,10 +86,15 @@ func acrossRows(op *ir.Op, i int) int {
 	t := tileaa.AsTile(load.Result(0))
 	fast, known := ir.Cast[tileaa.AccessOp](load).Fast()
 	bytes := tileaa.ElemBytes(t.Elem)
-	if !known || bytes < 4 {
+	var n int
+	switch {
+	case !known:
 		return 0
+	case bytes >= 4:
+		n = log2(copyBytes / bytes)
+	case bytes == 1 && tileaa.ElemBits(t.Elem) == 8:
+		n = 1
 	}
-	n := log2(copyBytes / bytes)
 	shape := ints(t.Shape)
 	var bits []uint64
 	for b := range n {

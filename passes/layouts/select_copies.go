@@ -140,10 +140,11 @@ func (c *copied) buffer(s *pass.State) (mem layout.MemLayout, ok bool) {
 			u.read = operandLayout(op, op.Operand(0), u.read)
 		}
 		if c.stored() {
-			u.atom, ok = matrixRead(s, mem, u.read, tileaa.ElemBits(tileaa.AsTile(c.load.Result(0)).Elem))
-			if !ok {
+			_, row := matrixRead(s, mem, u.read, tileaa.ElemBits(tileaa.AsTile(c.load.Result(0)).Elem))
+			if row == nil {
 				return mem, false
 			}
+			u.atom = row.Name
 			continue
 		}
 		m, name, ok := copyBuffer(s, u.conv, src, u.read)
@@ -285,7 +286,7 @@ func copyBuffer(s *pass.State, conv *ir.Op, src, dst layout.Layout) (mem layout.
 	least, bits := -1, tileaa.ElemBits(elem)
 	for rowBits := range layout.SwizzleBits + 1 {
 		for turn := range layout.SwizzleBits {
-			m := rowBuffer(src, tileaa.ElemBytes(elem), rowBits, turn)
+			m := rowBuffer(src, tileaa.ElemBytes(elem), 0, rowBits, turn)
 			c, err := cost.SharedAccess(m, dst, bits, m.MaxVec(dst, 16/cost.Bytes(bits)))
 			if n := c.Quarters(); err == nil && (least < 0 || n < least) {
 				mem, least = m, n
@@ -356,31 +357,44 @@ func waited(at *ir.Op) bool {
 // swizzleWidth is the longest row, in bytes, over which 16-byte chunks are permuted: all 32 banks.
 const swizzleWidth = 128
 
-// matrixBuffer is a swizzled buffer that the source layout writes in rows and from which ldmatrix reads the destination layout.
+// matrixBuffer is a swizzled buffer that the source layout writes in rows and from which ldmatrix reads the destination layout, if one of two can be
+// without conflicts. Where pairs of 8 bits are transposed, every other row is read together: the lowest bit of a row is for no swizzle.
 func matrixBuffer(s *pass.State, src, dst layout.Layout, elemBits int) (mem layout.MemLayout, name string, ok bool) {
 	if elemBits != 8 && elemBits != 16 && elemBits != 32 || src.InBits(layout.Reg) == 0 {
 		return
 	}
-	mem = rowBuffer(src, elemBits/8, layout.SwizzleBits, 0)
-	name, ok = matrixRead(s, mem, dst, elemBits)
+	for first := range 2 {
+		m := rowBuffer(src, elemBits/8, first, layout.SwizzleBits, 0)
+		p, row := matrixRead(s, m, dst, elemBits)
+		if row == nil {
+			continue
+		}
+		free := p.Conflict(m, elemBits) == 1
+		if free || !ok {
+			mem, name, ok = m, row.Name, true
+		}
+		if free {
+			break
+		}
+	}
 	return mem, name, ok
 }
 
-// matrixRead is the ldmatrix that reads a layout from a buffer.
-func matrixRead(s *pass.State, mem layout.MemLayout, dst layout.Layout, elemBits int) (name string, ok bool) {
+// matrixRead is the ldmatrix that reads a layout from a buffer; nil if none does.
+func matrixRead(s *pass.State, mem layout.MemLayout, dst layout.Layout, elemBits int) (p layout.MatrixPlan, row *atom.Copy) {
 	for _, trans := range []bool{false, true} {
-		if p, can := layout.LdMatrix(mem, dst, elemBits, trans); can {
+		if p, ok := layout.LdMatrix(mem, dst, elemBits, trans); ok {
 			if row := atom.SelectMatrix(s.Target, atom.LoadMatrix, p.Num, trans); row != nil {
-				return row.Name, true
+				return p, row
 			}
 		}
 	}
-	return "", false
+	return p, nil
 }
 
 // rowBuffer is a swizzled buffer that a layout fills in rows, along what neighbouring registers hold.
-func rowBuffer(src layout.Layout, elemBytes, rowBits, turn int) layout.MemLayout {
-	return layout.SwizzledTurned(src.Shape(), fastest(fastDim(src), src.Rank()), elemBytes, swizzleWidth, rowBits, turn)
+func rowBuffer(src layout.Layout, elemBytes, first, rowBits, turn int) layout.MemLayout {
+	return layout.SwizzledTurned(src.Shape(), fastest(fastDim(src), src.Rank()), elemBytes, swizzleWidth, first, rowBits, turn)
 }
 
 // fastDim is the dimension along which the first registers of a layout lie, the last one where there is none.

@@ -31,13 +31,16 @@ def gemm_f32(a, b, c, TM: C, TN: C, TK: C):
 
 
 @ct.kernel
-def gemm_i8(a, b, c, TM: C, TN: C, TK: C):
-    """B stored as N x K."""
+def gemm_i8(a, b, c, TM: C, TN: C, TK: C, KMAJOR: ct.Constant[bool]):
+    """B stored as N x K if KMAJOR says so."""
     i, j = ct.bid(0), ct.bid(1)
     acc = ct.zeros((TM, TN), ct.int32)
     for k in range(ct.num_tiles(a, 1, (TM, TK))):
         x = ct.load(a, (i, k), (TM, TK), padding_mode=PM.ZERO)
-        y = ct.load(b, (k, j), (TK, TN), order=(1, 0), padding_mode=PM.ZERO)
+        if KMAJOR:
+            y = ct.load(b, (k, j), (TK, TN), order=(1, 0), padding_mode=PM.ZERO)
+        else:
+            y = ct.load(b, (k, j), (TK, TN), padding_mode=PM.ZERO)
         acc = ct.mma(x, y, acc)
     ct.store(c, (i, j), acc)
 
@@ -224,8 +227,10 @@ def products(put):
         lead = (batch,) if batch else ()
         b = (N, depth) if kmajor else (depth, N)
         grid = [-(-M // m), -(-N // t)] + ([batch] if batch else [])
+        if kernel in (perf.gemm, gemm_i8):
+            more = (K(kmajor),)
         if kernel is perf.gemm:
-            grid, more = [grid[0] * grid[1]], (K(kmajor),)
+            grid = [grid[0] * grid[1]]
         args = [A("a", dtype, lead + (M, depth)), A("b", dtype, lead + b),
                 A("c", out, lead + (M, N), ZEROS), K(m), K(t), K(k), *more]
         put(f"{name}_{dtype}_{m}x{t}x{k}{'_nt' if kmajor else ''}", "Matrix product.", kernel, args,
@@ -250,6 +255,10 @@ def products(put):
         product(gemm_f32, "gemm_simt", "f32", "f32", 4096, tile)
     for tile in ((128, 128, 64), (128, 256, 128), (64, 64, 64)):
         product(gemm_i8, "gemm", "i8", "i32", 4096, tile, kmajor=True)
+    product(gemm_i8, "gemm", "i8", "i32", 4096, (128, 128, 64))
+    for tile in ((128, 128, 64), (128, 256, 128)):
+        product(perf.gemm, "gemm", "f8e4m3fn", "f32", 4096, tile)
+    product(perf.gemm, "gemm", "f32", "f32", 4096, (128, 128, 32), kmajor=True)
     for tile in ((128, 128, 64), (64, 128, 64)):
         product(gemm_splitk, "gemm_splitk", "bf16", "f32", (1024, 1024, 16384), tile, K(4))
 

@@ -44,6 +44,14 @@ const (
 	NoRoles   Roles = "off"  // none
 )
 
+// TF32 says how f32 becomes the tf32 that products multiply by.
+type TF32 string
+
+const (
+	RoundedTF32   TF32 = "rounded"   // as the conversion in the program says
+	TruncatedTF32 TF32 = "truncated" // the tensor unit cuts off bits, as in NVIDIA's code for sm_90 and later: faster, up to twice the error
+)
+
 // OptLevel is how hard the compiler tries. The zero value is O3.
 type OptLevel uint8
 
@@ -64,6 +72,7 @@ type Options struct {
 	ABI       ABI      // "" is Tile for a Cubin, else CUDA
 	Opt       OptLevel // how hard to try
 	Roles     Roles    // "" is AutoRoles
+	TF32      TF32     // "" is RoundedTF32
 	MaxPTX    string   // "8.4": code that needs a later version of PTX is an error; "" is any version
 	MaxShared int      // bytes of shared memory that a thread block may have, where the GPU has more; 0 is what the GPU has
 	LineInfo  bool     // source lines in PTX and cubins
@@ -98,7 +107,7 @@ type Options struct {
 // driver is what internal/driver calls these options; values that have no such thing are errors.
 func (o *Options) driver() (driver.Options, error) {
 	d := driver.Options{
-		GPU: o.GPU, Emit: driver.Emit(o.Emit), Code: driver.Code{Opt: 3, ABI: driver.ABI(o.ABI), Roles: driver.Roles(o.Roles), MaxPTX: o.MaxPTX, MaxShared: o.MaxShared, LineInfo: o.LineInfo}, Remarks: o.Remarks, Cache: o.Cache,
+		GPU: o.GPU, Emit: driver.Emit(o.Emit), Code: driver.Code{Opt: 3, ABI: driver.ABI(o.ABI), Roles: driver.Roles(o.Roles), TF32: driver.TF32(o.TF32), MaxPTX: o.MaxPTX, MaxShared: o.MaxShared, LineInfo: o.LineInfo}, Remarks: o.Remarks, Cache: o.Cache,
 		Ptxas: o.Ptxas, Sanitize: o.Sanitize,
 		TimeLimit: o.TimeLimit, MemoryLimit: o.MemoryLimit,
 		Log: o.Log, PrintAfterAll: o.PrintAfterAll, PrintBefore: o.PrintBefore, PrintAfter: o.PrintAfter, PrintChanged: o.PrintChanged,
@@ -127,6 +136,9 @@ func (o *Options) driver() (driver.Options, error) {
 	}
 	if roles := []Roles{"", AutoRoles, WithRoles, NoRoles}; !slices.Contains(roles, o.Roles) {
 		return d, optionError("Roles", string(o.Roles), texts(roles[1:]))
+	}
+	if kinds := []TF32{"", RoundedTF32, TruncatedTF32}; !slices.Contains(kinds, o.TF32) {
+		return d, optionError("TF32", string(o.TF32), texts(kinds[1:]))
 	}
 	if gpus := append(driver.GPUs(), Native); !slices.Contains(gpus, o.GPU) && (o.GPU != "" || o.Emit == Cubin) {
 		return d, optionError("GPU", o.GPU, gpus)

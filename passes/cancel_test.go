@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"tileiras/codegen/options"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir/budget"
 	"tileiras/passes/pass"
@@ -45,8 +46,11 @@ func TestEveryPassEndsWithItsContext(t *testing.T) {
 			if err := m.Run(List[:at], Planner); err != nil {
 				t.Fatal(err)
 			}
-			if p.Name == "assign-roles" { // which otherwise has nothing to do
+			switch p.Name { // which otherwise have nothing to do
+			case "assign-roles":
 				tileaa.PlanOf(s.Entries()[0]).Producers = 1
+			case "truncate-factors":
+				s.TF32 = options.Truncated
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()

@@ -11,6 +11,8 @@ type Code struct {
 	Roles    Roles  // whether warps of their own begin copies; "" is Auto
 	MaxPTX   string // "8.4": code that needs a later version of PTX is an error; "" is any version
 
+	TF32 TF32 // what becomes of f32 that products take as tf32; "" is Rounded
+
 	MaxShared int // bytes of shared memory that a thread block may have, where the GPU has more; 0 is what the GPU has
 }
 
@@ -22,6 +24,17 @@ const (
 	On   Roles = "on"   // all that can
 	Off  Roles = "off"  // none
 )
+
+// TF32 says how f32 becomes the tf32 that products multiply by.
+type TF32 string
+
+const (
+	Rounded   TF32 = "rounded"   // as the conversion in the program says
+	Truncated TF32 = "truncated" // the tensor unit takes f32 as it is, and cuts off the bits that tf32 does not have
+)
+
+// TruncatesTF32 reports whether products may cut off bits of f32 where the program says how to round.
+func (c Code) TruncatesTF32() bool { return c.TF32 == Truncated }
 
 // Lines reports whether source lines are wanted.
 func (c Code) Lines() bool { return c.LineInfo || c.Debug }

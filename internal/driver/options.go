@@ -66,6 +66,7 @@ type (
 	Code  = options.Code
 	ABI   = options.ABI
 	Roles = options.Roles
+	TF32  = options.TF32
 )
 
 // Options of one compile.
@@ -118,6 +119,8 @@ func (o *Options) check() error {
 		return fail(ExitUsage, "there is no output '%s'; outputs are: %s", o.Emit, words(Emits))
 	case !slices.Contains([]ABI{"", options.CUDA, options.Tile}, o.ABI):
 		return fail(ExitUsage, "there is no launch convention '%s'; conventions are: cuda tile", o.ABI)
+	case !slices.Contains([]options.TF32{"", options.Rounded, options.Truncated}, o.TF32):
+		return fail(ExitUsage, "f32 cannot become tf32 '%s'; it can be: rounded truncated", o.TF32)
 	case !slices.Contains([]options.Roles{"", options.Auto, options.On, options.Off}, o.Roles):
 		return fail(ExitUsage, "there are no roles '%s'; they are: auto on off", o.Roles)
 	case o.MaxPTX != "" && !ok:
@@ -189,5 +192,6 @@ func (o *Options) code() Code {
 		c.ABI = options.CUDA
 	}
 	c.Roles = cmp.Or(c.Roles, options.Auto)
+	c.TF32 = cmp.Or(c.TF32, options.Rounded)
 	return c
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"testing"
 
+	"tileiras/codegen/options"
 	"tileiras/internal/driver"
 	"tileiras/runtime/cases"
 	"tileiras/runtime/emu"
@@ -15,6 +16,16 @@ import (
 // TestFactorsAreRoundedToNearestEven multiplies numbers that a loop rounds to tf32, among them ties, infinities and NaNs of every kind, on each kind of
 // instruction. What must come out is computed here, from the bits.
 func TestFactorsAreRoundedToNearestEven(t *testing.T) {
+	checkFactors(t, options.Rounded, tf32)
+}
+
+// TestFactorsAreTruncated is the same where instructions cut off bits: they take a NaN whose only bits are among those for infinity.
+func TestFactorsAreTruncated(t *testing.T) {
+	checkFactors(t, options.Truncated, func(bits uint32) float64 { return float64(math.Float32frombits(bits &^ 0x1FFF)) })
+}
+
+// checkFactors compares products of f32 with those of the numbers that become of it.
+func checkFactors(t *testing.T, how options.TF32, factor func(bits uint32) float64) {
 	const kernel, batches, rows, columns, depth = "testdata/rounded.tileir", 2, 64, 64, 128
 	text, err := os.ReadFile(kernel)
 	if err != nil {
@@ -57,14 +68,14 @@ func TestFactorsAreRoundedToNearestEven(t *testing.T) {
 			at, i, j := n/(rows*columns), n/columns%rows, n%columns
 			sum := 0.0
 			for k := range 32 * steps {
-				sum += tf32(left[(at*rows+i)*depth+k]) * tf32(right[(at*depth+k)*columns+j])
+				sum += factor(left[(at*rows+i)*depth+k]) * factor(right[(at*depth+k)*columns+j])
 			}
 			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(sum)))
 		}
 		return data
 	}
 	for _, gpu := range []string{"sm_80", "sm_90", "sm_100", "sm_120"} {
-		res, err := driver.Compile(t.Context(), kernel, text, driver.Options{GPU: gpu, Code: driver.Code{Opt: 3}, Emit: driver.EmitPTX})
+		res, err := driver.Compile(t.Context(), kernel, text, driver.Options{GPU: gpu, Code: driver.Code{Opt: 3, TF32: how}, Emit: driver.EmitPTX})
 		if err != nil {
 			t.Fatal(err)
 		}

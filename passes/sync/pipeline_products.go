@@ -89,7 +89,7 @@ func letFly(flow ir.Flow, list []tileaa.Dot) (lands ir.I64Array) {
 }
 
 // sumInPlace leaves what products of the tensor unit sum in a loop where it is until the loop is over, where they go on until the end of
-// an iteration, or until others may overwrite what they read.
+// an iteration, or until others may overwrite what those before have read.
 func sumInPlace(s *pass.State, entry *ir.Op) {
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		loop, ok := ir.As[tileaa.For](op)
@@ -100,11 +100,14 @@ func sumInPlace(s *pass.State, entry *ir.Op) {
 		list := summands(op)
 		if len(list) > 0 && len(flow.Continues()) == 1 && list[0].Atom().Atom.Tensor != nil {
 			loop.SetLands(letFly(flow, list))
-			end := list[len(list)-1].Op
-			for !end.Traits().Has(ir.Terminator) && end.Code() != tileaa.OpConsumerRelease {
-				end = end.Next()
+			begun := false
+			for _, op := range loop.Body().Ops() {
+				if begun && (op.Traits().Has(ir.Terminator) || op.Code() == tileaa.OpConsumerRelease) {
+					tileaa.NewDotWait(ir.NewBuilder(s.Ctx).Before(op), 0)
+					begun = false
+				}
+				begun = begun || tileaa.IsProduct(op)
 			}
-			tileaa.NewDotWait(ir.NewBuilder(s.Ctx).Before(end), 0)
 		}
 	})
 }

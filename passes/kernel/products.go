@@ -25,8 +25,8 @@ func ChooseAtom(s *pass.State, op *ir.Op, e atom.Extent, warps int) (k atom.Cand
 }
 
 // groupTakes reports whether an atom finds the factors of a product where they are: one of a group of warps takes what comes from memory, as it is or
-// rounded, from shared memory, and its A, if that is computed, from registers. Where memory runs along rows or columns and the atom wants K side by side, the
-// factor goes through registers. The tensor unit takes what threads store for it. Of a transposed product a
+// rounded, from shared memory, and its A, if that is computed, from registers. Where the atom wants K side by side and memory runs along rows or columns,
+// A is read to registers, so that copies can bring it, and B comes through registers. The tensor unit takes what threads store for it. Of a transposed product a
 // thread has parts of columns there, so it takes none of which rows are wanted.
 func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate) bool {
 	if k.Atom.Group == 0 {
@@ -39,7 +39,8 @@ func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate) bool {
 	if k.Atom.Tensor != nil && s.Opt > 0 {
 		return !k.Swap || !WantsRows(op)
 	}
-	if _, _, loaded := tileaa.FactorLoad(b); s.Opt == 0 || k.Atom.SharedA != loadedAlone(a) || !loaded {
+	shared := loadedAlone(a) && (k.Atom.Turns || loadedAlong(a, k.Swap))
+	if _, _, loaded := tileaa.FactorLoad(b); s.Opt == 0 || k.Atom.SharedA != shared || !loaded {
 		return false
 	}
 	return !tileaa.AddsApart(op, k.Atom) || k.Atom.Shape.N <= mostApart
@@ -118,6 +119,24 @@ func madeOf(op *ir.Op, v *ir.Value) (list []*ir.Value) {
 
 // mostApart is the most columns of an instruction whose sums lie beside the accumulators of its product.
 const mostApart = 128
+
+// loadedAlong reports whether memory runs along K of a factor, that on the right or on the left, for all that types say.
+func loadedAlong(v *ir.Value, right bool) bool {
+	load, between, ok := tileaa.FactorLoad(v)
+	if !ok || len(between) > 0 {
+		return false
+	}
+	block, ok := tileaa.BlockOf(load)
+	if !ok {
+		return false
+	}
+	t := tileaa.AsTile(v)
+	k := len(t.Shape) - 1
+	if right {
+		k--
+	}
+	return block.Memref().Type().(*tileaa.MemrefType).Strides[block.DimMap()[k]] == 1
+}
 
 // loadedAlone reports whether a factor is loaded for nobody but products; what stands between only names its elements anew.
 func loadedAlone(v *ir.Value) bool {

@@ -202,7 +202,7 @@ func information(c *Command, line *Line, stdout, stderr io.Writer) bool {
 	case "list-passes":
 		io.WriteString(stdout, PassList())
 	case "version":
-		io.WriteString(stdout, versionText(c.Name))
+		io.WriteString(stdout, versionText(c))
 	}
 	return line.Immediate != ""
 }

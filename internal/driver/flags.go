@@ -2,6 +2,7 @@ package driver
 
 import (
 	"fmt"
+	"os"
 	"reflect"
 	"strconv"
 	"strings"
@@ -50,6 +51,7 @@ type Command struct {
 	Overview string
 	Flags    []Flag
 	MaxArgs  int
+	Variable string // of the environment, with flags that come before those of the command line; "" is none
 }
 
 // Line is a parsed command line. The last of a repeated flag wins; lists collect. Its methods panic for a flag that the command's
@@ -189,10 +191,19 @@ func (c *Command) find(spelling string) *Flag {
 	return nil
 }
 
+// fromEnvironment is what the environment puts in front of the command line: who calls through a frontend has no other way to ask for what that does not know.
+func (c *Command) fromEnvironment() []string {
+	if c.Variable == "" {
+		return nil
+	}
+	return splitWords(os.Getenv(c.Variable))
+}
+
 // Parse reads a command line in LLVM's style: one or two dashes, -x=v or -x v, @file for more arguments, flags and inputs in any
 // order, -- before inputs that begin with a dash. All that is wrong is told, as LLVM does.
 func (c *Command) Parse(args []string) (*Line, error) {
-	args, err := expandResponseFiles(args, 0)
+	own := c.fromEnvironment()
+	args, err := expandResponseFiles(append(own, args...), 0)
 	if err != nil {
 		return nil, err
 	}
@@ -202,6 +213,9 @@ func (c *Command) Parse(args []string) (*Line, error) {
 		r.problem("Too many positional arguments specified!\nCan specify at most %d positional arguments: See: %s --help", c.MaxArgs, c.Name)
 	}
 	if r.immediate == "" && len(r.problems) > 0 {
+		if len(own) > 0 {
+			r.problem("note: %s begins the command line with %s", c.Variable, strings.Join(own, " "))
+		}
 		return nil, &Failure{Code: ExitUsage, Lines: r.problems}
 	}
 	set := pflag.NewFlagSet(c.Name, pflag.ContinueOnError)

@@ -91,6 +91,7 @@ var TileirasCommand = sync.OnceValue(func() *Command {
 		Usage:    "[options] <input file>",
 		Overview: "tileiras compiles CUDA Tile IR, bytecode or text, to PTX and cubins",
 		MaxArgs:  1,
+		Variable: "TILEIRAS_FLAGS",
 		Flags:    slices.Concat(compileFlags(), remarkFlags, showFlags, commonFlags),
 	}
 })

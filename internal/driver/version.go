@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"strings"
 	"sync"
 
 	"tileiras/dialects/cudatile/def"
@@ -43,10 +44,14 @@ func fileHash(name string) string {
 
 // versionText is the answer to --version. Frontends read the release and the V number from it, and take the whole text as the
 // name of the compiler in the keys of their caches, so the last line has the hash of this very program: a new build, whatever
-// changed in it, is another compiler.
-func versionText(name string) string {
+// changed in it, is another compiler, and so is one with flags from the environment.
+func versionText(c *Command) string {
+	with := ""
+	if words := c.fromEnvironment(); len(words) > 0 {
+		with = fmt.Sprintf("With %s from %s\n", strings.Join(words, " "), c.Variable)
+	}
 	return fmt.Sprintf("%s: an open compiler from CUDA Tile IR to PTX\nThe tileiras authors, Apache License 2.0\nBuilt from %s\n"+
-		"Cuda compilation tools, release %v, V%v.0 (compatible)\nBuild %s\n", name, revision(), def.Newest, def.Newest, binaryHash())
+		"Cuda compilation tools, release %v, V%v.0 (compatible)\n%sBuild %s\n", c.Name, revision(), def.Newest, def.Newest, with, binaryHash())
 }
 
 // revision says what this was built from, as far as the Go linker knows.

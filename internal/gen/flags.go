@@ -28,6 +28,9 @@ that begin with a dash; flags and inputs come in any order and the last of a rep
 `)
 	for _, c := range commands {
 		fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n    %s %s\n\n", c.Name, c.Overview, c.Name, c.Usage)
+		if c.Variable != "" {
+			fmt.Fprintf(&b, "Flags in the environment variable `%s` come before those of the command line.\n\n", c.Variable)
+		}
 		table(&b, "Flag", "Takes", "Default", "Meaning")
 		for i := range c.Flags {
 			f := &c.Flags[i]

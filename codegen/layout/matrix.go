@@ -68,17 +68,18 @@ func LdMatrix(m MemLayout, l Layout, elemBits int, trans bool) (MatrixPlan, bool
 		}
 	}
 	p.Lane = slices.Clone(rowBits)
-	var choose []int // register bits that choose matrices and accesses
+	rows := slices.Clone(rowBits) // bits of which none lies inside a row
+	var choose []int              // register bits that choose matrices and accesses
 	for i := inWord; i < len(reg); i++ {
 		if p.Pairs > 0 && i == p.Pairs {
 			continue
 		}
-		rowBits = append(rowBits, reg[i])
+		rows = append(rows, reg[i])
 		if free>>i&1 == 0 && (p.Pairs == 0 || i != 1) {
 			choose = append(choose, i)
 		}
 	}
-	for _, o := range slices.Concat(rowBits, warp) {
+	for _, o := range append(rows, warp...) {
 		if o&uint64(rowElems-1) != 0 {
 			return MatrixPlan{}, false
 		}

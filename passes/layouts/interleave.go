@@ -63,7 +63,7 @@ func interleavings(s *pass.State, entry *ir.Op) map[ir.Type]interleaving {
 	return all
 }
 
-// interleavingOf is what one product gains from: 16 bytes of a row of memory in a thread.
+// interleavingOf is what one product gains from: 16 bytes of a row of memory in a thread, or pairs of bytes.
 func interleavingOf(op *ir.Op) interleaving {
 	t := tilingOf(op)
 	if t.Atom.Scalar() || t.Atom.Group > 0 {

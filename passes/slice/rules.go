@@ -153,7 +153,7 @@ func (p *prober) need(k cut) bool {
 			p.how[k] = impossible
 		case p.inPieces(k):
 			p.how[k] = inPieces
-			if tileaa.IsRanked(k.v) && p.takesApart(k) && !p.c.big(k.v) && !p.c.dependsOnBig(k.v.DefiningOp()) {
+			if tileaa.IsRanked(k.v) && p.takesApart(k) && !p.c.big(k.v) && !p.c.dependsOnBig(k.v.DefiningOp()) && p.need(cut{k.v, whole}) {
 				p.how[k] = extracted // nearest to its use: what it is made of is whole anyway
 			}
 		case tileaa.IsRanked(k.v) && !p.c.big(k.v) && p.need(cut{k.v, whole}):

@@ -51,6 +51,7 @@ func LdMatrix(m MemLayout, l Layout, elemBits int, trans bool) (MatrixPlan, bool
 	reg, lane, warp := m.linear(l.bases[Reg]), m.linear(l.bases[Lane]), m.linear(l.bases[Warp])
 	p, free := MatrixPlan{Trans: trans, Warp: warp}, l.FreeMask(Reg)
 	inRow, rowBits := slices.Concat(reg[:inWord], lane[:matrixLaneBits]), lane[matrixLaneBits:]
+	taken := uint64(1)<<inWord - 1 // register bits that lie in a word or choose its row
 	switch {
 	case trans && elemBits == 8:
 		p.Pairs = slices.Index(reg, 1)
@@ -58,7 +59,7 @@ func LdMatrix(m MemLayout, l Layout, elemBits int, trans bool) (MatrixPlan, bool
 			return MatrixPlan{}, false
 		}
 		inRow, rowBits = slices.Insert(slices.Clone(rowBits), 0, 1), slices.Insert(slices.Clone(lane[:matrixLaneBits]), 0, reg[1])
-		inWord = 0
+		taken = 1<<1 | 1<<p.Pairs
 	case trans:
 		inRow, rowBits = rowBits, inRow
 	}
@@ -70,13 +71,12 @@ func LdMatrix(m MemLayout, l Layout, elemBits int, trans bool) (MatrixPlan, bool
 	p.Lane = slices.Clone(rowBits)
 	rows := slices.Clone(rowBits) // bits of which none lies inside a row
 	var choose []int              // register bits that choose matrices and accesses
-	for i := inWord; i < len(reg); i++ {
-		if p.Pairs > 0 && i == p.Pairs {
-			continue
-		}
-		rows = append(rows, reg[i])
-		if free>>i&1 == 0 && (p.Pairs == 0 || i != 1) {
-			choose = append(choose, i)
+	for i, o := range reg {
+		if taken>>i&1 == 0 {
+			rows = append(rows, o)
+			if free>>i&1 == 0 {
+				choose = append(choose, i)
+			}
 		}
 	}
 	for _, o := range append(rows, warp...) {

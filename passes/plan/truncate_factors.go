@@ -42,7 +42,7 @@ func TruncateFactors(s *pass.State) error {
 			}
 		}
 		for _, op := range conversions {
-			if c := ir.Cast[tileaa.Ftof](op); op.Block() != nil && t.converts(op) {
+			if c := ir.Cast[tileaa.Ftof](op); op.Block() != nil {
 				t.b.Before(op)
 				t.b.Loc = op.Loc()
 				c.Result().ReplaceAllUsesWith(tileaa.NewBitcast(t.b, c.Result().Type(), c.Source()).Result())
@@ -70,6 +70,9 @@ func (t *truncation) converts(op *ir.Op) bool {
 	return !constant && onlyFactors(c.Result())
 }
 
+// renames reports whether an op names the elements of a tile anew and leaves their type: what makes f32 of tf32 again wants the numbers of tf32.
+func renames(op *ir.Op) bool { return tileaa.Names(op) && op.Code() != tileaa.OpFtof }
+
 // onlyFactors reports whether products multiply by a tile, as it is or named anew, and nothing else uses it.
 func onlyFactors(v *ir.Value) bool {
 	for u := v.FirstUse(); u != nil; u = u.Next() {
@@ -77,7 +80,7 @@ func onlyFactors(v *ir.Value) bool {
 		if tileaa.IsProduct(op) && u.Index() < 2 {
 			continue
 		}
-		if !tileaa.Names(op) || !onlyFactors(op.Result(0)) {
+		if !renames(op) || !onlyFactors(op.Result(0)) {
 			return false
 		}
 	}
@@ -91,7 +94,7 @@ func (t *truncation) onlyConverted(v *ir.Value) bool {
 		if t.converts(op) {
 			continue
 		}
-		if !tileaa.Names(op) || tileaa.AsTile(op.Result(0)).Elem != t.f32 || !t.onlyConverted(op.Result(0)) {
+		if !renames(op) || !t.onlyConverted(op.Result(0)) {
 			return false
 		}
 	}
@@ -100,7 +103,7 @@ func (t *truncation) onlyConverted(v *ir.Value) bool {
 
 // retype makes a tile, and what it is named anew, one of tf32, whose conversions go.
 func (t *truncation) retype(v *ir.Value) {
-	v.SetType(t.of(tileaa.AsTile(v)))
+	v.SetType(tileaa.AsTile(v).WithElem(t.b.Ctx, t.tf32))
 	for _, u := range v.Uses() {
 		op := u.Owner()
 		if op.Code() != tileaa.OpFtof {
@@ -112,19 +115,14 @@ func (t *truncation) retype(v *ir.Value) {
 	}
 }
 
-func (t *truncation) of(tile *tileaa.TileType) *tileaa.TileType {
-	return tileaa.Tile(t.b.Ctx, t.tf32, tile.Shape...)
-}
-
 // loads makes a load bring elements of tf32; its result has its type still.
 func (t *truncation) loads(op *ir.Op) bool {
 	t.b.Before(op)
 	t.b.Loc = op.Loc()
 	if l, ok := ir.As[tileaa.Load](op); ok {
-		p := tileaa.AsTile(l.Ptr())
-		l.SetPtr(tileaa.NewPtrCast(t.b, tileaa.Tile(t.b.Ctx, tileaa.Ptr(t.b.Ctx, t.tf32), p.Shape...), l.Ptr()).Result())
+		l.SetPtr(tileaa.NewPtrCast(t.b, tileaa.AsTile(l.Ptr()).WithElem(t.b.Ctx, tileaa.Ptr(t.b.Ctx, t.tf32)), l.Ptr()).Result())
 		if p := l.Padding(); p != nil {
-			l.SetPadding(tileaa.NewFtof(t.b, t.of(tileaa.AsTile(p)), p, tileaa.FtofOptions{Rounding: def.RoundZero}).Result())
+			l.SetPadding(tileaa.NewFtof(t.b, tileaa.AsTile(p).WithElem(t.b.Ctx, t.tf32), p, tileaa.FtofOptions{Rounding: def.RoundZero}).Result())
 		}
 		return true
 	}

@@ -208,7 +208,10 @@ func withHint(text string, sm int) string {
 type peer struct{ kernel, like string }
 
 var (
-	narrow    = []peer{{"matmul_bf16_128x128", "gemm_bf16_128x128x64"}, {"matmul_f16_128x128", "gemm_f16_128x128x64"}, {"maps_bf16_128x128", "gemm_bf16_128x128x64"}, {"maps_roles_bf16_128x128", "gemm_bf16_128x128x64"}, {"persistent_bf16_128x128", "gemm_bf16_128x128x64"}}
+	narrow = []peer{
+		{"matmul_bf16_128x128", "gemm_bf16_128x128x64"}, {"matmul_f16_128x128", "gemm_f16_128x128x64"}, {"maps_bf16_128x128", "gemm_bf16_128x128x64"},
+		{"maps_roles_bf16_128x128", "gemm_bf16_128x128x64"}, {"persistent_bf16_128x128", "gemm_bf16_128x128x64"},
+	}
 	wide      = []peer{{"matmul_bf16_128x256", "gemm_bf16_128x256x64"}, {"maps_bf16_128x256", "gemm_bf16_128x256x64"}, narrow[0], narrow[2]}
 	attention = []peer{{"attention_d128", "attention_f16_d128_128x64"}, {"attention_d128_roles", "attention_f16_d128_128x64"}}
 	causal    = append([]peer{{"attention_d128_causal", "attention_f16_d128_causal_128x64"}}, attention...)

@@ -49,7 +49,7 @@ type TF32 string
 
 const (
 	RoundedTF32   TF32 = "rounded"   // as the conversion in the program says
-	TruncatedTF32 TF32 = "truncated" // the tensor unit cuts off bits, as in NVIDIA's code for sm_90 and later: faster, up to twice the error
+	TruncatedTF32 TF32 = "truncated" // the tensor unit cuts off bits, as Triton has it: faster, up to twice the error
 )
 
 // OptLevel is how hard the compiler tries. The zero value is O3.

@@ -419,3 +419,15 @@ func TestNotesOnForeignPTX(t *testing.T) {
 		}
 	}
 }
+
+func TestMapsOfTF32RoundToEven(t *testing.T) {
+	for _, c := range []struct{ bits, want uint32 }{
+		{0x3f801000, 0x3f800000}, {0x3f803000, 0x3f804000}, {0xbf803000, 0xbf804000}, // ties
+		{0x3f801001, 0x3f802000}, {0x3fffffff, 0x40000000}, {0x7f7fffff, 0x7f800000}, {0x00001000, 0}, {0x00003000, 0x00004000},
+		{0x7f800000, 0x7f800000}, {0xff800000, 0xff800000}, {0x7f800001, 0x7f800001}, {0xffc12345, 0xffc12345},
+	} {
+		if got := tf32OnTheWay(c.bits); got != c.want {
+			t.Errorf("%#x becomes %#x, want %#x", c.bits, got, c.want)
+		}
+	}
+}

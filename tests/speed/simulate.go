@@ -58,6 +58,7 @@ type rendezvous struct {
 
 type warp struct {
 	block, scheduler int
+	group            int  // of four warps
 	leader           bool // issues tcgen05
 	iteration, at    int
 	boards           [6]float64
@@ -109,7 +110,7 @@ func (s *simulation) start() {
 		}
 		s.ring, s.left = append(s.ring, ring), append(s.left, left)
 		for w := range s.warps {
-			s.all = append(s.all, warp{block: b, scheduler: (b*s.warps + w) % 4, leader: w == 0})
+			s.all = append(s.all, warp{block: b, scheduler: (b*s.warps + w) % 4, group: w / 4, leader: w == 0})
 			s.push(40*float64(b), 40*float64(b), len(s.all)-1)
 		}
 	}
@@ -118,6 +119,10 @@ func (s *simulation) start() {
 // run goes on until all blocks together have ended their iterations, so that none runs alone at the end; it returns when each ended.
 func (s *simulation) run() []float64 {
 	s.start()
+	return s.goOn()
+}
+
+func (s *simulation) goOn() []float64 {
 	for len(s.queue) > 0 && len(s.ended) < s.blocks*s.iterations {
 		r := heap.Pop(&s.queue).(ready)
 		w := &s.all[r.warp]
@@ -308,11 +313,18 @@ func (s *simulation) advance(n int, x *step, at float64) {
 			return
 		}
 	}
-	if x.deed != deedBarrier && x.deed != deedArrive {
+	key, want, latency := [2]int{w.block, x.id}, s.warps, float64(latencyBarrier)
+	switch x.deed {
+	case deedBarrier, deedArrive:
+		if x.n > 0 && x.n <= s.warps {
+			want = x.n
+		}
+	case deedGroup:
+		key[1], want, latency = -1-w.group, min(4, s.warps), float64(x.stall)
+	default:
 		s.push(next, next, n)
 		return
 	}
-	key := [2]int{w.block, x.id}
 	m := s.meets[key]
 	if m == nil {
 		m = &rendezvous{}
@@ -320,18 +332,14 @@ func (s *simulation) advance(n int, x *step, at float64) {
 	}
 	m.arrived++
 	m.at = max(m.at, at)
-	if x.deed == deedBarrier {
+	if x.deed != deedArrive {
 		m.waiting = append(m.waiting, n)
 	} else {
 		s.push(next, next, n)
 	}
-	want := s.warps
-	if x.n > 0 && x.n <= s.warps {
-		want = x.n
-	}
 	if m.arrived >= want {
 		for _, other := range m.waiting {
-			s.push(m.at+latencyBarrier, m.at+latencyBarrier, other)
+			s.push(m.at+latency, m.at+latency, other)
 		}
 		delete(s.meets, key)
 	}

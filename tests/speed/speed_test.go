@@ -345,3 +345,21 @@ func TestRolesShareTheWarps(t *testing.T) {
 		within(t, "cycles of an iteration", flops/(got*1e3/m.clock/m.count), c.want, 0.1)
 	}
 }
+
+// The four warps of a group begin a product together: one that comes late, here because of what its scheduler does for others, holds up the group, so that no warp of
+// it runs ahead.
+func TestGroupsMultiplyTogether(t *testing.T) {
+	m := modelOf(90, 128, 128, 160<<10, loopOf("WARPGROUP.ARRIVE", "HGMMA.64x64x16.F32 R24, gdesc[UR8], R24, gsb0", "WARPGROUP.DEPBAR.LE gsb0, 0x0")...)
+	s := &simulation{trace: m.traceOf(m.code, m.loops[0], false), warps: 4, blocks: 1, iterations: 8, stages: 1}
+	s.start()
+	s.issue[3] = 5000
+	s.goOn()
+	if at := s.ended[0]; at < 5000 {
+		t.Errorf("the group ends an iteration at %v, before its last warp begins at 5000", at)
+	}
+	for _, w := range s.all {
+		if d := w.iteration - s.all[0].iteration; d < -1 || d > 1 {
+			t.Errorf("one warp has done %d iterations, another %d", s.all[0].iteration, w.iteration)
+		}
+	}
+}

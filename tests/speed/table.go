@@ -226,12 +226,12 @@ Loops with products are replayed for 32 iterations of each block, in which block
 by up to 3 % with twice as many. (With 8, as until lately, two blocks that round factors to tf32 came out at 140 TF/s on sm_80 instead of 123.)
 Which of the ready warps of a scheduler goes on is not documented: here it is that of the lowest number; by age, loops of attention come out up to a quarter
 faster or a seventh slower. Products of 8-bit floats on sm_120 are those of an RTX 5090, which microbenchmarks find to run at half the rate without scales, as
-the others have them; other cards may not. Loops of
+the others have them; other cards may not. The four warps of a group begin a product of ` + "`wgmma`" + ` together. Loops of
 ` + "`wgmma`" + ` with warps of their own for copies come out at the tensor peak, whoever wrote them, other attention with it up to 40 % too fast. Work
 counts as often as the code does it: a plan that makes scores of attention twice looks fast.
 
-Products in tf32: the bytecode asks for rounding to nearest even. Ours round everywhere; Triton's kernel leaves that to the tensor cores, which cut bits off,
-and so does NVIDIA's code for sm_90 and later, where copies go straight to the tensor unit. With ` + "`--tf32=truncated`" + ` ours do, too: the tables below those of
+Products in tf32: the bytecode asks for rounding to nearest even. Ours round everywhere, with instructions of threads; from sm_90 on NVIDIA's copies of tensors round
+on the way. Triton's kernel leaves that to the tensor cores, which cut bits off. With ` + "`--tf32=truncated`" + ` ours do, too: the tables below those of
 all kernels.
 `
 

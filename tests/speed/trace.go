@@ -21,6 +21,7 @@ const (
 	deedWaitGroups       // the same of wgmma
 	deedBarrier          // waits for n warps, 0: all
 	deedArrive           // counts for a barrier and goes on
+	deedGroup            // waits for the four warps of the group, which multiply together
 	deedWaitFill         // an mbarrier: for part n of an iteration's copies
 	deedWaitTensor       // an mbarrier: for the products of the last iteration
 	deedAnnounce         // has an mbarrier told when the products issued so far end
@@ -151,6 +152,8 @@ func synchronize(s *step, i *instruction) {
 		s.deed, s.n = deedWaitCopies, last()
 	case i.op == "WARPGROUP" && strings.Contains(i.mods, "DEPBAR"):
 		s.deed, s.n = deedWaitGroups, last()
+	case i.op == "WARPGROUP" && strings.Contains(i.mods, "ARRIVE"):
+		s.deed = deedGroup
 	case i.op == "BAR":
 		s.deed = deedBarrier
 		if strings.Contains(i.mods, "ARV") {

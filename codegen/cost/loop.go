@@ -38,15 +38,21 @@ var copyCycles = [...]int{700, 1400, 2100}
 func (l Loop) Cycles(t *target.Target) int { return l.CyclesWith(t, l.Slots(t)) }
 
 // Slots is the number of slots with which a multiprocessor has most to do, at least one. A further slot takes instructions to find, so it
-// must save more than a part in 32.
+// must save more than a part in 32, unless warpgroups multiply, which find theirs by a descriptor, and shared memory has room for as many blocks as before.
 func (l Loop) Slots(t *target.Target) int {
 	best, least := 1, l.CyclesWith(t, 1)
 	for slots := 2; slots <= len(l.Shared) && l.Blocks(t, slots) > 0; slots++ {
-		if time := l.CyclesWith(t, slots); 32*time < 31*least {
+		if time := l.CyclesWith(t, slots); 32*time < 31*least || l.Groups > 0 && time < least && l.roomFor(t, slots) == l.roomFor(t, best) {
 			best, least = slots, time
 		}
 	}
 	return best
+}
+
+// roomFor is how many blocks shared memory has room for.
+func (l Loop) roomFor(t *target.Target, slots int) int {
+	n, _ := Occupancy(t, l.threads(), 1, l.Shared[slots-1])
+	return n
 }
 
 // Blocks is how many blocks a multiprocessor runs at once.

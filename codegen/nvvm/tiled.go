@@ -139,7 +139,8 @@ func (f *fn) tiledRuns(op *ir.Op, v *view, l layout.Layout, vec int, owner reg) 
 	if loop := ir.EnclosingLoop(op); loop == v.loop {
 		a.home = f.cur
 	} else {
-		a.looped, a.spare = true, op.Code() == tileaa.OpAsyncCopy && productsIn(loop) < 2
+		n, inGroups := productsIn(loop)
+		a.looped, a.spare, a.stepwise = true, op.Code() == tileaa.OpAsyncCopy && n < 2, inGroups
 	}
 	a.bits = decided.CoordinateBits()
 	a.prepare()
@@ -165,13 +166,15 @@ func (f *fn) tiledRuns(op *ir.Op, v *view, l layout.Layout, vec int, owner reg) 
 	return out
 }
 
-func productsIn(loop *ir.Op) (n int) {
+// productsIn counts the products of a loop; inGroups says that groups of warps multiply.
+func productsIn(loop *ir.Op) (n int, inGroups bool) {
 	for op := loop.Body().First(); op != nil; op = op.Next() {
-		if tileaa.IsProduct(op) {
+		if p, ok := ir.As[tileaa.ContractionOp](op); ok {
 			n++
+			inGroups = inGroups || p.Atom().Atom.Group > 0
 		}
 	}
-	return n
+	return n, inGroups
 }
 
 // addresser computes addresses of a view in the layout of a tile.
@@ -183,18 +186,27 @@ type addresser struct {
 	bits   []int64 // coordinate_bits of the access; nothing is known without
 	coords []coordinate
 	// joint: thread and register parts of a dimension meet in a bit, so the coordinate is computed for every register.
-	joint  []bool
-	start  reg    // address of register part 0, but for
-	fixed  int64  // constants of indices, in bytes
-	stride []reg  // in bytes, by tile dimension, of kind width
-	home   *block // where to compute what depends on the thread alone
-	looped bool   // the access runs more often than its array was made
-	spare  bool   // the loop around has registers for what it does not change: it holds neither what it loads nor values between products
+	joint    []bool
+	start    reg       // address of register part 0, but for
+	fixed    int64     // constants of indices, in bytes
+	stride   []reg     // in bytes, by tile dimension, of kind width
+	reached  []reached // the last address behind each dimension's strides
+	home     *block    // where to compute what depends on the thread alone
+	looped   bool      // the access runs more often than its array was made
+	spare    bool      // the loop around has registers for what it does not change: it holds neither what it loads nor values between products
+	stepwise bool      // addresses are found from one another; else all from the first, in parallel
+}
+
+// reached is an address at so many strides behind a base.
+type reached struct {
+	base reg
+	part int64
+	at   reg
 }
 
 func (a *addresser) prepare() {
 	n := len(a.view.shape)
-	a.coords, a.joint, a.stride = make([]coordinate, n), make([]bool, n), make([]reg, n)
+	a.coords, a.joint, a.stride, a.reached = make([]coordinate, n), make([]bool, n), make([]reg, n), make([]reached, n)
 	thread := con(a.width, 0)
 	before, here := con(a.width, 0), con(a.width, 0) // what the origin adds: where the array was made, and where it is accessed
 	for d := range n {
@@ -290,17 +302,28 @@ func (a *addresser) address(r int) (base reg, offset int64) {
 			part := int64(a.coords[d].regPart(r))
 			if a.stride[d].isConst() {
 				offset += part * a.stride[d].sint()
-				continue
+			} else {
+				base = a.behind(d, base, part)
 			}
-			var step reg
-			a.in(a.home, func() { step = a.sext(a.mul(a.stride[d], con(a.width, uint64(part))), kI64) })
-			base = a.add(base, step)
 		}
 	}
 	if offset != int64(int32(offset)) {
 		return a.add(base, i64(offset)), 0
 	}
 	return base, offset
+}
+
+// behind is so many strides of a dimension behind a base, stepwise from where it has come before from that base: registers follow each other at equal
+// distances mostly, and one distance serves all of them.
+func (a *addresser) behind(d int, base reg, part int64) reg {
+	from := &a.reached[d]
+	if !a.stepwise || from.base != base || from.part > part {
+		*from = reached{base, 0, base}
+	}
+	var step reg
+	a.in(a.home, func() { step = a.sext(a.mul(a.stride[d], con(a.width, uint64(part-from.part))), kI64) })
+	*from = reached{base, part, a.add(from.at, step)}
+	return from.at
 }
 
 // coordinate is the coordinate along the sparse dimension of register r: list holds it in the same thread, in the register with

@@ -67,12 +67,12 @@ func FactorLoad(v *ir.Value) (load *ir.Op, between []*ir.Op, ok bool) {
 	return load, between, ok && onlyMultiplied(load.Result(0), load.Block())
 }
 
-// onlyMultiplied reports whether products of a block multiply by a tile, as it is, named anew or on its way there, and nothing else uses it.
+// onlyMultiplied reports whether products of a block, and of loops in it, multiply by a tile, as it is, named anew or on its way there, and nothing else uses it.
 func onlyMultiplied(v *ir.Value, block *ir.Block) bool {
 	for u := v.FirstUse(); u != nil; u = u.Next() {
 		op := u.Owner()
 		switch {
-		case op.Block() != block:
+		case op.AncestorIn(block) == nil:
 			return false
 		case IsProduct(op) && u.Index() < 2, op.Code() == OpBufferStore:
 		case Names(op), op.Code() == OpConvertLayout:

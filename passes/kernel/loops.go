@@ -30,37 +30,17 @@ const copyIssue = 3
 // are alive together, tiling says how warps share a product, pointers is Pointers of a load. Shared memory is the caller's to say.
 func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(product *ir.Op) (atom.Tiling, bool), pointers func(load *ir.Op) int) cost.Loop {
 	l := cost.Loop{Warps: warps}
-	fragments, scales, apart, addresses, reductions, sharedRows := 0, 0, 0, 0, 0, false
+	var p multiplied
+	addresses, reductions := 0, 0
 	var visit func(b *ir.Block)
 	visit = func(b *ir.Block) {
 		for _, op := range b.Ops() {
 			s.Step()
 			switch {
 			case tileaa.IsProduct(op):
-				t, ok := tiling(op)
-				if !ok {
-					continue
+				if t, ok := tiling(op); ok {
+					p.add(&l, op, t)
 				}
-				c, matrix := cost.Product(t)
-				l.Matrix, l.Issue, l.Waves = l.Matrix+matrix, l.Issue+c.Instrs, l.Waves+c.Waves
-				adds := tileaa.AddsApart(op, t.Atom)
-				if adds {
-					l.Issue += TileRegisters(op.Result(0)) / 32
-					apart = max(apart, t.Atom.LayoutC.Regs())
-				}
-				if _, only := tileaa.OnlyAdds(op); t.Atom.Group > 0 && t.Atom.Tensor == nil && (adds || !only) {
-					l.Groups = warps / t.Atom.Group
-				}
-				if t.Atom.Tensor != nil {
-					l.Columns += t.Atom.Tensor.ColumnsOf(t.Extent.Rows() * t.Extent.N)
-				}
-				held := t.Held()
-				fragments = max(fragments, (cost.Registers(held.A, t.Atom.A.Bits())+cost.Registers(held.B, t.Atom.B.Bits()))/max(1, t.Repeat.K))
-				if op.Code() == tileaa.OpDotScaled && t.Atom.Scaled() { // those of all steps
-					scales = max(scales, cost.Registers(held.SA, t.Atom.Scale.Elem.Bits())+cost.Registers(held.SB, t.Atom.Scale.Elem.Bits()))
-				}
-				sharedRows = sharedRows || t.Split.N > 1
-				l.Exchanges += toldColumns(op, t)
 			case op.Code() == tileaa.OpIf:
 				for _, r := range op.Regions() {
 					for _, b := range r.Blocks() {
@@ -79,14 +59,66 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 		}
 	}
 	visit(loop.Body())
-	if sharedRows {
+	if p.sharedRows {
 		l.Exchanges += reductions
 	}
 	l.Waves, l.Issue = l.Waves+l.Copied/128, l.Issue+copyIssue*l.Copied/(16*32)
-	// A loop over copies reads scales and the first fragments of the next iteration under the last products of this one.
-	l.Registers = min(accumulators+apart+2*(fragments+scales)+addresses+BesideProducts, s.Target.RegistersPerThread)
-	stage(s, &l, loop, accumulators+apart+StagingReserve, tiling)
+	l.Registers = accumulators + p.apart + BesideProducts
+	if p.inMemory < p.n || p.n > 2 { // a loop over copies reads scales and the first fragments of the next iteration under the last products of this one
+		l.Registers += 2*(p.fragments+p.scales) + addresses
+	}
+	l.Registers = min(l.Registers, s.Target.RegistersPerThread)
+	stage(s, &l, loop, accumulators+p.apart+StagingReserve, tiling)
 	return l
+}
+
+// multiplied is what the products of a loop ask for: registers of a thread, and how they share rows.
+type multiplied struct {
+	n, inMemory              int // products, and those of readInMemory
+	fragments, scales, apart int
+	sharedRows               bool
+}
+
+// add adds a product to those of a loop.
+func (p *multiplied) add(l *cost.Loop, op *ir.Op, t atom.Tiling) {
+	c, matrix := cost.Product(t)
+	l.Matrix, l.Issue, l.Waves = l.Matrix+matrix, l.Issue+c.Instrs, l.Waves+c.Waves
+	adds := tileaa.AddsApart(op, t.Atom)
+	if adds {
+		l.Issue += TileRegisters(op.Result(0)) / 32
+		p.apart = max(p.apart, t.Atom.LayoutC.Regs())
+	}
+	if _, only := tileaa.OnlyAdds(op); t.Atom.Group > 0 && t.Atom.Tensor == nil && (adds || !only) {
+		l.Groups = l.Warps / t.Atom.Group
+	}
+	if t.Atom.Tensor != nil {
+		l.Columns += t.Atom.Tensor.ColumnsOf(t.Extent.Rows() * t.Extent.N)
+	}
+	p.n++
+	if readInMemory(op, t) {
+		p.inMemory++
+	}
+	held := t.Held()
+	p.fragments = max(p.fragments, (cost.Registers(held.A, t.Atom.A.Bits())+cost.Registers(held.B, t.Atom.B.Bits()))/max(1, t.Repeat.K))
+	if op.Code() == tileaa.OpDotScaled && t.Atom.Scaled() { // those of all steps
+		p.scales = max(p.scales, cost.Registers(held.SA, t.Atom.Scale.Elem.Bits())+cost.Registers(held.SB, t.Atom.Scale.Elem.Bits()))
+	}
+	p.sharedRows = p.sharedRows || t.Split.N > 1
+	l.Exchanges += toldColumns(op, t)
+}
+
+// readInMemory reports whether a warpgroup multiplies what copies have brought to shared memory, and A may take the place of accumulators from which it is computed.
+// It needs next to no registers besides: its instructions find both by a descriptor.
+func readInMemory(product *ir.Op, t atom.Tiling) bool {
+	if t.Atom.Group == 0 || t.Atom.Tensor != nil {
+		return false
+	}
+	a, b := product.Operand(0), product.Operand(1)
+	if t.Swap {
+		a, b = b, a
+	}
+	copied := func(v *ir.Value, right bool) bool { return loadedAlone(v) && (t.Atom.Turns || loadedAlong(v, right)) }
+	return (copied(a, t.Swap) || madeOfProduct(a)) && copied(b, !t.Swap)
 }
 
 // toldColumns is how often warps tell each other what a product multiplies: once if threads have computed it and a warp has not all of its columns.

@@ -229,7 +229,8 @@ func productPlans(s *pass.State, entry *ir.Op, products *slice.Products, warps [
 // wholePlan is the plan of so many warps that keeps everything whole.
 func wholePlan(costs *prices, warps int) candidate {
 	s, entry, products := costs.s, costs.entry, costs.products
-	c := candidate{name: fmt.Sprintf("%d warps", warps), why: misfit(s, entry, products.Demands, warps, nil, oneTileOfRows(products, entry, warps))}
+	rows := oneTileOfRows(products, entry, warps)
+	c := candidate{name: fmt.Sprintf("%d warps", warps), why: misfit(s, entry, products.Demands, warps, nil, rows)}
 	if c.why == "" && costs.biggest()/32/(32*warps) > cost.AccumulatorTarget {
 		c.why = "a tile takes too many registers"
 	}
@@ -238,7 +239,11 @@ func wholePlan(costs *prices, warps int) candidate {
 	}
 	c.name, c.cost = c.name+costs.overlap(warps), costs.whole(warps)
 	if c.why == "" {
-		c.plan, c.products = newPlan(s, entry, products.Demands, warps, besideProducts(products.Demands, warps)), costs.atoms(warps)
+		least := besideProducts(products.Demands, warps)
+		if rows {
+			least = min(least, costs.registers(warps))
+		}
+		c.plan, c.products = newPlan(s, entry, products.Demands, warps, least), costs.atoms(warps)
 	}
 	return c
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -194,6 +195,14 @@ func (p *prices) alone(warps int) bool {
 	return !slices.ContainsFunc(p.loopsOf(warps), func(l weighted) bool { return l.InUnit() || l.Blocks(p.s.Target, l.slots) > 1 })
 }
 
+// registers is the most registers of a thread in a loop that multiplies.
+func (p *prices) registers(warps int) (most int) {
+	for _, l := range p.loopsOf(warps) {
+		most = max(most, l.Registers)
+	}
+	return cmp.Or(most, p.s.Target.RegistersPerThread)
+}
+
 // crowded reports whether shared memory has no room for what two iterations of a loop load that so many warps run.
 func (p *prices) crowded(warps int) bool {
 	return slices.ContainsFunc(p.loopsOf(warps), func(l weighted) bool { return l.Copied > 0 && len(l.Shared) == 1 })
@@ -225,7 +234,11 @@ func (p *prices) loopsOf(warps int) []weighted {
 	})
 	list := []weighted{}
 	for _, loop := range loops {
-		if l := p.loop(loop, warps); len(l.Shared) > 0 {
+		l := p.loop(loop, warps)
+		if l.Groups > 0 { // one loop keeps what another knows the places of its copies by
+			l.Registers = min(l.Registers+(len(loops)-1)*kernel.BesideProducts/2, p.s.Target.RegistersPerThread)
+		}
+		if len(l.Shared) > 0 {
 			slots, cycles := p.fastest(l, loop, products[loop], len(loops))
 			list = append(list, weighted{l, slots, cycles * runs(loop.Body().First())})
 		}

@@ -166,12 +166,12 @@ func (f *fn) tiledRuns(op *ir.Op, v *view, l layout.Layout, vec int, owner reg) 
 	return out
 }
 
-// productsIn counts the products of a loop; inGroups says that groups of warps multiply.
+// productsIn counts the products of a loop; inGroups says that warpgroups multiply.
 func productsIn(loop *ir.Op) (n int, inGroups bool) {
 	for op := loop.Body().First(); op != nil; op = op.Next() {
 		if p, ok := ir.As[tileaa.ContractionOp](op); ok {
 			n++
-			inGroups = inGroups || p.Atom().Atom.Group > 0
+			inGroups = inGroups || p.Atom().Atom.Group > 0 && p.Atom().Atom.Tensor == nil
 		}
 	}
 	return n, inGroups

@@ -161,15 +161,14 @@ func (b *builder) splitAdd(x reg) (base reg, c uint64, ok bool) {
 
 // addApart is x + y with constants that were added to them added last.
 func (b *builder) addApart(x, y reg) reg {
-	if !x.isConst() && !y.isConst() {
-		if base, c, ok := b.splitAdd(y); ok {
-			return b.add(b.addApart(x, base), con(x.k, c))
-		}
-		if base, c, ok := b.splitAdd(x); ok {
-			return b.add(b.addApart(base, y), con(x.k, c))
-		}
+	if _, _, ok := b.splitAdd(y); ok {
+		x, y = y, x
 	}
-	return b.add(x, y)
+	base, c, ok := b.splitAdd(x)
+	if !ok || y.isConst() {
+		return b.add(x, y)
+	}
+	return b.add(b.addApart(base, y), con(x.k, c))
 }
 
 // multiplyApart is x * y with a constant that was added to one, where the other is constant, added last.

@@ -1,8 +1,6 @@
 package nvvm
 
 import (
-	"slices"
-
 	"github.com/llir/llvm/ir/enum"
 
 	"tileiras/dialects/tileaa"
@@ -49,7 +47,7 @@ func init() {
 // addInts notes of a sum that does not wrap that it is exact; not of one that was computed before, by an operation that may promise nothing. The element
 // numbers of pointers share what is not constant.
 func addInts(f *fn, op *ir.Op, x, y reg) reg {
-	if f.elementNumbers[op] || addsSplat(op) {
+	if f.elementNumbers[op] {
 		return f.addApart(x, y)
 	}
 	before := len(f.values)
@@ -58,12 +56,6 @@ func addInts(f *fn, op *ir.Op, x, y reg) reg {
 		f.noteExact(r)
 	}
 	return r
-}
-
-// addsSplat reports whether one number is added to all elements: what is constant of the others, as column numbers of a thread's registers are but for one, is
-// added last then, and a loop in which the number changes keeps none of it in registers.
-func addsSplat(op *ir.Op) bool {
-	return slices.ContainsFunc(op.Operands(), func(v *ir.Value) bool { return v.DefiningOp() != nil && ir.Is[tileaa.Splat](v.DefiningOp()) })
 }
 
 func multiplyInts(f *fn, op *ir.Op, x, y reg) reg {

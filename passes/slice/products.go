@@ -269,8 +269,10 @@ func (ps *Products) product(op *ir.Op, warps int) Product {
 		scaled := op.Code() == tileaa.OpDotScaled && !(p.OK && p.Atom.Atom.Scaled()) // on its way, which may take more than what is loaded
 		load, _, copied := tileaa.FactorLoad(v)
 		_, _, alone := tileaa.LoadOf(v)
-		copied = copied && load.Code() == tileaa.OpTiledLoad && (alone || load.Block() == op.Block() || p.OK && p.Atom.Atom.Group > 0 && p.Atom.Atom.Tensor == nil) // else it stays for other loops
-		inUnit := p.OK && p.Atom.Atom.Tensor != nil && copied                                                                                                       // its copies pass by registers in any shape
+		inGroups := p.OK && p.Atom.Atom.Group > 0 && p.Atom.Atom.Tensor == nil
+		// What threads multiply by in several loops stays in registers from one to the next.
+		copied = copied && load.Code() == tileaa.OpTiledLoad && (alone || inGroups || load.Block() == op.Block())
+		inUnit := p.OK && p.Atom.Atom.Tensor != nil && copied // its copies pass by registers in any shape
 		own := [2]atom.Elem{types.A, types.B}[i]
 		held := elem != own && elem != atom.TF32 || !s.Target.Has("cp.async") || scaled || !copied
 		if d := v.DefiningOp(); (d == nil || d.Code() != tileaa.OpTiledLoad && (held || !ps.ringsFit(op)) || !s.Target.Has("cp.async") || scaled) && !inUnit {

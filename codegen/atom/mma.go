@@ -45,6 +45,9 @@ func (s Shape) String() string { return fmt.Sprintf("m%dn%dk%d", s.M, s.N, s.K) 
 // Warps is the number of warps that compute the atom together.
 func (a *MMA) Warps() int { return max(1, a.Group) }
 
+// ByWarpgroup reports whether a warpgroup multiplies (wgmma), and not the tensor unit.
+func (a *MMA) ByWarpgroup() bool { return a.Group > 0 && a.Tensor == nil }
+
 // ReadsShared reports whether a group reads factor i of a product, A or B, in shared memory; swap: it computes the transposed product.
 func (a *MMA) ReadsShared(i int, swap bool) bool {
 	return a.Group > 0 && (a.SharedA || (i == 1) != swap)

@@ -171,7 +171,7 @@ func productsIn(loop *ir.Op) (n int, inGroups bool) {
 	for op := loop.Body().First(); op != nil; op = op.Next() {
 		if p, ok := ir.As[tileaa.ContractionOp](op); ok {
 			n++
-			inGroups = inGroups || p.Atom().Atom.Group > 0 && p.Atom().Atom.Tensor == nil
+			inGroups = inGroups || p.Atom().Atom.ByWarpgroup()
 		}
 	}
 	return n, inGroups

@@ -88,7 +88,7 @@ func (p *multiplied) add(l *cost.Loop, op *ir.Op, t atom.Tiling) {
 		l.Issue += TileRegisters(op.Result(0)) / 32
 		p.apart = max(p.apart, t.Atom.LayoutC.Regs())
 	}
-	if _, only := tileaa.OnlyAdds(op); t.Atom.Group > 0 && t.Atom.Tensor == nil && (adds || !only) {
+	if _, only := tileaa.OnlyAdds(op); t.Atom.ByWarpgroup() && (adds || !only) {
 		l.Groups = l.Warps / t.Atom.Group
 	}
 	if t.Atom.Tensor != nil {
@@ -110,15 +110,14 @@ func (p *multiplied) add(l *cost.Loop, op *ir.Op, t atom.Tiling) {
 // readInMemory reports whether a warpgroup multiplies what copies have brought to shared memory, and A may take the place of accumulators from which it is computed.
 // It needs next to no registers besides: its instructions find both by a descriptor.
 func readInMemory(product *ir.Op, t atom.Tiling) bool {
-	if t.Atom.Group == 0 || t.Atom.Tensor != nil {
+	if !t.Atom.ByWarpgroup() {
 		return false
 	}
 	a, b := product.Operand(0), product.Operand(1)
 	if t.Swap {
 		a, b = b, a
 	}
-	copied := func(v *ir.Value, right bool) bool { return loadedAlone(v) && (t.Atom.Turns || loadedAlong(v, right)) }
-	return (copied(a, t.Swap) || madeOfProduct(a)) && copied(b, !t.Swap)
+	return (comesByCopies(a, t.Atom, t.Swap) || madeOfProduct(a)) && comesByCopies(b, t.Atom, !t.Swap)
 }
 
 // toldColumns is how often warps tell each other what a product multiplies: once if threads have computed it and a warp has not all of its columns.

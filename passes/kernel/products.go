@@ -39,7 +39,7 @@ func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate) bool {
 	if k.Atom.Tensor != nil && s.Opt > 0 {
 		return !k.Swap || !WantsRows(op)
 	}
-	shared := loadedAlone(a) && (k.Atom.Turns || loadedAlong(a, k.Swap))
+	shared := comesByCopies(a, k.Atom, k.Swap)
 	if _, _, loaded := tileaa.FactorLoad(b); s.Opt == 0 || k.Atom.SharedA != shared || !loaded {
 		return false
 	}
@@ -136,6 +136,11 @@ func loadedAlong(v *ir.Value, right bool) bool {
 		k--
 	}
 	return block.Memref().Type().(*tileaa.MemrefType).Strides[block.DimMap()[k]] == 1
+}
+
+// comesByCopies reports whether copies can bring a factor, that on the right or on the left, as an atom of a group of warps wants it in shared memory.
+func comesByCopies(v *ir.Value, a *atom.MMA, right bool) bool {
+	return loadedAlone(v) && (a.Turns || loadedAlong(v, right))
 }
 
 // loadedAlone reports whether a factor is loaded for nobody but products; what stands between only names its elements anew.

@@ -358,7 +358,7 @@ func oneTileOfRows(products *slice.Products, entry *ir.Op, warps int) bool {
 		if p.Atom.Swap {
 			rows = p.Extent.N
 		}
-		fits = p.OK && p.Atom.Atom.Group > 0 && p.Atom.Atom.Tensor == nil && rows*p.Atom.Atom.Group <= p.Atom.Atom.Shape.M*warps
+		fits = p.OK && p.Atom.Atom.ByWarpgroup() && rows*p.Atom.Atom.Group <= p.Atom.Atom.Shape.M*warps
 	})
 	return fits
 }

@@ -269,7 +269,7 @@ func (ps *Products) product(op *ir.Op, warps int) Product {
 		scaled := op.Code() == tileaa.OpDotScaled && !(p.OK && p.Atom.Atom.Scaled()) // on its way, which may take more than what is loaded
 		load, _, copied := tileaa.FactorLoad(v)
 		_, _, alone := tileaa.LoadOf(v)
-		inGroups := p.OK && p.Atom.Atom.Group > 0 && p.Atom.Atom.Tensor == nil
+		inGroups := p.OK && p.Atom.Atom.ByWarpgroup()
 		// What threads multiply by in several loops stays in registers from one to the next.
 		copied = copied && load.Code() == tileaa.OpTiledLoad && (alone || inGroups || load.Block() == op.Block())
 		inUnit := p.OK && p.Atom.Atom.Tensor != nil && copied // its copies pass by registers in any shape

@@ -116,12 +116,12 @@ func (s *simulation) start() {
 	}
 }
 
-// run goes on until all blocks together have ended their iterations, so that none runs alone at the end; it returns when each ended.
 func (s *simulation) run() []float64 {
 	s.start()
 	return s.goOn()
 }
 
+// goOn runs until all blocks together have ended their iterations, so that none runs alone at the end; it returns when each ended.
 func (s *simulation) goOn() []float64 {
 	for len(s.queue) > 0 && len(s.ended) < s.blocks*s.iterations {
 		r := heap.Pop(&s.queue).(ready)

@@ -11,6 +11,7 @@ import (
 	"github.com/llir/llvm/ir/value"
 
 	"tileiras/codegen/ptxop"
+	"tileiras/codegen/target"
 )
 
 // kindOfType is the kind of a register operand of a PTX instruction.
@@ -32,10 +33,18 @@ func (b *builder) op(name string, args ...reg) []reg {
 	return b.rowOp(row, args...)
 }
 
+// missing is an instruction that a target does not have.
+type missing struct {
+	target *target.Target
+	row    *ptxop.Row
+}
+
+func (m *missing) String() string { return m.target.Name + " has no " + strings.TrimPrefix(m.row.Name, "@") }
+
 // rowOp is op of a row that is known.
 func (b *builder) rowOp(row *ptxop.Row, args ...reg) []reg {
 	if !row.Need.On(b.target) {
-		panic("BUG: " + b.target.Name + " has no " + row.Name)
+		panic(&missing{b.target, row})
 	}
 	want := row.Args()
 	if len(want) != len(args) {

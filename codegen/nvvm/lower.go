@@ -18,6 +18,26 @@ import (
 type Options struct {
 	Target *target.Target
 	options.Code
+
+	// Chosen says that somebody else chose the instructions, maybe for another GPU: the module was read as TileAA that has a plan.
+	Chosen bool
+}
+
+// NoInstruction is what a module asks for that was planned for another GPU.
+type NoInstruction struct {
+	missing
+	Op  string // name of the operation
+	Loc ir.Location
+}
+
+// Place is where in the source the operation stands.
+func (e *NoInstruction) Place() ir.Location { return e.Loc }
+
+func (e *NoInstruction) Error() string { return at(e.Loc, e.Message()) }
+
+// Message is the error without its place.
+func (e *NoInstruction) Message() string {
+	return fmt.Sprintf("this %s was planned for another GPU: %s, which needs %s", e.Op, e.missing.String(), e.row.Need)
 }
 
 // NotSupported is what the lowering cannot do yet; it is neither the user's mistake nor a bug.
@@ -30,16 +50,19 @@ type NotSupported struct {
 // Place is where in the source the operation stands.
 func (e *NotSupported) Place() ir.Location { return e.Loc }
 
-func (e *NotSupported) Error() string {
-	if at := ir.LocString(e.Loc); at != "" {
-		return at + ": " + e.Message()
-	}
-	return e.Message()
-}
+func (e *NotSupported) Error() string { return at(e.Loc, e.Message()) }
 
 // Message is the error without its place.
 func (e *NotSupported) Message() string {
 	return fmt.Sprintf("not supported yet: %s on %s", e.Op, e.What)
+}
+
+// at puts the place before a message, where there is one.
+func at(l ir.Location, message string) string {
+	if place := ir.LocString(l); place != "" {
+		return place + ": " + message
+	}
+	return message
 }
 
 // lowering is the function that lowers one kind of operation; it reads the operands' tiles and sets the results'.
@@ -61,7 +84,7 @@ func register(rows ir.Table[lowering]) {
 }
 
 // Lower makes the LLVM module of a TileAA module whose entries are planned, laid out, allocated and have their barriers. The error
-// is a *NotSupported. A module of any other form is a bug and panics.
+// is a *NotSupported or, where others chose, a *NoInstruction. A module of any other form is a bug and panics.
 func Lower(c *ir.Context, module *ir.Op, o Options) (m *llvm.Module, err error) {
 	l := &lowerer{
 		ctx: c, o: o, m: llvm.NewModule(),
@@ -74,6 +97,11 @@ func Lower(c *ir.Context, module *ir.Op, o Options) (m *llvm.Module, err error) 
 		case nil:
 		case *NotSupported:
 			m, err = nil, r
+		case *missing:
+			if !o.Chosen {
+				panic("BUG: " + r.String())
+			}
+			m, err = nil, &NoInstruction{Op: l.current.Def.Name, missing: *r, Loc: l.current.Loc()}
 		default:
 			panic(r)
 		}
@@ -83,6 +111,7 @@ func Lower(c *ir.Context, module *ir.Op, o Options) (m *llvm.Module, err error) 
 		l.global(g)
 	}
 	for _, e := range ir.OpsOf[tileaa.Entry](module.Body()) {
+		l.current = e.Op
 		l.entry(e.Op)
 	}
 	l.finish()
@@ -99,6 +128,7 @@ type lowerer struct {
 	tables  map[string]*llvm.Global // constants by content
 	printer printer
 	debug   debugInfo
+	current *ir.Op // being lowered
 
 	annotations []metadata.Node
 }
@@ -116,7 +146,6 @@ type fn struct {
 	blocks  map[*ir.Value]*pointers // that pointers point to
 	buffers map[*ir.Value]*buffer
 	tensor  *tensorMemory // nil: no product of the tensor unit
-	current *ir.Op        // being lowered
 	loops   []*loopFrame
 	yields  []*join   // of the ifs around
 	cuts    [][]group // of ragged accesses that have several

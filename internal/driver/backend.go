@@ -6,6 +6,7 @@ import (
 	"tileiras/codegen/nvvm"
 	"tileiras/codegen/ptx"
 	"tileiras/codegen/target"
+	"tileiras/dialects/tileaa"
 	"tileiras/passes"
 	"tileiras/passes/pass"
 )
@@ -47,7 +48,7 @@ func (b *backend) lower(st *pass.State) ([]byte, error) {
 
 func (b *backend) toLLVM(st *pass.State) (m *llvm.Module, err error) {
 	err = b.run.guarded(lowerToLLVM, func() (err error) {
-		m, err = nvvm.Lower(st.Ctx, st.Module, nvvm.Options{Target: b.target, Code: b.code})
+		m, err = nvvm.Lower(st.Ctx, st.Module, nvvm.Options{Target: b.target, Code: b.code, Chosen: b.run.given >= tileaa.Planned})
 		return err
 	})
 	if err != nil {

@@ -36,8 +36,9 @@ type run struct {
 	timing []Timing
 	began  time.Time
 
-	named    []string // the passes, if somebody named them; nil is the way down
-	fromLLVM bool     // the input is LLVM IR
+	named    []string    // the passes, if somebody named them; nil is the way down
+	fromLLVM bool        // the input is LLVM IR
+	given    tileaa.Form // the last one that the input shows; of cuda_tile AnyForm
 
 	remarks  []remark.Remark
 	metadata *Metadata
@@ -121,15 +122,15 @@ func (r *run) lower(t *target.Target) ([]byte, error) {
 // rest is the part of the pipeline that the input still needs: all of it for cuda_tile, for a TileAA module what comes after the last
 // form that it shows. Without optimization the optional passes are left out, unless the run ends with one.
 func (r *run) rest() []*pass.Pass {
-	all, shown := passes.Pipeline(), tileaa.AnyForm
+	all := passes.Pipeline()
 	if r.input.Module.Def.Dialect == tileaa.Dialect.Name {
-		shown = tileaa.Shown(r.input.Module)
+		r.given = tileaa.Shown(r.input.Module)
 	}
 	if r.opts.Opt == 0 {
 		all = slices.DeleteFunc(all, func(p *pass.Pass) bool { return p.Optional && p.Name != r.opts.StopAfter })
 	}
 	for i, p := range all {
-		if p.Gives == shown && shown != tileaa.AnyForm {
+		if p.Gives == r.given && r.given != tileaa.AnyForm {
 			return all[i+1:]
 		}
 	}

@@ -17,6 +17,9 @@ type Descriptor struct {
 // swizzledRows is the rows after which the pattern of a swizzle comes again.
 const swizzledRows = 8
 
+// WidestSwizzle is the longest row that an instruction finds swizzled, in bytes: longer ones lie in pieces.
+const WidestSwizzle = 128
+
 // chunkBytes is what a swizzle permutes.
 const chunkBytes = 16
 
@@ -27,7 +30,7 @@ func (m MemLayout) Describe(row, depth int, rows, deep, elemBytes int) (d Descri
 		return d, false
 	}
 	for _, turned := range []bool{false, true} {
-		for width := 128; width >= 32; width /= 2 {
+		for width := WidestSwizzle; width >= 32; width /= 2 {
 			c := described{m, Descriptor{Width: width, Turned: turned}, elemBytes}
 			inner, outer, in, out := depth, row, deep, rows
 			if turned {

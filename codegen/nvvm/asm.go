@@ -39,7 +39,9 @@ type missing struct {
 	row    *ptxop.Row
 }
 
-func (m *missing) String() string { return m.target.Name + " has no " + strings.TrimPrefix(m.row.Name, "@") }
+func (m *missing) String() string {
+	return m.target.Name + " has no " + strings.TrimPrefix(m.row.Name, "@")
+}
 
 // rowOp is op of a row that is known.
 func (b *builder) rowOp(row *ptxop.Row, args ...reg) []reg {

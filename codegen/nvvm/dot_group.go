@@ -196,6 +196,9 @@ func dotWait(f *fn, op *ir.Op) {
 		f.tensor.over(f, pending)
 		return
 	}
+	if land := op.Next(); pending == 0 && land.Code() == tileaa.OpDotLand {
+		return // which waits itself, with the registers
+	}
 	f.op("wgmma.wait_group", i32(pending))
 }
 

@@ -124,8 +124,14 @@ func (f *fn) sumsOf(op *ir.Op) *tensorProduct {
 	return f.tensorProductOf(d)
 }
 
-// dotLand brings to registers what a product has put into tensor memory that loops have carried on.
-func dotLand(f *fn, op *ir.Op) { f.set(op, f.sumsOf(op).sum(nil)) }
+// dotLand brings to registers what a product has put into tensor memory that loops have carried on, or waits for what one of warpgroups puts into them.
+func dotLand(f *fn, op *ir.Op) {
+	if d, ok := ir.DefinedBy[tileaa.Dot](op.Operand(0)); ok && d.Atom().Atom.ByWarpgroup() {
+		f.set(op, f.tileOf(elemOf(op.Result(0)), f.landed(f.all(f.tileFor(op.Operand(0))))...))
+		return
+	}
+	f.set(op, f.sumsOf(op).sum(nil))
+}
 
 // sumsStore stores a tile, and arrives where a product in its place would: waits count it.
 func sumsStore(f *fn, op *ir.Op) {

@@ -1054,7 +1054,7 @@ var opRows = [...]*ir.OpDef{
 		Results:     []ir.ResultDef{{Name: "result", Constraint: "tile"}},
 		Traits:      3,
 		Effects:     []ir.EffectDef{{Kind: 1, On: "lhs", IfMemory: true}, {Kind: 1, On: "rhs", IfMemory: true}, {Kind: 3, On: "memory", IfMemory: true}},
-		Summary:     "acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] takes a part of K only. In flight, it begins only: its result is for a further product in the next iteration of a loop, which lands it, and its factors are read until a dot_wait; or, without accumulators or with those of a sums_scale, for a dot_land. One of the tensor unit sums in memory, from a column on, and only if when holds.",
+		Summary:     "acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] takes a part of K only. In flight, it begins only: its result is for a further product in the next iteration of a loop, which lands it, and its factors are read until a dot_wait; or, without accumulators or with those of a sums_scale, for a dot_land. One of the tensor unit sums in memory, from a column on, and only if when holds; of warpgroups, nobody takes what it gives unless when holds.",
 		OperandArgs: []int{0, 1, 2, 3, 4},
 		AttrArgs:    []int{5, 6, 7, 8, 9, 10, 11},
 	},

@@ -58,7 +58,7 @@ func verifyInFlight(d Dot) string {
 		}
 	}
 	_, scaled := ir.DefinedBy[SumsScale](d.Acc())
-	ok := (scaled || AddsToNothing(d) || keptSum(d.Acc())) && d.Atom().Atom.Tensor != nil
+	ok := (scaled || AddsToNothing(d) || keptSum(d.Acc())) && d.Atom().Atom.Tensor != nil || AddsToNothing(d) && waitedFor(d)
 	for _, u := range d.Result().Uses() {
 		ok = ok && (u.Owner().Code() == OpContinue || u.Owner().Code() == OpFor || u.Owner().Code() == OpDotLand)
 	}

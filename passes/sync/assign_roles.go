@@ -329,6 +329,9 @@ func (l *roleLoop) readers(st *stage) (first, last *ir.Op) {
 		for _, user := range tileaa.BufferUsers(c.Buffer()) {
 			if op := user.AncestorIn(body); op != c.Op {
 				before[op], after[op] = true, true
+				if d, ok := ir.As[tileaa.Dot](op); ok && d.InFlight() && d.Atom().Atom.ByWarpgroup() {
+					after[awaited(op)] = true
+				}
 				if tileaa.IsProduct(op) {
 					continue // which has read it when it is over
 				}
@@ -350,6 +353,15 @@ func (l *roleLoop) readers(st *stage) (first, last *ir.Op) {
 		}
 	}
 	return first, last
+}
+
+// awaited is the op behind a product in flight that waits for it.
+func awaited(product *ir.Op) *ir.Op {
+	op := product.Next()
+	for !ir.Is[tileaa.DotWait](op) {
+		op = op.Next()
+	}
+	return op
 }
 
 // rewrite has a stage fill the slot at a position of its rings, and read it.

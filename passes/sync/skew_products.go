@@ -1,8 +1,6 @@
 package sync
 
 import (
-	"slices"
-
 	"tileiras/codegen/cost"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -25,8 +23,19 @@ import (
 //	  continue %d                           continue %d, %next
 //	}                                     }
 //
+// Warpgroups put the result into registers, so they wait for it at the end of the iteration; what is computed meanwhile and the products that take it are of
+// one iteration (arXiv 2407.08608, section 3.2):
+//
+//	for %i = %lo to %hi inits(%s0) (%s) {
+//	  %f = dot %q, %b when(%i+1 < %hi) {in_flight}
+//	  %p = .. exp %s ..
+//	  %d = dot %p, %c, %acc
+//	  dot_wait 0; %next = dot_land %f
+//	  continue %d, %next
+//	}
+//
 // Threads that multiply themselves do so in the same order, without waits: their products and what they compute with the ones before are independent.
-// The last iteration multiplies what is in the slot and nobody uses it.
+// Neither asks whether there is a next iteration: the last one multiplies what is in the slot, and nobody uses it. That is what when says of warpgroups.
 //
 // What comes for a product comes an iteration ahead of the rest; pipeline-loops sees copies that belong together. Barriers, and waits before what the
 // product reads is overwritten, are those of any product in flight.
@@ -71,44 +80,61 @@ func skewable(s *pass.State, entry, op *ir.Op) *skewed {
 	return nil
 }
 
-// gains reports whether a product can go on while threads compute with the one before. The tensor unit multiplies by itself. Threads that multiply do so
-// between what they compute for another product, if they can hold both results, and blocks that compute at the same time do not come down to one.
+// gains reports whether a product can go on while threads compute with the one before. The tensor unit multiplies by itself. Warpgroups hold both results, and
+// threads that multiply do so between what they compute for another product: there must be registers, and blocks that compute at the same time must not come
+// down to one.
 func (k *skewed) gains(s *pass.State, entry *ir.Op, d tileaa.Dot) bool {
 	a := d.Atom().Atom
+	feeds, stored := k.feedsProduct(d.Result(), map[*ir.Op]bool{})
 	switch {
 	case a.Tensor != nil:
 		return tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) == 32
-	case a.Group > 0 || !k.feedsProduct(d.Result(), map[*ir.Op]bool{}):
+	case a.Group > 0 && (a.Depth > 0 || tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) != 32), !feeds:
 		return false
 	}
 	plan, l := tileaa.PlanOf(entry), k.asks(s, entry)
 	with := l.Registers + kernel.RegistersOf(d.Result())
+	if a.Group > 0 && stored {
+		with += storing
+	}
 	limit := s.Target.RegistersPerThread
 	if plan.MaxReg > 0 {
 		limit = min(limit, plan.MaxReg)
 	}
-	before, _ := cost.Occupancy(s.Target, 32*plan.Warps, l.Registers, 0)
-	after, _ := cost.Occupancy(s.Target, 32*plan.Warps, with, 0)
+	threads := 32 * (plan.Warps + plan.Producers)
+	before, _ := cost.Occupancy(s.Target, threads, l.Registers, 0)
+	after, _ := cost.Occupancy(s.Target, threads, with, 0)
 	return with <= limit && (after == before || after > 1)
 }
 
-// feedsProduct reports whether a product of the loop takes what is computed with a value in the same iteration, also by way of a buffer.
-func (k *skewed) feedsProduct(v *ir.Value, seen map[*ir.Op]bool) bool {
-	return slices.ContainsFunc(v.Uses(), func(u *ir.Use) bool {
+// storing is the registers of a thread that estimates of warpgroups leave out: of those with which it stores what others multiply by.
+const storing = 24
+
+// feedsProduct reports whether a product of the loop takes what is computed with a value in the same iteration, and whether it comes to one by way of a buffer.
+func (k *skewed) feedsProduct(v *ir.Value, seen map[*ir.Op]bool) (feeds, stored bool) {
+	for _, u := range v.Uses() {
 		op := u.Owner()
 		if op.Block() != k.loop.Op.Body() || seen[op] {
-			return false
+			continue
 		}
 		seen[op] = true
-		if store, ok := ir.As[tileaa.BufferStore](op); ok {
-			return k.feedsProduct(store.Buffer(), seen)
+		results := op.Results()
+		store, buffered := ir.As[tileaa.BufferStore](op)
+		if buffered {
+			results = []*ir.Value{store.Buffer()}
 		}
-		return tileaa.IsProduct(op) || slices.ContainsFunc(op.Results(), func(r *ir.Value) bool { return k.feedsProduct(r, seen) })
-	})
+		feeds = feeds || tileaa.IsProduct(op)
+		for _, r := range results {
+			f, s := k.feedsProduct(r, seen)
+			feeds, stored = feeds || f, stored || s || f && buffered
+		}
+	}
+	return feeds, stored
 }
 
-// inFlight reports whether the product goes on by itself.
+// inFlight reports whether the product goes on by itself to the next iteration, inGroups whether it does to the end of this one.
 func (k *skewed) inFlight() bool { return k.dot.Atom().Atom.Tensor != nil }
+func (k *skewed) inGroups() bool { return k.dot.Atom().Atom.ByWarpgroup() }
 
 // comesAhead reports whether a factor comes from outside of the loop, or by a copy for it alone, and notes the copy.
 func (k *skewed) comesAhead(factor *ir.Value) bool {
@@ -176,8 +202,14 @@ func (k *skewed) skew(s *pass.State) {
 	}
 	k.guard(k.dot, nil, exists)
 	k.dot.Result().ReplaceAllUsesWith(landed)
-	end := k.flow.Continues()[0]
-	end.SetOperandGroup(0, append(end.Operands(), k.dot.Result()))
+	end, next := k.flow.Continues()[0], k.dot.Result()
+	if k.inGroups() {
+		k.dot.SetInFlight(true)
+		k.b.Before(end)
+		tileaa.NewDotWait(k.b, 0)
+		next = tileaa.NewDotLand(k.b, next.Type(), next, tileaa.DotLandOptions{}).Result()
+	}
+	end.SetOperandGroup(0, append(end.Operands(), next))
 	k.replaceLoop([]*ir.Value{first})
 }
 
@@ -211,6 +243,8 @@ func (k *skewed) guard(d tileaa.Dot, m ir.Mapping, exists *ir.Value) {
 	}
 	if k.inFlight() {
 		d.SetInFlight(true)
+	}
+	if k.inFlight() || k.inGroups() {
 		d.SetWhen(exists)
 	}
 }

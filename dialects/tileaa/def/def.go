@@ -285,7 +285,7 @@ func Ops() []*ir.OpDef {
 			"acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] "+
 				"takes a part of K only. In flight, it begins only: its result is for a further product in the next iteration of a loop, which lands it, and "+
 				"its factors are read until a dot_wait; or, without accumulators or with those of a sums_scale, for a dot_land. One of the tensor unit sums in memory, from a column on, and "+
-				"only if when holds."),
+				"only if when holds; of warpgroups, nobody takes what it gives unless when holds."),
 			factor("lhs"), factor("rhs"), sums("memory")),
 		effects(row("dot_land", args(in("source:tile"), opt("memory:tensor_memory"), optAttr("column", ir.I64Kind)), res("result:tile"), 0,
 			"What a product in flight has put into tensor memory, behind the dot_wait for it."), factor("memory")),

@@ -357,6 +357,10 @@ func intToFloat(f *fn, op *ir.Op) {
 			return f.op1("cvt"+target+"."+intSuffix[i.k][s], i)
 		}
 	}
+	if t := f.bytesToFloat(x, elem, sign); t != nil {
+		f.set(op, t)
+		return
+	}
 	switch {
 	case to == float.F32:
 		f.set(op, f.each(elem, convert(".rn.f32"), x))

@@ -187,7 +187,6 @@ func (f *fn) pairToF16(w reg, format *float.Format) reg {
 	if format == float.F8E5M2 {
 		return w
 	}
-	halves := func(bits uint64) reg { return con(kI32, bits<<16|bits) }
 	v := f.or(f.and(f.lshr(w, 1), halves(0x3F80)), f.and(w, halves(0x8000)))
 	value := f.op1("mul.rn.f16x2", v, halves(0x5C00)) // 256
 	large := f.op1("mul.rn.f16x2", v, halves(0x7860)) // 35840

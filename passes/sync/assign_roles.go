@@ -62,7 +62,7 @@ type stage struct {
 	first, last *ir.Op
 	rings       []*ir.Value // by copy
 	meeting     *ir.Value   // its pipeline
-	unit        bool        // the last that reads is a product in flight
+	unit        bool        // the tensor unit reads, and the last that does is a product in flight
 }
 
 // assignRoles splits an entry, or says why it cannot be.
@@ -158,7 +158,7 @@ func roleLoops(s *pass.State, entry *ir.Op) (loops []*roleLoop, why string) {
 				st.copies = append(st.copies, p.copies[i])
 			}
 			st.first, st.last = l.readers(st)
-			st.unit = flies(st.last)
+			st.unit = st.unitReads() && (flies(st.last) || sumsInPlace(p.loop.Op, st.last))
 			l.stages = append(l.stages, st)
 		}
 		l.first = l
@@ -353,6 +353,18 @@ func (l *roleLoop) readers(st *stage) (first, last *ir.Op) {
 		}
 	}
 	return first, last
+}
+
+// unitReads reports whether only products of the tensor unit read what copies bring.
+func (st *stage) unitReads() bool {
+	for _, c := range st.copies {
+		for _, user := range tileaa.BufferUsers(c.Buffer()) {
+			if _, unit := onTensorUnit(user); !unit && user != c.Op {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // awaited is the op behind a product in flight that waits for it.

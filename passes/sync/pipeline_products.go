@@ -1,6 +1,8 @@
 package sync
 
 import (
+	"slices"
+
 	"tileiras/codegen/atom"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -88,6 +90,19 @@ func letFly(flow ir.Flow, list []tileaa.Dot) (lands ir.I64Array) {
 	return lands
 }
 
+// sumsInPlace reports whether sumInPlace will let an op of a loop go on.
+func sumsInPlace(loop, op *ir.Op) bool {
+	_, unit := onTensorUnit(op)
+	flow, ok := ir.LoopOf(loop)
+	return unit && ok && len(flow.Continues()) == 1 && slices.ContainsFunc(summands(loop), func(d tileaa.Dot) bool { return d.Op == op })
+}
+
+// releases reports whether threads tell other roles that a slot may be filled again.
+func releases(op *ir.Op) bool {
+	r, ok := ir.As[tileaa.ConsumerRelease](op)
+	return ok && !r.Unit()
+}
+
 // sumInPlace leaves what products of the tensor unit sum in a loop where it is until the loop is over, where they go on until the end of
 // an iteration, or until others may overwrite what those before have read.
 func sumInPlace(s *pass.State, entry *ir.Op) {
@@ -102,7 +117,7 @@ func sumInPlace(s *pass.State, entry *ir.Op) {
 			loop.SetLands(letFly(flow, list))
 			begun := false
 			for _, op := range loop.Body().Ops() {
-				if begun && (op.Traits().Has(ir.Terminator) || op.Code() == tileaa.OpConsumerRelease) {
+				if begun && (op.Traits().Has(ir.Terminator) || releases(op)) {
 					tileaa.NewDotWait(ir.NewBuilder(s.Ctx).Before(op), 0)
 					begun = false
 				}

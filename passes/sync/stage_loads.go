@@ -322,7 +322,7 @@ func (x *stagedLoop) flyOn() {
 // readsOwn reports whether a loop tells no other role that what a product reads may be filled again: what it reads in shared memory is only what the loop
 // stores there.
 func (x *stagedLoop) readsOwn(d tileaa.Dot) bool {
-	if !slices.ContainsFunc(x.loop.Op.Body().Ops(), func(op *ir.Op) bool { return op.Code() == tileaa.OpConsumerRelease }) {
+	if !slices.ContainsFunc(x.loop.Op.Body().Ops(), releases) {
 		return true
 	}
 	for _, v := range []*ir.Value{d.Lhs(), d.Rhs()} {

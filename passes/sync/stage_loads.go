@@ -48,7 +48,8 @@ func StageLoads(s *pass.State) error {
 // staging is a loop with stores to shared memory of what it loads.
 type staging struct {
 	pipeline
-	product tileaa.ContractionOp
+	product tileaa.ContractionOp // the last
+	alone   bool                 // there is no other
 	groups  []*stagedStore
 }
 
@@ -60,15 +61,16 @@ type stagedStore struct {
 	late  map[*ir.Op]bool // what is computed from them
 }
 
-// newStaging finds what can be staged in a loop with one product of the matrix unit, beside which little is held in registers; nil: nothing.
+// newStaging finds what can be staged in a loop with products of the matrix unit, beside several only what takes few registers; nil: nothing.
 func newStaging(op *ir.Op) *staging {
 	g := &staging{pipeline: pipeline{loop: ir.Cast[tileaa.For](op), ahead: map[*ir.Op]bool{}}}
 	g.flow, _ = ir.LoopOf(op)
 	products := slices.DeleteFunc(op.Body().Ops(), func(o *ir.Op) bool { return !tileaa.IsProduct(o) })
-	if len(g.flow.Continues()) != 1 || len(products) != 1 {
+	if len(g.flow.Continues()) != 1 || len(products) == 0 {
 		return nil
 	}
-	g.product, _ = ir.As[tileaa.ContractionOp](products[0])
+	g.product, _ = ir.As[tileaa.ContractionOp](products[len(products)-1])
+	g.alone = len(products) == 1
 	if g.product.Op == nil || g.product.Atom() == nil || g.product.Atom().Atom.Scalar() {
 		return nil
 	}
@@ -81,11 +83,14 @@ func newStaging(op *ir.Op) *staging {
 			}
 		}
 	}
-	if len(g.groups) == 0 {
+	if all, _ := g.underWay(); len(g.groups) == 0 || !g.alone && all > mostBeside {
 		return nil
 	}
 	return g
 }
+
+// mostBeside is the registers of a thread for what is loaded an iteration ahead in a loop with several products, which hold more than one does.
+const mostBeside = 8
 
 // collector finds what one store needs.
 type collector struct {
@@ -207,7 +212,7 @@ func loadedRegisters(load *ir.Op) int {
 // cut is the product of the loop if it can be cut along K in as many parts as there are stores, so that what one of them is given is on
 // its way during one part only, and registers hold one at a time; else nil. Products of the tensor unit need no registers meanwhile.
 func (g *staging) cut() *ir.Op {
-	if g.product.Atom().Atom.Tensor != nil {
+	if !g.alone || g.product.Atom().Atom.Tensor != nil {
 		return nil
 	}
 	if n := len(g.groups); n < 2 || kernel.ExtentOf(g.product.Op).K/g.product.Atom().Atom.Shape.K%n != 0 {
@@ -225,6 +230,7 @@ func (g *staging) cut() *ir.Op {
 type stagedLoop struct {
 	expansion
 	product tileaa.ContractionOp
+	alone   bool
 	groups  []*stagedStore
 	cut     *ir.Op
 	body    []*ir.Op
@@ -237,7 +243,7 @@ func (g *staging) expand(s *pass.State, slots int) {
 		return
 	}
 	x := &stagedLoop{expansion{pipeline: &g.pipeline, b: ir.NewBuilder(s.Ctx).Before(g.loop.Op), slots: int64(slots)},
-		g.product, g.groups, nil, g.loop.Op.Body().Ops(), nil}
+		g.product, g.alone, g.groups, nil, g.loop.Op.Body().Ops(), nil}
 	if slots > 1 {
 		x.cut = g.cut() // one slot cannot be filled before all of it is read
 	}
@@ -303,7 +309,7 @@ func (x *stagedLoop) rest(start *ir.Value) {
 // one has begun: what is stored meanwhile was read by the one before. What the loop takes from one in each iteration is waited for there.
 func (x *stagedLoop) flyOn() {
 	d, ok := ir.As[tileaa.Dot](x.product.Op)
-	if !ok || x.cut != nil || !x.readsOwn(d) {
+	if !ok || !x.alone || x.cut != nil || !x.readsOwn(d) {
 		return
 	}
 	if len(x.loop.Lands()) > 0 {

@@ -17,17 +17,48 @@ import (
 func ChooseAtom(s *pass.State, op *ir.Op, e atom.Extent, warps int) (k atom.Candidate, ok bool) {
 	for _, types := range OperandTypes(op) {
 		takes := func(k atom.Candidate) bool { return groupTakes(s, op, k) }
-		if k, ok = AtomOf(s, types, e, warps, takes); ok {
-			break
+		if k, ok = AtomOf(s, types, e, warps, takes); !ok {
+			continue
 		}
+		if k.Atom.Tensor != nil && !k.Swap && wantsColumns(op.Result(0), map[*ir.Value]bool{}) {
+			swapped := func(k atom.Candidate) bool { return k.Atom.Tensor != nil && k.Swap && takes(k) }
+			if t, found := AtomOf(s, types, e, warps, swapped); found && t.Atom.Rate >= k.Atom.Rate {
+				return t, true
+			}
+		}
+		return k, true
 	}
-	return k, ok
+	return k, false
+}
+
+// wantsColumns reports whether elementwise steps compute with the result of a product and a row of values that is the same for all rows: a thread that has a row
+// of the result holds all of them, one that has a column only one.
+func wantsColumns(v *ir.Value, seen map[*ir.Value]bool) bool {
+	if seen[v] {
+		return false
+	}
+	seen[v] = true
+	return slices.ContainsFunc(v.Uses(), func(u *ir.Use) bool {
+		op := u.Owner()
+		if !op.Traits().Has(ir.Elementwise) {
+			return false
+		}
+		return slices.ContainsFunc(op.Operands(), func(o *ir.Value) bool {
+			b := o.DefiningOp()
+			if b == nil || b.Code() != tileaa.OpBroadcast {
+				return false
+			}
+			from := tileaa.ShapeOf(b.Operand(0))
+			n := len(from)
+			return n > 1 && from[n-2] == 1 && from[n-1] > 1
+		}) || wantsColumns(op.Result(0), seen)
+	})
 }
 
 // groupTakes reports whether an atom finds the factors of a product where they are: one of a group of warps takes what comes from memory, as it is or
 // rounded, from shared memory, and its A, if that is computed, from registers. Where the atom wants K side by side and memory runs along rows or columns,
-// A is read to registers, so that copies can bring it, and B comes through registers. The tensor unit takes what threads store for it. Of a transposed product a
-// thread has parts of columns there, so it takes none of which rows are wanted.
+// A is read to registers, so that copies can bring it, and B comes through registers. The tensor unit takes what threads store for it, whatever they have of it. Of a
+// transposed product a thread has parts of columns there, so it takes none of which rows are reduced or scaled.
 func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate) bool {
 	if k.Atom.Group == 0 {
 		return true
@@ -37,7 +68,7 @@ func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate) bool {
 		a, b = b, a
 	}
 	if k.Atom.Tensor != nil && s.Opt > 0 {
-		return !k.Swap || !WantsRows(op)
+		return !k.Swap || !madeOfProduct(op.Operand(0)) && !comesToRows(op.Result(0), false, map[*ir.Value]bool{})
 	}
 	shared := comesByCopies(a, k.Atom, k.Swap)
 	if _, _, loaded := tileaa.FactorLoad(b); s.Opt == 0 || k.Atom.SharedA != shared || !loaded {
@@ -49,11 +80,12 @@ func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate) bool {
 // WantsRows reports whether threads should keep whole rows of the result of a product: it looks from there to the next product or reduction, and from its left
 // operand to the one before.
 func WantsRows(op *ir.Op) bool {
-	return madeOfProduct(op.Operand(0)) || comesToRows(op.Result(0), map[*ir.Value]bool{})
+	return madeOfProduct(op.Operand(0)) || comesToRows(op.Result(0), true, map[*ir.Value]bool{})
 }
 
-// comesToRows reports whether a value is reduced, or the left operand of a product, as it is or after elementwise steps, on one way through a branch at least.
-func comesToRows(v *ir.Value, seen map[*ir.Value]bool) bool {
+// comesToRows reports whether a value is reduced, or, if that counts, the left factor of a product, as it is or after elementwise steps, on one way through a branch
+// at least.
+func comesToRows(v *ir.Value, factor bool, seen map[*ir.Value]bool) bool {
 	if seen[v] {
 		return false
 	}
@@ -61,14 +93,14 @@ func comesToRows(v *ir.Value, seen map[*ir.Value]bool) bool {
 	for u := v.FirstUse(); u != nil; u = u.Next() {
 		o := u.Owner()
 		switch {
-		case o.Code() == tileaa.OpReduce, tileaa.IsProduct(o) && u.Index() == 0:
+		case o.Code() == tileaa.OpReduce, factor && tileaa.IsProduct(o) && u.Index() == 0:
 			return true
 		case o.Traits().Has(ir.Elementwise):
-			if comesToRows(o.Result(0), seen) {
+			if comesToRows(o.Result(0), factor, seen) {
 				return true
 			}
 		case o.Code() == tileaa.OpYield && o.ParentOp().Code() == tileaa.OpIf:
-			if comesToRows(o.ParentOp().Result(u.Index()), seen) {
+			if comesToRows(o.ParentOp().Result(u.Index()), factor, seen) {
 				return true
 			}
 		}

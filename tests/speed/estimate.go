@@ -154,8 +154,8 @@ func (m *model) run(numbers []int, h how) rate {
 	if m.tcgen05 {
 		r.flops, tensor = p.flops, p.tensor
 	}
-	if m.fed {
-		s.fill = h.fillPerFlop * r.flops
+	if m.fed && s.waits > 0 {
+		s.fill = max(0, h.fillPerFlop*r.flops-r.global) // the rest the loop loads itself
 	}
 	if s.fill > 0 {
 		s.stages = max(1, min(8, int(math.Floor(float64(m.shared-h.resident)/s.fill))))

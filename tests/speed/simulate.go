@@ -109,6 +109,11 @@ func (s *simulation) start() {
 			left[i] = s.warps
 		}
 		s.ring, s.left = append(s.ring, ring), append(s.left, left)
+		for i := range s.stages {
+			for p := range ring {
+				s.fetch(b, p, i, 0, 0)
+			}
+		}
 		for w := range s.warps {
 			s.all = append(s.all, warp{block: b, scheduler: (b*s.warps + w) % 4, group: w / 4, leader: w == 0})
 			s.push(40*float64(b), 40*float64(b), len(s.all)-1)
@@ -198,29 +203,29 @@ func afterAllBut(at float64, groups []float64, n int) float64 {
 	return at
 }
 
-// filled is when a part of the copies of a warp's iteration has arrived: they begin when the iteration so many stages before has freed its part.
-func (s *simulation) filled(w *warp, part int) (float64, bool) {
-	ring := s.ring[w.block][part]
-	now := &ring[w.iteration]
-	if now.ready < 0 {
-		begin := 0.0
-		if w.iteration >= s.stages {
-			old := &ring[w.iteration-s.stages]
-			if old.unfree > 0 {
-				return 0, false
-			}
-			begin = old.freed
-		}
-		now.ready = s.move(begin, s.fill/float64(max(1, s.waits)), nearDRAM) + s.memory[nearDRAM].latency
-	}
-	return now.ready, true
+// filled is when a part of the copies of a warp's iteration has arrived, if they have begun.
+func (s *simulation) filled(w *warp, part int) (at float64, begun bool) {
+	r := &s.ring[w.block][part][w.iteration]
+	return r.ready, r.ready >= 0
 }
 
-// free gives a part of the copies of a warp's iteration back: not before products that read it end.
+// fetch begins a part of the copies of an iteration of a block: now, where its slot is free by then. It has its turn on the ways to memory when it begins, not when
+// somebody waits for it.
+func (s *simulation) fetch(block, part, iteration int, now, freed float64) {
+	if s.fill == 0 || iteration >= s.most {
+		return
+	}
+	moved := s.move(now, s.fill/float64(max(1, s.waits)), nearDRAM)
+	s.ring[block][part][iteration].ready = max(moved, freed) + s.memory[nearDRAM].latency
+}
+
+// free gives a part of the copies of a warp's iteration back: not before products that read it end. That of an iteration so many stages later begins then.
 func (s *simulation) free(w *warp, part int, at float64) {
 	r := &s.ring[w.block][part][w.iteration]
 	r.freed = max(r.freed, at, s.tensor[w.block].all)
-	r.unfree--
+	if r.unfree--; r.unfree == 0 {
+		s.fetch(w.block, part, w.iteration+s.stages, at, r.freed)
+	}
 }
 
 // move is when so many bytes have come: what is far comes on the nearer ways, too.

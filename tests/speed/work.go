@@ -137,7 +137,7 @@ var (
 )
 
 // ringOf is the bytes that copies bring per flop, and those that stay in shared memory, by the tile in the name of a kernel: a step of a product
-// copies (BM+BN)*BK elements, one of attention K and V.
+// copies (BM+BN)*BK elements, one of attention K and V, one of its gradient by keys as much of the queries and of the gradient of the result.
 func ringOf(kernel string) (perFlop float64, resident int) {
 	size := 2.0
 	switch {
@@ -149,11 +149,21 @@ func ringOf(kernel string) (perFlop float64, resident int) {
 	number := func(s string) float64 { n, _ := strconv.Atoi(s); return float64(n) }
 	if m := tileOfProduct.FindStringSubmatch(kernel); m != nil {
 		a, b := number(m[1]), number(m[2])
+		if strings.Contains(kernel, "_w8_") { // B is of bytes
+			b /= 2
+			return (a + b) * size / (4 * a * b), 0
+		}
 		return (a + b) * size / (2 * a * b), 0
 	}
 	if m := tileOfAttention.FindStringSubmatch(kernel); m != nil {
-		d, rows := number(m[1]), number(m[2])
-		return 1 / rows, int(rows * d * size)
+		d, rows, columns := number(m[1]), number(m[2]), number(m[3])
+		switch {
+		case strings.Contains(kernel, "_dq_"): // three products
+			return 2 * size / 6 / rows, int(2 * rows * d * size)
+		case strings.Contains(kernel, "_dkv_"): // four
+			return size / 4 / columns, int(2 * columns * d * size)
+		}
+		return size / 2 / rows, int(rows * d * size)
 	}
 	return 0, 0
 }

@@ -363,3 +363,14 @@ func TestGroupsMultiplyTogether(t *testing.T) {
 		}
 	}
 }
+
+// Copies that other warps begin have come when their slot has been free for as long as they take, whatever the loop itself loads before it waits for them.
+func TestCopiesOfOtherWarpsBeginWhenTheirSlotIsFree(t *testing.T) {
+	wait, load := "SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR4], R2", "LDG.E.128 R4, [R2] # 1 7 7 0"
+	m := modelOf(90, 128, 64, 0, loopOf(append([]string{load, wait}, repeat(100, "NOP # 15 7 7 0")...)...)...)
+	s := &simulation{trace: m.traceOf(m.code, m.loops[0], true), warps: 4, blocks: 1, iterations: 16, stages: 2, fill: 1024}
+	s.memory = [numNear]way{{m.dram(), latencyGlobal}, {bandwidthL2, latencyL2}, {bandwidthL1, latencyL1}}
+	ended := s.run()
+	last := len(ended) - 1
+	within(t, "cycles of an iteration that waits for nothing", (ended[last]-ended[last-8])/8, 1500, 0.02)
+}

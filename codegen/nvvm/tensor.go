@@ -30,9 +30,11 @@ func init() {
 type tensorMemory struct {
 	offset  int64 // of its words in shared memory
 	columns int64
-	base    reg // address of the first column
-	begun   reg // how many products there were
-	open    int // so many of them may not have been waited for
+	base    reg       // address of the first column
+	begun   reg       // how many products there were
+	open    int       // so many of them may not have been waited for
+	newest  int64     // of the block in, if it is that of the op at hand: the newest so many have not been waited for
+	in      *ir.Block // where newest is known
 	around  map[*ir.Op]bool
 }
 
@@ -150,13 +152,26 @@ func (m *tensorMemory) mbarrierOf(f *fn, product reg) (base reg, offset int64, p
 	return base, offset, f.and(round, i32(1))
 }
 
-// over waits for all products but the newest so many, for each at its own mbarrier: nothing says that they arrive in order. A phase before the first counts
-// as ended.
+// over waits for all products but the newest so many, for each at its own mbarrier: nothing says that they arrive in order. Those for which the same block has waited
+// are over. A phase before the first counts as ended.
 func (m *tensorMemory) over(f *fn, pending int64) {
-	for n := range int64(m.open) {
-		base, offset, parity := m.mbarrierOf(f, f.sub(m.begun, i32(1+pending+n)))
+	oldest := pending + int64(m.open)
+	if b := f.current.Block(); m.in == b {
+		oldest = min(oldest, m.newest)
+	} else {
+		m.in, m.newest = b, oldest
+	}
+	for n := pending; n < oldest; n++ {
+		base, offset, parity := m.mbarrierOf(f, f.sub(m.begun, i32(1+n)))
 		f.await(base, i32(offset), parity)
 	}
+	m.newest = min(m.newest, pending)
+}
+
+// began counts a product.
+func (m *tensorMemory) began(f *fn) {
+	m.begun = f.add(m.begun, i32(1))
+	m.newest++
 }
 
 // tensorProduct is a product of the tensor unit.
@@ -228,7 +243,7 @@ func (p *tensorProduct) begin() {
 		})
 		m.announce(f)
 	})
-	m.begun = f.add(m.begun, i32(1))
+	m.began(f)
 }
 
 // announce has the next product arrive at its mbarrier when it ends.
@@ -240,7 +255,7 @@ func (m *tensorMemory) announce(f *fn) {
 // arrive counts what is no product as one, which ends with those before it.
 func (m *tensorMemory) arrive(f *fn) {
 	f.byOneThread(func() { m.announce(f) })
-	m.begun = f.add(m.begun, i32(1))
+	m.began(f)
 }
 
 // arriveAfterProducts has the tensor unit arrive at an mbarrier when it has ended what this thread began.
@@ -314,6 +329,6 @@ func (f *fn) carriedTypes(op *ir.Op, vs []*ir.Value) []ir.Type {
 // recount takes the count of products from where ways of an op meet.
 func (f *fn) recount(op *ir.Op, tiles []*tile) {
 	if n := len(tiles); n > 0 && f.counts(op) {
-		f.tensor.begun = f.reg(tiles[n-1], 0)
+		f.tensor.begun, f.tensor.in = f.reg(tiles[n-1], 0), nil
 	}
 }

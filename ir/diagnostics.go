@@ -113,6 +113,14 @@ func LocString(l Location) string {
 	return ""
 }
 
+// Placed is a message behind its place, "file:line:col: message", or alone where the location names no file.
+func Placed(l Location, message string) string {
+	if at := LocString(l); at != "" {
+		return at + ": " + message
+	}
+	return message
+}
+
 // Error reports an error on an op: "'dialect.op' op message". It returns false, so that a verifier can return it.
 func (c *Context) Error(op *Op, format string, args ...any) bool {
 	c.Diags.Add(Error, op.loc, "'%s' op %s", c.OpName(op), fmt.Sprintf(format, args...))

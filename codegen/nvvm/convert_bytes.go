@@ -11,23 +11,24 @@ import (
 
 // bytesToFloat makes a tile of f32, f16 or bf16 of one of i8; nil where its bytes are not packed, or the target does not compute with such pairs.
 func (f *fn) bytesToFloat(x *tile, elem ir.Type, sign bool) *tile {
+	if x.k != kI8 || widthOf(x.elem) != 8 || !x.packed() || x.len()%4 != 0 {
+		return nil
+	}
 	to := elem.(*ir.FloatType).Format
-	if x.k != kI8 || widthOf(x.elem) != 8 || !x.packed() || x.len()%4 != 0 || to == float.BF16 && !f.has("fma.rn.bf16x2") {
+	var convert func(w reg, sign bool) []reg
+	switch {
+	case to == float.F32:
+		convert = f.bytesToF32
+	case to == float.F16:
+		convert = f.bytesToF16
+	case to == float.BF16 && f.has("fma.rn.bf16x2"):
+		convert = f.bytesToBF16
+	default:
 		return nil
 	}
 	var regs []reg
 	for i := range x.words {
-		w := f.word(x, i)
-		switch to {
-		case float.F32:
-			regs = append(regs, f.bytesToF32(w, sign)...)
-		case float.F16:
-			regs = append(regs, f.bytesToF16(w, sign)...)
-		case float.BF16:
-			regs = append(regs, f.bytesToBF16(w, sign)...)
-		default:
-			return nil
-		}
+		regs = append(regs, convert(f.word(x, i), sign)...)
 	}
 	if to == float.F32 {
 		return f.tileOf(elem, regs...)

@@ -33,7 +33,7 @@ type NoInstruction struct {
 // Place is where in the source the operation stands.
 func (e *NoInstruction) Place() ir.Location { return e.Loc }
 
-func (e *NoInstruction) Error() string { return at(e.Loc, e.Message()) }
+func (e *NoInstruction) Error() string { return ir.Placed(e.Loc, e.Message()) }
 
 // Message is the error without its place.
 func (e *NoInstruction) Message() string {
@@ -50,19 +50,11 @@ type NotSupported struct {
 // Place is where in the source the operation stands.
 func (e *NotSupported) Place() ir.Location { return e.Loc }
 
-func (e *NotSupported) Error() string { return at(e.Loc, e.Message()) }
+func (e *NotSupported) Error() string { return ir.Placed(e.Loc, e.Message()) }
 
 // Message is the error without its place.
 func (e *NotSupported) Message() string {
 	return fmt.Sprintf("not supported yet: %s on %s", e.Op, e.What)
-}
-
-// at puts the place before a message, where there is one.
-func at(l ir.Location, message string) string {
-	if place := ir.LocString(l); place != "" {
-		return place + ": " + message
-	}
-	return message
 }
 
 // lowering is the function that lowers one kind of operation; it reads the operands' tiles and sets the results'.

@@ -36,20 +36,20 @@ func verifyDot(op ContractionOp) string {
 	return ""
 }
 
-// waitedFor reports whether a product is over when its block is: nobody touches its factors in registers until then.
-func waitedFor(d Dot) bool {
+// WaitBehind is the wait of its block for a product in flight, nil without one: nobody touches its factors in registers until then.
+func WaitBehind(d Dot) *ir.Op {
 	for op := d.Op.Next(); op != nil; op = op.Next() {
 		if w, ok := ir.As[DotWait](op); ok && w.Pending() == 0 {
-			return true
+			return op
 		}
 	}
-	return false
+	return nil
 }
 
 // verifyInFlight checks that nobody takes the result of a product that may not be there yet: a loop carries it to the product of its next iteration, and
 // lands it behind the last one; or to a dot_land, where there were no accumulators.
 func verifyInFlight(d Dot) string {
-	if d.Atom() == nil || d.Atom().Atom.Group == 0 || !d.Atom().Atom.SharedA && !waitedFor(d) {
+	if d.Atom() == nil || d.Atom().Atom.Group == 0 || !d.Atom().Atom.SharedA && WaitBehind(d) == nil {
 		return "is in flight, which only products of groups of warps can be, that read both factors in shared memory or are waited for in their block"
 	}
 	if carried, alone := OnlyAdds(d.Op); alone {
@@ -58,7 +58,7 @@ func verifyInFlight(d Dot) string {
 		}
 	}
 	_, scaled := ir.DefinedBy[SumsScale](d.Acc())
-	ok := (scaled || AddsToNothing(d) || keptSum(d.Acc())) && d.Atom().Atom.Tensor != nil || AddsToNothing(d) && waitedFor(d)
+	ok := (scaled || AddsToNothing(d) || keptSum(d.Acc())) && d.Atom().Atom.Tensor != nil || AddsToNothing(d) && WaitBehind(d) != nil
 	for _, u := range d.Result().Uses() {
 		ok = ok && (u.Owner().Code() == OpContinue || u.Owner().Code() == OpFor || u.Owner().Code() == OpDotLand)
 	}

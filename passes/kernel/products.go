@@ -68,7 +68,7 @@ func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate) bool {
 		a, b = b, a
 	}
 	if k.Atom.Tensor != nil && s.Opt > 0 {
-		return !k.Swap || !madeOfProduct(op.Operand(0)) && !comesToRows(op.Result(0), false, map[*ir.Value]bool{})
+		return !k.Swap || !wantsRows(op, false)
 	}
 	shared := comesByCopies(a, k.Atom, k.Swap)
 	if _, _, loaded := tileaa.FactorLoad(b); s.Opt == 0 || k.Atom.SharedA != shared || !loaded {
@@ -79,8 +79,11 @@ func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate) bool {
 
 // WantsRows reports whether threads should keep whole rows of the result of a product: it looks from there to the next product or reduction, and from its left
 // operand to the one before.
-func WantsRows(op *ir.Op) bool {
-	return madeOfProduct(op.Operand(0)) || comesToRows(op.Result(0), true, map[*ir.Value]bool{})
+func WantsRows(op *ir.Op) bool { return wantsRows(op, true) }
+
+// wantsRows is WantsRows; factor says whether a product counts that takes the result as its left factor.
+func wantsRows(op *ir.Op, factor bool) bool {
+	return madeOfProduct(op.Operand(0)) || comesToRows(op.Result(0), factor, map[*ir.Value]bool{})
 }
 
 // comesToRows reports whether a value is reduced, or, if that counts, the left factor of a product, as it is or after elementwise steps, on one way through a branch

@@ -20,12 +20,7 @@ func (e *NotSupported) NotSupported() bool { return true }
 // Place is where in the source the operation stands.
 func (e *NotSupported) Place() ir.Location { return e.Loc }
 
-func (e *NotSupported) Error() string {
-	if at := ir.LocString(e.Loc); at != "" {
-		return at + ": " + e.Message()
-	}
-	return e.Message()
-}
+func (e *NotSupported) Error() string { return ir.Placed(e.Loc, e.Message()) }
 
 // Message is the error without its place.
 func (e *NotSupported) Message() string {

@@ -18,6 +18,9 @@ import (
 // step must be an iteration of the loop that was there: a loop in a loop has nothing to copy ahead in its last iteration.
 func shortSteps(whole *prices, warps []int, out, not []candidate) (o, n []candidate) {
 	s, entry := whole.s, whole.entry
+	if !s.Target.Has("cp.async") {
+		return out, not
+	}
 	var limits []int
 	if len(out) == 0 || whole.crowded(out[0].plan.Warps) {
 		limits = append(limits, s.Target.SharedOptIn/2)
@@ -25,7 +28,7 @@ func shortSteps(whole *prices, warps []int, out, not []candidate) (o, n []candid
 	if bytes := whole.rowBytes(warps[0]); bytes > 0 {
 		limits = append(limits, bytes)
 	}
-	if len(limits) == 0 || !s.Target.Has("cp.async") || gathers(s, entry) {
+	if len(limits) == 0 || gathers(s, entry) {
 		return out, not
 	}
 	var list []candidate

@@ -158,7 +158,7 @@ func roleLoops(s *pass.State, entry *ir.Op) (loops []*roleLoop, why string) {
 				st.copies = append(st.copies, p.copies[i])
 			}
 			st.first, st.last = l.readers(st)
-			st.unit = st.unitReads() && (flies(st.last) || sumsInPlace(p.loop.Op, st.last))
+			st.unit = st.unitReads() && (flies(st.last) || slices.ContainsFunc(inPlace(p.loop.Op), func(d tileaa.Dot) bool { return d.Op == st.last }))
 			l.stages = append(l.stages, st)
 		}
 		l.first = l
@@ -330,7 +330,7 @@ func (l *roleLoop) readers(st *stage) (first, last *ir.Op) {
 			if op := user.AncestorIn(body); op != c.Op {
 				before[op], after[op] = true, true
 				if d, ok := ir.As[tileaa.Dot](op); ok && d.InFlight() && d.Atom().Atom.ByWarpgroup() {
-					after[awaited(op)] = true
+					after[tileaa.WaitBehind(d)] = true
 				}
 				if tileaa.IsProduct(op) {
 					continue // which has read it when it is over
@@ -365,15 +365,6 @@ func (st *stage) unitReads() bool {
 		}
 	}
 	return true
-}
-
-// awaited is the op behind a product in flight that waits for it.
-func awaited(product *ir.Op) *ir.Op {
-	op := product.Next()
-	for !ir.Is[tileaa.DotWait](op) {
-		op = op.Next()
-	}
-	return op
 }
 
 // rewrite has a stage fill the slot at a position of its rings, and read it.

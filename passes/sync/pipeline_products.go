@@ -1,8 +1,6 @@
 package sync
 
 import (
-	"slices"
-
 	"tileiras/codegen/atom"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -90,11 +88,18 @@ func letFly(flow ir.Flow, list []tileaa.Dot) (lands ir.I64Array) {
 	return lands
 }
 
-// sumsInPlace reports whether sumInPlace will let an op of a loop go on.
-func sumsInPlace(loop, op *ir.Op) bool {
-	_, unit := onTensorUnit(op)
-	flow, ok := ir.LoopOf(loop)
-	return unit && ok && len(flow.Continues()) == 1 && slices.ContainsFunc(summands(loop), func(d tileaa.Dot) bool { return d.Op == op })
+// inPlace are the products of the tensor unit of a loop that sumInPlace lets go on.
+func inPlace(op *ir.Op) []tileaa.Dot {
+	loop, ok := ir.As[tileaa.For](op)
+	if !ok || len(loop.Lands()) > 0 {
+		return nil
+	}
+	flow, _ := ir.LoopOf(op)
+	list := summands(op)
+	if len(list) == 0 || len(flow.Continues()) != 1 || list[0].Atom().Atom.Tensor == nil {
+		return nil
+	}
+	return list
 }
 
 // releases reports whether threads tell other roles that a slot may be filled again.
@@ -107,22 +112,20 @@ func releases(op *ir.Op) bool {
 // an iteration, or until others may overwrite what those before have read.
 func sumInPlace(s *pass.State, entry *ir.Op) {
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-		loop, ok := ir.As[tileaa.For](op)
-		if !ok || len(loop.Lands()) > 0 {
+		list := inPlace(op)
+		if len(list) == 0 {
 			return
 		}
+		loop := ir.Cast[tileaa.For](op)
 		flow, _ := ir.LoopOf(op)
-		list := summands(op)
-		if len(list) > 0 && len(flow.Continues()) == 1 && list[0].Atom().Atom.Tensor != nil {
-			loop.SetLands(letFly(flow, list))
-			begun := false
-			for _, op := range loop.Body().Ops() {
-				if begun && (op.Traits().Has(ir.Terminator) || releases(op)) {
-					tileaa.NewDotWait(ir.NewBuilder(s.Ctx).Before(op), 0)
-					begun = false
-				}
-				begun = begun || tileaa.IsProduct(op)
+		loop.SetLands(letFly(flow, list))
+		begun := false
+		for _, op := range loop.Body().Ops() {
+			if begun && (op.Traits().Has(ir.Terminator) || releases(op)) {
+				tileaa.NewDotWait(ir.NewBuilder(s.Ctx).Before(op), 0)
+				begun = false
 			}
+			begun = begun || tileaa.IsProduct(op)
 		}
 	})
 }

@@ -84,12 +84,15 @@ func skewable(s *pass.State, entry, op *ir.Op) *skewed {
 // threads that multiply do so between what they compute for another product: there must be registers, and blocks that compute at the same time must not come
 // down to one.
 func (k *skewed) gains(s *pass.State, entry *ir.Op, d tileaa.Dot) bool {
-	a := d.Atom().Atom
-	feeds, stored := k.feedsProduct(d.Result(), map[*ir.Op]bool{})
+	a, words := d.Atom().Atom, tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) == 32
 	switch {
 	case a.Tensor != nil:
-		return tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) == 32
-	case a.Group > 0 && (a.Depth > 0 || tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) != 32), !feeds:
+		return words
+	case a.Group > 0 && (a.Depth > 0 || !words):
+		return false
+	}
+	feeds, stored := k.feedsProduct(d.Result(), map[*ir.Op]bool{})
+	if !feeds {
 		return false
 	}
 	plan, l := tileaa.PlanOf(entry), k.asks(s, entry)
@@ -244,7 +247,7 @@ func (k *skewed) guard(d tileaa.Dot, m ir.Mapping, exists *ir.Value) {
 	if k.inFlight() {
 		d.SetInFlight(true)
 	}
-	if k.inFlight() || k.inGroups() {
+	if d.Atom().Atom.Group > 0 {
 		d.SetWhen(exists)
 	}
 }

@@ -148,12 +148,11 @@ func ringOf(kernel string) (perFlop float64, resident int) {
 	}
 	number := func(s string) float64 { n, _ := strconv.Atoi(s); return float64(n) }
 	if m := tileOfProduct.FindStringSubmatch(kernel); m != nil {
-		a, b := number(m[1]), number(m[2])
-		if strings.Contains(kernel, "_w8_") { // B is of bytes
-			b /= 2
-			return (a + b) * size / (4 * a * b), 0
+		a, b, sizeOfB := number(m[1]), number(m[2]), size
+		if strings.Contains(kernel, "_w8_") {
+			sizeOfB = 1
 		}
-		return (a + b) * size / (2 * a * b), 0
+		return (a*size + b*sizeOfB) / (2 * a * b), 0
 	}
 	if m := tileOfAttention.FindStringSubmatch(kernel); m != nil {
 		d, rows, columns := number(m[1]), number(m[2]), number(m[3])

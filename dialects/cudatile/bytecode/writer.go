@@ -29,12 +29,7 @@ type WriteError struct {
 	Msg string
 }
 
-func (e *WriteError) Error() string {
-	if at := ir.LocString(e.Loc); at != "" {
-		return at + ": " + e.Msg
-	}
-	return e.Msg
-}
+func (e *WriteError) Error() string { return ir.Placed(e.Loc, e.Msg) }
 
 // writer holds what the parts of one write share. The first failure stops it.
 type writer struct {

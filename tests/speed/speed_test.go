@@ -374,3 +374,19 @@ func TestCopiesOfOtherWarpsBeginWhenTheirSlotIsFree(t *testing.T) {
 	last := len(ended) - 1
 	within(t, "cycles of an iteration that waits for nothing", (ended[last]-ended[last-8])/8, 1500, 0.02)
 }
+
+// The tensor unit frees what it has read: it arrives for that at another mbarrier than those at which threads wait for products.
+func TestTheUnitFreesWhatItHasRead(t *testing.T) {
+	m := modelOf(100, 160, 64, 0, loopOf("SYNCS.PHASECHK.TRANS64.TRYWAIT P1, [UR4+0x100], R2", "ULOP3.LUT UR6, UR5, 0x7, URZ, 0xc0, !UPT", "UIADD3 UR6, UR6, 0x200, URZ",
+		"UTCHMMA gdesc[UR32], gdesc[UR34], tmem[UR40], tmem[UR36], idesc[UR37], !UPT", "UTCBAR [UR6], URZ", "UTCBAR [UR8], URZ", "UIADD3 UR5, UR5, 0x1, URZ")...)
+	trace := m.traceOf(m.code, m.loops[0], true)
+	var deeds []deed
+	for _, s := range trace.steps {
+		if s.deed != deedNone {
+			deeds = append(deeds, s.deed)
+		}
+	}
+	if want := []deed{deedWaitFill, deedTcgen05, deedAnnounce, deedRelease}; !trace.released || !slices.Equal(deeds, want) {
+		t.Errorf("released is %v, what instructions do %v, want %v", trace.released, deeds, want)
+	}
+}

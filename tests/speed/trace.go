@@ -97,7 +97,7 @@ func (c *chip) traceOf(code []instruction, numbers []int, fed bool) trace {
 				default:
 					s.deed = deedWaitTensor
 				}
-			case i.op == "SYNCS" && strings.Contains(i.mods, "ARRIVE"):
+			case i.op == "SYNCS" && strings.Contains(i.mods, "ARRIVE"), products.commits > 0 && i.op == "UTCBAR" && !products.announces[n]:
 				releases = append(releases, len(t.steps))
 			}
 		default:

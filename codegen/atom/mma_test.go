@@ -129,6 +129,33 @@ func TestRowsOfTheTensorUnitAreLanes(t *testing.T) {
 	}
 }
 
+// A factor goes to tensor memory as it is where a thread holds parts of one row, whole words of it, and the row is that of its lane.
+func TestThreadsHoldRowsOfFactors(t *testing.T) {
+	tall, low := MMAByName("tcgen05.m128n64k16.f32.f16.f16"), MMAByName("tcgen05.m64n64k16.f32.f16.f16")
+	rows := tall.LayoutC
+	for _, c := range []struct {
+		what string
+		atom *MMA
+		l    layout.Layout
+		bits int
+		want bool
+	}{
+		{"sums", tall, rows, 16, true},
+		{"bytes", tall, rows, 8, true},
+		{"columns of two groups of warps", tall, rows.Repeat(layout.Warp, 1, 1), 16, true},
+		{"rows of two", tall, rows.Repeat(layout.Warp, 0, 1), 16, true},
+		{"elements of words of their own", tall, rows, 32, false},
+		{"the sums of 64 rows", low, low.LayoutC, 16, false},
+		{"columns in lanes", tall, rows.Permute([]int{1, 0}), 16, false},
+		{"halves of words in two warps", tall, layout.Must([]int{128, 4}, layout.Bases{Reg: []uint64{2}, Lane: []uint64{4, 8, 16, 32, 64},
+			Warp: []uint64{128, 256, 1}}), 16, false},
+	} {
+		if got := c.atom.Tensor.HoldsRows(c.l, c.bits); got != c.want {
+			t.Errorf("%s, %d bits: %v, want %v", c.what, c.bits, got, c.want)
+		}
+	}
+}
+
 // The instruction descriptors that Triton's compiler writes for products of these shapes and types.
 func TestInstructionDescriptorsAreThoseOfOthers(t *testing.T) {
 	for _, c := range []struct {

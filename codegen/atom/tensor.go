@@ -38,6 +38,34 @@ func (t *Tensor) Parts() int     { return t.height.Parts() }
 // ColumnsOf is the columns of tensor memory in which so many results are summed: a row is a lane.
 func (t *Tensor) ColumnsOf(results int) int { return results / t.height.M }
 
+// FromTensor is the instruction of a product that takes A from tensor memory.
+func (t *Tensor) FromTensor() string { return t.product.FromTensor() }
+
+// FactorColumns is the columns of tensor memory that a factor of a shape takes, whose elements have so many bits: its rows are lanes.
+func FactorColumns(rows, k, bits int) int { return rows * k * bits / (32 * ptxop.TensorLanes) }
+
+// HoldsRows reports whether threads hold a factor, of elements of so many bits, as its instruction finds it in tensor memory: a thread stores to one lane, what is
+// side by side along K in words.
+func (t *Tensor) HoldsRows(l layout.Layout, bits int) bool {
+	const lanesOfGroup = 7 // bits
+	if t.height.M != ptxop.TensorLanes || l.Rank() != 2 || !l.IsBijective() || bits >= 32 || l.Regs()*bits < 32 || l.InBits(layout.Warp) < lanesOfGroup-laneBits {
+		return false
+	}
+	rows := slices.Concat(l.Column(layout.Lane), l.Column(layout.Warp))
+	for i, c := range rows {
+		at := l.Coords(c)
+		if i < lanesOfGroup && (at[0] != 1<<i || at[1] != 0) || i >= lanesOfGroup && at[1]*bits%32 != 0 {
+			return false
+		}
+	}
+	for i := range log2(32 / bits) {
+		if at := l.Coords(l.Basis(layout.Reg, i)); at[0] != 0 || at[1] != 1<<i {
+			return false
+		}
+	}
+	return true
+}
+
 // TensorColumnsFor is the columns that a block asks for that needs so many.
 func TensorColumnsFor(columns int) int { return max(LeastTensorColumns, 1<<bits.Len(uint(columns-1))) }
 

@@ -211,8 +211,9 @@ func (f *fn) landed(regs []reg) []reg {
 type groupFactor struct {
 	*fn
 	p          *product
-	held       *operandTile // nil: it lies in shared memory
+	held       *operandTile // nil: it lies in memory
 	buffer     *buffer
+	there      *tensorFactor // it lies in tensor memory
 	form       layout.Descriptor
 	cols       []uint64 // where the part of a group begins, by the bits of its threads
 	row, depth int      // dimensions: that which the result has, and K
@@ -231,6 +232,10 @@ func (f *fn) factor(v *ir.Value, p *product, left bool) *groupFactor {
 		rows = p.Shape.M
 	case p.Tensor != nil:
 		rows = min(p.acc.l.Shape()[x.row], atom.MostColumns) // of all warps
+	}
+	if there, ok := f.tensorFactorOf(v); ok {
+		x.there = &there
+		return x
 	}
 	if x.buffer == nil {
 		x.held = f.operandTile(v)
@@ -295,10 +300,13 @@ func (x *groupFactor) register(at []int, depth int) int {
 	return first
 }
 
-// descriptor names a factor in shared memory for the same.
+// descriptor names a factor in shared or tensor memory for the same.
 func (x *groupFactor) descriptor(at []int, depth int) []reg {
-	if x.held != nil {
+	switch {
+	case x.held != nil:
 		return nil
+	case x.there != nil:
+		return []reg{x.add(x.there.memory.base, i32(x.there.columnOf(at[x.row], depth)))}
 	}
 	base, bytes := x.sharedAddress(x.buffer, x.cols, x.offset(at, depth), reg{})
 	low := x.add(x.lshr(base, 4), i32(bytes/descriptorUnit+int64(x.form.Lead)/descriptorUnit<<leadShift))

@@ -23,6 +23,7 @@ func init() {
 		tileaa.OpDotLand & ir.Place:       dotLand,
 		tileaa.OpSumsStore & ir.Place:     sumsStore,
 		tileaa.OpSumsScale & ir.Place:     sumsScale,
+		tileaa.OpFactorStore & ir.Place:   factorStore,
 	})
 }
 
@@ -209,6 +210,10 @@ func (p *tensorProduct) begin() {
 	}
 	from, to := p.depths(p.dot.Op)
 	columns := min(p.acc.l.Shape()[right.row], atom.MostColumns)
+	name := p.Op.Name
+	if left.there != nil {
+		name = p.Tensor.FromTensor()
+	}
 	describe := i32(int64(p.Tensor.Describe(columns, left.form.Turned, right.form.Turned)))
 	add := con(kI1, 0)
 	if _, scaled := ir.DefinedBy[tileaa.SumsScale](p.dot.Acc()); scaled {
@@ -235,7 +240,7 @@ func (p *tensorProduct) begin() {
 				for at := range (1 << p.acc.l.OutBits()) / (p.Shape.M * columns) {
 					corner := p.corner(at, columns, left.row, right.row)
 					sums := f.add(m.base, i32(p.columnOf(corner)))
-					f.op(p.Op.Name, sums, left.descriptor(corner, depth)[0], right.descriptor(corner, depth)[0], describe, add)
+					f.op(name, sums, left.descriptor(corner, depth)[0], right.descriptor(corner, depth)[0], describe, add)
 				}
 				add = con(kI1, 1)
 			}

@@ -62,10 +62,10 @@ func (p *tensorProduct) store(own, column reg, regs []reg) {
 	p.op(fmt.Sprintf("tcgen05.st.%s.x%d.%s", p.Tensor.Access(), len(regs), p.letter()), append(p.place(own, column), regs...)...)
 }
 
-// stored ends stores, which the unit then may see when all have met.
-func (p *tensorProduct) stored() {
-	p.op("tcgen05.wait::st")
-	p.op("tcgen05.fence::before_thread_sync")
+// storedThere ends stores to tensor memory, which the unit then may see when all have met.
+func (f *fn) storedThere() {
+	f.op("tcgen05.wait::st")
+	f.op("tcgen05.fence::before_thread_sync")
 }
 
 // sum brings what the unit has summed to registers, and adds what was there before, if there was something.
@@ -138,7 +138,7 @@ func sumsStore(f *fn, op *ir.Op) {
 	p, t := f.sumsOf(op), f.tileFor(op.Operand(0))
 	own := p.own()
 	p.inPieces(maxTensorLoad, func(first, n int, column reg) { p.store(own, column, f.all(t)[first:first+n]) })
-	p.stored()
+	p.storedThere()
 	p.memory.arrive(f)
 	f.set(op, nil)
 }
@@ -148,10 +148,30 @@ func sumsScale(f *fn, op *ir.Op) {
 	p, factor, elem := f.sumsOf(op), f.all(f.tileFor(op.Operand(1))), elemOf(op.Operand(1))
 	f.op("tcgen05.fence::after_thread_sync")
 	own := p.own()
+	turns := f.beside(op, p.acc.l.Regs()/min(p.LayoutC.Regs(), mostScaled))
 	p.inPieces(mostScaled, func(first, n int, column reg) {
 		got := f.tileOf(elem, p.loaded(p.load(own, column, n))...)
 		p.store(own, column, f.all(f.floats(elem, "mul", ".rn", "", got, f.tileOf(elem, factor[first:first+n]...))))
+		turns()
 	})
-	p.stored()
+	if !ir.Is[tileaa.FactorStore](op.Next()) { // which waits for all
+		f.storedThere()
+	}
 	f.set(op, nil)
+}
+
+// beside gives what to do after each of so many pieces of an op: stores of the factor that comes next, if it takes the columns of what it is computed from: then
+// threads have registers for no more of it.
+func (f *fn) beside(op *ir.Op, pieces int) (turn func()) {
+	s, ok := ir.As[tileaa.FactorStore](op.Next())
+	if !ok || s.Over() == nil {
+		return func() {}
+	}
+	stores := f.storesOf(s)
+	all, done := len(stores), 0
+	return func() {
+		for done++; len(stores) > 0 && all-len(stores) < all*done/pieces; stores = stores[1:] {
+			stores[0]()
+		}
+	}
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // TensorProduct is a row of the table of products D = A*B + C of a multiprocessor's tensor unit, which one thread begins for its block (PTX ISA,
-// "tcgen05.mma"). A and B lie in shared memory, where descriptors find them, D in tensor memory, a row to a lane. M, one of TensorHeights, N and the types are
-// fields of the instruction descriptor.
+// "tcgen05.mma"). A and B lie in shared memory, where descriptors find them, D in tensor memory, a row to a lane; A may lie there, too. M, one of TensorHeights,
+// N and the types are fields of the instruction descriptor.
 type TensorProduct struct {
 	Kind string
 	K    int
@@ -58,6 +58,9 @@ func (p *TensorProduct) Name(m, n int, a, b string) string {
 // Instruction is the name of the row of the instruction.
 func (p *TensorProduct) Instruction() string { return "tcgen05.mma." + p.Kind }
 
+// FromTensor is the instruction that takes A from tensor memory: a row to a lane, 32 bits of neighbours along K to a column.
+func (p *TensorProduct) FromTensor() string { return p.Instruction() + ".tensor" }
+
 // Turns is as that of GroupProduct.
 func (p *TensorProduct) Turns() bool { return elemBits[p.A[0]] <= 16 }
 
@@ -95,8 +98,9 @@ func init() {
 				continue
 			}
 			kinds[p.Kind] = true
-			// Where D lies, descriptors of A and B, the instruction descriptor, whether to add to D.
+			// Where D lies, descriptors of A, or where that lies in tensor memory, and of B, the instruction descriptor, whether to add to D.
 			b.text(p.Instruction(), "tcgen05.mma"+one+".kind::"+p.Kind+" [$0], $1, $2, $3, $4", "R L L r b", ReadShared|WriteShared|Async, p.Need)
+			b.text(p.FromTensor(), "tcgen05.mma"+one+".kind::"+p.Kind+" [$0], [$1], $2, $3, $4", "R R L r b", ReadShared|WriteShared|Async, p.Need)
 		}
 		b.op("tcgen05.commit"+one+".mbarrier::arrive::one.shared::cluster.b64", "[r]", Async|Barrier, tcgen05)
 		// Columns of the lane of each thread, which are there after the wait through which they pass. A store is over at the wait, which names no registers.
@@ -111,8 +115,8 @@ func init() {
 				form := h.Access + ".x" + count
 				for _, letter := range []string{"f", "r"} {
 					b.named("tcgen05.ld."+form+"."+letter, "tcgen05.ld.sync.aligned."+form+".b32", "{="+letter+"*"+count+"} "+at, ReadShared|Strong|Async|Convergent, tcgen05)
+					b.named("tcgen05.st."+form+"."+letter, "tcgen05.st.sync.aligned."+form+".b32", at+" {"+letter+"*"+count+"}", WriteShared|Strong|Async|Convergent, tcgen05)
 				}
-				b.named("tcgen05.st."+form+".f", "tcgen05.st.sync.aligned."+form+".b32", at+" {f*"+count+"}", WriteShared|Strong|Async|Convergent, tcgen05)
 			}
 		}
 		b.op("tcgen05.wait::st.sync.aligned", "", Fence|Convergent, tcgen05)

@@ -180,6 +180,9 @@ func (l *lives) dies(v *ir.Value, op *ir.Op) bool { return l.last[l.number[v]] =
 func (l *lives) lastUse(v *ir.Value) int {
 	last := l.birth(v)
 	for u := v.FirstUse(); u != nil; u = u.Next() {
+		if ir.Is[tileaa.FactorStore](u.Owner()) && u.Index() > 0 {
+			continue // which takes its columns only
+		}
 		at := l.at[u.Owner()].begin
 		for b := u.Owner().Block(); b != v.ParentBlock(); b = b.ParentOp().Block() {
 			if _, loop := ir.LoopOf(b.ParentOp()); loop {

@@ -1,7 +1,11 @@
 package sync
 
 import (
+	"cmp"
+	"slices"
+
 	"tileiras/codegen/atom"
+	"tileiras/codegen/planted"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/pass"
@@ -25,6 +29,7 @@ func AllocateTensor(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		var products []tileaa.Dot
 		var others []tileaa.SumsOp
+		var factors []tileaa.FactorStore
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 			if d, ok := onTensorUnit(op); ok {
 				products = append(products, d)
@@ -32,11 +37,14 @@ func AllocateTensor(s *pass.State) error {
 			if o, ok := ir.As[tileaa.SumsOp](op); ok {
 				others = append(others, o)
 			}
+			if f, ok := ir.As[tileaa.FactorStore](op); ok {
+				factors = append(factors, f)
+			}
 		})
 		if len(products) == 0 {
 			continue
 		}
-		columns := assignColumns(s, products)
+		columns := assignColumns(s, products, factors)
 		if columns > atom.TensorColumns {
 			return &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: "products need more tensor memory than there is", Loc: products[0].Op.Loc()}
 		}
@@ -58,6 +66,9 @@ func AllocateTensor(s *pass.State) error {
 			o.SetMemory(memory)
 			o.SetColumn(s.Ctx, column)
 		}
+		for _, f := range factors {
+			f.SetMemory(memory)
+		}
 		s.Walk(owner, ir.PreOrder, func(op *ir.Op) {
 			if op.Code() == tileaa.OpReturn || op.ParentOp() == owner && op.Traits().Has(ir.Terminator) {
 				b.Before(op)
@@ -68,10 +79,10 @@ func AllocateTensor(s *pass.State) error {
 	return nil
 }
 
-// assignColumns gives products their columns, and says how many there are. First come those of which nothing is left when the next one begins, and beside each
-// other those that a loop or an iteration lands, which keep their columns from its first iteration to its last, whatever is computed in it; behind them what waits
-// for a dot_land while others are computed.
-func assignColumns(s *pass.State, products []tileaa.Dot) (columns int64) {
+// assignColumns gives products and factors their columns, and says how many there are. First come products of which nothing is left when the next one begins, and
+// beside each other those that a loop or an iteration lands, which keep their columns from its first iteration to its last, whatever is computed in it; where those
+// leave room what waits for a dot_land while others are computed, and factors.
+func assignColumns(s *pass.State, products []tileaa.Dot, factors []tileaa.FactorStore) int64 {
 	landed := map[*ir.Block]int64{} // columns of what the loop of a block lands
 	for _, d := range products {
 		if d.InFlight() && !isSkewed(d) {
@@ -79,6 +90,7 @@ func assignColumns(s *pass.State, products []tileaa.Dot) (columns int64) {
 		}
 	}
 	given := map[*ir.Block]int64{} // of those, the columns that products have
+	var used occupied
 	for _, d := range products {
 		if isSkewed(d) {
 			continue
@@ -93,37 +105,100 @@ func assignColumns(s *pass.State, products []tileaa.Dot) (columns int64) {
 			from += landed[outer.Block()]
 		}
 		d.SetColumn(s.Ctx, from)
-		columns = max(columns, from+tileaa.TensorColumnsOf(d))
+		used = append(used, stretch{block, from, from + tileaa.TensorColumnsOf(d)})
 	}
-	held := map[*ir.Op][]int64{} // columns of what a loop holds for a dot_land, by the number of what it carries
-	for _, d := range products {
-		if isSkewed(d) {
-			loop, i := carrier(d)
-			for len(held[loop]) <= i {
-				held[loop] = append(held[loop], 0)
-			}
-			held[loop][i] = tileaa.TensorColumnsOf(d)
-		}
+	type carried struct {
+		loop   *ir.Op
+		number int
 	}
-	first := columns
+	held := map[carried]int64{} // the first column of what a loop holds for a dot_land
 	for _, d := range products {
 		if !isSkewed(d) {
 			continue
 		}
 		loop, i := carrier(d)
-		from := first + sum(held[loop][:i])
-		for outer := loop.ParentOp(); outer != nil; outer = outer.ParentOp() {
-			from += sum(held[outer])
+		at, placed := held[carried{loop, i}]
+		if !placed {
+			at = used.place(loop.Body(), tileaa.TensorColumnsOf(d))
+			held[carried{loop, i}] = at
 		}
-		d.SetColumn(s.Ctx, from)
-		columns = max(columns, from+held[loop][i])
+		d.SetColumn(s.Ctx, at)
 	}
-	return columns
+	for _, f := range factors {
+		if f.Over() == nil {
+			at := used.place(f.Op.Block(), factorColumns(f.Value()))
+			if planted.On("factor-among-sums") {
+				at = 0
+			}
+			f.SetColumn(s.Ctx, at)
+		} else {
+			f.SetColumn(s.Ctx, columnOf(f.Over()))
+		}
+	}
+	return used.end()
 }
 
-func sum(list []int64) (n int64) {
-	for _, x := range list {
-		n += x
+// columnOf is the first column of the product that has given a value.
+func columnOf(v *ir.Value) int64 {
+	d, ok := ir.DefinedBy[tileaa.Dot](v)
+	if land, landed := ir.DefinedBy[tileaa.DotLand](v); landed {
+		d, ok = tileaa.InTensorMemory(land.Source())
+	}
+	if !ok {
+		panic("BUG: a factor takes the columns of what is no product")
+	}
+	column, _ := d.Column()
+	return column
+}
+
+// factorColumns is the columns of tensor memory that a factor takes.
+func factorColumns(v *ir.Value) int64 {
+	t := tileaa.AsTile(v)
+	return int64(atom.FactorColumns(int(t.Shape[0]), int(t.Shape[1]), tileaa.ElemBits(t.Elem)))
+}
+
+// stretch is columns that are in use in a block.
+type stretch struct {
+	block    *ir.Block
+	from, to int64
+}
+
+// occupied is what is in use.
+type occupied []stretch
+
+// place takes the lowest free columns, so many, for a block: those that are in use neither there nor in a block around it or inside of it.
+func (o *occupied) place(b *ir.Block, n int64) (from int64) {
+	var list []stretch
+	for _, u := range *o {
+		if within(u.block, b) || within(b, u.block) {
+			list = append(list, u)
+		}
+	}
+	slices.SortFunc(list, func(x, y stretch) int { return cmp.Compare(x.from, y.from) })
+	for _, u := range list {
+		if u.from-from >= n {
+			break
+		}
+		from = max(from, u.to)
+	}
+	*o = append(*o, stretch{b, from, from + n})
+	return from
+}
+
+// within reports whether a block is another one, or in it.
+func within(b, outer *ir.Block) bool {
+	for ; b != nil; b = b.ParentOp().Block() {
+		if b == outer {
+			return true
+		}
+	}
+	return false
+}
+
+// end is the first column behind all.
+func (o occupied) end() (n int64) {
+	for _, u := range o {
+		n = max(n, u.to)
 	}
 	return n
 }

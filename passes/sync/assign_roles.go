@@ -75,7 +75,8 @@ func assignRoles(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) (why string
 	if slots == 0 {
 		return "shared memory has no room for the slots"
 	}
-	if slots == 1 && !s.AsksForRoles() { // a copy would begin no earlier than those who compute can begin it
+	inTurns := !slices.ContainsFunc(loops, func(l *roleLoop) bool { return !l.takesTurns() })
+	if slots == 1 && !inTurns && !s.AsksForRoles() { // a copy would begin no earlier than those who compute can begin it
 		return "shared memory has no room for two slots"
 	}
 	var copies []*ir.Op
@@ -101,13 +102,17 @@ func assignRoles(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) (why string
 	return ""
 }
 
-// blocksAsked is how many blocks of a multiprocessor the frontend asks for, if there is room for them and their threads, those of producers too, have as many
+// blocksAsked is how many blocks of a multiprocessor the frontend asks for, or two where each has but one slot, if there is room for them and their threads, those of producers too, have as many
 // registers as a loop takes and the others know their places by; else 1.
 func blocksAsked(s *pass.State, plan *tileaa.PlanAttr, loops []*roleLoop, slots int) int {
-	if plan.Occupancy < 2 {
+	wanted := plan.Occupancy
+	if slots == 1 { // while the copies of one come, another computes
+		wanted = max(wanted, 2)
+	}
+	if wanted < 2 {
 		return 1
 	}
-	limit := cost.RegisterLimit(s.Target, plan.Threads(), plan.Occupancy)
+	limit := cost.RegisterLimit(s.Target, plan.Threads(), wanted)
 	places := 0
 	for _, l := range loops {
 		if l.first == l {
@@ -120,11 +125,17 @@ func blocksAsked(s *pass.State, plan *tileaa.PlanAttr, loops []*roleLoop, slots 
 			return 1
 		}
 		c.Registers = limit
-		if c.Blocks(s.Target, slots) < plan.Occupancy {
+		if c.Blocks(s.Target, slots) < wanted {
 			return 1
 		}
 	}
-	return plan.Occupancy
+	return wanted
+}
+
+// takesTurns reports whether the tensor unit reads what comes at different times of an iteration: copies begin behind the products that have read what was there
+// before, while others go on and threads compute.
+func (l *roleLoop) takesTurns() bool {
+	return len(l.stages) > 1 && !slices.ContainsFunc(l.stages, func(st *stage) bool { return !st.unit })
 }
 
 // roleLoops are the loops of an entry whose copies can run ahead.

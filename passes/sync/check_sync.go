@@ -281,28 +281,45 @@ func (j *judge) step(a *actor, e *event) *fault {
 	return nil
 }
 
-// tooEarly says that a product in flight still sums in columns of tensor memory that an op takes, scales or stores.
+// tooEarly says that a product in flight still sums in columns of tensor memory that an op takes, scales or stores, or still reads what is there, where an op or
+// another product writes.
 func (a *actor) tooEarly(op *ir.Op) *fault {
-	sums, ok := ir.As[tileaa.SumsOp](op)
-	if !ok {
-		return nil
+	begins, from, to := false, int64(0), int64(0)
+	if sums, ok := ir.As[tileaa.SumsOp](op); ok {
+		d, _ := tileaa.ProductOf(sums)
+		from, to = columnsOf(d)
+	} else if s, ok := ir.As[tileaa.FactorStore](op); ok {
+		from, to = factorsIn(s)
+	} else if d, ok := onTensorUnit(op); ok {
+		begins = true // the unit sums in the order of its products
+		from, to = columnsOf(d)
 	}
-	d, _ := tileaa.ProductOf(sums)
-	from, to := columnsOf(d)
 	for _, g := range a.products {
-		if d, ok := onTensorUnit(g[0].op); ok {
-			if first, end := columnsOf(d); first < to && from < end {
-				return &fault{op, "takes columns of a product that was not waited for", d.Op}
+		d, ok := onTensorUnit(g[0].op)
+		if !ok {
+			continue
+		}
+		if first, end := columnsOf(d); !begins && first < to && from < end {
+			return &fault{op, "takes columns of a product that was not waited for", d.Op}
+		}
+		if s, ok := ir.DefinedBy[tileaa.FactorStore](d.Lhs()); ok {
+			if first, end := factorsIn(s); first < to && from < end {
+				return &fault{op, "writes to columns that a product reads which was not waited for", d.Op}
 			}
 		}
 	}
 	return nil
 }
 
-// columnsOf is the columns of tensor memory in which a product sums.
+// columnsOf is the columns of tensor memory in which a product sums, factorsIn those in which a factor lies.
 func columnsOf(d tileaa.Dot) (from, to int64) {
 	from, _ = d.Column()
 	return from, from + tileaa.TensorColumnsOf(d)
+}
+
+func factorsIn(s tileaa.FactorStore) (from, to int64) {
+	from, _ = s.Column()
+	return from, from + factorColumns(s.Value())
 }
 
 // queue is that of a ring or a pipeline.
@@ -513,7 +530,7 @@ func readByUnit(op *ir.Op) bool {
 // lands reports whether an op takes what products left in tensor memory, for which its threads have waited: a loop does at its end.
 func lands(op *ir.Op) bool {
 	switch op.Code() {
-	case tileaa.OpDotLand, tileaa.OpSumsScale, tileaa.OpFor:
+	case tileaa.OpDotLand, tileaa.OpSumsScale, tileaa.OpFactorStore, tileaa.OpFor:
 		return true
 	}
 	return false

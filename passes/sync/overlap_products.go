@@ -3,6 +3,7 @@ package sync
 import (
 	"slices"
 
+	"tileiras/codegen/planted"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/pass"
@@ -243,6 +244,36 @@ func (l *unitLoop) land(v *ir.Value) {
 	land.SetSource(v)
 }
 
+// takenFrom is the product that must be over before an op: the one whose sums it takes, or that reads the columns of tensor memory to which it or the unit writes;
+// nil without one.
+func takenFrom(op *ir.Op) *ir.Op {
+	if o, ok := ir.As[tileaa.SumsOp](op); ok {
+		d, _ := tileaa.ProductOf(o)
+		return d.Op
+	}
+	if s, ok := ir.As[tileaa.FactorStore](op); ok && s.Over() == nil {
+		return s.Result().FirstUse().Owner()
+	}
+	if d, ok := onTensorUnit(op); ok && !planted.On("factor-overwritten") {
+		for _, s := range storesOver(d.Result()) {
+			return s.Result().FirstUse().Owner()
+		}
+	}
+	return nil
+}
+
+// storesOver are the factors that are stored in the columns of a product that gives a value.
+func storesOver(v *ir.Value) (list []tileaa.FactorStore) {
+	for _, u := range v.Uses() {
+		if s, ok := ir.As[tileaa.FactorStore](u.Owner()); ok && s.Over() == v {
+			list = append(list, s)
+		} else if ir.Is[tileaa.DotLand](u.Owner()) {
+			list = append(list, storesOver(u.Owner().Result(0))...)
+		}
+	}
+	return list
+}
+
 // waitInOrder has the loop wait, before each op that takes what a product in flight gave, in this iteration or in the one before, for that product alone.
 func (l *unitLoop) waitInOrder() {
 	var flying []*ir.Op
@@ -251,33 +282,33 @@ func (l *unitLoop) waitInOrder() {
 			flying = append(flying, op)
 		}
 	}
-	begun := 0
+	begun, over := 0, make([]bool, len(flying))
 	for _, op := range l.Op.Body().Ops() {
+		if k := slices.Index(flying, takenFrom(op)); k >= 0 && !over[k] {
+			l.waitFor(k, op, flying, begun)
+			over[k] = true
+		}
 		if begun < len(flying) && op == flying[begun] {
+			over[begun] = false
 			begun++
 		}
-		o, ok := ir.As[tileaa.SumsOp](op)
-		if !ok {
-			continue
-		}
-		d, _ := tileaa.ProductOf(o)
-		k := slices.Index(flying, d.Op)
-		if k < 0 {
-			continue
-		}
-		if old, ok := ir.As[tileaa.DotWait](op.Prev()); ok {
-			old.Op.Erase()
-		}
-		since := begun - 1 - k
-		if since < 0 { // of the iteration before, or from before the loop: the first one has no fresh ones before it
-			since = begun
-			for _, later := range flying[k+1:] {
-				if !slices.ContainsFunc(l.fresh, func(d tileaa.Dot) bool { return d.Op == later }) {
-					since++
-				}
+	}
+}
+
+// waitFor waits before an op of the loop for the k-th of its products in flight, of which so many have begun in this iteration.
+func (l *unitLoop) waitFor(k int, op *ir.Op, flying []*ir.Op, begun int) {
+	if old, ok := ir.As[tileaa.DotWait](op.Prev()); ok {
+		old.Op.Erase()
+	}
+	since := begun - 1 - k
+	if since < 0 { // of the iteration before, or from before the loop: the first one has no fresh ones before it
+		since = begun
+		for _, later := range flying[k+1:] {
+			if !slices.ContainsFunc(l.fresh, func(d tileaa.Dot) bool { return d.Op == later }) {
+				since++
 			}
 		}
-		l.b.Before(op)
-		tileaa.NewDotWait(l.b, int64(since))
 	}
+	l.b.Before(op)
+	tileaa.NewDotWait(l.b, int64(since))
 }

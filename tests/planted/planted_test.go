@@ -54,13 +54,15 @@ var bugs = []struct {
 	{"sum-unwaited", "planted/cases/tensor", `in flight|race: `},
 	{"sum-not-begun", "planted/cases/tensor", `undefined`},
 	{"product-unfenced", "planted/cases/tensor", `missing fence`},
+	{"factor-overwritten", "planted/cases/weights", `in flight`},
+	{"factor-among-sums", "planted/cases/weights_apart", `elements differ|in flight`},
 	{"shared-register", "corpus/cases/attention_f16", `elements differ|undefined|out of bounds|misaligned`},
 }
 
 // warpgroups are the bugs of products of warpgroups, tensor those of products of the tensor unit.
 var (
 	warpgroups = []string{"early-product-wait", "drop-landing", "drop-proxy-fence"}
-	tensor     = []string{"sum-unwaited", "sum-not-begun", "product-unfenced"}
+	tensor     = []string{"sum-unwaited", "sum-not-begun", "product-unfenced", "factor-overwritten", "factor-among-sums"}
 )
 
 // gpuOf is the GPU for which a case is compiled to find a bug.
@@ -108,7 +110,8 @@ func TestEveryPlantedBugIsFound(t *testing.T) {
 
 // roles is whether a case is compiled with warps of their own for copies.
 func roles(file string) string {
-	if filepath.Base(file) == "roles" {
+	switch filepath.Base(file) {
+	case "roles", "weights": // else copies wait for the products that read what was there before
 		return "on"
 	}
 	return "off"

@@ -1,0 +1,131 @@
+package sync
+
+import (
+	"slices"
+
+	"tileiras/codegen/atom"
+	"tileiras/codegen/cost"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+	"tileiras/passes/pass"
+)
+
+// keep-factors leaves in tensor memory what threads compute for a product of the tensor unit, instead of storing it to shared memory, where it has a row of the
+// factor in each thread already. In attention these are the weights:
+//
+//	%s = dot %q, %k, 0                    %s = dot %q, %k, 0
+//	%p = .. exp %s ..                     %p = .. exp %s ..
+//	%b = alloc_shared              =>     %f = factor_store %p
+//	buffer_store %p, %b
+//	%d = dot %b, %v, %c                   %d = dot %f, %v, %c
+//
+// It takes columns of its own if that costs none of the blocks of a multiprocessor that share tensor memory. Otherwise it takes those of the product from which it
+// has been computed, which then begins no iteration ahead, if the multiprocessor runs more blocks with so much less of shared memory.
+func KeepFactors(s *pass.State) error {
+	for _, entry := range s.Entries() {
+		var kept []factor
+		var used occupied
+		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+			if d, ok := onTensorUnit(op); ok {
+				used.place(op.Block(), tileaa.TensorColumnsOf(d))
+				if f, ok := storedFactor(d); ok {
+					kept = append(kept, f)
+				}
+			}
+		})
+		if len(kept) == 0 {
+			continue
+		}
+		sums := atom.TensorColumnsFor(int(used.end()))
+		for _, f := range kept {
+			used.place(f.store.Op.Block(), factorColumns(f.store.Value()))
+		}
+		b := ir.NewBuilder(s.Ctx)
+		switch {
+		case atom.TensorColumnsFor(int(used.end())) == sums:
+			for _, f := range kept {
+				f.keep(b, nil)
+			}
+		case !slices.ContainsFunc(kept, func(f factor) bool { return f.over == nil }) && moreBlocks(s, entry, kept, sums):
+			for _, f := range kept {
+				f.keep(b, f.over)
+			}
+		}
+	}
+	return nil
+}
+
+// factor is the left factor of a product of the tensor unit that threads store to shared memory for it alone.
+type factor struct {
+	product tileaa.Dot
+	store   tileaa.BufferStore
+	over    *ir.Value // what a product before it in its block has given from nothing, in as many columns at least
+}
+
+// storedFactor is that of a product, if it could lie in tensor memory as well.
+func storedFactor(d tileaa.Dot) (f factor, ok bool) {
+	alloc, ok := ir.DefinedBy[tileaa.AllocShared](d.Lhs())
+	if !ok || d.Atom().Swap {
+		return f, false
+	}
+	f.product = d
+	for _, user := range tileaa.BufferUsers(alloc.Result()) {
+		store, stores := ir.As[tileaa.BufferStore](user)
+		switch {
+		case user == d.Op:
+		case stores && f.store.Op == nil && user.Block() == d.Op.Block():
+			f.store = store
+		default:
+			return f, false
+		}
+	}
+	if f.store.Op == nil {
+		return f, false
+	}
+	v := f.store.Value()
+	if !d.Atom().Atom.Tensor.HoldsRows(*tileaa.LayoutOf(v), tileaa.ElemBits(tileaa.AsTile(v).Elem)) {
+		return f, false
+	}
+	for op := f.store.Op.Prev(); op != nil && f.over == nil; op = op.Prev() {
+		if o, ok := onTensorUnit(op); ok && isFresh(o) && tileaa.TensorColumnsOf(o) >= factorColumns(v) {
+			f.over = o.Result()
+		}
+	}
+	return f, true
+}
+
+// keep puts it there.
+func (f factor) keep(b *ir.Builder, over *ir.Value) {
+	b.Before(f.store.Op)
+	b.Loc = f.store.Op.Loc()
+	there := tileaa.NewFactorStore(b, f.store.Value(), tileaa.FactorStoreOptions{Over: over}).Result()
+	alloc := f.product.Lhs().DefiningOp()
+	f.store.Op.Erase()
+	f.product.SetLhs(there)
+	alloc.Erase()
+}
+
+// moreBlocks reports whether a multiprocessor has shared memory for more blocks without the buffers of factors, and so many columns of tensor memory for each.
+func moreBlocks(s *pass.State, entry *ir.Op, kept []factor, columns int) bool {
+	list, at := intervals(s, entry)
+	for _, iv := range list { // what copies fill while others are read lives as long as the loop
+		for _, user := range tileaa.BufferUsers(iv.op.Result(0)) {
+			if loop := ir.EnclosingLoop(user); loop != nil && ir.Is[tileaa.AsyncCopy](user) {
+				iv.first, iv.last = min(iv.first, at[loop].first), max(iv.last, at[loop].last)
+			}
+		}
+	}
+	blocks := func(list []*interval) int {
+		bytes, err := place(s, list, s.Target.SharedOptIn)
+		if err != nil {
+			return 0
+		}
+		n, _ := cost.Occupancy(s.Target, tileaa.PlanOf(entry).Threads(), 1, bytes)
+		return min(n, atom.TensorColumns/columns)
+	}
+	before := blocks(list)
+	list = slices.DeleteFunc(list, func(iv *interval) bool {
+		return slices.ContainsFunc(kept, func(f factor) bool { return f.product.Lhs() == iv.op.Result(0) })
+	})
+	return blocks(list) > before
+}

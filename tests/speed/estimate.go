@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -54,6 +55,9 @@ func newModel(c *chip, k *kernel) *model {
 	m.blocks = c.blocks(k.registers, k.shared, m.warpsOfBlock())
 	for n := range k.code {
 		op := k.code[n].op
+		if parts := tensorParts(k.code, n); parts > 0 {
+			m.blocks = max(1, min(m.blocks, tensorMemory/parts)) // others wait
+		}
 		m.tcgen05 = m.tcgen05 || strings.HasPrefix(op, "UTC") && strings.HasSuffix(op, "MMA")
 		m.bulk = m.bulk || op == "UTMALDG" || op == "UBLKCP"
 		m.roles = m.roles || op == "USETMAXREG"
@@ -63,6 +67,25 @@ func newModel(c *chip, k *kernel) *model {
 	m.roles = m.roles || handed
 	m.fed = m.bulk || handed
 	return m
+}
+
+// tensorMemory is the parts of 32 columns that blocks share which sum in tensor memory.
+const tensorMemory = 16
+
+// tensorParts is how many of them an instruction takes, 0 if it takes none: the constant that was put last into the uniform register that it names.
+func tensorParts(code []instruction, n int) int {
+	i := &code[n]
+	if i.op != "UTCATOMSWS" || !strings.HasPrefix(i.mods, ".FIND_AND_SET") {
+		return 0
+	}
+	register := i.args[strings.LastIndex(i.args, " ")+1:]
+	for j := n - 1; j > max(n-60, -1); j-- {
+		if rest, ok := strings.CutPrefix(code[j].args, register+", 0x"); ok && code[j].op == "UMOV" {
+			parts, _ := strconv.ParseInt(rest, 16, 32)
+			return int(parts)
+		}
+	}
+	return 0
 }
 
 func (m *model) warpsOfBlock() int { return (m.threads + 31) / 32 }

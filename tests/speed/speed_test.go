@@ -390,3 +390,16 @@ func TestTheUnitFreesWhatItHasRead(t *testing.T) {
 		t.Errorf("released is %v, what instructions do %v, want %v", trace.released, deeds, want)
 	}
 }
+
+// A block that takes 256 of 512 columns of tensor memory leaves room for one other, whatever registers and shared memory say.
+func TestColumnsOfTensorMemoryLimitBlocks(t *testing.T) {
+	for _, c := range []struct {
+		parts string
+		want  int
+	}{{"0x8", 2}, {"0x10", 1}, {"0x4", 4}} {
+		m := modelOf(100, 128, 64, 16<<10, "UMOV UR8, "+c.parts, "UMOV UR4, 0x40", "UTCATOMSWS.FIND_AND_SET.ALIGN UP0, UR4, UR8", "EXIT")
+		if m.blocks != c.want {
+			t.Errorf("%s: %d blocks, want %d", c.parts, m.blocks, c.want)
+		}
+	}
+}

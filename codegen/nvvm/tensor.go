@@ -180,14 +180,15 @@ type tensorProduct struct {
 	*product
 	dot    tileaa.Dot
 	memory *tensorMemory
-	column int64
+	column int64 // and the lane above it, as in an address
 }
 
 func (f *fn) tensorProductOf(d tileaa.Dot) *tensorProduct {
 	m := d.Atom()
 	at, _ := d.Column()
+	lane, _ := d.Lane()
 	acc := &operandTile{l: f.tileLayout(d.Acc())}
-	return &tensorProduct{&product{fn: f, MMA: m.Atom, swap: m.Swap, acc: acc}, d, f.tensorOf(d.Op), at}
+	return &tensorProduct{&product{fn: f, MMA: m.Atom, swap: m.Swap, acc: acc}, d, f.tensorOf(d.Op), lane<<tensorLaneShift | at}
 }
 
 // tensorProduct begins a product. Unless it stays in flight, it waits for it, and adds what was there before.

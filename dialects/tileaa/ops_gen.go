@@ -1838,7 +1838,7 @@ func NewOffset(b *ir.Builder, resultType ir.Type, ptr *ir.Value, offset *ir.Valu
 	return Offset{b.Create(s)}
 }
 
-// Dot is dot: acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] takes a part of K only. In flight, it begins only: its result is for a further product in the next iteration of a loop, which lands it, and its factors are read until a dot_wait; or, without accumulators or with those of a sums_scale, for a dot_land. One of the tensor unit sums in memory, from a column on, and only if when holds; of warpgroups, nobody takes what it gives unless when holds.
+// Dot is dot: acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] takes a part of K only. In flight, it begins only: its result is for a further product in the next iteration of a loop, which lands it, and its factors are read until a dot_wait; or, without accumulators or with those of a sums_scale, for a dot_land. One of the tensor unit sums in memory, from a column and a lane of each warp on, and only if when holds; of warpgroups, nobody takes what it gives unless when holds.
 type Dot struct{ Op *ir.Op }
 
 func (Dot) Matches(c ir.Code) bool { return c == OpDot }
@@ -1880,6 +1880,9 @@ func (o Dot) SetDepths(v ir.I64Array) {
 func (o Dot) Column() (int64, bool)            { return o.Op.IntAttr(6) }
 func (o Dot) SetColumn(c *ir.Context, v int64) { o.Op.SetIntAttr(c, 6, v) }
 func (o Dot) ClearColumn()                     { o.Op.SetAttr(6, nil) }
+func (o Dot) Lane() (int64, bool)              { return o.Op.IntAttr(7) }
+func (o Dot) SetLane(c *ir.Context, v int64)   { o.Op.SetIntAttr(c, 7, v) }
+func (o Dot) ClearLane()                       { o.Op.SetAttr(7, nil) }
 func (o Dot) Result() *ir.Value                { return o.Op.ResultOf(0) }
 
 // DotOptions are what a dot may lack.
@@ -1891,6 +1894,7 @@ type DotOptions struct {
 	Atom     *MMAAttr
 	Depths   ir.I64Array
 	Column   *int64
+	Lane     *int64
 }
 
 // NewDot makes a dot at the builder's place.
@@ -1902,7 +1906,7 @@ func NewDot(b *ir.Builder, resultType ir.Type, lhs *ir.Value, rhs *ir.Value, acc
 	s.AddOperand(acc)
 	s.AddOperand(opts.Memory)
 	s.AddOperand(opts.When)
-	s.Attrs = make([]ir.Attribute, 7)
+	s.Attrs = make([]ir.Attribute, 8)
 	if signednessLhs != 1 {
 		s.Attrs[0] = s.Def.AttrDef(0).Enum.Of(uint32(signednessLhs))
 	}
@@ -1920,6 +1924,9 @@ func NewDot(b *ir.Builder, resultType ir.Type, lhs *ir.Value, rhs *ir.Value, acc
 	if opts.Column != nil {
 		s.Attrs[6] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(*opts.Column)}
 	}
+	if opts.Lane != nil {
+		s.Attrs[7] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(*opts.Lane)}
+	}
 	s.Types = []ir.Type{resultType}
 	return Dot{b.Create(s)}
 }
@@ -1936,12 +1943,16 @@ func (o DotLand) SetMemory(v *ir.Value)            { o.Op.SetOperandOf(1, v) }
 func (o DotLand) Column() (int64, bool)            { return o.Op.IntAttr(0) }
 func (o DotLand) SetColumn(c *ir.Context, v int64) { o.Op.SetIntAttr(c, 0, v) }
 func (o DotLand) ClearColumn()                     { o.Op.SetAttr(0, nil) }
+func (o DotLand) Lane() (int64, bool)              { return o.Op.IntAttr(1) }
+func (o DotLand) SetLane(c *ir.Context, v int64)   { o.Op.SetIntAttr(c, 1, v) }
+func (o DotLand) ClearLane()                       { o.Op.SetAttr(1, nil) }
 func (o DotLand) Result() *ir.Value                { return o.Op.ResultOf(0) }
 
 // DotLandOptions are what a dot_land may lack.
 type DotLandOptions struct {
 	Memory *ir.Value
 	Column *int64
+	Lane   *int64
 }
 
 // NewDotLand makes a dot_land at the builder's place.
@@ -1950,9 +1961,12 @@ func NewDotLand(b *ir.Builder, resultType ir.Type, source *ir.Value, opts DotLan
 	s.Groups = make([]int32, 0, 2)
 	s.AddOperand(source)
 	s.AddOperand(opts.Memory)
-	s.Attrs = make([]ir.Attribute, 1)
+	s.Attrs = make([]ir.Attribute, 2)
 	if opts.Column != nil {
 		s.Attrs[0] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(*opts.Column)}
+	}
+	if opts.Lane != nil {
+		s.Attrs[1] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(*opts.Lane)}
 	}
 	s.Types = []ir.Type{resultType}
 	return DotLand{b.Create(s)}
@@ -1970,12 +1984,16 @@ func (o SumsStore) SetMemory(v *ir.Value)            { o.Op.SetOperandOf(1, v) }
 func (o SumsStore) Column() (int64, bool)            { return o.Op.IntAttr(0) }
 func (o SumsStore) SetColumn(c *ir.Context, v int64) { o.Op.SetIntAttr(c, 0, v) }
 func (o SumsStore) ClearColumn()                     { o.Op.SetAttr(0, nil) }
+func (o SumsStore) Lane() (int64, bool)              { return o.Op.IntAttr(1) }
+func (o SumsStore) SetLane(c *ir.Context, v int64)   { o.Op.SetIntAttr(c, 1, v) }
+func (o SumsStore) ClearLane()                       { o.Op.SetAttr(1, nil) }
 func (o SumsStore) Result() *ir.Value                { return o.Op.ResultOf(0) }
 
 // SumsStoreOptions are what a sums_store may lack.
 type SumsStoreOptions struct {
 	Memory *ir.Value
 	Column *int64
+	Lane   *int64
 }
 
 // NewSumsStore makes a sums_store at the builder's place.
@@ -1984,9 +2002,12 @@ func NewSumsStore(b *ir.Builder, source *ir.Value, opts SumsStoreOptions) SumsSt
 	s.Groups = make([]int32, 0, 2)
 	s.AddOperand(source)
 	s.AddOperand(opts.Memory)
-	s.Attrs = make([]ir.Attribute, 1)
+	s.Attrs = make([]ir.Attribute, 2)
 	if opts.Column != nil {
 		s.Attrs[0] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(*opts.Column)}
+	}
+	if opts.Lane != nil {
+		s.Attrs[1] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(*opts.Lane)}
 	}
 	s.Types = []ir.Type{source.Type()}
 	return SumsStore{b.Create(s)}
@@ -2006,12 +2027,16 @@ func (o SumsScale) SetMemory(v *ir.Value)            { o.Op.SetOperandOf(2, v) }
 func (o SumsScale) Column() (int64, bool)            { return o.Op.IntAttr(0) }
 func (o SumsScale) SetColumn(c *ir.Context, v int64) { o.Op.SetIntAttr(c, 0, v) }
 func (o SumsScale) ClearColumn()                     { o.Op.SetAttr(0, nil) }
+func (o SumsScale) Lane() (int64, bool)              { return o.Op.IntAttr(1) }
+func (o SumsScale) SetLane(c *ir.Context, v int64)   { o.Op.SetIntAttr(c, 1, v) }
+func (o SumsScale) ClearLane()                       { o.Op.SetAttr(1, nil) }
 func (o SumsScale) Result() *ir.Value                { return o.Op.ResultOf(0) }
 
 // SumsScaleOptions are what a sums_scale may lack.
 type SumsScaleOptions struct {
 	Memory *ir.Value
 	Column *int64
+	Lane   *int64
 }
 
 // NewSumsScale makes a sums_scale at the builder's place.
@@ -2021,9 +2046,12 @@ func NewSumsScale(b *ir.Builder, source *ir.Value, factor *ir.Value, opts SumsSc
 	s.AddOperand(source)
 	s.AddOperand(factor)
 	s.AddOperand(opts.Memory)
-	s.Attrs = make([]ir.Attribute, 1)
+	s.Attrs = make([]ir.Attribute, 2)
 	if opts.Column != nil {
 		s.Attrs[0] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(*opts.Column)}
+	}
+	if opts.Lane != nil {
+		s.Attrs[1] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(*opts.Lane)}
 	}
 	s.Types = []ir.Type{source.Type()}
 	return SumsScale{b.Create(s)}
@@ -5787,6 +5815,18 @@ func (o SumsOp) SetColumn(c *ir.Context, v int64) {
 	o.Op.SetIntAttr(c, int(sumsOpColumn[o.Op.Code().Index()]), v)
 }
 func (o SumsOp) ClearColumn() { o.Op.SetAttr(int(sumsOpColumn[o.Op.Code().Index()]), nil) }
+
+var sumsOpLane = [...]int8{
+	72:  1, // dot_land
+	73:  1, // sums_store
+	74:  1, // sums_scale
+	136: 0}
+
+func (o SumsOp) Lane() (int64, bool) { return o.Op.IntAttr(int(sumsOpLane[o.Op.Code().Index()])) }
+func (o SumsOp) SetLane(c *ir.Context, v int64) {
+	o.Op.SetIntAttr(c, int(sumsOpLane[o.Op.Code().Index()]), v)
+}
+func (o SumsOp) ClearLane() { o.Op.SetAttr(int(sumsOpLane[o.Op.Code().Index()]), nil) }
 
 var sumsOpResult = [...]int8{
 	72:  0, // dot_land

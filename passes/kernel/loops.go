@@ -59,6 +59,7 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 		}
 	}
 	visit(loop.Body())
+	l.Columns += max(p.widest, (p.halves+1)/2)
 	if p.sharedRows {
 		l.Exchanges += reductions
 	}
@@ -75,6 +76,7 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 // multiplied is what the products of a loop ask for: registers of a thread, and how they share rows.
 type multiplied struct {
 	n, inMemory              int // products, and those of readInMemory
+	widest, halves           int // columns of tensor memory of those that take half of its lanes, the most and all
 	fragments, scales, apart int
 	sharedRows               bool
 }
@@ -92,7 +94,12 @@ func (p *multiplied) add(l *cost.Loop, op *ir.Op, t atom.Tiling) {
 		l.Groups = l.Warps / t.Atom.Group
 	}
 	if t.Atom.Tensor != nil {
-		l.Columns += t.Atom.Tensor.ColumnsOf(t.Extent.Rows() * t.Extent.N)
+		n := t.Atom.Tensor.ColumnsOf(t.Extent.Rows() * t.Extent.N)
+		if t.Atom.Tensor.Parts() > 1 { // two such lie side by side
+			p.widest, p.halves = max(p.widest, n), p.halves+n
+		} else {
+			l.Columns += n
+		}
 	}
 	p.n++
 	if readInMemory(op, t) {

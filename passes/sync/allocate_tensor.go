@@ -1,9 +1,6 @@
 package sync
 
 import (
-	"cmp"
-	"slices"
-
 	"tileiras/codegen/atom"
 	"tileiras/codegen/planted"
 	"tileiras/dialects/tileaa"
@@ -65,6 +62,9 @@ func AllocateTensor(s *pass.State) error {
 			column, _ := d.Column()
 			o.SetMemory(memory)
 			o.SetColumn(s.Ctx, column)
+			if lane, ok := d.Lane(); ok {
+				o.SetLane(s.Ctx, lane)
+			}
 		}
 		for _, f := range factors {
 			f.SetMemory(memory)
@@ -79,39 +79,21 @@ func AllocateTensor(s *pass.State) error {
 	return nil
 }
 
-// assignColumns gives products and factors their columns, and says how many there are. First come products of which nothing is left when the next one begins, and
-// beside each other those that a loop or an iteration lands, which keep their columns from its first iteration to its last, whatever is computed in it; where those
-// leave room what waits for a dot_land while others are computed, and factors.
+// assignColumns gives products and factors their columns, and says how many there are. What a loop or an iteration lands keeps its columns from the first iteration to
+// the last, whatever is computed in it; so does what waits for a dot_land while others are computed. Products of which nothing is left when the next one begins take
+// the same.
 func assignColumns(s *pass.State, products []tileaa.Dot, factors []tileaa.FactorStore) int64 {
-	landed := map[*ir.Block]int64{} // columns of what the loop of a block lands
-	for _, d := range products {
-		if d.InFlight() && !isSkewed(d) {
-			landed[d.Op.Block()] += tileaa.TensorColumnsOf(d)
-		}
-	}
-	given := map[*ir.Block]int64{} // of those, the columns that products have
 	var used occupied
 	for _, d := range products {
-		if isSkewed(d) {
-			continue
+		if d.InFlight() && !isSkewed(d) {
+			setRegion(s, d, used.place(d.Op.Block(), sumsOf(d)))
 		}
-		block := d.Op.Block()
-		from := landed[block]
-		if d.InFlight() {
-			from = given[block]
-			given[block] += tileaa.TensorColumnsOf(d)
-		}
-		for outer := block.ParentOp(); outer.Block() != nil; outer = outer.ParentOp() {
-			from += landed[outer.Block()]
-		}
-		d.SetColumn(s.Ctx, from)
-		used = append(used, stretch{block, from, from + tileaa.TensorColumnsOf(d)})
 	}
 	type carried struct {
 		loop   *ir.Op
 		number int
 	}
-	held := map[carried]int64{} // the first column of what a loop holds for a dot_land
+	held := map[carried]region{} // what a loop holds for a dot_land
 	for _, d := range products {
 		if !isSkewed(d) {
 			continue
@@ -119,23 +101,39 @@ func assignColumns(s *pass.State, products []tileaa.Dot, factors []tileaa.Factor
 		loop, i := carrier(d)
 		at, placed := held[carried{loop, i}]
 		if !placed {
-			at = used.place(loop.Body(), tileaa.TensorColumnsOf(d))
+			at = used.place(loop.Body(), sumsOf(d))
 			held[carried{loop, i}] = at
 		}
-		d.SetColumn(s.Ctx, at)
+		setRegion(s, d, at)
 	}
 	for _, f := range factors {
 		if f.Over() == nil {
-			at := used.place(f.Op.Block(), factorColumns(f.Value()))
+			at := used.place(f.Op.Block(), factorOf(f.Value()))
 			if planted.On("factor-among-sums") {
-				at = 0
+				at.from = 0
 			}
-			f.SetColumn(s.Ctx, at)
+			f.SetColumn(s.Ctx, at.from)
 		} else {
 			f.SetColumn(s.Ctx, columnOf(f.Over()))
 		}
 	}
-	return used.end()
+	n := used.end()
+	for _, d := range products {
+		if !d.InFlight() {
+			at := used.free(sumsOf(d), func(b *ir.Block) bool { return within(d.Op.Block(), b) })
+			setRegion(s, d, at)
+			n = max(n, at.to)
+		}
+	}
+	return n
+}
+
+// setRegion says where a product sums.
+func setRegion(s *pass.State, d tileaa.Dot, at region) {
+	d.SetColumn(s.Ctx, at.from)
+	if at.lanes == upperLanes {
+		d.SetLane(s.Ctx, laneOfUpper)
+	}
 }
 
 // columnOf is the first column of the product that has given a value.
@@ -149,58 +147,6 @@ func columnOf(v *ir.Value) int64 {
 	}
 	column, _ := d.Column()
 	return column
-}
-
-// factorColumns is the columns of tensor memory that a factor takes.
-func factorColumns(v *ir.Value) int64 {
-	t := tileaa.AsTile(v)
-	return int64(atom.FactorColumns(int(t.Shape[0]), int(t.Shape[1]), tileaa.ElemBits(t.Elem)))
-}
-
-// stretch is columns that are in use in a block.
-type stretch struct {
-	block    *ir.Block
-	from, to int64
-}
-
-// occupied is what is in use.
-type occupied []stretch
-
-// place takes the lowest free columns, so many, for a block: those that are in use neither there nor in a block around it or inside of it.
-func (o *occupied) place(b *ir.Block, n int64) (from int64) {
-	var list []stretch
-	for _, u := range *o {
-		if within(u.block, b) || within(b, u.block) {
-			list = append(list, u)
-		}
-	}
-	slices.SortFunc(list, func(x, y stretch) int { return cmp.Compare(x.from, y.from) })
-	for _, u := range list {
-		if u.from-from >= n {
-			break
-		}
-		from = max(from, u.to)
-	}
-	*o = append(*o, stretch{b, from, from + n})
-	return from
-}
-
-// within reports whether a block is another one, or in it.
-func within(b, outer *ir.Block) bool {
-	for ; b != nil; b = b.ParentOp().Block() {
-		if b == outer {
-			return true
-		}
-	}
-	return false
-}
-
-// end is the first column behind all.
-func (o occupied) end() (n int64) {
-	for _, u := range o {
-		n = max(n, u.to)
-	}
-	return n
 }
 
 // isSkewed reports whether a product goes on until a dot_land of the next iteration.

@@ -284,42 +284,29 @@ func (j *judge) step(a *actor, e *event) *fault {
 // tooEarly says that a product in flight still sums in columns of tensor memory that an op takes, scales or stores, or still reads what is there, where an op or
 // another product writes.
 func (a *actor) tooEarly(op *ir.Op) *fault {
-	begins, from, to := false, int64(0), int64(0)
-	if sums, ok := ir.As[tileaa.SumsOp](op); ok {
+	var touches region
+	d, begins := onTensorUnit(op) // the unit sums in the order of its products
+	if begins {
+		touches = regionOf(d)
+	} else if sums, ok := ir.As[tileaa.SumsOp](op); ok {
 		d, _ := tileaa.ProductOf(sums)
-		from, to = columnsOf(d)
+		touches = regionOf(d)
 	} else if s, ok := ir.As[tileaa.FactorStore](op); ok {
-		from, to = factorsIn(s)
-	} else if d, ok := onTensorUnit(op); ok {
-		begins = true // the unit sums in the order of its products
-		from, to = columnsOf(d)
+		touches = regionOfFactor(s)
 	}
 	for _, g := range a.products {
 		d, ok := onTensorUnit(g[0].op)
 		if !ok {
 			continue
 		}
-		if first, end := columnsOf(d); !begins && first < to && from < end {
+		if !begins && regionOf(d).overlaps(touches) {
 			return &fault{op, "takes columns of a product that was not waited for", d.Op}
 		}
-		if s, ok := ir.DefinedBy[tileaa.FactorStore](d.Lhs()); ok {
-			if first, end := factorsIn(s); first < to && from < end {
-				return &fault{op, "writes to columns that a product reads which was not waited for", d.Op}
-			}
+		if s, ok := ir.DefinedBy[tileaa.FactorStore](d.Lhs()); ok && regionOfFactor(s).overlaps(touches) {
+			return &fault{op, "writes to columns that a product reads which was not waited for", d.Op}
 		}
 	}
 	return nil
-}
-
-// columnsOf is the columns of tensor memory in which a product sums, factorsIn those in which a factor lies.
-func columnsOf(d tileaa.Dot) (from, to int64) {
-	from, _ = d.Column()
-	return from, from + tileaa.TensorColumnsOf(d)
-}
-
-func factorsIn(s tileaa.FactorStore) (from, to int64) {
-	from, _ = s.Column()
-	return from, from + factorColumns(s.Value())
 }
 
 // queue is that of a ring or a pipeline.

@@ -26,8 +26,8 @@ func KeepFactors(s *pass.State) error {
 		var kept []factor
 		var used occupied
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-			if d, ok := onTensorUnit(op); ok {
-				used.place(op.Block(), tileaa.TensorColumnsOf(d))
+			if d, ok := onTensorUnit(op); ok && used.end() <= atom.TensorColumns {
+				used.place(op.Block(), sumsOf(d))
 				if f, ok := storedFactor(d); ok {
 					kept = append(kept, f)
 				}
@@ -38,7 +38,7 @@ func KeepFactors(s *pass.State) error {
 		}
 		sums := atom.TensorColumnsFor(int(used.end()))
 		for _, f := range kept {
-			used.place(f.store.Op.Block(), factorColumns(f.store.Value()))
+			used.place(f.store.Op.Block(), factorOf(f.store.Value()))
 		}
 		b := ir.NewBuilder(s.Ctx)
 		switch {
@@ -87,7 +87,7 @@ func storedFactor(d tileaa.Dot) (f factor, ok bool) {
 		return f, false
 	}
 	for op := f.store.Op.Prev(); op != nil && f.over == nil; op = op.Prev() {
-		if o, ok := onTensorUnit(op); ok && isFresh(o) && tileaa.TensorColumnsOf(o) >= factorColumns(v) {
+		if o, ok := onTensorUnit(op); ok && isFresh(o) && sumsOf(o).lanes == allLanes && sumsOf(o).to >= factorOf(v).to {
 			f.over = o.Result()
 		}
 	}

@@ -281,17 +281,17 @@ func Ops() []*ir.OpDef {
 
 		// Contraction and reduction.
 		effects(row("dot", args(in("lhs:factor", "rhs:factor", "acc:tile"), opt("memory:tensor_memory", "when:scalar_i1"), of("signedness_lhs", &SignednessEnum, Signed), of("signedness_rhs", &SignednessEnum, Signed),
-			unit("fast_acc", "in_flight"), optional(class("atom", "*MMAAttr")), optAttr("depths", ir.I64ArrayKind), optAttr("column", ir.I64Kind)), res("result:tile"), ir.Pure|ir.Speculatable,
+			unit("fast_acc", "in_flight"), optional(class("atom", "*MMAAttr")), optAttr("depths", ir.I64ArrayKind), optAttr("column", ir.I64Kind), optAttr("lane", ir.I64Kind)), res("result:tile"), ir.Pure|ir.Speculatable,
 			"acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] "+
 				"takes a part of K only. In flight, it begins only: its result is for a further product in the next iteration of a loop, which lands it, and "+
-				"its factors are read until a dot_wait; or, without accumulators or with those of a sums_scale, for a dot_land. One of the tensor unit sums in memory, from a column on, and "+
+				"its factors are read until a dot_wait; or, without accumulators or with those of a sums_scale, for a dot_land. One of the tensor unit sums in memory, from a column and a lane of each warp on, and "+
 				"only if when holds; of warpgroups, nobody takes what it gives unless when holds."),
 			factor("lhs"), factor("rhs"), sums("memory")),
-		effects(row("dot_land", args(in("source:tile"), opt("memory:tensor_memory"), optAttr("column", ir.I64Kind)), res("result:tile"), 0,
+		effects(row("dot_land", args(in("source:tile"), opt("memory:tensor_memory"), optAttr("column", ir.I64Kind), optAttr("lane", ir.I64Kind)), res("result:tile"), 0,
 			"What a product in flight has put into tensor memory, behind the dot_wait for it."), factor("memory")),
-		effects(same(row("sums_store", args(in("source:tile"), opt("memory:tensor_memory"), optAttr("column", ir.I64Kind)), res("result:tile"), 0,
+		effects(same(row("sums_store", args(in("source:tile"), opt("memory:tensor_memory"), optAttr("column", ir.I64Kind), optAttr("lane", ir.I64Kind)), res("result:tile"), 0,
 			"Puts a tile into tensor memory, for products in flight to add to. It counts as one of them."), "source", "result"), sums("memory")),
-		effects(same(row("sums_scale", args(in("source:tile", "factor:tile"), opt("memory:tensor_memory"), optAttr("column", ir.I64Kind)), res("result:tile"), 0,
+		effects(same(row("sums_scale", args(in("source:tile", "factor:tile"), opt("memory:tensor_memory"), optAttr("column", ir.I64Kind), optAttr("lane", ir.I64Kind)), res("result:tile"), 0,
 			"source * factor, element by element, where source is in tensor memory and stays there, behind the dot_wait for the product that gave it."), "source", "factor", "result"),
 			sums("memory")),
 		effects(same(row("factor_store", args(in("value:tile"), opt("over:tile", "memory:tensor_memory"), optAttr("column", ir.I64Kind)), res("result:tile"), 0,

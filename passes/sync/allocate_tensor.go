@@ -107,22 +107,31 @@ func assignColumns(s *pass.State, products []tileaa.Dot, factors []tileaa.Factor
 		setRegion(s, d, at)
 	}
 	for _, f := range factors {
-		if f.Over() == nil {
-			at := used.place(f.Op.Block(), factorOf(f.Value()))
-			if planted.On("factor-among-sums") {
-				at.from = 0
-			}
-			f.SetColumn(s.Ctx, at.from)
-		} else {
-			f.SetColumn(s.Ctx, columnOf(f.Over()))
+		if f.Over() != nil {
+			continue
+		}
+		at := used.place(f.Op.Block(), factorOf(f.Value()))
+		if planted.On("factor-among-sums") {
+			at.from = 0
+		}
+		f.SetColumn(s.Ctx, at.from)
+	}
+	for _, d := range products {
+		if !d.InFlight() && len(storesOver(d.Result())) > 0 {
+			setRegion(s, d, used.place(d.Op.Block(), sumsOf(d)))
 		}
 	}
 	n := used.end()
 	for _, d := range products {
-		if !d.InFlight() {
+		if !d.InFlight() && len(storesOver(d.Result())) == 0 {
 			at := used.free(sumsOf(d), func(b *ir.Block) bool { return within(d.Op.Block(), b) })
 			setRegion(s, d, at)
 			n = max(n, at.to)
+		}
+	}
+	for _, f := range factors {
+		if f.Over() != nil {
+			f.SetColumn(s.Ctx, columnOf(f.Over()))
 		}
 	}
 	return n

@@ -102,8 +102,8 @@ func assignRoles(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) (why string
 	return ""
 }
 
-// blocksAsked is how many blocks of a multiprocessor the frontend asks for, or two where each has but one slot, if there is room for them and their threads, those of producers too, have as many
-// registers as a loop takes and the others know their places by; else 1.
+// blocksAsked is how many blocks of a multiprocessor the frontend asks for, or two where each has but one slot, if there is room for them and their threads, those of
+// producers too, have as many registers as a loop takes and the others know their places by; else 1.
 func blocksAsked(s *pass.State, plan *tileaa.PlanAttr, loops []*roleLoop, slots int) int {
 	wanted := plan.Occupancy
 	if slots == 1 { // while the copies of one come, another computes

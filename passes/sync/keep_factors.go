@@ -62,7 +62,8 @@ type factor struct {
 	over    *ir.Value // what a product before it in its block has given from nothing, in as many columns at least
 }
 
-// storedFactor is that of a product, if it could lie in tensor memory as well.
+// storedFactor is that of a product, if it could lie in tensor memory as well. There is a product in front of it that adds to nothing: of loops with such ones
+// overlap-products sees to the waits.
 func storedFactor(d tileaa.Dot) (f factor, ok bool) {
 	alloc, ok := ir.DefinedBy[tileaa.AllocShared](d.Lhs())
 	if !ok || d.Atom().Swap {
@@ -86,12 +87,16 @@ func storedFactor(d tileaa.Dot) (f factor, ok bool) {
 	if !d.Atom().Atom.Tensor.HoldsRows(*tileaa.LayoutOf(v), tileaa.ElemBits(tileaa.AsTile(v).Elem)) {
 		return f, false
 	}
+	fresh := false
 	for op := f.store.Op.Prev(); op != nil && f.over == nil; op = op.Prev() {
-		if o, ok := onTensorUnit(op); ok && isFresh(o) && sumsOf(o).lanes == allLanes && sumsOf(o).to >= factorOf(v).to {
-			f.over = o.Result()
+		if o, ok := onTensorUnit(op); ok && isFresh(o) {
+			fresh = true
+			if sums := sumsOf(o); sums.lanes == allLanes && sums.to >= factorOf(v).to {
+				f.over = o.Result()
+			}
 		}
 	}
-	return f, true
+	return f, fresh
 }
 
 // keep puts it there.

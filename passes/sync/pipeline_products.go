@@ -28,8 +28,8 @@ func summands(loop *ir.Op) (list []tileaa.Dot) {
 		}
 		products++
 		d, ok := ir.As[tileaa.Dot](op)
-		if !ok || !d.Atom().Atom.SharedA {
-			return // nobody may touch the registers of a factor
+		if !ok || !d.Atom().Atom.SharedA || ir.Is[tileaa.FactorStore](d.Lhs().DefiningOp()) {
+			return // nobody may touch the registers of a factor, nor what stands for it in tensor memory
 		}
 		if mayFly(d) && op.Block() == loop.Body() {
 			list = append(list, d)

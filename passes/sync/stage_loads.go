@@ -309,7 +309,7 @@ func (x *stagedLoop) rest(start *ir.Value) {
 // one has begun: what is stored meanwhile was read by the one before. What the loop takes from one in each iteration is waited for there.
 func (x *stagedLoop) flyOn() {
 	d, ok := ir.As[tileaa.Dot](x.product.Op)
-	if !ok || !x.alone || x.cut != nil || !x.readsOwn(d) {
+	if !ok || !x.alone || x.cut != nil || !x.readsOwn(d) || ir.Is[tileaa.FactorStore](d.Lhs().DefiningOp()) {
 		return
 	}
 	if len(x.loop.Lands()) > 0 {

@@ -72,7 +72,7 @@ func (f *fn) encodeNarrow(out *tile, x []reg, format *float.Format, rounding str
 		pair := func(i int) reg { return f.op1(row, x[i+1], x[i]) }
 		if out.packs() {
 			for i := range out.words {
-				out.words[i] = f.op1("mov.pack.b32", pair(4*i), pair(4*i+2))
+				out.words[i] = f.pack([]reg{pair(4 * i), pair(4*i + 2)})
 			}
 			return
 		}
@@ -166,7 +166,7 @@ func (f *fn) convertPacked(x *tile, from, to *float.Format, elem ir.Type, roundi
 			return f.op1(row, w)
 		}
 		for i := range out.words {
-			out.words[i] = f.op1("mov.pack.b32", half(2*i), half(2*i+1))
+			out.words[i] = f.pack([]reg{half(2 * i), half(2*i + 1)})
 		}
 		return out
 	}

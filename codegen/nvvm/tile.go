@@ -173,7 +173,9 @@ func (b *builder) pack(e []reg) reg {
 		return w
 	}
 	var w reg
-	if len(e) == 2 {
+	if from, ok := b.bytesOf(e); ok {
+		w = b.regrouped(from)
+	} else if len(e) == 2 {
 		w = b.op1("mov.pack.b32", e[0], e[1])
 	} else {
 		// prmt picks bytes: the low two, then both halves (PTX ISA, prmt).
@@ -189,6 +191,75 @@ func (b *builder) pack(e []reg) reg {
 func (b *builder) whole(e []reg) (reg, bool) {
 	s, ok := b.wholes[e[0].id]
 	return s.word, ok && slices.Equal(s.parts, e)
+}
+
+// byteOf is a byte of a word that was taken apart.
+type byteOf struct {
+	word reg
+	at   int64
+}
+
+// bytesOf are the words from which four bytes come; ok is false if one was made otherwise.
+func (b *builder) bytesOf(e []reg) (from [4]byteOf, ok bool) {
+	if len(e) != 4 {
+		return from, false
+	}
+	for i, x := range e {
+		s, ok := b.wholes[x.id]
+		if x.isConst() || !ok {
+			return from, false
+		}
+		from[i] = byteOf{s.word, int64(slices.Index(s.parts, x))}
+	}
+	return from, true
+}
+
+// half is the 16 bits that two bytes are of a word that was made of such; ok is false if they are not.
+func (b *builder) half(x, y byteOf) (h reg, ok bool) {
+	parts := b.parts[x.word.id]
+	if len(parts) != 2 || x.word != y.word || x.at%2 != 0 || y.at != x.at+1 {
+		return h, false
+	}
+	return parts[x.at/2], true
+}
+
+// regrouped makes a word of bytes of other words: of halves as they were before, of two words by one prmt (PTX ISA: bytes 4 to 7 are the second operand's), else pair by pair. A pair of equal places
+// brings what the neighbouring places have in its upper half, which is a pair of another word where bytes of four words are transposed.
+func (b *builder) regrouped(from [4]byteOf) reg {
+	if lo, ok := b.half(from[0], from[1]); ok {
+		if hi, ok := b.half(from[2], from[3]); ok {
+			return b.op1("mov.pack.b32", lo, hi)
+		}
+	}
+	x, y := from[0].word, from[0].word
+	for _, f := range from {
+		if f.word != x {
+			y = f.word
+		}
+	}
+	var bytes int64
+	for i, f := range from {
+		switch f.word {
+		case x:
+			bytes |= f.at << (4 * i)
+		case y:
+			bytes |= (4 + f.at) << (4 * i)
+		default:
+			lo, low := b.coupled(from[0], from[1])
+			hi, high := b.coupled(from[2], from[3])
+			return b.op1("prmt.b32", lo, hi, i32(0x5410+0x22*low+0x2200*high))
+		}
+	}
+	return b.op1("prmt.b32", x, y, i32(bytes))
+}
+
+// coupled are two bytes in half of a word, the lower (0) or the upper one (1).
+func (b *builder) coupled(x, y byteOf) (w reg, half int64) {
+	if x.at != y.at {
+		return b.op1("prmt.b32", x.word, y.word, i32(x.at|(4+y.at)<<4)), 0
+	}
+	even := x.at &^ 1
+	return b.op1("prmt.b32", x.word, y.word, i32(0x5140+0x1111*even)), x.at & 1
 }
 
 // unpack splits a word into registers of kind k (i16 or i8).
@@ -209,6 +280,7 @@ func (b *builder) unpack(w reg, k kind) []reg {
 	default:
 		for i := range e {
 			e[i] = b.trunc(b.lshr(w, 8*i), kI8)
+			b.wholes[e[i].id] = split{w, e}
 		}
 	}
 	b.wholes[e[0].id] = split{w, e}

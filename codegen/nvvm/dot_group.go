@@ -157,6 +157,10 @@ func (p *product) addApart(left, right *groupFactor, from, to int) {
 			p.sums[first] = slices.Repeat([]reg{con(kF32, 0)}, len(total))
 			p.begin(left, p.steps(left, right, []int{first}, depth, min(depth+p.Depth, to)))
 			p.land([]int{first})
+			if allZero(total) {
+				copy(total, p.sums[first])
+				continue
+			}
 			for i, x := range p.sums[first] {
 				total[i] = p.fadd(total[i], x)
 			}

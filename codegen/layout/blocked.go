@@ -19,9 +19,9 @@ func Blocked(shape []int, vec int, order []int, warps int) Layout {
 // the next row: 128 bytes are enough for whole sectors and let a swizzled copy to shared memory be free of conflicts. vec, span
 // and warps are powers of two. The rest of the row goes to lanes and warps that would idle otherwise, then to registers.
 func BlockedSpan(shape []int, vec, span int, order []int, warps int) Layout {
-	fast, slow := dimBits(shape, order[0]), []uint64(nil)
+	fast, slow := DimBits(shape, order[0]), []uint64(nil)
 	for _, d := range order[1:] {
-		slow = append(slow, dimBits(shape, d)...)
+		slow = append(slow, DimBits(shape, d)...)
 	}
 	near := min(log2(max(span, vec)), len(fast))
 	rest := fast[near:]
@@ -35,35 +35,38 @@ func BlockedSpan(shape []int, vec, span int, order []int, warps int) Layout {
 	return replicated(shape, slices.Concat(reg, queue), lane, warp, warps)
 }
 
-// BlockedAcross spreads a tile that is loaded vec elements at a time along the first dimension of order, and stored wide elements, of maxVec bytes, at a time along
-// the second, in rows of shared memory whose vectors are swizzled: a thread has rectangles of both, squares where it can. Lanes first complete near elements
+// BlockedAcross spreads a tile that is loaded vec elements at a time along dimension fast, and stored wide elements, of maxVec bytes, at a time along the bits
+// slow, in rows of shared memory whose vectors are swizzled: a thread has rectangles of both, squares where it can. Lanes first complete near elements
 // along the first, a sector, then the vectors of a row, so that those that store together find different banks, then runs of memory. Where a thread has fewer
 // than wide elements of a row, all lanes that store together have neighbours there: vectors alone are swizzled.
-func BlockedAcross(shape []int, vec, near, wide int, order []int, warps int) Layout {
-	fast, slow, rest := dimBits(shape, order[0]), dimBits(shape, order[1]), []uint64(nil)
-	for _, d := range order[2:] {
-		rest = append(rest, dimBits(shape, d)...)
+func BlockedAcross(shape []int, vec, near, wide, fast int, slow []uint64, warps int) Layout {
+	along := DimBits(shape, fast)
+	var rest []uint64
+	for b := range totalBits(shape) {
+		if bit := uint64(1) << b; !slices.Contains(along, bit) && !slices.Contains(slow, bit) {
+			rest = append(rest, bit)
+		}
 	}
-	vec = min(vec, shape[order[0]])
+	vec = min(vec, shape[fast])
 	alone := totalBits(shape) - laneBits - log2(warps) - log2(vec) // bits that are left to a thread
-	reg := take(&fast, log2(vec))
+	reg := take(&along, log2(vec))
 	stored := take(&slow, min(log2(wide), alone))
 	reg = append(reg, stored...)
-	sector := take(&fast, log2(near)-log2(vec))
+	sector := take(&along, log2(near)-log2(vec))
 	var lane []uint64
 	if part := log2(wide) - len(stored); part > 0 {
 		lane = append(take(&slow, min(phaseBits(maxVec>>part), laneBits-len(sector))), sector...)
 	} else {
 		lane = append(sector, take(&slow, phaseBits(maxVec)-len(sector))...)
 	}
-	queue := slices.Concat(fast, slow, rest)
+	queue := slices.Concat(along, slow, rest)
 	lane = append(lane, take(&queue, laneBits-len(lane))...)
 	warp := take(&queue, log2(warps))
 	return replicated(shape, slices.Concat(reg, queue), lane, warp, warps)
 }
 
-// dimBits are the bits of a dimension, upwards.
-func dimBits(shape []int, dim int) (list []uint64) {
+// DimBits are the bits of a dimension, upwards.
+func DimBits(shape []int, dim int) (list []uint64) {
 	for b := range log2(shape[dim]) {
 		list = append(list, Bit(shape, dim, b))
 	}

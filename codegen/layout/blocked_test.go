@@ -34,7 +34,7 @@ func TestBlockedAcrossGivesThreadsSquares(t *testing.T) {
 		{[]int{256, 2}, 4, 8, 8, []int{1, 0}, 1, "{reg=[[0,1],[1,0],[2,0],[4,0]], lane=[[8,0],[16,0],[32,0],[64,0],[128,0]]} : 256x2"},
 		{[]int{16, 2}, 4, 8, 4, []int{1, 0}, 1, "{reg=[[0,1]], lane=[[1,0],[2,0],[4,0],[8,0],[0,0]]} : 16x2"},
 	} {
-		if got := BlockedAcross(c.shape, c.vec, c.near, c.wide, c.order, c.warps).String(); got != c.want {
+		if got := BlockedAcross(c.shape, c.vec, c.near, c.wide, c.order[0], DimBits(c.shape, c.order[1]), c.warps).String(); got != c.want {
 			t.Errorf("BlockedAcross(%v, %d, %d, %d, %v, %d)\ngot  %s\nwant %s", c.shape, c.vec, c.near, c.wide, c.order, c.warps, got, c.want)
 		}
 	}
@@ -48,7 +48,7 @@ func TestBlockedAcrossMovesWholeSectorsWithoutConflicts(t *testing.T) {
 		cols := 32 << rapid.IntRange(0, 3).Draw(t, "cols")
 		warps := 1 << rapid.IntRange(0, 3).Draw(t, "warps")
 		shape := []int{rows, cols}
-		l := BlockedAcross(shape, vec, sector, vec, []int{1, 0}, warps)
+		l := BlockedAcross(shape, vec, sector, vec, 1, DimBits(shape, 0), warps)
 		if !l.IsSurjective() || l.Warps() != warps || Strided(shape, []int{1, 0}).MaxVec(l, vec) != vec {
 			t.Fatalf("%s", l)
 		}
@@ -78,7 +78,8 @@ func TestBlockedAcrossSpreadsNarrowStores(t *testing.T) {
 	for _, c := range []struct{ rows, cols, warps, bytes, factor int }{
 		{128, 128, 8, 4, 2}, {64, 128, 4, 4, 2}, {128, 256, 8, 8, 1}, {128, 128, 4, 8, 1}, {256, 128, 8, 8, 1},
 	} {
-		l := BlockedAcross([]int{c.rows, c.cols}, 16, 32, 16, []int{1, 0}, c.warps)
+		shape := []int{c.rows, c.cols}
+		l := BlockedAcross(shape, 16, 32, 16, 1, DimBits(shape, 0), c.warps)
 		m := Swizzled(l.Shape(), []int{0, 1}, 1, min(128, c.rows))
 		waves, ideal, _, err := Wavefronts(m, l, 1, m.MaxVec(l, 16))
 		if err != nil || m.MaxVec(l, 16) != c.bytes || waves > c.factor*ideal {

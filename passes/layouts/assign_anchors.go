@@ -180,53 +180,67 @@ func (a *assigner) blocked(t *tileaa.TileType, fast, vec, least int) layout.Layo
 // way, where rows there are others than those of memory: they run along another dimension, or their elements are wider. Lanes that store together then
 // have as many elements of a row as fill 128 bytes, and others of the next row.
 func (a *assigner) stored(load *ir.Op, t *tileaa.TileType, fast, vec int) (l layout.Layout, ok bool) {
-	m, slow, bytes := storedRows(load, fast)
+	m, rows, bytes := storedRows(load, fast)
 	shape, own := ints(t.Shape), tileaa.ElemBytes(t.Elem)
-	order := fastest(fast, len(shape))
 	switch {
 	case m == nil:
-	case slow != fast:
-		order = slices.Insert(slices.DeleteFunc(order, func(d int) bool { return d == slow }), 1, slow)
-		return layout.BlockedAcross(shape, vec, sectorBytes/own, copyBytes/own, order, a.warps), true
+	case !slices.Contains(layout.DimBits(shape, fast), rows[0]):
+		// A thread with few elements has a word of a row, and shorter accesses of memory.
+		if per := int(t.NumElements()) / (32 * a.warps); own < wordBytes {
+			vec = min(vec, max(per*own/wordBytes, wordBytes/own))
+		}
+		return layout.BlockedAcross(shape, vec, sectorBytes/own, copyBytes/own, fast, rows, a.warps), true
 	case bytes > own && vec*bytes > copyBytes:
 		if near := max(vec, swizzleWidth/bytes); m.Group > 0 {
-			return layout.BlockedSpan(shape, vec, near, order, a.warps), true
-		} else if int(t.NumElements()) >= vec*32*a.warps { // other lanes have the rest of the rows
-			return layout.BlockedAcross(shape, vec, near, 1, order, a.warps), true
+			return layout.BlockedSpan(shape, vec, near, fastest(fast, len(shape)), a.warps), true
+		} else if len(shape) > 1 && int(t.NumElements()) >= vec*32*a.warps { // other lanes have the rest of the rows
+			return layout.BlockedAcross(shape, vec, near, 1, fast, layout.DimBits(shape, fastest(fast, len(shape))[1]), a.warps), true
 		}
 	}
 	return layout.Layout{}, false
 }
 
+// wordBytes is a register.
+const wordBytes = 4
+
 // copyBytes is the widest access of a thread to shared memory.
 const copyBytes = 16
 
-// storedRows is the instruction for which a load brings a factor that lies in shared memory, nil if there is none, the dimension along which rows run there, and
-// the bytes of their elements. Memory runs along dimension fast, and so do rows, but for groups of warps that cannot turn them.
-func storedRows(load *ir.Op, fast int) (m *atom.MMA, dim, bytes int) {
+// storedRows is the instruction for which a load brings a factor that lies in shared memory, nil if there is none, the bits of the tile that follow each other in
+// rows there, and the bytes of their elements. Memory runs along dimension fast, and so do rows, but for groups of warps that cannot turn them.
+func storedRows(load *ir.Op, fast int) (m *atom.MMA, rows []uint64, bytes int) {
 	if load.Code() != tileaa.OpTiledLoad && load.Code() != tileaa.OpLoad {
-		return nil, 0, 0
+		return nil, nil, 0
 	}
+	var between []*ir.Op // that only name elements anew
 	for v := load.Result(0); v.HasOneUse(); {
 		u := v.FirstUse()
 		op := u.Owner()
 		if tileaa.IsProduct(op) {
 			d := ir.Cast[tileaa.ContractionOp](op).Atom()
-			m, dim = d.Atom, fast
+			m = d.Atom
 			if u.Index() > 1 || m.Scalar() || m.Group > 0 && !m.ReadsShared(u.Index(), d.Swap) {
 				break
 			}
-			if m.Group > 0 && !m.Turns {
-				dim = len(tileaa.ShapeOf(v)) - 1 - u.Index()
+			shape := ints(tileaa.ShapeOf(v))
+			l := layout.Must(shape, layout.Bases{Reg: layout.DimBits(shape, len(shape)-1-u.Index())})
+			for _, op := range slices.Backward(between) {
+				l = operandLayout(op, op.Operand(0), l)
 			}
-			return m, dim, tileaa.ElemBytes(tileaa.AsTile(v).Elem)
+			if rows = l.Column(layout.Reg); m.Group == 0 || m.Turns {
+				rows = layout.DimBits(ints(tileaa.ShapeOf(load.Result(0))), fast)
+			}
+			return m, rows, tileaa.ElemBytes(tileaa.AsTile(v).Elem)
 		}
-		if op.NumResults() != 1 || !op.Traits().Has(ir.Elementwise|ir.Pure) {
-			break
+		switch {
+		case op.Code() == tileaa.OpReshape, op.Code() == tileaa.OpPermute:
+			between = append(between, op)
+		case op.NumResults() != 1 || !op.Traits().Has(ir.Elementwise|ir.Pure):
+			return nil, nil, 0
 		}
 		v = op.Result(0)
 	}
-	return nil, 0, 0
+	return nil, nil, 0
 }
 
 // reblocked spreads the part of a tile that each warp has in layout l over the warp's own lanes and registers, wide and coalesced

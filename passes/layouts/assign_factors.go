@@ -1,8 +1,6 @@
 package layouts
 
 import (
-	"slices"
-
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -39,10 +37,7 @@ func (a *assigner) toMatrixBuffer(op *ir.Op, i int) *ir.Value {
 		x, between = load.Result(0), names
 	}
 	x = a.inOwnLayout(x)
-	l := *tileaa.LayoutOf(x)
-	for _, op := range slices.Backward(between) {
-		l = resultLayout(op, l)
-	}
+	l := named(between, *tileaa.LayoutOf(x))
 	t := tileaa.AsTile(v)
 	rank := len(t.Shape)
 	fast := fastDim(l)

@@ -26,11 +26,7 @@ import (
 //	%e = addf %d, %c          #mma                        %d = dot %x, .. %c : #mma
 func Assign(s *pass.State) error {
 	for _, entry := range s.Entries() {
-		a := &assigner{
-			s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.WarpsOf(entry), widths: widthsOf(s, entry),
-			final: map[*ir.Value]anchor{}, open: map[*ir.Value]bool{}, made: map[demand]*ir.Value{}, matrices: map[matrix]*ir.Value{},
-			interleaved: interleavings(s, entry),
-		}
+		a := newAssigner(s, entry)
 		if err := a.rewriteBlock(entry.Body()); err != nil {
 			return err
 		}
@@ -67,6 +63,14 @@ type assigner struct {
 
 	matrices    map[matrix]*ir.Value     // buffers of factors
 	interleaved map[ir.Type]interleaving // of products, by the type of their results
+}
+
+func newAssigner(s *pass.State, entry *ir.Op) *assigner {
+	return &assigner{
+		s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.WarpsOf(entry), widths: widthsOf(s, entry),
+		final: map[*ir.Value]anchor{}, open: map[*ir.Value]bool{}, made: map[demand]*ir.Value{}, matrices: map[matrix]*ir.Value{},
+		interleaved: interleavings(s, entry),
+	}
 }
 
 // infer is the layout that a value has by itself, or none.

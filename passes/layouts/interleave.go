@@ -1,8 +1,6 @@
 package layouts
 
 import (
-	"slices"
-
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -103,10 +101,7 @@ func acrossRows(op *ir.Op, i int) int {
 		}
 		bits = append(bits, layout.Bit(shape, int(fast), b))
 	}
-	l := layout.Must(shape, layout.Bases{Reg: bits})
-	for _, op := range slices.Backward(between) {
-		l = resultLayout(op, l)
-	}
+	l := named(between, layout.Must(shape, layout.Bases{Reg: bits}))
 	side := l.Rank() - 2 + i
 	for b := range n {
 		if l.Basis(layout.Reg, b) != layout.Bit(l.Shape(), side, b) {

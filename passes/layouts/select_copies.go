@@ -260,6 +260,14 @@ func cloneOnto(s *pass.State, b *ir.Builder, list []*ir.Op, v *ir.Value, l layou
 	return v
 }
 
+// named is a layout after reshapes and permutes, the last first.
+func named(list []*ir.Op, l layout.Layout) layout.Layout {
+	for _, op := range slices.Backward(list) {
+		l = resultLayout(op, l)
+	}
+	return l
+}
+
 // resultLayout is the layout of the result of a reshape or a permute of an operand of layout l.
 func resultLayout(op *ir.Op, l layout.Layout) layout.Layout {
 	switch op.Code() {

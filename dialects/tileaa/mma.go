@@ -15,10 +15,14 @@ type MMAAttr struct {
 	Swap  bool
 }
 
-// AddsApart reports whether an atom sums for a while only, and a product adds what comes out to its accumulators.
+// AddsApart reports whether an atom sums for a while only, and a product adds what comes out to its accumulators: it is longer along K, or adds to something.
 func AddsApart(product *ir.Op, a *atom.MMA) bool {
 	d, ok := ir.As[Dot](product)
-	return a.Depth > 0 && ok && !d.FastAcc()
+	if a.Depth == 0 || !ok || d.FastAcc() {
+		return false
+	}
+	shape := FactorShape(d.Lhs())
+	return !AddsToNothing(d) || shape[len(shape)-1] > int64(a.Depth)
 }
 
 // OnlyAdds finds the value of its loop, by its number among those that it carries, to which a product adds; nobody but the next iteration takes the sum.

@@ -90,7 +90,7 @@ func (k *skewed) gains(s *pass.State, entry *ir.Op, d tileaa.Dot) bool {
 	switch {
 	case a.Tensor != nil:
 		return words && !slices.ContainsFunc(d.Result().Uses(), func(u *ir.Use) bool { return ir.Is[tileaa.FactorStore](u.Owner()) }) // which takes its columns
-	case a.Group > 0 && (a.Depth > 0 || !words):
+	case a.Group > 0 && (tileaa.AddsApart(d.Op, a) || !words):
 		return false
 	}
 	feeds, stored := k.feedsProduct(d.Result(), map[*ir.Op]bool{})

@@ -88,6 +88,21 @@ func TestBlockedAcrossSpreadsNarrowStores(t *testing.T) {
 	}
 }
 
+// Rows of shared memory may take the bits of a dimension in another order: a thread has neighbours there.
+func TestBlockedAcrossFollowsTheOrderOfRows(t *testing.T) {
+	shape, order := []int{128, 128}, []int{0, 3, 1, 2, 4, 5, 6}
+	var rows []uint64
+	for _, i := range order {
+		rows = append(rows, Bit(shape, 0, i))
+	}
+	l := BlockedAcross(shape, 16, 32, 16, 1, rows, 4).PermuteBits(0, order)
+	m := Swizzled(shape, []int{0, 1}, 1, 128)
+	waves, ideal, _, err := Wavefronts(m, l, 1, m.MaxVec(l, 16))
+	if err != nil || m.MaxVec(l, 16) != 8 || waves != ideal {
+		t.Errorf("%s: %d bytes at a time, %d waves, ideal %d, %v", l, m.MaxVec(l, 16), waves, ideal, err)
+	}
+}
+
 // Fewer warps hold what more did: registers of the warps that are gone come behind their own, without those of copies.
 func TestFewerWarpsHoldWhatMoreDid(t *testing.T) {
 	for _, c := range []struct {

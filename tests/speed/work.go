@@ -100,6 +100,9 @@ var families = []struct {
 	{regexp.MustCompile(`^gemm`), "gemm"}, {regexp.MustCompile(`^attention.*causal`), "causal"}, {regexp.MustCompile(`^attention`), "attention"},
 }
 
+// eightBit is the kernels whose products are of 8-bit floats.
+var eightBit = regexp.MustCompile(`^(gemm|attention).*f8`)
+
 const memoryBound = "memory"
 
 func family(kernel string) string {
@@ -116,7 +119,7 @@ func (c *chip) peak(kernel string) float64 {
 	switch {
 	case family(kernel) == "gemm_tf32":
 		return c.tensorPeak() / 2
-	case family(kernel) == "gemm_fp8" && c != chipOf[80]:
+	case eightBit.MatchString(kernel) && c != chipOf[80]:
 		return c.tensorPeak() * 2
 	}
 	return c.tensorPeak()
@@ -141,7 +144,7 @@ var (
 func ringOf(kernel string) (perFlop float64, resident int) {
 	size := 2.0
 	switch {
-	case strings.Contains(kernel, "e4m3"):
+	case eightBit.MatchString(kernel):
 		size = 1
 	case strings.Contains(kernel, "f32") && strings.Contains(kernel, "gemm"):
 		size = 4

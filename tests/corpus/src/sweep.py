@@ -278,17 +278,23 @@ def products(put):
 
 
 def attention(put):
-    for m, n, d, causal in ((64, 64, 64, 0), (64, 64, 128, 0), (64, 32, 128, 0), (128, 32, 128, 0),
-                            (128, 64, 64, 1), (64, 64, 128, 1), (32, 64, 64, 0), (16, 64, 128, 0),
-                            (64, 64, 256, 0), (64, 64, 256, 1), (128, 64, 256, 0), (256, 64, 64, 0),
-                            (256, 64, 64, 1), (128, 128, 32, 0)):
+    def forward(dtype, m, n, d, causal):
         shape = (2, 16, 4096, d)
-        put(f"attention_f16_d{d}{'_causal' if causal else ''}_{m}x{n}", "Attention forward.",
+        put(f"attention_{dtype}_d{d}{'_causal' if causal else ''}_{m}x{n}", "Attention forward.",
             perf.attention,
-            [*(A(x, "f16", shape) for x in "qkv"), A("out", "f16", shape, ZEROS),
+            [*(A(x, dtype, shape) for x in "qkv"), A("out", "f16", shape, ZEROS),
              S("f32", 1 / math.sqrt(d)), K(16), K(m), K(n), K(d), K(bool(causal))],
             [4096 // m, 32], [], 4 * 32 * 4096 ** 2 * d // (2 if causal else 1), 0, "attention",
             causal=bool(causal))
+
+    for tile in ((64, 64, 64, 0), (64, 64, 128, 0), (64, 32, 128, 0), (128, 32, 128, 0),
+                 (128, 64, 64, 1), (64, 64, 128, 1), (32, 64, 64, 0), (16, 64, 128, 0),
+                 (64, 64, 256, 0), (64, 64, 256, 1), (128, 64, 256, 0), (256, 64, 64, 0),
+                 (256, 64, 64, 1), (128, 128, 32, 0)):
+        forward("f16", *tile)
+    for tile in ((128, 64, 128, 0), (128, 128, 128, 0), (64, 64, 128, 0), (128, 128, 128, 1),
+                 (128, 128, 64, 0), (128, 64, 64, 1)):
+        forward("f8e4m3fn", *tile)
     for g, n, d in ((16, 64, 128), (8, 128, 128), (16, 128, 64), (4, 128, 128), (1, 128, 128)):
         few, many = (64, 8, g, d), (64, 8, 4096, d)
         put(f"attention_decode_f16_g{g}_{n}_d{d}", "A token's attention.", attention_decode,

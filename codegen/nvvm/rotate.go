@@ -23,7 +23,7 @@ import (
 //	} while (more)                } while (more)
 //
 // What products of the first step take goes there, too, where it is computed from these reads and needs no more registers than they: at the head of the
-// iteration all products would wait for it.
+// iteration all products would wait for it. What products of the other steps take is computed among those of the step before.
 //
 // Memory sees the same accesses in the same order, but for reads that pass copies: those meet in no byte, as no wait is between them. After
 // the last iteration there is one beginning too many: a wait, a barrier that all threads reach, reads of shared memory that nobody uses,
@@ -46,7 +46,6 @@ type rotation struct {
 	moved    []bool  // gate, copies and reads
 	late     []bool  // products of the last step, and what follows from them
 	kept     []int32 // results of the reads, or what is computed from them
-	computes bool    // it is that
 }
 
 // rotation finds out whether a block is a loop that can be rotated.
@@ -249,7 +248,6 @@ func (r *rotation) compute() {
 	if r.wordsOf(taken) > r.wordsOf(r.kept) {
 		return
 	}
-	r.computes = slices.ContainsFunc(r.kept, func(i int32) bool { return !seen[i] })
 	r.kept = taken
 	for i, follows := range from {
 		r.packs[i] = r.packs[i] && !follows
@@ -356,13 +354,13 @@ func (r *rotation) fits(limit int) bool {
 }
 
 // hurry decides how many copies are begun in the last step: its share of half of the iteration. The others follow together: each copy among reads would have
-// ptxas put three reads of nothing in front of it on sm_80. It is all of them where the first steps have operands to compute, and where no group stays in
-// flight at the wait, so that the next wait is for them, unless there is one product and another block to go on meanwhile.
+// ptxas put three reads of nothing in front of it on sm_80. It is all of them where no group stays in flight at the wait, so that the next wait is for them, unless
+// there is one product and another block to go on meanwhile.
 func (r *rotation) hurry(blocks int) {
 	r.hurried = len(r.copies)
 	last := len(r.products) - r.end
 	for _, i := range r.gate {
-		if r.here[i].row.Name != "cp.async.wait_group" || r.computes {
+		if r.here[i].row.Name != "cp.async.wait_group" {
 			continue
 		}
 		pending, ok := r.inst(i).(*llvm.InstCall).Args[0].(*constant.Int)

@@ -101,7 +101,7 @@ func (m *mover) body() {
 		c.copy(i)
 	}
 	last := m.products[m.end:]
-	until := len(last) / 8 // the reads have been served
+	until := len(last) / served
 	turn, computed := spread(m.copies[:m.hurried], len(last)), spread(m.kept, len(last)-until)
 	for k, p := range last {
 		for _, i := range turn[k] {
@@ -132,6 +132,9 @@ func (m *mover) body() {
 	m.block.Insts = m.out
 }
 
+// served is the part of a step in which what is read at its beginning comes.
+const served = 8
+
 // early writes what is neither in the beginning nor late.
 func (m *mover) early() {
 	// Where each read goes: so many products stand before it.
@@ -158,6 +161,7 @@ func (m *mover) early() {
 		}
 	}
 	k = 0
+	next := m.computedNext()
 	for _, i := range m.order {
 		switch {
 		case m.moved[i] || m.here[i].phi:
@@ -173,6 +177,11 @@ func (m *mover) early() {
 			if !m.late[i] {
 				m.emit(i)
 			}
+			for _, o := range next[k] {
+				if m.read(o) {
+					m.emit(o)
+				}
+			}
 			k++
 		case m.late[i]:
 		case m.packs[i]:
@@ -181,6 +190,41 @@ func (m *mover) early() {
 			m.emit(i)
 		}
 	}
+}
+
+// computedNext is what is computed behind each product for those of the next step, in front of which all of it would stand otherwise: evenly, but for the first
+// products of a step, under which reads are served.
+func (m *mover) computedNext() [][]int32 {
+	behind, seen := make([][]int32, len(m.products)), make([]bool, len(m.here))
+	end := func(from int) (to int) { // of a step
+		for to = from; to < len(m.at) && m.at[to] == m.at[from] && m.chain[to] == m.chain[from]; {
+			to++
+		}
+		return to
+	}
+	for from := 0; from < len(m.products); {
+		to := end(from)
+		if to < len(m.products) && m.chain[to] == m.chain[from] {
+			var list []int32
+			for _, p := range m.products[to:end(to)] {
+				m.each(p, func(o int32) {
+					if !seen[o] && m.is(o, pure) && !m.late[o] {
+						seen[o], list = true, append(list, o)
+					}
+				})
+			}
+			n := to - from
+			n -= n / served
+			copy(behind[to-n:], spread(list, n))
+		}
+		from = to
+	}
+	return behind
+}
+
+// read reports whether everything has been read that an instruction is computed from.
+func (m *mover) read(i int32) bool {
+	return m.done[i] || m.here[i].phi || m.is(i, pure) && !m.takes(i, func(o int32) bool { return !m.read(o) })
 }
 
 // pack writes an instruction that frees registers, after the others that take its operands.

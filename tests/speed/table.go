@@ -219,8 +219,9 @@ warps of a block, blocks on a multiprocessor.
 
 Known faults of the judge: it sees neither sectors nor bank conflicts, which tests/perfsmall holds on the emulator. What is loaded again it finds in the
 second-level cache, however little that holds. Kernels that load by TMA count as running
-at the limit of DRAM, so that a ratio of a memory-bound kernel above 1 on sm_90 and later compares with an assumption. Blocks that wait for columns of
-tensor memory count as running. Where passes over a row are replayed
+at the limit of DRAM, so that a ratio of a memory-bound kernel above 1 on sm_90 and later compares with an assumption. Where a warp does nothing but begin products
+of ` + "`tcgen05`" + `, and others compute with them, each is taken to run at its own pace: NVIDIA's attention on sm_100 comes out as if neither ever waited for the other, ours,
+where they are the same warps, as it waits. Where passes over a row are replayed
 together, iterations that ptxas took out of a loop count twice. Triton's kernels on rows read a short row once, ours the row as often as the bytecode says.
 Loops with products are replayed for 32 iterations of each block, in which blocks that begin in step drift apart; rates of NVIDIA's and Triton's code still change
 by up to 3 % with twice as many. (With 8, as until lately, two blocks that round factors to tf32 came out at 140 TF/s on sm_80 instead of 123.)

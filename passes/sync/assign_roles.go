@@ -170,6 +170,9 @@ func roleLoops(s *pass.State, entry *ir.Op) (loops []*roleLoop, why string) {
 			}
 			st.first, st.last = l.readers(st)
 			st.unit = st.unitReads() && (flies(st.last) || slices.ContainsFunc(inPlace(p.loop.Op), func(d tileaa.Dot) bool { return d.Op == st.last }))
+			if !st.unit && !st.landFirst(op.Body()) {
+				why = "the tensor unit reads a slot beside threads, and beyond the iteration"
+			}
 			l.stages = append(l.stages, st)
 		}
 		l.first = l
@@ -372,6 +375,28 @@ func (st *stage) unitReads() bool {
 		for _, user := range tileaa.BufferUsers(c.Buffer()) {
 			if _, unit := onTensorUnit(user); !unit && user != c.Op {
 				return false
+			}
+		}
+	}
+	return true
+}
+
+// landFirst has threads give slots back no earlier than they take what products of the tensor unit in flight make of them; false if those go on.
+func (st *stage) landFirst(body *ir.Block) bool {
+	for _, c := range st.copies {
+		for _, user := range tileaa.BufferUsers(c.Buffer()) {
+			d, ok := onTensorUnit(user)
+			if !ok || !d.InFlight() || d.Op.Block() != body {
+				continue
+			}
+			land := d.Result().FirstUse().Owner()
+			if !ir.Is[tileaa.DotLand](land) || land.Block() != body {
+				return false
+			}
+			for op := st.last.Next(); op != nil; op = op.Next() {
+				if op == land {
+					st.last = land
+				}
 			}
 		}
 	}

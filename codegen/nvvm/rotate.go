@@ -383,7 +383,8 @@ func (r *rotation) apply(f *fn) bool {
 	blocks, _ := cost.Occupancy(f.target, f.plan.Threads(), limit, f.shared)
 	r.hurry(blocks)
 	m := &mover{
-		rotation: r, f: f, out: make([]llvm.Instruction, 0, len(r.order)), done: make([]bool, len(r.here)), instead: make([]value.Value, len(r.here)),
+		rotation: r, f: f, out: make([]llvm.Instruction, 0, len(r.order)), done: make([]bool, len(r.here)), ready: make([]bool, len(r.here)),
+		instead: make([]value.Value, len(r.here)),
 	}
 	m.enter()
 	m.body()

@@ -20,6 +20,7 @@ type mover struct {
 	f       *fn
 	out     []llvm.Instruction
 	done    []bool          // instructions that are in out
+	ready   []bool          // whose operands have been read
 	instead []value.Value   // of the results of reads: phis
 	phis    []*llvm.InstPhi // these, by kept
 }
@@ -222,9 +223,13 @@ func (m *mover) computedNext() [][]int32 {
 	return behind
 }
 
-// read reports whether everything has been read that an instruction is computed from.
+// read reports whether everything has been read that an instruction is computed from. It looks at each once until it is so.
 func (m *mover) read(i int32) bool {
-	return m.done[i] || m.here[i].phi || m.is(i, pure) && !m.takes(i, func(o int32) bool { return !m.read(o) })
+	if m.done[i] || m.ready[i] || m.here[i].phi {
+		return true
+	}
+	m.ready[i] = m.is(i, pure) && !m.takes(i, func(o int32) bool { return !m.read(o) })
+	return m.ready[i]
 }
 
 // pack writes an instruction that frees registers, after the others that take its operands.

@@ -96,17 +96,17 @@ func (l Loop) Apart(t *target.Target, products, shared int) (cycles int, best bo
 	return cycles, len(l.Shared) == 0 || 32*cycles < 31*l.Cycles(t)
 }
 
-// StagedSlots is how many slots of shared memory, none, one or two, are best for what loads bring through registers: without, they stay
+// StagedSlots is how many slots of shared memory, at most three, are best for what loads bring through registers: without, they stay
 // where they are, and a warp waits for them; with one, the block meets once more. Of equals it is the most: a grid may not fill the
 // multiprocessor. shared is the bytes of a block for each, 0 where it cannot be.
-func (l Loop) StagedSlots(t *target.Target, shared [3]int) int {
+func (l Loop) StagedSlots(t *target.Target, shared [4]int) int {
 	best, least := 0, 0
 	for slots, bytes := range shared {
 		if bytes == 0 {
 			continue
 		}
 		blocks, _ := Occupancy(t, l.threads(), l.Registers, bytes)
-		if time := l.cycles(t, max(blocks, 1), [3]int{copyCycles[0], meetCycles, 0}[slots]); least == 0 || time <= least {
+		if time := l.cycles(t, max(blocks, 1), [4]int{copyCycles[0], meetCycles}[slots]); least == 0 || time <= least {
 			best, least = slots, time
 		}
 	}

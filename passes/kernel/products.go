@@ -16,7 +16,7 @@ import (
 // ChooseAtom is the cheapest way to compute a product, or a part of it, with so many warps; ok is false without any.
 func ChooseAtom(s *pass.State, op *ir.Op, e atom.Extent, warps int) (k atom.Candidate, ok bool) {
 	for _, types := range OperandTypes(op) {
-		takes := func(k atom.Candidate) bool { return groupTakes(s, op, k) }
+		takes := func(k atom.Candidate) bool { return groupTakes(s, op, k, warps) }
 		if k, ok = AtomOf(s, types, e, warps, takes); !ok {
 			continue
 		}
@@ -57,9 +57,9 @@ func wantsColumns(v *ir.Value, seen map[*ir.Value]bool) bool {
 
 // groupTakes reports whether an atom finds the factors of a product where they are: one of a group of warps takes what comes from memory, as it is or
 // rounded, from shared memory, and its A, if that is computed, from registers. Where the atom wants K side by side and memory runs along rows or columns,
-// A is read to registers, so that copies can bring it, and B comes through registers. The tensor unit takes what threads store for it, whatever they have of it. Of a
+// A is read to registers, so that copies can bring it, and B comes through registers. So is A that is rounded, unless storedRounded. The tensor unit takes what threads store for it, whatever they have of it. Of a
 // transposed product a thread has parts of columns there, so it takes none of which rows are reduced or scaled.
-func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate) bool {
+func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate, warps int) bool {
 	if k.Atom.Group == 0 {
 		return true
 	}
@@ -70,11 +70,22 @@ func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate) bool {
 	if k.Atom.Tensor != nil && s.Opt > 0 {
 		return !k.Swap || !wantsRows(op, false)
 	}
-	shared := comesByCopies(a, k.Atom, k.Swap)
+	shared := comesByCopies(a, k.Atom, k.Swap) || storedRounded(s, op, a, k, warps)
 	if _, _, loaded := tileaa.FactorLoad(b); s.Opt == 0 || k.Atom.SharedA != shared || !loaded {
 		return false
 	}
 	return !tileaa.AddsApart(op, k.Atom) || k.Atom.Shape.N <= mostApart
+}
+
+// storedRounded reports whether warpgroups take a left factor that is rounded on its way from shared memory, as they do the right one. A product that reads it
+// from registers has to be over before they are given the next one, and only those of another block multiply meanwhile: registers have no room for that here.
+func storedRounded(s *pass.State, op *ir.Op, a *ir.Value, k atom.Candidate, warps int) bool {
+	load, between, loaded := tileaa.FactorLoad(a)
+	_, adds := tileaa.OnlyAdds(op)
+	if !loaded || !adds || OnlyNamed(between) || load.Block() != op.Block() || ir.EnclosingLoop(op) == nil {
+		return false
+	}
+	return k.Extent.M*k.Extent.N/(32*warps)+StagingReserve > cost.RegisterLimit(s.Target, 32*warps, 2)
 }
 
 // WantsRows reports whether threads should keep whole rows of the result of a product: it looks from there to the next product or reduction, and from its left

@@ -27,7 +27,9 @@ import (
 //
 // The last iteration loads its own tile again, so that every address is one that the loop has; nobody reads the slot that it fills.
 // Where shared memory has no room for two slots, there is one, and threads meet once more in an iteration. With two, a product that goes on by itself is
-// waited for behind the stores.
+// waited for behind the stores; with three, a product of warpgroups is waited for an iteration later, when nobody stores to what it reads:
+//
+//	dot %i in flight; buffer_store, slot %p+1; dot_wait {pending = 1}: that of the iteration before
 func StageLoads(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		var loops []*ir.Op
@@ -155,8 +157,12 @@ func (g *collector) closed() bool {
 	return true
 }
 
-// slots decides how many slots the rings of a loop have: one or two, 0 if loads stay where they are, as codegen/cost finds best among what
-// registers and shared memory have room for.
+// slotsInStep is the slots with which threads store what the next product reads while that of the iteration before goes on: one for each, and one that is read
+// meanwhile.
+const slotsInStep = 3
+
+// slots decides how many slots the rings of a loop have, 0 if loads stay where they are, as codegen/cost finds best among what registers and shared memory have
+// room for.
 func (g *staging) slots(s *pass.State, entry *ir.Op) int {
 	plan := tileaa.PlanOf(entry)
 	limit := plan.MaxReg
@@ -176,15 +182,27 @@ func (g *staging) slots(s *pass.State, entry *ir.Op) int {
 		buffers = append(buffers, st.Buffer())
 	}
 	list, at := intervals(s, entry)
-	var room [3]int
-	for slots, registers := range []int{0, held + all, held + most} {
+	var room [4]int
+	for slots, registers := range []int{0, held + all, held + most, held + all} {
 		bytes, err := sharedWith(s, list, at[g.loop.Op], buffers, max(slots, 1))
-		if err != nil || slots > 0 && registers > limit {
+		if err != nil || slots > 0 && registers > limit || slots == slotsInStep && !g.keepsStep() {
 			bytes = 0
 		}
 		room[slots] = bytes
 	}
 	return l.StagedSlots(s.Target, room)
+}
+
+// keepsStep reports whether a product of warpgroups that is the only one may go on into the next iteration: it only adds to what the loop carries, and all it reads
+// is stored by the loop. Its registers are its accumulators: those of a factor would be given the next one meanwhile.
+func (g *staging) keepsStep() bool {
+	d, ok := ir.As[tileaa.Dot](g.product.Op)
+	if !ok || !g.alone || !d.Atom().Atom.ByWarpgroup() || !d.Atom().Atom.SharedA || !mayFly(d) {
+		return false
+	}
+	return !slices.ContainsFunc([]*ir.Value{d.Lhs(), d.Rhs()}, func(v *ir.Value) bool {
+		return !slices.ContainsFunc(g.groups, func(st *stagedStore) bool { return st.Buffer() == tileaa.ViewedBuffer(v) })
+	})
 }
 
 // underWay is the registers that hold what is loaded for all stores together, and the most for one of them.
@@ -321,7 +339,7 @@ func (x *stagedLoop) flyOn() {
 		}
 	} else if mayFly(d) && hasColumns(x.loop.Op) {
 		x.loop.SetLands(letFly(x.flow, []tileaa.Dot{d}))
-		tileaa.NewDotWait(x.b, 0)
+		tileaa.NewDotWait(x.b, x.slots-2)
 	}
 }
 

@@ -124,13 +124,40 @@ func (f *fn) sumsOf(op *ir.Op) *tensorProduct {
 	return f.tensorProductOf(d)
 }
 
-// dotLand brings to registers what a product has put into tensor memory that loops have carried on, or waits for what one of warpgroups puts into them.
+// part brings the sums that whole tiles have in some registers, in order.
+func (p *tensorProduct) part(regs []int) *tile {
+	f := p.fn
+	out := f.newTile(tileaa.AsTile(p.dot.Result()).Elem, len(regs))
+	f.op("tcgen05.fence::after_thread_sync")
+	own := p.own()
+	var got []reg
+	for from := 0; from < len(regs); {
+		n := min(p.LayoutC.Regs(), maxTensorLoad, len(regs)-from)
+		for regs[from+n-1] != regs[from]+n-1 {
+			n /= 2
+		}
+		got = append(got, p.load(own, i32(p.columnOf(p.acc.l.Coords(p.acc.l.Apply(regs[from], 0, 0, 0)))), n)...)
+		from += n
+	}
+	copy(out.regs, p.loaded(got))
+	f.op("tcgen05.fence::before_thread_sync")
+	return out
+}
+
+// dotLand brings to registers what a product has put into tensor memory that loops have carried on, or a piece of it, or waits for what one of warpgroups puts into
+// them.
 func dotLand(f *fn, op *ir.Op) {
 	if d, ok := ir.DefinedBy[tileaa.Dot](op.Operand(0)); ok && d.Atom().Atom.ByWarpgroup() {
 		f.set(op, f.tileOf(elemOf(op.Result(0)), f.landed(f.all(f.tileFor(op.Operand(0))))...))
 		return
 	}
-	f.set(op, f.sumsOf(op).sum(nil))
+	p := f.sumsOf(op)
+	if len(ir.Cast[tileaa.DotLand](op).Indices()) == 0 {
+		f.set(op, p.sum(nil))
+		return
+	}
+	regs, _, _ := f.piece(op, tileaa.AsTile(op.Operand(0)), tileaa.AsTile(op.Result(0)))
+	f.set(op, p.part(regs))
 }
 
 // sumsStore stores a tile, and arrives where a product in its place would: waits count it.

@@ -1931,15 +1931,17 @@ func NewDot(b *ir.Builder, resultType ir.Type, lhs *ir.Value, rhs *ir.Value, acc
 	return Dot{b.Create(s)}
 }
 
-// DotLand is dot_land: what a product in flight has put into tensor memory, behind the dot_wait for it.
+// DotLand is dot_land: what a product in flight has put into tensor memory, behind the dot_wait for it; or the slice of it with these slice numbers, constants, which is in registers of its own.
 type DotLand struct{ Op *ir.Op }
 
 func (DotLand) Matches(c ir.Code) bool { return c == OpDotLand }
 
 func (o DotLand) Source() *ir.Value                { return o.Op.OperandOf(0) }
 func (o DotLand) SetSource(v *ir.Value)            { o.Op.SetOperandOf(0, v) }
-func (o DotLand) Memory() *ir.Value                { return o.Op.OperandOf(1) }
-func (o DotLand) SetMemory(v *ir.Value)            { o.Op.SetOperandOf(1, v) }
+func (o DotLand) Indices() []*ir.Value             { return o.Op.OperandGroup(1) }
+func (o DotLand) SetIndices(vs []*ir.Value)        { o.Op.SetOperandGroup(1, vs) }
+func (o DotLand) Memory() *ir.Value                { return o.Op.OperandOf(2) }
+func (o DotLand) SetMemory(v *ir.Value)            { o.Op.SetOperandOf(2, v) }
 func (o DotLand) Column() (int64, bool)            { return o.Op.IntAttr(0) }
 func (o DotLand) SetColumn(c *ir.Context, v int64) { o.Op.SetIntAttr(c, 0, v) }
 func (o DotLand) ClearColumn()                     { o.Op.SetAttr(0, nil) }
@@ -1956,10 +1958,11 @@ type DotLandOptions struct {
 }
 
 // NewDotLand makes a dot_land at the builder's place.
-func NewDotLand(b *ir.Builder, resultType ir.Type, source *ir.Value, opts DotLandOptions) DotLand {
+func NewDotLand(b *ir.Builder, resultType ir.Type, source *ir.Value, indices []*ir.Value, opts DotLandOptions) DotLand {
 	s := ir.State{Def: opRows[OpDotLand.Index()-1]}
-	s.Groups = make([]int32, 0, 2)
+	s.Groups = make([]int32, 0, 3)
 	s.AddOperand(source)
+	s.AddOperand(indices...)
 	s.AddOperand(opts.Memory)
 	s.Attrs = make([]ir.Attribute, 2)
 	if opts.Column != nil {
@@ -4962,6 +4965,7 @@ func (IndexedOp) Matches(c ir.Code) bool {
 	case
 		OpExtract,
 		OpInsert,
+		OpDotLand,
 		OpBlockTile,
 		OpBufferExtract,
 		OpBufferInsert:
@@ -4973,6 +4977,7 @@ func (IndexedOp) Matches(c ir.Code) bool {
 var indexedOpIndices = [...]int8{
 	67:  1, // extract
 	68:  2, // insert
+	72:  1, // dot_land
 	80:  1, // block_tile
 	116: 1, // buffer_extract
 	117: 2, // buffer_insert
@@ -5758,7 +5763,7 @@ func (TensorOp) Matches(c ir.Code) bool {
 
 var tensorOpMemory = [...]int8{
 	71:  3, // dot
-	72:  1, // dot_land
+	72:  2, // dot_land
 	73:  1, // sums_store
 	74:  2, // sums_scale
 	75:  2, // factor_store
@@ -5796,7 +5801,7 @@ func (o SumsOp) Source() *ir.Value     { return o.Op.OperandOf(int(sumsOpSource[
 func (o SumsOp) SetSource(v *ir.Value) { o.Op.SetOperandOf(int(sumsOpSource[o.Op.Code().Index()]), v) }
 
 var sumsOpMemory = [...]int8{
-	72:  1, // dot_land
+	72:  2, // dot_land
 	73:  1, // sums_store
 	74:  2, // sums_scale
 	136: 0}

@@ -14,6 +14,8 @@ type PlanAttr struct {
 	// PieceRegs is the most registers of a thread that a value may take, and beside a matrix product all accumulators together; bigger
 	// ones are made in pieces. 0 = what slice-tiles thinks best.
 	PieceRegs int
+	// Landed: what the tensor unit adds up in a loop stays whole in its memory, and is brought to registers in pieces behind the loop.
+	Landed bool
 	// OperandBytes is the shared memory that the operands of a product may take at a time: bigger ones are cut along K; 0 = any.
 	OperandBytes int
 	Target       string // the target that it was made for, "sm_90"
@@ -24,7 +26,7 @@ type PlanAttr struct {
 func (a *PlanAttr) planFields() []planField {
 	return []planField{
 		{"warps", &a.Warps}, {"producers", &a.Producers}, {"max_reg", &a.MaxReg}, {"occupancy", &a.Occupancy}, {"stages", &a.Stages},
-		{"sliced", &a.Sliced}, {"piece_regs", &a.PieceRegs}, {"operand_bytes", &a.OperandBytes}, {"target", &a.Target}, {"remark", &a.Remark},
+		{"sliced", &a.Sliced}, {"piece_regs", &a.PieceRegs}, {"landed", &a.Landed}, {"operand_bytes", &a.OperandBytes}, {"target", &a.Target}, {"remark", &a.Remark},
 	}
 }
 

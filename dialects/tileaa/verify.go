@@ -231,6 +231,10 @@ var verifiers = ir.Table[verifier]{
 	OpExtract & ir.Place: shapes(func(op *ir.Op, s, r []int64) bool {
 		return len(Extract{op}.Indices()) == len(s) && slices.EqualFunc(s, r, divisible)
 	}),
+	OpDotLand & ir.Place: shapes(func(op *ir.Op, s, r []int64) bool {
+		n := len(DotLand{op}.Indices())
+		return n == 0 && slices.Equal(s, r) || n == len(s) && slices.EqualFunc(s, r, divisible)
+	}),
 	OpConvertLayout & ir.Place: shapes(func(_ *ir.Op, s, r []int64) bool { return slices.Equal(s, r) }),
 	OpInsert & ir.Place: of(func(i Insert) string {
 		s, d, r := AsTile(i.Source()), AsTile(i.Dest()), AsTile(i.Result())
@@ -312,7 +316,7 @@ var verifiers = ir.Table[verifier]{
 
 	OpAllocShared & ir.Place: rowSaysAll, OpAllocRing & ir.Place: rowSaysAll,
 	OpAllocTensor & ir.Place: rowSaysAll, OpTensorAcquire & ir.Place: rowSaysAll, OpTensorAddress & ir.Place: rowSaysAll, OpTensorRelease & ir.Place: rowSaysAll,
-	OpDotLand & ir.Place: rowSaysAll, OpSumsStore & ir.Place: rowSaysAll, OpSumsScale & ir.Place: rowSaysAll, OpFactorStore & ir.Place: rowSaysAll,
+	OpSumsStore & ir.Place: rowSaysAll, OpSumsScale & ir.Place: rowSaysAll, OpFactorStore & ir.Place: rowSaysAll,
 	OpAllocPipeline & ir.Place: of(func(a AllocPipeline) string {
 		if a.Producers() < 1 || a.Consumers() < 1 {
 			return "needs somebody who fills slots, and somebody who reads them"

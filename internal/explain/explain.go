@@ -246,6 +246,9 @@ func planText(p *tileaa.PlanAttr) string {
 	}
 	if p.Sliced {
 		s += ", tiles cut into pieces"
+		if p.Landed {
+			s += " behind products, whose sums stay in tensor memory"
+		}
 	}
 	return s
 }

@@ -124,6 +124,9 @@ const fewestWarps = 4
 
 // addSum adds the result of a product; of one whose sums stay in tensor memory as long as its loop runs, what the loop gives.
 func (l *lives) addSum(op *ir.Op) {
+	if l.addPieces(op) {
+		return
+	}
 	if d, ok := ir.As[tileaa.Dot](op); ok && l.s.Target.Has("tcgen05") {
 		if carried, ok := l.staysIn(d); ok && l.ofTensorUnit(d) {
 			flow, _ := ir.LoopOf(op.ParentOp())
@@ -133,6 +136,32 @@ func (l *lives) addSum(op *ir.Op) {
 		}
 	}
 	l.add(op.Result(0))
+}
+
+// addPieces adds what is taken of the sums of a product that the tensor unit keeps; ok is false of other products.
+func (l *lives) addPieces(op *ir.Op) (ok bool) {
+	if op.Code() != tileaa.OpDot {
+		return false
+	}
+	carried, adds := tileaa.OnlyAdds(op)
+	if !adds {
+		return false
+	}
+	pieces, apart := TakenInPieces(op.ParentOp().Result(carried))
+	if !apart {
+		return false
+	}
+	sums, ok := SumsInUnit(l.s, op, fewestWarps)
+	if !ok {
+		return false
+	}
+	for _, v := range sums {
+		l.there[v] = true
+	}
+	for _, e := range pieces {
+		l.add(e.Result())
+	}
+	return true
 }
 
 // staysIn finds the value of its loop to which a product adds, if only the loop scales it, or if nobody else takes it and the loop has a product that adds to nothing.

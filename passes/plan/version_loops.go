@@ -6,6 +6,7 @@ import (
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/facts"
+	"tileiras/passes/kernel"
 	"tileiras/passes/pass"
 )
 
@@ -40,18 +41,44 @@ type versioner struct {
 // block makes versions in a block: of nests, and of what stands between them.
 func (v *versioner) block(b *ir.Block) {
 	var between []*ir.Op
-	for _, op := range b.Ops() {
+	ops := b.Ops()
+	for len(ops) > 0 {
+		op := ops[0]
+		ops = ops[1:]
 		switch {
 		case op == b.Terminator():
 		case op.NumRegions() > 0 && v.multiplies(op):
 			v.straight(between)
-			v.nest(op)
-			between = nil
+			behind := takesPieces(op, ops)
+			v.nest(op, behind)
+			between, ops = nil, ops[len(behind):]
 		default:
 			between = append(between, op)
 		}
 	}
 	v.straight(between)
+}
+
+// takesPieces are the first of some operations, up to the last that takes a piece of what a loop has left in tensor memory, and what is computed with that.
+// They have to stay beside the loop.
+func takesPieces(loop *ir.Op, ops []*ir.Op) []*ir.Op {
+	from, last := map[*ir.Op]bool{}, 0
+	for i, op := range ops {
+		if takesPiece(op) && op.Operand(0).DefiningOp() == loop || slices.ContainsFunc(append(op.Operands(), ir.Captures(op)...), func(x *ir.Value) bool { return tileaa.IsRanked(x) && from[x.DefiningOp()] }) {
+			from[op], last = true, i+1
+		}
+	}
+	return ops[:last]
+}
+
+// takesPiece reports whether an op takes a piece of what a loop gives of which nobody takes the whole.
+func takesPiece(op *ir.Op) bool {
+	e, ok := ir.As[tileaa.Extract](op)
+	if !ok || !ir.Is[tileaa.For](e.Source().DefiningOp()) {
+		return false
+	}
+	_, apart := kernel.TakenInPieces(e.Source())
+	return apart
 }
 
 // within makes versions in the blocks of an op.
@@ -70,8 +97,9 @@ func (v *versioner) multiplies(op *ir.Op) bool {
 	return found
 }
 
-// nest makes versions of a nest with products, of what its loops with products access, and versions in it, of the first if there are two.
-func (v *versioner) nest(op *ir.Op) {
+// nest makes versions of a nest with products, of what its loops with products access, and versions in it, of the first if there are two. What stands behind and
+// takes pieces of its sums is part of each version, and has versions of its own there.
+func (v *versioner) nest(op *ir.Op, behind []*ir.Op) {
 	loops := map[*ir.Op]bool{}
 	v.s.Walk(op, ir.PreOrder, func(in *ir.Op) {
 		if tileaa.IsProduct(in) {
@@ -85,10 +113,14 @@ func (v *versioner) nest(op *ir.Op) {
 			x.suppose(in, func(y *ir.Value) bool { return ir.DefinedOutside(y, op) })
 		}
 	})
-	if len(x.promises) > 0 {
-		op = x.split()[0]
+	x.gather(behind)
+	if len(x.promises) > 0 && (len(behind) == 0 || !slices.ContainsFunc(x.members, x.leaks)) {
+		first := x.split()
+		v.straight(slices.Clone(x.members[1:]))
+		op, behind = first[0], first[1:]
 	}
 	v.within(op)
+	v.straight(behind)
 }
 
 // straight makes versions of operations that stand side by side, and versions in what has none.
@@ -156,12 +188,12 @@ func place(at map[*ir.Op]int, b *ir.Block, v *ir.Value) int {
 	return -1
 }
 
-// gather takes for members what has effects or needs members.
+// gather takes for members what has effects or needs members, and pieces of what a loop has left in tensor memory: in front of the test, all would be in registers.
 func (v *version) gather(ops []*ir.Op) {
 	for _, op := range ops {
 		v.s.Step()
 		needs := func(x *ir.Value) bool { return x.DefiningOp() != nil && v.has[x.DefiningOp().AncestorIn(op.Block())] }
-		if !op.Traits().Has(ir.Pure|ir.Speculatable) || slices.ContainsFunc(append(op.Operands(), ir.Captures(op)...), needs) {
+		if !op.Traits().Has(ir.Pure|ir.Speculatable) || takesPiece(op) || slices.ContainsFunc(append(op.Operands(), ir.Captures(op)...), needs) {
 			v.members, v.has[op] = append(v.members, op), true
 		}
 	}

@@ -57,6 +57,8 @@ func (c *slicer) sweep() {
 //	%a0 = piece 0 of %x
 //	%a = for %p = 1 to pieces, inits(%a0) { continue (combine (piece %p of %x), %a) }
 //	%r = reduce %a
+//
+// Pieces of what the tensor unit keeps are made one after the other, without a loop: their numbers say in which registers they are.
 type loopBuilder struct {
 	c     *slicer
 	b     *ir.Builder
@@ -102,6 +104,13 @@ func (l *loopBuilder) build() {
 		l.first, lower = false, 1
 	}
 	l.b.Loc = l.g.place.Loc()
+	if slices.ContainsFunc(l.g.outputs, func(o *output) bool { return o.lands(l.c) }) {
+		for ; lower < l.g.pieces; lower++ {
+			carried = l.piece(number(tileaa.Const(l.b, i32, lower)), carried)
+		}
+		l.finish(carried)
+		return
+	}
 	types := make([]ir.Type, len(carried))
 	for i, v := range carried {
 		types[i] = v.Type()

@@ -31,6 +31,11 @@ func (r *recipe) takesApart() bool {
 	return slices.ContainsFunc(r.cuts, func(k cut) bool { return r.how[k] == extracted })
 }
 
+// lands reports whether pieces are cut out of sums that the tensor unit keeps.
+func (r *recipe) lands(c *slicer) bool {
+	return slices.ContainsFunc(r.cuts, func(k cut) bool { return r.how[k] == extracted && c.landed[k.v] })
+}
+
 // recipe lists what the roots take, and its cost; ok is false when scans run against each other.
 func (p *prober) recipe(roots []cut) (r recipe, ok bool) {
 	l := lister{prober: p, recipe: recipe{how: p.how}, seen: map[cut]bool{}}
@@ -65,7 +70,11 @@ func (l *lister) visit(k cut) {
 	l.seen[k] = true
 	inside := l.c.within(k.v, l.place) != nil
 	if k.dim != whole {
-		l.regs = max(l.regs, l.c.regs(k.v)/int(l.pieces))
+		regs := l.c.regs(k.v)
+		if l.c.landed[k.v] {
+			regs = kernel.TileRegisters(k.v)
+		}
+		l.regs = max(l.regs, regs/int(l.pieces))
 	}
 	switch {
 	case carried:

@@ -90,6 +90,7 @@ type slicer struct {
 	piece           int       // registers of a thread that a piece takes in an entry without products; all accumulators of a loop and a piece take twice as many
 	asked           *Products // where products are cut along K
 	feeding         Feeding
+	landed          map[*ir.Value]bool // sums that the tensor unit keeps: their pieces are cut out of them behind their loops
 	known           *facts.Facts
 	number          map[*ir.Op]int // place in the walk: program order
 	orders          tokenOrder
@@ -111,7 +112,7 @@ func newSlicer(s *pass.State, entry *ir.Op) *slicer {
 	c := &slicer{
 		s: s, b: ir.NewBuilder(s.Ctx), entry: entry, threads: 32 * p.Warps, limit: d.ValueLimit(s, p.Warps),
 		known: facts.New(s.Ctx, entry), number: map[*ir.Op]int{}, output: map[*ir.Op]*output{}, kept: map[*ir.Op]bool{},
-		loops: map[*ir.Op]bool{}, replaced: ir.Mapping{}, feeding: Feeding{}, made: new(int), piece: cost.PieceRegisters,
+		loops: map[*ir.Op]bool{}, replaced: ir.Mapping{}, feeding: Feeding{}, landed: map[*ir.Value]bool{}, made: new(int), piece: cost.PieceRegisters,
 	}
 	if d.AccumulatorBits > 0 {
 		c.products = true
@@ -122,7 +123,14 @@ func newSlicer(s *pass.State, entry *ir.Op) *slicer {
 	} else if p.PieceRegs > 0 {
 		c.piece, c.limit = p.PieceRegs, min(c.limit, p.PieceRegs)
 	}
-	s.Walk(entry, ir.PreOrder, func(op *ir.Op) { c.number[op] = len(c.number) })
+	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		c.number[op] = len(c.number)
+		if sums, ok := kernel.SumsInUnit(s, op, p.Warps); p.Landed && ok {
+			for _, v := range sums {
+				c.landed[v] = true
+			}
+		}
+	})
 	c.orders = tokenOrder{c: c, followers: map[*ir.Op]map[*ir.Op]bool{}}
 	return c
 }
@@ -141,9 +149,9 @@ func (c *slicer) fitsWhole() bool {
 
 func (c *slicer) big(v *ir.Value) bool { return c.regs(v) > c.limit*c.threads }
 
-// regs is tileRegs of a value, but 0 of operands of products, which are cut along K later.
+// regs is tileRegs of a value, but 0 of operands of products, which are cut along K later, and of sums that the tensor unit keeps.
 func (c *slicer) regs(v *ir.Value) int {
-	if c.products && !c.steps && c.feeding.Of(v) {
+	if c.landed[v] || c.products && !c.steps && c.feeding.Of(v) {
 		return 0
 	}
 	return kernel.TileRegisters(v)
@@ -215,7 +223,7 @@ func (c *slicer) visitEffect(op *ir.Op) {
 	}
 	if _, ok := cutTile(op); ok && !c.steps && c.dependsOnBig(op) {
 		// A small tile is worth a loop if that spares making it whole.
-		if o := c.bestOutput(op, effect); o != nil && (c.involvesBig(op) || !o.takesApart()) {
+		if o := c.bestOutput(op, effect); o != nil && (c.involvesBig(op) || !o.takesApart() || o.lands(c)) {
 			c.add(o)
 			return
 		}
@@ -265,6 +273,9 @@ func (c *slicer) dependsOnBig(op *ir.Op) bool {
 	visit = func(op *ir.Op) bool {
 		for _, v := range op.Operands() {
 			d := v.DefiningOp()
+			if c.landed[v] {
+				return true
+			}
 			if d == nil || seen[d] || !tileaa.IsRanked(v) {
 				continue
 			}

@@ -24,6 +24,9 @@ import (
 // their own.
 func AllocateTensor(s *pass.State) error {
 	for _, entry := range s.Entries() {
+		if err := landInPieces(s, entry); err != nil {
+			return err
+		}
 		var products []tileaa.Dot
 		var others []tileaa.SumsOp
 		var factors []tileaa.FactorStore

@@ -239,7 +239,7 @@ func (l *unitLoop) keep(d tileaa.Dot, carried int) {
 
 // land brings to registers what is in tensor memory, for all who use it.
 func (l *unitLoop) land(v *ir.Value) {
-	land := tileaa.NewDotLand(l.b, v.Type(), v, tileaa.DotLandOptions{})
+	land := tileaa.NewDotLand(l.b, v.Type(), v, nil, tileaa.DotLandOptions{})
 	v.ReplaceAllUsesWith(land.Result())
 	land.SetSource(v)
 }

@@ -21,12 +21,13 @@ type expansion struct {
 	groups []*group     // in the order of their waits
 	rings  []*ir.Value  // by copy
 	flying []tileaa.Dot // products that go on into the next iteration
+	alone  bool         // a multiprocessor runs one block
 	tokens []*ir.Value  // what each copy comes after; nil: nothing
 }
 
 // expand makes rings of so many slots, for groups of copies that are waited for together.
-func (p *pipeline) expand(s *pass.State, slots int, groups []*group) {
-	x := &expansion{pipeline: p, b: ir.NewBuilder(s.Ctx).Before(p.loop.Op), slots: int64(slots), groups: groups}
+func (p *pipeline) expand(s *pass.State, c choice) {
+	x := &expansion{pipeline: p, b: ir.NewBuilder(s.Ctx).Before(p.loop.Op), slots: int64(c.slots), groups: c.groups, alone: c.blocks == 1}
 	x.b.Loc = p.loop.Op.Loc()
 	for i, c := range p.copies {
 		slots := x.slots
@@ -264,8 +265,12 @@ func (x *expansion) waits(position *ir.Value, before []*ir.Value) (after []*ir.V
 	return after
 }
 
-// begun is the product that begins for the next iteration, nil without: what it takes is there at the first wait, and the unit has nothing to do until then.
+// begun is the product that begins for the next iteration, or the last of those that the tensor unit adds up until the iteration ends, where no other block multiplies;
+// nil without. What it takes is there at the first wait, and the unit has nothing to do until then.
 func (x *expansion) begun() *ir.Op {
+	if list := summands(x.loop.Op); x.alone && len(list) > 0 && len(x.flying) == 0 && len(x.groups) == 1 && list[0].Atom().Atom.Tensor != nil {
+		return list[len(list)-1].Op
+	}
 	for _, op := range x.loop.Op.Body().Ops() {
 		if d, ok := ir.As[tileaa.Dot](op); ok && d.When() != nil {
 			return op

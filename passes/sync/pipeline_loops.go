@@ -44,7 +44,7 @@ func PipelineLoops(s *pass.State) error {
 			if p, ok := pipelined(loop); ok {
 				c := chosen(s, entry, p)
 				if c.slots > 1 || len(c.groups) > 1 {
-					p.expand(s, c.slots, c.groups)
+					p.expand(s, c)
 					alone = alone || c.blocks == 1
 				}
 				most = max(most, c.slots)

@@ -203,7 +203,7 @@ func (k *skewed) skew(s *pass.State) {
 	if k.inFlight() {
 		k.b.Before(k.dot.Op)
 		tileaa.NewDotWait(k.b, 0)
-		landed = tileaa.NewDotLand(k.b, sums.Type(), sums, tileaa.DotLandOptions{}).Result()
+		landed = tileaa.NewDotLand(k.b, sums.Type(), sums, nil, tileaa.DotLandOptions{}).Result()
 	}
 	k.guard(k.dot, nil, exists)
 	k.dot.Result().ReplaceAllUsesWith(landed)
@@ -212,7 +212,7 @@ func (k *skewed) skew(s *pass.State) {
 		k.dot.SetInFlight(true)
 		k.b.Before(end)
 		tileaa.NewDotWait(k.b, 0)
-		next = tileaa.NewDotLand(k.b, next.Type(), next, tileaa.DotLandOptions{}).Result()
+		next = tileaa.NewDotLand(k.b, next.Type(), next, nil, tileaa.DotLandOptions{}).Result()
 	}
 	end.SetOperandGroup(0, append(end.Operands(), next))
 	k.replaceLoop([]*ir.Value{first})

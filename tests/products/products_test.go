@@ -69,6 +69,8 @@ var values = []struct {
 	{"sm_89", Product{Types{"f16", "f16", "f32"}, 4, 64, 256, 1, Once}},
 	{"sm_89", Product{Types{"f16", "f16", "f32"}, 16, 64, 64, 32, Loop}},
 	{"sm_90", Product{Types{"f32", "f32", "f32"}, 0, 1, 1024, 64, Loop}},
+	{"sm_100", Product{Types{"f16", "f16", "f32"}, 0, 256, 256, 64, Loop}},
+	{"sm_100", Product{Types{"i8", "i8", "i32"}, 0, 256, 256, 128, Loop}},
 	{"sm_120", Product{Types{"f16", "f16", "f32"}, 0, 256, 256, 128, Loop}},
 	{"sm_120", Product{Types{"f64", "f64", "f64"}, 32, 16, 16, 64, Once}},
 	{"sm_120", Product{Types{"f16", "f16", "f16"}, 8, 64, 64, 64, Pointers}},
@@ -82,7 +84,7 @@ func TestProductsAreRight(t *testing.T) {
 			list = append(list, struct {
 				gpu string
 				p   Product
-			}{[]string{"sm_75", "sm_80", "sm_89", "sm_90", "sm_120"}[i%5], p})
+			}{[]string{"sm_75", "sm_80", "sm_89", "sm_90", "sm_100", "sm_120"}[i%6], p})
 		}
 	}
 	for i, v := range list {

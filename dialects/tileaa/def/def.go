@@ -287,8 +287,8 @@ func Ops() []*ir.OpDef {
 				"its factors are read until a dot_wait; or, without accumulators or with those of a sums_scale, for a dot_land. One of the tensor unit sums in memory, from a column and a lane of each warp on, and "+
 				"only if when holds; of warpgroups, nobody takes what it gives unless when holds."),
 			factor("lhs"), factor("rhs"), sums("memory")),
-		effects(row("dot_land", args(in("source:tile"), opt("memory:tensor_memory"), optAttr("column", ir.I64Kind), optAttr("lane", ir.I64Kind)), res("result:tile"), 0,
-			"What a product in flight has put into tensor memory, behind the dot_wait for it."), factor("memory")),
+		effects(row("dot_land", args(in("source:tile"), many("indices:scalar_int"), opt("memory:tensor_memory"), optAttr("column", ir.I64Kind), optAttr("lane", ir.I64Kind)), res("result:tile"), 0,
+			"What a product in flight has put into tensor memory, behind the dot_wait for it; or the slice of it with these slice numbers, constants, which is in registers of its own."), factor("memory")),
 		effects(same(row("sums_store", args(in("source:tile"), opt("memory:tensor_memory"), optAttr("column", ir.I64Kind), optAttr("lane", ir.I64Kind)), res("result:tile"), 0,
 			"Puts a tile into tensor memory, for products in flight to add to. It counts as one of them."), "source", "result"), sums("memory")),
 		effects(same(row("sums_scale", args(in("source:tile", "factor:tile"), opt("memory:tensor_memory"), optAttr("column", ir.I64Kind), optAttr("lane", ir.I64Kind)), res("result:tile"), 0,

@@ -1,0 +1,76 @@
+package kernel
+
+import (
+	"slices"
+
+	"tileiras/codegen/atom"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+	"tileiras/passes/pass"
+)
+
+// SumsInUnit lists the values of a loop, last what it gives, that no thread ever has as a whole: the tensor unit adds up a product of so many warps in its memory,
+// from zeros on, and who takes the sum behind the loop can take it in pieces. ok is false of every other product, of one beside others, of a transposed one,
+// whose columns threads share, and where there are not so many columns.
+func SumsInUnit(s *pass.State, op *ir.Op, warps int) (sums []*ir.Value, ok bool) {
+	d, isDot := ir.As[tileaa.Dot](op)
+	if !isDot || !s.Target.Has("tcgen05") {
+		return nil, false
+	}
+	carried, adds := tileaa.OnlyAdds(op)
+	if !adds || tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) != 32 || !aloneIn(op.Block()) {
+		return nil, false
+	}
+	flow, _ := ir.LoopOf(op.ParentOp())
+	bits, splat := tileaa.SplatValue(flow.Inits()[carried])
+	if flow.Kind != ir.CountedFlow || !splat || bits != 0 {
+		return nil, false
+	}
+	m := d.Atom()
+	if m == nil {
+		k, chosen := ChooseAtom(s, op, ExtentOf(op), warps)
+		if !chosen {
+			return nil, false
+		}
+		m = &tileaa.MMAAttr{Atom: k.Atom, Swap: k.Swap}
+	}
+	if unit := m.Atom.Tensor; unit == nil || m.Swap || unit.ColumnsOf(int(tileaa.AsTile(d.Result()).NumElements())) > atom.TensorColumns {
+		return nil, false
+	}
+	return []*ir.Value{flow.Inits()[carried], flow.Carried()[carried], d.Result(), flow.Op.Result(carried)}, true
+}
+
+// KeepsSums reports whether the tensor unit keeps the sums of a product of an entry.
+func KeepsSums(s *pass.State, entry *ir.Op, warps int) (keeps bool) {
+	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		if _, ok := SumsInUnit(s, op, warps); ok {
+			keeps = true
+		}
+	})
+	return keeps
+}
+
+// aloneIn reports whether a block has one product, and none in what it holds.
+func aloneIn(b *ir.Block) bool {
+	products := 0
+	for _, op := range b.Ops() {
+		ir.Walk(op, ir.PreOrder, func(op *ir.Op) {
+			if tileaa.IsProduct(op) {
+				products++
+			}
+		})
+	}
+	return products == 1
+}
+
+// TakenInPieces lists the pieces of a value whose numbers are constants, if nobody takes anything else of it.
+func TakenInPieces(v *ir.Value) (pieces []tileaa.Extract, ok bool) {
+	for _, u := range v.Uses() {
+		e, isPiece := ir.As[tileaa.Extract](u.Owner())
+		if !isPiece || slices.ContainsFunc(e.Indices(), func(i *ir.Value) bool { return !ir.Is[tileaa.Constant](i.DefiningOp()) }) {
+			return nil, false
+		}
+		pieces = append(pieces, e)
+	}
+	return pieces, len(pieces) > 0
+}

@@ -1,0 +1,40 @@
+package plan
+
+import (
+	"fmt"
+
+	"tileiras/passes/kernel"
+	"tileiras/passes/slice"
+)
+
+// landedRegisters is the registers of a thread for a piece of the sums that the tensor unit has kept.
+const landedRegisters = 64
+
+// landedPlan is the plan of so many warps that leaves in tensor memory what products add up, and makes in pieces what comes behind their loops. It is judged by a
+// copy of the entry that is cut; ok is false where the tensor unit keeps nothing.
+func landedPlan(whole *prices, warps int) (c candidate, ok bool) {
+	s, entry := whole.s, whole.entry
+	if !s.Target.Has("tcgen05") || s.Opt == 0 || !kernel.KeepsSums(s, entry, warps) {
+		return candidate{}, false
+	}
+	plan := boundedPlan(s, entry, kernel.Demands{AccumulatorBits: 32 * landedRegisters * 32 * warps}, warps)
+	plan.Sliced, plan.PieceRegs, plan.Landed = true, landedRegisters, true
+	cut := slice.Cut(s, entry, plan)
+	if cut == nil {
+		return candidate{}, false
+	}
+	defer cut.Erase()
+	products := slice.ProductsOf(s, cut)
+	costs := newPrices(s, cut, products)
+	if products.AccumulatorBits >= whole.products.AccumulatorBits {
+		return candidate{}, false
+	}
+	c = candidate{name: fmt.Sprintf("%d warps, sums in tensor memory%s", warps, costs.overlap(warps)), cost: costs.whole(warps), prices: costs}
+	if c.why = misfit(s, cut, products.Demands, warps, nil, false); c.why == "" {
+		c.why = operandsMisfit(s, cut, products, warps)
+	}
+	if c.why == "" {
+		c.plan = plan
+	}
+	return c, true
+}

@@ -1,0 +1,103 @@
+package sync
+
+import (
+	"slices"
+
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+	"tileiras/passes/kernel"
+	"tileiras/passes/pass"
+)
+
+// This file brings to registers in pieces what a loop leaves in tensor memory, where nobody takes more than a piece of it: registers have no room for the whole.
+//
+//	                                      %a = sums_store 0
+//	%d = for .. inits(0) {                %d = for .. inits(%a) {
+//	} lands %d                     =>     }
+//	%x = extract %d[0, 0]                 dot_wait 0; %x = dot_land %d[0, 0]
+//	%y = extract %d[0, 1]                 %y = dot_land %d[0, 1]
+
+// landInPieces does so in an entry whose plan counts on it.
+func landInPieces(s *pass.State, entry *ir.Op) error {
+	if !tileaa.PlanOf(entry).Landed {
+		return nil
+	}
+	var loops []tileaa.For
+	var whole *ir.Op
+	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		loop, ok := ir.As[tileaa.For](op)
+		if !ok {
+			return
+		}
+		for i, v := range op.Results() {
+			if _, ok := kernel.TakenInPieces(v); !ok {
+				continue
+			}
+			if !slices.Contains(loop.Lands(), int64(i)) {
+				whole = op
+			} else if len(loops) == 0 || loops[len(loops)-1] != loop {
+				loops = append(loops, loop)
+			}
+		}
+	})
+	if whole != nil {
+		return &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: "a loop does not leave in tensor memory what it adds up", Loc: whole.Loc()}
+	}
+	for _, loop := range loops {
+		landPieces(s, entry, loop)
+	}
+	return nil
+}
+
+// landPieces does so with what one loop gives.
+func landPieces(s *pass.State, entry *ir.Op, loop tileaa.For) {
+	b := ir.NewBuilder(s.Ctx).After(loop.Op)
+	b.Loc = loop.Op.Loc()
+	tileaa.NewDotWait(b, 0)
+	flow, _ := ir.LoopOf(loop.Op)
+	var lands ir.I64Array
+	for _, i := range loop.Lands() {
+		pieces, ok := kernel.TakenInPieces(loop.Op.Result(int(i)))
+		if !ok {
+			lands = append(lands, i)
+			continue
+		}
+		use := flow.InitUse(int(i))
+		b.Before(loop.Op)
+		loop.Op.SetOperand(use.Index(), tileaa.NewSumsStore(b, use.Value(), tileaa.SumsStoreOptions{}).Result())
+		landWhereTaken(s, entry, pieces)
+	}
+	loop.SetLands(lands)
+}
+
+// landWhereTaken brings each piece where it is needed, and again where another one has been needed since: tensor memory has all of them, registers have not.
+func landWhereTaken(s *pass.State, entry *ir.Op, pieces []tileaa.Extract) {
+	type landed struct {
+		piece *ir.Value
+		here  *ir.Value
+	}
+	of, newest := map[*ir.Value]tileaa.Extract{}, map[*ir.Block]landed{}
+	for _, e := range pieces {
+		of[e.Result()] = e
+	}
+	b := ir.NewBuilder(s.Ctx)
+	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		for i, v := range op.Operands() {
+			e, ok := of[v]
+			if !ok {
+				continue
+			}
+			n := newest[op.Block()]
+			if n.piece != v {
+				b.Before(op)
+				b.Loc = op.Loc()
+				n = landed{v, tileaa.NewDotLand(b, v.Type(), e.Source(), e.Indices(), tileaa.DotLandOptions{}).Result()}
+				newest[op.Block()] = n
+			}
+			op.SetOperand(i, n.here)
+		}
+	})
+	for _, e := range pieces {
+		e.Op.Erase()
+	}
+}

@@ -124,7 +124,7 @@ func readInMemory(product *ir.Op, t atom.Tiling) bool {
 	if t.Swap {
 		a, b = b, a
 	}
-	return (comesByCopies(a, t.Atom, t.Swap) || madeOfProduct(a)) && comesByCopies(b, t.Atom, !t.Swap)
+	return (ComesByCopies(a, t.Atom, t.Swap) || madeOfProduct(a)) && ComesByCopies(b, t.Atom, !t.Swap)
 }
 
 // toldColumns is how often warps tell each other what a product multiplies: once if threads have computed it and a warp has not all of its columns.

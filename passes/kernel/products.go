@@ -70,7 +70,7 @@ func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate, warps int) bool {
 	if k.Atom.Tensor != nil && s.Opt > 0 {
 		return !k.Swap || !wantsRows(op, false)
 	}
-	shared := comesByCopies(a, k.Atom, k.Swap) || storedRounded(s, op, a, k, warps)
+	shared := ComesByCopies(a, k.Atom, k.Swap) || storedRounded(s, op, a, k, warps)
 	if _, _, loaded := tileaa.FactorLoad(b); s.Opt == 0 || k.Atom.SharedA != shared || !loaded {
 		return false
 	}
@@ -184,8 +184,8 @@ func loadedAlong(v *ir.Value, right bool) bool {
 	return block.Memref().Type().(*tileaa.MemrefType).Strides[block.DimMap()[k]] == 1
 }
 
-// comesByCopies reports whether copies can bring a factor, that on the right or on the left, as an atom of a group of warps wants it in shared memory.
-func comesByCopies(v *ir.Value, a *atom.MMA, right bool) bool {
+// ComesByCopies reports whether copies can bring a factor, that on the right or on the left, as an atom of a group of warps wants it in shared memory.
+func ComesByCopies(v *ir.Value, a *atom.MMA, right bool) bool {
 	return loadedAlone(v) && (a.Turns || loadedAlong(v, right))
 }
 

@@ -37,7 +37,8 @@ func SelectCopies(s *pass.State) error {
 		if !c.find(load.Result(0), nil) || len(c.converts) == 0 && !c.stored() || !kernel.CopiesAhead(known, load) {
 			continue
 		}
-		if mem, ok := c.buffer(s); ok {
+		t := tileaa.AsTile(load.Result(0))
+		if mem, ok := c.buffer(s); ok && int(t.NumElements())*tileaa.ElemBytes(t.Elem) <= s.Target.SharedOptIn { // else lower-conversions takes it in parts
 			c.copyTo(s, mem)
 		}
 	}

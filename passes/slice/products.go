@@ -275,7 +275,8 @@ func (ps *Products) product(op *ir.Op, warps int) Product {
 		inUnit := p.OK && p.Atom.Atom.Tensor != nil && copied // its copies pass by registers in any shape
 		own := [2]atom.Elem{types.A, types.B}[i]
 		held := elem != own && elem != atom.TF32 || !s.Target.Has("cp.async") || scaled || !copied
-		if d := v.DefiningOp(); (d == nil || d.Code() != tileaa.OpTiledLoad && (held || !ps.ringsFit(op)) || !s.Target.Has("cp.async") || scaled) && !inUnit {
+		read := p.OK && p.Atom.Atom.Group > 0 && !(p.Atom.Atom.ReadsShared(i, p.Atom.Swap) && kernel.ComesByCopies(v, p.Atom.Atom, i == 1)) // by threads
+		if d := v.DefiningOp(); read || (d == nil || d.Code() != tileaa.OpTiledLoad && (held || !ps.ringsFit(op)) || !s.Target.Has("cp.async") || scaled) && !inUnit {
 			n := ps.loadedBytes(v, map[*ir.Value]bool{})
 			if n > 0 && scaled {
 				n = max(n, int(tileaa.AsTile(v).NumElements())*elem.Bits()/8)

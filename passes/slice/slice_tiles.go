@@ -362,6 +362,9 @@ func (c *slicer) needWhole(v *ir.Value, user *ir.Op) {
 }
 
 func (c *slicer) checkWhole(v *ir.Value, user *ir.Op) {
+	if c.steps && c.feeding.Of(v) && !(tileaa.IsProduct(user) && c.stepPieces(user) > 1) {
+		return // what a product takes that fits
+	}
 	if c.regs(v) > kernel.WholeRegisters*c.threads {
 		c.refuse(user, v, "it cannot be made in pieces")
 	}

@@ -24,11 +24,11 @@ func compile(t *testing.T, p Product, gpu string) (text string, missing bool, er
 	return string(res.Output), false, nil
 }
 
-// TestEveryProductCompiles: no product is too big, whatever has to be cut. TILEIRAS_PRODUCTS=all asks for every type and GPU.
+// TestEveryProductCompiles: no product is too big, whatever has to be cut, on a GPU of each size of shared memory and kind of matrix unit.
 func TestEveryProductCompiles(t *testing.T) {
-	gpus, types := []string{"sm_75", "sm_89"}, AllTypes[:1]
-	if os.Getenv("TILEIRAS_PRODUCTS") == "all" {
-		gpus, types = []string{"sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120", "sm_121"}, AllTypes
+	gpus, types := []string{"sm_75", "sm_80", "sm_89", "sm_90", "sm_100", "sm_120"}, AllTypes
+	if testing.Short() {
+		gpus, types = []string{"sm_75", "sm_89"}, AllTypes[:1]
 	}
 	for _, gpu := range gpus {
 		t.Run(gpu, func(t *testing.T) {
@@ -69,11 +69,13 @@ var values = []struct {
 	{"sm_89", Product{Types{"f16", "f16", "f32"}, 4, 64, 256, 1, Once}},
 	{"sm_89", Product{Types{"f16", "f16", "f32"}, 16, 64, 64, 32, Loop}},
 	{"sm_90", Product{Types{"f32", "f32", "f32"}, 0, 1, 1024, 64, Loop}},
+	{"sm_90", Product{Types{"f8E4M3FN", "f8E4M3FN", "f32"}, 0, 16, 64, 2048, Once}},
 	{"sm_100", Product{Types{"f16", "f16", "f32"}, 0, 256, 256, 64, Loop}},
 	{"sm_100", Product{Types{"i8", "i8", "i32"}, 0, 256, 256, 128, Loop}},
 	{"sm_120", Product{Types{"f16", "f16", "f32"}, 0, 256, 256, 128, Loop}},
 	{"sm_120", Product{Types{"f64", "f64", "f64"}, 32, 16, 16, 64, Once}},
 	{"sm_120", Product{Types{"f16", "f16", "f16"}, 8, 64, 64, 64, Pointers}},
+	{"sm_120", Product{Types{"f64", "f64", "f64"}, 4, 64, 256, 1, Pointers}},
 }
 
 // TestProductsAreRight runs products in the emulator, with all its checks on. What they must give is computed here, in integers.

@@ -56,8 +56,11 @@ func (l Loop) roomFor(t *target.Target, slots int) int {
 }
 
 // Blocks is how many blocks a multiprocessor runs at once.
-func (l Loop) Blocks(t *target.Target, slots int) int {
-	n, _ := Occupancy(t, l.threads(), l.Registers, l.Shared[slots-1])
+func (l Loop) Blocks(t *target.Target, slots int) int { return l.blocksWith(t, l.Shared[slots-1]) }
+
+// blocksWith is Blocks of so many bytes of shared memory.
+func (l Loop) blocksWith(t *target.Target, shared int) int {
+	n, _ := Occupancy(t, l.threads(), l.Registers, shared)
 	if l.Columns > 0 {
 		n = min(n, max(1, atom.TensorColumns/atom.TensorColumnsFor(l.Columns))) // others wait for columns
 	}
@@ -105,8 +108,7 @@ func (l Loop) StagedSlots(t *target.Target, shared [4]int) int {
 		if bytes == 0 {
 			continue
 		}
-		blocks, _ := Occupancy(t, l.threads(), l.Registers, bytes)
-		if time := l.cycles(t, max(blocks, 1), [4]int{copyCycles[0], meetCycles}[slots]); least == 0 || time <= least {
+		if time := l.cycles(t, max(l.blocksWith(t, bytes), 1), [4]int{copyCycles[0], meetCycles}[slots]); least == 0 || time <= least {
 			best, least = slots, time
 		}
 	}

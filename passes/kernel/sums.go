@@ -10,8 +10,8 @@ import (
 )
 
 // SumsInUnit lists the values of a loop, last what it gives, that no thread ever has as a whole: the tensor unit adds up a product of so many warps in its memory,
-// from zeros on, and who takes the sum behind the loop can take it in pieces. ok is false of every other product, of one beside others, of a transposed one,
-// whose columns threads share, and where there are not so many columns.
+// from zeros on, and who takes the sum behind the loop can take it in pieces. ok is false of every other product, of one beside others, of a transposed one
+// and of fewer rows than threads, which share columns, and where there are not so many columns.
 func SumsInUnit(s *pass.State, op *ir.Op, warps int) (sums []*ir.Value, ok bool) {
 	d, isDot := ir.As[tileaa.Dot](op)
 	if !isDot || !s.Target.Has("tcgen05") {
@@ -19,6 +19,9 @@ func SumsInUnit(s *pass.State, op *ir.Op, warps int) (sums []*ir.Value, ok bool)
 	}
 	carried, adds := tileaa.OnlyAdds(op)
 	if !adds || tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) != 32 || !aloneIn(op.Block()) {
+		return nil, false
+	}
+	if t := tileaa.AsTile(d.Result()); t.Shape[len(t.Shape)-2] < int64(32*warps) {
 		return nil, false
 	}
 	flow, _ := ir.LoopOf(op.ParentOp())

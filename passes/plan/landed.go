@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"tileiras/passes/kernel"
 	"tileiras/passes/slice"
@@ -9,6 +10,21 @@ import (
 
 // landedRegisters is the registers of a thread for a piece of the sums that the tensor unit has kept.
 const landedRegisters = 64
+
+// landedPlans are the plans that leave in tensor memory what products add up, where none of those that keep all whole can be, or threads bring factors: with the
+// registers of the sums a multiprocessor runs another block, which multiplies meanwhile.
+func landedPlans(whole *prices, plans []candidate, warps []int) (list []candidate) {
+	can := slices.ContainsFunc(plans, func(c candidate) bool { return c.plan != nil })
+	for _, w := range warps {
+		if can && !whole.passed(w) {
+			continue
+		}
+		if c, ok := landedPlan(whole, w); ok {
+			list = append(list, c)
+		}
+	}
+	return list
+}
 
 // landedPlan is the plan of so many warps that leaves in tensor memory what products add up, and makes in pieces what comes behind their loops. It is judged by a
 // copy of the entry that is cut; ok is false where the tensor unit keeps nothing.

@@ -195,16 +195,7 @@ func productPlans(s *pass.State, entry *ir.Op, products *slice.Products, warps [
 	for _, w := range warps {
 		list = append(list, wholePlan(costs, w))
 	}
-	out, not = cheapestOf(list, hinted, out, not)
-	if len(out) == 0 {
-		list = nil
-		for _, w := range warps {
-			if c, ok := landedPlan(costs, w); ok {
-				list = append(list, c)
-			}
-		}
-		out, not = cheapestOf(list, hinted, out, not)
-	}
+	out, not = cheapestOf(append(list, landedPlans(costs, list, warps)...), hinted, out, not)
 	if hinted == 0 {
 		out, not = smallBlocks(costs, out, not)
 		out, not = shortSteps(costs, warps, out, not)

@@ -203,6 +203,14 @@ func (p *prices) registers(warps int) (most int) {
 	return cmp.Or(most, p.s.Target.RegistersPerThread)
 }
 
+// passed reports whether threads bring a factor of some product of so many warps.
+func (p *prices) passed(warps int) (some bool) {
+	p.s.Walk(p.entry, ir.PreOrder, func(op *ir.Op) {
+		some = some || tileaa.IsProduct(op) && p.products.Of(op, warps).Passed > 0
+	})
+	return some
+}
+
 // crowded reports whether shared memory has no room for what two iterations of a loop load that so many warps run.
 func (p *prices) crowded(warps int) bool {
 	return slices.ContainsFunc(p.loopsOf(warps), func(l weighted) bool { return l.Copied > 0 && len(l.Shared) == 1 })

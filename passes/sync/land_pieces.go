@@ -24,24 +24,21 @@ func landInPieces(s *pass.State, entry *ir.Op) error {
 	}
 	var loops []tileaa.For
 	var whole *ir.Op
+	warps := tileaa.PlanOf(entry).Warps
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-		loop, ok := ir.As[tileaa.For](op)
+		sums, ok := kernel.SumsInUnit(s, op, warps)
 		if !ok {
 			return
 		}
-		for i, v := range op.Results() {
-			if _, ok := kernel.TakenInPieces(v); !ok {
-				continue
-			}
-			if !slices.Contains(loop.Lands(), int64(i)) {
-				whole = op
-			} else if len(loops) == 0 || loops[len(loops)-1] != loop {
-				loops = append(loops, loop)
-			}
+		loop, given := ir.Cast[tileaa.For](op.ParentOp()), sums[len(sums)-1]
+		if _, apart := kernel.TakenInPieces(given); apart && slices.Contains(loop.Lands(), int64(given.Index())) {
+			loops = append(loops, loop)
+		} else if given.HasUses() {
+			whole = op
 		}
 	})
 	if whole != nil {
-		return &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: "a loop does not leave in tensor memory what it adds up", Loc: whole.Loc()}
+		return &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: "threads take all of what the tensor unit adds up", Loc: whole.Loc()}
 	}
 	for _, loop := range loops {
 		landPieces(s, entry, loop)

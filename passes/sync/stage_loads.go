@@ -170,6 +170,9 @@ func (g *staging) slots(s *pass.State, entry *ir.Op) int {
 		limit = cost.RegisterLimit(s.Target, 32*plan.Warps, 1)
 	}
 	sums := kernel.RegistersOf(g.product.Result()) // of the tensor unit they are in registers behind the loop
+	if plan.Landed {
+		sums = 0 // a piece of them
+	}
 	held := max(kernel.DemandsOf(s, entry).Accumulators(plan.Warps), sums) + kernel.StagingReserve
 	all, most := g.underWay()
 	if g.cut() == nil {

@@ -215,6 +215,11 @@ func (m *model) flopRate(n int, h how) (float64, error) {
 		h.warps = 1
 	}
 	r := m.run(numbers, h)
+	if m.roles { // threads of another role may bring what is multiplied, element by element
+		for _, l := range m.feeders() {
+			r.cycles = max(r.cycles, m.run(trim(m.code, l), how{warps: max(4, m.workers()), blocks: m.blocks}).cycles)
+		}
+	}
 	if alone {
 		readers := m.readers()
 		for _, l := range readers {
@@ -224,6 +229,38 @@ func (m *model) flopRate(n int, h how) (float64, error) {
 		}
 	}
 	return r.flops / r.cycles * m.clock * m.count / 1e3, nil
+}
+
+// narrowest is the number of the loop of the hot ones that loads fewest bytes at a time: of the versions of a loop, the one for arrays that are not aligned.
+func (m *model) narrowest() (best int) {
+	width := func(l []int) float64 {
+		accesses, bytes := 0, 0
+		for _, n := range l {
+			if c := m.code[n].class; c == classLoad || c == classCopy {
+				accesses, bytes = accesses+1, bytes+m.code[n].width()
+			}
+		}
+		if accesses == 0 {
+			return math.Inf(1)
+		}
+		return float64(bytes) / float64(accesses)
+	}
+	loops := m.products()
+	for n, l := range loops {
+		if width(l) < width(loops[best]) {
+			best = n
+		}
+	}
+	return best
+}
+
+// feeders are the loops without products in which threads load and store to shared memory.
+func (m *model) feeders() [][]int {
+	products := m.products()
+	return slices.DeleteFunc(slices.Clone(m.loops), func(l []int) bool {
+		multiplies := slices.ContainsFunc(products, func(p []int) bool { return slices.Equal(p, l) })
+		return multiplies || !m.has(l, "LDG") || !m.has(l, "STS")
+	})
 }
 
 // readers are the loops that read tensor memory, of those alike the shortest.

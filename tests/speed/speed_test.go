@@ -403,3 +403,41 @@ func TestColumnsOfTensorMemoryLimitBlocks(t *testing.T) {
 		}
 	}
 }
+
+// Of two versions of a loop, that for arrays that are not aligned loads fewest bytes at a time.
+func TestTheVersionOfUnalignedArraysLoadsNarrowly(t *testing.T) {
+	version := func(label int, load string) []string {
+		name := fmt.Sprintf(".L_x_%d", label)
+		return slices.Concat([]string{"MOV R1, R2", name + ":"}, repeat(4, load), repeat(2, "HMMA.16816.F32 R4, R8, R12, R4"), []string{"@P0 BRA `(" + name + ")"})
+	}
+	lines := slices.Concat(version(1, "LDG.E.128 R20, desc[UR4][R2.64]"), version(2, "LDG.E.U16 R20, desc[UR4][R2.64]"), []string{"EXIT"})
+	m := modelOf(80, 128, 128, 0, lines...)
+	loops := m.products()
+	if len(loops) != 2 || m.code[loops[m.narrowest()][0]].width() != 2 {
+		t.Errorf("of %d loops number %d", len(loops), m.narrowest())
+	}
+	for _, c := range []struct {
+		stride float64
+		want   bool
+	}{{4096, true}, {4091, false}, {1, true}} {
+		b := &bench{}
+		if err := json.Unmarshal(fmt.Appendf(nil, `{"buffers": {"a": {"dtype": "f16", "view": {"strides": [%v, 1]}}}}`, c.stride), b); err != nil || b.aligned() != c.want {
+			t.Errorf("rows of %v elements: aligned is %v, %v", c.stride, b.aligned(), err)
+		}
+	}
+}
+
+// Where threads of another role load what is multiplied and store it to shared memory, the product is no faster than they.
+func TestRolesThatStoreFactorsAreTimed(t *testing.T) {
+	product := slices.Concat([]string{"USETMAXREG.DEALLOC.CTAPOOL 0x20", ".L_x_1:", "SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR8+0x10], R0"},
+		repeat(2, "HMMA.16816.F32 R4, R8, R12, R4"), []string{"@P0 BRA `(.L_x_1)"})
+	feeder := slices.Concat([]string{"MOV R1, R2", ".L_x_2:"}, repeat(40, "LDG.E.U16 R20, desc[UR4][R2.64] # 2 0 7 0"), repeat(40, "STS.U16 [R3], R20 # 2 7 7 1"), []string{"@P1 BRA `(.L_x_2)", "EXIT"})
+	alone, err := modelOf(80, 256, 64, 0, append(product, "EXIT")...).flopRate(0, how{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fed, err := modelOf(80, 256, 64, 0, append(product, feeder...)...).flopRate(0, how{})
+	if err != nil || fed > alone/4 {
+		t.Errorf("%v TF/s behind threads that store 40 elements each, %v without, %v", fed, alone, err)
+	}
+}

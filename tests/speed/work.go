@@ -21,7 +21,7 @@ type bench struct {
 		Dtype string
 		Shape []float64
 		Init  struct{ Kind string }
-		View  struct{ Shape []float64 }
+		View  struct{ Shape, Strides []float64 }
 	}
 }
 
@@ -36,21 +36,37 @@ func readBench(folder string) (*bench, error) {
 
 // buffers is the bytes of each output, or of each input.
 func (b *bench) buffers(outputs bool) (bytes []float64) {
-	sizes := map[string]float64{"bf16": 2, "f16": 2, "i16": 2, "u16": 2, "i8": 1, "u8": 1, "bool": 1, "f8e4m3fn": 1, "f8e5m2": 1, "f8e8m0fnu": 1, "f64": 8, "i64": 8, "u64": 8}
 	for _, buffer := range b.Buffers {
 		if (buffer.Init.Kind == "zeros") != outputs {
 			continue
 		}
-		size := sizes[buffer.Dtype]
-		if size == 0 {
-			size = 4
-		}
+		size := bytesOf(buffer.Dtype)
 		for _, d := range buffer.Shape {
 			size *= d
 		}
 		bytes = append(bytes, size)
 	}
 	return bytes
+}
+
+// aligned reports whether rows of all arrays begin at multiples of 16 bytes.
+func (b *bench) aligned() bool {
+	for _, buffer := range b.Buffers {
+		for _, stride := range buffer.View.Strides {
+			if stride > 1 && math.Mod(stride*bytesOf(buffer.Dtype), 16) != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// bytesOf is the bytes of an element.
+func bytesOf(dtype string) float64 {
+	if size := map[string]float64{"bf16": 2, "f16": 2, "i16": 2, "u16": 2, "i8": 1, "u8": 1, "bool": 1, "f8e4m3fn": 1, "f8e5m2": 1, "f8e8m0fnu": 1, "f64": 8, "i64": 8, "u64": 8}[dtype]; size > 0 {
+		return size
+	}
+	return 4
 }
 
 // written is the bytes of the outputs.
@@ -197,7 +213,11 @@ func judge(tools, cubin string, sm int, b *bench, like string, dynamic int) (*ti
 	}
 	h := how{}
 	h.fillPerFlop, h.resident = ringOf(like)
-	if t.Rate, err = m.flopRate(0, h); err != nil {
+	version := 0
+	if !b.aligned() {
+		version = m.narrowest()
+	}
+	if t.Rate, err = m.flopRate(version, h); err != nil {
 		return nil, err
 	}
 	if family(b.Name) == "causal" && len(m.products()) > 1 {

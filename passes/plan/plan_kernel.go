@@ -294,11 +294,11 @@ func piecesPlan(costs *prices, k, hinted int) candidate {
 	return candidate{name: fmt.Sprintf("%d warps, pieces of %d registers", w, regs), plan: plan, cost: costs.inPieces(w, pieces, bytes)}
 }
 
-// addressedSingly reports whether a tile as big as a result of a product is loaded or stored through pointers.
+// addressedSingly reports whether a tile as big as a result of a product is loaded, stored or added to through pointers.
 func addressedSingly(s *pass.State, entry *ir.Op, d kernel.Demands) bool {
 	found := false
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-		if a, ok := ir.As[tileaa.PtrAccess](op); ok && (op.Code() == tileaa.OpLoad || op.Code() == tileaa.OpStore) {
+		if a, ok := ir.As[tileaa.PtrAccess](op); ok {
 			found = found || kernel.TileRegisters(a.Ptr()) >= d.ProductBits/32
 		}
 	})

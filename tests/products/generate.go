@@ -24,9 +24,10 @@ const (
 	Once     Form = iota // one product, operands and accumulator loaded through views
 	Loop                 // a loop over four steps along K, the accumulator begins as zero
 	Pointers             // as Once, through tiles of pointers
+	Scatter              // as Loop, and the result is stored through pointers
 )
 
-var formNames = [...]string{"once", "loop", "pointers"}
+var formNames = [...]string{"once", "loop", "pointers", "scatter"}
 
 func (f Form) String() string { return formNames[f] }
 
@@ -40,11 +41,14 @@ func (p Product) String() string {
 
 // Steps is the number of steps along K that the kernel takes.
 func (p Product) Steps() int {
-	if p.Form == Loop {
+	if p.InLoop() {
 		return loopSteps
 	}
 	return 1
 }
+
+// InLoop reports whether the product is in a loop, whose accumulator begins as zero.
+func (p Product) InLoop() bool { return p.Form == Loop || p.Form == Scatter }
 
 const loopSteps = 4
 
@@ -73,8 +77,7 @@ func (p Product) Text() string {
 	case Pointers:
 		x, y, z := w.gather("a", p.A, a), w.gather("b", p.B, b), w.gather("c", p.C, c)
 		result = w.product(p, x, y, z)
-		at := w.pointers("d", p.C, c)
-		w.line("%%end = store_ptr_tko weak %s, %s : %s, %s -> token", at, result, tile(c, "ptr<"+p.C+">"), tile(c, p.C))
+		w.scatter(p, c, result)
 	default:
 		for _, v := range []struct {
 			name, elem  string
@@ -97,12 +100,22 @@ func (p Product) Text() string {
 			w.line("}")
 			result = "%sum"
 		}
+		if p.Form == Scatter {
+			w.scatter(p, c, result)
+			break
+		}
 		w.line("%%end = store_view_tko weak %s, %%dp[%s] : %s, %s, tile<i32> -> token", result, zeros(len(c), -1), tile(c, p.C), viewType(p.C, c, c))
 	}
 	w.line("return")
 	w.line("}")
 	w.line("}")
 	return w.String()
+}
+
+// scatter stores the result through pointers.
+func (w *writer) scatter(p Product, c []int, result string) {
+	at := w.pointers("d", p.C, c)
+	w.line("%%end = store_ptr_tko weak %s, %s : %s, %s -> token", at, result, tile(c, "ptr<"+p.C+">"), tile(c, p.C))
 }
 
 func slice(shape []int, dim, n int) []int {

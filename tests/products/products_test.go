@@ -72,6 +72,7 @@ var values = []struct {
 	{"sm_90", Product{Types{"f8E4M3FN", "f8E4M3FN", "f32"}, 0, 16, 64, 2048, Once}},
 	{"sm_100", Product{Types{"f16", "f16", "f32"}, 0, 256, 256, 64, Loop}},
 	{"sm_100", Product{Types{"i8", "i8", "i32"}, 0, 256, 256, 128, Loop}},
+	{"sm_100", Product{Types{"bf16", "bf16", "f32"}, 0, 256, 128, 64, Scatter}},
 	{"sm_120", Product{Types{"f16", "f16", "f32"}, 0, 256, 256, 128, Loop}},
 	{"sm_120", Product{Types{"f64", "f64", "f64"}, 32, 16, 16, 64, Once}},
 	{"sm_120", Product{Types{"f16", "f16", "f16"}, 8, 64, 64, 64, Pointers}},
@@ -141,7 +142,7 @@ func launch(p Product, seed uint64) (*cases.Case, []byte, error) {
 		c.Params = append(c.Params, cases.Param{Buffer: name})
 		numbers = append(numbers, values)
 	}
-	if p.Form == Loop {
+	if p.InLoop() {
 		numbers[2] = make([]int64, len(numbers[2])) // the accumulator begins as zero
 	}
 	want := []byte(nil)

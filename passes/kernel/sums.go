@@ -53,17 +53,22 @@ func KeepsSums(s *pass.State, entry *ir.Op, warps int) (keeps bool) {
 	return keeps
 }
 
-// aloneIn reports whether a block has one product, and none in what it holds.
-func aloneIn(b *ir.Block) bool {
-	products := 0
-	for _, op := range b.Ops() {
-		ir.Walk(op, ir.PreOrder, func(op *ir.Op) {
-			if tileaa.IsProduct(op) {
-				products++
+// aloneIn reports whether a block has no second product, nor what it holds.
+func aloneIn(b *ir.Block) bool { return productsIn(b, 2) < 2 }
+
+// productsIn counts the products of a block and of what it holds, up to so many.
+func productsIn(b *ir.Block, most int) (n int) {
+	for op := b.First(); op != nil && n < most; op = op.Next() {
+		if tileaa.IsProduct(op) {
+			n++
+		}
+		for _, r := range op.Regions() {
+			for _, in := range r.Blocks() {
+				n += productsIn(in, most-n)
 			}
-		})
+		}
 	}
-	return products == 1
+	return n
 }
 
 // TakenInPieces lists the pieces of a value whose numbers are constants, if nobody takes anything else of it.

@@ -62,6 +62,9 @@ func (v *versioner) block(b *ir.Block) {
 // takesPieces are the first of some operations, up to the last that takes a piece of what a loop has left in tensor memory, and what is computed with that.
 // They have to stay beside the loop.
 func takesPieces(loop *ir.Op, ops []*ir.Op) []*ir.Op {
+	if !slices.ContainsFunc(loop.Results(), func(r *ir.Value) bool { _, ok := kernel.TakenInPieces(r); return ok }) {
+		return nil
+	}
 	from, last := map[*ir.Op]bool{}, 0
 	for i, op := range ops {
 		if takesPiece(op) && op.Operand(0).DefiningOp() == loop || slices.ContainsFunc(append(op.Operands(), ir.Captures(op)...), func(x *ir.Value) bool { return tileaa.IsRanked(x) && from[x.DefiningOp()] }) {

@@ -22,6 +22,9 @@ import (
 func accumulatorBits(s *pass.State, entry *ir.Op) (most, carried int) {
 	n := ir.NumOps(entry)
 	l := &lives{s: s, at: make(map[*ir.Op]span, n), number: map[*ir.Value]int{}, there: map[*ir.Value]bool{}, fresh: map[*ir.Block]bool{}}
+	if plan := ir.Cast[tileaa.Entry](entry).Plan(); plan != nil {
+		l.landed = plan.Landed
+	}
 	l.order(entry)
 	l.find(entry)
 	carried = l.carried(entry)
@@ -59,6 +62,7 @@ type lives struct {
 	time   int
 	there  map[*ir.Value]bool // in tensor memory
 	fresh  map[*ir.Block]bool // blocks with a product that adds to nothing
+	landed bool               // the plan has pieces of sums brought to registers
 }
 
 // span is when an operation begins, and when what is inside of it is over.
@@ -140,7 +144,7 @@ func (l *lives) addSum(op *ir.Op) {
 
 // addPieces adds what is taken of the sums of a product that the tensor unit keeps; ok is false of other products.
 func (l *lives) addPieces(op *ir.Op) (ok bool) {
-	if op.Code() != tileaa.OpDot {
+	if !l.landed || op.Code() != tileaa.OpDot {
 		return false
 	}
 	carried, adds := tileaa.OnlyAdds(op)

@@ -57,8 +57,8 @@ func wantsColumns(v *ir.Value, seen map[*ir.Value]bool) bool {
 
 // groupTakes reports whether an atom finds the factors of a product where they are: one of a group of warps takes what comes from memory, as it is or
 // rounded, from shared memory, and its A, if that is computed, from registers. Where the atom wants K side by side and memory runs along rows or columns,
-// A is read to registers, so that copies can bring it, and B comes through registers. So is A that is rounded, unless storedRounded. The tensor unit takes what threads store for it, whatever they have of it. Of a
-// transposed product a thread has parts of columns there, so it takes none of which rows are reduced or scaled.
+// A is read to registers, so that copies can bring it, and B comes through registers. So is A that is rounded, unless storedRounded. The tensor unit takes what
+// threads store for it, whatever they have of it. Of a transposed product a thread has parts of columns there, so it takes none of which rows are reduced or scaled.
 func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate, warps int) bool {
 	if k.Atom.Group == 0 {
 		return true
@@ -82,7 +82,7 @@ func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate, warps int) bool {
 func storedRounded(s *pass.State, op *ir.Op, a *ir.Value, k atom.Candidate, warps int) bool {
 	load, between, loaded := tileaa.FactorLoad(a)
 	_, adds := tileaa.OnlyAdds(op)
-	if !loaded || !adds || OnlyNamed(between) || load.Block() != op.Block() || ir.EnclosingLoop(op) == nil {
+	if !loaded || !adds || OnlyNamed(between) || load.Block() != op.Block() {
 		return false
 	}
 	return k.Extent.M*k.Extent.N/(32*warps)+StagingReserve > cost.RegisterLimit(s.Target, 32*warps, 2)

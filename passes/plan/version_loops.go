@@ -24,7 +24,7 @@ import (
 // the same block, has versions of its own: results are stored by 16 bytes where their array allows it, however factors are loaded.
 func VersionLoops(s *pass.State) error {
 	for _, entry := range s.Entries() {
-		v := &versioner{s: s, entry: entry, known: facts.New(s.Ctx, entry)}
+		v := &versioner{s: s, entry: entry, known: facts.New(s.Ctx, entry), landed: tileaa.PlanOf(entry).Landed}
 		v.block(entry.Body())
 	}
 	return nil
@@ -32,10 +32,11 @@ func VersionLoops(s *pass.State) error {
 
 // versioner works on an entry.
 type versioner struct {
-	s     *pass.State
-	entry *ir.Op
-	known *facts.Facts // of values that stay, or are replaced by equal ones
-	vain  int          // accesses that nothing could make wide
+	s      *pass.State
+	entry  *ir.Op
+	known  *facts.Facts // of values that stay, or are replaced by equal ones
+	vain   int          // accesses that nothing could make wide
+	landed bool         // the plan has pieces of sums brought to registers behind loops
 }
 
 // block makes versions in a block: of nests, and of what stands between them.
@@ -49,7 +50,7 @@ func (v *versioner) block(b *ir.Block) {
 		case op == b.Terminator():
 		case op.NumRegions() > 0 && v.multiplies(op):
 			v.straight(between)
-			behind := takesPieces(op, ops)
+			behind := v.takePieces(op, ops)
 			v.nest(op, behind)
 			between, ops = nil, ops[len(behind):]
 		default:
@@ -59,29 +60,31 @@ func (v *versioner) block(b *ir.Block) {
 	v.straight(between)
 }
 
-// takesPieces are the first of some operations, up to the last that takes a piece of what a loop has left in tensor memory, and what is computed with that.
+// takePieces are the first of some operations, up to the last that takes a piece of what a loop has left in tensor memory, and what is computed with that.
 // They have to stay beside the loop.
-func takesPieces(loop *ir.Op, ops []*ir.Op) []*ir.Op {
-	if !slices.ContainsFunc(loop.Results(), func(r *ir.Value) bool { _, ok := kernel.TakenInPieces(r); return ok }) {
+func (v *versioner) takePieces(loop *ir.Op, ops []*ir.Op) []*ir.Op {
+	if !v.landed || !slices.ContainsFunc(loop.Results(), isTakenInPieces) {
 		return nil
 	}
 	from, last := map[*ir.Op]bool{}, 0
+	takes := func(x *ir.Value) bool { return x.DefiningOp() == loop || tileaa.IsRanked(x) && from[x.DefiningOp()] }
 	for i, op := range ops {
-		if takesPiece(op) && op.Operand(0).DefiningOp() == loop || slices.ContainsFunc(append(op.Operands(), ir.Captures(op)...), func(x *ir.Value) bool { return tileaa.IsRanked(x) && from[x.DefiningOp()] }) {
+		if slices.ContainsFunc(append(op.Operands(), ir.Captures(op)...), takes) {
 			from[op], last = true, i+1
 		}
 	}
 	return ops[:last]
 }
 
-// takesPiece reports whether an op takes a piece of what a loop gives of which nobody takes the whole.
-func takesPiece(op *ir.Op) bool {
+// takesPiece reports whether an op takes a piece of what a loop leaves in tensor memory.
+func (v *versioner) takesPiece(op *ir.Op) bool {
 	e, ok := ir.As[tileaa.Extract](op)
-	if !ok || !ir.Is[tileaa.For](e.Source().DefiningOp()) {
-		return false
-	}
-	_, apart := kernel.TakenInPieces(e.Source())
-	return apart
+	return v.landed && ok && ir.Is[tileaa.For](e.Source().DefiningOp()) && isTakenInPieces(e.Source())
+}
+
+func isTakenInPieces(v *ir.Value) bool {
+	_, ok := kernel.TakenInPieces(v)
+	return ok
 }
 
 // within makes versions in the blocks of an op.
@@ -196,7 +199,7 @@ func (v *version) gather(ops []*ir.Op) {
 	for _, op := range ops {
 		v.s.Step()
 		needs := func(x *ir.Value) bool { return x.DefiningOp() != nil && v.has[x.DefiningOp().AncestorIn(op.Block())] }
-		if !op.Traits().Has(ir.Pure|ir.Speculatable) || takesPiece(op) || slices.ContainsFunc(append(op.Operands(), ir.Captures(op)...), needs) {
+		if !op.Traits().Has(ir.Pure|ir.Speculatable) || v.takesPiece(op) || slices.ContainsFunc(append(op.Operands(), ir.Captures(op)...), needs) {
 			v.members, v.has[op] = append(v.members, op), true
 		}
 	}

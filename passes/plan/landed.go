@@ -1,11 +1,9 @@
 package plan
 
 import (
-	"fmt"
 	"slices"
 
 	"tileiras/passes/kernel"
-	"tileiras/passes/slice"
 )
 
 // landedRegisters is the registers of a thread for a piece of the sums that the tensor unit has kept.
@@ -43,22 +41,6 @@ func landedPlan(whole *prices, warps, registers int) (c candidate, ok bool) {
 	}
 	plan := boundedPlan(s, entry, kernel.Demands{AccumulatorBits: 32 * registers * 32 * warps}, warps)
 	plan.Sliced, plan.PieceRegs, plan.Landed = true, registers, true
-	cut := slice.Cut(s, entry, plan)
-	if cut == nil {
-		return candidate{}, false
-	}
-	defer cut.Erase()
-	products := slice.ProductsOf(s, cut)
-	costs := newPrices(s, cut, products)
-	if products.AccumulatorBits >= whole.products.AccumulatorBits {
-		return candidate{}, false
-	}
-	c = candidate{name: fmt.Sprintf("%d warps, sums in tensor memory%s", warps, costs.overlap(warps)), cost: costs.whole(warps), prices: costs}
-	if c.why = misfit(s, cut, products.Demands, warps, nil, false); c.why == "" {
-		c.why = operandsMisfit(s, cut, products, warps)
-	}
-	if c.why == "" {
-		c.plan = plan
-	}
-	return c, true
+	c, accumulators, ok := judged(whole, plan, "sums in tensor memory")
+	return c, ok && accumulators < whole.products.AccumulatorBits
 }

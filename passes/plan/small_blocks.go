@@ -5,7 +5,6 @@ import (
 
 	"tileiras/codegen/cost"
 	"tileiras/dialects/tileaa"
-	"tileiras/passes/slice"
 )
 
 // fewWarps leave room for another block on a multiprocessor, whatever registers their threads take.
@@ -15,33 +14,25 @@ const fewWarps = 4
 // whole, where it costs less than they: one block multiplies while the other waits, or computes with what it has multiplied. It is worth a thought where
 // the best of them has a multiprocessor for itself, and is judged by a copy of the entry that is cut.
 func smallBlocks(whole *prices, out, not []candidate) (o, n []candidate) {
-	s, entry := whole.s, whole.entry
+	s := whole.s
 	regs := cost.AccumulatorLimit(s.Target, fewWarps)
 	if len(out) == 0 || whole.products.Accumulators(fewWarps) <= regs || !whole.alone(out[0].plan.Warps) {
 		return out, not
 	}
 	plan := &tileaa.PlanAttr{Warps: fewWarps, Stages: 1, MaxReg: cost.ThreadRegisters(s.Target, fewWarps), Sliced: true, PieceRegs: regs}
-	cut := slice.Cut(s, entry, plan)
-	if cut == nil {
-		return out, not
-	}
-	defer cut.Erase()
-	products := slice.ProductsOf(s, cut)
-	costs := newPrices(s, cut, products)
-	c := candidate{name: fmt.Sprintf("%d warps, pieces of %d registers%s", fewWarps, regs, costs.overlap(fewWarps)), cost: costs.whole(fewWarps), prices: costs}
-	c.why = misfit(s, cut, products.Demands, fewWarps, nil, false)
+	c, _, ok := judged(whole, plan, fmt.Sprintf("pieces of %d registers", regs))
 	switch {
+	case !ok:
+		return out, not
 	case c.why != "":
-	case costs.alone(fewWarps):
+	case c.prices.alone(fewWarps):
 		c.why = "a multiprocessor runs one block of them as well"
 	case c.cost >= out[0].cost:
 		c.why = fmt.Sprintf("cost %d", c.cost)
-	default:
-		c.why = operandsMisfit(s, cut, products, fewWarps)
 	}
 	if c.why != "" {
+		c.plan = nil
 		return out, append(not, c)
 	}
-	c.plan = plan
 	return append([]candidate{c}, out...), not
 }

@@ -1,0 +1,29 @@
+package plan
+
+import (
+	"fmt"
+
+	"tileiras/dialects/tileaa"
+	"tileiras/passes/slice"
+)
+
+// judged is the candidate of a plan that cuts tiles, judged by a copy of the entry that is cut. It gives the bits of accumulators in that, too; ok is false where
+// nothing is cut.
+func judged(whole *prices, plan *tileaa.PlanAttr, how string) (c candidate, accumulators int, ok bool) {
+	s := whole.s
+	cut := slice.Cut(s, whole.entry, plan)
+	if cut == nil {
+		return candidate{}, 0, false
+	}
+	defer cut.Erase()
+	products := slice.ProductsOf(s, cut)
+	costs := newPrices(s, cut, products)
+	c = candidate{name: fmt.Sprintf("%d warps, %s%s", plan.Warps, how, costs.overlap(plan.Warps)), cost: costs.whole(plan.Warps), prices: costs}
+	if c.why = misfit(s, cut, products.Demands, plan.Warps, nil, false); c.why == "" {
+		c.why = operandsMisfit(s, cut, products, plan.Warps)
+	}
+	if c.why == "" {
+		c.plan = plan
+	}
+	return c, products.AccumulatorBits, true
+}

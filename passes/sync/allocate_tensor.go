@@ -83,13 +83,13 @@ func AllocateTensor(s *pass.State) error {
 }
 
 // assignColumns gives products and factors their columns, and says how many there are. What a loop or an iteration lands keeps its columns from the first iteration to
-// the last, whatever is computed in it; so does what waits for a dot_land while others are computed. Products of which nothing is left when the next one begins take
+// the last, whatever is computed in it; what comes in pieces, as long as the block around the loop runs; so does what waits for a dot_land while others are computed. Products of which nothing is left when the next one begins take
 // the same.
 func assignColumns(s *pass.State, products []tileaa.Dot, factors []tileaa.FactorStore) int64 {
 	var used occupied
 	for _, d := range products {
 		if d.InFlight() && !isSkewed(d) {
-			setRegion(s, d, used.place(d.Op.Block(), sumsOf(d)))
+			setRegion(s, d, used.place(heldIn(d), sumsOf(d)))
 		}
 	}
 	type carried struct {
@@ -138,6 +138,19 @@ func assignColumns(s *pass.State, products []tileaa.Dot, factors []tileaa.Factor
 		}
 	}
 	return n
+}
+
+// heldIn is the block as long as which a product in flight keeps its columns: its own, or that of its loop, behind which threads take pieces of its sums.
+func heldIn(d tileaa.Dot) *ir.Block {
+	if carried, adds := tileaa.OnlyAdds(d.Op); adds {
+		loop := d.Op.ParentOp()
+		for u := loop.Result(carried).FirstUse(); u != nil; u = u.Next() {
+			if land, ok := ir.As[tileaa.DotLand](u.Owner()); ok && len(land.Indices()) > 0 {
+				return loop.Block()
+			}
+		}
+	}
+	return d.Op.Block()
 }
 
 // setRegion says where a product sums.

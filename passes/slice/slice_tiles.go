@@ -125,10 +125,12 @@ func newSlicer(s *pass.State, entry *ir.Op) *slicer {
 	}
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		c.number[op] = len(c.number)
-		if sums, ok := kernel.SumsInUnit(s, op, p.Warps); p.Landed && ok {
-			for _, v := range sums {
-				c.landed[v] = true
-			}
+		if !p.Landed {
+			return
+		}
+		sums, _ := kernel.SumsInUnit(s, op, p.Warps)
+		for _, v := range sums {
+			c.landed[v] = true
 		}
 	})
 	c.orders = tokenOrder{c: c, followers: map[*ir.Op]map[*ir.Op]bool{}}

@@ -73,24 +73,18 @@ func (p *tensorProduct) sum(before *tile) *tile {
 	f := p.fn
 	t := tileaa.AsTile(p.dot.Result())
 	out := f.newTile(t.Elem, numRegs(t))
-	adds, most := before != nil && !allZero(f.all(before)), maxTensorLoad
-	if adds {
-		most = mostAdded
+	if before == nil || allZero(f.all(before)) {
+		all := make([]int, out.len())
+		for i := range all {
+			all[i] = i
+		}
+		return p.part(all)
 	}
 	f.op("tcgen05.fence::after_thread_sync")
 	own := p.own()
-	var got []reg
-	p.inPieces(most, func(first, n int, column reg) {
-		got = append(got, p.load(own, column, n)...)
-		if end := first + n; adds || end == out.len() {
-			for i, x := range p.loaded(got) {
-				at := end - len(got) + i
-				if adds {
-					x = p.plus(f.reg(before, at), x)
-				}
-				out.regs[at] = x
-			}
-			got = nil
+	p.inPieces(mostAdded, func(first, n int, column reg) {
+		for i, x := range p.loaded(p.load(own, column, n)) {
+			out.regs[first+i] = p.plus(f.reg(before, first+i), x)
 		}
 	})
 	f.op("tcgen05.fence::before_thread_sync")

@@ -83,8 +83,8 @@ func AllocateTensor(s *pass.State) error {
 }
 
 // assignColumns gives products and factors their columns, and says how many there are. What a loop or an iteration lands keeps its columns from the first iteration to
-// the last, whatever is computed in it; what comes in pieces, as long as the block around the loop runs; so does what waits for a dot_land while others are computed. Products of which nothing is left when the next one begins take
-// the same.
+// the last, whatever is computed in it; what comes in pieces, as long as the block around the loop runs; so does what waits for a dot_land while others are computed.
+// Products of which nothing is left when the next one begins take the same.
 func assignColumns(s *pass.State, products []tileaa.Dot, factors []tileaa.FactorStore) int64 {
 	var used occupied
 	for _, d := range products {

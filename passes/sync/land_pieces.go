@@ -22,7 +22,7 @@ func landInPieces(s *pass.State, entry *ir.Op) error {
 	if !tileaa.PlanOf(entry).Landed {
 		return nil
 	}
-	var loops []tileaa.For
+	var given []*ir.Value // by loops
 	var whole *ir.Op
 	warps := tileaa.PlanOf(entry).Warps
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
@@ -30,48 +30,41 @@ func landInPieces(s *pass.State, entry *ir.Op) error {
 		if !ok {
 			return
 		}
-		loop, given := ir.Cast[tileaa.For](op.ParentOp()), sums[len(sums)-1]
-		if _, apart := kernel.TakenInPieces(given); apart && slices.Contains(loop.Lands(), int64(given.Index())) {
-			loops = append(loops, loop)
-		} else if given.HasUses() {
+		v := sums[len(sums)-1]
+		if _, apart := kernel.TakenInPieces(v); apart && slices.Contains(ir.Cast[tileaa.For](v.DefiningOp()).Lands(), int64(v.Index())) {
+			given = append(given, v)
+		} else if v.HasUses() {
 			whole = op
 		}
 	})
 	if whole != nil {
 		return &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: "threads take all of what the tensor unit adds up", Loc: whole.Loc()}
 	}
-	for _, loop := range loops {
-		landPieces(s, entry, loop)
+	for _, v := range given {
+		landPieces(s, entry, v)
 	}
 	return nil
 }
 
-// landPieces does so with what one loop gives.
-func landPieces(s *pass.State, entry *ir.Op, loop tileaa.For) {
-	b := ir.NewBuilder(s.Ctx).After(loop.Op)
-	b.Loc = loop.Op.Loc()
-	tileaa.NewDotWait(b, 0)
+// landPieces does so with what one loop gives, whose only product it is.
+func landPieces(s *pass.State, entry *ir.Op, given *ir.Value) {
+	loop := ir.Cast[tileaa.For](given.DefiningOp())
 	flow, _ := ir.LoopOf(loop.Op)
-	var lands ir.I64Array
-	for _, i := range loop.Lands() {
-		pieces, ok := kernel.TakenInPieces(loop.Op.Result(int(i)))
-		if !ok {
-			lands = append(lands, i)
-			continue
-		}
-		use := flow.InitUse(int(i))
-		b.Before(loop.Op)
-		loop.Op.SetOperand(use.Index(), tileaa.NewSumsStore(b, use.Value(), tileaa.SumsStoreOptions{}).Result())
-		landWhereTaken(s, entry, pieces)
-	}
-	loop.SetLands(lands)
+	init := flow.InitUse(given.Index())
+	b := ir.NewBuilder(s.Ctx).Before(loop.Op)
+	b.Loc = loop.Op.Loc()
+	loop.Op.SetOperand(init.Index(), tileaa.NewSumsStore(b, init.Value(), tileaa.SumsStoreOptions{}).Result())
+	b.After(loop.Op)
+	tileaa.NewDotWait(b, 0)
+	loop.SetLands(nil)
+	pieces, _ := kernel.TakenInPieces(given)
+	landWhereTaken(s, entry, pieces)
 }
 
 // landWhereTaken brings each piece where it is needed, and again where another one has been needed since: tensor memory has all of them, registers have not.
 func landWhereTaken(s *pass.State, entry *ir.Op, pieces []tileaa.Extract) {
 	type landed struct {
-		piece *ir.Value
-		here  *ir.Value
+		piece, here *ir.Value
 	}
 	of, newest := map[*ir.Value]tileaa.Extract{}, map[*ir.Block]landed{}
 	for _, e := range pieces {

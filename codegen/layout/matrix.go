@@ -120,16 +120,21 @@ func matrixPlan(p MatrixPlan, reg []uint64, choose []int) MatrixPlan {
 
 // Conflict counts by enumeration the waves that the busiest matrix of the plan takes; 1 is ideal. elemBits as in LdMatrix.
 func (p MatrixPlan) Conflict(m MemLayout, elemBits int) int {
+	matrix := func(warp, number int, offset uint64) int {
+		var rows [matrixRows]int
+		for i := range rows {
+			rows[i] = m.padded(p.RowOffset(number*matrixRows+i, warp)^offset) * elemBits / 8
+		}
+		return waveCount(rows[:], matrixRowBytes)
+	}
+	if m.every == 0 { // offsets are linear: two matrices differ by one exclusive or, which renames banks
+		return matrix(0, 0, 0)
+	}
 	worst := 1 // of any matrix
 	for warp := range 1 << len(p.Warp) {
 		for _, a := range p.Accesses {
 			for x := range p.Num {
-				rows := make([]int, matrixRows)
-				for i := range rows {
-					o := p.RowOffset(x*matrixRows+i, warp) ^ a.Offset
-					rows[i] = m.padded(o) * elemBits / 8
-				}
-				worst = max(worst, waveCount(rows, matrixRowBytes))
+				worst = max(worst, matrix(warp, x, a.Offset))
 			}
 		}
 	}

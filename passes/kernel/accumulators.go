@@ -22,9 +22,7 @@ import (
 func accumulatorBits(s *pass.State, entry *ir.Op) (most, carried int) {
 	n := ir.NumOps(entry)
 	l := &lives{s: s, at: make(map[*ir.Op]span, n), number: map[*ir.Value]int{}, there: map[*ir.Value]bool{}, fresh: map[*ir.Block]bool{}}
-	if plan := ir.Cast[tileaa.Entry](entry).Plan(); plan != nil {
-		l.landed = plan.Landed
-	}
+	l.plan = ir.Cast[tileaa.Entry](entry).Plan()
 	l.order(entry)
 	l.find(entry)
 	carried = l.carried(entry)
@@ -62,7 +60,7 @@ type lives struct {
 	time   int
 	there  map[*ir.Value]bool // in tensor memory
 	fresh  map[*ir.Block]bool // blocks with a product that adds to nothing
-	landed bool               // the plan has pieces of sums brought to registers
+	plan   *tileaa.PlanAttr   // nil before there is one
 }
 
 // span is when an operation begins, and when what is inside of it is over.
@@ -144,28 +142,18 @@ func (l *lives) addSum(op *ir.Op) {
 
 // addPieces adds what is taken of the sums of a product that the tensor unit keeps; ok is false of other products.
 func (l *lives) addPieces(op *ir.Op) (ok bool) {
-	if !l.landed || op.Code() != tileaa.OpDot {
+	if l.plan == nil || !l.plan.Landed {
 		return false
 	}
-	carried, adds := tileaa.OnlyAdds(op)
-	if !adds {
-		return false
-	}
-	pieces, apart := TakenInPieces(op.ParentOp().Result(carried))
-	if !apart {
-		return false
-	}
-	sums, ok := SumsInUnit(l.s, op, fewestWarps)
+	sum, ok := SumsInUnit(l.s, op, l.plan.Warps)
 	if !ok {
 		return false
 	}
-	for _, v := range sums {
-		l.there[v] = true
-	}
+	pieces, apart := TakenInPieces(sum)
 	for _, e := range pieces {
 		l.add(e.Result())
 	}
-	return true
+	return apart
 }
 
 // staysIn finds the value of its loop to which a product adds, if only the loop scales it, or if nobody else takes it and the loop has a product that adds to nothing.

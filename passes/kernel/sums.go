@@ -9,10 +9,10 @@ import (
 	"tileiras/passes/pass"
 )
 
-// SumsInUnit lists the values of a loop, last what it gives, that no thread ever has as a whole: the tensor unit adds up a product of so many warps in its memory,
-// from zeros on, and who takes the sum behind the loop can take it in pieces. ok is false of every other product, of one beside others, of a transposed one
-// and of fewer rows than threads, which share columns, and where there are not so many columns.
-func SumsInUnit(s *pass.State, op *ir.Op, warps int) (sums []*ir.Value, ok bool) {
+// SumsInUnit is what a loop gives that no thread ever has as a whole: the tensor unit adds up a product of so many warps in its memory, from zeros on, and who
+// takes the sum behind the loop can take it in pieces. ok is false of every other product, of one beside others, of a transposed one and of fewer rows than
+// threads, which share columns, and where there are not so many columns.
+func SumsInUnit(s *pass.State, op *ir.Op, warps int) (sum *ir.Value, ok bool) {
 	d, isDot := ir.As[tileaa.Dot](op)
 	if !isDot || !s.Target.Has("tcgen05") {
 		return nil, false
@@ -40,7 +40,7 @@ func SumsInUnit(s *pass.State, op *ir.Op, warps int) (sums []*ir.Value, ok bool)
 	if unit := m.Atom.Tensor; unit == nil || m.Swap || unit.ColumnsOf(int(tileaa.AsTile(d.Result()).NumElements())) > atom.TensorColumns {
 		return nil, false
 	}
-	return []*ir.Value{flow.Inits()[carried], flow.Carried()[carried], d.Result(), flow.Op.Result(carried)}, true
+	return flow.Op.Result(carried), true
 }
 
 // KeepsSums reports whether the tensor unit keeps the sums of a product of an entry.

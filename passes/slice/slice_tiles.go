@@ -128,9 +128,11 @@ func newSlicer(s *pass.State, entry *ir.Op) *slicer {
 		if !p.Landed {
 			return
 		}
-		sums, _ := kernel.SumsInUnit(s, op, p.Warps)
-		for _, v := range sums {
-			c.landed[v] = true
+		if sum, ok := kernel.SumsInUnit(s, op, p.Warps); ok {
+			flow, _ := ir.LoopOf(sum.DefiningOp())
+			for _, v := range []*ir.Value{flow.Inits()[sum.Index()], flow.Carried()[sum.Index()], op.Result(0), sum} {
+				c.landed[v] = true
+			}
 		}
 	})
 	c.orders = tokenOrder{c: c, followers: map[*ir.Op]map[*ir.Op]bool{}}

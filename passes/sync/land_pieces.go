@@ -26,11 +26,10 @@ func landInPieces(s *pass.State, entry *ir.Op) error {
 	var whole *ir.Op
 	warps := tileaa.PlanOf(entry).Warps
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-		sums, ok := kernel.SumsInUnit(s, op, warps)
+		v, ok := kernel.SumsInUnit(s, op, warps)
 		if !ok {
 			return
 		}
-		v := sums[len(sums)-1]
 		if _, apart := kernel.TakenInPieces(v); apart && slices.Contains(ir.Cast[tileaa.For](v.DefiningOp()).Lands(), int64(v.Index())) {
 			given = append(given, v)
 		} else if v.HasUses() {

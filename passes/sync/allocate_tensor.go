@@ -119,18 +119,21 @@ func assignColumns(s *pass.State, products []tileaa.Dot, factors []tileaa.Factor
 		}
 		f.SetColumn(s.Ctx, at.from)
 	}
+	var waited []tileaa.Dot // for, of which nothing is left behind them
 	for _, d := range products {
-		if !d.InFlight() && len(storesOver(d.Result())) > 0 {
+		switch _, over := storeOver(d.Result()); {
+		case d.InFlight():
+		case over:
 			setRegion(s, d, used.place(d.Op.Block(), sumsOf(d)))
+		default:
+			waited = append(waited, d)
 		}
 	}
 	n := used.end()
-	for _, d := range products {
-		if !d.InFlight() && len(storesOver(d.Result())) == 0 {
-			at := used.free(sumsOf(d), func(b *ir.Block) bool { return within(d.Op.Block(), b) })
-			setRegion(s, d, at)
-			n = max(n, at.to)
-		}
+	for _, d := range waited {
+		at := used.free(sumsOf(d), func(b *ir.Block) bool { return within(d.Op.Block(), b) })
+		setRegion(s, d, at)
+		n = max(n, at.to)
 	}
 	for _, f := range factors {
 		if f.Over() != nil {

@@ -255,23 +255,23 @@ func takenFrom(op *ir.Op) *ir.Op {
 		return s.Result().FirstUse().Owner()
 	}
 	if d, ok := onTensorUnit(op); ok && !planted.On("factor-overwritten") {
-		for _, s := range storesOver(d.Result()) {
+		if s, ok := storeOver(d.Result()); ok {
 			return s.Result().FirstUse().Owner()
 		}
 	}
 	return nil
 }
 
-// storesOver are the factors that are stored in the columns of a product that gives a value.
-func storesOver(v *ir.Value) (list []tileaa.FactorStore) {
-	for _, u := range v.Uses() {
-		if s, ok := ir.As[tileaa.FactorStore](u.Owner()); ok && s.Over() == v {
-			list = append(list, s)
-		} else if ir.Is[tileaa.DotLand](u.Owner()) {
-			list = append(list, storesOver(u.Owner().Result(0))...)
+// storeOver is the factor that is stored in the columns of a product that gives a value, if there is one.
+func storeOver(v *ir.Value) (s tileaa.FactorStore, ok bool) {
+	for u := v.FirstUse(); u != nil && !ok; u = u.Next() {
+		if ir.Is[tileaa.DotLand](u.Owner()) {
+			s, ok = storeOver(u.Owner().Result(0))
+		} else if s, ok = ir.As[tileaa.FactorStore](u.Owner()); ok {
+			ok = s.Over() == v
 		}
 	}
-	return list
+	return s, ok
 }
 
 // waitInOrder has the loop wait, before each op that takes what a product in flight gave, in this iteration or in the one before, for that product alone.

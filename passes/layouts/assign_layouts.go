@@ -27,9 +27,7 @@ import (
 func Assign(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		a := newAssigner(s, entry)
-		if err := a.rewriteBlock(entry.Body()); err != nil {
-			return err
-		}
+		a.rewriteBlock(entry.Body())
 		sweep(s, entry)
 		sinkToBranches(s, entry.Body())
 	}

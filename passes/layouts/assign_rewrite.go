@@ -7,31 +7,24 @@ import (
 )
 
 // rewriteBlock rewrites the operations of a block in order: operands come in the layouts that the op wants, results get theirs.
-func (a *assigner) rewriteBlock(b *ir.Block) error {
-	for op := b.First(); op != nil; {
+func (a *assigner) rewriteBlock(b *ir.Block) {
+	for _, op := range b.Ops() { // not the conversions that are put after them: these are finished
 		a.s.Step()
-		next := op.Next()
-		if err := a.rewrite(op); err != nil {
-			return err
-		}
-		// Conversions of the results may have been put after op by now; they are finished, so the walk skips them.
-		op = next
+		a.rewrite(op)
 	}
-	return nil
 }
 
-func (a *assigner) rewrite(op *ir.Op) error {
+func (a *assigner) rewrite(op *ir.Op) {
 	if a.rematerializable(op) {
-		return nil
+		return
 	}
 	switch op.Code() {
 	case tileaa.OpFor, tileaa.OpLoop:
-		return a.rewriteLoop(op)
+		a.rewriteLoop(op)
 	case tileaa.OpIf:
-		return a.rewriteIf(op)
+		a.rewriteIf(op)
 	case tileaa.OpYield, tileaa.OpBreak, tileaa.OpContinue:
 		a.rewriteTerminator(op)
-		return nil
 	case tileaa.OpReduce, tileaa.OpCat:
 		l := a.strongestOrDefault(op).l
 		a.operandsIn(op, func(*tileaa.TileType) layout.Layout { return l })
@@ -41,25 +34,27 @@ func (a *assigner) rewrite(op *ir.Op) error {
 			l = l.Cat(tileaa.DimOf(op))
 		}
 		a.setResults(op, compact(l))
-		return nil
 	case tileaa.OpDot, tileaa.OpDotScaled:
-		return a.rewriteDot(op)
+		a.rewriteDot(op)
 	case tileaa.OpExtract, tileaa.OpInsert:
-		return a.rewriteSlice(op)
+		a.rewriteSlice(op)
 	case tileaa.OpPack, tileaa.OpUnpack:
 		p := packLayouts(op, a.warps)
 		op.SetOperand(0, a.inLayout(op.Operand(0), p.source))
 		a.setResults(op, p.result)
-		return nil
 	case tileaa.OpPrint:
 		a.operandsIn(op, func(t *tileaa.TileType) layout.Layout { return layout.Uniform(ints(t.Shape), a.warps) })
-		return nil
-	case tileaa.OpMakeMemref, tileaa.OpBlockTile:
-		return nil // a sparse index tile gets its layout from the access that uses the block
+	case tileaa.OpMakeMemref, tileaa.OpBlockTile: // a sparse index tile gets its layout from the access that uses the block
+	default:
+		a.rewriteAlike(op)
 	}
+}
+
+// rewriteAlike has an op compute in one layout; one of scalars only stays as it is.
+func (a *assigner) rewriteAlike(op *ir.Op) {
 	l, ok := a.layoutFor(op)
 	if !ok {
-		return nil // only scalars
+		return
 	}
 	if op.Def.OperandIndex("block") >= 0 {
 		a.rewriteSparseBlock(op, l)
@@ -69,7 +64,6 @@ func (a *assigner) rewrite(op *ir.Op) error {
 		op.SetOperand(i, a.inLayout(v, operandLayout(op, v, l)))
 	}
 	a.setResults(op, compact(l))
-	return nil
 }
 
 // operandsIn takes the ranked tiles among the operands in the layouts that want gives.
@@ -82,7 +76,7 @@ func (a *assigner) operandsIn(op *ir.Op, want func(*tileaa.TileType) layout.Layo
 }
 
 // rewriteLoop gives carried values the layouts of their classes; the initial values come in them.
-func (a *assigner) rewriteLoop(op *ir.Op) error {
+func (a *assigner) rewriteLoop(op *ir.Op) {
 	inits := op.Def.OperandIndex("inits")
 	first := op.NumOperands() - len(op.OperandGroup(inits))
 	body := op.Body()
@@ -100,22 +94,19 @@ func (a *assigner) rewriteLoop(op *ir.Op) error {
 			a.assignIncoming(r)
 		}
 	}
-	return a.rewriteBlock(body)
+	a.rewriteBlock(body)
 }
 
 // rewriteIf gives results the layouts of their classes.
-func (a *assigner) rewriteIf(op *ir.Op) error {
+func (a *assigner) rewriteIf(op *ir.Op) {
 	for _, r := range op.Results() {
 		a.assignIncoming(r)
 	}
 	for _, r := range op.Regions() {
 		for _, b := range r.Blocks() {
-			if err := a.rewriteBlock(b); err != nil {
-				return err
-			}
+			a.rewriteBlock(b)
 		}
 	}
-	return nil
 }
 
 // layoutFor is the layout that an op computes in, seen from its result where it has one, else from its operands.
@@ -200,9 +191,9 @@ func (a *assigner) rewriteSparseBlock(op *ir.Op, l layout.Layout) {
 	}
 }
 
-// rewriteDot takes its operands in the layouts of its atom, or in shared memory where the atom reads them there. Without a matrix instruction (fma, dp4a) the operands lie in shared memory,
-// where every thread reads the rows and columns it needs.
-func (a *assigner) rewriteDot(op *ir.Op) error {
+// rewriteDot takes its operands in the layouts of its atom, or in shared memory where the atom reads them there. Without a matrix instruction (fma, dp4a) the operands
+// lie in shared memory, where every thread reads the rows and columns it needs.
+func (a *assigner) rewriteDot(op *ir.Op) {
 	d := a.dotLayouts(op)
 	op.SetOperand(2, a.inLayout(op.Operand(2), d.C))
 	if d.alone {
@@ -219,7 +210,6 @@ func (a *assigner) rewriteDot(op *ir.Op) error {
 		}
 	}
 	a.setResults(op, compact(d.C))
-	return nil
 }
 
 // inOwnLayout is v in its own layout, or in the default one.

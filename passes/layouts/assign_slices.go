@@ -40,7 +40,7 @@ func (a *assigner) inRegs(op *ir.Op) (sliced, bool) {
 }
 
 // rewriteSlice moves slices of tiles: by register where inRegs can, else through shared memory, which can be indexed.
-func (a *assigner) rewriteSlice(op *ir.Op) error {
+func (a *assigner) rewriteSlice(op *ir.Op) {
 	if s, ok := a.inRegs(op); ok {
 		switch op.Code() {
 		case tileaa.OpInsert:
@@ -51,7 +51,7 @@ func (a *assigner) rewriteSlice(op *ir.Op) error {
 			op.SetOperand(0, a.inLayout(op.Operand(0), s.whole))
 			a.setResults(op, compact(s.piece))
 		}
-		return nil
+		return
 	}
 	c := a.s.Ctx
 	rt := tileaa.AsTile(op.Result(0))
@@ -74,7 +74,6 @@ func (a *assigner) rewriteSlice(op *ir.Op) error {
 	op.Result(0).ReplaceAllUsesWith(r)
 	a.final[r] = anchor{l, cost.LeaveDefault}
 	op.Erase()
-	return nil
 }
 
 // inBuffer is a buffer before op with a tile in rows, which no insert changes.

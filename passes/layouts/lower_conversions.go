@@ -19,7 +19,6 @@ import (
 // Barriers between the store and the load come from insert-barriers.
 func LowerConversions(s *pass.State) error {
 	for _, entry := range s.Entries() {
-		warps := tileaa.WarpsOf(entry)
 		var list []*ir.Op
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 			if op.Code() == tileaa.OpConvertLayout || ir.Is[tileaa.MemoryOp](op) && tileaa.AsTile(op.Result(0)) != nil {
@@ -54,7 +53,7 @@ func LowerConversions(s *pass.State) error {
 					readAt(s, load.Op, places)
 				}
 				op.Erase()
-			case op.Result(0).HasUses() && (tileaa.IsStrong(op) || op.Traits().Has(ir.Writes)) && replicated(op.Result(0), warps):
+			case op.Result(0).HasUses() && (tileaa.IsStrong(op) || op.Traits().Has(ir.Writes)) && replicated(op.Result(0)):
 				t := tileaa.AsTile(op.Result(0))
 				throughShared(s, op, op.Result(0), op.Result(0), layout.Strided(ints(t.Shape), rowMajor(len(t.Shape))))
 			}
@@ -72,12 +71,9 @@ func readAt(s *pass.State, load *ir.Op, users []*ir.Op) {
 }
 
 // replicated reports whether several threads hold the same element of v.
-func replicated(v *ir.Value, warps int) bool {
+func replicated(v *ir.Value) bool {
 	l := tileaa.LayoutOf(v)
-	if l == nil {
-		return true
-	}
-	return l.FreeMask(layout.Lane) != 0 || l.FreeMask(layout.Warp) != 0
+	return l == nil || repeats(*l)
 }
 
 // throughShared stores v after op's place and makes all other users of old read it back in old's layout; it returns the read.

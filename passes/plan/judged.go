@@ -7,13 +7,12 @@ import (
 	"tileiras/passes/slice"
 )
 
-// judged is the candidate of a plan that cuts tiles, judged by a copy of the entry that is cut. It gives the bits of accumulators in that, too; ok is false where
-// nothing is cut.
-func judged(whole *prices, plan *tileaa.PlanAttr, how string) (c candidate, accumulators int, ok bool) {
+// judged is the candidate of a plan that cuts tiles, judged by a copy of the entry that is cut; ok is false where nothing is cut.
+func judged(whole *prices, plan *tileaa.PlanAttr, how string) (c candidate, ok bool) {
 	s := whole.s
 	cut := slice.Cut(s, whole.entry, plan)
 	if cut == nil {
-		return candidate{}, 0, false
+		return candidate{}, false
 	}
 	defer cut.Erase()
 	products := slice.ProductsOf(s, cut)
@@ -25,5 +24,5 @@ func judged(whole *prices, plan *tileaa.PlanAttr, how string) (c candidate, accu
 	if c.why == "" {
 		c.plan = plan
 	}
-	return c, products.AccumulatorBits, true
+	return c, true
 }

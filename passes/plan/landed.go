@@ -41,6 +41,6 @@ func landedPlan(whole *prices, warps, registers int) (c candidate, ok bool) {
 	}
 	plan := boundedPlan(s, entry, kernel.Demands{AccumulatorBits: 32 * registers * 32 * warps}, warps)
 	plan.Sliced, plan.PieceRegs, plan.Landed = true, registers, true
-	c, accumulators, ok := judged(whole, plan, "sums in tensor memory")
-	return c, ok && accumulators < whole.products.AccumulatorBits
+	c, ok = judged(whole, plan, "sums in tensor memory")
+	return c, ok && c.prices.products.AccumulatorBits < whole.products.AccumulatorBits
 }

@@ -20,7 +20,7 @@ func smallBlocks(whole *prices, out, not []candidate) (o, n []candidate) {
 		return out, not
 	}
 	plan := &tileaa.PlanAttr{Warps: fewWarps, Stages: 1, MaxReg: cost.ThreadRegisters(s.Target, fewWarps), Sliced: true, PieceRegs: regs}
-	c, _, ok := judged(whole, plan, fmt.Sprintf("pieces of %d registers", regs))
+	c, ok := judged(whole, plan, fmt.Sprintf("pieces of %d registers", regs))
 	switch {
 	case !ok:
 		return out, not

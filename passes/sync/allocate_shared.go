@@ -149,7 +149,7 @@ func usersOf(buffer *ir.Value) (users []*ir.Op) {
 // placeApart is place, but that some buffers have memory of their own where that takes no block from a multiprocessor, for who shares memory must meet in between:
 // small ones, and what products in flight read, which goes on when its last reader has begun.
 func placeApart(s *pass.State, entry *ir.Op, list []*interval) (total int, err error) {
-	total, err = place(s, list, s.Target.SharedOptIn)
+	total, err = place(s, list)
 	if err != nil {
 		return total, err
 	}
@@ -179,7 +179,7 @@ func placeApart(s *pass.State, entry *ir.Op, list []*interval) (total int, err e
 			c := *iv
 			apart[i] = &c
 		}
-		more, err := placed(s, apart, s.Target.SharedOptIn, own)
+		more, err := placed(s, apart, own)
 		if err != nil || blocks(registers, more) < blocks(registers, total) {
 			continue
 		}
@@ -200,12 +200,12 @@ func multiplied(alloc *ir.Op) bool {
 }
 
 // place finds offsets, those of buffers that are alive together apart.
-func place(s *pass.State, list []*interval, limit int) (total int, err error) {
-	return placed(s, list, limit, func(*interval) bool { return false })
+func place(s *pass.State, list []*interval) (total int, err error) {
+	return placed(s, list, func(*interval) bool { return false })
 }
 
 // placed finds offsets, big buffers first, each at the lowest place that is free while it lives, or if it has memory of its own, always.
-func placed(s *pass.State, list []*interval, limit int, own func(iv *interval) bool) (total int, err error) {
+func placed(s *pass.State, list []*interval, own func(iv *interval) bool) (total int, err error) {
 	order := slices.Clone(list)
 	slices.SortStableFunc(order, func(a, b *interval) int { return cmp.Compare(b.size, a.size) })
 	var done []*interval
@@ -226,7 +226,7 @@ func placed(s *pass.State, list []*interval, limit int, own func(iv *interval) b
 		done = append(done, iv)
 		total = max(total, at+iv.size)
 	}
-	if total > limit {
+	if limit := s.Target.SharedOptIn; total > limit {
 		return 0, &shortage{order[0].op, fmt.Sprintf(
 			"the kernel needs %d bytes of shared memory, a thread block has at most %d on %s; the most, %d bytes, are for the %s of this operation: smaller tiles or, for a product, a smaller depth help",
 			total, limit, s.Target.Name, order[0].size, contentsOf(order[0].op))}

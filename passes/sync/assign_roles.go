@@ -271,7 +271,7 @@ func roleMemory(s *pass.State, entry *ir.Op, loops []*roleLoop, slots int64) (by
 				size: tileaa.Pipeline(s.Ctx, slots).Bytes(), align: tileaa.MbarrierBytes})
 		}
 	}
-	return place(s, list, s.Target.SharedOptIn)
+	return place(s, list)
 }
 
 // meet makes the rings and pipelines of a loop at the top of the entry, and has the loop fill and read their slots.

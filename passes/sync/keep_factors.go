@@ -121,7 +121,7 @@ func moreBlocks(s *pass.State, entry *ir.Op, kept []factor, columns int) bool {
 		}
 	}
 	blocks := func(list []*interval) int {
-		bytes, err := place(s, list, s.Target.SharedOptIn)
+		bytes, err := place(s, list)
 		if err != nil {
 			return 0
 		}

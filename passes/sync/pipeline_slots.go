@@ -77,5 +77,5 @@ func sharedWith(s *pass.State, list []*interval, loop extent, buffers []*ir.Valu
 		}
 		with[i] = &changed
 	}
-	return place(s, with, s.Target.SharedOptIn)
+	return place(s, with)
 }

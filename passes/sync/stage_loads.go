@@ -40,7 +40,7 @@ func StageLoads(s *pass.State) error {
 		})
 		for _, loop := range loops {
 			if g := newStaging(loop); g != nil {
-				g.expand(s, g.slots(s, entry))
+				g.expand(s, g.choose(s, entry))
 			}
 		}
 	}
@@ -49,10 +49,13 @@ func StageLoads(s *pass.State) error {
 
 // staging is a loop with stores to shared memory of what it loads.
 type staging struct {
-	pipeline
+	expansion
 	product tileaa.ContractionOp // the last
-	alone   bool                 // there is no other
-	groups  []*stagedStore
+	only    bool                 // there is no other
+	stores  []*stagedStore
+	parts   bool // the product is cut in as many as there are stores
+	body    []*ir.Op
+	exists  *ir.Value // whether there is another iteration
 }
 
 // stagedStore is a store with what it needs of the body.
@@ -65,27 +68,27 @@ type stagedStore struct {
 
 // newStaging finds what can be staged in a loop with products of the matrix unit, beside several only what takes few registers; nil: nothing.
 func newStaging(op *ir.Op) *staging {
-	g := &staging{pipeline: pipeline{loop: ir.Cast[tileaa.For](op), ahead: map[*ir.Op]bool{}}}
+	g := &staging{expansion: expansion{pipeline: &pipeline{loop: ir.Cast[tileaa.For](op), ahead: map[*ir.Op]bool{}}}, body: op.Body().Ops()}
 	g.flow, _ = ir.LoopOf(op)
-	products := slices.DeleteFunc(op.Body().Ops(), func(o *ir.Op) bool { return !tileaa.IsProduct(o) })
+	products := slices.DeleteFunc(slices.Clone(g.body), func(o *ir.Op) bool { return !tileaa.IsProduct(o) })
 	if len(g.flow.Continues()) != 1 || len(products) == 0 {
 		return nil
 	}
 	g.product, _ = ir.As[tileaa.ContractionOp](products[len(products)-1])
-	g.alone = len(products) == 1
+	g.only = len(products) == 1
 	if g.product.Op == nil || g.product.Atom() == nil || g.product.Atom().Atom.Scalar() {
 		return nil
 	}
-	for _, o := range op.Body().Ops() {
+	for _, o := range g.body {
 		if st, ok := ir.As[tileaa.BufferStore](o); ok && filledOnce(op, o, st.Buffer()) {
-			c := collector{pipeline{loop: g.loop, flow: g.flow, ahead: maps.Clone(g.ahead), carry: g.carry},
+			c := collector{&pipeline{loop: g.loop, flow: g.flow, ahead: maps.Clone(g.ahead), carry: g.carry},
 				&stagedStore{st, nil, map[*ir.Op]bool{}, map[*ir.Op]bool{}}}
 			if c.collect(st.Value()) && len(c.loads) > 0 && c.closed() {
-				g.groups, g.pipeline = append(g.groups, c.stagedStore), c.pipeline
+				g.stores, g.pipeline = append(g.stores, c.stagedStore), c.pipeline
 			}
 		}
 	}
-	if all, _ := g.underWay(); len(g.groups) == 0 || !g.alone && all > mostBeside {
+	if all, _ := g.underWay(); len(g.stores) == 0 || !g.only && all > mostBeside {
 		return nil
 	}
 	return g
@@ -96,7 +99,7 @@ const mostBeside = 8
 
 // collector finds what one store needs.
 type collector struct {
-	pipeline
+	*pipeline
 	*stagedStore
 }
 
@@ -161,9 +164,9 @@ func (g *collector) closed() bool {
 // meanwhile.
 const slotsInStep = 3
 
-// slots decides how many slots the rings of a loop have, 0 if loads stay where they are, as codegen/cost finds best among what registers and shared memory have
+// choose decides how many slots the rings of a loop have, 0 if loads stay where they are, as codegen/cost finds best among what registers and shared memory have
 // room for.
-func (g *staging) slots(s *pass.State, entry *ir.Op) int {
+func (g *staging) choose(s *pass.State, entry *ir.Op) int {
 	plan := tileaa.PlanOf(entry)
 	limit := plan.MaxReg
 	if limit == 0 {
@@ -175,13 +178,13 @@ func (g *staging) slots(s *pass.State, entry *ir.Op) int {
 	}
 	held := max(kernel.DemandsOf(s, entry).Accumulators(plan.Warps), sums) + kernel.StagingReserve
 	all, most := g.underWay()
-	if g.cut() == nil {
+	if !g.cuttable() {
 		most = all
 	}
 	l := kernel.Loop(s, g.loop.Op, plan.Warps, 0, kernel.TilingOf, pointersOf)
 	l.Registers = min(held, limit)
 	var buffers []*ir.Value
-	for _, st := range g.groups {
+	for _, st := range g.stores {
 		buffers = append(buffers, st.Buffer())
 	}
 	list, at := intervals(s, entry)
@@ -200,17 +203,17 @@ func (g *staging) slots(s *pass.State, entry *ir.Op) int {
 // is stored by the loop. Its registers are its accumulators: those of a factor would be given the next one meanwhile.
 func (g *staging) keepsStep() bool {
 	d, ok := ir.As[tileaa.Dot](g.product.Op)
-	if !ok || !g.alone || !d.Atom().Atom.ByWarpgroup() || !d.Atom().Atom.SharedA || !mayFly(d) {
+	if !ok || !g.only || !d.Atom().Atom.ByWarpgroup() || !d.Atom().Atom.SharedA || !mayFly(d) {
 		return false
 	}
 	return !slices.ContainsFunc([]*ir.Value{d.Lhs(), d.Rhs()}, func(v *ir.Value) bool {
-		return !slices.ContainsFunc(g.groups, func(st *stagedStore) bool { return st.Buffer() == tileaa.ViewedBuffer(v) })
+		return !slices.ContainsFunc(g.stores, func(st *stagedStore) bool { return st.Buffer() == tileaa.ViewedBuffer(v) })
 	})
 }
 
 // underWay is the registers that hold what is loaded for all stores together, and the most for one of them.
 func (g *staging) underWay() (all, most int) {
-	for _, st := range g.groups {
+	for _, st := range g.stores {
 		n := 0
 		for _, l := range st.loads {
 			n += loadedRegisters(l)
@@ -230,32 +233,19 @@ func loadedRegisters(load *ir.Op) int {
 	return kernel.RegistersOf(load.Result(0))
 }
 
-// cut is the product of the loop if it can be cut along K in as many parts as there are stores, so that what one of them is given is on
-// its way during one part only, and registers hold one at a time; else nil. Products of the tensor unit need no registers meanwhile.
-func (g *staging) cut() *ir.Op {
-	if !g.alone || g.product.Atom().Atom.Tensor != nil {
-		return nil
+// cuttable reports whether the product of the loop can be cut along K in as many parts as there are stores, so that what one of them is given is on
+// its way during one part only, and registers hold one at a time. Products of the tensor unit need no registers meanwhile.
+func (g *staging) cuttable() bool {
+	if !g.only || g.product.Atom().Atom.Tensor != nil {
+		return false
 	}
-	if n := len(g.groups); n < 2 || kernel.ExtentOf(g.product.Op).K/g.product.Atom().Atom.Shape.K%n != 0 {
-		return nil
+	if n := len(g.stores); n < 2 || kernel.ExtentOf(g.product.Op).K/g.product.Atom().Atom.Shape.K%n != 0 {
+		return false
 	}
-	for _, v := range []*ir.Value{g.product.Lhs(), g.product.Rhs()} {
-		if op := v.DefiningOp(); op == nil || op.Block() == g.loop.Op.Body() && op.Code() != tileaa.OpBufferLoad {
-			return nil
-		}
-	}
-	return g.product.Op
-}
-
-// stagedLoop is the work on one loop.
-type stagedLoop struct {
-	expansion
-	product tileaa.ContractionOp
-	alone   bool
-	groups  []*stagedStore
-	cut     *ir.Op
-	body    []*ir.Op
-	exists  *ir.Value // whether there is another iteration
+	return !slices.ContainsFunc([]*ir.Value{g.product.Lhs(), g.product.Rhs()}, func(v *ir.Value) bool {
+		op := v.DefiningOp()
+		return op == nil || op.Block() == g.loop.Op.Body() && op.Code() != tileaa.OpBufferLoad
+	})
 }
 
 // expand rewrites the loop with so many slots.
@@ -263,93 +253,90 @@ func (g *staging) expand(s *pass.State, slots int) {
 	if slots == 0 {
 		return
 	}
-	x := &stagedLoop{expansion{pipeline: &g.pipeline, b: ir.NewBuilder(s.Ctx).Before(g.loop.Op), slots: int64(slots)},
-		g.product, g.alone, g.groups, nil, g.loop.Op.Body().Ops(), nil}
-	if slots > 1 {
-		x.cut = g.cut() // one slot cannot be filled before all of it is read
+	g.b, g.slots = ir.NewBuilder(s.Ctx).Before(g.loop.Op), int64(slots)
+	g.parts = slots > 1 && g.cuttable() // one slot cannot be filled before all of it is read
+	g.b.Loc = g.loop.Op.Loc()
+	for _, st := range g.stores {
+		t := tileaa.Ring(s.Ctx, g.slots, st.Buffer().Type().(*tileaa.BufferType))
+		g.rings = append(g.rings, tileaa.NewAllocRing(g.b, t, tileaa.AllocRingOptions{}).Result())
 	}
-	x.b.Loc = g.loop.Op.Loc()
-	for _, st := range g.groups {
-		t := tileaa.Ring(s.Ctx, x.slots, st.Buffer().Type().(*tileaa.BufferType))
-		x.rings = append(x.rings, tileaa.NewAllocRing(x.b, t, tileaa.AllocRingOptions{}).Result())
-	}
-	start := tileaa.Const(x.b, x.positions(), 0)
-	x.first(start)
-	x.rest(start)
+	start := tileaa.Const(g.b, g.positions(), 0)
+	g.first(start)
+	g.rest(start)
 }
 
 // first loads and stores what the first iteration reads, if there is one.
-func (x *stagedLoop) first(start *ir.Value) {
-	then := tileaa.NewIf(x.b, nil, x.runs()).Op
-	m := ir.Mapping{x.flow.InductionVar(): x.loop.Lower()}
-	for _, v := range x.carry {
-		i, _ := x.flow.CarriedIndex(v)
-		m[v] = x.loop.Inits()[i]
+func (g *staging) first(start *ir.Value) {
+	then := tileaa.NewIf(g.b, nil, g.runs()).Op
+	m := ir.Mapping{g.flow.InductionVar(): g.loop.Lower()}
+	for _, v := range g.carry {
+		i, _ := g.flow.CarriedIndex(v)
+		m[v] = g.loop.Inits()[i]
 	}
-	x.b.AtEnd(then.Region(0).AddBlock())
-	for _, st := range x.groups {
-		x.load(m, st)
+	g.b.AtEnd(then.Region(0).AddBlock())
+	for _, st := range g.stores {
+		g.load(m, st)
 	}
-	for i := range x.groups {
-		x.store(m, i, start, 0)
+	for i := range g.stores {
+		g.store(m, i, start, 0)
 	}
-	tileaa.NewYield(x.b, nil)
-	x.b.After(then)
+	tileaa.NewYield(g.b, nil)
+	g.b.After(then)
 }
 
 // rest makes an iteration load what the next one reads, and store it in its end.
-func (x *stagedLoop) rest(start *ir.Value) {
-	body := x.loop.Op.Body()
+func (g *staging) rest(start *ir.Value) {
+	body := g.loop.Op.Body()
 	position := body.AddArg(start.Type())
-	x.b.AtStart(body)
-	m := x.following()
-	for i, st := range x.groups {
-		st.Buffer().ReplaceAllUsesWith(tileaa.NewRingSlot(x.b, st.Buffer().Type(), x.rings[i], position, 0).Result())
+	g.b.AtStart(body)
+	m := g.following()
+	for i, st := range g.stores {
+		st.Buffer().ReplaceAllUsesWith(tileaa.NewRingSlot(g.b, st.Buffer().Type(), g.rings[i], position, 0).Result())
 	}
 	end := body.Terminator()
-	if x.cut != nil {
-		x.spread(m, position)
+	if g.parts {
+		g.spread(m, position)
 	} else {
-		for _, st := range x.groups {
-			x.load(m, st)
+		for _, st := range g.stores {
+			g.load(m, st)
 		}
-		x.b.Before(end)
-		x.storeIf(m, upTo(len(x.groups)), position)
+		g.b.Before(end)
+		g.storeIf(m, upTo(len(g.stores)), position)
 	}
-	if x.slots > 1 {
-		x.flyOn()
+	if g.slots > 1 {
+		g.flyOn()
 	}
-	x.b.Before(end)
-	passed := tileaa.NewRingNext(x.b, position, x.slots).Result()
+	g.b.Before(end)
+	passed := tileaa.NewRingNext(g.b, position, g.slots).Result()
 	end.SetOperandGroup(0, append(end.Operands(), passed))
-	x.erase()
-	x.replaceLoop([]*ir.Value{start})
+	g.erase()
+	g.replaceLoop([]*ir.Value{start})
 }
 
 // flyOn lets a product that the loop lands go on while what the next iteration multiplies is stored in the other slot. The tensor unit's goes on until the next
 // one has begun: what is stored meanwhile was read by the one before. What the loop takes from one in each iteration is waited for there.
-func (x *stagedLoop) flyOn() {
-	d, ok := ir.As[tileaa.Dot](x.product.Op)
-	if !ok || !x.alone || x.cut != nil || !x.readsOwn(d) || ir.Is[tileaa.FactorStore](d.Lhs().DefiningOp()) {
+func (g *staging) flyOn() {
+	d, ok := ir.As[tileaa.Dot](g.product.Op)
+	if !ok || !g.only || g.parts || !g.readsOwn(d) || ir.Is[tileaa.FactorStore](d.Lhs().DefiningOp()) {
 		return
 	}
-	if len(x.loop.Lands()) > 0 {
-		for _, op := range x.loop.Op.Body().Ops() {
+	if len(g.loop.Lands()) > 0 {
+		for _, op := range g.loop.Op.Body().Ops() {
 			if w, ok := ir.As[tileaa.DotWait](op); ok {
-				w.SetPending(x.b.Ctx, 1)
+				w.SetPending(g.b.Ctx, 1)
 				return
 			}
 		}
-	} else if mayFly(d) && hasColumns(x.loop.Op) {
-		x.loop.SetLands(letFly(x.flow, []tileaa.Dot{d}))
-		tileaa.NewDotWait(x.b, x.slots-2)
+	} else if mayFly(d) && hasColumns(g.loop.Op) {
+		g.loop.SetLands(letFly(g.flow, []tileaa.Dot{d}))
+		tileaa.NewDotWait(g.b, g.slots-2)
 	}
 }
 
 // readsOwn reports whether a loop tells no other role that what a product reads may be filled again: what it reads in shared memory is only what the loop
 // stores there.
-func (x *stagedLoop) readsOwn(d tileaa.Dot) bool {
-	if !slices.ContainsFunc(x.loop.Op.Body().Ops(), releases) {
+func (g *staging) readsOwn(d tileaa.Dot) bool {
+	if !slices.ContainsFunc(g.loop.Op.Body().Ops(), releases) {
 		return true
 	}
 	for _, v := range []*ir.Value{d.Lhs(), d.Rhs()} {
@@ -357,7 +344,7 @@ func (x *stagedLoop) readsOwn(d tileaa.Dot) bool {
 			continue
 		}
 		slot, ok := ir.DefinedBy[tileaa.RingSlot](tileaa.ViewedBuffer(v))
-		if !ok || !slices.Contains(x.rings, slot.Ring()) {
+		if !ok || !slices.Contains(g.rings, slot.Ring()) {
 			return false
 		}
 	}
@@ -366,106 +353,104 @@ func (x *stagedLoop) readsOwn(d tileaa.Dot) bool {
 
 // following maps the counter, and the carried values that addresses follow from, to those of the next iteration; of the last one, to
 // its own.
-func (x *stagedLoop) following() ir.Mapping {
-	counter := x.flow.InductionVar()
+func (g *staging) following() ir.Mapping {
+	counter := g.flow.InductionVar()
 	var next *ir.Value
-	next, x.exists = x.later(counter, 1, nil)
+	next, g.exists = g.later(counter, 1, nil)
 	m := ir.Mapping{}
-	if len(x.carry) > 0 {
-		x.clone(m, x.ahead)
+	if len(g.carry) > 0 {
+		g.clone(m, g.ahead)
 	}
-	following := ir.Mapping{counter: tileaa.NewSelect(x.b, x.exists, next, counter).Result()}
-	for _, v := range x.carry {
-		i, _ := x.flow.CarriedIndex(v)
-		following[v] = tileaa.NewSelect(x.b, x.exists, m.Lookup(x.flow.Continues()[0].Operand(i)), v).Result()
+	following := ir.Mapping{counter: tileaa.NewSelect(g.b, g.exists, next, counter).Result()}
+	for _, v := range g.carry {
+		i, _ := g.flow.CarriedIndex(v)
+		following[v] = tileaa.NewSelect(g.b, g.exists, m.Lookup(g.flow.Continues()[0].Operand(i)), v).Result()
 	}
 	return following
 }
 
 // spread cuts the product: before a part of it stand the loads of a store, after it the store.
-func (x *stagedLoop) spread(m ir.Mapping, position *ir.Value) {
-	d := ir.Cast[tileaa.ContractionOp](x.cut)
-	acc, depth := d.Acc(), int64(kernel.ExtentOf(x.cut).K)
-	n := int64(len(x.groups))
-	x.b.Before(x.cut)
-	for i, st := range x.groups {
-		x.load(m, st)
-		part := x.cut.Clone(ir.Mapping{d.Acc(): acc, d.Lhs(): x.read(d.Lhs()), d.Rhs(): x.read(d.Rhs())})
-		p := ir.Cast[tileaa.ContractionOp](x.b.Insert(part))
+func (g *staging) spread(m ir.Mapping, position *ir.Value) {
+	d := g.product
+	lhs, rhs, acc, depth := d.Lhs(), d.Rhs(), d.Acc(), int64(kernel.ExtentOf(d.Op).K)
+	n := int64(len(g.stores))
+	g.b.Before(d.Op)
+	for i, st := range g.stores {
+		g.load(m, st)
+		part := d.Op.Clone(ir.Mapping{d.Acc(): acc, lhs: g.read(lhs), rhs: g.read(rhs)})
+		p := ir.Cast[tileaa.ContractionOp](g.b.Insert(part))
 		p.SetDepths([]int64{int64(i) * depth / n, int64(i+1) * depth / n})
 		acc = p.Result()
-		x.storeIf(m, []int{i}, position)
+		g.storeIf(m, []int{i}, position)
 	}
 	d.Result().ReplaceAllUsesWith(acc)
-	for _, v := range []*ir.Value{d.Lhs(), d.Rhs()} {
-		defer func(op *ir.Op) {
-			if op != nil && op.Block() == x.loop.Op.Body() && !op.HasUses() {
-				op.Erase()
-			}
-		}(v.DefiningOp())
+	d.Op.Erase()
+	for _, v := range []*ir.Value{lhs, rhs} {
+		if op := v.DefiningOp(); op.Block() == g.loop.Op.Body() && !op.HasUses() {
+			op.Erase()
+		}
 	}
-	x.cut.Erase()
 }
 
 // read reads a factor again, after what was stored since.
-func (x *stagedLoop) read(v *ir.Value) *ir.Value {
+func (g *staging) read(v *ir.Value) *ir.Value {
 	op := v.DefiningOp()
-	if op.Block() != x.cut.Block() {
+	if op.Block() != g.loop.Op.Body() {
 		return v
 	}
-	return x.b.Insert(op.Clone(ir.Mapping{})).Result(0)
+	return g.b.Insert(op.Clone(ir.Mapping{})).Result(0)
 }
 
 // clone makes copies of operations of the body of which there are none.
-func (x *stagedLoop) clone(m ir.Mapping, which map[*ir.Op]bool) {
-	for _, op := range x.body {
+func (g *staging) clone(m ir.Mapping, which map[*ir.Op]bool) {
+	for _, op := range g.body {
 		if which[op] && m[op.Result(0)] == nil {
-			x.b.Insert(op.Clone(m))
+			g.b.Insert(op.Clone(m))
 		}
 	}
 }
 
 // load begins the loads for a store.
-func (x *stagedLoop) load(m ir.Mapping, st *stagedStore) {
-	x.clone(m, x.ahead)
-	x.clone(m, st.early)
+func (g *staging) load(m ir.Mapping, st *stagedStore) {
+	g.clone(m, g.ahead)
+	g.clone(m, st.early)
 }
 
 // store computes what store i is given, and stores it in the slot so many ahead of a position.
-func (x *stagedLoop) store(m ir.Mapping, i int, position *ir.Value, ahead int64) {
-	st := x.groups[i]
-	x.clone(m, st.late)
-	slot := tileaa.NewRingSlot(x.b, st.Buffer().Type(), x.rings[i], position, ahead%x.slots).Result()
-	tileaa.NewBufferStore(x.b, m.Lookup(st.Value()), slot, tileaa.BufferStoreOptions{Atom: st.Atom()})
+func (g *staging) store(m ir.Mapping, i int, position *ir.Value, ahead int64) {
+	st := g.stores[i]
+	g.clone(m, st.late)
+	slot := tileaa.NewRingSlot(g.b, st.Buffer().Type(), g.rings[i], position, ahead%g.slots).Result()
+	tileaa.NewBufferStore(g.b, m.Lookup(st.Value()), slot, tileaa.BufferStoreOptions{Atom: st.Atom()})
 }
 
 // storeIf does some of the stores of what the next iteration reads, if there is one. The branch keeps what waits for the loads after the
 // product: without it ptxas moves it up to where it expects them to have come, which is much too early. One branch for all needs one barrier.
-func (x *stagedLoop) storeIf(m ir.Mapping, which []int, position *ir.Value) {
-	then := tileaa.NewIf(x.b, nil, x.exists).Op
-	x.b.AtEnd(then.Region(0).AddBlock())
+func (g *staging) storeIf(m ir.Mapping, which []int, position *ir.Value) {
+	then := tileaa.NewIf(g.b, nil, g.exists).Op
+	g.b.AtEnd(then.Region(0).AddBlock())
 	ahead := int64(1)
 	if planted.On("staged-slot") {
 		ahead = 0 // it overwrites what the rest of the product reads
 	}
 	m = maps.Clone(m)
 	for _, i := range which {
-		x.store(m, i, position, ahead)
+		g.store(m, i, position, ahead)
 	}
-	tileaa.NewYield(x.b, nil)
-	x.b.After(then)
+	tileaa.NewYield(g.b, nil)
+	g.b.After(then)
 }
 
 // erase erases, of what the body was, the stores with their buffers, what they were given, and addresses.
-func (x *stagedLoop) erase() {
-	moved := maps.Clone(x.ahead)
-	for _, st := range x.groups {
+func (g *staging) erase() {
+	moved := maps.Clone(g.ahead)
+	for _, st := range g.stores {
 		st.BufferStore.Op.Erase()
 		maps.Copy(moved, st.early)
 		maps.Copy(moved, st.late)
 	}
-	for _, op := range slices.Backward(x.body) {
-		load := slices.ContainsFunc(x.groups, func(st *stagedStore) bool { return slices.Contains(st.loads, op) })
+	for _, op := range slices.Backward(g.body) {
+		load := slices.ContainsFunc(g.stores, func(st *stagedStore) bool { return slices.Contains(st.loads, op) })
 		if load || op.Code() == tileaa.OpAllocShared && !op.HasUses() || moved[op] && ir.IsDead(op) {
 			op.Erase()
 		}

@@ -81,8 +81,7 @@ func unrollable(s *pass.State, loop *ir.Op) bool {
 
 // unrolling is the work on one loop.
 type unrolling struct {
-	pipeline
-	b      *ir.Builder
+	expansion
 	loads  map[*ir.Op][]*ir.Value // that go first, with the tokens of outside of the loop after which they come
 	early  map[*ir.Op]int         // they and what their addresses follow from: how many loads, one after the other, they wait for
 	deep   int                    // the most
@@ -91,7 +90,7 @@ type unrolling struct {
 
 // newUnrolling finds the loads that can go first.
 func newUnrolling(s *pass.State, op *ir.Op) *unrolling {
-	u := &unrolling{pipeline: pipeline{loop: ir.Cast[tileaa.For](op)}, loads: map[*ir.Op][]*ir.Value{}, early: map[*ir.Op]int{}}
+	u := &unrolling{expansion: expansion{pipeline: &pipeline{loop: ir.Cast[tileaa.For](op)}}, loads: map[*ir.Op][]*ir.Value{}, early: map[*ir.Op]int{}}
 	u.flow, _ = ir.LoopOf(op)
 	for o := op.Body().First(); o != nil; o = o.Next() {
 		s.Step()
@@ -253,14 +252,9 @@ func (u *unrolling) trips(t *tileaa.TileType) *ir.Value {
 	if n, ok := tileaa.TripCount(u.loop.Op); ok {
 		return tileaa.Const(u.b, t, int64(n))
 	}
-	signedness := def.Signed
-	if u.loop.Unsigned() {
-		signedness = def.Unsigned
-	}
 	one := tileaa.Const(u.b, t, 1)
 	zero := tileaa.Const(u.b, t, 0)
-	i1 := tileaa.Tile(u.b.Ctx, u.b.Ctx.Int(1))
-	runs := tileaa.NewCmpi(u.b, i1, u.loop.Lower(), u.loop.Upper(), signedness, tileaa.CmpiOptions{Predicate: def.PredLess}).Result()
+	runs := u.runs()
 	n := u.loop.Upper()
 	if !isInt(u.loop.Lower(), 0) {
 		n = tileaa.NewSubi(u.b, n, u.loop.Lower(), tileaa.SubiOptions{}).Result()

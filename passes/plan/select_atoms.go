@@ -151,31 +151,20 @@ func cutByTheEnd(op *ir.Op) bool {
 	return false
 }
 
-// operandLoads are the loads of which all goes to a product.
-func operandLoads(dots []*ir.Op) map[*ir.Op]bool {
+// factorLoads are the loads of which all goes to products in an op, as factors or scales.
+func factorLoads(s *pass.State, op *ir.Op) map[*ir.Op]bool {
 	feeds := map[*ir.Op]bool{}
-	for _, dot := range dots {
-		for i, v := range dot.Operands() {
-			if i == 2 {
-				continue
-			}
-			if load, _, ok := tileaa.FactorLoad(v); ok {
+	s.Walk(op, ir.PreOrder, func(op *ir.Op) {
+		if !tileaa.IsProduct(op) {
+			return
+		}
+		for i, v := range op.Operands() {
+			if load, _, ok := tileaa.FactorLoad(v); ok && i != 2 {
 				feeds[load] = true
 			}
 		}
-	}
-	return feeds
-}
-
-// factorLoads are those of the products in an op.
-func factorLoads(s *pass.State, op *ir.Op) map[*ir.Op]bool {
-	var dots []*ir.Op
-	s.Walk(op, ir.PreOrder, func(op *ir.Op) {
-		if tileaa.IsProduct(op) {
-			dots = append(dots, op)
-		}
 	})
-	return operandLoads(dots)
+	return feeds
 }
 
 // elemBytes is the bytes of an element of what an op accesses, 1 for less than a byte.

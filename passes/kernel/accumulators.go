@@ -83,14 +83,13 @@ func (l *lives) order(op *ir.Op) {
 	l.time++
 }
 
-func (l *lives) add(v *ir.Value) bool {
-	if _, old := l.number[v]; old || l.there[v] || !tileaa.IsRanked(v) {
-		return false
+func (l *lives) add(v *ir.Value) {
+	if l.is(v) || l.there[v] || !tileaa.IsRanked(v) {
+		return
 	}
 	l.number[v] = len(l.values)
 	l.place = append(l.place, len(l.values))
 	l.values = append(l.values, v)
-	return true
 }
 
 func (l *lives) is(v *ir.Value) bool {

@@ -298,7 +298,7 @@ func (l *roleLoop) meet(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, slot
 		return []*ir.Value{position, tileaa.NewXori(b, state[1], first).Result()}
 	}, within: func(loop *ir.Op, b *ir.Builder, state []*ir.Value) {
 		i := slices.IndexFunc(all, func(o *roleLoop) bool { return o.loop.Op == loop })
-		all[i].rewrite(s, b, plan, state)
+		all[i].rewrite(b, plan, state)
 	}}
 	for _, o := range all {
 		for i, st := range o.stages {
@@ -310,9 +310,9 @@ func (l *roleLoop) meet(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, slot
 }
 
 // rewrite has the loop fill and read the slots at a position.
-func (l *roleLoop) rewrite(s *pass.State, b *ir.Builder, plan *tileaa.PlanAttr, state []*ir.Value) {
+func (l *roleLoop) rewrite(b *ir.Builder, plan *tileaa.PlanAttr, state []*ir.Value) {
 	for _, st := range l.stages {
-		st.rewrite(s, b, plan, state[0], state[1])
+		st.rewrite(b, plan, state[0], state[1])
 	}
 	for _, op := range l.loop.Op.Body().Ops() {
 		if c := op.Code(); c == tileaa.OpAsyncCommit || c == tileaa.OpAsyncWait {
@@ -404,7 +404,7 @@ func (st *stage) landFirst(body *ir.Block) bool {
 }
 
 // rewrite has a stage fill the slot at a position of its rings, and read it.
-func (st *stage) rewrite(s *pass.State, b *ir.Builder, plan *tileaa.PlanAttr, position, phase *ir.Value) {
+func (st *stage) rewrite(b *ir.Builder, plan *tileaa.PlanAttr, position, phase *ir.Value) {
 	b.Before(st.copies[0].Op)
 	tileaa.NewProducerAcquire(b, st.meeting, position, phase)
 	for i, c := range st.copies {

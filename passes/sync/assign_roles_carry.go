@@ -34,8 +34,8 @@ func (c *carrying) through(entry *ir.Op, start []*ir.Value) {
 }
 
 // block carries the values through a block, and hands them on at the terminators in it that lead out of what is around the loop, or to its next
-// iteration. It gives them as they are at the end.
-func (c *carrying) block(b *ir.Block, state []*ir.Value) []*ir.Value {
+// iteration.
+func (c *carrying) block(b *ir.Block, state []*ir.Value) {
 	for _, op := range b.Ops() {
 		c.s.Step()
 		switch {
@@ -53,7 +53,6 @@ func (c *carrying) block(b *ir.Block, state []*ir.Value) []*ir.Value {
 			}
 		}
 	}
-	return state
 }
 
 // op has an op pass the values on, and gives them after it.

@@ -117,7 +117,7 @@ func (w *inserter) visitLoop(op *ir.Op, p *pending) {
 	}
 	w.results(op, tokens, sum.level, p)
 	if sum.end != nil {
-		p.addLoop(sum.end, sum.level.start, w.tick())
+		p.addLoop(sum.end, w.tick())
 	}
 	if f, ok := ir.As[tileaa.For](op); ok && len(f.Lands()) > 0 {
 		p.wait(products, 0)
@@ -193,10 +193,10 @@ func (w *inserter) summarize(op *ir.Op, first []flight) *summary {
 		for i := range l.conts.tokens {
 			l.conts.tokens[i] = l.conts.tokens[i].around(op)
 		}
-		if back.includes(end, l.start) && includesAll(tokens, l.conts.tokens) || walk > maxWalks {
+		if back.includes(end) && includesAll(tokens, l.conts.tokens) || walk > maxWalks {
 			break
 		}
-		back.join(end.from(l.start))
+		back.join(end.around())
 		for i, c := range l.conts.tokens {
 			w.s.Step()
 			tokens[i] = tokens[i].union(c, l.start)

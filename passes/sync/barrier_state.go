@@ -286,8 +286,8 @@ func (p *pending) begin(now int, first []flight) *pending {
 	return q
 }
 
-// from is what is pending of p, in the times of one for whom a loop that began at start is one moment.
-func (p *pending) from(start int) *pending {
+// around is what is pending of p, in the times of one for whom the loop is one moment.
+func (p *pending) around() *pending {
 	q := p.copy()
 	q.synced = 0
 	for i := range q.last {
@@ -297,7 +297,7 @@ func (p *pending) from(start int) *pending {
 }
 
 // includes reports whether all that is pending in q is in p, too.
-func (p *pending) includes(q *pending, start int) bool {
+func (p *pending) includes(q *pending) bool {
 	for i := range p.last {
 		if q.pendingAt(i) > 0 && p.last[i] == 0 {
 			return false
@@ -312,7 +312,7 @@ func (p *pending) includes(q *pending, start int) bool {
 }
 
 // addLoop adds what a loop leaves that ended now.
-func (p *pending) addLoop(end *pending, start, now int) {
+func (p *pending) addLoop(end *pending, now int) {
 	for _, r := range end.shared {
 		addSpan(&p.shared, r)
 	}

@@ -105,7 +105,7 @@ func (p *prober) needRecomputed(k cut) bool {
 	return p.how[k] != impossible
 }
 
-// needCaptured is needAgain for what the regions of an operation use.
+// needCaptured is need for what the regions of an operation use, whole.
 func (p *prober) needCaptured(op *ir.Op) bool {
 	return !slices.ContainsFunc(ir.Captures(op), func(v *ir.Value) bool { return !p.need(cut{v, whole}) })
 }

@@ -253,7 +253,7 @@ func (c *slicer) mayLoadAt(outputs []*output, place *ir.Op) bool {
 }
 
 // hazard is a write that would, in one loop, meet other pieces of something that its token says is loaded before; nil if there is
-// none. A write to where each piece was loaded meets none, if no two elements lie at one place. (Outputs of which one comes after another do not share a loop: mayWait.)
+// none. A write to where each piece was loaded meets none, if no two elements lie at one place. (Outputs of which one comes after another do not share a loop: mayDelay.)
 func (c *slicer) hazard(outputs []*output) *ir.Op {
 	for _, w := range outputs {
 		if w.kind != effect || !w.op.Traits().Has(ir.Writes) {

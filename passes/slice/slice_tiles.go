@@ -27,7 +27,7 @@ import (
 //
 // Everything follows from one question asked backwards from an output: what is piece p of this value along dimension d? For an
 // elementwise operation it is the operation on piece p of its operands, for a load the load of a smaller block, for iota a shorter
-// iota plus p times its length (the rows of slice_tiles_rows.go). A value on both sides of a full reduction is simply made twice:
+// iota plus p times its length (rules.go). A value on both sides of a full reduction is simply made twice:
 //
 //	%m = reduce max %x                         for %p { %a = maxf %a, piece p of %x };  %m = reduce max %a
 //	tiled_store (subf %x, splat %m)      =>    for %p { tiled_store (subf (piece p of %x, loaded again), splat %m) }
@@ -36,7 +36,7 @@ import (
 //
 // Order: inside a piece, operations come after the tokens from outside the loop; the loop carries out the join of all that its
 // pieces did. Loading again, and storing before another piece has loaded, is right only where no token says otherwise
-// (slice_tiles_order.go).
+// (order.go).
 //
 // What cannot be made in pieces stays whole as long as a thread can hold it at all, else it is an error that names it.
 func Tiles(s *pass.State) error {
@@ -153,7 +153,7 @@ func (c *slicer) fitsWhole() bool {
 
 func (c *slicer) big(v *ir.Value) bool { return c.regs(v) > c.limit*c.threads }
 
-// regs is tileRegs of a value, but 0 of operands of products, which are cut along K later, and of sums that the tensor unit keeps.
+// regs is kernel.TileRegisters of a value, but 0 of operands of products, which are cut along K later, and of sums that the tensor unit keeps.
 func (c *slicer) regs(v *ir.Value) int {
 	if c.landed[v] || c.products && !c.steps && c.feeding.Of(v) {
 		return 0
@@ -161,7 +161,7 @@ func (c *slicer) regs(v *ir.Value) int {
 	return kernel.TileRegisters(v)
 }
 
-// pieceLimit and loopLimit are the most registers of a thread that a piece takes, and a piece with all accumulators of a loop.
+// pieceLimit is the most registers of a thread that a piece takes, and a piece with all accumulators of a loop.
 func (c *slicer) pieceLimit() (piece, loop int) {
 	if c.products {
 		return c.accumulators, c.accumulators

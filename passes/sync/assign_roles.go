@@ -189,12 +189,7 @@ func roleLoops(s *pass.State, entry *ir.Op) (loops []*roleLoop, why string) {
 
 // fillsAlike reports whether a loop that comes later, and not around this one, fills slots of the same kind.
 func (l *roleLoop) fillsAlike(later *roleLoop) bool {
-	for op := l.loop.Op; op != nil; op = op.ParentOp() {
-		if op == later.loop.Op {
-			return false
-		}
-	}
-	return slices.EqualFunc(l.stages, later.stages, func(a, b *stage) bool {
+	return !ir.IsProperAncestor(later.loop.Op, l.loop.Op) && slices.EqualFunc(l.stages, later.stages, func(a, b *stage) bool {
 		return a.unit == b.unit && slices.EqualFunc(a.copies, b.copies, func(x, y tileaa.AsyncCopy) bool { return x.Buffer().Type() == y.Buffer().Type() })
 	})
 }

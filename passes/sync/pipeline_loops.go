@@ -33,14 +33,8 @@ import (
 // the loop does not grow with them.
 func PipelineLoops(s *pass.State) error {
 	for _, entry := range s.Entries() {
-		var loops []*ir.Op
-		s.Walk(entry, ir.PostOrder, func(op *ir.Op) {
-			if op.Code() == tileaa.OpFor {
-				loops = append(loops, op)
-			}
-		})
 		most, alone := 1, false
-		for _, loop := range loops {
+		for _, loop := range countedLoops(s, entry) {
 			if p, ok := pipelined(loop); ok {
 				c := chosen(s, entry, p)
 				if c.slots > 1 || len(c.groups) > 1 {
@@ -61,6 +55,16 @@ func PipelineLoops(s *pass.State) error {
 	return nil
 }
 
+// countedLoops are the loops of an entry that count, those in others first.
+func countedLoops(s *pass.State, entry *ir.Op) (loops []*ir.Op) {
+	s.Walk(entry, ir.PostOrder, func(op *ir.Op) {
+		if op.Code() == tileaa.OpFor {
+			loops = append(loops, op)
+		}
+	})
+	return loops
+}
+
 // pipeline is a loop whose copies can run ahead.
 type pipeline struct {
 	loop   tileaa.For
@@ -72,29 +76,27 @@ type pipeline struct {
 	carry  []*ir.Value     // carried values that addresses follow from
 }
 
-// pipelined reports whether every copy of a loop can be begun iterations ahead: it fills a buffer of the iteration that is only
+// pipelined reports whether every copy of a loop can be begun iterations ahead: none is in a loop or a branch in it, it fills a buffer of the iteration that is only
 // read afterwards, its address follows from the counter and what the loop carries by pure operations, and it comes after
 // nothing that the loop writes.
 func pipelined(op *ir.Op) (p *pipeline, ok bool) {
 	p = &pipeline{loop: ir.Cast[tileaa.For](op), tiles: true, ahead: map[*ir.Op]bool{}}
 	p.flow, _ = ir.LoopOf(op)
-	body := op.Body()
 	if len(p.flow.Continues()) != 1 {
 		return nil, false
 	}
-	for _, o := range body.Ops() {
-		nested := false
-		for _, r := range o.Regions() {
-			for _, b := range r.Blocks() {
-				nested = nested || copiesIn(b)
-			}
+	nested := false
+	ir.Walk(op, ir.PreOrder, func(o *ir.Op) {
+		switch o.Code() {
+		case tileaa.OpAsyncCopy:
+			p.copies = append(p.copies, ir.Cast[tileaa.AsyncCopy](o))
+			fallthrough
+		case tileaa.OpAsyncCommit, tileaa.OpAsyncWait:
+			nested = nested || o.Block() != op.Body()
 		}
-		if nested {
-			return nil, false
-		}
-		if c, ok := ir.As[tileaa.AsyncCopy](o); ok {
-			p.copies = append(p.copies, c)
-		}
+	})
+	if nested {
+		return nil, false
 	}
 	for _, c := range p.copies {
 		tokens, free := p.comesAfter(c.Token(), map[*ir.Value]bool{})
@@ -104,20 +106,6 @@ func pipelined(op *ir.Op) (p *pipeline, ok bool) {
 		p.tokens = append(p.tokens, tokens)
 	}
 	return p, len(p.copies) > 0
-}
-
-// copiesIn reports whether a block, or what is nested in it, has to do with asynchronous copies.
-func copiesIn(b *ir.Block) bool {
-	return slices.ContainsFunc(b.Ops(), func(o *ir.Op) bool {
-		found := false
-		ir.Walk(o, ir.PreOrder, func(n *ir.Op) {
-			switch n.Code() {
-			case tileaa.OpAsyncCopy, tileaa.OpAsyncCommit, tileaa.OpAsyncWait:
-				found = true
-			}
-		})
-		return found
-	})
 }
 
 // buffered reports whether the buffer of a copy belongs to the iteration and is otherwise only read, after the copy.

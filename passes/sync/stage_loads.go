@@ -32,13 +32,7 @@ import (
 //	dot %i in flight; buffer_store, slot %p+1; dot_wait {pending = 1}: that of the iteration before
 func StageLoads(s *pass.State) error {
 	for _, entry := range s.Entries() {
-		var loops []*ir.Op
-		s.Walk(entry, ir.PostOrder, func(op *ir.Op) {
-			if op.Code() == tileaa.OpFor {
-				loops = append(loops, op)
-			}
-		})
-		for _, loop := range loops {
+		for _, loop := range countedLoops(s, entry) {
 			if g := newStaging(loop); g != nil {
 				g.expand(s, g.choose(s, entry))
 			}

@@ -33,14 +33,11 @@ import (
 // Iterations are counted from 0, because a counter that goes in steps of four may not fit its type where one in single steps does.
 func UnrollLoops(s *pass.State) error {
 	for _, entry := range s.Entries() {
-		var loops []*ir.Op
-		s.Walk(entry, ir.PostOrder, func(op *ir.Op) {
-			if op.Code() == tileaa.OpFor && op.Body() != nil && unrollable(s, op) {
-				loops = append(loops, op)
-			}
-		})
 		most := 0 // registers that a loop that is unrolled asks for
-		for _, loop := range loops {
+		for _, loop := range countedLoops(s, entry) {
+			if !unrollable(s, loop) {
+				continue
+			}
 			u := newUnrolling(s, loop)
 			d := u.demand(s, entry)
 			if f := d.Unroll(s.Target); f > 1 {

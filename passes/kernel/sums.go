@@ -53,6 +53,13 @@ func KeepsSums(s *pass.State, entry *ir.Op, warps int) (keeps bool) {
 	return keeps
 }
 
+// Multiplies reports whether there is a product in an op.
+func Multiplies(op *ir.Op) bool {
+	return slices.ContainsFunc(op.Regions(), func(r *ir.Region) bool {
+		return slices.ContainsFunc(r.Blocks(), func(b *ir.Block) bool { return productsIn(b, 1) > 0 })
+	})
+}
+
 // aloneIn reports whether a block has no second product, nor what it holds.
 func aloneIn(b *ir.Block) bool { return productsIn(b, 2) < 2 }
 

@@ -5,6 +5,7 @@ import (
 
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
+	"tileiras/passes/kernel"
 	"tileiras/passes/pass"
 )
 
@@ -23,7 +24,7 @@ func Rematerialize(s *pass.State) error {
 		var blocks []*ir.Block
 		loops := map[*ir.Block][]*ir.Op{} // with products
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-			if (op.Code() == tileaa.OpFor || op.Code() == tileaa.OpLoop) && holdsProduct(s, op) {
+			if (op.Code() == tileaa.OpFor || op.Code() == tileaa.OpLoop) && kernel.Multiplies(op) {
 				if loops[op.Block()] == nil {
 					blocks = append(blocks, op.Block())
 				}
@@ -36,12 +37,6 @@ func Rematerialize(s *pass.State) error {
 		sweep(s, entry)
 	}
 	return nil
-}
-
-func holdsProduct(s *pass.State, loop *ir.Op) bool {
-	found := false
-	s.Walk(loop, ir.PreOrder, func(op *ir.Op) { found = found || tileaa.IsProduct(op) })
-	return found
 }
 
 // rematerializeAfter looks at the values of a block: where a loop lies between two uses, the later one and those that follow take a new copy.

@@ -48,7 +48,7 @@ func (v *versioner) block(b *ir.Block) {
 		ops = ops[1:]
 		switch {
 		case op == b.Terminator():
-		case op.NumRegions() > 0 && v.multiplies(op):
+		case kernel.Multiplies(op):
 			v.straight(between)
 			behind := v.takePieces(op, ops)
 			v.nest(op, behind)
@@ -94,13 +94,6 @@ func (v *versioner) within(op *ir.Op) {
 			v.block(b)
 		}
 	}
-}
-
-// multiplies reports whether there is a product in an op.
-func (v *versioner) multiplies(op *ir.Op) bool {
-	found := false
-	v.s.Walk(op, ir.PreOrder, func(in *ir.Op) { found = found || tileaa.IsProduct(in) })
-	return found
 }
 
 // nest makes versions of a nest with products, of what its loops with products access, and versions in it, of the first if there are two. What stands behind and

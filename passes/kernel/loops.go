@@ -47,7 +47,7 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 						visit(b)
 					}
 				}
-			case op.Code() == tileaa.OpTiledLoad, op.Code() == tileaa.OpLoad, op.Code() == tileaa.OpAsyncCopy:
+			case IsPlainLoad(op), op.Code() == tileaa.OpAsyncCopy:
 				l.Copied += loaded(op)
 				addresses += pointers(op) * loaded(op) / (16 * 32 * warps)
 			case op.Code() == tileaa.OpReduce:
@@ -237,14 +237,12 @@ func RingsFit(s *pass.State, op *ir.Op) bool {
 	}
 	bytes, products := 0, 0
 	for _, o := range loop.Body().Ops() {
-		if tileaa.IsProduct(o) {
+		switch {
+		case tileaa.IsProduct(o):
 			products++
-		}
-		switch o.Code() {
-		case tileaa.OpTiledLoad, tileaa.OpLoad:
-			t := tileaa.AsTile(o.Result(0))
-			bytes += int(t.NumElements()) * tileaa.ElemBytes(t.Elem)
-		case tileaa.OpAsyncCopy:
+		case IsPlainLoad(o):
+			bytes += loaded(o)
+		case o.Code() == tileaa.OpAsyncCopy:
 			bytes += ir.Cast[tileaa.AsyncCopy](o).Buffer().Type().(*tileaa.BufferType).Bytes()
 		}
 	}

@@ -89,7 +89,7 @@ func lastUse(v *ir.Value, at map[*ir.Op]int) int {
 // add counts an operation behind so many reductions, itself included.
 func (w *Work) add(op *ir.Op, behind int) {
 	switch {
-	case op.Code() == tileaa.OpTiledLoad || op.Code() == tileaa.OpLoad:
+	case IsPlainLoad(op):
 		if tileaa.IsRanked(op.Result(0)) {
 			w.Widest = max(w.Widest, loaded(op))
 			if !everywhereAlike(op) {

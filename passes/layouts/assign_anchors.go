@@ -8,6 +8,7 @@ import (
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
+	"tileiras/passes/kernel"
 )
 
 // access is the layout of a memory access: wide, coalesced along the dimension where memory runs. A store takes its value as it
@@ -73,7 +74,7 @@ func (a *assigner) access(op *ir.Op) anchor {
 
 // added is the layout of the product, or of the loop with products, to which the only user of a load adds up.
 func (a *assigner) added(load *ir.Op) anchor {
-	if load.Code() != tileaa.OpTiledLoad && load.Code() != tileaa.OpLoad || !load.Result(0).HasOneUse() {
+	if !kernel.IsPlainLoad(load) || !load.Result(0).HasOneUse() {
 		return anchor{}
 	}
 	u := load.Result(0).FirstUse()
@@ -209,7 +210,7 @@ const copyBytes = 16
 // storedRows is the instruction for which a load brings a factor that lies in shared memory, nil if there is none, the bits of the tile that follow each other in
 // rows there, and the bytes of their elements. Memory runs along dimension fast, and so do rows, but for groups of warps that cannot turn them.
 func storedRows(load *ir.Op, fast int) (m *atom.MMA, rows []uint64, bytes int) {
-	if load.Code() != tileaa.OpTiledLoad && load.Code() != tileaa.OpLoad {
+	if !kernel.IsPlainLoad(load) {
 		return nil, nil, 0
 	}
 	var between []*ir.Op // that only name elements anew

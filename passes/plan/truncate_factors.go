@@ -5,6 +5,7 @@ import (
 	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
 	"tileiras/ir/float"
+	"tileiras/passes/kernel"
 	"tileiras/passes/pass"
 )
 
@@ -27,7 +28,7 @@ func TruncateFactors(s *pass.State) error {
 		var loads, conversions []*ir.Op
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 			switch {
-			case op.Code() == tileaa.OpTiledLoad, op.Code() == tileaa.OpLoad:
+			case kernel.IsPlainLoad(op):
 				loads = append(loads, op)
 			case t.converts(op):
 				conversions = append(conversions, op)

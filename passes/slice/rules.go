@@ -81,7 +81,7 @@ var rules = map[ir.Code]rule{
 // ruleOf is the rule of an operation, or nil.
 func ruleOf(op *ir.Op) rule {
 	switch {
-	case op == nil || (op.Code() == tileaa.OpLoad || op.Code() == tileaa.OpTiledLoad) && tileaa.IsStrong(op):
+	case op == nil || kernel.IsPlainLoad(op) && tileaa.IsStrong(op):
 		return nil
 	case op.Traits().Has(ir.Elementwise):
 		return along

@@ -243,7 +243,7 @@ func inCombine(op *ir.Op) bool {
 
 // loadsFreely reports whether op is a load that may happen any number of times.
 func loadsFreely(op *ir.Op) bool {
-	return (op.Code() == tileaa.OpLoad || op.Code() == tileaa.OpTiledLoad) && !tileaa.IsStrong(op)
+	return kernel.IsPlainLoad(op) && !tileaa.IsStrong(op)
 }
 
 // cutTile is the tile of an operation with an effect that can be cut.

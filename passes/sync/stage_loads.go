@@ -113,7 +113,7 @@ func (g *collector) collect(v *ir.Value) bool {
 	if g.early[op] || g.late[op] {
 		return true
 	}
-	load := op.Code() == tileaa.OpTiledLoad || op.Code() == tileaa.OpLoad
+	load := kernel.IsPlainLoad(op)
 	switch {
 	case load && !tileaa.IsStrong(op):
 		if _, free := g.comesAfter(tileaa.TokenBefore(op), map[*ir.Value]bool{}); !free || op.Result(1).HasUses() {

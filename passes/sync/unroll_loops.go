@@ -91,7 +91,7 @@ func newUnrolling(s *pass.State, op *ir.Op) *unrolling {
 	u.flow, _ = ir.LoopOf(op)
 	for o := op.Body().First(); o != nil; o = o.Next() {
 		s.Step()
-		if o.Code() != tileaa.OpTiledLoad && o.Code() != tileaa.OpLoad || tileaa.IsStrong(o) {
+		if !kernel.IsPlainLoad(o) || tileaa.IsStrong(o) {
 			continue
 		}
 		if tokens, free := u.comesAfter(tileaa.TokenBefore(o), map[*ir.Value]bool{}); free || planted.On("load-past-store") {

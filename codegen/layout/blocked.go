@@ -32,7 +32,7 @@ func BlockedSpan(shape []int, vec, span int, order []int, warps int) Layout {
 	warp := take(&queue, log2(warps))
 	// What is left: the row first, so that a thread's accesses run along memory.
 	queue = append(Intersect(queue, rest), Independent(queue, rest)...)
-	return replicated(shape, slices.Concat(reg, queue), lane, warp, warps)
+	return Replicated(shape, slices.Concat(reg, queue), lane, warp, warps)
 }
 
 // BlockedAcross spreads a tile that is loaded vec elements at a time along dimension fast, and stored wide elements, of maxVec bytes, at a time along the bits
@@ -62,7 +62,7 @@ func BlockedAcross(shape []int, vec, near, wide, fast int, slow []uint64, warps 
 	queue := slices.Concat(along, slow, rest)
 	lane = append(lane, take(&queue, laneBits-len(lane))...)
 	warp := take(&queue, log2(warps))
-	return replicated(shape, slices.Concat(reg, queue), lane, warp, warps)
+	return Replicated(shape, slices.Concat(reg, queue), lane, warp, warps)
 }
 
 // DimBits are the bits of a dimension, upwards.
@@ -80,8 +80,8 @@ func take(from *[]uint64, n int) (out []uint64) {
 	return out
 }
 
-// replicated is a layout in which lanes and warps that have no elements of their own have those of others.
-func replicated(shape []int, reg, lane, warp []uint64, warps int) Layout {
+// Replicated is a layout in which lanes and warps that have no elements of their own have those of others.
+func Replicated(shape []int, reg, lane, warp []uint64, warps int) Layout {
 	lane = append(lane, make([]uint64, laneBits-len(lane))...)
 	warp = append(warp, make([]uint64, log2(warps)-len(warp))...)
 	return Must(shape, Bases{Reg: reg, Lane: lane, Warp: warp})

@@ -290,24 +290,19 @@ func (a *assigner) defaultLayout(t *tileaa.TileType) layout.Layout {
 func (a *assigner) scanLayout(op *ir.Op) layout.Layout {
 	shape := ints(tileaa.AsTile(op.Operand(0)).Shape)
 	axis, others := bitsApart(shape, tileaa.DimOf(op))
-	const laneBits = 5
 	inRegs := max(len(axis)-laneBits, 0)
-	bases := layout.Bases{Reg: axis[:inRegs:inRegs], Lane: axis[inRegs:]}
-	take := func(n int) []uint64 {
+	take := func(n int) (out []uint64) {
 		n = min(n, len(others))
-		out := others[:n:n]
-		others = others[n:]
+		out, others = others[:n], others[n:]
 		return out
 	}
-	pad := func(cols []uint64, n int) []uint64 {
-		return append(cols, make([]uint64, n-len(cols))...)
-	}
-	bases.Lane = pad(append(bases.Lane[:len(bases.Lane):len(bases.Lane)], take(laneBits-len(bases.Lane))...), laneBits)
-	warpBits := log2(a.warps)
-	bases.Warp = pad(take(warpBits), warpBits)
-	bases.Reg = append(bases.Reg, others...)
-	return layout.Must(shape, bases)
+	lane := slices.Concat(axis[inRegs:], take(laneBits-len(axis[inRegs:])))
+	warp := take(log2(a.warps))
+	return layout.Replicated(shape, slices.Concat(axis[:inRegs], others), lane, warp, a.warps)
 }
+
+// laneBits is the number of bits of a lane's number in its warp.
+const laneBits = 5
 
 // bitsApart are the bits of one dimension of a shape, upwards, and those of all others, the last dimension first.
 func bitsApart(shape []int, dim int) (axis, others []uint64) {
@@ -367,16 +362,13 @@ func (a *assigner) reducedLayout(t *tileaa.TileType, dim int) layout.Layout {
 		out, *from = slices.Clone((*from)[at:]), (*from)[:at]
 		return out
 	}
-	const laneBits = 5
 	warp := far(&others, log2(a.warps))
 	near := min(laneBits, len(others))
 	lane := slices.Clone(others[:near])
 	others = others[near:]
 	lane = append(lane, far(&axis, laneBits-len(lane))...)
 	warp = append(warp, far(&axis, log2(a.warps)-len(warp))...)
-	lane = append(lane, make([]uint64, laneBits-len(lane))...)
-	warp = append(warp, make([]uint64, log2(a.warps)-len(warp))...)
-	return layout.Must(shape, layout.Bases{Reg: slices.Concat(axis, others), Lane: lane, Warp: warp})
+	return layout.Replicated(shape, slices.Concat(axis, others), lane, warp, a.warps)
 }
 
 func log2(n int) int {

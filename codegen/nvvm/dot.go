@@ -13,18 +13,18 @@ import (
 )
 
 func init() {
-	register(ir.Table[lowering]{tileaa.OpDot & ir.Place: dot, tileaa.OpDotScaled & ir.Place: dot})
+	register(ir.Table[lowering]{tileaa.OpDot & ir.Place: dot})
 }
 
 func dot(f *fn, op *ir.Op) {
-	d := ir.Cast[tileaa.ContractionOp](op)
+	d := ir.Cast[tileaa.Dot](op)
 	switch m := d.Atom(); {
 	case m == nil:
 		f.bug("the product has no atom")
 	case m.Atom.Scalar():
-		f.set(op, f.multiplyAdd(ir.Cast[tileaa.Dot](op), m.Atom))
+		f.set(op, f.multiplyAdd(d, m.Atom))
 	case m.Atom.Tensor != nil:
-		f.set(op, f.tensorProduct(ir.Cast[tileaa.Dot](op)))
+		f.set(op, f.tensorProduct(d))
 	case m.Atom.Group > 0:
 		f.set(op, f.groupProduct(d, m))
 	default:
@@ -74,7 +74,7 @@ type product struct {
 
 // matrixProduct issues the instructions of a product: K outermost, so that the accumulators of one step are independent; columns
 // run back and forth under rows, or rows beside columns, so that neighbours share an operand.
-func (f *fn) matrixProduct(op tileaa.ContractionOp, a *atom.MMA, swap bool) *tile {
+func (f *fn) matrixProduct(op tileaa.Dot, a *atom.MMA, swap bool) *tile {
 	p := &product{f, a, swap, f.operandTile(op.Lhs()), f.operandTile(op.Rhs()), f.operandTile(op.Acc()), nil, nil}
 	p.sums = make([][]reg, p.acc.len())
 	if a.Scaled() {

@@ -17,20 +17,19 @@ func init() { register(ir.Table[lowering]{tileaa.OpDotWait & ir.Place: dotWait})
 // groupProduct issues the instructions of a product that groups of four warps compute together, and waits for them, unless they stay in flight. Factors in
 // shared memory are named by descriptors; what wrote them there, copies or stores, is made known to the unit that reads them by a fence behind the barrier
 // (PTX ISA, "Async Proxy").
-func (f *fn) groupProduct(op tileaa.ContractionOp, m *tileaa.MMAAttr) *tile {
+func (f *fn) groupProduct(op tileaa.Dot, m *tileaa.MMAAttr) *tile {
 	p := &product{f, m.Atom, m.Swap, nil, nil, f.operandTile(op.Acc()), nil, nil}
 	p.sums = make([][]reg, p.acc.len())
 	left, right := f.factor(op.Lhs(), p, true), f.factor(op.Rhs(), p, false)
 	if m.Swap {
 		left, right = right, left
 	}
-	from, k := p.depths(op.Op)
-	d, isDot := ir.As[tileaa.Dot](op.Op)
+	from, k := p.depths(op)
 	if tileaa.AddsApart(op.Op, m.Atom) {
 		p.addApart(left, right, from, k)
 	} else {
 		p.begin(left, p.steps(left, right, p.fragments(), from, k))
-		if !isDot || !d.InFlight() {
+		if !op.InFlight() {
 			p.land(p.fragments())
 		}
 	}
@@ -40,8 +39,7 @@ func (f *fn) groupProduct(op tileaa.ContractionOp, m *tileaa.MMAAttr) *tile {
 }
 
 // depths is the part of K that a product takes.
-func (p *product) depths(op *ir.Op) (from, to int) {
-	d := ir.Cast[tileaa.ContractionOp](op)
+func (p *product) depths(d tileaa.Dot) (from, to int) {
 	if part := d.Depths(); len(part) == 2 {
 		return int(part[0]), int(part[1])
 	}

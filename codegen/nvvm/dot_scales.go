@@ -26,9 +26,8 @@ type scaleTile struct {
 
 // scalesOf finds the scales of a product: those of the tile on the left are the atom's of A, unless it computes the transposed product. A dot has
 // none.
-func (f *fn) scalesOf(op tileaa.ContractionOp, a *atom.MMA, swap bool) *scales {
-	d, ok := ir.As[tileaa.DotScaled](op.Op)
-	if !ok {
+func (f *fn) scalesOf(d tileaa.Dot, a *atom.MMA, swap bool) *scales {
+	if d.LhsScale() == nil {
 		return &scales{f, a, swap, nil, nil}
 	}
 	selectors := []func(layout.Layout) *atom.Selector{atom.SelectorA, atom.SelectorB}

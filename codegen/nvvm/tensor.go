@@ -209,7 +209,7 @@ func (p *tensorProduct) begin() {
 	if p.swap {
 		left, right = right, left
 	}
-	from, to := p.depths(p.dot.Op)
+	from, to := p.depths(p.dot)
 	columns := min(p.acc.l.Shape()[right.row], atom.MostColumns)
 	name := p.Op.Name
 	if left.there != nil {

@@ -169,7 +169,7 @@ func (f *fn) tiledRuns(op *ir.Op, v *view, l layout.Layout, vec int, owner reg) 
 // productsIn counts the products of a loop; inGroups says that warpgroups multiply.
 func productsIn(loop *ir.Op) (n int, inGroups bool) {
 	for op := loop.Body().First(); op != nil; op = op.Next() {
-		if p, ok := ir.As[tileaa.ContractionOp](op); ok {
+		if p, ok := ir.As[tileaa.Dot](op); ok {
 			n++
 			inGroups = inGroups || p.Atom().Atom.ByWarpgroup()
 		}

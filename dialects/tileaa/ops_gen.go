@@ -84,7 +84,6 @@ const (
 	OpSumsStore
 	OpSumsScale
 	OpFactorStore
-	OpDotScaled
 	OpReduce
 	OpScan
 	OpMakeMemref
@@ -1838,7 +1837,7 @@ func NewOffset(b *ir.Builder, resultType ir.Type, ptr *ir.Value, offset *ir.Valu
 	return Offset{b.Create(s)}
 }
 
-// Dot is dot: acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] takes a part of K only. In flight, it begins only: its result is for a further product in the next iteration of a loop, which lands it, and its factors are read until a dot_wait; or, without accumulators or with those of a sums_scale, for a dot_land. One of the tensor unit sums in memory, from a column and a lane of each warp on, and only if when holds; of warpgroups, nobody takes what it gives unless when holds.
+// Dot is dot: acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. With scales, [B]MxS and [B]SxN, blocks of K/S along K are multiplied by them first, and factors of i8 are pairs of f4E2M1FN along K, the first in the low half. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] takes a part of K only. In flight, it begins only: its result is for a further product in the next iteration of a loop, which lands it, and its factors are read until a dot_wait; or, without accumulators or with those of a sums_scale, for a dot_land. One of the tensor unit sums in memory, from a column and a lane of each warp on, and only if when holds; of warpgroups, nobody takes what it gives unless when holds.
 type Dot struct{ Op *ir.Op }
 
 func (Dot) Matches(c ir.Code) bool { return c == OpDot }
@@ -1849,10 +1848,14 @@ func (o Dot) Rhs() *ir.Value                    { return o.Op.OperandOf(1) }
 func (o Dot) SetRhs(v *ir.Value)                { o.Op.SetOperandOf(1, v) }
 func (o Dot) Acc() *ir.Value                    { return o.Op.OperandOf(2) }
 func (o Dot) SetAcc(v *ir.Value)                { o.Op.SetOperandOf(2, v) }
-func (o Dot) Memory() *ir.Value                 { return o.Op.OperandOf(3) }
-func (o Dot) SetMemory(v *ir.Value)             { o.Op.SetOperandOf(3, v) }
-func (o Dot) When() *ir.Value                   { return o.Op.OperandOf(4) }
-func (o Dot) SetWhen(v *ir.Value)               { o.Op.SetOperandOf(4, v) }
+func (o Dot) LhsScale() *ir.Value               { return o.Op.OperandOf(3) }
+func (o Dot) SetLhsScale(v *ir.Value)           { o.Op.SetOperandOf(3, v) }
+func (o Dot) RhsScale() *ir.Value               { return o.Op.OperandOf(4) }
+func (o Dot) SetRhsScale(v *ir.Value)           { o.Op.SetOperandOf(4, v) }
+func (o Dot) Memory() *ir.Value                 { return o.Op.OperandOf(5) }
+func (o Dot) SetMemory(v *ir.Value)             { o.Op.SetOperandOf(5, v) }
+func (o Dot) When() *ir.Value                   { return o.Op.OperandOf(6) }
+func (o Dot) SetWhen(v *ir.Value)               { o.Op.SetOperandOf(6, v) }
 func (o Dot) SignednessLhs() def.Signedness     { v, _ := o.Op.EnumAttr(0); return def.Signedness(v) }
 func (o Dot) SetSignednessLhs(v def.Signedness) { o.Op.SetEnumAttr(0, uint32(v)) }
 func (o Dot) SignednessRhs() def.Signedness     { v, _ := o.Op.EnumAttr(1); return def.Signedness(v) }
@@ -1887,6 +1890,8 @@ func (o Dot) Result() *ir.Value                { return o.Op.ResultOf(0) }
 
 // DotOptions are what a dot may lack.
 type DotOptions struct {
+	LhsScale *ir.Value
+	RhsScale *ir.Value
 	Memory   *ir.Value
 	When     *ir.Value
 	FastAcc  bool
@@ -1900,10 +1905,12 @@ type DotOptions struct {
 // NewDot makes a dot at the builder's place.
 func NewDot(b *ir.Builder, resultType ir.Type, lhs *ir.Value, rhs *ir.Value, acc *ir.Value, signednessLhs def.Signedness, signednessRhs def.Signedness, opts DotOptions) Dot {
 	s := ir.State{Def: opRows[OpDot.Index()-1]}
-	s.Groups = make([]int32, 0, 5)
+	s.Groups = make([]int32, 0, 7)
 	s.AddOperand(lhs)
 	s.AddOperand(rhs)
 	s.AddOperand(acc)
+	s.AddOperand(opts.LhsScale)
+	s.AddOperand(opts.RhsScale)
 	s.AddOperand(opts.Memory)
 	s.AddOperand(opts.When)
 	s.Attrs = make([]ir.Attribute, 8)
@@ -2096,60 +2103,6 @@ func NewFactorStore(b *ir.Builder, value *ir.Value, opts FactorStoreOptions) Fac
 	}
 	s.Types = []ir.Type{value.Type()}
 	return FactorStore{b.Create(s)}
-}
-
-// DotScaled is dot_scaled: multiplies blocks along K by their scales, then as dot. Factors of i8 are pairs of f4E2M1FN along K, the first in the low half.
-type DotScaled struct{ Op *ir.Op }
-
-func (DotScaled) Matches(c ir.Code) bool { return c == OpDotScaled }
-
-func (o DotScaled) Lhs() *ir.Value          { return o.Op.OperandOf(0) }
-func (o DotScaled) SetLhs(v *ir.Value)      { o.Op.SetOperandOf(0, v) }
-func (o DotScaled) Rhs() *ir.Value          { return o.Op.OperandOf(1) }
-func (o DotScaled) SetRhs(v *ir.Value)      { o.Op.SetOperandOf(1, v) }
-func (o DotScaled) Acc() *ir.Value          { return o.Op.OperandOf(2) }
-func (o DotScaled) SetAcc(v *ir.Value)      { o.Op.SetOperandOf(2, v) }
-func (o DotScaled) LhsScale() *ir.Value     { return o.Op.OperandOf(3) }
-func (o DotScaled) SetLhsScale(v *ir.Value) { o.Op.SetOperandOf(3, v) }
-func (o DotScaled) RhsScale() *ir.Value     { return o.Op.OperandOf(4) }
-func (o DotScaled) SetRhsScale(v *ir.Value) { o.Op.SetOperandOf(4, v) }
-func (o DotScaled) Atom() *MMAAttr          { return ir.OptionalAttr[*MMAAttr](o.Op, 0) }
-func (o DotScaled) SetAtom(v *MMAAttr) {
-	if v == nil {
-		o.Op.SetAttr(0, nil)
-	} else {
-		o.Op.SetAttr(0, v)
-	}
-}
-func (o DotScaled) Depths() ir.I64Array { return ir.OptionalAttr[ir.I64Array](o.Op, 1) }
-func (o DotScaled) SetDepths(v ir.I64Array) {
-	if v == nil {
-		o.Op.SetAttr(1, nil)
-	} else {
-		o.Op.SetAttr(1, v)
-	}
-}
-func (o DotScaled) Result() *ir.Value { return o.Op.ResultOf(0) }
-
-// DotScaledOptions are what a dot_scaled may lack.
-type DotScaledOptions struct {
-	Atom   *MMAAttr
-	Depths ir.I64Array
-}
-
-// NewDotScaled makes a dot_scaled at the builder's place.
-func NewDotScaled(b *ir.Builder, resultType ir.Type, lhs *ir.Value, rhs *ir.Value, acc *ir.Value, lhsScale *ir.Value, rhsScale *ir.Value, opts DotScaledOptions) DotScaled {
-	s := ir.State{Def: opRows[OpDotScaled.Index()-1]}
-	s.Operands = []*ir.Value{lhs, rhs, acc, lhsScale, rhsScale}
-	s.Attrs = make([]ir.Attribute, 2)
-	if opts.Atom != nil {
-		s.Attrs[0] = opts.Atom
-	}
-	if opts.Depths != nil {
-		s.Attrs[1] = opts.Depths
-	}
-	s.Types = []ir.Type{resultType}
-	return DotScaled{b.Create(s)}
 }
 
 // Reduce is reduce: combines along dim; the region maps pairs (what came before, what comes next)... to what both make; associative, order free.
@@ -4335,8 +4288,8 @@ var unaryOpSource = [...]int8{
 	72:  0, // dot_land
 	73:  0, // sums_store
 	74:  0, // sums_scale
-	112: 0, // convert_layout
-	136: 0}
+	111: 0, // convert_layout
+	135: 0}
 
 func (o UnaryOp) Source() *ir.Value { return o.Op.OperandOf(int(unaryOpSource[o.Op.Code().Index()])) }
 func (o UnaryOp) SetSource(v *ir.Value) {
@@ -4383,8 +4336,8 @@ var unaryOpResult = [...]int8{
 	72:  0, // dot_land
 	73:  0, // sums_store
 	74:  0, // sums_scale
-	112: 0, // convert_layout
-	136: 0}
+	111: 0, // convert_layout
+	135: 0}
 
 func (o UnaryOp) Result() *ir.Value { return o.Op.ResultOf(int(unaryOpResult[o.Op.Code().Index()])) }
 
@@ -4420,8 +4373,7 @@ func (BinaryOp) Matches(c ir.Code) bool {
 		OpShri,
 		OpCmpi,
 		OpCat,
-		OpDot,
-		OpDotScaled:
+		OpDot:
 		return true
 	}
 	return false
@@ -4455,8 +4407,7 @@ var binaryOpLhs = [...]int8{
 	47:  0, // cmpi
 	66:  0, // cat
 	71:  0, // dot
-	76:  0, // dot_scaled
-	136: 0}
+	135: 0}
 
 func (o BinaryOp) Lhs() *ir.Value     { return o.Op.OperandOf(int(binaryOpLhs[o.Op.Code().Index()])) }
 func (o BinaryOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(binaryOpLhs[o.Op.Code().Index()]), v) }
@@ -4489,8 +4440,7 @@ var binaryOpRhs = [...]int8{
 	47:  1, // cmpi
 	66:  1, // cat
 	71:  1, // dot
-	76:  1, // dot_scaled
-	136: 0}
+	135: 0}
 
 func (o BinaryOp) Rhs() *ir.Value     { return o.Op.OperandOf(int(binaryOpRhs[o.Op.Code().Index()])) }
 func (o BinaryOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(binaryOpRhs[o.Op.Code().Index()]), v) }
@@ -4523,8 +4473,7 @@ var binaryOpResult = [...]int8{
 	47:  0, // cmpi
 	66:  0, // cat
 	71:  0, // dot
-	76:  0, // dot_scaled
-	136: 0}
+	135: 0}
 
 func (o BinaryOp) Result() *ir.Value { return o.Op.ResultOf(int(binaryOpResult[o.Op.Code().Index()])) }
 
@@ -4558,7 +4507,7 @@ var signedOpSignedness = [...]int8{
 	50:  0, // exti
 	53:  0, // ftoi
 	54:  0, // itof
-	136: 0}
+	135: 0}
 
 func (o SignedOp) Signedness() def.Signedness {
 	v, _ := o.Op.EnumAttr(int(signedOpSignedness[o.Op.Code().Index()]))
@@ -4592,7 +4541,7 @@ var overflowOpOverflow = [...]int8{
 	43:  0, // shli
 	46:  0, // negi
 	51:  0, // trunci
-	136: 0}
+	135: 0}
 
 func (o OverflowOp) Overflow() def.Overflow {
 	v, _ := o.Op.EnumAttr(int(overflowOpOverflow[o.Op.Code().Index()]))
@@ -4634,7 +4583,7 @@ var roundedOpRounding = [...]int8{
 	27:  0, // tanh
 	36:  1, // divi
 	52:  0, // ftof
-	136: 0}
+	135: 0}
 
 func (o RoundedOp) Rounding() def.Rounding {
 	v, _ := o.Op.EnumAttr(int(roundedOpRounding[o.Op.Code().Index()]))
@@ -4676,7 +4625,7 @@ var flushingOpFlushToZero = [...]int8{
 	16:  1, // sqrt
 	17:  0, // rsqrt
 	19:  0, // exp2
-	136: 0}
+	135: 0}
 
 func (o FlushingOp) FlushToZero() bool {
 	return o.Op.FlagAttr(int(flushingOpFlushToZero[o.Op.Code().Index()]))
@@ -4701,7 +4650,7 @@ func (NaNOp) Matches(c ir.Code) bool {
 var naNOpLhs = [...]int8{
 	9:   0, // maxf
 	10:  0, // minf
-	136: 0}
+	135: 0}
 
 func (o NaNOp) Lhs() *ir.Value     { return o.Op.OperandOf(int(naNOpLhs[o.Op.Code().Index()])) }
 func (o NaNOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpLhs[o.Op.Code().Index()]), v) }
@@ -4709,7 +4658,7 @@ func (o NaNOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpLhs[o.Op.Code().
 var naNOpRhs = [...]int8{
 	9:   1, // maxf
 	10:  1, // minf
-	136: 0}
+	135: 0}
 
 func (o NaNOp) Rhs() *ir.Value     { return o.Op.OperandOf(int(naNOpRhs[o.Op.Code().Index()])) }
 func (o NaNOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpRhs[o.Op.Code().Index()]), v) }
@@ -4717,101 +4666,11 @@ func (o NaNOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpRhs[o.Op.Code().
 var naNOpPropagateNan = [...]int8{
 	9:   0, // maxf
 	10:  0, // minf
-	136: 0}
+	135: 0}
 
 func (o NaNOp) PropagateNan() bool { return o.Op.FlagAttr(int(naNOpPropagateNan[o.Op.Code().Index()])) }
 func (o NaNOp) SetPropagateNan(v bool) {
 	o.Op.SetFlagAttr(int(naNOpPropagateNan[o.Op.Code().Index()]), v)
-}
-
-// ContractionOp is a matrix product.
-type ContractionOp struct{ Op *ir.Op }
-
-func (ContractionOp) Matches(c ir.Code) bool {
-	switch c {
-	case
-		OpDot,
-		OpDotScaled:
-		return true
-	}
-	return false
-}
-
-var contractionOpLhs = [...]int8{
-	71:  0, // dot
-	76:  0, // dot_scaled
-	136: 0}
-
-func (o ContractionOp) Lhs() *ir.Value {
-	return o.Op.OperandOf(int(contractionOpLhs[o.Op.Code().Index()]))
-}
-func (o ContractionOp) SetLhs(v *ir.Value) {
-	o.Op.SetOperandOf(int(contractionOpLhs[o.Op.Code().Index()]), v)
-}
-
-var contractionOpRhs = [...]int8{
-	71:  1, // dot
-	76:  1, // dot_scaled
-	136: 0}
-
-func (o ContractionOp) Rhs() *ir.Value {
-	return o.Op.OperandOf(int(contractionOpRhs[o.Op.Code().Index()]))
-}
-func (o ContractionOp) SetRhs(v *ir.Value) {
-	o.Op.SetOperandOf(int(contractionOpRhs[o.Op.Code().Index()]), v)
-}
-
-var contractionOpAcc = [...]int8{
-	71:  2, // dot
-	76:  2, // dot_scaled
-	136: 0}
-
-func (o ContractionOp) Acc() *ir.Value {
-	return o.Op.OperandOf(int(contractionOpAcc[o.Op.Code().Index()]))
-}
-func (o ContractionOp) SetAcc(v *ir.Value) {
-	o.Op.SetOperandOf(int(contractionOpAcc[o.Op.Code().Index()]), v)
-}
-
-var contractionOpAtom = [...]int8{
-	71:  4, // dot
-	76:  0, // dot_scaled
-	136: 0}
-
-func (o ContractionOp) Atom() *MMAAttr {
-	return ir.OptionalAttr[*MMAAttr](o.Op, int(contractionOpAtom[o.Op.Code().Index()]))
-}
-func (o ContractionOp) SetAtom(v *MMAAttr) {
-	if v == nil {
-		o.Op.SetAttr(int(contractionOpAtom[o.Op.Code().Index()]), nil)
-	} else {
-		o.Op.SetAttr(int(contractionOpAtom[o.Op.Code().Index()]), v)
-	}
-}
-
-var contractionOpDepths = [...]int8{
-	71:  5, // dot
-	76:  1, // dot_scaled
-	136: 0}
-
-func (o ContractionOp) Depths() ir.I64Array {
-	return ir.OptionalAttr[ir.I64Array](o.Op, int(contractionOpDepths[o.Op.Code().Index()]))
-}
-func (o ContractionOp) SetDepths(v ir.I64Array) {
-	if v == nil {
-		o.Op.SetAttr(int(contractionOpDepths[o.Op.Code().Index()]), nil)
-	} else {
-		o.Op.SetAttr(int(contractionOpDepths[o.Op.Code().Index()]), v)
-	}
-}
-
-var contractionOpResult = [...]int8{
-	71:  0, // dot
-	76:  0, // dot_scaled
-	136: 0}
-
-func (o ContractionOp) Result() *ir.Value {
-	return o.Op.ResultOf(int(contractionOpResult[o.Op.Code().Index()]))
 }
 
 // CombineOp is an op that combines the elements of tiles along a dimension by a region.
@@ -4828,9 +4687,9 @@ func (CombineOp) Matches(c ir.Code) bool {
 }
 
 var combineOpDim = [...]int8{
-	77:  0, // reduce
-	78:  0, // scan
-	136: 0}
+	76:  0, // reduce
+	77:  0, // scan
+	135: 0}
 
 func (o CombineOp) Dim() int64 {
 	v, _ := o.Op.IntAttr(int(combineOpDim[o.Op.Code().Index()]))
@@ -4841,9 +4700,9 @@ func (o CombineOp) SetDim(c *ir.Context, v int64) {
 }
 
 var combineOpIdentities = [...]int8{
-	77:  1, // reduce
-	78:  1, // scan
-	136: 0}
+	76:  1, // reduce
+	77:  1, // scan
+	135: 0}
 
 func (o CombineOp) Identities() ir.ArrayAttr {
 	return ir.OptionalAttr[ir.ArrayAttr](o.Op, int(combineOpIdentities[o.Op.Code().Index()]))
@@ -4857,9 +4716,9 @@ func (o CombineOp) SetIdentities(v ir.ArrayAttr) {
 }
 
 var combineOpOperands = [...]int8{
-	77:  0, // reduce
-	78:  0, // scan
-	136: 0}
+	76:  0, // reduce
+	77:  0, // scan
+	135: 0}
 
 func (o CombineOp) Operands() []*ir.Value {
 	return o.Op.OperandGroup(int(combineOpOperands[o.Op.Code().Index()]))
@@ -4869,9 +4728,9 @@ func (o CombineOp) SetOperands(vs []*ir.Value) {
 }
 
 var combineOpResults = [...]int8{
-	77:  0, // reduce
-	78:  0, // scan
-	136: 0}
+	76:  0, // reduce
+	77:  0, // scan
+	135: 0}
 
 func (o CombineOp) Results() []*ir.Value {
 	return o.Op.ResultGroup(int(combineOpResults[o.Op.Code().Index()]))
@@ -4893,9 +4752,9 @@ func (DimOp) Matches(c ir.Code) bool {
 
 var dimOpDim = [...]int8{
 	66:  0, // cat
-	77:  0, // reduce
-	78:  0, // scan
-	136: 0}
+	76:  0, // reduce
+	77:  0, // scan
+	135: 0}
 
 func (o DimOp) Dim() int64 { v, _ := o.Op.IntAttr(int(dimOpDim[o.Op.Code().Index()])); return v }
 func (o DimOp) SetDim(c *ir.Context, v int64) {
@@ -4920,7 +4779,7 @@ var symbolOpSymName = [...]int8{
 	1:   0, // module
 	2:   0, // entry
 	3:   0, // global
-	136: 0}
+	135: 0}
 
 func (o SymbolOp) SymName() string { return o.Op.TextAttr(int(symbolOpSymName[o.Op.Code().Index()])) }
 func (o SymbolOp) SetSymName(v string) {
@@ -4941,9 +4800,9 @@ func (GridOp) Matches(c ir.Code) bool {
 }
 
 var gridOpAxis = [...]int8{
-	99:  0, // program_id
-	100: 0, // num_programs
-	136: 0}
+	98:  0, // program_id
+	99:  0, // num_programs
+	135: 0}
 
 func (o GridOp) Axis() int64 { v, _ := o.Op.IntAttr(int(gridOpAxis[o.Op.Code().Index()])); return v }
 func (o GridOp) SetAxis(c *ir.Context, v int64) {
@@ -4951,9 +4810,9 @@ func (o GridOp) SetAxis(c *ir.Context, v int64) {
 }
 
 var gridOpResult = [...]int8{
-	99:  0, // program_id
-	100: 0, // num_programs
-	136: 0}
+	98:  0, // program_id
+	99:  0, // num_programs
+	135: 0}
 
 func (o GridOp) Result() *ir.Value { return o.Op.ResultOf(int(gridOpResult[o.Op.Code().Index()])) }
 
@@ -4978,10 +4837,10 @@ var indexedOpIndices = [...]int8{
 	67:  1, // extract
 	68:  2, // insert
 	72:  1, // dot_land
-	80:  1, // block_tile
-	116: 1, // buffer_extract
-	117: 2, // buffer_insert
-	136: 0}
+	79:  1, // block_tile
+	115: 1, // buffer_extract
+	116: 2, // buffer_insert
+	135: 0}
 
 func (o IndexedOp) Indices() []*ir.Value {
 	return o.Op.OperandGroup(int(indexedOpIndices[o.Op.Code().Index()]))
@@ -5017,22 +4876,22 @@ func (TokenOp) Matches(c ir.Code) bool {
 }
 
 var tokenOpToken = [...]int8{
-	82:  1, // tiled_load
-	83:  2, // tiled_store
-	84:  2, // tiled_atomic
-	85:  2, // multimem_store
-	86:  2, // multimem_reduce
-	87:  1, // multimem_load
-	88:  3, // load
-	89:  3, // store
-	90:  3, // atomic_rmw
-	91:  4, // atomic_cas
-	94:  0, // fence_alias
-	95:  0, // gdc_wait
-	96:  0, // gdc_launch_dependents
-	110: 1, // print
-	122: 2, // async_copy
-	136: 0}
+	81:  1, // tiled_load
+	82:  2, // tiled_store
+	83:  2, // tiled_atomic
+	84:  2, // multimem_store
+	85:  2, // multimem_reduce
+	86:  1, // multimem_load
+	87:  3, // load
+	88:  3, // store
+	89:  3, // atomic_rmw
+	90:  4, // atomic_cas
+	93:  0, // fence_alias
+	94:  0, // gdc_wait
+	95:  0, // gdc_launch_dependents
+	109: 1, // print
+	121: 2, // async_copy
+	135: 0}
 
 func (o TokenOp) Token() *ir.Value     { return o.Op.OperandOf(int(tokenOpToken[o.Op.Code().Index()])) }
 func (o TokenOp) SetToken(v *ir.Value) { o.Op.SetOperandOf(int(tokenOpToken[o.Op.Code().Index()]), v) }
@@ -5059,17 +4918,17 @@ func (MemoryOp) Matches(c ir.Code) bool {
 }
 
 var memoryOpToken = [...]int8{
-	82:  1, // tiled_load
-	83:  2, // tiled_store
-	84:  2, // tiled_atomic
-	85:  2, // multimem_store
-	86:  2, // multimem_reduce
-	87:  1, // multimem_load
-	88:  3, // load
-	89:  3, // store
-	90:  3, // atomic_rmw
-	91:  4, // atomic_cas
-	136: 0}
+	81:  1, // tiled_load
+	82:  2, // tiled_store
+	83:  2, // tiled_atomic
+	84:  2, // multimem_store
+	85:  2, // multimem_reduce
+	86:  1, // multimem_load
+	87:  3, // load
+	88:  3, // store
+	89:  3, // atomic_rmw
+	90:  4, // atomic_cas
+	135: 0}
 
 func (o MemoryOp) Token() *ir.Value { return o.Op.OperandOf(int(memoryOpToken[o.Op.Code().Index()])) }
 func (o MemoryOp) SetToken(v *ir.Value) {
@@ -5077,17 +4936,17 @@ func (o MemoryOp) SetToken(v *ir.Value) {
 }
 
 var memoryOpOrder = [...]int8{
-	82:  0, // tiled_load
-	83:  0, // tiled_store
-	84:  1, // tiled_atomic
-	85:  0, // multimem_store
-	86:  1, // multimem_reduce
-	87:  1, // multimem_load
-	88:  0, // load
-	89:  0, // store
-	90:  1, // atomic_rmw
-	91:  0, // atomic_cas
-	136: 0}
+	81:  0, // tiled_load
+	82:  0, // tiled_store
+	83:  1, // tiled_atomic
+	84:  0, // multimem_store
+	85:  1, // multimem_reduce
+	86:  1, // multimem_load
+	87:  0, // load
+	88:  0, // store
+	89:  1, // atomic_rmw
+	90:  0, // atomic_cas
+	135: 0}
 
 func (o MemoryOp) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(memoryOpOrder[o.Op.Code().Index()]))
@@ -5098,17 +4957,17 @@ func (o MemoryOp) SetOrder(v def.MemOrder) {
 }
 
 var memoryOpScope = [...]int8{
-	82:  1, // tiled_load
-	83:  1, // tiled_store
-	84:  2, // tiled_atomic
-	85:  1, // multimem_store
-	86:  2, // multimem_reduce
-	87:  2, // multimem_load
-	88:  1, // load
-	89:  1, // store
-	90:  2, // atomic_rmw
-	91:  1, // atomic_cas
-	136: 0}
+	81:  1, // tiled_load
+	82:  1, // tiled_store
+	83:  2, // tiled_atomic
+	84:  1, // multimem_store
+	85:  2, // multimem_reduce
+	86:  2, // multimem_load
+	87:  1, // load
+	88:  1, // store
+	89:  2, // atomic_rmw
+	90:  1, // atomic_cas
+	135: 0}
 
 func (o MemoryOp) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(memoryOpScope[o.Op.Code().Index()]))
@@ -5120,17 +4979,17 @@ func (o MemoryOp) SetScope(v def.Scope) {
 func (o MemoryOp) ClearScope() { o.Op.SetAttr(int(memoryOpScope[o.Op.Code().Index()]), nil) }
 
 var memoryOpResultToken = [...]int8{
-	82:  1, // tiled_load
-	83:  0, // tiled_store
-	84:  0, // tiled_atomic
-	85:  0, // multimem_store
-	86:  0, // multimem_reduce
-	87:  1, // multimem_load
-	88:  1, // load
-	89:  0, // store
-	90:  1, // atomic_rmw
-	91:  1, // atomic_cas
-	136: 0}
+	81:  1, // tiled_load
+	82:  0, // tiled_store
+	83:  0, // tiled_atomic
+	84:  0, // multimem_store
+	85:  0, // multimem_reduce
+	86:  1, // multimem_load
+	87:  1, // load
+	88:  0, // store
+	89:  1, // atomic_rmw
+	90:  1, // atomic_cas
+	135: 0}
 
 func (o MemoryOp) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(memoryOpResultToken[o.Op.Code().Index()]))
@@ -5154,13 +5013,13 @@ func (BlockAccess) Matches(c ir.Code) bool {
 }
 
 var blockAccessBlock = [...]int8{
-	82:  0, // tiled_load
-	83:  1, // tiled_store
-	84:  0, // tiled_atomic
-	85:  1, // multimem_store
-	86:  1, // multimem_reduce
-	87:  0, // multimem_load
-	136: 0}
+	81:  0, // tiled_load
+	82:  1, // tiled_store
+	83:  0, // tiled_atomic
+	84:  1, // multimem_store
+	85:  1, // multimem_reduce
+	86:  0, // multimem_load
+	135: 0}
 
 func (o BlockAccess) Block() *ir.Value {
 	return o.Op.OperandOf(int(blockAccessBlock[o.Op.Code().Index()]))
@@ -5170,13 +5029,13 @@ func (o BlockAccess) SetBlock(v *ir.Value) {
 }
 
 var blockAccessToken = [...]int8{
-	82:  1, // tiled_load
-	83:  2, // tiled_store
-	84:  2, // tiled_atomic
-	85:  2, // multimem_store
-	86:  2, // multimem_reduce
-	87:  1, // multimem_load
-	136: 0}
+	81:  1, // tiled_load
+	82:  2, // tiled_store
+	83:  2, // tiled_atomic
+	84:  2, // multimem_store
+	85:  2, // multimem_reduce
+	86:  1, // multimem_load
+	135: 0}
 
 func (o BlockAccess) Token() *ir.Value {
 	return o.Op.OperandOf(int(blockAccessToken[o.Op.Code().Index()]))
@@ -5186,13 +5045,13 @@ func (o BlockAccess) SetToken(v *ir.Value) {
 }
 
 var blockAccessOrder = [...]int8{
-	82:  0, // tiled_load
-	83:  0, // tiled_store
-	84:  1, // tiled_atomic
-	85:  0, // multimem_store
-	86:  1, // multimem_reduce
-	87:  1, // multimem_load
-	136: 0}
+	81:  0, // tiled_load
+	82:  0, // tiled_store
+	83:  1, // tiled_atomic
+	84:  0, // multimem_store
+	85:  1, // multimem_reduce
+	86:  1, // multimem_load
+	135: 0}
 
 func (o BlockAccess) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(blockAccessOrder[o.Op.Code().Index()]))
@@ -5203,13 +5062,13 @@ func (o BlockAccess) SetOrder(v def.MemOrder) {
 }
 
 var blockAccessScope = [...]int8{
-	82:  1, // tiled_load
-	83:  1, // tiled_store
-	84:  2, // tiled_atomic
-	85:  1, // multimem_store
-	86:  2, // multimem_reduce
-	87:  2, // multimem_load
-	136: 0}
+	81:  1, // tiled_load
+	82:  1, // tiled_store
+	83:  2, // tiled_atomic
+	84:  1, // multimem_store
+	85:  2, // multimem_reduce
+	86:  2, // multimem_load
+	135: 0}
 
 func (o BlockAccess) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(blockAccessScope[o.Op.Code().Index()]))
@@ -5221,13 +5080,13 @@ func (o BlockAccess) SetScope(v def.Scope) {
 func (o BlockAccess) ClearScope() { o.Op.SetAttr(int(blockAccessScope[o.Op.Code().Index()]), nil) }
 
 var blockAccessMasked = [...]int8{
-	82:  6, // tiled_load
-	83:  5, // tiled_store
-	84:  6, // tiled_atomic
-	85:  5, // multimem_store
-	86:  6, // multimem_reduce
-	87:  6, // multimem_load
-	136: 0}
+	81:  6, // tiled_load
+	82:  5, // tiled_store
+	83:  6, // tiled_atomic
+	84:  5, // multimem_store
+	85:  6, // multimem_reduce
+	86:  6, // multimem_load
+	135: 0}
 
 func (o BlockAccess) Masked() ir.BoolArray {
 	return ir.OptionalAttr[ir.BoolArray](o.Op, int(blockAccessMasked[o.Op.Code().Index()]))
@@ -5241,13 +5100,13 @@ func (o BlockAccess) SetMasked(v ir.BoolArray) {
 }
 
 var blockAccessResultToken = [...]int8{
-	82:  1, // tiled_load
-	83:  0, // tiled_store
-	84:  0, // tiled_atomic
-	85:  0, // multimem_store
-	86:  0, // multimem_reduce
-	87:  1, // multimem_load
-	136: 0}
+	81:  1, // tiled_load
+	82:  0, // tiled_store
+	83:  0, // tiled_atomic
+	84:  0, // multimem_store
+	85:  0, // multimem_reduce
+	86:  1, // multimem_load
+	135: 0}
 
 func (o BlockAccess) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(blockAccessResultToken[o.Op.Code().Index()]))
@@ -5269,21 +5128,21 @@ func (PtrAccess) Matches(c ir.Code) bool {
 }
 
 var ptrAccessPtr = [...]int8{
-	88:  0, // load
-	89:  0, // store
-	90:  0, // atomic_rmw
-	91:  0, // atomic_cas
-	136: 0}
+	87:  0, // load
+	88:  0, // store
+	89:  0, // atomic_rmw
+	90:  0, // atomic_cas
+	135: 0}
 
 func (o PtrAccess) Ptr() *ir.Value     { return o.Op.OperandOf(int(ptrAccessPtr[o.Op.Code().Index()])) }
 func (o PtrAccess) SetPtr(v *ir.Value) { o.Op.SetOperandOf(int(ptrAccessPtr[o.Op.Code().Index()]), v) }
 
 var ptrAccessMask = [...]int8{
-	88:  1, // load
-	89:  2, // store
-	90:  2, // atomic_rmw
-	91:  3, // atomic_cas
-	136: 0}
+	87:  1, // load
+	88:  2, // store
+	89:  2, // atomic_rmw
+	90:  3, // atomic_cas
+	135: 0}
 
 func (o PtrAccess) Mask() *ir.Value { return o.Op.OperandOf(int(ptrAccessMask[o.Op.Code().Index()])) }
 func (o PtrAccess) SetMask(v *ir.Value) {
@@ -5291,11 +5150,11 @@ func (o PtrAccess) SetMask(v *ir.Value) {
 }
 
 var ptrAccessToken = [...]int8{
-	88:  3, // load
-	89:  3, // store
-	90:  3, // atomic_rmw
-	91:  4, // atomic_cas
-	136: 0}
+	87:  3, // load
+	88:  3, // store
+	89:  3, // atomic_rmw
+	90:  4, // atomic_cas
+	135: 0}
 
 func (o PtrAccess) Token() *ir.Value { return o.Op.OperandOf(int(ptrAccessToken[o.Op.Code().Index()])) }
 func (o PtrAccess) SetToken(v *ir.Value) {
@@ -5303,11 +5162,11 @@ func (o PtrAccess) SetToken(v *ir.Value) {
 }
 
 var ptrAccessOrder = [...]int8{
-	88:  0, // load
-	89:  0, // store
-	90:  1, // atomic_rmw
-	91:  0, // atomic_cas
-	136: 0}
+	87:  0, // load
+	88:  0, // store
+	89:  1, // atomic_rmw
+	90:  0, // atomic_cas
+	135: 0}
 
 func (o PtrAccess) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(ptrAccessOrder[o.Op.Code().Index()]))
@@ -5318,11 +5177,11 @@ func (o PtrAccess) SetOrder(v def.MemOrder) {
 }
 
 var ptrAccessScope = [...]int8{
-	88:  1, // load
-	89:  1, // store
-	90:  2, // atomic_rmw
-	91:  1, // atomic_cas
-	136: 0}
+	87:  1, // load
+	88:  1, // store
+	89:  2, // atomic_rmw
+	90:  1, // atomic_cas
+	135: 0}
 
 func (o PtrAccess) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(ptrAccessScope[o.Op.Code().Index()]))
@@ -5334,11 +5193,11 @@ func (o PtrAccess) SetScope(v def.Scope) {
 func (o PtrAccess) ClearScope() { o.Op.SetAttr(int(ptrAccessScope[o.Op.Code().Index()]), nil) }
 
 var ptrAccessResultToken = [...]int8{
-	88:  1, // load
-	89:  0, // store
-	90:  1, // atomic_rmw
-	91:  1, // atomic_cas
-	136: 0}
+	87:  1, // load
+	88:  0, // store
+	89:  1, // atomic_rmw
+	90:  1, // atomic_cas
+	135: 0}
 
 func (o PtrAccess) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(ptrAccessResultToken[o.Op.Code().Index()]))
@@ -5359,28 +5218,28 @@ func (MaskedOp) Matches(c ir.Code) bool {
 }
 
 var maskedOpPtr = [...]int8{
-	81:  0, // pointer_block
-	88:  0, // load
-	89:  0, // store
-	136: 0}
+	80:  0, // pointer_block
+	87:  0, // load
+	88:  0, // store
+	135: 0}
 
 func (o MaskedOp) Ptr() *ir.Value     { return o.Op.OperandOf(int(maskedOpPtr[o.Op.Code().Index()])) }
 func (o MaskedOp) SetPtr(v *ir.Value) { o.Op.SetOperandOf(int(maskedOpPtr[o.Op.Code().Index()]), v) }
 
 var maskedOpMask = [...]int8{
-	81:  1, // pointer_block
-	88:  1, // load
-	89:  2, // store
-	136: 0}
+	80:  1, // pointer_block
+	87:  1, // load
+	88:  2, // store
+	135: 0}
 
 func (o MaskedOp) Mask() *ir.Value     { return o.Op.OperandOf(int(maskedOpMask[o.Op.Code().Index()])) }
 func (o MaskedOp) SetMask(v *ir.Value) { o.Op.SetOperandOf(int(maskedOpMask[o.Op.Code().Index()]), v) }
 
 var maskedOpLeft = [...]int8{
-	81:  2, // pointer_block
-	88:  4, // load
-	89:  4, // store
-	136: 0}
+	80:  2, // pointer_block
+	87:  4, // load
+	88:  4, // store
+	135: 0}
 
 func (o MaskedOp) Left() *ir.Value     { return o.Op.OperandOf(int(maskedOpLeft[o.Op.Code().Index()])) }
 func (o MaskedOp) SetLeft(v *ir.Value) { o.Op.SetOperandOf(int(maskedOpLeft[o.Op.Code().Index()]), v) }
@@ -5404,14 +5263,14 @@ func (BlockOp) Matches(c ir.Code) bool {
 }
 
 var blockOpBlock = [...]int8{
-	82:  0, // tiled_load
-	83:  1, // tiled_store
-	84:  0, // tiled_atomic
-	85:  1, // multimem_store
-	86:  1, // multimem_reduce
-	87:  0, // multimem_load
-	122: 0, // async_copy
-	136: 0}
+	81:  0, // tiled_load
+	82:  1, // tiled_store
+	83:  0, // tiled_atomic
+	84:  1, // multimem_store
+	85:  1, // multimem_reduce
+	86:  0, // multimem_load
+	121: 0, // async_copy
+	135: 0}
 
 func (o BlockOp) Block() *ir.Value     { return o.Op.OperandOf(int(blockOpBlock[o.Op.Code().Index()])) }
 func (o BlockOp) SetBlock(v *ir.Value) { o.Op.SetOperandOf(int(blockOpBlock[o.Op.Code().Index()]), v) }
@@ -5437,16 +5296,16 @@ func (AccessOp) Matches(c ir.Code) bool {
 }
 
 var accessOpVec = [...]int8{
-	82:  3, // tiled_load
-	83:  2, // tiled_store
-	84:  3, // tiled_atomic
-	85:  2, // multimem_store
-	86:  3, // multimem_reduce
-	87:  3, // multimem_load
-	88:  3, // load
-	89:  2, // store
-	122: 1, // async_copy
-	136: 0}
+	81:  3, // tiled_load
+	82:  2, // tiled_store
+	83:  3, // tiled_atomic
+	84:  2, // multimem_store
+	85:  3, // multimem_reduce
+	86:  3, // multimem_load
+	87:  3, // load
+	88:  2, // store
+	121: 1, // async_copy
+	135: 0}
 
 func (o AccessOp) Vec() (int64, bool) { return o.Op.IntAttr(int(accessOpVec[o.Op.Code().Index()])) }
 func (o AccessOp) SetVec(c *ir.Context, v int64) {
@@ -5455,16 +5314,16 @@ func (o AccessOp) SetVec(c *ir.Context, v int64) {
 func (o AccessOp) ClearVec() { o.Op.SetAttr(int(accessOpVec[o.Op.Code().Index()]), nil) }
 
 var accessOpFast = [...]int8{
-	82:  4, // tiled_load
-	83:  3, // tiled_store
-	84:  4, // tiled_atomic
-	85:  3, // multimem_store
-	86:  4, // multimem_reduce
-	87:  4, // multimem_load
-	88:  4, // load
-	89:  3, // store
-	122: 2, // async_copy
-	136: 0}
+	81:  4, // tiled_load
+	82:  3, // tiled_store
+	83:  4, // tiled_atomic
+	84:  3, // multimem_store
+	85:  4, // multimem_reduce
+	86:  4, // multimem_load
+	87:  4, // load
+	88:  3, // store
+	121: 2, // async_copy
+	135: 0}
 
 func (o AccessOp) Fast() (int64, bool) { return o.Op.IntAttr(int(accessOpFast[o.Op.Code().Index()])) }
 func (o AccessOp) SetFast(c *ir.Context, v int64) {
@@ -5473,31 +5332,31 @@ func (o AccessOp) SetFast(c *ir.Context, v int64) {
 func (o AccessOp) ClearFast() { o.Op.SetAttr(int(accessOpFast[o.Op.Code().Index()]), nil) }
 
 var accessOpNarrow = [...]int8{
-	82:  5, // tiled_load
-	83:  4, // tiled_store
-	84:  5, // tiled_atomic
-	85:  4, // multimem_store
-	86:  5, // multimem_reduce
-	87:  5, // multimem_load
-	88:  5, // load
-	89:  4, // store
-	122: 3, // async_copy
-	136: 0}
+	81:  5, // tiled_load
+	82:  4, // tiled_store
+	83:  5, // tiled_atomic
+	84:  4, // multimem_store
+	85:  5, // multimem_reduce
+	86:  5, // multimem_load
+	87:  5, // load
+	88:  4, // store
+	121: 3, // async_copy
+	135: 0}
 
 func (o AccessOp) Narrow() bool     { return o.Op.FlagAttr(int(accessOpNarrow[o.Op.Code().Index()])) }
 func (o AccessOp) SetNarrow(v bool) { o.Op.SetFlagAttr(int(accessOpNarrow[o.Op.Code().Index()]), v) }
 
 var accessOpMasked = [...]int8{
-	82:  6, // tiled_load
-	83:  5, // tiled_store
-	84:  6, // tiled_atomic
-	85:  5, // multimem_store
-	86:  6, // multimem_reduce
-	87:  6, // multimem_load
-	88:  6, // load
-	89:  5, // store
-	122: 4, // async_copy
-	136: 0}
+	81:  6, // tiled_load
+	82:  5, // tiled_store
+	83:  6, // tiled_atomic
+	84:  5, // multimem_store
+	85:  6, // multimem_reduce
+	86:  6, // multimem_load
+	87:  6, // load
+	88:  5, // store
+	121: 4, // async_copy
+	135: 0}
 
 func (o AccessOp) Masked() ir.BoolArray {
 	return ir.OptionalAttr[ir.BoolArray](o.Op, int(accessOpMasked[o.Op.Code().Index()]))
@@ -5511,16 +5370,16 @@ func (o AccessOp) SetMasked(v ir.BoolArray) {
 }
 
 var accessOpCoordinateBits = [...]int8{
-	82:  7, // tiled_load
-	83:  6, // tiled_store
-	84:  7, // tiled_atomic
-	85:  6, // multimem_store
-	86:  7, // multimem_reduce
-	87:  7, // multimem_load
-	88:  7, // load
-	89:  6, // store
-	122: 5, // async_copy
-	136: 0}
+	81:  7, // tiled_load
+	82:  6, // tiled_store
+	83:  7, // tiled_atomic
+	84:  6, // multimem_store
+	85:  7, // multimem_reduce
+	86:  7, // multimem_load
+	87:  7, // load
+	88:  6, // store
+	121: 5, // async_copy
+	135: 0}
 
 func (o AccessOp) CoordinateBits() ir.I64Array {
 	return ir.OptionalAttr[ir.I64Array](o.Op, int(accessOpCoordinateBits[o.Op.Code().Index()]))
@@ -5534,16 +5393,16 @@ func (o AccessOp) SetCoordinateBits(v ir.I64Array) {
 }
 
 var accessOpRagged = [...]int8{
-	82:  8, // tiled_load
-	83:  7, // tiled_store
-	84:  8, // tiled_atomic
-	85:  7, // multimem_store
-	86:  8, // multimem_reduce
-	87:  8, // multimem_load
-	88:  8, // load
-	89:  7, // store
-	122: 6, // async_copy
-	136: 0}
+	81:  8, // tiled_load
+	82:  7, // tiled_store
+	83:  8, // tiled_atomic
+	84:  7, // multimem_store
+	85:  8, // multimem_reduce
+	86:  8, // multimem_load
+	87:  8, // load
+	88:  7, // store
+	121: 6, // async_copy
+	135: 0}
 
 func (o AccessOp) Ragged() bool     { return o.Op.FlagAttr(int(accessOpRagged[o.Op.Code().Index()])) }
 func (o AccessOp) SetRagged(v bool) { o.Op.SetFlagAttr(int(accessOpRagged[o.Op.Code().Index()]), v) }
@@ -5572,15 +5431,15 @@ func (ValueOp) Matches(c ir.Code) bool {
 var valueOpValue = [...]int8{
 	69:  0, // assume
 	75:  0, // factor_store
-	83:  0, // tiled_store
-	84:  1, // tiled_atomic
-	85:  0, // multimem_store
-	86:  0, // multimem_reduce
-	89:  1, // store
-	91:  2, // atomic_cas
-	114: 0, // buffer_store
-	117: 0, // buffer_insert
-	136: 0}
+	82:  0, // tiled_store
+	83:  1, // tiled_atomic
+	84:  0, // multimem_store
+	85:  0, // multimem_reduce
+	88:  1, // store
+	90:  2, // atomic_cas
+	113: 0, // buffer_store
+	116: 0, // buffer_insert
+	135: 0}
 
 func (o ValueOp) Value() *ir.Value     { return o.Op.OperandOf(int(valueOpValue[o.Op.Code().Index()])) }
 func (o ValueOp) SetValue(v *ir.Value) { o.Op.SetOperandOf(int(valueOpValue[o.Op.Code().Index()]), v) }
@@ -5599,9 +5458,9 @@ func (LatencyOp) Matches(c ir.Code) bool {
 }
 
 var latencyOpLatency = [...]int8{
-	82:  2, // tiled_load
-	88:  2, // load
-	136: 0}
+	81:  2, // tiled_load
+	87:  2, // load
+	135: 0}
 
 func (o LatencyOp) Latency() (int64, bool) {
 	return o.Op.IntAttr(int(latencyOpLatency[o.Op.Code().Index()]))
@@ -5627,11 +5486,11 @@ func (AtomicOp) Matches(c ir.Code) bool {
 }
 
 var atomicOpMode = [...]int8{
-	84:  0, // tiled_atomic
-	86:  0, // multimem_reduce
-	87:  0, // multimem_load
-	90:  0, // atomic_rmw
-	136: 0}
+	83:  0, // tiled_atomic
+	85:  0, // multimem_reduce
+	86:  0, // multimem_load
+	89:  0, // atomic_rmw
+	135: 0}
 
 func (o AtomicOp) Mode() def.AtomicMode {
 	v, _ := o.Op.EnumAttr(int(atomicOpMode[o.Op.Code().Index()]))
@@ -5659,13 +5518,13 @@ func (BufferOp) Matches(c ir.Code) bool {
 }
 
 var bufferOpBuffer = [...]int8{
-	114: 1, // buffer_store
-	115: 0, // buffer_load
-	116: 0, // buffer_extract
-	117: 1, // buffer_insert
-	118: 0, // buffer_view
-	122: 1, // async_copy
-	136: 0}
+	113: 1, // buffer_store
+	114: 0, // buffer_load
+	115: 0, // buffer_extract
+	116: 1, // buffer_insert
+	117: 0, // buffer_view
+	121: 1, // async_copy
+	135: 0}
 
 func (o BufferOp) Buffer() *ir.Value { return o.Op.OperandOf(int(bufferOpBuffer[o.Op.Code().Index()])) }
 func (o BufferOp) SetBuffer(v *ir.Value) {
@@ -5688,11 +5547,11 @@ func (PipelineOp) Matches(c ir.Code) bool {
 }
 
 var pipelineOpPipeline = [...]int8{
-	124: 0, // producer_acquire
-	125: 0, // producer_commit
-	126: 0, // consumer_wait
-	127: 0, // consumer_release
-	136: 0}
+	123: 0, // producer_acquire
+	124: 0, // producer_commit
+	125: 0, // consumer_wait
+	126: 0, // consumer_release
+	135: 0}
 
 func (o PipelineOp) Pipeline() *ir.Value {
 	return o.Op.OperandOf(int(pipelineOpPipeline[o.Op.Code().Index()]))
@@ -5702,11 +5561,11 @@ func (o PipelineOp) SetPipeline(v *ir.Value) {
 }
 
 var pipelineOpPosition = [...]int8{
-	124: 1, // producer_acquire
-	125: 1, // producer_commit
-	126: 1, // consumer_wait
-	127: 1, // consumer_release
-	136: 0}
+	123: 1, // producer_acquire
+	124: 1, // producer_commit
+	125: 1, // consumer_wait
+	126: 1, // consumer_release
+	135: 0}
 
 func (o PipelineOp) Position() *ir.Value {
 	return o.Op.OperandOf(int(pipelineOpPosition[o.Op.Code().Index()]))
@@ -5730,10 +5589,10 @@ func (PredicatedOp) Matches(c ir.Code) bool {
 }
 
 var predicatedOpWhen = [...]int8{
-	71:  4, // dot
-	115: 1, // buffer_load
-	122: 3, // async_copy
-	136: 0}
+	71:  6, // dot
+	114: 1, // buffer_load
+	121: 3, // async_copy
+	135: 0}
 
 func (o PredicatedOp) When() *ir.Value {
 	return o.Op.OperandOf(int(predicatedOpWhen[o.Op.Code().Index()]))
@@ -5762,15 +5621,15 @@ func (TensorOp) Matches(c ir.Code) bool {
 }
 
 var tensorOpMemory = [...]int8{
-	71:  3, // dot
+	71:  5, // dot
 	72:  2, // dot_land
 	73:  1, // sums_store
 	74:  2, // sums_scale
 	75:  2, // factor_store
-	129: 0, // tensor_acquire
-	130: 0, // tensor_address
-	131: 0, // tensor_release
-	136: 0}
+	128: 0, // tensor_acquire
+	129: 0, // tensor_address
+	130: 0, // tensor_release
+	135: 0}
 
 func (o TensorOp) Memory() *ir.Value { return o.Op.OperandOf(int(tensorOpMemory[o.Op.Code().Index()])) }
 func (o TensorOp) SetMemory(v *ir.Value) {
@@ -5795,7 +5654,7 @@ var sumsOpSource = [...]int8{
 	72:  0, // dot_land
 	73:  0, // sums_store
 	74:  0, // sums_scale
-	136: 0}
+	135: 0}
 
 func (o SumsOp) Source() *ir.Value     { return o.Op.OperandOf(int(sumsOpSource[o.Op.Code().Index()])) }
 func (o SumsOp) SetSource(v *ir.Value) { o.Op.SetOperandOf(int(sumsOpSource[o.Op.Code().Index()]), v) }
@@ -5804,7 +5663,7 @@ var sumsOpMemory = [...]int8{
 	72:  2, // dot_land
 	73:  1, // sums_store
 	74:  2, // sums_scale
-	136: 0}
+	135: 0}
 
 func (o SumsOp) Memory() *ir.Value     { return o.Op.OperandOf(int(sumsOpMemory[o.Op.Code().Index()])) }
 func (o SumsOp) SetMemory(v *ir.Value) { o.Op.SetOperandOf(int(sumsOpMemory[o.Op.Code().Index()]), v) }
@@ -5813,7 +5672,7 @@ var sumsOpColumn = [...]int8{
 	72:  0, // dot_land
 	73:  0, // sums_store
 	74:  0, // sums_scale
-	136: 0}
+	135: 0}
 
 func (o SumsOp) Column() (int64, bool) { return o.Op.IntAttr(int(sumsOpColumn[o.Op.Code().Index()])) }
 func (o SumsOp) SetColumn(c *ir.Context, v int64) {
@@ -5825,7 +5684,7 @@ var sumsOpLane = [...]int8{
 	72:  1, // dot_land
 	73:  1, // sums_store
 	74:  1, // sums_scale
-	136: 0}
+	135: 0}
 
 func (o SumsOp) Lane() (int64, bool) { return o.Op.IntAttr(int(sumsOpLane[o.Op.Code().Index()])) }
 func (o SumsOp) SetLane(c *ir.Context, v int64) {
@@ -5837,7 +5696,7 @@ var sumsOpResult = [...]int8{
 	72:  0, // dot_land
 	73:  0, // sums_store
 	74:  0, // sums_scale
-	136: 0}
+	135: 0}
 
 func (o SumsOp) Result() *ir.Value { return o.Op.ResultOf(int(sumsOpResult[o.Op.Code().Index()])) }
 
@@ -5858,12 +5717,12 @@ func (PlacedOp) Matches(c ir.Code) bool {
 }
 
 var placedOpOffset = [...]int8{
-	98:  3, // alloca
-	113: 0, // alloc_shared
-	119: 0, // alloc_ring
-	123: 2, // alloc_pipeline
-	128: 0, // alloc_tensor
-	136: 0}
+	97:  3, // alloca
+	112: 0, // alloc_shared
+	118: 0, // alloc_ring
+	122: 2, // alloc_pipeline
+	127: 0, // alloc_tensor
+	135: 0}
 
 func (o PlacedOp) Offset() (int64, bool) {
 	return o.Op.IntAttr(int(placedOpOffset[o.Op.Code().Index()]))
@@ -5874,12 +5733,12 @@ func (o PlacedOp) SetOffset(c *ir.Context, v int64) {
 func (o PlacedOp) ClearOffset() { o.Op.SetAttr(int(placedOpOffset[o.Op.Code().Index()]), nil) }
 
 var placedOpResult = [...]int8{
-	98:  0, // alloca
-	113: 0, // alloc_shared
-	119: 0, // alloc_ring
-	123: 0, // alloc_pipeline
-	128: 0, // alloc_tensor
-	136: 0}
+	97:  0, // alloca
+	112: 0, // alloc_shared
+	118: 0, // alloc_ring
+	122: 0, // alloc_pipeline
+	127: 0, // alloc_tensor
+	135: 0}
 
 func (o PlacedOp) Result() *ir.Value { return o.Op.ResultOf(int(placedOpResult[o.Op.Code().Index()])) }
 
@@ -5897,9 +5756,9 @@ func (BufferWrite) Matches(c ir.Code) bool {
 }
 
 var bufferWriteValue = [...]int8{
-	114: 0, // buffer_store
-	117: 0, // buffer_insert
-	136: 0}
+	113: 0, // buffer_store
+	116: 0, // buffer_insert
+	135: 0}
 
 func (o BufferWrite) Value() *ir.Value {
 	return o.Op.OperandOf(int(bufferWriteValue[o.Op.Code().Index()]))
@@ -5909,9 +5768,9 @@ func (o BufferWrite) SetValue(v *ir.Value) {
 }
 
 var bufferWriteBuffer = [...]int8{
-	114: 1, // buffer_store
-	117: 1, // buffer_insert
-	136: 0}
+	113: 1, // buffer_store
+	116: 1, // buffer_insert
+	135: 0}
 
 func (o BufferWrite) Buffer() *ir.Value {
 	return o.Op.OperandOf(int(bufferWriteBuffer[o.Op.Code().Index()]))

@@ -51,7 +51,13 @@ func BlockOf(op *ir.Op) (b BlockTile, ok bool) {
 
 // IsProduct reports whether an op is a matrix product; op may be nil.
 func IsProduct(op *ir.Op) bool {
-	return op != nil && (op.Code() == OpDot || op.Code() == OpDotScaled)
+	return op != nil && op.Code() == OpDot
+}
+
+// IsScaled reports whether an op is a product of which blocks along K have scales.
+func IsScaled(op *ir.Op) bool {
+	d, ok := ir.As[Dot](op)
+	return ok && d.LhsScale() != nil
 }
 
 // LoadOf finds the load, of a block or through pointers, that brings a value as it lies in memory: what stands between, last first, only names the elements anew, as

@@ -1050,13 +1050,13 @@ var opRows = [...]*ir.OpDef{
 		Dialect:     "tileaa",
 		Name:        "dot",
 		NoOpcode:    true,
-		Args:        []ir.ArgDef{{Name: "lhs", Constraint: "factor"}, {Name: "rhs", Constraint: "factor"}, {Name: "acc", Constraint: "tile"}, {Name: "memory", Constraint: "tensor_memory", Mode: 1}, {Name: "when", Constraint: "scalar_i1", Mode: 1}, {Name: "signedness_lhs", Attr: 1, Enum: &def.SignednessEnum.EnumDef, Mode: 1, Default: ir.EnumAttr{Enum: &def.SignednessEnum.EnumDef, Value: 1}}, {Name: "signedness_rhs", Attr: 1, Enum: &def.SignednessEnum.EnumDef, Mode: 1, Default: ir.EnumAttr{Enum: &def.SignednessEnum.EnumDef, Value: 1}}, {Name: "fast_acc", Attr: 5, Mode: 1}, {Name: "in_flight", Attr: 5, Mode: 1}, {Name: "atom", Attr: 18, Class: "*MMAAttr", Mode: 1}, {Name: "depths", Attr: 12, Mode: 1}, {Name: "column", Attr: 3, Mode: 1}, {Name: "lane", Attr: 3, Mode: 1}},
+		Args:        []ir.ArgDef{{Name: "lhs", Constraint: "factor"}, {Name: "rhs", Constraint: "factor"}, {Name: "acc", Constraint: "tile"}, {Name: "lhs_scale", Constraint: "factor", Mode: 1}, {Name: "rhs_scale", Constraint: "factor", Mode: 1}, {Name: "memory", Constraint: "tensor_memory", Mode: 1}, {Name: "when", Constraint: "scalar_i1", Mode: 1}, {Name: "signedness_lhs", Attr: 1, Enum: &def.SignednessEnum.EnumDef, Mode: 1, Default: ir.EnumAttr{Enum: &def.SignednessEnum.EnumDef, Value: 1}}, {Name: "signedness_rhs", Attr: 1, Enum: &def.SignednessEnum.EnumDef, Mode: 1, Default: ir.EnumAttr{Enum: &def.SignednessEnum.EnumDef, Value: 1}}, {Name: "fast_acc", Attr: 5, Mode: 1}, {Name: "in_flight", Attr: 5, Mode: 1}, {Name: "atom", Attr: 18, Class: "*MMAAttr", Mode: 1}, {Name: "depths", Attr: 12, Mode: 1}, {Name: "column", Attr: 3, Mode: 1}, {Name: "lane", Attr: 3, Mode: 1}},
 		Results:     []ir.ResultDef{{Name: "result", Constraint: "tile"}},
 		Traits:      3,
-		Effects:     []ir.EffectDef{{Kind: 1, On: "lhs", IfMemory: true}, {Kind: 1, On: "rhs", IfMemory: true}, {Kind: 3, On: "memory", IfMemory: true}},
-		Summary:     "acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] takes a part of K only. In flight, it begins only: its result is for a further product in the next iteration of a loop, which lands it, and its factors are read until a dot_wait; or, without accumulators or with those of a sums_scale, for a dot_land. One of the tensor unit sums in memory, from a column and a lane of each warp on, and only if when holds; of warpgroups, nobody takes what it gives unless when holds.",
-		OperandArgs: []int{0, 1, 2, 3, 4},
-		AttrArgs:    []int{5, 6, 7, 8, 9, 10, 11, 12},
+		Effects:     []ir.EffectDef{{Kind: 1, On: "lhs", IfMemory: true}, {Kind: 1, On: "rhs", IfMemory: true}, {Kind: 1, On: "lhs_scale", IfMemory: true}, {Kind: 1, On: "rhs_scale", IfMemory: true}, {Kind: 3, On: "memory", IfMemory: true}},
+		Summary:     "acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. With scales, [B]MxS and [B]SxN, blocks of K/S along K are multiplied by them first, and factors of i8 are pairs of f4E2M1FN along K, the first in the low half. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] takes a part of K only. In flight, it begins only: its result is for a further product in the next iteration of a loop, which lands it, and its factors are read until a dot_wait; or, without accumulators or with those of a sums_scale, for a dot_land. One of the tensor unit sums in memory, from a column and a lane of each warp on, and only if when holds; of warpgroups, nobody takes what it gives unless when holds.",
+		OperandArgs: []int{0, 1, 2, 3, 4, 5, 6},
+		AttrArgs:    []int{7, 8, 9, 10, 11, 12, 13, 14},
 	},
 	{
 		Owner:       &dialect,
@@ -1119,22 +1119,8 @@ var opRows = [...]*ir.OpDef{
 	},
 	{
 		Owner:       &dialect,
-		Code:        OpDotScaled,
-		Hooks:       &opHooks[75],
-		Dialect:     "tileaa",
-		Name:        "dot_scaled",
-		NoOpcode:    true,
-		Args:        []ir.ArgDef{{Name: "lhs", Constraint: "factor"}, {Name: "rhs", Constraint: "factor"}, {Name: "acc", Constraint: "tile"}, {Name: "lhs_scale", Constraint: "float"}, {Name: "rhs_scale", Constraint: "float"}, {Name: "atom", Attr: 18, Class: "*MMAAttr", Mode: 1}, {Name: "depths", Attr: 12, Mode: 1}},
-		Results:     []ir.ResultDef{{Name: "result", Constraint: "tile"}},
-		Traits:      3,
-		Summary:     "Multiplies blocks along K by their scales, then as dot. Factors of i8 are pairs of f4E2M1FN along K, the first in the low half.",
-		OperandArgs: []int{0, 1, 2, 3, 4},
-		AttrArgs:    []int{5, 6},
-	},
-	{
-		Owner:       &dialect,
 		Code:        OpReduce,
-		Hooks:       &opHooks[76],
+		Hooks:       &opHooks[75],
 		Dialect:     "tileaa",
 		Name:        "reduce",
 		NoOpcode:    true,
@@ -1150,7 +1136,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpScan,
-		Hooks:       &opHooks[77],
+		Hooks:       &opHooks[76],
 		Dialect:     "tileaa",
 		Name:        "scan",
 		NoOpcode:    true,
@@ -1166,7 +1152,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMakeMemref,
-		Hooks:       &opHooks[78],
+		Hooks:       &opHooks[77],
 		Dialect:     "tileaa",
 		Name:        "make_memref",
 		NoOpcode:    true,
@@ -1180,7 +1166,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpBlockTile,
-		Hooks:       &opHooks[79],
+		Hooks:       &opHooks[78],
 		Dialect:     "tileaa",
 		Name:        "block_tile",
 		NoOpcode:    true,
@@ -1194,7 +1180,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpPointerBlock,
-		Hooks:       &opHooks[80],
+		Hooks:       &opHooks[79],
 		Dialect:     "tileaa",
 		Name:        "pointer_block",
 		NoOpcode:    true,
@@ -1208,7 +1194,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpTiledLoad,
-		Hooks:       &opHooks[81],
+		Hooks:       &opHooks[80],
 		Dialect:     "tileaa",
 		Name:        "tiled_load",
 		NoOpcode:    true,
@@ -1223,7 +1209,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpTiledStore,
-		Hooks:       &opHooks[82],
+		Hooks:       &opHooks[81],
 		Dialect:     "tileaa",
 		Name:        "tiled_store",
 		NoOpcode:    true,
@@ -1238,7 +1224,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpTiledAtomic,
-		Hooks:       &opHooks[83],
+		Hooks:       &opHooks[82],
 		Dialect:     "tileaa",
 		Name:        "tiled_atomic",
 		NoOpcode:    true,
@@ -1253,7 +1239,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMultimemStore,
-		Hooks:       &opHooks[84],
+		Hooks:       &opHooks[83],
 		Dialect:     "tileaa",
 		Name:        "multimem_store",
 		NoOpcode:    true,
@@ -1268,7 +1254,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMultimemReduce,
-		Hooks:       &opHooks[85],
+		Hooks:       &opHooks[84],
 		Dialect:     "tileaa",
 		Name:        "multimem_reduce",
 		NoOpcode:    true,
@@ -1283,7 +1269,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpMultimemLoad,
-		Hooks:       &opHooks[86],
+		Hooks:       &opHooks[85],
 		Dialect:     "tileaa",
 		Name:        "multimem_load",
 		NoOpcode:    true,
@@ -1298,7 +1284,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpLoad,
-		Hooks:       &opHooks[87],
+		Hooks:       &opHooks[86],
 		Dialect:     "tileaa",
 		Name:        "load",
 		NoOpcode:    true,
@@ -1313,7 +1299,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpStore,
-		Hooks:       &opHooks[88],
+		Hooks:       &opHooks[87],
 		Dialect:     "tileaa",
 		Name:        "store",
 		NoOpcode:    true,
@@ -1328,7 +1314,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAtomicRmw,
-		Hooks:       &opHooks[89],
+		Hooks:       &opHooks[88],
 		Dialect:     "tileaa",
 		Name:        "atomic_rmw",
 		NoOpcode:    true,
@@ -1343,7 +1329,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAtomicCas,
-		Hooks:       &opHooks[90],
+		Hooks:       &opHooks[89],
 		Dialect:     "tileaa",
 		Name:        "atomic_cas",
 		NoOpcode:    true,
@@ -1358,7 +1344,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpCreateMemToken,
-		Hooks:       &opHooks[91],
+		Hooks:       &opHooks[90],
 		Dialect:     "tileaa",
 		Name:        "create_mem_token",
 		NoOpcode:    true,
@@ -1371,7 +1357,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpJoinMemToken,
-		Hooks:       &opHooks[92],
+		Hooks:       &opHooks[91],
 		Dialect:     "tileaa",
 		Name:        "join_mem_token",
 		NoOpcode:    true,
@@ -1385,7 +1371,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpFenceAlias,
-		Hooks:       &opHooks[93],
+		Hooks:       &opHooks[92],
 		Dialect:     "tileaa",
 		Name:        "fence_alias",
 		NoOpcode:    true,
@@ -1400,7 +1386,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpGdcWait,
-		Hooks:       &opHooks[94],
+		Hooks:       &opHooks[93],
 		Dialect:     "tileaa",
 		Name:        "gdc_wait",
 		NoOpcode:    true,
@@ -1415,7 +1401,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpGdcLaunchDependents,
-		Hooks:       &opHooks[95],
+		Hooks:       &opHooks[94],
 		Dialect:     "tileaa",
 		Name:        "gdc_launch_dependents",
 		NoOpcode:    true,
@@ -1430,7 +1416,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpGetGlobal,
-		Hooks:       &opHooks[96],
+		Hooks:       &opHooks[95],
 		Dialect:     "tileaa",
 		Name:        "get_global",
 		NoOpcode:    true,
@@ -1444,7 +1430,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAlloca,
-		Hooks:       &opHooks[97],
+		Hooks:       &opHooks[96],
 		Dialect:     "tileaa",
 		Name:        "alloca",
 		NoOpcode:    true,
@@ -1459,7 +1445,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpProgramId,
-		Hooks:       &opHooks[98],
+		Hooks:       &opHooks[97],
 		Dialect:     "tileaa",
 		Name:        "program_id",
 		NoOpcode:    true,
@@ -1473,7 +1459,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpNumPrograms,
-		Hooks:       &opHooks[99],
+		Hooks:       &opHooks[98],
 		Dialect:     "tileaa",
 		Name:        "num_programs",
 		NoOpcode:    true,
@@ -1487,7 +1473,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpFor,
-		Hooks:       &opHooks[100],
+		Hooks:       &opHooks[99],
 		Dialect:     "tileaa",
 		Name:        "for",
 		NoOpcode:    true,
@@ -1503,7 +1489,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpLoop,
-		Hooks:       &opHooks[101],
+		Hooks:       &opHooks[100],
 		Dialect:     "tileaa",
 		Name:        "loop",
 		NoOpcode:    true,
@@ -1518,7 +1504,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpIf,
-		Hooks:       &opHooks[102],
+		Hooks:       &opHooks[101],
 		Dialect:     "tileaa",
 		Name:        "if",
 		NoOpcode:    true,
@@ -1533,7 +1519,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpRoles,
-		Hooks:       &opHooks[103],
+		Hooks:       &opHooks[102],
 		Dialect:     "tileaa",
 		Name:        "roles",
 		NoOpcode:    true,
@@ -1546,7 +1532,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpRole,
-		Hooks:       &opHooks[104],
+		Hooks:       &opHooks[103],
 		Dialect:     "tileaa",
 		Name:        "role",
 		NoOpcode:    true,
@@ -1560,7 +1546,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpYield,
-		Hooks:       &opHooks[105],
+		Hooks:       &opHooks[104],
 		Dialect:     "tileaa",
 		Name:        "yield",
 		NoOpcode:    true,
@@ -1574,7 +1560,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpBreak,
-		Hooks:       &opHooks[106],
+		Hooks:       &opHooks[105],
 		Dialect:     "tileaa",
 		Name:        "break",
 		NoOpcode:    true,
@@ -1588,7 +1574,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpContinue,
-		Hooks:       &opHooks[107],
+		Hooks:       &opHooks[106],
 		Dialect:     "tileaa",
 		Name:        "continue",
 		NoOpcode:    true,
@@ -1602,7 +1588,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpReturn,
-		Hooks:       &opHooks[108],
+		Hooks:       &opHooks[107],
 		Dialect:     "tileaa",
 		Name:        "return",
 		NoOpcode:    true,
@@ -1615,7 +1601,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpPrint,
-		Hooks:       &opHooks[109],
+		Hooks:       &opHooks[108],
 		Dialect:     "tileaa",
 		Name:        "print",
 		NoOpcode:    true,
@@ -1630,7 +1616,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAssert,
-		Hooks:       &opHooks[110],
+		Hooks:       &opHooks[109],
 		Dialect:     "tileaa",
 		Name:        "assert",
 		NoOpcode:    true,
@@ -1644,7 +1630,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpConvertLayout,
-		Hooks:       &opHooks[111],
+		Hooks:       &opHooks[110],
 		Dialect:     "tileaa",
 		Name:        "convert_layout",
 		NoOpcode:    true,
@@ -1658,7 +1644,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAllocShared,
-		Hooks:       &opHooks[112],
+		Hooks:       &opHooks[111],
 		Dialect:     "tileaa",
 		Name:        "alloc_shared",
 		NoOpcode:    true,
@@ -1673,7 +1659,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpBufferStore,
-		Hooks:       &opHooks[113],
+		Hooks:       &opHooks[112],
 		Dialect:     "tileaa",
 		Name:        "buffer_store",
 		NoOpcode:    true,
@@ -1687,7 +1673,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpBufferLoad,
-		Hooks:       &opHooks[114],
+		Hooks:       &opHooks[113],
 		Dialect:     "tileaa",
 		Name:        "buffer_load",
 		NoOpcode:    true,
@@ -1702,7 +1688,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpBufferExtract,
-		Hooks:       &opHooks[115],
+		Hooks:       &opHooks[114],
 		Dialect:     "tileaa",
 		Name:        "buffer_extract",
 		NoOpcode:    true,
@@ -1717,7 +1703,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpBufferInsert,
-		Hooks:       &opHooks[116],
+		Hooks:       &opHooks[115],
 		Dialect:     "tileaa",
 		Name:        "buffer_insert",
 		NoOpcode:    true,
@@ -1731,7 +1717,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpBufferView,
-		Hooks:       &opHooks[117],
+		Hooks:       &opHooks[116],
 		Dialect:     "tileaa",
 		Name:        "buffer_view",
 		NoOpcode:    true,
@@ -1745,7 +1731,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAllocRing,
-		Hooks:       &opHooks[118],
+		Hooks:       &opHooks[117],
 		Dialect:     "tileaa",
 		Name:        "alloc_ring",
 		NoOpcode:    true,
@@ -1760,7 +1746,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpRingSlot,
-		Hooks:       &opHooks[119],
+		Hooks:       &opHooks[118],
 		Dialect:     "tileaa",
 		Name:        "ring_slot",
 		NoOpcode:    true,
@@ -1774,7 +1760,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpRingNext,
-		Hooks:       &opHooks[120],
+		Hooks:       &opHooks[119],
 		Dialect:     "tileaa",
 		Name:        "ring_next",
 		NoOpcode:    true,
@@ -1789,7 +1775,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAsyncCopy,
-		Hooks:       &opHooks[121],
+		Hooks:       &opHooks[120],
 		Dialect:     "tileaa",
 		Name:        "async_copy",
 		NoOpcode:    true,
@@ -1804,7 +1790,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAllocPipeline,
-		Hooks:       &opHooks[122],
+		Hooks:       &opHooks[121],
 		Dialect:     "tileaa",
 		Name:        "alloc_pipeline",
 		NoOpcode:    true,
@@ -1819,7 +1805,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpProducerAcquire,
-		Hooks:       &opHooks[123],
+		Hooks:       &opHooks[122],
 		Dialect:     "tileaa",
 		Name:        "producer_acquire",
 		NoOpcode:    true,
@@ -1833,7 +1819,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpProducerCommit,
-		Hooks:       &opHooks[124],
+		Hooks:       &opHooks[123],
 		Dialect:     "tileaa",
 		Name:        "producer_commit",
 		NoOpcode:    true,
@@ -1847,7 +1833,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpConsumerWait,
-		Hooks:       &opHooks[125],
+		Hooks:       &opHooks[124],
 		Dialect:     "tileaa",
 		Name:        "consumer_wait",
 		NoOpcode:    true,
@@ -1861,7 +1847,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpConsumerRelease,
-		Hooks:       &opHooks[126],
+		Hooks:       &opHooks[125],
 		Dialect:     "tileaa",
 		Name:        "consumer_release",
 		NoOpcode:    true,
@@ -1875,7 +1861,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAllocTensor,
-		Hooks:       &opHooks[127],
+		Hooks:       &opHooks[126],
 		Dialect:     "tileaa",
 		Name:        "alloc_tensor",
 		NoOpcode:    true,
@@ -1890,7 +1876,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpTensorAcquire,
-		Hooks:       &opHooks[128],
+		Hooks:       &opHooks[127],
 		Dialect:     "tileaa",
 		Name:        "tensor_acquire",
 		NoOpcode:    true,
@@ -1904,7 +1890,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpTensorAddress,
-		Hooks:       &opHooks[129],
+		Hooks:       &opHooks[128],
 		Dialect:     "tileaa",
 		Name:        "tensor_address",
 		NoOpcode:    true,
@@ -1918,7 +1904,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpTensorRelease,
-		Hooks:       &opHooks[130],
+		Hooks:       &opHooks[129],
 		Dialect:     "tileaa",
 		Name:        "tensor_release",
 		NoOpcode:    true,
@@ -1932,7 +1918,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAsyncCommit,
-		Hooks:       &opHooks[131],
+		Hooks:       &opHooks[130],
 		Dialect:     "tileaa",
 		Name:        "async_commit",
 		NoOpcode:    true,
@@ -1945,7 +1931,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpAsyncWait,
-		Hooks:       &opHooks[132],
+		Hooks:       &opHooks[131],
 		Dialect:     "tileaa",
 		Name:        "async_wait",
 		NoOpcode:    true,
@@ -1959,7 +1945,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpDotWait,
-		Hooks:       &opHooks[133],
+		Hooks:       &opHooks[132],
 		Dialect:     "tileaa",
 		Name:        "dot_wait",
 		NoOpcode:    true,
@@ -1973,7 +1959,7 @@ var opRows = [...]*ir.OpDef{
 	{
 		Owner:       &dialect,
 		Code:        OpBarrier,
-		Hooks:       &opHooks[134],
+		Hooks:       &opHooks[133],
 		Dialect:     "tileaa",
 		Name:        "barrier",
 		NoOpcode:    true,
@@ -1987,4 +1973,4 @@ var opRows = [...]*ir.OpDef{
 }
 
 // opHooks are the hooks of the rows.
-var opHooks [135]ir.Hooks
+var opHooks [134]ir.Hooks

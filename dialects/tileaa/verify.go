@@ -245,7 +245,7 @@ var verifiers = ir.Table[verifier]{
 	}),
 	OpCat & ir.Place: of(verifyCat),
 
-	OpDot & ir.Place: of(verifyDot), OpDotScaled & ir.Place: of(verifyDot),
+	OpDot & ir.Place:    of(verifyDot),
 	OpReduce & ir.Place: of(verifyCombine), OpScan & ir.Place: of(verifyCombine),
 
 	OpMakeMemref & ir.Place: of(func(m MakeMemref) string {

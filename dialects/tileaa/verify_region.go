@@ -8,7 +8,7 @@ import (
 )
 
 // verifyDot checks [B]MxK times [B]KxN plus [B]MxN. The factors are tiles or, after selection, buffers.
-func verifyDot(op ContractionOp) string {
+func verifyDot(op Dot) string {
 	l, r := FactorShape(op.Lhs()), FactorShape(op.Rhs())
 	a, t := AsTile(op.Acc()), AsTile(op.Result())
 	if a.Elem != t.Elem || !sameShape(a, t) {
@@ -25,12 +25,15 @@ func verifyDot(op ContractionOp) string {
 	if p := op.Depths(); len(p) > 0 && (len(p) != 2 || p[0] < 0 || p[0] >= p[1] || p[1] > l[n-1]) {
 		return "needs depths [from, to] within K"
 	}
-	if d, ok := ir.As[Dot](op.Op); ok && d.InFlight() {
-		if wrong := verifyInFlight(d); wrong != "" {
+	if op.InFlight() {
+		if wrong := verifyInFlight(op); wrong != "" {
 			return wrong
 		}
 	}
-	if d, ok := ir.As[DotScaled](op.Op); ok && !scalesFit(l, r, ShapeOf(d.LhsScale()), ShapeOf(d.RhsScale())) {
+	if (op.LhsScale() == nil) != (op.RhsScale() == nil) {
+		return "needs scales of both factors or of none"
+	}
+	if op.LhsScale() != nil && !scalesFit(l, r, FactorShape(op.LhsScale()), FactorShape(op.RhsScale())) {
 		return "needs scales of shapes MxS and SxN, S a part of K"
 	}
 	return ""

@@ -166,8 +166,8 @@ func (w *writer) block(b *ir.Block, depth int) {
 func (w *writer) visit(op *ir.Op) {
 	w.Ctx.Step()
 	switch op.Code() {
-	case tileaa.OpDot, tileaa.OpDotScaled:
-		w.dot(ir.Cast[tileaa.ContractionOp](op))
+	case tileaa.OpDot:
+		w.dot(ir.Cast[tileaa.Dot](op))
 	case tileaa.OpTiledLoad:
 		w.selected(op, "RemarkMemoryLoadInstructionSelected", "Load instruction selected", "Global-memory load instruction")
 		w.view(op, "load", atom.LoadGlobal)

@@ -17,7 +17,7 @@ import (
 const widest = 16
 
 // dot says which instruction multiplies: in NVIDIA's words, and then the atom.
-func (w *writer) dot(d tileaa.ContractionOp) {
+func (w *writer) dot(d tileaa.Dot) {
 	op := d.Op
 	if d.Atom() == nil {
 		return
@@ -64,7 +64,7 @@ func generation(m *atom.MMA) string {
 }
 
 // otherAtoms says why no matrix instruction serves.
-func otherAtoms(w *writer, d tileaa.ContractionOp, m *atom.MMA) []string {
+func otherAtoms(w *writer, d tileaa.Dot, m *atom.MMA) []string {
 	l, r := shapeOf(d.Lhs()), shapeOf(d.Rhs())
 	n := len(l)
 	if n < 2 || len(r) != n {
@@ -328,7 +328,7 @@ func (w *writer) buffer(op *ir.Op, slots int, t *tileaa.BufferType, uses []*ir.U
 		case tileaa.OpBufferLoad:
 			l := ir.Cast[tileaa.BufferLoad](user)
 			reads = append(reads, sharedAccess(&total, t, tileaa.AsTile(l.Result()), l.Atom(), bits, "ld.shared"))
-		case tileaa.OpDot, tileaa.OpDotScaled:
+		case tileaa.OpDot:
 			reads = append(reads, "the product itself")
 		case tileaa.OpBufferInsert, tileaa.OpBufferExtract:
 			return // a tile that is indexed, not converted

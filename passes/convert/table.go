@@ -149,7 +149,7 @@ func init() {
 
 		cudatile.OpMmaf & ir.Place:       {to: tileaa.OpDot},
 		cudatile.OpMmai & ir.Place:       {to: tileaa.OpDot},
-		cudatile.OpMmafScaled & ir.Place: {to: tileaa.OpDotScaled},
+		cudatile.OpMmafScaled & ir.Place: {to: tileaa.OpDot},
 
 		cudatile.OpIf & ir.Place:     {to: tileaa.OpIf, names: "cond=condition"},
 		cudatile.OpFor & ir.Place:    {to: tileaa.OpFor, names: "lower=lowerBound upper=upperBound inits=initValues unsigned=unsignedCmp"},

@@ -107,7 +107,7 @@ func (p *multiplied) add(l *cost.Loop, op *ir.Op, t atom.Tiling) {
 	}
 	held := t.Held()
 	p.fragments = max(p.fragments, (cost.Registers(held.A, t.Atom.A.Bits())+cost.Registers(held.B, t.Atom.B.Bits()))/max(1, t.Repeat.K))
-	if op.Code() == tileaa.OpDotScaled && t.Atom.Scaled() { // those of all steps
+	if tileaa.IsScaled(op) && t.Atom.Scaled() { // those of all steps
 		p.scales = max(p.scales, cost.Registers(held.SA, t.Atom.Scale.Elem.Bits())+cost.Registers(held.SB, t.Atom.Scale.Elem.Bits()))
 	}
 	p.sharedRows = p.sharedRows || t.Split.N > 1

@@ -219,10 +219,11 @@ func AtomOf(s *pass.State, types atom.Types, e atom.Extent, warps int, takes fun
 func OperandTypes(op *ir.Op) []atom.Types {
 	c := elemOf(tileaa.AsTile(op.Operand(2)).Elem, def.Signed)
 	lhs, rhs := tileaa.AsTile(op.Operand(0)).Elem, tileaa.AsTile(op.Operand(1)).Elem
-	if d, ok := ir.As[tileaa.Dot](op); ok {
+	d := ir.Cast[tileaa.Dot](op)
+	if d.LhsScale() == nil {
 		return []atom.Types{{A: elemOf(lhs, d.SignednessLhs()), B: elemOf(rhs, d.SignednessRhs()), C: c}}
 	}
-	scale := tileaa.AsTile(op.Operand(3))
+	scale := tileaa.AsTile(d.LhsScale())
 	block := ExtentOf(op).K / int(scale.Shape[len(scale.Shape)-1])
 	own := atom.Types{A: factorOf(lhs), B: factorOf(rhs), C: c, Scale: atom.Scale{Elem: elemOf(scale.Elem, def.Signed), Block: block}}
 	return []atom.Types{own, {A: atom.BF16, B: atom.BF16, C: c}}
@@ -238,7 +239,7 @@ func factorOf(elem ir.Type) atom.Elem {
 
 // TilingOf is how warps share a product, as its atom says; ok is false for what is none, or where it does not fit.
 func TilingOf(op *ir.Op) (t atom.Tiling, ok bool) {
-	d, ok := ir.As[tileaa.ContractionOp](op)
+	d, ok := ir.As[tileaa.Dot](op)
 	if !ok {
 		return t, false
 	}

@@ -96,7 +96,7 @@ func (a *assigner) added(load *ir.Op) anchor {
 func scales(v *ir.Value) bool {
 	for u := v.FirstUse(); u != nil; u = u.Next() {
 		switch op := u.Owner(); op.Code() {
-		case tileaa.OpDotScaled:
+		case tileaa.OpDot:
 			return u.Index() > 2
 		case tileaa.OpReshape, tileaa.OpPermute:
 			return scales(op.Result(0))
@@ -218,7 +218,7 @@ func storedRows(load *ir.Op, fast int) (m *atom.MMA, rows []uint64, bytes int) {
 		u := v.FirstUse()
 		op := u.Owner()
 		if tileaa.IsProduct(op) {
-			d := ir.Cast[tileaa.ContractionOp](op).Atom()
+			d := ir.Cast[tileaa.Dot](op).Atom()
 			m = d.Atom
 			if u.Index() > 1 || m.Scalar() || m.Group > 0 && !m.ReadsShared(u.Index(), d.Swap) {
 				break

@@ -42,7 +42,7 @@ func (a *assigner) toMatrixBuffer(op *ir.Op, i int) *ir.Value {
 	rank := len(t.Shape)
 	fast := fastDim(l)
 	short := fast >= rank-2 && int(t.Shape[fast])*tileaa.ElemBytes(t.Elem) < leastSwizzle
-	if depth := rank - 1 - i; fast < rank-2 || short || !ir.Cast[tileaa.ContractionOp](op).Atom().Atom.Turns {
+	if depth := rank - 1 - i; fast < rank-2 || short || !ir.Cast[tileaa.Dot](op).Atom().Atom.Turns {
 		fast = depth
 	}
 	key := matrix{v, fast}

@@ -124,7 +124,7 @@ func (a *assigner) inferFromDefinition(v *ir.Value, t *tileaa.TileType) anchor {
 		return a.inferIncoming(v, t)
 	case tileaa.OpConstant, tileaa.OpSplat, tileaa.OpIota, tileaa.OpBroadcast:
 		return anchor{}
-	case tileaa.OpDot, tileaa.OpDotScaled:
+	case tileaa.OpDot:
 		return anchor{a.dotLayouts(op).C, cost.LeaveDot}
 	case tileaa.OpReduce:
 		src := a.strongestOrDefault(op)

@@ -34,7 +34,7 @@ func (a *assigner) rewrite(op *ir.Op) {
 			l = l.Cat(tileaa.DimOf(op))
 		}
 		a.setResults(op, compact(l))
-	case tileaa.OpDot, tileaa.OpDotScaled:
+	case tileaa.OpDot:
 		a.rewriteDot(op)
 	case tileaa.OpExtract, tileaa.OpInsert:
 		a.rewriteSlice(op)

@@ -46,7 +46,7 @@ func permuted(scales layout.Layout, dim int, order []int) layout.Layout {
 func tilingOf(op *ir.Op) atom.Tiling {
 	t, ok := kernel.TilingOf(op)
 	if !ok {
-		m := ir.Cast[tileaa.ContractionOp](op).Atom()
+		m := ir.Cast[tileaa.Dot](op).Atom()
 		panic(fmt.Sprintf("BUG: %s does not tile %s over %s", m.Atom.Name, kernel.ExtentOf(op), m.Split))
 	}
 	return t

@@ -17,15 +17,15 @@ import (
 //
 //	%a = unpack %x : 2048xi8 -> 4096xf4         %a' = reshape %x : 64x32xi8
 //	%b = reshape %a : 64x64xf4             =>
-//	dot_scaled %b, ..                           dot_scaled %a', ..
+//	dot %b, .., lhs_scale(..), ..               dot %a', .., lhs_scale(..), ..
 func PairElements(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		pairMemory(s, entry)
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-			d, ok := ir.As[tileaa.DotScaled](op)
-			if !ok || !pairs(s, op) {
+			if !tileaa.IsScaled(op) || !pairs(s, op) {
 				return
 			}
+			d := ir.Cast[tileaa.Dot](op)
 			b := ir.NewBuilder(s.Ctx).Before(op)
 			b.Loc = op.Loc()
 			rank := len(tileaa.AsTile(d.Lhs()).Shape)

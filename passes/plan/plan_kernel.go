@@ -62,7 +62,7 @@ type candidate struct {
 
 // A product is a dot that stays whole, its instruction, and how warps share it.
 type product struct {
-	dot  tileaa.ContractionOp
+	dot  tileaa.Dot
 	atom *tileaa.MMAAttr
 }
 

@@ -167,7 +167,7 @@ func trips(loop *ir.Op) uint64 {
 // atoms are the instructions of the dots, and how so many warps share them; a dot without is left to select-atoms, which says why.
 func (p *prices) atoms(warps int) (list []product) {
 	p.s.Walk(p.entry, ir.PreOrder, func(op *ir.Op) {
-		dot, ok := ir.As[tileaa.ContractionOp](op)
+		dot, ok := ir.As[tileaa.Dot](op)
 		if !ok {
 			return
 		}

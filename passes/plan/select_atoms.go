@@ -61,7 +61,7 @@ func SelectAtoms(s *pass.State) error {
 // where the atom does not multiply by its scales.
 func selectDot(s *pass.State, op *ir.Op) (*ir.Op, error) {
 	s.Ctx.Budget.Look() // every split is tiled
-	dot := ir.Cast[tileaa.ContractionOp](op)
+	dot := ir.Cast[tileaa.Dot](op)
 	if dot.Atom() == nil {
 		warps := tileaa.WarpsOf(op)
 		k, ok := kernel.ChooseAtom(s, op, kernel.ExtentOf(op), warps)
@@ -75,12 +75,12 @@ func selectDot(s *pass.State, op *ir.Op) (*ir.Op, error) {
 		}
 		dot.SetAtom(mmaOf(t))
 	}
-	if d, ok := ir.As[tileaa.DotScaled](op); ok && !d.Atom().Atom.Scaled() {
-		op = unscale(s, d)
+	if dot.LhsScale() != nil && !dot.Atom().Atom.Scaled() {
+		op = unscale(s, dot)
 	}
 	b := ir.NewBuilder(s.Ctx).Before(op)
 	b.Loc = op.Loc()
-	m, types := ir.Cast[tileaa.ContractionOp](op).Atom(), kernel.OperandTypes(op)[0]
+	m, types := ir.Cast[tileaa.Dot](op).Atom(), kernel.OperandTypes(op)[0]
 	wantA, wantB := m.Atom.Operands(m.Swap)
 	op.SetOperand(0, widen(b, op.Operand(0), types.A, wantA))
 	op.SetOperand(1, widen(b, op.Operand(1), types.B, wantB))
@@ -110,8 +110,8 @@ func widen(b *ir.Builder, v *ir.Value, from, to atom.Elem) *ir.Value {
 
 // unscale turns a block-scaled product into a product of operands that are scaled before, in bf16.
 //
-//	dot_scaled %a, %b, %c, %sa, %sb   =>   dot (bf16 %a * spread %sa), (bf16 %b * spread %sb), %c
-func unscale(s *pass.State, d tileaa.DotScaled) *ir.Op {
+//	dot %a, %b, %c, lhs_scale(%sa), rhs_scale(%sb)   =>   dot (bf16 %a * spread %sa), (bf16 %b * spread %sb), %c
+func unscale(s *pass.State, d tileaa.Dot) *ir.Op {
 	b := ir.NewBuilder(s.Ctx).Before(d.Op)
 	b.Loc = d.Op.Loc()
 	scaled := func(v, scale *ir.Value, k int) *ir.Value {

@@ -134,7 +134,7 @@ func (l *loopBuilder) start() []*ir.Value {
 			case accumulate:
 				vs = append(vs, nil)
 			case sum:
-				vs = append(vs, l.value(ir.Cast[tileaa.ContractionOp](o.op).Acc(), whole))
+				vs = append(vs, l.value(ir.Cast[tileaa.Dot](o.op).Acc(), whole))
 			default:
 				vs = append(vs, tileaa.NewConstant(l.b, r.Type(), tileaa.SplatOf(tileaa.AsTile(r), 0)).Result())
 			}

@@ -158,7 +158,7 @@ func (c *slicer) stepPieces(op *ir.Op) int64 {
 	pieces := int64(1)
 	for p.TooBig(r) && p.Extent.K > 1 {
 		half := p.half(c.s, op, c.threads/32)
-		if a, b := p.Atom.Atom, half.Atom.Atom; p.OK && (a.Scalar() != b.Scalar() || op.Code() == tileaa.OpDotScaled && a.Scaled() != b.Scaled()) {
+		if a, b := p.Atom.Atom, half.Atom.Atom; p.OK && (a.Scalar() != b.Scalar() || tileaa.IsScaled(op) && a.Scaled() != b.Scaled()) {
 			break // too short for the matrix unit
 		}
 		p, pieces = half, 2*pieces
@@ -240,7 +240,7 @@ func ProductsOf(s *pass.State, entry *ir.Op) *Products {
 	return &Products{kernel.DemandsOf(s, entry), s, facts.New(s.Ctx, entry), map[question]Product{}, map[*ir.Op]bool{}}
 }
 
-// Of looks at a dot or dot_scaled for so many warps.
+// Of looks at a product for so many warps.
 func (ps *Products) Of(op *ir.Op, warps int) Product {
 	q := question{op, warps}
 	p, old := ps.asked[q]
@@ -256,7 +256,7 @@ func (ps *Products) product(op *ir.Op, warps int) Product {
 	p := Product{Extent: kernel.ExtentOf(op), accs: kernel.TileRegisters(op.Result(0)) / (32 * warps)}
 	p.Atom, p.OK = kernel.ChooseAtom(s, op, p.Extent, warps)
 	types := kernel.OperandTypes(op)[0]
-	if op.Code() == tileaa.OpDotScaled && p.OK && p.Atom.Atom.Scaled() {
+	if tileaa.IsScaled(op) && p.OK && p.Atom.Atom.Scaled() {
 		for _, scale := range op.Operands()[3:] {
 			p.Staged += int(tileaa.AsTile(scale).NumElements()) * tileaa.ElemBytes(tileaa.AsTile(scale).Elem)
 		}
@@ -266,7 +266,7 @@ func (ps *Products) product(op *ir.Op, warps int) Product {
 		if p.OK && p.Atom.Atom.Scalar() || !fromProduct(v) {
 			p.Staged += int(tileaa.AsTile(v).NumElements()) * max(elem.Bits(), 8) / 8
 		}
-		scaled := op.Code() == tileaa.OpDotScaled && !(p.OK && p.Atom.Atom.Scaled()) // on its way, which may take more than what is loaded
+		scaled := tileaa.IsScaled(op) && !(p.OK && p.Atom.Atom.Scaled()) // on its way, which may take more than what is loaded
 		load, _, copied := tileaa.FactorLoad(v)
 		_, _, alone := tileaa.LoadOf(v)
 		inGroups := p.OK && p.Atom.Atom.ByWarpgroup()

@@ -63,8 +63,7 @@ var rules = map[ir.Code]rule{
 		}
 		return dim, true
 	},
-	tileaa.OpDot:       productDim,
-	tileaa.OpDotScaled: productDim,
+	tileaa.OpDot: productDim,
 	// Along its own axis a scan goes on from piece to piece (loopBuilder.scan).
 	tileaa.OpScan: func(op *ir.Op, _, dim int) (int, bool) {
 		return dim, dim != tileaa.DimOf(op) || kernel.CombinesTiles(op)

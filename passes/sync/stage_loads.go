@@ -44,8 +44,8 @@ func StageLoads(s *pass.State) error {
 // staging is a loop with stores to shared memory of what it loads.
 type staging struct {
 	expansion
-	product tileaa.ContractionOp // the last
-	only    bool                 // there is no other
+	product tileaa.Dot // the last
+	only    bool       // there is no other
 	stores  []*stagedStore
 	parts   bool // the product is cut in as many as there are stores
 	body    []*ir.Op
@@ -68,9 +68,9 @@ func newStaging(op *ir.Op) *staging {
 	if len(g.flow.Continues()) != 1 || len(products) == 0 {
 		return nil
 	}
-	g.product, _ = ir.As[tileaa.ContractionOp](products[len(products)-1])
+	g.product = ir.Cast[tileaa.Dot](products[len(products)-1])
 	g.only = len(products) == 1
-	if g.product.Op == nil || g.product.Atom() == nil || g.product.Atom().Atom.Scalar() {
+	if g.product.Atom() == nil || g.product.Atom().Atom.Scalar() {
 		return nil
 	}
 	for _, o := range g.body {
@@ -196,8 +196,8 @@ func (g *staging) choose(s *pass.State, entry *ir.Op) int {
 // keepsStep reports whether a product of warpgroups that is the only one may go on into the next iteration: it only adds to what the loop carries, and all it reads
 // is stored by the loop. Its registers are its accumulators: those of a factor would be given the next one meanwhile.
 func (g *staging) keepsStep() bool {
-	d, ok := ir.As[tileaa.Dot](g.product.Op)
-	if !ok || !g.only || !d.Atom().Atom.ByWarpgroup() || !d.Atom().Atom.SharedA || !mayFly(d) {
+	d := g.product
+	if !g.only || !d.Atom().Atom.ByWarpgroup() || !d.Atom().Atom.SharedA || !mayFly(d) {
 		return false
 	}
 	return !slices.ContainsFunc([]*ir.Value{d.Lhs(), d.Rhs()}, func(v *ir.Value) bool {
@@ -310,8 +310,8 @@ func (g *staging) rest(start *ir.Value) {
 // flyOn lets a product that the loop lands go on while what the next iteration multiplies is stored in the other slot. The tensor unit's goes on until the next
 // one has begun: what is stored meanwhile was read by the one before. What the loop takes from one in each iteration is waited for there.
 func (g *staging) flyOn() {
-	d, ok := ir.As[tileaa.Dot](g.product.Op)
-	if !ok || !g.only || g.parts || !g.readsOwn(d) || ir.Is[tileaa.FactorStore](d.Lhs().DefiningOp()) {
+	d := g.product
+	if !g.only || g.parts || !g.readsOwn(d) || ir.Is[tileaa.FactorStore](d.Lhs().DefiningOp()) {
 		return
 	}
 	if len(g.loop.Lands()) > 0 {
@@ -372,7 +372,7 @@ func (g *staging) spread(m ir.Mapping, position *ir.Value) {
 	for i, st := range g.stores {
 		g.load(m, st)
 		part := d.Op.Clone(ir.Mapping{d.Acc(): acc, lhs: g.read(lhs), rhs: g.read(rhs)})
-		p := ir.Cast[tileaa.ContractionOp](g.b.Insert(part))
+		p := ir.Cast[tileaa.Dot](g.b.Insert(part))
 		p.SetDepths([]int64{int64(i) * depth / n, int64(i+1) * depth / n})
 		acc = p.Result()
 		g.storeIf(m, []int{i}, position)

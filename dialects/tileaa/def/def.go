@@ -280,13 +280,14 @@ func Ops() []*ir.OpDef {
 			"Pointer plus signed offset in elements. nonnegative: no offset is below 0, as select-atoms says."), "ptr", "offset"),
 
 		// Contraction and reduction.
-		effects(row("dot", args(in("lhs:factor", "rhs:factor", "acc:tile"), opt("memory:tensor_memory", "when:scalar_i1"), of("signedness_lhs", &SignednessEnum, Signed), of("signedness_rhs", &SignednessEnum, Signed),
+		effects(row("dot", args(in("lhs:factor", "rhs:factor", "acc:tile"), opt("lhs_scale:factor", "rhs_scale:factor", "memory:tensor_memory", "when:scalar_i1"), of("signedness_lhs", &SignednessEnum, Signed), of("signedness_rhs", &SignednessEnum, Signed),
 			unit("fast_acc", "in_flight"), optional(class("atom", "*MMAAttr")), optAttr("depths", ir.I64ArrayKind), optAttr("column", ir.I64Kind), optAttr("lane", ir.I64Kind)), res("result:tile"), ir.Pure|ir.Speculatable,
-			"acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] "+
+			"acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. With scales, [B]MxS and [B]SxN, blocks of K/S along K are multiplied by them first, "+
+				"and factors of i8 are pairs of f4E2M1FN along K, the first in the low half. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] "+
 				"takes a part of K only. In flight, it begins only: its result is for a further product in the next iteration of a loop, which lands it, and "+
 				"its factors are read until a dot_wait; or, without accumulators or with those of a sums_scale, for a dot_land. One of the tensor unit sums in memory, from a column and a lane of each warp on, and "+
 				"only if when holds; of warpgroups, nobody takes what it gives unless when holds."),
-			factor("lhs"), factor("rhs"), sums("memory")),
+			factor("lhs"), factor("rhs"), factor("lhs_scale"), factor("rhs_scale"), sums("memory")),
 		effects(row("dot_land", args(in("source:tile"), many("indices:scalar_int"), opt("memory:tensor_memory"), optAttr("column", ir.I64Kind), optAttr("lane", ir.I64Kind)), res("result:tile"), 0,
 			"What a product in flight has put into tensor memory, behind the dot_wait for it; or the slice of it with these slice numbers, constants, which is in registers of its own."), factor("memory")),
 		effects(same(row("sums_store", args(in("source:tile"), opt("memory:tensor_memory"), optAttr("column", ir.I64Kind), optAttr("lane", ir.I64Kind)), res("result:tile"), 0,
@@ -297,8 +298,6 @@ func Ops() []*ir.OpDef {
 		effects(same(row("factor_store", args(in("value:tile"), opt("over:tile", "memory:tensor_memory"), optAttr("column", ir.I64Kind)), res("result:tile"), 0,
 			"Puts the left factor of products of the tensor unit into tensor memory, a row to a lane; in columns of its own, or in those of a product that has given over."),
 			"value", "result"), sums("memory")),
-		row("dot_scaled", args(in("lhs:factor", "rhs:factor", "acc:tile", "lhs_scale:float", "rhs_scale:float"), optional(class("atom", "*MMAAttr")), optAttr("depths", ir.I64ArrayKind)), res("result:tile"), ir.Pure|ir.Speculatable,
-			"Multiplies blocks along K by their scales, then as dot. Factors of i8 are pairs of f4E2M1FN along K, the first in the low half."),
 		flow(with(row("reduce", args(attr("dim", ir.I64Kind), attr("identities", ir.ArrayKind), many("operands:tile")), tiles, ir.Pure,
 			"Combines along dim; the region maps pairs (what came before, what comes next)... to what both make; associative, order free."), regions("combine")), ir.FlowDef{Kind: ir.CombineFlow}),
 		flow(with(row("scan", args(attr("dim", ir.I64Kind), attr("identities", ir.ArrayKind), unit("reverse"), many("operands:tile")), tiles, ir.Pure,

@@ -11,7 +11,6 @@ var Interfaces = []ir.InterfaceDef{
 	{Name: "RoundedOp", Doc: "is an op that rounds its result.", Args: []string{"rounding"}},
 	{Name: "FlushingOp", Doc: "is an op that may flush subnormal numbers to zero.", Args: []string{"flush_to_zero"}},
 	{Name: "NaNOp", Doc: "is a maximum or minimum of floats.", Args: []string{"%lhs", "%rhs", "propagate_nan"}},
-	{Name: "ContractionOp", Doc: "is a matrix product.", Args: []string{"%lhs", "%rhs", "%acc", "atom", "depths"}, Results: []string{"result"}},
 	{Name: "CombineOp", Doc: "is an op that combines the elements of tiles along a dimension by a region.",
 		Args: []string{"dim", "identities", "%operands"}, Results: []string{"results"}},
 	{Name: "DimOp", Doc: "is an op along one dimension of its tiles.", Args: []string{"dim"}},

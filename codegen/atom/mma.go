@@ -89,6 +89,7 @@ var accumulators = []Elem{F32, F16, F64, S32}
 type row struct {
 	a, b  Elem
 	scale Scale
+	ones  bool // multiplies what has no scales by 1
 	need  target.Need
 
 	make   func(a, b string) *MMA // of the types as PTX calls them
@@ -103,9 +104,9 @@ func (r *row) atom() *MMA {
 }
 
 // serves reports whether tiles of these types may come to the row, as they are or widened, in this order or the other. Without scales of their own they
-// may have the scale 1, a power of two.
+// may have the scale 1, a power of two, where that is in a register.
 func (r *row) serves(t Types) bool {
-	return (t.Scale == r.scale || t.Scale == Scale{} && r.scale.Elem == E8M0) && (t.A.WidensTo(r.a) && t.B.WidensTo(r.b) || t.A.WidensTo(r.b) && t.B.WidensTo(r.a))
+	return (t.Scale == r.scale || t.Scale == Scale{} && r.ones) && (t.A.WidensTo(r.a) && t.B.WidensTo(r.b) || t.A.WidensTo(r.b) && t.B.WidensTo(r.a))
 }
 
 // rows are those of one type of C.
@@ -114,14 +115,14 @@ var rows = map[Elem]func() []row{F32: rowsOf(F32), F16: rowsOf(F16), F64: rowsOf
 func rowsOf(c Elem) func() []row {
 	return sync.OnceValue(func() []row {
 		out, sums := make([]row, 0, 128), elems[c.row()].ptx
-		add := func(d string, as, bs []string, scale Scale, need target.Need, mma func(a, b string) *MMA) {
+		add := func(d string, as, bs []string, scale Scale, ones bool, need target.Need, mma func(a, b string) *MMA) {
 			if d != sums {
 				return
 			}
 			for _, a := range as {
 				left := elemOf(a)
 				for _, b := range bs {
-					out = append(out, row{a: left, b: elemOf(b), scale: scale, need: need, make: mma, ta: a, tb: b})
+					out = append(out, row{a: left, b: elemOf(b), scale: scale, ones: ones, need: need, make: mma, ta: a, tb: b})
 				}
 			}
 		}
@@ -130,19 +131,22 @@ func rowsOf(c Elem) func() []row {
 				p := &ptxop.TensorProducts[i]
 				for j := range ptxop.TensorHeights {
 					h := &ptxop.TensorHeights[j]
-					add(p.D, p.A, p.B, Scale{}, p.Need, func(a, b string) *MMA { return tensorMMA(p, h, n, a, b) })
+					if p.Blocks == 0 || h.M == ptxop.TensorLanes && n%ptxop.TensorLanes == 0 {
+						add(p.D, p.A, p.B, scaleOf(p.Scaled, p.K, p.A[0]), false, p.Need, func(a, b string) *MMA { return tensorMMA(p, h, n, a, b) })
+					}
 				}
 			}
 		}
 		for i := range ptxop.GroupProducts {
 			p := &ptxop.GroupProducts[i]
 			for _, registers := range []bool{false, true} {
-				add(p.D, p.A, p.B, Scale{}, p.Need, func(a, b string) *MMA { return groupMMA(p, a, b, registers) })
+				add(p.D, p.A, p.B, Scale{}, false, p.Need, func(a, b string) *MMA { return groupMMA(p, a, b, registers) })
 			}
 		}
 		for i := range ptxop.Products {
 			p := &ptxop.Products[i]
-			add(p.D, p.A, p.B, scaleOf(p), p.Need, func(a, b string) *MMA { return warpMMA(p, a, b) })
+			scale := scaleOf(p.Scaled, p.K, p.A[0])
+			add(p.D, p.A, p.B, scale, scale.Elem == E8M0, p.Need, func(a, b string) *MMA { return warpMMA(p, a, b) })
 		}
 		for _, r := range scalarRows {
 			if r.c == c {
@@ -155,10 +159,10 @@ func rowsOf(c Elem) func() []row {
 
 // warpMMA is the atom of a product for elements of A and B.
 func warpMMA(p *ptxop.Product, a, b string) *MMA {
-	m := &MMA{Name: p.Name(a, b), Op: ptxop.Must(p.Name(a, b)), A: elemOf(a), B: elemOf(b), C: elemOf(p.D), Scale: scaleOf(p), Unit: p.Unit, Need: p.Need}
+	m := &MMA{Name: p.Name(a, b), Op: ptxop.Must(p.Name(a, b)), A: elemOf(a), B: elemOf(b), C: elemOf(p.D), Scale: scaleOf(p.Scaled, p.K, a), Unit: p.Unit, Need: p.Need}
 	m.Shape, m.Rate = Shape{p.M, p.N, p.K / m.A.Packed()}, p.Rate/m.A.Packed()
 	m.LayoutA, m.LayoutB, m.LayoutC = fragments(m.Shape, m.A.Bits())
-	if m.Scaled() {
+	if m.HoldsScales() {
 		m.LayoutSA, m.LayoutSB = scales(m.Shape, p.Blocks)
 	}
 	return m.proven()

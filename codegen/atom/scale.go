@@ -23,17 +23,28 @@ type Types struct {
 // Scaled reports whether the instruction multiplies by scales.
 func (m *MMA) Scaled() bool { return m.Scale.Block > 0 }
 
-// scaleOf is the scale of a row. Its type in PTX is that of an element without a sign.
-func scaleOf(p *ptxop.Product) Scale {
-	if p.Blocks == 0 {
+// HoldsScales reports whether threads hold the scales, in registers.
+func (m *MMA) HoldsScales() bool { return m.Scaled() && m.Tensor == nil }
+
+// leastDepth is the shortest K of a tile. Scales in tensor memory lie there by words.
+func (m *MMA) leastDepth() int {
+	if m.Scaled() && m.Tensor != nil {
+		return max(m.Shape.K, ptxop.ScaleWord*m.Scale.Block)
+	}
+	return m.Shape.K
+}
+
+// scaleOf is the scale of a row of depth k for elements of A. Its type in PTX is that of an element without a sign.
+func scaleOf(s ptxop.Scaled, k int, a string) Scale {
+	if s.Blocks == 0 {
 		return Scale{}
 	}
-	return Scale{elemOf(strings.TrimPrefix(p.Scale, "u")), p.K / p.Blocks / elemOf(p.A[0]).Packed()}
+	return Scale{elemOf(strings.TrimPrefix(s.Scale, "u")), k / s.Blocks / elemOf(a).Packed()}
 }
 
 // scaleArguments is how many arguments of the instruction are for scales: for A and for B a register, a byte and a thread.
 func (m *MMA) scaleArguments() int {
-	if m.Scaled() {
+	if m.HoldsScales() {
 		return 6
 	}
 	return 0

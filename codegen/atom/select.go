@@ -96,6 +96,9 @@ func (m *MMA) ways(y Types, e Extent) iter.Seq[Candidate] {
 			if !y.A.WidensTo(wantA) || !y.B.WidensTo(wantB) || m.Group > 0 && (y.A != wantA || y.B != wantB) {
 				continue // groups read factors as copies bring them
 			}
+			if m.Tensor != nil && m.Scaled() && e.Batch > 0 {
+				continue
+			}
 			if !yield(Candidate{Atom: m, Swap: swap, A: wantA, B: wantB, Extent: m.pad(e, swap)}) {
 				return
 			}
@@ -132,5 +135,5 @@ func (m *MMA) pad(e Extent, swap bool) Extent {
 	if swap {
 		am, an = an, am
 	}
-	return Extent{e.Batch, max(e.M, am), max(e.N, an), max(e.K, m.Shape.K)}
+	return Extent{e.Batch, max(e.M, am), max(e.N, an), max(e.K, m.leastDepth())}
 }

@@ -44,6 +44,40 @@ func (t *Tensor) FromTensor() string { return t.product.FromTensor() }
 // FactorColumns is the columns of tensor memory that a factor of a shape takes, whose elements have so many bits: its rows are lanes.
 func FactorColumns(rows, k, bits int) int { return rows * k * bits / (32 * ptxop.TensorLanes) }
 
+// ScalesIn is how scales of a shape lie in shared memory, from where copies bring them to tensor memory; depth is the dimension of the blocks along K.
+//
+//	offset bits    0  1 | 2  3 | 4  5  6  7  8 | 9 ..        word of a lane: blocks k0 k1; words: rows m5 m6; lanes: rows m0 .. m4
+//	               k0 k1| m5 m6| m0 m1 m2 m3 m4| m7 .. k2 ..  further rows, then further blocks
+func ScalesIn(shape []int, depth int) layout.MemLayout {
+	row, bits := 1-depth, log2(ptxop.ScaleLanes)
+	word, columns := log2(ptxop.ScaleWord), log2(ptxop.ScaleColumns)
+	rows, blocks := log2(shape[row]), log2(shape[depth])
+	bases := slices.Concat(run(shape, depth, 0, word), run(shape, row, bits, columns), run(shape, row, 0, bits),
+		run(shape, row, bits+columns, rows-bits-columns), run(shape, depth, word, blocks-word))
+	m, err := layout.NewMem(shape, bases, 0, 0)
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+// ScaleColumns is the columns of tensor memory that scales of so many bytes take.
+func ScaleColumns(bytes int) int { return bytes / ptxop.ScaleBlock * ptxop.ScaleColumns }
+
+// ScaleBytesOf is the bytes of scales in so many columns.
+func ScaleBytesOf(columns int) int { return columns * ptxop.ScaleBlock / ptxop.ScaleColumns }
+
+// WholeColumns is so many columns or a few more, so that sums beside them begin where those of all products may.
+func WholeColumns(columns int) int { return (columns + LeastTensorColumns - 1) / LeastTensorColumns * LeastTensorColumns }
+
+// ScaleColumnsOf is those of a product of an extent, once.
+func (m *MMA) ScaleColumnsOf(e Extent) int {
+	if !m.Scaled() || m.Tensor == nil {
+		return 0
+	}
+	return ScaleColumns((e.M + e.N) * e.K / m.Scale.Block)
+}
+
 // HoldsRows reports whether threads hold a factor, of elements of so many bits, as its instruction finds it in tensor memory: a thread stores to one lane, what is
 // side by side along K in words.
 func (t *Tensor) HoldsRows(l layout.Layout, bits int) bool {
@@ -71,8 +105,10 @@ func TensorColumnsFor(columns int) int { return max(LeastTensorColumns, 1<<bits.
 
 // tensorMMA is the atom of a product of the tensor unit for elements of A and B, with the results of four warps in so many columns.
 func tensorMMA(p *ptxop.TensorProduct, h *ptxop.TensorHeight, n int, a, b string) *MMA {
+	packed := elemOf(a).Packed()
 	m := &MMA{Name: p.Name(h.M, n, a, b), Op: ptxop.Must(p.Instruction()), Tensor: &Tensor{p, h, a, b}, Group: ptxop.GroupWarps, SharedA: true,
-		Shape: Shape{h.M, n, p.K}, A: elemOf(a), B: elemOf(b), C: elemOf(p.D), Rate: p.Rate / h.Parts(), Turns: p.Turns(), Need: p.Need}
+		Shape: Shape{h.M, n, p.K / packed}, A: elemOf(a), B: elemOf(b), C: elemOf(p.D), Rate: p.Rate / packed / h.Parts(), Turns: p.Turns(), Need: p.Need,
+		Scale: scaleOf(p.Scaled, p.K, a)}
 	m.LayoutC = tensorRows(h, n)
 	m.WordsC = words(m.LayoutC, m.C)
 	if !m.LayoutC.IsBijective() || m.LayoutC.Warps() != m.Group {

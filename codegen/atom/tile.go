@@ -54,7 +54,7 @@ func (t Tiling) Held() Held {
 	if a.Group > 0 {
 		h.B = 1
 	}
-	if a.Scaled() {
+	if a.HoldsScales() {
 		h.SA = a.LayoutSA.Regs() * max(1, r.M>>len(selectsA)) * r.K * r.Batch
 		h.SB = a.LayoutSB.Regs() * r.K * max(1, r.N>>len(selectsB)) * r.Batch
 	}
@@ -180,7 +180,7 @@ func (t Tiling) Layouts() Layouts {
 	g.grow(axisN, layout.Reg, n)
 	g.grow(axisM, layout.Reg, m)
 	g.grow(axisK, layout.Reg, k)
-	if a.Scaled() {
+	if a.HoldsScales() {
 		g = append(g, a.tileScales(t.Extent.Batch > 0, m, n, k)...)
 	}
 	g.grow(axisBatch, layout.Reg, b)
@@ -189,7 +189,7 @@ func (t Tiling) Layouts() Layouts {
 	g.grow(axisBatch, layout.Warp, log2(s.Batch))
 	g.replicate(layout.Warp, log2(s.Copies))
 	l := Layouts{A: g[0].Layout, B: g[1].Layout, C: g[2].Layout}
-	if a.Scaled() {
+	if a.HoldsScales() {
 		l.SA, l.SB = g[3].Layout, g[4].Layout
 	}
 	return l

@@ -77,7 +77,7 @@ type product struct {
 func (f *fn) matrixProduct(op tileaa.Dot, a *atom.MMA, swap bool) *tile {
 	p := &product{f, a, swap, f.operandTile(op.Lhs()), f.operandTile(op.Rhs()), f.operandTile(op.Acc()), nil, nil}
 	p.sums = make([][]reg, p.acc.len())
-	if a.Scaled() {
+	if a.HoldsScales() {
 		p.scales = f.scalesOf(op, a, swap)
 	}
 	left := p.left.l.Shape()

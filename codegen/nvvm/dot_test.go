@@ -83,18 +83,18 @@ func TestDot(t *testing.T) {
 		return string(e)
 	}
 	for _, a := range atom.MMAs() {
-		if a.Group > 0 && (a.Shape.N == 128 || a.Shape.N == 32) {
-			continue // as 256, 64 and 16
+		if a.Group > 0 && (a.Shape.N == 128 && !a.Scaled() || a.Shape.N == 256 && a.Scaled() || a.Shape.N == 32) {
+			continue // as 256, 128, 64 and 16
 		}
 		for _, form := range []struct{ swap, unit, turned bool }{{false, false, false}, {true, false, false}, {false, true, false}, {false, false, true}, {true, false, true}} {
 			swap := form.swap
-			if form.unit && !(a.Scaled() && a.Scale.Elem == atom.E8M0 && a.A != atom.F4x2) || form.turned && (!a.Turns || a.Shape.N*a.A.Bits() < 8*32) { // the shortest rows of a descriptor
+			if form.unit && !(a.HoldsScales() && a.Scale.Elem == atom.E8M0 && a.A != atom.F4x2) || form.turned && (!a.Turns || a.Shape.N*a.A.Bits() < 8*32) { // the shortest rows of a descriptor
 
 				continue
 			}
 			sm := "sm_80"
 			switch {
-			case a.Scaled():
+			case a.HoldsScales():
 				sm = "sm_120"
 			case a.Tensor != nil:
 				sm = "sm_100"
@@ -115,6 +115,9 @@ func TestDot(t *testing.T) {
 				e = atom.Extent{M: a.Shape.N, N: 2 * a.Shape.M, K: 2 * a.Shape.K}
 			case a.Group > 0:
 				e = atom.Extent{M: 2 * a.Shape.M, N: a.Shape.N, K: 2 * a.Shape.K}
+			}
+			if a.Scaled() {
+				e.K = max(e.K, 4*a.Scale.Block) // a word of scales
 			}
 			list := atom.Splits(a, e, 4, swap)
 			if len(list) == 0 || swap && a.Scalar() {
@@ -170,12 +173,31 @@ func TestDot(t *testing.T) {
 					mem := layout.Swizzled(shape, order, bytes, min(128, bytes*shape[order[0]]))
 					typ := fmt.Sprintf("buffer<%dx%dx%s, #tileaa.mem<%s>>", shape[0], shape[1], k.in[i].elem, mem)
 					k.in[i].layout = layout.Blocked(shape, 1, []int{1, 0}, 4)
-					k.body += fmt.Sprintf("    %%s%d = alloc_shared {offset = %d} : %s\n    buffer_store %%v%d, %%s%d : (%s, %s)\n", i, 16384*i, typ, i, i, k.in[i].typ(), typ)
-					k.shared = 32768
+					k.body += fmt.Sprintf("    %%s%d = alloc_shared {offset = %d} : %s\n    buffer_store %%v%d, %%s%d : (%s, %s)\n", i, 32768*i, typ, i, i, k.in[i].typ(), typ)
+					k.shared = 65536
 					if i == 0 {
 						x, tx = "%s0", typ
 					} else {
 						y, ty = "%s1", typ
+					}
+				}
+				scales, scaleTypes := "", ""
+				if a.Scaled() && !form.unit {
+					blocks := e.K / a.Scale.Block
+					for i, l := range []layout.Layout{l.SA, l.SB} {
+						name, typ, shape := fmt.Sprintf("%%v%d", i+3), "", [][]int{{e.M, blocks}, {blocks, e.N}}[i]
+						if a.Tensor != nil {
+							l = layout.Blocked(shape, 1, []int{1, 0}, 4)
+						}
+						k.in = append(k.in, ioTile{string(a.Scale.Elem), l})
+						if typ = k.in[i+3].typ(); a.Tensor != nil {
+							tile := typ
+							name, typ = fmt.Sprintf("%%s%d", i+3), fmt.Sprintf("buffer<%dx%dx%s, #tileaa.mem<%s>>", shape[0], shape[1], a.Scale.Elem, atom.ScalesIn(shape, 1-i))
+							k.body += fmt.Sprintf("    %s = alloc_shared {offset = %d} : %s\n    buffer_store %%v%d, %s : (%s, %s)\n", name, 66560+4096*i, typ, i+3, name, tile, typ)
+							k.shared = 66560 + 8192
+						}
+						scales += ", " + []string{"lhs_scale", "rhs_scale"}[i] + "(" + name + ")"
+						scaleTypes += ", " + typ
 					}
 				}
 				if a.Group > 0 {
@@ -187,26 +209,23 @@ func TestDot(t *testing.T) {
 					k.body += acquired
 					memory, memoryType = ", memory(%m)", ", tensor_memory<512>"
 				}
-				signs, more, types := fmt.Sprintf("signedness_lhs = %s, signedness_rhs = %s, ", sign(ta), sign(tb)), "", ""
+				signs := fmt.Sprintf("signedness_lhs = %s, signedness_rhs = %s, ", sign(ta), sign(tb))
+				if a.Tensor != nil && a.Scaled() {
+					signs += "scale_column = 480, "
+				}
 				sa, sb := func(i, k int) float64 { return 1 }, func(k, j int) float64 { return 1 }
 				blocks, args := 1, []any(nil)
 				if a.Scaled() && !form.unit {
 					blocks = e.K / a.Scale.Block
 					sa = func(i, k int) float64 { return math.Ldexp(1, (i*5+k/a.Scale.Block*3)%7-3) }
 					sb = func(k, j int) float64 { return math.Ldexp(1, (j*3+k/a.Scale.Block*5)%5-2) }
-					k.in = append(k.in, ioTile{string(a.Scale.Elem), l.SA}, ioTile{string(a.Scale.Elem), l.SB})
-					signs, more, types = "", "_scaled", ", "+k.in[3].typ()+", "+k.in[4].typ()
 					args = []any{
 						encode(string(a.Scale.Elem), e.M*blocks, func(i int) float64 { return sa(i/blocks, i%blocks*a.Scale.Block) }),
 						encode(string(a.Scale.Elem), blocks*e.N, func(i int) float64 { return sb(i/e.N*a.Scale.Block, i%e.N) }),
 					}
 				}
-				operands := x + ", " + y + ", %v2"
-				if a.Scaled() && !form.unit {
-					operands += ", %v3, %v4"
-				}
-				k.body += fmt.Sprintf("    %%r = dot%s %s%s {%satom = #tileaa.mma<%q, warps = [%d, %d, %d, %d]%s>} : (%s, %s, %s%s%s) -> %s",
-					more, operands, memory, signs, a.Name, split.Batch, split.M, split.N, split.Copies, swapped, tx, ty, k.in[2].typ(), memoryType, types, k.out.typ())
+				k.body += fmt.Sprintf("    %%r = dot %s, %s, %%v2%s%s {%satom = #tileaa.mma<%q, warps = [%d, %d, %d, %d]%s>} : (%s, %s, %s%s%s) -> %s",
+					x, y, scales, memory, signs, a.Name, split.Batch, split.M, split.N, split.Copies, swapped, tx, ty, k.in[2].typ(), scaleTypes, memoryType, k.out.typ())
 				if a.Tensor != nil {
 					k.body += released
 				}
@@ -267,7 +286,7 @@ func TestDot(t *testing.T) {
 const (
 	meet     = "    \"tileaa.barrier\"() : () -> ()\n"
 	memoryOf = " %m : (tensor_memory<512>)\n"
-	acquired = "    %m = alloc_tensor {offset = 32768} : tensor_memory<512>\n    tensor_acquire" + memoryOf + meet + "    tensor_address" + memoryOf
+	acquired = "    %m = alloc_tensor {offset = 65536} : tensor_memory<512>\n    tensor_acquire" + memoryOf + meet + "    tensor_address" + memoryOf
 	released = "\n" + meet + "    tensor_release" + memoryOf
 )
 
@@ -309,7 +328,7 @@ func testBatches(t *testing.T, sm string, a *atom.MMA) {
 		if !ok {
 			t.Fatal(split)
 		}
-		k := tileIO{warps: warps, shared: 32768, out: ioTile{"f32", tiling.Layouts().C}}
+		k := tileIO{warps: warps, shared: 65536, out: ioTile{"f32", tiling.Layouts().C}}
 		types := make([]string, 2)
 		for i, shape := range [][]int{{e.Batch, e.M, e.K}, {e.Batch, e.K, e.N}} {
 			mem := layout.Swizzled(shape, []int{2, 1, 0}, 2, min(128, 2*shape[2]))

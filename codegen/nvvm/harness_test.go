@@ -50,6 +50,10 @@ func launch(t *testing.T, sm, text string, grid int, args ...any) (arrays [][]by
 	if err != nil {
 		t.Fatalf("%v\n%s", err, code)
 	}
+	dynamic := 0
+	if strings.Contains(code, ".extern .shared") {
+		dynamic = 96 << 10 // more than any has here
+	}
 	for _, schedule := range emu.Schedules {
 		mem := emu.NewMemory()
 		var params []emu.Arg
@@ -71,7 +75,7 @@ func launch(t *testing.T, sm, text string, grid int, args ...any) (arrays [][]by
 			}
 		}
 		var stdout bytes.Buffer
-		_, err = m.Run(context.Background(), "k", mem, params, emu.Options{Grid: [3]int{grid, 1, 1}, Schedule: schedule, Stdout: &stdout, MaxSteps: 1 << 24})
+		_, err = m.Run(context.Background(), "k", mem, params, emu.Options{Grid: [3]int{grid, 1, 1}, Schedule: schedule, Stdout: &stdout, MaxSteps: 1 << 24, DynShared: dynamic})
 		if err != nil {
 			t.Fatalf("%s: %v\n%s\n%s", schedule, err, stdout.String(), code)
 		}

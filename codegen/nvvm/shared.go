@@ -32,6 +32,7 @@ func init() {
 // buffer is a tile's worth of shared memory.
 type buffer struct {
 	offset int64 // in the block's shared memory
+	first  int64 // that of the first slot of its ring
 	slot   reg   // bytes from there to the slot of a ring; absent for a buffer of its own
 	bytes  int   // of an element
 	*tileaa.BufferType
@@ -40,7 +41,7 @@ type buffer struct {
 func allocShared(f *fn, op *ir.Op) {
 	t := op.Result(0).Type().(*tileaa.BufferType)
 	offset, _ := ir.Cast[tileaa.AllocShared](op).Offset()
-	f.buffers[op.Result(0)] = &buffer{offset: offset, bytes: tileaa.ElemBytes(t.Elem), BufferType: t}
+	f.buffers[op.Result(0)] = &buffer{offset: offset, first: offset, bytes: tileaa.ElemBytes(t.Elem), BufferType: t}
 }
 
 // bufferView is a buffer that names its elements in another way.
@@ -59,7 +60,7 @@ func ringSlot(f *fn, op *ir.Op) {
 	}
 	t := s.Ring().Type().(*tileaa.RingType)
 	offset, _ := ring.Offset()
-	b := &buffer{offset: offset, bytes: tileaa.ElemBytes(t.Buffer.Elem), BufferType: t.Buffer}
+	b := &buffer{offset: offset, first: offset, bytes: tileaa.ElemBytes(t.Buffer.Elem), BufferType: t.Buffer}
 	at := f.around(f.resize(f.scalar(s.Position()), kI32, false), s.Ahead(), t.Slots)
 	if at.isConst() {
 		b.offset += at.sint() * int64(t.SlotBytes())

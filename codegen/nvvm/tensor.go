@@ -6,6 +6,7 @@ import (
 
 	"tileiras/codegen/atom"
 	"tileiras/codegen/planted"
+	"tileiras/codegen/ptxop"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 )
@@ -215,7 +216,8 @@ func (p *tensorProduct) begin() {
 	if left.there != nil {
 		name = p.Tensor.FromTensor()
 	}
-	describe := i32(int64(p.Tensor.Describe(columns, left.form.Turned, right.form.Turned)))
+	describe := p.Tensor.Describe(columns, left.form.Turned, right.form.Turned)
+	scales := p.scaled()
 	add := con(kI1, 0)
 	if _, scaled := ir.DefinedBy[tileaa.SumsScale](p.dot.Acc()); scaled {
 		add = con(kI1, 1)
@@ -237,11 +239,19 @@ func (p *tensorProduct) begin() {
 		}
 		f.op("tcgen05.fence::after_thread_sync")
 		f.branch(when, nil, func() []reg {
+			for _, x := range scales {
+				x.bring()
+			}
 			for depth := from; depth < to; depth += p.Shape.K {
 				for at := range (1 << p.acc.l.OutBits()) / (p.Shape.M * columns) {
 					corner := p.corner(at, columns, left.row, right.row)
-					sums := f.add(m.base, i32(p.columnOf(corner)))
-					f.op(name, sums, left.descriptor(corner, depth)[0], right.descriptor(corner, depth)[0], describe, add)
+					args := []reg{f.add(m.base, i32(p.columnOf(corner))), left.descriptor(corner, depth)[0], right.descriptor(corner, depth)[0], i32(int64(describe))}
+					for i, x := range scales {
+						column, first := x.at(corner[[]int{left.row, right.row}[i]], depth/p.Scale.Block)
+						args[3] = i32(int64(describe | ptxop.ScaleBytes(first)))
+						args = append(args, column)
+					}
+					f.op(name, append(args, add)...)
 				}
 				add = con(kI1, 1)
 			}

@@ -8,7 +8,7 @@ import (
 
 // TensorProduct is a row of the table of products D = A*B + C of a multiprocessor's tensor unit, which one thread begins for its block (PTX ISA,
 // "tcgen05.mma"). A and B lie in shared memory, where descriptors find them, D in tensor memory, a row to a lane; A may lie there, too. M, one of TensorHeights,
-// N and the types are fields of the instruction descriptor.
+// N and the types are fields of the instruction descriptor. Scales lie in tensor memory, as ScaleBlock says.
 type TensorProduct struct {
 	Kind string
 	K    int
@@ -16,6 +16,7 @@ type TensorProduct struct {
 	A, B []string
 	Rate int // as that of Product, with all lanes
 	Need target.Need
+	Scaled
 }
 
 // TensorHeight is an M of products of the tensor unit, and the shape of the accesses by which four warps reach their results: of the 32 lanes that a warp
@@ -43,33 +44,69 @@ const tensorRate = 1024
 
 // TensorProducts is the table.
 var TensorProducts = []TensorProduct{
-	{"f16", 16, "f32", f16, f16, tensorRate, tcgen05},
-	{"f16", 16, "f32", bf16, bf16, tensorRate, tcgen05},
-	{"tf32", 8, "f32", tf32, tf32, tensorRate / 2, tcgen05},
-	{"f8f6f4", 32, "f32", float8, float8, 2 * tensorRate, tcgen05},
-	{"i8", 32, "s32", bytes, bytes, 2 * tensorRate, tcgen05Int8},
+	{"f16", 16, "f32", f16, f16, tensorRate, tcgen05, none},
+	{"f16", 16, "f32", bf16, bf16, tensorRate, tcgen05, none},
+	{"tf32", 8, "f32", tf32, tf32, tensorRate / 2, tcgen05, none},
+	{"f8f6f4", 32, "f32", float8, float8, 2 * tensorRate, tcgen05, none},
+	{"i8", 32, "s32", bytes, bytes, 2 * tensorRate, tcgen05Int8, none},
+	{"mxf8f6f4", 32, "f32", float8, float8, 2 * tensorRate, tcgen05, Scaled{"mxf8f6f4", "ue8m0", 1}},
+	{"mxf4", 64, "f32", float4, float4, 4 * tensorRate, tcgen05, Scaled{"mxf4", "ue8m0", 2}},
+	{"mxf4nvf4", 64, "f32", float4, float4, 4 * tensorRate, tcgen05, Scaled{"mxf4nvf4", "ue4m3", 4}},
+	{"mxf4nvf4", 64, "f32", float4, float4, 4 * tensorRate, tcgen05, Scaled{"mxf4nvf4", "ue8m0", 4}},
 }
+
+// Scales of products of the tensor unit lie in tensor memory, brought there from shared memory by copies of ScaleBlock bytes, for TensorLanes rows of A, or
+// columns of B, ScaleWord of them for each along K. Row r is in lane r mod 32 and in those 32, 64 and 96 further on, and in column r/32, a word with the
+// scales side by side along K (PTX ISA, "Block Scaling for tcgen05.mma"). In shared memory a lane of such a block has 16 bytes, a word after another.
+const ScaleBlock, ScaleWord = 512, 4
+
+// ScaleColumns is the columns of tensor memory that such a block takes, ScaleLanes the lanes in which it lies once.
+const ScaleColumns, ScaleLanes = 4, 32
+
+// CopyScales is the instruction that brings a block.
+const CopyScales = "tcgen05.cp.cta_group::1.32x128b.warpx4"
 
 // Name is the name of a product of so many rows and columns. The instruction is Instruction.
 func (p *TensorProduct) Name(m, n int, a, b string) string {
-	return "tcgen05.m" + strconv.Itoa(m) + "n" + strconv.Itoa(n) + "k" + strconv.Itoa(p.K) + "." + p.D + "." + a + "." + b
+	name := "tcgen05.m" + strconv.Itoa(m) + "n" + strconv.Itoa(n) + "k" + strconv.Itoa(p.K) + "." + p.D + "." + a + "." + b
+	if p.Blocks > 0 {
+		name += "." + p.Scale + p.vector()
+	}
+	return name
 }
 
+// vector says how many scales there are along K.
+func (p *TensorProduct) vector() string { return "." + strconv.Itoa(p.Blocks) + "X" }
+
 // Instruction is the name of the row of the instruction.
-func (p *TensorProduct) Instruction() string { return "tcgen05.mma." + p.Kind }
+func (p *TensorProduct) Instruction() string {
+	if p.Blocks > 0 {
+		return "tcgen05.mma." + p.Kind + p.vector()
+	}
+	return "tcgen05.mma." + p.Kind
+}
 
 // FromTensor is the instruction that takes A from tensor memory: a row to a lane, 32 bits of neighbours along K to a column.
 func (p *TensorProduct) FromTensor() string { return p.Instruction() + ".tensor" }
 
 // Turns is as that of GroupProduct.
-func (p *TensorProduct) Turns() bool { return elemBits[p.A[0]] <= 16 }
+func (p *TensorProduct) Turns() bool { return elemBits[p.A[0]] == 8 || elemBits[p.A[0]] == 16 }
 
 // codes are the numbers of types in an instruction descriptor (PTX ISA, "Instruction descriptor").
-var codes = map[string]uint32{"f16": 0, "bf16": 1, "tf32": 2, "e4m3": 0, "e5m2": 1, "u8": 0, "s8": 1}
+var codes = map[string]uint32{"f16": 0, "bf16": 1, "tf32": 2, "e4m3": 0, "e5m2": 1, "u8": 0, "s8": 1, "e2m1": 1}
+
+// ScaleBytes are the fields of an instruction descriptor that say with which byte of their words the scales of an instruction begin.
+func ScaleBytes(first int) uint32 { return uint32(first)<<29 | uint32(first)<<4 }
 
 // Describe is the instruction descriptor of a product of types a and b; turned says of which factors rows, or columns, lie side by side.
 func (p *TensorProduct) Describe(m, n int, a, b string, turnedA, turnedB bool) uint32 {
-	d := map[string]uint32{"f16": 0, "f32": 1, "s32": 2}[p.D]<<4 | codes[a]<<7 | codes[b]<<10 | uint32(n/8)<<17 | uint32(m/16)<<24
+	d := codes[a]<<7 | codes[b]<<10 | uint32(n/8)<<17 | uint32(m/16)<<24
+	switch {
+	case p.Blocks == 0:
+		d |= map[string]uint32{"f16": 0, "f32": 1, "s32": 2}[p.D] << 4
+	case p.Scale == "ue8m0":
+		d |= 1 << 23
+	}
 	if turnedA {
 		d |= 1 << 15
 	}
@@ -91,17 +128,23 @@ func init() {
 		b.op("tcgen05.dealloc"+one+".sync.aligned.b32", "R n", Control|Convergent, tcgen05)
 		b.op("tcgen05.fence::before_thread_sync", "", Fence, tcgen05)
 		b.op("tcgen05.fence::after_thread_sync", "", Fence, tcgen05)
-		kinds := map[string]bool{}
+		known := map[string]bool{}
 		for i := range TensorProducts {
 			p := &TensorProducts[i]
-			if kinds[p.Kind] {
+			if known[p.Instruction()] {
 				continue
 			}
-			kinds[p.Kind] = true
-			// Where D lies, descriptors of A, or where that lies in tensor memory, and of B, the instruction descriptor, whether to add to D.
+			known[p.Instruction()] = true
+			// Where D lies, descriptors of A, or where that lies in tensor memory, and of B, the instruction descriptor, where the scales lie, whether to add to D.
+			if p.Blocks > 0 {
+				b.text(p.Instruction(), "tcgen05.mma"+one+".kind::"+p.Kind+".block_scale.scale_vec::"+strconv.Itoa(p.Blocks)+"X [$0], $1, $2, $3, [$4], [$5], $6", "R L L r R R b",
+					ReadShared|WriteShared|Async, p.Need)
+				continue
+			}
 			b.text(p.Instruction(), "tcgen05.mma"+one+".kind::"+p.Kind+" [$0], $1, $2, $3, $4", "R L L r b", ReadShared|WriteShared|Async, p.Need)
 			b.text(p.FromTensor(), "tcgen05.mma"+one+".kind::"+p.Kind+" [$0], [$1], $2, $3, $4", "R R L r b", ReadShared|WriteShared|Async, p.Need)
 		}
+		b.text(CopyScales, CopyScales+" [$0], $1", "R L", ReadShared|WriteShared|Async, tcgen05)
 		b.op("tcgen05.commit"+one+".mbarrier::arrive::one.shared::cluster.b64", "[r]", Async|Barrier, tcgen05)
 		// Columns of the lane of each thread, which are there after the wait through which they pass. A store is over at the wait, which names no registers.
 		for i := range TensorHeights {

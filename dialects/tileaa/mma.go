@@ -74,6 +74,16 @@ func TensorColumnsOf(d Dot) int64 {
 	return int64(d.Atom().Atom.Tensor.ColumnsOf(int(AsTile(d.Result()).NumElements())))
 }
 
+// ScaleColumnsOf is the columns of tensor memory for scales of which a product of the tensor unit takes those in a buffer: for all slots of a ring, as what it has read
+// of one is over when that is filled again.
+func ScaleColumnsOf(scales *ir.Value) int64 {
+	if slot, ok := ir.DefinedBy[RingSlot](ViewedBuffer(scales)); ok {
+		ring := slot.Ring().Type().(*RingType)
+		return ring.Slots * int64(atom.ScaleColumns(ring.SlotBytes()))
+	}
+	return int64(atom.ScaleColumns(scales.Type().(*BufferType).Bytes()))
+}
+
 // AttrDialect is the dialect of the attribute.
 func (*MMAAttr) AttrDialect() string { return "tileaa" }
 

@@ -1837,7 +1837,7 @@ func NewOffset(b *ir.Builder, resultType ir.Type, ptr *ir.Value, offset *ir.Valu
 	return Offset{b.Create(s)}
 }
 
-// Dot is dot: acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. With scales, [B]MxS and [B]SxN, blocks of K/S along K are multiplied by them first, and factors of i8 are pairs of f4E2M1FN along K, the first in the low half. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] takes a part of K only. In flight, it begins only: its result is for a further product in the next iteration of a loop, which lands it, and its factors are read until a dot_wait; or, without accumulators or with those of a sums_scale, for a dot_land. One of the tensor unit sums in memory, from a column and a lane of each warp on, and only if when holds; of warpgroups, nobody takes what it gives unless when holds.
+// Dot is dot: acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. With scales, [B]MxS and [B]SxN, blocks of K/S along K are multiplied by them first, and factors of i8 are pairs of f4E2M1FN along K, the first in the low half. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] takes a part of K only. In flight, it begins only: its result is for a further product in the next iteration of a loop, which lands it, and its factors are read until a dot_wait; or, without accumulators or with those of a sums_scale, for a dot_land. One of the tensor unit sums in memory, from a column and a lane of each warp on, and only if when holds; it brings scales from buffers to columns from scale_column on, those of each slot of a ring to columns of their own; of warpgroups, nobody takes what it gives unless when holds.
 type Dot struct{ Op *ir.Op }
 
 func (Dot) Matches(c ir.Code) bool { return c == OpDot }
@@ -1880,26 +1880,30 @@ func (o Dot) SetDepths(v ir.I64Array) {
 		o.Op.SetAttr(5, v)
 	}
 }
-func (o Dot) Column() (int64, bool)            { return o.Op.IntAttr(6) }
-func (o Dot) SetColumn(c *ir.Context, v int64) { o.Op.SetIntAttr(c, 6, v) }
-func (o Dot) ClearColumn()                     { o.Op.SetAttr(6, nil) }
-func (o Dot) Lane() (int64, bool)              { return o.Op.IntAttr(7) }
-func (o Dot) SetLane(c *ir.Context, v int64)   { o.Op.SetIntAttr(c, 7, v) }
-func (o Dot) ClearLane()                       { o.Op.SetAttr(7, nil) }
-func (o Dot) Result() *ir.Value                { return o.Op.ResultOf(0) }
+func (o Dot) Column() (int64, bool)                 { return o.Op.IntAttr(6) }
+func (o Dot) SetColumn(c *ir.Context, v int64)      { o.Op.SetIntAttr(c, 6, v) }
+func (o Dot) ClearColumn()                          { o.Op.SetAttr(6, nil) }
+func (o Dot) Lane() (int64, bool)                   { return o.Op.IntAttr(7) }
+func (o Dot) SetLane(c *ir.Context, v int64)        { o.Op.SetIntAttr(c, 7, v) }
+func (o Dot) ClearLane()                            { o.Op.SetAttr(7, nil) }
+func (o Dot) ScaleColumn() (int64, bool)            { return o.Op.IntAttr(8) }
+func (o Dot) SetScaleColumn(c *ir.Context, v int64) { o.Op.SetIntAttr(c, 8, v) }
+func (o Dot) ClearScaleColumn()                     { o.Op.SetAttr(8, nil) }
+func (o Dot) Result() *ir.Value                     { return o.Op.ResultOf(0) }
 
 // DotOptions are what a dot may lack.
 type DotOptions struct {
-	LhsScale *ir.Value
-	RhsScale *ir.Value
-	Memory   *ir.Value
-	When     *ir.Value
-	FastAcc  bool
-	InFlight bool
-	Atom     *MMAAttr
-	Depths   ir.I64Array
-	Column   *int64
-	Lane     *int64
+	LhsScale    *ir.Value
+	RhsScale    *ir.Value
+	Memory      *ir.Value
+	When        *ir.Value
+	FastAcc     bool
+	InFlight    bool
+	Atom        *MMAAttr
+	Depths      ir.I64Array
+	Column      *int64
+	Lane        *int64
+	ScaleColumn *int64
 }
 
 // NewDot makes a dot at the builder's place.
@@ -1913,7 +1917,7 @@ func NewDot(b *ir.Builder, resultType ir.Type, lhs *ir.Value, rhs *ir.Value, acc
 	s.AddOperand(opts.RhsScale)
 	s.AddOperand(opts.Memory)
 	s.AddOperand(opts.When)
-	s.Attrs = make([]ir.Attribute, 8)
+	s.Attrs = make([]ir.Attribute, 9)
 	if signednessLhs != 1 {
 		s.Attrs[0] = s.Def.AttrDef(0).Enum.Of(uint32(signednessLhs))
 	}
@@ -1933,6 +1937,9 @@ func NewDot(b *ir.Builder, resultType ir.Type, lhs *ir.Value, rhs *ir.Value, acc
 	}
 	if opts.Lane != nil {
 		s.Attrs[7] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(*opts.Lane)}
+	}
+	if opts.ScaleColumn != nil {
+		s.Attrs[8] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(*opts.ScaleColumn)}
 	}
 	s.Types = []ir.Type{resultType}
 	return Dot{b.Create(s)}

@@ -60,6 +60,14 @@ func IsScaled(op *ir.Op) bool {
 	return ok && d.LhsScale() != nil
 }
 
+// FactorsOf lists what a product multiplies by: its factors and their scales, if it has some.
+func FactorsOf(d Dot) []*ir.Value {
+	if d.LhsScale() == nil {
+		return []*ir.Value{d.Lhs(), d.Rhs()}
+	}
+	return []*ir.Value{d.Lhs(), d.Rhs(), d.LhsScale(), d.RhsScale()}
+}
+
 // LoadOf finds the load, of a block or through pointers, that brings a value as it lies in memory: what stands between, last first, only names the elements anew, as
 // reshape, permute and a conversion between formats of one width do. Nothing else uses what is between.
 func LoadOf(v *ir.Value) (load *ir.Op, between []*ir.Op, ok bool) { return loadOf(v, true) }

@@ -53,7 +53,7 @@ func (w *writer) dot(d tileaa.Dot) {
 // generation is the GPU that brought an instruction.
 func generation(m *atom.MMA) string {
 	switch {
-	case m.Scaled():
+	case m.HoldsScales():
 		return "SM120"
 	case m.Group > 0:
 		return "SM90"

@@ -120,8 +120,8 @@ func (l *lives) find(entry *ir.Op) {
 	}
 }
 
-// fewestWarps is those that a product of the tensor unit needs.
-const fewestWarps = 4
+// UnitWarps is the fewest warps of a product of the tensor unit.
+const UnitWarps = 4
 
 // addSum adds the result of a product; of one whose sums stay in tensor memory as long as its loop runs, what the loop gives.
 func (l *lives) addSum(op *ir.Op) {
@@ -175,7 +175,7 @@ func (l *lives) ofTensorUnit(d tileaa.Dot) bool {
 	if a := d.Atom(); a != nil {
 		return a.Atom.Tensor != nil
 	}
-	k, ok := ChooseAtom(l.s, d.Op, ExtentOf(d.Op), fewestWarps)
+	k, ok := ChooseAtom(l.s, d.Op, ExtentOf(d.Op), UnitWarps)
 	return ok && k.Atom.Tensor != nil
 }
 

@@ -26,6 +26,9 @@ var slowIssue = map[ir.Code]int{
 // copyIssue is the warp instructions of a copy of 16 bytes a lane: its address, whether it happens, and itself.
 const copyIssue = 3
 
+// usualSlots is the slots of rings from which scales come to columns of their own in tensor memory.
+const usualSlots = 3
+
 // Loop is what an iteration of a loop asks of a multiprocessor when so many warps run it. Accumulators are the registers of a thread that
 // are alive together, tiling says how warps share a product, pointers is Pointers of a load. Shared memory is the caller's to say.
 func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(product *ir.Op) (atom.Tiling, bool), pointers func(load *ir.Op) int) cost.Loop {
@@ -94,7 +97,7 @@ func (p *multiplied) add(l *cost.Loop, op *ir.Op, t atom.Tiling) {
 		l.Groups = l.Warps / t.Atom.Group
 	}
 	if t.Atom.Tensor != nil {
-		n := t.Atom.Tensor.ColumnsOf(t.Extent.Rows() * t.Extent.N)
+		n := t.Atom.Tensor.ColumnsOf(t.Extent.Rows()*t.Extent.N) + atom.WholeColumns(usualSlots*t.Atom.ScaleColumnsOf(t.Extent))
 		if t.Atom.Tensor.Parts() > 1 { // two such lie side by side
 			p.widest, p.halves = max(p.widest, n), p.halves+n
 		} else {
@@ -107,7 +110,7 @@ func (p *multiplied) add(l *cost.Loop, op *ir.Op, t atom.Tiling) {
 	}
 	held := t.Held()
 	p.fragments = max(p.fragments, (cost.Registers(held.A, t.Atom.A.Bits())+cost.Registers(held.B, t.Atom.B.Bits()))/max(1, t.Repeat.K))
-	if tileaa.IsScaled(op) && t.Atom.Scaled() { // those of all steps
+	if tileaa.IsScaled(op) && t.Atom.HoldsScales() { // those of all steps
 		p.scales = max(p.scales, cost.Registers(held.SA, t.Atom.Scale.Elem.Bits())+cost.Registers(held.SB, t.Atom.Scale.Elem.Bits()))
 	}
 	p.sharedRows = p.sharedRows || t.Split.N > 1

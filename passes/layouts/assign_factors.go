@@ -1,6 +1,7 @@
 package layouts
 
 import (
+	"tileiras/codegen/atom"
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -28,7 +29,8 @@ func (a *assigner) toScalarBuffer(op *ir.Op, i int, d dotTiling) *ir.Value {
 }
 
 // toMatrixBuffer stores factor i of a product in rows as an instruction of a group of warps reads them: along the dimension where memory runs, so that
-// copies can take the way, or along K where the instruction wants that. What comes from outside of a loop is stored there.
+// copies can take the way, or along K where the instruction wants that; operand i of scales as they come to tensor memory. What comes from outside of a loop is
+// stored there.
 // Products that take a factor in the same rows share it.
 func (a *assigner) toMatrixBuffer(op *ir.Op, i int) *ir.Value {
 	v := op.Operand(i)
@@ -37,19 +39,12 @@ func (a *assigner) toMatrixBuffer(op *ir.Op, i int) *ir.Value {
 		x, between = load.Result(0), names
 	}
 	x = a.inOwnLayout(x)
-	l := named(between, *tileaa.LayoutOf(x))
 	t := tileaa.AsTile(v)
-	rank := len(t.Shape)
-	fast := fastDim(l)
-	short := fast >= rank-2 && int(t.Shape[fast])*tileaa.ElemBytes(t.Elem) < leastSwizzle
-	if depth := rank - 1 - i; fast < rank-2 || short || !ir.Cast[tileaa.Dot](op).Atom().Atom.Turns {
-		fast = depth
-	}
-	key := matrix{v, fast}
+	mem := matrixMem(op, i, named(between, *tileaa.LayoutOf(x)))
+	key := matrix{v, mem.Key()}
 	if buf, ok := a.matrices[key]; ok && op.AncestorIn(buf.DefiningOp().Block()) != nil {
 		return buf
 	}
-	mem := matrixRows(ints(t.Shape), fast, tileaa.ElemBytes(t.Elem))
 	own := mem // as the tile that is stored names the elements
 	for _, op := range between {
 		own = operandMem(op, own)
@@ -69,6 +64,21 @@ func (a *assigner) toMatrixBuffer(op *ir.Op, i int) *ir.Value {
 	}
 	a.matrices[key] = buf
 	return buf
+}
+
+// matrixMem is the memory layout in which a product reads factor i, or operand i of scales, that threads hold in a layout.
+func matrixMem(op *ir.Op, i int, l layout.Layout) layout.MemLayout {
+	t := tileaa.AsTile(op.Operand(i))
+	shape, rank := ints(t.Shape), len(t.Shape)
+	if scale := i - 3; scale >= 0 {
+		return atom.ScalesIn(shape, rank-1-scale)
+	}
+	fast := fastDim(l)
+	short := fast >= rank-2 && shape[fast]*tileaa.ElemBytes(t.Elem) < leastSwizzle
+	if depth := rank - 1 - i; fast < rank-2 || short || !ir.Cast[tileaa.Dot](op).Atom().Atom.Turns {
+		fast = depth
+	}
+	return matrixRows(shape, fast, tileaa.ElemBytes(t.Elem))
 }
 
 // before goes to the place where a factor x of a product is stored.
@@ -93,10 +103,10 @@ func (a *assigner) bufferOf(x *ir.Value, mem layout.MemLayout, op *ir.Op) *ir.Va
 	return nil
 }
 
-// matrix is a factor in rows along a dimension.
+// matrix is a factor as it lies in memory.
 type matrix struct {
-	v    *ir.Value
-	fast int
+	v   *ir.Value
+	mem string // its layout's key
 }
 
 // leastSwizzle is the bytes of the shortest rows that a descriptor can say.

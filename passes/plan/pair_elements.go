@@ -44,8 +44,12 @@ func pairs(s *pass.State, op *ir.Op) bool {
 	}
 	n := atom.F4x2.Packed()
 	types.A, types.B, types.Scale.Block, e.K = atom.F4x2, atom.F4x2, types.Scale.Block/n, e.K/n
-	_, ok := kernel.AtomOf(s, types, e, 1, nil)
-	return ok
+	for _, warps := range []int{1, kernel.UnitWarps} {
+		if _, ok := kernel.AtomOf(s, types, e, warps, nil); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // paired is a tile of f4E2M1FN as bytes of two neighbours along dimension k.

@@ -119,6 +119,7 @@ func assignColumns(s *pass.State, products []tileaa.Dot, factors []tileaa.Factor
 		}
 		f.SetColumn(s.Ctx, at.from)
 	}
+	used.placeScales(s, products)
 	var waited []tileaa.Dot // for, of which nothing is left behind them
 	for _, d := range products {
 		switch _, over := storeOver(d.Result()); {
@@ -141,6 +142,16 @@ func assignColumns(s *pass.State, products []tileaa.Dot, factors []tileaa.Factor
 		}
 	}
 	return n
+}
+
+// placeScales gives the scales of products columns in which they stay until the next ones come.
+func (o *occupied) placeScales(s *pass.State, products []tileaa.Dot) {
+	for _, d := range products {
+		if tileaa.IsScaled(d.Op) {
+			n := tileaa.ScaleColumnsOf(d.LhsScale()) + tileaa.ScaleColumnsOf(d.RhsScale())
+			d.SetScaleColumn(s.Ctx, o.place(d.Op.Block(), region{0, int64(atom.WholeColumns(int(n))), allLanes}).from)
+		}
+	}
 }
 
 // heldIn is the block as long as which a product in flight keeps its columns: its own, or that of its loop, behind which threads take pieces of its sums.

@@ -66,7 +66,7 @@ type factor struct {
 // overlap-products sees to the waits.
 func storedFactor(d tileaa.Dot) (f factor, ok bool) {
 	alloc, ok := ir.DefinedBy[tileaa.AllocShared](d.Lhs())
-	if !ok || d.Atom().Swap {
+	if !ok || d.Atom().Swap || tileaa.IsScaled(d.Op) {
 		return f, false
 	}
 	f.product = d

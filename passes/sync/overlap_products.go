@@ -178,7 +178,10 @@ func (l *unitLoop) lastFresh(d tileaa.Dot) (last *ir.Op) {
 // movable reports whether a product can move up behind another op of its block, and lists what has to move with it: views of what it reads, and waits for copies
 // that are not over there. What is between must not write what it reads.
 func movable(d tileaa.Dot, behind *ir.Op) (along []*ir.Op, ok bool) {
-	reads := []*ir.Value{tileaa.ViewedBuffer(d.Lhs()), tileaa.ViewedBuffer(d.Rhs())}
+	var reads []*ir.Value
+	for _, v := range tileaa.FactorsOf(d) {
+		reads = append(reads, tileaa.ViewedBuffer(v))
+	}
 	moves, over := map[*ir.Op]bool{d.Op: true}, landed(reads, behind)
 	for op := d.Op.Prev(); op != behind; op = op.Prev() {
 		if !over && ir.Is[tileaa.AsyncWait](op) {

@@ -74,7 +74,7 @@ func skewable(s *pass.State, entry, op *ir.Op) *skewed {
 		if !ok || !tileaa.AddsToNothing(d) || !k.gains(s, entry, d) {
 			continue
 		}
-		if k.dot = d; k.comesAhead(d.Lhs()) && k.comesAhead(d.Rhs()) && len(k.copies) > 0 && len(k.carry) == 0 {
+		if k.dot = d; !slices.ContainsFunc(tileaa.FactorsOf(d), func(v *ir.Value) bool { return !k.comesAhead(v) }) && len(k.copies) > 0 && len(k.carry) == 0 {
 			return k
 		}
 		return nil

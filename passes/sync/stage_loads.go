@@ -200,7 +200,7 @@ func (g *staging) keepsStep() bool {
 	if !g.only || !d.Atom().Atom.ByWarpgroup() || !d.Atom().Atom.SharedA || !mayFly(d) {
 		return false
 	}
-	return !slices.ContainsFunc([]*ir.Value{d.Lhs(), d.Rhs()}, func(v *ir.Value) bool {
+	return !slices.ContainsFunc(tileaa.FactorsOf(d), func(v *ir.Value) bool {
 		return !slices.ContainsFunc(g.stores, func(st *stagedStore) bool { return st.Buffer() == tileaa.ViewedBuffer(v) })
 	})
 }
@@ -236,7 +236,7 @@ func (g *staging) cuttable() bool {
 	if n := len(g.stores); n < 2 || kernel.ExtentOf(g.product.Op).K/g.product.Atom().Atom.Shape.K%n != 0 {
 		return false
 	}
-	return !slices.ContainsFunc([]*ir.Value{g.product.Lhs(), g.product.Rhs()}, func(v *ir.Value) bool {
+	return !slices.ContainsFunc(tileaa.FactorsOf(g.product), func(v *ir.Value) bool {
 		op := v.DefiningOp()
 		return op == nil || op.Block() == g.loop.Op.Body() && op.Code() != tileaa.OpBufferLoad
 	})
@@ -333,7 +333,7 @@ func (g *staging) readsOwn(d tileaa.Dot) bool {
 	if !slices.ContainsFunc(g.loop.Op.Body().Ops(), releases) {
 		return true
 	}
-	for _, v := range []*ir.Value{d.Lhs(), d.Rhs()} {
+	for _, v := range tileaa.FactorsOf(d) {
 		if _, shared := v.Type().(*tileaa.BufferType); !shared {
 			continue
 		}

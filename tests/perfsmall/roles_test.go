@@ -17,9 +17,9 @@ import (
 
 // oneRole are the kernels with products whose copies warps of their own cannot begin on sm_80, and why.
 var oneRole = map[string]string{
-	"gemm_f8e4m3fn_4096_128x128x128_nt": "f8 is converted on its way",
-	"gemm_f8e4m3fn_8192_128x256x128_nt": "f8 is converted on its way",
-	"gemm_scaled_f8e4m3fn_8192":         "f8 is converted on its way",
+	"gemm_f8e4m3fn_4096_128x128x128_nt":     "f8 is converted on its way",
+	"gemm_f8e4m3fn_8192_128x256x128_nt":     "f8 is converted on its way",
+	"gemm_scaled_f8e4m3fn_8192_128x256x128": "f8 is converted on its way",
 }
 
 // TestRoles runs the kernels with products with warps of their own for copies, as TestPerfSmall runs them without; both compute the same bits.

@@ -25,6 +25,7 @@ var (
 	shapeDigits  = regexp.MustCompile(`^(?:\.SF)?\.(\w+)`) // .SF: with scales, which takes no longer
 	shapeGroup   = regexp.MustCompile(`(\d+)x(\d+)x(\d+)`)
 	descriptor   = regexp.MustCompile(`idesc\[(UR\d+)\]`)
+	described    = regexp.MustCompile(`^(UR\d+), (?:UR\d+, )?0x([0-9a-f]+)(?:, URZ, 0xfc, !UPT)?$`)
 	fromRegister = regexp.MustCompile(`^R\d+, R\d+, gdesc`)
 )
 
@@ -112,16 +113,19 @@ func bothInShared(i *instruction, group bool) bool {
 }
 
 // describedShape reads the shape of a tcgen05 product from its instruction descriptor (PTX ISA, "Instruction descriptor"), the last constant that was put
-// into the uniform register.
+// into the uniform register, or to whose bits others were added there: those say which scales it takes.
 func describedShape(code []instruction, n int) (shape [3]int) {
 	m := descriptor.FindStringSubmatch(code[n].args)
 	if m == nil {
 		return shape
 	}
 	for j := n - 1; j > max(n-400, -1); j-- {
-		rest, ok := strings.CutPrefix(code[j].args, m[1]+", 0x")
-		d, err := strconv.ParseUint(rest, 16, 64)
-		if code[j].op != "UMOV" || !ok || err != nil {
+		put := described.FindStringSubmatch(code[j].args)
+		if code[j].op != "UMOV" && code[j].op != "ULOP3" || put == nil || put[1] != m[1] {
+			continue
+		}
+		d, err := strconv.ParseUint(put[2], 16, 64)
+		if err != nil {
 			continue
 		}
 		k := map[byte]int{'H': 16, 'I': 32, 'Q': 32, 'O': 64}[code[n].op[3]]

@@ -281,12 +281,12 @@ func Ops() []*ir.OpDef {
 
 		// Contraction and reduction.
 		effects(row("dot", args(in("lhs:factor", "rhs:factor", "acc:tile"), opt("lhs_scale:factor", "rhs_scale:factor", "memory:tensor_memory", "when:scalar_i1"), of("signedness_lhs", &SignednessEnum, Signed), of("signedness_rhs", &SignednessEnum, Signed),
-			unit("fast_acc", "in_flight"), optional(class("atom", "*MMAAttr")), optAttr("depths", ir.I64ArrayKind), optAttr("column", ir.I64Kind), optAttr("lane", ir.I64Kind)), res("result:tile"), ir.Pure|ir.Speculatable,
+			unit("fast_acc", "in_flight"), optional(class("atom", "*MMAAttr")), optAttr("depths", ir.I64ArrayKind), optAttr("column", ir.I64Kind), optAttr("lane", ir.I64Kind), optAttr("scale_column", ir.I64Kind)), res("result:tile"), ir.Pure|ir.Speculatable,
 			"acc + lhs * rhs per batch; shapes [B]MxK, [B]KxN, [B]MxN. With scales, [B]MxS and [B]SxN, blocks of K/S along K are multiplied by them first, "+
 				"and factors of i8 are pairs of f4E2M1FN along K, the first in the low half. atom is the instruction and how warps share it, after select-atoms; depths = [from, to] "+
 				"takes a part of K only. In flight, it begins only: its result is for a further product in the next iteration of a loop, which lands it, and "+
 				"its factors are read until a dot_wait; or, without accumulators or with those of a sums_scale, for a dot_land. One of the tensor unit sums in memory, from a column and a lane of each warp on, and "+
-				"only if when holds; of warpgroups, nobody takes what it gives unless when holds."),
+				"only if when holds; it brings scales from buffers to columns from scale_column on, those of each slot of a ring to columns of their own; of warpgroups, nobody takes what it gives unless when holds."),
 			factor("lhs"), factor("rhs"), factor("lhs_scale"), factor("rhs_scale"), sums("memory")),
 		effects(row("dot_land", args(in("source:tile"), many("indices:scalar_int"), opt("memory:tensor_memory"), optAttr("column", ir.I64Kind), optAttr("lane", ir.I64Kind)), res("result:tile"), 0,
 			"What a product in flight has put into tensor memory, behind the dot_wait for it; or the slice of it with these slice numbers, constants, which is in registers of its own."), factor("memory")),

@@ -35,26 +35,33 @@ func BlockedSpan(shape []int, vec, span int, order []int, warps int) Layout {
 	return Replicated(shape, slices.Concat(reg, queue), lane, warp, warps)
 }
 
-// BlockedAcross spreads a tile that is loaded vec elements at a time along dimension fast, and stored wide elements, of maxVec bytes, at a time along the bits
-// slow, in rows of shared memory whose vectors are swizzled: a thread has rectangles of both, squares where it can. Lanes first complete near elements
-// along the first, a sector, then the vectors of a row, so that those that store together find different banks, then runs of memory. Where a thread has fewer
-// than wide elements of a row, all lanes that store together have neighbours there: vectors alone are swizzled.
-func BlockedAcross(shape []int, vec, near, wide, fast int, slow []uint64, warps int) Layout {
-	along := DimBits(shape, fast)
+// Across says how a tile is loaded and stored in different directions: loaded Vec elements at a time along dimension Fast, of which lanes complete Near first, and
+// stored Wide elements, of maxVec bytes, at a time along the bits Rows.
+type Across struct {
+	Fast, Vec, Near int
+	Rows            []uint64
+	Wide            int
+}
+
+// BlockedAcross spreads a tile that is stored in rows of shared memory whose vectors are swizzled: a thread has rectangles of what it loads and stores at a time,
+// squares where it can. Lanes first complete Near elements, then the vectors of a row, so that those that store together find different banks, then runs of memory.
+// Where a thread has fewer elements of a row than are stored at a time, all lanes that store together have neighbours there: vectors alone are swizzled.
+func BlockedAcross(shape []int, a Across, warps int) Layout {
+	along, slow := DimBits(shape, a.Fast), a.Rows
 	var rest []uint64
 	for b := range totalBits(shape) {
 		if bit := uint64(1) << b; !slices.Contains(along, bit) && !slices.Contains(slow, bit) {
 			rest = append(rest, bit)
 		}
 	}
-	vec = min(vec, shape[fast])
+	vec := min(a.Vec, shape[a.Fast])
 	alone := totalBits(shape) - laneBits - log2(warps) - log2(vec) // bits that are left to a thread
 	reg := take(&along, log2(vec))
-	stored := take(&slow, min(log2(wide), alone))
+	stored := take(&slow, min(log2(a.Wide), alone))
 	reg = append(reg, stored...)
-	sector := take(&along, log2(near)-log2(vec))
+	sector := take(&along, log2(a.Near)-log2(vec))
 	var lane []uint64
-	if part := log2(wide) - len(stored); part > 0 {
+	if part := log2(a.Wide) - len(stored); part > 0 {
 		lane = append(take(&slow, min(phaseBits(maxVec>>part), laneBits-len(sector))), sector...)
 	} else {
 		lane = append(sector, take(&slow, phaseBits(maxVec)-len(sector))...)

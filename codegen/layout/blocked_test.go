@@ -34,8 +34,9 @@ func TestBlockedAcrossGivesThreadsSquares(t *testing.T) {
 		{[]int{256, 2}, 4, 8, 8, []int{1, 0}, 1, "{reg=[[0,1],[1,0],[2,0],[4,0]], lane=[[8,0],[16,0],[32,0],[64,0],[128,0]]} : 256x2"},
 		{[]int{16, 2}, 4, 8, 4, []int{1, 0}, 1, "{reg=[[0,1]], lane=[[1,0],[2,0],[4,0],[8,0],[0,0]]} : 16x2"},
 	} {
-		if got := BlockedAcross(c.shape, c.vec, c.near, c.wide, c.order[0], DimBits(c.shape, c.order[1]), c.warps).String(); got != c.want {
-			t.Errorf("BlockedAcross(%v, %d, %d, %d, %v, %d)\ngot  %s\nwant %s", c.shape, c.vec, c.near, c.wide, c.order, c.warps, got, c.want)
+		a := Across{Fast: c.order[0], Vec: c.vec, Near: c.near, Rows: DimBits(c.shape, c.order[1]), Wide: c.wide}
+		if got := BlockedAcross(c.shape, a, c.warps).String(); got != c.want {
+			t.Errorf("BlockedAcross(%v, %v, %d)\ngot  %s\nwant %s", c.shape, a, c.warps, got, c.want)
 		}
 	}
 }
@@ -48,7 +49,7 @@ func TestBlockedAcrossMovesWholeSectorsWithoutConflicts(t *testing.T) {
 		cols := 32 << rapid.IntRange(0, 3).Draw(t, "cols")
 		warps := 1 << rapid.IntRange(0, 3).Draw(t, "warps")
 		shape := []int{rows, cols}
-		l := BlockedAcross(shape, vec, sector, vec, 1, DimBits(shape, 0), warps)
+		l := BlockedAcross(shape, Across{Fast: 1, Vec: vec, Near: sector, Rows: DimBits(shape, 0), Wide: vec}, warps)
 		if !l.IsSurjective() || l.Warps() != warps || Strided(shape, []int{1, 0}).MaxVec(l, vec) != vec {
 			t.Fatalf("%s", l)
 		}
@@ -79,7 +80,7 @@ func TestBlockedAcrossSpreadsNarrowStores(t *testing.T) {
 		{128, 128, 8, 4, 2}, {64, 128, 4, 4, 2}, {128, 256, 8, 8, 1}, {128, 128, 4, 8, 1}, {256, 128, 8, 8, 1},
 	} {
 		shape := []int{c.rows, c.cols}
-		l := BlockedAcross(shape, 16, 32, 16, 1, DimBits(shape, 0), c.warps)
+		l := BlockedAcross(shape, Across{Fast: 1, Vec: 16, Near: 32, Rows: DimBits(shape, 0), Wide: 16}, c.warps)
 		m := Swizzled(l.Shape(), []int{0, 1}, 1, min(128, c.rows))
 		waves, ideal, _, err := Wavefronts(m, l, 1, m.MaxVec(l, 16))
 		if err != nil || m.MaxVec(l, 16) != c.bytes || waves > c.factor*ideal {
@@ -95,7 +96,7 @@ func TestBlockedAcrossFollowsTheOrderOfRows(t *testing.T) {
 	for _, i := range order {
 		rows = append(rows, Bit(shape, 0, i))
 	}
-	l := BlockedAcross(shape, 16, 32, 16, 1, rows, 4).PermuteBits(0, order)
+	l := BlockedAcross(shape, Across{Fast: 1, Vec: 16, Near: 32, Rows: rows, Wide: 16}, 4).PermuteBits(0, order)
 	m := Swizzled(shape, []int{0, 1}, 1, 128)
 	waves, ideal, _, err := Wavefronts(m, l, 1, m.MaxVec(l, 16))
 	if err != nil || m.MaxVec(l, 16) != 8 || waves != ideal {

@@ -190,12 +190,13 @@ func (a *assigner) stored(load *ir.Op, t *tileaa.TileType, fast, vec int) (l lay
 		if per := int(t.NumElements()) / (32 * a.warps); own < wordBytes {
 			vec = min(vec, max(per*own/wordBytes, wordBytes/own))
 		}
-		return layout.BlockedAcross(shape, vec, sectorBytes/own, copyBytes/own, fast, rows, a.warps), true
+		return layout.BlockedAcross(shape, layout.Across{Fast: fast, Vec: vec, Near: sectorBytes / own, Rows: rows, Wide: copyBytes / own}, a.warps), true
 	case bytes > own && vec*bytes > copyBytes:
 		if near := max(vec, swizzleWidth/bytes); m.Group > 0 {
 			return layout.BlockedSpan(shape, vec, near, fastest(fast, len(shape)), a.warps), true
 		} else if len(shape) > 1 && int(t.NumElements()) >= vec*32*a.warps { // other lanes have the rest of the rows
-			return layout.BlockedAcross(shape, vec, near, 1, fast, layout.DimBits(shape, fastest(fast, len(shape))[1]), a.warps), true
+			next := layout.DimBits(shape, fastest(fast, len(shape))[1])
+			return layout.BlockedAcross(shape, layout.Across{Fast: fast, Vec: vec, Near: near, Rows: next, Wide: 1}, a.warps), true
 		}
 	}
 	return layout.Layout{}, false

@@ -68,13 +68,17 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 	}
 	l.Waves, l.Issue = l.Waves+l.Copied/128, l.Issue+copyIssue*l.Copied/(16*32)
 	l.Registers = accumulators + p.apart + BesideProducts
-	if p.inMemory < p.n || p.n > 2 { // a loop over copies reads scales and the first fragments of the next iteration under the last products of this one
+	if p.inMemory < p.n || p.n > mostInMemory { // a loop over copies reads scales and the first fragments of the next iteration under the last products of this one
 		l.Registers += 2*(p.fragments+p.scales) + addresses
 	}
 	l.Registers = min(l.Registers, s.Target.RegistersPerThread)
 	stage(s, &l, loop, accumulators+p.apart+StagingReserve, tiling)
 	return l
 }
+
+// mostInMemory is the most products of a loop that take no registers besides accumulators where all read memory: those of an attention. Its gradients have
+// more, and more arrays whose places they know.
+const mostInMemory = 2
 
 // multiplied is what the products of a loop ask for: registers of a thread, and how they share rows.
 type multiplied struct {

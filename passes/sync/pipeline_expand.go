@@ -13,21 +13,26 @@ import (
 
 // This file rewrites a loop whose copies run ahead.
 
-// expansion is the work on one loop.
-type expansion struct {
+// rewriting is the work on one loop, and where it puts what is new.
+type rewriting struct {
 	*pipeline
-	b      *ir.Builder
+	b *ir.Builder
+}
+
+// expansion is that of pipeline-loops.
+type expansion struct {
+	rewriting
 	slots  int64
 	groups []*group     // in the order of their waits
 	rings  []*ir.Value  // by copy
 	flying []tileaa.Dot // products that go on into the next iteration
 	alone  bool         // a multiprocessor runs one block
-	tokens []*ir.Value  // what each copy comes after; nil: nothing
+	joined []*ir.Value  // tokens of what each copy comes after; nil: nothing
 }
 
 // expand makes rings of so many slots, for groups of copies that are waited for together.
 func (p *pipeline) expand(s *pass.State, c choice) {
-	x := &expansion{pipeline: p, b: ir.NewBuilder(s.Ctx).Before(p.loop.Op), slots: int64(c.slots), groups: c.groups, alone: c.blocks == 1}
+	x := &expansion{rewriting: rewriting{p, ir.NewBuilder(s.Ctx).Before(p.loop.Op)}, slots: int64(c.slots), groups: c.groups, alone: c.blocks == 1}
 	x.b.Loc = p.loop.Op.Loc()
 	for i, c := range p.copies {
 		slots := x.slots
@@ -36,7 +41,7 @@ func (p *pipeline) expand(s *pass.State, c choice) {
 		}
 		t := tileaa.Ring(s.Ctx, slots, c.Buffer().Type().(*tileaa.BufferType))
 		x.rings = append(x.rings, tileaa.NewAllocRing(x.b, t, tileaa.AllocRingOptions{}).Result())
-		x.tokens = append(x.tokens, joinTokens(x.b, p.tokens[i]))
+		x.joined = append(x.joined, joinTokens(x.b, p.tokens[i]))
 	}
 	arrange(x.groups, x.slots)
 	if list := summands(p.loop.Op); len(x.groups) == 1 && x.slots >= slotsInFlight {
@@ -60,7 +65,7 @@ func joinTokens(b *ir.Builder, tokens []*ir.Value) *ir.Value {
 	return tileaa.NewJoinMemToken(b, tokens).Result()
 }
 
-func (x *expansion) positions() *tileaa.TileType { return tileaa.Tile(x.b.Ctx, x.b.Ctx.Int(32)) }
+func (r *rewriting) positions() *tileaa.TileType { return tileaa.Tile(r.b.Ctx, r.b.Ctx.Int(32)) }
 
 // prologue begins the copies of the first iterations. It gives the tokens of what was begun, by copy. Groups are committed in the order
 // of the loop, also those of iterations that there are not: the waits count them.
@@ -100,40 +105,40 @@ func (x *expansion) prologue(start *ir.Value) (begun [][]*ir.Value) {
 }
 
 // runs is whether the loop has a first iteration.
-func (x *expansion) runs() *ir.Value {
+func (r *rewriting) runs() *ir.Value {
 	signedness := def.Signed
-	if x.loop.Unsigned() {
+	if r.loop.Unsigned() {
 		signedness = def.Unsigned
 	}
-	return x.compare(x.loop.Lower(), x.loop.Upper(), def.PredLess, signedness)
+	return r.compare(r.loop.Lower(), r.loop.Upper(), def.PredLess, signedness)
 }
 
-func (x *expansion) compare(a, b *ir.Value, p def.Predicate, s def.Signedness) *ir.Value {
-	i1 := tileaa.Tile(x.b.Ctx, x.b.Ctx.Int(1))
-	return tileaa.NewCmpi(x.b, i1, a, b, s, tileaa.CmpiOptions{Predicate: p}).Result()
+func (r *rewriting) compare(a, b *ir.Value, p def.Predicate, s def.Signedness) *ir.Value {
+	i1 := tileaa.Tile(r.b.Ctx, r.b.Ctx.Int(1))
+	return tileaa.NewCmpi(r.b, i1, a, b, s, tileaa.CmpiOptions{Predicate: p}).Result()
 }
 
 // later is the counter of the iteration k later, and whether there is one, given whether there is one for this counter (nil: there is).
 // What is left of the range is compared as an unsigned number, which it is where the counter lies in it, so nothing wraps.
-func (x *expansion) later(counter *ir.Value, k int64, exists *ir.Value) (*ir.Value, *ir.Value) {
+func (r *rewriting) later(counter *ir.Value, k int64, exists *ir.Value) (*ir.Value, *ir.Value) {
 	t := tileaa.AsTile(counter)
 	further := func(by *ir.Value) {
-		left := tileaa.NewSubi(x.b, x.loop.Upper(), counter, tileaa.SubiOptions{}).Result()
-		more := x.compare(left, by, def.PredGreater, def.Unsigned)
+		left := tileaa.NewSubi(r.b, r.loop.Upper(), counter, tileaa.SubiOptions{}).Result()
+		more := r.compare(left, by, def.PredGreater, def.Unsigned)
 		if exists != nil {
-			more = tileaa.NewAndi(x.b, exists, more).Result()
+			more = tileaa.NewAndi(r.b, exists, more).Result()
 		}
-		counter, exists = tileaa.NewAddi(x.b, counter, by, tileaa.AddiOptions{}).Result(), more
+		counter, exists = tileaa.NewAddi(r.b, counter, by, tileaa.AddiOptions{}).Result(), more
 	}
 	if k == 0 {
 		return counter, exists
 	}
-	if step, ok := tileaa.SplatInt(x.loop.Step()); ok && step > 0 && step < math.MaxInt8 && tileaa.ElemBits(t.Elem) >= 32 {
-		further(tileaa.Const(x.b, t, k*step))
+	if step, ok := tileaa.SplatInt(r.loop.Step()); ok && step > 0 && step < math.MaxInt8 && tileaa.ElemBits(t.Elem) >= 32 {
+		further(tileaa.Const(r.b, t, k*step))
 		return counter, exists
 	}
 	for range k {
-		further(x.loop.Step())
+		further(r.loop.Step())
 	}
 	return counter, exists
 }
@@ -164,7 +169,7 @@ func (x *expansion) copy(g *group, counter, position *ir.Value, ahead int64, exi
 				when = tileaa.NewAndi(x.b, exists, when).Result()
 			}
 		}
-		begun := copyLike(x.b, c, m.Lookup(c.Block()), slot, c.Layout(), x.tokens[i], when)
+		begun := copyLike(x.b, c, m.Lookup(c.Block()), slot, c.Layout(), x.joined[i], when)
 		tokens = append(tokens, begun.ResultToken())
 	}
 	tileaa.NewAsyncCommit(x.b)
@@ -328,14 +333,14 @@ func (x *expansion) eraseOld(body []*ir.Op) {
 }
 
 // replaceLoop puts a loop that carries more in the place of the loop, with its body.
-func (x *expansion) replaceLoop(more []*ir.Value) tileaa.For {
-	x.b.Before(x.loop.Op)
-	inits := append(x.loop.Inits(), more...)
+func (r *rewriting) replaceLoop(more []*ir.Value) tileaa.For {
+	r.b.Before(r.loop.Op)
+	inits := append(r.loop.Inits(), more...)
 	var types []ir.Type
 	for _, v := range inits {
 		types = append(types, v.Type())
 	}
-	loop := newLoop(x.b, x.flow, types, inits)
-	x.loop.Op.ReplaceWith(loop)
+	loop := newLoop(r.b, r.flow, types, inits)
+	r.loop.Op.ReplaceWith(loop)
 	return ir.Cast[tileaa.For](loop)
 }

@@ -84,14 +84,14 @@ func (x *expansion) fetch(g *group, counter, exists *ir.Value) {
 }
 
 // cloneAll makes ops of the loop again, in their order, loads only if an iteration exists.
-func (x *expansion) cloneAll(which map[*ir.Op]bool, m ir.Mapping, exists *ir.Value) {
-	for _, op := range x.loop.Op.Body().Ops() {
+func (r *rewriting) cloneAll(which map[*ir.Op]bool, m ir.Mapping, exists *ir.Value) {
+	for _, op := range r.loop.Op.Body().Ops() {
 		if !which[op] {
 			continue
 		}
-		later := x.b.Insert(op.Clone(m))
+		later := r.b.Insert(op.Clone(m))
 		if kernel.IsPlainLoad(later) && exists != nil && !planted.On("late-load") {
-			x.onlyIf(later, exists)
+			r.onlyIf(later, exists)
 		}
 		if p, ok := ir.As[tileaa.PointerBlock](later); ok && planted.On("late-mask") {
 			p.SetLeft(nil)
@@ -101,40 +101,40 @@ func (x *expansion) cloneAll(which map[*ir.Op]bool, m ir.Mapping, exists *ir.Val
 }
 
 // onlyIf makes a load of an iteration that may not exist happen only if it does; of a block, it loads the first one of the array then, as far as there is one.
-func (x *expansion) onlyIf(load *ir.Op, exists *ir.Value) {
-	x.b.Before(load)
+func (r *rewriting) onlyIf(load *ir.Op, exists *ir.Value) {
+	r.b.Before(load)
 	if l, ok := ir.As[tileaa.Load](load); ok {
-		x.mask(l, exists)
+		r.mask(l, exists)
 	} else {
-		x.redirect(ir.Cast[tileaa.TiledLoad](load), exists)
+		r.redirect(ir.Cast[tileaa.TiledLoad](load), exists)
 	}
-	x.b.After(load)
+	r.b.After(load)
 }
 
-func (x *expansion) mask(l tileaa.Load, exists *ir.Value) {
+func (r *rewriting) mask(l tileaa.Load, exists *ir.Value) {
 	t := tileaa.AsTile(l.Result())
 	if tileaa.IsRanked(l.Result()) {
-		exists = tileaa.NewSplat(x.b, t.WithElem(x.b.Ctx, x.b.Ctx.Int(1)), exists).Result()
+		exists = tileaa.NewSplat(r.b, t.WithElem(r.b.Ctx, r.b.Ctx.Int(1)), exists).Result()
 	}
 	if m := l.Mask(); m != nil {
-		exists = tileaa.NewAndi(x.b, exists, m).Result()
+		exists = tileaa.NewAndi(r.b, exists, m).Result()
 	}
 	l.SetMask(exists)
 	if l.Padding() == nil && tileaa.ConstBytes(t.Elem) > 0 {
-		l.SetPadding(tileaa.NewConstant(x.b, t, tileaa.SplatOf(t, 0)).Result())
+		l.SetPadding(tileaa.NewConstant(r.b, t, tileaa.SplatOf(t, 0)).Result())
 	}
 }
 
-func (x *expansion) redirect(l tileaa.TiledLoad, exists *ir.Value) {
+func (r *rewriting) redirect(l tileaa.TiledLoad, exists *ir.Value) {
 	block, _ := tileaa.BlockOf(l.Op)
 	if !block.Result().HasOneUse() { // one of outside, which the loop's own load names too
-		l.SetBlock(x.b.Insert(block.Op.Clone(ir.Mapping{})).Result(0))
+		l.SetBlock(r.b.Insert(block.Op.Clone(ir.Mapping{})).Result(0))
 		block, _ = tileaa.BlockOf(l.Op)
 	}
-	x.b.Before(block.Op)
+	r.b.Before(block.Op)
 	var indices []*ir.Value
 	for _, i := range block.Indices() {
-		indices = append(indices, tileaa.NewSelect(x.b, exists, i, tileaa.Const(x.b, tileaa.AsTile(i), 0)).Result())
+		indices = append(indices, tileaa.NewSelect(r.b, exists, i, tileaa.Const(r.b, tileaa.AsTile(i), 0)).Result())
 	}
 	block.SetIndices(indices)
 	masked := slices.Clone(l.Masked())

@@ -57,14 +57,14 @@ func SkewProducts(s *pass.State) error {
 
 // skewed is a product of a loop that can begin an iteration ahead, and the copies that bring what it takes.
 type skewed struct {
-	expansion
+	rewriting
 	dot   tileaa.Dot
 	reads map[*ir.Op]bool // what reads its factors in the loop
 }
 
 // skewable finds the first product of a loop that can.
 func skewable(s *pass.State, entry, op *ir.Op) *skewed {
-	k := &skewed{expansion: expansion{pipeline: &pipeline{loop: ir.Cast[tileaa.For](op), ahead: map[*ir.Op]bool{}}}, reads: map[*ir.Op]bool{}}
+	k := &skewed{rewriting: rewriting{pipeline: &pipeline{loop: ir.Cast[tileaa.For](op), ahead: map[*ir.Op]bool{}}}, reads: map[*ir.Op]bool{}}
 	k.flow, _ = ir.LoopOf(op)
 	if len(k.flow.Continues()) != 1 {
 		return nil
@@ -162,7 +162,7 @@ func (k *skewed) comesAhead(factor *ir.Value) bool {
 		return false
 	}
 	tokens, free := k.comesAfter(c.Token(), map[*ir.Value]bool{})
-	k.copies, k.pipeline.tokens = append(k.copies, c), append(k.pipeline.tokens, tokens)
+	k.copies, k.tokens = append(k.copies, c), append(k.tokens, tokens)
 	return free
 }
 
@@ -197,7 +197,7 @@ func (k *skewed) skew(s *pass.State) {
 		k.b.Before(c.Op)
 		c.SetBlock(later.Lookup(c.Block()))
 		c.SetWhen(exists)
-		c.SetToken(joinTokens(k.b, k.pipeline.tokens[i]))
+		c.SetToken(joinTokens(k.b, k.tokens[i]))
 	}
 	landed := sums
 	if k.inFlight() {
@@ -225,7 +225,7 @@ func (k *skewed) begin() *ir.Value {
 	k.cloneAll(k.ahead, m, runs)
 	for i, c := range k.copies {
 		buffer := tileaa.NewAllocShared(k.b, c.Buffer().Type(), tileaa.AllocSharedOptions{}).Result()
-		copyLike(k.b, c, m.Lookup(c.Block()), buffer, c.Layout(), joinTokens(k.b, k.pipeline.tokens[i]), runs)
+		copyLike(k.b, c, m.Lookup(c.Block()), buffer, c.Layout(), joinTokens(k.b, k.tokens[i]), runs)
 		m[c.Buffer()] = buffer
 	}
 	tileaa.NewAsyncCommit(k.b)

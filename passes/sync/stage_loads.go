@@ -43,10 +43,12 @@ func StageLoads(s *pass.State) error {
 
 // staging is a loop with stores to shared memory of what it loads.
 type staging struct {
-	expansion
+	rewriting
 	product tileaa.Dot // the last
 	only    bool       // there is no other
 	stores  []*stagedStore
+	rings   []*ir.Value // by store
+	slots   int64
 	parts   bool // the product is cut in as many as there are stores
 	body    []*ir.Op
 	exists  *ir.Value // whether there is another iteration
@@ -62,7 +64,7 @@ type stagedStore struct {
 
 // newStaging finds what can be staged in a loop with products of the matrix unit, beside several only what takes few registers; nil: nothing.
 func newStaging(op *ir.Op) *staging {
-	g := &staging{expansion: expansion{pipeline: &pipeline{loop: ir.Cast[tileaa.For](op), ahead: map[*ir.Op]bool{}}}, body: op.Body().Ops()}
+	g := &staging{rewriting: rewriting{pipeline: &pipeline{loop: ir.Cast[tileaa.For](op), ahead: map[*ir.Op]bool{}}}, body: op.Body().Ops()}
 	g.flow, _ = ir.LoopOf(op)
 	products := slices.DeleteFunc(slices.Clone(g.body), func(o *ir.Op) bool { return !tileaa.IsProduct(o) })
 	if len(g.flow.Continues()) != 1 || len(products) == 0 {

@@ -78,7 +78,7 @@ func unrollable(s *pass.State, loop *ir.Op) bool {
 
 // unrolling is the work on one loop.
 type unrolling struct {
-	expansion
+	rewriting
 	loads  map[*ir.Op][]*ir.Value // that go first, with the tokens of outside of the loop after which they come
 	early  map[*ir.Op]int         // they and what their addresses follow from: how many loads, one after the other, they wait for
 	deep   int                    // the most
@@ -87,7 +87,7 @@ type unrolling struct {
 
 // newUnrolling finds the loads that can go first.
 func newUnrolling(s *pass.State, op *ir.Op) *unrolling {
-	u := &unrolling{expansion: expansion{pipeline: &pipeline{loop: ir.Cast[tileaa.For](op)}}, loads: map[*ir.Op][]*ir.Value{}, early: map[*ir.Op]int{}}
+	u := &unrolling{rewriting: rewriting{pipeline: &pipeline{loop: ir.Cast[tileaa.For](op)}}, loads: map[*ir.Op][]*ir.Value{}, early: map[*ir.Op]int{}}
 	u.flow, _ = ir.LoopOf(op)
 	for o := op.Body().First(); o != nil; o = o.Next() {
 		s.Step()

@@ -122,7 +122,7 @@ func (p *Printer) signature(op *Op) {
 		p.Str(")")
 		if len(op.results) > 0 {
 			p.Str(" -> ")
-			p.ResultTypes(typesOf(op.results))
+			p.ResultTypes(TypesOf(op.results))
 		}
 	case len(op.results) > 0:
 		p.Str(" : ")

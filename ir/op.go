@@ -65,6 +65,15 @@ func (v *Value) ParentBlock() *Block {
 	return v.op.block
 }
 
+// TypesOf lists the types of values.
+func TypesOf(vs []*Value) []Type {
+	ts := make([]Type, len(vs))
+	for i, v := range vs {
+		ts[i] = v.Type()
+	}
+	return ts
+}
+
 // Uses lists the uses; the order is newest first and must not reach any output.
 func (v *Value) Uses() []*Use {
 	var us []*Use

@@ -193,15 +193,7 @@ func (p *Printer) FunctionalType(operands, results []*Value) {
 	p.Str("(")
 	p.ValueTypes(operands)
 	p.Str(") -> ")
-	p.ResultTypes(typesOf(results))
-}
-
-func typesOf(vs []*Value) []Type {
-	ts := make([]Type, len(vs))
-	for i, v := range vs {
-		ts[i] = v.Type()
-	}
-	return ts
+	p.ResultTypes(TypesOf(results))
 }
 
 // dialect is the dialect whose prefix may be left out.

@@ -123,14 +123,6 @@ func (f *fn) enter(h *header, e edge) {
 	}
 }
 
-func typesOfValues(vs []*ir.Value) []ir.Type {
-	out := make([]ir.Type, len(vs))
-	for i, v := range vs {
-		out[i] = v.Type()
-	}
-	return out
-}
-
 func (f *fn) bind(vs []*ir.Value, tiles []*tile) {
 	for i, v := range vs {
 		f.budget.Step()

@@ -330,7 +330,7 @@ func (f *fn) withCount(op *ir.Op, vals []*tile) []*tile {
 
 // carriedTypes are the types of values that an op carries in registers, nil for those that it does not, and of the count of products.
 func (f *fn) carriedTypes(op *ir.Op, vs []*ir.Value) []ir.Type {
-	types := typesOfValues(vs)
+	types := ir.TypesOf(vs)
 	for i, v := range vs {
 		if f.inTensor(v) {
 			types[i] = nil

@@ -24,11 +24,7 @@ func setYield(yield *ir.Op, vs []*ir.Value) { yield.SetOperands(vs, []int32{int3
 
 // newIf makes an if whose regions are empty, with the location and the discardable attributes of another.
 func newIf(b *ir.Builder, like *ir.Op, condition *ir.Value, results []*ir.Value) *ir.Op {
-	types := make([]ir.Type, len(results))
-	for i, r := range results {
-		types[i] = r.Type()
-	}
-	n := b.Create(ir.State{Def: like.Def, Loc: like.Loc(), Operands: []*ir.Value{condition}, Types: types,
+	n := b.Create(ir.State{Def: like.Def, Loc: like.Loc(), Operands: []*ir.Value{condition}, Types: ir.TypesOf(results),
 		Extra: slices.Clone(like.Extra()), NumRegions: 2})
 	for i, r := range results {
 		n.Result(i).NameHint = r.NameHint

@@ -49,11 +49,7 @@ func (v *version) split() []*ir.Op {
 	v.b.Loc = first.Loc()
 	test := v.test(v.b.Before(v.earliest(first)))
 	results := v.results()
-	var types []ir.Type
-	for _, r := range results {
-		types = append(types, r.Type())
-	}
-	either := tileaa.NewIf(v.b.Before(first), types, test)
+	either := tileaa.NewIf(v.b.Before(first), ir.TypesOf(results), test)
 	for i, r := range results {
 		for _, u := range r.Uses() {
 			if owner := u.Owner(); !v.has[owner.AncestorIn(first.Block())] {

@@ -111,10 +111,7 @@ func (l *loopBuilder) build() {
 		l.finish(carried)
 		return
 	}
-	types := make([]ir.Type, len(carried))
-	for i, v := range carried {
-		types[i] = v.Type()
-	}
+	types := ir.TypesOf(carried)
 	loop := tileaa.NewFor(l.b, types, tileaa.Const(l.b, i32, lower), tileaa.Const(l.b, i32, l.g.pieces), tileaa.Const(l.b, i32, 1), carried, tileaa.ForOptions{})
 	body := loop.Op.Region(0).AddBlock(append([]ir.Type{i32}, types...)...)
 	l.b.AtEnd(body)

@@ -115,10 +115,7 @@ func highest(v *ir.Value) int64 { return math.MaxInt64 >> (64 - ir.BitWidth(tile
 func (n *nest) flatten(b *ir.Builder) *ir.Op {
 	t := tileaa.AsTile(counter(n.outer))
 	b.Before(n.outer.Op).Loc = n.outer.Op.Loc()
-	types := make([]ir.Type, len(n.outer.Results()))
-	for i, v := range n.outer.Results() {
-		types[i] = v.Type()
-	}
+	types := ir.TypesOf(n.outer.Results())
 	var upper *ir.Value
 	if times, ok := tileaa.SplatInt(n.outer.Upper()); ok {
 		upper = tileaa.Const(b, t, times*n.trips)

@@ -121,11 +121,10 @@ func (l *loopBuilder) loop(f *ir.Op, list []pieceOf) {
 		}
 	}
 	var inits []*ir.Value
-	var types []ir.Type
 	for _, k := range carries {
-		v := l.value(k.initial().v, k.dim)
-		inits, types = append(inits, v), append(types, v.Type())
+		inits = append(inits, l.value(k.initial().v, k.dim))
 	}
+	types := ir.TypesOf(inits)
 	old := ir.Cast[tileaa.For](f)
 	loop := tileaa.NewFor(l.b, types, l.value(old.Lower(), whole), l.value(old.Upper(), whole), l.value(old.Step(), whole), inits,
 		tileaa.ForOptions{Unsigned: old.Unsigned()})

@@ -70,11 +70,7 @@ func (p *parts) split() {
 
 // scan scans the parts.
 func (p *parts) scan(x []*ir.Value) []*ir.Value {
-	types := make([]ir.Type, len(x))
-	for i, v := range x {
-		types[i] = v.Type()
-	}
-	return tileaa.CombineAlong(p.b, p.op, x, types, p.dim+1)
+	return tileaa.CombineAlong(p.b, p.op, x, ir.TypesOf(x), p.dim+1)
 }
 
 // before is what all parts before each make together; of the first, any.

@@ -59,13 +59,7 @@ func (c *carrying) block(b *ir.Block, state []*ir.Value) {
 func (c *carrying) op(op *ir.Op, state []*ir.Value) []*ir.Value {
 	b := ir.NewBuilder(c.s.Ctx)
 	b.Loc = op.Loc()
-	var types []ir.Type
-	for _, r := range op.Results() {
-		types = append(types, r.Type())
-	}
-	for _, v := range state {
-		types = append(types, v.Type())
-	}
+	types := ir.TypesOf(slices.Concat(op.Results(), state))
 	var with *ir.Op
 	if loop, ok := ir.LoopOf(op); ok {
 		var args []*ir.Value

@@ -336,11 +336,7 @@ func (x *expansion) eraseOld(body []*ir.Op) {
 func (r *rewriting) replaceLoop(more []*ir.Value) tileaa.For {
 	r.b.Before(r.loop.Op)
 	inits := append(r.loop.Inits(), more...)
-	var types []ir.Type
-	for _, v := range inits {
-		types = append(types, v.Type())
-	}
-	loop := newLoop(r.b, r.flow, types, inits)
+	loop := newLoop(r.b, r.flow, ir.TypesOf(inits), inits)
 	r.loop.Op.ReplaceWith(loop)
 	return ir.Cast[tileaa.For](loop)
 }

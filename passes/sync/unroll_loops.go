@@ -192,12 +192,8 @@ func (u *unrolling) unroll(s *pass.State, factor int) {
 	t := tileaa.AsTile(u.loop.Lower())
 	trips := u.trips(t)
 	whole := u.wholeRounds(t, trips)
-	var types []ir.Type
-	for _, v := range u.loop.Inits() {
-		types = append(types, v.Type())
-	}
 	loop := func(lower, upper *ir.Value, step int, inits []*ir.Value) tileaa.For { // without a body
-		return tileaa.NewFor(u.b, types, lower, upper, tileaa.Const(u.b, t, int64(step)), inits, tileaa.ForOptions{Unsigned: true})
+		return tileaa.NewFor(u.b, ir.TypesOf(inits), lower, upper, tileaa.Const(u.b, t, int64(step)), inits, tileaa.ForOptions{Unsigned: true})
 	}
 	zero := tileaa.Const(u.b, t, 0)
 	main := loop(zero, whole, factor, u.loop.Inits())

@@ -117,7 +117,7 @@ func (l *unitLoop) find() bool {
 	return n > 0 && 2*(l.ahead+n) <= tileaa.ProductMbarriers && hasColumns(l.Op)
 }
 
-// isFresh reports whether a product adds to nothing.
+// isFresh reports whether a product adds to nothing, begins in any case, and somebody takes what it gives.
 func isFresh(d tileaa.Dot) bool {
 	return tileaa.AddsToNothing(d) && d.When() == nil && d.Result().HasUses()
 }

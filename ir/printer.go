@@ -204,7 +204,7 @@ func (p *Printer) dialect() string {
 	return ""
 }
 
-// OpName writes the name of an op as the text around it asks for.
+// opName writes the name of an op as the text around it asks for.
 func (p *Printer) opName(op *Op) {
 	switch d := op.Def.Dialect; {
 	case op.Def == Unregistered:

@@ -101,7 +101,7 @@ func (b *builder) in(at *block, make func()) {
 	b.cur = old
 }
 
-// enter makes a block the current one.
+// enterBlock makes a block the current one.
 func (b *builder) enterBlock(at *block) {
 	if at.order == 0 {
 		b.blocks++

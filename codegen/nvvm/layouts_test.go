@@ -12,7 +12,7 @@ import (
 	"tileiras/ir/float"
 )
 
-// shuffledLayout is a random one-to-one layout of a shape over 32 lanes and two warps, or one with replicas.
+// randomLayout is a random one-to-one layout of a shape over 32 lanes and two warps, or one with replicas.
 func randomLayout(r *rand.Rand, shape []int, warpBits, replicas int) layout.Layout {
 	n := 0
 	for _, s := range shape {

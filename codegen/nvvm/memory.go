@@ -277,7 +277,7 @@ func (f *fn) accessName(op *ir.Op, verb string) (name string, strong bool) {
 	return verb + word + scopeWord(op) + f.space(), true
 }
 
-// vec is how many elements an instruction may move, as select-atoms decided.
+// vecOf is how many elements an instruction may move, as select-atoms decided.
 func vecOf(op *ir.Op) int {
 	n, _ := ir.Cast[tileaa.AccessOp](op).Vec()
 	return max(1, int(n))

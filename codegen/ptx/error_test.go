@@ -9,7 +9,7 @@ import (
 	"tileiras/codegen/target"
 )
 
-// kernel wraps a body into a kernel with the usual parameters.
+// kernelText wraps a body into a kernel with the usual parameters.
 func kernelText(body string) string {
 	return "%two = type { i32, i32 }\n@s = internal addrspace(3) global [65537 x i8] undef, align 16\n" +
 		"define ptx_kernel void @k(i8 addrspace(1)* %p, i32 %n, float %x) {\nentry:\n" + body + "\n}\n"

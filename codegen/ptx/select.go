@@ -157,7 +157,7 @@ func (s *selector) define(t ptxop.Type) operand {
 	return o
 }
 
-// named reports an error about an instruction that this back end does not have.
+// unsupported is an error about an instruction that this back end does not have.
 func unsupported(i ir.Instruction) error {
 	return fmt.Errorf("not supported: %s", i.LLString())
 }

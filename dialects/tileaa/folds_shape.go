@@ -81,7 +81,7 @@ func permuteConstant(op *ir.Op) *ir.DenseAttr {
 	return DenseOf(t, elems)
 }
 
-// padConstant is a pad of equal elements with the same element.
+// catConstant is a cat of two tiles whose elements are all the same.
 func catConstant(op *ir.Op) *ir.DenseAttr {
 	x, ok := SplatValue(op.Operand(0))
 	y, yes := SplatValue(op.Operand(1))

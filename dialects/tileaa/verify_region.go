@@ -235,7 +235,7 @@ func verifyBlock(op BlockTile) string {
 	return ""
 }
 
-// types compares the types of values with those of others.
+// sameValueTypes compares the types of values with those of others.
 func sameValueTypes(a, b []*ir.Value) bool {
 	return slices.EqualFunc(a, b, func(x, y *ir.Value) bool { return x.Type() == y.Type() })
 }

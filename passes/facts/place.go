@@ -14,7 +14,7 @@ func (f *Facts) DistinctPlace(v *ir.Value) bool {
 	return ok && f.DistinctBlock(b)
 }
 
-// maxCompared bounds how many pairs of operations samePlace compares: values may share much of what they are made of.
+// maxCompared bounds how many pairs of operations SamePlace compares: values may share much of what they are made of.
 const maxCompared = 64
 
 // SamePlace reports whether two pure values are made by equal operations from equal values that are fixed: not given anew between the

@@ -97,7 +97,7 @@ func isPosition(v *ir.Value) bool {
 	})
 }
 
-// seen is a span from the other side: without detail if nothing is known of its slot there.
+// span is a span from the other side: without detail if nothing is known of its slot there.
 func (w passage) span(s span, gone func(*ir.Value) bool) span {
 	at := w.seen(s.slot, gone)
 	if s.slot.known && !at.known {

@@ -416,7 +416,7 @@ func (w *inserter) orderOf(op *ir.Op, p *pending) ordering {
 	return o
 }
 
-// requirement is who must meet before op, which comes after what c covers.
+// require is who must meet before op, which comes after what c covers.
 func (w *inserter) require(c coverage, op *ir.Op, p *pending) requirement {
 	var d requirement
 	if planted.On("lost-token") {

@@ -23,7 +23,7 @@ func report(t *testing.T, src string, o Options) *Report {
 	return r
 }
 
-// shared begins a kernel with 1 KB of shared memory; %r1 is the address of the thread's word, %r2 that of
+// sharedKernel begins a kernel with 1 KB of shared memory; %r1 is the address of the thread's word, %r2 that of
 // its neighbour, 32 threads further.
 func sharedKernel(body string) string {
 	return kernel(`

@@ -243,7 +243,7 @@ func (w *warp) togetherLanes(m uint32) {
 
 // --- release and acquire at addresses ---
 
-// syncAt is what has been published at an address.
+// syncKey is an address at which something is published.
 type syncKey struct {
 	r   *region
 	off int

@@ -377,7 +377,7 @@ func (w *warp) mbarWait(in *inst, op *memOp, parity, acquire bool, m uint32) {
 	}
 }
 
-// describe says what a warp waits for.
+// describeStall says what a warp waits for.
 func (w *warp) describeStall() string {
 	s := w.stalled
 	b := w.launch.mbars[s.key]

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// run1 runs a one-entry module on one buffer and gives its content back.
+// runText runs a one-entry module on one buffer and gives its content back.
 func runText(t *testing.T, ptx string, threads int, buf []byte, o Options, more ...Arg) ([]byte, error) {
 	t.Helper()
 	m, err := Parse("test.ptx", ptx)

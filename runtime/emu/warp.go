@@ -306,7 +306,7 @@ func (w *warp) synchronize(in *inst, m, run uint32, pc int32, others uint32) int
 	return pc + 1
 }
 
-// after tells whether lanes that can run stand before this place: they may still come to it, so an
+// behind tells whether lanes that can run stand before this place: they may still come to it, so an
 // instruction that needs the whole warp waits for them instead of reporting that they are missing.
 func (w *warp) behind() bool {
 	for i, p := range w.pc {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// step combines what stands in before with what comes after, element by element, and names the results.
+// combineStep combines what stands in before with what comes after, element by element, and names the results.
 type combineStep func(before, after []string) []string
 
 // together writes a reduction or a scan of several tiles at once.

@@ -1,9 +1,9 @@
 // Package atom is the table of the hardware's tile instructions: matrix products and copies, one row each, with the layout of every
-// operand over the lanes and registers of a warp. Rows prove themselves when the program starts: their layouts cover the shape
+// operand over the lanes and registers of a warp. Rows prove themselves when they are first asked for: their layouts cover the shape
 // exactly once and their register counts are those of the instruction. Choosing an instruction is a search over the rows with a
 // cost; nothing asks for a compute capability by number.
 //
-// The package imports codegen/layout, codegen/target and codegen/ptxop. It must not import codegen/cost, an IR or a dialect.
+// The package imports codegen/layout, codegen/target, codegen/ptxop and codegen/planted. It must not import codegen/cost, an IR or a dialect.
 package atom
 
 import "fmt"

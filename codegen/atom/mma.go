@@ -70,8 +70,8 @@ var scalarRows = []scalarRow{
 	{"dp4a.u32.s32", U8, S8, S32, 4, 64}, {"dp4a.u32.u32", U8, U8, S32, 4, 64},
 }
 
-// MMAs is all rows: those of ptxop.GroupProducts and ptxop.Products, whose layouts follow from shape and element size (PTX ISA, "Matrix Fragments for mma"), and
-// those of one thread, for one type of accumulator after another. Where costs are equal, an earlier one is preferred.
+// MMAs is all rows: those of ptxop.TensorProducts, GroupProducts and Products, whose layouts follow from shape and element size (PTX ISA, "Matrix
+// Fragments for mma"), and those of one thread, for one type of accumulator after another. Where costs are equal, an earlier one is preferred.
 func MMAs() []*MMA {
 	var out []*MMA
 	for _, c := range accumulators {

@@ -19,6 +19,6 @@
 // from the same operands wherever it runs. Operations that must happen once run in the owner thread: the one whose redundant
 // thread bits (layout.FreeMask) are zero.
 //
-// The package imports ir, dialects/tileaa, codegen/layout, codegen/atom, codegen/target, codegen/ptxop, codegen/planted and llir (its
-// parser, llir/asm, is for tests). It must not import passes, codegen/ptx or any runtime package.
+// The package imports ir, dialects/tileaa, codegen/{layout,atom,cost,options,target,ptxop,local,planted} and llir (its parser, llir/asm, is for
+// tests). It must not import passes, codegen/ptx or any runtime package.
 package nvvm

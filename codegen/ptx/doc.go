@@ -63,7 +63,8 @@
 //
 // # Imports
 //
-// The package imports the standard library, codegen/target, codegen/ptxop and
-// llir. It must not import llir/asm (the parser; tests may), ir, the dialects or
-// other packages of codegen.
+// The package imports the standard library, ir/budget,
+// codegen/{options,target,ptxop,local,planted} and llir. It must not import
+// llir/asm (the parser; tests may), ir, the dialects or other packages of
+// codegen.
 package ptx

@@ -9,9 +9,9 @@ import (
 // notBuilt is what the compiler as a whole cannot do yet, and what it does instead.
 var notBuilt = []struct{ what, now string }{
 	{"Full debug information (`--device-debug`)", "`-O0 -g` writes source lines, as `--lineinfo`."},
-	{"Products of two blocks, with scales, and of factors in tensor memory (tcgen05: " + having(target.Tcgen05) + ")", "A block multiplies alone, by `kind::f16`, `f8f6f4` and `i8`; products with scales use mma.sync."},
+	{"Products of two blocks, and with scales (tcgen05: " + having(target.Tcgen05) + ")", "A block multiplies alone, by `kind::f16`, `tf32`, `f8f6f4` and, on " + having(target.Tcgen05Int8) + ", `i8`; factors are multiplied by their scales before, in bf16."},
 	{"Tensor map and bulk copies (TMA)", "Copies to shared memory are cp.async with commit, wait and barrier; sm_75 loads and stores."},
-	{"Roles of warps", "Attention by products of warpgroups (sm_90) has warps of their own for the copies of its loops (cp.async), other kernels with `--roles=on`; else all warps do the same."},
+	{"Roles of warps", "Loops whose threads compute with what warpgroups (sm_90) or the tensor unit (" + having(target.Tcgen05) + ") multiply, as in attention, have warps of their own for their copies (cp.async) where the cost model finds a gain, other loops with products with `--roles=on`; else all warps do the same."},
 	{"Clusters", "A cluster is one block."},
 }
 
@@ -24,9 +24,9 @@ var limits = []struct{ function, op, what, why string }{
 	{"convert.typ", "all", "Types that are no tile, pointer or token where a value is asked for.", "A value of a type of another dialect means nothing here."},
 	{"convert.block", "view accesses", "Views that are no partition, strided or gather/scatter view.", "The dialect has no other views."},
 	{"convert.assume", "`assume`", "Promises about values that are neither tiles nor views.", "The verifier refuses them first."},
-	{"slice.refuse", "all", "Tiles of more than 256 registers a thread that cannot be made in pieces: operands of products that are neither loaded nor computed from what is loaded, values carried by loops that store and by branches, printed tiles, old values of atomics, scans along their only long dimension, and stores that come after a load of other memory by their token.", "A piece of such a value needs values that other pieces change or that exist only once, so a loop over pieces would change what the kernel means."},
+	{"slice.refuse", "all", "Tiles of more than 256 registers a thread that cannot be made in pieces: operands of products that are neither loaded nor computed from what is loaded, values carried by loops that store and by branches, printed tiles, old values of atomics, scans along their only long dimension, stores that come after a load of other memory by their token, and loops that have more than 16384 operations on pieces together.", "A piece of such a value needs values that other pieces change or that exist only once, so a loop over pieces would change what the kernel means."},
 	{"plan.Kernel", "all", "\"tile too big\": kernels for which no plan is left; the error says what the last one lacked.", "The registers of a block, or its shared memory, do not hold what must be there at one time."},
-	{"slice.slicePieces", "all", "The same for a plan of fewer than 16 warps whose pieces cannot be made; the next plan is tried.", "As above."},
+	{"slice.slicePieces", "all", "The same for a plan after which there is one of more warps, or of bigger pieces; the next plan is tried.", "As above."},
 	{"sync.allocateEntry", "all", "\"tile too big\": buffers that exceed the shared memory of a block with every plan: big tiles that change their layout but can be made neither in pieces nor through registers, such as operands of products that are themselves results of scans or carried by loops.", "A value changes its layout as a whole, and that goes through shared memory."},
 	{"sync.AllocateTensor", "`mmaf`, `mmai`", "More than 512 columns of tensor memory for the products of a loop; the next plan is tried.", "There are no more."},
 	{"sync.landInPieces", "`mmaf`, `mmai`", "Sums that a plan leaves in tensor memory, of which threads take all at a time; the next plan is tried.", "Registers have no room for them."},
@@ -50,7 +50,7 @@ var elsewhere = []struct{ function, part, what, why string }{
 	{"bytecode.refusePreview", "reader", "The preview feature `simt`: functions of single threads.", "Its operations are not published."},
 	{"bytecode.denseStrings", "reader", "Dense attributes of strings, in the tools for version 13.1.", "No operation has a place for them."},
 	{"driver.openLibraries", "`tileiras -l`", "Tile libraries.", "What they hold is the preview."},
-	{"cuda.upload", "`tilerun --on cuda`", "Buffers with gaps: arrays that extend over more memory than is given.", "A GPU has no memory that is not there; such cases are for interpreter and emulator."},
+	{"cuda.upload", "`tilerun --on gpu`", "Buffers with gaps: arrays that extend over more memory than is given.", "A GPU has no memory that is not there; such cases are for interpreter and emulator."},
 	{"interp.parseFormat", "interpreter", "Formats of `print_tko` that C's printf does not have.", "Nobody says what they print."},
 	{"interp.alloca", "interpreter", "An `alloca` of more than 1 GiB.", "It would be memory of this machine."},
 	{"interp.unsupported", "interpreter", "Operations without a rule, those for tests of the tools.", "They mean nothing."},

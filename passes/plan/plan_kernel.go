@@ -394,9 +394,9 @@ func maxRegisters(s *pass.State, warps, occupancy int) int {
 	return min(max(n, 32), s.Target.RegistersPerThread)
 }
 
-// producers is how many warps only begin copies, beside those that compute. Unasked there are some only where a loop gains by it. Where threads multiply, it is
-// at most one for each scheduler of a multiprocessor, and as many as leave those that compute seven eighths of their registers; where the tensor unit
-// does, one has enough to do.
+// producers is how many warps only begin copies, beside those that compute. Unasked there are some only where a loop gains by it. Where threads compute with what
+// the tensor unit multiplies, one has enough to do; else it is at most one for each scheduler of a multiprocessor, and as many as leave those that compute seven
+// eighths of their registers.
 func producers(costs *prices, warps int) int {
 	s := costs.s
 	if !s.Target.Has("cp.async") || costs.products.AccumulatorBits == 0 || s.ForbidsRoles() {

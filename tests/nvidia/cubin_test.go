@@ -20,9 +20,9 @@ import (
 
 // Sections and attributes that one compiler's cubins have and the other's not; docs/cubin.md says why.
 var (
-	nvidiaOnly = regexp.MustCompile(`^(\.nv(\.merc)?\.nv\.host|\.nv\.host|EIATTR_(KPARAM_INFO_V2|NUM_MBARRIERS|MBARRIER_INSTR_OFFSETS|REG_RECONFIG|CTA_PER_CLUSTER|BLOCKS_ARE_CLUSTERS)|parameter \S+ at \S+ of 0x80|\.debug_str|\.nv\.merc\.debug_str)$`)
+	nvidiaOnly = regexp.MustCompile(`^(\.nv(\.merc)?\.nv\.host|\.nv\.host|EIATTR_(KPARAM_INFO_V2|REG_RECONFIG|CTA_PER_CLUSTER|BLOCKS_ARE_CLUSTERS)|parameter \S+ at \S+ of 0x80|\.debug_str|\.nv\.merc\.debug_str)$`)
 	// These follow from the instructions, in either.
-	byCode    = regexp.MustCompile(`^(EIATTR_(CRS_STACK_SIZE|INT_WARP_WIDE_INSTR_OFFSETS|COOP_GROUP_INSTR_OFFSETS|COOP_GROUP_MASK_REGIDS|NUM_BARRIERS|KPARAM_INFO|MAX_THREADS|EXTERNS|SYSCALL_OFFSETS)|\.nv\.shared\.K|(\.nv\.merc)?\.rela\.text\.K|\.nv\.merc\.nv\.shared\.K|(\.nv\.merc)?\.relr?a?\.debug_line|(\.nv\.merc)?\.rela?\.nv_debug_line_sass|(\.nv\.merc)?\.(nv_debug_line_sass|debug_line)|\.nv\.local\.K)$`)
+	byCode    = regexp.MustCompile(`^(EIATTR_(CRS_STACK_SIZE|INT_WARP_WIDE_INSTR_OFFSETS|COOP_GROUP_INSTR_OFFSETS|COOP_GROUP_MASK_REGIDS|NUM_BARRIERS|NUM_MBARRIERS|MBARRIER_INSTR_OFFSETS|KPARAM_INFO|MAX_THREADS|EXTERNS|SYSCALL_OFFSETS)|\.nv\.shared\.K|(\.nv\.merc)?\.rela\.text\.K|\.nv\.merc\.nv\.shared\.K|(\.nv\.merc)?\.relr?a?\.debug_line|(\.nv\.merc)?\.rela?\.nv_debug_line_sass|(\.nv\.merc)?\.(nv_debug_line_sass|debug_line)|\.nv\.local\.K)$`)
 	attribute = regexp.MustCompile(`EIATTR_\w+`)
 	section   = regexp.MustCompile(`(?m)^\s+[0-9a-f]+(?:\s+[0-9a-f]+){4}\s+\S+(?:\s+[0-9a-f]+){3}\s+(\.\S+)$`)
 	parameter = regexp.MustCompile(`Ordinal : (\S+)\s+Offset\s+: (\S+)\s+Size\s+: (\S+)`)

@@ -131,7 +131,7 @@ func transcript(t *testing.T, e *environment) {
 // A planted fault is an exception of its class whose last frame is the line of the kernel, found here by its text.
 func faults(t *testing.T, e *environment) {
 	for _, f := range []struct{ name, engines, class, line, says string }{
-		{"race", "emu", "Race", "ct.store(out, (0,), before + s)", "before = ct.load(out, (0,), (1,))"},
+		{"race", "emu", "Race", "before = ct.load(out, (0,), (1,))", "ct.store(out, (0,), before + s)"},
 		{"out_of_bounds", "interp emu", "OutOfBounds", "ct.scatter(out, at, ct.load(values, (ct.bid(0),), (16,)), check_bounds=False)", "tile block (1, 0, 0)"},
 		{"undefined", "interp", "UndefinedValue", "ct.store(y, (ct.bid(0),), t * 2.0)", "y[100]"},
 	} {

@@ -42,7 +42,7 @@ func compileFlags() []Flag {
 		{Name: "emit", Kind: EnumFlag, Field: func(o *Options) any { return &o.Emit }, Help: "What to write; by default the extension of the output file decides (.ptx .ll .tileir .tileirbc .cubin .o), a cubin without one", Values: []Value{
 			{"cudatile", "The input as Tile IR text"}, {"bytecode", "Tile IR bytecode"}, {"tileaa", "TileAA text after all its passes"},
 			{"llvm", "LLVM IR text"}, {"ptx", "PTX"}, {"cubin", "A cubin, by NVIDIA's ptxas"}}},
-		{Name: "opt-level", Aliases: []string{"O"}, Kind: IntFlag, Meta: "N", Default: "3", Field: func(o *Options) any { return &o.Opt }, Help: "Optimization level: 0 takes the plan with the most warps and smallest pieces and leaves out optional passes; 1, 2 and 3 are the same"},
+		{Name: "opt-level", Aliases: []string{"O"}, Kind: IntFlag, Meta: "N", Default: "3", Field: func(o *Options) any { return &o.Opt }, Help: "Optimization level: 0 takes the plan with the most warps and smallest pieces and leaves out optional passes; 1, 2 and 3 are the same but for ptxas, which gets the number"},
 		{Name: "abi", Kind: EnumFlag, Field: func(o *Options) any { return &o.ABI }, Help: "Launch convention; cuda is the default of PTX, tile that of a cubin", Values: []Value{
 			{"cuda", "An ordinary CUDA kernel, lowest PTX version"}, {"tile", "A Tile IR kernel, block size 1,1,1"}}},
 		{Name: "lineinfo", Kind: BoolFlag, Field: func(o *Options) any { return &o.LineInfo }, Help: "Write source lines into the output"},

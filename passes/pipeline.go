@@ -4,11 +4,11 @@
 //	facts     what is known of integers and pointers
 //	kernel    what a kernel asks of the hardware: registers, products and their instructions
 //	convert   cuda_tile to TileAA
-//	cleanup   canonicalize, cse, licm, dce: both dialects
-//	plan      plan-kernel, version-loops and select-atoms: decisions
-//	slice     slice-tiles: what is too big is made in pieces
+//	cleanup   canonicalize, cse, licm, dce: both dialects; eliminate-range-checks
+//	plan      plan-kernel, version-loops, select-atoms and what stands before them: decisions
+//	slice     slice-tiles: what is too big is made in pieces; flatten-loops, split-scans
 //	layouts   which thread holds what, and the way from one layout to another
-//	sync      shared memory and the order of accesses: allocate-shared, insert-barriers
+//	sync      what runs beside each other, shared and tensor memory, the order of accesses
 //	cudatile  passes on cuda_tile that run by name
 //
 // What comes after the last module that knows tiles belongs to internal/driver.
@@ -200,5 +200,5 @@ func OnCudaTile() []*pass.Pass {
 	return list
 }
 
-// nothing is the body of a pass that has its place in the list and no work yet.
+// nothing is the body of a pass that has nothing to do.
 func nothing(*pass.State) error { return nil }

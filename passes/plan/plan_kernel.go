@@ -15,13 +15,16 @@ import (
 )
 
 // plan-kernel decides what depends on each other before anything is realised: how many warps a tile block has, how many registers a
-// thread may use, and what is cut. It lists candidates with what they cost (codegen/cost) and takes the cheapest one that the manager
-// has not ruled out; without optimization the last one, against which the others can be held.
+// thread may use, and what is cut. It lists candidates and takes the first one that the manager has not ruled out; without optimization the
+// last one, against which the others can be held.
 //
 //	whole    every tile as it is                      fails where a thread has too few registers, or a block too little memory
+//	landed   sums stay in tensor memory               what comes behind their loops is made in pieces
 //	steps    products are cut along K                 their operands need less shared memory
 //	pieces   big tiles are made in pieces as well     accumulators and values need fewer registers; each plan less than the one before
 //
+// Plans are ranked by what they cost (codegen/cost). With products, prices of different ways compare only where a copy of the entry has been cut: what cuts less
+// stands in front, but for landed plans, which stand among the whole ones, and for pieces by few warps and short steps where they cost less than these.
 // A frontend's hint num_worker_warps_per_cta wins over the cost.
 func Kernel(s *pass.State) error {
 	for _, entry := range s.Entries() {

@@ -1,4 +1,4 @@
-// Package sync gives buffers their place in shared memory and puts accesses in order.
+// Package sync says what runs beside each other, gives buffers and sums their place in shared and tensor memory, and puts accesses in order.
 package sync
 
 import (

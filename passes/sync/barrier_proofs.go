@@ -19,7 +19,7 @@ import (
 //   - both give every element of their tile to the same one thread: equal layouts, no copies of an element (or only owners act);
 //   - both take element k to the same address: equal pointers or blocks, made of values that did not change in between, which those
 //     made in a loop did when an earlier round of it is meant;
-//   - two elements never lie at a common byte, else two threads meet there (facts.DistinctBlock, DistinctPointers).
+//   - two elements never lie at a common byte, else two threads meet there (facts.DistinctBlock, facts.DistinctPointers).
 //
 // For two blocks of a partition of one array the second need not hold: whichever blocks they are, an element of the array has its
 // place in its block, and so its thread.

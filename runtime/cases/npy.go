@@ -18,7 +18,7 @@ type Array struct {
 
 const npyMagic = "\x93NUMPY"
 
-// npyHeader is a Python dictionary with exactly these three keys (NEP 1).
+// The header is a Python dictionary with exactly these three keys (NEP 1).
 var (
 	npyDescr   = regexp.MustCompile(`'descr'\s*:\s*'([<>|=])([a-z])(\d+)'`)
 	npyFortran = regexp.MustCompile(`'fortran_order'\s*:\s*(True|False)`)

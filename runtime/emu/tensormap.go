@@ -16,7 +16,7 @@ type TensorMap struct {
 	Strides    [4]uint64 // bytes from index to index of dimensions 1 to 4, multiples of 16
 	Box        [5]uint16 // elements, 1 to 256
 	Steps      [5]uint8  // element strides, 1 to 8
-	Type       uint8     // elemtype of tensormap.replace: MapU8 ...
+	Type       uint8     // elemtype of tensormap.replace: an index of mapTypes
 	Interleave uint8     // 0: none
 	Swizzle    uint8     // 0 none, 1 32 bytes, 2 64 bytes, 3 128 bytes
 	Atomicity  uint8     // 0: 16 bytes

@@ -36,6 +36,7 @@ func (h *TensorHeight) Parts() int { return TensorLanes / h.M }
 
 var (
 	tcgen05     = target.Need{Arch: target.Tcgen05, PTX: target.V(8, 6)}
+	tcgen05Fine = target.Need{Arch: target.Tcgen05, PTX: target.V(8, 7)} // blocks of 16
 	tcgen05Int8 = target.Need{Arch: target.Tcgen05Int8, PTX: target.V(8, 6)}
 )
 
@@ -51,8 +52,8 @@ var TensorProducts = []TensorProduct{
 	{"i8", 32, "s32", bytes, bytes, 2 * tensorRate, tcgen05Int8, none},
 	{"mxf8f6f4", 32, "f32", float8, float8, 2 * tensorRate, tcgen05, Scaled{"mxf8f6f4", "ue8m0", 1}},
 	{"mxf4", 64, "f32", float4, float4, 4 * tensorRate, tcgen05, Scaled{"mxf4", "ue8m0", 2}},
-	{"mxf4nvf4", 64, "f32", float4, float4, 4 * tensorRate, tcgen05, Scaled{"mxf4nvf4", "ue4m3", 4}},
-	{"mxf4nvf4", 64, "f32", float4, float4, 4 * tensorRate, tcgen05, Scaled{"mxf4nvf4", "ue8m0", 4}},
+	{"mxf4nvf4", 64, "f32", float4, float4, 4 * tensorRate, tcgen05Fine, Scaled{"mxf4nvf4", "ue4m3", 4}},
+	{"mxf4nvf4", 64, "f32", float4, float4, 4 * tensorRate, tcgen05Fine, Scaled{"mxf4nvf4", "ue8m0", 4}},
 }
 
 // Scales of products of the tensor unit lie in tensor memory, brought there from shared memory by copies of ScaleBlock bytes, for TensorLanes rows of A, or

@@ -9,7 +9,7 @@ import (
 // notBuilt is what the compiler as a whole cannot do yet, and what it does instead.
 var notBuilt = []struct{ what, now string }{
 	{"Full debug information (`--device-debug`)", "`-O0 -g` writes source lines, as `--lineinfo`."},
-	{"Products of two blocks, and with scales (tcgen05: " + having(target.Tcgen05) + ")", "A block multiplies alone, by `kind::f16`, `tf32`, `f8f6f4` and, on " + having(target.Tcgen05Int8) + ", `i8`; factors are multiplied by their scales before, in bf16."},
+	{"Products of two blocks (tcgen05: " + having(target.Tcgen05) + ")", "A block multiplies alone, by `kind::f16`, `tf32`, `f8f6f4`, `mxf8f6f4`, `mxf4`, `mxf4nvf4` and, on " + having(target.Tcgen05Int8) + ", `i8`."},
 	{"Tensor map and bulk copies (TMA)", "Copies to shared memory are cp.async with commit, wait and barrier; sm_75 loads and stores."},
 	{"Roles of warps", "Loops whose threads compute with what warpgroups (sm_90) or the tensor unit (" + having(target.Tcgen05) + ") multiply, as in attention, have warps of their own for their copies (cp.async) where the cost model finds a gain, other loops with products with `--roles=on`; else all warps do the same."},
 	{"Clusters", "A cluster is one block."},

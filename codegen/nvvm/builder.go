@@ -120,6 +120,15 @@ func (b *builder) hoisted(make func()) {
 	b.hoists = old
 }
 
+// madeBehind reports whether a value is made behind a block; parameters and constants are there before all.
+func (b *builder) madeBehind(home *block, x reg) bool {
+	if x.isConst() {
+		return false
+	}
+	h := b.homes[b.id(x)]
+	return h != nil && h.order > home.order
+}
+
 // outermost is the block for a pure value under hoisted.
 func (b *builder) outermost(operands [4]id) *block {
 	var at *block

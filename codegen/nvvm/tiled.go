@@ -223,7 +223,7 @@ func (a *addresser) prepare() {
 		if d == a.sparse {
 			continue
 		}
-		if at := a.index[d]; !a.spare || !at.isConst() && a.homes[a.id(at)].order > a.home.order {
+		if at := a.index[d]; !a.spare || a.madeBehind(a.home, at) {
 			here = a.add(here, a.distance(d))
 		} else {
 			a.hoisted(func() { before = a.add(before, a.distance(d)) })

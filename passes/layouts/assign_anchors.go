@@ -184,7 +184,7 @@ func (a *assigner) stored(load *ir.Op, t *tileaa.TileType, fast, vec int) (l lay
 	m, rows, bytes := storedRows(load, fast)
 	shape, own := ints(t.Shape), tileaa.ElemBytes(t.Elem)
 	switch {
-	case m == nil:
+	case m == nil, len(rows) == 0: // a dimension of one element has no rows
 	case !slices.Contains(layout.DimBits(shape, fast), rows[0]):
 		// A thread with few elements has a word of a row, and shorter accesses of memory.
 		if per := int(t.NumElements()) / (32 * a.warps); own < wordBytes {

@@ -350,7 +350,9 @@ func (l *roleLoop) readers(st *stage) (first, last *ir.Op) {
 			}
 		}
 		for _, u := range c.ResultToken().Uses() {
-			before[u.Owner().AncestorIn(body)] = true
+			if !ir.Is[tileaa.AsyncCopy](u.Owner()) { // which goes with this one
+				before[u.Owner().AncestorIn(body)] = true
+			}
 		}
 	}
 	for _, op := range body.Ops() {

@@ -271,7 +271,7 @@ func (g *generator) readMatrix(x *matrix, round string) val {
 	s := scalar("i32")
 	v := val{name: g.fresh(), typ: x.tile, bound: 4}
 	if !x.pointers {
-		at := []string{g.number(s, 0).name, g.number(s, 0).name}
+		at := []string{g.known(0), g.known(0)}
 		at[x.deep] = round
 		g.line("%s, %s = load_view_tko %s %s[%s] : %s, tile<i32> -> %s, token", v.name, g.fresh(), g.order("acquire", x.tile.elem), x.at, joined(at), x.kind, x.tile)
 		g.vals = append(g.vals, v)

@@ -86,7 +86,7 @@ func (l *unitLoop) overlap() {
 // find sorts the products of the loop; false if none has reason to go on. One that adds up by itself alone in its loop is left to pipeline-loops, which knows
 // how many slots there are for what it reads.
 func (l *unitLoop) find() bool {
-	if len(l.flow.Continues()) != 1 {
+	if len(l.flow.Continues()) != 1 || multipliesWithin(l.Op.Body()) {
 		return false
 	}
 	for _, op := range l.Op.Body().Ops() {

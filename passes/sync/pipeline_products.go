@@ -1,9 +1,12 @@
 package sync
 
 import (
+	"slices"
+
 	"tileiras/codegen/atom"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
+	"tileiras/passes/kernel"
 	"tileiras/passes/pass"
 )
 
@@ -59,6 +62,10 @@ func hasColumns(loop *ir.Op) bool {
 	return columns <= atom.TensorColumns
 }
 
+// multipliesWithin reports whether there are products in loops or branches of a block. How many begin there is not known, so none of the tensor unit goes on
+// around them: waits for it count what has begun since.
+func multipliesWithin(b *ir.Block) bool { return slices.ContainsFunc(b.Ops(), kernel.Multiplies) }
+
 // onTensorUnit is an op as a product of the tensor unit.
 func onTensorUnit(op *ir.Op) (d tileaa.Dot, ok bool) {
 	d, ok = ir.As[tileaa.Dot](op)
@@ -96,7 +103,7 @@ func inPlace(op *ir.Op) []tileaa.Dot {
 	}
 	flow, _ := ir.LoopOf(op)
 	list := summands(op)
-	if len(list) == 0 || len(flow.Continues()) != 1 || list[0].Atom().Atom.Tensor == nil {
+	if len(list) == 0 || len(flow.Continues()) != 1 || list[0].Atom().Atom.Tensor == nil || multipliesWithin(op.Body()) {
 		return nil
 	}
 	return list

@@ -89,7 +89,7 @@ func (k *skewed) gains(s *pass.State, entry *ir.Op, d tileaa.Dot) bool {
 	a, words := d.Atom().Atom, tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) == 32
 	switch {
 	case a.Tensor != nil:
-		return words && !slices.ContainsFunc(d.Result().Uses(), func(u *ir.Use) bool { return ir.Is[tileaa.FactorStore](u.Owner()) }) // which takes its columns
+		return words && !multipliesWithin(d.Op.Block()) && !slices.ContainsFunc(d.Result().Uses(), func(u *ir.Use) bool { return ir.Is[tileaa.FactorStore](u.Owner()) }) // which takes its columns
 	case a.Group > 0 && (tileaa.AddsApart(d.Op, a) || !words):
 		return false
 	}

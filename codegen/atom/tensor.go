@@ -68,7 +68,9 @@ func ScaleColumns(bytes int) int { return bytes / ptxop.ScaleBlock * ptxop.Scale
 func ScaleBytesOf(columns int) int { return columns * ptxop.ScaleBlock / ptxop.ScaleColumns }
 
 // WholeColumns is so many columns or a few more, so that sums beside them begin where those of all products may.
-func WholeColumns(columns int) int { return (columns + LeastTensorColumns - 1) / LeastTensorColumns * LeastTensorColumns }
+func WholeColumns(columns int) int {
+	return (columns + LeastTensorColumns - 1) / LeastTensorColumns * LeastTensorColumns
+}
 
 // ScaleColumnsOf is those of a product of an extent, once.
 func (m *MMA) ScaleColumnsOf(e Extent) int {

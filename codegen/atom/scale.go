@@ -26,9 +26,12 @@ func (m *MMA) Scaled() bool { return m.Scale.Block > 0 }
 // HoldsScales reports whether threads hold the scales, in registers.
 func (m *MMA) HoldsScales() bool { return m.Scaled() && m.Tensor == nil }
 
+// copiesScales reports whether the tensor unit copies them to where it finds them.
+func (m *MMA) copiesScales() bool { return m.Scaled() && m.Tensor != nil }
+
 // leastDepth is the shortest K of a tile. Scales in tensor memory lie there by words.
 func (m *MMA) leastDepth() int {
-	if m.Scaled() && m.Tensor != nil {
+	if m.copiesScales() {
 		return max(m.Shape.K, ptxop.ScaleWord*m.Scale.Block)
 	}
 	return m.Shape.K

@@ -96,8 +96,8 @@ func (m *MMA) ways(y Types, e Extent) iter.Seq[Candidate] {
 			if !y.A.WidensTo(wantA) || !y.B.WidensTo(wantB) || m.Group > 0 && (y.A != wantA || y.B != wantB) {
 				continue // groups read factors as copies bring them
 			}
-			if m.Tensor != nil && m.Scaled() && e.Batch > 0 {
-				continue
+			if m.copiesScales() && e.Batch > 0 {
+				continue // ScalesIn knows one matrix
 			}
 			if !yield(Candidate{Atom: m, Swap: swap, A: wantA, B: wantB, Extent: m.pad(e, swap)}) {
 				return

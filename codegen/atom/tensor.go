@@ -64,9 +64,6 @@ func ScalesIn(shape []int, depth int) layout.MemLayout {
 // ScaleColumns is the columns of tensor memory that scales of so many bytes take.
 func ScaleColumns(bytes int) int { return bytes / ptxop.ScaleBlock * ptxop.ScaleColumns }
 
-// ScaleBytesOf is the bytes of scales in so many columns.
-func ScaleBytesOf(columns int) int { return columns * ptxop.ScaleBlock / ptxop.ScaleColumns }
-
 // WholeColumns is so many columns or a few more, so that sums beside them begin where those of all products may.
 func WholeColumns(columns int) int {
 	return (columns + LeastTensorColumns - 1) / LeastTensorColumns * LeastTensorColumns
@@ -74,7 +71,7 @@ func WholeColumns(columns int) int {
 
 // ScaleColumnsOf is those of a product of an extent, once.
 func (m *MMA) ScaleColumnsOf(e Extent) int {
-	if !m.Scaled() || m.Tensor == nil {
+	if !m.copiesScales() {
 		return 0
 	}
 	return ScaleColumns((e.M + e.N) * e.K / m.Scale.Block)

@@ -246,8 +246,8 @@ func (p *tensorProduct) begin() {
 				for at := range (1 << p.acc.l.OutBits()) / (p.Shape.M * columns) {
 					corner := p.corner(at, columns, left.row, right.row)
 					args := []reg{f.add(m.base, i32(p.columnOf(corner))), left.descriptor(corner, depth)[0], right.descriptor(corner, depth)[0], i32(int64(describe))}
-					for i, x := range scales {
-						column, first := x.at(corner[[]int{left.row, right.row}[i]], depth/p.Scale.Block)
+					for _, x := range scales {
+						column, first := x.at(corner, depth/p.Scale.Block)
 						args[3] = i32(int64(describe | ptxop.ScaleBytes(first)))
 						args = append(args, column)
 					}

@@ -17,21 +17,20 @@ import (
 type tensorScales struct {
 	*fn
 	*buffer
-	columns    reg // where they lie in tensor memory
-	row, depth int // dimensions: that which the factor has, and the blocks along K
+	columns reg // where they lie in tensor memory
+	row     int // the dimension that the factor has, and the result
 }
 
 // tensorScalesOf are those of the left or right factor, in columns from first on.
 func (p *tensorProduct) tensorScalesOf(v *ir.Value, left bool, first int64) *tensorScales {
 	x := &tensorScales{fn: p.fn, buffer: p.buffers[v], row: 1}
 	if left {
-		x.row, x.depth = 0, 1
+		x.row = 0
 	}
 	at := first + int64(atom.ScaleColumns(int(x.offset-x.first)))
 	x.columns = p.add(p.memory.base, i32(at))
 	if !x.slot.absent() {
-		perColumn := atom.ScaleBytesOf(1)
-		x.columns = p.add(x.columns, p.lshr(x.slot, bits.TrailingZeros(uint(perColumn))))
+		x.columns = p.add(x.columns, p.lshr(x.slot, bits.TrailingZeros(ptxop.ScaleBlock/ptxop.ScaleColumns)))
 	}
 	return x
 }
@@ -63,8 +62,8 @@ func (x *tensorScales) bring() {
 // scaleRows is the bytes of eight lanes of a block, which a descriptor names together.
 const scaleRows = 8 * 16
 
-// at is where the scales of the block of number block along K lie, for rows from first on: the column, and the byte of its words.
-func (x *tensorScales) at(first, block int) (column reg, byteOf int) {
+// at is where the scales of the block of number block along K lie, for rows or columns from a corner of the result on: the column, and the byte of its words.
+func (x *tensorScales) at(corner []int, block int) (column reg, byteOf int) {
 	rows := int(x.Shape[x.row]) / ptxop.ScaleLanes // columns of a word along K
-	return x.add(x.columns, i32(int64(block/ptxop.ScaleWord*rows+first/ptxop.ScaleLanes))), block % ptxop.ScaleWord
+	return x.add(x.columns, i32(int64(block/ptxop.ScaleWord*rows+corner[x.row]/ptxop.ScaleLanes))), block % ptxop.ScaleWord
 }

@@ -1,11 +1,11 @@
 package ir
 
-// IsDead reports whether an op can be erased: no result is used, and it and all ops inside it are pure or end a region
-// of it. A loop that only a break ends may run for ever, which is an effect; a for does not.
-func IsDead(op *Op) bool {
-	if op.HasUses() {
-		return false
-	}
+// IsDead reports whether an op can be erased: no result is used, and it has no effect.
+func IsDead(op *Op) bool { return !op.HasUses() && WithoutEffect(op) }
+
+// WithoutEffect reports whether an op only gives its results: it and all ops inside it are pure or end a region of it. A loop that only a
+// break ends may run for ever, which is an effect; a for does not.
+func WithoutEffect(op *Op) bool {
 	if op.Traits().Has(Terminator) || op.Def == Unregistered {
 		return false
 	}

@@ -67,6 +67,19 @@ func Simplify(b *ir.Builder, op *ir.Op) bool {
 	return op.Traits().Has(ir.Elementwise) && len(op.Def.Results) == 1 && op.Code() != OpAssume && uniformOperands(b, op)
 }
 
+// DropUnused drops what nobody uses of an op with other effects: what a for carries for nobody, results of an if, a weak load.
+func DropUnused(b *ir.Builder, op *ir.Op) bool {
+	switch b.Before(op).Loc = op.Loc(); op.Code() {
+	case OpFor:
+		return unusedCarried(b, op)
+	case OpIf:
+		return unusedIfResults(b, op)
+	case OpLoad, OpTiledLoad, OpMultimemLoad:
+		return unusedLoad(b, op)
+	}
+	return false
+}
+
 // replace puts a value in the place of the only result and erases the op.
 func replace(op *ir.Op, v *ir.Value) bool {
 	op.Result(0).ReplaceAllUsesWith(v)

@@ -1,6 +1,8 @@
 package tileaa
 
 import (
+	"slices"
+
 	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
 )
@@ -217,70 +219,78 @@ func usedOnlyBy(v *ir.Value, ops []*ir.Op) bool {
 	return true
 }
 
-// unusedCarried drops what a for carries when nobody uses the result, and the argument only to compute its own next
-// value by ops that do nothing else.
+// unusedCarried drops what a for carries for nobody: no result is used, and what the body makes of the argument only goes into what the next
+// iterations carry for nobody.
 func unusedCarried(b *ir.Builder, op *ir.Op) bool {
 	f, _ := ir.LoopOf(op)
-	args := f.Carried()
 	next := op.Body().Terminator()
-	if next == nil || next.Code() != OpContinue {
+	if next == nil || next.Code() != OpContinue || len(f.Continues()) != 1 || !slices.ContainsFunc(op.Results(), unusedValue) {
 		return false
 	}
+	needed := neededInBody(f, next)
+	args := f.Carried()
 	keep := make([]bool, len(args))
-	dropped := false
 	for i, a := range args {
-		keep[i] = op.Result(i).HasUses() || !feedsOnly(a, next, i)
-		dropped = dropped || !keep[i]
+		keep[i] = op.Result(i).HasUses() || needed[a]
 	}
-	if !dropped || len(f.Continues()) != 1 {
+	if !slices.Contains(keep, false) {
 		return false
 	}
 	f.SetInits(kept(f.Inits(), keep))
-	n := keepValues(b, op, keep)
-	values := next.Operands()
+	body := keepValues(b, op, keep).Body()
 	keepOperands(next, keep)
-	body := n.Body()
-	for i := len(keep) - 1; i >= 0; i-- {
-		if keep[i] {
-			continue
+	for o := next.Prev(); o != nil; {
+		prev := o.Prev()
+		if ir.IsDead(o) && !slices.ContainsFunc(o.Results(), func(r *ir.Value) bool { return needed[r] }) {
+			o.Erase()
 		}
-		eraseChain(values[i], body)
-		body.EraseArg(i + 1)
+		o = prev
+	}
+	for i := len(keep) - 1; i >= 0; i-- {
+		if !keep[i] {
+			body.EraseArg(i + 1)
+		}
 	}
 	return true
 }
 
-// feedsOnly reports whether an argument is used by nothing, or by pure ops of the same block, each used once, that end
-// in operand i of the continue.
-func feedsOnly(a *ir.Value, next *ir.Op, i int) bool {
-	for v := a; ; {
-		u := v.FirstUse()
-		if u == nil {
-			return v == a && next.Operand(i) != a
-		}
-		if u.Next() != nil {
-			return false
-		}
-		if u.Owner() == next {
-			return u.Index() == i
-		}
-		o := u.Owner()
-		if o.Block() != next.Block() || !o.Traits().Has(ir.Pure) || o.NumRegions() > 0 || o.NumResults() != 1 {
-			return false
-		}
-		v = o.Result(0)
-	}
-}
+func unusedValue(v *ir.Value) bool { return !v.HasUses() }
 
-// eraseChain erases the pure ops of a block that made a value which nobody uses any more.
-func eraseChain(v *ir.Value, body *ir.Block) {
-	op := v.DefiningOp()
-	if op == nil || v.HasUses() || op.Block() != body || !op.Traits().Has(ir.Pure) || op.NumRegions() > 0 {
-		return
+// neededInBody are the values on which the effects of the body of a for and its used results depend.
+func neededInBody(f ir.Flow, next *ir.Op) map[*ir.Value]bool {
+	needed := map[*ir.Value]bool{}
+	var list []*ir.Value
+	need := func(v *ir.Value) {
+		if !needed[v] {
+			needed[v] = true
+			list = append(list, v)
+		}
 	}
-	operands := op.Operands()
-	op.Erase()
-	for _, o := range operands {
-		eraseChain(o, body)
+	needOperands := func(op *ir.Op) {
+		ir.Walk(op, ir.PreOrder, func(o *ir.Op) {
+			for i := range o.NumOperands() {
+				need(o.Operand(i))
+			}
+		})
 	}
+	for op := next.Prev(); op != nil; op = op.Prev() {
+		if !ir.WithoutEffect(op) {
+			needOperands(op)
+		}
+	}
+	for i, r := range f.Op.Results() {
+		if r.HasUses() {
+			need(next.Operand(i))
+		}
+	}
+	for len(list) > 0 {
+		v := list[len(list)-1]
+		list = list[:len(list)-1]
+		if i, ok := f.CarriedIndex(v); ok {
+			need(next.Operand(i))
+		} else if op := v.DefiningOp(); op != nil && op.Block() == next.Block() {
+			needOperands(op)
+		}
+	}
+	return needed
 }

@@ -33,6 +33,31 @@ func (c *slicer) build() {
 		}
 	}
 	c.sweep()
+	c.dropUnused(c.entry)
+}
+
+// dropUnused erases what was only there for values that pieces have replaced: whole products that a loop goes on to carry, with their loads.
+func (c *slicer) dropUnused(op *ir.Op) {
+	for _, r := range op.Regions() {
+		for _, b := range r.Blocks() {
+			for o := b.Last(); o != nil; {
+				c.s.Step()
+				prev, next := o.Prev(), o.Next()
+				switch {
+				case ir.IsDead(o):
+					o.Erase()
+				case tileaa.DropUnused(c.b, o):
+					if o = b.Last(); next != nil {
+						o = next.Prev()
+					}
+					continue
+				default:
+					c.dropUnused(o)
+				}
+				o = prev
+			}
+		}
+	}
 }
 
 // sweep erases outputs, and loads and pure operations that only they used. Users come after what they use, so it goes backwards.

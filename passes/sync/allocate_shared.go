@@ -89,8 +89,10 @@ func intervals(s *pass.State, entry *ir.Op) (list []*interval, at map[*ir.Op]ext
 			continue
 		}
 		iv.first, iv.last = at[iv.op].first+1, at[iv.op].first+1
-		for _, user := range usersOf(iv.op.Result(0)) {
-			from, to := lives(iv.op, user, at)
+		users := usersOf(iv.op.Result(0))
+		read := slices.ContainsFunc(users, func(user *ir.Op) bool { return !onlyFills(user) })
+		for _, user := range users {
+			from, to := lives(iv.op, user, at, read)
 			iv.first, iv.last = min(iv.first, from), max(iv.last, to)
 		}
 	}
@@ -98,20 +100,29 @@ func intervals(s *pass.State, entry *ir.Op) (list []*interval, at map[*ir.Op]ext
 }
 
 // lives is from when to when memory lives for one who uses it: for all of a loop, when it comes from outside. What passes from role to role is
-// alive from the beginning of the roles; who fills it is over when the last one reads, and has no memory of its own.
-func lives(alloc, user *ir.Op, at map[*ir.Op]extent) (from, to int) {
-	fills := user.Code() == tileaa.OpAsyncCopy || user.Code() == tileaa.OpRingSlot
+// alive from the beginning of the roles; who fills it is over when the last one reads, and has no memory of its own. What nobody reads is
+// filled at any time of the roles.
+func lives(alloc, user *ir.Op, at map[*ir.Op]extent, read bool) (from, to int) {
+	filler := onlyFills(user)
 	for user.Block() != alloc.Block() {
 		if role := user.ParentOp(); role.Code() == tileaa.OpRole {
 			from = at[role.ParentOp()].first
-			if fills {
+			switch {
+			case !filler:
+				return from, at[user].last
+			case read:
 				return from, from
 			}
-			return from, at[user].last
+			return from, at[role.ParentOp()].last
 		}
 		user = user.ParentOp()
 	}
 	return at[user].first, at[user].last
+}
+
+// onlyFills reports whether a user of a buffer or a ring only brings something there.
+func onlyFills(user *ir.Op) bool {
+	return user.Code() == tileaa.OpAsyncCopy || user.Code() == tileaa.OpRingSlot
 }
 
 // sizeOf is the memory that a buffer or a ring takes.

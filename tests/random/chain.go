@@ -55,8 +55,7 @@ func (g *generator) chain() {
 		}
 		p := g.define(scores.with(elem), "ftof %s : %s -> %s", s.name, scores, scores.with(elem))
 		if both {
-			turned := typ{elem, []int{n, width}}
-			read = append(read, g.define(turned, "permute %s [1, 0] : %s -> %s", read[0].name, read[0].typ, turned))
+			read = append(read, g.transposed(read[0]))
 		}
 		return g.addProduct(p, read[1], sum, sums).name
 	})

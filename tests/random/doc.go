@@ -16,6 +16,7 @@
 //	shape.go      shapes, reductions, products
 //	matmul.go     products in loops, of views and of tiles of pointers, whole and ragged
 //	chain.go      products of what other products gave, in loops
+//	attention.go  attention with tiles as big as those of users
 //	rows.go       operations that their rows say enough of
 //	scan.go       reductions and scans of several tiles, scans that do not commute
 //	memory.go     loads, stores, views, round trips through memory, atomics

@@ -106,6 +106,8 @@ const (
 	Mixed Kind = ""
 	// Products: every module has a product in a loop of which an array ends inside a tile.
 	Products Kind = "products"
+	// Attention: every module is attention with big tiles, and little else.
+	Attention Kind = "attention"
 )
 
 // Module makes the text of a module from a seed. Size is about how many operations its author thinks of.
@@ -127,7 +129,12 @@ func ModuleOf(kind Kind, seed uint64, size int, without ...Feature) (string, Tal
 	g.line("%s, %s, %s = get_tile_block_id : tile<i32>", x, y, z)
 	g.block = val{name: x, typ: scalar("i32"), bound: grid}
 	g.vals = append(g.vals, g.block)
-	if kind == Products {
+	switch kind {
+	case Attention:
+		g.statements(size / 8)
+		g.attention()
+		size /= 8
+	case Products:
 		g.statements(size / 8) // what else there is, few operations of it
 		for g.tally.Ragged == 0 {
 			g.edge()

@@ -95,9 +95,13 @@ func (g *generator) detour(p, elem string, shape []int) string {
 	return r
 }
 
-// mine moves an index into the part of a buffer that belongs to this tile block; a part has maxElements elements.
+// mine moves an index into the part of a buffer that belongs to this tile block; a part has maxElements elements, or as many as there can be.
 func (g *generator) mine(index val) val {
-	part := g.define(scalar("i32"), "muli %s, %s : %s", g.block.name, g.number(scalar("i32"), maxElements).name, scalar("i32"))
+	n := maxElements
+	if index.n() > n {
+		n = elements / grid
+	}
+	part := g.define(scalar("i32"), "muli %s, %s : %s", g.block.name, g.number(scalar("i32"), n).name, scalar("i32"))
 	return g.define(index.typ, "addi %s, %s : %s", index.name, g.spread(part, index.shape).name, index.typ)
 }
 

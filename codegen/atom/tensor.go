@@ -23,6 +23,9 @@ const MostColumns = ptxop.MaxTensorColumns
 // "Tensor Memory").
 const LeastTensorColumns, TensorColumns = 32, 512
 
+// TensorLanes is the lanes of tensor memory.
+const TensorLanes = ptxop.TensorLanes
+
 // leastColumns is the fewest of a row: with less the unit is mostly idle.
 const leastColumns = 16
 

@@ -18,8 +18,8 @@ import (
 type tensorFactor struct {
 	memory *tensorMemory
 	column int64
-	depth  int // K
-	bits   int // of an element
+	group  int64 // columns from as many rows as there are lanes to the next ones
+	bits   int   // of an element
 }
 
 // tensorFactorOf is the factor that a value is.
@@ -30,12 +30,12 @@ func (f *fn) tensorFactorOf(v *ir.Value) (x tensorFactor, ok bool) {
 	}
 	t := tileaa.AsTile(v)
 	column, _ := s.Column()
-	return tensorFactor{f.tensorOf(s.Op), column, int(t.Shape[1]), tileaa.ElemBits(t.Elem)}, true
+	return tensorFactor{f.tensorOf(s.Op), column, tileaa.FactorGroupColumns(s), tileaa.ElemBits(t.Elem)}, true
 }
 
 // columnOf is the column of an element.
 func (x *tensorFactor) columnOf(row, k int) int64 {
-	return x.column + int64((row/ptxop.TensorLanes*x.depth+k)*x.bits/32)
+	return x.column + int64(row/ptxop.TensorLanes)*x.group + int64(k*x.bits/32)
 }
 
 // factorStore stores a factor, which the unit may see when all have met.

@@ -74,6 +74,42 @@ func TensorColumnsOf(d Dot) int64 {
 	return int64(d.Atom().Atom.Tensor.ColumnsOf(int(AsTile(d.Result()).NumElements())))
 }
 
+// SumsBelow is the product in whose columns a factor is stored; ok is false if it has columns of its own.
+func SumsBelow(s FactorStore) (d Dot, ok bool) {
+	v := s.Over()
+	if v == nil {
+		return Dot{}, false
+	}
+	if land, landed := ir.DefinedBy[DotLand](v); landed {
+		return InTensorMemory(land.Source())
+	}
+	return ir.DefinedBy[Dot](v)
+}
+
+// FactorGroupColumns is the columns of tensor memory from as many rows of a factor as there are lanes to the next ones: to where the sums of the same rows are, if
+// they lie below with room enough, for the warps that have read these store there.
+func FactorGroupColumns(s FactorStore) int64 {
+	t := AsTile(s.Value())
+	n := groupColumns(t)
+	if d, below := SumsBelow(s); below && !d.Atom().Swap {
+		if sums := AsTile(d.Result()).Shape; len(sums) == 2 && sums[0] == t.Shape[0] {
+			n = max(n, sums[1])
+		}
+	}
+	return n
+}
+
+// FactorColumnsOf is the columns from the first of a factor to its last.
+func FactorColumnsOf(s FactorStore) int64 {
+	t := AsTile(s.Value())
+	return (t.Shape[0]/atom.TensorLanes-1)*FactorGroupColumns(s) + groupColumns(t)
+}
+
+// groupColumns is the columns of as many rows of a factor as there are lanes.
+func groupColumns(factor *TileType) int64 {
+	return int64(atom.FactorColumns(atom.TensorLanes, int(factor.Shape[1]), ElemBits(factor.Elem)))
+}
+
 // ScaleColumnsOf is the columns of tensor memory for scales of which a product of the tensor unit takes those in a buffer: for all slots of a ring, as what it has read
 // of one is over when that is filled again.
 func ScaleColumnsOf(scales *ir.Value) int64 {

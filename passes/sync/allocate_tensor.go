@@ -137,8 +137,9 @@ func assignColumns(s *pass.State, products []tileaa.Dot, factors []tileaa.Factor
 		n = max(n, at.to)
 	}
 	for _, f := range factors {
-		if f.Over() != nil {
-			f.SetColumn(s.Ctx, columnOf(f.Over()))
+		if d, below := tileaa.SumsBelow(f); below {
+			column, _ := d.Column()
+			f.SetColumn(s.Ctx, column)
 		}
 	}
 	return n
@@ -173,19 +174,6 @@ func setRegion(s *pass.State, d tileaa.Dot, at region) {
 	if at.lanes == upperLanes {
 		d.SetLane(s.Ctx, laneOfUpper)
 	}
-}
-
-// columnOf is the first column of the product that has given a value.
-func columnOf(v *ir.Value) int64 {
-	d, ok := ir.DefinedBy[tileaa.Dot](v)
-	if land, landed := ir.DefinedBy[tileaa.DotLand](v); landed {
-		d, ok = tileaa.InTensorMemory(land.Source())
-	}
-	if !ok {
-		panic("BUG: a factor takes the columns of what is no product")
-	}
-	column, _ := d.Column()
-	return column
 }
 
 // isSkewed reports whether a product goes on until a dot_land of the next iteration.

@@ -32,10 +32,10 @@ func CheckSync(s *pass.State) error {
 		if k == nil {
 			continue
 		}
-		alone := map[[2]*layout.Layout]bool{}
+		alone, parts := map[[2]*layout.Layout]bool{}, map[[2]*ir.Op]bool{}
 		for n := 0; n < 2*manyRuns; n++ {
 			t := k.run()
-			if f := newJudge(s, t, alone).judge(); f != nil {
+			if f := newJudge(s, t, alone, parts).judge(); f != nil {
 				f.report(s, k)
 				return pass.ErrInvalid
 			}
@@ -91,6 +91,7 @@ type judge struct {
 	cells  []*cell
 	queues []*queue
 	alone  map[[2]*layout.Layout]bool // whether each warp reads of a buffer what it has stored there
+	parts  map[[2]*ir.Op]bool         // whether warps store a factor only where they have taken sums
 	cut    bool                       // the run did not come to its end
 }
 
@@ -145,8 +146,8 @@ type passed struct {
 	after []*access
 }
 
-func newJudge(s *pass.State, t *thread, alone map[[2]*layout.Layout]bool) *judge {
-	j := &judge{s: s, alone: alone}
+func newJudge(s *pass.State, t *thread, alone map[[2]*layout.Layout]bool, parts map[[2]*ir.Op]bool) *judge {
+	j := &judge{s: s, alone: alone, parts: parts}
 	for i, u := range append([]*thread{t}, t.roles...) {
 		j.actors = append(j.actors, &actor{number: i, warps: tileaa.WarpsOf(u.role), role: i > 0, trace: u.trace, knows: make([]int, len(t.roles)+1)})
 		j.cut = j.cut || u.cut
@@ -252,6 +253,9 @@ func (j *judge) step(a *actor, e *event) *fault {
 		if p.slot >= q.slots {
 			return &fault{op: op, text: fmt.Sprintf("names slot %d of %d", p.slot, q.slots)}
 		}
+		if readInside(op) {
+			q.rounds = max(q.rounds, p.step+1)
+		}
 	case tileaa.OpAsyncCommit:
 		a.groups, a.open = append(a.groups, a.open), nil
 	case tileaa.OpAsyncWait:
@@ -279,6 +283,18 @@ func (j *judge) step(a *actor, e *event) *fault {
 		}
 	}
 	return nil
+}
+
+// readInside reports whether only loops or branches within an iteration read its slot: they may run no time.
+func readInside(slot *ir.Op) bool {
+	inside := false
+	for _, user := range tileaa.BufferUsers(slot.Result(0)) {
+		if user.Code() == tileaa.OpAsyncCopy || user.Block() == slot.Block() {
+			return false
+		}
+		inside = true
+	}
+	return inside
 }
 
 // tooEarly says that a product in flight still sums in columns of tensor memory that an op takes, scales or stores, or still reads what is there, where an op or
@@ -446,19 +462,24 @@ func (j *judge) touch(a *actor, op *ir.Op, t touch) *fault {
 		if !t.write {
 			continue
 		}
+		var parts []*access // of others, which go on
 		for _, r := range c.reads {
-			if !(lands(op) && lands(r.op)) && j.unordered(r, now, c == own) != "" { // each thread has its own part of the sums
+			switch {
+			case j.unordered(r, now, c == own) == "":
+			case !lands(op) || !lands(r.op) || !j.ownPart(op, r.op):
 				return &fault{op, fmt.Sprintf("writes %s, which may still be read", t), r.op}
+			default:
+				parts = append(parts, r)
 			}
 		}
-		c.holds, c.reads = nil, nil
+		c.holds, c.reads = nil, parts
 	}
 	if !t.write {
 		if t.ring {
 			q := j.queue(t.alloc)
 			q.rounds = max(q.rounds, t.step+1)
 		}
-		own.reads = slices.DeleteFunc(own.reads, func(r *access) bool { return r.by == a && r.layout == now.layout })
+		own.reads = slices.DeleteFunc(own.reads, func(r *access) bool { return r.by == a && r.layout == now.layout && (r.op == op || !lands(op)) })
 		own.reads = append(own.reads, now)
 		return wanted(op, t, own)
 	}
@@ -539,32 +560,4 @@ func (j *judge) unordered(first, then *access, same bool) string {
 		return ""
 	}
 	return "and no barrier stands between"
-}
-
-// ownWarps reports whether each element of a buffer is touched in two layouts by one warp, the same. It counts them.
-func (j *judge) ownWarps(a, b *layout.Layout) bool {
-	if a == nil || b == nil {
-		return false
-	}
-	key := [2]*layout.Layout{a, b}
-	own, known := j.alone[key]
-	if !known {
-		own = true
-		holder := map[uint64]int{}
-		for _, l := range key {
-			for warp := range l.Warps() {
-				for lane := range l.Lanes() {
-					for reg := range l.Regs() {
-						element := l.Apply(reg, lane, warp, 0)
-						if w, ok := holder[element]; ok && w != warp {
-							own = false
-						}
-						holder[element] = warp
-					}
-				}
-			}
-		}
-		j.alone[key] = own
-	}
-	return own
 }

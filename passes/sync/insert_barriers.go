@@ -324,7 +324,7 @@ func (w *inserter) visitAccess(op *ir.Op, p *pending) {
 	order := w.orderOf(op, p)
 	needed := order.requirement
 	for _, r := range spans {
-		if !lands(op) {
+		if !lands(op) || overOthers(op) {
 			needed = needed.with(p.conflict(r, w.proofs))
 		}
 	}
@@ -373,6 +373,12 @@ func isTensorMemory(buffer *ir.Value) bool {
 	}
 	_, ok := buffer.Type().(*tileaa.TensorMemoryType)
 	return ok
+}
+
+// overOthers reports whether an op stores a factor over sums that other warps have taken.
+func overOthers(op *ir.Op) bool {
+	s, ok := ir.As[tileaa.FactorStore](op)
+	return ok && !ownSums(s)
 }
 
 // own are the spans of an op that nobody else orders. A copy to memory of outside of a role is ordered where that passes to another role; there

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tileiras/codegen/atom"
+	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 )
@@ -56,10 +57,27 @@ func regionOf(d tileaa.Dot) region {
 }
 
 func regionOfFactor(s tileaa.FactorStore) region {
-	r := factorOf(s.Value())
-	r.from, _ = s.Column()
-	r.to += r.from
-	return r
+	from, _ := s.Column()
+	return region{from, from + tileaa.FactorColumnsOf(s), allLanes}
+}
+
+// ownSums reports whether each warp that stores a part of a factor over sums is the one that has taken what was there: it has whole rows of both, the same.
+func ownSums(s tileaa.FactorStore) bool {
+	d, below := tileaa.SumsBelow(s)
+	if !below || d.Atom().Swap {
+		return !below
+	}
+	sums, factor := tileaa.LayoutOf(s.Over()), tileaa.LayoutOf(s.Value())
+	if sums.Rank() != 2 || sums.Shape()[0] != factor.Shape()[0] || int64(sums.Shape()[1]) != tileaa.FactorGroupColumns(s) {
+		return false
+	}
+	for i, c := range factor.Column(layout.Warp) {
+		at := factor.Coords(c)
+		if at[1] != 0 || !slices.Equal(at, sums.Coords(sums.Column(layout.Warp)[i])) {
+			return false
+		}
+	}
+	return true
 }
 
 // occupied is what is in use, and the blocks in which it is.

@@ -112,14 +112,18 @@ func TestKernelsAreInOrder(t *testing.T) {
 	}
 }
 
-// TestRandomKernelsAreInOrder has random programs with products in loops judged; TILEIRAS_RANDOM=N makes N.
+// TestRandomKernelsAreInOrder has random programs with products in loops judged, a quarter of them attention with big tiles; TILEIRAS_RANDOM=N makes N.
 func TestRandomKernelsAreInOrder(t *testing.T) {
 	programs, rings, refused := 600, 0, 0
 	if n, err := strconv.Atoi(os.Getenv("TILEIRAS_RANDOM")); err == nil {
 		programs = n
 	}
 	for seed := range uint64(programs) {
-		module, _ := random.ModuleOf(random.Products, seed, 10)
+		kind := random.Products
+		if seed/10%4 == 3 { // of all GPUs, with roles and without
+			kind = random.Attention
+		}
+		module, _ := random.ModuleOf(kind, seed, 10)
 		gpu, roles := gpus[seed%uint64(len(gpus))], []options.Roles{options.Off, options.On}[seed/uint64(len(gpus))%2]
 		text, err := synchronized([]byte(module), gpu, roles)
 		if err != nil {

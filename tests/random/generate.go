@@ -160,8 +160,20 @@ func ModuleOf(kind Kind, seed uint64, size int, without ...Feature) (string, Tal
 		}
 		fmt.Fprintf(&b, "%%p%d: tile<%s>", i, p)
 	}
-	b.WriteString(") {\n" + g.body.String() + "  }\n}\n")
+	b.WriteString(")" + g.hints(kind) + " {\n" + g.body.String() + "  }\n}\n")
 	return b.String(), g.tally
+}
+
+// hints ask for warps, and for blocks on a multiprocessor, in some modules with products.
+func (g *generator) hints(kind Kind) string {
+	if kind == Mixed || !g.chance(40) {
+		return ""
+	}
+	hints := fmt.Sprintf("num_worker_warps_per_cta = %d", one(g, 2, 4, 8, 8, 16))
+	if g.chance(30) {
+		hints += fmt.Sprintf(", occupancy = %d", one(g, 1, 2, 4))
+	}
+	return " optimization_hints=<default = {" + hints + "}>"
 }
 
 // maxElements bounds tiles.

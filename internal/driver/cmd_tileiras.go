@@ -87,10 +87,10 @@ func compileFile(line *Line, stdin io.Reader, stdout *output, stderr io.Writer) 
 	if out == "-" && !stdout.open() {
 		return fail(ExitUsage, "standard output is closed: write to a file with -o FILE, or nothing with -o /dev/null")
 	}
-	if err := checkOutput(out, in); err != nil {
+	if err := line.CheckFiles(); err != nil {
 		return err
 	}
-	remarks, err := remarkFile(line)
+	remarks, err := remarkFile(line, stdout)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func tell(line *Line, res *Result, remarks io.WriteCloser, stdout *output, stder
 		io.WriteString(stderr, w.String())
 	}
 	terminal := io.Writer(stdout)
-	if line.String("output-file") == "-" {
+	if line.writesStandard() {
 		terminal = stderr // standard output is the output's
 	}
 	if err := printRemarks(line, res.Remarks, remarks, terminal); err != nil {

@@ -41,7 +41,7 @@ var TileTranslateCommand = sync.OnceValue(func() *Command {
 			{Name: "bytecode-version", Kind: StringFlag, Meta: "version", Help: "Version of the bytecode to write (default the newest)"},
 			{Name: "mlir-print-debuginfo", Kind: BoolFlag, Help: "Print source locations"},
 			{Name: "mlir-print-op-generic", Aliases: []string{"generic-form"}, Kind: BoolFlag, Help: "Print the generic form"},
-			{Name: "output-file", Aliases: []string{"o"}, Kind: StringFlag, Meta: "filename", Default: "-", Help: "Output file name; - is standard output"},
+			{Name: "output-file", Aliases: []string{"o"}, Kind: StringFlag, Meta: "filename", Default: "-", Writes: ValueOf("output-file"), Help: "Output file name; - is standard output"},
 			{Name: "list-versions", Kind: BoolFlag, Help: "List the bytecode versions that can be written, those of the operations for tests too"},
 		}, pieceFlags(), commonFlags),
 	}
@@ -77,6 +77,9 @@ func TileTranslate(args []string, stdin io.Reader, stdout, stderr io.Writer) int
 		return report(fail(ExitUsage, "give one of --cudatilebc-to-mlir, --mlir-to-cudatilebc and --test-cudatile-roundtrip"), stderr)
 	}
 	if t.version, err = t.parseVersion(line.String("bytecode-version")); err != nil {
+		return report(err, stderr)
+	}
+	if err := line.CheckFiles(); err != nil {
 		return report(err, stderr)
 	}
 	file := "-"

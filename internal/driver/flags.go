@@ -38,6 +38,8 @@ type Flag struct {
 	Immediate bool                      // acts where it stands: what comes after it is not read, what was wrong before it is only told
 	Separate  bool                      // of an IntFlag of one letter: the value may be the next argument (-j 1), which LLVM's command line refuses (-O 3)
 	Bare      bool                      // of an Immediate flag: takes no value, not even =1
+	Reads     func(*Line) []string      // the files of that name that the command reads (files.go)
+	Writes    func(*Line) []string      // those that it writes
 	Field     func(*Options) any        // the field of Options that the flag sets: a pointer to a type that Line.set knows
 }
 

@@ -174,6 +174,17 @@ func dashed(name string) string {
 	return "--" + name
 }
 
+// shortest is the shortest spelling of a flag.
+func (f *Flag) shortest() string {
+	name := f.Name
+	for _, a := range f.Aliases {
+		if len(a) < len(name) {
+			name = a
+		}
+	}
+	return dashed(name)
+}
+
 // nearest is the flag whose name is closest to a misspelt one, be it ever so far; of equals one that begins alike, then one that is no alias.
 func (c *Command) nearest(name string) string {
 	var names, aliases []string

@@ -38,7 +38,7 @@ func compileFlags() []Flag {
 		{Group: "Options of the compiler", Name: "gpu-name", Aliases: []string{"arch"}, Kind: EnumFlag, Values: gpuValues(), Advise: target.Advice,
 			Field: func(o *Options) any { return &o.GPU },
 			Help:  "GPU to compile for; without it PTX is for " + DefaultGPU + ", which runs on every later GPU too, and a cubin is refused"},
-		{Name: "output-file", Aliases: []string{"o"}, Kind: StringFlag, Meta: "file", Default: "elf.o", Help: "Output file name; - is standard output"},
+		{Name: "output-file", Aliases: []string{"o"}, Kind: StringFlag, Meta: "file", Default: "elf.o", Writes: ValueOf("output-file"), Help: "Output file name; - is standard output"},
 		{Name: "emit", Kind: EnumFlag, Field: func(o *Options) any { return &o.Emit }, Help: "What to write; by default the extension of the output file decides (.ptx .ll .tileir .tileirbc .cubin .o), a cubin without one", Values: []Value{
 			{"cudatile", "The input as Tile IR text"}, {"bytecode", "Tile IR bytecode"}, {"tileaa", "TileAA text after all its passes"},
 			{"llvm", "LLVM IR text"}, {"ptx", "PTX"}, {"cubin", "A cubin, by NVIDIA's ptxas"}}},
@@ -54,12 +54,12 @@ func compileFlags() []Flag {
 		{Name: "max-shared", Kind: IntFlag, Meta: "bytes", Default: "0", Field: func(o *Options) any { return &o.MaxShared }, Help: "The most shared memory that a thread block may have; 0 is what the GPU has"},
 		{Name: "device-debug", Aliases: []string{"g"}, Kind: BoolFlag, Field: func(o *Options) any { return &o.Debug }, Help: "Debug information; needs -O0 (source lines only, as --lineinfo)"},
 		{Name: "sanitize", Kind: EnumFlag, Field: func(o *Options) any { return &o.Sanitize }, Help: "Have ptxas instrument the cubin for this tool of compute-sanitizer", Values: []Value{{"memcheck", "Sanitize memory accesses"}}},
-		{Name: "ptxas", Kind: StringFlag, Meta: "file", Field: func(o *Options) any { return &o.Ptxas }, Help: "NVIDIA's ptxas, for cubins (else TILEIRAS_PTXAS, beside this program, CUDA_HOME, PATH, a pip package)"},
+		{Name: "ptxas", Kind: StringFlag, Meta: "file", Reads: ValueOf("ptxas"), Field: func(o *Options) any { return &o.Ptxas }, Help: "NVIDIA's ptxas, for cubins (else TILEIRAS_PTXAS, beside this program, CUDA_HOME, PATH, a pip package)"},
 		{Name: "ptxas-timeout", Kind: IntFlag, Meta: "seconds", Default: "600", Field: func(o *Options) any { return &o.PtxasTimeout }, Help: "How long ptxas may take; 0 is for ever"},
 		{Name: "time-limit", Kind: IntFlag, Meta: "seconds", Default: "0", Field: func(o *Options) any { return &o.TimeLimit }, Help: "How long the compile may take, ptxas included; 0 is for ever"},
 		{Name: "explain", Kind: BoolFlag, Help: "Print a page for each kernel: launch, plan, instructions, widths, conversions, and why"},
 		{Name: "cache", Kind: StringFlag, Meta: "place", Field: func(o *Options) any { return &o.Cache }, Help: "Keep results in a folder, or on an http:// server of Bazel's remote cache protocol"},
-		{Name: "metadata", Kind: StringFlag, Meta: "file.json", Help: "Write how to launch the kernels, as JSON"},
+		{Name: "metadata", Kind: StringFlag, Meta: "file.json", Writes: ValueOf("metadata"), Help: "Write how to launch the kernels, as JSON"},
 		previewFlag,
 		{Name: "l", Kind: ListFlag, Meta: "path", Help: "Tile libraries to load; needs --preview=simt (not supported yet)"},
 		{Name: "host-arch", Kind: EnumFlag, Help: "Accepted; there is no host code in our cubins", Values: []Value{{"x86_64", "x86_64"}, {"aarch64", "aarch64"}}},
@@ -81,7 +81,7 @@ var remarkFlags = []Flag{
 	{Name: "remarks-analysis", Kind: EnumFlag, Values: remarkCategories, Help: "Remarks on what was found out"},
 	{Name: "remark-format", Kind: EnumFlag, Default: "command-line", Help: "Where and how remarks are written", Values: []Value{
 		{"command-line", "As text, on standard output"}, {"yaml", "As YAML, into a file"}, {"json", "As JSON, into a file"}}},
-	{Name: "remarks-output-file", Kind: StringFlag, Meta: "file", Default: "tileir_remarks.yaml", Help: "The file of YAML remarks"},
+	{Name: "remarks-output-file", Kind: StringFlag, Meta: "file", Default: "tileir_remarks.yaml", Writes: remarkFiles, Help: "The file of YAML or JSON remarks; - is standard output"},
 }
 
 // TileirasCommand is the table of the flags of tileiras.

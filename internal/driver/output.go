@@ -79,27 +79,6 @@ func cannotOpen(file string, err error) error {
 	return &Failure{Code: ExitOptions, Lines: []string{fmt.Sprintf("error: cannot open output file '%s': %s", file, reason(err))}, Err: err}
 }
 
-// checkOutput refuses what can never be an output of this input before any work is done: the input itself, under whatever name,
-// and a folder.
-func checkOutput(file, input string) error {
-	if file == "-" {
-		return nil
-	}
-	st, err := os.Stat(file)
-	switch {
-	case file == "":
-		return cannotOpen(file, syscall.ENOENT)
-	case err != nil:
-		return nil // it is made, or the error of making it says why not
-	case st.IsDir():
-		return cannotOpen(file, syscall.EISDIR)
-	}
-	if in, err := os.Stat(input); err == nil && input != "-" && st.Mode().IsRegular() && os.SameFile(st, in) {
-		return fail(ExitOptions, "the output file '%s' is the input: give another name with -o", file)
-	}
-	return nil
-}
-
 // WriteOutput writes a whole file or nothing: into a file beside it that has no name, or a temporary one, and then takes its place. "-" is
 // standard output. A symbolic link stays one: what it points to is written. A device or pipe that is there already is written directly.
 func WriteOutput(file string, data []byte, stdout io.Writer) error {
@@ -109,7 +88,7 @@ func WriteOutput(file string, data []byte, stdout io.Writer) error {
 		}
 		return nil
 	}
-	if err := checkOutput(file, "-"); err != nil {
+	if err := checkOutput(file); err != nil {
 		return err
 	}
 	path, err := linkTarget(file)
@@ -219,7 +198,8 @@ func linkTarget(file string) (string, error) {
 			return file, nil
 		}
 		if !filepath.IsAbs(to) {
-			to = filepath.Join(filepath.Dir(file), to)
+			dir, _ := filepath.Split(file)
+			to = dir + to // not cleaned: ".." behind a link is not where its name says
 		}
 		file = to
 	}

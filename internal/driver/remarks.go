@@ -26,12 +26,24 @@ func selection(line *Line) (s remark.Selection, any bool) {
 	return s, any
 }
 
-// remarkFile opens the file of remarks before anything is compiled, as NVIDIA's tileiras does; nil when they go to the terminal.
-func remarkFile(line *Line) (io.WriteCloser, error) {
+// remarkFiles is the file of remarks; none when they go to the terminal.
+func remarkFiles(line *Line) []string {
 	if _, any := selection(line); !any || line.String("remark-format") == "command-line" {
+		return nil
+	}
+	return []string{line.String("remarks-output-file")}
+}
+
+// remarkFile opens the file of remarks before anything is compiled, as NVIDIA's tileiras does; nil when they go to the terminal.
+func remarkFile(line *Line, stdout io.Writer) (io.WriteCloser, error) {
+	files := remarkFiles(line)
+	if files == nil {
 		return nil, nil
 	}
-	name := line.String("remarks-output-file")
+	name := files[0]
+	if name == "-" {
+		return standardOutput{stdout}, nil
+	}
 	f, err := os.Create(name)
 	if err != nil {
 		return nil, &Failure{Code: ExitInput, Lines: []string{
@@ -39,6 +51,11 @@ func remarkFile(line *Line) (io.WriteCloser, error) {
 	}
 	return f, nil
 }
+
+// standardOutput stays open.
+type standardOutput struct{ io.Writer }
+
+func (standardOutput) Close() error { return nil }
 
 // printRemarks writes the remarks that the command line asks for, to the file or to the terminal.
 func printRemarks(line *Line, list []remark.Remark, file io.WriteCloser, terminal io.Writer) error {

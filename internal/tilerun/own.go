@@ -20,20 +20,24 @@ import (
 
 // runOwn runs one kernel on the arguments of the command line and writes the outputs.
 func runOwn(line *driver.Line, stdout, stderr io.Writer) int {
-	out, err := own(line)
+	said := stdout
+	if slices.Contains(outputFiles(line), "-") {
+		said = stderr // standard output is an array's
+	}
+	out, err := own(line, stdout)
 	if out != nil {
-		io.WriteString(stdout, out.Stdout)
+		io.WriteString(said, out.Stdout)
 		for _, n := range out.Notes {
 			fmt.Fprintln(stderr, "note:", n)
 		}
 		if line.Bool("stats") && out.Stats != nil {
-			fmt.Fprintln(stdout, strings.TrimSpace(fmt.Sprint(out.Stats)))
+			fmt.Fprintln(said, strings.TrimSpace(fmt.Sprint(out.Stats)))
 		}
 	}
 	var wrong usage
 	switch {
 	case errors.As(err, &wrong):
-		fmt.Fprintln(stderr, "error:", err)
+		fmt.Fprintln(stderr, "error:", strings.TrimPrefix(err.Error(), "error: "))
 		return driver.ExitUsage
 	case err != nil:
 		fmt.Fprintln(stderr, "error:", strings.TrimPrefix(err.Error(), "error: "))
@@ -53,9 +57,12 @@ type output struct {
 	file   string
 }
 
-func own(line *driver.Line) (*cases.Outcome, error) {
+func own(line *driver.Line, stdout io.Writer) (*cases.Outcome, error) {
 	if len(line.Args) != 1 {
 		return nil, wrong("--grid, --arg and --out run one kernel file, got %d", len(line.Args))
+	}
+	if err := line.CheckFiles(); err != nil {
+		return nil, usage{err}
 	}
 	file := line.Args[0]
 	source, err := os.ReadFile(file)
@@ -92,8 +99,23 @@ func own(line *driver.Line) (*cases.Outcome, error) {
 	if err != nil {
 		return nil, usage{err}
 	}
-	var last *cases.Outcome
-	for _, m := range machines { // every schedule of the emulator finds its own races; the last one's outputs are written
+	last, err := launchOn(machines, l, file)
+	if err != nil {
+		return last, err
+	}
+	for _, o := range outs {
+		k := slices.IndexFunc(l.Params, func(p cases.LaunchParam) bool { return p.Type == nil && p.Buffer == o.buffer })
+		array := &cases.Array{Descr: types[k].Npy(), Shape: shapes[o.buffer], Data: last.Buffers[o.buffer]}
+		if err := driver.WriteOutput(o.file, cases.WriteNpy(array), stdout); err != nil {
+			return last, err
+		}
+	}
+	return last, nil
+}
+
+// launchOn runs a launch on machines. Every schedule of the emulator finds its own races; the last one's outcome counts.
+func launchOn(machines []cases.Machine, l *cases.Launch, file string) (last *cases.Outcome, err error) {
+	for _, m := range machines {
 		if in, ok := m.(*Interpreter); ok {
 			in.Name = file
 		}
@@ -103,13 +125,6 @@ func own(line *driver.Line) (*cases.Outcome, error) {
 	}
 	if last.AssertFailed {
 		return last, fmt.Errorf("assertion failed: %s", strings.TrimSpace(last.Message))
-	}
-	for _, o := range outs {
-		k := slices.IndexFunc(l.Params, func(p cases.LaunchParam) bool { return p.Type == nil && p.Buffer == o.buffer })
-		array := &cases.Array{Descr: types[k].Npy(), Shape: shapes[o.buffer], Data: last.Buffers[o.buffer]}
-		if err := os.WriteFile(o.file, cases.WriteNpy(array), 0o666); err != nil {
-			return last, err
-		}
 	}
 	return last, nil
 }
@@ -321,22 +336,51 @@ func shapesOf(l *cases.Launch, args []string) (out [][]int, err error) {
 	return out, nil
 }
 
-// outputs finds the arrays that are to be written: FILE is the last array argument, N:FILE that of parameter N.
+// outputs finds the arrays that are to be written.
 func outputs(l *cases.Launch, texts []string) (out []output, err error) {
 	for _, text := range texts {
-		n, file, numbered := strings.Cut(text, ":")
-		k, err := strconv.Atoi(n)
-		if !numbered || err != nil {
+		k, file := outputFile(text)
+		if k < 0 {
 			if len(l.Buffers) == 0 {
 				return nil, wrong("--out %s: no argument is an array", text)
 			}
-			out = append(out, output{len(l.Buffers) - 1, text})
+			out = append(out, output{len(l.Buffers) - 1, file})
 			continue
 		}
-		if k < 0 || k >= len(l.Params) || l.Params[k].Type != nil {
+		if k >= len(l.Params) || l.Params[k].Type != nil {
 			return nil, wrong("--out %s: parameter %d is no array", text, k)
 		}
 		out = append(out, output{l.Params[k].Buffer, file})
 	}
 	return out, nil
+}
+
+// outputFile reads a value of --out: N:FILE is the array of parameter N, FILE the last one, -1.
+func outputFile(text string) (param int, file string) {
+	n, file, numbered := strings.Cut(text, ":")
+	if k, err := strconv.ParseUint(n, 10, 31); numbered && err == nil {
+		return int(k), file
+	}
+	return -1, text
+}
+
+// outputFiles are the files that --out names.
+func outputFiles(line *driver.Line) []string {
+	var files []string
+	for _, text := range line.List("out") {
+		_, file := outputFile(text)
+		files = append(files, file)
+	}
+	return files
+}
+
+// argumentFiles are the arrays that --arg names.
+func argumentFiles(line *driver.Line) []string {
+	var files []string
+	for _, text := range line.List("arg") {
+		if _, _, scalar := scalarText(text); !scalar && !zerosArg.MatchString(text) {
+			files = append(files, text)
+		}
+	}
+	return files
 }

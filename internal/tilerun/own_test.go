@@ -117,6 +117,11 @@ func TestOwnKernel(t *testing.T) {
 			t.Errorf("%q: exit code %d: %s", want, code, out)
 		}
 	}
+	// Standard output is one array's: what the kernel would print goes to standard error then.
+	var stdout, stderr bytes.Buffer
+	if code := tilerun.Run(append(good, "--stats", "--out", "-"), nil, &stdout, &stderr); code != 0 || !bytes.HasPrefix(stdout.Bytes(), []byte("\x93NUMPY")) || stderr.Len() == 0 {
+		t.Errorf("an array on standard output: exit code %d: %q, %s", code, stdout.Bytes(), &stderr)
+	}
 	// A fault is told with its place, and nothing is written.
 	os.Remove(at("z.npy"))
 	if code, out := run("--grid", "2", kernel, "--arg", x, "--arg", "i32:60", "--arg", "f32:1", "--arg", "i1:0", "--arg", y, "--out", at("z.npy")); code != 1 || !strings.Contains(out, "out of bounds") || !strings.Contains(out, "axpy.tileir:7:") {

@@ -1,9 +1,6 @@
 package driver
 
-import (
-	"os"
-	"strings"
-)
+import "strings"
 
 // maxResponseDepth bounds response files that name response files, maxResponseArgs what they hold together.
 const (
@@ -20,7 +17,7 @@ func expandResponseFiles(args []string, depth int) ([]string, error) {
 			out = append(out, a)
 			continue
 		}
-		text, err := os.ReadFile(a[1:])
+		text, err := readFile(a[1:])
 		if err != nil {
 			out = append(out, a)
 			continue

@@ -11,12 +11,15 @@ import (
 	"syscall"
 )
 
+// maxInput bounds what is read of a file: a module has megabytes at most, and a device or a pipe may have no end.
+const maxInput = 256 << 20
+
 // ReadInput reads a file, or standard input for "-", with NVIDIA's messages.
 func ReadInput(file string, stdin io.Reader) ([]byte, error) {
 	var data []byte
 	var err error
 	if file == "-" {
-		data, err = io.ReadAll(stdin)
+		data, err = readAll(stdin)
 	} else {
 		data, err = readFile(file)
 	}
@@ -32,7 +35,15 @@ func readFile(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(f)
+	return readAll(f)
+}
+
+func readAll(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxInput+1))
+	if len(data) > maxInput {
+		return nil, fmt.Errorf("it has more than %d MiB, which is no module", maxInput>>20)
+	}
+	return data, err
 }
 
 // reason is the system's own word for what went wrong, capitalised as strerror does.

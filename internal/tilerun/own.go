@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -19,12 +18,12 @@ import (
 )
 
 // runOwn runs one kernel on the arguments of the command line and writes the outputs.
-func runOwn(line *driver.Line, stdout, stderr io.Writer) int {
+func runOwn(line *driver.Line, stdin io.Reader, stdout, stderr io.Writer) int {
 	said := stdout
 	if slices.Contains(outputFiles(line), "-") {
 		said = stderr // standard output is an array's
 	}
-	out, err := own(line, stdout)
+	out, err := own(line, stdin, stdout)
 	if out != nil {
 		io.WriteString(said, out.Stdout)
 		for _, n := range out.Notes {
@@ -57,7 +56,7 @@ type output struct {
 	file   string
 }
 
-func own(line *driver.Line, stdout io.Writer) (*cases.Outcome, error) {
+func own(line *driver.Line, stdin io.Reader, stdout io.Writer) (*cases.Outcome, error) {
 	if len(line.Args) != 1 {
 		return nil, wrong("--grid, --arg and --out run one kernel file, got %d", len(line.Args))
 	}
@@ -65,7 +64,7 @@ func own(line *driver.Line, stdout io.Writer) (*cases.Outcome, error) {
 		return nil, usage{err}
 	}
 	file := line.Args[0]
-	source, err := os.ReadFile(file)
+	source, err := driver.ReadInput(file, stdin)
 	if err != nil {
 		return nil, usage{err}
 	}
@@ -304,7 +303,7 @@ func array(text string) (d *cases.DType, shape []int, data []byte, err error) {
 		}
 		return d, shape, make([]byte, n), nil
 	}
-	content, err := os.ReadFile(text)
+	content, err := cases.ReadFile(text)
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("%w (an argument is FILE.npy, TYPE[SHAPE] or TYPE:VALUE)", err)
 	}

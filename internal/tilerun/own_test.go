@@ -95,7 +95,7 @@ func TestOwnKernel(t *testing.T) {
 		`"2" is no truth value`:                              {"i1:0", "i1:2"},
 		"no such file":                                       {y, at("none.npy")},
 		"not a .npy file":                                    {y, kernel},
-		"no such file or directory":                          {kernel, at("none.tileir")},
+		"unable to read input file":                          {kernel, at("none.tileir")},
 		"axpy.tileir has no kernel sub, but axpy":            {"--grid", "--kernel=sub"},
 		"got 4 --arg: axpy(ptr<f32>, i32, f32, i1, ptr<f32>": {"--arg", "--notes"},
 	} {

@@ -93,7 +93,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return driver.ExitOK
 	}
 	if line.Given("grid") || line.Given("arg") || line.Given("out") {
-		return runOwn(line, stdout, stderr)
+		return runOwn(line, stdin, stdout, stderr)
 	}
 	files, err := find(line.Args)
 	if err != nil || len(files) == 0 {

@@ -9,6 +9,7 @@ package cases
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -132,7 +133,7 @@ func Load(path string) (*Case, error) {
 			path = filepath.Join(dir, "bench.json")
 		}
 	}
-	text, err := os.ReadFile(path)
+	text, err := ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -141,6 +142,35 @@ func Load(path string) (*Case, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return c, nil
+}
+
+// What is read of a file: the biggest buffer with the header of its .npy, and less of a pipe or a device, which may have no end.
+const (
+	maxFile   = maxBufferBytes + 1<<16
+	maxStream = 256 << 20
+)
+
+// ReadFile reads a file that is no bigger than buffers are.
+func ReadFile(path string) ([]byte, error) {
+	st, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case st.Mode().IsRegular() && st.Size() > maxFile:
+		return nil, fmt.Errorf("%s has more than %d bytes", path, maxFile)
+	case st.Mode().IsRegular() || st.IsDir():
+		return os.ReadFile(path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxStream+1))
+	if len(data) > maxStream {
+		return nil, fmt.Errorf("%s, which is no regular file, has more than %d MiB", path, maxStream>>20)
+	}
+	return data, err
 }
 
 // List returns the names of the cases below dir, sorted.

@@ -3,7 +3,6 @@ package cases
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 )
 
@@ -43,11 +42,11 @@ var otherNames = map[string]string{"e4m3": "f8e4m3fn", "e5m2": "f8e5m2"}
 // buffer. A buffer without "init" begins as zeros; the scratch memory, Scratch
 // bytes for every CTA, is undefined and not judged.
 func LoadLaunch(ptx, record string) (*Case, error) {
-	text, err := os.ReadFile(ptx)
+	text, err := ReadFile(ptx)
 	if err != nil {
 		return nil, err
 	}
-	bytes, err := os.ReadFile(record)
+	bytes, err := ReadFile(record)
 	if err != nil {
 		return nil, err
 	}

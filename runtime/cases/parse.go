@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 )
@@ -155,7 +154,7 @@ func readFile(dir, name string) ([]byte, error) {
 	if !filepath.IsLocal(name) {
 		return nil, fmt.Errorf("file name %q leads out of the case", name)
 	}
-	return os.ReadFile(filepath.Join(dir, name))
+	return ReadFile(filepath.Join(dir, name))
 }
 
 func (c *Case) parseGrid(j *caseJSON) error {

@@ -129,8 +129,8 @@ func (e *emitter) header() (version target.PTX, name string) {
 func (e *emitter) reason() string {
 	version, name := e.header()
 	switch {
-	case e.newest != nil && e.version == version:
-		return e.newest.Name
+	case e.newest != "" && e.version == version:
+		return e.newest
 	case e.options.ABI == options.Tile && version == tileVersion:
 		return "--abi=tile"
 	}
@@ -174,7 +174,7 @@ type emitter struct {
 	files   sourceFiles
 	kernels []*kernel
 	version target.PTX // lowest so far
-	newest  *ptxop.Row // the instruction that asks for it; nil: the target does
+	newest  string     // the instruction, or what else asks for it; "": the target does
 	suffix  bool       // an architecture-specific instruction was used
 	vprintf bool
 }
@@ -222,6 +222,9 @@ func (e *emitter) kernel(f *ir.Func, l *launch) error {
 	if err := e.meetNeeds(k.function); err != nil {
 		return err
 	}
+	if err := e.params(f); err != nil {
+		return err
+	}
 	if err := e.sharedMemory(k, s); err != nil {
 		return err
 	}
@@ -244,13 +247,35 @@ func (e *emitter) meetNeeds(f *function) error {
 			if !row.Need.On(t) {
 				return fmt.Errorf("@%s: not supported: %s on %s (it needs %s)", f.name, row.Name, t.Name, row.Need)
 			}
-			if v := row.Need.Version(t); v > e.version {
-				e.version, e.newest = v, row
-			}
+			e.raise(row.Need, row.Name)
 			e.suffix = e.suffix || row.Need.Arch != 0
 			e.vprintf = e.vprintf || row.Name == "call.vprintf"
 		}
 	}
+	return nil
+}
+
+// raise makes the version one that has what is needed.
+func (e *emitter) raise(n target.Need, what string) {
+	if v := n.Version(e.options.Target); v > e.version {
+		e.version, e.newest = v, what
+	}
+}
+
+// params looks at how many bytes of parameters a kernel has.
+func (e *emitter) params(f *ir.Func) error {
+	var space target.ParamSpace
+	for _, p := range f.Params {
+		size, align, err := sizeOf(p.Typ)
+		if err != nil {
+			return fmt.Errorf("@%s: %w", f.Name(), err)
+		}
+		space.Add(size, align)
+	}
+	if space > target.MaxParams {
+		return fmt.Errorf("@%s: not supported: %d bytes of parameters, a kernel has %d at most", f.Name(), space, target.MaxParams)
+	}
+	e.raise(space.Need(), fmt.Sprintf("@%s with %d bytes of parameters", f.Name(), space))
 	return nil
 }
 

@@ -19,7 +19,7 @@ var notBuilt = []struct{ what, now string }{
 // does not take, and why. A test holds the list against the code.
 var limits = []struct{ function, op, what, why string }{
 	{"convert.module", "`module`", "Anything but globals and entries at the top level.", "The dialect has no other operation there; functions of single threads are a preview."},
-	{"convert.entry", "`entry`", "Parameters that are tiles of rank 1 or more, views or tokens.", "The verifier refuses tiles; a launch passes scalars and pointers."},
+	{"convert.entry", "`entry`", "Parameters that are tiles of rank 1 or more, views or tokens; more than 32764 bytes of parameters.", "The verifier refuses tiles; a launch passes scalars and pointers, and PTX has that much room for them."},
 	{"convert.op", "all", "Operations without a row below; accesses to multicast memory that are no `multimem_*`.", "The dialect's operations all have a row; those for tests of the tools have none. Only the `multimem_*` instructions of PTX reach multicast memory."},
 	{"convert.typ", "all", "Types that are no tile, pointer or token where a value is asked for.", "A value of a type of another dialect means nothing here."},
 	{"convert.block", "view accesses", "Views that are no partition, strided or gather/scatter view.", "The dialect has no other views."},

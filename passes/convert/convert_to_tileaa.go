@@ -4,6 +4,7 @@ package convert
 import (
 	"fmt"
 
+	"tileiras/codegen/target"
 	"tileiras/dialects/cudatile"
 	cudadef "tileiras/dialects/cudatile/def"
 	"tileiras/dialects/tileaa"
@@ -98,6 +99,14 @@ func (c *converter) entry(e cudatile.Entry) {
 		}
 	}
 	c.region(e.Op, e.Op.Region(0), entry.Op.Region(0))
+	var space target.ParamSpace
+	for _, a := range entry.Body().Args() {
+		bytes := int64(tileaa.ElemBytes(tileaa.AsTile(a).Elem))
+		space.Add(bytes, bytes)
+	}
+	if space > target.MaxParams {
+		c.unsupported(e.Op, "with %d bytes of parameters, %d are the most: pass a pointer to the others", space, target.MaxParams)
+	}
 }
 
 // region converts the blocks of a region; op is where to complain.

@@ -21,6 +21,7 @@ const (
 	IntFlag                      // an integer
 	EnumFlag                     // one of Values
 	ListFlag                     // comma-separated, of Values when there are any; may be repeated
+	RepeatFlag                   // any text, as often as it is given
 )
 
 // Flag is one row of the table of a command's flags.
@@ -37,6 +38,7 @@ type Flag struct {
 	Advise    func(value string) string // what to say of a value that an EnumFlag does not have
 	Immediate bool                      // acts where it stands: what comes after it is not read, what was wrong before it is only told
 	Separate  bool                      // of an IntFlag of one letter: the value may be the next argument (-j 1), which LLVM's command line refuses (-O 3)
+	Unsigned  bool                      // of an IntFlag: 0 or more
 	Bare      bool                      // of an Immediate flag: takes no value, not even =1
 	Reads     func(*Line) []string      // the files of that name that the command reads (files.go)
 	Writes    func(*Line) []string      // those that it writes
@@ -71,11 +73,13 @@ func (l *Line) Bool(name string) bool     { return l.String(name) == "true" }
 func (l *Line) Given(name string) bool    { return l.flag(name).Changed }
 func (l *Line) Int(name string) int       { n, _ := strconv.Atoi(l.String(name)); return n }
 func (l *Line) List(name string) []string {
-	list, ok := l.flag(name).Value.(*listValue)
-	if !ok {
-		panic(fmt.Sprintf("BUG: --%s of %s is no list", name, l.command.Name))
+	switch v := l.flag(name).Value.(type) {
+	case *listValue:
+		return *v
+	case *repeatValue:
+		return *v
 	}
-	return *list
+	panic(fmt.Sprintf("BUG: --%s of %s is no list", name, l.command.Name))
 }
 
 func (l *Line) flag(name string) *pflag.Flag {
@@ -98,6 +102,13 @@ func (l *listValue) Set(v string) error {
 
 func (l *listValue) String() string { return "[" + strings.Join(*l, ",") + "]" }
 func (l *listValue) Type() string   { return "list" }
+
+// repeatValue is the value of a RepeatFlag.
+type repeatValue []string
+
+func (r *repeatValue) Set(v string) error { *r = append(*r, v); return nil }
+func (r *repeatValue) String() string     { return strings.Join(*r, " ") }
+func (r *repeatValue) Type() string       { return "list" }
 
 // Options are the options of a compile that the command line asks for: each row of the table that has a Field sets it.
 func (l *Line) Options() Options {
@@ -228,6 +239,8 @@ func (c *Command) Parse(args []string) (*Line, error) {
 			set.Bool(f.Name, f.Default == "true", f.Help)
 		case ListFlag:
 			set.Var(&listValue{}, f.Name, f.Help)
+		case RepeatFlag:
+			set.Var(&repeatValue{}, f.Name, f.Help)
 		default:
 			set.String(f.Name, f.Default, f.Help)
 		}

@@ -126,8 +126,12 @@ func (r *reading) check(f *Flag, value string) (meant string, ok bool) {
 		return strconv.FormatBool(b), ok
 	case IntFlag:
 		n, err := strconv.ParseInt(value, 0, 32) // 0x10 too
-		if err != nil || strings.ContainsAny(value, "+_") {
-			r.problem("for the %s option: '%s' value invalid for integer argument!", dashed(f.Name), value)
+		kind := "integer"
+		if f.Unsigned {
+			kind = "uint"
+		}
+		if err != nil || strings.ContainsAny(value, "+_") || f.Unsigned && n < 0 {
+			r.problem("for the %s option: '%s' value invalid for %s argument!", dashed(f.Name), value, kind)
 			return "", false
 		}
 		return strconv.FormatInt(n, 10), true

@@ -3,6 +3,7 @@ package tilerun_test
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -85,7 +86,7 @@ func TestOwnKernel(t *testing.T) {
 	}
 	good := []string{"--grid", "2", kernel, "--arg", x, "--arg", "i32:6", "--arg", "f32:1", "--arg", "i1:0", "--arg", y}
 	for want, change := range map[string][]string{ // the argument that is replaced, and by what
-		`"0" is no number of 1 or more`:                      {"2", "0"},
+		`"0" is no number from 1 to 16777215`:                {"2", "0"},
 		"has more than three extents":                        {"2", "1,1,1,1"},
 		"the parameter is a i32, not a f32":                  {"i32:6", "f32:6"},
 		`"six" is no i32`:                                    {"i32:6", "i32:six"},
@@ -115,6 +116,59 @@ func TestOwnKernel(t *testing.T) {
 		}
 		if code, out := run(args...); code != 1 || !strings.Contains(out, want) || !strings.HasPrefix(out, "error: ") {
 			t.Errorf("%q: exit code %d: %s", want, code, out)
+		}
+	}
+	// A table of arguments that cannot be meant: the error begins with the argument. Parameters are x, n, k, neg and y.
+	put("wide.npy", cases.WriteNpy(&cases.Array{Descr: "<f8", Shape: []int{1}, Data: make([]byte, 8)}))
+	put("pairs.npy", cases.WriteNpy(&cases.Array{Descr: "<c8", Shape: []int{1}, Data: make([]byte, 8)}))
+	put("a,b.npy", must(os.ReadFile(x)))
+	for _, c := range []struct {
+		param     int
+		arg, want string
+	}{
+		{0, at("wide.npy"), "the parameter is a ptr<f32>, the elements of the array are f64"},
+		{0, at("pairs.npy"), "elements of type <c8 are not known here"},
+		{0, at("a,b.npy"), ""},
+		{0, "i32[6]", "the parameter is a ptr<f32>, the elements of the array are i32"},
+		{0, "f32[4294967296x4294967296]", "an array has 17179869184 bytes at most"},
+		{0, "f32[3,2]", "no such file or directory; an argument is FILE.npy, TYPE[SHAPE] such as f32[10x20], or TYPE:VALUE such as i32:64"},
+		{0, "F32[6]", "no such file or directory; an argument is"},
+		{0, "", "no such file or directory; an argument is"},
+		{0, dir, "is a directory; an argument is"},
+		{1, "6", "the parameter is a i32: give a scalar, i32:VALUE"},
+		{1, "i32[6]", "the parameter is a i32: give a scalar, i32:VALUE"},
+		{1, "i32:", `"" is no i32`},
+		{1, "i32:6.5", `"6.5" is no i32`},
+		{1, "i32:2147483648", "2147483648 is beyond i32, which has 32 bits"},
+		{1, "u32:4294967296", "4294967296 is beyond u32, which has 32 bits"},
+		{1, "i64:6", "the parameter is a i32, not a i64"},
+		{2, "f32:1e400", "1e400 is beyond f32, which has numbers from -3.40282e+38 to 3.40282e+38"},
+		{2, "f32:-1e39", "-1e39 is beyond f32"},
+		{2, "f32: 1", `" 1" is no f32`},
+		{2, "f31:1", `unknown dtype "f31"; there are bool i1`},
+		{3, "i1:-1", `"-1" is no truth value`},
+	} {
+		args := append([]string(nil), good...)
+		args[4+2*c.param] = c.arg
+		code, out := run(args...)
+		if want := fmt.Sprintf("error: --arg %s (parameter %d): %s", c.arg, c.param, c.want); c.want != "" && (code != 1 || !strings.HasPrefix(out, want)) || c.want == "" && code != 0 {
+			t.Errorf("%q: exit code %d: %s", c.arg, code, out)
+		}
+	}
+	for flags, want := range map[string]string{
+		"--shared -5":             "tilerun: for the --shared option: '-5' value invalid for uint argument!",
+		"--jobs=-1":               "tilerun: for the --jobs option: '-1' value invalid for uint argument!",
+		"--shared 64":             "error: --shared is of PTX: the compiler decides it for Tile IR",
+		"--block 128":             "error: --block is of PTX",
+		"--launch l.json":         "error: --launch says the grid and the arguments: leave out --grid, --arg and --out",
+		"--runs 3":                "error: --runs times launches on a GPU: add --on gpu",
+		"--out -1:z.npy":          "error: --out -1:z.npy: parameter -1 is no array",
+		"--out 1:z.npy":           "error: --out 1:z.npy: parameter 1 is no array",
+		"--grid 1,16777216":       `error: --grid: "16777216" is no number from 1 to 16777215`,
+		"--on emu --opt-level=-1": "tilerun: for the --opt-level option: '-1' value invalid for uint argument!",
+	} {
+		if code, out := run(append(good, strings.Fields(flags)...)...); code != 1 || !strings.HasPrefix(out, want) {
+			t.Errorf("%s: exit code %d: %s", flags, code, out)
 		}
 	}
 	// Standard output is one array's: what the kernel would print goes to standard error then.

@@ -45,25 +45,25 @@ var Command = &driver.Command{
 		{Name: "on", Kind: driver.EnumFlag, Default: "interp", Help: "What runs the kernels", Values: []driver.Value{
 			{Name: "interp", Help: "The interpreter of Tile IR"}, {Name: "emu", Help: "Our PTX on the PTX emulator, all checks on"}, {Name: "gpu", Help: "Our PTX on a GPU"}}},
 		{Name: "gpu-name", Aliases: []string{"arch"}, Kind: driver.EnumFlag, Default: "sm_80", Values: gpus(), Help: "Architecture to compile for (emu, gpu; on a GPU its own if not given)"},
-		{Name: "runs", Kind: driver.IntFlag, Meta: "int", Default: "0", Help: "With --on gpu: time so many more launches of every case, one case after the other, and print what benchmarks reach"},
+		{Name: "runs", Kind: driver.IntFlag, Unsigned: true, Meta: "int", Default: "0", Help: "With --on gpu: time so many more launches of every case, one case after the other, and print what benchmarks reach"},
 		{Name: "roles", Kind: driver.EnumFlag, Default: "auto", Help: "Warps of their own that begin the copies of loops", Values: []driver.Value{
 			{Name: "auto", Help: "Where the cost model says so"}, {Name: "on", Help: "In every kernel that can have them"}, {Name: "off", Help: "Never"}}},
-		{Name: "opt-level", Aliases: []string{"O"}, Kind: driver.IntFlag, Meta: "int", Default: "3", Help: "Optimization level of the compiler"},
+		{Name: "opt-level", Aliases: []string{"O"}, Kind: driver.IntFlag, Unsigned: true, Meta: "int", Default: "3", Help: "Optimization level of the compiler"},
 		{Name: "schedule", Kind: driver.EnumFlag, Default: "all", Help: "In which order the emulator interleaves warps", Values: []driver.Value{
 			{Name: "all", Help: "Under each of the three, one after the other"}, {Name: "round-robin", Help: "First warp first"}, {Name: "reverse", Help: "Last warp first"}, {Name: "random", Help: "Any order"}}},
 		{Name: "launch", Kind: driver.StringFlag, Meta: "file", Reads: driver.ValueOf("launch"), Help: "Run the PTX file given with the launch record <file>: grid, parameters, buffers, expected output"},
 		{Name: "grid", Kind: driver.StringFlag, Meta: "X,Y,Z", Help: "Run the kernel given, Tile IR or PTX, on a grid of tile blocks, with --arg and --out"},
 		{Name: "kernel", Kind: driver.StringFlag, Meta: "name", Help: "With --grid: which kernel, where there are several"},
-		{Name: "arg", Kind: driver.ListFlag, Meta: "value", Reads: argumentFiles, Help: "With --grid: the next parameter: FILE.npy, a new array of zeros f32[10x20], or a scalar i32:64"},
-		{Name: "out", Kind: driver.ListFlag, Meta: "file", Writes: outputFiles, Help: "With --grid: write an array argument to this .npy file, - is standard output: the last one, or N:FILE that of parameter N, from 0"},
+		{Name: "arg", Kind: driver.RepeatFlag, Meta: "value", Reads: argumentFiles, Help: "With --grid: the next parameter: FILE.npy, a new array of zeros f32[10x20], or a scalar i32:64"},
+		{Name: "out", Kind: driver.RepeatFlag, Meta: "file", Writes: outputFiles, Help: "With --grid: write an array argument to this .npy file, - is standard output: the last one, or N:FILE that of parameter N, from 0"},
 		{Name: "block", Kind: driver.StringFlag, Meta: "X,Y,Z", Help: "With --grid: threads of a block of PTX that does not say it"},
-		{Name: "shared", Kind: driver.IntFlag, Meta: "int", Default: "0", Help: "With --grid: bytes of dynamic shared memory of PTX"},
+		{Name: "shared", Kind: driver.IntFlag, Unsigned: true, Meta: "int", Default: "0", Help: "With --grid: bytes of dynamic shared memory of PTX"},
 		{Name: "notes", Kind: driver.BoolFlag, Help: "Print what the machine noticed and did not count as a failure"},
 		{Name: "undefined", Kind: driver.EnumFlag, Default: "error", Help: "What the interpreter loads where a program names no padding", Values: []driver.Value{
 			{Name: "error", Help: "An undefined value, which must not be stored or decide anything"}, {Name: "zero", Help: "Zero"}}},
 		{Name: "core", Kind: driver.BoolFlag, Help: "Only cases of the core subset"},
 		{Name: "stats", Kind: driver.BoolFlag, Help: "Print the machine's counters for every case"},
-		{Name: "jobs", Aliases: []string{"j"}, Kind: driver.IntFlag, Separate: true, Meta: "int", Default: "0", Help: "Cases at a time (0: one a core)"},
+		{Name: "jobs", Aliases: []string{"j"}, Kind: driver.IntFlag, Unsigned: true, Separate: true, Meta: "int", Default: "0", Help: "Cases at a time (0: one a core)"},
 		{Name: "quiet", Aliases: []string{"q"}, Kind: driver.BoolFlag, Help: "Print failures and the summary only"},
 		{Name: "gpus", Kind: driver.BoolFlag, Help: "List the GPUs of this machine, with their compute capability"},
 		{Name: "help", Aliases: []string{"h"}, Kind: driver.BoolFlag, Immediate: true, Help: "Display available options"},
@@ -91,6 +91,10 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 			return driver.ExitOptions
 		}
 		return driver.ExitOK
+	}
+	if err := together(line); err != nil {
+		fmt.Fprintln(stderr, "error:", err)
+		return driver.ExitUsage
 	}
 	if line.Given("grid") || line.Given("arg") || line.Given("out") {
 		return runOwn(line, stdin, stdout, stderr)
@@ -124,6 +128,23 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		jobs = 1 // what is timed has the GPU alone
 	}
 	return r.all(files, jobs)
+}
+
+// together refuses flags of which one would not count beside the others.
+func together(line *driver.Line) error {
+	own := line.Given("grid") || line.Given("arg") || line.Given("out")
+	for _, flag := range []string{"kernel", "block", "shared"} {
+		if line.Given(flag) && !own {
+			return fmt.Errorf("--%s is of one kernel that --grid X,Y,Z runs", flag)
+		}
+	}
+	switch {
+	case own && line.Given("launch"):
+		return fmt.Errorf("--launch says the grid and the arguments: leave out --grid, --arg and --out")
+	case line.Given("runs") && line.String("on") != "gpu":
+		return fmt.Errorf("--runs times launches on a GPU: add --on gpu")
+	}
+	return nil
 }
 
 // machinesFor makes the machines under each of which a case must pass.

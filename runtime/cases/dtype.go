@@ -2,8 +2,11 @@ package cases
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"math"
 	"strconv"
+	"strings"
 
 	"tileiras/ir/float"
 )
@@ -46,7 +49,11 @@ func DTypeByName(name string) (*DType, error) {
 			return d, nil
 		}
 	}
-	return nil, fmt.Errorf("unknown dtype %q", name)
+	var names []string
+	for _, d := range dtypes {
+		names = append(names, d.Name)
+	}
+	return nil, fmt.Errorf("unknown dtype %q; there are %s", name, strings.Join(names, " "))
 }
 
 // bits reads element i of data.
@@ -142,18 +149,48 @@ func (d *DType) FromInt(v int64) uint64 {
 	return uint64(v) & (1<<(8*d.Size) - 1)
 }
 
+// Stores reports whether elements of the type, as a .npy file has them, may be those of a type of Tile IR. Integers have signs or none, and bits stand
+// for formats that .npy lacks and for types without a row.
+func (d *DType) Stores(name string) bool {
+	want, err := DTypeByName(name)
+	switch {
+	case err != nil: // i4, f4E2M1FN, a pointer
+		return d.Format == nil
+	case d.Size != want.Size:
+		return false
+	case d.Format == nil && want.Format != nil:
+		return d.npy == want.npy
+	}
+	return d.Format == want.Format
+}
+
 // Parse reads a JSON number as a value of the type.
 func (d *DType) Parse(number string) (uint64, error) {
-	if d.Format != nil {
-		bits, ok := d.Format.ParseDecimal(number)
-		if !ok {
-			return 0, fmt.Errorf("%q is not a number", number)
+	if f := d.Format; f != nil {
+		bits, ok := f.ParseDecimal(number)
+		v, _ := strconv.ParseFloat(number, 64)
+		switch most := f.Decode(f.Max()); {
+		case !ok:
+			return 0, fmt.Errorf("%q is no %s", number, d.Name)
+		case !f.IsFinite(bits), !f.HasInf() && math.Abs(v) > most, !f.Signed() && v < 0:
+			return 0, fmt.Errorf("%s is beyond %s, which has numbers from %.6g to %.6g", number, d.Name, f.Decode(f.Lowest()), most)
 		}
 		return bits, nil
 	}
+	var bits uint64
+	var err error
 	if d.Signed {
-		v, err := strconv.ParseInt(number, 10, 8*d.Size)
-		return uint64(v) << (64 - 8*d.Size) >> (64 - 8*d.Size), err
+		var v int64
+		v, err = strconv.ParseInt(number, 10, 8*d.Size)
+		bits = uint64(v) << (64 - 8*d.Size) >> (64 - 8*d.Size)
+	} else {
+		bits, err = strconv.ParseUint(number, 10, 8*d.Size)
 	}
-	return strconv.ParseUint(number, 10, 8*d.Size)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, fmt.Errorf("%s is beyond %s, which has %d bits", number, d.Name, 8*d.Size)
+	case err != nil:
+		return 0, fmt.Errorf("%q is no %s", number, d.Name)
+	}
+	return bits, nil
 }

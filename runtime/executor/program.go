@@ -68,6 +68,7 @@ type Param struct {
 	Type    string // of Tile IR, "ptr<f16>"; of PTX, ".u64"
 	Size    int    // bytes
 	Pointer bool
+	Elem    string // what a pointer leads to: "f16"
 	Float   bool
 	value   func(bits uint64) uint64 // what the interpreter holds for the bits in memory
 }
@@ -244,6 +245,8 @@ func paramOf(t ir.Type) Param {
 	case *ir.FloatType:
 		p.Size, p.Float = max(t.Format.StorageBits()/8, 1), true
 		p.value = t.Format.FromStorage
+	case *cudatile.PtrType:
+		p.Pointer, p.Elem = true, ir.ShortType(t.Elem)
 	default:
 		p.Pointer = true
 	}

@@ -34,9 +34,9 @@ type unsupported struct{ error }
 
 func (u unsupported) Is(target error) bool { return target == errors.ErrUnsupported }
 
-// compile makes PTX with our compiler.
-func compile(ctx context.Context, gpu string, code driver.Code, bytecode []byte) (string, error) {
-	res, err := driver.Compile(ctx, "kernel.tileirbc", bytecode, driver.Options{GPU: gpu, Code: code, Emit: driver.EmitPTX, ReproducerDir: "."})
+// compile makes PTX of a launch's module with our compiler.
+func compile(ctx context.Context, gpu string, code driver.Code, l *cases.Launch) (string, error) {
+	res, err := driver.Compile(ctx, l.File, l.Bytecode, driver.Options{GPU: gpu, Code: code, Emit: driver.EmitPTX, ReproducerDir: "."})
 	if err != nil {
 		var f *driver.Failure
 		if errors.As(err, &f) && strings.Contains(f.Error(), "not supported yet") {
@@ -48,10 +48,12 @@ func compile(ctx context.Context, gpu string, code driver.Code, bytecode []byte)
 }
 
 // Decode reads, verifies and prints.
-func (m *Emulator) Decode(ctx context.Context, bytecode []byte) error { return decode(ctx, bytecode) }
+func (m *Emulator) Decode(ctx context.Context, file string, module []byte) error {
+	return decode(ctx, file, module)
+}
 
-func decode(ctx context.Context, bytecode []byte) error {
-	_, err := driver.Compile(ctx, "kernel.tileirbc", bytecode, driver.Options{Emit: driver.EmitCudaTile})
+func decode(ctx context.Context, file string, module []byte) error {
+	_, err := driver.Compile(ctx, file, module, driver.Options{Emit: driver.EmitCudaTile})
 	return err
 }
 
@@ -68,7 +70,7 @@ func (m *Emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome,
 	case m.PTX != nil:
 		text, err = m.PTX(ctx, l)
 	default:
-		text, err = compile(ctx, m.GPU, driver.Code{Opt: m.Opt, Roles: m.Roles}, l.Bytecode)
+		text, err = compile(ctx, m.GPU, driver.Code{Opt: m.Opt, Roles: m.Roles, LineInfo: true}, l)
 	}
 	if err != nil {
 		return nil, err

@@ -20,7 +20,9 @@ type gpu struct{ cuda.Machine }
 func (*gpu) String() string { return "GPU" }
 
 // Decode reads, verifies and prints; no GPU is needed for that.
-func (*gpu) Decode(ctx context.Context, bytecode []byte) error { return decode(ctx, bytecode) }
+func (*gpu) Decode(ctx context.Context, file string, module []byte) error {
+	return decode(ctx, file, module)
+}
 
 // newGPU compiles for the GPU itself where no name is given.
 func newGPU(name string, code driver.Code, runs int) (cases.Machine, error) {
@@ -46,7 +48,7 @@ func newGPU(name string, code driver.Code, runs int) (cases.Machine, error) {
 			}
 			return &cuda.Image{Code: []byte(p.Text), Threads: p.Block[0], Shared: p.Shared}, nil
 		}
-		ptx, err := compile(ctx, name, code, l.Bytecode)
+		ptx, err := compile(ctx, name, code, l)
 		if err != nil {
 			return nil, err
 		}

@@ -1,7 +1,6 @@
 package tilerun
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,20 +15,21 @@ type Interpreter struct {
 	Strict bool
 	// ZeroPadding loads zeros where a program names no padding, instead of undefined elements.
 	ZeroPadding bool
-	Name        string // of the source, in messages; "" is kernel.tileirbc
 }
 
 func (*Interpreter) String() string { return "interpreter" }
 
 // Decode reads, verifies and prints.
-func (*Interpreter) Decode(ctx context.Context, bytecode []byte) error { return decode(ctx, bytecode) }
+func (*Interpreter) Decode(ctx context.Context, file string, module []byte) error {
+	return decode(ctx, file, module)
+}
 
 // Launch is one launch of an entry.
 func (p *Interpreter) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome, error) {
 	if l.PTX != nil {
 		return nil, fmt.Errorf("the interpreter runs Tile IR, not PTX: %w", errors.ErrUnsupported)
 	}
-	prog, err := executor.Load(ctx, l.Bytecode, executor.Options{Name: cmp.Or(p.Name, "kernel.tileirbc"), Strict: p.Strict, ZeroPadding: p.ZeroPadding})
+	prog, err := executor.Load(ctx, l.Bytecode, executor.Options{Name: l.File, Strict: p.Strict, ZeroPadding: p.ZeroPadding})
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ const (
 	guard        = 1 << 16
 )
 
-// launch runs one launch of a case by the executor. Buffers of the outcome are copies; what the kernel does wrong is the report of the engine.
+// launch runs one launch of a case by the executor. Buffers of the outcome are copies; what the kernel does wrong is the report of the engine, with its place.
 func launch(ctx context.Context, p *executor.Program, l *cases.Launch) (*cases.Outcome, *executor.Report, error) {
 	if err := suits(p, l); err != nil {
 		return nil, nil, err

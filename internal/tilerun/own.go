@@ -88,7 +88,7 @@ func own(line *driver.Line, stdin io.Reader, stdout io.Writer) (*cases.Outcome, 
 	if err != nil {
 		return nil, usage{err}
 	}
-	last, err := launchOn(machines, l, file)
+	last, err := launchOn(machines, l)
 	if err != nil {
 		return last, err
 	}
@@ -103,11 +103,8 @@ func own(line *driver.Line, stdin io.Reader, stdout io.Writer) (*cases.Outcome, 
 }
 
 // launchOn runs a launch on machines. Every schedule of the emulator finds its own races; the last one's outcome counts.
-func launchOn(machines []cases.Machine, l *cases.Launch, file string) (last *cases.Outcome, err error) {
+func launchOn(machines []cases.Machine, l *cases.Launch) (last *cases.Outcome, err error) {
 	for _, m := range machines {
-		if in, ok := m.(*Interpreter); ok {
-			in.Name = file
-		}
 		if last, err = m.Launch(context.Background(), l); err != nil {
 			return last, err
 		}
@@ -142,7 +139,7 @@ func own1(l *cases.Launch, line *driver.Line, file string, source []byte) (k exe
 				return k, wrong("--%s is of PTX: the compiler decides it for Tile IR", flag)
 			}
 		}
-		l.Bytecode = source
+		l.Bytecode, l.File = source, file
 		p, err := executor.Load(context.Background(), source, executor.Options{Name: file})
 		if err != nil {
 			return k, err

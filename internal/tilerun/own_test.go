@@ -178,8 +178,11 @@ func TestOwnKernel(t *testing.T) {
 	}
 	// A fault is told with its place, and nothing is written.
 	os.Remove(at("z.npy"))
-	if code, out := run("--grid", "2", kernel, "--arg", x, "--arg", "i32:60", "--arg", "f32:1", "--arg", "i1:0", "--arg", y, "--out", at("z.npy")); code != 1 || !strings.Contains(out, "out of bounds") || !strings.Contains(out, "axpy.tileir:7:") {
-		t.Errorf("beyond the array: exit code %d: %s", code, out)
+	for _, on := range []string{"interp", "emu"} {
+		code, out := run("--on", on, "--grid", "2", kernel, "--arg", x, "--arg", "i32:60", "--arg", "f32:1", "--arg", "i1:0", "--arg", y, "--out", at("z.npy"))
+		if code != 1 || !strings.Contains(out, "out of bounds") || !strings.HasPrefix(out, "error: "+kernel+":7:") {
+			t.Errorf("%s: beyond the array: exit code %d: %s", on, code, out)
+		}
 	}
 	if _, err := os.Stat(at("z.npy")); err == nil {
 		t.Error("the output of a launch that failed was written")
@@ -213,6 +216,10 @@ func TestBadCases(t *testing.T) {
 	for _, on := range []string{"interp", "emu"} {
 		if code, out := run("--on", on, put("case.json", good)); code != 0 {
 			t.Errorf("%s: exit code %d: %s", on, code, out)
+		}
+		beyond := put("case.json", strings.Replace(good, `"buffer": "y"}, {`, `"buffer": "y", "offset_bytes": 8}, {`, 1))
+		if code, out := run("--on", on, beyond); code != 1 || !strings.HasPrefix(out, "FAIL k: "+filepath.Join(dir, "k.tileir")+":2:") {
+			t.Errorf("%s: the place of a fault: exit code %d: %s", on, code, out)
 		}
 	}
 	for want, change := range map[string][2]string{

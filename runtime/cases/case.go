@@ -23,7 +23,8 @@ type Case struct {
 	Kernel      string // entry symbol
 	Version     string // bytecode version
 	Bytecode    []byte
-	PTX         *PTX // a launch of PTX text, without bytecode
+	File        string // that Bytecode comes from
+	PTX         *PTX   // a launch of PTX text, without bytecode
 	Core        bool
 	Tags        []string
 	Entries     []string // all entry symbols, when there are several

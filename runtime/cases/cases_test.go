@@ -49,7 +49,7 @@ func (o oracle) Launch(_ context.Context, l *Launch) (*Outcome, error) {
 	return out, nil
 }
 
-func (o oracle) Decode(context.Context, []byte) error { return o.err }
+func (o oracle) Decode(context.Context, string, []byte) error { return o.err }
 
 func load(t *testing.T, name string) *Case {
 	t.Helper()

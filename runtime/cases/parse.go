@@ -118,6 +118,7 @@ func parse(text []byte, dir string) (*Case, error) {
 		NvidiaTileiras: j.NvidiaTileiras, NvidiaMessages: j.NvidiaMessages, MinSM: j.MinSM,
 		Op: j.Op, TunedFor: j.TunedFor, Flops: j.Flops, Bytes: j.Bytes,
 	}
+	c.File = filepath.Join(dir, j.Bytecode)
 	var err error
 	if c.Bytecode, err = readFile(dir, j.Bytecode); err != nil {
 		return nil, err

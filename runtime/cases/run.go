@@ -22,7 +22,7 @@ type Machine interface {
 // Decoder is a Machine that can also read, verify and print a module without
 // running it.
 type Decoder interface {
-	Decode(ctx context.Context, bytecode []byte) error
+	Decode(ctx context.Context, file string, module []byte) error
 }
 
 // Align is the alignment of every buffer: bytecode carries promises about
@@ -32,6 +32,7 @@ const Align = 256
 // Launch is everything a machine needs to run a kernel once.
 type Launch struct {
 	Bytecode []byte
+	File     string // that Bytecode comes from, as messages have it
 	PTX      *PTX   // instead of Bytecode
 	Kernel   string // entry symbol
 	Grid     [3]int // tile blocks
@@ -144,7 +145,7 @@ func (c *Case) NewLaunch() (*Launch, error) {
 	for i, b := range c.Buffers {
 		number[b.Name] = i
 	}
-	l := &Launch{Bytecode: c.Bytecode, PTX: c.PTX, Kernel: c.Kernel, Grid: c.Grid}
+	l := &Launch{Bytecode: c.Bytecode, File: c.File, PTX: c.PTX, Kernel: c.Kernel, Grid: c.Grid}
 	for _, b := range c.Buffers {
 		if err := b.Fill(); err != nil {
 			return nil, err
@@ -197,7 +198,7 @@ func decode(ctx context.Context, m Machine, c *Case) Verdict {
 	if !ok {
 		return Verdict{Status: Unsupported, Reason: "the case is only decoded, and this machine cannot do that alone"}
 	}
-	if err := d.Decode(ctx, c.Bytecode); err != nil {
+	if err := d.Decode(ctx, c.File, c.Bytecode); err != nil {
 		return failed(nil, "decoding: %v", err)
 	}
 	return Verdict{}

@@ -229,7 +229,7 @@ func TestReportNamesItsPlace(t *testing.T) {
 		t.Fatalf("got %+v", r)
 	}
 	text := r.Error()
-	for _, want := range []string{"out of bounds: 4-byte load at 0x7f", "at line 11: ld.global.u32 %r1, [%rd1+128]", "in k, CTA (0,0,0), warp 1, lane 0"} {
+	for _, want := range []string{"out of bounds: 4-byte load at 0x7f", "at line 11 of the PTX: ld.global.u32 %r1, [%rd1+128]", "in k, CTA (0,0,0), warp 1, lane 0"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q does not contain %q", text, want)
 		}

@@ -60,7 +60,7 @@ func (r *Report) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s", r.Kind, r.Msg)
 	if r.Line > 0 {
-		fmt.Fprintf(&b, "\n  at line %d: %s", r.Line, oneLine(r.Instr))
+		fmt.Fprintf(&b, "\n  at line %d of the PTX: %s", r.Line, oneLine(r.Instr))
 	}
 	if r.Kind != Deadlock && r.Entry != "" {
 		fmt.Fprintf(&b, "\n  in %s, CTA (%d,%d,%d), warp %d, lane %d", r.Entry, r.CTA[0], r.CTA[1], r.CTA[2], r.Warp, r.Lane)

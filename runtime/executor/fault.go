@@ -26,7 +26,7 @@ type Fault struct {
 	report error // of the engine
 }
 
-// Unwrap is the report of the engine: an *interp.Report or an *emu.Report.
+// Unwrap leads to the report of the engine: an *interp.Report or an *emu.Report.
 func (f *Fault) Unwrap() error { return f.report }
 
 // Other is the earlier access of a race.
@@ -107,8 +107,8 @@ func (w *lastLine) asserted(otherwise string) string {
 }
 
 func (p *Program) emuFault(r *emu.Report, k Kernel, l *Launch) *Fault {
-	f := &Fault{Kind: r.Kind.String(), Message: r.Msg, Kernel: k.Name, Places: p.at(r.Line), Block: p.tileBlock(k, r.CTA), Address: r.Addr, Detail: r.Error(),
-		report: r}
+	f := &Fault{Kind: r.Kind.String(), Message: r.Msg, Kernel: k.Name, Places: p.at(r.Line), Block: p.tileBlock(k, r.CTA), Address: r.Addr, report: p.placed(r)}
+	f.Detail = f.report.Error()
 	if kind, ok := emuKinds[r.Kind]; ok {
 		f.Kind = kind
 	}
@@ -130,6 +130,20 @@ func (p *Program) emuFault(r *emu.Report, k Kernel, l *Launch) *Fault {
 			f.Other.Block[0], f.Other.Block[1], f.Other.Block[2], earlier)
 	}
 	return f
+}
+
+// placed is what the emulator says, which names lines of the PTX, with the places of the source where they are known.
+func (p *Program) placed(r *emu.Report) error {
+	var err error = r
+	if at := p.at(r.Line); at != nil {
+		err = fmt.Errorf("%v: %w", at[0], r)
+	}
+	if r.Other != nil {
+		if at := p.at(r.Other.Line); at != nil {
+			err = fmt.Errorf("%w\n  the earlier access is that of %v", err, at[0])
+		}
+	}
+	return err
 }
 
 // tileBlock is the tile block that a CTA belongs to.

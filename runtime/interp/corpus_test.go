@@ -35,7 +35,7 @@ func (m *machine) module(code []byte) (*ir.Op, error) {
 	return mod, nil
 }
 
-func (m *machine) Decode(_ context.Context, code []byte) error {
+func (m *machine) Decode(_ context.Context, _ string, code []byte) error {
 	mod, err := m.module(code)
 	if err == nil {
 		_, err = interp.New(mod)

@@ -66,15 +66,15 @@ func own(line *driver.Line, stdin io.Reader, stdout io.Writer) (*cases.Outcome, 
 		return nil, usage{err}
 	}
 	l := &cases.Launch{Kernel: line.String("kernel")}
-	if !line.Given("grid") {
-		return nil, wrong("how many tile blocks? --grid X,Y,Z says it")
-	}
-	if l.Grid, err = extents(line.String("grid"), executor.MaxGrid); err != nil {
-		return nil, wrong("--grid: %v", err)
-	}
 	k, err := own1(l, line, file, source)
 	if err != nil {
 		return nil, err
+	}
+	if !line.Given("grid") {
+		return nil, wrong("%s holds the kernel %s: say how many tile blocks run it, --grid X,Y,Z, and what its parameters are, an --arg each", file, signature(k))
+	}
+	if l.Grid, err = extents(line.String("grid"), executor.MaxGrid); err != nil {
+		return nil, wrong("--grid: %v", err)
 	}
 	arrays, err := arguments(l, k, line.List("arg"))
 	if err != nil {

@@ -96,10 +96,10 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "error:", err)
 		return driver.ExitUsage
 	}
-	if line.Given("grid") || line.Given("arg") || line.Given("out") {
+	if ownKernel(line) {
 		return runOwn(line, stdin, stdout, stderr)
 	}
-	files, err := find(line.Args)
+	files, err := find(line.Args, line.Given("launch"))
 	if err != nil || len(files) == 0 {
 		if err == nil {
 			err = fmt.Errorf("no case is given; try tilerun --help")
@@ -130,9 +130,20 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return r.all(files, jobs)
 }
 
+// ownKernel reports whether the command line is about one kernel, not about cases.
+func ownKernel(line *driver.Line) bool {
+	return line.Given("grid") || line.Given("arg") || line.Given("out") || len(line.Args) == 1 && isKernel(line.Args[0]) && !line.Given("launch")
+}
+
+// isKernel tells a kernel from a case by the name of its file.
+func isKernel(file string) bool {
+	kind, err := driver.EmitFor(file)
+	return err == nil && slices.Contains([]driver.Emit{driver.EmitCudaTile, driver.EmitBytecode, driver.EmitPTX}, kind)
+}
+
 // together refuses flags of which one would not count beside the others.
 func together(line *driver.Line) error {
-	own := line.Given("grid") || line.Given("arg") || line.Given("out")
+	own := ownKernel(line)
 	for _, flag := range []string{"kernel", "block", "shared"} {
 		if line.Given(flag) && !own {
 			return fmt.Errorf("--%s is of one kernel that --grid X,Y,Z runs", flag)
@@ -170,13 +181,16 @@ func machinesFor(line *driver.Line) ([]cases.Machine, error) {
 }
 
 // find lists the case files: a file stands for itself, a folder for every case.json, bench.json and
-// launch.json below it, sorted.
-func find(args []string) ([]string, error) {
+// launch.json below it, sorted. With a launch record a file may be a kernel.
+func find(args []string, launch bool) ([]string, error) {
 	var files []string
 	for _, a := range args {
 		st, err := os.Stat(a)
 		if err != nil {
 			return nil, err
+		}
+		if !st.IsDir() && isKernel(a) && !launch {
+			return nil, fmt.Errorf("%s is a kernel, no case: give it alone, with --grid X,Y,Z, or a case.json that names it", a)
 		}
 		if !st.IsDir() {
 			files = append(files, a)
@@ -191,6 +205,9 @@ func find(args []string) ([]string, error) {
 		})
 		if err != nil {
 			return nil, err
+		}
+		if len(below) == 0 {
+			return nil, fmt.Errorf("%s holds no case: no case.json, bench.json or launch.json in it or below; --grid X,Y,Z runs a kernel without one", a)
 		}
 		sort.Strings(below)
 		files = append(files, below...)
@@ -265,6 +282,9 @@ func (r *runner) all(files []string, jobs int) int {
 // runCase runs a case on every machine; the first failure counts.
 func (r *runner) runCase(file string) (l line) {
 	name := filepath.Base(filepath.Dir(file))
+	if name == "." {
+		name = file
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			l = line{text: fmt.Sprintf("FAIL %s: BUG: %v", name, p)}

@@ -414,7 +414,7 @@ tileaa.module @m {
   entry @k attributes {plan = #tileaa.plan<warps = 2>} (%n: tile<i64>, %h: tile<f16>) {
     %c = constant <i32: [[1, -2], [3, 4], [5, 6], [7, 8]]> : tile<4x2xi32, #U>
     %b = cmpi %c, %c {predicate = equal} : (tile<4x2xi32, #U>, tile<4x2xi32, #U>) -> tile<4x2xi1, #U>
-    %t = print values(%n, %c, %h) {format = "n=%d 100%% c=%3d h=%.2f\0A"} : (tile<i64>, tile<4x2xi32, #U>, tile<f16>) -> token
+    %t = print values(%n, %c, %h) {format = "n=%lld 100%% c=%3d h=%.2f\0A"} : (tile<i64>, tile<4x2xi32, #U>, tile<f16>) -> token
     %u = print {format = "bye\0A"} : token
     return
   }

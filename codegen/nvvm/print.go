@@ -183,7 +183,7 @@ func layoutIsWhole(reps []int) bool {
 // printValue prints one value after the text before it: a tile as nested lists, piece by piece, since vprintf takes 32 arguments.
 func (f *fn) printValue(piece string, args []reg, shape []int64) {
 	at := strings.LastIndexByte(piece, '%')
-	text, conversion := piece[:at], wideConversion(piece[at:], args[0].k)
+	text, conversion := piece[:at], piece[at:]
 	const each = 16
 	for i := 0; i < len(args); i += each {
 		part := args[i:min(i+each, len(args))]
@@ -212,15 +212,6 @@ func brackets(shape []int64, i int) (begin, end int) {
 		}
 	}
 	return begin, end
-}
-
-// wideConversion gives a conversion of a 64-bit integer its length modifier.
-func wideConversion(c string, k kind) string {
-	last := c[len(c)-1]
-	if k != kI64 || !strings.ContainsRune("diuoxX", rune(last)) || strings.Contains(c, "l") {
-		return c
-	}
-	return c[:len(c)-1] + "ll" + string(last)
 }
 
 // assert prints and traps where an element is false; its owner thread does. The message is that of NVIDIA's compiler.

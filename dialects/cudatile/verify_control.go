@@ -1,7 +1,6 @@
 package cudatile
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -246,25 +245,4 @@ func verifyPrint(c *ir.Context, op *ir.Op) bool {
 		return c.Error(op, "incorrect number of operands: expected %d, found %d", n, found)
 	}
 	return true
-}
-
-// FormatConversions counts the conversions of a printf format: each % that is not %% runs up to a letter that ends one.
-func FormatConversions(format string) (int, error) {
-	n := 0
-	for i := 0; i < len(format); i++ {
-		if format[i] != '%' {
-			continue
-		}
-		if i+1 < len(format) && format[i+1] == '%' {
-			i++
-			continue
-		}
-		end := strings.IndexAny(format[i+1:], "diuoxXeEfFgGaAcsSpn")
-		if end < 0 {
-			return 0, fmt.Errorf("found unterminated format expression")
-		}
-		i += 1 + end
-		n++
-	}
-	return n, nil
 }

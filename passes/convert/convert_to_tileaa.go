@@ -187,6 +187,23 @@ func (c *converter) oneToOne(op *ir.Op, row conversion) *ir.Op {
 	return out
 }
 
+// print gives each conversion of the format the length of what is passed.
+func (c *converter) print(op *ir.Op) {
+	from := cudatile.PrintTko{Op: op}
+	var elems []ir.Type
+	for _, a := range from.Args() {
+		elems = append(elems, a.Type().(*cudatile.TileType).Elem)
+	}
+	format, err := cudatile.FitFormat(from.Str(), elems)
+	if err != nil {
+		c.unsupported(op, "with %v", err)
+		return
+	}
+	if out := c.oneToOne(op, conversions.Of(op.Code())); out != nil {
+		tileaa.Print{Op: out}.SetFormat(format)
+	}
+}
+
 // results maps the results of op to those of its conversion, one to one.
 func (c *converter) results(op, out *ir.Op) {
 	for i, r := range op.Results() {

@@ -157,7 +157,7 @@ func init() {
 		cudatile.OpAssert & ir.Place: {to: tileaa.OpAssert, names: "cond=condition"},
 		cudatile.OpAssume & ir.Place: {to: tileaa.OpAssume, convert: (*converter).assume},
 
-		cudatile.OpPrintTko & ir.Place: {to: tileaa.OpPrint, names: "format=str values=args"},
+		cudatile.OpPrintTko & ir.Place: {to: tileaa.OpPrint, names: "format=str values=args", convert: (*converter).print},
 
 		cudatile.OpMakeToken & ir.Place:              {to: tileaa.OpCreateMemToken},
 		cudatile.OpJoinTokens & ir.Place:             {to: tileaa.OpJoinMemToken},

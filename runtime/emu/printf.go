@@ -1,10 +1,10 @@
 package emu
 
 import (
-	"fmt"
 	"io"
-	"strconv"
 	"strings"
+
+	"tileiras/runtime/cprintf"
 )
 
 // builtins are the functions of the device runtime that the emulator has itself: decoded calls of
@@ -113,91 +113,33 @@ func vprintf(w *warp, lane int, args []uint64) uint64 {
 		buf += n
 		return r.read(at, int(n))
 	}
+	pieces, err := cprintf.Parse(format)
+	if err != nil {
+		w.fail(Unsupported, 1<<lane, 0, "%v", err)
+	}
 	var out strings.Builder
-	count := formatC(&out, format, next, func(a uint64) string { return w.cstring(a, lane) })
+	count := 0
+	for i := range pieces {
+		p := pieces[i]
+		if p.Verb == 0 {
+			out.WriteString(p.Text)
+			continue
+		}
+		if p.Width == cprintf.Star {
+			p.SetWidth(int(int32(next(4))))
+		}
+		if p.Precision == cprintf.Star {
+			p.SetPrecision(int(int32(next(4))))
+		}
+		if v := next(uint64(p.Size())); p.Verb == 's' {
+			out.WriteString(p.String(w.cstring(v, lane)))
+		} else {
+			out.WriteString(p.Value(v))
+		}
+		count++
+	}
 	if w.launch.opt.Stdout != nil {
 		io.WriteString(w.launch.opt.Stdout, out.String())
 	}
-	return uint64(uint32(count))
-}
-
-// formatC is C's printf for the conversions that CUDA has; it gives the number of conversions.
-func formatC(out *strings.Builder, f string, next func(n uint64) uint64, str func(uint64) string) (count int) {
-	for i := 0; i < len(f); i++ {
-		if f[i] != '%' {
-			out.WriteByte(f[i])
-			continue
-		}
-		spec, long, n := conversionSpec(f[i+1:], next)
-		i += 1 + n
-		if i >= len(f) {
-			return count
-		}
-		count++
-		size := uint64(4)
-		if long {
-			size = 8
-		}
-		switch c := f[i]; c {
-		case '%':
-			out.WriteByte('%')
-			count--
-		case 'd', 'i':
-			fmt.Fprintf(out, spec+"d", sx(next(size), int(8*size)))
-		case 'u':
-			fmt.Fprintf(out, spec+"d", next(size))
-		case 'x', 'X', 'o':
-			fmt.Fprintf(out, spec+string(c), next(size))
-		case 'c':
-			fmt.Fprintf(out, spec+"c", rune(next(4)&0xff))
-		case 's':
-			fmt.Fprintf(out, spec+"s", str(next(8)))
-		case 'p':
-			fmt.Fprintf(out, "%#x", next(8))
-		case 'a', 'A':
-			fmt.Fprintf(out, spec+"x", f64(next(8)))
-		case 'e', 'E', 'f', 'F', 'g', 'G':
-			out.WriteString(formatFloat(spec, c, f64(next(8))))
-		default:
-			out.WriteString(spec + string(c))
-			count--
-		}
-	}
-	return count
-}
-
-// conversionSpec reads flags, width, precision and length of a conversion: what fmt takes of them, whether the argument has 64 bits,
-// and the bytes read.
-func conversionSpec(f string, next func(n uint64) uint64) (spec string, long bool, n int) {
-	spec = "%"
-	for ; n < len(f); n++ {
-		switch c := f[n]; {
-		case strings.IndexByte("-+ #0123456789.", c) >= 0:
-			spec += string(c)
-		case c == '*':
-			spec += strconv.Itoa(int(int32(next(4))))
-		case strings.IndexByte("ljzt", c) >= 0:
-			long = true
-		case c != 'h':
-			return spec, long, n
-		}
-	}
-	return spec, long, n
-}
-
-// formatFloat differs from Go in the default precision of %g and in the spelling of infinities.
-func formatFloat(spec string, c byte, x float64) string {
-	if !finite(x) {
-		s := "inf"
-		if x != x {
-			s = "nan"
-		} else if x < 0 {
-			s = "-inf"
-		}
-		return s
-	}
-	if !strings.Contains(spec, ".") {
-		spec += ".6"
-	}
-	return fmt.Sprintf(spec+string(c), x)
+	return uint64(count)
 }

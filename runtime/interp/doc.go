@@ -19,5 +19,5 @@
 // it.
 //
 // The interpreter is independent of the rest of the compiler: it calls no fold and shares only ir/float, which is proven
-// alone. It may import ir, ir/float, dialects/cudatile and its def, runtime/exact, and the standard library.
+// alone. It may import ir, ir/float, dialects/cudatile and its def, runtime/{exact,cprintf}, and the standard library.
 package interp

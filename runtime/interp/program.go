@@ -182,7 +182,7 @@ func (c *compiler) block(b *ir.Block) (*code, error) {
 		}
 		act, err := r(c, op)
 		if err != nil {
-			return nil, fmt.Errorf("'%s': %w", op.Name(), err)
+			return nil, fmt.Errorf("%s: %w", ir.Placed(op.Loc(), "'"+op.Name()+"'"), err)
 		}
 		out.instrs = append(out.instrs, instr{op: op, act: act})
 		for _, v := range op.Results() {

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"tileiras/ir"
 )
@@ -43,7 +44,9 @@ func eachConversion(format string, conversion func(string) error, text func(stri
 }
 
 // conversionForm is %, flags, width, precision, length, and a letter of those that print a number, a character or an address.
-var conversionForm = regexp.MustCompile(`^%([-+ #0]*)(\d*)(?:\.(\d*))?(hh|h|ll|l|j|z|t|L)?([diuoxXcp]|[eEfFgGaA])$`)
+var conversionForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^%([-+ #0]*)(\d*)(?:\.(\d*))?(hh|h|ll|l|j|z|t|L)?([diuoxXcpeEfFgGaA])$`)
+})
 
 // maxConversion is how many characters of a conversion C promises.
 const maxConversion = 4095
@@ -68,7 +71,7 @@ func fitConversion(text string, elem ir.Type) (string, error) {
 	refused := func(why string) (string, error) {
 		return "", fmt.Errorf("the conversion %q of a %s: %s", text, ir.ShortType(elem), why)
 	}
-	m := conversionForm.FindStringSubmatch(text)
+	m := conversionForm().FindStringSubmatch(text)
 	if m == nil {
 		return refused("there is flags, width, precision, length and a letter of diuoxXeEfFgGaAcp")
 	}

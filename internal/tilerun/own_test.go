@@ -196,6 +196,15 @@ func must(b []byte, err error) []byte {
 	return b
 }
 
+// A flag whose value is a file reads or writes it.
+func TestFlagsOfFilesSaySo(t *testing.T) {
+	for _, f := range tilerun.Command.Flags {
+		if f.Meta == "file" && f.Reads == nil && f.Writes == nil {
+			t.Errorf("--%s reads or writes a file: its row must say which", f.Name)
+		}
+	}
+}
+
 // A case that cannot be meant is refused in words.
 func TestBadCases(t *testing.T) {
 	dir := t.TempDir()

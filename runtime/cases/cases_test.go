@@ -392,3 +392,24 @@ func TestLoadExplainsBadCases(t *testing.T) {
 		}
 	}
 }
+
+// TestArraysForPointers: an array goes to a pointer to its own elements, to integers of the other sign, or as the bits of what .npy lacks.
+func TestArraysForPointers(t *testing.T) {
+	for _, c := range []struct {
+		array, elem string
+		fits        bool
+	}{
+		{"f32", "f32", true}, {"i32", "i32", true}, {"u32", "i32", true}, {"u16", "bf16", true}, {"bf16", "bf16", true}, {"u8", "f8e4m3fn", true}, {"u8", "i1", true},
+		{"i1", "i1", true}, {"bool", "i1", true}, {"u8", "f4e2m1fn", true}, {"u64", "ptr<f32>", true},
+		{"i64", "i32", false}, {"i16", "i32", false}, {"f64", "f32", false}, {"i32", "f32", false}, {"f32", "i32", false}, {"f16", "bf16", false}, {"u16", "f16", false},
+		{"i8", "f8e4m3fn", false}, {"f32", "ptr<f32>", false}, {"f8e5m2", "f8e4m3fn", false},
+	} {
+		d, err := DTypeByName(c.array)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Stores(c.elem) != c.fits {
+			t.Errorf("an array of %s for a pointer to %s: want %v", c.array, c.elem, c.fits)
+		}
+	}
+}

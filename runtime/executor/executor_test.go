@@ -159,7 +159,7 @@ const scatterText = `cuda_tile.module @m { entry @scatter(%p: tile<ptr<i32>>, %o
 } }`
 
 func scatter(t *testing.T, e executor.Engine, o executor.Options, offset uint64) error {
-	o.Engine, o.Name = e, "scatter.tileir"
+	o.Engine, o.Name = e, `in\scatter.tileir`
 	const at = 0x7000_0000
 	_, err := load(t, scatterText, o).Launch(t.Context(), &executor.Launch{Kernel: "scatter", Grid: [3]int{4, 1, 1},
 		Params: [][]byte{word(at), word(offset)}, Memory: []executor.Region{region("p", at, make([]byte, 4*16))}})
@@ -176,7 +176,7 @@ func TestOutOfBounds(t *testing.T) {
 		if f.Kind != "out of bounds" || f.Block != [3]int{2, 0, 0} || f.Region != "p" || f.Offset < 56 || f.Offset > 68 || f.Address == 0 {
 			t.Errorf("%s: got %+v", e, f)
 		}
-		if len(f.Places) == 0 || f.Places[0].File != "scatter.tileir" || f.Places[0].Line != 17 {
+		if len(f.Places) == 0 || f.Places[0].File != `in\scatter.tileir` || f.Places[0].Line != 17 {
 			t.Errorf("%s: places %v, want line 17", e, f.Places)
 		}
 	}

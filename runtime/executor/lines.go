@@ -36,7 +36,7 @@ func sourceLines(ptx string) []Place {
 			f := strings.SplitN(line, " ", 3)
 			if len(f) == 3 {
 				name, _, _ := strings.Cut(strings.TrimPrefix(f[2], `"`), `"`)
-				files[f[1]] = name
+				files[f[1]] = strings.ReplaceAll(name, `\\`, `\`)
 			}
 		case strings.HasPrefix(line, ".loc"):
 			var n string

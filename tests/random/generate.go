@@ -106,8 +106,8 @@ const (
 	Mixed Kind = ""
 	// Products: every module has a product in a loop of which an array ends inside a tile.
 	Products Kind = "products"
-	// Attention: every module is attention with big tiles, and little else.
-	Attention Kind = "attention"
+	// Big: every module has attention, or a product with what is fused to it, with tiles as big as those of users, and little else.
+	Big Kind = "big"
 )
 
 // Module makes the text of a module from a seed. Size is about how many operations its author thinks of.
@@ -130,9 +130,13 @@ func ModuleOf(kind Kind, seed uint64, size int, without ...Feature) (string, Tal
 	g.block = val{name: x, typ: scalar("i32"), bound: grid}
 	g.vals = append(g.vals, g.block)
 	switch kind {
-	case Attention:
+	case Big:
 		g.statements(size / 8)
-		g.attention()
+		if g.chance(60) {
+			g.attention()
+		} else {
+			g.fused()
+		}
 		size /= 8
 	case Products:
 		g.statements(size / 8) // what else there is, few operations of it

@@ -94,10 +94,21 @@ func (g *generator) addProduct(x, y val, sum string, t typ) val {
 
 // overMatrices writes a loop that reads a tile of each matrix and makes a new sum of them; the last sum is the newest value after it.
 func (g *generator) overMatrices(matrices []*matrix, rounds int, acc val, body func(read []val, sum string) string) {
-	s, t := scalar("i32"), acc.typ
+	sums := g.sumsOverMatrices(matrices, rounds, []val{acc}, func(read []val, sums []string) []string { return []string{body(read, sums[0])} })
+	g.summed(sums[0])
+}
+
+// sumsOverMatrices does so for several sums.
+func (g *generator) sumsOverMatrices(matrices []*matrix, rounds int, accs []val, body func(read []val, sums []string) []string) (sums []val) {
+	s := scalar("i32")
 	lower, step, upper := g.number(s, 0), g.number(s, 1), val{name: g.known(rounds), typ: s}
 	i := g.fresh()
-	list := []*iterated{{name: g.fresh(), init: acc.name, typ: t.String()}}
+	var list []*iterated
+	var names []string
+	for _, acc := range accs {
+		names = append(names, g.fresh())
+		list = append(list, &iterated{name: names[len(names)-1], init: acc.name, typ: acc.typ.String()})
+	}
 	at := i
 	if g.chance(30) { // the index is a value of its own, not the counter
 		at = g.fresh()
@@ -127,11 +138,13 @@ func (g *generator) overMatrices(matrices []*matrix, rounds int, acc val, body f
 		for _, x := range matrices {
 			read = append(read, g.readMatrix(x, at))
 		}
-		list[0].next = body(read, list[0].name)
+		for n, next := range body(read, names) {
+			list[n].next = next
+		}
 		if g.chance(30) {
 			g.statements(2)
 		}
-		more := list[1:]
+		more := list[len(accs):]
 		if at != i {
 			more[0].next = g.define(s, "addi %s, %s : %s", at, step.name, s).name
 			more = more[1:]
@@ -145,10 +158,14 @@ func (g *generator) overMatrices(matrices []*matrix, rounds int, acc val, body f
 		g.line("continue %s : %s", column(func(x *iterated) string { return x.next }), types)
 	})
 	g.line("}")
-	if len(list) > 1 {
-		v += "#0"
+	for n, acc := range accs {
+		name := v
+		if len(list) > 1 {
+			name = fmt.Sprintf("%s#%d", v, n)
+		}
+		sums = append(sums, val{name: name, typ: acc.typ})
 	}
-	g.summed(val{name: v, typ: t})
+	return sums
 }
 
 // summed is what a loop along K gives.

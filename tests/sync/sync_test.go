@@ -112,7 +112,7 @@ func TestKernelsAreInOrder(t *testing.T) {
 	}
 }
 
-// TestRandomKernelsAreInOrder has random programs with products in loops judged, a quarter of them attention with big tiles; TILEIRAS_RANDOM=N makes N.
+// TestRandomKernelsAreInOrder has random programs with products in loops judged, a quarter of them with big tiles; TILEIRAS_RANDOM=N makes N.
 func TestRandomKernelsAreInOrder(t *testing.T) {
 	programs, rings, refused := 600, 0, 0
 	if n, err := strconv.Atoi(os.Getenv("TILEIRAS_RANDOM")); err == nil {
@@ -121,7 +121,7 @@ func TestRandomKernelsAreInOrder(t *testing.T) {
 	for seed := range uint64(programs) {
 		kind := random.Products
 		if seed/10%4 == 3 { // of all GPUs, with roles and without
-			kind = random.Attention
+			kind = random.Big
 		}
 		module, _ := random.ModuleOf(kind, seed, 10)
 		gpu, roles := gpus[seed%uint64(len(gpus))], []options.Roles{options.Off, options.On}[seed/uint64(len(gpus))%2]

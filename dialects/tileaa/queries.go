@@ -78,19 +78,25 @@ func FactorLoad(v *ir.Value) (load *ir.Op, between []*ir.Op, ok bool) {
 		return load, between, true
 	}
 	load, between, ok = LoadBehind(v)
-	return load, between, ok && onlyMultiplied(load.Result(0), load.Block())
+	uses := mostShared
+	return load, between, ok && onlyMultiplied(load.Result(0), load.Block(), &uses)
 }
 
-// onlyMultiplied reports whether products of a block, and of loops in it, multiply by a tile, as it is, named anew or on its way there, and nothing else uses it.
-func onlyMultiplied(v *ir.Value, block *ir.Block) bool {
+// mostShared bounds the uses of a tile that several products share: each of them looks at all.
+const mostShared = 256
+
+// onlyMultiplied reports whether products of a block, and of loops in it, multiply by a tile, as it is, named anew or on its way there, and nothing else uses it;
+// false if it has more uses than so many.
+func onlyMultiplied(v *ir.Value, block *ir.Block, most *int) bool {
 	for u := v.FirstUse(); u != nil; u = u.Next() {
 		op := u.Owner()
+		*most--
 		switch {
-		case op.AncestorIn(block) == nil:
+		case *most < 0, op.AncestorIn(block) == nil:
 			return false
 		case IsProduct(op) && u.Index() < 2, op.Code() == OpBufferStore:
 		case Names(op), op.Code() == OpConvertLayout:
-			if !onlyMultiplied(op.Result(0), block) {
+			if !onlyMultiplied(op.Result(0), block, most) {
 				return false
 			}
 		default:

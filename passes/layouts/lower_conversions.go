@@ -26,6 +26,7 @@ func LowerConversions(s *pass.State) error {
 			}
 		})
 		for len(list) > 0 {
+			s.Step()
 			op := list[0]
 			list = list[1:]
 			switch {

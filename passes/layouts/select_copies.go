@@ -33,6 +33,7 @@ func SelectCopies(s *pass.State) error {
 	})
 	known := facts.New(s.Ctx, s.Module)
 	for _, load := range loads {
+		s.Step()
 		c := copied{load: load}
 		if !c.find(load.Result(0), nil) || len(c.converts) == 0 && !c.stored() || !kernel.CopiesAhead(known, load) {
 			continue

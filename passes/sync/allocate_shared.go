@@ -1,7 +1,6 @@
 package sync
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -84,6 +83,7 @@ func intervals(s *pass.State, entry *ir.Op) (list []*interval, at map[*ir.Op]ext
 	}
 	number(entry)
 	for _, iv := range list {
+		s.Step()
 		if ir.Is[tileaa.Alloca](iv.op) { // pointers to it may be anywhere
 			iv.first, iv.last = 0, n
 			continue
@@ -208,41 +208,6 @@ const smallBuffer = 2048
 // multiplied reports whether products in flight read a buffer that threads fill.
 func multiplied(alloc *ir.Op) bool {
 	return ir.Is[tileaa.AllocShared](alloc) && slices.ContainsFunc(tileaa.BufferUsers(alloc.Result(0)), readByUnit)
-}
-
-// place finds offsets, those of buffers that are alive together apart.
-func place(s *pass.State, list []*interval) (total int, err error) {
-	return placed(s, list, func(*interval) bool { return false })
-}
-
-// placed finds offsets, big buffers first, each at the lowest place that is free while it lives, or if it has memory of its own, always.
-func placed(s *pass.State, list []*interval, own func(iv *interval) bool) (total int, err error) {
-	order := slices.Clone(list)
-	slices.SortStableFunc(order, func(a, b *interval) int { return cmp.Compare(b.size, a.size) })
-	var done []*interval
-	for _, iv := range order {
-		s.Step()
-		at := 0
-		for again := true; again; {
-			again = false
-			for _, p := range done {
-				together := p.first < iv.last && iv.first < p.last || own(iv)
-				if together && at < p.offset+p.size && p.offset < at+iv.size {
-					at = (p.offset + p.size + iv.align - 1) / iv.align * iv.align
-					again = true
-				}
-			}
-		}
-		iv.offset = at
-		done = append(done, iv)
-		total = max(total, at+iv.size)
-	}
-	if limit := s.Target.SharedOptIn; total > limit {
-		return 0, &shortage{order[0].op, fmt.Sprintf(
-			"the kernel needs %d bytes of shared memory, a thread block has at most %d on %s; the most, %d bytes, are for the %s of this operation: smaller tiles or, for a product, a smaller depth help",
-			total, limit, s.Target.Name, order[0].size, contentsOf(order[0].op))}
-	}
-	return total, nil
 }
 
 // shortage is the error that buffers have no room, with the one that takes the most.

@@ -222,8 +222,9 @@ func roleSlots(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, loops []*role
 		}
 		shared = append(shared, bytes)
 	}
+	accumulators := accumulatorsOf(s, entry)
 	for _, l := range loops {
-		l.asked = l.asks(s, entry)
+		l.asked = l.asks(s, entry, accumulators)
 		l.asked.Producers, l.asked.Shared = plan.Producers, shared
 		c := l.asked
 		c.Registers = min(c.Registers, cost.RegisterLimit(s.Target, plan.Threads(), 1))

@@ -34,10 +34,15 @@ import (
 func PipelineLoops(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		most, alone := 1, false
+		var r *resources
 		for _, loop := range countedLoops(s, entry) {
 			if p, ok := pipelined(loop); ok {
-				c := chosen(s, entry, p)
+				if r == nil {
+					r = resourcesOf(s, entry)
+				}
+				c := chosen(s, entry, r, p)
 				if c.slots > 1 || len(c.groups) > 1 {
+					r.made(s, loop, p.filled(), c.slots)
 					p.expand(s, c)
 					alone = alone || c.blocks == 1
 				}

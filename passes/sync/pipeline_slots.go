@@ -1,8 +1,6 @@
 package sync
 
 import (
-	"slices"
-
 	"tileiras/codegen/cost"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -19,19 +17,14 @@ type choice struct {
 }
 
 // chosen is what codegen/cost finds best for a loop among what shared memory has room for.
-func chosen(s *pass.State, entry *ir.Op, p *pipeline) choice {
-	plan, l := tileaa.PlanOf(entry), p.asks(s, entry)
+func chosen(s *pass.State, entry *ir.Op, r *resources, p *pipeline) choice {
+	plan, l := tileaa.PlanOf(entry), p.asks(s, entry, r.accumulators)
 	if plan.MaxReg > 0 {
 		l.Registers = min(plan.MaxReg, s.Target.RegistersPerThread)
 	}
-	var rings, buffers []*ir.Value
-	for _, c := range p.copies {
-		rings = append(rings, c.Buffer())
-	}
-	list, at := intervals(s, entry)
-	loop := at[p.loop.Op]
+	rings, buffers := p.filled(), []*ir.Value(nil)
 	for slots := 1; slots <= cost.MostSlots; slots++ {
-		bytes, err := sharedWith(s, list, loop, buffers, slots)
+		bytes, err := r.with(s, p.loop.Op, buffers, slots)
 		if err != nil {
 			break
 		}
@@ -39,7 +32,7 @@ func chosen(s *pass.State, entry *ir.Op, p *pipeline) choice {
 		buffers = rings // from two slots on
 	}
 	if groups := p.apart(); len(groups) > 1 {
-		bytes, err := sharedWith(s, list, loop, rings, 1)
+		bytes, err := r.with(s, p.loop.Op, rings, 1)
 		if err == nil {
 			if _, best := l.Apart(s.Target, len(groups), bytes); best {
 				l.Shared = []int{bytes}
@@ -55,27 +48,25 @@ func chosen(s *pass.State, entry *ir.Op, p *pipeline) choice {
 }
 
 // asks is what an iteration asks of a multiprocessor, but for shared memory.
-func (p *pipeline) asks(s *pass.State, entry *ir.Op) cost.Loop {
-	warps := tileaa.PlanOf(entry).Warps
-	return kernel.Loop(s, p.loop.Op, warps, kernel.DemandsOf(s, entry).Accumulators(warps), kernel.TilingOf, pointersOf)
+func (p *pipeline) asks(s *pass.State, entry *ir.Op, accumulators int) cost.Loop {
+	return kernel.Loop(s, p.loop.Op, tileaa.PlanOf(entry).Warps, accumulators, kernel.TilingOf, pointersOf)
+}
+
+// filled lists the buffers of the copies.
+func (p *pipeline) filled() (list []*ir.Value) {
+	for _, c := range p.copies {
+		list = append(list, c.Buffer())
+	}
+	return list
+}
+
+// accumulatorsOf is the registers of a thread for the accumulators of an entry that are alive together.
+func accumulatorsOf(s *pass.State, entry *ir.Op) int {
+	return kernel.DemandsOf(s, entry).Accumulators(tileaa.PlanOf(entry).Warps)
 }
 
 // pointersOf is what the accesses of a load need, as its copy says.
 func pointersOf(op *ir.Op) int {
 	c, ok := ir.As[tileaa.AsyncCopy](op)
 	return kernel.Pointers(op, ok && c.Ragged())
-}
-
-// sharedWith is the shared memory of a kernel, of which these are the buffers and rings, when some of a loop are rings of so many slots.
-func sharedWith(s *pass.State, list []*interval, loop extent, buffers []*ir.Value, slots int) (bytes int, err error) {
-	with := make([]*interval, len(list))
-	for i, iv := range list {
-		changed := *iv
-		if v := iv.op.Result(0); slices.Contains(buffers, v) {
-			changed.size, changed.align = sizeOf(tileaa.Ring(s.Ctx, int64(slots), v.Type().(*tileaa.BufferType)))
-			changed.first, changed.last = loop.first, loop.last
-		}
-		with[i] = &changed
-	}
-	return place(s, with)
 }

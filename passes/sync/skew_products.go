@@ -97,7 +97,7 @@ func (k *skewed) gains(s *pass.State, entry *ir.Op, d tileaa.Dot) bool {
 	if !feeds {
 		return false
 	}
-	plan, l := tileaa.PlanOf(entry), k.asks(s, entry)
+	plan, l := tileaa.PlanOf(entry), k.asks(s, entry, accumulatorsOf(s, entry))
 	with := l.Registers + kernel.RegistersOf(d.Result())
 	if a.Group > 0 && stored {
 		with += storing

@@ -32,9 +32,16 @@ import (
 //	dot %i in flight; buffer_store, slot %p+1; dot_wait {pending = 1}: that of the iteration before
 func StageLoads(s *pass.State) error {
 	for _, entry := range s.Entries() {
+		var r *resources
 		for _, loop := range countedLoops(s, entry) {
 			if g := newStaging(loop); g != nil {
-				g.expand(s, g.choose(s, entry))
+				if r == nil {
+					r = resourcesOf(s, entry)
+				}
+				if slots := g.choose(s, entry, r); slots > 0 {
+					r.made(s, loop, g.filled(), slots)
+					g.expand(s, slots)
+				}
 			}
 		}
 	}
@@ -162,7 +169,7 @@ const slotsInStep = 3
 
 // choose decides how many slots the rings of a loop have, 0 if loads stay where they are, as codegen/cost finds best among what registers and shared memory have
 // room for.
-func (g *staging) choose(s *pass.State, entry *ir.Op) int {
+func (g *staging) choose(s *pass.State, entry *ir.Op, r *resources) int {
 	plan := tileaa.PlanOf(entry)
 	limit := plan.MaxReg
 	if limit == 0 {
@@ -172,21 +179,16 @@ func (g *staging) choose(s *pass.State, entry *ir.Op) int {
 	if plan.Landed {
 		sums = 0 // a piece of them
 	}
-	held := max(kernel.DemandsOf(s, entry).Accumulators(plan.Warps), sums) + kernel.StagingReserve
+	held := max(r.accumulators, sums) + kernel.StagingReserve
 	all, most := g.underWay()
 	if !g.cuttable() {
 		most = all
 	}
 	l := kernel.Loop(s, g.loop.Op, plan.Warps, 0, kernel.TilingOf, pointersOf)
 	l.Registers = min(held, limit)
-	var buffers []*ir.Value
-	for _, st := range g.stores {
-		buffers = append(buffers, st.Buffer())
-	}
-	list, at := intervals(s, entry)
 	var room [4]int
 	for slots, registers := range []int{0, held + all, held + most, held + all} {
-		bytes, err := sharedWith(s, list, at[g.loop.Op], buffers, max(slots, 1))
+		bytes, err := r.with(s, g.loop.Op, g.filled(), max(slots, 1))
 		if err != nil || slots > 0 && registers > limit || slots == slotsInStep && !g.keepsStep() {
 			bytes = 0
 		}
@@ -205,6 +207,14 @@ func (g *staging) keepsStep() bool {
 	return !slices.ContainsFunc(tileaa.FactorsOf(d), func(v *ir.Value) bool {
 		return !slices.ContainsFunc(g.stores, func(st *stagedStore) bool { return st.Buffer() == tileaa.ViewedBuffer(v) })
 	})
+}
+
+// filled lists the buffers of the stores.
+func (g *staging) filled() (list []*ir.Value) {
+	for _, st := range g.stores {
+		list = append(list, st.Buffer())
+	}
+	return list
 }
 
 // underWay is the registers that hold what is loaded for all stores together, and the most for one of them.
@@ -246,9 +256,6 @@ func (g *staging) cuttable() bool {
 
 // expand rewrites the loop with so many slots.
 func (g *staging) expand(s *pass.State, slots int) {
-	if slots == 0 {
-		return
-	}
 	g.b, g.slots = ir.NewBuilder(s.Ctx).Before(g.loop.Op), int64(slots)
 	g.parts = slots > 1 && g.cuttable() // one slot cannot be filled before all of it is read
 	g.b.Loc = g.loop.Op.Loc()

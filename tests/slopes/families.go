@@ -12,6 +12,9 @@ type family struct {
 	text func(n int) string
 }
 
+// biggest sizes of families of which each thing is much code, so that a megabyte of text is no measure.
+var biggest = map[string]int{"loops over products of loads": 300}
+
 // body is a module with one kernel of these lines.
 func body(lines string) string {
 	return "cuda_tile.module @m {\nentry @k(%p: tile<ptr<f32>>, %n: tile<i32>, %q: tile<ptr<i32>>, %cond: tile<i1>) {\n" + prelude + lines + "return\n}\n}\n"
@@ -209,6 +212,44 @@ continue %d$ : tile<16x16xf32>
 			return put("%v$ = mmaf %h, %h, %v$- : tile<16x16xf16>, tile<16x16xf16>, tile<16x16xf32>", i+1)
 		}) + fmt.Sprintf("%%end = store_view_tko weak %%v%d, %%s[%%z, %%z] : tile<16x16xf32>, partition_view<tile=(16x16), tensor_view<16x16xf32, strides=[16,1]>>, tile<i32> -> token\n", n))
 	}},
+	{"products of one left factor", func(n int) string {
+		return sharing("%v$ = mmaf %h, %f$, %v$- : tile<16x16xf16>, tile<16x16xf16>, tile<16x16xf32>", n)
+	}},
+	{"products of one right factor", func(n int) string {
+		return sharing("%v$ = mmaf %f$, %h, %v$- : tile<16x16xf16>, tile<16x16xf16>, tile<16x16xf32>", n)
+	}},
+	{"products of one factor, stored", func(n int) string {
+		return body(halfFactor + blocks + repeat(n, func(i int) string {
+			return put("%k$ = constant <i32: $> : tile<i32>\n%b$, %bt$ = load_view_tko weak %hb[%k$, %z] : "+halfBlock+", tile<i32> -> tile<16x16xf16>, token\n"+
+				"%v$ = mmaf %h, %b$, %v : tile<16x16xf16>, tile<16x16xf16>, tile<16x16xf32>\n%s$ = store_view_tko weak %v$, %ob[%k$, %z] : tile<16x16xf32>, "+block+", tile<i32> -> token", i)
+		}))
+	}},
+	{"loops over products of loads", func(n int) string {
+		return body(blocks + repeat(n, func(i int) string {
+			return put(`%k$ = constant <i32: $> : tile<i32>
+%v$ = for %j$ in (%z to %n, step %o) : tile<i32> iter_values(%a$ = %v) -> (tile<16x16xf32>) {
+%x$, %xt$ = load_view_tko weak %hb[%j$, %z] : `+halfBlock+`, tile<i32> -> tile<16x16xf16>, token
+%y$, %yt$ = load_view_tko weak %hb[%k$, %z] : `+halfBlock+`, tile<i32> -> tile<16x16xf16>, token
+%d$ = mmaf %x$, %y$, %a$ : tile<16x16xf16>, tile<16x16xf16>, tile<16x16xf32>
+continue %d$ : tile<16x16xf32>
+}
+%s$ = store_view_tko weak %v$, %ob[%k$, %z] : tile<16x16xf32>, `+block+", tile<i32> -> token", i)
+		}))
+	}},
+	{"transposed blocks", func(n int) string {
+		return body(blocks + repeat(n, func(i int) string {
+			return put("%k$ = constant <i32: $> : tile<i32>\n%b$, %bt$ = load_view_tko weak %ob[%k$, %z] : "+block+", tile<i32> -> tile<16x16xf32>, token\n"+
+				"%r$ = permute %b$ [1, 0] : tile<16x16xf32> -> tile<16x16xf32>\n%s$ = store_view_tko weak %r$, %ob[%k$, %z] token = %bt$ : tile<16x16xf32>, "+block+", tile<i32> -> token", i)
+		}))
+	}},
+	{"memory of a block", func(n int) string {
+		return body(repeat(n, func(i int) string {
+			return put(`%a$ = alloca num_elem = 4, alignment = 16 : tile<ptr<i32>>
+%s$ = store_ptr_tko weak %a$, %n : tile<ptr<i32>>, tile<i32> -> token
+%l$, %lt$ = load_ptr_tko weak %a$ token = %s$ : tile<ptr<i32>> -> tile<i32>, token
+%e$ = store_ptr_tko weak %q, %l$ token = %lt$ : tile<ptr<i32>>, tile<i32> -> token`, i)
+		}))
+	}},
 	{"views", func(n int) string {
 		const view = "tensor_view<128xf32, strides=[1]>"
 		return body(repeat(n, func(i int) string {
@@ -225,6 +266,33 @@ continue %d$ : tile<16x16xf32>
 			return put("%v$, %t$ = atomic_rmw_tko relaxed device %q, add, %n token=%t$- : tile<ptr<i32>>, tile<i32> -> tile<i32>, token", i+1)
 		}))
 	}},
+}
+
+// halfFactor loads a tile %h of f16 that becomes a factor as it is.
+const halfFactor = `%hp = ptr_to_ptr %p : tile<ptr<f32>> -> tile<ptr<f16>>
+%hw = make_tensor_view %hp, shape = [16, 16], strides = [16, 1] : tensor_view<16x16xf16, strides=[16,1]>
+%hs = make_partition_view %hw : partition_view<tile=(16x16), tensor_view<16x16xf16, strides=[16,1]>>
+%h, %ht = load_view_tko weak %hs[%z, %z] : partition_view<tile=(16x16), tensor_view<16x16xf16, strides=[16,1]>>, tile<i32> -> tile<16x16xf16>, token
+`
+
+// blocks are 16x16 ones of an array of f32, %ob, and of one of f16, %hb, and zeros, %v.
+const (
+	block     = "partition_view<tile=(16x16), tensor_view<?x16xf32, strides=[16,1]>>"
+	halfBlock = "partition_view<tile=(16x16), tensor_view<?x16xf16, strides=[16,1]>>"
+	blocks    = `%ow = make_tensor_view %p, shape = [%n, 16], strides = [16, 1] : tile<i32> -> tensor_view<?x16xf32, strides=[16,1]>
+%ob = make_partition_view %ow : ` + block + `
+%bp = ptr_to_ptr %p : tile<ptr<f32>> -> tile<ptr<f16>>
+%bw = make_tensor_view %bp, shape = [%n, 16], strides = [16, 1] : tile<i32> -> tensor_view<?x16xf16, strides=[16,1]>
+%hb = make_partition_view %bw : ` + halfBlock + `
+%v = constant <f32: 0.0> : tile<16x16xf32>
+`
+)
+
+// sharing is a chain of products that share the factor %h, each of the rounded sums of the one before.
+func sharing(product string, n int) string {
+	return body(onView("16x16") + halfFactor + "%v0 = constant <f32: 1.0> : tile<16x16xf32>\n" + repeat(n, func(i int) string {
+		return put("%f$ = ftof %v$- : tile<16x16xf32> -> tile<16x16xf16>\n"+product, i+1)
+	}) + fmt.Sprintf("%%end = store_view_tko weak %%v%d, %%s[%%z, %%z] : tile<16x16xf32>, partition_view<tile=(16x16), tensor_view<16x16xf32, strides=[16,1]>>, tile<i32> -> token\n", n))
 }
 
 func powerOfTwo(n int) int {

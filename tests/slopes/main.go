@@ -83,7 +83,7 @@ func run(tileiras, gpu, only string) (ok bool, err error) {
 		var points []point
 		for _, n := range sizes {
 			text := f.text(n)
-			if len(text) > maxText {
+			if most := biggest[f.name]; len(text) > maxText || most > 0 && n > most {
 				break
 			}
 			p, err := compile(dir, tileiras, gpu, n, text)

@@ -1,0 +1,60 @@
+package sync
+
+import (
+	"slices"
+
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+	"tileiras/passes/pass"
+)
+
+// resources are what an entry holds while its loops get rings one after the other: the accumulators, which rings leave as they are, and shared memory.
+type resources struct {
+	accumulators int // registers of a thread
+	at           map[*ir.Op]extent
+	buffers      *timeline
+	bytes        int   // of all buffers and of the rings that loops have so far
+	err          error // that they have no room
+}
+
+func resourcesOf(s *pass.State, entry *ir.Op) *resources {
+	list, at := intervals(s, entry)
+	r := &resources{accumulatorsOf(s, entry), at, timelineOf(list), 0, nil}
+	r.bytes, r.err = place(s, list)
+	for _, iv := range list {
+		s.Step()
+		r.buffers.add(iv)
+	}
+	return r
+}
+
+// with is the shared memory when some buffers of a loop are rings of so many slots: as much as what is alive beside the loop takes, or more for the rest.
+func (r *resources) with(s *pass.State, loop *ir.Op, buffers []*ir.Value, slots int) (bytes int, err error) {
+	if r.err != nil {
+		return 0, r.err
+	}
+	during := r.at[loop]
+	list := r.buffers.during(s, during.first, during.last)
+	for i, iv := range list {
+		changed := *iv
+		if v := iv.op.Result(0); slices.Contains(buffers, v) {
+			changed.size, changed.align = sizeOf(tileaa.Ring(s.Ctx, int64(slots), v.Type().(*tileaa.BufferType)))
+			changed.first, changed.last = during.first, during.last
+		}
+		list[i] = &changed
+	}
+	bytes, err = place(s, list)
+	return max(bytes, r.bytes), err
+}
+
+// made says that buffers of a loop have become rings.
+func (r *resources) made(s *pass.State, loop *ir.Op, buffers []*ir.Value, slots int) {
+	r.bytes, r.err = r.with(s, loop, buffers, slots)
+	during := r.at[loop]
+	for _, iv := range r.buffers.during(s, during.first, during.last) {
+		if v := iv.op.Result(0); slices.Contains(buffers, v) {
+			iv.size, iv.align = sizeOf(tileaa.Ring(s.Ctx, int64(slots), v.Type().(*tileaa.BufferType)))
+			iv.first, iv.last = during.first, during.last
+		}
+	}
+}

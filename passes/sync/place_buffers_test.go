@@ -1,0 +1,45 @@
+package sync
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"tileiras/codegen/target"
+	"tileiras/ir"
+	"tileiras/passes/pass"
+)
+
+// TestPlacesAreLowest holds the places of random buffers against their definition: none overlaps a bigger one that is alive with it, and none could be lower.
+func TestPlacesAreLowest(t *testing.T) {
+	sm90, _ := target.ByName("sm_90")
+	s := &pass.State{Ctx: ir.NewContext(), Target: sm90}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 500 {
+		var list []*interval
+		for range random.IntN(40) {
+			first := random.IntN(60)
+			list = append(list, &interval{first: first, last: first + random.IntN(20), size: 16 * random.IntN(64), align: 16 << random.IntN(4)})
+		}
+		own := func(iv *interval) bool { return iv.size < 256 }
+		if _, err := placed(s, list, own); err != nil {
+			t.Fatal(err)
+		}
+		for i, iv := range list {
+			free := func(at int) bool {
+				for j, p := range list {
+					before := p.size > iv.size || p.size == iv.size && j < i
+					together := p.first < iv.last && iv.first < p.last || own(iv)
+					if before && together && at < p.offset+p.size && p.offset < at+iv.size {
+						return false
+					}
+				}
+				return true
+			}
+			for at := 0; at <= iv.offset; at += iv.align {
+				if free(at) != (at == iv.offset) {
+					t.Fatalf("a buffer of %d bytes that lives from %d to %d is at %d, and %d is free: %t", iv.size, iv.first, iv.last, iv.offset, at, free(at))
+				}
+			}
+		}
+	}
+}

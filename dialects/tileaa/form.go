@@ -13,6 +13,7 @@ const (
 	LaidOut                  // tiles have layouts
 	Reduced                  // reductions stay inside warps
 	Converted                // conversions are renamings and shuffles
+	Columned                 // products of the tensor unit have their columns
 	Allocated                // buffers have their places
 	Synchronized             // barriers stand
 )
@@ -49,6 +50,7 @@ var forms = [...]formDef{
 	}},
 	Reduced:   {"reductions inside warps", "split-reductions", nil},
 	Converted: {"lowered conversions", "lower-conversions", nil},
+	Columned:  {"columns of tensor memory", "allocate-tensor", ir.Is[AllocTensor]},
 	Allocated: {"buffers with places", "allocate-shared", func(op *ir.Op) bool {
 		e, ok := ir.As[Entry](op)
 		if !ok {

@@ -86,6 +86,7 @@ var Rules = []Rule{
 		}
 		return ""
 	})},
+	{Columned, AnyForm, "Products of the tensor unit, and what gives them sums or takes them, have columns of tensor memory.", columned},
 	{Allocated, AnyForm, "Every buffer has its place.", each(func(a AllocShared) string { _, ok := a.Offset(); return has(ok, "offset") })},
 	{Allocated, AnyForm, "Every entry knows its shared memory.", each(func(e Entry) string { _, ok := e.SharedBytes(); return has(ok, "shared_bytes") })},
 }
@@ -182,6 +183,25 @@ func accesses(op *ir.Op) string {
 	}
 	_, ok = a.Vec()
 	return has(ok, "vec")
+}
+
+// columned asks for the memory and the column of whatever is in tensor memory.
+func columned(op *ir.Op) string {
+	var memory *ir.Value
+	var placed bool
+	if d, ok := ir.As[Dot](op); ok && d.Atom() != nil && d.Atom().Atom.Tensor != nil {
+		memory = d.Memory()
+		_, placed = d.Column()
+	} else if o, ok := ir.As[SumsOp](op); ok {
+		memory = o.Memory()
+		_, placed = o.Column()
+	} else if f, ok := ir.As[FactorStore](op); ok {
+		memory = f.Memory()
+		_, placed = f.Column()
+	} else {
+		return ""
+	}
+	return has(memory != nil && placed, "columns")
 }
 
 // oneLayout compares the layouts of all tiles of rank 1 or more of an op.

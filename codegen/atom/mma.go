@@ -53,6 +53,17 @@ func (a *MMA) ReadsShared(i int, swap bool) bool {
 	return a.Group > 0 && (a.SharedA || (i == 1) != swap)
 }
 
+// MatrixRows is the rows of the left factor, or the columns of the right one, that an instruction reads at a time in shared memory, of so many of the result.
+func (a *MMA) MatrixRows(left, swap bool, of int) int {
+	switch {
+	case left != swap:
+		return a.Shape.M
+	case a.Tensor != nil:
+		return min(of, MostColumns) // of all warps
+	}
+	return a.Shape.N
+}
+
 // Scalar reports whether one thread computes the atom by itself.
 func (a *MMA) Scalar() bool { return a.LayoutC.InBits(layout.Lane) == 0 }
 

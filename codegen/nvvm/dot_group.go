@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"slices"
 
-	"tileiras/codegen/atom"
 	"tileiras/codegen/layout"
 	"tileiras/codegen/planted"
 	"tileiras/dialects/tileaa"
@@ -228,13 +227,6 @@ func (f *fn) factor(v *ir.Value, p *product, left bool) *groupFactor {
 	if left {
 		x.row, x.depth = x.depth, x.row
 	}
-	rows := p.Shape.N
-	switch {
-	case left != p.swap:
-		rows = p.Shape.M
-	case p.Tensor != nil:
-		rows = min(p.acc.l.Shape()[x.row], atom.MostColumns) // of all warps
-	}
 	if there, ok := f.tensorFactorOf(v); ok {
 		x.there = &there
 		return x
@@ -243,6 +235,7 @@ func (f *fn) factor(v *ir.Value, p *product, left bool) *groupFactor {
 		x.held = f.operandTile(v)
 		return x
 	}
+	rows := p.MatrixRows(left, p.swap, p.acc.l.Shape()[x.row])
 	form, ok := x.buffer.Mem.Describe(x.row, x.depth, rows, p.Shape.K, x.buffer.bytes)
 	if !ok || form.Turned && !p.Turns {
 		f.bug("no descriptor says how %s lies", x.buffer.Mem)

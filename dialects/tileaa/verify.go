@@ -21,6 +21,9 @@ func verifyOp(c *ir.Context, op *ir.Op) bool {
 			return c.Error(op, "%s", wrong)
 		}
 	}
+	if wrong := decided(op); wrong != "" {
+		return c.Error(op, "%s", wrong)
+	}
 	return true
 }
 
@@ -146,7 +149,7 @@ func axisInRange(op *ir.Op) string {
 }
 
 var verifiers = ir.Table[verifier]{
-	OpModule & ir.Place: rowSaysAll, OpEntry & ir.Place: rowSaysAll, OpGlobal & ir.Place: rowSaysAll, OpGetGlobal & ir.Place: rowSaysAll,
+	OpModule & ir.Place: rowSaysAll, OpEntry & ir.Place: of(verifyPlan), OpGlobal & ir.Place: rowSaysAll, OpGetGlobal & ir.Place: rowSaysAll,
 
 	OpSelect & ir.Place: of(func(s Select) string {
 		if !sameShape(AsTile(s.Cond()), AsTile(s.Result())) {
@@ -308,8 +311,8 @@ var verifiers = ir.Table[verifier]{
 
 	OpRoles & ir.Place: of(verifyRoles),
 	OpRole & ir.Place: all(inside(OpRoles), of(func(r Role) string {
-		if n := r.Warps(); n < 1 || n > 32 || n&(n-1) != 0 {
-			return fmt.Sprintf("has %d warps, which is no power of two up to 32", n)
+		if n := r.Warps(); n < 1 || n > mostWarps || n&(n-1) != 0 {
+			return fmt.Sprintf("has %d warps, which is no power of two up to %d", n, mostWarps)
 		}
 		return ""
 	})),

@@ -92,7 +92,7 @@ func ProductOf(op SumsOp) (d Dot, ok bool) {
 // InTensorMemory finds the product that puts a value where only the tensor unit sees it: one in flight, of which loops carry the result.
 func InTensorMemory(v *ir.Value) (d Dot, ok bool) {
 	if d, ok = ir.DefinedBy[Dot](v); ok {
-		return d, d.InFlight() && d.Atom().Atom.Tensor != nil
+		return d, d.inUnit()
 	}
 	if _, stored := ir.DefinedBy[SumsStore](v); stored && v.HasOneUse() {
 		if flow, loop := ir.LoopOf(v.FirstUse().Owner()); loop {
@@ -111,11 +111,14 @@ func InTensorMemory(v *ir.Value) (d Dot, ok bool) {
 	}
 	for _, end := range flow.Continues() {
 		if d, ok = ir.DefinedBy[Dot](end.Operand(index)); ok {
-			return d, d.InFlight() && d.Atom().Atom.Tensor != nil
+			return d, d.inUnit()
 		}
 	}
 	return Dot{}, false
 }
+
+// inUnit reports whether the tensor unit has a product in flight.
+func (d Dot) inUnit() bool { return d.InFlight() && d.Atom() != nil && d.Atom().Atom.Tensor != nil }
 
 // LandedMemory is the tensor memory of which a loop reads what products left there, when it is over.
 func LandedMemory(loop For) (memory []*ir.Value) {
@@ -248,6 +251,14 @@ func verifyFor(op For) string {
 	}
 	if end := body.Terminator(); end == nil || end.Code() != OpContinue {
 		return "needs a body that ends in continue"
+	}
+	for _, i := range op.Lands() {
+		if i < 0 || i >= int64(len(inits)) {
+			return fmt.Sprintf("lands value %d of the %d that it carries", i, len(inits))
+		}
+		if d, ok := ir.DefinedBy[Dot](body.Terminator().Operand(int(i))); !ok || !d.InFlight() {
+			return fmt.Sprintf("lands value %d that it carries, which is no product in flight", i)
+		}
 	}
 	return ""
 }

@@ -65,11 +65,7 @@ func intervals(s *pass.State, entry *ir.Op) (list []*interval, at map[*ir.Op]ext
 		n++
 		if ir.Is[tileaa.PlacedOp](op) {
 			iv := &interval{op: op}
-			if a, ok := ir.As[tileaa.Alloca](op); ok {
-				iv.size, iv.align = allocaSize(a)
-			} else {
-				iv.size, iv.align = sizeOf(op.Result(0).Type())
-			}
+			iv.size, iv.align = tileaa.PlacedMemory(op)
 			list = append(list, iv)
 		}
 		for _, r := range op.Regions() {
@@ -123,25 +119,6 @@ func lives(alloc, user *ir.Op, at map[*ir.Op]extent, read bool) (from, to int) {
 // onlyFills reports whether a user of a buffer or a ring only brings something there.
 func onlyFills(user *ir.Op) bool {
 	return user.Code() == tileaa.OpAsyncCopy || user.Code() == tileaa.OpRingSlot
-}
-
-// sizeOf is the memory that a buffer or a ring takes.
-func sizeOf(t ir.Type) (size, align int) {
-	switch t := t.(type) {
-	case *tileaa.RingType:
-		return int(t.Slots) * t.SlotBytes(), t.Buffer.Align()
-	case *tileaa.PipelineType:
-		return t.Bytes(), tileaa.MbarrierBytes
-	case *tileaa.TensorMemoryType:
-		return t.Bytes(), tileaa.MbarrierBytes
-	}
-	b := t.(*tileaa.BufferType)
-	return b.Bytes(), b.Align()
-}
-
-// allocaSize is the memory of an alloca; what no multiprocessor has is as much as one has not.
-func allocaSize(a tileaa.Alloca) (size, align int) {
-	return int(min(a.NumElem(), 1<<30)) * tileaa.ElemBytes(elemOf(a)), int(min(max(1, a.Alignment()), 1<<30))
 }
 
 func elemOf(a tileaa.Alloca) ir.Type { return tileaa.AsTile(a.Result()).Elem.(*tileaa.PtrType).Elem }

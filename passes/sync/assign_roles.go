@@ -258,7 +258,7 @@ func roleMemory(s *pass.State, entry *ir.Op, loops []*roleLoop, slots int64) (by
 		}
 		for _, iv := range list {
 			if filled(iv) {
-				iv.size, iv.align = sizeOf(tileaa.Ring(s.Ctx, slots, iv.op.Result(0).Type().(*tileaa.BufferType)))
+				iv.size, iv.align = tileaa.SharedMemory(tileaa.Ring(s.Ctx, slots, iv.op.Result(0).Type().(*tileaa.BufferType)))
 				iv.first, iv.last = at[entry].first, at[end].last
 			}
 		}

@@ -198,7 +198,7 @@ func bytesOf(op *ir.Op, v *ir.Value, write bool) span {
 	default:
 		return span{hi: everywhere, write: write}
 	}
-	size, _ := sizeOf(ring.Type())
+	size, _ := tileaa.SharedMemory(ring.Type())
 	r.lo, r.hi = int(offset), int(offset)+size
 	return r
 }

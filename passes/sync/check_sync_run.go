@@ -393,7 +393,7 @@ func (t *thread) compute(op *ir.Op, i int) number {
 // buffer is the place of a buffer.
 func (t *thread) buffer(a tileaa.PlacedOp) *spot {
 	at, _ := a.Offset()
-	size, _ := sizeOf(a.Result().Type())
+	size, _ := tileaa.SharedMemory(a.Result().Type())
 	return &spot{alloc: a.Result(), step: -1, lo: int(at), hi: int(at) + size}
 }
 

@@ -38,7 +38,7 @@ func (r *resources) with(s *pass.State, loop *ir.Op, buffers []*ir.Value, slots 
 	for i, iv := range list {
 		changed := *iv
 		if v := iv.op.Result(0); slices.Contains(buffers, v) {
-			changed.size, changed.align = sizeOf(tileaa.Ring(s.Ctx, int64(slots), v.Type().(*tileaa.BufferType)))
+			changed.size, changed.align = tileaa.SharedMemory(tileaa.Ring(s.Ctx, int64(slots), v.Type().(*tileaa.BufferType)))
 			changed.first, changed.last = during.first, during.last
 		}
 		list[i] = &changed
@@ -53,7 +53,7 @@ func (r *resources) made(s *pass.State, loop *ir.Op, buffers []*ir.Value, slots 
 	during := r.at[loop]
 	for _, iv := range r.buffers.during(s, during.first, during.last) {
 		if v := iv.op.Result(0); slices.Contains(buffers, v) {
-			iv.size, iv.align = sizeOf(tileaa.Ring(s.Ctx, int64(slots), v.Type().(*tileaa.BufferType)))
+			iv.size, iv.align = tileaa.SharedMemory(tileaa.Ring(s.Ctx, int64(slots), v.Type().(*tileaa.BufferType)))
 			iv.first, iv.last = during.first, during.last
 		}
 	}

@@ -1,0 +1,197 @@
+package tileaa
+
+import (
+	"fmt"
+	"slices"
+
+	"tileiras/codegen/atom"
+	"tileiras/codegen/layout"
+	"tileiras/ir"
+)
+
+// This file checks what passes decide and write on operations and types: a text may say anything.
+
+// decided checks all decisions that an op carries.
+func decided(op *ir.Op) string {
+	for _, r := range op.Results() {
+		if wrong := distributed(op, AsTile(r)); wrong != "" {
+			return wrong
+		}
+	}
+	for _, r := range op.Regions() {
+		for _, b := range r.Blocks() {
+			for _, a := range b.Args() {
+				if wrong := distributed(b.First(), AsTile(a)); wrong != "" {
+					return wrong
+				}
+			}
+		}
+	}
+	if a, ok := ir.As[AccessOp](op); ok {
+		return accessFits(a)
+	}
+	if d, ok := ir.As[Dot](op); ok && d.Atom() != nil {
+		return sharedOut(d)
+	}
+	if p, ok := ir.As[PlacedOp](op); ok {
+		return placed(p)
+	}
+	if o, ok := ir.As[SumsOp](op); ok && o.Memory() != nil {
+		if _, there := ProductOf(o); !there {
+			return "is about sums in tensor memory, where no product in flight puts any"
+		}
+	}
+	return ""
+}
+
+// placed checks the place of a buffer in the shared memory of its entry.
+func placed(p PlacedOp) string {
+	at, ok := p.Offset()
+	if !ok {
+		return ""
+	}
+	bytes, align := PlacedMemory(p.Op)
+	if at < 0 || at%int64(align) != 0 {
+		return fmt.Sprintf("is at byte %d of shared memory, which is no multiple of %d", at, align)
+	}
+	for op := p.Op; op != nil; op = op.ParentOp() {
+		if e, ok := ir.As[Entry](op); ok {
+			if all, said := e.SharedBytes(); said && at > all-int64(bytes) {
+				return fmt.Sprintf("ends at byte %d of shared memory, and the entry has %d", at+int64(bytes), all)
+			}
+		}
+	}
+	return ""
+}
+
+// distributed checks the layout of a tile, if it has one: the threads that run an op hold all of it.
+func distributed(op *ir.Op, t *TileType) string {
+	if t == nil || t.Layout == nil || op == nil {
+		return ""
+	}
+	return heldBy(op, *t.Layout)
+}
+
+// heldBy checks that the threads that run an op hold all that a layout spreads.
+func heldBy(op *ir.Op, l layout.Layout) string {
+	if warps := warpsAround(op); l.Lanes() != lanes || l.Blocks() != 1 || warps > 0 && l.Warps() != warps {
+		return fmt.Sprintf("has a layout for %d lanes of %d warps, and %d warps of %d lanes run it", l.Lanes(), l.Warps(), warps, lanes)
+	}
+	if !l.IsSurjective() {
+		return "has a layout in which no thread holds some elements of the tile"
+	}
+	return ""
+}
+
+const lanes = 32
+
+// warpsAround is WarpsOf, 0 where there is no plan yet.
+func warpsAround(op *ir.Op) int {
+	for ; op != nil; op = op.ParentOp() {
+		if r, ok := ir.As[Role](op); ok {
+			return int(r.Warps())
+		}
+		if e, ok := ir.As[Entry](op); ok && e.Plan() != nil {
+			return e.Plan().Warps
+		}
+	}
+	return 0
+}
+
+// widestAccess is the bytes of the widest access of a thread to memory.
+const widestAccess = 16
+
+// accessFits checks what select-atoms writes on an access.
+func accessFits(a AccessOp) string {
+	var shape []int64
+	var elem ir.Type
+	if c, ok := ir.As[AsyncCopy](a.Op); ok {
+		t := c.Block().Type().(*BlockType)
+		shape, elem = t.Shape, t.Elem
+		if l := c.Layout(); l != nil {
+			if !slices.EqualFunc(shape, l.Layout.Shape(), func(a int64, b int) bool { return a == int64(b) }) {
+				return "needs a layout of the shape of the block"
+			}
+			if wrong := heldBy(a.Op, l.Layout); wrong != "" {
+				return wrong
+			}
+		}
+	} else {
+		t := AccessedTile(a.Op)
+		shape, elem = t.Shape, t.Elem
+	}
+	fast, runs := a.Fast()
+	if runs && len(shape) > 0 {
+		if wrong := dimInRange(fast, len(shape)); wrong != "" {
+			return wrong
+		}
+	}
+	if vec, wide := a.Vec(); wide && (vec < 1 || vec&(vec-1) != 0 || vec*int64(max(1, ElemBytes(elem))) > max(widestAccess, int64(ElemBytes(elem)))) {
+		return fmt.Sprintf("takes %d elements at a time, which is no power of two in %d bytes", vec, widestAccess)
+	}
+	if m, b := a.Masked(), a.CoordinateBits(); m != nil && len(m) != len(shape) || b != nil && len(b) != len(shape) {
+		return "needs masked and coordinate_bits for each dimension of the tile"
+	}
+	return ""
+}
+
+// sharedOut checks how warps share a product.
+func sharedOut(d Dot) string {
+	m := d.Atom()
+	l, r := FactorShape(d.Lhs()), FactorShape(d.Rhs())
+	n := len(l)
+	e := atom.Extent{M: int(l[n-2]), K: int(l[n-1]), N: int(r[n-1])}
+	if n == 3 {
+		e.Batch = int(l[0])
+	}
+	if _, fits := atom.Tile(m.Atom, e, m.Split, m.Swap); !fits {
+		return fmt.Sprintf("%s does not tile %dx%dx%d over %s", m.Atom.Name, e.M, e.N, e.K, m.Split)
+	}
+	if warps := warpsAround(d.Op); warps > 0 && m.Split.Warps() != warps {
+		return fmt.Sprintf("is shared by %d warps, and %d run it", m.Split.Warps(), warps)
+	}
+	return described(d)
+}
+
+// described checks that an instruction of a group of warps finds its factors in shared memory.
+func described(d Dot) string {
+	m := d.Atom()
+	for i, v := range []*ir.Value{d.Lhs(), d.Rhs()} {
+		b, ok := v.Type().(*BufferType)
+		if !ok || m.Atom.Group == 0 {
+			continue
+		}
+		n := len(b.Shape)
+		row, depth := n-2+i, n-1-i
+		rows := m.Atom.MatrixRows(i == 0, m.Swap, int(AsTile(d.Result()).Shape[row]))
+		if form, ok := b.Mem.Describe(row, depth, rows, m.Atom.Shape.K, ElemBytes(b.Elem)); !ok || form.Turned && !m.Atom.Turns {
+			return fmt.Sprintf("%s finds no factor in the order of %s", m.Atom.Name, b.Mem)
+		}
+	}
+	return ""
+}
+
+// verifyPlan checks what is decided for an entry.
+func verifyPlan(e Entry) string {
+	p := e.Plan()
+	if p == nil {
+		return ""
+	}
+	if n := p.Warps; n < 1 || n > mostWarps || n&(n-1) != 0 {
+		return fmt.Sprintf("has a plan of %d warps, which is no power of two up to %d", n, mostWarps)
+	}
+	for _, n := range []int{p.Producers, p.MaxReg, p.Occupancy, p.Stages, p.PieceRegs, p.OperandBytes} {
+		if n < 0 || n > mostPlanned {
+			return fmt.Sprintf("has a plan with the number %d, which is none of warps, registers, blocks, stages or bytes", n)
+		}
+	}
+	if p.Producers+p.Warps > mostWarps {
+		return fmt.Sprintf("has a plan of %d warps and %d that begin copies, and a block has at most %d", p.Warps, p.Producers, mostWarps)
+	}
+	return ""
+}
+
+const (
+	mostWarps   = 32
+	mostPlanned = 1 << 20
+)

@@ -53,64 +53,6 @@ func (f Feeding) Of(v *ir.Value) bool {
 	return ok
 }
 
-// spreadIotas gives every dimension of a reshaped iota from which operands are loaded its own numbers, so that it can be cut along
-// each:
-//
-//	reshape (iota : 64x) : 8x8      =>      (broadcast of iota 8 along rows) * 8 + (broadcast of iota 8 along columns)
-func spreadIotas(s *pass.State, entry *ir.Op) {
-	feeds := Feeding{}
-	uses := map[*ir.Op][]*ir.Use{} // that lead to operands only
-	var list []*ir.Op
-	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-		if op.Code() != tileaa.OpReshape {
-			return
-		}
-		if d := op.Operand(0).DefiningOp(); d == nil || d.Code() != tileaa.OpIota {
-			return
-		}
-		for u := op.Result(0).FirstUse(); u != nil; u = u.Next() {
-			if user := u.Owner(); user.NumResults() > 0 && feeds.Of(user.Result(0)) {
-				uses[op] = append(uses[op], u)
-			}
-		}
-		if uses[op] != nil {
-			list = append(list, op)
-		}
-	})
-	for _, op := range list {
-		b := ir.NewBuilder(s.Ctx).Before(op)
-		b.Loc = op.Loc()
-		t := tileaa.AsTile(op.Result(0))
-		var sum *ir.Value
-		stride := t.NumElements()
-		for d, n := range t.Shape {
-			if stride /= n; n == 1 {
-				continue
-			}
-			line := tileaa.Tile(s.Ctx, t.Elem, n)
-			v := tileaa.NewIota(b, line).Result()
-			if stride > 1 {
-				v = tileaa.NewMuli(b, v, tileaa.Const(b, line, stride), tileaa.MuliOptions{}).Result()
-			}
-			ones := slices.Repeat([]int64{1}, len(t.Shape))
-			ones[d] = n
-			v = tileaa.NewReshape(b, tileaa.Tile(s.Ctx, t.Elem, ones...), v).Result()
-			if n < t.NumElements() {
-				v = tileaa.NewBroadcast(b, t, v).Result()
-			}
-			if sum != nil {
-				v = tileaa.NewAddi(b, sum, v, tileaa.AddiOptions{}).Result()
-			}
-			sum = v
-		}
-		if sum != nil {
-			for _, u := range uses[op] {
-				u.Owner().SetOperand(u.Index(), sum)
-			}
-		}
-	}
-}
-
 // accumulatorsOf is the registers that all threads together need for the pieces of products that outputs of one loop make: those of a
 // block are alive together.
 func accumulatorsOf(outputs ...*output) int {

@@ -62,10 +62,17 @@ func Tiles(s *pass.State) error {
 
 // slicePieces makes big tiles of an entry in pieces.
 func slicePieces(s *pass.State, entry *ir.Op, made *int) error {
-	c := newSlicer(s, entry)
+	c, before, notes := newSlicer(s, entry), *made, s.Notes
 	c.made = made
+	err := c.decide()
+	if c.spreadCutOut() {
+		*made, s.Notes = before, notes
+		c = newSlicer(s, entry)
+		c.made = made
+		err = c.decide()
+	}
 	switch {
-	case c.decide() == nil:
+	case err == nil:
 		c.build()
 	case c.products && c.threads < 32*cost.MostWarps, c.bigger():
 		return &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: c.err.Error()}

@@ -3,6 +3,7 @@ package layouts
 import (
 	"slices"
 
+	"tileiras/codegen/cost"
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -78,10 +79,14 @@ func splitReduction(s *pass.State, op *ir.Op) {
 			}
 		}
 	}
-	// The parts meet: every thread gets those of all warps in registers.
+	// The parts meet: every thread gets those of all warps in registers, but where there are too many, of some lines only.
 	for i, v := range values {
 		t := tileaa.AsTile(v)
-		values[i] = tileaa.NewConvertLayout(b, tileaa.Tile(s.Ctx, t.Elem, t.Shape...).WithLayout(s.Ctx, inRegisters(*t.Layout, dim, len(runs))), v).Result()
+		met := inRegisters(*t.Layout, dim, len(runs))
+		if cost.Registers(met.Regs(), tileaa.ElemBits(t.Elem)) > mostMet {
+			met = shareLines(met, dim, len(runs))
+		}
+		values[i] = tileaa.NewConvertLayout(b, tileaa.Tile(s.Ctx, t.Elem, t.Shape...).WithLayout(s.Ctx, met), v).Result()
 	}
 	for i := len(runs) - 1; i >= 0; i-- {
 		values = reducePartials(s, b, op, values, dim+i)
@@ -94,6 +99,35 @@ func splitReduction(s *pass.State, op *ir.Op) {
 		r.ReplaceAllUsesWith(v)
 	}
 	op.Erase()
+}
+
+// mostMet is the registers of a thread for the parts of all warps of all lines that it holds.
+const mostMet = 128
+
+// shareLines has warps, and then lanes, that hold the same lines hold different ones, as far as registers choose lines and not parts, those in dimensions dim ..
+// dim+n-1.
+func shareLines(l layout.Layout, dim, n int) layout.Layout {
+	b, parts := l.Bases(), bitsOf(l.Shape(), dim, n)
+	b.Lane, b.Warp = slices.Clone(b.Lane), slices.Clone(b.Warp)
+	for _, same := range [][]uint64{b.Warp, b.Lane} {
+		for i, c := range same {
+			k := slices.IndexFunc(b.Reg, func(reg uint64) bool { return reg&parts == 0 })
+			if c == 0 && k >= 0 {
+				same[i], b.Reg = b.Reg[k], slices.Delete(slices.Clone(b.Reg), k, k+1)
+			}
+		}
+	}
+	return layout.Must(l.Shape(), b)
+}
+
+// bitsOf are the bits of dimensions dim .. dim+n-1 in the number of an element.
+func bitsOf(shape []int, dim, n int) (mask uint64) {
+	for d := dim; d < dim+n; d++ {
+		for k := 0; 1<<k < shape[d]; k++ {
+			mask |= layout.Bit(shape, d, k)
+		}
+	}
+	return mask
 }
 
 // A run is neighbouring bits of an axis that the same dimension of the hardware moves: 2^bits elements.
@@ -123,13 +157,7 @@ func axisRuns(op *ir.Op, l layout.Layout) []run {
 
 // inRegisters is layout l with dimensions dim .. dim+n-1 in register bits of every thread, the rest where it was.
 func inRegisters(l layout.Layout, dim, n int) layout.Layout {
-	b := l.Bases()
-	var mask uint64
-	for d := dim; d < dim+n; d++ {
-		for k := 0; 1<<k < l.Shape()[d]; k++ {
-			mask |= layout.Bit(l.Shape(), d, k)
-		}
-	}
+	b, mask := l.Bases(), bitsOf(l.Shape(), dim, n)
 	clear := func(cols []uint64) []uint64 {
 		out := slices.Clone(cols)
 		for i := range out {

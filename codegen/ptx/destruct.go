@@ -2,14 +2,11 @@ package ptx
 
 import (
 	"fmt"
-	"math/bits"
 	"slices"
 
 	"tileiras/codegen/local"
 	"tileiras/codegen/planted"
 )
-
-func trailingZeros(x uint64) int { return bits.TrailingZeros64(x) }
 
 // destruct leaves SSA form. Phis become moves at the end of the predecessors,
 // tied arguments become moves before their instruction, and registers that a

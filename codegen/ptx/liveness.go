@@ -23,52 +23,53 @@ type liveness struct {
 	first  []int32 // number of the first instruction of a block
 	last   []int32 // and of its terminator; the moves stand before it
 
-	// Wanted registers that live across blocks have a bit in the sets.
-	bit    []int32 // register -> bit, -1 = lives in one block
-	of     []reg   // bit -> register
-	liveIn []bitset
-	out    []bitset
+	// across are the wanted registers that occur in more than one block; index finds them, -1 = none of them.
+	across []crossing
+	index  []int32
+	out    [][]reg // those that live at the end of a block
 }
 
-type bitset []uint64
+// A crossing is a register with the blocks that define it, and those that read it before.
+type crossing struct {
+	reg              reg
+	defined, exposed []int32
+}
 
-func (s bitset) has(i int32) bool { return s[i>>6]&(1<<(i&63)) != 0 }
-func (s bitset) set(i int32)      { s[i>>6] |= 1 << (i & 63) }
-
-// newLiveness solves the data flow equations
-//
-//	in(b) = exposed(b) + (out(b) - defined(b)),   out(b) = union of in(s)
-//
-// over the wanted registers that live in more than one block. The result of a phi
-// is defined by the moves of the predecessors.
+// newLiveness finds where the wanted registers that occur in more than one block live: each from the blocks that read it backwards to those that define it.
+// The result of a phi is defined by the moves of the predecessors. That takes time and memory linear in the blocks through which registers live.
 func newLiveness(f *function, wanted []bool) *liveness {
-	l := &liveness{f: f, wanted: wanted, bit: make([]int32, len(f.regs))}
+	l := &liveness{f: f, wanted: wanted, index: make([]int32, len(f.regs)), out: make([][]reg, len(f.blocks))}
 	l.number()
-	l.liveIn = make([]bitset, len(f.blocks))
-	l.out = make([]bitset, len(f.blocks))
-	defined := make([]bitset, len(f.blocks))
-	words := (len(l.of) + 63) / 64
-	for at := range f.blocks {
+	for at, b := range f.blocks {
 		f.budget.Step()
-		f.budget.Hold(3 * 8 * int64(words))
-		store := make([]uint64, 3*words)
-		defined[at], l.liveIn[at], l.out[at] = store[:words], store[words:2*words], store[2*words:]
-		l.local(f.blocks[at], defined[at], l.liveIn[at])
+		l.local(b, int32(at))
 	}
-	for changed := true; changed; {
-		changed = false
-		for at := len(f.blocks) - 1; at >= 0; at-- {
+	// Marks say for which register, from 1 on, a block has been seen.
+	defines, in, out := make([]int, len(f.blocks)), make([]int, len(f.blocks)), make([]int, len(f.blocks))
+	var open []int32 // blocks at whose start a register lives
+	for i, x := range l.across {
+		mark := i + 1
+		for _, b := range x.defined {
+			defines[b] = mark
+		}
+		open = append(open[:0], x.exposed...)
+		for len(open) > 0 {
 			f.budget.Step()
-			out, in, kill := l.out[at], l.liveIn[at], defined[at]
-			for _, s := range f.blocks[at].succs {
-				for w, bits := range l.liveIn[s] {
-					out[w] |= bits
-				}
+			b := open[len(open)-1]
+			open = open[:len(open)-1]
+			if in[b] == mark {
+				continue
 			}
-			for w := range in {
-				if next := in[w] | out[w]&^kill[w]; next != in[w] {
-					in[w] = next
-					changed = true
+			in[b] = mark
+			for _, p := range f.blocks[b].preds {
+				if out[p] == mark {
+					continue
+				}
+				out[p] = mark
+				f.budget.Hold(4)
+				l.out[p] = append(l.out[p], x.reg)
+				if defines[p] != mark {
+					open = append(open, int32(p))
 				}
 			}
 		}
@@ -76,22 +77,22 @@ func newLiveness(f *function, wanted []bool) *liveness {
 	return l
 }
 
-// number counts the instructions, and gives bits to the wanted registers that
-// occur in more than one block.
+// number counts the instructions, and finds the wanted registers that occur in
+// more than one block.
 func (l *liveness) number() {
 	f := l.f
 	home := make([]int32, len(f.regs)) // 1 + the only block seen so far
-	for i := range l.bit {
-		l.bit[i] = -1
+	for i := range l.index {
+		l.index[i] = -1
 	}
 	see := func(r reg, b int) {
 		switch {
-		case l.bit[r] >= 0:
+		case l.index[r] >= 0:
 		case home[r] == 0:
 			home[r] = int32(b + 1)
 		case home[r] != int32(b+1):
-			l.bit[r] = int32(len(l.of))
-			l.of = append(l.of, r)
+			l.index[r] = int32(len(l.across))
+			l.across = append(l.across, crossing{reg: r})
 		}
 	}
 	n := int32(0)
@@ -124,17 +125,24 @@ func (l *liveness) number() {
 }
 
 // local finds the registers that a block defines, and those it reads before.
-func (l *liveness) local(b *block, defined, exposed bitset) {
+func (l *liveness) local(b *block, at int32) {
+	add := func(list *[]int32) {
+		if n := len(*list); n == 0 || (*list)[n-1] != at {
+			*list = append(*list, at)
+		}
+	}
 	read := func(o *operand) {
-		if o.kind == kindReg {
-			if i := l.bit[o.reg]; i >= 0 && !defined.has(i) {
-				exposed.set(i)
-			}
+		if o.kind != kindReg || l.index[o.reg] < 0 {
+			return
+		}
+		x := &l.across[l.index[o.reg]]
+		if n := len(x.defined); n == 0 || x.defined[n-1] != at {
+			add(&x.exposed)
 		}
 	}
 	write := func(r reg) {
-		if i := l.bit[r]; i >= 0 {
-			defined.set(i)
+		if i := l.index[r]; i >= 0 {
+			add(&l.across[i].defined)
 		}
 	}
 	for i := range b.insts {
@@ -173,10 +181,8 @@ func (l *liveness) ranges() (segs [][]segment, of []int32) {
 		b := l.f.blocks[at]
 		w.open = w.open[:0]
 		stop := 4 * (l.last[at] + 1)
-		for word, bits := range l.out[at] {
-			for ; bits != 0; bits &= bits - 1 {
-				w.read(&operand{kind: kindReg, reg: l.of[word*64+trailingZeros(bits)]}, stop-1)
-			}
+		for _, r := range l.out[at] {
+			w.read(&operand{kind: kindReg, reg: r}, stop-1)
 		}
 		w.read(&b.cond, 4*l.last[at]+2)
 		move := 4 * (l.last[at] - 1)

@@ -20,7 +20,7 @@ func ChooseAtom(s *pass.State, op *ir.Op, e atom.Extent, warps int) (k atom.Cand
 		if k, ok = AtomOf(s, types, e, warps, takes); !ok {
 			continue
 		}
-		if k.Atom.Tensor != nil && !k.Swap && wantsColumns(op.Result(0), map[*ir.Value]bool{}) {
+		if k.Atom.Tensor != nil && !k.Swap && (wantsColumns(op.Result(0), map[*ir.Value]bool{}) || turnedToRows(op.Result(0))) {
 			swapped := func(k atom.Candidate) bool { return k.Atom.Tensor != nil && k.Swap && takes(k) }
 			if t, found := AtomOf(s, types, e, warps, swapped); found && t.Atom.Rate >= k.Atom.Rate {
 				return t, true
@@ -52,6 +52,19 @@ func wantsColumns(v *ir.Value, seen map[*ir.Value]bool) bool {
 			n := len(from)
 			return n > 1 && from[n-2] == 1 && from[n-1] > 1
 		}) || wantsColumns(op.Result(0), seen)
+	})
+}
+
+// turnedToRows reports whether the result of a product is transposed for who keeps whole rows: columns, as it comes.
+func turnedToRows(v *ir.Value) bool {
+	return slices.ContainsFunc(v.Uses(), func(u *ir.Use) bool {
+		op := u.Owner()
+		if op.Code() != tileaa.OpPermute {
+			return false
+		}
+		p := tileaa.PermutationOf(op)
+		n := len(p)
+		return n > 1 && p[n-1] == n-2 && p[n-2] == n-1 && comesToRows(op.Result(0), true, map[*ir.Value]bool{})
 	})
 }
 

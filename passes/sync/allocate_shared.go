@@ -164,6 +164,7 @@ func placeApart(s *pass.State, entry *ir.Op, list []*interval) (total int, err e
 		}
 		apart := make([]*interval, len(list))
 		for i, iv := range list {
+			s.Step()
 			c := *iv
 			apart[i] = &c
 		}

@@ -24,6 +24,7 @@ func placed(s *pass.State, list []*interval, own func(iv *interval) bool) (total
 		end = max(end, iv.last)
 	}
 	for _, iv := range order {
+		s.Step()
 		taken := ever
 		if always := iv.first == 0 && iv.last == end; !always && !own(iv) {
 			taken = segmentsOf(alive.during(s, iv.first, iv.last))

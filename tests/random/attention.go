@@ -1,9 +1,6 @@
 package random
 
-import (
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // attention is a loop over tiles of keys and values as big as those of users: bigger than registers or operands in shared memory have room for, so that plans
 // cut rows, columns and steps, and pieces of what is computed before come from loops of their own. Scores are small integers, so that all sums are exact.
@@ -91,7 +88,7 @@ func (a *attention) counted(from, to val, inits []val, body func(i string, sums 
 		g.line("continue %s : %s", joined(namesOf(body(i, argsOf(list)))), types)
 	})
 	g.line("}")
-	return resultsOf(result, list)
+	return resultsNamed(result, len(list), argsOf(list))
 }
 
 // endless is a loop that a break ends after its last round, of which there is one at least.
@@ -114,7 +111,7 @@ func (a *attention) endless(from, to val, inits []val) []val {
 		g.line("continue %s : %s", names, types)
 	})
 	g.line("}")
-	return resultsOf(result, list)[:n]
+	return resultsNamed(result, len(list), inits)
 }
 
 // unless is a round that leaves everything as it is in one iteration.
@@ -128,7 +125,7 @@ func (a *attention) unless(i, none string, sums []val) []val {
 	g.line("} else {")
 	g.scope(func() { g.line("yield %s : %s", joined(namesOf(sums)), types) })
 	g.line("}")
-	return resultsOf(result, list)
+	return resultsNamed(result, len(list), argsOf(list))
 }
 
 // round is one iteration: the new sums, the most of each row, its total, and if somebody wants it, the sum for the keys.
@@ -216,16 +213,4 @@ func namesOf(vals []val) (names []string) {
 		names = append(names, v.name)
 	}
 	return names
-}
-
-// resultsOf are the results of an operation with a region, under one name.
-func resultsOf(name string, list []carried) (vals []val) {
-	for i, c := range list {
-		r := name
-		if len(list) > 1 {
-			r = fmt.Sprintf("%s#%d", name, i)
-		}
-		vals = append(vals, val{name: r, typ: c.arg.typ})
-	}
-	return vals
 }

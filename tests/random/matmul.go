@@ -121,13 +121,7 @@ func (g *generator) sumsOverMatrices(matrices []*matrix, rounds int, accs []val,
 			list = append(list, &iterated{name: x.at, init: first, typ: x.kind})
 		}
 	}
-	column := func(f func(*iterated) string) string {
-		var out []string
-		for _, x := range list {
-			out = append(out, f(x))
-		}
-		return joined(out)
-	}
+	column := func(f func(*iterated) string) string { return columnOf(list, f) }
 	types := column(func(x *iterated) string { return x.typ })
 	v := g.fresh()
 	g.line("%s = for %s in (%s to %s, step %s) : %s iter_values(%s) -> (%s) {", binder(v, len(list)), i, lower.name, upper.name, step.name, s,
@@ -158,14 +152,28 @@ func (g *generator) sumsOverMatrices(matrices []*matrix, rounds int, accs []val,
 		g.line("continue %s : %s", column(func(x *iterated) string { return x.next }), types)
 	})
 	g.line("}")
-	for n, acc := range accs {
-		name := v
-		if len(list) > 1 {
-			name = fmt.Sprintf("%s#%d", v, n)
+	return resultsNamed(v, len(list), accs)
+}
+
+// resultsNamed are the first of so many results of an operation, in the types of these.
+func resultsNamed(name string, n int, like []val) (vals []val) {
+	for i, x := range like {
+		r := name
+		if n > 1 {
+			r = fmt.Sprintf("%s#%d", name, i)
 		}
-		sums = append(sums, val{name: name, typ: acc.typ})
+		vals = append(vals, val{name: r, typ: x.typ})
 	}
-	return sums
+	return vals
+}
+
+// columnOf is one of what a loop carries of each value.
+func columnOf(list []*iterated, f func(*iterated) string) string {
+	var out []string
+	for _, x := range list {
+		out = append(out, f(x))
+	}
+	return joined(out)
 }
 
 // summed is what a loop along K gives.

@@ -109,7 +109,11 @@ func (g *generator) mine(index val) val {
 func (g *generator) readIndex(shape []int) val {
 	t := typ{"i32", shape}
 	v := g.linear("i32", shape)
-	switch g.r.IntN(6) {
+	way := g.r.IntN(6)
+	if t.n() > maxElements {
+		way = 0 // more than a part of a buffer
+	}
+	switch way {
 	case 0:
 		return v
 	case 5: // a piece that a number chooses, in a loop perhaps its counter

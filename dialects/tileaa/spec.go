@@ -193,6 +193,9 @@ func columned(op *ir.Op) string {
 		memory = d.Memory()
 		_, placed = d.Column()
 	} else if o, ok := ir.As[SumsOp](op); ok {
+		if _, there := ProductOf(o); !there {
+			return "" // a dot_land of warpgroups
+		}
 		memory = o.Memory()
 		_, placed = o.Column()
 	} else if f, ok := ir.As[FactorStore](op); ok {

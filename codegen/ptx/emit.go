@@ -275,7 +275,9 @@ func (e *emitter) params(f *ir.Func) error {
 	if space > target.MaxParams {
 		return fmt.Errorf("@%s: not supported: %d bytes of parameters, a kernel has %d at most", f.Name(), space, target.MaxParams)
 	}
-	e.raise(space.Need(), fmt.Sprintf("@%s with %d bytes of parameters", f.Name(), space))
+	if n := space.Need(); n != (target.Need{}) {
+		e.raise(n, fmt.Sprintf("@%s with %d bytes of parameters", f.Name(), space))
+	}
 	return nil
 }
 

@@ -67,9 +67,9 @@ func Simplify(b *ir.Builder, op *ir.Op) bool {
 	return op.Traits().Has(ir.Elementwise) && len(op.Def.Results) == 1 && op.Code() != OpAssume && uniformOperands(b, op)
 }
 
-// DropUnused drops what nobody uses of an op with other effects: what a for carries for nobody, results of an if, a weak load.
+// DropUnused drops what nobody uses of an op, before which the builder stands: what a for carries for nobody, results of an if, a weak load.
 func DropUnused(b *ir.Builder, op *ir.Op) bool {
-	switch b.Before(op).Loc = op.Loc(); op.Code() {
+	switch op.Code() {
 	case OpFor:
 		return unusedCarried(b, op)
 	case OpIf:

@@ -241,7 +241,7 @@ func unusedCarried(b *ir.Builder, op *ir.Op) bool {
 	keepOperands(next, keep)
 	for o := next.Prev(); o != nil; {
 		prev := o.Prev()
-		if ir.IsDead(o) && !slices.ContainsFunc(o.Results(), func(r *ir.Value) bool { return needed[r] }) {
+		if ir.IsDead(o) {
 			o.Erase()
 		}
 		o = prev

@@ -32,45 +32,30 @@ func (c *slicer) build() {
 			}
 		}
 	}
-	c.sweep()
-	c.dropUnused(c.entry)
+	c.sweep(c.entry)
 }
 
-// dropUnused erases what was only there for values that pieces have replaced: whole products that a loop goes on to carry, with their loads.
-func (c *slicer) dropUnused(op *ir.Op) {
+// sweep erases outputs, and what was only there for values that pieces have replaced: loads, pure operations, and whole products that a loop goes on to carry.
+// Users come after what they use, so it goes backwards.
+func (c *slicer) sweep(op *ir.Op) {
 	for _, r := range op.Regions() {
 		for _, b := range r.Blocks() {
 			for o := b.Last(); o != nil; {
 				c.s.Step()
 				prev, next := o.Prev(), o.Next()
+				c.sweep(o)
+				_, old := c.number[o]
+				c.b.Before(o).Loc = o.Loc()
 				switch {
-				case ir.IsDead(o):
+				case ir.IsDead(o) || old && c.isReplaced(o) && !o.HasUses():
 					o.Erase()
-				case tileaa.DropUnused(c.b, o):
-					if o = b.Last(); next != nil {
-						o = next.Prev()
+				case tileaa.DropUnused(c.b, o): // what stands in its place is looked at again
+					if prev = b.Last(); next != nil {
+						prev = next.Prev()
 					}
-					continue
-				default:
-					c.dropUnused(o)
 				}
 				o = prev
 			}
-		}
-	}
-}
-
-// sweep erases outputs, and loads and pure operations that only they used. Users come after what they use, so it goes backwards.
-func (c *slicer) sweep() {
-	ops := make([]*ir.Op, 0, len(c.number))
-	c.s.Walk(c.entry, ir.PreOrder, func(op *ir.Op) {
-		if _, old := c.number[op]; old && !inCombine(op) {
-			ops = append(ops, op)
-		}
-	})
-	for _, op := range slices.Backward(ops) {
-		if ir.IsDead(op) || c.isReplaced(op) && !op.HasUses() {
-			op.Erase()
 		}
 	}
 }

@@ -60,9 +60,9 @@ mutants: ## Plants N=160 mutants in passes, codegen and the interpreter, one at 
 	TILEIRAS_MUTANTS=$(or $(N),160) $(GO) test -timeout 10h -count=1 -v -run Noticed ./tests/mutants
 
 .PHONY: mutants three
-three: ## Holds interpreter, our PTX and NVIDIA's PTX of N=5000 random modules and of all lit kernels against each other, for sm_80, sm_89, sm_90 and sm_100.
+three: ## Holds interpreter, our PTX and NVIDIA's PTX of N=5000 random modules (KIND=products, KIND=big as of `make random`) and of all lit kernels against each other, for sm_80, sm_89, sm_90 and sm_100.
 	@mkdir -p $(TOOLS) && scripts/nvidia-tools.sh $(TOOLS) > $(TOOLS)/path || { echo "skipped: NVIDIA's tools are not here and could not be installed"; cat $(TOOLS)/setup.log; exit 0; }; \
-	TILEIRAS_THREE=$(or $(N),5000) TILEIRAS_NVIDIA_BIN=$$(cat $(TOOLS)/path) $(GO) test -timeout 10h -count=1 -v -run Three ./tests/random
+	TILEIRAS_THREE=$(or $(N),5000) TILEIRAS_THREE_KIND=$(KIND) TILEIRAS_NVIDIA_BIN=$$(cat $(TOOLS)/path) $(GO) test -timeout 10h -count=1 -v -run Three ./tests/random
 
 corpus: build ## Runs every corpus case on the interpreter and, compiled for sm_80, on the emulator.
 	-$(BIN)/tilerun --quiet --on interp tests/corpus/cases

@@ -57,11 +57,7 @@ func scheduleOf(seed uint64) emu.Schedule { return emu.Schedules[seed%uint64(len
 
 func TestRandomModulesMeanTheSameOnInterpreterAndEmulator(t *testing.T) {
 	n, from := number(t, "TILEIRAS_RANDOM", programs), number(t, "TILEIRAS_RANDOM_FROM", 0)
-	kind := Kind(os.Getenv("TILEIRAS_RANDOM_KIND"))
-	if kind != Mixed && kind != Products && kind != Big {
-		t.Fatalf("TILEIRAS_RANDOM_KIND=%s: there are %q and %q, and mixed modules without it", kind, Products, Big)
-	}
-	meanTheSame(t, kind, n, from)
+	meanTheSame(t, kindIn(t, "TILEIRAS_RANDOM_KIND"), n, from)
 }
 
 func TestBigTilesMeanTheSame(t *testing.T) { meanTheSame(t, Big, 12, 0) }
@@ -125,6 +121,15 @@ func reduced(t *testing.T, text string, s emu.Schedule, f *Failure) string {
 	}
 	kind := kindOf(f)
 	return Reduce(text, func(text string) bool { return kindOf(Check(t.Context(), text, s, gpu...)) == kind })
+}
+
+// kindIn is the kind of modules that an environment variable names, mixed ones without it.
+func kindIn(t *testing.T, variable string) Kind {
+	kind := Kind(os.Getenv(variable))
+	if kind != Mixed && kind != Products && kind != Big {
+		t.Fatalf("%s=%s: there are %q and %q, and mixed modules without it", variable, kind, Products, Big)
+	}
+	return kind
 }
 
 // number is the value of an environment variable, or another number without it.

@@ -32,14 +32,15 @@ var thirds = []struct {
 }
 
 // TestThreeOpinionsOnRandomModules holds the interpreter, our PTX and NVIDIA's PTX of random modules against each other.
-// TILEIRAS_THREE=N makes N modules for each GPU, TILEIRAS_THREE_FROM the first seed.
+// TILEIRAS_THREE=N makes N modules for each GPU, TILEIRAS_THREE_FROM the first seed, TILEIRAS_THREE_KIND their kind.
 func TestThreeOpinionsOnRandomModules(t *testing.T) {
-	n, from := number(t, "TILEIRAS_THREE", 50), number(t, "TILEIRAS_THREE_FROM", 0)
+	n, from, kind := number(t, "TILEIRAS_THREE", 50), number(t, "TILEIRAS_THREE_FROM", 0), kindIn(t, "TILEIRAS_THREE_KIND")
 	for _, on := range thirds {
 		t.Run(on.gpu, func(t *testing.T) {
 			surveyOf(t, on.gpu, n, func(s *survey, th *Theirs, i int) {
 				seed := uint64(from + i)
-				s.add(t, th, fmt.Sprintf("seed %d", seed), moduleOf(seed, on.without...), entry, grid, seed)
+				text, _ := moduleOfKind(kind, seed, on.without...)
+				s.add(t, th, fmt.Sprintf("seed %d", seed), text, entry, grid, seed)
 			})
 		})
 	}

@@ -67,6 +67,7 @@ type product struct {
 	*fn
 	*atom.MMA
 	swap             bool // the instruction computes the transposed product
+	copied           bool // a matrix unit reads what copies have brought
 	left, right, acc *operandTile
 	scales           *scales // nil without
 	sums             [][]reg // the accumulators in machine registers, by the first element register of each fragment
@@ -75,7 +76,7 @@ type product struct {
 // matrixProduct issues the instructions of a product: K outermost, so that the accumulators of one step are independent; columns
 // run back and forth under rows, or rows beside columns, so that neighbours share an operand.
 func (f *fn) matrixProduct(op tileaa.Dot, a *atom.MMA, swap bool) *tile {
-	p := &product{f, a, swap, f.operandTile(op.Lhs()), f.operandTile(op.Rhs()), f.operandTile(op.Acc()), nil, nil}
+	p := &product{fn: f, MMA: a, swap: swap, left: f.operandTile(op.Lhs()), right: f.operandTile(op.Rhs()), acc: f.operandTile(op.Acc())}
 	p.sums = make([][]reg, p.acc.len())
 	if a.HoldsScales() {
 		p.scales = f.scalesOf(op, a, swap)

@@ -14,10 +14,9 @@ import (
 func init() { register(ir.Table[lowering]{tileaa.OpDotWait & ir.Place: dotWait}) }
 
 // groupProduct issues the instructions of a product that groups of four warps compute together, and waits for them, unless they stay in flight. Factors in
-// shared memory are named by descriptors; what wrote them there, copies or stores, is made known to the unit that reads them by a fence behind the barrier
-// (PTX ISA, "Async Proxy").
+// shared memory are named by descriptors.
 func (f *fn) groupProduct(op tileaa.Dot, m *tileaa.MMAAttr) *tile {
-	p := &product{f, m.Atom, m.Swap, nil, nil, f.operandTile(op.Acc()), nil, nil}
+	p := &product{fn: f, MMA: m.Atom, swap: m.Swap, copied: f.readsCopies(op), acc: f.operandTile(op.Acc())}
 	p.sums = make([][]reg, p.acc.len())
 	left, right := f.factor(op.Lhs(), p, true), f.factor(op.Rhs(), p, false)
 	if m.Swap {
@@ -92,8 +91,8 @@ func (p *product) begin(left *groupFactor, steps []groupStep) {
 	if zero {
 		sums = nil // nobody reads them
 	}
-	if !planted.On("drop-proxy-fence") {
-		p.op("fence.proxy.async.shared::cta")
+	if p.copied && !planted.On("drop-proxy-fence") {
+		p.op(proxyFence)
 	}
 	p.fenced(sums, held, parts)
 	for _, s := range steps {

@@ -137,17 +137,21 @@ type fn struct {
 	views   map[*ir.Value]*view
 	blocks  map[*ir.Value]*pointers // that pointers point to
 	buffers map[*ir.Value]*buffer
-	tensor  *tensorMemory // nil: no product of the tensor unit
+	traffic map[*ir.Value]traffic // by the memory of buffers
+	tensor  *tensorMemory         // nil: no product of the tensor unit
 	loops   []*loopFrame
 	yields  []*join   // of the ifs around
 	cuts    [][]group // of ragged accesses that have several
 	dead    bool      // what follows cannot be reached
+
+	unfenced bool // this thread has stored what a matrix unit reads, since its last fence
 }
 
 func newFn(l *lowerer, k *kernel) *fn {
 	f := &fn{
 		lowerer: l, kernel: k,
 		tiles: map[*ir.Value]*tile{}, views: map[*ir.Value]*view{}, blocks: map[*ir.Value]*pointers{}, buffers: map[*ir.Value]*buffer{},
+		traffic: map[*ir.Value]traffic{},
 	}
 	f.builder = newBuilder(l.o.Target, l.m, l.structs)
 	f.builder.budget = l.ctx.Budget
@@ -166,6 +170,9 @@ func (f *fn) bug(format string, args ...any) {
 // block lowers the operations of a block up to its terminator, which it leaves to the caller.
 func (f *fn) block(b *ir.Block) {
 	for op := b.First(); op != nil && !f.dead; op = op.Next() {
+		if passesOn(op) {
+			f.fenceStores()
+		}
 		f.lower(op)
 	}
 }

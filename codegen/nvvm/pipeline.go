@@ -63,7 +63,7 @@ func lowerRole(f *fn, op *ir.Op) {
 	f.dead = false
 }
 
-// allocPipeline makes the mbarriers; insert-barriers has all threads meet before roles begin.
+// allocPipeline makes the mbarriers, which the tensor unit must see if it arrives there; insert-barriers has all threads meet before roles begin.
 func allocPipeline(f *fn, op *ir.Op) {
 	p := ir.Cast[tileaa.AllocPipeline](op)
 	offset, _ := p.Offset()
@@ -72,6 +72,9 @@ func allocPipeline(f *fn, op *ir.Op) {
 		full := offset + 2*tileaa.MbarrierBytes*slot
 		f.op("@mbarrier.init", first, f.smem, i32(full), i32(p.Producers()))
 		f.op("@mbarrier.init", first, f.smem, i32(full+tileaa.MbarrierBytes), i32(p.Consumers()))
+	}
+	if f.tensor != nil {
+		f.op("fence.mbarrier_init.release.cluster")
 	}
 }
 

@@ -185,6 +185,7 @@ func bufferStore(f *fn, op *ir.Op) {
 	l := f.tileLayout(valueOf(op))
 	b := f.bufferOf(op)
 	x := f.inMemory(f.stored(op))
+	defer f.storedTo(ir.Cast[tileaa.BufferOp](op).Buffer())
 	if p, ok := layout.LdMatrix(*b.Mem, l, 8*b.bytes, false); ok && f.matrixStore(b, l, p) {
 		f.storeMatrices(b, l, p, x)
 		return
@@ -367,6 +368,7 @@ func bufferInsert(f *fn, op *ir.Op) {
 	for _, r := range f.pieceRuns(op, f.bufferOf(op), t, l, f.owners(l)) {
 		f.storeRun("st.shared", r, x)
 	}
+	f.storedTo(ir.Cast[tileaa.BufferOp](op).Buffer())
 }
 
 func asyncWait(f *fn, op *ir.Op) {

@@ -234,8 +234,8 @@ func (p *tensorProduct) begin() {
 		when = f.scalar(v)
 	}
 	f.byOneThread(func() {
-		if !planted.On("product-unfenced") {
-			f.op("fence.proxy.async.shared::cta")
+		if f.readsCopies(p.dot) && !planted.On("product-unfenced") {
+			f.op(proxyFence)
 		}
 		f.op("tcgen05.fence::after_thread_sync")
 		f.branch(when, nil, func() []reg {

@@ -155,6 +155,27 @@ func BufferUsers(buffer *ir.Value) (users []*ir.Op) {
 	return users
 }
 
+// MemoryOf is where a buffer lies: the result of its alloc_shared, or the ring of which it is a slot.
+func MemoryOf(buffer *ir.Value) *ir.Value {
+	buffer = ViewedBuffer(buffer)
+	if s, ok := ir.DefinedBy[RingSlot](buffer); ok {
+		return s.Ring()
+	}
+	return buffer
+}
+
+// MemoryUsers lists the operations that use what MemoryOf gives, or any slot of it.
+func MemoryUsers(memory *ir.Value) (users []*ir.Op) {
+	for _, op := range BufferUsers(memory) {
+		if s, ok := ir.As[RingSlot](op); ok {
+			users = append(users, BufferUsers(s.Result())...)
+		} else {
+			users = append(users, op)
+		}
+	}
+	return users
+}
+
 // ZeroFilled reports whether what a load does not read may be zero: the program asks for zero, or for nothing in particular.
 func ZeroFilled(load *ir.Op) bool {
 	if l, ok := ir.As[Load](load); ok {

@@ -34,7 +34,10 @@ package emu
 // Proxies. Generic writes become visible to the async proxy by fence.proxy.async, at the writer or anywhere on
 // the way to the issue. So beside "known to have happened" there is a second clock, "known and fenced since";
 // a fence copies the first to the second (w.raise), synchronisation carries both, and an asyncAccess of the
-// async proxy asks the second for generic writes. Tensor maps have two more levels (released, acquired).
+// async proxy asks the second for generic writes. A third one, which reads of shared memory ask, is stricter: for
+// stores a fence counts only if the thread that stored executes it. The memory model does not say so, but the CUDA
+// programming guide has all threads fence before they meet, and of NVIDIA's and Triton's code none does otherwise.
+// Tensor maps have two more levels (released, acquired).
 
 // agentKind is a block of ids in a CTA: the threads of the warps, or one kind of agent, one id a warp.
 type agentKind int
@@ -59,6 +62,7 @@ type level int
 const (
 	happened level = iota
 	asyncProxy
+	asyncByWriter
 	mapReleased
 	mapAcquired
 	levels
@@ -190,43 +194,51 @@ func (w *warp) raise(m uint32, from, to level) {
 	}
 	if m != w.live {
 		lanes(m, func(i int) {
-			k := w.snapshot(i)
-			w.learn(i, k.raised(from, to))
+			w.learn(i, w.raised(w.snapshot(i), i, from, to))
 		})
 		w.epoch++
 		return
 	}
 	a, b := w.vc[int(from)*w.ids:][:w.ids], w.vc[int(to)*w.ids:][:w.ids]
 	for i, e := range a {
-		b[i] = max(b[i], e)
+		if i == w.idx || to != asyncByWriter || i >= w.launch.warpsPerCTA {
+			b[i] = max(b[i], e)
+		}
 	}
 	if from == happened {
 		b[w.idx] = max(b[w.idx], w.epoch)
 		w.sharePast(to)
 	}
-	w.far = merge(w.far, w.far.raised(from, to))
+	w.far = merge(w.far, w.raised(w.far, noLane, from, to))
 	if w.hasOwn {
 		for i, k := range w.lone {
-			w.lone[i] = merge(k, k.raised(from, to))
+			w.lone[i] = merge(k, w.raised(k, i, from, to))
 		}
 	}
 	w.epoch++
 }
 
-// raised is the part of k at one level, put on another.
-func (k *knowledge) raised(from, to level) *knowledge {
+// noLane is a lane that no access is of.
+const noLane = 32
+
+// raised is the part of k at one level, put on another by a fence of a lane.
+func (w *warp) raised(k *knowledge, lane int, from, to level) *knowledge {
 	if k == nil {
 		return nil
 	}
+	fences := func(id uint32, of int) bool {
+		kind, dynamic := w.launch.kindOf(rec(id) << 9)
+		return to != asyncByWriter || dynamic || kind != agThread || id == w.id && of == lane
+	}
 	r := newKnowledge()
-	for id, e := range k.warps { // the result does not depend on the order
-		if id>>idBits == uint32(from) {
-			r.warps[id&(1<<idBits-1)|uint32(to)<<idBits] = e
+	for key, e := range k.warps { // the result does not depend on the order
+		if id := key & (1<<idBits - 1); key>>idBits == uint32(from) && fences(id, -1) {
+			r.warps[to.key(id)] = e
 		}
 	}
-	for id, e := range k.threads {
-		if id>>(idBits+5) == uint32(from) {
-			r.threads[id&(1<<(idBits+5)-1)|uint32(to)<<(idBits+5)] = e
+	for key, e := range k.threads {
+		if id := key >> 5 & (1<<idBits - 1); key>>(idBits+5) == uint32(from) && fences(id, int(key&31)) {
+			r.threads[to.key(id)<<5|key&31] = e
 		}
 	}
 	if len(r.warps)+len(r.threads) == 0 {

@@ -401,6 +401,14 @@ func TestNotesOnForeignPTX(t *testing.T) {
 	@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd0], [%r3], 16;
 	cp.async.bulk.commit_group;
 	cp.async.bulk.wait_group 0;`), ProxyFence, "no fence.proxy.async stands between"},
+		{"a proxy fence by another thread than the one that stored", sharedKernel(`setp.eq.u32 %p1, %r0, 0;
+	setp.eq.u32 %p2, %r0, 1;
+	@%p2 st.shared.v4.b32 [%r3], {%r0, %r0, %r0, %r0};
+	bar.warp.sync -1;
+	@%p1 fence.proxy.async.shared::cta;
+	@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd0], [%r3], 16;
+	cp.async.bulk.commit_group;
+	cp.async.bulk.wait_group 0;`), ProxyFence, "did not execute the fence.proxy.async"},
 	} {
 		for _, foreign := range []bool{false, true} {
 			m, err := Parse("t.ptx", c.body)

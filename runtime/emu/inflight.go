@@ -61,7 +61,7 @@ func (a *asyncAccess) cell(r *region, off int, c *cell, write bool) {
 	if c.w != 0 && c.w != a.me {
 		if !a.ordered(c.w) && !a.w.compatible(c.w, a.me.scope()) {
 			a.conflict(r, off, now, "write", c.w, c.wa)
-		} else if a.proxy != happened && !a.fenced(c.w) && a.w.launch.generic(c.w) {
+		} else if v := a.asks(r, write); v != happened && !a.fenced(c.w, v) && a.w.launch.generic(c.w) {
 			a.missingFence(r, off, now, c)
 		}
 	}
@@ -128,25 +128,36 @@ func (a *asyncAccess) ordered(r rec) bool {
 	return a.with != nil || a.w.ordered(a.lane, r)
 }
 
+// asks is the level at which generic writes of a region must be known.
+func (a *asyncAccess) asks(r *region, write bool) level {
+	if a.proxy == asyncProxy && !write && r.space == spShared {
+		return asyncByWriter
+	}
+	return a.proxy
+}
+
 // fenced tells whether a proxy fence stands between the access r and somebody who issues the operation.
-func (a *asyncAccess) fenced(r rec) bool {
+func (a *asyncAccess) fenced(r rec, v level) bool {
 	for _, w := range a.with {
-		if w.knownAt(0, r, a.proxy) {
+		if w.knownAt(0, r, v) {
 			return true
 		}
 	}
-	return a.with == nil && a.w.knownAt(a.lane, r, a.proxy)
+	return a.with == nil && a.w.knownAt(a.lane, r, v)
 }
 
 // missingFence reports a generic write that another proxy may not see yet.
 func (a *asyncAccess) missingFence(r *region, off int, now string, c *cell) {
 	w := a.w
-	proxy, fence := "async proxy", "fence.proxy.async"
-	if a.proxy == mapAcquired {
-		proxy, fence = "proxy of tensor maps", "release and acquire by fence.proxy.tensormap"
+	proxy, lacks := "async proxy", "no fence.proxy.async stands between"
+	switch {
+	case a.proxy == mapAcquired:
+		proxy, lacks = "proxy of tensor maps", "no release and acquire by fence.proxy.tensormap stands between"
+	case a.fenced(c.w, a.proxy):
+		lacks = "did not execute the fence.proxy.async that stands between"
 	}
-	w.objection(ProxyFence, a.lane, r.generic(off), "%s of %s byte %d by the %s: %s wrote it through the generic proxy at line %d (%s), and no %s stands between",
-		now, r.describe(), off, proxy, w.launch.threadName(c.w), w.prog.code[c.wa].line, oneLine(w.prog.code[c.wa].text), fence)
+	w.objection(ProxyFence, a.lane, r.generic(off), "%s of %s byte %d by the %s: %s wrote it through the generic proxy at line %d (%s), and %s",
+		now, r.describe(), off, proxy, w.launch.threadName(c.w), w.prog.code[c.wa].line, oneLine(w.prog.code[c.wa].text), lacks)
 }
 
 // objection is a fault in our own PTX, and a note in PTX of others.

@@ -35,7 +35,12 @@ func (d *decoder) proxyFence() {
 	}
 	d.needsProxies()
 	d.mods = nil
-	d.in.exec = func(w *warp, in *inst, m uint32) { w.raise(m, from, to) }
+	d.in.exec = func(w *warp, in *inst, m uint32) {
+		w.raise(m, from, to)
+		if to == asyncProxy {
+			w.raise(m, from, asyncByWriter)
+		}
+	}
 }
 
 // leaveNothing checks a CTA that exits: nothing may be in flight that reads or writes its shared memory.

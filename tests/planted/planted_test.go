@@ -54,6 +54,7 @@ var bugs = []struct {
 	{"sum-unwaited", "planted/cases/tensor", `in flight|race: `},
 	{"sum-not-begun", "planted/cases/tensor", `undefined`},
 	{"product-unfenced", "planted/cases/tensor", `missing fence`},
+	{"store-unfenced", "corpus/cases/attention_f8e4m3fn_64x64", `missing fence: read`},
 	{"factor-overwritten", "planted/cases/weights", `in flight`},
 	{"factor-among-sums", "planted/cases/weights_apart", `elements differ|in flight`},
 	{"shared-register", "corpus/cases/attention_f16", `elements differ|undefined|out of bounds|misaligned`},
@@ -62,7 +63,7 @@ var bugs = []struct {
 // warpgroups are the bugs of products of warpgroups, tensor those of products of the tensor unit.
 var (
 	warpgroups = []string{"early-product-wait", "drop-landing", "drop-proxy-fence"}
-	tensor     = []string{"sum-unwaited", "sum-not-begun", "product-unfenced", "factor-overwritten", "factor-among-sums"}
+	tensor     = []string{"sum-unwaited", "sum-not-begun", "product-unfenced", "store-unfenced", "factor-overwritten", "factor-among-sums"}
 )
 
 // gpuOf is the GPU for which a case is compiled to find a bug.

@@ -1,0 +1,62 @@
+package nvvm
+
+import (
+	"slices"
+
+	"tileiras/codegen/planted"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+// This file puts fences between two ways to shared memory: stores and copies of threads go through the generic proxy, the matrix units of sm_90 and sm_100
+// read through the async one (PTX ISA, "Async Proxy"). Every thread that stores for a matrix unit executes the fence before it meets those who begin the
+// product, as the CUDA programming guide has it ("Asynchronous Data Copies using TMA"). What copies bring is fenced by those who have waited for it.
+
+const proxyFence = "fence.proxy.async.shared::cta"
+
+// traffic is who uses the memory of a buffer, or of all slots of a ring.
+type traffic struct {
+	copied     bool // copies bring something there
+	multiplied bool // a matrix unit reads it
+}
+
+// trafficOf is that of the memory of a buffer.
+func (f *fn) trafficOf(buffer *ir.Value) traffic {
+	memory := tileaa.MemoryOf(buffer)
+	t, known := f.traffic[memory]
+	if !known {
+		for _, op := range tileaa.MemoryUsers(memory) {
+			d, product := ir.As[tileaa.Dot](op)
+			t.copied = t.copied || op.Code() == tileaa.OpAsyncCopy
+			t.multiplied = t.multiplied || product && d.Atom().Atom.Group > 0
+		}
+		f.traffic[memory] = t
+	}
+	return t
+}
+
+// storedTo notes that threads have stored to a buffer.
+func (f *fn) storedTo(buffer *ir.Value) {
+	f.unfenced = f.unfenced || f.trafficOf(buffer).multiplied && !planted.On("store-unfenced")
+}
+
+// fenceStores has matrix units see what this thread has stored for them.
+func (f *fn) fenceStores() {
+	if f.unfenced {
+		f.op(proxyFence)
+	}
+	f.unfenced = false
+}
+
+// passesOn reports whether threads meet in an operation, or may in one of those inside it or in those that it leads to.
+func passesOn(op *ir.Op) bool {
+	return op.Code() == tileaa.OpBarrier || len(op.Regions()) > 0 || op.Traits().Has(ir.Terminator)
+}
+
+// readsCopies reports whether a matrix unit reads what copies have brought.
+func (f *fn) readsCopies(d tileaa.Dot) bool {
+	return slices.ContainsFunc(tileaa.FactorsOf(d), func(v *ir.Value) bool {
+		_, buffer := v.Type().(*tileaa.BufferType)
+		return buffer && f.trafficOf(v).copied
+	})
+}

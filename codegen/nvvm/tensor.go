@@ -79,7 +79,7 @@ func together(memory *ir.Value) int {
 			}
 		}
 	}
-	return most
+	return min(most, tileaa.ProductMbarriers)
 }
 
 // byFirstWarp runs make in the first warp of the role.
@@ -200,7 +200,17 @@ func (f *fn) tensorProduct(d tileaa.Dot) *tile {
 		return nil // until its loop lands it
 	}
 	p.memory.over(f, 0)
-	return p.sum(f.tileFor(d.Acc()))
+	first := d // of those that have begun
+	for prev, ok := begunBefore(first); ok; prev, ok = begunBefore(first) {
+		first = prev
+	}
+	return p.sum(f.tileFor(first.Acc()))
+}
+
+// begunBefore is the product in flight to whose sums another one adds.
+func begunBefore(d tileaa.Dot) (prev tileaa.Dot, ok bool) {
+	prev, ok = tileaa.PrevInSum(d)
+	return prev, ok && prev.InFlight()
 }
 
 // begin issues the instructions: K outermost. The first ones of a sum do not read what is there.
@@ -219,10 +229,12 @@ func (p *tensorProduct) begin() {
 	describe := p.Tensor.Describe(columns, left.form.Turned, right.form.Turned)
 	scales := p.scaled()
 	add := con(kI1, 0)
-	if _, scaled := ir.DefinedBy[tileaa.SumsScale](p.dot.Acc()); scaled {
+	_, scaled := ir.DefinedBy[tileaa.SumsScale](p.dot.Acc())
+	_, further := begunBefore(p.dot)
+	if scaled || further && !planted.On("sum-begun-again") {
 		add = con(kI1, 1)
 	}
-	if carried, adds := tileaa.OnlyAdds(p.dot.Op); adds && p.dot.InFlight() {
+	if carried, adds := tileaa.OnlyAdds(p.dot.Op); adds && !further && tileaa.LastOfSum(p.dot).InFlight() {
 		loop := ir.Cast[tileaa.For](p.dot.Op.ParentOp())
 		add = con(kI1, 1)
 		if slices.Contains(loop.Lands(), int64(carried)) && !planted.On("sum-not-begun") {

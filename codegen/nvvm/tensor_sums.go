@@ -154,13 +154,15 @@ func dotLand(f *fn, op *ir.Op) {
 	f.set(op, p.part(regs))
 }
 
-// sumsStore stores a tile, and arrives where a product in its place would: waits count it.
+// sumsStore stores a tile, and arrives where products in its place would: waits count it as them.
 func sumsStore(f *fn, op *ir.Op) {
 	p, t := f.sumsOf(op), f.tileFor(op.Operand(0))
 	own := p.own()
 	p.inPieces(maxTensorLoad, func(first, n int, column reg) { p.store(own, column, f.all(t)[first:first+n]) })
 	p.storedThere()
-	p.memory.arrive(f)
+	for range tileaa.CountsAs(ir.Cast[tileaa.SumsStore](op)) {
+		p.memory.arrive(f)
+	}
 	f.set(op, nil)
 }
 

@@ -25,9 +25,82 @@ func AddsApart(product *ir.Op, a *atom.MMA) bool {
 	return !AddsToNothing(d) || shape[len(shape)-1] > int64(a.Depth)
 }
 
-// OnlyAdds finds the value of its loop, by its number among those that it carries, to which a product adds; nobody but the next iteration takes the sum.
+// NextInSum is the product of its block that adds to what another one gives where that is: nobody else takes it, and one unit computes both, in order.
+func NextInSum(d Dot) (next Dot, ok bool) {
+	use := d.Result().FirstUse()
+	if !d.Result().HasOneUse() || use.Index() != accumulator {
+		return next, false
+	}
+	next, ok = ir.As[Dot](use.Owner())
+	return next, ok && next.Op.Block() == d.Op.Block() && next.When() == d.When() && sumAlike(d, next)
+}
+
+// accumulator is the number of the operand to which a product adds.
+const accumulator = 2
+
+// PrevInSum is the product of which one is the NextInSum.
+func PrevInSum(d Dot) (prev Dot, ok bool) {
+	if prev, ok = ir.DefinedBy[Dot](d.Acc()); !ok {
+		return prev, false
+	}
+	_, ok = NextInSum(prev)
+	return prev, ok
+}
+
+// sumAlike reports whether two products whose results have one type sum in words, in the same places.
+func sumAlike(d, e Dot) bool {
+	a, b := d.Atom(), e.Atom()
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Atom.Group > 0 && b.Atom.Group > 0 && (a.Atom.Tensor == nil) == (b.Atom.Tensor == nil) && a.Atom.Shape.M == b.Atom.Shape.M && a.Atom.C == b.Atom.C &&
+		a.Split == b.Split && a.Swap == b.Swap && ElemBits(AsTile(d.Result()).Elem) == 32 && !AddsApart(d.Op, a.Atom) && !AddsApart(e.Op, b.Atom)
+}
+
+// SumOf are the products of a block that add to the same sums one after another, in order: one and those that are NextInSum of another. Where they are more than
+// may be in flight, each counts as alone.
+func SumOf(d Dot) []Dot {
+	first := d
+	for range mostInSum {
+		prev, ok := PrevInSum(first)
+		if !ok {
+			break
+		}
+		first = prev
+	}
+	list := []Dot{first}
+	for next, ok := NextInSum(first); ok; next, ok = NextInSum(next) {
+		if len(list) == mostInSum {
+			return []Dot{d}
+		}
+		list = append(list, next)
+	}
+	return list
+}
+
+// CountsAs is how many products a sums_store counts as: those that an iteration adds to what it stores.
+func CountsAs(s SumsStore) int {
+	d, ok := InTensorMemory(s.Result())
+	if !ok {
+		return 1
+	}
+	return len(SumOf(d))
+}
+
+// LastOfSum is the last one of those, which gives the sums.
+func LastOfSum(d Dot) Dot {
+	list := SumOf(d)
+	return list[len(list)-1]
+}
+
+// mostInSum is the most products of a sum: those of two iterations of a loop have an mbarrier each.
+const mostInSum = ProductMbarriers / 2
+
+// OnlyAdds finds the value of its loop, by its number among those that it carries, to which a product adds, or the sum that it is of; nobody but the next iteration
+// takes what comes out.
 func OnlyAdds(product *ir.Op) (carried int, ok bool) {
-	acc, sum := product.Operand(2), product.Result(0)
+	list := SumOf(ir.Cast[Dot](product))
+	acc, sum := list[0].Acc(), list[len(list)-1].Result()
 	flow, loop := ir.LoopOf(product.ParentOp())
 	if !loop || product.Block() != product.ParentOp().Body() || !acc.HasOneUse() || !sum.HasOneUse() {
 		return 0, false
@@ -43,7 +116,7 @@ func AddsToNothing(d Dot) bool {
 	return splat && bits == 0
 }
 
-// ScaledSum is a product of a loop that adds to what the loop scales: nobody else takes that, nor the sum, but the next iteration.
+// ScaledSum is a product of a loop, the last of a sum, that adds to what the loop scales: nobody else takes that, nor the sum, but the next iteration.
 type ScaledSum struct {
 	Dot     Dot
 	Scaled  Mulf
@@ -53,7 +126,7 @@ type ScaledSum struct {
 
 // ScaledSumOf finds what a product of 32-bit sums is one of.
 func ScaledSumOf(d Dot) (x ScaledSum, ok bool) {
-	m, ok := ir.DefinedBy[Mulf](d.Acc())
+	m, ok := ir.DefinedBy[Mulf](SumOf(d)[0].Acc())
 	flow, loop := ir.LoopOf(d.Op.ParentOp())
 	if !ok || !loop || ElemBits(AsTile(d.Result()).Elem) != 32 || m.Rounding() != def.RoundNearestEven || m.FlushToZero() || m.Op.Block() != d.Op.Block() ||
 		!m.Result().HasOneUse() || !d.Result().HasOneUse() {

@@ -1989,7 +1989,7 @@ func NewDotLand(b *ir.Builder, resultType ir.Type, source *ir.Value, indices []*
 	return DotLand{b.Create(s)}
 }
 
-// SumsStore is sums_store: puts a tile into tensor memory, for products in flight to add to. It counts as one of them.
+// SumsStore is sums_store: puts a tile into tensor memory, for products in flight to add to. It counts as those of an iteration.
 type SumsStore struct{ Op *ir.Op }
 
 func (SumsStore) Matches(c ir.Code) bool { return c == OpSumsStore }

@@ -1083,7 +1083,7 @@ var opRows = [...]*ir.OpDef{
 		Results:     []ir.ResultDef{{Name: "result", Constraint: "tile"}},
 		Same:        []ir.SameRule{{Names: []string{"source", "result"}}},
 		Effects:     []ir.EffectDef{{Kind: 3, On: "memory", IfMemory: true}},
-		Summary:     "Puts a tile into tensor memory, for products in flight to add to. It counts as one of them.",
+		Summary:     "Puts a tile into tensor memory, for products in flight to add to. It counts as those of an iteration.",
 		OperandArgs: []int{0, 1},
 		AttrArgs:    []int{2, 3},
 	},

@@ -39,18 +39,28 @@ func verifyDot(op Dot) string {
 	return ""
 }
 
-// WaitBehind is the wait of its block for a product in flight, nil without one: nobody touches its factors in registers until then.
-func WaitBehind(d Dot) *ir.Op {
+// WaitBehind is the wait of its block for a product in flight, or a product behind it that its threads wait for, and so for all before; nil without one: nobody
+// touches its factors in registers until then.
+func WaitBehind(d Dot) (product *ir.Op) {
 	for op := d.Op.Next(); op != nil; op = op.Next() {
 		if w, ok := ir.As[DotWait](op); ok && w.Pending() == 0 {
 			return op
 		}
+		if product == nil && EndsProducts(op) {
+			product = op
+		}
 	}
-	return nil
+	return product
+}
+
+// EndsProducts reports whether an op is a product of groups of warps that its threads wait for, and so for all before it.
+func EndsProducts(op *ir.Op) bool {
+	d, ok := ir.As[Dot](op)
+	return ok && !d.InFlight() && d.Atom() != nil && d.Atom().Atom.Group > 0
 }
 
 // verifyInFlight checks that nobody takes the result of a product that may not be there yet: a loop carries it to the product of its next iteration, and
-// lands it behind the last one; or to a dot_land, where there were no accumulators.
+// lands it behind the last one; or to a dot_land, where there were no accumulators; or another product adds to it where it is.
 func verifyInFlight(d Dot) string {
 	if d.Atom() == nil || d.Atom().Atom.Group == 0 || !d.Atom().Atom.SharedA && WaitBehind(d) == nil {
 		return "is in flight, which only products of groups of warps can be, that read both factors in shared memory or are waited for in their block"
@@ -60,15 +70,24 @@ func verifyInFlight(d Dot) string {
 			return ""
 		}
 	}
-	_, scaled := ir.DefinedBy[SumsScale](d.Acc())
-	ok := (scaled || AddsToNothing(d) || keptSum(d.Acc())) && d.Atom().Atom.Tensor != nil || AddsToNothing(d) && WaitBehind(d) != nil
-	for _, u := range d.Result().Uses() {
-		ok = ok && (u.Owner().Code() == OpContinue || u.Owner().Code() == OpFor || u.Owner().Code() == OpDotLand)
+	prev, further := PrevInSum(d)
+	begins := further && prev.InFlight() || !LastOfSum(d).InFlight()
+	if d.Atom().Atom.Tensor != nil {
+		_, scaled := ir.DefinedBy[SumsScale](d.Acc())
+		begins = begins || scaled || AddsToNothing(d) || keptSum(d.Acc())
+	} else {
+		begins = (begins || AddsToNothing(d)) && WaitBehind(d) != nil
 	}
-	if !ok {
-		return "is in flight, and does not add alone to what a loop carries and lands, nor to nothing, or to sums in tensor memory, for a dot_land"
+	_, added := NextInSum(d)
+	if ends := added || !slices.ContainsFunc(d.Result().Uses(), func(u *ir.Use) bool { return !takesInFlight(u.Owner()) }); !begins || !ends {
+		return "is in flight, and does not add alone to what a loop carries and lands, nor to nothing, or to sums in tensor memory, for a dot_land or a product that adds to it"
 	}
 	return ""
+}
+
+// takesInFlight reports whether an op passes the result of a product in flight on, or waits for it.
+func takesInFlight(op *ir.Op) bool {
+	return op.Code() == OpContinue || op.Code() == OpFor || op.Code() == OpDotLand
 }
 
 // keptSum reports whether a loop carries a value from a sums_store.

@@ -129,6 +129,9 @@ func (l *lives) addSum(op *ir.Op) {
 		return
 	}
 	if d, ok := ir.As[tileaa.Dot](op); ok && l.s.Target.Has("tcgen05") {
+		if tileaa.LastOfSum(d) != d && l.ofTensorUnit(d) {
+			return // the next one adds to it where it is
+		}
 		if carried, ok := l.staysIn(d); ok && l.ofTensorUnit(d) {
 			flow, _ := ir.LoopOf(op.ParentOp())
 			l.there[flow.Carried()[carried]] = true

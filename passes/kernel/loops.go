@@ -100,7 +100,7 @@ func (p *multiplied) add(l *cost.Loop, op *ir.Op, t atom.Tiling) {
 	if _, only := tileaa.OnlyAdds(op); t.Atom.ByWarpgroup() && (adds || !only) {
 		l.Groups = l.Warps / t.Atom.Group
 	}
-	if t.Atom.Tensor != nil {
+	if _, further := tileaa.PrevInSum(ir.Cast[tileaa.Dot](op)); t.Atom.Tensor != nil && !further {
 		n := t.Atom.Tensor.ColumnsOf(t.Extent.Rows()*t.Extent.N) + atom.WholeColumns(usualSlots*t.Atom.ScaleColumnsOf(t.Extent))
 		if t.Atom.Tensor.Parts() > 1 { // two such lie side by side
 			p.widest, p.halves = max(p.widest, n), p.halves+n

@@ -95,7 +95,7 @@ func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate, warps int) bool {
 func storedRounded(s *pass.State, op *ir.Op, a *ir.Value, k atom.Candidate, warps int) bool {
 	load, between, loaded := tileaa.FactorLoad(a)
 	_, adds := tileaa.OnlyAdds(op)
-	if !loaded || !adds || OnlyNamed(between) || load.Block() != op.Block() {
+	if !loaded || !adds || len(tileaa.SumOf(ir.Cast[tileaa.Dot](op))) > 1 || OnlyNamed(between) || load.Block() != op.Block() {
 		return false
 	}
 	return k.Extent.M*k.Extent.N/(32*warps)+StagingReserve > cost.RegisterLimit(s.Target, 32*warps, 2)

@@ -1,6 +1,8 @@
 package sync
 
 import (
+	"slices"
+
 	"tileiras/codegen/atom"
 	"tileiras/codegen/planted"
 	"tileiras/dialects/tileaa"
@@ -87,6 +89,7 @@ func AllocateTensor(s *pass.State) error {
 // Products of which nothing is left when the next one begins take the same.
 func assignColumns(s *pass.State, products []tileaa.Dot, factors []tileaa.FactorStore) int64 {
 	var used occupied
+	products = slices.DeleteFunc(slices.Clone(products), func(d tileaa.Dot) bool { return tileaa.LastOfSum(d) != d }) // which share the region of the last
 	for _, d := range products {
 		if d.InFlight() && !isSkewed(d) {
 			setRegion(s, d, used.place(heldIn(d), sumsOf(d)))
@@ -124,7 +127,7 @@ func assignColumns(s *pass.State, products []tileaa.Dot, factors []tileaa.Factor
 	for _, d := range products {
 		switch _, over := storeOver(d.Result()); {
 		case d.InFlight():
-		case over:
+		case over, len(tileaa.SumOf(d)) > 1:
 			setRegion(s, d, used.place(d.Op.Block(), sumsOf(d)))
 		default:
 			waited = append(waited, d)
@@ -168,11 +171,13 @@ func heldIn(d tileaa.Dot) *ir.Block {
 	return d.Op.Block()
 }
 
-// setRegion says where a product sums.
+// setRegion says where a product sums, and those before it that are of the same sum.
 func setRegion(s *pass.State, d tileaa.Dot, at region) {
-	d.SetColumn(s.Ctx, at.from)
-	if at.lanes == upperLanes {
-		d.SetLane(s.Ctx, laneOfUpper)
+	for _, x := range tileaa.SumOf(d) {
+		x.SetColumn(s.Ctx, at.from)
+		if at.lanes == upperLanes {
+			x.SetLane(s.Ctx, laneOfUpper)
+		}
 	}
 }
 

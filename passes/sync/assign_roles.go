@@ -387,7 +387,7 @@ func (st *stage) landFirst(body *ir.Block) bool {
 			if !ok || !d.InFlight() || d.Op.Block() != body {
 				continue
 			}
-			land := d.Result().FirstUse().Owner()
+			land := tileaa.LastOfSum(d).Result().FirstUse().Owner()
 			if !ir.Is[tileaa.DotLand](land) || land.Block() != body {
 				return false
 			}

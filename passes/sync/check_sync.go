@@ -273,13 +273,16 @@ func (j *judge) step(a *actor, e *event) *fault {
 		if f := a.tooEarly(op); f != nil {
 			return f
 		}
-		if flies(op) || op.Code() == tileaa.OpSumsStore {
+		for range counted(op) {
 			a.products = append(a.products, []*access{{op: op, by: a, time: a.time}})
 		}
 		for _, t := range e.touches {
 			if f := j.touch(a, e.op, t); f != nil {
 				return f
 			}
+		}
+		if tileaa.EndsProducts(op) {
+			a.products = a.over(a.products, 0)
 		}
 	}
 	return nil
@@ -517,6 +520,17 @@ func (j *judge) cell(p *spot) *cell {
 func flies(op *ir.Op) bool {
 	d, ok := ir.As[tileaa.Dot](op)
 	return ok && d.InFlight()
+}
+
+// counted is how many products of those that waits count an op begins, or counts as.
+func counted(op *ir.Op) int {
+	if s, ok := ir.As[tileaa.SumsStore](op); ok {
+		return tileaa.CountsAs(s)
+	}
+	if flies(op) {
+		return 1
+	}
+	return 0
 }
 
 // wanted says what is wrong with what a place holds that is read.

@@ -318,8 +318,9 @@ func (w *inserter) copiesOf(v *ir.Value, p *pending) (c coverage) {
 // visitAccess puts a barrier before an op that touches memory if one is needed, and notes what it does.
 func (w *inserter) visitAccess(op *ir.Op, p *pending) {
 	spans, product := w.own(op), flies(op)
+	_, unit := onTensorUnit(op)
 	for i, r := range spans {
-		spans[i].unit = product && isTensorMemory(r.buffer)
+		spans[i].unit = unit && isTensorMemory(r.buffer)
 	}
 	order := w.orderOf(op, p)
 	needed := order.requirement
@@ -342,7 +343,7 @@ func (w *inserter) visitAccess(op *ir.Op, p *pending) {
 			w.tokens[r] = tokenOf{w.level, covers}
 		}
 	}
-	if product || op.Code() == tileaa.OpSumsStore {
+	for range counted(op) {
 		p.commit(products)
 	}
 	for _, r := range spans {
@@ -352,8 +353,12 @@ func (w *inserter) visitAccess(op *ir.Op, p *pending) {
 		case product && !r.unit:
 			p.issue(flight{span: r, engine: products, op: op, age: 1})
 		default:
+			r.unit = r.unit && product // else its threads have waited at its mbarrier
 			addSpan(&p.shared, r)
 		}
+	}
+	if tileaa.EndsProducts(op) {
+		p.wait(products, 0)
 	}
 	if orders(op, def.Acquire) && !w.followed(op) {
 		if w.dry {

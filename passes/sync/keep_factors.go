@@ -27,7 +27,9 @@ func KeepFactors(s *pass.State) error {
 		var used occupied
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 			if d, ok := onTensorUnit(op); ok && used.end() <= atom.TensorColumns {
-				used.place(op.Block(), sumsOf(d))
+				if tileaa.LastOfSum(d) == d {
+					used.place(op.Block(), sumsOf(d))
+				}
 				if f, ok := storedFactor(d); ok {
 					kept = append(kept, f)
 				}
@@ -92,7 +94,7 @@ func storedFactor(d tileaa.Dot) (f factor, ok bool) {
 		if o, ok := onTensorUnit(op); ok && isFresh(o) {
 			fresh = true
 			if sums := sumsOf(o); sums.lanes == allLanes && sums.to >= factorOf(v).to {
-				f.over = o.Result()
+				f.over = tileaa.LastOfSum(o).Result()
 			}
 		}
 	}

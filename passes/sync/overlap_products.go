@@ -30,7 +30,7 @@ import (
 //	                                      dot_wait 0; dot_land
 //
 // Products of a loop end in the order in which they begin, and those of an iteration are the same in the next: a wait before what one of them gave is needed
-// says how many have begun since. sums_store counts as the product of the iteration before the first; where none begins ahead, nobody waits for sums that are
+// says how many have begun since. sums_store counts as the products of the iteration before the first; where none begins ahead, nobody waits for sums that are
 // only added to, and the loop lands them. Before what a product still reads is overwritten, insert-barriers waits for it.
 func OverlapProducts(s *pass.State) error {
 	for _, entry := range s.Entries() {
@@ -52,8 +52,8 @@ type unitLoop struct {
 	b      *ir.Builder
 	ahead  int                // products that an iteration before has begun
 	scaled []tileaa.ScaledSum // to which products add
-	added  []tileaa.Dot       // products that only add to what the loop carries
-	fresh  []tileaa.Dot       // products that add to nothing
+	added  []tileaa.Dot       // products that only add to what the loop carries, the last of each sum
+	fresh  []tileaa.Dot       // products that add to nothing, the first of each sum
 }
 
 // overlap rewrites the loop.
@@ -73,10 +73,14 @@ func (l *unitLoop) overlap() {
 		l.keep(x.Dot, x.Carried)
 	}
 	if l.ahead == 0 && len(l.added) > 0 {
-		l.SetLands(letFly(l.flow, l.added))
+		var all []tileaa.Dot
+		for _, d := range l.added {
+			all = append(all, tileaa.SumOf(d)...)
+		}
+		l.SetLands(letFly(l.flow, all))
 	} else {
 		for _, d := range l.added {
-			i, _ := l.flow.CarriedIndex(d.Acc())
+			i, _ := tileaa.OnlyAdds(d.Op)
 			l.keep(d, i)
 		}
 	}
@@ -94,27 +98,42 @@ func (l *unitLoop) find() bool {
 		if !ok || tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) != 32 {
 			continue
 		}
+		sum := tileaa.SumOf(d)
+		if sum[len(sum)-1] != d {
+			continue
+		}
 		x, scaled := tileaa.ScaledSumOf(d)
 		switch {
 		case d.InFlight():
-			l.ahead++
+			l.ahead += len(sum)
 		case scaled:
 			l.scaled = append(l.scaled, x)
 		case mayFly(d):
 			l.added = append(l.added, d)
-		case isFresh(d):
-			l.fresh = append(l.fresh, d)
+		case isFresh(sum[0]):
+			l.fresh = append(l.fresh, sum[0])
 		}
 	}
 	// Turns are those of two iterations.
-	if 2*(l.ahead+len(l.scaled)+len(l.added)+len(l.fresh)) > tileaa.ProductMbarriers {
+	if 2*(l.ahead+l.turns()) > tileaa.ProductMbarriers {
 		l.added, l.fresh = nil, nil
 	}
 	if len(l.fresh)+l.ahead+len(l.scaled) == 0 || len(l.Lands()) > 0 {
 		l.added = nil
 	}
-	n := len(l.scaled) + len(l.added) + len(l.fresh)
+	n := l.turns()
 	return n > 0 && 2*(l.ahead+n) <= tileaa.ProductMbarriers && hasColumns(l.Op)
+}
+
+// turns is how many products of an iteration are to go on.
+func (l *unitLoop) turns() (n int) {
+	for _, x := range l.scaled {
+		n += len(tileaa.SumOf(x.Dot))
+	}
+	for _, d := range slices.Concat(l.added, l.fresh) {
+		n += len(tileaa.SumOf(d))
+	}
+	return n
 }
 
 // isFresh reports whether a product adds to nothing, begins in any case, and somebody takes what it gives.
@@ -122,22 +141,29 @@ func isFresh(d tileaa.Dot) bool {
 	return tileaa.AddsToNothing(d) && d.When() == nil && d.Result().HasUses()
 }
 
-// beginEarly begins a product behind the last one that adds to nothing, the first of them behind loads and copies, if nothing in between concerns it, and brings
-// its result to registers where that is first used.
-func (l *unitLoop) beginEarly(d tileaa.Dot) {
-	d.SetInFlight(true)
+// beginEarly begins a product that adds to nothing, and those that add to it, as early as they can, and brings the sum to registers where that is first used.
+func (l *unitLoop) beginEarly(first tileaa.Dot) {
+	sum := tileaa.SumOf(first)
+	begin(sum)
+	last := sum[len(sum)-1]
 	users := map[*ir.Op]bool{}
-	for _, u := range d.Result().Uses() {
+	for _, u := range last.Result().Uses() {
 		users[u.Owner().AncestorIn(l.Op.Body())] = true
 	}
-	first := d.Op.Next()
-	for !users[first] {
-		first = first.Next()
+	at := last.Op.Next()
+	for !users[at] {
+		at = at.Next()
 	}
-	l.b.Before(first)
-	l.b.Loc = d.Op.Loc()
-	l.land(d.Result())
+	l.b.Before(at)
+	l.b.Loc = last.Op.Loc()
+	l.land(last.Result())
+	for _, d := range sum {
+		l.moveUp(d)
+	}
+}
 
+// moveUp begins a product behind the last one of a sum that adds to nothing, the first of them behind loads and copies, if nothing in between concerns it.
+func (l *unitLoop) moveUp(d tileaa.Dot) {
 	behind := l.lastFresh(d)
 	if behind == nil {
 		behind = d.Op.Prev()
@@ -165,10 +191,10 @@ func computes(op *ir.Op) bool {
 	return op.Traits().Has(ir.Pure) || ir.Is[tileaa.BufferLoad](op) || ir.Is[tileaa.BufferStore](op) || ir.Is[tileaa.AllocShared](op) || ir.Is[tileaa.DotLand](op)
 }
 
-// lastFresh is the product before one that adds to nothing, which it may begin behind.
+// lastFresh is the product before one, of a sum that adds to nothing, which it may begin behind.
 func (l *unitLoop) lastFresh(d tileaa.Dot) (last *ir.Op) {
 	for op := d.Op.Prev(); op != nil; op = op.Prev() {
-		if o, ok := onTensorUnit(op); ok && o.InFlight() && isFresh(o) {
+		if o, ok := onTensorUnit(op); ok && o.InFlight() && isFresh(tileaa.SumOf(o)[0]) {
 			return op
 		}
 	}
@@ -233,7 +259,7 @@ func (l *unitLoop) keep(d tileaa.Dot, carried int) {
 	l.b.Loc = d.Op.Loc()
 	l.b.Before(l.Op)
 	l.Op.SetOperand(use.Index(), tileaa.NewSumsStore(l.b, use.Value(), tileaa.SumsStoreOptions{}).Result())
-	d.SetInFlight(true)
+	begin(tileaa.SumOf(d))
 
 	l.b.After(l.Op)
 	tileaa.NewDotWait(l.b, 0)
@@ -258,7 +284,7 @@ func takenFrom(op *ir.Op) *ir.Op {
 		return s.Result().FirstUse().Owner()
 	}
 	if d, ok := onTensorUnit(op); ok && !planted.On("factor-overwritten") {
-		if s, ok := storeOver(d.Result()); ok {
+		if s, ok := storeOver(tileaa.LastOfSum(d).Result()); ok {
 			return s.Result().FirstUse().Owner()
 		}
 	}
@@ -307,7 +333,7 @@ func (l *unitLoop) waitFor(k int, op *ir.Op, flying []*ir.Op, begun int) {
 	if since < 0 { // of the iteration before, or from before the loop: the first one has no fresh ones before it
 		since = begun
 		for _, later := range flying[k+1:] {
-			if !slices.ContainsFunc(l.fresh, func(d tileaa.Dot) bool { return d.Op == later }) {
+			if first := tileaa.SumOf(ir.Cast[tileaa.Dot](later))[0]; !slices.Contains(l.fresh, first) {
 				since++
 			}
 		}

@@ -278,7 +278,7 @@ func (x *expansion) begun() *ir.Op {
 	}
 	for _, op := range x.loop.Op.Body().Ops() {
 		if d, ok := ir.As[tileaa.Dot](op); ok && d.When() != nil {
-			return op
+			return tileaa.LastOfSum(d).Op
 		}
 	}
 	return nil

@@ -50,14 +50,14 @@ func (p *pipeline) together() []*group {
 	return []*group{g}
 }
 
-// apart are the copies by the products before which they are read first, in the order of the loop; nil where what the first ones bring is read to the end, so
+// apart are the copies by the products, or sums of them, before which they are read first, in the order of the loop; nil where what the first ones bring is read to the end, so
 // that no wait is left at which the next ones could begin.
 func (p *pipeline) apart() []*group {
 	order, before := map[*ir.Op]int{}, map[*ir.Op]int{}
 	products := 0
 	for n, op := range p.loop.Op.Body().Ops() {
 		order[op], before[op] = n, products
-		if tileaa.IsProduct(op) {
+		if d, ok := ir.As[tileaa.Dot](op); ok && tileaa.LastOfSum(d) == d {
 			products++
 		}
 	}

@@ -22,7 +22,7 @@ import (
 // What the products of an iteration read is free two iterations later, so a slot is filled again an iteration later than it would be otherwise: with S slots,
 // copies are begun S-2 iterations ahead.
 
-// summands are the products of a loop that only add to what it carries, each to something of its own, if all its products do.
+// summands are the products of a loop that only add to what it carries, each sum of them to something of its own, if all its products do.
 func summands(loop *ir.Op) (list []tileaa.Dot) {
 	products := 0
 	ir.Walk(loop, ir.PreOrder, func(op *ir.Op) {
@@ -48,13 +48,13 @@ func summands(loop *ir.Op) (list []tileaa.Dot) {
 func hasColumns(loop *ir.Op) bool {
 	columns := int64(0)
 	ir.Walk(loop, ir.PreOrder, func(op *ir.Op) {
-		if d, ok := onTensorUnit(op); ok {
+		if d, ok := onTensorUnit(op); ok && tileaa.LastOfSum(d) == d {
 			columns += tileaa.TensorColumnsOf(d)
 		}
 	})
 	for outer := ir.EnclosingLoop(loop); outer != nil; outer = ir.EnclosingLoop(outer) {
 		for _, op := range outer.Body().Ops() {
-			if d, ok := onTensorUnit(op); ok && d.InFlight() {
+			if d, ok := onTensorUnit(op); ok && d.InFlight() && tileaa.LastOfSum(d) == d {
 				columns += tileaa.TensorColumnsOf(d)
 			}
 		}
@@ -87,10 +87,11 @@ const slotsInFlight = 4
 
 // letFly lets the summands of a loop go on. It gives the numbers of the carried values that they add to.
 func letFly(flow ir.Flow, list []tileaa.Dot) (lands ir.I64Array) {
+	begin(list)
 	for _, d := range list {
-		d.SetInFlight(true)
-		i, _ := flow.CarriedIndex(d.Acc())
-		lands = append(lands, int64(i))
+		if i, carried := flow.CarriedIndex(d.Acc()); carried {
+			lands = append(lands, int64(i))
+		}
 	}
 	return lands
 }

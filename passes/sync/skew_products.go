@@ -55,14 +55,17 @@ func SkewProducts(s *pass.State) error {
 	return nil
 }
 
-// skewed is a product of a loop that can begin an iteration ahead, and the copies that bring what it takes.
+// skewed is a sum of products of a loop, or a single one, that can begin an iteration ahead, and the copies that bring what it takes.
 type skewed struct {
 	rewriting
-	dot   tileaa.Dot
+	sum   []tileaa.Dot
 	reads map[*ir.Op]bool // what reads its factors in the loop
 }
 
-// skewable finds the first product of a loop that can.
+// last is the product that gives the sum.
+func (k *skewed) last() tileaa.Dot { return k.sum[len(k.sum)-1] }
+
+// skewable finds the first sum of products of a loop that can.
 func skewable(s *pass.State, entry, op *ir.Op) *skewed {
 	k := &skewed{rewriting: rewriting{pipeline: &pipeline{loop: ir.Cast[tileaa.For](op), ahead: map[*ir.Op]bool{}}}, reads: map[*ir.Op]bool{}}
 	k.flow, _ = ir.LoopOf(op)
@@ -71,10 +74,18 @@ func skewable(s *pass.State, entry, op *ir.Op) *skewed {
 	}
 	for _, o := range op.Body().Ops() {
 		d, ok := ir.As[tileaa.Dot](o)
-		if !ok || !tileaa.AddsToNothing(d) || !k.gains(s, entry, d) {
+		if !ok || !tileaa.AddsToNothing(d) {
 			continue
 		}
-		if k.dot = d; !slices.ContainsFunc(tileaa.FactorsOf(d), func(v *ir.Value) bool { return !k.comesAhead(v) }) && len(k.copies) > 0 && len(k.carry) == 0 {
+		k.sum = tileaa.SumOf(d)
+		if !k.gains(s, entry, k.last()) {
+			continue
+		}
+		var factors []*ir.Value
+		for _, d := range k.sum {
+			factors = append(factors, tileaa.FactorsOf(d)...)
+		}
+		if !slices.ContainsFunc(factors, func(v *ir.Value) bool { return !k.comesAhead(v) }) && len(k.copies) > 0 && len(k.carry) == 0 {
 			return k
 		}
 		return nil
@@ -82,7 +93,7 @@ func skewable(s *pass.State, entry, op *ir.Op) *skewed {
 	return nil
 }
 
-// gains reports whether a product can go on while threads compute with the one before. The tensor unit multiplies by itself. Warpgroups hold both results, and
+// gains reports whether a product, the last of its sum, can go on while threads compute with the one before. The tensor unit multiplies by itself. Warpgroups hold both results, and
 // threads that multiply do so between what they compute for another product: there must be registers, and blocks that compute at the same time must not come
 // down to one.
 func (k *skewed) gains(s *pass.State, entry *ir.Op, d tileaa.Dot) bool {
@@ -137,9 +148,14 @@ func (k *skewed) feedsProduct(v *ir.Value, seen map[*ir.Op]bool) (feeds, stored 
 	return feeds, stored
 }
 
-// inFlight reports whether the product goes on by itself to the next iteration, inGroups whether it does to the end of this one.
-func (k *skewed) inFlight() bool { return k.dot.Atom().Atom.Tensor != nil }
-func (k *skewed) inGroups() bool { return k.dot.Atom().Atom.ByWarpgroup() }
+// inFlight reports whether the sum goes on by itself to the next iteration, inGroups whether it does to the end of this one.
+func (k *skewed) inFlight() bool { return k.sum[0].Atom().Atom.Tensor != nil }
+func (k *skewed) inGroups() bool { return k.sum[0].Atom().Atom.ByWarpgroup() }
+
+// multiplies reports whether an op is one of the products.
+func (k *skewed) multiplies(op *ir.Op) bool {
+	return slices.ContainsFunc(k.sum, func(d tileaa.Dot) bool { return d.Op == op })
+}
 
 // comesAhead reports whether a factor comes from outside of the loop, or by a copy for it alone, and notes the copy.
 func (k *skewed) comesAhead(factor *ir.Value) bool {
@@ -151,7 +167,7 @@ func (k *skewed) comesAhead(factor *ir.Value) bool {
 	for _, user := range tileaa.BufferUsers(buffer) {
 		copies, ok := ir.As[tileaa.AsyncCopy](user)
 		switch {
-		case user == k.dot.Op || k.reads[user]:
+		case k.multiplies(user) || k.reads[user]:
 		case ok && c.Op == nil:
 			c = copies
 		default:
@@ -184,7 +200,7 @@ func (k *skewed) readFrom(factor *ir.Value) (buffer *ir.Value, ok bool) {
 // skew rewrites the loop.
 func (k *skewed) skew(s *pass.State) {
 	k.b = ir.NewBuilder(s.Ctx).Before(k.loop.Op)
-	k.b.Loc = k.dot.Op.Loc()
+	k.b.Loc = k.sum[0].Op.Loc()
 	first := k.begin()
 	body := k.loop.Op.Body()
 	sums := body.AddArg(first.Type())
@@ -201,15 +217,15 @@ func (k *skewed) skew(s *pass.State) {
 	}
 	landed := sums
 	if k.inFlight() {
-		k.b.Before(k.dot.Op)
+		k.b.Before(k.sum[0].Op)
 		tileaa.NewDotWait(k.b, 0)
 		landed = tileaa.NewDotLand(k.b, sums.Type(), sums, nil, tileaa.DotLandOptions{}).Result()
 	}
-	k.guard(k.dot, nil, exists)
-	k.dot.Result().ReplaceAllUsesWith(landed)
-	end, next := k.flow.Continues()[0], k.dot.Result()
+	k.guard(k.sum, nil, exists)
+	k.last().Result().ReplaceAllUsesWith(landed)
+	end, next := k.flow.Continues()[0], k.last().Result()
 	if k.inGroups() {
-		k.dot.SetInFlight(true)
+		begin(k.sum)
 		k.b.Before(end)
 		tileaa.NewDotWait(k.b, 0)
 		next = tileaa.NewDotLand(k.b, next.Type(), next, nil, tileaa.DotLandOptions{}).Result()
@@ -231,25 +247,31 @@ func (k *skewed) begin() *ir.Value {
 	tileaa.NewAsyncCommit(k.b)
 	tileaa.NewAsyncWait(k.b, 0)
 	k.cloneAll(k.reads, m, nil)
-	if zero := k.dot.Acc(); !ir.DefinedOutside(zero, k.loop.Op) {
+	if zero := k.sum[0].Acc(); !ir.DefinedOutside(zero, k.loop.Op) {
 		m[zero] = k.b.Insert(zero.DefiningOp().Clone(ir.Mapping{})).Result(0)
 	}
-	d := ir.Cast[tileaa.Dot](k.b.Insert(k.dot.Op.Clone(m)))
-	k.guard(d, m, runs)
-	return d.Result()
+	var sum []tileaa.Dot
+	for _, d := range k.sum {
+		sum = append(sum, ir.Cast[tileaa.Dot](k.b.Insert(d.Op.Clone(m))))
+		m[d.Result()] = sum[len(sum)-1].Result()
+	}
+	k.guard(sum, m, runs)
+	return m[k.last().Result()]
 }
 
-// guard says of the product and of what reads for it, or of what a mapping has in their place, that nobody needs it unless an iteration exists.
-func (k *skewed) guard(d tileaa.Dot, m ir.Mapping, exists *ir.Value) {
+// guard says of the products of a sum and of what reads for them, or of what a mapping has in their place, that nobody needs them unless an iteration exists.
+func (k *skewed) guard(sum []tileaa.Dot, m ir.Mapping, exists *ir.Value) {
 	for op := range k.reads { // any of them: the order cannot matter
 		if l, ok := ir.DefinedBy[tileaa.BufferLoad](m.Lookup(op.Result(0))); ok {
 			l.SetWhen(exists)
 		}
 	}
 	if k.inFlight() {
-		d.SetInFlight(true)
+		begin(sum)
 	}
-	if d.Atom().Atom.Group > 0 {
-		d.SetWhen(exists)
+	if sum[0].Atom().Atom.Group > 0 {
+		for _, d := range sum {
+			d.SetWhen(exists)
+		}
 	}
 }

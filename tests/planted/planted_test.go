@@ -53,6 +53,7 @@ var bugs = []struct {
 	{"drop-proxy-fence", "planted/cases/ring", `missing fence`},
 	{"sum-unwaited", "planted/cases/tensor", `in flight|race: `},
 	{"sum-not-begun", "planted/cases/tensor", `undefined`},
+	{"sum-begun-again", "planted/cases/chained", `elements differ`},
 	{"product-unfenced", "planted/cases/tensor", `missing fence`},
 	{"store-unfenced", "corpus/cases/attention_f8e4m3fn_64x64", `missing fence: read`},
 	{"factor-overwritten", "planted/cases/weights", `in flight`},
@@ -63,7 +64,7 @@ var bugs = []struct {
 // warpgroups are the bugs of products of warpgroups, tensor those of products of the tensor unit.
 var (
 	warpgroups = []string{"early-product-wait", "drop-landing", "drop-proxy-fence"}
-	tensor     = []string{"sum-unwaited", "sum-not-begun", "product-unfenced", "store-unfenced", "factor-overwritten", "factor-among-sums"}
+	tensor     = []string{"sum-unwaited", "sum-not-begun", "sum-begun-again", "product-unfenced", "store-unfenced", "factor-overwritten", "factor-among-sums"}
 )
 
 // gpuOf is the GPU for which a case is compiled to find a bug.

@@ -23,6 +23,16 @@ func (g *generator) attention() {
 	a.keys = a.matrix([]int{a.k, a.n}, 1, a.rounds)
 	a.values = a.matrix([]int{a.n, a.width}, 0, a.rounds)
 	a.first = g.readMatrix(a.queries, g.number(scalar("i32"), 0).name)
+	if g.chance(25) { // as latent attention has them
+		k := one(g, 32, min(64, a.k))
+		a.place = g.readMatrix(a.matrix([]int{a.m, k}, 0, 1), g.number(scalar("i32"), 0).name)
+		a.places = a.matrix([]int{k, a.n}, 1, a.rounds)
+		g.tally.Products++
+	}
+	if g.chance(15) {
+		a.others = a.matrix([]int{a.n, a.width}, 0, a.rounds)
+		g.tally.Products++
+	}
 	a.again, a.most, a.causal, a.turned = g.chance(15), g.chance(75), g.chance(30), g.chance(15)
 	f32 := func(shape ...int) typ { return typ{"f32", shape} }
 	inits := []val{g.number(f32(a.m, a.width), 0), g.number(f32(a.m, 1), -100), g.number(f32(a.m, 1), 0)}
@@ -41,11 +51,14 @@ type attention struct {
 	m, n, k, width        int
 	rounds                int
 	queries, keys, values *matrix
-	first                 val  // the queries
-	again                 bool // each round reads them
-	most                  bool // scores are less the most of their row so far
-	causal                bool // keys behind a query do not count
-	turned                bool // queries are the right operand
+	first                 val // the queries
+	place                 val // what is multiplied by places, if scores are the sum of two products
+	places                *matrix
+	others                *matrix // values that are added as well; nil without
+	again                 bool    // each round reads them
+	most                  bool    // scores are less the most of their row so far
+	causal                bool    // keys behind a query do not count
+	turned                bool    // queries are the right operand
 }
 
 // matrix is tiles side by side along a dimension, of which the last may end early.
@@ -151,6 +164,9 @@ func (a *attention) round(i string, sums []val) []val {
 	total := g.define(column, "addf %s, %s : %s", sums[2].name, g.define(column, "reshape %s : %s -> %s", line.name, line.typ, column).name, column)
 	h := g.define(scores.with(a.elem), "ftof %s : %s -> %s", p.name, scores, scores.with(a.elem))
 	out := []val{g.addProduct(h, g.readMatrix(a.values, i), acc, sums[0].typ), most, total}
+	if a.others != nil {
+		out[0] = g.addProduct(h, g.readMatrix(a.others, i), out[0].name, sums[0].typ)
+	}
 	if len(sums) > 3 {
 		out = append(out, g.addProduct(g.transposed(h), queries, sums[3].name, sums[3].typ))
 	}
@@ -167,6 +183,9 @@ func (a *attention) scores(queries, keys val, i string) val {
 		s = g.transposed(g.addProduct(g.transposed(keys), g.transposed(queries), g.number(u, 0).name, u))
 	} else {
 		s = g.addProduct(queries, keys, g.number(t, 0).name, t)
+	}
+	if a.places != nil {
+		s = g.addProduct(a.place, g.readMatrix(a.places, i), s.name, t)
 	}
 	s = g.between(s, -16, 16)
 	if a.causal {

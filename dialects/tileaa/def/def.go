@@ -291,7 +291,7 @@ func Ops() []*ir.OpDef {
 		effects(row("dot_land", args(in("source:tile"), many("indices:scalar_int"), opt("memory:tensor_memory"), optAttr("column", ir.I64Kind), optAttr("lane", ir.I64Kind)), res("result:tile"), 0,
 			"What a product in flight has put into tensor memory, behind the dot_wait for it; or the slice of it with these slice numbers, constants, which is in registers of its own."), factor("memory")),
 		effects(same(row("sums_store", args(in("source:tile"), opt("memory:tensor_memory"), optAttr("column", ir.I64Kind), optAttr("lane", ir.I64Kind)), res("result:tile"), 0,
-			"Puts a tile into tensor memory, for products in flight to add to. It counts as one of them."), "source", "result"), sums("memory")),
+			"Puts a tile into tensor memory, for products in flight to add to. It counts as those of an iteration."), "source", "result"), sums("memory")),
 		effects(same(row("sums_scale", args(in("source:tile", "factor:tile"), opt("memory:tensor_memory"), optAttr("column", ir.I64Kind), optAttr("lane", ir.I64Kind)), res("result:tile"), 0,
 			"source * factor, element by element, where source is in tensor memory and stays there, behind the dot_wait for the product that gave it."), "source", "factor", "result"),
 			sums("memory")),

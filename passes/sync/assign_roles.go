@@ -211,7 +211,7 @@ func afterReads(v *ir.Value, seen map[*ir.Value]bool) bool {
 }
 
 // roleSlots is how many slots the rings of all loops have, none where there is no room: two, or one where products take turns, or more where
-// codegen/cost finds that better.
+// codegen/cost finds that better. Where it can be, they leave room for as many blocks as the frontend asks for.
 func roleSlots(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, loops []*roleLoop) (slots int) {
 	var shared []int
 	least := 1
@@ -226,10 +226,18 @@ func roleSlots(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, loops []*role
 	for _, l := range loops {
 		l.asked = l.asks(s, entry, accumulators)
 		l.asked.Producers, l.asked.Shared = plan.Producers, shared
-		c := l.asked
-		c.Registers = min(c.Registers, cost.RegisterLimit(s.Target, plan.Threads(), 1))
 		if len(l.stages) == 1 {
 			least = 2
+		}
+	}
+	for _, l := range loops {
+		c := l.asked
+		c.Registers = min(c.Registers, cost.RegisterLimit(s.Target, plan.Threads(), 1))
+		for n := len(shared); n >= least; n-- {
+			if c.Blocks(s.Target, n) >= plan.Occupancy {
+				c.Shared = shared[:n]
+				break
+			}
 		}
 		if len(shared) > 0 {
 			slots = max(slots, c.Slots(s.Target))

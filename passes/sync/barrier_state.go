@@ -200,7 +200,10 @@ func (p *pending) requireAll(k kinds) (d requirement) {
 func (p *pending) conflict(r span, proofs *proofs) (d requirement) {
 	for _, f := range p.inFlight {
 		if (f.write || r.write) && f.lo < r.hi && r.lo < f.hi && !apart(f.span, r) {
-			d.wait[f.engine], d.participants = d.wait[f.engine].with(waitFor(f)), everybody
+			d.wait[f.engine] = d.wait[f.engine].with(waitFor(f))
+			if f.op == nil || !readByUnit(f.op) {
+				d.participants = everybody
+			}
 		}
 	}
 	for _, q := range p.shared {
@@ -240,8 +243,11 @@ func (p *pending) commit(e engine) {
 	}
 }
 
-// wait makes work of an engine accesses that have happened: all groups but the newest n.
+// wait makes work of an engine accesses that have happened: all groups but the newest n. What the tensor unit alone has read is over for all threads.
 func (p *pending) wait(e engine, n int) {
+	for i := range p.shared {
+		p.shared[i].unit = p.shared[i].unit && e != products // a thread may still wait at the mbarrier of a product to come
+	}
 	p.inFlight = slices.DeleteFunc(p.inFlight, func(f flight) bool {
 		over := f.engine == e && f.age > n
 		if over && (f.op == nil || !readByUnit(f.op)) {

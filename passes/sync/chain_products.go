@@ -7,8 +7,8 @@ import (
 	"tileiras/passes/pass"
 )
 
-// chain-products lets groups of warps, or the tensor unit, go on with a product that adds to what the one before it in its block gives, where that is: they add in the
-// order in which products begin, so only the last one is waited for.
+// chain-products lets groups of warps, or the tensor unit, go on with a product that adds to what the one before it in its block gives, where that is: they add in
+// the order in which products begin, so only the last one is waited for.
 //
 //	%x = dot %q, %k, 0                     %x = dot %q, %k, 0 {in_flight}
 //	%y = dot %r, %l, %x             =>     %y = dot %r, %l, %x

@@ -112,9 +112,6 @@ func (w *inserter) visit(op *ir.Op, p *pending) {
 		w.retire(p, int(ir.Cast[tileaa.AsyncWait](op).Pending()))
 	case tileaa.OpDotWait:
 		p.wait(products, int(ir.Cast[tileaa.DotWait](op).Pending()))
-		for i := range p.shared {
-			p.shared[i].unit = false // a thread may still wait at the mbarrier of a product to come
-		}
 	case tileaa.OpFor, tileaa.OpLoop:
 		w.visitLoop(op, p)
 	case tileaa.OpIf:
@@ -328,6 +325,9 @@ func (w *inserter) visitAccess(op *ir.Op, p *pending) {
 		if !lands(op) || overOthers(op) {
 			needed = needed.with(p.conflict(r, w.proofs))
 		}
+	}
+	if op.Code() == tileaa.OpAsyncCopy && needed.wait[products] != noWait {
+		needed.participants = everybody // who meet here for what other copies have brought, and not when these have begun
 	}
 	w.synchronize(op, p, needed)
 	if w.open(p) {

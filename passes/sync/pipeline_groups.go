@@ -50,8 +50,8 @@ func (p *pipeline) together() []*group {
 	return []*group{g}
 }
 
-// apart are the copies by the products, or sums of them, before which they are read first, in the order of the loop; nil where what the first ones bring is read to the end, so
-// that no wait is left at which the next ones could begin.
+// apart are the copies by the products, or sums of them, before which they are read first, in the order of the loop; nil where what the first ones bring is read to
+// the end, so that no wait is left at which the next ones could begin.
 func (p *pipeline) apart() []*group {
 	order, before := map[*ir.Op]int{}, map[*ir.Op]int{}
 	products := 0

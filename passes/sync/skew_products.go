@@ -93,9 +93,9 @@ func skewable(s *pass.State, entry, op *ir.Op) *skewed {
 	return nil
 }
 
-// gains reports whether a product, the last of its sum, can go on while threads compute with the one before. The tensor unit multiplies by itself. Warpgroups hold both results, and
-// threads that multiply do so between what they compute for another product: there must be registers, and blocks that compute at the same time must not come
-// down to one.
+// gains reports whether a product, the last of its sum, can go on while threads compute with the one before. The tensor unit multiplies by itself. Warpgroups hold
+// both results, and threads that multiply do so between what they compute for another product: there must be registers, and blocks that compute at the same time
+// must not come down to one.
 func (k *skewed) gains(s *pass.State, entry *ir.Op, d tileaa.Dot) bool {
 	a, words := d.Atom().Atom, tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) == 32
 	switch {

@@ -62,7 +62,7 @@ type Param struct {
 // JSON is the text of --metadata.
 func (m *Metadata) JSON() []byte {
 	out := *m
-	out.Build = BuildVersion() // here, because a hash of the binary takes as long as a compile
+	out.Build = BuildVersion() // here, because who asks for no metadata need not read the file of the program
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -13,19 +14,46 @@ import (
 	"tileiras/dialects/cudatile/def"
 )
 
-// BuildVersion names the build: the revision that the Go linker knows, and the hash of the binary, which tells builds of one revision
+// BuildVersion names the build: the revision that the Go linker knows, and the identity of the binary, which tells builds of one revision
 // apart. Equal builds give equal output.
-var BuildVersion = sync.OnceValue(func() string { return revision() + ", sha256:" + binaryHash() })
+var BuildVersion = sync.OnceValue(func() string { return revision() + ", " + identity() })
 
-// BinaryFile is the file whose hash BuildVersion has: that of the process, or of the shared library that the compiler is in.
+// BinaryFile is the file whose identity BuildVersion has: that of the process, or of the shared library that the compiler is in.
 var BinaryFile = os.Executable
 
-func binaryHash() string {
+func identity() string {
 	name, err := BinaryFile()
 	if err != nil {
 		return "unknown"
 	}
-	return fileHash(name)
+	return fileIdentity(name)
+}
+
+// fileIdentity tells a program from every other one: by the ID that the go command has given it, which ends with a hash of what it wrote (go tool
+// buildid FILE prints it), else by the SHA-256 of the file, which takes longer than a compile.
+func fileIdentity(name string) string {
+	f, err := os.Open(name)
+	if err != nil {
+		return "unknown"
+	}
+	defer f.Close()
+	head := make([]byte, 1<<15) // as much as go tool buildid reads
+	n, _ := io.ReadFull(f, head)
+	if id := goID(head[:n]); id != "" {
+		return "go:" + id
+	}
+	return "sha256:" + fileHash(name)
+}
+
+// goID is the ID in the first bytes of a program, "" where there is none.
+func goID(head []byte) string {
+	for _, mark := range []string{"\x04\x00\x00\x00Go\x00\x00", "\xff Go build ID: \""} { // a note of ELF; elsewhere, what stands in front of the code
+		if _, id, ok := bytes.Cut(head, []byte(mark)); ok {
+			rest := bytes.TrimLeft(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_/")
+			return string(id[:len(id)-len(rest)])
+		}
+	}
+	return ""
 }
 
 // fileHash is the SHA-256 of a file, "unknown" when it cannot be read.
@@ -43,7 +71,7 @@ func fileHash(name string) string {
 }
 
 // versionText is the answer to --version. Frontends read the release and the V number from it, and take the whole text as the
-// name of the compiler in the keys of their caches, so the last line has the hash of this very program: a new build, whatever
+// name of the compiler in the keys of their caches, so the last line has the identity of this very program: a new build, whatever
 // changed in it, is another compiler, and so is one with flags from the environment.
 func versionText(c *Command) string {
 	with := ""
@@ -51,7 +79,7 @@ func versionText(c *Command) string {
 		with = fmt.Sprintf("With %s from %s\n", strings.Join(words, " "), c.Variable)
 	}
 	return fmt.Sprintf("%s: an open compiler from CUDA Tile IR to PTX\nThe tileiras authors, Apache License 2.0\nBuilt from %s\n"+
-		"Cuda compilation tools, release %v, V%v.0 (compatible)\n%sBuild %s\n", c.Name, revision(), def.Newest, def.Newest, with, binaryHash())
+		"Cuda compilation tools, release %v, V%v.0 (compatible)\n%sBuild %s\n", c.Name, revision(), def.Newest, def.Newest, with, identity())
 }
 
 // revision says what this was built from, as far as the Go linker knows.

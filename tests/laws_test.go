@@ -39,6 +39,7 @@ var laws = map[string][]string{
 	"internal/mutate":       {},
 	"ir":                    {"ir/budget", "ir/float"},
 	"ir/float":              {},
+	"ir/printf":             {"ir"},
 	"dialects/builtin":      {"ir"},
 	"dialects/cudatile":     {"ir", "codegen/target"},
 	"dialects/cudatile/def": {"ir"},

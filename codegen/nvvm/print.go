@@ -15,6 +15,7 @@ import (
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/ir/float"
+	"tileiras/ir/printf"
 )
 
 func init() {
@@ -88,37 +89,13 @@ func (f *fn) text(s string) value.Value {
 	return constant.NewAddrSpaceCast(constant.NewBitCast(g, bytes), types.I8Ptr)
 }
 
-// conversions splits a C format: literal text, then one piece per conversion with the text before it. "%%" is text.
-func conversions(format string) (pieces []string, rest string) {
-	start := 0
-	for i := 0; i < len(format); i++ {
-		if format[i] != '%' {
-			continue
-		}
-		if i+1 < len(format) && format[i+1] == '%' {
-			i++
-			continue
-		}
-		j := i + 1
-		for j < len(format) && !strings.ContainsRune("diuoxXeEfFgGaAcsSpn", rune(format[j])) {
-			j++
-		}
-		if j >= len(format) {
-			break
-		}
-		pieces = append(pieces, format[start:j+1])
-		start, i = j+1, j
-	}
-	return pieces, format[start:]
-}
-
 // print_: one thread prints. A tile, of which that thread holds every element, prints as [[a, b, ...], ...] with one conversion for each.
 func print_(f *fn, op *ir.Op) {
 	p := ir.Cast[tileaa.Print](op)
-	pieces, rest := conversions(p.Format())
 	values := p.Values()
-	if len(pieces) != len(values) {
-		f.bug("%d conversions for %d values", len(pieces), len(values))
+	pieces, rest, err := printf.Split(p.Format())
+	if err != nil || len(pieces) != len(values) {
+		f.bug("%d conversions for %d values: %v", len(pieces), len(values), err)
 	}
 	args := make([][]reg, len(values))
 	for i, v := range values {
@@ -181,9 +158,8 @@ func layoutIsWhole(reps []int) bool {
 }
 
 // printValue prints one value after the text before it: a tile as nested lists, piece by piece, since vprintf takes 32 arguments.
-func (f *fn) printValue(piece string, args []reg, shape []int64) {
-	at := strings.LastIndexByte(piece, '%')
-	text, conversion := piece[:at], piece[at:]
+func (f *fn) printValue(piece printf.Piece, args []reg, shape []int64) {
+	text := piece.Text
 	const each = 16
 	for i := 0; i < len(args); i += each {
 		part := args[i:min(i+each, len(args))]
@@ -192,7 +168,7 @@ func (f *fn) printValue(piece string, args []reg, shape []int64) {
 			if i+k > 0 {
 				text += ", "
 			}
-			text += strings.Repeat("[", begin) + conversion + strings.Repeat("]", end)
+			text += strings.Repeat("[", begin) + piece.Conversion + strings.Repeat("]", end)
 		}
 		f.vprintf(text, part)
 		text = ""

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tileiras/ir"
+	"tileiras/ir/printf"
 )
 
 func controlRules() {
@@ -237,12 +238,12 @@ func isFunction(op *ir.Op) bool {
 
 // verifyPrint counts the conversions of a format string.
 func verifyPrint(c *ir.Context, op *ir.Op) bool {
-	n, err := FormatConversions(PrintTko{op}.Str())
+	conversions, _, err := printf.Split(PrintTko{op}.Str())
 	if err != nil {
 		return c.Error(op, "%v", err)
 	}
-	if found := len(PrintTko{op}.Args()); n != found {
-		return c.Error(op, "incorrect number of operands: expected %d, found %d", n, found)
+	if found := len(PrintTko{op}.Args()); len(conversions) != found {
+		return c.Error(op, "incorrect number of operands: expected %d, found %d", len(conversions), found)
 	}
 	return true
 }

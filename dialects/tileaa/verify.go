@@ -307,7 +307,8 @@ var verifiers = ir.Table[verifier]{
 	OpBreak & ir.Place:    inside(OpLoop, OpIf),
 	OpContinue & ir.Place: inside(OpFor, OpLoop, OpIf),
 	OpReturn & ir.Place:   inside(OpEntry, OpIf, OpLoop),
-	OpPrint & ir.Place:    rowSaysAll, OpAssert & ir.Place: rowSaysAll,
+	OpPrint & ir.Place:    of(verifyPrint),
+	OpAssert & ir.Place:   rowSaysAll,
 
 	OpRoles & ir.Place: of(verifyRoles),
 	OpRole & ir.Place: all(inside(OpRoles), of(func(r Role) string {

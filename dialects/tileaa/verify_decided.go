@@ -7,6 +7,7 @@ import (
 	"tileiras/codegen/atom"
 	"tileiras/codegen/layout"
 	"tileiras/ir"
+	"tileiras/ir/printf"
 )
 
 // This file checks what passes decide and write on operations and types: a text may say anything.
@@ -195,3 +196,19 @@ const (
 	mostWarps   = 32
 	mostPlanned = 1 << 20
 )
+
+// verifyPrint asks for the format that convert-to-tileaa makes of any.
+func verifyPrint(p Print) string {
+	var elems []ir.Type
+	for _, v := range p.Values() {
+		elems = append(elems, AsTile(v).Elem)
+	}
+	fitted, err := printf.Fit(p.Format(), elems)
+	switch {
+	case err != nil:
+		return "has a format with " + err.Error()
+	case fitted != p.Format():
+		return fmt.Sprintf("has the format %q, and its values need %q", p.Format(), fitted)
+	}
+	return ""
+}

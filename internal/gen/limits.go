@@ -20,7 +20,7 @@ var notBuilt = []struct{ what, now string }{
 var limits = []struct{ function, op, what, why string }{
 	{"convert.module", "`module`", "Anything but globals and entries at the top level.", "The dialect has no other operation there; functions of single threads are a preview."},
 	{"convert.entry", "`entry`", "Parameters that are tiles of rank 1 or more, views or tokens; more than 32764 bytes of parameters.", "The verifier refuses tiles; a launch passes scalars and pointers, and PTX has that much room for them."},
-	{"convert.print", "`print_tko`", "Conversions that do not apply to their operand: those of floats for an integer, of integers for a float, `%s`, `%n`, `%p` of less than 64 bits, a width in an operand, and widths and precisions of more than 4095. The length does not matter: it is that of the type.", "The dialect leaves open what they print, and printf would read what nobody passed."},
+	{"convert.print", "`print_tko`", "Conversions that are no flags, width, precision, length and letter that prints: `%n`, a width in an operand; widths and precisions of more than 4095. Length and letter give way to the type: `%d` of an f32 prints what `%f` does, and all of an i64.", "One operand stands for each conversion, and C promises no more characters of one."},
 	{"convert.op", "all", "Operations without a row below; accesses to multicast memory that are no `multimem_*`.", "The dialect's operations all have a row; those for tests of the tools have none. Only the `multimem_*` instructions of PTX reach multicast memory."},
 	{"convert.typ", "all", "Types that are no tile, pointer or token where a value is asked for.", "A value of a type of another dialect means nothing here."},
 	{"convert.block", "view accesses", "Views that are no partition, strided or gather/scatter view.", "The dialect has no other views."},
@@ -52,7 +52,7 @@ var elsewhere = []struct{ function, part, what, why string }{
 	{"bytecode.denseStrings", "reader", "Dense attributes of strings, in the tools for version 13.1.", "No operation has a place for them."},
 	{"driver.openLibraries", "`tileiras -l`", "Tile libraries.", "What they hold is the preview."},
 	{"cuda.upload", "`tilerun --on gpu`", "Buffers with gaps: arrays that extend over more memory than is given.", "A GPU has no memory that is not there; such cases are for interpreter and emulator."},
-	{"interp.printTKO", "interpreter", "Conversions of `print_tko` that do not apply to their operand.", "As for the compiler."},
+	{"interp.printTKO", "interpreter", "Those conversions of `print_tko` that the compiler refuses.", "As for the compiler."},
 	{"interp.alloca", "interpreter", "An `alloca` of more than 1 GiB.", "It would be memory of this machine."},
 	{"interp.unsupported", "interpreter", "Operations without a rule, those for tests of the tools.", "They mean nothing."},
 	{"interp.compile", "interpreter", "Parameters that are neither tiles nor pointers.", "As for `entry` above."},

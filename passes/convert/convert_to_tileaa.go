@@ -9,6 +9,7 @@ import (
 	cudadef "tileiras/dialects/cudatile/def"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
+	"tileiras/ir/printf"
 	"tileiras/passes/pass"
 )
 
@@ -194,7 +195,7 @@ func (c *converter) print(op *ir.Op) {
 	for _, a := range from.Args() {
 		elems = append(elems, a.Type().(*cudatile.TileType).Elem)
 	}
-	format, err := cudatile.FitFormat(from.Str(), elems)
+	format, err := printf.Fit(from.Str(), elems)
 	if err != nil {
 		c.unsupported(op, "with %v", err)
 		return

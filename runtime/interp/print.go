@@ -8,6 +8,7 @@ import (
 
 	"tileiras/dialects/cudatile"
 	"tileiras/ir"
+	"tileiras/ir/printf"
 	"tileiras/runtime/cprintf"
 )
 
@@ -18,7 +19,7 @@ func printTKO(c *compiler, op *ir.Op) (action, error) {
 	for _, a := range from.Args() {
 		elems = append(elems, a.Type().(*cudatile.TileType).Elem)
 	}
-	format, err := cudatile.FitFormat(from.Str(), elems)
+	format, err := printf.Fit(from.Str(), elems)
 	if err != nil {
 		return nil, fmt.Errorf("not supported yet: %v: %w", err, errors.ErrUnsupported)
 	}

@@ -12,6 +12,7 @@ import (
 	"tileiras/dialects/cudatile/def"
 	"tileiras/ir"
 	"tileiras/ir/float"
+	"tileiras/ir/printf"
 	"tileiras/runtime/emu"
 	"tileiras/tests/ptxas"
 )
@@ -134,6 +135,12 @@ var theirFaults = []struct {
 			"lie beyond the 512 bytes that are declared",
 	},
 	{
+		file:       "printf_reads_what_nobody_passed",
+		is:         func(text string, _ Verdict) bool { return strings.Contains(text, "print_tko ") },
+		experiment: without(fitFormats),
+		proof:      "an i32 is stored as 4 bytes for %ld, which reads 8; where the format says %d, all agree",
+	},
+	{
 		file: "several_at_once",
 		gpu:  "sm_89",
 		is:   func(string, Verdict) bool { return true },
@@ -165,6 +172,24 @@ func without(steps ...step) func(ctx context.Context, th *Theirs, text, entry st
 		clean(in.Module)
 		return th.Three(ctx, ir.Text(in.Module, ir.PrintOptions{}), entry, blocks, schedule)
 	}
+}
+
+// fitFormats gives the conversions of a format the lengths and letters of what is passed to them.
+func fitFormats(_ *ir.Context, op *ir.Op) bool {
+	p, ok := ir.As[cudatile.PrintTko](op)
+	if !ok {
+		return false
+	}
+	var elems []ir.Type
+	for _, a := range p.Args() {
+		elems = append(elems, a.Type().(*cudatile.TileType).Elem)
+	}
+	fitted, err := printf.Fit(p.Str(), elems)
+	if err != nil || fitted == p.Str() {
+		return false
+	}
+	p.SetStr(fitted)
+	return true
 }
 
 // countLower makes a loop between constants count as often, a quarter of all numbers below.

@@ -144,6 +144,7 @@ func (f *function) placeMoves() {
 		}
 	}
 	for i, b := range f.blocks {
+		f.budget.Step()
 		b.moves = make([]move, 0, moves[i])
 	}
 	for _, b := range f.blocks {

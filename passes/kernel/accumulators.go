@@ -20,14 +20,62 @@ import (
 //
 // carried is the most bits of them that loops around each other carry: those are alive from the first to the last of what they do.
 func accumulatorBits(s *pass.State, entry *ir.Op) (most, carried int) {
+	l := livesOf(s, entry)
+	carried = l.carried(entry)
+	l.share(entry)
+	l.sweep(func(_, bits int) { most = max(most, bits) })
+	return most, carried
+}
+
+// livesOf finds the accumulators of an entry.
+func livesOf(s *pass.State, entry *ir.Op) *lives {
 	n := ir.NumOps(entry)
 	l := &lives{s: s, at: make(map[*ir.Op]span, n), number: map[*ir.Value]int{}, there: map[*ir.Value]bool{}, fresh: map[*ir.Block]bool{}}
 	l.plan = ir.Cast[tileaa.Entry](entry).Plan()
 	l.order(entry)
 	l.find(entry)
-	carried = l.carried(entry)
+	return l
+}
+
+// Alive is how many bits of accumulators are alive at every moment of an entry.
+type Alive struct {
+	at   map[*ir.Op]span
+	bits []int // by time
+	most int
+}
+
+// AliveIn takes time linear in the entry.
+func AliveIn(s *pass.State, entry *ir.Op) *Alive {
+	l := livesOf(s, entry)
 	l.share(entry)
-	return l.most(), carried
+	a := &Alive{at: l.at, bits: make([]int, l.time)}
+	last, now := 0, 0
+	l.sweep(func(time, bits int) {
+		for ; last < time; last++ {
+			a.bits[last+1] = now
+		}
+		now = bits
+		a.bits[time] = max(a.bits[time], now)
+		a.most = max(a.most, now)
+	})
+	return a
+}
+
+// Most is the registers of a thread of so many warps for the most that are alive together, During for those from the beginning of an op to its end.
+func (a *Alive) Most(warps int) int { return a.most / 32 / (32 * warps) }
+
+func (a *Alive) During(op *ir.Op, warps int) int {
+	at := a.at[op]
+	return slices.Max(a.bits[at.begin:at.end+1]) / 32 / (32 * warps)
+}
+
+// Add says that an op holds another value all the time.
+func (a *Alive) Add(op *ir.Op, v *ir.Value) {
+	at := a.at[op]
+	for i := at.begin; i <= at.end; i++ {
+		a.bits[i] += bitsOf(v)
+		a.most = max(a.most, a.bits[i])
+	}
 }
 
 // carried is the bits of accumulators that loops in an op carry, one loop inside another.
@@ -271,8 +319,8 @@ func (l *lives) home(i int) int {
 	return i
 }
 
-// most goes through time and counts registers that hold at least one value.
-func (l *lives) most() int {
+// sweep goes through time and counts registers that hold at least one value: so many bits from a time on.
+func (l *lives) sweep(count func(time, bits int)) {
 	bits := make([]int, len(l.values))
 	type event struct {
 		time, home int
@@ -296,7 +344,7 @@ func (l *lives) most() int {
 		return 1
 	})
 	alive := make([]int, len(l.values))
-	now, most := 0, 0
+	now := 0
 	for _, e := range events {
 		switch h := e.home; {
 		case e.ends:
@@ -307,8 +355,7 @@ func (l *lives) most() int {
 			if alive[h]++; alive[h] == 1 {
 				now += bits[h]
 			}
-			most = max(most, now)
 		}
+		count(e.time, now)
 	}
-	return most
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
 	"tileiras/passes/kernel"
 	"tileiras/passes/passtest"
 )
@@ -54,6 +56,56 @@ func TestAccumulatorsAliveTogether(t *testing.T) {
 			t.Errorf("%s: loops carry %d, want %d", c.says, d.CarriedBits/512, c.carried)
 		}
 	}
+}
+
+// TestAccumulatorsAliveInLoops counts those of two loops of an attention, 128 registers of a warp for scores and 64 for sums, one after the other and beside what
+// is stored at the end.
+func TestAccumulatorsAliveInLoops(t *testing.T) {
+	const text = `%a = constant <f16: 1.0> : tile<32x16xf16>
+%b = constant <f16: 1.0> : tile<16x128xf16>
+%vv = constant <f16: 1.0> : tile<128x64xf16>
+%z = constant <f32: 0.0> : tile<32x128xf32>
+%o = constant <f32: 0.0> : tile<32x64xf32>
+%lo = constant <i32: 0> : tile<i32>
+%one = constant <i32: 1> : tile<i32>
+%kept = dot %a, %b, %z : (tile<32x16xf16>, tile<16x128xf16>, tile<32x128xf32>) -> tile<32x128xf32>
+%r = for %lo, %x, %one, inits(%o) : (tile<i32>, tile<i32>, tile<i32>, tile<32x64xf32>) -> tile<32x64xf32> (%i: tile<i32>, %acc: tile<32x64xf32>) {
+  %s = dot %a, %b, %z : (tile<32x16xf16>, tile<16x128xf16>, tile<32x128xf32>) -> tile<32x128xf32>
+  %w = ftof %s : (tile<32x128xf32>) -> tile<32x128xf16>
+  %d = dot %w, %vv, %acc : (tile<32x128xf16>, tile<128x64xf16>, tile<32x64xf32>) -> tile<32x64xf32>
+  continue %d : (tile<32x64xf32>)
+}
+use %kept : tile<32x128xf32>
+%q = for %lo, %x, %one, inits(%r) : (tile<i32>, tile<i32>, tile<i32>, tile<32x64xf32>) -> tile<32x64xf32> (%i: tile<i32>, %acc: tile<32x64xf32>) {
+  %s = dot %a, %b, %z : (tile<32x16xf16>, tile<16x128xf16>, tile<32x128xf32>) -> tile<32x128xf32>
+  %w = ftof %s : (tile<32x128xf32>) -> tile<32x128xf16>
+  %d = dot %w, %vv, %acc : (tile<32x128xf16>, tile<128x64xf16>, tile<32x64xf32>) -> tile<32x64xf32>
+  continue %d : (tile<32x64xf32>)
+}
+use %q : tile<32x64xf32>`
+	s := passtest.Parse(t, passtest.TileAAKernel(text))
+	entry := s.Entries()[0]
+	var loops, products []*ir.Op
+	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		switch op.Code() {
+		case tileaa.OpFor:
+			loops = append(loops, op)
+		case tileaa.OpDot:
+			products = append(products, op)
+		}
+	})
+	a := kernel.AliveIn(s, entry)
+	is := func(says string, most, first, second int) {
+		t.Helper()
+		if m, x, y := a.Most(1), a.During(loops[0], 1), a.During(loops[1], 1); m != most || x != first || y != second {
+			t.Errorf("%s: %d registers at most, %d and %d in the loops, want %d, %d and %d", says, m, x, y, most, first, second)
+		}
+	}
+	is("as it is", 320, 320, 192)
+	a.Add(loops[1], products[3].Result(0))
+	is("the second loop holds scores of two iterations", 320, 320, 320)
+	a.Add(loops[0], products[1].Result(0))
+	is("so does the first", 448, 448, 320)
 }
 
 // Registers have 32 bits, and a warp 32 threads.

@@ -2,6 +2,7 @@ package sync
 
 import (
 	"slices"
+	"sync"
 
 	"tileiras/codegen/cost"
 	"tileiras/dialects/tileaa"
@@ -43,20 +44,30 @@ import (
 // product reads is overwritten, are those of any product in flight.
 func SkewProducts(s *pass.State) error {
 	for _, entry := range s.Entries() {
-		s.Walk(entry, ir.PostOrder, func(op *ir.Op) {
-			if op.Code() != tileaa.OpFor {
-				return
-			}
-			if k := skewable(s, entry, op); k != nil {
+		k := skewing{s, entry, sync.OnceValue(func() *kernel.Alive { return kernel.AliveIn(s, entry) })}
+		for _, loop := range countedLoops(s, entry) {
+			s.Step()
+			if k := k.skewable(loop); k != nil {
 				k.skew(s)
+				if !k.inFlight() {
+					k.alive().Add(loop, k.last().Result())
+				}
 			}
-		})
+		}
 	}
 	return nil
 }
 
+// skewing is what is known of an entry while its loops are rewritten, once a loop asks.
+type skewing struct {
+	s     *pass.State
+	entry *ir.Op
+	alive func() *kernel.Alive
+}
+
 // skewed is a sum of products of a loop, or a single one, that can begin an iteration ahead, and the copies that bring what it takes.
 type skewed struct {
+	skewing
 	rewriting
 	sum   []tileaa.Dot
 	reads map[*ir.Op]bool // what reads its factors in the loop
@@ -66,8 +77,8 @@ type skewed struct {
 func (k *skewed) last() tileaa.Dot { return k.sum[len(k.sum)-1] }
 
 // skewable finds the first sum of products of a loop that can.
-func skewable(s *pass.State, entry, op *ir.Op) *skewed {
-	k := &skewed{rewriting: rewriting{pipeline: &pipeline{loop: ir.Cast[tileaa.For](op), ahead: map[*ir.Op]bool{}}}, reads: map[*ir.Op]bool{}}
+func (in skewing) skewable(op *ir.Op) *skewed {
+	k := &skewed{skewing: in, rewriting: rewriting{pipeline: &pipeline{loop: ir.Cast[tileaa.For](op), ahead: map[*ir.Op]bool{}}}, reads: map[*ir.Op]bool{}}
 	k.flow, _ = ir.LoopOf(op)
 	if len(k.flow.Continues()) != 1 {
 		return nil
@@ -78,7 +89,7 @@ func skewable(s *pass.State, entry, op *ir.Op) *skewed {
 			continue
 		}
 		k.sum = tileaa.SumOf(d)
-		if !k.gains(s, entry, k.last()) {
+		if !k.gains(k.last()) {
 			continue
 		}
 		var factors []*ir.Value
@@ -95,8 +106,9 @@ func skewable(s *pass.State, entry, op *ir.Op) *skewed {
 
 // gains reports whether a product, the last of its sum, can go on while threads compute with the one before. The tensor unit multiplies by itself. Warpgroups hold
 // both results, and threads that multiply do so between what they compute for another product: there must be registers, and blocks that compute at the same time
-// must not come down to one.
-func (k *skewed) gains(s *pass.State, entry *ir.Op, d tileaa.Dot) bool {
+// must not come down to one. What a loop holds ahead is free in the next one, but for warpgroups: theirs know the places of copies by registers that estimates
+// leave out.
+func (k *skewed) gains(d tileaa.Dot) bool {
 	a, words := d.Atom().Atom, tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) == 32
 	switch {
 	case a.Tensor != nil:
@@ -108,18 +120,23 @@ func (k *skewed) gains(s *pass.State, entry *ir.Op, d tileaa.Dot) bool {
 	if !feeds {
 		return false
 	}
-	plan, l := tileaa.PlanOf(entry), k.asks(s, entry, accumulatorsOf(s, entry))
-	with := l.Registers + kernel.RegistersOf(d.Result())
+	t, plan := k.s.Target, tileaa.PlanOf(k.entry)
+	registers := func(accumulators int) int { return k.asks(k.s, k.entry, accumulators).Registers }
+	all, here := registers(k.alive().Most(plan.Warps)), registers(k.alive().During(k.loop.Op, plan.Warps))
+	if a.Group > 0 {
+		here = all
+	}
+	with := here + kernel.RegistersOf(d.Result())
 	if a.Group > 0 && stored {
 		with += storing
 	}
-	limit := s.Target.RegistersPerThread
+	limit := t.RegistersPerThread
 	if plan.MaxReg > 0 {
 		limit = min(limit, plan.MaxReg)
 	}
 	threads := 32 * (plan.Warps + plan.Producers)
-	before, _ := cost.Occupancy(s.Target, threads, l.Registers, 0)
-	after, _ := cost.Occupancy(s.Target, threads, with, 0)
+	before, _ := cost.Occupancy(t, threads, all, 0)
+	after, _ := cost.Occupancy(t, threads, max(all, with), 0)
 	return with <= limit && (after == before || after > 1)
 }
 

@@ -19,7 +19,7 @@ func (r *run) explain(st *pass.State, t *target.Target) {
 	}
 	for name, list := range st.Plans { // fills a map: the order cannot matter
 		for _, c := range list {
-			in.Plans[name] = append(in.Plans[name], explain.Plan{Name: c.Name, Attr: c.Plan, Cost: c.Cost, Failed: c.Failed})
+			in.Plans[name] = append(in.Plans[name], explain.Plan{Name: c.Name, Attr: c.Plan, Cost: c.Cost, Partial: c.Partial, Failed: c.Failed})
 		}
 	}
 	for _, n := range st.Notes {

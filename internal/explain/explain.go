@@ -32,10 +32,11 @@ type Input struct {
 
 // Plan is a candidate of plan-kernel.
 type Plan struct {
-	Name   string
-	Attr   *tileaa.PlanAttr // nil when there is no such plan
-	Cost   int              // estimated, in quarter cycles of a multiprocessor
-	Failed string           // why it could not be realised, or cannot be; "" when it was taken, or never tried
+	Name    string
+	Attr    *tileaa.PlanAttr // nil when there is no such plan
+	Cost    int              // estimated, in quarter cycles of a multiprocessor
+	Partial bool             // nobody knows what the rest costs
+	Failed  string           // why it could not be realised, or cannot be; "" when it was taken, or never tried
 }
 
 // Note is what a pass said about a choice.
@@ -211,7 +212,10 @@ func (w *writer) plan() {
 	for i, p := range w.Plans[name] {
 		args := []remark.Arg{arg("Name", p.Name), arg("Rank", i+1)}
 		if p.Attr != nil {
-			args = append(append(args, arg("Cost", p.Cost)), planArgs(p.Attr)...)
+			if !p.Partial {
+				args = append(args, arg("Cost", p.Cost))
+			}
+			args = append(args, planArgs(p.Attr)...)
 		}
 		switch {
 		case p.Attr == nil:

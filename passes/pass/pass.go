@@ -96,10 +96,11 @@ func (s *State) Walk(op *ir.Op, order ir.WalkOrder, visit func(*ir.Op)) { s.Ctx.
 // Candidate is a plan of an entry with its estimated cost, in quarter cycles of a multiprocessor. Plan is nil when there is none of
 // that name, and Failed says why; Failed of a plan is why it could not be realised, "" when it was taken or never tried.
 type Candidate struct {
-	Name   string
-	Plan   *tileaa.PlanAttr
-	Cost   int
-	Failed string
+	Name    string
+	Plan    *tileaa.PlanAttr
+	Cost    int
+	Partial bool // nobody knows what the rest costs
+	Failed  string
 }
 
 // Listed keeps the plans of an entry in the order in which they are tried, and then those that cannot be, with what became of them so far.

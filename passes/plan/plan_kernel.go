@@ -58,7 +58,7 @@ type candidate struct {
 	name     string
 	plan     *tileaa.PlanAttr // nil if it cannot be
 	products []product        // those that stay whole
-	cost     int
+	cost     price
 	why      string
 	prices   *prices // of the entry as it is cut; nil as it is
 }
@@ -73,20 +73,20 @@ type product struct {
 func choices(list []candidate) []pass.Candidate {
 	out := make([]pass.Candidate, len(list))
 	for i, c := range list {
-		out[i] = pass.Candidate{Name: c.name, Plan: c.plan, Cost: c.cost, Failed: c.why}
+		out[i] = pass.Candidate{Name: c.name, Plan: c.plan, Cost: c.cost.quarters, Partial: c.cost.partial, Failed: c.why}
 	}
 	return out
 }
 
 // explain names the chosen plan with its cost, then every other candidate with its own, or why it cannot be.
 func explain(list []candidate, chosen candidate) string {
-	text := fmt.Sprintf("%s cost %d", chosen.name, chosen.cost)
+	text := fmt.Sprintf("%s %s", chosen.name, chosen.cost)
 	for _, c := range list {
 		switch {
 		case c.plan == nil:
 			text += fmt.Sprintf("; not %s: %s", c.name, c.why)
 		case c.plan != chosen.plan:
-			text += fmt.Sprintf("; %s cost %d", c.name, c.cost)
+			text += fmt.Sprintf("; %s %s", c.name, c.cost)
 		}
 	}
 	return text
@@ -97,7 +97,7 @@ func candidates(s *pass.State, entry *ir.Op) []candidate {
 	products := slice.ProductsOf(s, entry)
 	d := products.Demands
 	if d.TileBits == 0 {
-		return []candidate{{name: "1 warp", plan: newPlan(s, entry, d, 1, cost.BesideAccumulators), cost: cost.Spread(0, 1).Quarters()}}
+		return []candidate{{name: "1 warp", plan: newPlan(s, entry, d, 1, cost.BesideAccumulators), cost: price{quarters: cost.Spread(0, 1).Quarters()}}}
 	}
 	warps := []int{4, 8, 16}
 	hinted := s.IntHint(tileaa.HintsOf(entry), "num_worker_warps_per_cta")
@@ -125,12 +125,12 @@ func tilePlans(s *pass.State, entry *ir.Op, d kernel.Demands, warps []int, hinte
 	}
 	alone := true // no block has another one beside it
 	for _, w := range warps {
-		c := candidate{name: fmt.Sprintf("%d warps", w), cost: cost.Spread(d.TileBits/8, w).Quarters(), why: misfit(s, entry, d, w, nil, false)}
+		c := candidate{name: fmt.Sprintf("%d warps", w), cost: price{quarters: cost.Spread(d.TileBits/8, w).Quarters()}, why: misfit(s, entry, d, w, nil, false)}
 		if c.why == "" {
 			least := cost.BesideAccumulators
 			if t, meets := work.Tile(w); meets {
 				t.Registers = max(d.TileBits, work.HeldBits)/32/(32*w) + cost.HeldBesides
-				c.cost += t.Waits(s.Target).Quarters()
+				c.cost.quarters += t.Waits(s.Target).Quarters()
 				alone, least = alone && t.Blocks(s.Target) == 1, t.Registers
 			}
 			c.plan = newPlan(s, entry, d, w, least)
@@ -174,11 +174,11 @@ func smallPieces(s *pass.State, work kernel.Work, d kernel.Demands, warps []int)
 
 // inPieces makes big tiles in pieces of so many registers of a thread, which has at most limit. A loop holds what it adds up beside a piece.
 func inPieces(s *pass.State, work kernel.Work, d kernel.Demands, warps, regs, limit int) candidate {
-	c := candidate{name: fmt.Sprintf("%d warps, pieces of %d registers", warps, regs), cost: cost.Spread(0, cost.MostWarps).Quarters()}
+	c := candidate{name: fmt.Sprintf("%d warps, pieces of %d registers", warps, regs), cost: price{quarters: cost.Spread(0, cost.MostWarps).Quarters()}}
 	c.plan = &tileaa.PlanAttr{Warps: warps, Stages: 1, MaxReg: limit, Sliced: true, PieceRegs: regs}
 	if t, meets := work.Tile(warps); meets {
 		t.Pieces, t.Registers = d.TileBits/32/(32*warps*regs), 2*regs+cost.HeldBesides
-		c.cost += t.Waits(s.Target).Quarters()
+		c.cost.quarters += t.Waits(s.Target).Quarters()
 	}
 	return c
 }
@@ -186,7 +186,7 @@ func inPieces(s *pass.State, work kernel.Work, d kernel.Demands, warps, regs, li
 // cheapestFirst orders candidates by cost; where the frontend asks for warps, those nearest to them come first, as they are.
 func cheapestFirst(list []candidate, hinted int) {
 	if hinted == 0 {
-		slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(a.cost, b.cost) })
+		slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(a.cost.quarters, b.cost.quarters) })
 	}
 }
 
@@ -262,7 +262,7 @@ func cheapestOf(list []candidate, hinted int, out, not []candidate) (o, n []cand
 		case !taken:
 			out, taken = append(out, c), true
 		default:
-			c.why, c.plan = fmt.Sprintf("cost %d", c.cost), nil
+			c.why, c.plan = c.cost.String(), nil
 			not = append(not, c)
 		}
 	}

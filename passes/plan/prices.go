@@ -86,29 +86,50 @@ func (p *prices) tiling(op *ir.Op, warps int) (atom.Tiling, bool) {
 	return t.Tiling, t.ok
 }
 
+// price is what a plan costs, in quarter cycles of a multiprocessor, but for products and loops of which nobody knows what they cost.
+type price struct {
+	quarters int
+	partial  bool // there are such
+}
+
+func (x price) String() string {
+	switch {
+	case !x.partial:
+		return fmt.Sprintf("cost %d", x.quarters)
+	case x.quarters == 0:
+		return "of unknown cost"
+	}
+	return fmt.Sprintf("cost %d and what is not known", x.quarters)
+}
+
+// add adds what one more product or loop costs, if that is known.
+func (x *price) add(quarters int, known bool) {
+	x.quarters += quarters
+	x.partial = x.partial || !known
+}
+
 // inPieces is the cost of products whose results are made in so many pieces, with so many bytes of shared memory for operands; each as often
 // as it is assumed to run.
-func (p *prices) inPieces(warps, pieces, bytes int) int {
-	total := 0
+func (p *prices) inPieces(warps, pieces, bytes int) (total price) {
 	r := p.products.Room(warps, bytes)
 	p.s.Walk(p.entry, ir.PreOrder, func(op *ir.Op) {
 		if tileaa.IsProduct(op) {
-			total += p.product(op, warps, pieces, func(q slice.Product) bool { return q.TooBig(r) })
+			total.add(p.product(op, warps, pieces, func(q slice.Product) bool { return q.TooBig(r) }))
 		}
 	})
 	return total
 }
 
-// product is the cost of one product, cut along K until it is no longer too big.
-func (p *prices) product(op *ir.Op, warps, pieces int, tooBig func(slice.Product) bool) int {
+// product is the cost of one product, cut along K until it is no longer too big; 0 where that is not known.
+func (p *prices) product(op *ir.Op, warps, pieces int, tooBig func(slice.Product) bool) (quarters int, known bool) {
 	q := p.products.Of(op, warps)
 	if !q.OK {
-		return 0
+		return 0, false
 	}
 	k := cutProduct{q.Atom, warps, cost.Cut{Pieces: pieces, Steps: 1}, q.Staged}
 	n := p.one(k)
 	if n < 0 {
-		return 0
+		return 0, false
 	}
 	for ; tooBig(q) && q.Extent.K > 1; k.cut.Steps *= 2 {
 		q.Extent.K, q.Staged, q.Passed = q.Extent.K/2, q.Staged/2, q.Passed/2
@@ -116,20 +137,26 @@ func (p *prices) product(op *ir.Op, warps, pieces int, tooBig func(slice.Product
 	if m := p.one(k); m >= 0 {
 		n = m
 	}
-	return n * runs(op)
+	return n * runs(op), true
 }
 
 // whole is the cost of products whose operands and results stay whole: of every loop that multiplies, the time of a multiprocessor that runs
 // as many blocks as it can; of products outside of loops, their own.
-func (p *prices) whole(warps int) int {
-	total := 0
+func (p *prices) whole(warps int) (total price) {
+	priced := map[*ir.Op]bool{}
 	for _, l := range p.loopsOf(warps) {
-		total += 4 * l.cycles
+		total.add(4*l.cycles, true)
+		priced[l.op] = true
 	}
 	p.s.Walk(p.entry, ir.PreOrder, func(op *ir.Op) {
-		if tileaa.IsProduct(op) && ir.EnclosingLoop(op) == nil {
-			total += p.product(op, warps, 1, func(slice.Product) bool { return false })
+		if !tileaa.IsProduct(op) {
+			return
 		}
+		if loop := ir.EnclosingLoop(op); loop != nil {
+			total.add(0, priced[loop])
+			return
+		}
+		total.add(p.product(op, warps, 1, func(slice.Product) bool { return false }))
 	})
 	return total
 }
@@ -219,6 +246,7 @@ func (p *prices) crowded(warps int) bool {
 // weighted is a loop with the slots that are best for it, and its time with them, as often as an iteration is assumed to run.
 type weighted struct {
 	cost.Loop
+	op            *ir.Op
 	slots, cycles int
 }
 
@@ -248,7 +276,7 @@ func (p *prices) loopsOf(warps int) []weighted {
 		}
 		if len(l.Shared) > 0 {
 			slots, cycles := p.fastest(l, loop, products[loop], len(loops))
-			list = append(list, weighted{l, slots, cycles * runs(loop.Body().First())})
+			list = append(list, weighted{l, loop, slots, cycles * runs(loop.Body().First())})
 		}
 	}
 	p.loops[warps] = list

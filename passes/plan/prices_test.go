@@ -23,10 +23,22 @@ func TestStepsCostTheirBarriers(t *testing.T) {
 			continue
 		}
 		price := func(k int) int {
-			return p.product(op, 4, 1, func(q slice.Product) bool { return q.Extent.K > k })
+			quarters, _ := p.product(op, 4, 1, func(q slice.Product) bool { return q.Extent.K > k })
+			return quarters
 		}
 		if got, want := price(16)-price(64), (cost.Cost{Barriers: 2 * 3}).Quarters(); price(64) <= 0 || got != want {
 			t.Errorf("four steps cost %d more than one, which costs %d; want %d", got, price(64), want)
+		}
+	}
+}
+
+func TestPricesSayWhatIsNotKnown(t *testing.T) {
+	for _, c := range []struct {
+		price price
+		want  string
+	}{{price{120, false}, "cost 120"}, {price{0, true}, "of unknown cost"}, {price{120, true}, "cost 120 and what is not known"}} {
+		if got := c.price.String(); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
 }

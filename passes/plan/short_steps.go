@@ -42,8 +42,8 @@ func shortSteps(whole *prices, warps []int, out, not []candidate) (o, n []candid
 	}
 	best, rest := cheapestOf(list, 0, nil, nil)
 	for _, c := range best {
-		if len(out) > 0 && c.cost >= out[0].cost {
-			c.why, c.plan = fmt.Sprintf("cost %d", c.cost), nil
+		if len(out) > 0 && c.cost.quarters >= out[0].cost.quarters {
+			c.why, c.plan = c.cost.String(), nil
 			rest = append(rest, c)
 			continue
 		}

@@ -27,8 +27,8 @@ func smallBlocks(whole *prices, out, not []candidate) (o, n []candidate) {
 	case c.why != "":
 	case c.prices.alone(fewWarps):
 		c.why = "a multiprocessor runs one block of them as well"
-	case c.cost >= out[0].cost:
-		c.why = fmt.Sprintf("cost %d", c.cost)
+	case c.cost.quarters >= out[0].cost.quarters:
+		c.why = c.cost.String()
 	}
 	if c.why != "" {
 		c.plan = nil

@@ -19,7 +19,10 @@ import (
 // alive.
 func TileAAKernel(body string) string {
 	use := regexp.MustCompile(`use (%[\w#]+) : (\S+)`)
-	body = use.ReplaceAllString(body, `print values($1) {format = "%d"} : ($2) -> token`)
+	body = use.ReplaceAllStringFunc(body, func(line string) string {
+		m := use.FindStringSubmatch(line)
+		return fmt.Sprintf(`print values(%s) {format = "%s"} : (%s) -> token`, m[1], conversionOf(m[2]), m[2])
+	})
 	lines := strings.Split(strings.TrimSpace(body), "\n")
 	n := 0
 	for i, l := range lines {
@@ -36,6 +39,20 @@ func TileAAKernel(body string) string {
     return
   }
 }`
+}
+
+// conversionOf prints elements of a tile.
+func conversionOf(tile string) string {
+	elem := regexp.MustCompile(`^tile<(?:\d+x)*|>$`).ReplaceAllString(tile, "")
+	switch {
+	case strings.HasPrefix(elem, "ptr"):
+		return "%p"
+	case elem == "i64":
+		return "%lld"
+	case strings.HasPrefix(elem, "i"):
+		return "%d"
+	}
+	return "%f"
 }
 
 // Parse reads a module and verifies it.

@@ -143,7 +143,8 @@ func (e *emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome,
 //   - races inside a warp, whose lanes hardware runs in step: in reduce_pair copies of an inexact sum differ in the last bits, so two lanes
 //     store different ones; in block_scan one lane stores what others of its warp load, and on sm_100 lane 0 writes the address that
 //     tcgen05.alloc gives, with no bar.warp.sync before the loads;
-//   - missing fences, in mma_fp8_fast_acc on sm_90: accumulators are moved between two wgmma without another wgmma.fence;
+//   - missing fences, on sm_90: registers of wgmma are moved or written in front of one without another wgmma.fence. None is of memory: every thread that stores
+//     for wgmma or tcgen05 executes fence.proxy.async itself;
 //   - misuses of mbarriers, in matmul_splitk: mbarrier.inval of a slot that was never initialised (others_test.go).
 func TestEmulatorRunsNvidiaPTX(t *testing.T) {
 	tool(t, "tileiras")

@@ -186,8 +186,7 @@ func groupColumns(factor *TileType) int64 {
 // ScaleColumnsOf is the columns of tensor memory for scales of which a product of the tensor unit takes those in a buffer: for all slots of a ring, as what it has read
 // of one is over when that is filled again.
 func ScaleColumnsOf(scales *ir.Value) int64 {
-	if slot, ok := ir.DefinedBy[RingSlot](ViewedBuffer(scales)); ok {
-		ring := slot.Ring().Type().(*RingType)
+	if ring, ok := MemoryOf(scales).Type().(*RingType); ok {
 		return ring.Slots * int64(atom.ScaleColumns(ring.SlotBytes()))
 	}
 	return int64(atom.ScaleColumns(scales.Type().(*BufferType).Bytes()))

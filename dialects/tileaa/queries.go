@@ -164,13 +164,12 @@ func MemoryOf(buffer *ir.Value) *ir.Value {
 	return buffer
 }
 
-// MemoryUsers lists the operations that use what MemoryOf gives, or any slot of it.
+// MemoryUsers lists the operations that use what MemoryOf gives, or a slot of it; those that name a slot, too.
 func MemoryUsers(memory *ir.Value) (users []*ir.Op) {
 	for _, op := range BufferUsers(memory) {
+		users = append(users, op)
 		if s, ok := ir.As[RingSlot](op); ok {
 			users = append(users, BufferUsers(s.Result())...)
-		} else {
-			users = append(users, op)
 		}
 	}
 	return users

@@ -85,7 +85,7 @@ func intervals(s *pass.State, entry *ir.Op) (list []*interval, at map[*ir.Op]ext
 			continue
 		}
 		iv.first, iv.last = at[iv.op].first+1, at[iv.op].first+1
-		users := usersOf(iv.op.Result(0))
+		users := tileaa.MemoryUsers(iv.op.Result(0))
 		read := slices.ContainsFunc(users, func(user *ir.Op) bool { return !onlyFills(user) })
 		for _, user := range users {
 			from, to := lives(iv.op, user, at, read)
@@ -122,17 +122,6 @@ func onlyFills(user *ir.Op) bool {
 }
 
 func elemOf(a tileaa.Alloca) ir.Type { return tileaa.AsTile(a.Result()).Elem.(*tileaa.PtrType).Elem }
-
-// usersOf lists the operations that use a buffer, or a slot of a ring.
-func usersOf(buffer *ir.Value) (users []*ir.Op) {
-	for _, user := range tileaa.BufferUsers(buffer) {
-		users = append(users, user)
-		if slot, ok := ir.As[tileaa.RingSlot](user); ok {
-			users = append(users, usersOf(slot.Result())...)
-		}
-	}
-	return users
-}
 
 // placeApart is place, but that some buffers have memory of their own where that takes no block from a multiprocessor, for who shares memory must meet in between:
 // small ones, and what products in flight read, which goes on when its last reader has begun.

@@ -79,13 +79,17 @@ func splitReduction(s *pass.State, op *ir.Op) {
 			}
 		}
 	}
-	// The parts meet: every thread gets those of all warps in registers, but where there are too many, of some lines only.
+	// The parts meet, of all values in the same threads: every thread gets those of all warps in registers, but where there are too many, of some lines only.
+	widest := 0
+	for _, v := range values {
+		widest = max(widest, tileaa.ElemBits(tileaa.AsTile(v).Elem))
+	}
+	met := inRegisters(*tileaa.LayoutOf(values[0]), dim, len(runs))
+	if cost.Registers(met.Regs(), widest) > mostMet {
+		met = shareLines(met, dim, len(runs))
+	}
 	for i, v := range values {
 		t := tileaa.AsTile(v)
-		met := inRegisters(*t.Layout, dim, len(runs))
-		if cost.Registers(met.Regs(), tileaa.ElemBits(t.Elem)) > mostMet {
-			met = shareLines(met, dim, len(runs))
-		}
 		values[i] = tileaa.NewConvertLayout(b, tileaa.Tile(s.Ctx, t.Elem, t.Shape...).WithLayout(s.Ctx, met), v).Result()
 	}
 	for i := len(runs) - 1; i >= 0; i-- {

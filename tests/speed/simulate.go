@@ -126,8 +126,13 @@ func (s *simulation) run() []float64 {
 	return s.goOn()
 }
 
-// goOn runs until all blocks together have ended their iterations, so that none runs alone at the end; it returns when each ended.
+// stuck is the cycles without an instruction after which warps wait for each other for good.
+const stuck = 1e6
+
+// goOn runs until all blocks together have ended their iterations, so that none runs alone at the end; it returns when each ended, nothing where warps wait
+// for each other.
 func (s *simulation) goOn() []float64 {
+	last := 0.0
 	for len(s.queue) > 0 && len(s.ended) < s.blocks*s.iterations {
 		r := heap.Pop(&s.queue).(ready)
 		w := &s.all[r.warp]
@@ -138,11 +143,14 @@ func (s *simulation) goOn() []float64 {
 			since = r.since
 		}
 		switch {
+		case !known && r.at > last+stuck:
+			return nil
 		case !known:
 			s.push(r.at+20, r.at+20, r.warp)
 		case at > r.at:
 			s.push(at, since, r.warp)
 		default:
+			last = at
 			s.execute(w, x, at)
 			s.advance(r.warp, x, at)
 		}

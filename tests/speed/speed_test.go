@@ -375,6 +375,16 @@ func TestCopiesOfOtherWarpsBeginWhenTheirSlotIsFree(t *testing.T) {
 	within(t, "cycles of an iteration that waits for nothing", (ended[last]-ended[last-8])/8, 1500, 0.02)
 }
 
+// Warps that wait for what nobody announces end the simulation.
+func TestWarpsThatWaitForEachOtherEnd(t *testing.T) {
+	m := modelOf(100, 128, 64, 0, loopOf("NOP # 1 7 7 0")...)
+	s := &simulation{trace: m.traceOf(m.code, m.loops[0], false), warps: 4, blocks: 1, iterations: 8, stages: 1}
+	s.steps = append(slices.Clone(s.steps), step{deed: deedWaitProduct})
+	if ended := s.run(); ended != nil {
+		t.Errorf("iterations end at %v", ended)
+	}
+}
+
 // The tensor unit frees what it has read: it arrives for that at another mbarrier than those at which threads wait for products.
 func TestTheUnitFreesWhatItHasRead(t *testing.T) {
 	m := modelOf(100, 160, 64, 0, loopOf("SYNCS.PHASECHK.TRANS64.TRYWAIT P1, [UR4+0x100], R2", "ULOP3.LUT UR6, UR5, 0x7, URZ, 0xc0, !UPT", "UIADD3 UR6, UR6, 0x200, URZ",

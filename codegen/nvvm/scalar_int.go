@@ -19,7 +19,7 @@ const (
 
 func init() {
 	register(ir.Table[lowering]{
-		tileaa.OpAddi & ir.Place:   intBinary(addInts),
+		tileaa.OpAddi & ir.Place:   addTiles,
 		tileaa.OpSubi & ir.Place:   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.sub(x, y) }),
 		tileaa.OpMuli & ir.Place:   intBinary(multiplyInts),
 		tileaa.OpAndi & ir.Place:   bitwise(opAnd),
@@ -44,18 +44,48 @@ func init() {
 	})
 }
 
-// addInts notes of a sum that does not wrap that it is exact; not of one that was computed before, by an operation that may promise nothing. The element
-// numbers of pointers share what is not constant.
-func addInts(f *fn, op *ir.Op, x, y reg) reg {
-	if f.elementNumbers[op] {
-		return f.addApart(x, y)
+// addTiles adds constants last where registers then share what is added before: the coordinates of columns that a loop counts through are one register and
+// constants, not one for each column all the time. So do element numbers of pointers.
+//
+//	%c = iota + %splat        c0 = lane; c1 = lane + 1; c2 = lane + 8
+//	                    =>    s = lane + x; s; s + 1; s + 8
+func addTiles(f *fn, op *ir.Op) {
+	x, y := f.operandTiles(op)[0], f.operandTiles(op)[1]
+	exact := ir.Cast[tileaa.Addi](op).Overflow()&def.NoUnsignedWrap != 0
+	apart := f.elementNumbers[op] || !exact && f.shareBases(x, y)
+	f.set(op, f.each(elemOf(op.Result(0)), func(x []reg) reg {
+		if apart {
+			return f.addApart(x[0], x[1])
+		}
+		before := len(f.values)
+		r := f.add(x[0], x[1])
+		if exact && int(r.id) >= before { // not one that was computed before, by an operation that may promise nothing
+			f.noteExact(r)
+		}
+		return r
+	}, x, y))
+}
+
+// shareBases reports whether most registers of a sum of tiles are the one before and a constant.
+func (f *fn) shareBases(x, y *tile) bool {
+	n := max(x.len(), y.len())
+	bases := func(r int) (both [2]reg) {
+		for i, t := range []*tile{x, y} {
+			both[i] = f.reg(t, r%t.len())
+			if base, _, ok := f.splitAdd(both[i]); ok {
+				both[i] = base
+			}
+		}
+		return both
 	}
-	before := len(f.values)
-	r := f.add(x, y)
-	if int(r.id) >= before && ir.Cast[tileaa.Addi](op).Overflow()&def.NoUnsignedWrap != 0 {
-		f.noteExact(r)
+	last, others := bases(0), 1
+	for r := 1; r < n; r++ {
+		if next := bases(r); next != last {
+			last = next
+			others++
+		}
 	}
-	return r
+	return 2*others <= n
 }
 
 func multiplyInts(f *fn, op *ir.Op, x, y reg) reg {

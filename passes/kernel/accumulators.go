@@ -30,7 +30,7 @@ func accumulatorBits(s *pass.State, entry *ir.Op) (most, carried int) {
 // livesOf finds the accumulators of an entry.
 func livesOf(s *pass.State, entry *ir.Op) *lives {
 	n := ir.NumOps(entry)
-	l := &lives{s: s, at: make(map[*ir.Op]span, n), number: map[*ir.Value]int{}, there: map[*ir.Value]bool{}, fresh: map[*ir.Block]bool{}}
+	l := &lives{s: s, at: make(map[*ir.Op]span, n), number: map[*ir.Value]int{}, there: map[*ir.Value]bool{}, late: map[*ir.Op]bool{}, fresh: map[*ir.Block]bool{}}
 	l.plan = ir.Cast[tileaa.Entry](entry).Plan()
 	l.order(entry)
 	l.find(entry)
@@ -107,6 +107,7 @@ type lives struct {
 	place  []int // union-find: of a value, another one whose registers it shares, at last itself
 	time   int
 	there  map[*ir.Value]bool // in tensor memory
+	late   map[*ir.Op]bool    // products whose result threads hold when they no longer hold its factors: the tensor unit has both till then
 	fresh  map[*ir.Block]bool // blocks with a product that adds to nothing
 	plan   *tileaa.PlanAttr   // nil before there is one
 }
@@ -156,7 +157,9 @@ func (l *lives) find(entry *ir.Op) {
 		for u := l.values[i].FirstUse(); u != nil; u = u.Next() {
 			op := u.Owner()
 			if op.Traits().Has(ir.Elementwise) && op.NumResults() == 1 {
-				l.add(op.Result(0))
+				if _, streams := streamed(op); !streams {
+					l.add(op.Result(0))
+				}
 			}
 			for _, v := range forwardedTo(u) {
 				l.add(v)
@@ -168,6 +171,15 @@ func (l *lives) find(entry *ir.Op) {
 	}
 }
 
+// streamed finds the reduction that alone takes what an elementwise operation makes: elements are made as it takes them, and never all alive.
+func streamed(op *ir.Op) (reduce *ir.Op, ok bool) {
+	if !op.Traits().Has(ir.Elementwise) || op.NumResults() != 1 || !op.Result(0).HasOneUse() {
+		return nil, false
+	}
+	reduce = op.Result(0).FirstUse().Owner()
+	return reduce, ir.Is[tileaa.Reduce](reduce) && reduce.Block() == op.Block()
+}
+
 // UnitWarps is the fewest warps of a product of the tensor unit.
 const UnitWarps = 4
 
@@ -176,11 +188,12 @@ func (l *lives) addSum(op *ir.Op) {
 	if l.addPieces(op) {
 		return
 	}
-	if d, ok := ir.As[tileaa.Dot](op); ok && l.s.Target.Has("tcgen05") {
-		if tileaa.LastOfSum(d) != d && l.ofTensorUnit(d) {
+	if d, ok := ir.As[tileaa.Dot](op); ok && l.s.Target.Has("tcgen05") && l.ofTensorUnit(d) {
+		l.late[op] = true
+		if tileaa.LastOfSum(d) != d {
 			return // the next one adds to it where it is
 		}
-		if carried, ok := l.staysIn(d); ok && l.ofTensorUnit(d) {
+		if carried, ok := l.staysIn(d); ok {
 			flow, _ := ir.LoopOf(op.ParentOp())
 			l.there[flow.Carried()[carried]] = true
 			l.add(flow.Op.Result(carried))
@@ -254,8 +267,12 @@ func (l *lives) lastUse(v *ir.Value) int {
 		if ir.Is[tileaa.FactorStore](u.Owner()) && u.Index() > 0 {
 			continue // which takes its columns only
 		}
-		at := l.at[u.Owner()].begin
-		for b := u.Owner().Block(); b != v.ParentBlock(); b = b.ParentOp().Block() {
+		user := u.Owner()
+		if reduce, ok := streamed(user); ok {
+			user = reduce
+		}
+		at := l.at[user].begin
+		for b := user.Block(); b != v.ParentBlock(); b = b.ParentOp().Block() {
 			if _, loop := ir.LoopOf(b.ParentOp()); loop {
 				at = l.at[b.ParentOp()].end
 			}
@@ -270,7 +287,7 @@ func (l *lives) birth(v *ir.Value) int {
 	switch {
 	case op == nil:
 		return l.at[v.ParentBlock().ParentOp()].begin
-	case op.NumRegions() > 0:
+	case op.NumRegions() > 0 || l.late[op]:
 		return l.at[op].end
 	}
 	return l.at[op].begin
@@ -319,18 +336,15 @@ func (l *lives) home(i int) int {
 	return i
 }
 
-// sweep goes through time and counts registers that hold at least one value: so many bits from a time on.
+// sweep goes through time and counts registers that hold values, of those that share some the widest one: so many bits from a time on.
 func (l *lives) sweep(count func(time, bits int)) {
-	bits := make([]int, len(l.values))
 	type event struct {
-		time, home int
-		ends       bool
+		time, value int
+		ends        bool
 	}
 	events := make([]event, 0, 2*len(l.values))
 	for i, v := range l.values {
-		h := l.home(i)
-		bits[h] = max(bits[h], bitsOf(v))
-		events = append(events, event{time: l.birth(v), home: h}, event{time: l.last[i], home: h, ends: true})
+		events = append(events, event{time: l.birth(v), value: i}, event{time: l.last[i], value: i, ends: true})
 	}
 	slices.SortFunc(events, func(x, y event) int {
 		switch {
@@ -343,19 +357,20 @@ func (l *lives) sweep(count func(time, bits int)) {
 		}
 		return 1
 	})
-	alive := make([]int, len(l.values))
+	alive := make([][]int, len(l.values)) // of a home: the bits of the values in it
 	now := 0
 	for _, e := range events {
-		switch h := e.home; {
-		case e.ends:
-			if alive[h]--; alive[h] == 0 {
-				now -= bits[h]
-			}
-		default:
-			if alive[h]++; alive[h] == 1 {
-				now += bits[h]
-			}
+		home, bits := l.home(e.value), bitsOf(l.values[e.value])
+		now -= widest(alive[home])
+		if e.ends {
+			i := slices.Index(alive[home], bits)
+			alive[home] = slices.Delete(alive[home], i, i+1)
+		} else {
+			alive[home] = append(alive[home], bits)
 		}
+		now += widest(alive[home])
 		count(e.time, now)
 	}
 }
+
+func widest(bits []int) int { return slices.Max(append(bits, 0)) }

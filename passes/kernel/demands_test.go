@@ -45,6 +45,12 @@ func TestAccumulatorsAliveTogether(t *testing.T) {
 		{"a result from before a loop that is used inside lives as long as the loop", dot("q", "z") + loop("r", "z", "c1", "%n = addf %c1, %q"+add+dot("d", "n"), "d") +
 			"use %r : tile<4x4xf32>", 2, 1},
 		{"of a loop in another both carry", loop("r", "z", "c1", loop("s", "c1", "e", dot("d", "e"), "d"), "s") + "use %r : tile<4x4xf32>", 1, 2},
+		{"what only a reduction takes is made as it goes", dot("c1", "z") + "%n = mulf %c1, %z" + add +
+			"%r = reduce %n attributes {dim = 1, identities = [0.0 : f32]} : (tile<4x4xf32>) -> tile<4xf32> (%p1: tile<f32>, %p2: tile<f32>) {\n" +
+			"%most = maxf %p1, %p2 : tile<f32>\nyield %most : (tile<f32>)\n}\n" + "use %c1 : tile<4x4xf32>", 1, 0},
+		{"of what shares registers the widest counts while it is alive", dot("c1", "z") + "%half = ftof %c1 : (tile<4x4xf32>) -> tile<4x4xf16>\n" +
+			dot("d", "z") + "%g = ftof %d : (tile<4x4xf32>) -> tile<4x4xf16>\n" + dot("e", "z") +
+			"use %e : tile<4x4xf32>\nuse %half : tile<4x4xf16>\nuse %g : tile<4x4xf16>", 2, 0},
 		{"no product, no accumulator", "use %mf : tile<4x8xf32>", 0, 0},
 	} {
 		s := passtest.Parse(t, passtest.TileAAKernel(operands+c.body))

@@ -4,7 +4,7 @@
 //	facts     what is known of integers and pointers
 //	kernel    what a kernel asks of the hardware: registers, products and their instructions
 //	convert   cuda_tile to TileAA
-//	cleanup   canonicalize, cse, licm, dce: both dialects; eliminate-range-checks
+//	cleanup   canonicalize, cse, licm, dce: both dialects; eliminate-range-checks, guard-masks
 //	plan      plan-kernel, version-loops, select-atoms and what stands before them: decisions
 //	slice     slice-tiles: what is too big is made in pieces; flatten-loops, split-scans
 //	layouts   which thread holds what, and the way from one layout to another
@@ -47,6 +47,9 @@ var List = []*pass.Pass{
 	{Name: "cse", Run: cleanup.CSE, Optional: true, OnCudaTile: "cse",
 		Summary: "Merges pure operations that compute the same.",
 		Why:     "After canonicalize, and before the plan, which counts what is there."},
+	{Name: "guard-masks", Run: cleanup.GuardMasks, Optional: true, Needs: tileaa.Explicit, UpTo: tileaa.Explicit,
+		Summary: "Makes masks of coordinates in loops with products only in iterations in which they bite.",
+		Why:     "After cse, which leaves one mask of two; before licm, which takes the ends of coordinates out of loops."},
 	{Name: "licm", Run: cleanup.LICM, Optional: true, UpTo: tileaa.Converted, OnCudaTile: "loop-invariant-code-motion",
 		Summary: "Moves invariant, speculatable operations out of loops.",
 		Why:     "After cse, so that one copy moves."},

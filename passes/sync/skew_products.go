@@ -146,8 +146,8 @@ const storing = 24
 // feedsProduct reports whether a product of the loop takes what is computed with a value in the same iteration, and whether it comes to one by way of a buffer.
 func (k *skewed) feedsProduct(v *ir.Value, seen map[*ir.Op]bool) (feeds, stored bool) {
 	for _, u := range v.Uses() {
-		op := u.Owner()
-		if op.Block() != k.loop.Op.Body() || seen[op] {
+		op := u.Owner().AncestorIn(k.loop.Op.Body()) // a branch, if the value is used in one
+		if op == nil || seen[op] {
 			continue
 		}
 		seen[op] = true

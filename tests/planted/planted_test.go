@@ -41,6 +41,7 @@ var bugs = []struct {
 	{"read-before-gate", "planted/cases/ring", `in flight|race: `},
 	{"staged-slot", "corpus/cases/matmul_f8e4m3fn", `elements differ|undefined`},
 	{"interior-too-long", "corpus/cases/reduce_long_rows", `out of bounds`},
+	{"mask-guard-off-by-one", "planted/cases/masks", `elements differ`},
 	{"unrolled-rest", "planted/cases/rows", `out\[.*elements differ`},
 	{"load-past-store", "planted/cases/rows", `c\[.*elements differ|race: `},
 	{"edge-off-by-one", "planted/cases/edge", `elements differ`},

@@ -33,7 +33,10 @@ func (g *generator) attention() {
 		a.others = a.matrix([]int{a.n, a.width}, 0, a.rounds)
 		g.tally.Products++
 	}
-	a.again, a.most, a.causal, a.turned = g.chance(15), g.chance(75), g.chance(30), g.chance(15)
+	a.again, a.most, a.turned = g.chance(15), g.chance(75), g.chance(15)
+	if g.chance(30) {
+		a.causal = g.causal(a.m, a.rounds)
+	}
 	f32 := func(shape ...int) typ { return typ{"f32", shape} }
 	inits := []val{g.number(f32(a.m, a.width), 0), g.number(f32(a.m, 1), -100), g.number(f32(a.m, 1), 0)}
 	if g.chance(30) {
@@ -57,7 +60,7 @@ type attention struct {
 	others                *matrix // values that are added as well; nil without
 	again                 bool    // each round reads them
 	most                  bool    // scores are less the most of their row so far
-	causal                bool    // keys behind a query do not count
+	causal                *causal // which keys of a query count; nil: all
 	turned                bool    // queries are the right operand
 }
 
@@ -188,16 +191,55 @@ func (a *attention) scores(queries, keys val, i string) val {
 		s = g.addProduct(a.place, g.readMatrix(a.places, i), s.name, t)
 	}
 	s = g.between(s, -16, 16)
-	if a.causal {
-		rows, _ := g.along(0, t.shape)
-		columns, _ := g.along(1, t.shape)
-		index := rows.typ
-		first := g.define(scalar("i32"), "muli %s, %s : tile<i32>", i, g.number(scalar("i32"), a.n).name)
-		at := g.define(index, "addi %s, %s : %s", columns.name, g.spread(first, t.shape).name, index)
-		seen := g.define(index.with("i1"), "cmpi greater_than_or_equal %s, %s, signed : %s -> %s", rows.name, at.name, index, index.with("i1"))
-		s = g.define(t, "select %s, %s, %s : %s, %s", seen.name, s.name, g.number(t, -50).name, seen.typ, t)
+	if a.causal != nil {
+		s = a.causal.masked(a, s, i)
 	}
 	return s
+}
+
+// causal is masks of scores: queries do not see the keys behind them, nor those before a window.
+type causal struct {
+	first  val    // the place of the first query, which may be at the end of what i32 can hold
+	window val    // 0 or more keys; nothing: all
+	biased bool   // a constant is added to what is not seen
+	sign   string // of the comparisons
+}
+
+func (g *generator) causal(m, rounds int) *causal {
+	s := scalar("i32")
+	c := &causal{first: val{name: g.known(g.r.IntN(m*rounds + 1)), typ: s}, biased: g.chance(30), sign: one(g, "signed", "signed", "unsigned")}
+	if g.chance(15) {
+		c.first = g.define(s, "addi %s, %s : %s", c.first.name, g.number(s, 1<<31-1-g.r.IntN(2*m)).name, s)
+	}
+	if g.chance(40) {
+		c.window = val{name: g.known(g.r.IntN(m*rounds + 1)), typ: s}
+	}
+	return c
+}
+
+func (c *causal) masked(a *attention, s val, i string) val {
+	g, t := a.g, s.typ
+	rows, _ := g.along(0, t.shape)
+	columns, _ := g.along(1, t.shape)
+	index := rows.typ
+	compare := func(how string, x, y val) val {
+		return g.define(index.with("i1"), "cmpi %s %s, %s, %s : %s -> %s", how, x.name, y.name, c.sign, index, index.with("i1"))
+	}
+	start := g.define(scalar("i32"), "muli %s, %s : tile<i32>", i, g.number(scalar("i32"), a.n).name)
+	at := g.define(index, "addi %s, %s : %s", columns.name, g.spread(start, t.shape).name, index)
+	row := g.define(index, "addi %s, %s : %s", g.spread(c.first, t.shape).name, rows.name, index)
+	if c.biased {
+		behind := compare("greater_than", at, row)
+		bias := g.define(t, "select %s, %s, %s : %s, %s", behind.name, g.number(t, -30).name, g.number(t, 0).name, behind.typ, t)
+		return g.define(t, "addf %s, %s : %s", s.name, bias.name, t)
+	}
+	seen := compare("greater_than_or_equal", row, at)
+	if c.window.name != "" {
+		since := g.define(index, "subi %s, %s : %s", row.name, g.spread(c.window, t.shape).name, index)
+		near := compare("less_than", since, at)
+		seen = g.define(seen.typ, "%s %s, %s : %s", one(g, "andi", "andi", "ori"), seen.name, near.name, seen.typ)
+	}
+	return g.define(t, "select %s, %s, %s : %s, %s", seen.name, s.name, g.number(t, -50).name, seen.typ, t)
 }
 
 // between is a tile whose elements are brought between two numbers.

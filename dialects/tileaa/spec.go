@@ -109,11 +109,28 @@ func check(module *ir.Op, f Form, applies func(*Rule) bool) error {
 				continue
 			}
 			if says := r.Check(op); says != "" {
-				wrong = fmt.Errorf("with %s: '%s' op %s, but: %s\n%s", f.Noun(), op.Name(), says, r.Says, ir.OpText(op))
+				wrong = &Broken{Op: op, Says: says, Rule: r, form: f}
 			}
 		}
 	})
 	return wrong
+}
+
+// Broken is a rule that an op breaks.
+type Broken struct {
+	Op   *ir.Op
+	Says string // what is wrong
+	Rule *Rule
+	form Form
+}
+
+func (b *Broken) Error() string {
+	return fmt.Sprintf("with %s: %s\n%s", b.form.Noun(), b.Message(), ir.OpText(b.Op))
+}
+
+// Message is the error without the op's text and the form.
+func (b *Broken) Message() string {
+	return fmt.Sprintf("'%s' op %s, but: %s", b.Op.Name(), b.Says, b.Rule.Says)
 }
 
 // each applies a check to the ops of one kind.

@@ -57,6 +57,9 @@ func (in *Input) classify(err error) error {
 	var b *pass.Bug
 	var misplaced *pass.ErrMisplaced
 	switch {
+	case errors.As(err, &misplaced) && misplaced.Loc != nil:
+		d := &ir.Diagnostic{Loc: misplaced.Loc, Msg: misplaced.Text}
+		return &Failure{Code: ExitInput, Lines: in.message(d), Err: err, Diags: []*ir.Diagnostic{d}}
 	case errors.As(err, &misplaced):
 		return &Failure{Code: ExitInput, Lines: []string{"error: " + misplaced.Text}, Err: err}
 	case stopped(err):

@@ -48,10 +48,8 @@ type run struct {
 // compile runs the stages up to the level asked for.
 func (r *run) compile() (*Result, error) {
 	o := r.opts
-	if r.input.Module.Def.Dialect != "tileaa" {
-		if err := r.verify(); err != nil {
-			return nil, err
-		}
+	if err := r.verify(); err != nil {
+		return nil, err
 	}
 	switch o.Emit {
 	case EmitCudaTile:
@@ -102,7 +100,11 @@ func (r *run) state(t *target.Target) *pass.State {
 // lower runs everything after the verifier, for a GPU.
 func (r *run) lower(t *target.Target) ([]byte, error) {
 	st := r.state(t)
-	if err := r.passes(st, r.rest()); err != nil {
+	rest := r.rest()
+	if err := pass.Holds(st.Module, r.given); err != nil {
+		return nil, r.failure(err)
+	}
+	if err := r.passes(st, rest); err != nil {
 		return nil, r.failure(err)
 	}
 	if err := r.guarded("remarks", func() error { r.explain(st, t); return nil }); err != nil {

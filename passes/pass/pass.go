@@ -31,21 +31,42 @@ type Pass struct {
 	Options    []Option // its settings
 }
 
-// ErrMisplaced says that a pass does not fit the form of the module: the fault of whoever named the pass.
-type ErrMisplaced struct{ Text string }
+// ErrMisplaced says that a pass does not fit the form of the module: the fault of whoever named the pass or, where an op breaks a rule of a form that
+// others of the module show, of whoever wrote the op.
+type ErrMisplaced struct {
+	Text string
+	Loc  ir.Location // of the op; nil without one
+}
 
 func (e *ErrMisplaced) Error() string { return e.Text }
+
+// Holds reports, as an *ErrMisplaced, the first op that breaks a rule of the forms up to one that the module shows.
+func Holds(module *ir.Op, shown tileaa.Form) error {
+	if _, wrong, missing := tileaa.Missing(module, shown); missing {
+		return brokenBy(wrong)
+	}
+	return nil
+}
+
+func brokenBy(wrong error) error {
+	b := wrong.(*tileaa.Broken)
+	return &ErrMisplaced{b.Message(), b.Op.Loc()}
+}
 
 // Fits reports, as an *ErrMisplaced, why a pass cannot run on a module that somebody hands to it. In the pipeline it always can.
 func (p *Pass) Fits(module *ir.Op) error {
 	if p.Gives == tileaa.Explicit {
 		return nil // of TileAA it leaves everything as it is
 	}
-	if shown := tileaa.Shown(module); p.UpTo != tileaa.AnyForm && shown > p.UpTo {
-		return &ErrMisplaced{fmt.Sprintf("pass %s comes before %s, and the module has %s already", p.Name, shown.Pass(), shown.Noun())}
+	shown := tileaa.Shown(module)
+	if p.UpTo != tileaa.AnyForm && shown > p.UpTo {
+		return &ErrMisplaced{Text: fmt.Sprintf("pass %s comes before %s, and the module has %s already", p.Name, shown.Pass(), shown.Noun())}
 	}
-	if f, wrong, missing := tileaa.Missing(module, p.Needs); missing {
-		return &ErrMisplaced{fmt.Sprintf("pass %s needs %s: put %s before it (%v)", p.Name, f.Noun(), f.Pass(), firstLine(wrong))}
+	switch f, wrong, missing := tileaa.Missing(module, p.Needs); {
+	case missing && f <= shown:
+		return brokenBy(wrong)
+	case missing:
+		return &ErrMisplaced{Text: fmt.Sprintf("pass %s needs %s: put %s before it (%v)", p.Name, f.Noun(), f.Pass(), firstLine(wrong))}
 	}
 	return nil
 }

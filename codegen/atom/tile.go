@@ -195,6 +195,30 @@ func (t Tiling) Layouts() Layouts {
 	return l
 }
 
+// Has reports whether threads hold tiles as the tiling wants them, but for the order of rows and of columns of the result, which A and C, and B and C, share:
+// which of them are an instruction's is free. Groups, which name rows of memory, have one order. What is in memory has no layout.
+func (t Tiling) Has(have Layouts) bool {
+	want := t.Layouts()
+	rank := want.C.Rank()
+	names, ok := want.C.NamesIn(have.C)
+	if !ok || t.Atom.Group > 0 && !want.C.Equal(have.C) {
+		return false
+	}
+	row, column := rank-2, rank-1
+	for _, o := range []struct {
+		want, have layout.Layout
+		free       int // the dimension that is not of the result
+	}{{want.A, have.A, column}, {want.B, have.B, row}, {want.SA, have.SA, column}, {want.SB, have.SB, row}} {
+		if o.have.IsZero() || o.want.IsZero() {
+			continue
+		}
+		if !o.want.Named(names, o.free).Equal(o.have) {
+			return false
+		}
+	}
+	return true
+}
+
 const laneBits = 5
 
 // spread gives the lanes of a warp to a scalar atom: up to four columns in a thread when there is enough to do, then eight lanes of

@@ -131,6 +131,22 @@ func (l Layout) BroadcastSource(shape []int) Layout {
 // result are those of the first tile followed by those of the second.
 func (l Layout) Cat(dim int) Layout { return l.Repeat(Reg, dim, 1) }
 
+// Cut cuts every element into 2^n: the bits of a part's number inside its element are the lowest register bits, everything else is where it was. l has one dimension.
+func (l Layout) Cut(n int) Layout {
+	b := l.copied(Reg, n)
+	for _, cols := range b {
+		for i, c := range cols {
+			cols[i] = c << n
+		}
+	}
+	own := len(b[Reg]) - n
+	copy(b[Reg][n:], b[Reg][:own])
+	for i := range n {
+		b[Reg][i] = 1 << i
+	}
+	return fromBases([]int{l.shape[0] << n}, b)
+}
+
 // Extract is the inverse of Cat, for pieces of any smaller shape: the layout of a piece and, for each piece (numbered row-major)
 // the register of l that each register of the piece is. ok is false when a high bit of a coordinate is not chosen by a register
 // bit of its own: then a piece is not a set of registers.

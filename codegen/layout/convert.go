@@ -84,6 +84,10 @@ func Convert(src, dst Layout) Plan {
 	return Plan{Kind: Shared, WarpLocal: true}
 }
 
+// Renaming finds every register of a destination in the source: register r of dst is register regs[r] of src, in every thread. ok is false where some thread does not
+// hold what it needs, or holds it in a register of its own. The elements of both have the same numbers.
+func Renaming(src, dst Layout) (regs []int, ok bool) { return newConversion(src, dst).rename() }
+
 // ConvertShared plans the conversion through shared memory even where registers or shuffles would do.
 func ConvertShared(src, dst Layout) Plan {
 	c := newConversion(src, dst)

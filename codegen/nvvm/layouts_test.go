@@ -101,6 +101,40 @@ func TestLayoutConversions(t *testing.T) {
 	}
 }
 
+// What names elements anew finds them in the registers of the source, whatever their order there.
+func TestRenamedRegisters(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	for trial := range 60 {
+		elem := []string{"f32", "f16", "i8", "i64"}[trial%4]
+		src := randomLayout(r, []int{16, 32}, 1, trial%2)
+		dst, op := src.Permute([]int{1, 0}), "permute %v0 {permutation = [1, 0]}"
+		if trial%3 == 0 {
+			dst, op = src.Reshape([]int{4, 4, 32}), "reshape %v0"
+		}
+		b := dst.Bases()
+		b.Reg = append([]uint64(nil), b.Reg...)
+		r.Shuffle(len(b.Reg), func(i, j int) { b.Reg[i], b.Reg[j] = b.Reg[j], b.Reg[i] })
+		b.Reg[0] ^= b.Reg[1]
+		dst = layout.Must(dst.Shape(), b)
+		back := src.Reshape([]int{512})
+		k := tileIO{warps: 2, in: []ioTile{{elem, src}}, out: ioTile{elem, back}}
+		mid := ioTile{elem, dst}
+		again := "reshape %r0"
+		if trial%3 != 0 {
+			again = "permute %r0 {permutation = [1, 0]}"
+		}
+		k.body = fmt.Sprintf("    %%r0 = %s : (%s) -> %s\n    %%r1 = %s : (%[3]s) -> %[2]s\n    %%r = reshape %%r1 : (%[2]s) -> %[5]s",
+			op, k.in[0].typ(), mid.typ(), again, k.out.typ())
+		in := data(uint64(trial), 8*elemBytes(elem))
+		out, _ := launch(t, "sm_80", k.text(), 1, in, make([]byte, len(in)))
+		for i := range numElements {
+			if got, want := element(out[1], i, elemBytes(elem)), element(in, i, elemBytes(elem)); got != want {
+				t.Fatalf("%s %s by %s: element %d is %#x, want %#x", elem, src, dst, i, got, want)
+			}
+		}
+	}
+}
+
 // Matrix operands come from swizzled shared memory by ldmatrix, transposed where memory runs the other way.
 func TestMatrixLoads(t *testing.T) {
 	a := layout.Must([]int{16, 16}, layout.Bases{

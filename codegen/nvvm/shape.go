@@ -3,7 +3,6 @@ package nvvm
 import (
 	"slices"
 
-	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 )
@@ -110,37 +109,29 @@ func splat(f *fn, op *ir.Op) {
 	f.set(op, out)
 }
 
-// relabel: the registers of the source in the same order are those of the result, whose layout is the source's with other names
-// for the elements. Where it is not (a broadcast whose source has fewer register bits, a rank-0 source), registers are found by
-// the elements they hold.
+// relabel: a thread finds what it holds of the result among its registers of the source, mostly in the same order: the result's layout is the source's with
+// other names for the elements.
 func relabel(f *fn, op *ir.Op) {
-	x, from, to := f.source(op), tileaa.AsTile(op.Operand(0)), tileaa.AsTile(op.Result(0))
-	n := numRegs(to)
+	x, elem := f.source(op), elemOf(op.Result(0))
+	regs, ok := tileaa.Renamed(op)
 	switch {
-	case x.len() == n:
-		f.set(op, f.retyped(x, to.Elem))
-	case x.len() == 1:
-		out := f.newTile(to.Elem, n)
-		copy(out.regs, repeat(f.reg(x, 0), n))
-		f.set(op, out)
-	case n == 1:
-		f.set(op, f.tileOf(to.Elem, f.reg(x, 0)))
-	case op.Code() == tileaa.OpBroadcast:
-		// The bits of the broadcast dimensions may be missing in the source: drop them from the element and look it up.
-		source := to.Layout.BroadcastSource(ints(from.Shape))
-		span := layout.NewSpan(from.Layout.Column(layout.Reg)...)
-		out := f.newTile(to.Elem, n)
-		for r := range n {
-			i, ok := span.Solve(source.Apply(r, 0, 0, 0))
-			if !ok {
-				f.bug("register %d of %s is not in %s", r, ir.ShortType(to), ir.ShortType(from))
-			}
-			out.regs[r] = f.reg(x, int(i))
-		}
-		f.set(op, out)
+	case !ok:
+		f.bug("threads do not hold %s of %s", ir.ShortType(op.Result(0).Type()), ir.ShortType(op.Operand(0).Type()))
+	case inOrder(regs, x.len()):
+		f.set(op, f.retyped(x, elem))
 	default:
-		f.bug("%d registers of %s become %d of %s", x.len(), ir.ShortType(from), n, ir.ShortType(to))
+		f.set(op, f.pick(x, regs))
 	}
+}
+
+// inOrder reports whether registers are all of so many, in their order.
+func inOrder(regs []int, n int) bool {
+	for i, r := range regs {
+		if r != i {
+			return false
+		}
+	}
+	return len(regs) == n
 }
 
 // pick is the tile whose register i is register regs[i] of x; whole words stay words.

@@ -148,11 +148,14 @@ func (f *fn) tiledRuns(op *ir.Op, v *view, l layout.Layout, vec int, owner reg) 
 	inside := func(int) reg { return reg{} }
 	if decided.Ragged() && len(vectors.Groups[0].Regs) > 1 {
 		fast, _ := decided.Fast()
-		masked[fast] = false
+		if len(masked) > 0 {
+			masked[fast] = false
+		}
 		inside = a.insideCounter(int(fast))
 		if op.Code() == tileaa.OpAsyncCopy {
 			count := inside
-			inside = func(r int) reg { return a.minmax(a.minmax(count(r), i32(0), true, true), i32(int64(vec)), true, false) }
+			most := i32(int64(len(vectors.Groups[0].Regs)))
+			inside = func(r int) reg { return a.minmax(a.minmax(count(r), i32(0), true, true), most, true, false) }
 		}
 	}
 	check := f.boundsChecker(a, masked, vectors)

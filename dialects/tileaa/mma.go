@@ -1,6 +1,8 @@
 package tileaa
 
 import (
+	"fmt"
+
 	"tileiras/codegen/atom"
 	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
@@ -13,6 +15,62 @@ type MMAAttr struct {
 	Atom  *atom.MMA
 	Split atom.Split
 	Swap  bool
+}
+
+// TilingOf is how warps share a product, as its atom says; ok is false where it does not fit.
+func TilingOf(d Dot) (t atom.Tiling, ok bool) {
+	m := d.Atom()
+	return atom.Tile(m.Atom, ExtentOf(d), m.Split, m.Swap)
+}
+
+// ExtentOf is the extent of a product.
+func ExtentOf(d Dot) atom.Extent {
+	l, r := FactorShape(d.Lhs()), FactorShape(d.Rhs())
+	n := len(l)
+	e := atom.Extent{M: int(l[n-2]), K: int(l[n-1]), N: int(r[n-1])}
+	if n == 3 {
+		e.Batch = int(l[0])
+	}
+	return e
+}
+
+// TypesOf names the element types of a product as atoms do, its own; bytes of a factor with scales are pairs.
+func TypesOf(d Dot) atom.Types {
+	elem := func(v *ir.Value, signedness def.Signedness) atom.Elem {
+		t := factorElem(v)
+		if d.LhsScale() != nil && ir.IsInt(t, 8) {
+			return atom.F4x2
+		}
+		return elemOf(t, signedness)
+	}
+	types := atom.Types{A: elem(d.Lhs(), d.SignednessLhs()), B: elem(d.Rhs(), d.SignednessRhs()), C: elemOf(AsTile(d.Acc()).Elem, def.Signed)}
+	if s := d.LhsScale(); s != nil {
+		blocks := FactorShape(s)[len(FactorShape(s))-1]
+		types.Scale = atom.Scale{Elem: elemOf(factorElem(s), def.Signed), Block: ExtentOf(d).K / int(blocks)}
+	}
+	return types
+}
+
+func factorElem(v *ir.Value) ir.Type {
+	if t, ok := v.Type().(*BufferType); ok {
+		return t.Elem
+	}
+	return AsTile(v).Elem
+}
+
+// elemOf names an element type as atoms do.
+func elemOf(t ir.Type, signedness def.Signedness) atom.Elem {
+	switch t := t.(type) {
+	case *ir.IntegerType:
+		sign := "s"
+		if signedness == def.Unsigned {
+			sign = "u"
+		}
+		return atom.Elem(fmt.Sprintf("%s%d", sign, t.Width))
+	case *ir.FloatType:
+		return atom.Elem(t.Format.Name())
+	}
+	return ""
 }
 
 // AddsApart reports whether an atom sums for a while only, and a product adds what comes out to its accumulators: it is longer along K, or adds to something.

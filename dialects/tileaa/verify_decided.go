@@ -28,6 +28,9 @@ func decided(op *ir.Op) string {
 			}
 		}
 	}
+	if wrong := correspond(op); wrong != "" {
+		return wrong
+	}
 	if a, ok := ir.As[AccessOp](op); ok {
 		return accessFits(a)
 	}
@@ -139,19 +142,34 @@ func accessFits(a AccessOp) string {
 // sharedOut checks how warps share a product.
 func sharedOut(d Dot) string {
 	m := d.Atom()
-	l, r := FactorShape(d.Lhs()), FactorShape(d.Rhs())
-	n := len(l)
-	e := atom.Extent{M: int(l[n-2]), K: int(l[n-1]), N: int(r[n-1])}
-	if n == 3 {
-		e.Batch = int(l[0])
+	if !multiplies(d) {
+		return m.Atom.Name + " does not multiply elements of these types"
 	}
-	if _, fits := atom.Tile(m.Atom, e, m.Split, m.Swap); !fits {
+	if _, fits := TilingOf(d); !fits {
+		e := ExtentOf(d)
 		return fmt.Sprintf("%s does not tile %dx%dx%d over %s", m.Atom.Name, e.M, e.N, e.K, m.Split)
 	}
 	if warps := warpsAround(d.Op); warps > 0 && m.Split.Warps() != warps {
 		return fmt.Sprintf("is shared by %d warps, and %d run it", m.Split.Warps(), warps)
 	}
 	return described(d)
+}
+
+// multiplies reports whether an atom is one for the elements of a product. Until there are layouts, factors that it takes only in another type are to be widened,
+// and multiplied by scales that it does not take.
+func multiplies(d Dot) bool {
+	own, a := TypesOf(d), d.Atom().Atom
+	if !own.A.Known() || !own.B.Known() || own.C != a.C {
+		return false
+	}
+	left, right := a.Operands(d.Atom().Swap)
+	switch laidOut := LayoutOf(d.Acc()) != nil; {
+	case own.Scale != a.Scale && (own.Scale != atom.Scale{} || !a.HoldsScales()):
+		return !laidOut && atom.BF16.WidensTo(left) && atom.BF16.WidensTo(right)
+	case laidOut && !a.Scalar():
+		return own.A == left && own.B == right
+	}
+	return own.A.WidensTo(left) && own.B.WidensTo(right)
 }
 
 // described checks that an instruction of a group of warps finds its factors in shared memory.

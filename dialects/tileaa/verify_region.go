@@ -319,10 +319,17 @@ func verifyRoles(op Roles) string {
 	case next == nil || next.Code() != OpReturn:
 		return "must be followed by the return"
 	}
+	warps := 0
 	for _, o := range op.Body().Ops() {
 		if o != end && o.Code() != OpRole {
 			return "needs a body of roles"
 		}
+		if r, ok := ir.As[Role](o); ok {
+			warps += int(min(r.Warps(), mostWarps+1))
+		}
+	}
+	if p := (Entry{op.Op.ParentOp()}).Plan(); p != nil && warps != p.Warps+p.Producers {
+		return fmt.Sprintf("has roles for %d warps, and %d take them", warps, p.Warps+p.Producers)
 	}
 	return ""
 }

@@ -125,9 +125,6 @@ func (r *run) lower(t *target.Target) ([]byte, error) {
 // form that it shows. Without optimization the optional passes are left out, unless the run ends with one.
 func (r *run) rest() []*pass.Pass {
 	all := passes.Pipeline()
-	if r.input.Module.Def.Dialect == tileaa.Dialect.Name {
-		r.given = tileaa.Shown(r.input.Module)
-	}
 	if r.opts.Opt == 0 {
 		all = slices.DeleteFunc(all, func(p *pass.Pass) bool { return p.Optional && p.Name != r.opts.StopAfter })
 	}
@@ -155,6 +152,9 @@ func (r *run) refused() error {
 	}
 	if r.input.Module.Def.Dialect == cudatile.Name && !cudatile.VerifyKernels(r.input.Ctx, r.input.Module) {
 		return verifyFailure(r.input, bytecode.KernelsFailed)
+	}
+	if r.input.Module.Def.Dialect == tileaa.Dialect.Name {
+		r.given = tileaa.Shown(r.input.Module)
 	}
 	return nil
 }

@@ -1,14 +1,12 @@
 package kernel
 
 import (
-	"fmt"
 	"slices"
 
 	"tileiras/codegen/atom"
 	"tileiras/codegen/cost"
 	"tileiras/codegen/target"
 	"tileiras/dialects/tileaa"
-	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
 	"tileiras/passes/pass"
 )
@@ -230,24 +228,11 @@ func AtomOf(s *pass.State, types atom.Types, e atom.Extent, warps int, takes fun
 // OperandTypes names the element types of a product as atoms do: its own first, then those to which operands are scaled where no instruction
 // multiplies by the scales. A value of at most 4 significant bits times a scale of at most 4 is exact in bf16.
 func OperandTypes(op *ir.Op) []atom.Types {
-	c := elemOf(tileaa.AsTile(op.Operand(2)).Elem, def.Signed)
-	lhs, rhs := tileaa.AsTile(op.Operand(0)).Elem, tileaa.AsTile(op.Operand(1)).Elem
-	d := ir.Cast[tileaa.Dot](op)
-	if d.LhsScale() == nil {
-		return []atom.Types{{A: elemOf(lhs, d.SignednessLhs()), B: elemOf(rhs, d.SignednessRhs()), C: c}}
+	own := tileaa.TypesOf(ir.Cast[tileaa.Dot](op))
+	if own.Scale == (atom.Scale{}) {
+		return []atom.Types{own}
 	}
-	scale := tileaa.AsTile(d.LhsScale())
-	block := ExtentOf(op).K / int(scale.Shape[len(scale.Shape)-1])
-	own := atom.Types{A: factorOf(lhs), B: factorOf(rhs), C: c, Scale: atom.Scale{Elem: elemOf(scale.Elem, def.Signed), Block: block}}
-	return []atom.Types{own, {A: atom.BF16, B: atom.BF16, C: c}}
-}
-
-// factorOf names the elements of a factor with scales: bytes are pairs.
-func factorOf(elem ir.Type) atom.Elem {
-	if ir.IsInt(elem, 8) {
-		return atom.F4x2
-	}
-	return elemOf(elem, def.Signed)
+	return []atom.Types{own, {A: atom.BF16, B: atom.BF16, C: own.C}}
 }
 
 // TilingOf is how warps share a product, as its atom says; ok is false for what is none, or where it does not fit.
@@ -256,32 +241,8 @@ func TilingOf(op *ir.Op) (t atom.Tiling, ok bool) {
 	if !ok {
 		return t, false
 	}
-	m := d.Atom()
-	return atom.Tile(m.Atom, ExtentOf(op), m.Split, m.Swap)
+	return tileaa.TilingOf(d)
 }
 
 // ExtentOf is the extent of a product.
-func ExtentOf(op *ir.Op) atom.Extent {
-	l, r := tileaa.FactorShape(op.Operand(0)), tileaa.FactorShape(op.Operand(1))
-	n := len(l)
-	e := atom.Extent{M: int(l[n-2]), K: int(l[n-1]), N: int(r[n-1])}
-	if n == 3 {
-		e.Batch = int(l[0])
-	}
-	return e
-}
-
-// elemOf names an element type as atoms do.
-func elemOf(t ir.Type, signedness def.Signedness) atom.Elem {
-	switch t := t.(type) {
-	case *ir.IntegerType:
-		sign := "s"
-		if signedness == def.Unsigned {
-			sign = "u"
-		}
-		return atom.Elem(fmt.Sprintf("%s%d", sign, t.Width))
-	case *ir.FloatType:
-		return atom.Elem(t.Format.Name())
-	}
-	return ""
-}
+func ExtentOf(op *ir.Op) atom.Extent { return tileaa.ExtentOf(ir.Cast[tileaa.Dot](op)) }

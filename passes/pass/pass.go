@@ -66,7 +66,7 @@ func (p *Pass) Fits(module *ir.Op) error {
 	case missing && f <= shown:
 		return brokenBy(wrong)
 	case missing:
-		return &ErrMisplaced{Text: fmt.Sprintf("pass %s needs %s: put %s before it (%v)", p.Name, f.Noun(), f.Pass(), firstLine(wrong))}
+		return &ErrMisplaced{fmt.Sprintf("pass %s needs %s: put %s before it (%v)", p.Name, f.Noun(), f.Pass(), firstLine(wrong)), wrong.(*tileaa.Broken).Op.Loc()}
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ import (
 func AssignRoles(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		plan := *tileaa.PlanOf(entry)
-		if plan.Producers == 0 {
+		if plan.Producers == 0 || len(ir.OpsOf[tileaa.Roles](entry.Body())) > 0 { // or it has its roles already
 			continue
 		}
 		if why := assignRoles(s, entry, &plan); why != "" {

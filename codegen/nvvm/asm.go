@@ -1,6 +1,7 @@
 package nvvm
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,7 +12,6 @@ import (
 	"github.com/llir/llvm/ir/value"
 
 	"tileiras/codegen/ptxop"
-	"tileiras/codegen/target"
 )
 
 // kindOfType is the kind of a register operand of a PTX instruction.
@@ -33,20 +33,13 @@ func (b *builder) op(name string, args ...reg) []reg {
 	return b.rowOp(row, args...)
 }
 
-// missing is an instruction that a target does not have.
-type missing struct {
-	target *target.Target
-	row    *ptxop.Row
-}
-
-func (m *missing) String() string {
-	return m.target.Name + " has no " + strings.TrimPrefix(m.row.Name, "@")
-}
+// missing is what a target does not have.
+type missing string
 
 // rowOp is op of a row that is known.
 func (b *builder) rowOp(row *ptxop.Row, args ...reg) []reg {
 	if !row.Need.On(b.target) {
-		panic(&missing{b.target, row})
+		panic(missing(fmt.Sprintf("%s has no %s, which needs %s", b.target.Name, strings.TrimPrefix(row.Name, "@"), row.Need)))
 	}
 	want := row.Args()
 	if len(want) != len(args) {

@@ -42,6 +42,9 @@ func (l *lowerer) entry(op *ir.Op) {
 	f.fn.CallingConv = enum.CallingConvPTXKernel
 	f.enterRole(f.plan.Warps+f.plan.Producers, 0, f.newBlock())
 	bytes, _ := e.SharedBytes()
+	if most := int64(f.target.SharedOptIn); bytes > most {
+		panic(missing(fmt.Sprintf("a block of %s has %d bytes of shared memory, and it takes %d", f.target.Name, most, bytes)))
+	}
 	f.shared = int(bytes)
 	f.sharedMemory(bytes)
 	// A kernel that has any alloca uses generic addresses: a pointer may lead to either space.

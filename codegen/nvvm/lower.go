@@ -25,9 +25,9 @@ type Options struct {
 
 // NoInstruction is what a module asks for that was planned for another GPU.
 type NoInstruction struct {
-	missing
-	Op  string // name of the operation
-	Loc ir.Location
+	Op   string // name of the operation
+	What string // is missing
+	Loc  ir.Location
 }
 
 // Place is where in the source the operation stands.
@@ -37,7 +37,7 @@ func (e *NoInstruction) Error() string { return ir.Placed(e.Loc, e.Message()) }
 
 // Message is the error without its place.
 func (e *NoInstruction) Message() string {
-	return fmt.Sprintf("this %s was planned for another GPU: %s, which needs %s", e.Op, e.missing.String(), e.row.Need)
+	return fmt.Sprintf("this %s was planned for another GPU: %s", e.Op, e.What)
 }
 
 // NotSupported is what the lowering cannot do yet; it is neither the user's mistake nor a bug.
@@ -89,11 +89,11 @@ func Lower(c *ir.Context, module *ir.Op, o Options) (m *llvm.Module, err error) 
 		case nil:
 		case *NotSupported:
 			m, err = nil, r
-		case *missing:
+		case missing:
 			if !o.Chosen {
-				panic("BUG: " + r.String())
+				panic("BUG: " + string(r))
 			}
-			m, err = nil, &NoInstruction{Op: l.current.Def.Name, missing: *r, Loc: l.current.Loc()}
+			m, err = nil, &NoInstruction{Op: l.current.Def.Name, What: string(r), Loc: l.current.Loc()}
 		default:
 			panic(r)
 		}

@@ -193,6 +193,9 @@ func described(d Dot) string {
 // verifyPlan checks what is decided for an entry.
 func verifyPlan(e Entry) string {
 	p := e.Plan()
+	if n, said := e.SharedBytes(); n < 0 && said {
+		return fmt.Sprintf("has %d bytes of shared memory", n)
+	}
 	if p == nil {
 		return ""
 	}

@@ -103,11 +103,20 @@ func Lower(c *ir.Context, module *ir.Op, o Options) (m *llvm.Module, err error) 
 		l.global(g)
 	}
 	for _, e := range ir.OpsOf[tileaa.Entry](module.Body()) {
+		ir.WalkOf(e.Op, ir.PreOrder, l.multiplies)
 		l.current = e.Op
 		l.entry(e.Op)
 	}
 	l.finish()
 	return l.m, nil
+}
+
+// multiplies stops at a product whose instruction the target does not have: others are made for it before it, and behind it.
+func (l *lowerer) multiplies(d tileaa.Dot) {
+	if m := d.Atom(); m != nil && !m.Atom.Need.On(l.o.Target) {
+		l.current = d.Op
+		panic(missing(fmt.Sprintf("%s has no %s, which needs %s", l.o.Target.Name, m.Atom.Name, m.Atom.Need)))
+	}
 }
 
 // lowerer is the state of one module.

@@ -61,6 +61,12 @@ var Rules = []Rule{
 		return ""
 	})},
 	{Selected, AnyForm, "Every dot names its atom.", each(func(d Dot) string { return has(d.Atom() != nil, "atom") })},
+	{Selected, AnyForm, "Factors have the elements that the atom takes.", each(func(d Dot) string {
+		if d.Atom() == nil || multiplies(d, true) {
+			return ""
+		}
+		return "has factors or scales of other elements than " + d.Atom().Atom.Name
+	})},
 	{Selected, AnyForm, "Every access of a tile knows its width, tiled ones their masks.", accesses},
 	{LaidOut, AnyForm, "Every tile of rank 1 or more has a layout.", tileTypes(func(t *TileType) string {
 		if len(t.Shape) > 0 && t.Layout == nil {

@@ -142,7 +142,7 @@ func accessFits(a AccessOp) string {
 // sharedOut checks how warps share a product.
 func sharedOut(d Dot) string {
 	m := d.Atom()
-	if !multiplies(d) {
+	if !multiplies(d, false) {
 		return m.Atom.Name + " does not multiply elements of these types"
 	}
 	if _, fits := TilingOf(d); !fits {
@@ -155,21 +155,21 @@ func sharedOut(d Dot) string {
 	return described(d)
 }
 
-// multiplies reports whether an atom is one for the elements of a product. Until there are layouts, factors that it takes only in another type are to be widened,
-// and multiplied by scales that it does not take.
-func multiplies(d Dot) bool {
-	own, a := TypesOf(d), d.Atom().Atom
-	if !own.A.Known() || !own.B.Known() || own.C != a.C {
+// multiplies reports whether an atom is one for the elements of a product. select-atoms widens factors that it takes only in another type, and multiplies them by
+// scales that it does not take; when it has, they are own.
+func multiplies(d Dot, own bool) bool {
+	t, a := TypesOf(d), d.Atom().Atom
+	if !t.A.Known() || !t.B.Known() || t.C != a.C {
 		return false
 	}
 	left, right := a.Operands(d.Atom().Swap)
-	switch laidOut := LayoutOf(d.Acc()) != nil; {
-	case own.Scale != a.Scale && (own.Scale != atom.Scale{} || !a.HoldsScales()):
-		return !laidOut && atom.BF16.WidensTo(left) && atom.BF16.WidensTo(right)
-	case laidOut && !a.Scalar():
-		return own.A == left && own.B == right
+	switch {
+	case t.Scale != a.Scale && (t.Scale != atom.Scale{} || !a.HoldsScales()):
+		return !own && atom.BF16.WidensTo(left) && atom.BF16.WidensTo(right)
+	case own && !a.Scalar():
+		return t.A == left && t.B == right
 	}
-	return own.A.WidensTo(left) && own.B.WidensTo(right)
+	return t.A.WidensTo(left) && t.B.WidensTo(right)
 }
 
 // described checks that an instruction of a group of warps finds its factors in shared memory.

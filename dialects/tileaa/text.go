@@ -90,6 +90,9 @@ func parseType(p *ir.Parser, mnemonic string) (ir.Type, error) {
 		if !ok || len(shape) == 0 {
 			return nil, p.Errorf(at, "expected the layout of a tile of rank 1 or more")
 		}
+		if wrong := spreads(a.Layout, shape); wrong != "" && !p.Failed() {
+			p.Errorf(at, "%s", wrong)
+		}
 		t = parsed(p, elem, func() ir.Type { return Tile(c, elem, shape...).WithLayout(c, a.Layout) })
 	case "ptr":
 		p.Expect("<")
@@ -123,6 +126,9 @@ func parseType(p *ir.Parser, mnemonic string) (ir.Type, error) {
 		a, ok := p.Attr(nil).(*MemAttr)
 		if !ok {
 			return nil, p.Errorf(at, "expected the memory layout of a buffer")
+		}
+		if !p.Failed() && !sameDims(shape, a.Mem.Shape()) {
+			p.Errorf(at, "expected the memory layout of a buffer of this shape")
 		}
 		t = parsed(p, elem, func() ir.Type { return Buffer(c, elem, a.Mem, shape...) })
 	case "ring":

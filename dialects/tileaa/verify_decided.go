@@ -68,12 +68,41 @@ func placed(p PlacedOp) string {
 	return ""
 }
 
-// distributed checks the layout of a tile, if it has one: the threads that run an op hold all of it.
+// distributed checks the shape of a tile, and its layout, if it has one: the threads that run an op hold all of it.
 func distributed(op *ir.Op, t *TileType) string {
-	if t == nil || t.Layout == nil || op == nil {
+	if t == nil || op == nil {
 		return ""
 	}
+	for n, rest := mostElements, t.Shape; len(rest) > 0; n, rest = n/max(1, rest[0]), rest[1:] {
+		if d := rest[0]; d < 1 || d > n || d&(d-1) != 0 {
+			return fmt.Sprintf("has a tile whose dimensions are no powers of two that make at most %d elements", mostElements)
+		}
+	}
+	if t.Layout == nil {
+		return ""
+	}
+	if wrong := spreads(*t.Layout, t.Shape); wrong != "" {
+		return "has " + wrong
+	}
 	return heldBy(op, *t.Layout)
+}
+
+// mostElements is what a tile of Tile IR may have, mostRegs the registers of a thread that a layout may number: several times those that there are.
+const mostElements, mostRegs = int64(1 << 24), 1 << 12
+
+// spreads checks that a layout is one for a shape, and that threads can have as many registers.
+func spreads(l layout.Layout, shape []int64) string {
+	switch {
+	case !sameDims(shape, l.Shape()):
+		return "a layout of another shape than the tile's"
+	case l.Regs() > mostRegs:
+		return fmt.Sprintf("a layout of %d registers in a thread, which are at most %d", l.Regs(), mostRegs)
+	}
+	return ""
+}
+
+func sameDims(shape []int64, of []int) bool {
+	return slices.EqualFunc(shape, of, func(a int64, b int) bool { return a == int64(b) })
 }
 
 // heldBy checks that the threads that run an op hold all that a layout spreads.
@@ -113,7 +142,7 @@ func accessFits(a AccessOp) string {
 		t := c.Block().Type().(*BlockType)
 		shape, elem = t.Shape, t.Elem
 		if l := c.Layout(); l != nil {
-			if !slices.EqualFunc(shape, l.Layout.Shape(), func(a int64, b int) bool { return a == int64(b) }) {
+			if !sameDims(shape, l.Layout.Shape()) || l.Layout.Regs() > mostRegs {
 				return "needs a layout of the shape of the block"
 			}
 			if wrong := heldBy(a.Op, l.Layout); wrong != "" {

@@ -148,8 +148,12 @@ func reduceLayouts(r Reduce) string {
 	if l == nil {
 		return ""
 	}
-	if _, ok := l.Reduce(int(r.Dim())); !ok {
+	axis, ok := l.Reduce(int(r.Dim()))
+	if !ok {
 		return "needs a layout in which what steps along the dimension steps along no other"
+	}
+	if len(axis.Warp) > 0 && !bitByBit(*l, int(r.Dim())) {
+		return "needs a layout in which what steps along a dimension that warps share does so by a power of two"
 	}
 	for _, v := range r.Results() {
 		if to := LayoutOf(v); to != nil {
@@ -159,6 +163,16 @@ func reduceLayouts(r Reduce) string {
 		}
 	}
 	return ""
+}
+
+// bitByBit reports whether all that steps along a dimension does so by one bit: split-reductions makes dimensions of what registers, lanes and warps step along.
+func bitByBit(l layout.Layout, dim int) bool {
+	for _, c := range l.Matrix().Cols {
+		if at := l.Coords(c)[dim]; at&(at-1) != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func scanLayouts(s Scan) string {

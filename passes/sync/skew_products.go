@@ -111,6 +111,8 @@ func (in skewing) skewable(op *ir.Op) *skewed {
 func (k *skewed) gains(d tileaa.Dot) bool {
 	a, words := d.Atom().Atom, tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) == 32
 	switch {
+	case d.InFlight(): // it goes on already
+		return false
 	case a.Tensor != nil:
 		return words && !multipliesWithin(d.Op.Block()) && !slices.ContainsFunc(d.Result().Uses(), func(u *ir.Use) bool { return ir.Is[tileaa.FactorStore](u.Owner()) }) // which takes its columns
 	case a.Group > 0 && (tileaa.AddsApart(d.Op, a) || !words):

@@ -52,6 +52,7 @@ fuzz: ## Fuzzes the bytecode reader, verifier and printer and the text parsers, 
 
 million: ## Takes a million broken bytecode files and texts through reader, verifier and printer; prints time and memory.
 	TILEIRAS_MUTATIONS=1_000_000 $(GO) test ./tests/fuzz -timeout 3h -count=1 -v -run 'Million|Mutated'
+	TILEIRAS_MUTATIONS=100_000 $(GO) test ./tests/written -timeout 1h -count=1 -v
 
 random: ## Holds N=5000 random modules on the emulator against the interpreter; counts operations and element types; judges the slots and barriers of as many products. KIND=products: each has a ragged product in a loop; KIND=big: each is attention, or a product with what is fused to it, with big tiles.
 	TILEIRAS_RANDOM=$(or $(N),5000) TILEIRAS_RANDOM_KIND=$(KIND) $(GO) test -timeout 10h -count=1 -v -run 'RandomModules|EveryPair|RandomKernels' ./tests/random ./tests/sync

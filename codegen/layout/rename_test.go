@@ -90,6 +90,9 @@ func TestNoNames(t *testing.T) {
 			t.Errorf("%s in %s: %v", l, o, names)
 		}
 	}
+	if names, ok := parse1(t, "{reg=[[0,1],[0,1]]} : 1x4").NamesIn(parse1(t, "{reg=[[0,1],[0,2]]} : 1x4")); ok { // two names for one
+		t.Errorf("two names: %v", names)
+	}
 }
 
 func TestCut(t *testing.T) {

@@ -1,0 +1,168 @@
+// Package written_test breaks TileAA texts that the pipeline prints, as somebody who writes them by hand may, and continues the compile. Each must be refused with
+// an error that has a place in the text, or compile. Layouts, instructions and warps do not say what a kernel computes: where only they are broken and the text
+// compiles, the emulator computes what the case expects.
+package written_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tileiras/internal/driver"
+	"tileiras/internal/tilerun"
+	"tileiras/runtime/cases"
+)
+
+var (
+	kernels = []string{"attention_f16", "attention_f8e4m3fn_64x64", "mma_loop_f16", "mma_scaled_f8e4m3fn", "mma_turned_i8", "mma_f64_f64_8x8x4", "softmax_f16",
+		"reduce_3d", "scan_f32", "cat", "extract", "insert_135", "permute_f16", "reshape", "broadcast", "gather_2d", "raw_memory", "atomic_add_i32", "pack_unpack", "printf_133"}
+	gpus   = []string{"sm_80", "sm_90", "sm_100"}
+	stages = []string{"select-atoms", "assign-layouts", "lower-conversions", "pipeline-loops", barriers}
+)
+
+// barriers is the pass behind which a text says itself where threads meet: what that is worth, check-sync judges.
+const barriers = "insert-barriers"
+
+// most is how long a text may take; it takes milliseconds.
+const most = time.Minute
+
+// text is a kernel for a GPU as it is behind a pass.
+type text struct {
+	kernel    *cases.Case
+	gpu, pass string
+	rest      []string // the passes that follow
+	lines     string
+}
+
+func options(gpu string) driver.Options {
+	return driver.Options{GPU: gpu, Code: driver.Code{Opt: 3}, Emit: driver.EmitPTX, ReproducerDir: os.DevNull}
+}
+
+func texts(t *testing.T) (list []text) {
+	names := driver.StageNames()
+	for _, k := range kernels {
+		c, err := cases.Load(filepath.Join("..", "corpus", "cases", k))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, gpu := range gpus {
+			for _, pass := range stages {
+				n := 1
+				for names[n-1] != pass {
+					n++
+				}
+				lines, err := driver.RunPasses(context.Background(), k, c.Bytecode, options(gpu), names[:n])
+				if err != nil {
+					t.Fatal(err)
+				}
+				list = append(list, text{c, gpu, pass, names[n:], strings.TrimSpace(lines)})
+			}
+		}
+	}
+	return list
+}
+
+func TestBrokenTexts(t *testing.T) {
+	seed, count := uint64(1), 3000
+	if n, err := strconv.ParseInt(os.Getenv("TILEIRAS_MUTATIONS"), 0, 64); err == nil { // 1_000_000, too
+		seed, count = rand.Uint64(), int(n)
+	}
+	all := texts(t)
+	total := 0
+	for _, k := range kinds {
+		total += k.weight
+	}
+	var mu sync.Mutex
+	fates := map[string]int{}
+	var g errgroup.Group
+	g.SetLimit(runtime.NumCPU())
+	for n := range uint64(count) {
+		g.Go(func() error {
+			m := &mutant{Rand: rand.New(rand.NewPCG(seed, n))}
+			x := all[m.IntN(len(all))]
+			m.lines = strings.Split(x.lines, "\n")
+			at, i := m.IntN(total), 0
+			for ; at >= kinds[i].weight; i++ {
+				at -= kinds[i].weight
+			}
+			named := m.IntN(2) == 0
+			if !kinds[i].apply(m) {
+				return nil
+			}
+			broken := strings.Join(m.lines, "\n") + "\n"
+			fate, err := x.continues(broken, named, kinds[i].same)
+			if err != nil {
+				t.Errorf("seed %d, number %d, %s in %s for %s behind %s, passes named: %t: %v\n%s", seed, n, kinds[i].name, x.kernel.Name, x.gpu, x.pass, named, err, broken)
+			}
+			mu.Lock()
+			fates[kinds[i].name+fate]++
+			mu.Unlock()
+			return nil
+		})
+	}
+	g.Wait()
+	for _, k := range kinds {
+		t.Logf("%4d refused, %4d compiled: %s", fates[k.name+refused], fates[k.name+compiled], k.name)
+		if fates[k.name+refused] == 0 || fates[k.name+compiled] == 0 {
+			t.Errorf("%s: that tests too little", k.name)
+		}
+	}
+}
+
+const refused, compiled = " refused", " compiled"
+
+var place = regexp.MustCompile(`loc\(.*:\d+:\d+\)|:\d+:\d+: `)
+
+// continues compiles a broken text, by the passes that are left if somebody names them; the error says what must not be.
+func (x text) continues(broken string, named, same bool) (fate string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), most)
+	defer cancel()
+	var ptx string
+	if named {
+		ptx, err = driver.RunPasses(ctx, "broken.tileir", []byte(broken), options(x.gpu), x.rest)
+	} else {
+		var res *driver.Result
+		if res, err = driver.Compile(ctx, "broken.tileir", []byte(broken), options(x.gpu)); err == nil {
+			ptx = string(res.Output)
+		}
+	}
+	var f *driver.Failure
+	switch {
+	case err == nil && same && !strings.Contains(broken, "buffer_view"): // which names elements by where they lie
+		return compiled, x.computes(ctx, ptx, broken)
+	case err == nil:
+		return compiled, nil
+	case !errors.As(err, &f), f.Code == driver.ExitBug, ctx.Err() != nil:
+		return "", err
+	case !place.MatchString(f.Lines[0]):
+		return "", fmt.Errorf("an error without a place: %w", err)
+	}
+	return refused, nil
+}
+
+// computes runs PTX on the emulator. Code that does not wait where it should is the text's fault if check-sync finds that.
+func (x text) computes(ctx context.Context, ptx, broken string) error {
+	m := &tilerun.Emulator{GPU: x.gpu, PTX: func(context.Context, *cases.Launch) (string, error) { return ptx, nil }}
+	v := cases.Run(ctx, m, x.kernel)
+	if v.Status == cases.Pass {
+		return nil
+	}
+	if x.pass == barriers {
+		if _, err := driver.RunPasses(ctx, "broken.tileir", []byte(broken), options(x.gpu), []string{"check-sync"}); err != nil {
+			return nil
+		}
+	}
+	return errors.New(v.Reason)
+}

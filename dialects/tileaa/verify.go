@@ -320,7 +320,8 @@ var verifiers = ir.Table[verifier]{
 
 	OpAllocShared & ir.Place: rowSaysAll, OpAllocRing & ir.Place: rowSaysAll,
 	OpAllocTensor & ir.Place: rowSaysAll, OpTensorAcquire & ir.Place: rowSaysAll, OpTensorAddress & ir.Place: rowSaysAll, OpTensorRelease & ir.Place: rowSaysAll,
-	OpSumsStore & ir.Place: rowSaysAll, OpSumsScale & ir.Place: rowSaysAll, OpFactorStore & ir.Place: rowSaysAll,
+	OpSumsStore & ir.Place: of(func(s SumsStore) string { return onlySums(s.Result()) }), OpSumsScale & ir.Place: of(func(s SumsScale) string { return onlySums(s.Result()) }),
+	OpFactorStore & ir.Place: rowSaysAll,
 	OpAllocPipeline & ir.Place: of(func(a AllocPipeline) string {
 		if a.Producers() < 1 || a.Consumers() < 1 {
 			return "needs somebody who fills slots, and somebody who reads them"

@@ -279,6 +279,30 @@ func verifyFor(op For) string {
 			return fmt.Sprintf("lands value %d that it carries, which is no product in flight", i)
 		}
 	}
+	for i, v := range body.Terminator().Operands() {
+		if d, ok := ir.DefinedBy[Dot](v); !ok || !d.inUnit() || i >= len(inits) {
+			continue
+		}
+		if wrong := onlySums(body.Arg(i + 1)); wrong != "" {
+			return wrong
+		}
+		if wrong := onlySums(op.Results()[i]); wrong != "" && !slices.Contains(op.Lands(), int64(i)) {
+			return wrong
+		}
+	}
+	return ""
+}
+
+// onlySums checks that nobody looks in registers for what is in tensor memory: products add to it, loops carry it, and ops on sums store, scale and bring it.
+func onlySums(v *ir.Value) string {
+	for u := v.FirstUse(); u != nil; u = u.Next() {
+		_, onSums := ir.As[SumsOp](u.Owner())
+		adds := IsProduct(u.Owner()) && u.Index() == accumulator
+		over := u.Owner().Code() == OpFactorStore && u.Index() > 0
+		if !takesInFlight(u.Owner()) && !adds && !over && (!onSums || u.Index() > 0) {
+			return fmt.Sprintf("has sums in tensor memory, where %s does not look for them", u.Owner().Name())
+		}
+	}
 	return ""
 }
 

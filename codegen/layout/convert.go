@@ -86,7 +86,18 @@ func Convert(src, dst Layout) Plan {
 
 // Renaming finds every register of a destination in the source: register r of dst is register regs[r] of src, in every thread. ok is false where some thread does not
 // hold what it needs, or holds it in a register of its own. The elements of both have the same numbers.
-func Renaming(src, dst Layout) (regs []int, ok bool) { return newConversion(src, dst).rename() }
+func Renaming(src, dst Layout) (regs []int, ok bool) {
+	for d := range src.bases {
+		if !slices.Equal(src.bases[d], dst.bases[d]) {
+			return newConversion(src, dst).rename()
+		}
+	}
+	regs = make([]int, src.Regs()) // in their order, mostly
+	for r := range regs {
+		regs[r] = r
+	}
+	return regs, true
+}
 
 // ConvertShared plans the conversion through shared memory even where registers or shuffles would do.
 func ConvertShared(src, dst Layout) Plan {

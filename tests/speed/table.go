@@ -218,7 +218,8 @@ peak of the types, or of 90 % of the bandwidth of DRAM. Resources are ours: regi
 warps of a block, blocks on a multiprocessor.
 
 Known faults of the judge: it sees neither sectors nor bank conflicts, which tests/perfsmall holds on the emulator. What is loaded again it finds in the
-second-level cache, however little that holds. Kernels that load by TMA count as running
+second-level cache, however little that holds. What stands behind a branch in a loop and neither loads, waits nor multiplies counts nowhere, such as
+a mask that bites in few iterations; NVIDIA's code masks in all. Kernels that load by TMA count as running
 at the limit of DRAM, so that a ratio of a memory-bound kernel above 1 on sm_90 and later compares with an assumption. Where a warp does nothing but begin products
 of ` + "`tcgen05`" + `, and others compute with them, each is taken to run at its own pace: NVIDIA's attention on sm_100 comes out as if neither ever waited for the other, ours,
 where they are the same warps, as it waits. Where passes over a row are replayed

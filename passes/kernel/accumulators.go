@@ -357,7 +357,7 @@ func (l *lives) sweep(count func(time, bits int)) {
 		}
 		return 1
 	})
-	alive := make([][]int, len(l.values)) // of a home: the bits of the values in it
+	alive := l.byHome() // the bits of the values that are alive
 	now := 0
 	for _, e := range events {
 		home, bits := l.home(e.value), bitsOf(l.values[e.value])
@@ -373,4 +373,22 @@ func (l *lives) sweep(count func(time, bits int)) {
 	}
 }
 
-func widest(bits []int) int { return slices.Max(append(bits, 0)) }
+// byHome is an empty list for each home, with room for all values in it.
+func (l *lives) byHome() [][]int {
+	members, lists, room := make([]int, len(l.values)), make([][]int, len(l.values)), make([]int, len(l.values))
+	for i := range l.values {
+		members[l.home(i)]++
+	}
+	for h, n := range members {
+		lists[h], room = room[:0:n], room[n:]
+	}
+	return lists
+}
+
+// widest is the most of bits, 0 without any.
+func widest(bits []int) (most int) {
+	for _, b := range bits {
+		most = max(most, b)
+	}
+	return most
+}

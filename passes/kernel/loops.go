@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"math"
 	"slices"
 
 	"tileiras/codegen/atom"
@@ -44,12 +45,16 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 				if t, ok := tiling(op); ok {
 					p.add(&l, op, t)
 				}
-			case op.Code() == tileaa.OpIf:
+			case op.Code() == tileaa.OpIf: // of masks and their like most iterations run the cheaper branch
+				before, least := l.Issue, math.MaxInt
 				for _, r := range op.Regions() {
+					l.Issue = before
 					for _, b := range r.Blocks() {
 						visit(b)
 					}
+					least = min(least, l.Issue)
 				}
+				l.Issue = least
 			case IsPlainLoad(op), op.Code() == tileaa.OpAsyncCopy:
 				l.Copied += loaded(op)
 				addresses += pointers(op) * loaded(op) / (16 * 32 * warps)

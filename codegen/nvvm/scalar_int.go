@@ -50,7 +50,8 @@ func init() {
 //	%c = iota + %splat        c0 = lane; c1 = lane + 1; c2 = lane + 8
 //	                    =>    s = lane + x; s; s + 1; s + 8
 func addTiles(f *fn, op *ir.Op) {
-	x, y := f.operandTiles(op)[0], f.operandTiles(op)[1]
+	tiles := f.operandTiles(op)
+	x, y := tiles[0], tiles[1]
 	exact := ir.Cast[tileaa.Addi](op).Overflow()&def.NoUnsignedWrap != 0
 	apart := f.elementNumbers[op] || !exact && f.shareBases(x, y)
 	f.set(op, f.each(elemOf(op.Result(0)), func(x []reg) reg {

@@ -36,7 +36,7 @@ func GuardMasks(s *pass.State) error {
 		}
 		known := facts.New(s.Ctx, entry)
 		for _, op := range loops {
-			g := &maskGuards{s: s, facts: known, block: op.Body(), free: map[*ir.Value][2]*ir.Value{}}
+			g := &maskGuards{s: s, facts: known, block: op.Body(), free: map[*ir.Value][2]*ir.Value{}, parts: map[*ir.Value]coordinates{}}
 			if slices.ContainsFunc(op.Operands(), func(v *ir.Value) bool { return plain[v.DefiningOp()] }) {
 				continue
 			}
@@ -58,6 +58,7 @@ type maskGuards struct {
 	block *ir.Block
 	b     *ir.Builder
 	free  map[*ir.Value][2]*ir.Value // of a mask: numbers that say that no element is set, that all are; nil where nothing says so
+	parts map[*ir.Value]coordinates  // of tiles that were taken apart
 }
 
 // fewestMasked is the elements of a tile from which on a branch costs less than its mask.
@@ -224,9 +225,8 @@ func (g *maskGuards) ofCompare(c tileaa.Cmpi) (free [2]*ir.Value) {
 	if bits := tileaa.ElemBits(tileaa.AsTile(small).Elem); !ok || bits < 8 || bits > 32 {
 		return free
 	}
-	x, okX := g.coordinates(small)
-	y, okY := g.coordinates(large)
-	if !okX || !okY {
+	x, y := g.coordinates(small), g.coordinates(large)
+	if !x.known || !y.known {
 		return free
 	}
 	signed := c.Signedness() == def.Signed
@@ -255,6 +255,7 @@ type coordinates struct {
 	values      []*ir.Value
 	factors     []int64
 	least, most int64
+	known       bool
 }
 
 // plus is the sum of coordinates and others times a factor.
@@ -282,15 +283,25 @@ func (x coordinates) small() bool {
 	return len(x.values) <= mostValues && n <= mostNumber
 }
 
-// coordinates takes a tile of numbers apart.
-func (g *maskGuards) coordinates(v *ir.Value) (x coordinates, ok bool) {
-	g.s.Step()
+// coordinates takes a tile of numbers apart, once: a sum may add the same twice.
+func (g *maskGuards) coordinates(v *ir.Value) coordinates {
+	x, done := g.parts[v]
+	if !done {
+		g.s.Step()
+		x = g.takeApart(v)
+		g.parts[v] = x
+	}
+	return x
+}
+
+func (g *maskGuards) takeApart(v *ir.Value) coordinates {
 	if n, constant := tileaa.SplatInt(v); constant {
-		x = coordinates{least: n, most: n}
-		return x, x.small()
+		x := coordinates{least: n, most: n}
+		x.known = x.small()
+		return x
 	}
 	if !tileaa.IsRanked(v) {
-		return coordinates{values: []*ir.Value{v}, factors: []int64{1}}, true
+		return coordinates{values: []*ir.Value{v}, factors: []int64{1}, known: true}
 	}
 	op := v.DefiningOp()
 	if op == nil {
@@ -300,26 +311,21 @@ func (g *maskGuards) coordinates(v *ir.Value) (x coordinates, ok bool) {
 	case tileaa.OpSplat, tileaa.OpBroadcast, tileaa.OpReshape, tileaa.OpPermute, tileaa.OpAssume:
 		return g.coordinates(op.Operand(0))
 	case tileaa.OpAddi, tileaa.OpSubi:
-		a, okA := g.coordinates(op.Operand(0))
-		b, okB := g.coordinates(op.Operand(1))
-		sign := int64(1)
+		a, b, sign := g.coordinates(op.Operand(0)), g.coordinates(op.Operand(1)), int64(1)
 		if op.Code() == tileaa.OpSubi {
 			sign = -1
 		}
-		if okA && okB {
-			if x = a.plus(b, sign); x.small() {
-				return x, true
-			}
+		if x := a.plus(b, sign); a.known && b.known && x.small() {
+			return x
 		}
 	}
 	return g.ranged(v)
 }
 
 // ranged is a tile of which only the range is known.
-func (g *maskGuards) ranged(v *ir.Value) (x coordinates, ok bool) {
+func (g *maskGuards) ranged(v *ir.Value) coordinates {
 	f := g.facts.Of(v)
-	x = coordinates{least: f.SMin, most: f.SMax}
-	return x, f.Width > 0 && f.SMin > -mostNumber && f.SMax < mostNumber
+	return coordinates{least: f.SMin, most: f.SMax, known: f.Width > 0 && f.SMin > -mostNumber && f.SMax < mostNumber}
 }
 
 // end is the sum of coordinates with a constant, in 64 bits.

@@ -40,7 +40,7 @@ func EliminateRangeChecks(s *pass.State) error {
 		known := facts.New(s.Ctx, entry)
 		var found []*rangeChecks
 		for _, op := range loops {
-			c := &rangeChecks{facts: known, loop: ir.Cast[tileaa.For](op)}
+			c := &rangeChecks{facts: known, loop: ir.Cast[tileaa.For](op), forms: map[*ir.Value]linearForm{}}
 			c.find(s)
 			if len(c.blocks)+len(c.compares) > 0 {
 				found = append(found, c)
@@ -77,6 +77,7 @@ type rangeChecks struct {
 	blocks   []blockCheck
 	compares []*ir.Op
 	limits   []limit
+	forms    map[*ir.Value]linearForm // of values that were asked for
 }
 
 // blockCheck is dimensions of a block that end inside the array while the counter is below the limits.
@@ -215,10 +216,26 @@ type linearForm struct {
 	factor int64
 	values []*ir.Value
 	most   int64
+	known  bool
 }
 
-// linear writes a value as a linear form, if nothing on the way to it is negative or wraps.
+// mostTerms bounds the values of a linear form: a value that is added to itself again and again counts each time.
+const mostTerms = 64
+
+// linear writes a value as a linear form, once, if nothing on the way to it is negative or wraps: a sum may add the same twice.
 func (c *rangeChecks) linear(v *ir.Value) (x linearForm, ok bool) {
+	x, done := c.forms[v]
+	if !done {
+		if x, ok = c.takeApart(v); !ok {
+			x = linearForm{}
+		}
+		x.known = ok
+		c.forms[v] = x
+	}
+	return x, x.known
+}
+
+func (c *rangeChecks) takeApart(v *ir.Value) (x linearForm, ok bool) {
 	known := c.facts.Of(v)
 	if known.Width == 0 || known.SMin < 0 {
 		return x, false
@@ -245,8 +262,8 @@ func (c *rangeChecks) linear(v *ir.Value) (x linearForm, ok bool) {
 	case tileaa.OpAddi:
 		a, okA := c.linear(op.Operand(0))
 		b, okB := c.linear(op.Operand(1))
-		sum := linearForm{a.factor + b.factor, slices.Concat(a.values, b.values), a.most + b.most}
-		return sum, okA && okB && c.noWrap(op, func(x, y uint64) (hi, lo uint64) { lo, hi = bits.Add64(x, y, 0); return hi, lo })
+		sum := linearForm{factor: a.factor + b.factor, values: slices.Concat(a.values, b.values), most: a.most + b.most}
+		return sum, okA && okB && len(sum.values) <= mostTerms && c.noWrap(op, func(x, y uint64) (hi, lo uint64) { lo, hi = bits.Add64(x, y, 0); return hi, lo })
 	case tileaa.OpMuli:
 		a, okA := c.linear(op.Operand(0))
 		n, constant := tileaa.SplatInt(op.Operand(1))
@@ -254,7 +271,7 @@ func (c *rangeChecks) linear(v *ir.Value) (x linearForm, ok bool) {
 			a, okA = c.linear(op.Operand(1))
 			n, constant = tileaa.SplatInt(op.Operand(0))
 		}
-		product := linearForm{a.factor * n, nil, a.most * n}
+		product := linearForm{factor: a.factor * n, most: a.most * n}
 		return product, okA && constant && n > 0 && n < 1<<20 && len(a.values) == 0 && max(a.factor, a.most) < smallEnough && c.noWrap(op, bits.Mul64)
 	}
 	return x, false

@@ -89,7 +89,7 @@ nvidia: ## Installs NVIDIA's tools from PyPI into .tools and runs the tests that
 	@mkdir -p $(TOOLS) && scripts/nvidia-tools.sh $(TOOLS) > $(TOOLS)/path || { cat $(TOOLS)/setup.log; exit 1; }
 	TILEIRAS_NVIDIA_BIN=$$(cat $(TOOLS)/path) $(GO) test -timeout 60m -v ./tests/nvidia ./codegen/ptxop ./codegen/ptx
 
-triton: ## Installs Triton from PyPI into .tools, compiles its kernels for four targets and runs them in the emulator.
+triton: ## Installs Triton from PyPI into .tools, compiles its kernels for six targets and runs them in the emulator.
 	@mkdir -p $(TOOLS) && scripts/triton.sh $(TOOLS) > $(TOOLS)/triton.path || { cat $(TOOLS)/triton.log; exit 1; }
 	TILEIRAS_TRITON=$$(cat $(TOOLS)/triton.path) $(GO) test -timeout 60m -count=1 -v ./tests/triton
 

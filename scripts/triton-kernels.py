@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Compiles kernels with Triton, which needs no GPU for that, and writes each with a launch record for tilerun.
 
-    triton-kernels.py OUT [--sm 80,90,100,120] [--only WORD]
+    triton-kernels.py OUT [--sm 80,86,89,90,100,120] [--only WORD]
 
 OUT/NAME.smNN/ gets kernel.ptx, launch.json and .npy files: inputs, and expected outputs that numpy computes in f64. The format of
 launch.json is runtime/cases/launch.go. The kernels are chosen for the instructions that they lead to: rings of cp.async and
-mma.sync (sm_80), wgmma, tensor maps built in the kernel, mbarriers and warp-specialised roles (sm_90), tcgen05 and tensor memory
+mma.sync (sm_80, sm_86, sm_89), wgmma, tensor maps built in the kernel, mbarriers and warp-specialised roles (sm_90), tcgen05 and tensor memory
 (sm_100), block-scaled mma.sync (sm_120).
 """
 import argparse
@@ -387,7 +387,7 @@ def write(kern, sm, binary, out):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("out", type=pathlib.Path)
-    p.add_argument("--sm", default="80,90,100,120")
+    p.add_argument("--sm", default="80,86,89,90,100,120")
     p.add_argument("--only", default="")
     opts = p.parse_args()
     rng = np.random.default_rng(20)

@@ -1,6 +1,6 @@
 // Command speed predicts how fast our code is beside NVIDIA's compiler and Triton, without a GPU, from the machine code of each:
 //
-//	go run ./tests/speed -bin bin -nvidia DIR [-triton DIR] [-sm 80,90,100,120] [-only RE] [-cache DIR] [-max-ratio R] [-max-geomean G] [-docs FILE]
+//	go run ./tests/speed -bin bin -nvidia DIR [-triton DIR] [-sm 80,86,89,90,100,120] [-only RE] [-cache DIR] [-max-ratio R] [-max-geomean G] [-docs FILE]
 //
 // -nvidia is the folder of NVIDIA's tools, -triton one that holds NAME.smNN with launch.json and
 // kernel.cubin or kernel.ptx, as make triton leaves in .tools/triton-kernels (its kernels on rows are for short ones). For each kernel of the performance corpus four

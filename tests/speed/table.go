@@ -227,8 +227,9 @@ together, iterations that ptxas took out of a loop count twice. Triton's kernels
 Loops with products are replayed for 32 iterations of each block, in which blocks that begin in step drift apart; rates of NVIDIA's and Triton's code still change
 by up to 3 % with twice as many. (With 8, as until lately, two blocks that round factors to tf32 came out at 140 TF/s on sm_80 instead of 123.)
 Which of the ready warps of a scheduler goes on is not documented: here it is that of the lowest number; by age, loops of attention come out up to a quarter
-faster or a seventh slower. Products of 8-bit floats on sm_120 are those of an RTX 5090, which microbenchmarks find to run at half the rate without scales, as
-the others have them; other cards may not. The four warps of a group begin a product of ` + "`wgmma`" + ` together. Loops of
+faster or a seventh slower. sm_86 and sm_89 are an RTX A6000 and an RTX 6000 Ada; GeForce cards of both add products in f32 at half their rate, where the tensor
+cores hide more of everything else. Products of 8-bit floats on sm_120 are those of an RTX 5090, which microbenchmarks find to run at half the rate without
+scales, as the others have them; other cards may not. The four warps of a group begin a product of ` + "`wgmma`" + ` together. Loops of
 ` + "`wgmma`" + ` with warps of their own for copies come out at the tensor peak, whoever wrote them, other attention with it up to 40 % too fast. Work
 counts as often as the code does it: a plan that makes scores of attention twice looks fast.
 

@@ -503,6 +503,28 @@ func TestConflictsOfAPlainTransposeAreCounted(t *testing.T) {
 	}
 }
 
+func TestLanesInOrderOfMemoryMeetInNoBank(t *testing.T) {
+	// Words of 64 rows, of which those 32 apart lie side by side: lanes that take rows in order name every other word of 64, the others all of 32.
+	m, err := ParseMem("{offset=[[0,1],[0,2],[32,0],[1,0],[2,0],[4,0],[8,0],[16,0]]} : 64x4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := parse1(t, "{reg=[[0,1],[0,2]], lane=[[1,0],[2,0],[4,0],[8,0],[16,0]], warp=[[32,0],[0,0]]} : 64x4")
+	want := parse1(t, "{reg=[[0,1],[0,2]], lane=[[32,0],[1,0],[2,0],[4,0],[8,0]], warp=[[16,0],[0,0]]} : 64x4")
+	got := m.InOrder(rows)
+	if !got.Equal(want) {
+		t.Errorf("in order: %s, want %s", got, want)
+	}
+	for _, c := range []struct {
+		l    Layout
+		want int
+	}{{rows, 2}, {got, 1}} {
+		if _, _, worst, err := Wavefronts(m, c.l, 1, 4); err != nil || worst != c.want {
+			t.Errorf("%s: conflict %d, want %d, %v", c.l, worst, c.want, err)
+		}
+	}
+}
+
 func TestNoSwizzleIsRowMajor(t *testing.T) {
 	for _, order := range [][]int{{1, 0}, {0, 1}} {
 		shape := []int{8, 32}

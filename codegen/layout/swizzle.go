@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -180,6 +181,20 @@ func Wavefronts(m MemLayout, l Layout, elemBytes, vec int) (waves, ideal, worst 
 		}
 	}
 	return waves, phases, worst, nil
+}
+
+// InOrder is a layout in which lanes, and warps after them, have what they have in l in the order of m: those that access it together find places near
+// each other. Registers stay.
+func (m MemLayout) InOrder(l Layout) Layout {
+	list := slices.Concat(l.bases[Lane], l.bases[Warp])
+	slices.SortStableFunc(list, func(a, b uint64) int {
+		if a == 0 || b == 0 { // who replicates others comes last
+			return cmp.Compare(b, a)
+		}
+		return cmp.Compare(m.Linear(a), m.Linear(b))
+	})
+	n := len(l.bases[Lane])
+	return Must(l.shape, Bases{l.bases[Reg], list[:n], list[n:], l.bases[Block]})
 }
 
 // waveCount is the number of different 4-byte words in the busiest bank when each of the byte offsets moves size bytes.

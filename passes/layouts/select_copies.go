@@ -1,6 +1,7 @@
 package layouts
 
 import (
+	"math"
 	"slices"
 
 	"tileiras/codegen/atom"
@@ -106,16 +107,43 @@ func copyWidth(s *pass.State, load *ir.Op) (vec int, ok bool) {
 	return int(width), !ir.IsInt(t.Elem, 1) && row != nil && row.Bytes == bytes
 }
 
-// beginCopy begins the copies of a load to a buffer.
-func beginCopy(b *ir.Builder, load *ir.Op, buffer *ir.Value) tileaa.AsyncCopy {
+// beginCopy begins the copies of a load to a buffer of a memory layout.
+func beginCopy(b *ir.Builder, load *ir.Op, buffer *ir.Value, mem layout.MemLayout) tileaa.AsyncCopy {
 	access := ir.Cast[tileaa.AccessOp](load)
 	width, _ := access.Vec()
 	fast, _ := access.Fast()
-	c := tileaa.NewAsyncCopy(b, placeOf(b, load), buffer, &tileaa.LayoutAttr{Layout: *tileaa.LayoutOf(load.Result(0))}, tileaa.AsyncCopyOptions{
+	c := tileaa.NewAsyncCopy(b, placeOf(b, load), buffer, &tileaa.LayoutAttr{Layout: copyLayout(load, mem)}, tileaa.AsyncCopyOptions{
 		Token: tileaa.TokenBefore(load), Vec: &width, Fast: &fast, Narrow: access.Narrow(), Masked: access.Masked(), CoordinateBits: access.CoordinateBits(),
 		Ragged: access.Ragged()})
 	tileaa.NewAsyncCommit(b)
 	return c
+}
+
+// copyLayout is the layout in which threads copy a load: that of the load, or where each access brings all of a row of a block, so that it does not matter who
+// is beside whom in memory, one with fewer bank conflicts.
+func copyLayout(load *ir.Op, mem layout.MemLayout) layout.Layout {
+	l := *tileaa.LayoutOf(load.Result(0))
+	access := ir.Cast[tileaa.AccessOp](load)
+	width, _ := access.Vec()
+	fast, _ := access.Fast()
+	block, ok := tileaa.BlockOf(load)
+	if !ok || l.Shape()[fast] > int(width) {
+		return l
+	}
+	if _, sparse := block.SparseDim(); sparse {
+		return l
+	}
+	passes := func(l layout.Layout) int {
+		n, _, _, err := layout.Wavefronts(mem, l, tileaa.ElemBytes(tileaa.AsTile(load.Result(0)).Elem), int(width))
+		if err != nil {
+			return math.MaxInt
+		}
+		return n
+	}
+	if o := mem.InOrder(l); passes(o) < passes(l) {
+		return o
+	}
+	return l
 }
 
 // buffer is the one from which all that uses a weak load reads, if cp.async can fill it: whole vectors of 4, 8 or 16 bytes, padding with zeros (the
@@ -171,7 +199,7 @@ func (c *copied) copyTo(s *pass.State, mem layout.MemLayout) {
 		src := tileaa.AsTile(c.load.Result(0))
 		buf = tileaa.NewAllocShared(b, tileaa.Buffer(s.Ctx, src.Elem, mem, src.Shape...), tileaa.AllocSharedOptions{}).Result()
 	}
-	begun := beginCopy(b, c.load, buf)
+	begun := beginCopy(b, c.load, buf, mem)
 	alone := len(c.converts) == 1 && !c.stored()
 	if first := c.firstUse(); !alone && !waited(first) {
 		b.Before(first)

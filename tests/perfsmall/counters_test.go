@@ -3,7 +3,6 @@ package perfsmall_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -80,9 +79,6 @@ var exceptions = []struct {
 	{kernel: "^gemm_scaled", gpus: "sm_75", sectors: 2.88, barriers: 24},
 }
 
-// quick are the kernels that are measured without TILEIRAS_PERF_SMALL too.
-var quick = regexp.MustCompile(`^(transpose|layernorm|row_max|reduce|rope|gather|vecadd|rmsnorm|gemm_f16_4096_128x128x64$|attention_f16_d64_128x64$)`)
-
 // TestLoopsMoveWhatTheyMust holds counters of the emulator for the loops of the performance kernels: sectors, bank conflicts, barriers and
 // exponentials of an iteration.
 func TestLoopsMoveWhatTheyMust(t *testing.T) {
@@ -92,9 +88,6 @@ func TestLoopsMoveWhatTheyMust(t *testing.T) {
 	}
 	for _, gpu := range gpus() {
 		for _, name := range names {
-			if os.Getenv("TILEIRAS_PERF_SMALL") == "" && (gpu != gpus()[0] || !quick.MatchString(name)) {
-				continue
-			}
 			t.Run(gpu+"/"+name, func(t *testing.T) { holdLoops(t, name, gpu) })
 		}
 	}

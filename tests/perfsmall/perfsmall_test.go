@@ -1,7 +1,7 @@
 // Package perfsmall_test runs the performance kernels at shrunken extents, where every path of a schedule is still taken: no, one
 // and several steps along K, ragged ends, one to four tile blocks. The emulator, which runs our PTX with all checks on, must
 // agree with the interpreter: bit for bit where the interpreter's value is exact, within a tolerance where approximations are on
-// the way. A quick part always runs; TILEIRAS_PERF_SMALL=1 runs all of it, each size under every schedule of the emulator.
+// the way. A quick part always runs, and all counters of loops; TILEIRAS_PERF_SMALL=1 runs all sizes, each under every schedule of the emulator.
 package perfsmall_test
 
 import (

@@ -10,7 +10,6 @@ import (
 	"tileiras/codegen/target"
 	"tileiras/dialects/tileaa"
 	"tileiras/internal/driver"
-	"tileiras/passes"
 	"tileiras/passes/convert"
 )
 
@@ -31,11 +30,6 @@ Bytecode is read and written in the versions ` + strings.Join(driver.Versions(),
 	table(&b, "What", "Now")
 	for _, m := range notBuilt {
 		tableRow(&b, m.what, m.now)
-	}
-	for _, p := range passes.WayDown() {
-		if strings.Contains(p.Summary+p.Why, "Does nothing yet") {
-			tableRow(&b, "The pass "+code(p.Name), p.Summary+" "+p.Why)
-		}
 	}
 	b.WriteString("\n## Limits inside what is supported\n\nEach of them is an error that names the operation.\n\n")
 	table(&b, "Operation", "Not supported", "Why")

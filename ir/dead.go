@@ -24,21 +24,19 @@ func comesToAnEnd(op *Op) bool {
 
 // hasNoEffect looks into regions: all ops are pure, or region ops like this, and control only goes on after op.
 func hasNoEffect(op *Op) bool {
-	for _, r := range op.Regions() {
-		for _, b := range r.Blocks() {
-			for o := b.First(); o != nil; o = o.Next() {
-				switch {
-				case o.Traits().Has(Terminator):
-					if !endsOnly(op, o) {
-						return false
-					}
-				case o.NumRegions() > 0:
-					if !comesToAnEnd(o) || !hasNoEffect(o) {
-						return false
-					}
-				case !o.Traits().Has(Pure):
+	for b := range op.Blocks() {
+		for o := b.First(); o != nil; o = o.Next() {
+			switch {
+			case o.Traits().Has(Terminator):
+				if !endsOnly(op, o) {
 					return false
 				}
+			case o.NumRegions() > 0:
+				if !comesToAnEnd(o) || !hasNoEffect(o) {
+					return false
+				}
+			case !o.Traits().Has(Pure):
+				return false
 			}
 		}
 	}

@@ -1,6 +1,9 @@
 package ir
 
-import "slices"
+import (
+	"iter"
+	"slices"
+)
 
 // Op is one operation.
 type Op struct {
@@ -313,6 +316,19 @@ func (op *Op) Body() *Block {
 		return nil
 	}
 	return op.regions[0].Front()
+}
+
+// Blocks are those of all regions, in order.
+func (op *Op) Blocks() iter.Seq[*Block] {
+	return func(yield func(*Block) bool) {
+		for _, r := range op.regions {
+			for _, b := range r.blocks {
+				if !yield(b) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // HasUses reports whether any result of the op is used.

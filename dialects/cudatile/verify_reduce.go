@@ -131,11 +131,9 @@ func onlyPure(c *ir.Context, op *ir.Op, b *ir.Block) bool {
 		if !t.Has(ir.Pure) && !t.Has(ir.Terminator) && len(o.Regions()) == 0 {
 			return c.Error(o, "only pure operations are allowed inside '%s'", op.Name())
 		}
-		for _, r := range o.Regions() {
-			for _, inner := range r.Blocks() {
-				if !onlyPure(c, op, inner) {
-					return false
-				}
+		for inner := range o.Blocks() {
+			if !onlyPure(c, op, inner) {
+				return false
 			}
 		}
 	}

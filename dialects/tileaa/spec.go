@@ -177,13 +177,11 @@ func tileTypes(check func(t *TileType) string) func(op *ir.Op) string {
 				}
 			}
 		}
-		for _, r := range op.Regions() {
-			for _, b := range r.Blocks() {
-				for _, a := range b.Args() {
-					if t := AsTile(a); t != nil {
-						if wrong := check(t); wrong != "" {
-							return wrong
-						}
+		for b := range op.Blocks() {
+			for _, a := range b.Args() {
+				if t := AsTile(a); t != nil {
+					if wrong := check(t); wrong != "" {
+						return wrong
 					}
 				}
 			}

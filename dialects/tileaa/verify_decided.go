@@ -19,12 +19,10 @@ func decided(op *ir.Op) string {
 			return wrong
 		}
 	}
-	for _, r := range op.Regions() {
-		for _, b := range r.Blocks() {
-			for _, a := range b.Args() {
-				if wrong := distributed(b.First(), AsTile(a)); wrong != "" {
-					return wrong
-				}
+	for b := range op.Blocks() {
+		for _, a := range b.Args() {
+			if wrong := distributed(b.First(), AsTile(a)); wrong != "" {
+				return wrong
 			}
 		}
 	}

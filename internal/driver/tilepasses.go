@@ -200,10 +200,8 @@ func anchored(op *ir.Op, name string) bool { return name == "any" || op.Name() =
 
 func itemsOf(op *ir.Op) []*ir.Op {
 	var list []*ir.Op
-	for _, r := range op.Regions() {
-		for _, b := range r.Blocks() {
-			list = append(list, b.Ops()...)
-		}
+	for b := range op.Blocks() {
+		list = append(list, b.Ops()...)
 	}
 	return list
 }

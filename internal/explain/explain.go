@@ -155,10 +155,8 @@ func (w *writer) block(b *ir.Block, depth int) {
 		if _, loop := ir.LoopOf(op); loop {
 			inner++
 		}
-		for _, r := range op.Regions() {
-			for _, rb := range r.Blocks() {
-				w.block(rb, inner)
-			}
+		for rb := range op.Blocks() {
+			w.block(rb, inner)
 		}
 	}
 }
@@ -351,18 +349,16 @@ func tileText(shape []int64, elem ir.Type) string {
 // loop says whether the loads of a loop overlap with its work.
 func (w *writer) loop(op *ir.Op) {
 	loads, copies, bytes, slots := 0, 0, 0, int64(0)
-	for _, r := range op.Regions() {
-		for _, b := range r.Blocks() {
-			for o := b.First(); o != nil; o = o.Next() {
-				switch o.Code() {
-				case tileaa.OpTiledLoad, tileaa.OpLoad:
-					loads++
-				case tileaa.OpAsyncCopy:
-					copies++
-					bytes += ir.Cast[tileaa.AsyncCopy](o).Buffer().Type().(*tileaa.BufferType).Bytes()
-				case tileaa.OpRingSlot:
-					slots = max(slots, ir.Cast[tileaa.RingSlot](o).Ring().Type().(*tileaa.RingType).Slots)
-				}
+	for b := range op.Blocks() {
+		for o := b.First(); o != nil; o = o.Next() {
+			switch o.Code() {
+			case tileaa.OpTiledLoad, tileaa.OpLoad:
+				loads++
+			case tileaa.OpAsyncCopy:
+				copies++
+				bytes += ir.Cast[tileaa.AsyncCopy](o).Buffer().Type().(*tileaa.BufferType).Bytes()
+			case tileaa.OpRingSlot:
+				slots = max(slots, ir.Cast[tileaa.RingSlot](o).Ring().Type().(*tileaa.RingType).Slots)
 			}
 		}
 	}

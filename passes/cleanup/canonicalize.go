@@ -71,10 +71,8 @@ func (c *canonicalizer) sweep(op *ir.Op) {
 		c.constants = newConstantPool(op)
 		defer func() { c.constants = outer }()
 	}
-	for _, r := range op.Regions() {
-		for _, b := range r.Blocks() {
-			c.block(b)
-		}
+	for b := range op.Blocks() {
+		c.block(b)
 	}
 }
 

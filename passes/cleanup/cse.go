@@ -39,18 +39,16 @@ func (c *merger) op(op *ir.Op) {
 		c.scopes = nil
 		defer func() { c.scopes = outer }()
 	}
-	for _, r := range op.Regions() {
-		for _, b := range r.Blocks() {
-			c.scopes = append(c.scopes, map[uint64]int{})
-			for o := b.First(); o != nil; {
-				next := o.Next()
-				if !c.merge(o) {
-					c.op(o)
-				}
-				o = next
+	for b := range op.Blocks() {
+		c.scopes = append(c.scopes, map[uint64]int{})
+		for o := b.First(); o != nil; {
+			next := o.Next()
+			if !c.merge(o) {
+				c.op(o)
 			}
-			c.scopes = c.scopes[:len(c.scopes)-1]
+			o = next
 		}
+		c.scopes = c.scopes[:len(c.scopes)-1]
 	}
 }
 

@@ -13,21 +13,19 @@ func DCE(s *pass.State) error {
 }
 
 func eraseDead(s *pass.State, op *ir.Op) {
-	for _, r := range op.Regions() {
-		for _, b := range r.Blocks() {
-			for o := b.Last(); o != nil; {
-				s.Step()
-				prev := o.Prev()
-				if ir.IsDead(o) {
+	for b := range op.Blocks() {
+		for o := b.Last(); o != nil; {
+			s.Step()
+			prev := o.Prev()
+			if ir.IsDead(o) {
+				o.Erase()
+			} else {
+				eraseDead(s, o)
+				if ir.IsDead(o) { // its region has become empty
 					o.Erase()
-				} else {
-					eraseDead(s, o)
-					if ir.IsDead(o) { // its region has become empty
-						o.Erase()
-					}
 				}
-				o = prev
 			}
+			o = prev
 		}
 	}
 }

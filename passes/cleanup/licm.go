@@ -35,12 +35,10 @@ func speculatable(op *ir.Op) bool {
 		if !t.Has(ir.Pure) {
 			return false
 		}
-		for _, r := range op.Regions() {
-			for _, b := range r.Blocks() {
-				for o := b.First(); o != nil; o = o.Next() {
-					if !o.Traits().Has(ir.Terminator) && !speculatable(o) {
-						return false
-					}
+		for b := range op.Blocks() {
+			for o := b.First(); o != nil; o = o.Next() {
+				if !o.Traits().Has(ir.Terminator) && !speculatable(o) {
+					return false
 				}
 			}
 		}
@@ -73,16 +71,14 @@ func invariant(op, loop *ir.Op) bool {
 		}
 	}
 	ok := true
-	for _, r := range op.Regions() {
-		for _, b := range r.Blocks() {
-			for o := b.First(); o != nil; o = o.Next() {
-				ir.Walk(o, ir.PreOrder, func(in *ir.Op) {
-					for i := 0; i < in.NumOperands(); i++ {
-						v := in.Operand(i)
-						ok = ok && (ir.DefinedOutside(v, loop) || !ir.DefinedOutside(v, op))
-					}
-				})
-			}
+	for b := range op.Blocks() {
+		for o := b.First(); o != nil; o = o.Next() {
+			ir.Walk(o, ir.PreOrder, func(in *ir.Op) {
+				for i := 0; i < in.NumOperands(); i++ {
+					v := in.Operand(i)
+					ok = ok && (ir.DefinedOutside(v, loop) || !ir.DefinedOutside(v, op))
+				}
+			})
 		}
 	}
 	return ok

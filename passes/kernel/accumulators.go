@@ -80,11 +80,9 @@ func (a *Alive) Add(op *ir.Op, v *ir.Value) {
 
 // carried is the bits of accumulators that loops in an op carry, one loop inside another.
 func (l *lives) carried(op *ir.Op) (most int) {
-	for _, r := range op.Regions() {
-		for _, b := range r.Blocks() {
-			for o := b.First(); o != nil; o = o.Next() {
-				most = max(most, l.carried(o))
-			}
+	for b := range op.Blocks() {
+		for o := b.First(); o != nil; o = o.Next() {
+			most = max(most, l.carried(o))
 		}
 	}
 	if f, ok := ir.LoopOf(op); ok {
@@ -121,11 +119,9 @@ func (l *lives) order(op *ir.Op) {
 	if d, ok := ir.As[tileaa.Dot](op); ok && tileaa.AddsToNothing(d) {
 		l.fresh[op.Block()] = true
 	}
-	for _, r := range op.Regions() {
-		for _, b := range r.Blocks() {
-			for o := b.First(); o != nil; o = o.Next() {
-				l.order(o)
-			}
+	for b := range op.Blocks() {
+		for o := b.First(); o != nil; o = o.Next() {
+			l.order(o)
 		}
 	}
 	l.at[op] = span{begin, l.time}

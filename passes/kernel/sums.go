@@ -69,10 +69,8 @@ func productsIn(b *ir.Block, most int) (n int) {
 		if tileaa.IsProduct(op) {
 			n++
 		}
-		for _, r := range op.Regions() {
-			for _, in := range r.Blocks() {
-				n += productsIn(in, most-n)
-			}
+		for in := range op.Blocks() {
+			n += productsIn(in, most-n)
 		}
 	}
 	return n

@@ -338,10 +338,8 @@ func sweep(s *pass.State, entry *ir.Op) {
 		for op := b.Last(); op != nil; {
 			s.Step()
 			prev := op.Prev()
-			for _, r := range op.Regions() {
-				for _, rb := range r.Blocks() {
-					erase(rb)
-				}
+			for rb := range op.Blocks() {
+				erase(rb)
 			}
 			if op.Traits().Has(ir.Pure) && !op.HasUses() {
 				op.Erase()

@@ -102,10 +102,8 @@ func (a *assigner) rewriteIf(op *ir.Op) {
 	for _, r := range op.Results() {
 		a.assignIncoming(r)
 	}
-	for _, r := range op.Regions() {
-		for _, b := range r.Blocks() {
-			a.rewriteBlock(b)
-		}
+	for b := range op.Blocks() {
+		a.rewriteBlock(b)
 	}
 }
 

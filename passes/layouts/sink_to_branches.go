@@ -35,10 +35,8 @@ func sinkToBranches(s *pass.State, b *ir.Block) {
 		}
 	}
 	for _, op := range ops {
-		for _, r := range op.Regions() {
-			for _, inner := range r.Blocks() {
-				sinkToBranches(s, inner)
-			}
+		for inner := range op.Blocks() {
+			sinkToBranches(s, inner)
 		}
 	}
 }

@@ -89,10 +89,8 @@ func isTakenInPieces(v *ir.Value) bool {
 
 // within makes versions in the blocks of an op.
 func (v *versioner) within(op *ir.Op) {
-	for _, r := range op.Regions() {
-		for _, b := range r.Blocks() {
-			v.block(b)
-		}
+	for b := range op.Blocks() {
+		v.block(b)
 	}
 }
 

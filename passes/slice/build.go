@@ -38,24 +38,22 @@ func (c *slicer) build() {
 // sweep erases outputs, and what was only there for values that pieces have replaced: loads, pure operations, and whole products that a loop goes on to carry.
 // Users come after what they use, so it goes backwards.
 func (c *slicer) sweep(op *ir.Op) {
-	for _, r := range op.Regions() {
-		for _, b := range r.Blocks() {
-			for o := b.Last(); o != nil; {
-				c.s.Step()
-				prev, next := o.Prev(), o.Next()
-				c.sweep(o)
-				_, old := c.number[o]
-				c.b.Before(o).Loc = o.Loc()
-				switch {
-				case ir.IsDead(o) || old && c.isReplaced(o) && !o.HasUses():
-					o.Erase()
-				case tileaa.DropUnused(c.b, o): // what stands in its place is looked at again
-					if prev = b.Last(); next != nil {
-						prev = next.Prev()
-					}
+	for b := range op.Blocks() {
+		for o := b.Last(); o != nil; {
+			c.s.Step()
+			prev, next := o.Prev(), o.Next()
+			c.sweep(o)
+			_, old := c.number[o]
+			c.b.Before(o).Loc = o.Loc()
+			switch {
+			case ir.IsDead(o) || old && c.isReplaced(o) && !o.HasUses():
+				o.Erase()
+			case tileaa.DropUnused(c.b, o): // what stands in its place is looked at again
+				if prev = b.Last(); next != nil {
+					prev = next.Prev()
 				}
-				o = prev
 			}
+			o = prev
 		}
 	}
 }

@@ -68,11 +68,9 @@ func intervals(s *pass.State, entry *ir.Op) (list []*interval, at map[*ir.Op]ext
 			iv.size, iv.align = tileaa.PlacedMemory(op)
 			list = append(list, iv)
 		}
-		for _, r := range op.Regions() {
-			for _, b := range r.Blocks() {
-				for o := b.First(); o != nil; o = o.Next() {
-					number(o)
-				}
+		for b := range op.Blocks() {
+			for o := b.First(); o != nil; o = o.Next() {
+				number(o)
 			}
 		}
 		at[op] = extent{first, n}

@@ -46,10 +46,8 @@ func (c *carrying) block(b *ir.Block, state []*ir.Value) {
 				op.SetOperandGroup(0, slices.Concat(op.Operands(), state))
 			}
 		default:
-			for _, r := range op.Regions() {
-				for _, inner := range r.Blocks() {
-					c.block(inner, state)
-				}
+			for inner := range op.Blocks() {
+				c.block(inner, state)
 			}
 		}
 	}

@@ -43,11 +43,9 @@ func newProofs(s *pass.State, known *facts.Facts, entry *ir.Op) *proofs {
 		s.Step()
 		n++
 		at := n
-		for _, r := range op.Regions() {
-			for _, b := range r.Blocks() {
-				for o := b.First(); o != nil; o = o.Next() {
-					number(o)
-				}
+		for b := range op.Blocks() {
+			for o := b.First(); o != nil; o = o.Next() {
+				number(o)
 			}
 		}
 		p.place[op] = numbers{at, n}

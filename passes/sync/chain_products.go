@@ -18,10 +18,8 @@ import (
 func ChainProducts(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-			for _, r := range op.Regions() {
-				for _, b := range r.Blocks() {
-					chainIn(b)
-				}
+			for b := range op.Blocks() {
+				chainIn(b)
 			}
 		})
 	}

@@ -22,11 +22,9 @@ import (
 func HoistLoads(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-			for _, r := range op.Regions() {
-				for _, b := range r.Blocks() {
-					if !slices.ContainsFunc(b.Ops(), tileaa.IsProduct) {
-						hoistLoads(s, b)
-					}
+			for b := range op.Blocks() {
+				if !slices.ContainsFunc(b.Ops(), tileaa.IsProduct) {
+					hoistLoads(s, b)
 				}
 			}
 		})

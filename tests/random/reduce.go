@@ -225,11 +225,9 @@ func leaves(op *ir.Op) bool {
 	case cudatile.OpFor, cudatile.OpLoop:
 		return false
 	}
-	for _, r := range op.Regions() {
-		for _, b := range r.Blocks() {
-			if slices.ContainsFunc(b.Ops(), leaves) {
-				return true
-			}
+	for b := range op.Blocks() {
+		if slices.ContainsFunc(b.Ops(), leaves) {
+			return true
 		}
 	}
 	return false

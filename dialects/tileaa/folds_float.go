@@ -187,7 +187,7 @@ func narrowOfWiden(op *ir.Op) *ir.Value {
 	if from == nil || from.Bits() < 16 || mid == nil { // 8-bit formats turn NaN into a number
 		return nil
 	}
-	if mid.ExponentBits() >= from.ExponentBits() && mid.MantissaBits() >= from.MantissaBits() {
+	if mid.Holds(from) {
 		return inner.Source()
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -48,6 +49,24 @@ func samples(f *Format, n int, seed uint64) []uint64 {
 }
 
 var small = []*Format{F8E4M3FN, F8E5M2, F8E8M0FNU, F4E2M1FN, F8E5M3FNU}
+
+func TestHolds(t *testing.T) {
+	for _, g := range Formats {
+		values := samples(g, 2000, 7)
+		if g.Bits() <= 19 {
+			values = patterns(g)
+		}
+		for _, f := range Formats {
+			want := f == g || !slices.ContainsFunc(values, func(b uint64) bool {
+				x, y := g.Decode(b), f.Decode(Convert(g, f, b, NearestEven))
+				return math.IsNaN(x) != math.IsNaN(y) || !math.IsNaN(x) && (x != y || math.Signbit(x) != math.Signbit(y))
+			})
+			if got := f.Holds(g); got != want {
+				t.Errorf("%s holds %s: got %v, want %v", f, g, got, want)
+			}
+		}
+	}
+}
 
 func TestDecodeIsExactForEveryPatternUpToTF32(t *testing.T) {
 	for _, f := range Formats {

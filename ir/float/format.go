@@ -115,6 +115,15 @@ func (f *Format) HasNaN() bool { return f.nan != nanNone }
 // HasZero says whether the format can hold zero.
 func (f *Format) HasZero() bool { return !f.noZero }
 
+// Holds says whether every value of g is one of f: numbers, infinities and NaN.
+func (f *Format) Holds(g *Format) bool {
+	return f.manBits >= g.manBits && f.leastExp() <= g.leastExp() && f.Decode(f.Max()) >= g.Decode(g.Max()) && (f.signed || !g.signed) &&
+		(f.inf || !g.inf) && (f.HasNaN() || !g.HasNaN()) && (f.HasZero() || !g.HasZero())
+}
+
+// leastExp is the exponent of the last bit of the smallest numbers.
+func (f *Format) leastExp() int { return f.minExpField() - f.bias - f.manBits }
+
 func (f *Format) mask() uint64        { return 1<<f.Bits() - 1 }
 func (f *Format) magMask() uint64     { return 1<<(f.expBits+f.manBits) - 1 }
 func (f *Format) manMask() uint64     { return 1<<f.manBits - 1 }

@@ -46,7 +46,7 @@ func (g *generator) loopAlongK(ragged bool) {
 	}
 	t, elem := typ{p[1], []int{m, n}}, p[0]
 	if elem == "tf32" {
-		elem = "f32" // in memory; the loop rounds it
+		elem = one(g, "f32", "f32", "bf16", "f16") // in memory; the loop rounds it, or widens it
 	}
 	if bound := 16 * k * max(rounds, 1); !inMemory(elem) || !g.known8(elem) || !holds(p[1], bound) {
 		return

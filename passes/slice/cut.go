@@ -13,6 +13,7 @@ func Cut(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) *ir.Op {
 	copied := ir.Cast[tileaa.Entry](b.Insert(s.Ctx.Clone(entry, ir.Mapping{})))
 	copied.SetPlan(plan)
 	defer func(notes []pass.Note) { s.Notes = notes }(s.Notes)
+	straighten(s, copied.Op)
 	c := newSlicer(s, copied.Op)
 	if plan.OperandBytes > 0 {
 		c.cutsSteps()
@@ -22,6 +23,7 @@ func Cut(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) *ir.Op {
 		return nil
 	}
 	c.build()
+	branch(s, copied.Op)
 	flattenLoops(s, copied.Op)
 	return copied.Op
 }

@@ -62,6 +62,8 @@ func Tiles(s *pass.State) error {
 
 // slicePieces makes big tiles of an entry in pieces.
 func slicePieces(s *pass.State, entry *ir.Op, made *int) error {
+	straighten(s, entry)
+	defer branch(s, entry)
 	c, before, notes := newSlicer(s, entry), *made, s.Notes
 	c.made = made
 	err := c.decide()

@@ -1,0 +1,98 @@
+package slice
+
+import (
+	"slices"
+
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+	"tileiras/passes/pass"
+)
+
+// This file cuts loops of the program with branches that give tiles, such as a mask of attention that is made where it bites. Both ways stand in the loop
+// while it is cut, and its pieces have branches again; what one of them alone needs is moved into it by assign-layouts.
+//
+//	%y = if %c { %m = cmpi ..; yield (select %m, %low, %x) }         %m = cmpi ..; %z = select %m, %low, %x
+//	     else { yield %x }                                     =>    %y = select (splat %c), %z, %x               =>   pieces of it
+
+// straighten makes selects of branches in loops that compute nothing but tiles.
+func straighten(s *pass.State, entry *ir.Op) {
+	b := ir.NewBuilder(s.Ctx)
+	for _, op := range besideProducts(s, entry, tileaa.OpIf) {
+		f := ir.Cast[tileaa.If](op)
+		if !onlyComputes(f) {
+			continue
+		}
+		b.Before(f.Op)
+		b.Loc = f.Op.Loc()
+		var yields [2][]*ir.Value
+		for i, branch := range []*ir.Block{f.Then(), f.Else()} {
+			yields[i] = branch.Terminator().Operands()
+			for _, o := range branch.Ops() {
+				if o != branch.Terminator() {
+					o.MoveBefore(f.Op)
+				}
+			}
+		}
+		for i, r := range f.Op.Results() {
+			cond := tileaa.NewSplat(b, tileaa.AsTile(r).WithElem(s.Ctx, s.Ctx.Int(1)), f.Cond()).Result()
+			r.ReplaceAllUsesWith(tileaa.NewSelect(b, cond, yields[0][i], yields[1][i]).Result())
+		}
+		f.Op.Erase()
+	}
+}
+
+// besideProducts lists the operations of a kind in the bodies of loops with products.
+func besideProducts(s *pass.State, entry *ir.Op, code ir.Code) (list []*ir.Op) {
+	s.Walk(entry, ir.PostOrder, func(op *ir.Op) {
+		if op.Code() != tileaa.OpFor {
+			return
+		}
+		if ops := op.Body().Ops(); slices.ContainsFunc(ops, tileaa.IsProduct) {
+			list = append(list, slices.DeleteFunc(ops, func(o *ir.Op) bool { return o.Code() != code })...)
+		}
+	})
+	return list
+}
+
+// onlyComputes reports whether both branches do nothing but compute tiles, without branches and loops of their own.
+func onlyComputes(f tileaa.If) bool {
+	if f.Else() == nil || f.Op.NumResults() == 0 || !allRanked(f.Op.Results()) {
+		return false
+	}
+	for _, branch := range []*ir.Block{f.Then(), f.Else()} {
+		for _, o := range branch.Ops() {
+			if o.Code() != tileaa.OpYield && (!o.Traits().Has(ir.Pure|ir.Speculatable) || o.NumRegions() > 0) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func allRanked(vs []*ir.Value) bool {
+	return !slices.ContainsFunc(vs, func(v *ir.Value) bool { return tileaa.AsTile(v) == nil || !tileaa.IsRanked(v) })
+}
+
+// branch makes branches of selects by one condition for all elements in such loops.
+func branch(s *pass.State, entry *ir.Op) {
+	b := ir.NewBuilder(s.Ctx)
+	for _, op := range besideProducts(s, entry, tileaa.OpSelect) {
+		sel := ir.Cast[tileaa.Select](op)
+		cond, ok := ir.DefinedBy[tileaa.Splat](sel.Cond())
+		if !ok {
+			continue
+		}
+		b.Before(sel.Op)
+		b.Loc = sel.Op.Loc()
+		f := tileaa.NewIf(b, []ir.Type{sel.Result().Type()}, cond.Source())
+		for i, v := range []*ir.Value{sel.TrueValue(), sel.FalseValue()} {
+			b.AtEnd(f.Op.Region(i).AddBlock())
+			tileaa.NewYield(b, []*ir.Value{v})
+		}
+		sel.Result().ReplaceAllUsesWith(f.Op.Result(0))
+		sel.Op.Erase()
+		if !cond.Result().HasUses() {
+			cond.Op.Erase()
+		}
+	}
+}

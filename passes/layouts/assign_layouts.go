@@ -57,7 +57,9 @@ type assigner struct {
 	final map[*ir.Value]anchor // what infer found
 	open  map[*ir.Value]bool   // values being looked at: a value that asks for itself has no say
 	draft map[*ir.Value]anchor // what infer found while some value was open
-	made  map[demand]*ir.Value
+
+	recurring map[*ir.Value]bool // what recurs has found
+	made      map[demand]*ir.Value
 
 	matrices    map[matrix]*ir.Value     // buffers of factors
 	interleaved map[ir.Type]interleaving // of products, by the type of their results
@@ -67,7 +69,7 @@ func newAssigner(s *pass.State, entry *ir.Op) *assigner {
 	return &assigner{
 		s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.WarpsOf(entry), widths: widthsOf(s, entry),
 		final: map[*ir.Value]anchor{}, open: map[*ir.Value]bool{}, made: map[demand]*ir.Value{}, matrices: map[matrix]*ir.Value{},
-		interleaved: interleavings(s, entry),
+		interleaved: interleavings(s, entry), recurring: map[*ir.Value]bool{},
 	}
 }
 
@@ -187,15 +189,43 @@ func (a *assigner) demanded(v *ir.Value, t *tileaa.TileType) layout.Layout {
 	return a.defaultLayout(t)
 }
 
-// strongest is the heaviest layout among an op's tile operands of the result's shape; ties go to the first.
+// strongest is the heaviest layout among an op's tile operands of the result's shape; ties go to the first. What follows from a tile that a loop carries keeps
+// its layout beside what an iteration loads: iterations wait for it, one after the other, where loads and their conversions run ahead.
 func (a *assigner) strongest(op *ir.Op) anchor {
 	var n anchor
+	recurs := false
 	for i := range op.NumOperands() {
-		if m := a.infer(op.Operand(i)); m.weight > n.weight {
-			n = m
+		m := a.infer(op.Operand(i))
+		if m.none() {
+			continue
+		}
+		now := a.recurs(op.Operand(i))
+		switch light := max(m.weight, n.weight) <= cost.LeaveLoad; {
+		case light && now != recurs && !n.none():
+			if now {
+				n, recurs = m, true
+			}
+		case m.weight > n.weight:
+			n, recurs = m, now
 		}
 	}
 	return n
+}
+
+// recurs reports whether a value follows from a tile that the loop around it carries.
+func (a *assigner) recurs(v *ir.Value) bool {
+	if v.IsArg() {
+		return v.Block().ParentOp().Code() == tileaa.OpFor && tileaa.IsRanked(v)
+	}
+	known, ok := a.recurring[v]
+	if !ok {
+		a.s.Step()
+		op := v.DefiningOp()
+		a.recurring[v] = false
+		known = slices.ContainsFunc(op.Operands(), func(o *ir.Value) bool { return o.ParentBlock() == op.Block() && a.recurs(o) })
+		a.recurring[v] = known
+	}
+	return known
 }
 
 // strongestOrDefault is strongest, or the default layout of the first operand when no operand has one.

@@ -1,0 +1,147 @@
+package sync
+
+import (
+	"slices"
+
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+	"tileiras/passes/pass"
+)
+
+// group-exchanges brings the stores of small tiles to shared memory together, and their loads behind them, where an iteration of a loop has several, so that one
+// barrier is enough for all: what comes of loads is stored as early as it can be, and what is loaded from shared memory waits for who takes it.
+//
+//	buffer_store %x, %s                     buffer_store %x, %s
+//	%u = buffer_load %s                     buffer_store %y, %t
+//	%v = reduce (f %u)            =>        %u = buffer_load %s
+//	buffer_store %y, %t                     %v = reduce (f %u)
+//	%w = buffer_load %t                     %w = buffer_load %t
+//	g %v, %w                                g %v, %w
+//
+// What an iteration stores to global memory for nobody who asks for its token comes last.
+func GroupExchanges(s *pass.State) error {
+	for _, entry := range s.Entries() {
+		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+			if op.Code() != tileaa.OpFor || slices.ContainsFunc(op.Body().Ops(), tileaa.IsProduct) {
+				return
+			}
+			var stretch []*ir.Op
+			for _, o := range op.Body().Ops() {
+				if stays(o) || o == op.Body().Terminator() {
+					groupExchanges(s, stretch, o)
+					stretch = nil
+					continue
+				}
+				stretch = append(stretch, o)
+			}
+		})
+	}
+	return nil
+}
+
+// mostGrouped is the bytes of shared memory of the tiles that are stored together: they have places of their own.
+const mostGrouped = 8 << 10
+
+// exchanges are the small tiles of a stretch of a block that go through shared memory, by their buffers.
+type exchanges struct {
+	stores []*ir.Op // in order
+	loads  map[*ir.Op]bool
+}
+
+// exchangesOf finds them: buffers that are stored to once, and loaded from behind that.
+func exchangesOf(stretch []*ir.Op) (e exchanges) {
+	inside := map[*ir.Op]bool{}
+	for _, o := range stretch {
+		inside[o] = true
+	}
+	e.loads = map[*ir.Op]bool{}
+	bytes := 0
+	for _, o := range stretch {
+		store, ok := ir.As[tileaa.BufferStore](o)
+		if !ok || !inside[store.Buffer().DefiningOp()] || store.Buffer().DefiningOp().Code() != tileaa.OpAllocShared {
+			continue
+		}
+		users := tileaa.BufferUsers(store.Buffer())
+		if slices.ContainsFunc(users, func(u *ir.Op) bool { return u != o && (u.Code() != tileaa.OpBufferLoad || !inside[u]) }) {
+			continue
+		}
+		if bytes += store.Buffer().Type().(*tileaa.BufferType).Bytes(); bytes > mostGrouped {
+			break
+		}
+		e.stores = append(e.stores, o)
+		for _, u := range users {
+			if u != o {
+				e.loads[u] = true
+			}
+		}
+	}
+	return e
+}
+
+// groupExchanges does so in a stretch of a block, which ends at an op.
+func groupExchanges(s *pass.State, stretch []*ir.Op, end *ir.Op) {
+	e := exchangesOf(stretch)
+	if len(e.stores) < 2 {
+		return
+	}
+	h := newHoisting()
+	for _, o := range stretch {
+		s.Step()
+		if h.to == nil && o == e.stores[0] {
+			h.to = o
+		}
+		if h.to != nil {
+			h.behind[o] = true
+		}
+	}
+	for _, o := range e.stores[1:] {
+		store := ir.Cast[tileaa.BufferStore](o)
+		if !h.movable(store.Value().DefiningOp()) {
+			continue
+		}
+		alloc := store.Buffer().DefiningOp()
+		if h.behind[alloc] {
+			alloc.MoveBefore(h.to)
+			delete(h.behind, alloc)
+		}
+		h.move(o)
+	}
+	sinkLoads(s, stretch[0].Block(), e, end)
+}
+
+// sinkLoads moves loads of exchanges, and what follows from them alone, in front of who takes it; what nobody takes in front of the end.
+func sinkLoads(s *pass.State, b *ir.Block, e exchanges, end *ir.Op) {
+	ops := b.Ops()
+	at, follows := map[*ir.Op]int{}, map[*ir.Op]bool{}
+	for i, o := range ops {
+		s.Step()
+		at[o] = i
+		from := e.loads[o] || slices.ContainsFunc(o.Operands(), func(v *ir.Value) bool { return follows[v.DefiningOp()] })
+		store := (o.Code() == tileaa.OpTiledStore || o.Code() == tileaa.OpStore) && !tileaa.IsStrong(o) && !slices.ContainsFunc(o.Results(), (*ir.Value).HasUses)
+		follows[o] = from && (e.loads[o] || store || o.Traits().Has(ir.Pure) && o.NumRegions() == 0)
+	}
+	for _, o := range slices.Backward(ops) {
+		if follows[o] {
+			at[o] = firstUser(o, at, at[end])
+		}
+	}
+	for _, o := range ops {
+		if follows[o] {
+			o.MoveBefore(ops[at[o]])
+		}
+	}
+}
+
+// firstUser is where the first op of the block of o stands that takes what it gives, or before the end of the stretch.
+func firstUser(o *ir.Op, at map[*ir.Op]int, end int) int {
+	for _, r := range o.Results() {
+		for u := r.FirstUse(); u != nil; u = u.Next() {
+			user := u.Owner()
+			for user.Block() != o.Block() {
+				user = user.ParentOp()
+			}
+			end = min(end, at[user])
+		}
+	}
+	return end
+}

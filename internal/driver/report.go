@@ -23,7 +23,7 @@ func (r *run) explain(st *pass.State, t *target.Target) {
 		}
 	}
 	for _, n := range st.Notes {
-		in.Notes = append(in.Notes, explain.Note{Pass: n.Pass, Loc: n.Loc, Text: n.Text})
+		in.Notes = append(in.Notes, explain.Note{Pass: n.Pass, Loc: n.Loc, Text: n.Text, Passed: n.Passed})
 	}
 	r.remarks = explain.Remarks(in)
 }

@@ -41,9 +41,10 @@ type Plan struct {
 
 // Note is what a pass said about a choice.
 type Note struct {
-	Pass string // plan-kernel
-	Loc  ir.Location
-	Text string
+	Pass   string // plan-kernel
+	Loc    ir.Location
+	Text   string
+	Passed bool
 }
 
 // Remarks lists everything that there is to say, kernel by kernel, in the order of the source.
@@ -283,13 +284,16 @@ func (w *writer) notes() {
 		})
 	}
 	for _, n := range w.Notes {
-		id := "Remark" + camel(n.Pass)
+		id, kind := "Remark"+camel(n.Pass), remark.Missed
+		if n.Passed {
+			kind = remark.Passed
+		}
 		if ir.IsUnknown(n.Loc) || ir.LocString(n.Loc) == ir.LocString(w.entry.Loc()) {
-			w.add(w.entry, remark.Plan, remark.Missed, id, n.Text)
+			w.add(w.entry, remark.Plan, kind, id, n.Text)
 			continue
 		}
 		if op := first[ir.LocString(n.Loc)]; op != nil {
-			w.add(op, remark.Plan, remark.Missed, id, n.Text)
+			w.add(op, remark.Plan, kind, id, n.Text)
 		}
 	}
 }

@@ -139,11 +139,14 @@ func planPart(b *bytes.Buffer, list []*remark.Remark) {
 		fmt.Fprintf(b, "  occupancy  at least %s blocks on a multiprocessor, limited by %s\n", r.Arg("BlocksPerMultiprocessor"), r.Arg("LimitedBy"))
 	}
 	for _, r := range list {
-		if r.Pass == remark.Plan && r.Kind == remark.Missed && r.ID != "RemarkPlanRejected" && r.ID != "RemarkLoopNotPipelined" {
+		if r.Pass == remark.Plan && !slices.Contains(ofPlanAndLoops, r.ID) {
 			fmt.Fprintf(b, "  note       %s\n", r.Text)
 		}
 	}
 }
+
+// ofPlanAndLoops are remarks of the plan that a page tells elsewhere; the others are what passes said.
+var ofPlanAndLoops = []string{"RemarkPlanSelected", "RemarkPlanRejected", "RemarkPlanAlternative", "RemarkLoopPipelined", "RemarkLoopNotPipelined"}
 
 // short is a place without its folder; of inlined code first the place in the kernel.
 func short(l ir.Location) string {

@@ -172,14 +172,20 @@ func (s *State) IntHint(hints ir.DictAttr, name string) int {
 
 // Note is what a pass has to say about a choice.
 type Note struct {
-	Pass string
-	Loc  ir.Location
-	Text string
+	Pass   string
+	Loc    ir.Location
+	Text   string
+	Passed bool // it has made something better; else something might have been better
 }
 
-// Remark tells the user about a choice.
+// Remark tells the user about a choice that something else would have been better than.
 func (s *State) Remark(loc ir.Location, format string, args ...any) {
-	s.Notes = append(s.Notes, Note{s.running, loc, fmt.Sprintf(format, args...)})
+	s.Notes = append(s.Notes, Note{Pass: s.running, Loc: loc, Text: fmt.Sprintf(format, args...)})
+}
+
+// Passed tells the user what a pass has made better.
+func (s *State) Passed(loc ir.Location, format string, args ...any) {
+	s.Notes = append(s.Notes, Note{Pass: s.running, Loc: loc, Text: fmt.Sprintf(format, args...), Passed: true})
 }
 
 // ErrInvalid is returned by a pass that has reported errors in the user's program through the context's diagnostics.

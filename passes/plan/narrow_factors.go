@@ -35,6 +35,7 @@ func NarrowFactors(s *pass.State) error {
 					lhs, rhs := n.narrow(d.Lhs()), n.narrow(d.Rhs())
 					d.SetLhs(lhs)
 					d.SetRhs(rhs)
+					s.Passed(op.Loc(), "Multiplies %s: both factors are tf32 that was made of it", f)
 					return
 				}
 			}

@@ -106,23 +106,25 @@ func groupExchanges(s *pass.State, stretch []*ir.Op, end *ir.Op) {
 		}
 		h.move(o)
 	}
-	sinkLoads(s, stretch[0].Block(), e, end)
+	sinkLoads(s, stretch[0], e, end)
 }
 
-// sinkLoads moves loads of exchanges, and what follows from them alone, in front of who takes it; what nobody takes in front of the end.
-func sinkLoads(s *pass.State, b *ir.Block, e exchanges, end *ir.Op) {
-	ops := b.Ops()
-	at, follows := map[*ir.Op]int{}, map[*ir.Op]bool{}
-	for i, o := range ops {
+// sinkLoads moves loads of exchanges, and what follows from them alone, in front of who takes it; what nobody takes before the end of the stretch in front of that.
+func sinkLoads(s *pass.State, first *ir.Op, e exchanges, end *ir.Op) {
+	var ops []*ir.Op
+	follows := map[*ir.Op]bool{}
+	for o := first; o != end; o = o.Next() {
 		s.Step()
-		at[o] = i
+		ops = append(ops, o)
 		from := e.loads[o] || slices.ContainsFunc(o.Operands(), func(v *ir.Value) bool { return follows[v.DefiningOp()] })
 		store := (o.Code() == tileaa.OpTiledStore || o.Code() == tileaa.OpStore) && !tileaa.IsStrong(o) && !slices.ContainsFunc(o.Results(), (*ir.Value).HasUses)
 		follows[o] = from && (e.loads[o] || store || o.Traits().Has(ir.Pure) && o.NumRegions() == 0)
 	}
-	for _, o := range slices.Backward(ops) {
-		if follows[o] {
-			at[o] = firstUser(o, at, at[end])
+	ops = append(ops, end)
+	at := map[*ir.Op]int{} // where each stands, or will
+	for i, o := range slices.Backward(ops) {
+		if at[o] = i; follows[o] {
+			at[o] = firstUser(o, at, len(ops)-1)
 		}
 	}
 	for _, o := range ops {
@@ -132,15 +134,13 @@ func sinkLoads(s *pass.State, b *ir.Block, e exchanges, end *ir.Op) {
 	}
 }
 
-// firstUser is where the first op of the block of o stands that takes what it gives, or before the end of the stretch.
+// firstUser is where the first op stands that takes what o gives, or lies in there; at the end if that is behind it.
 func firstUser(o *ir.Op, at map[*ir.Op]int, end int) int {
 	for _, r := range o.Results() {
 		for u := r.FirstUse(); u != nil; u = u.Next() {
-			user := u.Owner()
-			for user.Block() != o.Block() {
-				user = user.ParentOp()
+			if i, known := at[u.Owner().AncestorIn(o.Block())]; known {
+				end = min(end, i)
 			}
-			end = min(end, at[user])
 		}
 	}
 	return end

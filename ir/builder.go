@@ -19,6 +19,14 @@ func (b *Builder) AtStart(bl *Block) *Builder { b.block, b.at = bl, bl.first; re
 func (b *Builder) Before(op *Op) *Builder     { b.block, b.at = op.block, op; return b }
 func (b *Builder) After(op *Op) *Builder      { b.block, b.at = op.block, op.next; return b }
 
+// AfterValue sets the place behind the definition of a value: behind its op, or at the start of the block of which it is an argument.
+func (b *Builder) AfterValue(v *Value) *Builder {
+	if v.IsArg() {
+		return b.AtStart(v.block)
+	}
+	return b.After(v.op)
+}
+
 // Place is the current block and the op before which the next one comes (nil: at the end).
 func (b *Builder) Place() (*Block, *Op) { return b.block, b.at }
 

@@ -488,6 +488,17 @@ func (b *Block) Ops() []*Op {
 	return ops
 }
 
+// MoveBefore moves the ops of a block, all but its terminator, in front of an op, and returns what the terminator passes on.
+func (b *Block) MoveBefore(at *Op) []*Value {
+	end := b.Terminator()
+	for o := b.first; o != end; {
+		next := o.next
+		o.MoveBefore(at)
+		o = next
+	}
+	return end.Operands()
+}
+
 // insert puts op before at, or at the end when at is nil.
 func (b *Block) insert(op, at *Op) {
 	if op.block != nil {

@@ -11,8 +11,8 @@ type (
 	rounding = float.Rounding
 )
 
-// floatFormat is the format of a tile's elements, or nil.
-func floatFormat(v *ir.Value) *format {
+// FloatFormat is the format of a tile's elements, nil if they are no floats.
+func FloatFormat(v *ir.Value) *format {
 	if t := AsTile(v); t != nil {
 		if f, ok := t.Elem.(*ir.FloatType); ok {
 			return f.Format
@@ -46,7 +46,7 @@ func flushes(op *ir.Op) bool {
 // approximate modes, and directed rounding of 16-bit formats, which is emulated.
 func floats(f func(f *format, x []uint64, r rounding) uint64) evaluator {
 	return func(op *ir.Op, x []uint64) (uint64, bool) {
-		ft := floatFormat(op.Operand(0))
+		ft := FloatFormat(op.Operand(0))
 		r, ok := roundingOf(op)
 		if ft == nil || !ok || ft.Bits() < 32 && r != float.NearestEven {
 			return 0, false
@@ -74,7 +74,7 @@ func lessFloat(f *format, x, y uint64) (less, equal bool) {
 // extremum is maxf or minf: +0 is above -0, and a NaN gives way to a number unless it propagates.
 func extremum(max bool) evaluator {
 	return func(op *ir.Op, x []uint64) (uint64, bool) {
-		f := floatFormat(op.Operand(0))
+		f := FloatFormat(op.Operand(0))
 		if f == nil {
 			return 0, false
 		}
@@ -103,7 +103,7 @@ func extremum(max bool) evaluator {
 }
 
 func compareFloats(op *ir.Op, x []uint64) (uint64, bool) {
-	f := floatFormat(op.Operand(0))
+	f := FloatFormat(op.Operand(0))
 	if f == nil {
 		return 0, false
 	}
@@ -115,7 +115,7 @@ func compareFloats(op *ir.Op, x []uint64) (uint64, bool) {
 }
 
 func convertFloat(op *ir.Op, x []uint64) (uint64, bool) {
-	from, to := floatFormat(op.Operand(0)), floatFormat(op.Result(0))
+	from, to := FloatFormat(op.Operand(0)), FloatFormat(op.Result(0))
 	r, ok := roundingOf(op)
 	if from == nil || to == nil || !ok || from.IsNaN(x[0]) {
 		return 0, false
@@ -124,7 +124,7 @@ func convertFloat(op *ir.Op, x []uint64) (uint64, bool) {
 }
 
 func floatToInt(op *ir.Op, x []uint64) (uint64, bool) {
-	from, w := floatFormat(op.Operand(0)), elemWidth(op.Result(0))
+	from, w := FloatFormat(op.Operand(0)), elemWidth(op.Result(0))
 	if from == nil || w == 0 {
 		return 0, false
 	}
@@ -136,7 +136,7 @@ func floatToInt(op *ir.Op, x []uint64) (uint64, bool) {
 }
 
 func intToFloat(op *ir.Op, x []uint64) (uint64, bool) {
-	w, to := elemWidth(op.Operand(0)), floatFormat(op.Result(0))
+	w, to := elemWidth(op.Operand(0)), FloatFormat(op.Result(0))
 	if to == nil || w == 0 {
 		return 0, false
 	}
@@ -183,7 +183,7 @@ func narrowOfWiden(op *ir.Op) *ir.Value {
 	if !ok {
 		return nil
 	}
-	from, mid := floatFormat(inner.Source()), floatFormat(inner.Result())
+	from, mid := FloatFormat(inner.Source()), FloatFormat(inner.Result())
 	if from == nil || from.Bits() < 16 || mid == nil { // 8-bit formats turn NaN into a number
 		return nil
 	}

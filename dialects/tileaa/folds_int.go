@@ -170,8 +170,8 @@ var evaluators = ir.Table[evaluator]{
 		return x[2], true
 	},
 
-	OpNegf & ir.Place: func(op *ir.Op, x []uint64) (uint64, bool) { return floatFormat(op.Operand(0)).Neg(x[0]), true },
-	OpAbsf & ir.Place: func(op *ir.Op, x []uint64) (uint64, bool) { return floatFormat(op.Operand(0)).Abs(x[0]), true },
+	OpNegf & ir.Place: func(op *ir.Op, x []uint64) (uint64, bool) { return FloatFormat(op.Operand(0)).Neg(x[0]), true },
+	OpAbsf & ir.Place: func(op *ir.Op, x []uint64) (uint64, bool) { return FloatFormat(op.Operand(0)).Abs(x[0]), true },
 	OpAddf & ir.Place: floats(func(f *format, x []uint64, r rounding) uint64 { return f.Add(x[0], x[1], r) }),
 	OpSubf & ir.Place: floats(func(f *format, x []uint64, r rounding) uint64 { return f.Sub(x[0], x[1], r) }),
 	OpMulf & ir.Place: floats(func(f *format, x []uint64, r rounding) uint64 { return f.Mul(x[0], x[1], r) }),

@@ -21,20 +21,19 @@ func constantIf(_ *ir.Builder, op *ir.Op) bool {
 		op.Erase()
 		return true
 	}
-	end := branch.Terminator()
-	if end == nil || end.Code() != OpYield {
+	if end := branch.Terminator(); end == nil || end.Code() != OpYield {
 		return false
 	}
-	for _, o := range branch.Ops() {
-		if o != end {
-			o.MoveBefore(op)
-		}
-	}
-	for i, r := range op.Results() {
-		r.ReplaceAllUsesWith(end.Operand(i))
+	replaceByBlock(op, branch)
+	return true
+}
+
+// replaceByBlock puts the ops of a block, which runs once, in place of the op around it.
+func replaceByBlock(op *ir.Op, b *ir.Block) {
+	for i, v := range b.MoveBefore(op) {
+		op.Result(i).ReplaceAllUsesWith(v)
 	}
 	op.Erase()
-	return true
 }
 
 // keepValues rebuilds an op without some of its results and returns the new one; the regions move over. The operands, terminators
@@ -168,16 +167,7 @@ func shortFor(_ *ir.Builder, op *ir.Op) bool {
 	for i, v := range flow.Carried() {
 		v.ReplaceAllUsesWith(inits[i])
 	}
-	end := body.Terminator()
-	for _, o := range body.Ops() {
-		if o != end {
-			o.MoveBefore(op)
-		}
-	}
-	for i, r := range op.Results() {
-		r.ReplaceAllUsesWith(end.Operand(i))
-	}
-	op.Erase()
+	replaceByBlock(op, body)
 	return true
 }
 

@@ -85,10 +85,8 @@ func matrixMem(op *ir.Op, i int, l layout.Layout) layout.MemLayout {
 func (a *assigner) before(op *ir.Op, x *ir.Value) {
 	if x.ParentBlock() == op.Block() {
 		a.b.Before(op)
-	} else if x.IsArg() {
-		a.b.AtStart(x.Block())
 	} else {
-		a.b.After(x.DefiningOp())
+		a.b.AfterValue(x)
 	}
 }
 

@@ -193,20 +193,15 @@ func (a *assigner) demanded(v *ir.Value, t *tileaa.TileType) layout.Layout {
 // its layout beside what an iteration loads: iterations wait for it, one after the other, where loads and their conversions run ahead.
 func (a *assigner) strongest(op *ir.Op) anchor {
 	var n anchor
-	recurs := false
-	for i := range op.NumOperands() {
-		m := a.infer(op.Operand(i))
-		if m.none() {
-			continue
+	var of *ir.Value
+	for _, v := range op.Operands() {
+		m := a.infer(v)
+		better := m.weight > n.weight
+		if !m.none() && !n.none() && max(m.weight, n.weight) <= cost.LeaveLoad && a.recurs(v) != a.recurs(of) {
+			better = a.recurs(v)
 		}
-		now := a.recurs(op.Operand(i))
-		switch light := max(m.weight, n.weight) <= cost.LeaveLoad; {
-		case light && now != recurs && !n.none():
-			if now {
-				n, recurs = m, true
-			}
-		case m.weight > n.weight:
-			n, recurs = m, now
+		if better {
+			n, of = m, v
 		}
 	}
 	return n
@@ -315,15 +310,11 @@ func (a *assigner) rematerialize(op *ir.Op, l layout.Layout) *ir.Value {
 // convert puts a convert_layout after the definition of v.
 func (a *assigner) convert(v *ir.Value, l layout.Layout) *ir.Value {
 	t := tileaa.AsTile(v)
-	loc := v.Loc
-	if v.IsArg() {
-		a.b.AtStart(v.Block())
-		loc = v.Block().ParentOp().Loc()
+	if a.b.AfterValue(v); v.IsArg() {
+		a.b.Loc = v.Block().ParentOp().Loc()
 	} else {
-		a.b.After(v.DefiningOp())
-		loc = v.DefiningOp().Loc()
+		a.b.Loc = v.DefiningOp().Loc()
 	}
-	a.b.Loc = loc
 	return tileaa.NewConvertLayout(a.b, tileaa.Tile(a.s.Ctx, t.Elem, t.Shape...).WithLayout(a.s.Ctx, l), v).Result()
 }
 

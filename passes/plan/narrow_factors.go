@@ -19,6 +19,10 @@ import (
 //	dot %x, %y, %c
 func NarrowFactors(s *pass.State) error {
 	for _, entry := range s.Entries() {
+		var formats []*narrowing
+		for _, f := range []*float.Format{float.BF16, float.F16} {
+			formats = append(formats, &narrowing{s: s, to: f, known: map[*ir.Value]bool{}, made: map[*ir.Value]*ir.Value{}})
+		}
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 			d, ok := ir.As[tileaa.Dot](op)
 			if !ok {
@@ -28,14 +32,13 @@ func NarrowFactors(s *pass.State) error {
 			if types.A != atom.TF32 || types.B != atom.TF32 {
 				return
 			}
-			for _, f := range []*float.Format{float.BF16, float.F16} {
-				n := &narrowing{s: s, to: f, known: map[*ir.Value]bool{}, made: map[*ir.Value]*ir.Value{}}
-				elem := atom.Elem(f.Name())
-				if hasUnit(s, op, atom.Types{A: elem, B: elem, C: types.C}) && n.exact(d.Lhs()) && n.exact(d.Rhs()) {
+			for _, n := range formats {
+				elem := atom.Elem(n.to.Name())
+				if n.exact(d.Lhs()) && n.exact(d.Rhs()) && hasUnit(s, op, atom.Types{A: elem, B: elem, C: types.C}) {
 					lhs, rhs := n.narrow(d.Lhs()), n.narrow(d.Rhs())
 					d.SetLhs(lhs)
 					d.SetRhs(rhs)
-					s.Passed(op.Loc(), "Multiplies %s: both factors are tf32 that was made of it", f)
+					s.Passed(op.Loc(), "Multiplies %s: both factors are tf32 that was made of it", n.to)
 					return
 				}
 			}
@@ -49,7 +52,7 @@ func hasUnit(s *pass.State, op *ir.Op, types atom.Types) bool {
 	return slices.ContainsFunc(atom.SelectMMA(s.Target, types, kernel.ExtentOf(op)), func(k atom.Candidate) bool { return k.Atom.Op != nil })
 }
 
-// narrowing makes factors of one product tiles of a narrower format.
+// narrowing makes factors of products tiles of a narrower format, each once.
 type narrowing struct {
 	s     *pass.State
 	to    *float.Format
@@ -62,7 +65,7 @@ func (n *narrowing) exact(v *ir.Value) bool {
 	known, ok := n.known[v]
 	if !ok {
 		n.s.Step()
-		known = n.to.Holds(formatOf(v)) || formatOf(v).Holds(n.to) && n.exactByDefinition(v)
+		known = n.to.Holds(tileaa.FloatFormat(v)) || tileaa.FloatFormat(v).Holds(n.to) && n.exactByDefinition(v)
 		n.known[v] = known
 	}
 	return known
@@ -71,7 +74,7 @@ func (n *narrowing) exact(v *ir.Value) bool {
 // exactByDefinition is exact for a tile of a wider format.
 func (n *narrowing) exactByDefinition(v *ir.Value) bool {
 	if bits, ok := tileaa.SplatValue(v); ok {
-		return float.Convert(n.to, formatOf(v), n.converted(v, bits), float.NearestEven) == bits
+		return float.Convert(n.to, tileaa.FloatFormat(v), n.converted(v, bits), float.NearestEven) == bits
 	}
 	op := v.DefiningOp()
 	if op == nil {
@@ -89,7 +92,7 @@ func (n *narrowing) exactByDefinition(v *ir.Value) bool {
 
 // converted is an element of a tile in the narrower format.
 func (n *narrowing) converted(v *ir.Value, bits uint64) uint64 {
-	return float.Convert(formatOf(v), n.to, bits, float.NearestEven)
+	return float.Convert(tileaa.FloatFormat(v), n.to, bits, float.NearestEven)
 }
 
 // narrow is a tile that is exact in the narrower format.
@@ -104,41 +107,30 @@ func (n *narrowing) make(v *ir.Value) *ir.Value {
 	op := v.DefiningOp()
 	bits, constant := tileaa.SplatValue(v)
 	switch {
-	case formatOf(v) == n.to:
+	case tileaa.FloatFormat(v) == n.to:
 		return v
-	case op != nil && op.Code() == tileaa.OpFtof && !n.to.Holds(formatOf(v)):
+	case op != nil && op.Code() == tileaa.OpFtof && !n.to.Holds(tileaa.FloatFormat(v)):
 		return n.narrow(op.Operand(0))
 	}
 	ctx := n.s.Ctx
 	t := tileaa.AsTile(v).WithElem(ctx, ctx.Float(n.to))
-	b := ir.NewBuilder(ctx)
-	if v.IsArg() {
-		b.AtStart(v.Block())
-	} else {
-		b.After(op)
+	b := ir.NewBuilder(ctx).AfterValue(v)
+	if op != nil {
 		b.Loc = op.Loc()
 	}
 	switch {
 	case constant:
 		return tileaa.NewConstant(b, t, tileaa.SplatOf(t, n.converted(v, bits))).Result()
-	case n.to.Holds(formatOf(v)):
+	case n.to.Holds(tileaa.FloatFormat(v)):
 		return tileaa.NewFtof(b, t, v, tileaa.FtofOptions{}).Result()
 	}
 	sources := ir.Mapping{}
 	for _, o := range op.Operands() {
-		if formatOf(o) == formatOf(v) {
+		if tileaa.FloatFormat(o) == tileaa.FloatFormat(v) {
 			sources[o] = n.narrow(o)
 		}
 	}
 	c := b.Insert(op.Clone(sources))
 	c.Result(0).SetType(t)
 	return c.Result(0)
-}
-
-// formatOf is the format of the elements of a tile, nil if they are no floats.
-func formatOf(v *ir.Value) *float.Format {
-	if f, ok := tileaa.AsTile(v).Elem.(*ir.FloatType); ok {
-		return f.Format
-	}
-	return nil
 }

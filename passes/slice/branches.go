@@ -22,22 +22,14 @@ func straighten(s *pass.State, entry *ir.Op) {
 		if !onlyComputes(f) {
 			continue
 		}
-		b.Before(f.Op)
-		b.Loc = f.Op.Loc()
-		var yields [2][]*ir.Value
-		for i, branch := range []*ir.Block{f.Then(), f.Else()} {
-			yields[i] = branch.Terminator().Operands()
-			for _, o := range branch.Ops() {
-				if o != branch.Terminator() {
-					o.MoveBefore(f.Op)
-				}
-			}
-		}
-		for i, r := range f.Op.Results() {
+		b.Before(op)
+		b.Loc = op.Loc()
+		then, other := f.Then().MoveBefore(op), f.Else().MoveBefore(op)
+		for i, r := range op.Results() {
 			cond := tileaa.NewSplat(b, tileaa.AsTile(r).WithElem(s.Ctx, s.Ctx.Int(1)), f.Cond()).Result()
-			r.ReplaceAllUsesWith(tileaa.NewSelect(b, cond, yields[0][i], yields[1][i]).Result())
+			r.ReplaceAllUsesWith(tileaa.NewSelect(b, cond, then[i], other[i]).Result())
 		}
-		f.Op.Erase()
+		op.Erase()
 	}
 }
 
@@ -56,7 +48,7 @@ func besideProducts(s *pass.State, entry *ir.Op, code ir.Code) (list []*ir.Op) {
 
 // onlyComputes reports whether both branches do nothing but compute tiles, without branches and loops of their own.
 func onlyComputes(f tileaa.If) bool {
-	if f.Else() == nil || f.Op.NumResults() == 0 || !allRanked(f.Op.Results()) {
+	if f.Else() == nil || f.Op.NumResults() == 0 || slices.ContainsFunc(f.Op.Results(), func(v *ir.Value) bool { return !tileaa.IsRanked(v) }) {
 		return false
 	}
 	for _, branch := range []*ir.Block{f.Then(), f.Else()} {
@@ -69,10 +61,6 @@ func onlyComputes(f tileaa.If) bool {
 	return true
 }
 
-func allRanked(vs []*ir.Value) bool {
-	return !slices.ContainsFunc(vs, func(v *ir.Value) bool { return tileaa.AsTile(v) == nil || !tileaa.IsRanked(v) })
-}
-
 // branch makes branches of selects by one condition for all elements in such loops.
 func branch(s *pass.State, entry *ir.Op) {
 	b := ir.NewBuilder(s.Ctx)
@@ -82,15 +70,15 @@ func branch(s *pass.State, entry *ir.Op) {
 		if !ok {
 			continue
 		}
-		b.Before(sel.Op)
-		b.Loc = sel.Op.Loc()
+		b.Before(op)
+		b.Loc = op.Loc()
 		f := tileaa.NewIf(b, []ir.Type{sel.Result().Type()}, cond.Source())
 		for i, v := range []*ir.Value{sel.TrueValue(), sel.FalseValue()} {
 			b.AtEnd(f.Op.Region(i).AddBlock())
 			tileaa.NewYield(b, []*ir.Value{v})
 		}
 		sel.Result().ReplaceAllUsesWith(f.Op.Result(0))
-		sel.Op.Erase()
+		op.Erase()
 		if !cond.Result().HasUses() {
 			cond.Op.Erase()
 		}

@@ -351,11 +351,7 @@ func (c *slicer) checkTokens(op *ir.Op, v *ir.Value, own *group) (leaves []leaf,
 			if g == own {
 				continue
 			}
-			a := at
-			for a != nil && a.Block() != g.place.Block() {
-				a = a.ParentOp()
-			}
-			if a == nil || c.number[a] <= c.number[g.place] {
+			if a := at.AncestorIn(g.place.Block()); a == nil || c.number[a] <= c.number[g.place] {
 				c.refuse(l.op, l.op.Result(0), "what comes after it by its token comes before its pieces")
 			}
 			g.ordered = true

@@ -129,7 +129,7 @@ var List = []*pass.Pass{
 		Summary: "Overlaps the loads of later iterations with the work of this one.",
 		Why:     "Needs buffers; multiplies them before they get addresses."},
 	{Name: "stage-loads", Run: sync.StageLoads, Optional: true, Needs: tileaa.LaidOut, UpTo: tileaa.Converted,
-		Summary: "Loads in one iteration what the next one converts and stores to shared memory.",
+		Summary: "Loads in one iteration what the next one converts and stores to shared memory; beside several products, by turns.",
 		Why:     "After pipeline-loops, which takes what needs no registers on its way."},
 	{Name: "allocate-tensor", Run: sync.AllocateTensor, Needs: tileaa.Converted, Gives: tileaa.Columned, UpTo: tileaa.Converted,
 		Summary: "Gives products of the tensor unit columns of tensor memory.",

@@ -17,6 +17,7 @@ type Loop struct {
 	Producers int   // and that only begin copies
 	Registers int   // of a thread
 	Exposed   bool  // there are none for loads of the next iteration that pass through them
+	InTurns   bool  // what its products take has one place in shared memory, by turns
 	Columns   int   // of tensor memory of a thread block
 	Shared    []int // bytes of a thread block with one slot for what is copied, with two, ..
 }
@@ -93,10 +94,20 @@ func (l Loop) Apart(t *target.Target, products, shared int) (cycles int, best bo
 	sum := 0
 	for _, latency := range copyCycles {
 		flying := max(l.own(t)+l.stop(blocks), blocks*l.work(t)) / products
+		if l.Exposed && l.InTurns {
+			flying = 0
+		}
 		sum += l.cycles(t, blocks, products*max(0, latency-flying)+(products-1)*meetCycles)
 	}
 	cycles = sum / len(copyCycles)
 	return cycles, len(l.Shared) == 0 || 32*cycles < 31*l.Cycles(t)
+}
+
+// TurnCycles is the time of an iteration whose loads take turns, for so many products: a load flies while another product is computed, or, where it is Exposed,
+// each product waits for its own.
+func (l Loop) TurnCycles(t *target.Target, products int) int {
+	cycles, _ := l.Apart(t, products, l.Shared[0])
+	return cycles
 }
 
 // StagedSlots is how many slots of shared memory, at most three, are best for what loads bring through registers: without, they stay
@@ -135,6 +146,12 @@ func (l Loop) Relieves(t *target.Target) bool {
 func (l Loop) work(t *target.Target) int {
 	return max(l.Matrix*sm80Products/t.Products, l.Issue/instrsPerCycle, l.Waves, l.Copied/bytesPerCycle, 1)
 }
+
+// LoadCycles is how long a warp waits for a load when it has done some work since it began it, memory being at rest.
+func LoadCycles(t *target.Target, meanwhile Loop) int { return max(0, copyCycles[0]-meanwhile.work(t)) }
+
+// CyclesWaiting is the time of an iteration of so many blocks whose warps wait so long for what they load.
+func (l Loop) CyclesWaiting(t *target.Target, blocks, wait int) int { return l.cycles(t, blocks, wait) }
 
 // InUnit reports whether warpgroups or the tensor unit multiply, beside what threads do.
 func (l Loop) InUnit() bool { return l.Groups > 0 || l.Columns > 0 }

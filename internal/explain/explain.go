@@ -366,9 +366,16 @@ func (w *writer) loop(op *ir.Op) {
 			}
 		}
 	}
+	carried := slices.ContainsFunc(op.Body().Terminator().Operands(), func(v *ir.Value) bool {
+		load := v.DefiningOp()
+		return load != nil && load.Block() == op.Body() && (load.Code() == tileaa.OpTiledLoad || load.Code() == tileaa.OpLoad) && tileaa.IsRanked(v)
+	})
 	plan := w.planTaken()
 	switch {
 	case plan == nil || loads+copies == 0:
+	case slots == 0 && copies == 0 && carried:
+		w.add(op, remark.Plan, remark.Passed, "RemarkLoopPipelined", "Loads of the loop take turns in registers, and begin while a product is computed",
+			arg("Stages", 1), arg("Loads", loads), arg("AsyncCopies", copies))
 	case slots > 1:
 		text := fmt.Sprintf("Copies of the loop begin %d iterations before the one that uses them", slots-1)
 		if slots == 2 {

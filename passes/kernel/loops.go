@@ -56,8 +56,8 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 				}
 				l.Issue = least
 			case IsPlainLoad(op), op.Code() == tileaa.OpAsyncCopy:
-				l.Copied += loaded(op)
-				addresses += pointers(op) * loaded(op) / (16 * 32 * warps)
+				l.Copied += LoadedBytes(op)
+				addresses += pointers(op) * LoadedBytes(op) / (16 * 32 * warps)
 			case op.Code() == tileaa.OpReduce:
 				l.Issue += TileRegisters(op.Operand(0)) / 32
 				reductions++
@@ -174,8 +174,8 @@ func stage(s *pass.State, l *cost.Loop, loop *ir.Op, beside int, tiling func(pro
 	}
 }
 
-// loaded is the bytes that a load brings.
-func loaded(op *ir.Op) int {
+// LoadedBytes is the bytes that a load brings.
+func LoadedBytes(op *ir.Op) int {
 	bytes := func(shape []int64, elem ir.Type) int {
 		n := tileaa.ElemBytes(elem)
 		for _, x := range shape {
@@ -217,6 +217,9 @@ func TakeTurns(loop *ir.Op) bool {
 			continue
 		}
 		for _, v := range op.Operands()[:2] {
+			for c, ok := ir.DefinedBy[tileaa.ConvertLayout](v); ok; c, ok = ir.DefinedBy[tileaa.ConvertLayout](v) {
+				v = c.Source()
+			}
 			load, _, ok := tileaa.LoadBehind(v)
 			if !ok || load.Block() != loop.Body() {
 				continue
@@ -253,7 +256,7 @@ func RingsFit(s *pass.State, op *ir.Op) bool {
 		case tileaa.IsProduct(o):
 			products++
 		case IsPlainLoad(o):
-			bytes += loaded(o)
+			bytes += LoadedBytes(o)
 		case o.Code() == tileaa.OpAsyncCopy:
 			bytes += ir.Cast[tileaa.AsyncCopy](o).Buffer().Type().(*tileaa.BufferType).Bytes()
 		}

@@ -91,9 +91,9 @@ func (w *Work) add(op *ir.Op, behind int) {
 	switch {
 	case IsPlainLoad(op):
 		if tileaa.IsRanked(op.Result(0)) {
-			w.Widest = max(w.Widest, loaded(op))
+			w.Widest = max(w.Widest, LoadedBytes(op))
 			if !everywhereAlike(op) {
-				w.Loaded += loaded(op)
+				w.Loaded += LoadedBytes(op)
 			}
 		}
 	case op.Code() == tileaa.OpTiledStore || op.Code() == tileaa.OpStore:

@@ -1,6 +1,7 @@
 package layouts
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -33,8 +34,12 @@ func SelectCopies(s *pass.State) error {
 		}
 	})
 	known := facts.New(s.Ctx, s.Module)
+	turns := loopsInTurns(s)
 	for _, load := range loads {
 		s.Step()
+		if turns[load.ParentOp()] {
+			continue
+		}
 		c := copied{load: load}
 		if !c.find(load.Result(0), nil) || len(c.converts) == 0 && !c.stored() || !kernel.CopiesAhead(known, load) {
 			continue
@@ -45,6 +50,44 @@ func SelectCopies(s *pass.State) error {
 		}
 	}
 	return nil
+}
+
+// loopsInTurns are the loops of which shared memory has no room for all that an iteration loads, but for what one product takes, and whose threads have room for
+// that: stage-loads lets those loads take turns in registers, where copies would have to wait for the products that read what is there.
+func loopsInTurns(s *pass.State) map[*ir.Op]bool {
+	turns := map[*ir.Op]bool{}
+	for _, entry := range s.Entries() {
+		var alive *kernel.Alive
+		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+			if op.Code() != tileaa.OpFor || !kernel.TakeTurns(op) || kernel.RingsFit(s, op.Body().First()) {
+				return
+			}
+			if alive == nil {
+				alive = kernel.AliveIn(s, entry)
+			}
+			turns[op] = roomForTurns(s, op, tileaa.PlanOf(entry), alive)
+		})
+	}
+	return turns
+}
+
+// roomForTurns reports whether a thread has registers for the biggest tile that an iteration loads, beside accumulators and factors that stay.
+func roomForTurns(s *pass.State, loop *ir.Op, plan *tileaa.PlanAttr, alive *kernel.Alive) bool {
+	most, stay := 0, 0
+	for _, op := range loop.Body().Ops() {
+		switch {
+		case kernel.IsPlainLoad(op):
+			most = max(most, kernel.RegistersOf(op.Result(0)))
+		case tileaa.IsProduct(op):
+			for _, v := range op.Operands()[:2] {
+				if ir.DefinedOutside(v, loop) {
+					stay += kernel.RegistersOf(v)
+				}
+			}
+		}
+	}
+	limit := cmp.Or(plan.MaxReg, cost.RegisterLimit(s.Target, 32*plan.Warps, 1))
+	return alive.During(loop, plan.Warps)+stay+most+kernel.StagingReserve <= limit
 }
 
 // copied is a load of which copies do the work, with what uses it.

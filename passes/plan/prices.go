@@ -222,6 +222,21 @@ func (p *prices) alone(warps int) bool {
 	return !slices.ContainsFunc(p.loopsOf(warps), func(l weighted) bool { return l.InUnit() || l.Blocks(p.s.Target, l.slots) > 1 })
 }
 
+// biggestFactor is the most bytes that an iteration of a loop loads for one factor of a product.
+func biggestFactor(loop *ir.Op) (bytes int) {
+	for _, op := range loop.Body().Ops() {
+		if !tileaa.IsProduct(op) {
+			continue
+		}
+		for _, v := range op.Operands()[:2] {
+			if load, _, ok := tileaa.LoadBehind(v); ok && load.Block() == loop.Body() {
+				bytes = max(bytes, kernel.LoadedBytes(load))
+			}
+		}
+	}
+	return bytes
+}
+
 // registers is the most registers of a thread in a loop that multiplies.
 func (p *prices) registers(warps int) (most int) {
 	for _, l := range p.loopsOf(warps) {
@@ -287,6 +302,9 @@ func (p *prices) loopsOf(warps int) []weighted {
 // That takes registers, which a kernel with several such loops does not have beside the most accumulators.
 func (p *prices) fastest(l cost.Loop, loop *ir.Op, products, loops int) (slots, cycles int) {
 	t := p.s.Target
+	if l.InTurns {
+		return 1, l.TurnCycles(t, products)
+	}
 	if products > 1 && t.Has("cp.async") && kernel.TakeTurns(loop) && (loops == 1 || p.products.Accumulators(l.Warps) <= cost.AccumulatorLimit(t, l.Warps)) {
 		if cycles, best := l.Apart(t, products, l.Shared[0]); best {
 			return 1, cycles
@@ -325,5 +343,39 @@ func (p *prices) loop(op *ir.Op, warps int) cost.Loop {
 	for slots := 1; slots <= most && slots*l.Copied <= p.s.Target.SharedOptIn; slots++ {
 		l.Shared = append(l.Shared, slots*l.Copied)
 	}
+	if len(l.Shared) == 0 {
+		p.inTurns(&l, op, accumulators)
+	}
 	return l
+}
+
+// inTurns is what a loop asks for if shared memory has no room for all that its products take, but for what one of them does: loads take turns there, and in
+// registers if these have room.
+func (p *prices) inTurns(l *cost.Loop, loop *ir.Op, accumulators int) {
+	if !kernel.TakeTurns(loop) {
+		return
+	}
+	most, stay := biggestFactor(loop), 0
+	if most > p.s.Target.SharedOptIn {
+		return
+	}
+	for _, op := range loop.Body().Ops() {
+		if !tileaa.IsProduct(op) {
+			continue
+		}
+		t, ok := p.tiling(op, l.Warps)
+		if !ok {
+			return
+		}
+		held := t.Held()
+		for i, n := range []int{held.A, held.B} {
+			if v := op.Operand(i); ir.DefinedOutside(v, loop) {
+				stay += cost.Registers(n, tileaa.ElemBits(tileaa.AsTile(v).Elem))
+			}
+		}
+	}
+	l.InTurns, l.Shared = true, []int{most}
+	registers := accumulators + stay + kernel.StagingReserve + most/(4*32*l.Warps)
+	l.Exposed = registers > cost.RegisterLimit(p.s.Target, 32*l.Warps, 1)
+	l.Registers = min(max(l.Registers, registers), cost.RegisterLimit(p.s.Target, 32*l.Warps, 1))
 }

@@ -38,7 +38,9 @@ func StageLoads(s *pass.State) error {
 				if r == nil {
 					r = resourcesOf(s, entry)
 				}
-				if slots := g.choose(s, entry, r); slots > 0 {
+				if all, _ := g.underWay(); !g.only && all > mostBeside {
+					g.takeTurns(s, entry, r)
+				} else if slots := g.choose(s, entry, r); slots > 0 {
 					r.made(s, loop, g.filled(), slots)
 					g.expand(s, slots)
 				}
@@ -69,7 +71,7 @@ type stagedStore struct {
 	late  map[*ir.Op]bool // what is computed from them
 }
 
-// newStaging finds what can be staged in a loop with products of the matrix unit, beside several only what takes few registers; nil: nothing.
+// newStaging finds what can be staged in a loop with products of the matrix unit; nil: nothing.
 func newStaging(op *ir.Op) *staging {
 	g := &staging{rewriting: rewriting{pipeline: &pipeline{loop: ir.Cast[tileaa.For](op), ahead: map[*ir.Op]bool{}}}, body: op.Body().Ops()}
 	g.flow, _ = ir.LoopOf(op)
@@ -91,13 +93,14 @@ func newStaging(op *ir.Op) *staging {
 			}
 		}
 	}
-	if all, _ := g.underWay(); len(g.stores) == 0 || !g.only && all > mostBeside {
+	if len(g.stores) == 0 {
 		return nil
 	}
 	return g
 }
 
-// mostBeside is the registers of a thread for what is loaded an iteration ahead in a loop with several products, which hold more than one does.
+// mostBeside is the registers of a thread for what is loaded an iteration ahead in a loop with several products, which hold more than one does. What takes
+// more takes turns.
 const mostBeside = 8
 
 // collector finds what one store needs.
@@ -220,10 +223,7 @@ func (g *staging) filled() (list []*ir.Value) {
 // underWay is the registers that hold what is loaded for all stores together, and the most for one of them.
 func (g *staging) underWay() (all, most int) {
 	for _, st := range g.stores {
-		n := 0
-		for _, l := range st.loads {
-			n += loadedRegisters(l)
-		}
+		n := st.registers()
 		all, most = all+n, max(most, n)
 	}
 	return all, most

@@ -40,6 +40,7 @@ var bugs = []struct {
 	{"copy-after-last", "planted/cases/steps", `out of bounds`},
 	{"read-before-gate", "planted/cases/ring", `in flight|race: `},
 	{"staged-slot", "corpus/cases/matmul_f8e4m3fn", `elements differ|undefined`},
+	{"late-turn", "corpus/cases/attention_f8e4m3fn_64x64", `elements differ`},
 	{"interior-too-long", "corpus/cases/reduce_long_rows", `out of bounds`},
 	{"mask-guard-off-by-one", "planted/cases/masks", `elements differ`},
 	{"unrolled-rest", "planted/cases/rows", `out\[.*elements differ`},

@@ -4,6 +4,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"tileiras/codegen/cost"
@@ -42,7 +43,11 @@ func Kernel(s *pass.State) error {
 			return &pass.ErrPlan{Entry: name, Reason: "no plan is left"}
 		}
 		if wanted := s.IntHint(tileaa.HintsOf(entry), "occupancy"); k == 0 && can[k].plan.Occupancy < wanted {
-			s.Remark(entry.Loc(), "occupancy %d would spill the accumulators; using %d", wanted, can[k].plan.Occupancy)
+			why := "would spill the accumulators"
+			if can[k].crowded {
+				why = "has no room in shared memory"
+			}
+			s.Remark(entry.Loc(), "occupancy %d %s; using %d", wanted, why, can[k].plan.Occupancy)
 		}
 		can[k].plan.Remark = explain(list, can[k])
 		ir.Cast[tileaa.Entry](entry).SetPlan(can[k].plan)
@@ -61,6 +66,7 @@ type candidate struct {
 	cost     price
 	why      string
 	prices   *prices // of the entry as it is cut; nil as it is
+	crowded  bool    // shared memory has no room for as many blocks as the occupancy hint asks for
 }
 
 // A product is a dot that stays whole, its instruction, and how warps share it.
@@ -97,7 +103,7 @@ func candidates(s *pass.State, entry *ir.Op) []candidate {
 	products := slice.ProductsOf(s, entry)
 	d := products.Demands
 	if d.TileBits == 0 {
-		return []candidate{{name: "1 warp", plan: newPlan(s, entry, d, 1, cost.BesideAccumulators), cost: price{quarters: cost.Spread(0, 1).Quarters()}}}
+		return []candidate{{name: "1 warp", plan: newPlan(s, entry, d, 1, cost.BesideAccumulators, math.MaxInt), cost: price{quarters: cost.Spread(0, 1).Quarters()}}}
 	}
 	warps := []int{4, 8, 16}
 	hinted := s.IntHint(tileaa.HintsOf(entry), "num_worker_warps_per_cta")
@@ -133,7 +139,7 @@ func tilePlans(s *pass.State, entry *ir.Op, d kernel.Demands, warps []int, hinte
 				c.cost.quarters += t.Waits(s.Target).Quarters()
 				alone, least = alone && t.Blocks(s.Target) == 1, t.Registers
 			}
-			c.plan = newPlan(s, entry, d, w, least)
+			c.plan = newPlan(s, entry, d, w, least, math.MaxInt)
 		}
 		list = append(list, c)
 	}
@@ -246,7 +252,9 @@ func wholePlan(costs *prices, warps int) candidate {
 		if rows {
 			least = min(least, costs.registers(warps))
 		}
-		c.plan, c.products = newPlan(s, entry, products.Demands, warps, least), costs.atoms(warps)
+		blocks := costs.blocks(warps)
+		c.crowded = blocks < s.IntHint(tileaa.HintsOf(entry), "occupancy")
+		c.plan, c.products = newPlan(s, entry, products.Demands, warps, least, blocks), costs.atoms(warps)
 	}
 	return c
 }
@@ -313,10 +321,10 @@ func besideProducts(d kernel.Demands, warps int) int {
 	return d.Accumulators(warps) + cost.BesideAccumulators
 }
 
-// newPlan is the plan of so many warps with everything whole, of as many blocks as the occupancy hint asks for and leave a thread at least so many registers.
-func newPlan(s *pass.State, entry *ir.Op, d kernel.Demands, warps, least int) *tileaa.PlanAttr {
-	wanted := s.IntHint(tileaa.HintsOf(entry), "occupancy")
-	occupancy := wanted
+// newPlan is the plan of so many warps with everything whole, of as many blocks as the occupancy hint asks for, if these are no more than a multiprocessor has
+// room for, and leave a thread at least so many registers.
+func newPlan(s *pass.State, entry *ir.Op, d kernel.Demands, warps, least, most int) *tileaa.PlanAttr {
+	occupancy := min(s.IntHint(tileaa.HintsOf(entry), "occupancy"), most)
 	for occupancy > 1 && maxRegisters(s, warps, occupancy) < least {
 		occupancy--
 	}
@@ -329,7 +337,7 @@ func newPlan(s *pass.State, entry *ir.Op, d kernel.Demands, warps, least int) *t
 
 // boundedPlan is newPlan with a bound of registers in any case: unasked, ptxas may take few for long code, and spill.
 func boundedPlan(s *pass.State, entry *ir.Op, d kernel.Demands, warps int) *tileaa.PlanAttr {
-	plan := newPlan(s, entry, d, warps, besideProducts(d, warps))
+	plan := newPlan(s, entry, d, warps, besideProducts(d, warps), math.MaxInt)
 	if plan.MaxReg == 0 {
 		plan.MaxReg = cost.ThreadRegisters(s.Target, warps)
 	}

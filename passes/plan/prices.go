@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"tileiras/codegen/atom"
@@ -220,6 +221,21 @@ func (p *prices) overlap(warps int) string {
 // alone reports whether a multiprocessor has room for one block of so many warps only, in every loop in which they multiply.
 func (p *prices) alone(warps int) bool {
 	return !slices.ContainsFunc(p.loopsOf(warps), func(l weighted) bool { return l.InUnit() || l.Blocks(p.s.Target, l.slots) > 1 })
+}
+
+// blocks is how many blocks of so many warps a multiprocessor has room for in shared memory, with one slot for what loops load, or for the biggest of it where
+// products take turns.
+func (p *prices) blocks(warps int) int {
+	most := math.MaxInt
+	for _, l := range p.loopsOf(warps) {
+		bytes := l.Shared[0]
+		if kernel.TakeTurns(l.op) {
+			bytes = biggestFactor(l.op)
+		}
+		n, _ := cost.Occupancy(p.s.Target, 32*warps, 1, bytes)
+		most = min(most, max(n, 1))
+	}
+	return most
 }
 
 // biggestFactor is the most bytes that an iteration of a loop loads for one factor of a product.

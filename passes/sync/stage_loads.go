@@ -259,6 +259,7 @@ func (g *staging) expand(s *pass.State, slots int) {
 	g.b, g.slots = ir.NewBuilder(s.Ctx).Before(g.loop.Op), int64(slots)
 	g.parts = slots > 1 && g.cuttable() // one slot cannot be filled before all of it is read
 	g.b.Loc = g.loop.Op.Loc()
+	g.untie()
 	for _, st := range g.stores {
 		t := tileaa.Ring(s.Ctx, g.slots, st.Buffer().Type().(*tileaa.BufferType))
 		g.rings = append(g.rings, tileaa.NewAllocRing(g.b, t, tileaa.AllocRingOptions{}).Result())
@@ -266,6 +267,20 @@ func (g *staging) expand(s *pass.State, slots int) {
 	start := tileaa.Const(g.b, g.positions(), 0)
 	g.first(start)
 	g.rest(start)
+}
+
+// untie lets loads come after what those in the loop that they come after do, which are weak: they may stand before them.
+func (g *staging) untie() {
+	for _, st := range g.stores {
+		for _, l := range st.loads {
+			before := tileaa.TokenBefore(l)
+			if before == nil || ir.DefinedOutside(before, g.loop.Op) {
+				continue
+			}
+			tokens, _ := g.comesAfter(before, map[*ir.Value]bool{})
+			ir.Cast[tileaa.TokenOp](l).SetToken(joinTokens(g.b, tokens))
+		}
+	}
 }
 
 // first loads and stores what the first iteration reads, if there is one.

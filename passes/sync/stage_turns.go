@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"maps"
 	"slices"
 
 	"tileiras/codegen/cost"
@@ -181,25 +182,31 @@ func (t *turns) waits(s *pass.State, ahead []int) (cycles int) {
 func (t *turns) rewrite(s *pass.State) {
 	t.b = ir.NewBuilder(s.Ctx).Before(t.loop.Op)
 	t.b.Loc = t.loop.Op.Loc()
+	t.untie()
 	n := len(t.stores)
 	behind := make([]*ir.Op, n) // what stands behind the loads that begin in a gap
 	for i, st := range t.stores {
 		behind[i] = st.BufferStore.Op.Next()
 	}
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	slices.SortStableFunc(list, func(a, b int) int { return (a - t.ahead[a]) - (b - t.ahead[b]) })
 	var carried []int
-	for i := range t.stores {
+	moved := map[*ir.Op]bool{}
+	for _, i := range list {
 		switch gap := i - t.ahead[i]; {
 		case t.ahead[i] == 0:
 		case gap < 0:
 			carried = append(carried, i)
 		default:
-			t.move(i, gap, behind)
+			t.move(i, gap, behind, moved)
 		}
 	}
 	if len(carried) == 0 {
 		return
 	}
-	slices.SortStableFunc(carried, func(a, b int) int { return (a - t.ahead[a]) - (b - t.ahead[b]) })
 	inits := t.begin(carried)
 	t.carryOn(carried, behind)
 	t.eraseMoved(carried)
@@ -208,12 +215,8 @@ func (t *turns) rewrite(s *pass.State) {
 
 // needs are the ops of the body that the loads for a store follow from, and they themselves.
 func (t *turns) needs(i int) map[*ir.Op]bool {
-	may := map[*ir.Op]bool{}
-	for _, set := range []map[*ir.Op]bool{t.pipeline.ahead, t.stores[i].early} {
-		for op := range set {
-			may[op] = true
-		}
-	}
+	may := maps.Clone(t.pipeline.ahead)
+	maps.Copy(may, t.stores[i].early)
 	var loaded []*ir.Value
 	for _, l := range t.stores[i].loads {
 		loaded = append(loaded, l.Result(0))
@@ -221,17 +224,30 @@ func (t *turns) needs(i int) map[*ir.Op]bool {
 	return follows(may, false, loaded...)
 }
 
-// move puts the loads for a store, with what they need, behind that of a gap.
-func (t *turns) move(i, gap int, behind []*ir.Op) {
+// missing are those that a mapping does not have.
+func (t *turns) missing(i int, m ir.Mapping) map[*ir.Op]bool {
+	needs := t.needs(i)
+	maps.DeleteFunc(needs, func(op *ir.Op, _ bool) bool { return m[op.Result(0)] != nil })
+	return needs
+}
+
+// move puts the loads for a store, with what they need, behind that of a gap. Those that begin earlier have been moved.
+func (t *turns) move(i, gap int, behind []*ir.Op, moved map[*ir.Op]bool) {
 	needs := t.needs(i)
 	from := t.at[t.stores[gap].BufferStore.Op]
 	for _, op := range t.body[from+1:] {
-		switch {
-		case !needs[op]:
-		case op == behind[gap]:
-			behind[gap] = op.Next()
-		default:
-			op.MoveBefore(behind[gap])
+		if !needs[op] || moved[op] {
+			continue
+		}
+		moved[op] = true
+		to := behind[gap]
+		for k := range behind {
+			if behind[k] == op {
+				behind[k] = op.Next()
+			}
+		}
+		if to != op {
+			op.MoveBefore(to)
 		}
 	}
 }
@@ -245,13 +261,7 @@ func (t *turns) begin(carried []int) (inits []*ir.Value) {
 	}
 	runs := t.runs()
 	for _, i := range carried {
-		needs := t.needs(i)
-		for op := range needs {
-			if m[op.Result(0)] != nil {
-				delete(needs, op)
-			}
-		}
-		t.cloneAll(needs, m, runs)
+		t.cloneAll(t.missing(i, m), m, runs)
 		for _, l := range t.stores[i].loads {
 			inits = append(inits, m.Lookup(l.Result(0)))
 		}
@@ -271,7 +281,7 @@ func (t *turns) carryOn(carried []int, behind []*ir.Op) {
 	n := len(t.stores)
 	for _, i := range carried {
 		t.b.Before(behind[i-t.ahead[i]+n])
-		t.load(m, t.stores[i])
+		t.cloneAll(t.missing(i, m), m, nil)
 		for _, l := range t.stores[i].loads {
 			end.SetOperandGroup(0, append(end.Operands(), m.Lookup(l.Result(0))))
 			l.Result(0).ReplaceAllUsesWith(body.AddArg(l.Result(0).Type()))
@@ -283,9 +293,7 @@ func (t *turns) carryOn(carried []int, behind []*ir.Op) {
 func (t *turns) eraseMoved(carried []int) {
 	moved := map[*ir.Op]bool{}
 	for _, i := range carried {
-		for op := range t.needs(i) {
-			moved[op] = true
-		}
+		maps.Copy(moved, t.needs(i))
 	}
 	for _, op := range slices.Backward(t.body) {
 		if moved[op] && !op.HasUses() {

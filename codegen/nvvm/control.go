@@ -153,95 +153,123 @@ func (f *fn) inits(op *ir.Op) []*tile {
 //	       ...
 //	latch: step < upper - iv ?  -yes-> body with iv + step
 //	exit:  phi results
+//
+// An expanded loop has another body and test before the latch: what the first one passes on is in registers of its own, and none are copied.
 func lowerFor(f *fn, op *ir.Op) {
-	loop := ir.Cast[tileaa.For](op)
-	lower, upper, step := f.scalar(loop.Lower()), f.scalar(loop.Upper()), f.scalar(loop.Step())
+	c := &counted{fn: f, loop: ir.Cast[tileaa.For](op)}
+	lower, upper, step := f.scalar(c.loop.Lower()), f.scalar(c.loop.Upper()), f.scalar(c.loop.Step())
 	less := slt
-	if loop.Unsigned() {
+	if c.loop.Unsigned() {
 		less = ult
 	}
 	body := op.Body()
-	frame := &loopFrame{}
-	frame.exit.edges = nil
 	enter := f.icmp(less, lower, upper)
-	inits := f.inits(op)
-	exit, head := f.newBlock(), f.newBlock()
+	c.upper, c.step, c.inits = upper, step, f.inits(op)
+	c.exit = f.newBlock()
+	head := f.newBlock()
 	before := f.cur
-	results := f.header(exit, f.carriedTypes(op, op.Results()))
+	c.results = f.header(c.exit, f.carriedTypes(op, op.Results()))
 	if enter.isConst() {
 		if enter.bits == 0 {
-			f.bind(op.Results(), inits)
+			f.bind(op.Results(), c.inits)
 			return
 		}
 		f.br(head)
 	} else {
-		f.condBr(enter, head, exit)
-		f.enter(results, edge{before, inits})
+		f.condBr(enter, head, c.exit)
+		f.enter(c.results, edge{before, c.inits})
 	}
 	carried := f.header(head, f.carriedTypes(op, body.Args()[1:]))
 	iv, ivPhi := f.phi(head, lower.k)
 	f.incoming(ivPhi, lower, before)
-	f.enter(carried, edge{before, inits})
+	f.enter(carried, edge{before, c.inits})
 	f.enterBlock(head)
-	f.tiles[body.Arg(0)] = f.tileOf(elemOf(body.Arg(0)), iv)
-	f.bind(body.Args()[1:], carried.tiles)
-	f.recount(op, carried.tiles)
-
-	f.loops = append(f.loops, frame)
-	f.block(body)
-	f.loops = f.loops[:len(f.loops)-1]
-	next := f.merge(&frame.latch, f.carriedTypes(op, body.Args()[1:]))
+	next := c.iteration(iv, carried.tiles)
 	if f.dead {
 		// The body always leaves the kernel: the loop is entered once or not at all.
-		f.enterBlock(exit)
+		f.enterBlock(c.exit)
 		f.dead = enter.isConst()
-		f.bind(op.Results(), results.tiles)
-		f.recount(op, results.tiles)
+		f.bind(op.Results(), c.results.tiles)
+		f.recount(op, c.results.tiles)
 		return
 	}
-	after := f.add(iv, step)
-	more := f.another(iv, after, upper, step, less == ult)
+	if c.loop.Expanded() {
+		second := f.newBlock()
+		after := c.leave(iv, next, second)
+		f.enterBlock(second)
+		iv, next = after, c.iteration(after, next)
+	}
 	latch := f.cur
+	after := c.leave(iv, next, head)
 	f.incoming(ivPhi, after, latch)
 	f.enter(carried, edge{latch, next})
-	f.recount(op, next)
-	f.enter(results, f.leave(loop, more, head, exit, edge{latch, next}, inits))
-	f.enterBlock(exit)
-	f.bind(op.Results(), results.tiles)
-	f.recount(op, results.tiles)
+	f.enterBlock(c.exit)
+	f.bind(op.Results(), c.results.tiles)
+	f.recount(op, c.results.tiles)
 }
 
-// leave ends the body of a loop: back to its head if there is more to do, else to its exit, by an edge with what the loop carries. A loop that lands
-// products waits for them on the way; inits are what these added to.
-func (f *fn) leave(loop tileaa.For, more reg, head, exit *block, last edge, inits []*tile) edge {
-	to := exit
-	if len(loop.Lands()) > 0 && !planted.On("drop-landing") {
-		to = f.newBlock()
+// counted is a loop that counts, while it is lowered.
+type counted struct {
+	*fn
+	loop        tileaa.For
+	upper, step reg
+	inits       []*tile
+	exit        *block
+	results     *header // of the exit
+}
+
+// iteration is the body for one value of the counter, and what it passes on.
+func (c *counted) iteration(iv reg, vals []*tile) (next []*tile) {
+	body, frame := c.loop.Op.Body(), &loopFrame{}
+	c.tiles[body.Arg(0)] = c.tileOf(elemOf(body.Arg(0)), iv)
+	c.bind(body.Args()[1:], vals)
+	c.recount(c.loop.Op, vals)
+	c.loops = append(c.loops, frame)
+	c.block(body)
+	c.loops = c.loops[:len(c.loops)-1]
+	return c.merge(&frame.latch, c.carriedTypes(c.loop.Op, body.Args()[1:]))
+}
+
+// leave ends a body: on to a block with the next value of the counter if there is one, else to the exit, by an edge with what the loop carries.
+// A loop that lands products waits for them on the way.
+func (c *counted) leave(iv reg, next []*tile, to *block) (after reg) {
+	after = c.add(iv, c.step)
+	more := c.another(iv, after, c.upper, c.step, c.loop.Unsigned())
+	last := edge{c.cur, next}
+	out := c.exit
+	if len(c.loop.Lands()) > 0 && !planted.On("drop-landing") {
+		out = c.newBlock()
 	}
-	back := f.condBr(more, head, to)
-	if copiesAsync(loop.Op.Body()) {
-		back.Metadata = append(back.Metadata, f.noUnroll())
+	on := c.condBr(more, to, out)
+	if copiesAsync(c.loop.Op.Body()) {
+		on.Metadata = append(on.Metadata, c.noUnroll())
 	}
-	if to == exit {
-		return last
+	if out != c.exit {
+		c.enterBlock(out)
+		last = edge{out, c.land(next)}
+		c.br(c.exit)
 	}
-	f.enterBlock(to)
-	vals := slices.Clone(last.vals)
-	for n, i := range loop.Lands() {
+	c.enter(c.results, last)
+	return after
+}
+
+// land waits for the products that a loop lands, and gives what it carries with their results.
+func (c *counted) land(vals []*tile) []*tile {
+	vals = slices.Clone(vals)
+	for n, i := range c.loop.Lands() {
 		if vals[i] == nil {
-			d, _ := tileaa.InTensorMemory(loopOf(loop.Op).Carried()[i])
+			d, _ := tileaa.InTensorMemory(loopOf(c.loop.Op).Carried()[i])
 			if n == 0 && !planted.On("sum-unwaited") {
-				f.tensorOf(d.Op).over(f, 0)
+				c.tensorOf(d.Op).over(c.fn, 0)
 			}
-			vals[i] = f.tensorProductOf(d).sum(inits[i])
+			vals[i] = c.tensorProductOf(d).sum(c.inits[i])
 			continue
 		}
 		x := vals[i]
-		vals[i] = f.newTile(x.elem, x.len())
-		copy(vals[i].regs, f.landed(f.all(x)))
+		vals[i] = c.newTile(x.elem, x.len())
+		copy(vals[i].regs, c.landed(c.all(x)))
 	}
-	f.br(exit)
-	return edge{to, vals}
+	return vals
 }
 
 // copiesAsync reports whether a loop body has copies in flight: unrolling it would only undo the distance that was planned.

@@ -3381,7 +3381,7 @@ func NewNumPrograms(b *ir.Builder, resultType ir.Type, axis int64) NumPrograms {
 	return NumPrograms{b.Create(s)}
 }
 
-// For is for: counts from lower below upper; the region's arguments are the induction variable and the carried values; ends in continue. A remainder goes on where another loop ends, seldom for long. Behind its last iteration it waits for all products in flight, of which it carries the results that lands numbers.
+// For is for: counts from lower below upper; the region's arguments are the induction variable and the carried values; ends in continue. A remainder goes on where another loop ends, seldom for long. Behind its last iteration it waits for all products in flight, of which it carries the results that lands numbers. Expanded, it has its body twice in machine code, so that what it carries alternates between two sets of registers (modulo variable expansion; Lam, PLDI 1988).
 type For struct{ Op *ir.Op }
 
 func (For) Matches(c ir.Code) bool { return c == OpFor }
@@ -3398,12 +3398,14 @@ func (o For) Unsigned() bool          { return o.Op.FlagAttr(0) }
 func (o For) SetUnsigned(v bool)      { o.Op.SetFlagAttr(0, v) }
 func (o For) Remainder() bool         { return o.Op.FlagAttr(1) }
 func (o For) SetRemainder(v bool)     { o.Op.SetFlagAttr(1, v) }
-func (o For) Lands() ir.I64Array      { return ir.OptionalAttr[ir.I64Array](o.Op, 2) }
+func (o For) Expanded() bool          { return o.Op.FlagAttr(2) }
+func (o For) SetExpanded(v bool)      { o.Op.SetFlagAttr(2, v) }
+func (o For) Lands() ir.I64Array      { return ir.OptionalAttr[ir.I64Array](o.Op, 3) }
 func (o For) SetLands(v ir.I64Array) {
 	if v == nil {
-		o.Op.SetAttr(2, nil)
+		o.Op.SetAttr(3, nil)
 	} else {
-		o.Op.SetAttr(2, v)
+		o.Op.SetAttr(3, v)
 	}
 }
 func (o For) Results() []*ir.Value { return o.Op.ResultGroup(0) }
@@ -3413,6 +3415,7 @@ func (o For) Body() *ir.Block      { return o.Op.FrontOf(0) }
 type ForOptions struct {
 	Unsigned  bool
 	Remainder bool
+	Expanded  bool
 	Lands     ir.I64Array
 }
 
@@ -3424,11 +3427,12 @@ func NewFor(b *ir.Builder, resultsTypes []ir.Type, lower *ir.Value, upper *ir.Va
 	s.AddOperand(upper)
 	s.AddOperand(step)
 	s.AddOperand(inits...)
-	s.Attrs = make([]ir.Attribute, 3)
+	s.Attrs = make([]ir.Attribute, 4)
 	s.Attrs[0] = ir.FlagOf(s.Def.AttrDef(0), opts.Unsigned)
 	s.Attrs[1] = ir.FlagOf(s.Def.AttrDef(1), opts.Remainder)
+	s.Attrs[2] = ir.FlagOf(s.Def.AttrDef(2), opts.Expanded)
 	if opts.Lands != nil {
-		s.Attrs[2] = opts.Lands
+		s.Attrs[3] = opts.Lands
 	}
 	s.Types = resultsTypes
 	return For{b.Create(s)}

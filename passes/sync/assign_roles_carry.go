@@ -94,7 +94,7 @@ func (c *carrying) op(op *ir.Op, state []*ir.Value) []*ir.Value {
 // newLoop makes a loop like another that carries other values, of which those that land have their numbers; its region is empty.
 func newLoop(b *ir.Builder, like ir.Flow, types []ir.Type, inits []*ir.Value) *ir.Op {
 	if f, ok := ir.As[tileaa.For](like.Op); ok {
-		return tileaa.NewFor(b, types, f.Lower(), f.Upper(), f.Step(), inits, tileaa.ForOptions{Unsigned: f.Unsigned(), Lands: f.Lands()}).Op
+		return tileaa.NewFor(b, types, f.Lower(), f.Upper(), f.Step(), inits, tileaa.ForOptions{Unsigned: f.Unsigned(), Expanded: f.Expanded(), Lands: f.Lands()}).Op
 	}
 	return tileaa.NewLoop(b, types, inits).Op
 }

@@ -37,6 +37,8 @@ import (
 //	  continue %d, %next
 //	}
 //
+// Both results are alive at a time, so one would be copied to the registers of the other in each iteration: the loop is expanded where threads have room for that.
+//
 // Threads that multiply themselves do so in the same order, without waits: their products and what they compute with the ones before are independent.
 // Neither asks whether there is a next iteration: the last one multiplies what is in the slot, and nobody uses it. That is what when says of warpgroups.
 //
@@ -69,8 +71,9 @@ type skewing struct {
 type skewed struct {
 	skewing
 	rewriting
-	sum   []tileaa.Dot
-	reads map[*ir.Op]bool // what reads its factors in the loop
+	sum    []tileaa.Dot
+	reads  map[*ir.Op]bool // what reads its factors in the loop
+	expand bool            // there are registers for more addresses, too
 }
 
 // last is the product that gives the sum.
@@ -137,10 +140,17 @@ func (k *skewed) gains(d tileaa.Dot) bool {
 		limit = min(limit, plan.MaxReg)
 	}
 	threads := 32 * (plan.Warps + plan.Producers)
-	before, _ := cost.Occupancy(t, threads, all, 0)
-	after, _ := cost.Occupancy(t, threads, max(all, with), 0)
+	blocks := func(registers int) int {
+		n, _ := cost.Occupancy(t, threads, registers, 0)
+		return n
+	}
+	before, after := blocks(all), blocks(max(all, with))
+	k.expand = a.Group > 0 && with+expanding <= limit && blocks(max(all, with+expanding)) == after
 	return with <= limit && (after == before || after > 1)
 }
+
+// expanding is the registers of a thread that the second body of an expanded loop takes: addresses of copies.
+const expanding = 16
 
 // storing is the registers of a thread that estimates of warpgroups leave out: of those with which it stores what others multiply by.
 const storing = 24
@@ -250,7 +260,7 @@ func (k *skewed) skew(s *pass.State) {
 		next = tileaa.NewDotLand(k.b, next.Type(), next, nil, tileaa.DotLandOptions{}).Result()
 	}
 	end.SetOperandGroup(0, append(end.Operands(), next))
-	k.replaceLoop([]*ir.Value{first})
+	k.replaceLoop([]*ir.Value{first}).SetExpanded(k.expand)
 }
 
 // begin begins the product of the first iteration before the loop, if there is one.

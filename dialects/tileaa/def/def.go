@@ -350,10 +350,11 @@ func Ops() []*ir.OpDef {
 
 		// Control flow.
 		flow(with(same(row("for", args(in("lower:scalar_int", "upper:scalar_int", "step:scalar_int"), many("inits:value"),
-			unit("unsigned", "remainder"), optAttr("lands", ir.I64ArrayKind)), values, 0,
+			unit("unsigned", "remainder", "expanded"), optAttr("lands", ir.I64ArrayKind)), values, 0,
 			"Counts from lower below upper; the region's arguments are the induction variable and the carried values; ends in continue. "+
 				"A remainder goes on where another loop ends, seldom for long. Behind its last iteration it waits for all products in flight, of which it carries "+
-				"the results that lands numbers."),
+				"the results that lands numbers. Expanded, it has its body twice in machine code, so that what it carries alternates between two sets of registers "+
+				"(modulo variable expansion; Lam, PLDI 1988)."),
 			"lower", "upper", "step"), regions("body")), ir.FlowDef{Kind: ir.CountedFlow, Inits: "inits", Own: 1}),
 		flow(with(row("loop", many("inits:value"), values, 0, "Repeats until break; results are the operands of break."), regions("body")),
 			ir.FlowDef{Kind: ir.LoopFlow, Inits: "inits"}),

@@ -91,8 +91,8 @@ func (p *product) begin(left *groupFactor, steps []groupStep) {
 	if zero {
 		sums = nil // nobody reads them
 	}
-	if p.copied && !planted.On("drop-proxy-fence") {
-		p.op(proxyFence)
+	if p.copied {
+		p.fenceCopies()
 	}
 	p.fenced(sums, held, parts)
 	for _, s := range steps {

@@ -153,6 +153,7 @@ type fn struct {
 	cuts    [][]group // of ragged accesses that have several
 	dead    bool      // what follows cannot be reached
 
+	fenced   bool // nothing that copies bring has come since this thread's last fence
 	unfenced bool // this thread has stored what a matrix unit reads, since its last fence
 }
 
@@ -182,7 +183,9 @@ func (f *fn) block(b *ir.Block) {
 		if passesOn(op) {
 			f.fenceStores()
 		}
+		f.fenced = f.fenced && bringsNothing(op)
 		f.lower(op)
+		f.fenced = f.fenced && bringsNothing(op)
 	}
 }
 

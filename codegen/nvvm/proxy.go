@@ -48,6 +48,23 @@ func (f *fn) fenceStores() {
 	f.unfenced = false
 }
 
+// fenceCopies has matrix units see what copies have brought that this thread knows of.
+func (f *fn) fenceCopies() {
+	if !f.fenced && !planted.On("drop-proxy-fence") {
+		f.op(proxyFence)
+	}
+	f.fenced = true
+}
+
+// bringsNothing reports whether no copy becomes visible by an operation: nobody waits in it for what comes to shared memory.
+func bringsNothing(op *ir.Op) bool {
+	switch op.Code() {
+	case tileaa.OpAsyncCopy, tileaa.OpAsyncCommit, tileaa.OpDot, tileaa.OpDotWait, tileaa.OpDotLand:
+		return true
+	}
+	return op.Traits().Has(ir.Pure)
+}
+
 // passesOn reports whether threads meet in an operation, or may in one of those inside it or in those that it leads to.
 func passesOn(op *ir.Op) bool {
 	return op.Code() == tileaa.OpBarrier || len(op.Regions()) > 0 || op.Traits().Has(ir.Terminator)

@@ -170,6 +170,7 @@ type Products struct {
 	known *facts.Facts
 	asked map[question]Product
 	fit   map[*ir.Op]bool // kernel.RingsFit, by the op around a product
+	turns map[*ir.Op]bool // kernel.TakeTurns of those of which they do not
 }
 
 type question struct {
@@ -179,7 +180,7 @@ type question struct {
 
 // ProductsOf takes time linear in the entry, and so do all its answers together.
 func ProductsOf(s *pass.State, entry *ir.Op) *Products {
-	return &Products{kernel.DemandsOf(s, entry), s, facts.New(s.Ctx, entry), map[question]Product{}, map[*ir.Op]bool{}}
+	return &Products{kernel.DemandsOf(s, entry), s, facts.New(s.Ctx, entry), map[question]Product{}, map[*ir.Op]bool{}, map[*ir.Op]bool{}}
 }
 
 // Of looks at a product for so many warps.
@@ -246,7 +247,15 @@ func (ps *Products) ringsFit(product *ir.Op) bool {
 // takesTurns reports whether loads of the loop around a product take turns if they do not fit.
 func (ps *Products) takesTurns(product *ir.Op) bool {
 	loop := product.ParentOp()
-	return loop.Code() == tileaa.OpFor && !ps.ringsFit(product) && kernel.TakeTurns(loop)
+	if loop.Code() != tileaa.OpFor || ps.ringsFit(product) {
+		return false
+	}
+	turns, old := ps.turns[loop]
+	if !old {
+		turns = kernel.TakeTurns(loop)
+		ps.turns[loop] = turns
+	}
+	return turns
 }
 
 // half is the product with half as much of K.

@@ -39,7 +39,9 @@ func StageLoads(s *pass.State) error {
 					r = resourcesOf(s, entry)
 				}
 				if all, _ := g.underWay(); !g.only && all > mostBeside {
-					g.takeTurns(s, entry, r)
+					if len(g.stores) <= mostTurns {
+						g.takeTurns(s, entry, r)
+					}
 				} else if slots := g.choose(s, entry, r); slots > 0 {
 					r.made(s, loop, g.filled(), slots)
 					g.expand(s, slots)

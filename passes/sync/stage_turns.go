@@ -29,10 +29,15 @@ import (
 //
 // Buffers stay as they are: two tiles that are not alive together share their place in shared memory.
 
+// mostTurns bounds how many stores of a loop have loads that take turns, and mostAhead how many gaps before its store a load begins: each of them is looked at
+// for all others.
+const mostTurns, mostAhead = 16, 8
+
 // turns is the schedule of the loads for the stores of a loop. Gap i is from store i to the next one, the last one to the first of the next iteration.
 type turns struct {
 	*staging
 	at     map[*ir.Op]int // of the body, in order
+	number map[*ir.Op]int // of the stores
 	sizes  []int          // registers that hold what is loaded, by store
 	held   []int          // registers that hold other tiles, by gap
 	ahead  []int          // how many gaps before its store a load begins, by store; 0: it stays
@@ -42,23 +47,24 @@ type turns struct {
 // takeTurns schedules the loads of a loop as codegen/cost finds best for so many blocks as a multiprocessor can run, and rewrites it if any begins early.
 func (g *staging) takeTurns(s *pass.State, entry *ir.Op, r *resources) {
 	n := len(g.stores)
-	t := &turns{staging: g, at: map[*ir.Op]int{}, held: make([]int, n), covers: make([]cost.Loop, n)}
+	t := &turns{staging: g, at: map[*ir.Op]int{}, number: map[*ir.Op]int{}, held: make([]int, n), covers: make([]cost.Loop, n)}
 	for i, op := range g.body {
 		t.at[op] = i
 	}
 	slices.SortFunc(g.stores, func(a, b *stagedStore) int { return t.at[a.BufferStore.Op] - t.at[b.BufferStore.Op] })
-	for _, st := range g.stores {
+	for i, st := range g.stores {
+		t.number[st.BufferStore.Op] = i
 		t.sizes = append(t.sizes, st.registers())
 	}
 	t.survey()
 	plan := tileaa.PlanOf(entry)
 	held := slices.Max(t.held) + kernel.StagingReserve
 	l := kernel.Loop(s, g.loop.Op, plan.Warps, 0, kernel.TilingOf, pointersOf)
-	most, _ := cost.Occupancy(s.Target, 32*plan.Warps, min(held, s.Target.RegistersPerThread), r.bytes)
+	most, _ := cost.Occupancy(s.Target, plan.Threads(), min(held, s.Target.RegistersPerThread), r.bytes)
 	var best []int
 	least := 0
 	for blocks := max(most, 1); blocks > 0; blocks-- {
-		limit := cost.RegisterLimit(s.Target, 32*plan.Warps, blocks)
+		limit := cost.RegisterLimit(s.Target, plan.Threads(), blocks)
 		if plan.MaxReg > 0 {
 			limit = min(limit, plan.MaxReg)
 		}
@@ -109,7 +115,7 @@ func (t *turns) survey() {
 				now, last[v] = now-t.registersOf(v), dead
 			}
 		}
-		if k := slices.IndexFunc(t.stores, func(st *stagedStore) bool { return st.BufferStore.Op == op }); k >= 0 {
+		if k, ok := t.number[op]; ok {
 			gap = k
 		}
 		t.held[gap] = max(t.held[gap], now)
@@ -149,7 +155,7 @@ func (t *turns) schedule(s *pass.State, room int) (ahead []int) {
 		for i := range t.stores {
 			s.Step()
 			gap := (i - ahead[i] - 1 + 2*n) % n
-			if ahead[i] == n || t.held[gap]+used[gap]+t.sizes[i] > room || cost.LoadCycles(s.Target, t.covered(i, ahead[i])) == 0 {
+			if ahead[i] == min(n, mostAhead) || t.held[gap]+used[gap]+t.sizes[i] > room || cost.LoadCycles(s.Target, t.covered(i, ahead[i])) == 0 {
 				continue
 			}
 			ahead[i]++

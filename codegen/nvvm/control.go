@@ -235,6 +235,7 @@ func (c *counted) iteration(iv reg, vals []*tile) (next []*tile) {
 func (c *counted) leave(iv reg, next []*tile, to *block) (after reg) {
 	after = c.add(iv, c.step)
 	more := c.another(iv, after, c.upper, c.step, c.loop.Unsigned())
+	c.recount(c.loop.Op, next)
 	last := edge{c.cur, next}
 	out := c.exit
 	if len(c.loop.Lands()) > 0 && !planted.On("drop-landing") {

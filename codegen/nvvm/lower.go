@@ -153,8 +153,8 @@ type fn struct {
 	cuts    [][]group // of ragged accesses that have several
 	dead    bool      // what follows cannot be reached
 
-	fenced   bool // nothing that copies bring has come since this thread's last fence
-	unfenced bool // this thread has stored what a matrix unit reads, since its last fence
+	fenced   *block // where this thread has fenced all that copies have brought; nil when more may have come
+	unfenced bool   // this thread has stored what a matrix unit reads, since its last fence
 }
 
 func newFn(l *lowerer, k *kernel) *fn {
@@ -183,9 +183,10 @@ func (f *fn) block(b *ir.Block) {
 		if passesOn(op) {
 			f.fenceStores()
 		}
-		f.fenced = f.fenced && bringsNothing(op)
+		if !bringsNothing(op) {
+			f.fenced = nil
+		}
 		f.lower(op)
-		f.fenced = f.fenced && bringsNothing(op)
 	}
 }
 

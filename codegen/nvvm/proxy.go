@@ -48,12 +48,13 @@ func (f *fn) fenceStores() {
 	f.unfenced = false
 }
 
-// fenceCopies has matrix units see what copies have brought that this thread knows of.
+// fenceCopies has matrix units see what copies have brought that this thread knows of. It looks back no further than a block of straight code goes: on another
+// way to what follows there may have been no fence.
 func (f *fn) fenceCopies() {
-	if !f.fenced && !planted.On("drop-proxy-fence") {
+	if f.fenced != f.cur && !planted.On("drop-proxy-fence") {
 		f.op(proxyFence)
 	}
-	f.fenced = true
+	f.fenced = f.cur
 }
 
 // bringsNothing reports whether no copy becomes visible by an operation: nobody waits in it for what comes to shared memory.

@@ -254,6 +254,9 @@ func EnclosingLoop(op *Op) *Op {
 	return nil
 }
 
+// Taken lists the values that op or what its regions hold takes from outside of it: its operands, and what it captures.
+func Taken(op *Op) []*Value { return append(op.Operands(), Captures(op)...) }
+
 // Captures lists the values that are used inside the regions of op and defined outside them, each once, in the order of their first
 // use.
 func Captures(op *Op) []*Value {

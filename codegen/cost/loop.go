@@ -22,6 +22,12 @@ type Loop struct {
 	Shared    []int // bytes of a thread block with one slot for what is copied, with two, ..
 }
 
+// Multiply adds a product to what an iteration does.
+func (l *Loop) Multiply(t atom.Tiling) {
+	c, matrix := Product(t)
+	l.Matrix, l.Issue, l.Waves = l.Matrix+matrix, l.Issue+c.Instrs, l.Waves+c.Waves
+}
+
 // MostSlots is the most slots that are worth asking for.
 const MostSlots = 4
 
@@ -91,23 +97,27 @@ func (l Loop) Apart(t *target.Target, products, shared int) (cycles int, best bo
 	if blocks == 0 {
 		return 0, false
 	}
-	sum := 0
+	cycles = l.apart(t, products, blocks, true)
+	return cycles, len(l.Shared) == 0 || 32*cycles < 31*l.Cycles(t)
+}
+
+// apart is the time of an iteration of so many blocks in which each of so many products waits for its own: what flies comes while the other ones are computed.
+func (l Loop) apart(t *target.Target, products, blocks int, flies bool) int {
+	flying, sum := 0, 0
+	if flies {
+		flying = max(l.own(t)+l.stop(blocks), blocks*l.work(t)) / products
+	}
 	for _, latency := range copyCycles {
-		flying := max(l.own(t)+l.stop(blocks), blocks*l.work(t)) / products
-		if l.Exposed && l.InTurns {
-			flying = 0
-		}
 		sum += l.cycles(t, blocks, products*max(0, latency-flying)+(products-1)*meetCycles)
 	}
-	cycles = sum / len(copyCycles)
-	return cycles, len(l.Shared) == 0 || 32*cycles < 31*l.Cycles(t)
+	return sum / len(copyCycles)
 }
 
 // TurnCycles is the time of an iteration whose loads take turns, for so many products: a load flies while another product is computed, or, where it is Exposed,
 // each product waits for its own.
 func (l Loop) TurnCycles(t *target.Target, products int) int {
-	cycles, _ := l.Apart(t, products, l.Shared[0])
-	return cycles
+	blocks, _ := Occupancy(t, l.threads(), l.Registers, l.Shared[0])
+	return l.apart(t, products, blocks, !l.Exposed)
 }
 
 // StagedSlots is how many slots of shared memory, at most three, are best for what loads bring through registers: without, they stay

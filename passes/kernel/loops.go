@@ -95,8 +95,7 @@ type multiplied struct {
 
 // add adds a product to those of a loop.
 func (p *multiplied) add(l *cost.Loop, op *ir.Op, t atom.Tiling) {
-	c, matrix := cost.Product(t)
-	l.Matrix, l.Issue, l.Waves = l.Matrix+matrix, l.Issue+c.Instrs, l.Waves+c.Waves
+	l.Multiply(t)
 	adds := tileaa.AddsApart(op, t.Atom)
 	if adds {
 		l.Issue += TileRegisters(op.Result(0)) / 32

@@ -69,7 +69,7 @@ func (v *versioner) takePieces(loop *ir.Op, ops []*ir.Op) []*ir.Op {
 	from, last := map[*ir.Op]bool{}, 0
 	takes := func(x *ir.Value) bool { return x.DefiningOp() == loop || tileaa.IsRanked(x) && from[x.DefiningOp()] }
 	for i, op := range ops {
-		if slices.ContainsFunc(append(op.Operands(), ir.Captures(op)...), takes) {
+		if slices.ContainsFunc(ir.Taken(op), takes) {
 			from[op], last = true, i+1
 		}
 	}
@@ -190,7 +190,7 @@ func (v *version) gather(ops []*ir.Op) {
 	for _, op := range ops {
 		v.s.Step()
 		needs := func(x *ir.Value) bool { return x.DefiningOp() != nil && v.has[x.DefiningOp().AncestorIn(op.Block())] }
-		if !op.Traits().Has(ir.Pure|ir.Speculatable) || v.takesPiece(op) || slices.ContainsFunc(append(op.Operands(), ir.Captures(op)...), needs) {
+		if !op.Traits().Has(ir.Pure|ir.Speculatable) || v.takesPiece(op) || slices.ContainsFunc(ir.Taken(op), needs) {
 			v.members, v.has[op] = append(v.members, op), true
 		}
 	}

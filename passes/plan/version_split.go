@@ -126,7 +126,7 @@ func (v *version) promised() (copies []*ir.Op) {
 		}
 	}
 	for _, op := range v.members {
-		for _, x := range append(op.Operands(), ir.Captures(op)...) {
+		for _, x := range ir.Taken(op) {
 			v.renew(x)
 		}
 		copies = append(copies, v.b.Insert(v.s.Ctx.Clone(op, v.renewed)))

@@ -288,11 +288,7 @@ func (g *staging) untie() {
 // first loads and stores what the first iteration reads, if there is one.
 func (g *staging) first(start *ir.Value) {
 	then := tileaa.NewIf(g.b, nil, g.runs()).Op
-	m := ir.Mapping{g.flow.InductionVar(): g.loop.Lower()}
-	for _, v := range g.carry {
-		i, _ := g.flow.CarriedIndex(v)
-		m[v] = g.loop.Inits()[i]
-	}
+	m := g.initial()
 	g.b.AtEnd(then.Region(0).AddBlock())
 	for _, st := range g.stores {
 		g.load(m, st)
@@ -369,6 +365,16 @@ func (g *staging) readsOwn(d tileaa.Dot) bool {
 		}
 	}
 	return true
+}
+
+// initial maps the counter, and the carried values that addresses follow from, to those of the first iteration.
+func (g *staging) initial() ir.Mapping {
+	m := ir.Mapping{g.flow.InductionVar(): g.loop.Lower()}
+	for _, v := range g.carry {
+		i, _ := g.flow.CarriedIndex(v)
+		m[v] = g.loop.Inits()[i]
+	}
+	return m
 }
 
 // following maps the counter, and the carried values that addresses follow from, to those of the next iteration; of the last one, to

@@ -96,7 +96,7 @@ func (t *turns) survey() {
 	last, dead := map[*ir.Value]int{}, len(t.body)
 	now := 0
 	for i, op := range t.body {
-		for _, v := range takenBy(op) {
+		for _, v := range ir.Taken(op) {
 			if _, seen := last[v]; !seen && (v.DefiningOp() == nil || ir.DefinedOutside(v, t.loop.Op)) { // there when an iteration begins
 				now += t.registersOf(v)
 			}
@@ -110,7 +110,7 @@ func (t *turns) survey() {
 				now += t.registersOf(v)
 			}
 		}
-		for _, v := range takenBy(op) {
+		for _, v := range ir.Taken(op) {
 			if last[v] == i && !ir.DefinedOutside(v, t.loop.Op) {
 				now, last[v] = now-t.registersOf(v), dead
 			}
@@ -120,15 +120,10 @@ func (t *turns) survey() {
 		}
 		t.held[gap] = max(t.held[gap], now)
 		if tiling, ok := kernel.TilingOf(op); tileaa.IsProduct(op) && ok {
-			c, matrix := cost.Product(tiling)
-			l := &t.covers[gap]
-			l.Matrix, l.Issue, l.Waves = l.Matrix+matrix, l.Issue+c.Instrs, l.Waves+c.Waves
+			t.covers[gap].Multiply(tiling)
 		}
 	}
 }
-
-// takenBy are the values that an op or what it holds takes.
-func takenBy(op *ir.Op) []*ir.Value { return append(op.Operands(), ir.Captures(op)...) }
 
 // registersOf is the registers of a thread for a tile that it holds from one op to a later one.
 func (t *turns) registersOf(v *ir.Value) int {
@@ -260,12 +255,7 @@ func (t *turns) move(i, gap int, behind []*ir.Op, moved map[*ir.Op]bool) {
 
 // begin loads before the loop what its first iteration stores, if there is one.
 func (t *turns) begin(carried []int) (inits []*ir.Value) {
-	m := ir.Mapping{t.flow.InductionVar(): t.loop.Lower()}
-	for _, v := range t.carry {
-		i, _ := t.flow.CarriedIndex(v)
-		m[v] = t.loop.Inits()[i]
-	}
-	runs := t.runs()
+	m, runs := t.initial(), t.runs()
 	for _, i := range carried {
 		t.cloneAll(t.missing(i, m), m, runs)
 		for _, l := range t.stores[i].loads {

@@ -75,7 +75,7 @@ var laws = map[string][]string{
 	"runtime/cuda":          {"runtime/cases", "github.com/ebitengine/purego"},
 	"runtime/cases":         {"ir/float"},
 	"examples":              {".", "runtime/cuda"},
-	"tests":                 {"", "golang.org/x/sync"},
+	"tests":                 {"", "golang.org/x/sync", "github.com/ebitengine/purego"},
 }
 
 // TestRoomsImportWhatTheirLawAllows holds every import of every package against the table.

@@ -114,7 +114,7 @@ func (e *emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome,
 	}
 	if entry := e.mod.Entry(l.Kernel); entry != nil && len(entry.Params) > len(args) {
 		var err error
-		if args, err = hostMaps(e.cubin, e.mod.Target(), entry, len(args), args); err != nil {
+		if args, err = hostMaps(e.cubin, e.mod.Target(), entry, args); err != nil {
 			return nil, err
 		}
 	}

@@ -178,28 +178,36 @@ const KnobOption = "-uumn"
 // Nvidia compiles bytecode with NVIDIA's tileiras and gives the PTX that its cubin carries, without line tables. The same text
 // through ptxas with KnobOption gives the same code as the cubin's.
 func (t *Tools) Nvidia(ctx context.Context, bytecode, gpu string) (string, error) {
-	cubin := filepath.Join(t.Scratch, "nvidia."+gpu+".cubin")
-	defer os.Remove(cubin)
-	cmd := exec.CommandContext(ctx, filepath.Join(t.Dir, "tileiras"), "--gpu-name", gpu, "--lineinfo", bytecode, "-o", cubin)
+	_, text, err := t.NvidiaCubin(ctx, bytecode, gpu)
+	return text, err
+}
+
+// NvidiaCubin gives the cubin, too.
+func (t *Tools) NvidiaCubin(ctx context.Context, bytecode, gpu string) (cubin []byte, text string, err error) {
+	file := filepath.Join(t.Scratch, "nvidia."+gpu+".cubin")
+	defer os.Remove(file)
+	cmd := exec.CommandContext(ctx, filepath.Join(t.Dir, "tileiras"), "--gpu-name", gpu, "--lineinfo", bytecode, "-o", file)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("NVIDIA's tileiras: %v\n%s", err, bytes.TrimSpace(out))
+		return nil, "", fmt.Errorf("NVIDIA's tileiras: %v\n%s", err, bytes.TrimSpace(out))
 	}
-	f, err := elf.Open(cubin)
+	if cubin, err = os.ReadFile(file); err != nil {
+		return nil, "", err
+	}
+	f, err := elf.NewFile(bytes.NewReader(cubin))
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
-	defer f.Close()
 	s := f.Section(".nv_debug_ptx_txt")
 	if s == nil {
-		return "", errors.New("the cubin carries no PTX")
+		return nil, "", errors.New("the cubin carries no PTX")
 	}
 	data, err := s.Data()
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
-	text := string(bytes.ReplaceAll(data, []byte{0}, []byte{'\n'}))
+	text = string(bytes.ReplaceAll(data, []byte{0}, []byte{'\n'}))
 	if at := debugTail.FindStringIndex(text); at != nil {
 		text = text[:at[0]]
 	}
-	return lineInfo.ReplaceAllString(text, ""), nil
+	return cubin, lineInfo.ReplaceAllString(text, ""), nil
 }

@@ -39,3 +39,16 @@ func TestThreadsAndTargetAreReadFromTheText(t *testing.T) {
 		t.Errorf("target is %q", s)
 	}
 }
+
+func TestHintsAreAdded(t *testing.T) {
+	for _, c := range []struct{ line, want string }{
+		{"entry @k(%a: tile<i32>) {", "entry @k(%a: tile<i32>) optimization_hints=<sm_80 = {" + MoreWarps + "}> {"},
+		{"entry @k() optimization_hints=<default = {}> {", "entry @k() optimization_hints=<sm_80 = {" + MoreWarps + "}, default = {}> {"},
+		{"entry @k() optimization_hints=<sm_80 = {occupancy = 2}> {", "entry @k() optimization_hints=<sm_80 = {" + MoreWarps + ", occupancy = 2}> {"},
+		{"  %0 = addi %a, %a : tile<i32>", "  %0 = addi %a, %a : tile<i32>"},
+	} {
+		if got := WithMoreWarps(c.line, 80); got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.line, got, c.want)
+		}
+	}
+}

@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"tileiras/tests/ptxas"
 )
 
 // workshop is where the compilers and their results are.
@@ -136,7 +138,7 @@ func (w *workshop) theirs(b *bench, sm int, hint bool, tmp string) outcome {
 	if hint {
 		name = "hinted"
 	}
-	cubin := filepath.Join(w.cache, "nvidia-"+digest(string(data), sm, hint, moreWarps)+".cubin")
+	cubin := filepath.Join(w.cache, "nvidia-"+digest(string(data), sm, hint, ptxas.MoreWarps)+".cubin")
 	if _, err := os.Stat(cubin); err != nil {
 		if hint {
 			if source, err = w.hinted(source, b.Version, sm, tmp); err != nil {
@@ -159,15 +161,6 @@ func (w *workshop) theirs(b *bench, sm int, hint bool, tmp string) outcome {
 	return outcome{t, name, err}
 }
 
-// moreWarps is the hint without which NVIDIA's compiler spills in kernels with big tiles.
-const moreWarps = "num_worker_warps_per_cta = 8"
-
-var (
-	entryLine  = regexp.MustCompile(`^\s*entry @`)
-	someHints  = regexp.MustCompile(`(optimization_hints\s*=\s*<)`)
-	lineEnding = regexp.MustCompile(`\{\s*$`)
-)
-
 // hinted writes a bytecode whose entries have the hint of more worker warps.
 func (w *workshop) hinted(bytecode, version string, sm int, tmp string) (string, error) {
 	text, out := filepath.Join(tmp, "hint.tileir"), filepath.Join(tmp, "hint.tileirbc")
@@ -179,29 +172,11 @@ func (w *workshop) hinted(bytecode, version string, sm int, tmp string) (string,
 	if err != nil {
 		return "", err
 	}
-	if err := os.WriteFile(text, []byte(withHint(string(data), sm)), 0o644); err != nil {
+	if err := os.WriteFile(text, []byte(ptxas.WithMoreWarps(string(data), sm)), 0o644); err != nil {
 		return "", err
 	}
 	_, err = call(tool, "--mlir-to-cudatilebc", "--bytecode-version="+version, text, "-o", out)
 	return out, err
-}
-
-// withHint puts the hint into the dictionary of a target of every entry.
-func withHint(text string, sm int) string {
-	lines := strings.Split(text, "\n")
-	key := fmt.Sprintf("sm_%d = {", sm)
-	for n, line := range lines {
-		switch {
-		case !entryLine.MatchString(line):
-		case strings.Contains(line, key):
-			lines[n] = strings.Replace(line, key, key+moreWarps+", ", 1)
-		case someHints.MatchString(line):
-			lines[n] = someHints.ReplaceAllString(line, "${1}"+key+moreWarps+"}, ")
-		default:
-			lines[n] = lineEnding.ReplaceAllString(line, "optimization_hints=<"+key+moreWarps+"}> {")
-		}
-	}
-	return strings.Join(lines, "\n")
 }
 
 // peer is a kernel of Triton, as scripts/triton-kernels.py names it. like is its name as the corpus would write it, with the tile (ringOf).

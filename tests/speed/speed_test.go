@@ -257,19 +257,6 @@ func TestRemaindersAreNoPasses(t *testing.T) {
 	}
 }
 
-func TestHintsAreAdded(t *testing.T) {
-	for _, c := range []struct{ line, want string }{
-		{"entry @k(%a: tile<i32>) {", "entry @k(%a: tile<i32>) optimization_hints=<sm_80 = {" + moreWarps + "}> {"},
-		{"entry @k() optimization_hints=<default = {}> {", "entry @k() optimization_hints=<sm_80 = {" + moreWarps + "}, default = {}> {"},
-		{"entry @k() optimization_hints=<sm_80 = {occupancy = 2}> {", "entry @k() optimization_hints=<sm_80 = {" + moreWarps + ", occupancy = 2}> {"},
-		{"  %0 = addi %a, %a : tile<i32>", "  %0 = addi %a, %a : tile<i32>"},
-	} {
-		if got := withHint(c.line, 80); got != c.want {
-			t.Errorf("%s:\n got %s\nwant %s", c.line, got, c.want)
-		}
-	}
-}
-
 func TestLimitsAreHeld(t *testing.T) {
 	rated := func(rate float64) outcome { return outcome{timing: &timing{Rate: rate}} }
 	rows := []*row{

@@ -30,6 +30,9 @@ func verifyDot(op Dot) string {
 			return wrong
 		}
 	}
+	if keepsRegisters(op) {
+		return "has a factor in the registers of a group of warps that is the same in all iterations: it belongs in shared memory"
+	}
 	if (op.LhsScale() == nil) != (op.RhsScale() == nil) {
 		return "needs scales of both factors or of none"
 	}
@@ -37,6 +40,21 @@ func verifyDot(op Dot) string {
 		return "needs scales of shapes MxS and SxN, S a part of K"
 	}
 	return ""
+}
+
+// keepsRegisters reports whether a group of warps multiplies by a factor that lies in registers, and does so again in the next iteration. ptxas up to version 13.0
+// gives such registers to others after the first time.
+func keepsRegisters(d Dot) bool {
+	loop := ir.EnclosingLoop(d.Op)
+	if loop == nil || d.Atom() == nil || d.Atom().Atom.Group == 0 {
+		return false
+	}
+	for i, v := range []*ir.Value{d.Lhs(), d.Rhs()} {
+		if !d.Atom().Atom.ReadsShared(i, d.Atom().Swap) && ir.DefinedOutside(v, loop) {
+			return true
+		}
+	}
+	return false
 }
 
 // WaitBehind is the wait of its block for a product in flight, or a product behind it that its threads wait for, and so for all before; nil without one: nobody

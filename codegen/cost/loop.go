@@ -136,20 +136,12 @@ func (l Loop) StagedSlots(t *target.Target, shared [4]int) int {
 	return best
 }
 
-// Drifts reports whether it pays that groups of warps pass through the loop each at its own pace, as they do when other warps begin the copies. Groups
-// that meet at a barrier in every iteration do the same at the same time: all multiply, then all compute with the results. Apart, one multiplies while
-// another computes (arXiv 2407.08608, section 3.1). Blocks are apart as well, so none may be lost for so many more warps.
-func (l Loop) Drifts(t *target.Target, producers, slots int) bool {
+// Relieves reports whether it pays that so many more warps begin the copies of a loop: its threads compute with what the tensor unit multiplies, and have more than
+// half as much to do as the unit, which waits for them meanwhile. A second block relieves them more, so it may not be lost for more warps.
+func (l Loop) Relieves(t *target.Target, producers, slots int) bool {
 	with := l
 	with.Producers += producers
-	inStep := l.Matrix*sm80Products/t.Products + l.Issue/instrsPerCycle
-	return l.Groups > 1 && 32*l.work(t) < 31*inStep && with.Blocks(t, slots) == l.Blocks(t, slots)
-}
-
-// Relieves reports whether it pays that another warp begins the copies of a loop: its threads compute with what the tensor unit multiplies, and have more than
-// half as much to do as the unit, which waits for them meanwhile.
-func (l Loop) Relieves(t *target.Target) bool {
-	return l.Columns > 0 && 2*l.Issue/instrsPerCycle > l.Matrix*sm80Products/t.Products
+	return l.Columns > 0 && 2*l.Issue/instrsPerCycle > l.Matrix*sm80Products/t.Products && with.Blocks(t, slots) >= min(2, l.Blocks(t, slots))
 }
 
 // work is the cycles of the unit of a multiprocessor that has most to do.

@@ -6,13 +6,14 @@ import (
 	"tileiras/codegen/target"
 )
 
-// Allocation granularity of a multiprocessor (CUDA occupancy calculator): registers go to a warp by 256, shared memory to a block by
-// 128 bytes, and the system takes 1 KB of every block's shared memory from sm_80 on, where a block's most is less than the
-// multiprocessor's.
+// Allocation granularity of a multiprocessor (CUDA occupancy calculator): registers go to a warp by 256, from those of its scheduler, which
+// are a quarter of all, and the schedulers share the warps evenly; shared memory goes to a block by 128 bytes, and the system takes 1 KB of
+// every block's shared memory from sm_80 on, where a block's most is less than the multiprocessor's.
 const (
 	warpLanes       = 32
 	registerUnit    = 256
 	registersPer    = 8 // a thread's registers come in eights: 256 / 32
+	schedulers      = 4
 	sharedUnit      = 128
 	systemSharedPer = 1024
 )
@@ -38,7 +39,7 @@ func Occupancy(t *target.Target, threads, registers, sharedBytes int) (blocks in
 		}
 	}
 	lower(t.WarpsPerSM/warps, "warps")
-	lower(t.Registers/roundUp(max(1, registers)*warpLanes, registerUnit)/warps, "registers")
+	lower(t.Registers/schedulers/roundUp(max(1, registers)*warpLanes, registerUnit)*schedulers/warps, "registers")
 	if reserved := min(systemSharedPer, t.SharedPerSM-t.SharedOptIn); sharedBytes+reserved > 0 {
 		lower(t.SharedPerSM/roundUp(sharedBytes+reserved, sharedUnit), "shared memory")
 	}
@@ -47,6 +48,6 @@ func Occupancy(t *target.Target, threads, registers, sharedBytes int) (blocks in
 
 // RegisterLimit is the most registers a thread may use for so many blocks at once: a multiple of 8, at most 255.
 func RegisterLimit(t *target.Target, threads, blocks int) int {
-	n := t.Registers / (roundUp(threads, warpLanes) * blocks) / registersPer * registersPer
-	return min(n, t.RegistersPerThread)
+	warps := roundUp(roundUp(threads, warpLanes)/warpLanes*blocks, schedulers)
+	return min(t.Registers/(warpLanes*warps)/registersPer*registersPer, t.RegistersPerThread)
 }

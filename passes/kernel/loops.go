@@ -73,7 +73,9 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 	}
 	l.Waves, l.Issue = l.Waves+l.Copied/128, l.Issue+copyIssue*l.Copied/(16*32)
 	l.Registers = accumulators + p.apart + BesideProducts
-	if p.inMemory < p.n || p.n > mostInMemory { // a loop over copies reads scales and the first fragments of the next iteration under the last products of this one
+	if p.landed > 0 && p.inUnit == p.n { // sums stay in tensor memory, threads compute with what comes from there
+		l.Registers = p.landed + p.apart + cost.BesideAccumulators
+	} else if p.inMemory < p.n || p.n > mostInMemory { // a loop over copies reads scales and the first fragments of the next iteration under the last products of this one
 		l.Registers += 2*(p.fragments+p.scales) + addresses
 	}
 	l.Registers = min(l.Registers, s.Target.RegistersPerThread)
@@ -87,9 +89,10 @@ const mostInMemory = 2
 
 // multiplied is what the products of a loop ask for: registers of a thread, and how they share rows.
 type multiplied struct {
-	n, inMemory              int // products, and those of readInMemory
+	n, inMemory, inUnit      int // products, those of readInMemory, and those of the tensor unit
 	widest, halves           int // columns of tensor memory of those that take half of its lanes, the most and all
 	fragments, scales, apart int
+	landed                   int // of a product of the tensor unit that no loop sums up
 	sharedRows               bool
 }
 
@@ -113,6 +116,12 @@ func (p *multiplied) add(l *cost.Loop, op *ir.Op, t atom.Tiling) {
 		}
 	}
 	p.n++
+	if t.Atom.Tensor != nil {
+		p.inUnit++
+		if tileaa.AddsToNothing(ir.Cast[tileaa.Dot](op)) {
+			p.landed = max(p.landed, TileRegisters(op.Result(0))/(32*l.Warps))
+		}
+	}
 	if readInMemory(op, t) {
 		p.inMemory++
 	}

@@ -405,25 +405,24 @@ func maxRegisters(s *pass.State, warps, occupancy int) int {
 	return min(max(n, 32), s.Target.RegistersPerThread)
 }
 
-// producers is how many warps only begin copies, beside those that compute. Unasked there are some only where a loop gains by it. Where threads compute with what
-// the tensor unit multiplies, one has enough to do; else it is at most one for each scheduler of a multiprocessor, and as many as leave those that compute seven
-// eighths of their registers.
+// producers is how many warps only begin copies, beside those that compute. Unasked there is one only where threads compute with what the tensor unit multiplies:
+// warps that multiply by themselves, or by warpgroups, begin copies about as fast as others, and have more registers (measured, docs/gpu.md). Asked, it is at most
+// one for each scheduler of a multiprocessor, and as many as leave those that compute seven eighths of their registers.
 func producers(costs *prices, warps int) int {
 	s := costs.s
 	if !s.Target.Has("cp.async") || costs.products.AccumulatorBits == 0 || s.ForbidsRoles() {
 		return 0
 	}
-	if slices.ContainsFunc(costs.loopsOf(warps), func(l weighted) bool { return l.Relieves(s.Target) }) {
+	if slices.ContainsFunc(costs.loopsOf(warps), func(l weighted) bool { return l.Relieves(s.Target, 1, l.slots) }) {
 		return 1
+	}
+	if !s.AsksForRoles() {
+		return 0
 	}
 	limit := func(n int) int { return cost.RegisterLimit(s.Target, 32*(warps+n), 1) }
 	n := min(4, warps)
 	for n > 1 && 8*limit(n) < 7*limit(0) {
 		n /= 2
-	}
-	drifts := func(l weighted) bool { return l.Drifts(s.Target, n, l.slots) }
-	if !s.AsksForRoles() && !slices.ContainsFunc(costs.loopsOf(warps), drifts) {
-		return 0
 	}
 	return n
 }

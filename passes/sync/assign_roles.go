@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"fmt"
 	"slices"
 
 	"tileiras/codegen/cost"
@@ -78,6 +79,12 @@ func assignRoles(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) (why string
 	inTurns := !slices.ContainsFunc(loops, func(l *roleLoop) bool { return !l.takesTurns() })
 	if slots == 1 && !inTurns && !s.AsksForRoles() { // a copy would begin no earlier than those who compute can begin it
 		return "shared memory has no room for two slots"
+	}
+	limit := cost.RegisterLimit(s.Target, plan.Threads(), 1)
+	for _, l := range loops {
+		if l.asked.Registers > limit {
+			return fmt.Sprintf("%d threads have %d registers each, a loop takes %d", plan.Threads(), limit, l.asked.Registers)
+		}
 	}
 	var copies []*ir.Op
 	for _, l := range loops {

@@ -25,7 +25,11 @@ func (*gpu) Decode(ctx context.Context, file string, module []byte) error {
 }
 
 // newGPU compiles for the GPU itself where no name is given.
-func newGPU(name string, code driver.Code, runs int) (cases.Machine, error) {
+func newGPU(line *driver.Line) (*gpu, error) {
+	name, code := "", driver.Code{Opt: line.Int("opt-level"), Roles: driver.Roles(line.String("roles"))}
+	if line.Given("gpu-name") {
+		name = line.String("gpu-name")
+	}
 	d, err := cuda.Open("")
 	if err != nil {
 		return nil, err
@@ -40,7 +44,7 @@ func newGPU(name string, code driver.Code, runs int) (cases.Machine, error) {
 		}
 		name = own
 	}
-	return &gpu{cuda.Machine{Context: c, CaptureOutput: true, Runs: runs, Compile: func(ctx context.Context, l *cases.Launch) (*cuda.Image, error) {
+	return &gpu{cuda.Machine{Context: c, CaptureOutput: true, Runs: line.Int("runs"), Compile: func(ctx context.Context, l *cases.Launch) (*cuda.Image, error) {
 		kernel := l.Kernel
 		if p := l.PTX; p != nil {
 			if p.Block[1] > 1 || p.Block[2] > 1 || p.Cluster != [3]int{} {

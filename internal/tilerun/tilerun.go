@@ -46,6 +46,7 @@ var Command = &driver.Command{
 			{Name: "interp", Help: "The interpreter of Tile IR"}, {Name: "emu", Help: "Our PTX on the PTX emulator, all checks on"}, {Name: "gpu", Help: "Our PTX on a GPU"}}},
 		{Name: "gpu-name", Aliases: []string{"arch"}, Kind: driver.EnumFlag, Default: "sm_80", Values: gpus(), Help: "Architecture to compile for (emu, gpu; on a GPU its own if not given)"},
 		{Name: "runs", Kind: driver.IntFlag, Unsigned: true, Meta: "int", Default: "0", Help: "With --on gpu: time so many more launches of every case, one case after the other, and print what benchmarks reach"},
+		{Name: "time-limit", Kind: driver.IntFlag, Unsigned: true, Meta: "seconds", Default: "600", Help: "With --on gpu: how long a case may take, its compilation included; 0 is for ever"},
 		{Name: "roles", Kind: driver.EnumFlag, Default: "auto", Help: "Warps of their own that begin the copies of loops", Values: []driver.Value{
 			{Name: "auto", Help: "Where the cost model says so"}, {Name: "on", Help: "In every kernel that can have them"}, {Name: "off", Help: "Never"}}},
 		{Name: "opt-level", Aliases: []string{"O"}, Kind: driver.IntFlag, Unsigned: true, Meta: "int", Default: "3", Help: "Optimization level of the compiler"},
@@ -63,7 +64,7 @@ var Command = &driver.Command{
 			{Name: "error", Help: "An undefined value, which must not be stored or decide anything"}, {Name: "zero", Help: "Zero"}}},
 		{Name: "core", Kind: driver.BoolFlag, Help: "Only cases of the core subset"},
 		{Name: "stats", Kind: driver.BoolFlag, Help: "Print the machine's counters for every case"},
-		{Name: "jobs", Aliases: []string{"j"}, Kind: driver.IntFlag, Unsigned: true, Separate: true, Meta: "int", Default: "0", Help: "Cases at a time (0: one a core)"},
+		{Name: "jobs", Aliases: []string{"j"}, Kind: driver.IntFlag, Unsigned: true, Separate: true, Meta: "int", Default: "0", Help: "Cases at a time (0: one a core, on a GPU one)"},
 		{Name: "quiet", Aliases: []string{"q"}, Kind: driver.BoolFlag, Help: "Print failures and the summary only"},
 		{Name: "gpus", Kind: driver.BoolFlag, Help: "List the GPUs of this machine, with their compute capability"},
 		{Name: "help", Aliases: []string{"h"}, Kind: driver.BoolFlag, Immediate: true, Help: "Display available options"},
@@ -72,9 +73,14 @@ var Command = &driver.Command{
 
 // Run is the command: PASS or FAIL per case in the order given, then the summary; 1 when a case failed.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	if len(args) > 0 && args[0] == driver.AsTileiras {
-		driver.TidyOnSignals()
-		return driver.Tileiras(args[1:], stdin, stdout, stderr)
+	if len(args) > 0 {
+		switch args[0] {
+		case driver.AsTileiras:
+			driver.TidyOnSignals()
+			return driver.Tileiras(args[1:], stdin, stdout, stderr)
+		case asWorker:
+			return work(args[1:], stdin, stdout, stderr)
+		}
 	}
 	line, err := Command.Parse(args)
 	if err != nil {
@@ -107,25 +113,41 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "error:", err)
 		return driver.ExitUsage
 	}
-	machines, err := machinesFor(line)
-	if err != nil {
-		fmt.Fprintln(stderr, "error:", err)
-		return driver.ExitOptions
-	}
-	r := &runner{machines: machines, core: line.Bool("core"), stats: line.Bool("stats"), notes: line.Bool("notes"), quiet: line.Bool("quiet"), out: stdout}
-	if r.launch = line.String("launch"); r.launch != "" && len(files) != 1 {
+	if line.Given("launch") && len(files) != 1 {
 		fmt.Fprintln(stderr, "error: --launch takes one PTX file")
 		return driver.ExitUsage
 	}
+	return runCases(line, args, files, stdout, stderr)
+}
+
+// runCases runs cases, those for a GPU in processes of their own.
+func runCases(line *driver.Line, args, files []string, stdout, stderr io.Writer) int {
+	r := newRunner(line)
+	r.out = stdout
 	if f, ok := stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		r.progress = f
 	}
-	jobs := line.Int("jobs")
-	if jobs <= 0 {
+	jobs, onGPU := line.Int("jobs"), line.String("on") == "gpu"
+	switch {
+	case onGPU && (jobs <= 0 || line.Int("runs") > 0):
+		jobs = 1 // what is timed has the GPU alone
+	case jobs <= 0:
 		jobs = runtime.NumCPU()
 	}
-	if line.Int("runs") > 0 {
-		jobs = 1 // what is timed has the GPU alone
+	jobs = min(jobs, len(files))
+	var err error
+	if onGPU {
+		var p *workers
+		if p, err = newWorkers(args, jobs, time.Duration(line.Int("time-limit"))*time.Second, stderr); err == nil {
+			defer p.end()
+			r.run = p.run
+		}
+	} else {
+		r.machines, err = machinesFor(line)
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "error:", err)
+		return driver.ExitOptions
 	}
 	return r.all(files, jobs)
 }
@@ -154,6 +176,8 @@ func together(line *driver.Line) error {
 		return fmt.Errorf("--launch says the grid and the arguments: leave out --grid, --arg and --out")
 	case line.Given("runs") && line.String("on") != "gpu":
 		return fmt.Errorf("--runs times launches on a GPU: add --on gpu")
+	case line.Given("time-limit") && (own || line.String("on") != "gpu"):
+		return fmt.Errorf("--time-limit is of cases on a GPU: --on gpu CASE")
 	}
 	return nil
 }
@@ -164,11 +188,7 @@ func machinesFor(line *driver.Line) ([]cases.Machine, error) {
 	case "interp":
 		return []cases.Machine{&Interpreter{ZeroPadding: line.String("undefined") == "zero"}}, nil
 	case "gpu":
-		name := ""
-		if line.Given("gpu-name") {
-			name = line.String("gpu-name")
-		}
-		m, err := newGPU(name, driver.Code{Opt: line.Int("opt-level"), Roles: driver.Roles(line.String("roles"))}, line.Int("runs"))
+		m, err := newGPU(line)
 		return []cases.Machine{m}, err
 	}
 	var ms []cases.Machine
@@ -217,16 +237,25 @@ func find(args []string, launch bool) ([]string, error) {
 
 type runner struct {
 	machines                  []cases.Machine
+	run                       func(file string) line // runs a case on the machines, or elsewhere
 	core, stats, notes, quiet bool
 	launch                    string // launch record of the one file, which is PTX
 	out                       io.Writer
 	progress                  *os.File
 }
 
+// line is what became of a case.
 type line struct {
-	text    string
-	skipped bool
-	ok      bool
+	Text    string
+	Skipped bool
+	OK      bool
+}
+
+// newRunner is a runner without machines.
+func newRunner(line *driver.Line) *runner {
+	r := &runner{core: line.Bool("core"), stats: line.Bool("stats"), notes: line.Bool("notes"), quiet: line.Bool("quiet"), launch: line.String("launch")}
+	r.run = r.runCase
+	return r
 }
 
 // all runs the cases, several at a time, and prints their lines in order.
@@ -237,7 +266,7 @@ func (r *runner) all(files []string, jobs int) int {
 	}
 	var next sync.Mutex
 	at := 0
-	for range min(jobs, len(files)) {
+	for range jobs {
 		go func() {
 			for {
 				next.Lock()
@@ -247,7 +276,7 @@ func (r *runner) all(files []string, jobs int) int {
 				if i >= len(files) {
 					return
 				}
-				results[i] <- r.runCase(files[i])
+				results[i] <- r.run(files[i])
 			}
 		}()
 	}
@@ -260,16 +289,16 @@ func (r *runner) all(files []string, jobs int) int {
 		if r.progress != nil {
 			fmt.Fprint(r.progress, "\r\033[K")
 		}
-		if l.skipped {
+		if l.Skipped {
 			continue
 		}
-		if l.ok {
+		if l.OK {
 			passed++
 		} else {
 			failed++
 		}
-		if !l.ok || !r.quiet {
-			fmt.Fprintln(r.out, l.text)
+		if !l.OK || !r.quiet {
+			fmt.Fprintln(r.out, l.Text)
 		}
 	}
 	fmt.Fprintf(r.out, "%d passed, %d failed\n", passed, failed)
@@ -279,15 +308,20 @@ func (r *runner) all(files []string, jobs int) int {
 	return driver.ExitOK
 }
 
+// caseName is what a case is called that may not have been read.
+func caseName(file string) string {
+	if name := filepath.Base(filepath.Dir(file)); name != "." {
+		return name
+	}
+	return file
+}
+
 // runCase runs a case on every machine; the first failure counts.
 func (r *runner) runCase(file string) (l line) {
-	name := filepath.Base(filepath.Dir(file))
-	if name == "." {
-		name = file
-	}
+	name := caseName(file)
 	defer func() {
 		if p := recover(); p != nil {
-			l = line{text: fmt.Sprintf("FAIL %s: BUG: %v", name, p)}
+			l = line{Text: fmt.Sprintf("FAIL %s: BUG: %v", name, p)}
 		}
 	}()
 	load := cases.Load
@@ -296,10 +330,10 @@ func (r *runner) runCase(file string) (l line) {
 	}
 	c, err := load(file)
 	if err != nil {
-		return line{text: fmt.Sprintf("FAIL %s: %v", name, err)}
+		return line{Text: fmt.Sprintf("FAIL %s: %v", name, err)}
 	}
 	if r.core && !c.Core {
-		return line{skipped: true}
+		return line{Skipped: true}
 	}
 	text := "PASS " + c.Name
 	for _, m := range r.machines {
@@ -309,7 +343,7 @@ func (r *runner) runCase(file string) (l line) {
 			if len(r.machines) > 1 && v.Status == cases.Fail {
 				reason = fmt.Sprintf("%s (%v)", reason, m)
 			}
-			return line{text: fmt.Sprintf("FAIL %s: %s", c.Name, reason)}
+			return line{Text: fmt.Sprintf("FAIL %s: %s", c.Name, reason)}
 		}
 		if r.notes && v.Outcome != nil {
 			for _, n := range v.Outcome.Notes {
@@ -323,7 +357,7 @@ func (r *runner) runCase(file string) (l line) {
 			text += "\n" + indent(fmt.Sprintf("%v: %v", m, v.Outcome.Stats))
 		}
 	}
-	return line{text: text, ok: true}
+	return line{Text: text, OK: true}
 }
 
 // rates is what the launches of a case took, and what that makes of its work and traffic.

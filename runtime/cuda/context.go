@@ -36,7 +36,8 @@ func (d Device) SM() int { return 10*d.Major + d.Minor }
 
 // Context is the primary context of a device. Its methods may be called from
 // any goroutine; the driver binds contexts to threads, so each method makes it
-// current on its own thread first.
+// current on its own thread first. Once a kernel was aborted, the methods call
+// the driver no more and return ErrLost.
 type Context struct {
 	Device Device
 	drv    *Driver
@@ -57,6 +58,9 @@ func (d *Driver) Device(ordinal int) (Device, error) {
 func (d *Driver) Context(ordinal int) (*Context, error) {
 	c, err := d.describe(ordinal)
 	if err != nil {
+		return nil, err
+	}
+	if err := d.lostError(); err != nil {
 		return nil, err
 	}
 	if err := d.check("cuDevicePrimaryCtxRetain", d.api.primaryCtxRetain(&c.handle, c.dev)); err != nil {
@@ -103,14 +107,9 @@ func (c *Context) Close() error {
 	return c.drv.check("cuDevicePrimaryCtxRelease", c.drv.api.primaryCtxRelease(c.dev))
 }
 
-// Reset destroys and reopens the primary context: after a kernel was aborted
-// every call on the old one fails. Memory, modules and functions are gone.
-func (c *Context) Reset() error {
-	if err := c.drv.check("cuDevicePrimaryCtxReset", c.drv.api.primaryCtxReset(c.dev)); err != nil {
-		return err
-	}
-	return c.drv.check("cuDevicePrimaryCtxRetain", c.drv.api.primaryCtxRetain(&c.handle, c.dev))
-}
+// Lost is nil until a kernel was aborted, then an error that wraps ErrLost.
+// Resetting the context does not help: retaining it again fails too.
+func (c *Context) Lost() error { return c.drv.lostError() }
 
 // Synchronize waits until the device has finished. It reports what went wrong
 // in kernels launched before.
@@ -120,6 +119,9 @@ func (c *Context) Synchronize() error {
 
 // do calls the driver with the context current on this thread.
 func (c *Context) do(call string, f func(a *api) result) error {
+	if err := c.Lost(); err != nil {
+		return fmt.Errorf("%s: %w", call, err)
+	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := c.drv.check("cuCtxSetCurrent", c.drv.api.ctxSetCurrent(c.handle)); err != nil {

@@ -66,9 +66,11 @@ func library(t *testing.T) (d *Driver, calls func() string) {
 		t.Fatal(err)
 	}
 	var text func() string
-	var clear func()
+	var clear, relaunch func()
 	purego.RegisterLibFunc(&text, lib, "fake_calls")
 	purego.RegisterLibFunc(&clear, lib, "fake_clear")
+	purego.RegisterLibFunc(&relaunch, lib, "fake_relaunch")
+	relaunch()
 	return d, func() string {
 		s := strings.Clone(text())
 		clear()
@@ -349,16 +351,62 @@ func TestMachineCapturesWhatTheKernelPrints(t *testing.T) {
 
 func TestMachineTurnsATrapIntoAFailedAssertion(t *testing.T) {
 	l := &cases.Launch{Buffers: []cases.LaunchBuffer{{Name: "x", Bytes: make([]byte, 8)}}}
-	out, calls, err := launch(t, "traps", Image{Threads: 32}, l)
+	out, calls, err := launch(t, "asserts", Image{Threads: 32}, l)
 	if err != nil || !out.AssertFailed || !strings.HasSuffix(out.Message, "n is wrong\n") {
 		t.Errorf("%+v, %v", out, err)
 	}
-	if !strings.HasSuffix(calls, "reset(7)\nretain(7)\n") {
-		t.Errorf("the context was not opened anew, or used after it was lost:\n%s", calls)
+	if !strings.HasSuffix(calls, "synchronize\n") {
+		t.Errorf("the driver was called after it was lost:\n%s", calls)
 	}
-	_, _, err = launch(t, "strays", Image{Threads: 32}, l)
+	for kernel, want := range map[string]struct {
+		code int
+		text string
+	}{"strays": {IllegalAddress, "run it in the emulator"}, "mute": {LaunchFailed, "it printed nothing, as a failed assertion does"}} {
+		_, _, err = launch(t, kernel, Image{Threads: 32}, l)
+		var e *Error
+		if !errors.As(err, &e) || e.Code != want.code || !strings.Contains(err.Error(), want.text) {
+			t.Errorf("%s: got %v", kernel, err)
+		}
+	}
+}
+
+// TestAnAbortedKernelLosesTheProcess: the first error says why, each later one that the driver is lost.
+func TestAnAbortedKernelLosesTheProcess(t *testing.T) {
+	c, calls := open(t)
+	m := &Machine{Context: c, CaptureOutput: true, Compile: func(_ context.Context, l *cases.Launch) (*Image, error) {
+		return &Image{Threads: 32, Code: []byte("kernel " + l.Kernel)}, nil
+	}}
+	run := func(kernel string) error {
+		_, err := m.Launch(context.Background(), &cases.Launch{Kernel: kernel, Grid: [3]int{1, 1, 1}})
+		return err
+	}
+	if err := errors.Join(run("says"), c.Lost()); err != nil {
+		t.Fatal(err)
+	}
+	if err := run("strays"); err == nil || errors.Is(err, ErrLost) {
+		t.Errorf("got %v", err)
+	}
+	calls()
+	const why = " (cuCtxSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS)"
+	if err := run("says"); !errors.Is(err, ErrLost) || !strings.HasSuffix(err.Error(), why) {
+		t.Errorf("got %v", err)
+	}
+	_, alloc := c.Alloc(1)
+	_, retain := c.drv.Context(0)
+	for _, err := range []error{c.Lost(), c.Synchronize(), alloc, retain} {
+		if !errors.Is(err, ErrLost) || !strings.HasSuffix(err.Error(), why) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if got := calls(); got != "" {
+		t.Errorf("the driver was called after it was lost:\n%s", got)
+	}
+	again, err := Open(c.drv.path) // knows nothing of the abort, but the driver does
+	if err != nil {
+		t.Fatal(err)
+	}
 	var e *Error
-	if !errors.As(err, &e) || e.Code != IllegalAddress || !strings.Contains(err.Error(), "run it in the emulator") {
+	if _, err := again.Context(0); !errors.As(err, &e) || e.Code != IllegalAddress {
 		t.Errorf("got %v", err)
 	}
 }

@@ -12,6 +12,7 @@ package cuda
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -21,6 +22,7 @@ import (
 type Driver struct {
 	path string
 	api  api
+	lost atomic.Pointer[Error] // the first error after which it does no more work in this process
 }
 
 // api has the entry points in use. Handles are pointers of the driver, device
@@ -36,7 +38,6 @@ type api struct {
 	deviceGetAttribute func(v *int32, attribute, dev int32) result
 	primaryCtxRetain   func(ctx *uintptr, dev int32) result
 	primaryCtxRelease  func(dev int32) result
-	primaryCtxReset    func(dev int32) result
 	ctxSetCurrent      func(ctx uintptr) result
 	ctxSynchronize     func() result
 	moduleLoadDataEx   func(m *uintptr, image *byte, n uint32, options *uint32, values *uintptr) result
@@ -75,7 +76,6 @@ func (a *api) symbols() []symbol {
 		{"cuDeviceGetAttribute", &a.deviceGetAttribute},
 		{"cuDevicePrimaryCtxRetain", &a.primaryCtxRetain},
 		{"cuDevicePrimaryCtxRelease_v2", &a.primaryCtxRelease},
-		{"cuDevicePrimaryCtxReset_v2", &a.primaryCtxReset},
 		{"cuCtxSetCurrent", &a.ctxSetCurrent},
 		{"cuCtxSynchronize", &a.ctxSynchronize},
 		{"cuModuleLoadDataEx", &a.moduleLoadDataEx},

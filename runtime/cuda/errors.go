@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 	"unsafe"
 )
@@ -21,11 +22,30 @@ const (
 	IllegalAddress     = 700
 	LaunchOutOfRes     = 701
 	LaunchTimeout      = 702
+	ContextIsDestroyed = 709
 	DeviceAssert       = 710
+	HardwareStackError = 714
 	IllegalInstruction = 715
 	MisalignedAddress  = 716
+	InvalidAddrSpace   = 717
+	InvalidPC          = 718
 	LaunchFailed       = 719
+	TensorMemoryLeak   = 721
 )
+
+// ErrLost is wrapped by the errors of calls after a kernel was aborted.
+var ErrLost = errors.New("a kernel was aborted before, and the driver does no more work in this process: start a new one")
+
+// fatal says whether a result leaves the process unable to use the driver:
+// "the process must be terminated and relaunched" (cuda.h).
+func fatal(r result) bool {
+	switch r {
+	case IllegalAddress, LaunchTimeout, ContextIsDestroyed, DeviceAssert, HardwareStackError, IllegalInstruction,
+		MisalignedAddress, InvalidAddrSpace, InvalidPC, LaunchFailed, TensorMemoryLeak:
+		return true
+	}
+	return false
+}
 
 // Error is a failed call of the driver.
 type Error struct {
@@ -63,7 +83,15 @@ func (e *Error) Error() string {
 	return s
 }
 
-// check turns a result into an error, or nil.
+// lostError is nil, or says by which error the driver was lost.
+func (d *Driver) lostError() error {
+	if e := d.lost.Load(); e != nil {
+		return fmt.Errorf("%w (%s: %s)", ErrLost, e.Call, e.Name)
+	}
+	return nil
+}
+
+// check turns a result into an error, or nil. It notes that the driver is lost.
 func (d *Driver) check(call string, r result) error {
 	if r == Success {
 		return nil
@@ -76,6 +104,10 @@ func (d *Driver) check(call string, r result) error {
 	p = nil
 	if d.api.getErrorString(r, &p) == Success && p != nil {
 		e.Text = cString(p)
+	}
+	if fatal(r) {
+		first := *e
+		d.lost.CompareAndSwap(nil, &first)
 	}
 	return e
 }

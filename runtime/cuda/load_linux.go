@@ -1,6 +1,8 @@
 package cuda
 
 import (
+	"io"
+	"math"
 	"os"
 	"sync"
 	"syscall"
@@ -30,6 +32,7 @@ var capturing sync.Mutex
 
 // capture runs f and returns what the process wrote to standard output
 // meanwhile; a kernel's printf arrives there when the device is synchronised.
+// Of a kernel that is aborted NVIDIA does not promise all of it.
 func capture(f func() error) (output string, err error) {
 	capturing.Lock()
 	defer capturing.Unlock()
@@ -37,8 +40,8 @@ func capture(f func() error) (output string, err error) {
 	if err != nil {
 		return "", err
 	}
-	defer os.Remove(file.Name())
 	defer file.Close()
+	os.Remove(file.Name()) // at once: a kernel may never end
 	flushC()()
 	saved, err := syscall.Dup(1)
 	if err != nil {
@@ -53,7 +56,7 @@ func capture(f func() error) (output string, err error) {
 		err = f()
 		flushC()()
 	}()
-	text, readErr := os.ReadFile(file.Name())
+	text, readErr := io.ReadAll(io.NewSectionReader(file, 0, math.MaxInt64))
 	if err == nil {
 		err = readErr
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"tileiras/runtime/cases"
@@ -22,7 +23,8 @@ type Image struct {
 	ParamBytes   []int // sizes of the entry's parameters; nil: not checked
 }
 
-// Machine runs cases on a GPU.
+// Machine runs cases on a GPU. A kernel that is aborted takes the GPU from the
+// process: later launches fail with ErrLost.
 type Machine struct {
 	Context *Context
 	// Compile makes the image of the entry of a launch.
@@ -38,6 +40,9 @@ var _ cases.Machine = (*Machine)(nil)
 
 // Launch compiles and runs a launch of a case.
 func (m *Machine) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome, error) {
+	if err := m.Context.Lost(); err != nil {
+		return nil, err
+	}
 	image, err := m.Compile(ctx, l)
 	if err != nil {
 		return nil, err
@@ -47,11 +52,7 @@ func (m *Machine) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome, 
 		return nil, err
 	}
 	var memory []*Memory
-	lost := false // the context was destroyed, and everything in it
 	defer func() {
-		if lost {
-			return
-		}
 		for _, x := range memory {
 			x.Free()
 		}
@@ -70,28 +71,47 @@ func (m *Machine) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome, 
 		return nil, err
 	}
 	out := &cases.Outcome{Stats: f}
-	run := func() error {
-		if err := f.Launch(image.config(l.Grid), params...); err != nil {
+	start := func() error { return f.Launch(image.config(l.Grid), params...) }
+	out.Stdout, err = m.output(func() error {
+		if err := start(); err != nil {
 			return err
 		}
 		return m.Context.Synchronize()
-	}
-	if m.CaptureOutput {
-		out.Stdout, err = capture(run)
-	} else {
-		err = run()
-	}
+	})
 	if err != nil {
-		lost = aborted(err)
-		return m.recover(out, err)
+		return m.unfinished(out, err)
 	}
 	if err := collect(out, memory); err != nil {
 		return nil, err
 	}
-	if out.Times, err = m.time(func() error { return f.Launch(image.config(l.Grid), params...) }); err != nil {
-		lost = aborted(err)
-		return m.recover(out, err)
+	if m.Runs == 0 {
+		return out, nil
 	}
+	if _, err := m.output(func() (err error) { out.Times, err = m.time(start); return err }); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// output runs f and returns what kernels print meanwhile, if it is collected.
+func (m *Machine) output(f func() error) (string, error) {
+	if m.CaptureOutput {
+		return capture(f)
+	}
+	return "", f()
+}
+
+// unfinished handles a launch that did not finish: a trap after printing is a
+// failed assertion.
+func (m *Machine) unfinished(out *cases.Outcome, err error) (*cases.Outcome, error) {
+	var e *Error
+	if !errors.As(err, &e) || !slices.Contains([]int{DeviceAssert, IllegalInstruction, LaunchFailed}, e.Code) || !m.CaptureOutput {
+		return nil, err
+	}
+	if out.Stdout == "" {
+		return nil, fmt.Errorf("%w: it printed nothing, as a failed assertion does before it traps", err)
+	}
+	out.AssertFailed, out.Message = true, out.Stdout
 	return out, nil
 }
 
@@ -178,30 +198,4 @@ func (im *Image) config(grid [3]int) Config {
 	}
 	grid[0] *= max(im.CTAsPerBlock, 1)
 	return Config{Grid: grid, Block: [3]int{im.Threads, 1, 1}, Shared: im.Shared}
-}
-
-// aborted says whether an error left the context unusable: errors of kernels
-// are sticky.
-func aborted(err error) bool {
-	var e *Error
-	return errors.As(err, &e) && e.Code >= IllegalAddress && e.Code != LaunchOutOfRes
-}
-
-// recover handles a launch that did not finish. If the kernel was aborted the
-// context is opened anew; a trap after printing is a failed assertion.
-func (m *Machine) recover(out *cases.Outcome, err error) (*cases.Outcome, error) {
-	if !aborted(err) {
-		return nil, err
-	}
-	if resetErr := m.Context.Reset(); resetErr != nil {
-		return nil, errors.Join(err, resetErr)
-	}
-	var e *Error
-	errors.As(err, &e)
-	trapped := e.Code == DeviceAssert || e.Code == IllegalInstruction || e.Code == LaunchFailed
-	if trapped && out.Stdout != "" {
-		out.AssertFailed, out.Message = true, out.Stdout
-		return out, nil
-	}
-	return nil, err
 }

@@ -54,5 +54,6 @@ func (c *chip) tensorPeak() float64 { return max(c.mma, c.wgmma, c.tcgen05) * c.
 // blocks is how many thread blocks of a kernel fit on a multiprocessor.
 func (c *chip) blocks(registers, shared, warps int) int {
 	perThread := max((registers+7)/8*8, 8)
-	return max(1, min(c.warps/warps, 65536/(perThread*32*warps), c.sharedKB*1024/(shared+systemShared), 32))
+	const schedulers = 4 // each has a quarter of the registers, and of the warps
+	return max(1, min(c.warps/warps, 65536/schedulers/(perThread*32)*schedulers/warps, c.sharedKB*1024/(shared+systemShared), 32))
 }

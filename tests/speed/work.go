@@ -15,8 +15,9 @@ type bench struct {
 	Name    string
 	Version string `json:"bytecode_version"`
 	Flops   float64
-	Bytes   float64 // that the launch must move
-	Grid    any     // three extents, or a word
+	Bytes   float64             // that the launch must move
+	Grid    any                 // three extents, or a word
+	Rule    struct{ Times int } `json:"grid_rule"` // of a launch of as many blocks as multiprocessors, or so many times as many
 	Buffers map[string]struct {
 		Dtype string
 		Shape []float64
@@ -202,6 +203,9 @@ func judge(tools, cubin string, sm int, b *bench, like string, dynamic int) (*ti
 		return nil, err
 	}
 	m := newModel(chipOf[sm], k)
+	if b.blocks() == 0 {
+		m.blocks = min(m.blocks, max(1, b.Rule.Times))
+	}
 	t := &timing{Registers: k.registers, Stack: k.stack, Shared: k.shared, Warps: m.warpsOfBlock(), Blocks: m.blocks}
 	if family(b.Name) == memoryBound {
 		seconds, known := m.memoryTime(b.Bytes, b.written(), b.footprint(m.chip, m.blocks), b.blocks())

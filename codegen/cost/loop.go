@@ -19,6 +19,7 @@ type Loop struct {
 	Exposed   bool  // there are none for loads of the next iteration that pass through them
 	InTurns   bool  // what its products take has one place in shared memory, by turns
 	Columns   int   // of tensor memory of a thread block
+	Launched  int   // thread blocks that a launch has for a multiprocessor; 0 is one for each tile
 	Shared    []int // bytes of a thread block with one slot for what is copied, with two, ..
 }
 
@@ -59,7 +60,7 @@ func (l Loop) Slots(t *target.Target) int {
 // roomFor is how many blocks shared memory has room for.
 func (l Loop) roomFor(t *target.Target, slots int) int {
 	n, _ := Occupancy(t, l.threads(), 1, l.Shared[slots-1])
-	return n
+	return launched(n, l.Launched)
 }
 
 // Blocks is how many blocks a multiprocessor runs at once.
@@ -71,7 +72,15 @@ func (l Loop) blocksWith(t *target.Target, shared int) int {
 	if l.Columns > 0 {
 		n = min(n, max(1, atom.TensorColumns/atom.TensorColumnsFor(l.Columns))) // others wait for columns
 	}
-	return n
+	return launched(n, l.Launched)
+}
+
+// launched is how many of the blocks that a multiprocessor has room for it gets, of so many that a launch has for it; 0 is any.
+func launched(room, most int) int {
+	if most > 0 {
+		return min(room, most)
+	}
+	return room
 }
 
 // threads are those of a block.
@@ -93,7 +102,7 @@ func (l Loop) CyclesWith(t *target.Target, slots int) int {
 // Apart reports whether it is best that the copies for each of so many products have a wait of their own and one slot each, which takes so many
 // bytes, and the time of an iteration then: they fly while the other products are computed, and a warp stops once more for each.
 func (l Loop) Apart(t *target.Target, products, shared int) (cycles int, best bool) {
-	blocks, _ := Occupancy(t, l.threads(), l.Registers, shared)
+	blocks := l.blocksWith(t, shared)
 	if blocks == 0 {
 		return 0, false
 	}
@@ -116,8 +125,7 @@ func (l Loop) apart(t *target.Target, products, blocks int, flies bool) int {
 // TurnCycles is the time of an iteration whose loads take turns, for so many products: a load flies while another product is computed, or, where it is Exposed,
 // each product waits for its own.
 func (l Loop) TurnCycles(t *target.Target, products int) int {
-	blocks, _ := Occupancy(t, l.threads(), l.Registers, l.Shared[0])
-	return l.apart(t, products, blocks, !l.Exposed)
+	return l.apart(t, products, l.Blocks(t, 1), !l.Exposed)
 }
 
 // StagedSlots is how many slots of shared memory, at most three, are best for what loads bring through registers: without, they stay

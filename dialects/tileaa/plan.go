@@ -9,6 +9,7 @@ type PlanAttr struct {
 	Producers int  // warps that only begin copies for them, in a role of their own
 	MaxReg    int  // registers per thread that the plan counts on; 0 = no bound
 	Occupancy int  // tile blocks per multiprocessor that the plan counts on; 0 = any
+	Launched  int  // tile blocks that a launch has for a multiprocessor; 0 = one for each tile
 	Stages    int  // buffers in flight of a pipelined loop; 0 and 1 = no pipelining
 	Sliced    bool // tiles that do not fit are strip-mined
 	// PieceRegs is the most registers of a thread that a value may take, and beside a matrix product all accumulators together; bigger
@@ -25,7 +26,7 @@ type PlanAttr struct {
 // planFields are the fields in the order of the text.
 func (a *PlanAttr) planFields() []planField {
 	return []planField{
-		{"warps", &a.Warps}, {"producers", &a.Producers}, {"max_reg", &a.MaxReg}, {"occupancy", &a.Occupancy}, {"stages", &a.Stages},
+		{"warps", &a.Warps}, {"producers", &a.Producers}, {"max_reg", &a.MaxReg}, {"occupancy", &a.Occupancy}, {"launched", &a.Launched}, {"stages", &a.Stages},
 		{"sliced", &a.Sliced}, {"piece_regs", &a.PieceRegs}, {"landed", &a.Landed}, {"operand_bytes", &a.OperandBytes}, {"target", &a.Target}, {"remark", &a.Remark},
 	}
 }

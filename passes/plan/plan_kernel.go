@@ -49,6 +49,7 @@ func Kernel(s *pass.State) error {
 			}
 			s.Remark(entry.Loc(), "occupancy %d %s; using %d", wanted, why, can[k].plan.Occupancy)
 		}
+		can[k].plan.Launched = kernel.LaunchedBlocks(s, entry)
 		can[k].plan.Remark = explain(list, can[k])
 		ir.Cast[tileaa.Entry](entry).SetPlan(can[k].plan)
 		for _, p := range can[k].products {

@@ -24,10 +24,12 @@ type prices struct {
 	tilings  map[tilingOf]tiled
 	loops    map[int][]weighted // of so many warps
 	bits     int                // of the biggest tile, once somebody has asked
+	launched int                // kernel.LaunchedBlocks
 }
 
 func newPrices(s *pass.State, entry *ir.Op, products *slice.Products) *prices {
-	return &prices{s: s, entry: entry, products: products, cut: map[cutProduct]int{}, tilings: map[tilingOf]tiled{}, loops: map[int][]weighted{}}
+	return &prices{s: s, entry: entry, products: products, cut: map[cutProduct]int{}, tilings: map[tilingOf]tiled{}, loops: map[int][]weighted{},
+		launched: kernel.LaunchedBlocks(s, entry)}
 }
 
 type cutProduct struct {
@@ -337,6 +339,7 @@ const spillAccesses = 3
 func (p *prices) loop(op *ir.Op, warps int) cost.Loop {
 	accumulators := p.products.Accumulators(warps)
 	l := kernel.Loop(p.s, op, warps, accumulators, func(op *ir.Op) (atom.Tiling, bool) { return p.tiling(op, warps) }, p.products.Pointers)
+	l.Launched = p.launched
 	most := 1
 	if p.s.Target.Has("cp.async") {
 		most = cost.MostSlots

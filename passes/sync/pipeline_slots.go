@@ -49,7 +49,9 @@ func chosen(s *pass.State, entry *ir.Op, r *resources, p *pipeline) choice {
 
 // asks is what an iteration asks of a multiprocessor, but for shared memory.
 func (p *pipeline) asks(s *pass.State, entry *ir.Op, accumulators int) cost.Loop {
-	return kernel.Loop(s, p.loop.Op, tileaa.PlanOf(entry).Warps, accumulators, kernel.TilingOf, pointersOf)
+	l := kernel.Loop(s, p.loop.Op, tileaa.PlanOf(entry).Warps, accumulators, kernel.TilingOf, pointersOf)
+	l.Launched = tileaa.PlanOf(entry).Launched
+	return l
 }
 
 // filled lists the buffers of the copies.

@@ -190,6 +190,7 @@ func (g *staging) choose(s *pass.State, entry *ir.Op, r *resources) int {
 		most = all
 	}
 	l := kernel.Loop(s, g.loop.Op, plan.Warps, 0, kernel.TilingOf, pointersOf)
+	l.Launched = plan.Launched
 	l.Registers = min(held, limit)
 	var room [4]int
 	for slots, registers := range []int{0, held + all, held + most, held + all} {

@@ -60,7 +60,11 @@ func (g *staging) takeTurns(s *pass.State, entry *ir.Op, r *resources) {
 	plan := tileaa.PlanOf(entry)
 	held := slices.Max(t.held) + kernel.StagingReserve
 	l := kernel.Loop(s, g.loop.Op, plan.Warps, 0, kernel.TilingOf, pointersOf)
+	l.Launched = plan.Launched
 	most, _ := cost.Occupancy(s.Target, plan.Threads(), min(held, s.Target.RegistersPerThread), r.bytes)
+	if plan.Launched > 0 {
+		most = min(most, plan.Launched)
+	}
 	var best []int
 	least := 0
 	for blocks := max(most, 1); blocks > 0; blocks-- {

@@ -358,7 +358,7 @@ func TestIterationsLoadTogether(t *testing.T) {
 		{"64 bytes of a thread", plain, 4},
 		{"80 bytes are enough", with(func(l *Loads) { l.Bytes = 80 }), 1},
 		{"48 and 48", with(func(l *Loads) { l.Bytes = 48 }), 2},
-		{"four at most", with(func(l *Loads) { l.Bytes = 2 }), 4},
+		{"eight at most", with(func(l *Loads) { l.Bytes = 2 }), 8},
 		{"nothing to load", with(func(l *Loads) { l.Bytes = 0 }), 1},
 		{"three iterations", with(func(l *Loads) { l.Trips = 3 }), 2},
 		{"no iteration", with(func(l *Loads) { l.Trips = 0 }), 1},

@@ -18,7 +18,7 @@ type Loads struct {
 
 // The most iterations that are made one, and the most instructions of a loop: the first cache of instructions holds them.
 const (
-	mostUnrolled = 4
+	mostUnrolled = 8
 	loopIssue    = 1024
 )
 

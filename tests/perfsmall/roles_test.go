@@ -20,7 +20,21 @@ var oneRole = map[string]string{
 	"gemm_f8e4m3fn_4096_128x128x128_nt":     "f8 is converted on its way",
 	"gemm_f8e4m3fn_8192_128x256x128_nt":     "f8 is converted on its way",
 	"gemm_scaled_f8e4m3fn_8192_128x256x128": "f8 is converted on its way",
+	"attention_f16_d128_128x128":            fewRegisters,
+	"attention_f16_d128_128x64":             fewRegisters,
+	"attention_f16_d128_causal_128x128":     fewRegisters,
+	"attention_f16_d128_causal_128x64":      fewRegisters,
+	"gemm_bf16_4096_128x256x64":             fewRegisters,
+	"gemm_bf16_4096_128x256x64_nt":          fewRegisters,
+	"gemm_bf16_8192_128x256x64":             fewRegisters,
+	"gemm_bf16_8192_128x256x64_persistent":  fewRegisters,
+	"gemm_bf16_8192_256x256x64_2cta":        fewRegisters,
+	"gemm_f16_4096_128x256x64":              fewRegisters,
+	"gemm_f32_8192_128x256x32_tf32":         fewRegisters,
+	"group_gemm_bf16_8_128x256x64":          fewRegisters,
 }
+
+const fewRegisters = "threads of more than eight warps have 168 registers, as one scheduler has three of the warps"
 
 // TestRoles runs the kernels with products with warps of their own for copies, as TestPerfSmall runs them without; both compute the same bits.
 func TestRoles(t *testing.T) {

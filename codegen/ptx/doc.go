@@ -3,6 +3,7 @@
 //
 //	select     LLVM instructions and inline assembly -> rows of codegen/ptxop
 //	simplify   dead code, mad, mul.wide, negated guards
+//	hide       factors that ptxas would misread
 //	destruct   out of SSA: register classes, coalescing, moves
 //	print      header comment, directives, declarations, code
 //

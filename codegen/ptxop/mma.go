@@ -3,6 +3,7 @@ package ptxop
 import (
 	"strconv"
 	"strings"
+	"sync"
 
 	"tileiras/codegen/target"
 )
@@ -126,6 +127,47 @@ func products(rows []Product) func(*builder) {
 			}
 		}
 	}
+}
+
+// misfolds reports whether ptxas may compute the product of other factors than it is given, if it knows some of them: it takes the registers of a
+// factor for floats of 32 or 64 bits, and where one is negative it writes -x for what it loads as x. Its x differs in the sign of the upper half, or of
+// the uppermost byte; the matrix unit changes the signs of all floats in the register, so all but the uppermost are wrong:
+//
+//	mov.b32 b, 0xbc00bc00;  mma.m16n8k8.f16 d, a, {b}, c   ->   MOV R0, 0x3c00bc00;  HMMA.1688.F16 R6, R4, -R0, R6
+//
+// So do ptxas 11.8 to 13.5 and the compiler in the driver 580 (an H200 has shown the values), wherever B is one register of 16-bit floats, and with
+// 8-bit floats on sm_89 and its kin. TestFactorsThatPtxasKnows asks ptxas about every row.
+func (p *Product) misfolds() bool {
+	switch elemBits[p.B[0]] {
+	case 16:
+		return p.K == 8
+	case 8:
+		return p.D == "f32" && p.B[0] != "s8" && p.Blocks == 0
+	}
+	return false
+}
+
+var misfolded = sync.OnceValue(func() map[string]bool {
+	names := map[string]bool{}
+	for i := range Products {
+		if p := &Products[i]; p.misfolds() {
+			for _, a := range p.A {
+				for _, b := range p.B {
+					names[p.Name(a, b)] = true
+				}
+			}
+		}
+	}
+	return names
+})
+
+// HiddenFactors is how many of the first arguments, the registers of A and B of a matrix product, ptxas must not know: it makes other factors of them.
+func (r *Row) HiddenFactors() int {
+	if r.Effects&Convergent == 0 || !strings.HasPrefix(r.Name, "mma.") || !misfolded()[r.Name] {
+		return 0
+	}
+	n, _ := r.Accumulators()
+	return n
 }
 
 // Accumulators are the arguments of a matrix product to which it adds.

@@ -46,10 +46,8 @@ func decodeAtom(d *decoder) {
 		d.srcArg(&args[2], t)
 	}
 	d.address(&args[0], mem)
-	var f func(old, b uint64) uint64
-	if op != "cas" {
-		f = d.atomicOp(op, t)
-	}
+	f := d.atomicOp(op, t)
+	global := onGlobal(op, t, f)
 	if t.width() > 64 {
 		d.fail("128-bit atomics")
 	}
@@ -60,13 +58,13 @@ func decodeAtom(d *decoder) {
 			w.countAccess(mem, &addr, m)
 		}
 		for k := range mem.n {
-			w.atomic(in, mem, k, &addr, f, m)
+			w.atomic(in, mem, k, &addr, f, global, m)
 		}
 	}
 }
 
-// atomic executes a read-modify-write of element k of a vector, which is atomic by itself alone; f nil is compare-and-swap.
-func (w *warp) atomic(in *inst, op *memOp, k int, addr *vec, f func(old, b uint64) uint64, m uint32) {
+// atomic executes a read-modify-write of element k of a vector, which is atomic by itself alone; f nil is compare-and-swap, global is f on global memory.
+func (w *warp) atomic(in *inst, op *memOp, k int, addr *vec, f, global func(old, b uint64) uint64, m uint32) {
 	b, c := *w.src(in.src[k]), *w.src(in.src[1])
 	n := op.elem
 	idle := true // nothing changes: no lane writes another value, none sees another one than by its last atomic operation
@@ -93,10 +91,13 @@ func (w *warp) atomic(in *inst, op *memOp, k int, addr *vec, f func(old, b uint6
 		}
 		old := r.read(at, n)
 		u |= r.readUndef(at, n)
-		v := b[i]
-		if f != nil {
+		v := old
+		switch {
+		case f != nil && r.space == spGlobal:
+			v = global(old, b[i])
+		case f != nil:
 			v = f(old, b[i])
-		} else if v = old; old == b[i]&widthMask(8*n) {
+		case old == b[i]&widthMask(8*n):
 			v = c[i]
 		}
 		if u != 0 {
@@ -121,10 +122,12 @@ func (w *warp) atomic(in *inst, op *memOp, k int, addr *vec, f func(old, b uint6
 	}
 }
 
-// atomicOp gives the operation of an atomic, or of a warp reduction.
+// atomicOp gives the operation of an atomic, or of a warp reduction; that of compare-and-swap is nil.
 func (d *decoder) atomicOp(op string, t typ) func(a, b uint64) uint64 {
 	mask := t.mask()
 	switch op {
+	case "cas":
+		return nil
 	case "exch":
 		return func(_, b uint64) uint64 { return b & mask }
 	case "and":
@@ -179,9 +182,17 @@ func atomicInt(op string, t typ) func(a, b uint64) uint64 {
 	}
 }
 
+// onGlobal gives the operation f on global memory, where sums of f32 "[flush] subnormal inputs and results to sign-preserving zero; whereas
+// atom.add.f32 on shared memory supports subnormal inputs and results" (9.7.13.5; so do red, 9.7.13.7, and cp.reduce.async.bulk, 9.7.9.25.4.2; the
+// machine code of multimem.red says FTZ, too). Sums of f16 and bf16 are .noftz.
+func onGlobal(op string, t typ, f func(old, b uint64) uint64) func(old, b uint64) uint64 {
+	if op != "add" || t.fmt != fmtF32 || t.n != 1 {
+		return f
+	}
+	return func(a, b uint64) uint64 { return bits32(ftz32(ftz32(f32(a)) + ftz32(f32(b)))) }
+}
+
 // atomicFloat: add in every format, packed ones element by element; min and max of 16-bit types.
-// atom.add.f32 on global memory flushes nothing here: the machine flushes subnormals on global memory
-// (9.7.13.5), which no test should see.
 func (d *decoder) atomicFloat(op string, t typ) func(a, b uint64) uint64 {
 	switch {
 	case t.bits == 64:

@@ -112,7 +112,7 @@ func (d *decoder) bulkReduction(name string, t typ) func(old, v uint64) uint64 {
 	if t.isFloat() && t.bits == 16 && (name == "min" || name == "max") {
 		return packed(t, half2(name, t.fmt, fopt{}))
 	}
-	return d.atomicOp(name, t)
+	return onGlobal(name, t, d.atomicOp(name, t)) // only global memory takes sums of floats
 }
 
 // linearOperands: [dst], [src], size, {[mbar]}, {ctaMask | byteMask}.

@@ -158,6 +158,10 @@ END:`
 	}
 }
 
+// inShared adds in shared memory.
+const inShared = `.shared .b32 s; setp.eq.u32 %p1, %r0, 0; @%p1 ld.global.b32 %r1, [%rd0]; @%p1 st.shared.b32 [s], %r1; bar.warp.sync -1;
+	red.shared.add.f32 [s], %r2; bar.warp.sync -1; @%p1 ld.shared.b32 %r1, [s]; @%p1 st.global.b32 [%rd0], %r1;`
+
 func TestAtomics(t *testing.T) {
 	for _, c := range []struct {
 		instr     string
@@ -176,6 +180,12 @@ func TestAtomics(t *testing.T) {
 		{"atom.global.cas.b32 %r1, [%rd0], 5, %r2;", 5, 9, 9},
 		{"atom.global.add.f32 %r1, [%rd0], %r2;", fb(1), fb(0.5), fb(17)},
 		{"red.relaxed.gpu.global.add.noftz.f16x2 [%rd0], %r2;", 0x3c003c00, 0x3c004000, 0x50205410},
+		// Subnormal numbers are zeros in global memory, 1e-40 as an H200 has it, but not in shared memory.
+		{"red.relaxed.gpu.global.add.f32 [%rd0], %r2;", 0x116c2, 0, 0},
+		{"red.global.add.f32 [%rd0], %r2;", 0x800116c2, 0x80000000, 0x80000000},
+		{"atom.add.f32 %r1, [%rd0], %r2;", 0x00c00000, 0x80800000, 0x82f80000}, // 1.5 - 1, which is subnormal, and -31, times 2^-126
+		{inShared, 0x116c2, 0, 0x116c2},
+		{inShared, 0x00c00000, 0x80800000, 0x82f40000}, // 1.5 - 32
 	} {
 		buf := make([]byte, 256)
 		writeBytes(buf, 0, 4, c.before)

@@ -51,7 +51,9 @@ type atomicSum struct {
 	last uint64 // what the additions have left there
 }
 
-// added says whether all that has been added at an address since the last plain store is exact in every order.
+// added says whether all that has been added at an address since the last plain store is exact in every order. Where GPUs add f32 in global memory, they
+// take subnormal numbers for zeros, and make zeros of sums that are some (PTX ISA, "atom", "red", "cp.reduce.async.bulk"); those of memory near the
+// threads, and compilers that add by compare and swap, do not. No partial sum is subnormal if all terms are multiples of the smallest normal number.
 func (mem *Memory) added(addr uint64, f *float.Format, old, arg, sum uint64) bool {
 	if mem.plain {
 		return true
@@ -64,7 +66,7 @@ func (mem *Memory) added(addr uint64, f *float.Format, old, arg, sum uint64) boo
 	s.add(f.Decode(arg))
 	s.last = sum
 	mem.sums[addr] = s
-	return s.exact(f)
+	return s.exact(f) && (f != float.F32 || s.low >= 1-f.Bias())
 }
 
 // update replaces the value at a place by what combine makes of it and element i of a tile, and returns the old value.

@@ -516,6 +516,36 @@ func TestOnlyOrderFreeSumsAreExact(t *testing.T) {
 			%old, %t1 = atomic_rmw_tko relaxed device %out, addf, %a token=%t0 : tile<ptr<f32>>, tile<f32> -> tile<f32>, token
 			%s, %t2 = load_ptr_tko weak %out token=%t1 : tile<ptr<f32>> -> tile<f32>, token
 			%r = reshape %s : tile<f32> -> tile<1xf32>`, true},
+		{"an atomic sum with a subnormal number in memory, of which a GPU makes 0", `
+			%b = constant <f32: 0x000116C2> : tile<f32>
+			%t0 = store_ptr_tko weak %out, %b : tile<ptr<f32>>, tile<f32> -> token
+			%a1 = constant <f32: 0.0> : tile<f32>
+			%old1, %t1 = atomic_rmw_tko relaxed device %out, addf, %a1 token=%t0 : tile<ptr<f32>>, tile<f32> -> tile<f32>, token
+			%s, %t = load_ptr_tko weak %out token=%t1 : tile<ptr<f32>> -> tile<f32>, token
+			%r = reshape %s : tile<f32> -> tile<1xf32>`, true},
+		{"an atomic sum with a subnormal number", `
+			%b = constant <f32: 0x00800000> : tile<f32>
+			%t0 = store_ptr_tko weak %out, %b : tile<ptr<f32>>, tile<f32> -> token
+			%a1 = constant <f32: 0x00000001> : tile<f32>
+			%old1, %t1 = atomic_rmw_tko relaxed device %out, addf, %a1 token=%t0 : tile<ptr<f32>>, tile<f32> -> tile<f32>, token
+			%s, %t = load_ptr_tko weak %out token=%t1 : tile<ptr<f32>> -> tile<f32>, token
+			%r = reshape %s : tile<f32> -> tile<1xf32>`, true},
+		{"atomic sums that may be a subnormal number in between", `
+			%b = constant <f32: 0x00C00000> : tile<f32>
+			%t0 = store_ptr_tko weak %out, %b : tile<ptr<f32>>, tile<f32> -> token
+			%a1 = constant <f32: 0x00800000> : tile<f32>
+			%old1, %t1 = atomic_rmw_tko relaxed device %out, addf, %a1 token=%t0 : tile<ptr<f32>>, tile<f32> -> tile<f32>, token
+			%a2 = constant <f32: 0x80800000> : tile<f32>
+			%old2, %t2 = atomic_rmw_tko relaxed device %out, addf, %a2 token=%t1 : tile<ptr<f32>>, tile<f32> -> tile<f32>, token
+			%s, %t = load_ptr_tko weak %out token=%t2 : tile<ptr<f32>> -> tile<f32>, token
+			%r = reshape %s : tile<f32> -> tile<1xf32>`, true},
+		{"atomic sums of normal numbers", `
+			%b = constant <f32: 0x00800000> : tile<f32>
+			%t0 = store_ptr_tko weak %out, %b : tile<ptr<f32>>, tile<f32> -> token
+			%a1 = constant <f32: 0x00800000> : tile<f32>
+			%old1, %t1 = atomic_rmw_tko relaxed device %out, addf, %a1 token=%t0 : tile<ptr<f32>>, tile<f32> -> tile<f32>, token
+			%s, %t = load_ptr_tko weak %out token=%t1 : tile<ptr<f32>> -> tile<f32>, token
+			%r = reshape %s : tile<f32> -> tile<1xf32>`, false},
 		{"a product of matrices of small integers", `
 			%a = constant <f16: [[3.0, 5.0]]> : tile<1x2xf16>
 			%b = constant <f16: [[7.0], [11.0]]> : tile<2x1xf16>

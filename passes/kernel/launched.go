@@ -6,9 +6,9 @@ import (
 	"tileiras/passes/pass"
 )
 
-// LaunchedBlocks is how many blocks of a kernel a multiprocessor gets at most, 0 without a bound. A kernel in which loops go by the number of blocks takes any
-// grid, and frontends launch as many blocks as run at once: for each multiprocessor as many as the occupancy hint asks for (TileGym's persistent kernels, cuTile's
-// samples). Without it kernels with products get one; of others nothing is known.
+// LaunchedBlocks is how many blocks of a kernel with products a multiprocessor gets at most, 0 without a bound. A kernel in which loops go by the number of blocks
+// takes any grid, and frontends launch as many blocks as run at once: for each multiprocessor as many as the occupancy hint asks for, one without it (TileGym's
+// persistent kernels, cuTile's samples). Of kernels without products several blocks run, whatever the hint says.
 func LaunchedBlocks(s *pass.State, entry *ir.Op) int {
 	persistent, multiplies := false, false
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
@@ -19,14 +19,10 @@ func LaunchedBlocks(s *pass.State, entry *ir.Op) int {
 		left := mostScalarUses
 		persistent = goesOnBy(op.Result(0), &left)
 	})
-	hint := s.IntHint(tileaa.HintsOf(entry), "occupancy")
-	switch {
-	case !persistent:
+	if !persistent || !multiplies {
 		return 0
-	case hint < 1 && multiplies:
-		return 1
 	}
-	return max(hint, 0)
+	return max(1, s.IntHint(tileaa.HintsOf(entry), "occupancy"))
 }
 
 // mostScalarUses bounds how far the number of blocks is followed.

@@ -183,7 +183,7 @@ func atomicInt(op string, t typ) func(a, b uint64) uint64 {
 }
 
 // onGlobal gives the operation f on global memory, where sums of f32 "[flush] subnormal inputs and results to sign-preserving zero; whereas
-// atom.add.f32 on shared memory supports subnormal inputs and results" (9.7.13.5; so do red, 9.7.13.7, and cp.reduce.async.bulk, 9.7.9.25.4.2; the
+// atom.add.f32 on shared memory supports subnormal inputs and results" (9.7.13.5; so does red, 9.7.13.7; the
 // machine code of multimem.red says FTZ, too). Sums of f16 and bf16 are .noftz.
 func onGlobal(op string, t typ, f func(old, b uint64) uint64) func(old, b uint64) uint64 {
 	if op != "add" || t.fmt != fmtF32 || t.n != 1 {

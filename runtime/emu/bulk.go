@@ -112,7 +112,7 @@ func (d *decoder) bulkReduction(name string, t typ) func(old, v uint64) uint64 {
 	if t.isFloat() && t.bits == 16 && (name == "min" || name == "max") {
 		return packed(t, half2(name, t.fmt, fopt{}))
 	}
-	return onGlobal(name, t, d.atomicOp(name, t)) // only global memory takes sums of floats
+	return d.atomicOp(name, t) // sums of f32 keep subnormal numbers on an H200, though 9.7.9.25.4.2 says that they flush them
 }
 
 // linearOperands: [dst], [src], size, {[mbar]}, {ctaMask | byteMask}.

@@ -130,6 +130,20 @@ func TestEveryBenchmarkLoadsAndHasALaunch(t *testing.T) {
 	if c.Grid != [3]int{132, 1, 1} {
 		t.Errorf("grid on 132 multiprocessors: %v", c.Grid)
 	}
+	d := &device{}
+	if v := Run(t.Context(), d, load(t, "perf/softmax_f32_8192x4096")); v.Status != Fail || d.grid != [3]int{4 * 20, 1, 1} {
+		t.Errorf("grid on a device: %v, %v", d.grid, v)
+	}
+}
+
+// device has twenty multiprocessors and notes what it is to launch.
+type device struct{ grid [3]int }
+
+func (*device) Multiprocessors() int { return 20 }
+
+func (d *device) Launch(_ context.Context, l *Launch) (*Outcome, error) {
+	d.grid = l.Grid
+	return nil, errors.New("no kernel runs here")
 }
 
 func TestVerdictsNameTheFirstWrongElement(t *testing.T) {

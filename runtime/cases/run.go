@@ -25,6 +25,11 @@ type Decoder interface {
 	Decode(ctx context.Context, file string, module []byte) error
 }
 
+// Device is a Machine of so many multiprocessors: a launch whose grid depends on them gets its own.
+type Device interface {
+	Multiprocessors() int
+}
+
 // Align is the alignment of every buffer: bytecode carries promises about
 // addresses.
 const Align = 256
@@ -183,6 +188,9 @@ func (l *Launch) StorePointers(contents [][]byte, addresses []uint64) {
 func Run(ctx context.Context, m Machine, c *Case) Verdict {
 	if c.DecodeOnly {
 		return decode(ctx, m, c)
+	}
+	if d, ok := m.(Device); ok {
+		c.ResolveGrid(d.Multiprocessors())
 	}
 	l, err := c.NewLaunch()
 	if err != nil {

@@ -36,7 +36,13 @@ type Machine struct {
 	Runs int
 }
 
-var _ cases.Machine = (*Machine)(nil)
+var (
+	_ cases.Machine = (*Machine)(nil)
+	_ cases.Device  = (*Machine)(nil)
+)
+
+// Multiprocessors is how many the GPU has.
+func (m *Machine) Multiprocessors() int { return m.Context.Device.Multiprocessors }
 
 // Launch compiles and runs a launch of a case.
 func (m *Machine) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome, error) {

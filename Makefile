@@ -77,6 +77,16 @@ gpu: build ## Runs the corpus on the GPU of this machine, then the performance k
 	$(BIN)/tilerun --quiet --on gpu -j 1 tests/corpus/cases
 	$(BIN)/tilerun --on gpu --runs $(or $(RUNS),20) tests/corpus/perf
 
+.PHONY: gpu-pack gpu-peers
+gpu-pack: build ## Compiles the performance kernels, by ours and NVIDIA's compiler, into build/gpu, for gpu-peers on a machine with a GPU (AS=90,80 ARCH=90).
+	@mkdir -p $(TOOLS) && scripts/nvidia-tools.sh $(TOOLS) > $(TOOLS)/path || { cat $(TOOLS)/setup.log; exit 1; }
+	$(GO) run ./tests/gpu pack -nvidia "$$(cat $(TOOLS)/path)" -arch $(or $(ARCH),90) -as $(or $(AS),90,80) -roles on -out build/gpu
+	CGO_ENABLED=0 $(GO) build -o build/gpu/gpu ./tests/gpu
+
+gpu-peers: ## Measures on the GPU of this machine what gpu-pack has compiled; results of NVIDIA's code say whether ours are right (docs/gpu.md).
+	@until build/gpu/gpu run build/gpu -log build/gpu.jsonl; do [ $$? -eq 3 ] || exit 1; done
+	build/gpu/gpu table build/gpu.jsonl
+
 llvm: ## Holds LLVM's back end against ours over the corpus; needs the Debian packages llvm-14 and llvm-16.
 	@for tool in llvm-as-14 llc-16; do command -v $$tool > /dev/null || { echo "$$tool is missing: apt-get install llvm-14 llvm-16"; exit 1; }; done
 	TILEIRAS_LLVM=1 $(GO) test -timeout 30m -count=1 -v ./tests/llvm

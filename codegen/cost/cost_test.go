@@ -93,6 +93,10 @@ func TestOccupancyAsTheCalculatorSays(t *testing.T) {
 		{"sm_80", 256, 128, 0, 2, "registers"},
 		{"sm_80", 128, 255, 0, 2, "registers"},
 		{"sm_80", 128, 33, 0, 12, "registers"},
+		{"sm_90", 288, 168, 0, 1, "registers"}, // launches on an H200
+		{"sm_90", 288, 176, 0, 0, "registers"}, // does not: a scheduler has three of the nine warps
+		{"sm_100", 160, 200, 0, 1, "registers"},
+		{"sm_100", 160, 168, 0, 2, "registers"},
 		{"sm_80", 128, 64, 81 * 1024, 2, "shared memory"},
 		{"sm_80", 128, 64, 82 * 1024, 1, "shared memory"},
 		{"sm_90", 128, 64, 113 * 1024, 2, "shared memory"},
@@ -104,6 +108,14 @@ func TestOccupancyAsTheCalculatorSays(t *testing.T) {
 		got, limit := Occupancy(sm(t, c.target), c.threads, c.registers, c.shared)
 		if got != c.want || limit != c.limit {
 			t.Errorf("%s, %d threads, %d registers, %d bytes: %d (%s), want %d (%s)", c.target, c.threads, c.registers, c.shared, got, limit, c.want, c.limit)
+		}
+	}
+}
+
+func TestRegistersLeaveRoomForBlocks(t *testing.T) {
+	for _, c := range []struct{ threads, blocks, want int }{{256, 1, 255}, {288, 1, 168}, {384, 1, 168}, {288, 2, 96}, {160, 2, 168}, {128, 2, 255}, {512, 1, 128}} {
+		if got := RegisterLimit(sm(t, "sm_90"), c.threads, c.blocks); got != c.want {
+			t.Errorf("%d blocks of %d threads have %d registers each, want %d", c.blocks, c.threads, got, c.want)
 		}
 	}
 }

@@ -24,7 +24,8 @@
 //
 // # What it does not know
 //
-//   - Nothing was measured on a GPU. Differences under 10 % mean nothing. It compares two codes of one kernel; it predicts no microseconds.
+//   - It compares two codes of one kernel; it predicts no microseconds, and differences under 10 % mean nothing. docs/gpu.md holds it against an H200: there the
+//     fence of asynchronous copies and wgmma, which costs nothing here, costs up to a tenth, and cp.async more than it does here.
 //   - Bank conflicts and accesses that are not coalesced cost nothing: tests/perfsmall holds both against the ideal on the emulator.
 //   - Misses of the caches of instructions and addresses, the clock that falls under load, prologue, epilogue and the last wave are left out; no rate is
 //     above a share of the tensor peak that is an estimate.

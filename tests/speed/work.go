@@ -203,7 +203,7 @@ func judge(tools, cubin string, sm int, b *bench, like string, dynamic int) (*ti
 		return nil, err
 	}
 	m := newModel(chipOf[sm], k)
-	if b.blocks() == 0 {
+	if b.blocks() == 0 && like == b.Name { // Triton's kernels have a grid of their own
 		m.blocks = min(m.blocks, max(1, b.Rule.Times))
 	}
 	t := &timing{Registers: k.registers, Stack: k.stack, Shared: k.shared, Warps: m.warpsOfBlock(), Blocks: m.blocks}

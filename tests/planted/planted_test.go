@@ -41,7 +41,7 @@ var bugs = []struct {
 	{"read-before-gate", "planted/cases/ring", `in flight|race: `},
 	{"staged-slot", "corpus/cases/matmul_f8e4m3fn", `elements differ|undefined`},
 	{"late-turn", "corpus/cases/attention_f8e4m3fn_64x64", `elements differ`},
-	{"interior-too-long", "corpus/cases/reduce_long_rows", `out of bounds`},
+	{"interior-too-long", "planted/cases/interior", `out of bounds`},
 	{"mask-guard-off-by-one", "planted/cases/masks", `elements differ`},
 	{"unrolled-rest", "planted/cases/rows", `out\[.*elements differ`},
 	{"load-past-store", "planted/cases/rows", `c\[.*elements differ|race: `},

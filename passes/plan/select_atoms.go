@@ -80,10 +80,17 @@ func selectDot(s *pass.State, op *ir.Op) (*ir.Op, error) {
 	}
 	b := ir.NewBuilder(s.Ctx).Before(op)
 	b.Loc = op.Loc()
-	m, types := ir.Cast[tileaa.Dot](op).Atom(), kernel.OperandTypes(op)[0]
+	dot = ir.Cast[tileaa.Dot](op)
+	m, types := dot.Atom(), kernel.OperandTypes(op)[0]
 	wantA, wantB := m.Atom.Operands(m.Swap)
-	op.SetOperand(0, widen(b, op.Operand(0), types.A, wantA))
-	op.SetOperand(1, widen(b, op.Operand(1), types.B, wantB))
+	if types.A != wantA {
+		dot.SetLhs(widen(b, dot.Lhs(), types.A, wantA))
+		dot.SetSignednessLhs(def.Signed) // it is a number with a sign now
+	}
+	if types.B != wantB {
+		dot.SetRhs(widen(b, dot.Rhs(), types.B, wantB))
+		dot.SetSignednessRhs(def.Signed)
+	}
 	return op, nil
 }
 
@@ -92,11 +99,8 @@ func mmaOf(t atom.Tiling) *tileaa.MMAAttr {
 	return &tileaa.MMAAttr{Atom: t.Atom, Swap: t.Swap, Split: t.Split}
 }
 
-// widen converts a tile exactly to the type that an atom takes.
+// widen converts a tile exactly to another type, which an atom takes.
 func widen(b *ir.Builder, v *ir.Value, from, to atom.Elem) *ir.Value {
-	if from == to {
-		return v
-	}
 	t := tileaa.AsTile(v)
 	if f := float.ByName(string(to)); f != nil {
 		return tileaa.NewFtof(b, t.WithElem(b.Ctx, b.Ctx.Float(f)), v, tileaa.FtofOptions{}).Result()

@@ -12,7 +12,6 @@ type Tile struct {
 	Passes         int // over what is loaded where they do not: once more for each time that what follows needs what has met
 	Registers      int // of a thread
 	Warps          int
-	Launched       int // blocks that a launch has for a multiprocessor; 0 is one for each tile
 }
 
 // HeldBesides is the registers of a thread besides those of the biggest tile that it holds: addresses, bounds, what is computed.
@@ -21,7 +20,7 @@ const HeldBesides = 32
 // Blocks is how many blocks a multiprocessor runs beside each other.
 func (x Tile) Blocks(t *target.Target) int {
 	n, _ := Occupancy(t, warpLanes*x.Warps, x.Registers, 0)
-	return max(1, launched(n, x.Launched))
+	return max(1, n)
 }
 
 // Cycles is the time of a multiprocessor for a tile. What is loaded again comes from the second-level cache, as far as that has room for the tiles of all

@@ -42,15 +42,20 @@ func verifyDot(op Dot) string {
 	return ""
 }
 
-// keepsRegisters reports whether a group of warps multiplies by a factor that lies in registers, and does so again in the next iteration. ptxas up to version 13.0
-// gives such registers to others after the first time.
+// OutlivesIterations reports whether a factor is the same in all iterations of the loop of its product. Up to version 13.0, the compiler of PTX gives the registers
+// of such a factor to others in the loop, after a product of a group of warps has read them once (docs/gpu.md); so it lies in shared memory.
+func OutlivesIterations(factor *ir.Value, product *ir.Op) bool {
+	loop := ir.EnclosingLoop(product)
+	return loop != nil && ir.DefinedOutside(factor, loop)
+}
+
+// keepsRegisters reports whether a group of warps multiplies by a factor that lies in registers, and does so again in the next iteration.
 func keepsRegisters(d Dot) bool {
-	loop := ir.EnclosingLoop(d.Op)
-	if loop == nil || d.Atom() == nil || d.Atom().Atom.Group == 0 {
+	if d.Atom() == nil || d.Atom().Atom.Group == 0 {
 		return false
 	}
 	for i, v := range []*ir.Value{d.Lhs(), d.Rhs()} {
-		if !d.Atom().Atom.ReadsShared(i, d.Atom().Swap) && ir.DefinedOutside(v, loop) {
+		if !d.Atom().Atom.ReadsShared(i, d.Atom().Swap) && OutlivesIterations(v, d.Op) {
 			return true
 		}
 	}

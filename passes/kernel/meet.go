@@ -17,7 +17,6 @@ type Work struct {
 	Issue          int   // warp instructions
 	HeldBits       int   // of the tiles that are needed again after a reduction, at most
 	apart          []int // of each reduction, how many of them run side by side: so many warps need not tell each other anything
-	launched       int   // LaunchedBlocks
 	passes         int   // over tiles in pieces: what follows from a reduction of a tile waits for all of it
 }
 
@@ -36,7 +35,6 @@ func WorkOf(s *pass.State, entry *ir.Op) (w Work) {
 	if reductions == 0 || scans > 0 {
 		return w
 	}
-	w.launched = LaunchedBlocks(s, entry)
 	at := make(map[*ir.Op]int, ops) // places
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) { at[op] = len(at) })
 	behind := make(map[*ir.Value]int, ops) // how many reductions, one after the other
@@ -121,7 +119,7 @@ func everywhereAlike(load *ir.Op) bool {
 
 // Tile is the work of so many warps, as cost sees it; meets is false where no values pass between them.
 func (w Work) Tile(warps int) (t cost.Tile, meets bool) {
-	t = cost.Tile{Loaded: w.Loaded, Stored: w.Stored, Issue: w.Issue, Passes: w.passes, Pieces: 1, Warps: warps, Launched: w.launched}
+	t = cost.Tile{Loaded: w.Loaded, Stored: w.Stored, Issue: w.Issue, Passes: w.passes, Pieces: 1, Warps: warps}
 	for _, n := range w.apart {
 		if n < warps {
 			t.Meets++

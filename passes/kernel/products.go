@@ -68,7 +68,7 @@ func turnedToRows(v *ir.Value) bool {
 
 // groupTakes reports whether an atom finds the factors of a product where they are: one of a group of warps takes what comes from memory, as it is or
 // rounded, from shared memory, and its A, if that is computed, from registers. Where the atom wants K side by side and memory runs along rows or columns,
-// A is read to registers, so that copies can bring it, and B comes through registers. So is A that is rounded, unless storedRounded or outlivesIterations. The tensor unit takes what
+// A is read to registers, so that copies can bring it, and B comes through registers. So is A that is rounded, unless storedRounded or tileaa.OutlivesIterations. The tensor unit takes what
 // threads store for it, whatever they have of it. Of a transposed product a thread has parts of columns there, so it takes none of which rows are reduced or scaled.
 func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate, warps int) bool {
 	if k.Atom.Group == 0 {
@@ -81,18 +81,11 @@ func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate, warps int) bool {
 	if k.Atom.Tensor != nil && s.Opt > 0 {
 		return !k.Swap || !wantsRows(op, false)
 	}
-	shared := ComesByCopies(a, k.Atom, k.Swap) || storedRounded(s, op, a, k, warps) || outlivesIterations(a, op)
+	shared := ComesByCopies(a, k.Atom, k.Swap) || storedRounded(s, op, a, k, warps) || tileaa.OutlivesIterations(a, op)
 	if _, _, loaded := tileaa.FactorLoad(b); s.Opt == 0 || k.Atom.SharedA != shared || !loaded {
 		return false
 	}
 	return !tileaa.AddsApart(op, k.Atom) || k.Atom.Shape.N <= mostApart
-}
-
-// outlivesIterations reports whether a factor is the same in all iterations of the loop of its product. Up to version 13.0, the compiler of PTX gives the registers
-// of such a factor to others in the loop, after the product has read them once (docs/gpu.md); so it lies in shared memory.
-func outlivesIterations(v *ir.Value, op *ir.Op) bool {
-	loop := ir.EnclosingLoop(op)
-	return loop != nil && ir.DefinedOutside(v, loop)
 }
 
 // storedRounded reports whether warpgroups take a left factor that is rounded on its way from shared memory, as they do the right one. A product that reads it

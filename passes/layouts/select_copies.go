@@ -416,7 +416,7 @@ func heldTooLong(s *pass.State, dot *ir.Op) bool {
 			}
 		}
 	}
-	return regs > min(s.Target.Registers/(32*tileaa.WarpsOf(dot)), s.Target.RegistersPerThread)
+	return regs > cost.ThreadRegisters(s.Target, tileaa.WarpsOf(dot))
 }
 
 // waited reports whether a wait for all copies stands among the reads in front of an op already.

@@ -330,7 +330,7 @@ func newPlan(s *pass.State, entry *ir.Op, d kernel.Demands, warps, least, most i
 		occupancy--
 	}
 	plan := &tileaa.PlanAttr{Warps: warps, Stages: 1, Occupancy: occupancy, MaxReg: maxRegisters(s, warps, occupancy)}
-	if all := s.Target.Registers / (32 * warps); plan.MaxReg == 0 && d.AccumulatorBits > 0 && all < s.Target.RegistersPerThread {
+	if all := cost.ThreadRegisters(s.Target, warps); plan.MaxReg == 0 && d.AccumulatorBits > 0 && all < s.Target.RegistersPerThread {
 		plan.MaxReg = all // unasked, ptxas takes as few as 32 for a block of 512 threads, and spills
 	}
 	return plan

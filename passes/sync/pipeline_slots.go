@@ -49,8 +49,13 @@ func chosen(s *pass.State, entry *ir.Op, r *resources, p *pipeline) choice {
 
 // asks is what an iteration asks of a multiprocessor, but for shared memory.
 func (p *pipeline) asks(s *pass.State, entry *ir.Op, accumulators int) cost.Loop {
-	l := kernel.Loop(s, p.loop.Op, tileaa.PlanOf(entry).Warps, accumulators, kernel.TilingOf, pointersOf)
-	l.Launched = tileaa.PlanOf(entry).Launched
+	return asksOf(s, tileaa.PlanOf(entry), p.loop, accumulators)
+}
+
+// asksOf is what an iteration of a loop asks of a multiprocessor by the plan of its entry.
+func asksOf(s *pass.State, plan *tileaa.PlanAttr, loop tileaa.For, accumulators int) cost.Loop {
+	l := kernel.Loop(s, loop.Op, plan.Warps, accumulators, kernel.TilingOf, pointersOf)
+	l.Launched = plan.Launched
 	return l
 }
 

@@ -189,8 +189,7 @@ func (g *staging) choose(s *pass.State, entry *ir.Op, r *resources) int {
 	if !g.cuttable() {
 		most = all
 	}
-	l := kernel.Loop(s, g.loop.Op, plan.Warps, 0, kernel.TilingOf, pointersOf)
-	l.Launched = plan.Launched
+	l := asksOf(s, plan, g.loop, 0)
 	l.Registers = min(held, limit)
 	var room [4]int
 	for slots, registers := range []int{0, held + all, held + most, held + all} {

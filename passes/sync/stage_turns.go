@@ -59,8 +59,7 @@ func (g *staging) takeTurns(s *pass.State, entry *ir.Op, r *resources) {
 	t.survey()
 	plan := tileaa.PlanOf(entry)
 	held := slices.Max(t.held) + kernel.StagingReserve
-	l := kernel.Loop(s, g.loop.Op, plan.Warps, 0, kernel.TilingOf, pointersOf)
-	l.Launched = plan.Launched
+	l := asksOf(s, plan, g.loop, 0)
 	most, _ := cost.Occupancy(s.Target, plan.Threads(), min(held, s.Target.RegistersPerThread), r.bytes)
 	if plan.Launched > 0 {
 		most = min(most, plan.Launched)

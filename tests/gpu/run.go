@@ -254,7 +254,7 @@ func state(done []result, k *code) (s string) {
 }
 
 // guarded runs a launch to its end. A kernel that does not end or aborts takes the process with it: the log says which it was.
-func (r *runner) guarded(l *loaded, launch func() error) error {
+func (r *runner) guarded(l *loaded, launch func() error) {
 	r.note(l, launching)
 	defer r.note(l, launched)
 	timer := time.AfterFunc(r.patient, func() {
@@ -270,7 +270,6 @@ func (r *runner) guarded(l *loaded, launch func() error) error {
 		}
 		l.result.Error = err.Error()
 	}
-	return nil
 }
 
 // first launches a code on the contents and reads what it writes.
@@ -286,15 +285,16 @@ func (r *runner) first(l *loaded, c *cases.Case, memory []*cuda.Memory, contents
 			return err
 		}
 	}
-	err := r.guarded(l, func() error {
+	r.guarded(l, func() error {
 		return errors.Join(l.f.Launch(l.config, l.params...), r.ctx.Synchronize())
 	})
-	if err != nil || l.result.Error != "" {
-		return err
+	if l.result.Error != "" {
+		return nil
 	}
 	for i, b := range c.Buffers {
 		var data []byte
 		if isOutput(b) {
+			var err error
 			if data, err = memory[i].Read(); err != nil {
 				return err
 			}

@@ -16,6 +16,7 @@ type Loop struct {
 	Groups    int   // of these warps, which wait for products of theirs in the iteration; 0 without
 	Producers int   // and that only begin copies
 	Registers int   // of a thread
+	Staged    bool  // some of what is loaded passes through registers on its way to shared memory
 	Exposed   bool  // there are none for loads of the next iteration that pass through them
 	InTurns   bool  // what its products take has one place in shared memory, by turns
 	Columns   int   // of tensor memory of a thread block
@@ -29,8 +30,15 @@ func (l *Loop) Multiply(t atom.Tiling) {
 	l.Matrix, l.Issue, l.Waves = l.Matrix+matrix, l.Issue+c.Instrs, l.Waves+c.Waves
 }
 
-// MostSlots is the most slots that are worth asking for.
-const MostSlots = 4
+// MostSlots is the most slots that are worth asking for: so many iterations of small tiles are over in the time that a copy takes. MostStaged is the most for
+// what loads bring through registers: one is read, one is what a product of the iteration before reads still, one is stored to.
+const (
+	MostSlots  = 8
+	MostStaged = 3
+	fewSlots   = 4
+
+	exchangeBytes = 1 << 10 // of values that warps tell each other beside a loop
+)
 
 // A warp stops between its products: for operands from shared memory and its turn there, for what it tells others, and for copies. Latencies
 // are those that microbenchmarks publish (arXiv 1804.06826, 2208.11174): of global memory at rest, busy, and crowded. The weights are those
@@ -46,20 +54,26 @@ var copyCycles = [...]int{700, 1400, 2100}
 func (l Loop) Cycles(t *target.Target) int { return l.CyclesWith(t, l.Slots(t)) }
 
 // Slots is the number of slots with which a multiprocessor has most to do, at least one. A further slot takes instructions to find, so it
-// must save more than a part in 32, unless warpgroups multiply, which find theirs by a descriptor, and shared memory has room for as many blocks as before.
+// must save more than a part in 32, unless warpgroups multiply, which find theirs by a descriptor, and shared memory has room for as many blocks as before. More
+// than a few must leave that room in any case, and some for small exchanges: a thread may take fewer registers than are counted here.
 func (l Loop) Slots(t *target.Target) int {
 	best, least := 1, l.CyclesWith(t, 1)
 	for slots := 2; slots <= len(l.Shared) && l.Blocks(t, slots) > 0; slots++ {
-		if time := l.CyclesWith(t, slots); 32*time < 31*least || l.Groups > 0 && time < least && l.roomFor(t, slots) == l.roomFor(t, best) {
+		time, besides := l.CyclesWith(t, slots), 0
+		if slots > fewSlots {
+			besides = exchangeBytes
+		}
+		room := l.roomFor(t, l.Shared[slots-1]+besides) == l.roomFor(t, l.Shared[best-1])
+		if 32*time < 31*least && (room || slots <= fewSlots) || l.Groups > 0 && time < least && room {
 			best, least = slots, time
 		}
 	}
 	return best
 }
 
-// roomFor is how many blocks shared memory has room for.
-func (l Loop) roomFor(t *target.Target, slots int) int {
-	n, _ := Occupancy(t, l.threads(), 1, l.Shared[slots-1])
+// roomFor is how many blocks shared memory has room for that take so many bytes each.
+func (l Loop) roomFor(t *target.Target, shared int) int {
+	n, _ := Occupancy(t, l.threads(), 1, shared)
 	return launched(n, l.Launched)
 }
 
@@ -131,13 +145,13 @@ func (l Loop) TurnCycles(t *target.Target, products int) int {
 // StagedSlots is how many slots of shared memory, at most three, are best for what loads bring through registers: without, they stay
 // where they are, and a warp waits for them; with one, the block meets once more. Of equals it is the most: a grid may not fill the
 // multiprocessor. shared is the bytes of a block for each, 0 where it cannot be.
-func (l Loop) StagedSlots(t *target.Target, shared [4]int) int {
+func (l Loop) StagedSlots(t *target.Target, shared [MostStaged + 1]int) int {
 	best, least := 0, 0
 	for slots, bytes := range shared {
 		if bytes == 0 {
 			continue
 		}
-		if time := l.cycles(t, max(l.blocksWith(t, bytes), 1), [4]int{copyCycles[0], meetCycles}[slots]); least == 0 || time <= least {
+		if time := l.cycles(t, max(l.blocksWith(t, bytes), 1), [MostStaged + 1]int{copyCycles[0], meetCycles}[slots]); least == 0 || time <= least {
 			best, least = slots, time
 		}
 	}

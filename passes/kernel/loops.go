@@ -173,8 +173,9 @@ func stage(s *pass.State, l *cost.Loop, loop *ir.Op, beside int, tiling func(pro
 			}
 		}
 	})
+	l.Staged = staged > 0
 	switch {
-	case staged == 0:
+	case !l.Staged:
 	case beside+staged > cost.RegisterLimit(s.Target, 32*l.Warps, 1):
 		l.Exposed = true
 	default:

@@ -350,8 +350,11 @@ func (p *prices) loop(op *ir.Op, warps int) cost.Loop {
 			held += p.products.Of(op, warps).Held
 		}
 	})
-	if held > 0 { // a slot is loaded while the other is read
+	switch {
+	case held > 0: // a slot is loaded while the other is read
 		most = 2
+	case l.Staged:
+		most = min(most, cost.MostStaged)
 	}
 	l.Registers += held / (4 * 32 * warps)
 	limit := cost.RegisterLimit(p.s.Target, 32*warps, 1)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"tileiras/codegen/cost"
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
@@ -13,8 +14,12 @@ import (
 // This file is the state of insert-barriers: what happened since the last barrier, and what tokens cover of it. Lists are bounded: what
 // no longer fits is remembered without detail, which can only ask for barriers too many.
 
-// maxListed bounds every list of a state.
-const maxListed = 32
+// maxListed bounds every list of a state but that of what is in flight, which has room for the copies of four rings of the most slots: of each slot those that were
+// begun before the loop, and in every round since.
+const (
+	maxListed  = 32
+	mostFlying = 4 * cost.MostSlots * cost.MostSlots / 2
+)
 
 // everywhere is the end of a span whose place is not known.
 const everywhere = math.MaxInt
@@ -385,7 +390,7 @@ func addFlight(list *[]flight, f flight) {
 			return
 		}
 	}
-	if len(*list) < maxListed {
+	if len(*list) < mostFlying {
 		*list = append(*list, f)
 		return
 	}

@@ -168,10 +168,6 @@ func (g *collector) closed() bool {
 	return true
 }
 
-// slotsInStep is the slots with which threads store what the next product reads while that of the iteration before goes on: one for each, and one that is read
-// meanwhile.
-const slotsInStep = 3
-
 // choose decides how many slots the rings of a loop have, 0 if loads stay where they are, as codegen/cost finds best among what registers and shared memory have
 // room for.
 func (g *staging) choose(s *pass.State, entry *ir.Op, r *resources) int {
@@ -191,10 +187,10 @@ func (g *staging) choose(s *pass.State, entry *ir.Op, r *resources) int {
 	}
 	l := asksOf(s, plan, g.loop, 0)
 	l.Registers = min(held, limit)
-	var room [4]int
+	var room [cost.MostStaged + 1]int
 	for slots, registers := range []int{0, held + all, held + most, held + all} {
 		bytes, err := r.with(s, g.loop.Op, g.filled(), max(slots, 1))
-		if err != nil || slots > 0 && registers > limit || slots == slotsInStep && !g.keepsStep() {
+		if err != nil || slots > 0 && registers > limit || slots == cost.MostStaged && !g.keepsStep() {
 			bytes = 0
 		}
 		room[slots] = bytes

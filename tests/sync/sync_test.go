@@ -104,8 +104,8 @@ func TestKernelsAreInOrder(t *testing.T) {
 	for _, k := range slices.Sorted(maps.Keys(seen)) {
 		t.Logf("%4d %s", seen[k], k)
 	}
-	for _, k := range []string{"rings of 1 slots, roles=false", "rings of 2 slots, roles=false", "rings of 3 slots, roles=false", "rings of 4 slots, roles=false",
-		"rings of 1 slots, roles=true", "rings of 2 slots, roles=true", "rings of 4 slots, roles=true"} {
+	for _, k := range []string{"rings of 1 slots, roles=false", "rings of 2 slots, roles=false", "rings of 3 slots, roles=false", "rings of 4 slots, roles=false", "rings of 8 slots, roles=false",
+		"rings of 1 slots, roles=true", "rings of 2 slots, roles=true", "rings of 4 slots, roles=true", "rings of 8 slots, roles=true"} {
 		if seen[k] == 0 {
 			t.Errorf("nothing has %s", k)
 		}

@@ -54,7 +54,7 @@ var laws = map[string][]string{
 	"passes/layouts":        {"ir", "dialects/tileaa", "codegen/layout", "codegen/atom", "codegen/target", "codegen/cost", "passes/kernel", "passes/facts", "passes/pass"},
 	"passes/sync":           {"codegen/planted", "ir", "dialects/tileaa", "codegen/layout", "codegen/atom", "codegen/cost", "codegen/target", "passes/facts", "passes/kernel", "passes/pass"},
 	"passes/cudatile":       {"ir", "dialects", "passes/cleanup", "passes/pass"},
-	"passes/kernel":         {"ir", "dialects/tileaa", "codegen/atom", "codegen/target", "codegen/cost", "passes/facts", "passes/pass"},
+	"passes/kernel":         {"ir", "dialects/tileaa", "codegen/layout", "codegen/atom", "codegen/target", "codegen/cost", "passes/facts", "passes/pass"},
 	"passes/facts":          {"ir", "dialects"},
 	"passes/passtest":       {"ir", "dialects", "codegen/options", "codegen/target", "passes/pass"},
 	"passes/pass":           {"ir/budget", "codegen/planted", "ir", "dialects", "codegen/options", "codegen/target"},

@@ -431,3 +431,38 @@ func TestBlocksBesideEachOtherKeepMemoryBusy(t *testing.T) {
 		}
 	}
 }
+
+func TestCopiesOfRowsRunAheadWhereABlockIsAlone(t *testing.T) {
+	row := Rows{Copied: 16 << 10, Stored: 16 << 10, Issue: 1536, Meets: 2, Registers: 64, Warps: 8, Shared: slotsOf(16<<10, 8)}
+	short, busy, roomy, big := row, row, row, row
+	short.Copied, short.Stored, short.Issue, short.Shared = 1<<10, 1<<10, 128, slotsOf(1<<10, 8)
+	busy.Issue = 12 << 10
+	roomy.Registers = 32
+	big.Launched, big.Copied, big.Shared = 1, 72<<10, slotsOf(72<<10, 8)
+	alone := busy
+	alone.Launched = 1
+	for _, c := range []struct {
+		name string
+		rows Rows
+		want int
+	}{
+		{"rows", row, 2},
+		{"short rows are over before copies of the next one have come", short, 5},
+		{"many instructions, where other blocks may run", busy, 1},
+		{"many instructions, where none does", alone, 2},
+		{"blocks that leave no room for a second slot", roomy, 1},
+		{"one block with room for two slots", big, 2},
+	} {
+		if got := c.rows.Slots(sm(t, "sm_80")); got != c.want {
+			t.Errorf("%s: %d slots, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+// slotsOf is the bytes of one slot, of two, ..
+func slotsOf(bytes, most int) (list []int) {
+	for n := range most {
+		list = append(list, (n+1)*bytes)
+	}
+	return list
+}

@@ -251,6 +251,14 @@ func PlanOf(entry *ir.Op) *PlanAttr {
 	return p
 }
 
+// EntryOf is the entry around an op.
+func EntryOf(op *ir.Op) *ir.Op {
+	for op.Code() != OpEntry {
+		op = op.ParentOp()
+	}
+	return op
+}
+
 // WarpsOf is the number of warps that run an op: those of the role around it, else those of the entry that compute.
 func WarpsOf(op *ir.Op) int {
 	for op.Code() != OpEntry {

@@ -79,6 +79,19 @@ func CopiesAhead(known *facts.Facts, load *ir.Op) bool {
 	return !pointers || known.Outside(l.Ptr()) && placeAhead(l)
 }
 
+// BeginsAhead reports whether a load in a loop can begin iterations ahead: its place is known then, and it comes after nothing in the loop.
+func BeginsAhead(load *ir.Op) bool {
+	loop := load.ParentOp()
+	if t := tileaa.TokenBefore(load); t != nil && !ir.DefinedOutside(t, loop) {
+		return false
+	}
+	if l, pointers := ir.As[tileaa.Load](load); pointers {
+		return placeAhead(l)
+	}
+	_, ok := opsAhead(loop, ir.Cast[tileaa.TiledLoad](load).Block())
+	return ok
+}
+
 // placeAhead reports whether the place of a load through pointers in a loop can be computed iterations ahead, in the layout that it has.
 func placeAhead(load tileaa.Load) bool {
 	ops, ok := opsAhead(load.Op.ParentOp(), load.Ptr(), load.Mask(), load.Left())

@@ -1,6 +1,8 @@
 package kernel
 
 import (
+	"slices"
+
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/pass"
@@ -46,4 +48,24 @@ func goesOnBy(v *ir.Value, left *int) bool {
 		}
 	}
 	return false
+}
+
+// Distributes reports whether a loop shares its iterations among thread blocks: it begins at the number of a block, and goes on by that of all, or a constant for it.
+func Distributes(loop *ir.Op) bool {
+	f, ok := ir.As[tileaa.For](loop)
+	if !ok {
+		return false
+	}
+	step, known := tileaa.SplatInt(f.Step())
+	left := mostScalarUses
+	return !(known && step <= 1) && followsFromBlock(f.Lower(), &left)
+}
+
+// followsFromBlock reports whether a scalar is computed from the number of a tile block.
+func followsFromBlock(v *ir.Value, left *int) bool {
+	op := v.DefiningOp()
+	if *left--; *left < 0 || op == nil || op.NumRegions() > 0 {
+		return false
+	}
+	return op.Code() == tileaa.OpProgramId || slices.ContainsFunc(op.Operands(), func(o *ir.Value) bool { return followsFromBlock(o, left) })
 }

@@ -35,13 +35,18 @@ func SelectCopies(s *pass.State) error {
 	})
 	known := facts.New(s.Ctx, s.Module)
 	turns := loopsInTurns(s)
+	rows := &rowLoops{s, known, map[*ir.Op][]rowLoad{}}
 	for _, load := range loads {
 		s.Step()
 		if turns[load.ParentOp()] {
 			continue
 		}
 		c := copied{load: load}
-		if !c.find(load.Result(0), nil) || len(c.converts) == 0 && !c.stored() || !kernel.CopiesAhead(known, load) {
+		if !c.find(load.Result(0), nil) || len(c.converts) == 0 && !c.stored() {
+			rows.copy(load)
+			continue
+		}
+		if !kernel.CopiesAhead(known, load) {
 			continue
 		}
 		t := tileaa.AsTile(load.Result(0))

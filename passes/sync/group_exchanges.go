@@ -18,17 +18,19 @@ import (
 //	%w = buffer_load %t                     %w = buffer_load %t
 //	g %v, %w                                g %v, %w
 //
-// What an iteration stores to global memory for nobody who asks for its token comes last.
+// What an iteration stores to global memory for nobody who asks for its token comes last. Where the loop copies what it computes with, reductions move, too, for all of
+// them reduce the tiles of one iteration; in loops that do several iterations at a time the tiles of all would be held in registers.
 func GroupExchanges(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 			if op.Code() != tileaa.OpFor || slices.ContainsFunc(op.Body().Ops(), tileaa.IsProduct) {
 				return
 			}
+			copied := slices.ContainsFunc(op.Body().Ops(), func(o *ir.Op) bool { return o.Code() == tileaa.OpAsyncCopy })
 			var stretch []*ir.Op
 			for _, o := range op.Body().Ops() {
 				if stays(o) || o == op.Body().Terminator() {
-					groupExchanges(s, stretch, o)
+					groupExchanges(s, stretch, o, copied)
 					stretch = nil
 					continue
 				}
@@ -79,12 +81,13 @@ func exchangesOf(stretch []*ir.Op) (e exchanges) {
 }
 
 // groupExchanges does so in a stretch of a block, which ends at an op.
-func groupExchanges(s *pass.State, stretch []*ir.Op, end *ir.Op) {
+func groupExchanges(s *pass.State, stretch []*ir.Op, end *ir.Op, reductions bool) {
 	e := exchangesOf(stretch)
 	if len(e.stores) < 2 {
 		return
 	}
 	h := newHoisting()
+	h.reductions = reductions
 	for _, o := range stretch {
 		s.Step()
 		if h.to == nil && o == e.stores[0] {

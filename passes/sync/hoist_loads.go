@@ -37,10 +37,11 @@ const mostHoisted = 32
 
 // hoisting is a stretch of a block over which loads may move.
 type hoisting struct {
-	to        *ir.Op          // the first store to shared memory; nil before it
-	behind    map[*ir.Op]bool // what stands behind that
-	can       map[*ir.Op]bool // of what stands there, whether it can move
-	registers int             // that the loads before it fill
+	to         *ir.Op          // the first store to shared memory; nil before it
+	behind     map[*ir.Op]bool // what stands behind that
+	can        map[*ir.Op]bool // of what stands there, whether it can move
+	registers  int             // that the loads before it fill
+	reductions bool            // move, too
 }
 
 func newHoisting() hoisting { return hoisting{behind: map[*ir.Op]bool{}, can: map[*ir.Op]bool{}} }
@@ -94,18 +95,28 @@ func (h *hoisting) movable(op *ir.Op) bool {
 	if known {
 		return can
 	}
-	can = op.Traits().Has(ir.Pure) && op.NumRegions() == 0
-	for i := 0; can && i < op.NumOperands(); i++ {
-		can = h.movable(op.Operand(i).DefiningOp())
-	}
+	f, flow := ir.FlowOf(op)
+	can = op.Traits().Has(ir.Pure) && (op.NumRegions() == 0 || h.reductions && flow && f.Kind == ir.CombineFlow) && !slices.ContainsFunc(needs(op), func(d *ir.Op) bool { return !h.movable(d) })
 	h.can[op] = can
 	return can
 }
 
+// needs are the ops that give what an op takes, the ops in its regions included.
+func needs(op *ir.Op) (list []*ir.Op) {
+	ir.Walk(op, ir.PreOrder, func(o *ir.Op) {
+		for _, v := range o.Operands() {
+			if d := v.DefiningOp(); d != nil && (o == op || ir.DefinedOutside(v, op)) {
+				list = append(list, d)
+			}
+		}
+	})
+	return list
+}
+
 // move puts an op before the store, behind what it needs.
 func (h *hoisting) move(op *ir.Op) {
-	for _, v := range op.Operands() {
-		if d := v.DefiningOp(); d != nil && h.behind[d] {
+	for _, d := range needs(op) {
+		if h.behind[d] {
 			h.move(d)
 		}
 	}

@@ -1,12 +1,14 @@
 package sync
 
 import (
+	"maps"
 	"slices"
 
 	"tileiras/codegen/planted"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/kernel"
+	"tileiras/passes/pass"
 )
 
 // This file loads what the places of later copies follow from: pages of a cache, rows that a list names. An iteration loads for the copies that the next one
@@ -142,4 +144,98 @@ func (r *rewriting) redirect(l tileaa.TiledLoad, exists *ir.Value) {
 		masked[d] = true // what is known of the index is known of iterations that there are
 	}
 	l.SetMasked(masked)
+}
+
+// mostFetched is the registers of a thread for what is loaded ahead beside copies.
+const mostFetched = 16
+
+// fetchBeside lets a loop whose copies can run ahead load an iteration ahead what it loads besides, into registers, or its threads would wait for that. The last
+// iteration loads its own again, so that every place is one that the loop has. A load stands behind the last use of what it brings for, into the same registers:
+// in front of it, threads would wait for it to move it there.
+//
+//	for %i {                              %s = load %scale[%lo], if %lo < %hi
+//	  async_copy %x[%i]                   for %i inits(%s) (%now) {
+//	  %s = load %scale[%i]         =>       async_copy %x[%i]
+//	  .. %s ..                              .. %now ..
+//	}                                       %next = load %scale[%i+1 < %hi ? %i+1 : %i]
+//	                                        continue %next
+//	                                      }
+func fetchBeside(s *pass.State, p *pipeline) {
+	r := &rewriting{&pipeline{loop: p.loop, flow: p.flow, tiles: true, ahead: map[*ir.Op]bool{}}, ir.NewBuilder(s.Ctx).Before(p.loop.Op)}
+	r.b.Loc = p.loop.Op.Loc()
+	list := r.beside(p.ahead)
+	if len(list) == 0 {
+		return
+	}
+	m := ir.Mapping{r.flow.InductionVar(): r.loop.Lower()}
+	r.cloneAll(r.ahead, m, r.runs())
+	body := r.loop.Op.Body()
+	end := body.Terminator()
+	r.b.AtStart(body)
+	next, exists := r.later(r.flow.InductionVar(), 1, nil)
+	if !planted.On("beside-past-end") {
+		next = tileaa.NewSelect(r.b, exists, next, r.flow.InductionVar()).Result()
+	}
+	later := ir.Mapping{r.flow.InductionVar(): next}
+	var inits, following []*ir.Value
+	for _, l := range list {
+		v := l.load.Result(0)
+		inits = append(inits, m.Lookup(v))
+		which := follows(r.ahead, false, v)
+		maps.DeleteFunc(which, func(op *ir.Op, _ bool) bool { return later[op.Result(0)] != nil })
+		r.b.After(l.last)
+		r.cloneAll(which, later, nil)
+		following = append(following, later.Lookup(v))
+	}
+	for _, l := range list { // not before, for the place of one load may follow from another
+		v := l.load.Result(0)
+		v.ReplaceAllUsesWith(body.AddArg(v.Type()))
+	}
+	for op := end.Prev(); op != nil; {
+		before := op.Prev()
+		if r.ahead[op] && !op.HasUses() {
+			op.Erase()
+		}
+		op = before
+	}
+	end.SetOperandGroup(0, append(end.Operands(), following...))
+	r.replaceLoop(inits)
+}
+
+// besideLoad is a load with the last op of the body that uses what it brings.
+type besideLoad struct{ load, last *ir.Op }
+
+// beside lists the loads of a loop, but for those that are known to run ahead, that can be done an iteration early, by their last use, as far as there are registers.
+func (r *rewriting) beside(ahead map[*ir.Op]bool) (list []besideLoad) {
+	registers, at := 0, map[*ir.Op]int{}
+	for n, op := range r.loop.Op.Body().Ops() {
+		at[op] = n
+		if !kernel.IsPlainLoad(op) || ahead[op] || tileaa.IsStrong(op) || op.Result(1).HasUses() || !op.Result(0).HasUses() || !kernel.BeginsAhead(op) {
+			continue
+		}
+		n, with := max(1, kernel.RegistersOf(op.Result(0))), *r.pipeline
+		with.ahead = maps.Clone(r.ahead)
+		if registers+n <= mostFetched && with.computable(op.Result(0)) && len(with.carry) == 0 {
+			list, registers, r.pipeline = append(list, besideLoad{load: op}), registers+n, &with
+		}
+	}
+	for i := range list {
+		list[i].last = list[i].load
+		r.lastUse(list[i].load.Result(0), at, &list[i].last)
+	}
+	slices.SortStableFunc(list, func(a, b besideLoad) int { return at[a.last] - at[b.last] })
+	return list
+}
+
+// lastUse looks for the last op of the body that uses a value, or what is the same registers.
+func (r *rewriting) lastUse(v *ir.Value, at map[*ir.Op]int, last **ir.Op) {
+	for _, u := range v.Uses() {
+		user := u.Owner()
+		if op := user.AncestorIn(r.loop.Op.Body()); at[op] > at[*last] {
+			*last = op
+		}
+		if tileaa.Names(user) || user.NumResults() == 1 && kernel.MadeAgain(user.Result(0)) {
+			r.lastUse(user.Result(0), at, last)
+		}
+	}
 }

@@ -33,6 +33,13 @@ import (
 // the loop does not grow with them.
 func PipelineLoops(s *pass.State) error {
 	for _, entry := range s.Entries() {
+		for _, loop := range countedLoops(s, entry) {
+			if _, rows := kernel.RowsOf(s, loop, tileaa.WarpsOf(entry)); rows {
+				if p, ok := pipelined(loop); ok {
+					fetchBeside(s, p)
+				}
+			}
+		}
 		most, alone := 1, false
 		var r *resources
 		for _, loop := range countedLoops(s, entry) {

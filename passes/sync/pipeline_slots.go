@@ -31,6 +31,11 @@ func chosen(s *pass.State, entry *ir.Op, r *resources, p *pipeline) choice {
 		l.Shared = append(l.Shared, bytes)
 		buffers = rings // from two slots on
 	}
+	if rows, ok := kernel.RowsOf(s, p.loop.Op, plan.Warps); ok && len(l.Shared) > 0 {
+		rows.Copied, rows.Shared = l.Copied, l.Shared
+		slots := rows.Slots(s.Target)
+		return choice{slots, p.together(), l.Blocks(s.Target, slots)}
+	}
 	if groups := p.apart(); len(groups) > 1 {
 		bytes, err := r.with(s, p.loop.Op, rings, 1)
 		if err == nil {

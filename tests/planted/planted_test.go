@@ -37,6 +37,7 @@ var bugs = []struct {
 	{"late-copy", "planted/cases/ring", `out of bounds`},
 	{"late-mask", "planted/cases/pointers", `out of bounds`},
 	{"late-load", "planted/cases/listed", `out of bounds`},
+	{"beside-past-end", "corpus/cases/norm_gradient_f16", `out of bounds`},
 	{"copy-after-last", "planted/cases/steps", `out of bounds`},
 	{"read-before-gate", "planted/cases/ring", `in flight|race: `},
 	{"staged-slot", "corpus/cases/matmul_f8e4m3fn", `elements differ|undefined`},

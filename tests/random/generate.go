@@ -108,6 +108,8 @@ const (
 	Products Kind = "products"
 	// Big: every module has attention, or a product with what is fused to it, with tiles as big as those of users, and little else.
 	Big Kind = "big"
+	// Rows: every module has a loop over rows whose elements meet, and little else.
+	Rows Kind = "rows"
 )
 
 // Module makes the text of a module from a seed. Size is about how many operations its author thinks of.
@@ -137,6 +139,10 @@ func ModuleOf(kind Kind, seed uint64, size int, without ...Feature) (string, Tal
 		} else {
 			g.fused()
 		}
+		size /= 8
+	case Rows:
+		g.statements(size / 8)
+		g.norms()
 		size /= 8
 	case Products:
 		g.statements(size / 8) // what else there is, few operations of it

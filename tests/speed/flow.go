@@ -339,6 +339,21 @@ func (f *flow) innermost() [][]int {
 	return out
 }
 
+// skipped reports whether not every iteration of the loop around an instruction runs it.
+func (f *flow) skipped(n int) bool {
+	b := 0
+	for f.first[b+1] <= n {
+		b++
+	}
+	around := loop{}
+	for _, l := range f.loops {
+		if l.body[b] && (around.body == nil || l.body.subset(around.body)) {
+			around = l
+		}
+	}
+	return around.body != nil && !around.always[b]
+}
+
 // needed are instructions for which a block counts even where not every iteration runs it: it loads, waits or multiplies, or stores what the
 // next iteration reads.
 func (i *instruction) needed() bool {

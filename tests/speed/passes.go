@@ -7,9 +7,9 @@ import (
 
 // traffic is a loop that reads or writes global memory, with the bytes of a warp and iteration.
 type traffic struct {
-	numbers     []int
-	load, store float64
-	guarded     bool // every access
+	numbers           []int
+	load, store       float64
+	accesses, guarded float64 // guarded: by a predicate, but for copies, or behind a branch
 }
 
 // memoryTime is the seconds of a launch without matrix instructions that moves so many bytes, of which it writes some; known is false where the code
@@ -99,13 +99,13 @@ func (m *model) together(loops []traffic, trips []float64, grid float64, cached 
 }
 
 // passes are the loops with traffic, in the order of the code. One whose loads and stores are the same fraction of another's is its remainder;
-// so is one with guards right behind one without that moves as much: it only runs where an array ends.
+// so is one right behind one that moves as much with fewer guards: it only runs where an array ends.
 func (m *model) passes() (out []traffic) {
 	sorted := slices.Clone(m.loops)
 	slices.SortFunc(sorted, slices.Compare)
 	var all []traffic
 	for _, l := range sorted {
-		t := traffic{numbers: l, guarded: true}
+		t := traffic{numbers: l}
 		for _, n := range l {
 			i := &m.code[n]
 			switch i.class {
@@ -116,14 +116,17 @@ func (m *model) passes() (out []traffic) {
 			default:
 				continue
 			}
-			t.guarded = t.guarded && i.guarded
+			t.accesses++
+			if i.class != classCopy && i.guarded || m.flow.skipped(n) { // copies of iterations that there are not are left out in all loops
+				t.guarded++
+			}
 		}
 		if t.load+t.store > 0 {
 			all = append(all, t)
 		}
 	}
 	for n, t := range all {
-		remainder := n > 0 && t.guarded && !all[n-1].guarded && t.load <= all[n-1].load && t.load*all[n-1].store == all[n-1].load*t.store
+		remainder := n > 0 && t.guarded*all[n-1].accesses > all[n-1].guarded*t.accesses && t.load <= all[n-1].load && t.load*all[n-1].store == all[n-1].load*t.store
 		remainder = remainder || slices.ContainsFunc(all, func(o traffic) bool {
 			return max(o.load, o.store) >= 2*max(t.load, t.store) && o.load*t.store == o.store*t.load && math.Mod(o.load+o.store, t.load+t.store) == 0
 		})

@@ -257,6 +257,19 @@ func TestRemaindersAreNoPasses(t *testing.T) {
 	}
 }
 
+// Nor is a loop whose accesses stand behind a branch, right behind one that moves as much: it runs where an array ends. That copies are left out of iterations that
+// there are not says nothing.
+func TestLoopsBehindABranchAreRemainders(t *testing.T) {
+	loop := func(load string, branch ...string) []string {
+		return slices.Concat(branch, []string{load, "STG.E.128 desc[UR4][R2.64], R4"})
+	}
+	code := slices.Concat([]string{"MOV R1, R2", ".L_x_1:"}, loop("@P1 LDGSTS.E.BYPASS.128 [R3], [R2.64]"), []string{"@P0 BRA `(.L_x_1)", ".L_x_2:"},
+		loop("LDG.E.128 R4, desc[UR4][R2.64]", "@P1 BRA `(.L_x_3)"), []string{".L_x_3:", "IADD3 R2, R2, R2, RZ", "@P0 BRA `(.L_x_2)", "EXIT"})
+	if got := modelOf(90, 256, 32, 0, code...).passes(); len(got) != 1 || got[0].load != 512 {
+		t.Errorf("passes %+v, want the first loop", got)
+	}
+}
+
 func TestLimitsAreHeld(t *testing.T) {
 	rated := func(rate float64) outcome { return outcome{timing: &timing{Rate: rate}} }
 	rows := []*row{

@@ -1,0 +1,119 @@
+package layouts
+
+import (
+	"slices"
+
+	"tileiras/codegen/cost"
+	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+	"tileiras/passes/facts"
+	"tileiras/passes/kernel"
+	"tileiras/passes/pass"
+)
+
+// This file sends through shared memory what loops without products load for tiles whose elements meet, as the rows of a norm: copies can begin iterations ahead,
+// where a load makes all warps wait for memory in each.
+//
+//	for %i {                                     for %i {
+//	  %t = tiled_load %x[%i]                       %b = alloc_shared; async_copy %x[%i], %b; async_commit
+//	  .. reduce %t ..; tiled_store           =>    async_wait 0
+//	}                                              %t = buffer_load %b
+//	                                               .. reduce %t ..; tiled_store
+//	                                             }
+//
+// A thread reads what it has copied itself, in the layout of the load.
+
+// rowLoops are the loops of which loads become such copies.
+type rowLoops struct {
+	s     *pass.State
+	known *facts.Facts
+	loads map[*ir.Op][]rowLoad // by loop
+}
+
+// rowLoad is a load, the memory layout that it is copied to, and the elements of an access.
+type rowLoad struct {
+	load *ir.Op
+	mem  layout.MemLayout
+	vec  int
+}
+
+// of are the loads of a loop that become copies: those that can be begun iterations ahead, in accesses that are not too narrow, if shared memory has room for two slots of all of
+// them.
+func (r *rowLoops) of(loop *ir.Op) (list []rowLoad) {
+	f, counts := ir.As[tileaa.For](loop)
+	if !counts || f.Remainder() { // few iterations, if any
+		return nil
+	}
+	if list, known := r.loads[loop]; known {
+		return list
+	}
+	defer func() { r.loads[loop] = list }()
+	flow, _ := ir.LoopOf(loop)
+	if len(flow.Continues()) != 1 {
+		return nil
+	}
+	rows, ok := kernel.RowsOf(r.s, loop, tileaa.WarpsOf(loop))
+	if !ok {
+		return nil
+	}
+	for op := loop.Body().First(); op != nil; op = op.Next() {
+		r.s.Step()
+		if l, ok := r.copied(op); ok {
+			list = append(list, l)
+			rows.Copied += kernel.LoadedBytes(op)
+		}
+	}
+	for n := 1; n <= cost.MostSlots; n++ {
+		rows.Shared = append(rows.Shared, n*rows.Copied)
+	}
+	slots := rows.Slots(r.s.Target)
+	if trips, known := tileaa.TripCount(loop); slots == 1 || known && trips < uint64(2*slots) { // most of the time they would begin
+		return nil
+	}
+	return list
+}
+
+// copied is how a load can become a copy.
+func (r *rowLoops) copied(load *ir.Op) (l rowLoad, ok bool) {
+	if !kernel.IsPlainLoad(load) || !tileaa.IsRanked(load.Result(0)) || !load.Result(0).HasUses() || !kernel.CopiesAhead(r.known, load) || !kernel.BeginsAhead(load) {
+		return l, false
+	}
+	width, wide := copyWidth(r.s, load)
+	src, bytes := *tileaa.LayoutOf(load.Result(0)), tileaa.ElemBytes(tileaa.AsTile(load.Result(0)).Elem)
+	l = rowLoad{load: load, mem: rowBuffer(src, bytes, 0, 0, 0)}
+	l.vec = l.mem.MaxVec(src, width)
+	if p, ok := ir.As[tileaa.Load](load); ok && p.Left() != nil && l.vec < width { // it counts the elements of wider accesses
+		return l, false
+	}
+	return l, wide && l.vec*bytes >= leastCopy
+}
+
+// leastCopy is the bytes at a time that are worth the instructions.
+const leastCopy = 8
+
+// copy makes a load a copy, if it is one of those.
+func (r *rowLoops) copy(load *ir.Op) {
+	list := r.of(load.ParentOp())
+	i := slices.IndexFunc(list, func(l rowLoad) bool { return l.load == load })
+	if i < 0 {
+		return
+	}
+	t := tileaa.AsTile(load.Result(0))
+	b := ir.NewBuilder(r.s.Ctx).Before(load)
+	b.Loc = load.Loc()
+	ir.Cast[tileaa.AccessOp](load).SetVec(r.s.Ctx, int64(list[i].vec))
+	buf := tileaa.NewAllocShared(b, tileaa.Buffer(r.s.Ctx, t.Elem, list[i].mem, t.Shape...), tileaa.AllocSharedOptions{}).Result()
+	begun := beginCopy(b, load, buf, list[i].mem)
+	first := load.Next()
+	for !slices.ContainsFunc(load.Result(0).Uses(), func(u *ir.Use) bool { return u.Owner().AncestorIn(load.Block()) == first }) {
+		first = first.Next()
+	}
+	b.Before(first)
+	if !waited(first) {
+		tileaa.NewAsyncWait(b, 0)
+	}
+	load.Result(0).ReplaceAllUsesWith(tileaa.NewBufferLoad(b, t, buf, tileaa.BufferLoadOptions{}).Result())
+	load.Result(1).ReplaceAllUsesWith(begun.ResultToken())
+	load.Erase()
+}

@@ -23,6 +23,8 @@ import (
 //	                                            %a = buffer_load %b                     (ldmatrix)
 //	                                                 dot %a, ..
 //
+// What else takes the tile, in a loop, as the squares of a norm fused to a product do, reads it from there as it was loaded.
+//
 // A load through pointers becomes a copy of a pointer_block, if what its pointers and its mask follow from can be computed iterations ahead.
 // Copies are waited for in front of the dot that reads them; pipeline-loops lets them run iterations ahead. The copy's token takes the place
 // of the load's; insert-barriers puts an earlier wait before a write that comes after it.
@@ -42,7 +44,8 @@ func SelectCopies(s *pass.State) error {
 			continue
 		}
 		c := copied{load: load}
-		if !c.find(load.Result(0), nil) || len(c.converts) == 0 && !c.stored() {
+		c.find(load.Result(0), nil)
+		if len(c.converts) == 0 && !c.stored() || len(c.others) > 0 && !c.multiplied() {
 			rows.copy(load)
 			continue
 		}
@@ -100,6 +103,7 @@ type copied struct {
 	load     *ir.Op
 	converts []*converts
 	store    tileaa.BufferStore // to where instructions of groups of warps, or threads that multiply alone, read it
+	others   []*ir.Op           // that take it as it is
 }
 
 // converts is a conversion of what a load brings, with the reshapes and permutes that stand between, the last first.
@@ -112,20 +116,35 @@ type converts struct {
 
 func (c *copied) stored() bool { return c.store.Op != nil }
 
-// find lists what uses a tile, through what only names its elements anew; false if anything is no conversion, and no store to where only products read it.
+// multiplied reports whether a product in a loop takes the tile.
+func (c *copied) multiplied() bool {
+	return c.load.ParentOp().Code() == tileaa.OpFor && (c.stored() || slices.ContainsFunc(c.converts, func(u *converts) bool {
+		return slices.ContainsFunc(u.conv.Result(0).Uses(), func(u *ir.Use) bool { return tileaa.IsProduct(u.Owner()) })
+	}))
+}
+
+// find lists what uses a tile, through what only names its elements anew: conversions, a store to where only products read it, and others. Of what is behind
+// ops in between it reports false if there are others.
 func (c *copied) find(v *ir.Value, between []*ir.Op) bool {
 	for u := v.FirstUse(); u != nil; u = u.Next() {
 		switch op := u.Owner(); {
 		case op.Code() == tileaa.OpConvertLayout:
 			c.converts = append(c.converts, &converts{conv: op, between: between})
-		case op.Code() == tileaa.OpBufferStore && len(between) == 0 && !c.stored():
+			continue
+		case op.Code() == tileaa.OpBufferStore && len(between) == 0 && !c.stored() && onlyMultiplied(ir.Cast[tileaa.BufferStore](op)):
 			c.store = ir.Cast[tileaa.BufferStore](op)
-			if !onlyMultiplied(c.store) {
-				return false
+			continue
+		case tileaa.Names(op):
+			known := len(c.converts)
+			if c.find(op.Result(0), slices.Insert(slices.Clone(between), 0, op)) {
+				continue
 			}
-		case !tileaa.Names(op) || !c.find(op.Result(0), slices.Insert(slices.Clone(between), 0, op)):
+			c.converts = c.converts[:known]
+		}
+		if len(between) > 0 {
 			return false
 		}
+		c.others = append(c.others, u.Owner())
 	}
 	return true
 }
@@ -248,7 +267,7 @@ func (c *copied) copyTo(s *pass.State, mem layout.MemLayout) {
 		buf = tileaa.NewAllocShared(b, tileaa.Buffer(s.Ctx, src.Elem, mem, src.Shape...), tileaa.AllocSharedOptions{}).Result()
 	}
 	begun := beginCopy(b, c.load, buf, mem)
-	alone := len(c.converts) == 1 && !c.stored()
+	alone := len(c.converts) == 1 && !c.stored() && len(c.others) == 0
 	if first := c.firstUse(); !alone && !waited(first) {
 		b.Before(first)
 		tileaa.NewAsyncWait(b, 0)
@@ -259,8 +278,21 @@ func (c *copied) copyTo(s *pass.State, mem layout.MemLayout) {
 	if c.stored() {
 		c.store.Op.Erase()
 	}
+	if len(c.others) > 0 {
+		b.Before(firstOf(c.load.Result(0)))
+		c.load.Result(0).ReplaceAllUsesWith(tileaa.NewBufferLoad(b, tileaa.AsTile(c.load.Result(0)), buf, tileaa.BufferLoadOptions{}).Result())
+	}
 	c.load.Result(1).ReplaceAllUsesWith(begun.ResultToken())
 	c.load.Erase()
+}
+
+// firstOf is the first op of the block of a value in which something uses it.
+func firstOf(v *ir.Value) *ir.Op {
+	op := v.DefiningOp().Next()
+	for !slices.ContainsFunc(v.Uses(), func(u *ir.Use) bool { return u.Owner().AncestorIn(op.Block()) == op }) {
+		op = op.Next()
+	}
+	return op
 }
 
 // firstUse is the first op after a load in its block in which something reads what it brings.
@@ -275,6 +307,9 @@ func (c *copied) firstUse() *ir.Op {
 				reads[op.AncestorIn(c.load.Block())] = true
 			}
 		}
+	}
+	for _, op := range c.others {
+		reads[op.AncestorIn(c.load.Block())] = true
 	}
 	op := c.load.Next()
 	for !reads[op] {

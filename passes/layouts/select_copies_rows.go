@@ -105,10 +105,7 @@ func (r *rowLoops) copy(load *ir.Op) {
 	ir.Cast[tileaa.AccessOp](load).SetVec(r.s.Ctx, int64(list[i].vec))
 	buf := tileaa.NewAllocShared(b, tileaa.Buffer(r.s.Ctx, t.Elem, list[i].mem, t.Shape...), tileaa.AllocSharedOptions{}).Result()
 	begun := beginCopy(b, load, buf, list[i].mem)
-	first := load.Next()
-	for !slices.ContainsFunc(load.Result(0).Uses(), func(u *ir.Use) bool { return u.Owner().AncestorIn(load.Block()) == first }) {
-		first = first.Next()
-	}
+	first := firstOf(load.Result(0))
 	b.Before(first)
 	if !waited(first) {
 		tileaa.NewAsyncWait(b, 0)

@@ -163,7 +163,7 @@ func (a *attention) round(i string, sums []val) []val {
 		acc = g.turned(acc, most, 0, sums[0].typ)
 	}
 	p = g.between(p, 0, 4)
-	line := g.combined("reduce", "", p, []int{a.m}, 1, combine{"addf %s, %s", func(string) string { return "0.0" }})
+	line := g.combined("reduce", "", p, []int{a.m}, 1, sum)
 	total := g.define(column, "addf %s, %s : %s", sums[2].name, g.define(column, "reshape %s : %s -> %s", line.name, line.typ, column).name, column)
 	h := g.define(scores.with(a.elem), "ftof %s : %s -> %s", p.name, scores, scores.with(a.elem))
 	out := []val{g.addProduct(h, g.readMatrix(a.values, i), acc, sums[0].typ), most, total}

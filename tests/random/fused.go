@@ -30,16 +30,33 @@ func (g *generator) fused() {
 	if twice {
 		inits = append(inits, g.number(t, 0))
 	}
+	column := typ{"f32", []int{m, 1}}
+	squared := elem != "f8E4M3FN" && m*k <= elements/grid && g.chance(30) // as where a norm is fused to the product
+	if squared {
+		inits = append(inits, g.number(column, 0))
+	}
 	sums := g.sumsOverMatrices(read, rounds, inits, func(tiles []val, sums []string) []string {
 		next := []string{g.addProduct(tiles[0], tiles[1], sums[0], t).name}
 		if twice {
 			next = append(next, g.addProduct(tiles[0], tiles[2], sums[1], t).name)
 		}
+		if squared {
+			x := g.convert(tiles[0], "f32")
+			row := g.combined("reduce", "", g.define(x.typ, "mulf %s, %s : %s", x.name, x.name, x.typ), []int{m}, 1, sum)
+			row = g.define(column, "reshape %s : %s -> %s", row.name, row.typ, column)
+			next = append(next, g.define(column, "addf %s, %s : %s", sums[len(sums)-1], row.name, column).name)
+		}
 		return next
 	})
+	if squared {
+		g.sums, sums = append(g.sums, sums[len(sums)-1]), sums[:len(sums)-1]
+	}
 	g.behind(elem, sums)
 	g.vals = slices.DeleteFunc(g.vals, func(v val) bool { return v.n() > maxElements }) // other statements know of none
 }
+
+// sum adds floats.
+var sum = combine{"addf %s, %s", func(string) string { return "0.0" }}
 
 // behind is what comes after the loop.
 func (g *generator) behind(elem string, sums []val) {

@@ -41,13 +41,13 @@ func (g *generator) norms() {
 			row := g.combined("reduce", "", x, []int{rows}, 1, c)
 			return g.define(column, "reshape %s : %s -> %s", row.name, row.typ, column)
 		}
-		sum := met(combine{"addf %s, %s", func(string) string { return "0.0" }})
-		change := sum
+		total := met(sum)
+		change := total
 		if g.chance(40) {
 			change = met(floatCombines[g.r.IntN(2)])
 		}
 		out := g.define(t, "subf %s, %s : %s", x.name, wide(change), t)
-		return []string{g.define(t, "addf %s, %s : %s", sums[0], out.name, t).name, g.define(column, "addf %s, %s : %s", sums[1], sum.name, column).name}
+		return []string{g.define(t, "addf %s, %s : %s", sums[0], out.name, t).name, g.define(column, "addf %s, %s : %s", sums[1], total.name, column).name}
 	})
 	g.sums = append(g.sums, sums...)
 	g.vals = slices.DeleteFunc(g.vals, func(v val) bool { return v.n() > maxElements }) // other statements know of none

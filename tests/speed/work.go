@@ -203,8 +203,12 @@ func judge(tools, cubin string, sm int, b *bench, like string, dynamic int) (*ti
 		return nil, err
 	}
 	m := newModel(chipOf[sm], k)
-	if b.blocks() == 0 && like == b.Name { // Triton's kernels have a grid of their own
+	busy := 1.0 // the part of the multiprocessors that have a block
+	if grid := b.blocks(); like != b.Name { // Triton's kernels have a grid of their own
+	} else if grid == 0 {
 		m.blocks = min(m.blocks, max(1, b.Rule.Times))
+	} else if family(b.Name) != memoryBound {
+		m.blocks, busy = min(m.blocks, int(math.Ceil(grid/m.count))), min(1, grid/m.count)
 	}
 	t := &timing{Registers: k.registers, Stack: k.stack, Shared: k.shared, Warps: m.warpsOfBlock(), Blocks: m.blocks}
 	if family(b.Name) == memoryBound {
@@ -232,7 +236,7 @@ func judge(tools, cubin string, sm int, b *bench, like string, dynamic int) (*ti
 		w := maskedShare(b)
 		t.Rate = 1 / ((1-w)/t.Rate + w/masked)
 	}
-	t.Rate = math.Min(t.Rate, m.sustained*m.peak(b.Name))
+	t.Rate = math.Min(t.Rate, m.sustained*m.peak(b.Name)) * busy
 	return t, nil
 }
 

@@ -317,6 +317,19 @@ func TestCopiesTakeTurnsWhereTwoSlotsHaveNoRoom(t *testing.T) {
 }
 
 // Attention 128x128, d = 128: the unit is done in 512 cycles, the threads in 750; of 64x64, d = 256, it is done in 1024, they in 525.
+// Decode of latent attention: two blocks that wait for everything are faster than one whose copies take turns, if there are two.
+func TestTurnsAreTakenWhereTheyLoseLess(t *testing.T) {
+	l := Loop{Matrix: 600, Issue: 3000, Waves: 1100, Copied: 136 << 10, Warps: 4, Groups: 1, Registers: 200, Shared: []int{86 << 10}}
+	cycles, best := l.Apart(sm(t, "sm_90"), 2, 156<<10)
+	if both := l.Cycles(sm(t, "sm_90")); !best || cycles <= both {
+		t.Errorf("%d cycles of one block whose copies take turns, %d of two: taken %v", cycles, both, best)
+	}
+	l.Copied = 8 << 10 // what comes soon may be waited for
+	if cycles, best := l.Apart(sm(t, "sm_90"), 2, 156<<10); best {
+		t.Errorf("%d cycles for few bytes: taken", cycles)
+	}
+}
+
 func TestThreadsAreRelievedOfCopiesWhereTheyHaveHalfAsMuchToDoAsTheTensorUnit(t *testing.T) {
 	attention := Loop{Matrix: 512, Issue: 3000, Warps: 4, Columns: 256, Registers: 168, Shared: []int{96 << 10}}
 	wide, gemm, threads, block := attention, attention, attention, attention

@@ -102,44 +102,56 @@ func (l Loop) threads() int { return warpLanes * (l.Warps + l.Producers) }
 
 // CyclesWith is the time with so many slots, the average over the latencies of global memory.
 func (l Loop) CyclesWith(t *target.Target, slots int) int {
-	blocks := l.Blocks(t, slots)
+	return l.average(t, slots, l.Blocks(t, slots), copyCycles[:])
+}
+
+// average is the time of an iteration of so many blocks with so many slots, the average over latencies.
+func (l Loop) average(t *target.Target, slots, blocks int, latencies []int) int {
 	sum := 0
-	for _, latency := range copyCycles {
+	for _, latency := range latencies {
 		if slots > 1 {
 			latency = max(0, latency/(slots-1)-l.own(t)-l.stop(blocks))
 		}
 		sum += l.cycles(t, blocks, latency)
 	}
-	return sum / len(copyCycles)
+	return sum / len(latencies)
 }
 
 // Apart reports whether it is best that the copies for each of so many products have a wait of their own and one slot each, which takes so many
-// bytes, and the time of an iteration then: they fly while the other products are computed, and a warp stops once more for each.
+// bytes, and the time of an iteration then: they fly while the other products are computed, and a warp stops once more for each. Nobody knows how many blocks a
+// launch has: where either may be the slower one, it is the one that loses less where it is.
 func (l Loop) Apart(t *target.Target, products, shared int) (cycles int, best bool) {
 	blocks := l.blocksWith(t, shared)
 	if blocks == 0 {
 		return 0, false
 	}
-	cycles = l.apart(t, products, blocks, true)
-	return cycles, len(l.Shared) == 0 || 32*cycles < 31*l.Cycles(t)
+	cycles = l.apart(t, products, blocks, true, copyCycles[:])
+	if len(l.Shared) == 0 {
+		return cycles, true
+	}
+	slots := l.Slots(t)
+	together := l.CyclesWith(t, slots)
+	comes := func(parts int) []int { return []int{copyCycles[0] + l.Copied/parts/bytesPerCycle} } // the last of it
+	alone, togetherAlone := l.apart(t, products, 1, true, comes(products)), l.average(t, slots, 1, comes(1))
+	return cycles, 32*max(100*cycles/together, 100*alone/togetherAlone) < 31*max(100*together/cycles, 100*togetherAlone/alone)
 }
 
 // apart is the time of an iteration of so many blocks in which each of so many products waits for its own: what flies comes while the other ones are computed.
-func (l Loop) apart(t *target.Target, products, blocks int, flies bool) int {
+func (l Loop) apart(t *target.Target, products, blocks int, flies bool, latencies []int) int {
 	flying, sum := 0, 0
 	if flies {
 		flying = max(l.own(t)+l.stop(blocks), blocks*l.work(t)) / products
 	}
-	for _, latency := range copyCycles {
+	for _, latency := range latencies {
 		sum += l.cycles(t, blocks, products*max(0, latency-flying)+(products-1)*meetCycles)
 	}
-	return sum / len(copyCycles)
+	return sum / len(latencies)
 }
 
 // TurnCycles is the time of an iteration whose loads take turns, for so many products: a load flies while another product is computed, or, where it is Exposed,
 // each product waits for its own.
 func (l Loop) TurnCycles(t *target.Target, products int) int {
-	return l.apart(t, products, l.Blocks(t, 1), !l.Exposed)
+	return l.apart(t, products, l.Blocks(t, 1), !l.Exposed, copyCycles[:])
 }
 
 // StagedSlots is how many slots of shared memory, at most three, are best for what loads bring through registers: without, they stay

@@ -1,6 +1,7 @@
 package nvvm
 
 import (
+	"cmp"
 	"slices"
 
 	llvm "github.com/llir/llvm/ir"
@@ -373,10 +374,7 @@ func (r *rotation) hurry(blocks int) {
 
 // apply rotates the loop if registers suffice.
 func (r *rotation) apply(f *fn) bool {
-	limit := f.plan.MaxReg
-	if limit == 0 {
-		limit = min(f.target.Registers/f.plan.Threads(), f.target.RegistersPerThread)
-	}
+	limit := cmp.Or(f.plan.MaxReg, cost.RegisterLimit(f.target, f.plan.Threads(), 1))
 	if !r.fits(limit) {
 		return false
 	}

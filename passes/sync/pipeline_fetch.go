@@ -183,7 +183,9 @@ func fetchBeside(s *pass.State, p *pipeline) {
 		inits = append(inits, m.Lookup(v))
 		which := follows(r.ahead, false, v)
 		maps.DeleteFunc(which, func(op *ir.Op, _ bool) bool { return later[op.Result(0)] != nil })
-		r.b.After(l.last)
+		if r.b.After(l.last); l.last == end {
+			r.b.Before(end)
+		}
 		r.cloneAll(which, later, nil)
 		following = append(following, later.Lookup(v))
 	}
@@ -210,12 +212,15 @@ func (r *rewriting) beside(ahead map[*ir.Op]bool) (list []besideLoad) {
 	registers, at := 0, map[*ir.Op]int{}
 	for n, op := range r.loop.Op.Body().Ops() {
 		at[op] = n
-		if !kernel.IsPlainLoad(op) || ahead[op] || tileaa.IsStrong(op) || op.Result(1).HasUses() || !op.Result(0).HasUses() || !kernel.BeginsAhead(op) {
+		if !kernel.IsPlainLoad(op) || ahead[op] || tileaa.IsStrong(op) || op.Result(1).HasUses() || !op.Result(0).HasUses() {
 			continue
 		}
 		n, with := max(1, kernel.RegistersOf(op.Result(0))), *r.pipeline
+		if registers+n > mostFetched || !kernel.BeginsAhead(op) {
+			continue
+		}
 		with.ahead = maps.Clone(r.ahead)
-		if registers+n <= mostFetched && with.computable(op.Result(0)) && len(with.carry) == 0 {
+		if with.computable(op.Result(0)) && len(with.carry) == 0 {
 			list, registers, r.pipeline = append(list, besideLoad{load: op}), registers+n, &with
 		}
 	}

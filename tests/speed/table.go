@@ -231,7 +231,9 @@ faster or a seventh slower. sm_86 and sm_89 are an RTX A6000 and an RTX 6000 Ada
 cores hide more of everything else. Products of 8-bit floats on sm_120 are those of an RTX 5090, which microbenchmarks find to run at half the rate without
 scales, as the others have them; other cards may not. The four warps of a group begin a product of ` + "`wgmma`" + ` together. Loops of
 ` + "`wgmma`" + ` with warps of their own for copies come out at the tensor peak, whoever wrote them, other attention with it up to 40 % too fast. Work
-counts as often as the code does it: a plan that makes scores of attention twice looks fast.
+counts as often as the code does it: a plan that makes scores of attention twice looks fast. Where a kernel is launched with
+one block for each multiprocessor, or so many, or a product has fewer blocks than fit, no others are replayed; Triton's kernels beside it have grids of their own, and
+two blocks where they fit.
 
 Products in tf32: the bytecode asks for rounding to nearest even. Ours round everywhere, with instructions of threads; from sm_90 on NVIDIA's copies of tensors round
 on the way. Triton's kernel leaves that to the tensor cores, which cut bits off. With ` + "`--tf32=truncated`" + ` ours do, too: the tables below those of

@@ -203,7 +203,7 @@ func judge(tools, cubin string, sm int, b *bench, like string, dynamic int) (*ti
 		return nil, err
 	}
 	m := newModel(chipOf[sm], k)
-	busy := 1.0 // the part of the multiprocessors that have a block
+	busy := 1.0                             // the part of the multiprocessors that have a block
 	if grid := b.blocks(); like != b.Name { // Triton's kernels have a grid of their own
 	} else if grid == 0 {
 		m.blocks = min(m.blocks, max(1, b.Rule.Times))

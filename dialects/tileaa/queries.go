@@ -2,6 +2,7 @@ package tileaa
 
 import (
 	"fmt"
+	"slices"
 
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa/def"
@@ -250,6 +251,23 @@ func PlanOf(entry *ir.Op) *PlanAttr {
 	}
 	return p
 }
+
+// FollowsFromBlock reports whether a scalar is computed from the number of a tile block, as far as it is followed.
+func FollowsFromBlock(v *ir.Value) bool {
+	left := mostFollowed
+	var follows func(v *ir.Value) bool
+	follows = func(v *ir.Value) bool {
+		op := v.DefiningOp()
+		if left--; left < 0 || op == nil || op.NumRegions() > 0 {
+			return false
+		}
+		return op.Code() == OpProgramId || slices.ContainsFunc(op.Operands(), follows)
+	}
+	return follows(v)
+}
+
+// mostFollowed bounds the values that one is followed back to.
+const mostFollowed = 64
 
 // EntryOf is the entry around an op.
 func EntryOf(op *ir.Op) *ir.Op {

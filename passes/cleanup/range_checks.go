@@ -25,7 +25,8 @@ import (
 //	                                              for %i = %m to %hi {remainder} { as it was }
 //
 // A bound is what grows with the counter and cannot wrap, and a limit that does not change. Bounds that do not depend on the counter stay in
-// both loops.
+// both loops. What is left behind the end of an array is few iterations, if any; behind a limit that each block has of its own, as where a mask follows a
+// diagonal, it may be most of them.
 func EliminateRangeChecks(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		var loops []*ir.Op
@@ -310,7 +311,7 @@ func (c *rangeChecks) split(s *pass.State) {
 	}
 	c.loop.SetLower(end)
 	c.loop.SetInits(inner.Results())
-	c.loop.SetRemainder(true)
+	c.loop.SetRemainder(!slices.ContainsFunc(c.limits, func(l limit) bool { return l.bound != nil && tileaa.FollowsFromBlock(l.bound) }))
 }
 
 // end is the counter at which the first check may fail, between the bounds of the loop. It is computed in the counter's type if all limits

@@ -1,8 +1,6 @@
 package kernel
 
 import (
-	"slices"
-
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/pass"
@@ -57,15 +55,5 @@ func Distributes(loop *ir.Op) bool {
 		return false
 	}
 	step, known := tileaa.SplatInt(f.Step())
-	left := mostScalarUses
-	return !(known && step <= 1) && followsFromBlock(f.Lower(), &left)
-}
-
-// followsFromBlock reports whether a scalar is computed from the number of a tile block.
-func followsFromBlock(v *ir.Value, left *int) bool {
-	op := v.DefiningOp()
-	if *left--; *left < 0 || op == nil || op.NumRegions() > 0 {
-		return false
-	}
-	return op.Code() == tileaa.OpProgramId || slices.ContainsFunc(op.Operands(), func(o *ir.Value) bool { return followsFromBlock(o, left) })
+	return !(known && step <= 1) && tileaa.FollowsFromBlock(f.Lower())
 }

@@ -9,6 +9,7 @@ import (
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/kernel"
+	"tileiras/passes/pass"
 )
 
 // access is the layout of a memory access: wide, coalesced along the dimension where memory runs. A store takes its value as it
@@ -170,11 +171,36 @@ func wholeSectors(l layout.Layout, fast, elemBytes int) bool {
 // threads have one, but none of fewer elements than least.
 func (a *assigner) blocked(t *tileaa.TileType, fast, vec, least int) layout.Layout {
 	shape := ints(t.Shape)
+	if n := len(shape); a.lines[t.Shape[n-1]] && fast == n-1 && shape[fast] >= 32*a.warps {
+		return layout.BlockedSpan(shape, max(min(vec, shape[fast]/(32*a.warps)), least), shape[fast], fastest(fast, n), a.warps)
+	}
 	if per := int(t.NumElements()) / (32 * a.warps); vec > per {
 		vec = max(per, least)
 	}
 	vec = min(vec, shape[fast])
 	return layout.Blocked(shape, vec, fastest(fast, len(shape)), a.warps)
+}
+
+// linesOf are the extents along the last dimension of tiles of one line that a loop takes for all lines of another tile, in an entry that neither multiplies nor
+// reduces: threads then have the same columns of all lines, so that nobody has to tell another one what is in the one line.
+func linesOf(s *pass.State, entry *ir.Op) map[int64]bool {
+	lines, apart := map[int64]bool{}, true
+	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		apart = apart && !tileaa.IsProduct(op) && op.Code() != tileaa.OpReduce && op.Code() != tileaa.OpScan
+		if op.Code() != tileaa.OpBroadcast {
+			return
+		}
+		loop, from, to := ir.EnclosingLoop(op), tileaa.ShapeOf(op.Operand(0)), tileaa.ShapeOf(op.Result(0))
+		n := len(to) - 1
+		one := !slices.ContainsFunc(from[:n], func(x int64) bool { return x > 1 })
+		if loop != nil && !ir.DefinedOutside(op.Operand(0), loop) && n > 0 && one && from[n] == to[n] && slices.ContainsFunc(to[:n], func(x int64) bool { return x > 1 }) {
+			lines[to[n]] = true
+		}
+	})
+	if !apart {
+		return nil
+	}
+	return lines
 }
 
 // stored is the layout of a load with vec elements an access along dimension fast whose tile goes to shared memory for a product, maybe computed with on the

@@ -53,6 +53,7 @@ type assigner struct {
 	b      *ir.Builder
 	warps  int
 	widths *widths
+	lines  map[int64]bool // extents of lines that loops broadcast, see linesOf
 
 	final map[*ir.Value]anchor // what infer found
 	open  map[*ir.Value]bool   // values being looked at: a value that asks for itself has no say
@@ -67,7 +68,7 @@ type assigner struct {
 
 func newAssigner(s *pass.State, entry *ir.Op) *assigner {
 	return &assigner{
-		s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.WarpsOf(entry), widths: widthsOf(s, entry),
+		s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.WarpsOf(entry), widths: widthsOf(s, entry), lines: linesOf(s, entry),
 		final: map[*ir.Value]anchor{}, open: map[*ir.Value]bool{}, made: map[demand]*ir.Value{}, matrices: map[matrix]*ir.Value{},
 		interleaved: interleavings(s, entry), recurring: map[*ir.Value]bool{},
 	}

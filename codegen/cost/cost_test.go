@@ -316,7 +316,6 @@ func TestCopiesTakeTurnsWhereTwoSlotsHaveNoRoom(t *testing.T) {
 	}
 }
 
-// Attention 128x128, d = 128: the unit is done in 512 cycles, the threads in 750; of 64x64, d = 256, it is done in 1024, they in 525.
 // Decode of latent attention: two blocks that wait for everything are faster than one whose copies take turns, if there are two.
 func TestTurnsAreTakenWhereTheyLoseLess(t *testing.T) {
 	l := Loop{Matrix: 600, Issue: 3000, Waves: 1100, Copied: 136 << 10, Warps: 4, Groups: 1, Registers: 200, Shared: []int{86 << 10}}
@@ -330,6 +329,7 @@ func TestTurnsAreTakenWhereTheyLoseLess(t *testing.T) {
 	}
 }
 
+// Attention 128x128, d = 128: the unit is done in 512 cycles, the threads in 750; of 64x64, d = 256, it is done in 1024, they in 525.
 func TestThreadsAreRelievedOfCopiesWhereTheyHaveHalfAsMuchToDoAsTheTensorUnit(t *testing.T) {
 	attention := Loop{Matrix: 512, Issue: 3000, Warps: 4, Columns: 256, Registers: 168, Shared: []int{96 << 10}}
 	wide, gemm, threads, block := attention, attention, attention, attention

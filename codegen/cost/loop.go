@@ -31,7 +31,7 @@ func (l *Loop) Multiply(t atom.Tiling) {
 }
 
 // MostSlots is the most slots that are worth asking for: so many iterations of small tiles are over in the time that a copy takes. MostStaged is the most for
-// what loads bring through registers: one is read, one is what a product of the iteration before reads still, one is stored to.
+// what loads bring through registers: one is read, one is what a product of the iteration before reads still, one is stored to. Up to fewSlots may cost a block.
 const (
 	MostSlots  = 8
 	MostStaged = 3

@@ -279,20 +279,11 @@ func (c *copied) copyTo(s *pass.State, mem layout.MemLayout) {
 		c.store.Op.Erase()
 	}
 	if len(c.others) > 0 {
-		b.Before(firstOf(c.load.Result(0)))
+		b.Before(c.firstOf(map[*ir.Op]bool{}, c.others))
 		c.load.Result(0).ReplaceAllUsesWith(tileaa.NewBufferLoad(b, tileaa.AsTile(c.load.Result(0)), buf, tileaa.BufferLoadOptions{}).Result())
 	}
 	c.load.Result(1).ReplaceAllUsesWith(begun.ResultToken())
 	c.load.Erase()
-}
-
-// firstOf is the first op of the block of a value in which something uses it.
-func firstOf(v *ir.Value) *ir.Op {
-	op := v.DefiningOp().Next()
-	for !slices.ContainsFunc(v.Uses(), func(u *ir.Use) bool { return u.Owner().AncestorIn(op.Block()) == op }) {
-		op = op.Next()
-	}
-	return op
 }
 
 // firstUse is the first op after a load in its block in which something reads what it brings.
@@ -308,11 +299,16 @@ func (c *copied) firstUse() *ir.Op {
 			}
 		}
 	}
-	for _, op := range c.others {
-		reads[op.AncestorIn(c.load.Block())] = true
+	return c.firstOf(reads, c.others)
+}
+
+// firstOf is the first op after a load in its block that is one of some, or holds one of a list.
+func (c *copied) firstOf(some map[*ir.Op]bool, list []*ir.Op) *ir.Op {
+	for _, op := range list {
+		some[op.AncestorIn(c.load.Block())] = true
 	}
 	op := c.load.Next()
-	for !reads[op] {
+	for !some[op] {
 		op = op.Next()
 	}
 	return op

@@ -38,8 +38,8 @@ type rowLoad struct {
 	vec  int
 }
 
-// of are the loads of a loop that become copies: those that can be begun iterations ahead, in accesses that are not too narrow, if shared memory has room for two slots of all of
-// them.
+// of are the loads of a loop that become copies: those that can be begun iterations ahead, in accesses that are not too narrow, if shared memory has room for two
+// slots of all of them.
 func (r *rowLoops) of(loop *ir.Op) (list []rowLoad) {
 	f, counts := ir.As[tileaa.For](loop)
 	if !counts || f.Remainder() { // few iterations, if any
@@ -99,18 +99,10 @@ func (r *rowLoops) copy(load *ir.Op) {
 	if i < 0 {
 		return
 	}
-	t := tileaa.AsTile(load.Result(0))
-	b := ir.NewBuilder(r.s.Ctx).Before(load)
-	b.Loc = load.Loc()
 	ir.Cast[tileaa.AccessOp](load).SetVec(r.s.Ctx, int64(list[i].vec))
-	buf := tileaa.NewAllocShared(b, tileaa.Buffer(r.s.Ctx, t.Elem, list[i].mem, t.Shape...), tileaa.AllocSharedOptions{}).Result()
-	begun := beginCopy(b, load, buf, list[i].mem)
-	first := firstOf(load.Result(0))
-	b.Before(first)
-	if !waited(first) {
-		tileaa.NewAsyncWait(b, 0)
+	c := copied{load: load}
+	for _, u := range load.Result(0).Uses() {
+		c.others = append(c.others, u.Owner())
 	}
-	load.Result(0).ReplaceAllUsesWith(tileaa.NewBufferLoad(b, t, buf, tileaa.BufferLoadOptions{}).Result())
-	load.Result(1).ReplaceAllUsesWith(begun.ResultToken())
-	load.Erase()
+	c.copyTo(r.s, list[i].mem)
 }

@@ -193,12 +193,10 @@ func fetchBeside(s *pass.State, p *pipeline) {
 		v := l.load.Result(0)
 		v.ReplaceAllUsesWith(body.AddArg(v.Type()))
 	}
-	for op := end.Prev(); op != nil; {
-		before := op.Prev()
+	for _, op := range slices.Backward(body.Ops()) {
 		if r.ahead[op] && !op.HasUses() {
 			op.Erase()
 		}
-		op = before
 	}
 	end.SetOperandGroup(0, append(end.Operands(), following...))
 	r.replaceLoop(inits)

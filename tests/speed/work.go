@@ -203,11 +203,12 @@ func judge(tools, cubin string, sm int, b *bench, like string, dynamic int) (*ti
 		return nil, err
 	}
 	m := newModel(chipOf[sm], k)
-	busy := 1.0                             // the part of the multiprocessors that have a block
-	if grid := b.blocks(); like != b.Name { // Triton's kernels have a grid of their own
-	} else if grid == 0 {
+	busy := 1.0 // the part of the multiprocessors that have a block
+	switch grid := b.blocks(); {
+	case like != b.Name: // Triton's kernels have a grid of their own
+	case grid == 0:
 		m.blocks = min(m.blocks, max(1, b.Rule.Times))
-	} else if family(b.Name) != memoryBound {
+	case family(b.Name) != memoryBound:
 		m.blocks, busy = min(m.blocks, int(math.Ceil(grid/m.count))), min(1, grid/m.count)
 	}
 	t := &timing{Registers: k.registers, Stack: k.stack, Shared: k.shared, Warps: m.warpsOfBlock(), Blocks: m.blocks}

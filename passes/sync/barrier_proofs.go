@@ -134,10 +134,10 @@ func (p *proofs) samePartition(a, b *ir.Value, fixed func(*ir.Value) bool) bool 
 	return ok && p.facts.DistinctArray(m) && facts.SamePlace(x.Memref(), y.Memref(), fixed)
 }
 
-// ownParts reports whether two accesses to one buffer leave every warp in its own part of it: each element is stored and read by one
-// warp, the same.
+// ownParts reports whether two accesses leave every warp in its own part of a buffer, or of one and of another of its kind that lies where it lay: each element is
+// stored and read by one warp, the same.
 func (p *proofs) ownParts(a, b span) bool {
-	if a.layout == nil || b.layout == nil || a.buffer != b.buffer || a.slot != b.slot {
+	if a.layout == nil || b.layout == nil || a.slot != b.slot || a.buffer != b.buffer && !sameElements(a, b) {
 		return false
 	}
 	key := [2]*layout.Layout{a.layout, b.layout}
@@ -148,6 +148,11 @@ func (p *proofs) ownParts(a, b span) bool {
 		p.own[key] = known
 	}
 	return known
+}
+
+// sameElements reports whether each element of a buffer lies where that of the other does.
+func sameElements(a, b span) bool {
+	return ir.Is[tileaa.AllocShared](a.buffer.DefiningOp()) && ir.Is[tileaa.AllocShared](b.buffer.DefiningOp()) && a.lo == b.lo && a.buffer.Type() == b.buffer.Type()
 }
 
 // bufferLayout is the layout in which a buffer is stored or loaded whole; nil for other accesses.

@@ -216,6 +216,13 @@ func (f *Facts) BlockMaskVector(block tileaa.BlockTile, d int) int64 {
 	return powerBelow(b.tile, min(b.startZeros(), f.Extent(memrefOf(block), b.a).ZeroBits))
 }
 
+// ExtentOf is the value that says how long the array is along tile dimension d; nil where that is a constant.
+func (f *Facts) ExtentOf(block tileaa.BlockTile, d int) *ir.Value {
+	m := memrefOf(block)
+	v, _ := tileaa.SizeOf(m.Result().Type().(*tileaa.MemrefType).Shape, m.Shape(), f.dim(block, d).a)
+	return v
+}
+
 // NarrowBlock reports whether every element of the array lies less than 2^31 bytes after its first: the byte offsets of
 // all accesses that happen then fit in 32 signed bits.
 func (f *Facts) NarrowBlock(block tileaa.BlockTile) bool {

@@ -18,7 +18,8 @@ import (
 //	  tiled_load (block_tile %m) ..             else { for .. { tiled_load %m } }
 //	}
 //
-// For pointers it asks the same of the parameters from which they follow, of as few as will do.
+// For pointers it asks the same of the parameters from which they follow, of as few as will do. Where all of this is promised, it asks whether rows of factors
+// end where a copy of 16 bytes does.
 //
 // A nest of loops with products is long code: it has two versions only if accesses in the loops that multiply are narrow. What stands beside such loops, in
 // the same block, has versions of its own: results are stored by 16 bytes where their array allows it, however factors are loaded.
@@ -110,6 +111,13 @@ func (v *versioner) nest(op *ir.Op, behind []*ir.Op) {
 			x.suppose(in, func(y *ir.Value) bool { return ir.DefinedOutside(y, op) })
 		}
 	})
+	if len(x.promises) == 0 {
+		v.s.Walk(op, ir.PreOrder, func(in *ir.Op) {
+			if feeds[in] {
+				x.supposeWhole(in, func(y *ir.Value) bool { return ir.DefinedOutside(y, op) })
+			}
+		})
+	}
 	x.gather(behind)
 	if len(x.promises) > 0 && (len(behind) == 0 || !slices.ContainsFunc(x.members, x.leaks)) {
 		first := x.split()

@@ -77,6 +77,28 @@ func (v *version) suppose(op *ir.Op, testable func(*ir.Value) bool) bool {
 	return true
 }
 
+// supposeWhole adds what the length of an array's rows would have to be a multiple of for no access to be cut by their end. A copy that may be cut
+// computes how much of it is left.
+func (v *version) supposeWhole(op *ir.Op, testable func(*ir.Value) bool) {
+	block, ok := tileaa.BlockOf(op)
+	if !ok || !cutByTheEnd(op) {
+		return
+	}
+	d := v.known.FastDim(block)
+	if v.known.BlockMaskVector(block, d) >= v.known.BlockVector(block, d) {
+		return
+	}
+	p := promise{v.known.ExtentOf(block, d), elementsOf(op)}
+	if p.value == nil || !testable(p.value) || v.contradicts(p) {
+		return
+	}
+	supposed := v.known.Anew()
+	supposed.Suppose(p.value, p.divisor)
+	if supposed.BlockMaskVector(block, d)*elemBytes(op) >= maxVecBytes {
+		v.add(p)
+	}
+}
+
 // wide reports whether an access would be as wide as can be with promises more.
 func (v *version) wide(op *ir.Op, more []promise) bool {
 	supposed := v.supposed

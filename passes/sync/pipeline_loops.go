@@ -41,19 +41,10 @@ func PipelineLoops(s *pass.State) error {
 			}
 		}
 		most, alone := 1, false
-		var r *resources
-		for _, loop := range countedLoops(s, entry) {
-			if p, ok := pipelined(loop); ok {
-				if r == nil {
-					r = resourcesOf(s, entry)
-				}
-				c := chosen(s, entry, r, p)
-				if c.slots > 1 || len(c.groups) > 1 {
-					r.made(s, loop, p.filled(), c.slots)
-					p.expand(s, c)
-					alone = alone || c.blocks == 1
-				}
-				most = max(most, c.slots)
+		for _, c := range choices(s, entry) {
+			if p, ok := pipelined(c.loop); ok && c.rings() {
+				p.expand(s, c)
+				most, alone = max(most, c.slots), alone || c.blocks == 1
 			}
 		}
 		sumInPlace(s, entry)

@@ -11,9 +11,45 @@ import (
 // choice is how many slots the rings of a loop have, 1 in a single group for none, which copies are waited for together, and how many
 // blocks a multiprocessor runs then.
 type choice struct {
+	loop   *ir.Op
 	slots  int
 	groups []*group
 	blocks int
+}
+
+// rings reports whether copies begin iterations ahead, or wait in groups.
+func (c choice) rings() bool { return c.slots > 1 || len(c.groups) > 1 }
+
+// choices are what is chosen for the loops of an entry whose copies can run ahead, of which those in others come first. A loop that left shared memory to more
+// blocks is asked once more where another one takes it: its block is alone then.
+func choices(s *pass.State, entry *ir.Op) (list []choice) {
+	var r *resources
+	choose := func(p *pipeline) choice {
+		c := chosen(s, entry, r, p)
+		if c.rings() {
+			r.made(s, p.loop.Op, p.filled(), c.slots)
+		}
+		return c
+	}
+	without := map[int]*pipeline{}
+	for _, loop := range countedLoops(s, entry) {
+		if p, ok := pipelined(loop); ok {
+			if r == nil {
+				r = resourcesOf(s, entry)
+			}
+			c := choose(p)
+			if !c.rings() {
+				without[len(list)] = p
+			}
+			list = append(list, c)
+		}
+	}
+	for i := range list {
+		if p := without[i]; p != nil && len(without) < len(list) {
+			list[i] = choose(p)
+		}
+	}
+	return list
 }
 
 // chosen is what codegen/cost finds best for a loop among what shared memory has room for.
@@ -34,22 +70,22 @@ func chosen(s *pass.State, entry *ir.Op, r *resources, p *pipeline) choice {
 	if rows, ok := kernel.RowsOf(s, p.loop.Op, plan.Warps); ok && len(l.Shared) > 0 {
 		rows.Copied, rows.Shared = l.Copied, l.Shared
 		slots := rows.Slots(s.Target)
-		return choice{slots, p.together(), l.Blocks(s.Target, slots)}
+		return choice{p.loop.Op, slots, p.together(), l.Blocks(s.Target, slots)}
 	}
 	if groups := p.apart(); len(groups) > 1 {
 		bytes, err := r.with(s, p.loop.Op, rings, 1)
 		if err == nil {
 			if _, best := l.Apart(s.Target, len(groups), bytes); best {
 				l.Shared = []int{bytes}
-				return choice{1, groups, l.Blocks(s.Target, 1)}
+				return choice{p.loop.Op, 1, groups, l.Blocks(s.Target, 1)}
 			}
 		}
 	}
 	if len(l.Shared) == 0 {
-		return choice{1, p.together(), 0} // allocate-shared says what has no room
+		return choice{p.loop.Op, 1, p.together(), 0} // allocate-shared says what has no room
 	}
 	slots := l.Slots(s.Target)
-	return choice{slots, p.together(), l.Blocks(s.Target, slots)}
+	return choice{p.loop.Op, slots, p.together(), l.Blocks(s.Target, slots)}
 }
 
 // asks is what an iteration asks of a multiprocessor, but for shared memory.

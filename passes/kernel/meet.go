@@ -16,6 +16,7 @@ type Work struct {
 	Widest         int   // bytes of the biggest tile that is loaded or stored
 	Issue          int   // warp instructions
 	HeldBits       int   // of the tiles that are needed again after a reduction, at most
+	Distributes    bool  // a loop shares its iterations among thread blocks
 	apart          []int // of each reduction, how many of them run side by side: so many warps need not tell each other anything
 	passes         int   // over tiles in pieces: what follows from a reduction of a tile waits for all of it
 }
@@ -30,6 +31,8 @@ func WorkOf(s *pass.State, entry *ir.Op) (w Work) {
 			reductions++
 		case tileaa.OpScan:
 			scans++
+		case tileaa.OpFor:
+			w.Distributes = w.Distributes || Distributes(op)
 		}
 	})
 	if reductions == 0 || scans > 0 {
@@ -119,7 +122,7 @@ func everywhereAlike(load *ir.Op) bool {
 
 // Tile is the work of so many warps, as cost sees it; meets is false where no values pass between them.
 func (w Work) Tile(warps int) (t cost.Tile, meets bool) {
-	t = cost.Tile{Loaded: w.Loaded, Stored: w.Stored, Issue: w.Issue, Passes: w.passes, Pieces: 1, Warps: warps}
+	t = cost.Tile{Loaded: w.Loaded, Stored: w.Stored, Issue: w.Issue, Passes: w.passes, Pieces: 1, Warps: warps, Ahead: w.Distributes}
 	for _, n := range w.apart {
 		if n < warps {
 			t.Meets++

@@ -148,7 +148,7 @@ func tilePlans(s *pass.State, entry *ir.Op, d kernel.Demands, warps []int, hinte
 	cheapestFirst(list, hinted)
 	switch {
 	case !whole:
-		return append(list, tilePieces(s, work, d, warps, hinted)...)
+		return append(list, tilePieces(s, entry, work, d, warps, hinted)...)
 	case alone && hinted == 0:
 		list = append(list, smallPieces(s, work, d, warps)...)
 		cheapestFirst(list, hinted)
@@ -157,15 +157,29 @@ func tilePlans(s *pass.State, entry *ir.Op, d kernel.Demands, warps []int, hinte
 }
 
 // tilePieces are plans that make big tiles in pieces: small ones, or of the most warps, whose threads have registers for bigger ones.
-func tilePieces(s *pass.State, work kernel.Work, d kernel.Demands, warps []int, hinted int) []candidate {
+func tilePieces(s *pass.State, entry *ir.Op, work kernel.Work, d kernel.Demands, warps []int, hinted int) []candidate {
 	list := smallPieces(s, work, d, warps)
 	if hinted > 0 {
 		slices.Reverse(list)
 	}
 	most := warps[len(warps)-1]
-	list = append(list, inPieces(s, work, d, most, cost.PieceRegisters, cost.ThreadRegisters(s.Target, most)))
+	limit := cost.ThreadRegisters(s.Target, most)
+	if _, meets := work.Tile(most); !meets && !carriesTiles(s, entry) {
+		limit = cost.RegisterLimit(s.Target, 32*most, 2) // one block loads while another computes
+	}
+	list = append(list, inPieces(s, work, d, most, cost.PieceRegisters, limit))
 	cheapestFirst(list, hinted)
 	return list
+}
+
+// carriesTiles reports whether a loop of an entry holds tiles from one iteration to the next.
+func carriesTiles(s *pass.State, entry *ir.Op) (carries bool) {
+	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
+		if l, ok := ir.LoopOf(op); ok && !carries {
+			carries = slices.ContainsFunc(l.Op.Results(), tileaa.IsRanked)
+		}
+	})
+	return carries
 }
 
 // smallPieces are plans for tiles whose elements meet: of so few registers that a multiprocessor runs several blocks, for what a block holds does not depend

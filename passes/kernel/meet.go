@@ -35,7 +35,7 @@ func WorkOf(s *pass.State, entry *ir.Op) (w Work) {
 			w.Distributes = w.Distributes || Distributes(op)
 		}
 	})
-	if reductions == 0 || scans > 0 {
+	if scans > 0 {
 		return w
 	}
 	at := make(map[*ir.Op]int, ops) // places

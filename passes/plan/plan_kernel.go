@@ -131,13 +131,17 @@ func tilePlans(s *pass.State, entry *ir.Op, d kernel.Demands, warps []int, hinte
 		}
 	}
 	alone := true // no block has another one beside it
+	passing := work.Loaded+work.Stored > 0 && !carriesTiles(s, entry)
 	for _, w := range warps {
 		c := candidate{name: fmt.Sprintf("%d warps", w), cost: price{quarters: cost.Spread(d.TileBits/8, w).Quarters()}, why: misfit(s, entry, d, w, nil, false)}
 		if c.why == "" {
 			least := cost.BesideAccumulators
-			if t, meets := work.Tile(w); meets {
-				t.Registers = max(d.TileBits, work.HeldBits)/32/(32*w) + cost.HeldBesides
+			t, meets := work.Tile(w)
+			t.Registers = max(d.TileBits, work.HeldBits)/32/(32*w) + cost.HeldBesides
+			if meets || passing {
 				c.cost.quarters += t.Waits(s.Target).Quarters()
+			}
+			if meets {
 				alone, least = alone && t.Blocks(s.Target) == 1, t.Registers
 			}
 			c.plan = newPlan(s, entry, d, w, least, math.MaxInt)

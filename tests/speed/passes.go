@@ -99,7 +99,7 @@ func (m *model) together(loops []traffic, trips []float64, grid float64, cached 
 }
 
 // passes are the loops with traffic, in the order of the code. One whose loads and stores are the same fraction of another's is its remainder;
-// so is one right behind one that moves as much with fewer guards: it only runs where an array ends.
+// so is one right behind one that moves as much with fewer guards, or stores as much: it only runs where an array ends.
 func (m *model) passes() (out []traffic) {
 	sorted := slices.Clone(m.loops)
 	slices.SortFunc(sorted, slices.Compare)
@@ -126,7 +126,8 @@ func (m *model) passes() (out []traffic) {
 		}
 	}
 	for n, t := range all {
-		remainder := n > 0 && t.guarded*all[n-1].accesses > all[n-1].guarded*t.accesses && t.load <= all[n-1].load && t.load*all[n-1].store == all[n-1].load*t.store
+		remainder := n > 0 && t.load <= all[n-1].load && t.load*all[n-1].store == all[n-1].load*t.store &&
+			(t.store > 0 || t.guarded*all[n-1].accesses > all[n-1].guarded*t.accesses)
 		remainder = remainder || slices.ContainsFunc(all, func(o traffic) bool {
 			return max(o.load, o.store) >= 2*max(t.load, t.store) && o.load*t.store == o.store*t.load && math.Mod(o.load+o.store, t.load+t.store) == 0
 		})

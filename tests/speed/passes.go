@@ -12,6 +12,9 @@ type traffic struct {
 	accesses, guarded float64 // guarded: by a predicate, but for copies, or behind a branch
 }
 
+// launchCycles is how often a multiprocessor begins a block at most: an H200 took 81 ns for each block of seven kernels whose blocks are short.
+const launchCycles = 142
+
 // memoryTime is the seconds of a launch without matrix instructions that moves so many bytes, of which it writes some; known is false where the code
 // does not show what it moves. A loop with stores runs until the outputs are written, one without until the inputs are read once. footprint is
 // the bytes that the blocks of a multiprocessor read: where they fit in L1, passes after the first find them there. grid is the blocks, 0 if that is not known.
@@ -39,7 +42,7 @@ func (m *model) memoryTime(bytes, writes, footprint, grid float64) (seconds floa
 		}
 		cycles = m.passesCycles(loops, bytes-writes, writes, grid, cached)
 	}
-	return max(cycles, bytes/m.dram()) / m.count / m.clock / 1e9, true
+	return max(cycles, bytes/m.dram(), grid*launchCycles) / m.count / m.clock / 1e9, true
 }
 
 // passesCycles is the cycles of a multiprocessor for loops that go over the same data: the better of two replays, which are too long for different reasons.

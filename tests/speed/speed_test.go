@@ -130,6 +130,15 @@ func TestBarriersWaitForAllWarps(t *testing.T) {
 	}
 }
 
+func TestABlockBeginsAfterAnother(t *testing.T) {
+	m := modelOf(90, 128, 32, 0, loopOf("LDG.E.128 R4, [R2.64]", "STG.E.128 [R8.64], R4")...)
+	few, _ := m.memoryTime(1<<20, 1<<19, 0, 132)
+	many, _ := m.memoryTime(1<<20, 1<<19, 0, 132000)
+	if want := 1000 * launchCycles / m.clock / 1e9; few >= want/10 || math.Abs(many-want) > want/1000 {
+		t.Errorf("132 blocks take %g s, 132000 %g, want %g", few, many, want)
+	}
+}
+
 // A copy of 1 GB that is at the limit of DRAM, by 16-byte loads and stores in a loop.
 func TestMemoryIsBoundByDRAM(t *testing.T) {
 	body := slices.Concat(repeat(8, "LDG.E.128 R4, desc[UR4][R2.64] # 1 0 7 0"), repeat(8, "STG.E.128 desc[UR4][R2.64], R4 # 1 7 1 1"))

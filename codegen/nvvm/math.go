@@ -2,6 +2,7 @@ package nvvm
 
 import (
 	"math"
+	"slices"
 
 	"github.com/llir/llvm/ir/enum"
 
@@ -20,8 +21,8 @@ func init() {
 		tileaa.OpExp & ir.Place:   expTile,
 		tileaa.OpExp2 & ir.Place:  func(f *fn, op *ir.Op) { f.unary(op, func(m real, x reg) reg { return m.exp2(x, ftz(op)) }) },
 		tileaa.OpRsqrt & ir.Place: func(f *fn, op *ir.Op) { f.unary(op, func(m real, x reg) reg { return m.rsqrt(x, ftz(op)) }) },
-		tileaa.OpLog & ir.Place:   func(f *fn, op *ir.Op) { f.unary(op, real.log) },
-		tileaa.OpLog2 & ir.Place:  func(f *fn, op *ir.Op) { f.unary(op, real.log2) },
+		tileaa.OpLog & ir.Place:   func(f *fn, op *ir.Op) { f.logTile(op, real.log) },
+		tileaa.OpLog2 & ir.Place:  func(f *fn, op *ir.Op) { f.logTile(op, real.log2) },
 		tileaa.OpSin & ir.Place: func(f *fn, op *ir.Op) {
 			f.unary(op, func(m real, x reg) reg { s, _ := m.sincos(x, true, false); return s })
 		},
@@ -51,6 +52,25 @@ func (f *fn) real(k kind) real {
 		return real{f, k, &double}
 	}
 	return real{f, k, &single}
+}
+
+// logTile computes logarithms. f16 has no numbers below the normal range of f32.
+func (f *fn) logTile(op *ir.Op, log func(m real, x reg, normal bool) reg) {
+	normal := ir.IsFloat(elemOf(op.Result(0)), float.F16) || aboveSubnormal(op.Operand(0))
+	f.unary(op, func(m real, x reg) reg { return log(m, x, normal) })
+}
+
+// aboveSubnormal reports whether no element is a positive number below the normal range: a maximum with one that is not.
+func aboveSubnormal(v *ir.Value) bool {
+	m, ok := ir.DefinedBy[tileaa.Maxf](v)
+	if !ok {
+		return false
+	}
+	format := elemOf(v).(*ir.FloatType).Format
+	return slices.ContainsFunc(m.Op.Operands(), func(x *ir.Value) bool {
+		bits, ok := tileaa.SplatValue(x)
+		return ok && format.Decode(bits) >= math.Ldexp(1, 1-format.Bias())
+	})
 }
 
 func (f *fn) unary(op *ir.Op, g func(m real, x reg) reg) {

@@ -139,21 +139,22 @@ func (m real) expPair(x reg) (high, low reg) {
 }
 
 // split takes a positive number apart: x = mant * 2^e with mant from the number with bits first up to twice that. Numbers below the
-// normal range are scaled first. e is an i32.
-func (m real) split(x reg, first uint64) (mant, e reg) {
-	tiny := m.less(x, m.num(math.Ldexp(1, 1-m.bias())))
-	up := m.mantissa() + 1
-	x = m.sel(tiny, m.fmul(x, m.num(math.Ldexp(1, up))), x)
+// normal range are scaled first, unless normal says that there are none. e is an i32.
+func (m real) split(x reg, first uint64, normal bool) (mant, e reg) {
+	if !normal {
+		tiny, up := m.less(x, m.num(math.Ldexp(1, 1-m.bias()))), m.mantissa()+1
+		mant, e = m.split(m.sel(tiny, m.fmul(x, m.num(math.Ldexp(1, up))), x), first, true)
+		return mant, m.sub(e, m.sel(tiny, i32(int64(up)), i32(0)))
+	}
 	bits := m.raw(x)
 	exponent := m.ashr(m.sub(bits, con(bits.k, first)), m.mantissa())
 	mant = m.float(m.sub(bits, m.shl(exponent, m.mantissa())))
-	e = m.trunc(exponent, kI32)
-	return mant, m.sub(e, m.sel(tiny, i32(int64(up)), i32(0)))
+	return mant, m.trunc(exponent, kI32)
 }
 
 // logParts is ln of the mantissa and the exponent as a float, for f32 as f + f^2 (f q(f) - 1/2) of f = mant - 1.
-func (m real) logParts(x reg) (ln, k reg) {
-	mant, e := m.split(x, m.logFirst)
+func (m real) logParts(x reg, normal bool) (ln, k reg) {
+	mant, e := m.split(x, m.logFirst, normal)
 	k = m.op1("cvt.rn."+floatSuffix[m.k]+".s32", e)
 	f := m.fsub(mant, m.num(1))
 	if m.k == kF32 {
@@ -168,15 +169,20 @@ func (m real) logParts(x reg) (ln, k reg) {
 	return m.fsub(f, m.fsub(half, m.fmul(s, m.fadd(half, r)))), k
 }
 
-// logSpecial replaces the logarithm of what is not a positive number.
+// logSpecial replaces the logarithm of what is not a positive number. In f32 one comparison finds it: by bits, less 1, as unsigned numbers, positive ones come first.
+// The hardware's approximation is exact for the others.
 func (m real) logSpecial(x, y reg) reg {
+	if m.k == kF32 {
+		positive := m.icmp(enum.IPredULT, m.sub(m.raw(x), i32(1)), i32(0x7F7FFFFF))
+		return m.sel(positive, y, m.op1("lg2.approx.f32", x))
+	}
 	y = m.sel(m.equal(x, m.infinity()), x, y)
 	y = m.sel(m.equal(x, m.num(0)), m.num(math.Inf(-1)), y)
 	return m.sel(m.fcmp(enum.FPredULT, x, m.num(0)), m.nan(), y) // NaN too
 }
 
-func (m real) log(x reg) reg {
-	ln, k := m.logParts(x)
+func (m real) log(x reg, normal bool) reg {
+	ln, k := m.logParts(x, normal)
 	if m.k == kF32 {
 		return m.logSpecial(x, m.fma(k, m.bits(m.ln2), ln))
 	}
@@ -184,8 +190,8 @@ func (m real) log(x reg) reg {
 }
 
 // log2 = ln * log2 e + k, the product with its error, so that nothing is lost where k is 0.
-func (m real) log2(x reg) reg {
-	ln, k := m.logParts(x)
+func (m real) log2(x reg, normal bool) reg {
+	ln, k := m.logParts(x, normal)
 	log2e := m.bits(m.log2e)
 	p := m.fmul(ln, log2e)
 	low := m.fma(ln, m.bits(m.log2eLow), m.fma(ln, log2e, m.fneg(p)))
@@ -195,7 +201,7 @@ func (m real) log2(x reg) reg {
 
 // log2Pair is log2 of a positive number as a sum of two: with s = (mant-1)/(mant+1) and its error, ln mant = 2s + s^3 R(s^2).
 func (m real) log2Pair(x reg) (high, low reg) {
-	mant, e := m.split(x, m.sqrtHalf)
+	mant, e := m.split(x, m.sqrtHalf, false)
 	k := m.op1("cvt.rn."+floatSuffix[m.k]+".s32", e)
 	d := m.fadd(mant, m.num(1))
 	dlow := m.fsub(mant, m.fsub(d, m.num(1)))

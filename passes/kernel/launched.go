@@ -1,23 +1,32 @@
 package kernel
 
 import (
+	"slices"
+
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/pass"
 )
 
-// LaunchedBlocks is how many blocks of a kernel with products a multiprocessor gets at most, 0 without a bound. A kernel in which loops go by the number of blocks
-// takes any grid, and frontends launch as many blocks as run at once: for each multiprocessor as many as the occupancy hint asks for, one without it (TileGym's
+// LaunchedBlocks is how many blocks of a kernel with products a multiprocessor gets at most, 0 without a bound. A kernel in which loops go by the number of blocks,
+// or from that of the block by a constant that stands for it, takes any grid, and frontends launch as many blocks as run at once: for each multiprocessor as many as the occupancy hint asks for, one without it (TileGym's
 // persistent kernels, cuTile's samples). Of kernels without products several blocks run, whatever the hint says.
 func LaunchedBlocks(s *pass.State, entry *ir.Op) int {
 	persistent, multiplies := false, false
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		multiplies = multiplies || tileaa.IsProduct(op)
-		if op.Code() != tileaa.OpNumPrograms || persistent {
+		if persistent {
 			return
 		}
-		left := mostScalarUses
-		persistent = goesOnBy(op.Result(0), &left)
+		switch left := mostScalarUses; op.Code() {
+		case tileaa.OpNumPrograms:
+			persistent = goesOnBy(op.Result(0), &left)
+		case tileaa.OpFor:
+			f := ir.Cast[tileaa.For](op)
+			persistent = passesTiles(op) && isStride(f.Step()) && beginsAsBlock(f.Lower(), &left)
+		case tileaa.OpAddi:
+			persistent = passesTiles(ir.EnclosingLoop(op)) && isStride(op.Operand(1)) && beginsAsBlock(op.Operand(0), &left)
+		}
 	})
 	if !persistent || !multiplies {
 		return 0
@@ -46,6 +55,28 @@ func goesOnBy(v *ir.Value, left *int) bool {
 		}
 	}
 	return false
+}
+
+// passesTiles reports whether a loop holds no tile from one iteration to the next, as one that splits a sum among blocks does.
+func passesTiles(loop *ir.Op) bool {
+	return loop != nil && !slices.ContainsFunc(loop.Results(), tileaa.IsRanked)
+}
+
+// isStride reports whether a scalar is a constant above 1.
+func isStride(v *ir.Value) bool {
+	n, ok := tileaa.SplatInt(v)
+	return ok && n > 1
+}
+
+// beginsAsBlock reports whether a scalar is the number of a block, or what loops make of it by adding constants.
+func beginsAsBlock(v *ir.Value, left *int) bool {
+	if *left--; *left < 0 {
+		return false
+	}
+	if incoming, ok := ir.Incoming(v); ok {
+		return slices.ContainsFunc(incoming, func(x *ir.Value) bool { return beginsAsBlock(x, left) })
+	}
+	return ir.Is[tileaa.ProgramId](v.DefiningOp())
 }
 
 // Distributes reports whether a loop shares its iterations among thread blocks: it begins at the number of a block, and goes on by that of all, or a constant for it.

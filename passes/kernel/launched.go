@@ -9,8 +9,9 @@ import (
 )
 
 // LaunchedBlocks is how many blocks of a kernel with products a multiprocessor gets at most, 0 without a bound. A kernel in which loops go by the number of blocks,
-// or from that of the block by a constant that stands for it, takes any grid, and frontends launch as many blocks as run at once: for each multiprocessor as many as the occupancy hint asks for, one without it (TileGym's
-// persistent kernels, cuTile's samples). Of kernels without products several blocks run, whatever the hint says.
+// or from that of the block by a constant that stands for it, takes any grid, and frontends launch as many blocks as run at once: for each multiprocessor as many
+// as the occupancy hint asks for, one without it (TileGym's persistent kernels, cuTile's samples). Blocks that split a sum hold it over such a loop, and are as many
+// as there are parts. Of kernels without products several blocks run, whatever the hint says.
 func LaunchedBlocks(s *pass.State, entry *ir.Op) int {
 	persistent, multiplies := false, false
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
@@ -23,9 +24,10 @@ func LaunchedBlocks(s *pass.State, entry *ir.Op) int {
 			persistent = goesOnBy(op.Result(0), &left)
 		case tileaa.OpFor:
 			f := ir.Cast[tileaa.For](op)
-			persistent = passesTiles(op) && isStride(f.Step()) && beginsAsBlock(f.Lower(), &left)
+			persistent = !HoldsTiles(op) && isStride(f.Step()) && beginsAsBlock(f.Lower(), &left)
 		case tileaa.OpAddi:
-			persistent = passesTiles(ir.EnclosingLoop(op)) && isStride(op.Operand(1)) && beginsAsBlock(op.Operand(0), &left)
+			loop := ir.EnclosingLoop(op)
+			persistent = loop != nil && !HoldsTiles(loop) && isStride(op.Operand(1)) && beginsAsBlock(op.Operand(0), &left)
 		}
 	})
 	if !persistent || !multiplies {
@@ -57,10 +59,8 @@ func goesOnBy(v *ir.Value, left *int) bool {
 	return false
 }
 
-// passesTiles reports whether a loop holds no tile from one iteration to the next, as one that splits a sum among blocks does.
-func passesTiles(loop *ir.Op) bool {
-	return loop != nil && !slices.ContainsFunc(loop.Results(), tileaa.IsRanked)
-}
+// HoldsTiles reports whether a loop holds tiles from one iteration to the next.
+func HoldsTiles(loop *ir.Op) bool { return slices.ContainsFunc(loop.Results(), tileaa.IsRanked) }
 
 // isStride reports whether a scalar is a constant above 1.
 func isStride(v *ir.Value) bool {

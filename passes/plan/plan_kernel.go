@@ -131,7 +131,7 @@ func tilePlans(s *pass.State, entry *ir.Op, d kernel.Demands, warps []int, hinte
 		}
 	}
 	alone := true // no block has another one beside it
-	passing := work.Loaded+work.Stored > 0 && !carriesTiles(s, entry)
+	passing := work.Loaded+work.Stored > 0 && !holdsTiles(s, entry)
 	for _, w := range warps {
 		c := candidate{name: fmt.Sprintf("%d warps", w), cost: price{quarters: cost.Spread(d.TileBits/8, w).Quarters()}, why: misfit(s, entry, d, w, nil, false)}
 		if c.why == "" {
@@ -168,7 +168,7 @@ func tilePieces(s *pass.State, entry *ir.Op, work kernel.Work, d kernel.Demands,
 	}
 	most := warps[len(warps)-1]
 	limit := cost.ThreadRegisters(s.Target, most)
-	if _, meets := work.Tile(most); !meets && !carriesTiles(s, entry) {
+	if _, meets := work.Tile(most); !meets && !holdsTiles(s, entry) {
 		limit = cost.RegisterLimit(s.Target, 32*most, 2) // one block loads while another computes
 	}
 	list = append(list, inPieces(s, work, d, most, cost.PieceRegisters, limit))
@@ -176,14 +176,14 @@ func tilePieces(s *pass.State, entry *ir.Op, work kernel.Work, d kernel.Demands,
 	return list
 }
 
-// carriesTiles reports whether a loop of an entry holds tiles from one iteration to the next.
-func carriesTiles(s *pass.State, entry *ir.Op) (carries bool) {
+// holdsTiles reports whether a loop of an entry holds tiles from one iteration to the next.
+func holdsTiles(s *pass.State, entry *ir.Op) (holds bool) {
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-		if l, ok := ir.LoopOf(op); ok && !carries {
-			carries = slices.ContainsFunc(l.Op.Results(), tileaa.IsRanked)
+		if _, loop := ir.LoopOf(op); loop && !holds {
+			holds = kernel.HoldsTiles(op)
 		}
 	})
-	return carries
+	return holds
 }
 
 // smallPieces are plans for tiles whose elements meet: of so few registers that a multiprocessor runs several blocks, for what a block holds does not depend

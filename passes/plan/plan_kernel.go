@@ -154,7 +154,7 @@ func tilePlans(s *pass.State, entry *ir.Op, d kernel.Demands, warps []int, hinte
 	case !whole:
 		return append(list, tilePieces(s, entry, work, d, warps, hinted)...)
 	case alone && hinted == 0:
-		list = append(list, smallPieces(s, work, d, warps)...)
+		list = append(list, smallPieces(s, entry, work, d, warps)...)
 		cheapestFirst(list, hinted)
 	}
 	return list
@@ -162,7 +162,7 @@ func tilePlans(s *pass.State, entry *ir.Op, d kernel.Demands, warps []int, hinte
 
 // tilePieces are plans that make big tiles in pieces: small ones, or of the most warps, whose threads have registers for bigger ones.
 func tilePieces(s *pass.State, entry *ir.Op, work kernel.Work, d kernel.Demands, warps []int, hinted int) []candidate {
-	list := smallPieces(s, work, d, warps)
+	list := smallPieces(s, entry, work, d, warps)
 	if hinted > 0 {
 		slices.Reverse(list)
 	}
@@ -187,11 +187,16 @@ func holdsTiles(s *pass.State, entry *ir.Op) (holds bool) {
 }
 
 // smallPieces are plans for tiles whose elements meet: of so few registers that a multiprocessor runs several blocks, for what a block holds does not depend
-// on the tile. The one of most warps comes first, and is best of those that cost the same: a grid may not fill the multiprocessor.
-func smallPieces(s *pass.State, work kernel.Work, d kernel.Demands, warps []int) (list []candidate) {
+// on the tile. The one of most warps comes first, and is best of those that cost the same: a grid may not fill the multiprocessor. Threads of blocks that share
+// the iterations of a loop have what others would have that nobody launches.
+func smallPieces(s *pass.State, entry *ir.Op, work kernel.Work, d kernel.Demands, warps []int) (list []candidate) {
 	for _, w := range slices.Backward(warps[:min(len(warps), pass.MaxPlans-1)]) {
 		if _, meets := work.Tile(w); meets {
-			list = append(list, inPieces(s, work, d, w, cost.PieceRegisters/2, cost.PieceRegisters+cost.HeldBesides))
+			limit := cost.PieceRegisters + cost.HeldBesides
+			if work.Distributes {
+				limit = max(limit, cost.RegisterLimit(s.Target, 32*w, kernel.Beside(s, entry)))
+			}
+			list = append(list, inPieces(s, work, d, w, cost.PieceRegisters/2, limit))
 		}
 	}
 	return list

@@ -183,6 +183,12 @@ func (l Loop) work(t *target.Target) int {
 	return max(l.Matrix*sm80Products/t.Products, l.Issue/instrsPerCycle, l.Waves, l.Copied/bytesPerCycle, 1)
 }
 
+// SizesCount reports whether the instructions that find how much is left of each copy count beside products: where threads begin these, and the tensor cores of a
+// multiprocessor are as fast as those of sm_80. Others wait for their tensor cores anyway (make speed, grouped products).
+func SizesCount(t *target.Target) bool {
+	return !t.Has("wgmma") && !t.Has("tcgen05") && t.Products >= sm80Products
+}
+
 // LoadCycles is how long a warp waits for a load when it has done some work since it began it, memory being at rest.
 func LoadCycles(t *target.Target, meanwhile Loop) int { return max(0, copyCycles[0]-meanwhile.work(t)) }
 

@@ -33,11 +33,11 @@ func LaunchedBlocks(s *pass.State, entry *ir.Op) int {
 	if !persistent || !multiplies {
 		return 0
 	}
-	return Beside(s, entry)
+	return beside(s, entry)
 }
 
-// Beside is how many blocks of a kernel that takes any grid frontends launch for each multiprocessor: as many as the occupancy hint asks for, one without it.
-func Beside(s *pass.State, entry *ir.Op) int {
+// beside is how many blocks of a kernel that takes any grid frontends launch for each multiprocessor: as many as the occupancy hint asks for, one without it.
+func beside(s *pass.State, entry *ir.Op) int {
 	return max(1, s.IntHint(tileaa.HintsOf(entry), "occupancy"))
 }
 

@@ -16,7 +16,8 @@ type Work struct {
 	Widest         int   // bytes of the biggest tile that is loaded or stored
 	Issue          int   // warp instructions
 	HeldBits       int   // of the tiles that are needed again after a reduction, at most
-	Distributes    bool  // a loop shares its iterations among thread blocks
+	Launched       int   // thread blocks for a multiprocessor, of which a loop shares its iterations; 0 where none does
+	Holds          bool  // a loop holds tiles from one iteration to the next
 	apart          []int // of each reduction, how many of them run side by side: so many warps need not tell each other anything
 	passes         int   // over tiles in pieces: what follows from a reduction of a tile waits for all of it
 }
@@ -26,13 +27,18 @@ func WorkOf(s *pass.State, entry *ir.Op) (w Work) {
 	ops, reductions, scans := 0, 0, 0
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		ops++
+		if _, loop := ir.LoopOf(op); loop {
+			w.Holds = w.Holds || HoldsTiles(op)
+		}
 		switch op.Code() {
 		case tileaa.OpReduce:
 			reductions++
 		case tileaa.OpScan:
 			scans++
 		case tileaa.OpFor:
-			w.Distributes = w.Distributes || Distributes(op)
+			if Distributes(op) {
+				w.Launched = beside(s, entry)
+			}
 		}
 	})
 	if scans > 0 {
@@ -122,7 +128,7 @@ func everywhereAlike(load *ir.Op) bool {
 
 // Tile is the work of so many warps, as cost sees it; meets is false where no values pass between them.
 func (w Work) Tile(warps int) (t cost.Tile, meets bool) {
-	t = cost.Tile{Loaded: w.Loaded, Stored: w.Stored, Issue: w.Issue, Passes: w.passes, Pieces: 1, Warps: warps, Ahead: w.Distributes}
+	t = cost.Tile{Loaded: w.Loaded, Stored: w.Stored, Issue: w.Issue, Passes: w.passes, Pieces: 1, Warps: warps, Ahead: w.Launched > 0}
 	for _, n := range w.apart {
 		if n < warps {
 			t.Meets++

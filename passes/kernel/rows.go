@@ -31,7 +31,7 @@ func RowsOf(s *pass.State, loop *ir.Op, warps int) (r cost.Rows, ok bool) {
 	})
 	r.Registers = widest/(32*warps) + cost.HeldBesides
 	if Distributes(loop) || HoldsTiles(loop) { // what a block adds up others add to its like: there are few blocks
-		r.Launched = Beside(s, tileaa.EntryOf(loop))
+		r.Launched = beside(s, tileaa.EntryOf(loop))
 	}
 	return r, !products && r.Meets > 0
 }

@@ -131,7 +131,7 @@ func tilePlans(s *pass.State, entry *ir.Op, d kernel.Demands, warps []int, hinte
 		}
 	}
 	alone := true // no block has another one beside it
-	passing := work.Loaded+work.Stored > 0 && !holdsTiles(s, entry)
+	passing := work.Loaded+work.Stored > 0 && !work.Holds
 	for _, w := range warps {
 		c := candidate{name: fmt.Sprintf("%d warps", w), cost: price{quarters: cost.Spread(d.TileBits/8, w).Quarters()}, why: misfit(s, entry, d, w, nil, false)}
 		if c.why == "" {
@@ -152,23 +152,23 @@ func tilePlans(s *pass.State, entry *ir.Op, d kernel.Demands, warps []int, hinte
 	cheapestFirst(list, hinted)
 	switch {
 	case !whole:
-		return append(list, tilePieces(s, entry, work, d, warps, hinted)...)
+		return append(list, tilePieces(s, work, d, warps, hinted)...)
 	case alone && hinted == 0:
-		list = append(list, smallPieces(s, entry, work, d, warps)...)
+		list = append(list, smallPieces(s, work, d, warps)...)
 		cheapestFirst(list, hinted)
 	}
 	return list
 }
 
 // tilePieces are plans that make big tiles in pieces: small ones, or of the most warps, whose threads have registers for bigger ones.
-func tilePieces(s *pass.State, entry *ir.Op, work kernel.Work, d kernel.Demands, warps []int, hinted int) []candidate {
-	list := smallPieces(s, entry, work, d, warps)
+func tilePieces(s *pass.State, work kernel.Work, d kernel.Demands, warps []int, hinted int) []candidate {
+	list := smallPieces(s, work, d, warps)
 	if hinted > 0 {
 		slices.Reverse(list)
 	}
 	most := warps[len(warps)-1]
 	limit := cost.ThreadRegisters(s.Target, most)
-	if _, meets := work.Tile(most); !meets && !holdsTiles(s, entry) {
+	if _, meets := work.Tile(most); !meets && !work.Holds {
 		limit = cost.RegisterLimit(s.Target, 32*most, 2) // one block loads while another computes
 	}
 	list = append(list, inPieces(s, work, d, most, cost.PieceRegisters, limit))
@@ -176,25 +176,15 @@ func tilePieces(s *pass.State, entry *ir.Op, work kernel.Work, d kernel.Demands,
 	return list
 }
 
-// holdsTiles reports whether a loop of an entry holds tiles from one iteration to the next.
-func holdsTiles(s *pass.State, entry *ir.Op) (holds bool) {
-	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-		if _, loop := ir.LoopOf(op); loop && !holds {
-			holds = kernel.HoldsTiles(op)
-		}
-	})
-	return holds
-}
-
 // smallPieces are plans for tiles whose elements meet: of so few registers that a multiprocessor runs several blocks, for what a block holds does not depend
 // on the tile. The one of most warps comes first, and is best of those that cost the same: a grid may not fill the multiprocessor. Threads of blocks that share
 // the iterations of a loop have what others would have that nobody launches.
-func smallPieces(s *pass.State, entry *ir.Op, work kernel.Work, d kernel.Demands, warps []int) (list []candidate) {
+func smallPieces(s *pass.State, work kernel.Work, d kernel.Demands, warps []int) (list []candidate) {
 	for _, w := range slices.Backward(warps[:min(len(warps), pass.MaxPlans-1)]) {
 		if _, meets := work.Tile(w); meets {
 			limit := cost.PieceRegisters + cost.HeldBesides
-			if work.Distributes {
-				limit = max(limit, cost.RegisterLimit(s.Target, 32*w, kernel.Beside(s, entry)))
+			if work.Launched > 0 {
+				limit = max(limit, cost.RegisterLimit(s.Target, 32*w, work.Launched))
 			}
 			list = append(list, inPieces(s, work, d, w, cost.PieceRegisters/2, limit))
 		}

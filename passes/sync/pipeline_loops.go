@@ -42,7 +42,10 @@ func PipelineLoops(s *pass.State) error {
 		}
 		most, alone := 1, false
 		for _, c := range choices(s, entry) {
-			if p, ok := pipelined(c.loop); ok && c.rings() {
+			if !c.rings() {
+				continue
+			}
+			if p, ok := pipelined(c.loop); ok {
 				p.expand(s, c)
 				most, alone = max(most, c.slots), alone || c.blocks == 1
 			}

@@ -1,6 +1,8 @@
 package sync
 
 import (
+	"slices"
+
 	"tileiras/codegen/cost"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -31,22 +33,20 @@ func choices(s *pass.State, entry *ir.Op) (list []choice) {
 		}
 		return c
 	}
-	without := map[int]*pipeline{}
+	var pipelines []*pipeline
 	for _, loop := range countedLoops(s, entry) {
 		if p, ok := pipelined(loop); ok {
 			if r == nil {
 				r = resourcesOf(s, entry)
 			}
-			c := choose(p)
-			if !c.rings() {
-				without[len(list)] = p
-			}
-			list = append(list, c)
+			list, pipelines = append(list, choose(p)), append(pipelines, p)
 		}
 	}
-	for i := range list {
-		if p := without[i]; p != nil && len(without) < len(list) {
-			list[i] = choose(p)
+	if slices.ContainsFunc(list, choice.rings) {
+		for i, p := range pipelines {
+			if !list[i].rings() {
+				list[i] = choose(p)
+			}
 		}
 	}
 	return list

@@ -16,15 +16,19 @@ type traffic struct {
 const launchCycles = 142
 
 // memoryTime is the seconds of a launch without matrix instructions that moves so many bytes, of which it writes some; known is false where the code
-// does not show what it moves. A loop with stores runs until the outputs are written, one without until the inputs are read once. footprint is
+// does not show what it moves, and DRAM or the begin of blocks is all that bounds it. A loop with stores runs until the outputs are written, one without until the inputs are read once. footprint is
 // the bytes that the blocks of a multiprocessor read: where they fit in L1, passes after the first find them there. grid is the blocks, 0 if that is not known.
 func (m *model) memoryTime(bytes, writes, footprint, grid float64) (seconds float64, known bool) {
+	cycles, known := m.memoryCycles(bytes, min(writes, bytes), footprint, grid)
+	return max(cycles, bytes/m.dram(), grid*launchCycles) / m.count / m.clock / 1e9, known
+}
+
+// memoryCycles is the cycles of a multiprocessor that its code asks for.
+func (m *model) memoryCycles(bytes, writes, footprint, grid float64) (cycles float64, known bool) {
 	if m.bulk || slices.ContainsFunc(m.everything, func(n int) bool { return m.code[n].class == classTMA }) {
 		return 0, false
 	}
-	writes = min(writes, bytes)
 	loops := m.passes()
-	var cycles float64
 	if len(loops) < 2 {
 		numbers := m.everything
 		if len(loops) == 1 {
@@ -34,15 +38,13 @@ func (m *model) memoryTime(bytes, writes, footprint, grid float64) (seconds floa
 		if r.global == 0 {
 			return 0, false
 		}
-		cycles = r.cycles * bytes / r.global
-	} else {
-		cached := nearL2
-		if footprint > 0 && footprint <= float64(m.l1KB<<10-m.blocks*(m.shared+systemShared)) {
-			cached = nearL1
-		}
-		cycles = m.passesCycles(loops, bytes-writes, writes, grid, cached)
+		return r.cycles * bytes / r.global, true
 	}
-	return max(cycles, bytes/m.dram(), grid*launchCycles) / m.count / m.clock / 1e9, true
+	cached := nearL2
+	if footprint > 0 && footprint <= float64(m.l1KB<<10-m.blocks*(m.shared+systemShared)) {
+		cached = nearL1
+	}
+	return m.passesCycles(loops, bytes-writes, writes, grid, cached), true
 }
 
 // passesCycles is the cycles of a multiprocessor for loops that go over the same data: the better of two replays, which are too long for different reasons.

@@ -214,9 +214,6 @@ func judge(tools, cubin string, sm int, b *bench, like string, dynamic int) (*ti
 	t := &timing{Registers: k.registers, Stack: k.stack, Shared: k.shared, Warps: m.warpsOfBlock(), Blocks: m.blocks}
 	if family(b.Name) == memoryBound {
 		seconds, known := m.memoryTime(b.Bytes, b.written(), b.footprint(m.chip, m.blocks), b.blocks())
-		if !known { // as fast as DRAM, but no faster than blocks begin
-			seconds = max(b.Bytes/m.dram(), b.blocks()*launchCycles) / m.count / m.clock / 1e9
-		}
 		t.Assumed, t.Rate = !known, b.Bytes/seconds/1e9
 		return t, nil
 	}

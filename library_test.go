@@ -55,6 +55,7 @@ func TestOptionsAreValidated(t *testing.T) {
 		{tileiras.Options{GPU: "sm_80", MemoryLimit: -1}, `Options.MemoryLimit = "-1"`},
 		{tileiras.Options{GPU: "sm_80", Roles: "all"}, `Options.Roles = "all": it is one of auto on off`},
 		{tileiras.Options{GPU: "sm_80", TF32: "cut"}, `Options.TF32 = "cut": it is one of rounded truncated`},
+		{tileiras.Options{GPU: "sm_80", SlicesK: 3}, `there are no 3 slices of a product; there are 1, 2 or 4`},
 		{tileiras.Options{GPU: "sm_80", MaxShared: -1}, `shared memory is not negative; 0 is what the GPU has`},
 		{tileiras.Options{GPU: "sm_80", MaxPTX: "new"}, `'new' is no version of PTX; one is written 8.4`},
 		{tileiras.Options{GPU: "sm_80", StopAfter: "optimise"}, `there is no pass named 'optimise'`},

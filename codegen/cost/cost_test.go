@@ -489,3 +489,31 @@ func slotsOf(bytes, most int) (list []int) {
 	}
 	return list
 }
+
+// TestSharedMemoryBindsProducts counts what eight warps of 64x32 of a product of 128x128x64 ask of a multiprocessor of sm_80 in an iteration, whose matrix units take
+// 1,024 cycles: 96 bytes of every step of 32 bytes for each of four steps and eight warps, 32 KB of copies; with 64x64 of the result and half of K, 64 KB and the copies.
+func TestSharedMemoryBindsProducts(t *testing.T) {
+	sm80, sm90 := sm(t, "sm_80"), sm(t, "sm_90")
+	copied := 2 * 128 * 64 * 2
+	whole := Loop{Matrix: 1024, Waves: (8*4*(64+32)*32 + copied) / 128, Copied: copied, Warps: 8, Issue: 900}
+	sliced := whole
+	sliced.Waves = (8*2*(64+64)*32 + copied) / 128
+	groups := whole
+	groups.Groups = 2
+	for _, c := range []struct {
+		name string
+		l    Loop
+		t    *target.Target
+		want bool
+	}{
+		{"whole", whole, sm80, true}, {"sliced", sliced, sm80, false}, {"warpgroups", groups, sm90, false},
+	} {
+		if got := c.l.BoundByShared(c.t); got != c.want {
+			t.Errorf("%s: shared memory has most to do: %v, want %v", c.name, got, c.want)
+		}
+	}
+	// Sums of two slices of 128x128xf32 are 128 KB, stored and loaded in 1,024 waves of 128 bytes each, 16 bytes of a lane at once, and added in 1,024 instructions.
+	if got, want := Meeting(2*128*128*4), (Cost{Instrs: 2*256 + 1024, Waves: 2048, Barriers: 2}); got != want {
+		t.Errorf("sums of slices meet for %v, want %v", got, want)
+	}
+}

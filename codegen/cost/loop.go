@@ -198,6 +198,9 @@ func (l Loop) CyclesWaiting(t *target.Target, blocks, wait int) int { return l.c
 // InUnit reports whether warpgroups or the tensor unit multiply, beside what threads do.
 func (l Loop) InUnit() bool { return l.Groups > 0 || l.Columns > 0 }
 
+// BoundByShared reports whether nothing has more to do than shared memory, from which warps load what they multiply.
+func (l Loop) BoundByShared(t *target.Target) bool { return !l.InUnit() && l.Waves >= l.work(t) }
+
 // own is the part of the work that a warp does by itself, on a quarter of a multiprocessor.
 func (l Loop) own(t *target.Target) int { return max(1, l.work(t)*4/l.Warps) }
 

@@ -13,8 +13,13 @@ type Code struct {
 
 	TF32 TF32 // what becomes of f32 that products take as tf32; "" is Rounded
 
+	SlicesK int // slices along K that warps share of a product, wherever there can be so many; 1 is none, 0 what costs least
+
 	MaxShared int // bytes of shared memory that a thread block may have, where the GPU has more; 0 is what the GPU has
 }
+
+// MostSlicesK is the most slices of a product: each adds as many sums to what warps exchange behind the loop.
+const MostSlicesK = 4
 
 // Roles says which kernels have warps of their own for copies.
 type Roles string
@@ -38,6 +43,19 @@ func (c Code) TruncatesTF32() bool { return c.TF32 == Truncated }
 
 // Lines reports whether source lines are wanted.
 func (c Code) Lines() bool { return c.LineInfo || c.Debug }
+
+// AsksForSlices reports whether products shall have slices whatever they cost.
+func (c Code) AsksForSlices() bool { return c.SlicesK > 1 }
+
+// Slices are the numbers of slices of a product that are worth a thought.
+func (c Code) Slices() (list []int) {
+	for n := 2; n <= MostSlicesK; n *= 2 {
+		if c.SlicesK == 0 || c.SlicesK == n {
+			list = append(list, n)
+		}
+	}
+	return list
+}
 
 // AsksForRoles reports whether kernels shall have roles whatever they cost.
 func (c Code) AsksForRoles() bool { return c.Roles == On }

@@ -19,15 +19,18 @@ type PlanAttr struct {
 	Landed bool
 	// OperandBytes is the shared memory that the operands of a product may take at a time: bigger ones are cut along K; 0 = any.
 	OperandBytes int
-	Target       string // the target that it was made for, "sm_90"
-	Remark       string // why this plan, for people
+	// SlicesK is how many slices along K of a product warps compute beside each other, where a loop adds them up; 0 and 1 = whole ones.
+	SlicesK int
+	Target  string // the target that it was made for, "sm_90"
+	Remark  string // why this plan, for people
 }
 
 // planFields are the fields in the order of the text.
 func (a *PlanAttr) planFields() []planField {
 	return []planField{
 		{"warps", &a.Warps}, {"producers", &a.Producers}, {"max_reg", &a.MaxReg}, {"occupancy", &a.Occupancy}, {"launched", &a.Launched}, {"stages", &a.Stages},
-		{"sliced", &a.Sliced}, {"piece_regs", &a.PieceRegs}, {"landed", &a.Landed}, {"operand_bytes", &a.OperandBytes}, {"target", &a.Target}, {"remark", &a.Remark},
+		{"sliced", &a.Sliced}, {"piece_regs", &a.PieceRegs}, {"landed", &a.Landed}, {"operand_bytes", &a.OperandBytes}, {"slices_k", &a.SlicesK},
+		{"target", &a.Target}, {"remark", &a.Remark},
 	}
 }
 

@@ -229,10 +229,13 @@ func verifyPlan(e Entry) string {
 	if n := p.Warps; n < 1 || n > mostWarps || n&(n-1) != 0 {
 		return fmt.Sprintf("has a plan of %d warps, which is no power of two up to %d", n, mostWarps)
 	}
-	for _, n := range []int{p.Producers, p.MaxReg, p.Occupancy, p.Launched, p.Stages, p.PieceRegs, p.OperandBytes} {
+	for _, n := range []int{p.Producers, p.MaxReg, p.Occupancy, p.Launched, p.Stages, p.PieceRegs, p.OperandBytes, p.SlicesK} {
 		if n < 0 || n > mostPlanned {
 			return fmt.Sprintf("has a plan with the number %d, which is none of warps, registers, blocks, stages or bytes", n)
 		}
+	}
+	if n := p.SlicesK; n > p.Warps || n&(n-1) != 0 {
+		return fmt.Sprintf("has a plan of %d warps, which cannot share %d slices", p.Warps, n)
 	}
 	if p.Producers+p.Warps > mostWarps {
 		return fmt.Sprintf("has a plan of %d warps and %d that begin copies, and a block has at most %d", p.Warps, p.Producers, mostWarps)

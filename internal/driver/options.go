@@ -127,6 +127,8 @@ func (o *Options) check() error {
 		return fail(ExitUsage, "'%s' is no version of PTX; one is written 8.4", o.MaxPTX)
 	case o.Opt < 0 || o.Opt > 3:
 		return fail(ExitOptions, "invalid optimization level: %d", o.Opt)
+	case o.SlicesK < 0 || o.SlicesK > options.MostSlicesK || o.SlicesK&(o.SlicesK-1) != 0:
+		return fail(ExitUsage, "there are no %d slices of a product; there are 1, 2 or 4, or 0 for as many as cost least", o.SlicesK)
 	case o.MaxShared < 0:
 		return fail(ExitUsage, "shared memory is not negative; 0 is what the GPU has")
 	case o.PtxasTimeout < 0:

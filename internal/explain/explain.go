@@ -247,6 +247,9 @@ func planText(p *tileaa.PlanAttr) string {
 	if p.Occupancy > 1 {
 		s += fmt.Sprintf(", %d blocks on a multiprocessor", p.Occupancy)
 	}
+	if p.SlicesK > 1 {
+		s += fmt.Sprintf(", %d slices of products along K", p.SlicesK)
+	}
 	if p.Sliced {
 		s += ", tiles cut into pieces"
 		if p.Landed {

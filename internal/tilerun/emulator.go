@@ -17,6 +17,7 @@ type Emulator struct {
 	GPU      string
 	Opt      int
 	Roles    driver.Roles
+	SlicesK  int
 	Schedule emu.Schedule
 	// PTX, if not nil, makes the PTX instead of our compiler.
 	PTX func(ctx context.Context, l *cases.Launch) (string, error)
@@ -70,7 +71,7 @@ func (m *Emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome,
 	case m.PTX != nil:
 		text, err = m.PTX(ctx, l)
 	default:
-		text, err = compile(ctx, m.GPU, driver.Code{Opt: m.Opt, Roles: m.Roles, LineInfo: true}, l)
+		text, err = compile(ctx, m.GPU, driver.Code{Opt: m.Opt, Roles: m.Roles, SlicesK: m.SlicesK, LineInfo: true}, l)
 	}
 	if err != nil {
 		return nil, err

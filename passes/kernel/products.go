@@ -197,11 +197,11 @@ func loadedAlong(v *ir.Value, right bool) bool {
 
 // ComesByCopies reports whether copies can bring a factor, that on the right or on the left, as an atom of a group of warps wants it in shared memory.
 func ComesByCopies(v *ir.Value, a *atom.MMA, right bool) bool {
-	return loadedAlone(v) && (a.Turns || loadedAlong(v, right))
+	return LoadedAlone(v) && (a.Turns || loadedAlong(v, right))
 }
 
-// loadedAlone reports whether a factor is loaded for nobody but products; what stands between only names its elements anew.
-func loadedAlone(v *ir.Value) bool {
+// LoadedAlone reports whether a factor is loaded for nobody but products; what stands between only names its elements anew.
+func LoadedAlone(v *ir.Value) bool {
 	_, between, ok := tileaa.FactorLoad(v)
 	return ok && OnlyNamed(between)
 }

@@ -130,9 +130,8 @@ func (a *assigner) inferFromDefinition(v *ir.Value, t *tileaa.TileType) anchor {
 	case tileaa.OpDot:
 		return anchor{a.dotLayouts(op).C, cost.LeaveDot}
 	case tileaa.OpReduce:
-		src := a.strongestOrDefault(op)
-		dim := tileaa.DimOf(op)
-		return anchor{src.l.RemoveDim(dim), src.weight}
+		src := a.reducedIn(op, func() layout.Layout { return a.demanded(v, t) })
+		return anchor{src.l.RemoveDim(tileaa.DimOf(op)), src.weight}
 	case tileaa.OpScan:
 		return anchor{a.scanLayout(op), cost.LeaveScan}
 	case tileaa.OpReshape:
@@ -172,7 +171,7 @@ func (a *assigner) demanded(v *ir.Value, t *tileaa.TileType) layout.Layout {
 		seen[v] = true
 		for u := v.FirstUse(); u != nil; u = u.Next() {
 			switch op := u.Owner(); {
-			case op.Code() == tileaa.OpLoad || op.Code() == tileaa.OpStore:
+			case op.Code() == tileaa.OpLoad || op.Code() == tileaa.OpStore || op.Code() == tileaa.OpTiledStore:
 				if n := a.access(op); !n.none() && slices.Equal(n.l.Shape(), ints(t.Shape)) {
 					return n.l, true
 				}
@@ -230,6 +229,17 @@ func (a *assigner) strongestOrDefault(op *ir.Op) anchor {
 		return n
 	}
 	return anchor{a.defaultLayout(tileaa.AsTile(op.Operand(0))), cost.LeaveDefault}
+}
+
+// reducedIn is the layout in which a reduction takes its operands: theirs, unless warps hold the parts of so many lines that a thread would hold too many where they
+// meet. They meet in the threads then that want the result, in layout wanted.
+func (a *assigner) reducedIn(op *ir.Op, wanted func() layout.Layout) anchor {
+	n := a.strongestOrDefault(op)
+	if !manyMeet(op, n.l) {
+		return n
+	}
+	dim := tileaa.DimOf(op)
+	return anchor{wanted().ExpandDim(dim).Repeat(layout.Reg, dim, axisBits(op)), cost.LeaveDefault}
 }
 
 func (a *assigner) inferMapped(v *ir.Value, f func(layout.Layout) layout.Layout) anchor {

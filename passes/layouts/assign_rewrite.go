@@ -25,15 +25,14 @@ func (a *assigner) rewrite(op *ir.Op) {
 		a.rewriteIf(op)
 	case tileaa.OpYield, tileaa.OpBreak, tileaa.OpContinue:
 		a.rewriteTerminator(op)
-	case tileaa.OpReduce, tileaa.OpCat:
+	case tileaa.OpReduce:
+		l := a.reducedIn(op, func() layout.Layout { return a.infer(op.Result(0)).l }).l
+		a.operandsIn(op, func(*tileaa.TileType) layout.Layout { return l })
+		a.setResults(op, compact(l.RemoveDim(tileaa.DimOf(op))))
+	case tileaa.OpCat:
 		l := a.strongestOrDefault(op).l
 		a.operandsIn(op, func(*tileaa.TileType) layout.Layout { return l })
-		if op.Code() == tileaa.OpReduce {
-			l = l.RemoveDim(tileaa.DimOf(op))
-		} else {
-			l = l.Cat(tileaa.DimOf(op))
-		}
-		a.setResults(op, compact(l))
+		a.setResults(op, compact(l.Cat(tileaa.DimOf(op))))
 	case tileaa.OpDot:
 		a.rewriteDot(op)
 	case tileaa.OpExtract, tileaa.OpInsert:

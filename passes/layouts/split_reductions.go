@@ -108,6 +108,17 @@ func splitReduction(s *pass.State, op *ir.Op) {
 // mostMet is the registers of a thread for the parts of all warps of all lines that it holds.
 const mostMet = 128
 
+// manyMeet reports whether only warps hold different parts of the axis of a reduction, of so many lines that a thread that has the lines of one warp would hold too many
+// where they meet.
+func manyMeet(op *ir.Op, l layout.Layout) bool {
+	runs := axisRuns(op, l)
+	if len(runs) != 1 || runs[0].mover != layout.Warp {
+		return false
+	}
+	lines := compact(l.RemoveDim(tileaa.DimOf(op))).Regs()
+	return cost.Registers(int(runs[0].size)*lines, tileaa.ElemBits(tileaa.AsTile(op.Operand(0)).Elem)) > mostMet
+}
+
 // shareLines has warps, and then lanes, that hold the same lines hold different ones, as far as registers choose lines and not parts, those in dimensions dim ..
 // dim+n-1.
 func shareLines(l layout.Layout, dim, n int) layout.Layout {

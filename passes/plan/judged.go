@@ -18,6 +18,9 @@ func judged(whole *prices, plan *tileaa.PlanAttr, how string) (c candidate, ok b
 	products := slice.ProductsOf(s, cut)
 	costs := newPrices(s, cut, products)
 	c = candidate{name: fmt.Sprintf("%d warps, %s%s", plan.Warps, how, costs.overlap(plan.Warps)), cost: costs.whole(plan.Warps), prices: costs}
+	if plan.SlicesK > 1 {
+		c.cost.quarters += costs.meeting(plan.Warps)
+	}
 	if c.why = misfit(s, cut, products.Demands, plan.Warps, nil, false); c.why == "" {
 		c.why = operandsMisfit(s, cut, products, plan.Warps)
 	}

@@ -219,6 +219,7 @@ func productPlans(s *pass.State, entry *ir.Op, products *slice.Products, warps [
 		list = append(list, wholePlan(costs, w))
 	}
 	out, not = cheapestOf(append(list, landedPlans(costs, list, warps)...), hinted, out, not)
+	out, not = slicedK(costs, warps, hinted, out, not)
 	if hinted == 0 {
 		out, not = smallBlocks(costs, out, not)
 		out, not = shortSteps(costs, warps, out, not)

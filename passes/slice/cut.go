@@ -13,6 +13,13 @@ func Cut(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) *ir.Op {
 	copied := ir.Cast[tileaa.Entry](b.Insert(s.Ctx.Clone(entry, ir.Mapping{})))
 	copied.SetPlan(plan)
 	defer func(notes []pass.Note) { s.Notes = notes }(s.Notes)
+	if plan.SlicesK > 1 {
+		if sliceK(s, copied.Op, int64(plan.SlicesK)) {
+			return copied.Op
+		}
+		copied.Op.Erase()
+		return nil
+	}
 	straighten(s, copied.Op)
 	c := newSlicer(s, copied.Op)
 	if plan.OperandBytes > 0 {

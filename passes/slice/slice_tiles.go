@@ -38,11 +38,16 @@ import (
 // pieces did. Loading again, and storing before another piece has loaded, is right only where no token says otherwise
 // (order.go).
 //
+// Where the plan says so, products become batches of slices along K first (slice_k.go).
+//
 // What cannot be made in pieces stays whole as long as a thread can hold it at all, else it is an error that names it.
 func Tiles(s *pass.State) error {
 	made := 0
 	for _, entry := range s.Entries() {
 		plan := tileaa.PlanOf(entry)
+		if plan.SlicesK > 1 {
+			sliceK(s, entry, int64(plan.SlicesK))
+		}
 		if plan.OperandBytes > 0 {
 			spreadIotas(s, entry)
 		}

@@ -98,7 +98,7 @@ func holdLoops(t *testing.T, name, gpu string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ptx, err := compileFor(c, gpu, options.Auto)
+	ptx, err := compileFor(c, gpu, options.Code{})
 	if err != nil {
 		if strings.Contains(err.Error(), "Incompatibility with architecture") || strings.Contains(err.Error(), "not supported yet") {
 			t.Skip(err)

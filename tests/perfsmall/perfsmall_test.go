@@ -83,7 +83,7 @@ func TestEveryKernelThatMustCompileExists(t *testing.T) {
 // compile makes PTX for the first GPU that has the kernel's types.
 func compile(c *cases.Case) (ptx, gpu string, err error) {
 	for _, gpu = range gpus() {
-		if ptx, err = compileFor(c, gpu, options.Auto); err == nil {
+		if ptx, err = compileFor(c, gpu, options.Code{}); err == nil {
 			return ptx, gpu, nil
 		}
 		if !strings.Contains(err.Error(), "Incompatibility with architecture") {
@@ -93,8 +93,9 @@ func compile(c *cases.Case) (ptx, gpu string, err error) {
 	return "", gpu, err
 }
 
-func compileFor(c *cases.Case, gpu string, roles options.Roles) (ptx string, err error) {
-	res, err := driver.Compile(context.Background(), c.Name, c.Bytecode, driver.Options{GPU: gpu, Code: driver.Code{Opt: 3, Roles: roles}, Emit: driver.EmitPTX})
+func compileFor(c *cases.Case, gpu string, code options.Code) (ptx string, err error) {
+	code.Opt = 3
+	res, err := driver.Compile(context.Background(), c.Name, c.Bytecode, driver.Options{GPU: gpu, Code: code, Emit: driver.EmitPTX})
 	if err != nil {
 		return "", err
 	}

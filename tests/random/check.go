@@ -109,7 +109,7 @@ func Check(ctx context.Context, text string, schedule emu.Schedule, gpus ...stri
 	return refused
 }
 
-// check compiles a module as the plan would have it, with warps of their own for copies, and with less shared memory than the plan took, which leaves fewer
+// check compiles a module as the plan would have it, with warps of their own for copies, with slices of products along K, and with less shared memory than the plan took, which leaves fewer
 // slots or shorter steps; each where it is another program. How much less follows from the schedule.
 func (ref *reference) check(ctx context.Context, text string, schedule emu.Schedule, gpu string) error {
 	seen := map[string]bool{}
@@ -128,6 +128,9 @@ func (ref *reference) check(ctx context.Context, text string, schedule emu.Sched
 	shared, err := run(options.Code{Opt: 3})
 	if err == nil {
 		_, err = run(options.Code{Opt: 3, Roles: options.On})
+	}
+	if err == nil {
+		_, err = run(options.Code{Opt: 3, SlicesK: 2 << (int(schedule) % 2)})
 	}
 	less := shared * (1 + int(schedule)) / (1 + len(emu.Schedules))
 	if err != nil || less == 0 {

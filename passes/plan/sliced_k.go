@@ -1,0 +1,109 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"tileiras/codegen/cost"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+	"tileiras/passes/kernel"
+)
+
+// usualDepth is how long sums of products are taken to be of which nobody knows.
+const usualDepth = 4096
+
+// slicedK puts the plan in which warps share products along K, too, in front of out, the plans that keep tiles whole, where it costs less than they, or who compiles
+// asks for it. Each warp has a bigger part of the result then, and reads less from shared memory for as many products; behind the loop warps tell each other their
+// sums. Unasked it is worth a thought where nothing has more to do than shared memory. It is judged by copies of the entry that are sliced.
+func slicedK(whole *prices, warps []int, hinted int, out, not []candidate) (o, no []candidate) {
+	s := whole.s
+	asked, numbers := s.AsksForSlices(), s.Slices()
+	if len(out) == 0 || s.Opt == 0 || len(numbers) == 0 || !asked && !whole.gainsBySlices(out[0].plan.Warps) {
+		return out, not
+	}
+	if hinted > 0 {
+		warps = warps[:1]
+	}
+	var list []candidate
+	for _, n := range numbers {
+		if !asked && whole.shallow(n) {
+			continue
+		}
+		for _, w := range warps {
+			c, ok := slicedPlan(whole, w, n)
+			if !ok {
+				continue
+			}
+			if c.plan != nil && !asked && (c.cost.quarters >= out[0].cost.quarters || c.plan.Occupancy < out[0].plan.Occupancy) {
+				c.why, c.plan = c.cost.String(), nil
+			}
+			list = append(list, c)
+		}
+	}
+	best, not := cheapestOf(list, 0, nil, not)
+	return append(best, out...), not
+}
+
+// gainsBySlices reports whether nothing has more to do than shared memory in a loop that so many warps run. Each result with an address of its own would take too
+// many registers beside the sums of slices.
+func (p *prices) gainsBySlices(warps int) bool {
+	bound := func(l weighted) bool { return l.BoundByShared(p.s.Target) }
+	return p.s.Target.Has("cp.async") && slices.ContainsFunc(p.loopsOf(warps), bound) && !addressedSingly(p.s, p.entry, p.products.Demands)
+}
+
+// leastSlice is the least bytes of a slice along K that is worth it: two steps of an instruction, of which a warp loads the second one's fragments under the first.
+const leastSlice = 64
+
+// shallow reports whether some product has too little of K for n slices.
+func (p *prices) shallow(n int) (some bool) {
+	p.s.Walk(p.entry, ir.PreOrder, func(op *ir.Op) {
+		if tileaa.IsProduct(op) {
+			bits := tileaa.ElemBits(tileaa.AsTile(op.Operand(0)).Elem)
+			some = some || kernel.ExtentOf(op).K*bits < 8*leastSlice*n
+		}
+	})
+	return some
+}
+
+// slicedPlan is the plan of so many warps and n slices; ok is false where nothing can be sliced.
+func slicedPlan(whole *prices, warps, n int) (c candidate, ok bool) {
+	d := whole.products.Demands
+	d.AccumulatorBits *= n
+	if n*d.ProductBits/32/(32*warps) > cost.AccumulatorTarget {
+		return candidate{}, false
+	}
+	plan := newPlan(whole.s, whole.entry, d, warps, besideProducts(d, warps), math.MaxInt)
+	plan.SlicesK = n
+	return judged(whole, plan, fmt.Sprintf("%d slices of K", n))
+}
+
+// meeting is what it costs, in quarter cycles, that warps tell each other their sums behind the loop with most to do, as often as that is assumed to run.
+func (p *prices) meeting(warps int) int {
+	var most weighted
+	for _, l := range p.loopsOf(warps) {
+		if l.cycles > most.cycles {
+			most = l
+		}
+	}
+	if most.op == nil {
+		return 0
+	}
+	iterations := trips(most.op)
+	if _, known := tileaa.TripCount(most.op); !known {
+		iterations = uint64(max(1, usualDepth/depthOf(most.op)))
+	}
+	return cost.Meeting(p.products.AccumulatorBits/8).Quarters() * runs(most.op.Body().First()) / int(iterations)
+}
+
+// depthOf is how far along K the products of a loop go in an iteration.
+func depthOf(loop *ir.Op) (depth int) {
+	for _, op := range loop.Body().Ops() {
+		if tileaa.IsProduct(op) {
+			e := kernel.ExtentOf(op)
+			depth += max(1, e.Batch) * e.K
+		}
+	}
+	return max(1, depth)
+}

@@ -517,3 +517,20 @@ func TestSharedMemoryBindsProducts(t *testing.T) {
 		t.Errorf("sums of slices meet for %v, want %v", got, want)
 	}
 }
+
+// TestCopiesOfFewUsesAreAhead holds the slots of an iteration of a query of eight rows and two tiles of 128x64, which takes as long as 32 KB come from the second-level
+// cache: two leave room for a second block, where four blocks of one slot hide as much when a launch has so many. Twice as many rows are taken to have them.
+func TestCopiesOfFewUsesAreAhead(t *testing.T) {
+	query := Loop{Matrix: 128, Issue: 832, Waves: 608, Copied: 32 << 10, Warps: 4, Registers: 88}
+	for n := 1; n <= 5; n++ {
+		query.Shared = append(query.Shared, n*query.Copied)
+	}
+	rows := query
+	rows.Matrix *= 2
+	if got := query.Slots(sm(t, "sm_80")); got != 2 {
+		t.Errorf("a query has %d slots, want 2", got)
+	}
+	if got := rows.Slots(sm(t, "sm_80")); got != 1 {
+		t.Errorf("sixteen rows have %d slots, want 1", got)
+	}
+}

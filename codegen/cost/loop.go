@@ -1,6 +1,9 @@
 package cost
 
 import (
+	"math"
+	"slices"
+
 	"tileiras/codegen/atom"
 	"tileiras/codegen/target"
 )
@@ -57,6 +60,9 @@ func (l Loop) Cycles(t *target.Target) int { return l.CyclesWith(t, l.Slots(t)) 
 // must save more than a part in 32, unless warpgroups multiply, which find theirs by a descriptor, and shared memory has room for as many blocks as before. More
 // than a few must leave that room in any case, and some for small exchanges: a thread may take fewer registers than are counted here.
 func (l Loop) Slots(t *target.Target) int {
+	if l.waitsForCopies(t) {
+		return l.slotsOfCopies(t)
+	}
 	best, least := 1, l.CyclesWith(t, 1)
 	for slots := 2; slots <= len(l.Shared) && l.Blocks(t, slots) > 0; slots++ {
 		time, besides := l.CyclesWith(t, slots), 0
@@ -69,6 +75,34 @@ func (l Loop) Slots(t *target.Target) int {
 		}
 	}
 	return best
+}
+
+// slotsOfCopies is Slots of a loop that waitsForCopies. What is in flight counts then, in slots of one block or in blocks, and nobody knows how many a
+// launch has: it is the number with which a multiprocessor loses least, where it has one block or as many as it can run. It leaves room for a second one, if there
+// is any: of a few blocks more than multiprocessors the last ones would run when all others are over.
+func (l Loop) slotsOfCopies(t *target.Target) int {
+	room := min(2, l.Blocks(t, 1))
+	var all, alone []int
+	for slots := 1; slots <= len(l.Shared) && l.Blocks(t, slots) >= max(1, room); slots++ {
+		all = append(all, l.CyclesWith(t, slots))
+		alone = append(alone, l.average(t, slots, 1, []int{copyCycles[0] + l.Copied/bytesPerCycle}))
+	}
+	best, least := 1, math.MaxInt
+	for i := range all {
+		if loss := max(1024*all[i]/slices.Min(all), 1024*alone[i]/slices.Min(alone)); loss < least {
+			best, least = i+1, loss
+		}
+	}
+	return best
+}
+
+// fewUses is the multiplications for each byte that is copied, as many as eight rows take of elements of two bytes, up to which a launch has few blocks: those of a
+// query of attention, over parts of what it looks at.
+const fewUses = 4
+
+// waitsForCopies reports whether nothing has more to do in a loop than the second-level cache, from which copies come, and what they bring has few uses.
+func (l Loop) waitsForCopies(t *target.Target) bool {
+	return l.Copied/bytesPerCycle >= l.work(t) && l.Matrix*sm80Products <= fewUses*l.Copied
 }
 
 // roomFor is how many blocks shared memory has room for that take so many bytes each.

@@ -42,12 +42,15 @@ func Kernel(s *pass.State) error {
 		if k >= len(can) {
 			return &pass.ErrPlan{Entry: name, Reason: "no plan is left"}
 		}
-		if wanted := s.IntHint(tileaa.HintsOf(entry), "occupancy"); k == 0 && can[k].plan.Occupancy < wanted {
-			why := "would spill the accumulators"
-			if can[k].crowded {
+		if wanted, blocks := s.IntHint(tileaa.HintsOf(entry), "occupancy"), blocksOf(s, can[k].plan); k == 0 && blocks < wanted {
+			why := "would spill"
+			switch {
+			case can[k].crowded:
 				why = "has no room in shared memory"
+			case kernel.Multiplies(entry):
+				why = "would spill the accumulators"
 			}
-			s.Remark(entry.Loc(), "occupancy %d %s; using %d", wanted, why, can[k].plan.Occupancy)
+			s.Remark(entry.Loc(), "occupancy %d %s; using %d", wanted, why, blocks)
 		}
 		can[k].plan.Launched = kernel.LaunchedBlocks(s, entry)
 		can[k].plan.Remark = explain(list, can[k])
@@ -57,6 +60,15 @@ func Kernel(s *pass.State) error {
 		}
 	}
 	return nil
+}
+
+// blocksOf is how many blocks of a multiprocessor have registers under a plan: those that it counts on, or more.
+func blocksOf(s *pass.State, p *tileaa.PlanAttr) int {
+	if p.MaxReg == 0 {
+		return p.Occupancy
+	}
+	n, _ := cost.Occupancy(s.Target, p.Threads(), p.MaxReg, 0)
+	return max(n, p.Occupancy)
 }
 
 // A candidate is a plan and what it costs, in quarter cycles of a multiprocessor, or why it cannot be.

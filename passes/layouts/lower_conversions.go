@@ -18,6 +18,7 @@ import (
 //
 // Barriers between the store and the load come from insert-barriers.
 func LowerConversions(s *pass.State) error {
+	buffers := map[[2]*tileaa.TileType]buffer{}
 	for _, entry := range s.Entries() {
 		var list []*ir.Op
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
@@ -35,20 +36,22 @@ func LowerConversions(s *pass.State) error {
 				if layout.Convert(*src.Layout, *dst.Layout).Kind != layout.Shared {
 					continue
 				}
-				mem, name, ok := matrixBuffer(s, *src.Layout, *dst.Layout, tileaa.ElemBits(src.Elem))
-				if !ok {
-					mem = layout.SharedLayout(*src.Layout, *dst.Layout, tileaa.ElemBytes(src.Elem)).Mem
+				between := [2]*tileaa.TileType{src, dst}
+				by, known := buffers[between] // pieces of one tile are alike
+				if !known {
+					by = bufferBetween(s, src, dst)
+					buffers[between] = by
 				}
-				if mem.Size()*tileaa.ElemBytes(src.Elem) > maxConversion(s, op) {
+				if by.mem.Size()*tileaa.ElemBytes(src.Elem) > maxConversion(s, op) {
 					if halves := splitConversion(s, op); halves != nil {
 						list = append(halves, list...)
 						continue
 					}
 				}
 				places := readers(s, op)
-				load := throughShared(s, op, op.Operand(0), op.Result(0), mem)
-				if ok {
-					load.SetAtom(name)
+				load := throughShared(s, op, op.Operand(0), op.Result(0), by.mem)
+				if by.atom != "" {
+					load.SetAtom(by.atom)
 				}
 				if tileaa.IsProduct(places[0]) {
 					readAt(s, load.Op, places)
@@ -61,6 +64,20 @@ func LowerConversions(s *pass.State) error {
 		}
 	}
 	return nil
+}
+
+// buffer is the memory that a conversion passes through, and the instruction that reads matrices there; "" without.
+type buffer struct {
+	mem  layout.MemLayout
+	atom string
+}
+
+// bufferBetween is the best memory between two layouts of a tile.
+func bufferBetween(s *pass.State, src, dst *tileaa.TileType) buffer {
+	if mem, atom, ok := matrixBuffer(s, *src.Layout, *dst.Layout, tileaa.ElemBits(src.Elem)); ok {
+		return buffer{mem, atom}
+	}
+	return buffer{mem: layout.SharedLayout(*src.Layout, *dst.Layout, tileaa.ElemBytes(src.Elem)).Mem}
 }
 
 // readAt moves a read in front of its users, each of which gets its own.

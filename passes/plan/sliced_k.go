@@ -9,6 +9,7 @@ import (
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 	"tileiras/passes/kernel"
+	"tileiras/passes/slice"
 )
 
 // usualDepth is how long sums of products are taken to be of which nobody knows.
@@ -28,18 +29,13 @@ func slicedK(whole *prices, warps []int, hinted int, out, not []candidate) (o, n
 	}
 	var list []candidate
 	for _, n := range numbers {
-		if !asked && whole.shallow(n) {
-			continue
+		if asked || !whole.shallow(n) {
+			list = append(list, slicedPlans(whole, warps, n)...)
 		}
-		for _, w := range warps {
-			c, ok := slicedPlan(whole, w, n)
-			if !ok {
-				continue
-			}
-			if c.plan != nil && !asked && (c.cost.quarters >= out[0].cost.quarters || c.plan.Occupancy < out[0].plan.Occupancy) {
-				c.why, c.plan = c.cost.String(), nil
-			}
-			list = append(list, c)
+	}
+	for i, c := range list {
+		if c.plan != nil && !asked && (c.cost.quarters >= out[0].cost.quarters || c.plan.Occupancy < out[0].plan.Occupancy) {
+			list[i].why, list[i].plan = c.cost.String(), nil
 		}
 	}
 	best, not := cheapestOf(list, 0, nil, not)
@@ -67,16 +63,25 @@ func (p *prices) shallow(n int) (some bool) {
 	return some
 }
 
-// slicedPlan is the plan of so many warps and n slices; ok is false where nothing can be sliced.
-func slicedPlan(whole *prices, warps, n int) (c candidate, ok bool) {
-	d := whole.products.Demands
-	d.AccumulatorBits *= n
-	if n*d.ProductBits/32/(32*warps) > cost.AccumulatorTarget {
-		return candidate{}, false
+// slicedPlans are the plans of n slices whose sums the threads of so many warps have registers for.
+func slicedPlans(whole *prices, warps []int, n int) (list []candidate) {
+	s, d := whole.s, whole.products.Demands
+	warps = slices.DeleteFunc(slices.Clone(warps), func(w int) bool { return n*d.ProductBits/32/(32*w) > cost.AccumulatorLimit(s.Target, w) })
+	if len(warps) == 0 {
+		return nil
 	}
-	plan := newPlan(whole.s, whole.entry, d, warps, besideProducts(d, warps), math.MaxInt)
-	plan.SlicesK = n
-	return judged(whole, plan, fmt.Sprintf("%d slices of K", n))
+	cut := slice.Cut(s, whole.entry, &tileaa.PlanAttr{Warps: warps[0], Stages: 1, SlicesK: n})
+	if cut == nil {
+		return nil
+	}
+	defer cut.Erase()
+	costs := newPrices(s, cut, slice.ProductsOf(s, cut))
+	for _, w := range warps {
+		plan := newPlan(s, whole.entry, costs.products.Demands, w, besideProducts(costs.products.Demands, w), math.MaxInt)
+		plan.SlicesK = n
+		list = append(list, judgedBy(costs, plan, fmt.Sprintf("%d slices of K", n)))
+	}
+	return list
 }
 
 // meeting is what it costs, in quarter cycles, that warps tell each other their sums behind the loop with most to do, as often as that is assumed to run.

@@ -95,11 +95,11 @@ func (p *prices) meeting(warps int) int {
 	if most.op == nil {
 		return 0
 	}
-	iterations := trips(most.op)
-	if _, known := tileaa.TripCount(most.op); !known {
-		iterations = uint64(max(1, usualDepth/depthOf(most.op)))
+	iterations, known := tileaa.TripCount(most.op)
+	if !known {
+		iterations = uint64(usualDepth / depthOf(most.op))
 	}
-	return cost.Meeting(p.products.AccumulatorBits/8).Quarters() * runs(most.op.Body().First()) / int(iterations)
+	return cost.Meeting(p.products.AccumulatorBits/8).Quarters() * runs(most.op.Body().First()) / int(min(max(iterations, 1), mostRuns))
 }
 
 // depthOf is how far along K the products of a loop go in an iteration.

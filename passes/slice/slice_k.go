@@ -20,7 +20,8 @@ import (
 //	}                                                  }
 //	                                                   %s = reduce add %t dim=0
 //
-// Sums of floats are those of the same products in another order, as bits that tensor cores drop are others on every GPU. So they have to be of 32 bits.
+// Floats are added in another order then. Tile IR gives mmaf a sum over K and what it adds to, and no rounding, unlike addf: instructions drop bits as each GPU has
+// it. Sums of 16 bits, which a part may leave where the whole does not, stay whole.
 
 // sliceK slices the products of an entry that add up what their loops carry, from zeros on, and that nobody sees meanwhile. It reports whether there are any.
 func sliceK(s *pass.State, entry *ir.Op, n int64) (sliced bool) {

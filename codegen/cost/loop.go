@@ -85,7 +85,7 @@ func (l Loop) slotsOfCopies(t *target.Target) int {
 	var all, alone []int
 	for slots := 1; slots <= len(l.Shared) && l.Blocks(t, slots) >= max(1, room); slots++ {
 		all = append(all, l.CyclesWith(t, slots))
-		alone = append(alone, l.average(t, slots, 1, []int{copyCycles[0] + l.Copied/bytesPerCycle}))
+		alone = append(alone, l.average(t, slots, 1, l.comes(1)))
 	}
 	best, least := 1, math.MaxInt
 	for i := range all {
@@ -165,10 +165,12 @@ func (l Loop) Apart(t *target.Target, products, shared int) (cycles int, best bo
 	}
 	slots := l.Slots(t)
 	together := l.CyclesWith(t, slots)
-	comes := func(parts int) []int { return []int{copyCycles[0] + l.Copied/parts/bytesPerCycle} } // the last of it
-	alone, togetherAlone := l.apart(t, products, 1, true, comes(products)), l.average(t, slots, 1, comes(1))
+	alone, togetherAlone := l.apart(t, products, 1, true, l.comes(products)), l.average(t, slots, 1, l.comes(1))
 	return cycles, 32*max(100*cycles/together, 100*alone/togetherAlone) < 31*max(100*together/cycles, 100*togetherAlone/alone)
 }
+
+// comes is when the last of each of so many equal parts of what an iteration copies is there, in a block that is alone.
+func (l Loop) comes(parts int) []int { return []int{copyCycles[0] + l.Copied/parts/bytesPerCycle} }
 
 // apart is the time of an iteration of so many blocks in which each of so many products waits for its own: what flies comes while the other ones are computed.
 func (l Loop) apart(t *target.Target, products, blocks int, flies bool, latencies []int) int {

@@ -80,8 +80,7 @@ func Spread(bytes, warps int) Cost {
 
 // Meeting is the cost of adding what warps have of so many bytes of partial sums: they store and load them, and meet twice.
 func Meeting(bytes int) Cost {
-	const wave = 128
-	return Cost{Instrs: 2*bytes/(widestAccess*warpLanes) + bytes/(4*warpLanes), Waves: 2 * bytes / wave, Barriers: 2}
+	return Cost{Instrs: 2*bytes/(widestAccess*warpLanes) + bytes/(4*warpLanes), Waves: 2 * bytes / waveBytes, Barriers: 2}
 }
 
 // FillsLanes reports whether one access for each lane of so many warps brings a tile of so many bytes: more warps would only tell each other more.

@@ -26,6 +26,12 @@ func ConstantOf(v *ir.Value) *ir.DenseAttr {
 // if v is no constant.
 func SplatValue(v *ir.Value) (bits uint64, ok bool) { return SplatBits(ConstantOf(v)) }
 
+// IsZero reports whether every element of a value is the constant zero; of floats, the positive one.
+func IsZero(v *ir.Value) bool {
+	bits, splat := SplatValue(v)
+	return splat && bits == 0
+}
+
 // SplatInt is SplatValue of an integer, sign-extended.
 func SplatInt(v *ir.Value) (int64, bool) {
 	x, ok := SplatValue(v)

@@ -169,10 +169,7 @@ func OnlyAdds(product *ir.Op) (carried int, ok bool) {
 }
 
 // AddsToNothing reports whether what a product adds to is zeros.
-func AddsToNothing(d Dot) bool {
-	bits, splat := SplatValue(d.Acc())
-	return splat && bits == 0
-}
+func AddsToNothing(d Dot) bool { return IsZero(d.Acc()) }
 
 // ScaledSum is a product of a loop, the last of a sum, that adds to what the loop scales: nobody else takes that, nor the sum, but the next iteration.
 type ScaledSum struct {

@@ -179,8 +179,7 @@ func MemoryUsers(memory *ir.Value) (users []*ir.Op) {
 // ZeroFilled reports whether what a load does not read may be zero: the program asks for zero, or for nothing in particular.
 func ZeroFilled(load *ir.Op) bool {
 	if l, ok := ir.As[Load](load); ok {
-		bits, uniform := SplatValue(l.Padding())
-		return l.Padding() == nil || uniform && bits == 0
+		return l.Padding() == nil || IsZero(l.Padding())
 	}
 	block, ok := BlockOf(load)
 	p, padded := block.Padding()

@@ -24,15 +24,13 @@ type Work struct {
 
 // WorkOf takes time linear in the entry.
 func WorkOf(s *pass.State, entry *ir.Op) (w Work) {
-	ops, reductions, scans := 0, 0, 0
+	ops, scans := 0, 0
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		ops++
 		if _, loop := ir.LoopOf(op); loop {
 			w.Holds = w.Holds || HoldsTiles(op)
 		}
 		switch op.Code() {
-		case tileaa.OpReduce:
-			reductions++
 		case tileaa.OpScan:
 			scans++
 		case tileaa.OpFor:

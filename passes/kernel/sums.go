@@ -25,8 +25,7 @@ func SumsInUnit(s *pass.State, op *ir.Op, warps int) (sum *ir.Value, ok bool) {
 		return nil, false
 	}
 	flow, _ := ir.LoopOf(op.ParentOp())
-	bits, splat := tileaa.SplatValue(flow.Inits()[carried])
-	if flow.Kind != ir.CountedFlow || !splat || bits != 0 {
+	if flow.Kind != ir.CountedFlow || !tileaa.IsZero(flow.Inits()[carried]) {
 		return nil, false
 	}
 	m := d.Atom()

@@ -211,13 +211,21 @@ func (p *prices) atoms(warps int) (list []product) {
 // overlap says for people how many slots the loop with most to do needs for what it loads, and how many blocks a multiprocessor runs then;
 // "" without a loop that multiplies. pipeline-loops has the last word: it knows all of shared memory.
 func (p *prices) overlap(warps int) string {
-	most, text := -1, ""
+	l, ok := p.busiest(warps)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf(", %d slots, %d blocks", l.slots, l.Blocks(p.s.Target, l.slots))
+}
+
+// busiest is the loop with most to do, the first of equals; ok is false without a loop that multiplies.
+func (p *prices) busiest(warps int) (most weighted, ok bool) {
 	for _, l := range p.loopsOf(warps) {
-		if l.cycles > most {
-			most, text = l.cycles, fmt.Sprintf(", %d slots, %d blocks", l.slots, l.Blocks(p.s.Target, l.slots))
+		if !ok || l.cycles > most.cycles {
+			most, ok = l, true
 		}
 	}
-	return text
+	return most, ok
 }
 
 // alone reports whether a multiprocessor has room for one block of so many warps only, in every loop in which they multiply.

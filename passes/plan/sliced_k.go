@@ -49,16 +49,13 @@ func (p *prices) gainsBySlices(warps int) bool {
 	return p.s.Target.Has("cp.async") && slices.ContainsFunc(p.loopsOf(warps), bound) && !addressedSingly(p.s, p.entry, p.products.Demands)
 }
 
-// leastSlice is the least bytes of a slice along K that is worth it: two steps of an instruction, of which a warp loads the second one's fragments under the first.
-const leastSlice = 64
+// leastSteps is the least steps along K of a slice that is worth it: a warp loads the fragments of the second one under the first.
+const leastSteps = 2
 
 // shallow reports whether some product has too little of K for n slices.
 func (p *prices) shallow(n int) (some bool) {
 	p.s.Walk(p.entry, ir.PreOrder, func(op *ir.Op) {
-		if tileaa.IsProduct(op) {
-			bits := tileaa.ElemBits(tileaa.AsTile(op.Operand(0)).Elem)
-			some = some || kernel.ExtentOf(op).K*bits < 8*leastSlice*n
-		}
+		some = some || tileaa.IsProduct(op) && slice.StepsK(op) < leastSteps*n
 	})
 	return some
 }
@@ -79,20 +76,17 @@ func slicedPlans(whole *prices, warps []int, n int) (list []candidate) {
 	for _, w := range warps {
 		plan := newPlan(s, whole.entry, costs.products.Demands, w, besideProducts(costs.products.Demands, w), math.MaxInt)
 		plan.SlicesK = n
-		list = append(list, judgedBy(costs, plan, fmt.Sprintf("%d slices of K", n)))
+		c := judgedBy(costs, plan, fmt.Sprintf("%d slices of K", n))
+		c.cost.quarters += costs.meeting(w)
+		list = append(list, c)
 	}
 	return list
 }
 
 // meeting is what it costs, in quarter cycles, that warps tell each other their sums behind the loop with most to do, as often as that is assumed to run.
 func (p *prices) meeting(warps int) int {
-	var most weighted
-	for _, l := range p.loopsOf(warps) {
-		if l.cycles > most.cycles {
-			most = l
-		}
-	}
-	if most.op == nil {
+	most, ok := p.busiest(warps)
+	if !ok {
 		return 0
 	}
 	iterations, known := tileaa.TripCount(most.op)

@@ -7,7 +7,7 @@ import (
 )
 
 // Cut is a copy of an entry as Tiles and FlattenLoops make it under a plan, beside it in the module; nil if there is nothing in it that can be
-// cut. It is what the plan is judged by, and the caller's to erase.
+// cut. It is what the plan is judged by, and the caller's to erase. Slices along K alone leave loops as they are: such a copy is held against the entry as it is.
 func Cut(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) *ir.Op {
 	b := ir.NewBuilder(s.Ctx).Before(entry)
 	copied := ir.Cast[tileaa.Entry](b.Insert(s.Ctx.Clone(entry, ir.Mapping{})))

@@ -52,7 +52,7 @@ func kSumsFrom(op *ir.Op, n int64) (sums []kSum) {
 		return nil
 	}
 	for i, v := range loop.Inits() {
-		if bits, splat := tileaa.SplatValue(v); !splat || bits != 0 {
+		if !tileaa.IsZero(v) {
 			continue
 		}
 		sum := kSum{}
@@ -104,13 +104,18 @@ func kLoopOf(loop ir.Flow, i int, n int64) (k kLoop, ok bool) {
 	return k, !slices.ContainsFunc(k.dots, func(d tileaa.Dot) bool { return !slicesK(d, n) })
 }
 
-// leastSlice is the least bytes of a slice along K: a step of an instruction.
-const leastSlice = 32
+// stepBytes is the bytes along K of a step of an instruction.
+const stepBytes = 32
+
+// StepsK is how many steps of an instruction a product of matrix units has along K.
+func StepsK(product *ir.Op) int {
+	return kernel.ExtentOf(product).K * tileaa.ElemBits(tileaa.AsTile(product.Operand(0)).Elem) / (8 * stepBytes)
+}
 
 // slicesK reports whether a product of matrix units, of tiles that are loaded as they are multiplied, has n slices along K.
 func slicesK(d tileaa.Dot, n int64) bool {
-	t, b := tileaa.AsTile(d.Result()), tileaa.AsTile(d.Rhs())
-	if len(t.Shape) != 2 || tileaa.ElemBits(t.Elem) != 32 || tileaa.IsScaled(d.Op) || ir.IsFloat(b.Elem, float.F32) || b.Shape[0]*int64(tileaa.ElemBits(b.Elem)) < 8*leastSlice*n {
+	t := tileaa.AsTile(d.Result())
+	if len(t.Shape) != 2 || tileaa.ElemBits(t.Elem) != 32 || tileaa.IsScaled(d.Op) || ir.IsFloat(tileaa.AsTile(d.Rhs()).Elem, float.F32) || StepsK(d.Op) < int(n) {
 		return false
 	}
 	return kernel.LoadedAlone(d.Lhs()) && kernel.LoadedAlone(d.Rhs())

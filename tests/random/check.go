@@ -109,8 +109,8 @@ func Check(ctx context.Context, text string, schedule emu.Schedule, gpus ...stri
 	return refused
 }
 
-// check compiles a module as the plan would have it, with warps of their own for copies, with slices of products along K, and with less shared memory than the plan took, which leaves fewer
-// slots or shorter steps; each where it is another program. How much less follows from the schedule.
+// check compiles a module as the plan would have it, with warps of their own for copies, with slices of products along K, and with less shared memory than the plan
+// took, which leaves fewer slots or shorter steps; each where it is another program. How much less, and how many slices, follows from the schedule.
 func (ref *reference) check(ctx context.Context, text string, schedule emu.Schedule, gpu string) error {
 	seen := map[string]bool{}
 	run := func(code options.Code) (shared int, err error) {

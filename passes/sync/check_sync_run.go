@@ -384,6 +384,9 @@ func (t *thread) compute(op *ir.Op, i int) number {
 			return number{known: true, bits: x}
 		}
 	}
+	if op.Code() == tileaa.OpAndi && slices.ContainsFunc(op.Operands(), func(v *ir.Value) bool { n := t.value(v); return n.known && n.bits == 0 }) {
+		return number{known: true} // whatever the other is: what an iteration asks for that there is not
+	}
 	if !op.Traits().Has(ir.Pure) && kindOf(op) != weakRead || op.NumRegions() > 0 {
 		return t.unknown()
 	}

@@ -38,6 +38,7 @@ var bugs = []struct {
 	{"late-mask", "planted/cases/pointers", `out of bounds`},
 	{"late-load", "planted/cases/listed", `out of bounds`},
 	{"beside-past-end", "corpus/cases/norm_gradient_f16", `out of bounds`},
+	{"tile-behind", "corpus/cases/matmul_persistent_f16", `elements differ`},
 	{"copy-after-last", "planted/cases/steps", `out of bounds`},
 	{"read-before-gate", "planted/cases/ring", `in flight|race: `},
 	{"staged-slot", "corpus/cases/matmul_f8e4m3fn", `elements differ|undefined`},

@@ -17,6 +17,7 @@
 //	matmul.go     products in loops, of views and of tiles of pointers, whole and ragged
 //	chain.go      products of what other products gave, in loops
 //	attention.go  attention with tiles as big as those of users
+//	tiles.go      products whose tiles blocks share in a loop
 //	fused.go      products with what kernels do behind them, with such tiles
 //	rows.go       operations that their rows say enough of
 //	scan.go       reductions and scans of several tiles, scans that do not commute

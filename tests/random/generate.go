@@ -110,6 +110,8 @@ const (
 	Big Kind = "big"
 	// Rows: every module has a loop over rows whose elements meet, and little else.
 	Rows Kind = "rows"
+	// Tiles: every module has a product whose tiles the blocks share in a loop, and little else.
+	Tiles Kind = "tiles"
 )
 
 // Module makes the text of a module from a seed. Size is about how many operations its author thinks of.
@@ -143,6 +145,12 @@ func ModuleOf(kind Kind, seed uint64, size int, without ...Feature) (string, Tal
 	case Rows:
 		g.statements(size / 8)
 		g.norms()
+		size /= 8
+	case Tiles:
+		g.statements(size / 8)
+		for g.tally.Products == 0 {
+			g.tiled()
+		}
 		size /= 8
 	case Products:
 		g.statements(size / 8) // what else there is, few operations of it

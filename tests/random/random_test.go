@@ -64,6 +64,8 @@ func TestBigTilesMeanTheSame(t *testing.T) { meanTheSame(t, Big, 12, 0) }
 
 func TestRowsMeanTheSame(t *testing.T) { meanTheSame(t, Rows, 40, 1020) }
 
+func TestTilesMeanTheSame(t *testing.T) { meanTheSame(t, Tiles, 40, 0) }
+
 // meanTheSame checks n modules of a kind from a seed on.
 func meanTheSame(t *testing.T, kind Kind, n, from int) {
 	var mu sync.Mutex
@@ -128,8 +130,8 @@ func reduced(t *testing.T, text string, s emu.Schedule, f *Failure) string {
 // kindIn is the kind of modules that an environment variable names, mixed ones without it.
 func kindIn(t *testing.T, variable string) Kind {
 	kind := Kind(os.Getenv(variable))
-	if kind != Mixed && kind != Products && kind != Big && kind != Rows {
-		t.Fatalf("%s=%s: there are %q, %q and %q, and mixed modules without it", variable, kind, Products, Big, Rows)
+	if !slices.Contains([]Kind{Mixed, Products, Big, Rows, Tiles}, kind) {
+		t.Fatalf("%s=%s: there are %q, %q, %q and %q, and mixed modules without it", variable, kind, Products, Big, Rows, Tiles)
 	}
 	return kind
 }

@@ -59,7 +59,7 @@ var faults = []fault{
 		return slices.Concat(lines[:i], lines[i+1:next+1], lines[i:i+1], lines[next+1:])
 	})},
 	{"one too many pending", `where a copy is in flight`, waits, inLoop(rewrite(`(pending =) (\d+)`, func(m []string) string { return fmt.Sprint(m[1], " ", atoi(m[2])+1) }))},
-	{"no predicate", `filled . times for . iterations`, regexp.MustCompile(`async_copy.*, when\(`), rewrite(`, when\(%\w+\)(.*), tile<i1>\)`, func(m []string) string { return m[1] + ")" })},
+	{"no predicate", `filled \d+ times for \d+ iterations|in iteration \d+, where copy \d+ is`, regexp.MustCompile(`async_copy.*, when\(`), rewrite(`, when\(%\w+\)(.*), tile<i1>\)`, func(m []string) string { return m[1] + ")" })},
 	{"positions that do not wrap", `names slot`, regexp.MustCompile(`ring_next .*slots = [2-9]`),
 		rewrite(`ring_next (%\w+) \{.*?\}`, func(m []string) string { return "addi " + m[1] + ", %cst_1_i32" })},
 	{"another slot", `where a copy is in flight|where nothing is|another role has not passed on|may still be read|and no barrier`, regexp.MustCompile(`ring_slot .*ring<[2-9],`), rewrite(`ahead = (\d+)`, func(m []string) string { return fmt.Sprint("ahead = ", 1-min(1, atoi(m[1]))) })},

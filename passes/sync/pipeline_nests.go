@@ -185,9 +185,12 @@ func (n *nest) fits(s *pass.State, list []*interval, at map[*ir.Op]extent) (long
 		}
 		longer = append(longer, &changed)
 	}
-	_, err := place(s, longer)
-	return longer, err == nil
+	bytes, err := place(s, longer)
+	return longer, err == nil && bytes+mbarrierBytes <= s.Target.SharedOptIn
 }
+
+// mbarrierBytes is room for the mbarriers of products of the tensor unit, which get theirs later.
+const mbarrierBytes = 1 << 10
 
 // alone reports whether a multiprocessor has one block of an entry: no other one computes while this one stores.
 func alone(s *pass.State, entry *ir.Op, list []*interval) bool {

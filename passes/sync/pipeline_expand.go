@@ -118,13 +118,18 @@ func (r *rewriting) compare(a, b *ir.Value, p def.Predicate, s def.Signedness) *
 	return tileaa.NewCmpi(r.b, i1, a, b, s, tileaa.CmpiOptions{Predicate: p}).Result()
 }
 
+// more is whether more of the range than this is left from a counter on, which lies in it.
+func (r *rewriting) more(counter, than *ir.Value) *ir.Value {
+	left := tileaa.NewSubi(r.b, r.loop.Upper(), counter, tileaa.SubiOptions{}).Result()
+	return r.compare(left, than, def.PredGreater, def.Unsigned)
+}
+
 // later is the counter of the iteration k later, and whether there is one, given whether there is one for this counter (nil: there is).
 // What is left of the range is compared as an unsigned number, which it is where the counter lies in it, so nothing wraps.
 func (r *rewriting) later(counter *ir.Value, k int64, exists *ir.Value) (*ir.Value, *ir.Value) {
 	t := tileaa.AsTile(counter)
 	further := func(by *ir.Value) {
-		left := tileaa.NewSubi(r.b, r.loop.Upper(), counter, tileaa.SubiOptions{}).Result()
-		more := r.compare(left, by, def.PredGreater, def.Unsigned)
+		more := r.more(counter, by)
 		if exists != nil {
 			more = tileaa.NewAndi(r.b, exists, more).Result()
 		}
@@ -162,14 +167,7 @@ func (x *expansion) copy(g *group, counter, position *ir.Value, ahead int64, exi
 		c, ring := x.copies[i], x.rings[i]
 		slots := ring.Type().(*tileaa.RingType).Slots
 		slot := tileaa.NewRingSlot(x.b, c.Buffer().Type(), ring, position, ahead%slots).Result()
-		when := exists
-		if own := c.When(); own != nil {
-			when = m.Lookup(own)
-			if exists != nil {
-				when = tileaa.NewAndi(x.b, exists, when).Result()
-			}
-		}
-		begun := copyLike(x.b, c, m.Lookup(c.Block()), slot, c.Layout(), x.joined[i], when)
+		begun := copyAhead(x.b, c, m, slot, x.joined[i], exists)
 		tokens = append(tokens, begun.ResultToken())
 	}
 	tileaa.NewAsyncCommit(x.b)
@@ -178,6 +176,18 @@ func (x *expansion) copy(g *group, counter, position *ir.Value, ahead int64, exi
 		g.carried[i] = m.Lookup(x.flow.Continues()[0].Operand(k))
 	}
 	return tokens
+}
+
+// copyAhead is an asynchronous copy of another iteration, where values are what a mapping says, if it exists.
+func copyAhead(b *ir.Builder, c tileaa.AsyncCopy, m ir.Mapping, buffer, token, exists *ir.Value) tileaa.AsyncCopy {
+	when := exists
+	if own := c.When(); own != nil {
+		when = m.Lookup(own)
+		if exists != nil {
+			when = tileaa.NewAndi(b, exists, when).Result()
+		}
+	}
+	return copyLike(b, c, m.Lookup(c.Block()), buffer, c.Layout(), token, when)
 }
 
 // copyLike is an asynchronous copy like another, of another block to another buffer.
@@ -297,8 +307,7 @@ func (x *expansion) readSlots(position *ir.Value) {
 func (x *expansion) beginLater(g *group, position *ir.Value, before, after []*ir.Value) {
 	counter, exists := x.later(x.flow.InductionVar(), g.distance, nil)
 	if exists == nil { // said all the same: what a guard stands before can be begun where it may be one iteration too many
-		exists = x.compare(tileaa.NewSubi(x.b, x.loop.Upper(), counter, tileaa.SubiOptions{}).Result(), tileaa.Const(x.b, tileaa.AsTile(counter), 0),
-			def.PredGreater, def.Unsigned)
+		exists = x.more(counter, tileaa.Const(x.b, tileaa.AsTile(counter), 0))
 	}
 	if planted.On("late-copy") {
 		exists = nil
@@ -334,9 +343,19 @@ func (x *expansion) eraseOld(body []*ir.Op) {
 
 // replaceLoop puts a loop that carries more in the place of the loop, with its body.
 func (r *rewriting) replaceLoop(more []*ir.Value) tileaa.For {
-	r.b.Before(r.loop.Op)
-	inits := append(r.loop.Inits(), more...)
-	loop := newLoop(r.b, r.flow, ir.TypesOf(inits), inits)
-	r.loop.Op.ReplaceWith(loop)
-	return ir.Cast[tileaa.For](loop)
+	return ir.Cast[tileaa.For](r.replace(more))
+}
+
+// replace does so for any loop. One that does not count has the results that it had.
+func (r *rewriting) replace(more []*ir.Value) *ir.Op {
+	op := r.flow.Op
+	r.b.Before(op)
+	inits := append(r.flow.Inits(), more...)
+	types := ir.TypesOf(op.Results())
+	if r.flow.Kind == ir.CountedFlow {
+		types = ir.TypesOf(inits)
+	}
+	loop := newLoop(r.b, r.flow, types, inits)
+	op.ReplaceWith(loop)
+	return loop
 }

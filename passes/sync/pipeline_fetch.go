@@ -32,13 +32,13 @@ func (x *expansion) loadsOf(g *group) (loads []*ir.Op) {
 	return loads
 }
 
-// follows are the ops among those computed ahead that values follow from, without those that only loads follow from if these are given.
-func follows(ahead map[*ir.Op]bool, given bool, values ...*ir.Value) map[*ir.Op]bool {
+// follows are the ops among those computed ahead that values follow from, without what is given and what only that follows from.
+func follows(ahead map[*ir.Op]bool, given func(op *ir.Op) bool, values ...*ir.Value) map[*ir.Op]bool {
 	found := map[*ir.Op]bool{}
 	var visit func(v *ir.Value)
 	visit = func(v *ir.Value) {
 		op := v.DefiningOp()
-		if op == nil || !ahead[op] || found[op] || given && kernel.IsPlainLoad(op) {
+		if op == nil || !ahead[op] || found[op] || given(op) {
 			return
 		}
 		found[op] = true
@@ -50,6 +50,14 @@ func follows(ahead map[*ir.Op]bool, given bool, values ...*ir.Value) map[*ir.Op]
 		visit(v)
 	}
 	return found
+}
+
+// nothing is given where all is computed.
+func nothing(*ir.Op) bool { return false }
+
+// mapped is what a mapping has.
+func mapped(m ir.Mapping) func(op *ir.Op) bool {
+	return func(op *ir.Op) bool { return m[op.Result(0)] != nil }
 }
 
 // begins are the ops that copies of a group follow from when what is loaded for them is there, and those that move what the loop carries on.
@@ -65,7 +73,7 @@ func (x *expansion) begins(g *group) map[*ir.Op]bool {
 		i, _ := x.flow.CarriedIndex(v)
 		values = append(values, x.flow.Continues()[0].Operand(i))
 	}
-	return follows(g.ahead, true, values...)
+	return follows(g.ahead, kernel.IsPlainLoad, values...)
 }
 
 // fetch loads for the next copies that a group begins, those of an iteration with this counter, if it exists.
@@ -78,7 +86,7 @@ func (x *expansion) fetch(g *group, counter, exists *ir.Value) {
 	for _, l := range g.loads {
 		values = append(values, l.Result(0))
 	}
-	x.cloneAll(follows(g.ahead, false, values...), m, exists)
+	x.cloneAll(follows(g.ahead, nothing, values...), m, exists)
 	g.fetched = nil
 	for _, l := range g.loads {
 		g.fetched = append(g.fetched, m.Lookup(l.Result(0)))
@@ -87,7 +95,7 @@ func (x *expansion) fetch(g *group, counter, exists *ir.Value) {
 
 // cloneAll makes ops of the loop again, in their order, loads only if an iteration exists.
 func (r *rewriting) cloneAll(which map[*ir.Op]bool, m ir.Mapping, exists *ir.Value) {
-	for _, op := range r.loop.Op.Body().Ops() {
+	for _, op := range r.flow.Op.Body().Ops() {
 		if !which[op] {
 			continue
 		}
@@ -181,12 +189,10 @@ func fetchBeside(s *pass.State, p *pipeline) {
 	for _, l := range list {
 		v := l.load.Result(0)
 		inits = append(inits, m.Lookup(v))
-		which := follows(r.ahead, false, v)
-		maps.DeleteFunc(which, func(op *ir.Op, _ bool) bool { return later[op.Result(0)] != nil })
 		if r.b.After(l.last); l.last == end {
 			r.b.Before(end)
 		}
-		r.cloneAll(which, later, nil)
+		r.cloneAll(follows(r.ahead, mapped(later), v), later, nil)
 		following = append(following, later.Lookup(v))
 	}
 	for _, l := range list { // not before, for the place of one load may follow from another

@@ -144,7 +144,7 @@ func filledOnce(loop, fill *ir.Op, buffer *ir.Value) bool {
 
 // computable reports whether a value can be computed iterations ahead, and collects what for.
 func (p *pipeline) computable(v *ir.Value) bool {
-	a := kernel.NewAhead(p.loop.Op)
+	a := kernel.NewAhead(p.flow.Op)
 	a.Loads, a.Ops, a.Carry = p.tiles, p.ahead, p.carry
 	ok := a.Computable(v)
 	p.carry = a.Carry

@@ -6,7 +6,6 @@ import (
 	"tileiras/codegen/cost"
 	"tileiras/codegen/planted"
 	"tileiras/dialects/tileaa"
-	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
 	"tileiras/passes/kernel"
 	"tileiras/passes/pass"
@@ -68,29 +67,28 @@ func copiesIn(s *pass.State, entry *ir.Op) map[*ir.Op]bool {
 
 // nest is a loop around one whose copies run ahead.
 type nest struct {
-	outer ir.Flow
-	exit  *ir.Op // of a loop that does not count: the branch at whose condition it ends
-	inner *ir.Op
-	rings []*ir.Op        // of the inner loop
-	first []*ir.Op        // copies that begin before it and their commits, in order
-	ahead map[*ir.Op]bool // what is computed for them in an iteration of the outer loop
-	carry []*ir.Value     // carried values that it follows from
+	rewriting        // of the outer loop; what is computed ahead in it is what the first copies follow from
+	exit      *ir.Op // of an outer loop that does not count: the branch at whose condition it ends
+	inner     *ir.Op
+	rings     []*ir.Op // of the inner loop
+	first     []*ir.Op // copies that begin before it and their commits, in order
 }
 
 // nestOf reports whether an op is a loop in which only copies of one inner loop are under way, and whether the places of those that begin before that are known an
 // iteration ahead.
 func nestOf(op *ir.Op, copying map[*ir.Op]bool) (n *nest, ok bool) {
-	n = &nest{}
-	if n.outer, ok = ir.LoopOf(op); !ok || !copying[op] {
+	flow, ok := ir.LoopOf(op)
+	if !ok || !copying[op] {
 		return nil, false
 	}
-	if ways := n.outer.Continues(); len(ways) != 1 || ways[0] != op.Body().Terminator() {
+	n = &nest{rewriting: rewriting{pipeline: &pipeline{flow: flow, tiles: true, ahead: map[*ir.Op]bool{}}}}
+	if ways := flow.Continues(); len(ways) != 1 || ways[0] != op.Body().Terminator() {
 		return nil, false
 	}
-	if n.outer.Kind == ir.LoopFlow {
-		if n.exit = exitOf(n.outer); n.exit == nil {
-			return nil, false
-		}
+	if flow.Kind == ir.CountedFlow {
+		n.loop = ir.Cast[tileaa.For](op)
+	} else if n.exit = exitOf(flow); n.exit == nil {
+		return nil, false
 	}
 	for op := op.Body().First(); op != nil; op = op.Next() {
 		switch {
@@ -139,9 +137,7 @@ func exitOf(loop ir.Flow) *ir.Op {
 
 // known reports whether all that the first copies need is known an iteration of the outer loop ahead, without what that loads.
 func (n *nest) known() bool {
-	later := kernel.NewAhead(n.outer.Op)
-	later.Loads = true // and tiles
-	if n.exit != nil && !later.Computable(ir.Cast[tileaa.If](n.exit).Cond()) {
+	if n.exit != nil && !n.computable(ir.Cast[tileaa.If](n.exit).Cond()) {
 		return false
 	}
 	for _, op := range n.first {
@@ -150,16 +146,15 @@ func (n *nest) known() bool {
 			continue
 		}
 		slot, inRing := ir.DefinedBy[tileaa.RingSlot](c.Buffer())
-		if !inRing || c.ResultToken().HasUses() || c.Token() != nil && !ir.DefinedOutside(c.Token(), n.outer.Op) {
+		if !inRing || c.ResultToken().HasUses() || c.Token() != nil && !ir.DefinedOutside(c.Token(), n.flow.Op) {
 			return false
 		}
 		for _, v := range []*ir.Value{slot.Position(), c.Block(), c.When()} {
-			if !later.Computable(v) {
+			if !n.computable(v) {
 				return false
 			}
 		}
 	}
-	n.ahead, n.carry = later.Ops, later.Carry
 	for op := range n.ahead { // any of them: the order cannot matter
 		if kernel.IsPlainLoad(op) {
 			return false
@@ -171,7 +166,7 @@ func (n *nest) known() bool {
 // leaks reports whether others than the first copies and the inner loop use a ring.
 func (n *nest) leaks(ring *ir.Op) bool {
 	return slices.ContainsFunc(tileaa.MemoryUsers(ring.Result(0)), func(user *ir.Op) bool {
-		return user.AncestorIn(n.outer.Op.Body()) != n.inner && user.Code() != tileaa.OpRingSlot && !slices.Contains(n.first, user)
+		return user.AncestorIn(n.flow.Op.Body()) != n.inner && user.Code() != tileaa.OpRingSlot && !slices.Contains(n.first, user)
 	})
 }
 
@@ -181,7 +176,7 @@ func (n *nest) fits(s *pass.State, list []*interval, at map[*ir.Op]extent) (long
 		s.Step()
 		changed := *iv
 		if slices.Contains(n.rings, iv.op) {
-			changed.first, changed.last = at[n.outer.Op].first, at[n.outer.Op].last
+			changed.first, changed.last = at[n.flow.Op].first, at[n.flow.Op].last
 		}
 		longer = append(longer, &changed)
 	}
@@ -205,44 +200,44 @@ func alone(s *pass.State, entry *ir.Op, list []*interval) bool {
 
 // expand begins the first copies of all inner loops but the first where the one before has ended, and those of the first before the outer loop.
 func (n *nest) expand(s *pass.State) {
-	b := ir.NewBuilder(s.Ctx).Before(n.outer.Op)
+	n.b = ir.NewBuilder(s.Ctx).Before(n.flow.Op)
 	for _, ring := range n.rings {
-		ring.MoveBefore(n.outer.Op)
+		ring.MoveBefore(n.flow.Op)
 	}
 	first := ir.Mapping{}
 	for _, v := range n.carry {
-		i, _ := n.outer.CarriedIndex(v)
-		first[v] = n.outer.Inits()[i]
+		i, _ := n.flow.CarriedIndex(v)
+		first[v] = n.flow.Inits()[i]
 	}
 	if n.exit == nil {
-		first[n.outer.InductionVar()] = n.counted(b).loop.Lower()
+		first[n.flow.InductionVar()] = n.loop.Lower()
 	}
-	n.begin(b, first, func() *ir.Value { return n.counted(b).runs() })
+	n.begin(first, n.runs)
 
-	tiles := n.tiles()
+	tiles := n.coordinates()
 	this, that := n.pass(tiles)
-	b.After(n.inner)
-	next := n.after(b, ir.Mapping{})
+	n.b.After(n.inner)
+	next := n.after(ir.Mapping{})
 	for i, v := range tiles {
 		next[v] = that[i]
 	}
 	if planted.On("tile-behind") {
 		next = ir.Mapping{}
 	}
-	n.begin(b, next, func() *ir.Value { return n.more(b) })
+	n.begin(next, func() *ir.Value { return n.more(n.flow.InductionVar(), n.loop.Step()) })
 	for _, op := range slices.Backward(n.first) {
 		op.Erase()
 	}
 	if len(tiles) > 0 {
-		b.Before(n.outer.Op)
-		n.compute(b, first, tiles...)
-		second := n.after(b, first)
-		n.compute(b, second, tiles...)
-		end := n.outer.Continues()[0]
-		b.Before(end)
-		third := n.after(b, next)
-		n.compute(b, third, tiles...)
-		inits, passed := n.outer.Inits(), end.Operands()
+		n.b.Before(n.flow.Op)
+		n.compute(first, tiles...)
+		second := n.after(first)
+		n.compute(second, tiles...)
+		end := n.flow.Continues()[0]
+		n.b.Before(end)
+		third := n.after(next)
+		n.compute(third, tiles...)
+		inits, passed := []*ir.Value(nil), end.Operands()
 		for i, v := range tiles {
 			v.ReplaceAllUsesWith(this[i])
 			inits, passed = append(inits, first[v]), append(passed, that[i])
@@ -251,7 +246,8 @@ func (n *nest) expand(s *pass.State) {
 			inits, passed = append(inits, second[v]), append(passed, third[v])
 		}
 		end.SetOperandGroup(0, passed)
-		n.replace(b, inits)
+		n.b.Loc = n.flow.Op.Loc()
+		n.replace(inits)
 	}
 	for _, op := range slices.Backward(n.inner.Block().Ops()) {
 		if (n.ahead[op] || op.Code() == tileaa.OpRingSlot) && !op.HasUses() {
@@ -260,11 +256,11 @@ func (n *nest) expand(s *pass.State) {
 	}
 }
 
-// tiles are the numbers that took divisions to compute, from which tile this is: the outer loop carries those of two iterations, and computes them beside what it
+// coordinates are the numbers that took divisions to compute, which tile this is: the outer loop carries those of two iterations, and computes them beside what it
 // stores, where they do not hold up the copies.
-func (n *nest) tiles() (list []*ir.Value) {
+func (n *nest) coordinates() (list []*ir.Value) {
 	divides := map[*ir.Op]bool{}
-	for _, op := range n.outer.Op.Body().Ops() {
+	for _, op := range n.flow.Op.Body().Ops() {
 		if !n.ahead[op] {
 			continue
 		}
@@ -281,7 +277,7 @@ func (n *nest) tiles() (list []*ir.Value) {
 
 // pass has the outer loop carry what some values are in this iteration and in the next one.
 func (n *nest) pass(values []*ir.Value) (this, next []*ir.Value) {
-	body := n.outer.Op.Body()
+	body := n.flow.Op.Body()
 	for _, v := range values {
 		this = append(this, body.AddArg(v.Type()))
 	}
@@ -291,68 +287,29 @@ func (n *nest) pass(values []*ir.Value) (this, next []*ir.Value) {
 	return this, next
 }
 
-// replace puts a loop that carries more in the place of the outer loop.
-func (n *nest) replace(b *ir.Builder, inits []*ir.Value) {
-	b.Before(n.outer.Op)
-	b.Loc = n.outer.Op.Loc()
-	results := ir.TypesOf(n.outer.Op.Results())
-	if n.exit == nil {
-		results = ir.TypesOf(inits)
-	}
-	n.outer.Op.ReplaceWith(newLoop(b, n.outer, results, inits))
-}
-
 // after is the counter of the outer loop in the iteration after another one, and what it carries there.
-func (n *nest) after(b *ir.Builder, now ir.Mapping) ir.Mapping {
+func (n *nest) after(now ir.Mapping) ir.Mapping {
 	next := ir.Mapping{}
-	end := n.outer.Continues()[0]
+	end := n.flow.Continues()[0]
 	for _, v := range n.carry {
-		i, _ := n.outer.CarriedIndex(v)
-		n.compute(b, now, end.Operand(i))
+		i, _ := n.flow.CarriedIndex(v)
+		n.compute(now, end.Operand(i))
 		next[v] = now.Lookup(end.Operand(i))
 	}
 	if n.exit == nil {
-		counter := n.outer.InductionVar()
-		next[counter] = tileaa.NewAddi(b, now.Lookup(counter), n.counted(b).loop.Step(), tileaa.AddiOptions{}).Result()
+		counter := n.flow.InductionVar()
+		next[counter] = tileaa.NewAddi(n.b, now.Lookup(counter), n.loop.Step(), tileaa.AddiOptions{}).Result()
 	}
 	return next
 }
 
-func (n *nest) counted(b *ir.Builder) *rewriting {
-	return &rewriting{&pipeline{loop: ir.Cast[tileaa.For](n.outer.Op), flow: n.outer}, b}
-}
-
-// more is whether a loop that counts has a next iteration: more of its range is left than a step.
-func (n *nest) more(b *ir.Builder) *ir.Value {
-	r := n.counted(b)
-	left := tileaa.NewSubi(b, r.loop.Upper(), n.outer.InductionVar(), tileaa.SubiOptions{}).Result()
-	return r.compare(left, r.loop.Step(), def.PredGreater, def.Unsigned)
-}
-
-// compute makes again what values follow from, as far as that is not known.
-func (n *nest) compute(b *ir.Builder, m ir.Mapping, values ...*ir.Value) {
-	which := map[*ir.Op]bool{}
-	var visit func(v *ir.Value)
-	visit = func(v *ir.Value) {
-		if op := v.DefiningOp(); m[v] == nil && n.ahead[op] && !which[op] {
-			which[op] = true
-			for _, o := range op.Operands() {
-				visit(o)
-			}
-		}
-	}
-	for _, v := range values {
-		visit(v)
-	}
-	for op := n.outer.Op.Body().First(); op != nil; op = op.Next() {
-		if which[op] {
-			b.Insert(op.Clone(m))
-		}
-	}
+// compute makes again what values follow from, as far as a mapping does not have it.
+func (n *nest) compute(m ir.Mapping, values ...*ir.Value) {
+	n.cloneAll(follows(n.ahead, mapped(m), values...), m, nil)
 }
 
 // begin makes the first copies of the inner loop of an iteration with these values, if it exists: a loop that does not count says that at its exit.
-func (n *nest) begin(b *ir.Builder, m ir.Mapping, exists func() *ir.Value) {
+func (n *nest) begin(m ir.Mapping, counted func() *ir.Value) {
 	var values []*ir.Value
 	if n.exit != nil {
 		values = append(values, ir.Cast[tileaa.If](n.exit).Cond())
@@ -366,26 +323,22 @@ func (n *nest) begin(b *ir.Builder, m ir.Mapping, exists func() *ir.Value) {
 			}
 		}
 	}
-	n.compute(b, m, values...)
-	var runs *ir.Value
+	n.compute(m, values...)
+	var exists *ir.Value
 	if n.exit != nil {
-		runs = m.Lookup(values[0])
+		exists = m.Lookup(values[0])
 	} else {
-		runs = exists()
+		exists = counted()
 	}
 	for _, op := range n.first {
-		b.Loc = op.Loc()
+		n.b.Loc = op.Loc()
 		c, ok := ir.As[tileaa.AsyncCopy](op)
 		if !ok {
-			tileaa.NewAsyncCommit(b)
+			tileaa.NewAsyncCommit(n.b)
 			continue
 		}
 		old, _ := ir.DefinedBy[tileaa.RingSlot](c.Buffer())
-		slot := tileaa.NewRingSlot(b, c.Buffer().Type(), old.Ring(), m.Lookup(old.Position()), old.Ahead()).Result()
-		when := runs
-		if own := c.When(); own != nil {
-			when = tileaa.NewAndi(b, runs, m.Lookup(own)).Result()
-		}
-		copyLike(b, c, m.Lookup(c.Block()), slot, c.Layout(), c.Token(), when)
+		slot := tileaa.NewRingSlot(n.b, c.Buffer().Type(), old.Ring(), m.Lookup(old.Position()), old.Ahead()).Result()
+		copyAhead(n.b, c, m, slot, c.Token(), exists)
 	}
 }

@@ -217,27 +217,20 @@ func (t *turns) rewrite(s *pass.State) {
 	t.replaceLoop(inits)
 }
 
-// needs are the ops of the body that the loads for a store follow from, and they themselves.
-func (t *turns) needs(i int) map[*ir.Op]bool {
+// needs are the ops of the body that the loads for a store follow from, and they themselves, without what is given.
+func (t *turns) needs(i int, given func(op *ir.Op) bool) map[*ir.Op]bool {
 	may := maps.Clone(t.pipeline.ahead)
 	maps.Copy(may, t.stores[i].early)
 	var loaded []*ir.Value
 	for _, l := range t.stores[i].loads {
 		loaded = append(loaded, l.Result(0))
 	}
-	return follows(may, false, loaded...)
-}
-
-// missing are those that a mapping does not have.
-func (t *turns) missing(i int, m ir.Mapping) map[*ir.Op]bool {
-	needs := t.needs(i)
-	maps.DeleteFunc(needs, func(op *ir.Op, _ bool) bool { return m[op.Result(0)] != nil })
-	return needs
+	return follows(may, given, loaded...)
 }
 
 // move puts the loads for a store, with what they need, behind that of a gap. Those that begin earlier have been moved.
 func (t *turns) move(i, gap int, behind []*ir.Op, moved map[*ir.Op]bool) {
-	needs := t.needs(i)
+	needs := t.needs(i, nothing)
 	from := t.at[t.stores[gap].BufferStore.Op]
 	for _, op := range t.body[from+1:] {
 		if !needs[op] || moved[op] {
@@ -260,7 +253,7 @@ func (t *turns) move(i, gap int, behind []*ir.Op, moved map[*ir.Op]bool) {
 func (t *turns) begin(carried []int) (inits []*ir.Value) {
 	m, runs := t.initial(), t.runs()
 	for _, i := range carried {
-		t.cloneAll(t.missing(i, m), m, runs)
+		t.cloneAll(t.needs(i, mapped(m)), m, runs)
 		for _, l := range t.stores[i].loads {
 			inits = append(inits, m.Lookup(l.Result(0)))
 		}
@@ -280,7 +273,7 @@ func (t *turns) carryOn(carried []int, behind []*ir.Op) {
 	n := len(t.stores)
 	for _, i := range carried {
 		t.b.Before(behind[i-t.ahead[i]+n])
-		t.cloneAll(t.missing(i, m), m, nil)
+		t.cloneAll(t.needs(i, mapped(m)), m, nil)
 		for _, l := range t.stores[i].loads {
 			end.SetOperandGroup(0, append(end.Operands(), m.Lookup(l.Result(0))))
 			l.Result(0).ReplaceAllUsesWith(body.AddArg(l.Result(0).Type()))
@@ -292,7 +285,7 @@ func (t *turns) carryOn(carried []int, behind []*ir.Op) {
 func (t *turns) eraseMoved(carried []int) {
 	moved := map[*ir.Op]bool{}
 	for _, i := range carried {
-		maps.Copy(moved, t.needs(i))
+		maps.Copy(moved, t.needs(i, nothing))
 	}
 	for _, op := range slices.Backward(t.body) {
 		if moved[op] && !op.HasUses() {

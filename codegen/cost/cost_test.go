@@ -125,13 +125,16 @@ func TestAccumulatorsFitBesideWhatLoopsCarry(t *testing.T) {
 	for _, c := range []struct {
 		target               string
 		warps, most, carried int
-		rows, want           bool
+		rows, turns, want    bool
 	}{
-		{"sm_80", 4, 128, 128, false, true}, {"sm_80", 4, 192, 64, false, true}, {"sm_80", 4, 192, 65, false, false}, {"sm_80", 4, 193, 32, false, false},
-		{"sm_80", 16, 64, 64, false, true}, {"sm_80", 16, 96, 32, false, true}, {"sm_80", 16, 96, 64, false, false}, {"sm_100", 4, 192, 64, false, false},
-		{"sm_90", 4, 192, 128, true, true}, {"sm_90", 4, 192, 64, false, false}, {"sm_90", 4, 193, 64, true, false},
+		{"sm_80", 4, 128, 128, false, false, true}, {"sm_80", 4, 192, 96, false, false, true}, {"sm_80", 4, 192, 97, false, false, false},
+		{"sm_80", 4, 193, 32, false, false, false}, {"sm_80", 4, 160, 128, false, false, true}, {"sm_80", 4, 160, 128, false, true, false},
+		{"sm_80", 4, 192, 64, false, true, true}, {"sm_80", 8, 160, 128, false, false, true}, {"sm_75", 4, 160, 128, false, false, false},
+		{"sm_80", 16, 64, 64, false, false, true}, {"sm_80", 16, 96, 32, false, false, true}, {"sm_80", 16, 96, 33, false, false, false},
+		{"sm_100", 4, 192, 64, false, false, false}, {"sm_90", 4, 192, 128, true, false, true}, {"sm_90", 4, 192, 64, false, false, false},
+		{"sm_90", 4, 193, 64, true, false, false},
 	} {
-		if got := AccumulatorsFit(sm(t, c.target), c.warps, c.most, c.carried, c.rows); got != c.want {
+		if got := AccumulatorsFit(sm(t, c.target), c.warps, c.most, c.carried, c.rows, c.turns); got != c.want {
 			t.Errorf("%s, %d warps, %d accumulators, %d carried: %t, want %t", c.target, c.warps, c.most, c.carried, got, c.want)
 		}
 	}

@@ -32,12 +32,20 @@ func AccumulatorLimit(t *target.Target, warps int) int {
 }
 
 // AccumulatorsFit reports whether a thread has registers for so many accumulators at most, of which loops carry some. In attention the scores are
-// alive from one product to the next, the sums always: as long as these leave room for scores, a thread can have half as many again. Not on GPUs
-// with products of warpgroups or tensor memory: the compiler of PTX keeps more addresses in registers there, and spills, unless all products are those of
-// warpgroups that have one tile of rows each, which take next to no registers besides.
-func AccumulatorsFit(t *target.Target, warps, most, carried int, rows bool) bool {
+// alive from one product to the next, the sums always: as long as these leave room for scores, a thread can have half as many again. That is a quarter of the limit
+// less where loads pass through its registers, too, or it has fewer than instructions can name. Not on GPUs with products of warpgroups or tensor memory:
+// the compiler of PTX keeps more addresses in registers there, and spills, unless all products are those of warpgroups that have one tile of rows each, which take
+// next to no registers besides.
+func AccumulatorsFit(t *target.Target, warps, most, carried int, rows, turns bool) bool {
 	limit := AccumulatorLimit(t, warps)
-	return most <= limit || rows && most <= limit*3/2 || !t.Has("tcgen05") && !t.Has("wgmma") && most <= limit*3/2 && most+carried <= 2*limit
+	if most <= limit {
+		return true
+	}
+	room := 2 * limit
+	if !turns && t.Has("cp.async") && limit == AccumulatorTarget {
+		room += limit / 4
+	}
+	return most <= limit*3/2 && (rows || !t.Has("tcgen05") && !t.Has("wgmma") && most+carried <= room)
 }
 
 // Doubt is how many more registers than estimated a loop that multiplies may take: ptxas loads fragments early, as far as it believes that registers last,

@@ -426,7 +426,7 @@ func readers(s *pass.State, conv *ir.Op) (places []*ir.Op) {
 	}
 	for _, u := range uses {
 		user := u.Owner()
-		if user.Block() == conv.Block() || !tileaa.IsProduct(user) || !heldTooLong(s, user) {
+		if user.Block() == conv.Block() || !tileaa.IsProduct(user) || kernel.HoldsFactors(s, user.ParentOp(), tileaa.WarpsOf(user), kernel.RegistersOf) {
 			return []*ir.Op{conv}
 		}
 		if !slices.Contains(places, user) {
@@ -434,25 +434,6 @@ func readers(s *pass.State, conv *ir.Op) (places []*ir.Op) {
 		}
 	}
 	return places
-}
-
-// heldTooLong reports whether a loop needs more registers than a thread has for the accumulators of its products and for their
-// operands that come from outside of it.
-func heldTooLong(s *pass.State, dot *ir.Op) bool {
-	loop := dot.ParentOp()
-	regs := cost.BesideAccumulators
-	for _, op := range loop.Body().Ops() {
-		if !tileaa.IsProduct(op) {
-			continue
-		}
-		regs += kernel.RegistersOf(op.Result(0))
-		for _, v := range op.Operands()[:2] {
-			if ir.DefinedOutside(v, loop) {
-				regs += kernel.RegistersOf(v)
-			}
-		}
-	}
-	return regs > cost.ThreadRegisters(s.Target, tileaa.WarpsOf(dot))
 }
 
 // waited reports whether a wait for all copies stands among the reads in front of an op already.

@@ -21,7 +21,7 @@ func judged(whole *prices, plan *tileaa.PlanAttr, how string) (c candidate, ok b
 func judgedBy(costs *prices, plan *tileaa.PlanAttr, how string) candidate {
 	s, d := costs.s, costs.products.Demands
 	c := candidate{name: fmt.Sprintf("%d warps, %s%s", plan.Warps, how, costs.overlap(plan.Warps)), cost: costs.whole(plan.Warps), prices: costs}
-	if c.why = misfit(s, costs.entry, d, plan.Warps, nil, false); c.why == "" {
+	if c.why = misfit(s, costs.entry, d, plan.Warps, nil, false, costs.takesTurns(plan.Warps)); c.why == "" {
 		c.why = operandsMisfit(s, costs.entry, costs.products, plan.Warps)
 	}
 	if c.why == "" {

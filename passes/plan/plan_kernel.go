@@ -145,7 +145,7 @@ func tilePlans(s *pass.State, entry *ir.Op, d kernel.Demands, warps []int, hinte
 	alone := true // no block has another one beside it
 	passing := work.Loaded+work.Stored > 0 && !work.Holds
 	for _, w := range warps {
-		c := candidate{name: fmt.Sprintf("%d warps", w), cost: price{quarters: cost.Spread(d.TileBits/8, w).Quarters()}, why: misfit(s, entry, d, w, nil, false)}
+		c := candidate{name: fmt.Sprintf("%d warps", w), cost: price{quarters: cost.Spread(d.TileBits/8, w).Quarters()}, why: misfit(s, entry, d, w, nil, false, false)}
 		if c.why == "" {
 			least := cost.BesideAccumulators
 			t, meets := work.Tile(w)
@@ -242,7 +242,7 @@ func productPlans(s *pass.State, entry *ir.Op, products *slice.Products, warps [
 		bytes := s.Target.SharedOptIn * 3 / 4 >> k
 		if k == 0 {
 			for _, w := range warps {
-				c := candidate{name: fmt.Sprintf("%d warps, steps", w), why: misfit(s, entry, d, w, feeds, false)}
+				c := candidate{name: fmt.Sprintf("%d warps, steps", w), why: misfit(s, entry, d, w, feeds, false, false)}
 				if c.why == "" {
 					c.plan = boundedPlan(s, entry, d, w)
 					c.plan.OperandBytes = bytes
@@ -266,7 +266,7 @@ func productPlans(s *pass.State, entry *ir.Op, products *slice.Products, warps [
 func wholePlan(costs *prices, warps int) candidate {
 	s, entry, products := costs.s, costs.entry, costs.products
 	rows := oneTileOfRows(products, entry, warps)
-	c := candidate{name: fmt.Sprintf("%d warps", warps), why: misfit(s, entry, products.Demands, warps, nil, rows)}
+	c := candidate{name: fmt.Sprintf("%d warps", warps), why: misfit(s, entry, products.Demands, warps, nil, rows, costs.takesTurns(warps))}
 	if c.why == "" && costs.biggest()/32/(32*warps) > cost.AccumulatorTarget {
 		c.why = "a tile takes too many registers"
 	}
@@ -402,10 +402,10 @@ func oneTileOfRows(products *slice.Products, entry *ir.Op, warps int) bool {
 }
 
 // misfit says why so many warps cannot hold every value of a kernel, but for the operands of products that are cut along K; "" if they can. rows: each
-// warpgroup multiplies one tile of rows.
-func misfit(s *pass.State, entry *ir.Op, d kernel.Demands, warps int, except slice.Feeding, rows bool) (why string) {
+// warpgroup multiplies one tile of rows. turns: loads of a loop take turns in registers.
+func misfit(s *pass.State, entry *ir.Op, d kernel.Demands, warps int, except slice.Feeding, rows, turns bool) (why string) {
 	limit := d.ValueLimit(s, warps)
-	if n := d.Accumulators(warps); !cost.AccumulatorsFit(s.Target, warps, n, d.CarriedBits/32/(32*warps), rows) {
+	if n := d.Accumulators(warps); !cost.AccumulatorsFit(s.Target, warps, n, d.CarriedBits/32/(32*warps), rows, turns) {
 		return fmt.Sprintf("%d accumulators of a thread", n)
 	}
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {

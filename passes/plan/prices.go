@@ -233,6 +233,11 @@ func (p *prices) alone(warps int) bool {
 	return !slices.ContainsFunc(p.loopsOf(warps), func(l weighted) bool { return l.InUnit() || l.Blocks(p.s.Target, l.slots) > 1 })
 }
 
+// takesTurns reports whether loads of some loop take turns in one place of shared memory.
+func (p *prices) takesTurns(warps int) bool {
+	return slices.ContainsFunc(p.loopsOf(warps), func(l weighted) bool { return l.InTurns })
+}
+
 // blocks is how many blocks of so many warps a multiprocessor has room for in shared memory, with one slot for what loops load, or for the biggest of it where
 // products take turns.
 func (p *prices) blocks(warps int) int {
@@ -240,7 +245,7 @@ func (p *prices) blocks(warps int) int {
 	for _, l := range p.loopsOf(warps) {
 		bytes := l.Shared[0]
 		if kernel.TakeTurns(l.op) {
-			bytes = biggestFactor(l.op)
+			bytes = biggestFactor(l.op) + p.factorBytes(l.op, warps)
 		}
 		n, _ := cost.Occupancy(p.s.Target, 32*warps, 1, bytes)
 		most = min(most, max(n, 1))
@@ -370,13 +375,25 @@ func (p *prices) loop(op *ir.Op, warps int) cost.Loop {
 	l.Registers = min(l.Registers, limit)
 	l.Issue += spillAccesses * spilled * warps
 	l.Waves += spillAccesses * spilled * warps
-	for slots := 1; slots <= most && slots*l.Copied <= p.s.Target.SharedOptIn; slots++ {
-		l.Shared = append(l.Shared, slots*l.Copied)
+	factors := p.factorBytes(op, warps)
+	for slots := 1; slots <= most && slots*l.Copied+factors <= p.s.Target.SharedOptIn; slots++ {
+		l.Shared = append(l.Shared, slots*l.Copied+factors)
 	}
 	if len(l.Shared) == 0 {
 		p.inTurns(&l, op, accumulators)
 	}
 	return l
+}
+
+// factorBytes is the bytes of shared memory for factors that a loop takes in every iteration and threads do not hold.
+func (p *prices) factorBytes(loop *ir.Op, warps int) (bytes int) {
+	if !p.s.Target.Has("cp.async") {
+		return 0
+	}
+	for _, load := range kernel.FactorsInShared(p.s, loop, warps) {
+		bytes += kernel.LoadedBytes(load)
+	}
+	return bytes
 }
 
 // inTurns is what a loop asks for if shared memory has no room for all that its products take, but for what one of them does: loads take turns there, and in
@@ -386,7 +403,8 @@ func (p *prices) inTurns(l *cost.Loop, loop *ir.Op, accumulators int) {
 		return
 	}
 	most, stay := biggestFactor(loop), 0
-	if most > p.s.Target.SharedOptIn {
+	bytes := most + p.factorBytes(loop, l.Warps)
+	if bytes > p.s.Target.SharedOptIn {
 		return
 	}
 	for _, op := range loop.Body().Ops() {
@@ -404,7 +422,7 @@ func (p *prices) inTurns(l *cost.Loop, loop *ir.Op, accumulators int) {
 			}
 		}
 	}
-	l.InTurns, l.Shared = true, []int{most}
+	l.InTurns, l.Shared = true, []int{bytes}
 	registers := accumulators + stay + kernel.StagingReserve + most/(4*32*l.Warps)
 	l.Exposed = registers > cost.RegisterLimit(p.s.Target, 32*l.Warps, 1)
 	l.Registers = min(max(l.Registers, registers), cost.RegisterLimit(p.s.Target, 32*l.Warps, 1))

@@ -212,9 +212,9 @@ func (ps *Products) product(op *ir.Op, warps int) Product {
 		scaled := tileaa.IsScaled(op) && !(p.OK && p.Atom.Atom.Scaled()) // on its way, which may take more than what is loaded
 		load, _, copied := tileaa.FactorLoad(v)
 		_, _, alone := tileaa.LoadOf(v)
-		inGroups := p.OK && p.Atom.Atom.ByWarpgroup()
+		shared := p.OK && p.Atom.Atom.Group > 0 // a unit reads it there, in several loops as in one
 		// What threads multiply by in several loops stays in registers from one to the next.
-		copied = copied && load.Code() == tileaa.OpTiledLoad && (alone || inGroups || load.Block() == op.Block())
+		copied = copied && load.Code() == tileaa.OpTiledLoad && (alone || shared || load.Block() == op.Block())
 		inUnit := p.OK && p.Atom.Atom.Tensor != nil && copied // its copies pass by registers in any shape
 		own := [2]atom.Elem{types.A, types.B}[i]
 		held := elem != own && elem != atom.TF32 || !s.Target.Has("cp.async") || scaled || !copied

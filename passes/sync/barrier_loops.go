@@ -217,6 +217,9 @@ func (w *inserter) summarize(op *ir.Op, first []flight) *summary {
 	}
 	sum.end, sum.tokens = out.state, out.tokens
 	sum.transparent = sum.zeroTrip || out.state != nil && w.open(out.state)
+	if l.conts.state == nil || !w.open(l.conts.state) {
+		sum.exposed.shared = seenBefore(sum.exposed.shared, loop)
+	}
 	sum.exposed.shared = seenOutside(sum.exposed.shared, func(v *ir.Value) bool { return w.proofs.inside(v, op) })
 	return sum
 }

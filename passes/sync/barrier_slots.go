@@ -121,6 +121,19 @@ func (p *pending) through(w passage, gone func(*ir.Value) bool) {
 	p.shared, p.inFlight = shared, inFlight
 }
 
+// seenBefore are spans of the first round of a loop, from in front of it.
+func seenBefore(list []span, loop ir.Flow) (out []span) {
+	carried, inits := loop.Carried(), loop.Inits()
+	for _, s := range list {
+		if i := slices.Index(carried, s.slot.position); s.slot.known && i >= 0 {
+			p, ahead := positionOf(inits[i])
+			s.slot = slot{true, p, s.slot.ahead + ahead, s.slot.slots}.normal()
+		}
+		addSpan(&out, s)
+	}
+	return out
+}
+
 // seenOutside are spans of any round of a loop, from outside of it.
 func seenOutside(list []span, gone func(*ir.Value) bool) (out []span) {
 	for _, s := range list {

@@ -214,6 +214,39 @@ func (l Loop) Relieves(t *target.Target, producers, slots int) bool {
 	return l.Columns > 0 && 2*l.Issue/instrsPerCycle > l.Matrix*sm80Products/t.Products && with.Blocks(t, slots) >= min(2, l.Blocks(t, slots))
 }
 
+// slotIssue is the instructions with which a warp finds a slot, asks whether there is a further iteration, and waits for copies.
+const slotIssue = 24
+
+// ByRing reports whether it is best that what passes through registers, so many bytes, comes from a ring of its own, of which l has the slots, instead of being
+// loaded an iteration ahead, which takes so many bytes of shared memory. It is stored and loaded once more, and the product waits for that and for what it has done:
+// it must save a fifth. Nobody knows how many blocks a launch has: where either may be the slower one, it is the one that loses less where it is.
+func (l Loop) ByRing(t *target.Target, passed, shared int) bool {
+	ring := l
+	ring.Waves += 2 * passed / waveBytes
+	ring.Issue += slotIssue * l.Warps
+	slots := ring.Slots(t)
+	blocks := ring.Blocks(t, slots)
+	if blocks == 0 {
+		return false
+	}
+	behind := 2 * meetCycles
+	if l.InUnit() {
+		behind += l.Matrix * sm80Products / t.Products
+	}
+	all, alone := ring.flying(t, slots-1, blocks, behind), ring.flying(t, slots-1, 1, behind)
+	ahead, aheadAlone := l.flying(t, 1, max(1, l.blocksWith(t, shared)), 0), l.flying(t, 1, 1, 0)
+	gain, loss := max(100*ahead/all, 100*aheadAlone/alone), max(100*all/ahead, 100*alone/aheadAlone)
+	return gain >= 125 && gain > loss
+}
+
+// flying is the time of an iteration of so many blocks whose copies fly for so many, memory being at rest or busy, and whose warps stop for so much longer.
+func (l Loop) flying(t *target.Target, iterations, blocks, longer int) (sum int) {
+	for _, latency := range copyCycles[:2] {
+		sum += l.cycles(t, blocks, max(0, latency/max(1, iterations)-l.own(t)-l.stop(blocks))+longer)
+	}
+	return sum / 2
+}
+
 // work is the cycles of the unit of a multiprocessor that has most to do.
 func (l Loop) work(t *target.Target) int {
 	return max(l.Matrix*sm80Products/t.Products, l.Issue/instrsPerCycle, l.Waves, l.Copied/bytesPerCycle, 1)

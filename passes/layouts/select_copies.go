@@ -37,24 +37,17 @@ func SelectCopies(s *pass.State) error {
 	})
 	known := facts.New(s.Ctx, s.Module)
 	turns := loopsInTurns(s)
-	rows := &rowLoops{s, known, map[*ir.Op][]rowLoad{}}
+	rows := &rowLoops{s, known, map[*ir.Op][]rowLoad{}, map[*ir.Op][]rowLoad{}}
 	for _, load := range loads {
 		s.Step()
 		if turns[load.ParentOp()] {
 			continue
 		}
 		c := copied{load: load}
-		c.find(load.Result(0), nil)
-		if len(c.converts) == 0 && !c.stored() || len(c.others) > 0 && !c.multiplied() {
-			rows.copy(load)
-			continue
-		}
-		if !kernel.CopiesAhead(known, load) {
-			continue
-		}
-		t := tileaa.AsTile(load.Result(0))
-		if mem, ok := c.buffer(s); ok && int(t.NumElements())*tileaa.ElemBytes(t.Elem) <= s.Target.SharedOptIn { // else lower-conversions takes it in parts
+		if mem, ok := c.past(s, known); ok {
 			c.copyTo(s, mem)
+		} else if l, ok := rows.find(&c); ok {
+			l.copy(s)
 		}
 	}
 	return nil
@@ -115,6 +108,20 @@ type converts struct {
 }
 
 func (c *copied) stored() bool { return c.store.Op != nil }
+
+// past finds what uses a load, and the buffer to which copies can bring it past the registers.
+func (c *copied) past(s *pass.State, known *facts.Facts) (mem layout.MemLayout, ok bool) {
+	c.find(c.load.Result(0), nil)
+	if c.asItIs() || !kernel.CopiesAhead(known, c.load) || kernel.LoadedBytes(c.load) > s.Target.SharedOptIn { // lower-conversions takes it in parts
+		return mem, false
+	}
+	return c.buffer(s)
+}
+
+// asItIs reports whether what uses the tile takes it as it was loaded.
+func (c *copied) asItIs() bool {
+	return len(c.converts) == 0 && !c.stored() || len(c.others) > 0 && !c.multiplied()
+}
 
 // multiplied reports whether a product in a loop takes the tile.
 func (c *copied) multiplied() bool {

@@ -26,9 +26,10 @@ import (
 
 // rowLoops are the loops of which loads become such copies.
 type rowLoops struct {
-	s     *pass.State
-	known *facts.Facts
-	loads map[*ir.Op][]rowLoad // by loop
+	s      *pass.State
+	known  *facts.Facts
+	loads  map[*ir.Op][]rowLoad // by loop
+	staged map[*ir.Op][]rowLoad // of loops with a product, likewise
 }
 
 // rowLoad is a load, the memory layout that it is copied to, and the elements of an access.
@@ -59,7 +60,7 @@ func (r *rowLoops) of(loop *ir.Op) (list []rowLoad) {
 	}
 	for op := loop.Body().First(); op != nil; op = op.Next() {
 		r.s.Step()
-		if l, ok := r.copied(op); ok {
+		if l, ok := r.copied(op, leastCopy); ok {
 			list = append(list, l)
 			rows.Copied += kernel.LoadedBytes(op)
 		}
@@ -74,8 +75,8 @@ func (r *rowLoops) of(loop *ir.Op) (list []rowLoad) {
 	return list
 }
 
-// copied is how a load can become a copy.
-func (r *rowLoops) copied(load *ir.Op) (l rowLoad, ok bool) {
+// copied is how a load can become a copy, of at least so many bytes at a time.
+func (r *rowLoops) copied(load *ir.Op, least int) (l rowLoad, ok bool) {
 	if !kernel.IsPlainLoad(load) || !tileaa.IsRanked(load.Result(0)) || !load.Result(0).HasUses() || !kernel.CopiesAhead(r.known, load) || !kernel.BeginsAhead(load) {
 		return l, false
 	}
@@ -86,23 +87,31 @@ func (r *rowLoops) copied(load *ir.Op) (l rowLoad, ok bool) {
 	if p, ok := ir.As[tileaa.Load](load); ok && p.Left() != nil && l.vec < width { // it counts the elements of wider accesses
 		return l, false
 	}
-	return l, wide && l.vec*bytes >= leastCopy
+	return l, wide && l.vec*bytes >= least
 }
 
-// leastCopy is the bytes at a time that are worth the instructions.
-const leastCopy = 8
+// leastCopy is the bytes at a time that are worth the instructions, leastStaged the fewest of a copy.
+const leastCopy, leastStaged = 8, 4
 
-// copy makes a load a copy, if it is one of those.
-func (r *rowLoops) copy(load *ir.Op) {
-	list := r.of(load.ParentOp())
-	i := slices.IndexFunc(list, func(l rowLoad) bool { return l.load == load })
-	if i < 0 {
-		return
+// find is how a load becomes such a copy, if it is one of them.
+func (r *rowLoops) find(c *copied) (l rowLoad, ok bool) {
+	list := r.stagedOf(c.load.ParentOp())
+	if c.asItIs() {
+		list = slices.Concat(list, r.of(c.load.ParentOp()))
 	}
-	ir.Cast[tileaa.AccessOp](load).SetVec(r.s.Ctx, int64(list[i].vec))
-	c := copied{load: load}
-	for _, u := range load.Result(0).Uses() {
+	i := slices.IndexFunc(list, func(l rowLoad) bool { return l.load == c.load })
+	if i < 0 {
+		return l, false
+	}
+	return list[i], true
+}
+
+// copy makes the load a copy.
+func (l rowLoad) copy(s *pass.State) {
+	ir.Cast[tileaa.AccessOp](l.load).SetVec(s.Ctx, int64(l.vec))
+	c := copied{load: l.load}
+	for _, u := range l.load.Result(0).Uses() {
 		c.others = append(c.others, u.Owner())
 	}
-	c.copyTo(r.s, list[i].mem)
+	c.copyTo(s, l.mem)
 }

@@ -64,7 +64,7 @@ var faults = []fault{
 		rewrite(`ring_next (%\w+) \{.*?\}`, func(m []string) string { return "addi " + m[1] + ", %cst_1_i32" })},
 	{"another slot", `where a copy is in flight|where nothing is|another role has not passed on|may still be read|and no barrier`, regexp.MustCompile(`ring_slot .*ring<[2-9],`), rewrite(`ahead = (\d+)`, func(m []string) string { return fmt.Sprint("ahead = ", 1-min(1, atoi(m[1]))) })},
 	{"a role that goes another way", `waits for ever|slots acquired|another role has not passed on|where a copy is in flight`, regexp.MustCompile(`= for `), goAnotherWay},
-	{"a slot too few", `where a copy is in flight|where slot . is next|may still be read`, regexp.MustCompile(`ring_next .*slots = [2-9]`), slotTooFew},
+	{"a slot too few", `where a copy is in flight|where slot . is next|may still be read|no barrier stands between`, regexp.MustCompile(`ring_next .*slots = [2-9]`), slotTooFew},
 }
 
 var (

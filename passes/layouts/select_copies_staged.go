@@ -1,0 +1,128 @@
+package layouts
+
+import (
+	"tileiras/codegen/cost"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+	"tileiras/passes/kernel"
+)
+
+// This file gives a ring to loads that a product takes by way of registers, because they are converted or transposed there. stage-loads begins such loads an
+// iteration ahead, and registers have no room for more: where an iteration is shorter than the way to memory, warps wait. Copies begin as many ahead as they like:
+//
+//	for %i {                                     for %i {
+//	  %t = tiled_load %x[%i]                       %r = alloc_shared; async_copy %x[%i], %r; async_commit
+//	  %b = alloc_shared                            async_wait 0
+//	  buffer_store (ftof %t), %b             =>    %t = buffer_load %r
+//	  .. dot %b ..                                 %b = alloc_shared; buffer_store (ftof %t), %b
+//	}                                              .. dot %b ..
+//	                                             }
+//
+// A thread reads what it has copied itself, in the layout of the load. It stores and reads twice what it stored once, and the product waits for it: that must be worth it.
+
+// stagedOf are the loads of a loop with one product that become such copies.
+func (r *rowLoops) stagedOf(loop *ir.Op) (list []rowLoad) {
+	if list, known := r.staged[loop]; known {
+		return list
+	}
+	defer func() { r.staged[loop] = list }()
+	product, ok := onlyProduct(loop)
+	if !ok {
+		return nil
+	}
+	var raw, stored int // bytes of an iteration
+	for _, v := range product.Operands()[:2] {
+		for _, load := range r.loadsFor(v, loop) {
+			c := copied{load: load}
+			if _, ok := c.past(r.s, r.known); ok {
+				continue
+			}
+			l, ok := r.copied(load, leastStaged)
+			if !ok {
+				return nil
+			}
+			list, raw = append(list, l), raw+kernel.LoadedBytes(load)
+			stored += int(tileaa.AsTile(load.Result(0)).NumElements()) * storedBytes(product)
+		}
+	}
+	if len(list) == 0 || !r.pays(loop, product, raw, stored) {
+		return nil
+	}
+	return list
+}
+
+// onlyProduct is the product of a loop that has one, if the matrix unit computes it.
+func onlyProduct(loop *ir.Op) (product *ir.Op, ok bool) {
+	if loop.Code() != tileaa.OpFor {
+		return nil, false
+	}
+	flow, _ := ir.LoopOf(loop)
+	for _, op := range loop.Body().Ops() {
+		if tileaa.IsProduct(op) {
+			if product != nil {
+				return nil, false
+			}
+			product = op
+		}
+	}
+	if product == nil {
+		return nil, false
+	}
+	t, ok := kernel.TilingOf(product)
+	return product, ok && len(flow.Continues()) == 1 && !t.Atom.Scalar()
+}
+
+// storedBytes are those of an element of a factor as the product takes it.
+func storedBytes(product *ir.Op) int {
+	t, _ := kernel.TilingOf(product)
+	return max(t.Atom.A.Bits(), 8) / 8
+}
+
+// loadsFor are the loads of a loop that a factor is computed from.
+func (r *rowLoops) loadsFor(factor *ir.Value, loop *ir.Op) (list []*ir.Op) {
+	seen := map[*ir.Op]bool{}
+	var visit func(v *ir.Value)
+	visit = func(v *ir.Value) {
+		r.s.Step()
+		op := v.DefiningOp()
+		if op == nil || op.Block() != loop.Body() || seen[op] {
+			return
+		}
+		seen[op] = true
+		switch {
+		case op.Code() == tileaa.OpAllocShared:
+			for _, user := range tileaa.BufferUsers(v) {
+				if st, ok := ir.As[tileaa.BufferStore](user); ok {
+					visit(st.Value())
+				}
+			}
+		case !kernel.IsPlainLoad(op):
+			for _, o := range op.Operands() {
+				visit(o)
+			}
+		case tileaa.IsRanked(op.Result(0)):
+			list = append(list, op)
+		}
+	}
+	visit(factor)
+	return list
+}
+
+// stagedBytes is the bytes of a thread in an iteration from which on a ring is worth its instructions.
+const stagedBytes = 16
+
+// pays reports whether a loop is faster if what passes through registers, so many raw bytes in an iteration that become others in shared memory, comes from a ring.
+func (r *rowLoops) pays(loop, product *ir.Op, raw, stored int) bool {
+	plan := tileaa.PlanOf(tileaa.EntryOf(loop))
+	if raw < stagedBytes*32*plan.Warps {
+		return false
+	}
+	sums := kernel.RegistersOf(product.Result(0))
+	l := kernel.Loop(r.s, loop, plan.Warps, sums, kernel.TilingOf, func(op *ir.Op) int { return kernel.Pointers(op, false) })
+	l.Launched = plan.Launched
+	l.Registers = sums + kernel.StagingReserve + raw/(4*32*plan.Warps)
+	for n := 1; n <= cost.MostSlots; n++ {
+		l.Shared = append(l.Shared, n*l.Copied+stored)
+	}
+	return l.ByRing(r.s.Target, raw, 2*(l.Copied-raw+stored))
+}

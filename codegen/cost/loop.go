@@ -85,7 +85,7 @@ func (l Loop) slotsOfCopies(t *target.Target) int {
 	var all, alone []int
 	for slots := 1; slots <= len(l.Shared) && l.Blocks(t, slots) >= max(1, room); slots++ {
 		all = append(all, l.CyclesWith(t, slots))
-		alone = append(alone, l.average(t, slots, 1, l.comes(1)))
+		alone = append(alone, l.average(t, slots, 1, 0, l.comes(1)))
 	}
 	best, least := 1, math.MaxInt
 	for i := range all {
@@ -136,17 +136,17 @@ func (l Loop) threads() int { return warpLanes * (l.Warps + l.Producers) }
 
 // CyclesWith is the time with so many slots, the average over the latencies of global memory.
 func (l Loop) CyclesWith(t *target.Target, slots int) int {
-	return l.average(t, slots, l.Blocks(t, slots), copyCycles[:])
+	return l.average(t, slots, l.Blocks(t, slots), 0, copyCycles[:])
 }
 
-// average is the time of an iteration of so many blocks with so many slots, the average over latencies.
-func (l Loop) average(t *target.Target, slots, blocks int, latencies []int) int {
+// average is the time of an iteration of so many blocks with so many slots whose warps stop for so much longer, the average over latencies.
+func (l Loop) average(t *target.Target, slots, blocks, longer int, latencies []int) int {
 	sum := 0
 	for _, latency := range latencies {
 		if slots > 1 {
 			latency = max(0, latency/(slots-1)-l.own(t)-l.stop(blocks))
 		}
-		sum += l.cycles(t, blocks, latency)
+		sum += l.cycles(t, blocks, latency+longer)
 	}
 	return sum / len(latencies)
 }
@@ -165,7 +165,7 @@ func (l Loop) Apart(t *target.Target, products, shared int) (cycles int, best bo
 	}
 	slots := l.Slots(t)
 	together := l.CyclesWith(t, slots)
-	alone, togetherAlone := l.apart(t, products, 1, true, l.comes(products)), l.average(t, slots, 1, l.comes(1))
+	alone, togetherAlone := l.apart(t, products, 1, true, l.comes(products)), l.average(t, slots, 1, 0, l.comes(1))
 	return cycles, 32*max(100*cycles/together, 100*alone/togetherAlone) < 31*max(100*together/cycles, 100*togetherAlone/alone)
 }
 
@@ -233,18 +233,11 @@ func (l Loop) ByRing(t *target.Target, passed, shared int) bool {
 	if l.InUnit() {
 		behind += l.Matrix * sm80Products / t.Products
 	}
-	all, alone := ring.flying(t, slots-1, blocks, behind), ring.flying(t, slots-1, 1, behind)
-	ahead, aheadAlone := l.flying(t, 1, max(1, l.blocksWith(t, shared)), 0), l.flying(t, 1, 1, 0)
+	moving := copyCycles[:2] // at rest and busy
+	all, alone := ring.average(t, slots, blocks, behind, moving), ring.average(t, slots, 1, behind, moving)
+	ahead, aheadAlone := l.average(t, 2, max(1, l.blocksWith(t, shared)), 0, moving), l.average(t, 2, 1, 0, moving)
 	gain, loss := max(100*ahead/all, 100*aheadAlone/alone), max(100*all/ahead, 100*alone/aheadAlone)
 	return gain >= 125 && gain > loss
-}
-
-// flying is the time of an iteration of so many blocks whose copies fly for so many, memory being at rest or busy, and whose warps stop for so much longer.
-func (l Loop) flying(t *target.Target, iterations, blocks, longer int) (sum int) {
-	for _, latency := range copyCycles[:2] {
-		sum += l.cycles(t, blocks, max(0, latency/max(1, iterations)-l.own(t)-l.stop(blocks))+longer)
-	}
-	return sum / 2
 }
 
 // work is the cycles of the unit of a multiprocessor that has most to do.

@@ -1,6 +1,7 @@
 package layouts
 
 import (
+	"tileiras/codegen/atom"
 	"tileiras/codegen/cost"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -26,7 +27,7 @@ func (r *rowLoops) stagedOf(loop *ir.Op) (list []rowLoad) {
 		return list
 	}
 	defer func() { r.staged[loop] = list }()
-	product, ok := onlyProduct(loop)
+	product, tiling, ok := onlyProduct(loop)
 	if !ok {
 		return nil
 	}
@@ -42,7 +43,7 @@ func (r *rowLoops) stagedOf(loop *ir.Op) (list []rowLoad) {
 				return nil
 			}
 			list, raw = append(list, l), raw+kernel.LoadedBytes(load)
-			stored += int(tileaa.AsTile(load.Result(0)).NumElements()) * storedBytes(product)
+			stored += int(tileaa.AsTile(load.Result(0)).NumElements()) * cost.Bytes(tiling.Atom.A.Bits())
 		}
 	}
 	if len(list) == 0 || !r.pays(loop, product, raw, stored) {
@@ -51,31 +52,25 @@ func (r *rowLoops) stagedOf(loop *ir.Op) (list []rowLoad) {
 	return list
 }
 
-// onlyProduct is the product of a loop that has one, if the matrix unit computes it.
-func onlyProduct(loop *ir.Op) (product *ir.Op, ok bool) {
+// onlyProduct is the product of a loop that has one, and how warps share it, if the matrix unit computes it.
+func onlyProduct(loop *ir.Op) (product *ir.Op, t atom.Tiling, ok bool) {
 	if loop.Code() != tileaa.OpFor {
-		return nil, false
+		return nil, t, false
 	}
 	flow, _ := ir.LoopOf(loop)
 	for _, op := range loop.Body().Ops() {
 		if tileaa.IsProduct(op) {
 			if product != nil {
-				return nil, false
+				return nil, t, false
 			}
 			product = op
 		}
 	}
 	if product == nil {
-		return nil, false
+		return nil, t, false
 	}
-	t, ok := kernel.TilingOf(product)
-	return product, ok && len(flow.Continues()) == 1 && !t.Atom.Scalar()
-}
-
-// storedBytes are those of an element of a factor as the product takes it.
-func storedBytes(product *ir.Op) int {
-	t, _ := kernel.TilingOf(product)
-	return max(t.Atom.A.Bits(), 8) / 8
+	t, ok = kernel.TilingOf(product)
+	return product, t, ok && len(flow.Continues()) == 1 && !t.Atom.Scalar()
 }
 
 // loadsFor are the loads of a loop that a factor is computed from.

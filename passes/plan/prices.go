@@ -244,8 +244,8 @@ func (p *prices) blocks(warps int) int {
 	most := math.MaxInt
 	for _, l := range p.loopsOf(warps) {
 		bytes := l.Shared[0]
-		if kernel.TakeTurns(l.op) {
-			bytes = biggestFactor(l.op) + p.factorBytes(l.op, warps)
+		if !l.InTurns && kernel.TakeTurns(l.op) {
+			bytes += biggestFactor(l.op) - l.Copied
 		}
 		n, _ := cost.Occupancy(p.s.Target, 32*warps, 1, bytes)
 		most = min(most, max(n, 1))
@@ -375,36 +375,24 @@ func (p *prices) loop(op *ir.Op, warps int) cost.Loop {
 	l.Registers = min(l.Registers, limit)
 	l.Issue += spillAccesses * spilled * warps
 	l.Waves += spillAccesses * spilled * warps
-	factors := p.factorBytes(op, warps)
+	factors := kernel.FactorsInShared(p.s, op, warps)
 	for slots := 1; slots <= most && slots*l.Copied+factors <= p.s.Target.SharedOptIn; slots++ {
 		l.Shared = append(l.Shared, slots*l.Copied+factors)
 	}
 	if len(l.Shared) == 0 {
-		p.inTurns(&l, op, accumulators)
+		p.inTurns(&l, op, accumulators, factors)
 	}
 	return l
 }
 
-// factorBytes is the bytes of shared memory for factors that a loop takes in every iteration and threads do not hold.
-func (p *prices) factorBytes(loop *ir.Op, warps int) (bytes int) {
-	if !p.s.Target.Has("cp.async") {
-		return 0
-	}
-	for _, load := range kernel.FactorsInShared(p.s, loop, warps) {
-		bytes += kernel.LoadedBytes(load)
-	}
-	return bytes
-}
-
 // inTurns is what a loop asks for if shared memory has no room for all that its products take, but for what one of them does: loads take turns there, and in
-// registers if these have room.
-func (p *prices) inTurns(l *cost.Loop, loop *ir.Op, accumulators int) {
+// registers if these have room. factors is the bytes of kernel.FactorsInShared.
+func (p *prices) inTurns(l *cost.Loop, loop *ir.Op, accumulators, factors int) {
 	if !kernel.TakeTurns(loop) {
 		return
 	}
 	most, stay := biggestFactor(loop), 0
-	bytes := most + p.factorBytes(loop, l.Warps)
-	if bytes > p.s.Target.SharedOptIn {
+	if most+factors > p.s.Target.SharedOptIn {
 		return
 	}
 	for _, op := range loop.Body().Ops() {
@@ -422,7 +410,7 @@ func (p *prices) inTurns(l *cost.Loop, loop *ir.Op, accumulators int) {
 			}
 		}
 	}
-	l.InTurns, l.Shared = true, []int{bytes}
+	l.InTurns, l.Shared = true, []int{most + factors}
 	registers := accumulators + stay + kernel.StagingReserve + most/(4*32*l.Warps)
 	l.Exposed = registers > cost.RegisterLimit(p.s.Target, 32*l.Warps, 1)
 	l.Registers = min(max(l.Registers, registers), cost.RegisterLimit(p.s.Target, 32*l.Warps, 1))

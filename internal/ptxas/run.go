@@ -97,8 +97,7 @@ func (j *Job) Run(ctx context.Context, ptx []byte) (cubin []byte, messages []Mes
 	confine(cmd)
 	// The system kills the child when the thread that started it ends, so the thread stays.
 	runtime.LockOSThread()
-	if err = cmd.Start(); err == nil {
-		children.add(cmd, dir)
+	if err = children.start(cmd, dir); err == nil {
 		err = cmd.Wait()
 		children.remove(cmd)
 	}
@@ -127,13 +126,18 @@ type runs struct {
 	dirs map[*exec.Cmd]string
 }
 
-func (r *runs) add(cmd *exec.Cmd, dir string) {
+// start starts a command. Kill comes before that or knows of it: what has started may have children already.
+func (r *runs) start(cmd *exec.Cmd, dir string) error {
 	r.Lock()
 	defer r.Unlock()
+	if err := cmd.Start(); err != nil {
+		return err
+	}
 	if r.dirs == nil {
 		r.dirs = map[*exec.Cmd]string{}
 	}
 	r.dirs[cmd] = dir
+	return nil
 }
 
 func (r *runs) remove(cmd *exec.Cmd) {

@@ -14,7 +14,7 @@ import (
 
 // shortSteps puts the plan that cuts products along K in front of out, the plans that keep tiles whole, where it costs less than they: shared memory has room
 // for shorter steps of a later iteration, or of more of them, which are copied while this one multiplies. It is worth a thought where there is no room for a
-// second whole step, or for one, and where a unit that reads shared memory gains nothing by longer ones. It is judged by copies of the entry that are cut. A
+// second whole step, or for one, and where rows are longer than they gain by. It is judged by copies of the entry that are cut. A
 // step must be an iteration of the loop that was there: a loop in a loop has nothing to copy ahead in its last iteration.
 func shortSteps(whole *prices, warps []int, out, not []candidate) (o, n []candidate) {
 	s, entry := whole.s, whole.entry
@@ -71,8 +71,8 @@ func shortPlan(s *pass.State, entry *ir.Op, deep []int, warps, bytes int) (c can
 	return c, true
 }
 
-// rowBytes is the shared memory of the operands of a step whose rows are as long as the unit's widest swizzle, if the only product of an entry has longer
-// ones; 0 otherwise, and where warps multiply by themselves.
+// rowBytes is the shared memory of the operands of a step whose rows are as long as the widest swizzle, if the only product of an entry has longer
+// ones; 0 otherwise.
 func (p *prices) rowBytes(warps int) int {
 	var products []*ir.Op
 	p.s.Walk(p.entry, ir.PreOrder, func(op *ir.Op) {
@@ -85,7 +85,7 @@ func (p *prices) rowBytes(warps int) int {
 	}
 	q := p.products.Of(products[0], warps)
 	row := q.Extent.K * q.Atom.A.Bits() / 8
-	if !q.OK || q.Atom.Atom.Group == 0 || row <= layout.WidestSwizzle {
+	if !q.OK || row <= layout.WidestSwizzle {
 		return 0
 	}
 	return q.Staged * layout.WidestSwizzle / row

@@ -181,7 +181,8 @@ func (m *model) run(numbers []int, h how) rate {
 		s.fill = max(0, h.fillPerFlop*r.flops-r.global) // the rest the loop loads itself
 	}
 	if s.fill > 0 {
-		s.stages = max(1, min(8, int(math.Floor(float64(m.shared-h.resident)/s.fill))))
+		room := int(math.Floor(float64(m.shared-h.resident) / s.fill))
+		s.stages, s.inPlace = max(1, min(8, room)), room < 2 && s.bulk > 0
 	}
 	if r.flops > 0 {
 		s.memory[nearDRAM].bandwidth = m.l2

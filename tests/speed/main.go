@@ -29,7 +29,8 @@
 //   - Bank conflicts and accesses that are not coalesced cost nothing: tests/perfsmall holds both against the ideal on the emulator.
 //   - Misses of the caches of instructions and addresses, the clock that falls under load, prologue, epilogue and the last wave are left out; no rate is
 //     above a share of the tensor peak that is an estimate.
-//   - Bytes that TMA or other warps copy are not in the loop: they follow from the tile in the name of a kernel. Kernels bound by memory that load by TMA
+//   - Bytes that TMA or other warps copy are not in the loop: they follow from the tile in the name of a kernel. Such copies begin when their slot is free; those of
+//     a loop that copies itself, into shared memory without room for two iterations, where the code begins them. Kernels bound by memory that load by TMA
 //     count as running at the limit of DRAM ("assumed").
 //   - wgmma with roles comes out at the tensor peak, other attention loops with wgmma up to 40 % too fast. tcgen05, tensor memory and the rate of L2 on
 //     sm_100 are coarse. The rate of mma.sync on sm_90 and sm_100 is an estimate.

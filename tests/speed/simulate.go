@@ -9,6 +9,7 @@ type simulation struct {
 	memory                    [numNear]way
 	fill                      float64 // bytes that arrive per iteration by copies that are not in the trace
 	stages                    int
+	inPlace                   bool // those that mbarriers announce begin where the trace says
 
 	queue  warpQueue
 	all    []warp
@@ -18,6 +19,7 @@ type simulation struct {
 	global [numNear]float64       // the ways to memory
 	unit   float64                // the tensor pipe of tcgen05
 	ring   [][][]slot             // by block, part and iteration
+	landed [][]float64            // by block: when the copies arrive that begin where the trace says
 	left   [][]int                // warps that have not ended an iteration, by block
 	tensor []tensorWork           // by block
 	meets  map[[2]int]*rendezvous // by block and barrier
@@ -96,7 +98,7 @@ func (s *simulation) push(at, since float64, warp int) { heap.Push(&s.queue, rea
 func (s *simulation) start() {
 	parts := max(1, s.waits)
 	s.most = 2*s.blocks*s.iterations + 8
-	s.meets, s.tensor = map[[2]int]*rendezvous{}, make([]tensorWork, s.blocks)
+	s.meets, s.tensor, s.landed = map[[2]int]*rendezvous{}, make([]tensorWork, s.blocks), make([][]float64, s.blocks)
 	for b := range s.blocks {
 		ring, left := make([][]slot, parts), make([]int, s.most)
 		for p := range ring {
@@ -193,7 +195,12 @@ func (s *simulation) earliest(w *warp, x *step, now float64) (at float64, queued
 			at = max(at, list[n])
 		}
 	case deedWaitFill:
-		if s.fill > 0 {
+		if n := w.iteration*s.bulk + x.begun; s.inPlace && n > 0 {
+			if list := s.landed[w.block]; n <= len(list) {
+				return max(at, list[n-1]), false, true
+			}
+			return at, false, false
+		} else if s.fill > 0 && !s.inPlace {
 			filled, ok := s.filled(w, x.n)
 			return max(at, filled), false, ok
 		}
@@ -220,7 +227,7 @@ func (s *simulation) filled(w *warp, part int) (at float64, begun bool) {
 // fetch begins a part of the copies of an iteration of a block: now, where its slot is free by then. It has its turn on the ways to memory when it begins, not when
 // somebody waits for it.
 func (s *simulation) fetch(block, part, iteration int, now, freed float64) {
-	if s.fill == 0 || iteration >= s.most {
+	if s.fill == 0 || s.inPlace || iteration >= s.most {
 		return
 	}
 	moved := s.move(now, s.fill/float64(max(1, s.waits)), nearDRAM)
@@ -303,6 +310,10 @@ func (s *simulation) execute(w *warp, x *step, at float64) {
 		}
 	case deedRelease:
 		s.free(w, x.n, at)
+	case deedBulk:
+		if s.inPlace && w.leader {
+			s.landed[w.block] = append(s.landed[w.block], s.move(at, s.fill/float64(s.bulk), nearDRAM)+s.memory[nearDRAM].latency)
+		}
 	}
 	if x.writes < len(w.boards) {
 		w.boards[x.writes] = max(w.boards[x.writes], done)

@@ -384,6 +384,22 @@ func TestCopiesOfOtherWarpsBeginWhenTheirSlotIsFree(t *testing.T) {
 	within(t, "cycles of an iteration that waits for nothing", (ended[last]-ended[last-8])/8, 1500, 0.02)
 }
 
+// A loop that begins its copies itself, where shared memory has no room for two iterations, waits for memory as often as it says. Where there is room, they begin
+// when their slot is free.
+func TestCopiesOfALoopBeginWhereItSays(t *testing.T) {
+	body := []string{"UTMALDG.2D [UR4], [UR8] # 1 7 7 0", "SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR4], R2 # 1 7 7 0", "HMMA.16816.F32 R4, R8, R12, R4 # 15 7 7 0"}
+	for _, c := range []struct {
+		shared int
+		waits  float64
+	}{{6 << 10, 2 * latencyGlobal}, {64 << 10, 0}} {
+		m := modelOf(90, 128, 64, c.shared, loopOf(append(slices.Concat(body, body), repeat(200, "NOP # 15 7 7 0")...)...)...)
+		m.blocks = 1
+		flops := m.priceOf(m.code, m.loops[0]).flops * 4
+		r := m.run(m.loops[0], how{fillPerFlop: (4 << 10) / flops})
+		within(t, fmt.Sprintf("cycles of an iteration with %d bytes of shared memory", c.shared), r.cycles, 3050+c.waits, 0.06)
+	}
+}
+
 // Warps that wait for what nobody announces end the simulation.
 func TestWarpsThatWaitForEachOtherEnd(t *testing.T) {
 	m := modelOf(100, 128, 64, 0, loopOf("NOP # 1 7 7 0")...)

@@ -27,6 +27,7 @@ const (
 	deedAnnounce         // has an mbarrier told when the products issued so far end
 	deedWaitProduct      // an mbarrier: for what was announced n times after the beginning of the iteration, before it if negative
 	deedRelease          // frees part n of an iteration's copies
+	deedBulk             // a copy that an mbarrier announces
 )
 
 // step is what one instruction asks of the machine. Times are cycles.
@@ -39,6 +40,7 @@ type step struct {
 	near    int     // where they are
 	latency float64
 	n, id   int
+	begun   int // copies that mbarriers announce which the iteration has begun before a wait
 	control
 }
 
@@ -61,6 +63,7 @@ const (
 type trace struct {
 	steps    []step
 	waits    int  // on mbarriers, for copies
+	bulk     int  // copies that mbarriers announce
 	commits  int  // how often the ends of products are announced
 	released bool // the code frees what it has read; else the end of the iteration does
 }
@@ -70,6 +73,9 @@ var (
 	lastHex   = regexp.MustCompile(`,\s*(0x[0-9a-f]+)`)
 	times     = regexp.MustCompile(`\.x(\d+)`)
 )
+
+// bulkCopies are the instructions that copy from global to shared memory and arrive at an mbarrier.
+var bulkCopies = map[string]bool{"UTMALDG": true, "UBLKCP": true}
 
 // traceOf makes the steps of instructions. fed: waits on mbarriers wait for copies, but for those at which products arrive.
 func (c *chip) traceOf(code []instruction, numbers []int, fed bool) trace {
@@ -92,7 +98,7 @@ func (c *chip) traceOf(code []instruction, numbers []int, fed bool) trace {
 				case known:
 					s.deed, s.n = deedWaitProduct, turn
 				case fed && !products.offsets[hexNumber.FindString(i.args)]:
-					s.deed, s.n = deedWaitFill, mbarriers
+					s.deed, s.n, s.begun = deedWaitFill, mbarriers, t.bulk
 					mbarriers++
 				default:
 					s.deed = deedWaitTensor
@@ -102,8 +108,12 @@ func (c *chip) traceOf(code []instruction, numbers []int, fed bool) trace {
 			}
 		default:
 			c.moveOrCompute(&s, i)
-			if s.deed == deedReadTensor && products.all {
+			switch {
+			case s.deed == deedReadTensor && products.all:
 				s.deed = deedNone
+			case bulkCopies[i.op]:
+				s.deed = deedBulk
+				t.bulk++
 			}
 		}
 		if products.announces[n] {

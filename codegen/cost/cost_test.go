@@ -537,3 +537,26 @@ func TestCopiesOfFewUsesAreAhead(t *testing.T) {
 		t.Errorf("sixteen rows have %d slots, want 1", got)
 	}
 }
+
+// Nobody knows how many blocks a launch has of a loop whose copies have few uses: slots of one block are worth the second block where a block that is alone would
+// wait for every copy, and not where it has a second slot.
+func TestSlotsOfFewUsesSuitFewBlocks(t *testing.T) {
+	l := Loop{Matrix: 128, Issue: 832, Waves: 608, Copied: 32 << 10, Warps: 4, Registers: 88}
+	for _, c := range []struct {
+		target       string
+		shared       []int // KB
+		slots, block int
+	}{
+		{"sm_120", []int{18, 66, 98}, 3, 1},
+		{"sm_80", []int{18, 66, 98, 130, 162}, 2, 2},
+	} {
+		l.Shared = nil
+		for _, kb := range c.shared {
+			l.Shared = append(l.Shared, kb<<10)
+		}
+		gpu := sm(t, c.target)
+		if slots := l.Slots(gpu); slots != c.slots || l.Blocks(gpu, slots) != c.block {
+			t.Errorf("%s: %d slots, %d blocks, want %d and %d", c.target, slots, l.Blocks(gpu, slots), c.slots, c.block)
+		}
+	}
+}

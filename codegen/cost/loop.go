@@ -78,23 +78,30 @@ func (l Loop) Slots(t *target.Target) int {
 }
 
 // slotsOfCopies is Slots of a loop that waitsForCopies. What is in flight counts then, in slots of one block or in blocks, and nobody knows how many a
-// launch has: it is the number with which a multiprocessor loses least, where it has one block or as many as it can run. It leaves room for a second one, if there
-// is any: of a few blocks more than multiprocessors the last ones would run when all others are over.
+// launch has: it is the number with which a multiprocessor loses least, where it has one block or as many as it can run, and lastAlone without room for a second one.
 func (l Loop) slotsOfCopies(t *target.Target) int {
 	room := min(2, l.Blocks(t, 1))
 	var all, alone []int
-	for slots := 1; slots <= len(l.Shared) && l.Blocks(t, slots) >= max(1, room); slots++ {
+	for slots := 1; slots <= len(l.Shared) && l.Blocks(t, slots) > 0; slots++ {
 		all = append(all, l.CyclesWith(t, slots))
 		alone = append(alone, l.average(t, slots, 1, 0, l.comes(1)))
 	}
 	best, least := 1, math.MaxInt
 	for i := range all {
-		if loss := max(1024*all[i]/slices.Min(all), 1024*alone[i]/slices.Min(alone)); loss < least {
+		loss := max(1024*all[i]/slices.Min(all), 1024*alone[i]/slices.Min(alone))
+		if l.Blocks(t, i+1) < room {
+			loss *= lastAlone
+		}
+		if loss < least {
 			best, least = i+1, loss
 		}
 	}
 	return best
 }
+
+// lastAlone is how many times as long a launch takes of a few blocks more than multiprocessors that have no room for a second one: the last blocks run when all
+// others are over.
+const lastAlone = 2
 
 // fewUses is the multiplications for each byte that is copied, as many as eight rows take of elements of two bytes, up to which a launch has few blocks: those of a
 // query of attention, over parts of what it looks at.
@@ -166,7 +173,11 @@ func (l Loop) Apart(t *target.Target, products, shared int) (cycles int, best bo
 	slots := l.Slots(t)
 	together := l.CyclesWith(t, slots)
 	alone, togetherAlone := l.apart(t, products, 1, true, l.comes(products)), l.average(t, slots, 1, 0, l.comes(1))
-	return cycles, 32*max(100*cycles/together, 100*alone/togetherAlone) < 31*max(100*together/cycles, 100*togetherAlone/alone)
+	loss, gain := max(100*cycles/together, 100*alone/togetherAlone), max(100*together/cycles, 100*togetherAlone/alone)
+	if l.waitsForCopies(t) && min(2, blocks) > l.Blocks(t, slots) {
+		gain *= lastAlone
+	}
+	return cycles, 32*loss < 31*gain
 }
 
 // comes is when the last of each of so many equal parts of what an iteration copies is there, in a block that is alone.

@@ -356,7 +356,7 @@ func (r *rotation) fits(limit int) bool {
 
 // hurry decides how many copies are begun in the last step: its share of half of the iteration. The others follow together: each copy among reads would have
 // ptxas put three reads of nothing in front of it on sm_80. It is all of them where no group stays in flight at the wait, so that the next wait is for them, unless
-// there is one product and another block to go on meanwhile.
+// there is one product and another block to go on meanwhile, and all of them where there is no other block and a product for each.
 func (r *rotation) hurry(blocks int) {
 	r.hurried = len(r.copies)
 	last := len(r.products) - r.end
@@ -365,7 +365,11 @@ func (r *rotation) hurry(blocks int) {
 			continue
 		}
 		pending, ok := r.inst(i).(*llvm.InstCall).Args[0].(*constant.Int)
-		if ok && (pending.X.Sign() > 0 || blocks > 1 && r.chain[0] == r.chain[len(r.chain)-1]) {
+		if !ok {
+			continue
+		}
+		late := pending.X.Sign() > 0 && (blocks > 1 || len(r.copies) > last)
+		if late || blocks > 1 && r.chain[0] == r.chain[len(r.chain)-1] {
 			rest := min(r.room(), max(0, len(r.products)/2-last))
 			r.hurried, r.after = len(r.copies)*last/(last+rest), rest/4
 		}

@@ -13,9 +13,9 @@ import (
 )
 
 // shortSteps puts the plan that cuts products along K in front of out, the plans that keep tiles whole, where it costs less than they: shared memory has room
-// for shorter steps of a later iteration, or of more of them, which are copied while this one multiplies. It is worth a thought where there is no room for a
-// second whole step, or for one, and where rows are longer than they gain by. It is judged by copies of the entry that are cut. A
-// step must be an iteration of the loop that was there: a loop in a loop has nothing to copy ahead in its last iteration.
+// for shorter steps of a later iteration, or of more of them, which are copied while this one multiplies, or for another block. It is worth a thought where there
+// is no room for a second whole step, or for one, and where rows are longer than they gain by. It is judged by copies of the entry that are cut. A step must be an
+// iteration of the loop that was there: a loop in a loop has nothing to copy ahead in its last iteration.
 func shortSteps(whole *prices, warps []int, out, not []candidate) (o, n []candidate) {
 	s, entry := whole.s, whole.entry
 	if !s.Target.Has("cp.async") {

@@ -59,7 +59,7 @@ func newModel(c *chip, k *kernel) *model {
 			m.blocks = max(1, min(m.blocks, tensorMemory/parts)) // others wait
 		}
 		m.tcgen05 = m.tcgen05 || strings.HasPrefix(op, "UTC") && strings.HasSuffix(op, "MMA")
-		m.bulk = m.bulk || op == "UTMALDG" || op == "UBLKCP"
+		m.bulk = m.bulk || bulkCopies[op]
 		m.roles = m.roles || op == "USETMAXREG"
 	}
 	waits := slices.ContainsFunc(m.products(), func(l []int) bool { return m.has(l, "SYNCS") && !m.copies(l) })
@@ -109,7 +109,7 @@ func (m *model) has(numbers []int, op string) bool {
 
 // copies reports whether instructions copy global to shared memory.
 func (m *model) copies(numbers []int) bool {
-	return m.has(numbers, "UTMALDG") || m.has(numbers, "UBLKCP") || m.has(numbers, "LDGSTS")
+	return slices.ContainsFunc(numbers, func(n int) bool { return bulkCopies[m.code[n].op] || m.code[n].op == "LDGSTS" })
 }
 
 // products are the loops with most flops of matrix instructions, within 10 %, the cheapest first.

@@ -195,13 +195,8 @@ func (s *simulation) earliest(w *warp, x *step, now float64) (at float64, queued
 			at = max(at, list[n])
 		}
 	case deedWaitFill:
-		if n := w.iteration*s.bulk + x.begun; s.inPlace && n > 0 {
-			if list := s.landed[w.block]; n <= len(list) {
-				return max(at, list[n-1]), false, true
-			}
-			return at, false, false
-		} else if s.fill > 0 && !s.inPlace {
-			filled, ok := s.filled(w, x.n)
+		if s.fill > 0 {
+			filled, ok := s.filled(w, x)
 			return max(at, filled), false, ok
 		}
 	}
@@ -218,9 +213,16 @@ func afterAllBut(at float64, groups []float64, n int) float64 {
 	return at
 }
 
-// filled is when a part of the copies of a warp's iteration has arrived, if they have begun.
-func (s *simulation) filled(w *warp, part int) (at float64, begun bool) {
-	r := &s.ring[w.block][part][w.iteration]
+// filled is when the copies that a warp waits for have arrived, if they have begun: a part of those of its iteration, or all that the code has begun before.
+func (s *simulation) filled(w *warp, x *step) (at float64, begun bool) {
+	if s.inPlace {
+		n, landed := w.iteration*s.bulk+x.begun, s.landed[w.block]
+		if n == 0 || n > len(landed) {
+			return 0, n == 0
+		}
+		return landed[n-1], true
+	}
+	r := &s.ring[w.block][x.n][w.iteration]
 	return r.ready, r.ready >= 0
 }
 

@@ -80,7 +80,6 @@ func (l Loop) Slots(t *target.Target) int {
 // slotsOfCopies is Slots of a loop that waitsForCopies. What is in flight counts then, in slots of one block or in blocks, and nobody knows how many a
 // launch has: it is the number with which a multiprocessor loses least, where it has one block or as many as it can run, and lastAlone without room for a second one.
 func (l Loop) slotsOfCopies(t *target.Target) int {
-	room := min(2, l.Blocks(t, 1))
 	var all, alone []int
 	for slots := 1; slots <= len(l.Shared) && l.Blocks(t, slots) > 0; slots++ {
 		all = append(all, l.CyclesWith(t, slots))
@@ -89,7 +88,7 @@ func (l Loop) slotsOfCopies(t *target.Target) int {
 	best, least := 1, math.MaxInt
 	for i := range all {
 		loss := max(1024*all[i]/slices.Min(all), 1024*alone[i]/slices.Min(alone))
-		if l.Blocks(t, i+1) < room {
+		if losesSecond(l.Blocks(t, 1), l.Blocks(t, i+1)) {
 			loss *= lastAlone
 		}
 		if loss < least {
@@ -102,6 +101,15 @@ func (l Loop) slotsOfCopies(t *target.Target) int {
 // lastAlone is how many times as long a launch takes of a few blocks more than multiprocessors that have no room for a second one: the last blocks run when all
 // others are over.
 const lastAlone = 2
+
+// losesSecond reports whether a multiprocessor that had room for so many blocks, and has it for so many now, has none for a second one any more.
+func losesSecond(blocks, now int) bool { return now < min(2, blocks) }
+
+// weigh is the most that a choice gains and loses against another one, in hundredths, by the times of each with all blocks that a multiprocessor can run and with one
+// that is alone: nobody knows how many a launch has.
+func weigh(all, alone, otherAll, otherAlone int) (gain, loss int) {
+	return max(100*otherAll/all, 100*otherAlone/alone), max(100*all/otherAll, 100*alone/otherAlone)
+}
 
 // fewUses is the multiplications for each byte that is copied, as many as eight rows take of elements of two bytes, up to which a launch has few blocks: those of a
 // query of attention, over parts of what it looks at.
@@ -159,8 +167,8 @@ func (l Loop) average(t *target.Target, slots, blocks, longer int, latencies []i
 }
 
 // Apart reports whether it is best that the copies for each of so many products have a wait of their own and one slot each, which takes so many
-// bytes, and the time of an iteration then: they fly while the other products are computed, and a warp stops once more for each. Nobody knows how many blocks a
-// launch has: where either may be the slower one, it is the one that loses less where it is.
+// bytes, and the time of an iteration then: they fly while the other products are computed, and a warp stops once more for each. It is best where it gains more than
+// it loses, lastAlone where a loop that waitsForCopies would lose its second block otherwise.
 func (l Loop) Apart(t *target.Target, products, shared int) (cycles int, best bool) {
 	blocks := l.blocksWith(t, shared)
 	if blocks == 0 {
@@ -173,8 +181,8 @@ func (l Loop) Apart(t *target.Target, products, shared int) (cycles int, best bo
 	slots := l.Slots(t)
 	together := l.CyclesWith(t, slots)
 	alone, togetherAlone := l.apart(t, products, 1, true, l.comes(products)), l.average(t, slots, 1, 0, l.comes(1))
-	loss, gain := max(100*cycles/together, 100*alone/togetherAlone), max(100*together/cycles, 100*togetherAlone/alone)
-	if l.waitsForCopies(t) && min(2, blocks) > l.Blocks(t, slots) {
+	gain, loss := weigh(cycles, alone, together, togetherAlone)
+	if l.waitsForCopies(t) && losesSecond(blocks, l.Blocks(t, slots)) {
 		gain *= lastAlone
 	}
 	return cycles, 32*loss < 31*gain
@@ -222,7 +230,7 @@ func (l Loop) StagedSlots(t *target.Target, shared [MostStaged + 1]int) int {
 func (l Loop) Relieves(t *target.Target, producers, slots int) bool {
 	with := l
 	with.Producers += producers
-	return l.Columns > 0 && 2*l.Issue/instrsPerCycle > l.Matrix*sm80Products/t.Products && with.Blocks(t, slots) >= min(2, l.Blocks(t, slots))
+	return l.Columns > 0 && 2*l.Issue/instrsPerCycle > l.Matrix*sm80Products/t.Products && !losesSecond(l.Blocks(t, slots), with.Blocks(t, slots))
 }
 
 // slotIssue is the instructions with which a warp finds a slot, asks whether there is a further iteration, and waits for copies.
@@ -230,7 +238,7 @@ const slotIssue = 24
 
 // ByRing reports whether it is best that what passes through registers, so many bytes, comes from a ring of its own, of which l has the slots, instead of being
 // loaded an iteration ahead, which takes so many bytes of shared memory. It is stored and loaded once more, and the product waits for that and for what it has done:
-// it must save a fifth. Nobody knows how many blocks a launch has: where either may be the slower one, it is the one that loses less where it is.
+// it must save a fifth, and more than it loses.
 func (l Loop) ByRing(t *target.Target, passed, shared int) bool {
 	ring := l
 	ring.Waves += 2 * passed / waveBytes
@@ -247,7 +255,7 @@ func (l Loop) ByRing(t *target.Target, passed, shared int) bool {
 	moving := copyCycles[:2] // at rest and busy
 	all, alone := ring.average(t, slots, blocks, behind, moving), ring.average(t, slots, 1, behind, moving)
 	ahead, aheadAlone := l.average(t, 2, max(1, l.blocksWith(t, shared)), 0, moving), l.average(t, 2, 1, 0, moving)
-	gain, loss := max(100*ahead/all, 100*aheadAlone/alone), max(100*all/ahead, 100*alone/aheadAlone)
+	gain, loss := weigh(all, alone, ahead, aheadAlone)
 	return gain >= 125 && gain > loss
 }
 

@@ -135,6 +135,16 @@ var theirFaults = []struct {
 			"lie beyond the 512 bytes that are declared",
 	},
 	{
+		file: "scan_across_two_warps",
+		is: func(text string, v Verdict) bool {
+			said := fmt.Sprint(v.Theirs)
+			return strings.Contains(text, "scan ") && strings.Contains(said, "emulator: race") && strings.Contains(said, "of shared memory")
+		},
+		experiment: without(func(_ *ir.Context, op *ir.Op) bool { return ir.Is[cudatile.Scan](op) && forwardOperand(nil, op) }),
+		proof: "two warps share columns of two elements. A lane of the odd warp stores to word 4*lane, one of the even warp to word 64 + 4*lane: lanes 16 to 31 " +
+			"and lanes 0 to 15 store different elements to the same words, with no barrier between them",
+	},
+	{
 		file:       "printf_reads_what_nobody_passed",
 		is:         func(text string, _ Verdict) bool { return strings.Contains(text, "print_tko ") },
 		experiment: without(fitFormats),

@@ -55,8 +55,11 @@ func choices(s *pass.State, entry *ir.Op) (list []choice) {
 // chosen is what codegen/cost finds best for a loop among what shared memory has room for.
 func chosen(s *pass.State, entry *ir.Op, r *resources, p *pipeline) choice {
 	plan, l := tileaa.PlanOf(entry), p.asks(s, entry, r.accumulators)
-	if plan.MaxReg > 0 {
-		l.Registers = min(plan.MaxReg, s.Target.RegistersPerThread)
+	if most := min(plan.MaxReg, s.Target.RegistersPerThread); most > 0 {
+		if plan.Occupancy <= 1 { // the bound of long code, which takes all that it may
+			l.Registers = most
+		}
+		l.Registers = min(l.Registers, most)
 	}
 	rings, buffers := p.filled(), []*ir.Value(nil)
 	for slots := 1; slots <= cost.MostSlots; slots++ {

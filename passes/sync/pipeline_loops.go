@@ -1,6 +1,8 @@
 package sync
 
 import (
+	"cmp"
+	"math"
 	"slices"
 
 	"tileiras/codegen/cost"
@@ -40,8 +42,8 @@ func PipelineLoops(s *pass.State) error {
 				}
 			}
 		}
-		most, alone := 1, false
-		for _, c := range choices(s, entry) {
+		most, alone, list := 1, false, choices(s, entry)
+		for _, c := range list {
 			if !c.rings() {
 				continue
 			}
@@ -56,9 +58,29 @@ func PipelineLoops(s *pass.State) error {
 		if alone && plan.MaxReg == 0 { // unasked, ptxas leaves room for more blocks, which there are not
 			plan.MaxReg = cost.RegisterLimit(s.Target, 32*plan.Warps, 1)
 		}
+		if limit := bound(s, &plan, list); limit > 0 {
+			plan.MaxReg = min(cmp.Or(plan.MaxReg, limit), limit)
+		}
 		ir.Cast[tileaa.Entry](entry).SetPlan(&plan)
 	}
 	return nil
+}
+
+// bounding is the blocks of a multiprocessor up to which a bound of registers is worth what it spills: a third block hides what two do not, a fourth hides less.
+const bounding = 3
+
+// bound is the registers of a thread that leave a multiprocessor the third block that was counted on for loops; 0 if it was not, or is not in danger. Unasked,
+// ptxas takes a fifth more than is counted, and half in gradients of attention.
+func bound(s *pass.State, plan *tileaa.PlanAttr, list []choice) int {
+	blocks, registers := math.MaxInt, 0
+	for _, c := range list {
+		blocks, registers = min(blocks, c.blocks), max(registers, c.registers)
+	}
+	limit := cost.RegisterLimit(s.Target, plan.Threads(), bounding)
+	if blocks < bounding || 6*registers <= 5*limit {
+		return 0
+	}
+	return limit
 }
 
 // countedLoops are the loops of an entry that count, those in others first.

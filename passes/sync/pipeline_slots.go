@@ -10,13 +10,14 @@ import (
 	"tileiras/passes/pass"
 )
 
-// choice is how many slots the rings of a loop have, 1 in a single group for none, which copies are waited for together, and how many
-// blocks a multiprocessor runs then.
+// choice is how many slots the rings of a loop have, 1 in a single group for none, which copies are waited for together, how many blocks a multiprocessor runs
+// then, and what a thread of them takes: 0 if that was not counted.
 type choice struct {
-	loop   *ir.Op
-	slots  int
-	groups []*group
-	blocks int
+	loop      *ir.Op
+	slots     int
+	groups    []*group
+	blocks    int
+	registers int
 }
 
 // rings reports whether copies begin iterations ahead, or wait in groups.
@@ -73,22 +74,22 @@ func chosen(s *pass.State, entry *ir.Op, r *resources, p *pipeline) choice {
 	if rows, ok := kernel.RowsOf(s, p.loop.Op, plan.Warps); ok && len(l.Shared) > 0 {
 		rows.Copied, rows.Shared = l.Copied, l.Shared
 		slots := rows.Slots(s.Target)
-		return choice{p.loop.Op, slots, p.together(), l.Blocks(s.Target, slots)}
+		return choice{loop: p.loop.Op, slots: slots, groups: p.together(), blocks: l.Blocks(s.Target, slots)}
 	}
 	if groups := p.apart(); len(groups) > 1 {
 		bytes, err := r.with(s, p.loop.Op, rings, 1)
 		if err == nil {
 			if _, best := l.Apart(s.Target, len(groups), bytes); best {
 				l.Shared = []int{bytes}
-				return choice{p.loop.Op, 1, groups, l.Blocks(s.Target, 1)}
+				return choice{p.loop.Op, 1, groups, l.Blocks(s.Target, 1), l.Registers}
 			}
 		}
 	}
 	if len(l.Shared) == 0 {
-		return choice{p.loop.Op, 1, p.together(), 0} // allocate-shared says what has no room
+		return choice{loop: p.loop.Op, slots: 1, groups: p.together()} // allocate-shared says what has no room
 	}
 	slots := l.Slots(s.Target)
-	return choice{p.loop.Op, slots, p.together(), l.Blocks(s.Target, slots)}
+	return choice{p.loop.Op, slots, p.together(), l.Blocks(s.Target, slots), l.Registers}
 }
 
 // asks is what an iteration asks of a multiprocessor, but for shared memory.

@@ -35,7 +35,7 @@ const usualSlots = 3
 func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(product *ir.Op) (atom.Tiling, bool), pointers func(load *ir.Op) int) cost.Loop {
 	l := cost.Loop{Warps: warps}
 	var p multiplied
-	addresses, reductions := 0, 0
+	addresses, reductions := 0, []*ir.Op(nil)
 	var visit func(b *ir.Block)
 	visit = func(b *ir.Block) {
 		for _, op := range b.Ops() {
@@ -60,7 +60,7 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 				addresses += pointers(op) * LoadedBytes(op) / (16 * 32 * warps)
 			case op.Code() == tileaa.OpReduce:
 				l.Issue += TileRegisters(op.Operand(0)) / 32
-				reductions++
+				reductions = append(reductions, op)
 			case op.Traits().Has(ir.Elementwise):
 				l.Issue += TileRegisters(op.Result(0)) / 32 * max(1, slowIssue[op.Code()])
 			}
@@ -68,8 +68,13 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 	}
 	visit(loop.Body())
 	l.Columns += max(p.widest, (p.halves+1)/2)
-	if p.sharedRows {
-		l.Exchanges += reductions
+	if p.sharedRows && len(reductions) > 0 {
+		computed := followProducts(s, loop)
+		for _, r := range reductions {
+			if computed[r.Operand(0)] {
+				l.Exchanges++
+			}
+		}
 	}
 	l.Waves, l.Issue = l.Waves+l.Copied/128, l.Issue+copyIssue*l.Copied/(16*32)
 	l.Registers = accumulators + p.apart + BesideProducts
@@ -81,6 +86,34 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 	l.Registers = min(l.Registers, s.Target.RegistersPerThread)
 	stage(s, &l, loop, accumulators+p.apart+StagingReserve, tiling)
 	return l
+}
+
+// followProducts are the values of an iteration that follow from products, its own or those of the one before: of these, warps that share rows have a part each.
+func followProducts(s *pass.State, loop *ir.Op) map[*ir.Value]bool {
+	found := map[*ir.Value]bool{}
+	flow, _ := ir.FlowOf(loop)
+	pass := func(from, to []*ir.Value) {
+		for i, v := range to {
+			found[v] = found[v] || found[from[i]]
+		}
+	}
+	for range 2 {
+		s.Walk(loop, ir.PreOrder, func(op *ir.Op) {
+			switch {
+			case op == loop:
+			case op.Def.Flow.Kind == ir.YieldFlow && op.ParentOp().Code() == tileaa.OpIf:
+				pass(op.Operands(), op.ParentOp().Results())
+			case tileaa.IsProduct(op), slices.ContainsFunc(op.Operands(), func(v *ir.Value) bool { return found[v] }):
+				for _, r := range op.Results() {
+					found[r] = true
+				}
+			}
+		})
+		for _, end := range flow.Continues() {
+			pass(end.Operands(), flow.Carried())
+		}
+	}
+	return found
 }
 
 // mostInMemory is the most products of a loop that take no registers besides accumulators where all read memory: those of an attention. Its gradients have

@@ -166,6 +166,9 @@ func (b *builder) addApart(x, y reg) reg {
 	}
 	base, c, ok := b.splitAdd(x)
 	if !ok || y.isConst() {
+		if !y.isConst() && y.id < x.id { // one sum, whichever of the two a constant was added to
+			x, y = y, x
+		}
 		return b.add(x, y)
 	}
 	return b.add(b.addApart(base, y), con(x.k, c))

@@ -18,10 +18,11 @@ type kernel struct {
 	scopes         map[*metadata.DIFile]*metadata.DISubprogram
 	generic        bool            // pointers may lead to memory of the kernel's own
 	elementNumbers map[*ir.Op]bool // what computes element numbers of tiles of pointers
+	shortLoops     map[*ir.Op]bool // whether registers are short in a loop
 }
 
 func newKernel(name string, plan *tileaa.PlanAttr) *kernel {
-	return &kernel{name: name, plan: plan, elementNumbers: map[*ir.Op]bool{}}
+	return &kernel{name: name, plan: plan, elementNumbers: map[*ir.Op]bool{}, shortLoops: map[*ir.Op]bool{}}
 }
 
 // role is neighbouring warps that run one program; layouts count their lanes and warps from its first. An entry without roles is one

@@ -53,7 +53,7 @@ func addTiles(f *fn, op *ir.Op) {
 	tiles := f.operandTiles(op)
 	x, y := tiles[0], tiles[1]
 	exact := ir.Cast[tileaa.Addi](op).Overflow()&def.NoUnsignedWrap != 0
-	apart := f.elementNumbers[op] || !exact && f.shareBases(x, y)
+	apart := f.elementNumbers[op] || !exact && f.shareBases(x, y) && !(onlyCompared(op.Result(0)) && f.short(ir.EnclosingLoop(op)))
 	f.set(op, f.each(elemOf(op.Result(0)), func(x []reg) reg {
 		if apart {
 			return f.addApart(x[0], x[1])
@@ -65,6 +65,40 @@ func addTiles(f *fn, op *ir.Op) {
 		}
 		return r
 	}, x, y))
+}
+
+// short reports whether registers are short in a loop: what it multiplies passes through them. Constants that were added first ptxas adds again wherever it wants.
+func (f *fn) short(loop *ir.Op) bool {
+	if loop == nil {
+		return false
+	}
+	short, known := f.shortLoops[loop]
+	if !known {
+		multiplies, copies := false, false
+		ir.Walk(loop, ir.PreOrder, func(op *ir.Op) {
+			f.budget.Step()
+			multiplies, copies = multiplies || tileaa.IsProduct(op), copies || op.Code() == tileaa.OpAsyncCopy
+		})
+		short = multiplies && !copies
+		f.shortLoops[loop] = short
+	}
+	return short
+}
+
+// onlyCompared reports whether a value is compared, as it is or as copies of it, and nothing else.
+func onlyCompared(v *ir.Value) bool {
+	for _, u := range v.Uses() {
+		switch user := u.Owner(); user.Code() {
+		case tileaa.OpCmpi:
+		case tileaa.OpBroadcast, tileaa.OpReshape, tileaa.OpPermute:
+			if !onlyCompared(user.Result(0)) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // shareBases reports whether most registers of a sum of tiles are the one before and a constant.

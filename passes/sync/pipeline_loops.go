@@ -1,7 +1,6 @@
 package sync
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -58,8 +57,9 @@ func PipelineLoops(s *pass.State) error {
 		if alone && plan.MaxReg == 0 { // unasked, ptxas leaves room for more blocks, which there are not
 			plan.MaxReg = cost.RegisterLimit(s.Target, 32*plan.Warps, 1)
 		}
-		if limit := bound(s, &plan, list); limit > 0 {
-			plan.MaxReg = min(cmp.Or(plan.MaxReg, limit), limit)
+		if limit := bound(s, &plan, list); limit > 0 && (plan.MaxReg == 0 || plan.MaxReg > limit) {
+			plan.MaxReg = limit
+			s.Remark(entry.Loc(), "at most %d registers a thread, for %d blocks of a multiprocessor", limit, bounding)
 		}
 		ir.Cast[tileaa.Entry](entry).SetPlan(&plan)
 	}

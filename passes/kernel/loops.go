@@ -92,7 +92,7 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 func followProducts(s *pass.State, loop *ir.Op) map[*ir.Value]bool {
 	found := map[*ir.Value]bool{}
 	flow, _ := ir.FlowOf(loop)
-	pass := func(from, to []*ir.Value) {
+	become := func(from, to []*ir.Value) {
 		for i, v := range to {
 			found[v] = found[v] || found[from[i]]
 		}
@@ -102,7 +102,7 @@ func followProducts(s *pass.State, loop *ir.Op) map[*ir.Value]bool {
 			switch {
 			case op == loop:
 			case op.Def.Flow.Kind == ir.YieldFlow && op.ParentOp().Code() == tileaa.OpIf:
-				pass(op.Operands(), op.ParentOp().Results())
+				become(op.Operands(), op.ParentOp().Results())
 			case tileaa.IsProduct(op), slices.ContainsFunc(op.Operands(), func(v *ir.Value) bool { return found[v] }):
 				for _, r := range op.Results() {
 					found[r] = true
@@ -110,7 +110,7 @@ func followProducts(s *pass.State, loop *ir.Op) map[*ir.Value]bool {
 			}
 		})
 		for _, end := range flow.Continues() {
-			pass(end.Operands(), flow.Carried())
+			become(end.Operands(), flow.Carried())
 		}
 	}
 	return found

@@ -56,11 +56,12 @@ func choices(s *pass.State, entry *ir.Op) (list []choice) {
 // chosen is what codegen/cost finds best for a loop among what shared memory has room for.
 func chosen(s *pass.State, entry *ir.Op, r *resources, p *pipeline) choice {
 	plan, l := tileaa.PlanOf(entry), p.asks(s, entry, r.accumulators)
-	if most := min(plan.MaxReg, s.Target.RegistersPerThread); most > 0 {
-		if plan.Occupancy <= 1 { // the bound of long code, which takes all that it may
-			l.Registers = most
-		}
-		l.Registers = min(l.Registers, most)
+	switch {
+	case plan.MaxReg == 0:
+	case plan.Occupancy > 1: // a hint: threads may take fewer
+		l.Registers = min(l.Registers, plan.MaxReg)
+	default: // long code takes all that it may
+		l.Registers = min(plan.MaxReg, s.Target.RegistersPerThread)
 	}
 	rings, buffers := p.filled(), []*ir.Value(nil)
 	for slots := 1; slots <= cost.MostSlots; slots++ {

@@ -172,21 +172,30 @@ func runs(m *layout.MemLayout, dim, n int) bool {
 	return true
 }
 
-// copyWidth is the elements that an access of a load takes, if copies are as wide.
+// copyWidth is the elements that an access of a load takes, or that its layout gives a thread side by side, if copies are as wide.
 func copyWidth(s *pass.State, load *ir.Op) (vec int, ok bool) {
-	t := tileaa.AsTile(load.Result(0))
-	width, _ := ir.Cast[tileaa.AccessOp](load).Vec()
-	bytes := int(width) * tileaa.ElemBytes(t.Elem)
+	t, access := tileaa.AsTile(load.Result(0)), ir.Cast[tileaa.AccessOp](load)
+	width, _ := access.Vec()
+	vec = int(width)
+	if l := tileaa.LayoutOf(load.Result(0)); l != nil {
+		fast, _ := access.Fast()
+		vec = layout.Strided(l.Shape(), fastest(int(fast), l.Rank())).MaxVec(*l, vec)
+		if p, ok := ir.As[tileaa.Load](load); ok && p.Left() != nil && vec < int(width) { // it counts the elements of wider accesses
+			return vec, false
+		}
+	}
+	bytes := vec * tileaa.ElemBytes(t.Elem)
 	row := atom.SelectCopy(s.Target, atom.AsyncCopy, bytes)
-	return int(width), !ir.IsInt(t.Elem, 1) && row != nil && row.Bytes == bytes
+	return vec, !ir.IsInt(t.Elem, 1) && row != nil && row.Bytes == bytes
 }
 
 // beginCopy begins the copies of a load to a buffer of a memory layout.
-func beginCopy(b *ir.Builder, load *ir.Op, buffer *ir.Value, mem layout.MemLayout) tileaa.AsyncCopy {
+func beginCopy(s *pass.State, b *ir.Builder, load *ir.Op, buffer *ir.Value, mem layout.MemLayout) tileaa.AsyncCopy {
 	access := ir.Cast[tileaa.AccessOp](load)
-	width, _ := access.Vec()
+	vec, _ := copyWidth(s, load)
+	width := int64(vec)
 	fast, _ := access.Fast()
-	c := tileaa.NewAsyncCopy(b, placeOf(b, load), buffer, &tileaa.LayoutAttr{Layout: copyLayout(load, mem)}, tileaa.AsyncCopyOptions{
+	c := tileaa.NewAsyncCopy(b, placeOf(b, load), buffer, &tileaa.LayoutAttr{Layout: copyLayout(load, mem, vec)}, tileaa.AsyncCopyOptions{
 		Token: tileaa.TokenBefore(load), Vec: &width, Fast: &fast, Narrow: access.Narrow(), Masked: access.Masked(), CoordinateBits: access.CoordinateBits(),
 		Ragged: access.Ragged()})
 	tileaa.NewAsyncCommit(b)
@@ -195,20 +204,18 @@ func beginCopy(b *ir.Builder, load *ir.Op, buffer *ir.Value, mem layout.MemLayou
 
 // copyLayout is the layout in which threads copy a load: that of the load, or where each access brings all of a row of a block, so that it does not matter who
 // is beside whom in memory, one with fewer bank conflicts.
-func copyLayout(load *ir.Op, mem layout.MemLayout) layout.Layout {
+func copyLayout(load *ir.Op, mem layout.MemLayout, width int) layout.Layout {
 	l := *tileaa.LayoutOf(load.Result(0))
-	access := ir.Cast[tileaa.AccessOp](load)
-	width, _ := access.Vec()
-	fast, _ := access.Fast()
+	fast, _ := ir.Cast[tileaa.AccessOp](load).Fast()
 	block, ok := tileaa.BlockOf(load)
-	if !ok || l.Shape()[fast] > int(width) {
+	if !ok || l.Shape()[fast] > width {
 		return l
 	}
 	if _, sparse := block.SparseDim(); sparse {
 		return l
 	}
 	passes := func(l layout.Layout) int {
-		n, _, _, err := layout.Wavefronts(mem, l, tileaa.ElemBytes(tileaa.AsTile(load.Result(0)).Elem), int(width))
+		n, _, _, err := layout.Wavefronts(mem, l, tileaa.ElemBytes(tileaa.AsTile(load.Result(0)).Elem), width)
 		if err != nil {
 			return math.MaxInt
 		}
@@ -273,7 +280,7 @@ func (c *copied) copyTo(s *pass.State, mem layout.MemLayout) {
 		src := tileaa.AsTile(c.load.Result(0))
 		buf = tileaa.NewAllocShared(b, tileaa.Buffer(s.Ctx, src.Elem, mem, src.Shape...), tileaa.AllocSharedOptions{}).Result()
 	}
-	begun := beginCopy(b, c.load, buf, mem)
+	begun := beginCopy(s, b, c.load, buf, mem)
 	alone := len(c.converts) == 1 && !c.stored() && len(c.others) == 0
 	if first := c.firstUse(); !alone && !waited(first) {
 		b.Before(first)

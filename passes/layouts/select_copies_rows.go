@@ -84,10 +84,7 @@ func (r *rowLoops) copied(load *ir.Op, least int) (l rowLoad, ok bool) {
 	src, bytes := *tileaa.LayoutOf(load.Result(0)), tileaa.ElemBytes(tileaa.AsTile(load.Result(0)).Elem)
 	l = rowLoad{load: load, mem: rowBuffer(src, bytes, 0, 0, 0)}
 	l.vec = l.mem.MaxVec(src, width)
-	if p, ok := ir.As[tileaa.Load](load); ok && p.Left() != nil && l.vec < width { // it counts the elements of wider accesses
-		return l, false
-	}
-	return l, wide && l.vec*bytes >= least
+	return l, wide && l.vec == width && l.vec*bytes >= least
 }
 
 // leastCopy is the bytes at a time that are worth the instructions, leastStaged the fewest of a copy.

@@ -150,6 +150,7 @@ func (l *lives) find(entry *ir.Op) {
 		}
 	})
 	for i := 0; i < len(l.values); i++ {
+		l.s.Step()
 		for u := l.values[i].FirstUse(); u != nil; u = u.Next() {
 			op := u.Owner()
 			if op.Traits().Has(ir.Elementwise) && op.NumResults() == 1 {
@@ -163,6 +164,7 @@ func (l *lives) find(entry *ir.Op) {
 		}
 	}
 	for _, v := range l.values {
+		l.s.Step()
 		l.last = append(l.last, l.lastUse(v))
 	}
 }

@@ -165,13 +165,15 @@ func (b *builder) addApart(x, y reg) reg {
 		x, y = y, x
 	}
 	base, c, ok := b.splitAdd(x)
-	if !ok || y.isConst() {
-		if !y.isConst() && y.id < x.id { // one sum, whichever of the two a constant was added to
-			x, y = y, x
-		}
+	switch {
+	case y.isConst():
 		return b.add(x, y)
+	case ok:
+		return b.add(b.addApart(base, y), con(x.k, c))
+	case y.id < x.id: // one sum, whichever of the two a constant was added to
+		x, y = y, x
 	}
-	return b.add(b.addApart(base, y), con(x.k, c))
+	return b.add(x, y)
 }
 
 // multiplyApart is x * y with a constant that was added to one, where the other is constant, added last.

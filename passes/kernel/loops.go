@@ -91,26 +91,26 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 // followProducts are the values of an iteration that follow from products, its own or those of the one before: of these, warps that share rows have a part each.
 func followProducts(s *pass.State, loop *ir.Op) map[*ir.Value]bool {
 	found := map[*ir.Value]bool{}
-	flow, _ := ir.FlowOf(loop)
-	become := func(from, to []*ir.Value) {
-		for i, v := range to {
-			found[v] = found[v] || found[from[i]]
+	var list []*ir.Value
+	add := func(values []*ir.Value) {
+		for _, v := range values {
+			if !found[v] {
+				found[v], list = true, append(list, v)
+			}
 		}
 	}
-	for range 2 {
-		s.Walk(loop, ir.PreOrder, func(op *ir.Op) {
-			switch {
-			case op == loop:
-			case op.Def.Flow.Kind == ir.YieldFlow && op.ParentOp().Code() == tileaa.OpIf:
-				become(op.Operands(), op.ParentOp().Results())
-			case tileaa.IsProduct(op), slices.ContainsFunc(op.Operands(), func(v *ir.Value) bool { return found[v] }):
-				for _, r := range op.Results() {
-					found[r] = true
-				}
+	s.Walk(loop, ir.PreOrder, func(op *ir.Op) {
+		if tileaa.IsProduct(op) {
+			add(op.Results())
+		}
+	})
+	for i := 0; i < len(list); i++ {
+		s.Step()
+		for u := list[i].FirstUse(); u != nil; u = u.Next() {
+			if ir.IsProperAncestor(loop, u.Owner()) {
+				add(u.Owner().Results())
+				add(forwardedTo(u))
 			}
-		})
-		for _, end := range flow.Continues() {
-			become(end.Operands(), flow.Carried())
 		}
 	}
 	return found

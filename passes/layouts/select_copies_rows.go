@@ -32,11 +32,10 @@ type rowLoops struct {
 	staged map[*ir.Op][]rowLoad // of loops with a product, likewise
 }
 
-// rowLoad is a load, the memory layout that it is copied to, and the elements of an access.
+// rowLoad is a load, and the memory layout that it is copied to.
 type rowLoad struct {
 	load *ir.Op
 	mem  layout.MemLayout
-	vec  int
 }
 
 // of are the loads of a loop that become copies: those that can be begun iterations ahead, in accesses that are not too narrow, if shared memory has room for two
@@ -82,9 +81,8 @@ func (r *rowLoops) copied(load *ir.Op, least int) (l rowLoad, ok bool) {
 	}
 	width, wide := copyWidth(r.s, load)
 	src, bytes := *tileaa.LayoutOf(load.Result(0)), tileaa.ElemBytes(tileaa.AsTile(load.Result(0)).Elem)
-	l = rowLoad{load: load, mem: rowBuffer(src, bytes, 0, 0, 0)}
-	l.vec = l.mem.MaxVec(src, width)
-	return l, wide && l.vec == width && l.vec*bytes >= least
+	l = rowLoad{load, rowBuffer(src, bytes, 0, 0, 0)}
+	return l, wide && l.mem.MaxVec(src, width) == width && width*bytes >= least
 }
 
 // leastCopy is the bytes at a time that are worth the instructions, leastStaged the fewest of a copy.
@@ -105,7 +103,6 @@ func (r *rowLoops) find(c *copied) (l rowLoad, ok bool) {
 
 // copy makes the load a copy.
 func (l rowLoad) copy(s *pass.State) {
-	ir.Cast[tileaa.AccessOp](l.load).SetVec(s.Ctx, int64(l.vec))
 	c := copied{load: l.load}
 	for _, u := range l.load.Result(0).Uses() {
 		c.others = append(c.others, u.Owner())

@@ -60,7 +60,7 @@ var theirFaults = []struct {
 		file: "scan_of_several_rows",
 		is:   func(text string, _ Verdict) bool { return strings.Contains(text, "scan ") },
 		experiment: without(func(_ *ir.Context, op *ir.Op) bool {
-			return ir.Is[cudatile.Scan](op) && len(op.Results()) > 1 && forwardOperand(nil, op)
+			return len(op.Results()) > 1 && scans(nil, op)
 		}),
 		proof: "a thread has elements of eight rows. Those of the first go through shfl.sync.up and shared memory; of the others, a thread adds its own " +
 			"two elements and stores them: nothing of the lanes before it comes to them",
@@ -125,22 +125,16 @@ var theirFaults = []struct {
 			"cvt.rn.satfinite.e4m3x2, which keeps NaN, and constants beyond f8E5M2 become infinity",
 	},
 	{
-		file: "scan_beyond_its_shared_memory",
-		is: func(text string, v Verdict) bool {
-			said := fmt.Sprint(v.Theirs)
-			return strings.Contains(text, "scan ") && strings.Contains(said, "emulator: out of bounds") && strings.Contains(said, "of shared memory")
-		},
-		experiment: without(func(_ *ir.Context, op *ir.Op) bool { return ir.Is[cudatile.Scan](op) && forwardOperand(nil, op) }),
+		file:       "scan_beyond_its_shared_memory",
+		is:         scanInShared("emulator: out of bounds"),
+		experiment: without(scans),
 		proof: "a warp puts its partial results of 8 rows, 64 bytes each, at 8 times (16 of an odd lane + the number of its pair of warps + 0 or 4): the last " +
 			"lie beyond the 512 bytes that are declared",
 	},
 	{
-		file: "scan_across_two_warps",
-		is: func(text string, v Verdict) bool {
-			said := fmt.Sprint(v.Theirs)
-			return strings.Contains(text, "scan ") && strings.Contains(said, "emulator: race") && strings.Contains(said, "of shared memory")
-		},
-		experiment: without(func(_ *ir.Context, op *ir.Op) bool { return ir.Is[cudatile.Scan](op) && forwardOperand(nil, op) }),
+		file:       "scan_across_two_warps",
+		is:         scanInShared("emulator: race"),
+		experiment: without(scans),
 		proof: "two warps share columns of two elements. A lane of the odd warp stores to word 4*lane, one of the even warp to word 64 + 4*lane: lanes 16 to 31 " +
 			"and lanes 0 to 15 store different elements to the same words, with no barrier between them",
 	},
@@ -160,6 +154,17 @@ var theirFaults = []struct {
 		proof: "the module has what several rows above name, a flag that each thread reads and an unsigned loop; without all of it, and with one tile block, all agree",
 	},
 }
+
+// scanInShared is a report of this kind about shared memory, of a module with a scan.
+func scanInShared(kind string) func(text string, v Verdict) bool {
+	return func(text string, v Verdict) bool {
+		said := fmt.Sprint(v.Theirs)
+		return strings.Contains(text, "scan ") && strings.Contains(said, kind) && strings.Contains(said, "of shared memory")
+	}
+}
+
+// scans has a scan give what it was given.
+func scans(_ *ir.Context, op *ir.Op) bool { return ir.Is[cudatile.Scan](op) && forwardOperand(nil, op) }
 
 // without asks about a module in which steps have been done to every operation that they take.
 func without(steps ...step) func(ctx context.Context, th *Theirs, text, entry string, blocks int, schedule emu.Schedule) Verdict {

@@ -476,3 +476,19 @@ func TestRolesThatStoreFactorsAreTimed(t *testing.T) {
 		t.Errorf("%v TF/s behind threads that store 40 elements each, %v without, %v", fed, alone, err)
 	}
 }
+
+func TestPeaksFollowTheTypes(t *testing.T) {
+	for _, c := range []struct {
+		kernel string
+		sm     int
+		times  float64 // of the peak of 16-bit operands
+	}{
+		{"gemm_bf16_128x128x64", 80, 1}, {"gemm_f32_4096_128x128x32_tf32", 80, 0.5}, {"gemm_w8_bf16_128x128x64", 90, 1},
+		{"gemm_f8e4m3fn_4096_128x128x128_nt", 80, 1}, {"gemm_f8e4m3fn_4096_128x128x128_nt", 89, 2}, {"attention_f8e4m3fn_d64_128x128", 90, 2},
+		{"gemm_i8_128x128x64", 80, 2}, {"gemm_i8_128x128x64", 120, 2},
+	} {
+		if got := chipOf[c.sm].peak(c.kernel) / chipOf[c.sm].tensorPeak(); got != c.times {
+			t.Errorf("%s on sm_%d: %v times the peak of 16 bits, want %v", c.kernel, c.sm, got, c.times)
+		}
+	}
+}

@@ -117,8 +117,15 @@ var families = []struct {
 	{regexp.MustCompile(`^gemm`), "gemm"}, {regexp.MustCompile(`^attention.*causal`), "causal"}, {regexp.MustCompile(`^attention`), "attention"},
 }
 
-// eightBit is the kernels whose products are of 8-bit floats.
-var eightBit = regexp.MustCompile(`^(gemm|attention).*f8`)
+// The kernels whose products are of 8-bit floats, and of 8-bit integers.
+var (
+	floats8   = regexp.MustCompile(`^(gemm|attention).*f8`)
+	integers8 = regexp.MustCompile(`^gemm_i8`)
+)
+
+func eightBit(kernel string) bool {
+	return floats8.MatchString(kernel) || integers8.MatchString(kernel)
+}
 
 const memoryBound = "memory"
 
@@ -131,12 +138,12 @@ func family(kernel string) string {
 	return memoryBound
 }
 
-// peak is the dense TF/s of the types of a kernel; sm_80 multiplies fp8 as f16.
+// peak is the dense TF/s of the types of a kernel; sm_80 multiplies fp8 as f16, but 8-bit integers at twice that rate.
 func (c *chip) peak(kernel string) float64 {
 	switch {
 	case family(kernel) == "gemm_tf32":
 		return c.tensorPeak() / 2
-	case eightBit.MatchString(kernel) && c != chipOf[80]:
+	case integers8.MatchString(kernel), floats8.MatchString(kernel) && c != chipOf[80]:
 		return c.tensorPeak() * 2
 	}
 	return c.tensorPeak()
@@ -161,7 +168,7 @@ var (
 func ringOf(kernel string) (perFlop float64, resident int) {
 	size := 2.0
 	switch {
-	case eightBit.MatchString(kernel):
+	case eightBit(kernel):
 		size = 1
 	case strings.Contains(kernel, "f32") && strings.Contains(kernel, "gemm"):
 		size = 4

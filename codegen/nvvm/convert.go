@@ -357,7 +357,7 @@ func intToFloat(f *fn, op *ir.Op) {
 			return f.op1("cvt"+target+"."+intSuffix[i.k][s], i)
 		}
 	}
-	if t := f.bytesToFloat(x, elem, sign); t != nil {
+	if t := f.bytesToFloat(ir.Cast[tileaa.UnaryOp](op).Source(), elem, sign); t != nil {
 		f.set(op, t)
 		return
 	}

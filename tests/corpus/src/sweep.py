@@ -13,6 +13,7 @@ from cuda.tile import PaddingMode as PM
 
 import models
 import perf
+import sweep_kinds
 from perf import A, BYTES, C, K, LOG2E, S, ZEROS, Folder
 
 IDS = {"kind": "uniform_int", "lo": 0, "hi": 4096}
@@ -350,5 +351,6 @@ def rows(put):
 
 if __name__ == "__main__":
     folder = Folder(sys.argv[1], only=sys.argv[2:])
-    for kinds in (products, attention, rows):
+    for kinds in (products, attention, rows, sweep_kinds.products, sweep_kinds.attention,
+                  sweep_kinds.rows):
         kinds(folder.put)

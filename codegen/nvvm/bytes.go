@@ -1,0 +1,120 @@
+package nvvm
+
+import (
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
+)
+
+// This file computes with the four bytes of a register at a time (Warren, "Hacker's Delight", 2-18), where the other operand is such a register, too, or
+// constant: one by one they would be taken apart, and put together again.
+
+// bytes is the same byte four times.
+func bytes(b uint64) reg { return con(kI32, b&0xFF*0x01010101) }
+
+// inBytes reports whether an operation of tiles of i8 has its operands in words of four.
+func inBytes(x, y *tile) bool {
+	return x.k == kI8 && widthOf(x.elem) == 8 && x.packed() && (y.packed() || y.constant())
+}
+
+// constant reports whether a tile has constants only.
+func (t *tile) constant() bool {
+	for _, r := range t.regs {
+		if !r.isConst() {
+			return false
+		}
+	}
+	return len(t.regs) > 0
+}
+
+// addBytes adds seven bits of each byte, which carry into the eighth, and the eighth without a carry.
+func (f *fn) addBytes(x, y reg) reg {
+	low := f.add(f.and(x, bytes(0x7F)), f.and(y, bytes(0x7F)))
+	return f.xor(low, f.and(f.xor(x, y), bytes(0x80)))
+}
+
+// subBytes subtracts seven bits of each byte from as many and the eighth, from which they may borrow.
+func (f *fn) subBytes(x, y reg) reg {
+	low := f.sub(f.or(x, bytes(0x80)), f.and(y, bytes(0x7F)))
+	return f.xor(low, f.and(f.xor(f.xor(x, y), bytes(0x80)), bytes(0x80)))
+}
+
+// shiftBytes shifts each byte by n bits; what comes from its neighbour is taken away.
+func (f *fn) shiftBytes(dir string, x reg, n uint64, sign bool) reg {
+	switch {
+	case n > 7 && sign:
+		n = 7
+	case n > 7:
+		return con(kI32, 0)
+	case n == 0:
+		return x
+	}
+	if dir == "shl" {
+		return f.and(f.shl(x, int(n)), bytes(0xFF<<n))
+	}
+	stay := bytes(0xFF >> n)
+	shifted := f.and(f.lshr(x, int(n)), stay)
+	if !sign {
+		return shifted
+	}
+	// The first bit of each byte in all of its bits (PTX ISA, prmt: 8 in a selector replicates the sign).
+	signs := f.op1("prmt.b32", x, i32(0), i32(0xBA98))
+	return f.or(shifted, f.and(signs, f.not(stay)))
+}
+
+// byteShift is a shift of packed bytes by one constant; false if it is none.
+func (f *fn) byteShift(op *ir.Op, dir string, sign bool) bool {
+	x, y := f.lhsRhs(op)
+	n := f.reg(y, 0)
+	if !inBytes(x, y) || !n.isConst() || !sameReg(y) {
+		return false
+	}
+	f.set(op, f.eachWord(elemOf(op.Result(0)), func(r []reg) reg { return f.shiftBytes(dir, r[0], n.bits, sign) }, x))
+	return true
+}
+
+// sameReg reports whether all registers of a tile are one.
+func sameReg(t *tile) bool {
+	for _, r := range t.regs {
+		if r != t.regs[0] {
+			return false
+		}
+	}
+	return true
+}
+
+// firstBitClear reports whether the first bit of every byte of a tile of i8 is 0 because of how it is made.
+func firstBitClear(v *ir.Value) bool {
+	if bits, ok := tileaa.SplatValue(v); ok {
+		return bits&0x80 == 0
+	}
+	op := v.DefiningOp()
+	if op == nil {
+		return false
+	}
+	switch op.Code() {
+	case tileaa.OpAndi:
+		return firstBitClear(op.Operand(0)) || firstBitClear(op.Operand(1))
+	case tileaa.OpShri:
+		n, ok := tileaa.SplatValue(op.Operand(1))
+		return ok && n > 0 && !isSigned(op)
+	case tileaa.OpBroadcast, tileaa.OpReshape, tileaa.OpPermute:
+		return firstBitClear(op.Operand(0))
+	}
+	return false
+}
+
+// shiftedBy takes a tile of i8 that becomes floats apart into bytes whose first bit is 0 and a constant that is added to them, in such a way that
+// the sum is in the range of the bytes, signed or not.
+func shiftedBy(v *ir.Value, sign bool) (base *ir.Value, by int, ok bool) {
+	if a, is := ir.DefinedBy[tileaa.Addi](v); is {
+		if c, splat := tileaa.SplatValue(a.Rhs()); splat && firstBitClear(a.Lhs()) {
+			switch by := int(int8(c)); {
+			case sign && by <= 0:
+				return a.Lhs(), by, true
+			case !sign && c&0xFF <= 0x80:
+				return a.Lhs(), int(c & 0xFF), true
+			}
+		}
+	}
+	return v, 0, firstBitClear(v)
+}

@@ -293,14 +293,61 @@ func (a *assigner) inLayout(v *ir.Value, l layout.Layout) *ir.Value {
 	if w, ok := a.made[key]; ok {
 		return w
 	}
-	var w *ir.Value
 	if t.Layout == nil && v.DefiningOp() != nil && a.rematerializable(v.DefiningOp()) {
-		w = a.rematerialize(v.DefiningOp(), l)
-	} else {
-		w = a.convert(v, l)
+		a.made[key] = a.rematerialize(v.DefiningOp(), l)
+		return a.made[key]
 	}
-	a.made[key] = w
-	return w
+	if t.Layout != nil && l.InBits(layout.Reg) <= t.Layout.InBits(layout.Reg) { // else threads would compute the same
+		for _, op := range slices.Backward(a.widening(v)) {
+			a.made[demand{op.Result(0), l.Key()}] = a.rematerialize(op, l)
+		}
+	}
+	if a.made[key] == nil {
+		a.made[key] = a.convert(v, l)
+	}
+	return a.made[key]
+}
+
+// widening are the ops that compute a value of a tile of narrower elements and what is the same for all of them, the last first, if nobody else takes what they
+// compute: then it is that tile that goes to another layout. Bytes that are computed four at a time stay where they are.
+func (a *assigner) widening(v *ir.Value) (ops []*ir.Op) {
+	bits := func(v *ir.Value) int { return tileaa.ElemBits(tileaa.AsTile(v).Elem) }
+	var chain []*ir.Op
+	for least := bits(v); v.DefiningOp() != nil && cheap(v.DefiningOp()) && v.DefiningOp().NumResults() == 1 && v.HasOneUse(); {
+		a.s.Step()
+		if bits(v) <= 8 {
+			return nil
+		}
+		source := soleTile(v.DefiningOp())
+		if source == nil {
+			break
+		}
+		chain = append(chain, v.DefiningOp())
+		if v = source; bits(v) < least {
+			least, ops = bits(v), chain
+		}
+	}
+	return ops
+}
+
+// soleTile is the only operand whose elements differ, or nil.
+func soleTile(op *ir.Op) (source *ir.Value) {
+	for _, v := range op.Operands() {
+		switch {
+		case !tileaa.IsRanked(v) || splat(v):
+		case source != nil:
+			return nil
+		default:
+			source = v
+		}
+	}
+	return source
+}
+
+// splat reports whether all elements of a tile are one.
+func splat(v *ir.Value) bool {
+	_, constant := tileaa.SplatValue(v)
+	return constant || v.DefiningOp() != nil && v.DefiningOp().Code() == tileaa.OpSplat
 }
 
 // rematerialize computes an op once more, in layout l.

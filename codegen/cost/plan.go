@@ -35,18 +35,22 @@ func AccumulatorLimit(t *target.Target, warps int) int {
 // alive from one product to the next, the sums always: as long as these leave room for scores, a thread can have half as many again. That is a quarter of the limit
 // less where loads pass through its registers, too, or it has fewer than instructions can name. Not on GPUs with products of warpgroups or tensor memory:
 // the compiler of PTX keeps more addresses in registers there, and spills, unless all products are those of warpgroups that have one tile of rows each, which take
-// next to no registers besides.
-func AccumulatorsFit(t *target.Target, warps, most, carried int, rows, turns bool) bool {
+// next to no registers besides. What is alive together outside of loops only, where the results of two products meet, may be half as many again anywhere: nothing is
+// read ahead there.
+func AccumulatorsFit(t *target.Target, warps int, n Accumulators, rows, turns bool) bool {
 	limit := AccumulatorLimit(t, warps)
-	if most <= limit {
+	if n.Most <= limit {
 		return true
 	}
 	room := 2 * limit
 	if !turns && t.Has("cp.async") && limit == AccumulatorTarget {
 		room += limit / 4
 	}
-	return most <= limit*3/2 && (rows || !t.Has("tcgen05") && !t.Has("wgmma") && most+carried <= room)
+	return n.Most <= limit*3/2 && (rows || n.Looped <= limit || !t.Has("tcgen05") && !t.Has("wgmma") && n.Looped+n.Carried <= room)
 }
+
+// Accumulators are registers of a thread: the most that are alive together, those of loops, and those that loops carry.
+type Accumulators struct{ Most, Looped, Carried int }
 
 // Doubt is how many more registers than estimated a loop that multiplies may take: ptxas loads fragments early, as far as it believes that registers last,
 // and with few of them it finds out too late. It matters where a thread cannot have more. Warpgroups and the tensor unit read shared memory themselves.

@@ -18,13 +18,37 @@ import (
 //
 // Program order is the order of time; a value from before a loop that is used inside lives until the loop ends.
 //
-// carried is the most bits of them that loops around each other carry: those are alive from the first to the last of what they do.
-func accumulatorBits(s *pass.State, entry *ir.Op) (most, carried int) {
+// carried is the most bits of them that loops around each other carry: those are alive from the first to the last of what they do. looped is the most that are
+// alive together in loops.
+func accumulatorBits(s *pass.State, entry *ir.Op) (most, looped, carried int) {
 	l := livesOf(s, entry)
 	carried = l.carried(entry)
 	l.share(entry)
-	l.sweep(func(_, bits int) { most = max(most, bits) })
-	return most, carried
+	loops := l.loops(entry, nil)
+	l.sweep(func(time, bits int) {
+		most = max(most, bits)
+		for len(loops) > 0 && loops[0].end < time {
+			loops = loops[1:]
+		}
+		if len(loops) > 0 && loops[0].begin <= time {
+			looped = max(looped, bits)
+		}
+	})
+	return most, looped, carried
+}
+
+// loops lists when the outermost loops in an op run, in order.
+func (l *lives) loops(op *ir.Op, list []span) []span {
+	for b := range op.Blocks() {
+		for o := b.First(); o != nil; o = o.Next() {
+			if _, loop := ir.LoopOf(o); loop {
+				list = append(list, l.at[o])
+			} else {
+				list = l.loops(o, list)
+			}
+		}
+	}
+	return list
 }
 
 // livesOf finds the accumulators of an entry.

@@ -13,7 +13,8 @@ import (
 // Demands is what a kernel holds: bits of its biggest tile, and of the accumulators that are alive together.
 type Demands struct {
 	TileBits, AccumulatorBits int
-	CarriedBits               int // of the accumulators that loops carry
+	LoopedBits                int // of the accumulators that are alive together in loops
+	CarriedBits               int // of those that loops carry
 	ProductBits               int // of the biggest result of a product
 	ValueBits                 int // of the biggest tile where pointers are one base and an offset each
 }
@@ -33,7 +34,7 @@ func DemandsOf(s *pass.State, entry *ir.Op) Demands {
 		}
 	})
 	if d.ProductBits > 0 {
-		d.AccumulatorBits, d.CarriedBits = accumulatorBits(s, entry)
+		d.AccumulatorBits, d.LoopedBits, d.CarriedBits = accumulatorBits(s, entry)
 	}
 	return d
 }

@@ -29,34 +29,40 @@ func TestAccumulatorsAliveTogether(t *testing.T) {
 		says, body string
 		want       int // accumulators
 		carried    int // by loops
+		looped     int // alive together in loops; 0: as many
 	}{
-		{"a chain is one accumulator", dot("c1", "z") + dot("d", "c1") + dot("e", "d") + "use %e : tile<4x4xf32>", 1, 0},
+		{"a chain is one accumulator", dot("c1", "z") + dot("d", "c1") + dot("e", "d") + "use %e : tile<4x4xf32>", 1, 0, 0},
 		{"results that are used at the end live together", dot("c1", "z") + dot("d", "z") + dot("e", "z") +
-			"use %c1 : tile<4x4xf32>\nuse %d : tile<4x4xf32>\nuse %e : tile<4x4xf32>", 3, 0},
-		{"results that are used one by one do not", dot("c1", "z") + "use %c1 : tile<4x4xf32>\n" + dot("d", "z") + "use %d : tile<4x4xf32>", 1, 0},
-		{"what is computed of a result is in its place", dot("c1", "z") + "%n = addf %c1, %c1" + add + dot("d", "z") + "use %n : tile<4x4xf32>\nuse %d : tile<4x4xf32>", 2, 0},
-		{"a result that is used later is not", dot("c1", "z") + dot("d", "c1") + "use %c1 : tile<4x4xf32>\nuse %d : tile<4x4xf32>", 2, 0},
-		{"a loop carries one accumulator", loop("r", "z", "c1", dot("d", "c1"), "d") + "use %r : tile<4x4xf32>", 1, 1},
-		{"two loops one after the other work on one", loop("r", "z", "c1", dot("d", "c1"), "d") + loop("s", "r", "e", dot("g", "e"), "g") + "use %s : tile<4x4xf32>", 1, 1},
+			"use %c1 : tile<4x4xf32>\nuse %d : tile<4x4xf32>\nuse %e : tile<4x4xf32>", 3, 0, 0},
+		{"results that are used one by one do not", dot("c1", "z") + "use %c1 : tile<4x4xf32>\n" + dot("d", "z") + "use %d : tile<4x4xf32>", 1, 0, 0},
+		{"what is computed of a result is in its place", dot("c1", "z") + "%n = addf %c1, %c1" + add + dot("d", "z") + "use %n : tile<4x4xf32>\nuse %d : tile<4x4xf32>", 2, 0, 0},
+		{"a result that is used later is not", dot("c1", "z") + dot("d", "c1") + "use %c1 : tile<4x4xf32>\nuse %d : tile<4x4xf32>", 2, 0, 0},
+		{"a loop carries one accumulator", loop("r", "z", "c1", dot("d", "c1"), "d") + "use %r : tile<4x4xf32>", 1, 1, 0},
+		{"two loops one after the other work on one", loop("r", "z", "c1", dot("d", "c1"), "d") + loop("s", "r", "e", dot("g", "e"), "g") + "use %s : tile<4x4xf32>", 1, 1, 0},
 		{"what one loop leaves lives through the next", loop("r", "z", "c1", dot("d", "c1"), "d") + loop("s", "z", "e", dot("g", "e"), "g") +
-			"use %r : tile<4x4xf32>\nuse %s : tile<4x4xf32>", 2, 1},
+			"use %r : tile<4x4xf32>\nuse %s : tile<4x4xf32>", 2, 1, 0},
 		{"a product inside beside what is carried, as in attention", loop("r", "z", "c1",
-			dot("q", "z")+"%e = exp %q : tile<4x4xf32>\n%n = addf %c1, %e"+add+dot("d", "n"), "d") + "use %r : tile<4x4xf32>", 2, 1},
+			dot("q", "z")+"%e = exp %q : tile<4x4xf32>\n%n = addf %c1, %e"+add+dot("d", "n"), "d") + "use %r : tile<4x4xf32>", 2, 1, 0},
 		{"a result from before a loop that is used inside lives as long as the loop", dot("q", "z") + loop("r", "z", "c1", "%n = addf %c1, %q"+add+dot("d", "n"), "d") +
-			"use %r : tile<4x4xf32>", 2, 1},
-		{"of a loop in another both carry", loop("r", "z", "c1", loop("s", "c1", "e", dot("d", "e"), "d"), "s") + "use %r : tile<4x4xf32>", 1, 2},
+			"use %r : tile<4x4xf32>", 2, 1, 0},
+		{"of a loop in another both carry", loop("r", "z", "c1", loop("s", "c1", "e", dot("d", "e"), "d"), "s") + "use %r : tile<4x4xf32>", 1, 2, 0},
 		{"what only a reduction takes is made as it goes", dot("c1", "z") + "%n = mulf %c1, %z" + add +
 			"%r = reduce %n attributes {dim = 1, identities = [0.0 : f32]} : (tile<4x4xf32>) -> tile<4xf32> (%p1: tile<f32>, %p2: tile<f32>) {\n" +
-			"%most = maxf %p1, %p2 : tile<f32>\nyield %most : (tile<f32>)\n}\n" + "use %c1 : tile<4x4xf32>", 1, 0},
+			"%most = maxf %p1, %p2 : tile<f32>\nyield %most : (tile<f32>)\n}\n" + "use %c1 : tile<4x4xf32>", 1, 0, 0},
 		{"of what shares registers the widest counts while it is alive", dot("c1", "z") + "%half = ftof %c1 : (tile<4x4xf32>) -> tile<4x4xf16>\n" +
 			dot("d", "z") + "%g = ftof %d : (tile<4x4xf32>) -> tile<4x4xf16>\n" + dot("e", "z") +
-			"use %e : tile<4x4xf32>\nuse %half : tile<4x4xf16>\nuse %g : tile<4x4xf16>", 2, 0},
-		{"no product, no accumulator", "use %mf : tile<4x8xf32>", 0, 0},
+			"use %e : tile<4x4xf32>\nuse %half : tile<4x4xf16>\nuse %g : tile<4x4xf16>", 2, 0, 0},
+		{"what two products of a loop leave meets behind it", loop("r", "z", "c1", dot("d", "c1"), "d") + loop("s", "z", "e", dot("g", "e"), "g") +
+			"%n = negf %r : tile<4x4xf32>\n%v = divf %r, %n : tile<4x4xf32>\n%w = mulf %v, %s : tile<4x4xf32>\nuse %w : tile<4x4xf32>", 3, 1, 2},
+		{"no product, no accumulator", "use %mf : tile<4x8xf32>", 0, 0, 0},
 	} {
 		s := passtest.Parse(t, passtest.TileAAKernel(operands+c.body))
 		d := kernel.DemandsOf(s, s.Entries()[0])
 		if d.AccumulatorBits != 512*c.want {
 			t.Errorf("%s: %d accumulators, want %d", c.says, d.AccumulatorBits/512, c.want)
+		}
+		if c.looped > 0 && d.LoopedBits != 512*c.looped {
+			t.Errorf("%s: %d in loops, want %d", c.says, d.LoopedBits/512, c.looped)
 		}
 		if d.CarriedBits != 512*c.carried {
 			t.Errorf("%s: loops carry %d, want %d", c.says, d.CarriedBits/512, c.carried)

@@ -222,7 +222,10 @@ func (g *maskGuards) both(x, y *ir.Value) *ir.Value {
 // ofCompare compares the ends of two tiles of coordinates, in 64 bits, where none of them wraps.
 func (g *maskGuards) ofCompare(c tileaa.Cmpi) (free [2]*ir.Value) {
 	small, large, inclusive, ok := tileaa.Below(c)
-	if bits := tileaa.ElemBits(tileaa.AsTile(small).Elem); !ok || bits < 8 || bits > 32 {
+	if !ok {
+		return free
+	}
+	if bits := tileaa.ElemBits(tileaa.AsTile(small).Elem); bits < 8 || bits > 32 {
 		return free
 	}
 	x, y := g.coordinates(small), g.coordinates(large)

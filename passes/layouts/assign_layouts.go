@@ -6,8 +6,10 @@ import (
 
 	"tileiras/codegen/cost"
 	"tileiras/codegen/layout"
+	"tileiras/codegen/target"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
+	"tileiras/passes/kernel"
 	"tileiras/passes/pass"
 )
 
@@ -297,7 +299,12 @@ func (a *assigner) inLayout(v *ir.Value, l layout.Layout) *ir.Value {
 		a.made[key] = a.rematerialize(v.DefiningOp(), l)
 		return a.made[key]
 	}
-	if t.Layout != nil && l.InBits(layout.Reg) <= t.Layout.InBits(layout.Reg) { // else threads would compute the same
+	switch {
+	case t.Layout != nil && splat(v):
+		c := a.b.AfterValue(v).Insert(v.DefiningOp().Clone(ir.Mapping{}))
+		c.Result(0).SetType(t.WithLayout(a.s.Ctx, l))
+		a.made[key] = c.Result(0)
+	case t.Layout != nil && l.InBits(layout.Reg) <= t.Layout.InBits(layout.Reg): // else threads would compute the same
 		for _, op := range slices.Backward(a.widening(v)) {
 			a.made[demand{op.Result(0), l.Key()}] = a.rematerialize(op, l)
 		}
@@ -309,10 +316,20 @@ func (a *assigner) inLayout(v *ir.Value, l layout.Layout) *ir.Value {
 }
 
 // widening are the ops that compute a value of a tile of narrower elements and what is the same for all of them, the last first, if nobody else takes what they
-// compute: then it is that tile that goes to another layout. Bytes that are computed four at a time stay where they are.
+// compute: then it is that tile that goes to another layout; one as wide as well, if a loop loads it for something else than a product. Bytes that are computed four at a time stay where they are. Elements of one bit go as bytes, which are made
+// of them and taken apart again.
 func (a *assigner) widening(v *ir.Value) (ops []*ir.Op) {
-	bits := func(v *ir.Value) int { return tileaa.ElemBits(tileaa.AsTile(v).Elem) }
+	bits := func(v *ir.Value) int {
+		if t := tileaa.AsTile(v); !ir.IsInt(t.Elem, 1) {
+			return tileaa.ElemBits(t.Elem)
+		}
+		return 9
+	}
 	var chain []*ir.Op
+	factor := v.HasOneUse() && tileaa.IsProduct(v.FirstUse().Owner())
+	if factor && readsFactors(a.s.Target) {
+		return nil
+	}
 	for least := bits(v); v.DefiningOp() != nil && cheap(v.DefiningOp()) && v.DefiningOp().NumResults() == 1 && v.HasOneUse(); {
 		a.s.Step()
 		if bits(v) <= 8 {
@@ -323,11 +340,23 @@ func (a *assigner) widening(v *ir.Value) (ops []*ir.Op) {
 			break
 		}
 		chain = append(chain, v.DefiningOp())
-		if v = source; bits(v) < least {
+		if v = source; bits(v) < least || bits(v) == least && !factor && loadedInLoop(v) {
 			least, ops = bits(v), chain
 		}
 	}
 	return ops
+}
+
+// readsFactors reports whether products of groups of warps, or of the tensor unit, read factors in shared memory: what is computed for them is stored there.
+func readsFactors(t *target.Target) bool { return t.Has("wgmma") || t.Has("tcgen05") }
+
+// loadedInLoop reports whether a tile is what an op of a loop loads, which copies may bring anywhere.
+func loadedInLoop(v *ir.Value) bool {
+	op := v.DefiningOp()
+	for op != nil && tileaa.Names(op) {
+		op = op.Operand(0).DefiningOp()
+	}
+	return op != nil && kernel.IsPlainLoad(op) && op.ParentOp().Code() == tileaa.OpFor
 }
 
 // soleTile is the only operand whose elements differ, or nil.

@@ -405,13 +405,13 @@ func resultLayout(op *ir.Op, l layout.Layout) layout.Layout {
 }
 
 // copyBuffer is the buffer through which a tile goes from the layout of copies, in rows, to that of its reader: one from which ldmatrix
-// reads, else, for the operand of a product, the swizzle with the fewest bank conflicts, of equals that of the fewest bits: each takes another
-// address. An operand that lanes could tell each other stays in registers, but for scales: nothing would load them ahead.
+// reads, else, for the operand of a product, and for what threads compute with beside one in a loop, the swizzle with the fewest bank conflicts, of equals that of
+// the fewest bits: each takes another address. An operand that lanes could tell each other stays in registers, but for scales: nothing would load them ahead.
 func copyBuffer(s *pass.State, conv *ir.Op, src, dst layout.Layout) (mem layout.MemLayout, name string, ok bool) {
 	elem := tileaa.AsTile(conv.Result(0)).Elem
 	mem, name, ok = matrixBuffer(s, src, dst, tileaa.ElemBits(elem))
 	product := !slices.ContainsFunc(conv.Result(0).Uses(), func(u *ir.Use) bool { return !tileaa.IsProduct(u.Owner()) })
-	if ok || !product || src.InBits(layout.Reg) == 0 || layout.Convert(src, dst).Kind != layout.Shared && !scales(conv.Result(0)) {
+	if ok || !product && !(dst.InBits(layout.Reg) <= src.InBits(layout.Reg) && besideProduct(s, conv)) || src.InBits(layout.Reg) == 0 || layout.Convert(src, dst).Kind != layout.Shared && !scales(conv.Result(0)) {
 		return mem, name, ok
 	}
 	least, bits := -1, tileaa.ElemBits(elem)
@@ -425,6 +425,18 @@ func copyBuffer(s *pass.State, conv *ir.Op, src, dst layout.Layout) (mem layout.
 		}
 	}
 	return mem, "", least >= 0
+}
+
+// besideProduct reports whether what a conversion gives is computed with in a loop with a product; where products read factors in shared memory, for something else.
+func besideProduct(s *pass.State, conv *ir.Op) bool {
+	if conv.ParentOp().Code() != tileaa.OpFor || !slices.ContainsFunc(conv.Block().Ops(), tileaa.IsProduct) {
+		return false
+	}
+	v := conv.Result(0)
+	for v.HasOneUse() && cheap(v.FirstUse().Owner()) && v.FirstUse().Owner().NumResults() == 1 {
+		v = v.FirstUse().Owner().Result(0)
+	}
+	return !readsFactors(s.Target) || !v.HasOneUse() || !tileaa.IsProduct(v.FirstUse().Owner()) || v.FirstUse().Index() > 1
 }
 
 // readers are the places to read the buffer of a conversion: in front of its only user, so that the copies of a dot's two operands

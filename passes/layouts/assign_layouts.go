@@ -304,7 +304,8 @@ func (a *assigner) inLayout(v *ir.Value, l layout.Layout) *ir.Value {
 		c := a.b.AfterValue(v).Insert(v.DefiningOp().Clone(ir.Mapping{}))
 		c.Result(0).SetType(t.WithLayout(a.s.Ctx, l))
 		a.made[key] = c.Result(0)
-	case t.Layout != nil && l.InBits(layout.Reg) <= t.Layout.InBits(layout.Reg): // else threads would compute the same
+	case t.Layout != nil && l.InBits(layout.Reg) <= t.Layout.InBits(layout.Reg) && layout.Convert(*t.Layout, l).Kind == layout.Shared:
+		// Else threads would compute the same, or lanes tell each other whole registers.
 		for _, op := range slices.Backward(a.widening(v)) {
 			a.made[demand{op.Result(0), l.Key()}] = a.rematerialize(op, l)
 		}
@@ -327,7 +328,7 @@ func (a *assigner) widening(v *ir.Value) (ops []*ir.Op) {
 	}
 	var chain []*ir.Op
 	factor := v.HasOneUse() && tileaa.IsProduct(v.FirstUse().Owner())
-	if factor && readsFactors(a.s.Target) {
+	if factor && (readsFactors(a.s.Target) || !a.s.Target.Has("cp.async")) { // no copies could bring it
 		return nil
 	}
 	for least := bits(v); v.DefiningOp() != nil && cheap(v.DefiningOp()) && v.DefiningOp().NumResults() == 1 && v.HasOneUse(); {

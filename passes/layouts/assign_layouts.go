@@ -317,8 +317,8 @@ func (a *assigner) inLayout(v *ir.Value, l layout.Layout) *ir.Value {
 }
 
 // widening are the ops that compute a value of a tile of narrower elements and what is the same for all of them, the last first, if nobody else takes what they
-// compute: then it is that tile that goes to another layout; one as wide as well, if a loop loads it for something else than a product. Bytes that are computed four at a time stay where they are. Elements of one bit go as bytes, which are made
-// of them and taken apart again.
+// compute: then it is that tile that goes to another layout; one as wide as well, if a loop loads it for something else than a product. Bytes that are computed
+// four at a time stay where they are. Elements of one bit go as bytes, which are made of them and taken apart again.
 func (a *assigner) widening(v *ir.Value) (ops []*ir.Op) {
 	bits := func(v *ir.Value) int {
 		if t := tileaa.AsTile(v); !ir.IsInt(t.Elem, 1) {
@@ -331,22 +331,29 @@ func (a *assigner) widening(v *ir.Value) (ops []*ir.Op) {
 	if factor && (readsFactors(a.s.Target) || !a.s.Target.Has("cp.async")) { // no copies could bring it
 		return nil
 	}
-	for least := bits(v); v.DefiningOp() != nil && cheap(v.DefiningOp()) && v.DefiningOp().NumResults() == 1 && v.HasOneUse(); {
+	for least := bits(v); len(chain) < longestWidening && v.HasOneUse(); {
 		a.s.Step()
-		if bits(v) <= 8 {
-			return nil
-		}
-		source := soleTile(v.DefiningOp())
-		if source == nil {
+		op := v.DefiningOp()
+		if op == nil || !cheap(op) || op.NumResults() != 1 {
 			break
 		}
-		chain = append(chain, v.DefiningOp())
+		source := soleTile(op)
+		switch {
+		case bits(v) <= 8:
+			return nil
+		case source == nil:
+			return ops
+		}
+		chain = append(chain, op)
 		if v = source; bits(v) < least || bits(v) == least && !factor && loadedInLoop(v) {
 			least, ops = bits(v), chain
 		}
 	}
 	return ops
 }
+
+// longestWidening bounds how many ops are computed once more in another layout.
+const longestWidening = 32
 
 // readsFactors reports whether products of groups of warps, or of the tensor unit, read factors in shared memory: what is computed for them is stored there.
 func readsFactors(t *target.Target) bool { return t.Has("wgmma") || t.Has("tcgen05") }

@@ -30,9 +30,13 @@ import (
 // of the load's; insert-barriers puts an earlier wait before a write that comes after it.
 func SelectCopies(s *pass.State) error {
 	var loads []*ir.Op
+	products := map[*ir.Block]bool{}
 	s.Walk(s.Module, ir.PreOrder, func(op *ir.Op) {
-		if kernel.IsPlainLoad(op) {
+		switch {
+		case kernel.IsPlainLoad(op):
 			loads = append(loads, op)
+		case tileaa.IsProduct(op):
+			products[op.Block()] = true
 		}
 	})
 	known := facts.New(s.Ctx, s.Module)
@@ -43,7 +47,7 @@ func SelectCopies(s *pass.State) error {
 		if turns[load.ParentOp()] {
 			continue
 		}
-		c := copied{load: load}
+		c := copied{load: load, beside: products[load.Block()] && load.ParentOp().Code() == tileaa.OpFor}
 		if mem, ok := c.past(s, known); ok {
 			c.copyTo(s, mem)
 		} else if l, ok := rows.find(&c); ok {
@@ -94,6 +98,7 @@ func roomForTurns(s *pass.State, loop *ir.Op, plan *tileaa.PlanAttr, alive *kern
 // copied is a load of which copies do the work, with what uses it.
 type copied struct {
 	load     *ir.Op
+	beside   bool // a product of its loop
 	converts []*converts
 	store    tileaa.BufferStore // to where instructions of groups of warps, or threads that multiply alone, read it
 	others   []*ir.Op           // that take it as it is
@@ -258,7 +263,7 @@ func (c *copied) buffer(s *pass.State) (mem layout.MemLayout, ok bool) {
 			u.atom = row.Name
 			continue
 		}
-		m, name, ok := copyBuffer(s, u.conv, src, u.read)
+		m, name, ok := copyBuffer(s, u.conv, src, u.read, c.beside && !u.forFactor(s))
 		if !ok || m.MaxVec(src, width) != width || i > 0 && !m.Equal(mem) {
 			return mem, false
 		}
@@ -407,11 +412,12 @@ func resultLayout(op *ir.Op, l layout.Layout) layout.Layout {
 // copyBuffer is the buffer through which a tile goes from the layout of copies, in rows, to that of its reader: one from which ldmatrix
 // reads, else, for the operand of a product, and for what threads compute with beside one in a loop, the swizzle with the fewest bank conflicts, of equals that of
 // the fewest bits: each takes another address. An operand that lanes could tell each other stays in registers, but for scales: nothing would load them ahead.
-func copyBuffer(s *pass.State, conv *ir.Op, src, dst layout.Layout) (mem layout.MemLayout, name string, ok bool) {
+func copyBuffer(s *pass.State, conv *ir.Op, src, dst layout.Layout, computed bool) (mem layout.MemLayout, name string, ok bool) {
 	elem := tileaa.AsTile(conv.Result(0)).Elem
 	mem, name, ok = matrixBuffer(s, src, dst, tileaa.ElemBits(elem))
 	product := !slices.ContainsFunc(conv.Result(0).Uses(), func(u *ir.Use) bool { return !tileaa.IsProduct(u.Owner()) })
-	if ok || !product && !(dst.InBits(layout.Reg) <= src.InBits(layout.Reg) && besideProduct(s, conv)) || src.InBits(layout.Reg) == 0 || layout.Convert(src, dst).Kind != layout.Shared && !scales(conv.Result(0)) {
+	computed = computed && dst.InBits(layout.Reg) <= src.InBits(layout.Reg) // else threads would read the same
+	if ok || !product && !computed || src.InBits(layout.Reg) == 0 || layout.Convert(src, dst).Kind != layout.Shared && !scales(conv.Result(0)) {
 		return mem, name, ok
 	}
 	least, bits := -1, tileaa.ElemBits(elem)
@@ -427,16 +433,14 @@ func copyBuffer(s *pass.State, conv *ir.Op, src, dst layout.Layout) (mem layout.
 	return mem, "", least >= 0
 }
 
-// besideProduct reports whether what a conversion gives is computed with in a loop with a product; where products read factors in shared memory, for something else.
-func besideProduct(s *pass.State, conv *ir.Op) bool {
-	if conv.ParentOp().Code() != tileaa.OpFor || !slices.ContainsFunc(conv.Block().Ops(), tileaa.IsProduct) {
-		return false
-	}
-	v := conv.Result(0)
+// forFactor reports whether what a conversion gives is computed with for a factor that products read in shared memory, where it is stored.
+func (u *converts) forFactor(s *pass.State) bool {
+	v := u.conv.Result(0)
 	for v.HasOneUse() && cheap(v.FirstUse().Owner()) && v.FirstUse().Owner().NumResults() == 1 {
+		s.Step()
 		v = v.FirstUse().Owner().Result(0)
 	}
-	return !readsFactors(s.Target) || !v.HasOneUse() || !tileaa.IsProduct(v.FirstUse().Owner()) || v.FirstUse().Index() > 1
+	return readsFactors(s.Target) && v.HasOneUse() && tileaa.IsProduct(v.FirstUse().Owner()) && v.FirstUse().Index() < 2
 }
 
 // readers are the places to read the buffer of a conversion: in front of its only user, so that the copies of a dot's two operands

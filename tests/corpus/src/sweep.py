@@ -14,6 +14,7 @@ from cuda.tile import PaddingMode as PM
 import models
 import perf
 import sweep_kinds
+import sweep_layers
 from perf import A, BYTES, C, K, LOG2E, S, ZEROS, Folder
 
 IDS = {"kind": "uniform_int", "lo": 0, "hi": 4096}
@@ -351,6 +352,6 @@ def rows(put):
 
 if __name__ == "__main__":
     folder = Folder(sys.argv[1], only=sys.argv[2:])
-    for kinds in (products, attention, rows, sweep_kinds.products, sweep_kinds.attention,
-                  sweep_kinds.rows):
+    for kinds in (products, attention, rows, *(getattr(m, kind) for m in (sweep_kinds, sweep_layers)
+                                               for kind in ("products", "attention", "rows"))):
         kinds(folder.put)

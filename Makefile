@@ -145,7 +145,7 @@ speed: build ## Predicts the speed of our code beside NVIDIA's and Triton's, fro
 	$(GO) run ./tests/speed -bin $(BIN) -nvidia "$$nvidia" -triton "$$triton" -sm $(SM) -cache $(TOOLS)/speed $(FLAGS)
 
 .PHONY: sweep
-sweep: build ## Predicts the speed of a hundred kernels of many kinds and shapes beside NVIDIA's code, with cuTile Python from PyPI (SM=80,120, ONLY='attention gelu').
+sweep: build ## Predicts the speed of 175 kernels of many kinds and shapes beside NVIDIA's code, with cuTile Python from PyPI (SM=80,120, ONLY='attention gelu').
 	@mkdir -p $(TOOLS); rm -rf $(TOOLS)/sweep; nvidia=$$(scripts/nvidia-tools.sh $(TOOLS)) && python=$$(scripts/cutile.sh $(TOOLS)) || { cat $(TOOLS)/setup.log $(TOOLS)/frontends/setup.log; exit 1; }; \
 	$$python tests/corpus/src/sweep.py $(TOOLS)/sweep $(ONLY) > $(TOOLS)/sweep.log || { cat $(TOOLS)/sweep.log; exit 1; }; \
 	$(GO) run ./tests/speed -bin $(BIN) -corpus $(TOOLS)/sweep -nvidia "$$nvidia" -sm $(SM) -cache $(TOOLS)/speed $(FLAGS)
@@ -155,6 +155,12 @@ tilegym: build ## Predicts the speed of the kernels of NVIDIA's TileGym beside N
 	@mkdir -p $(TOOLS); rm -rf $(TOOLS)/tilegym-kernels; nvidia=$$(scripts/nvidia-tools.sh $(TOOLS)) && python=$$(scripts/tilegym.sh $(TOOLS)) || { cat $(TOOLS)/setup.log $(TOOLS)/tilegym/setup.log; exit 1; }; \
 	$$python tests/corpus/src/tilegym_kernels.py $(TOOLS)/tilegym-kernels $(ONLY) > $(TOOLS)/tilegym.log 2>&1 || { cat $(TOOLS)/tilegym.log; exit 1; }; \
 	$(GO) run ./tests/speed -bin $(BIN) -corpus $(TOOLS)/tilegym-kernels -nvidia "$$nvidia" -sm $(SM) -cache $(TOOLS)/speed $(FLAGS)
+
+.PHONY: sweep-check
+sweep-check: build ## Runs kernels of the sweep on small arrays, on the emulator, against numpy (GPUS=sm_80,sm_120, ONLY='attention gemm_w4').
+	@mkdir -p $(TOOLS); rm -rf $(TOOLS)/sweep; python=$$(scripts/cutile.sh $(TOOLS)) || { cat $(TOOLS)/frontends/setup.log; exit 1; }; \
+	$$python tests/corpus/src/sweep.py $(TOOLS)/sweep $(ONLY) > $(TOOLS)/sweep.log || { cat $(TOOLS)/sweep.log; exit 1; }; \
+	gpus="$(GPUS)"; $$python tests/corpus/src/sweep_check.py $(TOOLS)/sweep $(BIN)/tilerun "$${gpus:-sm_75,sm_80,sm_90,sm_100,sm_120}" $(ONLY)
 
 bench: build ## Prints the median and 10th percentile of compile time per kernel, whole process and per pass (FLAGS='-table -nvidia FOLDER': a row a kernel).
 	$(GO) run ./tests/bench -bin $(BIN) $(FLAGS)

@@ -1,0 +1,278 @@
+"""Kernels of sweep_kinds.py and sweep_layers.py on small arrays, on the emulator, against numpy:
+
+    python src/sweep_check.py FOLDER TILERUN GPU[,GPU] [NAME ...]
+
+FOLDER is what sweep.py has written; NAME is part of a kernel's name. Every array is an argument of
+its address, extents and strides, as cuTile passes it. SEED in the environment chooses other data.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from math import ceil, sqrt
+
+import numpy as np
+
+random = np.random.default_rng(int(os.environ.get("SEED", "1")))
+
+
+def bf16(x):
+    """Rounded to bf16, to nearest even."""
+    u = np.asarray(x, np.float32).view(np.uint32).astype(np.uint64)
+    u = (u + 0x7FFF + ((u >> 16) & 1)) & 0xFFFF0000
+    return u.astype(np.uint32).view(np.float32).astype(np.float64)
+
+
+def rounded(x, dtype):
+    return bf16(x) if dtype == "bf16" else np.asarray(x, NUMPY[dtype]).astype(np.float64)
+
+
+NUMPY = {"f16": np.float16, "f32": np.float32, "i32": np.int32, "i8": np.int8}
+
+
+@dataclass
+class Array:
+    """An argument; want, if any, is what the kernel leaves there, within a part of each element and
+    a quarter of that part of the largest one."""
+    value: np.ndarray
+    dtype: str
+    want: np.ndarray = None
+    within: float = 0
+
+    def save(self, path):
+        x = np.ascontiguousarray(self.value)
+        np.save(path, (bf16(x).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+                if self.dtype == "bf16" else x.astype(NUMPY[self.dtype]))
+
+    def fault(self, path):
+        got = np.load(path)
+        if self.dtype == "bf16":
+            got = (got.astype(np.uint32) << 16).view(np.float32)
+        got, want = got.reshape(self.value.shape).astype(np.float64), np.asarray(self.want, np.float64)
+        bad = ~(np.abs(got - want) <= self.within * (np.abs(want) + np.abs(want).max() / 4) + 1e-12)
+        if bad.any():
+            at = tuple(np.argwhere(bad)[0])
+            return f"{bad.sum()} of {bad.size} elements differ; {at} is {got[at]}, not {want[at]}"
+        return None
+
+
+def result(shape, dtype, want, within):
+    return Array(np.zeros(shape), dtype, want, within)
+
+
+def small(shape, dtype="bf16", most=8):
+    """Eighths, whose sums of products are exact."""
+    return Array(rounded(random.integers(-most, most + 1, shape) / 8, dtype), dtype)
+
+
+def normal(shape, dtype, scale=1.0):
+    return Array(rounded(random.standard_normal(shape) * scale, dtype), dtype)
+
+
+def uniform(shape, low, high):
+    return Array(np.float32(random.uniform(low, high, shape)), "f32")
+
+
+def integers(shape, low, high, dtype):
+    return Array(random.integers(low, high, shape), dtype)
+
+
+class Check:
+    def __init__(self, folder, tilerun, gpus, only):
+        self.folder, self.tilerun, self.gpus, self.only = folder, tilerun, gpus, only
+        self.runs, self.faults = 0, 0
+
+    def __call__(self, name, grid, *args):
+        if self.only and not any(o in name for o in self.only):
+            return
+        with tempfile.TemporaryDirectory() as scratch:
+            command, outs, at = [], [], 0
+            for a in args:
+                path = os.path.join(scratch, f"{at}.npy")
+                if not isinstance(a, Array):
+                    command += ["--arg", f"f32:{float(np.float32(a))!r}"]
+                    at += 1
+                    continue
+                a.save(path)
+                command += ["--arg", path]
+                if a.want is not None:
+                    outs.append((a, path + ".out"))
+                    command += ["--out", f"{at}:{path}.out"]
+                shape = a.value.shape
+                for n in (*shape, *(int(np.prod(shape[d + 1:])) for d in range(len(shape)))):
+                    command += ["--arg", f"i32:{n}"]
+                at += 1 + 2 * len(shape)
+            for gpu in self.gpus:
+                self.run(name, gpu, grid, command, outs)
+
+    def run(self, name, gpu, grid, command, outs):
+        self.runs += 1
+        grid = ",".join(map(str, (*grid, 1, 1)[:3]))
+        code = os.path.join(self.folder, name, "kernel.tileirbc")
+        done = subprocess.run([self.tilerun, "--on", "emu", "--gpu-name", gpu, "--schedule", "random",
+                               code, "--grid", grid, *command], capture_output=True, text=True)
+        faults = [done.stdout + done.stderr] if done.returncode else [a.fault(p) for a, p in outs]
+        for fault in filter(None, faults):
+            self.faults += 1
+            print(f"{gpu} {name}: {fault.strip()}")
+
+
+def products(check):
+    for m, n, k in ((128, 128, 64), (128, 64, 64), (64, 64, 64)):
+        M, N, K = m + 8, n + 16, 2 * k + 8
+        a, b, w = small((M, K)), small((K, N)), small((K, N))
+        p, q = a.value @ b.value, a.value @ w.value
+        check(f"gemm_dual_bf16_{m}x{n}x{k}", (ceil(M / m), ceil(N / n)), a, b, w,
+              result((M, N), "bf16", p / (1 + np.exp(-p)) * q, 0.02))
+    for m, n, k in ((128, 128, 64), (64, 64, 64)):
+        M, N, K = m + 16, n + 16, 3 * k + 8
+        a, b = small((K, M)), small((K, N))
+        check(f"gemm_tn_bf16_{m}x{n}x{k}", (ceil(M / m), ceil(N / n)), a, b,
+              result((M, N), "bf16", a.value.T @ b.value, 0.01))
+    for m, n, k in ((128, 128, 128), (16, 128, 128), (64, 128, 128)):
+        a, w, s = small((m, 2 * k)), integers((k, n), -128, 128, "i8"), uniform((2, n), 0.1, 1)
+        low, high = (w.value & 15) - 8, ((w.value >> 4) & 15) - 8
+        x, h = a.value.reshape(m, 2, 2, k // 2), k // 2
+        want = sum((x[:, i, 0] @ low[i * h:][:h] + x[:, i, 1] @ high[i * h:][:h]) * s.value[i]
+                   for i in range(2))
+        check(f"gemm_w4_bf16_{m}x{n}x{k}", (1, 1), a, w, s, result((m, n), "bf16", want, 0.01))
+    for m, n, k in ((16, 128, 64), (128, 128, 64), (64, 64, 128)):
+        a, w = small((m, 2 * k), "f16"), integers((k // 4, n), -2**31, 2**31, "i32")
+        s = Array(random.integers(1, 8, (2, n)) / 8, "f16")
+        y = np.stack([((w.value >> (4 * i)) & 15) - 8 for i in range(8)], 1).reshape(2 * k, n)
+        check(f"gemm_words_f16_{m}x{n}x{k}", (1, 1), a, w, s,
+              result((m, n), "f16", a.value @ (y * np.repeat(s.value, k, 0)), 0.01))
+    for m, n, k in ((128, 128, 64), (128, 256, 64), (64, 64, 64)):
+        a, b, r = small((m, 2 * k + 8)), small((2 * k + 8, n)), small((m, n))
+        check(f"gemm_residual_bf16_{m}x{n}x{k}", (1, 1), a, b, r,
+              result((m, n), "bf16", a.value @ b.value + r.value, 0.01))
+    for rank in (16, 64):
+        a, b, u, v = small((128, 128)), small((128, 128)), small((128, rank), most=2), small((rank, 128), most=2)
+        check(f"gemm_lora{rank}_bf16_128x128x64", (1, 1), a, b, u, v,
+              result((128, 128), "bf16", a.value @ b.value + bf16(a.value @ u.value) @ v.value, 0.01))
+    for m, n, k in ((128, 128, 64), (64, 128, 64)):
+        a, w, b = small((m, 128)), small((128,)), small((128, n))
+        norm = np.sqrt((a.value ** 2).mean(1, keepdims=True) + 1e-5)
+        check(f"gemm_norm_bf16_{m}x{n}x{k}", (1, 1), a, w, b,
+              result((m, n), "bf16", bf16(a.value * w.value) @ b.value / norm, 0.01))
+    for m, n, k in ((128, 128, 128), (128, 256, 64)):
+        a, b = integers((m, 2 * k), -128, 128, "i8"), integers((n, 2 * k), -128, 128, "i8")
+        s, t = uniform((m,), 0.01, 0.1), uniform((n,), 0.01, 0.1)
+        check(f"gemm_i8scaled_{m}x{n}x{k}", (1, 1), a, s, b, t,
+              result((m, n), "bf16", a.value @ b.value.T * s.value[:, None].astype(float) * t.value, 0.01))
+    image, w = small((66 * 66, 256)), small((9, 256, 256), most=2)
+    x = image.value.reshape(66, 66, 256)
+    for p, n, k in ((64, 64, 64), (64, 128, 64)):
+        want = np.zeros((64 * 64, 256))
+        for y in range(2):  # rows of the image
+            want[64 * y:64 * y + 64, :n] = sum(x[y + t // 3, t % 3:t % 3 + 64] @ w.value[t, :, :n]
+                                               for t in range(9))
+        check(f"gemm_conv3x3_bf16_{p}x{n}x{k}", (1, 2, 1), image, w, result(want.shape, "bf16", want, 0.01))
+
+
+def attention(check):
+    def of(scores, v):
+        p = np.exp(scores - scores.max(-1, keepdims=True))
+        out = p / p.sum(-1, keepdims=True) @ v
+        out[:, 3:] = 0  # three heads of sixteen are launched
+        return out
+
+    for d, m, n in ((64, 128, 64), (64, 64, 64), (128, 128, 64)):
+        tokens, scale = 3 * 64 if m == 64 else 256, np.float32(1 / sqrt(d))
+        shape = (1, 16, tokens, d)
+        q, k, v = (normal(shape, "f16") for _ in range(3))
+        scores = q.value @ k.value.transpose(0, 1, 3, 2) * scale
+        bias, seen = normal((16, tokens, tokens), "f16"), integers((1, tokens, tokens), 0, 3, "i8")
+        seen.value[:, :, 0] = -1
+        slopes = Array(2.0 ** -np.arange(1, 17), "f32")
+        away = np.arange(tokens)[None, :] - np.arange(tokens)[:, None]
+        distances = np.where(away <= 0, slopes.value[:, None, None] * away, -np.inf)
+        for kind, extra, changed in (
+                ("bias", bias, scores + bias.value), ("cap", bias, 50 * np.tanh(scores / 50)),
+                ("masked", seen, np.where(seen.value[:, None] != 0, scores, -1e30)),
+                ("alibi", slopes, scores + distances)):
+            check(f"attention_{kind}_f16_d{d}_{m}x{n}", (ceil(tokens / m), 3), q, k, v, extra,
+                  result(shape, "f16", of(changed, v.value), 0.01), scale)
+    for t, d in ((64, 64), (64, 128), (128, 64)):
+        shape = (1, 2 * t, d)
+        q, k, v = (normal(shape, "bf16", 0.25) for _ in range(3))
+        g = uniform((1, 2 * t), -0.1, 0)
+        state, want = np.zeros((d, d)), np.zeros(shape)
+        for i in range(2 * t):  # token by token
+            state = state * np.exp(float(g.value[0, i])) + np.outer(k.value[0, i], v.value[0, i])
+            want[0, i] = q.value[0, i] @ state
+        check(f"attention_linear_bf16_d{d}_{t}x{t}", (1,), q, k, v, g, result(shape, "bf16", want, 0.05))
+
+
+def statistics(check):
+    x = normal((256, 256), "bf16")
+    for m, n in ((64, 64), (32, 128)):
+        check(f"batch_moments_bf16_{m}x{n}", (256 // n, 2), x,
+              result((2, 256), "f32", np.stack([x.value.sum(0), (x.value ** 2).sum(0)]), 1e-4))
+    for dtype, n in (("bf16", 4096), ("f32", 1024)):
+        y, g = normal((2, n), dtype), normal((2, n), dtype)
+        want = y.value * (g.value - (y.value * g.value).sum(1, keepdims=True))
+        check(f"softmax_gradient_{dtype}_{n}", (2,), y, g, result((2, n), dtype, want, 0.01))
+    x = normal((5, 256), "bf16")
+    order = np.argsort(-x.value, 1, kind="stable")[:, :2]
+    check("top2_bf16_256", (5,), x, result((5, 2), "f32", np.take_along_axis(x.value, order, 1), 0),
+          result((5, 2), "i32", order, 0))
+    x = normal((256, 64), "bf16")
+    p = np.exp(x.value - x.value.max(1, keepdims=True))
+    check("gates_bf16_128x64", (2,), x, result((256, 64), "f32", p / p.sum(1, keepdims=True), 1e-4))
+    x, w, b = normal((2, 64, 512), "bf16"), normal((64,), "f32"), normal((64,), "f32")
+    group = x.value.reshape(2, 2, -1)
+    y = (group - group.mean(2, keepdims=True)) / np.sqrt(group.var(2, keepdims=True) + 1e-5)
+    want = y.reshape(2, 64, 512) * w.value[:, None] + b.value[:, None]
+    check("groupnorm_bf16_32x256", (2, 2), x, w, b, result(want.shape, "bf16", want, 0.01))
+
+
+def places(check):
+    ids, table = integers((3, 32), 0, 50, "i32"), normal((50, 512), "bf16")
+    check("bag_bf16_32x256", (3, 2), ids, table, result((3, 512), "bf16", table.value[ids.value].sum(1), 0.01))
+    for tokens, h, d in ((16, 16, 64), (4, 32, 128)):
+        x = normal((1, 2 * tokens, h, d), "bf16")
+        check(f"heads_first_bf16_{tokens}x{h}x{d}", (1, 2), x,
+              result((1, h, 2 * tokens, d), "bf16", x.value.transpose(0, 2, 1, 3), 0))
+    x = integers((4096,), 0, 2**30, "i32")
+    check("histogram_i32_256", (3,), x, result((256,), "i32", np.bincount(x.value % 256, minlength=256), 0))
+    k, slots, want = normal((5, 1024), "bf16"), Array(random.permutation(9)[:5], "i32"), np.zeros((9, 1024))
+    want[slots.value] = k.value
+    check("cache_append_bf16", (5,), k, slots, result(want.shape, "bf16", want, 0))
+    ids, g, want = integers((6,), 0, 4, "i32"), normal((6, 2048), "bf16"), np.zeros((4, 2048))
+    np.add.at(want, ids.value, g.value)
+    check("embedding_gradient_bf16", (6,), ids, g, result(want.shape, "f32", want, 1e-5))
+    x = normal((3, 512), "f16")
+    check("resize_f16_256", (3, 2), x, result((6, 1024), "f16", np.repeat(np.repeat(x.value, 2, 0), 2, 1), 0))
+
+
+def neighbours(check):
+    x = normal((4, 128), "f32")
+    x.value[3] = np.abs(x.value[3])
+    away = x.value[:3, None, :] - x.value[:3, :, None]
+    near = x.value[3] / np.sqrt((away ** 2).sum(0) + 1e-3) ** 3
+    check("nbody_f32_64", (2,), x, result((3, 128), "f32", (away * near).sum(2), 1e-3))
+    x = normal((64, 512), "f32")
+    y = np.pad(x.value, 1)
+    want = 0.5 * x.value + 0.125 * (y[:-2, 1:-1] + y[2:, 1:-1] + y[1:-1, :-2] + y[1:-1, 2:])
+    for m, n in ((32, 64), (8, 256)):
+        check(f"stencil_f32_{m}x{n}", (64 // m, 512 // n), x, result((64, 512), "f32", want, 1e-5))
+    x, w = normal((130, 256), "bf16"), normal((4, 256), "bf16")
+    y = np.pad(x.value, ((3, 0), (0, 0)))
+    a = sum(y[i:i + 130] * w.value[i] for i in range(4))
+    check("depthwise_bf16_64x128", (3, 2), x, w, result(a.shape, "bf16", a / (1 + np.exp(-a)), 0.01))
+    x, w, angle = normal((2, 32, 128), "bf16"), normal((128,), "f32"), random.uniform(0, 6, (2, 64))
+    c, s = Array(rounded(np.cos(angle), "f32"), "f32"), Array(rounded(np.sin(angle), "f32"), "f32")
+    t = x.value / np.sqrt((x.value ** 2).mean(2, keepdims=True) + 1e-6) * w.value
+    a, b, cos, sin = t[..., :64], t[..., 64:], c.value[:, None], s.value[:, None]
+    want = np.concatenate([a * cos - b * sin, b * cos + a * sin], 2)
+    check("rope_norm_bf16_32x128", (2,), x, w, c, s, result(want.shape, "bf16", want, 0.01))
+
+
+if __name__ == "__main__":
+    check = Check(sys.argv[1], sys.argv[2], sys.argv[3].split(","), sys.argv[4:])
+    for kind in (products, attention, statistics, places, neighbours):
+        kind(check)
+    print(f"{check.runs} runs, {check.faults} faults")
+    sys.exit(check.faults > 0)

@@ -93,7 +93,7 @@ var List = []*pass.Pass{
 		Summary: "Rewrites reductions across warps as reductions inside a warp.",
 		Why:     "After layouts, which say what crosses warps; before conversions are lowered, because it makes some."},
 	{Name: "select-copies", Run: layouts.SelectCopies, Optional: true, Needs: tileaa.LaidOut, UpTo: tileaa.Converted,
-		Summary: "Sends straight to shared memory what only feeds the matrix unit, rows that loops load whose warps wait for each other, and what is converted for short iterations.",
+		Summary: "Sends straight to shared memory what only feeds the matrix unit, what threads compute with beside it, rows that loops load whose warps wait for each other, and what is converted for short iterations.",
 		Why:     "After layouts, which say what feeds what; before conversions are lowered one by one."},
 	{Name: "lower-conversions", Run: layouts.LowerConversions, Needs: tileaa.Reduced, Gives: tileaa.Converted, UpTo: tileaa.Converted,
 		Summary: "Sends through shared memory what registers and shuffles cannot do.",

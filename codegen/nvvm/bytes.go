@@ -16,6 +16,18 @@ func inBytes(x, y *tile) bool {
 	return x.k == kI8 && widthOf(x.elem) == 8 && x.packed() && (y.packed() || y.constant())
 }
 
+// bytewise lowers an operation on packed bytes as one of words, all else as otherwise says.
+func bytewise(word func(f *fn, x, y reg) reg, otherwise lowering) lowering {
+	return func(f *fn, op *ir.Op) {
+		x, y := f.lhsRhs(op)
+		if !inBytes(x, y) {
+			otherwise(f, op)
+			return
+		}
+		f.set(op, f.eachWord(elemOf(op.Result(0)), func(r []reg) reg { return word(f, r[0], r[1]) }, x, y))
+	}
+}
+
 // constant reports whether a tile has constants only.
 func (t *tile) constant() bool {
 	for _, r := range t.regs {
@@ -61,44 +73,40 @@ func (f *fn) shiftBytes(dir string, x reg, n uint64, sign bool) reg {
 	return f.or(shifted, f.and(signs, f.not(stay)))
 }
 
-// byteShift is a shift of packed bytes by one constant; false if it is none.
-func (f *fn) byteShift(op *ir.Op, dir string, sign bool) bool {
-	x, y := f.lhsRhs(op)
-	n := f.reg(y, 0)
-	if !inBytes(x, y) || !n.isConst() || !sameReg(y) {
-		return false
-	}
-	f.set(op, f.eachWord(elemOf(op.Result(0)), func(r []reg) reg { return f.shiftBytes(dir, r[0], n.bits, sign) }, x))
-	return true
-}
-
-// sameReg reports whether all registers of a tile are one.
-func sameReg(t *tile) bool {
-	for _, r := range t.regs {
-		if r != t.regs[0] {
-			return false
+// byteShift lowers a shift of packed bytes by one constant as one of words, all else as otherwise says.
+func byteShift(dir string, otherwise lowering) lowering {
+	return func(f *fn, op *ir.Op) {
+		x, y := f.lhsRhs(op)
+		n, constant := tileaa.SplatValue(op.Operand(1))
+		if !constant || !inBytes(x, y) {
+			otherwise(f, op)
+			return
 		}
+		sign := dir == "shr" && isSigned(op)
+		f.set(op, f.eachWord(elemOf(op.Result(0)), func(r []reg) reg { return f.shiftBytes(dir, r[0], n, sign) }, x))
 	}
-	return true
 }
 
-// firstBitClear reports whether the first bit of every byte of a tile of i8 is 0 because of how it is made.
-func firstBitClear(v *ir.Value) bool {
+// deepestMask bounds the operations that are looked through for a mask: those of two operands may share all of theirs.
+const deepestMask = 6
+
+// firstBitClear reports whether the first bit of every byte of a tile of i8 is 0 because of how it is made, by so many operations one after the other.
+func firstBitClear(v *ir.Value, left int) bool {
 	if bits, ok := tileaa.SplatValue(v); ok {
 		return bits&0x80 == 0
 	}
 	op := v.DefiningOp()
-	if op == nil {
+	if op == nil || left == 0 {
 		return false
 	}
 	switch op.Code() {
 	case tileaa.OpAndi:
-		return firstBitClear(op.Operand(0)) || firstBitClear(op.Operand(1))
+		return firstBitClear(op.Operand(0), left-1) || firstBitClear(op.Operand(1), left-1)
 	case tileaa.OpShri:
 		n, ok := tileaa.SplatValue(op.Operand(1))
 		return ok && n > 0 && !isSigned(op)
 	case tileaa.OpBroadcast, tileaa.OpReshape, tileaa.OpPermute:
-		return firstBitClear(op.Operand(0))
+		return firstBitClear(op.Operand(0), left-1)
 	}
 	return false
 }
@@ -107,7 +115,7 @@ func firstBitClear(v *ir.Value) bool {
 // the sum is in the range of the bytes, signed or not.
 func shiftedBy(v *ir.Value, sign bool) (base *ir.Value, by int, ok bool) {
 	if a, is := ir.DefinedBy[tileaa.Addi](v); is {
-		if c, splat := tileaa.SplatValue(a.Rhs()); splat && firstBitClear(a.Lhs()) {
+		if c, splat := tileaa.SplatValue(a.Rhs()); splat && firstBitClear(a.Lhs(), deepestMask) {
 			switch by := int(int8(c)); {
 			case sign && by <= 0:
 				return a.Lhs(), by, true
@@ -116,5 +124,5 @@ func shiftedBy(v *ir.Value, sign bool) (base *ir.Value, by int, ok bool) {
 			}
 		}
 	}
-	return v, 0, firstBitClear(v)
+	return v, 0, firstBitClear(v, deepestMask)
 }

@@ -80,3 +80,23 @@ func TestFewBitsToFloats(t *testing.T) {
 		}
 	}
 }
+
+// Masks of masks take time linear in their number, though each is made of the one before twice.
+func TestMasksOfMasks(t *testing.T) {
+	x := make([]byte, numElements)
+	for i := range x {
+		x[i] = byte(i)
+	}
+	body, last := "", "v0"
+	for i := range 64 {
+		body += fmt.Sprintf("%%n%d = andi %%%s, %%%s : tile<512xi8, #L>\n", i, last, last)
+		last = fmt.Sprintf("n%d", i)
+	}
+	body += fmt.Sprintf("%%r = itof %%%s {signedness = unsigned} : (tile<512xi8, #L>) -> tile<512xf16, #L>", last)
+	out, _ := launch(t, "sm_80", elementwise(testLayouts["vectors"], body, "f16", "i8"), 1, x, make([]byte, 2*numElements))
+	for i := range x {
+		if got, want := element(out[1], i, 2), float.F16.FromUint(uint64(x[i]), float.NearestEven); got != want {
+			t.Fatalf("%#x becomes %#x, want %#x", x[i], got, want)
+		}
+	}
+}

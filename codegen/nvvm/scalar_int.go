@@ -19,8 +19,8 @@ const (
 
 func init() {
 	register(ir.Table[lowering]{
-		tileaa.OpAddi & ir.Place:   addTiles,
-		tileaa.OpSubi & ir.Place:   subTiles,
+		tileaa.OpAddi & ir.Place:   bytewise((*fn).addBytes, addTiles),
+		tileaa.OpSubi & ir.Place:   bytewise((*fn).subBytes, intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.sub(x, y) })),
 		tileaa.OpMuli & ir.Place:   intBinary(multiplyInts),
 		tileaa.OpAndi & ir.Place:   bitwise(opAnd),
 		tileaa.OpOri & ir.Place:    bitwise(opOr),
@@ -30,8 +30,8 @@ func init() {
 		tileaa.OpRemi & ir.Place:   intBinary(remainder),
 		tileaa.OpMaxi & ir.Place:   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.minmax(x, y, isSigned(op), true) }),
 		tileaa.OpMini & ir.Place:   intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.minmax(x, y, isSigned(op), false) }),
-		tileaa.OpShli & ir.Place:   func(f *fn, op *ir.Op) { f.shiftTiles(op, "shl", false) },
-		tileaa.OpShri & ir.Place:   func(f *fn, op *ir.Op) { f.shiftTiles(op, "shr", isSigned(op)) },
+		tileaa.OpShli & ir.Place:   byteShift("shl", intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.shift("shl", x, y, false) })),
+		tileaa.OpShri & ir.Place:   byteShift("shr", intBinary(func(f *fn, op *ir.Op, x, y reg) reg { return f.shift("shr", x, y, isSigned(op)) })),
 		tileaa.OpCmpi & ir.Place:   intBinary(compareInts),
 		tileaa.OpNegi & ir.Place:   intUnary(func(f *fn, x reg) reg { return f.neg(x) }),
 		tileaa.OpAbsi & ir.Place: intUnary(func(f *fn, x reg) reg {
@@ -51,10 +51,6 @@ func init() {
 //	                    =>    s = lane + x; s; s + 1; s + 8
 func addTiles(f *fn, op *ir.Op) {
 	x, y := f.lhsRhs(op)
-	if inBytes(x, y) {
-		f.set(op, f.eachWord(elemOf(op.Result(0)), func(r []reg) reg { return f.addBytes(r[0], r[1]) }, x, y))
-		return
-	}
 	exact := ir.Cast[tileaa.Addi](op).Overflow()&def.NoUnsignedWrap != 0
 	apart := f.elementNumbers[op] || !exact && f.shareBases(x, y) && !(onlyCompared(op.Result(0)) && f.short(ir.EnclosingLoop(op)))
 	f.set(op, f.each(elemOf(op.Result(0)), func(x []reg) reg {
@@ -68,24 +64,6 @@ func addTiles(f *fn, op *ir.Op) {
 		}
 		return r
 	}, x, y))
-}
-
-func subTiles(f *fn, op *ir.Op) {
-	x, y := f.lhsRhs(op)
-	elem := elemOf(op.Result(0))
-	if inBytes(x, y) {
-		f.set(op, f.eachWord(elem, func(r []reg) reg { return f.subBytes(r[0], r[1]) }, x, y))
-		return
-	}
-	f.set(op, f.each(elem, func(r []reg) reg { return f.sub(r[0], r[1]) }, x, y))
-}
-
-func (f *fn) shiftTiles(op *ir.Op, dir string, sign bool) {
-	if f.byteShift(op, dir, sign) {
-		return
-	}
-	x, y := f.lhsRhs(op)
-	f.set(op, f.each(elemOf(op.Result(0)), func(r []reg) reg { return f.shift(dir, r[0], r[1], sign) }, x, y))
 }
 
 // short reports whether registers are short in a loop: what it multiplies passes through them. Constants that were added first ptxas adds again wherever it wants.

@@ -26,6 +26,12 @@ func ConstantOf(v *ir.Value) *ir.DenseAttr {
 // if v is no constant.
 func SplatValue(v *ir.Value) (bits uint64, ok bool) { return SplatBits(ConstantOf(v)) }
 
+// IsSplat reports whether all elements of a value are one, constant or not.
+func IsSplat(v *ir.Value) bool {
+	_, constant := SplatValue(v)
+	return constant || v.DefiningOp() != nil && v.DefiningOp().Code() == OpSplat
+}
+
 // IsZero reports whether every element of a value is the constant zero; of floats, the positive one.
 func IsZero(v *ir.Value) bool {
 	bits, splat := SplatValue(v)

@@ -48,18 +48,13 @@ func steppedCarried(b *ir.Builder, op *ir.Op) bool {
 func stepsFrom(v, from *ir.Value) (steps []*ir.Value, ok bool) {
 	for v != from {
 		op := v.DefiningOp()
-		if op == nil || op.Code() != OpOffset && op.Code() != OpAddi || !isSplat(op.Operand(1)) {
+		if op == nil || op.Code() != OpOffset && op.Code() != OpAddi || !IsSplat(op.Operand(1)) {
 			return nil, false
 		}
 		steps = append(steps, op.Operand(1))
 		v = op.Operand(0)
 	}
 	return steps, true
-}
-
-func isSplat(v *ir.Value) bool {
-	_, constant := SplatValue(v)
-	return constant || v.DefiningOp() != nil && v.DefiningOp().Code() == OpSplat
 }
 
 // carrySum makes carried value i a sum of these steps of each continue.

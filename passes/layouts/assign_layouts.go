@@ -300,7 +300,7 @@ func (a *assigner) inLayout(v *ir.Value, l layout.Layout) *ir.Value {
 		return a.made[key]
 	}
 	switch {
-	case t.Layout != nil && splat(v):
+	case t.Layout != nil && tileaa.IsSplat(v):
 		c := a.b.AfterValue(v).Insert(v.DefiningOp().Clone(ir.Mapping{}))
 		c.Result(0).SetType(t.WithLayout(a.s.Ctx, l))
 		a.made[key] = c.Result(0)
@@ -371,7 +371,7 @@ func loadedInLoop(v *ir.Value) bool {
 func soleTile(op *ir.Op) (source *ir.Value) {
 	for _, v := range op.Operands() {
 		switch {
-		case !tileaa.IsRanked(v) || splat(v):
+		case !tileaa.IsRanked(v) || tileaa.IsSplat(v):
 		case source != nil:
 			return nil
 		default:
@@ -379,12 +379,6 @@ func soleTile(op *ir.Op) (source *ir.Value) {
 		}
 	}
 	return source
-}
-
-// splat reports whether all elements of a tile are one.
-func splat(v *ir.Value) bool {
-	_, constant := tileaa.SplatValue(v)
-	return constant || v.DefiningOp() != nil && v.DefiningOp().Code() == tileaa.OpSplat
 }
 
 // rematerialize computes an op once more, in layout l.

@@ -435,12 +435,15 @@ func copyBuffer(s *pass.State, conv *ir.Op, src, dst layout.Layout, computed boo
 
 // forFactor reports whether what a conversion gives is computed with for a factor that products read in shared memory, where it is stored.
 func (u *converts) forFactor(s *pass.State) bool {
+	if !readsFactors(s.Target) {
+		return false
+	}
 	v := u.conv.Result(0)
-	for v.HasOneUse() && cheap(v.FirstUse().Owner()) && v.FirstUse().Owner().NumResults() == 1 {
+	for n := 0; n < longestWidening && v.HasOneUse() && cheap(v.FirstUse().Owner()) && v.FirstUse().Owner().NumResults() == 1; n++ {
 		s.Step()
 		v = v.FirstUse().Owner().Result(0)
 	}
-	return readsFactors(s.Target) && v.HasOneUse() && tileaa.IsProduct(v.FirstUse().Owner()) && v.FirstUse().Index() < 2
+	return v.HasOneUse() && tileaa.IsProduct(v.FirstUse().Owner()) && v.FirstUse().Index() < 2
 }
 
 // readers are the places to read the buffer of a conversion: in front of its only user, so that the copies of a dot's two operands

@@ -57,7 +57,7 @@ const maxChain = 64
 // float makes what becomes floats narrow, if it fits in a byte, signed or not.
 func (n *inBytes) float(i tileaa.Itof) {
 	t := tileaa.AsTile(i.Source())
-	if width(t) <= 8 || t.NumElements() == 1 {
+	if width(i.Source()) <= 8 || t.NumElements() == 1 {
 		return
 	}
 	x := n.known.Of(i.Source())
@@ -71,7 +71,7 @@ func (n *inBytes) float(i tileaa.Itof) {
 		i.SetSignedness(def.Unsigned)
 	case least >= -128 && most <= 127 && n.fit(w, maxChain):
 	default:
-		if format := tileaa.FloatFormat(i.Result()); width(t) > 16 && float.F32.Holds(format) && format != float.F32 && format != float.F16 && least >= -1<<24 && most <= 1<<24 {
+		if format := tileaa.FloatFormat(i.Result()); width(i.Source()) > 16 && float.F32.Holds(format) && format != float.F32 && format != float.F16 && least >= -1<<24 && most <= 1<<24 {
 			n.throughF32(i)
 		}
 		return
@@ -91,17 +91,12 @@ func (n *inBytes) throughF32(i tileaa.Itof) {
 // byte makes narrow of what a byte is cut.
 func (n *inBytes) byte(t tileaa.Trunci) {
 	w := wanted{t.Source(), all}
-	if tile := tileaa.AsTile(t.Result()); width(tile) == 8 && tile.NumElements() > 1 && n.fit(w, maxChain) {
+	if width(t.Result()) == 8 && tileaa.AsTile(t.Result()).NumElements() > 1 && n.fit(w, maxChain) {
 		t.Result().ReplaceAllUsesWith(n.narrow(w))
 	}
 }
 
-func width(t *tileaa.TileType) int {
-	if i, ok := t.Elem.(*ir.IntegerType); ok {
-		return i.Width
-	}
-	return 0
-}
+func width(v *ir.Value) int { return tileaa.ElemBits(tileaa.AsTile(v).Elem) }
 
 // fit reports whether bits of a value are made of bytes, bits of them and constants.
 func (n *inBytes) fit(w wanted, left int) bool {
@@ -116,7 +111,7 @@ func (n *inBytes) fit(w wanted, left int) bool {
 
 func (n *inBytes) fitAnew(w wanted, left int) bool {
 	op := w.v.DefiningOp()
-	if tileaa.ConstantOf(w.v) != nil || width(tileaa.AsTile(w.v)) == 8 || extendsBits(op) {
+	if tileaa.ConstantOf(w.v) != nil || width(w.v) == 8 || extendsBits(op) {
 		return true
 	}
 	if op == nil || left == 0 {
@@ -136,7 +131,7 @@ func (n *inBytes) fitAnew(w wanted, left int) bool {
 
 // extendsBits reports whether an operation makes wider what is narrower than a byte.
 func extendsBits(op *ir.Op) bool {
-	return op != nil && op.Code() == tileaa.OpExti && width(tileaa.AsTile(op.Operand(0))) < 8
+	return op != nil && op.Code() == tileaa.OpExti && width(op.Operand(0)) < 8
 }
 
 // parts is what bits of a result are made of, if the same operation on bytes makes them; nil: it does not.
@@ -198,7 +193,7 @@ func (n *inBytes) narrow(w wanted) *ir.Value {
 
 func (n *inBytes) make(w wanted) *ir.Value {
 	t := tileaa.AsTile(w.v)
-	if width(t) == 8 {
+	if width(w.v) == 8 {
 		return w.v
 	}
 	b := ir.NewBuilder(n.s.Ctx).AfterValue(w.v)

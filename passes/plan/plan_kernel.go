@@ -405,8 +405,8 @@ func oneTileOfRows(products *slice.Products, entry *ir.Op, warps int) bool {
 // warpgroup multiplies one tile of rows. turns: loads of a loop take turns in registers.
 func misfit(s *pass.State, entry *ir.Op, d kernel.Demands, warps int, except slice.Feeding, rows, turns bool) (why string) {
 	limit := d.ValueLimit(s, warps)
-	if n := d.Accumulators(warps); !cost.AccumulatorsFit(s.Target, warps, cost.Accumulators{Most: n, Looped: d.LoopedBits / 32 / (32 * warps), Carried: d.CarriedBits / 32 / (32 * warps)}, rows, turns) {
-		return fmt.Sprintf("%d accumulators of a thread", n)
+	if n := d.Alive(warps); !cost.AccumulatorsFit(s.Target, warps, n, rows, turns) {
+		return fmt.Sprintf("%d accumulators of a thread", n.Most)
 	}
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		for _, r := range op.Results() {

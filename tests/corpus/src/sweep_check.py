@@ -14,21 +14,17 @@ from math import ceil, sqrt
 
 import numpy as np
 
+from corpuslib import cast, f64, to_disk
+
 random = np.random.default_rng(int(os.environ.get("SEED", "1")))
 
 
-def bf16(x):
-    """Rounded to bf16, to nearest even."""
-    u = np.asarray(x, np.float32).view(np.uint32).astype(np.uint64)
-    u = (u + 0x7FFF + ((u >> 16) & 1)) & 0xFFFF0000
-    return u.astype(np.uint32).view(np.float32).astype(np.float64)
-
-
 def rounded(x, dtype):
-    return bf16(x) if dtype == "bf16" else np.asarray(x, NUMPY[dtype]).astype(np.float64)
+    return f64(cast(x, dtype))
 
 
-NUMPY = {"f16": np.float16, "f32": np.float32, "i32": np.int32, "i8": np.int8}
+def bf16(x):
+    return rounded(x, "bf16")
 
 
 @dataclass
@@ -41,15 +37,11 @@ class Array:
     within: float = 0
 
     def save(self, path):
-        x = np.ascontiguousarray(self.value)
-        np.save(path, (bf16(x).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
-                if self.dtype == "bf16" else x.astype(NUMPY[self.dtype]))
+        np.save(path, to_disk(self.value, self.dtype))
 
     def fault(self, path):
-        got = np.load(path)
-        if self.dtype == "bf16":
-            got = (got.astype(np.uint32) << 16).view(np.float32)
-        got, want = got.reshape(self.value.shape).astype(np.float64), np.asarray(self.want, np.float64)
+        got = np.load(path).view(cast(0, self.dtype).dtype).reshape(self.value.shape)
+        got, want = f64(got), f64(self.want)
         bad = ~(np.abs(got - want) <= self.within * (np.abs(want) + np.abs(want).max() / 4) + 1e-12)
         if bad.any():
             at = tuple(np.argwhere(bad)[0])

@@ -79,6 +79,16 @@ def conv3x3(x, w, out, P: C, TN: C, TK: C, WIDTH: C):
     ct.store(out, (n * WIDTH + y, j), acc.astype(out.dtype))
 
 
+def taken_in(p, v, n, h, j, m, s, acc, TN, D):
+    """The greatest scores in base 2, the sums and the results of flash attention with tile j."""
+    new = ct.maximum(m, ct.max(p, axis=1, keepdims=True))
+    e = ct.exp2(p - new, flush_to_zero=True)
+    f = ct.exp2(m - new, flush_to_zero=True)
+    s = s * f + ct.sum(e, axis=1, keepdims=True)
+    z = ct.load(v, (n, h, j, 0), (1, 1, TN, D)).reshape((TN, D))
+    return new, s, ct.mma(e.astype(v.dtype), z, acc * f)
+
+
 @ct.kernel(occupancy=2)
 def attention_changed(q, k, v, bias, out, scale, H: C, TM: C, TN: C, D: C, CAP: ct.Constant[bool]):
     """Scores with a bias from memory, or bent by a hyperbolic tangent."""
@@ -96,13 +106,7 @@ def attention_changed(q, k, v, bias, out, scale, H: C, TM: C, TN: C, D: C, CAP: 
         else:
             p += ct.load(bias, (h, i, j), (1, TM, TN)).reshape((TM, TN)).astype(ct.float32)
         p *= LOG2E
-        new = ct.maximum(m, ct.max(p, axis=1, keepdims=True))
-        e = ct.exp2(p - new, flush_to_zero=True)
-        f = ct.exp2(m - new, flush_to_zero=True)
-        s = s * f + ct.sum(e, axis=1, keepdims=True)
-        z = ct.load(v, (n, h, j, 0), (1, 1, TN, D)).reshape((TN, D))
-        acc = ct.mma(e.astype(q.dtype), z, acc * f)
-        m = new
+        m, s, acc = taken_in(p, v, n, h, j, m, s, acc, TN, D)
     r = ct.truediv(acc, s, flush_to_zero=True, rounding_mode=RM.APPROX)
     ct.store(out, (n, h, i, 0), r.astype(out.dtype).reshape((1, 1, TM, D)))
 

@@ -4,6 +4,8 @@ import math
 import cuda.tile as ct
 from cuda.tile import PaddingMode as PM
 
+import perf
+import sweep_kinds
 from perf import A, C, K, LOG2E, S, ZEROS
 
 SLOTS = {"kind": "uniform_int", "lo": 0, "hi": 1 << 16}
@@ -14,10 +16,7 @@ WORDS = {"kind": "uniform_int", "lo": 0, "hi": 32000}
 def gemm_residual(a, b, r, c, TM: C, TN: C, TK: C):
     """A residual is added."""
     i, j = ct.bid(0), ct.bid(1)
-    acc = ct.zeros((TM, TN), ct.float32)
-    for k in range(ct.num_tiles(a, 1, (TM, TK))):
-        x = ct.load(a, (i, k), (TM, TK), padding_mode=PM.ZERO)
-        acc = ct.mma(x, ct.load(b, (k, j), (TK, TN), padding_mode=PM.ZERO), acc)
+    acc = perf._tile_product(a, b, i, j, TM, TN, TK, False)
     t = ct.load(r, (i, j), (TM, TN)).astype(ct.float32)
     ct.store(c, (i, j), (t + acc).astype(c.dtype))
 
@@ -108,13 +107,7 @@ def attention_masked(q, k, v, mask, out, scale, H: C, TM: C, TN: C, D: C):
         p = ct.mma(x, y, ct.zeros((TM, TN), ct.float32)) * scale
         b = ct.load(mask, (n, i, j), (1, TM, TN)).reshape((TM, TN))
         p = ct.where(b != 0, p, -1e30)
-        new = ct.maximum(m, ct.max(p, axis=1, keepdims=True))
-        e = ct.exp2(p - new, flush_to_zero=True)
-        f = ct.exp2(m - new, flush_to_zero=True)
-        s = s * f + ct.sum(e, axis=1, keepdims=True)
-        z = ct.load(v, (n, h, j, 0), (1, 1, TN, D)).reshape((TN, D))
-        acc = ct.mma(e.astype(q.dtype), z, acc * f)
-        m = new
+        m, s, acc = sweep_kinds.taken_in(p, v, n, h, j, m, s, acc, TN, D)
     ct.store(out, (n, h, i, 0), (acc / s).astype(out.dtype).reshape((1, 1, TM, D)))
 
 
@@ -136,13 +129,7 @@ def attention_alibi(q, k, v, slopes, out, scale, H: C, TM: C, TN: C, D: C):
         p = ct.mma(x, y, ct.zeros((TM, TN), ct.float32)) * scale
         d = j * TN + cols - rows
         p = ct.where(d <= 0, p + slope * d.astype(ct.float32), -float("inf"))
-        new = ct.maximum(m, ct.max(p, axis=1, keepdims=True))
-        e = ct.exp2(p - new, flush_to_zero=True)
-        f = ct.exp2(m - new, flush_to_zero=True)
-        s = s * f + ct.sum(e, axis=1, keepdims=True)
-        z = ct.load(v, (n, h, j, 0), (1, 1, TN, D)).reshape((TN, D))
-        acc = ct.mma(e.astype(q.dtype), z, acc * f)
-        m = new
+        m, s, acc = sweep_kinds.taken_in(p, v, n, h, j, m, s, acc, TN, D)
     ct.store(out, (n, h, i, 0), (acc / s).astype(out.dtype).reshape((1, 1, TM, D)))
 
 

@@ -58,6 +58,7 @@ var bugs = []struct {
 	{"sum-unwaited", "planted/cases/tensor", `in flight|race: `},
 	{"sum-not-begun", "planted/cases/tensor", `undefined`},
 	{"sum-begun-again", "planted/cases/chained", `elements differ`},
+	{"sums-unawaited", "planted/cases/counted", `in flight`},
 	{"product-unfenced", "planted/cases/tensor", `missing fence`},
 	{"store-unfenced", "corpus/cases/attention_f8e4m3fn_64x64", `missing fence: read`},
 	{"factor-overwritten", "planted/cases/weights", `in flight`},
@@ -68,7 +69,7 @@ var bugs = []struct {
 // warpgroups are the bugs of products of warpgroups, tensor those of products of the tensor unit.
 var (
 	warpgroups = []string{"early-product-wait", "drop-landing", "drop-proxy-fence"}
-	tensor     = []string{"sum-unwaited", "sum-not-begun", "sum-begun-again", "product-unfenced", "store-unfenced", "factor-overwritten", "factor-among-sums"}
+	tensor     = []string{"sum-unwaited", "sum-not-begun", "sum-begun-again", "sums-unawaited", "product-unfenced", "store-unfenced", "factor-overwritten", "factor-among-sums"}
 )
 
 // gpuOf is the GPU for which a case is compiled to find a bug.
@@ -117,7 +118,7 @@ func TestEveryPlantedBugIsFound(t *testing.T) {
 // roles is whether a case is compiled with warps of their own for copies.
 func roles(file string) string {
 	switch filepath.Base(file) {
-	case "roles", "weights": // else copies wait for the products that read what was there before
+	case "roles", "weights", "counted": // else copies wait for the products that read what was there before
 		return "on"
 	}
 	return "off"

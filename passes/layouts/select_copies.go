@@ -47,7 +47,7 @@ func SelectCopies(s *pass.State) error {
 		if turns[load.ParentOp()] {
 			continue
 		}
-		c := copied{load: load, beside: products[load.Block()] && load.ParentOp().Code() == tileaa.OpFor}
+		c := copied{load: load, beside: load.ParentOp().Code() == tileaa.OpFor}
 		if mem, ok := c.past(s, known); ok {
 			c.copyTo(s, mem)
 		} else if l, ok := rows.find(&c); ok {
@@ -416,21 +416,25 @@ func copyBuffer(s *pass.State, conv *ir.Op, src, dst layout.Layout, computed boo
 	elem := tileaa.AsTile(conv.Result(0)).Elem
 	mem, name, ok = matrixBuffer(s, src, dst, tileaa.ElemBits(elem))
 	product := !slices.ContainsFunc(conv.Result(0).Uses(), func(u *ir.Use) bool { return !tileaa.IsProduct(u.Owner()) })
-	computed = computed && dst.InBits(layout.Reg) <= src.InBits(layout.Reg) // else threads would read the same
-	if ok || !product && !computed || src.InBits(layout.Reg) == 0 || layout.Convert(src, dst).Kind != layout.Shared && !scales(conv.Result(0)) {
+	if ok || !product && !computed || src.InBits(layout.Reg) == 0 && product || layout.Convert(src, dst).Kind != layout.Shared && !scales(conv.Result(0)) {
 		return mem, name, ok
 	}
-	least, bits := -1, tileaa.ElemBits(elem)
+	bits := tileaa.ElemBits(elem)
+	var least cost.Cost
 	for rowBits := range layout.SwizzleBits + 1 {
 		for turn := range layout.SwizzleBits {
 			m := rowBuffer(src, tileaa.ElemBytes(elem), 0, rowBits, turn)
 			c, err := cost.SharedAccess(m, dst, bits, m.MaxVec(dst, 16/cost.Bytes(bits)))
-			if n := c.Quarters(); err == nil && (least < 0 || n < least) {
-				mem, least = m, n
+			if err == nil && (!ok || c.Quarters() < least.Quarters()) {
+				mem, least, ok = m, c, true
 			}
 		}
 	}
-	return mem, "", least >= 0
+	if !product && dst.InBits(layout.Reg) > src.InBits(layout.Reg) { // threads read the same
+		_, c := cost.Conversion(src, dst, bits)
+		ok = ok && least.Instrs <= 2*c.Instrs && least.Waves <= c.Waves
+	}
+	return mem, "", ok
 }
 
 // forFactor reports whether what a conversion gives is computed with for a factor that products read in shared memory, where it is stored.

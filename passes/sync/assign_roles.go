@@ -170,11 +170,7 @@ func roleLoops(s *pass.State, entry *ir.Op) (loops []*roleLoop, why string) {
 			groups = p.together()
 		}
 		l := &roleLoop{pipeline: p}
-		for _, g := range groups {
-			st := &stage{}
-			for _, i := range g.copies {
-				st.copies = append(st.copies, p.copies[i])
-			}
+		for _, st := range stagesOf(p, groups) {
 			st.first, st.last = l.readers(st)
 			st.unit = st.unitReads() && (flies(st.last) || slices.ContainsFunc(inPlace(p.loop.Op), func(d tileaa.Dot) bool { return d.Op == st.last }))
 			if !st.unit && !st.landFirst(op.Body()) {
@@ -192,6 +188,26 @@ func roleLoops(s *pass.State, entry *ir.Op) (loops []*roleLoop, why string) {
 		why = "no loop has copies that can run ahead"
 	}
 	return loops, why
+}
+
+// stagesOf are the copies of groups that arrive together: of those of a group, what only the tensor unit reads apart from the rest, which threads give back themselves.
+func stagesOf(p *pipeline, groups []*group) (stages []*stage) {
+	for _, g := range groups {
+		var unit, threads stage
+		for _, i := range g.copies {
+			st := &threads
+			if onlyUnitReads(p.copies[i]) {
+				st = &unit
+			}
+			st.copies = append(st.copies, p.copies[i])
+		}
+		for _, st := range []*stage{&unit, &threads} {
+			if len(st.copies) > 0 {
+				stages = append(stages, st)
+			}
+		}
+	}
+	return stages
 }
 
 // fillsAlike reports whether a loop that comes later, and not around this one, fills slots of the same kind.
@@ -384,14 +400,15 @@ func (l *roleLoop) readers(st *stage) (first, last *ir.Op) {
 
 // unitReads reports whether only products of the tensor unit read what copies bring.
 func (st *stage) unitReads() bool {
-	for _, c := range st.copies {
-		for _, user := range tileaa.BufferUsers(c.Buffer()) {
-			if _, unit := onTensorUnit(user); !unit && user != c.Op {
-				return false
-			}
-		}
-	}
-	return true
+	return !slices.ContainsFunc(st.copies, func(c tileaa.AsyncCopy) bool { return !onlyUnitReads(c) })
+}
+
+// onlyUnitReads is unitReads of one copy.
+func onlyUnitReads(c tileaa.AsyncCopy) bool {
+	return !slices.ContainsFunc(tileaa.BufferUsers(c.Buffer()), func(user *ir.Op) bool {
+		_, unit := onTensorUnit(user)
+		return !unit && user != c.Op
+	})
 }
 
 // landFirst has threads give slots back no earlier than they take what products of the tensor unit in flight make of them; false if those go on.

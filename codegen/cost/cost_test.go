@@ -409,6 +409,17 @@ func TestIterationsLoadTogether(t *testing.T) {
 			t.Errorf("%s: %d iterations together, want %d", c.why, got, c.want)
 		}
 	}
+	// Two blocks of 256 threads, of 64 bytes each, have 32 KB under way: a multiprocessor of sm_100 moves 29 bytes in a cycle, in 1,400 cycles 41 KB, that of sm_120 6 KB.
+	few := Loads{Bytes: 64, Registers: 16, Held: 88, Issue: 90, Warps: 8, Trips: -1}
+	for gpu, want := range map[string]int{"sm_80": 2, "sm_90": 2, "sm_100": 2, "sm_120": 1} { // a table: the order cannot matter
+		if got := few.Unroll(sm(t, gpu)); got != want {
+			t.Errorf("%s: two blocks load for %d iterations together, want %d", gpu, got, want)
+		}
+	}
+	few.Held = 100 // 132 registers leave room for one block
+	if got := few.Unroll(sm(t, "sm_100")); got != 1 {
+		t.Errorf("as many bytes in one block as in two: %d iterations together, want 1", got)
+	}
 }
 
 func TestUnrolledLoopsLeaveRegistersForOtherBlocks(t *testing.T) {

@@ -22,23 +22,33 @@ const (
 	loopIssue    = 1024
 )
 
-// Unroll is how many iterations of a loop load together, a power of two: so many that a thread has the bytes under way that hide the
-// latency of memory, as far as there are registers.
+// Unroll is how many iterations of a loop load together, a power of two: so many that a thread, and all threads of a multiprocessor, have the bytes under way
+// that hide the latency of memory, as far as there are registers.
 func (l Loads) Unroll(t *target.Target) int {
 	limit := l.Limit
 	if limit == 0 {
 		limit = RegisterLimit(t, warpLanes*l.Warps, 1)
 	}
 	factor := 1
-	for l.Bytes > 0 && factor < mostUnrolled && factor*l.Bytes < bytesPerThread {
+	for l.Bytes > 0 && factor < mostUnrolled {
 		next := 2 * factor
-		if l.RegistersWith(next) > limit || next*l.Issue > loopIssue || l.Trips >= 0 && next > l.Trips {
+		more := factor*l.Bytes < bytesPerThread || l.underWay(t, factor) < min(l.underWay(t, next), latencyBytes(t))
+		if !more || l.RegistersWith(next) > limit || next*l.Issue > loopIssue || l.Trips >= 0 && next > l.Trips {
 			break
 		}
 		factor = next
 	}
 	return factor
 }
+
+// underWay is the bytes of a multiprocessor that are under way when all its threads have loaded for so many iterations.
+func (l Loads) underWay(t *target.Target, factor int) int {
+	blocks, _ := Occupancy(t, warpLanes*l.Warps, l.RegistersWith(factor), 0)
+	return blocks * warpLanes * l.Warps * factor * l.Bytes
+}
+
+// latencyBytes is the bytes of a multiprocessor that hide the latency of a busy memory if they are under way for half of the time (Little's law).
+func latencyBytes(t *target.Target) int { return 2 * t.DRAM * copyCycles[1] / 100 }
 
 // RegistersWith is how many registers of a thread so many iterations ask for together.
 func (l Loads) RegistersWith(factor int) int { return l.Held + factor*l.Registers }

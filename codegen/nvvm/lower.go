@@ -141,17 +141,18 @@ type fn struct {
 	*kernel
 	*role
 
-	tiles   map[*ir.Value]*tile
-	room    local.Slab[tile]
-	views   map[*ir.Value]*view
-	blocks  map[*ir.Value]*pointers // that pointers point to
-	buffers map[*ir.Value]*buffer
-	traffic map[*ir.Value]traffic // by the memory of buffers
-	tensor  *tensorMemory         // nil: no product of the tensor unit
-	loops   []*loopFrame
-	yields  []*join   // of the ifs around
-	cuts    [][]group // of ragged accesses that have several
-	dead    bool      // what follows cannot be reached
+	tiles      map[*ir.Value]*tile
+	room       local.Slab[tile]
+	views      map[*ir.Value]*view
+	blocks     map[*ir.Value]*pointers // that pointers point to
+	buffers    map[*ir.Value]*buffer
+	traffic    map[*ir.Value]traffic // by the memory of buffers
+	forNothing map[*ir.Op][]extent     // what products of loops read whose condition may be false
+	tensor     *tensorMemory         // nil: no product of the tensor unit
+	loops      []*loopFrame
+	yields     []*join   // of the ifs around
+	cuts       [][]group // of ragged accesses that have several
+	dead       bool      // what follows cannot be reached
 
 	fenced   *block // where this thread has fenced all that copies have brought; nil when more may have come
 	unfenced bool   // this thread has stored what a matrix unit reads, since its last fence
@@ -161,7 +162,7 @@ func newFn(l *lowerer, k *kernel) *fn {
 	f := &fn{
 		lowerer: l, kernel: k,
 		tiles: map[*ir.Value]*tile{}, views: map[*ir.Value]*view{}, blocks: map[*ir.Value]*pointers{}, buffers: map[*ir.Value]*buffer{},
-		traffic: map[*ir.Value]traffic{},
+		traffic: map[*ir.Value]traffic{}, forNothing: map[*ir.Op][]extent{},
 	}
 	f.builder = newBuilder(l.o.Target, l.m, l.structs)
 	f.builder.budget = l.ctx.Budget

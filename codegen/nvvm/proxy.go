@@ -30,9 +30,44 @@ func (f *fn) trafficOf(buffer *ir.Value) traffic {
 			t.copied = t.copied || op.Code() == tileaa.OpAsyncCopy
 			t.multiplied = t.multiplied || product && d.Atom().Atom.Group > 0
 		}
+		t.multiplied = t.multiplied || f.multipliedForNothing(memory.DefiningOp())
 		f.traffic[memory] = t
 	}
 	return t
+}
+
+// multipliedForNothing reports whether bytes of a buffer are also those of one that a product of warpgroups under a condition reads in the same loop. It reads them in
+// any case; where the condition is false nothing was copied there, and nobody takes what it gives.
+func (f *fn) multipliedForNothing(alloc *ir.Op) bool {
+	loop := alloc.ParentOp()
+	if alloc.Code() != tileaa.OpAllocShared || loop.Code() != tileaa.OpFor {
+		return false
+	}
+	read, known := f.forNothing[loop]
+	if !known {
+		for _, op := range loop.Body().Ops() {
+			if d, ok := ir.As[tileaa.Dot](op); ok && d.When() != nil && d.Atom().Atom.Group > 0 && d.Atom().Atom.Tensor == nil {
+				for _, v := range tileaa.FactorsOf(d) {
+					if _, ok := v.Type().(*tileaa.BufferType); ok {
+						read = append(read, placed(tileaa.MemoryOf(v).DefiningOp()))
+					}
+				}
+			}
+		}
+		f.forNothing[loop] = read
+	}
+	own := placed(alloc)
+	return slices.ContainsFunc(read, func(s extent) bool { return s.from < own.to && own.from < s.to })
+}
+
+// place is bytes of shared memory.
+type extent struct{ from, to int }
+
+// placed is the bytes of a buffer or a ring.
+func placed(alloc *ir.Op) extent {
+	offset, _ := ir.Cast[tileaa.PlacedOp](alloc).Offset()
+	bytes, _ := tileaa.PlacedMemory(alloc)
+	return extent{int(offset), int(offset) + bytes}
 }
 
 // storedTo notes that threads have stored to a buffer.

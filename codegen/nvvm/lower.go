@@ -147,7 +147,7 @@ type fn struct {
 	blocks     map[*ir.Value]*pointers // that pointers point to
 	buffers    map[*ir.Value]*buffer
 	traffic    map[*ir.Value]traffic // by the memory of buffers
-	forNothing map[*ir.Op][]extent     // what products of loops read whose condition may be false
+	forNothing map[*ir.Op][]extent   // what products of loops read whose condition may be false
 	tensor     *tensorMemory         // nil: no product of the tensor unit
 	loops      []*loopFrame
 	yields     []*join   // of the ifs around

@@ -280,16 +280,14 @@ func (m *tensorMemory) announce(f *fn) {
 	f.arriveAfterProducts(base, i32(offset))
 }
 
-// arrive counts what is no product as one, which ends with those before it. Waits for a later one may be the first that threads see of this: the one who begins
-// products sees it end, so that nobody takes the phase before for that of a product which comes in its place.
+// arrive counts what is no product as one, which ends with those before it. Waits for a later one may be the first that threads see of this: they wait for it here, so
+// that none takes the phase before for that of a product which comes in its place.
 func (m *tensorMemory) arrive(f *fn) {
-	f.byOneThread(func() {
-		m.announce(f)
-		if !planted.On("sums-unawaited") {
-			base, offset, parity := m.mbarrierOf(f, m.begun)
-			f.await(base, i32(offset), parity)
-		}
-	})
+	f.byOneThread(func() { m.announce(f) })
+	if !planted.On("sums-unawaited") {
+		base, offset, parity := m.mbarrierOf(f, m.begun)
+		f.await(base, i32(offset), parity)
+	}
 	m.began(f)
 }
 

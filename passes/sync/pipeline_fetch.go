@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"tileiras/codegen/cost"
 	"tileiras/codegen/planted"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
@@ -157,9 +158,76 @@ func (r *rewriting) redirect(l tileaa.TiledLoad, exists *ir.Value) {
 // mostFetched is the registers of a thread for what is loaded ahead beside copies.
 const mostFetched = 16
 
-// fetchBeside lets a loop whose copies can run ahead load an iteration ahead what it loads besides, into registers, or its threads would wait for that. The last
-// iteration loads its own again, so that every place is one that the loop has. A load stands behind the last use of what it brings for, into the same registers:
-// in front of it, threads would wait for it to move it there.
+// fetchBeside lets a loop whose copies can run ahead load an iteration ahead what it loads besides.
+func fetchBeside(s *pass.State, p *pipeline) {
+	fetchAhead(s, p.loop.Op, func(op *ir.Op) bool { return p.ahead[op] }, mostFetched)
+}
+
+// waitsFor are the loads of a loop with products of the matrix unit of which an iteration uses what they bring.
+func waitsFor(loop *ir.Op) map[*ir.Op]bool {
+	products, waits := false, map[*ir.Op]bool{}
+	for _, op := range loop.Body().Ops() {
+		if tileaa.IsProduct(op) {
+			if t, ok := kernel.TilingOf(op); !ok || t.Atom.Scalar() {
+				return nil
+			}
+			products = true
+		}
+		if kernel.IsPlainLoad(op) && slices.ContainsFunc(op.Result(0).Uses(), func(u *ir.Use) bool { return !u.Owner().Traits().Has(ir.Terminator) }) {
+			waits[op] = true
+		}
+	}
+	if flow, _ := ir.LoopOf(loop); !products || len(flow.Continues()) != 1 || ir.Cast[tileaa.For](loop).Remainder() {
+		return nil
+	}
+	return waits
+}
+
+// fetchWaiting lets a loop with products load ahead what its threads wait for, if they have registers for it beside those that hold something else, so many bytes of
+// shared memory being taken. It gives the thread blocks of a multiprocessor for which there are registers then; 0 if nothing is loaded ahead.
+func fetchWaiting(s *pass.State, waits map[*ir.Op]bool, held, shared int) (blocks int) {
+	for load := range waits { // all are of one loop: the order cannot matter
+		loop := load.ParentOp()
+		room, best := roomToFetch(s, loop, waits, held, shared)
+		if fetchAhead(s, loop, func(op *ir.Op) bool { return !waits[op] }, room) {
+			return best
+		}
+		break
+	}
+	return 0
+}
+
+// roomToFetch is the registers of a thread for that in as many thread blocks of a multiprocessor as are best, more of which hide what threads wait for, too.
+func roomToFetch(s *pass.State, loop *ir.Op, waits map[*ir.Op]bool, held, shared int) (room, best int) {
+	plan, asked := tileaa.PlanOf(tileaa.EntryOf(loop)), 0
+	for load := range waits { // a sum: the order cannot matter
+		asked += max(1, kernel.RegistersOf(load.Result(0)))
+	}
+	l := asksOf(s, plan, ir.Cast[tileaa.For](loop), 0)
+	most, _ := cost.Occupancy(s.Target, plan.Threads(), min(held, s.Target.RegistersPerThread), shared)
+	if plan.Launched > 0 {
+		most = min(most, plan.Launched)
+	}
+	least := 0
+	for blocks := max(most, 1); blocks > 0; blocks-- {
+		limit := cost.RegisterLimit(s.Target, plan.Threads(), blocks)
+		if plan.MaxReg > 0 {
+			limit = min(limit, plan.MaxReg)
+		}
+		wait := cost.LoadCycles(s.Target, cost.Loop{})
+		if held+asked <= limit {
+			wait = cost.LoadCycles(s.Target, l)
+		}
+		if cycles := l.CyclesWaiting(s.Target, blocks, wait); least == 0 || cycles < least {
+			room, best, least = limit-held, blocks, cycles
+		}
+	}
+	return room, best
+}
+
+// fetchAhead lets a loop load an iteration ahead, into so many registers of a thread at most, what it computes with, or its threads would wait for that; not what
+// others load ahead. The last iteration loads its own again, so that every place is one that the loop has. A load stands behind the last use of what it brings for, into
+// the same registers: in front of it, threads would wait for it to move it there.
 //
 //	for %i {                              %s = load %scale[%lo], if %lo < %hi
 //	  async_copy %x[%i]                   for %i inits(%s) (%now) {
@@ -168,12 +236,13 @@ const mostFetched = 16
 //	}                                       %next = load %scale[%i+1 < %hi ? %i+1 : %i]
 //	                                        continue %next
 //	                                      }
-func fetchBeside(s *pass.State, p *pipeline) {
-	r := &rewriting{&pipeline{loop: p.loop, flow: p.flow, tiles: true, ahead: map[*ir.Op]bool{}}, ir.NewBuilder(s.Ctx).Before(p.loop.Op)}
-	r.b.Loc = p.loop.Op.Loc()
-	list := r.beside(p.ahead)
+func fetchAhead(s *pass.State, loop *ir.Op, others func(op *ir.Op) bool, most int) (some bool) {
+	r := &rewriting{&pipeline{loop: ir.Cast[tileaa.For](loop), tiles: true, ahead: map[*ir.Op]bool{}}, ir.NewBuilder(s.Ctx).Before(loop)}
+	r.flow, _ = ir.LoopOf(loop)
+	r.b.Loc = loop.Loc()
+	list := r.beside(others, most)
 	if len(list) == 0 {
-		return
+		return false
 	}
 	m := ir.Mapping{r.flow.InductionVar(): r.loop.Lower()}
 	r.cloneAll(r.ahead, m, r.runs())
@@ -186,11 +255,14 @@ func fetchBeside(s *pass.State, p *pipeline) {
 	}
 	later := ir.Mapping{r.flow.InductionVar(): next}
 	var inits, following []*ir.Value
-	for _, l := range list {
+	for i, l := range list {
 		v := l.load.Result(0)
 		inits = append(inits, m.Lookup(v))
-		if r.b.After(l.last); l.last == end {
+		switch {
+		case l.last == end:
 			r.b.Before(end)
+		case i == 0 || l.last != list[i-1].last: // else behind what the place of the one before follows from
+			r.b.After(l.last)
 		}
 		r.cloneAll(follows(r.ahead, mapped(later), v), later, nil)
 		following = append(following, later.Lookup(v))
@@ -206,21 +278,22 @@ func fetchBeside(s *pass.State, p *pipeline) {
 	}
 	end.SetOperandGroup(0, append(end.Operands(), following...))
 	r.replaceLoop(inits)
+	return true
 }
 
 // besideLoad is a load with the last op of the body that uses what it brings.
 type besideLoad struct{ load, last *ir.Op }
 
-// beside lists the loads of a loop, but for those that are known to run ahead, that can be done an iteration early, by their last use, as far as there are registers.
-func (r *rewriting) beside(ahead map[*ir.Op]bool) (list []besideLoad) {
+// beside lists the loads of a loop, but for those that others do ahead, that can be done an iteration early, by their last use, as far as there are registers.
+func (r *rewriting) beside(others func(op *ir.Op) bool, most int) (list []besideLoad) {
 	registers, at := 0, map[*ir.Op]int{}
 	for n, op := range r.loop.Op.Body().Ops() {
 		at[op] = n
-		if !kernel.IsPlainLoad(op) || ahead[op] || tileaa.IsStrong(op) || op.Result(1).HasUses() || !op.Result(0).HasUses() {
+		if !kernel.IsPlainLoad(op) || others(op) || tileaa.IsStrong(op) || op.Result(1).HasUses() || !op.Result(0).HasUses() {
 			continue
 		}
 		n, with := max(1, kernel.RegistersOf(op.Result(0))), *r.pipeline
-		if registers+n > mostFetched || !kernel.BeginsAhead(op) {
+		if registers+n > most || !kernel.BeginsAhead(op) {
 			continue
 		}
 		with.ahead = maps.Clone(r.ahead)

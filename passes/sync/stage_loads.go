@@ -30,26 +30,50 @@ import (
 // waited for behind the stores; with three, a product of warpgroups is waited for an iteration later, when nobody stores to what it reads:
 //
 //	dot %i in flight; buffer_store, slot %p+1; dot_wait {pending = 1}: that of the iteration before
+//
+// What threads compute with is loaded an iteration ahead into registers, where there are enough (pipeline_fetch.go).
 func StageLoads(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		var r *resources
+		var alive *kernel.Alive
+		most := 0 // thread blocks of a multiprocessor that loads ahead leave room for
 		for _, loop := range countedLoops(s, entry) {
-			if g := newStaging(loop); g != nil {
-				if r == nil {
-					r = resourcesOf(s, entry)
-				}
-				if all, _ := g.underWay(); !g.only && all > mostBeside {
-					if len(g.stores) <= mostTurns {
-						g.takeTurns(s, entry, r)
+			g, waits := newStaging(loop), waitsFor(loop)
+			if g == nil && len(waits) == 0 {
+				continue
+			}
+			if r == nil {
+				r, alive = resourcesOf(s, entry), kernel.AliveIn(s, entry)
+			}
+			held := alive.During(loop, tileaa.WarpsOf(loop)) + kernel.StagingReserve
+			if g != nil {
+				g.stage(s, entry, r)
+				for _, st := range g.stores {
+					for _, l := range st.loads {
+						delete(waits, l)
 					}
-				} else if slots := g.choose(s, entry, r); slots > 0 {
-					r.made(s, loop, g.filled(), slots)
-					g.expand(s, slots)
 				}
 			}
+			most = max(most, fetchWaiting(s, waits, held, r.bytes))
+		}
+		if plan := *tileaa.PlanOf(entry); most > 1 && plan.Landed { // whose sums are in tensor memory for the sake of other blocks
+			plan.MaxReg = min(plan.MaxReg, cost.RegisterLimit(s.Target, plan.Threads(), 2))
+			ir.Cast[tileaa.Entry](entry).SetPlan(&plan)
 		}
 	}
 	return nil
+}
+
+// stage has the loop load ahead what it stores, if that is best.
+func (g *staging) stage(s *pass.State, entry *ir.Op, r *resources) {
+	if all, _ := g.underWay(); !g.only && all > mostBeside {
+		if len(g.stores) <= mostTurns {
+			g.takeTurns(s, entry, r)
+		}
+	} else if slots := g.choose(s, entry, r); slots > 0 {
+		r.made(s, g.loop.Op, g.filled(), slots)
+		g.expand(s, slots)
+	}
 }
 
 // staging is a loop with stores to shared memory of what it loads.

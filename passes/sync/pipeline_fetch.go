@@ -164,9 +164,10 @@ func fetchBeside(s *pass.State, p *pipeline) {
 }
 
 // waitsFor are the loads of a loop with products of the matrix unit of which an iteration uses what they bring.
-func waitsFor(loop *ir.Op) map[*ir.Op]bool {
+func waitsFor(s *pass.State, loop *ir.Op) map[*ir.Op]bool {
 	products, waits := false, map[*ir.Op]bool{}
-	for _, op := range loop.Body().Ops() {
+	for op := loop.Body().First(); op != nil; op = op.Next() {
+		s.Step()
 		if tileaa.IsProduct(op) {
 			if t, ok := kernel.TilingOf(op); !ok || t.Atom.Scalar() {
 				return nil

@@ -38,7 +38,7 @@ func StageLoads(s *pass.State) error {
 		var alive *kernel.Alive
 		most := 0 // thread blocks of a multiprocessor that loads ahead leave room for
 		for _, loop := range countedLoops(s, entry) {
-			g, waits := newStaging(loop), waitsFor(loop)
+			g, waits := newStaging(s, loop), waitsFor(s, loop)
 			if g == nil && len(waits) == 0 {
 				continue
 			}
@@ -98,7 +98,7 @@ type stagedStore struct {
 }
 
 // newStaging finds what can be staged in a loop with products of the matrix unit; nil: nothing.
-func newStaging(op *ir.Op) *staging {
+func newStaging(s *pass.State, op *ir.Op) *staging {
 	g := &staging{rewriting: rewriting{pipeline: &pipeline{loop: ir.Cast[tileaa.For](op), ahead: map[*ir.Op]bool{}}}, body: op.Body().Ops()}
 	g.flow, _ = ir.LoopOf(op)
 	products := slices.DeleteFunc(slices.Clone(g.body), func(o *ir.Op) bool { return !tileaa.IsProduct(o) })
@@ -111,6 +111,7 @@ func newStaging(op *ir.Op) *staging {
 		return nil
 	}
 	for _, o := range g.body {
+		s.Step()
 		if st, ok := ir.As[tileaa.BufferStore](o); ok && filledOnce(op, o, st.Buffer()) {
 			c := collector{&pipeline{loop: g.loop, flow: g.flow, ahead: maps.Clone(g.ahead), carry: g.carry},
 				&stagedStore{st, nil, map[*ir.Op]bool{}, map[*ir.Op]bool{}}}

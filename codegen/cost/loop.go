@@ -191,11 +191,12 @@ func (l Loop) Apart(t *target.Target, products, shared int) (cycles int, best bo
 // comes is when the last of each of so many equal parts of what an iteration copies is there, in a block that is alone.
 func (l Loop) comes(parts int) []int { return []int{copyCycles[0] + l.Copied/parts/bytesPerCycle} }
 
-// apart is the time of an iteration of so many blocks in which each of so many products waits for its own: what flies comes while the other ones are computed.
+// apart is the time of an iteration of so many blocks in which each of so many products, or what is computed between them, waits for its own: what flies comes while
+// the other ones are computed.
 func (l Loop) apart(t *target.Target, products, blocks int, flies bool, latencies []int) int {
 	flying, sum := 0, 0
 	if flies {
-		flying = max(l.own(t)+l.stop(blocks), blocks*l.work(t)) / products
+		flying = max(l.own(t)+l.stop(blocks), blocks*l.work(t)) * (products - 1) / products
 	}
 	for _, latency := range latencies {
 		sum += l.cycles(t, blocks, products*max(0, latency-flying)+(products-1)*meetCycles)

@@ -50,8 +50,8 @@ func (p *pipeline) together() []*group {
 	return []*group{g}
 }
 
-// apart are the copies by the products, or sums of them, before which they are read first, in the order of the loop; nil where what the first ones bring is read to
-// the end, so that no wait is left at which the next ones could begin.
+// apart are the copies by the products, or sums of them, before which they are read first, in the order of the loop, and by whether products read them or threads that
+// compute with them; nil where what the first ones bring is read to the end, so that no wait is left at which the next ones could begin.
 func (p *pipeline) apart() []*group {
 	order, before := map[*ir.Op]int{}, map[*ir.Op]int{}
 	products := 0
@@ -79,10 +79,14 @@ func (p *pipeline) apart() []*group {
 		if first == nil {
 			return nil // nobody reads it
 		}
-		g := groups[before[first]]
+		key := 2 * before[first]
+		if !forProducts(first) {
+			key++
+		}
+		g := groups[key]
 		if g == nil {
 			g = &group{first: first, firstAt: order[first]}
-			groups[before[first]] = g
+			groups[key] = g
 			list = append(list, g)
 		}
 		if order[first] < g.firstAt {
@@ -104,6 +108,11 @@ func (p *pipeline) apart() []*group {
 		g.ahead, g.carry = q.ahead, q.carry
 	}
 	return list
+}
+
+// forProducts reports whether an op reads a buffer for products.
+func forProducts(read *ir.Op) bool {
+	return !ir.Is[tileaa.BufferLoad](read) || !slices.ContainsFunc(read.Result(0).Uses(), func(u *ir.Use) bool { return !tileaa.IsProduct(u.Owner()) })
 }
 
 // arrange decides where the copies of each group are begun: at the first wait after the last read of a slot, for the iteration that takes this

@@ -14,7 +14,7 @@ import (
 // ChooseAtom is the cheapest way to compute a product, or a part of it, with so many warps; ok is false without any.
 func ChooseAtom(s *pass.State, op *ir.Op, e atom.Extent, warps int) (k atom.Candidate, ok bool) {
 	for _, types := range OperandTypes(op) {
-		takes := func(k atom.Candidate) bool { return groupTakes(s, op, k, warps) }
+		takes := func(k atom.Candidate) bool { return groupTakes(s, op, k, warps) && othersTake(s, op, k, warps) }
 		if k, ok = AtomOf(s, types, e, warps, takes); !ok {
 			continue
 		}
@@ -27,6 +27,29 @@ func ChooseAtom(s *pass.State, op *ir.Op, e atom.Extent, warps int) (k atom.Cand
 		return k, true
 	}
 	return k, false
+}
+
+// othersTake reports whether the other products of a sum can be computed as a candidate of warpgroups for one of them has it, transposed or not: all add to the same registers.
+func othersTake(s *pass.State, op *ir.Op, k atom.Candidate, warps int) bool {
+	d, ok := ir.As[tileaa.Dot](op)
+	if !ok || !k.Atom.ByWarpgroup() {
+		return true
+	}
+	for _, o := range tileaa.SumOf(d) {
+		if o == d {
+			continue
+		}
+		alike := func(c atom.Candidate) bool {
+			return c.Atom.ByWarpgroup() && c.Swap == k.Swap && groupTakes(s, o.Op, c, warps)
+		}
+		if !slices.ContainsFunc(OperandTypes(o.Op), func(types atom.Types) bool {
+			_, ok := AtomOf(s, types, ExtentOf(o.Op), warps, alike)
+			return ok
+		}) {
+			return false
+		}
+	}
+	return true
 }
 
 // wantsColumns reports whether elementwise steps compute with the result of a product and a row of values that is the same for all rows: a thread that has a row

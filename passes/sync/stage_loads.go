@@ -46,8 +46,9 @@ func StageLoads(s *pass.State) error {
 				r, alive = resourcesOf(s, entry), kernel.AliveIn(s, entry)
 			}
 			held := alive.During(loop, tileaa.WarpsOf(loop)) + kernel.StagingReserve
-			if g != nil {
-				g.stage(s, entry, r)
+			if g != nil && !g.stage(s, entry, r) {
+				held += kernel.StagingReserve / 2 // what is stored is computed first
+			} else if g != nil {
 				for _, st := range g.stores {
 					for _, l := range st.loads {
 						delete(waits, l)
@@ -64,16 +65,17 @@ func StageLoads(s *pass.State) error {
 	return nil
 }
 
-// stage has the loop load ahead what it stores, if that is best.
-func (g *staging) stage(s *pass.State, entry *ir.Op, r *resources) {
+// stage has the loop load ahead what it stores, if that is best; false if not.
+func (g *staging) stage(s *pass.State, entry *ir.Op, r *resources) bool {
 	if all, _ := g.underWay(); !g.only && all > mostBeside {
-		if len(g.stores) <= mostTurns {
-			g.takeTurns(s, entry, r)
-		}
-	} else if slots := g.choose(s, entry, r); slots > 0 {
+		return len(g.stores) <= mostTurns && g.takeTurns(s, entry, r)
+	}
+	slots := g.choose(s, entry, r)
+	if slots > 0 {
 		r.made(s, g.loop.Op, g.filled(), slots)
 		g.expand(s, slots)
 	}
+	return slots > 0
 }
 
 // staging is a loop with stores to shared memory of what it loads.

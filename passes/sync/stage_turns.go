@@ -45,7 +45,7 @@ type turns struct {
 }
 
 // takeTurns schedules the loads of a loop as codegen/cost finds best for so many blocks as a multiprocessor can run, and rewrites it if any begins early.
-func (g *staging) takeTurns(s *pass.State, entry *ir.Op, r *resources) {
+func (g *staging) takeTurns(s *pass.State, entry *ir.Op, r *resources) bool {
 	n := len(g.stores)
 	t := &turns{staging: g, at: map[*ir.Op]int{}, number: map[*ir.Op]int{}, held: make([]int, n), covers: make([]cost.Loop, n)}
 	for i, op := range g.body {
@@ -79,10 +79,12 @@ func (g *staging) takeTurns(s *pass.State, entry *ir.Op, r *resources) {
 			best, least = ahead, cycles
 		}
 	}
-	if slices.ContainsFunc(best, func(gaps int) bool { return gaps > 0 }) {
-		t.ahead = best
-		t.rewrite(s)
+	if !slices.ContainsFunc(best, func(gaps int) bool { return gaps > 0 }) {
+		return false
 	}
+	t.ahead = best
+	t.rewrite(s)
+	return true
 }
 
 // registers is how many hold what is loaded for a store.

@@ -13,6 +13,7 @@ from cuda.tile import PaddingMode as PM
 
 import models
 import perf
+import sweep_fused
 import sweep_kinds
 import sweep_layers
 from perf import A, BYTES, C, K, LOG2E, S, ZEROS, Folder
@@ -352,6 +353,7 @@ def rows(put):
 
 if __name__ == "__main__":
     folder = Folder(sys.argv[1], only=sys.argv[2:])
-    for kinds in (products, attention, rows, *(getattr(m, kind) for m in (sweep_kinds, sweep_layers)
-                                               for kind in ("products", "attention", "rows"))):
+    others = (getattr(m, kind) for m in (sweep_kinds, sweep_layers, sweep_fused)
+              for kind in ("products", "attention", "rows"))
+    for kinds in (products, attention, rows, *others):
         kinds(folder.put)

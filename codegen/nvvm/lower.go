@@ -147,7 +147,7 @@ type fn struct {
 	blocks     map[*ir.Value]*pointers // that pointers point to
 	buffers    map[*ir.Value]*buffer
 	traffic    map[*ir.Value]traffic // by the memory of buffers
-	forNothing map[*ir.Op][]extent   // what products of loops read whose condition may be false
+	forNothing *forNothing           // nil: not known yet
 	tensor     *tensorMemory         // nil: no product of the tensor unit
 	loops      []*loopFrame
 	yields     []*join   // of the ifs around
@@ -162,7 +162,7 @@ func newFn(l *lowerer, k *kernel) *fn {
 	f := &fn{
 		lowerer: l, kernel: k,
 		tiles: map[*ir.Value]*tile{}, views: map[*ir.Value]*view{}, blocks: map[*ir.Value]*pointers{}, buffers: map[*ir.Value]*buffer{},
-		traffic: map[*ir.Value]traffic{}, forNothing: map[*ir.Op][]extent{},
+		traffic: map[*ir.Value]traffic{},
 	}
 	f.builder = newBuilder(l.o.Target, l.m, l.structs)
 	f.builder.budget = l.ctx.Budget

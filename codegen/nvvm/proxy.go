@@ -36,31 +36,65 @@ func (f *fn) trafficOf(buffer *ir.Value) traffic {
 	return t
 }
 
-// multipliedForNothing reports whether bytes of a buffer are also those of one that a product of warpgroups under a condition reads in the same loop. It reads them in
-// any case; where the condition is false nothing was copied there, and nobody takes what it gives.
+// multipliedForNothing reports whether bytes of a buffer are also those of one that a product of warpgroups under a condition reads later. It reads them in any case;
+// where the condition is false nothing was copied there, and nobody takes what it gives.
 func (f *fn) multipliedForNothing(alloc *ir.Op) bool {
-	loop := alloc.ParentOp()
-	if alloc.Code() != tileaa.OpAllocShared || loop.Code() != tileaa.OpFor {
+	if !f.o.Target.Has("wgmma") {
 		return false
 	}
-	read, known := f.forNothing[loop]
-	if !known {
-		for _, op := range loop.Body().Ops() {
-			if d, ok := ir.As[tileaa.Dot](op); ok && d.When() != nil && d.Atom().Atom.Group > 0 && d.Atom().Atom.Tensor == nil {
-				for _, v := range tileaa.FactorsOf(d) {
-					if _, ok := v.Type().(*tileaa.BufferType); ok {
-						read = append(read, placed(tileaa.MemoryOf(v).DefiningOp()))
-					}
+	if f.forNothing == nil {
+		f.forNothing = readForNothing(tileaa.EntryOf(alloc))
+	}
+	own := placed(alloc)
+	return slices.ContainsFunc(f.forNothing.reads, func(r readBy) bool {
+		return r.from < own.to && own.from < r.to && f.forNothing.at[alloc] < r.end
+	})
+}
+
+// forNothing is what products under a condition read, and where allocations stand, in program order.
+type forNothing struct {
+	reads []readBy
+	at    map[*ir.Op]int
+}
+
+// readBy is bytes that a product reads, and where it, or the outermost loop that it is in, ends.
+type readBy struct {
+	extent
+	end int
+}
+
+func readForNothing(entry *ir.Op) *forNothing {
+	n := &forNothing{at: map[*ir.Op]int{}}
+	count := 0
+	var visit func(op *ir.Op)
+	visit = func(op *ir.Op) {
+		count++
+		known := len(n.reads)
+		if ir.Is[tileaa.PlacedOp](op) {
+			n.at[op] = count
+		} else if d, ok := ir.As[tileaa.Dot](op); ok && d.When() != nil && d.Atom().Atom.ByWarpgroup() {
+			for _, v := range tileaa.FactorsOf(d) {
+				if _, ok := v.Type().(*tileaa.BufferType); ok {
+					n.reads = append(n.reads, readBy{placed(tileaa.MemoryOf(v).DefiningOp()), count})
 				}
 			}
 		}
-		f.forNothing[loop] = read
+		for b := range op.Blocks() {
+			for o := b.First(); o != nil; o = o.Next() {
+				visit(o)
+			}
+		}
+		if _, loop := ir.LoopOf(op); loop { // what it holds may come before its products, too
+			for i := range n.reads[known:] {
+				n.reads[known+i].end = count
+			}
+		}
 	}
-	own := placed(alloc)
-	return slices.ContainsFunc(read, func(s extent) bool { return s.from < own.to && own.from < s.to })
+	visit(entry)
+	return n
 }
 
-// place is bytes of shared memory.
+// extent is bytes of shared memory.
 type extent struct{ from, to int }
 
 // placed is the bytes of a buffer or a ring.

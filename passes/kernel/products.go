@@ -105,7 +105,7 @@ func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate, warps int) bool {
 		return !k.Swap || !wantsRows(op, false)
 	}
 	shared := ComesByCopies(a, k.Atom, k.Swap) || storedRounded(s, op, a, k, warps) || tileaa.OutlivesIterations(a, op)
-	if _, _, loaded := tileaa.FactorLoad(b); s.Opt == 0 || k.Atom.SharedA != shared || !loaded {
+	if _, _, loaded := tileaa.FactorLoad(b); s.Opt == 0 || k.Atom.SharedA != shared || !loaded && (k.Swap || !wantsRows(op, true)) {
 		return false
 	}
 	return !tileaa.AddsApart(op, k.Atom) || k.Atom.Shape.N <= mostApart

@@ -1,4 +1,4 @@
-"""Kernels of sweep_kinds.py and sweep_layers.py on small arrays, on the emulator, against numpy:
+"""Kernels of sweep_kinds.py, sweep_layers.py and sweep_fused.py on small arrays, on the emulator, against numpy:
 
     python src/sweep_check.py FOLDER TILERUN GPU[,GPU] [NAME ...]
 
@@ -262,9 +262,79 @@ def neighbours(check):
     check("rope_norm_bf16_32x128", (2,), x, w, c, s, result(want.shape, "bf16", want, 0.01))
 
 
+def softmax_of(p):
+    e = np.exp(p - p.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def fused(check):
+    for m, n, k in ((128, 128, 64), (64, 128, 64)):
+        M, N, K = m + 8, 2 * n - 16, 2 * k
+        x, w, t = small((M, K)), small((K, N)), integers((M,), 0, N, "i32")
+        p = x.value @ w.value
+        e = np.log(np.exp(p).sum(1)) - p[np.arange(M), t.value]
+        check(f"linear_cross_entropy_bf16_{m}x{n}x{k}", (ceil(M / m),), x, w, t, result((M,), "f32", e, 1e-3))
+        c = Array(rounded(random.standard_normal((K, 2 * n)), "bf16"), "bf16")
+        norms = Array(rounded((c.value ** 2).sum(0), "f32"), "f32")
+        far = norms.value - 2 * (x.value @ c.value)
+        check(f"nearest_bf16_{m}x{n}x{k}", (ceil(M / m),), x, c, norms,
+              result((M,), "i32", far.argmin(1), 0))
+        x, w = small((M, K)), small((K, n))
+        r, weights = Array(random.permutation(2 * M)[:M], "i32"), uniform((M,), 0.5, 1)
+        want = np.zeros((2 * M, n))
+        want[r.value] = (x.value @ w.value) * f64(weights.value)[:, None]
+        check(f"gemm_scattered_bf16_{m}x{n}x{k}", (M // m,), Array(x.value[:m], "bf16"), w,
+              Array(r.value[:m], "i32"), Array(weights.value[:m], "f32"),
+              result((2 * M, n), "f32", only(want, r.value[:m]), 1e-4))
+        x, codes, table = small((m, K)), integers((K, n), 0, 16, "i8"), small((16,), "f32")
+        scales = Array(np.float32(random.choice([0.5, 1, 2], (K // k, n))), "f32")
+        w = table.value[codes.value] * np.repeat(f64(scales.value), k, 0)
+        check(f"gemm_codes_bf16_{m}x{n}x{k}", (1,), x, codes, table, scales,
+              result((m, n), "bf16", x.value @ w, 0.02))
+    for m, t in ((128, 64), (64, 64)):
+        x, w1, w2 = small((m, 128)), small((128, 144), most=4), small((144, 128), most=4)
+        h = rounded(np.maximum(x.value @ w1.value, 0) ** 2, "bf16")
+        check(f"ffn_bf16_{m}x{t}", (1,), x, w1, w2, result((m, 128), "bf16", h @ w2.value, 0.02))
+    for m, t, k in ((128, 64, 32), (64, 64, 64)):
+        M, N, K = m + 8, t + 8, 2 * k + 8
+        a, b, c, d = small((M, K)), small((M, K)), small((K, N)), small((K, N))
+        z = (a.value + 1j * b.value) @ (c.value + 1j * d.value)
+        check(f"gemm_complex_bf16_{m}x{t}x{k}", (2, 2), a, b, c, d,
+              result((M, N), "bf16", z.real, 0.02), result((M, N), "bf16", z.imag, 0.02))
+    for m, t, d in ((128, 64, 128), (64, 64, 64)):
+        q, k, v = normal((2, m, d), "f16"), *(integers((2, 2 * t, d), -127, 128, "i8") for _ in "kv")
+        ks, vs = uniform((2, 2 * t), 0.005, 0.01), uniform((2, 2 * t), 0.005, 0.01)
+        scale = d ** -0.5
+        p = softmax_of(q.value @ (k.value * f64(ks.value)[..., None]).transpose(0, 2, 1) * scale)
+        check(f"attention_bytes_f16_d{d}_{m}x{t}", (2, 1), q, k, v, ks, vs,
+              result((2, m, d), "f16", p @ (v.value * f64(vs.value)[..., None]), 0.01), scale)
+        q, k, v = (normal((2, n, d), "f16") for n in (m, 2 * t, 2 * t))
+        angle = random.uniform(0, 6, (2 * t, d // 2))
+        cos, sin = (Array(np.float32(f(angle)), "f32") for f in (np.cos, np.sin))
+        a, b, c, e = k.value[..., :d // 2], k.value[..., d // 2:], f64(cos.value), f64(sin.value)
+        turned = rounded(np.concatenate([a * c - b * e, b * c + a * e], 2), "f16")
+        p = softmax_of(q.value @ turned.transpose(0, 2, 1) * scale)
+        check(f"attention_turned_f16_d{d}_{m}x{t}", (2, 1), q, k, v, cos, sin,
+              result((2, m, d), "f16", p @ v.value, 0.01), scale)
+    for dtype, m, k in (("bf16", 16, 512), ("bf16", 4, 1024), ("i8", 16, 512)):
+        w = integers((2 * m, k + 64), -127, 128, "i8") if dtype == "i8" else small((2 * m, k + 64))
+        x = small((k + 64,))
+        check(f"gemv_{dtype}_{m}x{k}", (2,), w, x, result((2 * m,), "bf16", w.value @ x.value, 0.01))
+    x, y = small((48, 40), "f32"), small((48, 40), "f32")
+    check("city_blocks_f32_32x32x16", (2, 2), x, y,
+          result((48, 48), "f32", np.abs(x.value[:, None] - y.value).sum(2), 1e-5))
+
+
+def only(want, rows):
+    """What is in some rows."""
+    kept = np.zeros_like(want)
+    kept[rows] = want[rows]
+    return kept
+
+
 if __name__ == "__main__":
     check = Check(sys.argv[1], sys.argv[2], sys.argv[3].split(","), sys.argv[4:])
-    for kind in (products, attention, statistics, places, neighbours):
+    for kind in (products, attention, statistics, places, neighbours, fused):
         kind(check)
     print(f"{check.runs} runs, {check.faults} faults")
     sys.exit(check.faults > 0)

@@ -93,6 +93,7 @@ func turnedToRows(v *ir.Value) bool {
 // rounded, from shared memory, and its A, if that is computed, from registers. Where the atom wants K side by side and memory runs along rows or columns,
 // A is read to registers, so that copies can bring it, and B comes through registers. So is A that is rounded, unless storedRounded or tileaa.OutlivesIterations. The tensor unit takes what
 // threads store for it, whatever they have of it. Of a transposed product a thread has parts of columns there, so it takes none of which rows are reduced or scaled.
+// So that a product of warpgroups of which threads keep rows need not be transposed, they store its right factor, if that is computed; so they do a sum that is rounded.
 func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate, warps int) bool {
 	if k.Atom.Group == 0 {
 		return true
@@ -105,10 +106,26 @@ func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate, warps int) bool {
 		return !k.Swap || !wantsRows(op, false)
 	}
 	shared := ComesByCopies(a, k.Atom, k.Swap) || storedRounded(s, op, a, k, warps) || tileaa.OutlivesIterations(a, op)
-	if _, _, loaded := tileaa.FactorLoad(b); s.Opt == 0 || k.Atom.SharedA != shared || !loaded && (k.Swap || !wantsRows(op, true)) {
+	if _, _, loaded := tileaa.FactorLoad(b); s.Opt == 0 || k.Atom.SharedA != shared || !loaded && (k.Swap || !sumWantsRows(op) && !roundedSum(b)) {
 		return false
 	}
 	return !tileaa.AddsApart(op, k.Atom) || k.Atom.Shape.N <= mostApart
+}
+
+// sumWantsRows is WantsRows of what a product and those behind it in its sum give.
+func sumWantsRows(op *ir.Op) bool {
+	d, ok := ir.As[tileaa.Dot](op)
+	return ok && WantsRows(tileaa.LastOfSum(d).Op)
+}
+
+// roundedSum reports whether a factor is what a loop carries or a product gives, rounded.
+func roundedSum(v *ir.Value) bool {
+	op := v.DefiningOp()
+	for op != nil && (op.Code() == tileaa.OpFtof || tileaa.Names(op)) {
+		v = op.Operand(0)
+		op = v.DefiningOp()
+	}
+	return op == nil || tileaa.IsProduct(op)
 }
 
 // storedRounded reports whether warpgroups take a left factor that is rounded on its way from shared memory, as they do the right one. A product that reads it

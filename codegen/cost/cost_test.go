@@ -351,11 +351,15 @@ func TestThreadsAreRelievedOfCopiesWhereTheyHaveHalfAsMuchToDoAsTheTensorUnit(t 
 	gemm.Issue = 300      // nothing but products
 	threads.Columns = 0   // which threads make
 	block.Registers = 176 // of two blocks with a warp more each, one has no registers
+	layers := attention
+	layers.Issue = 600 // a third of the unit's time
 	for name, c := range map[string]struct {
 		l    Loop
+		part int
 		want bool
-	}{"attention": {attention, true}, "64 rows": {wide, true}, "gemm": {gemm, false}, "mma.sync": {threads, false}, "a block less": {block, false}} {
-		if got := c.l.Relieves(sm(t, "sm_100"), 1, 1); got != c.want {
+	}{"attention": {attention, 2, true}, "64 rows": {wide, 2, true}, "gemm": {gemm, 2, false}, "mma.sync": {threads, 2, false}, "a block less": {block, 2, false},
+		"two layers": {layers, 4, true}, "so much of copies": {layers, 2, false}} {
+		if got := c.l.Relieves(sm(t, "sm_100"), 1, 1, c.part); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

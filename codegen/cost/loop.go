@@ -226,12 +226,12 @@ func (l Loop) StagedSlots(t *target.Target, shared [MostStaged + 1]int) int {
 	return best
 }
 
-// Relieves reports whether it pays that so many more warps begin the copies of a loop: its threads compute with what the tensor unit multiplies, and have more than
-// half as much to do as the unit, which waits for them meanwhile. A second block relieves them more, so it may not be lost for more warps.
-func (l Loop) Relieves(t *target.Target, producers, slots int) bool {
+// Relieves reports whether it pays that so many more warps begin the copies of a loop: its threads have more than such a part of what the tensor unit multiplies to do,
+// which waits for them meanwhile. A second block relieves them more, so it may not be lost for more warps.
+func (l Loop) Relieves(t *target.Target, producers, slots, part int) bool {
 	with := l
 	with.Producers += producers
-	return l.Columns > 0 && 2*l.Issue/instrsPerCycle > l.Matrix*sm80Products/t.Products && !losesSecond(l.Blocks(t, slots), with.Blocks(t, slots))
+	return l.Columns > 0 && part*l.Issue/instrsPerCycle > l.Matrix*sm80Products/t.Products && !losesSecond(l.Blocks(t, slots), with.Blocks(t, slots))
 }
 
 // slotIssue is the instructions with which a warp finds a slot, asks whether there is a further iteration, and waits for copies.

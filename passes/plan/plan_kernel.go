@@ -432,7 +432,23 @@ func maxRegisters(s *pass.State, warps, occupancy int) int {
 	return min(max(n, 32), s.Target.RegistersPerThread)
 }
 
-// producers is how many warps only begin copies, beside those that compute. Unasked there is one only where threads compute with what the tensor unit multiplies:
+// computesBetween reports whether threads of a loop compute with what products give, or a factor of one: these wait for each other, and for copies that threads begin.
+func computesBetween(s *pass.State, loop *ir.Op) (between bool) {
+	s.Walk(loop, ir.PreOrder, func(op *ir.Op) {
+		if !tileaa.IsProduct(op) {
+			return
+		}
+		_, adds := tileaa.OnlyAdds(op)
+		between = between || !adds
+		for _, v := range op.Operands()[:2] {
+			_, names, loaded := tileaa.FactorLoad(v)
+			between = between || !ir.DefinedOutside(v, loop) && !(loaded && kernel.OnlyNamed(names))
+		}
+	})
+	return between
+}
+
+// producers is how many warps only begin copies, beside those that compute. Unasked there is one only where threads have much to do beside what the tensor unit multiplies:
 // warps that multiply by themselves, or by warpgroups, begin copies about as fast as others, and have more registers (measured, docs/gpu.md). Asked, it is at most
 // one for each scheduler of a multiprocessor, and as many as leave those that compute seven eighths of their registers.
 func producers(costs *prices, warps int) int {
@@ -440,7 +456,13 @@ func producers(costs *prices, warps int) int {
 	if !s.Target.Has("cp.async") || costs.products.AccumulatorBits == 0 || s.ForbidsRoles() {
 		return 0
 	}
-	if slices.ContainsFunc(costs.loopsOf(warps), func(l weighted) bool { return l.Relieves(s.Target, 1, l.slots) }) {
+	if slices.ContainsFunc(costs.loopsOf(warps), func(l weighted) bool {
+		part := 2
+		if l.between {
+			part = 4
+		}
+		return l.Relieves(s.Target, 1, l.slots, part)
+	}) {
 		return 1
 	}
 	if !s.AsksForRoles() {

@@ -294,6 +294,7 @@ type weighted struct {
 	cost.Loop
 	op            *ir.Op
 	slots, cycles int
+	between       bool // threads compute between products
 }
 
 // loopsOf are the innermost loops around products, but for those that shared memory has no room for: nothing is known of what it takes to
@@ -322,7 +323,7 @@ func (p *prices) loopsOf(warps int) []weighted {
 		}
 		if len(l.Shared) > 0 {
 			slots, cycles := p.fastest(l, loop, products[loop], len(loops))
-			list = append(list, weighted{l, loop, slots, cycles * runs(loop.Body().First())})
+			list = append(list, weighted{l, loop, slots, cycles * runs(loop.Body().First()), l.Columns > 0 && computesBetween(p.s, loop)})
 		}
 	}
 	p.loops[warps] = list

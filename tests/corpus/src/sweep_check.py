@@ -273,11 +273,11 @@ def fused(check):
         x, w, t = small((M, K)), small((K, N)), integers((M,), 0, N, "i32")
         p = x.value @ w.value
         e = np.log(np.exp(p).sum(1)) - p[np.arange(M), t.value]
-        check(f"linear_cross_entropy_bf16_{m}x{n}x{k}", (ceil(M / m),), x, w, t, result((M,), "f32", e, 1e-3))
+        check(f"gemm_entropy_bf16_{m}x{n}x{k}", (ceil(M / m),), x, w, t, result((M,), "f32", e, 1e-3))
         c = Array(rounded(random.standard_normal((K, 2 * n)), "bf16"), "bf16")
         norms = Array(rounded((c.value ** 2).sum(0), "f32"), "f32")
         far = norms.value - 2 * (x.value @ c.value)
-        check(f"nearest_bf16_{m}x{n}x{k}", (ceil(M / m),), x, c, norms,
+        check(f"gemm_nearest_bf16_{m}x{n}x{k}", (ceil(M / m),), x, c, norms,
               result((M,), "i32", far.argmin(1), 0))
         x, w = small((M, K)), small((K, n))
         r, weights = Array(random.permutation(2 * M)[:M], "i32"), uniform((M,), 0.5, 1)
@@ -294,7 +294,7 @@ def fused(check):
     for m, t in ((128, 64), (64, 64)):
         x, w1, w2 = small((m, 128)), small((128, 144), most=4), small((144, 128), most=4)
         h = rounded(np.maximum(x.value @ w1.value, 0) ** 2, "bf16")
-        check(f"ffn_bf16_{m}x{t}", (1,), x, w1, w2, result((m, 128), "bf16", h @ w2.value, 0.02))
+        check(f"gemm_ffn_bf16_d128_{m}x{t}", (1,), x, w1, w2, result((m, 128), "bf16", h @ w2.value, 0.02))
     for m, t, k in ((128, 64, 32), (64, 64, 64)):
         M, N, K = m + 8, t + 8, 2 * k + 8
         a, b, c, d = small((M, K)), small((M, K)), small((K, N)), small((K, N))

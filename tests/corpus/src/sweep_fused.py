@@ -177,10 +177,10 @@ def products(put):
     n = 4096
     for tile in ((128, 128, 64), (64, 128, 64)):
         m, t, k = tile
-        put(f"linear_cross_entropy_bf16_{m}x{t}x{k}", "Cross entropy of a product.", linear_cross_entropy,
+        put(f"gemm_entropy_bf16_{m}x{t}x{k}", "Cross entropy of a product.", linear_cross_entropy,
             [A("x", "bf16", (n, 2048)), A("w", "bf16", (2048, 32000)), A("t", "i32", (n,), ROWS),
              A("out", "f32", (n,), ZEROS), K(m), K(t), K(k)], [n // m], [], 2 * n * 2048 * 32000, 0, "gemm")
-        put(f"nearest_bf16_{m}x{t}x{k}", "The nearest code.", nearest,
+        put(f"gemm_nearest_bf16_{m}x{t}x{k}", "The nearest code.", nearest,
             [A("x", "bf16", (n * 16, 256)), A("c", "bf16", (256, 8192)), A("norms", "f32", (8192,)),
              A("out", "i32", (n * 16,), ZEROS), K(m), K(t), K(k)], [n * 16 // m], [],
             2 * n * 16 * 256 * 8192, 0, "gemm")
@@ -193,7 +193,7 @@ def products(put):
              A("scales", "f32", (n // k, n)), A("out", "bf16", (n, n), ZEROS), K(m), K(t), K(k)],
             [n // m, n // t], [], 2 * n ** 3, 0, "gemm")
     for m, t in ((128, 64), (64, 64)):
-        put(f"ffn_bf16_{m}x{t}", "Two layers.", ffn,
+        put(f"gemm_ffn_bf16_d128_{m}x{t}", "Two layers.", ffn,
             [A("x", "bf16", (n * 4, 128)), A("w1", "bf16", (128, 2048)), A("w2", "bf16", (2048, 128)),
              A("out", "bf16", (n * 4, 128), ZEROS), K(m), K(t), K(128)], [n * 4 // m], [],
             4 * n * 4 * 128 * 2048, 0, "gemm")

@@ -164,8 +164,8 @@ func fetchBeside(s *pass.State, p *pipeline) {
 }
 
 // waitsFor are the loads of a loop with products of the matrix unit of which an iteration uses what they bring.
-func waitsFor(s *pass.State, loop *ir.Op) map[*ir.Op]bool {
-	products, waits := false, map[*ir.Op]bool{}
+func waitsFor(s *pass.State, loop *ir.Op) (loads []*ir.Op) {
+	products := false
 	for op := loop.Body().First(); op != nil; op = op.Next() {
 		s.Step()
 		if tileaa.IsProduct(op) {
@@ -175,35 +175,37 @@ func waitsFor(s *pass.State, loop *ir.Op) map[*ir.Op]bool {
 			products = true
 		}
 		if kernel.IsPlainLoad(op) && slices.ContainsFunc(op.Result(0).Uses(), func(u *ir.Use) bool { return !u.Owner().Traits().Has(ir.Terminator) }) {
-			waits[op] = true
+			loads = append(loads, op)
 		}
 	}
 	if flow, _ := ir.LoopOf(loop); !products || len(flow.Continues()) != 1 || ir.Cast[tileaa.For](loop).Remainder() {
 		return nil
 	}
-	return waits
+	return loads
 }
 
 // fetchWaiting lets a loop with products load ahead what its threads wait for, if they have registers for it beside those that hold something else, so many bytes of
 // shared memory being taken. It gives the thread blocks of a multiprocessor for which there are registers then; 0 if nothing is loaded ahead.
-func fetchWaiting(s *pass.State, waits map[*ir.Op]bool, held, shared int) (blocks int) {
-	for load := range waits { // all are of one loop: the order cannot matter
-		loop := load.ParentOp()
-		room, best := roomToFetch(s, loop, waits, held, shared)
-		if fetchAhead(s, loop, func(op *ir.Op) bool { return !waits[op] }, room) {
-			return best
-		}
-		break
+func fetchWaiting(s *pass.State, loads []*ir.Op, held, shared int) (blocks int) {
+	if len(loads) == 0 {
+		return 0
 	}
-	return 0
-}
-
-// roomToFetch is the registers of a thread for that in as many thread blocks of a multiprocessor as are best, more of which hide what threads wait for, too.
-func roomToFetch(s *pass.State, loop *ir.Op, waits map[*ir.Op]bool, held, shared int) (room, best int) {
-	plan, asked := tileaa.PlanOf(tileaa.EntryOf(loop)), 0
-	for load := range waits { // a sum: the order cannot matter
+	loop, asked, waits := loads[0].ParentOp(), 0, map[*ir.Op]bool{}
+	for _, load := range loads {
+		waits[load] = true
 		asked += max(1, kernel.RegistersOf(load.Result(0)))
 	}
+	room, blocks := roomToFetch(s, loop, asked, held, shared)
+	if !fetchAhead(s, loop, func(op *ir.Op) bool { return !waits[op] }, room) {
+		return 0
+	}
+	return blocks
+}
+
+// roomToFetch is the registers of a thread for what loads bring, which ask for so many, in as many thread blocks of a multiprocessor as are best: more of them hide what
+// threads wait for, too.
+func roomToFetch(s *pass.State, loop *ir.Op, asked, held, shared int) (room, best int) {
+	plan := tileaa.PlanOf(tileaa.EntryOf(loop))
 	l := asksOf(s, plan, ir.Cast[tileaa.For](loop), 0)
 	most, _ := cost.Occupancy(s.Target, plan.Threads(), min(held, s.Target.RegistersPerThread), shared)
 	if plan.Launched > 0 {
@@ -215,11 +217,11 @@ func roomToFetch(s *pass.State, loop *ir.Op, waits map[*ir.Op]bool, held, shared
 		if plan.MaxReg > 0 {
 			limit = min(limit, plan.MaxReg)
 		}
-		wait := cost.LoadCycles(s.Target, cost.Loop{})
+		meanwhile := cost.Loop{}
 		if held+asked <= limit {
-			wait = cost.LoadCycles(s.Target, l)
+			meanwhile = l
 		}
-		if cycles := l.CyclesWaiting(s.Target, blocks, wait); least == 0 || cycles < least {
+		if cycles := l.CyclesWaiting(s.Target, blocks, cost.LoadCycles(s.Target, meanwhile)); least == 0 || cycles < least {
 			room, best, least = limit-held, blocks, cycles
 		}
 	}

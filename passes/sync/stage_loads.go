@@ -46,14 +46,12 @@ func StageLoads(s *pass.State) error {
 				r, alive = resourcesOf(s, entry), kernel.AliveIn(s, entry)
 			}
 			held := alive.During(loop, tileaa.WarpsOf(loop)) + kernel.StagingReserve
-			if g != nil && !g.stage(s, entry, r) {
+			switch {
+			case g == nil:
+			case g.stage(s, entry, r):
+				waits = slices.DeleteFunc(waits, g.takes)
+			default:
 				held += kernel.StagingReserve / 2 // what is stored is computed first
-			} else if g != nil {
-				for _, st := range g.stores {
-					for _, l := range st.loads {
-						delete(waits, l)
-					}
-				}
 			}
 			most = max(most, fetchWaiting(s, waits, held, r.bytes))
 		}
@@ -63,6 +61,11 @@ func StageLoads(s *pass.State) error {
 		}
 	}
 	return nil
+}
+
+// takes reports whether a load is one of those of the stores.
+func (g *staging) takes(load *ir.Op) bool {
+	return slices.ContainsFunc(g.stores, func(st *stagedStore) bool { return slices.Contains(st.loads, load) })
 }
 
 // stage has the loop load ahead what it stores, if that is best; false if not.
@@ -499,8 +502,7 @@ func (g *staging) erase() {
 		maps.Copy(moved, st.late)
 	}
 	for _, op := range slices.Backward(g.body) {
-		load := slices.ContainsFunc(g.stores, func(st *stagedStore) bool { return slices.Contains(st.loads, op) })
-		if load || op.Code() == tileaa.OpAllocShared && !op.HasUses() || moved[op] && ir.IsDead(op) {
+		if g.takes(op) || op.Code() == tileaa.OpAllocShared && !op.HasUses() || moved[op] && ir.IsDead(op) {
 			op.Erase()
 		}
 	}

@@ -46,36 +46,40 @@ func (f *fn) multipliedForNothing(alloc *ir.Op) bool {
 		f.forNothing = readForNothing(tileaa.EntryOf(alloc))
 	}
 	own := placed(alloc)
-	return slices.ContainsFunc(f.forNothing.reads, func(r readBy) bool {
-		return r.from < own.to && own.from < r.to && f.forNothing.at[alloc] < r.end
-	})
+	for read, end := range f.forNothing.ends { // any of them: the order cannot matter
+		if read.from < own.to && own.from < read.to && f.forNothing.at[alloc] < end {
+			return true
+		}
+	}
+	return false
 }
 
-// forNothing is what products under a condition read, and where allocations stand, in program order.
+// forNothing is where in program order, for bytes that products under a condition read, the last of them or the outermost loop that it is in ends, and where allocations
+// stand.
 type forNothing struct {
-	reads []readBy
-	at    map[*ir.Op]int
-}
-
-// readBy is bytes that a product reads, and where it, or the outermost loop that it is in, ends.
-type readBy struct {
-	extent
-	end int
+	ends map[extent]int
+	at   map[*ir.Op]int
 }
 
 func readForNothing(entry *ir.Op) *forNothing {
-	n := &forNothing{at: map[*ir.Op]int{}}
-	count := 0
+	n := &forNothing{map[extent]int{}, map[*ir.Op]int{}}
+	var open []extent // of the loop around
+	count, loops := 0, 0
 	var visit func(op *ir.Op)
 	visit = func(op *ir.Op) {
 		count++
-		known := len(n.reads)
+		_, loop := ir.LoopOf(op)
+		if loop {
+			loops++
+		}
 		if ir.Is[tileaa.PlacedOp](op) {
 			n.at[op] = count
 		} else if d, ok := ir.As[tileaa.Dot](op); ok && d.When() != nil && d.Atom().Atom.ByWarpgroup() {
 			for _, v := range tileaa.FactorsOf(d) {
 				if _, ok := v.Type().(*tileaa.BufferType); ok {
-					n.reads = append(n.reads, readBy{placed(tileaa.MemoryOf(v).DefiningOp()), count})
+					read := placed(tileaa.MemoryOf(v).DefiningOp())
+					n.ends[read] = count
+					open = append(open, read)
 				}
 			}
 		}
@@ -84,10 +88,14 @@ func readForNothing(entry *ir.Op) *forNothing {
 				visit(o)
 			}
 		}
-		if _, loop := ir.LoopOf(op); loop { // what it holds may come before its products, too
-			for i := range n.reads[known:] {
-				n.reads[known+i].end = count
+		if loop {
+			loops--
+		}
+		if loops == 0 { // what a loop holds may come before its products, too
+			for _, read := range open {
+				n.ends[read] = count
 			}
+			open = open[:0]
 		}
 	}
 	visit(entry)

@@ -30,13 +30,9 @@ import (
 // of the load's; insert-barriers puts an earlier wait before a write that comes after it.
 func SelectCopies(s *pass.State) error {
 	var loads []*ir.Op
-	products := map[*ir.Block]bool{}
 	s.Walk(s.Module, ir.PreOrder, func(op *ir.Op) {
-		switch {
-		case kernel.IsPlainLoad(op):
+		if kernel.IsPlainLoad(op) {
 			loads = append(loads, op)
-		case tileaa.IsProduct(op):
-			products[op.Block()] = true
 		}
 	})
 	known := facts.New(s.Ctx, s.Module)
@@ -47,7 +43,7 @@ func SelectCopies(s *pass.State) error {
 		if turns[load.ParentOp()] {
 			continue
 		}
-		c := copied{load: load, beside: load.ParentOp().Code() == tileaa.OpFor}
+		c := copied{load: load, again: load.ParentOp().Code() == tileaa.OpFor}
 		if mem, ok := c.past(s, known); ok {
 			c.copyTo(s, mem)
 		} else if l, ok := rows.find(&c); ok {
@@ -98,7 +94,7 @@ func roomForTurns(s *pass.State, loop *ir.Op, plan *tileaa.PlanAttr, alive *kern
 // copied is a load of which copies do the work, with what uses it.
 type copied struct {
 	load     *ir.Op
-	beside   bool // a product of its loop
+	again    bool // in each iteration of a loop
 	converts []*converts
 	store    tileaa.BufferStore // to where instructions of groups of warps, or threads that multiply alone, read it
 	others   []*ir.Op           // that take it as it is
@@ -263,7 +259,7 @@ func (c *copied) buffer(s *pass.State) (mem layout.MemLayout, ok bool) {
 			u.atom = row.Name
 			continue
 		}
-		m, name, ok := copyBuffer(s, u.conv, src, u.read, c.beside && !u.forFactor(s))
+		m, name, ok := copyBuffer(s, u.conv, src, u.read, c.again && !u.forFactor(s))
 		if !ok || m.MaxVec(src, width) != width || i > 0 && !m.Equal(mem) {
 			return mem, false
 		}
@@ -410,8 +406,9 @@ func resultLayout(op *ir.Op, l layout.Layout) layout.Layout {
 }
 
 // copyBuffer is the buffer through which a tile goes from the layout of copies, in rows, to that of its reader: one from which ldmatrix
-// reads, else, for the operand of a product, and for what threads compute with beside one in a loop, the swizzle with the fewest bank conflicts, of equals that of
-// the fewest bits: each takes another address. An operand that lanes could tell each other stays in registers, but for scales: nothing would load them ahead.
+// reads, else, for the operand of a product, and for what threads compute with in a loop, the swizzle with the fewest bank conflicts, of equals that of
+// the fewest bits: each takes another address. An operand that lanes could tell each other stays in registers, but for scales: nothing would load them ahead. So does
+// what several threads take, if they read more than twice as often as through a memory that is made for it.
 func copyBuffer(s *pass.State, conv *ir.Op, src, dst layout.Layout, computed bool) (mem layout.MemLayout, name string, ok bool) {
 	elem := tileaa.AsTile(conv.Result(0)).Elem
 	mem, name, ok = matrixBuffer(s, src, dst, tileaa.ElemBits(elem))

@@ -83,6 +83,11 @@ func FactorLoad(v *ir.Value) (load *ir.Op, between []*ir.Op, ok bool) {
 	return load, between, ok && onlyMultiplied(load.Result(0), load.Block(), &uses)
 }
 
+// OnlyProductsTake reports whether whatever uses a value is a product.
+func OnlyProductsTake(v *ir.Value) bool {
+	return !slices.ContainsFunc(v.Uses(), func(u *ir.Use) bool { return !IsProduct(u.Owner()) })
+}
+
 // mostShared bounds the uses of a tile that several products share: each of them looks at all.
 const mostShared = 256
 

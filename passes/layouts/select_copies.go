@@ -412,7 +412,7 @@ func resultLayout(op *ir.Op, l layout.Layout) layout.Layout {
 func copyBuffer(s *pass.State, conv *ir.Op, src, dst layout.Layout, computed bool) (mem layout.MemLayout, name string, ok bool) {
 	elem := tileaa.AsTile(conv.Result(0)).Elem
 	mem, name, ok = matrixBuffer(s, src, dst, tileaa.ElemBits(elem))
-	product := !slices.ContainsFunc(conv.Result(0).Uses(), func(u *ir.Use) bool { return !tileaa.IsProduct(u.Owner()) })
+	product := tileaa.OnlyProductsTake(conv.Result(0))
 	if ok || !product && !computed || src.InBits(layout.Reg) == 0 && product || layout.Convert(src, dst).Kind != layout.Shared && !scales(conv.Result(0)) {
 		return mem, name, ok
 	}

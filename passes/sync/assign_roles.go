@@ -172,7 +172,7 @@ func roleLoops(s *pass.State, entry *ir.Op) (loops []*roleLoop, why string) {
 		l := &roleLoop{pipeline: p}
 		for _, st := range stagesOf(p, groups) {
 			st.first, st.last = l.readers(st)
-			st.unit = st.unitReads() && (flies(st.last) || slices.ContainsFunc(inPlace(p.loop.Op), func(d tileaa.Dot) bool { return d.Op == st.last }))
+			st.unit = onlyUnitReads(st.copies[0]) && (flies(st.last) || slices.ContainsFunc(inPlace(p.loop.Op), func(d tileaa.Dot) bool { return d.Op == st.last }))
 			if !st.unit && !st.landFirst(op.Body()) {
 				why = "the tensor unit reads a slot beside threads, and beyond the iteration"
 			}
@@ -193,15 +193,13 @@ func roleLoops(s *pass.State, entry *ir.Op) (loops []*roleLoop, why string) {
 // stagesOf are the copies of groups that arrive together: of those of a group, what only the tensor unit reads apart from the rest, which threads give back themselves.
 func stagesOf(p *pipeline, groups []*group) (stages []*stage) {
 	for _, g := range groups {
-		var unit, threads stage
-		for _, i := range g.copies {
-			st := &threads
-			if onlyUnitReads(p.copies[i]) {
-				st = &unit
+		for _, unit := range []bool{true, false} {
+			st := &stage{}
+			for _, i := range g.copies {
+				if onlyUnitReads(p.copies[i]) == unit {
+					st.copies = append(st.copies, p.copies[i])
+				}
 			}
-			st.copies = append(st.copies, p.copies[i])
-		}
-		for _, st := range []*stage{&unit, &threads} {
 			if len(st.copies) > 0 {
 				stages = append(stages, st)
 			}
@@ -398,12 +396,7 @@ func (l *roleLoop) readers(st *stage) (first, last *ir.Op) {
 	return first, last
 }
 
-// unitReads reports whether only products of the tensor unit read what copies bring.
-func (st *stage) unitReads() bool {
-	return !slices.ContainsFunc(st.copies, func(c tileaa.AsyncCopy) bool { return !onlyUnitReads(c) })
-}
-
-// onlyUnitReads is unitReads of one copy.
+// onlyUnitReads reports whether only products of the tensor unit read what a copy brings.
 func onlyUnitReads(c tileaa.AsyncCopy) bool {
 	return !slices.ContainsFunc(tileaa.BufferUsers(c.Buffer()), func(user *ir.Op) bool {
 		_, unit := onTensorUnit(user)

@@ -165,6 +165,9 @@ func fetchBeside(s *pass.State, p *pipeline) {
 
 // waitsFor are the loads of a loop with products of the matrix unit of which an iteration uses what they bring.
 func waitsFor(s *pass.State, loop *ir.Op) (loads []*ir.Op) {
+	if flow, _ := ir.LoopOf(loop); len(flow.Continues()) != 1 || ir.Cast[tileaa.For](loop).Remainder() {
+		return nil
+	}
 	products := false
 	for op := loop.Body().First(); op != nil; op = op.Next() {
 		s.Step()
@@ -178,7 +181,7 @@ func waitsFor(s *pass.State, loop *ir.Op) (loads []*ir.Op) {
 			loads = append(loads, op)
 		}
 	}
-	if flow, _ := ir.LoopOf(loop); !products || len(flow.Continues()) != 1 || ir.Cast[tileaa.For](loop).Remainder() {
+	if !products {
 		return nil
 	}
 	return loads
@@ -195,37 +198,18 @@ func fetchWaiting(s *pass.State, loads []*ir.Op, held, shared int) (blocks int) 
 		waits[load] = true
 		asked += max(1, kernel.RegistersOf(load.Result(0)))
 	}
-	room, blocks := roomToFetch(s, loop, asked, held, shared)
-	if !fetchAhead(s, loop, func(op *ir.Op) bool { return !waits[op] }, room) {
+	plan := tileaa.PlanOf(tileaa.EntryOf(loop))
+	l := asksOf(s, plan, ir.Cast[tileaa.For](loop), 0)
+	blocks, registers := bestBlocks(s, plan, l, held, shared, func(_, limit int) (wait int) {
+		if held+asked <= limit {
+			return cost.LoadCycles(s.Target, l)
+		}
+		return cost.LoadCycles(s.Target, cost.Loop{})
+	})
+	if !fetchAhead(s, loop, func(op *ir.Op) bool { return !waits[op] }, registers-held) {
 		return 0
 	}
 	return blocks
-}
-
-// roomToFetch is the registers of a thread for what loads bring, which ask for so many, in as many thread blocks of a multiprocessor as are best: more of them hide what
-// threads wait for, too.
-func roomToFetch(s *pass.State, loop *ir.Op, asked, held, shared int) (room, best int) {
-	plan := tileaa.PlanOf(tileaa.EntryOf(loop))
-	l := asksOf(s, plan, ir.Cast[tileaa.For](loop), 0)
-	most, _ := cost.Occupancy(s.Target, plan.Threads(), min(held, s.Target.RegistersPerThread), shared)
-	if plan.Launched > 0 {
-		most = min(most, plan.Launched)
-	}
-	least := 0
-	for blocks := max(most, 1); blocks > 0; blocks-- {
-		limit := cost.RegisterLimit(s.Target, plan.Threads(), blocks)
-		if plan.MaxReg > 0 {
-			limit = min(limit, plan.MaxReg)
-		}
-		meanwhile := cost.Loop{}
-		if held+asked <= limit {
-			meanwhile = l
-		}
-		if cycles := l.CyclesWaiting(s.Target, blocks, cost.LoadCycles(s.Target, meanwhile)); least == 0 || cycles < least {
-			room, best, least = limit-held, blocks, cycles
-		}
-	}
-	return room, best
 }
 
 // fetchAhead lets a loop load an iteration ahead, into so many registers of a thread at most, what it computes with, or its threads would wait for that; not what

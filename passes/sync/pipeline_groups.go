@@ -112,7 +112,7 @@ func (p *pipeline) apart() []*group {
 
 // forProducts reports whether an op reads a buffer for products.
 func forProducts(read *ir.Op) bool {
-	return !ir.Is[tileaa.BufferLoad](read) || !slices.ContainsFunc(read.Result(0).Uses(), func(u *ir.Use) bool { return !tileaa.IsProduct(u.Owner()) })
+	return !ir.Is[tileaa.BufferLoad](read) || tileaa.OnlyProductsTake(read.Result(0))
 }
 
 // arrange decides where the copies of each group are begun: at the first wait after the last read of a slot, for the iteration that takes this

@@ -43,9 +43,15 @@ func StageLoads(s *pass.State) error {
 				continue
 			}
 			if r == nil {
-				r, alive = resourcesOf(s, entry), kernel.AliveIn(s, entry)
+				r = resourcesOf(s, entry)
 			}
-			held := alive.During(loop, tileaa.WarpsOf(loop)) + kernel.StagingReserve
+			held := kernel.StagingReserve
+			if len(waits) > 0 {
+				if alive == nil {
+					alive = kernel.AliveIn(s, entry)
+				}
+				held += alive.During(loop, tileaa.WarpsOf(loop))
+			}
 			switch {
 			case g == nil:
 			case g.stage(s, entry, r):

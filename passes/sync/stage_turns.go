@@ -60,11 +60,27 @@ func (g *staging) takeTurns(s *pass.State, entry *ir.Op, r *resources) bool {
 	plan := tileaa.PlanOf(entry)
 	held := slices.Max(t.held) + kernel.StagingReserve
 	l := asksOf(s, plan, g.loop, 0)
-	most, _ := cost.Occupancy(s.Target, plan.Threads(), min(held, s.Target.RegistersPerThread), r.bytes)
+	schedules := map[int][]int{} // by blocks
+	blocks, _ := bestBlocks(s, plan, l, held, r.bytes, func(blocks, limit int) (wait int) {
+		schedules[blocks] = t.schedule(s, limit-kernel.StagingReserve)
+		return t.waits(s, schedules[blocks])
+	})
+	t.ahead = schedules[blocks]
+	if !slices.ContainsFunc(t.ahead, func(gaps int) bool { return gaps > 0 }) {
+		return false
+	}
+	t.rewrite(s)
+	return true
+}
+
+// bestBlocks is how many thread blocks of a multiprocessor, with so many registers of a thread and bytes of shared memory at least, are best for a loop whose warps wait so
+// long for what they load with so many of them, each thread having so many registers; and the registers of a thread then. More of them hide what warps wait for, too.
+// It is none where a thread has fewer registers than it holds.
+func bestBlocks(s *pass.State, plan *tileaa.PlanAttr, l cost.Loop, held, shared int, waits func(blocks, limit int) (wait int)) (best, registers int) {
+	most, _ := cost.Occupancy(s.Target, plan.Threads(), min(held, s.Target.RegistersPerThread), shared)
 	if plan.Launched > 0 {
 		most = min(most, plan.Launched)
 	}
-	var best []int
 	least := 0
 	for blocks := max(most, 1); blocks > 0; blocks-- {
 		limit := cost.RegisterLimit(s.Target, plan.Threads(), blocks)
@@ -74,17 +90,11 @@ func (g *staging) takeTurns(s *pass.State, entry *ir.Op, r *resources) bool {
 		if held > limit {
 			continue
 		}
-		ahead := t.schedule(s, limit-kernel.StagingReserve)
-		if cycles := l.CyclesWaiting(s.Target, blocks, t.waits(s, ahead)); best == nil || cycles < least {
-			best, least = ahead, cycles
+		if cycles := l.CyclesWaiting(s.Target, blocks, waits(blocks, limit)); best == 0 || cycles < least {
+			best, registers, least = blocks, limit, cycles
 		}
 	}
-	if !slices.ContainsFunc(best, func(gaps int) bool { return gaps > 0 }) {
-		return false
-	}
-	t.ahead = best
-	t.rewrite(s)
-	return true
+	return best, registers
 }
 
 // registers is how many hold what is loaded for a store.
@@ -137,7 +147,7 @@ func (t *turns) registersOf(v *ir.Value) int {
 	case kernel.MadeAgain(v):
 		return 0
 	case op == nil || op.Block() != t.loop.Op.Body():
-	case op.Code() == tileaa.OpBufferLoad && !slices.ContainsFunc(v.Uses(), func(u *ir.Use) bool { return !tileaa.IsProduct(u.Owner()) }):
+	case op.Code() == tileaa.OpBufferLoad && tileaa.OnlyProductsTake(v):
 		return 0
 	case slices.ContainsFunc(t.stores, func(st *stagedStore) bool { return st.early[op] || st.late[op] && op.Code() != tileaa.OpFtof }):
 		return 0

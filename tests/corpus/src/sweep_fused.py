@@ -2,6 +2,7 @@
 import cuda.tile as ct
 from cuda.tile import PaddingMode as PM
 
+import perf
 from perf import A, C, K, LOG2E, S, ZEROS
 
 ROWS = {"kind": "uniform_int", "lo": 0, "hi": 4096}
@@ -17,10 +18,7 @@ def linear_cross_entropy(x, w, t, out, TM: C, TN: C, TK: C):
     s = ct.zeros((TM, 1), ct.float32)
     picked = ct.zeros((TM, 1), ct.float32)
     for j in range(ct.num_tiles(w, 1, (TK, TN))):
-        acc = ct.zeros((TM, TN), ct.float32)
-        for k in range(ct.num_tiles(x, 1, (TM, TK))):
-            a = ct.load(x, (i, k), (TM, TK), padding_mode=PM.ZERO)
-            acc = ct.mma(a, ct.load(w, (k, j), (TK, TN), padding_mode=PM.ZERO), acc)
+        acc = perf._tile_product(x, w, i, j, TM, TN, TK, False)
         columns = (j * TN + ct.arange(TN, dtype=ct.int32))[None, :]
         acc = ct.where(columns < w.shape[1], acc, -1e30)
         new = ct.maximum(m, ct.max(acc, axis=1, keepdims=True))
@@ -48,10 +46,7 @@ def nearest(x, c, norms, out, TM: C, TN: C, TK: C):
     best = ct.full((TM,), 1e30, ct.float32)
     which = ct.zeros((TM,), ct.int32)
     for j in range(ct.num_tiles(c, 1, (TK, TN))):
-        acc = ct.zeros((TM, TN), ct.float32)
-        for k in range(ct.num_tiles(x, 1, (TM, TK))):
-            a = ct.load(x, (i, k), (TM, TK), padding_mode=PM.ZERO)
-            acc = ct.mma(a, ct.load(c, (k, j), (TK, TN), padding_mode=PM.ZERO), acc)
+        acc = perf._tile_product(x, c, i, j, TM, TN, TK, False)
         far = ct.load(norms, (j,), (TN,))[None, :] - 2.0 * acc
         least, at = ct.min(far, axis=1), ct.argmin(far, axis=1)
         which = ct.where(least < best, at.astype(ct.int32) + j * TN, which)
@@ -93,10 +88,7 @@ def gemm_complex(ar, ai, br, bi, cr, ci, TM: C, TN: C, TK: C):
 def gemm_scattered(x, w, rows, weights, out, TM: C, TN: C, TK: C):
     """What an expert gives is weighted and added to rows of a list."""
     i, j = ct.bid(0), ct.bid(1)
-    acc = ct.zeros((TM, TN), ct.float32)
-    for k in range(ct.num_tiles(x, 1, (TM, TK))):
-        a = ct.load(x, (i, k), (TM, TK), padding_mode=PM.ZERO)
-        acc = ct.mma(a, ct.load(w, (k, j), (TK, TN), padding_mode=PM.ZERO), acc)
+    acc = perf._tile_product(x, w, i, j, TM, TN, TK, False)
     r = ct.load(rows, (i,), (TM,))
     acc = acc * ct.load(weights, (i,), (TM,))[:, None]
     q = j * TN + ct.arange(TN, dtype=ct.int32)
@@ -127,6 +119,13 @@ def city_blocks(x, y, out, TM: C, TN: C, TK: C):
     ct.store(out, (i, j), acc)
 
 
+def weighed(p, m, s):
+    """Weights of scores in base 2, and of the sums before them; the largest score and the sum so far."""
+    new = ct.maximum(m, ct.max(p, axis=1, keepdims=True))
+    e, turn = ct.exp2(p - new), ct.exp2(m - new)
+    return e, turn, new, s * turn + ct.sum(e, axis=1, keepdims=True)
+
+
 @ct.kernel
 def attention_bytes(q, k, v, ks, vs, out, scale, TM: C, TN: C, D: C):
     """Keys and values are bytes, with a scale for each row."""
@@ -139,10 +138,7 @@ def attention_bytes(q, k, v, ks, vs, out, scale, TM: C, TN: C, D: C):
         b = ct.load(k, (h, j, 0), (1, TN, D)).reshape((TN, D)).astype(q.dtype)
         p = ct.mma(a, ct.transpose(b), ct.zeros((TM, TN), ct.float32))
         p = p * (ct.load(ks, (h, j), (1, TN)) * (scale * LOG2E))
-        new = ct.maximum(m, ct.max(p, axis=1, keepdims=True))
-        p, turn = ct.exp2(p - new), ct.exp2(m - new)
-        s = s * turn + ct.sum(p, axis=1, keepdims=True)
-        m = new
+        p, turn, m, s = weighed(p, m, s)
         p = (p * ct.load(vs, (h, j), (1, TN))).astype(q.dtype)
         c = ct.load(v, (h, j, 0), (1, TN, D)).reshape((TN, D)).astype(q.dtype)
         acc = ct.mma(p, c, acc * turn)
@@ -164,10 +160,7 @@ def attention_turned(q, k, v, cos, sin, out, scale, TM: C, TN: C, H: C):
         c, d = ct.load(cos, (j, 0), (TN, H)), ct.load(sin, (j, 0), (TN, H))
         p = ct.mma(qa, ct.transpose((ka * c - kb * d).astype(q.dtype)), ct.zeros((TM, TN), ct.float32))
         p = ct.mma(qb, ct.transpose((kb * c + ka * d).astype(q.dtype)), p) * (scale * LOG2E)
-        new = ct.maximum(m, ct.max(p, axis=1, keepdims=True))
-        p, turn = ct.exp2(p - new), ct.exp2(m - new)
-        s = s * turn + ct.sum(p, axis=1, keepdims=True)
-        m = new
+        p, turn, m, s = weighed(p, m, s)
         b = ct.load(v, (h, j, 0), (1, TN, 2 * H)).reshape((TN, 2 * H))
         acc = ct.mma(p.astype(q.dtype), b, acc * turn)
     ct.store(out, (h, i, 0), (acc / s).astype(out.dtype).reshape((1, TM, 2 * H)))

@@ -1,6 +1,10 @@
 package nvvm
 
 import (
+	"slices"
+
+	"github.com/llir/llvm/ir/enum"
+
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
 )
@@ -37,6 +41,19 @@ func (t *tile) constant() bool {
 	}
 	return len(t.regs) > 0
 }
+
+// compareByte compares a byte with a constant, not as signed numbers, where it stands in a word: whether bits of a word are 0 is one instruction to ptxas, a byte
+// by itself is two more.
+func (f *fn) compareByte(p enum.IPred, x, c reg) (r reg, ok bool) {
+	s, ok := f.wholes[x.id]
+	at := slices.IndexFunc(s.parts, func(part reg) bool { return part.id == x.id })
+	if !ok || at < 0 || !c.isConst() || !slices.Contains(unsignedPredicates, p) {
+		return reg{}, false
+	}
+	return f.icmp(p, f.and(f.zext(s.word, kI32), con(kI32, 0xFF<<(8*at))), con(kI32, c.bits&0xFF<<(8*at))), true
+}
+
+var unsignedPredicates = []enum.IPred{enum.IPredEQ, enum.IPredNE, enum.IPredULT, enum.IPredULE, enum.IPredUGT, enum.IPredUGE}
 
 // addBytes adds seven bits of each byte, which carry into the eighth, and the eighth without a carry.
 func (f *fn) addBytes(x, y reg) reg {

@@ -46,6 +46,48 @@ func TestBytes(t *testing.T) {
 	}
 }
 
+// A byte is compared with a constant where it stands in a word, of four or of two.
+func TestBytesCompare(t *testing.T) {
+	x := make([]byte, numElements)
+	for i := range x {
+		x[i] = byte(i*7 + i/256)
+	}
+	predicates := map[string]func(x, y int) bool{
+		"equal": func(x, y int) bool { return x == y }, "not_equal": func(x, y int) bool { return x != y },
+		"less_than": func(x, y int) bool { return x < y }, "less_than_or_equal": func(x, y int) bool { return x <= y },
+		"greater_than": func(x, y int) bool { return x > y }, "greater_than_or_equal": func(x, y int) bool { return x >= y },
+	}
+	for _, result := range []string{"i8", "i64"} { // eight bytes at a time, and two
+		run := func(operand, mask string, want func(x byte) bool) {
+			body := fmt.Sprintf(`%[2]s
+				%%one = constant <%[1]s: 1> : tile<512x%[1]s, #L>
+				%%zero = constant <%[1]s: 0> : tile<512x%[1]s, #L>
+				%%r = select %%m, %%one, %%zero : (tile<512xi1, #L>, tile<512x%[1]s, #L>, tile<512x%[1]s, #L>) -> tile<512x%[1]s, #L>`, result, mask)
+			m := elemBytes(result)
+			out, _ := launch(t, "sm_80", elementwise(testLayouts["vectors"], body, result, operand), 1, x, make([]byte, numElements*m))
+			for i := range x {
+				if got := element(out[1], i, m); (got == 1) != want(x[i]) {
+					t.Fatalf("%s: %#x gives %d", mask, x[i], got)
+				}
+			}
+		}
+		for name, holds := range predicates {
+			for _, c := range []int{0, 1, 0x7F, 0x80, 0xFE, 0xFF} {
+				for _, sign := range []string{"signed", "unsigned"} {
+					mask := fmt.Sprintf("%%c = constant <i8: %d> : tile<512xi8, #L>\n%%m = cmpi %%v0, %%c {predicate = %s, signedness = %s} : (tile<512xi8, #L>, tile<512xi8, #L>) -> tile<512xi1, #L>", int8(c), name, sign)
+					run("i8", mask, func(x byte) bool {
+						if sign == "signed" {
+							return holds(int(int8(x)), int(int8(c)))
+						}
+						return holds(int(x), c)
+					})
+				}
+			}
+		}
+		run("i1", "%m = andi %v0, %v0 : tile<512xi1, #L>", func(x byte) bool { return x != 0 })
+	}
+}
+
 // What is added to bytes of seven bits or fewer is added when they become floats.
 func TestFewBitsToFloats(t *testing.T) {
 	x := make([]byte, numElements)

@@ -79,7 +79,7 @@ func (f *fn) putRun(out *tile, regs []int, got []reg) {
 	case inWords(out.k, len(regs)):
 		f.putWords(out, regs, got)
 	case out.k == kI8 && len(regs) == 2:
-		out.regs[regs[0]], out.regs[regs[1]] = f.trunc(got[0], kI8), f.trunc(f.lshr(got[0], 8), kI8)
+		out.regs[regs[0]], out.regs[regs[1]] = f.twoBytes(got[0])
 	default:
 		for i, at := range regs {
 			out.regs[at] = f.fromMemory(got[i], out.k)
@@ -105,6 +105,14 @@ func (f *fn) runRegs(x *tile, regs []int) []reg {
 // bytes is two 8-bit registers in an i16.
 func (f *fn) bytes(lo, hi reg) reg {
 	return f.or(f.zext(lo, kI16), f.shl(f.zext(hi, kI16), 8))
+}
+
+// twoBytes takes an i16 apart.
+func (f *fn) twoBytes(w reg) (lo, hi reg) {
+	lo, hi = f.trunc(w, kI8), f.trunc(f.lshr(w, 8), kI8)
+	apart := split{w, []reg{lo, hi}}
+	f.wholes[lo.id], f.wholes[hi.id] = apart, apart
+	return lo, hi
 }
 
 // putWords places words into a tile whose registers regs they hold.
@@ -201,7 +209,12 @@ func (f *fn) loaded(t *tile, elem ir.Type) *tile {
 	if kindOf(elem) != kI1 {
 		return t
 	}
-	return f.each(elem, func(x []reg) reg { return f.icmp(ne, x[0], con(kI8, 0)) }, t)
+	return f.each(elem, func(x []reg) reg {
+		if r, ok := f.compareByte(ne, x[0], con(kI8, 0)); ok {
+			return r
+		}
+		return f.icmp(ne, x[0], con(kI8, 0))
+	}, t)
 }
 
 // offset: pointer plus a signed number of elements. Where these differ by constants, so do the pointers: of two numbers of which none is negative

@@ -303,6 +303,9 @@ func compareInts(f *fn, op *ir.Op, x, y reg) reg {
 	case kI1:
 		return f.compareBits(p, x, y)
 	case kI8:
+		if r, ok := f.compareByte(p, x, y); ok {
+			return r
+		}
 		return f.icmp(p, f.resize(x, kI16, isSigned(op)), f.resize(y, kI16, isSigned(op)))
 	}
 	return f.icmp(p, x, y)

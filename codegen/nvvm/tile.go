@@ -206,7 +206,7 @@ func (b *builder) bytesOf(e []reg) (from [4]byteOf, ok bool) {
 	}
 	for i, x := range e {
 		s, ok := b.wholes[x.id]
-		if x.isConst() || !ok {
+		if x.isConst() || !ok || len(s.parts) != 4 {
 			return from, false
 		}
 		from[i] = byteOf{s.word, int64(slices.Index(s.parts, x))}

@@ -139,10 +139,10 @@ func blocksAsked(s *pass.State, plan *tileaa.PlanAttr, loops []*roleLoop, slots 
 	return wanted
 }
 
-// takesTurns reports whether the tensor unit reads what comes at different times of an iteration: copies begin behind the products that have read what was there
-// before, while others go on and threads compute.
+// takesTurns reports whether slots become free at different times of an iteration, some of them behind products of the tensor unit: copies begin there while other
+// products go on and threads compute.
 func (l *roleLoop) takesTurns() bool {
-	return len(l.stages) > 1 && !slices.ContainsFunc(l.stages, func(st *stage) bool { return !st.unit })
+	return len(l.stages) > 1 && slices.ContainsFunc(l.stages, func(st *stage) bool { return st.unit })
 }
 
 // roleLoops are the loops of an entry whose copies can run ahead.

@@ -146,17 +146,9 @@ func (l *unitLoop) beginEarly(first tileaa.Dot) {
 	sum := tileaa.SumOf(first)
 	begin(sum)
 	last := sum[len(sum)-1]
-	users := map[*ir.Op]bool{}
-	for _, u := range last.Result().Uses() {
-		users[u.Owner().AncestorIn(l.Op.Body())] = true
-	}
-	at := last.Op.Next()
-	for !users[at] {
-		at = at.Next()
-	}
-	l.b.Before(at)
+	l.b.Before(takenAt(last.Op))
 	l.b.Loc = last.Op.Loc()
-	l.land(last.Result())
+	land(l.b, last.Result())
 	for _, d := range sum {
 		l.moveUp(d)
 	}
@@ -263,12 +255,24 @@ func (l *unitLoop) keep(d tileaa.Dot, carried int) {
 
 	l.b.After(l.Op)
 	tileaa.NewDotWait(l.b, 0)
-	l.land(l.Op.Result(carried))
+	land(l.b, l.Op.Result(carried))
 }
 
-// land brings to registers what is in tensor memory, for all who use it.
-func (l *unitLoop) land(v *ir.Value) {
-	land := tileaa.NewDotLand(l.b, v.Type(), v, nil, tileaa.DotLandOptions{})
+// takenAt is the first op of its block behind one with a result that uses that, or holds an op that does.
+func takenAt(op *ir.Op) (at *ir.Op) {
+	users := map[*ir.Op]bool{}
+	for _, u := range op.Result(0).Uses() {
+		users[u.Owner().AncestorIn(op.Block())] = true
+	}
+	for at = op.Next(); !users[at]; {
+		at = at.Next()
+	}
+	return at
+}
+
+// land brings to registers what products in flight sum, for all who use it.
+func land(b *ir.Builder, v *ir.Value) {
+	land := tileaa.NewDotLand(b, v.Type(), v, nil, tileaa.DotLandOptions{})
 	v.ReplaceAllUsesWith(land.Result())
 	land.SetSource(v)
 }

@@ -27,12 +27,13 @@ type expansion struct {
 	rings  []*ir.Value  // by copy
 	flying []tileaa.Dot // products that go on into the next iteration
 	alone  bool         // a multiprocessor runs one block
+	idle   bool         // or two, whose threads have registers for a product that goes on while they begin copies
 	joined []*ir.Value  // tokens of what each copy comes after; nil: nothing
 }
 
 // expand makes rings of so many slots, for groups of copies that are waited for together.
 func (p *pipeline) expand(s *pass.State, c choice) {
-	x := &expansion{rewriting: rewriting{p, ir.NewBuilder(s.Ctx).Before(p.loop.Op)}, slots: int64(c.slots), groups: c.groups, alone: c.blocks == 1}
+	x := &expansion{rewriting: rewriting{p, ir.NewBuilder(s.Ctx).Before(p.loop.Op)}, slots: int64(c.slots), groups: c.groups, alone: c.blocks == 1, idle: c.blocks <= 2 && c.room}
 	x.b.Loc = p.loop.Op.Loc()
 	for i, c := range p.copies {
 		slots := x.slots
@@ -291,7 +292,40 @@ func (x *expansion) begun() *ir.Op {
 			return tileaa.LastOfSum(d).Op
 		}
 	}
+	if d, ok := x.first(); ok {
+		x.fly(d)
+		return d.Op
+	}
 	return nil
+}
+
+// first is the product of warpgroups with which an iteration begins, if it adds to nothing and the first wait is for what it takes: it can go on while threads begin
+// copies, for which no product of the iteration waits.
+func (x *expansion) first() (d tileaa.Dot, ok bool) {
+	if !x.idle || len(x.flying) > 0 || slices.ContainsFunc(x.groups, func(g *group) bool { return g.distance == 0 }) {
+		return d, false
+	}
+	for n, op := range x.loop.Op.Body().Ops() {
+		d, ok := ir.As[tileaa.Dot](op)
+		switch {
+		case ok:
+			later := len(x.groups) > 1 && x.groups[1].firstAt <= n
+			a := d.Atom().Atom
+			return d, !later && a.Group > 0 && a.Tensor == nil && !tileaa.AddsApart(op, a) && isFresh(d) && !d.InFlight() && tileaa.LastOfSum(d) == d
+		case op.NumRegions() > 0 || ir.Is[tileaa.BufferLoad](op) || ir.Is[tileaa.BufferStore](op):
+			return d, false // threads have something to do before
+		}
+	}
+	return d, false
+}
+
+// fly lets a product go on until its sum is taken.
+func (x *expansion) fly(d tileaa.Dot) {
+	d.SetInFlight(true)
+	x.b.Before(takenAt(d.Op))
+	tileaa.NewDotWait(x.b, 0)
+	land(x.b, d.Result())
+	x.b.AtStart(x.loop.Op.Body())
 }
 
 // readSlots gives those who read what copies brought the slots of this iteration.

@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"cmp"
 	"slices"
 
 	"tileiras/codegen/cost"
@@ -18,6 +19,7 @@ type choice struct {
 	groups    []*group
 	blocks    int
 	registers int
+	room      bool // more may be alive in a thread than is counted
 }
 
 // rings reports whether copies begin iterations ahead, or wait in groups.
@@ -56,6 +58,7 @@ func choices(s *pass.State, entry *ir.Op) (list []choice) {
 // chosen is what codegen/cost finds best for a loop among what shared memory has room for.
 func chosen(s *pass.State, entry *ir.Op, r *resources, p *pipeline) choice {
 	plan, l := tileaa.PlanOf(entry), p.asks(s, entry, r.accumulators)
+	c := choice{loop: p.loop.Op, slots: 1, groups: p.together(), room: l.Registers <= cmp.Or(plan.MaxReg, s.Target.RegistersPerThread)}
 	switch {
 	case plan.MaxReg == 0:
 	case plan.Occupancy > 1: // a hint: threads may take fewer
@@ -74,23 +77,26 @@ func chosen(s *pass.State, entry *ir.Op, r *resources, p *pipeline) choice {
 	}
 	if rows, ok := kernel.RowsOf(s, p.loop.Op, plan.Warps); ok && len(l.Shared) > 0 {
 		rows.Copied, rows.Shared = l.Copied, l.Shared
-		slots := rows.Slots(s.Target)
-		return choice{loop: p.loop.Op, slots: slots, groups: p.together(), blocks: l.Blocks(s.Target, slots)}
+		c.slots = rows.Slots(s.Target)
+		c.blocks = l.Blocks(s.Target, c.slots)
+		return c
 	}
+	c.registers = l.Registers
 	if groups := p.apart(); len(groups) > 1 {
 		bytes, err := r.with(s, p.loop.Op, rings, 1)
 		if err == nil {
 			if _, best := l.Apart(s.Target, len(groups), bytes); best {
 				l.Shared = []int{bytes}
-				return choice{p.loop.Op, 1, groups, l.Blocks(s.Target, 1), l.Registers}
+				c.groups, c.blocks = groups, l.Blocks(s.Target, 1)
+				return c
 			}
 		}
 	}
-	if len(l.Shared) == 0 {
-		return choice{loop: p.loop.Op, slots: 1, groups: p.together()} // allocate-shared says what has no room
+	if len(l.Shared) > 0 { // else allocate-shared says what has no room
+		c.slots = l.Slots(s.Target)
+		c.blocks = l.Blocks(s.Target, c.slots)
 	}
-	slots := l.Slots(s.Target)
-	return choice{p.loop.Op, slots, p.together(), l.Blocks(s.Target, slots), l.Registers}
+	return c
 }
 
 // asks is what an iteration asks of a multiprocessor, but for shared memory.

@@ -83,7 +83,7 @@ func EndsProducts(op *ir.Op) bool {
 }
 
 // verifyInFlight checks that nobody takes the result of a product that may not be there yet: a loop carries it to the product of its next iteration, and
-// lands it behind the last one; or to a dot_land, where there were no accumulators; or another product adds to it where it is.
+// lands it behind the last one; or to a dot_land, where there were no accumulators or nobody else takes them; or another product adds to it where it is.
 func verifyInFlight(d Dot) string {
 	if d.Atom() == nil || d.Atom().Atom.Group == 0 || !d.Atom().Atom.SharedA && WaitBehind(d) == nil {
 		return "is in flight, which only products of groups of warps can be, that read both factors in shared memory or are waited for in their block"
@@ -99,11 +99,11 @@ func verifyInFlight(d Dot) string {
 		_, scaled := ir.DefinedBy[SumsScale](d.Acc())
 		begins = begins || scaled || AddsToNothing(d) || keptSum(d.Acc())
 	} else {
-		begins = (begins || AddsToNothing(d)) && WaitBehind(d) != nil
+		begins = (begins || AddsToNothing(d) || d.Acc().HasOneUse()) && WaitBehind(d) != nil
 	}
 	_, added := NextInSum(d)
 	if ends := added || !slices.ContainsFunc(d.Result().Uses(), func(u *ir.Use) bool { return !takesInFlight(u.Owner()) }); !begins || !ends {
-		return "is in flight, and does not add alone to what a loop carries and lands, nor to nothing, or to sums in tensor memory, for a dot_land or a product that adds to it"
+		return "is in flight, and does not add alone to what a loop carries and lands, nor to nothing, to what nobody else takes, or to sums in tensor memory, for a dot_land or a product that adds to it"
 	}
 	return ""
 }

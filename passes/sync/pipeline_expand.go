@@ -299,10 +299,10 @@ func (x *expansion) begun() *ir.Op {
 	return nil
 }
 
-// first is the product of warpgroups with which an iteration begins, if it adds to nothing and the first wait is for what it takes: it can go on while threads begin
-// copies, for which no product of the iteration waits.
+// first is the product of warpgroups with which an iteration begins, if it only adds and the first wait is for what it takes: it can go on while threads begin
+// copies, for which no product of the iteration waits. Sums that a loop carries have their registers anyway.
 func (x *expansion) first() (d tileaa.Dot, ok bool) {
-	if !x.idle || len(x.flying) > 0 || slices.ContainsFunc(x.groups, func(g *group) bool { return g.distance == 0 }) {
+	if len(x.flying) > 0 || slices.ContainsFunc(x.groups, func(g *group) bool { return g.distance == 0 }) {
 		return d, false
 	}
 	for n, op := range x.loop.Op.Body().Ops() {
@@ -311,7 +311,8 @@ func (x *expansion) first() (d tileaa.Dot, ok bool) {
 		case ok:
 			later := len(x.groups) > 1 && x.groups[1].firstAt <= n
 			a := d.Atom().Atom
-			return d, !later && a.Group > 0 && a.Tensor == nil && !tileaa.AddsApart(op, a) && isFresh(d) && !d.InFlight() && tileaa.LastOfSum(d) == d
+			begins := mayFly(d) || x.idle && isFresh(d) && !tileaa.AddsApart(op, a)
+			return d, !later && a.Group > 0 && a.Tensor == nil && a.SharedA && begins && !d.InFlight() && tileaa.LastOfSum(d) == d
 		case op.NumRegions() > 0 || ir.Is[tileaa.BufferLoad](op) || ir.Is[tileaa.BufferStore](op):
 			return d, false // threads have something to do before
 		}

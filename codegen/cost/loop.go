@@ -253,6 +253,9 @@ func (l Loop) ByRing(t *target.Target, passed, shared int) bool {
 	if l.InUnit() {
 		behind += l.Matrix * sm80Products / t.Products
 	}
+	if l.Columns > 0 { // the unit tells each thread by itself that it has read what is stored over
+		behind -= meetCycles
+	}
 	moving := copyCycles[:2] // at rest and busy
 	all, alone := ring.average(t, slots, blocks, behind, moving), ring.average(t, slots, 1, behind, moving)
 	ahead, aheadAlone := l.average(t, 2, max(1, l.blocksWith(t, shared)), 0, moving), l.average(t, 2, 1, 0, moving)

@@ -37,7 +37,7 @@ func SelectCopies(s *pass.State) error {
 	})
 	known := facts.New(s.Ctx, s.Module)
 	turns := loopsInTurns(s)
-	rows := &rowLoops{s, known, map[*ir.Op][]rowLoad{}, map[*ir.Op][]rowLoad{}}
+	rows := &rowLoops{s, known, map[*ir.Op][]rowLoad{}, map[*ir.Op][]rowLoad{}, map[*ir.Op][]rowLoad{}}
 	for _, load := range loads {
 		s.Step()
 		if turns[load.ParentOp()] {

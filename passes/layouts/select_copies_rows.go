@@ -30,6 +30,7 @@ type rowLoops struct {
 	known  *facts.Facts
 	loads  map[*ir.Op][]rowLoad // by loop
 	staged map[*ir.Op][]rowLoad // of loops with a product, likewise
+	beside map[*ir.Op][]rowLoad // of loops with products, that threads compute with
 }
 
 // rowLoad is a load, and the memory layout that it is copied to.
@@ -92,7 +93,7 @@ const leastCopy, leastStaged = 8, 4
 func (r *rowLoops) find(c *copied) (l rowLoad, ok bool) {
 	list := r.stagedOf(c.load.ParentOp())
 	if c.asItIs() {
-		list = slices.Concat(list, r.of(c.load.ParentOp()))
+		list = slices.Concat(list, r.of(c.load.ParentOp()), r.besideOf(c.load.ParentOp()))
 	}
 	i := slices.IndexFunc(list, func(l rowLoad) bool { return l.load == c.load })
 	if i < 0 {

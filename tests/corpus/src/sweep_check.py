@@ -134,6 +134,19 @@ def products(check):
         want = sum((x[:, i, 0] @ low[i * h:][:h] + x[:, i, 1] @ high[i * h:][:h]) * s.value[i]
                    for i in range(2))
         check(f"gemm_w4_bf16_{m}x{n}x{k}", (1, 1), a, w, s, result((m, n), "bf16", want, 0.01))
+    for m, n, k in ((128, 128, 64), (64, 128, 64), (16, 128, 64)):
+        M, K = m + 8, 5 * k + 8
+        a, w, s = small((M, K)), integers((K, n), -128, 128, "i8"), uniform((n,), 0.1, 1)
+        check(f"gemm_w8_bf16_{m}x{n}x{k}", (2, 1), a, w, s,
+              result((M, n), "bf16", a.value @ w.value * s.value, 0.01))
+    for m, n, k in ((128, 128, 128), (64, 128, 128), (128, 64, 128)):
+        M, N, parts = m + 8, n + 16, 5
+        a, b = small((M, parts * k), "f8e4m3fn"), small((N, parts * k), "f8e4m3fn")
+        s, t = uniform((M, parts), 0.1, 1), uniform((2, parts), 0.1, 1)
+        x, y = a.value.reshape(M, parts, k), b.value.reshape(N, parts, k)
+        want = sum(x[:, i] @ y[:, i].T * s.value[:, [i]] * np.repeat(t.value[:, i], n)[:N] for i in range(parts))
+        check(f"gemm_blockscaled_f8e4m3fn_{m}x{n}x{k}", (2, 2), a, s, b, t,
+              result((M, N), "bf16", want, 0.01))
     for m, n, k in ((16, 128, 64), (128, 128, 64), (64, 64, 128)):
         a, w = small((m, 2 * k), "f16"), integers((k // 4, n), -2**31, 2**31, "i32")
         s = Array(random.integers(1, 8, (2, n)) / 8, "f16")

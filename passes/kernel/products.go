@@ -18,7 +18,7 @@ func ChooseAtom(s *pass.State, op *ir.Op, e atom.Extent, warps int) (k atom.Cand
 		if k, ok = AtomOf(s, types, e, warps, takes); !ok {
 			continue
 		}
-		if k.Atom.Tensor != nil && !k.Swap && (wantsColumns(op.Result(0), map[*ir.Value]bool{}) || turnedToRows(op.Result(0))) {
+		if sum := sumOf(op); k.Atom.Tensor != nil && !k.Swap && (wantsColumns(sum, map[*ir.Value]bool{}) || turnedToRows(sum)) {
 			swapped := func(k atom.Candidate) bool { return k.Atom.Tensor != nil && k.Swap && takes(k) }
 			if t, found := AtomOf(s, types, e, warps, swapped); found && t.Atom.Rate >= k.Atom.Rate {
 				return t, true
@@ -27,6 +27,14 @@ func ChooseAtom(s *pass.State, op *ir.Op, e atom.Extent, warps int) (k atom.Cand
 		return k, true
 	}
 	return k, false
+}
+
+// sumOf is what a product, and all others of its sum, give.
+func sumOf(product *ir.Op) *ir.Value {
+	if d, ok := ir.As[tileaa.Dot](product); ok {
+		return tileaa.LastOfSum(d).Result()
+	}
+	return product.Result(0)
 }
 
 // othersTake reports whether the other products of a sum can be computed as a candidate of warpgroups for one of them has it, transposed or not: all add to the same registers.

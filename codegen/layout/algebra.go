@@ -147,6 +147,25 @@ func (l Layout) Cut(n int) Layout {
 	return fromBases([]int{l.shape[0] << n}, b)
 }
 
+// Join is the inverse of Cut: every 2^n neighbours become one element; ok is false where a thread does not hold them in order in neighbouring registers.
+func (l Layout) Join(n int) (whole Layout, ok bool) {
+	if l.InBits(Reg) < n {
+		return whole, false
+	}
+	b := l.copied(Reg, 0)
+	for d, cols := range b {
+		for i, c := range cols {
+			inside := Dim(d) == Reg && i < n
+			if inside && c != 1<<i || !inside && c&(1<<n-1) != 0 {
+				return whole, false
+			}
+			cols[i] = c >> n
+		}
+	}
+	b[Reg] = b[Reg][n:]
+	return fromBases([]int{l.shape[0] >> n}, b), true
+}
+
 // Extract is the inverse of Cat, for pieces of any smaller shape: the layout of a piece and, for each piece (numbered row-major)
 // the register of l that each register of the piece is. ok is false when a high bit of a coordinate is not chosen by a register
 // bit of its own: then a piece is not a set of registers.

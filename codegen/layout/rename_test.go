@@ -100,4 +100,12 @@ func TestCut(t *testing.T) {
 	if want := parse1(t, "{reg=[[1],[2],[16]], lane=[[4],[0]], warp=[[8]]} : 32"); !got.Equal(want) {
 		t.Errorf("%s, want %s", got, want)
 	}
+	if back, ok := got.Join(2); !ok || !back.Equal(parse1(t, "{reg=[[4]], lane=[[1],[0]], warp=[[2]]} : 8")) {
+		t.Errorf("joined, it is %s", back)
+	}
+	for _, apart := range []string{"{lane=[[1],[2]], warp=[[4]]} : 8", "{reg=[[2],[1],[4]]} : 8", "{reg=[[1]], lane=[[2]], warp=[[4]]} : 8", "{reg=[[1],[2],[4]], lane=[[1]]} : 8"} {
+		if l, ok := parse1(t, apart).Join(2); ok {
+			t.Errorf("%s becomes %s", apart, l)
+		}
+	}
 }

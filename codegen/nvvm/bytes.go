@@ -47,7 +47,7 @@ func (t *tile) constant() bool {
 func (f *fn) compareByte(p enum.IPred, x, c reg) (r reg, ok bool) {
 	s, ok := f.wholes[x.id]
 	at := slices.IndexFunc(s.parts, func(part reg) bool { return part.id == x.id })
-	if !ok || at < 0 || !c.isConst() || !slices.Contains(unsignedPredicates, p) {
+	if !ok || at < 0 || 8*len(s.parts) != s.word.k.bits() || !c.isConst() || !slices.Contains(unsignedPredicates, p) {
 		return reg{}, false
 	}
 	return f.icmp(p, f.and(f.zext(s.word, kI32), con(kI32, 0xFF<<(8*at))), con(kI32, c.bits&0xFF<<(8*at))), true

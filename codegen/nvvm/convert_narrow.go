@@ -18,6 +18,10 @@ const f32Bias = 127
 
 // decodeNarrow is element i of a tile of an 8-bit or smaller format as f32.
 func (f *fn) decodeNarrow(t *tile, i int, format *float.Format) reg {
+	if format == float.F4E2M1FN && f.has(fourBitsToF16) {
+		b, at := f.byteOfHalves(f.reg(t, i))
+		return f.op1("cvt.f32.f16", f.op("mov.unpack.b32", f.op1(fourBitsToF16, f.zext(b, kI16)))[at])
+	}
 	if row := "cvt.rn.f16x2." + pairName[format]; pairName[format] != "" && f.has(row) {
 		if t.packs() {
 			halves := f.op("mov.unpack.b32", f.word(t, i/4))
@@ -59,8 +63,26 @@ func (f *fn) decodeNarrow(t *tile, i int, format *float.Format) reg {
 // a minimum with that value, which saturation makes harmless, prefers the number.
 func nanIsLargest(format *float.Format) bool { return format == float.F8E4M3FN }
 
+// fourBitsToF16 makes two f16 of a byte of two numbers.
+const fourBitsToF16 = "cvt.rn.f16x2.e2m1x2"
+
+// byteOfHalves is the byte of which four bits are a half, and which: those that stand alone are the lower half of theirs.
+func (f *fn) byteOfHalves(x reg) (b reg, at int) {
+	if s, ok := f.wholes[x.id]; ok && s.word.k == kI8 {
+		return s.word, slices.Index(s.parts, x)
+	}
+	return x, 0
+}
+
 // encodeNarrow rounds f32 registers into the tile out.
 func (f *fn) encodeNarrow(out *tile, x []reg, format *float.Format, rounding string) {
+	if row := "cvt.rn.satfinite.e2m1x2.f32"; format == float.F4E2M1FN && f.has(row) {
+		for i := 0; i < len(x); i += 2 {
+			second := min(i+1, len(x)-1)
+			out.regs[i], out.regs[second] = f.nibbles(f.trunc(f.op1(row, x[second], x[i]), kI8))
+		}
+		return
+	}
 	if row := "cvt.rn.satfinite." + pairName[format] + ".f32"; pairName[format] != "" && f.has(row) {
 		if nanIsLargest(format) {
 			largest := f32(math.Float32bits(float32(format.Decode(format.Max()))))
@@ -93,6 +115,14 @@ func (f *fn) encodeNarrow(out *tile, x []reg, format *float.Format, rounding str
 			out.regs[i] = f.encodeExponent(x[i], format, rounding)
 		}
 	}
+}
+
+// nibbles takes an i8 apart into its halves.
+func (f *fn) nibbles(b reg) (lo, hi reg) {
+	lo, hi = f.and(b, con(kI8, 15)), f.lshr(b, 4)
+	apart := split{b, []reg{lo, hi}}
+	f.wholes[lo.id], f.wholes[hi.id] = apart, apart
+	return lo, hi
 }
 
 // encodeOne rounds to nearest even and saturates.
@@ -141,6 +171,16 @@ func (f *fn) encodeExponent(x reg, format *float.Format, rounding string) reg {
 // convertPacked converts pairs of a narrow format without the way through f32, where the hardware has it; nil otherwise.
 func (f *fn) convertPacked(x *tile, from, to *float.Format, elem ir.Type, rounding string) *tile {
 	switch {
+	case to == float.F16 && from == float.F4E2M1FN && f.has(fourBitsToF16) && x.len() > 1:
+		out := f.newTile(elem, x.len())
+		for i := range out.words {
+			b, at := f.byteOfHalves(f.reg(x, 2*i))
+			if other, next := f.byteOfHalves(f.reg(x, 2*i+1)); other != b || at != 0 || next != 1 {
+				return nil
+			}
+			out.words[i] = f.op1(fourBitsToF16, f.zext(b, kI16))
+		}
+		return out
 	case to == float.F16 && pairName[from] != "" && x.packs() && f.has("cvt.rn.f16x2."+pairName[from]):
 		out := f.newTile(elem, x.len())
 		for i := range out.words {

@@ -64,22 +64,25 @@ func TestFloatConversions(t *testing.T) {
 	}
 }
 
-// The 4-bit format, one element in a byte.
+// The 4-bit format, by instructions where there are such: ties, what is too large, infinity and NaN, which is the largest value (PTX ISA, cvt).
 func TestFourBitFloats(t *testing.T) {
-	body := `%n = bitcast %v0 : (tile<512xi8, #L>) -> tile<512xf8E4M3FN, #L>
-	%w = ftof %n : (tile<512xf8E4M3FN, #L>) -> tile<512xf32, #L>
-	%s = ftof %w : (tile<512xf32, #L>) -> tile<512xf4E2M1FN, #L>
-	%r = ftof %s : (tile<512xf4E2M1FN, #L>) -> tile<512xf32, #L>`
-	in := data(1, 8)
-	out, _ := launch(t, "sm_80", elementwise(testLayouts["vectors"], body, "f32", "i8"), 1, in, make([]byte, 4*numElements))
-	for i := range numElements {
-		x := uint64(in[i])
-		if float.F8E4M3FN.IsNaN(x) {
-			continue
-		}
-		want := float.F4E2M1FN.Decode(float.Convert(float.F8E4M3FN, float.F4E2M1FN, x, float.NearestEven))
-		if got := float64(floatAt(out[1], i)); got != want {
-			t.Fatalf("%v becomes %v, want %v", float.F8E4M3FN.Decode(x), got, want)
+	x := data(1, 32, floatSpecials(float.F32)...)
+	for i := len(floatSpecials(float.F32)); i < numElements; i++ {
+		binary.LittleEndian.PutUint32(x[4*i:], math.Float32bits(float32(i%64-32)/8*float32(1+i/256*(i%3))))
+	}
+	want := func(i int) uint64 {
+		return float.Convert(float.F32, float.F4E2M1FN, element(x, i, 4), float.NearestEven)
+	}
+	for _, sm := range []string{"sm_80", "sm_100", "sm_120"} {
+		for _, l := range []string{"vectors", "strided"} {
+			body := `%s = ftof %v0 : (tile<512xf32, #L>) -> tile<512xf4E2M1FN, #L>
+				%r = ftof %s : (tile<512xf4E2M1FN, #L>) -> tile<512xf32, #L>`
+			out, _ := launch(t, sm, elementwise(testLayouts[l], body, "f32", "f32"), 1, x, make([]byte, 4*numElements))
+			for i := range numElements {
+				if got, want := float64(floatAt(out[1], i)), float.F4E2M1FN.Decode(want(i)); got != want {
+					t.Fatalf("%s, %s: %v becomes %v, want %v", sm, l, floatAt(x, i), got, want)
+				}
+			}
 		}
 	}
 }

@@ -247,6 +247,10 @@ func repack(f *fn, op *ir.Op) {
 	cells := func(e reg, n, width int) []reg { // low part first
 		e = f.cast(e, e.k.asInt())
 		parts := make([]reg, n)
+		if e.k == kI8 && width == 4 {
+			parts[0], parts[1] = f.nibbles(e)
+			return parts
+		}
 		for i := range parts {
 			parts[i] = f.and(f.lshr(e, i*width), con(e.k, 1<<width-1))
 		}
@@ -260,6 +264,10 @@ func repack(f *fn, op *ir.Op) {
 		case from < into:
 			n := into / from
 			wide := out.k.asInt()
+			if w, ok := f.whole(f.all(x)[r*n : r*n+n]); ok && w.k == wide {
+				out.regs[r] = f.cast(w, out.k)
+				continue
+			}
 			v := con(wide, 0)
 			for i := range n {
 				part := f.cast(f.reg(x, r*n+i), x.k.asInt())

@@ -419,34 +419,30 @@ func fastest(dim, rank int) []int {
 	return order
 }
 
-// packed are the layouts of a pack or unpack: the bits of the narrower element's index that lie inside the wider element are the
-// lowest register bits, everything else is where it was.
-type packed struct{ source, result layout.Layout }
-
-func packLayouts(op *ir.Op, warps int) packed {
-	src, res := tileaa.AsTile(op.Operand(0)), tileaa.AsTile(op.Result(0))
-	narrow, wide := src, res
-	if res.NumElements() > src.NumElements() {
-		narrow, wide = res, src
-	}
-	ratio := log2(int(narrow.NumElements() / wide.NumElements()))
-	wl := layout.Blocked(ints(wide.Shape), 1, []int{0}, warps)
-	b := wl.Bases()
-	shift := func(cols []uint64) []uint64 {
-		out := make([]uint64, len(cols))
-		for i, c := range cols {
-			out[i] = c << ratio
+// packed is the layout of the result of a pack or unpack: what a thread makes of its elements, where it holds what belongs together, else a default one.
+func (a *assigner) packed(op *ir.Op) anchor {
+	n, down := a.infer(op.Operand(0)), packRatio(op)
+	if !n.none() {
+		if l, ok := repacked(n.l, -down); ok {
+			return anchor{l, n.weight}
 		}
-		return out
 	}
-	nb := layout.Bases{Lane: shift(b.Lane), Warp: shift(b.Warp)}
-	for i := range ratio {
-		nb.Reg = append(nb.Reg, 1<<i)
+	t := tileaa.AsTile(op.Result(0))
+	if down > 0 { // elements of the operand are the wider ones
+		t = tileaa.AsTile(op.Operand(0))
 	}
-	nb.Reg = append(nb.Reg, shift(b.Reg)...)
-	nl := layout.Must(ints(narrow.Shape), nb)
-	if narrow == src {
-		return packed{nl, wl}
+	return anchor{layout.Blocked(ints(t.Shape), 1, []int{0}, a.warps).Cut(max(0, down)), cost.LeaveDefault}
+}
+
+// packRatio is the logarithm of how many elements of its result a pack or unpack makes of one of its operand.
+func packRatio(op *ir.Op) int {
+	return log2(int(tileaa.AsTile(op.Result(0)).NumElements())) - log2(int(tileaa.AsTile(op.Operand(0)).NumElements()))
+}
+
+// repacked is the layout of what each 2^n elements of a tile are as one; where n is negative, of what each is as 2^-n.
+func repacked(l layout.Layout, n int) (layout.Layout, bool) {
+	if n < 0 {
+		return l.Cut(-n), true
 	}
-	return packed{wl, nl}
+	return l.Join(n)
 }

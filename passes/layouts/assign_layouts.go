@@ -155,7 +155,7 @@ func (a *assigner) inferFromDefinition(v *ir.Value, t *tileaa.TileType) anchor {
 	case tileaa.OpBufferLoad, tileaa.OpBufferExtract:
 		return anchor{a.defaultLayout(t), cost.LeaveDefault}
 	case tileaa.OpPack, tileaa.OpUnpack:
-		return anchor{packLayouts(op, a.warps).result, cost.LeaveDefault}
+		return a.packed(op)
 	}
 	n := a.strongest(op)
 	if n.none() && !cheap(op) && op.Code() != tileaa.OpDivi && op.Code() != tileaa.OpRemi {

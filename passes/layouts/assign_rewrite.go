@@ -38,9 +38,10 @@ func (a *assigner) rewrite(op *ir.Op) {
 	case tileaa.OpExtract, tileaa.OpInsert:
 		a.rewriteSlice(op)
 	case tileaa.OpPack, tileaa.OpUnpack:
-		p := packLayouts(op, a.warps)
-		op.SetOperand(0, a.inLayout(op.Operand(0), p.source))
-		a.setResults(op, p.result)
+		l := a.infer(op.Result(0)).l
+		source, _ := repacked(l, packRatio(op))
+		op.SetOperand(0, a.inLayout(op.Operand(0), source))
+		a.setResults(op, l)
 	case tileaa.OpPrint:
 		a.operandsIn(op, func(t *tileaa.TileType) layout.Layout { return layout.Uniform(ints(t.Shape), a.warps) })
 	case tileaa.OpMakeMemref, tileaa.OpBlockTile: // a sparse index tile gets its layout from the access that uses the block

@@ -29,6 +29,7 @@ import (
 // Copies are waited for in front of the dot that reads them; pipeline-loops lets them run iterations ahead. The copy's token takes the place
 // of the load's; insert-barriers puts an earlier wait before a write that comes after it.
 func SelectCopies(s *pass.State) error {
+	rankScalars(s)
 	var loads []*ir.Op
 	s.Walk(s.Module, ir.PreOrder, func(op *ir.Op) {
 		if kernel.IsPlainLoad(op) {

@@ -2,9 +2,12 @@ package layouts
 
 import (
 	"tileiras/codegen/cost"
+	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir"
+	"tileiras/ir/float"
 	"tileiras/passes/kernel"
+	"tileiras/passes/pass"
 )
 
 // This file gives a ring to the few elements of a thread that it computes with beside products of warpgroups or the tensor unit, as the scales of blocks are. stage-loads
@@ -28,15 +31,7 @@ func (r *rowLoops) besideOf(loop *ir.Op) (list []rowLoad) {
 		return list
 	}
 	defer func() { r.beside[loop] = list }()
-	f, counts := ir.As[tileaa.For](loop)
-	if !counts || f.Remainder() || !kernel.Multiplies(loop) {
-		return nil
-	}
-	if flow, _ := ir.LoopOf(loop); len(flow.Continues()) != 1 {
-		return nil
-	}
-	l := kernel.Loop(r.s, loop, tileaa.WarpsOf(loop), 0, kernel.TilingOf, func(op *ir.Op) int { return kernel.Pointers(op, false) })
-	if !l.InUnit() || cost.LoadCycles(r.s.Target, l) == 0 {
+	if !loadsLate(r.s, loop) {
 		return nil
 	}
 	for op := loop.Body().First(); op != nil; op = op.Next() {
@@ -49,4 +44,60 @@ func (r *rowLoops) besideOf(loop *ir.Op) (list []rowLoad) {
 		}
 	}
 	return list
+}
+
+// loadsLate reports whether loads that begin an iteration ahead come late in a loop with products of warpgroups or the tensor unit.
+func loadsLate(s *pass.State, loop *ir.Op) bool {
+	f, counts := ir.As[tileaa.For](loop)
+	if !counts || f.Remainder() || !kernel.Multiplies(loop) {
+		return false
+	}
+	if flow, _ := ir.LoopOf(loop); len(flow.Continues()) != 1 {
+		return false
+	}
+	l := kernel.Loop(s, loop, tileaa.WarpsOf(loop), 0, kernel.TilingOf, func(op *ir.Op) int { return kernel.Pointers(op, false) })
+	return l.InUnit() && cost.LoadCycles(s.Target, l) > 0
+}
+
+// rankScalars has loops in which loads come late load single floats as tiles of one element, which copies can bring.
+func rankScalars(s *pass.State) {
+	var loads []tileaa.Load
+	late := map[*ir.Op]bool{}
+	s.Walk(s.Module, ir.PreOrder, func(op *ir.Op) {
+		l, ok := ir.As[tileaa.Load](op)
+		if !ok || tileaa.IsRanked(l.Result()) || tileaa.IsStrong(op) || !ir.IsFloat(tileaa.AsTile(l.Result()).Elem, float.F32) || !kernel.BeginsAhead(op) || !tileaa.ZeroFilled(op) {
+			return
+		}
+		loop := op.ParentOp()
+		if _, known := late[loop]; !known {
+			late[loop] = loadsLate(s, loop)
+		}
+		if late[loop] {
+			loads = append(loads, l)
+		}
+	})
+	for _, l := range loads {
+		rankScalar(s, l)
+	}
+}
+
+// rankScalar puts in the place of a load of a scalar one of a tile that every thread holds.
+func rankScalar(s *pass.State, l tileaa.Load) {
+	b := ir.NewBuilder(s.Ctx).Before(l.Op)
+	b.Loc = l.Op.Loc()
+	ranked := func(v *ir.Value) *ir.Value {
+		t := tileaa.Tile(s.Ctx, tileaa.AsTile(v).Elem, 1).WithLayout(s.Ctx, layout.Uniform([]int{1}, tileaa.WarpsOf(l.Op)))
+		return tileaa.NewSplat(b, t, v).Result()
+	}
+	one, first := int64(1), int64(0)
+	ptr := ranked(l.Ptr())
+	t := tileaa.AsTile(ptr).WithElem(s.Ctx, tileaa.AsTile(l.Result()).Elem)
+	options := tileaa.LoadOptions{Token: l.Token(), Vec: &one, Fast: &first}
+	if l.Mask() != nil {
+		options.Mask, options.Padding = ranked(l.Mask()), tileaa.NewConstant(b, t, tileaa.SplatOf(t, 0)).Result()
+	}
+	loaded := tileaa.NewLoad(b, t, ptr, options)
+	l.Result().ReplaceAllUsesWith(tileaa.NewReshape(b, l.Result().Type(), loaded.Result()).Result())
+	l.ResultToken().ReplaceAllUsesWith(loaded.ResultToken())
+	l.Op.Erase()
 }

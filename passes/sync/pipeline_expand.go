@@ -269,10 +269,17 @@ func (x *expansion) waits(position *ir.Value, before []*ir.Value) (after []*ir.V
 			x.readSlots(position)
 			x.b.After(begun)
 		}
-		for _, h := range x.groups {
-			if h.from == at {
-				x.beginLater(h, position, before, after)
+		for _, h := range byCommit(x.groups) {
+			if h.from != at {
+				continue
 			}
+			switch {
+			case h.behind != nil:
+				x.b.After(h.behind)
+			case at > 0:
+				x.b.Before(g.first)
+			}
+			x.beginLater(h, position, before, after)
 		}
 		if at == 0 && begun == nil {
 			x.readSlots(position)
@@ -293,31 +300,44 @@ func (x *expansion) begun() *ir.Op {
 		}
 	}
 	if d, ok := x.first(); ok {
-		x.fly(d)
+		if !d.InFlight() {
+			x.fly(d)
+		}
 		return d.Op
 	}
 	return nil
 }
 
-// first is the product of warpgroups with which an iteration begins, if it only adds and the first wait is for what it takes: it can go on while threads begin
-// copies, for which no product of the iteration waits. Sums that a loop carries have their registers anyway.
+// first is the product with which an iteration begins, if it only adds and the first wait is for what it takes: it can go on while threads begin copies. That of the
+// tensor unit is in flight already. One of warpgroups takes registers meanwhile, but for sums that a loop carries, and a product of the iteration may not wait for these
+// copies.
 func (x *expansion) first() (d tileaa.Dot, ok bool) {
-	if len(x.flying) > 0 || slices.ContainsFunc(x.groups, func(g *group) bool { return g.distance == 0 }) {
+	if len(x.flying) > 0 {
 		return d, false
 	}
 	for n, op := range x.loop.Op.Body().Ops() {
 		d, ok := ir.As[tileaa.Dot](op)
 		switch {
+		case ok && len(x.groups) > 1 && x.groups[1].firstAt <= n:
+			return d, false
+		case ok && d.Atom().Atom.Tensor != nil:
+			return d, d.InFlight() && isFresh(d) && tileaa.LastOfSum(d) == d
 		case ok:
-			later := len(x.groups) > 1 && x.groups[1].firstAt <= n
-			a := d.Atom().Atom
-			begins := mayFly(d) || x.idle && isFresh(d) && !tileaa.AddsApart(op, a)
-			return d, !later && a.Group > 0 && a.Tensor == nil && a.SharedA && begins && !d.InFlight() && tileaa.LastOfSum(d) == d
+			return d, x.waitless(d)
 		case op.NumRegions() > 0 || ir.Is[tileaa.BufferLoad](op) || ir.Is[tileaa.BufferStore](op):
 			return d, false // threads have something to do before
 		}
 	}
 	return d, false
+}
+
+// waitless reports whether a product of warpgroups may go on while threads begin copies.
+func (x *expansion) waitless(d tileaa.Dot) bool {
+	a := d.Atom().Atom
+	if a.Group == 0 || !a.SharedA || d.InFlight() || tileaa.LastOfSum(d) != d || slices.ContainsFunc(x.groups, func(g *group) bool { return g.distance == 0 }) {
+		return false
+	}
+	return mayFly(d) || x.idle && isFresh(d) && !tileaa.AddsApart(d.Op, a)
 }
 
 // fly lets a product go on until its sum is taken.

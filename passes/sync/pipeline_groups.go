@@ -1,6 +1,8 @@
 package sync
 
 import (
+	"cmp"
+	"math"
 	"slices"
 
 	"tileiras/codegen/planted"
@@ -22,7 +24,8 @@ import (
 //	                                      }
 //
 // With a slot each, K's next tile flies while V is multiplied, and V's while K is: half of the shared memory that two slots for both need,
-// for a second barrier. A group's copies are begun at the first wait after its slot is last read, where all threads meet anyway.
+// for a second barrier. A group's copies are begun at the first wait after its slot is last read, where all threads meet anyway; before, where the tensor unit has read it
+// and threads take what it made: they need not meet for that.
 
 // group is copies that are waited for together.
 type group struct {
@@ -36,9 +39,11 @@ type group struct {
 	first           *ir.Op // of the body, to read them
 	firstAt, lastAt int    // places in the body of the first one and the last
 
-	from     int   // the group at whose wait copies are begun
-	distance int64 // so many iterations ahead
-	commit   int64 // after so many commits of an iteration
+	from     int    // the group at whose wait copies are begun
+	behind   *ir.Op // or before it, behind this op,
+	behindAt int    // at this place in the body
+	distance int64  // so many iterations ahead
+	commit   int64  // after so many commits of an iteration
 }
 
 // together are all copies in one group.
@@ -106,8 +111,38 @@ func (p *pipeline) apart() []*group {
 			q.computable(p.copies[i].When())
 		}
 		g.ahead, g.carry = q.ahead, q.carry
+		g.behind = p.landing(g)
+		g.behindAt = order[g.behind]
 	}
 	return list
+}
+
+// landing is the op of the loop that brings what products of the tensor unit have made of the copies of a group, if these are all that read them: each thread has waited
+// for the unit there; nil without one.
+func (p *pipeline) landing(g *group) (last *ir.Op) {
+	lands := map[*ir.Op]bool{}
+	for _, i := range g.copies {
+		for _, user := range tileaa.BufferUsers(p.copies[i].Buffer()) {
+			if user == p.copies[i].Op {
+				continue
+			}
+			d, ok := onTensorUnit(user)
+			if !ok || !d.InFlight() || d.When() != nil {
+				return nil
+			}
+			land := tileaa.LastOfSum(d).Result().FirstUse().Owner()
+			if !ir.Is[tileaa.DotLand](land) || land.Block() != p.loop.Op.Body() {
+				return nil
+			}
+			lands[land] = true
+		}
+	}
+	for op := p.loop.Op.Body().First(); op != nil; op = op.Next() {
+		if lands[op] {
+			last = op
+		}
+	}
+	return last
 }
 
 // forProducts reports whether an op reads a buffer for products.
@@ -118,20 +153,28 @@ func forProducts(read *ir.Op) bool {
 // arrange decides where the copies of each group are begun: at the first wait after the last read of a slot, for the iteration that takes this
 // slot next. Where that is the first wait of the next iteration, all of its own slots but one lie ahead.
 func arrange(groups []*group, slots int64) {
-	commits := int64(0)
-	for at := range groups {
-		for _, g := range groups {
-			later := slices.IndexFunc(groups, func(h *group) bool { return g.lastAt < h.firstAt })
-			if max(later, 0) != at {
-				continue
-			}
-			g.from, g.distance, g.commit = at, slots, commits
-			if at == 0 && !planted.On("copy-before-read") {
-				g.distance--
-			}
-			commits++
+	for _, g := range groups {
+		g.from = max(0, slices.IndexFunc(groups, func(h *group) bool { return g.lastAt < h.firstAt }))
+		if g.from == 0 || g.behindAt > groups[g.from].firstAt {
+			g.behind = nil
+		}
+		if g.distance = slots; g.from == 0 && !planted.On("copy-before-read") {
+			g.distance--
 		}
 	}
+	order := slices.Clone(groups)
+	slices.SortStableFunc(order, func(a, b *group) int { return cmp.Or(a.from-b.from, a.begun()-b.begun()) })
+	for n, g := range order {
+		g.commit = int64(n)
+	}
+}
+
+// begun is the place of the body behind which the copies of a group are begun, if that is before a wait.
+func (g *group) begun() int {
+	if g.behind == nil {
+		return math.MaxInt32
+	}
+	return g.behindAt
 }
 
 // byCommit are groups in the order in which an iteration commits them.
@@ -144,7 +187,7 @@ func staysPending(groups []*group, i int) int64 {
 	g, n := groups[i], int64(len(groups))
 	earlier := int64(0) // commits of this iteration before the wait
 	for _, h := range groups {
-		if h.from < i {
+		if h.from < i || h.from == i && h.behind != nil {
 			earlier++
 		}
 	}

@@ -188,6 +188,14 @@ func (l Loop) Apart(t *target.Target, products, shared int) (cycles int, best bo
 	return cycles, 32*loss < 31*gain
 }
 
+// ByTurns reports whether it is best that the parts of what warps of their own copy, so many, have one slot each, which takes so many bytes, instead of so many slots
+// together: more blocks of a multiprocessor must make up for what each waits longer.
+func (l Loop) ByTurns(t *target.Target, parts, slots, shared int) bool {
+	blocks := l.blocksWith(t, shared)
+	moving := copyCycles[:2] // at rest and busy
+	return blocks > l.Blocks(t, slots) && l.apart(t, parts, blocks, true, moving) < l.average(t, slots, l.Blocks(t, slots), 0, moving)
+}
+
 // comes is when the last of each of so many equal parts of what an iteration copies is there, in a block that is alone.
 func (l Loop) comes(parts int) []int { return []int{copyCycles[0] + l.Copied/parts/bytesPerCycle} }
 

@@ -261,7 +261,11 @@ func roleSlots(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, loops []*role
 			}
 		}
 		if len(shared) > 0 {
-			slots = max(slots, c.Slots(s.Target))
+			n := c.Slots(s.Target)
+			if n > 1 && l.takesTurns() && c.ByTurns(s.Target, len(l.stages), n, shared[0]) {
+				n = 1
+			}
+			slots = max(slots, n)
 		}
 	}
 	if slots = max(slots, least); slots > len(shared) {

@@ -256,26 +256,25 @@ func repack(f *fn, op *ir.Op) {
 		}
 		return parts
 	}
+	elems := f.all(x)
 	for r := range out.regs {
 		switch {
 		case from > into:
 			n := from / into
-			out.regs[r] = f.resize(cells(f.reg(x, r/n), n, into)[r%n], out.k, false)
+			out.regs[r] = f.resize(cells(elems[r/n], n, into)[r%n], out.k, false)
 		case from < into:
 			n := into / from
-			wide := out.k.asInt()
-			if w, ok := f.whole(f.all(x)[r*n : r*n+n]); ok && w.k == wide {
-				out.regs[r] = f.cast(w, out.k)
-				continue
-			}
-			v := con(wide, 0)
-			for i := range n {
-				part := f.cast(f.reg(x, r*n+i), x.k.asInt())
-				v = f.or(v, f.shl(f.resize(part, wide, false), i*from))
+			wide, parts := out.k.asInt(), elems[r*n:][:n]
+			v, made := f.whole(parts)
+			if !made || v.k != wide {
+				v = con(wide, 0)
+				for i, part := range parts {
+					v = f.or(v, f.shl(f.resize(f.cast(part, x.k.asInt()), wide, false), i*from))
+				}
 			}
 			out.regs[r] = f.cast(v, out.k)
 		default:
-			out.regs[r] = f.cast(f.reg(x, r), out.k)
+			out.regs[r] = f.cast(elems[r], out.k)
 		}
 	}
 	f.set(op, out)

@@ -130,11 +130,11 @@ func (p *pipeline) landing(g *group) (last *ir.Op) {
 			if !ok || !d.InFlight() || d.When() != nil {
 				return nil
 			}
-			land := tileaa.LastOfSum(d).Result().FirstUse().Owner()
-			if !ir.Is[tileaa.DotLand](land) || land.Block() != p.loop.Op.Body() {
+			land := tileaa.LastOfSum(d).Result().FirstUse()
+			if land == nil || !ir.Is[tileaa.DotLand](land.Owner()) || land.Owner().Block() != p.loop.Op.Body() {
 				return nil
 			}
-			lands[land] = true
+			lands[land.Owner()] = true
 		}
 	}
 	for op := p.loop.Op.Body().First(); op != nil; op = op.Next() {

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -423,6 +424,18 @@ func TestTheUnitFreesWhatItHasRead(t *testing.T) {
 	}
 	if want := []deed{deedWaitFill, deedTcgen05, deedAnnounce, deedRelease}; !trace.released || !slices.Equal(deeds, want) {
 		t.Errorf("released is %v, what instructions do %v, want %v", trace.released, deeds, want)
+	}
+}
+
+// Where uniform registers are short, the count of products lies in another register, and comes there by an addition to nothing.
+func TestTurnsThatPassThroughAnotherRegister(t *testing.T) {
+	product := []string{"R2UR UR8, R130", "ULOP3.LUT UR6, UR8, 0x7, URZ, 0xc0, !UPT", "UIADD3 UR6, UPT, UPT, UR6, 0x100, URZ",
+		"UTCHMMA gdesc[UR32], gdesc[UR34], tmem[UR40], tmem[UR36], idesc[UR37], !UPT", "UTCBAR [UR6], URZ", "UIADD3 UR8, UPT, UPT, UR8, 0x1, URZ", "IMAD.U32 R130, RZ, RZ, UR8"}
+	wait := []string{"R2UR UR8, R130", "UIADD3 UR8, UPT, UPT, UR8, -0x1, URZ", "ULOP3.LUT UR8, UR8, 0x7, URZ, 0xc0, !UPT", "SYNCS.PHASECHK.TRANS64.TRYWAIT P1, [UR8+0x100], R2"}
+	m := modelOf(100, 160, 64, 0, loopOf(slices.Concat(product, wait)...)...)
+	turns := turnsOf(m.code, m.loops[0])
+	if waits := slices.Collect(maps.Values(turns.waits)); !turns.all || turns.commits != 1 || !slices.Equal(waits, []int{0}) {
+		t.Errorf("waits are for products %v of %d, and all are known: %v; want the one of this iteration", waits, turns.commits, turns.all)
 	}
 }
 

@@ -104,6 +104,10 @@ func follow(i *instruction, words []string, value func(string) turn) turn {
 		if _, constant := number(args[0]); !constant {
 			return value(args[0])
 		}
+	case "IMAD": // which copies what it adds to nothing
+		if len(args) > 2 && args[0] == "RZ" && args[1] == "RZ" {
+			return value(args[2])
+		}
 	case "UIADD3", "IADD3", "VIADD":
 		if len(args) < 2 {
 			return unknown

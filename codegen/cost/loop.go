@@ -196,6 +196,29 @@ func (l Loop) ByTurns(t *target.Target, parts, slots, shared int) bool {
 	return blocks > l.Blocks(t, slots) && l.apart(t, parts, blocks, true, moving) < l.average(t, slots, l.Blocks(t, slots), 0, moving)
 }
 
+// SlotsBesideUnit is Slots where warps of their own copy what the tensor unit multiplies: these are ahead by themselves, so memory is at rest, and a thread may take a
+// ninth fewer registers than are counted, which leaves room for one more block. Registers are not bounded for it: where threads make what is multiplied they take more.
+func (l Loop) SlotsBesideUnit(t *target.Target) int {
+	if l.Columns == 0 || l.waitsForCopies(t) {
+		return l.Slots(t)
+	}
+	best, least := 1, math.MaxInt
+	for slots := 1; slots <= len(l.Shared); slots++ {
+		with := l
+		if limit := RegisterLimit(t, l.threads(), l.Blocks(t, slots)+1); 8*l.Registers <= 9*limit {
+			with.Registers = min(l.Registers, limit)
+		}
+		blocks := with.Blocks(t, slots)
+		if blocks == 0 {
+			break
+		}
+		if time := l.average(t, slots, blocks, 0, copyCycles[:1]); least == math.MaxInt || 32*time < 31*least {
+			best, least = slots, time
+		}
+	}
+	return best
+}
+
 // comes is when the last of each of so many equal parts of what an iteration copies is there, in a block that is alone.
 func (l Loop) comes(parts int) []int { return []int{copyCycles[0] + l.Copied/parts/bytesPerCycle} }
 

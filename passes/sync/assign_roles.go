@@ -261,7 +261,7 @@ func roleSlots(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, loops []*role
 			}
 		}
 		if len(shared) > 0 {
-			n := c.Slots(s.Target)
+			n := c.SlotsBesideUnit(s.Target)
 			if n > 1 && l.takesTurns() && c.ByTurns(s.Target, len(l.stages), n, shared[0]) {
 				n = 1
 			}

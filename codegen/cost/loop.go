@@ -53,6 +53,9 @@ const (
 
 var copyCycles = [...]int{700, 1400, 2100}
 
+// atRest are the latencies of memory that nobody keeps busy, moving those at rest and busy.
+var atRest, moving = copyCycles[:1], copyCycles[:2]
+
 // Cycles is the time of a multiprocessor for an iteration with the best number of slots.
 func (l Loop) Cycles(t *target.Target) int { return l.CyclesWith(t, l.Slots(t)) }
 
@@ -192,7 +195,6 @@ func (l Loop) Apart(t *target.Target, products, shared int) (cycles int, best bo
 // together: more blocks of a multiprocessor must make up for what each waits longer.
 func (l Loop) ByTurns(t *target.Target, parts, slots, shared int) bool {
 	blocks := l.blocksWith(t, shared)
-	moving := copyCycles[:2] // at rest and busy
 	return blocks > l.Blocks(t, slots) && l.apart(t, parts, blocks, true, moving) < l.average(t, slots, l.Blocks(t, slots), 0, moving)
 }
 
@@ -212,7 +214,7 @@ func (l Loop) SlotsBesideUnit(t *target.Target) int {
 		if blocks == 0 {
 			break
 		}
-		if time := l.average(t, slots, blocks, 0, copyCycles[:1]); least == math.MaxInt || 32*time < 31*least {
+		if time := l.average(t, slots, blocks, 0, atRest); least == math.MaxInt || 32*time < 31*least {
 			best, least = slots, time
 		}
 	}
@@ -287,7 +289,6 @@ func (l Loop) ByRing(t *target.Target, passed, shared int) bool {
 	if l.Columns > 0 { // the unit tells each thread by itself that it has read what is stored over
 		behind -= meetCycles
 	}
-	moving := copyCycles[:2] // at rest and busy
 	all, alone := ring.average(t, slots, blocks, behind, moving), ring.average(t, slots, 1, behind, moving)
 	ahead, aheadAlone := l.average(t, 2, max(1, l.blocksWith(t, shared)), 0, moving), l.average(t, 2, 1, 0, moving)
 	gain, loss := weigh(all, alone, ahead, aheadAlone)

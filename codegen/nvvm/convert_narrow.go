@@ -119,10 +119,7 @@ func (f *fn) encodeNarrow(out *tile, x []reg, format *float.Format, rounding str
 
 // nibbles takes an i8 apart into its halves.
 func (f *fn) nibbles(b reg) (lo, hi reg) {
-	lo, hi = f.and(b, con(kI8, 15)), f.lshr(b, 4)
-	apart := split{b, []reg{lo, hi}}
-	f.wholes[lo.id], f.wholes[hi.id] = apart, apart
-	return lo, hi
+	return f.halvesOf(b, f.and(b, con(kI8, 15)), f.lshr(b, 4))
 }
 
 // encodeOne rounds to nearest even and saturates.

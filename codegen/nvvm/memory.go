@@ -109,10 +109,14 @@ func (f *fn) bytes(lo, hi reg) reg {
 
 // twoBytes takes an i16 apart.
 func (f *fn) twoBytes(w reg) (lo, hi reg) {
-	lo, hi = f.trunc(w, kI8), f.trunc(f.lshr(w, 8), kI8)
-	apart := split{w, []reg{lo, hi}}
-	f.wholes[lo.id], f.wholes[hi.id] = apart, apart
-	return lo, hi
+	return f.halvesOf(w, f.trunc(w, kI8), f.trunc(f.lshr(w, 8), kI8))
+}
+
+// halvesOf remembers of what two registers are the halves.
+func (f *fn) halvesOf(word, low, high reg) (lo, hi reg) {
+	apart := split{word, []reg{low, high}}
+	f.wholes[low.id], f.wholes[high.id] = apart, apart
+	return low, high
 }
 
 // putWords places words into a tile whose registers regs they hold.

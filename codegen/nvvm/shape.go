@@ -257,14 +257,19 @@ func repack(f *fn, op *ir.Op) {
 		return parts
 	}
 	elems := f.all(x)
+	var parts []reg
 	for r := range out.regs {
 		switch {
 		case from > into:
 			n := from / into
-			out.regs[r] = f.resize(cells(elems[r/n], n, into)[r%n], out.k, false)
+			if r%n == 0 {
+				parts = cells(elems[r/n], n, into)
+			}
+			out.regs[r] = f.resize(parts[r%n], out.k, false)
 		case from < into:
 			n := into / from
-			wide, parts := out.k.asInt(), elems[r*n:][:n]
+			wide := out.k.asInt()
+			parts = elems[r*n:][:n]
 			v, made := f.whole(parts)
 			if !made || v.k != wide {
 				v = con(wide, 0)

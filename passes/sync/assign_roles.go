@@ -262,7 +262,7 @@ func roleSlots(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, loops []*role
 		}
 		if len(shared) > 0 {
 			n := c.SlotsBesideUnit(s.Target)
-			if n > 1 && l.takesTurns() && c.ByTurns(s.Target, len(l.stages), n, shared[0]) {
+			if l.takesTurns() && c.ByTurns(s.Target, len(l.stages), n, shared[0]) {
 				n = 1
 			}
 			slots = max(slots, n)
@@ -416,8 +416,8 @@ func (st *stage) landFirst(body *ir.Block) bool {
 			if !ok || !d.InFlight() || d.Op.Block() != body {
 				continue
 			}
-			land := tileaa.LastOfSum(d).Result().FirstUse().Owner()
-			if !ir.Is[tileaa.DotLand](land) || land.Block() != body {
+			land := landing(d, body)
+			if land == nil {
 				return false
 			}
 			for op := st.last.Next(); op != nil; op = op.Next() {
@@ -428,6 +428,15 @@ func (st *stage) landFirst(body *ir.Block) bool {
 		}
 	}
 	return true
+}
+
+// landing is the dot_land of a block that brings the sum of a product, if that is the first to take it; nil without one.
+func landing(d tileaa.Dot, body *ir.Block) *ir.Op {
+	u := tileaa.LastOfSum(d).Result().FirstUse()
+	if u == nil || !ir.Is[tileaa.DotLand](u.Owner()) || u.Owner().Block() != body {
+		return nil
+	}
+	return u.Owner()
 }
 
 // rewrite has a stage fill the slot at a position of its rings, and read it.

@@ -130,11 +130,11 @@ func (p *pipeline) landing(g *group) (last *ir.Op) {
 			if !ok || !d.InFlight() || d.When() != nil {
 				return nil
 			}
-			land := tileaa.LastOfSum(d).Result().FirstUse()
-			if land == nil || !ir.Is[tileaa.DotLand](land.Owner()) || land.Owner().Block() != p.loop.Op.Body() {
+			land := landing(d, p.loop.Op.Body())
+			if land == nil {
 				return nil
 			}
-			lands[land.Owner()] = true
+			lands[land] = true
 		}
 	}
 	for op := p.loop.Op.Body().First(); op != nil; op = op.Next() {

@@ -58,7 +58,7 @@ var bugs = []struct {
 	{"sum-unwaited", "planted/cases/tensor", `in flight|race: `},
 	{"sum-not-begun", "planted/cases/tensor", `undefined`},
 	{"sum-begun-again", "planted/cases/chained", `elements differ`},
-	{"sums-unawaited", "planted/cases/counted", `in flight|race: read of shared memory(?s:.*)tcgen05\.mma`},
+	{"sums-unawaited", "planted/cases/counted", `in flight`},
 	{"product-unfenced", "planted/cases/tensor", `missing fence`},
 	{"store-unfenced", "corpus/cases/attention_f8e4m3fn_64x64", `missing fence: read`},
 	{"factor-overwritten", "planted/cases/weights", `in flight`},
@@ -95,7 +95,7 @@ func TestEveryPlantedBugIsFound(t *testing.T) {
 	run := func(bug, gpu, file string) (passed bool, log string) {
 		ctx, cancel := context.WithTimeout(t.Context(), timeout)
 		defer cancel()
-		cmd := exec.CommandContext(ctx, tilerun, "--on", "emu", "--gpu-name", gpu, "--roles="+roles(file), filepath.Join("..", file))
+		cmd := exec.CommandContext(ctx, tilerun, "--on", "emu", "--gpu-name", gpu, "--roles="+roles(file), "--schedule="+schedule(bug), filepath.Join("..", file))
 		cmd.Env = append(os.Environ(), "TILEIRAS_PLANT="+bug)
 		out, err := cmd.CombinedOutput()
 		return err == nil, string(out)
@@ -113,6 +113,14 @@ func TestEveryPlantedBugIsFound(t *testing.T) {
 			}
 		})
 	}
+}
+
+// schedule is the order of warps in which a bug is found for its own reason: in others, threads store over factors before the product that is not waited for has begun.
+func schedule(bug string) string {
+	if bug == "sums-unawaited" {
+		return "reverse"
+	}
+	return "all"
 }
 
 // roles is whether a case is compiled with warps of their own for copies.

@@ -248,4 +248,5 @@ func asyncCopies(b *builder) {
 	b.op("cp.async.wait_group", "n", Async|Fence, sm80)
 	b.op("cp.async.wait_all", "", Async|Fence, sm80)
 	b.op("cp.async.mbarrier.arrive.noinc.shared.b64", "[r]", Async|Barrier, sm80)
+	bulkCopies(b)
 }

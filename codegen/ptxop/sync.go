@@ -40,6 +40,7 @@ func init() {
 		for _, m := range []string{"fence.proxy.async", "fence.proxy.async.global", "fence.proxy.async.shared::cta", "fence.mbarrier_init.release.cluster"} {
 			b.op(m, "", Fence, sm(90, 8, 0))
 		}
+		b.named("fence.proxy.tensormap.acquire", "fence.proxy.tensormap::generic.acquire.gpu", "[l] '128", Fence, sm(90, 8, 3))
 	})
 	// An mbarrier: PTX ISA, "mbarrier". A wait asks again and again for the end of the phase of a parity; from sm_90 on, the hardware waits for a
 	// while before it answers.
@@ -47,6 +48,7 @@ func init() {
 		const meets = barrier &^ Convergent
 		b.guarded("mbarrier.init", "mbarrier.init.shared.b64", "[r] r", WriteShared|Strong, sm80)
 		b.text("mbarrier.arrive", arriveScratch+"@$0 mbarrier.arrive.shared.b64 state, [$1+$2]; }", "b [r]", meets, sm80)
+		b.text("mbarrier.arrive.expect_tx", arriveScratch+"mbarrier.arrive.expect_tx.shared.b64 state, [$0+$1], $2; }", "[r] r", meets, sm(90, 8, 0))
 		for _, w := range []struct {
 			name string
 			need target.Need

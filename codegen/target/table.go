@@ -12,6 +12,9 @@ const (
 	sharedStatic       = 48 * kb
 )
 
+// MostMapDims is the most dimensions of a tensor map (PTX ISA, "Tensor Dimension, size and format").
+const MostMapDims = 5
+
 // rows is the table of GPUs. Sources: PTX ISA, directive `.target` (versions);
 // CUDA programming guide, technical specifications per compute capability
 // (warps, blocks, shared memory); shared opt-in sizes are those ptxas enforces.
@@ -31,13 +34,13 @@ var rows = [...]Target{
 	row(87, V(7, 4), 0, none, 163*kb, 164*kb, 48, 16, 1, 1024, 985, 256*kb, "orin,jetsonorin,agxorin"),
 	row(88, V(9, 0), 0, none, 99*kb, 100*kb, 48, 16, 1, 512, 673, 75*kb, ""),
 	row(89, V(7, 8), 0, Float8, 99*kb, 100*kb, 48, 24, 1, 512, 313, 576*kb, "rtx4050,rtx4060,rtx4070,rtx4080,rtx4090,l4,l40,l40s,l20,l2,rtx6000ada,rtx5880ada,rtx5000ada,rtx4500ada,rtx4000ada,rtx2000ada,ada,lovelace"),
-	row(90, V(7, 8), V(8, 0), WGMMA|Setmaxnreg, 227*kb, 228*kb, 64, 32, 8, 1280, 1446, 388*kb, "h100,h200,h800,h20,gh200,hopper"),
-	row(100, V(8, 6), V(8, 6), Tcgen05|Tcgen05Int8|FP4|FloatRedux|Setmaxnreg|FloatPairs|FloatThree, 227*kb, 228*kb, 64, 32, 8, 1024, 2922, 872*kb, "b200,gb200,b100,blackwell"),
-	row(103, V(8, 8), V(8, 8), Tcgen05|FP4|FloatRedux|Setmaxnreg|FloatPairs|FloatThree, 227*kb, 228*kb, 64, 32, 8, 1024, 2922, 872*kb, "b300,gb300"),
-	row(107, V(9, 4), V(9, 4), Tcgen05|FP4|FloatRedux|Setmaxnreg|FloatPairs|FloatThree, 327*kb, 328*kb, 64, 32, 8, 1024, 2922, 872*kb, ""),
-	row(110, V(9, 0), V(9, 0), Tcgen05|Tcgen05Int8|FP4|Setmaxnreg|FloatThree, 227*kb, 228*kb, 48, 24, 8, 1024, 869, 512*kb, "t5000,t4000,jetsonthor,thor"),
-	row(120, V(8, 7), V(8, 7), BlockScale|FP4|Setmaxnreg|Float8, 99*kb, 100*kb, 48, 24, 8, 512, 437, 578*kb, "rtx5050,rtx5060,rtx5070,rtx5080,rtx5090,rtxpro,blackwellrtx"),
-	row(121, V(8, 8), V(8, 8), BlockScale|FP4|Setmaxnreg|Float8, 99*kb, 100*kb, 48, 24, 8, 512, 237, 512*kb, "gb10,dgxspark"),
+	row(90, V(7, 8), V(8, 0), WGMMA|Setmaxnreg|TensorMaps, 227*kb, 228*kb, 64, 32, 8, 1280, 1446, 388*kb, "h100,h200,h800,h20,gh200,hopper"),
+	row(100, V(8, 6), V(8, 6), Tcgen05|Tcgen05Int8|FP4|FloatRedux|Setmaxnreg|TensorMaps|FloatPairs|FloatThree, 227*kb, 228*kb, 64, 32, 8, 1024, 2922, 872*kb, "b200,gb200,b100,blackwell"),
+	row(103, V(8, 8), V(8, 8), Tcgen05|FP4|FloatRedux|Setmaxnreg|TensorMaps|FloatPairs|FloatThree, 227*kb, 228*kb, 64, 32, 8, 1024, 2922, 872*kb, "b300,gb300"),
+	row(107, V(9, 4), V(9, 4), Tcgen05|FP4|FloatRedux|Setmaxnreg|TensorMaps|FloatPairs|FloatThree, 327*kb, 328*kb, 64, 32, 8, 1024, 2922, 872*kb, ""),
+	row(110, V(9, 0), V(9, 0), Tcgen05|Tcgen05Int8|FP4|Setmaxnreg|TensorMaps|FloatThree, 227*kb, 228*kb, 48, 24, 8, 1024, 869, 512*kb, "t5000,t4000,jetsonthor,thor"),
+	row(120, V(8, 7), V(8, 7), BlockScale|FP4|Setmaxnreg|TensorMaps|Float8, 99*kb, 100*kb, 48, 24, 8, 512, 437, 578*kb, "rtx5050,rtx5060,rtx5070,rtx5080,rtx5090,rtxpro,blackwellrtx"),
+	row(121, V(8, 8), V(8, 8), BlockScale|FP4|Setmaxnreg|TensorMaps|Float8, 99*kb, 100*kb, 48, 24, 8, 512, 237, 512*kb, "gb10,dgxspark"),
 }
 
 // tooOld are cards that no row serves, so that a message can say why.
@@ -61,6 +64,7 @@ const (
 	Float8                         // a unit for products of 8-bit floats of one warp; elsewhere ptxas writes them out as products of f16
 	Tcgen05Int8                    // those of integers
 	FloatPairs                     // two f32 at a time are added and multiplied; elsewhere ptxas takes the pairs apart
+	TensorMaps                     // kernels make the tensor maps of their bulk copies
 	FloatThree                     // the largest of three f32: ptxas makes one instruction of two
 
 	none Family = 0
@@ -107,6 +111,7 @@ var Features = [...]Feature{
 	{"cluster", Need{SM: 90, PTX: V(7, 8)}, "thread block clusters and distributed shared memory"},
 	{"griddep", Need{SM: 90, PTX: V(7, 8)}, "programmatic dependent launch"},
 	{"bulk", Need{SM: 90, PTX: V(8, 0)}, "bulk and tensor-map copies, mbarrier transactions"},
+	{"tensormap", Need{Arch: TensorMaps, PTX: V(8, 3)}, "tensor maps that a kernel makes itself"},
 	{"setmaxnreg", Need{Arch: Setmaxnreg, PTX: V(8, 0)}, "registers moved between warpgroups"},
 	{"wgmma", Need{Arch: WGMMA, PTX: V(8, 0)}, "warpgroup matrix product"},
 	{"tcgen05", Need{Arch: Tcgen05, PTX: V(8, 6)}, "matrix product with accumulators in tensor memory"},

@@ -1,0 +1,131 @@
+package layout
+
+import "slices"
+
+// Boxes says how copies through a tensor map (PTX ISA, "Tensor Data Movement") fill a buffer: each copies a box, whose elements it lays out one dimension
+// behind the other, the first of them the one along which elements are neighbours in global memory.
+//
+//	64x256 elements of 2 bytes, 128 bytes of a row beside each other, swizzled by 128 bytes:
+//	Dims 1 0, Box 64 64, Swizzle 128, Parts (0,0) at 0, (0,64) at 8192, (0,128) at 16384, (0,192) at 24576
+type Boxes struct {
+	Dims    []int // of the tile, as the box has them
+	Box     []int // elements along each of them
+	Swizzle int   // bytes: 0, 32, 64 or 128
+	Parts   []BoxPart
+}
+
+// BoxPart is where one copy takes its box from and puts it.
+type BoxPart struct {
+	Corner []int // in the tile
+	Offset int   // in the buffer, in bytes
+}
+
+// MostBox is the most elements of a box along a dimension, BoxSwizzles the bytes of rows with a swizzle, or none (CUDA driver API, cuTensorMapEncodeTiled).
+const MostBox = 256
+
+var BoxSwizzles = [...]int{WidestSwizzle, WidestSwizzle / 2, WidestSwizzle / 4, 0}
+
+// partAlign is the bytes that a part is aligned to without a swizzle (CUDA programming guide, "Using TMA to transfer multi-dimensional arrays"), mostBoxParts how many
+// a tile has: each is an instruction.
+const (
+	partAlign    = 128
+	mostBoxParts = 16
+)
+
+// Boxes finds the boxes that fill a buffer of a tile whose elements are neighbours in global memory along dimension fast. ok is false where no few boxes lie as the
+// buffer does.
+func (m MemLayout) Boxes(fast, elemBytes int) (b Boxes, ok bool) {
+	if m.every != 0 {
+		return b, false
+	}
+	for _, width := range BoxSwizzles {
+		if b, ok = m.boxes(fast, elemBytes, width); ok {
+			break
+		}
+	}
+	return b, ok
+}
+
+// boxes is Boxes with a swizzle of so many bytes. What is swizzled has a row of just as many.
+func (m MemLayout) boxes(fast, elemBytes, width int) (b Boxes, ok bool) {
+	b.Swizzle = width
+	place := m.unswizzled(elemBytes, width)
+	n := 0 // offset bits in the box
+	take := func(d, most int) {
+		size := 1
+		for n < len(place) && size < min(most, m.shape[d]) && place[n] == Bit(m.shape, d, log2(size)) {
+			size, n = 2*size, n+1
+		}
+		b.Dims, b.Box = append(b.Dims, d), append(b.Box, size)
+	}
+	most := MostBox
+	if width > 0 {
+		most = width / elemBytes
+	}
+	take(fast, most)
+	if b.Box[0]*elemBytes%chunkBytes != 0 || width > 0 && b.Box[0] != most {
+		return b, false
+	}
+	for n < len(place) && place[n] != 0 {
+		d, bit := m.bitOf(place[n])
+		if bit != 0 || slices.Contains(b.Dims, d) {
+			break
+		}
+		take(d, MostBox)
+	}
+	align := partAlign
+	if width > 0 {
+		align = swizzledRows * width
+	}
+	rest := place[n:]
+	if len(rest) > 0 && elemBytes<<n < align || 1<<len(rest) > mostBoxParts || slices.Contains(rest, 0) {
+		return b, false
+	}
+	for d := range m.shape { // of those that the box does not have it takes one element
+		if !slices.Contains(b.Dims, d) {
+			take(d, 1)
+		}
+	}
+	for part := range 1 << len(rest) {
+		corner := coords(m.shape, Matrix{Cols: rest}.Apply(uint64(part)))
+		b.Parts = append(b.Parts, BoxPart{corner, part << n * elemBytes})
+	}
+	return b, true
+}
+
+// unswizzled is the element that each offset bit selects where no swizzle exchanges chunks of 16 bytes in rows of so many bytes; 0 where that is not one bit of one
+// coordinate.
+func (m MemLayout) unswizzled(elemBytes, width int) []uint64 {
+	place := slices.Clone(m.bases)
+	chunk, row := log2(chunkBytes/elemBytes), log2(WidestSwizzle/elemBytes)
+	for i := 0; width > 0 && i < log2(width/chunkBytes) && row+i < len(place); i++ {
+		place[row+i] ^= m.bases[chunk+i]
+	}
+	for i, x := range place {
+		if x&(x-1) != 0 {
+			place[i] = 0
+		}
+	}
+	return place
+}
+
+// bitOf is the dimension and the bit of its coordinate that an element of one bit is.
+func (m MemLayout) bitOf(element uint64) (dim, bit int) {
+	at := log2(int(element))
+	for d := len(m.shape) - 1; d >= 0; d-- {
+		if n := log2(m.shape[d]); at >= n {
+			at -= n
+		} else {
+			return d, at
+		}
+	}
+	panic("layout: an element outside of its shape")
+}
+
+// Bytes is the size of a box.
+func (b Boxes) Bytes(elemBytes int) int {
+	for _, n := range b.Box {
+		elemBytes *= n
+	}
+	return elemBytes
+}

@@ -73,6 +73,7 @@ type Options struct {
 	Opt       OptLevel // how hard to try
 	Roles     Roles    // "" is AutoRoles
 	TF32      TF32     // "" is RoundedTF32
+	TMA       bool     // copies to shared memory take tensor maps, where they can: from sm_90 on. The kernel makes them, in global memory of its module
 	SlicesK   int      // slices along K in which warps share products, 1, 2 or 4; their sums are added behind the loop. 0 is as many as cost least
 	MaxPTX    string   // "8.4": code that needs a later version of PTX is an error; "" is any version
 	MaxShared int      // bytes of shared memory that a thread block may have, where the GPU has more; 0 is what the GPU has
@@ -108,7 +109,7 @@ type Options struct {
 // driver is what internal/driver calls these options; values that have no such thing are errors.
 func (o *Options) driver() (driver.Options, error) {
 	d := driver.Options{
-		GPU: o.GPU, Emit: driver.Emit(o.Emit), Code: driver.Code{Opt: 3, ABI: driver.ABI(o.ABI), Roles: driver.Roles(o.Roles), TF32: driver.TF32(o.TF32), SlicesK: o.SlicesK, MaxPTX: o.MaxPTX, MaxShared: o.MaxShared, LineInfo: o.LineInfo}, Remarks: o.Remarks, Cache: o.Cache,
+		GPU: o.GPU, Emit: driver.Emit(o.Emit), Code: driver.Code{Opt: 3, ABI: driver.ABI(o.ABI), Roles: driver.Roles(o.Roles), TF32: driver.TF32(o.TF32), TMA: o.TMA, SlicesK: o.SlicesK, MaxPTX: o.MaxPTX, MaxShared: o.MaxShared, LineInfo: o.LineInfo}, Remarks: o.Remarks, Cache: o.Cache,
 		Ptxas: o.Ptxas, Sanitize: o.Sanitize,
 		TimeLimit: o.TimeLimit, MemoryLimit: o.MemoryLimit,
 		Log: o.Log, PrintAfterAll: o.PrintAfterAll, PrintBefore: o.PrintBefore, PrintAfter: o.PrintAfter, PrintChanged: o.PrintChanged,

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tileiras/codegen/options"
+	"tileiras/codegen/target"
 	"tileiras/dialects/tileaa"
 	"tileiras/ir/budget"
 	"tileiras/passes/pass"
@@ -51,6 +52,8 @@ func TestEveryPassEndsWithItsContext(t *testing.T) {
 				tileaa.PlanOf(s.Entries()[0]).Producers = 1
 			case "truncate-factors":
 				s.TF32 = options.Truncated
+			case "make-tensor-maps":
+				s.Target, s.TMA = target.ByNumber(90)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()

@@ -141,18 +141,20 @@ type fn struct {
 	*kernel
 	*role
 
-	tiles      map[*ir.Value]*tile
-	room       local.Slab[tile]
-	views      map[*ir.Value]*view
-	blocks     map[*ir.Value]*pointers // that pointers point to
-	buffers    map[*ir.Value]*buffer
-	traffic    map[*ir.Value]traffic // by the memory of buffers
-	forNothing *forNothing           // nil: not known yet
-	tensor     *tensorMemory         // nil: no product of the tensor unit
-	loops      []*loopFrame
-	yields     []*join   // of the ifs around
-	cuts       [][]group // of ragged accesses that have several
-	dead       bool      // what follows cannot be reached
+	tiles     map[*ir.Value]*tile
+	room      local.Slab[tile]
+	views     map[*ir.Value]*view
+	blocks    map[*ir.Value]*pointers // that pointers point to
+	buffers   map[*ir.Value]*buffer
+	traffic   map[*ir.Value]traffic // by the memory of buffers
+	asyncUses *asyncUses            // nil: not known yet
+	tensor    *tensorMemory         // nil: no product of the tensor unit
+	maps      *mapMemory            // nil: no tensor maps
+	counters  []*counter
+	loops     []*loopFrame
+	yields    []*join   // of the ifs around
+	cuts      [][]group // of ragged accesses that have several
+	dead      bool      // what follows cannot be reached
 
 	fenced   *block // where this thread has fenced all that copies have brought; nil when more may have come
 	unfenced bool   // this thread has stored what a matrix unit reads, since its last fence

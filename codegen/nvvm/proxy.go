@@ -16,8 +16,8 @@ const proxyFence = "fence.proxy.async.shared::cta"
 
 // traffic is who uses the memory of a buffer, or of all slots of a ring.
 type traffic struct {
-	copied     bool // copies bring something there
-	multiplied bool // a matrix unit reads it
+	copied bool // threads copy something there
+	async  bool // a matrix unit reads it, or bulk copies fill it, which the async proxy does
 }
 
 // trafficOf is that of the memory of a buffer.
@@ -27,44 +27,50 @@ func (f *fn) trafficOf(buffer *ir.Value) traffic {
 	if !known {
 		for _, op := range tileaa.MemoryUsers(memory) {
 			d, product := ir.As[tileaa.Dot](op)
-			t.copied = t.copied || op.Code() == tileaa.OpAsyncCopy
-			t.multiplied = t.multiplied || product && d.Atom().Atom.Group > 0
+			c, copies := ir.As[tileaa.AsyncCopy](op)
+			t.copied = t.copied || copies && c.Maps() == nil
+			t.async = t.async || product && d.Atom().Atom.Group > 0 || copies && c.Maps() != nil
 		}
-		t.multiplied = t.multiplied || f.multipliedForNothing(memory.DefiningOp())
+		t.async = t.async || f.passesToAsync(memory.DefiningOp())
 		f.traffic[memory] = t
 	}
 	return t
 }
 
-// multipliedForNothing reports whether bytes of a buffer are also those of one that a product of warpgroups under a condition reads later. It reads them in any case;
-// where the condition is false nothing was copied there, and nobody takes what it gives.
-func (f *fn) multipliedForNothing(alloc *ir.Op) bool {
-	if !f.o.Target.Has("wgmma") {
+// passesToAsync reports whether the async proxy uses bytes of a buffer later without waiting for what is stored there: bulk copies that fill another buffer there, and a
+// product of warpgroups under a condition, which reads in any case; where the condition is false nothing was copied there, and nobody takes what it gives.
+func (f *fn) passesToAsync(alloc *ir.Op) bool {
+	if f.maps == nil && !f.o.Target.Has("wgmma") {
 		return false
 	}
-	if f.forNothing == nil {
-		f.forNothing = readForNothing(tileaa.EntryOf(alloc))
+	if f.asyncUses == nil {
+		f.asyncUses = asyncUsesOf(tileaa.EntryOf(alloc))
 	}
 	own := placed(alloc)
-	for read, end := range f.forNothing.ends { // any of them: the order cannot matter
-		if read.from < own.to && own.from < read.to && f.forNothing.at[alloc] < end {
+	for other, end := range f.asyncUses.ends { // any of them: the order cannot matter
+		if other.from < own.to && own.from < other.to && f.asyncUses.at[alloc] < end {
 			return true
 		}
 	}
 	return false
 }
 
-// forNothing is where in program order, for bytes that products under a condition read, the last of them or the outermost loop that it is in ends, and where allocations
-// stand.
-type forNothing struct {
+// asyncUses is where in program order, for bytes that bulk copies fill or products under a condition read, the last of them or the outermost loop that it is in ends,
+// and where allocations stand.
+type asyncUses struct {
 	ends map[extent]int
 	at   map[*ir.Op]int
 }
 
-func readForNothing(entry *ir.Op) *forNothing {
-	n := &forNothing{map[extent]int{}, map[*ir.Op]int{}}
+func asyncUsesOf(entry *ir.Op) *asyncUses {
+	n := &asyncUses{map[extent]int{}, map[*ir.Op]int{}}
 	var open []extent // of the loop around
 	count, loops := 0, 0
+	use := func(buffer *ir.Value) {
+		bytes := placed(tileaa.MemoryOf(buffer).DefiningOp())
+		n.ends[bytes] = count
+		open = append(open, bytes)
+	}
 	var visit func(op *ir.Op)
 	visit = func(op *ir.Op) {
 		count++
@@ -74,12 +80,12 @@ func readForNothing(entry *ir.Op) *forNothing {
 		}
 		if ir.Is[tileaa.PlacedOp](op) {
 			n.at[op] = count
+		} else if c, ok := ir.As[tileaa.AsyncCopy](op); ok && c.Maps() != nil {
+			use(c.Buffer())
 		} else if d, ok := ir.As[tileaa.Dot](op); ok && d.When() != nil && d.Atom().Atom.ByWarpgroup() {
 			for _, v := range tileaa.FactorsOf(d) {
 				if _, ok := v.Type().(*tileaa.BufferType); ok {
-					read := placed(tileaa.MemoryOf(v).DefiningOp())
-					n.ends[read] = count
-					open = append(open, read)
+					use(v)
 				}
 			}
 		}
@@ -92,8 +98,8 @@ func readForNothing(entry *ir.Op) *forNothing {
 			loops--
 		}
 		if loops == 0 { // what a loop holds may come before its products, too
-			for _, read := range open {
-				n.ends[read] = count
+			for _, bytes := range open {
+				n.ends[bytes] = count
 			}
 			open = open[:0]
 		}
@@ -114,10 +120,10 @@ func placed(alloc *ir.Op) extent {
 
 // storedTo notes that threads have stored to a buffer.
 func (f *fn) storedTo(buffer *ir.Value) {
-	f.unfenced = f.unfenced || f.trafficOf(buffer).multiplied && !planted.On("store-unfenced")
+	f.unfenced = f.unfenced || f.trafficOf(buffer).async && !planted.On("store-unfenced")
 }
 
-// fenceStores has matrix units see what this thread has stored for them.
+// fenceStores has the async proxy see what this thread has stored.
 func (f *fn) fenceStores() {
 	if f.unfenced {
 		f.op(proxyFence)

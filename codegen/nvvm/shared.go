@@ -23,7 +23,6 @@ func init() {
 		tileaa.OpBufferInsert & ir.Place:  bufferInsert,
 		tileaa.OpPointerBlock & ir.Place:  pointerBlock,
 		tileaa.OpAsyncCopy & ir.Place:     asyncCopy,
-		tileaa.OpAsyncCommit & ir.Place:   func(f *fn, op *ir.Op) { f.op("cp.async.commit_group") },
 		tileaa.OpAsyncWait & ir.Place:     asyncWait,
 		tileaa.OpBarrier & ir.Place:       barrier,
 	})
@@ -379,6 +378,13 @@ func asyncWait(f *fn, op *ir.Op) {
 	case planted.On("early-wait"):
 		pending++
 	}
+	if m := f.maps; m != nil && tileaa.RoleOf(op) == nil {
+		m.await(f, m.pending[op], int(pending))
+		if !m.threads {
+			return
+		}
+		f.unfenced = f.unfenced || m.over
+	}
 	f.op("cp.async.wait_group", i32(pending))
 }
 
@@ -403,6 +409,10 @@ func asyncCopyOf(bytes int) string {
 // asyncCopy moves a block to a buffer past the registers. Each copy is 4, 8 or 16 bytes that are neighbours on both sides; where the
 // block leaves the array, a copy of fewer bytes, or none, fills with zeros. A copy whose condition does not hold writes nothing.
 func asyncCopy(f *fn, op *ir.Op) {
+	if c := ir.Cast[tileaa.AsyncCopy](op); c.Maps() != nil {
+		f.maps.group = append(f.maps.group, c)
+		return
+	}
 	b := f.bufferOf(op)
 	l := ir.Cast[tileaa.AsyncCopy](op).Layout().Layout
 	vec := vecOf(op)

@@ -30,14 +30,13 @@ func init() {
 
 // tensorMemory is a kernel's part of tensor memory.
 type tensorMemory struct {
-	offset  int64 // of its words in shared memory
-	columns int64
-	base    reg       // address of the first column
-	begun   reg       // how many products there were
-	open    int       // so many of them may not have been waited for
-	newest  int64     // of the block in, if it is that of the op at hand: the newest so many have not been waited for
-	in      *ir.Block // where newest is known
-	around  map[*ir.Op]bool
+	*counter       // of products
+	offset   int64 // of its words in shared memory
+	columns  int64
+	base     reg       // address of the first column
+	open     int       // so many of them may not have been waited for
+	newest   int64     // of the block in, if it is that of the op at hand: the newest so many have not been waited for
+	in       *ir.Block // where newest is known
 }
 
 // tensorOf is the tensor memory of an op.
@@ -49,22 +48,19 @@ func (f *fn) tensorOf(op *ir.Op) *tensorMemory {
 	}
 	if f.tensor == nil {
 		offset, _ := alloc.Offset()
-		f.tensor = &tensorMemory{offset: offset, columns: v.Type().(*tileaa.TensorMemoryType).Columns, begun: i32(0), open: together(v), around: around(v)}
+		f.tensor = &tensorMemory{offset: offset, columns: v.Type().(*tileaa.TensorMemoryType).Columns, counter: f.counting(productsOf(v)), open: together(v)}
 	}
 	return f.tensor
 }
 
-// around are the ops in which products of the tensor unit begin.
-func around(memory *ir.Value) map[*ir.Op]bool {
-	all := map[*ir.Op]bool{}
+// productsOf are the products that sum in tensor memory.
+func productsOf(memory *ir.Value) (list []*ir.Op) {
 	for _, u := range memory.Uses() {
 		if ir.Is[tileaa.Dot](u.Owner()) {
-			for op := u.Owner().ParentOp(); op != nil && !all[op]; op = op.ParentOp() {
-				all[op] = true
-			}
+			list = append(list, u.Owner())
 		}
 	}
-	return all
+	return list
 }
 
 // together is the most products of a block of which some go on when it is over.
@@ -334,18 +330,7 @@ func (f *fn) inTensor(v *ir.Value) bool {
 	return ok
 }
 
-// counts reports whether products of the tensor unit begin in an op, so that it carries their count.
-func (f *fn) counts(op *ir.Op) bool { return f.tensor != nil && f.tensor.around[op] }
-
-// withCount adds the count of products to what an edge to or from an op carries.
-func (f *fn) withCount(op *ir.Op, vals []*tile) []*tile {
-	if !f.counts(op) {
-		return vals
-	}
-	return append(slices.Clip(vals), f.tileOf(f.ctx.Int(32), f.tensor.begun))
-}
-
-// carriedTypes are the types of values that an op carries in registers, nil for those that it does not, and of the count of products.
+// carriedTypes are the types of values that an op carries in registers, nil for those that it does not, and of counts.
 func (f *fn) carriedTypes(op *ir.Op, vs []*ir.Value) []ir.Type {
 	types := ir.TypesOf(vs)
 	for i, v := range vs {
@@ -353,15 +338,10 @@ func (f *fn) carriedTypes(op *ir.Op, vs []*ir.Value) []ir.Type {
 			types[i] = nil
 		}
 	}
-	if f.counts(op) {
-		types = append(types, tileaa.Tile(f.ctx, f.ctx.Int(32)))
+	for _, c := range f.counters {
+		if c.around[op] {
+			types = append(types, tileaa.Tile(f.ctx, f.ctx.Int(32)))
+		}
 	}
 	return types
-}
-
-// recount takes the count of products from where ways of an op meet.
-func (f *fn) recount(op *ir.Op, tiles []*tile) {
-	if n := len(tiles); n > 0 && f.counts(op) {
-		f.tensor.begun, f.tensor.in = f.reg(tiles[n-1], 0), nil
-	}
 }

@@ -13,6 +13,8 @@ type Code struct {
 
 	TF32 TF32 // what becomes of f32 that products take as tf32; "" is Rounded
 
+	TMA bool // copies take tensor maps that the kernel makes, where they can
+
 	SlicesK int // slices along K that warps share of a product, wherever there can be so many; 1 is none, 0 what costs least
 
 	MaxShared int // bytes of shared memory that a thread block may have, where the GPU has more; 0 is what the GPU has

@@ -38,6 +38,7 @@ func constraints() map[string]*ir.TypeConstraint {
 	set("ring", "ring", isType[*RingType])
 	set("pipeline", "pipeline", isType[*PipelineType])
 	set("tensor_memory", "tensor memory", isType[*TensorMemoryType])
+	set("map_memory", "memory of tensor maps", isType[*MapMemoryType])
 	set("token", "token", isType[*TokenType])
 	set("factor", "tile or buffer", func(t ir.Type) bool { return isType[*TileType](t) || isType[*BufferType](t) })
 	set("value", "tile or token", func(t ir.Type) bool { return isType[*TileType](t) || isType[*TokenType](t) })

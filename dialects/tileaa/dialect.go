@@ -69,7 +69,7 @@ func init() {
 var resultNames = map[ir.Code]string{
 	OpSplat: "splat", OpBroadcast: "bcast", OpReshape: "reshape", OpIota: "iota", OpOffset: "ptr",
 	OpMakeMemref: "memref", OpBlockTile: "block", OpPointerBlock: "block", OpTiledLoad: "tile", OpMultimemLoad: "tile", OpLoad: "tile", OpDot: "dot",
-	OpAllocShared: "buf", OpBufferView: "view", OpAllocRing: "ring", OpAllocPipeline: "pipeline", OpAllocTensor: "tensor", OpRingSlot: "slot", OpRingNext: "position", OpProgramId: "pid", OpNumPrograms: "grid", OpReduce: "reduce", OpScan: "scan",
+	OpAllocShared: "buf", OpBufferView: "view", OpAllocRing: "ring", OpAllocPipeline: "pipeline", OpAllocTensor: "tensor", OpAllocMaps: "maps", OpRingSlot: "slot", OpRingNext: "position", OpProgramId: "pid", OpNumPrograms: "grid", OpReduce: "reduce", OpScan: "scan",
 	OpFor: "for", OpCreateMemToken: "token", OpAssume: "assume",
 }
 

@@ -55,7 +55,7 @@ func effect(op *ir.Op, d ir.EffectDef) (e Effect, has bool) {
 // spaceOf is the memory to which a value of a type leads; Outside for values that are no addresses.
 func spaceOf(t ir.Type) Space {
 	switch t := t.(type) {
-	case *BufferType, *RingType, *PipelineType, *TensorMemoryType:
+	case *BufferType, *RingType, *PipelineType, *TensorMemoryType, *MapMemoryType:
 		return SharedSpace
 	case *BlockType:
 		return GlobalSpace

@@ -139,6 +139,11 @@ const (
 	OpTensorAcquire
 	OpTensorAddress
 	OpTensorRelease
+	OpAllocMaps
+	OpMapsAcquire
+	OpTensorMap
+	OpMapsAddress
+	OpMapsRelease
 	OpAsyncCommit
 	OpAsyncWait
 	OpDotWait
@@ -2212,7 +2217,7 @@ func NewMakeMemref(b *ir.Builder, resultType ir.Type, base *ir.Value, shape []*i
 	return MakeMemref{b.Create(s)}
 }
 
-// BlockTile is block_tile: one tile of an array: tile element k of dimension d lies at coordinate indices[d]*traversal[d] + k of array dimension dim_map[d]. With sparse_dim s, indices[s] is a rank-1 tile of coordinates and the other indices are element offsets (traversal 1). Indices are unsigned. Where anywhere says so, they may lie outside the index space by less than the largest tile.
+// BlockTile is block_tile: one tile of an array: tile element k of dimension d lies at coordinate indices[d]*traversal[d] + k of array dimension dim_map[d]. With sparse_dim s, indices[s] is a rank-1 tile of coordinates and the other indices are element offsets (traversal 1). Indices are unsigned. Where anywhere says so, they may lie outside the index space by less than the largest tile. With mapless it is not copied by a tensor map.
 type BlockTile struct{ Op *ir.Op }
 
 func (BlockTile) Matches(c ir.Code) bool { return c == OpBlockTile }
@@ -2262,6 +2267,8 @@ func (o BlockTile) SetAnywhere(v ir.BoolArray) {
 		o.Op.SetAttr(5, v)
 	}
 }
+func (o BlockTile) Mapless() bool     { return o.Op.FlagAttr(6) }
+func (o BlockTile) SetMapless(v bool) { o.Op.SetFlagAttr(6, v) }
 func (o BlockTile) Result() *ir.Value { return o.Op.ResultOf(0) }
 
 // BlockTileOptions are what a block_tile may lack.
@@ -2270,6 +2277,7 @@ type BlockTileOptions struct {
 	SparseDim *int64
 	Inbounds  ir.BoolArray
 	Anywhere  ir.BoolArray
+	Mapless   bool
 }
 
 // NewBlockTile makes a block_tile at the builder's place.
@@ -2278,7 +2286,7 @@ func NewBlockTile(b *ir.Builder, resultType ir.Type, memref *ir.Value, indices [
 	s.Groups = make([]int32, 0, 2)
 	s.AddOperand(memref)
 	s.AddOperand(indices...)
-	s.Attrs = make([]ir.Attribute, 6)
+	s.Attrs = make([]ir.Attribute, 7)
 	if traversal != nil {
 		s.Attrs[0] = traversal
 	}
@@ -2297,6 +2305,7 @@ func NewBlockTile(b *ir.Builder, resultType ir.Type, memref *ir.Value, indices [
 	if opts.Anywhere != nil {
 		s.Attrs[5] = opts.Anywhere
 	}
+	s.Attrs[6] = ir.FlagOf(s.Def.AttrDef(6), opts.Mapless)
 	s.Types = []ir.Type{resultType}
 	return BlockTile{b.Create(s)}
 }
@@ -3855,7 +3864,7 @@ func NewRingNext(b *ir.Builder, position *ir.Value, slots int64) RingNext {
 	return RingNext{b.Create(s)}
 }
 
-// AsyncCopy is async_copy: copies a block to a buffer with cp.async, if when holds; layout is the copy map; elements outside the array become zero. What comes after its token comes after its wait.
+// AsyncCopy is async_copy: copies a block to a buffer with cp.async, if when holds; layout is the copy map; elements outside the array become zero. With a tensor map, by its number, one thread copies for all. What comes after its token comes after its wait.
 type AsyncCopy struct{ Op *ir.Op }
 
 func (AsyncCopy) Matches(c ir.Code) bool { return c == OpAsyncCopy }
@@ -3868,6 +3877,8 @@ func (o AsyncCopy) Token() *ir.Value      { return o.Op.OperandOf(2) }
 func (o AsyncCopy) SetToken(v *ir.Value)  { o.Op.SetOperandOf(2, v) }
 func (o AsyncCopy) When() *ir.Value       { return o.Op.OperandOf(3) }
 func (o AsyncCopy) SetWhen(v *ir.Value)   { o.Op.SetOperandOf(3, v) }
+func (o AsyncCopy) Maps() *ir.Value       { return o.Op.OperandOf(4) }
+func (o AsyncCopy) SetMaps(v *ir.Value)   { o.Op.SetOperandOf(4, v) }
 func (o AsyncCopy) Layout() *LayoutAttr   { return ir.OptionalAttr[*LayoutAttr](o.Op, 0) }
 func (o AsyncCopy) SetLayout(v *LayoutAttr) {
 	if v == nil {
@@ -3900,31 +3911,37 @@ func (o AsyncCopy) SetCoordinateBits(v ir.I64Array) {
 		o.Op.SetAttr(5, v)
 	}
 }
-func (o AsyncCopy) Ragged() bool           { return o.Op.FlagAttr(6) }
-func (o AsyncCopy) SetRagged(v bool)       { o.Op.SetFlagAttr(6, v) }
-func (o AsyncCopy) ResultToken() *ir.Value { return o.Op.ResultOf(0) }
+func (o AsyncCopy) Ragged() bool                  { return o.Op.FlagAttr(6) }
+func (o AsyncCopy) SetRagged(v bool)              { o.Op.SetFlagAttr(6, v) }
+func (o AsyncCopy) Map() (int64, bool)            { return o.Op.IntAttr(7) }
+func (o AsyncCopy) SetMap(c *ir.Context, v int64) { o.Op.SetIntAttr(c, 7, v) }
+func (o AsyncCopy) ClearMap()                     { o.Op.SetAttr(7, nil) }
+func (o AsyncCopy) ResultToken() *ir.Value        { return o.Op.ResultOf(0) }
 
 // AsyncCopyOptions are what a async_copy may lack.
 type AsyncCopyOptions struct {
 	Token          *ir.Value
 	When           *ir.Value
+	Maps           *ir.Value
 	Vec            *int64
 	Fast           *int64
 	Narrow         bool
 	Masked         ir.BoolArray
 	CoordinateBits ir.I64Array
 	Ragged         bool
+	Map            *int64
 }
 
 // NewAsyncCopy makes a async_copy at the builder's place.
 func NewAsyncCopy(b *ir.Builder, block *ir.Value, buffer *ir.Value, layout *LayoutAttr, opts AsyncCopyOptions) AsyncCopy {
 	s := ir.State{Def: opRows[OpAsyncCopy.Index()-1]}
-	s.Groups = make([]int32, 0, 4)
+	s.Groups = make([]int32, 0, 5)
 	s.AddOperand(block)
 	s.AddOperand(buffer)
 	s.AddOperand(opts.Token)
 	s.AddOperand(opts.When)
-	s.Attrs = make([]ir.Attribute, 7)
+	s.AddOperand(opts.Maps)
+	s.Attrs = make([]ir.Attribute, 8)
 	if layout != nil {
 		s.Attrs[0] = layout
 	}
@@ -3942,6 +3959,9 @@ func NewAsyncCopy(b *ir.Builder, block *ir.Value, buffer *ir.Value, layout *Layo
 		s.Attrs[5] = opts.CoordinateBits
 	}
 	s.Attrs[6] = ir.FlagOf(s.Def.AttrDef(6), opts.Ragged)
+	if opts.Map != nil {
+		s.Attrs[7] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(*opts.Map)}
+	}
 	s.Types = []ir.Type{Token(b.Ctx)}
 	return AsyncCopy{b.Create(s)}
 }
@@ -4130,6 +4150,123 @@ func NewTensorRelease(b *ir.Builder, memory *ir.Value) TensorRelease {
 	return TensorRelease{b.Create(s)}
 }
 
+// AllocMaps is alloc_maps: where a tile block makes its tensor maps, with the mbarriers at which groups of copies arrive that take them. allocate-shared gives its byte offset.
+type AllocMaps struct{ Op *ir.Op }
+
+func (AllocMaps) Matches(c ir.Code) bool { return c == OpAllocMaps }
+
+func (o AllocMaps) Offset() (int64, bool)            { return o.Op.IntAttr(0) }
+func (o AllocMaps) SetOffset(c *ir.Context, v int64) { o.Op.SetIntAttr(c, 0, v) }
+func (o AllocMaps) ClearOffset()                     { o.Op.SetAttr(0, nil) }
+func (o AllocMaps) Result() *ir.Value                { return o.Op.ResultOf(0) }
+
+// AllocMapsOptions are what a alloc_maps may lack.
+type AllocMapsOptions struct {
+	Offset *int64
+}
+
+// NewAllocMaps makes a alloc_maps at the builder's place.
+func NewAllocMaps(b *ir.Builder, resultType ir.Type, opts AllocMapsOptions) AllocMaps {
+	s := ir.State{Def: opRows[OpAllocMaps.Index()-1]}
+	s.Attrs = make([]ir.Attribute, 1)
+	if opts.Offset != nil {
+		s.Attrs[0] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(*opts.Offset)}
+	}
+	s.Types = []ir.Type{resultType}
+	return AllocMaps{b.Create(s)}
+}
+
+// MapsAcquire is maps_acquire: makes the mbarriers, and takes global memory for the maps of the tile block.
+type MapsAcquire struct{ Op *ir.Op }
+
+func (MapsAcquire) Matches(c ir.Code) bool { return c == OpMapsAcquire }
+
+func (o MapsAcquire) Maps() *ir.Value     { return o.Op.OperandOf(0) }
+func (o MapsAcquire) SetMaps(v *ir.Value) { o.Op.SetOperandOf(0, v) }
+
+// NewMapsAcquire makes a maps_acquire at the builder's place.
+func NewMapsAcquire(b *ir.Builder, maps *ir.Value) MapsAcquire {
+	s := ir.State{Def: opRows[OpMapsAcquire.Index()-1]}
+	s.Operands = []*ir.Value{maps}
+	return MapsAcquire{b.Create(s)}
+}
+
+// TensorMap is tensor_map: makes the map of this number, of an array: dims are its dimensions, that of neighbours first, box how many elements of each a copy takes, swizzle the bytes of a row in which a copy exchanges chunks of 16 bytes, or 0.
+type TensorMap struct{ Op *ir.Op }
+
+func (TensorMap) Matches(c ir.Code) bool { return c == OpTensorMap }
+
+func (o TensorMap) Memref() *ir.Value             { return o.Op.OperandOf(0) }
+func (o TensorMap) SetMemref(v *ir.Value)         { o.Op.SetOperandOf(0, v) }
+func (o TensorMap) Maps() *ir.Value               { return o.Op.OperandOf(1) }
+func (o TensorMap) SetMaps(v *ir.Value)           { o.Op.SetOperandOf(1, v) }
+func (o TensorMap) Map() int64                    { v, _ := o.Op.IntAttr(0); return v }
+func (o TensorMap) SetMap(c *ir.Context, v int64) { o.Op.SetIntAttr(c, 0, v) }
+func (o TensorMap) Dims() ir.I64Array             { return ir.OptionalAttr[ir.I64Array](o.Op, 1) }
+func (o TensorMap) SetDims(v ir.I64Array) {
+	if v == nil {
+		o.Op.SetAttr(1, nil)
+	} else {
+		o.Op.SetAttr(1, v)
+	}
+}
+func (o TensorMap) Box() ir.I64Array { return ir.OptionalAttr[ir.I64Array](o.Op, 2) }
+func (o TensorMap) SetBox(v ir.I64Array) {
+	if v == nil {
+		o.Op.SetAttr(2, nil)
+	} else {
+		o.Op.SetAttr(2, v)
+	}
+}
+func (o TensorMap) Swizzle() int64                    { v, _ := o.Op.IntAttr(3); return v }
+func (o TensorMap) SetSwizzle(c *ir.Context, v int64) { o.Op.SetIntAttr(c, 3, v) }
+
+// NewTensorMap makes a tensor_map at the builder's place.
+func NewTensorMap(b *ir.Builder, memref *ir.Value, maps *ir.Value, map_ int64, dims ir.I64Array, box ir.I64Array, swizzle int64) TensorMap {
+	s := ir.State{Def: opRows[OpTensorMap.Index()-1]}
+	s.Operands = []*ir.Value{memref, maps}
+	s.Attrs = make([]ir.Attribute, 4)
+	s.Attrs[0] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(map_)}
+	if dims != nil {
+		s.Attrs[1] = dims
+	}
+	if box != nil {
+		s.Attrs[2] = box
+	}
+	s.Attrs[3] = ir.IntegerAttr{Type: b.Ctx.Int(64), Bits: uint64(swizzle)}
+	return TensorMap{b.Create(s)}
+}
+
+// MapsAddress is maps_address: every thread finds where the maps are, which are complete.
+type MapsAddress struct{ Op *ir.Op }
+
+func (MapsAddress) Matches(c ir.Code) bool { return c == OpMapsAddress }
+
+func (o MapsAddress) Maps() *ir.Value     { return o.Op.OperandOf(0) }
+func (o MapsAddress) SetMaps(v *ir.Value) { o.Op.SetOperandOf(0, v) }
+
+// NewMapsAddress makes a maps_address at the builder's place.
+func NewMapsAddress(b *ir.Builder, maps *ir.Value) MapsAddress {
+	s := ir.State{Def: opRows[OpMapsAddress.Index()-1]}
+	s.Operands = []*ir.Value{maps}
+	return MapsAddress{b.Create(s)}
+}
+
+// MapsRelease is maps_release: gives the memory of the maps back, when the copies are over that take them.
+type MapsRelease struct{ Op *ir.Op }
+
+func (MapsRelease) Matches(c ir.Code) bool { return c == OpMapsRelease }
+
+func (o MapsRelease) Maps() *ir.Value     { return o.Op.OperandOf(0) }
+func (o MapsRelease) SetMaps(v *ir.Value) { o.Op.SetOperandOf(0, v) }
+
+// NewMapsRelease makes a maps_release at the builder's place.
+func NewMapsRelease(b *ir.Builder, maps *ir.Value) MapsRelease {
+	s := ir.State{Def: opRows[OpMapsRelease.Index()-1]}
+	s.Operands = []*ir.Value{maps}
+	return MapsRelease{b.Create(s)}
+}
+
 // AsyncCommit is async_commit: ends a group of copies of this thread.
 type AsyncCommit struct{ Op *ir.Op }
 
@@ -4300,7 +4437,7 @@ var unaryOpSource = [...]int8{
 	73:  0, // sums_store
 	74:  0, // sums_scale
 	111: 0, // convert_layout
-	135: 0}
+	140: 0}
 
 func (o UnaryOp) Source() *ir.Value { return o.Op.OperandOf(int(unaryOpSource[o.Op.Code().Index()])) }
 func (o UnaryOp) SetSource(v *ir.Value) {
@@ -4348,7 +4485,7 @@ var unaryOpResult = [...]int8{
 	73:  0, // sums_store
 	74:  0, // sums_scale
 	111: 0, // convert_layout
-	135: 0}
+	140: 0}
 
 func (o UnaryOp) Result() *ir.Value { return o.Op.ResultOf(int(unaryOpResult[o.Op.Code().Index()])) }
 
@@ -4418,7 +4555,7 @@ var binaryOpLhs = [...]int8{
 	47:  0, // cmpi
 	66:  0, // cat
 	71:  0, // dot
-	135: 0}
+	140: 0}
 
 func (o BinaryOp) Lhs() *ir.Value     { return o.Op.OperandOf(int(binaryOpLhs[o.Op.Code().Index()])) }
 func (o BinaryOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(binaryOpLhs[o.Op.Code().Index()]), v) }
@@ -4451,7 +4588,7 @@ var binaryOpRhs = [...]int8{
 	47:  1, // cmpi
 	66:  1, // cat
 	71:  1, // dot
-	135: 0}
+	140: 0}
 
 func (o BinaryOp) Rhs() *ir.Value     { return o.Op.OperandOf(int(binaryOpRhs[o.Op.Code().Index()])) }
 func (o BinaryOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(binaryOpRhs[o.Op.Code().Index()]), v) }
@@ -4484,7 +4621,7 @@ var binaryOpResult = [...]int8{
 	47:  0, // cmpi
 	66:  0, // cat
 	71:  0, // dot
-	135: 0}
+	140: 0}
 
 func (o BinaryOp) Result() *ir.Value { return o.Op.ResultOf(int(binaryOpResult[o.Op.Code().Index()])) }
 
@@ -4518,7 +4655,7 @@ var signedOpSignedness = [...]int8{
 	50:  0, // exti
 	53:  0, // ftoi
 	54:  0, // itof
-	135: 0}
+	140: 0}
 
 func (o SignedOp) Signedness() def.Signedness {
 	v, _ := o.Op.EnumAttr(int(signedOpSignedness[o.Op.Code().Index()]))
@@ -4552,7 +4689,7 @@ var overflowOpOverflow = [...]int8{
 	43:  0, // shli
 	46:  0, // negi
 	51:  0, // trunci
-	135: 0}
+	140: 0}
 
 func (o OverflowOp) Overflow() def.Overflow {
 	v, _ := o.Op.EnumAttr(int(overflowOpOverflow[o.Op.Code().Index()]))
@@ -4594,7 +4731,7 @@ var roundedOpRounding = [...]int8{
 	27:  0, // tanh
 	36:  1, // divi
 	52:  0, // ftof
-	135: 0}
+	140: 0}
 
 func (o RoundedOp) Rounding() def.Rounding {
 	v, _ := o.Op.EnumAttr(int(roundedOpRounding[o.Op.Code().Index()]))
@@ -4636,7 +4773,7 @@ var flushingOpFlushToZero = [...]int8{
 	16:  1, // sqrt
 	17:  0, // rsqrt
 	19:  0, // exp2
-	135: 0}
+	140: 0}
 
 func (o FlushingOp) FlushToZero() bool {
 	return o.Op.FlagAttr(int(flushingOpFlushToZero[o.Op.Code().Index()]))
@@ -4661,7 +4798,7 @@ func (NaNOp) Matches(c ir.Code) bool {
 var naNOpLhs = [...]int8{
 	9:   0, // maxf
 	10:  0, // minf
-	135: 0}
+	140: 0}
 
 func (o NaNOp) Lhs() *ir.Value     { return o.Op.OperandOf(int(naNOpLhs[o.Op.Code().Index()])) }
 func (o NaNOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpLhs[o.Op.Code().Index()]), v) }
@@ -4669,7 +4806,7 @@ func (o NaNOp) SetLhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpLhs[o.Op.Code().
 var naNOpRhs = [...]int8{
 	9:   1, // maxf
 	10:  1, // minf
-	135: 0}
+	140: 0}
 
 func (o NaNOp) Rhs() *ir.Value     { return o.Op.OperandOf(int(naNOpRhs[o.Op.Code().Index()])) }
 func (o NaNOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpRhs[o.Op.Code().Index()]), v) }
@@ -4677,7 +4814,7 @@ func (o NaNOp) SetRhs(v *ir.Value) { o.Op.SetOperandOf(int(naNOpRhs[o.Op.Code().
 var naNOpPropagateNan = [...]int8{
 	9:   0, // maxf
 	10:  0, // minf
-	135: 0}
+	140: 0}
 
 func (o NaNOp) PropagateNan() bool { return o.Op.FlagAttr(int(naNOpPropagateNan[o.Op.Code().Index()])) }
 func (o NaNOp) SetPropagateNan(v bool) {
@@ -4700,7 +4837,7 @@ func (CombineOp) Matches(c ir.Code) bool {
 var combineOpDim = [...]int8{
 	76:  0, // reduce
 	77:  0, // scan
-	135: 0}
+	140: 0}
 
 func (o CombineOp) Dim() int64 {
 	v, _ := o.Op.IntAttr(int(combineOpDim[o.Op.Code().Index()]))
@@ -4713,7 +4850,7 @@ func (o CombineOp) SetDim(c *ir.Context, v int64) {
 var combineOpIdentities = [...]int8{
 	76:  1, // reduce
 	77:  1, // scan
-	135: 0}
+	140: 0}
 
 func (o CombineOp) Identities() ir.ArrayAttr {
 	return ir.OptionalAttr[ir.ArrayAttr](o.Op, int(combineOpIdentities[o.Op.Code().Index()]))
@@ -4729,7 +4866,7 @@ func (o CombineOp) SetIdentities(v ir.ArrayAttr) {
 var combineOpOperands = [...]int8{
 	76:  0, // reduce
 	77:  0, // scan
-	135: 0}
+	140: 0}
 
 func (o CombineOp) Operands() []*ir.Value {
 	return o.Op.OperandGroup(int(combineOpOperands[o.Op.Code().Index()]))
@@ -4741,7 +4878,7 @@ func (o CombineOp) SetOperands(vs []*ir.Value) {
 var combineOpResults = [...]int8{
 	76:  0, // reduce
 	77:  0, // scan
-	135: 0}
+	140: 0}
 
 func (o CombineOp) Results() []*ir.Value {
 	return o.Op.ResultGroup(int(combineOpResults[o.Op.Code().Index()]))
@@ -4765,7 +4902,7 @@ var dimOpDim = [...]int8{
 	66:  0, // cat
 	76:  0, // reduce
 	77:  0, // scan
-	135: 0}
+	140: 0}
 
 func (o DimOp) Dim() int64 { v, _ := o.Op.IntAttr(int(dimOpDim[o.Op.Code().Index()])); return v }
 func (o DimOp) SetDim(c *ir.Context, v int64) {
@@ -4790,7 +4927,7 @@ var symbolOpSymName = [...]int8{
 	1:   0, // module
 	2:   0, // entry
 	3:   0, // global
-	135: 0}
+	140: 0}
 
 func (o SymbolOp) SymName() string { return o.Op.TextAttr(int(symbolOpSymName[o.Op.Code().Index()])) }
 func (o SymbolOp) SetSymName(v string) {
@@ -4813,7 +4950,7 @@ func (GridOp) Matches(c ir.Code) bool {
 var gridOpAxis = [...]int8{
 	98:  0, // program_id
 	99:  0, // num_programs
-	135: 0}
+	140: 0}
 
 func (o GridOp) Axis() int64 { v, _ := o.Op.IntAttr(int(gridOpAxis[o.Op.Code().Index()])); return v }
 func (o GridOp) SetAxis(c *ir.Context, v int64) {
@@ -4823,7 +4960,7 @@ func (o GridOp) SetAxis(c *ir.Context, v int64) {
 var gridOpResult = [...]int8{
 	98:  0, // program_id
 	99:  0, // num_programs
-	135: 0}
+	140: 0}
 
 func (o GridOp) Result() *ir.Value { return o.Op.ResultOf(int(gridOpResult[o.Op.Code().Index()])) }
 
@@ -4851,7 +4988,7 @@ var indexedOpIndices = [...]int8{
 	79:  1, // block_tile
 	115: 1, // buffer_extract
 	116: 2, // buffer_insert
-	135: 0}
+	140: 0}
 
 func (o IndexedOp) Indices() []*ir.Value {
 	return o.Op.OperandGroup(int(indexedOpIndices[o.Op.Code().Index()]))
@@ -4902,7 +5039,7 @@ var tokenOpToken = [...]int8{
 	95:  0, // gdc_launch_dependents
 	109: 1, // print
 	121: 2, // async_copy
-	135: 0}
+	140: 0}
 
 func (o TokenOp) Token() *ir.Value     { return o.Op.OperandOf(int(tokenOpToken[o.Op.Code().Index()])) }
 func (o TokenOp) SetToken(v *ir.Value) { o.Op.SetOperandOf(int(tokenOpToken[o.Op.Code().Index()]), v) }
@@ -4939,7 +5076,7 @@ var memoryOpToken = [...]int8{
 	88:  3, // store
 	89:  3, // atomic_rmw
 	90:  4, // atomic_cas
-	135: 0}
+	140: 0}
 
 func (o MemoryOp) Token() *ir.Value { return o.Op.OperandOf(int(memoryOpToken[o.Op.Code().Index()])) }
 func (o MemoryOp) SetToken(v *ir.Value) {
@@ -4957,7 +5094,7 @@ var memoryOpOrder = [...]int8{
 	88:  0, // store
 	89:  1, // atomic_rmw
 	90:  0, // atomic_cas
-	135: 0}
+	140: 0}
 
 func (o MemoryOp) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(memoryOpOrder[o.Op.Code().Index()]))
@@ -4978,7 +5115,7 @@ var memoryOpScope = [...]int8{
 	88:  1, // store
 	89:  2, // atomic_rmw
 	90:  1, // atomic_cas
-	135: 0}
+	140: 0}
 
 func (o MemoryOp) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(memoryOpScope[o.Op.Code().Index()]))
@@ -5000,7 +5137,7 @@ var memoryOpResultToken = [...]int8{
 	88:  0, // store
 	89:  1, // atomic_rmw
 	90:  1, // atomic_cas
-	135: 0}
+	140: 0}
 
 func (o MemoryOp) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(memoryOpResultToken[o.Op.Code().Index()]))
@@ -5030,7 +5167,7 @@ var blockAccessBlock = [...]int8{
 	84:  1, // multimem_store
 	85:  1, // multimem_reduce
 	86:  0, // multimem_load
-	135: 0}
+	140: 0}
 
 func (o BlockAccess) Block() *ir.Value {
 	return o.Op.OperandOf(int(blockAccessBlock[o.Op.Code().Index()]))
@@ -5046,7 +5183,7 @@ var blockAccessToken = [...]int8{
 	84:  2, // multimem_store
 	85:  2, // multimem_reduce
 	86:  1, // multimem_load
-	135: 0}
+	140: 0}
 
 func (o BlockAccess) Token() *ir.Value {
 	return o.Op.OperandOf(int(blockAccessToken[o.Op.Code().Index()]))
@@ -5062,7 +5199,7 @@ var blockAccessOrder = [...]int8{
 	84:  0, // multimem_store
 	85:  1, // multimem_reduce
 	86:  1, // multimem_load
-	135: 0}
+	140: 0}
 
 func (o BlockAccess) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(blockAccessOrder[o.Op.Code().Index()]))
@@ -5079,7 +5216,7 @@ var blockAccessScope = [...]int8{
 	84:  1, // multimem_store
 	85:  2, // multimem_reduce
 	86:  2, // multimem_load
-	135: 0}
+	140: 0}
 
 func (o BlockAccess) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(blockAccessScope[o.Op.Code().Index()]))
@@ -5097,7 +5234,7 @@ var blockAccessMasked = [...]int8{
 	84:  5, // multimem_store
 	85:  6, // multimem_reduce
 	86:  6, // multimem_load
-	135: 0}
+	140: 0}
 
 func (o BlockAccess) Masked() ir.BoolArray {
 	return ir.OptionalAttr[ir.BoolArray](o.Op, int(blockAccessMasked[o.Op.Code().Index()]))
@@ -5117,7 +5254,7 @@ var blockAccessResultToken = [...]int8{
 	84:  0, // multimem_store
 	85:  0, // multimem_reduce
 	86:  1, // multimem_load
-	135: 0}
+	140: 0}
 
 func (o BlockAccess) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(blockAccessResultToken[o.Op.Code().Index()]))
@@ -5143,7 +5280,7 @@ var ptrAccessPtr = [...]int8{
 	88:  0, // store
 	89:  0, // atomic_rmw
 	90:  0, // atomic_cas
-	135: 0}
+	140: 0}
 
 func (o PtrAccess) Ptr() *ir.Value     { return o.Op.OperandOf(int(ptrAccessPtr[o.Op.Code().Index()])) }
 func (o PtrAccess) SetPtr(v *ir.Value) { o.Op.SetOperandOf(int(ptrAccessPtr[o.Op.Code().Index()]), v) }
@@ -5153,7 +5290,7 @@ var ptrAccessMask = [...]int8{
 	88:  2, // store
 	89:  2, // atomic_rmw
 	90:  3, // atomic_cas
-	135: 0}
+	140: 0}
 
 func (o PtrAccess) Mask() *ir.Value { return o.Op.OperandOf(int(ptrAccessMask[o.Op.Code().Index()])) }
 func (o PtrAccess) SetMask(v *ir.Value) {
@@ -5165,7 +5302,7 @@ var ptrAccessToken = [...]int8{
 	88:  3, // store
 	89:  3, // atomic_rmw
 	90:  4, // atomic_cas
-	135: 0}
+	140: 0}
 
 func (o PtrAccess) Token() *ir.Value { return o.Op.OperandOf(int(ptrAccessToken[o.Op.Code().Index()])) }
 func (o PtrAccess) SetToken(v *ir.Value) {
@@ -5177,7 +5314,7 @@ var ptrAccessOrder = [...]int8{
 	88:  0, // store
 	89:  1, // atomic_rmw
 	90:  0, // atomic_cas
-	135: 0}
+	140: 0}
 
 func (o PtrAccess) Order() def.MemOrder {
 	v, _ := o.Op.EnumAttr(int(ptrAccessOrder[o.Op.Code().Index()]))
@@ -5192,7 +5329,7 @@ var ptrAccessScope = [...]int8{
 	88:  1, // store
 	89:  2, // atomic_rmw
 	90:  1, // atomic_cas
-	135: 0}
+	140: 0}
 
 func (o PtrAccess) Scope() (def.Scope, bool) {
 	v, ok := o.Op.EnumAttr(int(ptrAccessScope[o.Op.Code().Index()]))
@@ -5208,7 +5345,7 @@ var ptrAccessResultToken = [...]int8{
 	88:  0, // store
 	89:  1, // atomic_rmw
 	90:  1, // atomic_cas
-	135: 0}
+	140: 0}
 
 func (o PtrAccess) ResultToken() *ir.Value {
 	return o.Op.ResultOf(int(ptrAccessResultToken[o.Op.Code().Index()]))
@@ -5232,7 +5369,7 @@ var maskedOpPtr = [...]int8{
 	80:  0, // pointer_block
 	87:  0, // load
 	88:  0, // store
-	135: 0}
+	140: 0}
 
 func (o MaskedOp) Ptr() *ir.Value     { return o.Op.OperandOf(int(maskedOpPtr[o.Op.Code().Index()])) }
 func (o MaskedOp) SetPtr(v *ir.Value) { o.Op.SetOperandOf(int(maskedOpPtr[o.Op.Code().Index()]), v) }
@@ -5241,7 +5378,7 @@ var maskedOpMask = [...]int8{
 	80:  1, // pointer_block
 	87:  1, // load
 	88:  2, // store
-	135: 0}
+	140: 0}
 
 func (o MaskedOp) Mask() *ir.Value     { return o.Op.OperandOf(int(maskedOpMask[o.Op.Code().Index()])) }
 func (o MaskedOp) SetMask(v *ir.Value) { o.Op.SetOperandOf(int(maskedOpMask[o.Op.Code().Index()]), v) }
@@ -5250,7 +5387,7 @@ var maskedOpLeft = [...]int8{
 	80:  2, // pointer_block
 	87:  4, // load
 	88:  4, // store
-	135: 0}
+	140: 0}
 
 func (o MaskedOp) Left() *ir.Value     { return o.Op.OperandOf(int(maskedOpLeft[o.Op.Code().Index()])) }
 func (o MaskedOp) SetLeft(v *ir.Value) { o.Op.SetOperandOf(int(maskedOpLeft[o.Op.Code().Index()]), v) }
@@ -5281,7 +5418,7 @@ var blockOpBlock = [...]int8{
 	85:  1, // multimem_reduce
 	86:  0, // multimem_load
 	121: 0, // async_copy
-	135: 0}
+	140: 0}
 
 func (o BlockOp) Block() *ir.Value     { return o.Op.OperandOf(int(blockOpBlock[o.Op.Code().Index()])) }
 func (o BlockOp) SetBlock(v *ir.Value) { o.Op.SetOperandOf(int(blockOpBlock[o.Op.Code().Index()]), v) }
@@ -5316,7 +5453,7 @@ var accessOpVec = [...]int8{
 	87:  3, // load
 	88:  2, // store
 	121: 1, // async_copy
-	135: 0}
+	140: 0}
 
 func (o AccessOp) Vec() (int64, bool) { return o.Op.IntAttr(int(accessOpVec[o.Op.Code().Index()])) }
 func (o AccessOp) SetVec(c *ir.Context, v int64) {
@@ -5334,7 +5471,7 @@ var accessOpFast = [...]int8{
 	87:  4, // load
 	88:  3, // store
 	121: 2, // async_copy
-	135: 0}
+	140: 0}
 
 func (o AccessOp) Fast() (int64, bool) { return o.Op.IntAttr(int(accessOpFast[o.Op.Code().Index()])) }
 func (o AccessOp) SetFast(c *ir.Context, v int64) {
@@ -5352,7 +5489,7 @@ var accessOpNarrow = [...]int8{
 	87:  5, // load
 	88:  4, // store
 	121: 3, // async_copy
-	135: 0}
+	140: 0}
 
 func (o AccessOp) Narrow() bool     { return o.Op.FlagAttr(int(accessOpNarrow[o.Op.Code().Index()])) }
 func (o AccessOp) SetNarrow(v bool) { o.Op.SetFlagAttr(int(accessOpNarrow[o.Op.Code().Index()]), v) }
@@ -5367,7 +5504,7 @@ var accessOpMasked = [...]int8{
 	87:  6, // load
 	88:  5, // store
 	121: 4, // async_copy
-	135: 0}
+	140: 0}
 
 func (o AccessOp) Masked() ir.BoolArray {
 	return ir.OptionalAttr[ir.BoolArray](o.Op, int(accessOpMasked[o.Op.Code().Index()]))
@@ -5390,7 +5527,7 @@ var accessOpCoordinateBits = [...]int8{
 	87:  7, // load
 	88:  6, // store
 	121: 5, // async_copy
-	135: 0}
+	140: 0}
 
 func (o AccessOp) CoordinateBits() ir.I64Array {
 	return ir.OptionalAttr[ir.I64Array](o.Op, int(accessOpCoordinateBits[o.Op.Code().Index()]))
@@ -5413,7 +5550,7 @@ var accessOpRagged = [...]int8{
 	87:  8, // load
 	88:  7, // store
 	121: 6, // async_copy
-	135: 0}
+	140: 0}
 
 func (o AccessOp) Ragged() bool     { return o.Op.FlagAttr(int(accessOpRagged[o.Op.Code().Index()])) }
 func (o AccessOp) SetRagged(v bool) { o.Op.SetFlagAttr(int(accessOpRagged[o.Op.Code().Index()]), v) }
@@ -5450,7 +5587,7 @@ var valueOpValue = [...]int8{
 	90:  2, // atomic_cas
 	113: 0, // buffer_store
 	116: 0, // buffer_insert
-	135: 0}
+	140: 0}
 
 func (o ValueOp) Value() *ir.Value     { return o.Op.OperandOf(int(valueOpValue[o.Op.Code().Index()])) }
 func (o ValueOp) SetValue(v *ir.Value) { o.Op.SetOperandOf(int(valueOpValue[o.Op.Code().Index()]), v) }
@@ -5471,7 +5608,7 @@ func (LatencyOp) Matches(c ir.Code) bool {
 var latencyOpLatency = [...]int8{
 	81:  2, // tiled_load
 	87:  2, // load
-	135: 0}
+	140: 0}
 
 func (o LatencyOp) Latency() (int64, bool) {
 	return o.Op.IntAttr(int(latencyOpLatency[o.Op.Code().Index()]))
@@ -5501,7 +5638,7 @@ var atomicOpMode = [...]int8{
 	85:  0, // multimem_reduce
 	86:  0, // multimem_load
 	89:  0, // atomic_rmw
-	135: 0}
+	140: 0}
 
 func (o AtomicOp) Mode() def.AtomicMode {
 	v, _ := o.Op.EnumAttr(int(atomicOpMode[o.Op.Code().Index()]))
@@ -5535,7 +5672,7 @@ var bufferOpBuffer = [...]int8{
 	116: 1, // buffer_insert
 	117: 0, // buffer_view
 	121: 1, // async_copy
-	135: 0}
+	140: 0}
 
 func (o BufferOp) Buffer() *ir.Value { return o.Op.OperandOf(int(bufferOpBuffer[o.Op.Code().Index()])) }
 func (o BufferOp) SetBuffer(v *ir.Value) {
@@ -5562,7 +5699,7 @@ var pipelineOpPipeline = [...]int8{
 	124: 0, // producer_commit
 	125: 0, // consumer_wait
 	126: 0, // consumer_release
-	135: 0}
+	140: 0}
 
 func (o PipelineOp) Pipeline() *ir.Value {
 	return o.Op.OperandOf(int(pipelineOpPipeline[o.Op.Code().Index()]))
@@ -5576,7 +5713,7 @@ var pipelineOpPosition = [...]int8{
 	124: 1, // producer_commit
 	125: 1, // consumer_wait
 	126: 1, // consumer_release
-	135: 0}
+	140: 0}
 
 func (o PipelineOp) Position() *ir.Value {
 	return o.Op.OperandOf(int(pipelineOpPosition[o.Op.Code().Index()]))
@@ -5603,7 +5740,7 @@ var predicatedOpWhen = [...]int8{
 	71:  6, // dot
 	114: 1, // buffer_load
 	121: 3, // async_copy
-	135: 0}
+	140: 0}
 
 func (o PredicatedOp) When() *ir.Value {
 	return o.Op.OperandOf(int(predicatedOpWhen[o.Op.Code().Index()]))
@@ -5640,12 +5777,39 @@ var tensorOpMemory = [...]int8{
 	128: 0, // tensor_acquire
 	129: 0, // tensor_address
 	130: 0, // tensor_release
-	135: 0}
+	140: 0}
 
 func (o TensorOp) Memory() *ir.Value { return o.Op.OperandOf(int(tensorOpMemory[o.Op.Code().Index()])) }
 func (o TensorOp) SetMemory(v *ir.Value) {
 	o.Op.SetOperandOf(int(tensorOpMemory[o.Op.Code().Index()]), v)
 }
+
+// MapsOp is an op on tensor maps, or one that may take one.
+type MapsOp struct{ Op *ir.Op }
+
+func (MapsOp) Matches(c ir.Code) bool {
+	switch c {
+	case
+		OpAsyncCopy,
+		OpMapsAcquire,
+		OpTensorMap,
+		OpMapsAddress,
+		OpMapsRelease:
+		return true
+	}
+	return false
+}
+
+var mapsOpMaps = [...]int8{
+	121: 4, // async_copy
+	132: 0, // maps_acquire
+	133: 1, // tensor_map
+	134: 0, // maps_address
+	135: 0, // maps_release
+	140: 0}
+
+func (o MapsOp) Maps() *ir.Value     { return o.Op.OperandOf(int(mapsOpMaps[o.Op.Code().Index()])) }
+func (o MapsOp) SetMaps(v *ir.Value) { o.Op.SetOperandOf(int(mapsOpMaps[o.Op.Code().Index()]), v) }
 
 // SumsOp is an op on a tile that is in tensor memory, or comes there.
 type SumsOp struct{ Op *ir.Op }
@@ -5665,7 +5829,7 @@ var sumsOpSource = [...]int8{
 	72:  0, // dot_land
 	73:  0, // sums_store
 	74:  0, // sums_scale
-	135: 0}
+	140: 0}
 
 func (o SumsOp) Source() *ir.Value     { return o.Op.OperandOf(int(sumsOpSource[o.Op.Code().Index()])) }
 func (o SumsOp) SetSource(v *ir.Value) { o.Op.SetOperandOf(int(sumsOpSource[o.Op.Code().Index()]), v) }
@@ -5674,7 +5838,7 @@ var sumsOpMemory = [...]int8{
 	72:  2, // dot_land
 	73:  1, // sums_store
 	74:  2, // sums_scale
-	135: 0}
+	140: 0}
 
 func (o SumsOp) Memory() *ir.Value     { return o.Op.OperandOf(int(sumsOpMemory[o.Op.Code().Index()])) }
 func (o SumsOp) SetMemory(v *ir.Value) { o.Op.SetOperandOf(int(sumsOpMemory[o.Op.Code().Index()]), v) }
@@ -5683,7 +5847,7 @@ var sumsOpColumn = [...]int8{
 	72:  0, // dot_land
 	73:  0, // sums_store
 	74:  0, // sums_scale
-	135: 0}
+	140: 0}
 
 func (o SumsOp) Column() (int64, bool) { return o.Op.IntAttr(int(sumsOpColumn[o.Op.Code().Index()])) }
 func (o SumsOp) SetColumn(c *ir.Context, v int64) {
@@ -5695,7 +5859,7 @@ var sumsOpLane = [...]int8{
 	72:  1, // dot_land
 	73:  1, // sums_store
 	74:  1, // sums_scale
-	135: 0}
+	140: 0}
 
 func (o SumsOp) Lane() (int64, bool) { return o.Op.IntAttr(int(sumsOpLane[o.Op.Code().Index()])) }
 func (o SumsOp) SetLane(c *ir.Context, v int64) {
@@ -5707,7 +5871,7 @@ var sumsOpResult = [...]int8{
 	72:  0, // dot_land
 	73:  0, // sums_store
 	74:  0, // sums_scale
-	135: 0}
+	140: 0}
 
 func (o SumsOp) Result() *ir.Value { return o.Op.ResultOf(int(sumsOpResult[o.Op.Code().Index()])) }
 
@@ -5721,7 +5885,8 @@ func (PlacedOp) Matches(c ir.Code) bool {
 		OpAllocShared,
 		OpAllocRing,
 		OpAllocPipeline,
-		OpAllocTensor:
+		OpAllocTensor,
+		OpAllocMaps:
 		return true
 	}
 	return false
@@ -5733,7 +5898,8 @@ var placedOpOffset = [...]int8{
 	118: 0, // alloc_ring
 	122: 2, // alloc_pipeline
 	127: 0, // alloc_tensor
-	135: 0}
+	131: 0, // alloc_maps
+	140: 0}
 
 func (o PlacedOp) Offset() (int64, bool) {
 	return o.Op.IntAttr(int(placedOpOffset[o.Op.Code().Index()]))
@@ -5749,7 +5915,8 @@ var placedOpResult = [...]int8{
 	118: 0, // alloc_ring
 	122: 0, // alloc_pipeline
 	127: 0, // alloc_tensor
-	135: 0}
+	131: 0, // alloc_maps
+	140: 0}
 
 func (o PlacedOp) Result() *ir.Value { return o.Op.ResultOf(int(placedOpResult[o.Op.Code().Index()])) }
 
@@ -5769,7 +5936,7 @@ func (BufferWrite) Matches(c ir.Code) bool {
 var bufferWriteValue = [...]int8{
 	113: 0, // buffer_store
 	116: 0, // buffer_insert
-	135: 0}
+	140: 0}
 
 func (o BufferWrite) Value() *ir.Value {
 	return o.Op.OperandOf(int(bufferWriteValue[o.Op.Code().Index()]))
@@ -5781,7 +5948,7 @@ func (o BufferWrite) SetValue(v *ir.Value) {
 var bufferWriteBuffer = [...]int8{
 	113: 1, // buffer_store
 	116: 1, // buffer_insert
-	135: 0}
+	140: 0}
 
 func (o BufferWrite) Buffer() *ir.Value {
 	return o.Op.OperandOf(int(bufferWriteBuffer[o.Op.Code().Index()]))

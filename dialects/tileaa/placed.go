@@ -21,6 +21,8 @@ func SharedMemory(t ir.Type) (bytes, align int) {
 		return t.Bytes(), MbarrierBytes
 	case *TensorMemoryType:
 		return t.Bytes(), MbarrierBytes
+	case *MapMemoryType:
+		return t.Bytes(), MapBytes
 	}
 	b := t.(*BufferType)
 	return b.Bytes(), b.Align()

@@ -273,6 +273,16 @@ func FollowsFromBlock(v *ir.Value) bool {
 // mostFollowed bounds the values that one is followed back to.
 const mostFollowed = 64
 
+// RoleOf is the role that an op is in, nil if it is in none.
+func RoleOf(op *ir.Op) *ir.Op {
+	for ; op != nil; op = op.ParentOp() {
+		if op.Code() == OpRole {
+			return op
+		}
+	}
+	return nil
+}
+
 // EntryOf is the entry around an op.
 func EntryOf(op *ir.Op) *ir.Op {
 	for op.Code() != OpEntry {

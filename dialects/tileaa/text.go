@@ -154,6 +154,14 @@ func parseType(p *ir.Parser, mnemonic string) (ir.Type, error) {
 			p.Errorf(at, "a pipeline has at least one slot")
 		}
 		t = Pipeline(c, slots)
+	case "map_memory":
+		p.Expect("<")
+		at := p.Pos()
+		maps := p.Integer()
+		if (maps < 1 || maps > mostMaps) && !p.Failed() {
+			p.Errorf(at, "there are 1 to %d tensor maps", mostMaps)
+		}
+		t = MapMemory(c, maps)
 	case "tensor_memory":
 		p.Expect("<")
 		at := p.Pos()

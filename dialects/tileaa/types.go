@@ -62,6 +62,11 @@ type TensorMemoryType struct {
 	Columns int64 // a power of two from 32 to 512
 }
 
+// MapMemoryType is where a tile block makes so many tensor maps.
+type MapMemoryType struct {
+	Maps int64 // at least 1
+}
+
 type (
 	tileKey struct {
 		shape  string
@@ -88,6 +93,7 @@ type (
 		buffer *BufferType
 	}
 	pipelineKey struct{ slots int64 }
+	mapsKey     struct{ maps int64 }
 	tensorKey   struct{ columns int64 }
 )
 
@@ -181,6 +187,25 @@ func ProductMbarrier(i int64) int64 { return MbarrierBytes * (1 + i) }
 // Bytes is the shared memory that belongs to it.
 func (t *TensorMemoryType) Bytes() int { return int(ProductMbarrier(ProductMbarriers)) }
 
+// MapMemory is the type of memory for so many tensor maps.
+func MapMemory(c *ir.Context, maps int64) *MapMemoryType {
+	return ir.Intern(c, mapsKey{maps}, func() *MapMemoryType { return &MapMemoryType{maps} })
+}
+
+// MapBytes is the size of a tensor map, and its alignment in shared memory (PTX ISA, "tensormap.cp_fenceproxy"). CopyMbarriers are what groups of copies arrive at by turns.
+const (
+	MapBytes      = 128
+	CopyMbarriers = 32
+)
+
+// CopyMbarrier is the offset of an mbarrier of copies behind the maps, PlaceOfMaps that of the word that says where in global memory they are.
+func (t *MapMemoryType) CopyMbarrier(i int64) int64 { return t.Maps*MapBytes + MbarrierBytes*i }
+
+func (t *MapMemoryType) PlaceOfMaps() int64 { return t.CopyMbarrier(CopyMbarriers) }
+
+// Bytes is the shared memory that belongs to it.
+func (t *MapMemoryType) Bytes() int { return int(t.PlaceOfMaps()) + MbarrierBytes }
+
 // Alignments of buffers: swizzles repeat after at most swizzleAlign bytes, and in a buffer of a power of two after no more than it has.
 const smallAlign, swizzleAlign = 128, 1024
 
@@ -240,6 +265,7 @@ func (*BufferType) TypeDialect() string       { return "tileaa" }
 func (*RingType) TypeDialect() string         { return "tileaa" }
 func (*PipelineType) TypeDialect() string     { return "tileaa" }
 func (*TensorMemoryType) TypeDialect() string { return "tileaa" }
+func (*MapMemoryType) TypeDialect() string    { return "tileaa" }
 
 func (t *TileType) WriteType(w *strings.Builder) {
 	w.WriteString("tile<")
@@ -295,6 +321,8 @@ func (t *PipelineType) WriteType(w *strings.Builder) { fmt.Fprintf(w, "pipeline<
 func (t *TensorMemoryType) WriteType(w *strings.Builder) {
 	fmt.Fprintf(w, "tensor_memory<%d>", t.Columns)
 }
+
+func (t *MapMemoryType) WriteType(w *strings.Builder) { fmt.Fprintf(w, "map_memory<%d>", t.Maps) }
 
 func writeShaped(w *strings.Builder, shape []int64, elem ir.Type) {
 	for _, d := range shape {

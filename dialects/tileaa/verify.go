@@ -361,8 +361,10 @@ var verifiers = ir.Table[verifier]{
 		if b.Elem != t.Elem || !slices.Equal(b.Shape, t.Shape) {
 			return "needs a buffer of the shape and elements of the block"
 		}
-		return ""
+		return verifyMapped(c)
 	}),
+	OpAllocMaps & ir.Place: rowSaysAll, OpMapsAcquire & ir.Place: rowSaysAll, OpMapsAddress & ir.Place: rowSaysAll, OpMapsRelease & ir.Place: rowSaysAll,
+	OpTensorMap & ir.Place:   of(verifyTensorMap),
 	OpAsyncCommit & ir.Place: rowSaysAll,
 	OpAsyncWait & ir.Place: of(func(w AsyncWait) string {
 		if w.Pending() < 0 {

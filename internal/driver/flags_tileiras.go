@@ -50,6 +50,7 @@ func compileFlags() []Flag {
 			{"auto", "Where the cost model says so"}, {"on", "In every kernel that can have them"}, {"off", "Never"}}},
 		{Name: "tf32", Kind: EnumFlag, Default: "rounded", Field: func(o *Options) any { return &o.TF32 }, Help: "How f32 becomes the tf32 that products multiply by", Values: []Value{
 			{"rounded", "As the conversion in the program says"}, {"truncated", "The tensor unit cuts off bits, as Triton has it: faster, up to twice the error"}}},
+		{Name: "tma", Kind: BoolFlag, Field: func(o *Options) any { return &o.TMA }, Help: "Copy to shared memory by tensor maps that the kernel makes, where it can: from sm_90 on"},
 		{Name: "slices-k", Kind: IntFlag, Meta: "N", Default: "0", Field: func(o *Options) any { return &o.SlicesK }, Help: "Have warps share products along K in 1, 2 or 4 slices, which adds in another order; 0 is as many as cost least"},
 		{Name: "max-ptx", Kind: StringFlag, Meta: "version", Field: func(o *Options) any { return &o.MaxPTX }, Help: "The latest version of PTX that the driver reads (8.4 for CUDA 12.4); code that needs a later one is an error"},
 		{Name: "max-shared", Kind: IntFlag, Meta: "bytes", Default: "0", Field: func(o *Options) any { return &o.MaxShared }, Help: "The most shared memory that a thread block may have; 0 is what the GPU has"},

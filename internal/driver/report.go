@@ -13,7 +13,7 @@ func (r *run) explain(st *pass.State, t *target.Target) {
 	if !r.opts.Remarks {
 		return
 	}
-	in := &explain.Input{Ctx: st.Ctx, Module: st.Module, Target: t, Plans: map[string][]explain.Plan{}}
+	in := &explain.Input{Ctx: st.Ctx, Module: st.Module, Target: t, TMA: st.TMA, Plans: map[string][]explain.Plan{}}
 	if r.input.Module != st.Module {
 		in.Source = r.input.Module
 	}

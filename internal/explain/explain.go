@@ -26,6 +26,7 @@ type Input struct {
 	Source *ir.Op // the module as it was read; nil when it was no cuda_tile
 	Module *ir.Op // the last TileAA module
 	Target *target.Target
+	TMA    bool              // tensor maps were asked for
 	Plans  map[string][]Plan // by kernel: the plans in the order of preference
 	Notes  []Note
 }
@@ -174,6 +175,10 @@ func (w *writer) visit(op *ir.Op) {
 	case tileaa.OpTiledStore:
 		w.view(op, "store", atom.StoreGlobal)
 	case tileaa.OpAsyncCopy:
+		if m, ok := tileaa.MapOf(ir.Cast[tileaa.AsyncCopy](op)); ok {
+			w.mapped(op, m)
+			return
+		}
 		w.selected(op, "RemarkMemoryLoadInstructionSelected", "Load instruction selected", "Ldgsts instruction")
 		if p, ok := ir.DefinedBy[tileaa.PointerBlock](ir.Cast[tileaa.AsyncCopy](op).Block()); ok {
 			w.pointers(op, p.Ptr(), p.Mask(), "copy", atom.AsyncCopy)
@@ -473,7 +478,7 @@ func (w *writer) dropped(name string, value ir.Attribute) string {
 		if b, ok := value.(ir.BoolAttr); ok && !bool(b) {
 			return ""
 		}
-		return "loads and stores by TMA are not supported yet"
+		return "copies take tensor maps where --tma asks for them"
 	case "num_cta_in_cga":
 		switch {
 		case isInt && n.SInt() <= 1:

@@ -142,6 +142,12 @@ func (w *writer) selected(op *ir.Op, id, text, instruction string) {
 	w.add(op, remark.Memory, remark.Passed, id, text, arg("Instruction", instruction))
 }
 
+// mapped says in which boxes a copy takes a tensor map, as NVIDIA's remark has it: the dimension of neighbours first.
+func (w *writer) mapped(op *ir.Op, m tileaa.TensorMap) {
+	w.add(op, remark.Memory, remark.Passed, "RemarkMemoryLoadInstructionSelected", "Load instruction selected",
+		arg("Instruction", "TMA Load instruction"), arg("Shape", strings.ReplaceAll(fmt.Sprint([]int64(m.Box())), " ", ", ")))
+}
+
 // noTMA says, on GPUs that have TMA, why an access of a view does not use it.
 func (w *writer) noTMA(op *ir.Op, block tileaa.BlockTile) {
 	if !w.Target.Has("bulk") {
@@ -152,8 +158,14 @@ func (w *writer) noTMA(op *ir.Op, block tileaa.BlockTile) {
 		id, text = "RemarkMemoryTmaStoreFailed", "Failed to select TMA store instruction"
 	}
 	reasons := w.known.WhyNotWider(block, w.known.FastDim(block), widest)
-	if len(reasons) == 0 {
-		reasons = []string{"loads and stores by TMA are not supported yet"}
+	switch {
+	case len(reasons) > 0:
+	case !ir.Is[tileaa.AsyncCopy](op):
+		reasons = []string{"only copies to shared memory take tensor maps yet"}
+	case !w.TMA:
+		reasons = []string{"tensor maps are made with --tma only"}
+	default:
+		reasons = []string{"the array, its padding or what has been written there allows no map, or no boxes fill the buffer"}
 	}
 	var args []remark.Arg
 	for _, r := range uniq(reasons) {

@@ -18,6 +18,7 @@ type Emulator struct {
 	Opt      int
 	Roles    driver.Roles
 	SlicesK  int
+	TMA      bool
 	Schedule emu.Schedule
 	// PTX, if not nil, makes the PTX instead of our compiler.
 	PTX func(ctx context.Context, l *cases.Launch) (string, error)
@@ -71,7 +72,7 @@ func (m *Emulator) Launch(ctx context.Context, l *cases.Launch) (*cases.Outcome,
 	case m.PTX != nil:
 		text, err = m.PTX(ctx, l)
 	default:
-		text, err = compile(ctx, m.GPU, driver.Code{Opt: m.Opt, Roles: m.Roles, SlicesK: m.SlicesK, LineInfo: true}, l)
+		text, err = compile(ctx, m.GPU, driver.Code{Opt: m.Opt, Roles: m.Roles, SlicesK: m.SlicesK, TMA: m.TMA, LineInfo: true}, l)
 	}
 	if err != nil {
 		return nil, err

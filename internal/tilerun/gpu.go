@@ -26,7 +26,7 @@ func (*gpu) Decode(ctx context.Context, file string, module []byte) error {
 
 // newGPU compiles for the GPU itself where no name is given.
 func newGPU(line *driver.Line) (*gpu, error) {
-	name, code := "", driver.Code{Opt: line.Int("opt-level"), Roles: driver.Roles(line.String("roles")), SlicesK: line.Int("slices-k")}
+	name, code := "", driver.Code{Opt: line.Int("opt-level"), Roles: driver.Roles(line.String("roles")), SlicesK: line.Int("slices-k"), TMA: line.Bool("tma")}
 	if line.Given("gpu-name") {
 		name = line.String("gpu-name")
 	}

@@ -49,6 +49,7 @@ var Command = &driver.Command{
 		{Name: "time-limit", Kind: driver.IntFlag, Unsigned: true, Meta: "seconds", Default: "600", Help: "With --on gpu: how long a case may take, its compilation included; 0 is for ever"},
 		{Name: "roles", Kind: driver.EnumFlag, Default: "auto", Help: "Warps of their own that begin the copies of loops", Values: []driver.Value{
 			{Name: "auto", Help: "Where the cost model says so"}, {Name: "on", Help: "In every kernel that can have them"}, {Name: "off", Help: "Never"}}},
+		{Name: "tma", Kind: driver.BoolFlag, Help: "Copy to shared memory by tensor maps that the kernel makes, where it can: from sm_90 on"},
 		{Name: "slices-k", Kind: driver.IntFlag, Unsigned: true, Meta: "N", Default: "0", Help: "Slices along K in which warps share products, 1, 2 or 4; 0 is as many as cost least"},
 		{Name: "opt-level", Aliases: []string{"O"}, Kind: driver.IntFlag, Unsigned: true, Meta: "int", Default: "3", Help: "Optimization level of the compiler"},
 		{Name: "schedule", Kind: driver.EnumFlag, Default: "all", Help: "In which order the emulator interleaves warps", Values: []driver.Value{
@@ -195,7 +196,7 @@ func machinesFor(line *driver.Line) ([]cases.Machine, error) {
 	var ms []cases.Machine
 	for _, s := range emu.Schedules {
 		if name := line.String("schedule"); name == "all" || name == s.String() {
-			ms = append(ms, &Emulator{GPU: line.String("gpu-name"), Opt: line.Int("opt-level"), Roles: driver.Roles(line.String("roles")), SlicesK: line.Int("slices-k"), Schedule: s, NoteEqualStores: true})
+			ms = append(ms, &Emulator{GPU: line.String("gpu-name"), Opt: line.Int("opt-level"), Roles: driver.Roles(line.String("roles")), SlicesK: line.Int("slices-k"), TMA: line.Bool("tma"), Schedule: s, NoteEqualStores: true})
 		}
 	}
 	return ms, nil

@@ -86,6 +86,9 @@ func (c *converter) loadView(op *ir.Op) {
 	l, a, block := cudatile.LoadViewTko{Op: op}, c.access(op), c.block(op)
 	t := c.typ(op, l.Tile().Type())
 	if c.err == nil {
+		if allowed, said := c.Hint(l.OptimizationHints(), "allow_tma").(ir.BoolAttr); said && !bool(allowed) {
+			ir.Cast[tileaa.BlockTile](block.DefiningOp()).SetMapless(true)
+		}
 		c.results(op, tileaa.NewTiledLoad(c.b, t, block, tileaa.TiledLoadOptions{Token: a.token, Order: a.order, Scope: a.scope,
 			Latency: c.latency(l.OptimizationHints())}).Op)
 	}

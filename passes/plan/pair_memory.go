@@ -119,7 +119,7 @@ func (h *halves) block(old tileaa.BlockTile, d int) (*ir.Value, []int64) {
 	shape, traversal := slices.Clone(old.Result().Type().(*tileaa.BlockType).Shape), slices.Clone(old.Traversal())
 	shape[d] /= perByte
 	traversal[d] /= perByte
-	o := tileaa.BlockTileOptions{Inbounds: old.Inbounds(), Anywhere: old.Anywhere()}
+	o := tileaa.BlockTileOptions{Inbounds: old.Inbounds(), Anywhere: old.Anywhere(), Mapless: old.Mapless()}
 	if p, ok := old.Padding(); ok {
 		o.Padding = &p
 	}

@@ -490,7 +490,7 @@ func (l *loopBuilder) block(op tileaa.BlockTile, dim int) *ir.Value {
 	anywhere := make(ir.BoolArray, len(shape))
 	copy(anywhere, op.Anywhere())
 	anywhere[dim] = !inbounds[dim]
-	var opts tileaa.BlockTileOptions
+	opts := tileaa.BlockTileOptions{Mapless: op.Mapless()}
 	if slices.Contains(anywhere, true) {
 		opts.Anywhere = anywhere
 	}

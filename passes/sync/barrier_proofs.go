@@ -196,8 +196,8 @@ func bytesOf(op *ir.Op, v *ir.Value, write bool) span {
 		offset, _ = ir.Cast[tileaa.AllocShared](alloc).Offset()
 	case alloc.Code() == tileaa.OpAllocRing:
 		offset, _ = ir.Cast[tileaa.AllocRing](alloc).Offset()
-	case alloc.Code() == tileaa.OpAllocTensor:
-		offset, _ = ir.Cast[tileaa.AllocTensor](alloc).Offset()
+	case alloc.Code() == tileaa.OpAllocTensor, alloc.Code() == tileaa.OpAllocMaps:
+		offset, _ = ir.Cast[tileaa.PlacedOp](alloc).Offset()
 	default:
 		return span{hi: everywhere, write: write}
 	}

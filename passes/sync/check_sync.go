@@ -387,8 +387,12 @@ func (j *judge) pass(a *actor, e *event) *fault {
 	case tileaa.OpConsumerWait:
 		a.receive(q.full[n])
 	case tileaa.OpProducerCommit:
+		threads := 32 * a.warps
+		if tileaa.TakesMaps(e.op) {
+			threads = 1 // copies for all
+		}
 		q.full, a.open = append(q.full, passed{clock, a.open}), nil
-		return arrive(e, 32*a.warps, alloc, alloc.Producers())
+		return arrive(e, threads, alloc, alloc.Producers())
 	case tileaa.OpConsumerRelease:
 		released := passed{clock: clock}
 		warps := a.warps

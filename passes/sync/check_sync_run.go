@@ -115,7 +115,7 @@ func isEvent(op *ir.Op) bool {
 // decides reports whether a value decides what an event does: integers and memory, not data.
 func decides(v *ir.Value) bool {
 	switch t := v.Type().(type) {
-	case *tileaa.BufferType, *tileaa.RingType, *tileaa.PipelineType, *tileaa.TensorMemoryType:
+	case *tileaa.BufferType, *tileaa.RingType, *tileaa.PipelineType, *tileaa.TensorMemoryType, *tileaa.MapMemoryType:
 		return true
 	case *tileaa.TileType:
 		return len(t.Shape) == 0 && ir.IsInt(t.Elem)
@@ -352,7 +352,7 @@ func (k *skeleton) textOf(op *ir.Op) uint64 {
 func (t *thread) compute(op *ir.Op, i int) number {
 	r := op.Result(i)
 	switch op.Code() {
-	case tileaa.OpAllocShared, tileaa.OpAllocTensor:
+	case tileaa.OpAllocShared, tileaa.OpAllocTensor, tileaa.OpAllocMaps:
 		return number{known: true, place: t.buffer(ir.Cast[tileaa.PlacedOp](op))}
 	case tileaa.OpBufferView:
 		return t.value(ir.Cast[tileaa.BufferView](op).Buffer())

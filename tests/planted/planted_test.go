@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -63,11 +64,16 @@ var bugs = []struct {
 	{"store-unfenced", "corpus/cases/attention_f8e4m3fn_64x64", `missing fence: read`},
 	{"factor-overwritten", "planted/cases/weights", `in flight`},
 	{"factor-among-sums", "planted/cases/weights_apart", `elements differ|in flight`},
+	{"map-unfenced", "planted/cases/ring", `missing fence: .*proxy of tensor maps`},
+	{"map-too-long", "planted/cases/edge", `elements differ|out of bounds`},
+	{"place-taken", "corpus/cases/mma_loop_f8e5m2", `race: |missing fence`},
+	{"group-unawaited", "planted/cases/ring", `in flight`},
 	{"shared-register", "corpus/cases/attention_f16", `elements differ|undefined|out of bounds|misaligned`},
 }
 
-// warpgroups are the bugs of products of warpgroups, tensor those of products of the tensor unit.
+// warpgroups are the bugs of products of warpgroups, tensor those of products of the tensor unit, maps those of copies by tensor maps.
 var (
+	maps       = []string{"map-unfenced", "map-too-long", "place-taken", "group-unawaited"}
 	warpgroups = []string{"early-product-wait", "drop-landing", "drop-proxy-fence"}
 	tensor     = []string{"sum-unwaited", "sum-not-begun", "sum-begun-again", "sums-unawaited", "product-unfenced", "store-unfenced", "factor-overwritten", "factor-among-sums"}
 )
@@ -75,7 +81,7 @@ var (
 // gpuOf is the GPU for which a case is compiled to find a bug.
 func gpuOf(bug string) string {
 	switch {
-	case slices.Contains(warpgroups, bug):
+	case slices.Contains(warpgroups, bug), slices.Contains(maps, bug):
 		return "sm_90"
 	case slices.Contains(tensor, bug):
 		return "sm_100"
@@ -92,20 +98,21 @@ func TestEveryPlantedBugIsFound(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build -tags planted: %v\n%s", err, out)
 	}
-	run := func(bug, gpu, file string) (passed bool, log string) {
+	run := func(bug, of, file string) (passed bool, log string) {
 		ctx, cancel := context.WithTimeout(t.Context(), timeout)
 		defer cancel()
-		cmd := exec.CommandContext(ctx, tilerun, "--on", "emu", "--gpu-name", gpu, "--roles="+roles(file), "--schedule="+schedule(bug), filepath.Join("..", file))
+		cmd := exec.CommandContext(ctx, tilerun, "--on", "emu", "--gpu-name", gpuOf(of), "--roles="+roles(file), "--tma="+strconv.FormatBool(slices.Contains(maps, of)),
+			"--schedule="+schedule(bug), filepath.Join("..", file))
 		cmd.Env = append(os.Environ(), "TILEIRAS_PLANT="+bug)
 		out, err := cmd.CombinedOutput()
 		return err == nil, string(out)
 	}
 	for _, b := range bugs {
 		t.Run(b.name, func(t *testing.T) {
-			if passed, log := run("", gpuOf(b.name), b.file); !passed {
+			if passed, log := run("", b.name, b.file); !passed {
 				t.Fatalf("%s fails without a bug:\n%s", b.file, log)
 			}
-			switch passed, log := run(b.name, gpuOf(b.name), b.file); {
+			switch passed, log := run(b.name, b.name, b.file); {
 			case passed:
 				t.Errorf("nobody noticed in %s", b.file)
 			case !regexp.MustCompile(b.says).MatchString(log):

@@ -109,7 +109,7 @@ func Check(ctx context.Context, text string, schedule emu.Schedule, gpus ...stri
 	return refused
 }
 
-// check compiles a module as the plan would have it, with warps of their own for copies, with slices of products along K, and with less shared memory than the plan
+// check compiles a module as the plan would have it, with warps of their own for copies, with tensor maps, with slices of products along K, and with less shared memory than the plan
 // took, which leaves fewer slots or shorter steps; each where it is another program. How much less, and how many slices, follows from the schedule.
 func (ref *reference) check(ctx context.Context, text string, schedule emu.Schedule, gpu string) error {
 	seen := map[string]bool{}
@@ -128,6 +128,12 @@ func (ref *reference) check(ctx context.Context, text string, schedule emu.Sched
 	shared, err := run(options.Code{Opt: 3})
 	if err == nil {
 		_, err = run(options.Code{Opt: 3, Roles: options.On})
+	}
+	if err == nil {
+		_, err = run(options.Code{Opt: 3, TMA: true})
+	}
+	if err == nil {
+		_, err = run(options.Code{Opt: 3, TMA: true, Roles: options.On})
 	}
 	if err == nil {
 		_, err = run(options.Code{Opt: 3, SlicesK: 2 << (int(schedule) % 2)})

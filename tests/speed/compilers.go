@@ -93,9 +93,12 @@ var (
 	serialWords = regexp.MustCompile(`C75\d\d`)
 )
 
+// oursPTX is the file of what ours has compiled last.
+const oursPTX = "ours.ptx"
+
 // ours compiles by tileiras, with flags, and ptxas.
 func (w *workshop) ours(b *bench, sm int, tmp string, flags ...string) outcome {
-	ptx, cubin := filepath.Join(tmp, "ours.ptx"), filepath.Join(tmp, "ours.cubin")
+	ptx, cubin := filepath.Join(tmp, oursPTX), filepath.Join(tmp, "ours.cubin")
 	args := append(flags, "--gpu-name", fmt.Sprintf("sm_%d", sm), "--abi=tile", "--emit=ptx", "-o", ptx, w.bytecode(b))
 	if _, err := call(filepath.Join(w.bin, "tileiras"), args...); err != nil {
 		return outcome{err: err}

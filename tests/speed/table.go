@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -16,6 +17,7 @@ type row struct {
 	best                         *outcome // the fastest of the last three; nil: none
 	rounds                       outcome  // Triton's with the rounding that the bytecode asks for
 	truncated                    outcome  // ours that cuts bits off, as the others do
+	mapped                       outcome  // ours that copies by tensor maps
 	limit, micros, ratio         float64  // 0: not known
 }
 
@@ -32,6 +34,12 @@ func (w *workshop) row(j job) (*row, error) {
 	r := &row{sm: j.sm, bench: b, ours: w.ours(b, j.sm, tmp), nvidia: w.theirs(b, j.sm, false, tmp)}
 	if family(b.Name) == truncatable {
 		r.truncated = w.ours(b, j.sm, tmp, "--tf32=truncated")
+	}
+	if j.sm >= 90 && !r.memory() {
+		r.mapped = w.ours(b, j.sm, tmp, "--tma")
+		if text, err := os.ReadFile(filepath.Join(tmp, oursPTX)); err != nil || !strings.Contains(string(text), "cp.async.bulk.tensor") {
+			r.mapped = outcome{}
+		}
 	}
 	if !r.memory() {
 		r.hinted = w.theirs(b, j.sm, true, tmp)
@@ -123,6 +131,9 @@ func (r *row) print(w io.Writer) {
 	}
 	if r.truncated.rated() {
 		resources += fmt.Sprintf("  [truncated: %s, ratio %s, spilled %d]", r.truncated.show(), show(r.ratioTo(&r.truncated)), r.truncated.timing.SpillBytes)
+	}
+	if r.mapped.rated() {
+		resources += fmt.Sprintf("  [maps: %s, ratio %s, registers %d, spilled %d]", r.mapped.show(), show(r.ratioTo(&r.mapped)), r.mapped.timing.Registers, r.mapped.timing.SpillBytes)
 	}
 	if e := r.errors(); e != "" {
 		resources += fmt.Sprintf("  [%.90s]", e)
@@ -270,7 +281,7 @@ func page(old string, rows []*row, means []mean, withTriton bool) string {
 			b.WriteString(" - | - | - | - | - |\n")
 		}
 		if n == len(rows)-1 || rows[n+1].sm != sm {
-			roundingTables(&b, rows, sm)
+			otherTables(&b, rows, sm)
 		}
 	}
 	if at := strings.Index(old, otherFigures); at >= 0 {
@@ -279,8 +290,8 @@ func page(old string, rows []*row, means []mean, withTriton bool) string {
 	return b.String()
 }
 
-// roundingTables add what ratios of tf32 leave out: who rounds.
-func roundingTables(b *strings.Builder, rows []*row, sm int) {
+// otherTables add what ratios of tf32 leave out, who rounds, and what flags make of our code.
+func otherTables(b *strings.Builder, rows []*row, sm int) {
 	table(b, rows, sm, (*row).sameArithmetic, "\nFor these kernels Triton leaves the operands to the tensor cores, which cut off the bits that tf32 does not have. The bytecode asks for rounding\n"+
 		"to nearest even, three instructions an element here. Triton's kernel with that rounding, written with integers (`make triton`), beside ours:\n\n"+
 		"| kernel | ours | Triton, same arithmetic | ratio |\n| --- | --- | --- | --- |\n",
@@ -292,6 +303,12 @@ func roundingTables(b *strings.Builder, rows []*row, sm int) {
 		func(r *row) string {
 			t := &r.truncated
 			return fmt.Sprintf("%s | %s | %s | %d | %d", t.show(), show(r.ratioTo(t)), show(t.Rate/chipOf[sm].peak(r.bench.Name)), t.Registers, t.SpillBytes)
+		})
+	table(b, rows, sm, func(r *row) bool { return r.mapped.rated() }, "\nOurs where `--tma` has one thread copy by tensor maps that the kernel makes, without what making them takes:\n\n"+
+		"| kernel | ours | with maps | ratio | registers | spilled | blocks |\n| --- | --- | --- | --- | --- | --- | --- |\n",
+		func(r *row) string {
+			t := &r.mapped
+			return fmt.Sprintf("%s | %s | %s | %d | %d | %d", r.ours.show(), t.show(), show(r.ratioTo(t)), t.Registers, t.SpillBytes, t.Blocks)
 		})
 }
 

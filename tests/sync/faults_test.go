@@ -156,7 +156,7 @@ func TestFaultsAreFound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			text, err := synchronized(src, k.gpu, k.roles)
+			text, err := synchronized(src, k.gpu, options.Code{Roles: k.roles})
 			if err != nil {
 				t.Fatal(err)
 			}

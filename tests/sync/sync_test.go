@@ -28,22 +28,23 @@ import (
 var gpus = []string{"sm_75", "sm_80", "sm_90", "sm_100", "sm_120"}
 
 // synchronized is a kernel with all its barriers.
-func synchronized(src []byte, gpu string, roles options.Roles) (string, error) {
+func synchronized(src []byte, gpu string, code options.Code) (string, error) {
 	var names []string
 	for _, p := range passes.Pipeline() {
 		names = append(names, p.Name)
 	}
-	return driver.RunPasses(context.Background(), "kernel", src, settings(gpu, roles), names)
+	return driver.RunPasses(context.Background(), "kernel", src, settings(gpu, code), names)
 }
 
-func settings(gpu string, roles options.Roles) driver.Options {
-	return driver.Options{GPU: gpu, Code: driver.Code{Opt: 3, Roles: roles}, ReproducerDir: os.DevNull}
+func settings(gpu string, code options.Code) driver.Options {
+	code.Opt = 3
+	return driver.Options{GPU: gpu, Code: code, ReproducerDir: os.DevNull}
 }
 
 // check is what check-sync says of a kernel; "" if nothing.
 func check(t *testing.T, text, gpu string) string {
 	t.Helper()
-	_, err := driver.RunPasses(context.Background(), "kernel.tileir", []byte(text), settings(gpu, options.Auto), []string{"check-sync"})
+	_, err := driver.RunPasses(context.Background(), "kernel.tileir", []byte(text), settings(gpu, options.Code{}), []string{"check-sync"})
 	var f *driver.Failure
 	switch {
 	case err == nil:
@@ -69,7 +70,7 @@ func kernels(t *testing.T) (list []string) {
 
 var ringOf = regexp.MustCompile(`alloc_ring.*ring<(\d+),`)
 
-// TestKernelsAreInOrder has the kernels of the corpus judged, for each GPU, with and without warps of their own for copies.
+// TestKernelsAreInOrder has the kernels of the corpus judged, for each GPU, with and without warps of their own for copies, and tensor maps.
 func TestKernelsAreInOrder(t *testing.T) {
 	var mu sync.Mutex
 	seen := map[string]int{}
@@ -81,16 +82,19 @@ func TestKernelsAreInOrder(t *testing.T) {
 		}
 		g.Go(func() error {
 			for _, gpu := range gpus {
-				for _, roles := range []options.Roles{options.Off, options.On} {
-					text, err := synchronized(src, gpu, roles)
-					split := strings.Contains(text, "roles {")
-					if err != nil || roles == options.On && !split {
+				for _, code := range []options.Code{{Roles: options.Off}, {Roles: options.On}, {Roles: options.Off, TMA: true}, {Roles: options.On, TMA: true}} {
+					text, err := synchronized(src, gpu, code)
+					split, maps := strings.Contains(text, "roles {"), strings.Contains(text, "tensor_map ")
+					if err != nil || code.Roles == options.On && !split || code.TMA && !maps {
 						continue // not for this GPU, or the same again
 					}
 					if says := check(t, text, gpu); says != "" {
-						t.Errorf("%s for %s, roles=%v: %s", file, gpu, roles, says)
+						t.Errorf("%s for %s, %+v: %s", file, gpu, code, says)
 					}
 					mu.Lock()
+					if maps {
+						seen[fmt.Sprintf("tensor maps, roles=%v", split)]++
+					}
 					for _, m := range ringOf.FindAllStringSubmatch(text, -1) {
 						seen[fmt.Sprintf("rings of %s slots, roles=%v", m[1], split)]++
 					}
@@ -105,7 +109,7 @@ func TestKernelsAreInOrder(t *testing.T) {
 		t.Logf("%4d %s", seen[k], k)
 	}
 	for _, k := range []string{"rings of 1 slots, roles=false", "rings of 2 slots, roles=false", "rings of 3 slots, roles=false", "rings of 4 slots, roles=false", "rings of 8 slots, roles=false",
-		"rings of 1 slots, roles=true", "rings of 2 slots, roles=true", "rings of 4 slots, roles=true", "rings of 8 slots, roles=true"} {
+		"rings of 1 slots, roles=true", "rings of 2 slots, roles=true", "rings of 4 slots, roles=true", "rings of 8 slots, roles=true", "tensor maps, roles=false", "tensor maps, roles=true"} {
 		if seen[k] == 0 {
 			t.Errorf("nothing has %s", k)
 		}
@@ -125,7 +129,7 @@ func TestRandomKernelsAreInOrder(t *testing.T) {
 		}
 		module, _ := random.ModuleOf(kind, seed, 10)
 		gpu, roles := gpus[seed%uint64(len(gpus))], []options.Roles{options.Off, options.On}[seed/uint64(len(gpus))%2]
-		text, err := synchronized([]byte(module), gpu, roles)
+		text, err := synchronized([]byte(module), gpu, options.Code{Roles: roles, TMA: seed/2%2 == 1})
 		if err != nil {
 			refused++
 			continue

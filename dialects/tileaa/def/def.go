@@ -308,10 +308,10 @@ func Ops() []*ir.OpDef {
 			"A strided array in memory: a pointer with one rank-0 integer, unsigned, per dynamic extent and stride (in elements)."),
 		row("block_tile", args(in("memref:memref"), many("indices:int"), attr("traversal", ir.I64ArrayKind), attr("dim_map", ir.I32ArrayKind),
 			optOf("padding", &PaddingEnum),
-			optAttr("sparse_dim", ir.I64Kind), optAttr("inbounds", ir.BoolArrayKind), optAttr("anywhere", ir.BoolArrayKind)), res("result:block"), ir.Pure|ir.Speculatable,
+			optAttr("sparse_dim", ir.I64Kind), optAttr("inbounds", ir.BoolArrayKind), optAttr("anywhere", ir.BoolArrayKind), unit("mapless")), res("result:block"), ir.Pure|ir.Speculatable,
 			"One tile of an array: tile element k of dimension d lies at coordinate indices[d]*traversal[d] + k of array dimension dim_map[d]. "+
 				"With sparse_dim s, indices[s] is a rank-1 tile of coordinates and the other indices are element offsets (traversal 1). "+
-				"Indices are unsigned. Where anywhere says so, they may lie outside the index space by less than the largest tile."),
+				"Indices are unsigned. Where anywhere says so, they may lie outside the index space by less than the largest tile. With mapless it is not copied by a tensor map."),
 		row("pointer_block", args(in("ptr:ptr"), opt("mask:i1", "left:int")), res("result:block"), ir.Pure|ir.Speculatable,
 			"The tile to which pointers point, without the elements of which the mask is not set; left is as in load."),
 		effects(row("tiled_load", args(in("block:block"), opt("token:token"), order, scope, latency, access), res("result:tile", "result_token:token"), 0,
@@ -395,9 +395,9 @@ func Ops() []*ir.OpDef {
 			"The slot of a ring that is so many ahead of a position, modulo the number of slots; a position is the number of a slot."),
 		same(row("ring_next", args(in("position:scalar_int"), attr("slots", ir.I64Kind)), res("result:scalar_int"), ir.Pure|ir.Speculatable,
 			"The position after this one in rings of so many slots."), "position", "result"),
-		effects(row("async_copy", args(in("block:block", "buffer:buffer"), opt("token:token", "when:scalar_i1"), class("layout", "*LayoutAttr"), access), res("result_token:token"), 0,
+		effects(row("async_copy", args(in("block:block", "buffer:buffer"), opt("token:token", "when:scalar_i1", "maps:map_memory"), class("layout", "*LayoutAttr"), access, optAttr("map", ir.I64Kind)), res("result_token:token"), 0,
 			"Copies a block to a buffer with cp.async, if when holds; layout is the copy map; elements outside the array become zero. "+
-				"What comes after its token comes after its wait."),
+				"With a tensor map, by its number, one thread copies for all. What comes after its token comes after its wait."),
 			inFlight(reads("block")), inFlight(writes("buffer"))),
 		effects(row("alloc_pipeline", args(attr("producers", ir.I64Kind), attr("consumers", ir.I64Kind), optAttr("offset", ir.I64Kind)), res("result:pipeline"), 0,
 			"Two mbarriers for each slot of the rings that one role fills for another: full, at which so many producer threads arrive when their copies "+
@@ -418,6 +418,14 @@ func Ops() []*ir.OpDef {
 			"Takes columns of tensor memory for the tile block; waits until there are some."), writes("memory")),
 		effects(row("tensor_address", in("memory:tensor_memory"), nil, 0, "Every thread finds where the columns begin."), reads("memory")),
 		effects(row("tensor_release", in("memory:tensor_memory"), nil, 0, "Gives the columns back."), updates("memory")),
+		effects(row("alloc_maps", optAttr("offset", ir.I64Kind), res("result:map_memory"), 0,
+			"Where a tile block makes its tensor maps, with the mbarriers at which groups of copies arrive that take them. allocate-shared gives its byte offset."), allocates),
+		effects(row("maps_acquire", in("maps:map_memory"), nil, 0, "Makes the mbarriers, and takes global memory for the maps of the tile block."), writes("maps")),
+		effects(row("tensor_map", args(in("memref:memref", "maps:map_memory"), attr("map", ir.I64Kind), attr("dims", ir.I64ArrayKind), attr("box", ir.I64ArrayKind), attr("swizzle", ir.I64Kind)), nil, 0,
+			"Makes the map of this number, of an array: dims are its dimensions, that of neighbours first, box how many elements of each a copy takes, swizzle the bytes of a row "+
+				"in which a copy exchanges chunks of 16 bytes, or 0."), ordersCopies),
+		effects(row("maps_address", in("maps:map_memory"), nil, 0, "Every thread finds where the maps are, which are complete."), reads("maps")),
+		effects(row("maps_release", in("maps:map_memory"), nil, 0, "Gives the memory of the maps back, when the copies are over that take them."), reads("maps")),
 		effects(row("async_commit", nil, nil, 0, "Ends a group of copies of this thread."), ordersCopies),
 		effects(row("async_wait", attr("pending", ir.I64Kind), nil, 0, "Waits until at most so many groups of this thread are pending."), ordersCopies),
 		effects(row("dot_wait", attr("pending", ir.I64Kind), nil, 0, "Waits until at most so many of the latest products in flight go on."), ordersCopies),

@@ -33,6 +33,7 @@ var Interfaces = []ir.InterfaceDef{
 	{Name: "PipelineOp", Doc: "is what a thread does at a slot of a pipeline.", Args: []string{"%pipeline", "%position"}},
 	{Name: "PredicatedOp", Doc: "is an op that does something, or gives something that matters, only if a condition holds.", Args: []string{"%when"}},
 	{Name: "TensorOp", Doc: "is an op on tensor memory.", Args: []string{"%memory"}},
+	{Name: "MapsOp", Doc: "is an op on tensor maps, or one that may take one.", Args: []string{"%maps"}},
 	{Name: "SumsOp", Doc: "is an op on a tile that is in tensor memory, or comes there.", Args: []string{"%source", "%memory", "column", "lane"}, Results: []string{"result"}},
 	{Name: "PlacedOp", Doc: "is memory of a tile block, of which allocate-shared says where it lies.", Args: []string{"offset"}, Results: []string{"result"}},
 	{Name: "BufferWrite", Doc: "is an op that writes a tile to a buffer.", Args: []string{"%value", "%buffer"}},

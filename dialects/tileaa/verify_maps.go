@@ -1,0 +1,116 @@
+package tileaa
+
+import (
+	"fmt"
+	"slices"
+
+	"tileiras/codegen/layout"
+	"tileiras/codegen/target"
+	"tileiras/ir"
+)
+
+// This file verifies tensor maps, and copies that take them.
+
+// MapCoordinateBits is how many bits coordinates and extents of arrays have that are copied by tensor maps, unsigned: a map takes them as signed numbers of 32.
+const MapCoordinateBits = 31
+
+// mostMaps is the most tensor maps of a tile block: as many as arrays of a kernel with room to spare.
+const mostMaps = 64
+
+func verifyTensorMap(m TensorMap) string {
+	t := m.Memref().Type().(*MemrefType)
+	dims, box, maps := m.Dims(), m.Box(), m.Maps().Type().(*MapMemoryType).Maps
+	seen := map[int64]bool{}
+	for _, d := range dims {
+		if d < 0 || int(d) >= len(t.Shape) || seen[d] {
+			return fmt.Sprintf("has dimensions %v, which are not those of an array of rank %d", dims, len(t.Shape))
+		}
+		seen[d] = true
+	}
+	switch n := m.Map(); {
+	case n < 0 || n >= maps:
+		return fmt.Sprintf("makes map %d of %d", n, maps)
+	case len(dims) != len(t.Shape) || len(dims) == 0 || len(dims) > target.MostMapDims:
+		return fmt.Sprintf("has %d dimensions of an array of rank %d, and a map has at most %d", len(dims), len(t.Shape), target.MostMapDims)
+	case len(box) != len(dims) || slices.ContainsFunc(box, func(n int64) bool { return n < 1 || n > layout.MostBox }):
+		return fmt.Sprintf("has a box of %v elements, where each of %d dimensions has 1 to %d", box, len(dims), layout.MostBox)
+	case t.Strides[dims[0]] != 1:
+		return fmt.Sprintf("begins with dimension %d, along which elements are no neighbours", dims[0])
+	case !slices.Contains(layout.BoxSwizzles[:], int(m.Swizzle())):
+		return fmt.Sprintf("has a swizzle of %d bytes", m.Swizzle())
+	case box[0]*int64(ElemBytes(t.Elem))%16 != 0:
+		return "has a box whose rows are no multiple of 16 bytes"
+	}
+	return ""
+}
+
+// MapOf is the map that a copy takes: of those of its number the one whose array it reads.
+func MapOf(c AsyncCopy) (m TensorMap, ok bool) {
+	n, some := c.Map()
+	if c.Maps() == nil || !some {
+		return m, false
+	}
+	for _, u := range c.Maps().Uses() {
+		if t, is := ir.As[TensorMap](u.Owner()); is && t.Map() == n {
+			return t, true
+		}
+	}
+	return m, false
+}
+
+// BoxesOf is how a copy by a map that has its dimensions of an array in this order fills its buffer.
+func BoxesOf(c AsyncCopy) (b layout.Boxes, block BlockTile, ok bool) {
+	block, ok = ir.DefinedBy[BlockTile](c.Block())
+	if !ok {
+		return b, block, false
+	}
+	t, buffer := block.Memref().Type().(*MemrefType), c.Buffer().Type().(*BufferType)
+	if _, sparse := block.SparseDim(); sparse || len(t.Shape) != len(buffer.Shape) || len(t.Shape) > target.MostMapDims {
+		return b, block, false
+	}
+	for d, a := range block.DimMap() { // of several along which elements are neighbours, the one in whose direction the tile has some
+		if t.Strides[a] == 1 && buffer.Shape[d] > 1 {
+			b, ok = buffer.Mem.Boxes(d, ElemBytes(buffer.Elem))
+			return b, block, ok
+		}
+	}
+	return b, block, false
+}
+
+// ArrayDims are the dimensions of the array that those of boxes are.
+func ArrayDims(b layout.Boxes, block BlockTile) (dims []int64) {
+	for _, d := range b.Dims {
+		dims = append(dims, int64(block.DimMap()[d]))
+	}
+	return dims
+}
+
+// SameArray reports whether two memrefs are made alike.
+func SameArray(a, b *ir.Value) bool {
+	x, y := a.DefiningOp(), b.DefiningOp()
+	return x == y || x != nil && y != nil && x.Code() == y.Code() && a.Type() == b.Type() && slices.Equal(x.Operands(), y.Operands())
+}
+
+func verifyMapped(c AsyncCopy) string {
+	_, numbered := c.Map()
+	if c.Maps() == nil && !numbered {
+		return ""
+	}
+	m, ok := MapOf(c)
+	if !ok {
+		return "takes a tensor map that nobody makes"
+	}
+	b, block, ok := BoxesOf(c)
+	bits := c.CoordinateBits()
+	switch {
+	case !ok:
+		return "takes a tensor map, and no boxes fill its buffer"
+	case len(bits) == 0 || slices.ContainsFunc(bits, func(n int64) bool { return n > MapCoordinateBits }):
+		return fmt.Sprintf("takes a tensor map, and its coordinates do not fit %d bits", MapCoordinateBits)
+	case !SameArray(block.Memref(), m.Memref()):
+		return "takes a tensor map of another array"
+	case !slices.Equal(ArrayDims(b, block), m.Dims()) || !slices.EqualFunc(b.Box, m.Box(), func(x int, y int64) bool { return int64(x) == y }) || int64(b.Swizzle) != m.Swizzle():
+		return fmt.Sprintf("takes a tensor map of boxes %v with a swizzle of %d, and its buffer has boxes %v with one of %d", m.Box(), m.Swizzle(), b.Box, b.Swizzle)
+	}
+	return ""
+}

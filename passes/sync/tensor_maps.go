@@ -1,0 +1,268 @@
+package sync
+
+import (
+	"slices"
+
+	"tileiras/codegen/layout"
+	"tileiras/dialects/tileaa"
+	"tileiras/dialects/tileaa/def"
+	"tileiras/ir"
+	"tileiras/passes/facts"
+	"tileiras/passes/pass"
+)
+
+// make-tensor-maps has one thread copy by a tensor map what all threads would copy 16 bytes at a time:
+//
+//	                                      %maps = alloc_maps : map_memory<1>
+//	                                      maps_acquire %maps
+//	%m = make_memref ..                   %m = make_memref ..
+//	                                      tensor_map %m, %maps {map = 0, dims = [1, 0], box = [64, 128], swizzle = 128}
+//	                               =>     maps_address %maps
+//	for .. {                              for .. {
+//	  async_copy %block, %slot              async_copy %block, %slot, maps(%maps) {map = 0}
+//	  async_commit                          async_commit
+//	}                                     }
+//	                                      maps_release %maps
+//	return                                return
+//
+// A map is of an array that is there before the first copy, from an address and strides that are multiples of 16 bytes, and of boxes as the buffer has them. What is
+// copied must not have been written by the kernel: it would have to pass from one way to memory to the other (PTX ISA, "Async Proxy").
+func MakeTensorMaps(s *pass.State) error {
+	if !s.TMA || !s.Target.Has("tensormap") {
+		return nil
+	}
+	for _, entry := range s.Entries() {
+		m := &mapMaker{s: s, entry: entry, known: facts.New(s.Ctx, s.Module), before: map[*ir.Op]bool{}, read: map[*ir.Value]bool{}, byThreads: map[*ir.Value]bool{}}
+		s.Walk(entry, ir.PreOrder, func(op *ir.Op) { m.visit(op) })
+		m.copies = slices.DeleteFunc(m.copies, func(c taking) bool { return m.byThreads[c.pipeline] || m.roles != nil && c.pipeline == nil })
+		if len(m.copies) > 0 && takeTurns(s, entry) {
+			m.make()
+		}
+	}
+	return nil
+}
+
+type mapMaker struct {
+	s      *pass.State
+	entry  *ir.Op
+	known  *facts.Facts
+	copies []taking
+	begin  *ir.Op // the first op that may need the maps, or what of the entry it is in
+
+	roles     *ir.Op             // nil: there are none
+	before    map[*ir.Op]bool    // ops of the entry that stand before it
+	byThreads map[*ir.Value]bool // pipelines to whose slots threads copy: all arrive there, or one
+	read      map[*ir.Value]bool // tokens after which nothing has been written
+}
+
+// taking is a copy that takes the map of a number.
+type taking struct {
+	copy     tileaa.AsyncCopy
+	pipeline *ir.Value // to whose slots it copies, in a role; else nil
+	map_     tensorMap
+}
+
+// tensorMap is a map in the making. Copies with the same boxes of an array share one.
+type tensorMap struct {
+	memref  *ir.Value
+	dims    []int64
+	box     []int64
+	swizzle int
+}
+
+func (m *mapMaker) visit(op *ir.Op) {
+	if m.begin == nil && op.ParentOp() == m.entry {
+		m.before[op] = true
+	}
+	switch op.Code() {
+	case tileaa.OpAsyncCommit:
+		if tileaa.RoleOf(op) != nil {
+			return
+		}
+		m.beginsAt(op)
+	case tileaa.OpAsyncCopy:
+		m.beginsAt(op)
+		c := ir.Cast[tileaa.AsyncCopy](op)
+		pipeline, ok := m.filled(c)
+		if b, block, fits := tileaa.BoxesOf(c); ok && fits && m.mappable(c, block) {
+			m.copies = append(m.copies, taking{c, pipeline, mapOf(b, block)})
+		} else if pipeline != nil {
+			m.byThreads[pipeline] = true
+		}
+	case tileaa.OpRoles:
+		m.beginsAt(op)
+		m.roles = op
+	}
+}
+
+// beginsAt notes where the maps must be there: before the first copy, wherever it belongs, and before roles.
+func (m *mapMaker) beginsAt(op *ir.Op) {
+	if m.begin != nil {
+		return
+	}
+	for op.ParentOp() != m.entry {
+		op = op.ParentOp()
+	}
+	m.begin = op
+	delete(m.before, op)
+}
+
+// mappable reports whether a copy may take a map of its array.
+func (m *mapMaker) mappable(c tileaa.AsyncCopy, block tileaa.BlockTile) bool {
+	memref, ok := ir.DefinedBy[tileaa.MakeMemref](block.Memref())
+	if !ok || block.Mapless() || !m.knownBefore(memref.Op) || !m.untouched(c.Token()) {
+		return false
+	}
+	if p, some := block.Padding(); some && p != def.PadZero {
+		return false
+	}
+	bits := c.CoordinateBits()
+	if len(bits) == 0 || slices.ContainsFunc(bits, func(n int64) bool { return n > tileaa.MapCoordinateBits }) {
+		return false
+	}
+	t := memref.Result().Type().(*tileaa.MemrefType)
+	if m.known.Of(memref.Base()).ZeroBits < 4 {
+		return false
+	}
+	for a := range t.Shape {
+		if t.Strides[a] != 1 && tileaa.ElemBytes(t.Elem)<<min(m.known.Stride(memref, a).ZeroBits, 4)%16 != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// filled is the pipeline to whose slots a copy in a role goes. ok is false for one that belongs to the role alone.
+func (m *mapMaker) filled(c tileaa.AsyncCopy) (pipeline *ir.Value, ok bool) {
+	if tileaa.RoleOf(c.Op) == nil {
+		return nil, true
+	}
+	for op := c.Op.Next(); op != nil; op = op.Next() {
+		if commit, is := ir.As[tileaa.ProducerCommit](op); is {
+			return commit.Pipeline(), true
+		}
+	}
+	return nil, false
+}
+
+// knownBefore reports whether an array is made before the first copy, or of what is there before it.
+func (m *mapMaker) knownBefore(memref *ir.Op) bool {
+	return m.before[memref] || !slices.ContainsFunc(memref.Operands(), func(v *ir.Value) bool {
+		op := v.DefiningOp()
+		return op != nil && !m.before[op] || op == nil && v.Block() != m.entry.Body()
+	})
+}
+
+// untouched reports whether nothing that a token covers has written to memory, or made what others have written visible.
+func (m *mapMaker) untouched(token *ir.Value) bool {
+	if token == nil {
+		return true
+	}
+	if known, seen := m.read[token]; seen {
+		return known
+	}
+	m.read[token] = true // as far as what comes back to it around a loop says
+	ok := m.onlyRead(token)
+	m.read[token] = ok
+	return ok
+}
+
+func (m *mapMaker) onlyRead(token *ir.Value) bool {
+	op := token.DefiningOp()
+	if op == nil {
+		op = token.Block().ParentOp()
+	}
+	switch {
+	case op.Code() == tileaa.OpEntry, op.Code() == tileaa.OpCreateMemToken:
+		return true
+	case op.NumRegions() > 0: // whatever may come to it
+		all := true
+		m.s.Walk(op, ir.PreOrder, func(o *ir.Op) { all = all && !writesMemory(o) })
+		return all && !slices.ContainsFunc(op.Operands(), func(v *ir.Value) bool { return tileaa.IsToken(v) && !m.untouched(v) })
+	case writesMemory(op):
+		return false
+	}
+	return !slices.ContainsFunc(op.Operands(), func(v *ir.Value) bool { return tileaa.IsToken(v) && !m.untouched(v) })
+}
+
+// writesMemory reports whether an op writes to global memory, or acquires what others have written.
+func writesMemory(op *ir.Op) bool {
+	return kindOf(op)&(write|strongRead) != 0 || orders(op, def.Acquire)
+}
+
+// mapOf is the map of these boxes of an array.
+func mapOf(b layout.Boxes, block tileaa.BlockTile) tensorMap {
+	x := tensorMap{memref: block.Memref(), dims: tileaa.ArrayDims(b, block), swizzle: b.Swizzle}
+	for _, n := range b.Box {
+		x.box = append(x.box, int64(n))
+	}
+	return x
+}
+
+func (x tensorMap) equal(y tensorMap) bool {
+	return tileaa.SameArray(x.memref, y.memref) && slices.Equal(x.dims, y.dims) && slices.Equal(x.box, y.box) && x.swizzle == y.swizzle
+}
+
+// make makes the maps, and has the copies take them.
+func (m *mapMaker) make() {
+	s := m.s
+	var list []tensorMap
+	var numbers []int64
+	for _, c := range m.copies {
+		n := slices.IndexFunc(list, c.map_.equal)
+		if n < 0 {
+			n, list = len(list), append(list, c.map_)
+		}
+		numbers = append(numbers, int64(n))
+	}
+	b := ir.NewBuilder(s.Ctx).AtStart(m.entry.Body())
+	b.Loc = m.copies[0].copy.Op.Loc()
+	maps := tileaa.NewAllocMaps(b, tileaa.MapMemory(s.Ctx, int64(len(list))), tileaa.AllocMapsOptions{}).Result()
+	tileaa.NewMapsAcquire(b, maps)
+	for n, x := range list {
+		made := x.memref.DefiningOp()
+		if m.before[made] {
+			b.After(made)
+		} else {
+			b.Before(m.begin)
+			made = b.Insert(made.Clone(ir.Mapping{}))
+		}
+		tileaa.NewTensorMap(b, made.Result(0), maps, int64(n), x.dims, x.box, int64(x.swizzle))
+	}
+	b.Before(m.begin)
+	tileaa.NewMapsAddress(b, maps)
+	for _, l := range tileaa.PendingGroups(m.entry).Growing { // by as many as are pending when it begins it may run ahead
+		b.Before(l.Loop.Body().Terminator())
+		tileaa.NewAsyncWait(b, int64(l.Pending))
+	}
+	for i, c := range m.copies {
+		c.copy.SetMaps(maps)
+		c.copy.SetMap(s.Ctx, numbers[i])
+		if c.pipeline != nil {
+			ir.Cast[tileaa.AllocPipeline](c.pipeline.DefiningOp()).SetProducers(s.Ctx, 1)
+		}
+	}
+	if m.roles != nil {
+		b.Before(m.readers().Terminator())
+		tileaa.NewMapsRelease(b, maps)
+		return
+	}
+	s.Walk(m.entry, ir.PreOrder, func(op *ir.Op) {
+		if op.Code() == tileaa.OpReturn {
+			b.Before(op)
+			tileaa.NewMapsRelease(b, maps)
+		}
+	})
+}
+
+// readers is the body of the role that reads what others copy, and so has waited for all of it at its end.
+func (m *mapMaker) readers() *ir.Block {
+	for _, r := range ir.OpsOf[tileaa.Role](m.roles.Body()) {
+		reads := false
+		m.s.Walk(r.Op, ir.PreOrder, func(op *ir.Op) { reads = reads || op.Code() == tileaa.OpConsumerWait })
+		if reads {
+			return r.Op.Body()
+		}
+	}
+	panic("BUG: nobody waits for what a role copies")
+}

@@ -52,7 +52,7 @@ func nameOf(function any) string {
 // TestEveryPassLooksAtItsContext: a pass looks at least once for every two intervals of operations that it is given.
 func TestEveryPassLooksAtItsContext(t *testing.T) {
 	const size, interval = 2000, 64
-	idle := map[string]string{"assign-roles": "only acts where roles are asked for", "truncate-factors": "only acts where truncation is", "slice-tiles": "only cuts what the plan says"}
+	idle := map[string]string{"assign-roles": "only acts where roles are asked for", "truncate-factors": "only acts where truncation is", "make-tensor-maps": "only acts where maps are", "slice-tiles": "only cuts what the plan says"}
 	best := map[string]int{}
 	for _, name := range []string{"pairs of load and store", "products", "reductions"} {
 		for _, f := range families {

@@ -145,6 +145,16 @@ var theirFaults = []struct {
 		proof:      "an i32 is stored as 4 bytes for %ld, which reads 8; where the format says %d, all agree",
 	},
 	{
+		file: "sums_added_before_the_wait",
+		gpu:  "sm_90",
+		is: func(_ string, v Verdict) bool {
+			said := fmt.Sprint(v.Theirs)
+			return strings.Contains(said, "emulator: in flight") && strings.Contains(said, "is in use by the wgmma")
+		},
+		proof: "the last iteration of a loop stands behind it, under a branch; there a product is committed, and numbers are added to what it gives before the wait for " +
+			"it, which comes behind the branch. ptxas sees that and waits after each product of the kernel: what the machine computes is right, with no product in flight",
+	},
+	{
 		file: "sums_of_a_loop_that_begins_beyond_its_end",
 		gpu:  "sm_100",
 		is: func(text string, v Verdict) bool {

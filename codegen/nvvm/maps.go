@@ -2,6 +2,7 @@ package nvvm
 
 import (
 	"math/bits"
+	"strconv"
 
 	llvm "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/constant"
@@ -13,7 +14,7 @@ import (
 	"tileiras/ir"
 )
 
-// This file lowers copies through tensor maps (PTX ISA, "cp.async.bulk.tensor"). The first warp makes the maps in shared memory and copies them to global memory,
+// This file lowers copies by tensor maps (PTX ISA, "cp.async.bulk.tensor"). The first warp makes the maps in shared memory and copies them to global memory,
 // where they must lie. One thread begins the copies of a group when the group ends; they arrive at an mbarrier, and all threads wait there. Groups are counted
 // as products of the tensor unit are: that of number n arrives at mbarrier n mod 32.
 //
@@ -33,12 +34,12 @@ func init() {
 // mapMemory is the tensor maps of a tile block.
 type mapMemory struct {
 	*tileaa.MapMemoryType
-	*counter              // of groups
-	offset   int64        // in shared memory
-	base     reg          // address of the first map in global memory
-	claims   *llvm.Global // words of multiprocessors
-	places   int64        // bits of a word
-	all      *llvm.Global
+	*counter                // of groups
+	offset   int64          // in shared memory
+	base     reg            // address of the first map in global memory
+	claims   *llvm.Global   // words of multiprocessors
+	places   int64          // bits of a word
+	global   *llvm.Global   // the maps of all places
 	pending  map[*ir.Op]int // how many groups may be pending before a wait
 	threads  bool           // threads copy, too
 	over     bool           // bulk copies fill memory to which threads have copied
@@ -62,7 +63,7 @@ func allocMaps(f *fn, op *ir.Op) {
 	blocks := min(f.target.BlocksPerSM, 32*f.target.WarpsPerSM/f.plan.Threads())
 	m.places = 1 << bits.Len(uint(max(blocks, 1)-1))
 	m.claims = f.unset("map_claims_"+f.name, 4*mapWords, 4)
-	m.all = f.unset("maps_"+f.name, mapWords*m.places*m.Maps*tileaa.MapBytes, tileaa.MapBytes)
+	m.global = f.unset("maps_"+f.name, mapWords*m.places*m.Maps*tileaa.MapBytes, tileaa.MapBytes)
 	f.maps = m
 	ir.WalkOf(entry, ir.PreOrder, func(c tileaa.AsyncCopy) {
 		m.over = m.over || c.Maps() == nil && f.passesToAsync(tileaa.MemoryOf(c.Buffer()).DefiningOp())
@@ -138,7 +139,7 @@ func (m *mapMemory) place(f *fn) reg {
 
 // at is the global address of the maps of a place.
 func (m *mapMemory) at(f *fn, place reg) reg {
-	return f.add(f.globalAddress(m.all), f.zext(f.mul(place, i32(m.Maps*tileaa.MapBytes)), kI64))
+	return f.add(f.globalAddress(m.global), f.zext(f.mul(place, i32(m.Maps*tileaa.MapBytes)), kI64))
 }
 
 // tensorMap: one thread fills in the fields, whose others are zero, and the warp copies the map to global memory.
@@ -155,18 +156,18 @@ func tensorMap(f *fn, op *ir.Op) {
 			set("global_address", v.base)
 			set("rank", i32(int64(len(t.Dims())-1)))
 			for i, d := range t.Dims() {
-				ordinal := string(rune('0' + i))
+				ordinal := strconv.Itoa(i)
 				set("box_dim."+ordinal, i32(t.Box()[i]))
 				set("global_dim."+ordinal, f.mapExtent(v.memref, int(d)))
 				set("element_stride."+ordinal, i32(1))
 				if i > 0 {
 					stride := f.mul(f.unsigned(v.strides[d], kI64), i64(v.elemBytes))
-					set("global_stride."+string(rune('0'+i-1)), stride)
+					set("global_stride."+strconv.Itoa(i-1), stride)
 				}
 			}
 			set("elemtype", i32(mapType(v.elemBytes)))
 			if mode := bits.Len(uint(t.Swizzle()) / 32); mode > 0 {
-				set("swizzle_mode." + string(rune('0'+mode)))
+				set("swizzle_mode." + strconv.Itoa(mode))
 			}
 			return nil
 		})
@@ -269,9 +270,13 @@ func (m *mapMemory) begin(f *fn, base, offset reg) {
 	}
 	f.byOneThread(func() {
 		f.op("mbarrier.arrive.expect_tx", base, offset, bytes)
-		for i, c := range group {
-			f.branch(when[i], nil, func() []reg {
-				m.copy(f, c, base, offset)
+		for first, end := 0, 0; first < len(group); first = end {
+			for end = first; end < len(group) && when[end] == when[first]; end++ {
+			}
+			f.branch(when[first], nil, func() []reg {
+				for _, c := range group[first:end] {
+					m.copy(f, c, base, offset)
+				}
 				return nil
 			})
 		}
@@ -290,7 +295,7 @@ func (m *mapMemory) copy(f *fn, c tileaa.AsyncCopy, mbarrier, at reg) {
 		to = f.add(to, b.slot)
 	}
 	number, _ := c.Map()
-	name := "cp.async.bulk.tensor." + string(rune('0'+len(boxes.Dims))) + "d"
+	name := "cp.async.bulk.tensor." + strconv.Itoa(len(boxes.Dims)) + "d"
 	beyond := f.beyondEmpty(v.memref)
 	for _, p := range boxes.Parts {
 		args := []reg{to, i32(offset + int64(p.Offset)), m.addressOf(f, number)}
@@ -311,6 +316,9 @@ func (f *fn) beyondEmpty(m *memref) (add reg) {
 	f.hoisted(func() {
 		empty := boolean(false)
 		for _, n := range m.shape {
+			if planted.On("empty-read") {
+				break
+			}
 			empty = f.or(empty, f.icmp(eq, n, con(n.k, 0)))
 		}
 		add = f.sel(empty, i32(1<<30), i32(0))

@@ -158,8 +158,8 @@ func parseType(p *ir.Parser, mnemonic string) (ir.Type, error) {
 		p.Expect("<")
 		at := p.Pos()
 		maps := p.Integer()
-		if (maps < 1 || maps > mostMaps) && !p.Failed() {
-			p.Errorf(at, "there are 1 to %d tensor maps", mostMaps)
+		if (maps < 1 || maps > MostMaps) && !p.Failed() {
+			p.Errorf(at, "there are 1 to %d tensor maps", MostMaps)
 		}
 		t = MapMemory(c, maps)
 	case "tensor_memory":

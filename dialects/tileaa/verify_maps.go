@@ -14,8 +14,8 @@ import (
 // MapCoordinateBits is how many bits coordinates and extents of arrays have that are copied by tensor maps, unsigned: a map takes them as signed numbers of 32.
 const MapCoordinateBits = 31
 
-// mostMaps is the most tensor maps of a tile block: as many as arrays of a kernel with room to spare.
-const mostMaps = 64
+// MostMaps is the most tensor maps of a tile block: as kernels have arrays, with room to spare. All blocks that may run have memory for theirs.
+const MostMaps = 16
 
 func verifyTensorMap(m TensorMap) string {
 	t := m.Memref().Type().(*MemrefType)

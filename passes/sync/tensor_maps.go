@@ -32,11 +32,12 @@ func MakeTensorMaps(s *pass.State) error {
 		return nil
 	}
 	for _, entry := range s.Entries() {
-		m := &mapMaker{s: s, entry: entry, known: facts.New(s.Ctx, s.Module), before: map[*ir.Op]bool{}, read: map[*ir.Value]bool{}, byThreads: map[*ir.Value]bool{}}
+		m := &mapMaker{s: s, entry: entry, known: facts.New(s.Ctx, s.Module), before: map[*ir.Op]bool{}, byThreads: map[*ir.Value]bool{}, read: map[*ir.Value]bool{},
+			writes: map[*ir.Op]bool{}}
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) { m.visit(op) })
 		m.copies = slices.DeleteFunc(m.copies, func(c taking) bool { return m.byThreads[c.pipeline] || m.roles != nil && c.pipeline == nil })
-		if len(m.copies) > 0 && takeTurns(s, entry) {
-			m.make()
+		if maps, numbers := m.number(); len(maps) > 0 && len(maps) <= tileaa.MostMaps && takeTurns(s, entry) {
+			m.make(maps, numbers)
 		}
 	}
 	return nil
@@ -53,13 +54,14 @@ type mapMaker struct {
 	before    map[*ir.Op]bool    // ops of the entry that stand before it
 	byThreads map[*ir.Value]bool // pipelines to whose slots threads copy: all arrive there, or one
 	read      map[*ir.Value]bool // tokens after which nothing has been written
+	writes    map[*ir.Op]bool    // ops with regions, and whether something in them is written
 }
 
 // taking is a copy that takes the map of a number.
 type taking struct {
 	copy     tileaa.AsyncCopy
 	pipeline *ir.Value // to whose slots it copies, in a role; else nil
-	map_     tensorMap
+	of       tensorMap
 }
 
 // tensorMap is a map in the making. Copies with the same boxes of an array share one.
@@ -175,19 +177,25 @@ func (m *mapMaker) onlyRead(token *ir.Value) bool {
 	switch {
 	case op.Code() == tileaa.OpEntry, op.Code() == tileaa.OpCreateMemToken:
 		return true
-	case op.NumRegions() > 0: // whatever may come to it
-		all := true
-		m.s.Walk(op, ir.PreOrder, func(o *ir.Op) { all = all && !writesMemory(o) })
-		return all && !slices.ContainsFunc(op.Operands(), func(v *ir.Value) bool { return tileaa.IsToken(v) && !m.untouched(v) })
-	case writesMemory(op):
+	case m.written(op):
 		return false
 	}
 	return !slices.ContainsFunc(op.Operands(), func(v *ir.Value) bool { return tileaa.IsToken(v) && !m.untouched(v) })
 }
 
-// writesMemory reports whether an op writes to global memory, or acquires what others have written.
-func writesMemory(op *ir.Op) bool {
-	return kindOf(op)&(write|strongRead) != 0 || orders(op, def.Acquire)
+// written reports whether an op, or one in its regions, writes to global memory, or acquires what others have written.
+func (m *mapMaker) written(op *ir.Op) bool {
+	if op.NumRegions() == 0 {
+		return kindOf(op)&(write|strongRead) != 0 || orders(op, def.Acquire)
+	}
+	some, known := m.writes[op]
+	if !known {
+		for b := range op.Blocks() {
+			some = some || slices.ContainsFunc(b.Ops(), m.written)
+		}
+		m.writes[op] = some
+	}
+	return some
 }
 
 // mapOf is the map of these boxes of an array.
@@ -203,18 +211,21 @@ func (x tensorMap) equal(y tensorMap) bool {
 	return tileaa.SameArray(x.memref, y.memref) && slices.Equal(x.dims, y.dims) && slices.Equal(x.box, y.box) && x.swizzle == y.swizzle
 }
 
-// make makes the maps, and has the copies take them.
-func (m *mapMaker) make() {
-	s := m.s
-	var list []tensorMap
-	var numbers []int64
+// number gives the maps that the copies take, and for each copy the number of its own.
+func (m *mapMaker) number() (maps []tensorMap, numbers []int64) {
 	for _, c := range m.copies {
-		n := slices.IndexFunc(list, c.map_.equal)
-		if n < 0 {
-			n, list = len(list), append(list, c.map_)
+		n := slices.IndexFunc(maps, c.of.equal)
+		if n < 0 && len(maps) <= tileaa.MostMaps {
+			n, maps = len(maps), append(maps, c.of)
 		}
 		numbers = append(numbers, int64(n))
 	}
+	return maps, numbers
+}
+
+// make makes the maps, and has the copies take them.
+func (m *mapMaker) make(list []tensorMap, numbers []int64) {
+	s := m.s
 	b := ir.NewBuilder(s.Ctx).AtStart(m.entry.Body())
 	b.Loc = m.copies[0].copy.Op.Loc()
 	maps := tileaa.NewAllocMaps(b, tileaa.MapMemory(s.Ctx, int64(len(list))), tileaa.AllocMapsOptions{}).Result()

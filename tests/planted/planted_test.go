@@ -66,6 +66,7 @@ var bugs = []struct {
 	{"factor-among-sums", "planted/cases/weights_apart", `elements differ|in flight`},
 	{"map-unfenced", "planted/cases/ring", `missing fence: .*proxy of tensor maps`},
 	{"map-too-long", "planted/cases/edge", `elements differ|out of bounds`},
+	{"empty-read", "planted/cases/empty", `elements differ`},
 	{"place-taken", "corpus/cases/mma_loop_f8e5m2", `race: |missing fence`},
 	{"group-unawaited", "planted/cases/ring", `in flight`},
 	{"shared-register", "corpus/cases/attention_f16", `elements differ|undefined|out of bounds|misaligned`},
@@ -73,7 +74,7 @@ var bugs = []struct {
 
 // warpgroups are the bugs of products of warpgroups, tensor those of products of the tensor unit, maps those of copies by tensor maps.
 var (
-	maps       = []string{"map-unfenced", "map-too-long", "place-taken", "group-unawaited"}
+	maps       = []string{"map-unfenced", "map-too-long", "empty-read", "place-taken", "group-unawaited"}
 	warpgroups = []string{"early-product-wait", "drop-landing", "drop-proxy-fence"}
 	tensor     = []string{"sum-unwaited", "sum-not-begun", "sum-begun-again", "sums-unawaited", "product-unfenced", "store-unfenced", "factor-overwritten", "factor-among-sums"}
 )

@@ -505,3 +505,19 @@ func TestPeaksFollowTheTypes(t *testing.T) {
 		}
 	}
 }
+
+// What a step copies, against what it multiplies: (128+64)*64 elements of two bytes for 2*128*64*64 flops, and so on.
+func TestRingsFollowFromTheNameOfAKernel(t *testing.T) {
+	for name, want := range map[string]float64{
+		"gemm_bf16_128x64x64":         192. * 2 / (2 * 128 * 64),
+		"gemm_f8e4m3fn_128x64x64":     192. / (2 * 128 * 64),
+		"gemm_w8_bf16_128x64x64":      (128*2 + 64) / (2. * 128 * 64),
+		"gemm_w4_bf16_128x64x64":      (128*2 + 32) / (2. * 128 * 64),
+		"gemm_dual_bf16_128x64x64":    (128 + 2*64) * 2 / (4. * 128 * 64),
+		"gemm_complex_bf16_128x64x32": 2 * (128 + 64) * 2 / (8. * 128 * 64),
+	} {
+		if got, _ := ringOf(name); math.Abs(got-want) > 1e-12 {
+			t.Errorf("%s: %g bytes a flop, not %g", name, got, want)
+		}
+	}
+}

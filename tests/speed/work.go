@@ -175,11 +175,19 @@ func ringOf(kernel string) (perFlop float64, resident int) {
 	}
 	number := func(s string) float64 { n, _ := strconv.Atoi(s); return float64(n) }
 	if m := tileOfProduct.FindStringSubmatch(kernel); m != nil {
-		a, b, sizeOfB := number(m[1]), number(m[2]), size
-		if strings.Contains(kernel, "_w8_") {
-			sizeOfB = 1
+		a, b := number(m[1])*size, number(m[2])*size
+		flops := 2 * number(m[1]) * number(m[2])
+		switch {
+		case strings.Contains(kernel, "_w8_"):
+			b /= 2
+		case strings.Contains(kernel, "_w4_"):
+			b /= 4
+		case strings.Contains(kernel, "_dual_"): // two products of one left factor
+			b, flops = 2*b, 2*flops
+		case strings.Contains(kernel, "_complex_"): // four of two factors each
+			a, b, flops = 2*a, 2*b, 4*flops
 		}
-		return (a*size + b*sizeOfB) / (2 * a * b), 0
+		return (a + b) / flops, 0
 	}
 	if m := tileOfAttention.FindStringSubmatch(kernel); m != nil {
 		d, rows, columns := number(m[1]), number(m[2]), number(m[3])

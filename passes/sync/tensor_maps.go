@@ -3,6 +3,7 @@ package sync
 import (
 	"slices"
 
+	"tileiras/codegen/cost"
 	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
@@ -36,7 +37,7 @@ func MakeTensorMaps(s *pass.State) error {
 			writes: map[*ir.Op]bool{}}
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) { m.visit(op) })
 		m.copies = slices.DeleteFunc(m.copies, func(c taking) bool { return m.byThreads[c.pipeline] || m.roles != nil && c.pipeline == nil })
-		if maps, numbers := m.number(); len(maps) > 0 && len(maps) <= tileaa.MostMaps && takeTurns(s, entry) {
+		if maps, numbers := m.number(); len(maps) > 0 && len(maps) <= tileaa.MostMaps && m.roomFor(maps) && takeTurns(s, entry) {
 			m.make(maps, numbers)
 		}
 	}
@@ -221,6 +222,26 @@ func (m *mapMaker) number() (maps []tensorMap, numbers []int64) {
 		numbers = append(numbers, int64(n))
 	}
 	return maps, numbers
+}
+
+// roomFor reports whether maps take no block from a multiprocessor.
+func (m *mapMaker) roomFor(maps []tensorMap) bool {
+	list, _ := intervals(m.s, m.entry)
+	total, err := placeApart(m.s, m.entry, list)
+	if err != nil {
+		return true // it has none without them, which allocate-shared says
+	}
+	plan := tileaa.PlanOf(m.entry)
+	registers := cost.RegisterLimit(m.s.Target, plan.Threads(), max(plan.Occupancy, 1))
+	if plan.MaxReg > 0 {
+		registers = min(registers, plan.MaxReg)
+	}
+	blocks := func(bytes int) int {
+		n, _ := cost.Occupancy(m.s.Target, plan.Threads(), registers, bytes)
+		return n
+	}
+	need := (total+tileaa.MapBytes-1)/tileaa.MapBytes*tileaa.MapBytes + tileaa.MapMemory(m.s.Ctx, int64(len(maps))).Bytes()
+	return blocks(need) == blocks(total)
 }
 
 // make makes the maps, and has the copies take them.

@@ -514,6 +514,7 @@ func TestRingsFollowFromTheNameOfAKernel(t *testing.T) {
 		"gemm_w8_bf16_128x64x64":      (128*2 + 64) / (2. * 128 * 64),
 		"gemm_w4_bf16_128x64x64":      (128*2 + 32) / (2. * 128 * 64),
 		"gemm_dual_bf16_128x64x64":    (128 + 2*64) * 2 / (4. * 128 * 64),
+		"gemm_lora16_bf16_128x64x64":  (128 + 64 + 16) * 2 / (2. * 128 * (64 + 16)),
 		"gemm_complex_bf16_128x64x32": 2 * (128 + 64) * 2 / (8. * 128 * 64),
 	} {
 		if got, _ := ringOf(name); math.Abs(got-want) > 1e-12 {

@@ -159,6 +159,7 @@ var chipOf = func() map[int]*chip {
 
 var (
 	tileOfProduct   = regexp.MustCompile(`_(\d+)x(\d+)x(\d+)`)
+	rankOfProduct   = regexp.MustCompile(`_lora(\d+)_`)
 	tileOfAttention = regexp.MustCompile(`_d(\d+)_(?:causal_)?(\d+)x(\d+)`)
 	rowsOfTile      = regexp.MustCompile(`_(\d+)x\d+$`)
 )
@@ -186,6 +187,9 @@ func ringOf(kernel string) (perFlop float64, resident int) {
 			b, flops = 2*b, 2*flops
 		case strings.Contains(kernel, "_complex_"): // four of two factors each
 			a, b, flops = 2*a, 2*b, 4*flops
+		}
+		if r := rankOfProduct.FindStringSubmatch(kernel); r != nil { // a further right factor of few columns
+			b, flops = b+number(r[1])*size, flops+2*number(m[1])*number(r[1])
 		}
 		return (a + b) / flops, 0
 	}

@@ -80,7 +80,7 @@ gpu: build ## Runs the corpus on the GPU of this machine, then the performance k
 .PHONY: gpu-pack gpu-peers
 gpu-pack: build ## Compiles the performance kernels, by ours and NVIDIA's compiler, into build/gpu, for gpu-peers on a machine with a GPU (AS=90,80 ARCH=90).
 	@mkdir -p $(TOOLS) && scripts/nvidia-tools.sh $(TOOLS) > $(TOOLS)/path || { cat $(TOOLS)/setup.log; exit 1; }
-	$(GO) run ./tests/gpu pack -nvidia "$$(cat $(TOOLS)/path)" -arch $(or $(ARCH),90) -as $(or $(AS),90,80) -roles on -out build/gpu
+	$(GO) run ./tests/gpu pack -nvidia "$$(cat $(TOOLS)/path)" -arch $(or $(ARCH),90) -as $(or $(AS),90,80) -roles on -tma -out build/gpu
 	CGO_ENABLED=0 $(GO) build -o build/gpu/gpu ./tests/gpu
 
 gpu-peers: ## Measures on the GPU of this machine what gpu-pack has compiled; results of NVIDIA's code say whether ours are right (docs/gpu.md).

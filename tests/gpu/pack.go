@@ -54,7 +54,11 @@ type packer struct {
 	corpus string
 	hinted *regexp.Regexp
 	roles  []string // options that ours are compiled with, too
+	tma    bool     // ours are compiled with tensor maps, too
 }
+
+// withMaps is the name of ours with tensor maps.
+const withMaps = "ours tma"
 
 func pack(args []string) error {
 	var p packer
@@ -65,6 +69,7 @@ func pack(args []string) error {
 	hinted := f.String("hinted", "^(gemm|group_gemm|attention)", "regular expression: kernels to compile with more warps, too")
 	jobs := f.Int("jobs", 2, "kernels at a time")
 	roles := f.String("roles", "", "--roles to compile ours with, too: on,off")
+	f.BoolVar(&p.tma, "tma", false, "compile ours with --tma, too")
 	f.StringVar(&p.corpus, "corpus", "tests/corpus/perf", "folder of benchmarks")
 	f.StringVar(&p.out, "out", "", "folder to write")
 	f.IntVar(&p.arch, "arch", 90, "architecture of the GPU")
@@ -149,6 +154,10 @@ func (p *packer) kernel(name string, targets []string) (codes []code, err error)
 			peers = append(peers, peers[0])
 			peers[len(peers)-1].name = "ours roles=" + roles
 		}
+		if p.tma {
+			peers = append(peers, peers[0])
+			peers[len(peers)-1].name = withMaps
+		}
 		seen := map[string]bool{}
 		for _, peer := range peers {
 			k := code{Kernel: name, Peer: peer.name, As: sm, Entry: c.Kernel, seen: seen}
@@ -194,7 +203,7 @@ func (p *packer) copyBench(name string) error {
 // ours compiles a kernel by the library.
 func (p *packer) ours(c *cases.Case, k *code) error {
 	_, roles, _ := strings.Cut(k.Peer, "roles=")
-	res, err := tileiras.Compile(context.Background(), c.Bytecode, tileiras.Options{Name: c.Name, GPU: fmt.Sprintf("sm_%d", k.As), Roles: tileiras.Roles(roles)})
+	res, err := tileiras.Compile(context.Background(), c.Bytecode, tileiras.Options{Name: c.Name, GPU: fmt.Sprintf("sm_%d", k.As), Roles: tileiras.Roles(roles), TMA: k.Peer == withMaps})
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 )
 
 // table prints, for each kernel and target, the times of all codes and what ours takes by the best other.
@@ -75,7 +76,12 @@ func (row peers) print(as int, kernel string) (ratio float64) {
 	if x.NaNs > 0 {
 		fmt.Printf(" %d NaN", x.NaNs)
 	}
-	for _, peer := range []string{"ours", "nvidia", "hinted"} {
+	for _, peer := range slices.Sorted(maps.Keys(row)) { // ours with other options
+		if options, ok := strings.CutPrefix(peer, "ours "); ok && row[peer].Error == "" {
+			fmt.Printf("  [%s: %.1f, distance %.1e]", options, row[peer].median(), row[peer].Distance)
+		}
+	}
+	for _, peer := range slices.Sorted(maps.Keys(row)) {
 		if e := row[peer].Error; e != "" {
 			fmt.Printf(" %s: %.100s", peer, e)
 		}

@@ -1,7 +1,6 @@
 package perfsmall_test
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,7 +9,6 @@ import (
 
 	"tileiras/codegen/options"
 	"tileiras/runtime/cases"
-	"tileiras/runtime/emu"
 )
 
 // mapless are the kernels with products that have no tensor maps on sm_90, and why.
@@ -51,17 +49,7 @@ func TestTensorMaps(t *testing.T) {
 				if !maps {
 					return // TestPerfSmall runs it
 				}
-				without, err := compileFor(c, gpu, options.Code{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				runSizes(t, c, gpu, all, func(ctx context.Context, schedules []emu.Schedule) (bool, error) {
-					changed, err := runAll(ctx, c, gpu, ptx, schedules)
-					if err == nil {
-						err = sameBits(ctx, c, gpu, ptx, without)
-					}
-					return changed, err
-				})
+				runBeside(t, c, gpu, all, ptx, options.Code{})
 			})
 		}
 	}

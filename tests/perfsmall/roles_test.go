@@ -65,17 +65,7 @@ func TestRoles(t *testing.T) {
 			if !roles {
 				return // TestPerfSmall runs it
 			}
-			one, err := compileFor(c, gpu, options.Code{Roles: options.Off, SlicesK: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			runSizes(t, c, gpu, all, func(ctx context.Context, schedules []emu.Schedule) (bool, error) {
-				changed, err := runAll(ctx, c, gpu, ptx, schedules)
-				if err == nil {
-					err = sameBits(ctx, c, gpu, ptx, one)
-				}
-				return changed, err
-			})
+			runBeside(t, c, gpu, all, ptx, options.Code{Roles: options.Off, SlicesK: 1})
 		})
 	}
 	for name := range oneRole {
@@ -83,6 +73,22 @@ func TestRoles(t *testing.T) {
 			t.Errorf("%s is listed and is no kernel", name)
 		}
 	}
+}
+
+// runBeside runs a program and wants the bits of another one.
+func runBeside(t *testing.T, c *cases.Case, gpu string, all bool, ptx string, code options.Code) {
+	t.Helper()
+	other, err := compileFor(c, gpu, code)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runSizes(t, c, gpu, all, func(ctx context.Context, schedules []emu.Schedule) (bool, error) {
+		changed, err := runAll(ctx, c, gpu, ptx, schedules)
+		if err == nil {
+			err = sameBits(ctx, c, gpu, ptx, other)
+		}
+		return changed, err
+	})
 }
 
 // sameBits holds what two programs leave in memory against each other.
@@ -101,7 +107,7 @@ func sameBits(ctx context.Context, c *cases.Case, gpu, ptx, other string) error 
 	}
 	for i := range a.Buffers {
 		if !bytes.Equal(a.Buffers[i], b.Buffers[i]) {
-			return fmt.Errorf("%s: other bits than with one role", c.Buffers[i].Name)
+			return fmt.Errorf("%s: other bits than of the other program", c.Buffers[i].Name)
 		}
 	}
 	return nil

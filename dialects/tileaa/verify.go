@@ -363,7 +363,7 @@ var verifiers = ir.Table[verifier]{
 		}
 		return verifyMapped(c)
 	}),
-	OpAllocMaps & ir.Place: rowSaysAll, OpMapsAcquire & ir.Place: rowSaysAll, OpMapsAddress & ir.Place: rowSaysAll, OpMapsRelease & ir.Place: rowSaysAll,
+	OpAllocMaps & ir.Place: all(inside(OpEntry), of(verifyAllocMaps)), OpMapsAcquire & ir.Place: rowSaysAll, OpMapsAddress & ir.Place: rowSaysAll, OpMapsRelease & ir.Place: rowSaysAll,
 	OpTensorMap & ir.Place:   of(verifyTensorMap),
 	OpAsyncCommit & ir.Place: rowSaysAll,
 	OpAsyncWait & ir.Place: of(func(w AsyncWait) string {

@@ -17,6 +17,15 @@ const MapCoordinateBits = 31
 // MostMaps is the most tensor maps of a tile block: as kernels have arrays, with room to spare. All blocks that may run have memory for theirs.
 const MostMaps = 16
 
+func verifyAllocMaps(a AllocMaps) string {
+	for op := a.Op.Prev(); op != nil; op = op.Prev() {
+		if op.Code() == OpAllocMaps {
+			return "is the second one of its kernel"
+		}
+	}
+	return ""
+}
+
 func verifyTensorMap(m TensorMap) string {
 	t := m.Memref().Type().(*MemrefType)
 	dims, box, maps := m.Dims(), m.Box(), m.Maps().Type().(*MapMemoryType).Maps

@@ -37,7 +37,7 @@ func MakeTensorMaps(s *pass.State) error {
 			writes: map[*ir.Op]bool{}}
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) { m.visit(op) })
 		m.copies = slices.DeleteFunc(m.copies, func(c taking) bool { return m.byThreads[c.pipeline] || m.roles != nil && c.pipeline == nil })
-		if maps, numbers := m.number(); len(maps) > 0 && len(maps) <= tileaa.MostMaps && m.roomFor(maps) && takeTurns(s, entry) {
+		if maps, numbers := m.number(); !m.made && len(maps) > 0 && len(maps) <= tileaa.MostMaps && m.roomFor(maps) && takeTurns(s, entry) {
 			m.make(maps, numbers)
 		}
 	}
@@ -51,6 +51,7 @@ type mapMaker struct {
 	copies []taking
 	begin  *ir.Op // the first op that may need the maps, or what of the entry it is in
 
+	made      bool               // a text may have maps already
 	roles     *ir.Op             // nil: there are none
 	before    map[*ir.Op]bool    // ops of the entry that stand before it
 	byThreads map[*ir.Value]bool // pipelines to whose slots threads copy: all arrive there, or one
@@ -78,6 +79,8 @@ func (m *mapMaker) visit(op *ir.Op) {
 		m.before[op] = true
 	}
 	switch op.Code() {
+	case tileaa.OpAllocMaps:
+		m.made = true
 	case tileaa.OpAsyncCommit:
 		if tileaa.RoleOf(op) != nil {
 			return

@@ -119,10 +119,13 @@ func equalYields(_ *ir.Builder, op *ir.Op) bool {
 	return changed
 }
 
-// TripCount is how often a for of constant bounds runs; ok is false when they are not known. The difference of the bounds
+// TripCount is how often a for of constant bounds runs; ok is false when they are not known, and of any other loop. The difference of the bounds
 // is taken as an unsigned number, which it is when lower is below upper.
 func TripCount(op *ir.Op) (n uint64, ok bool) {
-	f := For{op}
+	f, counted := ir.As[For](op)
+	if !counted {
+		return 0, false
+	}
 	lower, upper := f.Lower(), f.Upper()
 	if lower == upper {
 		return 0, true

@@ -146,6 +146,14 @@ func (w *writer) selected(op *ir.Op, id, text, instruction string) {
 func (w *writer) mapped(op *ir.Op, m tileaa.TensorMap) {
 	w.add(op, remark.Memory, remark.Passed, "RemarkMemoryLoadInstructionSelected", "Load instruction selected",
 		arg("Instruction", "TMA Load instruction"), arg("Shape", strings.ReplaceAll(fmt.Sprint([]int64(m.Box())), " ", ", ")))
+	t := ir.Cast[tileaa.AsyncCopy](op).Buffer().Type().(*tileaa.BufferType)
+	tile, elements := tileText(t.Shape, t.Elem), int64(1)
+	for _, n := range m.Box() {
+		elements *= n
+	}
+	bytes := elements * int64(tileaa.ElemBytes(t.Elem))
+	w.add(op, remark.Access, remark.Passed, "RemarkAccessWidth", fmt.Sprintf("One thread copies %d bytes of %s at a time", bytes, tile),
+		arg("Tile", tile), arg("Bytes", bytes), arg("Elements", elements), arg("Instruction", fmt.Sprintf("cp.async.bulk.tensor.%dd", len(m.Dims()))))
 }
 
 // noTMA says, on GPUs that have TMA, why an access of a view does not use it.
@@ -333,6 +341,9 @@ func (w *writer) buffer(op *ir.Op, slots int, t *tileaa.BufferType, uses []*ir.U
 		switch user.Code() {
 		case tileaa.OpAsyncCopy:
 			from, by = "global memory", "cp.async"
+			if _, mapped := tileaa.MapOf(ir.Cast[tileaa.AsyncCopy](user)); mapped {
+				by = "cp.async.bulk.tensor"
+			}
 		case tileaa.OpBufferStore:
 			from = "registers"
 			s := ir.Cast[tileaa.BufferStore](user)

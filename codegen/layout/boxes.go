@@ -67,8 +67,8 @@ func (m MemLayout) boxes(fast, elemBytes, width int) (b Boxes, ok bool) {
 		return b, false
 	}
 	for n < len(place) && place[n] != 0 {
-		d, bit := m.bitOf(place[n])
-		if bit != 0 || slices.Contains(b.Dims, d) {
+		d := slices.IndexFunc(coords(m.shape, place[n]), func(x int) bool { return x == 1 })
+		if d < 0 || slices.Contains(b.Dims, d) { // not the lowest bit of a coordinate, or a second time
 			break
 		}
 		take(d, MostBox)
@@ -107,25 +107,4 @@ func (m MemLayout) unswizzled(elemBytes, width int) []uint64 {
 		}
 	}
 	return place
-}
-
-// bitOf is the dimension and the bit of its coordinate that an element of one bit is.
-func (m MemLayout) bitOf(element uint64) (dim, bit int) {
-	at := log2(int(element))
-	for d := len(m.shape) - 1; d >= 0; d-- {
-		if n := log2(m.shape[d]); at >= n {
-			at -= n
-		} else {
-			return d, at
-		}
-	}
-	panic("layout: an element outside of its shape")
-}
-
-// Bytes is the size of a box.
-func (b Boxes) Bytes(elemBytes int) int {
-	for _, n := range b.Box {
-		elemBytes *= n
-	}
-	return elemBytes
 }

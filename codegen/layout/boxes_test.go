@@ -43,8 +43,12 @@ func TestBoxesPutElementsWhereTheBufferHasThem(t *testing.T) {
 		found[b.Swizzle]++
 		chunks := map[int]int{0: 0, 32: 1, 64: 3, 128: 7}[b.Swizzle]
 		seen := map[int]bool{}
+		elements := 1
+		for _, n := range b.Box {
+			elements *= n
+		}
 		for _, p := range b.Parts {
-			for j := range b.Bytes(1) {
+			for j := range elements {
 				at, rest := append([]int{}, p.Corner...), j
 				for i, d := range b.Dims {
 					at[d], rest = at[d]+rest%b.Box[i], rest/b.Box[i]

@@ -407,6 +407,14 @@ func (f *fn) branch(c reg, otherwise []reg, make func() []reg) []reg {
 	return f.meet(after, otherwise, before, got, from)
 }
 
+// where is branch without results: nothing happens in the other lanes.
+func (f *fn) where(c reg, make func()) {
+	f.branch(c, nil, func() []reg {
+		make()
+		return nil
+	})
+}
+
 // either is branch where the other lanes have something to do as well, in a block of their own.
 func (f *fn) either(c reg, rare, usual func() []reg) []reg {
 	switch {

@@ -113,13 +113,8 @@ func (f *fn) sharedMemory(bytes int64) {
 	if bytes == 0 {
 		return
 	}
-	g := f.m.NewGlobal("global_smem_"+f.name, types.NewArray(uint64(bytes), types.I8))
-	g.AddrSpace = sharedSpace
-	g.Typ = nil
-	g.Type()
-	g.Init = constant.NewUndef(g.ContentType)
+	g := f.variable("global_smem_"+f.name, constant.NewUndef(types.NewArray(uint64(bytes), types.I8)), sharedSpace, sharedAlign)
 	g.Linkage = enum.LinkageInternal
-	g.Align = sharedAlign
 	f.smem = result(f.builder, kI32, llvm.NewPtrToInt(g, types.I32))
 }
 
@@ -156,9 +151,14 @@ func (l *lowerer) global(v tileaa.Global) {
 
 // data declares initialised global memory.
 func (l *lowerer) data(name string, data []byte, align int64) *llvm.Global {
-	g := l.m.NewGlobalDef(name, constant.NewCharArray(data))
-	g.AddrSpace = globalSpace
-	g.Typ = nil
+	return l.variable(name, constant.NewCharArray(data), globalSpace, align)
+}
+
+// variable declares memory of the module in a state space.
+func (l *lowerer) variable(name string, init constant.Constant, space types.AddrSpace, align int64) *llvm.Global {
+	g := l.m.NewGlobalDef(name, init)
+	g.AddrSpace = space
+	g.Typ = nil // which llir has made for the generic one
 	g.Type()
 	g.Align = llvm.Align(align)
 	return g

@@ -16,7 +16,7 @@ import (
 
 // This file lowers copies by tensor maps (PTX ISA, "cp.async.bulk.tensor"). The first warp makes the maps in shared memory and copies them to global memory,
 // where they must lie. One thread begins the copies of a group when the group ends; they arrive at an mbarrier, and all threads wait there. Groups are counted
-// as products of the tensor unit are: that of number n arrives at mbarrier n mod 32.
+// as products of the tensor unit are.
 //
 // Global memory for maps belongs to the module. Tile blocks that run at the same time take different places: each multiprocessor has a word, in which a bit is a place.
 
@@ -54,19 +54,22 @@ func allocMaps(f *fn, op *ir.Op) {
 	a := ir.Cast[tileaa.AllocMaps](op)
 	offset, _ := a.Offset()
 	entry := tileaa.EntryOf(op)
-	m := &mapMemory{MapMemoryType: a.Result().Type().(*tileaa.MapMemoryType), offset: offset, counter: f.counting(commitsOf(entry))}
-	m.pending = tileaa.PendingGroups(entry).Before
-	ir.WalkOf(entry, ir.PreOrder, func(c tileaa.AsyncCopy) {
-		role := tileaa.RoleOf(c.Op) != nil
-		m.threads, m.roles = m.threads || c.Maps() == nil && !role, m.roles || c.Maps() != nil && role
-	})
+	t := a.Result().Type().(*tileaa.MapMemoryType)
+	m := &mapMemory{MapMemoryType: t, offset: offset, pending: tileaa.PendingGroups(entry).Before}
+	m.counter = f.counting(commitsOf(entry), offset+t.CopyMbarrier(0), tileaa.CopyMbarriers)
 	blocks := min(f.target.BlocksPerSM, 32*f.target.WarpsPerSM/f.plan.Threads())
 	m.places = 1 << bits.Len(uint(max(blocks, 1)-1))
 	m.claims = f.unset("map_claims_"+f.name, 4*mapWords, 4)
 	m.global = f.unset("maps_"+f.name, mapWords*m.places*m.Maps*tileaa.MapBytes, tileaa.MapBytes)
 	f.maps = m
 	ir.WalkOf(entry, ir.PreOrder, func(c tileaa.AsyncCopy) {
-		m.over = m.over || c.Maps() == nil && f.passesToAsync(tileaa.MemoryOf(c.Buffer()).DefiningOp())
+		role := tileaa.RoleOf(c.Op) != nil
+		if c.Maps() != nil {
+			m.roles = m.roles || role
+			return
+		}
+		m.threads = m.threads || !role
+		m.over = m.over || f.passesToAsync(tileaa.MemoryOf(c.Buffer()).DefiningOp())
 	})
 }
 
@@ -82,12 +85,7 @@ func commitsOf(entry *ir.Op) (list []*ir.Op) {
 
 // unset declares global memory that begins as zeros.
 func (l *lowerer) unset(name string, bytes, align int64) *llvm.Global {
-	t := types.NewArray(uint64(bytes), types.I8)
-	g := l.m.NewGlobalDef(name, constant.NewZeroInitializer(t))
-	g.AddrSpace = globalSpace
-	g.Typ = nil
-	g.Type()
-	g.Align = llvm.Align(align)
+	g := l.variable(name, constant.NewZeroInitializer(types.NewArray(uint64(bytes), types.I8)), globalSpace, align)
 	g.Linkage = enum.LinkageInternal
 	return g
 }
@@ -96,15 +94,14 @@ func (l *lowerer) unset(name string, bytes, align int64) *llvm.Global {
 func mapsAcquire(f *fn, _ *ir.Op) {
 	m := f.maps
 	f.byFirstWarp(func() {
-		own := f.shl(f.lane(), bits.TrailingZeros(4))
+		own := f.shl(f.lane(), 2)
 		for n := range m.Maps {
 			f.op("st.shared.b32", f.add(f.smem, own), i32(m.offset+n*tileaa.MapBytes), i32(0))
 		}
 		f.op("mbarrier.init", f.add(f.smem, f.shl(own, 1)), i32(m.offset+m.CopyMbarrier(0)), i32(1))
 		f.op("fence.mbarrier_init.release.cluster")
-		f.branch(f.op1("elect.sync", con(kI32, fullMask)), nil, func() []reg {
+		f.byElected(func() {
 			f.op("st.shared.b32", f.smem, i32(m.offset+m.PlaceOfMaps()), m.claim(f))
-			return nil
 		})
 		f.op("bar.warp.sync", con(kI32, fullMask))
 	})
@@ -152,7 +149,7 @@ func tensorMap(f *fn, op *ir.Op) {
 	at := []reg{f.smem, i32(m.offset + t.Map()*tileaa.MapBytes)}
 	set := func(field string, values ...reg) { f.op("tensormap.replace."+field, append(at[:2:2], values...)...) }
 	f.byFirstWarp(func() {
-		f.branch(f.op1("elect.sync", con(kI32, fullMask)), nil, func() []reg {
+		f.byElected(func() {
 			set("global_address", v.base)
 			set("rank", i32(int64(len(t.Dims())-1)))
 			for i, d := range t.Dims() {
@@ -169,7 +166,6 @@ func tensorMap(f *fn, op *ir.Op) {
 			if mode := bits.Len(uint(t.Swizzle()) / 32); mode > 0 {
 				set("swizzle_mode." + strconv.Itoa(mode))
 			}
-			return nil
 		})
 		f.op("bar.warp.sync", con(kI32, fullMask))
 		to := f.add(m.at(f, m.place(f)), i64(t.Map()*tileaa.MapBytes))
@@ -223,13 +219,6 @@ func mapsRelease(f *fn, op *ir.Op) {
 	})
 }
 
-// mbarrierOf is the mbarrier at which a group arrives, and the parity of its phase.
-func (m *mapMemory) mbarrierOf(f *fn, group reg) (base, offset, parity reg) {
-	turn := f.and(group, i32(tileaa.CopyMbarriers-1))
-	base = f.add(f.smem, f.mul(turn, i32(tileaa.MbarrierBytes)))
-	return base, i32(m.offset + m.CopyMbarrier(0)), f.and(f.lshr(group, bits.TrailingZeros(tileaa.CopyMbarriers)), i32(1))
-}
-
 // await waits until at most so many of the pending groups are: for each at its own mbarrier, as they arrive in any order.
 func (m *mapMemory) await(f *fn, pending, left int) {
 	if planted.On("group-unawaited") {
@@ -273,11 +262,10 @@ func (m *mapMemory) begin(f *fn, base, offset reg) {
 		for first, end := 0, 0; first < len(group); first = end {
 			for end = first; end < len(group) && when[end] == when[first]; end++ {
 			}
-			f.branch(when[first], nil, func() []reg {
+			f.where(when[first], func() {
 				for _, c := range group[first:end] {
 					m.copy(f, c, base, offset)
 				}
-				return nil
 			})
 		}
 	})

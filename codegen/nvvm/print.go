@@ -102,14 +102,13 @@ func print_(f *fn, op *ir.Op) {
 		args[i] = f.printed(v)
 	}
 	one := f.oneOwner()
-	f.branch(one, nil, func() []reg {
+	f.where(one, func() {
 		for i, v := range values {
 			f.printValue(pieces[i], args[i], tileaa.AsTile(v).Shape)
 		}
 		if rest != "" {
 			f.vprintf(rest, nil)
 		}
-		return nil
 	})
 }
 
@@ -206,7 +205,7 @@ func assert(f *fn, op *ir.Op) {
 		if failed.is(0) {
 			continue
 		}
-		f.branch(failed, nil, func() []reg {
+		f.where(failed, func() {
 			args := []reg{}
 			for _, axis := range "xyz" {
 				args = append(args, f.op1("mov.u32.%ctaid."+string(axis)))
@@ -222,7 +221,6 @@ func assert(f *fn, op *ir.Op) {
 			text += "]: " + strings.ReplaceAll(a.Message(), "%", "%%") + "\n"
 			f.vprintf(text, args)
 			f.op("trap")
-			return nil
 		})
 	}
 }

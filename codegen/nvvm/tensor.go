@@ -1,7 +1,6 @@
 package nvvm
 
 import (
-	"math/bits"
 	"slices"
 
 	"tileiras/codegen/atom"
@@ -48,7 +47,8 @@ func (f *fn) tensorOf(op *ir.Op) *tensorMemory {
 	}
 	if f.tensor == nil {
 		offset, _ := alloc.Offset()
-		f.tensor = &tensorMemory{offset: offset, columns: v.Type().(*tileaa.TensorMemoryType).Columns, counter: f.counting(productsOf(v)), open: together(v)}
+		c := f.counting(productsOf(v), offset+tileaa.ProductMbarrier(0), tileaa.ProductMbarriers)
+		f.tensor = &tensorMemory{counter: c, offset: offset, columns: v.Type().(*tileaa.TensorMemoryType).Columns, open: together(v)}
 	}
 	return f.tensor
 }
@@ -103,14 +103,12 @@ func (f *fn) inWarps(c reg, make func()) {
 	f.enterBlock(after)
 }
 
+// byElected runs make in one thread of the warp.
+func (f *fn) byElected(make func()) { f.where(f.op1("elect.sync", con(kI32, fullMask)), make) }
+
 // byOneThread runs make in one thread of the first warp.
 func (f *fn) byOneThread(make func()) {
-	f.byFirstWarp(func() {
-		f.branch(f.op1("elect.sync", con(kI32, fullMask)), nil, func() []reg {
-			make()
-			return nil
-		})
-	})
+	f.byFirstWarp(func() { f.byElected(make) })
 }
 
 // tensorAcquire takes columns, and makes the mbarriers, which the tensor unit must see.
@@ -137,19 +135,6 @@ func tensorRelease(f *fn, op *ir.Op) {
 	f.byFirstWarp(func() { f.op("tcgen05.dealloc.cta_group::1.b32", m.base, i32(m.columns)) })
 }
 
-// mbarrierOf is the address of the mbarrier at which a product arrives, and the parity of its phase.
-func (m *tensorMemory) mbarrierOf(f *fn, product reg) (base reg, offset int64, parity reg) {
-	turn := f.and(product, i32(tileaa.ProductMbarriers-1))
-	round := f.lshr(product, bits.TrailingZeros(tileaa.ProductMbarriers))
-	base, offset = f.smem, m.offset+tileaa.ProductMbarrier(0)
-	if at := f.mul(turn, i32(tileaa.MbarrierBytes)); at.isConst() {
-		offset += at.sint()
-	} else {
-		base = f.add(base, at)
-	}
-	return base, offset, f.and(round, i32(1))
-}
-
 // over waits for all products but the newest so many, for each at its own mbarrier: nothing says that they arrive in order. Those for which the same block has waited
 // are over. A phase before the first counts as ended.
 func (m *tensorMemory) over(f *fn, pending int64) {
@@ -161,7 +146,7 @@ func (m *tensorMemory) over(f *fn, pending int64) {
 	}
 	for n := pending; n < oldest; n++ {
 		base, offset, parity := m.mbarrierOf(f, f.sub(m.begun, i32(1+n)))
-		f.await(base, i32(offset), parity)
+		f.await(base, offset, parity)
 	}
 	m.newest = min(m.newest, pending)
 }
@@ -246,7 +231,7 @@ func (p *tensorProduct) begin() {
 			f.op(proxyFence)
 		}
 		f.op("tcgen05.fence::after_thread_sync")
-		f.branch(when, nil, func() []reg {
+		f.where(when, func() {
 			for _, x := range scales {
 				x.bring()
 			}
@@ -263,7 +248,6 @@ func (p *tensorProduct) begin() {
 				}
 				add = con(kI1, 1)
 			}
-			return nil
 		})
 		m.announce(f)
 	})
@@ -273,7 +257,7 @@ func (p *tensorProduct) begin() {
 // announce has the next product arrive at its mbarrier when it ends.
 func (m *tensorMemory) announce(f *fn) {
 	base, offset, _ := m.mbarrierOf(f, m.begun)
-	f.arriveAfterProducts(base, i32(offset))
+	f.arriveAfterProducts(base, offset)
 }
 
 // arrive counts what is no product as one, which ends with those before it. Waits for a later one may be the first that threads see of this: they wait for it here, so
@@ -282,7 +266,7 @@ func (m *tensorMemory) arrive(f *fn) {
 	f.byOneThread(func() { m.announce(f) })
 	if !planted.On("sums-unawaited") {
 		base, offset, parity := m.mbarrierOf(f, m.begun)
-		f.await(base, i32(offset), parity)
+		f.await(base, offset, parity)
 	}
 	m.began(f)
 }

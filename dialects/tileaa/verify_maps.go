@@ -86,12 +86,23 @@ func BoxesOf(c AsyncCopy) (b layout.Boxes, block BlockTile, ok bool) {
 	return b, block, false
 }
 
-// ArrayDims are the dimensions of the array that those of boxes are.
-func ArrayDims(b layout.Boxes, block BlockTile) (dims []int64) {
-	for _, d := range b.Dims {
-		dims = append(dims, int64(block.DimMap()[d]))
+// MapShape is what a tensor map says of its boxes: dimensions of the array and elements along them, the one of neighbours first, and the bytes of the swizzle.
+type MapShape struct {
+	Dims, Box []int64
+	Swizzle   int64
+}
+
+// MapShapeOf is that of the map that copies a block in boxes.
+func MapShapeOf(b layout.Boxes, block BlockTile) MapShape {
+	s := MapShape{Swizzle: int64(b.Swizzle)}
+	for i, d := range b.Dims {
+		s.Dims, s.Box = append(s.Dims, int64(block.DimMap()[d])), append(s.Box, int64(b.Box[i]))
 	}
-	return dims
+	return s
+}
+
+func (s MapShape) Equal(x MapShape) bool {
+	return slices.Equal(s.Dims, x.Dims) && slices.Equal(s.Box, x.Box) && s.Swizzle == x.Swizzle
 }
 
 // SameArray reports whether two memrefs are made alike.
@@ -118,7 +129,7 @@ func verifyMapped(c AsyncCopy) string {
 		return fmt.Sprintf("takes a tensor map, and its coordinates do not fit %d bits", MapCoordinateBits)
 	case !SameArray(block.Memref(), m.Memref()):
 		return "takes a tensor map of another array"
-	case !slices.Equal(ArrayDims(b, block), m.Dims()) || !slices.EqualFunc(b.Box, m.Box(), func(x int, y int64) bool { return int64(x) == y }) || int64(b.Swizzle) != m.Swizzle():
+	case !MapShapeOf(b, block).Equal(MapShape{m.Dims(), m.Box(), m.Swizzle()}):
 		return fmt.Sprintf("takes a tensor map of boxes %v with a swizzle of %d, and its buffer has boxes %v with one of %d", m.Box(), m.Swizzle(), b.Box, b.Swizzle)
 	}
 	return ""

@@ -74,14 +74,19 @@ func AllocateTensor(s *pass.State) error {
 		for _, f := range factors {
 			f.SetMemory(memory)
 		}
-		s.Walk(owner, ir.PreOrder, func(op *ir.Op) {
-			if op.Code() == tileaa.OpReturn || op.ParentOp() == owner && op.Traits().Has(ir.Terminator) {
-				b.Before(op)
-				tileaa.NewTensorRelease(b, memory)
-			}
-		})
+		beforeEnds(s, b, owner, func() { tileaa.NewTensorRelease(b, memory) })
 	}
 	return nil
+}
+
+// beforeEnds inserts before each op that ends an entry or a role.
+func beforeEnds(s *pass.State, b *ir.Builder, owner *ir.Op, insert func()) {
+	s.Walk(owner, ir.PreOrder, func(op *ir.Op) {
+		if op.Code() == tileaa.OpReturn || op.ParentOp() == owner && op.Traits().Has(ir.Terminator) {
+			b.Before(op)
+			insert()
+		}
+	})
 }
 
 // assignColumns gives products and factors their columns, and says how many there are. What a loop or an iteration lands keeps its columns from the first iteration to

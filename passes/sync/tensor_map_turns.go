@@ -22,8 +22,7 @@ import (
 //	}
 
 // takeTurns reports whether the groups that an entry ends outside of its roles keep apart.
-func takeTurns(s *pass.State, entry *ir.Op) bool {
-	pending := tileaa.PendingGroups(entry)
+func takeTurns(s *pass.State, entry *ir.Op, pending *tileaa.Groups) bool {
 	if pending.Most >= tileaa.CopyMbarriers || slices.ContainsFunc(pending.Growing, func(l tileaa.Growing) bool { return l.Loop.Code() != tileaa.OpFor }) {
 		return false
 	}

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"tileiras/codegen/cost"
-	"tileiras/codegen/layout"
 	"tileiras/dialects/tileaa"
 	"tileiras/dialects/tileaa/def"
 	"tileiras/ir"
@@ -33,12 +32,16 @@ func MakeTensorMaps(s *pass.State) error {
 		return nil
 	}
 	for _, entry := range s.Entries() {
-		m := &mapMaker{s: s, entry: entry, known: facts.New(s.Ctx, s.Module), before: map[*ir.Op]bool{}, byThreads: map[*ir.Value]bool{}, read: map[*ir.Value]bool{},
+		m := &mapMaker{s: s, entry: entry, known: facts.New(s.Ctx, entry), before: map[*ir.Op]bool{}, byThreads: map[*ir.Value]bool{}, read: map[*ir.Value]bool{},
 			writes: map[*ir.Op]bool{}}
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) { m.visit(op) })
 		m.copies = slices.DeleteFunc(m.copies, func(c taking) bool { return m.byThreads[c.pipeline] || m.roles != nil && c.pipeline == nil })
-		if maps, numbers := m.number(); !m.made && len(maps) > 0 && len(maps) <= tileaa.MostMaps && m.roomFor(maps) && takeTurns(s, entry) {
-			m.make(maps, numbers)
+		maps, numbers := m.number()
+		if m.made || len(maps) == 0 || len(maps) > tileaa.MostMaps || !m.roomFor(maps) {
+			continue
+		}
+		if pending := tileaa.PendingGroups(entry); takeTurns(s, entry, pending) {
+			m.make(maps, numbers, pending)
 		}
 	}
 	return nil
@@ -68,10 +71,8 @@ type taking struct {
 
 // tensorMap is a map in the making. Copies with the same boxes of an array share one.
 type tensorMap struct {
-	memref  *ir.Value
-	dims    []int64
-	box     []int64
-	swizzle int
+	memref *ir.Value
+	shape  tileaa.MapShape
 }
 
 func (m *mapMaker) visit(op *ir.Op) {
@@ -91,7 +92,7 @@ func (m *mapMaker) visit(op *ir.Op) {
 		c := ir.Cast[tileaa.AsyncCopy](op)
 		pipeline, ok := m.filled(c)
 		if b, block, fits := tileaa.BoxesOf(c); ok && fits && m.mappable(c, block) {
-			m.copies = append(m.copies, taking{c, pipeline, mapOf(b, block)})
+			m.copies = append(m.copies, taking{c, pipeline, tensorMap{block.Memref(), tileaa.MapShapeOf(b, block)}})
 		} else if pipeline != nil {
 			m.byThreads[pipeline] = true
 		}
@@ -202,17 +203,8 @@ func (m *mapMaker) written(op *ir.Op) bool {
 	return some
 }
 
-// mapOf is the map of these boxes of an array.
-func mapOf(b layout.Boxes, block tileaa.BlockTile) tensorMap {
-	x := tensorMap{memref: block.Memref(), dims: tileaa.ArrayDims(b, block), swizzle: b.Swizzle}
-	for _, n := range b.Box {
-		x.box = append(x.box, int64(n))
-	}
-	return x
-}
-
 func (x tensorMap) equal(y tensorMap) bool {
-	return tileaa.SameArray(x.memref, y.memref) && slices.Equal(x.dims, y.dims) && slices.Equal(x.box, y.box) && x.swizzle == y.swizzle
+	return tileaa.SameArray(x.memref, y.memref) && x.shape.Equal(y.shape)
 }
 
 // number gives the maps that the copies take, and for each copy the number of its own.
@@ -248,7 +240,7 @@ func (m *mapMaker) roomFor(maps []tensorMap) bool {
 }
 
 // make makes the maps, and has the copies take them.
-func (m *mapMaker) make(list []tensorMap, numbers []int64) {
+func (m *mapMaker) make(list []tensorMap, numbers []int64, pending *tileaa.Groups) {
 	s := m.s
 	b := ir.NewBuilder(s.Ctx).AtStart(m.entry.Body())
 	b.Loc = m.copies[0].copy.Op.Loc()
@@ -262,11 +254,11 @@ func (m *mapMaker) make(list []tensorMap, numbers []int64) {
 			b.Before(m.begin)
 			made = b.Insert(made.Clone(ir.Mapping{}))
 		}
-		tileaa.NewTensorMap(b, made.Result(0), maps, int64(n), x.dims, x.box, int64(x.swizzle))
+		tileaa.NewTensorMap(b, made.Result(0), maps, int64(n), x.shape.Dims, x.shape.Box, x.shape.Swizzle)
 	}
 	b.Before(m.begin)
 	tileaa.NewMapsAddress(b, maps)
-	for _, l := range tileaa.PendingGroups(m.entry).Growing { // by as many as are pending when it begins it may run ahead
+	for _, l := range pending.Growing { // by as many as are pending when it begins it may run ahead
 		b.Before(l.Loop.Body().Terminator())
 		tileaa.NewAsyncWait(b, int64(l.Pending))
 	}
@@ -277,26 +269,20 @@ func (m *mapMaker) make(list []tensorMap, numbers []int64) {
 			ir.Cast[tileaa.AllocPipeline](c.pipeline.DefiningOp()).SetProducers(s.Ctx, 1)
 		}
 	}
+	owner := m.entry
 	if m.roles != nil {
-		b.Before(m.readers().Terminator())
-		tileaa.NewMapsRelease(b, maps)
-		return
+		owner = m.readers()
 	}
-	s.Walk(m.entry, ir.PreOrder, func(op *ir.Op) {
-		if op.Code() == tileaa.OpReturn {
-			b.Before(op)
-			tileaa.NewMapsRelease(b, maps)
-		}
-	})
+	beforeEnds(s, b, owner, func() { tileaa.NewMapsRelease(b, maps) })
 }
 
-// readers is the body of the role that reads what others copy, and so has waited for all of it at its end.
-func (m *mapMaker) readers() *ir.Block {
+// readers is the role that reads what others copy, and so has waited for all of it at its end.
+func (m *mapMaker) readers() *ir.Op {
 	for _, r := range ir.OpsOf[tileaa.Role](m.roles.Body()) {
 		reads := false
 		m.s.Walk(r.Op, ir.PreOrder, func(op *ir.Op) { reads = reads || op.Code() == tileaa.OpConsumerWait })
 		if reads {
-			return r.Op.Body()
+			return r.Op
 		}
 	}
 	panic("BUG: nobody waits for what a role copies")

@@ -245,34 +245,28 @@ func asyncCommit(f *fn, op *ir.Op) {
 	m.begun = f.add(m.begun, i32(1))
 }
 
-// begin has one thread begin the copies of a group, which arrive with it at an mbarrier.
+// begin has one thread begin the copies of a group, which arrive with it at an mbarrier. The others skip them by their predicate, so that the block does not end here.
 func (m *mapMemory) begin(f *fn, base, offset reg) {
 	group := m.group
 	m.group = nil
-	bytes, when := i32(0), make([]reg, len(group))
+	issuer, bytes := f.oneThread(), i32(0)
+	guards := make([]reg, len(group))
 	for i, c := range group {
-		when[i] = boolean(true)
+		when := boolean(true)
 		if c.When() != nil {
-			when[i] = f.scalar(c.When())
+			when = f.scalar(c.When())
 		}
-		bytes = f.add(bytes, f.sel(when[i], i32(int64(c.Buffer().Type().(*tileaa.BufferType).Bytes())), i32(0)))
+		bytes = f.add(bytes, f.sel(when, i32(int64(c.Buffer().Type().(*tileaa.BufferType).Bytes())), i32(0)))
+		guards[i] = f.and(issuer, when)
 	}
-	f.byOneThread(func() {
-		f.op("mbarrier.arrive.expect_tx", base, offset, bytes)
-		for first, end := 0, 0; first < len(group); first = end {
-			for end = first; end < len(group) && when[end] == when[first]; end++ {
-			}
-			f.where(when[first], func() {
-				for _, c := range group[first:end] {
-					m.copy(f, c, base, offset)
-				}
-			})
-		}
-	})
+	f.op("@mbarrier.arrive.expect_tx", issuer, base, offset, bytes)
+	for i, c := range group {
+		m.copy(f, c, guards[i], base, offset)
+	}
 }
 
-// copy begins the copies that fill a buffer.
-func (m *mapMemory) copy(f *fn, c tileaa.AsyncCopy, mbarrier, at reg) {
+// copy begins the copies that fill a buffer where a guard holds.
+func (m *mapMemory) copy(f *fn, c tileaa.AsyncCopy, guard, mbarrier, at reg) {
 	boxes, _, ok := tileaa.BoxesOf(c)
 	if !ok {
 		f.bug("no boxes fill the buffer of a copy")
@@ -283,10 +277,10 @@ func (m *mapMemory) copy(f *fn, c tileaa.AsyncCopy, mbarrier, at reg) {
 		to = f.add(to, b.slot)
 	}
 	number, _ := c.Map()
-	name := "cp.async.bulk.tensor." + strconv.Itoa(len(boxes.Dims)) + "d"
+	name := "@cp.async.bulk.tensor." + strconv.Itoa(len(boxes.Dims)) + "d"
 	beyond := f.beyondEmpty(v.memref)
 	for _, p := range boxes.Parts {
-		args := []reg{to, i32(offset + int64(p.Offset)), m.addressOf(f, number)}
+		args := []reg{guard, to, i32(offset + int64(p.Offset)), m.addressOf(f, number)}
 		for i, d := range boxes.Dims {
 			corner := f.mul(f.unsigned(v.index[d], kI32), i32(v.traversal[d]))
 			corner = f.add(corner, i32(int64(p.Corner[d])))

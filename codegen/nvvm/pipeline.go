@@ -67,6 +67,7 @@ func lowerRole(f *fn, op *ir.Op) {
 func allocPipeline(f *fn, op *ir.Op) {
 	p := ir.Cast[tileaa.AllocPipeline](op)
 	offset, _ := p.Offset()
+	f.pipelines = true
 	first := f.icmp(eq, f.thread(), i32(0))
 	for slot := range p.Result().Type().(*tileaa.PipelineType).Slots {
 		full := offset + 2*tileaa.MbarrierBytes*slot
@@ -94,11 +95,14 @@ func (f *fn) mbarrier(op *ir.Op, at int64) (base, offset reg) {
 	return f.add(f.smem, slot), i32(start + at)
 }
 
+// tryWait is the wait at an mbarrier from sm_90 on.
+const tryWait = "mbarrier.try_wait"
+
 // await waits for the end of the phase of a parity.
 func (f *fn) await(base, offset, parity reg) {
 	name := "mbarrier.test_wait"
-	if f.has("mbarrier.try_wait") {
-		name = "mbarrier.try_wait"
+	if f.has(tryWait) {
+		name = tryWait
 	}
 	f.op(name, base, offset, parity)
 }

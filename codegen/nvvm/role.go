@@ -19,6 +19,7 @@ type kernel struct {
 	generic        bool            // pointers may lead to memory of the kernel's own
 	elementNumbers map[*ir.Op]bool // what computes element numbers of tiles of pointers
 	shortLoops     map[*ir.Op]bool // whether registers are short in a loop
+	pipelines      bool            // roles wait for each other at mbarriers
 }
 
 func newKernel(name string, plan *tileaa.PlanAttr) *kernel {

@@ -27,8 +27,8 @@ import (
 // iteration all products would wait for it. What products of the other steps take is computed among those of the step before.
 //
 // Memory sees the same accesses in the same order, but for reads that pass copies: those meet in no byte, as no wait is between them. After
-// the last iteration there is one beginning too many: a wait, a barrier that all threads reach, reads of shared memory that nobody uses,
-// and copies whose guard is false. Nothing else may be in a beginning.
+// the last iteration there is one beginning too many: a wait for what has begun long before, a barrier that all threads reach, reads of shared memory that
+// nobody uses, and copies whose guard is false. Nothing else may be in a beginning.
 type rotation struct {
 	*sinker
 	block *llvm.Block
@@ -69,9 +69,17 @@ func (s *sinker) rotation(b *llvm.Block, order []int32) *rotation {
 	return r
 }
 
-// gates are the instructions that threads may meet at, or wait for copies in, once more than there are iterations: what all threads of a
-// loop do. Barriers of a number of threads may be of two roles.
-var gates = []string{"bar.sync", "bar.warp.sync", "cp.async.wait_group"}
+// isGate reports whether threads may meet at an instruction, or wait in it, once more than there are iterations: what all threads of a loop do. Barriers of a number
+// of threads may be of two roles. At an mbarrier a thread waits for copies that have begun, or for another role, which does nothing for an iteration that is not.
+func (r *rotation) isGate(row *ptxop.Row) bool {
+	switch row.Name {
+	case "bar.sync", "bar.warp.sync", "cp.async.wait_group":
+		return true
+	case tryWait:
+		return !r.pipelines
+	}
+	return false
+}
 
 func (r *rotation) inst(i int32) llvm.Instruction { return r.here[i].Instruction }
 func (r *rotation) is(i int32, what sinking) bool { return r.here[i].what == what }
@@ -155,7 +163,7 @@ func (r *rotation) beginning() bool {
 			switch {
 			case others || row == nil:
 				return false
-			case slices.Contains(gates, row.Name):
+			case r.isGate(row):
 				if len(r.copies) > 0 {
 					return false // waits for copies of its own
 				}

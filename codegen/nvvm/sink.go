@@ -55,7 +55,7 @@ func newSinker(f *fn, rowOf map[*llvm.InlineAsm]*ptxop.Row) *sinker {
 	for _, b := range f.fn.Blocks {
 		size += len(b.Insts)
 	}
-	s := &sinker{all: make([]node, size)}
+	s := &sinker{all: make([]node, size), pipelines: f.pipelines}
 	k := 0
 	for _, b := range f.fn.Blocks {
 		for _, inst := range b.Insts {
@@ -173,8 +173,9 @@ type node struct {
 
 // sinker knows all instructions of a function by their numbers, in order.
 type sinker struct {
-	all  []node
-	room local.Slab[int32] // of operands
+	all       []node
+	room      local.Slab[int32] // of operands
+	pipelines bool              // roles wait for each other
 
 	// Of the block at hand, by number within it.
 	first    int32 // number of the first instruction
@@ -223,7 +224,7 @@ func sinkingOf(inst llvm.Instruction, rowOf map[*llvm.InlineAsm]*ptxop.Row) (*pt
 		switch e := row.Effects; {
 		case isProduct(row):
 			return row, fixed
-		case e&^ptxop.ReadConst == 0:
+		case e&^ptxop.ReadConst == 0, row.Name == electSync: // all of the warp is there in all of a block
 			return row, pure
 		case e&^(ptxop.ReadShared|ptxop.Convergent) == 0 && e&ptxop.ReadShared != 0:
 			return row, reading

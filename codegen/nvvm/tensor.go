@@ -84,13 +84,18 @@ func (f *fn) byFirstWarp(make func()) {
 		make()
 		return
 	}
+	f.inWarps(f.inFirstWarp(), make)
+}
+
+// inFirstWarp holds in the first warp.
+func (f *fn) inFirstWarp() reg {
 	if f.first.absent() {
 		f.in(f.top, func() {
 			warp := f.op1("shfl.sync.idx.b32", f.lshr(f.thread(), laneBits), i32(0), i32(31), con(kI32, fullMask))
 			f.first = f.icmp(eq, warp, i32(0))
 		})
 	}
-	f.inWarps(f.first, make)
+	return f.first
 }
 
 // inWarps runs make in the warps in which a condition holds, the same in all lanes.
@@ -104,7 +109,19 @@ func (f *fn) inWarps(c reg, make func()) {
 }
 
 // byElected runs make in one thread of the warp.
-func (f *fn) byElected(make func()) { f.where(f.op1("elect.sync", con(kI32, fullMask)), make) }
+func (f *fn) byElected(make func()) { f.where(f.op1(electSync, con(kI32, fullMask)), make) }
+
+// electSync finds one thread of the warp. What ptxas sees is one thread begins bulk copies without a loop over all that might: it must see it where they begin.
+const electSync = "elect.sync"
+
+// oneThread holds in one thread of the first warp.
+func (f *fn) oneThread() reg {
+	elected := f.op1(electSync, con(kI32, fullMask))
+	if f.warps == 1 {
+		return elected
+	}
+	return f.and(f.inFirstWarp(), elected)
+}
 
 // byOneThread runs make in one thread of the first warp.
 func (f *fn) byOneThread(make func()) {
@@ -117,7 +134,7 @@ func tensorAcquire(f *fn, op *ir.Op) {
 	f.byFirstWarp(func() {
 		f.op("tcgen05.alloc.cta_group::1.shared::cta.b32", f.smem, i32(m.offset), i32(m.columns))
 		f.op("tcgen05.relinquish_alloc_permit.cta_group::1")
-		first := f.op1("elect.sync", con(kI32, fullMask))
+		first := f.op1(electSync, con(kI32, fullMask))
 		for i := range int64(tileaa.ProductMbarriers) {
 			f.op("@mbarrier.init", first, f.smem, i32(m.offset+tileaa.ProductMbarrier(i)), i32(1))
 		}

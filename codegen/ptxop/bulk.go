@@ -49,7 +49,7 @@ func bulkCopies(b *builder) {
 			corner = append(corner, "$"+strconv.Itoa(3+i))
 		}
 		n := 3 + dims
-		b.text(name, fmt.Sprintf("%s.shared::cluster.global.mbarrier::complete_tx::bytes [$0+$1], [$2, {%s}], [$%d+$%d]", name, strings.Join(corner, ", "), n, n+1),
+		b.guardedText(name, fmt.Sprintf("%s.shared::cluster.global.mbarrier::complete_tx::bytes [$0+$1], [$2, {%s}], [$%d+$%d]", name, strings.Join(corner, ", "), n, n+1),
 			"[r] L"+strings.Repeat(" R", dims)+" [r]", ReadGlobal|WriteShared|Async, sm(90, 8, 0))
 	}
 }

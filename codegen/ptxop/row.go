@@ -264,10 +264,16 @@ func tied(operands []Operand, results int) (list []int) {
 
 // compileText makes a row whose text does not follow the pattern "mnemonic
 // operand, operand, ...": text has holes $0, $1, ... numbered as results, then
-// arguments; signature lists them in that order and is otherwise as in compile.
-func compileText(name, text, signature string) *Row {
-	r := compile(name, "", signature, false)
+// arguments, which a guard does not change; signature lists them in that order and is otherwise as in compile.
+func compileText(name, text, signature string, guard bool) *Row {
+	r := compile(name, "", signature, guard)
 	r.Text = nil
+	numbered := func(operand int) int {
+		if guard && operand >= r.Results {
+			return operand + 1
+		}
+		return operand
+	}
 	r.Block = text[0] == '{'
 	for text != "" {
 		at := strings.IndexByte(text, '$')
@@ -282,11 +288,11 @@ func compileText(name, text, signature string) *Row {
 		operand, _ := strconv.Atoi(text[at+1 : end])
 		address := "[$" + strconv.Itoa(operand) + "+$" + strconv.Itoa(operand+1) + "]"
 		if before := strings.TrimSuffix(text[:at], "["); len(before) < at && strings.HasPrefix(text[len(before):], address) {
-			r.Text = append(r.Text, Piece{Lit: before, Operand: operand, Address: true})
+			r.Text = append(r.Text, Piece{Lit: before, Operand: numbered(operand), Address: true})
 			text = text[len(before)+len(address):]
 			continue
 		}
-		r.Text = append(r.Text, Piece{Lit: text[:at], Operand: operand})
+		r.Text = append(r.Text, Piece{Lit: text[:at], Operand: numbered(operand)})
 		text = text[end:]
 	}
 	r.render()

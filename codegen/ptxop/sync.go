@@ -48,7 +48,7 @@ func init() {
 		const meets = barrier &^ Convergent
 		b.guarded("mbarrier.init", "mbarrier.init.shared.b64", "[r] r", WriteShared|Strong, sm80)
 		b.text("mbarrier.arrive", arriveScratch+"@$0 mbarrier.arrive.shared.b64 state, [$1+$2]; }", "b [r]", meets, sm80)
-		b.text("mbarrier.arrive.expect_tx", arriveScratch+"mbarrier.arrive.expect_tx.shared.b64 state, [$0+$1], $2; }", "[r] r", meets, sm(90, 8, 0))
+		b.guarded("mbarrier.arrive.expect_tx", "mbarrier.arrive.expect_tx.shared.b64", "'_ [r] r", ReadShared|WriteShared|Strong|Async, sm(90, 8, 0))
 		for _, w := range []struct {
 			name string
 			need target.Need

@@ -150,7 +150,7 @@ func (c *recipe) compile(guard bool) *Row {
 	}
 	var r *Row
 	if c.text {
-		r = compileText(name, c.mnemonic, signature)
+		r = compileText(name, c.mnemonic, signature, guard)
 	} else {
 		r = compile(name, c.mnemonic, signature, guard)
 	}
@@ -307,6 +307,11 @@ func (b *builder) guarded(name, mnemonic, signature string, fx Effects, need tar
 // text describes an instruction by its whole text; see compileText.
 func (b *builder) text(name, text, signature string, fx Effects, need target.Need) {
 	b.recipes = append(b.recipes, recipe{name: name, mnemonic: text, signature: signature, text: true, fx: fx, need: need})
+}
+
+// guardedText describes an instruction by its whole text, and its guarded form.
+func (b *builder) guardedText(name, text, signature string, fx Effects, need target.Need) {
+	b.recipes = append(b.recipes, recipe{name: name, mnemonic: text, signature: signature, text: true, guarded: true, fx: fx, need: need})
 }
 
 // Needs that recur in the tables: "sm80" is "sm_80, PTX 7.0".

@@ -45,6 +45,14 @@ type Flag struct {
 	Field     func(*Options) any        // the field of Options that the flag sets: a pointer to a type that Line.set knows
 }
 
+// names are the values that the flag has.
+func (f *Flag) names() (list []string) {
+	for _, v := range f.Values {
+		list = append(list, v.Name)
+	}
+	return list
+}
+
 // Value is one value of an EnumFlag.
 type Value struct{ Name, Help string }
 

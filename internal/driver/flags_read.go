@@ -140,15 +140,16 @@ func (r *reading) check(f *Flag, value string) (meant string, ok bool) {
 			return value, true
 		}
 		r.problem("for the %s option: Cannot find option named '%s'!", dashed(f.Name), value)
-		if f.Advise != nil && value != "" {
+		switch {
+		case value == "":
+		case f.Advise != nil:
 			r.problem("%s", f.Advise(value))
+		default:
+			r.problem("it is one of %s", strings.Join(f.names(), ", "))
 		}
 		return "", false
 	case ListFlag:
-		var names []string
-		for _, v := range f.Values {
-			names = append(names, v.Name)
-		}
+		names := f.names()
 		for _, v := range strings.Split(value, ",") {
 			if len(names) > 0 && !slices.Contains(names, v) {
 				r.problem("for the --%[1]s option: unknown %[1]s feature '%s'; supported features: %s", f.Name, v, strings.Join(names, ", "))

@@ -12,7 +12,7 @@ var notBuilt = []struct{ what, now string }{
 	{"Products of two blocks (tcgen05: " + having(target.Tcgen05) + ")", "A block multiplies alone, by `kind::f16`, `tf32`, `f8f6f4`, `mxf8f6f4`, `mxf4`, `mxf4nvf4` and, on " + having(target.Tcgen05Int8) + ", `i8`."},
 	{"Copies by tensor maps (TMA) unasked", "`--tma` has copies to shared memory take maps that the kernel makes, from sm_90 on, which has not been measured; else they are cp.async with commit, wait and barrier. sm_75 loads and stores."},
 	{"Stores, gathers and reductions by tensor maps; multicast", "Threads store, gather and reduce."},
-	{"Roles of warps", "Loops whose threads compute with what warpgroups (sm_90) or the tensor unit (" + having(target.Tcgen05) + ") multiply, as in attention, have warps of their own for their copies (cp.async) where the cost model finds a gain, other loops with products with `--roles=on`; else all warps do the same."},
+	{"Roles of warps", "Loops whose threads compute with what the tensor unit (" + having(target.Tcgen05) + ") multiplies, as in attention, have warps of their own for their copies (cp.async) where the cost model finds a gain, other loops with products with `--roles=on`; else all warps do the same."},
 	{"Clusters", "A cluster is one block."},
 }
 

@@ -106,7 +106,7 @@ func argumentFor(p executor.Param, text string) (a argument, err error) {
 	case p.Pointer && a.array != nil && !a.typ.Stores(strings.ToLower(p.Elem)):
 		return a, fmt.Errorf("the parameter is a %s, the elements of the array are %s", p.Type, a.typ.Name)
 	case !p.Pointer && strings.Replace(scalar, "u", "i", 1) != want && !(scalar == "bool" && want == "i1"):
-		return a, fmt.Errorf("the parameter is a %s, not a %s", p.Type, scalar)
+		return a, fmt.Errorf("the parameter has type %s, not %s", p.Type, scalar)
 	}
 	return a, nil
 }

@@ -223,32 +223,43 @@ The performance corpus beside NVIDIA's compiler and Triton, judged without a GPU
 tests/speed says how the machine code of each compiler is timed, and what that does not know: nothing here was measured on a GPU, and differences under
 10 % mean nothing.
 
-Rates are TF/s of the hot loop of kernels with matrix products, GB/s of the bytes that the launch must move of the others. Hinted is NVIDIA's code
-with the hint of 8 worker warps; Triton's kernels do the same work in tiles of their own, those on rows for shorter rows. The ratio is the time of ours by that of the best other: above 1 ours is slower. The limit is the share of the tensor
-peak of the types, or of 90 % of the bandwidth of DRAM. Resources are ours: registers of a thread, spilled bytes, bytes of shared memory of a block,
-warps of a block, blocks on a multiprocessor.
+Rates are TF/s of the hot loop of kernels with matrix products, GB/s of the bytes that the launch must move of the others.
 
-Known faults of the judge: it sees neither sectors nor bank conflicts, which tests/perfsmall holds on the emulator. What is loaded again it finds in the
-second-level cache, however little that holds. What stands behind a branch in a loop and neither loads, waits nor multiplies counts nowhere, such as
-a mask that bites in few iterations; NVIDIA's code masks in all. Kernels that load by TMA count as running
-at the limit of DRAM, so that a ratio of a memory-bound kernel above 1 on sm_90 and later compares with an assumption. Where a warp does nothing but begin products
-of ` + "`tcgen05`" + `, and others compute with them, each is taken to run at its own pace: NVIDIA's attention on sm_100 comes out as if neither ever waited for the other, ours,
-where they are the same warps, as it waits. Where passes over a row are replayed
-together, iterations that ptxas took out of a loop count twice. Triton's kernels on rows read a short row once, ours the row as often as the bytecode says.
-Loops with products are replayed for 32 iterations of each block, in which blocks that begin in step drift apart; rates of NVIDIA's and Triton's code still change
-by up to 3 % with twice as many. (With 8, as until lately, two blocks that round factors to tf32 came out at 140 TF/s on sm_80 instead of 123.)
-Which of the ready warps of a scheduler goes on is not documented: here it is that of the lowest number; by age, loops of attention come out up to a quarter
-faster or a seventh slower. sm_86 and sm_89 are an RTX A6000 and an RTX 6000 Ada; GeForce cards of both add products in f32 at half their rate, where the tensor
-cores hide more of everything else. Products of 8-bit floats on sm_120 are those of an RTX 5090, which microbenchmarks find to run at half the rate without
-scales, as the others have them; other cards may not. The four warps of a group begin a product of ` + "`wgmma`" + ` together. Loops of
-` + "`wgmma`" + ` with warps of their own for copies come out at the tensor peak, whoever wrote them, other attention with it up to 40 % too fast. Work
-counts as often as the code does it: a plan that makes scores of attention twice looks fast. Where a kernel is launched with
-one block for each multiprocessor, or so many, or a product has fewer blocks than fit, no others are replayed; Triton's kernels beside it have grids of their own, and
-two blocks where they fit.
+- *Hinted* is NVIDIA's code with the hint of 8 worker warps. Triton's kernels do the same work in tiles of their own, those on rows for shorter rows.
+- The *ratio* is the time of ours by that of the best other: above 1 ours is slower.
+- The *limit* is the share of the tensor peak of the types, or of 90 % of the bandwidth of DRAM.
+- Resources are ours: registers of a thread, spilled bytes, bytes of shared memory of a block, warps of a block, blocks on a multiprocessor.
+- sm_86 and sm_89 are an RTX A6000 and an RTX 6000 Ada. GeForce cards of both add products in f32 at half their rate, where the tensor cores hide more
+  of everything else.
+- Products of 8-bit floats on sm_120 are those of an RTX 5090, which microbenchmarks find to run at half the rate without scales, as the others have
+  them; other cards may not.
 
-Products in tf32: the bytecode asks for rounding to nearest even. Ours round everywhere, with instructions of threads; from sm_90 on NVIDIA's copies of tensors round
-on the way. Triton's kernel leaves that to the tensor cores, which cut bits off. With ` + "`--tf32=truncated`" + ` ours do, too: the tables below those of
-all kernels.
+Known faults of the judge:
+
+- It sees neither sectors nor bank conflicts, which tests/perfsmall holds on the emulator. What is loaded again it finds in the second-level cache,
+  however little that holds.
+- What stands behind a branch in a loop and neither loads, waits nor multiplies counts nowhere, such as a mask that bites in few iterations; NVIDIA's
+  code masks in all.
+- Kernels that load by TMA count as running at the limit of DRAM, so a ratio of a memory-bound kernel above 1 on sm_90 and later compares with an
+  assumption.
+- Where a warp does nothing but begin products of ` + "`tcgen05`" + `, and others compute with them, each is taken to run at its own pace: NVIDIA's attention on sm_100
+  comes out as if neither ever waited for the other, ours, where they are the same warps, as it waits.
+- Where passes over a row are replayed together, iterations that ptxas took out of a loop count twice. Triton's kernels on rows read a short row once,
+  ours the row as often as the bytecode says.
+- Loops with products are replayed for 32 iterations of each block, in which blocks that begin in step drift apart. Rates of NVIDIA's and Triton's code
+  change by up to 3 % with twice as many.
+- Which of the ready warps of a scheduler goes on is not documented: here it is that of the lowest number. By age, loops of attention come out up to a
+  quarter faster or a seventh slower.
+- The four warps of a group begin a product of ` + "`wgmma`" + ` together. Loops of ` + "`wgmma`" + ` with warps of their own for copies come out at the tensor peak, whoever
+  wrote them, other attention with it up to 40 % too fast.
+- Work counts as often as the code does it: a plan that makes scores of attention twice looks fast.
+- Where a kernel is launched with one block for each multiprocessor, or so many, or a product has fewer blocks than fit, no others are replayed;
+  Triton's kernels beside it have grids of their own, and two blocks where they fit.
+- Where threads copy by tensor maps, the work of making the maps counts nowhere.
+
+Products in tf32: the bytecode asks for rounding to nearest even. Ours round everywhere, with instructions of threads; from sm_90 on NVIDIA's copies of
+tensors round on the way. Triton's kernel leaves that to the tensor cores, which cut bits off. With ` + "`--tf32=truncated`" + ` ours do, too: the tables below
+those of all kernels.
 `
 
 // otherFigures is the heading of docs/benchmarks.md from which on it is not this program's.

@@ -39,6 +39,10 @@ const genericDisasm = "error: failed to read provided Tile IR bytecode"
 
 // TileIRDisasm is the command tileirdisasm: text, messages and exit codes are those of NVIDIA's.
 func TileIRDisasm(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return Arriving(disasm)(args, stdin, stdout, stderr)
+}
+
+func disasm(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	line, err := TileIRDisasmCommand().Parse(args)
 	if err != nil {
 		return report(err, stderr)

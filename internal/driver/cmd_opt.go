@@ -38,7 +38,7 @@ var TileOptCommand = sync.OnceValue(func() *Command {
 
 // TileOpt is the command tile-opt. LLVM IR is read by parseLLVM, which only the command itself links.
 func TileOpt(parseLLVM func(name, text string) (*llvm.Module, error)) Tool {
-	return func(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return Arriving(func(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		line, err := TileOptCommand().Parse(args)
 		if err != nil {
 			return report(err, stderr)
@@ -83,7 +83,7 @@ func TileOpt(parseLLVM func(name, text string) (*llvm.Module, error)) Tool {
 			return report(err, stderr)
 		}
 		return ExitOK
-	}
+	})
 }
 
 // RunPasses runs named passes, in the given order, on text or bytecode and returns the text of what comes out: a module, LLVM IR

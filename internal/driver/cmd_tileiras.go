@@ -23,11 +23,7 @@ const AsTileiras = "--tileiras"
 // Tileiras is the command tileiras.
 func Tileiras(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	out := &output{w: stdout}
-	code := tileiras(args, stdin, out, stderr)
-	if code == ExitOK && out.err != nil { // what was asked for did not arrive
-		return report(streamFailure(out.err), stderr)
-	}
-	return code
+	return out.arrived(tileiras(args, stdin, out, stderr), stderr)
 }
 
 func tileiras(args []string, stdin io.Reader, stdout *output, stderr io.Writer) int {

@@ -49,6 +49,10 @@ var TileTranslateCommand = sync.OnceValue(func() *Command {
 
 // TileTranslate is the command tile-translate.
 func TileTranslate(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return Arriving(translate)(args, stdin, stdout, stderr)
+}
+
+func translate(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	line, err := TileTranslateCommand().Parse(args)
 	if err != nil {
 		return report(err, stderr)

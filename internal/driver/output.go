@@ -77,6 +77,22 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// arrived is the exit code of a command that wrote here: what was asked for may not have arrived.
+func (o *output) arrived(code int, stderr io.Writer) int {
+	if code == ExitOK && o.err != nil {
+		return report(streamFailure(o.err), stderr)
+	}
+	return code
+}
+
+// Arriving is a tool whose exit code says so when its standard output does not arrive.
+func Arriving(t Tool) Tool {
+	return func(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+		out := &output{w: stdout}
+		return out.arrived(t(args, stdin, out, stderr), stderr)
+	}
+}
+
 // open reports whether what is written can arrive, as far as one can tell.
 func (o *output) open() bool { return o.w != os.Stdout || !stdoutClosed() }
 

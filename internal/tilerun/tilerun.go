@@ -84,6 +84,10 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 			return work(args[1:], stdin, stdout, stderr)
 		}
 	}
+	return driver.Arriving(command)(args, stdin, stdout, stderr)
+}
+
+func command(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	line, err := Command.Parse(args)
 	if err != nil {
 		fmt.Fprintln(stderr, err)

@@ -105,6 +105,9 @@ func tileiras_launch(h C.tileiras_handle, kernel C.tileiras_text, grid C.tileira
 		if r.name != nil {
 			name = C.GoString(r.name)
 		}
+		if err := memoryAt(r.data, uint64(r.size)); err != nil {
+			return ended(fmt.Sprintf("the memory %s is %s", name, err))
+		}
 		data := unsafe.Slice((*byte)(r.data), int(r.size))
 		l.Memory = append(l.Memory, executor.Region{Name: name, Address: uint64(r.address), Data: data})
 	}

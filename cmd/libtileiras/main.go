@@ -12,6 +12,8 @@ import "C"
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
 	"sync"
 	"unsafe"
 
@@ -152,10 +154,21 @@ func inputs(source C.tileiras_data, size C.size_t, o, cancel C.tileiras_handle) 
 		}
 		ctx = t.ctx
 	}
-	if source == nil && size > 0 {
-		return nil, nil, misuse("source is NULL")
+	if err := memoryAt(unsafe.Pointer(source), uint64(size)); err != nil {
+		return nil, nil, misuse("source is " + err.Error())
 	}
 	return ctx, opts, nil
+}
+
+// memoryAt says why there is no memory of so many bytes at an address.
+func memoryAt(p unsafe.Pointer, size uint64) error {
+	switch {
+	case p == nil && size > 0:
+		return errors.New("NULL")
+	case size > math.MaxInt || uint64(uintptr(p))+size < size:
+		return fmt.Errorf("said to have %d bytes, more than a process has", size)
+	}
+	return nil
 }
 
 // outcome is what a compile, a load or a launch left.

@@ -91,8 +91,11 @@ for engine in (b"interp", b"emu"):
     check("canceled", wait(h, 2000) == 1 and status(h) == 5 and b"canceled" in error(h))
     free(h)
     free(begin(1, 0, 0))  # a launch that runs is ended by its free
+    one, here = (ctypes.c_uint32 * 3)(1, 1, 1), (ctypes.c_void_p * 4)(*[ctypes.addressof(memory)] * 4)
     for what, h in (("another kernel", begin(1, 0, 1, kernel=b"other")), ("no tile block", begin(1, 0, 1, blocks=0)),
                     ("no program", launch(options, b"count", (ctypes.c_uint32 * 3)(1, 1, 1), None, None, 0)),
+                    ("memory that is NULL", launch(program, b"count", one, here, (Region * 1)(Region(b"p", 0, None, 8)), 1)),
+                    ("memory of -1 bytes", launch(program, b"count", one, here, (Region * 1)(Region(None, 0, ctypes.addressof(memory), 2**64 - 1)), 1)),
                     ("no parameters", launch(program, b"count", (ctypes.c_uint32 * 3)(1, 1, 1), None, regions, 1))):
         check((what, error(h)), wait(h, -1) == 1 and status(h) == 1 and error(h) != b"")
         free(h)

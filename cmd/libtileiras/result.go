@@ -87,6 +87,12 @@ var setters = map[string]func(o *tileiras.Options, value string) bool{
 	"cache":            func(o *tileiras.Options, v string) bool { o.Cache = v; return true },
 	"ptxas":            func(o *tileiras.Options, v string) bool { o.Ptxas = v; return true },
 	"sanitize":         func(o *tileiras.Options, v string) bool { return flag(&o.Sanitize, v) },
+	"roles":            func(o *tileiras.Options, v string) bool { o.Roles = tileiras.Roles(v); return true },
+	"tf32":             func(o *tileiras.Options, v string) bool { o.TF32 = tileiras.TF32(v); return true },
+	"tma":              func(o *tileiras.Options, v string) bool { return flag(&o.TMA, v) },
+	"slices_k":         func(o *tileiras.Options, v string) bool { return number(&o.SlicesK, v) },
+	"max_ptx":          func(o *tileiras.Options, v string) bool { o.MaxPTX = v; return true },
+	"max_shared":       func(o *tileiras.Options, v string) bool { return number(&o.MaxShared, v) },
 	"lineinfo":         func(o *tileiras.Options, v string) bool { return flag(&o.LineInfo, v) },
 	"remarks":          func(o *tileiras.Options, v string) bool { return flag(&o.Remarks, v) },
 	"opt": func(o *tileiras.Options, v string) bool {
@@ -114,14 +120,27 @@ func flag(b *bool, value string) bool {
 	return value == "0" || value == "1"
 }
 
+func number(n *int, value string) (ok bool) {
+	var err error
+	*n, err = strconv.Atoi(value)
+	return err == nil
+}
+
+// set sets the option of a name. A value that is refused changes nothing.
 func (o *options) set(name, value string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if set := setters[name]; set != nil {
-		return set(&o.o, value)
+	return try(&o.o, setters[name], value) || try(&o.run, executors[name], value)
+}
+
+// try keeps what a setter, if there is one, makes of a value that it takes.
+func try[T any](o *T, set func(*T, string) bool, value string) bool {
+	with := *o
+	ok := set != nil && set(&with, value)
+	if ok {
+		*o = with
 	}
-	set := executors[name]
-	return set != nil && set(&o.run, value)
+	return ok
 }
 
 // result is what one compile left.

@@ -52,6 +52,12 @@ tileiras_text tileiras_build(void);
  *   opt               0 to 3 (default)
  *   name              of the source, in diagnostics
  *   lineinfo          0 (default), 1: source lines in PTX and cubins
+ *   roles             auto (default), on, off: warps of their own that begin the copies of loops
+ *   tf32              rounded (default), truncated: how f32 becomes the tf32 that products multiply by
+ *   tma               0 (default), 1: copies to shared memory take tensor maps, where they can: from sm_90 on
+ *   slices_k          1, 2 or 4 slices along K in which warps share products; 0 (default) is as many as cost least
+ *   max_ptx           8.4: code that needs a later version of PTX is an error
+ *   max_shared        bytes of shared memory that a thread block may have; 0 (default) is what the GPU has
  *   ptxas             the file of NVIDIA's ptxas, for emit=cubin; without it it is looked for
  *   sanitize          0 (default), 1: have ptxas instrument a cubin for compute-sanitizer
  *   remarks           0 (default), 1: collect remarks
@@ -68,8 +74,8 @@ tileiras_text tileiras_build(void);
  *   equal_stores      0 (default), 1: unordered stores of equal values are no race
  *   workers           tile blocks that may run at once, where the checks allow it; 0 (default) is one
  *
- * tileiras_set returns TILEIRAS_USAGE for a name that does not exist and a number that is none; other values are judged by
- * tileiras_compile. */
+ * tileiras_set returns TILEIRAS_USAGE for a name that does not exist and a number that is none, and then changes nothing; other values
+ * are judged by tileiras_compile. */
 tileiras_handle tileiras_options_new(void);
 int tileiras_set(tileiras_handle options, tileiras_text name, tileiras_text value);
 

@@ -31,10 +31,35 @@ var TileOptCommand = sync.OnceValue(func() *Command {
 			{Name: "opt-level", Aliases: []string{"O"}, Kind: IntFlag, Meta: "int", Default: "3", Field: func(o *Options) any { return &o.Opt }, Help: "Optimization level: 0 takes the plan with the most warps and smallest pieces and leaves out optional passes; 1, 2 and 3 are the same"},
 			{Name: "abi", Kind: EnumFlag, Default: "cuda", Field: func(o *Options) any { return &o.ABI }, Help: "Launch convention", Values: []Value{{"cuda", "An ordinary CUDA kernel"}, {"tile", "A Tile IR kernel"}}},
 			{Name: "lineinfo", Kind: BoolFlag, Field: func(o *Options) any { return &o.LineInfo }, Help: "Write source lines into the PTX"},
-			{Name: "mlir-print-op-generic", Kind: BoolFlag, Help: "Print the generic form"},
-		}, pieceFlags(), tilePassFlags(), showFlags, commonFlags),
+		}, codeFlags(), tileTextFlags(), showFlags, commonFlags),
 	}
 })
+
+// tileTextFlags are what tile-opt does without --passes.
+func tileTextFlags() []Flag {
+	return slices.Concat([]Flag{{Name: "mlir-print-op-generic", Kind: BoolFlag, Help: "Print the generic form"}}, pieceFlags(), tilePassFlags())
+}
+
+// checkWay refuses flags of the other way through tile-opt: they would not count.
+func checkWay(line *Line, src []byte) error {
+	var other string
+	switch {
+	case line.String("from") == "llvm":
+		other = "with --from=llvm"
+	case line.Given("passes"):
+		other = "with --passes"
+	case IsBytecode(src):
+		other = "on bytecode: tile-translate turns it into text"
+	default:
+		return nil
+	}
+	for _, f := range tileTextFlags() {
+		if line.Given(f.Name) {
+			return fail(ExitOptions, "%s works on cuda_tile text, not %s", dashed(f.Name), other)
+		}
+	}
+	return nil
+}
 
 // TileOpt is the command tile-opt. LLVM IR is read by parseLLVM, which only the command itself links.
 func TileOpt(parseLLVM func(name, text string) (*llvm.Module, error)) Tool {
@@ -57,6 +82,9 @@ func TileOpt(parseLLVM func(name, text string) (*llvm.Module, error)) Tool {
 		if err != nil {
 			return report(err, stderr)
 		}
+		if err := checkWay(line, src); err != nil {
+			return report(err, stderr)
+		}
 		o := line.Options()
 		o.Log = stderr
 		var out string
@@ -71,7 +99,7 @@ func TileOpt(parseLLVM func(name, text string) (*llvm.Module, error)) Tool {
 			out, err = RunPasses(context.Background(), file, src, o, line.List("passes"))
 		default:
 			// The pieces that are right are printed, even if others are not.
-			out, err = showText(line, file, src, stderr)
+			out, err = showText(line, file, src, &o)
 		}
 		if err != nil {
 			if out != "" {
@@ -90,12 +118,20 @@ func TileOpt(parseLLVM func(name, text string) (*llvm.Module, error)) Tool {
 // or PTX.
 func RunPasses(ctx context.Context, name string, src []byte, o Options, names []string) (out string, err error) {
 	defer budget.Catch(&err)
-	if o.Log == nil {
-		o.Log = io.Discard
+	if err := o.check(namedPasses()); err != nil {
+		return "", err
 	}
 	c := NewContext()
 	c.Budget = budget.New(ctx, 0)
 	r := &run{ctx: ctx, opts: &o, budget: c.Budget, named: append([]string{}, names...)}
+	defer r.tellTimes()
+	if o.StopAfter != "" {
+		last := slices.Index(names, o.StopAfter)
+		if last < 0 {
+			return "", fail(ExitOptions, "--stop-after=%s names none of the passes to run", o.StopAfter)
+		}
+		names = names[:last+1]
+	}
 	if err := r.read(c, name, src); err != nil {
 		return "", err
 	}
@@ -109,7 +145,7 @@ func RunPasses(ctx context.Context, name string, src []byte, o Options, names []
 		case n == lowerToLLVM || n == emitPTX:
 			back = append(back, n)
 		case len(back) > 0 || passes.Named(n) == nil:
-			return "", fail(ExitUsage, "there is no pass named '%s' here; passes are: %s", n, strings.Join(namedPasses(), " "))
+			return "", noPass(n, namedPasses())
 		default:
 			list = append(list, passes.Named(n))
 		}
@@ -147,6 +183,9 @@ func namedPasses() []string {
 
 // runLLVM runs emit-ptx, the only pass on LLVM IR.
 func runLLVM(m *llvm.Module, in *Input, o *Options, names []string) (string, error) {
+	if err := o.check(StageNames()); err != nil {
+		return "", err
+	}
 	switch {
 	case len(names) == 0:
 		return m.String(), nil
@@ -158,6 +197,7 @@ func runLLVM(m *llvm.Module, in *Input, o *Options, names []string) (string, err
 		return "", err
 	}
 	r := &run{opts: o, input: in, named: names, fromLLVM: true}
+	defer r.tellTimes()
 	text, err := newBackend(r, t).emit(m)
 	if err != nil {
 		return "", r.failure(err)

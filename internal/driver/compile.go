@@ -85,7 +85,7 @@ func read(c *ir.Context, name string, src []byte, o bytecode.ReadOptions) (*Inpu
 // Compile takes bytecode or text to the level that the options ask for. Errors are *Failure. It ends soon after ctx does, and when
 // it would hold more memory than the options allow.
 func Compile(ctx context.Context, name string, src []byte, o Options) (*Result, error) {
-	if err := o.check(); err != nil {
+	if err := o.check(StageNames()); err != nil {
 		return nil, err
 	}
 	if o.TimeLimit > 0 {

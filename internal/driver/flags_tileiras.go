@@ -32,9 +32,23 @@ var commonFlags = []Flag{
 	{Name: "version", Kind: BoolFlag, Immediate: true, Bare: true, Help: "Display the version of this program"},
 }
 
+// codeFlags are wishes that passes look at; tileiras and tile-opt have them both.
+func codeFlags() []Flag {
+	return []Flag{
+		{Name: "roles", Kind: EnumFlag, Default: "auto", Field: func(o *Options) any { return &o.Roles }, Help: "Warps of their own that begin the copies of loops; auto is where they cost less", Values: []Value{
+			{"auto", "Where the cost model says so"}, {"on", "In every kernel that can have them"}, {"off", "Never"}}},
+		{Name: "tf32", Kind: EnumFlag, Default: "rounded", Field: func(o *Options) any { return &o.TF32 }, Help: "How f32 becomes the tf32 that products multiply by", Values: []Value{
+			{"rounded", "As the conversion in the program says"}, {"truncated", "The tensor unit cuts off bits, as Triton has it: faster, up to twice the error"}}},
+		{Name: "tma", Kind: BoolFlag, Field: func(o *Options) any { return &o.TMA }, Help: "Copy to shared memory by tensor maps that the kernel makes, where it can: from sm_90 on"},
+		{Name: "slices-k", Kind: IntFlag, Meta: "N", Default: "0", Field: func(o *Options) any { return &o.SlicesK }, Help: "Have warps share products along K in 1, 2 or 4 slices, which adds in another order; 0 is as many as cost least"},
+		{Name: "max-ptx", Kind: StringFlag, Meta: "version", Field: func(o *Options) any { return &o.MaxPTX }, Help: "The latest version of PTX that the driver reads (8.4 for CUDA 12.4); code that needs a later one is an error"},
+		{Name: "max-shared", Kind: IntFlag, Meta: "bytes", Default: "0", Field: func(o *Options) any { return &o.MaxShared }, Help: "The most shared memory that a thread block may have; 0 is what the GPU has"},
+	}
+}
+
 // compileFlags are what NVIDIA's tileiras has too, and our own.
 func compileFlags() []Flag {
-	return []Flag{
+	return slices.Concat([]Flag{
 		{Group: "Options of the compiler", Name: "gpu-name", Aliases: []string{"arch"}, Kind: EnumFlag, Values: gpuValues(), Advise: target.Advice,
 			Field: func(o *Options) any { return &o.GPU },
 			Help:  "GPU to compile for; without it PTX is for " + DefaultGPU + ", which runs on every later GPU too, and a cubin is refused"},
@@ -46,14 +60,7 @@ func compileFlags() []Flag {
 		{Name: "abi", Kind: EnumFlag, Field: func(o *Options) any { return &o.ABI }, Help: "Launch convention; cuda is the default of PTX, tile that of a cubin", Values: []Value{
 			{"cuda", "An ordinary CUDA kernel, lowest PTX version"}, {"tile", "A Tile IR kernel, block size 1,1,1"}}},
 		{Name: "lineinfo", Kind: BoolFlag, Field: func(o *Options) any { return &o.LineInfo }, Help: "Write source lines into the output"},
-		{Name: "roles", Kind: EnumFlag, Default: "auto", Field: func(o *Options) any { return &o.Roles }, Help: "Warps of their own that begin the copies of loops; auto is where they cost less", Values: []Value{
-			{"auto", "Where the cost model says so"}, {"on", "In every kernel that can have them"}, {"off", "Never"}}},
-		{Name: "tf32", Kind: EnumFlag, Default: "rounded", Field: func(o *Options) any { return &o.TF32 }, Help: "How f32 becomes the tf32 that products multiply by", Values: []Value{
-			{"rounded", "As the conversion in the program says"}, {"truncated", "The tensor unit cuts off bits, as Triton has it: faster, up to twice the error"}}},
-		{Name: "tma", Kind: BoolFlag, Field: func(o *Options) any { return &o.TMA }, Help: "Copy to shared memory by tensor maps that the kernel makes, where it can: from sm_90 on"},
-		{Name: "slices-k", Kind: IntFlag, Meta: "N", Default: "0", Field: func(o *Options) any { return &o.SlicesK }, Help: "Have warps share products along K in 1, 2 or 4 slices, which adds in another order; 0 is as many as cost least"},
-		{Name: "max-ptx", Kind: StringFlag, Meta: "version", Field: func(o *Options) any { return &o.MaxPTX }, Help: "The latest version of PTX that the driver reads (8.4 for CUDA 12.4); code that needs a later one is an error"},
-		{Name: "max-shared", Kind: IntFlag, Meta: "bytes", Default: "0", Field: func(o *Options) any { return &o.MaxShared }, Help: "The most shared memory that a thread block may have; 0 is what the GPU has"},
+	}, codeFlags(), []Flag{
 		{Name: "device-debug", Aliases: []string{"g"}, Kind: BoolFlag, Field: func(o *Options) any { return &o.Debug }, Help: "Debug information; needs -O0 (source lines only, as --lineinfo)"},
 		{Name: "sanitize", Kind: EnumFlag, Field: func(o *Options) any { return &o.Sanitize }, Help: "Have ptxas instrument the cubin for this tool of compute-sanitizer", Values: []Value{{"memcheck", "Sanitize memory accesses"}}},
 		{Name: "ptxas", Kind: StringFlag, Meta: "file", Reads: ValueOf("ptxas"), Field: func(o *Options) any { return &o.Ptxas }, Help: "NVIDIA's ptxas, for cubins (else TILEIRAS_PTXAS, beside this program, CUDA_HOME, PATH, a pip package)"},
@@ -69,7 +76,7 @@ func compileFlags() []Flag {
 		{Name: "apply-controls", Kind: StringFlag, Meta: "path", Help: "Refused: controls are for NVIDIA's own code generator"},
 		{Name: "list-versions", Kind: BoolFlag, Immediate: true, Help: "List the bytecode versions that can be read"},
 		strictFlag,
-	}
+	})
 }
 
 var remarkCategories = []Value{{"none", "None"}, {"all", "All"}, {"memory", "Of memory"}, {"tensorcore", "Of tensor cores"}}

@@ -3,7 +3,6 @@ package driver
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
@@ -105,12 +104,12 @@ type Options struct {
 	ReproducerDir string // where a BUG leaves its input; "" writes nothing
 }
 
-// check refuses values that no level, convention or optimization level has.
-func (o *Options) check() error {
+// check refuses values that no level, convention or optimization level has, and names of passes that are none of these.
+func (o *Options) check(passes []string) error {
 	if o.Log == nil {
 		o.Log = io.Discard
 	}
-	if err := o.stop(); err != nil {
+	if err := o.stop(passes); err != nil {
 		return err
 	}
 	_, ok := target.ParsePTX(o.MaxPTX)
@@ -144,11 +143,11 @@ func (o *Options) check() error {
 }
 
 // stop checks the names of passes, and that what the compile is to give is what the pass gives after which it stops.
-func (o *Options) stop() error {
+func (o *Options) stop(passes []string) error {
 	for _, list := range [][]string{o.PrintBefore, o.PrintAfter, {o.StopAfter}} {
 		for _, n := range list {
-			if n != "" && !slices.Contains(StageNames(), n) {
-				return &Failure{Code: ExitUsage, Lines: []string{fmt.Sprintf("tileiras: there is no pass named '%s'; passes are: %s", n, strings.Join(StageNames(), " "))}}
+			if n != "" && !slices.Contains(passes, n) {
+				return noPass(n, passes)
 			}
 		}
 	}
@@ -159,6 +158,11 @@ func (o *Options) stop() error {
 		return fail(ExitOptions, "a compile that stops after %s gives %s, not %s: leave out one of the two", o.StopAfter, gives, o.Emit)
 	}
 	return nil
+}
+
+// noPass is the name of a pass that is none of these.
+func noPass(name string, passes []string) error {
+	return fail(ExitUsage, "there is no pass named '%s' here; passes are: %s", name, strings.Join(passes, " "))
 }
 
 // stopsWith is what a compile gives that stops after a pass; "" is none.

@@ -36,6 +36,7 @@ type run struct {
 	timing []Timing
 	began  time.Time
 
+	release  ir.Version  // whose names of operations modules have; zero is the newest
 	named    []string    // the passes, if somebody named them; nil is the way down
 	fromLLVM bool        // the input is LLVM IR
 	given    tileaa.Form // the last one that the input shows; of cuda_tile AnyForm
@@ -161,8 +162,15 @@ func (r *run) refused() error {
 
 // passes runs passes with the dumps that the options ask for.
 func (r *run) passes(st *pass.State, list []*pass.Pass) error {
+	m := &pass.Manager{State: st, StopAfter: r.opts.StopAfter, Named: r.named != nil}
+	r.watch(m)
+	return m.Run(list, passes.Planner)
+}
+
+// watch has a manager show and check what the options ask for.
+func (r *run) watch(m *pass.Manager) {
 	o := r.opts
-	m := &pass.Manager{State: st, VerifyEach: o.VerifyEach, StopAfter: o.StopAfter, Named: r.named != nil}
+	m.VerifyEach = o.VerifyEach
 	m.Before = func(p *pass.Pass, mod *ir.Op) {
 		if o.PrintChanged {
 			r.before = r.text(mod)
@@ -179,7 +187,13 @@ func (r *run) passes(st *pass.State, list []*pass.Pass) error {
 			r.facts(mod)
 		}
 	}
-	return m.Run(list, passes.Planner)
+}
+
+// tellTimes prints how long the stages took, if the options ask for it.
+func (r *run) tellTimes() {
+	if r.opts.PassTiming {
+		printTiming(r.opts.Log, r.timing)
+	}
 }
 
 // show prints a stage's output if the options ask for it.
@@ -211,7 +225,7 @@ func (r *run) dump(when, stage, text string) {
 
 // text is a module as text.
 func (r *run) text(m *ir.Op) string {
-	return ir.Text(m, ir.PrintOptions{DebugInfo: r.opts.DebugInfo, Ctx: r.input.Ctx})
+	return ir.Text(m, ir.PrintOptions{DebugInfo: r.opts.DebugInfo, Ctx: r.input.Ctx, Release: r.release})
 }
 
 // tileText is the input as NVIDIA's tileirdisasm prints it; what is no cuda_tile has its own form.

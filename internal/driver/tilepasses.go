@@ -3,7 +3,6 @@ package driver
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"tileiras/dialects/builtin"
@@ -167,25 +166,32 @@ func (p *pipelineParser) step() (step, error) {
 	return s, nil
 }
 
-// runSteps runs steps on an operation. The outermost anchor names the operation itself.
-func runSteps(c *ir.Context, op *ir.Op, steps []step, outermost bool) error {
+// errStopped is the end of a run of steps at the pass that --stop-after names.
+var errStopped = errors.New("stopped")
+
+// steps runs steps on an operation. The outermost anchor names the operation itself.
+func (r *run) steps(op *ir.Op, steps []step, outermost bool) error {
 	for _, s := range steps {
 		var err error
 		switch {
 		case s.pass != nil:
-			m := pass.Manager{State: &pass.State{Ctx: c, Module: op}}
-			if err = m.Run([]*pass.Pass{s.pass}, ""); err != nil && !errors.Is(err, pass.ErrInvalid) {
-				err = (&Input{Ctx: c}).classify(err)
+			m := &pass.Manager{State: &pass.State{Ctx: r.input.Ctx, Module: op}}
+			r.watch(m)
+			switch err = m.Run([]*pass.Pass{s.pass}, ""); {
+			case err == nil && s.pass.Name == r.opts.StopAfter:
+				err = errStopped
+			case err != nil && !errors.Is(err, pass.ErrInvalid):
+				err = r.input.classify(err)
 			}
 		case outermost:
 			if !anchored(op, s.anchor) {
 				return fail(ExitUsage, "can't run '%s' pass manager on '%s' op", s.anchor, op.Name())
 			}
-			err = runSteps(c, op, s.inner, false)
+			err = r.steps(op, s.inner, false)
 		default:
 			for _, o := range itemsOf(op) {
 				if anchored(o, s.anchor) && err == nil {
-					err = runSteps(c, o, s.inner, false)
+					err = r.steps(o, s.inner, false)
 				}
 			}
 		}
@@ -217,7 +223,14 @@ func (t *pieceTool) hints(c *ir.Context, m *ir.Op) bool {
 }
 
 // showText runs the passes that the flags ask for on a text and prints it: what tile-opt does without --passes.
-func showText(line *Line, file string, src []byte, stderr io.Writer) (string, error) {
+func showText(line *Line, file string, src []byte, opts *Options) (string, error) {
+	var names []string
+	for _, p := range passes.OnCudaTile() {
+		names = append(names, p.Name)
+	}
+	if err := opts.check(names); err != nil {
+		return "", err
+	}
 	steps, err := pipelineFrom(line)
 	if err != nil {
 		return "", err
@@ -225,12 +238,15 @@ func showText(line *Line, file string, src []byte, stderr io.Writer) (string, er
 	o := ir.PrintOptions{DebugInfo: line.Bool("print-debug-info"), Generic: line.Bool("mlir-print-op-generic")}
 	t := newPieceTool(line)
 	o.Release = t.release
-	return t.run(file, src, stderr, func(c *ir.Context, p piece) (string, error) {
+	r := &run{opts: opts, release: t.release}
+	defer r.tellTimes()
+	return t.run(file, src, opts.Log, func(c *ir.Context, p piece) (string, error) {
+		r.input = &Input{Ctx: c}
 		m, err := t.parse(c, p)
 		if err != nil {
 			return "", err
 		}
-		if err := runSteps(c, m, steps, true); err != nil {
+		if err := r.steps(m, steps, true); err != nil && err != errStopped {
 			return "", err
 		}
 		if len(steps) > 0 && !ir.Verify(c, m) {

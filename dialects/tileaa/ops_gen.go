@@ -150,7 +150,7 @@ const (
 	OpBarrier
 )
 
-// Module is module: a compilation unit: entries and globals.
+// Module is module: a compilation unit: entries and globals; after is the pass whose output a text is, behind which a compile of it goes on.
 type Module struct{ Op *ir.Op }
 
 func (Module) Matches(c ir.Code) bool { return c == OpModule }
@@ -161,20 +161,28 @@ func (o Module) Producer() string     { return o.Op.TextAttr(1) }
 func (o Module) SetProducer(v string) { o.Op.SetAttr(1, ir.StringAttr(v)) }
 func (o Module) HasProducer() bool    { return o.Op.AttrOf(1) != nil }
 func (o Module) ClearProducer()       { o.Op.SetAttr(1, nil) }
+func (o Module) After() string        { return o.Op.TextAttr(2) }
+func (o Module) SetAfter(v string)    { o.Op.SetAttr(2, ir.StringAttr(v)) }
+func (o Module) HasAfter() bool       { return o.Op.AttrOf(2) != nil }
+func (o Module) ClearAfter()          { o.Op.SetAttr(2, nil) }
 func (o Module) Body() *ir.Block      { return o.Op.FrontOf(0) }
 
 // ModuleOptions are what a module may lack.
 type ModuleOptions struct {
 	Producer string
+	After    string
 }
 
 // NewModule makes a module at the builder's place.
 func NewModule(b *ir.Builder, symName string, opts ModuleOptions) Module {
 	s := ir.State{Def: opRows[OpModule.Index()-1]}
-	s.Attrs = make([]ir.Attribute, 2)
+	s.Attrs = make([]ir.Attribute, 3)
 	s.Attrs[0] = ir.SymbolAttr(symName)
 	if opts.Producer != "" {
 		s.Attrs[1] = ir.StringAttr(opts.Producer)
+	}
+	if opts.After != "" {
+		s.Attrs[2] = ir.StringAttr(opts.After)
 	}
 	return Module{b.Create(s)}
 }

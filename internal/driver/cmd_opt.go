@@ -11,6 +11,8 @@ import (
 	llvm "github.com/llir/llvm/ir"
 
 	"tileiras/codegen/target"
+	"tileiras/dialects/tileaa"
+	"tileiras/ir"
 	"tileiras/ir/budget"
 	"tileiras/passes"
 	"tileiras/passes/pass"
@@ -155,6 +157,9 @@ func RunPasses(ctx context.Context, name string, src []byte, o Options, names []
 		return "", err
 	}
 	st := r.state(t)
+	if m, ok := ir.As[tileaa.Module](st.Module); ok && len(names) > 0 {
+		m.ClearAfter() // it is another pass's output now
+	}
 	if err := r.passes(st, list); err != nil {
 		return "", r.failure(err)
 	}

@@ -101,7 +101,10 @@ func (r *run) state(t *target.Target) *pass.State {
 // lower runs everything after the verifier, for a GPU.
 func (r *run) lower(t *target.Target) ([]byte, error) {
 	st := r.state(t)
-	rest := r.rest()
+	rest, err := r.rest()
+	if err != nil {
+		return nil, err
+	}
 	if err := pass.Holds(st.Module, r.given); err != nil {
 		return nil, r.failure(err)
 	}
@@ -112,7 +115,7 @@ func (r *run) lower(t *target.Target) ([]byte, error) {
 		return nil, r.failure(err)
 	}
 	if r.opts.Emit == EmitTileAA {
-		return []byte(r.text(st.Module)), nil
+		return []byte(r.staged(st.Module, r.opts.StopAfter)), nil
 	}
 	b := newBackend(r, t)
 	text, err := b.lower(st)
@@ -122,19 +125,27 @@ func (r *run) lower(t *target.Target) ([]byte, error) {
 	return text, nil
 }
 
-// rest is the part of the pipeline that the input still needs: all of it for cuda_tile, for a TileAA module what comes after the last
-// form that it shows. Without optimization the optional passes are left out, unless the run ends with one.
-func (r *run) rest() []*pass.Pass {
+// rest is the part of the pipeline that the input still needs: all of it for cuda_tile, for a TileAA module what comes after the pass
+// whose output it says it is, or after the last form that it shows. Without optimization the optional passes are left out, unless the run ends with one.
+func (r *run) rest() ([]*pass.Pass, error) {
 	all := passes.Pipeline()
+	done := func(p *pass.Pass) bool { return p.Gives == r.given && r.given != tileaa.AnyForm }
+	m, ok := ir.As[tileaa.Module](r.input.Module)
+	name := ""
+	if ok && m.HasAfter() {
+		name = m.After()
+		done = func(p *pass.Pass) bool { return p.Name == name }
+		m.ClearAfter()
+	}
+	i := slices.IndexFunc(all, done)
+	if i < 0 && name != "" {
+		return nil, fail(ExitInput, "the module is said to come after '%s', which is no pass; passes are: %s", name, strings.Join(StageNames(), " "))
+	}
+	all = all[i+1:]
 	if r.opts.Opt == 0 {
 		all = slices.DeleteFunc(all, func(p *pass.Pass) bool { return p.Optional && p.Name != r.opts.StopAfter })
 	}
-	for i, p := range all {
-		if p.Gives == r.given && r.given != tileaa.AnyForm {
-			return all[i+1:]
-		}
-	}
-	return all
+	return all, nil
 }
 
 // verify checks the module as it was read.
@@ -182,7 +193,8 @@ func (r *run) watch(m *pass.Manager) {
 	}
 	m.After = func(p *pass.Pass, mod *ir.Op) {
 		r.timing = append(r.timing, Timing{p.Name, time.Since(r.began)})
-		r.show(p.Name, func() string { return r.text(mod) })
+		r.showWhole(p.Name, func() string { return r.staged(mod, p.Name) })
+		r.showChange(p.Name, func() string { return r.text(mod) })
 		if o.PrintFacts {
 			r.facts(mod)
 		}
@@ -196,22 +208,31 @@ func (r *run) tellTimes() {
 	}
 }
 
-// show prints a stage's output if the options ask for it.
+// show prints a stage's output, and what changed, if the options ask for it.
 func (r *run) show(stage string, text func() string) {
-	o := r.opts
-	if o.PrintAfterAll || slices.Contains(o.PrintAfter, stage) {
+	r.showWhole(stage, text)
+	r.showChange(stage, text)
+}
+
+func (r *run) showWhole(stage string, text func() string) {
+	if r.opts.PrintAfterAll || slices.Contains(r.opts.PrintAfter, stage) {
 		r.dump("after", stage, text())
 	}
-	if o.PrintChanged {
-		now := text()
-		r.number++
-		if diff := unifiedDiff(r.before, now); diff == "" {
-			fmt.Fprintf(o.Log, "// -----// %d: %s changed nothing //----- //\n", r.number, stage)
-		} else {
-			fmt.Fprintf(o.Log, "// -----// %d: changed by %s //----- //\n%s", r.number, stage, diff)
-		}
-		r.before = now
+}
+
+func (r *run) showChange(stage string, text func() string) {
+	o := r.opts
+	if !o.PrintChanged {
+		return
 	}
+	now := text()
+	r.number++
+	if diff := unifiedDiff(r.before, now); diff == "" {
+		fmt.Fprintf(o.Log, "// -----// %d: %s changed nothing //----- //\n", r.number, stage)
+	} else {
+		fmt.Fprintf(o.Log, "// -----// %d: changed by %s //----- //\n%s", r.number, stage, diff)
+	}
+	r.before = now
 }
 
 func (r *run) dump(when, stage, text string) {
@@ -226,6 +247,15 @@ func (r *run) dump(when, stage, text string) {
 // text is a module as text.
 func (r *run) text(m *ir.Op) string {
 	return ir.Text(m, ir.PrintOptions{DebugInfo: r.opts.DebugInfo, Ctx: r.input.Ctx, Release: r.release})
+}
+
+// staged is the text of a module that a pass of the way down left, which says so; "" is the last one.
+func (r *run) staged(m *ir.Op, name string) string {
+	if mod, ok := ir.As[tileaa.Module](m); ok && name != "" && r.named == nil {
+		mod.SetAfter(name)
+		defer mod.ClearAfter()
+	}
+	return r.text(m)
 }
 
 // tileText is the input as NVIDIA's tileirdisasm prints it; what is no cuda_tile has its own form.

@@ -78,6 +78,19 @@ func continues(t *testing.T, src []byte, debug bool) {
 		if got := run([]byte(text), all[i:]); got != want {
 			t.Errorf("after %s the text continues to another PTX: %s", after, difference(got, want))
 		}
+		if i == 0 {
+			continue
+		}
+		o := o
+		o.StopAfter = after
+		stopped := compile(t, src, o)
+		if again := run([]byte(stopped), nil); again != stopped {
+			t.Errorf("the text of a compile that stops after %s does not print as it was parsed: %s", after, difference(again, stopped))
+		}
+		o.StopAfter = ""
+		if got := compile(t, []byte(stopped), o); got != want {
+			t.Errorf("a compile that stops after %s and goes on gives another PTX: %s", after, difference(got, want))
+		}
 	}
 	if got := fromLLVM(t, run(src, all[:len(names)+1]), o); got != want {
 		t.Errorf("the LLVM IR continues to another PTX: %s", difference(got, want))
@@ -93,7 +106,9 @@ func passNames() []string {
 }
 
 func compile(t *testing.T, src []byte, o driver.Options) string {
-	o.Emit = driver.EmitPTX
+	if o.StopAfter == "" {
+		o.Emit = driver.EmitPTX
+	}
 	res, err := driver.Compile(context.Background(), "kernel", src, o)
 	if err != nil {
 		t.Fatal(err)

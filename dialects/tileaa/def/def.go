@@ -194,8 +194,8 @@ func Ops() []*ir.OpDef {
 	)
 	return []*ir.OpDef{
 		// Module items.
-		with(row("module", args(attr("sym_name", ir.SymbolNameKind), optAttr("producer", ir.StringKind)), nil,
-			ir.Isolated|ir.SymbolTable, "A compilation unit: entries and globals."), regions("body")),
+		with(row("module", args(attr("sym_name", ir.SymbolNameKind), optAttr("producer", ir.StringKind), optAttr("after", ir.StringKind)), nil,
+			ir.Isolated|ir.SymbolTable, "A compilation unit: entries and globals; after is the pass whose output a text is, behind which a compile of it goes on."), regions("body")),
 		with(row("entry", args(attr("sym_name", ir.SymbolNameKind), optAttr("hints", ir.HintsKind),
 			optional(class("plan", "*PlanAttr")), optAttr("shared_bytes", ir.I64Kind)), nil,
 			ir.Isolated|ir.Symbol, "A kernel; its parameters, rank-0 tiles, are the arguments of its only block."), regions("body")),

@@ -113,7 +113,7 @@ func (f *fn) sharedMemory(bytes int64) {
 	if bytes == 0 {
 		return
 	}
-	g := f.variable("global_smem_"+f.name, constant.NewUndef(types.NewArray(uint64(bytes), types.I8)), sharedSpace, sharedAlign)
+	g := f.variable(f.fresh("global_smem_"+f.name), constant.NewUndef(types.NewArray(uint64(bytes), types.I8)), sharedSpace, sharedAlign)
 	g.Linkage = enum.LinkageInternal
 	f.smem = result(f.builder, kI32, llvm.NewPtrToInt(g, types.I32))
 }
@@ -152,6 +152,15 @@ func (l *lowerer) global(v tileaa.Global) {
 // data declares initialised global memory.
 func (l *lowerer) data(name string, data []byte, align int64) *llvm.Global {
 	return l.variable(name, constant.NewCharArray(data), globalSpace, align)
+}
+
+// fresh is a name for what the program does not name: this one, or one that begins with it.
+func (l *lowerer) fresh(want string) string {
+	for l.taken[want] {
+		want += "_"
+	}
+	l.taken[want] = true
+	return want
 }
 
 // variable declares memory of the module in a state space.
@@ -197,7 +206,7 @@ func (f *fn) constantData(data []byte, align int) reg {
 	id := fmt.Sprintf("%d:%s", align, data)
 	g := f.tables[id]
 	if g == nil {
-		g = f.data(fmt.Sprintf("constant_%d", len(f.tables)), data, int64(max(align, 16)))
+		g = f.data(f.fresh(fmt.Sprintf("constant_%d", len(f.tables))), data, int64(max(align, 16)))
 		g.Linkage = enum.LinkageInternal
 		f.tables[id] = g
 	}

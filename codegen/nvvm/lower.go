@@ -80,7 +80,7 @@ func register(rows ir.Table[lowering]) {
 func Lower(c *ir.Context, module *ir.Op, o Options) (m *llvm.Module, err error) {
 	l := &lowerer{
 		ctx: c, o: o, m: llvm.NewModule(),
-		structs: map[string]types.Type{}, globals: map[string]*llvm.Global{}, tables: map[string]*llvm.Global{},
+		structs: map[string]types.Type{}, globals: map[string]*llvm.Global{}, taken: map[string]bool{}, tables: map[string]*llvm.Global{},
 	}
 	l.m.TargetTriple = "nvptx64-nvidia-cuda"
 	l.m.DataLayout = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
@@ -98,6 +98,12 @@ func Lower(c *ir.Context, module *ir.Op, o Options) (m *llvm.Module, err error) 
 			panic(r)
 		}
 	}()
+	for _, e := range ir.OpsOf[tileaa.Entry](module.Body()) {
+		l.taken[e.SymName()] = true
+	}
+	for _, g := range ir.OpsOf[tileaa.Global](module.Body()) {
+		l.taken[g.SymName()] = true
+	}
 	for _, g := range ir.OpsOf[tileaa.Global](module.Body()) {
 		l.ctx.Budget.Step()
 		l.global(g)
@@ -125,6 +131,7 @@ type lowerer struct {
 	o       Options
 	m       *llvm.Module
 	globals map[string]*llvm.Global
+	taken   map[string]bool // names of what the module declares
 	structs map[string]types.Type
 	tables  map[string]*llvm.Global // constants by content
 	printer printer

@@ -59,8 +59,8 @@ func allocMaps(f *fn, op *ir.Op) {
 	m.counter = f.counting(commitsOf(entry), offset+t.CopyMbarrier(0), tileaa.CopyMbarriers)
 	blocks := min(f.target.BlocksPerSM, 32*f.target.WarpsPerSM/f.plan.Threads())
 	m.places = 1 << bits.Len(uint(max(blocks, 1)-1))
-	m.claims = f.unset("map_claims_"+f.name, 4*mapWords, 4)
-	m.global = f.unset("maps_"+f.name, mapWords*m.places*m.Maps*tileaa.MapBytes, tileaa.MapBytes)
+	m.claims = f.unset(f.fresh("map_claims_"+f.name), 4*mapWords, 4)
+	m.global = f.unset(f.fresh("maps_"+f.name), mapWords*m.places*m.Maps*tileaa.MapBytes, tileaa.MapBytes)
 	f.maps = m
 	ir.WalkOf(entry, ir.PreOrder, func(c tileaa.AsyncCopy) {
 		role := tileaa.RoleOf(c.Op) != nil

@@ -35,6 +35,9 @@ type printer struct {
 // promoted as in C (CUDA C++ Programming Guide, "Formatted Output").
 func (f *fn) vprintf(format string, args []reg) {
 	p := &f.printer
+	if f.taken[ptxop.Vprintf] {
+		f.unsupported("%s, which a symbol of the module is named", ptxop.Vprintf)
+	}
 	if p.vprintf == nil {
 		p.vprintf = f.m.NewFunc(ptxop.Vprintf, types.I32, llvm.NewParam("", types.I8Ptr), llvm.NewParam("", types.I8Ptr))
 		p.texts = map[string]*llvm.Global{}
@@ -80,7 +83,7 @@ func (f *fn) bytePointer() value.Value {
 func (f *fn) text(s string) value.Value {
 	g := f.printer.texts[s]
 	if g == nil {
-		g = f.data(fmt.Sprintf("printfFormat_%d", len(f.printer.texts)), append([]byte(s), 0), 1)
+		g = f.data(f.fresh(fmt.Sprintf("printfFormat_%d", len(f.printer.texts))), append([]byte(s), 0), 1)
 		g.Linkage = enum.LinkageInternal
 		f.printer.texts[s] = g
 	}

@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -77,7 +78,7 @@ func EmitModule(m *ir.Module, o Options) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &emitter{module: m, options: &o, version: o.Target.PTX}
+	e := &emitter{module: m, options: &o, version: o.Target.PTX, own: namesBeside(m.Globals)}
 	for _, f := range m.Funcs {
 		l := annotations[f]
 		switch {
@@ -148,7 +149,7 @@ func (k *kernel) recipe() Launch {
 	for i, param := range k.src.Params {
 		k.budget.Step()
 		size, _, _ := sizeOf(param.Typ)
-		l.Params = append(l.Params, Param{Name: paramName(k.name, i), Type: strings.Fields(paramType(param))[0], Size: size})
+		l.Params = append(l.Params, Param{Name: k.paramName(i), Type: strings.Fields(paramType(param))[0], Size: size})
 	}
 	return l
 }
@@ -177,6 +178,7 @@ type emitter struct {
 	newest  string     // the instruction, or what else asks for it; "": the target does
 	suffix  bool       // an architecture-specific instruction was used
 	vprintf bool
+	own     *ownNames
 }
 
 // kernel is a function ready to be printed.
@@ -200,7 +202,7 @@ func (e *emitter) kernel(f *ir.Func, l *launch) error {
 	}
 	s := &selector{
 		natives: e.natives,
-		f:       &function{name: f.Name(), budget: e.options.Budget, regs: make([]regInfo, 1, size*3/2+64), metas: make([]meta, 1), classNames: map[reg]string{}},
+		f:       &function{name: f.Name(), own: e.own, budget: e.options.Budget, regs: make([]regInfo, 1, size*3/2+64), metas: make([]meta, 1), classNames: map[reg]string{}},
 		options: e.options,
 		src:     f,
 		vals:    make([]operand, local.Assign(f)),
@@ -314,5 +316,23 @@ func (e *emitter) sharedMemory(k *kernel, s *selector) error {
 	return nil
 }
 
-// paramName is the PTX name of a kernel's parameter i.
-func paramName(kernel string, i int) string { return kernel + "_param_" + strconv.Itoa(i) }
+// ownNames are how names begin that a kernel declares inside, where they would hide variables of the module.
+type ownNames struct {
+	param string // of a parameter, behind the name of its kernel
+	depot string // of its local memory
+	label string
+}
+
+// namesBeside are names that no variable has.
+func namesBeside(globals []*ir.Global) *ownNames {
+	free := func(part string) string {
+		for slices.ContainsFunc(globals, func(g *ir.Global) bool { return strings.Contains(g.Name(), part) }) {
+			part = "_" + part
+		}
+		return part
+	}
+	return &ownNames{param: free("_param_"), depot: free("local_depot"), label: free("$B")}
+}
+
+// paramName is the PTX name of parameter i.
+func (f *function) paramName(i int) string { return f.name + f.own.param + strconv.Itoa(i) }

@@ -98,6 +98,7 @@ type symbolInfo struct {
 // function is one kernel on its way through the back end.
 type function struct {
 	name    string
+	own     *ownNames
 	blocks  []*block
 	regs    []regInfo // regs[0] is unused
 	symbols []symbolInfo

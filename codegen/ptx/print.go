@@ -167,7 +167,7 @@ func (p *printer) kernel(k *kernel, o *Options) {
 		if i > 0 {
 			p.text(",")
 		}
-		p.text("\n\t.param ", paramType(param), " ", paramName(k.name, i))
+		p.text("\n\t.param ", paramType(param), " ", k.paramName(i))
 	}
 	if len(k.src.Params) > 0 {
 		p.text("\n")
@@ -183,7 +183,7 @@ func (p *printer) kernel(k *kernel, o *Options) {
 		}
 	}
 	if k.depot > 0 {
-		p.printf("\t.local .align 16 .b8 %s[%d];\n", depotName, k.depot)
+		p.printf("\t.local .align 16 .b8 %s[%d];\n", k.own.depot, k.depot)
 	}
 	if !k.dynamic || o.ABI == options.Tile {
 		for _, g := range k.shared {
@@ -435,7 +435,7 @@ func (p *printer) block(at int) {
 }
 
 func (p *printer) label(at int) {
-	p.text("$B", strconv.Itoa(at))
+	p.text(p.k.own.label, strconv.Itoa(at))
 }
 
 func (p *printer) branch(b *block, to int) {

@@ -492,7 +492,7 @@ func (s *selector) parameters() error {
 		case ptxop.F64:
 			pt = tF64
 		}
-		at := ofSymbol(s.addSymbol(paramName(s.src.Name(), i), spaceGlobal))
+		at := ofSymbol(s.addSymbol(s.f.paramName(i), spaceGlobal))
 		s.result, _ = local.Number(p)
 		s.emit(s.get(opParam, pt), s.define(t), at, ofBits(0))
 	}

@@ -191,9 +191,6 @@ func (s *selector) spaceCast(i *ir.InstAddrSpaceCast) error {
 	return nil
 }
 
-// depotName is the local memory of a kernel.
-const depotName = "local_depot"
-
 // alloca reserves local memory: the argument block of vprintf.
 func (s *selector) alloca(i *ir.InstAlloca) error {
 	if i.NElems != nil {
@@ -205,7 +202,7 @@ func (s *selector) alloca(i *ir.InstAlloca) error {
 	}
 	align = max(align, int64(i.Align))
 	s.f.depot = (s.f.depot + align - 1) / align * align
-	at := ofSymbol(s.addSymbol(depotName, spaceGeneric))
+	at := ofSymbol(s.addSymbol(s.f.own.depot, spaceGeneric))
 	at.bits = s.f.depot
 	s.f.depot += size
 	s.set(at)

@@ -36,6 +36,7 @@ var limits = []struct{ function, op, what, why string }{
 	{"nvvm.lower", "all", "Operations of TileAA without a lowering.", "The passes leave none of them; the text of a stage, written by hand, may have some."},
 	{"nvvm.paramType", "`entry`", "Parameters that are no scalar or pointer.", "As for `entry` above."},
 	{"nvvm.alloca", "`alloca`", "Memory that other tile blocks see.", "Memory of a tile block is shared memory, which other blocks do not see."},
+	{"nvvm.vprintf", "`print_tko`, `assert`", "A symbol of the module that is named `vprintf`.", "The function of the driver has that name, and a module declares a name once."},
 	{"nvvm.memoryElem", "loads and stores", "Elements of 4 bits through pointers, and through views where a byte is not whole: the unit-stride dimension must be known to have an even extent and be cut into even tiles, the other strides be known to be even, and no dimension be gathered.", "Two elements share a byte, so a thread cannot store one alone. NVIDIA's compiler takes them through views only, and fails where strides are odd."},
 	{"nvvm.update", "`atomic_rmw_tko`, `atomic_red_view_tko`", "Element types for which PTX has no such operation.", "A compare-and-swap loop would do; nothing met so far asks for one."},
 	{"nvvm.updateByCAS", "`atomic_rmw_tko`, `atomic_red_view_tko`", "16-bit types on GPUs without the instruction, additions apart, which compare and swap.", "A loop over the word around the element would do; nothing met so far asks for one."},

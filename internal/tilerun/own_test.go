@@ -88,7 +88,7 @@ func TestOwnKernel(t *testing.T) {
 	for want, change := range map[string][]string{ // the argument that is replaced, and by what
 		`"0" is no number from 1 to 16777215`:                {"2", "0"},
 		"has more than three extents":                        {"2", "1,1,1,1"},
-		"the parameter is a i32, not a f32":                  {"i32:6", "f32:6"},
+		"the parameter has type i32, not f32":                  {"i32:6", "f32:6"},
 		`"six" is no i32`:                                    {"i32:6", "i32:six"},
 		"the parameter is a i32: give a scalar":              {"i32:6", x},
 		"the parameter is a ptr<f32>: give an array":         {x, "f32:1"},
@@ -141,7 +141,7 @@ func TestOwnKernel(t *testing.T) {
 		{1, "i32:6.5", `"6.5" is no i32`},
 		{1, "i32:2147483648", "2147483648 is beyond i32, which has 32 bits"},
 		{1, "u32:4294967296", "4294967296 is beyond u32, which has 32 bits"},
-		{1, "i64:6", "the parameter is a i32, not a i64"},
+		{1, "i64:6", "the parameter has type i32, not i64"},
 		{2, "f32:1e400", "1e400 is beyond f32, which has numbers from -3.40282e+38 to 3.40282e+38"},
 		{2, "f32:-1e39", "-1e39 is beyond f32"},
 		{2, "f32: 1", `" 1" is no f32`},

@@ -60,8 +60,8 @@ func (f *Facts) DistinctBlock(block tileaa.BlockTile) bool {
 			scale, bits = a.coef[0], min(bits, a.bits, b.index.Width)
 		}
 		stride := f.Stride(memref, b.a)
-		if c, ok := stride.Constant(); ok && magnitude(signExtend(c, stride.Width)) < maxCoef {
-			steps[d] = constantStep(n, scale*signExtend(c, stride.Width))
+		if c, ok := stride.Constant(); ok && c < maxCoef {
+			steps[d] = constantStep(n, scale*int64(c))
 		} else if stride.Width > 0 && stride.SMin > 0 && scale == 1 {
 			steps[d] = step{n, stride.SMin, stride.SMax}
 		} else {
@@ -82,8 +82,8 @@ func (f *Facts) DistinctArray(memref tileaa.MakeMemref) bool {
 			n = int64(extent.UMax)
 		}
 		steps[a] = step{n, 0, math.MaxInt64}
-		if c, ok := stride.Constant(); ok && magnitude(signExtend(c, stride.Width)) < maxCoef {
-			steps[a] = constantStep(n, signExtend(c, stride.Width))
+		if c, ok := stride.Constant(); ok && c < maxCoef {
+			steps[a] = constantStep(n, int64(c))
 		}
 	}
 	return distinct(steps, 64)

@@ -222,26 +222,37 @@ func Target(term *Op) *Op {
 }
 
 // ForwardedTo lists the values that take the value of operand i of a terminator: results of the operation it leaves, and the carried
-// value of a loop that it continues.
-func ForwardedTo(term *Op, i int) []*Value {
-	p := Target(term)
+// value of a loop that it continues; or of operand i of a loop: what it carries, and the result of one that may have no iteration.
+func ForwardedTo(op *Op, i int) []*Value {
+	if loop, ok := LoopOf(op); ok {
+		k, carried := loop.InitIndex(i)
+		if !carried {
+			return nil
+		}
+		return loop.taking(k)
+	}
+	p := Target(op)
 	if p == nil {
 		return nil
 	}
 	f, _ := FlowOf(p)
-	switch term.Def.Flow.Kind {
+	switch op.Def.Flow.Kind {
 	case ContinueFlow:
-		vs := []*Value{f.Carried()[i]}
-		if f.Kind == CountedFlow {
-			vs = append(vs, p.results[i])
-		}
-		return vs
+		return f.taking(i)
 	case YieldFlow, BreakFlow:
 		if f.Kind != CombineFlow {
 			return []*Value{p.results[i]}
 		}
 	}
 	return nil
+}
+
+// taking lists the values that take what a loop goes on with as number i of what it carries.
+func (f Flow) taking(i int) []*Value {
+	if f.Kind == CountedFlow {
+		return []*Value{f.Carried()[i], f.Op.results[i]}
+	}
+	return []*Value{f.Carried()[i]}
 }
 
 // EnclosingLoop is the innermost loop around an op, or nil.

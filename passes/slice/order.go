@@ -62,15 +62,7 @@ func passesOn(op *ir.Op, i int) []*ir.Value {
 	switch op.Code() {
 	case tileaa.OpJoinMemToken:
 		return op.Results()
-	case tileaa.OpFor, tileaa.OpLoop:
-		loop, _ := ir.LoopOf(op)
-		k, _ := loop.InitIndex(i)
-		vs := []*ir.Value{loop.Carried()[k]}
-		if loop.Kind == ir.CountedFlow {
-			vs = append(vs, op.Result(k))
-		}
-		return vs
-	case tileaa.OpYield, tileaa.OpBreak, tileaa.OpContinue:
+	case tileaa.OpFor, tileaa.OpLoop, tileaa.OpYield, tileaa.OpBreak, tileaa.OpContinue:
 		return ir.ForwardedTo(op, i)
 	}
 	return nil

@@ -231,6 +231,27 @@ func afterReads(v *ir.Value, seen map[*ir.Value]bool) bool {
 	return !slices.ContainsFunc(op.Operands(), func(t *ir.Value) bool { return tileaa.IsToken(t) && !afterReads(t, seen) })
 }
 
+// beforeReads reports whether nothing but reads of which the order does not matter comes after the tokens among some values.
+func beforeReads(values []*ir.Value, seen map[*ir.Value]bool) bool {
+	for _, v := range values {
+		if !tileaa.IsToken(v) || seen[v] {
+			continue
+		}
+		seen[v] = true
+		for _, u := range v.Uses() {
+			op := u.Owner()
+			next := ir.ForwardedTo(op, u.Index())
+			if _, flow := ir.FlowOf(op); !flow && !op.Traits().Has(ir.Terminator) {
+				next = op.Results()
+			}
+			if op.NumRegions() == 0 && kindOf(op)&^weakRead != 0 || !beforeReads(next, seen) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // roleSlots is how many slots the rings of all loops have, none where there is no room: two, or one where products take turns, or more where
 // codegen/cost finds that better. Where it can be, they leave room for as many blocks as the frontend asks for.
 func roleSlots(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, loops []*roleLoop) (slots int) {

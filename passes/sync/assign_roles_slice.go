@@ -247,6 +247,9 @@ func computableApart(entry *ir.Op, copies []*ir.Op) (why string) {
 			return fmt.Sprintf("the place of a copy follows from a tile, by %s", op.Def.Name)
 		case op.Traits().Has(ir.Pure) && op.NumRegions() == 0:
 		case kindOf(op) == weakRead && afterReads(tileaa.TokenBefore(op), map[*ir.Value]bool{nil: true}):
+			if !beforeReads(op.Results(), map[*ir.Value]bool{}) { // one role would write while the other still loads
+				return fmt.Sprintf("the place of a copy follows from %s, after which the kernel writes", op.Def.Name)
+			}
 		default:
 			return fmt.Sprintf("the place of a copy follows from %s, which only one role can do", op.Def.Name)
 		}

@@ -521,21 +521,19 @@ func (l *loopBuilder) block(op tileaa.BlockTile, dim int) *ir.Value {
 // wideIndex is the index of a block along dim, in a type that holds the coordinate at which every piece begins, with what the array says of it: that of a
 // piece says nothing.
 func (l *loopBuilder) wideIndex(op tileaa.BlockTile, dim int) *ir.Value {
-	old := op.Indices()[dim]
-	v := l.value(old, whole)
-	if last, ok := l.c.known.LastIndex(op, dim); ok && last <= math.MaxInt64 {
-		first, last := int64(0), int64(last)
-		v = tileaa.NewAssume(l.b, v, &tileaa.BoundedAttr{Lower: &first, Upper: &last}).Result()
-	}
+	v := l.value(op.Indices()[dim], whole)
 	width := 64
 	if l.c.known.CoordinateBits(op, dim) <= 31 {
 		width = 32
 	}
-	if width <= ir.BitWidth(tileaa.AsTile(old).Elem) {
-		return v
+	if t := tileaa.Tile(l.b.Ctx, l.b.Ctx.Int(width)); width > ir.BitWidth(tileaa.AsTile(v).Elem) {
+		v = tileaa.NewExti(l.b, t, v, def.Unsigned).Result()
 	}
-	t := tileaa.Tile(l.b.Ctx, l.b.Ctx.Int(width))
-	return tileaa.NewExti(l.b, t, v, def.Unsigned).Result()
+	if last, ok := l.c.known.LastIndex(op, dim); ok && last <= math.MaxInt64 { // of a number with sign, which the index was not
+		first, last := int64(0), int64(last)
+		v = tileaa.NewAssume(l.b, v, &tileaa.BoundedAttr{Lower: &first, Upper: &last}).Result()
+	}
+	return v
 }
 
 func gcd(a, b int64) int64 {

@@ -220,7 +220,8 @@ func (c *converter) tensorShape(op *ir.Op) {
 	}
 }
 
-// indexSpace is how many blocks fit along each dimension, the last one perhaps partly: ceil(extent / step), unsigned.
+// indexSpace is how many blocks fit along each dimension, the last one perhaps partly: ceil(extent / step), unsigned. A step has up to 31 bits, so a
+// narrower extent is widened.
 func (c *converter) indexSpace(op *ir.Op) {
 	f := op.Operand(0).Type().(cudatile.TileView).View()
 	memref := ir.Cast[tileaa.MakeMemref](c.operand(op.Operand(0)).DefiningOp())
@@ -230,6 +231,9 @@ func (c *converter) indexSpace(op *ir.Op) {
 		if v == nil {
 			c.values[r] = tileaa.Const(c.b, t, n/f.Step[d]+min(n%f.Step[d], 1))
 			continue
+		}
+		if ir.BitWidth(tileaa.AsTile(v).Elem) < 32 {
+			v = c.resized(v, tileaa.Tile(c.Ctx, c.Ctx.Int(32)))
 		}
 		blocks := tileaa.NewDivi(c.b, v, tileaa.Const(c.b, tileaa.AsTile(v), f.Step[d]), def.Unsigned, def.RoundPosInf)
 		c.values[r] = c.resized(blocks.Result(), t)

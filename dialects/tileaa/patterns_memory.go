@@ -111,18 +111,24 @@ func elementIndex(block BlockTile, d int, at int64) (index int64, ok bool) {
 	return -1, step == 1 && at == 0
 }
 
-// loadElement loads what an extract takes of a load.
+// loadElement loads what an extract takes of a load. An element of a block that hangs over the edge may lie outside of the array.
 func loadElement(b *ir.Builder, l TiledLoad, block BlockTile, e Extract) TiledLoad {
 	var indices []*ir.Value
 	ones := slices.Repeat(ir.I64Array{1}, len(block.Indices()))
+	anywhere := make(ir.BoolArray, len(ones))
+	copy(anywhere, block.Anywhere())
 	for d, v := range block.Indices() {
+		anywhere[d] = anywhere[d] || AsTile(e.Source()).Shape[d] > 1
 		at, _ := SplatInt(e.Indices()[d])
 		if n, _ := elementIndex(block, d, at); n >= 0 {
 			v = Const(b, AsTile(v), n)
 		}
 		indices = append(indices, v)
 	}
-	o := BlockTileOptions{Inbounds: block.Inbounds(), Anywhere: block.Anywhere()}
+	o := BlockTileOptions{Inbounds: block.Inbounds()}
+	if slices.Contains(anywhere, true) {
+		o.Anywhere = anywhere
+	}
 	if p, ok := block.Padding(); ok {
 		o.Padding = &p
 	}

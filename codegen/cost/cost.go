@@ -51,8 +51,8 @@ func (c Cost) String() string {
 // Bytes is the size of an element in memory; elements of less than a byte take one.
 func Bytes(elemBits int) int { return max(1, elemBits/8) }
 
-// inWord is log2 of the elements that share a 32-bit register.
-func inWord(elemBits int) int {
+// log2PerWord is log2 of the elements that share a 32-bit register.
+func log2PerWord(elemBits int) int {
 	n := 0
 	for max(elemBits, 8)<<n < 32 {
 		n++
@@ -77,7 +77,7 @@ func Conversion(src, dst layout.Layout, elemBits int) (layout.Plan, Cost) {
 	case layout.Identity:
 		return p, Cost{}
 	case layout.RegRename:
-		if _, ok := p.Words(inWord(elemBits)); ok {
+		if _, ok := p.Words(log2PerWord(elemBits)); ok {
 			return p, Cost{}
 		}
 		return p, Cost{Instrs: out * warps}
@@ -96,7 +96,7 @@ func Conversion(src, dst layout.Layout, elemBits int) (layout.Plan, Cost) {
 func shuffleCost(p layout.Plan, src, dst layout.Layout, elemBits int) Cost {
 	perElem := max(1, elemBits/32) // 64-bit values move in two halves
 	repack := 0
-	if w, ok := p.Words(inWord(elemBits)); ok {
+	if w, ok := p.Words(log2PerWord(elemBits)); ok {
 		p = w
 	} else {
 		repack = src.Regs() + Registers(dst.Regs(), elemBits)
@@ -116,7 +116,7 @@ func sharedCost(p layout.Plan, src, dst layout.Layout, elemBits int) Cost {
 	s := layout.SharedLayout(src, dst, bytes)
 	side := func(l layout.Layout, vec int) Cost {
 		accesses := max(1, l.Regs()>>bits.OnesCount64(l.FreeMask(layout.Reg))/vec) * l.Warps() * l.Blocks()
-		return Cost{Instrs: accesses, Waves: accesses * phases(bytes*vec)}
+		return Cost{Instrs: accesses, Waves: accesses * wavesOf(bytes*vec)}
 	}
 	c := side(src, s.StoreVec).Plus(side(dst, s.LoadVec))
 	if p.WarpLocal {
@@ -125,8 +125,8 @@ func sharedCost(p layout.Plan, src, dst layout.Layout, elemBits int) Cost {
 	return c.Plus(Cost{Barriers: 1})
 }
 
-// phases is the number of 128-byte waves of a warp's access of so many bytes a lane.
-func phases(vecBytes int) int { return max(1, vecBytes*warpLanes/waveBytes) }
+// wavesOf is the number of 128-byte waves of a warp's access of so many bytes a lane.
+func wavesOf(vecBytes int) int { return max(1, vecBytes*warpLanes/waveBytes) }
 
 // waveBytes is what shared memory moves in a cycle.
 const waveBytes = 128
@@ -178,5 +178,5 @@ func Product(t atom.Tiling) (c Cost, tensor int) {
 	held := t.Held()
 	perThread := held.A*Bytes(a.A.Bits()) + held.B*Bytes(a.B.Bits())
 	loads := (perThread + 15) / 16 * warps
-	return Cost{Instrs: steps*warps + loads, Waves: loads * phases(16)}, tensor
+	return Cost{Instrs: steps*warps + loads, Waves: loads * wavesOf(16)}, tensor
 }

@@ -310,7 +310,7 @@ func TestCutsCost(t *testing.T) {
 // Attention with tiles of 128 by 128: K and V take 64 KB. Where two slots of both have room they are better than a second barrier, else
 // one of each is better than waiting.
 func TestCopiesTakeTurnsWhereTwoSlotsHaveNoRoom(t *testing.T) {
-	l := Loop{Matrix: 4096, Issue: 8000, Waves: 4608, Copied: 65536, Warps: 8, Registers: 250}
+	l := Loop{MatrixCycles: 4096, Issue: 8000, Waves: 4608, CopiedBytes: 65536, Warps: 8, Registers: 250}
 	for _, c := range []struct {
 		gpu  string
 		slot []int
@@ -320,37 +320,37 @@ func TestCopiesTakeTurnsWhereTwoSlotsHaveNoRoom(t *testing.T) {
 		{"sm_80", []int{65536, 131072}, false},
 		{"sm_120", nil, true},
 	} {
-		l.Shared = c.slot
-		if _, got := l.Apart(sm(t, c.gpu), 2, 65536); got != c.want {
+		l.SharedBytes = c.slot
+		if _, got := l.StaggeredCycles(sm(t, c.gpu), 2, 65536); got != c.want {
 			t.Errorf("%s with slots of %d bytes: %t", c.gpu, c.slot, got)
 		}
 	}
-	if _, got := l.Apart(sm(t, "sm_120"), 2, 131072); got {
+	if _, got := l.StaggeredCycles(sm(t, "sm_120"), 2, 131072); got {
 		t.Error("what does not fit is taken")
 	}
 }
 
 // Decode of latent attention: two blocks that wait for everything are faster than one whose copies take turns, if there are two.
 func TestTurnsAreTakenWhereTheyLoseLess(t *testing.T) {
-	l := Loop{Matrix: 600, Issue: 3000, Waves: 1100, Copied: 136 << 10, Warps: 4, Groups: 1, Registers: 200, Shared: []int{86 << 10}}
-	cycles, best := l.Apart(sm(t, "sm_90"), 2, 156<<10)
+	l := Loop{MatrixCycles: 600, Issue: 3000, Waves: 1100, CopiedBytes: 136 << 10, Warps: 4, Warpgroups: 1, Registers: 200, SharedBytes: []int{86 << 10}}
+	cycles, best := l.StaggeredCycles(sm(t, "sm_90"), 2, 156<<10)
 	if both := l.Cycles(sm(t, "sm_90")); !best || cycles <= both {
 		t.Errorf("%d cycles of one block whose copies take turns, %d of two: taken %v", cycles, both, best)
 	}
-	l.Copied = 8 << 10 // what comes soon may be waited for
-	if cycles, best := l.Apart(sm(t, "sm_90"), 2, 156<<10); best {
+	l.CopiedBytes = 8 << 10 // what comes soon may be waited for
+	if cycles, best := l.StaggeredCycles(sm(t, "sm_90"), 2, 156<<10); best {
 		t.Errorf("%d cycles for few bytes: taken", cycles)
 	}
 }
 
 // Attention 128x128, d = 128: the unit is done in 512 cycles, the threads in 750; of 64x64, d = 256, it is done in 1024, they in 525.
 func TestThreadsAreRelievedOfCopiesWhereTheyHaveHalfAsMuchToDoAsTheTensorUnit(t *testing.T) {
-	attention := Loop{Matrix: 512, Issue: 3000, Warps: 4, Columns: 256, Registers: 168, Shared: []int{96 << 10}}
+	attention := Loop{MatrixCycles: 512, Issue: 3000, Warps: 4, TensorColumns: 256, Registers: 168, SharedBytes: []int{96 << 10}}
 	wide, gemm, threads, block := attention, attention, attention, attention
-	wide.Matrix, wide.Issue = 1024, 2100
-	gemm.Issue = 300      // nothing but products
-	threads.Columns = 0   // which threads make
-	block.Registers = 176 // of two blocks with a warp more each, one has no registers
+	wide.MatrixCycles, wide.Issue = 1024, 2100
+	gemm.Issue = 300          // nothing but products
+	threads.TensorColumns = 0 // which threads make
+	block.Registers = 176     // of two blocks with a warp more each, one has no registers
 	layers := attention
 	layers.Issue = 600 // a third of the unit's time
 	for name, c := range map[string]struct {
@@ -359,7 +359,7 @@ func TestThreadsAreRelievedOfCopiesWhereTheyHaveHalfAsMuchToDoAsTheTensorUnit(t 
 		want bool
 	}{"attention": {attention, 2, true}, "64 rows": {wide, 2, true}, "gemm": {gemm, 2, false}, "mma.sync": {threads, 2, false}, "a block less": {block, 2, false},
 		"two layers": {layers, 4, true}, "so much of copies": {layers, 2, false}} {
-		if got := c.l.Relieves(sm(t, "sm_100"), 1, 1, c.part); got != c.want {
+		if got := c.l.ProducersPay(sm(t, "sm_100"), 1, 1, c.part); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}
@@ -369,7 +369,7 @@ func TestTilesSpreadOverEnoughWarps(t *testing.T) {
 	for _, c := range []struct{ bytes, want int }{{1024, 4}, {8192, 4}, {16384, 8}, {32768, 16}, {1 << 20, 16}} {
 		best := 4
 		for _, w := range []int{8, 16} {
-			if Spread(c.bytes, w).Quarters() < Spread(c.bytes, best).Quarters() {
+			if SpreadCost(c.bytes, w).Quarters() < SpreadCost(c.bytes, best).Quarters() {
 				best = w
 			}
 		}
@@ -391,7 +391,7 @@ func TestCheaperWayIsTaken(t *testing.T) {
 }
 
 func TestIterationsLoadTogether(t *testing.T) {
-	plain := Loads{Bytes: 16, Registers: 4, Held: 40, Issue: 20, Warps: 4, Trips: -1}
+	plain := Loads{Bytes: 16, Registers: 4, OtherRegisters: 40, Issue: 20, Warps: 4, Trips: -1}
 	with := func(change func(l *Loads)) Loads { l := plain; change(&l); return l }
 	for _, c := range []struct {
 		why   string
@@ -406,7 +406,7 @@ func TestIterationsLoadTogether(t *testing.T) {
 		{"three iterations", with(func(l *Loads) { l.Trips = 3 }), 2},
 		{"no iteration", with(func(l *Loads) { l.Trips = 0 }), 1},
 		{"a plan with few registers", with(func(l *Loads) { l.Limit = 48 }), 2},
-		{"no registers", with(func(l *Loads) { l.Held = 250 }), 1},
+		{"no registers", with(func(l *Loads) { l.OtherRegisters = 250 }), 1},
 		{"long code", with(func(l *Loads) { l.Issue = 300 }), 2},
 	} {
 		if got := c.loads.Unroll(sm(t, "sm_80")); got != c.want {
@@ -414,13 +414,13 @@ func TestIterationsLoadTogether(t *testing.T) {
 		}
 	}
 	// Two blocks of 256 threads, of 64 bytes each, have 32 KB under way: a multiprocessor of sm_100 moves 29 bytes in a cycle, in 1,400 cycles 41 KB, that of sm_120 6 KB.
-	few := Loads{Bytes: 64, Registers: 16, Held: 88, Issue: 90, Warps: 8, Trips: -1}
+	few := Loads{Bytes: 64, Registers: 16, OtherRegisters: 88, Issue: 90, Warps: 8, Trips: -1}
 	for gpu, want := range map[string]int{"sm_80": 2, "sm_90": 2, "sm_100": 2, "sm_120": 1} { // a table: the order cannot matter
 		if got := few.Unroll(sm(t, gpu)); got != want {
 			t.Errorf("%s: two blocks load for %d iterations together, want %d", gpu, got, want)
 		}
 	}
-	few.Held = 100 // 132 registers leave room for one block
+	few.OtherRegisters = 100 // 132 registers leave room for one block
 	if got := few.Unroll(sm(t, "sm_100")); got != 1 {
 		t.Errorf("as many bytes in one block as in two: %d iterations together, want 1", got)
 	}
@@ -444,7 +444,7 @@ func TestUnrolledLoopsLeaveRegistersForOtherBlocks(t *testing.T) {
 
 func TestBlocksBesideEachOtherKeepMemoryBusy(t *testing.T) {
 	a100, b200, t4 := sm(t, "sm_80"), sm(t, "sm_100"), sm(t, "sm_75")
-	row := Tile{Loaded: 32 << 10, Stored: 32 << 10, Issue: 8192, Meets: 2, Pieces: 1, Passes: 3, Registers: 48, Warps: 16} // of 8192 numbers
+	row := ReducedTile{Loaded: 32 << 10, Stored: 32 << 10, Issue: 8192, Exchanges: 2, Pieces: 1, Passes: 3, Registers: 48, Warps: 16} // of 8192 numbers
 	narrow := row
 	narrow.Registers, narrow.Warps = 64, 8
 	alone := narrow
@@ -466,7 +466,7 @@ func TestBlocksBesideEachOtherKeepMemoryBusy(t *testing.T) {
 		t.Errorf("blocks of two warps, which are slow by themselves: %d cycles, want %d", got, want)
 	}
 	ahead := row
-	if ahead.Ahead = true; ahead.Cycles(a100) != dram(a100) {
+	if ahead.Prefetches = true; ahead.Cycles(a100) != dram(a100) {
 		t.Errorf("two blocks that load the next row early take %d cycles, want those of DRAM, %d", ahead.Cycles(a100), dram(a100))
 	}
 	// In pieces a row is loaded three times: from the second-level cache, where there is room for those of all blocks.
@@ -485,17 +485,17 @@ func TestBlocksBesideEachOtherKeepMemoryBusy(t *testing.T) {
 }
 
 func TestCopiesOfRowsRunAheadWhereABlockIsAlone(t *testing.T) {
-	row := Rows{Copied: 16 << 10, Stored: 16 << 10, Issue: 1536, Meets: 2, Registers: 64, Warps: 8, Shared: slotsOf(16<<10, 8)}
+	row := RowLoop{CopiedBytes: 16 << 10, StoredBytes: 16 << 10, Issue: 1536, Exchanges: 2, Registers: 64, Warps: 8, SharedBytes: slotsOf(16<<10, 8)}
 	short, busy, roomy, big := row, row, row, row
-	short.Copied, short.Stored, short.Issue, short.Shared = 1<<10, 1<<10, 128, slotsOf(1<<10, 8)
+	short.CopiedBytes, short.StoredBytes, short.Issue, short.SharedBytes = 1<<10, 1<<10, 128, slotsOf(1<<10, 8)
 	busy.Issue = 12 << 10
 	roomy.Registers = 32
-	big.Launched, big.Copied, big.Shared = 1, 72<<10, slotsOf(72<<10, 8)
+	big.LaunchedBlocks, big.CopiedBytes, big.SharedBytes = 1, 72<<10, slotsOf(72<<10, 8)
 	alone := busy
-	alone.Launched = 1
+	alone.LaunchedBlocks = 1
 	for _, c := range []struct {
 		name string
-		rows Rows
+		rows RowLoop
 		want int
 	}{
 		{"rows", row, 2},
@@ -524,11 +524,11 @@ func slotsOf(bytes, most int) (list []int) {
 func TestSharedMemoryBindsProducts(t *testing.T) {
 	sm80, sm90 := sm(t, "sm_80"), sm(t, "sm_90")
 	copied := 2 * 128 * 64 * 2
-	whole := Loop{Matrix: 1024, Waves: (8*4*(64+32)*32 + copied) / 128, Copied: copied, Warps: 8, Issue: 900}
+	whole := Loop{MatrixCycles: 1024, Waves: (8*4*(64+32)*32 + copied) / 128, CopiedBytes: copied, Warps: 8, Issue: 900}
 	sliced := whole
 	sliced.Waves = (8*2*(64+64)*32 + copied) / 128
 	groups := whole
-	groups.Groups = 2
+	groups.Warpgroups = 2
 	for _, c := range []struct {
 		name string
 		l    Loop
@@ -537,12 +537,12 @@ func TestSharedMemoryBindsProducts(t *testing.T) {
 	}{
 		{"whole", whole, sm80, true}, {"sliced", sliced, sm80, false}, {"warpgroups", groups, sm90, false},
 	} {
-		if got := c.l.BoundByShared(c.t); got != c.want {
+		if got := c.l.SharedMemoryBound(c.t); got != c.want {
 			t.Errorf("%s: shared memory has most to do: %v, want %v", c.name, got, c.want)
 		}
 	}
 	// Sums of two slices of 128x128xf32 are 128 KB, stored and loaded in 1,024 waves of 128 bytes each, 16 bytes of a lane at once, and added in 1,024 instructions.
-	if got, want := Meeting(2*128*128*4), (Cost{Instrs: 2*256 + 1024, Waves: 2048, Barriers: 2}); got != want {
+	if got, want := CrossWarpSum(2*128*128*4), (Cost{Instrs: 2*256 + 1024, Waves: 2048, Barriers: 2}); got != want {
 		t.Errorf("sums of slices meet for %v, want %v", got, want)
 	}
 }
@@ -550,12 +550,12 @@ func TestSharedMemoryBindsProducts(t *testing.T) {
 // TestCopiesOfFewUsesAreAhead holds the slots of an iteration of a query of eight rows and two tiles of 128x64, which takes as long as 32 KB come from the second-level
 // cache: two leave room for a second block, where four blocks of one slot hide as much when a launch has so many. Twice as many rows are taken to have them.
 func TestCopiesOfFewUsesAreAhead(t *testing.T) {
-	query := Loop{Matrix: 128, Issue: 832, Waves: 608, Copied: 32 << 10, Warps: 4, Registers: 88}
+	query := Loop{MatrixCycles: 128, Issue: 832, Waves: 608, CopiedBytes: 32 << 10, Warps: 4, Registers: 88}
 	for n := 1; n <= 5; n++ {
-		query.Shared = append(query.Shared, n*query.Copied)
+		query.SharedBytes = append(query.SharedBytes, n*query.CopiedBytes)
 	}
 	rows := query
-	rows.Matrix *= 2
+	rows.MatrixCycles *= 2
 	if got := query.Slots(sm(t, "sm_80")); got != 2 {
 		t.Errorf("a query has %d slots, want 2", got)
 	}
@@ -567,7 +567,7 @@ func TestCopiesOfFewUsesAreAhead(t *testing.T) {
 // Nobody knows how many blocks a launch has of a loop whose copies have few uses: slots of one block are worth the second block where a block that is alone would
 // wait for every copy, and not where it has a second slot.
 func TestSlotsOfFewUsesSuitFewBlocks(t *testing.T) {
-	l := Loop{Matrix: 128, Issue: 832, Waves: 608, Copied: 32 << 10, Warps: 4, Registers: 88}
+	l := Loop{MatrixCycles: 128, Issue: 832, Waves: 608, CopiedBytes: 32 << 10, Warps: 4, Registers: 88}
 	for _, c := range []struct {
 		target       string
 		shared       []int // KB
@@ -576,9 +576,9 @@ func TestSlotsOfFewUsesSuitFewBlocks(t *testing.T) {
 		{"sm_120", []int{18, 66, 98}, 3, 1},
 		{"sm_80", []int{18, 66, 98, 130, 162}, 2, 2},
 	} {
-		l.Shared = nil
+		l.SharedBytes = nil
 		for _, kb := range c.shared {
-			l.Shared = append(l.Shared, kb<<10)
+			l.SharedBytes = append(l.SharedBytes, kb<<10)
 		}
 		gpu := sm(t, c.target)
 		if slots := l.Slots(gpu); slots != c.slots || l.Blocks(gpu, slots) != c.block {

@@ -8,91 +8,94 @@ import (
 	"tileiras/codegen/target"
 )
 
-// Loop is an iteration of a loop that multiplies what copies bring to shared memory, of one thread block.
+// Loop is what one iteration of a loop of matrix products asks of a multiprocessor, for one thread block: the products' operands are copied
+// to shared memory, where slots of a ring buffer the copies of later iterations.
 type Loop struct {
-	Matrix    int   // cycles in which the matrix units of a multiprocessor of sm_80 are busy
-	Issue     int   // warp instructions
-	Waves     int   // cycles of the shared memory pipe
-	Copied    int   // bytes from global memory
-	Exchanges int   // of values among the warps
-	Warps     int   // of a thread block that compute
-	Groups    int   // of these warps, which wait for products of theirs in the iteration; 0 without
-	Producers int   // and that only begin copies
-	Registers int   // of a thread
-	Staged    bool  // some of what is loaded passes through registers on its way to shared memory
-	Exposed   bool  // there are none for loads of the next iteration that pass through them
-	InTurns   bool  // what its products take has one place in shared memory, by turns
-	Columns   int   // of tensor memory of a thread block
-	Launched  int   // thread blocks that a launch has for a multiprocessor; 0 is one for each tile
-	Shared    []int // bytes of a thread block with one slot for what is copied, with two, ..
+	MatrixCycles   int   // busy cycles of the matrix units, in those of an sm_80 multiprocessor
+	Issue          int   // warp instructions
+	Waves          int   // cycles of the shared memory pipe
+	CopiedBytes    int   // from global memory
+	Exchanges      int   // of values between warps through shared memory, one after the other
+	Warps          int   // consumer warps of a thread block
+	Warpgroups     int   // that wait for their wgmma within the iteration; 0 if none do
+	Producers      int   // warps that only issue copies
+	Registers      int   // of a thread
+	ViaRegisters   bool  // some loads reach shared memory through registers
+	LoadsExposed   bool  // too few registers to issue the next iteration's loads early: each waits out its latency
+	SharedSlot     bool  // the operands of its products share one slot, one after the other
+	TensorColumns  int   // columns of tensor memory of a thread block
+	LaunchedBlocks int   // resident blocks that a launch has for a multiprocessor; 0 is unbounded
+	SharedBytes    []int // of a thread block with one slot of copies, with two, ..
 }
 
 // Multiply adds a product to what an iteration does.
 func (l *Loop) Multiply(t atom.Tiling) {
 	c, matrix := Product(t)
-	l.Matrix, l.Issue, l.Waves = l.Matrix+matrix, l.Issue+c.Instrs, l.Waves+c.Waves
+	l.MatrixCycles, l.Issue, l.Waves = l.MatrixCycles+matrix, l.Issue+c.Instrs, l.Waves+c.Waves
 }
 
-// MostSlots is the most slots that are worth asking for: so many iterations of small tiles are over in the time that a copy takes. MostStaged is the most for
-// what loads bring through registers: one is read, one is what a product of the iteration before reads still, one is stored to. Up to fewSlots may cost a block.
+// MaxSlots bounds the slots of a ring: that many iterations of small tiles are over within the latency of one copy. MaxStagedSlots bounds
+// those of loads that reach shared memory through registers: one slot is read, one is still read by a product of the iteration before, one
+// is stored to. Up to maxCostlySlots slots may cost a resident block.
 const (
-	MostSlots  = 8
-	MostStaged = 3
-	fewSlots   = 4
+	MaxSlots       = 8
+	MaxStagedSlots = 3
+	maxCostlySlots = 4
 
-	exchangeBytes = 1 << 10 // of values that warps tell each other beside a loop
+	exchangeBytes = 1 << 10 // for small exchanges between warps beside the ring
 )
 
-// A warp stops between its products: for operands from shared memory and its turn there, for what it tells others, and for copies. Latencies
-// are those that microbenchmarks publish (arXiv 1804.06826, 2208.11174): of global memory at rest, busy, and crowded. The weights are those
-// with which times are nearest to the times of machine code (testdata of passes/plan).
+// Stalls of a warp between its products. Latencies of global memory are those of microbenchmarks (arXiv 1804.06826, 2208.11174), for memory
+// that is idle, busy and crowded; the weights are fitted to simulated times of machine code (testdata of passes/plan).
 const (
-	meetCycles     = 200 // a barrier
-	exchangeCycles = 800 // warps tell each other what they have: an access and a barrier on both sides, for every part of a tile
+	barrierStall   = 200 // waiting at a barrier in a loop
+	exchangeCycles = 800 // a store, a barrier, a load and a barrier for every part of a tile
 )
 
-var copyCycles = [...]int{700, 1400, 2100}
+var memoryLatencies = [...]int{700, 1400, 2100}
 
-// atRest are the latencies of memory that nobody keeps busy, moving those at rest and busy.
-var atRest, moving = copyCycles[:1], copyCycles[:2]
+// idleLatency is that of memory with no other traffic, usualLatencies those of idle and of busy memory.
+var idleLatency, usualLatencies = memoryLatencies[:1], memoryLatencies[:2]
 
 // Cycles is the time of a multiprocessor for an iteration with the best number of slots.
 func (l Loop) Cycles(t *target.Target) int { return l.CyclesWith(t, l.Slots(t)) }
 
-// Slots is the number of slots with which a multiprocessor has most to do, at least one. A further slot takes instructions to find, so it
-// must save more than a part in 32, unless warpgroups multiply, which find theirs by a descriptor, and shared memory has room for as many blocks as before. More
-// than a few must leave that room in any case, and some for small exchanges: a thread may take fewer registers than are counted here.
+// Slots is the number of slots with the best throughput, at least one. A further slot costs instructions to index, so it must save more
+// than one part in 32; warpgroups address slots by a descriptor and need no such margin, as long as shared memory still holds as many
+// blocks. More than maxCostlySlots must never cost a block, and must leave room for small exchanges, because a thread may turn out to take
+// fewer registers than counted here.
 func (l Loop) Slots(t *target.Target) int {
-	if l.waitsForCopies(t) {
-		return l.slotsOfCopies(t)
+	if l.bandwidthBound(t) {
+		return l.bandwidthBoundSlots(t)
 	}
 	best, least := 1, l.CyclesWith(t, 1)
-	for slots := 2; slots <= len(l.Shared) && l.Blocks(t, slots) > 0; slots++ {
+	for slots := 2; slots <= len(l.SharedBytes) && l.Blocks(t, slots) > 0; slots++ {
 		time, besides := l.CyclesWith(t, slots), 0
-		if slots > fewSlots {
+		if slots > maxCostlySlots {
 			besides = exchangeBytes
 		}
-		room := l.roomFor(t, l.Shared[slots-1]+besides) == l.roomFor(t, l.Shared[best-1])
-		if 32*time < 31*least && (room || slots <= fewSlots) || l.Groups > 0 && time < least && room {
+		room := l.blocksBySharedMemory(t, l.SharedBytes[slots-1]+besides) == l.blocksBySharedMemory(t, l.SharedBytes[best-1])
+		if 32*time < 31*least && (room || slots <= maxCostlySlots) || l.Warpgroups > 0 && time < least && room {
 			best, least = slots, time
 		}
 	}
 	return best
 }
 
-// slotsOfCopies is Slots of a loop that waitsForCopies. What is in flight counts then, in slots of one block or in blocks, and nobody knows how many a
-// launch has: it is the number with which a multiprocessor loses least, where it has one block or as many as it can run, and lastAlone without room for a second one.
-func (l Loop) slotsOfCopies(t *target.Target) int {
+// bandwidthBoundSlots is Slots of a bandwidthBound loop. There the bytes in flight count, whether they belong to slots of one block or to
+// several blocks, and the grid size is unknown. So it minimises the worst relative loss over two cases, one resident block and as many as
+// fit; a choice without room for a second block pays tailFactor.
+func (l Loop) bandwidthBoundSlots(t *target.Target) int {
 	var all, alone []int
-	for slots := 1; slots <= len(l.Shared) && l.Blocks(t, slots) > 0; slots++ {
+	for slots := 1; slots <= len(l.SharedBytes) && l.Blocks(t, slots) > 0; slots++ {
 		all = append(all, l.CyclesWith(t, slots))
-		alone = append(alone, l.average(t, slots, 1, 0, l.comes(1)))
+		alone = append(alone, l.averageCycles(t, slots, 1, 0, l.loneArrival(1)))
 	}
 	best, least := 1, math.MaxInt
 	for i := range all {
 		loss := max(1024*all[i]/slices.Min(all), 1024*alone[i]/slices.Min(alone))
-		if losesSecond(l.Blocks(t, 1), l.Blocks(t, i+1)) {
-			loss *= lastAlone
+		if losesSecondBlock(l.Blocks(t, 1), l.Blocks(t, i+1)) {
+			loss *= tailFactor
 		}
 		if loss < least {
 			best, least = i+1, loss
@@ -101,48 +104,48 @@ func (l Loop) slotsOfCopies(t *target.Target) int {
 	return best
 }
 
-// lastAlone is how many times as long a launch takes of a few blocks more than multiprocessors that have no room for a second one: the last blocks run when all
-// others are over.
-const lastAlone = 2
+// tailFactor is the slowdown of a launch with slightly more blocks than multiprocessors where only one block is resident: the last blocks
+// run as a wave of their own.
+const tailFactor = 2
 
-// losesSecond reports whether a multiprocessor that had room for so many blocks, and has it for so many now, has none for a second one any more.
-func losesSecond(blocks, now int) bool { return now < min(2, blocks) }
+// losesSecondBlock reports whether a multiprocessor with room for so many blocks before, and so many now, can no longer run two.
+func losesSecondBlock(blocks, now int) bool { return now < min(2, blocks) }
 
-// weigh is the most that a choice gains and loses against another one, in hundredths, by the times of each with all blocks that a multiprocessor can run and with one
-// that is alone: nobody knows how many a launch has.
-func weigh(all, alone, otherAll, otherAlone int) (gain, loss int) {
+// gainAndLoss compares a choice with another one in hundredths: the most it gains and the most it loses, over two cases, as many resident
+// blocks as fit (all) and a single one (alone). The grid size, which decides between them, is unknown.
+func gainAndLoss(all, alone, otherAll, otherAlone int) (gain, loss int) {
 	return max(100*otherAll/all, 100*otherAlone/alone), max(100*all/otherAll, 100*alone/otherAlone)
 }
 
-// fewUses is the multiplications for each byte that is copied, as many as eight rows take of elements of two bytes, up to which a launch has few blocks: those of a
-// query of attention, over parts of what it looks at.
-const fewUses = 4
+// lowIntensity is the arithmetic intensity, multiplications per copied byte, up to which a launch is taken to have few blocks: eight rows
+// of two-byte elements, as in attention of a single query that is split over the keys.
+const lowIntensity = 4
 
-// waitsForCopies reports whether nothing has more to do in a loop than the second-level cache, from which copies come, and what they bring has few uses.
-func (l Loop) waitsForCopies(t *target.Target) bool {
-	return l.Copied/bytesPerCycle >= l.work(t) && l.Matrix*sm80Products <= fewUses*l.Copied
+// bandwidthBound reports whether the bandwidth of the second-level cache limits the loop and its arithmetic intensity is low.
+func (l Loop) bandwidthBound(t *target.Target) bool {
+	return l.CopiedBytes/bytesPerCycle >= l.throughputCycles(t) && l.MatrixCycles*sm80Products <= lowIntensity*l.CopiedBytes
 }
 
-// roomFor is how many blocks shared memory has room for that take so many bytes each.
-func (l Loop) roomFor(t *target.Target, shared int) int {
+// blocksBySharedMemory is how many blocks of so many bytes shared memory holds, whatever their registers.
+func (l Loop) blocksBySharedMemory(t *target.Target, shared int) int {
 	n, _ := Occupancy(t, l.threads(), 1, shared)
-	return launched(n, l.Launched)
+	return capByLaunch(n, l.LaunchedBlocks)
 }
 
 // Blocks is how many blocks a multiprocessor runs at once.
-func (l Loop) Blocks(t *target.Target, slots int) int { return l.blocksWith(t, l.Shared[slots-1]) }
+func (l Loop) Blocks(t *target.Target, slots int) int { return l.blocksWith(t, l.SharedBytes[slots-1]) }
 
 // blocksWith is Blocks of so many bytes of shared memory.
 func (l Loop) blocksWith(t *target.Target, shared int) int {
 	n, _ := Occupancy(t, l.threads(), l.Registers, shared)
-	if l.Columns > 0 {
-		n = min(n, max(1, atom.TensorColumns/atom.TensorColumnsFor(l.Columns))) // others wait for columns
+	if l.TensorColumns > 0 {
+		n = min(n, max(1, atom.TensorColumns/atom.TensorColumnsFor(l.TensorColumns))) // blocks queue for columns
 	}
-	return launched(n, l.Launched)
+	return capByLaunch(n, l.LaunchedBlocks)
 }
 
-// launched is how many of the blocks that a multiprocessor has room for it gets, of so many that a launch has for it; 0 is any.
-func launched(room, most int) int {
+// capByLaunch bounds the resident blocks by those that a launch has for a multiprocessor; 0 is no bound.
+func capByLaunch(room, most int) int {
 	if most > 0 {
 		return min(room, most)
 	}
@@ -152,60 +155,63 @@ func launched(room, most int) int {
 // threads are those of a block.
 func (l Loop) threads() int { return warpLanes * (l.Warps + l.Producers) }
 
-// CyclesWith is the time with so many slots, the average over the latencies of global memory.
+// CyclesWith is the time of an iteration with so many slots, averaged over idle, busy and crowded memory.
 func (l Loop) CyclesWith(t *target.Target, slots int) int {
-	return l.average(t, slots, l.Blocks(t, slots), 0, copyCycles[:])
+	return l.averageCycles(t, slots, l.Blocks(t, slots), 0, memoryLatencies[:])
 }
 
-// average is the time of an iteration of so many blocks with so many slots whose warps stop for so much longer, the average over latencies.
-func (l Loop) average(t *target.Target, slots, blocks, longer int, latencies []int) int {
+// averageCycles is the time of an iteration with so many slots and resident blocks, averaged over latencies of memory; each warp stalls for
+// extra cycles besides.
+func (l Loop) averageCycles(t *target.Target, slots, blocks, extra int, latencies []int) int {
 	sum := 0
 	for _, latency := range latencies {
 		if slots > 1 {
-			latency = max(0, latency/(slots-1)-l.own(t)-l.stop(blocks))
+			latency = max(0, latency/(slots-1)-l.warpCycles(t)-l.stallCycles(blocks))
 		}
-		sum += l.cycles(t, blocks, latency+longer)
+		sum += l.cycles(t, blocks, latency+extra)
 	}
 	return sum / len(latencies)
 }
 
-// Apart reports whether it is best that the copies for each of so many products have a wait of their own and one slot each, which takes so many
-// bytes, and the time of an iteration then: they fly while the other products are computed, and a warp stops once more for each. It is best where it gains more than
-// it loses, lastAlone where a loop that waitsForCopies would lose its second block otherwise.
-func (l Loop) Apart(t *target.Target, products, shared int) (cycles int, best bool) {
+// StaggeredCycles is the time of an iteration in which the operands of each product have a single slot and a wait of their own, shared
+// bytes in all: the copies for one product are in flight while the others compute, and a warp waits once for each. best reports whether
+// that beats a ring, which it does where it gains more than it loses; keeping a second block resident counts tailFactor in a bandwidthBound
+// loop.
+func (l Loop) StaggeredCycles(t *target.Target, products, shared int) (cycles int, best bool) {
 	blocks := l.blocksWith(t, shared)
 	if blocks == 0 {
 		return 0, false
 	}
-	cycles = l.apart(t, products, blocks, true, copyCycles[:])
-	if len(l.Shared) == 0 {
+	cycles = l.staggeredCycles(t, products, blocks, true, memoryLatencies[:])
+	if len(l.SharedBytes) == 0 {
 		return cycles, true
 	}
 	slots := l.Slots(t)
 	together := l.CyclesWith(t, slots)
-	alone, togetherAlone := l.apart(t, products, 1, true, l.comes(products)), l.average(t, slots, 1, 0, l.comes(1))
-	gain, loss := weigh(cycles, alone, together, togetherAlone)
-	if l.waitsForCopies(t) && losesSecond(blocks, l.Blocks(t, slots)) {
-		gain *= lastAlone
+	alone, togetherAlone := l.staggeredCycles(t, products, 1, true, l.loneArrival(products)), l.averageCycles(t, slots, 1, 0, l.loneArrival(1))
+	gain, loss := gainAndLoss(cycles, alone, together, togetherAlone)
+	if l.bandwidthBound(t) && losesSecondBlock(blocks, l.Blocks(t, slots)) {
+		gain *= tailFactor
 	}
 	return cycles, 32*loss < 31*gain
 }
 
-// ByTurns reports whether it is best that the parts of what warps of their own copy, so many, have one slot each, which takes so many bytes, instead of so many slots
-// together: more blocks of a multiprocessor must make up for what each waits longer.
-func (l Loop) ByTurns(t *target.Target, parts, slots, shared int) bool {
+// StaggerBeatsRing is the same question where producer warps copy: whether one slot for each of so many parts, shared bytes in all, beats a
+// ring of so many slots. Each wait is longer, so more blocks must be resident to make up for it.
+func (l Loop) StaggerBeatsRing(t *target.Target, parts, slots, shared int) bool {
 	blocks := l.blocksWith(t, shared)
-	return blocks > l.Blocks(t, slots) && l.apart(t, parts, blocks, true, moving) < l.average(t, slots, l.Blocks(t, slots), 0, moving)
+	return blocks > l.Blocks(t, slots) && l.staggeredCycles(t, parts, blocks, true, usualLatencies) < l.averageCycles(t, slots, l.Blocks(t, slots), 0, usualLatencies)
 }
 
-// SlotsBesideUnit is Slots where warps of their own copy what the tensor unit multiplies: these are ahead by themselves, so memory is at rest, and a thread may take a
-// ninth fewer registers than are counted, which leaves room for one more block. Registers are not bounded for it: where threads make what is multiplied they take more.
-func (l Loop) SlotsBesideUnit(t *target.Target) int {
-	if l.Columns == 0 || l.waitsForCopies(t) {
+// ProducerSlots is Slots where producer warps copy operands of the tensor unit. They run ahead by themselves, so memory is taken to be
+// idle, and a thread may get a ninth fewer registers than counted where that lets one more block be resident. Registers are not bounded for
+// the sake of that block: where threads compute operands they take more.
+func (l Loop) ProducerSlots(t *target.Target) int {
+	if l.TensorColumns == 0 || l.bandwidthBound(t) {
 		return l.Slots(t)
 	}
 	best, least := 1, math.MaxInt
-	for slots := 1; slots <= len(l.Shared); slots++ {
+	for slots := 1; slots <= len(l.SharedBytes); slots++ {
 		with := l
 		if limit := RegisterLimit(t, l.threads(), l.Blocks(t, slots)+1); 8*l.Registers <= 9*limit {
 			with.Registers = min(l.Registers, limit)
@@ -214,137 +220,146 @@ func (l Loop) SlotsBesideUnit(t *target.Target) int {
 		if blocks == 0 {
 			break
 		}
-		if time := l.average(t, slots, blocks, 0, atRest); least == math.MaxInt || 32*time < 31*least {
+		if time := l.averageCycles(t, slots, blocks, 0, idleLatency); least == math.MaxInt || 32*time < 31*least {
 			best, least = slots, time
 		}
 	}
 	return best
 }
 
-// comes is when the last of each of so many equal parts of what an iteration copies is there, in a block that is alone.
-func (l Loop) comes(parts int) []int { return []int{copyCycles[0] + l.Copied/parts/bytesPerCycle} }
+// loneArrival is the latency, transfer included, of the last of so many equal parts of an iteration's copies when one block is resident.
+func (l Loop) loneArrival(parts int) []int {
+	return []int{memoryLatencies[0] + l.CopiedBytes/parts/bytesPerCycle}
+}
 
-// apart is the time of an iteration of so many blocks in which each of so many products, or what is computed between them, waits for its own: what flies comes while
-// the other ones are computed.
-func (l Loop) apart(t *target.Target, products, blocks int, flies bool, latencies []int) int {
-	flying, sum := 0, 0
-	if flies {
-		flying = max(l.own(t)+l.stop(blocks), blocks*l.work(t)) * (products - 1) / products
+// staggeredCycles is the time of an iteration in which each of so many products waits for its own operands. If overlapped, the copies for
+// one are in flight while the others compute.
+func (l Loop) staggeredCycles(t *target.Target, products, blocks int, overlapped bool, latencies []int) int {
+	hidden, sum := 0, 0
+	if overlapped {
+		hidden = max(l.warpCycles(t)+l.stallCycles(blocks), blocks*l.throughputCycles(t)) * (products - 1) / products
 	}
 	for _, latency := range latencies {
-		sum += l.cycles(t, blocks, products*max(0, latency-flying)+(products-1)*meetCycles)
+		sum += l.cycles(t, blocks, products*max(0, latency-hidden)+(products-1)*barrierStall)
 	}
 	return sum / len(latencies)
 }
 
-// TurnCycles is the time of an iteration whose loads take turns, for so many products: a load flies while another product is computed, or, where it is Exposed,
-// each product waits for its own.
-func (l Loop) TurnCycles(t *target.Target, products int) int {
-	return l.apart(t, products, l.Blocks(t, 1), !l.Exposed, copyCycles[:])
+// SharedSlotCycles is the time of an iteration whose products read their operands from one shared slot, one after the other. The loads for
+// one run while another product computes, unless LoadsExposed.
+func (l Loop) SharedSlotCycles(t *target.Target, products int) int {
+	return l.staggeredCycles(t, products, l.Blocks(t, 1), !l.LoadsExposed, memoryLatencies[:])
 }
 
-// StagedSlots is how many slots of shared memory, at most three, are best for what loads bring through registers: without, they stay
-// where they are, and a warp waits for them; with one, the block meets once more. Of equals it is the most: a grid may not fill the
-// multiprocessor. shared is the bytes of a block for each, 0 where it cannot be.
-func (l Loop) StagedSlots(t *target.Target, shared [MostStaged + 1]int) int {
+// StagedSlots is the best number of slots, at most MaxStagedSlots, for loads that reach shared memory through registers. Without any the
+// loads stay where they are and a warp waits out their latency; with one, the block meets at one more barrier. Ties go to the most slots: a
+// grid may not fill the multiprocessor. shared is the bytes of a block for each number of slots, 0 where that is impossible.
+func (l Loop) StagedSlots(t *target.Target, shared [MaxStagedSlots + 1]int) int {
 	best, least := 0, 0
 	for slots, bytes := range shared {
 		if bytes == 0 {
 			continue
 		}
-		if time := l.cycles(t, max(l.blocksWith(t, bytes), 1), [MostStaged + 1]int{copyCycles[0], meetCycles}[slots]); least == 0 || time <= least {
+		if time := l.cycles(t, max(l.blocksWith(t, bytes), 1), [MaxStagedSlots + 1]int{memoryLatencies[0], barrierStall}[slots]); least == 0 || time <= least {
 			best, least = slots, time
 		}
 	}
 	return best
 }
 
-// Relieves reports whether it pays that so many more warps begin the copies of a loop: its threads have more than such a part of what the tensor unit multiplies to do,
-// which waits for them meanwhile. A second block relieves them more, so it may not be lost for more warps.
-func (l Loop) Relieves(t *target.Target, producers, slots, part int) bool {
+// ProducersPay reports whether so many producer warps pay: the consumers' own instructions take more than 1/part of the tensor unit's time,
+// which would idle while they also issue copies. A second resident block hides more than that, so the extra warps may not cost it.
+func (l Loop) ProducersPay(t *target.Target, producers, slots, part int) bool {
 	with := l
 	with.Producers += producers
-	return l.Columns > 0 && part*l.Issue/instrsPerCycle > l.Matrix*sm80Products/t.Products && !losesSecond(l.Blocks(t, slots), with.Blocks(t, slots))
+	return l.TensorColumns > 0 && part*l.Issue/instrsPerCycle > l.MatrixCycles*sm80Products/t.Products && !losesSecondBlock(l.Blocks(t, slots), with.Blocks(t, slots))
 }
 
-// slotIssue is the instructions with which a warp finds a slot, asks whether there is a further iteration, and waits for copies.
-const slotIssue = 24
+// slotInstrs is the instructions with which a warp finds a slot, asks whether there is a further iteration, and waits for copies.
+const slotInstrs = 24
 
-// ByRing reports whether it is best that what passes through registers, so many bytes, comes from a ring of its own, of which l has the slots, instead of being
-// loaded an iteration ahead, which takes so many bytes of shared memory. It is stored and loaded once more, and the product waits for that and for what it has done:
-// it must save a fifth, and more than it loses.
-func (l Loop) ByRing(t *target.Target, passed, shared int) bool {
+// RingBeatsPrefetch reports whether loads that pass through registers, so many bytes, should be copied to a ring of raw tiles, whose slots
+// l has, rather than prefetched into registers one iteration ahead, which takes shared bytes. The ring stores and loads the data once more,
+// and the product waits for that and for the product before it: it must gain a quarter, and more than it loses.
+func (l Loop) RingBeatsPrefetch(t *target.Target, passed, shared int) bool {
 	ring := l
 	ring.Waves += 2 * passed / waveBytes
-	ring.Issue += slotIssue * l.Warps
+	ring.Issue += slotInstrs * l.Warps
 	slots := ring.Slots(t)
 	blocks := ring.Blocks(t, slots)
 	if blocks == 0 {
 		return false
 	}
-	behind := 2 * meetCycles
-	if l.InUnit() {
-		behind += l.Matrix * sm80Products / t.Products
+	behind := 2 * barrierStall
+	if l.MultipliesAsync() {
+		behind += l.MatrixCycles * sm80Products / t.Products
 	}
-	if l.Columns > 0 { // the unit tells each thread by itself that it has read what is stored over
-		behind -= meetCycles
+	if l.TensorColumns > 0 { // an mbarrier tells each thread that the unit has read the slot
+		behind -= barrierStall
 	}
-	all, alone := ring.average(t, slots, blocks, behind, moving), ring.average(t, slots, 1, behind, moving)
-	ahead, aheadAlone := l.average(t, 2, max(1, l.blocksWith(t, shared)), 0, moving), l.average(t, 2, 1, 0, moving)
-	gain, loss := weigh(all, alone, ahead, aheadAlone)
+	all, alone := ring.averageCycles(t, slots, blocks, behind, usualLatencies), ring.averageCycles(t, slots, 1, behind, usualLatencies)
+	ahead, aheadAlone := l.averageCycles(t, 2, max(1, l.blocksWith(t, shared)), 0, usualLatencies), l.averageCycles(t, 2, 1, 0, usualLatencies)
+	gain, loss := gainAndLoss(all, alone, ahead, aheadAlone)
 	return gain >= 125 && gain > loss
 }
 
-// work is the cycles of the unit of a multiprocessor that has most to do.
-func (l Loop) work(t *target.Target) int {
-	return max(l.Matrix*sm80Products/t.Products, l.Issue/instrsPerCycle, l.Waves, l.Copied/bytesPerCycle, 1)
+// throughputCycles is the time of the busiest unit of a multiprocessor: the bound that perfect overlap would reach.
+func (l Loop) throughputCycles(t *target.Target) int {
+	return max(l.MatrixCycles*sm80Products/t.Products, l.Issue/instrsPerCycle, l.Waves, l.CopiedBytes/bytesPerCycle, 1)
 }
 
-// SizesCount reports whether the instructions that find how much is left of each copy count beside products: where threads begin these, and the tensor cores of a
-// multiprocessor are as fast as those of sm_80. Others wait for their tensor cores anyway (make speed, grouped products).
-func SizesCount(t *target.Target) bool {
+// BoundsIssueCounts reports whether the instructions that bound each ragged copy slow down products: where threads issue these themselves
+// and the tensor cores are as fast as those of sm_80. Slower ones are the bottleneck anyway (make speed, grouped products).
+func BoundsIssueCounts(t *target.Target) bool {
 	return !t.Has("wgmma") && !t.Has("tcgen05") && t.Products >= sm80Products
 }
 
-// LoadCycles is how long a warp waits for a load when it has done some work since it began it, memory being at rest.
-func LoadCycles(t *target.Target, meanwhile Loop) int { return max(0, copyCycles[0]-meanwhile.work(t)) }
+// ExposedLoadCycles is the part of the latency of idle memory that the work done since a load was issued does not hide.
+func ExposedLoadCycles(t *target.Target, meanwhile Loop) int {
+	return max(0, memoryLatencies[0]-meanwhile.throughputCycles(t))
+}
 
-// CyclesWaiting is the time of an iteration of so many blocks whose warps wait so long for what they load.
-func (l Loop) CyclesWaiting(t *target.Target, blocks, wait int) int { return l.cycles(t, blocks, wait) }
+// CyclesWithStall is the time of an iteration of so many resident blocks whose warps stall for so many extra cycles.
+func (l Loop) CyclesWithStall(t *target.Target, blocks, wait int) int {
+	return l.cycles(t, blocks, wait)
+}
 
-// InUnit reports whether warpgroups or the tensor unit multiply, beside what threads do.
-func (l Loop) InUnit() bool { return l.Groups > 0 || l.Columns > 0 }
+// MultipliesAsync reports whether products run asynchronously, as wgmma or on the tensor unit.
+func (l Loop) MultipliesAsync() bool { return l.Warpgroups > 0 || l.TensorColumns > 0 }
 
-// BoundByShared reports whether nothing has more to do than shared memory, from which warps load what they multiply.
-func (l Loop) BoundByShared(t *target.Target) bool { return !l.InUnit() && l.Waves >= l.work(t) }
+// SharedMemoryBound reports whether warps load operands from shared memory and its bandwidth limits the loop.
+func (l Loop) SharedMemoryBound(t *target.Target) bool {
+	return !l.MultipliesAsync() && l.Waves >= l.throughputCycles(t)
+}
 
-// own is the part of the work that a warp does by itself, on a quarter of a multiprocessor.
-func (l Loop) own(t *target.Target) int { return max(1, l.work(t)*4/l.Warps) }
+// warpCycles is the busy time of one warp, which runs on one of four schedulers.
+func (l Loop) warpCycles(t *target.Target) int { return max(1, l.throughputCycles(t)*4/l.Warps) }
 
-// stop is the cycles in which a warp does none of it. Where warps load what they multiply, those of so many blocks wait for each other.
-func (l Loop) stop(blocks int) int {
+// stallCycles is how long a warp stalls in an iteration: exchanges, shared memory, dependent instructions. Where warps load operands
+// themselves, those of all resident blocks queue for shared memory.
+func (l Loop) stallCycles(blocks int) int {
 	waves := l.Waves * blocks / 4
-	if l.InUnit() {
+	if l.MultipliesAsync() {
 		waves = l.Waves / 3
 	}
 	cycles := exchangeCycles*l.Exchanges + waves + 3*l.Issue/(5*l.Warps)
-	if l.Exposed {
-		cycles += copyCycles[0] + 2*meetCycles
+	if l.LoadsExposed {
+		cycles += memoryLatencies[0] + 2*barrierStall
 	}
 	return cycles
 }
 
-// cycles is the time of an iteration when warps stop for so much longer: the unit that has most to do is as busy as the warps keep it. Each
-// works for a part of its time. Those of a block meet in every iteration, so that they compute with what they have multiplied at the same time; what else
-// they do, and what other blocks do, is at times that have nothing to do with each other.
-func (l Loop) cycles(t *target.Target, blocks, longer int) int {
-	own, stop := l.own(t), l.stop(blocks)+longer
+// cycles is the time of an iteration whose warps stall for extra cycles: the busiest unit is as busy as the warps keep it, each of which
+// works for a part of its time. The warps of a block meet at a barrier in every iteration, so they compute with their results at the same
+// time; what else they do, and what other blocks do, is taken as independent.
+func (l Loop) cycles(t *target.Target, blocks, extra int) int {
+	own, stop := l.warpCycles(t), l.stallCycles(blocks)+extra
 	const unit = 1 << 12
 	if l.Warps*blocks <= 4 { // nothing else runs while a warp waits for its own results
 		stop += own / 16
 	}
 	together := l.Issue / (2 * l.Warps) * unit / (own + stop)
-	if l.InUnit() {
+	if l.MultipliesAsync() {
 		together = 0
 	}
 	apart := stop*unit/(own+stop) - together
@@ -357,7 +372,7 @@ func (l Loop) cycles(t *target.Target, blocks, longer int) int {
 		idle = idle * (together + free) / unit
 	}
 	busy := max(1, (unit-idle)*min(l.Warps*blocks, 4)/4)
-	return l.work(t) * unit / busy
+	return l.throughputCycles(t) * unit / busy
 }
 
 // sm80Products is what a multiprocessor of sm_80 does in a cycle, see target.Target; bytesPerCycle is a multiprocessor's share of the second-level

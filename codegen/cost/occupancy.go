@@ -10,12 +10,12 @@ import (
 // are a quarter of all, and the schedulers share the warps evenly; shared memory goes to a block by 128 bytes, and the system takes 1 KB of
 // every block's shared memory from sm_80 on, where a block's most is less than the multiprocessor's.
 const (
-	warpLanes       = 32
-	registerUnit    = 256
-	registersPer    = 8 // a thread's registers come in eights: 256 / 32
-	schedulers      = 4
-	sharedUnit      = 128
-	systemSharedPer = 1024
+	warpLanes           = 32
+	warpRegisterGranule = 256
+	registerGranule     = 8 // a thread's registers come in eights: 256 / 32
+	schedulers          = 4
+	sharedGranule       = 128
+	systemSharedBytes   = 1024
 )
 
 func roundUp(n, unit int) int { return (n + unit - 1) / unit * unit }
@@ -39,9 +39,9 @@ func Occupancy(t *target.Target, threads, registers, sharedBytes int) (blocks in
 		}
 	}
 	lower(t.WarpsPerSM/warps, "warps")
-	lower(t.Registers/schedulers/roundUp(max(1, registers)*warpLanes, registerUnit)*schedulers/warps, "registers")
-	if reserved := min(systemSharedPer, t.SharedPerSM-t.SharedOptIn); sharedBytes+reserved > 0 {
-		lower(t.SharedPerSM/roundUp(sharedBytes+reserved, sharedUnit), "shared memory")
+	lower(t.Registers/schedulers/roundUp(max(1, registers)*warpLanes, warpRegisterGranule)*schedulers/warps, "registers")
+	if reserved := min(systemSharedBytes, t.SharedPerSM-t.SharedOptIn); sharedBytes+reserved > 0 {
+		lower(t.SharedPerSM/roundUp(sharedBytes+reserved, sharedGranule), "shared memory")
 	}
 	return blocks, limit
 }
@@ -49,5 +49,5 @@ func Occupancy(t *target.Target, threads, registers, sharedBytes int) (blocks in
 // RegisterLimit is the most registers a thread may use for so many blocks at once: a multiple of 8, at most 255.
 func RegisterLimit(t *target.Target, threads, blocks int) int {
 	warps := roundUp(roundUp(threads, warpLanes)/warpLanes*blocks, schedulers)
-	return min(t.Registers/(warpLanes*warps)/registersPer*registersPer, t.RegistersPerThread)
+	return min(t.Registers/(warpLanes*warps)/registerGranule*registerGranule, t.RegistersPerThread)
 }

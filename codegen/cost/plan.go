@@ -5,23 +5,25 @@ import (
 	"tileiras/codegen/target"
 )
 
-// Shares of a thread's registers and of a block's shared memory. They come from what ptxas does with straight code: with more it spills.
+// Shares of a thread's registers and of a block's shared memory. They are chosen by what ptxas does with straight-line code: with more it
+// spills.
 const (
-	// MostWarps is the most warps of a block that nobody asked for.
-	MostWarps = 16
-	// BesideAccumulators is the registers that a kernel with a matrix product needs besides its accumulators: operands of a step, addresses.
-	BesideAccumulators = 72
-	// bytesPerThread of the biggest tile hide the latency of memory; more only take registers.
-	bytesPerThread = 64
-	// valueRegs is the most registers that one value takes, valueShare the part of a thread's registers where those are fewer.
-	valueRegs, valueShare = 64, 4
+	// MaxWarps is the most warps of a block that no hint asks for.
+	MaxWarps = 16
+	// NonAccumulatorRegisters is what a thread of a kernel with matrix products needs besides accumulators: operand fragments of a step,
+	// addresses.
+	NonAccumulatorRegisters = 72
+	// bytesToHideLatency of the biggest tile in flight for each thread hide the latency of memory; more only take registers.
+	bytesToHideLatency = 64
+	// maxValueRegs is the most registers that one value takes, or 1/maxValueShare of a thread's registers where that is less.
+	maxValueRegs, maxValueShare = 64, 4
 	// widestAccess is the bytes that a lane loads or stores at once, at most.
 	widestAccess = 16
-	// warpStart is the instructions with which a warp finds its place.
-	warpStart = 8
+	// warpStartInstrs is the instructions with which a warp computes its indices.
+	warpStartInstrs = 8
 )
 
-// ThreadRegisters is the most registers a thread of a block of so many warps can have.
+// ThreadRegisters is the register limit of a thread in a block of so many warps.
 func ThreadRegisters(t *target.Target, warps int) int {
 	return min(t.Registers/(warpLanes*warps), t.RegistersPerThread)
 }
@@ -31,30 +33,32 @@ func AccumulatorLimit(t *target.Target, warps int) int {
 	return min(AccumulatorTarget, t.Registers/(warpLanes*warps)/2)
 }
 
-// AccumulatorsFit reports whether a thread has registers for so many accumulators at most, of which loops carry some. In attention the scores are
-// alive from one product to the next, the sums always: as long as these leave room for scores, a thread can have half as many again. That is a quarter of the limit
-// less where loads pass through its registers, too, or it has fewer than instructions can name. Not on GPUs with products of warpgroups or tensor memory:
-// the compiler of PTX keeps more addresses in registers there, and spills, unless all products are those of warpgroups that have one tile of rows each, which take
-// next to no registers besides. What is alive together outside of loops only, where the results of two products meet, may be half as many again anywhere: nothing is
-// read ahead there.
-func AccumulatorsFit(t *target.Target, warps int, n Accumulators, rows, turns bool) bool {
+// AccumulatorsFit reports whether a thread has registers for its accumulators, some of which are loop-carried. In attention the scores live
+// from one product to the next, and the sums throughout: as long as the sums leave room for the scores, a thread may have half as many
+// again. The room is a quarter of the limit less where operands share a slot (sharedSlot: loads pass through registers, too) or a thread
+// has fewer registers than instructions can name. This does not hold on GPUs with wgmma or tensor memory, where ptxas keeps more addresses
+// in registers and spills, unless all products are wgmma of one row tile for each warpgroup (oneRowTile), which take next to no registers
+// besides. Accumulators that overlap only outside of loops, where results of two products meet, may be half as many again anywhere: no
+// fragments are prefetched there.
+func AccumulatorsFit(t *target.Target, warps int, n Accumulators, oneRowTile, sharedSlot bool) bool {
 	limit := AccumulatorLimit(t, warps)
-	if n.Most <= limit {
+	if n.Max <= limit {
 		return true
 	}
 	room := 2 * limit
-	if !turns && t.Has("cp.async") && limit == AccumulatorTarget {
+	if !sharedSlot && t.Has("cp.async") && limit == AccumulatorTarget {
 		room += limit / 4
 	}
-	return n.Most <= limit*3/2 && (rows || n.Looped <= limit || !t.Has("tcgen05") && !t.Has("wgmma") && n.Looped+n.Carried <= room)
+	return n.Max <= limit*3/2 && (oneRowTile || n.InLoops <= limit || !t.Has("tcgen05") && !t.Has("wgmma") && n.InLoops+n.LoopCarried <= room)
 }
 
-// Accumulators are registers of a thread: the most that are alive together, those of loops, and those that loops carry.
-type Accumulators struct{ Most, Looped, Carried int }
+// Accumulators are registers of a thread at the points of most register pressure: anywhere, inside loops, and of loop-carried accumulators.
+type Accumulators struct{ Max, InLoops, LoopCarried int }
 
-// Doubt is how many more registers than estimated a loop that multiplies may take: ptxas loads fragments early, as far as it believes that registers last,
-// and with few of them it finds out too late. It matters where a thread cannot have more. Warpgroups and the tensor unit read shared memory themselves.
-func Doubt(t *target.Target, warps int) int {
+// RegisterMargin is how many more registers than estimated a loop of products may take where a thread cannot have more: ptxas loads
+// fragments early as long as it believes that registers last, and with few of them it finds out too late. wgmma and the tensor unit read
+// shared memory themselves and need no margin.
+func RegisterMargin(t *target.Target, warps int) int {
 	if ThreadRegisters(t, warps) == t.RegistersPerThread || t.Has("wgmma") || t.Has("tcgen05") {
 		return 0
 	}
@@ -63,11 +67,11 @@ func Doubt(t *target.Target, warps int) int {
 
 // ValueLimit is the most 32-bit registers of a thread for one value.
 func ValueLimit(t *target.Target, warps int) int {
-	return min(valueRegs, t.Registers/(warpLanes*warps)/valueShare)
+	return min(maxValueRegs, t.Registers/(warpLanes*warps)/maxValueShare)
 }
 
 // OperandRoom is the bytes of all threads' registers through which operands can pass on their way to shared memory: accumulators come
-// first, and a quarter is for addresses and what a step takes.
+// first, and a quarter is for addresses and the fragments of a step.
 func OperandRoom(t *target.Target, warps, accumulators int) int {
 	regs := min(t.Registers/(warpLanes*warps), t.RegistersPerThread+1)
 	return max(regs*3/4-min(accumulators, AccumulatorLimit(t, warps)), regs/8) * 4 * warpLanes * warps
@@ -83,20 +87,21 @@ func ConversionRoom(t *target.Target, operand bool) int {
 	return max(t.SharedOptIn/4, 16<<10)
 }
 
-// Spread is the cost of spreading a tile of so many bytes over warps: each has to start, and what a thread holds beyond its share it moves
-// while nothing hides it.
-func Spread(bytes, warps int) Cost {
-	beyond := max(0, bytes/(warpLanes*warps)-bytesPerThread)
-	return Cost{Instrs: warps*warpStart + beyond/4*warps}
+// SpreadCost is the cost of spreading a tile over warps: each has a start-up cost, and a thread moves what it holds beyond
+// bytesToHideLatency with nothing to hide it.
+func SpreadCost(bytes, warps int) Cost {
+	beyond := max(0, bytes/(warpLanes*warps)-bytesToHideLatency)
+	return Cost{Instrs: warps*warpStartInstrs + beyond/4*warps}
 }
 
-// Meeting is the cost of adding what warps have of so many bytes of partial sums: they store and load them, and meet twice.
-func Meeting(bytes int) Cost {
+// CrossWarpSum is the cost of adding the warps' partial sums, so many bytes: a store, a load and two barriers.
+func CrossWarpSum(bytes int) Cost {
 	return Cost{Instrs: 2*bytes/(widestAccess*warpLanes) + bytes/(4*warpLanes), Waves: 2 * bytes / waveBytes, Barriers: 2}
 }
 
-// FillsLanes reports whether one access for each lane of so many warps brings a tile of so many bytes: more warps would only tell each other more.
-func FillsLanes(bytes, warps int) bool { return bytes <= widestAccess*warpLanes*warps }
+// FitsOneAccess reports whether one access of each lane of so many warps loads a tile of so many bytes: with more warps, reductions only
+// exchange more.
+func FitsOneAccess(bytes, warps int) bool { return bytes <= widestAccess*warpLanes*warps }
 
 // Cut is how a product is cut: into pieces of its result, and into steps along K.
 type Cut struct{ Pieces, Steps int }

@@ -19,10 +19,10 @@ const (
 	// PieceRegisters is the most registers of a thread that a value takes in a piece. (Measured: a rolled loop over pieces of 32 values
 	// costs ptxas 0.05 s, 512 values in straight code 3 s and a stack, 8192 minutes.)
 	PieceRegisters = 32
-	// MostPieces is the most operations on pieces that the loops of a module may have: each becomes up to PieceRegisters values, twice where
+	// MaxPieces is the most operations on pieces that the loops of a module may have: each becomes up to PieceRegisters values, twice where
 	// the first piece stands before its loop. Outputs that share much of what they are made of would else need a file of their own size
 	// squared.
-	MostPieces = 1 << 14
+	MaxPieces = 1 << 14
 	// ScalarInstructions is the most multiply-adds of a thread in one product.
 	ScalarInstructions = 8192
 )

@@ -46,12 +46,12 @@ func bitsOf(v *ir.Value) int {
 }
 
 // Accumulators is the registers of a thread for the accumulators that are alive together, in a kernel of so many warps.
-func (d Demands) Accumulators(warps int) int { return d.Alive(warps).Most }
+func (d Demands) Accumulators(warps int) int { return d.Alive(warps).Max }
 
 // Alive is the registers of a thread for accumulators in a kernel of so many warps.
 func (d Demands) Alive(warps int) cost.Accumulators {
 	registers := func(bits int) int { return bits / 32 / (32 * warps) }
-	return cost.Accumulators{Most: registers(d.AccumulatorBits), Looped: registers(d.LoopedBits), Carried: registers(d.CarriedBits)}
+	return cost.Accumulators{Max: registers(d.AccumulatorBits), InLoops: registers(d.LoopedBits), LoopCarried: registers(d.CarriedBits)}
 }
 
 // AccumulatorShare is the registers of a thread beyond which a value is big, so that the accumulators that are alive together fit when

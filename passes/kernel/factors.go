@@ -41,7 +41,7 @@ func FactorsInShared(s *pass.State, loop *ir.Op, warps int) (bytes int) {
 
 // keptFactors are the factors of products of a loop that it does not change, and how many registers threads of so many warps lack to hold them all.
 func keptFactors(s *pass.State, loop *ir.Op, warps int, registers func(v *ir.Value) int) (factors []*ir.Value, missing int) {
-	missing = cost.BesideAccumulators - cost.ThreadRegisters(s.Target, warps)
+	missing = cost.NonAccumulatorRegisters - cost.ThreadRegisters(s.Target, warps)
 	for _, op := range loop.Body().Ops() {
 		s.Step()
 		if !tileaa.IsProduct(op) {

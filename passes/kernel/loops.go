@@ -56,7 +56,7 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 				}
 				l.Issue = least
 			case IsPlainLoad(op), op.Code() == tileaa.OpAsyncCopy:
-				l.Copied += LoadedBytes(op)
+				l.CopiedBytes += LoadedBytes(op)
 				addresses += pointers(op) * LoadedBytes(op) / (16 * 32 * warps)
 			case op.Code() == tileaa.OpReduce:
 				l.Issue += TileRegisters(op.Operand(0)) / 32
@@ -67,7 +67,7 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 		}
 	}
 	visit(loop.Body())
-	l.Columns += max(p.widest, (p.halves+1)/2)
+	l.TensorColumns += max(p.widest, (p.halves+1)/2)
 	if p.sharedRows && len(reductions) > 0 {
 		computed := followProducts(s, loop)
 		for _, r := range reductions {
@@ -76,10 +76,10 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 			}
 		}
 	}
-	l.Waves, l.Issue = l.Waves+l.Copied/128, l.Issue+copyIssue*l.Copied/(16*32)
+	l.Waves, l.Issue = l.Waves+l.CopiedBytes/128, l.Issue+copyIssue*l.CopiedBytes/(16*32)
 	l.Registers = accumulators + p.apart + BesideProducts
 	if p.landed > 0 && p.inUnit == p.n { // sums stay in tensor memory, threads compute with what comes from there
-		l.Registers = p.landed + p.apart + cost.BesideAccumulators
+		l.Registers = p.landed + p.apart + cost.NonAccumulatorRegisters
 	} else if p.inMemory < p.n || p.n > mostInMemory { // a loop over copies reads scales and the first fragments of the next iteration under the last products of this one
 		l.Registers += 2*(p.fragments+p.scales) + addresses
 	}
@@ -138,14 +138,14 @@ func (p *multiplied) add(l *cost.Loop, op *ir.Op, t atom.Tiling) {
 		p.apart = max(p.apart, t.Atom.LayoutC.Regs())
 	}
 	if _, only := tileaa.OnlyAdds(op); t.Atom.ByWarpgroup() && (adds || !only) {
-		l.Groups = l.Warps / t.Atom.Group
+		l.Warpgroups = l.Warps / t.Atom.Group
 	}
 	if _, further := tileaa.PrevInSum(ir.Cast[tileaa.Dot](op)); t.Atom.Tensor != nil && !further {
 		n := t.Atom.Tensor.ColumnsOf(t.Extent.Rows()*t.Extent.N) + atom.WholeColumns(usualSlots*t.Atom.ScaleColumnsOf(t.Extent))
 		if t.Atom.Tensor.Parts() > 1 { // two such lie side by side
 			p.widest, p.halves = max(p.widest, n), p.halves+n
 		} else {
-			l.Columns += n
+			l.TensorColumns += n
 		}
 	}
 	p.n++
@@ -206,11 +206,11 @@ func stage(s *pass.State, l *cost.Loop, loop *ir.Op, beside int, tiling func(pro
 			}
 		}
 	})
-	l.Staged = staged > 0
+	l.ViaRegisters = staged > 0
 	switch {
-	case !l.Staged:
+	case !l.ViaRegisters:
 	case beside+staged > cost.RegisterLimit(s.Target, 32*l.Warps, 1):
-		l.Exposed = true
+		l.LoadsExposed = true
 	default:
 		l.Registers = max(l.Registers, beside+staged)
 	}

@@ -9,7 +9,7 @@ import (
 	"tileiras/passes/pass"
 )
 
-// Work is what a kernel without products does whose tiles are reduced, each operation taken once: its tiles are what cost.Tile is about. Of other kernels, and
+// Work is what a kernel without products does whose tiles are reduced, each operation taken once: its tiles are what cost.ReducedTile is about. Of other kernels, and
 // of those with scans, in which values pass from one warp to the next, it says nothing.
 type Work struct {
 	Loaded, Stored int   // bytes of arrays that no other tile block touches
@@ -125,12 +125,12 @@ func everywhereAlike(load *ir.Op) bool {
 }
 
 // Tile is the work of so many warps, as cost sees it; meets is false where no values pass between them.
-func (w Work) Tile(warps int) (t cost.Tile, meets bool) {
-	t = cost.Tile{Loaded: w.Loaded, Stored: w.Stored, Issue: w.Issue, Passes: w.passes, Pieces: 1, Warps: warps, Ahead: w.Launched > 0}
+func (w Work) Tile(warps int) (t cost.ReducedTile, meets bool) {
+	t = cost.ReducedTile{Loaded: w.Loaded, Stored: w.Stored, Issue: w.Issue, Passes: w.passes, Pieces: 1, Warps: warps, Prefetches: w.Launched > 0}
 	for _, n := range w.apart {
 		if n < warps {
-			t.Meets++
+			t.Exchanges++
 		}
 	}
-	return t, t.Meets > 0
+	return t, t.Exchanges > 0
 }

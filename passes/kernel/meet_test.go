@@ -37,7 +37,7 @@ func TestWhatMeets(t *testing.T) {
 	} {
 		s := passtest.Parse(t, passtest.TileAAKernel(c.body))
 		w := kernel.WorkOf(s, s.Entries()[0])
-		if tile, meets := w.Tile(c.warps); tile.Meets != c.meets || meets != (c.meets > 0) || tile.Passes != c.passes {
+		if tile, meets := w.Tile(c.warps); tile.Exchanges != c.meets || meets != (c.meets > 0) || tile.Passes != c.passes {
 			t.Errorf("%s: %+v", c.says, tile)
 		}
 		if w.HeldBits != c.held*8*512*32 {

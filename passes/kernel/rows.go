@@ -9,7 +9,7 @@ import (
 )
 
 // RowsOf is what an iteration of a loop asks for beside what it copies; ok is false where it multiplies, or warps tell each other nothing.
-func RowsOf(s *pass.State, loop *ir.Op, warps int) (r cost.Rows, ok bool) {
+func RowsOf(s *pass.State, loop *ir.Op, warps int) (r cost.RowLoop, ok bool) {
 	r.Warps = warps
 	products, widest := false, 0
 	s.Walk(loop, ir.PreOrder, func(op *ir.Op) {
@@ -17,10 +17,10 @@ func RowsOf(s *pass.State, loop *ir.Op, warps int) (r cost.Rows, ok bool) {
 		case tileaa.IsProduct(op):
 			products = true
 		case op.Code() == tileaa.OpConvertLayout && betweenWarps(op), op.Code() == tileaa.OpBufferStore:
-			r.Meets++
+			r.Exchanges++
 		case op.Code() == tileaa.OpTiledStore || op.Code() == tileaa.OpStore:
 			if v := tileaa.StoredValue(op); tileaa.IsRanked(v) {
-				r.Stored += bitsOf(v) / 8
+				r.StoredBytes += bitsOf(v) / 8
 			}
 		case op.Traits().Has(ir.Elementwise) && op.NumResults() == 1:
 			r.Issue += TileRegisters(op.Result(0)) / 32 * max(1, slowIssue[op.Code()])
@@ -29,11 +29,11 @@ func RowsOf(s *pass.State, loop *ir.Op, warps int) (r cost.Rows, ok bool) {
 			widest = max(widest, TileRegisters(v))
 		}
 	})
-	r.Registers = widest/(32*warps) + cost.HeldBesides
+	r.Registers = widest/(32*warps) + cost.OverheadRegisters
 	if Distributes(loop) || HoldsTiles(loop) { // what a block adds up others add to its like: there are few blocks
-		r.Launched = beside(s, tileaa.EntryOf(loop))
+		r.LaunchedBlocks = beside(s, tileaa.EntryOf(loop))
 	}
-	return r, !products && r.Meets > 0
+	return r, !products && r.Exchanges > 0
 }
 
 // betweenWarps reports whether a conversion needs values of other warps.

@@ -56,7 +56,7 @@ func loadsLate(s *pass.State, loop *ir.Op) bool {
 		return false
 	}
 	l := kernel.Loop(s, loop, tileaa.WarpsOf(loop), 0, kernel.TilingOf, func(op *ir.Op) int { return kernel.Pointers(op, false) })
-	return l.InUnit() && cost.LoadCycles(s.Target, l) > 0
+	return l.MultipliesAsync() && cost.ExposedLoadCycles(s.Target, l) > 0
 }
 
 // rankScalars has loops in which loads come late load single floats as tiles of one element, which copies can bring.

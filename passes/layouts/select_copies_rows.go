@@ -62,11 +62,11 @@ func (r *rowLoops) of(loop *ir.Op) (list []rowLoad) {
 		r.s.Step()
 		if l, ok := r.copied(op, leastCopy); ok {
 			list = append(list, l)
-			rows.Copied += kernel.LoadedBytes(op)
+			rows.CopiedBytes += kernel.LoadedBytes(op)
 		}
 	}
-	for n := 1; n <= cost.MostSlots; n++ {
-		rows.Shared = append(rows.Shared, n*rows.Copied)
+	for n := 1; n <= cost.MaxSlots; n++ {
+		rows.SharedBytes = append(rows.SharedBytes, n*rows.CopiedBytes)
 	}
 	slots := rows.Slots(r.s.Target)
 	if trips, known := tileaa.TripCount(loop); slots == 1 || known && trips < uint64(2*slots) { // most of the time they would begin

@@ -114,10 +114,10 @@ func (r *rowLoops) pays(loop, product *ir.Op, raw, stored int) bool {
 	}
 	sums := kernel.RegistersOf(product.Result(0))
 	l := kernel.Loop(r.s, loop, plan.Warps, sums, kernel.TilingOf, func(op *ir.Op) int { return kernel.Pointers(op, false) })
-	l.Launched = plan.Launched
+	l.LaunchedBlocks = plan.Launched
 	l.Registers = sums + kernel.StagingReserve + raw/(4*32*plan.Warps)
-	for n := 1; n <= cost.MostSlots; n++ {
-		l.Shared = append(l.Shared, n*l.Copied+stored)
+	for n := 1; n <= cost.MaxSlots; n++ {
+		l.SharedBytes = append(l.SharedBytes, n*l.CopiedBytes+stored)
 	}
-	return l.ByRing(r.s.Target, raw, 2*(l.Copied-raw+stored))
+	return l.RingBeatsPrefetch(r.s.Target, raw, 2*(l.CopiedBytes-raw+stored))
 }

@@ -116,13 +116,13 @@ func candidates(s *pass.State, entry *ir.Op) []candidate {
 	products := slice.ProductsOf(s, entry)
 	d := products.Demands
 	if d.TileBits == 0 {
-		return []candidate{{name: "1 warp", plan: newPlan(s, entry, d, 1, cost.BesideAccumulators, math.MaxInt), cost: price{quarters: cost.Spread(0, 1).Quarters()}}}
+		return []candidate{{name: "1 warp", plan: newPlan(s, entry, d, 1, cost.NonAccumulatorRegisters, math.MaxInt), cost: price{quarters: cost.SpreadCost(0, 1).Quarters()}}}
 	}
 	warps := []int{4, 8, 16}
 	hinted := s.IntHint(tileaa.HintsOf(entry), "num_worker_warps_per_cta")
 	if hinted >= 1 && hinted <= 32 && hinted&(hinted-1) == 0 {
 		warps = []int{hinted}
-		for w := 2 * hinted; w <= cost.MostWarps; w *= 2 {
+		for w := 2 * hinted; w <= cost.MaxWarps; w *= 2 {
 			warps = append(warps, w)
 		}
 	} else {
@@ -138,20 +138,20 @@ func candidates(s *pass.State, entry *ir.Op) []candidate {
 func tilePlans(s *pass.State, entry *ir.Op, d kernel.Demands, warps []int, hinted int) (list []candidate) {
 	work := kernel.WorkOf(s, entry)
 	if _, meets := work.Tile(warps[0]); meets && hinted == 0 {
-		for w := warps[0] / 2; w > 0 && cost.FillsLanes(work.Widest, w); w /= 2 {
+		for w := warps[0] / 2; w > 0 && cost.FitsOneAccess(work.Widest, w); w /= 2 {
 			warps = slices.Insert(slices.Clone(warps), 0, w)
 		}
 	}
 	alone := true // no block has another one beside it
 	passing := work.Loaded+work.Stored > 0 && !work.Holds
 	for _, w := range warps {
-		c := candidate{name: fmt.Sprintf("%d warps", w), cost: price{quarters: cost.Spread(d.TileBits/8, w).Quarters()}, why: misfit(s, entry, d, w, nil, false, false)}
+		c := candidate{name: fmt.Sprintf("%d warps", w), cost: price{quarters: cost.SpreadCost(d.TileBits/8, w).Quarters()}, why: misfit(s, entry, d, w, nil, false, false)}
 		if c.why == "" {
-			least := cost.BesideAccumulators
+			least := cost.NonAccumulatorRegisters
 			t, meets := work.Tile(w)
-			t.Registers = max(d.TileBits, work.HeldBits)/32/(32*w) + cost.HeldBesides
+			t.Registers = max(d.TileBits, work.HeldBits)/32/(32*w) + cost.OverheadRegisters
 			if meets || passing {
-				c.cost.quarters += t.Waits(s.Target).Quarters()
+				c.cost.quarters += t.StallCost(s.Target).Quarters()
 			}
 			if meets {
 				alone, least = alone && t.Blocks(s.Target) == 1, t.Registers
@@ -194,7 +194,7 @@ func tilePieces(s *pass.State, work kernel.Work, d kernel.Demands, warps []int, 
 func smallPieces(s *pass.State, work kernel.Work, d kernel.Demands, warps []int) (list []candidate) {
 	for _, w := range slices.Backward(warps[:min(len(warps), pass.MaxPlans-1)]) {
 		if _, meets := work.Tile(w); meets {
-			limit := cost.PieceRegisters + cost.HeldBesides
+			limit := cost.PieceRegisters + cost.OverheadRegisters
 			if work.Launched > 0 {
 				limit = max(limit, cost.RegisterLimit(s.Target, 32*w, work.Launched))
 			}
@@ -206,11 +206,11 @@ func smallPieces(s *pass.State, work kernel.Work, d kernel.Demands, warps []int)
 
 // inPieces makes big tiles in pieces of so many registers of a thread, which has at most limit. A loop holds what it adds up beside a piece.
 func inPieces(s *pass.State, work kernel.Work, d kernel.Demands, warps, regs, limit int) candidate {
-	c := candidate{name: fmt.Sprintf("%d warps, pieces of %d registers", warps, regs), cost: price{quarters: cost.Spread(0, cost.MostWarps).Quarters()}}
+	c := candidate{name: fmt.Sprintf("%d warps, pieces of %d registers", warps, regs), cost: price{quarters: cost.SpreadCost(0, cost.MaxWarps).Quarters()}}
 	c.plan = &tileaa.PlanAttr{Warps: warps, Stages: 1, MaxReg: limit, Sliced: true, PieceRegs: regs}
 	if t, meets := work.Tile(warps); meets {
-		t.Pieces, t.Registers = d.TileBits/32/(32*warps*regs), 2*regs+cost.HeldBesides
-		c.cost.quarters += t.Waits(s.Target).Quarters()
+		t.Pieces, t.Registers = d.TileBits/32/(32*warps*regs), 2*regs+cost.OverheadRegisters
+		c.cost.quarters += t.StallCost(s.Target).Quarters()
 	}
 	return c
 }
@@ -313,7 +313,7 @@ func piecesPlan(costs *prices, k, hinted int) candidate {
 		w = hinted
 	}
 	if k == 2 {
-		w = cost.MostWarps
+		w = cost.MaxWarps
 	}
 	regs := cost.AccumulatorLimit(s.Target, w) >> k
 	bytes := s.Target.SharedOptIn * 3 / 4 >> k
@@ -345,7 +345,7 @@ func addressedSingly(s *pass.State, entry *ir.Op, d kernel.Demands) bool {
 
 // besideProducts is the registers of a thread that accumulators and what products need besides take.
 func besideProducts(d kernel.Demands, warps int) int {
-	return d.Accumulators(warps) + cost.BesideAccumulators
+	return d.Accumulators(warps) + cost.NonAccumulatorRegisters
 }
 
 // newPlan is the plan of so many warps with everything whole, of as many blocks as the occupancy hint asks for, if these are no more than a multiprocessor has
@@ -406,7 +406,7 @@ func oneTileOfRows(products *slice.Products, entry *ir.Op, warps int) bool {
 func misfit(s *pass.State, entry *ir.Op, d kernel.Demands, warps int, except slice.Feeding, rows, turns bool) (why string) {
 	limit := d.ValueLimit(s, warps)
 	if n := d.Alive(warps); !cost.AccumulatorsFit(s.Target, warps, n, rows, turns) {
-		return fmt.Sprintf("%d accumulators of a thread", n.Most)
+		return fmt.Sprintf("%d accumulators of a thread", n.Max)
 	}
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		for _, r := range op.Results() {
@@ -461,7 +461,7 @@ func producers(costs *prices, warps int) int {
 		if l.between {
 			part = 4
 		}
-		return l.Relieves(s.Target, 1, l.slots, part)
+		return l.ProducersPay(s.Target, 1, l.slots, part)
 	}) {
 		return 1
 	}

@@ -230,12 +230,12 @@ func (p *prices) busiest(warps int) (most weighted, ok bool) {
 
 // alone reports whether a multiprocessor has room for one block of so many warps only, in every loop in which they multiply.
 func (p *prices) alone(warps int) bool {
-	return !slices.ContainsFunc(p.loopsOf(warps), func(l weighted) bool { return l.InUnit() || l.Blocks(p.s.Target, l.slots) > 1 })
+	return !slices.ContainsFunc(p.loopsOf(warps), func(l weighted) bool { return l.MultipliesAsync() || l.Blocks(p.s.Target, l.slots) > 1 })
 }
 
 // takesTurns reports whether loads of some loop take turns in one place of shared memory.
 func (p *prices) takesTurns(warps int) bool {
-	return slices.ContainsFunc(p.loopsOf(warps), func(l weighted) bool { return l.InTurns })
+	return slices.ContainsFunc(p.loopsOf(warps), func(l weighted) bool { return l.SharedSlot })
 }
 
 // blocks is how many blocks of so many warps a multiprocessor has room for in shared memory, with one slot for what loops load, or for the biggest of it where
@@ -243,9 +243,9 @@ func (p *prices) takesTurns(warps int) bool {
 func (p *prices) blocks(warps int) int {
 	most := math.MaxInt
 	for _, l := range p.loopsOf(warps) {
-		bytes := l.Shared[0]
-		if !l.InTurns && kernel.TakeTurns(l.op) {
-			bytes += biggestFactor(l.op) - l.Copied
+		bytes := l.SharedBytes[0]
+		if !l.SharedSlot && kernel.TakeTurns(l.op) {
+			bytes += biggestFactor(l.op) - l.CopiedBytes
 		}
 		n, _ := cost.Occupancy(p.s.Target, 32*warps, 1, bytes)
 		most = min(most, max(n, 1))
@@ -286,7 +286,7 @@ func (p *prices) passed(warps int) (some bool) {
 
 // crowded reports whether shared memory has no room for what two iterations of a loop load that so many warps run.
 func (p *prices) crowded(warps int) bool {
-	return slices.ContainsFunc(p.loopsOf(warps), func(l weighted) bool { return l.Copied > 0 && len(l.Shared) == 1 })
+	return slices.ContainsFunc(p.loopsOf(warps), func(l weighted) bool { return l.CopiedBytes > 0 && len(l.SharedBytes) == 1 })
 }
 
 // weighted is a loop with the slots that are best for it, and its time with them, as often as an iteration is assumed to run.
@@ -318,12 +318,12 @@ func (p *prices) loopsOf(warps int) []weighted {
 	list := []weighted{}
 	for _, loop := range loops {
 		l := p.loop(loop, warps)
-		if l.Groups > 0 { // one loop keeps what another knows the places of its copies by
+		if l.Warpgroups > 0 { // one loop keeps what another knows the places of its copies by
 			l.Registers = min(l.Registers+(len(loops)-1)*kernel.BesideProducts/2, p.s.Target.RegistersPerThread)
 		}
-		if len(l.Shared) > 0 {
+		if len(l.SharedBytes) > 0 {
 			slots, cycles := p.fastest(l, loop, products[loop], len(loops))
-			list = append(list, weighted{l, loop, slots, cycles * runs(loop.Body().First()), l.Columns > 0 && computesBetween(p.s, loop)})
+			list = append(list, weighted{l, loop, slots, cycles * runs(loop.Body().First()), l.TensorColumns > 0 && computesBetween(p.s, loop)})
 		}
 	}
 	p.loops[warps] = list
@@ -334,11 +334,11 @@ func (p *prices) loopsOf(warps int) []weighted {
 // That takes registers, which a kernel with several such loops does not have beside the most accumulators.
 func (p *prices) fastest(l cost.Loop, loop *ir.Op, products, loops int) (slots, cycles int) {
 	t := p.s.Target
-	if l.InTurns {
-		return 1, l.TurnCycles(t, products)
+	if l.SharedSlot {
+		return 1, l.SharedSlotCycles(t, products)
 	}
 	if products > 1 && t.Has("cp.async") && kernel.TakeTurns(loop) && (loops == 1 || p.products.Accumulators(l.Warps) <= cost.AccumulatorLimit(t, l.Warps)) {
-		if cycles, best := l.Apart(t, products, l.Shared[0]); best {
+		if cycles, best := l.StaggeredCycles(t, products, l.SharedBytes[0]); best {
 			return 1, cycles
 		}
 	}
@@ -353,10 +353,10 @@ const spillAccesses = 3
 func (p *prices) loop(op *ir.Op, warps int) cost.Loop {
 	accumulators := p.products.Accumulators(warps)
 	l := kernel.Loop(p.s, op, warps, accumulators, func(op *ir.Op) (atom.Tiling, bool) { return p.tiling(op, warps) }, p.products.Pointers)
-	l.Launched = p.launched
+	l.LaunchedBlocks = p.launched
 	most := 1
 	if p.s.Target.Has("cp.async") {
-		most = cost.MostSlots
+		most = cost.MaxSlots
 	}
 	held := 0
 	p.s.Walk(op, ir.PreOrder, func(op *ir.Op) {
@@ -367,20 +367,20 @@ func (p *prices) loop(op *ir.Op, warps int) cost.Loop {
 	switch {
 	case held > 0: // a slot is loaded while the other is read
 		most = 2
-	case l.Staged:
-		most = min(most, cost.MostStaged)
+	case l.ViaRegisters:
+		most = min(most, cost.MaxStagedSlots)
 	}
 	l.Registers += held / (4 * 32 * warps)
 	limit := cost.RegisterLimit(p.s.Target, 32*warps, 1)
-	spilled := max(0, l.Registers+cost.Doubt(p.s.Target, warps)-limit)
+	spilled := max(0, l.Registers+cost.RegisterMargin(p.s.Target, warps)-limit)
 	l.Registers = min(l.Registers, limit)
 	l.Issue += spillAccesses * spilled * warps
 	l.Waves += spillAccesses * spilled * warps
 	factors := kernel.FactorsInShared(p.s, op, warps)
-	for slots := 1; slots <= most && slots*l.Copied+factors <= p.s.Target.SharedOptIn; slots++ {
-		l.Shared = append(l.Shared, slots*l.Copied+factors)
+	for slots := 1; slots <= most && slots*l.CopiedBytes+factors <= p.s.Target.SharedOptIn; slots++ {
+		l.SharedBytes = append(l.SharedBytes, slots*l.CopiedBytes+factors)
 	}
-	if len(l.Shared) == 0 {
+	if len(l.SharedBytes) == 0 {
 		p.inTurns(&l, op, accumulators, factors)
 	}
 	return l
@@ -411,8 +411,8 @@ func (p *prices) inTurns(l *cost.Loop, loop *ir.Op, accumulators, factors int) {
 			}
 		}
 	}
-	l.InTurns, l.Shared = true, []int{most + factors}
+	l.SharedSlot, l.SharedBytes = true, []int{most + factors}
 	registers := accumulators + stay + kernel.StagingReserve + most/(4*32*l.Warps)
-	l.Exposed = registers > cost.RegisterLimit(p.s.Target, 32*l.Warps, 1)
+	l.LoadsExposed = registers > cost.RegisterLimit(p.s.Target, 32*l.Warps, 1)
 	l.Registers = min(max(l.Registers, registers), cost.RegisterLimit(p.s.Target, 32*l.Warps, 1))
 }

@@ -81,7 +81,7 @@ func gpuOf(m measure) *target.Target {
 // would have.
 func predicted(t *testing.T, m measure) (cycles, slots int) {
 	for _, l := range loopsIn(t, m) {
-		if m.slots <= len(l.Shared) && l.Blocks(gpuOf(m), m.slots) > 0 {
+		if m.slots <= len(l.SharedBytes) && l.Blocks(gpuOf(m), m.slots) > 0 {
 			if n := l.CyclesWith(gpuOf(m), m.slots); n > cycles {
 				cycles, slots = n, l.Slots(gpuOf(m))
 			}

@@ -45,7 +45,7 @@ func slicedK(whole *prices, warps []int, hinted int, out, not []candidate) (o, n
 // gainsBySlices reports whether nothing has more to do than shared memory in a loop that so many warps run. Each result with an address of its own would take too
 // many registers beside the sums of slices.
 func (p *prices) gainsBySlices(warps int) bool {
-	bound := func(l weighted) bool { return l.BoundByShared(p.s.Target) }
+	bound := func(l weighted) bool { return l.SharedMemoryBound(p.s.Target) }
 	return p.s.Target.Has("cp.async") && slices.ContainsFunc(p.loopsOf(warps), bound) && !addressedSingly(p.s, p.entry, p.products.Demands)
 }
 
@@ -93,7 +93,7 @@ func (p *prices) meeting(warps int) int {
 	if !known {
 		iterations = uint64(usualDepth / depthOf(most.op))
 	}
-	return cost.Meeting(p.products.AccumulatorBits/8).Quarters() * runs(most.op.Body().First()) / int(min(max(iterations, 1), mostRuns))
+	return cost.CrossWarpSum(p.products.AccumulatorBits/8).Quarters() * runs(most.op.Body().First()) / int(min(max(iterations, 1), mostRuns))
 }
 
 // depthOf is how far along K the products of a loop go in an iteration.

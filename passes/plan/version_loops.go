@@ -112,7 +112,7 @@ func (v *versioner) nest(op *ir.Op, behind []*ir.Op) {
 			x.suppose(in, func(y *ir.Value) bool { return ir.DefinedOutside(y, op) })
 		}
 	})
-	if len(x.promises) == 0 && cost.SizesCount(v.s.Target) {
+	if len(x.promises) == 0 && cost.BoundsIssueCounts(v.s.Target) {
 		v.s.Walk(op, ir.PreOrder, func(in *ir.Op) {
 			if feeds[in] {
 				x.supposeWhole(in, func(y *ir.Value) bool { return ir.DefinedOutside(y, op) })

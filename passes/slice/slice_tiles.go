@@ -81,7 +81,7 @@ func slicePieces(s *pass.State, entry *ir.Op, made *int) error {
 	switch {
 	case err == nil:
 		c.build()
-	case c.products && c.threads < 32*cost.MostWarps, c.bigger():
+	case c.products && c.threads < 32*cost.MaxWarps, c.bigger():
 		return &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: c.err.Error()}
 	case c.fitsWhole():
 		s.Remark(entry.Loc(), "tiles stay whole and may spill: %v", c.err)
@@ -315,12 +315,12 @@ func (c *slicer) dependsOnBig(op *ir.Op) bool {
 
 // add makes an output, and everything outside of its loop that the loop needs.
 func (c *slicer) add(o *output) {
-	if *c.made += len(o.cuts); *c.made > cost.MostPieces {
+	if *c.made += len(o.cuts); *c.made > cost.MaxPieces {
 		v, _ := cutTile(o.op)
 		if v == nil {
 			v = o.op.Operand(0)
 		}
-		c.refuse(o.op, v, fmt.Sprintf("every loop repeats what its output is made of, and together they have more than %d operations on pieces", cost.MostPieces))
+		c.refuse(o.op, v, fmt.Sprintf("every loop repeats what its output is made of, and together they have more than %d operations on pieces", cost.MaxPieces))
 		return
 	}
 	c.outputs = append(c.outputs, o)

@@ -257,7 +257,7 @@ func beforeReads(values []*ir.Value, seen map[*ir.Value]bool) bool {
 func roleSlots(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, loops []*roleLoop) (slots int) {
 	var shared []int
 	least := 1
-	for n := 1; n <= cost.MostSlots; n++ {
+	for n := 1; n <= cost.MaxSlots; n++ {
 		bytes, err := roleMemory(s, entry, loops, int64(n))
 		if err != nil {
 			break
@@ -267,7 +267,7 @@ func roleSlots(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, loops []*role
 	accumulators := accumulatorsOf(s, entry)
 	for _, l := range loops {
 		l.asked = l.asks(s, entry, accumulators)
-		l.asked.Producers, l.asked.Shared = plan.Producers, shared
+		l.asked.Producers, l.asked.SharedBytes = plan.Producers, shared
 		if len(l.stages) == 1 {
 			least = 2
 		}
@@ -277,13 +277,13 @@ func roleSlots(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, loops []*role
 		c.Registers = min(c.Registers, cost.RegisterLimit(s.Target, plan.Threads(), 1))
 		for n := len(shared); n >= least; n-- {
 			if c.Blocks(s.Target, n) >= plan.Occupancy {
-				c.Shared = shared[:n]
+				c.SharedBytes = shared[:n]
 				break
 			}
 		}
 		if len(shared) > 0 {
-			n := c.SlotsBesideUnit(s.Target)
-			if l.takesTurns() && c.ByTurns(s.Target, len(l.stages), n, shared[0]) {
+			n := c.ProducerSlots(s.Target)
+			if l.takesTurns() && c.StaggerBeatsRing(s.Target, len(l.stages), n, shared[0]) {
 				n = 1
 			}
 			slots = max(slots, n)

@@ -178,7 +178,7 @@ func (w *inserter) summaryOf(op *ir.Op, p *pending) *summary {
 
 // maxWalks bounds the walks of a loop; two are enough unless tokens change places from round to round, or copies stay in flight for
 // several rounds, each of which takes a walk to see. The last ones begin with all that could be pending.
-const maxWalks = 2 * cost.MostSlots
+const maxWalks = 2 * cost.MaxSlots
 
 // summarize walks the body of a loop, and puts nothing in it, until the state at its start holds what its end leaves.
 func (w *inserter) summarize(op *ir.Op, first []flight) *summary {

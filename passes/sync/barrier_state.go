@@ -18,7 +18,7 @@ import (
 // begun before the loop, and in every round since.
 const (
 	maxListed  = 32
-	mostFlying = 4 * cost.MostSlots * cost.MostSlots / 2
+	mostFlying = 4 * cost.MaxSlots * cost.MaxSlots / 2
 )
 
 // everywhere is the end of a span whose place is not known.

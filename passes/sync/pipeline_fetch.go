@@ -202,9 +202,9 @@ func fetchWaiting(s *pass.State, loads []*ir.Op, held, shared int) (blocks int) 
 	l := asksOf(s, plan, ir.Cast[tileaa.For](loop), 0)
 	blocks, registers := bestBlocks(s, plan, l, held, shared, func(_, limit int) (wait int) {
 		if held+asked <= limit {
-			return cost.LoadCycles(s.Target, l)
+			return cost.ExposedLoadCycles(s.Target, l)
 		}
-		return cost.LoadCycles(s.Target, cost.Loop{})
+		return cost.ExposedLoadCycles(s.Target, cost.Loop{})
 	})
 	if !fetchAhead(s, loop, func(op *ir.Op) bool { return !waits[op] }, registers-held) {
 		return 0

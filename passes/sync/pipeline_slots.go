@@ -67,16 +67,16 @@ func chosen(s *pass.State, entry *ir.Op, r *resources, p *pipeline) choice {
 		l.Registers = min(plan.MaxReg, s.Target.RegistersPerThread)
 	}
 	rings, buffers := p.filled(), []*ir.Value(nil)
-	for slots := 1; slots <= cost.MostSlots; slots++ {
+	for slots := 1; slots <= cost.MaxSlots; slots++ {
 		bytes, err := r.with(s, p.loop.Op, buffers, slots)
 		if err != nil {
 			break
 		}
-		l.Shared = append(l.Shared, bytes)
+		l.SharedBytes = append(l.SharedBytes, bytes)
 		buffers = rings // from two slots on
 	}
-	if rows, ok := kernel.RowsOf(s, p.loop.Op, plan.Warps); ok && len(l.Shared) > 0 {
-		rows.Copied, rows.Shared = l.Copied, l.Shared
+	if rows, ok := kernel.RowsOf(s, p.loop.Op, plan.Warps); ok && len(l.SharedBytes) > 0 {
+		rows.CopiedBytes, rows.SharedBytes = l.CopiedBytes, l.SharedBytes
 		c.slots = rows.Slots(s.Target)
 		c.blocks = l.Blocks(s.Target, c.slots)
 		return c
@@ -85,14 +85,14 @@ func chosen(s *pass.State, entry *ir.Op, r *resources, p *pipeline) choice {
 	if groups := p.apart(); len(groups) > 1 {
 		bytes, err := r.with(s, p.loop.Op, rings, 1)
 		if err == nil {
-			if _, best := l.Apart(s.Target, len(groups), bytes); best {
-				l.Shared = []int{bytes}
+			if _, best := l.StaggeredCycles(s.Target, len(groups), bytes); best {
+				l.SharedBytes = []int{bytes}
 				c.groups, c.blocks = groups, l.Blocks(s.Target, 1)
 				return c
 			}
 		}
 	}
-	if len(l.Shared) > 0 { // else allocate-shared says what has no room
+	if len(l.SharedBytes) > 0 { // else allocate-shared says what has no room
 		c.slots = l.Slots(s.Target)
 		c.blocks = l.Blocks(s.Target, c.slots)
 	}
@@ -107,7 +107,7 @@ func (p *pipeline) asks(s *pass.State, entry *ir.Op, accumulators int) cost.Loop
 // asksOf is what an iteration of a loop asks of a multiprocessor by the plan of its entry.
 func asksOf(s *pass.State, plan *tileaa.PlanAttr, loop tileaa.For, accumulators int) cost.Loop {
 	l := kernel.Loop(s, loop.Op, plan.Warps, accumulators, kernel.TilingOf, pointersOf)
-	l.Launched = plan.Launched
+	l.LaunchedBlocks = plan.Launched
 	return l
 }
 

@@ -223,10 +223,10 @@ func (g *staging) choose(s *pass.State, entry *ir.Op, r *resources) int {
 	}
 	l := asksOf(s, plan, g.loop, 0)
 	l.Registers = min(held, limit)
-	var room [cost.MostStaged + 1]int
+	var room [cost.MaxStagedSlots + 1]int
 	for slots, registers := range []int{0, held + all, held + most, held + all} {
 		bytes, err := r.with(s, g.loop.Op, g.filled(), max(slots, 1))
-		if err != nil || slots > 0 && registers > limit || slots == cost.MostStaged && !g.keepsStep() {
+		if err != nil || slots > 0 && registers > limit || slots == cost.MaxStagedSlots && !g.keepsStep() {
 			bytes = 0
 		}
 		room[slots] = bytes

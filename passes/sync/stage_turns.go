@@ -90,7 +90,7 @@ func bestBlocks(s *pass.State, plan *tileaa.PlanAttr, l cost.Loop, held, shared 
 		if held > limit {
 			continue
 		}
-		if cycles := l.CyclesWaiting(s.Target, blocks, waits(blocks, limit)); best == 0 || cycles < least {
+		if cycles := l.CyclesWithStall(s.Target, blocks, waits(blocks, limit)); best == 0 || cycles < least {
 			best, registers, least = blocks, limit, cycles
 		}
 	}
@@ -165,7 +165,7 @@ func (t *turns) schedule(s *pass.State, room int) (ahead []int) {
 		for i := range t.stores {
 			s.Step()
 			gap := (i - ahead[i] - 1 + 2*n) % n
-			if ahead[i] == min(n, mostAhead) || t.held[gap]+used[gap]+t.sizes[i] > room || cost.LoadCycles(s.Target, t.covered(i, ahead[i])) == 0 {
+			if ahead[i] == min(n, mostAhead) || t.held[gap]+used[gap]+t.sizes[i] > room || cost.ExposedLoadCycles(s.Target, t.covered(i, ahead[i])) == 0 {
 				continue
 			}
 			ahead[i]++
@@ -181,7 +181,7 @@ func (t *turns) covered(i, gaps int) (l cost.Loop) {
 	n := len(t.stores)
 	for k := 1; k <= gaps; k++ {
 		c := t.covers[(i-k+n)%n]
-		l.Matrix, l.Issue, l.Waves = l.Matrix+c.Matrix, l.Issue+c.Issue, l.Waves+c.Waves
+		l.MatrixCycles, l.Issue, l.Waves = l.MatrixCycles+c.MatrixCycles, l.Issue+c.Issue, l.Waves+c.Waves
 	}
 	return l
 }
@@ -189,7 +189,7 @@ func (t *turns) covered(i, gaps int) (l cost.Loop) {
 // waits is how long an iteration waits for its loads.
 func (t *turns) waits(s *pass.State, ahead []int) (cycles int) {
 	for i := range t.stores {
-		cycles += cost.LoadCycles(s.Target, t.covered(i, ahead[i]))
+		cycles += cost.ExposedLoadCycles(s.Target, t.covered(i, ahead[i]))
 	}
 	return cycles
 }

@@ -162,12 +162,12 @@ func (a *addressing) first(v *ir.Value, carried bool) (deep int, ok bool) {
 // demand is what the loop asks of a thread.
 func (u *unrolling) demand(s *pass.State, entry *ir.Op) cost.Loads {
 	plan := tileaa.PlanOf(entry)
-	l := cost.Loads{Warps: plan.Warps, Limit: plan.MaxReg, Held: unrollReserve, Trips: -1}
+	l := cost.Loads{Warps: plan.Warps, Limit: plan.MaxReg, OtherRegisters: unrollReserve, Trips: -1}
 	if n, ok := tileaa.TripCount(u.loop.Op); ok {
 		l.Trips = int(min(n, 1<<16))
 	}
 	for _, v := range u.flow.Carried() {
-		l.Held += max(1, kernel.RegistersOf(v))
+		l.OtherRegisters += max(1, kernel.RegistersOf(v))
 	}
 	for op := range u.loads { // a sum: the order cannot matter
 		v := op.Result(0)

@@ -15,8 +15,9 @@ type PlanAttr struct {
 	// PieceRegs is the most registers of a thread that a value may take, and beside a matrix product all accumulators together; bigger
 	// ones are made in pieces. 0 = what slice-tiles thinks best.
 	PieceRegs int
-	// Landed: what the tensor unit adds up in a loop stays whole in its memory, and is brought to registers in pieces behind the loop.
-	Landed bool
+	// SumsInTensor, attribute landed: what a loop sums in tensor memory stays there whole, and is read into registers in pieces behind the
+	// loop.
+	SumsInTensor bool
 	// OperandBytes is the shared memory that the operands of a product may take at a time: bigger ones are cut along K; 0 = any.
 	OperandBytes int
 	// SlicesK is how many slices along K of a product warps compute beside each other, where a loop adds them up; 0 and 1 = whole ones.
@@ -29,7 +30,7 @@ type PlanAttr struct {
 func (a *PlanAttr) planFields() []planField {
 	return []planField{
 		{"warps", &a.Warps}, {"producers", &a.Producers}, {"max_reg", &a.MaxReg}, {"occupancy", &a.Occupancy}, {"launched", &a.Launched}, {"stages", &a.Stages},
-		{"sliced", &a.Sliced}, {"piece_regs", &a.PieceRegs}, {"landed", &a.Landed}, {"operand_bytes", &a.OperandBytes}, {"slices_k", &a.SlicesK},
+		{"sliced", &a.Sliced}, {"piece_regs", &a.PieceRegs}, {"landed", &a.SumsInTensor}, {"operand_bytes", &a.OperandBytes}, {"slices_k", &a.SlicesK},
 		{"target", &a.Target}, {"remark", &a.Remark},
 	}
 }

@@ -257,7 +257,7 @@ func planText(p *tileaa.PlanAttr) string {
 	}
 	if p.Sliced {
 		s += ", tiles cut into pieces"
-		if p.Landed {
+		if p.SumsInTensor {
 			s += " behind products, whose sums stay in tensor memory"
 		}
 	}

@@ -8,22 +8,20 @@ import (
 	"tileiras/passes/pass"
 )
 
-// accumulatorBits is the most bits of accumulators that are alive together anywhere in an entry.
+// accumulatorBits is the register pressure of accumulators in an entry, in bits of all threads together: most is the maximum anywhere,
+// looped the maximum inside loops, carried the most that nested loops carry, which lives throughout the innermost one.
 //
-// Accumulators are values that products make, that elementwise operations make of those, and that loops and branches carry of
-// them. A value that takes the place of one that dies there, the result of a product after what it adds to, shares its registers:
+// Accumulators are results of products, what elementwise operations compute from them, and what loops and branches carry of them. A value
+// is coalesced with one that dies where it is defined, as the result of a product with its accumulator:
 //
 //	%c1 = dot %a, %b, %c0      %c0, %c1 and %c2 are one accumulator
 //	%c2 = dot %d, %e, %c1
 //
-// Program order is the order of time; a value from before a loop that is used inside lives until the loop ends.
-//
-// carried is the most bits of them that loops around each other carry: those are alive from the first to the last of what they do. looped is the most that are
-// alive together in loops.
+// Live ranges are intervals of program order; that of a value from outside of a loop that is used inside extends to the loop's end.
 func accumulatorBits(s *pass.State, entry *ir.Op) (most, looped, carried int) {
-	l := livesOf(s, entry)
+	l := livenessOf(s, entry)
 	carried = l.carried(entry)
-	l.share(entry)
+	l.coalesce(entry)
 	loops := l.loops(entry, nil)
 	l.sweep(func(time, bits int) {
 		most = max(most, bits)
@@ -37,8 +35,8 @@ func accumulatorBits(s *pass.State, entry *ir.Op) (most, looped, carried int) {
 	return most, looped, carried
 }
 
-// loops lists when the outermost loops in an op run, in order.
-func (l *lives) loops(op *ir.Op, list []span) []span {
+// loops lists the intervals of the outermost loops in an op, in order.
+func (l *liveness) loops(op *ir.Op, list []span) []span {
 	for b := range op.Blocks() {
 		for o := b.First(); o != nil; o = o.Next() {
 			if _, loop := ir.LoopOf(o); loop {
@@ -51,28 +49,28 @@ func (l *lives) loops(op *ir.Op, list []span) []span {
 	return list
 }
 
-// livesOf finds the accumulators of an entry.
-func livesOf(s *pass.State, entry *ir.Op) *lives {
+// livenessOf computes the live ranges of the accumulators of an entry.
+func livenessOf(s *pass.State, entry *ir.Op) *liveness {
 	n := ir.NumOps(entry)
-	l := &lives{s: s, at: make(map[*ir.Op]span, n), number: map[*ir.Value]int{}, there: map[*ir.Value]bool{}, late: map[*ir.Op]bool{}, fresh: map[*ir.Block]bool{}}
+	l := &liveness{s: s, at: make(map[*ir.Op]span, n), number: map[*ir.Value]int{}, inTensor: map[*ir.Value]bool{}, late: map[*ir.Op]bool{}, zeroInit: map[*ir.Block]bool{}}
 	l.plan = ir.Cast[tileaa.Entry](entry).Plan()
-	l.order(entry)
-	l.find(entry)
+	l.assignTimes(entry)
+	l.collect(entry)
 	return l
 }
 
-// Alive is how many bits of accumulators are alive at every moment of an entry.
-type Alive struct {
+// Pressure is the bits of live accumulators at every point of an entry.
+type Pressure struct {
 	at   map[*ir.Op]span
 	bits []int // by time
-	most int
+	max  int
 }
 
-// AliveIn takes time linear in the entry.
-func AliveIn(s *pass.State, entry *ir.Op) *Alive {
-	l := livesOf(s, entry)
-	l.share(entry)
-	a := &Alive{at: l.at, bits: make([]int, l.time)}
+// PressureIn takes time linear in the entry.
+func PressureIn(s *pass.State, entry *ir.Op) *Pressure {
+	l := livenessOf(s, entry)
+	l.coalesce(entry)
+	a := &Pressure{at: l.at, bits: make([]int, l.time)}
 	last, now := 0, 0
 	l.sweep(func(time, bits int) {
 		for ; last < time; last++ {
@@ -80,30 +78,31 @@ func AliveIn(s *pass.State, entry *ir.Op) *Alive {
 		}
 		now = bits
 		a.bits[time] = max(a.bits[time], now)
-		a.most = max(a.most, now)
+		a.max = max(a.max, now)
 	})
 	return a
 }
 
-// Most is the registers of a thread of so many warps for the most that are alive together, During for those from the beginning of an op to its end.
-func (a *Alive) Most(warps int) int { return a.most / 32 / (32 * warps) }
+// Max is the accumulator registers of a thread, among so many warps, at the point of most pressure.
+func (a *Pressure) Max(warps int) int { return a.max / 32 / (32 * warps) }
 
-func (a *Alive) During(op *ir.Op, warps int) int {
+// During is the same within an op.
+func (a *Pressure) During(op *ir.Op, warps int) int {
 	at := a.at[op]
 	return slices.Max(a.bits[at.begin:at.end+1]) / 32 / (32 * warps)
 }
 
-// Add says that an op holds another value all the time.
-func (a *Alive) Add(op *ir.Op, v *ir.Value) {
+// Add makes a further value live throughout an op.
+func (a *Pressure) Add(op *ir.Op, v *ir.Value) {
 	at := a.at[op]
 	for i := at.begin; i <= at.end; i++ {
 		a.bits[i] += bitsOf(v)
-		a.most = max(a.most, a.bits[i])
+		a.max = max(a.max, a.bits[i])
 	}
 }
 
-// carried is the bits of accumulators that loops in an op carry, one loop inside another.
-func (l *lives) carried(op *ir.Op) (most int) {
+// carried is the most bits of loop-carried accumulators of nested loops in an op.
+func (l *liveness) carried(op *ir.Op) (most int) {
 	for b := range op.Blocks() {
 		for o := b.First(); o != nil; o = o.Next() {
 			most = max(most, l.carried(o))
@@ -111,7 +110,7 @@ func (l *lives) carried(op *ir.Op) (most int) {
 	}
 	if f, ok := ir.LoopOf(op); ok {
 		for _, v := range f.Carried() {
-			if l.is(v) {
+			if l.isAccumulator(v) {
 				most += bitsOf(v)
 			}
 		}
@@ -119,55 +118,56 @@ func (l *lives) carried(op *ir.Op) (most int) {
 	return most
 }
 
-// lives are the accumulators of an entry and when they are alive.
-type lives struct {
-	s      *pass.State
-	at     map[*ir.Op]span
-	number map[*ir.Value]int // of the accumulators
-	values []*ir.Value
-	last   []int // when each is used last
-	place  []int // union-find: of a value, another one whose registers it shares, at last itself
-	time   int
-	there  map[*ir.Value]bool // in tensor memory
-	late   map[*ir.Op]bool    // products whose result threads hold when they no longer hold its factors: the tensor unit has both till then
-	fresh  map[*ir.Block]bool // blocks with a product that adds to nothing
-	plan   *tileaa.PlanAttr   // nil before there is one
+// liveness is the accumulators of an entry and their live ranges.
+type liveness struct {
+	s        *pass.State
+	at       map[*ir.Op]span
+	number   map[*ir.Value]int // index in values of each accumulator
+	values   []*ir.Value
+	lastUses []int // when each value is last used
+	parent   []int // union-find over values that share registers
+	time     int
+	inTensor map[*ir.Value]bool // values that are in tensor memory, not in registers
+	late     map[*ir.Op]bool    // products of the tensor unit, whose result occupies registers only after they have completed
+	zeroInit map[*ir.Block]bool // blocks with a product whose accumulator is zero
+	plan     *tileaa.PlanAttr   // nil before there is one
 }
 
-// span is when an operation begins, and when what is inside of it is over.
+// span is the interval of an operation, nested ones included, in program order.
 type span struct{ begin, end int }
 
-func (l *lives) order(op *ir.Op) {
+// assignTimes numbers the operations in program order.
+func (l *liveness) assignTimes(op *ir.Op) {
 	begin := l.time
 	l.time++
 	if d, ok := ir.As[tileaa.Dot](op); ok && tileaa.AddsToNothing(d) {
-		l.fresh[op.Block()] = true
+		l.zeroInit[op.Block()] = true
 	}
 	for b := range op.Blocks() {
 		for o := b.First(); o != nil; o = o.Next() {
-			l.order(o)
+			l.assignTimes(o)
 		}
 	}
 	l.at[op] = span{begin, l.time}
 	l.time++
 }
 
-func (l *lives) add(v *ir.Value) {
-	if l.is(v) || l.there[v] || !tileaa.IsRanked(v) {
+func (l *liveness) add(v *ir.Value) {
+	if l.isAccumulator(v) || l.inTensor[v] || !tileaa.IsRanked(v) {
 		return
 	}
 	l.number[v] = len(l.values)
-	l.place = append(l.place, len(l.values))
+	l.parent = append(l.parent, len(l.values))
 	l.values = append(l.values, v)
 }
 
-func (l *lives) is(v *ir.Value) bool {
+func (l *liveness) isAccumulator(v *ir.Value) bool {
 	_, ok := l.number[v]
 	return ok
 }
 
-// find collects the accumulators: from products forward through the uses.
-func (l *lives) find(entry *ir.Op) {
+// collect finds the accumulators: forward from products through the uses.
+func (l *liveness) collect(entry *ir.Op) {
 	l.s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		if op.Code() == tileaa.OpDotLand || tileaa.IsProduct(op) && !inTensorMemory(op) {
 			l.addSum(op)
@@ -178,7 +178,7 @@ func (l *lives) find(entry *ir.Op) {
 		for u := l.values[i].FirstUse(); u != nil; u = u.Next() {
 			op := u.Owner()
 			if op.Traits().Has(ir.Elementwise) && op.NumResults() == 1 {
-				if _, streams := streamed(op); !streams {
+				if _, streams := streamedInto(op); !streams {
 					l.add(op.Result(0))
 				}
 			}
@@ -189,12 +189,13 @@ func (l *lives) find(entry *ir.Op) {
 	}
 	for _, v := range l.values {
 		l.s.Step()
-		l.last = append(l.last, l.lastUse(v))
+		l.lastUses = append(l.lastUses, l.lastUse(v))
 	}
 }
 
-// streamed finds the reduction that alone takes what an elementwise operation makes: elements are made as it takes them, and never all alive.
-func streamed(op *ir.Op) (reduce *ir.Op, ok bool) {
+// streamedInto is the reduction that is the only user of an elementwise operation: the elements are computed as it consumes them and are
+// never all live.
+func streamedInto(op *ir.Op) (reduce *ir.Op, ok bool) {
 	if !op.Traits().Has(ir.Elementwise) || op.NumResults() != 1 || !op.Result(0).HasOneUse() {
 		return nil, false
 	}
@@ -202,11 +203,11 @@ func streamed(op *ir.Op) (reduce *ir.Op, ok bool) {
 	return reduce, ir.Is[tileaa.Reduce](reduce) && reduce.Block() == op.Block()
 }
 
-// UnitWarps is the fewest warps of a product of the tensor unit.
+// UnitWarps is the fewest warps that a product of the tensor unit takes.
 const UnitWarps = 4
 
-// addSum adds the result of a product; of one whose sums stay in tensor memory as long as its loop runs, what the loop gives.
-func (l *lives) addSum(op *ir.Op) {
+// addSum adds the result of a product; if its sum stays in tensor memory while a loop runs, the result of the loop instead.
+func (l *liveness) addSum(op *ir.Op) {
 	if l.addPieces(op) {
 		return
 	}
@@ -217,7 +218,7 @@ func (l *lives) addSum(op *ir.Op) {
 		}
 		if carried, ok := l.staysIn(d); ok {
 			flow, _ := ir.LoopOf(op.ParentOp())
-			l.there[flow.Carried()[carried]] = true
+			l.inTensor[flow.Carried()[carried]] = true
 			l.add(flow.Op.Result(carried))
 			return
 		}
@@ -225,39 +226,40 @@ func (l *lives) addSum(op *ir.Op) {
 	l.add(op.Result(0))
 }
 
-// addPieces adds what is taken of the sums of a product that the tensor unit keeps; ok is false of other products.
-func (l *lives) addPieces(op *ir.Op) (ok bool) {
-	if l.plan == nil || !l.plan.Landed {
+// addPieces adds the pieces of a TensorMemorySum that threads read, if the plan leaves sums there; ok is false for other products.
+func (l *liveness) addPieces(op *ir.Op) (ok bool) {
+	if l.plan == nil || !l.plan.SumsInTensor {
 		return false
 	}
-	sum, ok := SumsInUnit(l.s, op, l.plan.Warps)
+	sum, ok := TensorMemorySum(l.s, op, l.plan.Warps)
 	if !ok {
 		return false
 	}
-	pieces, apart := TakenInPieces(sum)
+	pieces, apart := ConstantExtracts(sum)
 	for _, e := range pieces {
 		l.add(e.Result())
 	}
 	return apart
 }
 
-// staysIn finds the value of its loop to which a product adds, if only the loop scales it, or if nobody else takes it and the loop has a product that adds to nothing.
-func (l *lives) staysIn(d tileaa.Dot) (carried int, ok bool) {
+// staysIn finds the loop-carried value that a product accumulates to in tensor memory: one that only the loop rescales, or one that nothing
+// else reads in a loop that also has a product with zero as its accumulator.
+func (l *liveness) staysIn(d tileaa.Dot) (carried int, ok bool) {
 	if x, ok := tileaa.ScaledSumOf(d); ok {
 		return x.Carried, true
 	}
 	carried, ok = tileaa.OnlyAdds(d.Op)
-	return carried, ok && tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) == 32 && l.fresh[d.Op.Block()]
+	return carried, ok && tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) == 32 && l.zeroInit[d.Op.Block()]
 }
 
-// inTensorMemory reports whether a product in flight leaves its sums to a dot_land, or to the end of its loop.
+// inTensorMemory reports whether a product in flight leaves its sum in tensor memory, for a dot_land or the end of its loop.
 func inTensorMemory(op *ir.Op) bool {
 	d, ok := ir.As[tileaa.Dot](op)
 	return ok && d.InFlight() && d.Atom().Atom.Tensor != nil
 }
 
-// ofTensorUnit reports whether the tensor unit makes a product, as its atom says, or as it will.
-func (l *lives) ofTensorUnit(d tileaa.Dot) bool {
+// ofTensorUnit reports whether a product has an atom of the tensor unit, or will get one.
+func (l *liveness) ofTensorUnit(d tileaa.Dot) bool {
 	if a := d.Atom(); a != nil {
 		return a.Atom.Tensor != nil
 	}
@@ -265,7 +267,7 @@ func (l *lives) ofTensorUnit(d tileaa.Dot) bool {
 	return ok && k.Atom.Tensor != nil
 }
 
-// forwardedTo lists the values of loops and branches that take the value of an operand.
+// forwardedTo lists the block arguments and results, the phis of loops and branches, that an operand flows to.
 func forwardedTo(u *ir.Use) []*ir.Value {
 	op := u.Owner()
 	if f, ok := ir.LoopOf(op); ok {
@@ -280,17 +282,19 @@ func forwardedTo(u *ir.Use) []*ir.Value {
 	return nil
 }
 
-// dies reports whether an operation is the last that uses an accumulator.
-func (l *lives) dies(v *ir.Value, op *ir.Op) bool { return l.last[l.number[v]] == l.at[op].begin }
+// dies reports whether an operation is the last use of an accumulator.
+func (l *liveness) dies(v *ir.Value, op *ir.Op) bool {
+	return l.lastUses[l.number[v]] == l.at[op].begin
+}
 
-func (l *lives) lastUse(v *ir.Value) int {
+func (l *liveness) lastUse(v *ir.Value) int {
 	last := l.birth(v)
 	for u := v.FirstUse(); u != nil; u = u.Next() {
 		if ir.Is[tileaa.FactorStore](u.Owner()) && u.Index() > 0 {
 			continue // which takes its columns only
 		}
 		user := u.Owner()
-		if reduce, ok := streamed(user); ok {
+		if reduce, ok := streamedInto(user); ok {
 			user = reduce
 		}
 		at := l.at[user].begin
@@ -304,7 +308,7 @@ func (l *lives) lastUse(v *ir.Value) int {
 	return last
 }
 
-func (l *lives) birth(v *ir.Value) int {
+func (l *liveness) birth(v *ir.Value) int {
 	op := v.DefiningOp()
 	switch {
 	case op == nil:
@@ -315,13 +319,13 @@ func (l *lives) birth(v *ir.Value) int {
 	return l.at[op].begin
 }
 
-// share puts values into the registers of those that they take the place of.
-func (l *lives) share(entry *ir.Op) {
+// coalesce unites each value with an operand that dies where it is defined: they share registers.
+func (l *liveness) coalesce(entry *ir.Op) {
 	join := func(from, to *ir.Value, op *ir.Op) bool {
-		if !l.is(from) || !l.is(to) || !l.dies(from, op) {
+		if !l.isAccumulator(from) || !l.isAccumulator(to) || !l.dies(from, op) {
 			return false
 		}
-		l.place[l.home(l.number[to])] = l.home(l.number[from])
+		l.parent[l.root(l.number[to])] = l.root(l.number[from])
 		return true
 	}
 	l.s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
@@ -335,14 +339,14 @@ func (l *lives) share(entry *ir.Op) {
 				}
 			}
 		default:
-			taken := map[*ir.Value]bool{} // the second that would take the place of a value gets a copy
+			taken := map[*ir.Value]bool{} // only one phi can be coalesced with a value: a second one gets a copy
 			for i, v := range op.Operands() {
 				for _, to := range forwardedTo(op.OperandUse(i)) {
-					if !taken[v] && l.is(v) {
+					if !taken[v] && l.isAccumulator(v) {
 						join(v, to, op)
 					}
 				}
-				if l.is(v) {
+				if l.isAccumulator(v) {
 					taken[v] = true
 				}
 			}
@@ -350,23 +354,24 @@ func (l *lives) share(entry *ir.Op) {
 	})
 }
 
-func (l *lives) home(i int) int {
-	for l.place[i] != i {
-		l.place[i] = l.place[l.place[i]]
-		i = l.place[i]
+func (l *liveness) root(i int) int {
+	for l.parent[i] != i {
+		l.parent[i] = l.parent[l.parent[i]]
+		i = l.parent[i]
 	}
 	return i
 }
 
-// sweep goes through time and counts registers that hold values, of those that share some the widest one: so many bits from a time on.
-func (l *lives) sweep(count func(time, bits int)) {
+// sweep walks the live ranges in order of time and reports the bits of live registers after each change. A coalesced class counts with its
+// widest live member.
+func (l *liveness) sweep(count func(time, bits int)) {
 	type event struct {
 		time, value int
 		ends        bool
 	}
 	events := make([]event, 0, 2*len(l.values))
 	for i, v := range l.values {
-		events = append(events, event{time: l.birth(v), value: i}, event{time: l.last[i], value: i, ends: true})
+		events = append(events, event{time: l.birth(v), value: i}, event{time: l.lastUses[i], value: i, ends: true})
 	}
 	slices.SortFunc(events, func(x, y event) int {
 		switch {
@@ -379,10 +384,10 @@ func (l *lives) sweep(count func(time, bits int)) {
 		}
 		return 1
 	})
-	alive := l.byHome() // the bits of the values that are alive
+	alive := l.byRoot() // the bits of the values that are alive
 	now := 0
 	for _, e := range events {
-		home, bits := l.home(e.value), bitsOf(l.values[e.value])
+		home, bits := l.root(e.value), bitsOf(l.values[e.value])
 		now -= widest(alive[home])
 		if e.ends {
 			i := slices.Index(alive[home], bits)
@@ -395,11 +400,11 @@ func (l *lives) sweep(count func(time, bits int)) {
 	}
 }
 
-// byHome is an empty list for each home, with room for all values in it.
-func (l *lives) byHome() [][]int {
+// byRoot makes an empty list for each class, with room for all its members.
+func (l *liveness) byRoot() [][]int {
 	members, lists, room := make([]int, len(l.values)), make([][]int, len(l.values)), make([]int, len(l.values))
 	for i := range l.values {
-		members[l.home(i)]++
+		members[l.root(i)]++
 	}
 	for h, n := range members {
 		lists[h], room = room[:0:n], room[n:]
@@ -407,7 +412,7 @@ func (l *lives) byHome() [][]int {
 	return lists
 }
 
-// widest is the most of bits, 0 without any.
+// widest is the largest number of a list, 0 if empty.
 func widest(bits []int) (most int) {
 	for _, b := range bits {
 		most = max(most, b)

@@ -10,11 +10,11 @@ import (
 	"tileiras/passes/pass"
 )
 
-// Demands is what a kernel holds: bits of its biggest tile, and of the accumulators that are alive together.
+// Demands is what a kernel holds in registers of all threads together: its biggest tile, and accumulators at the point of most pressure.
 type Demands struct {
 	TileBits, AccumulatorBits int
-	LoopedBits                int // of the accumulators that are alive together in loops
-	CarriedBits               int // of those that loops carry
+	LoopedBits                int // of accumulators inside loops, at the point of most pressure
+	CarriedBits               int // of loop-carried accumulators
 	ProductBits               int // of the biggest result of a product
 	ValueBits                 int // of the biggest tile where pointers are one base and an offset each
 }
@@ -45,11 +45,11 @@ func bitsOf(v *ir.Value) int {
 	return int(t.NumElements()) * max(tileaa.ElemBits(t.Elem), 8)
 }
 
-// Accumulators is the registers of a thread for the accumulators that are alive together, in a kernel of so many warps.
-func (d Demands) Accumulators(warps int) int { return d.Alive(warps).Max }
+// Accumulators is the accumulator registers of a thread at the point of most pressure, in a kernel of so many warps.
+func (d Demands) Accumulators(warps int) int { return d.AccumulatorPressure(warps).Max }
 
-// Alive is the registers of a thread for accumulators in a kernel of so many warps.
-func (d Demands) Alive(warps int) cost.Accumulators {
+// AccumulatorPressure is the accumulator registers of a thread in a kernel of so many warps.
+func (d Demands) AccumulatorPressure(warps int) cost.Accumulators {
 	registers := func(bits int) int { return bits / 32 / (32 * warps) }
 	return cost.Accumulators{Max: registers(d.AccumulatorBits), InLoops: registers(d.LoopedBits), LoopCarried: registers(d.CarriedBits)}
 }
@@ -103,8 +103,8 @@ func CombinesTiles(op *ir.Op) bool {
 	})
 }
 
-// leastScanned is the elements of an axis that a thread scans at least before another warp takes a part of it.
-const leastScanned = 8
+// minScanned is the elements of an axis that a thread scans at least before another warp takes a part of it.
+const minScanned = 8
 
 // ScanWarps is how many warps share the axis of a scan of a tile of a shape, of so many: those that no row of their own keeps busy, if it is long.
 func ScanWarps(op *ir.Op, shape []int64, warps int) int {
@@ -113,7 +113,7 @@ func ScanWarps(op *ir.Op, shape []int64, warps int) int {
 		return n
 	}
 	axis, rows := scanned(shape, tileaa.DimOf(op))
-	for 2*n*rows <= warps && axis/(lanes*2*n) >= leastScanned {
+	for 2*n*rows <= warps && axis/(lanes*2*n) >= minScanned {
 		n *= 2
 	}
 	return n

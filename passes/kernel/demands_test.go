@@ -106,10 +106,10 @@ use %q : tile<32x64xf32>`
 			products = append(products, op)
 		}
 	})
-	a := kernel.AliveIn(s, entry)
+	a := kernel.PressureIn(s, entry)
 	is := func(says string, most, first, second int) {
 		t.Helper()
-		if m, x, y := a.Most(1), a.During(loops[0], 1), a.During(loops[1], 1); m != most || x != first || y != second {
+		if m, x, y := a.Max(1), a.During(loops[0], 1), a.During(loops[1], 1); m != most || x != first || y != second {
 			t.Errorf("%s: %d registers at most, %d and %d in the loops, want %d, %d and %d", says, m, x, y, most, first, second)
 		}
 	}

@@ -7,16 +7,16 @@ import (
 	"tileiras/passes/pass"
 )
 
-// HoldsFactors reports whether threads of so many warps have registers for the factors that products of a loop take in every iteration, beside the results of these
-// products and what products need besides. registers is those of a thread for a value.
-func HoldsFactors(s *pass.State, loop *ir.Op, warps int, registers func(v *ir.Value) int) bool {
-	_, missing := keptFactors(s, loop, warps, registers)
+// HoldsInvariantFactors reports whether threads have registers for the loop-invariant factors of a loop's products, beside the products'
+// results and operands. registers gives those of a thread for a value.
+func HoldsInvariantFactors(s *pass.State, loop *ir.Op, warps int, registers func(v *ir.Value) int) bool {
+	_, missing := invariantFactors(s, loop, warps, registers)
 	return missing <= 0
 }
 
-// FactorsInShared is the bytes of shared memory for factors that copies bring and a loop does not change: for so many that threads of so many warps hold the others,
-// if no two of them hold the same.
-func FactorsInShared(s *pass.State, loop *ir.Op, warps int) (bytes int) {
+// InvariantFactorBytes is the shared memory for loop-invariant factors that asynchronous copies bring: for as many as do not fit the
+// threads' registers. A tile that is a factor twice counts once.
+func InvariantFactorBytes(s *pass.State, loop *ir.Op, warps int) (bytes int) {
 	if !s.Target.Has("cp.async") {
 		return 0
 	}
@@ -24,7 +24,7 @@ func FactorsInShared(s *pass.State, loop *ir.Op, warps int) (bytes int) {
 		t := tileaa.AsTile(v)
 		return cost.Registers(int(t.NumElements())/(32*warps), tileaa.ElemBits(t.Elem))
 	}
-	factors, missing := keptFactors(s, loop, warps, share)
+	factors, missing := invariantFactors(s, loop, warps, share)
 	seen := map[*ir.Op]bool{}
 	for _, v := range factors {
 		if missing <= 0 {
@@ -39,8 +39,8 @@ func FactorsInShared(s *pass.State, loop *ir.Op, warps int) (bytes int) {
 	return bytes
 }
 
-// keptFactors are the factors of products of a loop that it does not change, and how many registers threads of so many warps lack to hold them all.
-func keptFactors(s *pass.State, loop *ir.Op, warps int, registers func(v *ir.Value) int) (factors []*ir.Value, missing int) {
+// invariantFactors lists the loop-invariant factors of a loop's products, and how many registers a thread lacks to hold them all.
+func invariantFactors(s *pass.State, loop *ir.Op, warps int, registers func(v *ir.Value) int) (factors []*ir.Value, missing int) {
 	missing = cost.NonAccumulatorRegisters - cost.ThreadRegisters(s.Target, warps)
 	for _, op := range loop.Body().Ops() {
 		s.Step()

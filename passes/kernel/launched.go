@@ -8,10 +8,10 @@ import (
 	"tileiras/passes/pass"
 )
 
-// LaunchedBlocks is how many blocks of a kernel with products a multiprocessor gets at most, 0 without a bound. A kernel in which loops go by the number of blocks,
-// or from that of the block by a constant that stands for it, takes any grid, and frontends launch as many blocks as run at once: for each multiprocessor as many
-// as the occupancy hint asks for, one without it (TileGym's persistent kernels, cuTile's samples). Blocks that split a sum hold it over such a loop, and are as many
-// as there are parts. Of kernels without products several blocks run, whatever the hint says.
+// LaunchedBlocks is the most blocks of a kernel with products that a launch gives a multiprocessor, 0 if unbounded. A persistent kernel,
+// whose grid-stride loops step by the number of blocks or by a constant for it, takes any grid, and frontends launch as many blocks as are
+// resident at once: as the occupancy hint says, one without it (TileGym's persistent kernels, cuTile's samples). A loop over split sums
+// carries tiles and does not count: there are as many blocks as parts. Kernels without products run several blocks, whatever the hint says.
 func LaunchedBlocks(s *pass.State, entry *ir.Op) int {
 	persistent, multiplies := false, false
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
@@ -19,33 +19,34 @@ func LaunchedBlocks(s *pass.State, entry *ir.Op) int {
 		if persistent {
 			return
 		}
-		switch left := mostScalarUses; op.Code() {
+		switch left := maxScalarUses; op.Code() {
 		case tileaa.OpNumPrograms:
-			persistent = goesOnBy(op.Result(0), &left)
+			persistent = usedAsStride(op.Result(0), &left)
 		case tileaa.OpFor:
 			f := ir.Cast[tileaa.For](op)
-			persistent = !HoldsTiles(op) && isStride(f.Step()) && beginsAsBlock(f.Lower(), &left)
+			persistent = !CarriesTiles(op) && isStride(f.Step()) && startsAtBlockID(f.Lower(), &left)
 		case tileaa.OpAddi:
 			loop := ir.EnclosingLoop(op)
-			persistent = loop != nil && !HoldsTiles(loop) && isStride(op.Operand(1)) && beginsAsBlock(op.Operand(0), &left)
+			persistent = loop != nil && !CarriesTiles(loop) && isStride(op.Operand(1)) && startsAtBlockID(op.Operand(0), &left)
 		}
 	})
 	if !persistent || !multiplies {
 		return 0
 	}
-	return beside(s, entry)
+	return hintedBlocks(s, entry)
 }
 
-// beside is how many blocks of a kernel that takes any grid frontends launch for each multiprocessor: as many as the occupancy hint asks for, one without it.
-func beside(s *pass.State, entry *ir.Op) int {
+// hintedBlocks is the blocks that frontends launch for each multiprocessor of a kernel that takes any grid: as the occupancy hint says, one
+// without it.
+func hintedBlocks(s *pass.State, entry *ir.Op) int {
 	return max(1, s.IntHint(tileaa.HintsOf(entry), "occupancy"))
 }
 
-// mostScalarUses bounds how far the number of blocks is followed.
-const mostScalarUses = 64
+// maxScalarUses bounds the uses that are followed from the number of blocks.
+const maxScalarUses = 64
 
-// goesOnBy reports whether a loop has a step that follows from a scalar, or adds it to something in an iteration.
-func goesOnBy(v *ir.Value, left *int) bool {
+// usedAsStride reports whether a loop's step is computed from a scalar, or an addition in a loop takes what is.
+func usedAsStride(v *ir.Value, left *int) bool {
 	for u := v.FirstUse(); u != nil; u = u.Next() {
 		op := u.Owner()
 		if *left--; *left < 0 {
@@ -56,7 +57,7 @@ func goesOnBy(v *ir.Value, left *int) bool {
 		case loop && f.Step() == v, op.Code() == tileaa.OpAddi && ir.EnclosingLoop(op) != nil:
 			return true
 		case len(op.Results()) == 1 && op.NumRegions() == 0 && !tileaa.IsRanked(op.Result(0)):
-			if goesOnBy(op.Result(0), left) {
+			if usedAsStride(op.Result(0), left) {
 				return true
 			}
 		}
@@ -64,28 +65,29 @@ func goesOnBy(v *ir.Value, left *int) bool {
 	return false
 }
 
-// HoldsTiles reports whether a loop holds tiles from one iteration to the next.
-func HoldsTiles(loop *ir.Op) bool { return slices.ContainsFunc(loop.Results(), tileaa.IsRanked) }
+// CarriesTiles reports whether a loop has loop-carried tiles.
+func CarriesTiles(loop *ir.Op) bool { return slices.ContainsFunc(loop.Results(), tileaa.IsRanked) }
 
-// isStride reports whether a scalar is a constant above 1.
+// isStride reports whether a scalar is a constant above 1, which may stand for a fixed number of blocks.
 func isStride(v *ir.Value) bool {
 	n, ok := tileaa.SplatInt(v)
 	return ok && n > 1
 }
 
-// beginsAsBlock reports whether a scalar is the number of a block, or what loops make of it by adding constants.
-func beginsAsBlock(v *ir.Value, left *int) bool {
+// startsAtBlockID reports whether a scalar is the block's number, or a phi whose incoming values are that or constants added to it.
+func startsAtBlockID(v *ir.Value, left *int) bool {
 	if *left--; *left < 0 {
 		return false
 	}
 	if incoming, ok := ir.Incoming(v); ok {
-		return slices.ContainsFunc(incoming, func(x *ir.Value) bool { return beginsAsBlock(x, left) })
+		return slices.ContainsFunc(incoming, func(x *ir.Value) bool { return startsAtBlockID(x, left) })
 	}
 	return ir.Is[tileaa.ProgramId](v.DefiningOp())
 }
 
-// Distributes reports whether a loop shares its iterations among thread blocks: it begins at the number of a block, and goes on by that of all, or a constant for it.
-func Distributes(loop *ir.Op) bool {
+// IsGridStride reports whether a loop distributes its iterations over thread blocks: it starts at the block's number and steps by the
+// number of blocks, or by a constant for it.
+func IsGridStride(loop *ir.Op) bool {
 	f, ok := ir.As[tileaa.For](loop)
 	if !ok {
 		return false

@@ -11,10 +11,10 @@ import (
 	"tileiras/passes/pass"
 )
 
-// BesideProducts is the registers of a thread for addresses, bounds and counters of a loop that multiplies.
-const BesideProducts = 32
+// AddressRegisters is the registers of a thread for addresses, bounds and counters of a loop of products.
+const AddressRegisters = 32
 
-// StagingReserve is the registers of a thread beside accumulators and what is on its way through registers to shared memory: the operands of a step,
+// StagingReserve is the registers of a thread beside accumulators and data on its way to shared memory: operand fragments of a step,
 // addresses.
 const StagingReserve = 64
 
@@ -27,14 +27,15 @@ var slowIssue = map[ir.Code]int{
 // copyIssue is the warp instructions of a copy of 16 bytes a lane: its address, whether it happens, and itself.
 const copyIssue = 3
 
-// usualSlots is the slots of rings from which scales come to columns of their own in tensor memory.
-const usualSlots = 3
+// assumedSlots is the assumed slots of a ring of scales, each of which has columns of its own in tensor memory.
+const assumedSlots = 3
 
-// Loop is what an iteration of a loop asks of a multiprocessor when so many warps run it. Accumulators are the registers of a thread that
-// are alive together, tiling says how warps share a product, pointers is Pointers of a load. Shared memory is the caller's to say.
-func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(product *ir.Op) (atom.Tiling, bool), pointers func(load *ir.Op) int) cost.Loop {
+// Loop is what an iteration of a loop asks of a multiprocessor when so many warps run it. accumulators is the registers of a thread for
+// accumulators at the point of most pressure, tiling says how warps share a product, registersPerAccess is RegistersPerAccess of a load.
+// SharedBytes is the caller's to fill in.
+func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(product *ir.Op) (atom.Tiling, bool), registersPerAccess func(load *ir.Op) int) cost.Loop {
 	l := cost.Loop{Warps: warps}
-	var p multiplied
+	var p productTotals
 	addresses, reductions := 0, []*ir.Op(nil)
 	var visit func(b *ir.Block)
 	visit = func(b *ir.Block) {
@@ -57,7 +58,7 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 				l.Issue = least
 			case IsPlainLoad(op), op.Code() == tileaa.OpAsyncCopy:
 				l.CopiedBytes += LoadedBytes(op)
-				addresses += pointers(op) * LoadedBytes(op) / (16 * 32 * warps)
+				addresses += registersPerAccess(op) * LoadedBytes(op) / (16 * 32 * warps)
 			case op.Code() == tileaa.OpReduce:
 				l.Issue += TileRegisters(op.Operand(0)) / 32
 				reductions = append(reductions, op)
@@ -67,9 +68,9 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 		}
 	}
 	visit(loop.Body())
-	l.TensorColumns += max(p.widest, (p.halves+1)/2)
+	l.TensorColumns += max(p.maxHalfColumns, (p.halfColumns+1)/2)
 	if p.sharedRows && len(reductions) > 0 {
-		computed := followProducts(s, loop)
+		computed := dependentOnProducts(s, loop)
 		for _, r := range reductions {
 			if computed[r.Operand(0)] {
 				l.Exchanges++
@@ -77,19 +78,20 @@ func Loop(s *pass.State, loop *ir.Op, warps, accumulators int, tiling func(produ
 		}
 	}
 	l.Waves, l.Issue = l.Waves+l.CopiedBytes/128, l.Issue+copyIssue*l.CopiedBytes/(16*32)
-	l.Registers = accumulators + p.apart + BesideProducts
-	if p.landed > 0 && p.inUnit == p.n { // sums stay in tensor memory, threads compute with what comes from there
-		l.Registers = p.landed + p.apart + cost.NonAccumulatorRegisters
-	} else if p.inMemory < p.n || p.n > mostInMemory { // a loop over copies reads scales and the first fragments of the next iteration under the last products of this one
+	l.Registers = accumulators + p.separate + AddressRegisters
+	if p.readBack > 0 && p.onTensorUnit == p.n { // sums stay in tensor memory, threads compute with what comes from there
+		l.Registers = p.readBack + p.separate + cost.NonAccumulatorRegisters
+	} else if p.fromShared < p.n || p.n > maxFromShared { // a loop over copies reads scales and the first fragments of the next iteration under the last products of this one
 		l.Registers += 2*(p.fragments+p.scales) + addresses
 	}
 	l.Registers = min(l.Registers, s.Target.RegistersPerThread)
-	stage(s, &l, loop, accumulators+p.apart+StagingReserve, tiling)
+	addStagingRegisters(s, &l, loop, accumulators+p.separate+StagingReserve, tiling)
 	return l
 }
 
-// followProducts are the values of an iteration that follow from products, its own or those of the one before: of these, warps that share rows have a part each.
-func followProducts(s *pass.State, loop *ir.Op) map[*ir.Value]bool {
+// dependentOnProducts is the forward slice of a loop's products, across iterations: warps that share rows hold only a part of each row of
+// these values.
+func dependentOnProducts(s *pass.State, loop *ir.Op) map[*ir.Value]bool {
 	found := map[*ir.Value]bool{}
 	var list []*ir.Value
 	add := func(values []*ir.Value) {
@@ -116,47 +118,47 @@ func followProducts(s *pass.State, loop *ir.Op) map[*ir.Value]bool {
 	return found
 }
 
-// mostInMemory is the most products of a loop that take no registers besides accumulators where all read memory: those of an attention. Its gradients have
-// more, and more arrays whose places they know.
-const mostInMemory = 2
+// maxFromShared is the most products of a loop that take no registers besides accumulators if all read shared memory: the two of an
+// attention. Its gradients have more, and more arrays to keep addresses of.
+const maxFromShared = 2
 
-// multiplied is what the products of a loop ask for: registers of a thread, and how they share rows.
-type multiplied struct {
-	n, inMemory, inUnit      int // products, those of readInMemory, and those of the tensor unit
-	widest, halves           int // columns of tensor memory of those that take half of its lanes, the most and all
-	fragments, scales, apart int
-	landed                   int // of a product of the tensor unit that no loop sums up
-	sharedRows               bool
+// productTotals sums up what the products of a loop ask for.
+type productTotals struct {
+	n, fromShared, onTensorUnit int  // products, those of readsOnlyShared, and those of the tensor unit
+	maxHalfColumns, halfColumns int  // columns of tensor memory of products that take half of its lanes: the most of one, and all
+	fragments, scales, separate int  // registers of a thread: operand fragments, scales, sums apart from the accumulators
+	readBack                    int  // registers of a thread for results of the tensor unit that threads read in each iteration
+	sharedRows                  bool // several warps hold parts of one row
 }
 
-// add adds a product to those of a loop.
-func (p *multiplied) add(l *cost.Loop, op *ir.Op, t atom.Tiling) {
+// add adds a product.
+func (p *productTotals) add(l *cost.Loop, op *ir.Op, t atom.Tiling) {
 	l.Multiply(t)
 	adds := tileaa.AddsApart(op, t.Atom)
 	if adds {
 		l.Issue += TileRegisters(op.Result(0)) / 32
-		p.apart = max(p.apart, t.Atom.LayoutC.Regs())
+		p.separate = max(p.separate, t.Atom.LayoutC.Regs())
 	}
 	if _, only := tileaa.OnlyAdds(op); t.Atom.ByWarpgroup() && (adds || !only) {
 		l.Warpgroups = l.Warps / t.Atom.Group
 	}
 	if _, further := tileaa.PrevInSum(ir.Cast[tileaa.Dot](op)); t.Atom.Tensor != nil && !further {
-		n := t.Atom.Tensor.ColumnsOf(t.Extent.Rows()*t.Extent.N) + atom.WholeColumns(usualSlots*t.Atom.ScaleColumnsOf(t.Extent))
+		n := t.Atom.Tensor.ColumnsOf(t.Extent.Rows()*t.Extent.N) + atom.WholeColumns(assumedSlots*t.Atom.ScaleColumnsOf(t.Extent))
 		if t.Atom.Tensor.Parts() > 1 { // two such lie side by side
-			p.widest, p.halves = max(p.widest, n), p.halves+n
+			p.maxHalfColumns, p.halfColumns = max(p.maxHalfColumns, n), p.halfColumns+n
 		} else {
 			l.TensorColumns += n
 		}
 	}
 	p.n++
 	if t.Atom.Tensor != nil {
-		p.inUnit++
+		p.onTensorUnit++
 		if tileaa.AddsToNothing(ir.Cast[tileaa.Dot](op)) {
-			p.landed = max(p.landed, TileRegisters(op.Result(0))/(32*l.Warps))
+			p.readBack = max(p.readBack, TileRegisters(op.Result(0))/(32*l.Warps))
 		}
 	}
-	if readInMemory(op, t) {
-		p.inMemory++
+	if readsOnlyShared(op, t) {
+		p.fromShared++
 	}
 	held := t.Held()
 	p.fragments = max(p.fragments, (cost.Registers(held.A, t.Atom.A.Bits())+cost.Registers(held.B, t.Atom.B.Bits()))/max(1, t.Repeat.K))
@@ -164,12 +166,12 @@ func (p *multiplied) add(l *cost.Loop, op *ir.Op, t atom.Tiling) {
 		p.scales = max(p.scales, cost.Registers(held.SA, t.Atom.Scale.Elem.Bits())+cost.Registers(held.SB, t.Atom.Scale.Elem.Bits()))
 	}
 	p.sharedRows = p.sharedRows || t.Split.N > 1
-	l.Exchanges += toldColumns(op, t)
+	l.Exchanges += operandExchanges(op, t)
 }
 
-// readInMemory reports whether a warpgroup multiplies what copies have brought to shared memory, and A may take the place of accumulators from which it is computed.
-// It needs next to no registers besides: its instructions find both by a descriptor.
-func readInMemory(product *ir.Op, t atom.Tiling) bool {
+// readsOnlyShared reports whether a wgmma reads operands that copies bring to shared memory; A may also be computed from accumulators, in
+// their registers. Its instructions take descriptors, so it needs next to no registers besides.
+func readsOnlyShared(product *ir.Op, t atom.Tiling) bool {
 	if !t.Atom.ByWarpgroup() {
 		return false
 	}
@@ -177,20 +179,21 @@ func readInMemory(product *ir.Op, t atom.Tiling) bool {
 	if t.Swap {
 		a, b = b, a
 	}
-	return (ComesByCopies(a, t.Atom, t.Swap) || madeOfProduct(a)) && ComesByCopies(b, t.Atom, !t.Swap)
+	return (CopiesSuit(a, t.Atom, t.Swap) || derivedFromProduct(a)) && CopiesSuit(b, t.Atom, !t.Swap)
 }
 
-// toldColumns is how often warps tell each other what a product multiplies: once if threads have computed it and a warp has not all of its columns.
-func toldColumns(product *ir.Op, t atom.Tiling) int {
-	if t.Split.N > 1 && t.Atom.Group == 0 && madeOfProduct(product.Operand(0)) {
+// operandExchanges is how often warps exchange the operand of a product: once if threads compute it and a warp does not hold all of its
+// columns.
+func operandExchanges(product *ir.Op, t atom.Tiling) int {
+	if t.Split.N > 1 && t.Atom.Group == 0 && derivedFromProduct(product.Operand(0)) {
 		return 1
 	}
 	return 0
 }
 
-// stage gives a loop the registers that hold what is loaded for its products while it is on its way to shared memory: factors that are rounded. They are
-// beside others, and where there are not so many, loads are not begun ahead.
-func stage(s *pass.State, l *cost.Loop, loop *ir.Op, beside int, tiling func(product *ir.Op) (atom.Tiling, bool)) {
+// addStagingRegisters adds the registers for loads that are rounded on their way to shared memory and so pass through registers. They come
+// on top of so many others; where they do not fit, the loads cannot be issued ahead.
+func addStagingRegisters(s *pass.State, l *cost.Loop, loop *ir.Op, beside int, tiling func(product *ir.Op) (atom.Tiling, bool)) {
 	staged := 0
 	ir.Walk(loop, ir.PreOrder, func(op *ir.Op) {
 		if !tileaa.IsProduct(op) {
@@ -198,7 +201,7 @@ func stage(s *pass.State, l *cost.Loop, loop *ir.Op, beside int, tiling func(pro
 		}
 		for i, v := range op.Operands()[:2] {
 			load, between, ok := tileaa.LoadOf(v)
-			if !ok || OnlyNamed(between) {
+			if !ok || OnlyViews(between) {
 				continue
 			}
 			if t, ok := tiling(op); ok && t.Atom.ReadsShared(i, t.Swap) {
@@ -233,9 +236,9 @@ func LoadedBytes(op *ir.Op) int {
 	return bytes(t.Shape, t.Elem)
 }
 
-// Pointers is the registers that a thread needs for each of its accesses by a load: none where the distance to the first is a constant, one
-// for a distance, and one for how much of a ragged access lies in the array.
-func Pointers(load *ir.Op, ragged bool) int {
+// RegistersPerAccess is the registers that a thread keeps for each access of a load: none where its distance from the first one is
+// constant, one for a distance, and one for how much of a ragged access lies in the array.
+func RegistersPerAccess(load *ir.Op, ragged bool) int {
 	block, ok := tileaa.BlockOf(load)
 	if !ok {
 		return 2
@@ -250,8 +253,9 @@ func Pointers(load *ir.Op, ragged bool) int {
 	return n
 }
 
-// TakeTurns reports whether products of a loop do: some of what is loaded for them is read first when what the first one takes has been read last.
-func TakeTurns(loop *ir.Op) bool {
+// StaggersOperands reports whether the operands of a loop's products have disjoint live ranges: some load is first read after the last read
+// of what the first product reads. Then each may be copied while a product that does not read it computes.
+func StaggersOperands(loop *ir.Op) bool {
 	type reads struct{ first, last int }
 	of, list, products := map[*ir.Op]*reads{}, []*reads(nil), 0
 	for _, op := range loop.Body().Ops() {
@@ -284,9 +288,9 @@ func TakeTurns(loop *ir.Op) bool {
 	return slices.ContainsFunc(list, func(r *reads) bool { return r.first > free })
 }
 
-// RingsFit reports whether shared memory has room for what the loop around an op loads, twice: copies of the next iteration run while
-// this one computes. Once is enough where products take turns: what one takes is copied while the other is computed. Where there is no
-// room, what is reshaped on its way to the product is loaded into registers early instead.
+// RingsFit reports whether shared memory holds two iterations of what the loop around an op loads, so that the copies of one overlap with
+// the other. With several products one iteration is enough: the operands of one are copied while another computes. Where rings do not fit,
+// tiles that are reshaped on their way to a product are prefetched into registers instead.
 func RingsFit(s *pass.State, op *ir.Op) bool {
 	loop := op.ParentOp()
 	if loop.Code() != tileaa.OpFor {

@@ -11,14 +11,16 @@ import (
 	"tileiras/passes/pass"
 )
 
-// ChooseAtom is the cheapest way to compute a product, or a part of it, with so many warps; ok is false without any.
+// ChooseAtom is the cheapest instruction for a product, or a part of it, with so many warps; ok is false without any.
 func ChooseAtom(s *pass.State, op *ir.Op, e atom.Extent, warps int) (k atom.Candidate, ok bool) {
 	for _, types := range OperandTypes(op) {
-		takes := func(k atom.Candidate) bool { return groupTakes(s, op, k, warps) && othersTake(s, op, k, warps) }
+		takes := func(k atom.Candidate) bool {
+			return atomTakesOperands(s, op, k, warps) && sumTakesAtom(s, op, k, warps)
+		}
 		if k, ok = AtomOf(s, types, e, warps, takes); !ok {
 			continue
 		}
-		if sum := sumOf(op); k.Atom.Tensor != nil && !k.Swap && (wantsColumns(sum, map[*ir.Value]bool{}) || turnedToRows(sum)) {
+		if sum := sumResult(op); k.Atom.Tensor != nil && !k.Swap && (combinesWithRow(sum, map[*ir.Value]bool{}) || transposedForRows(sum)) {
 			swapped := func(k atom.Candidate) bool { return k.Atom.Tensor != nil && k.Swap && takes(k) }
 			if t, found := AtomOf(s, types, e, warps, swapped); found && t.Atom.Rate >= k.Atom.Rate {
 				return t, true
@@ -29,16 +31,17 @@ func ChooseAtom(s *pass.State, op *ir.Op, e atom.Extent, warps int) (k atom.Cand
 	return k, false
 }
 
-// sumOf is what a product, and all others of its sum, give.
-func sumOf(product *ir.Op) *ir.Value {
+// sumResult is the result of the chain of accumulating products that a product belongs to.
+func sumResult(product *ir.Op) *ir.Value {
 	if d, ok := ir.As[tileaa.Dot](product); ok {
 		return tileaa.LastOfSum(d).Result()
 	}
 	return product.Result(0)
 }
 
-// othersTake reports whether the other products of a sum can be computed as a candidate of warpgroups for one of them has it, transposed or not: all add to the same registers.
-func othersTake(s *pass.State, op *ir.Op, k atom.Candidate, warps int) bool {
+// sumTakesAtom reports whether the other products of an accumulation chain can use a wgmma candidate chosen for one of them, transposed or
+// not: all add to the same registers.
+func sumTakesAtom(s *pass.State, op *ir.Op, k atom.Candidate, warps int) bool {
 	d, ok := ir.As[tileaa.Dot](op)
 	if !ok || !k.Atom.ByWarpgroup() {
 		return true
@@ -48,7 +51,7 @@ func othersTake(s *pass.State, op *ir.Op, k atom.Candidate, warps int) bool {
 			continue
 		}
 		alike := func(c atom.Candidate) bool {
-			return c.Atom.ByWarpgroup() && c.Swap == k.Swap && groupTakes(s, o.Op, c, warps)
+			return c.Atom.ByWarpgroup() && c.Swap == k.Swap && atomTakesOperands(s, o.Op, c, warps)
 		}
 		if !slices.ContainsFunc(OperandTypes(o.Op), func(types atom.Types) bool {
 			_, ok := AtomOf(s, types, ExtentOf(o.Op), warps, alike)
@@ -60,9 +63,9 @@ func othersTake(s *pass.State, op *ir.Op, k atom.Candidate, warps int) bool {
 	return true
 }
 
-// wantsColumns reports whether elementwise steps compute with the result of a product and a row of values that is the same for all rows: a thread that has a row
-// of the result holds all of them, one that has a column only one.
-func wantsColumns(v *ir.Value, seen map[*ir.Value]bool) bool {
+// combinesWithRow reports whether elementwise operations combine a product's result with a broadcast row vector: a thread that holds a row
+// of the result needs all of that vector, one that holds a column needs one element.
+func combinesWithRow(v *ir.Value, seen map[*ir.Value]bool) bool {
 	if seen[v] {
 		return false
 	}
@@ -80,12 +83,13 @@ func wantsColumns(v *ir.Value, seen map[*ir.Value]bool) bool {
 			from := tileaa.ShapeOf(b.Operand(0))
 			n := len(from)
 			return n > 1 && from[n-2] == 1 && from[n-1] > 1
-		}) || wantsColumns(op.Result(0), seen)
+		}) || combinesWithRow(op.Result(0), seen)
 	})
 }
 
-// turnedToRows reports whether the result of a product is transposed for who keeps whole rows: columns, as it comes.
-func turnedToRows(v *ir.Value) bool {
+// transposedForRows reports whether a product's result is transposed for a consumer that wants threads to hold whole rows: as computed,
+// those are columns.
+func transposedForRows(v *ir.Value) bool {
 	return slices.ContainsFunc(v.Uses(), func(u *ir.Use) bool {
 		op := u.Owner()
 		if op.Code() != tileaa.OpPermute {
@@ -93,16 +97,17 @@ func turnedToRows(v *ir.Value) bool {
 		}
 		p := tileaa.PermutationOf(op)
 		n := len(p)
-		return n > 1 && p[n-1] == n-2 && p[n-2] == n-1 && comesToRows(op.Result(0), true, map[*ir.Value]bool{})
+		return n > 1 && p[n-1] == n-2 && p[n-2] == n-1 && reachesRowConsumer(op.Result(0), true, map[*ir.Value]bool{})
 	})
 }
 
-// groupTakes reports whether an atom finds the factors of a product where they are: one of a group of warps takes what comes from memory, as it is or
-// rounded, from shared memory, and its A, if that is computed, from registers. Where the atom wants K side by side and memory runs along rows or columns,
-// A is read to registers, so that copies can bring it, and B comes through registers. So is A that is rounded, unless storedRounded or tileaa.OutlivesIterations. The tensor unit takes what
-// threads store for it, whatever they have of it. Of a transposed product a thread has parts of columns there, so it takes none of which rows are reduced or scaled.
-// So that a product of warpgroups of which threads keep rows need not be transposed, they store its right factor, if that is computed; so they do a sum that is rounded.
-func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate, warps int) bool {
+// atomTakesOperands reports whether an atom can read the factors of a product where they are. A wgmma reads what is loaded, as it is or
+// rounded, from shared memory, and a computed A from registers. Where the atom wants K contiguous and memory is contiguous along rows or
+// columns, A is read into registers, so that copies can bring it, and B comes through registers. So is an A that is rounded, unless
+// storesRoundedFactor or tileaa.OutlivesIterations. The tensor unit takes whatever threads store for it; of a transposed product a thread
+// holds parts of columns, so none whose rows are reduced or rescaled is taken. A computed right factor of a wgmma is stored to shared
+// memory if threads keep rows of the result, which then need not be transposed, and so is a rounded sum.
+func atomTakesOperands(s *pass.State, op *ir.Op, k atom.Candidate, warps int) bool {
 	if k.Atom.Group == 0 {
 		return true
 	}
@@ -113,21 +118,21 @@ func groupTakes(s *pass.State, op *ir.Op, k atom.Candidate, warps int) bool {
 	if k.Atom.Tensor != nil && s.Opt > 0 {
 		return !k.Swap || !wantsRows(op, false)
 	}
-	shared := ComesByCopies(a, k.Atom, k.Swap) || storedRounded(s, op, a, k, warps) || tileaa.OutlivesIterations(a, op)
-	if _, _, loaded := tileaa.FactorLoad(b); s.Opt == 0 || k.Atom.SharedA != shared || !loaded && (k.Swap || !sumWantsRows(op) && !roundedSum(b)) {
+	shared := CopiesSuit(a, k.Atom, k.Swap) || storesRoundedFactor(s, op, a, k, warps) || tileaa.OutlivesIterations(a, op)
+	if _, _, loaded := tileaa.FactorLoad(b); s.Opt == 0 || k.Atom.SharedA != shared || !loaded && (k.Swap || !sumWantsRows(op) && !isRoundedSum(b)) {
 		return false
 	}
-	return !tileaa.AddsApart(op, k.Atom) || k.Atom.Shape.N <= mostApart
+	return !tileaa.AddsApart(op, k.Atom) || k.Atom.Shape.N <= maxSeparateColumns
 }
 
-// sumWantsRows is WantsRows of what a product and those behind it in its sum give.
+// sumWantsRows is WantsRows of the last product of an accumulation chain.
 func sumWantsRows(op *ir.Op) bool {
 	d, ok := ir.As[tileaa.Dot](op)
 	return ok && WantsRows(tileaa.LastOfSum(d).Op)
 }
 
-// roundedSum reports whether a factor is what a loop carries or a product gives, rounded.
-func roundedSum(v *ir.Value) bool {
+// isRoundedSum reports whether a factor is a loop-carried value or the result of a product, rounded.
+func isRoundedSum(v *ir.Value) bool {
 	op := v.DefiningOp()
 	for op != nil && (op.Code() == tileaa.OpFtof || tileaa.Names(op)) {
 		v = op.Operand(0)
@@ -136,29 +141,30 @@ func roundedSum(v *ir.Value) bool {
 	return op == nil || tileaa.IsProduct(op)
 }
 
-// storedRounded reports whether warpgroups take a left factor that is rounded on its way from shared memory, as they do the right one. A product that reads it
-// from registers has to be over before they are given the next one, and only those of another block multiply meanwhile: registers have no room for that here.
-func storedRounded(s *pass.State, op *ir.Op, a *ir.Value, k atom.Candidate, warps int) bool {
+// storesRoundedFactor reports whether a left factor that is rounded on its way is stored to shared memory for wgmma, as right ones are. A
+// wgmma that reads it from registers must be complete before these are written for the next one, and only another block can multiply
+// meanwhile: that is not worth it where registers leave no room for a second block.
+func storesRoundedFactor(s *pass.State, op *ir.Op, a *ir.Value, k atom.Candidate, warps int) bool {
 	load, between, loaded := tileaa.FactorLoad(a)
 	_, adds := tileaa.OnlyAdds(op)
-	if !loaded || !adds || len(tileaa.SumOf(ir.Cast[tileaa.Dot](op))) > 1 || OnlyNamed(between) || load.Block() != op.Block() {
+	if !loaded || !adds || len(tileaa.SumOf(ir.Cast[tileaa.Dot](op))) > 1 || OnlyViews(between) || load.Block() != op.Block() {
 		return false
 	}
 	return k.Extent.M*k.Extent.N/(32*warps)+StagingReserve > cost.RegisterLimit(s.Target, 32*warps, 2)
 }
 
-// WantsRows reports whether threads should keep whole rows of the result of a product: it looks from there to the next product or reduction, and from its left
-// operand to the one before.
+// WantsRows reports whether threads should keep whole rows of a product's result: whether it flows to the next product or to a reduction,
+// or its left operand comes from another product.
 func WantsRows(op *ir.Op) bool { return wantsRows(op, true) }
 
-// wantsRows is WantsRows; factor says whether a product counts that takes the result as its left factor.
+// wantsRows is WantsRows; factor says whether a product that takes the result as its left factor counts.
 func wantsRows(op *ir.Op, factor bool) bool {
-	return madeOfProduct(op.Operand(0)) || comesToRows(op.Result(0), factor, map[*ir.Value]bool{})
+	return derivedFromProduct(op.Operand(0)) || reachesRowConsumer(op.Result(0), factor, map[*ir.Value]bool{})
 }
 
-// comesToRows reports whether a value is reduced, or, if that counts, the left factor of a product, as it is or after elementwise steps, on one way through a branch
-// at least.
-func comesToRows(v *ir.Value, factor bool, seen map[*ir.Value]bool) bool {
+// reachesRowConsumer reports whether a value, directly, by elementwise operations or out of a branch, is reduced or, if factor, is the left
+// factor of a product.
+func reachesRowConsumer(v *ir.Value, factor bool, seen map[*ir.Value]bool) bool {
 	if seen[v] {
 		return false
 	}
@@ -169,11 +175,11 @@ func comesToRows(v *ir.Value, factor bool, seen map[*ir.Value]bool) bool {
 		case o.Code() == tileaa.OpReduce, factor && tileaa.IsProduct(o) && u.Index() == 0:
 			return true
 		case o.Traits().Has(ir.Elementwise):
-			if comesToRows(o.Result(0), factor, seen) {
+			if reachesRowConsumer(o.Result(0), factor, seen) {
 				return true
 			}
 		case o.Code() == tileaa.OpYield && o.ParentOp().Code() == tileaa.OpIf:
-			if comesToRows(o.ParentOp().Result(u.Index()), factor, seen) {
+			if reachesRowConsumer(o.ParentOp().Result(u.Index()), factor, seen) {
 				return true
 			}
 		}
@@ -181,13 +187,13 @@ func comesToRows(v *ir.Value, factor bool, seen map[*ir.Value]bool) bool {
 	return false
 }
 
-// farEnough is the most elementwise steps between the two products of an attention.
-const farEnough = 12
+// maxStepsBetweenProducts bounds the chain of elementwise operations between the two products of an attention.
+const maxStepsBetweenProducts = 12
 
-// madeOfProduct reports whether elementwise steps make a value of the result of a product.
-func madeOfProduct(v *ir.Value) bool {
+// derivedFromProduct reports whether a value is computed from a product's result by elementwise operations and branches.
+func derivedFromProduct(v *ir.Value) bool {
 	level, seen := []*ir.Value{v}, map[*ir.Value]bool{v: true}
-	for range farEnough {
+	for range maxStepsBetweenProducts {
 		var before []*ir.Value
 		for _, v := range level {
 			o := v.DefiningOp()
@@ -196,7 +202,7 @@ func madeOfProduct(v *ir.Value) bool {
 			case tileaa.IsProduct(o):
 				return true
 			case o.Traits().Has(ir.Elementwise), o.Code() == tileaa.OpIf:
-				for _, x := range madeOf(o, v) {
+				for _, x := range sourcesOf(o, v) {
 					if !seen[x] {
 						seen[x] = true
 						before = append(before, x)
@@ -209,8 +215,8 @@ func madeOfProduct(v *ir.Value) bool {
 	return false
 }
 
-// madeOf is what an elementwise operation computes a result with, or what the branches of an if yield for it.
-func madeOf(op *ir.Op, v *ir.Value) (list []*ir.Value) {
+// sourcesOf lists the operands of an elementwise operation, or the values that the branches of an if yield for result v.
+func sourcesOf(op *ir.Op, v *ir.Value) (list []*ir.Value) {
 	if op.Code() != tileaa.OpIf {
 		return op.Operands()
 	}
@@ -222,11 +228,12 @@ func madeOf(op *ir.Op, v *ir.Value) (list []*ir.Value) {
 	return list
 }
 
-// mostApart is the most columns of an instruction whose sums lie beside the accumulators of its product.
-const mostApart = 128
+// maxSeparateColumns is the most columns of an instruction that sums to registers of its own, beside the accumulators.
+const maxSeparateColumns = 128
 
-// loadedAlong reports whether memory runs along K of a factor, that on the right or on the left, for all that types say.
-func loadedAlong(v *ir.Value, right bool) bool {
+// contiguousAlongK reports whether a factor, the right one or the left one, is loaded from memory that is contiguous along K, as far as
+// types say.
+func contiguousAlongK(v *ir.Value, right bool) bool {
 	load, between, ok := tileaa.FactorLoad(v)
 	if !ok || len(between) > 0 {
 		return false
@@ -243,19 +250,20 @@ func loadedAlong(v *ir.Value, right bool) bool {
 	return block.Memref().Type().(*tileaa.MemrefType).Strides[block.DimMap()[k]] == 1
 }
 
-// ComesByCopies reports whether copies can bring a factor, that on the right or on the left, as an atom of a group of warps wants it in shared memory.
-func ComesByCopies(v *ir.Value, a *atom.MMA, right bool) bool {
-	return LoadedAlone(v) && (a.Turns || loadedAlong(v, right))
+// CopiesSuit reports whether asynchronous copies can bring a factor, the right one or the left one, to shared memory as an atom of a
+// warpgroup reads it.
+func CopiesSuit(v *ir.Value, a *atom.MMA, right bool) bool {
+	return LoadedForProductsOnly(v) && (a.Turns || contiguousAlongK(v, right))
 }
 
-// LoadedAlone reports whether a factor is loaded for nobody but products; what stands between only names its elements anew.
-func LoadedAlone(v *ir.Value) bool {
+// LoadedForProductsOnly reports whether a factor is a load that only products use, with nothing but views between.
+func LoadedForProductsOnly(v *ir.Value) bool {
 	_, between, ok := tileaa.FactorLoad(v)
-	return ok && OnlyNamed(between)
+	return ok && OnlyViews(between)
 }
 
-// OnlyNamed reports whether ops between a load and its user name its elements anew, and do not round them.
-func OnlyNamed(between []*ir.Op) bool {
+// OnlyViews reports whether the ops between a load and its user are views (reshapes, permutes), not conversions that round.
+func OnlyViews(between []*ir.Op) bool {
 	return !slices.ContainsFunc(between, func(op *ir.Op) bool { return op.Code() == tileaa.OpFtof })
 }
 

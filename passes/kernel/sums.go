@@ -9,16 +9,16 @@ import (
 	"tileiras/passes/pass"
 )
 
-// SumsInUnit is what a loop gives that no thread ever has as a whole: the tensor unit adds up a product of so many warps in its memory, from zeros on, and who
-// takes the sum behind the loop can take it in pieces. ok is false of every other product, of one beside others, of a transposed one and of fewer rows than
-// threads, which share columns, and where there are not so many columns.
-func SumsInUnit(s *pass.State, op *ir.Op, warps int) (sum *ir.Value, ok bool) {
+// TensorMemorySum is the result of a loop that accumulates one product in tensor memory, from zeros on, and that no thread ever holds
+// whole: its users behind the loop can read it in pieces. ok is false for every other product: one among several, a transposed one, one
+// with fewer rows than threads (which then share columns), and one that needs more columns than there are.
+func TensorMemorySum(s *pass.State, op *ir.Op, warps int) (sum *ir.Value, ok bool) {
 	d, isDot := ir.As[tileaa.Dot](op)
 	if !isDot || !s.Target.Has("tcgen05") {
 		return nil, false
 	}
 	carried, adds := tileaa.OnlyAdds(op)
-	if !adds || tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) != 32 || !aloneIn(op.Block()) {
+	if !adds || tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) != 32 || !atMostOneProduct(op.Block()) {
 		return nil, false
 	}
 	if t := tileaa.AsTile(d.Result()); t.Shape[len(t.Shape)-2] < int64(32*warps) {
@@ -42,10 +42,10 @@ func SumsInUnit(s *pass.State, op *ir.Op, warps int) (sum *ir.Value, ok bool) {
 	return flow.Op.Result(carried), true
 }
 
-// KeepsSums reports whether the tensor unit keeps the sums of a product of an entry.
-func KeepsSums(s *pass.State, entry *ir.Op, warps int) (keeps bool) {
+// HasTensorMemorySum reports whether some loop of an entry has a TensorMemorySum.
+func HasTensorMemorySum(s *pass.State, entry *ir.Op, warps int) (keeps bool) {
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-		if _, ok := SumsInUnit(s, op, warps); ok {
+		if _, ok := TensorMemorySum(s, op, warps); ok {
 			keeps = true
 		}
 	})
@@ -59,8 +59,8 @@ func Multiplies(op *ir.Op) bool {
 	})
 }
 
-// aloneIn reports whether a block has no second product, nor what it holds.
-func aloneIn(b *ir.Block) bool { return productsIn(b, 2) < 2 }
+// atMostOneProduct reports whether a block, nested ops included, has no second product.
+func atMostOneProduct(b *ir.Block) bool { return productsIn(b, 2) < 2 }
 
 // productsIn counts the products of a block and of what it holds, up to so many.
 func productsIn(b *ir.Block, most int) (n int) {
@@ -75,8 +75,8 @@ func productsIn(b *ir.Block, most int) (n int) {
 	return n
 }
 
-// TakenInPieces lists the pieces of a value whose numbers are constants, if nobody takes anything else of it.
-func TakenInPieces(v *ir.Value) (pieces []tileaa.Extract, ok bool) {
+// ConstantExtracts lists the extracts with constant indices that are the only users of a value; ok is false if it has other users, or none.
+func ConstantExtracts(v *ir.Value) (pieces []tileaa.Extract, ok bool) {
 	for _, u := range v.Uses() {
 		e, isPiece := ir.As[tileaa.Extract](u.Owner())
 		if !isPiece || slices.ContainsFunc(e.Indices(), func(i *ir.Value) bool { return !ir.Is[tileaa.Constant](i.DefiningOp()) }) {

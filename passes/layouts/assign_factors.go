@@ -35,7 +35,7 @@ func (a *assigner) toScalarBuffer(op *ir.Op, i int, d dotTiling) *ir.Value {
 func (a *assigner) toMatrixBuffer(op *ir.Op, i int) *ir.Value {
 	v := op.Operand(i)
 	x, between := v, []*ir.Op(nil)
-	if load, names, ok := tileaa.FactorLoad(v); ok && kernel.OnlyNamed(names) {
+	if load, names, ok := tileaa.FactorLoad(v); ok && kernel.OnlyViews(names) {
 		x, between = load.Result(0), names
 	}
 	x = a.inOwnLayout(x)

@@ -28,7 +28,7 @@ func widthsOf(s *pass.State, entry *ir.Op) *widths {
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		if op.Traits().Has(ir.Elementwise) || op.Code() == tileaa.OpReshape {
 			for _, v := range op.Operands() {
-				if tileaa.IsRanked(v) && !kernel.MadeAgain(v) {
+				if tileaa.IsRanked(v) && !kernel.IsRematerialized(v) {
 					w.join(v, op.Result(0))
 				}
 			}

@@ -59,13 +59,13 @@ func SelectCopies(s *pass.State) error {
 func loopsInTurns(s *pass.State) map[*ir.Op]bool {
 	turns := map[*ir.Op]bool{}
 	for _, entry := range s.Entries() {
-		var alive *kernel.Alive
+		var alive *kernel.Pressure
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-			if op.Code() != tileaa.OpFor || !kernel.TakeTurns(op) || kernel.RingsFit(s, op.Body().First()) {
+			if op.Code() != tileaa.OpFor || !kernel.StaggersOperands(op) || kernel.RingsFit(s, op.Body().First()) {
 				return
 			}
 			if alive == nil {
-				alive = kernel.AliveIn(s, entry)
+				alive = kernel.PressureIn(s, entry)
 			}
 			turns[op] = roomForTurns(s, op, tileaa.PlanOf(entry), alive)
 		})
@@ -74,7 +74,7 @@ func loopsInTurns(s *pass.State) map[*ir.Op]bool {
 }
 
 // roomForTurns reports whether a thread has registers for the biggest tile that an iteration loads, beside accumulators and factors that stay.
-func roomForTurns(s *pass.State, loop *ir.Op, plan *tileaa.PlanAttr, alive *kernel.Alive) bool {
+func roomForTurns(s *pass.State, loop *ir.Op, plan *tileaa.PlanAttr, alive *kernel.Pressure) bool {
 	most, stay := 0, 0
 	for _, op := range loop.Body().Ops() {
 		switch {
@@ -114,7 +114,7 @@ func (c *copied) stored() bool { return c.store.Op != nil }
 // past finds what uses a load, and the buffer to which copies can bring it past the registers.
 func (c *copied) past(s *pass.State, known *facts.Facts) (mem layout.MemLayout, ok bool) {
 	c.find(c.load.Result(0), nil)
-	if c.asItIs() || !kernel.CopiesAhead(known, c.load) || kernel.LoadedBytes(c.load) > s.Target.SharedOptIn { // lower-conversions takes it in parts
+	if c.asItIs() || !kernel.CanCopyAsync(known, c.load) || kernel.LoadedBytes(c.load) > s.Target.SharedOptIn { // lower-conversions takes it in parts
 		return mem, false
 	}
 	return c.buffer(s)
@@ -461,7 +461,7 @@ func readers(s *pass.State, conv *ir.Op) (places []*ir.Op) {
 	}
 	for _, u := range uses {
 		user := u.Owner()
-		if user.Block() == conv.Block() || !tileaa.IsProduct(user) || kernel.HoldsFactors(s, user.ParentOp(), tileaa.WarpsOf(user), kernel.RegistersOf) {
+		if user.Block() == conv.Block() || !tileaa.IsProduct(user) || kernel.HoldsInvariantFactors(s, user.ParentOp(), tileaa.WarpsOf(user), kernel.RegistersOf) {
 			return []*ir.Op{conv}
 		}
 		if !slices.Contains(places, user) {

@@ -55,7 +55,7 @@ func loadsLate(s *pass.State, loop *ir.Op) bool {
 	if flow, _ := ir.LoopOf(loop); len(flow.Continues()) != 1 {
 		return false
 	}
-	l := kernel.Loop(s, loop, tileaa.WarpsOf(loop), 0, kernel.TilingOf, func(op *ir.Op) int { return kernel.Pointers(op, false) })
+	l := kernel.Loop(s, loop, tileaa.WarpsOf(loop), 0, kernel.TilingOf, func(op *ir.Op) int { return kernel.RegistersPerAccess(op, false) })
 	return l.MultipliesAsync() && cost.ExposedLoadCycles(s.Target, l) > 0
 }
 
@@ -65,7 +65,7 @@ func rankScalars(s *pass.State) {
 	late := map[*ir.Op]bool{}
 	s.Walk(s.Module, ir.PreOrder, func(op *ir.Op) {
 		l, ok := ir.As[tileaa.Load](op)
-		if !ok || tileaa.IsRanked(l.Result()) || tileaa.IsStrong(op) || !ir.IsFloat(tileaa.AsTile(l.Result()).Elem, float.F32) || !kernel.BeginsAhead(op) || !tileaa.ZeroFilled(op) {
+		if !ok || tileaa.IsRanked(l.Result()) || tileaa.IsStrong(op) || !ir.IsFloat(tileaa.AsTile(l.Result()).Elem, float.F32) || !kernel.CanPrefetch(op) || !tileaa.ZeroFilled(op) {
 			return
 		}
 		loop := op.ParentOp()

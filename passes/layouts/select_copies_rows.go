@@ -54,7 +54,7 @@ func (r *rowLoops) of(loop *ir.Op) (list []rowLoad) {
 	if len(flow.Continues()) != 1 {
 		return nil
 	}
-	rows, ok := kernel.RowsOf(r.s, loop, tileaa.WarpsOf(loop))
+	rows, ok := kernel.RowLoopOf(r.s, loop, tileaa.WarpsOf(loop))
 	if !ok {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (r *rowLoops) of(loop *ir.Op) (list []rowLoad) {
 
 // copied is how a load can become a copy, of at least so many bytes at a time.
 func (r *rowLoops) copied(load *ir.Op, least int) (l rowLoad, ok bool) {
-	if !kernel.IsPlainLoad(load) || !tileaa.IsRanked(load.Result(0)) || !load.Result(0).HasUses() || !kernel.CopiesAhead(r.known, load) || !kernel.BeginsAhead(load) {
+	if !kernel.IsPlainLoad(load) || !tileaa.IsRanked(load.Result(0)) || !load.Result(0).HasUses() || !kernel.CanCopyAsync(r.known, load) || !kernel.CanPrefetch(load) {
 		return l, false
 	}
 	width, wide := copyWidth(r.s, load)

@@ -113,7 +113,7 @@ func (r *rowLoops) pays(loop, product *ir.Op, raw, stored int) bool {
 		return false
 	}
 	sums := kernel.RegistersOf(product.Result(0))
-	l := kernel.Loop(r.s, loop, plan.Warps, sums, kernel.TilingOf, func(op *ir.Op) int { return kernel.Pointers(op, false) })
+	l := kernel.Loop(r.s, loop, plan.Warps, sums, kernel.TilingOf, func(op *ir.Op) int { return kernel.RegistersPerAccess(op, false) })
 	l.LaunchedBlocks = plan.Launched
 	l.Registers = sums + kernel.StagingReserve + raw/(4*32*plan.Warps)
 	for n := 1; n <= cost.MaxSlots; n++ {

@@ -20,8 +20,8 @@ import (
 
 const perByte = 2
 
-// halves makes arrays of bytes of arrays of half bytes, each once.
-type halves struct {
+// nibblePacker makes arrays of bytes of arrays of half bytes, each once.
+type nibblePacker struct {
 	b     *ir.Builder
 	known *facts.Facts
 	made  map[*ir.Op]*ir.Value // memrefs of bytes by those of elements
@@ -37,7 +37,7 @@ func pairMemory(s *pass.State, entry *ir.Op) {
 	if len(list) == 0 {
 		return
 	}
-	h := &halves{ir.NewBuilder(s.Ctx), facts.New(s.Ctx, entry), map[*ir.Op]*ir.Value{}}
+	h := &nibblePacker{ir.NewBuilder(s.Ctx), facts.New(s.Ctx, entry), map[*ir.Op]*ir.Value{}}
 	for _, op := range list {
 		block, _ := tileaa.BlockOf(op)
 		d, ok := h.neighbours(block)
@@ -56,7 +56,7 @@ func pairMemory(s *pass.State, entry *ir.Op) {
 }
 
 // neighbours is the dimension of a block along which two elements share a byte; ok is false if some byte is not whole.
-func (h *halves) neighbours(block tileaa.BlockTile) (dim int, ok bool) {
+func (h *nibblePacker) neighbours(block tileaa.BlockTile) (dim int, ok bool) {
 	memref, ok := ir.As[tileaa.MakeMemref](block.Memref().DefiningOp())
 	if !ok {
 		return 0, false
@@ -81,7 +81,7 @@ func (h *halves) neighbours(block tileaa.BlockTile) (dim int, ok bool) {
 }
 
 // bytes is the array of a block as one of bytes.
-func (h *halves) bytes(memref tileaa.MakeMemref) *ir.Value {
+func (h *nibblePacker) bytes(memref tileaa.MakeMemref) *ir.Value {
 	if v := h.made[memref.Op]; v != nil {
 		return v
 	}
@@ -115,7 +115,7 @@ func (h *halves) bytes(memref tileaa.MakeMemref) *ir.Value {
 }
 
 // block is a block as one of bytes.
-func (h *halves) block(old tileaa.BlockTile, d int) (*ir.Value, []int64) {
+func (h *nibblePacker) block(old tileaa.BlockTile, d int) (*ir.Value, []int64) {
 	shape, traversal := slices.Clone(old.Result().Type().(*tileaa.BlockType).Shape), slices.Clone(old.Traversal())
 	shape[d] /= perByte
 	traversal[d] /= perByte
@@ -128,7 +128,7 @@ func (h *halves) block(old tileaa.BlockTile, d int) (*ir.Value, []int64) {
 	return tileaa.NewBlockTile(h.b, t, memref, old.Indices(), traversal, old.DimMap(), o).Result(), shape
 }
 
-func (h *halves) load(op tileaa.TiledLoad, old tileaa.BlockTile, d int) {
+func (h *nibblePacker) load(op tileaa.TiledLoad, old tileaa.BlockTile, d int) {
 	block, shape := h.block(old, d)
 	o := tileaa.TiledLoadOptions{Token: op.Token(), Order: op.Order()}
 	if scope, ok := op.Scope(); ok {
@@ -143,7 +143,7 @@ func (h *halves) load(op tileaa.TiledLoad, old tileaa.BlockTile, d int) {
 	op.Op.Erase()
 }
 
-func (h *halves) store(op tileaa.TiledStore, old tileaa.BlockTile, d int) {
+func (h *nibblePacker) store(op tileaa.TiledStore, old tileaa.BlockTile, d int) {
 	block, _ := h.block(old, d)
 	o := tileaa.TiledStoreOptions{Token: op.Token(), Order: op.Order()}
 	if scope, ok := op.Scope(); ok {

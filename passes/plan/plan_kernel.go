@@ -20,7 +20,7 @@ import (
 // last one, against which the others can be held.
 //
 //	whole    every tile as it is                      fails where a thread has too few registers, or a block too little memory
-//	landed   sums stay in tensor memory               what comes behind their loops is made in pieces
+//	landed   sums stay in tensor memory               the epilogue behind their loops is made in pieces
 //	steps    products are cut along K                 their operands need less shared memory
 //	pieces   big tiles are made in pieces as well     accumulators and values need fewer registers; each plan less than the one before
 //
@@ -31,31 +31,31 @@ func Kernel(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		name := pass.SymbolName(entry)
 		list := candidates(s, entry)
-		can := slices.DeleteFunc(slices.Clone(list), func(c candidate) bool { return c.plan == nil })
-		cannot := slices.DeleteFunc(slices.Clone(list), func(c candidate) bool { return c.plan != nil })
-		can = can[:min(len(can), pass.MaxPlans)]
+		viable := slices.DeleteFunc(slices.Clone(list), func(c candidate) bool { return c.plan == nil })
+		rejected := slices.DeleteFunc(slices.Clone(list), func(c candidate) bool { return c.plan != nil })
+		viable = viable[:min(len(viable), pass.MaxPlans)]
 		if s.Opt == 0 {
-			slices.Reverse(can)
+			slices.Reverse(viable)
 		}
-		s.Listed(name, choices(can), choices(cannot))
+		s.Listed(name, choices(viable), choices(rejected))
 		k := s.PlanIndex[name]
-		if k >= len(can) {
+		if k >= len(viable) {
 			return &pass.ErrPlan{Entry: name, Reason: "no plan is left"}
 		}
-		if wanted, blocks := s.IntHint(tileaa.HintsOf(entry), "occupancy"), blocksOf(s, can[k].plan); k == 0 && blocks < wanted {
+		if wanted, blocks := s.IntHint(tileaa.HintsOf(entry), "occupancy"), blocksOf(s, viable[k].plan); k == 0 && blocks < wanted {
 			why := "would spill"
 			switch {
-			case can[k].crowded:
+			case viable[k].sharedLimited:
 				why = "has no room in shared memory"
 			case kernel.Multiplies(entry):
 				why = "would spill the accumulators"
 			}
 			s.Remark(entry.Loc(), "occupancy %d %s; using %d", wanted, why, blocks)
 		}
-		can[k].plan.Launched = kernel.LaunchedBlocks(s, entry)
-		can[k].plan.Remark = explain(list, can[k])
-		ir.Cast[tileaa.Entry](entry).SetPlan(can[k].plan)
-		for _, p := range can[k].products {
+		viable[k].plan.Launched = kernel.LaunchedBlocks(s, entry)
+		viable[k].plan.Remark = explain(list, viable[k])
+		ir.Cast[tileaa.Entry](entry).SetPlan(viable[k].plan)
+		for _, p := range viable[k].products {
 			p.dot.SetAtom(p.atom)
 		}
 	}
@@ -71,15 +71,15 @@ func blocksOf(s *pass.State, p *tileaa.PlanAttr) int {
 	return max(n, p.Occupancy)
 }
 
-// A candidate is a plan and what it costs, in quarter cycles of a multiprocessor, or why it cannot be.
+// A candidate is a plan and its cost, in quarter cycles of a multiprocessor, or why it does not fit.
 type candidate struct {
-	name     string
-	plan     *tileaa.PlanAttr // nil if it cannot be
-	products []product        // those that stay whole
-	cost     price
-	why      string
-	prices   *prices // of the entry as it is cut; nil as it is
-	crowded  bool    // shared memory has no room for as many blocks as the occupancy hint asks for
+	name          string
+	plan          *tileaa.PlanAttr // nil if it cannot be
+	products      []product        // those that stay whole
+	cost          price
+	why           string
+	pricing       *pricing // of the cut entry; nil if nothing is cut
+	sharedLimited bool     // shared memory limits occupancy below what the hint asks for
 }
 
 // A product is a dot that stays whole, its instruction, and how warps share it.
@@ -88,7 +88,7 @@ type product struct {
 	atom *tileaa.MMAAttr
 }
 
-// choices are candidates for remarks.
+// choices are the candidates in the form that remarks take.
 func choices(list []candidate) []pass.Candidate {
 	out := make([]pass.Candidate, len(list))
 	for i, c := range list {
@@ -97,7 +97,7 @@ func choices(list []candidate) []pass.Candidate {
 	return out
 }
 
-// explain names the chosen plan with its cost, then every other candidate with its own, or why it cannot be.
+// explain is the remark of a plan: the chosen one with its cost, then every other candidate with its own, or why it does not fit.
 func explain(list []candidate, chosen candidate) string {
 	text := fmt.Sprintf("%s %s", chosen.name, chosen.cost)
 	for _, c := range list {
@@ -136,24 +136,24 @@ func candidates(s *pass.State, entry *ir.Op) []candidate {
 
 // tilePlans lists the plans of a kernel without products.
 func tilePlans(s *pass.State, entry *ir.Op, d kernel.Demands, warps []int, hinted int) (list []candidate) {
-	work := kernel.WorkOf(s, entry)
-	if _, meets := work.Tile(warps[0]); meets && hinted == 0 {
+	work := kernel.ReductionWorkOf(s, entry)
+	if _, exchanges := work.Tile(warps[0]); exchanges && hinted == 0 {
 		for w := warps[0] / 2; w > 0 && cost.FitsOneAccess(work.Widest, w); w /= 2 {
 			warps = slices.Insert(slices.Clone(warps), 0, w)
 		}
 	}
 	alone := true // no block has another one beside it
-	passing := work.Loaded+work.Stored > 0 && !work.Holds
+	passing := work.Loaded+work.Stored > 0 && !work.CarriesTiles
 	for _, w := range warps {
 		c := candidate{name: fmt.Sprintf("%d warps", w), cost: price{quarters: cost.SpreadCost(d.TileBits/8, w).Quarters()}, why: misfit(s, entry, d, w, nil, false, false)}
 		if c.why == "" {
 			least := cost.NonAccumulatorRegisters
-			t, meets := work.Tile(w)
+			t, exchanges := work.Tile(w)
 			t.Registers = max(d.TileBits, work.HeldBits)/32/(32*w) + cost.OverheadRegisters
-			if meets || passing {
+			if exchanges || passing {
 				c.cost.quarters += t.StallCost(s.Target).Quarters()
 			}
-			if meets {
+			if exchanges {
 				alone, least = alone && t.Blocks(s.Target) == 1, t.Registers
 			}
 			c.plan = newPlan(s, entry, d, w, least, math.MaxInt)
@@ -172,15 +172,15 @@ func tilePlans(s *pass.State, entry *ir.Op, d kernel.Demands, warps []int, hinte
 	return list
 }
 
-// tilePieces are plans that make big tiles in pieces: small ones, or of the most warps, whose threads have registers for bigger ones.
-func tilePieces(s *pass.State, work kernel.Work, d kernel.Demands, warps []int, hinted int) []candidate {
+// tilePieces are plans that make big tiles in pieces: small ones, or bigger ones with the most warps, which have the most registers in all.
+func tilePieces(s *pass.State, work kernel.ReductionWork, d kernel.Demands, warps []int, hinted int) []candidate {
 	list := smallPieces(s, work, d, warps)
 	if hinted > 0 {
 		slices.Reverse(list)
 	}
 	most := warps[len(warps)-1]
 	limit := cost.ThreadRegisters(s.Target, most)
-	if _, meets := work.Tile(most); !meets && !work.Holds {
+	if _, exchanges := work.Tile(most); !exchanges && !work.CarriesTiles {
 		limit = cost.RegisterLimit(s.Target, 32*most, 2) // one block loads while another computes
 	}
 	list = append(list, inPieces(s, work, d, most, cost.PieceRegisters, limit))
@@ -188,15 +188,15 @@ func tilePieces(s *pass.State, work kernel.Work, d kernel.Demands, warps []int, 
 	return list
 }
 
-// smallPieces are plans for tiles whose elements meet: of so few registers that a multiprocessor runs several blocks, for what a block holds does not depend
-// on the tile. The one of most warps comes first, and is best of those that cost the same: a grid may not fill the multiprocessor. Threads of blocks that share
-// the iterations of a loop have what others would have that nobody launches.
-func smallPieces(s *pass.State, work kernel.Work, d kernel.Demands, warps []int) (list []candidate) {
+// smallPieces are plans for tiles that are reduced across warps, in pieces so small that several blocks are resident: the registers of a
+// block do not depend on the tile. The one with the most warps comes first and wins ties: a grid may not fill the multiprocessor. In a
+// grid-stride loop the launch bounds the resident blocks, so their threads get the registers of those that are never launched.
+func smallPieces(s *pass.State, work kernel.ReductionWork, d kernel.Demands, warps []int) (list []candidate) {
 	for _, w := range slices.Backward(warps[:min(len(warps), pass.MaxPlans-1)]) {
-		if _, meets := work.Tile(w); meets {
+		if _, exchanges := work.Tile(w); exchanges {
 			limit := cost.PieceRegisters + cost.OverheadRegisters
-			if work.Launched > 0 {
-				limit = max(limit, cost.RegisterLimit(s.Target, 32*w, work.Launched))
+			if work.LaunchedBlocks > 0 {
+				limit = max(limit, cost.RegisterLimit(s.Target, 32*w, work.LaunchedBlocks))
 			}
 			list = append(list, inPieces(s, work, d, w, cost.PieceRegisters/2, limit))
 		}
@@ -204,18 +204,18 @@ func smallPieces(s *pass.State, work kernel.Work, d kernel.Demands, warps []int)
 	return list
 }
 
-// inPieces makes big tiles in pieces of so many registers of a thread, which has at most limit. A loop holds what it adds up beside a piece.
-func inPieces(s *pass.State, work kernel.Work, d kernel.Demands, warps, regs, limit int) candidate {
+// piecesCost makes big tiles in pieces of so many registers of a thread, which has at most limit. A loop holds what it adds up beside a piece.
+func inPieces(s *pass.State, work kernel.ReductionWork, d kernel.Demands, warps, regs, limit int) candidate {
 	c := candidate{name: fmt.Sprintf("%d warps, pieces of %d registers", warps, regs), cost: price{quarters: cost.SpreadCost(0, cost.MaxWarps).Quarters()}}
 	c.plan = &tileaa.PlanAttr{Warps: warps, Stages: 1, MaxReg: limit, Sliced: true, PieceRegs: regs}
-	if t, meets := work.Tile(warps); meets {
+	if t, exchanges := work.Tile(warps); exchanges {
 		t.Pieces, t.Registers = d.TileBits/32/(32*warps*regs), 2*regs+cost.OverheadRegisters
 		c.cost.quarters += t.StallCost(s.Target).Quarters()
 	}
 	return c
 }
 
-// cheapestFirst orders candidates by cost; where the frontend asks for warps, those nearest to them come first, as they are.
+// cheapestFirst sorts candidates by cost, unless the frontend hints at a number of warps: then they stay in order of distance from it.
 func cheapestFirst(list []candidate, hinted int) {
 	if hinted == 0 {
 		slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(a.cost.quarters, b.cost.quarters) })
@@ -224,17 +224,17 @@ func cheapestFirst(list []candidate, hinted int) {
 
 // productPlans lists the plans of a kernel with matrix products: of each way to cut, the cheapest number of warps that can do it.
 func productPlans(s *pass.State, entry *ir.Op, products *slice.Products, warps []int, hinted int) []candidate {
-	d, feeds := products.Demands, slice.Feeding{}
-	costs := newPrices(s, entry, products)
-	var out, not, list []candidate
+	d, feeds := products.Demands, slice.FeedsProducts{}
+	costs := newPricing(s, entry, products)
+	var viable, rejected, list []candidate
 	for _, w := range warps {
 		list = append(list, wholePlan(costs, w))
 	}
-	out, not = cheapestOf(append(list, landedPlans(costs, list, warps)...), hinted, out, not)
-	out, not = slicedK(costs, warps, hinted, out, not)
+	viable, rejected = cheapestOf(append(list, tensorSumPlans(costs, list, warps)...), hinted, viable, rejected)
+	viable, rejected = slicedK(costs, warps, hinted, viable, rejected)
 	if hinted == 0 {
-		out, not = smallBlocks(costs, out, not)
-		out, not = shortSteps(costs, warps, out, not)
+		viable, rejected = smallBlocks(costs, viable, rejected)
+		viable, rejected = shortSteps(costs, warps, viable, rejected)
 	}
 	// Each of these gives the operands half as much shared memory, and pieces half as many registers, as the one before.
 	for k := range 3 {
@@ -247,66 +247,66 @@ func productPlans(s *pass.State, entry *ir.Op, products *slice.Products, warps [
 					c.plan = boundedPlan(s, entry, d, w)
 					c.plan.OperandBytes = bytes
 				}
-				c.cost = costs.inPieces(w, 1, bytes)
+				c.cost = costs.piecesCost(w, 1, bytes)
 				list = append(list, c)
 			}
 		}
 		if k > 0 || !slices.ContainsFunc(list, func(c candidate) bool { return c.plan != nil }) {
 			list = append(list, piecesPlan(costs, k, hinted))
 		}
-		out, not = cheapestOf(list, hinted, out, not)
+		viable, rejected = cheapestOf(list, hinted, viable, rejected)
 	}
-	for _, c := range out {
-		c.plan.Producers = producers(cmp.Or(c.prices, costs), c.plan.Warps)
+	for _, c := range viable {
+		c.plan.Producers = producerWarps(cmp.Or(c.pricing, costs), c.plan.Warps)
 	}
-	return append(out, not...)
+	return append(viable, rejected...)
 }
 
-// wholePlan is the plan of so many warps that keeps everything whole.
-func wholePlan(costs *prices, warps int) candidate {
+// wholePlan is the plan of so many warps that keeps all tiles whole.
+func wholePlan(costs *pricing, warps int) candidate {
 	s, entry, products := costs.s, costs.entry, costs.products
-	rows := oneTileOfRows(products, entry, warps)
-	c := candidate{name: fmt.Sprintf("%d warps", warps), why: misfit(s, entry, products.Demands, warps, nil, rows, costs.takesTurns(warps))}
-	if c.why == "" && costs.biggest()/32/(32*warps) > cost.AccumulatorTarget {
+	rows := oneRowTilePerWarpgroup(products, entry, warps)
+	c := candidate{name: fmt.Sprintf("%d warps", warps), why: misfit(s, entry, products.Demands, warps, nil, rows, costs.sharesSlot(warps))}
+	if c.why == "" && costs.biggestTileBits()/32/(32*warps) > cost.AccumulatorTarget {
 		c.why = "a tile takes too many registers"
 	}
 	if c.why == "" {
 		c.why = operandsMisfit(s, entry, products, warps)
 	}
-	c.name, c.cost = c.name+costs.overlap(warps), costs.whole(warps)
+	c.name, c.cost = c.name+costs.overlapNote(warps), costs.wholeCost(warps)
 	if c.why == "" {
-		least := besideProducts(products.Demands, warps)
+		least := productRegisters(products.Demands, warps)
 		if rows {
-			least = min(least, costs.registers(warps))
+			least = min(least, costs.maxLoopRegisters(warps))
 		}
-		blocks := costs.blocks(warps)
-		c.crowded = blocks < s.IntHint(tileaa.HintsOf(entry), "occupancy")
-		c.plan, c.products = newPlan(s, entry, products.Demands, warps, least, blocks), costs.atoms(warps)
+		blocks := costs.blocksBySharedMemory(warps)
+		c.sharedLimited = blocks < s.IntHint(tileaa.HintsOf(entry), "occupancy")
+		c.plan, c.products = newPlan(s, entry, products.Demands, warps, least, blocks), costs.dotAtoms(warps)
 	}
 	return c
 }
 
-// cheapestOf adds the cheapest of candidates that do the same in different ways to out, and what cannot be to not.
-func cheapestOf(list []candidate, hinted int, out, not []candidate) (o, n []candidate) {
+// cheapestOf adds the cheapest of several candidates that cut in the same way to viable, and the others to rejected.
+func cheapestOf(list []candidate, hinted int, viable, rejected []candidate) (o, n []candidate) {
 	cheapestFirst(list, hinted)
 	taken := false
 	for _, c := range list {
 		switch {
 		case c.plan == nil:
-			not = append(not, c)
+			rejected = append(rejected, c)
 		case !taken:
-			out, taken = append(out, c), true
+			viable, taken = append(viable, c), true
 		default:
 			c.why, c.plan = c.cost.String(), nil
-			not = append(not, c)
+			rejected = append(rejected, c)
 		}
 	}
-	return out, not
+	return viable, rejected
 }
 
-// piecesPlan makes the result in pieces, of ever fewer registers: of 8 warps, whose threads have all the registers that one can have; at
-// last of the most.
-func piecesPlan(costs *prices, k, hinted int) candidate {
+// piecesPlan makes results in pieces, smaller ones with every k: with 8 warps, whose threads have all the registers that one can have, and
+// at last with the most warps.
+func piecesPlan(costs *pricing, k, hinted int) candidate {
 	s, entry, d := costs.s, costs.entry, costs.products.Demands
 	w := 8
 	if hinted > 0 {
@@ -319,7 +319,7 @@ func piecesPlan(costs *prices, k, hinted int) candidate {
 	bytes := s.Target.SharedOptIn * 3 / 4 >> k
 	if k == 0 {
 		bytes /= 2 // long straight code in a loop over pieces keeps too many addresses
-		if addressedSingly(s, entry, d) {
+		if needsElementAddresses(s, entry, d) {
 			regs /= 2 // addresses need registers too
 		}
 	}
@@ -329,11 +329,12 @@ func piecesPlan(costs *prices, k, hinted int) candidate {
 	for d.Accumulators(w*pieces) > regs {
 		pieces *= 2
 	}
-	return candidate{name: fmt.Sprintf("%d warps, pieces of %d registers", w, regs), plan: plan, cost: costs.inPieces(w, pieces, bytes)}
+	return candidate{name: fmt.Sprintf("%d warps, pieces of %d registers", w, regs), plan: plan, cost: costs.piecesCost(w, pieces, bytes)}
 }
 
-// addressedSingly reports whether a tile as big as a result of a product is loaded, stored or added to through pointers.
-func addressedSingly(s *pass.State, entry *ir.Op, d kernel.Demands) bool {
+// needsElementAddresses reports whether a tile as big as a product's result is loaded, stored or updated through pointers, one address for
+// each element.
+func needsElementAddresses(s *pass.State, entry *ir.Op, d kernel.Demands) bool {
 	found := false
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		if a, ok := ir.As[tileaa.PtrAccess](op); ok {
@@ -343,16 +344,16 @@ func addressedSingly(s *pass.State, entry *ir.Op, d kernel.Demands) bool {
 	return found
 }
 
-// besideProducts is the registers of a thread that accumulators and what products need besides take.
-func besideProducts(d kernel.Demands, warps int) int {
+// productRegisters is the registers of a thread for accumulators and all else that products need.
+func productRegisters(d kernel.Demands, warps int) int {
 	return d.Accumulators(warps) + cost.NonAccumulatorRegisters
 }
 
-// newPlan is the plan of so many warps with everything whole, of as many blocks as the occupancy hint asks for, if these are no more than a multiprocessor has
-// room for, and leave a thread at least so many registers.
-func newPlan(s *pass.State, entry *ir.Op, d kernel.Demands, warps, least, most int) *tileaa.PlanAttr {
-	occupancy := min(s.IntHint(tileaa.HintsOf(entry), "occupancy"), most)
-	for occupancy > 1 && maxRegisters(s, warps, occupancy) < least {
+// newPlan is the plan of so many warps with all tiles whole. Its occupancy is what the hint asks for, reduced to maxBlocks and until a
+// thread has minRegisters.
+func newPlan(s *pass.State, entry *ir.Op, d kernel.Demands, warps, minRegisters, maxBlocks int) *tileaa.PlanAttr {
+	occupancy := min(s.IntHint(tileaa.HintsOf(entry), "occupancy"), maxBlocks)
+	for occupancy > 1 && maxRegisters(s, warps, occupancy) < minRegisters {
 		occupancy--
 	}
 	plan := &tileaa.PlanAttr{Warps: warps, Stages: 1, Occupancy: occupancy, MaxReg: maxRegisters(s, warps, occupancy)}
@@ -362,30 +363,30 @@ func newPlan(s *pass.State, entry *ir.Op, d kernel.Demands, warps, least, most i
 	return plan
 }
 
-// boundedPlan is newPlan with a bound of registers in any case: unasked, ptxas may take few for long code, and spill.
+// boundedPlan is newPlan with a register limit in any case: without one ptxas may choose few for long code, and spill.
 func boundedPlan(s *pass.State, entry *ir.Op, d kernel.Demands, warps int) *tileaa.PlanAttr {
-	plan := newPlan(s, entry, d, warps, besideProducts(d, warps), math.MaxInt)
+	plan := newPlan(s, entry, d, warps, productRegisters(d, warps), math.MaxInt)
 	if plan.MaxReg == 0 {
 		plan.MaxReg = cost.ThreadRegisters(s.Target, warps)
 	}
 	return plan
 }
 
-// operandsMisfit says why the operands of a product have no room; "" if all have.
+// operandsMisfit says why the operands of some product do not fit shared memory or registers; "" if all do.
 func operandsMisfit(s *pass.State, entry *ir.Op, products *slice.Products, warps int) (why string) {
 	r := products.Room(warps, s.Target.SharedOptIn)
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		if p := (slice.Product{}); why == "" && tileaa.IsProduct(op) {
 			if p = products.Of(op, warps); p.TooBig(r) {
-				why = fmt.Sprintf("operands of a product take %d bytes", p.Staged)
+				why = fmt.Sprintf("operands of a product take %d bytes", p.SharedBytes)
 			}
 		}
 	})
 	return why
 }
 
-// oneTileOfRows reports whether warpgroups compute all products, each no more rows than an instruction has.
-func oneTileOfRows(products *slice.Products, entry *ir.Op, warps int) bool {
+// oneRowTilePerWarpgroup reports whether all products are wgmma in which each warpgroup has a single tile of rows.
+func oneRowTilePerWarpgroup(products *slice.Products, entry *ir.Op, warps int) bool {
 	fits := true
 	ir.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		if !fits || !tileaa.IsProduct(op) {
@@ -401,11 +402,11 @@ func oneTileOfRows(products *slice.Products, entry *ir.Op, warps int) bool {
 	return fits
 }
 
-// misfit says why so many warps cannot hold every value of a kernel, but for the operands of products that are cut along K; "" if they can. rows: each
-// warpgroup multiplies one tile of rows. turns: loads of a loop take turns in registers.
-func misfit(s *pass.State, entry *ir.Op, d kernel.Demands, warps int, except slice.Feeding, rows, turns bool) (why string) {
+// misfit says why the threads of so many warps cannot hold every value of a kernel, but for operands of products that are cut along K
+// (except); "" if they can. oneRowTile and sharedSlot are as in cost.AccumulatorsFit.
+func misfit(s *pass.State, entry *ir.Op, d kernel.Demands, warps int, except slice.FeedsProducts, oneRowTile, sharedSlot bool) (why string) {
 	limit := d.ValueLimit(s, warps)
-	if n := d.Alive(warps); !cost.AccumulatorsFit(s.Target, warps, n, rows, turns) {
+	if n := d.AccumulatorPressure(warps); !cost.AccumulatorsFit(s.Target, warps, n, oneRowTile, sharedSlot) {
 		return fmt.Sprintf("%d accumulators of a thread", n.Max)
 	}
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
@@ -432,7 +433,8 @@ func maxRegisters(s *pass.State, warps, occupancy int) int {
 	return min(max(n, 32), s.Target.RegistersPerThread)
 }
 
-// computesBetween reports whether threads of a loop compute with what products give, or a factor of one: these wait for each other, and for copies that threads begin.
+// computesBetween reports whether threads of a loop compute with results of its products or with their factors: then products wait for each
+// other through the threads.
 func computesBetween(s *pass.State, loop *ir.Op) (between bool) {
 	s.Walk(loop, ir.PreOrder, func(op *ir.Op) {
 		if !tileaa.IsProduct(op) {
@@ -442,23 +444,24 @@ func computesBetween(s *pass.State, loop *ir.Op) (between bool) {
 		between = between || !adds
 		for _, v := range op.Operands()[:2] {
 			_, names, loaded := tileaa.FactorLoad(v)
-			between = between || !ir.DefinedOutside(v, loop) && !(loaded && kernel.OnlyNamed(names))
+			between = between || !ir.DefinedOutside(v, loop) && !(loaded && kernel.OnlyViews(names))
 		}
 	})
 	return between
 }
 
-// producers is how many warps only begin copies, beside those that compute. Unasked there is one only where threads have much to do beside what the tensor unit multiplies:
-// warps that multiply by themselves, or by warpgroups, begin copies about as fast as others, and have more registers (measured, docs/gpu.md). Asked, it is at most
-// one for each scheduler of a multiprocessor, and as many as leave those that compute seven eighths of their registers.
-func producers(costs *prices, warps int) int {
+// producerWarps is how many warps only issue copies (warp specialization). Unasked there is one, and only where threads have much to do
+// beside the tensor unit: warps that run mma or wgmma issue copies about as fast themselves, and have more registers then (measured,
+// docs/gpu.md). Asked for, there is at most one for each scheduler of a multiprocessor, and as many as leave the consumers seven eighths of
+// their registers.
+func producerWarps(costs *pricing, warps int) int {
 	s := costs.s
 	if !s.Target.Has("cp.async") || costs.products.AccumulatorBits == 0 || s.ForbidsRoles() {
 		return 0
 	}
-	if slices.ContainsFunc(costs.loopsOf(warps), func(l weighted) bool {
+	if slices.ContainsFunc(costs.loopCosts(warps), func(l loopCost) bool {
 		part := 2
-		if l.between {
+		if l.computesBetween {
 			part = 4
 		}
 		return l.ProducersPay(s.Target, 1, l.slots, part)

@@ -52,7 +52,7 @@ func measures(t *testing.T) []measure {
 }
 
 // loopsIn are the loops of a kernel that multiply.
-func loopsIn(t *testing.T, m measure) []weighted {
+func loopsIn(t *testing.T, m measure) []loopCost {
 	data, err := os.ReadFile(filepath.Join("../../tests/corpus/perf", m.kernel, "kernel.tileirbc"))
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func loopsIn(t *testing.T, m measure) []weighted {
 		}
 	}
 	entry := s.Entries()[0]
-	return newPrices(s, entry, slice.ProductsOf(s, entry)).loopsOf(m.warps)
+	return newPricing(s, entry, slice.ProductsOf(s, entry)).loopCosts(m.warps)
 }
 
 func gpuOf(m measure) *target.Target {

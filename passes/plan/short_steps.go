@@ -12,27 +12,27 @@ import (
 	"tileiras/passes/slice"
 )
 
-// shortSteps puts the plan that cuts products along K in front of out, the plans that keep tiles whole, where it costs less than they: shared memory has room
-// for shorter steps of a later iteration, or of more of them, which are copied while this one multiplies, or for another block. It is worth a thought where there
-// is no room for a second whole step, or for one, and where rows are longer than they gain by. It is judged by copies of the entry that are cut. A step must be an
-// iteration of the loop that was there: a loop in a loop has nothing to copy ahead in its last iteration.
-func shortSteps(whole *prices, warps []int, out, not []candidate) (o, n []candidate) {
+// shortSteps puts the plan that cuts products along K in front of the viable plans that keep tiles whole, where it costs less: shorter
+// steps fit a ring of several slots, or leave shared memory for another block. It is worth a try where shared memory cannot hold two whole
+// steps, or not even one, and where rows are longer than the widest swizzle. It is priced on copies of the entry that are cut. A step must
+// be an iteration of the loop that was there: an inner loop would have nothing to copy ahead in its last iteration.
+func shortSteps(whole *pricing, warps []int, viable, rejected []candidate) (o, n []candidate) {
 	s, entry := whole.s, whole.entry
 	if !s.Target.Has("cp.async") {
-		return out, not
+		return viable, rejected
 	}
 	var limits []int
-	if len(out) == 0 || whole.crowded(out[0].plan.Warps) {
+	if len(viable) == 0 || whole.cannotDoubleBuffer(viable[0].plan.Warps) {
 		limits = append(limits, s.Target.SharedOptIn/2)
 	}
 	if bytes := whole.rowBytes(warps[0]); bytes > 0 {
 		limits = append(limits, bytes)
 	}
 	if len(limits) == 0 || gathers(s, entry) {
-		return out, not
+		return viable, rejected
 	}
 	var list []candidate
-	deep := depths(s, entry)
+	deep := loopDepths(s, entry)
 	for _, bytes := range limits {
 		for _, w := range warps {
 			if c, ok := shortPlan(s, entry, deep, w, bytes); ok {
@@ -42,38 +42,38 @@ func shortSteps(whole *prices, warps []int, out, not []candidate) (o, n []candid
 	}
 	best, rest := cheapestOf(list, 0, nil, nil)
 	for _, c := range best {
-		if len(out) > 0 && c.cost.quarters >= out[0].cost.quarters {
+		if len(viable) > 0 && c.cost.quarters >= viable[0].cost.quarters {
 			c.why, c.plan = c.cost.String(), nil
 			rest = append(rest, c)
 			continue
 		}
-		out = append([]candidate{c}, out...)
+		viable = append([]candidate{c}, viable...)
 	}
-	return out, append(not, rest...)
+	return viable, append(rejected, rest...)
 }
 
-// shortPlan is the plan of so many warps and bytes for operands, if each step is an iteration of the loop around its product.
+// shortPlan is the plan of so many warps and so many bytes of operands, if each step is an iteration of the loop around its product.
 func shortPlan(s *pass.State, entry *ir.Op, deep []int, warps, bytes int) (c candidate, ok bool) {
 	cut := slice.Cut(s, entry, &tileaa.PlanAttr{Warps: warps, Stages: 1, OperandBytes: bytes})
 	if cut == nil {
 		return candidate{}, false
 	}
 	defer cut.Erase()
-	if !slices.Equal(depths(s, cut), deep) {
+	if !slices.Equal(loopDepths(s, cut), deep) {
 		return candidate{}, false
 	}
-	costs := newPrices(s, cut, slice.ProductsOf(s, cut))
+	costs := newPricing(s, cut, slice.ProductsOf(s, cut))
 	c = wholePlan(costs, warps)
-	c.name, c.products, c.prices = fmt.Sprintf("%s, steps of %d bytes", c.name, bytes), nil, costs
+	c.name, c.products, c.pricing = fmt.Sprintf("%s, steps of %d bytes", c.name, bytes), nil, costs
 	if c.plan != nil {
 		c.plan.OperandBytes = bytes
 	}
 	return c, true
 }
 
-// rowBytes is the shared memory of the operands of a step whose rows are as long as the widest swizzle, if the only product of an entry has longer
-// ones; 0 otherwise.
-func (p *prices) rowBytes(warps int) int {
+// rowBytes is the shared memory of a step's operands when their rows are cut to the width of the widest swizzle, if the only product of an
+// entry has longer rows; else 0.
+func (p *pricing) rowBytes(warps int) int {
 	var products []*ir.Op
 	p.s.Walk(p.entry, ir.PreOrder, func(op *ir.Op) {
 		if tileaa.IsProduct(op) {
@@ -88,11 +88,11 @@ func (p *prices) rowBytes(warps int) int {
 	if !q.OK || row <= layout.WidestSwizzle {
 		return 0
 	}
-	return q.Staged * layout.WidestSwizzle / row
+	return q.SharedBytes * layout.WidestSwizzle / row
 }
 
-// gathers reports whether products in loops multiply what is read through pointers that follow from what the loop loads: a shorter step waits for both loads
-// as long as a whole one.
+// gathers reports whether products in loops multiply what is loaded through pointers that are loaded themselves: a shorter step waits for
+// both latencies as a whole one does.
 func gathers(s *pass.State, entry *ir.Op) (found bool) {
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		if tileaa.IsProduct(op) && ir.EnclosingLoop(op) != nil {
@@ -105,8 +105,8 @@ func gathers(s *pass.State, entry *ir.Op) (found bool) {
 	return found
 }
 
-// depths are how many loops stand around each product of an entry.
-func depths(s *pass.State, entry *ir.Op) (list []int) {
+// loopDepths are the loop depths of the products of an entry.
+func loopDepths(s *pass.State, entry *ir.Op) (list []int) {
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		if tileaa.IsProduct(op) {
 			n := 0

@@ -12,17 +12,18 @@ import (
 	"tileiras/passes/slice"
 )
 
-// usualDepth is how long sums of products are taken to be of which nobody knows.
-const usualDepth = 4096
+// assumedDepth is the length of K where it is not known.
+const assumedDepth = 4096
 
-// slicedK puts the plan in which warps share products along K, too, in front of out, the plans that keep tiles whole, where it costs less than they, or who compiles
-// asks for it. Each warp has a bigger part of the result then, and reads less from shared memory for as many products; behind the loop warps tell each other their
-// sums. Unasked it is worth a thought where nothing has more to do than shared memory. It is judged by copies of the entry that are sliced.
-func slicedK(whole *prices, warps []int, hinted int, out, not []candidate) (o, no []candidate) {
+// slicedK puts the plan in which warps split products along K (split-K within a block) in front of the viable plans that keep tiles whole,
+// where it costs less than they, or where the user asks for it. Each warp then has a bigger part of the result and reads less from shared
+// memory for as many products; behind the loop the warps' partial sums are added. Unasked it is worth a try where shared memory bandwidth
+// is the bottleneck. It is priced on copies of the entry that are sliced.
+func slicedK(whole *pricing, warps []int, hinted int, viable, rejected []candidate) (o, no []candidate) {
 	s := whole.s
 	asked, numbers := s.AsksForSlices(), s.Slices()
-	if len(out) == 0 || s.Opt == 0 || len(numbers) == 0 || !asked && !whole.gainsBySlices(out[0].plan.Warps) {
-		return out, not
+	if len(viable) == 0 || s.Opt == 0 || len(numbers) == 0 || !asked && !whole.gainsBySlices(viable[0].plan.Warps) {
+		return viable, rejected
 	}
 	if hinted > 0 {
 		warps = warps[:1]
@@ -34,34 +35,34 @@ func slicedK(whole *prices, warps []int, hinted int, out, not []candidate) (o, n
 		}
 	}
 	for i, c := range list {
-		if c.plan != nil && !asked && (c.cost.quarters >= out[0].cost.quarters || c.plan.Occupancy < out[0].plan.Occupancy) {
+		if c.plan != nil && !asked && (c.cost.quarters >= viable[0].cost.quarters || c.plan.Occupancy < viable[0].plan.Occupancy) {
 			list[i].why, list[i].plan = c.cost.String(), nil
 		}
 	}
-	best, not := cheapestOf(list, 0, nil, not)
-	return append(best, out...), not
+	best, rejected := cheapestOf(list, 0, nil, rejected)
+	return append(best, viable...), rejected
 }
 
-// gainsBySlices reports whether nothing has more to do than shared memory in a loop that so many warps run. Each result with an address of its own would take too
-// many registers beside the sums of slices.
-func (p *prices) gainsBySlices(warps int) bool {
-	bound := func(l weighted) bool { return l.SharedMemoryBound(p.s.Target) }
-	return p.s.Target.Has("cp.async") && slices.ContainsFunc(p.loopsOf(warps), bound) && !addressedSingly(p.s, p.entry, p.products.Demands)
+// gainsBySlices reports whether shared memory bandwidth limits a loop that so many warps run. A result with an address for each element
+// would take too many registers beside the partial sums.
+func (p *pricing) gainsBySlices(warps int) bool {
+	bound := func(l loopCost) bool { return l.SharedMemoryBound(p.s.Target) }
+	return p.s.Target.Has("cp.async") && slices.ContainsFunc(p.loopCosts(warps), bound) && !needsElementAddresses(p.s, p.entry, p.products.Demands)
 }
 
-// leastSteps is the least steps along K of a slice that is worth it: a warp loads the fragments of the second one under the first.
-const leastSteps = 2
+// minSteps is the fewest steps along K of a slice: a warp loads the fragments of the second one while it multiplies the first.
+const minSteps = 2
 
-// shallow reports whether some product has too little of K for n slices.
-func (p *prices) shallow(n int) (some bool) {
+// shallow reports whether some product has too few steps along K for n slices.
+func (p *pricing) shallow(n int) (some bool) {
 	p.s.Walk(p.entry, ir.PreOrder, func(op *ir.Op) {
-		some = some || tileaa.IsProduct(op) && slice.StepsK(op) < leastSteps*n
+		some = some || tileaa.IsProduct(op) && slice.StepsK(op) < minSteps*n
 	})
 	return some
 }
 
-// slicedPlans are the plans of n slices whose sums the threads of so many warps have registers for.
-func slicedPlans(whole *prices, warps []int, n int) (list []candidate) {
+// slicedPlans are the plans of n slices for the numbers of warps whose threads have registers for the partial sums.
+func slicedPlans(whole *pricing, warps []int, n int) (list []candidate) {
 	s, d := whole.s, whole.products.Demands
 	warps = slices.DeleteFunc(slices.Clone(warps), func(w int) bool { return n*d.ProductBits/32/(32*w) > cost.AccumulatorLimit(s.Target, w) })
 	if len(warps) == 0 {
@@ -72,31 +73,32 @@ func slicedPlans(whole *prices, warps []int, n int) (list []candidate) {
 		return nil
 	}
 	defer cut.Erase()
-	costs := newPrices(s, cut, slice.ProductsOf(s, cut))
+	costs := newPricing(s, cut, slice.ProductsOf(s, cut))
 	for _, w := range warps {
-		plan := newPlan(s, whole.entry, costs.products.Demands, w, besideProducts(costs.products.Demands, w), math.MaxInt)
+		plan := newPlan(s, whole.entry, costs.products.Demands, w, productRegisters(costs.products.Demands, w), math.MaxInt)
 		plan.SlicesK = n
-		c := judgedBy(costs, plan, fmt.Sprintf("%d slices of K", n))
-		c.cost.quarters += costs.meeting(w)
+		c := evaluate(costs, plan, fmt.Sprintf("%d slices of K", n))
+		c.cost.quarters += costs.crossWarpSum(w)
 		list = append(list, c)
 	}
 	return list
 }
 
-// meeting is what it costs, in quarter cycles, that warps tell each other their sums behind the loop with most to do, as often as that is assumed to run.
-func (p *prices) meeting(warps int) int {
+// crossWarpSum is the cost, in quarter cycles, of adding the warps' partial sums behind the most expensive loop, as often as that is
+// assumed to run.
+func (p *pricing) crossWarpSum(warps int) int {
 	most, ok := p.busiest(warps)
 	if !ok {
 		return 0
 	}
 	iterations, known := tileaa.TripCount(most.op)
 	if !known {
-		iterations = uint64(usualDepth / depthOf(most.op))
+		iterations = uint64(assumedDepth / depthOf(most.op))
 	}
-	return cost.CrossWarpSum(p.products.AccumulatorBits/8).Quarters() * runs(most.op.Body().First()) / int(min(max(iterations, 1), mostRuns))
+	return cost.CrossWarpSum(p.products.AccumulatorBits/8).Quarters() * runs(most.op.Body().First()) / int(min(max(iterations, 1), maxRuns))
 }
 
-// depthOf is how far along K the products of a loop go in an iteration.
+// depthOf is the extent along K that the products of a loop cover in one iteration.
 func depthOf(loop *ir.Op) (depth int) {
 	for _, op := range loop.Body().Ops() {
 		if tileaa.IsProduct(op) {

@@ -7,32 +7,32 @@ import (
 	"tileiras/dialects/tileaa"
 )
 
-// fewWarps leave room for another block on a multiprocessor, whatever registers their threads take.
-const fewWarps = 4
+// twoBlockWarps leave room for a second resident block, whatever registers their threads take.
+const twoBlockWarps = 4
 
-// smallBlocks puts the plan that makes results in pieces by so few warps that a multiprocessor runs two blocks in front of out, the plans that keep tiles
-// whole, where it costs less than they: one block multiplies while the other waits, or computes with what it has multiplied. It is worth a thought where
-// the best of them has a multiprocessor for itself, and is judged by a copy of the entry that is cut.
-func smallBlocks(whole *prices, out, not []candidate) (o, n []candidate) {
+// smallBlocks puts a plan in front of the viable ones that keep tiles whole, if it costs less: so few warps, with results made in pieces,
+// that two blocks are resident, of which one multiplies while the other waits or runs its epilogue. It is worth a try where the best plan
+// has a single resident block, and is priced on a copy of the entry that is cut.
+func smallBlocks(whole *pricing, viable, rejected []candidate) (o, n []candidate) {
 	s := whole.s
-	regs := cost.AccumulatorLimit(s.Target, fewWarps)
-	if len(out) == 0 || whole.products.Accumulators(fewWarps) <= regs || !whole.alone(out[0].plan.Warps) {
-		return out, not
+	regs := cost.AccumulatorLimit(s.Target, twoBlockWarps)
+	if len(viable) == 0 || whole.products.Accumulators(twoBlockWarps) <= regs || !whole.oneBlockResident(viable[0].plan.Warps) {
+		return viable, rejected
 	}
-	plan := &tileaa.PlanAttr{Warps: fewWarps, Stages: 1, MaxReg: cost.ThreadRegisters(s.Target, fewWarps), Sliced: true, PieceRegs: regs}
-	c, ok := judged(whole, plan, fmt.Sprintf("pieces of %d registers", regs))
+	plan := &tileaa.PlanAttr{Warps: twoBlockWarps, Stages: 1, MaxReg: cost.ThreadRegisters(s.Target, twoBlockWarps), Sliced: true, PieceRegs: regs}
+	c, ok := evaluateCut(whole, plan, fmt.Sprintf("pieces of %d registers", regs))
 	switch {
 	case !ok:
-		return out, not
+		return viable, rejected
 	case c.why != "":
-	case c.prices.alone(fewWarps):
+	case c.pricing.oneBlockResident(twoBlockWarps):
 		c.why = "a multiprocessor runs one block of them as well"
-	case c.cost.quarters >= out[0].cost.quarters:
+	case c.cost.quarters >= viable[0].cost.quarters:
 		c.why = c.cost.String()
 	}
 	if c.why != "" {
 		c.plan = nil
-		return out, append(not, c)
+		return viable, append(rejected, c)
 	}
-	return append([]candidate{c}, out...), not
+	return append([]candidate{c}, viable...), rejected
 }

@@ -26,7 +26,7 @@ import (
 // the same block, has versions of its own: results are stored by 16 bytes where their array allows it, however factors are loaded.
 func VersionLoops(s *pass.State) error {
 	for _, entry := range s.Entries() {
-		v := &versioner{s: s, entry: entry, known: facts.New(s.Ctx, entry), landed: tileaa.PlanOf(entry).Landed}
+		v := &versioner{s: s, entry: entry, known: facts.New(s.Ctx, entry), sumsInTensor: tileaa.PlanOf(entry).SumsInTensor}
 		v.block(entry.Body())
 	}
 	return nil
@@ -34,11 +34,11 @@ func VersionLoops(s *pass.State) error {
 
 // versioner works on an entry.
 type versioner struct {
-	s      *pass.State
-	entry  *ir.Op
-	known  *facts.Facts // of values that stay, or are replaced by equal ones
-	vain   int          // accesses that nothing could make wide
-	landed bool         // the plan has pieces of sums brought to registers behind loops
+	s            *pass.State
+	entry        *ir.Op
+	known        *facts.Facts // of values that stay, or are replaced by equal ones
+	failures     int          // accesses that nothing could make wide
+	sumsInTensor bool         // the plan has pieces of sums brought to registers behind loops
 }
 
 // block makes versions in a block: of nests, and of what stands between them.
@@ -65,7 +65,7 @@ func (v *versioner) block(b *ir.Block) {
 // takePieces are the first of some operations, up to the last that takes a piece of what a loop has left in tensor memory, and what is computed with that.
 // They have to stay beside the loop.
 func (v *versioner) takePieces(loop *ir.Op, ops []*ir.Op) []*ir.Op {
-	if !v.landed || !slices.ContainsFunc(loop.Results(), isTakenInPieces) {
+	if !v.sumsInTensor || !slices.ContainsFunc(loop.Results(), isTakenInPieces) {
 		return nil
 	}
 	from, last := map[*ir.Op]bool{}, 0
@@ -81,11 +81,11 @@ func (v *versioner) takePieces(loop *ir.Op, ops []*ir.Op) []*ir.Op {
 // takesPiece reports whether an op takes a piece of what a loop leaves in tensor memory.
 func (v *versioner) takesPiece(op *ir.Op) bool {
 	e, ok := ir.As[tileaa.Extract](op)
-	return v.landed && ok && ir.Is[tileaa.For](e.Source().DefiningOp()) && isTakenInPieces(e.Source())
+	return v.sumsInTensor && ok && ir.Is[tileaa.For](e.Source().DefiningOp()) && isTakenInPieces(e.Source())
 }
 
 func isTakenInPieces(v *ir.Value) bool {
-	_, ok := kernel.TakenInPieces(v)
+	_, ok := kernel.ConstantExtracts(v)
 	return ok
 }
 
@@ -142,8 +142,8 @@ func (v *versioner) straight(ops []*ir.Op) {
 	}
 }
 
-// mostEnds bounds how often a version of straight code is made shorter.
-const mostEnds = 4
+// maxEnds bounds how often a version of straight code is made shorter.
+const maxEnds = 4
 
 // versionOf finds the operations to have two versions of: from where the test can be made to the end, but for what makes a tile that is needed behind it. They
 // begin with a load, so that a tile and another to which it is added come to lie in threads in one way.
@@ -152,7 +152,7 @@ func (v *versioner) versionOf(ops []*ir.Op) *version {
 	for i, op := range ops {
 		at[op] = i
 	}
-	for range mostEnds {
+	for range maxEnds {
 		x := &version{versioner: v, has: map[*ir.Op]bool{}}
 		first, tested := len(ops), -1 // the first op that gains, and the last that is tested
 		for i, op := range ops {

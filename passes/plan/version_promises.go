@@ -44,8 +44,8 @@ func (v *version) bytes(known *facts.Facts, op *ir.Op) int64 {
 	return vec * size
 }
 
-// mostVain bounds how many accesses of an entry are looked at in vain: each time, all that its place follows from is looked at for every parameter.
-const mostVain = 64
+// maxFailures bounds how many accesses of an entry are looked at in vain: each time, all that its place follows from is looked at for every parameter.
+const maxFailures = 64
 
 // suppose adds what an access would have to know to be as wide as can be, if all of it can be tested and agrees with what others want. It reports
 // whether the access will be.
@@ -56,7 +56,7 @@ func (v *version) suppose(op *ir.Op, testable func(*ir.Value) bool) bool {
 	if v.wide(op, nil) {
 		return true
 	}
-	if v.vain == mostVain {
+	if v.failures == maxFailures {
 		return false
 	}
 	var list []promise
@@ -67,7 +67,7 @@ func (v *version) suppose(op *ir.Op, testable func(*ir.Value) bool) bool {
 	}
 	list = slices.DeleteFunc(list, v.isKnown)
 	if slices.ContainsFunc(list, func(p promise) bool { return !testable(p.value) || v.contradicts(p) }) || !v.wide(op, list) {
-		v.vain++
+		v.failures++
 		return false
 	}
 	for _, p := range list {
@@ -142,8 +142,8 @@ func arrayPromises(known *facts.Facts, op *ir.Op, m tileaa.MakeMemref) []promise
 	return list
 }
 
-// mostParameters bounds how many parameters of the kernel a place may follow from.
-const mostParameters = 12
+// maxParameters bounds how many parameters of the kernel a place may follow from.
+const maxParameters = 12
 
 // pointerPromises are those of the parameters from which pointers follow: all are multiples, or one of them is the distance between neighbours; without
 // those that do not matter.
@@ -156,7 +156,7 @@ func (v *version) pointerPromises(op *ir.Op, ptr *ir.Value) []promise {
 		}
 		all = append(all, promise{x, divisor})
 	}
-	if len(all) > mostParameters {
+	if len(all) > maxParameters {
 		return nil
 	}
 	found := v.wide(op, all)

@@ -14,7 +14,7 @@ import (
 
 // spreadIotas spreads those from which operands of products are loaded.
 func spreadIotas(s *pass.State, entry *ir.Op) {
-	feeds := Feeding{}
+	feeds := FeedsProducts{}
 	uses := map[*ir.Op][]*ir.Use{} // that lead to operands only
 	var list []*ir.Op
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {

@@ -31,11 +31,11 @@ func productDim(op *ir.Op, i, dim int) (int, bool) {
 	return dim, true
 }
 
-// Feeding knows of values whether they only become operands of products: what is loaded or computed for them in pieces needs no
+// FeedsProducts knows of values whether they only become operands of products: what is loaded or computed for them in pieces needs no
 // place as a whole.
-type Feeding map[*ir.Value]bool
+type FeedsProducts map[*ir.Value]bool
 
-func (f Feeding) Of(v *ir.Value) bool {
+func (f FeedsProducts) Of(v *ir.Value) bool {
 	if known, ok := f[v]; ok {
 		return known
 	}
@@ -154,13 +154,13 @@ func (l *loopBuilder) step(op *ir.Op, acc *ir.Value) *ir.Value {
 
 // Product is what the plan asks of one product.
 type Product struct {
-	Extent atom.Extent
-	Atom   atom.Candidate
-	OK     bool // some row computes it
-	Staged int  // bytes of the operands that lie in shared memory
-	Passed int  // bytes that pass through registers on their way there
-	Held   int  // the same without those of reshaped and permuted tiles, which copies bring where that pays
-	accs   int  // accumulators of a thread
+	Extent        atom.Extent
+	Atom          atom.Candidate
+	OK            bool // some row computes it
+	SharedBytes   int  // bytes of the operands that lie in shared memory
+	RegisterBytes int  // bytes that pass through registers on their way there
+	UncopiedBytes int  // the same without those of reshaped and permuted tiles, which copies bring where that pays
+	accs          int  // accumulators of a thread
 }
 
 // Products answers what the products of an entry ask of its plan, as long as the entry stays as it is.
@@ -170,7 +170,7 @@ type Products struct {
 	known *facts.Facts
 	asked map[question]Product
 	fit   map[*ir.Op]bool // kernel.RingsFit, by the op around a product
-	turns map[*ir.Op]bool // kernel.TakeTurns of those of which they do not
+	turns map[*ir.Op]bool // kernel.StaggersOperands of those of which they do not
 }
 
 type question struct {
@@ -201,13 +201,13 @@ func (ps *Products) product(op *ir.Op, warps int) Product {
 	types := kernel.OperandTypes(op)[0]
 	if tileaa.IsScaled(op) && p.OK && p.Atom.Atom.Scaled() {
 		for _, scale := range op.Operands()[3:] {
-			p.Staged += int(tileaa.AsTile(scale).NumElements()) * tileaa.ElemBytes(tileaa.AsTile(scale).Elem)
+			p.SharedBytes += int(tileaa.AsTile(scale).NumElements()) * tileaa.ElemBytes(tileaa.AsTile(scale).Elem)
 		}
 	}
 	for i, elem := range []atom.Elem{p.Atom.A, p.Atom.B} {
 		v := op.Operand(i)
 		if p.OK && p.Atom.Atom.Scalar() || !fromProduct(v) {
-			p.Staged += int(tileaa.AsTile(v).NumElements()) * max(elem.Bits(), 8) / 8
+			p.SharedBytes += int(tileaa.AsTile(v).NumElements()) * max(elem.Bits(), 8) / 8
 		}
 		scaled := tileaa.IsScaled(op) && !(p.OK && p.Atom.Atom.Scaled()) // on its way, which may take more than what is loaded
 		load, _, copied := tileaa.FactorLoad(v)
@@ -218,16 +218,16 @@ func (ps *Products) product(op *ir.Op, warps int) Product {
 		inUnit := p.OK && p.Atom.Atom.Tensor != nil && copied // its copies pass by registers in any shape
 		own := [2]atom.Elem{types.A, types.B}[i]
 		held := elem != own && elem != atom.TF32 || !s.Target.Has("cp.async") || scaled || !copied
-		read := p.OK && p.Atom.Atom.Group > 0 && !(p.Atom.Atom.ReadsShared(i, p.Atom.Swap) && kernel.ComesByCopies(v, p.Atom.Atom, i == 1)) // by threads
+		read := p.OK && p.Atom.Atom.Group > 0 && !(p.Atom.Atom.ReadsShared(i, p.Atom.Swap) && kernel.CopiesSuit(v, p.Atom.Atom, i == 1)) // by threads
 		if d := v.DefiningOp(); read || (d == nil || (d.Code() != tileaa.OpTiledLoad || ps.takesTurns(op)) && (held || !ps.ringsFit(op)) || !s.Target.Has("cp.async") || scaled) && !inUnit {
 			n := ps.loadedBytes(v, map[*ir.Value]bool{})
 			if n > 0 && scaled {
 				n = max(n, int(tileaa.AsTile(v).NumElements())*elem.Bits()/8)
 			}
-			p.Passed += n
+			p.RegisterBytes += n
 		}
 		if held {
-			p.Held += ps.loadedBytes(v, map[*ir.Value]bool{})
+			p.UncopiedBytes += ps.loadedBytes(v, map[*ir.Value]bool{})
 		}
 	}
 	return p
@@ -252,7 +252,7 @@ func (ps *Products) takesTurns(product *ir.Op) bool {
 	}
 	turns, old := ps.turns[loop]
 	if !old {
-		turns = kernel.TakeTurns(loop)
+		turns = kernel.StaggersOperands(loop)
 		ps.turns[loop] = turns
 	}
 	return turns
@@ -260,7 +260,7 @@ func (ps *Products) takesTurns(product *ir.Op) bool {
 
 // half is the product with half as much of K.
 func (p Product) half(s *pass.State, op *ir.Op, warps int) Product {
-	p.Extent.K, p.Staged, p.Passed = p.Extent.K/2, p.Staged/2, p.Passed/2
+	p.Extent.K, p.SharedBytes, p.RegisterBytes = p.Extent.K/2, p.SharedBytes/2, p.RegisterBytes/2
 	p.Atom, p.OK = kernel.ChooseAtom(s, op, p.Extent, warps)
 	return p
 }
@@ -272,7 +272,7 @@ func (ps *Products) Facts() *facts.Facts { return ps.known }
 func (ps *Products) Pointers(load *ir.Op) int {
 	block, ok := tileaa.BlockOf(load)
 	ragged := ok && ps.known.BlockMaskVector(block, ps.known.FastDim(block))*int64(tileaa.ElemBytes(tileaa.AsTile(load.Result(0)).Elem)) < 16
-	return kernel.Pointers(load, ragged)
+	return kernel.RegistersPerAccess(load, ragged)
 }
 
 // loadedBytes is what is loaded into registers for a value. Elements that lie alone in memory have a register each.
@@ -307,8 +307,8 @@ func (ps *Products) loadedBytes(v *ir.Value, seen map[*ir.Value]bool) int {
 
 // room is what a kernel has for the operands of one product.
 type room struct {
-	shared int // bytes of shared memory
-	passed int // bytes of registers, of all threads
+	sharedBytes   int // bytes of shared memory
+	registerBytes int // bytes of registers, of all threads
 }
 
 // Room is what a kernel of so many warps has, given so much shared memory.
@@ -318,7 +318,7 @@ func (ps *Products) Room(warps, shared int) room {
 
 // TooBig reports whether a product takes more room than there is for its operands, or too much code.
 func (p Product) TooBig(r room) bool {
-	return p.Staged > r.shared || p.Passed > r.passed ||
+	return p.SharedBytes > r.sharedBytes || p.RegisterBytes > r.registerBytes ||
 		p.OK && p.Atom.Atom.Scalar() && p.accs*p.Extent.K/p.Atom.Atom.Shape.K > cost.ScalarInstructions
 }
 

@@ -33,7 +33,7 @@ func (r *recipe) takesApart() bool {
 
 // lands reports whether pieces are cut out of sums that the tensor unit keeps.
 func (r *recipe) lands(c *slicer) bool {
-	return slices.ContainsFunc(r.cuts, func(k cut) bool { return r.how[k] == extracted && c.landed[k.v] })
+	return slices.ContainsFunc(r.cuts, func(k cut) bool { return r.how[k] == extracted && c.tensorSums[k.v] })
 }
 
 // recipe lists what the roots take, and its cost; ok is false when scans run against each other.
@@ -71,7 +71,7 @@ func (l *lister) visit(k cut) {
 	inside := l.c.within(k.v, l.place) != nil
 	if k.dim != whole {
 		regs := l.c.regs(k.v)
-		if l.c.landed[k.v] {
+		if l.c.tensorSums[k.v] {
 			regs = kernel.TileRegisters(k.v)
 		}
 		l.regs = max(l.regs, regs/int(l.pieces))

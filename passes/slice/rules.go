@@ -148,7 +148,7 @@ func (p *prober) need(k cut) bool {
 	}
 	if p.how[k] == 0 {
 		switch {
-		case tileaa.ShapeOf(k.v)[k.dim]%p.pieces != 0, p.c.landed[k.v] && k.dim < len(tileaa.ShapeOf(k.v))-1: // warps share rows
+		case tileaa.ShapeOf(k.v)[k.dim]%p.pieces != 0, p.c.tensorSums[k.v] && k.dim < len(tileaa.ShapeOf(k.v))-1: // warps share rows
 			p.how[k] = impossible
 		case p.inPieces(k):
 			p.how[k] = inPieces

@@ -118,7 +118,7 @@ func slicesK(d tileaa.Dot, n int64) bool {
 	if len(t.Shape) != 2 || tileaa.ElemBits(t.Elem) != 32 || tileaa.IsScaled(d.Op) || ir.IsFloat(tileaa.AsTile(d.Rhs()).Elem, float.F32) || StepsK(d.Op) < int(n) {
 		return false
 	}
-	return kernel.LoadedAlone(d.Lhs()) && kernel.LoadedAlone(d.Rhs())
+	return kernel.LoadedForProductsOnly(d.Lhs()) && kernel.LoadedForProductsOnly(d.Rhs())
 }
 
 // slice makes the products of a sum batches of n.

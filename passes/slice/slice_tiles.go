@@ -103,8 +103,8 @@ type slicer struct {
 	accumulators    int       // registers of a thread that the accumulators of a piece may take
 	piece           int       // registers of a thread that a piece takes in an entry without products; all accumulators of a loop and a piece take twice as many
 	asked           *Products // where products are cut along K
-	feeding         Feeding
-	landed          map[*ir.Value]bool // sums that the tensor unit keeps: their pieces are cut out of them behind their loops
+	feeding         FeedsProducts
+	tensorSums      map[*ir.Value]bool // sums that the tensor unit keeps: their pieces are cut out of them behind their loops
 	known           *facts.Facts
 	number          map[*ir.Op]int // place in the walk: program order
 	orders          tokenOrder
@@ -126,7 +126,7 @@ func newSlicer(s *pass.State, entry *ir.Op) *slicer {
 	c := &slicer{
 		s: s, b: ir.NewBuilder(s.Ctx), entry: entry, threads: 32 * p.Warps, limit: d.ValueLimit(s, p.Warps),
 		known: facts.New(s.Ctx, entry), number: map[*ir.Op]int{}, output: map[*ir.Op]*output{}, kept: map[*ir.Op]bool{},
-		loops: map[*ir.Op]bool{}, replaced: ir.Mapping{}, feeding: Feeding{}, landed: map[*ir.Value]bool{}, made: new(int), piece: cost.PieceRegisters,
+		loops: map[*ir.Op]bool{}, replaced: ir.Mapping{}, feeding: FeedsProducts{}, tensorSums: map[*ir.Value]bool{}, made: new(int), piece: cost.PieceRegisters,
 	}
 	if d.AccumulatorBits > 0 {
 		c.products = true
@@ -139,13 +139,13 @@ func newSlicer(s *pass.State, entry *ir.Op) *slicer {
 	}
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		c.number[op] = len(c.number)
-		if !p.Landed {
+		if !p.SumsInTensor {
 			return
 		}
-		if sum, ok := kernel.SumsInUnit(s, op, p.Warps); ok {
+		if sum, ok := kernel.TensorMemorySum(s, op, p.Warps); ok {
 			flow, _ := ir.LoopOf(sum.DefiningOp())
 			for _, v := range []*ir.Value{flow.Inits()[sum.Index()], flow.Carried()[sum.Index()], op.Result(0), sum} {
-				c.landed[v] = true
+				c.tensorSums[v] = true
 			}
 		}
 	})
@@ -169,7 +169,7 @@ func (c *slicer) big(v *ir.Value) bool { return c.regs(v) > c.limit*c.threads }
 
 // regs is kernel.TileRegisters of a value, but 0 of operands of products, which are cut along K later, and of sums that the tensor unit keeps.
 func (c *slicer) regs(v *ir.Value) int {
-	if c.landed[v] || c.products && !c.steps && c.feeding.Of(v) {
+	if c.tensorSums[v] || c.products && !c.steps && c.feeding.Of(v) {
 		return 0
 	}
 	return kernel.TileRegisters(v)
@@ -291,7 +291,7 @@ func (c *slicer) dependsOnBig(op *ir.Op) bool {
 	visit = func(op *ir.Op) bool {
 		for _, v := range op.Operands() {
 			d := v.DefiningOp()
-			if c.landed[v] {
+			if c.tensorSums[v] {
 				return true
 			}
 			if d == nil || seen[d] || !tileaa.IsRanked(v) {

@@ -128,7 +128,7 @@ func blocksAsked(s *pass.State, plan *tileaa.PlanAttr, loops []*roleLoop, slots 
 	}
 	for _, l := range loops {
 		c := l.asked
-		if c.Registers+(places-1)*kernel.BesideProducts > limit {
+		if c.Registers+(places-1)*kernel.AddressRegisters > limit {
 			return 1
 		}
 		c.Registers = limit

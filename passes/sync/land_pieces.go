@@ -19,18 +19,18 @@ import (
 
 // landInPieces does so in an entry whose plan counts on it.
 func landInPieces(s *pass.State, entry *ir.Op) error {
-	if !tileaa.PlanOf(entry).Landed {
+	if !tileaa.PlanOf(entry).SumsInTensor {
 		return nil
 	}
 	var given []*ir.Value // by loops
 	var whole *ir.Op
 	warps := tileaa.PlanOf(entry).Warps
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-		v, ok := kernel.SumsInUnit(s, op, warps)
+		v, ok := kernel.TensorMemorySum(s, op, warps)
 		if !ok {
 			return
 		}
-		if _, apart := kernel.TakenInPieces(v); apart && slices.Contains(ir.Cast[tileaa.For](v.DefiningOp()).Lands(), int64(v.Index())) {
+		if _, apart := kernel.ConstantExtracts(v); apart && slices.Contains(ir.Cast[tileaa.For](v.DefiningOp()).Lands(), int64(v.Index())) {
 			given = append(given, v)
 		} else if v.HasUses() {
 			whole = op
@@ -56,7 +56,7 @@ func landPieces(s *pass.State, entry *ir.Op, given *ir.Value) {
 	b.After(loop.Op)
 	tileaa.NewDotWait(b, 0)
 	loop.SetLands(nil)
-	pieces, _ := kernel.TakenInPieces(given)
+	pieces, _ := kernel.ConstantExtracts(given)
 	landWhereTaken(s, entry, pieces)
 }
 

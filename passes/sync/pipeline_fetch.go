@@ -280,7 +280,7 @@ func (r *rewriting) beside(others func(op *ir.Op) bool, most int) (list []beside
 			continue
 		}
 		n, with := max(1, kernel.RegistersOf(op.Result(0))), *r.pipeline
-		if registers+n > most || !kernel.BeginsAhead(op) {
+		if registers+n > most || !kernel.CanPrefetch(op) {
 			continue
 		}
 		with.ahead = maps.Clone(r.ahead)
@@ -303,7 +303,7 @@ func (r *rewriting) lastUse(v *ir.Value, at map[*ir.Op]int, last **ir.Op) {
 		if op := user.AncestorIn(r.loop.Op.Body()); at[op] > at[*last] {
 			*last = op
 		}
-		if tileaa.Names(user) || user.NumResults() == 1 && kernel.MadeAgain(user.Result(0)) {
+		if tileaa.Names(user) || user.NumResults() == 1 && kernel.IsRematerialized(user.Result(0)) {
 			r.lastUse(user.Result(0), at, last)
 		}
 	}

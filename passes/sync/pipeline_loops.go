@@ -35,7 +35,7 @@ import (
 func PipelineLoops(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		for _, loop := range countedLoops(s, entry) {
-			if _, rows := kernel.RowsOf(s, loop, tileaa.WarpsOf(entry)); rows {
+			if _, rows := kernel.RowLoopOf(s, loop, tileaa.WarpsOf(entry)); rows {
 				if p, ok := pipelined(loop); ok {
 					fetchBeside(s, p)
 				}
@@ -166,10 +166,10 @@ func filledOnce(loop, fill *ir.Op, buffer *ir.Value) bool {
 
 // computable reports whether a value can be computed iterations ahead, and collects what for.
 func (p *pipeline) computable(v *ir.Value) bool {
-	a := kernel.NewAhead(p.flow.Op)
-	a.Loads, a.Ops, a.Carry = p.tiles, p.ahead, p.carry
+	a := kernel.NewAheadSlice(p.flow.Op)
+	a.AllowLoads, a.Ops, a.CarriedArgs = p.tiles, p.ahead, p.carry
 	ok := a.Computable(v)
-	p.carry = a.Carry
+	p.carry = a.CarriedArgs
 	return ok
 }
 

@@ -75,7 +75,7 @@ func chosen(s *pass.State, entry *ir.Op, r *resources, p *pipeline) choice {
 		l.SharedBytes = append(l.SharedBytes, bytes)
 		buffers = rings // from two slots on
 	}
-	if rows, ok := kernel.RowsOf(s, p.loop.Op, plan.Warps); ok && len(l.SharedBytes) > 0 {
+	if rows, ok := kernel.RowLoopOf(s, p.loop.Op, plan.Warps); ok && len(l.SharedBytes) > 0 {
 		rows.CopiedBytes, rows.SharedBytes = l.CopiedBytes, l.SharedBytes
 		c.slots = rows.Slots(s.Target)
 		c.blocks = l.Blocks(s.Target, c.slots)
@@ -127,5 +127,5 @@ func accumulatorsOf(s *pass.State, entry *ir.Op) int {
 // pointersOf is what the accesses of a load need, as its copy says.
 func pointersOf(op *ir.Op) int {
 	c, ok := ir.As[tileaa.AsyncCopy](op)
-	return kernel.Pointers(op, ok && c.Ragged())
+	return kernel.RegistersPerAccess(op, ok && c.Ragged())
 }

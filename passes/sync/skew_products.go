@@ -46,7 +46,7 @@ import (
 // product reads is overwritten, are those of any product in flight.
 func SkewProducts(s *pass.State) error {
 	for _, entry := range s.Entries() {
-		k := skewing{s, entry, sync.OnceValue(func() *kernel.Alive { return kernel.AliveIn(s, entry) })}
+		k := skewing{s, entry, sync.OnceValue(func() *kernel.Pressure { return kernel.PressureIn(s, entry) })}
 		for _, loop := range countedLoops(s, entry) {
 			s.Step()
 			if k := k.skewable(loop); k != nil {
@@ -64,7 +64,7 @@ func SkewProducts(s *pass.State) error {
 type skewing struct {
 	s     *pass.State
 	entry *ir.Op
-	alive func() *kernel.Alive
+	alive func() *kernel.Pressure
 }
 
 // skewed is a sum of products of a loop, or a single one, that can begin an iteration ahead, and the copies that bring what it takes.
@@ -127,7 +127,7 @@ func (k *skewed) gains(d tileaa.Dot) bool {
 	}
 	t, plan := k.s.Target, tileaa.PlanOf(k.entry)
 	registers := func(accumulators int) int { return k.asks(k.s, k.entry, accumulators).Registers }
-	all, here := registers(k.alive().Most(plan.Warps)), registers(k.alive().During(k.loop.Op, plan.Warps))
+	all, here := registers(k.alive().Max(plan.Warps)), registers(k.alive().During(k.loop.Op, plan.Warps))
 	if a.Group > 0 {
 		here = all
 	}

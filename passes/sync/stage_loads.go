@@ -35,7 +35,7 @@ import (
 func StageLoads(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		var r *resources
-		var alive *kernel.Alive
+		var alive *kernel.Pressure
 		most := 0 // thread blocks of a multiprocessor that loads ahead leave room for
 		for _, loop := range countedLoops(s, entry) {
 			g, waits := newStaging(s, loop), waitsFor(s, loop)
@@ -48,7 +48,7 @@ func StageLoads(s *pass.State) error {
 			held := kernel.StagingReserve
 			if len(waits) > 0 {
 				if alive == nil {
-					alive = kernel.AliveIn(s, entry)
+					alive = kernel.PressureIn(s, entry)
 				}
 				held += alive.During(loop, tileaa.WarpsOf(loop))
 			}
@@ -61,7 +61,7 @@ func StageLoads(s *pass.State) error {
 			}
 			most = max(most, fetchWaiting(s, waits, held, r.bytes))
 		}
-		if plan := *tileaa.PlanOf(entry); most > 1 && plan.Landed { // whose sums are in tensor memory for the sake of other blocks
+		if plan := *tileaa.PlanOf(entry); most > 1 && plan.SumsInTensor { // whose sums are in tensor memory for the sake of other blocks
 			plan.MaxReg = min(plan.MaxReg, cost.RegisterLimit(s.Target, plan.Threads(), 2))
 			ir.Cast[tileaa.Entry](entry).SetPlan(&plan)
 		}
@@ -213,7 +213,7 @@ func (g *staging) choose(s *pass.State, entry *ir.Op, r *resources) int {
 		limit = cost.RegisterLimit(s.Target, 32*plan.Warps, 1)
 	}
 	sums := kernel.RegistersOf(g.product.Result()) // of the tensor unit they are in registers behind the loop
-	if plan.Landed {
+	if plan.SumsInTensor {
 		sums = 0 // a piece of them
 	}
 	held := max(r.accumulators, sums) + kernel.StagingReserve

@@ -144,7 +144,7 @@ func (t *turns) survey() {
 func (t *turns) registersOf(v *ir.Value) int {
 	op := v.DefiningOp()
 	switch {
-	case kernel.MadeAgain(v):
+	case kernel.IsRematerialized(v):
 		return 0
 	case op == nil || op.Block() != t.loop.Op.Body():
 	case op.Code() == tileaa.OpBufferLoad && tileaa.OnlyProductsTake(v):

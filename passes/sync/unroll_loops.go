@@ -48,7 +48,7 @@ func UnrollLoops(s *pass.State) error {
 		if plan := *tileaa.PlanOf(entry); most > 0 && plan.MaxReg == 0 {
 			// Unasked, ptxas takes so few registers that loads wait for what those before them brought.
 			if d := kernel.DemandsOf(s, entry); d.AccumulatorBits > 0 { // as other loops ask for
-				most = max(most, d.Accumulators(plan.Warps)+kernel.BesideProducts)
+				most = max(most, d.Accumulators(plan.Warps)+kernel.AddressRegisters)
 			}
 			plan.MaxReg = cost.UnrolledRegisters(s.Target, plan.Warps, most)
 			ir.Cast[tileaa.Entry](entry).SetPlan(&plan)

@@ -17,13 +17,13 @@ func TestStepsCostTheirBarriers(t *testing.T) {
 		%d = dot %a, %a, %z : (tile<64x64xf16>, tile<64x64xf16>, tile<64x64xf32>) -> tile<64x64xf32>
 		use %d : tile<64x64xf32>`))
 	entry := s.Entries()[0]
-	p := newPrices(s, entry, slice.ProductsOf(s, entry))
+	p := newPricing(s, entry, slice.ProductsOf(s, entry))
 	for _, op := range entry.Body().Ops() {
 		if !tileaa.IsProduct(op) {
 			continue
 		}
 		price := func(k int) int {
-			quarters, _ := p.product(op, 4, 1, func(q slice.Product) bool { return q.Extent.K > k })
+			quarters, _ := p.productCost(op, 4, 1, func(q slice.Product) bool { return q.Extent.K > k })
 			return quarters
 		}
 		if got, want := price(16)-price(64), (cost.Cost{Barriers: 2 * 3}).Quarters(); price(64) <= 0 || got != want {

@@ -8,15 +8,15 @@ import (
 	"tileiras/passes/pass"
 )
 
-// RowsOf is what an iteration of a loop asks for beside what it copies; ok is false where it multiplies, or warps tell each other nothing.
-func RowsOf(s *pass.State, loop *ir.Op, warps int) (r cost.RowLoop, ok bool) {
+// RowLoopOf is what an iteration of a loop asks for beside its copies; ok is false if it has products or nothing in it crosses warps.
+func RowLoopOf(s *pass.State, loop *ir.Op, warps int) (r cost.RowLoop, ok bool) {
 	r.Warps = warps
 	products, widest := false, 0
 	s.Walk(loop, ir.PreOrder, func(op *ir.Op) {
 		switch {
 		case tileaa.IsProduct(op):
 			products = true
-		case op.Code() == tileaa.OpConvertLayout && betweenWarps(op), op.Code() == tileaa.OpBufferStore:
+		case op.Code() == tileaa.OpConvertLayout && crossesWarps(op), op.Code() == tileaa.OpBufferStore:
 			r.Exchanges++
 		case op.Code() == tileaa.OpTiledStore || op.Code() == tileaa.OpStore:
 			if v := tileaa.StoredValue(op); tileaa.IsRanked(v) {
@@ -30,14 +30,14 @@ func RowsOf(s *pass.State, loop *ir.Op, warps int) (r cost.RowLoop, ok bool) {
 		}
 	})
 	r.Registers = widest/(32*warps) + cost.OverheadRegisters
-	if Distributes(loop) || HoldsTiles(loop) { // what a block adds up others add to its like: there are few blocks
-		r.LaunchedBlocks = beside(s, tileaa.EntryOf(loop))
+	if IsGridStride(loop) || CarriesTiles(loop) { // what a block adds up others add to its like: there are few blocks
+		r.LaunchedBlocks = hintedBlocks(s, tileaa.EntryOf(loop))
 	}
 	return r, !products && r.Exchanges > 0
 }
 
-// betweenWarps reports whether a conversion needs values of other warps.
-func betweenWarps(convert *ir.Op) bool {
+// crossesWarps reports whether a layout conversion moves values between warps.
+func crossesWarps(convert *ir.Op) bool {
 	p := layout.Convert(*tileaa.LayoutOf(convert.Operand(0)), *tileaa.LayoutOf(convert.Result(0)))
 	return p.Kind == layout.Shared && !p.WarpLocal
 }

@@ -36,7 +36,7 @@ type interval struct {
 
 func allocateEntry(s *pass.State, entry *ir.Op) error {
 	list, _ := intervals(s, entry)
-	total, err := placeApart(s, entry, list)
+	total, err := placeSeparately(s, entry, list)
 	if err != nil {
 		e := &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: err.Error()}
 		if short, ok := err.(*shortage); ok {
@@ -86,17 +86,17 @@ func intervals(s *pass.State, entry *ir.Op) (list []*interval, at map[*ir.Op]ext
 		users := tileaa.MemoryUsers(iv.op.Result(0))
 		read := slices.ContainsFunc(users, func(user *ir.Op) bool { return !onlyFills(user) })
 		for _, user := range users {
-			from, to := lives(iv.op, user, at, read)
+			from, to := lifetime(iv.op, user, at, read)
 			iv.first, iv.last = min(iv.first, from), max(iv.last, to)
 		}
 	}
 	return list, at
 }
 
-// lives is from when to when memory lives for one who uses it: for all of a loop, when it comes from outside. What passes from role to role is
-// alive from the beginning of the roles; who fills it is over when the last one reads, and has no memory of its own. What nobody reads is
-// filled at any time of the roles.
-func lives(alloc, user *ir.Op, at map[*ir.Op]extent, read bool) (from, to int) {
+// lifetime is the interval in which memory is live for one user: all of a loop if it comes from outside. What one role passes to another is
+// live from the start of the roles. A producer is done when the last consumer has read, and so needs no memory of its own; what nobody
+// reads may be filled at any time of the roles.
+func lifetime(alloc, user *ir.Op, at map[*ir.Op]extent, read bool) (from, to int) {
 	filler := onlyFills(user)
 	for user.Block() != alloc.Block() {
 		if role := user.ParentOp(); role.Code() == tileaa.OpRole {
@@ -114,16 +114,16 @@ func lives(alloc, user *ir.Op, at map[*ir.Op]extent, read bool) (from, to int) {
 	return at[user].first, at[user].last
 }
 
-// onlyFills reports whether a user of a buffer or a ring only brings something there.
+// onlyFills reports whether a user of a buffer or a ring only writes there.
 func onlyFills(user *ir.Op) bool {
 	return user.Code() == tileaa.OpAsyncCopy || user.Code() == tileaa.OpRingSlot
 }
 
 func elemOf(a tileaa.Alloca) ir.Type { return tileaa.AsTile(a.Result()).Elem.(*tileaa.PtrType).Elem }
 
-// placeApart is place, but that some buffers have memory of their own where that takes no block from a multiprocessor, for who shares memory must meet in between:
-// small ones, and what products in flight read, which goes on when its last reader has begun.
-func placeApart(s *pass.State, entry *ir.Op, list []*interval) (total int, err error) {
+// placeSeparately is place, but gives some buffers memory of their own where that costs no resident block, because sharing memory takes a
+// barrier: small buffers, and operands of products in flight, which are read until after their last reader has begun.
+func placeSeparately(s *pass.State, entry *ir.Op, list []*interval) (total int, err error) {
 	total, err = place(s, list)
 	if err != nil {
 		return total, err
@@ -143,7 +143,7 @@ func placeApart(s *pass.State, entry *ir.Op, list []*interval) (total int, err e
 		return n
 	}
 	small := func(iv *interval) bool { return iv.size <= smallBuffer }
-	flying := func(iv *interval) bool { return small(iv) || multiplied(iv.op) }
+	flying := func(iv *interval) bool { return small(iv) || readByProducts(iv.op) }
 	for n, own := range []func(iv *interval) bool{flying, small} {
 		registers := n * plan.MaxReg // a thread may take fewer: big buffers cost blocks then
 		if !slices.ContainsFunc(list, own) {
@@ -167,11 +167,11 @@ func placeApart(s *pass.State, entry *ir.Op, list []*interval) (total int, err e
 	return total, nil
 }
 
-// smallBuffer is the bytes of the biggest buffer that may have memory of its own: what warps tell each other of rows.
+// smallBuffer is the bytes of the biggest buffer that may have memory of its own: exchanges between warps over rows.
 const smallBuffer = 2048
 
-// multiplied reports whether products in flight read a buffer that threads fill.
-func multiplied(alloc *ir.Op) bool {
+// readByProducts reports whether products in flight read a buffer that threads fill.
+func readByProducts(alloc *ir.Op) bool {
 	return ir.Is[tileaa.AllocShared](alloc) && slices.ContainsFunc(tileaa.BufferUsers(alloc.Result(0)), readByUnit)
 }
 

@@ -26,7 +26,7 @@ import (
 // their own.
 func AllocateTensor(s *pass.State) error {
 	for _, entry := range s.Entries() {
-		if err := landInPieces(s, entry); err != nil {
+		if err := readSumsInPieces(s, entry); err != nil {
 			return err
 		}
 		var products []tileaa.Dot
@@ -163,7 +163,8 @@ func (o *occupied) placeScales(s *pass.State, products []tileaa.Dot) {
 	}
 }
 
-// heldIn is the block as long as which a product in flight keeps its columns: its own, or that of its loop, behind which threads take pieces of its sums.
+// heldIn is the block during which a product in flight occupies its columns: its own, or that of its loop if threads read its sum in pieces
+// behind the loop.
 func heldIn(d tileaa.Dot) *ir.Block {
 	if carried, adds := tileaa.OnlyAdds(d.Op); adds {
 		loop := d.Op.ParentOp()
@@ -176,7 +177,7 @@ func heldIn(d tileaa.Dot) *ir.Block {
 	return d.Op.Block()
 }
 
-// setRegion says where a product sums, and those before it that are of the same sum.
+// setRegion sets the columns of a product, and of those before it in its accumulation chain.
 func setRegion(s *pass.State, d tileaa.Dot, at region) {
 	for _, x := range tileaa.SumOf(d) {
 		x.SetColumn(s.Ctx, at.from)
@@ -186,13 +187,13 @@ func setRegion(s *pass.State, d tileaa.Dot, at region) {
 	}
 }
 
-// isSkewed reports whether a product goes on until a dot_land of the next iteration.
+// isSkewed reports whether a product stays in flight until a dot_land of the next iteration.
 func isSkewed(d tileaa.Dot) bool {
 	_, adds := tileaa.OnlyAdds(d.Op)
 	return d.InFlight() && !adds && !ir.Is[tileaa.DotLand](d.Result().FirstUse().Owner())
 }
 
-// carrier is the loop that carries the result of such a product, and its number there.
+// carrier is the loop that carries the result of such a product, and its index there.
 func carrier(d tileaa.Dot) (loop *ir.Op, index int) {
 	use := d.Result().FirstUse()
 	if loop = use.Owner(); loop.Code() != tileaa.OpFor {

@@ -48,25 +48,25 @@ func AssignRoles(s *pass.State) error {
 	return nil
 }
 
-// roleLoop is a loop whose copies producers begin.
+// roleLoop is a loop whose copies producer warps issue.
 type roleLoop struct {
 	*pipeline
 	stages []*stage
-	asked  cost.Loop   // of a multiprocessor, with all shared memory
-	first  *roleLoop   // that of which it fills the slots, itself unless an earlier one fills such
-	later  []*roleLoop // those that fill its slots after it
+	demand cost.Loop   // what it asks of a multiprocessor, with all of shared memory
+	first  *roleLoop   // the loop whose rings it uses: an earlier one that fillsAlike, else itself
+	later  []*roleLoop // loops behind it that use its rings
 }
 
-// stage is copies that arrive together, and the ops of the loop's body before which they are waited for and after which they are over.
+// stage is copies that arrive together in one slot, and the ops of the loop's body between which consumers hold the slot.
 type stage struct {
-	copies      []tileaa.AsyncCopy
-	first, last *ir.Op
-	rings       []*ir.Value // by copy
-	meeting     *ir.Value   // its pipeline
-	unit        bool        // the tensor unit reads, and the last that does is a product in flight
+	copies         []tileaa.AsyncCopy
+	first, last    *ir.Op
+	rings          []*ir.Value // by copy
+	pipeline       *ir.Value   // the mbarriers of its slots
+	releasedByUnit bool        // only the tensor unit reads the slot, and releases it when the last product is complete
 }
 
-// assignRoles splits an entry, or says why it cannot be.
+// assignRoles splits an entry into roles, or says why it cannot.
 func assignRoles(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) (why string) {
 	loops, why := roleLoops(s, entry)
 	if why != "" {
@@ -76,14 +76,14 @@ func assignRoles(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) (why string
 	if slots == 0 {
 		return "shared memory has no room for the slots"
 	}
-	inTurns := !slices.ContainsFunc(loops, func(l *roleLoop) bool { return !l.takesTurns() })
+	inTurns := !slices.ContainsFunc(loops, func(l *roleLoop) bool { return !l.staggersReleases() })
 	if slots == 1 && !inTurns && !s.AsksForRoles() { // a copy would begin no earlier than those who compute can begin it
 		return "shared memory has no room for two slots"
 	}
 	limit := cost.RegisterLimit(s.Target, plan.Threads(), 1)
 	for _, l := range loops {
-		if l.asked.Registers > limit {
-			return fmt.Sprintf("%d threads have %d registers each, a loop takes %d", plan.Threads(), limit, l.asked.Registers)
+		if l.demand.Registers > limit {
+			return fmt.Sprintf("%d threads have %d registers each, a loop takes %d", plan.Threads(), limit, l.demand.Registers)
 		}
 	}
 	var copies []*ir.Op
@@ -92,13 +92,13 @@ func assignRoles(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) (why string
 			copies = append(copies, c.Op)
 		}
 	}
-	if why := computableApart(entry, copies); why != "" {
+	if why := whyNotSeparable(entry, copies); why != "" {
 		return why
 	}
 	blocks := blocksAsked(s, plan, loops, slots)
 	for _, l := range loops {
 		if l.first == l {
-			l.meet(s, entry, plan, int64(slots))
+			l.addPipelines(s, entry, plan, int64(slots))
 		}
 	}
 	split(s, entry, plan)
@@ -109,8 +109,8 @@ func assignRoles(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) (why string
 	return ""
 }
 
-// blocksAsked is how many blocks of a multiprocessor the frontend asks for, or two where each has but one slot, if there is room for them and their threads, those of
-// producers too, have as many registers as a loop takes and the others know their places by; else 1.
+// blocksAsked is the number of resident blocks to aim at: what the frontend hints at, or two where each loop has but one slot, if shared
+// memory has room for them and their threads, producers included, get the registers of the loops; else 1.
 func blocksAsked(s *pass.State, plan *tileaa.PlanAttr, loops []*roleLoop, slots int) int {
 	wanted := plan.Occupancy
 	if slots == 1 { // while the copies of one come, another computes
@@ -127,7 +127,7 @@ func blocksAsked(s *pass.State, plan *tileaa.PlanAttr, loops []*roleLoop, slots 
 		}
 	}
 	for _, l := range loops {
-		c := l.asked
+		c := l.demand
 		if c.Registers+(places-1)*kernel.AddressRegisters > limit {
 			return 1
 		}
@@ -139,13 +139,13 @@ func blocksAsked(s *pass.State, plan *tileaa.PlanAttr, loops []*roleLoop, slots 
 	return wanted
 }
 
-// takesTurns reports whether slots become free at different times of an iteration, some of them behind products of the tensor unit: copies begin there while other
-// products go on and threads compute.
-func (l *roleLoop) takesTurns() bool {
-	return len(l.stages) > 1 && slices.ContainsFunc(l.stages, func(st *stage) bool { return st.unit })
+// staggersReleases reports whether slots are released at different times of an iteration, some of them by products of the tensor unit:
+// copies begin there while other products are in flight and threads compute.
+func (l *roleLoop) staggersReleases() bool {
+	return len(l.stages) > 1 && slices.ContainsFunc(l.stages, func(st *stage) bool { return st.releasedByUnit })
 }
 
-// roleLoops are the loops of an entry whose copies can run ahead.
+// roleLoops are the loops of an entry whose copies producers can issue, or why there are none.
 func roleLoops(s *pass.State, entry *ir.Op) (loops []*roleLoop, why string) {
 	s.Walk(entry, ir.PostOrder, func(op *ir.Op) {
 		if op.Code() == tileaa.OpReturn && op.Next() == nil && op.ParentOp() != entry {
@@ -165,15 +165,15 @@ func roleLoops(s *pass.State, entry *ir.Op) (loops []*roleLoop, why string) {
 				}
 			}
 		}
-		groups := p.apart()
+		groups := p.groupsByProduct()
 		if len(groups) == 0 {
-			groups = p.together()
+			groups = p.singleGroup()
 		}
 		l := &roleLoop{pipeline: p}
 		for _, st := range stagesOf(p, groups) {
 			st.first, st.last = l.readers(st)
-			st.unit = onlyUnitReads(st.copies[0]) && (flies(st.last) || slices.ContainsFunc(inPlace(p.loop.Op), func(d tileaa.Dot) bool { return d.Op == st.last }))
-			if !st.unit && !st.landFirst(op.Body()) {
+			st.releasedByUnit = onlyUnitReads(st.copies[0]) && (runsAsync(st.last) || slices.ContainsFunc(inTensorMemory(p.loop.Op), func(d tileaa.Dot) bool { return d.Op == st.last }))
+			if !st.releasedByUnit && !st.releaseAfterLand(op.Body()) {
 				why = "the tensor unit reads a slot beside threads, and beyond the iteration"
 			}
 			l.stages = append(l.stages, st)
@@ -190,7 +190,8 @@ func roleLoops(s *pass.State, entry *ir.Op) (loops []*roleLoop, why string) {
 	return loops, why
 }
 
-// stagesOf are the copies of groups that arrive together: of those of a group, what only the tensor unit reads apart from the rest, which threads give back themselves.
+// stagesOf are the stages of groups of copies. What only the tensor unit reads is a stage of its own: the unit releases it, threads release
+// the rest.
 func stagesOf(p *pipeline, groups []*group) (stages []*stage) {
 	for _, g := range groups {
 		for _, unit := range []bool{true, false} {
@@ -208,10 +209,10 @@ func stagesOf(p *pipeline, groups []*group) (stages []*stage) {
 	return stages
 }
 
-// fillsAlike reports whether a loop that comes later, and not around this one, fills slots of the same kind.
+// fillsAlike reports whether a later loop, not one around this, fills slots of the same types, so that both can use one ring.
 func (l *roleLoop) fillsAlike(later *roleLoop) bool {
 	return !ir.IsProperAncestor(later.loop.Op, l.loop.Op) && slices.EqualFunc(l.stages, later.stages, func(a, b *stage) bool {
-		return a.unit == b.unit && slices.EqualFunc(a.copies, b.copies, func(x, y tileaa.AsyncCopy) bool { return x.Buffer().Type() == y.Buffer().Type() })
+		return a.releasedByUnit == b.releasedByUnit && slices.EqualFunc(a.copies, b.copies, func(x, y tileaa.AsyncCopy) bool { return x.Buffer().Type() == y.Buffer().Type() })
 	})
 }
 
@@ -231,7 +232,7 @@ func afterReads(v *ir.Value, seen map[*ir.Value]bool) bool {
 	return !slices.ContainsFunc(op.Operands(), func(t *ir.Value) bool { return tileaa.IsToken(t) && !afterReads(t, seen) })
 }
 
-// beforeReads reports whether nothing but reads of which the order does not matter comes after the tokens among some values.
+// beforeReads reports whether only weak reads come after the tokens among some values.
 func beforeReads(values []*ir.Value, seen map[*ir.Value]bool) bool {
 	for _, v := range values {
 		if !tileaa.IsToken(v) || seen[v] {
@@ -252,8 +253,8 @@ func beforeReads(values []*ir.Value, seen map[*ir.Value]bool) bool {
 	return true
 }
 
-// roleSlots is how many slots the rings of all loops have, none where there is no room: two, or one where products take turns, or more where
-// codegen/cost finds that better. Where it can be, they leave room for as many blocks as the frontend asks for.
+// roleSlots is the slots of the rings of all loops, 0 without room: two, or one where products are staggered, or more where codegen/cost
+// finds that better. If possible they leave room for blocksAsked blocks.
 func roleSlots(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, loops []*roleLoop) (slots int) {
 	var shared []int
 	least := 1
@@ -266,14 +267,14 @@ func roleSlots(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, loops []*role
 	}
 	accumulators := accumulatorsOf(s, entry)
 	for _, l := range loops {
-		l.asked = l.asks(s, entry, accumulators)
-		l.asked.Producers, l.asked.SharedBytes = plan.Producers, shared
+		l.demand = l.loopDemand(s, entry, accumulators)
+		l.demand.Producers, l.demand.SharedBytes = plan.Producers, shared
 		if len(l.stages) == 1 {
 			least = 2
 		}
 	}
 	for _, l := range loops {
-		c := l.asked
+		c := l.demand
 		c.Registers = min(c.Registers, cost.RegisterLimit(s.Target, plan.Threads(), 1))
 		for n := len(shared); n >= least; n-- {
 			if c.Blocks(s.Target, n) >= plan.Occupancy {
@@ -283,7 +284,7 @@ func roleSlots(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, loops []*role
 		}
 		if len(shared) > 0 {
 			n := c.ProducerSlots(s.Target)
-			if l.takesTurns() && c.StaggerBeatsRing(s.Target, len(l.stages), n, shared[0]) {
+			if l.staggersReleases() && c.StaggerBeatsRing(s.Target, len(l.stages), n, shared[0]) {
 				n = 1
 			}
 			slots = max(slots, n)
@@ -295,7 +296,7 @@ func roleSlots(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, loops []*role
 	return slots
 }
 
-// roleMemory is the shared memory of a kernel whose loops have rings of so many slots, and pipelines.
+// roleMemory is the shared memory of a kernel whose loops have pipelines and rings of so many slots.
 func roleMemory(s *pass.State, entry *ir.Op, loops []*roleLoop, slots int64) (bytes int, err error) {
 	list, at := intervals(s, entry)
 	for _, l := range loops {
@@ -324,25 +325,25 @@ func roleMemory(s *pass.State, entry *ir.Op, loops []*roleLoop, slots int64) (by
 	return place(s, list)
 }
 
-// meet makes the rings and pipelines of a loop at the top of the entry, and has the loop fill and read their slots.
-func (l *roleLoop) meet(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, slots int64) {
+// addPipelines allocates the rings and pipelines of a loop at the top of the entry, and makes the loop fill and read their slots.
+func (l *roleLoop) addPipelines(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, slots int64) {
 	top := ir.NewBuilder(s.Ctx).AtStart(entry.Body())
 	top.Loc = l.loop.Op.Loc()
 	i1 := tileaa.Tile(s.Ctx, s.Ctx.Int(1))
 	start := []*ir.Value{tileaa.Const(top, tileaa.Tile(s.Ctx, s.Ctx.Int(32)), 0), tileaa.Const(top, i1, 0)}
 	for _, st := range l.stages {
 		consumers := plan.Warps
-		if st.unit {
+		if st.releasedByUnit {
 			consumers = 1
 		}
-		st.meeting = tileaa.NewAllocPipeline(top, tileaa.Pipeline(s.Ctx, slots), int64(32*plan.Producers), int64(consumers), tileaa.AllocPipelineOptions{}).Result()
+		st.pipeline = tileaa.NewAllocPipeline(top, tileaa.Pipeline(s.Ctx, slots), int64(32*plan.Producers), int64(consumers), tileaa.AllocPipelineOptions{}).Result()
 		for _, c := range st.copies {
 			t := tileaa.Ring(s.Ctx, slots, c.Buffer().Type().(*tileaa.BufferType))
 			st.rings = append(st.rings, tileaa.NewAllocRing(top, t, tileaa.AllocRingOptions{}).Result())
 		}
 	}
 	all := append([]*roleLoop{l}, l.later...)
-	state := &carrying{s: s, next: func(b *ir.Builder, state []*ir.Value) []*ir.Value {
+	state := &stateThreading{s: s, next: func(b *ir.Builder, state []*ir.Value) []*ir.Value {
 		position := tileaa.NewRingNext(b, state[0], slots).Result()
 		first := tileaa.NewCmpi(b, i1, position, tileaa.Const(b, tileaa.AsTile(position), 0), def.Unsigned, tileaa.CmpiOptions{Predicate: def.PredEqual}).Result()
 		return []*ir.Value{position, tileaa.NewXori(b, state[1], first).Result()}
@@ -352,7 +353,7 @@ func (l *roleLoop) meet(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr, slot
 	}}
 	for _, o := range all {
 		for i, st := range o.stages {
-			st.meeting, st.rings = l.stages[i].meeting, l.stages[i].rings
+			st.pipeline, st.rings = l.stages[i].pipeline, l.stages[i].rings
 		}
 		state.loops = append(state.loops, o.loop.Op)
 	}
@@ -371,8 +372,8 @@ func (l *roleLoop) rewrite(b *ir.Builder, plan *tileaa.PlanAttr, state []*ir.Val
 	}
 }
 
-// readers are the first op of the loop's body that reads what copies bring, or comes after them, and the last one that reads it: a product, where
-// the reads feed products, which code generation puts between them.
+// readers are the first op of the body that reads a stage's copies, or comes after them, and the last one that reads them: a product where
+// the reads feed products, because code generation sinks such reads to their products.
 func (l *roleLoop) readers(st *stage) (first, last *ir.Op) {
 	body := l.loop.Op.Body()
 	before, after := map[*ir.Op]bool{}, map[*ir.Op]bool{}
@@ -421,7 +422,7 @@ func (l *roleLoop) readers(st *stage) (first, last *ir.Op) {
 	return first, last
 }
 
-// onlyUnitReads reports whether only products of the tensor unit read what a copy brings.
+// onlyUnitReads reports whether only products of the tensor unit read what a copy writes.
 func onlyUnitReads(c tileaa.AsyncCopy) bool {
 	return !slices.ContainsFunc(tileaa.BufferUsers(c.Buffer()), func(user *ir.Op) bool {
 		_, unit := onTensorUnit(user)
@@ -429,8 +430,9 @@ func onlyUnitReads(c tileaa.AsyncCopy) bool {
 	})
 }
 
-// landFirst has threads give slots back no earlier than they take what products of the tensor unit in flight make of them; false if those go on.
-func (st *stage) landFirst(body *ir.Block) bool {
+// releaseAfterLand moves the threads' release of a slot behind the dot_lands of the products in flight that read it; false if a product
+// stays in flight beyond the iteration.
+func (st *stage) releaseAfterLand(body *ir.Block) bool {
 	for _, c := range st.copies {
 		for _, user := range tileaa.BufferUsers(c.Buffer()) {
 			d, ok := onTensorUnit(user)
@@ -451,7 +453,7 @@ func (st *stage) landFirst(body *ir.Block) bool {
 	return true
 }
 
-// landing is the dot_land of a block that brings the sum of a product, if that is the first to take it; nil without one.
+// landing is the dot_land of a block that is the first to read a product's sum; nil without one.
 func landing(d tileaa.Dot, body *ir.Block) *ir.Op {
 	u := tileaa.LastOfSum(d).Result().FirstUse()
 	if u == nil || !ir.Is[tileaa.DotLand](u.Owner()) || u.Owner().Block() != body {
@@ -460,17 +462,17 @@ func landing(d tileaa.Dot, body *ir.Block) *ir.Op {
 	return u.Owner()
 }
 
-// rewrite has a stage fill the slot at a position of its rings, and read it.
+// rewrite makes a stage fill and read the slot at a position of its rings.
 func (st *stage) rewrite(b *ir.Builder, plan *tileaa.PlanAttr, position, phase *ir.Value) {
 	b.Before(st.copies[0].Op)
-	tileaa.NewProducerAcquire(b, st.meeting, position, phase)
+	tileaa.NewProducerAcquire(b, st.pipeline, position, phase)
 	for i, c := range st.copies {
 		b.Before(c.Op)
 		b.Loc = c.Op.Loc()
 		slot := tileaa.NewRingSlot(b, c.Buffer().Type(), st.rings[i], position, 0).Result()
 		copyLike(b, c, c.Block(), slot, &tileaa.LayoutAttr{Layout: c.Layout().Layout.OfWarps(plan.Producers)}, nil, c.When())
 		if i == len(st.copies)-1 {
-			tileaa.NewProducerCommit(b, st.meeting, position)
+			tileaa.NewProducerCommit(b, st.pipeline, position)
 		}
 		b.AtStart(c.Op.Block())
 		read := tileaa.NewRingSlot(b, c.Buffer().Type(), st.rings[i], position, 0).Result()
@@ -485,7 +487,7 @@ func (st *stage) rewrite(b *ir.Builder, plan *tileaa.PlanAttr, position, phase *
 		alloc.Erase()
 	}
 	b.Before(st.first)
-	tileaa.NewConsumerWait(b, st.meeting, position, phase)
+	tileaa.NewConsumerWait(b, st.pipeline, position, phase)
 	b.After(st.last)
-	tileaa.NewConsumerRelease(b, st.meeting, position, tileaa.ConsumerReleaseOptions{Unit: st.unit})
+	tileaa.NewConsumerRelease(b, st.pipeline, position, tileaa.ConsumerReleaseOptions{Unit: st.releasedByUnit})
 }

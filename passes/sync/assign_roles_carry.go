@@ -12,18 +12,18 @@ import (
 // This file has values pass through a loop from iteration to iteration, and from one time that the loop runs to the next: through the loops and
 // branches around it as well.
 
-// carrying is the work for loops that come one after the other.
-type carrying struct {
+// stateThreading makes loops one after the other, and what encloses them, carry further values, as the position in a ring.
+type stateThreading struct {
 	s      *pass.State
 	loops  []*ir.Op
-	within func(loop *ir.Op, b *ir.Builder, state []*ir.Value) // rewrites the body of one, given the values at its beginning
-	next   func(b *ir.Builder, state []*ir.Value) []*ir.Value  // makes those of the next iteration, at the end of a body
-	around map[*ir.Op]bool                                     // the loops, and what is around them
+	within func(loop *ir.Op, b *ir.Builder, state []*ir.Value) // rewrites the body of one, given the values at its start
+	next   func(b *ir.Builder, state []*ir.Value) []*ir.Value  // computes the values of the next iteration at the end of a body
+	around map[*ir.Op]bool                                     // the loops, and the ops that enclose them
 	start  []*ir.Value
 }
 
-// through carries values that are start at the beginning of the entry.
-func (c *carrying) through(entry *ir.Op, start []*ir.Value) {
+// through threads the values through an entry, from start on.
+func (c *stateThreading) through(entry *ir.Op, start []*ir.Value) {
 	c.around, c.start = map[*ir.Op]bool{}, start
 	for _, op := range c.loops {
 		for ; op != entry; op = op.ParentOp() {
@@ -33,9 +33,9 @@ func (c *carrying) through(entry *ir.Op, start []*ir.Value) {
 	c.block(entry.Body(), start)
 }
 
-// block carries the values through a block, and hands them on at the terminators in it that lead out of what is around the loop, or to its next
+// block threads the values through a block, and passes them on at the terminators that leave an enclosing op or continue its next
 // iteration.
-func (c *carrying) block(b *ir.Block, state []*ir.Value) {
+func (c *stateThreading) block(b *ir.Block, state []*ir.Value) {
 	for _, op := range b.Ops() {
 		c.s.Step()
 		switch {
@@ -53,8 +53,8 @@ func (c *carrying) block(b *ir.Block, state []*ir.Value) {
 	}
 }
 
-// op has an op pass the values on, and gives them after it.
-func (c *carrying) op(op *ir.Op, state []*ir.Value) []*ir.Value {
+// op makes an op carry the values, and returns them as they are after it.
+func (c *stateThreading) op(op *ir.Op, state []*ir.Value) []*ir.Value {
 	b := ir.NewBuilder(c.s.Ctx)
 	b.Loc = op.Loc()
 	types := ir.TypesOf(slices.Concat(op.Results(), state))
@@ -91,7 +91,7 @@ func (c *carrying) op(op *ir.Op, state []*ir.Value) []*ir.Value {
 	return slices.Clone(with.Results()[n:])
 }
 
-// newLoop makes a loop like another that carries other values, of which those that land have their numbers; its region is empty.
+// newLoop makes a loop like another one with other loop-carried values, its lands attribute included; its region is empty.
 func newLoop(b *ir.Builder, like ir.Flow, types []ir.Type, inits []*ir.Value) *ir.Op {
 	if f, ok := ir.As[tileaa.For](like.Op); ok {
 		return tileaa.NewFor(b, types, f.Lower(), f.Upper(), f.Step(), inits, tileaa.ForOptions{Unsigned: f.Unsigned(), Expanded: f.Expanded(), Lands: f.Lands()}).Op

@@ -12,24 +12,24 @@ import (
 // This file takes from a program the part that some of its effects need: the ops that compute their operands, and the loops and branches around
 // them with all that decides how these run.
 
-// part is a part of the program of an entry.
-type part struct {
+// programSlice is a slice of the program of an entry: the ops that some roots need, with the loops and branches around them.
+type programSlice struct {
 	entry  *ir.Op
 	shared map[*ir.Op]bool // is before the roles and belongs to all
 	ops    map[*ir.Op]bool
 	values map[*ir.Value]bool
 }
 
-// partOf is the part that ops need.
-func partOf(entry *ir.Op, shared map[*ir.Op]bool, roots []*ir.Op) *part {
-	p := &part{entry, shared, map[*ir.Op]bool{}, map[*ir.Value]bool{}}
+// sliceOf is the backward slice of the roots.
+func sliceOf(entry *ir.Op, shared map[*ir.Op]bool, roots []*ir.Op) *programSlice {
+	p := &programSlice{entry, shared, map[*ir.Op]bool{}, map[*ir.Value]bool{}}
 	for _, op := range roots {
 		p.needOp(op)
 	}
 	return p
 }
 
-func (p *part) needOp(op *ir.Op) {
+func (p *programSlice) needOp(op *ir.Op) {
 	if op == p.entry || p.shared[op] || p.ops[op] {
 		return
 	}
@@ -63,7 +63,7 @@ func (p *part) needOp(op *ir.Op) {
 	}
 }
 
-func (p *part) need(v *ir.Value) {
+func (p *programSlice) need(v *ir.Value) {
 	if p.values[v] {
 		return
 	}
@@ -86,16 +86,16 @@ func (p *part) need(v *ir.Value) {
 	}
 }
 
-// copier writes a part into another block.
-type copier struct {
-	*part
+// sliceCopier clones a slice into another block.
+type sliceCopier struct {
+	*programSlice
 	s     *pass.State
 	warps int // of the role
 	m     ir.Mapping
 }
 
-// block copies what the part needs of a block.
-func (c *copier) block(from, to *ir.Block) {
+// block clones the ops of a block that are in the slice.
+func (c *sliceCopier) block(from, to *ir.Block) {
 	b := ir.NewBuilder(c.s.Ctx).AtEnd(to)
 	for _, op := range from.Ops() {
 		c.s.Step()
@@ -120,8 +120,8 @@ func (c *copier) block(from, to *ir.Block) {
 	}
 }
 
-// kept are the values of a list that others, at the same places, say the part needs, as they are in the copy.
-func (c *copier) kept(list, say []*ir.Value) (kept []*ir.Value) {
+// kept are the clones of those values of a list whose counterparts, at the same places in say, are in the slice.
+func (c *sliceCopier) kept(list, say []*ir.Value) (kept []*ir.Value) {
 	for i, v := range list {
 		if c.values[say[i]] {
 			kept = append(kept, c.m.Lookup(v))
@@ -130,8 +130,8 @@ func (c *copier) kept(list, say []*ir.Value) (kept []*ir.Value) {
 	return kept
 }
 
-// lands are the numbers of what a loop lands among those values that the part needs.
-func (c *copier) lands(list ir.I64Array, carried []*ir.Value) (kept ir.I64Array) {
+// lands renumbers a loop's lands attribute for the carried values that are in the slice.
+func (c *sliceCopier) lands(list ir.I64Array, carried []*ir.Value) (kept ir.I64Array) {
 	at := int64(0)
 	for i, v := range carried {
 		if c.values[v] {
@@ -144,7 +144,7 @@ func (c *copier) lands(list ir.I64Array, carried []*ir.Value) (kept ir.I64Array)
 	return kept
 }
 
-func (c *copier) terminator(b *ir.Builder, op *ir.Op) {
+func (c *sliceCopier) terminator(b *ir.Builder, op *ir.Op) {
 	target := ir.Target(op)
 	takers := target.Results()
 	if loop, ok := ir.LoopOf(target); ok && op.Code() == tileaa.OpContinue {
@@ -155,8 +155,8 @@ func (c *copier) terminator(b *ir.Builder, op *ir.Op) {
 	b.Insert(n)
 }
 
-// flow copies a loop or a branch with those of its values that the part needs.
-func (c *copier) flow(b *ir.Builder, op *ir.Op, f ir.Flow) {
+// flow clones a loop or a branch with those of its values that are in the slice.
+func (c *sliceCopier) flow(b *ir.Builder, op *ir.Op, f ir.Flow) {
 	var types []ir.Type
 	for _, r := range op.Results() {
 		if c.values[r] {
@@ -196,8 +196,8 @@ func (c *copier) flow(b *ir.Builder, op *ir.Op, f ir.Flow) {
 	}
 }
 
-// sharedOps are what stays before the roles: rings and pipelines, and what follows from parameters by pure operations on single values. Arrays
-// do not: what a thread adds to their addresses depends on its role.
+// sharedOps are the ops that stay in front of the roles: rings and pipelines, and scalars computed from parameters by pure operations.
+// Arrays do not: what a thread adds to their addresses depends on its role.
 func sharedOps(entry *ir.Op) map[*ir.Op]bool {
 	shared := map[*ir.Op]bool{}
 	for _, op := range entry.Body().Ops() {
@@ -213,18 +213,18 @@ func sharedOps(entry *ir.Op) map[*ir.Op]bool {
 	return shared
 }
 
-// isSingle reports whether a value is one that all threads hold, or a token.
+// isSingle reports whether a value is a scalar, which all threads hold, or a token.
 func isSingle(v *ir.Value) bool {
 	t := tileaa.AsTile(v)
 	return t != nil && len(t.Shape) == 0 || tileaa.IsToken(v)
 }
 
-// manyElements reports whether a value is a tile that threads hold parts of.
+// manyElements reports whether a value is a tile whose elements are distributed over threads.
 func manyElements(v *ir.Value) bool { t := tileaa.AsTile(v); return t != nil && t.NumElements() > 1 }
 
-// computableApart says why copies cannot be begun by warps that have only what they compute themselves; "" if they can.
-func computableApart(entry *ir.Op, copies []*ir.Op) (why string) {
-	p := partOf(entry, sharedOps(entry), nil)
+// whyNotSeparable says why copies cannot be issued by warps that see only what they compute themselves; "" if they can.
+func whyNotSeparable(entry *ir.Op, copies []*ir.Op) (why string) {
+	p := sliceOf(entry, sharedOps(entry), nil)
 	for _, c := range copies {
 		p.needOp(c.ParentOp())
 		for _, v := range c.Operands() {
@@ -264,7 +264,7 @@ func split(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) {
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		switch {
 		case op == entry || shared[op] || op.Traits().Has(ir.Terminator):
-		case fills(op):
+		case isProducerOp(op):
 			fill = append(fill, op)
 		case op.NumRegions() == 0 && !op.Traits().Has(ir.Pure), op.Code() == tileaa.OpLoop:
 			rest = append(rest, op)
@@ -284,7 +284,7 @@ func split(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) {
 		b.AtEnd(body)
 		role := tileaa.NewRole(b, r.name, int64(r.warps))
 		block := role.Op.Region(0).AddBlock()
-		c := &copier{partOf(entry, shared, r.roots), s, r.warps, ir.Mapping{}}
+		c := &sliceCopier{sliceOf(entry, shared, r.roots), s, r.warps, ir.Mapping{}}
 		c.block(entry.Body(), block)
 		tileaa.NewYield(b.AtEnd(block), nil)
 	}
@@ -296,8 +296,8 @@ func split(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) {
 	}
 }
 
-// fills reports whether an op is a producer's: what has to do with filling slots.
-func fills(op *ir.Op) bool {
+// isProducerOp reports whether an op belongs to the producer role: acquires, copies into slots, commits.
+func isProducerOp(op *ir.Op) bool {
 	switch op.Code() {
 	case tileaa.OpProducerAcquire, tileaa.OpProducerCommit:
 		return true

@@ -10,21 +10,21 @@ import (
 
 // This file is how insert-barriers takes loops: once each, with a summary for what is around.
 
-// exposed are the accesses of a loop that some way from its beginning reaches without a barrier.
-type exposed struct {
+// exposedAccesses are the upward-exposed accesses of a loop: those that some path from its start reaches without a barrier.
+type exposedAccesses struct {
 	shared []span
 	tokens []exposure
 	all    kinds // of accesses that come after tokens of outside that are too many to list
 	order  bool  // one of them comes after everything
 }
 
-// exposure is an access that comes after a token of outside.
+// exposure is an access that comes after a token from outside of the loop.
 type exposure struct {
 	outer *ir.Value
 	op    *ir.Op
 }
 
-// summary is what the surroundings of a loop must know of it.
+// summary is what the walk around a loop must know of it.
 type summary struct {
 	level       *level
 	first       []flight   // copies in flight when it begins, with which it was walked
@@ -33,11 +33,11 @@ type summary struct {
 	transparent bool       // some way leads through it without a barrier
 	end         *pending   // what its end leaves; nil: it has none
 	tokens      []coverage
-	exposed     exposed
+	exposed     exposedAccesses
 	zeroTrip    bool
 }
 
-// expose notes an access that comes after tokens of outside or touches shared memory, before the first barrier of the level.
+// expose notes an access before the level's first barrier that touches shared memory or comes after tokens from outside.
 func (w *inserter) expose(op *ir.Op, after coverage, spans []span) {
 	x := &w.level.exposed
 	for _, r := range spans {
@@ -58,7 +58,7 @@ func (w *inserter) expose(op *ir.Op, after coverage, spans []span) {
 	}
 }
 
-func (x *exposed) add(e exposure) {
+func (x *exposedAccesses) add(e exposure) {
 	switch {
 	case slices.Contains(x.tokens, e):
 	case len(x.tokens) < maxListed:
@@ -68,11 +68,11 @@ func (x *exposed) add(e exposure) {
 	}
 }
 
-// visitLoop puts before a loop what its first accesses need of what came before, and goes on after it.
+// visitLoop inserts in front of a loop what its upward-exposed accesses need, and goes on behind it.
 func (w *inserter) visitLoop(op *ir.Op, p *pending) {
 	sum := w.summaryOf(op, p)
 	var needed requirement
-	need := func(d requirement) { needed = needed.with(d) }
+	need := func(d requirement) { needed = needed.and(d) }
 	for _, r := range sum.exposed.shared {
 		need(p.conflict(r, w.proofs))
 	}
@@ -122,12 +122,12 @@ func (w *inserter) visitLoop(op *ir.Op, p *pending) {
 	}
 	if f, ok := ir.As[tileaa.For](op); ok && len(f.Lands()) > 0 {
 		p.wait(products, 0)
-		w.land(f, p)
+		w.readTensorSums(f, p)
 	}
 }
 
-// land notes that a loop reads what products left in tensor memory, for which it has waited.
-func (w *inserter) land(loop tileaa.For, p *pending) {
+// readTensorSums notes that a loop with lands reads tensor memory at its end, when it has waited for the products.
+func (w *inserter) readTensorSums(loop tileaa.For, p *pending) {
 	for _, memory := range tileaa.LandedMemory(loop) {
 		r := bytesOf(loop.Op, memory, false)
 		if w.open(p) {
@@ -137,7 +137,7 @@ func (w *inserter) land(loop tileaa.For, p *pending) {
 	}
 }
 
-// withInits is what the tokens of a loop's results cover where the loop may not run: what the initial values cover as well.
+// withInits adds to the coverage of a loop's result tokens that of their initial values, for the case that the loop has no iteration.
 func (w *inserter) withInits(op *ir.Op, tokens []coverage) []coverage {
 	tokens = slices.Clone(tokens)
 	loop, _ := ir.LoopOf(op)
@@ -153,12 +153,12 @@ func (w *inserter) withInits(op *ir.Op, tokens []coverage) []coverage {
 	return tokens
 }
 
-// summaryOf walks a loop unless that was done with the same copies in flight, or more.
+// summaryOf walks a loop, unless that was done with the same copies in flight, or with more.
 func (w *inserter) summaryOf(op *ir.Op, p *pending) *summary {
 	sum := w.summaries[op]
 	within := p.copy()
 	loop, _ := ir.LoopOf(op)
-	within.through(entering(loop), func(*ir.Value) bool { return false })
+	within.cross(entering(loop), func(*ir.Value) bool { return false })
 	first := within.inFlight
 	if sum != nil && covers(sum.first, first) {
 		return sum
@@ -176,11 +176,11 @@ func (w *inserter) summaryOf(op *ir.Op, p *pending) *summary {
 	return sum
 }
 
-// maxWalks bounds the walks of a loop; two are enough unless tokens change places from round to round, or copies stay in flight for
-// several rounds, each of which takes a walk to see. The last ones begin with all that could be pending.
+// maxWalks bounds the walks of a loop to the fixpoint. Two are enough, unless tokens change places from iteration to iteration or copies
+// stay in flight for several, each of which takes a walk to see. The last walks start from the top of the lattice.
 const maxWalks = 2 * cost.MaxSlots
 
-// summarize walks the body of a loop, and puts nothing in it, until the state at its start holds what its end leaves.
+// summarize walks the body of a loop without inserting anything, until the state at its start includes what its end leaves: the fixpoint.
 func (w *inserter) summarize(op *ir.Op, first []flight) *summary {
 	l := w.level
 	loop, _ := ir.LoopOf(op)
@@ -192,12 +192,12 @@ func (w *inserter) summarize(op *ir.Op, first []flight) *summary {
 			break
 		}
 		for i := range l.conts.tokens {
-			l.conts.tokens[i] = l.conts.tokens[i].around(op)
+			l.conts.tokens[i] = l.conts.tokens[i].inNextIteration(op)
 		}
 		if back.includes(end) && includesAll(tokens, l.conts.tokens) || walk > maxWalks {
 			break
 		}
-		back.join(end.around())
+		back.join(end.afterLoop())
 		for i, c := range l.conts.tokens {
 			w.s.Step()
 			tokens[i] = tokens[i].union(c, l.start)
@@ -218,9 +218,9 @@ func (w *inserter) summarize(op *ir.Op, first []flight) *summary {
 	sum.end, sum.tokens = out.state, out.tokens
 	sum.transparent = sum.zeroTrip || out.state != nil && w.open(out.state)
 	if l.conts.state == nil || !w.open(l.conts.state) {
-		sum.exposed.shared = seenBefore(sum.exposed.shared, loop)
+		sum.exposed.shared = spansBeforeLoop(sum.exposed.shared, loop)
 	}
-	sum.exposed.shared = seenOutside(sum.exposed.shared, func(v *ir.Value) bool { return w.proofs.inside(v, op) })
+	sum.exposed.shared = spansOutsideLoop(sum.exposed.shared, func(v *ir.Value) bool { return w.proofs.definedInside(v, op) })
 	return sum
 }
 
@@ -230,7 +230,7 @@ func (w *inserter) walk(op *ir.Op, first []flight, back *pending, tokens []cover
 	loop, _ := ir.LoopOf(op)
 	inits := loop.Inits()
 	l.start = w.tick()
-	l.exposed, l.conts, l.breaks = exposed{}, join{}, join{}
+	l.exposed, l.conts, l.breaks = exposedAccesses{}, join{}, join{}
 	for i, a := range loop.Carried() {
 		w.s.Step()
 		if tileaa.IsToken(a) {

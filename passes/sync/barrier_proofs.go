@@ -54,8 +54,8 @@ func newProofs(s *pass.State, known *facts.Facts, entry *ir.Op) *proofs {
 	return p
 }
 
-// inside reports whether a value is made inside a loop.
-func (p *proofs) inside(v *ir.Value, loop *ir.Op) bool {
+// definedInside reports whether a value is made inside a loop.
+func (p *proofs) definedInside(v *ir.Value, loop *ir.Op) bool {
 	l := p.place[loop]
 	if op := v.DefiningOp(); op != nil {
 		n := p.place[op].number
@@ -80,7 +80,7 @@ func (p *proofs) sameThreads(e covered, op *ir.Op) bool {
 	if la != lb && !la.Equal(*lb) || !once && !p.unique(la) {
 		return false
 	}
-	fixed := func(v *ir.Value) bool { return e.carried == nil || !p.inside(v, e.carried) }
+	fixed := func(v *ir.Value) bool { return e.carried == nil || !p.definedInside(v, e.carried) }
 	return p.injective(pa) && facts.SamePlace(pa, pb, fixed) || p.samePartition(pa, pb, fixed)
 }
 

@@ -35,12 +35,12 @@ func readStoredFirst(s *pass.State, entry *ir.Op) {
 func storedBefore(load tileaa.BufferLoad) *ir.Op {
 	many := false
 	op := load.Op.Prev()
-	for range mostBetween {
+	for range maxBetween {
 		switch {
 		case op == nil:
 			return nil
 		case op.Code() == tileaa.OpBufferLoad:
-			many = many || kernel.RegistersOf(op.Result(0)) > mostWaiting && !isStored(ir.Cast[tileaa.BufferLoad](op).Buffer())
+			many = many || kernel.RegistersOf(op.Result(0)) > maxWaiting && !isStored(ir.Cast[tileaa.BufferLoad](op).Buffer())
 		case op.Code() == tileaa.OpBufferStore && many && ir.Cast[tileaa.BufferStore](op).Buffer() == load.Buffer():
 			return op
 		case !op.Traits().Has(ir.Pure):
@@ -57,6 +57,6 @@ func isStored(buffer *ir.Value) bool {
 }
 
 const (
-	mostWaiting = 64 // registers of a thread that may wait for others: a quarter of those that there are
-	mostBetween = 16 // operations that are looked at between a store and a read
+	maxWaiting = 64 // registers of a thread that may wait for others: a quarter of those that there are
+	maxBetween = 16 // operations that are looked at between a store and a read
 )

@@ -18,8 +18,8 @@ import (
 //
 // so the copy of this round, in a ring of three slots, meets what was read in the round before, and no round reads what it copies.
 
-// slot is a slot of a ring: so many ahead of a position, or of slot 0 when there is none. The zero slot stands for buffers and for slots
-// of which nothing is known.
+// slot is a slot of a ring: ahead slots after a position, or after slot 0 if position is nil. The zero slot stands for buffers, and for
+// slots of which nothing is known.
 type slot struct {
 	known    bool
 	position *ir.Value
@@ -33,7 +33,7 @@ func slotOf(s tileaa.RingSlot) slot {
 	return slot{true, p, ahead + s.Ahead(), s.Ring().Type().(*tileaa.RingType).Slots}.normal()
 }
 
-// positionOf takes a position apart: a value that is not computed from another position, or nil for slot 0, and how far ahead of it.
+// positionOf splits a position into a base, nil for slot 0, and a constant distance from it.
 func positionOf(v *ir.Value) (position *ir.Value, ahead int64) {
 	for {
 		if n, ok := ir.DefinedBy[tileaa.RingNext](v); ok {
@@ -54,24 +54,24 @@ func (s slot) normal() slot {
 	return s
 }
 
-// apart reports whether two spans are different slots of one ring.
-func apart(a, b span) bool {
+// distinctSlots reports whether two spans are different slots of one ring.
+func distinctSlots(a, b span) bool {
 	return a.slot.known && b.slot.known && a.buffer == b.buffer && a.slot.position == b.slot.position && a.slot.ahead != b.slot.ahead
 }
 
-// A passage is how positions are passed on where control flow meets: each value from becomes to.
-type passage struct{ from, to []*ir.Value }
+// An edge of control flow passes positions on: each incoming value from becomes to.
+type edge struct{ from, to []*ir.Value }
 
-// entering, continuing and leaving are the ways into a loop, from the end of its body to its beginning, and out of it.
-func entering(l ir.Flow) passage { return passage{l.Inits(), l.Carried()} }
+// entering, continuing and leaving are the edges into a loop, its back edge, and the edge out of it.
+func entering(l ir.Flow) edge { return edge{l.Inits(), l.Carried()} }
 
-func continuing(l ir.Flow, term *ir.Op) passage { return passage{term.Operands(), l.Carried()} }
+func continuing(l ir.Flow, term *ir.Op) edge { return edge{term.Operands(), l.Carried()} }
 
-func leaving(op, term *ir.Op) passage { return passage{term.Operands(), op.Results()} }
+func leaving(op, term *ir.Op) edge { return edge{term.Operands(), op.Results()} }
 
-// seen is a slot from the other side. gone says which positions have no meaning there: of a slot with such a position that is not
-// passed on nothing is known.
-func (w passage) seen(s slot, gone func(*ir.Value) bool) slot {
+// slotAcross renames the position of a slot across the edge. gone says which positions have no meaning on the other side: of a slot at one
+// that is not passed on, nothing is known there.
+func (w edge) slotAcross(s slot, gone func(*ir.Value) bool) slot {
 	if !s.known {
 		return s
 	}
@@ -97,9 +97,9 @@ func isPosition(v *ir.Value) bool {
 	})
 }
 
-// span is a span from the other side: without detail if nothing is known of its slot there.
-func (w passage) span(s span, gone func(*ir.Value) bool) span {
-	at := w.seen(s.slot, gone)
+// spanAcross renames the slot of a span across the edge; the span loses detail if nothing is known of the slot there.
+func (w edge) spanAcross(s span, gone func(*ir.Value) bool) span {
+	at := w.slotAcross(s.slot, gone)
 	if s.slot.known && !at.known {
 		return span{lo: s.lo, hi: s.hi, write: s.write}
 	}
@@ -107,22 +107,22 @@ func (w passage) span(s span, gone func(*ir.Value) bool) span {
 	return s
 }
 
-// through changes a state to what it is on the other side of a passage.
-func (p *pending) through(w passage, gone func(*ir.Value) bool) {
+// cross renames a state across an edge.
+func (p *pending) cross(w edge, gone func(*ir.Value) bool) {
 	var shared []span
 	for _, s := range p.shared {
-		addSpan(&shared, w.span(s, gone))
+		addSpan(&shared, w.spanAcross(s, gone))
 	}
 	var inFlight []flight
 	for _, f := range p.inFlight {
-		f.span = w.span(f.span, gone)
+		f.span = w.spanAcross(f.span, gone)
 		addFlight(&inFlight, f)
 	}
 	p.shared, p.inFlight = shared, inFlight
 }
 
-// seenBefore are spans of the first round of a loop, from in front of it.
-func seenBefore(list []span, loop ir.Flow) (out []span) {
+// spansBeforeLoop renames spans of a loop's first iteration for the program point in front of it.
+func spansBeforeLoop(list []span, loop ir.Flow) (out []span) {
 	carried, inits := loop.Carried(), loop.Inits()
 	for _, s := range list {
 		if i := slices.Index(carried, s.slot.position); s.slot.known && i >= 0 {
@@ -134,10 +134,10 @@ func seenBefore(list []span, loop ir.Flow) (out []span) {
 	return out
 }
 
-// seenOutside are spans of any round of a loop, from outside of it.
-func seenOutside(list []span, gone func(*ir.Value) bool) (out []span) {
+// spansOutsideLoop renames spans of any iteration for the outside of the loop.
+func spansOutsideLoop(list []span, gone func(*ir.Value) bool) (out []span) {
 	for _, s := range list {
-		addSpan(&out, passage{}.span(s, gone))
+		addSpan(&out, edge{}.spanAcross(s, gone))
 	}
 	return out
 }

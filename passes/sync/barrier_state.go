@@ -17,8 +17,8 @@ import (
 // maxListed bounds every list of a state but that of what is in flight, which has room for the copies of four rings of the most slots: of each slot those that were
 // begun before the loop, and in every round since.
 const (
-	maxListed  = 32
-	mostFlying = 4 * cost.MaxSlots * cost.MaxSlots / 2
+	maxListed   = 32
+	maxInFlight = 4 * cost.MaxSlots * cost.MaxSlots / 2
 )
 
 // everywhere is the end of a span whose place is not known.
@@ -35,8 +35,8 @@ type span struct {
 	unit        bool // the tensor unit writes there, which keeps the order of what it does
 }
 
-// flight is a copy in flight, or what a product in flight reads: it is not over until its thread has waited for it, and no barrier before that makes
-// it visible.
+// flight is an asynchronous copy in flight, or what a product in flight reads: it is not complete until its thread has waited for it, and
+// no barrier before that wait makes it visible.
 type flight struct {
 	span
 	engine engine
@@ -44,7 +44,7 @@ type flight struct {
 	age    int    // groups that were committed since, its own counts; 0: not committed
 }
 
-// engine is what works by itself: groups of its work are over in the order in which they began.
+// engine is hardware that works asynchronously: its groups complete in the order in which they begin.
 type engine uint8
 
 const (
@@ -109,23 +109,23 @@ func ordersAll(op *ir.Op) bool {
 	return orders(op, def.Release) || ir.Is[tileaa.FenceAlias](op) || ir.Is[tileaa.GdcLaunchDependents](op)
 }
 
-// requirement is what must stand before an access: waits for work in flight and a meeting.
+// requirement is what must stand in front of an access: waits for work in flight, and a barrier.
 type requirement struct {
 	wait         [engines]waiting
 	participants participants
 }
 
-// with is both.
-func (d requirement) with(e requirement) requirement {
+// and is the union of both.
+func (d requirement) and(e requirement) requirement {
 	for q := range d.wait {
-		d.wait[q] = d.wait[q].with(e.wait[q])
+		d.wait[q] = d.wait[q].and(e.wait[q])
 	}
 	d.participants = max(d.participants, e.participants)
 	return d
 }
 
-// waiting is how many groups of an engine's work may stay in flight, plus one; noWait asks for nothing. A copy that is not committed yet is waited
-// for with forUncommitted: its group is ended first.
+// waiting is how many groups of an engine may stay in flight, plus one; noWait asks for nothing. forUncommitted is a wait for a copy that
+// is not committed yet: its group is committed first.
 type waiting int
 
 const (
@@ -134,7 +134,7 @@ const (
 	forUncommitted waiting = -1
 )
 
-// waitFor is the wait for a copy after which so many groups were committed, its own counts.
+// waitFor is the wait for a copy, by the groups that were committed since, its own included.
 func waitFor(f flight) waiting {
 	if f.age == 0 {
 		return forUncommitted
@@ -142,20 +142,20 @@ func waitFor(f flight) waiting {
 	return waiting(f.age)
 }
 
-// with waits for what either waits for.
-func (w waiting) with(v waiting) waiting {
+// and waits for what either waits for.
+func (w waiting) and(v waiting) waiting {
 	if w == noWait || v != noWait && v < w {
 		return v
 	}
 	return w
 }
 
-// participants is who must meet before an access.
+// participants is which threads must meet at a barrier.
 type participants uint8
 
 const (
 	nobody participants = iota
-	lanes               // of each warp
+	lanes               // the lanes of each warp
 	everybody
 )
 
@@ -194,7 +194,7 @@ func (p *pending) requireAll(k kinds) (d requirement) {
 	if k&(write|ordered) != 0 {
 		for _, f := range p.inFlight {
 			if f.engine == copies {
-				d.wait[copies] = d.wait[copies].with(min(waitFor(f), forAll))
+				d.wait[copies] = d.wait[copies].and(min(waitFor(f), forAll))
 			}
 		}
 	}
@@ -204,15 +204,15 @@ func (p *pending) requireAll(k kinds) (d requirement) {
 // conflict is who must meet before the access r to shared memory.
 func (p *pending) conflict(r span, proofs *proofs) (d requirement) {
 	for _, f := range p.inFlight {
-		if (f.write || r.write) && f.lo < r.hi && r.lo < f.hi && !apart(f.span, r) {
-			d.wait[f.engine] = d.wait[f.engine].with(waitFor(f))
+		if (f.write || r.write) && f.lo < r.hi && r.lo < f.hi && !distinctSlots(f.span, r) {
+			d.wait[f.engine] = d.wait[f.engine].and(waitFor(f))
 			if f.op == nil || !readByUnit(f.op) {
 				d.participants = everybody
 			}
 		}
 	}
 	for _, q := range p.shared {
-		if !(q.write || r.write) || q.lo >= r.hi || r.lo >= q.hi || apart(q, r) || q.unit && r.unit {
+		if !(q.write || r.write) || q.lo >= r.hi || r.lo >= q.hi || distinctSlots(q, r) || q.unit && r.unit {
 			continue
 		}
 		switch {
@@ -233,7 +233,7 @@ func (p *pending) issue(f flight) { addFlight(&p.inFlight, f) }
 func (p *pending) waitFor(op *ir.Op) (w waiting) {
 	for _, f := range p.inFlight {
 		if f.engine == copies && (f.op == op || f.op == nil) {
-			w = w.with(waitFor(f))
+			w = w.and(waitFor(f))
 		}
 	}
 	return w
@@ -248,7 +248,8 @@ func (p *pending) commit(e engine) {
 	}
 }
 
-// wait makes work of an engine accesses that have happened: all groups but the newest n. What the tensor unit alone has read is over for all threads.
+// wait turns work of an engine, all but the newest n groups, into accesses that have happened. What the tensor unit alone has read is
+// complete for all threads.
 func (p *pending) wait(e engine, n int) {
 	for i := range p.shared {
 		p.shared[i].unit = p.shared[i].unit && e != products // a thread may still wait at the mbarrier of a product to come
@@ -262,7 +263,7 @@ func (p *pending) wait(e engine, n int) {
 	})
 }
 
-// join adds what happened on another way to the same place.
+// join merges the state of another path to the same point.
 func (p *pending) join(q *pending) {
 	for _, r := range q.shared {
 		addSpan(&p.shared, r)
@@ -284,7 +285,7 @@ func (p *pending) pendingAt(i int) int {
 	return p.last[i]
 }
 
-// begin is the state at the beginning of a loop's body, when p is what its end leaves.
+// begin is the state at the start of a loop's body when p is the state at its end.
 func (p *pending) begin(now int, first []flight) *pending {
 	q := p.copy()
 	q.synced = now
@@ -297,8 +298,8 @@ func (p *pending) begin(now int, first []flight) *pending {
 	return q
 }
 
-// around is what is pending of p, in the times of one for whom the loop is one moment.
-func (p *pending) around() *pending {
+// afterLoop is the state behind the loop, in whose clock the whole loop is one moment.
+func (p *pending) afterLoop() *pending {
 	q := p.copy()
 	q.synced = 0
 	for i := range q.last {
@@ -337,7 +338,7 @@ func (p *pending) addLoop(end *pending, now int) {
 	}
 }
 
-// setTop makes of p a state that holds every other.
+// setTop makes the state the top of the lattice, which includes every other one.
 func (p *pending) setTop() {
 	p.shared = []span{{hi: everywhere, write: true}}
 	p.inFlight = []flight{{span: p.shared[0]}, {span: p.shared[0], engine: products, age: 1}}
@@ -390,7 +391,7 @@ func addFlight(list *[]flight, f flight) {
 			return
 		}
 	}
-	if len(*list) < mostFlying {
+	if len(*list) < maxInFlight {
 		*list = append(*list, f)
 		return
 	}
@@ -422,8 +423,8 @@ func (e covered) same(f covered) bool {
 	return e.op == f.op && e.outer == f.outer && e.carried == f.carried
 }
 
-// since leaves out what was over before the last barrier, at met. landed says when a copy was waited for.
-func (c coverage) since(met int, landed func(op *ir.Op) int) coverage {
+// afterBarrier drops what was complete before the last barrier, at time met. landed says when a copy was waited for.
+func (c coverage) afterBarrier(met int, landed func(op *ir.Op) int) coverage {
 	if c.all < met {
 		c.all = 0
 	}
@@ -459,8 +460,8 @@ func (c coverage) at(now int) coverage {
 	return c
 }
 
-// around is the coverage in the next round of a loop.
-func (c coverage) around(loop *ir.Op) coverage {
+// inNextIteration is the coverage as the next iteration of a loop sees it.
+func (c coverage) inNextIteration(loop *ir.Op) coverage {
 	c.list = slices.Clone(c.list)
 	for i := range c.list {
 		if c.list[i].op != nil {

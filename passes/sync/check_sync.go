@@ -140,7 +140,7 @@ type queue struct {
 	emptied []passed // and the releases
 }
 
-// passed is what a commit or a release says: its clock, and the copies that must land, or what products in flight read.
+// passed is what a commit or a release passes on: its vector clock, and the copies that must complete, or what products in flight read.
 type passed struct {
 	clock []int
 	after []*access
@@ -201,7 +201,7 @@ func (j *judge) events() (n int) {
 	return n
 }
 
-// advance goes on with an actor until it ends or waits.
+// advance runs an actor until it ends or blocks.
 func (j *judge) advance(a *actor) *fault {
 	for a.time < len(a.trace) {
 		e := &a.trace[a.time]
@@ -259,16 +259,16 @@ func (j *judge) step(a *actor, e *event) *fault {
 	case tileaa.OpAsyncCommit:
 		a.groups, a.open = append(a.groups, a.open), nil
 	case tileaa.OpAsyncWait:
-		a.groups = a.over(a.groups, int(ir.Cast[tileaa.AsyncWait](op).Pending()))
+		a.groups = a.retire(a.groups, int(ir.Cast[tileaa.AsyncWait](op).Pending()))
 	case tileaa.OpDotWait:
-		a.products = a.over(a.products, int(ir.Cast[tileaa.DotWait](op).Pending()))
+		a.products = a.retire(a.products, int(ir.Cast[tileaa.DotWait](op).Pending()))
 	case tileaa.OpBarrier:
 		return a.meet(ir.Cast[tileaa.Barrier](op))
 	case tileaa.OpProducerAcquire, tileaa.OpProducerCommit, tileaa.OpConsumerWait, tileaa.OpConsumerRelease:
 		return j.pass(a, e)
 	default:
 		if op.Code() == tileaa.OpFor {
-			a.products = a.over(a.products, 0)
+			a.products = a.retire(a.products, 0)
 		}
 		if f := a.tooEarly(op); f != nil {
 			return f
@@ -282,7 +282,7 @@ func (j *judge) step(a *actor, e *event) *fault {
 			}
 		}
 		if tileaa.EndsProducts(op) {
-			a.products = a.over(a.products, 0)
+			a.products = a.retire(a.products, 0)
 		}
 	}
 	return nil
@@ -336,8 +336,8 @@ func (j *judge) queue(made *ir.Value) *queue {
 	return nil
 }
 
-// over waits for all groups but the newest n, and gives these.
-func (a *actor) over(groups [][]*access, n int) [][]*access {
+// retire waits for all groups but the newest n, which it returns.
+func (a *actor) retire(groups [][]*access, n int) [][]*access {
 	for len(groups) > n {
 		for _, x := range groups[0] {
 			x.done = a.time
@@ -405,11 +405,11 @@ func (j *judge) pass(a *actor, e *event) *fault {
 	return nil
 }
 
-// receive takes note of what came before a slot was passed on.
+// receive joins the clock of what was passed on: an acquire.
 func (a *actor) receive(p passed) {
 	a.learn(p.clock)
 	for _, x := range p.after {
-		if x.known |= 1 << a.number; x.done == 0 && !flies(x.op) {
+		if x.known |= 1 << a.number; x.done == 0 && !runsAsync(x.op) {
 			x.done, x.seen = a.time, a
 		}
 	}
@@ -423,7 +423,7 @@ func arrive(e *event, n int, alloc tileaa.AllocPipeline, want int64) *fault {
 	return &fault{e.op, fmt.Sprintf("arrives %d times where %d are waited for", n, want), alloc.Op}
 }
 
-// learn takes note of what comes before.
+// learn joins a vector clock.
 func (a *actor) learn(clock []int) {
 	for i, t := range clock {
 		a.knows[i] = max(a.knows[i], t)
@@ -452,11 +452,11 @@ func (j *judge) touch(a *actor, op *ir.Op, t touch) *fault {
 	case op.Code() == tileaa.OpAsyncCopy:
 		now.done = 0
 		a.open = append(a.open, now)
-	case flies(op) && !isTensorMemory(t.alloc):
+	case runsAsync(op) && !isTensorMemory(t.alloc):
 		now.done = 0
 		a.products[last] = append(a.products[last], now)
 	}
-	own := j.cell(t.spot)
+	own := j.cell(t.location)
 	for _, c := range j.cells {
 		if c.hi <= t.lo || t.hi <= c.lo {
 			continue
@@ -488,7 +488,7 @@ func (j *judge) touch(a *actor, op *ir.Op, t touch) *fault {
 		}
 		own.reads = slices.DeleteFunc(own.reads, func(r *access) bool { return r.by == a && r.layout == now.layout && (r.op == op || !lands(op)) })
 		own.reads = append(own.reads, now)
-		return wanted(op, t, own)
+		return wrongContents(op, t, own)
 	}
 	own.holds, own.write = t.alloc, now
 	if t.ring {
@@ -501,7 +501,7 @@ func (j *judge) touch(a *actor, op *ir.Op, t touch) *fault {
 	return nil
 }
 
-func (p *spot) String() string {
+func (p *location) String() string {
 	if p.ring {
 		return fmt.Sprintf("slot %d of a ring, byte %d", p.slot, p.lo)
 	}
@@ -509,7 +509,7 @@ func (p *spot) String() string {
 }
 
 // cell is that of a place.
-func (j *judge) cell(p *spot) *cell {
+func (j *judge) cell(p *location) *cell {
 	for _, c := range j.cells {
 		if c.lo == p.lo && c.hi == p.hi {
 			return c
@@ -520,25 +520,25 @@ func (j *judge) cell(p *spot) *cell {
 	return c
 }
 
-// flies reports whether an op is a product that goes on while its threads do.
-func flies(op *ir.Op) bool {
+// runsAsync reports whether an op is a product that stays in flight.
+func runsAsync(op *ir.Op) bool {
 	d, ok := ir.As[tileaa.Dot](op)
 	return ok && d.InFlight()
 }
 
-// counted is how many products of those that waits count an op begins, or counts as.
+// counted is how many of the products that waits count an op begins, or stands for.
 func counted(op *ir.Op) int {
 	if s, ok := ir.As[tileaa.SumsStore](op); ok {
 		return tileaa.CountsAs(s)
 	}
-	if flies(op) {
+	if runsAsync(op) {
 		return 1
 	}
 	return 0
 }
 
-// wanted says what is wrong with what a place holds that is read.
-func wanted(op *ir.Op, t touch, c *cell) *fault {
+// wrongContents says what is wrong with the contents of a place that is read; nil if nothing is.
+func wrongContents(op *ir.Op, t touch, c *cell) *fault {
 	switch {
 	case c.holds != t.alloc:
 		return &fault{op: op, text: fmt.Sprintf("reads %s, where nothing is", t)}
@@ -550,7 +550,7 @@ func wanted(op *ir.Op, t touch, c *cell) *fault {
 
 // readByUnit reports whether an op reads through the tensor unit alone: whoever waits knows that it is over for all.
 func readByUnit(op *ir.Op) bool {
-	return flies(op) && ir.Cast[tileaa.Dot](op).Atom().Atom.Tensor != nil
+	return runsAsync(op) && ir.Cast[tileaa.Dot](op).Atom().Atom.Tensor != nil
 }
 
 // lands reports whether an op takes what products left in tensor memory, for which its threads have waited: a loop does at its end.
@@ -562,11 +562,11 @@ func lands(op *ir.Op) bool {
 	return false
 }
 
-// unordered says why an access does not come before a later one to the same bytes; "" if it does.
+// unordered says why an access does not happen before a later one to the same bytes; "" if it does.
 func (j *judge) unordered(first, then *access, same bool) string {
 	a := then.by
 	switch {
-	case first.by != a && (first.time > a.knows[first.by.number] || flies(first.op) && first.known>>a.number&1 == 0 && (first.done == 0 || first.done > a.knows[first.by.number])):
+	case first.by != a && (first.time > a.knows[first.by.number] || runsAsync(first.op) && first.known>>a.number&1 == 0 && (first.done == 0 || first.done > a.knows[first.by.number])):
 		return "which another role has not passed on"
 	case first.by != a:
 		return ""

@@ -16,12 +16,12 @@ import (
 // number is what a run knows of a value.
 type number struct {
 	known bool
-	bits  uint64 // of an integer, zero-extended; where it is not known, its name
-	place *spot  // of a buffer
+	bits  uint64    // of an integer, zero-extended; where it is not known, its name
+	place *location // of a buffer
 }
 
-// spot is bytes of shared memory: a buffer, or a slot of a ring.
-type spot struct {
+// location is bytes of shared memory: a buffer, or a slot of a ring.
+type location struct {
 	alloc  *ir.Value
 	ring   bool
 	slot   int
@@ -40,7 +40,7 @@ type event struct {
 
 // touch is a place that an event reads or writes, or names.
 type touch struct {
-	*spot
+	*location
 	write bool
 }
 
@@ -48,7 +48,7 @@ type touch struct {
 type skeleton struct {
 	s       *pass.State
 	entry   *ir.Op
-	needed  *part
+	needed  *programSlice
 	slots   uint64 // the most that a ring or pipeline has
 	texts   map[*ir.Op]uint64
 	choices []*decision // in the order in which they were met
@@ -69,7 +69,7 @@ type decision struct {
 
 // newSkeleton finds what decides about shared memory and asynchronous copies; nil where nothing does.
 func newSkeleton(s *pass.State, entry *ir.Op) *skeleton {
-	k := &skeleton{s: s, entry: entry, needed: partOf(entry, nil, nil), slots: 1, texts: map[*ir.Op]uint64{}, byName: map[uint64]*decision{},
+	k := &skeleton{s: s, entry: entry, needed: sliceOf(entry, nil, nil), slots: 1, texts: map[*ir.Op]uint64{}, byName: map[uint64]*decision{},
 		rings: map[*ir.Value]*ringUse{}}
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		switch t := resultType(op).(type) {
@@ -174,8 +174,8 @@ type thread struct {
 	fresh  uint64
 }
 
-// longest bounds the ops of a run: loops with constant bounds may run for long.
-const longest = 1 << 14
+// maxSteps bounds the ops of a run: loops with constant bounds may run for long.
+const maxSteps = 1 << 14
 
 // run runs the program once, with more and more choices until there is nothing to choose.
 func (k *skeleton) run() *thread {
@@ -184,7 +184,7 @@ func (k *skeleton) run() *thread {
 			c.seen = false
 		}
 		t := &thread{skeleton: k, role: k.entry, values: map[*ir.Value]number{}, rounds: map[*ir.Block]int{},
-			before: map[*ir.Value]map[*ir.Block]int{}, steps: longest}
+			before: map[*ir.Value]map[*ir.Block]int{}, steps: maxSteps}
 		for i, a := range k.entry.Body().Args() {
 			t.values[a] = t.chosen(mix(1, uint64(i)))
 		}
@@ -242,7 +242,7 @@ func (t *thread) op(op *ir.Op) *ir.Op {
 func (t *thread) split(op tileaa.Roles) {
 	t.trace = append(t.trace, event{op: op.Op})
 	for _, r := range ir.OpsOf[tileaa.Role](op.Body()) {
-		u := &thread{skeleton: t.skeleton, role: r.Op, values: maps.Clone(t.values), rounds: maps.Clone(t.rounds), before: t.before, steps: longest}
+		u := &thread{skeleton: t.skeleton, role: r.Op, values: maps.Clone(t.values), rounds: maps.Clone(t.rounds), before: t.before, steps: maxSteps}
 		u.block(r.Op.Body())
 		t.roles = append(t.roles, u)
 		t.asked = t.asked || u.asked
@@ -253,7 +253,7 @@ func (t *thread) split(op tileaa.Roles) {
 func (t *thread) event(op *ir.Op) {
 	e := event{op: op}
 	if p, ok := ir.As[tileaa.PipelineOp](op); ok {
-		e.position, _ = t.ask(t.value(p.Position()), op, upTo(t.slots)...)
+		e.position, _ = t.ask(t.value(p.Position()), op, indices(t.slots)...)
 		if v := phaseOf(op); v != nil {
 			bit, _ := t.ask(t.value(v), op, 0, 1)
 			e.phase = bit != 0
@@ -264,7 +264,7 @@ func (t *thread) event(op *ir.Op) {
 	}
 	if p, ok := ir.As[tileaa.PredicatedOp](op); ok && p.When() != nil {
 		if runs, ok := t.ask(t.value(p.When()), op, 1, 0); !ok || runs == 0 {
-			if flies(op) {
+			if runsAsync(op) {
 				t.trace = append(t.trace, e) // waits count it
 			}
 			return
@@ -289,8 +289,8 @@ func phaseOf(op *ir.Op) *ir.Value {
 	return nil
 }
 
-// upTo are the numbers from 0 to n-1.
-func upTo[T int | uint64](n T) (list []T) {
+// indices are the numbers from 0 to n-1.
+func indices[T int | uint64](n T) (list []T) {
 	for i := T(0); i < n; i++ {
 		list = append(list, i)
 	}
@@ -358,7 +358,7 @@ func (t *thread) compute(op *ir.Op, i int) number {
 		return t.value(ir.Cast[tileaa.BufferView](op).Buffer())
 	case tileaa.OpRingSlot:
 		p := t.slot(ir.Cast[tileaa.RingSlot](op))
-		t.trace = append(t.trace, event{op: op, touches: []touch{{spot: p}}})
+		t.trace = append(t.trace, event{op: op, touches: []touch{{location: p}}})
 		return number{known: true, place: p}
 	case tileaa.OpAssume:
 		return t.value(op.Operand(0))
@@ -394,21 +394,21 @@ func (t *thread) compute(op *ir.Op, i int) number {
 }
 
 // buffer is the place of a buffer.
-func (t *thread) buffer(a tileaa.PlacedOp) *spot {
+func (t *thread) buffer(a tileaa.PlacedOp) *location {
 	at, _ := a.Offset()
 	size, _ := tileaa.SharedMemory(a.Result().Type())
-	return &spot{alloc: a.Result(), step: -1, lo: int(at), hi: int(at) + size}
+	return &location{alloc: a.Result(), step: -1, lo: int(at), hi: int(at) + size}
 }
 
 // slot is the place of a slot of a ring; nil if it is not known yet.
-func (t *thread) slot(s tileaa.RingSlot) *spot {
+func (t *thread) slot(s tileaa.RingSlot) *location {
 	ring := s.Ring().Type().(*tileaa.RingType)
-	at, ok := t.ask(t.value(s.Position()), s.Op, upTo(uint64(ring.Slots))...)
+	at, ok := t.ask(t.value(s.Position()), s.Op, indices(uint64(ring.Slots))...)
 	if !ok {
 		return nil
 	}
 	offset, _ := ir.Cast[tileaa.AllocRing](s.Ring().DefiningOp()).Offset()
-	p := &spot{alloc: s.Ring(), ring: true, slot: int(at) + int(s.Ahead()), step: -1}
+	p := &location{alloc: s.Ring(), ring: true, slot: int(at) + int(s.Ahead()), step: -1}
 	if int(at) < int(ring.Slots) && p.slot >= int(ring.Slots) {
 		p.slot -= int(ring.Slots)
 	}
@@ -512,7 +512,7 @@ func (t *thread) pass(from, to []*ir.Value) {
 // loop runs a loop.
 func (t *thread) loop(op *ir.Op) *ir.Op {
 	f, _ := ir.LoopOf(op)
-	at, step, trips := uint64(0), uint64(0), uint64(longest)
+	at, step, trips := uint64(0), uint64(0), uint64(maxSteps)
 	if loop, ok := ir.As[tileaa.For](op); ok {
 		at, step, trips = t.count(loop)
 	}

@@ -41,10 +41,10 @@ func GroupExchanges(s *pass.State) error {
 	return nil
 }
 
-// mostGrouped is the bytes of shared memory of the tiles that are stored together: they have places of their own.
-const mostGrouped = 8 << 10
+// maxGroupedBytes is the shared memory of the tiles whose stores are grouped: each needs a place of its own.
+const maxGroupedBytes = 8 << 10
 
-// exchanges are the small tiles of a stretch of a block that go through shared memory, by their buffers.
+// exchanges are the small tiles that go through shared memory in a stretch of a block.
 type exchanges struct {
 	stores []*ir.Op // in order
 	loads  map[*ir.Op]bool
@@ -67,7 +67,7 @@ func exchangesOf(stretch []*ir.Op) (e exchanges) {
 		if slices.ContainsFunc(users, func(u *ir.Op) bool { return u != o && (u.Code() != tileaa.OpBufferLoad || !inside[u]) }) {
 			continue
 		}
-		if bytes += store.Buffer().Type().(*tileaa.BufferType).Bytes(); bytes > mostGrouped {
+		if bytes += store.Buffer().Type().(*tileaa.BufferType).Bytes(); bytes > maxGroupedBytes {
 			break
 		}
 		e.stores = append(e.stores, o)
@@ -112,7 +112,7 @@ func groupExchanges(s *pass.State, stretch []*ir.Op, end *ir.Op, reductions bool
 	sinkLoads(s, stretch[0], e, end)
 }
 
-// sinkLoads moves loads of exchanges, and what follows from them alone, in front of who takes it; what nobody takes before the end of the stretch in front of that.
+// sinkLoads moves loads of exchanges, and what depends on them alone, down to their first user, or to the end of the stretch.
 func sinkLoads(s *pass.State, first *ir.Op, e exchanges, end *ir.Op) {
 	var ops []*ir.Op
 	follows := map[*ir.Op]bool{}

@@ -32,8 +32,8 @@ func HoistLoads(s *pass.State) error {
 	return nil
 }
 
-// mostHoisted is how many registers of a thread are filled by the loads before a store to shared memory.
-const mostHoisted = 32
+// maxHoisted is the registers of a thread for loads in front of a store to shared memory.
+const maxHoisted = 32
 
 // hoisting is a stretch of a block over which loads may move.
 type hoisting struct {
@@ -59,7 +59,7 @@ func hoistLoads(s *pass.State, b *ir.Block) {
 			h.to = op
 		case loads && h.to == nil:
 			h.registers += kernel.RegistersOf(op.Result(0))
-		case loads && h.registers+kernel.RegistersOf(op.Result(0)) <= mostHoisted && h.hoist(op):
+		case loads && h.registers+kernel.RegistersOf(op.Result(0)) <= maxHoisted && h.hoist(op):
 			h.registers += kernel.RegistersOf(op.Result(0))
 			continue
 		}
@@ -69,13 +69,13 @@ func hoistLoads(s *pass.State, b *ir.Block) {
 	}
 }
 
-// stays reports whether nothing moves over an op.
+// stays reports whether nothing may move across an op.
 func stays(op *ir.Op) bool {
 	f, flow := ir.FlowOf(op)
 	return flow && f.Kind != ir.CombineFlow || slices.ContainsFunc(tileaa.Effects(op), func(e tileaa.Effect) bool { return e.Space == tileaa.Outside })
 }
 
-// hoist moves a load, with what it needs, unless that cannot move.
+// hoist moves a load with its backward slice in front of the store, unless part of that cannot move.
 func (h *hoisting) hoist(load *ir.Op) bool {
 	for _, v := range load.Operands() {
 		if !h.movable(v.DefiningOp()) {
@@ -86,7 +86,7 @@ func (h *hoisting) hoist(load *ir.Op) bool {
 	return true
 }
 
-// movable reports whether an op stands before the store, or can: what cannot move will not, and what can still can when other ops have.
+// movable reports whether an op stands in front of the store already, or can move there.
 func (h *hoisting) movable(op *ir.Op) bool {
 	if op == nil || !h.behind[op] {
 		return true
@@ -101,7 +101,7 @@ func (h *hoisting) movable(op *ir.Op) bool {
 	return can
 }
 
-// needs are the ops that give what an op takes, the ops in its regions included.
+// needs are the ops that define the operands of an op, nested ops included.
 func needs(op *ir.Op) (list []*ir.Op) {
 	ir.Walk(op, ir.PreOrder, func(o *ir.Op) {
 		for _, v := range o.Operands() {

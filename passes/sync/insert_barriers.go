@@ -48,14 +48,14 @@ type inserter struct {
 	level     *level
 	tokens    map[*ir.Value]tokenOf
 	summaries map[*ir.Op]*summary
-	landed    map[*ir.Op]int // when copies were waited for
+	copyDone  map[*ir.Op]int // when copies were waited for
 	proofs    *proofs
 }
 
 // newInserter is for an entry or a role, whose warps have accesses and barriers of their own.
 func newInserter(s *pass.State, known *facts.Facts, op *ir.Op) *inserter {
 	return &inserter{s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.WarpsOf(op), tokens: map[*ir.Value]tokenOf{},
-		summaries: map[*ir.Op]*summary{}, landed: map[*ir.Op]int{}, proofs: newProofs(s, known, op)}
+		summaries: map[*ir.Op]*summary{}, copyDone: map[*ir.Op]int{}, proofs: newProofs(s, known, op)}
 }
 
 // walkBody walks the body of an entry or a role, before which nothing is pending.
@@ -70,7 +70,7 @@ func (w *inserter) walkBody(op *ir.Op) {
 // level is the walk of one loop body, of the entry or of a role.
 type level struct {
 	start   int // when it began
-	exposed exposed
+	exposed exposedAccesses
 	conts   join // of the continues
 	breaks  join
 	yields  []*join // of the ifs around, innermost last
@@ -160,7 +160,7 @@ func (w *inserter) jump(to *join, op *ir.Op, p *pending) {
 			}
 		}
 		target := ir.Target(op)
-		gone := func(v *ir.Value) bool { return w.proofs.inside(v, target) }
+		gone := func(v *ir.Value) bool { return w.proofs.definedInside(v, target) }
 		loop, isLoop := ir.LoopOf(target)
 		if isLoop && op.Code() == tileaa.OpContinue {
 			if loop.Kind == ir.CountedFlow {
@@ -175,9 +175,9 @@ func (w *inserter) jump(to *join, op *ir.Op, p *pending) {
 }
 
 // joined adds to a state, which may be nil, what p leaves on the way of a passage.
-func joined(state, p *pending, way passage, gone func(*ir.Value) bool) *pending {
+func joined(state, p *pending, way edge, gone func(*ir.Value) bool) *pending {
 	p = p.copy()
-	p.through(way, gone)
+	p.cross(way, gone)
 	if state == nil {
 		return p
 	}
@@ -258,7 +258,7 @@ func (w *inserter) retire(p *pending, n int) {
 	now := w.tick()
 	for _, f := range p.inFlight {
 		if f.engine == copies && f.op != nil && f.age > n {
-			w.landed[f.op] = now
+			w.copyDone[f.op] = now
 		}
 	}
 	p.wait(copies, n)
@@ -270,7 +270,7 @@ func (w *inserter) coverageOf(v *ir.Value, p *pending) coverage {
 		return coverage{}
 	}
 	if t, ok := w.tokens[v]; ok && t.level == w.level {
-		return t.since(p.synced, func(op *ir.Op) int { return w.over(op, p) })
+		return t.afterBarrier(p.synced, func(op *ir.Op) int { return w.completedAt(op, p) })
 	}
 	if !w.open(p) {
 		return w.copiesOf(v, p)
@@ -278,12 +278,12 @@ func (w *inserter) coverageOf(v *ir.Value, p *pending) coverage {
 	return coverage{list: []covered{{outer: v, when: w.level.start}}}
 }
 
-// over is when a copy was over; now if it is in flight.
-func (w *inserter) over(op *ir.Op, p *pending) int {
+// completedAt is when a copy was waited for; now if it is in flight.
+func (w *inserter) completedAt(op *ir.Op, p *pending) int {
 	if p.waitFor(op) != noWait {
 		return w.clock
 	}
-	return w.landed[op]
+	return w.copyDone[op]
 }
 
 // copiesOf is the copies that a token of outside covers and that were in flight after the last barrier, which ends nothing else.
@@ -303,7 +303,7 @@ func (w *inserter) copiesOf(v *ir.Value, p *pending) (c coverage) {
 		for _, e := range t.list {
 			if e.outer != nil {
 				visit(e.outer)
-			} else if e.op.Code() == tileaa.OpAsyncCopy && w.over(e.op, p) >= p.synced {
+			} else if e.op.Code() == tileaa.OpAsyncCopy && w.completedAt(e.op, p) >= p.synced {
 				c = c.union(coverage{list: []covered{{op: e.op, when: w.clock}}}, w.clock)
 			}
 		}
@@ -314,7 +314,7 @@ func (w *inserter) copiesOf(v *ir.Value, p *pending) (c coverage) {
 
 // visitAccess puts a barrier before an op that touches memory if one is needed, and notes what it does.
 func (w *inserter) visitAccess(op *ir.Op, p *pending) {
-	spans, product := w.own(op), flies(op)
+	spans, product := w.own(op), runsAsync(op)
 	_, unit := onTensorUnit(op)
 	for i, r := range spans {
 		spans[i].unit = unit && isTensorMemory(r.buffer)
@@ -323,7 +323,7 @@ func (w *inserter) visitAccess(op *ir.Op, p *pending) {
 	needed := order.requirement
 	for _, r := range spans {
 		if !lands(op) || overOthers(op) {
-			needed = needed.with(p.conflict(r, w.proofs))
+			needed = needed.and(p.conflict(r, w.proofs))
 		}
 	}
 	if op.Code() == tileaa.OpAsyncCopy && needed.wait[products] != noWait {
@@ -442,7 +442,7 @@ func (w *inserter) require(c coverage, op *ir.Op, p *pending) requirement {
 			continue
 		}
 		if e.op.Code() == tileaa.OpAsyncCopy {
-			d.wait[copies] = d.wait[copies].with(p.waitFor(e.op))
+			d.wait[copies] = d.wait[copies].and(p.waitFor(e.op))
 		}
 		if d.participants != everybody && !w.proofs.sameThreads(e, op) {
 			d.participants = everybody

@@ -91,7 +91,7 @@ func storedFactor(d tileaa.Dot) (f factor, ok bool) {
 	}
 	fresh := false
 	for op := f.store.Op.Prev(); op != nil && f.over == nil; op = op.Prev() {
-		if o, ok := onTensorUnit(op); ok && isFresh(o) {
+		if o, ok := onTensorUnit(op); ok && isZeroInit(o) {
 			fresh = true
 			if sums := sumsOf(o); sums.lanes == allLanes && sums.to >= factorOf(v).to {
 				f.over = tileaa.LastOfSum(o).Result()
@@ -101,7 +101,7 @@ func storedFactor(d tileaa.Dot) (f factor, ok bool) {
 	return f, fresh
 }
 
-// keep puts it there.
+// keep replaces the store to shared memory by one to tensor memory.
 func (f factor) keep(b *ir.Builder, over *ir.Value) {
 	b.Before(f.store.Op)
 	b.Loc = f.store.Op.Loc()
@@ -112,7 +112,8 @@ func (f factor) keep(b *ir.Builder, over *ir.Value) {
 	alloc.Erase()
 }
 
-// moreBlocks reports whether a multiprocessor has shared memory for more blocks without the buffers of factors, and so many columns of tensor memory for each.
+// moreBlocks reports whether shared memory without the buffers of the kept factors, and tensor memory with so many columns for each block,
+// hold more resident blocks.
 func moreBlocks(s *pass.State, entry *ir.Op, kept []factor, columns int) bool {
 	list, at := intervals(s, entry)
 	for _, iv := range list { // what copies fill while others are read lives as long as the loop

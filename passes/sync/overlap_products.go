@@ -48,12 +48,12 @@ func OverlapProducts(s *pass.State) error {
 // unitLoop is a loop with products of the tensor unit.
 type unitLoop struct {
 	tileaa.For
-	flow   ir.Flow
-	b      *ir.Builder
-	ahead  int                // products that an iteration before has begun
-	scaled []tileaa.ScaledSum // to which products add
-	added  []tileaa.Dot       // products that only add to what the loop carries, the last of each sum
-	fresh  []tileaa.Dot       // products that add to nothing, the first of each sum
+	flow     ir.Flow
+	b        *ir.Builder
+	ahead    int                // products that the previous iteration has begun
+	scaled   []tileaa.ScaledSum // to which products add
+	added    []tileaa.Dot       // products that only add to what the loop carries, the last of each sum
+	zeroInit []tileaa.Dot       // products that add to nothing, the first of each sum
 }
 
 // overlap rewrites the loop.
@@ -61,7 +61,7 @@ func (l *unitLoop) overlap() {
 	if !l.find() {
 		return
 	}
-	for _, d := range l.fresh {
+	for _, d := range l.zeroInit {
 		l.beginEarly(d)
 	}
 	for _, x := range l.scaled {
@@ -70,25 +70,25 @@ func (l *unitLoop) overlap() {
 		there := tileaa.NewSumsScale(l.b, l.flow.Carried()[x.Carried], x.Factor, tileaa.SumsScaleOptions{}).Result()
 		x.Scaled.Result().ReplaceAllUsesWith(there)
 		x.Scaled.Op.Erase()
-		l.keep(x.Dot, x.Carried)
+		l.keepInTensor(x.Dot, x.Carried)
 	}
 	if l.ahead == 0 && len(l.added) > 0 {
 		var all []tileaa.Dot
 		for _, d := range l.added {
 			all = append(all, tileaa.SumOf(d)...)
 		}
-		l.SetLands(letFly(l.flow, all))
+		l.SetLands(carryInFlight(l.flow, all))
 	} else {
 		for _, d := range l.added {
 			i, _ := tileaa.OnlyAdds(d.Op)
-			l.keep(d, i)
+			l.keepInTensor(d, i)
 		}
 	}
 	l.waitInOrder()
 }
 
-// find sorts the products of the loop; false if none has reason to go on. One that adds up by itself alone in its loop is left to pipeline-loops, which knows
-// how many slots there are for what it reads.
+// find classifies the products of the loop; false if overlap would gain nothing. An accumulating product that is alone in its loop is left
+// to pipeline-loops, which knows the slots of its operands.
 func (l *unitLoop) find() bool {
 	if len(l.flow.Continues()) != 1 || multipliesWithin(l.Op.Body()) {
 		return false
@@ -108,45 +108,45 @@ func (l *unitLoop) find() bool {
 			l.ahead += len(sum)
 		case scaled:
 			l.scaled = append(l.scaled, x)
-		case mayFly(d):
+		case canStayInFlight(d):
 			l.added = append(l.added, d)
-		case isFresh(sum[0]):
-			l.fresh = append(l.fresh, sum[0])
+		case isZeroInit(sum[0]):
+			l.zeroInit = append(l.zeroInit, sum[0])
 		}
 	}
 	// Turns are those of two iterations.
-	if 2*(l.ahead+l.turns()) > tileaa.ProductMbarriers {
-		l.added, l.fresh = nil, nil
+	if 2*(l.ahead+l.numInFlight()) > tileaa.ProductMbarriers {
+		l.added, l.zeroInit = nil, nil
 	}
-	if len(l.fresh)+l.ahead+len(l.scaled) == 0 || len(l.Lands()) > 0 {
+	if len(l.zeroInit)+l.ahead+len(l.scaled) == 0 || len(l.Lands()) > 0 {
 		l.added = nil
 	}
-	n := l.turns()
+	n := l.numInFlight()
 	return n > 0 && 2*(l.ahead+n) <= tileaa.ProductMbarriers && hasColumns(l.Op)
 }
 
-// turns is how many products of an iteration are to go on.
-func (l *unitLoop) turns() (n int) {
+// numInFlight is how many products of an iteration are to be in flight.
+func (l *unitLoop) numInFlight() (n int) {
 	for _, x := range l.scaled {
 		n += len(tileaa.SumOf(x.Dot))
 	}
-	for _, d := range slices.Concat(l.added, l.fresh) {
+	for _, d := range slices.Concat(l.added, l.zeroInit) {
 		n += len(tileaa.SumOf(d))
 	}
 	return n
 }
 
-// isFresh reports whether a product adds to nothing, begins in any case, and somebody takes what it gives.
-func isFresh(d tileaa.Dot) bool {
+// isZeroInit reports whether a product has zero as its accumulator, is not predicated, and has a user.
+func isZeroInit(d tileaa.Dot) bool {
 	return tileaa.AddsToNothing(d) && d.When() == nil && d.Result().HasUses()
 }
 
-// beginEarly begins a product that adds to nothing, and those that add to it, as early as they can, and brings the sum to registers where that is first used.
+// beginEarly issues a zero-init product and its accumulation chain as early as they can be, and reads the sum where it is first used.
 func (l *unitLoop) beginEarly(first tileaa.Dot) {
 	sum := tileaa.SumOf(first)
 	begin(sum)
 	last := sum[len(sum)-1]
-	l.b.Before(takenAt(last.Op))
+	l.b.Before(firstUse(last.Op))
 	l.b.Loc = last.Op.Loc()
 	land(l.b, last.Result())
 	for _, d := range sum {
@@ -154,9 +154,10 @@ func (l *unitLoop) beginEarly(first tileaa.Dot) {
 	}
 }
 
-// moveUp begins a product behind the last one of a sum that adds to nothing, the first of them behind loads and copies, if nothing in between concerns it.
+// moveUp moves a product up behind the previous zero-init chain, or the first one behind loads and copies, if it depends on nothing in
+// between.
 func (l *unitLoop) moveUp(d tileaa.Dot) {
-	behind := l.lastFresh(d)
+	behind := l.lastZeroInit(d)
 	if behind == nil {
 		behind = d.Op.Prev()
 		for behind != nil && (computes(behind) || ir.Is[tileaa.AsyncWait](behind)) {
@@ -178,29 +179,30 @@ func (l *unitLoop) moveUp(d tileaa.Dot) {
 	}
 }
 
-// computes reports whether an op neither begins copies or loads nor waits for them as such: what stands in front of a product may wait for a load.
+// computes reports whether an op is neither the start of copies or loads nor a wait for them: what stands in front of a product may wait
+// for a load.
 func computes(op *ir.Op) bool {
 	return op.Traits().Has(ir.Pure) || ir.Is[tileaa.BufferLoad](op) || ir.Is[tileaa.BufferStore](op) || ir.Is[tileaa.AllocShared](op) || ir.Is[tileaa.DotLand](op)
 }
 
-// lastFresh is the product before one, of a sum that adds to nothing, which it may begin behind.
-func (l *unitLoop) lastFresh(d tileaa.Dot) (last *ir.Op) {
+// lastZeroInit is the zero-init product in front of another one behind which that may be issued.
+func (l *unitLoop) lastZeroInit(d tileaa.Dot) (last *ir.Op) {
 	for op := d.Op.Prev(); op != nil; op = op.Prev() {
-		if o, ok := onTensorUnit(op); ok && o.InFlight() && isFresh(tileaa.SumOf(o)[0]) {
+		if o, ok := onTensorUnit(op); ok && o.InFlight() && isZeroInit(tileaa.SumOf(o)[0]) {
 			return op
 		}
 	}
 	return nil
 }
 
-// movable reports whether a product can move up behind another op of its block, and lists what has to move with it: views of what it reads, and waits for copies
-// that are not over there. What is between must not write what it reads.
+// movable reports whether a product can move up behind another op of its block, and lists what must move along: views of its operands, and
+// waits for copies that are still in flight there. Nothing in between may write its operands.
 func movable(d tileaa.Dot, behind *ir.Op) (along []*ir.Op, ok bool) {
 	var reads []*ir.Value
 	for _, v := range tileaa.FactorsOf(d) {
 		reads = append(reads, tileaa.ViewedBuffer(v))
 	}
-	moves, over := map[*ir.Op]bool{d.Op: true}, landed(reads, behind)
+	moves, over := map[*ir.Op]bool{d.Op: true}, copiesDone(reads, behind)
 	for op := d.Op.Prev(); op != behind; op = op.Prev() {
 		if !over && ir.Is[tileaa.AsyncWait](op) {
 			moves[op], along = true, append(along, op)
@@ -227,8 +229,8 @@ func movable(d tileaa.Dot, behind *ir.Op) (along []*ir.Op, ok bool) {
 	return along, true
 }
 
-// landed reports whether copies to buffers are over before an op of a loop that waits for all copies which were begun before.
-func landed(buffers []*ir.Value, before *ir.Op) bool {
+// copiesDone reports whether copies to buffers are complete in front of an op of a loop that waits for all copies begun before.
+func copiesDone(buffers []*ir.Value, before *ir.Op) bool {
 	over := before.Prev()
 	for over != nil {
 		if w, ok := ir.As[tileaa.AsyncWait](over); ok && w.Pending() == 0 {
@@ -244,9 +246,9 @@ func landed(buffers []*ir.Value, before *ir.Op) bool {
 	return true
 }
 
-// keep has what a product adds to the carried value of a number stay where it puts it. What is stored there before the loop counts as the product of the
-// iteration before the first: those of other iterations that began behind it are waited for by their number.
-func (l *unitLoop) keep(d tileaa.Dot, carried int) {
+// keepInTensor keeps a loop-carried sum in tensor memory. The sums_store in front of the loop counts as the product of the iteration before
+// the first; products of other iterations that began behind it are waited for by their number.
+func (l *unitLoop) keepInTensor(d tileaa.Dot, carried int) {
 	use := l.flow.InitUse(carried)
 	l.b.Loc = d.Op.Loc()
 	l.b.Before(l.Op)
@@ -258,8 +260,8 @@ func (l *unitLoop) keep(d tileaa.Dot, carried int) {
 	land(l.b, l.Op.Result(carried))
 }
 
-// takenAt is the first op of its block behind one with a result that uses that, or holds an op that does.
-func takenAt(op *ir.Op) (at *ir.Op) {
+// firstUse is the first op behind another one in its block that uses its result, or contains a user.
+func firstUse(op *ir.Op) (at *ir.Op) {
 	users := map[*ir.Op]bool{}
 	for _, u := range op.Result(0).Uses() {
 		users[u.Owner().AncestorIn(op.Block())] = true
@@ -270,16 +272,16 @@ func takenAt(op *ir.Op) (at *ir.Op) {
 	return at
 }
 
-// land brings to registers what products in flight sum, for all who use it.
+// land replaces the uses of an asynchronous product's result by a dot_land, which reads it from tensor memory into registers.
 func land(b *ir.Builder, v *ir.Value) {
 	land := tileaa.NewDotLand(b, v.Type(), v, nil, tileaa.DotLandOptions{})
 	v.ReplaceAllUsesWith(land.Result())
 	land.SetSource(v)
 }
 
-// takenFrom is the product that must be over before an op: the one whose sums it takes, or that reads the columns of tensor memory to which it or the unit writes;
-// nil without one.
-func takenFrom(op *ir.Op) *ir.Op {
+// producerOf is the product that must be complete before an op: the one whose sums it reads, or that reads columns of tensor memory that
+// the op or the tensor unit overwrites; nil without one.
+func producerOf(op *ir.Op) *ir.Op {
 	if o, ok := ir.As[tileaa.SumsOp](op); ok {
 		d, _ := tileaa.ProductOf(o)
 		return d.Op
@@ -295,7 +297,7 @@ func takenFrom(op *ir.Op) *ir.Op {
 	return nil
 }
 
-// storeOver is the factor that is stored in the columns of a product that gives a value, if there is one.
+// storeOver is the store of a factor over the columns of a product's sum, if there is one.
 func storeOver(v *ir.Value) (s tileaa.FactorStore, ok bool) {
 	for u := v.FirstUse(); u != nil && !ok; u = u.Next() {
 		if ir.Is[tileaa.DotLand](u.Owner()) {
@@ -307,7 +309,8 @@ func storeOver(v *ir.Value) (s tileaa.FactorStore, ok bool) {
 	return s, ok
 }
 
-// waitInOrder has the loop wait, before each op that takes what a product in flight gave, in this iteration or in the one before, for that product alone.
+// waitInOrder inserts, before each op that reads the result of a product in flight, of this iteration or the one before, a wait for that
+// product alone.
 func (l *unitLoop) waitInOrder() {
 	var flying []*ir.Op
 	for _, op := range l.Op.Body().Ops() {
@@ -317,7 +320,7 @@ func (l *unitLoop) waitInOrder() {
 	}
 	begun, over := 0, make([]bool, len(flying))
 	for _, op := range l.Op.Body().Ops() {
-		if k := slices.Index(flying, takenFrom(op)); k >= 0 && !over[k] {
+		if k := slices.Index(flying, producerOf(op)); k >= 0 && !over[k] {
 			l.waitFor(k, op, flying, begun)
 			over[k] = true
 		}
@@ -328,7 +331,7 @@ func (l *unitLoop) waitInOrder() {
 	}
 }
 
-// waitFor waits before an op of the loop for the k-th of its products in flight, of which so many have begun in this iteration.
+// waitFor waits in front of an op for the k-th product in flight of the loop, when begun of them have begun in this iteration.
 func (l *unitLoop) waitFor(k int, op *ir.Op, flying []*ir.Op, begun int) {
 	if old, ok := ir.As[tileaa.DotWait](op.Prev()); ok {
 		old.Op.Erase()
@@ -337,7 +340,7 @@ func (l *unitLoop) waitFor(k int, op *ir.Op, flying []*ir.Op, begun int) {
 	if since < 0 { // of the iteration before, or from before the loop: the first one has no fresh ones before it
 		since = begun
 		for _, later := range flying[k+1:] {
-			if first := tileaa.SumOf(ir.Cast[tileaa.Dot](later))[0]; !slices.Contains(l.fresh, first) {
+			if first := tileaa.SumOf(ir.Cast[tileaa.Dot](later))[0]; !slices.Contains(l.zeroInit, first) {
 				since++
 			}
 		}

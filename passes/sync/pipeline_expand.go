@@ -13,27 +13,27 @@ import (
 
 // This file rewrites a loop whose copies run ahead.
 
-// rewriting is the work on one loop, and where it puts what is new.
+// rewriting is a loop and the builder that rewrites it.
 type rewriting struct {
 	*pipeline
 	b *ir.Builder
 }
 
-// expansion is that of pipeline-loops.
+// expansion is the software pipelining of one loop: a prologue, and a loop that begins the copies of later iterations.
 type expansion struct {
 	rewriting
-	slots  int64
-	groups []*group     // in the order of their waits
-	rings  []*ir.Value  // by copy
-	flying []tileaa.Dot // products that go on into the next iteration
-	alone  bool         // a multiprocessor runs one block
-	idle   bool         // or two, whose threads have registers for a product that goes on while they begin copies
-	joined []*ir.Value  // tokens of what each copy comes after; nil: nothing
+	slots          int64
+	groups         []*group     // in the order of their waits
+	rings          []*ir.Value  // by copy
+	inFlight       []tileaa.Dot // products that stay in flight into the next iteration
+	oneBlock       bool         // a single block is resident
+	spareRegisters bool         // or two, with registers for a product in flight while threads begin copies
+	joined         []*ir.Value  // tokens of what each copy comes after; nil: nothing
 }
 
 // expand makes rings of so many slots, for groups of copies that are waited for together.
 func (p *pipeline) expand(s *pass.State, c choice) {
-	x := &expansion{rewriting: rewriting{p, ir.NewBuilder(s.Ctx).Before(p.loop.Op)}, slots: int64(c.slots), groups: c.groups, alone: c.blocks == 1, idle: c.blocks <= 2 && c.room}
+	x := &expansion{rewriting: rewriting{p, ir.NewBuilder(s.Ctx).Before(p.loop.Op)}, slots: int64(c.slots), groups: c.groups, oneBlock: c.blocks == 1, spareRegisters: c.blocks <= 2 && c.registersFit}
 	x.b.Loc = p.loop.Op.Loc()
 	for i, c := range p.copies {
 		slots := x.slots
@@ -46,13 +46,13 @@ func (p *pipeline) expand(s *pass.State, c choice) {
 	}
 	arrange(x.groups, x.slots)
 	if list := summands(p.loop.Op); len(x.groups) == 1 && x.slots >= slotsInFlight {
-		x.flying = list
+		x.inFlight = list
 	}
-	if len(x.flying) > 0 {
+	if len(x.inFlight) > 0 {
 		x.groups[0].distance-- // the slot of the iteration before is read still
 	}
 	start := tileaa.Const(x.b, x.positions(), 0)
-	x.steady(start, x.prologue(start))
+	x.steadyState(start, x.prologue(start))
 }
 
 // joinTokens is a token that comes after all of some, nil after none.
@@ -68,16 +68,16 @@ func joinTokens(b *ir.Builder, tokens []*ir.Value) *ir.Value {
 
 func (r *rewriting) positions() *tileaa.TileType { return tileaa.Tile(r.b.Ctx, r.b.Ctx.Int(32)) }
 
-// prologue begins the copies of the first iterations. It gives the tokens of what was begun, by copy. Groups are committed in the order
-// of the loop, also those of iterations that there are not: the waits count them.
+// prologue begins the copies of the first iterations, and returns their tokens, by copy. Groups are committed in the order
+// of the loop, also those of iterations that do not exist: the waits count commits.
 func (x *expansion) prologue(start *ir.Value) (begun [][]*ir.Value) {
-	runs := x.runs()
+	runs := x.hasIteration()
 	most := int64(0)
 	for _, g := range x.groups {
 		most = max(most, g.distance)
-		for _, v := range g.carry {
+		for _, v := range g.carriedArgs {
 			i, _ := x.flow.CarriedIndex(v)
-			g.carried = append(g.carried, x.loop.Inits()[i])
+			g.carriedNext = append(g.carriedNext, x.loop.Inits()[i])
 		}
 	}
 	begun = make([][]*ir.Value, len(x.copies))
@@ -90,7 +90,7 @@ func (x *expansion) prologue(start *ir.Value) (begun [][]*ir.Value) {
 				}
 				continue
 			}
-			counter, exists := x.later(x.loop.Lower(), k, runs)
+			counter, exists := x.laterCounter(x.loop.Lower(), k, runs)
 			for i, t := range x.copy(g, counter, start, k, exists) {
 				begun[g.copies[i]] = append(begun[g.copies[i]], t)
 			}
@@ -98,15 +98,15 @@ func (x *expansion) prologue(start *ir.Value) (begun [][]*ir.Value) {
 	}
 	for _, g := range x.groups {
 		if g.loads = x.loadsOf(g); len(g.loads) > 0 {
-			counter, exists := x.later(x.loop.Lower(), g.distance, runs)
+			counter, exists := x.laterCounter(x.loop.Lower(), g.distance, runs)
 			x.fetch(g, counter, exists)
 		}
 	}
 	return begun
 }
 
-// runs is whether the loop has a first iteration.
-func (r *rewriting) runs() *ir.Value {
+// hasIteration is the condition that the loop has a first iteration.
+func (r *rewriting) hasIteration() *ir.Value {
 	signedness := def.Signed
 	if r.loop.Unsigned() {
 		signedness = def.Unsigned
@@ -119,18 +119,18 @@ func (r *rewriting) compare(a, b *ir.Value, p def.Predicate, s def.Signedness) *
 	return tileaa.NewCmpi(r.b, i1, a, b, s, tileaa.CmpiOptions{Predicate: p}).Result()
 }
 
-// more is whether more of the range than this is left from a counter on, which lies in it.
-func (r *rewriting) more(counter, than *ir.Value) *ir.Value {
+// moreThan is the condition that more than so much of the range is left from a counter, which lies in the range.
+func (r *rewriting) moreThan(counter, than *ir.Value) *ir.Value {
 	left := tileaa.NewSubi(r.b, r.loop.Upper(), counter, tileaa.SubiOptions{}).Result()
 	return r.compare(left, than, def.PredGreater, def.Unsigned)
 }
 
-// later is the counter of the iteration k later, and whether there is one, given whether there is one for this counter (nil: there is).
-// What is left of the range is compared as an unsigned number, which it is where the counter lies in it, so nothing wraps.
-func (r *rewriting) later(counter *ir.Value, k int64, exists *ir.Value) (*ir.Value, *ir.Value) {
+// laterCounter is the counter k iterations later, and the condition that this iteration exists, given that of the counter's own (nil: it
+// does). The rest of the range is compared as an unsigned number, which it is where the counter lies in the range, so nothing wraps.
+func (r *rewriting) laterCounter(counter *ir.Value, k int64, exists *ir.Value) (*ir.Value, *ir.Value) {
 	t := tileaa.AsTile(counter)
 	further := func(by *ir.Value) {
-		more := r.more(counter, by)
+		more := r.moreThan(counter, by)
 		if exists != nil {
 			more = tileaa.NewAndi(r.b, exists, more).Result()
 		}
@@ -149,14 +149,14 @@ func (r *rewriting) later(counter *ir.Value, k int64, exists *ir.Value) (*ir.Val
 	return counter, exists
 }
 
-// copy begins the copies of a group for one iteration, if it exists, of which the counter is given, in the slots so many ahead of a
-// position, and moves the carried values that addresses follow from to the next iteration. It gives their tokens.
+// copy begins the copies of a group for the iteration of a counter, if that exists, in the slots ahead of position, and advances the
+// loop-carried values of the slice to the next iteration. It returns the tokens of the copies.
 func (x *expansion) copy(g *group, counter, position *ir.Value, ahead int64, exists *ir.Value) (tokens []*ir.Value) {
 	m := ir.Mapping{x.flow.InductionVar(): counter}
-	for i, v := range g.carry {
-		m[v] = g.carried[i]
+	for i, v := range g.carriedArgs {
+		m[v] = g.carriedNext[i]
 	}
-	which := g.ahead
+	which := g.slice
 	if len(g.fetched) > 0 { // what was loaded for it is there
 		which = x.begins(g)
 		for i, l := range g.loads {
@@ -172,14 +172,14 @@ func (x *expansion) copy(g *group, counter, position *ir.Value, ahead int64, exi
 		tokens = append(tokens, begun.ResultToken())
 	}
 	tileaa.NewAsyncCommit(x.b)
-	for i, v := range g.carry {
+	for i, v := range g.carriedArgs {
 		k, _ := x.flow.CarriedIndex(v)
-		g.carried[i] = m.Lookup(x.flow.Continues()[0].Operand(k))
+		g.carriedNext[i] = m.Lookup(x.flow.Continues()[0].Operand(k))
 	}
 	return tokens
 }
 
-// copyAhead is an asynchronous copy of another iteration, where values are what a mapping says, if it exists.
+// copyAhead is a copy for another iteration, whose values m has, predicated on its existence.
 func copyAhead(b *ir.Builder, c tileaa.AsyncCopy, m ir.Mapping, buffer, token, exists *ir.Value) tileaa.AsyncCopy {
 	when := exists
 	if own := c.When(); own != nil {
@@ -199,14 +199,15 @@ func copyLike(b *ir.Builder, c tileaa.AsyncCopy, block, buffer *ir.Value, l *til
 		Vec: &width, Fast: &fast, Narrow: c.Narrow(), Masked: c.Masked(), CoordinateBits: c.CoordinateBits(), Ragged: c.Ragged()})
 }
 
-// steady rewrites the loop: it begins copies ahead and reads the slots of its own iteration.
-func (x *expansion) steady(start *ir.Value, begun [][]*ir.Value) {
+// steadyState rewrites the loop: an iteration reads its own slots and begins the copies of a later one. There is no epilogue, as copies are
+// predicated.
+func (x *expansion) steadyState(start *ir.Value, begun [][]*ir.Value) {
 	body := x.loop.Op.Body()
 	end := body.Terminator()
 	old := body.Ops()
 	inits := []*ir.Value{start}
 	for _, g := range x.groups {
-		inits = append(append(inits, g.carried...), g.fetched...)
+		inits = append(append(inits, g.carriedNext...), g.fetched...)
 	}
 	before := make([]*ir.Value, len(x.copies)) // tokens of what was begun in earlier iterations, of copies after which something comes
 	var used []int
@@ -222,44 +223,44 @@ func (x *expansion) steady(start *ir.Value, begun [][]*ir.Value) {
 	}
 	position, more := args[0], args[1:]
 	for _, g := range x.groups {
-		n, all := len(g.carried), len(g.carried)+len(g.fetched)
-		g.carried, g.fetched, more = more[:n:n], more[n:all:all], more[all:]
+		n, all := len(g.carriedNext), len(g.carriedNext)+len(g.fetched)
+		g.carriedNext, g.fetched, more = more[:n:n], more[n:all:all], more[all:]
 	}
 	for k, i := range used {
 		before[i] = more[k]
 	}
 
-	after := x.waits(position, before)
+	after := x.insertWaits(position, before)
 	x.b.Before(end)
 	passed := []*ir.Value{tileaa.NewRingNext(x.b, position, x.rings[0].Type().(*tileaa.RingType).Slots).Result()}
 	for _, g := range x.groups {
 		if len(g.loads) > 0 {
-			counter, exists := x.later(x.flow.InductionVar(), g.distance+1, nil)
+			counter, exists := x.laterCounter(x.flow.InductionVar(), g.distance+1, nil)
 			x.fetch(g, counter, exists)
 		}
-		passed = append(append(passed, g.carried...), g.fetched...)
+		passed = append(append(passed, g.carriedNext...), g.fetched...)
 	}
 	for _, i := range used {
 		passed = append(passed, after[i])
 	}
 	end.SetOperandGroup(0, slices.Concat(end.Operands(), passed))
 	x.eraseOld(old)
-	if len(x.flying) == 0 {
+	if len(x.inFlight) == 0 {
 		x.replaceLoop(inits)
 		return
 	}
-	lands := letFly(x.flow, x.flying)
-	x.b.After(x.flying[len(x.flying)-1].Op)
-	tileaa.NewDotWait(x.b, int64(len(x.flying))) // those of the iteration before are over
+	lands := carryInFlight(x.flow, x.inFlight)
+	x.b.After(x.inFlight[len(x.inFlight)-1].Op)
+	tileaa.NewDotWait(x.b, int64(len(x.inFlight))) // those of the iteration before are over
 	x.replaceLoop(inits).SetLands(lands)
 }
 
-// waits puts the waits in the loop, and after each the copies that are begun there. It gives, by copy, the tokens of what was begun up to the
-// end of an iteration.
-func (x *expansion) waits(position *ir.Value, before []*ir.Value) (after []*ir.Value) {
+// insertWaits puts the wait of each group in the loop, and behind it the copies that begin there. It returns, by copy, the tokens of what
+// has begun at the end of an iteration.
+func (x *expansion) insertWaits(position *ir.Value, before []*ir.Value) (after []*ir.Value) {
 	after = make([]*ir.Value, len(x.copies))
 	x.b.AtStart(x.loop.Op.Body())
-	begun := x.begun()
+	begun := x.firstWaitProduct()
 	for at, g := range x.groups {
 		if at > 0 {
 			x.b.Before(g.first)
@@ -288,10 +289,11 @@ func (x *expansion) waits(position *ir.Value, before []*ir.Value) (after []*ir.V
 	return after
 }
 
-// begun is the product that begins for the next iteration, or the last of those that the tensor unit adds up until the iteration ends, where no other block multiplies;
-// nil without. What it takes is there at the first wait, and the unit has nothing to do until then.
-func (x *expansion) begun() *ir.Op {
-	if list := summands(x.loop.Op); x.alone && len(list) > 0 && len(x.flying) == 0 && len(x.groups) == 1 && list[0].Atom().Atom.Tensor != nil {
+// firstWaitProduct is the product that is issued right behind the first wait, before the copies that begin there: one that is skewed into
+// the next iteration, the last of those that the tensor unit sums up until the iteration ends where a single block is resident, or the
+// leadingProduct; nil without. Its operands are there at that wait, and the matrix unit would idle while threads begin copies.
+func (x *expansion) firstWaitProduct() *ir.Op {
+	if list := summands(x.loop.Op); x.oneBlock && len(list) > 0 && len(x.inFlight) == 0 && len(x.groups) == 1 && list[0].Atom().Atom.Tensor != nil {
 		return list[len(list)-1].Op
 	}
 	for _, op := range x.loop.Op.Body().Ops() {
@@ -299,20 +301,20 @@ func (x *expansion) begun() *ir.Op {
 			return tileaa.LastOfSum(d).Op
 		}
 	}
-	if d, ok := x.first(); ok {
+	if d, ok := x.leadingProduct(); ok {
 		if !d.InFlight() {
-			x.fly(d)
+			x.leaveInFlight(d)
 		}
 		return d.Op
 	}
 	return nil
 }
 
-// first is the product with which an iteration begins, if it only adds and the first wait is for what it takes: it can go on while threads begin copies. That of the
-// tensor unit is in flight already. One of warpgroups takes registers meanwhile, but for sums that a loop carries, and a product of the iteration may not wait for these
-// copies.
-func (x *expansion) first() (d tileaa.Dot, ok bool) {
-	if len(x.flying) > 0 {
+// leadingProduct is the product with which an iteration begins, if only the first wait is for its operands, so that it can be in flight
+// while threads begin copies. One of the tensor unit is in flight already. One of warpgroups occupies registers meanwhile, unless it
+// accumulates to a loop-carried sum, and no product of the iteration may wait for these copies.
+func (x *expansion) leadingProduct() (d tileaa.Dot, ok bool) {
+	if len(x.inFlight) > 0 {
 		return d, false
 	}
 	for n, op := range x.loop.Op.Body().Ops() {
@@ -321,9 +323,9 @@ func (x *expansion) first() (d tileaa.Dot, ok bool) {
 		case ok && len(x.groups) > 1 && x.groups[1].firstAt <= n:
 			return d, false
 		case ok && d.Atom().Atom.Tensor != nil:
-			return d, d.InFlight() && isFresh(d) && tileaa.LastOfSum(d) == d
+			return d, d.InFlight() && isZeroInit(d) && tileaa.LastOfSum(d) == d
 		case ok:
-			return d, x.waitless(d)
+			return d, x.staysInFlight(d)
 		case op.NumRegions() > 0 || ir.Is[tileaa.BufferLoad](op) || ir.Is[tileaa.BufferStore](op):
 			return d, false // threads have something to do before
 		}
@@ -331,25 +333,25 @@ func (x *expansion) first() (d tileaa.Dot, ok bool) {
 	return d, false
 }
 
-// waitless reports whether a product of warpgroups may go on while threads begin copies.
-func (x *expansion) waitless(d tileaa.Dot) bool {
+// staysInFlight reports whether a wgmma may be in flight while threads begin copies.
+func (x *expansion) staysInFlight(d tileaa.Dot) bool {
 	a := d.Atom().Atom
 	if a.Group == 0 || !a.SharedA || d.InFlight() || tileaa.LastOfSum(d) != d || slices.ContainsFunc(x.groups, func(g *group) bool { return g.distance == 0 }) {
 		return false
 	}
-	return mayFly(d) || x.idle && isFresh(d) && !tileaa.AddsApart(d.Op, a)
+	return canStayInFlight(d) || x.spareRegisters && isZeroInit(d) && !tileaa.AddsApart(d.Op, a)
 }
 
-// fly lets a product go on until its sum is taken.
-func (x *expansion) fly(d tileaa.Dot) {
+// leaveInFlight makes a product asynchronous, with a wait where its result is first used.
+func (x *expansion) leaveInFlight(d tileaa.Dot) {
 	d.SetInFlight(true)
-	x.b.Before(takenAt(d.Op))
+	x.b.Before(firstUse(d.Op))
 	tileaa.NewDotWait(x.b, 0)
 	land(x.b, d.Result())
 	x.b.AtStart(x.loop.Op.Body())
 }
 
-// readSlots gives those who read what copies brought the slots of this iteration.
+// readSlots replaces the buffers of copies by this iteration's slots of the rings.
 func (x *expansion) readSlots(position *ir.Value) {
 	for i, c := range x.copies {
 		slot := tileaa.NewRingSlot(x.b, c.Buffer().Type(), x.rings[i], position, 0).Result()
@@ -357,12 +359,12 @@ func (x *expansion) readSlots(position *ir.Value) {
 	}
 }
 
-// beginLater begins the copies of a group for a later iteration. What comes after a copy of this iteration comes after those begun up to the
-// beginning of the loop, which hold it.
+// beginLater begins the copies of a group for a later iteration. An op that came after a copy of this iteration now comes after those that
+// had begun when the iteration did, which include it.
 func (x *expansion) beginLater(g *group, position *ir.Value, before, after []*ir.Value) {
-	counter, exists := x.later(x.flow.InductionVar(), g.distance, nil)
-	if exists == nil { // said all the same: what a guard stands before can be begun where it may be one iteration too many
-		exists = x.more(counter, tileaa.Const(x.b, tileaa.AsTile(counter), 0))
+	counter, exists := x.laterCounter(x.flow.InductionVar(), g.distance, nil)
+	if exists == nil { // a predicate all the same: rotation in codegen/nvvm runs one beginning too many, and needs a guard to switch off
+		exists = x.moreThan(counter, tileaa.Const(x.b, tileaa.AsTile(counter), 0))
 	}
 	if planted.On("late-copy") {
 		exists = nil
@@ -383,25 +385,25 @@ func (x *expansion) beginLater(g *group, position *ir.Value, before, after []*ir
 	}
 }
 
-// eraseOld erases, of what the body was, the copies with their groups, waits, buffers and addresses.
+// eraseOld erases from the old body the copies, commits, waits, buffers and addresses that are replaced.
 func (x *expansion) eraseOld(body []*ir.Op) {
 	for _, op := range slices.Backward(body) {
 		switch c := op.Code(); {
 		case c == tileaa.OpAsyncCopy, c == tileaa.OpAsyncCommit, c == tileaa.OpAsyncWait,
 			c == tileaa.OpAllocShared && !op.HasUses():
 			op.Erase()
-		case x.ahead[op] && !op.HasUses(): // also loads, which are weak
+		case x.slice[op] && !op.HasUses(): // also loads, which are weak
 			op.Erase()
 		}
 	}
 }
 
-// replaceLoop puts a loop that carries more in the place of the loop, with its body.
+// replaceLoop replaces the loop by one with further loop-carried values and the same body.
 func (r *rewriting) replaceLoop(more []*ir.Value) tileaa.For {
 	return ir.Cast[tileaa.For](r.replace(more))
 }
 
-// replace does so for any loop. One that does not count has the results that it had.
+// replace does so for any loop. One without a counter keeps its results.
 func (r *rewriting) replace(more []*ir.Value) *ir.Op {
 	op := r.flow.Op
 	r.b.Before(op)

@@ -23,41 +23,42 @@ import (
 //	}                                       dot V
 //	                                      }
 //
-// With a slot each, K's next tile flies while V is multiplied, and V's while K is: half of the shared memory that two slots for both need,
+// With a slot each, K's next tile is in flight while V is multiplied, and V's while K is: half of the shared memory that two slots for both need,
 // for a second barrier. A group's copies are begun at the first wait after its slot is last read, where all threads meet anyway; before, where the tensor unit has read it
-// and threads take what it made: they need not meet for that.
+// and each thread waits for its result: that needs no barrier.
 
 // group is copies that are waited for together.
 type group struct {
-	copies  []int           // by number
-	ahead   map[*ir.Op]bool // what is computed ahead for their addresses
-	carry   []*ir.Value     // carried values that addresses follow from,
-	carried []*ir.Value     // as they are for the next copies
-	loads   []*ir.Op        // among what is computed ahead,
-	fetched []*ir.Value     // what they gave for the next copies
+	copies      []int           // by number
+	slice       map[*ir.Op]bool // backward slice of their addresses
+	carriedArgs []*ir.Value     // loop-carried arguments of the slice,
+	carriedNext []*ir.Value     // and their values for the next copies to begin
+	loads       []*ir.Op        // loads of the slice,
+	fetched     []*ir.Value     // and what they loaded for the next copies
 
-	first           *ir.Op // of the body, to read them
-	firstAt, lastAt int    // places in the body of the first one and the last
+	first           *ir.Op // op of the body that reads them first
+	firstAt, lastAt int    // positions in the body of the first and the last reader
 
-	from     int    // the group at whose wait copies are begun
-	behind   *ir.Op // or before it, behind this op,
-	behindAt int    // at this place in the body
-	distance int64  // so many iterations ahead
-	commit   int64  // after so many commits of an iteration
+	from     int    // the group at whose wait its copies are begun,
+	behind   *ir.Op // or the op before that wait behind which they are,
+	behindAt int    // and the position of that op in the body
+	distance int64  // iterations between copying and reading
+	commit   int64  // number of its commit within an iteration
 }
 
-// together are all copies in one group.
-func (p *pipeline) together() []*group {
-	g := &group{ahead: p.ahead, carry: p.carry}
+// singleGroup has all copies in one group.
+func (p *pipeline) singleGroup() []*group {
+	g := &group{slice: p.slice, carriedArgs: p.carriedArgs}
 	for i := range p.copies {
 		g.copies = append(g.copies, i)
 	}
 	return []*group{g}
 }
 
-// apart are the copies by the products, or sums of them, before which they are read first, in the order of the loop, and by whether products read them or threads that
-// compute with them; nil where what the first ones bring is read to the end, so that no wait is left at which the next ones could begin.
-func (p *pipeline) apart() []*group {
+// groupsByProduct groups the copies by the accumulation chain of products before which they are first read, in the order of the loop, and
+// by whether products or other operations of threads read them. It is nil where the first group is read to the end of the body: then no
+// wait is left at which its next copies could begin.
+func (p *pipeline) groupsByProduct() []*group {
 	order, before := map[*ir.Op]int{}, map[*ir.Op]int{}
 	products := 0
 	for n, op := range p.loop.Op.Body().Ops() {
@@ -105,21 +106,21 @@ func (p *pipeline) apart() []*group {
 		return nil
 	}
 	for _, g := range list {
-		q := pipeline{loop: p.loop, flow: p.flow, tiles: true, ahead: map[*ir.Op]bool{}}
+		q := pipeline{loop: p.loop, flow: p.flow, allowLoads: true, slice: map[*ir.Op]bool{}}
 		for _, i := range g.copies {
 			q.computable(p.copies[i].Block())
 			q.computable(p.copies[i].When())
 		}
-		g.ahead, g.carry = q.ahead, q.carry
-		g.behind = p.landing(g)
+		g.slice, g.carriedArgs = q.slice, q.carriedArgs
+		g.behind = p.landingOf(g)
 		g.behindAt = order[g.behind]
 	}
 	return list
 }
 
-// landing is the op of the loop that brings what products of the tensor unit have made of the copies of a group, if these are all that read them: each thread has waited
-// for the unit there; nil without one.
-func (p *pipeline) landing(g *group) (last *ir.Op) {
+// landingOf is the dot_land behind which each thread has waited for the tensor unit, if only products of the unit read the copies of a
+// group; nil without one.
+func (p *pipeline) landingOf(g *group) (last *ir.Op) {
 	lands := map[*ir.Op]bool{}
 	for _, i := range g.copies {
 		for _, user := range tileaa.BufferUsers(p.copies[i].Buffer()) {
@@ -169,7 +170,7 @@ func arrange(groups []*group, slots int64) {
 	}
 }
 
-// begun is the place of the body behind which the copies of a group are begun, if that is before a wait.
+// begun is the place in the body behind which the copies of a group are begun, if that is before a wait.
 func (g *group) begun() int {
 	if g.behind == nil {
 		return math.MaxInt32

@@ -37,7 +37,7 @@ func PipelineLoops(s *pass.State) error {
 		for _, loop := range countedLoops(s, entry) {
 			if _, rows := kernel.RowLoopOf(s, loop, tileaa.WarpsOf(entry)); rows {
 				if p, ok := pipelined(loop); ok {
-					fetchBeside(s, p)
+					prefetchOtherLoads(s, p)
 				}
 			}
 		}
@@ -57,27 +57,28 @@ func PipelineLoops(s *pass.State) error {
 		if alone && plan.MaxReg == 0 { // unasked, ptxas leaves room for more blocks, which there are not
 			plan.MaxReg = cost.RegisterLimit(s.Target, 32*plan.Warps, 1)
 		}
-		if limit := bound(s, &plan, list); limit > 0 && (plan.MaxReg == 0 || plan.MaxReg > limit) {
+		if limit := registerBound(s, &plan, list); limit > 0 && (plan.MaxReg == 0 || plan.MaxReg > limit) {
 			plan.MaxReg = limit
-			s.Remark(entry.Loc(), "at most %d registers a thread, for %d blocks of a multiprocessor", limit, bounding)
+			s.Remark(entry.Loc(), "at most %d registers a thread, for %d blocks of a multiprocessor", limit, boundedBlocks)
 		}
 		ir.Cast[tileaa.Entry](entry).SetPlan(&plan)
 	}
 	return nil
 }
 
-// bounding is the blocks of a multiprocessor up to which a bound of registers is worth what it spills: a third block hides what two do not, a fourth hides less.
-const bounding = 3
+// boundedBlocks is the number of resident blocks for whose sake a register limit is worth its spills: a third block hides what two do not,
+// a fourth hides little more.
+const boundedBlocks = 3
 
-// bound is the registers of a thread that leave a multiprocessor the third block that was counted on for loops; 0 if it was not, or is not in danger. Unasked,
-// ptxas takes a fifth more than is counted, and half in gradients of attention.
-func bound(s *pass.State, plan *tileaa.PlanAttr, list []choice) int {
+// registerBound is the register limit that keeps the third resident block which the loops' choices count on; 0 if they do not, or the block
+// is not in danger. Without a limit ptxas takes a fifth more registers than estimated, and half as many again in gradients of attention.
+func registerBound(s *pass.State, plan *tileaa.PlanAttr, list []choice) int {
 	blocks, registers := math.MaxInt, 0
 	for _, c := range list {
 		blocks, registers = min(blocks, c.blocks), max(registers, c.registers)
 	}
-	limit := cost.RegisterLimit(s.Target, plan.Threads(), bounding)
-	if blocks < bounding || 6*registers <= 5*limit {
+	limit := cost.RegisterLimit(s.Target, plan.Threads(), boundedBlocks)
+	if blocks < boundedBlocks || 6*registers <= 5*limit {
 		return 0
 	}
 	return limit
@@ -93,22 +94,22 @@ func countedLoops(s *pass.State, entry *ir.Op) (loops []*ir.Op) {
 	return loops
 }
 
-// pipeline is a loop whose copies can run ahead.
+// pipeline is a loop whose copies can be software-pipelined.
 type pipeline struct {
-	loop   tileaa.For
-	flow   ir.Flow
-	copies []tileaa.AsyncCopy
-	tokens [][]*ir.Value   // what each copy comes after, of outside of the loop
-	tiles  bool            // addresses may follow from what is loaded, and from tiles
-	ahead  map[*ir.Op]bool // what is computed ahead for their addresses
-	carry  []*ir.Value     // carried values that addresses follow from
+	loop        tileaa.For
+	flow        ir.Flow
+	copies      []tileaa.AsyncCopy
+	tokens      [][]*ir.Value   // by copy: the tokens from outside of the loop that it comes after
+	allowLoads  bool            // addresses may depend on loads and tiles
+	slice       map[*ir.Op]bool // backward slice of the copies' addresses, computed ahead
+	carriedArgs []*ir.Value     // loop-carried arguments that the slice depends on
 }
 
-// pipelined reports whether every copy of a loop can be begun iterations ahead: none is in a loop or a branch in it, it fills a buffer of the iteration that is only
-// read afterwards, its address follows from the counter and what the loop carries by pure operations, and it comes after
-// nothing that the loop writes.
+// pipelined reports whether every copy of a loop can be begun iterations ahead: it is directly in the body, fills a buffer of the iteration
+// that is otherwise only read afterwards, its address is computable ahead from the induction variable and loop-carried values, and nothing
+// that the loop writes comes before it.
 func pipelined(op *ir.Op) (p *pipeline, ok bool) {
-	p = &pipeline{loop: ir.Cast[tileaa.For](op), tiles: true, ahead: map[*ir.Op]bool{}}
+	p = &pipeline{loop: ir.Cast[tileaa.For](op), allowLoads: true, slice: map[*ir.Op]bool{}}
 	p.flow, _ = ir.LoopOf(op)
 	if len(p.flow.Continues()) != 1 {
 		return nil, false
@@ -128,7 +129,7 @@ func pipelined(op *ir.Op) (p *pipeline, ok bool) {
 	}
 	for _, c := range p.copies {
 		tokens, free := p.comesAfter(c.Token(), map[*ir.Value]bool{})
-		if !free || !p.buffered(c) || !p.computable(c.Block()) || !p.computable(c.When()) {
+		if !free || !p.fillsOwnBuffer(c) || !p.computable(c.Block()) || !p.computable(c.When()) {
 			return nil, false
 		}
 		p.tokens = append(p.tokens, tokens)
@@ -136,10 +137,12 @@ func pipelined(op *ir.Op) (p *pipeline, ok bool) {
 	return p, len(p.copies) > 0
 }
 
-// buffered reports whether the buffer of a copy belongs to the iteration and is otherwise only read, after the copy.
-func (p *pipeline) buffered(c tileaa.AsyncCopy) bool { return filledOnce(p.loop.Op, c.Op, c.Buffer()) }
+// fillsOwnBuffer reports whether the buffer of a copy is allocated in the iteration and otherwise only read, after the copy.
+func (p *pipeline) fillsOwnBuffer(c tileaa.AsyncCopy) bool {
+	return filledOnce(p.loop.Op, c.Op, c.Buffer())
+}
 
-// filledOnce reports whether a buffer belongs to the iteration of a loop and is only read but for an op of the body that fills it first.
+// filledOnce reports whether a buffer is allocated in the loop's body and only read after fill, the one op that writes it.
 func filledOnce(loop, fill *ir.Op, buffer *ir.Value) bool {
 	alloc := buffer.DefiningOp()
 	body := loop.Body()
@@ -164,17 +167,17 @@ func filledOnce(loop, fill *ir.Op, buffer *ir.Value) bool {
 	return true
 }
 
-// computable reports whether a value can be computed iterations ahead, and collects what for.
+// computable reports whether a value can be computed iterations ahead, and adds what computes it to the slice.
 func (p *pipeline) computable(v *ir.Value) bool {
 	a := kernel.NewAheadSlice(p.flow.Op)
-	a.AllowLoads, a.Ops, a.CarriedArgs = p.tiles, p.ahead, p.carry
+	a.AllowLoads, a.Ops, a.CarriedArgs = p.allowLoads, p.slice, p.carriedArgs
 	ok := a.Computable(v)
-	p.carry = a.CarriedArgs
+	p.carriedArgs = a.CarriedArgs
 	return ok
 }
 
-// comesAfter lists the tokens of outside of the loop that a token comes after; free is false if it comes after anything in the loop
-// that is more than a read of which the order does not matter.
+// comesAfter lists the tokens from outside of the loop that a token comes after; free is false if it comes after anything in the loop but
+// weak reads.
 func (p *pipeline) comesAfter(v *ir.Value, seen map[*ir.Value]bool) (outside []*ir.Value, free bool) {
 	if v == nil || seen[v] {
 		return nil, true

@@ -81,7 +81,7 @@ func nestOf(op *ir.Op, copying map[*ir.Op]bool) (n *nest, ok bool) {
 	if !ok || !copying[op] {
 		return nil, false
 	}
-	n = &nest{rewriting: rewriting{pipeline: &pipeline{flow: flow, tiles: true, ahead: map[*ir.Op]bool{}}}}
+	n = &nest{rewriting: rewriting{pipeline: &pipeline{flow: flow, allowLoads: true, slice: map[*ir.Op]bool{}}}}
 	if ways := flow.Continues(); len(ways) != 1 || ways[0] != op.Body().Terminator() {
 		return nil, false
 	}
@@ -155,7 +155,7 @@ func (n *nest) known() bool {
 			}
 		}
 	}
-	for op := range n.ahead { // any of them: the order cannot matter
+	for op := range n.slice { // any of them: the order cannot matter
 		if kernel.IsPlainLoad(op) {
 			return false
 		}
@@ -205,14 +205,14 @@ func (n *nest) expand(s *pass.State) {
 		ring.MoveBefore(n.flow.Op)
 	}
 	first := ir.Mapping{}
-	for _, v := range n.carry {
+	for _, v := range n.carriedArgs {
 		i, _ := n.flow.CarriedIndex(v)
 		first[v] = n.flow.Inits()[i]
 	}
 	if n.exit == nil {
 		first[n.flow.InductionVar()] = n.loop.Lower()
 	}
-	n.begin(first, n.runs)
+	n.begin(first, n.hasIteration)
 
 	tiles := n.coordinates()
 	this, that := n.pass(tiles)
@@ -224,7 +224,7 @@ func (n *nest) expand(s *pass.State) {
 	if planted.On("tile-behind") {
 		next = ir.Mapping{}
 	}
-	n.begin(next, func() *ir.Value { return n.more(n.flow.InductionVar(), n.loop.Step()) })
+	n.begin(next, func() *ir.Value { return n.moreThan(n.flow.InductionVar(), n.loop.Step()) })
 	for _, op := range slices.Backward(n.first) {
 		op.Erase()
 	}
@@ -250,7 +250,7 @@ func (n *nest) expand(s *pass.State) {
 		n.replace(inits)
 	}
 	for _, op := range slices.Backward(n.inner.Block().Ops()) {
-		if (n.ahead[op] || op.Code() == tileaa.OpRingSlot) && !op.HasUses() {
+		if (n.slice[op] || op.Code() == tileaa.OpRingSlot) && !op.HasUses() {
 			op.Erase()
 		}
 	}
@@ -261,13 +261,13 @@ func (n *nest) expand(s *pass.State) {
 func (n *nest) coordinates() (list []*ir.Value) {
 	divides := map[*ir.Op]bool{}
 	for _, op := range n.flow.Op.Body().Ops() {
-		if !n.ahead[op] {
+		if !n.slice[op] {
 			continue
 		}
 		v := op.Result(0)
 		divides[op] = op.Code() == tileaa.OpDivi || op.Code() == tileaa.OpRemi ||
 			slices.ContainsFunc(op.Operands(), func(v *ir.Value) bool { return divides[v.DefiningOp()] })
-		beside := slices.ContainsFunc(v.Uses(), func(u *ir.Use) bool { return !n.ahead[u.Owner()] || tileaa.AsTile(u.Owner().Result(0)) == nil })
+		beside := slices.ContainsFunc(v.Uses(), func(u *ir.Use) bool { return !n.slice[u.Owner()] || tileaa.AsTile(u.Owner().Result(0)) == nil })
 		if t := tileaa.AsTile(v); divides[op] && t != nil && len(t.Shape) == 0 && beside {
 			list = append(list, v)
 		}
@@ -291,7 +291,7 @@ func (n *nest) pass(values []*ir.Value) (this, next []*ir.Value) {
 func (n *nest) after(now ir.Mapping) ir.Mapping {
 	next := ir.Mapping{}
 	end := n.flow.Continues()[0]
-	for _, v := range n.carry {
+	for _, v := range n.carriedArgs {
 		i, _ := n.flow.CarriedIndex(v)
 		n.compute(now, end.Operand(i))
 		next[v] = now.Lookup(end.Operand(i))
@@ -305,7 +305,7 @@ func (n *nest) after(now ir.Mapping) ir.Mapping {
 
 // compute makes again what values follow from, as far as a mapping does not have it.
 func (n *nest) compute(m ir.Mapping, values ...*ir.Value) {
-	n.cloneAll(follows(n.ahead, mapped(m), values...), m, nil)
+	n.cloneAll(dependencies(n.slice, mapped(m), values...), m, nil)
 }
 
 // begin makes the first copies of the inner loop of an iteration with these values, if it exists: a loop that does not count says that at its exit.

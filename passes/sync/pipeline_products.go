@@ -34,7 +34,7 @@ func summands(loop *ir.Op) (list []tileaa.Dot) {
 		if !ok || !d.Atom().Atom.SharedA || ir.Is[tileaa.FactorStore](d.Lhs().DefiningOp()) {
 			return // nobody may touch the registers of a factor, nor what stands for it in tensor memory
 		}
-		if mayFly(d) && op.Block() == loop.Body() {
+		if canStayInFlight(d) && op.Block() == loop.Body() {
 			list = append(list, d)
 		}
 	})
@@ -72,8 +72,8 @@ func onTensorUnit(op *ir.Op) (d tileaa.Dot, ok bool) {
 	return d, ok && d.Atom() != nil && d.Atom().Atom.Tensor != nil
 }
 
-// mayFly reports whether a product works by itself and only adds to what a loop carries. Nobody may touch registers that narrow elements share.
-func mayFly(d tileaa.Dot) bool {
+// canStayInFlight reports whether a product works by itself and only adds to what a loop carries. Nobody may touch registers that narrow elements share.
+func canStayInFlight(d tileaa.Dot) bool {
 	a := d.Atom().Atom
 	if a.Group == 0 || tileaa.AddsApart(d.Op, a) || tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) != 32 {
 		return false
@@ -85,8 +85,8 @@ func mayFly(d tileaa.Dot) bool {
 // slotsInFlight is the least number of slots with which products stay in flight: one that they read, one that is read next, and two for copies.
 const slotsInFlight = 4
 
-// letFly lets the summands of a loop go on. It gives the numbers of the carried values that they add to.
-func letFly(flow ir.Flow, list []tileaa.Dot) (lands ir.I64Array) {
+// carryInFlight lets the summands of a loop go on. It gives the numbers of the carried values that they add to.
+func carryInFlight(flow ir.Flow, list []tileaa.Dot) (lands ir.I64Array) {
 	begin(list)
 	for _, d := range list {
 		if i, carried := flow.CarriedIndex(d.Acc()); carried {
@@ -96,8 +96,8 @@ func letFly(flow ir.Flow, list []tileaa.Dot) (lands ir.I64Array) {
 	return lands
 }
 
-// inPlace are the products of the tensor unit of a loop that sumInPlace lets go on.
-func inPlace(op *ir.Op) []tileaa.Dot {
+// inTensorMemory are the products of the tensor unit of a loop that sumInPlace lets go on.
+func inTensorMemory(op *ir.Op) []tileaa.Dot {
 	loop, ok := ir.As[tileaa.For](op)
 	if !ok || len(loop.Lands()) > 0 {
 		return nil
@@ -120,13 +120,13 @@ func releases(op *ir.Op) bool {
 // an iteration, or until others may overwrite what those before have read.
 func sumInPlace(s *pass.State, entry *ir.Op) {
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-		list := inPlace(op)
+		list := inTensorMemory(op)
 		if len(list) == 0 {
 			return
 		}
 		loop := ir.Cast[tileaa.For](op)
 		flow, _ := ir.LoopOf(op)
-		loop.SetLands(letFly(flow, list))
+		loop.SetLands(carryInFlight(flow, list))
 		begun := false
 		for _, op := range loop.Body().Ops() {
 			if begun && (op.Traits().Has(ir.Terminator) || releases(op)) {

@@ -11,26 +11,26 @@ import (
 	"tileiras/passes/pass"
 )
 
-// choice is how many slots the rings of a loop have, 1 in a single group for none, which copies are waited for together, how many blocks a multiprocessor runs
-// then, and what a thread of them takes: 0 if that was not counted.
+// choice is how the copies of a loop are software-pipelined: the slots of its rings (1 in a single group: no ring), the groups of copies
+// with a wait of their own, the resident blocks that result, and the registers of a thread (0: not estimated).
 type choice struct {
-	loop      *ir.Op
-	slots     int
-	groups    []*group
-	blocks    int
-	registers int
-	room      bool // more may be alive in a thread than is counted
+	loop         *ir.Op
+	slots        int
+	groups       []*group
+	blocks       int
+	registers    int
+	registersFit bool // the estimated registers are within the limit, so a thread may hold more
 }
 
-// rings reports whether copies begin iterations ahead, or wait in groups.
+// rings reports whether the loop is pipelined: copies begin iterations ahead, or wait in groups.
 func (c choice) rings() bool { return c.slots > 1 || len(c.groups) > 1 }
 
-// choices are what is chosen for the loops of an entry whose copies can run ahead, of which those in others come first. A loop that left shared memory to more
-// blocks is asked once more where another one takes it: its block is alone then.
+// choices are the choices for the loops of an entry that can be pipelined, inner loops first. A loop that left shared memory to more
+// resident blocks is asked once more if another one takes that memory: then a single block is resident anyway.
 func choices(s *pass.State, entry *ir.Op) (list []choice) {
 	var r *resources
 	choose := func(p *pipeline) choice {
-		c := chosen(s, entry, r, p)
+		c := chooseFor(s, entry, r, p)
 		if c.rings() {
 			r.made(s, p.loop.Op, p.filled(), c.slots)
 		}
@@ -55,10 +55,10 @@ func choices(s *pass.State, entry *ir.Op) (list []choice) {
 	return list
 }
 
-// chosen is what codegen/cost finds best for a loop among what shared memory has room for.
-func chosen(s *pass.State, entry *ir.Op, r *resources, p *pipeline) choice {
-	plan, l := tileaa.PlanOf(entry), p.asks(s, entry, r.accumulators)
-	c := choice{loop: p.loop.Op, slots: 1, groups: p.together(), room: l.Registers <= cmp.Or(plan.MaxReg, s.Target.RegistersPerThread)}
+// chooseFor is the choice that codegen/cost finds best for a loop, among those that fit shared memory.
+func chooseFor(s *pass.State, entry *ir.Op, r *resources, p *pipeline) choice {
+	plan, l := tileaa.PlanOf(entry), p.loopDemand(s, entry, r.accumulators)
+	c := choice{loop: p.loop.Op, slots: 1, groups: p.singleGroup(), registersFit: l.Registers <= cmp.Or(plan.MaxReg, s.Target.RegistersPerThread)}
 	switch {
 	case plan.MaxReg == 0:
 	case plan.Occupancy > 1: // a hint: threads may take fewer
@@ -82,7 +82,7 @@ func chosen(s *pass.State, entry *ir.Op, r *resources, p *pipeline) choice {
 		return c
 	}
 	c.registers = l.Registers
-	if groups := p.apart(); len(groups) > 1 {
+	if groups := p.groupsByProduct(); len(groups) > 1 {
 		bytes, err := r.with(s, p.loop.Op, rings, 1)
 		if err == nil {
 			if _, best := l.StaggeredCycles(s.Target, len(groups), bytes); best {
@@ -99,13 +99,13 @@ func chosen(s *pass.State, entry *ir.Op, r *resources, p *pipeline) choice {
 	return c
 }
 
-// asks is what an iteration asks of a multiprocessor, but for shared memory.
-func (p *pipeline) asks(s *pass.State, entry *ir.Op, accumulators int) cost.Loop {
-	return asksOf(s, tileaa.PlanOf(entry), p.loop, accumulators)
+// loopDemand is what an iteration asks of a multiprocessor, but for shared memory.
+func (p *pipeline) loopDemand(s *pass.State, entry *ir.Op, accumulators int) cost.Loop {
+	return loopDemandOf(s, tileaa.PlanOf(entry), p.loop, accumulators)
 }
 
-// asksOf is what an iteration of a loop asks of a multiprocessor by the plan of its entry.
-func asksOf(s *pass.State, plan *tileaa.PlanAttr, loop tileaa.For, accumulators int) cost.Loop {
+// loopDemandOf is the same for any loop under the plan of its entry.
+func loopDemandOf(s *pass.State, plan *tileaa.PlanAttr, loop tileaa.For, accumulators int) cost.Loop {
 	l := kernel.Loop(s, loop.Op, plan.Warps, accumulators, kernel.TilingOf, pointersOf)
 	l.LaunchedBlocks = plan.Launched
 	return l
@@ -119,7 +119,7 @@ func (p *pipeline) filled() (list []*ir.Value) {
 	return list
 }
 
-// accumulatorsOf is the registers of a thread for the accumulators of an entry that are alive together.
+// accumulatorsOf is the accumulator registers of a thread at the entry's point of most pressure.
 func accumulatorsOf(s *pass.State, entry *ir.Op) int {
 	return kernel.DemandsOf(s, entry).Accumulators(tileaa.PlanOf(entry).Warps)
 }

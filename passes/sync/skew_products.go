@@ -46,7 +46,7 @@ import (
 // product reads is overwritten, are those of any product in flight.
 func SkewProducts(s *pass.State) error {
 	for _, entry := range s.Entries() {
-		k := skewing{s, entry, sync.OnceValue(func() *kernel.Pressure { return kernel.PressureIn(s, entry) })}
+		k := skewContext{s, entry, sync.OnceValue(func() *kernel.Pressure { return kernel.PressureIn(s, entry) })}
 		for _, loop := range countedLoops(s, entry) {
 			s.Step()
 			if k := k.skewable(loop); k != nil {
@@ -60,28 +60,28 @@ func SkewProducts(s *pass.State) error {
 	return nil
 }
 
-// skewing is what is known of an entry while its loops are rewritten, once a loop asks.
-type skewing struct {
+// skewContext is the entry whose loops are rewritten, and its register pressure, computed on demand.
+type skewContext struct {
 	s     *pass.State
 	entry *ir.Op
 	alive func() *kernel.Pressure
 }
 
-// skewed is a sum of products of a loop, or a single one, that can begin an iteration ahead, and the copies that bring what it takes.
-type skewed struct {
-	skewing
+// skewCandidate is an accumulation chain of a loop's products that can begin an iteration ahead, with the copies of its operands.
+type skewCandidate struct {
+	skewContext
 	rewriting
 	sum    []tileaa.Dot
 	reads  map[*ir.Op]bool // what reads its factors in the loop
-	expand bool            // there are registers for more addresses, too
+	expand bool            // unroll the loop by two, which saves moves and takes registers for more addresses
 }
 
-// last is the product that gives the sum.
-func (k *skewed) last() tileaa.Dot { return k.sum[len(k.sum)-1] }
+// last is the last product of the chain, whose result is the sum.
+func (k *skewCandidate) last() tileaa.Dot { return k.sum[len(k.sum)-1] }
 
-// skewable finds the first sum of products of a loop that can.
-func (in skewing) skewable(op *ir.Op) *skewed {
-	k := &skewed{skewing: in, rewriting: rewriting{pipeline: &pipeline{loop: ir.Cast[tileaa.For](op), ahead: map[*ir.Op]bool{}}}, reads: map[*ir.Op]bool{}}
+// skewable finds the first such chain of a loop.
+func (in skewContext) skewable(op *ir.Op) *skewCandidate {
+	k := &skewCandidate{skewContext: in, rewriting: rewriting{pipeline: &pipeline{loop: ir.Cast[tileaa.For](op), slice: map[*ir.Op]bool{}}}, reads: map[*ir.Op]bool{}}
 	k.flow, _ = ir.LoopOf(op)
 	if len(k.flow.Continues()) != 1 {
 		return nil
@@ -92,14 +92,14 @@ func (in skewing) skewable(op *ir.Op) *skewed {
 			continue
 		}
 		k.sum = tileaa.SumOf(d)
-		if !k.gains(k.last()) {
+		if !k.pays(k.last()) {
 			continue
 		}
 		var factors []*ir.Value
 		for _, d := range k.sum {
 			factors = append(factors, tileaa.FactorsOf(d)...)
 		}
-		if !slices.ContainsFunc(factors, func(v *ir.Value) bool { return !k.comesAhead(v) }) && len(k.copies) > 0 && len(k.carry) == 0 {
+		if !slices.ContainsFunc(factors, func(v *ir.Value) bool { return !k.availableAhead(v) }) && len(k.copies) > 0 && len(k.carriedArgs) == 0 {
 			return k
 		}
 		return nil
@@ -107,11 +107,11 @@ func (in skewing) skewable(op *ir.Op) *skewed {
 	return nil
 }
 
-// gains reports whether a product, the last of its sum, can go on while threads compute with the one before. The tensor unit multiplies by itself. Warpgroups hold
-// both results, and threads that multiply do so between what they compute for another product: there must be registers, and blocks that compute at the same time
-// must not come down to one. What a loop holds ahead is free in the next one, but for warpgroups: theirs know the places of copies by registers that estimates
-// leave out.
-func (k *skewed) gains(d tileaa.Dot) bool {
+// pays reports whether a chain, whose last product d is, can overlap with what threads compute from the previous one. The tensor unit works
+// asynchronously. With wgmma both results are live, and threads that issue mma do so between computations for another product: that takes
+// registers, and may not reduce the resident blocks to one. Accumulators that the loop holds ahead are free in the next loop, except with
+// wgmma: there, addresses of copies stay live in registers that estimates leave out.
+func (k *skewCandidate) pays(d tileaa.Dot) bool {
 	a, words := d.Atom().Atom, tileaa.ElemBits(tileaa.AsTile(d.Result()).Elem) == 32
 	switch {
 	case d.InFlight(): // it goes on already
@@ -126,14 +126,14 @@ func (k *skewed) gains(d tileaa.Dot) bool {
 		return false
 	}
 	t, plan := k.s.Target, tileaa.PlanOf(k.entry)
-	registers := func(accumulators int) int { return k.asks(k.s, k.entry, accumulators).Registers }
+	registers := func(accumulators int) int { return k.loopDemand(k.s, k.entry, accumulators).Registers }
 	all, here := registers(k.alive().Max(plan.Warps)), registers(k.alive().During(k.loop.Op, plan.Warps))
 	if a.Group > 0 {
 		here = all
 	}
 	with := here + kernel.RegistersOf(d.Result())
 	if a.Group > 0 && stored {
-		with += storing
+		with += storeRegisters
 	}
 	limit := t.RegistersPerThread
 	if plan.MaxReg > 0 {
@@ -145,18 +145,20 @@ func (k *skewed) gains(d tileaa.Dot) bool {
 		return n
 	}
 	before, after := blocks(all), blocks(max(all, with))
-	k.expand = a.Group > 0 && with+expanding <= limit && blocks(max(all, with+expanding)) == after
+	k.expand = a.Group > 0 && with+expandedAddressRegisters <= limit && blocks(max(all, with+expandedAddressRegisters)) == after
 	return with <= limit && (after == before || after > 1)
 }
 
-// expanding is the registers of a thread that the second body of an expanded loop takes: addresses of copies.
-const expanding = 16
+// expandedAddressRegisters is the registers of a thread that the second body of an expanded (unrolled by two) loop takes: addresses of
+// copies.
+const expandedAddressRegisters = 16
 
-// storing is the registers of a thread that estimates of warpgroups leave out: of those with which it stores what others multiply by.
-const storing = 24
+// storeRegisters is the registers of a thread that estimates for warpgroups leave out: those with which operands are stored for other
+// products.
+const storeRegisters = 24
 
-// feedsProduct reports whether a product of the loop takes what is computed with a value in the same iteration, and whether it comes to one by way of a buffer.
-func (k *skewed) feedsProduct(v *ir.Value, seen map[*ir.Op]bool) (feeds, stored bool) {
+// feedsProduct reports whether a value reaches a product of the same iteration, and whether it does so through a buffer.
+func (k *skewCandidate) feedsProduct(v *ir.Value, seen map[*ir.Op]bool) (feeds, stored bool) {
 	for _, u := range v.Uses() {
 		op := u.Owner().AncestorIn(k.loop.Op.Body()) // a branch, if the value is used in one
 		if op == nil || seen[op] {
@@ -177,17 +179,18 @@ func (k *skewed) feedsProduct(v *ir.Value, seen map[*ir.Op]bool) (feeds, stored 
 	return feeds, stored
 }
 
-// inFlight reports whether the sum goes on by itself to the next iteration, inGroups whether it does to the end of this one.
-func (k *skewed) inFlight() bool { return k.sum[0].Atom().Atom.Tensor != nil }
-func (k *skewed) inGroups() bool { return k.sum[0].Atom().Atom.ByWarpgroup() }
+// inFlight reports whether the chain stays in flight into the next iteration (tensor unit), inWarpgroups whether it does to the end of this
+// one (wgmma).
+func (k *skewCandidate) inFlight() bool     { return k.sum[0].Atom().Atom.Tensor != nil }
+func (k *skewCandidate) inWarpgroups() bool { return k.sum[0].Atom().Atom.ByWarpgroup() }
 
 // multiplies reports whether an op is one of the products.
-func (k *skewed) multiplies(op *ir.Op) bool {
+func (k *skewCandidate) multiplies(op *ir.Op) bool {
 	return slices.ContainsFunc(k.sum, func(d tileaa.Dot) bool { return d.Op == op })
 }
 
-// comesAhead reports whether a factor comes from outside of the loop, or by a copy for it alone, and notes the copy.
-func (k *skewed) comesAhead(factor *ir.Value) bool {
+// availableAhead reports whether a factor is loop-invariant, or comes by a copy that serves it alone, which it notes.
+func (k *skewCandidate) availableAhead(factor *ir.Value) bool {
 	buffer, ok := k.readFrom(factor)
 	if !ok || ir.DefinedOutside(buffer, k.loop.Op) {
 		return ok
@@ -203,7 +206,7 @@ func (k *skewed) comesAhead(factor *ir.Value) bool {
 			return false
 		}
 	}
-	if c.Op == nil || c.When() != nil || c.ResultToken().HasUses() || !k.buffered(c) || !k.computable(c.Block()) {
+	if c.Op == nil || c.When() != nil || c.ResultToken().HasUses() || !k.fillsOwnBuffer(c) || !k.computable(c.Block()) {
 		return false
 	}
 	tokens, free := k.comesAfter(c.Token(), map[*ir.Value]bool{})
@@ -211,8 +214,9 @@ func (k *skewed) comesAhead(factor *ir.Value) bool {
 	return free
 }
 
-// readFrom is the buffer of the loop, or the value of outside, that a factor is read from, through operations for it alone, which it notes.
-func (k *skewed) readFrom(factor *ir.Value) (buffer *ir.Value, ok bool) {
+// readFrom is the buffer of the loop, or the loop-invariant value, that a factor is read from, through operations that serve it alone,
+// which it notes.
+func (k *skewCandidate) readFrom(factor *ir.Value) (buffer *ir.Value, ok bool) {
 	for v := factor; ; {
 		op := v.DefiningOp()
 		switch {
@@ -227,17 +231,17 @@ func (k *skewed) readFrom(factor *ir.Value) (buffer *ir.Value, ok bool) {
 }
 
 // skew rewrites the loop.
-func (k *skewed) skew(s *pass.State) {
+func (k *skewCandidate) skew(s *pass.State) {
 	k.b = ir.NewBuilder(s.Ctx).Before(k.loop.Op)
 	k.b.Loc = k.sum[0].Op.Loc()
-	first := k.begin()
+	first := k.prologue()
 	body := k.loop.Op.Body()
 	sums := body.AddArg(first.Type())
 
 	k.b.AtStart(body)
-	counter, exists := k.later(k.flow.InductionVar(), 1, nil)
+	counter, exists := k.laterCounter(k.flow.InductionVar(), 1, nil)
 	later := ir.Mapping{k.flow.InductionVar(): counter}
-	k.cloneAll(k.ahead, later, exists)
+	k.cloneAll(k.slice, later, exists)
 	for i, c := range k.copies {
 		k.b.Before(c.Op)
 		c.SetBlock(later.Lookup(c.Block()))
@@ -253,7 +257,7 @@ func (k *skewed) skew(s *pass.State) {
 	k.guard(k.sum, nil, exists)
 	k.last().Result().ReplaceAllUsesWith(landed)
 	end, next := k.flow.Continues()[0], k.last().Result()
-	if k.inGroups() {
+	if k.inWarpgroups() {
 		begin(k.sum)
 		k.b.Before(end)
 		tileaa.NewDotWait(k.b, 0)
@@ -263,11 +267,11 @@ func (k *skewed) skew(s *pass.State) {
 	k.replaceLoop([]*ir.Value{first}).SetExpanded(k.expand)
 }
 
-// begin begins the product of the first iteration before the loop, if there is one.
-func (k *skewed) begin() *ir.Value {
-	runs := k.runs()
+// prologue issues the product of the first iteration in front of the loop, if there is one.
+func (k *skewCandidate) prologue() *ir.Value {
+	runs := k.hasIteration()
 	m := ir.Mapping{k.flow.InductionVar(): k.loop.Lower()}
-	k.cloneAll(k.ahead, m, runs)
+	k.cloneAll(k.slice, m, runs)
 	for i, c := range k.copies {
 		buffer := tileaa.NewAllocShared(k.b, c.Buffer().Type(), tileaa.AllocSharedOptions{}).Result()
 		copyLike(k.b, c, m.Lookup(c.Block()), buffer, c.Layout(), joinTokens(k.b, k.tokens[i]), runs)
@@ -288,8 +292,8 @@ func (k *skewed) begin() *ir.Value {
 	return m[k.last().Result()]
 }
 
-// guard says of the products of a sum and of what reads for them, or of what a mapping has in their place, that nobody needs them unless an iteration exists.
-func (k *skewed) guard(sum []tileaa.Dot, m ir.Mapping, exists *ir.Value) {
+// guard predicates the products of a chain and the reads of their operands, or their clones in a mapping, on the existence of an iteration.
+func (k *skewCandidate) guard(sum []tileaa.Dot, m ir.Mapping, exists *ir.Value) {
 	for op := range k.reads { // any of them: the order cannot matter
 		if l, ok := ir.DefinedBy[tileaa.BufferLoad](m.Lookup(op.Result(0))); ok {
 			l.SetWhen(exists)

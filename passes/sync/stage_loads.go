@@ -31,14 +31,14 @@ import (
 //
 //	dot %i in flight; buffer_store, slot %p+1; dot_wait {pending = 1}: that of the iteration before
 //
-// What threads compute with is loaded an iteration ahead into registers, where there are enough (pipeline_fetch.go).
+// What threads compute with is loaded an iteration ahead into registers, where there are enough (prefetch_loads.go).
 func StageLoads(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		var r *resources
 		var alive *kernel.Pressure
 		most := 0 // thread blocks of a multiprocessor that loads ahead leave room for
 		for _, loop := range countedLoops(s, entry) {
-			g, waits := newStaging(s, loop), waitsFor(s, loop)
+			g, waits := newStaging(s, loop), stallingLoads(s, loop)
 			if g == nil && len(waits) == 0 {
 				continue
 			}
@@ -55,11 +55,11 @@ func StageLoads(s *pass.State) error {
 			switch {
 			case g == nil:
 			case g.stage(s, entry, r):
-				waits = slices.DeleteFunc(waits, g.takes)
+				waits = slices.DeleteFunc(waits, g.prefetches)
 			default:
 				held += kernel.StagingReserve / 2 // what is stored is computed first
 			}
-			most = max(most, fetchWaiting(s, waits, held, r.bytes))
+			most = max(most, prefetchStallingLoads(s, waits, held, r.bytes))
 		}
 		if plan := *tileaa.PlanOf(entry); most > 1 && plan.SumsInTensor { // whose sums are in tensor memory for the sake of other blocks
 			plan.MaxReg = min(plan.MaxReg, cost.RegisterLimit(s.Target, plan.Threads(), 2))
@@ -69,15 +69,15 @@ func StageLoads(s *pass.State) error {
 	return nil
 }
 
-// takes reports whether a load is one of those of the stores.
-func (g *staging) takes(load *ir.Op) bool {
+// prefetches reports whether a load belongs to one of the staged stores.
+func (g *staging) prefetches(load *ir.Op) bool {
 	return slices.ContainsFunc(g.stores, func(st *stagedStore) bool { return slices.Contains(st.loads, load) })
 }
 
-// stage has the loop load ahead what it stores, if that is best; false if not.
+// stage rewrites the loop if that pays, and reports whether it did.
 func (g *staging) stage(s *pass.State, entry *ir.Op, r *resources) bool {
-	if all, _ := g.underWay(); !g.only && all > mostBeside {
-		return len(g.stores) <= mostTurns && g.takeTurns(s, entry, r)
+	if all, _ := g.registersInFlight(); !g.onlyProduct && all > maxPrefetchBeside {
+		return len(g.stores) <= maxScheduledStores && g.scheduleLoads(s, entry, r)
 	}
 	slots := g.choose(s, entry, r)
 	if slots > 0 {
@@ -87,44 +87,44 @@ func (g *staging) stage(s *pass.State, entry *ir.Op, r *resources) bool {
 	return slots > 0
 }
 
-// staging is a loop with stores to shared memory of what it loads.
+// staging is a loop that loads tiles and stores them to shared memory by way of registers, for its products.
 type staging struct {
 	rewriting
-	product tileaa.Dot // the last
-	only    bool       // there is no other
-	stores  []*stagedStore
-	rings   []*ir.Value // by store
-	slots   int64
-	parts   bool // the product is cut in as many as there are stores
-	body    []*ir.Op
-	exists  *ir.Value // whether there is another iteration
+	product      tileaa.Dot // the last one of the body
+	onlyProduct  bool       // product is the only one
+	stores       []*stagedStore
+	rings        []*ir.Value // by store
+	slots        int64
+	splitProduct bool // the product is split along K into as many parts as there are stores
+	body         []*ir.Op
+	exists       *ir.Value // whether there is another iteration
 }
 
-// stagedStore is a store with what it needs of the body.
+// stagedStore is a store and its backward slice within the body.
 type stagedStore struct {
 	tileaa.BufferStore
 	loads []*ir.Op
-	early map[*ir.Op]bool // what loads need, and they themselves
-	late  map[*ir.Op]bool // what is computed from them
+	early map[*ir.Op]bool // the loads and the slice of their addresses
+	late  map[*ir.Op]bool // what is computed from the loads
 }
 
-// newStaging finds what can be staged in a loop with products of the matrix unit; nil: nothing.
+// newStaging finds the staged stores of a loop with products on a matrix unit; nil without any.
 func newStaging(s *pass.State, op *ir.Op) *staging {
-	g := &staging{rewriting: rewriting{pipeline: &pipeline{loop: ir.Cast[tileaa.For](op), ahead: map[*ir.Op]bool{}}}, body: op.Body().Ops()}
+	g := &staging{rewriting: rewriting{pipeline: &pipeline{loop: ir.Cast[tileaa.For](op), slice: map[*ir.Op]bool{}}}, body: op.Body().Ops()}
 	g.flow, _ = ir.LoopOf(op)
 	products := slices.DeleteFunc(slices.Clone(g.body), func(o *ir.Op) bool { return !tileaa.IsProduct(o) })
 	if len(g.flow.Continues()) != 1 || len(products) == 0 {
 		return nil
 	}
 	g.product = ir.Cast[tileaa.Dot](products[len(products)-1])
-	g.only = len(products) == 1
+	g.onlyProduct = len(products) == 1
 	if g.product.Atom() == nil || g.product.Atom().Atom.Scalar() {
 		return nil
 	}
 	for _, o := range g.body {
 		s.Step()
 		if st, ok := ir.As[tileaa.BufferStore](o); ok && filledOnce(op, o, st.Buffer()) {
-			c := collector{&pipeline{loop: g.loop, flow: g.flow, ahead: maps.Clone(g.ahead), carry: g.carry},
+			c := collector{&pipeline{loop: g.loop, flow: g.flow, slice: maps.Clone(g.slice), carriedArgs: g.carriedArgs},
 				&stagedStore{st, nil, map[*ir.Op]bool{}, map[*ir.Op]bool{}}}
 			if c.collect(st.Value()) && len(c.loads) > 0 && c.closed() {
 				g.stores, g.pipeline = append(g.stores, c.stagedStore), c.pipeline
@@ -137,9 +137,9 @@ func newStaging(s *pass.State, op *ir.Op) *staging {
 	return g
 }
 
-// mostBeside is the registers of a thread for what is loaded an iteration ahead in a loop with several products, which hold more than one does. What takes
-// more takes turns.
-const mostBeside = 8
+// maxPrefetchBeside is the registers of a thread for loads in flight up to which a loop with several products, which hold more than one
+// does, loads a whole iteration ahead. Above it the loads are scheduled one by one (stage_schedule.go).
+const maxPrefetchBeside = 8
 
 // collector finds what one store needs.
 type collector struct {
@@ -147,7 +147,7 @@ type collector struct {
 	*stagedStore
 }
 
-// collect finds what a tile follows from: weak loads that come after nothing in the loop, addresses that can be computed ahead, and
+// collect finds the backward slice of a stored tile: weak loads that nothing in the loop orders, addresses that are computable ahead, and
 // pure operations.
 func (g *collector) collect(v *ir.Value) bool {
 	if ir.DefinedOutside(v, g.loop.Op) {
@@ -189,7 +189,7 @@ func (g *collector) collect(v *ir.Value) bool {
 	return true
 }
 
-// closed reports whether what is loaded for a store is used for nothing else.
+// closed reports whether the loads of a store have no other users.
 func (g *collector) closed() bool {
 	for _, op := range g.loop.Op.Body().Ops() {
 		if !g.late[op] && !slices.Contains(g.loads, op) {
@@ -204,8 +204,8 @@ func (g *collector) closed() bool {
 	return true
 }
 
-// choose decides how many slots the rings of a loop have, 0 if loads stay where they are, as codegen/cost finds best among what registers and shared memory have
-// room for.
+// choose is the number of slots of the loop's rings that codegen/cost finds best among those that fit registers and shared memory, 0 if
+// loads stay where they are.
 func (g *staging) choose(s *pass.State, entry *ir.Op, r *resources) int {
 	plan := tileaa.PlanOf(entry)
 	limit := plan.MaxReg
@@ -217,16 +217,16 @@ func (g *staging) choose(s *pass.State, entry *ir.Op, r *resources) int {
 		sums = 0 // a piece of them
 	}
 	held := max(r.accumulators, sums) + kernel.StagingReserve
-	all, most := g.underWay()
+	all, most := g.registersInFlight()
 	if !g.cuttable() {
 		most = all
 	}
-	l := asksOf(s, plan, g.loop, 0)
+	l := loopDemandOf(s, plan, g.loop, 0)
 	l.Registers = min(held, limit)
 	var room [cost.MaxStagedSlots + 1]int
 	for slots, registers := range []int{0, held + all, held + most, held + all} {
 		bytes, err := r.with(s, g.loop.Op, g.filled(), max(slots, 1))
-		if err != nil || slots > 0 && registers > limit || slots == cost.MaxStagedSlots && !g.keepsStep() {
+		if err != nil || slots > 0 && registers > limit || slots == cost.MaxStagedSlots && !g.productSpansIterations() {
 			bytes = 0
 		}
 		room[slots] = bytes
@@ -234,11 +234,11 @@ func (g *staging) choose(s *pass.State, entry *ir.Op, r *resources) int {
 	return l.StagedSlots(s.Target, room)
 }
 
-// keepsStep reports whether a product of warpgroups that is the only one may go on into the next iteration: it only adds to what the loop carries, and all it reads
-// is stored by the loop. Its registers are its accumulators: those of a factor would be given the next one meanwhile.
-func (g *staging) keepsStep() bool {
+// productSpansIterations reports whether the only product, a wgmma, may stay in flight into the next iteration: it accumulates to a
+// loop-carried sum, and its operands are all stored by the loop. A factor in registers would be overwritten for the next one meanwhile.
+func (g *staging) productSpansIterations() bool {
 	d := g.product
-	if !g.only || !d.Atom().Atom.ByWarpgroup() || !d.Atom().Atom.SharedA || !mayFly(d) {
+	if !g.onlyProduct || !d.Atom().Atom.ByWarpgroup() || !d.Atom().Atom.SharedA || !canStayInFlight(d) {
 		return false
 	}
 	return !slices.ContainsFunc(tileaa.FactorsOf(d), func(v *ir.Value) bool {
@@ -254,8 +254,8 @@ func (g *staging) filled() (list []*ir.Value) {
 	return list
 }
 
-// underWay is the registers that hold what is loaded for all stores together, and the most for one of them.
-func (g *staging) underWay() (all, most int) {
+// registersInFlight is the registers of the loads of all stores together, and the most of one store.
+func (g *staging) registersInFlight() (all, most int) {
 	for _, st := range g.stores {
 		n := st.registers()
 		all, most = all+n, max(most, n)
@@ -263,7 +263,7 @@ func (g *staging) underWay() (all, most int) {
 	return all, most
 }
 
-// loadedRegisters is the registers into which a load brings its tile: one for an access of fewer bytes, too.
+// loadedRegisters is the registers of a thread that a load fills: at least one for each access.
 func loadedRegisters(load *ir.Op) int {
 	t := tileaa.AsTile(load.Result(0))
 	vec, ok := ir.Cast[tileaa.AccessOp](load).Vec()
@@ -273,10 +273,10 @@ func loadedRegisters(load *ir.Op) int {
 	return kernel.RegistersOf(load.Result(0))
 }
 
-// cuttable reports whether the product of the loop can be cut along K in as many parts as there are stores, so that what one of them is given is on
-// its way during one part only, and registers hold one at a time. Products of the tensor unit need no registers meanwhile.
+// cuttable reports whether the product can be split along K into as many parts as there are stores, so that the loads of one store are in
+// flight during one part only and share registers. Products of the tensor unit need no registers meanwhile.
 func (g *staging) cuttable() bool {
-	if !g.only || g.product.Atom().Atom.Tensor != nil {
+	if !g.onlyProduct || g.product.Atom().Atom.Tensor != nil {
 		return false
 	}
 	if n := len(g.stores); n < 2 || kernel.ExtentOf(g.product.Op).K/g.product.Atom().Atom.Shape.K%n != 0 {
@@ -288,10 +288,10 @@ func (g *staging) cuttable() bool {
 	})
 }
 
-// expand rewrites the loop with so many slots.
+// expand rewrites the loop with rings of so many slots.
 func (g *staging) expand(s *pass.State, slots int) {
 	g.b, g.slots = ir.NewBuilder(s.Ctx).Before(g.loop.Op), int64(slots)
-	g.parts = slots > 1 && g.cuttable() // one slot cannot be filled before all of it is read
+	g.splitProduct = slots > 1 && g.cuttable() // one slot cannot be filled before all of it is read
 	g.b.Loc = g.loop.Op.Loc()
 	g.untie()
 	for _, st := range g.stores {
@@ -299,11 +299,11 @@ func (g *staging) expand(s *pass.State, slots int) {
 		g.rings = append(g.rings, tileaa.NewAllocRing(g.b, t, tileaa.AllocRingOptions{}).Result())
 	}
 	start := tileaa.Const(g.b, g.positions(), 0)
-	g.first(start)
-	g.rest(start)
+	g.prologue(start)
+	g.steadyState(start)
 }
 
-// untie lets loads come after what those in the loop that they come after do, which are weak: they may stand before them.
+// untie removes the order between staged loads and other weak loads of the loop, so that they can move above them.
 func (g *staging) untie() {
 	for _, st := range g.stores {
 		for _, l := range st.loads {
@@ -317,9 +317,9 @@ func (g *staging) untie() {
 	}
 }
 
-// first loads and stores what the first iteration reads, if there is one.
-func (g *staging) first(start *ir.Value) {
-	then := tileaa.NewIf(g.b, nil, g.runs()).Op
+// prologue loads and stores what the first iteration reads, if there is one.
+func (g *staging) prologue(start *ir.Value) {
+	then := tileaa.NewIf(g.b, nil, g.hasIteration()).Op
 	m := g.initial()
 	g.b.AtEnd(then.Region(0).AddBlock())
 	for _, st := range g.stores {
@@ -332,8 +332,8 @@ func (g *staging) first(start *ir.Value) {
 	g.b.After(then)
 }
 
-// rest makes an iteration load what the next one reads, and store it in its end.
-func (g *staging) rest(start *ir.Value) {
+// steadyState makes an iteration issue the next one's loads at its start, and store them at its end.
+func (g *staging) steadyState(start *ir.Value) {
 	body := g.loop.Op.Body()
 	position := body.AddArg(start.Type())
 	g.b.AtStart(body)
@@ -342,17 +342,17 @@ func (g *staging) rest(start *ir.Value) {
 		st.Buffer().ReplaceAllUsesWith(tileaa.NewRingSlot(g.b, st.Buffer().Type(), g.rings[i], position, 0).Result())
 	}
 	end := body.Terminator()
-	if g.parts {
-		g.spread(m, position)
+	if g.splitProduct {
+		g.interleave(m, position)
 	} else {
 		for _, st := range g.stores {
 			g.load(m, st)
 		}
 		g.b.Before(end)
-		g.storeIf(m, upTo(len(g.stores)), position)
+		g.storeIf(m, indices(len(g.stores)), position)
 	}
 	if g.slots > 1 {
-		g.flyOn()
+		g.keepProductInFlight()
 	}
 	g.b.Before(end)
 	passed := tileaa.NewRingNext(g.b, position, g.slots).Result()
@@ -361,11 +361,12 @@ func (g *staging) rest(start *ir.Value) {
 	g.replaceLoop([]*ir.Value{start})
 }
 
-// flyOn lets a product that the loop lands go on while what the next iteration multiplies is stored in the other slot. The tensor unit's goes on until the next
-// one has begun: what is stored meanwhile was read by the one before. What the loop takes from one in each iteration is waited for there.
-func (g *staging) flyOn() {
+// keepProductInFlight leaves the accumulating product in flight while the next iteration's operands are stored to another slot. One of the
+// tensor unit stays in flight until the next one has begun: what is stored meanwhile was read by the product before. Results that each
+// iteration reads are waited for there.
+func (g *staging) keepProductInFlight() {
 	d := g.product
-	if !g.only || g.parts || !g.readsOwn(d) || ir.Is[tileaa.FactorStore](d.Lhs().DefiningOp()) {
+	if !g.onlyProduct || g.splitProduct || !g.readsOwn(d) || ir.Is[tileaa.FactorStore](d.Lhs().DefiningOp()) {
 		return
 	}
 	if len(g.loop.Lands()) > 0 {
@@ -375,14 +376,14 @@ func (g *staging) flyOn() {
 				return
 			}
 		}
-	} else if mayFly(d) && hasColumns(g.loop.Op) {
-		g.loop.SetLands(letFly(g.flow, []tileaa.Dot{d}))
+	} else if canStayInFlight(d) && hasColumns(g.loop.Op) {
+		g.loop.SetLands(carryInFlight(g.flow, []tileaa.Dot{d}))
 		tileaa.NewDotWait(g.b, g.slots-2)
 	}
 }
 
-// readsOwn reports whether a loop tells no other role that what a product reads may be filled again: what it reads in shared memory is only what the loop
-// stores there.
+// readsOwn reports whether all that a product reads in shared memory is stored by the loop itself, so that no other role waits for its
+// slots to be released.
 func (g *staging) readsOwn(d tileaa.Dot) bool {
 	if !slices.ContainsFunc(g.loop.Op.Body().Ops(), releases) {
 		return true
@@ -399,36 +400,35 @@ func (g *staging) readsOwn(d tileaa.Dot) bool {
 	return true
 }
 
-// initial maps the counter, and the carried values that addresses follow from, to those of the first iteration.
+// initial maps the counter and the loop-carried arguments of the slice to their values in the first iteration.
 func (g *staging) initial() ir.Mapping {
 	m := ir.Mapping{g.flow.InductionVar(): g.loop.Lower()}
-	for _, v := range g.carry {
+	for _, v := range g.carriedArgs {
 		i, _ := g.flow.CarriedIndex(v)
 		m[v] = g.loop.Inits()[i]
 	}
 	return m
 }
 
-// following maps the counter, and the carried values that addresses follow from, to those of the next iteration; of the last one, to
-// its own.
+// following maps them to their values in the next iteration; in the last one, to its own.
 func (g *staging) following() ir.Mapping {
 	counter := g.flow.InductionVar()
 	var next *ir.Value
-	next, g.exists = g.later(counter, 1, nil)
+	next, g.exists = g.laterCounter(counter, 1, nil)
 	m := ir.Mapping{}
-	if len(g.carry) > 0 {
-		g.clone(m, g.ahead)
+	if len(g.carriedArgs) > 0 {
+		g.clone(m, g.slice)
 	}
 	following := ir.Mapping{counter: tileaa.NewSelect(g.b, g.exists, next, counter).Result()}
-	for _, v := range g.carry {
+	for _, v := range g.carriedArgs {
 		i, _ := g.flow.CarriedIndex(v)
 		following[v] = tileaa.NewSelect(g.b, g.exists, m.Lookup(g.flow.Continues()[0].Operand(i)), v).Result()
 	}
 	return following
 }
 
-// spread cuts the product: before a part of it stand the loads of a store, after it the store.
-func (g *staging) spread(m ir.Mapping, position *ir.Value) {
+// interleave splits the product along K: in front of each part stand the loads of one store, behind it that store.
+func (g *staging) interleave(m ir.Mapping, position *ir.Value) {
 	d := g.product
 	lhs, rhs, acc, depth := d.Lhs(), d.Rhs(), d.Acc(), int64(kernel.ExtentOf(d.Op).K)
 	n := int64(len(g.stores))
@@ -450,7 +450,7 @@ func (g *staging) spread(m ir.Mapping, position *ir.Value) {
 	}
 }
 
-// read reads a factor again, after what was stored since.
+// read reads a factor again, behind the stores so far.
 func (g *staging) read(v *ir.Value) *ir.Value {
 	op := v.DefiningOp()
 	if op.Block() != g.loop.Op.Body() {
@@ -468,13 +468,13 @@ func (g *staging) clone(m ir.Mapping, which map[*ir.Op]bool) {
 	}
 }
 
-// load begins the loads for a store.
+// load issues the loads of a store.
 func (g *staging) load(m ir.Mapping, st *stagedStore) {
-	g.clone(m, g.ahead)
+	g.clone(m, g.slice)
 	g.clone(m, st.early)
 }
 
-// store computes what store i is given, and stores it in the slot so many ahead of a position.
+// store computes the value of store i and stores it in the slot ahead of position.
 func (g *staging) store(m ir.Mapping, i int, position *ir.Value, ahead int64) {
 	st := g.stores[i]
 	g.clone(m, st.late)
@@ -482,8 +482,8 @@ func (g *staging) store(m ir.Mapping, i int, position *ir.Value, ahead int64) {
 	tileaa.NewBufferStore(g.b, m.Lookup(st.Value()), slot, tileaa.BufferStoreOptions{Atom: st.Atom()})
 }
 
-// storeIf does some of the stores of what the next iteration reads, if there is one. The branch keeps what waits for the loads after the
-// product: without it ptxas moves it up to where it expects them to have come, which is much too early. One branch for all needs one barrier.
+// storeIf does some of the next iteration's stores, if there is one. The branch keeps what waits for the loads behind the product: without
+// it ptxas hoists it to where it expects the loads to be complete, much too early. One branch for all needs one barrier.
 func (g *staging) storeIf(m ir.Mapping, which []int, position *ir.Value) {
 	then := tileaa.NewIf(g.b, nil, g.exists).Op
 	g.b.AtEnd(then.Region(0).AddBlock())
@@ -499,16 +499,16 @@ func (g *staging) storeIf(m ir.Mapping, which []int, position *ir.Value) {
 	g.b.After(then)
 }
 
-// erase erases, of what the body was, the stores with their buffers, what they were given, and addresses.
+// erase erases the original stores with their buffers, values and addresses.
 func (g *staging) erase() {
-	moved := maps.Clone(g.ahead)
+	moved := maps.Clone(g.slice)
 	for _, st := range g.stores {
 		st.BufferStore.Op.Erase()
 		maps.Copy(moved, st.early)
 		maps.Copy(moved, st.late)
 	}
 	for _, op := range slices.Backward(g.body) {
-		if g.takes(op) || op.Code() == tileaa.OpAllocShared && !op.HasUses() || moved[op] && ir.IsDead(op) {
+		if g.prefetches(op) || op.Code() == tileaa.OpAllocShared && !op.HasUses() || moved[op] && ir.IsDead(op) {
 			op.Erase()
 		}
 	}

@@ -35,12 +35,12 @@ func MakeTensorMaps(s *pass.State) error {
 		m := &mapMaker{s: s, entry: entry, known: facts.New(s.Ctx, entry), before: map[*ir.Op]bool{}, byThreads: map[*ir.Value]bool{}, read: map[*ir.Value]bool{},
 			writes: map[*ir.Op]bool{}}
 		s.Walk(entry, ir.PreOrder, func(op *ir.Op) { m.visit(op) })
-		m.copies = slices.DeleteFunc(m.copies, func(c taking) bool { return m.byThreads[c.pipeline] || m.roles != nil && c.pipeline == nil })
+		m.copies = slices.DeleteFunc(m.copies, func(c mapCopy) bool { return m.byThreads[c.pipeline] || m.roles != nil && c.pipeline == nil })
 		maps, numbers := m.number()
 		if m.made || len(maps) == 0 || len(maps) > tileaa.MostMaps || !m.roomFor(maps) {
 			continue
 		}
-		if pending := tileaa.PendingGroups(entry); takeTurns(s, entry, pending) {
+		if pending := tileaa.PendingGroups(entry); mbarrierRoundSuffices(s, entry, pending) {
 			m.make(maps, numbers, pending)
 		}
 	}
@@ -51,7 +51,7 @@ type mapMaker struct {
 	s      *pass.State
 	entry  *ir.Op
 	known  *facts.Facts
-	copies []taking
+	copies []mapCopy
 	begin  *ir.Op // the first op that may need the maps, or what of the entry it is in
 
 	made      bool               // a text may have maps already
@@ -62,8 +62,8 @@ type mapMaker struct {
 	writes    map[*ir.Op]bool    // ops with regions, and whether something in them is written
 }
 
-// taking is a copy that takes the map of a number.
-type taking struct {
+// mapCopy is a copy that uses a tensor map.
+type mapCopy struct {
 	copy     tileaa.AsyncCopy
 	pipeline *ir.Value // to whose slots it copies, in a role; else nil
 	of       tensorMap
@@ -92,7 +92,7 @@ func (m *mapMaker) visit(op *ir.Op) {
 		c := ir.Cast[tileaa.AsyncCopy](op)
 		pipeline, ok := m.filled(c)
 		if b, block, fits := tileaa.BoxesOf(c); ok && fits && m.mappable(c, block) {
-			m.copies = append(m.copies, taking{c, pipeline, tensorMap{block.Memref(), tileaa.MapShapeOf(b, block)}})
+			m.copies = append(m.copies, mapCopy{c, pipeline, tensorMap{block.Memref(), tileaa.MapShapeOf(b, block)}})
 		} else if pipeline != nil {
 			m.byThreads[pipeline] = true
 		}
@@ -222,7 +222,7 @@ func (m *mapMaker) number() (maps []tensorMap, numbers []int64) {
 // roomFor reports whether maps take no block from a multiprocessor.
 func (m *mapMaker) roomFor(maps []tensorMap) bool {
 	list, _ := intervals(m.s, m.entry)
-	total, err := placeApart(m.s, m.entry, list)
+	total, err := placeSeparately(m.s, m.entry, list)
 	if err != nil {
 		return true // it has none without them, which allocate-shared says
 	}

@@ -79,10 +79,10 @@ func unrollable(s *pass.State, loop *ir.Op) bool {
 // unrolling is the work on one loop.
 type unrolling struct {
 	rewriting
-	loads  map[*ir.Op][]*ir.Value // that go first, with the tokens of outside of the loop after which they come
-	early  map[*ir.Op]int         // they and what their addresses follow from: how many loads, one after the other, they wait for
-	deep   int                    // the most
-	factor int
+	loads    map[*ir.Op][]*ir.Value // loads to hoist, with the tokens from outside of the loop that they come after
+	early    map[*ir.Op]int         // they and their address slices: the length of the chain of loads that each depends on
+	maxDepth int                    // the longest such chain
+	factor   int
 }
 
 // newUnrolling finds the loads that can go first.
@@ -98,7 +98,7 @@ func newUnrolling(s *pass.State, op *ir.Op) *unrolling {
 			a := addressing{u, maps.Clone(u.early), map[*ir.Op]bool{}, map[*ir.Value]bool{}}
 			if deep, ok := a.allOf(o, false); ok {
 				a.early[o] = deep
-				u.early, u.loads[o], u.deep = a.early, tokens, max(u.deep, deep)
+				u.early, u.loads[o], u.maxDepth = a.early, tokens, max(u.maxDepth, deep)
 			}
 		}
 	}
@@ -247,7 +247,7 @@ func (u *unrolling) trips(t *tileaa.TileType) *ir.Value {
 	}
 	one := tileaa.Const(u.b, t, 1)
 	zero := tileaa.Const(u.b, t, 0)
-	runs := u.runs()
+	runs := u.hasIteration()
 	n := u.loop.Upper()
 	if !isInt(u.loop.Lower(), 0) {
 		n = tileaa.NewSubi(u.b, n, u.loop.Lower(), tileaa.SubiOptions{}).Result()
@@ -318,13 +318,13 @@ func (u *unrolling) fill(main tileaa.For) {
 			access.SetToken(tokens[op])
 		}
 	}
-	for stage := range u.deep + 2 { // the last one is what waits for the rest
+	for stage := range u.maxDepth + 2 { // the last one is what waits for the rest
 		for k, m := range rounds {
 			u.enter(body, rounds, k)
 			for op := old.First(); op != end; op = op.Next() {
 				deep, early := u.early[op]
 				if !early {
-					deep = u.deep + 1
+					deep = u.maxDepth + 1
 				}
 				if deep == stage {
 					insert(op, m)
@@ -335,8 +335,8 @@ func (u *unrolling) fill(main tileaa.For) {
 	u.b.Insert(end.Clone(rounds[u.factor-1]))
 }
 
-// enter maps what iteration k of a round begins with, as far as it is made: the values that the round carries, or what the iteration before
-// hands on.
+// enter maps what iteration k of an unrolled round starts with, as far as it exists: the round's loop-carried values, or what the iteration
+// before passes on.
 func (u *unrolling) enter(body *ir.Block, rounds []ir.Mapping, k int) {
 	end := u.loop.Op.Body().Terminator()
 	for i, v := range u.flow.Carried() {

@@ -17,8 +17,8 @@ import (
 //	%x = extract %d[0, 0]                 dot_wait 0; %x = dot_land %d[0, 0]
 //	%y = extract %d[0, 1]                 %y = dot_land %d[0, 1]
 
-// landInPieces does so in an entry whose plan counts on it.
-func landInPieces(s *pass.State, entry *ir.Op) error {
+// readSumsInPieces does so in an entry whose plan leaves sums in tensor memory.
+func readSumsInPieces(s *pass.State, entry *ir.Op) error {
 	if !tileaa.PlanOf(entry).SumsInTensor {
 		return nil
 	}
@@ -40,13 +40,13 @@ func landInPieces(s *pass.State, entry *ir.Op) error {
 		return &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: "threads take all of what the tensor unit adds up", Loc: whole.Loc()}
 	}
 	for _, v := range given {
-		landPieces(s, entry, v)
+		readSumInPieces(s, entry, v)
 	}
 	return nil
 }
 
-// landPieces does so with what one loop gives, whose only product it is.
-func landPieces(s *pass.State, entry *ir.Op, given *ir.Value) {
+// readSumInPieces does so with the sum of one loop, whose only product it is.
+func readSumInPieces(s *pass.State, entry *ir.Op, given *ir.Value) {
 	loop := ir.Cast[tileaa.For](given.DefiningOp())
 	flow, _ := ir.LoopOf(loop.Op)
 	init := flow.InitUse(given.Index())
@@ -57,11 +57,12 @@ func landPieces(s *pass.State, entry *ir.Op, given *ir.Value) {
 	tileaa.NewDotWait(b, 0)
 	loop.SetLands(nil)
 	pieces, _ := kernel.ConstantExtracts(given)
-	landWhereTaken(s, entry, pieces)
+	readWhereUsed(s, entry, pieces)
 }
 
-// landWhereTaken brings each piece where it is needed, and again where another one has been needed since: tensor memory has all of them, registers have not.
-func landWhereTaken(s *pass.State, entry *ir.Op, pieces []tileaa.Extract) {
+// readWhereUsed reads each piece where it is used, and again if another piece has been read since: tensor memory holds all of them,
+// registers do not.
+func readWhereUsed(s *pass.State, entry *ir.Op, pieces []tileaa.Extract) {
 	type landed struct {
 		piece, here *ir.Value
 	}

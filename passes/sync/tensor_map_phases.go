@@ -8,8 +8,8 @@ import (
 	"tileiras/passes/pass"
 )
 
-// This file asks whether groups of copies that arrive at mbarriers by turns keep apart: who waits for a group at its mbarrier must have done so before the next one that
-// arrives there has arrived, or it takes that one's phase for the wrong one.
+// This file asks whether groups of copies can use mbarriers round-robin: every thread must have waited for a group at its mbarrier before the next group that
+// arrives there completes, or the wait sees the parity of a later phase.
 //
 // All threads have waited for a group that fills a slot, and for those before it, when the slot is filled again, for they meet before. So it is enough that fewer groups
 // than mbarriers begin before some ring has gone once around. Of several blocks one has begun its share of them by then:
@@ -21,8 +21,9 @@ import (
 //	  async_commit
 //	}
 
-// takeTurns reports whether the groups that an entry ends outside of its roles keep apart.
-func takeTurns(s *pass.State, entry *ir.Op, pending *tileaa.Groups) bool {
+// mbarrierRoundSuffices reports whether the copy groups outside of an entry's roles can use mbarriers round-robin without a wait mistaking
+// one phase for another.
+func mbarrierRoundSuffices(s *pass.State, entry *ir.Op, pending *tileaa.Groups) bool {
 	if pending.Most >= tileaa.CopyMbarriers || slices.ContainsFunc(pending.Growing, func(l tileaa.Growing) bool { return l.Loop.Code() != tileaa.OpFor }) {
 		return false
 	}
@@ -32,15 +33,15 @@ func takeTurns(s *pass.State, entry *ir.Op, pending *tileaa.Groups) bool {
 			return
 		}
 		for b := range op.Blocks() {
-			groups += groupsAround(b)
+			groups += groupsPerRound(b)
 		}
 	})
 	return groups < tileaa.CopyMbarriers
 }
 
-// groupsAround is how many groups a block ends, at the most, while the ring goes once around with which it is the fewest; as many as there are mbarriers where it may run
-// again and fills no ring.
-func groupsAround(b *ir.Block) int {
+// groupsPerRound is the most groups that a block commits while one of its rings goes around once, for the ring with the fewest; the number
+// of mbarriers where the block may run again and fills no ring.
+func groupsPerRound(b *ir.Block) int {
 	groups, fills := 0, map[*ir.Value]int{}
 	for op := b.First(); op != nil; op = op.Next() {
 		if op.Code() == tileaa.OpAsyncCommit {

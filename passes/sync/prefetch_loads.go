@@ -23,18 +23,18 @@ import (
 //	                                        continue %r
 //	                                      }
 
-// loadsOf are the loads among what a group computes ahead, in the order of the loop.
+// loadsOf are the loads in the slice of a group, in the order of the loop.
 func (x *expansion) loadsOf(g *group) (loads []*ir.Op) {
 	for _, op := range x.loop.Op.Body().Ops() {
-		if g.ahead[op] && kernel.IsPlainLoad(op) {
+		if g.slice[op] && kernel.IsPlainLoad(op) {
 			loads = append(loads, op)
 		}
 	}
 	return loads
 }
 
-// follows are the ops among those computed ahead that values follow from, without what is given and what only that follows from.
-func follows(ahead map[*ir.Op]bool, given func(op *ir.Op) bool, values ...*ir.Value) map[*ir.Op]bool {
+// dependencies is the backward slice of values within the ops computed ahead, up to ops that are given.
+func dependencies(ahead map[*ir.Op]bool, given func(op *ir.Op) bool, values ...*ir.Value) map[*ir.Op]bool {
 	found := map[*ir.Op]bool{}
 	var visit func(v *ir.Value)
 	visit = func(v *ir.Value) {
@@ -61,7 +61,7 @@ func mapped(m ir.Mapping) func(op *ir.Op) bool {
 	return func(op *ir.Op) bool { return m[op.Result(0)] != nil }
 }
 
-// begins are the ops that copies of a group follow from when what is loaded for them is there, and those that move what the loop carries on.
+// begins is the slice of a group's copies once its loads are there, and of the loop-carried values that it advances.
 func (x *expansion) begins(g *group) map[*ir.Op]bool {
 	var values []*ir.Value
 	for _, i := range g.copies {
@@ -70,31 +70,31 @@ func (x *expansion) begins(g *group) map[*ir.Op]bool {
 			values = append(values, when)
 		}
 	}
-	for _, v := range g.carry {
+	for _, v := range g.carriedArgs {
 		i, _ := x.flow.CarriedIndex(v)
 		values = append(values, x.flow.Continues()[0].Operand(i))
 	}
-	return follows(g.ahead, kernel.IsPlainLoad, values...)
+	return dependencies(g.slice, kernel.IsPlainLoad, values...)
 }
 
-// fetch loads for the next copies that a group begins, those of an iteration with this counter, if it exists.
+// fetch issues the loads for the copies that a group begins next, in the iteration of a counter, if it exists.
 func (x *expansion) fetch(g *group, counter, exists *ir.Value) {
 	m := ir.Mapping{x.flow.InductionVar(): counter}
-	for i, v := range g.carry {
-		m[v] = g.carried[i]
+	for i, v := range g.carriedArgs {
+		m[v] = g.carriedNext[i]
 	}
 	var values []*ir.Value
 	for _, l := range g.loads {
 		values = append(values, l.Result(0))
 	}
-	x.cloneAll(follows(g.ahead, nothing, values...), m, exists)
+	x.cloneAll(dependencies(g.slice, nothing, values...), m, exists)
 	g.fetched = nil
 	for _, l := range g.loads {
 		g.fetched = append(g.fetched, m.Lookup(l.Result(0)))
 	}
 }
 
-// cloneAll makes ops of the loop again, in their order, loads only if an iteration exists.
+// cloneAll clones ops of the loop, in their order; loads are predicated on an iteration's existence.
 func (r *rewriting) cloneAll(which map[*ir.Op]bool, m ir.Mapping, exists *ir.Value) {
 	for _, op := range r.flow.Op.Body().Ops() {
 		if !which[op] {
@@ -111,7 +111,8 @@ func (r *rewriting) cloneAll(which map[*ir.Op]bool, m ir.Mapping, exists *ir.Val
 	}
 }
 
-// onlyIf makes a load of an iteration that may not exist happen only if it does; of a block, it loads the first one of the array then, as far as there is one.
+// onlyIf predicates a load on the existence of its iteration. A load of a block is redirected to the array's first block instead, as far as
+// there is one.
 func (r *rewriting) onlyIf(load *ir.Op, exists *ir.Value) {
 	r.b.Before(load)
 	if l, ok := ir.As[tileaa.Load](load); ok {
@@ -155,16 +156,16 @@ func (r *rewriting) redirect(l tileaa.TiledLoad, exists *ir.Value) {
 	l.SetMasked(masked)
 }
 
-// mostFetched is the registers of a thread for what is loaded ahead beside copies.
-const mostFetched = 16
+// maxPrefetched is the registers of a thread for loads that are prefetched beside copies.
+const maxPrefetched = 16
 
-// fetchBeside lets a loop whose copies can run ahead load an iteration ahead what it loads besides.
-func fetchBeside(s *pass.State, p *pipeline) {
-	fetchAhead(s, p.loop.Op, func(op *ir.Op) bool { return p.ahead[op] }, mostFetched)
+// prefetchOtherLoads makes a loop with pipelined copies prefetch its other loads by an iteration.
+func prefetchOtherLoads(s *pass.State, p *pipeline) {
+	prefetchLoads(s, p.loop.Op, func(op *ir.Op) bool { return p.slice[op] }, maxPrefetched)
 }
 
-// waitsFor are the loads of a loop with products of the matrix unit of which an iteration uses what they bring.
-func waitsFor(s *pass.State, loop *ir.Op) (loads []*ir.Op) {
+// stallingLoads are the loads of a loop of products whose results are used in the same iteration, so that threads wait out their latency.
+func stallingLoads(s *pass.State, loop *ir.Op) (loads []*ir.Op) {
 	if flow, _ := ir.LoopOf(loop); len(flow.Continues()) != 1 || ir.Cast[tileaa.For](loop).Remainder() {
 		return nil
 	}
@@ -187,9 +188,9 @@ func waitsFor(s *pass.State, loop *ir.Op) (loads []*ir.Op) {
 	return loads
 }
 
-// fetchWaiting lets a loop with products load ahead what its threads wait for, if they have registers for it beside those that hold something else, so many bytes of
-// shared memory being taken. It gives the thread blocks of a multiprocessor for which there are registers then; 0 if nothing is loaded ahead.
-func fetchWaiting(s *pass.State, loads []*ir.Op, held, shared int) (blocks int) {
+// prefetchStallingLoads prefetches the stalling loads of a loop, as far as threads have registers beside the held ones, with so many bytes
+// of shared memory in use. It returns the resident blocks that these registers leave; 0 if nothing is prefetched.
+func prefetchStallingLoads(s *pass.State, loads []*ir.Op, held, shared int) (blocks int) {
 	if len(loads) == 0 {
 		return 0
 	}
@@ -199,22 +200,22 @@ func fetchWaiting(s *pass.State, loads []*ir.Op, held, shared int) (blocks int) 
 		asked += max(1, kernel.RegistersOf(load.Result(0)))
 	}
 	plan := tileaa.PlanOf(tileaa.EntryOf(loop))
-	l := asksOf(s, plan, ir.Cast[tileaa.For](loop), 0)
-	blocks, registers := bestBlocks(s, plan, l, held, shared, func(_, limit int) (wait int) {
+	l := loopDemandOf(s, plan, ir.Cast[tileaa.For](loop), 0)
+	blocks, registers := bestOccupancy(s, plan, l, held, shared, func(_, limit int) (wait int) {
 		if held+asked <= limit {
 			return cost.ExposedLoadCycles(s.Target, l)
 		}
 		return cost.ExposedLoadCycles(s.Target, cost.Loop{})
 	})
-	if !fetchAhead(s, loop, func(op *ir.Op) bool { return !waits[op] }, registers-held) {
+	if !prefetchLoads(s, loop, func(op *ir.Op) bool { return !waits[op] }, registers-held) {
 		return 0
 	}
 	return blocks
 }
 
-// fetchAhead lets a loop load an iteration ahead, into so many registers of a thread at most, what it computes with, or its threads would wait for that; not what
-// others load ahead. The last iteration loads its own again, so that every place is one that the loop has. A load stands behind the last use of what it brings for, into
-// the same registers: in front of it, threads would wait for it to move it there.
+// prefetchLoads issues loads of a loop one iteration ahead, into at most so many registers of a thread, so that threads do not wait out their latency; not those that
+// others prefetch. The last iteration loads its own tile again, so that every address is one that the loop has. A load stands behind the last use of its previous result, into
+// the same registers: in front of it, a move would be needed, and would wait for the load.
 //
 //	for %i {                              %s = load %scale[%lo], if %lo < %hi
 //	  async_copy %x[%i]                   for %i inits(%s) (%now) {
@@ -223,20 +224,20 @@ func fetchWaiting(s *pass.State, loads []*ir.Op, held, shared int) (blocks int) 
 //	}                                       %next = load %scale[%i+1 < %hi ? %i+1 : %i]
 //	                                        continue %next
 //	                                      }
-func fetchAhead(s *pass.State, loop *ir.Op, others func(op *ir.Op) bool, most int) (some bool) {
-	r := &rewriting{&pipeline{loop: ir.Cast[tileaa.For](loop), tiles: true, ahead: map[*ir.Op]bool{}}, ir.NewBuilder(s.Ctx).Before(loop)}
+func prefetchLoads(s *pass.State, loop *ir.Op, others func(op *ir.Op) bool, most int) (some bool) {
+	r := &rewriting{&pipeline{loop: ir.Cast[tileaa.For](loop), allowLoads: true, slice: map[*ir.Op]bool{}}, ir.NewBuilder(s.Ctx).Before(loop)}
 	r.flow, _ = ir.LoopOf(loop)
 	r.b.Loc = loop.Loc()
-	list := r.beside(others, most)
+	list := r.prefetchable(others, most)
 	if len(list) == 0 {
 		return false
 	}
 	m := ir.Mapping{r.flow.InductionVar(): r.loop.Lower()}
-	r.cloneAll(r.ahead, m, r.runs())
+	r.cloneAll(r.slice, m, r.hasIteration())
 	body := r.loop.Op.Body()
 	end := body.Terminator()
 	r.b.AtStart(body)
-	next, exists := r.later(r.flow.InductionVar(), 1, nil)
+	next, exists := r.laterCounter(r.flow.InductionVar(), 1, nil)
 	if !planted.On("beside-past-end") {
 		next = tileaa.NewSelect(r.b, exists, next, r.flow.InductionVar()).Result()
 	}
@@ -251,7 +252,7 @@ func fetchAhead(s *pass.State, loop *ir.Op, others func(op *ir.Op) bool, most in
 		case i == 0 || l.last != list[i-1].last: // else behind what the place of the one before follows from
 			r.b.After(l.last)
 		}
-		r.cloneAll(follows(r.ahead, mapped(later), v), later, nil)
+		r.cloneAll(dependencies(r.slice, mapped(later), v), later, nil)
 		following = append(following, later.Lookup(v))
 	}
 	for _, l := range list { // not before, for the place of one load may follow from another
@@ -259,7 +260,7 @@ func fetchAhead(s *pass.State, loop *ir.Op, others func(op *ir.Op) bool, most in
 		v.ReplaceAllUsesWith(body.AddArg(v.Type()))
 	}
 	for _, op := range slices.Backward(body.Ops()) {
-		if r.ahead[op] && !op.HasUses() {
+		if r.slice[op] && !op.HasUses() {
 			op.Erase()
 		}
 	}
@@ -268,11 +269,12 @@ func fetchAhead(s *pass.State, loop *ir.Op, others func(op *ir.Op) bool, most in
 	return true
 }
 
-// besideLoad is a load with the last op of the body that uses what it brings.
-type besideLoad struct{ load, last *ir.Op }
+// prefetchedLoad is a load and the last op of the body that uses its result.
+type prefetchedLoad struct{ load, last *ir.Op }
 
-// beside lists the loads of a loop, but for those that others do ahead, that can be done an iteration early, by their last use, as far as there are registers.
-func (r *rewriting) beside(others func(op *ir.Op) bool, most int) (list []besideLoad) {
+// prefetchable lists the loads that can be issued an iteration early, each with its last use, as far as registers last; not those that
+// others prefetch.
+func (r *rewriting) prefetchable(others func(op *ir.Op) bool, most int) (list []prefetchedLoad) {
 	registers, at := 0, map[*ir.Op]int{}
 	for n, op := range r.loop.Op.Body().Ops() {
 		at[op] = n
@@ -283,20 +285,20 @@ func (r *rewriting) beside(others func(op *ir.Op) bool, most int) (list []beside
 		if registers+n > most || !kernel.CanPrefetch(op) {
 			continue
 		}
-		with.ahead = maps.Clone(r.ahead)
-		if with.computable(op.Result(0)) && len(with.carry) == 0 {
-			list, registers, r.pipeline = append(list, besideLoad{load: op}), registers+n, &with
+		with.slice = maps.Clone(r.slice)
+		if with.computable(op.Result(0)) && len(with.carriedArgs) == 0 {
+			list, registers, r.pipeline = append(list, prefetchedLoad{load: op}), registers+n, &with
 		}
 	}
 	for i := range list {
 		list[i].last = list[i].load
 		r.lastUse(list[i].load.Result(0), at, &list[i].last)
 	}
-	slices.SortStableFunc(list, func(a, b besideLoad) int { return at[a.last] - at[b.last] })
+	slices.SortStableFunc(list, func(a, b prefetchedLoad) int { return at[a.last] - at[b.last] })
 	return list
 }
 
-// lastUse looks for the last op of the body that uses a value, or what is the same registers.
+// lastUse finds the last op of the body that uses a value, or one in the same registers.
 func (r *rewriting) lastUse(v *ir.Value, at map[*ir.Op]int, last **ir.Op) {
 	for _, u := range v.Uses() {
 		user := u.Owner()

@@ -29,25 +29,26 @@ import (
 //
 // Buffers stay as they are: two tiles that are not alive together share their place in shared memory.
 
-// mostTurns bounds how many stores of a loop have loads that take turns, and mostAhead how many gaps before its store a load begins: each of them is looked at
-// for all others.
-const mostTurns, mostAhead = 16, 8
+// maxScheduledStores bounds the stores of a loop whose loads are scheduled, maxDistance how many gaps before its store a load may be
+// issued: the search takes time in the product of both.
+const maxScheduledStores, maxDistance = 16, 8
 
-// turns is the schedule of the loads for the stores of a loop. Gap i is from store i to the next one, the last one to the first of the next iteration.
-type turns struct {
+// loadSchedule is the schedule of the loads for the stores of a loop. Gap i lies between store i and the next one; the last gap wraps
+// around to the first store of the next iteration.
+type loadSchedule struct {
 	*staging
-	at     map[*ir.Op]int // of the body, in order
-	number map[*ir.Op]int // of the stores
-	sizes  []int          // registers that hold what is loaded, by store
-	held   []int          // registers that hold other tiles, by gap
-	ahead  []int          // how many gaps before its store a load begins, by store; 0: it stays
-	covers []cost.Loop    // what products do, by gap
+	at        map[*ir.Op]int // position of each op in the body
+	number    map[*ir.Op]int // index of each store
+	sizes     []int          // by store: registers of its loads
+	held      []int          // by gap: registers of other live tiles
+	distances []int          // by store: how many gaps earlier its loads are issued; 0: they stay
+	products  []cost.Loop    // by gap: work that hides latency
 }
 
-// takeTurns schedules the loads of a loop as codegen/cost finds best for so many blocks as a multiprocessor can run, and rewrites it if any begins early.
-func (g *staging) takeTurns(s *pass.State, entry *ir.Op, r *resources) bool {
+// scheduleLoads schedules the loads of a loop for the occupancy that codegen/cost finds best, and rewrites the loop if any load moves.
+func (g *staging) scheduleLoads(s *pass.State, entry *ir.Op, r *resources) bool {
 	n := len(g.stores)
-	t := &turns{staging: g, at: map[*ir.Op]int{}, number: map[*ir.Op]int{}, held: make([]int, n), covers: make([]cost.Loop, n)}
+	t := &loadSchedule{staging: g, at: map[*ir.Op]int{}, number: map[*ir.Op]int{}, held: make([]int, n), products: make([]cost.Loop, n)}
 	for i, op := range g.body {
 		t.at[op] = i
 	}
@@ -56,27 +57,27 @@ func (g *staging) takeTurns(s *pass.State, entry *ir.Op, r *resources) bool {
 		t.number[st.BufferStore.Op] = i
 		t.sizes = append(t.sizes, st.registers())
 	}
-	t.survey()
+	t.measure()
 	plan := tileaa.PlanOf(entry)
 	held := slices.Max(t.held) + kernel.StagingReserve
-	l := asksOf(s, plan, g.loop, 0)
+	l := loopDemandOf(s, plan, g.loop, 0)
 	schedules := map[int][]int{} // by blocks
-	blocks, _ := bestBlocks(s, plan, l, held, r.bytes, func(blocks, limit int) (wait int) {
+	blocks, _ := bestOccupancy(s, plan, l, held, r.bytes, func(blocks, limit int) (wait int) {
 		schedules[blocks] = t.schedule(s, limit-kernel.StagingReserve)
-		return t.waits(s, schedules[blocks])
+		return t.stallCycles(s, schedules[blocks])
 	})
-	t.ahead = schedules[blocks]
-	if !slices.ContainsFunc(t.ahead, func(gaps int) bool { return gaps > 0 }) {
+	t.distances = schedules[blocks]
+	if !slices.ContainsFunc(t.distances, func(gaps int) bool { return gaps > 0 }) {
 		return false
 	}
 	t.rewrite(s)
 	return true
 }
 
-// bestBlocks is how many thread blocks of a multiprocessor, with so many registers of a thread and bytes of shared memory at least, are best for a loop whose warps wait so
-// long for what they load with so many of them, each thread having so many registers; and the registers of a thread then. More of them hide what warps wait for, too.
-// It is none where a thread has fewer registers than it holds.
-func bestBlocks(s *pass.State, plan *tileaa.PlanAttr, l cost.Loop, held, shared int, waits func(blocks, limit int) (wait int)) (best, registers int) {
+// bestOccupancy is the best number of resident blocks for a loop, and the register limit of a thread with it; 0 if a thread cannot have the
+// held registers. More blocks hide stalls, too, but leave fewer registers for loads in flight: waits gives the stall of an iteration for a
+// number of blocks and its register limit. A block takes shared bytes.
+func bestOccupancy(s *pass.State, plan *tileaa.PlanAttr, l cost.Loop, held, shared int, waits func(blocks, limit int) (wait int)) (best, registers int) {
 	most, _ := cost.Occupancy(s.Target, plan.Threads(), min(held, s.Target.RegistersPerThread), shared)
 	if plan.Launched > 0 {
 		most = min(most, plan.Launched)
@@ -97,7 +98,7 @@ func bestBlocks(s *pass.State, plan *tileaa.PlanAttr, l cost.Loop, held, shared 
 	return best, registers
 }
 
-// registers is how many hold what is loaded for a store.
+// registers is the registers of a thread that hold the loads of a store.
 func (st *stagedStore) registers() (n int) {
 	for _, l := range st.loads {
 		n += loadedRegisters(l)
@@ -105,9 +106,9 @@ func (st *stagedStore) registers() (n int) {
 	return n
 }
 
-// survey finds, by gap, what products do and the registers of a thread for tiles that are alive, but for those that loads bring and fragments of factors, which
-// come from shared memory step by step.
-func (t *turns) survey() {
+// measure finds, for each gap, the work of its products and the register pressure of its live tiles, without loads in flight and without
+// operand fragments, which are read from shared memory step by step.
+func (t *loadSchedule) measure() {
 	last, dead := map[*ir.Value]int{}, len(t.body)
 	now := 0
 	for i, op := range t.body {
@@ -135,13 +136,13 @@ func (t *turns) survey() {
 		}
 		t.held[gap] = max(t.held[gap], now)
 		if tiling, ok := kernel.TilingOf(op); tileaa.IsProduct(op) && ok {
-			t.covers[gap].Multiply(tiling)
+			t.products[gap].Multiply(tiling)
 		}
 	}
 }
 
-// registersOf is the registers of a thread for a tile that it holds from one op to a later one.
-func (t *turns) registersOf(v *ir.Value) int {
+// registersOf is the registers of a thread for a tile over its live range.
+func (t *loadSchedule) registersOf(v *ir.Value) int {
 	op := v.DefiningOp()
 	switch {
 	case kernel.IsRematerialized(v):
@@ -155,8 +156,8 @@ func (t *turns) registersOf(v *ir.Value) int {
 	return kernel.RegistersOf(v)
 }
 
-// schedule begins loads earlier, gap by gap, as long as registers have room and the products in between do not take as long as memory.
-func (t *turns) schedule(s *pass.State, room int) (ahead []int) {
+// schedule moves loads earlier, gap by gap, as long as registers last and the products in between do not yet hide the latency of memory.
+func (t *loadSchedule) schedule(s *pass.State, room int) (ahead []int) {
 	n := len(t.stores)
 	ahead = make([]int, n)
 	used := make([]int, n)
@@ -165,7 +166,7 @@ func (t *turns) schedule(s *pass.State, room int) (ahead []int) {
 		for i := range t.stores {
 			s.Step()
 			gap := (i - ahead[i] - 1 + 2*n) % n
-			if ahead[i] == min(n, mostAhead) || t.held[gap]+used[gap]+t.sizes[i] > room || cost.ExposedLoadCycles(s.Target, t.covered(i, ahead[i])) == 0 {
+			if ahead[i] == min(n, maxDistance) || t.held[gap]+used[gap]+t.sizes[i] > room || cost.ExposedLoadCycles(s.Target, t.productsBetween(i, ahead[i])) == 0 {
 				continue
 			}
 			ahead[i]++
@@ -176,26 +177,26 @@ func (t *turns) schedule(s *pass.State, room int) (ahead []int) {
 	return ahead
 }
 
-// covered is what products do in so many gaps before a store.
-func (t *turns) covered(i, gaps int) (l cost.Loop) {
+// productsBetween is the work of the products in so many gaps before a store.
+func (t *loadSchedule) productsBetween(i, gaps int) (l cost.Loop) {
 	n := len(t.stores)
 	for k := 1; k <= gaps; k++ {
-		c := t.covers[(i-k+n)%n]
+		c := t.products[(i-k+n)%n]
 		l.MatrixCycles, l.Issue, l.Waves = l.MatrixCycles+c.MatrixCycles, l.Issue+c.Issue, l.Waves+c.Waves
 	}
 	return l
 }
 
-// waits is how long an iteration waits for its loads.
-func (t *turns) waits(s *pass.State, ahead []int) (cycles int) {
+// stallCycles is the latency of loads that an iteration does not hide.
+func (t *loadSchedule) stallCycles(s *pass.State, ahead []int) (cycles int) {
 	for i := range t.stores {
-		cycles += cost.ExposedLoadCycles(s.Target, t.covered(i, ahead[i]))
+		cycles += cost.ExposedLoadCycles(s.Target, t.productsBetween(i, ahead[i]))
 	}
 	return cycles
 }
 
-// rewrite moves the loads of this iteration, and lets the loop carry those of the next one.
-func (t *turns) rewrite(s *pass.State) {
+// rewrite moves the loads, and makes those of the next iteration loop-carried.
+func (t *loadSchedule) rewrite(s *pass.State) {
 	t.b = ir.NewBuilder(s.Ctx).Before(t.loop.Op)
 	t.b.Loc = t.loop.Op.Loc()
 	t.untie()
@@ -208,12 +209,12 @@ func (t *turns) rewrite(s *pass.State) {
 	for i := range list {
 		list[i] = i
 	}
-	slices.SortStableFunc(list, func(a, b int) int { return (a - t.ahead[a]) - (b - t.ahead[b]) })
+	slices.SortStableFunc(list, func(a, b int) int { return (a - t.distances[a]) - (b - t.distances[b]) })
 	var carried []int
 	moved := map[*ir.Op]bool{}
 	for _, i := range list {
-		switch gap := i - t.ahead[i]; {
-		case t.ahead[i] == 0:
+		switch gap := i - t.distances[i]; {
+		case t.distances[i] == 0:
 		case gap < 0:
 			carried = append(carried, i)
 		default:
@@ -223,25 +224,25 @@ func (t *turns) rewrite(s *pass.State) {
 	if len(carried) == 0 {
 		return
 	}
-	inits := t.begin(carried)
-	t.carryOn(carried, behind)
+	inits := t.prologue(carried)
+	t.steadyState(carried, behind)
 	t.eraseMoved(carried)
 	t.replaceLoop(inits)
 }
 
-// needs are the ops of the body that the loads for a store follow from, and they themselves, without what is given.
-func (t *turns) needs(i int, given func(op *ir.Op) bool) map[*ir.Op]bool {
-	may := maps.Clone(t.pipeline.ahead)
+// needs is the backward slice of the loads of store i within the body, loads included, up to ops that are given.
+func (t *loadSchedule) needs(i int, given func(op *ir.Op) bool) map[*ir.Op]bool {
+	may := maps.Clone(t.pipeline.slice)
 	maps.Copy(may, t.stores[i].early)
 	var loaded []*ir.Value
 	for _, l := range t.stores[i].loads {
 		loaded = append(loaded, l.Result(0))
 	}
-	return follows(may, given, loaded...)
+	return dependencies(may, given, loaded...)
 }
 
-// move puts the loads for a store, with what they need, behind that of a gap. Those that begin earlier have been moved.
-func (t *turns) move(i, gap int, behind []*ir.Op, moved map[*ir.Op]bool) {
+// move puts the loads for a store, with their slice, behind the store of a gap, unless they have moved there already.
+func (t *loadSchedule) move(i, gap int, behind []*ir.Op, moved map[*ir.Op]bool) {
 	needs := t.needs(i, nothing)
 	from := t.at[t.stores[gap].BufferStore.Op]
 	for _, op := range t.body[from+1:] {
@@ -261,9 +262,9 @@ func (t *turns) move(i, gap int, behind []*ir.Op, moved map[*ir.Op]bool) {
 	}
 }
 
-// begin loads before the loop what its first iteration stores, if there is one.
-func (t *turns) begin(carried []int) (inits []*ir.Value) {
-	m, runs := t.initial(), t.runs()
+// prologue issues, in front of the loop, the loads for what its first iteration stores, if there is one.
+func (t *loadSchedule) prologue(carried []int) (inits []*ir.Value) {
+	m, runs := t.initial(), t.hasIteration()
 	for _, i := range carried {
 		t.cloneAll(t.needs(i, mapped(m)), m, runs)
 		for _, l := range t.stores[i].loads {
@@ -273,8 +274,8 @@ func (t *turns) begin(carried []int) (inits []*ir.Value) {
 	return inits
 }
 
-// carryOn makes an iteration begin what the next one stores, and store what the one before began.
-func (t *turns) carryOn(carried []int, behind []*ir.Op) {
+// steadyState makes an iteration issue the loads for what the next one stores, and store what the one before loaded.
+func (t *loadSchedule) steadyState(carried []int, behind []*ir.Op) {
 	body := t.loop.Op.Body()
 	end := body.Terminator()
 	t.b.AtStart(body)
@@ -284,7 +285,7 @@ func (t *turns) carryOn(carried []int, behind []*ir.Op) {
 	}
 	n := len(t.stores)
 	for _, i := range carried {
-		t.b.Before(behind[i-t.ahead[i]+n])
+		t.b.Before(behind[i-t.distances[i]+n])
 		t.cloneAll(t.needs(i, mapped(m)), m, nil)
 		for _, l := range t.stores[i].loads {
 			end.SetOperandGroup(0, append(end.Operands(), m.Lookup(l.Result(0))))
@@ -293,8 +294,8 @@ func (t *turns) carryOn(carried []int, behind []*ir.Op) {
 	}
 }
 
-// eraseMoved erases what carried loads and their addresses were.
-func (t *turns) eraseMoved(carried []int) {
+// eraseMoved erases the original loads that are now loop-carried, and their addresses.
+func (t *loadSchedule) eraseMoved(carried []int) {
 	moved := map[*ir.Op]bool{}
 	for _, i := range carried {
 		maps.Copy(moved, t.needs(i, nothing))

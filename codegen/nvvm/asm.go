@@ -233,23 +233,25 @@ func (b *builder) divergentBr(c reg, yes, no *block) {
 // phi makes an empty phi at the start of a block.
 func (b *builder) phi(at *block, k kind) (reg, *llvm.InstPhi) {
 	b.budget.Step()
-	p := b.join(k.llvm())
+	p := b.detachedPhi(k.llvm())
 	at.Insts = slices.Insert(at.Insts, at.phis, llvm.Instruction(p))
 	at.phis++
 	return b.register(k, p, at), p
 }
 
-// join makes a phi that no block has.
-func (b *builder) join(t types.Type) *llvm.InstPhi {
+// detachedPhi makes a phi that is in no block yet.
+func (b *builder) detachedPhi(t types.Type) *llvm.InstPhi {
 	p := b.joins.One()
 	p.Typ, p.Incs = t, b.edgeLists.Take(2)[:0]
 	return p
 }
 
-func (b *builder) incoming(p *llvm.InstPhi, x reg, from *block) { b.comes(p, b.value(x), from.Block) }
+func (b *builder) addIncomingReg(p *llvm.InstPhi, x reg, from *block) {
+	b.addIncoming(p, b.value(x), from.Block)
+}
 
-// comes adds what a phi is when control comes from a block.
-func (b *builder) comes(p *llvm.InstPhi, x value.Value, from *llvm.Block) {
+// addIncoming adds an incoming value to a phi.
+func (b *builder) addIncoming(p *llvm.InstPhi, x value.Value, from *llvm.Block) {
 	in := b.edges.One()
 	in.X, in.Pred = x, from
 	p.Incs = append(p.Incs, in)

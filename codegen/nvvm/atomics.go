@@ -81,7 +81,7 @@ func (f *fn) updateByCAS(op *ir.Op, elem ir.Type, guard, base reg, offset int64,
 	if x.k != kI16 || ir.Cast[tileaa.AtomicOp](op).Mode() != def.ModeAddF || !f.has(row) {
 		f.unsupported("%s on %s", ir.ShortType(elem), f.target.Name)
 	}
-	return f.branch(guard, []reg{con(kI16, 0)}, func() []reg {
+	return f.ifThen(guard, []reg{con(kI16, 0)}, func() []reg {
 		first := f.op1("ld.relaxed"+scopeWord(op)+f.space()+".b16", base, i32(offset))
 		state := f.loopWhile([]reg{first, first}, func(state []reg) ([]reg, reg) {
 			expected := state[0]

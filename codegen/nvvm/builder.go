@@ -120,8 +120,8 @@ func (b *builder) hoisted(make func()) {
 	b.hoists = old
 }
 
-// madeBehind reports whether a value is made behind a block; parameters and constants are there before all.
-func (b *builder) madeBehind(home *block, x reg) bool {
+// definedAfter reports whether a value is defined behind a block; parameters and constants precede all.
+func (b *builder) definedAfter(home *block, x reg) bool {
 	if x.isConst() {
 		return false
 	}
@@ -176,8 +176,8 @@ func (b *builder) sourceNote(op string) *metadata.Attachment {
 	return n
 }
 
-// known is what the block for a pure value, which is at, already knows under k; nil if nothing.
-func (b *builder) known(k *key) (at *block, r []reg) {
+// lookup finds a pure value under k that dominates the end of the block which it would go to; nil if there is none.
+func (b *builder) lookup(k *key) (at *block, r []reg) {
 	at = b.cur
 	if b.hoists {
 		at = b.outermost([4]id{k.a, k.b, k.c, k.d})
@@ -189,8 +189,8 @@ func (b *builder) known(k *key) (at *block, r []reg) {
 	return at, r
 }
 
-// know has a block know what was made under k.
-func (b *builder) know(at *block, k *key, r ...reg) {
+// remember enters a pure value into the table of a block (local value numbering).
+func (b *builder) remember(at *block, k *key, r ...reg) {
 	k.at = at.number
 	b.computed.set(k, span{int32(len(b.made)), int32(len(r))})
 	b.made = append(b.made, r...)
@@ -198,23 +198,23 @@ func (b *builder) know(at *block, k *key, r ...reg) {
 
 // pure returns what the current block already knows under k, or makes it.
 func (b *builder) pure(k key, make func() []reg) []reg {
-	at, r := b.known(&k)
+	at, r := b.lookup(&k)
 	if r == nil {
 		b.in(at, func() { r = make() })
-		b.know(at, &k, r...)
+		b.remember(at, &k, r...)
 	}
 	return r
 }
 
 // pure1 is pure of what has one result.
 func (b *builder) pure1(k key, make func() reg) reg {
-	at, known := b.known(&k)
+	at, known := b.lookup(&k)
 	if known != nil {
 		return known[0]
 	}
 	var r reg
 	b.in(at, func() { r = make() })
-	b.know(at, &k, r)
+	b.remember(at, &k, r)
 	return r
 }
 
@@ -445,7 +445,7 @@ func (b *builder) cast(x reg, to kind) reg {
 	}
 	return b.pure1(key{op: opBitCast.to(to), a: b.id(x)}, func() reg {
 		r := result(b, to, llvm.NewBitCast(b.value(x), to.llvm()))
-		b.know(b.cur, &key{op: opBitCast.to(x.k), a: b.id(r)}, x)
+		b.remember(b.cur, &key{op: opBitCast.to(x.k), a: b.id(r)}, x)
 		return r
 	})
 }

@@ -104,8 +104,8 @@ func byteShift(dir string, otherwise lowering) lowering {
 	}
 }
 
-// deepestMask bounds the operations that are looked through for a mask: those of two operands may share all of theirs.
-const deepestMask = 6
+// maxMaskDepth bounds the operations that are looked through for a mask: those of two operands may share all of theirs.
+const maxMaskDepth = 6
 
 // firstBitClear reports whether the first bit of every byte of a tile of i8 is 0 because of how it is made, by so many operations one after the other.
 func firstBitClear(v *ir.Value, left int) bool {
@@ -132,7 +132,7 @@ func firstBitClear(v *ir.Value, left int) bool {
 // the sum is in the range of the bytes, signed or not.
 func shiftedBy(v *ir.Value, sign bool) (base *ir.Value, by int, ok bool) {
 	if a, is := ir.DefinedBy[tileaa.Addi](v); is {
-		if c, splat := tileaa.SplatValue(a.Rhs()); splat && firstBitClear(a.Lhs(), deepestMask) {
+		if c, splat := tileaa.SplatValue(a.Rhs()); splat && firstBitClear(a.Lhs(), maxMaskDepth) {
 			switch by := int(int8(c)); {
 			case sign && by <= 0:
 				return a.Lhs(), by, true
@@ -141,5 +141,5 @@ func shiftedBy(v *ir.Value, sign bool) (base *ir.Value, by int, ok bool) {
 			}
 		}
 	}
-	return v, 0, firstBitClear(v, deepestMask)
+	return v, 0, firstBitClear(v, maxMaskDepth)
 }

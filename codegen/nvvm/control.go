@@ -118,7 +118,7 @@ func (f *fn) enter(h *header, e edge) {
 			continue
 		}
 		for j, r := range f.carrier(e.vals[i]) {
-			f.incoming(phis[j], r, e.from)
+			f.addIncomingReg(phis[j], r, e.from)
 		}
 	}
 }
@@ -156,7 +156,7 @@ func (f *fn) inits(op *ir.Op) []*tile {
 //
 // An expanded loop has another body and test before the latch: what the first one passes on is in registers of its own, and none are copied.
 func lowerFor(f *fn, op *ir.Op) {
-	c := &counted{fn: f, loop: ir.Cast[tileaa.For](op)}
+	c := &countedLoop{fn: f, loop: ir.Cast[tileaa.For](op)}
 	lower, upper, step := f.scalar(c.loop.Lower()), f.scalar(c.loop.Upper()), f.scalar(c.loop.Step())
 	less := slt
 	if c.loop.Unsigned() {
@@ -181,7 +181,7 @@ func lowerFor(f *fn, op *ir.Op) {
 	}
 	carried := f.header(head, f.carriedTypes(op, body.Args()[1:]))
 	iv, ivPhi := f.phi(head, lower.k)
-	f.incoming(ivPhi, lower, before)
+	f.addIncomingReg(ivPhi, lower, before)
 	f.enter(carried, edge{before, c.inits})
 	f.enterBlock(head)
 	next := c.iteration(iv, carried.tiles)
@@ -201,15 +201,15 @@ func lowerFor(f *fn, op *ir.Op) {
 	}
 	latch := f.cur
 	after := c.leave(iv, next, head)
-	f.incoming(ivPhi, after, latch)
+	f.addIncomingReg(ivPhi, after, latch)
 	f.enter(carried, edge{latch, next})
 	f.enterBlock(c.exit)
 	f.bind(op.Results(), c.results.tiles)
 	f.recount(op, c.results.tiles)
 }
 
-// counted is a loop that counts, while it is lowered.
-type counted struct {
+// countedLoop is a counted loop while it is lowered.
+type countedLoop struct {
 	*fn
 	loop        tileaa.For
 	upper, step reg
@@ -218,8 +218,8 @@ type counted struct {
 	results     *header // of the exit
 }
 
-// iteration is the body for one value of the counter, and what it passes on.
-func (c *counted) iteration(iv reg, vals []*tile) (next []*tile) {
+// iteration lowers the body for one value of the counter, and returns what it passes on.
+func (c *countedLoop) iteration(iv reg, vals []*tile) (next []*tile) {
 	body, frame := c.loop.Op.Body(), &loopFrame{}
 	c.tiles[body.Arg(0)] = c.tileOf(elemOf(body.Arg(0)), iv)
 	c.bind(body.Args()[1:], vals)
@@ -230,11 +230,11 @@ func (c *counted) iteration(iv reg, vals []*tile) (next []*tile) {
 	return c.merge(&frame.latch, c.carriedTypes(c.loop.Op, body.Args()[1:]))
 }
 
-// leave ends a body: on to a block with the next value of the counter if there is one, else to the exit, by an edge with what the loop carries.
-// A loop that lands products waits for them on the way.
-func (c *counted) leave(iv reg, next []*tile, to *block) (after reg) {
+// leave ends a body: on to a block with the next value of the counter if there is one, else to the exit. A loop with lands waits for its
+// products on the latter edge.
+func (c *countedLoop) leave(iv reg, next []*tile, to *block) (after reg) {
 	after = c.add(iv, c.step)
-	more := c.another(iv, after, c.upper, c.step, c.loop.Unsigned())
+	more := c.hasNext(iv, after, c.upper, c.step, c.loop.Unsigned())
 	c.recount(c.loop.Op, next)
 	last := edge{c.cur, next}
 	out := c.exit
@@ -254,26 +254,26 @@ func (c *counted) leave(iv reg, next []*tile, to *block) (after reg) {
 	return after
 }
 
-// land waits for the products that a loop lands, and gives what it carries with their results.
-func (c *counted) land(vals []*tile) []*tile {
+// land waits for the products in flight that a loop ends with, and returns the loop-carried values with their results.
+func (c *countedLoop) land(vals []*tile) []*tile {
 	vals = slices.Clone(vals)
 	for n, i := range c.loop.Lands() {
 		if vals[i] == nil {
 			d, _ := tileaa.InTensorMemory(loopOf(c.loop.Op).Carried()[i])
 			if n == 0 && !planted.On("sum-unwaited") {
-				c.tensorOf(d.Op).over(c.fn, 0)
+				c.tensorOf(d.Op).waitAllBut(c.fn, 0)
 			}
 			vals[i] = c.tensorProductOf(d).sum(c.inits[i])
 			continue
 		}
 		x := vals[i]
 		vals[i] = c.newTile(x.elem, x.len())
-		copy(vals[i].regs, c.landed(c.all(x)))
+		copy(vals[i].regs, c.waitProducts(c.all(x)))
 	}
 	return vals
 }
 
-// copiesAsync reports whether a loop body has copies in flight: unrolling it would only undo the distance that was planned.
+// copiesAsync reports whether a loop body has copies in flight: unrolling would undo the planned distance.
 func copiesAsync(body *ir.Block) bool {
 	for op := body.First(); op != nil; op = op.Next() {
 		if op.Code() == tileaa.OpAsyncCommit {
@@ -291,9 +291,9 @@ func (f *fn) noUnroll() *metadata.Attachment {
 	return &metadata.Attachment{Name: ptxop.Loop, Node: node}
 }
 
-// another is the test iv + step < upper, computed so that the sum cannot wrap: upper - iv is positive and fits the width without sign.
-// With step 1 the sum is at most upper.
-func (f *fn) another(iv, after, upper, step reg, unsigned bool) reg {
+// hasNext is the test iv + step < upper, computed so that the sum cannot wrap: upper - iv is positive and fits the width as an unsigned
+// number. With step 1 the sum is at most upper.
+func (f *fn) hasNext(iv, after, upper, step reg, unsigned bool) reg {
 	if step.is(1) || planted.On("wrapping-bound") {
 		if unsigned {
 			return f.icmp(ult, after, upper)
@@ -391,9 +391,9 @@ func lowerIf(f *fn, op *ir.Op) {
 	f.recount(op, phis.tiles)
 }
 
-// branch runs make in a block of its own, entered by the lanes where c holds: the rare paths inside one operation. results of make
-// meet the given values of the other lanes.
-func (f *fn) branch(c reg, otherwise []reg, make func() []reg) []reg {
+// ifThen runs make in a block of its own, entered by the lanes where c holds: a divergent branch within one operation. The results are phis
+// of make's values and those given for the other lanes.
+func (f *fn) ifThen(c reg, otherwise []reg, make func() []reg) []reg {
 	if c.isConst() {
 		if c.bits == 0 {
 			return otherwise
@@ -404,19 +404,19 @@ func (f *fn) branch(c reg, otherwise []reg, make func() []reg) []reg {
 	rare, after := f.newBlock(), f.newBlock()
 	f.divergentBr(c, rare, after)
 	got, from := f.arm(rare, after, make)
-	return f.meet(after, otherwise, before, got, from)
+	return f.mergeTwo(after, otherwise, before, got, from)
 }
 
-// where is branch without results: nothing happens in the other lanes.
-func (f *fn) where(c reg, make func()) {
-	f.branch(c, nil, func() []reg {
+// ifThenDo is ifThen without results.
+func (f *fn) ifThenDo(c reg, make func()) {
+	f.ifThen(c, nil, func() []reg {
 		make()
 		return nil
 	})
 }
 
-// either is branch where the other lanes have something to do as well, in a block of their own.
-func (f *fn) either(c reg, rare, usual func() []reg) []reg {
+// ifElse is ifThen where the other lanes run a block of their own as well.
+func (f *fn) ifElse(c reg, rare, usual func() []reg) []reg {
 	switch {
 	case c.isConst() && c.bits == 0:
 		return usual()
@@ -427,10 +427,10 @@ func (f *fn) either(c reg, rare, usual func() []reg) []reg {
 	f.divergentBr(c, first, second)
 	x, fromFirst := f.arm(first, after, rare)
 	y, fromSecond := f.arm(second, after, usual)
-	return f.meet(after, x, fromFirst, y, fromSecond)
+	return f.mergeTwo(after, x, fromFirst, y, fromSecond)
 }
 
-// arm runs make in a block that leads to after, and says where it ends.
+// arm runs make in block b, which branches to after, and returns its values and last block.
 func (f *fn) arm(b, after *block, make func() []reg) (got []reg, end *block) {
 	f.enterBlock(b)
 	got = make()
@@ -438,21 +438,20 @@ func (f *fn) arm(b, after *block, make func() []reg) (got []reg, end *block) {
 	return got, f.cur
 }
 
-// meet enters a block to which two lead, each with values of its own.
-func (f *fn) meet(after *block, x []reg, fromX *block, y []reg, fromY *block) []reg {
+// mergeTwo enters a block with two predecessors, and makes the phis of their values.
+func (f *fn) mergeTwo(after *block, x []reg, fromX *block, y []reg, fromY *block) []reg {
 	f.enterBlock(after)
 	out := append([]reg(nil), x...)
 	for i := range out {
 		r, p := f.phi(after, x[i].k)
-		f.incoming(p, x[i], fromX)
-		f.incoming(p, y[i], fromY)
+		f.addIncomingReg(p, x[i], fromX)
+		f.addIncomingReg(p, y[i], fromY)
 		out[i] = r
 	}
 	return out
 }
 
-// loopWhile runs step as a loop inside one operation while it says so: step gets the state and gives the next one and the condition to
-// go on. It runs at least once.
+// loopWhile is a do-while loop within one operation: step takes the state and returns the next one and the condition to go on.
 func (f *fn) loopWhile(state []reg, step func(state []reg) (next []reg, again reg)) []reg {
 	before := f.cur
 	head, after := f.newBlock(), f.newBlock()
@@ -461,12 +460,12 @@ func (f *fn) loopWhile(state []reg, step func(state []reg) (next []reg, again re
 	phis := make([]*llvm.InstPhi, len(state))
 	for i := range state {
 		in[i], phis[i] = f.phi(head, state[i].k)
-		f.incoming(phis[i], state[i], before)
+		f.addIncomingReg(phis[i], state[i], before)
 	}
 	f.enterBlock(head)
 	next, again := step(in)
 	for i := range next {
-		f.incoming(phis[i], next[i], f.cur)
+		f.addIncomingReg(phis[i], next[i], f.cur)
 	}
 	f.divergentBr(again, head, after)
 	f.enterBlock(after)

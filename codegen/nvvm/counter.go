@@ -60,7 +60,7 @@ func (f *fn) recount(op *ir.Op, tiles []*tile) {
 			n--
 			c.begun = f.reg(tiles[n], 0)
 			if f.tensor != nil && c == f.tensor.counter {
-				f.tensor.in = nil
+				f.tensor.newestBlock = nil
 			}
 		}
 	}

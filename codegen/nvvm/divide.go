@@ -18,14 +18,14 @@ import (
 
 // Where quotients are computed by the reciprocal.
 const (
-	leastDivisor  = 0x32800000 // 2^-26
-	mostDivisor   = 0x4C800000 // 2^26
-	leastDividend = 0x12800000 // 2^-90
-	mostDividend  = 0x71800000 // 2^100
+	minDivisor  = 0x32800000 // 2^-26
+	maxDivisor  = 0x4C800000 // 2^26
+	minDividend = 0x12800000 // 2^-90
+	maxDividend = 0x71800000 // 2^100
 )
 
-// fewestQuotients is how many elements make a reciprocal worthwhile.
-const fewestQuotients = 4
+// minQuotients is how many elements make a reciprocal worthwhile.
+const minQuotients = 4
 
 // divided is the quotients of two f32 tiles, rounded to nearest.
 func (f *fn) divided(elem ir.Type, x, y *tile) *tile {
@@ -62,7 +62,7 @@ func (f *fn) quotients(x []reg, d reg) []reg {
 		}
 		return q
 	}
-	if len(x) < fewestQuotients || d.isConst() {
+	if len(x) < minQuotients || d.isConst() {
 		return exact()
 	}
 	fma := func(x, y, z reg) reg { return f.op1("fma.rn.f32", x, y, z) }
@@ -73,7 +73,7 @@ func (f *fn) quotients(x []reg, d reg) []reg {
 	low := f.fmul(fma(f.fneg(d), high, one), high)
 	less := f.fneg(y)
 	// What is far is known before the first quotient, which takes the register of its dividend: known behind the last one, it would hold all of both.
-	return f.either(f.far(x, d), exact, func() []reg {
+	return f.ifElse(f.outOfRange(x, d), exact, func() []reg {
 		q := make([]reg, len(x))
 		for i := range x {
 			v := fma(x[i], high, f.fmul(x[i], low))
@@ -83,17 +83,17 @@ func (f *fn) quotients(x []reg, d reg) []reg {
 	})
 }
 
-// far reports whether a number or one of its dividends is where the reciprocal is not for.
-func (f *fn) far(x []reg, d reg) reg {
+// outOfRange reports whether a divisor or one of its dividends is outside the range for which the reciprocal is exact enough.
+func (f *fn) outOfRange(x []reg, d reg) reg {
 	largest, smallest := f32(0), con(kI32, 0xFFFFFFFF)
 	for i := range x {
 		largest = f.op1("max.f32", largest, f.fabs(x[i])) // a NaN does not count: it is its own quotient
 		bits := f.cast(x[i], kI32)
 		smallest = f.minmax(smallest, f.sub(f.add(bits, bits), i32(1)), false, false) // without the sign; 0 becomes the largest number
 	}
-	far := f.icmp(ugt, f.sub(f.cast(d, kI32), i32(leastDivisor)), i32(mostDivisor-leastDivisor))
-	far = f.or(far, f.fcmp(enum.FPredOGT, largest, f32(mostDividend)))
-	return f.or(far, f.icmp(ult, smallest, i32(2*leastDividend-1)))
+	far := f.icmp(ugt, f.sub(f.cast(d, kI32), i32(minDivisor)), i32(maxDivisor-minDivisor))
+	far = f.or(far, f.fcmp(enum.FPredOGT, largest, f32(maxDividend)))
+	return f.or(far, f.icmp(ult, smallest, i32(2*minDividend-1)))
 }
 
 func (f *fn) fdiv(x, y reg) reg { return f.bin(opFDiv, x, y) }

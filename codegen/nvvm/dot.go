@@ -26,7 +26,7 @@ func dot(f *fn, op *ir.Op) {
 	case m.Atom.Tensor != nil:
 		f.set(op, f.tensorProduct(d))
 	case m.Atom.Group > 0:
-		f.set(op, f.groupProduct(d, m))
+		f.set(op, f.warpgroupProduct(d, m))
 	default:
 		f.set(op, f.matrixProduct(d, m.Atom, m.Swap))
 	}
@@ -67,7 +67,7 @@ type product struct {
 	*fn
 	*atom.MMA
 	swap             bool // the instruction computes the transposed product
-	copied           bool // a matrix unit reads what copies have brought
+	readsAsyncCopies bool // a matrix unit reads what copies have brought
 	left, right, acc *operandTile
 	scales           *scales // nil without
 	sums             [][]reg // the accumulators in machine registers, by the first element register of each fragment

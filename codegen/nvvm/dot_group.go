@@ -13,10 +13,10 @@ import (
 
 func init() { register(ir.Table[lowering]{tileaa.OpDotWait & ir.Place: dotWait}) }
 
-// groupProduct issues the instructions of a product that groups of four warps compute together, and waits for them, unless they stay in flight. Factors in
-// shared memory are named by descriptors.
-func (f *fn) groupProduct(op tileaa.Dot, m *tileaa.MMAAttr) *tile {
-	p := &product{fn: f, MMA: m.Atom, swap: m.Swap, copied: f.readsCopies(op), acc: f.operandTile(op.Acc())}
+// warpgroupProduct issues the instructions of a product that a warpgroup computes (wgmma), and waits for them, unless they stay in flight.
+// Factors in shared memory are named by descriptors.
+func (f *fn) warpgroupProduct(op tileaa.Dot, m *tileaa.MMAAttr) *tile {
+	p := &product{fn: f, MMA: m.Atom, swap: m.Swap, readsAsyncCopies: f.readsCopies(op), acc: f.operandTile(op.Acc())}
 	p.sums = make([][]reg, p.acc.len())
 	left, right := f.factor(op.Lhs(), p, true), f.factor(op.Rhs(), p, false)
 	if m.Swap {
@@ -24,11 +24,11 @@ func (f *fn) groupProduct(op tileaa.Dot, m *tileaa.MMAAttr) *tile {
 	}
 	from, k := p.depths(op)
 	if tileaa.AddsApart(op.Op, m.Atom) {
-		p.addApart(left, right, from, k)
+		p.addSeparately(left, right, from, k)
 	} else {
 		p.begin(left, p.steps(left, right, p.fragments(), from, k))
 		if !op.InFlight() {
-			p.land(p.fragments())
+			p.waitSums(p.fragments())
 		}
 	}
 	out := p.result(elemOf(op.Result()))
@@ -44,13 +44,14 @@ func (p *product) depths(d tileaa.Dot) (from, to int) {
 	return 0, int(tileaa.FactorShape(d.Lhs())[len(p.acc.l.Shape())-1])
 }
 
-// groupStep is an instruction: the first registers of its accumulators and of a factor in registers, -1 without one, and its descriptors and what follows.
-type groupStep struct {
-	first, held int
-	described   []reg
+// warpgroupInstr is one instruction: the first registers of its accumulators and of a fragment in registers (-1 without one), and its
+// descriptors with the arguments that follow.
+type warpgroupInstr struct {
+	accumulators, fragment int
+	descriptors            []reg
 }
 
-// fragments are the first registers of the accumulators of each instruction.
+// fragments are the first accumulator registers of each instruction.
 func (p *product) fragments() (list []int) {
 	for first := 0; first < p.acc.len(); first += p.LayoutC.Regs() {
 		list = append(list, first)
@@ -59,50 +60,50 @@ func (p *product) fragments() (list []int) {
 }
 
 // steps lists the instructions for the accumulators from some registers on, K outermost.
-func (p *product) steps(left, right *groupFactor, firsts []int, from, to int) (list []groupStep) {
+func (p *product) steps(left, right *warpgroupOperand, firsts []int, from, to int) (list []warpgroupInstr) {
 	for depth := from; depth < to; depth += p.Shape.K {
 		for _, first := range firsts {
 			at := p.acc.l.Coords(p.acc.l.Apply(first, 0, 0, 0))
-			described := slices.Concat(left.descriptor(at, depth), right.descriptor(at, depth), left.turned(), right.turned())
-			list = append(list, groupStep{first, left.register(at, depth), described})
+			described := slices.Concat(left.descriptor(at, depth), right.descriptor(at, depth), left.transposeArg(), right.transposeArg())
+			list = append(list, warpgroupInstr{first, left.register(at, depth), described})
 		}
 	}
 	return list
 }
 
-// begin issues instructions. Their registers pass through the fence in front of them, so that nobody touches them behind it.
-func (p *product) begin(left *groupFactor, steps []groupStep) {
+// begin issues instructions. Their registers pass through the fence in front of them, so that nothing accesses them behind it.
+func (p *product) begin(left *warpgroupOperand, steps []warpgroupInstr) {
 	held := map[int][]reg{} // fragments of the factor in registers
 	var sums, parts []int   // which accumulators and which of those, in order
 	zero := true
 	for _, s := range steps {
-		if p.sums[s.first] == nil {
-			p.sums[s.first] = p.fragment(p.acc, s.first, p.LayoutC.Regs())
+		if p.sums[s.accumulators] == nil {
+			p.sums[s.accumulators] = p.fragment(p.acc, s.accumulators, p.LayoutC.Regs())
 		}
-		if !slices.Contains(sums, s.first) {
-			sums = append(sums, s.first)
-			zero = zero && allZero(p.sums[s.first])
+		if !slices.Contains(sums, s.accumulators) {
+			sums = append(sums, s.accumulators)
+			zero = zero && allZero(p.sums[s.accumulators])
 		}
-		if s.held >= 0 && held[s.held] == nil {
-			held[s.held] = p.fragment(left.held, s.held, p.LayoutA.Regs())
-			parts = append(parts, s.held)
+		if s.fragment >= 0 && held[s.fragment] == nil {
+			held[s.fragment] = p.fragment(left.fragments, s.fragment, p.LayoutA.Regs())
+			parts = append(parts, s.fragment)
 		}
 	}
 	if zero {
 		sums = nil // nobody reads them
 	}
-	if p.copied {
+	if p.readsAsyncCopies {
 		p.fenceCopies()
 	}
 	p.fenced(sums, held, parts)
 	for _, s := range steps {
-		p.addGroup(s.first, slices.Concat(held[s.held], s.described))
+		p.addGroup(s.accumulators, slices.Concat(held[s.fragment], s.descriptors))
 	}
 	p.op("wgmma.commit_group")
 }
 
-// fenced puts the fence that products need between accesses to their registers and the first of them (PTX ISA, "wgmma.fence"), and takes these registers
-// from there: what makes or moves them stands in front of it.
+// fenced puts the fence that wgmma needs between other accesses to its registers and the first instruction (PTX ISA, "wgmma.fence"), and
+// redefines these registers there: whatever computes or moves them stands in front of it.
 func (p *product) fenced(sums []int, held map[int][]reg, parts []int) {
 	var all []reg
 	for _, i := range sums {
@@ -144,15 +145,15 @@ func allZero(list []reg) bool {
 	return !slices.ContainsFunc(list, func(r reg) bool { return !r.isConst() || r.bits != 0 })
 }
 
-// addApart sums as far along K as the instruction keeps what it should, waits, and adds that to the accumulators; for the columns of one instruction
-// after those of the other, so that few registers hold sums beside them.
-func (p *product) addApart(left, right *groupFactor, from, to int) {
+// addSeparately sums as far along K as the instruction keeps its precision, waits, and adds that to the accumulators in registers; one
+// instruction's columns after the other's, so that few registers hold sums beside them.
+func (p *product) addSeparately(left, right *warpgroupOperand, from, to int) {
 	for _, first := range p.fragments() {
 		total := slices.Clone(p.fragment(p.acc, first, p.LayoutC.Regs()))
 		for depth := from; depth < to; depth += p.Depth {
 			p.sums[first] = slices.Repeat([]reg{con(kF32, 0)}, len(total))
 			p.begin(left, p.steps(left, right, []int{first}, depth, min(depth+p.Depth, to)))
-			p.land([]int{first})
+			p.waitSums([]int{first})
 			if allZero(total) {
 				copy(total, p.sums[first])
 				continue
@@ -165,7 +166,7 @@ func (p *product) addApart(left, right *groupFactor, from, to int) {
 	}
 }
 
-// addGroup issues one instruction on the accumulators from a register on. Where they are 0 it does not read them.
+// addGroup issues one instruction on the accumulators from a register on. It does not read them where they are 0.
 func (p *product) addGroup(first int, factors []reg) {
 	c, row := p.sums[first], p.Op
 	if allZero(c) {
@@ -174,13 +175,13 @@ func (p *product) addGroup(first int, factors []reg) {
 	p.sums[first] = p.rowOp(row, slices.Concat(c, factors)...)
 }
 
-// land waits for the products so far; from here on these accumulators hold what they gave.
-func (p *product) land(firsts []int) {
+// waitSums waits for all products so far, and redefines these accumulators as their results.
+func (p *product) waitSums(firsts []int) {
 	var all []reg
 	for _, first := range firsts {
 		all = append(all, p.sums[first]...)
 	}
-	landed := p.landed(all)
+	landed := p.waitProducts(all)
 	for _, first := range firsts {
 		n := len(p.sums[first])
 		p.sums[first], landed = landed[:n:n], landed[n:]
@@ -193,7 +194,7 @@ func dotWait(f *fn, op *ir.Op) {
 		pending++
 	}
 	if f.tensor != nil {
-		f.tensor.over(f, pending)
+		f.tensor.waitAllBut(f, pending)
 		return
 	}
 	if land := op.Next(); pending == 0 && land.Code() == tileaa.OpDotLand {
@@ -202,36 +203,37 @@ func dotWait(f *fn, op *ir.Op) {
 	f.op("wgmma.wait_group", i32(pending))
 }
 
-// landed waits for all products under way, and gives registers with what they have put into them.
-func (f *fn) landed(regs []reg) []reg {
+// waitProducts waits for all products in flight, and returns registers with their results.
+func (f *fn) waitProducts(regs []reg) []reg {
 	return f.op("wgmma.wait_group"+registersOf(regs), append(slices.Clone(regs), i32(0))...)
 }
 
-// groupFactor is a factor of a product of groups of warps.
-type groupFactor struct {
+// warpgroupOperand is a factor of a product of warpgroups or the tensor unit: fragments in registers, a buffer in shared memory, or columns
+// of tensor memory.
+type warpgroupOperand struct {
 	*fn
-	p          *product
-	held       *operandTile // nil: it lies in memory
-	buffer     *buffer
-	there      *tensorFactor // it lies in tensor memory
-	form       layout.Descriptor
-	cols       []uint64 // where the part of a group begins, by the bits of its threads
-	row, depth int      // dimensions: that which the result has, and K
+	p             *product
+	fragments     *operandTile // in registers; nil: it lies in memory
+	buffer        *buffer
+	tensorOperand *tensorFactor // in tensor memory; nil: it does not
+	form          layout.Descriptor
+	cols          []uint64 // by bit of the thread number: the offset of the part of that bit's warpgroups
+	row, depth    int      // dimensions: the one that the result has, and K
 }
 
 // factor is the left or right factor of a product.
-func (f *fn) factor(v *ir.Value, p *product, left bool) *groupFactor {
+func (f *fn) factor(v *ir.Value, p *product, left bool) *warpgroupOperand {
 	rank := len(p.acc.l.Shape())
-	x := &groupFactor{fn: f, p: p, buffer: f.buffers[v], row: rank - 1, depth: rank - 2}
+	x := &warpgroupOperand{fn: f, p: p, buffer: f.buffers[v], row: rank - 1, depth: rank - 2}
 	if left {
 		x.row, x.depth = x.depth, x.row
 	}
 	if there, ok := f.tensorFactorOf(v); ok {
-		x.there = &there
+		x.tensorOperand = &there
 		return x
 	}
 	if x.buffer == nil {
-		x.held = f.operandTile(v)
+		x.fragments = f.operandTile(v)
 		return x
 	}
 	rows := p.MatrixRows(left, p.swap, p.acc.l.Shape()[x.row])
@@ -251,8 +253,8 @@ func (f *fn) factor(v *ir.Value, p *product, left bool) *groupFactor {
 	return x
 }
 
-// offset is the element of the buffer at the row, or column, of an element of the result.
-func (x *groupFactor) offset(at []int, depth int) uint64 {
+// offset is the element of the buffer for the row or column of an element of the result, and a depth along K.
+func (x *warpgroupOperand) offset(at []int, depth int) uint64 {
 	var n uint64
 	for d, size := range x.buffer.Shape {
 		c := at[d]
@@ -279,28 +281,28 @@ const tensorDescriptor, tensorSwizzleShift = 1 << 14, 29
 
 var tensorSwizzleCode = map[int]int64{128: 2, 64: 4, 32: 6}
 
-// register is the first register of a factor that is held there, for the fragment of the result that begins at an element, from a depth on; -1 if it
-// lies in shared memory.
-func (x *groupFactor) register(at []int, depth int) int {
-	if x.held == nil {
+// register is the first register of the fragment for an instruction whose result begins at an element, from a depth on; -1 if the factor
+// lies in memory.
+func (x *warpgroupOperand) register(at []int, depth int) int {
+	if x.fragments == nil {
 		return -1
 	}
 	place := slices.Clone(at)
 	place[x.depth] = depth
-	first, ok := x.held.register(place...)
+	first, ok := x.fragments.register(place...)
 	if !ok {
 		x.bug("a group of warps does not hold its factor")
 	}
 	return first
 }
 
-// descriptor names a factor in shared or tensor memory for the same.
-func (x *groupFactor) descriptor(at []int, depth int) []reg {
+// descriptor names the factor in shared or tensor memory for the same.
+func (x *warpgroupOperand) descriptor(at []int, depth int) []reg {
 	switch {
-	case x.held != nil:
+	case x.fragments != nil:
 		return nil
-	case x.there != nil:
-		return []reg{x.add(x.there.memory.base, i32(x.there.columnOf(at[x.row], depth)))}
+	case x.tensorOperand != nil:
+		return []reg{x.add(x.tensorOperand.memory.base, i32(x.tensorOperand.columnOf(at[x.row], depth)))}
 	}
 	base, bytes := x.sharedAddress(x.buffer, x.cols, x.offset(at, depth), reg{})
 	low := x.add(x.lshr(base, 4), i32(bytes/descriptorUnit+int64(x.form.Lead)/descriptorUnit<<leadShift))
@@ -312,10 +314,10 @@ func (x *groupFactor) descriptor(at []int, depth int) []reg {
 	return []reg{x.op1("mov.pack.b64", low, high)}
 }
 
-// turned is the argument for a factor in shared memory that says which way it lies.
-func (x *groupFactor) turned() []reg {
+// transposeArg is the immediate that says whether a factor in shared memory is transposed.
+func (x *warpgroupOperand) transposeArg() []reg {
 	switch {
-	case x.held != nil, !x.p.Turns:
+	case x.fragments != nil, !x.p.Turns:
 		return nil
 	case x.form.Turned:
 		return []reg{i32(1)}

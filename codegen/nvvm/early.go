@@ -2,7 +2,7 @@ package nvvm
 
 import "slices"
 
-// early moves pure instructions of a block that take the last of more registers than they fill: to where the last of their operands is
+// hoistPacks moves pure instructions of a block that take the last of more registers than they fill: to where the last of their operands is
 // made, or used by another. Two exponentials that a product takes packed in one register do not wait for it in two.
 //
 //	e0 = ex2 x0; e1 = ex2 x1; s = add e0, e1            e0 = ex2 x0; e1 = ex2 x1; s = add e0, e1; p = pack e0, e1
@@ -10,7 +10,7 @@ import "slices"
 //	p = pack e0, e1; mma p                              mma p
 //
 // order is the instructions by their number within the block.
-func (s *sinker) early(order []int32) []int32 {
+func (s *sinker) hoistPacks(order []int32) []int32 {
 	n := len(s.here)
 	at := make([]int32, n) // the place of an instruction, or that after which it moved
 	top := int32(0)        // nothing stands among phis
@@ -60,7 +60,7 @@ func (s *sinker) early(order []int32) []int32 {
 
 func none(n int) []int32 { return slices.Repeat([]int32{-1}, n) }
 
-// earliest is the place after which an instruction can stand with no value alive for longer; ok is false if it frees no register.
+// earliest is the place behind which an instruction can stand without extending a live range; ok is false if that frees no register.
 func (s *sinker) earliest(i int32, at []int32) (to int32, ok bool) {
 	n := &s.here[i]
 	if n.kind != pure || n.bit {

@@ -190,10 +190,10 @@ func (f *fn) bug(format string, args ...any) {
 // block lowers the operations of a block up to its terminator, which it leaves to the caller.
 func (f *fn) block(b *ir.Block) {
 	for op := b.First(); op != nil && !f.dead; op = op.Next() {
-		if passesOn(op) {
+		if mayMeetThreads(op) {
 			f.fenceStores()
 		}
-		if !bringsNothing(op) {
+		if !makesNoCopyVisible(op) {
 			f.fenced = nil
 		}
 		f.lower(op)

@@ -34,17 +34,17 @@ func init() {
 // mapMemory is the tensor maps of a tile block.
 type mapMemory struct {
 	*tileaa.MapMemoryType
-	*counter                // of groups
-	offset   int64          // in shared memory
-	base     reg            // address of the first map in global memory
-	claims   *llvm.Global   // words of multiprocessors
-	places   int64          // bits of a word
-	global   *llvm.Global   // the maps of all places
-	pending  map[*ir.Op]int // how many groups may be pending before a wait
-	threads  bool           // threads copy, too
-	over     bool           // bulk copies fill memory to which threads have copied
-	roles    bool           // a role copies
-	group    []tileaa.AsyncCopy
+	*counter                           // of groups
+	offset              int64          // in shared memory
+	base                reg            // address of the first map in global memory
+	claims              *llvm.Global   // words of multiprocessors
+	places              int64          // bits of a word
+	global              *llvm.Global   // the maps of all places
+	pending             map[*ir.Op]int // how many groups may be pending before a wait
+	threadsCopy         bool           // threads copy, too
+	reusesThreadBuffers bool           // bulk copies fill memory to which threads have copied
+	roleCopies          bool           // a role copies
+	group               []tileaa.AsyncCopy
 }
 
 // mapWords is the number of words in which tile blocks look for a place. A multiprocessor begins with that of its number: no GPU has as many.
@@ -65,11 +65,11 @@ func allocMaps(f *fn, op *ir.Op) {
 	ir.WalkOf(entry, ir.PreOrder, func(c tileaa.AsyncCopy) {
 		role := tileaa.RoleOf(c.Op) != nil
 		if c.Maps() != nil {
-			m.roles = m.roles || role
+			m.roleCopies = m.roleCopies || role
 			return
 		}
-		m.threads = m.threads || !role
-		m.over = m.over || f.passesToAsync(tileaa.MemoryOf(c.Buffer()).DefiningOp())
+		m.threadsCopy = m.threadsCopy || !role
+		m.reusesThreadBuffers = m.reusesThreadBuffers || f.passesToAsync(tileaa.MemoryOf(c.Buffer()).DefiningOp())
 	})
 }
 
@@ -199,7 +199,7 @@ func mapsAddress(f *fn, _ *ir.Op) {
 	}
 	switch {
 	case planted.On("map-unfenced"):
-	case m.roles:
+	case m.roleCopies:
 		acquire()
 	default:
 		f.byFirstWarp(acquire)
@@ -237,16 +237,17 @@ func asyncCommit(f *fn, op *ir.Op) {
 		f.op("cp.async.commit_group")
 		return
 	}
-	if m.threads {
+	if m.threadsCopy {
 		f.op("cp.async.commit_group")
 	}
 	base, offset, _ := m.mbarrierOf(f, m.begun)
-	m.begin(f, base, offset)
+	m.issueGroup(f, base, offset)
 	m.begun = f.add(m.begun, i32(1))
 }
 
-// begin has one thread begin the copies of a group, which arrive with it at an mbarrier. The others skip them by their predicate, so that the block does not end here.
-func (m *mapMemory) begin(f *fn, base, offset reg) {
+// issueGroup has one thread issue the bulk copies of a group, which complete at an mbarrier together. They are predicated rather than
+// branched around, so that the basic block does not end here.
+func (m *mapMemory) issueGroup(f *fn, base, offset reg) {
 	group := m.group
 	m.group = nil
 	issuer, bytes := f.oneThread(), i32(0)
@@ -265,7 +266,7 @@ func (m *mapMemory) begin(f *fn, base, offset reg) {
 	}
 }
 
-// copy begins the copies that fill a buffer where a guard holds.
+// copy issues the copies that fill a buffer, predicated by guard.
 func (m *mapMemory) copy(f *fn, c tileaa.AsyncCopy, guard, mbarrier, at reg) {
 	boxes, _, ok := tileaa.BoxesOf(c)
 	if !ok {

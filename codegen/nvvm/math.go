@@ -227,7 +227,7 @@ func (m real) remainder(x, y reg) reg {
 	}
 	more := m.and(m.not(bad), d.fcmp(enum.FPredOGE, r, by))
 	// Infinite y leaves x as it is: r >= y is false.
-	r = m.branch(more, []reg{r}, func() []reg {
+	r = m.ifThen(more, []reg{r}, func() []reg {
 		ey := d.exponent(by)
 		return d.loopWhile([]reg{r}, func(s []reg) ([]reg, reg) {
 			n := d.minmax(d.sub(d.sub(d.exponent(s[0]), ey), i32(51)), i32(0), true, true)

@@ -77,7 +77,7 @@ func (m real) reduceAngle(x reg, pair bool) (r, low, n reg) {
 		r = v
 	}
 	far := m.not(m.less(m.fabs(x), m.bits(m.angleLimit)))
-	out := m.branch(far, []reg{r, low, i}, func() []reg {
+	out := m.ifThen(far, []reg{r, low, i}, func() []reg {
 		var r, low, n reg
 		if m.k == kF32 {
 			r, low, n = m.payneHanek32(x)

@@ -120,7 +120,7 @@ func producerAcquire(f *fn, op *ir.Op) {
 func producerCommit(f *fn, op *ir.Op) {
 	base, offset := f.full(op)
 	if tileaa.TakesMaps(op) {
-		f.maps.begin(f, base, offset)
+		f.maps.issueGroup(f, base, offset)
 		return
 	}
 	f.op("cp.async.mbarrier.arrive.noinc.shared.b64", base, offset)

@@ -105,7 +105,7 @@ func print_(f *fn, op *ir.Op) {
 		args[i] = f.printed(v)
 	}
 	one := f.oneOwner()
-	f.where(one, func() {
+	f.ifThenDo(one, func() {
 		for i, v := range values {
 			f.printValue(pieces[i], args[i], tileaa.AsTile(v).Shape)
 		}
@@ -208,7 +208,7 @@ func assert(f *fn, op *ir.Op) {
 		if failed.is(0) {
 			continue
 		}
-		f.where(failed, func() {
+		f.ifThenDo(failed, func() {
 			args := []reg{}
 			for _, axis := range "xyz" {
 				args = append(args, f.op1("mov.u32.%ctaid."+string(axis)))

@@ -14,10 +14,10 @@ import (
 
 const proxyFence = "fence.proxy.async.shared::cta"
 
-// traffic is who uses the memory of a buffer, or of all slots of a ring.
+// traffic is which proxies access the memory of a buffer, or of all slots of a ring.
 type traffic struct {
-	copied bool // threads copy something there
-	async  bool // a matrix unit reads it, or bulk copies fill it, which the async proxy does
+	copied bool // threads write it by cp.async
+	async  bool // the async proxy accesses it: a matrix unit reads it, or bulk copies fill it
 }
 
 // trafficOf is that of the memory of a buffer.
@@ -140,8 +140,8 @@ func (f *fn) fenceCopies() {
 	f.fenced = f.cur
 }
 
-// bringsNothing reports whether no copy becomes visible by an operation: nobody waits in it for what comes to shared memory.
-func bringsNothing(op *ir.Op) bool {
+// makesNoCopyVisible reports whether an operation makes no copy visible: it waits for no data in shared memory.
+func makesNoCopyVisible(op *ir.Op) bool {
 	switch op.Code() {
 	case tileaa.OpAsyncCopy, tileaa.OpAsyncCommit, tileaa.OpDot, tileaa.OpDotWait, tileaa.OpDotLand:
 		return true
@@ -149,8 +149,8 @@ func bringsNothing(op *ir.Op) bool {
 	return op.Traits().Has(ir.Pure)
 }
 
-// passesOn reports whether threads meet in an operation, or may in one of those inside it or in those that it leads to.
-func passesOn(op *ir.Op) bool {
+// mayMeetThreads reports whether an operation is a barrier between threads, or contains or leads to one.
+func mayMeetThreads(op *ir.Op) bool {
 	return op.Code() == tileaa.OpBarrier || len(op.Regions()) > 0 || op.Traits().Has(ir.Terminator)
 }
 

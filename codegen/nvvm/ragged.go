@@ -43,7 +43,7 @@ func (f *fn) ragged(runs []run, elemBytes int64, moved *tile, loads bool, access
 			}
 			return regs
 		}
-		got := f.branch(edge, held(whole), func() []reg {
+		got := f.ifThen(edge, held(whole), func() []reg {
 			g.rare = f.cur.Block
 			cut := f.here(moved)
 			if loads {

@@ -97,8 +97,8 @@ func reduce(f *fn, op *ir.Op) {
 	slices.Sort(bits)
 	slices.Reverse(bits)
 	gone := 0
-	if f.byThree(op) {
-		vals[0], gone, bits = f.threes(op, vals[0], at, mask), mask, nil
+	if f.hasThreeInputMinMax(op) {
+		vals[0], gone, bits = f.combineThrees(op, vals[0], at, mask), mask, nil
 	}
 	for _, b := range bits {
 		vals = f.halves(op, vals, at, 1<<b)
@@ -127,15 +127,16 @@ func (f *fn) halves(op *ir.Op, vals []*tile, at []int, bit int) []*tile {
 	return f.combine(op, x, y)
 }
 
-// byThree reports whether a reduction picks the largest or the smallest f32, and the target one of three at a time.
-func (f *fn) byThree(op *ir.Op) bool {
+// hasThreeInputMinMax reports whether a reduction is a minimum or maximum of f32, and the target has one of three inputs.
+func (f *fn) hasThreeInputMinMax(op *ir.Op) bool {
 	first := op.Body().First()
 	return f.target.Families&target.FloatThree != 0 && commutes(op) && (first.Code() == tileaa.OpMaxf || first.Code() == tileaa.OpMinf) &&
 		ir.IsFloat(tileaa.AsTile(op.Operand(0)).Elem, float.F32)
 }
 
-// threes combines the registers of each row, which the bits of a mask number, by three: the result and another one with a third.
-func (f *fn) threes(op *ir.Op, v *tile, at []int, mask int) *tile {
+// combineThrees reduces the registers of each row, which the bits of a mask number, three at a time: the running result and two further
+// ones.
+func (f *fn) combineThrees(op *ir.Op, v *tile, at []int, mask int) *tile {
 	var places []int // of a row
 	regs := map[int][]int{}
 	for i, r := range at {

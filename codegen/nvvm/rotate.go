@@ -34,22 +34,22 @@ type rotation struct {
 	block *llvm.Block
 	order []int32 // of the instructions, by number within the block
 
-	products []int32
-	at       []int // by product: its step along K, and where the products of its dot begin
-	chain    []int
-	begin    int     // so many products are the first step
-	end      int     // from this one on they are the last step
-	gate     []int32 // waits and barriers of the beginning
-	copies   []int32 // copies and commits after them
-	hurried  int     // so many of them are in the beginning,
-	after    int     // the others in front of this product
-	reads    []int32 // for the first step
-	moved    []bool  // gate, copies and reads
-	late     []bool  // products of the last step, and what follows from them
-	kept     []int32 // results of the reads, or what is computed from them
+	products     []int32
+	step         []int // by product: its step along K
+	chainStart   []int
+	firstEnd     int     // so many products are the first step
+	lastBegin    int     // from this one on they are the last step
+	gate         []int32 // waits and barriers of the head
+	copies       []int32 // copies and commits after them
+	earlyCopies  int     // so many copies are issued with the head, during the last step,
+	lateCopiesAt int     // the others in front of this product of the next iteration
+	reads        []int32 // for the first step
+	moved        []bool  // gate, copies and reads
+	late         []bool  // products of the last step, and what depends on them
+	carried      []int32 // loop-carried: results of the reads, or operands computed from them
 }
 
-// rotation finds out whether a block is a loop that can be rotated.
+// rotation finds out whether a block is a loop that can be rotated; nil if not.
 func (s *sinker) rotation(b *llvm.Block, order []int32) *rotation {
 	back, ok := b.Term.(*llvm.TermCondBr)
 	if !ok || back.TargetTrue != b {
@@ -63,14 +63,15 @@ func (s *sinker) rotation(b *llvm.Block, order []int32) *rotation {
 			return nil
 		}
 	}
-	if !r.steps() || !r.beginning() || !r.ending() || !r.independent() {
+	if !r.numberSteps() || !r.findHead() || !r.findTail() || !r.independent() {
 		return nil
 	}
 	return r
 }
 
-// isGate reports whether threads may meet at an instruction, or wait in it, once more than there are iterations: what all threads of a loop do. Barriers of a number
-// of threads may be of two roles. At an mbarrier a thread waits for copies that have begun, or for another role, which does nothing for an iteration that is not.
+// isGate reports whether an instruction is a wait or a barrier that may run once more than there are iterations, because all threads of a
+// loop execute it. Barriers with a thread count may belong to two roles. At an mbarrier a thread waits for copies that are already under way,
+// or, in a kernel with pipelines, for another role, which does nothing for an iteration beyond the last.
 func (r *rotation) isGate(row *ptxop.Row) bool {
 	switch row.Name {
 	case "bar.sync", "bar.warp.sync", "cp.async.wait_group":
@@ -84,7 +85,7 @@ func (r *rotation) isGate(row *ptxop.Row) bool {
 func (r *rotation) inst(i int32) llvm.Instruction { return r.here[i].Instruction }
 func (r *rotation) is(i int32, what sinking) bool { return r.here[i].what == what }
 
-// each calls do for the instructions of the block that an instruction takes, phis too.
+// each calls do for the operands of an instruction that the block defines, phis included.
 func (r *rotation) each(i int32, do func(o int32)) {
 	for _, o := range r.here[i].takes {
 		if o >= 0 {
@@ -93,7 +94,7 @@ func (r *rotation) each(i int32, do func(o int32)) {
 	}
 }
 
-// takes reports whether one of them is such.
+// takes reports whether such holds for one of these operands.
 func (r *rotation) takes(i int32, such func(o int32) bool) bool {
 	for _, o := range r.here[i].takes {
 		if o >= 0 && such(o) {
@@ -103,15 +104,15 @@ func (r *rotation) takes(i int32, such func(o int32) bool) bool {
 	return false
 }
 
-// local is the number of a value that an instruction of the block makes.
+// local is the number of a value that the block defines.
 func (r *rotation) local(v value.Value) (int32, bool) {
 	n, ok := r.number(v)
 	n -= r.first
 	return n, ok && n >= 0 && int(n) < len(r.here)
 }
 
-// steps numbers the products along K: each step adds to the accumulators of the one before.
-func (r *rotation) steps() bool {
+// numberSteps numbers the steps along K: each adds to the accumulators of the one before.
+func (r *rotation) numberSteps() bool {
 	step := none(len(r.here)) // of products
 	for _, i := range r.order {
 		n := &r.here[i]
@@ -130,26 +131,27 @@ func (r *rotation) steps() bool {
 		}
 		step[i] = at
 		chain := len(r.products)
-		if k := len(r.at); k > 0 && (at > 0 || r.at[k-1] == 0) {
-			chain = r.chain[k-1]
+		if k := len(r.step); k > 0 && (at > 0 || r.step[k-1] == 0) {
+			chain = r.chainStart[k-1]
 		}
-		r.products, r.at, r.chain = append(r.products, i), append(r.at, int(at)), append(r.chain, chain)
+		r.products, r.step, r.chainStart = append(r.products, i), append(r.step, int(at)), append(r.chainStart, chain)
 	}
-	n := len(r.at)
+	n := len(r.step)
 	if n == 0 {
 		return false
 	}
-	for r.begin < n && r.at[r.begin] == 0 {
-		r.begin++
+	for r.firstEnd < n && r.step[r.firstEnd] == 0 {
+		r.firstEnd++
 	}
-	for r.end = n; r.end > r.begin && r.at[r.end-1] == r.at[n-1]; {
-		r.end--
+	for r.lastBegin = n; r.lastBegin > r.firstEnd && r.step[r.lastBegin-1] == r.step[n-1]; {
+		r.lastBegin--
 	}
-	return r.at[n-1] > 0
+	return r.step[n-1] > 0
 }
 
-// beginning finds what comes before the first product: a gate, copies, and reads of shared memory for the first step.
-func (r *rotation) beginning() bool {
+// findHead finds the head of the body, which moves into the iteration before: waits and barriers, copies, and reads of shared memory for
+// the first step.
+func (r *rotation) findHead() bool {
 	var others bool
 	for _, i := range r.order {
 		if i == r.products[0] {
@@ -194,7 +196,7 @@ func (r *rotation) beginning() bool {
 			r.each(i, visit)
 		}
 	}
-	for _, p := range r.products[:r.begin] {
+	for _, p := range r.products[:r.firstEnd] {
 		r.each(p, visit)
 	}
 	for _, i := range r.order {
@@ -202,32 +204,32 @@ func (r *rotation) beginning() bool {
 			r.reads = append(r.reads, i)
 		}
 	}
-	return len(r.reads) > 0 && r.results()
+	return len(r.reads) > 0 && r.findResults()
 }
 
-// results finds the registers that reads of the beginning leave to the iteration.
-func (r *rotation) results() bool {
+// findResults finds the registers that the head's reads define.
+func (r *rotation) findResults() bool {
 	for _, i := range r.order {
 		if _, ok := r.inst(i).(*llvm.InstExtractValue); ok {
 			if n := r.here[i].takes[0]; n >= 0 && r.moved[n] {
-				r.kept = append(r.kept, i)
+				r.carried = append(r.carried, i)
 			}
 		} else if r.moved[i] && r.is(i, reading) && r.here[i].words > 0 { // else its results are extracted
-			r.kept = append(r.kept, i)
+			r.carried = append(r.carried, i)
 		}
 	}
-	for _, i := range slices.Concat(r.kept, r.reads) {
+	for _, i := range slices.Concat(r.carried, r.reads) {
 		if r.here[i].pinned {
 			return false
 		}
 	}
-	r.compute()
+	r.keepOperands()
 	return true
 }
 
-// compute keeps what the products of the first step take, instead of the results of the reads, where it follows from these alone, nothing else takes them, and
-// it needs no more registers.
-func (r *rotation) compute() {
+// keepOperands makes the operands of the first step loop-carried instead of the results of the reads, where they depend on these alone, the
+// reads have no other use, and they take no more registers.
+func (r *rotation) keepOperands() {
 	from, seen := make([]bool, len(r.moved)), make([]bool, len(r.moved)) // what follows from the reads, and what of it products take
 	var taken []int32
 	passed := 0 // products
@@ -243,7 +245,7 @@ func (r *rotation) compute() {
 				others = true
 			case !product:
 				from[i] = true
-			case passed > r.begin:
+			case passed > r.firstEnd:
 				return
 			case !seen[o]:
 				seen[o], taken = true, append(taken, o)
@@ -254,10 +256,10 @@ func (r *rotation) compute() {
 		}
 		from[i] = from[i] || r.moved[i] && r.is(i, reading)
 	}
-	if r.wordsOf(taken) > r.wordsOf(r.kept) {
+	if r.wordsOf(taken) > r.wordsOf(r.carried) {
 		return
 	}
-	r.kept = taken
+	r.carried = taken
 	for i, follows := range from {
 		r.packs[i] = r.packs[i] && !follows
 	}
@@ -271,9 +273,9 @@ func (r *rotation) wordsOf(list []int32) (n int) {
 	return n
 }
 
-// ending finds the products of the last step and what follows from them, which must be pure.
-func (r *rotation) ending() bool {
-	for _, p := range r.products[r.end:] {
+// findTail finds the products of the last step and what depends on them, which must be pure.
+func (r *rotation) findTail() bool {
+	for _, p := range r.products[r.lastBegin:] {
 		r.late[p] = true
 	}
 	for _, i := range r.order {
@@ -288,7 +290,7 @@ func (r *rotation) ending() bool {
 	return true
 }
 
-// independent reports whether the beginning of the next iteration can be computed before the last step of this one, from pure values.
+// independent reports whether the head of the next iteration depends on nothing of the last step, only on pure values.
 func (r *rotation) independent() bool {
 	seen := make([]bool, len(r.here))
 	var ok func(i int32) bool
@@ -298,7 +300,7 @@ func (r *rotation) independent() bool {
 		}
 		seen[i] = true
 		if phi, is := r.inst(i).(*llvm.InstPhi); is {
-			n, is := r.local(r.incoming(phi))
+			n, is := r.local(r.backEdgeValue(phi))
 			return !is || !r.late[n]
 		}
 		return r.is(i, pure) && !r.takes(i, func(o int32) bool { return !ok(o) })
@@ -312,8 +314,8 @@ func (r *rotation) independent() bool {
 	return !is || !r.late[more]
 }
 
-// incoming is what a phi of the loop gets from the iteration before.
-func (r *rotation) incoming(phi *llvm.InstPhi) value.Value {
+// backEdgeValue is the incoming value of a phi on the loop's back edge.
+func (r *rotation) backEdgeValue(phi *llvm.InstPhi) value.Value {
 	for _, in := range phi.Incs {
 		if in.Pred == r.block {
 			return in.X
@@ -322,7 +324,8 @@ func (r *rotation) incoming(phi *llvm.InstPhi) value.Value {
 	panic("BUG: nvvm: a phi of a loop without a value from the loop")
 }
 
-// fits estimates whether a thread has registers for the first step of two iterations: what is alive at most, in the order of the block.
+// fits estimates whether a thread has registers for the first steps of two iterations: the block's most register pressure plus the
+// loop-carried reads.
 func (r *rotation) fits(limit int) bool {
 	outside := make([]bool, len(r.all))
 	alive := make([]bool, len(r.here))
@@ -343,7 +346,7 @@ func (r *rotation) fits(limit int) bool {
 	}
 	for _, i := range r.order {
 		if phi, ok := r.inst(i).(*llvm.InstPhi); ok {
-			useValue(r.incoming(phi))
+			useValue(r.backEdgeValue(phi))
 		}
 	}
 	for _, i := range slices.Backward(r.order) {
@@ -359,15 +362,16 @@ func (r *rotation) fits(limit int) bool {
 		}
 		most = max(most, live)
 	}
-	return most+r.wordsOf(r.kept) <= limit
+	return most+r.wordsOf(r.carried) <= limit
 }
 
-// hurry decides how many copies are begun in the last step: its share of half of the iteration. The others follow together: each copy among reads would have
-// ptxas put three reads of nothing in front of it on sm_80. It is all of them where no group stays in flight at the wait, so that the next wait is for them, unless
-// there is one product and another block to go on meanwhile, and all of them where there is no other block and a product for each.
-func (r *rotation) hurry(blocks int) {
-	r.hurried = len(r.copies)
-	last := len(r.products) - r.end
+// splitCopies decides how many copies are issued during the last step, its share of half of an iteration; the others follow together in the
+// next iteration, because each copy among reads makes ptxas put three dummy reads in front of it on sm_80. All of them are early if the
+// wait leaves no group in flight, so that the next wait is for them, unless there is one product and another resident block to cover it;
+// all of them, too, if there is no other block and the last step has a product for each.
+func (r *rotation) splitCopies(blocks int) {
+	r.earlyCopies = len(r.copies)
+	last := len(r.products) - r.lastBegin
 	for _, i := range r.gate {
 		if r.here[i].row.Name != "cp.async.wait_group" {
 			continue
@@ -377,9 +381,9 @@ func (r *rotation) hurry(blocks int) {
 			continue
 		}
 		late := pending.X.Sign() > 0 && (blocks > 1 || len(r.copies) > last)
-		if late || blocks > 1 && r.chain[0] == r.chain[len(r.chain)-1] {
-			rest := min(r.room(), max(0, len(r.products)/2-last))
-			r.hurried, r.after = len(r.copies)*last/(last+rest), rest/4
+		if late || blocks > 1 && r.chainStart[0] == r.chainStart[len(r.chainStart)-1] {
+			rest := min(r.productsToPass(), max(0, len(r.products)/2-last))
+			r.earlyCopies, r.lateCopiesAt = len(r.copies)*last/(last+rest), rest/4
 		}
 	}
 }
@@ -391,12 +395,12 @@ func (r *rotation) apply(f *fn) bool {
 		return false
 	}
 	blocks, _ := cost.Occupancy(f.target, f.plan.Threads(), limit, f.shared)
-	r.hurry(blocks)
-	m := &mover{
+	r.splitCopies(blocks)
+	m := &rotationWriter{
 		rotation: r, f: f, out: make([]llvm.Instruction, 0, len(r.order)), done: make([]bool, len(r.here)), ready: make([]bool, len(r.here)),
-		instead: make([]value.Value, len(r.here)),
+		phiFor: make([]value.Value, len(r.here)),
 	}
-	m.enter()
-	m.body()
+	m.writePrologue()
+	m.writeBody()
 	return true
 }

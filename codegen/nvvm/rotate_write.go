@@ -14,23 +14,23 @@ import (
 
 // This file writes a rotated loop.
 
-// mover is the work on one loop.
-type mover struct {
+// rotationWriter writes one rotated loop.
+type rotationWriter struct {
 	*rotation
-	f       *fn
-	out     []llvm.Instruction
-	done    []bool          // instructions that are in out
-	ready   []bool          // whose operands have been read
-	instead []value.Value   // of the results of reads: phis
-	phis    []*llvm.InstPhi // these, by kept
+	f      *fn
+	out    []llvm.Instruction
+	done   []bool          // instructions that are in out
+	ready  []bool          // instructions whose reads have been written, see operandsRead
+	phiFor []value.Value   // by instruction: the phi that replaces it in the loop; nil for most
+	phis   []*llvm.InstPhi // those phis, in the order of carried
 }
 
-// enter writes the beginning of the first iteration to a block before the loop, and makes the phis of what it reads.
-func (m *mover) enter() {
+// writePrologue writes the head of the first iteration to a block in front of the loop, and makes the phis of what it reads.
+func (m *rotationWriter) writePrologue() {
 	var before *llvm.Block
 	pre := llvm.NewBlock("")
 	pre.Parent = m.f.fn
-	c := &copier{mover: m, with: make([]value.Value, len(m.here)), all: true}
+	c := &iterationCopier{rotationWriter: m, with: make([]value.Value, len(m.here)), all: true}
 	for _, i := range m.order {
 		phi, ok := m.inst(i).(*llvm.InstPhi)
 		if !ok {
@@ -44,15 +44,15 @@ func (m *mover) enter() {
 			}
 		}
 	}
-	for _, i := range slices.Concat(m.gate, m.copies[:m.hurried], m.reads, m.kept) {
+	for _, i := range slices.Concat(m.gate, m.copies[:m.earlyCopies], m.reads, m.carried) {
 		c.copy(i)
 	}
 	pre.Insts, m.out = slices.Clone(m.out), m.out[:0]
-	for _, i := range m.kept {
+	for _, i := range m.carried {
 		v, _ := local.Value(m.inst(i))
-		phi := m.f.join(v.Type())
-		m.f.comes(phi, c.with[i], pre)
-		m.instead[i], m.phis = phi, append(m.phis, phi)
+		phi := m.f.detachedPhi(v.Type())
+		m.f.addIncoming(phi, c.with[i], pre)
+		m.phiFor[i], m.phis = phi, append(m.phis, phi)
 	}
 	to := llvm.NewBr(m.block)
 	to.Metadata = append(to.Metadata, note(ptxop.Uniform))
@@ -72,9 +72,9 @@ func (m *mover) enter() {
 	m.f.fn.Blocks = slices.Insert(m.f.fn.Blocks, at, pre)
 }
 
-// body writes the loop: all steps but the last, with each read a step before its product; the beginning of the next iteration; the last
+// writeBody writes the loop: all steps but the last, with each read a step before its product; the head of the next iteration; the last
 // step, with copies between its products.
-func (m *mover) body() {
+func (m *rotationWriter) writeBody() {
 	for _, i := range m.order {
 		if m.here[i].phi {
 			m.out = append(m.out, m.inst(i))
@@ -84,14 +84,14 @@ func (m *mover) body() {
 		m.out = append(m.out, p)
 	}
 	phis := len(m.out)
-	m.early()
+	m.writeEarlySteps()
 
 	back := m.block.Term.(*llvm.TermCondBr)
 	more := m.value(back.Cond)
-	c := &copier{mover: m, with: make([]value.Value, len(m.here)), guards: map[value.Value]value.Value{}, more: more}
+	c := &iterationCopier{rotationWriter: m, with: make([]value.Value, len(m.here)), guards: map[value.Value]value.Value{}, more: more}
 	for _, i := range m.order {
 		if phi, ok := m.inst(i).(*llvm.InstPhi); ok {
-			c.with[i] = m.incoming(phi)
+			c.with[i] = m.backEdgeValue(phi)
 		}
 	}
 	first := slices.Concat(m.gate, m.reads)
@@ -101,9 +101,9 @@ func (m *mover) body() {
 	for _, i := range first {
 		c.copy(i)
 	}
-	last := m.products[m.end:]
-	until := len(last) / served
-	turn, computed := spread(m.copies[:m.hurried], len(last)), spread(m.kept, len(last)-until)
+	last := m.products[m.lastBegin:]
+	until := len(last) / readLatencyPart
+	turn, computed := spread(m.copies[:m.earlyCopies], len(last)), spread(m.carried, len(last)-until)
 	for k, p := range last {
 		for _, i := range turn[k] {
 			c.copy(i)
@@ -115,8 +115,8 @@ func (m *mover) body() {
 			}
 		}
 	}
-	for k, i := range m.kept {
-		m.f.comes(m.phis[k], c.with[i], m.block)
+	for k, i := range m.carried {
+		m.f.addIncoming(m.phis[k], c.with[i], m.block)
 	}
 	for _, i := range m.order {
 		if m.here[i].pinned && !m.here[i].phi {
@@ -133,11 +133,11 @@ func (m *mover) body() {
 	m.block.Insts = m.out
 }
 
-// served is the part of a step in which what is read at its beginning comes.
-const served = 8
+// readLatencyPart is the part of a step, one in so many of its products, during which the reads at its start return.
+const readLatencyPart = 8
 
-// early writes what is neither in the beginning nor late.
-func (m *mover) early() {
+// writeEarlySteps writes what belongs neither to the head nor to the last step.
+func (m *rotationWriter) writeEarlySteps() {
 	// Where each read goes: so many products stand before it.
 	wanted := make([][]int32, len(m.products)+1)
 	k, passed := 0, len(m.gate)+len(m.copies)
@@ -152,17 +152,17 @@ func (m *mover) early() {
 			barrier = k
 		case m.is(i, reading) && k < len(m.products) && m.blockers[i] == passed:
 			step := 0 // products of the step before
-			for p := k - 1; p >= m.chain[k] && m.at[p] >= m.at[k]-1; p-- {
-				if m.at[p] == m.at[k]-1 {
+			for p := k - 1; p >= m.chainStart[k] && m.step[p] >= m.step[k]-1; p-- {
+				if m.step[p] == m.step[k]-1 {
 					step++
 				}
 			}
-			to := max(k-step, m.chain[k], barrier)
+			to := max(k-step, m.chainStart[k], barrier)
 			wanted[to] = append(wanted[to], i)
 		}
 	}
 	k = 0
-	next := m.computedNext()
+	next := m.nextStepOperands()
 	for _, i := range m.order {
 		switch {
 		case m.moved[i] || m.here[i].phi:
@@ -170,8 +170,8 @@ func (m *mover) early() {
 			for _, read := range wanted[k] {
 				m.emit(read)
 			}
-			if k == m.after {
-				for _, begun := range m.copies[m.hurried:] {
+			if k == m.lateCopiesAt {
+				for _, begun := range m.copies[m.earlyCopies:] {
 					m.emit(begun)
 				}
 			}
@@ -179,33 +179,33 @@ func (m *mover) early() {
 				m.emit(i)
 			}
 			for _, o := range next[k] {
-				if m.read(o) {
+				if m.operandsRead(o) {
 					m.emit(o)
 				}
 			}
 			k++
 		case m.late[i]:
 		case m.packs[i]:
-			m.pack(i)
+			m.emitPack(i)
 		case !m.is(i, pure):
 			m.emit(i)
 		}
 	}
 }
 
-// computedNext is what is computed behind each product for those of the next step, in front of which all of it would stand otherwise: evenly, but for the first
-// products of a step, under which reads are served.
-func (m *mover) computedNext() [][]int32 {
+// nextStepOperands lists, for each product, the operands of the next step that are computed behind it; otherwise all of them would stand in
+// front of that step. They are spread evenly, but for the first products of a step, which cover the latency of reads.
+func (m *rotationWriter) nextStepOperands() [][]int32 {
 	behind, seen := make([][]int32, len(m.products)), make([]bool, len(m.here))
 	end := func(from int) (to int) { // of a step
-		for to = from; to < len(m.at) && m.at[to] == m.at[from] && m.chain[to] == m.chain[from]; {
+		for to = from; to < len(m.step) && m.step[to] == m.step[from] && m.chainStart[to] == m.chainStart[from]; {
 			to++
 		}
 		return to
 	}
 	for from := 0; from < len(m.products); {
 		to := end(from)
-		if to < len(m.products) && m.chain[to] == m.chain[from] {
+		if to < len(m.products) && m.chainStart[to] == m.chainStart[from] {
 			var list []int32
 			for _, p := range m.products[to:end(to)] {
 				m.each(p, func(o int32) {
@@ -215,7 +215,7 @@ func (m *mover) computedNext() [][]int32 {
 				})
 			}
 			n := to - from
-			n -= n / served
+			n -= n / readLatencyPart
 			copy(behind[to-n:], spread(list, n))
 		}
 		from = to
@@ -223,17 +223,17 @@ func (m *mover) computedNext() [][]int32 {
 	return behind
 }
 
-// read reports whether everything has been read that an instruction is computed from. It looks at each once until it is so.
-func (m *mover) read(i int32) bool {
+// operandsRead reports whether every read that an instruction depends on has been written.
+func (m *rotationWriter) operandsRead(i int32) bool {
 	if m.done[i] || m.ready[i] || m.here[i].phi {
 		return true
 	}
-	m.ready[i] = m.is(i, pure) && !m.takes(i, func(o int32) bool { return !m.read(o) })
+	m.ready[i] = m.is(i, pure) && !m.takes(i, func(o int32) bool { return !m.operandsRead(o) })
 	return m.ready[i]
 }
 
-// pack writes an instruction that frees registers, after the others that take its operands.
-func (m *mover) pack(i int32) {
+// emitPack writes an instruction that frees registers, after the other users of its operands.
+func (m *rotationWriter) emitPack(i int32) {
 	for _, o := range m.here[i].takes {
 		if o < 0 {
 			continue
@@ -245,13 +245,13 @@ func (m *mover) pack(i int32) {
 	m.emit(i)
 }
 
-// room is the number of products, but those of the last step, that copies may pass.
-func (r *rotation) room() int {
+// productsToPass is the number of products, without those of the last step, that copies may be delayed past.
+func (r *rotation) productsToPass() int {
 	k := 0
 	for _, i := range r.order {
 		switch {
 		case r.moved[i] || r.here[i].phi:
-		case k == r.end || r.is(i, blocker) || r.is(i, fixed) && i != r.products[k]:
+		case k == r.lastBegin || r.is(i, blocker) || r.is(i, fixed) && i != r.products[k]:
 			return k
 		case i == r.products[k]:
 			k++
@@ -260,7 +260,7 @@ func (r *rotation) room() int {
 	return k
 }
 
-// spread distributes copies evenly over so many turns.
+// spread distributes a list evenly over so many turns.
 func spread(copies []int32, turns int) [][]int32 {
 	out := make([][]int32, turns)
 	from := 0
@@ -275,15 +275,15 @@ func spread(copies []int32, turns int) [][]int32 {
 }
 
 // replaced is a value, or the phi that stands for it.
-func (m *mover) replaced(v value.Value) value.Value {
-	if n, ok := m.local(v); ok && m.instead[n] != nil {
-		return m.instead[n]
+func (m *rotationWriter) replaced(v value.Value) value.Value {
+	if n, ok := m.local(v); ok && m.phiFor[n] != nil {
+		return m.phiFor[n]
 	}
 	return v
 }
 
-// value is a value after everything that computes it.
-func (m *mover) value(v value.Value) value.Value {
+// value is a value, once everything that computes it is written.
+func (m *rotationWriter) value(v value.Value) value.Value {
 	v = m.replaced(v)
 	if n, ok := m.local(v); ok {
 		m.emit(n)
@@ -291,8 +291,8 @@ func (m *mover) value(v value.Value) value.Value {
 	return v
 }
 
-// emit writes an instruction after those that it takes.
-func (m *mover) emit(i int32) {
+// emit writes an instruction after its operands.
+func (m *rotationWriter) emit(i int32) {
 	if m.done[i] || m.here[i].phi {
 		return
 	}
@@ -302,7 +302,7 @@ func (m *mover) emit(i int32) {
 	for _, o := range operands {
 		switch {
 		case o < 0:
-		case m.instead[o] != nil:
+		case m.phiFor[o] != nil:
 			replaced = true
 		default:
 			m.emit(o)
@@ -311,26 +311,26 @@ func (m *mover) emit(i int32) {
 	if replaced {
 		var few [16]*value.Value
 		for k, x := range local.AppendOperands(few[:0], m.inst(i)) {
-			if o := operands[k]; o >= 0 && m.instead[o] != nil {
-				*x = m.instead[o]
+			if o := operands[k]; o >= 0 && m.phiFor[o] != nil {
+				*x = m.phiFor[o]
 			}
 		}
 	}
 	m.out = append(m.out, m.inst(i))
 }
 
-// copier writes instructions of the loop as they are in another iteration, with other values.
-type copier struct {
-	*mover
-	with []value.Value // of the phis and of what was copied
-	all  bool          // also what is the same in every iteration
-	more value.Value   // guards of copies hold only with it; nil is true
+// iterationCopier clones instructions of the loop for another iteration, whose values it has.
+type iterationCopier struct {
+	*rotationWriter
+	with []value.Value // by instruction: its value in the other iteration; nil if not cloned yet
+	all  bool          // clone loop-invariant instructions, too
+	more value.Value   // ANDed to the predicates of copies; nil is true
 
-	guards map[value.Value]value.Value // with it
+	guards map[value.Value]value.Value // predicates ANDed with more
 }
 
-// value is what stands for an instruction of the loop.
-func (c *copier) value(i int32) value.Value {
+// value is the other iteration's value of an instruction.
+func (c *iterationCopier) value(i int32) value.Value {
 	w := c.with[i]
 	switch {
 	case w == nil:
@@ -338,11 +338,11 @@ func (c *copier) value(i int32) value.Value {
 	case c.all:
 		return w
 	}
-	return c.mover.value(w)
+	return c.rotationWriter.value(w)
 }
 
-// copy writes an instruction and what it takes. It gives the value.
-func (c *copier) copy(i int32) value.Value {
+// copy clones an instruction after its operands, and returns the value.
+func (c *iterationCopier) copy(i int32) value.Value {
 	c.f.budget.Step()
 	if w := c.with[i]; w != nil {
 		return w
@@ -380,8 +380,8 @@ func (c *copier) copy(i int32) value.Value {
 	return w
 }
 
-// guard makes a condition hold only if there is a next iteration.
-func (c *copier) guard(x *value.Value) {
+// guard makes a predicate false if there is no next iteration.
+func (c *iterationCopier) guard(x *value.Value) {
 	if planted.On("copy-after-last") {
 		return
 	}

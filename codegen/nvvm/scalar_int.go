@@ -52,7 +52,7 @@ func init() {
 func addTiles(f *fn, op *ir.Op) {
 	x, y := f.lhsRhs(op)
 	exact := ir.Cast[tileaa.Addi](op).Overflow()&def.NoUnsignedWrap != 0
-	apart := f.elementNumbers[op] || !exact && f.shareBases(x, y) && !(onlyCompared(op.Result(0)) && f.short(ir.EnclosingLoop(op)))
+	apart := f.elementNumbers[op] || !exact && f.shareBases(x, y) && !(onlyCompared(op.Result(0)) && f.shortOfRegisters(ir.EnclosingLoop(op)))
 	f.set(op, f.each(elemOf(op.Result(0)), func(x []reg) reg {
 		if apart {
 			return f.addApart(x[0], x[1])
@@ -66,8 +66,9 @@ func addTiles(f *fn, op *ir.Op) {
 	}, x, y))
 }
 
-// short reports whether registers are short in a loop: what it multiplies passes through them. Constants that were added first ptxas adds again wherever it wants.
-func (f *fn) short(loop *ir.Op) bool {
+// shortOfRegisters reports whether a loop is short of registers: operands of its products pass through them. ptxas rematerialises constants
+// that were added first wherever it wants.
+func (f *fn) shortOfRegisters(loop *ir.Op) bool {
 	if loop == nil {
 		return false
 	}

@@ -380,10 +380,10 @@ func asyncWait(f *fn, op *ir.Op) {
 	}
 	if m := f.maps; m != nil && tileaa.RoleOf(op) == nil {
 		m.await(f, m.pending[op], int(pending))
-		if !m.threads {
+		if !m.threadsCopy {
 			return
 		}
-		f.unfenced = f.unfenced || m.over
+		f.unfenced = f.unfenced || m.reusesThreadBuffers
 	}
 	f.op("cp.async.wait_group", i32(pending))
 }

@@ -37,7 +37,7 @@ func (f *fn) sinkToProducts() {
 		s.here = s.all[s.first:next]
 		if slices.ContainsFunc(s.here, func(n node) bool { return n.product }) {
 			s.classify()
-			order := s.early(s.run())
+			order := s.hoistPacks(s.run())
 			if r := s.rotation(b, order); r == nil || !r.apply(f) {
 				b.Insts = b.Insts[:len(order)]
 				for k, i := range order {

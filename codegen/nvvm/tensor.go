@@ -29,13 +29,13 @@ func init() {
 
 // tensorMemory is a kernel's part of tensor memory.
 type tensorMemory struct {
-	*counter       // of products
-	offset   int64 // of its words in shared memory
-	columns  int64
-	base     reg       // address of the first column
-	open     int       // so many of them may not have been waited for
-	newest   int64     // of the block in, if it is that of the op at hand: the newest so many have not been waited for
-	in       *ir.Block // where newest is known
+	*counter          // of products
+	offset      int64 // of its words in shared memory
+	columns     int64
+	base        reg       // address of the first column
+	inFlight    int       // at most so many products have not been waited for
+	newest      int64     // in newestBlock: exactly the newest so many products have not been waited for
+	newestBlock *ir.Block // the block in which newest is known
 }
 
 // tensorOf is the tensor memory of an op.
@@ -48,7 +48,7 @@ func (f *fn) tensorOf(op *ir.Op) *tensorMemory {
 	if f.tensor == nil {
 		offset, _ := alloc.Offset()
 		c := f.counting(productsOf(v), offset+tileaa.ProductMbarrier(0), tileaa.ProductMbarriers)
-		f.tensor = &tensorMemory{counter: c, offset: offset, columns: v.Type().(*tileaa.TensorMemoryType).Columns, open: together(v)}
+		f.tensor = &tensorMemory{counter: c, offset: offset, columns: v.Type().(*tileaa.TensorMemoryType).Columns, inFlight: maxInFlight(v)}
 	}
 	return f.tensor
 }
@@ -63,8 +63,8 @@ func productsOf(memory *ir.Value) (list []*ir.Op) {
 	return list
 }
 
-// together is the most products of a block of which some go on when it is over.
-func together(memory *ir.Value) int {
+// maxInFlight is the most products in a block of which some stay in flight beyond it.
+func maxInFlight(memory *ir.Value) int {
 	most, all, flies := 1, map[*ir.Block]int{}, map[*ir.Block]bool{}
 	for _, u := range memory.Uses() {
 		if d, ok := ir.As[tileaa.Dot](u.Owner()); ok {
@@ -108,13 +108,14 @@ func (f *fn) inWarps(c reg, make func()) {
 	f.enterBlock(after)
 }
 
-// byElected runs make in one thread of the warp.
-func (f *fn) byElected(make func()) { f.where(f.op1(electSync, con(kI32, fullMask)), make) }
+// byElected runs make in one elected thread of the warp.
+func (f *fn) byElected(make func()) { f.ifThenDo(f.op1(electSync, con(kI32, fullMask)), make) }
 
-// electSync finds one thread of the warp. What ptxas sees is one thread begins bulk copies without a loop over all that might: it must see it where they begin.
+// electSync elects one thread of the warp. It stands where bulk copies are issued: there ptxas sees that one thread issues them, and
+// otherwise makes a loop over all threads that might.
 const electSync = "elect.sync"
 
-// oneThread holds in one thread of the first warp.
+// oneThread is a predicate that holds in one thread of the first warp.
 func (f *fn) oneThread() reg {
 	elected := f.op1(electSync, con(kI32, fullMask))
 	if f.warps == 1 {
@@ -152,14 +153,14 @@ func tensorRelease(f *fn, op *ir.Op) {
 	f.byFirstWarp(func() { f.op("tcgen05.dealloc.cta_group::1.b32", m.base, i32(m.columns)) })
 }
 
-// over waits for all products but the newest so many, for each at its own mbarrier: nothing says that they arrive in order. Those for which the same block has waited
-// are over. A phase before the first counts as ended.
-func (m *tensorMemory) over(f *fn, pending int64) {
-	oldest := pending + int64(m.open)
-	if b := f.current.Block(); m.in == b {
+// waitAllBut waits for all products but the newest pending ones, each at its own mbarrier, because mbarriers may complete in any order.
+// Those that the same block has waited for are complete. A phase before the first counts as complete.
+func (m *tensorMemory) waitAllBut(f *fn, pending int64) {
+	oldest := pending + int64(m.inFlight)
+	if b := f.current.Block(); m.newestBlock == b {
 		oldest = min(oldest, m.newest)
 	} else {
-		m.in, m.newest = b, oldest
+		m.newestBlock, m.newest = b, oldest
 	}
 	for n := pending; n < oldest; n++ {
 		base, offset, parity := m.mbarrierOf(f, f.sub(m.begun, i32(1+n)))
@@ -197,7 +198,7 @@ func (f *fn) tensorProduct(d tileaa.Dot) *tile {
 	if d.InFlight() {
 		return nil // until its loop lands it
 	}
-	p.memory.over(f, 0)
+	p.memory.waitAllBut(f, 0)
 	first := d // of those that have begun
 	for prev, ok := begunBefore(first); ok; prev, ok = begunBefore(first) {
 		first = prev
@@ -221,7 +222,7 @@ func (p *tensorProduct) begin() {
 	from, to := p.depths(p.dot)
 	columns := min(p.acc.l.Shape()[right.row], atom.MostColumns)
 	name := p.Op.Name
-	if left.there != nil {
+	if left.tensorOperand != nil {
 		name = p.Tensor.FromTensor()
 	}
 	describe := p.Tensor.Describe(columns, left.form.Turned, right.form.Turned)
@@ -248,9 +249,9 @@ func (p *tensorProduct) begin() {
 			f.op(proxyFence)
 		}
 		f.op("tcgen05.fence::after_thread_sync")
-		f.where(when, func() {
+		f.ifThenDo(when, func() {
 			for _, x := range scales {
-				x.bring()
+				x.copyToTensor()
 			}
 			for depth := from; depth < to; depth += p.Shape.K {
 				for at := range (1 << p.acc.l.OutBits()) / (p.Shape.M * columns) {
@@ -266,21 +267,21 @@ func (p *tensorProduct) begin() {
 				add = con(kI1, 1)
 			}
 		})
-		m.announce(f)
+		m.commitNext(f)
 	})
 	m.began(f)
 }
 
-// announce has the next product arrive at its mbarrier when it ends.
-func (m *tensorMemory) announce(f *fn) {
+// commitNext makes the next product arrive at its mbarrier when it completes (tcgen05.commit).
+func (m *tensorMemory) commitNext(f *fn) {
 	base, offset, _ := m.mbarrierOf(f, m.begun)
 	f.arriveAfterProducts(base, offset)
 }
 
-// arrive counts what is no product as one, which ends with those before it. Waits for a later one may be the first that threads see of this: they wait for it here, so
-// that none takes the phase before for that of a product which comes in its place.
+// arrive counts an op that is no product as one that completes with those before it. A wait for a later one may be the first in which
+// threads see this phase: they wait for it here, so that none takes its parity for that of the product which uses the mbarrier next.
 func (m *tensorMemory) arrive(f *fn) {
-	f.byOneThread(func() { m.announce(f) })
+	f.byOneThread(func() { m.commitNext(f) })
 	if !planted.On("sums-unawaited") {
 		base, offset, parity := m.mbarrierOf(f, m.begun)
 		f.await(base, offset, parity)

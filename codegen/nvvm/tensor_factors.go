@@ -68,9 +68,9 @@ func (f *fn) storesOf(op tileaa.FactorStore) (list []func()) {
 		c := l.Coords(l.Apply(word*perWord, 0, 0, 0))
 		return c[0], c[1]
 	}
-	n, most := 1, mostStored // words in neighbouring columns
+	n, most := 1, maxStored // words in neighbouring columns
 	if op.Over() != nil {
-		most = mostInTurn
+		most = maxStoredInterleaved
 	}
 	for n < min(len(words), most) {
 		if row, k := at(n); row != 0 || k != n*perWord {
@@ -86,6 +86,6 @@ func (f *fn) storesOf(op tileaa.FactorStore) (list []func()) {
 	return list
 }
 
-// mostStored is the words of a factor that one instruction stores, mostInTurn if it does so by turns with what scales sums: they are in neighbouring registers, and
-// stay there until all of them are made.
-const mostStored, mostInTurn = 8, 4
+// maxStored is the words of a factor that one instruction stores, maxStoredInterleaved if its stores are interleaved with rescaling of
+// sums: the words occupy neighbouring registers until all of them are computed.
+const maxStored, maxStoredInterleaved = 8, 4

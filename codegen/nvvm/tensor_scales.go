@@ -49,8 +49,8 @@ func (p *tensorProduct) scaled() []*tensorScales {
 	return []*tensorScales{left, right}
 }
 
-// bring copies them, a block after another.
-func (x *tensorScales) bring() {
+// copyToTensor copies the scales to tensor memory, block by block.
+func (x *tensorScales) copyToTensor() {
 	base, bytes := x.sharedAddress(x.buffer, nil, 0, reg{})
 	for at := 0; at < x.Bytes(); at += ptxop.ScaleBlock {
 		low := x.add(x.lshr(base, 4), i32((bytes+int64(at))/descriptorUnit))

@@ -12,8 +12,8 @@ import (
 
 // This file moves sums of the tensor unit between tensor memory and registers.
 
-// own is where the sums of a thread's warp lie in tensor memory.
-func (p *tensorProduct) own() reg {
+// warpColumns is the address of the sums of a thread's warp in tensor memory.
+func (p *tensorProduct) warpColumns() reg {
 	f := p.fn
 	cols := make([]uint64, laneBits+f.warpBits())
 	for i, c := range p.acc.l.Column(layout.Warp) {
@@ -81,8 +81,8 @@ func (p *tensorProduct) sum(before *tile) *tile {
 		return p.part(all)
 	}
 	f.op("tcgen05.fence::after_thread_sync")
-	own := p.own()
-	p.inPieces(mostAdded, func(first, n int, column reg) {
+	own := p.warpColumns()
+	p.inPieces(maxAdded, func(first, n int, column reg) {
 		for i, x := range p.loaded(p.load(own, column, n)) {
 			out.regs[first+i] = p.plus(f.reg(before, first+i), x)
 		}
@@ -91,9 +91,9 @@ func (p *tensorProduct) sum(before *tile) *tile {
 	return out
 }
 
-// mostAdded is the columns that are loaded at once where they are added to others, and mostScaled where they are stored again while threads hold what else an
-// iteration computes: with more, blocks of attention lose their places or registers are spilled.
-const mostAdded, mostScaled = 32, 16
+// maxAdded is the columns that are loaded at once where they are added to registers, and maxScaled where they are rescaled and stored again
+// while threads hold the other values of an iteration: with more, attention loses resident blocks, or spills.
+const maxAdded, maxScaled = 32, 16
 
 // plus is the sum of two accumulators.
 func (p *tensorProduct) plus(x, y reg) reg {
@@ -123,7 +123,7 @@ func (p *tensorProduct) part(regs []int) *tile {
 	f := p.fn
 	out := f.newTile(tileaa.AsTile(p.dot.Result()).Elem, len(regs))
 	f.op("tcgen05.fence::after_thread_sync")
-	own := p.own()
+	own := p.warpColumns()
 	var got []reg
 	for from := 0; from < len(regs); {
 		n := min(p.LayoutC.Regs(), maxTensorLoad, len(regs)-from)
@@ -142,7 +142,7 @@ func (p *tensorProduct) part(regs []int) *tile {
 // them.
 func dotLand(f *fn, op *ir.Op) {
 	if d, ok := ir.DefinedBy[tileaa.Dot](op.Operand(0)); ok && d.Atom().Atom.ByWarpgroup() {
-		f.set(op, f.tileOf(elemOf(op.Result(0)), f.landed(f.all(f.tileFor(op.Operand(0))))...))
+		f.set(op, f.tileOf(elemOf(op.Result(0)), f.waitProducts(f.all(f.tileFor(op.Operand(0))))...))
 		return
 	}
 	p := f.sumsOf(op)
@@ -157,7 +157,7 @@ func dotLand(f *fn, op *ir.Op) {
 // sumsStore stores a tile, and arrives where products in its place would: waits count it as them.
 func sumsStore(f *fn, op *ir.Op) {
 	p, t := f.sumsOf(op), f.tileFor(op.Operand(0))
-	own := p.own()
+	own := p.warpColumns()
 	p.inPieces(maxTensorLoad, func(first, n int, column reg) { p.store(own, column, f.all(t)[first:first+n]) })
 	p.storedThere()
 	for range tileaa.CountsAs(ir.Cast[tileaa.SumsStore](op)) {
@@ -170,9 +170,9 @@ func sumsStore(f *fn, op *ir.Op) {
 func sumsScale(f *fn, op *ir.Op) {
 	p, factor, elem := f.sumsOf(op), f.all(f.tileFor(op.Operand(1))), elemOf(op.Operand(1))
 	f.op("tcgen05.fence::after_thread_sync")
-	own := p.own()
-	turns := f.beside(op, p.acc.l.Regs()/min(p.LayoutC.Regs(), mostScaled))
-	p.inPieces(mostScaled, func(first, n int, column reg) {
+	own := p.warpColumns()
+	turns := f.interleavedStores(op, p.acc.l.Regs()/min(p.LayoutC.Regs(), maxScaled))
+	p.inPieces(maxScaled, func(first, n int, column reg) {
 		got := f.tileOf(elem, p.loaded(p.load(own, column, n))...)
 		p.store(own, column, f.all(f.floats(elem, "mul", ".rn", "", got, f.tileOf(elem, factor[first:first+n]...))))
 		turns()
@@ -183,9 +183,9 @@ func sumsScale(f *fn, op *ir.Op) {
 	f.set(op, nil)
 }
 
-// beside gives what to do after each of so many pieces of an op: stores of the factor that comes next, if it takes the columns of what it is computed from: then
-// threads have registers for no more of it.
-func (f *fn) beside(op *ir.Op, pieces int) (turn func()) {
+// interleavedStores returns what to do after each of so many pieces of an op: stores of the factor that comes next, if it takes the columns
+// of the sums it is computed from. Threads have no registers to hold more of it.
+func (f *fn) interleavedStores(op *ir.Op, pieces int) (turn func()) {
 	s, ok := ir.As[tileaa.FactorStore](op.Next())
 	if !ok || s.Over() == nil {
 		return func() {}

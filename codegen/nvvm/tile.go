@@ -174,7 +174,7 @@ func (b *builder) pack(e []reg) reg {
 	}
 	var w reg
 	if from, ok := b.bytesOf(e); ok {
-		w = b.regrouped(from)
+		w = b.permuteBytes(from)
 	} else if len(e) == 2 {
 		w = b.op1("mov.pack.b32", e[0], e[1])
 	} else {
@@ -223,9 +223,9 @@ func (b *builder) half(x, y byteOf) (h reg, ok bool) {
 	return parts[x.at/2], true
 }
 
-// regrouped makes a word of bytes of other words: of halves as they were before, of two words by one prmt (PTX ISA: bytes 4 to 7 are the second operand's), else pair by pair. A pair of equal places
+// permuteBytes makes a word of bytes of other words: of halves as they were before, of two words by one prmt (PTX ISA: bytes 4 to 7 are the second operand's), else pair by pair. A pair of equal places
 // brings what the neighbouring places have in its upper half, which is a pair of another word where bytes of four words are transposed.
-func (b *builder) regrouped(from [4]byteOf) reg {
+func (b *builder) permuteBytes(from [4]byteOf) reg {
 	if lo, ok := b.half(from[0], from[1]); ok {
 		if hi, ok := b.half(from[2], from[3]); ok {
 			return b.op1("mov.pack.b32", lo, hi)
@@ -245,16 +245,16 @@ func (b *builder) regrouped(from [4]byteOf) reg {
 		case y:
 			bytes |= (4 + f.at) << (4 * i)
 		default:
-			lo, low := b.coupled(from[0], from[1])
-			hi, high := b.coupled(from[2], from[3])
+			lo, low := b.bytePair(from[0], from[1])
+			hi, high := b.bytePair(from[2], from[3])
 			return b.op1("prmt.b32", lo, hi, i32(0x5410+0x22*low+0x2200*high))
 		}
 	}
 	return b.op1("prmt.b32", x, y, i32(bytes))
 }
 
-// coupled are two bytes in half of a word, the lower (0) or the upper one (1).
-func (b *builder) coupled(x, y byteOf) (w reg, half int64) {
+// bytePair are two bytes in half of a word, the lower (0) or the upper one (1).
+func (b *builder) bytePair(x, y byteOf) (w reg, half int64) {
 	if x.at != y.at {
 		return b.op1("prmt.b32", x.word, y.word, i32(x.at|(4+y.at)<<4)), 0
 	}

@@ -140,7 +140,7 @@ func (f *fn) tiledRuns(op *ir.Op, v *view, l layout.Layout, vec int, owner reg) 
 		a.home = f.cur
 	} else {
 		n, inGroups := productsIn(loop)
-		a.looped, a.spare, a.stepwise = true, op.Code() == tileaa.OpAsyncCopy && n < 2, inGroups
+		a.inLoop, a.spareRegisters, a.stepwise = true, op.Code() == tileaa.OpAsyncCopy && n < 2, inGroups
 	}
 	a.bits = decided.CoordinateBits()
 	a.prepare()
@@ -189,15 +189,15 @@ type addresser struct {
 	bits   []int64 // coordinate_bits of the access; nothing is known without
 	coords []coordinate
 	// joint: thread and register parts of a dimension meet in a bit, so the coordinate is computed for every register.
-	joint    []bool
-	start    reg       // address of register part 0, but for
-	fixed    int64     // constants of indices, in bytes
-	stride   []reg     // in bytes, by tile dimension, of kind width
-	reached  []reached // the last address behind each dimension's strides
-	home     *block    // where to compute what depends on the thread alone
-	looped   bool      // the access runs more often than its array was made
-	spare    bool      // the loop around has registers for what it does not change: it holds neither what it loads nor values between products
-	stepwise bool      // addresses are found from one another; else all from the first, in parallel
+	joint          []bool
+	start          reg       // address of register part 0, but for
+	fixed          int64     // constants of indices, in bytes
+	stride         []reg     // in bytes, by tile dimension, of kind width
+	lastReached    []reached // the last address behind each dimension's strides
+	home           *block    // where to compute what depends on the thread alone
+	inLoop         bool      // the access runs more often than its array was made
+	spareRegisters bool      // the loop around has registers for what it does not change: it holds neither what it loads nor values between products
+	stepwise       bool      // addresses are found from one another; else all from the first, in parallel
 }
 
 // reached is an address at so many strides behind a base.
@@ -209,7 +209,7 @@ type reached struct {
 
 func (a *addresser) prepare() {
 	n := len(a.view.shape)
-	a.coords, a.joint, a.stride, a.reached = make([]coordinate, n), make([]bool, n), make([]reg, n), make([]reached, n)
+	a.coords, a.joint, a.stride, a.lastReached = make([]coordinate, n), make([]bool, n), make([]reg, n), make([]reached, n)
 	thread := con(a.width, 0)
 	before, here := con(a.width, 0), con(a.width, 0) // what the origin adds: where the array was made, and where it is accessed
 	for d := range n {
@@ -226,7 +226,7 @@ func (a *addresser) prepare() {
 		if d == a.sparse {
 			continue
 		}
-		if at := a.index[d]; !a.spare || a.madeBehind(a.home, at) {
+		if at := a.index[d]; !a.spareRegisters || a.definedAfter(a.home, at) {
 			here = a.add(here, a.distance(d))
 		} else {
 			a.hoisted(func() { before = a.add(before, a.distance(d)) })
@@ -306,7 +306,7 @@ func (a *addresser) address(r int) (base reg, offset int64) {
 			if a.stride[d].isConst() {
 				offset += part * a.stride[d].sint()
 			} else {
-				base = a.behind(d, base, part)
+				base = a.strided(d, base, part)
 			}
 		}
 	}
@@ -316,10 +316,10 @@ func (a *addresser) address(r int) (base reg, offset int64) {
 	return base, offset
 }
 
-// behind is so many strides of a dimension behind a base, stepwise from where it has come before from that base: registers follow each other at equal
-// distances mostly, and one distance serves all of them.
-func (a *addresser) behind(d int, base reg, part int64) reg {
-	from := &a.reached[d]
+// strided is base plus so many strides of a dimension. Stepwise, it is found from the last address that was reached from that base:
+// registers mostly follow each other at equal distances, and one distance serves all of them.
+func (a *addresser) strided(d int, base reg, part int64) reg {
+	from := &a.lastReached[d]
 	if !a.stepwise || from.base != base || from.part > part {
 		*from = reached{base, 0, base}
 	}
@@ -360,7 +360,7 @@ func (f *fn) boundsChecker(a *addresser, masked []bool, runs layout.Vectors) fun
 			return c.regPart(g.Regs[0]) != c.regPart(runs.Groups[0].Regs[0])
 		})
 		if several && !a.joint[d] {
-			a.around(func() { beyond[d] = f.sub(limit[d], c.thread) })
+			a.beforeLoop(func() { beyond[d] = f.sub(limit[d], c.thread) })
 		}
 	}
 	return func(r int) reg {
@@ -407,7 +407,7 @@ func (a *addresser) insideCounter(d int) func(r int) reg {
 // than the tile, and not positive where the tile starts outside.
 func (a *addresser) left(d int) (left reg) {
 	var origin reg
-	a.around(func() { origin = a.origin(d) })
+	a.beforeLoop(func() { origin = a.origin(d) })
 	extent := a.memref.shape[a.dims[d]]
 	count := func() {
 		extent = a.unsigned(extent, origin.k)
@@ -418,7 +418,7 @@ func (a *addresser) left(d int) (left reg) {
 		left = a.sub(a.minmax(extent, origin, false, true), origin)
 		left = a.trunc(a.minmax(left, con(origin.k, uint64(a.view.shape[d])), false, false), kI32)
 	}
-	if a.looped {
+	if a.inLoop {
 		a.hoisted(count)
 	} else {
 		count()
@@ -426,9 +426,9 @@ func (a *addresser) left(d int) (left reg) {
 	return left
 }
 
-// around computes what it can before the loop, where registers are left for it.
-func (a *addresser) around(make func()) {
-	if a.spare {
+// beforeLoop runs make in front of the loop (loop-invariant code motion), where registers allow.
+func (a *addresser) beforeLoop(make func()) {
+	if a.spareRegisters {
 		a.hoisted(make)
 	} else {
 		make()

@@ -60,21 +60,21 @@ func (a *assigner) access(op *ir.Op) anchor {
 	case tileaa.OpMultimemStore, tileaa.OpMultimemReduce, tileaa.OpMultimemLoad:
 		return anchor{a.blocked(t, fast, vec, min(vec, max(1, multimemBytes/tileaa.ElemBytes(t.Elem)))), cost.LeaveLoad}
 	}
-	if n := a.added(op); !n.none() && wholeSectors(n.l, fast, tileaa.ElemBytes(t.Elem)) {
+	if n := a.accumulatorLayout(op); !n.none() && wholeSectors(n.l, fast, tileaa.ElemBytes(t.Elem)) {
 		return n
 	}
-	if l, ok := a.stored(op, t, fast, vec); ok {
+	if l, ok := a.stagedLayout(op, t, fast, vec); ok {
 		return anchor{l, cost.LeaveLoad}
 	}
 	least := 1
-	if op.Code() == tileaa.OpTiledLoad && scales(op.Result(0)) {
+	if op.Code() == tileaa.OpTiledLoad && becomesScales(op.Result(0)) {
 		least = vec
 	}
 	return anchor{a.blocked(t, fast, vec, least), cost.LeaveLoad}
 }
 
-// added is the layout of the product, or of the loop with products, to which the only user of a load adds up.
-func (a *assigner) added(load *ir.Op) anchor {
+// accumulatorLayout is the layout of the product, or of the loop of products, that accumulates to a load as its only user.
+func (a *assigner) accumulatorLayout(load *ir.Op) anchor {
 	if !kernel.IsPlainLoad(load) || !load.Result(0).HasOneUse() {
 		return anchor{}
 	}
@@ -93,14 +93,15 @@ func (a *assigner) added(load *ir.Op) anchor {
 	return anchor{}
 }
 
-// scales reports whether a value becomes the scales of a product, which are few: asynchronous copies take them in whole accesses of some threads.
-func scales(v *ir.Value) bool {
+// becomesScales reports whether a value becomes the scales of a product, which are few: asynchronous copies bring them in whole accesses of
+// some threads.
+func becomesScales(v *ir.Value) bool {
 	for u := v.FirstUse(); u != nil; u = u.Next() {
 		switch op := u.Owner(); op.Code() {
 		case tileaa.OpDot:
 			return u.Index() > 2
 		case tileaa.OpReshape, tileaa.OpPermute:
-			return scales(op.Result(0))
+			return becomesScales(op.Result(0))
 		}
 	}
 	return false
@@ -203,10 +204,10 @@ func linesOf(s *pass.State, entry *ir.Op) map[int64]bool {
 	return lines
 }
 
-// stored is the layout of a load with vec elements an access along dimension fast whose tile goes to shared memory for a product, maybe computed with on the
-// way, where rows there are others than those of memory: they run along another dimension, or their elements are wider. Lanes that store together then
-// have as many elements of a row as fill 128 bytes, and others of the next row.
-func (a *assigner) stored(load *ir.Op, t *tileaa.TileType, fast, vec int) (l layout.Layout, ok bool) {
+// stagedLayout is the layout of a load, vec elements an access along dimension fast, whose tile is stored to shared memory for a product,
+// maybe computed with on the way, if its rows there differ from those of global memory: they run along another dimension, or their elements
+// are wider. Lanes that store together then hold 128 bytes of a row, and others the next row: no bank conflicts.
+func (a *assigner) stagedLayout(load *ir.Op, t *tileaa.TileType, fast, vec int) (l layout.Layout, ok bool) {
 	m, rows, bytes := storedRows(load, fast)
 	shape, own := ints(t.Shape), tileaa.ElemBytes(t.Elem)
 	switch {

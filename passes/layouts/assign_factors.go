@@ -40,7 +40,7 @@ func (a *assigner) toMatrixBuffer(op *ir.Op, i int) *ir.Value {
 	}
 	x = a.inOwnLayout(x)
 	t := tileaa.AsTile(v)
-	mem := matrixMem(op, i, named(between, *tileaa.LayoutOf(x)))
+	mem := matrixMem(op, i, layoutAfter(between, *tileaa.LayoutOf(x)))
 	key := matrix{v, mem.Key()}
 	if buf, ok := a.matrices[key]; ok && op.AncestorIn(buf.DefiningOp().Block()) != nil {
 		return buf
@@ -74,7 +74,7 @@ func matrixMem(op *ir.Op, i int, l layout.Layout) layout.MemLayout {
 		return atom.ScalesIn(shape, rank-1-scale)
 	}
 	fast := fastDim(l)
-	short := fast >= rank-2 && shape[fast]*tileaa.ElemBytes(t.Elem) < leastSwizzle
+	short := fast >= rank-2 && shape[fast]*tileaa.ElemBytes(t.Elem) < minSwizzle
 	if depth := rank - 1 - i; fast < rank-2 || short || !ir.Cast[tileaa.Dot](op).Atom().Atom.Turns {
 		fast = depth
 	}
@@ -107,8 +107,8 @@ type matrix struct {
 	mem string // its layout's key
 }
 
-// leastSwizzle is the bytes of the shortest rows that a descriptor can say.
-const leastSwizzle = 32
+// minSwizzle is the bytes of the shortest rows that a descriptor can say.
+const minSwizzle = 32
 
 // operandMem is the memory layout of the operand of a reshape or a permute whose result lies as m says.
 func operandMem(op *ir.Op, m layout.MemLayout) layout.MemLayout {

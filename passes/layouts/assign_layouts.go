@@ -58,10 +58,10 @@ type assigner struct {
 	lines  map[int64]bool // extents of lines that loops broadcast, see linesOf
 
 	final map[*ir.Value]anchor // what infer found
-	open  map[*ir.Value]bool   // values being looked at: a value that asks for itself has no say
+	open  map[*ir.Value]bool   // values on the stack of infer: a cycle back to one of them contributes nothing
 	draft map[*ir.Value]anchor // what infer found while some value was open
 
-	recurring map[*ir.Value]bool // what recurs has found
+	recurrent map[*ir.Value]bool // what recurs has found
 	made      map[demand]*ir.Value
 
 	matrices    map[matrix]*ir.Value     // buffers of factors
@@ -72,7 +72,7 @@ func newAssigner(s *pass.State, entry *ir.Op) *assigner {
 	return &assigner{
 		s: s, b: ir.NewBuilder(s.Ctx), warps: tileaa.WarpsOf(entry), widths: widthsOf(s, entry), lines: linesOf(s, entry),
 		final: map[*ir.Value]anchor{}, open: map[*ir.Value]bool{}, made: map[demand]*ir.Value{}, matrices: map[matrix]*ir.Value{},
-		interleaved: interleavings(s, entry), recurring: map[*ir.Value]bool{},
+		interleaved: interleavings(s, entry), recurrent: map[*ir.Value]bool{},
 	}
 }
 
@@ -191,16 +191,16 @@ func (a *assigner) demanded(v *ir.Value, t *tileaa.TileType) layout.Layout {
 	return a.defaultLayout(t)
 }
 
-// strongest is the heaviest layout among an op's tile operands of the result's shape; ties go to the first. What follows from a tile that a loop carries keeps
-// its layout beside what an iteration loads: iterations wait for it, one after the other, where loads and their conversions run ahead.
+// strongest is the heaviest anchor among an op's tile operands of the result's shape; ties go to the first. What depends on a loop-carried
+// tile keeps its layout against what an iteration loads: the recurrence is the critical path, while loads and their conversions run ahead.
 func (a *assigner) strongest(op *ir.Op) anchor {
 	var n anchor
 	var of *ir.Value
 	for _, v := range op.Operands() {
 		m := a.infer(v)
 		better := m.weight > n.weight
-		if !m.none() && !n.none() && max(m.weight, n.weight) <= cost.LeaveLoad && a.recurs(v) != a.recurs(of) {
-			better = a.recurs(v)
+		if !m.none() && !n.none() && max(m.weight, n.weight) <= cost.LeaveLoad && a.isRecurrent(v) != a.isRecurrent(of) {
+			better = a.isRecurrent(v)
 		}
 		if better {
 			n, of = m, v
@@ -209,18 +209,18 @@ func (a *assigner) strongest(op *ir.Op) anchor {
 	return n
 }
 
-// recurs reports whether a value follows from a tile that the loop around it carries.
-func (a *assigner) recurs(v *ir.Value) bool {
+// isRecurrent reports whether a value depends on a loop-carried tile of the loop around it.
+func (a *assigner) isRecurrent(v *ir.Value) bool {
 	if v.IsArg() {
 		return v.Block().ParentOp().Code() == tileaa.OpFor && tileaa.IsRanked(v)
 	}
-	known, ok := a.recurring[v]
+	known, ok := a.recurrent[v]
 	if !ok {
 		a.s.Step()
 		op := v.DefiningOp()
-		a.recurring[v] = false
-		known = slices.ContainsFunc(op.Operands(), func(o *ir.Value) bool { return o.ParentBlock() == op.Block() && a.recurs(o) })
-		a.recurring[v] = known
+		a.recurrent[v] = false
+		known = slices.ContainsFunc(op.Operands(), func(o *ir.Value) bool { return o.ParentBlock() == op.Block() && a.isRecurrent(o) })
+		a.recurrent[v] = known
 	}
 	return known
 }
@@ -237,7 +237,7 @@ func (a *assigner) strongestOrDefault(op *ir.Op) anchor {
 // meet. They meet in the threads then that want the result, in layout wanted.
 func (a *assigner) reducedIn(op *ir.Op, wanted func() layout.Layout) anchor {
 	n := a.strongestOrDefault(op)
-	if !manyMeet(op, n.l) {
+	if !mergesTooMany(op, n.l) {
 		return n
 	}
 	dim := tileaa.DimOf(op)
@@ -331,7 +331,7 @@ func (a *assigner) widening(v *ir.Value) (ops []*ir.Op) {
 	if factor && (readsFactors(a.s.Target) || !a.s.Target.Has("cp.async")) { // no copies could bring it
 		return nil
 	}
-	for least := bits(v); len(chain) < longestWidening && v.HasOneUse(); {
+	for least := bits(v); len(chain) < maxWidening && v.HasOneUse(); {
 		a.s.Step()
 		op := v.DefiningOp()
 		if op == nil || !cheap(op) || op.NumResults() != 1 {
@@ -352,8 +352,8 @@ func (a *assigner) widening(v *ir.Value) (ops []*ir.Op) {
 	return ops
 }
 
-// longestWidening bounds how many ops are computed once more in another layout.
-const longestWidening = 32
+// maxWidening bounds how many ops are rematerialised in another layout.
+const maxWidening = 32
 
 // readsFactors reports whether products of groups of warps, or of the tensor unit, read factors in shared memory: what is computed for them is stored there.
 func readsFactors(t *target.Target) bool { return t.Has("wgmma") || t.Has("tcgen05") }

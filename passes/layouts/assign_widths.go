@@ -17,9 +17,9 @@ import (
 
 // widths says how many elements the accesses have whose values meet in arithmetic.
 type widths struct {
-	meets map[*ir.Value]*ir.Value // a forest: values that meet have one root
-	least map[*ir.Value]int       // by root
-	fixed map[*ir.Value]bool      // by root: a product takes or gives a value
+	parent map[*ir.Value]*ir.Value // union-find: values that meet in arithmetic have one root
+	least  map[*ir.Value]int       // by root
+	fixed  map[*ir.Value]bool      // by root: a product takes or gives a value
 }
 
 // widthsOf takes time linear in the entry.
@@ -67,18 +67,18 @@ func vectorOf(op *ir.Op) (v *ir.Value, vec int) {
 }
 
 func (w *widths) root(v *ir.Value) *ir.Value {
-	for w.meets[v] != nil {
-		if above := w.meets[w.meets[v]]; above != nil {
-			w.meets[v] = above
+	for w.parent[v] != nil {
+		if above := w.parent[w.parent[v]]; above != nil {
+			w.parent[v] = above
 		}
-		v = w.meets[v]
+		v = w.parent[v]
 	}
 	return v
 }
 
 func (w *widths) join(a, b *ir.Value) {
 	if a, b = w.root(a), w.root(b); a != b {
-		w.meets[a] = b
+		w.parent[a] = b
 	}
 }
 
@@ -89,11 +89,11 @@ func (w *widths) limit(op *ir.Op, vec int) int {
 		return vec
 	}
 	least := w.least[w.root(v)]
-	if least < vec && least*tileaa.ElemBytes(tileaa.AsTile(v).Elem) >= leastVector {
+	if least < vec && least*tileaa.ElemBytes(tileaa.AsTile(v).Elem) >= minVector {
 		return least
 	}
 	return vec
 }
 
-// leastVector is the bytes of the narrowest vector that a load takes for the sake of others: 32 lanes still move four whole sectors.
-const leastVector = 4
+// minVector is the bytes of the narrowest vector that a load is reduced to for the sake of others: 32 lanes still move four whole sectors.
+const minVector = 4

@@ -101,7 +101,7 @@ func acrossRows(op *ir.Op, i int) int {
 		}
 		bits = append(bits, layout.Bit(shape, int(fast), b))
 	}
-	l := named(between, layout.Must(shape, layout.Bases{Reg: bits}))
+	l := layoutAfter(between, layout.Must(shape, layout.Bases{Reg: bits}))
 	side := l.Rank() - 2 + i
 	for b := range n {
 		if l.Basis(layout.Reg, b) != layout.Bit(l.Shape(), side, b) {

@@ -48,7 +48,7 @@ func OrderDepths(s *pass.State) error {
 // depthOrder is the order of the bits of K in which threads hold factor i of a product, which they have computed from another one; nil where they hold it as the
 // instruction wants it, where no order will do, and where the other factor cannot come in that order.
 func (a *assigner) depthOrder(op *ir.Op, i int) []int {
-	if op.Code() != tileaa.OpDot || !comesAcross(op.Operand(1-i), len(tileaa.ShapeOf(op.Operand(0)))-2+i) {
+	if op.Code() != tileaa.OpDot || !loadedAcross(op.Operand(1-i), len(tileaa.ShapeOf(op.Operand(0)))-2+i) {
 		return nil
 	}
 	d := a.dotLayouts(op)
@@ -67,8 +67,8 @@ func (a *assigner) depthOrder(op *ir.Op, i int) []int {
 	return order
 }
 
-// comesAcross reports whether a factor is loaded for nobody else from memory that does not run along a dimension.
-func comesAcross(v *ir.Value, dim int) bool {
+// loadedAcross reports whether a factor is a load with no other user, from memory that is not contiguous along a dimension.
+func loadedAcross(v *ir.Value, dim int) bool {
 	load, between, ok := tileaa.LoadOf(v)
 	if !ok {
 		return false
@@ -78,7 +78,7 @@ func comesAcross(v *ir.Value, dim int) bool {
 	if !known || shape[fast] == 1 {
 		return false
 	}
-	l := named(between, layout.Must(shape, layout.Bases{Reg: []uint64{layout.Bit(shape, int(fast), 0)}}))
+	l := layoutAfter(between, layout.Must(shape, layout.Bases{Reg: []uint64{layout.Bit(shape, int(fast), 0)}}))
 	return l.Coords(l.Basis(layout.Reg, 0))[dim] == 0
 }
 

@@ -29,7 +29,7 @@ import (
 // Copies are waited for in front of the dot that reads them; pipeline-loops lets them run iterations ahead. The copy's token takes the place
 // of the load's; insert-barriers puts an earlier wait before a write that comes after it.
 func SelectCopies(s *pass.State) error {
-	rankScalars(s)
+	scalarsToTiles(s)
 	var loads []*ir.Op
 	s.Walk(s.Module, ir.PreOrder, func(op *ir.Op) {
 		if kernel.IsPlainLoad(op) {
@@ -37,15 +37,15 @@ func SelectCopies(s *pass.State) error {
 		}
 	})
 	known := facts.New(s.Ctx, s.Module)
-	turns := loopsInTurns(s)
+	turns := sharedSlotLoops(s)
 	rows := &rowLoops{s, known, map[*ir.Op][]rowLoad{}, map[*ir.Op][]rowLoad{}, map[*ir.Op][]rowLoad{}}
 	for _, load := range loads {
 		s.Step()
 		if turns[load.ParentOp()] {
 			continue
 		}
-		c := copied{load: load, again: load.ParentOp().Code() == tileaa.OpFor}
-		if mem, ok := c.past(s, known); ok {
+		c := copiedLoad{load: load, inLoop: load.ParentOp().Code() == tileaa.OpFor}
+		if mem, ok := c.asyncBuffer(s, known); ok {
 			c.copyTo(s, mem)
 		} else if l, ok := rows.find(&c); ok {
 			l.copy(s)
@@ -54,9 +54,10 @@ func SelectCopies(s *pass.State) error {
 	return nil
 }
 
-// loopsInTurns are the loops of which shared memory has no room for all that an iteration loads, but for what one product takes, and whose threads have room for
-// that: stage-loads lets those loads take turns in registers, where copies would have to wait for the products that read what is there.
-func loopsInTurns(s *pass.State) map[*ir.Op]bool {
+// sharedSlotLoops are the loops whose products share one slot: shared memory cannot hold all that an iteration loads, but holds the
+// operands of one product, and threads have registers for the loads in flight. stage-loads schedules those loads; asynchronous copies would
+// have to wait for the products that read the slot.
+func sharedSlotLoops(s *pass.State) map[*ir.Op]bool {
 	turns := map[*ir.Op]bool{}
 	for _, entry := range s.Entries() {
 		var alive *kernel.Pressure
@@ -67,14 +68,15 @@ func loopsInTurns(s *pass.State) map[*ir.Op]bool {
 			if alive == nil {
 				alive = kernel.PressureIn(s, entry)
 			}
-			turns[op] = roomForTurns(s, op, tileaa.PlanOf(entry), alive)
+			turns[op] = registersForSharedSlot(s, op, tileaa.PlanOf(entry), alive)
 		})
 	}
 	return turns
 }
 
-// roomForTurns reports whether a thread has registers for the biggest tile that an iteration loads, beside accumulators and factors that stay.
-func roomForTurns(s *pass.State, loop *ir.Op, plan *tileaa.PlanAttr, alive *kernel.Pressure) bool {
+// registersForSharedSlot reports whether a thread has registers for the biggest tile that an iteration loads, beside accumulators and
+// loop-invariant factors.
+func registersForSharedSlot(s *pass.State, loop *ir.Op, plan *tileaa.PlanAttr, alive *kernel.Pressure) bool {
 	most, stay := 0, 0
 	for _, op := range loop.Body().Ops() {
 		switch {
@@ -92,27 +94,27 @@ func roomForTurns(s *pass.State, loop *ir.Op, plan *tileaa.PlanAttr, alive *kern
 	return alive.During(loop, plan.Warps)+stay+most+kernel.StagingReserve <= limit
 }
 
-// copied is a load of which copies do the work, with what uses it.
-type copied struct {
-	load     *ir.Op
-	again    bool // in each iteration of a loop
-	converts []*converts
-	store    tileaa.BufferStore // to where instructions of groups of warps, or threads that multiply alone, read it
-	others   []*ir.Op           // that take it as it is
+// copiedLoad is a load that asynchronous copies replace, with its users.
+type copiedLoad struct {
+	load       *ir.Op
+	inLoop     bool // the load is in a loop
+	converts   []*conversion
+	store      tileaa.BufferStore // to the buffer that wgmma, or threads with scalar products, read
+	otherUsers []*ir.Op           // users that take the tile as it was loaded
 }
 
-// converts is a conversion of what a load brings, with the reshapes and permutes that stand between, the last first.
-type converts struct {
-	conv    *ir.Op
-	between []*ir.Op
-	read    layout.Layout // of the tile as it was loaded, if the conversion came before what stands between
-	atom    string
+// conversion is a layout conversion of a loaded tile, with the views (reshapes and permutes) in between, the last first.
+type conversion struct {
+	op    *ir.Op
+	views []*ir.Op
+	read  layout.Layout // of the tile as it was loaded, if the conversion came before what stands between
+	atom  string
 }
 
-func (c *copied) stored() bool { return c.store.Op != nil }
+func (c *copiedLoad) stored() bool { return c.store.Op != nil }
 
-// past finds what uses a load, and the buffer to which copies can bring it past the registers.
-func (c *copied) past(s *pass.State, known *facts.Facts) (mem layout.MemLayout, ok bool) {
+// asyncBuffer finds the users of a load, and the buffer to which asynchronous copies can bring it.
+func (c *copiedLoad) asyncBuffer(s *pass.State, known *facts.Facts) (mem layout.MemLayout, ok bool) {
 	c.find(c.load.Result(0), nil)
 	if c.asItIs() || !kernel.CanCopyAsync(known, c.load) || kernel.LoadedBytes(c.load) > s.Target.SharedOptIn { // lower-conversions takes it in parts
 		return mem, false
@@ -121,24 +123,24 @@ func (c *copied) past(s *pass.State, known *facts.Facts) (mem layout.MemLayout, 
 }
 
 // asItIs reports whether what uses the tile takes it as it was loaded.
-func (c *copied) asItIs() bool {
-	return len(c.converts) == 0 && !c.stored() || len(c.others) > 0 && !c.multiplied()
+func (c *copiedLoad) asItIs() bool {
+	return len(c.converts) == 0 && !c.stored() || len(c.otherUsers) > 0 && !c.multiplied()
 }
 
-// multiplied reports whether a product in a loop takes the tile.
-func (c *copied) multiplied() bool {
-	return c.load.ParentOp().Code() == tileaa.OpFor && (c.stored() || slices.ContainsFunc(c.converts, func(u *converts) bool {
-		return slices.ContainsFunc(u.conv.Result(0).Uses(), func(u *ir.Use) bool { return tileaa.IsProduct(u.Owner()) })
+// multiplied reports whether a product in a loop uses the tile.
+func (c *copiedLoad) multiplied() bool {
+	return c.load.ParentOp().Code() == tileaa.OpFor && (c.stored() || slices.ContainsFunc(c.converts, func(u *conversion) bool {
+		return slices.ContainsFunc(u.op.Result(0).Uses(), func(u *ir.Use) bool { return tileaa.IsProduct(u.Owner()) })
 	}))
 }
 
-// find lists what uses a tile, through what only names its elements anew: conversions, a store to where only products read it, and others. Of what is behind
-// ops in between it reports false if there are others.
-func (c *copied) find(v *ir.Value, between []*ir.Op) bool {
+// find lists the users of a tile through views: conversions, a store that only products read, and others. Of users behind the views in
+// between it reports false if there are others.
+func (c *copiedLoad) find(v *ir.Value, between []*ir.Op) bool {
 	for u := v.FirstUse(); u != nil; u = u.Next() {
 		switch op := u.Owner(); {
 		case op.Code() == tileaa.OpConvertLayout:
-			c.converts = append(c.converts, &converts{conv: op, between: between})
+			c.converts = append(c.converts, &conversion{op: op, views: between})
 			continue
 		case op.Code() == tileaa.OpBufferStore && len(between) == 0 && !c.stored() && onlyMultiplied(ir.Cast[tileaa.BufferStore](op)):
 			c.store = ir.Cast[tileaa.BufferStore](op)
@@ -153,18 +155,18 @@ func (c *copied) find(v *ir.Value, between []*ir.Op) bool {
 		if len(between) > 0 {
 			return false
 		}
-		c.others = append(c.others, u.Owner())
+		c.otherUsers = append(c.otherUsers, u.Owner())
 	}
 	return true
 }
 
-// onlyMultiplied reports whether only products read what is stored to a buffer of its own.
+// onlyMultiplied reports whether only products read the buffer of a store.
 func onlyMultiplied(store tileaa.BufferStore) bool {
 	_, own := ir.DefinedBy[tileaa.AllocShared](store.Buffer())
 	return own && !slices.ContainsFunc(tileaa.BufferUsers(store.Buffer()), func(op *ir.Op) bool { return op != store.Op && !tileaa.IsProduct(op) })
 }
 
-// runs reports whether so many neighbours along a dimension lie side by side in a buffer.
+// runs reports whether n neighbours along a dimension are contiguous in a buffer.
 func runs(m *layout.MemLayout, dim, n int) bool {
 	for i := 0; 1<<i < n; i++ {
 		if m.Linear(layout.Bit(m.Shape(), dim, i)) != 1<<i {
@@ -174,7 +176,8 @@ func runs(m *layout.MemLayout, dim, n int) bool {
 	return true
 }
 
-// copyWidth is the elements that an access of a load takes, or that its layout gives a thread side by side, if copies are as wide.
+// copyWidth is the vector width of a load's copies in elements: that of its accesses, or what its layout gives a thread contiguously, if
+// some copy instruction is as wide.
 func copyWidth(s *pass.State, load *ir.Op) (vec int, ok bool) {
 	t, access := tileaa.AsTile(load.Result(0)), ir.Cast[tileaa.AccessOp](load)
 	width, _ := access.Vec()
@@ -204,8 +207,8 @@ func beginCopy(s *pass.State, b *ir.Builder, load *ir.Op, buffer *ir.Value, mem 
 	return c
 }
 
-// copyLayout is the layout in which threads copy a load: that of the load, or where each access brings all of a row of a block, so that it does not matter who
-// is beside whom in memory, one with fewer bank conflicts.
+// copyLayout is the layout in which threads copy a load: that of the load, or one with fewer bank conflicts if each access brings a whole
+// row of a block, so that coalescing does not depend on which lanes are neighbours.
 func copyLayout(load *ir.Op, mem layout.MemLayout, width int) layout.Layout {
 	l := *tileaa.LayoutOf(load.Result(0))
 	fast, _ := ir.Cast[tileaa.AccessOp](load).Fast()
@@ -231,7 +234,7 @@ func copyLayout(load *ir.Op, mem layout.MemLayout, width int) layout.Layout {
 
 // buffer is the one from which all that uses a weak load reads, if cp.async can fill it: whole vectors of 4, 8 or 16 bytes, padding with zeros (the
 // instruction's zero fill) or with nothing in particular. A factor of a product may be one of another product, transposed.
-func (c *copied) buffer(s *pass.State) (mem layout.MemLayout, ok bool) {
+func (c *copiedLoad) buffer(s *pass.State) (mem layout.MemLayout, ok bool) {
 	src := *tileaa.LayoutOf(c.load.Result(0))
 	width, wide := copyWidth(s, c.load)
 	if !wide {
@@ -245,11 +248,11 @@ func (c *copied) buffer(s *pass.State) (mem layout.MemLayout, ok bool) {
 		}
 	}
 	for i, u := range c.converts {
-		if len(u.between) > 0 && !kernel.RingsFit(s, u.conv) {
+		if len(u.views) > 0 && !kernel.RingsFit(s, u.op) {
 			return mem, false
 		}
-		u.read = *tileaa.LayoutOf(u.conv.Result(0))
-		for _, op := range u.between {
+		u.read = *tileaa.LayoutOf(u.op.Result(0))
+		for _, op := range u.views {
 			u.read = operandLayout(op, op.Operand(0), u.read)
 		}
 		if c.stored() {
@@ -260,7 +263,7 @@ func (c *copied) buffer(s *pass.State) (mem layout.MemLayout, ok bool) {
 			u.atom = row.Name
 			continue
 		}
-		m, name, ok := copyBuffer(s, u.conv, src, u.read, c.again && !u.forFactor(s))
+		m, name, ok := copyBuffer(s, u.op, src, u.read, c.inLoop && !u.forFactor(s))
 		if !ok || m.MaxVec(src, width) != width || i > 0 && !m.Equal(mem) {
 			return mem, false
 		}
@@ -271,7 +274,7 @@ func (c *copied) buffer(s *pass.State) (mem layout.MemLayout, ok bool) {
 
 // copyTo copies to a buffer what is loaded. Reshapes and permutes that stand between the load and its conversions are made after the way through
 // shared memory: they only name elements anew.
-func (c *copied) copyTo(s *pass.State, mem layout.MemLayout) {
+func (c *copiedLoad) copyTo(s *pass.State, mem layout.MemLayout) {
 	b := ir.NewBuilder(s.Ctx).Before(c.load)
 	b.Loc = c.load.Loc()
 	var buf *ir.Value
@@ -283,8 +286,8 @@ func (c *copied) copyTo(s *pass.State, mem layout.MemLayout) {
 		buf = tileaa.NewAllocShared(b, tileaa.Buffer(s.Ctx, src.Elem, mem, src.Shape...), tileaa.AllocSharedOptions{}).Result()
 	}
 	begun := beginCopy(s, b, c.load, buf, mem)
-	alone := len(c.converts) == 1 && !c.stored() && len(c.others) == 0
-	if first := c.firstUse(); !alone && !waited(first) {
+	alone := len(c.converts) == 1 && !c.stored() && len(c.otherUsers) == 0
+	if first := c.firstUse(); !alone && !afterWait(first) {
 		b.Before(first)
 		tileaa.NewAsyncWait(b, 0)
 	}
@@ -294,8 +297,8 @@ func (c *copied) copyTo(s *pass.State, mem layout.MemLayout) {
 	if c.stored() {
 		c.store.Op.Erase()
 	}
-	if len(c.others) > 0 {
-		b.Before(c.firstOf(map[*ir.Op]bool{}, c.others))
+	if len(c.otherUsers) > 0 {
+		b.Before(c.firstOf(map[*ir.Op]bool{}, c.otherUsers))
 		c.load.Result(0).ReplaceAllUsesWith(tileaa.NewBufferLoad(b, tileaa.AsTile(c.load.Result(0)), buf, tileaa.BufferLoadOptions{}).Result())
 	}
 	c.load.Result(1).ReplaceAllUsesWith(begun.ResultToken())
@@ -303,10 +306,10 @@ func (c *copied) copyTo(s *pass.State, mem layout.MemLayout) {
 }
 
 // firstUse is the first op after a load in its block in which something reads what it brings.
-func (c *copied) firstUse() *ir.Op {
+func (c *copiedLoad) firstUse() *ir.Op {
 	reads := map[*ir.Op]bool{}
 	for _, u := range c.converts {
-		reads[u.conv.AncestorIn(c.load.Block())] = true
+		reads[u.op.AncestorIn(c.load.Block())] = true
 	}
 	if c.stored() {
 		for _, op := range tileaa.BufferUsers(c.store.Buffer()) {
@@ -315,11 +318,11 @@ func (c *copied) firstUse() *ir.Op {
 			}
 		}
 	}
-	return c.firstOf(reads, c.others)
+	return c.firstOf(reads, c.otherUsers)
 }
 
 // firstOf is the first op after a load in its block that is one of some, or holds one of a list.
-func (c *copied) firstOf(some map[*ir.Op]bool, list []*ir.Op) *ir.Op {
+func (c *copiedLoad) firstOf(some map[*ir.Op]bool, list []*ir.Op) *ir.Op {
 	for _, op := range list {
 		some[op.AncestorIn(c.load.Block())] = true
 	}
@@ -330,26 +333,26 @@ func (c *copied) firstOf(some map[*ir.Op]bool, list []*ir.Op) *ir.Op {
 	return op
 }
 
-// readFrom puts reads of a buffer in the place of a conversion, behind a wait for its copies unless that is somebody else's.
-func (u *converts) readFrom(s *pass.State, b *ir.Builder, buf *ir.Value, wait bool) {
-	places := readers(s, u.conv)
+// readFrom replaces a conversion by reads of a buffer, behind a wait for its copies if wait says so.
+func (u *conversion) readFrom(s *pass.State, b *ir.Builder, buf *ir.Value, wait bool) {
+	places := readers(s, u.op)
 	at := places[0]
-	if at.Block() == u.conv.Block() {
+	if at.Block() == u.op.Block() {
 		b.Before(at)
 	} else {
-		b.Before(u.conv) // the loop that reads it may not run at all
+		b.Before(u.op) // the loop that reads it may not run at all
 	}
-	if wait && (at.Block() != u.conv.Block() || !waited(at)) {
+	if wait && (at.Block() != u.op.Block() || !afterWait(at)) {
 		tileaa.NewAsyncWait(b, 0)
 	}
 	tile := buf.Type().(*tileaa.BufferType)
 	for _, at := range places {
 		b.Before(at)
 		read := tileaa.NewBufferLoad(b, tileaa.Tile(s.Ctx, tile.Elem, tile.Shape...).WithLayout(s.Ctx, u.read), buf, tileaa.BufferLoadOptions{Atom: u.atom}).Result()
-		take(u.conv, at, cloneOnto(s, b, u.between, read, u.read))
+		take(u.op, at, cloneOnto(s, b, u.views, read, u.read))
 	}
-	u.conv.Erase()
-	for _, op := range u.between {
+	u.op.Erase()
+	for _, op := range u.views {
 		if !op.Result(0).HasUses() {
 			op.Erase()
 		}
@@ -375,7 +378,7 @@ func take(conv, at *ir.Op, v *ir.Value) {
 	}
 }
 
-// cloneOnto makes the reshapes and permutes of a list, the last first, of another value in layout l.
+// cloneOnto clones a list of views, the last first, onto another value in layout l.
 func cloneOnto(s *pass.State, b *ir.Builder, list []*ir.Op, v *ir.Value, l layout.Layout) *ir.Value {
 	for _, op := range slices.Backward(list) {
 		l = resultLayout(op, l)
@@ -385,8 +388,8 @@ func cloneOnto(s *pass.State, b *ir.Builder, list []*ir.Op, v *ir.Value, l layou
 	return v
 }
 
-// named is a layout after reshapes and permutes, the last first.
-func named(list []*ir.Op, l layout.Layout) layout.Layout {
+// layoutAfter is a layout after a list of views, the last first.
+func layoutAfter(list []*ir.Op, l layout.Layout) layout.Layout {
 	for _, op := range slices.Backward(list) {
 		l = resultLayout(op, l)
 	}
@@ -414,7 +417,7 @@ func copyBuffer(s *pass.State, conv *ir.Op, src, dst layout.Layout, computed boo
 	elem := tileaa.AsTile(conv.Result(0)).Elem
 	mem, name, ok = matrixBuffer(s, src, dst, tileaa.ElemBits(elem))
 	product := tileaa.OnlyProductsTake(conv.Result(0))
-	if ok || !product && !computed || src.InBits(layout.Reg) == 0 && product || layout.Convert(src, dst).Kind != layout.Shared && !scales(conv.Result(0)) {
+	if ok || !product && !computed || src.InBits(layout.Reg) == 0 && product || layout.Convert(src, dst).Kind != layout.Shared && !becomesScales(conv.Result(0)) {
 		return mem, name, ok
 	}
 	bits := tileaa.ElemBits(elem)
@@ -436,12 +439,12 @@ func copyBuffer(s *pass.State, conv *ir.Op, src, dst layout.Layout, computed boo
 }
 
 // forFactor reports whether what a conversion gives is computed with for a factor that products read in shared memory, where it is stored.
-func (u *converts) forFactor(s *pass.State) bool {
+func (u *conversion) forFactor(s *pass.State) bool {
 	if !readsFactors(s.Target) {
 		return false
 	}
-	v := u.conv.Result(0)
-	for n := 0; n < longestWidening && v.HasOneUse() && cheap(v.FirstUse().Owner()) && v.FirstUse().Owner().NumResults() == 1; n++ {
+	v := u.op.Result(0)
+	for n := 0; n < maxWidening && v.HasOneUse() && cheap(v.FirstUse().Owner()) && v.FirstUse().Owner().NumResults() == 1; n++ {
 		s.Step()
 		v = v.FirstUse().Owner().Result(0)
 	}
@@ -471,8 +474,8 @@ func readers(s *pass.State, conv *ir.Op) (places []*ir.Op) {
 	return places
 }
 
-// waited reports whether a wait for all copies stands among the reads in front of an op already.
-func waited(at *ir.Op) bool {
+// afterWait reports whether a wait for all copies stands among the reads in front of an op already.
+func afterWait(at *ir.Op) bool {
 	for op := at.Prev(); op != nil; op = op.Prev() {
 		switch op.Code() {
 		case tileaa.OpAsyncWait:

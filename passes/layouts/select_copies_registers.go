@@ -10,9 +10,9 @@ import (
 	"tileiras/passes/pass"
 )
 
-// This file gives a ring to the few elements of a thread that it computes with beside products of warpgroups or the tensor unit, as the scales of blocks are. stage-loads
-// would begin their loads an iteration ahead, into registers; from further ahead they would have to be moved there, and moves wait. Where an iteration is shorter than
-// the way to memory, copies begin earlier, with those for the products:
+// This file gives a ring to loads of few elements of a thread that threads compute with beside wgmma or the tensor unit, as block scales are. Otherwise stage-loads
+// prefetches them by one iteration, into registers; a longer distance would take moves between registers, which wait for the loads. Where an iteration is shorter than
+// the latency of memory, copies begin earlier, with those for the products:
 //
 //	for %i {                                     for %i {
 //	  %s = tiled_load %scale[%i]                   %b = alloc_shared; async_copy %scale[%i], %b; async_commit
@@ -22,32 +22,34 @@ import (
 //	                                               .. fma %d, %s, %sum ..
 //	                                             }
 
-// fewBeside is the registers of a thread up to which a load becomes such a copy: it reads them once more.
-const fewBeside = 2
+// maxCopiedRegisters is the registers of a thread up to which such a load becomes a copy: reading it back from shared memory costs as many
+// loads again.
+const maxCopiedRegisters = 2
 
-// besideOf are the loads of a loop that become such copies.
-func (r *rowLoops) besideOf(loop *ir.Op) (list []rowLoad) {
-	if list, known := r.beside[loop]; known {
+// registerCopies are the loads of a loop that become such copies.
+func (r *rowLoops) registerCopies(loop *ir.Op) (list []rowLoad) {
+	if list, known := r.registers[loop]; known {
 		return list
 	}
-	defer func() { r.beside[loop] = list }()
-	if !loadsLate(r.s, loop) {
+	defer func() { r.registers[loop] = list }()
+	if !loadsStall(r.s, loop) {
 		return nil
 	}
 	for op := loop.Body().First(); op != nil; op = op.Next() {
 		r.s.Step()
-		if !kernel.IsPlainLoad(op) || kernel.RegistersOf(op.Result(0)) > fewBeside {
+		if !kernel.IsPlainLoad(op) || kernel.RegistersOf(op.Result(0)) > maxCopiedRegisters {
 			continue
 		}
-		if l, ok := r.copied(op, leastStaged); ok {
+		if l, ok := r.copied(op, minStagedCopy); ok {
 			list = append(list, l)
 		}
 	}
 	return list
 }
 
-// loadsLate reports whether loads that begin an iteration ahead come late in a loop with products of warpgroups or the tensor unit.
-func loadsLate(s *pass.State, loop *ir.Op) bool {
+// loadsStall reports whether a prefetch by one iteration does not hide the latency of loads in a loop with products of warpgroups or the
+// tensor unit.
+func loadsStall(s *pass.State, loop *ir.Op) bool {
 	f, counts := ir.As[tileaa.For](loop)
 	if !counts || f.Remainder() || !kernel.Multiplies(loop) {
 		return false
@@ -59,8 +61,8 @@ func loadsLate(s *pass.State, loop *ir.Op) bool {
 	return l.MultipliesAsync() && cost.ExposedLoadCycles(s.Target, l) > 0
 }
 
-// rankScalars has loops in which loads come late load single floats as tiles of one element, which copies can bring.
-func rankScalars(s *pass.State) {
+// scalarsToTiles turns scalar f32 loads of loops where loads stall into loads of one-element tiles, which copies can bring.
+func scalarsToTiles(s *pass.State) {
 	var loads []tileaa.Load
 	late := map[*ir.Op]bool{}
 	s.Walk(s.Module, ir.PreOrder, func(op *ir.Op) {
@@ -70,19 +72,19 @@ func rankScalars(s *pass.State) {
 		}
 		loop := op.ParentOp()
 		if _, known := late[loop]; !known {
-			late[loop] = loadsLate(s, loop)
+			late[loop] = loadsStall(s, loop)
 		}
 		if late[loop] {
 			loads = append(loads, l)
 		}
 	})
 	for _, l := range loads {
-		rankScalar(s, l)
+		scalarToTile(s, l)
 	}
 }
 
-// rankScalar puts in the place of a load of a scalar one of a tile that every thread holds.
-func rankScalar(s *pass.State, l tileaa.Load) {
+// scalarToTile replaces a scalar load by a load of a one-element tile that every thread holds.
+func scalarToTile(s *pass.State, l tileaa.Load) {
 	b := ir.NewBuilder(s.Ctx).Before(l.Op)
 	b.Loc = l.Op.Loc()
 	ranked := func(v *ir.Value) *ir.Value {

@@ -26,11 +26,11 @@ import (
 
 // rowLoops are the loops of which loads become such copies.
 type rowLoops struct {
-	s      *pass.State
-	known  *facts.Facts
-	loads  map[*ir.Op][]rowLoad // by loop
-	staged map[*ir.Op][]rowLoad // of loops with a product, likewise
-	beside map[*ir.Op][]rowLoad // of loops with products, that threads compute with
+	s         *pass.State
+	known     *facts.Facts
+	loads     map[*ir.Op][]rowLoad // by loop
+	staged    map[*ir.Op][]rowLoad // of loops with one product: loads that a factor is computed from
+	registers map[*ir.Op][]rowLoad // of loops with products: small loads that threads read back into registers
 }
 
 // rowLoad is a load, and the memory layout that it is copied to.
@@ -60,7 +60,7 @@ func (r *rowLoops) of(loop *ir.Op) (list []rowLoad) {
 	}
 	for op := loop.Body().First(); op != nil; op = op.Next() {
 		r.s.Step()
-		if l, ok := r.copied(op, leastCopy); ok {
+		if l, ok := r.copied(op, minCopy); ok {
 			list = append(list, l)
 			rows.CopiedBytes += kernel.LoadedBytes(op)
 		}
@@ -86,14 +86,14 @@ func (r *rowLoops) copied(load *ir.Op, least int) (l rowLoad, ok bool) {
 	return l, wide && l.mem.MaxVec(src, width) == width && width*bytes >= least
 }
 
-// leastCopy is the bytes at a time that are worth the instructions, leastStaged the fewest of a copy.
-const leastCopy, leastStaged = 8, 4
+// minCopy is the fewest bytes at a time that are worth the instructions of a copy, minStagedCopy the fewest that cp.async can move.
+const minCopy, minStagedCopy = 8, 4
 
 // find is how a load becomes such a copy, if it is one of them.
-func (r *rowLoops) find(c *copied) (l rowLoad, ok bool) {
+func (r *rowLoops) find(c *copiedLoad) (l rowLoad, ok bool) {
 	list := r.stagedOf(c.load.ParentOp())
 	if c.asItIs() {
-		list = slices.Concat(list, r.of(c.load.ParentOp()), r.besideOf(c.load.ParentOp()))
+		list = slices.Concat(list, r.of(c.load.ParentOp()), r.registerCopies(c.load.ParentOp()))
 	}
 	i := slices.IndexFunc(list, func(l rowLoad) bool { return l.load == c.load })
 	if i < 0 {
@@ -104,9 +104,9 @@ func (r *rowLoops) find(c *copied) (l rowLoad, ok bool) {
 
 // copy makes the load a copy.
 func (l rowLoad) copy(s *pass.State) {
-	c := copied{load: l.load}
+	c := copiedLoad{load: l.load}
 	for _, u := range l.load.Result(0).Uses() {
-		c.others = append(c.others, u.Owner())
+		c.otherUsers = append(c.otherUsers, u.Owner())
 	}
 	c.copyTo(s, l.mem)
 }

@@ -34,11 +34,11 @@ func (r *rowLoops) stagedOf(loop *ir.Op) (list []rowLoad) {
 	var raw, stored int // bytes of an iteration
 	for _, v := range product.Operands()[:2] {
 		for _, load := range r.loadsFor(v, loop) {
-			c := copied{load: load}
-			if _, ok := c.past(r.s, r.known); ok {
+			c := copiedLoad{load: load}
+			if _, ok := c.asyncBuffer(r.s, r.known); ok {
 				continue
 			}
-			l, ok := r.copied(load, leastStaged)
+			l, ok := r.copied(load, minStagedCopy)
 			if !ok {
 				return nil
 			}
@@ -46,7 +46,7 @@ func (r *rowLoops) stagedOf(loop *ir.Op) (list []rowLoad) {
 			stored += int(tileaa.AsTile(load.Result(0)).NumElements()) * cost.Bytes(tiling.Atom.A.Bits())
 		}
 	}
-	if len(list) == 0 || !r.pays(loop, product, raw, stored) {
+	if len(list) == 0 || !r.ringPays(loop, product, raw, stored) {
 		return nil
 	}
 	return list
@@ -106,8 +106,9 @@ func (r *rowLoops) loadsFor(factor *ir.Value, loop *ir.Op) (list []*ir.Op) {
 // stagedBytes is the bytes of a thread in an iteration from which on a ring is worth its instructions.
 const stagedBytes = 16
 
-// pays reports whether a loop is faster if what passes through registers, so many raw bytes in an iteration that become others in shared memory, comes from a ring.
-func (r *rowLoops) pays(loop, product *ir.Op, raw, stored int) bool {
+// ringPays reports whether it pays that loads which pass through registers are first copied to a ring: raw bytes in an iteration, that
+// become stored bytes in shared memory.
+func (r *rowLoops) ringPays(loop, product *ir.Op, raw, stored int) bool {
 	plan := tileaa.PlanOf(tileaa.EntryOf(loop))
 	if raw < stagedBytes*32*plan.Warps {
 		return false

@@ -36,7 +36,7 @@ func SplitReductions(s *pass.State) error {
 func crossesWarps(op *ir.Op) bool {
 	l := tileaa.LayoutOf(op.Operand(0))
 	for b := range axisBits(op) {
-		if l != nil && moves(*l, layout.Warp, layout.Bit(l.Shape(), tileaa.DimOf(op), b)) {
+		if l != nil && movedBy(*l, layout.Warp, layout.Bit(l.Shape(), tileaa.DimOf(op), b)) {
 			return true
 		}
 	}
@@ -47,8 +47,8 @@ func axisBits(op *ir.Op) int {
 	return log2(int(tileaa.AsTile(op.Operand(0)).Shape[tileaa.DimOf(op)]))
 }
 
-// moves reports whether an input bit of dimension d changes the given bit of the element number.
-func moves(l layout.Layout, d layout.Dim, bit uint64) bool {
+// movedBy reports whether an input bit of dimension d changes the given bit of the element number.
+func movedBy(l layout.Layout, d layout.Dim, bit uint64) bool {
 	return slices.ContainsFunc(l.Column(d), func(c uint64) bool { return c&bit != 0 })
 }
 
@@ -73,7 +73,7 @@ func splitReduction(s *pass.State, op *ir.Op) {
 	// dimension first, so that the numbers of the others stay.
 	for _, mover := range []layout.Dim{layout.Reg, layout.Lane} {
 		for i := len(runs) - 1; i >= 0; i-- {
-			if runs[i].mover == mover {
+			if runs[i].dim == mover {
 				values = reducePartials(s, b, op, values, dim+i)
 				runs = slices.Delete(runs, i, i+1)
 			}
@@ -85,7 +85,7 @@ func splitReduction(s *pass.State, op *ir.Op) {
 		widest = max(widest, tileaa.ElemBits(tileaa.AsTile(v).Elem))
 	}
 	met := inRegisters(*tileaa.LayoutOf(values[0]), dim, len(runs))
-	if cost.Registers(met.Regs(), widest) > mostMet {
+	if cost.Registers(met.Regs(), widest) > maxMergedRegisters {
 		met = shareLines(met, dim, len(runs))
 	}
 	for i, v := range values {
@@ -105,22 +105,22 @@ func splitReduction(s *pass.State, op *ir.Op) {
 	op.Erase()
 }
 
-// mostMet is the registers of a thread for the parts of all warps of all lines that it holds.
-const mostMet = 128
+// maxMergedRegisters is the registers of a thread for the partial results of all warps, for all lines that the thread holds.
+const maxMergedRegisters = 128
 
-// manyMeet reports whether only warps hold different parts of the axis of a reduction, of so many lines that a thread that has the lines of one warp would hold too many
-// where they meet.
-func manyMeet(op *ir.Op, l layout.Layout) bool {
+// mergesTooMany reports whether a reduction crosses warps, and nothing else, for so many lines that a thread with the lines of one warp
+// would hold too many partial results when they are merged.
+func mergesTooMany(op *ir.Op, l layout.Layout) bool {
 	runs := axisRuns(op, l)
-	if len(runs) != 1 || runs[0].mover != layout.Warp {
+	if len(runs) != 1 || runs[0].dim != layout.Warp {
 		return false
 	}
 	lines := compact(l.RemoveDim(tileaa.DimOf(op))).Regs()
-	return cost.Registers(int(runs[0].size)*lines, tileaa.ElemBits(tileaa.AsTile(op.Operand(0)).Elem)) > mostMet
+	return cost.Registers(int(runs[0].size)*lines, tileaa.ElemBits(tileaa.AsTile(op.Operand(0)).Elem)) > maxMergedRegisters
 }
 
-// shareLines has warps, and then lanes, that hold the same lines hold different ones, as far as registers choose lines and not parts, those in dimensions dim ..
-// dim+n-1.
+// shareLines distributes lines over warps, and then lanes, that would hold copies of them, as far as register bits choose lines and not the
+// parts in dimensions dim .. dim+n-1.
 func shareLines(l layout.Layout, dim, n int) layout.Layout {
 	b, parts := l.Bases(), bitsOf(l.Shape(), dim, n)
 	b.Lane, b.Warp = slices.Clone(b.Lane), slices.Clone(b.Warp)
@@ -147,8 +147,8 @@ func bitsOf(shape []int, dim, n int) (mask uint64) {
 
 // A run is neighbouring bits of an axis that the same dimension of the hardware moves: 2^bits elements.
 type run struct {
-	size  int64
-	mover layout.Dim
+	size int64
+	dim  layout.Dim
 }
 
 // axisRuns cuts the axis of a reduce, high bits first, into runs of bits that only registers move, that lanes move, and that warps move.
@@ -157,11 +157,11 @@ func axisRuns(op *ir.Op, l layout.Layout) []run {
 	for bit := axisBits(op) - 1; bit >= 0; bit-- {
 		mover := layout.Reg
 		for _, d := range []layout.Dim{layout.Lane, layout.Warp} {
-			if moves(l, d, layout.Bit(l.Shape(), tileaa.DimOf(op), bit)) {
+			if movedBy(l, d, layout.Bit(l.Shape(), tileaa.DimOf(op), bit)) {
 				mover = d
 			}
 		}
-		if n := len(runs); n > 0 && runs[n-1].mover == mover {
+		if n := len(runs); n > 0 && runs[n-1].dim == mover {
 			runs[n-1].size *= 2
 		} else {
 			runs = append(runs, run{2, mover})

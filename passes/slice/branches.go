@@ -14,10 +14,10 @@ import (
 //	%y = if %c { %m = cmpi ..; yield (select %m, %low, %x) }         %m = cmpi ..; %z = select %m, %low, %x
 //	     else { yield %x }                                     =>    %y = select (splat %c), %z, %x               =>   pieces of it
 
-// straighten makes selects of branches in loops that compute nothing but tiles.
-func straighten(s *pass.State, entry *ir.Op) {
+// branchesToSelects turns branches that only compute tiles into selects (if-conversion), in loops with products.
+func branchesToSelects(s *pass.State, entry *ir.Op) {
 	b := ir.NewBuilder(s.Ctx)
-	for _, op := range besideProducts(s, entry, tileaa.OpIf) {
+	for _, op := range inProductLoops(s, entry, tileaa.OpIf) {
 		f := ir.Cast[tileaa.If](op)
 		if !onlyComputes(f) {
 			continue
@@ -33,8 +33,8 @@ func straighten(s *pass.State, entry *ir.Op) {
 	}
 }
 
-// besideProducts lists the operations of a kind in the bodies of loops with products.
-func besideProducts(s *pass.State, entry *ir.Op, code ir.Code) (list []*ir.Op) {
+// inProductLoops lists the operations of a code in the bodies of loops with products.
+func inProductLoops(s *pass.State, entry *ir.Op, code ir.Code) (list []*ir.Op) {
 	s.Walk(entry, ir.PostOrder, func(op *ir.Op) {
 		if op.Code() != tileaa.OpFor {
 			return
@@ -61,10 +61,10 @@ func onlyComputes(f tileaa.If) bool {
 	return true
 }
 
-// branch makes branches of selects by one condition for all elements in such loops.
-func branch(s *pass.State, entry *ir.Op) {
+// selectsToBranches turns selects with a scalar condition back into branches, in such loops.
+func selectsToBranches(s *pass.State, entry *ir.Op) {
 	b := ir.NewBuilder(s.Ctx)
-	for _, op := range besideProducts(s, entry, tileaa.OpSelect) {
+	for _, op := range inProductLoops(s, entry, tileaa.OpSelect) {
 		sel := ir.Cast[tileaa.Select](op)
 		cond, ok := ir.DefinedBy[tileaa.Splat](sel.Cond())
 		if !ok {

@@ -112,7 +112,7 @@ func (l *loopBuilder) build() {
 		l.first, lower = false, 1
 	}
 	l.b.Loc = l.g.place.Loc()
-	if slices.ContainsFunc(l.g.outputs, func(o *output) bool { return o.lands(l.c) }) {
+	if slices.ContainsFunc(l.g.outputs, func(o *output) bool { return o.cutsTensorSums(l.c) }) {
 		for ; lower < l.g.pieces; lower++ {
 			carried = l.piece(number(tileaa.Const(l.b, i32, lower)), carried)
 		}

@@ -20,7 +20,7 @@ func Cut(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) *ir.Op {
 		copied.Op.Erase()
 		return nil
 	}
-	straighten(s, copied.Op)
+	branchesToSelects(s, copied.Op)
 	c := newSlicer(s, copied.Op)
 	if plan.OperandBytes > 0 {
 		c.cutsSteps()
@@ -30,7 +30,7 @@ func Cut(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) *ir.Op {
 		return nil
 	}
 	c.build()
-	branch(s, copied.Op)
+	selectsToBranches(s, copied.Op)
 	flattenLoops(s, copied.Op)
 	return copied.Op
 }

@@ -68,7 +68,7 @@ func nestOf(op *ir.Op) (n nest, ok bool) {
 	outer, ok := ir.As[tileaa.For](op.ParentOp())
 	trips, constant := tileaa.TripCount(op)
 	if !ok || !constant || trips < 2 || trips > 1<<16 || !countsByOne(inner) || !countsByOne(outer) || inner.Unsigned() != outer.Unsigned() ||
-		counter(inner).Type() != counter(outer).Type() || !handsOn(outer, inner) {
+		counter(inner).Type() != counter(outer).Type() || !onlyForwards(outer, inner) {
 		return n, false
 	}
 	return nest{outer: outer, inner: inner, trips: int64(trips)}, true
@@ -84,8 +84,8 @@ func countsByOne(f tileaa.For) bool {
 	return ok && yes && from == 0 && by == 1 && !f.Remainder() && len(f.Lands()) == 0
 }
 
-// handsOn reports whether a loop gives another one what it carries and goes on with what that returns, and computes nothing else but scalars.
-func handsOn(outer, inner tileaa.For) bool {
+// onlyForwards reports whether the outer loop does nothing but pass its carried values through the inner one, and compute scalars.
+func onlyForwards(outer, inner tileaa.For) bool {
 	args, inits := outer.Op.Body().Args()[1:], inner.Inits()
 	if len(args) != len(inits) {
 		return false
@@ -149,7 +149,7 @@ func (n *nest) flatten(b *ir.Builder) *ir.Op {
 
 // number gives what the counters of both loops number the number of the iteration of one.
 func (n *nest) number(b *ir.Builder, j *ir.Value) {
-	for _, sum := range n.joined() {
+	for _, sum := range n.linearCounters() {
 		sum.op.Result(0).ReplaceAllUsesWith(sum.of(b, j, n.trips))
 		eraseDead(sum.op)
 	}
@@ -176,14 +176,15 @@ func eraseDead(op *ir.Op) {
 	}
 }
 
-// joined is k * trips + s, which is the number of an iteration of both loops. Last is the most that k is known to be, if anything is.
-type joined struct {
+// linearCounter is an op that computes k * trips + s, the number of an iteration of the flattened loop. last is the most that k is known to
+// be, if anything is.
+type linearCounter struct {
 	op   *ir.Op
 	last *int64
 }
 
 // of is the sum as the number of an iteration, with what is known of k.
-func (m joined) of(b *ir.Builder, j *ir.Value, trips int64) *ir.Value {
+func (m linearCounter) of(b *ir.Builder, j *ir.Value, trips int64) *ir.Value {
 	if m.last != nil && *m.last < highest(j)/trips {
 		first, last := int64(0), *m.last*trips+trips-1
 		j = tileaa.NewAssume(b, j, &tileaa.BoundedAttr{Lower: &first, Upper: &last}).Result()
@@ -194,8 +195,8 @@ func (m joined) of(b *ir.Builder, j *ir.Value, trips int64) *ir.Value {
 	return j
 }
 
-// joined finds the sums in the inner loop that number the iterations of both.
-func (n *nest) joined() (list []joined) {
+// linearCounters finds such sums in the inner loop.
+func (n *nest) linearCounters() (list []linearCounter) {
 	k, s := counter(n.outer), counter(n.inner)
 	ir.Walk(n.inner.Op, ir.PreOrder, func(op *ir.Op) {
 		if op.Code() != tileaa.OpAddi || tileaa.IsRanked(op.Result(0)) {
@@ -209,7 +210,7 @@ func (n *nest) joined() (list []joined) {
 			by, ok := tileaa.SplatInt(product.Operand(1))
 			of, last := widened(product.Operand(0))
 			if part, _ := widened(rest); ok && by == n.trips && of == k && part == s {
-				list = append(list, joined{op, last})
+				list = append(list, linearCounter{op, last})
 				return
 			}
 		}

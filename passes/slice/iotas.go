@@ -12,8 +12,8 @@ import (
 //
 //	reshape (iota : 64x) : 8x8      =>      (broadcast of iota 8 along rows) * 8 + (broadcast of iota 8 along columns)
 
-// spreadIotas spreads those from which operands of products are loaded.
-func spreadIotas(s *pass.State, entry *ir.Op) {
+// expandIotas replaces reshaped iotas from which operands of products are addressed.
+func expandIotas(s *pass.State, entry *ir.Op) {
 	feeds := FeedsProducts{}
 	uses := map[*ir.Op][]*ir.Use{} // that lead to operands only
 	var list []*ir.Op
@@ -31,12 +31,12 @@ func spreadIotas(s *pass.State, entry *ir.Op) {
 		}
 	})
 	for _, op := range list {
-		spread(s, op, uses[op])
+		expandIota(s, op, uses[op])
 	}
 }
 
-// spreadCutOut spreads those of which pieces are cut out of the whole, through shared memory; false if there is none.
-func (c *slicer) spreadCutOut() bool {
+// expandExtractedIotas replaces reshaped iotas of which pieces would be extracted through shared memory; false if there is none.
+func (c *slicer) expandExtractedIotas() bool {
 	found := map[*ir.Op]bool{}
 	for _, o := range c.outputs {
 		for k, how := range o.how { // fills a set: the order cannot matter
@@ -52,7 +52,7 @@ func (c *slicer) spreadCutOut() bool {
 		}
 	})
 	for _, op := range list {
-		spread(c.s, op, op.Result(0).Uses())
+		expandIota(c.s, op, op.Result(0).Uses())
 	}
 	return len(list) > 0
 }
@@ -61,8 +61,8 @@ func isReshapedIota(op *ir.Op) bool {
 	return op.Code() == tileaa.OpReshape && ir.Is[tileaa.Iota](op.Operand(0).DefiningOp()) && tileaa.AsTile(op.Result(0)).NumElements() > 1
 }
 
-// spread has users of a reshaped iota take the sum of what its dimensions count.
-func spread(s *pass.State, op *ir.Op, uses []*ir.Use) {
+// expandIota replaces a reshaped iota by a sum of one iota for each dimension.
+func expandIota(s *pass.State, op *ir.Op, uses []*ir.Use) {
 	b := ir.NewBuilder(s.Ctx).Before(op)
 	b.Loc = op.Loc()
 	t := tileaa.AsTile(op.Result(0))

@@ -84,7 +84,7 @@ func (p *prober) needCarried(k carry) bool {
 		p.how[at] = inPieces
 		if k.dim != whole && tileaa.ShapeOf(at.v)[k.dim]%p.pieces != 0 || !p.need(k.initial()) || !p.need(k.next()) {
 			p.how[at] = impossible
-			p.broken = true // what was found out on the assumption is worth nothing
+			p.assumptionFailed = true // what was found out on the assumption is worth nothing
 		}
 	}
 	return p.how[at] != impossible

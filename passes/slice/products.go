@@ -31,8 +31,8 @@ func productDim(op *ir.Op, i, dim int) (int, bool) {
 	return dim, true
 }
 
-// FeedsProducts knows of values whether they only become operands of products: what is loaded or computed for them in pieces needs no
-// place as a whole.
+// FeedsProducts caches, by value, whether it is only used by operands of products: it is loaded or computed in pieces then, and need not
+// exist whole.
 type FeedsProducts map[*ir.Value]bool
 
 func (f FeedsProducts) Of(v *ir.Value) bool {
@@ -90,13 +90,13 @@ func cutSteps(s *pass.State, entry *ir.Op) error {
 
 // cutsSteps has a slicer cut products along K, and nothing else.
 func (c *slicer) cutsSteps() {
-	c.steps, c.limit, c.asked = true, kernel.WholeRegisters, ProductsOf(c.s, c.entry)
+	c.steps, c.limit, c.productDemands = true, kernel.WholeRegisters, ProductsOf(c.s, c.entry)
 }
 
 // stepPieces is the number of pieces along K in which the operands of a product fit into the plan's bytes, or as many as there can be.
 func (c *slicer) stepPieces(op *ir.Op) int64 {
-	r := c.asked.Room(c.threads/32, tileaa.PlanOf(c.entry).OperandBytes)
-	p := c.asked.Of(op, c.threads/32)
+	r := c.productDemands.Room(c.threads/32, tileaa.PlanOf(c.entry).OperandBytes)
+	p := c.productDemands.Of(op, c.threads/32)
 	pieces := int64(1)
 	for p.TooBig(r) && p.Extent.K > 1 {
 		half := p.half(c.s, op, c.threads/32)
@@ -152,14 +152,14 @@ func (l *loopBuilder) step(op *ir.Op, acc *ir.Value) *ir.Value {
 	return l.b.Insert(c).Result(0)
 }
 
-// Product is what the plan asks of one product.
+// Product is what one product asks of the plan.
 type Product struct {
 	Extent        atom.Extent
 	Atom          atom.Candidate
-	OK            bool // some row computes it
-	SharedBytes   int  // bytes of the operands that lie in shared memory
-	RegisterBytes int  // bytes that pass through registers on their way there
-	UncopiedBytes int  // the same without those of reshaped and permuted tiles, which copies bring where that pays
+	OK            bool // some instruction computes it
+	SharedBytes   int  // of the operands in shared memory
+	RegisterBytes int  // of operands that reach shared memory through registers
+	UncopiedBytes int  // the same without reshaped and permuted tiles, which asynchronous copies can bring
 	accs          int  // accumulators of a thread
 }
 
@@ -168,28 +168,28 @@ type Products struct {
 	kernel.Demands
 	s     *pass.State
 	known *facts.Facts
-	asked map[question]Product
+	cache map[productKey]Product
 	fit   map[*ir.Op]bool // kernel.RingsFit, by the op around a product
 	turns map[*ir.Op]bool // kernel.StaggersOperands of those of which they do not
 }
 
-type question struct {
+type productKey struct {
 	op    *ir.Op
 	warps int
 }
 
 // ProductsOf takes time linear in the entry, and so do all its answers together.
 func ProductsOf(s *pass.State, entry *ir.Op) *Products {
-	return &Products{kernel.DemandsOf(s, entry), s, facts.New(s.Ctx, entry), map[question]Product{}, map[*ir.Op]bool{}, map[*ir.Op]bool{}}
+	return &Products{kernel.DemandsOf(s, entry), s, facts.New(s.Ctx, entry), map[productKey]Product{}, map[*ir.Op]bool{}, map[*ir.Op]bool{}}
 }
 
 // Of looks at a product for so many warps.
 func (ps *Products) Of(op *ir.Op, warps int) Product {
-	q := question{op, warps}
-	p, old := ps.asked[q]
+	q := productKey{op, warps}
+	p, old := ps.cache[q]
 	if !old {
 		p = ps.product(op, warps)
-		ps.asked[q] = p
+		ps.cache[q] = p
 	}
 	return p
 }
@@ -206,7 +206,7 @@ func (ps *Products) product(op *ir.Op, warps int) Product {
 	}
 	for i, elem := range []atom.Elem{p.Atom.A, p.Atom.B} {
 		v := op.Operand(i)
-		if p.OK && p.Atom.Atom.Scalar() || !fromProduct(v) {
+		if p.OK && p.Atom.Atom.Scalar() || !derivedFromProduct(v) {
 			p.SharedBytes += int(tileaa.AsTile(v).NumElements()) * max(elem.Bits(), 8) / 8
 		}
 		scaled := tileaa.IsScaled(op) && !(p.OK && p.Atom.Atom.Scaled()) // on its way, which may take more than what is loaded
@@ -322,8 +322,8 @@ func (p Product) TooBig(r room) bool {
 		p.OK && p.Atom.Atom.Scalar() && p.accs*p.Extent.K/p.Atom.Atom.Shape.K > cost.ScalarInstructions
 }
 
-// fromProduct reports whether a value is computed from the result of a product: it is in registers.
-func fromProduct(v *ir.Value) bool {
+// derivedFromProduct reports whether a value is computed from the result of a product, and so is in registers.
+func derivedFromProduct(v *ir.Value) bool {
 	seen := map[*ir.Value]bool{}
 	var visit func(v *ir.Value) bool
 	visit = func(v *ir.Value) bool {

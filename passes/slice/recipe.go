@@ -26,13 +26,13 @@ func backwards(s pieceOf) bool { return ir.Cast[tileaa.Scan](s.op).Reverse() }
 
 func (r *recipe) backwards() bool { return len(r.scans) > 0 && backwards(r.scans[0]) }
 
-// takesApart reports whether pieces are made of slices of something whole.
-func (r *recipe) takesApart() bool {
+// extracts reports whether pieces are cut out of a value that exists whole.
+func (r *recipe) extracts() bool {
 	return slices.ContainsFunc(r.cuts, func(k cut) bool { return r.how[k] == extracted })
 }
 
-// lands reports whether pieces are cut out of sums that the tensor unit keeps.
-func (r *recipe) lands(c *slicer) bool {
+// cutsTensorSums reports whether pieces are read from sums in tensor memory.
+func (r *recipe) cutsTensorSums(c *slicer) bool {
 	return slices.ContainsFunc(r.cuts, func(k cut) bool { return r.how[k] == extracted && c.tensorSums[k.v] })
 }
 

@@ -118,11 +118,11 @@ const (
 
 // prober asks how pieces of values would be made, at a place.
 type prober struct {
-	c      *slicer
-	pieces int64
-	place  *ir.Op
-	how    map[cut]method
-	broken bool // an assumption about a loop was wrong
+	c                *slicer
+	pieces           int64
+	place            *ir.Op
+	how              map[cut]method
+	assumptionFailed bool // an assumption about a loop-carried value was wrong: the answer is worth nothing
 }
 
 func (p *prober) needAll(cuts []cut) bool {
@@ -152,7 +152,7 @@ func (p *prober) need(k cut) bool {
 			p.how[k] = impossible
 		case p.inPieces(k):
 			p.how[k] = inPieces
-			if tileaa.IsRanked(k.v) && p.takesApart(k) && !p.c.big(k.v) && !p.c.dependsOnBig(k.v.DefiningOp()) && p.need(cut{k.v, whole}) {
+			if tileaa.IsRanked(k.v) && p.extracts(k) && !p.c.big(k.v) && !p.c.dependsOnBig(k.v.DefiningOp()) && p.need(cut{k.v, whole}) {
 				p.how[k] = extracted // nearest to its use: what it is made of is whole anyway
 			}
 		case tileaa.IsRanked(k.v) && !p.c.big(k.v) && p.need(cut{k.v, whole}):
@@ -164,8 +164,8 @@ func (p *prober) need(k cut) bool {
 	return p.how[k] != impossible
 }
 
-// takesApart reports whether a piece is made of a slice of something whole.
-func (p *prober) takesApart(k cut) bool {
+// extracts reports whether a piece is cut out of a value that exists whole.
+func (p *prober) extracts(k cut) bool {
 	return slices.ContainsFunc(p.c.operandCuts(k.v.DefiningOp(), k.dim), func(o cut) bool { return p.how[o] == extracted })
 }
 

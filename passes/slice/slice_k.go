@@ -104,12 +104,12 @@ func kLoopOf(loop ir.Flow, i int, n int64) (k kLoop, ok bool) {
 	return k, !slices.ContainsFunc(k.dots, func(d tileaa.Dot) bool { return !slicesK(d, n) })
 }
 
-// stepBytes is the bytes along K of a step of an instruction.
-const stepBytes = 32
+// instrDepthBytes is the bytes along K of one matrix instruction.
+const instrDepthBytes = 32
 
 // StepsK is how many steps of an instruction a product of matrix units has along K.
 func StepsK(product *ir.Op) int {
-	return kernel.ExtentOf(product).K * tileaa.ElemBits(tileaa.AsTile(product.Operand(0)).Elem) / (8 * stepBytes)
+	return kernel.ExtentOf(product).K * tileaa.ElemBits(tileaa.AsTile(product.Operand(0)).Elem) / (8 * instrDepthBytes)
 }
 
 // slicesK reports whether a product of matrix units, of tiles that are loaded as they are multiplied, has n slices along K.

@@ -49,7 +49,7 @@ func Tiles(s *pass.State) error {
 			sliceK(s, entry, int64(plan.SlicesK))
 		}
 		if plan.OperandBytes > 0 {
-			spreadIotas(s, entry)
+			expandIotas(s, entry)
 		}
 		if plan.Sliced {
 			if err := slicePieces(s, entry, &made); err != nil {
@@ -67,21 +67,21 @@ func Tiles(s *pass.State) error {
 
 // slicePieces makes big tiles of an entry in pieces.
 func slicePieces(s *pass.State, entry *ir.Op, made *int) error {
-	straighten(s, entry)
-	defer branch(s, entry)
+	branchesToSelects(s, entry)
+	defer selectsToBranches(s, entry)
 	c, before, notes := newSlicer(s, entry), *made, s.Notes
-	c.made = made
+	c.opsMade = made
 	err := c.decide()
-	if c.spreadCutOut() {
+	if c.expandExtractedIotas() {
 		*made, s.Notes = before, notes
 		c = newSlicer(s, entry)
-		c.made = made
+		c.opsMade = made
 		err = c.decide()
 	}
 	switch {
 	case err == nil:
 		c.build()
-	case c.products && c.threads < 32*cost.MaxWarps, c.bigger():
+	case c.products && c.threads < 32*cost.MaxWarps, c.hasBiggerPlan():
 		return &pass.ErrPlan{Entry: pass.SymbolName(entry), Reason: c.err.Error()}
 	case c.fitsWhole():
 		s.Remark(entry.Loc(), "tiles stay whole and may spill: %v", c.err)
@@ -101,10 +101,10 @@ type slicer struct {
 	// products: the entry has matrix products, whose accumulators may fill a piece. steps: products are cut along K, nothing else.
 	products, steps bool
 	accumulators    int       // registers of a thread that the accumulators of a piece may take
-	piece           int       // registers of a thread that a piece takes in an entry without products; all accumulators of a loop and a piece take twice as many
-	asked           *Products // where products are cut along K
+	pieceRegs       int       // registers of a thread that a piece takes in an entry without products; all accumulators of a loop and a piece take twice as many
+	productDemands  *Products // where products are cut along K
 	feeding         FeedsProducts
-	tensorSums      map[*ir.Value]bool // sums that the tensor unit keeps: their pieces are cut out of them behind their loops
+	tensorSums      map[*ir.Value]bool // sums that stay in tensor memory: their pieces are read behind their loops
 	known           *facts.Facts
 	number          map[*ir.Op]int // place in the walk: program order
 	orders          tokenOrder
@@ -116,7 +116,7 @@ type slicer struct {
 	groups   []*group
 	rewires  []rewire
 	replaced ir.Mapping // results of outputs -> what the loops give instead
-	made     *int       // operations on pieces in the loops of the module so far
+	opsMade  *int       // operations on pieces in the loops of the module so far
 	remarked bool
 	err      error
 }
@@ -126,7 +126,7 @@ func newSlicer(s *pass.State, entry *ir.Op) *slicer {
 	c := &slicer{
 		s: s, b: ir.NewBuilder(s.Ctx), entry: entry, threads: 32 * p.Warps, limit: d.ValueLimit(s, p.Warps),
 		known: facts.New(s.Ctx, entry), number: map[*ir.Op]int{}, output: map[*ir.Op]*output{}, kept: map[*ir.Op]bool{},
-		loops: map[*ir.Op]bool{}, replaced: ir.Mapping{}, feeding: FeedsProducts{}, tensorSums: map[*ir.Value]bool{}, made: new(int), piece: cost.PieceRegisters,
+		loops: map[*ir.Op]bool{}, replaced: ir.Mapping{}, feeding: FeedsProducts{}, tensorSums: map[*ir.Value]bool{}, opsMade: new(int), pieceRegs: cost.PieceRegisters,
 	}
 	if d.AccumulatorBits > 0 {
 		c.products = true
@@ -135,7 +135,7 @@ func newSlicer(s *pass.State, entry *ir.Op) *slicer {
 		}
 		c.limit = d.AccumulatorShare(c.accumulators)
 	} else if p.PieceRegs > 0 {
-		c.piece, c.limit = p.PieceRegs, min(c.limit, p.PieceRegs)
+		c.pieceRegs, c.limit = p.PieceRegs, min(c.limit, p.PieceRegs)
 	}
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {
 		c.number[op] = len(c.number)
@@ -153,8 +153,8 @@ func newSlicer(s *pass.State, entry *ir.Op) *slicer {
 	return c
 }
 
-// bigger reports whether there is a plan of bigger pieces, whose threads have registers for what stays whole.
-func (c *slicer) bigger() bool { return !c.products && c.piece < cost.PieceRegisters }
+// hasBiggerPlan reports whether there is a plan of bigger pieces, whose threads have registers for what stays whole.
+func (c *slicer) hasBiggerPlan() bool { return !c.products && c.pieceRegs < cost.PieceRegisters }
 
 // fitsWhole reports whether a thread can hold every value one way or another.
 func (c *slicer) fitsWhole() bool {
@@ -180,7 +180,7 @@ func (c *slicer) pieceLimit() (piece, loop int) {
 	if c.products {
 		return c.accumulators, c.accumulators
 	}
-	return c.piece, 2 * c.piece
+	return c.pieceRegs, 2 * c.pieceRegs
 }
 
 // involvesBig reports whether an operation takes or makes a big tile, or scans more than a thread holds.
@@ -241,7 +241,7 @@ func (c *slicer) visitEffect(op *ir.Op) {
 	}
 	if _, ok := cutTile(op); ok && !c.steps && c.dependsOnBig(op) {
 		// A small tile is worth a loop if that spares making it whole.
-		if o := c.bestOutput(op, effect); o != nil && (c.involvesBig(op) || !o.takesApart() || o.lands(c)) {
+		if o := c.bestOutput(op, effect); o != nil && (c.involvesBig(op) || !o.extracts() || o.cutsTensorSums(c)) {
 			c.add(o)
 			return
 		}
@@ -315,7 +315,7 @@ func (c *slicer) dependsOnBig(op *ir.Op) bool {
 
 // add makes an output, and everything outside of its loop that the loop needs.
 func (c *slicer) add(o *output) {
-	if *c.made += len(o.cuts); *c.made > cost.MaxPieces {
+	if *c.opsMade += len(o.cuts); *c.opsMade > cost.MaxPieces {
 		v, _ := cutTile(o.op)
 		if v == nil {
 			v = o.op.Operand(0)
@@ -338,7 +338,7 @@ func (c *slicer) keep(op *ir.Op) {
 	c.kept[op] = true
 	switch {
 	case !c.involvesBig(op):
-	case c.bigger():
+	case c.hasBiggerPlan():
 		c.err = fmt.Errorf("%s cannot be cut into pieces", op.Def.Name)
 		return
 	case !c.remarked:
@@ -444,7 +444,7 @@ func (c *slicer) tryOutput(op *ir.Op, kind outputKind, dim int, pieces int64) *o
 		case collect:
 			roots = append(roots, cut{op.Result(0), dim})
 		}
-		if !p.needAll(roots) || p.broken || kind == collect && p.how[roots[0]] != inPieces {
+		if !p.needAll(roots) || p.assumptionFailed || kind == collect && p.how[roots[0]] != inPieces {
 			return nil
 		}
 		r, ok := p.recipe(roots)

@@ -62,7 +62,7 @@ func (p *parts) split() {
 	}
 	all := p.combine(before, own)
 	for i, r := range p.op.Results() {
-		v := p.behind(1, all[i], own[i])
+		v := p.selectFrom(1, all[i], own[i])
 		r.ReplaceAllUsesWith(tileaa.NewReshape(p.b, r.Type(), v).Result())
 	}
 	p.op.Erase()
@@ -85,11 +85,11 @@ func (p *parts) before(own []*ir.Value) []*ir.Value {
 		ends[k] = p.slice(all, p.dim, p.place(int64(k)))
 	}
 	sum := ends[0]
-	list := p.widened(sum)
+	list := p.broadcastParts(sum)
 	for k := int64(1); k < p.n-1; k++ {
 		sum = p.combine(sum, ends[k])
-		for i, wide := range p.widened(sum) {
-			list[i] = p.behind(k+1, wide, list[i])
+		for i, wide := range p.broadcastParts(sum) {
+			list[i] = p.selectFrom(k+1, wide, list[i])
 		}
 	}
 	return list
@@ -123,8 +123,8 @@ func (p *parts) place(k int64) int64 {
 	return k
 }
 
-// widened are tiles of one part as those of all.
-func (p *parts) widened(list []*ir.Value) []*ir.Value {
+// broadcastParts are tiles of one part, broadcast to all.
+func (p *parts) broadcastParts(list []*ir.Value) []*ir.Value {
 	out := make([]*ir.Value, len(list))
 	for i, v := range list {
 		shape := slices.Clone(tileaa.ShapeOf(v))
@@ -134,8 +134,8 @@ func (p *parts) widened(list []*ir.Value) []*ir.Value {
 	return out
 }
 
-// behind is x in parts from k on, y in those before.
-func (p *parts) behind(k int64, x, y *ir.Value) *ir.Value {
+// selectFrom is x in parts from k on, y in those before.
+func (p *parts) selectFrom(k int64, x, y *ir.Value) *ir.Value {
 	shape := tileaa.ShapeOf(x)
 	i32 := p.b.Ctx.Int(32)
 	along := slices.Repeat([]int64{1}, len(shape))

@@ -134,7 +134,7 @@ func TestAccumulatorsFitBesideWhatLoopsCarry(t *testing.T) {
 		{"sm_100", 4, 192, 64, false, false, false}, {"sm_90", 4, 192, 128, true, false, true}, {"sm_90", 4, 192, 64, false, false, false},
 		{"sm_90", 4, 193, 64, true, false, false},
 	} {
-		if got := AccumulatorsFit(sm(t, c.target), c.warps, Accumulators{c.most, c.most, c.carried}, c.rows, c.turns); got != c.want {
+		if got := AccumulatorsFit(sm(t, c.target), c.warps, Accumulators{c.most, c.most, c.carried}, ProductShape{c.rows, c.turns}); got != c.want {
 			t.Errorf("%s, %d warps, %d accumulators, %d carried: %t, want %t", c.target, c.warps, c.most, c.carried, got, c.want)
 		}
 	}
@@ -144,7 +144,7 @@ func TestAccumulatorsFitBesideWhatLoopsCarry(t *testing.T) {
 func TestAccumulatorsFitBehindLoops(t *testing.T) {
 	for _, target := range []string{"sm_75", "sm_80", "sm_90", "sm_100", "sm_120"} {
 		for most, want := range map[int]bool{128: true, 192: true, 193: false} { // the order cannot matter
-			if got := AccumulatorsFit(sm(t, target), 8, Accumulators{most, 128, 128}, false, false); got != want {
+			if got := AccumulatorsFit(sm(t, target), 8, Accumulators{most, 128, 128}, ProductShape{}); got != want {
 				t.Errorf("%s, %d accumulators behind a loop with 128: %t, want %t", target, most, got, want)
 			}
 		}

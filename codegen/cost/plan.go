@@ -35,21 +35,27 @@ func AccumulatorLimit(t *target.Target, warps int) int {
 
 // AccumulatorsFit reports whether a thread has registers for its accumulators, some of which are loop-carried. In attention the scores live
 // from one product to the next, and the sums throughout: as long as the sums leave room for the scores, a thread may have half as many
-// again. The room is a quarter of the limit less where operands share a slot (sharedSlot: loads pass through registers, too) or a thread
+// again. The room is a quarter of the limit less where operands share a slot (SharedSlot: loads pass through registers, too) or a thread
 // has fewer registers than instructions can name. This does not hold on GPUs with wgmma or tensor memory, where ptxas keeps more addresses
-// in registers and spills, unless all products are wgmma of one row tile for each warpgroup (oneRowTile), which take next to no registers
+// in registers and spills, unless all products are wgmma of one row tile for each warpgroup (OneRowTile), which take next to no registers
 // besides. Accumulators that overlap only outside of loops, where results of two products meet, may be half as many again anywhere: no
 // fragments are prefetched there.
-func AccumulatorsFit(t *target.Target, warps int, n Accumulators, oneRowTile, sharedSlot bool) bool {
+func AccumulatorsFit(t *target.Target, warps int, n Accumulators, shape ProductShape) bool {
 	limit := AccumulatorLimit(t, warps)
 	if n.Max <= limit {
 		return true
 	}
 	room := 2 * limit
-	if !sharedSlot && t.Has("cp.async") && limit == AccumulatorTarget {
+	if !shape.SharedSlot && t.Has("cp.async") && limit == AccumulatorTarget {
 		room += limit / 4
 	}
-	return n.Max <= limit*3/2 && (oneRowTile || n.InLoops <= limit || !t.Has("tcgen05") && !t.Has("wgmma") && n.InLoops+n.LoopCarried <= room)
+	return n.Max <= limit*3/2 && (shape.OneRowTile || n.InLoops <= limit || !t.Has("tcgen05") && !t.Has("wgmma") && n.InLoops+n.LoopCarried <= room)
+}
+
+// ProductShape is what decides how many registers a thread needs beside its accumulators.
+type ProductShape struct {
+	OneRowTile bool // all products are wgmma with one tile of rows for each warpgroup
+	SharedSlot bool // the operands of a loop's products share one slot, and wait for it in registers
 }
 
 // Accumulators are registers of a thread at the points of most register pressure: anywhere, inside loops, and of loop-carried accumulators.

@@ -182,7 +182,7 @@ type sinker struct {
 	here     []node
 	blockers []int      // blockers up to here
 	users    [][2]int32 // the last user in the block and the one before it, each once, -1 for none
-	packs    []bool     // moved up, see early
+	packs    []bool     // moved up, see hoistPacks
 }
 
 // number is the number of a value that an instruction makes.

@@ -145,7 +145,7 @@ func tilePlans(s *pass.State, entry *ir.Op, d kernel.Demands, warps []int, hinte
 	alone := true // no block has another one beside it
 	passing := work.Loaded+work.Stored > 0 && !work.CarriesTiles
 	for _, w := range warps {
-		c := candidate{name: fmt.Sprintf("%d warps", w), cost: price{quarters: cost.SpreadCost(d.TileBits/8, w).Quarters()}, why: misfit(s, entry, d, w, nil, false, false)}
+		c := candidate{name: fmt.Sprintf("%d warps", w), cost: price{quarters: cost.SpreadCost(d.TileBits/8, w).Quarters()}, why: misfit(s, entry, d, w, nil, cost.ProductShape{})}
 		if c.why == "" {
 			least := cost.NonAccumulatorRegisters
 			t, exchanges := work.Tile(w)
@@ -242,7 +242,7 @@ func productPlans(s *pass.State, entry *ir.Op, products *slice.Products, warps [
 		bytes := s.Target.SharedOptIn * 3 / 4 >> k
 		if k == 0 {
 			for _, w := range warps {
-				c := candidate{name: fmt.Sprintf("%d warps, steps", w), why: misfit(s, entry, d, w, feeds, false, false)}
+				c := candidate{name: fmt.Sprintf("%d warps, steps", w), why: misfit(s, entry, d, w, feeds, cost.ProductShape{})}
 				if c.why == "" {
 					c.plan = boundedPlan(s, entry, d, w)
 					c.plan.OperandBytes = bytes
@@ -266,7 +266,7 @@ func productPlans(s *pass.State, entry *ir.Op, products *slice.Products, warps [
 func wholePlan(costs *pricing, warps int) candidate {
 	s, entry, products := costs.s, costs.entry, costs.products
 	rows := oneRowTilePerWarpgroup(products, entry, warps)
-	c := candidate{name: fmt.Sprintf("%d warps", warps), why: misfit(s, entry, products.Demands, warps, nil, rows, costs.sharesSlot(warps))}
+	c := candidate{name: fmt.Sprintf("%d warps", warps), why: misfit(s, entry, products.Demands, warps, nil, cost.ProductShape{OneRowTile: rows, SharedSlot: costs.sharesSlot(warps)})}
 	if c.why == "" && costs.biggestTileBits()/32/(32*warps) > cost.AccumulatorTarget {
 		c.why = "a tile takes too many registers"
 	}
@@ -403,10 +403,10 @@ func oneRowTilePerWarpgroup(products *slice.Products, entry *ir.Op, warps int) b
 }
 
 // misfit says why the threads of so many warps cannot hold every value of a kernel, but for operands of products that are cut along K
-// (except); "" if they can. oneRowTile and sharedSlot are as in cost.AccumulatorsFit.
-func misfit(s *pass.State, entry *ir.Op, d kernel.Demands, warps int, except slice.FeedsProducts, oneRowTile, sharedSlot bool) (why string) {
+// (except); "" if they can.
+func misfit(s *pass.State, entry *ir.Op, d kernel.Demands, warps int, except slice.FeedsProducts, shape cost.ProductShape) (why string) {
 	limit := d.ValueLimit(s, warps)
-	if n := d.AccumulatorPressure(warps); !cost.AccumulatorsFit(s.Target, warps, n, oneRowTile, sharedSlot) {
+	if n := d.AccumulatorPressure(warps); !cost.AccumulatorsFit(s.Target, warps, n, shape) {
 		return fmt.Sprintf("%d accumulators of a thread", n.Max)
 	}
 	s.Walk(entry, ir.PreOrder, func(op *ir.Op) {

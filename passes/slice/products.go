@@ -219,7 +219,7 @@ func (ps *Products) product(op *ir.Op, warps int) Product {
 		own := [2]atom.Elem{types.A, types.B}[i]
 		held := elem != own && elem != atom.TF32 || !s.Target.Has("cp.async") || scaled || !copied
 		read := p.OK && p.Atom.Atom.Group > 0 && !(p.Atom.Atom.ReadsShared(i, p.Atom.Swap) && kernel.CopiesSuit(v, p.Atom.Atom, i == 1)) // by threads
-		if d := v.DefiningOp(); read || (d == nil || (d.Code() != tileaa.OpTiledLoad || ps.takesTurns(op)) && (held || !ps.ringsFit(op)) || !s.Target.Has("cp.async") || scaled) && !inUnit {
+		if d := v.DefiningOp(); read || (d == nil || (d.Code() != tileaa.OpTiledLoad || ps.staggersOperands(op)) && (held || !ps.ringsFit(op)) || !s.Target.Has("cp.async") || scaled) && !inUnit {
 			n := ps.loadedBytes(v, map[*ir.Value]bool{})
 			if n > 0 && scaled {
 				n = max(n, int(tileaa.AsTile(v).NumElements())*elem.Bits()/8)
@@ -244,8 +244,8 @@ func (ps *Products) ringsFit(product *ir.Op) bool {
 	return fit
 }
 
-// takesTurns reports whether loads of the loop around a product take turns if they do not fit.
-func (ps *Products) takesTurns(product *ir.Op) bool {
+// staggersOperands is kernel.StaggersOperands of the loop around a product if its rings do not fit.
+func (ps *Products) staggersOperands(product *ir.Op) bool {
 	loop := product.ParentOp()
 	if loop.Code() != tileaa.OpFor || ps.ringsFit(product) {
 		return false

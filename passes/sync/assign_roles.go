@@ -76,8 +76,8 @@ func assignRoles(s *pass.State, entry *ir.Op, plan *tileaa.PlanAttr) (why string
 	if slots == 0 {
 		return "shared memory has no room for the slots"
 	}
-	inTurns := !slices.ContainsFunc(loops, func(l *roleLoop) bool { return !l.staggersReleases() })
-	if slots == 1 && !inTurns && !s.AsksForRoles() { // a copy would begin no earlier than those who compute can begin it
+	allStagger := !slices.ContainsFunc(loops, func(l *roleLoop) bool { return !l.staggersReleases() })
+	if slots == 1 && !allStagger && !s.AsksForRoles() { // a copy would begin no earlier than those who compute can begin it
 		return "shared memory has no room for two slots"
 	}
 	limit := cost.RegisterLimit(s.Target, plan.Threads(), 1)

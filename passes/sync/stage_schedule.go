@@ -12,8 +12,8 @@ import (
 	"tileiras/passes/pass"
 )
 
-// This file is what stage-loads does in a loop with several products, where registers have no room for all that an iteration loads: loads take turns in
-// them. Each begins behind a store that has made room, of this iteration or of the one before:
+// This file is what stage-loads does in a loop with several products, where registers cannot hold all loads of an iteration at once: the loads are scheduled so that
+// they use the registers one after the other. Each is issued behind a store that has freed some, of this iteration or of the one before:
 //
 //	for %i = %lo to %hi {                     %k0 = tiled_load %x[%lo]
 //	  %k = tiled_load %x[%i]                  for %i = %lo to %hi inits(%k0) (%k) {
@@ -27,7 +27,7 @@ import (
 //	                                            continue %k1
 //	                                          }
 //
-// Buffers stay as they are: two tiles that are not alive together share their place in shared memory.
+// Buffers stay as they are: two tiles with disjoint live ranges share their place in shared memory.
 
 // maxScheduledStores bounds the stores of a loop whose loads are scheduled, maxDistance how many gaps before its store a load may be
 // issued: the search takes time in the product of both.

@@ -31,7 +31,7 @@ var limits = []struct{ function, op, what, why string }{
 	{"slice.slicePieces", "all", "The same for a plan after which there is one of more warps, or of bigger pieces; the next plan is tried.", "As above."},
 	{"sync.allocateEntry", "all", "\"tile too big\": buffers that exceed the shared memory of a block with every plan: big tiles that change their layout but can be made neither in pieces nor through registers, such as operands of products that are themselves results of scans or carried by loops.", "A value changes its layout as a whole, and that goes through shared memory."},
 	{"sync.AllocateTensor", "`mmaf`, `mmai`", "More than 512 columns of tensor memory for the products of a loop; the next plan is tried.", "There are no more."},
-	{"sync.landInPieces", "`mmaf`, `mmai`", "Sums that a plan leaves in tensor memory, of which threads take all at a time; the next plan is tried.", "Registers have no room for them."},
+	{"sync.readSumsInPieces", "`mmaf`, `mmai`", "Sums that a plan leaves in tensor memory, of which threads take all at a time; the next plan is tried.", "Registers have no room for them."},
 	{"plan.selectDot", "`mmaf`, `mmai`, `mmaf_scaled`", "Combinations of types for which the GPU has neither a row of the table of matrix products below nor a type that holds the operands exactly.", "Products are never computed with less than the types say."},
 	{"nvvm.lower", "all", "Operations of TileAA without a lowering.", "The passes leave none of them; the text of a stage, written by hand, may have some."},
 	{"nvvm.paramType", "`entry`", "Parameters that are no scalar or pointer.", "As for `entry` above."},

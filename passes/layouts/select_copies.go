@@ -493,23 +493,27 @@ func afterWait(at *ir.Op) bool {
 // swizzleWidth is the longest row, in bytes, over which 16-byte chunks are permuted: all 32 banks.
 const swizzleWidth = 128
 
-// matrixBuffer is a swizzled buffer that the source layout writes in rows and from which ldmatrix reads the destination layout, if one of two can be
-// without conflicts. Where pairs of 8 bits are transposed, every other row is read together: the lowest bit of a row is for no swizzle.
+// matrixBuffer is a swizzled buffer that the source layout writes in rows and from which ldmatrix reads the destination layout, with the fewest bank
+// conflicts: swizzled within its own rows, as tensor maps have it (PTX ISA, "Swizzling modes"), or across rows that are shorter than all banks, or, as every
+// other row is read together where pairs of 8 bits are transposed, without the lowest bit of the row.
 func matrixBuffer(s *pass.State, src, dst layout.Layout, elemBits int) (mem layout.MemLayout, name string, ok bool) {
 	if elemBits != 8 && elemBits != 16 && elemBits != 32 || src.InBits(layout.Reg) == 0 {
 		return
 	}
-	for first := range 2 {
-		m := rowBuffer(src, elemBits/8, first, layout.SwizzleBits, 0)
+	bytes, fewest := elemBits/8, 0
+	for _, m := range []layout.MemLayout{
+		matrixRows(src.Shape(), fastDim(src), bytes),
+		rowBuffer(src, bytes, 0, layout.SwizzleBits, 0),
+		rowBuffer(src, bytes, 1, layout.SwizzleBits, 0),
+	} {
 		p, row := matrixRead(s, m, dst, elemBits)
 		if row == nil {
 			continue
 		}
-		free := p.Conflict(m, elemBits) == 1
-		if free || !ok {
-			mem, name, ok = m, row.Name, true
+		if conflict := p.Conflict(m, elemBits); !ok || conflict < fewest {
+			mem, name, ok, fewest = m, row.Name, true, conflict
 		}
-		if free {
+		if fewest == 1 {
 			break
 		}
 	}

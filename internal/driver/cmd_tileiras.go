@@ -79,6 +79,9 @@ func compileFile(line *Line, stdin io.Reader, stdout *output, stderr io.Writer) 
 	}
 	_, wanted := selection(line)
 	o.Remarks = wanted || line.Bool("explain") || line.Given("metadata") && o.Emit == EmitCubin
+	if line.Bool("explain") && !o.choosesAll() {
+		return fail(ExitOptions, "--explain says what the passes have chosen for a kernel, and this compile ends before they have: go on to %s or further", EmitTileAA)
+	}
 	line.print(TileirasCommand(), stderr)
 	if out == "-" && !stdout.open() {
 		return fail(ExitUsage, "standard output is closed: write to a file with -o FILE, or nothing with -o /dev/null")

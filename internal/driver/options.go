@@ -13,6 +13,7 @@ import (
 	"tileiras/codegen/target"
 	"tileiras/dialects/cudatile/bytecode"
 	"tileiras/ir"
+	"tileiras/passes"
 )
 
 // Emit is the level at which a compile stops.
@@ -174,6 +175,15 @@ func stopsWith(pass string) Emit {
 		return EmitLLVM
 	}
 	return EmitTileAA
+}
+
+// choosesAll reports whether a compile goes through all passes that choose something.
+func (o *Options) choosesAll() bool {
+	if o.Emit == EmitCudaTile || o.Emit == EmitBytecode {
+		return false
+	}
+	all := passes.Pipeline()
+	return o.StopAfter == "" || stopsWith(o.StopAfter) != EmitTileAA || o.StopAfter == all[len(all)-1].Name
 }
 
 // GPUs lists the names of the targets.

@@ -88,7 +88,7 @@ func TestOwnKernel(t *testing.T) {
 	for want, change := range map[string][]string{ // the argument that is replaced, and by what
 		`"0" is no number from 1 to 16777215`:                {"2", "0"},
 		"has more than three extents":                        {"2", "1,1,1,1"},
-		"the parameter has type i32, not f32":                  {"i32:6", "f32:6"},
+		"the parameter has type i32, not f32":                {"i32:6", "f32:6"},
 		`"six" is no i32`:                                    {"i32:6", "i32:six"},
 		"the parameter is a i32: give a scalar":              {"i32:6", x},
 		"the parameter is a ptr<f32>: give an array":         {x, "f32:1"},

@@ -19,16 +19,16 @@ func memrefOf(block tileaa.BlockTile) tileaa.MakeMemref {
 // Extent is what is known of the extent of array dimension a, Stride of its stride, both in elements and unsigned numbers.
 func (f *Facts) Extent(memref tileaa.MakeMemref, a int) Fact {
 	t := memref.Result().Type().(*tileaa.MemrefType)
-	return f.part(t.Shape, memref.Shape(), a)
+	return f.sizeFact(t.Shape, memref.Shape(), a)
 }
 
 func (f *Facts) Stride(memref tileaa.MakeMemref, a int) Fact {
 	t := memref.Result().Type().(*tileaa.MemrefType)
-	return f.part(t.Strides, memref.Strides(), a)
+	return f.sizeFact(t.Strides, memref.Strides(), a)
 }
 
-// part is the static size a, or the operand that stands for it.
-func (f *Facts) part(sizes []int64, operands []*ir.Value, a int) Fact {
+// sizeFact is the fact of extent or stride a: the static one, or that of the operand that stands for it.
+func (f *Facts) sizeFact(sizes []int64, operands []*ir.Value, a int) Fact {
 	v, n := tileaa.SizeOf(sizes, operands, a)
 	if v == nil {
 		return scalar(n)
@@ -130,8 +130,8 @@ func (f *Facts) CoordinateBits(block tileaa.BlockTile, d int) int64 {
 	return 64
 }
 
-// LastIndex is the greatest index of a block along tile dimension d in any defined execution; ok is false where nothing is known of it that its
-// own facts do not say.
+// LastIndex bounds the index of a block along tile dimension d by the extent of the array, in any defined execution; ok is false where
+// that is no better than the interval of the index itself.
 func (f *Facts) LastIndex(block tileaa.BlockTile, d int) (last uint64, ok bool) {
 	b := f.dim(block, d)
 	extent := f.Extent(memrefOf(block), b.a)
@@ -150,8 +150,8 @@ func divides(n int64, x Fact) bool {
 	return n&(n-1) == 0 && x.ZeroBits >= log2(n)
 }
 
-// BlockVector is how many neighbours along tile dimension d lie at consecutive addresses that begin at a multiple of
-// their size in bytes: the widest access in elements, as far as addresses go. It is 1 unless the array is contiguous
+// BlockVector is the widest aligned vector access along tile dimension d, in elements, as far as addresses go: so many
+// neighbours are contiguous in memory and begin at a multiple of their size in bytes. It is 1 unless the array has stride 1
 // along d.
 //
 // address = base + sum over dimensions of (start + k) * stride * bytes; k is any number below tile.
@@ -182,8 +182,8 @@ func (f *Facts) BlockVector(block tileaa.BlockTile, d int) int64 {
 	return powerBelow(along.tile, zeros-size)
 }
 
-// FastDim is the tile dimension along which neighbours lie side by side: the last one longer than 1 whose array dimension
-// has stride 1, else the last one.
+// FastDim is the tile dimension that is contiguous in memory: the last one longer than 1 whose array dimension has stride
+// 1, else the last one.
 func (f *Facts) FastDim(block tileaa.BlockTile) int {
 	shape := block.Result().Type().(*tileaa.BlockType).Shape
 	memref := memrefOf(block)
@@ -203,8 +203,8 @@ func powerBelow(n int64, z int) int64 {
 	return min(n, 1<<max(z, 0))
 }
 
-// BlockMaskVector is how many neighbours along tile dimension d, in groups that begin at multiples of that number, are
-// all inside the array or all outside.
+// BlockMaskVector is the largest group along tile dimension d that one predicate serves: its elements are all inside the
+// array or all outside.
 func (f *Facts) BlockMaskVector(block tileaa.BlockTile, d int) int64 {
 	b := f.dim(block, d)
 	if f.InBounds(block, d) {
@@ -243,17 +243,16 @@ func (f *Facts) NarrowBlock(block tileaa.BlockTile) bool {
 	return last.add(fromInt(1)).less(fromInt((math.MaxInt32+1)/bytes + 1))
 }
 
-// PointerVector is BlockVector of a tile of pointers: the neighbours along dimension d at consecutive addresses that
-// begin at a multiple of their size.
+// PointerVector is BlockVector of a tile of pointers.
 func (f *Facts) PointerVector(ptr *ir.Value, d int) int64 {
 	x := f.Of(ptr)
 	if x.Width == 0 {
 		return 1
 	}
-	return x.aligned(d)
+	return x.alignedContig(d)
 }
 
-// MaskVector is how many neighbours of a mask along dimension d are equal.
+// MaskVector is the largest group of a mask along dimension d whose elements are equal.
 func (f *Facts) MaskVector(mask *ir.Value, d int) int64 {
 	x := f.Of(mask)
 	if x.Width == 0 {

@@ -8,11 +8,11 @@ import (
 	"tileiras/ir"
 )
 
-// This file proves that an access touches no byte twice: that the map from the elements of a tile to addresses is injective. What
-// cannot be proven may overlap: pointers from memory, strides that are not known, a stride of 0.
+// This file proves that the elements of an access do not overlap: that the map from the elements of a tile to addresses is injective.
+// What cannot be proven may overlap: pointers from memory, strides that are not known, a stride of 0.
 
-// affine says of an integer or pointer tile (pointers in elements) that element k is u + sum of coef[d]*k[d], modulo 2^bits, with a u
-// that is the same for all elements and need not be known.
+// affine says that an integer or pointer tile (pointers in elements) is an affine function of the element's coordinates: element k is
+// u + sum of coef[d]*k[d], modulo 2^bits, where u is the same for all elements and need not be known.
 type affine struct {
 	coef []int64
 	bits int
@@ -89,7 +89,7 @@ func (f *Facts) DistinctArray(memref tileaa.MakeMemref) bool {
 	return distinct(steps, 64)
 }
 
-// IsPartition reports whether a block is one of those into which its array falls apart, cut at multiples of its size.
+// IsPartition reports whether a block is a tile of a partition of its array: blocks of different indices are disjoint.
 func (f *Facts) IsPartition(block tileaa.BlockTile) bool {
 	if _, sparse := block.SparseDim(); sparse || slices.Contains(block.Anywhere(), true) {
 		return false
@@ -109,16 +109,16 @@ func constantStep(n, c int64) step { return step{n, magnitude(c), magnitude(c)} 
 
 func magnitude(c int64) int64 { return max(c, -c) }
 
-// distinct reports whether sums of steps are different numbers modulo 2^bits: each step is longer than all shorter ones together.
+// distinct reports whether the strided map is injective modulo 2^bits: each step is longer than what all shorter ones span together.
 //
 //	4 elements 1 apart, 8 elements 4 apart    0 1 2 3 | 4 5 6 7 | 8 ..
 //	4 elements 1 apart, 8 elements 3 apart    0 1 2 3 | 3 4 5 6 | ..      3 twice
 func distinct(steps []step, bits int) bool {
 	steps = slices.DeleteFunc(slices.Clone(steps), func(s step) bool { return s.n <= 1 })
 	slices.SortFunc(steps, func(a, b step) int { return int(min(max(a.lo-b.lo, -1), 1)) })
-	var reach int64 // from the first to the last element of the dimensions so far
+	var span int64 // from the first to the last element of the dimensions so far
 	for i, s := range steps {
-		if s.lo <= reach {
+		if s.lo <= span {
 			return false
 		}
 		if i == len(steps)-1 && bits == 64 {
@@ -127,24 +127,24 @@ func distinct(steps []step, bits int) bool {
 		if s.hi >= maxCoef || s.n >= maxCoef {
 			return false
 		}
-		if reach += s.hi * min(s.n-1, 1<<26); s.n-1 > 1<<26 || reach >= maxCoef {
+		if span += s.hi * min(s.n-1, 1<<26); s.n-1 > 1<<26 || span >= maxCoef {
 			return false
 		}
 	}
-	return bits == 64 || reach < 1<<(bits-1)
+	return bits == 64 || span < 1<<(bits-1)
 }
 
-// affine finds the form of a value.
+// affine is the affine form of a value, cached; ok is false where it has none.
 func (f *Facts) affine(v *ir.Value) (affine, bool) {
 	if known, ok := f.affines[v]; ok {
 		return known, known.coef != nil
 	}
-	if f.chain >= maxChain {
+	if f.recursion >= maxRecursion {
 		return affine{}, false
 	}
-	f.chain++
+	f.recursion++
 	a, ok := f.findAffine(v)
-	f.chain--
+	f.recursion--
 	if !ok {
 		a = affine{}
 	}
@@ -165,8 +165,8 @@ func (f *Facts) findAffine(v *ir.Value) (affine, bool) {
 	case op == nil || op.Def.Dialect != tileaa.Dialect.Name:
 		return affine{}, false
 	}
-	if same := affineOf.Of(op.Code()); same != nil {
-		if a, ok := same(f, op, t); ok {
+	if transfer := affineOf.Of(op.Code()); transfer != nil {
+		if a, ok := transfer(f, op, t); ok {
 			return a, true
 		}
 	}
@@ -196,7 +196,7 @@ func elementwise(op *ir.Op) bool {
 	return transfers.Of(op.Code()) != nil
 }
 
-// affineOf finds the form of a result from those of the operands.
+// affineOf are the transfer functions: the affine form of a result from those of the operands.
 var affineOf ir.Table[func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool)]
 
 func init() {
@@ -212,7 +212,7 @@ func init() {
 			return affine{make([]int64, len(t.Shape)), 64}, true
 		},
 		tileaa.OpBroadcast & ir.Place: func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
-			return f.renamed(op, t, func(from []int64, c []int64) []int64 {
+			return f.moved(op, t, func(from []int64, c []int64) []int64 {
 				out := slices.Clone(c)
 				for d := range out {
 					if from[d] == 1 {
@@ -223,11 +223,11 @@ func init() {
 			})
 		},
 		tileaa.OpReshape & ir.Place: func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
-			return f.renamed(op, t, func(from []int64, c []int64) []int64 { return reshaped(from, c, t.Shape) })
+			return f.moved(op, t, func(from []int64, c []int64) []int64 { return reshaped(from, c, t.Shape) })
 		},
 		tileaa.OpPermute & ir.Place: func(f *Facts, op *ir.Op, t *tileaa.TileType) (affine, bool) {
 			p := ir.Cast[tileaa.Permute](op).Permutation()
-			return f.renamed(op, t, func(_ []int64, c []int64) []int64 {
+			return f.moved(op, t, func(_ []int64, c []int64) []int64 {
 				out := make([]int64, len(c))
 				for d := range out {
 					out[d] = c[p[d]]
@@ -235,8 +235,8 @@ func init() {
 				return out
 			})
 		},
-		tileaa.OpAssume & ir.Place:        passed,
-		tileaa.OpConvertLayout & ir.Place: passed,
+		tileaa.OpAssume & ir.Place:        sameAsOperand,
+		tileaa.OpConvertLayout & ir.Place: sameAsOperand,
 		tileaa.OpExti & ir.Place: func(f *Facts, op *ir.Op, _ *tileaa.TileType) (affine, bool) {
 			a, ok := f.affine(op.Operand(0))
 			if !signed(op) {
@@ -272,10 +272,13 @@ func init() {
 	}
 }
 
-func passed(f *Facts, op *ir.Op, _ *tileaa.TileType) (affine, bool) { return f.affine(op.Operand(0)) }
+func sameAsOperand(f *Facts, op *ir.Op, _ *tileaa.TileType) (affine, bool) {
+	return f.affine(op.Operand(0))
+}
 
-// renamed is the form of a tile whose elements are those of operand 0 at other places; nil says that there is none.
-func (f *Facts) renamed(op *ir.Op, t *tileaa.TileType, coef func(shape, coef []int64) []int64) (affine, bool) {
+// moved is the affine form of a tile whose elements are those of operand 0 at other coordinates; coef maps the coefficients, nil where
+// there is no form.
+func (f *Facts) moved(op *ir.Op, t *tileaa.TileType, coef func(shape, coef []int64) []int64) (affine, bool) {
 	a, ok := f.affine(op.Operand(0))
 	if !ok {
 		return a, false
@@ -304,7 +307,7 @@ func reshaped(from, coef, to []int64) []int64 {
 	return out
 }
 
-// sum is operand 0 plus sign times operand 1, computed in w bits.
+// sum is the affine form of operand 0 plus sign times operand 1, computed in w bits.
 func (f *Facts) sum(op *ir.Op, w int, sign int64) (affine, bool) {
 	x, ok := f.affine(op.Operand(0))
 	y, ok2 := f.affine(op.Operand(1))
@@ -320,7 +323,7 @@ func (f *Facts) sum(op *ir.Op, w int, sign int64) (affine, bool) {
 	return out, true
 }
 
-// scaled is a value times a number, computed in w bits.
+// scaled is the affine form of a value times a constant, computed in w bits.
 func (f *Facts) scaled(v *ir.Value, c int64, w int) (affine, bool) {
 	x, ok := f.affine(v)
 	if !ok || magnitude(c) >= 1<<32 {

@@ -14,15 +14,15 @@ import (
 type Space uint8
 
 const (
-	Nowhere Space = iota // not a pointer
-	Global               // device memory: kernel arguments and globals
-	Slot                 // the tile block's own memory: alloca
-	Generic              // either
+	NotPointer Space = iota // not a pointer
+	Global                  // device memory: kernel arguments and globals
+	Local                   // the tile block's own memory: alloca
+	Generic                 // either
 )
 
 func (s Space) String() string { return [...]string{"", "global", "slot", "generic"}[s] }
 
-// Fact is what is known of a value; on a tile it holds for every element.
+// Fact is what is known of a value, an element of the lattice; on a tile it holds for every element.
 //
 // Integers are bit patterns of Width bits: the signed and the unsigned interval describe the same patterns twice. A
 // pointer is its address, Width 64. Width 0 (floats, tokens, views) knows nothing.
@@ -34,10 +34,11 @@ type Fact struct {
 	// ZeroBits low bits are zero in every element: it is a multiple of 2^ZeroBits (of pointers: bytes).
 	ZeroBits int
 
-	// One entry per dimension d, all powers of two; groups begin at indices that are multiples of their size.
+	// Contiguity, constancy and divisibility: one entry per dimension d, where a group is so many neighbours that begin at
+	// an index that is a multiple of their number, a power of two.
 	//
-	//	Contig[d] neighbours along d count up by one (pointers: by the size of an element)
-	//	Const[d]  neighbours along d are equal
+	//	Contig[d] groups of so many along d count up by one (pointers: by the size of an element)
+	//	Const[d]  groups of so many along d are equal
 	//	Div[d]    known-zero low bits of the first element of each group of Contig[d]
 	//
 	//	element   16 17 18 19 | 32 33 34 35      Contig 4, Const 1, Div 4
@@ -60,7 +61,7 @@ func truncate(x uint64, w int) uint64  { return x << (64 - w) >> (64 - w) }
 
 func log2(n int64) int { return bits.TrailingZeros64(uint64(n)) }
 
-// unknown is the fact of a type about which nothing is known.
+// unknown is the top of the lattice for a type: nothing is known.
 func unknown(t ir.Type) Fact {
 	tile, ok := t.(*tileaa.TileType)
 	if !ok {
@@ -121,9 +122,9 @@ func (f Fact) zerosAt(d int, c int64) int {
 	return max(z, f.ZeroBits)
 }
 
-// aligned is the largest c, at most Contig[d], such that groups of c along d begin at multiples of c steps: such a group
-// crosses no multiple of c, so in particular never wraps.
-func (f Fact) aligned(d int) int64 {
+// alignedContig is the largest c, at most Contig[d], such that the values of groups of c along d begin at multiples of c
+// steps: such a group crosses no multiple of c, so in particular never wraps.
+func (f Fact) alignedContig(d int) int64 {
 	c := f.Contig[d]
 	for c > 1 && f.zerosAt(d, c) < log2(c)+f.unit {
 		c /= 2
@@ -131,13 +132,13 @@ func (f Fact) aligned(d int) int64 {
 	return c
 }
 
-// settle is refine in place. Its copies of a fact do not stand in the frame of who asks for facts by recursion.
+// refineInPlace is refine in place. It is not inlined, to keep its copies of a fact out of the frames of a deep recursion.
 //
 //go:noinline
-func (f *Fact) settle() { *f = f.refine() }
+func (f *Fact) refineInPlace() { *f = f.refine() }
 
-// refine lets the two intervals and the zero bits sharpen each other. Contradictory promises, which only undefined
-// executions have, leave the value unknown.
+// refine is the reduction between the domains: the two intervals and the zero bits sharpen each other. An empty
+// interval comes from contradictory assumptions, which only undefined executions have, and gives top.
 func (f Fact) refine() Fact {
 	if f.Width == 0 {
 		return f
@@ -152,7 +153,7 @@ func (f Fact) refine() Fact {
 			f.UMin, f.UMax = 0, min(f.UMax, 0)
 		} else if z := uint64(1)<<f.ZeroBits - 1; z > 0 {
 			if f.UMin > maxU(w)&^z {
-				return f.forget()
+				return f.top()
 			}
 			f.UMin, f.UMax = (f.UMin+z)&^z, f.UMax&^z
 			f.SMax &= ^int64(z)
@@ -167,7 +168,7 @@ func (f Fact) refine() Fact {
 			f.SMin, f.SMax = max(f.SMin, signExtend(f.UMin, w)), min(f.SMax, signExtend(f.UMax, w))
 		}
 		if f.SMin > f.SMax || f.UMin > f.UMax {
-			return f.forget()
+			return f.top()
 		}
 		if f.UMin == f.UMax {
 			f.ZeroBits = max(f.ZeroBits, min(bits.TrailingZeros64(f.UMin), w))
@@ -184,8 +185,8 @@ func (f Fact) refine() Fact {
 	return f
 }
 
-// forget keeps the shape of a fact only.
-func (f Fact) forget() Fact {
+// top is f with nothing known but width, rank and address space.
+func (f Fact) top() Fact {
 	f.SMin, f.SMax, f.UMin, f.UMax, f.ZeroBits = minS(f.Width), maxS(f.Width), 0, maxU(f.Width), 0
 	f.Contig, f.Const, f.Div = ones(len(f.Contig)), ones(len(f.Const)), make([]int, len(f.Div))
 	return f
@@ -199,7 +200,7 @@ func ones(n int) []int64 {
 	return s
 }
 
-// join is what holds of a value that is one of the two.
+// join is the least upper bound: what holds of a value that is one of the two.
 func join(a, b Fact) Fact {
 	if a.Width == 0 || b.Width != a.Width || len(a.Contig) != len(b.Contig) {
 		return Fact{}
@@ -221,7 +222,7 @@ func join(a, b Fact) Fact {
 	return r
 }
 
-// equal compares all that join can change.
+// equal reports whether two facts of one type are the same; it compares all that join can change.
 func equal(a, b Fact) bool {
 	if a.Width != b.Width || a.SMin != b.SMin || a.SMax != b.SMax || a.UMin != b.UMin || a.UMax != b.UMax ||
 		a.ZeroBits != b.ZeroBits || a.Space != b.Space || len(a.Contig) != len(b.Contig) {
@@ -245,7 +246,7 @@ func (f Fact) String() string {
 	if len(f.Contig) > 0 {
 		fmt.Fprintf(&b, " contig%v const%v div%v", f.Contig, f.Const, f.Div)
 	}
-	if f.Space != Nowhere {
+	if f.Space != NotPointer {
 		b.WriteString(" " + f.Space.String())
 	}
 	return b.String()

@@ -5,44 +5,44 @@ import (
 	"tileiras/ir"
 )
 
-// Facts answers questions about the values of one module. It must be made anew after the module has changed, except for
-// changes that replace values by equal ones.
+// Facts answers questions about the values of one module. A change of the module invalidates it, unless values are only
+// replaced by equal ones.
 type Facts struct {
 	ctx   *ir.Context // whose budget questions count against
 	cache map[*ir.Value]*Fact
-	room  []Fact // what the next facts of the cache are cut from
-	// affines are the forms of tiles that have been asked for; no coefficients: none is known.
+	arena []Fact // from which the next facts of the cache are cut
+	// affines caches the affine forms of tiles; one without coefficients says that none is known.
 	affines map[*ir.Value]affine
-	// trail lists the cached values in order, so that the trial of a loop can be taken back.
+	// trail lists the cached values in the order in which they were learned, so that a round of a loop's fixpoint can be undone.
 	trail []*ir.Value
-	// slots says that the module has memory of its own that an integer may point to.
-	slots bool
-	depth int // of loops being solved
-	chain int // of values being asked for
+	// hasAlloca says that the module has local memory, to which a pointer made of an integer may point.
+	hasAlloca bool
+	loopDepth int // loops being solved, nested
+	recursion int // values being asked for, each by the one before
 }
 
 const (
-	// maxRounds bounds the rounds in which the facts of one loop reach a fixpoint; intervals are widened from widenAfter on.
+	// maxRounds bounds the rounds of the fixpoint of one loop; from round widenAfter on, intervals are widened.
 	maxRounds, widenAfter = 6, 2
-	// maxDepth is the number of nested loops whose facts are solved together; inside deeper ones the carried values are
-	// unknown. The cost is maxRounds^maxDepth times the loop body at most.
-	maxDepth = 3
-	// maxChain bounds the recursion from a value to those that it is made of. Who asks in program order never meets it.
-	maxChain = 10_000
+	// maxLoopDepth is the depth of a loop nest that is solved; in deeper loops carried values are unknown. The cost is at most
+	// maxRounds^maxLoopDepth times the loop body.
+	maxLoopDepth = 3
+	// maxRecursion bounds the recursion from a value to its operands. Asking in program order never reaches it.
+	maxRecursion = 10_000
 )
 
-// New makes the facts of a module (or of any op: values from outside of it are unknown).
+// New makes the facts of a module, or of any op: values defined outside of it are unknown.
 func New(c *ir.Context, module *ir.Op) *Facts {
 	f := (&Facts{ctx: c}).Anew()
 	c.Walk(module, ir.PreOrder, func(op *ir.Op) {
-		f.slots = f.slots || ir.Is[tileaa.Alloca](op)
+		f.hasAlloca = f.hasAlloca || ir.Is[tileaa.Alloca](op)
 	})
 	return f
 }
 
-// Anew is the facts of the same module with nothing asked yet.
+// Anew is New for the same module: an empty cache, without another walk.
 func (f *Facts) Anew() *Facts {
-	return &Facts{ctx: f.ctx, slots: f.slots, cache: make(map[*ir.Value]*Fact), affines: make(map[*ir.Value]affine)}
+	return &Facts{ctx: f.ctx, hasAlloca: f.hasAlloca, cache: make(map[*ir.Value]*Fact), affines: make(map[*ir.Value]affine)}
 }
 
 // Of is what is known of a value. The slices of the answer must not be changed.
@@ -52,45 +52,45 @@ func (f *Facts) of(v *ir.Value) *Fact {
 	if known, ok := f.cache[v]; ok {
 		return known
 	}
-	if f.chain >= maxChain {
+	if f.recursion >= maxRecursion {
 		return f.unknown(v)
 	}
 	f.ctx.Step()
-	f.chain++
+	f.recursion++
 	var fact *Fact
 	if op := v.DefiningOp(); op != nil {
 		fact = f.ofResult(op, v)
 	} else {
 		fact = f.ofArgument(v)
 	}
-	f.chain--
-	if known, ok := f.cache[v]; ok { // a loop has been solved meanwhile
+	f.recursion--
+	if known, ok := f.cache[v]; ok { // the fixpoint of a loop gave it meanwhile
 		return known
 	}
 	f.set(v, fact)
 	return fact
 }
 
-// set learns the fact of a value that has none.
+// set caches the fact of a value that has none.
 func (f *Facts) set(v *ir.Value, fact *Fact) {
 	f.trail = append(f.trail, v)
 	f.cache[v] = fact
 }
 
-// keep gives a fact memory, of which many share some.
-func (f *Facts) keep(fact Fact) *Fact {
-	const together = 28 // 4 KB: few facts are asked for between two changes of a module
-	if len(f.room) == cap(f.room) {
-		f.room = make([]Fact, 0, together)
+// alloc moves a fact to the arena.
+func (f *Facts) alloc(fact Fact) *Fact {
+	const chunk = 28 // facts, 4 KB: few are asked for between two changes of a module
+	if len(f.arena) == cap(f.arena) {
+		f.arena = make([]Fact, 0, chunk)
 	}
-	f.room = append(f.room, fact)
-	return &f.room[len(f.room)-1]
+	f.arena = append(f.arena, fact)
+	return &f.arena[len(f.arena)-1]
 }
 
 // unknown is the fact of a value about which nothing is known.
-func (f *Facts) unknown(v *ir.Value) *Fact { return f.keep(unknown(v.Type())) }
+func (f *Facts) unknown(v *ir.Value) *Fact { return f.alloc(unknown(v.Type())) }
 
-// undo forgets all that was learned after the mark.
+// undo drops what was cached after the mark.
 func (f *Facts) undo(mark int) {
 	for _, v := range f.trail[mark:] {
 		delete(f.cache, v)
@@ -111,7 +111,7 @@ func (f *Facts) ofResult(op *ir.Op, v *ir.Value) *Fact {
 	r := f.unknown(v)
 	if transfer := transfers.Of(op.Code()); transfer != nil && v.Index() == 0 && r.Width > 0 {
 		transfer(f, op, r)
-		r.settle()
+		r.refineInPlace()
 	}
 	return r
 }
@@ -124,13 +124,13 @@ func (f *Facts) ofArgument(v *ir.Value) *Fact {
 	switch op.Code() {
 	case tileaa.OpEntry:
 		r := f.unknown(v)
-		if r.Space != Nowhere {
+		if r.Space != NotPointer {
 			r.Space = Global
 		}
 		return r
 	case tileaa.OpFor:
 		if v.Index() == 0 {
-			return f.keep(f.induction(op, v))
+			return f.alloc(f.induction(op, v))
 		}
 		f.solve(op)
 	case tileaa.OpLoop:
@@ -142,7 +142,8 @@ func (f *Facts) ofArgument(v *ir.Value) *Fact {
 	return f.unknown(v)
 }
 
-// induction is the value that a for counts: from lower up to, not including, upper, in steps that keep common zeros.
+// induction is the fact of the induction variable of a for: in [lower, upper), and divisible by what divides both the lower
+// bound and the step.
 func (f *Facts) induction(op *ir.Op, v *ir.Value) Fact {
 	loop := ir.Cast[tileaa.For](op)
 	lower, upper, step := f.Of(loop.Lower()), f.Of(loop.Upper()), f.Of(loop.Step())
@@ -158,19 +159,19 @@ func (f *Facts) induction(op *ir.Op, v *ir.Value) Fact {
 	return r.refine()
 }
 
-// solve finds the facts of the carried values of a loop: the least ones that hold for the first values and are kept by
-// every continue, by trying the first values' and joining until nothing changes.
+// solve computes the fixpoint of the carried values of a loop: it starts with the facts of the initial values and joins
+// those of every continue until nothing changes.
 func (f *Facts) solve(op *ir.Op) {
 	loop, _ := ir.LoopOf(op)
 	args, inits := loop.Carried(), loop.Inits()
 	if len(args) == 0 {
 		return
 	}
-	if _, trying := f.cache[args[0]]; trying {
+	if _, solving := f.cache[args[0]]; solving {
 		return
 	}
-	f.depth++
-	defer func() { f.depth-- }()
+	f.loopDepth++
+	defer func() { f.loopDepth-- }()
 	current := make([]Fact, len(args))
 	for i, v := range inits {
 		current[i] = f.Of(v)
@@ -178,15 +179,15 @@ func (f *Facts) solve(op *ir.Op) {
 	continues := loop.Continues()
 	mark := len(f.trail)
 	for round := 0; ; round++ {
-		if round == maxRounds || f.depth > maxDepth {
+		if round == maxRounds || f.loopDepth > maxLoopDepth {
 			for i, a := range args {
 				current[i] = unknown(a.Type())
 			}
 		}
 		for i, a := range args {
-			f.set(a, f.keep(current[i]))
+			f.set(a, f.alloc(current[i]))
 		}
-		if round >= maxRounds || f.depth > maxDepth {
+		if round >= maxRounds || f.loopDepth > maxLoopDepth {
 			return
 		}
 		next, stable := make([]Fact, len(args)), true
@@ -208,7 +209,7 @@ func (f *Facts) solve(op *ir.Op) {
 	}
 }
 
-// widen gives up the bounds that still move.
+// widen is the widening operator: bounds that still move go to those of the type.
 func widen(old, next Fact) Fact {
 	if next.Width == 0 {
 		return next
@@ -228,8 +229,8 @@ func widen(old, next Fact) Fact {
 	return next.refine()
 }
 
-// resultOf is the fact of a result of control flow: that of the carried value for a counted loop, whose facts hold at its end too, else
-// what all exits have in common.
+// resultOf is the fact of a result of control flow. For a counted loop it is that of the carried value, which holds at the end too; for
+// others it is the join over all exits.
 func (f *Facts) resultOf(flow ir.Flow, v *ir.Value) *Fact {
 	if flow.Kind == ir.CountedFlow {
 		return f.of(flow.Carried()[v.Index()])
@@ -245,5 +246,5 @@ func (f *Facts) resultOf(flow ir.Flow, v *ir.Value) *Fact {
 	if r.Width == 0 {
 		return f.unknown(v)
 	}
-	return f.keep(r)
+	return f.alloc(r)
 }

@@ -7,16 +7,16 @@ import (
 	"tileiras/dialects/tileaa/def"
 )
 
-// This file computes the intervals and the zero bits of results, element by element; axis.go does the neighbours.
-// A function gets the facts of the operands and sets SMin, SMax, UMin, UMax and ZeroBits of r, whose other fields are
-// filled in later; r comes knowing nothing.
+// This file has the transfer functions of intervals and zero bits, which work element by element; axis.go has those of
+// contiguity. A function gets the facts of the operands and sets SMin, SMax, UMin, UMax and ZeroBits of r, which comes
+// as top and whose other fields are filled in later.
 
-// setS intersects with the exact signed bounds of a result that wraps to the width: nothing is known when they do not
-// fit, unless a promise says that no defined execution leaves the range.
-func (r *Fact) setS(lo, hi wide, promised bool) {
+// clampSigned intersects the signed interval of r with the exact bounds of the result. Where they do not fit the width the
+// result may wrap, and nothing is learned, unless noWrap says that a wrap is undefined.
+func (r *Fact) clampSigned(lo, hi wide, noWrap bool) {
 	least, most := fromInt(minS(r.Width)), fromInt(maxS(r.Width))
 	if lo.less(least) || most.less(hi) {
-		if !promised {
+		if !noWrap {
 			return
 		}
 		lo, hi = minWide(maxWide(lo, least), most), maxWide(minWide(hi, most), least)
@@ -24,11 +24,11 @@ func (r *Fact) setS(lo, hi wide, promised bool) {
 	r.SMin, r.SMax = max(r.SMin, int64(lo.lo)), min(r.SMax, int64(hi.lo))
 }
 
-// setU is setS for unsigned bounds.
-func (r *Fact) setU(lo, hi wide, promised bool) {
+// clampUnsigned is clampSigned for the unsigned interval.
+func (r *Fact) clampUnsigned(lo, hi wide, noWrap bool) {
 	most := fromUint(maxU(r.Width))
 	if lo.hi < 0 || most.less(hi) {
-		if !promised {
+		if !noWrap {
 			return
 		}
 		lo, hi = minWide(maxWide(lo, wide{}), most), maxWide(minWide(hi, most), wide{})
@@ -36,30 +36,30 @@ func (r *Fact) setU(lo, hi wide, promised bool) {
 	r.UMin, r.UMax = max(r.UMin, lo.lo), min(r.UMax, hi.lo)
 }
 
-// promises reads overflow flags.
-func promises(overflow def.Overflow) (s, u bool) {
+// noWrapFlags says in which interpretations, signed and unsigned, an overflow is undefined.
+func noWrapFlags(overflow def.Overflow) (s, u bool) {
 	return overflow&def.NoSignedWrap != 0, overflow&def.NoUnsignedWrap != 0
 }
 
 func add(r *Fact, x, y Fact, overflow def.Overflow) {
-	s, u := promises(overflow)
-	r.setS(fromInt(x.SMin).add(fromInt(y.SMin)), fromInt(x.SMax).add(fromInt(y.SMax)), s)
-	r.setU(fromUint(x.UMin).add(fromUint(y.UMin)), fromUint(x.UMax).add(fromUint(y.UMax)), u)
+	s, u := noWrapFlags(overflow)
+	r.clampSigned(fromInt(x.SMin).add(fromInt(y.SMin)), fromInt(x.SMax).add(fromInt(y.SMax)), s)
+	r.clampUnsigned(fromUint(x.UMin).add(fromUint(y.UMin)), fromUint(x.UMax).add(fromUint(y.UMax)), u)
 	r.ZeroBits = min(x.ZeroBits, y.ZeroBits)
 }
 
 func sub(r *Fact, x, y Fact, overflow def.Overflow) {
-	s, u := promises(overflow)
-	r.setS(fromInt(x.SMin).sub(fromInt(y.SMax)), fromInt(x.SMax).sub(fromInt(y.SMin)), s)
-	r.setU(fromUint(x.UMin).sub(fromUint(y.UMax)), fromUint(x.UMax).sub(fromUint(y.UMin)), u)
+	s, u := noWrapFlags(overflow)
+	r.clampSigned(fromInt(x.SMin).sub(fromInt(y.SMax)), fromInt(x.SMax).sub(fromInt(y.SMin)), s)
+	r.clampUnsigned(fromUint(x.UMin).sub(fromUint(y.UMax)), fromUint(x.UMax).sub(fromUint(y.UMin)), u)
 	r.ZeroBits = min(x.ZeroBits, y.ZeroBits)
 }
 
 func mul(r *Fact, x, y Fact, overflow def.Overflow) {
-	s, u := promises(overflow)
+	s, u := noWrapFlags(overflow)
 	a, b, c, d := mulInt(x.SMin, y.SMin), mulInt(x.SMin, y.SMax), mulInt(x.SMax, y.SMin), mulInt(x.SMax, y.SMax)
-	r.setS(minWide(a, b, c, d), maxWide(a, b, c, d), s)
-	r.setU(mulUint(x.UMin, y.UMin), mulUint(x.UMax, y.UMax), u)
+	r.clampSigned(minWide(a, b, c, d), maxWide(a, b, c, d), s)
+	r.clampUnsigned(mulUint(x.UMin, y.UMin), mulUint(x.UMax, y.UMax), u)
 	r.ZeroBits = min(x.ZeroBits+y.ZeroBits, r.Width)
 }
 
@@ -81,13 +81,13 @@ func shiftLeft(r *Fact, x, y Fact, overflow def.Overflow) {
 	if y.UMax >= w {
 		return
 	}
-	s, u := promises(overflow)
+	s, u := noWrapFlags(overflow)
 	small, large := uint64(1)<<y.UMin, uint64(1)<<y.UMax
-	r.setU(mulUint(x.UMin, small), mulUint(x.UMax, large), u)
+	r.clampUnsigned(mulUint(x.UMin, small), mulUint(x.UMax, large), u)
 	if y.UMax < 63 {
 		lo, hi := mulInt(x.SMin, int64(large)), mulInt(x.SMax, int64(large))
 		lo, hi = minWide(lo, mulInt(x.SMin, int64(small))), maxWide(hi, mulInt(x.SMax, int64(small)))
-		r.setS(lo, hi, s)
+		r.clampSigned(lo, hi, s)
 	}
 }
 
@@ -113,21 +113,21 @@ func and(r *Fact, x, y Fact) {
 	}
 }
 
-// fill is the largest number with as many bits.
-func fill(x uint64) uint64 { return 1<<bits.Len64(x) - 1 }
+// lowMask is the largest number with as many significant bits as x.
+func lowMask(x uint64) uint64 { return 1<<bits.Len64(x) - 1 }
 
 func or(r *Fact, x, y Fact) {
-	r.UMin, r.UMax = max(x.UMin, y.UMin), fill(max(x.UMax, y.UMax))
+	r.UMin, r.UMax = max(x.UMin, y.UMin), lowMask(max(x.UMax, y.UMax))
 	r.ZeroBits = min(x.ZeroBits, y.ZeroBits)
 }
 
 func xor(r *Fact, x, y Fact) {
-	r.UMax = fill(max(x.UMax, y.UMax))
+	r.UMax = lowMask(max(x.UMax, y.UMax))
 	r.ZeroBits = min(x.ZeroBits, y.ZeroBits)
 }
 
-func larger(r *Fact, x, y Fact, signed bool) {
-	either(r, x, y)
+func maximum(r *Fact, x, y Fact, signed bool) {
+	joinRanges(r, x, y)
 	if signed {
 		r.SMin, r.SMax = max(x.SMin, y.SMin), max(x.SMax, y.SMax)
 	} else {
@@ -135,8 +135,8 @@ func larger(r *Fact, x, y Fact, signed bool) {
 	}
 }
 
-func smaller(r *Fact, x, y Fact, signed bool) {
-	either(r, x, y)
+func minimum(r *Fact, x, y Fact, signed bool) {
+	joinRanges(r, x, y)
 	if signed {
 		r.SMin, r.SMax = min(x.SMin, y.SMin), min(x.SMax, y.SMax)
 	} else {
@@ -144,14 +144,14 @@ func smaller(r *Fact, x, y Fact, signed bool) {
 	}
 }
 
-// either is one of the two.
-func either(r *Fact, x, y Fact) {
+// joinRanges is the join of the intervals and zero bits of two operands, of which the result is one.
+func joinRanges(r *Fact, x, y Fact) {
 	r.SMin, r.SMax = min(x.SMin, y.SMin), max(x.SMax, y.SMax)
 	r.UMin, r.UMax = min(x.UMin, y.UMin), max(x.UMax, y.UMax)
 	r.ZeroBits = min(x.ZeroBits, y.ZeroBits)
 }
 
-// divide looks at the corners: for divisors of one sign the quotient is monotone in either operand.
+// divide evaluates the corners of the two intervals: for divisors of one sign the quotient is monotone in each operand.
 func divide(r *Fact, x, y Fact, signed bool, rounding def.Rounding) {
 	w := r.Width
 	if x.ZeroBits == w {
@@ -194,7 +194,7 @@ func divide(r *Fact, x, y Fact, signed bool, rounding def.Rounding) {
 	}
 }
 
-// remainder has the sign of x and is smaller than y and not larger than x.
+// remainder bounds the result by its properties: it has the sign of x, and its magnitude is below that of y and at most that of x.
 func remainder(r *Fact, x, y Fact, signed bool) {
 	r.ZeroBits = min(x.ZeroBits, y.ZeroBits)
 	if !signed {
@@ -233,8 +233,8 @@ func absolute(r *Fact, x Fact) {
 }
 
 func negate(r *Fact, x Fact, overflow def.Overflow) {
-	s, _ := promises(overflow)
-	r.setS(fromInt(x.SMax).neg(), fromInt(x.SMin).neg(), s)
+	s, _ := noWrapFlags(overflow)
+	r.clampSigned(fromInt(x.SMax).neg(), fromInt(x.SMin).neg(), s)
 	r.ZeroBits = x.ZeroBits
 }
 
@@ -250,15 +250,15 @@ func extend(r *Fact, x Fact, signed bool) {
 	}
 }
 
-func shorten(r *Fact, x Fact, overflow def.Overflow) {
-	s, u := promises(overflow)
-	r.setS(fromInt(x.SMin), fromInt(x.SMax), s)
-	r.setU(fromUint(x.UMin), fromUint(x.UMax), u)
+func truncateRange(r *Fact, x Fact, overflow def.Overflow) {
+	s, u := noWrapFlags(overflow)
+	r.clampSigned(fromInt(x.SMin), fromInt(x.SMax), s)
+	r.clampUnsigned(fromUint(x.UMin), fromUint(x.UMax), u)
 	r.ZeroBits = min(x.ZeroBits, r.Width)
 }
 
-// decided is the outcome of a comparison that is the same for all values of both intervals.
-func decided(x, y Fact, predicate def.Predicate, signed bool) (outcome, ok bool) {
+// compareRanges is the outcome of a comparison; ok is false unless it is the same for all values of both intervals.
+func compareRanges(x, y Fact, predicate def.Predicate, signed bool) (outcome, ok bool) {
 	less, more := x.UMax < y.UMin, x.UMin > y.UMax // always
 	atMost, atLeast := x.UMax <= y.UMin, x.UMin >= y.UMax
 	if signed {

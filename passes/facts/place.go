@@ -5,7 +5,7 @@ import (
 	"tileiras/ir"
 )
 
-// DistinctPlace reports whether no two elements of a block or of a tile of pointers lie at a common byte.
+// DistinctPlace reports whether no two elements of a block or of a tile of pointers overlap.
 func (f *Facts) DistinctPlace(v *ir.Value) bool {
 	if _, block := v.Type().(*tileaa.BlockType); !block {
 		return f.DistinctPointers(v)
@@ -17,8 +17,8 @@ func (f *Facts) DistinctPlace(v *ir.Value) bool {
 // maxCompared bounds how many pairs of operations SamePlace compares: values may share much of what they are made of.
 const maxCompared = 64
 
-// SamePlace reports whether two pure values are made by equal operations from equal values that are fixed: not given anew between the
-// two moments that are compared.
+// SamePlace reports whether two addresses are structurally equal: computed by the same pure operations from the same leaves. The two may
+// be evaluated at different moments, as in different iterations of a loop; fixed reports whether a leaf has one value at both.
 func SamePlace(a, b *ir.Value, fixed func(*ir.Value) bool) bool {
 	left := maxCompared
 	var same func(a, b *ir.Value) bool
@@ -49,5 +49,5 @@ func SamePlace(a, b *ir.Value, fixed func(*ir.Value) bool) bool {
 	return same(a, b)
 }
 
-// AnyTime is for SamePlace when both values are meant at one moment.
+// AnyTime is the fixed of SamePlace for two values at one moment: every leaf is.
 func AnyTime(*ir.Value) bool { return true }

@@ -8,14 +8,14 @@ import (
 	"tileiras/ir"
 )
 
-// This file finds masks that cut an array at its end, as programs write them for tiles of pointers:
+// This file recognizes prefix masks, the bounds checks that programs write for tiles of pointers:
 //
 //	column < n                       8  9 10 11 | 12 13 14 15    n = 14:   1 1 1 1 | 1 1 0 0
 //
-// Of every group of neighbours the mask lets through the first ones or none, and n - column of the first says how many.
+// Of every group of neighbours the mask is true for a prefix, whose length is n - column of the first.
 
-// MaskEnd is a comparison lhs < rhs, or with Inclusive lhs <= rhs, where lhs counts up along a dimension and rhs does not change. What
-// lies between it and the mask only spreads it: Via, what is next to the mask first.
+// MaskEnd is the comparison of a prefix mask: lhs < rhs, or with Inclusive lhs <= rhs, where lhs is contiguous along a dimension and rhs is
+// constant. Via lists the broadcasts and reshapes between it and the mask, the last of them first.
 type MaskEnd struct {
 	Compare   *ir.Op
 	Lhs, Rhs  *ir.Value
@@ -26,8 +26,8 @@ type MaskEnd struct {
 // maxMaskParts bounds how many operations of a mask are looked at: parts may be shared.
 const maxMaskParts = 32
 
-// MaskEnds lists the comparisons that cut groups of n neighbours of a mask along dimension d; ok is false where something else may. A group
-// begins at a multiple of n.
+// MaskEnds lists the comparisons of whose conjunction a mask consists, as far as they may differ within an aligned group of n neighbours along
+// dimension d; ok is false where the mask is no such conjunction.
 func (f *Facts) MaskEnds(mask *ir.Value, d int, n int64) (ends []MaskEnd, ok bool) {
 	left := maxMaskParts
 	var visit func(v *ir.Value, d int, via []*ir.Op) bool
@@ -63,10 +63,10 @@ func (f *Facts) MaskEnds(mask *ir.Value, d int, n int64) (ends []MaskEnd, ok boo
 	return ends, ok
 }
 
-// sameDim is the dimension of the operand of a reshape along which elements are the same ones as along dimension d of the result.
+// sameDim is the dimension of the operand of a reshape that has the size and the row-major stride of dimension d of the result.
 func sameDim(reshape *ir.Op, d int) (int, bool) {
 	from, to := tileaa.ShapeOf(reshape.Operand(0)), tileaa.ShapeOf(reshape.Result(0))
-	below := func(shape []int64, d int) int64 {
+	stride := func(shape []int64, d int) int64 {
 		n := int64(1)
 		for _, x := range shape[d+1:] {
 			n *= x
@@ -74,14 +74,14 @@ func sameDim(reshape *ir.Op, d int) (int, bool) {
 		return n
 	}
 	for e := range from {
-		if from[e] == to[d] && below(from, e) == below(to, d) {
+		if from[e] == to[d] && stride(from, e) == stride(to, d) {
 			return e, true
 		}
 	}
 	return 0, false
 }
 
-// endOf takes a comparison as the end of groups of n neighbours along d.
+// endOf reads a comparison as a prefix mask of groups of n neighbours along d.
 func (f *Facts) endOf(c tileaa.Cmpi, d int, n int64) (end MaskEnd, ok bool) {
 	small, large, inclusive, ok := tileaa.Below(c)
 	if !ok {
@@ -89,16 +89,16 @@ func (f *Facts) endOf(c tileaa.Cmpi, d int, n int64) (end MaskEnd, ok bool) {
 	}
 	end = MaskEnd{Compare: c.Op, Lhs: small, Rhs: large, Inclusive: inclusive}
 	x, y := f.Of(end.Lhs), f.Of(end.Rhs)
-	return end, x.Width > 0 && x.counts(d, c.Signedness() == def.Signed) >= n && y.Const[d] >= n
+	return end, x.Width > 0 && x.unwrappedContig(d, c.Signedness() == def.Signed) >= n && y.Const[d] >= n
 }
 
-// counts is the largest group along d that counts up as signed or as unsigned numbers: none lies on both sides of the largest one.
-func (x Fact) counts(d int, signed bool) int64 {
+// unwrappedContig is the largest group along d that counts up without wrapping, as signed or as unsigned numbers.
+func (x Fact) unwrappedContig(d int, signed bool) int64 {
 	if !signed && x.UMax < maxU(x.Width) || signed && x.SMax < maxS(x.Width) {
 		return x.Contig[d]
 	}
-	return min(x.aligned(d), half(x.Width, signed))
+	return min(x.alignedContig(d), maxGroup(x.Width, signed))
 }
 
-// Outside reports whether pointers point to memory that is not the tile block's own.
-func (f *Facts) Outside(ptr *ir.Value) bool { return !f.slots || f.Of(ptr).Space == Global }
+// Outside reports whether pointers cannot point to local memory (alloca).
+func (f *Facts) Outside(ptr *ir.Value) bool { return !f.hasAlloca || f.Of(ptr).Space == Global }

@@ -6,8 +6,8 @@ import (
 	"tileiras/ir"
 )
 
-// Suppose takes single values for multiples of a power of two, 0 for the number 1, to learn what would follow from that. It comes before all questions
-// about what is made of them.
+// Suppose assumes that a scalar is a multiple of a power of two, or with divisor 0 that it is 1, to learn what would follow. It must come before any
+// question about values computed from it, since answers are cached.
 func (f *Facts) Suppose(v *ir.Value, divisor uint64) {
 	fact := f.Of(v)
 	if divisor == 0 {
@@ -15,5 +15,5 @@ func (f *Facts) Suppose(v *ir.Value, divisor uint64) {
 	} else {
 		fact.ZeroBits = max(fact.ZeroBits, min(bits.TrailingZeros64(divisor), fact.Width))
 	}
-	f.cache[v] = f.keep(fact.refine())
+	f.cache[v] = f.alloc(fact.refine())
 }

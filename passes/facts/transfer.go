@@ -9,13 +9,13 @@ import (
 	"tileiras/ir"
 )
 
-// transfers compute the fact of result 0 from the facts of the operands, one function per op; r comes unknown, with the
-// width and rank of the result, and is refined afterwards. Ops that are not here make unknown values.
+// transfers are the transfer functions, one per op: the fact of result 0 from those of the operands. r comes as top, with
+// the width and rank of the result, and is refined afterwards. Results of ops that are not here are unknown.
 var transfers ir.Table[func(f *Facts, op *ir.Op, r *Fact)]
 
 func signed(op *ir.Op) bool { return ir.Cast[tileaa.SignedOp](op).Signedness() == def.Signed }
 
-// binary is an element-wise op of two integers: its interval, then its neighbours.
+// binary is the transfer function of an element-wise op of two integers: its interval, then its axes.
 func binary(interval func(op *ir.Op, r *Fact, x, y Fact), axes func(op *ir.Op, r *Fact, x, y Fact)) func(*Facts, *ir.Op, *Fact) {
 	return func(f *Facts, op *ir.Op, r *Fact) {
 		x, y := f.Of(op.Operand(0)), f.Of(op.Operand(1))
@@ -23,21 +23,21 @@ func binary(interval func(op *ir.Op, r *Fact, x, y Fact), axes func(op *ir.Op, r
 			return
 		}
 		interval(op, r, x, y)
-		r.neighbours(x, y)
+		r.elementwiseAxes(x, y)
 		if axes != nil {
 			axes(op, r, x, y)
 		}
 	}
 }
 
-// unary is an element-wise op of one integer or pointer.
+// unary is the transfer function of an element-wise op of one integer or pointer.
 func unary(apply func(op *ir.Op, r *Fact, x Fact)) func(*Facts, *ir.Op, *Fact) {
 	return func(f *Facts, op *ir.Op, r *Fact) {
 		x := f.Of(op.Operand(0))
 		if x.Width == 0 {
 			return
 		}
-		r.neighbours(x)
+		r.elementwiseAxes(x)
 		apply(op, r, x)
 	}
 }
@@ -61,9 +61,9 @@ func init() {
 			func(op *ir.Op, r *Fact, x, y Fact) { r.divAxes(x, y, signed(op), ir.Cast[tileaa.Divi](op).Rounding()) }),
 		tileaa.OpRemi & ir.Place: binary(func(op *ir.Op, r *Fact, x, y Fact) { remainder(r, x, y, signed(op)) },
 			func(op *ir.Op, r *Fact, x, y Fact) { r.remAxes(x, y, signed(op)) }),
-		tileaa.OpMaxi & ir.Place: binary(func(op *ir.Op, r *Fact, x, y Fact) { larger(r, x, y, signed(op)) },
+		tileaa.OpMaxi & ir.Place: binary(func(op *ir.Op, r *Fact, x, y Fact) { maximum(r, x, y, signed(op)) },
 			func(op *ir.Op, r *Fact, x, y Fact) { extremumAxes(r, y, x, x, y, signed(op)) }),
-		tileaa.OpMini & ir.Place: binary(func(op *ir.Op, r *Fact, x, y Fact) { smaller(r, x, y, signed(op)) },
+		tileaa.OpMini & ir.Place: binary(func(op *ir.Op, r *Fact, x, y Fact) { minimum(r, x, y, signed(op)) },
 			func(op *ir.Op, r *Fact, x, y Fact) { extremumAxes(r, x, y, x, y, signed(op)) }),
 		tileaa.OpAndi & ir.Place: binary(func(_ *ir.Op, r *Fact, x, y Fact) { and(r, x, y) },
 			func(_ *ir.Op, r *Fact, x, y Fact) {
@@ -79,7 +79,7 @@ func init() {
 		tileaa.OpAbsi & ir.Place: unary(func(_ *ir.Op, r *Fact, x Fact) { absolute(r, x) }),
 		tileaa.OpNegi & ir.Place: unary(func(op *ir.Op, r *Fact, x Fact) { negate(r, x, overflow(op)) }),
 		tileaa.OpCmpi & ir.Place: binary(func(op *ir.Op, r *Fact, x, y Fact) {
-			if outcome, ok := decided(x, y, ir.Cast[tileaa.Cmpi](op).Predicate(), signed(op)); ok {
+			if outcome, ok := compareRanges(x, y, ir.Cast[tileaa.Cmpi](op).Predicate(), signed(op)); ok {
 				r.UMin, r.UMax = 0, 0
 				if outcome {
 					r.UMin, r.UMax = 1, 1
@@ -95,8 +95,8 @@ func init() {
 			r.widenAxes(x, signed(op))
 		}),
 		tileaa.OpTrunci & ir.Place: unary(func(op *ir.Op, r *Fact, x Fact) {
-			shorten(r, x, overflow(op))
-			r.keepAxes(x)
+			truncateRange(r, x, overflow(op))
+			r.copyContig(x)
 		}),
 		tileaa.OpBitcast & ir.Place:  unary(same),
 		tileaa.OpIntToPtr & ir.Place: castPointer,
@@ -122,7 +122,7 @@ func init() {
 
 		tileaa.OpGetGlobal & ir.Place: func(_ *Facts, op *ir.Op, r *Fact) { r.Space, r.ZeroBits = Global, r.unit },
 		tileaa.OpAlloca & ir.Place: func(_ *Facts, op *ir.Op, r *Fact) {
-			r.Space = Slot
+			r.Space = Local
 			if a := ir.Cast[tileaa.Alloca](op).Alignment(); a > 0 {
 				r.ZeroBits = log2(a)
 			}
@@ -135,39 +135,39 @@ func same(_ *ir.Op, r *Fact, x Fact) {
 	if r.Width == x.Width && r.unit == x.unit {
 		space := r.Space
 		*r = x
-		if space == Nowhere {
-			r.Space = Nowhere
+		if space == NotPointer {
+			r.Space = NotPointer
 		}
 	}
 }
 
-// mulAxes keeps the groups of a factor that is multiplied by one.
+// mulAxes: a multiplication by one keeps the contiguity of the other operand.
 func mulAxes(_ *ir.Op, r *Fact, x, y Fact) {
 	if v, ok := y.Constant(); ok && v == 1 {
-		r.keepAxes(x)
+		r.copyContig(x)
 	}
 }
 
-// sumAxes is for or and xor of numbers without a common bit.
+// sumAxes is for or and xor of numbers without a common bit, which are sums.
 func sumAxes(_ *ir.Op, r *Fact, x, y Fact) {
 	if disjoint(x, y) {
 		r.addAxes(x, y, 0)
 	}
 }
 
-// extremumAxes keeps the groups of the operand that is the result when x is never above y, or y never above x.
+// extremumAxes copies the axes of the operand that always is the result: below where x <= y, above where y <= x.
 func extremumAxes(r *Fact, below, above, x, y Fact, signed bool) {
 	switch {
 	case signed && x.SMax <= y.SMin || !signed && x.UMax <= y.UMin:
-		r.become(below)
+		r.copyAxes(below)
 	case signed && y.SMax <= x.SMin || !signed && y.UMax <= x.UMin:
-		r.become(above)
+		r.copyAxes(above)
 	}
 }
 
-// become takes the groups of x.
-func (r *Fact) become(x Fact) {
-	r.keepAxes(x)
+// copyAxes copies contiguity, divisibility and constancy of x.
+func (r *Fact) copyAxes(x Fact) {
+	r.copyContig(x)
 	r.Const = slices.Clone(x.Const)
 }
 
@@ -189,26 +189,26 @@ func selectFact(f *Facts, op *ir.Op, r *Fact) {
 	for d := range r.Const {
 		r.Const[d] = min(r.Const[d], c.Const[d])
 		g := min(j.Contig[d], c.Const[d])
-		r.count(d, g, j.zerosAt(d, g))
+		r.setContig(d, g, j.zerosAt(d, g))
 	}
 }
 
-// castPointer keeps the address; groups that count up do so only if the step is the same.
+// castPointer keeps the address; the result is contiguous only if its unit is the same.
 func castPointer(f *Facts, op *ir.Op, r *Fact) {
 	x := f.Of(op.Operand(0))
 	if x.Width == 0 {
 		return
 	}
-	r.neighbours(x)
+	r.elementwiseAxes(x)
 	r.SMin, r.SMax, r.UMin, r.UMax, r.ZeroBits = x.SMin, x.SMax, x.UMin, x.UMax, x.ZeroBits
 	if r.unit == x.unit {
-		r.keepAxes(x)
+		r.copyContig(x)
 	}
 	switch {
-	case r.Space == Nowhere:
-	case x.Space != Nowhere:
+	case r.Space == NotPointer:
+	case x.Space != NotPointer:
 		r.Space = x.Space
-	case !f.slots:
+	case !f.hasAlloca:
 		r.Space = Global
 	}
 }
@@ -222,11 +222,11 @@ func offsetFact(f *Facts, op *ir.Op, r *Fact) {
 	r.Space = p.Space
 	wide := unknown(tileOfI64(op))
 	extend(&wide, o, true)
-	wide.neighbours(o)
+	wide.elementwiseAxes(o)
 	wide.widenAxes(o, true)
 	wide = wide.refine()
 	r.ZeroBits = min(p.ZeroBits, min(wide.ZeroBits+r.unit, 64))
-	r.neighbours(p, wide)
+	r.elementwiseAxes(p, wide)
 	r.addAxes(p, wide, r.unit)
 }
 
@@ -253,7 +253,7 @@ func constantFact(_ *Facts, op *ir.Op, r *Fact) {
 	r.observe(t.Shape, elems)
 }
 
-// observe reads a fact off the elements themselves.
+// observe computes the best fact of a constant from its elements.
 func (r *Fact) observe(shape []int64, elems []uint64) {
 	r.SMin, r.SMax, r.UMin, r.UMax, r.ZeroBits = maxS(r.Width), minS(r.Width), maxU(r.Width), 0, r.Width
 	for _, e := range elems {
@@ -296,7 +296,7 @@ func (r *Fact) observe(shape []int64, elems []uint64) {
 func iotaFact(_ *Facts, op *ir.Op, r *Fact) {
 	n := shapeOf(op.Result(0).Type())[0]
 	r.UMax = min(r.UMax, uint64(n-1))
-	r.count(0, n, r.Width)
+	r.setContig(0, n, r.Width)
 }
 
 // scalarPart copies what holds of every element.
@@ -323,13 +323,13 @@ func broadcastFact(f *Facts, op *ir.Op, r *Fact) {
 			r.Const[d] = to[d]
 		} else {
 			r.Const[d] = x.Const[d]
-			r.count(d, x.Contig[d], x.Div[d])
+			r.setContig(d, x.Contig[d], x.Div[d])
 		}
 	}
 }
 
-// reshapeFact follows the elements in row-major order. A dimension of the result is looked up in the source dimension
-// whose elements it walks over, which is the one with the same stride:
+// reshapeFact follows the elements in row-major order. What is known along a dimension of the result comes from the source
+// dimension that contains its row-major stride:
 //
 //	[64] -> [4,16]   the new dimension 1 walks over 16 neighbours of the old one,
 //	                 the new dimension 0 over every 16th
@@ -350,7 +350,7 @@ func reshapeFact(f *Facts, op *ir.Op, r *Fact) {
 			every := s / base // elements of dimension k per step of d
 			if every == 1 {
 				c := min(x.Contig[k], to[d])
-				r.count(d, c, x.zerosAt(k, c))
+				r.setContig(d, c, x.zerosAt(k, c))
 				r.Const[d] = min(x.Const[k], to[d])
 				if to[d] > from[k] && r.Const[d] == from[k] {
 					r.Const[d] = constBeyond(x, from, k, to[d])
@@ -363,8 +363,8 @@ func reshapeFact(f *Facts, op *ir.Op, r *Fact) {
 	}
 }
 
-// constBeyond is how many elements in row-major order are equal when dimension k is equal all along: it goes on in the
-// dimensions to the left.
+// constBeyond is how many elements in row-major order are equal when dimension k is constant all along: outer dimensions
+// may extend the run.
 func constBeyond(x Fact, shape []int64, k int, limit int64) int64 {
 	n := shape[k]
 	for k--; k >= 0 && n < limit; k-- {
@@ -393,7 +393,7 @@ func permuteFact(f *Facts, op *ir.Op, r *Fact) {
 	r.scalarPart(x)
 	for d, p := range ir.Cast[tileaa.Permute](op).Permutation() {
 		r.Const[d] = x.Const[p]
-		r.count(d, x.Contig[p], x.Div[p])
+		r.setContig(d, x.Contig[p], x.Div[p])
 	}
 }
 
@@ -412,7 +412,7 @@ func extractFact(f *Facts, op *ir.Op, r *Fact) {
 	r.scalarPart(x)
 	for d, n := range shapeOf(op.Result(0).Type()) {
 		c := min(x.Contig[d], n)
-		r.count(d, c, x.zerosAt(d, c))
+		r.setContig(d, c, x.zerosAt(d, c))
 		r.Const[d] = min(x.Const[d], n)
 	}
 }
@@ -424,7 +424,7 @@ func insertFact(f *Facts, op *ir.Op, r *Fact) {
 	}
 }
 
-// assumeFact adds the promise to what is known.
+// assumeFact meets the fact of the operand with the assumption.
 func assumeFact(f *Facts, op *ir.Op, r *Fact) {
 	x := f.Of(op.Operand(0))
 	if x.Width == 0 {

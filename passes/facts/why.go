@@ -7,8 +7,8 @@ import (
 	"tileiras/ir"
 )
 
-// WhyNotWider says what keeps an access of a block along tile dimension d from taking as many neighbours as fit in so many bytes: each
-// reason in the words of NVIDIA's tileiras where it has some. Nothing when nothing does.
+// WhyNotWider lists what keeps an access of a block along tile dimension d from being a vector access of so many bytes, each reason in the
+// words of NVIDIA's tileiras where it has some; empty when nothing does.
 func (f *Facts) WhyNotWider(block tileaa.BlockTile, d, bytes int) []string {
 	memref := memrefOf(block)
 	t := block.Result().Type().(*tileaa.BlockType)
@@ -27,7 +27,7 @@ func (f *Facts) WhyNotWider(block tileaa.BlockTile, d, bytes int) []string {
 	}
 	zeros := log2(int64(bytes))
 	if z := f.Of(memref.Base()).ZeroBits; z < zeros {
-		say("base pointer not %d-byte aligned%s", bytes, known(z))
+		say("base pointer not %d-byte aligned%s", bytes, knownAlignment(z))
 	}
 	if along.tile < want {
 		say("tile of %d elements along the contiguous dimension", along.tile)
@@ -39,7 +39,7 @@ func (f *Facts) WhyNotWider(block tileaa.BlockTile, d, bytes int) []string {
 		switch {
 		case e == d:
 			if z += b.startZeros(); z < zeros {
-				say("first element of the tile not %d-byte aligned%s", bytes, known(z))
+				say("first element of the tile not %d-byte aligned%s", bytes, knownAlignment(z))
 			}
 			continue
 		case b.sparse:
@@ -50,17 +50,17 @@ func (f *Facts) WhyNotWider(block tileaa.BlockTile, d, bytes int) []string {
 			z += f.Stride(memref, b.a).ZeroBits
 		}
 		if z < zeros {
-			say("stride not %d-byte aligned: dimension %d%s", bytes, b.a, known(z))
+			say("stride not %d-byte aligned: dimension %d%s", bytes, b.a, knownAlignment(z))
 		}
 	}
 	if n := f.BlockMaskVector(block, d); n < min(want, along.tile) {
-		say("contiguous tensor extent not %d-byte aligned: an access may cross the end of dimension %d%s", bytes, along.a, known(log2(n)+size))
+		say("contiguous tensor extent not %d-byte aligned: an access may cross the end of dimension %d%s", bytes, along.a, knownAlignment(log2(n)+size))
 	}
 	return why
 }
 
-// known says how far an alignment is known; nothing where it is not known at all.
-func known(zeros int) string {
+// knownAlignment is the known alignment as a suffix of a message; empty where none is known.
+func knownAlignment(zeros int) string {
 	if zeros <= 0 {
 		return ""
 	}
@@ -79,7 +79,7 @@ func (f *Facts) WhyPointersNotWider(ptr, mask *ir.Value, d, elem, bytes int) []s
 	case x.Contig[d] < want:
 		why = append(why, fmt.Sprintf("pointers along dimension %d count up in groups of %d", d, x.Contig[d]))
 	default:
-		why = append(why, fmt.Sprintf("pointers not %d-byte aligned%s", bytes, known(log2(n)+log2(int64(elem)))))
+		why = append(why, fmt.Sprintf("pointers not %d-byte aligned%s", bytes, knownAlignment(log2(n)+log2(int64(elem)))))
 	}
 	if mask != nil {
 		if n := f.MaskVector(mask, d); n < want {

@@ -12,11 +12,11 @@ import (
 // enough for real programs; of one that needs more (constant ifs nested deeper than this) the rest stays as it is.
 const maxSweeps = 32
 
-// A Simplifier rewrites an op where the builder stands, right before it, by a pattern of it that does anything, and reports whether it did. Folds are
-// hooks of the rows.
+// A Simplifier applies the first rewrite pattern that matches an op and reports whether one did. New ops go where the builder stands, right before the op.
+// Folds are hooks of the rows.
 type Simplifier = func(b *ir.Builder, op *ir.Op) bool
 
-// simplify is that of canonicalization. Patterns of cuda_tile run by name only: the compiler canonicalizes TileAA.
+// simplify is the Simplifier of canonicalization. Patterns of cuda_tile run only where somebody names the pass: the compiler canonicalizes TileAA.
 func simplify(b *ir.Builder, op *ir.Op) bool {
 	switch op.Def.Dialect {
 	case tileaa.Dialect.Name:
@@ -33,11 +33,11 @@ func simplify(b *ir.Builder, op *ir.Op) bool {
 //	%0 = addi %x, %zero          (nothing: users of %0 use %x)
 //	%1 = muli %two, %three   =>  %c6 = constant 6, at the start of the entry
 //
-// What follows from facts comes last, when constants and shapes are simple, and then the rest once more.
+// Simplifications by facts come last, when constants and shapes are simple; if one changed anything, the sweeps run once more.
 func Canonicalize(s *pass.State) error {
 	c := NewCanonicalizer(s, simplify)
 	c.ToFixpoint(s.Module)
-	if c.useFacts(s.Module) {
+	if c.simplifyByFacts(s.Module) {
 		c.ToFixpoint(s.Module)
 	}
 	return nil
@@ -76,8 +76,8 @@ func (c *canonicalizer) sweep(op *ir.Op) {
 	}
 }
 
-// block visits the ops of a block. A visit may erase the op, the one before it, and make others before it, or erase all
-// that is after it; new ops are looked at in the next sweep.
+// block visits the ops of a block. A visit may erase the op and the one before it, insert ops before it, and erase all
+// ops after it; new ops are visited in the next sweep.
 func (c *canonicalizer) block(b *ir.Block) {
 	for op := b.First(); op != nil; {
 		next := op.Next()
@@ -105,7 +105,7 @@ func (c *canonicalizer) visit(op *ir.Op) bool {
 		return true
 	}
 	if op.Traits().Has(ir.ConstantLike) {
-		return c.constants != nil && c.constants.keep(op)
+		return c.constants != nil && c.constants.intern(op)
 	}
 	if c.fold(op, ir.Fold(op)) {
 		return true
@@ -134,7 +134,7 @@ func (c *canonicalizer) fold(op *ir.Op, results []ir.FoldResult) bool {
 	return true
 }
 
-// constant materializes an attribute before op, or takes the constant that is there already.
+// constant is the constant of the pool for an attribute, materialized before op if there is none.
 func (c *canonicalizer) constant(op *ir.Op, value ir.Attribute, t ir.Type) *ir.Value {
 	d := c.ctx.Dialect(op.Def.Dialect)
 	if d == nil || d.Materialize == nil {
@@ -147,15 +147,15 @@ func (c *canonicalizer) constant(op *ir.Op, value ir.Attribute, t ir.Type) *ir.V
 	if c.constants == nil {
 		return made.Result(0)
 	}
-	return c.constants.unique(made)
+	return c.constants.canonical(made)
 }
 
-// constantPool keeps one constant of each value and type at the start of an entry. A new one comes after those that are
-// there, but on cuda_tile before them, so that texts compare with those of NVIDIA's cuda-tile-opt.
+// constantPool keeps one constant of each value and type at the start of an entry. A new one is inserted after the others,
+// but on cuda_tile before them, so that texts compare with those of NVIDIA's cuda-tile-opt.
 type constantPool struct {
 	start *ir.Block
 	front bool
-	last  *ir.Op // the constants stand before all other ops, up to this one
+	last  *ir.Op // the last of the constants with which the block begins
 	ops   map[constantKey]*ir.Op
 }
 
@@ -190,7 +190,7 @@ func newConstantPool(entry *ir.Op) *constantPool {
 	return p
 }
 
-// forget drops an op that is about to be erased.
+// forget removes an op that is about to be erased.
 func (p *constantPool) forget(op *ir.Op) {
 	if p.last == op {
 		p.last = op.Prev()
@@ -200,17 +200,17 @@ func (p *constantPool) forget(op *ir.Op) {
 	}
 }
 
-// keep moves a constant to the pool, or replaces it by its equal there; it reports whether that changed anything.
-func (p *constantPool) keep(op *ir.Op) bool {
+// intern moves a constant to the pool, or replaces it by the equal one there; it reports whether that changed anything.
+func (p *constantPool) intern(op *ir.Op) bool {
 	if k, ok := keyOf(op); !ok || p.ops[k] == op || p.start == nil {
 		return false
 	}
-	p.unique(op)
+	p.canonical(op)
 	return true
 }
 
-// unique is the one constant equal to op, which may be erased.
-func (p *constantPool) unique(op *ir.Op) *ir.Value {
+// canonical is the constant of the pool equal to op, which may be op itself; else op is erased.
+func (p *constantPool) canonical(op *ir.Op) *ir.Value {
 	k, ok := keyOf(op)
 	if !ok || p.start == nil {
 		return op.Result(0)

@@ -9,14 +9,14 @@ import (
 	"tileiras/passes/facts"
 )
 
-// useFacts simplifies with what is known of values: the part of canonicalization that looks further than an op and its
-// operands. It reports whether it changed anything. What it does keeps every value, so that facts stay true.
+// simplifyByFacts is the part of canonicalization that needs a dataflow analysis, passes/facts. It reports whether it
+// changed anything. It only replaces values by equal ones, so the facts stay true.
 //
 //	cmpi less_than %pid, %zero                  => false                a program_id is not negative
 //	mini %x, %c8            x <= 8 always       => %x
 //	divi %pid, %c8 signed, rounding down        => unsigned             which is a shift then
 //	divi %n, %c128 unsigned, rounding up        => shri (addi %n, 127), 7      n + 127 does not wrap
-func (c *canonicalizer) useFacts(module *ir.Op) bool {
+func (c *canonicalizer) simplifyByFacts(module *ir.Op) bool {
 	if module.Def.Dialect != tileaa.Dialect.Name {
 		return false
 	}
@@ -28,7 +28,7 @@ func (c *canonicalizer) useFacts(module *ir.Op) bool {
 		}
 		c.constants = newConstantPool(entry)
 		c.ctx.Walk(entry, ir.PreOrder, func(op *ir.Op) {
-			if op != entry && c.simplify(known, op) {
+			if op != entry && c.simplifyOp(known, op) {
 				changed = true
 			}
 		})
@@ -37,7 +37,7 @@ func (c *canonicalizer) useFacts(module *ir.Op) bool {
 	return changed
 }
 
-func (c *canonicalizer) simplify(known *facts.Facts, op *ir.Op) bool {
+func (c *canonicalizer) simplifyOp(known *facts.Facts, op *ir.Op) bool {
 	if op.NumResults() != 1 || !op.Traits().Has(ir.Pure) || op.Traits().Has(ir.ConstantLike) || op.NumRegions() > 0 {
 		return false
 	}
@@ -50,7 +50,7 @@ func (c *canonicalizer) simplify(known *facts.Facts, op *ir.Op) bool {
 	}
 	switch op.Code() {
 	case tileaa.OpMini, tileaa.OpMaxi, tileaa.OpRemi:
-		if v := unaffected(known, op); v != nil {
+		if v := alwaysResult(known, op); v != nil {
 			op.Result(0).ReplaceAllUsesWith(v)
 			return true
 		}
@@ -65,8 +65,8 @@ func (c *canonicalizer) simplify(known *facts.Facts, op *ir.Op) bool {
 	return false
 }
 
-// unaffected is the operand that an extremum or a remainder always gives back.
-func unaffected(known *facts.Facts, op *ir.Op) *ir.Value {
+// alwaysResult is the operand that is the result of a minimum, maximum or remainder for all values that the operands may have, or nil.
+func alwaysResult(known *facts.Facts, op *ir.Op) *ir.Value {
 	x, y := known.Of(op.Operand(0)), known.Of(op.Operand(1))
 	below, above := x.UMax <= y.UMin, y.UMax <= x.UMin
 	if ir.Cast[tileaa.SignedOp](op).Signedness() == def.Signed {
@@ -85,7 +85,7 @@ func unaffected(known *facts.Facts, op *ir.Op) *ir.Value {
 	return nil
 }
 
-// dropSign makes a signed division of numbers that are not negative unsigned; rounding down is then rounding to zero.
+// dropSign makes a signed division of non-negative numbers unsigned; rounding down is then rounding to zero.
 func dropSign(known *facts.Facts, op *ir.Op) bool {
 	if ir.Cast[tileaa.SignedOp](op).Signedness() != def.Signed || known.Of(op.Operand(0)).SMin < 0 || known.Of(op.Operand(1)).SMin < 0 {
 		return false

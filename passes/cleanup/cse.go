@@ -7,33 +7,34 @@ import (
 	"tileiras/passes/pass"
 )
 
-// CSE replaces a pure op by an equal one that dominates it: one before it in its block or in a block around. Ops with
-// regions and ops that read memory stay.
+// CSE is common subexpression elimination: a pure op is replaced by an equal one that dominates it, which stands before it
+// in its block or in an enclosing one. Ops with regions and ops that read memory stay.
 //
 //	%a = addi %x, %y             %a = addi %x, %y
 //	%b = addi %y, %x         =>
 //	%c = muli %a, %b             %c = muli %a, %a
 func CSE(s *pass.State) error {
-	c := &merger{s: s, ids: make(map[*ir.Value]uint64, ir.NumOps(s.Module)), seed: maphash.MakeSeed()}
+	c := &eliminator{s: s, ids: make(map[*ir.Value]uint64, ir.NumOps(s.Module)), seed: maphash.MakeSeed()}
 	c.op(s.Module)
 	return nil
 }
 
-type merger struct {
+// eliminator is a scoped hash table of the ops that dominate the current one.
+type eliminator struct {
 	s      *pass.State
-	ids    map[*ir.Value]uint64 // numbers of values in the order in which they are met
-	seed   maphash.Seed         // of hashes, which decide nothing: equal ops are found by comparing
-	scopes []map[uint64]int     // of the blocks around, by hash: the last of known, from 1 on
-	known  []knownOp
+	ids    map[*ir.Value]uint64 // value numbers, in the order of the walk
+	seed   maphash.Seed         // hashes only speed up the search, so they may differ between runs
+	scopes []map[uint64]int     // one per enclosing block: from a hash to the head of its chain in known, counted from 1
+	known  []candidate
 }
 
-// knownOp is an op that others may be equal to, and the one of the same hash and block before it.
-type knownOp struct {
+// candidate is an op that may replace others; before is the next one in the chain of its hash and block.
+type candidate struct {
 	*ir.Op
 	before int
 }
 
-func (c *merger) op(op *ir.Op) {
+func (c *eliminator) op(op *ir.Op) {
 	if op.Traits().Has(ir.Isolated) {
 		outer := c.scopes
 		c.scopes = nil
@@ -53,7 +54,7 @@ func (c *merger) op(op *ir.Op) {
 }
 
 // merge erases op when an equal one is known, else remembers it.
-func (c *merger) merge(op *ir.Op) bool {
+func (c *eliminator) merge(op *ir.Op) bool {
 	c.s.Step()
 	if !op.Traits().Has(ir.Pure) || op.NumRegions() > 0 || op.NumResults() == 0 || op.Def == ir.Unregistered {
 		return false
@@ -71,12 +72,12 @@ func (c *merger) merge(op *ir.Op) bool {
 		}
 	}
 	top := c.scopes[len(c.scopes)-1]
-	c.known = append(c.known, knownOp{op, top[h]})
+	c.known = append(c.known, candidate{op, top[h]})
 	top[h] = len(c.known)
 	return false
 }
 
-func (c *merger) id(v *ir.Value) uint64 {
+func (c *eliminator) id(v *ir.Value) uint64 {
 	n, ok := c.ids[v]
 	if !ok {
 		n = uint64(len(c.ids)) + 1
@@ -86,7 +87,7 @@ func (c *merger) id(v *ir.Value) uint64 {
 }
 
 // hash covers the code, the operands (in any order when the op is commutative) and the types and the bits of constants.
-func (c *merger) hash(op *ir.Op) uint64 {
+func (c *eliminator) hash(op *ir.Op) uint64 {
 	h := uint64(op.Code())
 	commutative := op.Traits().Has(ir.Commutative)
 	for i := 0; i < op.NumOperands(); i++ {

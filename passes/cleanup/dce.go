@@ -5,8 +5,8 @@ import (
 	"tileiras/passes/pass"
 )
 
-// DCE erases ops whose results nobody uses and that do nothing else. It walks backwards, so that what only dead ops used
-// goes in the same walk.
+// DCE is dead code elimination: it erases ops without uses and effects. It walks backwards, so that the operands of dead ops
+// die in the same walk.
 func DCE(s *pass.State) error {
 	eraseDead(s, s.Module)
 	return nil

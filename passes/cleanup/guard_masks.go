@@ -11,16 +11,16 @@ import (
 	"tileiras/passes/pass"
 )
 
-// GuardMasks makes the masks of a loop with products, comparisons of coordinates, only in iterations in which they bite: in attention where a token does
-// not see those behind it, most tiles are seen whole.
+// GuardMasks puts the masks of a loop with products behind branches: masks that compare coordinates, which are computed only in iterations where they are
+// not uniform. In causal attention most tiles are visible as a whole.
 //
 //	%m = cmpi greater_than %columns, %rows         %free = the last column <= the first row
 //	%x = select %m, %low, %scores            =>    %x = if %free { yield %scores }
 //	                                                    else { %m = cmpi ..; %y = select %m, ..; yield %y }
 //
-// What adds a select of two constants, of which one is zero, is guarded with it: where nothing is masked, zero is added.
+// A sum to which a select of two constants is added, one of them zero, is guarded with the select: where the mask is uniform, zero is added.
 //
-// A loop that goes on where another one without masks has ended is left as it is: its frontend gave it the iterations in which they bite.
+// A loop that continues another one without masks is left as it is: the frontend has split off the iterations that need the mask.
 func GuardMasks(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		var loops []*ir.Op
@@ -36,7 +36,7 @@ func GuardMasks(s *pass.State) error {
 		}
 		known := facts.New(s.Ctx, entry)
 		for _, op := range loops {
-			g := &maskGuards{s: s, facts: known, block: op.Body(), free: map[*ir.Value][2]*ir.Value{}, parts: map[*ir.Value]coordinates{}}
+			g := &maskGuards{s: s, facts: known, block: op.Body(), uniform: map[*ir.Value][2]*ir.Value{}, ranges: map[*ir.Value]linearRange{}}
 			if slices.ContainsFunc(op.Operands(), func(v *ir.Value) bool { return plain[v.DefiningOp()] }) {
 				continue
 			}
@@ -51,26 +51,26 @@ func GuardMasks(s *pass.State) error {
 	return nil
 }
 
-// maskGuards is the work on the body of one loop.
+// maskGuards is the state of the pass for the body of one loop.
 type maskGuards struct {
-	s     *pass.State
-	facts *facts.Facts
-	block *ir.Block
-	b     *ir.Builder
-	free  map[*ir.Value][2]*ir.Value // of a mask: numbers that say that no element is set, that all are; nil where nothing says so
-	parts map[*ir.Value]coordinates  // of tiles that were taken apart
+	s       *pass.State
+	facts   *facts.Facts
+	block   *ir.Block
+	b       *ir.Builder
+	uniform map[*ir.Value][2]*ir.Value // cache of uniformTests
+	ranges  map[*ir.Value]linearRange  // cache of linearRange
 }
 
-// fewestMasked is the elements of a tile from which on a branch costs less than its mask.
-const fewestMasked = 2048
+// minMaskedElements is the size of a tile, in elements, from which on a branch costs less than its mask.
+const minMaskedElements = 2048
 
-// guard puts a select behind a branch, if it can be said when the mask does not matter.
+// guard puts a select behind a branch, if a scalar test can tell that the mask selects the arm that is no constant everywhere.
 func (g *maskGuards) guard(sel tileaa.Select) (guarded bool) {
 	t := tileaa.AsTile(sel.Result())
-	if t.NumElements() < fewestMasked || !tileaa.IsRanked(sel.Cond()) || sel.Cond().ParentBlock() != g.block {
+	if t.NumElements() < minMaskedElements || !tileaa.IsRanked(sel.Cond()) || sel.Cond().ParentBlock() != g.block {
 		return false
 	}
-	members, ok := g.maskOf(sel.Cond())
+	members, ok := g.maskSlice(sel.Cond())
 	if !ok {
 		return false
 	}
@@ -82,20 +82,20 @@ func (g *maskGuards) guard(sel tileaa.Select) (guarded bool) {
 	case constTrue && constFalse:
 		return g.guardSum(sel, members)
 	case constTrue != constFalse:
-		all := 0 // the usual answer of all elements
+		all := 0 // the value of the mask that selects the arm that is no constant
 		if constFalse {
 			all = 1
 		}
-		if free := g.freeOf(sel.Cond())[all]; free != nil {
+		if uniform := g.uniformTests(sel.Cond())[all]; uniform != nil {
 			kept := []*ir.Value{sel.FalseValue(), sel.TrueValue()}[all]
-			g.branch(sel.Op, append(members, sel.Op), free, func(*ir.Builder) *ir.Value { return kept })
+			g.branch(sel.Op, append(members, sel.Op), uniform, func(*ir.Builder) *ir.Value { return kept })
 			return true
 		}
 	}
 	return false
 }
 
-// guardSum guards the sum of something and one of two constants.
+// guardSum guards a select of two constants together with the sum that it is added to.
 func (g *maskGuards) guardSum(sel tileaa.Select, members []*ir.Op) (guarded bool) {
 	if !sel.Result().HasOneUse() {
 		return false
@@ -109,11 +109,11 @@ func (g *maskGuards) guardSum(sel tileaa.Select, members []*ir.Op) (guarded bool
 		if bits, _ := tileaa.SplatValue(arm); bits != 0 {
 			continue
 		}
-		free := g.freeOf(sel.Cond())[all]
-		if free == nil {
+		uniform := g.uniformTests(sel.Cond())[all]
+		if uniform == nil {
 			continue
 		}
-		g.branch(sum.Op, append(members, sel.Op, sum.Op), free, func(b *ir.Builder) *ir.Value {
+		g.branch(sum.Op, append(members, sel.Op, sum.Op), uniform, func(b *ir.Builder) *ir.Value {
 			plain := b.Insert(b.Ctx.Clone(sum.Op, ir.Mapping{}))
 			plain.SetOperand(use.Index(), arm)
 			return plain.Result(0)
@@ -123,10 +123,10 @@ func (g *maskGuards) guardSum(sel tileaa.Select, members []*ir.Op) (guarded bool
 	return false
 }
 
-// branch makes the last of members in a branch that runs where free does not hold, with what it takes of the others; else what plain makes.
-func (g *maskGuards) branch(op *ir.Op, members []*ir.Op, free *ir.Value, plain func(b *ir.Builder) *ir.Value) {
+// branch replaces op, the last of members, by an if: where uniform holds it yields what plain makes, else it runs copies of members.
+func (g *maskGuards) branch(op *ir.Op, members []*ir.Op, uniform *ir.Value, plain func(b *ir.Builder) *ir.Value) {
 	g.b.Before(op)
-	either := tileaa.NewIf(g.b, ir.TypesOf(op.Results()), free)
+	either := tileaa.NewIf(g.b, ir.TypesOf(op.Results()), uniform)
 	op.Result(0).ReplaceAllUsesWith(either.Op.Result(0))
 	g.b.AtEnd(either.Op.Region(0).AddBlock())
 	tileaa.NewYield(g.b, []*ir.Value{plain(g.b)})
@@ -139,11 +139,12 @@ func (g *maskGuards) branch(op *ir.Op, members []*ir.Op, free *ir.Value, plain f
 	op.Erase()
 }
 
-// longestMask bounds the operations of a mask: each guard has them again.
-const longestMask = 32
+// maxMaskOps bounds the operations that compute a mask: each guard copies them.
+const maxMaskOps = 32
 
-// maskOf lists what computes a mask in the loop, in order, if nobody but selects takes the mask.
-func (g *maskGuards) maskOf(mask *ir.Value) (members []*ir.Op, ok bool) {
+// maskSlice is the backward slice of a mask within the block, in order: the integer tiles from which it is computed. ok is false if anything but
+// selects uses the mask.
+func (g *maskGuards) maskSlice(mask *ir.Value) (members []*ir.Op, ok bool) {
 	for u := mask.FirstUse(); u != nil; u = u.Next() {
 		if !ir.Is[tileaa.Select](u.Owner()) || u.Index() != 0 {
 			return nil, false
@@ -153,7 +154,7 @@ func (g *maskGuards) maskOf(mask *ir.Value) (members []*ir.Op, ok bool) {
 	var add func(v *ir.Value)
 	add = func(v *ir.Value) {
 		op := v.DefiningOp()
-		if op == nil || op.Block() != g.block || has[op] || len(members) > longestMask || !tileaa.IsRanked(v) || op.NumRegions() > 0 ||
+		if op == nil || op.Block() != g.block || has[op] || len(members) > maxMaskOps || !tileaa.IsRanked(v) || op.NumRegions() > 0 ||
 			!op.Traits().Has(ir.Pure) || !ir.IsInt(tileaa.AsTile(v).Elem) {
 			return
 		}
@@ -164,45 +165,45 @@ func (g *maskGuards) maskOf(mask *ir.Value) (members []*ir.Op, ok bool) {
 		members = append(members, op)
 	}
 	add(mask)
-	return members, len(members) > 0 && len(members) <= longestMask
+	return members, len(members) > 0 && len(members) <= maxMaskOps
 }
 
-// freeOf is numbers that say that no element of a mask is set, and that all are.
-func (g *maskGuards) freeOf(mask *ir.Value) [2]*ir.Value {
-	f, ok := g.free[mask]
+// uniformTests are two scalar conditions on a mask: no element is set, all elements are set. They are sufficient, not necessary; nil is unknown.
+func (g *maskGuards) uniformTests(mask *ir.Value) [2]*ir.Value {
+	f, ok := g.uniform[mask]
 	if !ok {
-		f = g.decide(mask)
-		g.free[mask] = f
+		f = g.findUniformTests(mask)
+		g.uniform[mask] = f
 	}
 	return f
 }
 
-func (g *maskGuards) decide(mask *ir.Value) (free [2]*ir.Value) {
+func (g *maskGuards) findUniformTests(mask *ir.Value) (uniform [2]*ir.Value) {
 	if x, ok := tileaa.SplatInt(mask); ok {
-		free[x&1] = tileaa.Const(g.b, tileaa.Tile(g.b.Ctx, g.b.Ctx.Int(1)), 1)
-		return free
+		uniform[x&1] = tileaa.Const(g.b, tileaa.Tile(g.b.Ctx, g.b.Ctx.Int(1)), 1)
+		return uniform
 	}
 	op := mask.DefiningOp()
 	if op == nil {
-		return free
+		return uniform
 	}
 	switch op.Code() {
 	case tileaa.OpBroadcast, tileaa.OpReshape, tileaa.OpPermute:
-		return g.freeOf(op.Operand(0))
+		return g.uniformTests(op.Operand(0))
 	case tileaa.OpAndi:
-		x, y := g.freeOf(op.Operand(0)), g.freeOf(op.Operand(1))
-		return [2]*ir.Value{g.either(x[0], y[0]), g.both(x[1], y[1])}
+		x, y := g.uniformTests(op.Operand(0)), g.uniformTests(op.Operand(1))
+		return [2]*ir.Value{g.or(x[0], y[0]), g.and(x[1], y[1])}
 	case tileaa.OpOri:
-		x, y := g.freeOf(op.Operand(0)), g.freeOf(op.Operand(1))
-		return [2]*ir.Value{g.both(x[0], y[0]), g.either(x[1], y[1])}
+		x, y := g.uniformTests(op.Operand(0)), g.uniformTests(op.Operand(1))
+		return [2]*ir.Value{g.and(x[0], y[0]), g.or(x[1], y[1])}
 	case tileaa.OpCmpi:
-		return g.ofCompare(ir.Cast[tileaa.Cmpi](op))
+		return g.fromCompare(ir.Cast[tileaa.Cmpi](op))
 	}
-	return free
+	return uniform
 }
 
-// either and both join what may be unknown.
-func (g *maskGuards) either(x, y *ir.Value) *ir.Value {
+// or is the disjunction of sufficient conditions: of an unknown one it is the other.
+func (g *maskGuards) or(x, y *ir.Value) *ir.Value {
 	switch {
 	case x == nil:
 		return y
@@ -212,28 +213,31 @@ func (g *maskGuards) either(x, y *ir.Value) *ir.Value {
 	return tileaa.NewOri(g.b, x, y).Result()
 }
 
-func (g *maskGuards) both(x, y *ir.Value) *ir.Value {
+// and is the conjunction of sufficient conditions: unknown if one of them is.
+// and is the conjunction of sufficient conditions: unknown if one of them is.
+func (g *maskGuards) and(x, y *ir.Value) *ir.Value {
 	if x == nil || y == nil {
 		return nil
 	}
 	return tileaa.NewAndi(g.b, x, y).Result()
 }
 
-// ofCompare compares the ends of two tiles of coordinates, in 64 bits, where none of them wraps.
-func (g *maskGuards) ofCompare(c tileaa.Cmpi) (free [2]*ir.Value) {
+// fromCompare finds the conditions for a comparison x < y: it is true everywhere where the largest x is below the smallest y, false everywhere where
+// the smallest x is not below the largest y. They are computed in 64 bits and hold only where no coordinate wraps.
+func (g *maskGuards) fromCompare(c tileaa.Cmpi) (uniform [2]*ir.Value) {
 	small, large, inclusive, ok := tileaa.Below(c)
 	if !ok {
-		return free
+		return uniform
 	}
 	if bits := tileaa.ElemBits(tileaa.AsTile(small).Elem); bits < 8 || bits > 32 {
-		return free
+		return uniform
 	}
-	x, y := g.coordinates(small), g.coordinates(large)
+	x, y := g.linearRange(small), g.linearRange(large)
 	if !x.known || !y.known {
-		return free
+		return uniform
 	}
 	signed := c.Signedness() == def.Signed
-	fits := append(g.fits(x, small, signed), g.fits(y, large, signed)...)
+	noWrap := append(g.noWrapTests(x, small, signed), g.noWrapTests(y, large, signed)...)
 	whole, none := def.PredLess, def.PredGreaterEqual
 	if inclusive {
 		whole, none = def.PredLessEqual, def.PredGreater
@@ -241,28 +245,29 @@ func (g *maskGuards) ofCompare(c tileaa.Cmpi) (free [2]*ir.Value) {
 	if planted.On("mask-guard-off-by-one") {
 		x.most--
 	}
-	free[1] = g.compare(g.end(x, x.most), g.end(y, y.least), whole)
-	free[0] = g.compare(g.end(x, x.least), g.end(y, y.most), none)
-	for _, f := range fits {
-		free[0], free[1] = g.both(free[0], f), g.both(free[1], f)
+	uniform[1] = g.compare(g.materialize(x, x.most), g.materialize(y, y.least), whole)
+	uniform[0] = g.compare(g.materialize(x, x.least), g.materialize(y, y.most), none)
+	for _, f := range noWrap {
+		uniform[0], uniform[1] = g.and(uniform[0], f), g.and(uniform[1], f)
 	}
-	return free
+	return uniform
 }
 
 func (g *maskGuards) compare(x, y *ir.Value, p def.Predicate) *ir.Value {
 	return tileaa.NewCmpi(g.b, tileaa.Tile(g.b.Ctx, g.b.Ctx.Int(1)), x, y, def.Signed, tileaa.CmpiOptions{Predicate: p}).Result()
 }
 
-// coordinates are numbers of a tile modulo 2^width: the sum of values times factors, and least to most.
-type coordinates struct {
+// linearRange bounds the elements of an integer tile, modulo 2^width: the sum of values times factors, which is the same for all elements, plus something
+// in [least, most].
+type linearRange struct {
 	values      []*ir.Value
 	factors     []int64
 	least, most int64
 	known       bool
 }
 
-// plus is the sum of coordinates and others times a factor.
-func (x coordinates) plus(y coordinates, factor int64) coordinates {
+// plus is x + y * factor.
+func (x linearRange) plus(y linearRange, factor int64) linearRange {
 	x.values, x.factors = slices.Concat(x.values, y.values), slices.Clone(x.factors)
 	for _, f := range y.factors {
 		x.factors = append(x.factors, f*factor)
@@ -272,67 +277,67 @@ func (x coordinates) plus(y coordinates, factor int64) coordinates {
 	return x
 }
 
-// mostValues bounds the values of coordinates, mostNumber their factors and constants: sums of all fit 64 bits.
+// maxTerms bounds the number of values of a linearRange, maxMagnitude its factors and constants: sums of all of them fit 64 bits.
 const (
-	mostValues = 8
-	mostNumber = 1 << 24
+	maxTerms     = 8
+	maxMagnitude = 1 << 24
 )
 
-func (x coordinates) small() bool {
+func (x linearRange) inLimits() bool {
 	n := max(-x.least, x.most)
 	for _, f := range x.factors {
 		n = max(n, f, -f)
 	}
-	return len(x.values) <= mostValues && n <= mostNumber
+	return len(x.values) <= maxTerms && n <= maxMagnitude
 }
 
-// coordinates takes a tile of numbers apart, once: a sum may add the same twice.
-func (g *maskGuards) coordinates(v *ir.Value) coordinates {
-	x, done := g.parts[v]
+// linearRange is the linear range of a value, cached: a sum may add the same value twice.
+func (g *maskGuards) linearRange(v *ir.Value) linearRange {
+	x, done := g.ranges[v]
 	if !done {
 		g.s.Step()
-		x = g.takeApart(v)
-		g.parts[v] = x
+		x = g.decompose(v)
+		g.ranges[v] = x
 	}
 	return x
 }
 
-func (g *maskGuards) takeApart(v *ir.Value) coordinates {
+func (g *maskGuards) decompose(v *ir.Value) linearRange {
 	if n, constant := tileaa.SplatInt(v); constant {
-		x := coordinates{least: n, most: n}
-		x.known = x.small()
+		x := linearRange{least: n, most: n}
+		x.known = x.inLimits()
 		return x
 	}
 	if !tileaa.IsRanked(v) {
-		return coordinates{values: []*ir.Value{v}, factors: []int64{1}, known: true}
+		return linearRange{values: []*ir.Value{v}, factors: []int64{1}, known: true}
 	}
 	op := v.DefiningOp()
 	if op == nil {
-		return g.ranged(v)
+		return g.rangeOnly(v)
 	}
 	switch op.Code() {
 	case tileaa.OpSplat, tileaa.OpBroadcast, tileaa.OpReshape, tileaa.OpPermute, tileaa.OpAssume:
-		return g.coordinates(op.Operand(0))
+		return g.linearRange(op.Operand(0))
 	case tileaa.OpAddi, tileaa.OpSubi:
-		a, b, sign := g.coordinates(op.Operand(0)), g.coordinates(op.Operand(1)), int64(1)
+		a, b, sign := g.linearRange(op.Operand(0)), g.linearRange(op.Operand(1)), int64(1)
 		if op.Code() == tileaa.OpSubi {
 			sign = -1
 		}
-		if x := a.plus(b, sign); a.known && b.known && x.small() {
+		if x := a.plus(b, sign); a.known && b.known && x.inLimits() {
 			return x
 		}
 	}
-	return g.ranged(v)
+	return g.rangeOnly(v)
 }
 
-// ranged is a tile of which only the range is known.
-func (g *maskGuards) ranged(v *ir.Value) coordinates {
+// rangeOnly is the linear range of a tile of which only the interval is known.
+func (g *maskGuards) rangeOnly(v *ir.Value) linearRange {
 	f := g.facts.Of(v)
-	return coordinates{least: f.SMin, most: f.SMax, known: f.Width > 0 && f.SMin > -mostNumber && f.SMax < mostNumber}
+	return linearRange{least: f.SMin, most: f.SMax, known: f.Width > 0 && f.SMin > -maxMagnitude && f.SMax < maxMagnitude}
 }
 
-// end is the sum of coordinates with a constant, in 64 bits.
-func (g *maskGuards) end(x coordinates, constant int64) *ir.Value {
+// materialize computes the linear part of x plus a constant, in 64 bits.
+func (g *maskGuards) materialize(x linearRange, constant int64) *ir.Value {
 	wide := tileaa.Tile(g.b.Ctx, g.b.Ctx.Int(64))
 	var sum *ir.Value
 	add := func(v *ir.Value) {
@@ -354,8 +359,8 @@ func (g *maskGuards) end(x coordinates, constant int64) *ir.Value {
 	return sum
 }
 
-// fits lists what says that no coordinate of a tile is beyond its type; nothing where that is known.
-func (g *maskGuards) fits(x coordinates, tile *ir.Value, signed bool) (tests []*ir.Value) {
+// noWrapTests lists the conditions under which no element of a tile wraps in its type; empty where none can.
+func (g *maskGuards) noWrapTests(x linearRange, tile *ir.Value, signed bool) (tests []*ir.Value) {
 	width := tileaa.ElemBits(tileaa.AsTile(tile).Elem)
 	low, high := int64(0), int64(1)<<width-1
 	if signed {
@@ -369,10 +374,10 @@ func (g *maskGuards) fits(x coordinates, tile *ir.Value, signed bool) (tests []*
 	}
 	wide := tileaa.Tile(g.b.Ctx, g.b.Ctx.Int(64))
 	if least < low {
-		tests = append(tests, g.compare(g.end(x, x.least), tileaa.Const(g.b, wide, low), def.PredGreaterEqual))
+		tests = append(tests, g.compare(g.materialize(x, x.least), tileaa.Const(g.b, wide, low), def.PredGreaterEqual))
 	}
 	if most > high {
-		tests = append(tests, g.compare(g.end(x, x.most), tileaa.Const(g.b, wide, high), def.PredLessEqual))
+		tests = append(tests, g.compare(g.materialize(x, x.most), tileaa.Const(g.b, wide, high), def.PredLessEqual))
 	}
 	return tests
 }

@@ -7,8 +7,8 @@ import (
 	"tileiras/passes/pass"
 )
 
-// LICM moves ops out of for and loop when they compute the same in every iteration and may run although no iteration
-// does. Inner loops come first, so that what leaves one can leave the next.
+// LICM is loop-invariant code motion: it moves ops out of for and loop that are invariant and speculatable, since the loop
+// may have no iteration. Inner loops come first, so that an op can leave several.
 //
 //	for ... {                      %b = broadcast %a
 //	  %b = broadcast %a      =>    for ... {
@@ -27,8 +27,8 @@ func LICM(s *pass.State) error {
 	return nil
 }
 
-// speculatable reports whether an op, with all that is inside it, may run where the program would not have run it.
-// Division is when its divisor is a constant other than 0 and -1.
+// speculatable reports whether an op, with all that is inside it, may run where the program would not have run it. A
+// division may where its divisor is a constant other than 0 and -1.
 func speculatable(op *ir.Op) bool {
 	t := op.Traits()
 	if op.NumRegions() > 0 {
@@ -55,7 +55,7 @@ func speculatable(op *ir.Op) bool {
 	return false
 }
 
-// splatInt is the signed number that every element of an integer constant of either dialect is.
+// splatInt is the signed value of an integer splat constant of either dialect.
 func splatInt(v *ir.Value) (int64, bool) {
 	if n, ok := tileaa.SplatInt(v); ok {
 		return n, true
@@ -63,7 +63,7 @@ func splatInt(v *ir.Value) (int64, bool) {
 	return cudatile.SplatIntOf(v)
 }
 
-// invariant reports whether an op and all that is inside it use only values from outside of the loop, or their own.
+// invariant reports whether an op and all that is inside it use only values defined outside the loop, or inside the op.
 func invariant(op, loop *ir.Op) bool {
 	for i := 0; i < op.NumOperands(); i++ {
 		if !ir.DefinedOutside(op.Operand(i), loop) {

@@ -12,9 +12,9 @@ import (
 	"tileiras/passes/pass"
 )
 
-// EliminateRangeChecks splits an innermost loop without products where the end of an array, or a comparison of what counts up with a bound,
-// begins to matter: up to there nothing is checked. (Inductive range check elimination; Bodik, Gupta and Sarkar, "ABCD", PLDI 2000, name
-// the problem.)
+// EliminateRangeChecks is inductive range check elimination. It splits the iteration space of an innermost loop without products: in the main loop no bounds
+// check of an array, and no comparison of the induction variable with an invariant bound, can fail, so they are dropped; the remainder loop keeps them.
+// (Bodik, Gupta and Sarkar, "ABCD", PLDI 2000, name the problem.)
 //
 //	for %i = %lo to %hi {                         %n = %extent / 1024; %m = max(%lo, min(%hi, %n))
 //	  %b = block_tile %x[%i]                      %r = for %i = %lo to %m {
@@ -24,9 +24,9 @@ import (
 //	}                                             }
 //	                                              for %i = %m to %hi {remainder} { as it was }
 //
-// A bound is what grows with the counter and cannot wrap, and a limit that does not change. Bounds that do not depend on the counter stay in
-// both loops. What is left behind the end of an array is few iterations, if any; behind a limit that each block has of its own, as where a mask follows a
-// diagonal, it may be most of them.
+// A check compares what grows with the induction variable and cannot wrap with a loop-invariant bound. Checks that do not depend on the induction variable stay
+// in both loops. At the end of an array the remainder loop has few iterations, if any; where the bound depends on the block, as for a causal mask, it may
+// have most of them.
 func EliminateRangeChecks(s *pass.State) error {
 	for _, entry := range s.Entries() {
 		var loops []*ir.Op
@@ -42,7 +42,7 @@ func EliminateRangeChecks(s *pass.State) error {
 		var found []*rangeChecks
 		for _, op := range loops {
 			c := &rangeChecks{facts: known, loop: ir.Cast[tileaa.For](op), forms: map[*ir.Value]linearForm{}}
-			c.find(s)
+			c.collect(s)
 			if len(c.blocks)+len(c.compares) > 0 {
 				found = append(found, c)
 			}
@@ -71,28 +71,28 @@ func splittable(s *pass.State, op *ir.Op) bool {
 	return ok
 }
 
-// rangeChecks is what a loop checks against the counter.
+// rangeChecks are the inductive checks of a loop.
 type rangeChecks struct {
 	facts    *facts.Facts
 	loop     tileaa.For
 	blocks   []blockCheck
 	compares []*ir.Op
 	limits   []limit
-	forms    map[*ir.Value]linearForm // of values that were asked for
+	forms    map[*ir.Value]linearForm // cache of linearFormOf
 }
 
-// blockCheck is dimensions of a block that end inside the array while the counter is below the limits.
+// blockCheck lists the dimensions of a block that are in bounds while the limits hold.
 type blockCheck struct {
 	block tileaa.BlockTile
 	dims  []int
 }
 
-// limit holds while step * counter + scale * the sum of values + size <= bound: for (bound - size - scale * values) / step + 1 iterations from 0 on,
-// if there are any.
+// limit is the condition step * i + scale * (sum of values) + size <= bound on the induction variable i. It holds for i from 0 to
+// (bound - size - scale * values) / step.
 type limit struct {
-	bound      *ir.Value // a number, with or without sign
-	signed     bool
-	fixed      int64 // the bound if it is nil
+	bound      *ir.Value // a scalar
+	signed     bool      // of bound
+	fixed      int64     // the bound where it is a constant and bound is nil
 	step, size int64
 	scale      int64 // 1 without values
 	values     []*ir.Value
@@ -103,30 +103,30 @@ func (l limit) equal(o limit) bool {
 		slices.Equal(l.values, o.values)
 }
 
-// find lists the checks.
-func (c *rangeChecks) find(s *pass.State) {
+// collect finds the checks.
+func (c *rangeChecks) collect(s *pass.State) {
 	s.Walk(c.loop.Op, ir.PreOrder, func(op *ir.Op) {
 		switch op.Code() {
 		case tileaa.OpBlockTile:
-			c.ofBlock(ir.Cast[tileaa.BlockTile](op))
+			c.checkBlock(ir.Cast[tileaa.BlockTile](op))
 		case tileaa.OpCmpi:
-			if l, ok := c.ofCompare(ir.Cast[tileaa.Cmpi](op)); ok {
+			if l, ok := c.checkCompare(ir.Cast[tileaa.Cmpi](op)); ok {
 				c.compares = append(c.compares, op)
-				c.add(l)
+				c.addLimit(l)
 			}
 		}
 	})
 }
 
-// add lists a limit once.
-func (c *rangeChecks) add(l limit) {
+// addLimit adds a limit that is not yet there.
+func (c *rangeChecks) addLimit(l limit) {
 	if !slices.ContainsFunc(c.limits, l.equal) {
 		c.limits = append(c.limits, l)
 	}
 }
 
-// ofBlock finds the dimensions of a block whose index counts up.
-func (c *rangeChecks) ofBlock(block tileaa.BlockTile) {
+// checkBlock finds the dimensions of a block whose index grows with the induction variable, and their limits.
+func (c *rangeChecks) checkBlock(block tileaa.BlockTile) {
 	if _, sparse := block.SparseDim(); sparse {
 		return
 	}
@@ -136,7 +136,7 @@ func (c *rangeChecks) ofBlock(block tileaa.BlockTile) {
 	}
 	t, check := block.Result().Type().(*tileaa.BlockType), blockCheck{block: block}
 	for d, index := range block.Indices() {
-		x, counts := c.linear(index)
+		x, counts := c.linearFormOf(index)
 		if !counts || x.factor == 0 || c.facts.InBounds(block, d) {
 			continue
 		}
@@ -148,7 +148,7 @@ func (c *rangeChecks) ofBlock(block tileaa.BlockTile) {
 		sizes := memref.Result().Type().(*tileaa.MemrefType).Shape
 		if l.bound, l.fixed = tileaa.SizeOf(sizes, memref.Shape(), int(block.DimMap()[d])); c.fits(l) {
 			check.dims = append(check.dims, d)
-			c.add(l)
+			c.addLimit(l)
 		}
 	}
 	if len(check.dims) > 0 {
@@ -156,13 +156,13 @@ func (c *rangeChecks) ofBlock(block tileaa.BlockTile) {
 	}
 }
 
-// ofCompare finds that a comparison holds for all elements up to a limit.
-func (c *rangeChecks) ofCompare(cmp tileaa.Cmpi) (l limit, ok bool) {
+// checkCompare is the limit up to which a comparison is true for all elements.
+func (c *rangeChecks) checkCompare(cmp tileaa.Cmpi) (l limit, ok bool) {
 	small, large, inclusive, ok := tileaa.Below(cmp)
 	if !ok {
 		return l, false
 	}
-	x, counts := c.linear(small)
+	x, counts := c.linearFormOf(small)
 	if !counts || x.factor == 0 {
 		return l, false
 	}
@@ -173,14 +173,14 @@ func (c *rangeChecks) ofCompare(cmp tileaa.Cmpi) (l limit, ok bool) {
 	if n, constant := tileaa.SplatInt(large); constant && (l.signed || n >= 0) {
 		l.fixed, l.signed = n, n < 0
 	} else if l.bound = scalarOf(large); l.bound != nil && ir.DefinedOutside(l.bound, c.loop.Op) {
-		l.signed = l.signed && !c.positive(l.bound) // what is not below 0 is the same without sign
+		l.signed = l.signed && !c.nonNegative(l.bound) // a non-negative bound is the same number unsigned
 	} else {
 		return l, false
 	}
 	return l, c.fits(l)
 }
 
-// scalarOf is the number that all elements of a tile are, if that is a value.
+// scalarOf is the scalar of which a tile is a splat, or nil.
 func scalarOf(v *ir.Value) *ir.Value {
 	for len(tileaa.ShapeOf(v)) > 0 {
 		op := v.DefiningOp()
@@ -192,27 +192,27 @@ func scalarOf(v *ir.Value) *ir.Value {
 	return v
 }
 
-// smallEnough is below what sums and products of 64 bits may reach.
-const smallEnough = 1 << 40
+// maxBound bounds all numbers of limits and linear forms, so that their sums and products fit 64 bits.
+const maxBound = 1 << 40
 
 // fits reports whether a limit can be computed in 64 bits.
 func (c *rangeChecks) fits(l limit) bool {
 	small := func(v *ir.Value, signed bool) bool {
 		f := c.facts.Of(v)
 		if signed {
-			return f.SMin > -smallEnough && f.SMax < smallEnough
+			return f.SMin > -maxBound && f.SMax < maxBound
 		}
-		return f.UMax < smallEnough
+		return f.UMax < maxBound
 	}
-	ok := l.scale > 0 && l.scale < 1<<20 && l.step > 0 && max(l.step, l.size, l.fixed) < smallEnough && l.fixed > -smallEnough
+	ok := l.scale > 0 && l.scale < 1<<20 && l.step > 0 && max(l.step, l.size, l.fixed) < maxBound && l.fixed > -maxBound
 	ok = ok && (l.bound == nil || small(l.bound, l.signed))
 	for _, v := range l.values {
 		ok = ok && small(v, true)
 	}
-	return ok && c.facts.Of(c.loop.Op.Body().Arg(0)).UMax < smallEnough
+	return ok && c.facts.Of(c.loop.Op.Body().Arg(0)).UMax < maxBound
 }
 
-// linearForm is factor * counter + values + a tile whose elements are 0 to most.
+// linearForm is factor * i + values + x, where i is the induction variable and the elements of x are in [0, most].
 type linearForm struct {
 	factor int64
 	values []*ir.Value
@@ -223,11 +223,12 @@ type linearForm struct {
 // mostTerms bounds the values of a linear form: a value that is added to itself again and again counts each time.
 const mostTerms = 64
 
-// linear writes a value as a linear form, once, if nothing on the way to it is negative or wraps: a sum may add the same twice.
-func (c *rangeChecks) linear(v *ir.Value) (x linearForm, ok bool) {
+// linearFormOf is the linear form of a value, cached: a sum may add the same value twice. ok is false where something on the way to it may be negative
+// or wrap.
+func (c *rangeChecks) linearFormOf(v *ir.Value) (x linearForm, ok bool) {
 	x, done := c.forms[v]
 	if !done {
-		if x, ok = c.takeApart(v); !ok {
+		if x, ok = c.decompose(v); !ok {
 			x = linearForm{}
 		}
 		x.known = ok
@@ -236,7 +237,7 @@ func (c *rangeChecks) linear(v *ir.Value) (x linearForm, ok bool) {
 	return x, x.known
 }
 
-func (c *rangeChecks) takeApart(v *ir.Value) (x linearForm, ok bool) {
+func (c *rangeChecks) decompose(v *ir.Value) (x linearForm, ok bool) {
 	known := c.facts.Of(v)
 	if known.Width == 0 || known.SMin < 0 {
 		return x, false
@@ -246,12 +247,12 @@ func (c *rangeChecks) takeApart(v *ir.Value) (x linearForm, ok bool) {
 	}
 	if ir.DefinedOutside(v, c.loop.Op) {
 		if n, constant := known.Constant(); constant {
-			return linearForm{most: int64(n)}, n < smallEnough
+			return linearForm{most: int64(n)}, n < maxBound
 		}
 		if s := scalarOf(v); s != nil {
 			return linearForm{values: []*ir.Value{s}}, c.facts.Of(s).Width == known.Width
 		}
-		return linearForm{most: known.SMax}, known.SMax < smallEnough
+		return linearForm{most: known.SMax}, known.SMax < maxBound
 	}
 	op := v.DefiningOp()
 	if op == nil {
@@ -259,40 +260,40 @@ func (c *rangeChecks) takeApart(v *ir.Value) (x linearForm, ok bool) {
 	}
 	switch op.Code() {
 	case tileaa.OpAssume, tileaa.OpSplat, tileaa.OpBroadcast, tileaa.OpReshape, tileaa.OpExti:
-		return c.linear(op.Operand(0)) // it is not negative, so either way to extend it is the same
+		return c.linearFormOf(op.Operand(0)) // non-negative: sign and zero extension are the same
 	case tileaa.OpAddi:
-		a, okA := c.linear(op.Operand(0))
-		b, okB := c.linear(op.Operand(1))
+		a, okA := c.linearFormOf(op.Operand(0))
+		b, okB := c.linearFormOf(op.Operand(1))
 		sum := linearForm{factor: a.factor + b.factor, values: slices.Concat(a.values, b.values), most: a.most + b.most}
 		return sum, okA && okB && len(sum.values) <= mostTerms && c.noWrap(op, func(x, y uint64) (hi, lo uint64) { lo, hi = bits.Add64(x, y, 0); return hi, lo })
 	case tileaa.OpMuli:
-		a, okA := c.linear(op.Operand(0))
+		a, okA := c.linearFormOf(op.Operand(0))
 		n, constant := tileaa.SplatInt(op.Operand(1))
 		if !constant {
-			a, okA = c.linear(op.Operand(1))
+			a, okA = c.linearFormOf(op.Operand(1))
 			n, constant = tileaa.SplatInt(op.Operand(0))
 		}
 		product := linearForm{factor: a.factor * n, most: a.most * n}
-		return product, okA && constant && n > 0 && n < 1<<20 && len(a.values) == 0 && max(a.factor, a.most) < smallEnough && c.noWrap(op, bits.Mul64)
+		return product, okA && constant && n > 0 && n < 1<<20 && len(a.values) == 0 && max(a.factor, a.most) < maxBound && c.noWrap(op, bits.Mul64)
 	}
 	return x, false
 }
 
-// noWrap reports whether a sum or product of the largest operands is a number of the type with sign.
+// noWrap reports whether a sum or product f of the largest operands is a non-negative signed number of the type.
 func (c *rangeChecks) noWrap(op *ir.Op, f func(x, y uint64) (hi, lo uint64)) bool {
 	x, y := c.facts.Of(op.Operand(0)), c.facts.Of(op.Operand(1))
 	hi, lo := f(uint64(x.SMax), uint64(y.SMax))
 	return x.SMin >= 0 && y.SMin >= 0 && hi == 0 && lo < 1<<(x.Width-1)
 }
 
-// split writes the loop without the checks in front of the loop.
+// split puts the main loop, without the checks, in front of the loop, which becomes the remainder loop.
 func (c *rangeChecks) split(s *pass.State) {
 	b := ir.NewBuilder(s.Ctx).Before(c.loop.Op)
 	b.Loc = c.loop.Op.Loc()
-	end := c.end(b)
+	end := c.splitPoint(b)
 	m := ir.Mapping{}
-	inner := ir.Cast[tileaa.For](b.Insert(b.Ctx.Clone(c.loop.Op, m)))
-	inner.SetUpper(end)
+	main := ir.Cast[tileaa.For](b.Insert(b.Ctx.Clone(c.loop.Op, m)))
+	main.SetUpper(end)
 	for _, k := range c.blocks {
 		block := ir.Cast[tileaa.BlockTile](m.Lookup(k.block.Result()).DefiningOp())
 		inbounds := slices.Clone(block.Inbounds())
@@ -306,22 +307,22 @@ func (c *rangeChecks) split(s *pass.State) {
 	}
 	for _, op := range c.compares {
 		cmp := m.Lookup(op.Result(0))
-		b.Before(inner.Op)
+		b.Before(main.Op)
 		cmp.ReplaceAllUsesWith(tileaa.Const(b, tileaa.AsTile(cmp), 1))
 	}
 	c.loop.SetLower(end)
-	c.loop.SetInits(inner.Results())
+	c.loop.SetInits(main.Results())
 	c.loop.SetRemainder(!slices.ContainsFunc(c.limits, func(l limit) bool { return l.bound != nil && tileaa.FollowsFromBlock(l.bound) }))
 }
 
-// end is the counter at which the first check may fail, between the bounds of the loop. It is computed in the counter's type if all limits
-// fit, else in 64 bits.
-func (c *rangeChecks) end(b *ir.Builder) *ir.Value {
+// splitPoint is the first iteration in which a check may fail, clamped to the bounds of the loop. It is computed in the type of the induction variable
+// if all limits fit it, else in 64 bits.
+func (c *rangeChecks) splitPoint(b *ir.Builder) *ir.Value {
 	lower, upper := c.loop.Lower(), c.loop.Upper()
-	counts := tileaa.AsTile(lower)
+	counterType := tileaa.AsTile(lower)
 	t := tileaa.Tile(b.Ctx, b.Ctx.Int(64))
-	if !slices.ContainsFunc(c.limits, func(l limit) bool { return !c.sameType(l) }) && (!c.loop.Unsigned() || c.positive(lower) && c.positive(upper)) {
-		t = counts
+	if !slices.ContainsFunc(c.limits, func(l limit) bool { return !c.fitsCounterType(l) }) && (!c.loop.Unsigned() || c.nonNegative(lower) && c.nonNegative(upper)) {
+		t = counterType
 	}
 	as := func(v *ir.Value, signed bool) *ir.Value {
 		if tileaa.ElemBits(tileaa.AsTile(v).Elem) == tileaa.ElemBits(t.Elem) {
@@ -354,23 +355,23 @@ func (c *rangeChecks) end(b *ir.Builder) *ir.Value {
 		n = tileaa.NewDivi(b, n, number(l.step), def.Unsigned, def.RoundZero).Result()
 		end = tileaa.NewMini(b, end, n, def.Signed).Result()
 	}
-	if first, ok := tileaa.SplatInt(lower); !ok || first != 0 || !c.positive(upper) {
+	if first, ok := tileaa.SplatInt(lower); !ok || first != 0 || !c.nonNegative(upper) {
 		end = tileaa.NewMaxi(b, end, as(lower, !c.loop.Unsigned()), def.Signed).Result()
 	}
-	if t == counts || tileaa.ElemBits(counts.Elem) == 64 {
+	if t == counterType || tileaa.ElemBits(counterType.Elem) == 64 {
 		return end
 	}
-	return tileaa.NewTrunci(b, counts, end, tileaa.TrunciOptions{}).Result()
+	return tileaa.NewTrunci(b, counterType, end, tileaa.TrunciOptions{}).Result()
 }
 
-// sameType reports whether a limit can be computed in the counter's type: nothing is below 0 but the difference.
-func (c *rangeChecks) sameType(l limit) bool {
+// fitsCounterType reports whether a limit can be computed in the type of the induction variable: nothing but the difference may be negative.
+func (c *rangeChecks) fitsCounterType(l limit) bool {
 	width := tileaa.ElemBits(tileaa.AsTile(c.loop.Lower()).Elem)
 	if l.bound == nil && uint64(l.fixed) >= 1<<(width-1) || l.bound != nil && tileaa.ElemBits(tileaa.AsTile(l.bound).Elem) != width {
 		return false
 	}
-	return !l.signed && len(l.values) == 0 && l.size >= l.step && uint64(l.size) < 1<<(width-1) && (l.bound == nil || c.positive(l.bound))
+	return !l.signed && len(l.values) == 0 && l.size >= l.step && uint64(l.size) < 1<<(width-1) && (l.bound == nil || c.nonNegative(l.bound))
 }
 
-// positive reports whether a number is not below 0 with sign.
-func (c *rangeChecks) positive(v *ir.Value) bool { return c.facts.Of(v).SMin >= 0 }
+// nonNegative reports whether a value is known to be at least 0 as a signed number.
+func (c *rangeChecks) nonNegative(v *ir.Value) bool { return c.facts.Of(v).SMin >= 0 }

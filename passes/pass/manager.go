@@ -21,18 +21,19 @@ type Manager struct {
 	VerifyEach bool
 	// StopAfter ends the run after the named pass.
 	StopAfter string
-	// Named says that somebody named the passes: each must fit the form of the module that it gets.
+	// Named says that the user named the passes: each must fit the form of the module that it gets.
 	Named bool
 
-	form   tileaa.Form // what the passes that ran have given
-	origin origin
+	form    tileaa.Form // what the passes so far establish
+	restart checkpoint
 }
 
-// An origin is a module from which the passes go on again with another plan. A pass that makes a new module leaves the one that it was given as it is.
-type origin struct {
+// A checkpoint is a state from which the passes run again with another plan. It needs no copy where the next pass makes a new module and leaves this one
+// unchanged.
+type checkpoint struct {
 	module *ir.Op
-	at     int // the pass that was given it
-	notes  int // before
+	at     int // index of the pass that runs next
+	notes  int // number of notes
 	form   tileaa.Form
 }
 
@@ -47,46 +48,46 @@ type Bug struct {
 
 func (b *Bug) Error() string { return fmt.Sprintf("BUG: pass %s: %v", b.Pass, b.Cause) }
 
-// MaxPlans is how many plans of an entry are tried before the kernel counts as too big (DESIGN: the plan).
+// MaxPlans is how many plans of an entry are tried before the kernel is reported as too big.
 const MaxPlans = 4
 
-// Run runs the passes. The first one that returns ErrPlan for an entry takes everything back to the last module before planner that is still as it was,
-// with the entry's next plan: that is what was converted, or a copy made for this.
+// Run runs the passes. Where one returns ErrPlan for an entry, the passes run again from the checkpoint with the entry's next plan. The checkpoint is the last
+// module before planner that no pass has changed in place: the input of the conversion, or, without one, that of planner, of which each attempt gets a copy.
 func (m *Manager) Run(list []*Pass, planner string) error {
 	plan := slices.IndexFunc(list, func(p *Pass) bool { return p.Name == planner })
 	if m.State.PlanIndex == nil {
 		m.State.PlanIndex = map[string]int{}
 	}
-	lacked := map[string]*ErrPlan{} // why the last plan of an entry could not be
+	lastFailure := map[string]*ErrPlan{} // why the last plan of an entry failed
 	for i := 0; i < len(list); i++ {
-		given := origin{m.State.Module, i, len(m.State.Notes), m.form}
+		given := checkpoint{m.State.Module, i, len(m.State.Notes), m.form}
 		if i == plan {
-			if m.origin.module == nil {
-				m.origin = given
+			if m.restart.module == nil {
+				m.restart = given
 			}
-			if m.origin.at == i {
-				m.State.Module = m.State.Ctx.Clone(m.origin.module, ir.Mapping{})
+			if m.restart.at == i {
+				m.State.Module = m.State.Ctx.Clone(m.restart.module, ir.Mapping{})
 			}
 		}
 		err := m.step(list[i])
 		if e, ok := err.(*ErrPlan); ok && plan >= 0 && i >= plan {
-			if i == plan && lacked[e.Entry] != nil {
-				return m.tooBig(lacked[e.Entry])
+			if i == plan && lastFailure[e.Entry] != nil {
+				return m.tooBig(lastFailure[e.Entry])
 			}
-			m.State.failed(e)
+			m.State.planFailed(e)
 			if i == plan || m.State.PlanIndex[e.Entry] >= MaxPlans {
 				return m.tooBig(e)
 			}
-			lacked[e.Entry] = e
-			m.State.Module, m.State.Notes, m.form = m.origin.module, m.State.Notes[:m.origin.notes], m.origin.form
-			i = m.origin.at - 1
+			lastFailure[e.Entry] = e
+			m.State.Module, m.State.Notes, m.form = m.restart.module, m.State.Notes[:m.restart.notes], m.restart.form
+			i = m.restart.at - 1
 			continue
 		}
 		if err != nil {
 			return err
 		}
 		if i < plan && m.State.Module != given.module {
-			m.origin = given
+			m.restart = given
 		}
 		if list[i].Name == m.StopAfter {
 			return nil
@@ -108,13 +109,13 @@ func (m *Manager) tooBig(e *ErrPlan) error {
 	return ErrInvalid
 }
 
-// account counts what is there when a pass is over: the module and its origin.
-func (m *Manager) account() {
+// settleBudget counts what is there when a pass is over: the module and its origin.
+func (m *Manager) settleBudget() {
 	b := m.State.Ctx.Budget
 	if !b.Limited() {
 		return
 	}
-	b.Settle((countOps(m.State.Module) + countOps(m.origin.module)) * budget.OpBytes)
+	b.Settle((countOps(m.State.Module) + countOps(m.restart.module)) * budget.OpBytes)
 }
 
 func countOps(m *ir.Op) (n int64) {
@@ -157,7 +158,7 @@ func (m *Manager) step(p *Pass) (err error) {
 		return ErrInvalid
 	}
 	m.form = max(m.form, p.Gives)
-	m.account()
+	m.settleBudget()
 	if m.After != nil {
 		m.After(p, m.State.Module)
 	}

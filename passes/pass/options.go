@@ -12,7 +12,7 @@ import (
 // Option is a setting of a pass, "loop-split{split-threshold=4}" in a pipeline.
 type Option struct{ Name, Default, Help string }
 
-// With is the pass with options set; an error names an option that it does not have.
+// With is the pass with options set; it is an error to set one that the pass does not have.
 func (p *Pass) With(values map[string]string) (*Pass, error) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !slices.ContainsFunc(p.Options, func(o Option) bool { return o.Name == name }) {
@@ -37,7 +37,7 @@ func (s *State) Option(o Option) string {
 	return o.Default
 }
 
-// IntOption is an option that is a number, not negative.
+// IntOption is the value of an option that is a non-negative number.
 func (s *State) IntOption(o Option) (int, error) {
 	n, err := strconv.Atoi(s.Option(o))
 	if err != nil || n < 0 {
@@ -46,12 +46,12 @@ func (s *State) IntOption(o Option) (int, error) {
 	return n, nil
 }
 
-// IsFunction reports whether an op is an entry or another function: a symbol whose region sees nothing of the outside.
+// IsFunction reports whether an op is an entry or another function: a symbol with an isolated region.
 func IsFunction(op *ir.Op) bool {
 	return op.Traits().Has(ir.Isolated|ir.Symbol) && op.Body() != nil && !op.Traits().Has(ir.SymbolTable)
 }
 
-// Functions lists the functions of the module, or the one that it is, in order.
+// Functions lists the functions of the module, or the module itself if it is one, in order.
 func (s *State) Functions() []*ir.Op {
 	var list []*ir.Op
 	ir.Walk(s.Module, ir.PreOrder, func(op *ir.Op) {

@@ -16,23 +16,23 @@ import (
 
 // Pass is one row of the list of passes.
 type Pass struct {
-	Name    string // verb-object; "" when it is no part of the way down
+	Name    string // verb-object; "" when it is not in the pipeline
 	Summary string // one sentence: what it does
 	Why     string // one sentence: why it stands where it stands
 	Run     func(*State) error
 
 	Needs tileaa.Form // what must hold of the module
-	Gives tileaa.Form // what holds after it that did not before; AnyForm: nothing new
+	Gives tileaa.Form // what it establishes; AnyForm: nothing new
 	UpTo  tileaa.Form // the last form that the module may have; AnyForm: any
 
-	Optional   bool     // only makes code better: left out without optimization
-	ByName     bool     // it judges the module and changes nothing: runs where somebody names it
-	OnCudaTile string   // its name among the passes on cuda_tile, when it works on that dialect alone too
+	Optional   bool     // an optimization: left out at -O0
+	ByName     bool     // a checker, which changes nothing: runs only where the user names it
+	OnCudaTile string   // its name as a pass on cuda_tile, if it works on that dialect too
 	Options    []Option // its settings
 }
 
-// ErrMisplaced says that a pass does not fit the form of the module: the fault of whoever named the pass or, where an op breaks a rule of a form that
-// others of the module show, of whoever wrote the op.
+// ErrMisplaced says that a pass does not fit the form of the module. That is a mistake of who named the pass or, where an op breaks a rule of the form that
+// the rest of the module has, of who wrote the op.
 type ErrMisplaced struct {
 	Text string
 	Loc  ir.Location // of the op; nil without one
@@ -40,7 +40,7 @@ type ErrMisplaced struct {
 
 func (e *ErrMisplaced) Error() string { return e.Text }
 
-// Holds reports, as an *ErrMisplaced, the first op that breaks a rule of the forms up to one that the module shows.
+// Holds returns, as an *ErrMisplaced, the first op that breaks a rule of the form shown or of one before it.
 func Holds(module *ir.Op, shown tileaa.Form) error {
 	if _, wrong, missing := tileaa.Missing(module, shown); missing {
 		return brokenBy(wrong)
@@ -53,10 +53,10 @@ func brokenBy(wrong error) error {
 	return &ErrMisplaced{b.Message(), b.Op.Loc()}
 }
 
-// Fits reports, as an *ErrMisplaced, why a pass cannot run on a module that somebody hands to it. In the pipeline it always can.
+// Fits returns, as an *ErrMisplaced, why the pass cannot run on a module of the user; nil if it can. In the pipeline it always can.
 func (p *Pass) Fits(module *ir.Op) error {
 	if p.Gives == tileaa.Explicit {
-		return nil // of TileAA it leaves everything as it is
+		return nil // a module that is TileAA already stays as it is
 	}
 	shown := tileaa.Shown(module)
 	if p.UpTo != tileaa.AnyForm && shown > p.UpTo {
@@ -83,11 +83,11 @@ type State struct {
 	Target *target.Target // nil before a GPU is needed
 	options.Code
 
-	// PlanIndex says per entry which candidate plan plan-kernel takes: 0 is the best, and every ErrPlan of that entry
-	// adds one.
+	// PlanIndex is, per entry, the index of the candidate that plan-kernel takes: 0 is the best, and every ErrPlan of the
+	// entry advances it.
 	PlanIndex map[string]int
 
-	// Plans are the candidates of each entry, best first, and Notes what passes have to say about choices: for remarks.
+	// Plans are the candidates of each entry, best first, and Notes what passes report about their choices: for remarks.
 	Plans map[string][]Candidate
 	Notes []Note
 
@@ -111,20 +111,21 @@ func (s *State) Entries() []*ir.Op {
 // Step counts one piece of work of bounded size against the budget of the compile (ir.Context.Step).
 func (s *State) Step() { s.Ctx.Step() }
 
-// Walk is ir.Walk with a step for every operation.
+// Walk is ir.Walk that counts a step for every operation.
 func (s *State) Walk(op *ir.Op, order ir.WalkOrder, visit func(*ir.Op)) { s.Ctx.Walk(op, order, visit) }
 
-// Candidate is a plan of an entry with its estimated cost, in quarter cycles of a multiprocessor. Plan is nil when there is none of
-// that name, and Failed says why; Failed of a plan is why it could not be realised, "" when it was taken or never tried.
+// Candidate is a plan of an entry with its estimated cost, in quarter cycles of a multiprocessor. Plan is nil where no plan of that
+// name is feasible, and Failed says why. Failed of a plan is why it could not be realised, "" when it was taken or never tried.
 type Candidate struct {
 	Name    string
 	Plan    *tileaa.PlanAttr
 	Cost    int
-	Partial bool // nobody knows what the rest costs
+	Partial bool // the cost is of a part of the kernel: the model does not know the rest
 	Failed  string
 }
 
-// Listed keeps the plans of an entry in the order in which they are tried, and then those that cannot be, with what became of them so far.
+// Listed records the candidates of an entry: the feasible ones in the order in which they are tried, then the others. What made a candidate fail in an
+// earlier attempt is kept.
 func (s *State) Listed(entry string, can, cannot []Candidate) {
 	if s.Plans == nil {
 		s.Plans = map[string][]Candidate{}
@@ -137,8 +138,8 @@ func (s *State) Listed(entry string, can, cannot []Candidate) {
 	s.Plans[entry] = list
 }
 
-// failed goes on to the next plan of an entry.
-func (s *State) failed(e *ErrPlan) {
+// planFailed records why the plan of an entry failed and advances to the next one.
+func (s *State) planFailed(e *ErrPlan) {
 	i := s.PlanIndex[e.Entry]
 	s.PlanIndex[e.Entry]++
 	if list := s.Plans[e.Entry]; i < len(list) {
@@ -170,20 +171,20 @@ func (s *State) IntHint(hints ir.DictAttr, name string) int {
 	return int(n.SInt())
 }
 
-// Note is what a pass has to say about a choice.
+// Note is what a pass reports about a choice.
 type Note struct {
 	Pass   string
 	Loc    ir.Location
 	Text   string
-	Passed bool // it has made something better; else something might have been better
+	Passed bool // an optimization was made; else one was missed
 }
 
-// Remark tells the user about a choice that something else would have been better than.
+// Remark reports a missed optimization.
 func (s *State) Remark(loc ir.Location, format string, args ...any) {
 	s.Notes = append(s.Notes, Note{Pass: s.running, Loc: loc, Text: fmt.Sprintf(format, args...)})
 }
 
-// Passed tells the user what a pass has made better.
+// Passed reports an optimization that was made.
 func (s *State) Passed(loc ir.Location, format string, args ...any) {
 	s.Notes = append(s.Notes, Note{Pass: s.running, Loc: loc, Text: fmt.Sprintf(format, args...), Passed: true})
 }
@@ -191,11 +192,11 @@ func (s *State) Passed(loc ir.Location, format string, args ...any) {
 // ErrInvalid is returned by a pass that has reported errors in the user's program through the context's diagnostics.
 var ErrInvalid = errors.New("the module is not valid")
 
-// ErrPlan says that the plan of an entry cannot be realised; the manager takes the entry's next plan.
+// ErrPlan says that the plan of an entry cannot be realised; the manager tries the entry's next plan.
 type ErrPlan struct {
 	Entry  string
 	Reason string
-	Loc    ir.Location // of the operation that it is about; nil is the entry
+	Loc    ir.Location // of the operation that is the reason; nil is the entry
 }
 
 func (e *ErrPlan) Error() string {

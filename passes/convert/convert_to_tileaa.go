@@ -40,11 +40,11 @@ type converter struct {
 	// values maps cuda_tile values to TileAA ones; a view of any kind is its memref.
 	values  ir.Mapping
 	types   map[ir.Type]ir.Type
-	sources map[*ir.OpDef][]int // of the operations so far
+	sources map[*ir.OpDef][]int // cache of conversion.sources
 	err     error               // the first thing that is not supported
 }
 
-// unsupported records what stops the conversion; the rest is still walked with placeholders of no value.
+// unsupported records the first thing that stops the conversion. The walk continues, so that converters need not return errors; what it builds is dropped.
 func (c *converter) unsupported(op *ir.Op, format string, args ...any) {
 	if c.err != nil {
 		return
@@ -110,7 +110,7 @@ func (c *converter) entry(e cudatile.Entry) {
 	}
 }
 
-// region converts the blocks of a region; op is where to complain.
+// region converts the blocks of a region; errors name op.
 func (c *converter) region(op *ir.Op, from, to *ir.Region) {
 	block, at := c.b.Place()
 	loc := c.b.Loc

@@ -18,7 +18,7 @@ func (c *converter) latency(hints ir.DictAttr) *int64 {
 	return nil
 }
 
-// access is what all memory operations share.
+// access is the token, order and scope that all memory operations have.
 type access struct {
 	token *ir.Value
 	order def.MemOrder
@@ -43,7 +43,7 @@ func (c *converter) loadPointer(op *ir.Op) {
 	}
 }
 
-// tensorView makes the memref that stands for a tensor view and for all views of it.
+// tensorView makes the memref of a tensor view; all views of it map to the same memref.
 func (c *converter) tensorView(op *ir.Op) {
 	t := op.Result(0).Type().(*cudatile.TensorViewType)
 	v := cudatile.MakeTensorView{Op: op}
@@ -54,7 +54,7 @@ func (c *converter) tensorView(op *ir.Op) {
 
 func (c *converter) tileView(op *ir.Op) { c.values[op.Result(0)] = c.operand(op.Operand(0)) }
 
-// block makes the block of a view that an access names.
+// block makes the block_tile that an access of a view reads or writes.
 func (c *converter) block(op *ir.Op) *ir.Value {
 	access := ir.Cast[cudatile.ViewAccess](op)
 	view := access.View()
@@ -164,7 +164,7 @@ func (c *converter) atomicView(op *ir.Op) {
 	}
 }
 
-// assume of a tensor view speaks about its base address: the promise moves there and a new memref carries it.
+// assume of a tensor view is about its base address: a new memref has the base with the assumption.
 func (c *converter) assume(op *ir.Op) {
 	from := cudatile.Assume{Op: op}
 	v := c.operand(from.Value())

@@ -9,14 +9,14 @@ import (
 	"tileiras/ir"
 )
 
-// conversion is what becomes of one operation of cuda_tile.
+// conversion is the conversion rule of one operation of cuda_tile.
 type conversion struct {
 	to      ir.Code // the TileAA operation; 0 when convert makes other ones
-	becomes string  // what convert makes, for people, when that is not one operation
+	becomes string  // what convert makes, as docs/support.md shows it, when that is not one operation
 	names   string  // "lhs=x rhs=y": arguments of the TileAA op and what cuda_tile calls them
-	drops   string  // attributes that need no counterpart
+	drops   string  // attributes that are dropped
 	convert func(c *converter, op *ir.Op)
-	// multicast: the operation accesses multicast memory; all others must not, plain accesses have no meaning there.
+	// multicast: the operation accesses multicast memory. No other may, since a plain access has no meaning there.
 	multicast bool
 }
 
@@ -33,10 +33,10 @@ func (c conversion) sources(row *ir.OpDef) []int {
 	return from
 }
 
-// known reports whether there is a row: some operations stand outside of entries.
+// known reports whether there is a rule: operations outside of entries have none.
 func (c conversion) known() bool { return c.to != 0 || c.becomes != "" }
 
-// text is what becomes of the operation, for people.
+// text is what becomes of the operation, as docs/support.md shows it.
 func (c conversion) text() string {
 	if c.becomes != "" {
 		return c.becomes
@@ -194,7 +194,7 @@ type SupportRow struct {
 	Becomes string // the TileAA operations that it becomes
 }
 
-// Support lists every operation of cuda_tile with what becomes of it. docs/support.md is made of it.
+// Support lists every operation of cuda_tile with what becomes of it, for docs/support.md.
 func Support() []SupportRow {
 	var rows []SupportRow
 	for _, d := range cudatile.Dialect.Ops {

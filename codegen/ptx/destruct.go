@@ -8,10 +8,11 @@ import (
 	"tileiras/codegen/planted"
 )
 
-// destruct leaves SSA form. Phis become moves at the end of the predecessors,
-// tied arguments become moves before their instruction, and registers that a
-// move connects become one register where their live ranges allow. What stays
-// are the moves that are really needed.
+// destruct translates out of SSA form. Critical edges are split, phis become
+// parallel copies at the end of the predecessors, tied arguments become copies
+// before their instruction. Then copies are coalesced: their two registers
+// become one where the live ranges do not interfere. The parallel copies that
+// remain are written as sequences of moves.
 //
 //	before                          after
 //	loop:                           mov i, 0
@@ -19,13 +20,13 @@ import (
 //	  j = add i, 1                    add i, i, 1
 func (f *function) destruct() error {
 	f.splitEdges()
-	f.placeMoves()
+	f.lowerPhis()
 	c := &coalescer{f: f, parent: make([]reg, len(f.regs))}
-	c.segs, c.of = newLiveness(f, f.coalescible()).ranges()
+	c.segs, c.rangeOf = newLiveness(f, f.coalescible()).ranges()
 	for r := range c.parent {
 		c.parent[r] = reg(r)
 	}
-	if err := c.mandatory(); err != nil {
+	if err := c.joinClasses(); err != nil {
 		return err
 	}
 	f.eachTied(func(result reg, arg operand) {
@@ -33,7 +34,7 @@ func (f *function) destruct() error {
 			c.join(result, arg.reg)
 		}
 	})
-	// Back edges first: a move saved there is saved in every iteration.
+	// Back edges first: a copy that goes away there is saved in every iteration.
 	for _, back := range []bool{true, false} {
 		for at, b := range f.blocks {
 			if (len(b.succs) == 1 && b.succs[0] <= at) != back {
@@ -50,8 +51,8 @@ func (f *function) destruct() error {
 	return nil
 }
 
-// coalescible marks the registers that may become one with another: those of
-// classes, of moves, and of tied arguments.
+// coalescible marks the candidates of coalescing: registers with a class, of
+// copies, and of tied arguments.
 func (f *function) coalescible() []bool {
 	marks := make([]bool, len(f.regs))
 	mark := func(o operand) {
@@ -90,8 +91,8 @@ func (f *function) eachTied(do func(result reg, arg operand)) {
 	}
 }
 
-// splitEdges puts a block on every edge from a block with two successors to one
-// with phis: moves in front of the branch would be made on the other way, too.
+// splitEdges splits every edge from a block with two successors to one with
+// phis: copies before the branch would run on the way to the other one, too.
 func (f *function) splitEdges() {
 	var blocks []*block
 	number := make([]int, len(f.blocks)) // new number of an old block
@@ -135,9 +136,9 @@ func (f *function) splitEdges() {
 	f.blocks = blocks
 }
 
-// placeMoves turns phis into moves of the predecessors.
-func (f *function) placeMoves() {
-	moves := make([]int, len(f.blocks)) // of each block
+// lowerPhis turns phis into parallel copies of the predecessors.
+func (f *function) lowerPhis() {
+	moves := make([]int, len(f.blocks)) // number of moves of each block
 	for _, b := range f.blocks {
 		for _, from := range b.preds {
 			moves[from] += len(b.phis)
@@ -158,14 +159,15 @@ func (f *function) placeMoves() {
 	}
 }
 
-// coalescer unites registers. segs holds the live range of each class at that of
-// its representative, the member with the smallest number.
+// coalescer is a union-find structure of registers. The representative of a set
+// is its member with the smallest number; segs has the live range of the set at
+// the range of the representative.
 type coalescer struct {
-	f      *function
-	segs   [][]segment
-	of     []int32 // register -> range
-	room   local.Slab[segment]
-	parent []reg
+	f       *function
+	segs    [][]segment
+	rangeOf []int32 // register -> index in segs
+	slab    local.Slab[segment]
+	parent  []reg
 }
 
 func (c *coalescer) find(r reg) reg {
@@ -176,7 +178,8 @@ func (c *coalescer) find(r reg) reg {
 	return r
 }
 
-// join unites two registers if their classes never live at the same time.
+// join unites the sets of two registers and reports true, unless their live
+// ranges interfere or they differ in size or mandatory class.
 func (c *coalescer) join(a, b reg) bool {
 	c.f.budget.Step()
 	a, b = c.find(a), c.find(b)
@@ -187,19 +190,19 @@ func (c *coalescer) join(a, b reg) bool {
 		a, b = b, a
 	}
 	x, y := &c.f.regs[a], &c.f.regs[b]
-	live, other := &c.segs[c.of[a]], &c.segs[c.of[b]]
+	live, other := &c.segs[c.rangeOf[a]], &c.segs[c.rangeOf[b]]
 	if regBits(x.typ) != regBits(y.typ) || x.class != 0 && y.class != 0 && x.class != y.class || overlap(*live, *other) && !planted.On("shared-register") {
 		return false
 	}
 	c.parent[b] = a
-	*live, *other = merge(c.room.Take(len(*live) + len(*other))[:0], *live, *other), nil
+	*live, *other = merge(c.slab.Take(len(*live) + len(*other))[:0], *live, *other), nil
 	x.class = max(x.class, y.class)
 	return true
 }
 
-// mandatory unites the registers of each class that the metadata asks for. They
-// must not interfere: the producer promised it.
-func (c *coalescer) mandatory() error {
+// joinClasses unites the registers of each mandatory class, for which the
+// metadata ask. They must not interfere: the producer promises it.
+func (c *coalescer) joinClasses() error {
 	first := map[int32]reg{}
 	for r := range c.f.regs {
 		class := c.f.regs[r].class
@@ -218,8 +221,8 @@ func (c *coalescer) mandatory() error {
 	return nil
 }
 
-// rewrite replaces registers by their representatives and writes the moves that
-// are left.
+// rewrite replaces registers by their representatives and writes the copies that
+// were not coalesced as moves.
 func (c *coalescer) rewrite() {
 	f := c.f
 	n := &natives{}
@@ -230,7 +233,7 @@ func (c *coalescer) rewrite() {
 	}
 	var tied []move
 	for _, b := range f.blocks {
-		needed := false // a tied argument still is elsewhere
+		needed := false // a tied argument is in another register than its result
 		for i := range b.insts {
 			f.budget.Step()
 			in := &b.insts[i]
@@ -251,7 +254,7 @@ func (c *coalescer) rewrite() {
 						tied = append(tied, move{in.ops[k].reg, in.ops[at]})
 					}
 				}
-				insts = append(f.sequence(n, insts, tied, in.meta), in)
+				insts = append(f.sequentialize(n, insts, tied, in.meta), in)
 			}
 			b.insts = insts
 		}
@@ -259,16 +262,15 @@ func (c *coalescer) rewrite() {
 			b.moves[i].dst = c.find(b.moves[i].dst)
 			replace(&b.moves[i].src)
 		}
-		b.insts = f.sequence(n, b.insts, b.moves, 0)
+		b.insts = f.sequentialize(n, b.insts, b.moves, 0)
 		b.moves, b.phis = nil, nil
 		replace(&b.cond)
 	}
 }
 
-// sequence appends moves that happen at once as moves one after the other. A
-// move is ready when nobody else still reads its destination; a cycle is opened
-// with a temporary.
-func (f *function) sequence(n *natives, insts []inst, moves []move, meta int32) []inst {
+// sequentialize appends a parallel copy as a sequence of moves. A move is ready
+// when no pending one reads its destination; a cycle is broken with a temporary.
+func (f *function) sequentialize(n *natives, insts []inst, moves []move, meta int32) []inst {
 	emit := func(dst reg, src operand) {
 		ops := f.newOps(2)
 		ops[0], ops[1] = ofReg(dst), src
@@ -282,7 +284,7 @@ func (f *function) sequence(n *natives, insts []inst, moves []move, meta int32) 
 			constants = constants && m.src.kind != kindReg
 		}
 	}
-	if constants { // none reads what another writes
+	if constants { // no move reads what another one writes
 		for _, m := range pending {
 			emit(m.dst, m.src)
 		}

@@ -246,7 +246,7 @@ func (p *program) statements(depth int, block string) string {
 const stored = 16 // bytes per value and thread
 
 // kernel writes a whole kernel and returns the types of the values that each
-// thread stores.
+// threadJumps stores.
 func kernel(name string, r *rand.Rand) (text string, types []string) {
 	p := &program{r: r, values: map[string][]string{}}
 	p.define("i32", "call i32 asm \"mov.u32 $0, %%tid.x;\", \"=r\"()")

@@ -3,8 +3,8 @@
 //
 //	select     LLVM instructions and inline assembly -> rows of codegen/ptxop
 //	simplify   dead code, mad, mul.wide, negated guards
-//	hide       factors that ptxas would misread
-//	destruct   out of SSA: register classes, coalescing, moves
+//	hide       constant factors that ptxas would miscompile
+//	destruct   out of SSA: register classes, coalescing, parallel copies
 //	print      header comment, directives, declarations, code
 //
 // and picks the lowest PTX version, and the target's suffix, that the used rows

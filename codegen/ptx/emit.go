@@ -105,7 +105,7 @@ func EmitModule(m *ir.Module, o Options) (*Module, error) {
 		return nil, err
 	}
 	for _, k := range e.kernels {
-		out.Kernels = append(out.Kernels, k.recipe())
+		out.Kernels = append(out.Kernels, k.launchInfo())
 	}
 	return out, nil
 }
@@ -126,7 +126,7 @@ func (e *emitter) header() (version target.PTX, name string) {
 	return version, name
 }
 
-// reason is why the version is what it is: an instruction, or the target.
+// reason is what determines the version: an instruction, or the target.
 func (e *emitter) reason() string {
 	version, name := e.header()
 	switch {
@@ -138,8 +138,8 @@ func (e *emitter) reason() string {
 	return name
 }
 
-// recipe is what a launch must know of a kernel.
-func (k *kernel) recipe() Launch {
+// launchInfo is what a launch must know of a kernel.
+func (k *kernel) launchInfo() Launch {
 	l := Launch{Name: k.name, Threads: k.launch.threads, Cluster: max(k.launch.cluster, 1), MinBlocks: k.launch.minCTAs, MaxRegisters: k.launch.maxRegs}
 	if k.dynamic {
 		l.SharedDynamic = k.bytes
@@ -154,7 +154,7 @@ func (k *kernel) recipe() Launch {
 	return l
 }
 
-// spellable reports whether a name is an identifier of PTX (PTX ISA,
+// spellable returns an error unless a name is an identifier of PTX (PTX ISA,
 // "Identifiers").
 func spellable(name string) error {
 	for i, c := range []byte(name) {
@@ -174,8 +174,8 @@ type emitter struct {
 	natives natives
 	files   sourceFiles
 	kernels []*kernel
-	version target.PTX // lowest so far
-	newest  string     // the instruction, or what else asks for it; "": the target does
+	version target.PTX // the lowest that serves all kernels so far
+	newest  string     // the instruction or feature that needs it; "": the target does
 	suffix  bool       // an architecture-specific instruction was used
 	vprintf bool
 	own     *ownNames
@@ -225,7 +225,7 @@ func (e *emitter) kernel(f *ir.Func, l *launch) error {
 	if err := e.meetNeeds(k.function); err != nil {
 		return err
 	}
-	if err := e.params(f); err != nil {
+	if err := e.checkParams(f); err != nil {
 		return err
 	}
 	if err := e.sharedMemory(k, s); err != nil {
@@ -265,8 +265,9 @@ func (e *emitter) raise(n target.Need, what string) {
 	}
 }
 
-// params looks at how many bytes of parameters a kernel has.
-func (e *emitter) params(f *ir.Func) error {
+// checkParams checks the size of a kernel's parameters, and raises the version
+// to what it asks for.
+func (e *emitter) checkParams(f *ir.Func) error {
 	var space target.ParamSpace
 	for _, p := range f.Params {
 		size, align, err := sizeOf(p.Typ)

@@ -6,11 +6,11 @@ import (
 	"tileiras/codegen/ptxop"
 )
 
-// hideFactors keeps from ptxas what a matrix product multiplies, where it would compute with something else (ptxop.Row.HiddenFactors): a factor
-// that ptxas may know comes by way of a selection that is always the same one, as some lane is always active, which ptxas does not know.
+// hideFactors works around a miscompilation of constant factors of matrix products by ptxas (ptxop.Row.HiddenFactors). It makes a factor that ptxas could
+// find to be constant opaque: it passes through a select whose predicate is always true, since some lane is always active, which ptxas does not know.
 //
 //	before                       after
-//	  mov.b32 b, 0xbc00bc00        activemask.b32 m               at the beginning
+//	  mov.b32 b, 0xbc00bc00        activemask.b32 m               in the entry block
 //	                               setp.ne.s32 p, m, 0
 //	  mma d, a, {b}, c             mov.b32 b, 0xbc00bc00
 //	                               selp.b32 h, b, 0, p
@@ -29,18 +29,18 @@ func (f *function) hideFactors(n *natives) {
 	h.begin()
 }
 
-// hider is the work on one function.
+// hider is the state of hideFactors for one function.
 type hider struct {
 	*function
 	natives *natives
 	defs    []*inst // by result
 	phis    []*phi  // by register
 	seen    map[reg]bool
-	hidden  map[reg]reg // what a block has hidden so far
-	always  reg         // the predicate of the selections; 0 without
+	hidden  map[reg]reg // opaque copies of registers, in the current block
+	always  reg         // the predicate of the selects; 0 without
 }
 
-// define notes where registers come from. Instructions that are added later move others, so that they are kept themselves.
+// define finds the definitions of registers. It keeps copies of instructions, since inserting into a block moves them.
 func (h *hider) define() {
 	h.defs, h.phis, h.seen = make([]*inst, len(h.regs)), make([]*phi, len(h.regs)), map[reg]bool{}
 	for _, b := range h.blocks {
@@ -57,7 +57,7 @@ func (h *hider) define() {
 	}
 }
 
-// factors hides what ptxas may know among the factors of instruction i of a block, and returns where it stands then.
+// factors makes constant factors of instruction i of a block opaque, and returns the new index of the instruction.
 func (h *hider) factors(b *block, i int) int {
 	if h.defs == nil {
 		h.define()
@@ -93,7 +93,7 @@ func (h *hider) make(row *ptxop.Row, meta int32, ops ...operand) inst {
 	return inst{row: row, ops: list, meta: meta}
 }
 
-// begin defines the predicate, if it is used.
+// begin defines the predicate in the entry block, if it is used.
 func (h *hider) begin() {
 	if h.always == 0 {
 		return
@@ -105,24 +105,24 @@ func (h *hider) begin() {
 	}, b.insts...)
 }
 
-// misread reports whether ptxas may find out that an operand is a constant, on some way at least, and one that is negative as a float of 32 bits.
+// misread reports whether ptxas may find an operand to be constant, on some path at least, and negative as a 32-bit float.
 func (h *hider) misread(o operand) bool {
 	return h.reach(o, func(o operand) bool { return o.kind != kindConst || int32(o.bits) < 0 })
 }
 
-// known reports whether ptxas may find out which constant an operand is, on some way at least.
+// known reports whether ptxas may find an operand to be constant, on some path at least.
 func (h *hider) known(o operand) bool {
 	return h.reach(o, func(operand) bool { return true })
 }
 
-// reach looks for a constant that counts along the ways on which a value comes unchanged: moves, phis, selections and exchanges between lanes. What an
-// instruction computes of constants counts, too.
+// reach reports whether a constant for which counts holds reaches an operand unchanged: through moves, phis, selects and shuffles. The result of an
+// instruction whose operands are all known is passed to counts as the register.
 func (h *hider) reach(o operand, counts func(operand) bool) bool {
 	if o.kind != kindReg {
 		return counts(o)
 	}
 	if h.seen[o.reg] {
-		return false // a value that depends on itself: what else it may be decides
+		return false // a cycle of phis: the other incoming values decide
 	}
 	h.seen[o.reg] = true
 	defer delete(h.seen, o.reg)

@@ -7,56 +7,59 @@ import (
 	"tileiras/codegen/ptxop"
 )
 
-// A segment is a piece of a live range, half open. Instruction i of the function
-// (counted over all blocks in layout order) owns four points:
+// A segment is a half-open interval of program points; a live range is a list of
+// segments, with holes between them. Instruction i of the function (counted over
+// all blocks in layout order) has four points:
 //
 //	4i    tied arguments are read      4i+2  arguments are read
-//	4i+1  into the tied results        4i+3  results are written
+//	4i+1  tied results are written     4i+3  results are written
 //
-// The moves at the end of a block and its terminator count as instructions.
+// The parallel copy at the end of a block and the terminator count as
+// instructions.
 type segment struct{ start, end int32 }
 
-// liveness answers which of the wanted registers live where.
+// liveness is the live-variable analysis of the wanted registers.
 type liveness struct {
 	f      *function
 	wanted []bool
 	first  []int32 // number of the first instruction of a block
-	last   []int32 // and of its terminator; the moves stand before it
+	last   []int32 // number of its terminator; that of the moves is one less
 
-	// across are the wanted registers that occur in more than one block; index finds them, -1 = none of them.
-	across []crossing
-	index  []int32
-	out    [][]reg // those that live at the end of a block
+	// globals are the wanted registers that occur in more than one block; index maps a register to its place there, -1 = none.
+	globals []globalReg
+	index   []int32
+	out     [][]reg // the globals that are live out of a block
 }
 
-// A crossing is a register with the blocks that define it, and those that read it before.
-type crossing struct {
+// A globalReg is a register that occurs in more than one block, with the blocks that define it and those in which it is upward exposed: read before
+// any definition.
+type globalReg struct {
 	reg              reg
 	defined, exposed []int32
 }
 
-// newLiveness finds where the wanted registers that occur in more than one block live: each from the blocks that read it backwards to those that define it.
-// The result of a phi is defined by the moves of the predecessors. That takes time and memory linear in the blocks through which registers live.
+// newLiveness finds the blocks out of which each global register is live, by a walk from its upward-exposed reads backwards to its definitions. The result
+// of a phi is defined by the moves of the predecessors. Time and memory are linear in the number of pairs of a register and a block that it is live in.
 func newLiveness(f *function, wanted []bool) *liveness {
 	l := &liveness{f: f, wanted: wanted, index: make([]int32, len(f.regs)), out: make([][]reg, len(f.blocks))}
-	l.number()
+	l.numberInstructions()
 	for at, b := range f.blocks {
 		f.budget.Step()
 		l.local(b, int32(at))
 	}
-	// Marks say for which register, from 1 on, a block has been seen.
+	// A mark is the number of the last register, from 1 on, that is defined in, live into or live out of a block.
 	defines, in, out := make([]int, len(f.blocks)), make([]int, len(f.blocks)), make([]int, len(f.blocks))
-	var open []int32 // blocks at whose start a register lives
-	for i, x := range l.across {
+	var work []int32 // blocks into which the register is live
+	for i, x := range l.globals {
 		mark := i + 1
 		for _, b := range x.defined {
 			defines[b] = mark
 		}
-		open = append(open[:0], x.exposed...)
-		for len(open) > 0 {
+		work = append(work[:0], x.exposed...)
+		for len(work) > 0 {
 			f.budget.Step()
-			b := open[len(open)-1]
-			open = open[:len(open)-1]
+			b := work[len(work)-1]
+			work = work[:len(work)-1]
 			if in[b] == mark {
 				continue
 			}
@@ -69,7 +72,7 @@ func newLiveness(f *function, wanted []bool) *liveness {
 				f.budget.Hold(4)
 				l.out[p] = append(l.out[p], x.reg)
 				if defines[p] != mark {
-					open = append(open, int32(p))
+					work = append(work, int32(p))
 				}
 			}
 		}
@@ -77,9 +80,8 @@ func newLiveness(f *function, wanted []bool) *liveness {
 	return l
 }
 
-// number counts the instructions, and finds the wanted registers that occur in
-// more than one block.
-func (l *liveness) number() {
+// numberInstructions numbers the instructions, and finds the global registers.
+func (l *liveness) numberInstructions() {
 	f := l.f
 	home := make([]int32, len(f.regs)) // 1 + the only block seen so far
 	for i := range l.index {
@@ -91,8 +93,8 @@ func (l *liveness) number() {
 		case home[r] == 0:
 			home[r] = int32(b + 1)
 		case home[r] != int32(b+1):
-			l.index[r] = int32(len(l.across))
-			l.across = append(l.across, crossing{reg: r})
+			l.index[r] = int32(len(l.globals))
+			l.globals = append(l.globals, globalReg{reg: r})
 		}
 	}
 	n := int32(0)
@@ -124,7 +126,7 @@ func (l *liveness) number() {
 	}
 }
 
-// local finds the registers that a block defines, and those it reads before.
+// local finds the global registers that a block defines, and those that are upward exposed in it.
 func (l *liveness) local(b *block, at int32) {
 	add := func(list *[]int32) {
 		if n := len(*list); n == 0 || (*list)[n-1] != at {
@@ -135,14 +137,14 @@ func (l *liveness) local(b *block, at int32) {
 		if o.kind != kindReg || l.index[o.reg] < 0 {
 			return
 		}
-		x := &l.across[l.index[o.reg]]
+		x := &l.globals[l.index[o.reg]]
 		if n := len(x.defined); n == 0 || x.defined[n-1] != at {
 			add(&x.exposed)
 		}
 	}
 	write := func(r reg) {
 		if i := l.index[r]; i >= 0 {
-			add(&l.across[i].defined)
+			add(&l.globals[i].defined)
 		}
 	}
 	for i := range b.insts {
@@ -164,9 +166,9 @@ func (l *liveness) local(b *block, at int32) {
 	}
 }
 
-// ranges returns the live ranges of the wanted registers, each as segments in
-// ascending order, and where that of a register is among them; that of others is
-// the first, which is empty.
+// ranges returns the live ranges, each as segments in ascending order, and the
+// index of the range of each register. Index 0, an empty range, is that of
+// registers that are not wanted.
 func (l *liveness) ranges() (segs [][]segment, of []int32) {
 	w := &rangeWalk{of: make([]int32, len(l.f.regs))}
 	n := int32(0)
@@ -176,7 +178,7 @@ func (l *liveness) ranges() (segs [][]segment, of []int32) {
 			w.of[r] = n
 		}
 	}
-	w.segs, w.end, w.places = make([][]segment, n+1), make([]int32, n+1), make([]segment, n)
+	w.segs, w.end, w.firsts = make([][]segment, n+1), make([]int32, n+1), make([]segment, n)
 	for at := len(l.f.blocks) - 1; at >= 0; at-- {
 		b := l.f.blocks[at]
 		w.open = w.open[:0]
@@ -204,14 +206,14 @@ func (l *liveness) ranges() (segs [][]segment, of []int32) {
 	return w.segs, w.of
 }
 
-// A rangeWalk makes the segments of ranges, walking backwards.
+// A rangeWalk builds live ranges in a backward walk over the blocks.
 type rangeWalk struct {
 	of     []int32     // register -> range, 0 = it is not wanted
 	segs   [][]segment // of a range, the last first
 	end    []int32     // of a range's open segment, 0 = none
 	open   []int32     // ranges with a segment that was opened in this block
-	places []segment   // for the first segments of ranges: most have no other
-	room   local.Slab[segment]
+	firsts []segment   // memory for the first segment of each range: most have no other
+	slab   local.Slab[segment]
 }
 
 // add adds a segment to a range.
@@ -219,9 +221,9 @@ func (w *rangeWalk) add(r int32, s segment) {
 	list := w.segs[r]
 	switch n := len(list); {
 	case list == nil:
-		list, w.places = w.places[:0:1], w.places[1:]
+		list, w.firsts = w.firsts[:0:1], w.firsts[1:]
 	case n == cap(list) && n <= 2: // the few of a usual range
-		list = append(w.room.Take(2 * n)[:0], list...)
+		list = append(w.slab.Take(2 * n)[:0], list...)
 	}
 	w.segs[r] = append(list, s)
 }
@@ -236,7 +238,7 @@ func (w *rangeWalk) read(o *operand, at int32) {
 	}
 }
 
-// write ends a segment at a definition; what nobody reads lives up to dead.
+// write begins the segment at a definition; a result that nobody reads is live up to dead.
 func (w *rangeWalk) write(result reg, at, dead int32) {
 	r := w.of[result]
 	if r == 0 {
@@ -275,7 +277,7 @@ func (w *rangeWalk) instruction(in *inst, p int32) {
 	}
 }
 
-// close ends the open segments at the start of the block.
+// close begins the open segments at the start of the block: their registers are live in.
 func (w *rangeWalk) close(start int32) {
 	for _, r := range w.open {
 		if w.end[r] != 0 {
@@ -285,7 +287,7 @@ func (w *rangeWalk) close(start int32) {
 	}
 }
 
-// overlap reports whether two ranges meet.
+// overlap reports whether two live ranges interfere.
 func overlap(a, b []segment) bool {
 	for i, j := 0, 0; i < len(a) && j < len(b); {
 		switch {
@@ -300,7 +302,7 @@ func overlap(a, b []segment) bool {
 	return false
 }
 
-// merge unites two ranges that do not meet, in out, which is empty.
+// merge appends the union of two live ranges that do not interfere to out, which is empty.
 func merge(out, a, b []segment) []segment {
 	for len(a) > 0 && len(b) > 0 {
 		if a[0].start < b[0].start {

@@ -6,7 +6,7 @@ import (
 	"tileiras/ir/budget"
 )
 
-// The machine form of one kernel: blocks of instructions, each a ptxop row with
+// The machine IR of one kernel: blocks of instructions, each a ptxop row with
 // its operands. Virtual registers are in SSA form until destruct replaces phis
 // and tied operands by moves.
 
@@ -48,13 +48,13 @@ type inst struct {
 	meta int32 // index into function.metas, 0 = none
 }
 
-// A phi takes args[i] when control comes from preds[i] of its block.
+// A phi: args[i] is the incoming value from preds[i] of its block.
 type phi struct {
 	dst  reg
 	args []operand
 }
 
-// A move copies src into dst; the moves at one place happen at once.
+// A move copies src into dst; the moves at one place are a parallel copy.
 type move struct {
 	dst reg
 	src operand
@@ -84,7 +84,7 @@ type block struct {
 	meta     int32
 }
 
-// meta is what a line of PTX carries beside the instruction.
+// meta is the source position and the comment of an instruction.
 type meta struct {
 	file, line, column int
 	note               string
@@ -119,6 +119,5 @@ func (f *function) newReg(t ptxop.Type) reg {
 // newOps returns n operands of an instruction.
 func (f *function) newOps(n int) []operand { return f.arena.Take(n) }
 
-// regBits returns the size class in which registers may be exchanged: two
-// types of the same size may share a register.
+// regBits returns the size of a register: types of the same size may share one.
 func regBits(t ptxop.Type) int { return t.Bits() }

@@ -159,7 +159,7 @@ func alignOf(g *ir.Global) int64 {
 // kernel writes one entry.
 func (p *printer) kernel(k *kernel, o *Options) {
 	p.k, p.meta = k, meta{}
-	p.thread()
+	p.threadJumps()
 
 	p.text("\n.visible .entry ", k.name, "(")
 	for i, param := range k.src.Params {
@@ -175,7 +175,7 @@ func (p *printer) kernel(k *kernel, o *Options) {
 	p.text(")\n")
 	p.directives(k, o)
 
-	p.number()
+	p.nameRegisters()
 	p.text("{\n")
 	for class := range p.free {
 		if next := &p.free[class]; next.count() != "0" {
@@ -198,16 +198,16 @@ func (p *printer) kernel(k *kernel, o *Options) {
 	p.text("}\n")
 }
 
-// A name is a text in a room of its own: to copy all of the room takes an instruction or two, to copy so many bytes a call.
+// A name is the text of a register in an array of fixed size: copying the whole array takes an instruction or two, copying length bytes a call.
 type name struct {
 	text   [15]byte
 	length uint8
 }
 
-// number gives the registers their names, with numbers in the order of their
-// appearance, and makes room for the text.
-func (p *printer) number() {
-	const lineBytes = 60 // as many as an instruction has on average where most are matrix products
+// nameRegisters names the registers, with numbers in the order of their first
+// occurrence, and allocates the output.
+func (p *printer) nameRegisters() {
+	const lineBytes = 60 // the average line of kernels that are mostly matrix products
 	p.named = make([]name, len(p.k.regs))
 	for class := range p.free {
 		p.free[class] = number0(regClasses[class].prefix)
@@ -315,13 +315,13 @@ var regClasses = [...]struct{ declared, prefix string }{
 	ptxop.F64:  {".b64", "%fd"},
 }
 
-// thread leads branches past blocks that hold nothing but a branch, and finds
-// out which blocks are branched to.
-func (p *printer) thread() {
+// threadJumps lets branches skip blocks that have nothing but a branch (jump
+// threading), and finds the blocks that need a label.
+func (p *printer) threadJumps() {
 	blocks := p.k.blocks
 	p.skipped = make([]bool, len(blocks))
 	for at, b := range blocks {
-		p.skipped[at] = at > 0 && len(b.insts) == 0 && b.term == termBranch && !b.nounroll && !p.circles(at) && !p.meets(at)
+		p.skipped[at] = at > 0 && len(b.insts) == 0 && b.term == termBranch && !b.nounroll && !p.isEmptyCycle(at) && !p.reconverges(at)
 	}
 	for _, b := range blocks {
 		for i, to := range b.succs {
@@ -347,10 +347,10 @@ func (p *printer) thread() {
 	}
 }
 
-// meets reports whether lanes that went different ways, or out of a loop at different times, meet in an empty block and go back from
-// there. Without it those that have least to do would begin the next round of the outer loop, which may have barriers, before the others
-// come.
-func (p *printer) meets(at int) bool {
+// reconverges reports whether an empty block is where diverged lanes reconverge before a back edge: lanes that took different branches, or left
+// an inner loop after different trip counts. Without the block the fastest lanes would begin the next iteration of the outer loop, which may have
+// barriers, before the others arrive.
+func (p *printer) reconverges(at int) bool {
 	b, blocks := p.k.blocks[at], p.k.blocks
 	if !slices.ContainsFunc(b.preds, func(from int) bool { return !blocks[from].uniform }) {
 		return false
@@ -362,9 +362,9 @@ func (p *printer) meets(at int) bool {
 	return to < at
 }
 
-// circles reports whether a chain of empty blocks leads nowhere: an empty loop
-// keeps its blocks.
-func (p *printer) circles(at int) bool {
+// isEmptyCycle reports whether a chain of empty blocks is a cycle: an empty
+// infinite loop keeps its blocks.
+func (p *printer) isEmptyCycle(at int) bool {
 	for range p.k.blocks {
 		b := p.k.blocks[at]
 		if len(b.insts) > 0 || b.term != termBranch || b.nounroll || at == 0 {
@@ -402,10 +402,10 @@ func (p *printer) block(at int) {
 		p.text("\t.pragma \"nounroll\";\n")
 	}
 	for i := range b.insts {
-		p.place(b.insts[i].meta)
+		p.position(b.insts[i].meta)
 		p.inst(&b.insts[i])
 	}
-	p.place(b.meta)
+	p.position(b.meta)
 	next := p.next(at)
 	switch b.term {
 	case termRet:
@@ -451,9 +451,9 @@ func (p *printer) branch(b *block, to int) {
 	p.text(";\n")
 }
 
-// place prints the note and the debug location of an instruction when they
+// position prints the note and the debug location of an instruction when they
 // change.
-func (p *printer) place(n int32) {
+func (p *printer) position(n int32) {
 	if n == 0 {
 		return
 	}

@@ -32,7 +32,7 @@ type selector struct {
 
 	b      *block
 	meta   int32
-	result int32               // number of the value at hand
+	result int32               // number of the LLVM value that is being selected
 	inReg  map[constantKey]reg // constants that block b holds in registers
 	blocks map[*ir.Block]int   // number of a block that can be reached
 	llvm   []*ir.Block         // and back
@@ -51,7 +51,7 @@ func (s *selector) selected(v value.Value) (o operand, ok bool) {
 	return o, o.kind != kindNone
 }
 
-// set gives the value at hand its operand.
+// set gives the LLVM value that is being selected its operand.
 func (s *selector) set(o operand) { s.vals[s.result] = o }
 
 // use returns the operand of an LLVM value that was selected before.
@@ -150,7 +150,7 @@ func (s *selector) emitOps(row *ptxop.Row, ops []operand) {
 	s.b.insts = append(s.b.insts, inst{row: row, ops: ops, meta: s.meta})
 }
 
-// define gives the value at hand a fresh register and returns it.
+// define gives the LLVM value that is being selected a fresh register.
 func (s *selector) define(t ptxop.Type) operand {
 	o := ofReg(s.f.newReg(t))
 	s.set(o)
@@ -175,7 +175,7 @@ func (s *selector) selectFunc() error {
 	for i, at := range order {
 		from := s.llvm[at]
 		s.b = s.f.blocks[at]
-		insts, phis := expected(from.Insts)
+		insts, phis := estimateSizes(from.Insts)
 		s.b.insts, s.b.phis = make([]inst, 0, insts), make([]phi, 0, phis)
 		s.meta = 0
 		clear(s.inReg)
@@ -202,9 +202,9 @@ func (s *selector) selectFunc() error {
 	return nil
 }
 
-// expected counts the phis of a block and guesses how many instructions come of
-// it: some LLVM instructions become none, others more than one.
-func expected(list []ir.Instruction) (insts, phis int) {
+// estimateSizes counts the phis of a block and estimates how many machine
+// instructions it becomes.
+func estimateSizes(list []ir.Instruction) (insts, phis int) {
 	insts = 8
 	for _, ins := range list {
 		switch ins.(type) {
@@ -299,7 +299,7 @@ func (s *selector) instruction(ins ir.Instruction) error {
 	case *ir.InstFCmp:
 		return s.fcmp(i)
 	case *ir.InstSelect:
-		return s.selects(i)
+		return s.selectValue(i)
 	case *ir.InstTrunc:
 		return s.integerCast(i.From, i.To, false)
 	case *ir.InstZExt:
@@ -456,7 +456,7 @@ func (s *selector) phiArguments(from *ir.Block) error {
 	return nil
 }
 
-// edge is a way into a block: the number of the block that it comes from, and of the argument of phis, -1 if it is never taken.
+// edge is an edge of the control flow graph: the number of its source, and that of its incoming value in phis, -1 if the source is unreachable.
 type edge struct {
 	pred    value.Value
 	at, arg int

@@ -11,10 +11,10 @@ import (
 	"tileiras/codegen/ptxop"
 )
 
-// clean returns an integer operand as an instruction of its register's size
-// must see it: the upper half of an i8's register is undefined, so it is sign or
-// zero extended first.
-func (s *selector) clean(o operand, bits int, sign byte) operand {
+// extended returns an integer operand extended to the size of its register: the
+// upper half of an i8's register is undefined, so it is sign or zero extended
+// before an instruction reads it.
+func (s *selector) extended(o operand, bits int, sign byte) operand {
 	switch {
 	case o.kind == kindConst && sign == 'u' && bits < 64:
 		return ofBits(o.bits & (1<<bits - 1))
@@ -50,20 +50,20 @@ func (s *selector) binary(v value.Value, x, y value.Value, op nativeOp, sign byt
 			a, b = b, a // PTX wants the constant last
 		}
 	case opDiv, opRem:
-		a, b = s.clean(a, bits, sign), s.clean(b, bits, sign)
+		a, b = s.extended(a, bits, sign), s.extended(b, bits, sign)
 	case opShl, opShr:
 		if op == opShr {
-			a = s.clean(a, bits, sign)
+			a = s.extended(a, bits, sign)
 		}
-		b = s.distance(b, bits)
+		b = s.shiftAmount(b, bits)
 	}
 	s.emit(s.get(op, sized(sign, max(bits, 16))), s.define(t), a, b)
 	return nil
 }
 
-// distance brings a shift distance to the 32 bits that PTX wants.
-func (s *selector) distance(o operand, bits int) operand {
-	o = s.clean(o, bits, 'u')
+// shiftAmount converts a shift amount to the 32 bits that PTX wants.
+func (s *selector) shiftAmount(o operand, bits int) operand {
+	o = s.extended(o, bits, 'u')
 	if o.kind == kindConst || bits == 32 {
 		return o
 	}
@@ -76,7 +76,7 @@ func (s *selector) distance(o operand, bits int) operand {
 	return r
 }
 
-// logic selects an operation on predicates: arithmetic modulo 2.
+// logic selects integer arithmetic on i1, which is logic on predicates.
 func (s *selector) logic(v value.Value, a, b operand, op nativeOp) error {
 	switch op {
 	case opAdd, opSub:
@@ -156,7 +156,7 @@ func (s *selector) icmp(i *ir.InstICmp) error {
 		}
 		return unsupported(i)
 	}
-	a, b = s.clean(a, bits, test.sign), s.clean(b, bits, test.sign)
+	a, b = s.extended(a, bits, test.sign), s.extended(b, bits, test.sign)
 	row := s.test(test.stem, sized(test.sign, max(bits, 16)))
 	s.emit(row, s.define(ptxop.Pred), a, b)
 	return nil
@@ -187,7 +187,7 @@ func (s *selector) fcmp(i *ir.InstFCmp) error {
 	return nil
 }
 
-func (s *selector) selects(i *ir.InstSelect) error {
+func (s *selector) selectValue(i *ir.InstSelect) error {
 	t, _, err := typeOf(i.ValueTrue.Type())
 	if err != nil {
 		return err
@@ -214,7 +214,8 @@ func (s *selector) selects(i *ir.InstSelect) error {
 	return nil
 }
 
-// alias gives the value at hand the register of x: the same bits under another type.
+// alias gives the LLVM value that is being selected the register of x: the same
+// bits under another type.
 func (s *selector) alias(x value.Value, to types.Type) error {
 	o, err := s.use(x)
 	if err != nil {
@@ -330,6 +331,6 @@ func (s *selector) intToFloat(x value.Value, to types.Type, sign byte) error {
 		return err
 	}
 	row := s.natives.conversion("cvt.rn.", moveType(t), sized(sign, max(bits, 16)))
-	s.emit(row, s.define(t), s.clean(o, bits, sign))
+	s.emit(row, s.define(t), s.extended(o, bits, sign))
 	return nil
 }

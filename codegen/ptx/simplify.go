@@ -6,30 +6,30 @@ import (
 	"tileiras/codegen/ptxop"
 )
 
-// place is where a register is defined: an instruction of a block, or a phi
+// defSite is the definition of a register: an instruction of a block, or a phi
 // (index -1-k for phi k).
-type place struct{ block, index int32 }
+type defSite struct{ block, index int32 }
 
 // definitions returns the place of every register's definition.
-func (f *function) definitions() []place {
-	defs := make([]place, len(f.regs))
+func (f *function) definitions() []defSite {
+	defs := make([]defSite, len(f.regs))
 	for n, b := range f.blocks {
 		for k := range b.phis {
-			defs[b.phis[k].dst] = place{int32(n), int32(-1 - k)}
+			defs[b.phis[k].dst] = defSite{int32(n), int32(-1 - k)}
 		}
 		for i := range b.insts {
 			f.budget.Step()
 			in := &b.insts[i]
 			for k := range in.row.Results {
-				defs[in.ops[k].reg] = place{int32(n), int32(i)}
+				defs[in.ops[k].reg] = defSite{int32(n), int32(i)}
 			}
 		}
 	}
 	return defs
 }
 
-// simplify drops phis and instructions whose results nobody reads and that
-// have no other effect, and replaces pairs of instructions by one:
+// simplify eliminates dead phis and instructions, and combines pairs of
+// instructions into one:
 //
 //	not.pred q, p;  @q ...               ->  @!p ...
 //	cvt.s64.s32 w, a;  shl.b64 d, w, k   ->  mul.wide.s32 d, a, 1<<k
@@ -38,22 +38,23 @@ func (f *function) definitions() []place {
 //	mul.wide.s32 m, a, b; add.s64 d, m,c ->  mad.wide.s32 d, a, b, c   (m read once)
 func (f *function) simplify(n *natives) {
 	s := &simplifier{function: f, natives: n, defs: f.definitions(), uses: make([]int32, len(f.regs))}
-	s.count()
+	s.countUses()
 	s.combine()
 	s.sweep()
 }
 
-// simplifier is the work on one function.
+// simplifier is the state of simplify for one function.
 type simplifier struct {
 	*function
 	natives *natives
-	defs    []place
-	uses    []int32 // of a register, by phis and instructions that are needed
-	work    []reg   // registers that somebody reads, whose definitions were not looked at
+	defs    []defSite
+	uses    []int32 // number of uses of a register by live phis and instructions
+	work    []reg   // used registers whose definitions were not visited
 }
 
-// read counts uses of operands.
-func (s *simplifier) read(ops []operand) {
+// markUsed counts uses of registers, and puts those used for the first time on
+// the worklist.
+func (s *simplifier) markUsed(ops []operand) {
 	for k := range ops {
 		if o := &ops[k]; o.kind == kindReg {
 			if s.uses[o.reg]++; s.uses[o.reg] == 1 {
@@ -63,16 +64,17 @@ func (s *simplifier) read(ops []operand) {
 	}
 }
 
-// count counts the uses of all registers.
-func (s *simplifier) count() {
+// countUses counts the uses by live instructions, beginning with those that have
+// effects.
+func (s *simplifier) countUses() {
 	for _, b := range s.blocks {
 		for i := range b.insts {
 			s.budget.Step()
 			if in := &b.insts[i]; !in.row.Effects.Removable() {
-				s.read(in.ops[in.row.Results:])
+				s.markUsed(in.ops[in.row.Results:])
 			}
 		}
-		s.read([]operand{b.cond})
+		s.markUsed([]operand{b.cond})
 	}
 	seen := make([]bool, len(s.regs)) // by the first result of an instruction
 	for len(s.work) > 0 {
@@ -81,17 +83,16 @@ func (s *simplifier) count() {
 		s.work = s.work[:len(s.work)-1]
 		b := s.blocks[s.defs[r].block]
 		if at := s.defs[r].index; at < 0 {
-			s.read(b.phis[-1-at].args)
+			s.markUsed(b.phis[-1-at].args)
 		} else if in := &b.insts[at]; in.row.Effects.Removable() && !seen[in.ops[0].reg] {
 			seen[in.ops[0].reg] = true
-			s.read(in.ops[in.row.Results:])
+			s.markUsed(in.ops[in.row.Results:])
 		}
 	}
 }
 
-// needed reports whether an instruction has an effect or a result that somebody
-// reads.
-func (s *simplifier) needed(in *inst) bool {
+// live reports whether an instruction has an effect or a result that is used.
+func (s *simplifier) live(in *inst) bool {
 	if !in.row.Effects.Removable() {
 		return true
 	}
@@ -103,14 +104,14 @@ func (s *simplifier) needed(in *inst) bool {
 	return false
 }
 
-// sweep drops what is not needed.
+// sweep removes dead phis and instructions.
 func (s *simplifier) sweep() {
 	for _, b := range s.blocks {
 		b.phis = slices.DeleteFunc(b.phis, func(p phi) bool { return s.uses[p.dst] == 0 })
 		kept := 0
 		for i := range b.insts {
 			s.budget.Step()
-			if in := &b.insts[i]; s.needed(in) {
+			if in := &b.insts[i]; s.live(in) {
 				if kept < i {
 					b.insts[kept] = *in
 				}
@@ -135,20 +136,20 @@ func (s *simplifier) definedBy(o *operand) *inst {
 	return nil
 }
 
-// replace makes an instruction another one with the same result. What the old
-// one alone has read is not needed any more.
+// replace turns an instruction into another one with the same result. What only
+// the old one used becomes dead.
 func (s *simplifier) replace(in *inst, row *ptxop.Row, args ...operand) {
 	old := in.ops[in.row.Results:]
 	ops := s.newOps(1 + len(args))
 	ops[0] = in.ops[0]
 	copy(ops[1:], args)
 	in.row, in.ops = row, ops
-	s.take(args)
-	s.drop(old)
+	s.addUses(args)
+	s.removeUses(old)
 }
 
-// take counts uses that are new.
-func (s *simplifier) take(ops []operand) {
+// addUses counts new uses.
+func (s *simplifier) addUses(ops []operand) {
 	for k := range ops {
 		if ops[k].kind == kindReg {
 			s.uses[ops[k].reg]++
@@ -156,42 +157,42 @@ func (s *simplifier) take(ops []operand) {
 	}
 }
 
-// drop counts uses that are gone. An instruction that nobody needs any more reads
-// nothing; what it has read, its user reads now.
-func (s *simplifier) drop(ops []operand) {
+// removeUses counts uses that are gone. Where an instruction becomes dead, its
+// own uses are gone, too.
+func (s *simplifier) removeUses(ops []operand) {
 	for k := range ops {
 		o := &ops[k]
 		if o.kind != kindReg {
 			continue
 		}
 		s.uses[o.reg]--
-		if in := s.definedBy(o); in != nil && !s.needed(in) {
-			s.drop(in.ops[1:])
+		if in := s.definedBy(o); in != nil && !s.live(in) {
+			s.removeUses(in.ops[1:])
 		}
 	}
 }
 
-// positive makes an operand of a predicate that is negated its negation.
-func (s *simplifier) positive(o *operand) {
+// foldNot folds the negation of a predicate into the operand that uses it.
+func (s *simplifier) foldNot(o *operand) {
 	for in := s.definedBy(o); in != nil && in.row.Name == "not.pred"; in = s.definedBy(o) {
 		old := *o
 		o.reg, o.not = in.ops[1].reg, !o.not
 		s.uses[o.reg]++
-		s.drop([]operand{old})
+		s.removeUses([]operand{old})
 	}
 }
 
-// combine replaces pairs of instructions.
+// combine is the peephole optimizer: it replaces pairs of instructions.
 func (s *simplifier) combine() {
 	for number, b := range s.blocks {
 		for i := range b.insts {
 			s.budget.Step()
 			in := &b.insts[i]
-			if !s.needed(in) {
+			if !s.live(in) {
 				continue
 			}
 			if g := in.row.GuardOperand; g >= 0 {
-				s.positive(&in.ops[g])
+				s.foldNot(&in.ops[g])
 			}
 			switch in.row.Name {
 			case "shl.b64", "mul.lo.s64":
@@ -201,13 +202,13 @@ func (s *simplifier) combine() {
 			}
 		}
 		if b.term == termCond {
-			s.positive(&b.cond)
+			s.foldNot(&b.cond)
 		}
 	}
 }
 
-// multiplyAdd replaces a sum by a product and a sum, if nobody else reads the
-// product and it stands in the same block: it is not pulled into a loop.
+// multiplyAdd fuses a product into the sum that uses it, if nothing else uses the
+// product and both are in one block: a product outside a loop stays there.
 func (s *simplifier) multiplyAdd(in *inst, block int32) {
 	for side := 1; side <= 2; side++ {
 		o := &in.ops[side]
@@ -233,7 +234,7 @@ func (s *simplifier) multiplyAdd(in *inst, block int32) {
 	}
 }
 
-// widen replaces a 64-bit product or shift of extended 32-bit values.
+// widen turns a 64-bit product or shift of extended 32-bit values into mul.wide.
 func (s *simplifier) widen(in *inst) {
 	x := s.definedBy(&in.ops[1])
 	if x == nil || x.row.Name != "cvt.s64.s32" && x.row.Name != "cvt.u64.u32" {

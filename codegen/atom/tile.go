@@ -200,7 +200,7 @@ func (t Tiling) Layouts() Layouts {
 func (t Tiling) Has(have Layouts) bool {
 	want := t.Layouts()
 	rank := want.C.Rank()
-	names, ok := want.C.NamesIn(have.C)
+	names, ok := want.C.RelabelingTo(have.C)
 	if !ok || t.Atom.Group > 0 && !want.C.Equal(have.C) {
 		return false
 	}
@@ -212,7 +212,7 @@ func (t Tiling) Has(have Layouts) bool {
 		if o.have.IsZero() || o.want.IsZero() {
 			continue
 		}
-		if !o.want.Named(names, o.free).Equal(o.have) {
+		if !o.want.Relabeled(names, o.free).Equal(o.have) {
 			return false
 		}
 	}

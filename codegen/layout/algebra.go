@@ -18,7 +18,7 @@ func (l Layout) Repeat(d Dim, dim, n int) Layout {
 	b := l.copied(d, n)
 	for _, cols := range b {
 		for i, c := range cols {
-			cols[i] = spread(c, at, n)
+			cols[i] = insertZeros(c, at, n)
 		}
 	}
 	for i, more := 0, b[d][len(l.bases[d]):]; i < n; i++ {
@@ -32,13 +32,13 @@ func (l Layout) Replicate(d Dim, n int) Layout {
 	return fromBases(l.shape, l.copied(d, n))
 }
 
-// spread inserts n zero bits at position at.
-func spread(c uint64, at, n int) uint64 {
+// insertZeros inserts n zero bits at position at.
+func insertZeros(c uint64, at, n int) uint64 {
 	low := c & (1<<at - 1)
 	return (c^low)<<n | low
 }
 
-// relabel renames the elements: the same places, every basis c replaced by f(c). f must be linear.
+// relabel composes the layout with a linear map f of elements: every place holds f of what it held.
 func (l Layout) relabel(shape []int, f func(uint64) uint64) Layout {
 	b := l.copied(Reg, 0)
 	for _, cols := range b {
@@ -49,7 +49,7 @@ func (l Layout) relabel(shape []int, f func(uint64) uint64) Layout {
 	return fromBases(shape, b)
 }
 
-// PermuteBits renames the elements along dim: bit i of a coordinate is bit order[i] of the old one; bits beyond the order stay.
+// PermuteBits permutes the bits of the coordinate along dim: bit i is bit order[i] of the old one; bits beyond the order stay.
 func (l Layout) PermuteBits(dim int, order []int) Layout {
 	first := lowBit(l.shape, dim)
 	all := (uint64(1)<<len(order) - 1) << first
@@ -62,8 +62,8 @@ func (l Layout) PermuteBits(dim int, order []int) Layout {
 	})
 }
 
-// RemoveDim is the layout of a reduction over dim: the coordinate is forgotten. Input bits stay, so bits that selected along dim
-// become redundant, which makes the broadcast back free.
+// RemoveDim is the layout of the result of a reduction over dim: the projection that drops its coordinate. Input bits stay, so those
+// that stepped along dim become redundant, which makes the broadcast back free.
 func (l Layout) RemoveDim(dim int) Layout {
 	at, n := lowBit(l.shape, dim), log2(l.shape[dim])
 	return l.relabel(slices.Delete(slices.Clone(l.shape), dim, dim+1), func(c uint64) uint64 {
@@ -82,7 +82,7 @@ func (l Layout) Permute(perm []int) Layout {
 	return l.relabel(permuted(l.shape, perm))
 }
 
-// permuted is a shape with its dimensions in another order, and where an element is then.
+// permuted is a shape with its dimensions permuted, and the map from old to new element numbers.
 func permuted(from, perm []int) (shape []int, at func(uint64) uint64) {
 	pick := func(x []int) []int {
 		y := make([]int, len(perm))
@@ -95,7 +95,7 @@ func permuted(from, perm []int) (shape []int, at func(uint64) uint64) {
 	return shape, func(c uint64) uint64 { return flatten(shape, pick(coords(from, c))) }
 }
 
-// Inverse is the permutation that undoes one.
+// Inverse is the inverse of a permutation.
 func Inverse(perm []int) []int {
 	inverse := make([]int, len(perm))
 	for i, p := range perm {
@@ -131,7 +131,8 @@ func (l Layout) BroadcastSource(shape []int) Layout {
 // result are those of the first tile followed by those of the second.
 func (l Layout) Cat(dim int) Layout { return l.Repeat(Reg, dim, 1) }
 
-// Cut cuts every element into 2^n: the bits of a part's number inside its element are the lowest register bits, everything else is where it was. l has one dimension.
+// Cut is the layout of a bitcast to elements 2^n times as narrow: the number of a part within its element becomes the lowest register bits, everything
+// else stays. l has one dimension.
 func (l Layout) Cut(n int) Layout {
 	b := l.copied(Reg, n)
 	for _, cols := range b {
@@ -147,7 +148,8 @@ func (l Layout) Cut(n int) Layout {
 	return fromBases([]int{l.shape[0] << n}, b)
 }
 
-// Join is the inverse of Cut: every 2^n neighbours become one element; ok is false where a thread does not hold them in order in neighbouring registers.
+// Join is the inverse of Cut, the bitcast to elements 2^n times as wide; ok is false where a thread does not hold the parts of an element in order in
+// neighbouring registers.
 func (l Layout) Join(n int) (whole Layout, ok bool) {
 	if l.InBits(Reg) < n {
 		return whole, false
@@ -177,15 +179,15 @@ func (l Layout) Extract(shape []int) (piece Layout, regs [][]int, ok bool) {
 	return p.Layout, p.Regs, true
 }
 
-// Pieces is how a tile is cut into pieces of one shape, numbered row-major, each a choice of registers of some lanes of every warp.
+// Pieces is a tile cut into pieces of one shape, numbered row-major, each a subset of the registers of some lanes of every warp.
 type Pieces struct {
-	Layout           // of a piece; it is the same in all lanes among which the piece is chosen
-	Regs     [][]int // of each piece: the register of the tile that each register of the piece is
-	Lanes    []int   // and the bits of the lane that has it,
-	LaneMask int     // which are these
+	Layout           // of a piece; lanes that differ in LaneMask are replicas
+	Regs     [][]int // for each piece: the register of the tile that each register of the piece is
+	Lanes    []int   // for each piece: the bits under LaneMask of the lanes that have it
+	LaneMask int     // the lane bits that select the piece
 }
 
-// Pieces cuts a tile of layout l. ok is false when a high bit of a coordinate is not chosen by a bit of its own of registers or lanes.
+// Pieces cuts a tile of layout l. ok is false when a high bit of a coordinate is not selected by one register or lane bit that selects nothing else.
 func (l Layout) Pieces(shape []int) (p Pieces, ok bool) {
 	if len(shape) != l.Rank() {
 		return Pieces{}, false
@@ -235,20 +237,20 @@ func (l Layout) Pieces(shape []int) (p Pieces, ok bool) {
 			corner[i] *= shape[i]
 		}
 		at := flatten(l.shape, corner)
-		regs, top := make([]int, p.Layout.Regs()), l.choosing(Reg, gone, at)
+		regs, top := make([]int, p.Layout.Regs()), l.bitsSelecting(Reg, gone, at)
 		for r := range regs {
 			regs[r] = top
 			for j, i := range kept {
 				regs[r] |= r >> j & 1 << i
 			}
 		}
-		p.Regs, p.Lanes = append(p.Regs, regs), append(p.Lanes, l.choosing(Lane, lanes, at))
+		p.Regs, p.Lanes = append(p.Regs, regs), append(p.Lanes, l.bitsSelecting(Lane, lanes, at))
 	}
 	return p, true
 }
 
-// choosing are those of some input bits of dimension d that an element number has set.
-func (l Layout) choosing(d Dim, from []int, element uint64) (bits int) {
+// bitsSelecting is the mask of those input bits of dimension d, among from, whose bases are set in an element number.
+func (l Layout) bitsSelecting(d Dim, from []int, element uint64) (bits int) {
 	for _, i := range from {
 		if l.bases[d][i]&element != 0 {
 			bits |= 1 << i
@@ -257,8 +259,8 @@ func (l Layout) choosing(d Dim, from []int, element uint64) (bits int) {
 	return bits
 }
 
-// OfWarps is the layout with which so many warps, if l has more, hold what l's do: each holds what several did, in further registers, but for
-// copies of one element.
+// OfWarps is l with at most so many warps: the high warp bits become register bits, so each warp holds what several did; those of basis 0, which are
+// replicas, are dropped.
 func (l Layout) OfWarps(warps int) Layout {
 	b := l.copied(Reg, 0)
 	keep := min(bits.Len(uint(warps))-1, len(b[Warp]))

@@ -15,9 +15,9 @@ func Blocked(shape []int, vec int, order []int, warps int) Layout {
 	return BlockedSpan(shape, vec, vec<<laneBits, order, warps)
 }
 
-// BlockedSpan is Blocked where one row of lanes covers at most span elements of the fastest dimension before the next lanes take
-// the next row: 128 bytes are enough for whole sectors and let a swizzled copy to shared memory be free of conflicts. vec, span
-// and warps are powers of two. The rest of the row goes to lanes and warps that would idle otherwise, then to registers.
+// BlockedSpan is Blocked where the lanes cover at most span elements of a row before the next ones take the next row: 128 bytes are
+// enough for whole sectors and let a swizzled copy to shared memory be free of bank conflicts. The rest of a row goes to lanes and
+// warps that would idle otherwise, then to registers. vec, span and warps are powers of two.
 func BlockedSpan(shape []int, vec, span int, order []int, warps int) Layout {
 	fast, slow := DimBits(shape, order[0]), []uint64(nil)
 	for _, d := range order[1:] {
@@ -35,17 +35,17 @@ func BlockedSpan(shape []int, vec, span int, order []int, warps int) Layout {
 	return Replicated(shape, slices.Concat(reg, queue), lane, warp, warps)
 }
 
-// Across says how a tile is loaded and stored in different directions: loaded Vec elements at a time along dimension Fast, of which lanes complete Near first, and
-// stored Wide elements, of maxVec bytes, at a time along the bits Rows.
+// Across describes a transposing copy: a tile is loaded in vectors of Vec elements along dimension Fast, of which lanes first complete runs of Near elements, and stored
+// in vectors of Wide elements, maxVec bytes, along the bits Rows.
 type Across struct {
 	Fast, Vec, Near int
 	Rows            []uint64
 	Wide            int
 }
 
-// BlockedAcross spreads a tile that is stored in rows of shared memory whose vectors are swizzled: a thread has rectangles of what it loads and stores at a time,
-// squares where it can. Lanes first complete Near elements, then the vectors of a row, so that those that store together find different banks, then runs of memory.
-// Where a thread has fewer elements of a row than are stored at a time, all lanes that store together have neighbours there: vectors alone are swizzled.
+// BlockedAcross distributes a tile for a transposing copy to swizzled rows of shared memory: a thread has rectangles of a load vector by a store vector, squares where it
+// can. Lanes first complete Near elements, then the vectors of a row, so that the lanes of a phase of the store meet different banks, then longer runs of global memory.
+// Where a thread has less than a store vector, the lanes of a phase complete it, since the swizzle permutes whole vectors only.
 func BlockedAcross(shape []int, a Across, warps int) Layout {
 	along, slow := DimBits(shape, a.Fast), a.Rows
 	var rest []uint64
@@ -55,7 +55,7 @@ func BlockedAcross(shape []int, a Across, warps int) Layout {
 		}
 	}
 	vec := min(a.Vec, shape[a.Fast])
-	alone := totalBits(shape) - laneBits - log2(warps) - log2(vec) // bits that are left to a thread
+	alone := totalBits(shape) - laneBits - log2(warps) - log2(vec) // further bits of a thread
 	reg := take(&along, log2(vec))
 	stored := take(&slow, min(log2(a.Wide), alone))
 	reg = append(reg, stored...)
@@ -72,7 +72,7 @@ func BlockedAcross(shape []int, a Across, warps int) Layout {
 	return Replicated(shape, slices.Concat(reg, queue), lane, warp, warps)
 }
 
-// DimBits are the bits of a dimension, upwards.
+// DimBits are the elements selected by the bits of a dimension, low bit first.
 func DimBits(shape []int, dim int) (list []uint64) {
 	for b := range log2(shape[dim]) {
 		list = append(list, Bit(shape, dim, b))
@@ -87,7 +87,7 @@ func take(from *[]uint64, n int) (out []uint64) {
 	return out
 }
 
-// Replicated is a layout in which lanes and warps that have no elements of their own have those of others.
+// Replicated is the layout with these bases, in which the other lanes and warps are replicas.
 func Replicated(shape []int, reg, lane, warp []uint64, warps int) Layout {
 	lane = append(lane, make([]uint64, laneBits-len(lane))...)
 	warp = append(warp, make([]uint64, log2(warps)-len(warp))...)

@@ -2,10 +2,10 @@ package layout
 
 import "slices"
 
-// Boxes says how copies through a tensor map (PTX ISA, "Tensor Data Movement") fill a buffer: each copies a box, whose elements it lays out one dimension
-// behind the other, the first of them the one along which elements are neighbours in global memory.
+// Boxes says how bulk copies through a tensor map (PTX ISA, "Tensor Data Movement") fill a buffer: each copies a box, which is dense in shared memory, the first
+// of its dimensions being the one that is contiguous in global memory.
 //
-//	64x256 elements of 2 bytes, 128 bytes of a row beside each other, swizzled by 128 bytes:
+//	64x256 elements of 2 bytes, in rows of 128 bytes with the 128-byte swizzle:
 //	Dims 1 0, Box 64 64, Swizzle 128, Parts (0,0) at 0, (0,64) at 8192, (0,128) at 16384, (0,192) at 24576
 type Boxes struct {
 	Dims    []int // of the tile, as the box has them
@@ -32,8 +32,8 @@ const (
 	mostBoxParts = 16
 )
 
-// Boxes finds the boxes that fill a buffer of a tile whose elements are neighbours in global memory along dimension fast. ok is false where no few boxes lie as the
-// buffer does.
+// Boxes finds the boxes that fill a buffer of a tile that is contiguous in global memory along dimension fast. ok is false where the memory layout is not that of
+// a few boxes.
 func (m MemLayout) Boxes(fast, elemBytes int) (b Boxes, ok bool) {
 	if m.every != 0 {
 		return b, false
@@ -46,10 +46,10 @@ func (m MemLayout) Boxes(fast, elemBytes int) (b Boxes, ok bool) {
 	return b, ok
 }
 
-// boxes is Boxes with a swizzle of so many bytes. What is swizzled has a row of just as many.
+// boxes is Boxes for a swizzle of width bytes, which asks for boxes with rows of just that size.
 func (m MemLayout) boxes(fast, elemBytes, width int) (b Boxes, ok bool) {
 	b.Swizzle = width
-	place := m.unswizzled(elemBytes, width)
+	place := m.withoutSwizzle(elemBytes, width)
 	n := 0 // offset bits in the box
 	take := func(d, most int) {
 		size := 1
@@ -81,7 +81,7 @@ func (m MemLayout) boxes(fast, elemBytes, width int) (b Boxes, ok bool) {
 	if len(rest) > 0 && elemBytes<<n < align || 1<<len(rest) > mostBoxParts || slices.Contains(rest, 0) {
 		return b, false
 	}
-	for d := range m.shape { // of those that the box does not have it takes one element
+	for d := range m.shape { // the box has one element along the other dimensions
 		if !slices.Contains(b.Dims, d) {
 			take(d, 1)
 		}
@@ -93,9 +93,8 @@ func (m MemLayout) boxes(fast, elemBytes, width int) (b Boxes, ok bool) {
 	return b, true
 }
 
-// unswizzled is the element that each offset bit selects where no swizzle exchanges chunks of 16 bytes in rows of so many bytes; 0 where that is not one bit of one
-// coordinate.
-func (m MemLayout) unswizzled(elemBytes, width int) []uint64 {
+// withoutSwizzle is the basis of m with the swizzle of width bytes undone: the element that each offset bit selects, 0 where that is not one bit of one coordinate.
+func (m MemLayout) withoutSwizzle(elemBytes, width int) []uint64 {
 	place := slices.Clone(m.bases)
 	chunk, row := log2(chunkBytes/elemBytes), log2(WidestSwizzle/elemBytes)
 	for i := 0; width > 0 && i < log2(width/chunkBytes) && row+i < len(place); i++ {

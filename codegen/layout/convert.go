@@ -21,7 +21,7 @@ func (k Kind) String() string {
 	return [...]string{"identity", "rename", "shuffle", "shared", "cluster"}[k]
 }
 
-// maxCrossing is how many register bits may be exchanged with lane bits by shuffles; beyond, shared memory is cheaper.
+// maxCrossing is how many register bits shuffles may exchange with lane bits; for more, shared memory is cheaper.
 const maxCrossing = 2
 
 // Plan moves the values of a tile from a source layout to a destination layout. Thread numbers are lane + 32*warp. Registers
@@ -56,11 +56,11 @@ type Swap struct {
 	Reg  int
 }
 
-// Round is one shuffle: the register each lane offers and the constant part of the lane each lane reads.
+// Round is one shuffle: the register that each lane supplies, and the constant part of the lane that each lane reads.
 type Round struct{ Src, Xor int }
 
-// Convert plans how values in layout src come to be in layout dst. Replicated sources are read where it is cheapest; replicated
-// destinations are all filled. The shapes must be equal, and src must hold every element that dst does.
+// Convert plans the conversion from layout src to layout dst, by the cheapest means. Of replicas in the source the cheapest is read;
+// replicas in the destination are all written. The shapes must be equal, and src must hold every element that dst does.
 func Convert(src, dst Layout) Plan {
 	if !slices.Equal(src.shape, dst.shape) {
 		panic(fmt.Sprintf("layout: conversion of %s to another shape %s", src, dst))
@@ -84,15 +84,15 @@ func Convert(src, dst Layout) Plan {
 	return Plan{Kind: Shared, WarpLocal: true}
 }
 
-// Renaming finds every register of a destination in the source: register r of dst is register regs[r] of src, in every thread. ok is false where some thread does not
-// hold what it needs, or holds it in a register of its own. The elements of both have the same numbers.
+// Renaming is the conversion that only renames registers: register r of dst is register regs[r] of src, in every thread. ok is false where some thread does not hold
+// what it needs, or the register depends on the thread. The shapes may differ as long as the element numbers are the same.
 func Renaming(src, dst Layout) (regs []int, ok bool) {
 	for d := range src.bases {
 		if !slices.Equal(src.bases[d], dst.bases[d]) {
 			return newConversion(src, dst).rename()
 		}
 	}
-	regs = make([]int, src.Regs()) // in their order, mostly
+	regs = make([]int, src.Regs()) // equal layouts, the common case
 	for r := range regs {
 		regs[r] = r
 	}
@@ -162,7 +162,7 @@ func widen(cols []uint64, n int) []uint64 {
 	return append(slices.Clone(cols), make([]uint64, n-len(cols))...)
 }
 
-// rename: threads hold the same elements, and the register that a thread finds one in does not depend on the thread.
+// rename finds the source register of every destination register; ok is false where it depends on the thread or is in another one.
 func (c conversion) rename() (regs []int, ok bool) {
 	for d := Lane; d < NumDims; d++ {
 		if !slices.Equal(c.src[d], c.dst[d]) {
@@ -189,13 +189,13 @@ func table(m Matrix) []int {
 	return out
 }
 
-// within reports whether every place finds its element in a place that differs in the input dimensions below d only.
+// within reports whether every place of the destination finds its element in a source place that differs only in input dimensions below d.
 func (c conversion) within(d Dim) bool {
-	var near []uint64
+	var below []uint64
 	for e := Reg; e < d; e++ {
-		near = append(near, c.src[e]...)
+		below = append(below, c.src[e]...)
 	}
-	s := NewSpan(near...)
+	s := NewSpan(below...)
 	for e, cols := range c.dst {
 		for i, b := range cols {
 			if Dim(e) >= d {
@@ -213,9 +213,9 @@ func (c conversion) inWarp() bool { return c.within(Warp) && c.sameThread }
 
 func (c conversion) inBlock() bool { return c.within(Block) }
 
-// moves is the linear map from places in the destination warp to places in the source warp, a place being reg | lane<<32, for
-// the destination registers that are not replicas of others: fill is the map from all destination registers to those.
-type moves struct {
+// sourceMap is the linear map from a place in the destination to the place in the source warp that holds its element, a place being
+// reg | lane<<32. reg has a column only for destination registers that are not replicas; fill maps all registers to those.
+type sourceMap struct {
 	reg, lane, warp []uint64
 	fill            Matrix
 }
@@ -224,8 +224,8 @@ const regPart = 1<<32 - 1
 
 func place(from uint64, regs int) uint64 { return from&(1<<regs-1) | from>>regs<<32 }
 
-// source picks for every destination bit the place its value comes from: the own lane where the own lane has it.
-func (c conversion) source() moves {
+// source picks a source for every destination bit: the own lane where that has the value.
+func (c conversion) source() sourceMap {
 	own := NewSpan(c.src[Reg]...)
 	all := NewSpan(slices.Concat(c.src[Reg], c.src[Lane])...)
 	nr := len(c.src[Reg])
@@ -233,7 +233,7 @@ func (c conversion) source() moves {
 		from, _ := all.Solve(b) // inWarp holds
 		return place(from, nr)
 	}
-	var m moves
+	var m sourceMap
 	kept := &Span{}
 	for _, b := range c.dst[Reg] {
 		if !kept.Contains(b) {
@@ -284,7 +284,7 @@ func (c conversion) shuffle() (Plan, bool) {
 	}
 	selector := Matrix{Cols: make([]uint64, lanes)}
 	for i := range selector.Cols {
-		_, from := s.Reduce(1 << i) // what lanes select that nobody reads is free
+		_, from := s.Reduce(1 << i) // lanes that nobody reads may select anything
 		selector.Cols[i] = Matrix{Cols: img}.Apply(from) & regPart
 	}
 	p := Plan{Kind: Shuffle, Regs: table(m.fill), LaneIdentity: true}
@@ -307,9 +307,9 @@ func (c conversion) shuffle() (Plan, bool) {
 }
 
 // offsets finds the map F of shuffle, given by its columns.
-func (m moves) offsets() (f []uint64, ok bool) {
+func (m sourceMap) offsets() (f []uint64, ok bool) {
 	all := NewSpan(m.reg...)
-	var lanes []int // whose values no other registers or lanes of the destination hold
+	var lanes []int // lane bits whose values are no replicas of other registers or lanes of the destination
 	for i, v := range m.lane {
 		if all.Add(v) {
 			lanes = append(lanes, i)
@@ -319,7 +319,7 @@ func (m moves) offsets() (f []uint64, ok bool) {
 	if !ok {
 		return nil, false
 	}
-	// Values that others hold too are a sum of theirs, and F is linear: it makes these lanes read from nowhere.
+	// The sources of replicas are sums of those of the others, and F is linear: with it these lane bits change neither the lane that is read nor the register.
 	for _, v := range m.lane {
 		_, from := all.Reduce(v)
 		here := place(from, len(m.reg))
@@ -328,12 +328,12 @@ func (m moves) offsets() (f []uint64, ok bool) {
 	return f, true
 }
 
-// readers makes lanes, given by the numbers of their bits, read different lanes: their columns of F, and 0 for all others.
-func (m moves) readers(lanes []int) (f Matrix, ok bool) {
+// readers chooses the columns of F for some lane bits, given by their numbers, such that lanes that differ in them read different lanes; the other columns are 0.
+func (m sourceMap) readers(lanes []int) (f Matrix, ok bool) {
 	f.Cols = make([]uint64, len(m.lane))
-	// Lanes that already do.
+	// Lane bits that already do.
 	read := &Span{}
-	var names Matrix // of the lanes that read the generators
+	var names Matrix // the lane bits that read the generators
 	var clash []int
 	for _, i := range lanes {
 		names.Cols = append(names.Cols, 1<<i)
@@ -341,7 +341,7 @@ func (m moves) readers(lanes []int) (f Matrix, ok bool) {
 			clash = append(clash, i)
 		}
 	}
-	// The others read the same lane as a sum of readers: a register offset makes them read different ones, best the one that has their name.
+	// Each of the others reads the same lane as a sum of them. A register offset makes it read another one, best the lane of its own number.
 	regLanes := &Span{}
 	for _, v := range m.reg {
 		regLanes.Add(v >> 32)
@@ -363,7 +363,7 @@ func (m moves) readers(lanes []int) (f Matrix, ok bool) {
 	return f, true
 }
 
-// swaps factors a map from thread bits to register numbers into the fewest swaps.
+// swaps factors a linear map from thread bits to register numbers into the fewest swaps: as many as its rank.
 func swaps(cols []uint64) []Swap {
 	regs := Independent(cols)
 	s := NewSpan(regs...)

@@ -39,7 +39,7 @@ type Layout struct {
 	key   *lazyText // nil in the zero Layout
 }
 
-// lazyText is the text of a layout, written when somebody asks: of most layouts nobody does.
+// lazyText is the text of a layout, formatted when first asked for, which most never are.
 type lazyText struct{ text atomic.Pointer[string] }
 
 func (t *lazyText) get(format func() string) string {
@@ -81,7 +81,7 @@ func (l Layout) check() error {
 	return nil
 }
 
-// fromBases makes a layout of a shape and bases that nobody else changes, right by construction.
+// fromBases is New without a check, for bases that are right by construction. It takes ownership of shape and bases.
 func fromBases(shape []int, b [NumDims][]uint64) Layout {
 	l := Layout{shape, b, &lazyText{}}
 	if err := l.check(); err != nil {
@@ -90,7 +90,7 @@ func fromBases(shape []int, b [NumDims][]uint64) Layout {
 	return l
 }
 
-// copied is the bases with n more of dimension d, all 0.
+// copied is a copy of the bases with n more of dimension d, all 0.
 func (l Layout) copied(d Dim, n int) (b [NumDims][]uint64) {
 	size := n
 	for _, cols := range l.bases {

@@ -69,8 +69,8 @@ func LdMatrix(m MemLayout, l Layout, elemBits int, trans bool) (MatrixPlan, bool
 		}
 	}
 	p.Lane = slices.Clone(rowBits)
-	rows := slices.Clone(rowBits) // bits of which none lies inside a row
-	var choose []int              // register bits that choose matrices and accesses
+	rows := slices.Clone(rowBits) // offsets of bits that select a row
+	var choose []int              // register bits that select matrices and accesses
 	for i, o := range reg {
 		if taken>>i&1 == 0 {
 			rows = append(rows, o)
@@ -118,7 +118,7 @@ func matrixPlan(p MatrixPlan, reg []uint64, choose []int) MatrixPlan {
 	return p
 }
 
-// Conflict counts by enumeration the waves that the busiest matrix of the plan takes; 1 is ideal. elemBits as in LdMatrix.
+// Conflict is the bank conflict of the worst matrix of the plan, the number of its wavefronts, by enumeration; 1 is ideal. elemBits as in LdMatrix.
 func (p MatrixPlan) Conflict(m MemLayout, elemBits int) int {
 	matrix := func(warp, number int, offset uint64) int {
 		var rows [matrixRows]int

@@ -187,11 +187,11 @@ func Swizzled(shape, order []int, elemBytes, width int) MemLayout {
 	return SwizzledTurned(shape, order, elemBytes, width, 0, SwizzleBits, 0)
 }
 
-// SwizzleBits is the most bits of the row that a swizzle takes.
+// SwizzleBits is the most row bits that a swizzle XORs into the chunk.
 const SwizzleBits = 3
 
-// SwizzledTurned is Swizzled with only so many bits of the row from bit first on, turned by some places before they meet those of the chunk: readers
-// that go along a column, a few rows at a time, find other banks.
+// SwizzledTurned is Swizzled with rowBits bits of the row, from bit first on, rotated by turn places before they are XORed with those of the chunk. It serves
+// accesses that go along a column, a few rows at a time, which meet bank conflicts with the usual swizzle.
 func SwizzledTurned(shape, order []int, elemBytes, width, first, rowBits, turn int) MemLayout {
 	if width == 0 {
 		return Strided(shape, order)
@@ -219,8 +219,8 @@ func SwizzledTurned(shape, order []int, elemBytes, width, first, rowBits, turn i
 	return mustMem(shape, bases, 0, 0)
 }
 
-// Vectors says how the registers of a layout meet a memory layout: one group of registers per vector access. The offset of a
-// group in a thread is Groups[i].Offset ^ XOR of the Thread entries of the thread's set bits, in elements, before padding.
+// Vectors splits an access between registers and memory into vector accesses, each of one group of registers. The offset of
+// group i in a thread is Groups[i].Offset ^ ThreadOffset of the thread, in elements, before padding.
 type Vectors struct {
 	Vec    int      // elements per access
 	Groups []Vector // one access each
@@ -238,7 +238,7 @@ type Vector struct {
 // Vectors splits an access with layout l into accesses of vec consecutive elements (a power of two). ok is false when a thread
 // does not hold such runs, or holds them at places not aligned to vec. Registers that replicate others are left out.
 func (m MemLayout) Vectors(l Layout, vec int) (v Vectors, ok bool) {
-	v, step, ok := m.pieces(l, vec)
+	v, step, ok := m.vectorMap(l, vec)
 	if !ok {
 		return Vectors{}, false
 	}
@@ -261,7 +261,7 @@ func (m MemLayout) Vectors(l Layout, vec int) (v Vectors, ok bool) {
 }
 
 // pieces is Vectors without the groups, and the registers at the places of a vector as a linear map.
-func (m MemLayout) pieces(l Layout, vec int) (v Vectors, step Matrix, ok bool) {
+func (m MemLayout) vectorMap(l Layout, vec int) (v Vectors, step Matrix, ok bool) {
 	if vec < 1 || vec > 1<<len(m.bases) || m.every%vec != 0 || m.pad%vec != 0 || !slices.Equal(l.shape, m.shape) {
 		return Vectors{}, Matrix{}, false
 	}
@@ -287,7 +287,7 @@ func (m MemLayout) MaxVec(l Layout, limit int) int {
 	if !slices.Equal(l.shape, m.shape) {
 		return 1
 	}
-	apart := uint64(m.every | m.pad) // bits of an offset that no place in a vector has
+	apart := uint64(m.every | m.pad) // offset bits that a vector must not contain
 	for _, d := range [...]Dim{Lane, Warp, Block} {
 		for _, x := range l.bases[d] {
 			apart |= m.Linear(x)

@@ -34,9 +34,9 @@ func (a *AxisBits) list(d Dim) *[]int {
 	return [...]*[]int{&a.Reg, &a.Lane, &a.Warp, &a.Block}[d]
 }
 
-// Scan finds the input bits of dim in the order of the coordinate's bits, low first, for a scan: serial over registers, a ladder over
-// lanes, totals over warps. ok is false unless every bit of the coordinate is one input bit of its own, and registers hold lower
-// bits than lanes, lanes lower than warps, warps lower than blocks.
+// Scan finds the input bits of dim in the order of the coordinate's bits, low first, for a prefix scan: serial over registers, a
+// logarithmic scan over lanes, totals over warps. ok is false unless every bit of the coordinate is selected by one input bit, and
+// registers have lower bits than lanes, lanes lower than warps, warps lower than blocks.
 func (l Layout) Scan(dim int) (AxisBits, bool) {
 	a, ok := l.Reduce(dim)
 	if !ok {

@@ -61,8 +61,8 @@ func TestNamesAreFound(t *testing.T) {
 		}
 		rows, columns := rapid.Permutation(units(log2(shape[0]))).Draw(t, "of rows"), drawInvertible(t, log2(shape[1]))
 		l := deal(shape)
-		to := l.Named(Names{rows, columns}, -1)
-		names, ok := l.NamesIn(to)
+		to := l.Relabeled(Relabeling{rows, columns}, -1)
+		names, ok := l.RelabelingTo(to)
 		if !ok || !slices.Equal(names[0], rows) || !slices.Equal(names[1], columns) {
 			t.Fatalf("%s in %s: %v, %t, want %v and %v", l, to, names, ok, rows, columns)
 		}
@@ -71,7 +71,7 @@ func TestNamesAreFound(t *testing.T) {
 		for i, x := range rows {
 			order[log2(int(x))] = i
 		}
-		if got, want := other.Named(names, 1), other.PermuteBits(0, order); !got.Equal(want) {
+		if got, want := other.Relabeled(names, 1), other.PermuteBits(0, order); !got.Equal(want) {
 			t.Fatalf("%s is named %s, want %s", other, got, want)
 		}
 	})
@@ -86,11 +86,11 @@ func TestNoNames(t *testing.T) {
 		"{reg=[[0,1],[0,0]], lane=[[1,1],[2,0]]} : 4x2",               // both
 		"{reg=[[0,1],[0,0]], lane=[[0,0],[2,0]]} : 4x2",               // nothing
 	} {
-		if names, ok := parse1(t, l).NamesIn(parse1(t, o)); ok {
+		if names, ok := parse1(t, l).RelabelingTo(parse1(t, o)); ok {
 			t.Errorf("%s in %s: %v", l, o, names)
 		}
 	}
-	if names, ok := parse1(t, "{reg=[[0,1],[0,1]]} : 1x4").NamesIn(parse1(t, "{reg=[[0,1],[0,2]]} : 1x4")); ok { // two names for one
+	if names, ok := parse1(t, "{reg=[[0,1],[0,1]]} : 1x4").RelabelingTo(parse1(t, "{reg=[[0,1],[0,2]]} : 1x4")); ok { // two names for one
 		t.Errorf("two names: %v", names)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Reorder finds an order of the bits of a dimension, as PermuteBits takes it, after which threads hold of l just what they hold of another layout, under other
-// register numbers at most. Bits that registers choose keep their order. Of two results of an mma side by side, and a factor of 8-bit elements,
+// Reorder finds an order of the bits of a dimension, as PermuteBits takes it, after which every thread holds the same elements in l and in another layout, so
+// that a conversion only renames registers. Bits that registers select keep their order. Of two results of an mma side by side, and a factor of 8-bit elements,
 //
 //	reg0 reg1 reg2 | lane0 lane1          reg0 reg1 reg2 | lane0 lane1
 //	  n0   m3   n3 |    n1    n2    and     k0   k1   m3 |    k2    k3      it is  k0 = n0, k1 = n3, k2 = n1, k3 = n2
@@ -16,7 +16,7 @@ func (l Layout) Reorder(dim int, to Layout) (order []int, ok bool) {
 	}
 	first, mask := lowBit(l.shape, dim), dimMask(l.shape, dim)
 	order = make([]int, log2(l.shape[dim]))
-	free, left := mask, mask // bits of the other layout, and of l, that registers choose
+	free, left := mask, mask // coordinate bits of the other layout, and of l, that no lane or warp selects
 	for d := Lane; d <= Warp; d++ {
 		for i, from := range l.bases[d] {
 			c := to.bases[d][i]
@@ -36,58 +36,58 @@ func (l Layout) Reorder(dim int, to Layout) (order []int, ok bool) {
 	return order, Convert(l.PermuteBits(dim, order), to).Kind <= RegRename
 }
 
-// Names are how the coordinates of a tile are named anew: bit i of dimension d becomes [d][i].
-type Names [][]uint64
+// Relabeling is a linear map of the coordinates of a tile, one dimension at a time: bit i of dimension d becomes [d][i].
+type Relabeling [][]uint64
 
-// NamesIn finds under which names another layout has the elements of l in the same places; each input bit of l steps along one dimension, by one bit. ok is false where
-// other threads have them, or there is no name.
-func (l Layout) NamesIn(o Layout) (names Names, ok bool) {
+// RelabelingTo finds the relabeling that makes l the layout o. Each input bit of l must step along one dimension, by one bit; ok is false where it does not, or there
+// is no such relabeling.
+func (l Layout) RelabelingTo(o Layout) (to Relabeling, ok bool) {
 	if !slices.Equal(l.shape, o.shape) {
 		return nil, false
 	}
-	names = make(Names, len(l.shape))
+	to = make(Relabeling, len(l.shape))
 	for d, n := range l.shape {
-		names[d] = make([]uint64, log2(n))
+		to[d] = make([]uint64, log2(n))
 	}
 	for d, cols := range l.bases {
 		if len(cols) != len(o.bases[d]) {
 			return nil, false
 		}
 		for i, c := range cols {
-			if !names.add(l.Coords(c), o.Coords(o.bases[d][i])) {
+			if !to.add(l.Coords(c), o.Coords(o.bases[d][i])) {
 				return nil, false
 			}
 		}
 	}
-	return names, true
+	return to, true
 }
 
-// add takes the name of one bit, if it has no other.
-func (n Names) add(of, is []int) bool {
+// add records the image of one bit; it returns false where that contradicts an earlier one.
+func (r Relabeling) add(from, to []int) bool {
 	found := false
-	for d, x := range of {
+	for d, x := range from {
 		switch {
-		case x == 0 && is[d] == 0:
-		case x == 0 || is[d] == 0 || found || x&(x-1) != 0:
+		case x == 0 && to[d] == 0:
+		case x == 0 || to[d] == 0 || found || x&(x-1) != 0:
 			return false
 		default:
-			name := &n[d][log2(x)]
-			if *name != 0 && *name != uint64(is[d]) {
+			image := &r[d][log2(x)]
+			if *image != 0 && *image != uint64(to[d]) {
 				return false
 			}
-			*name, found = uint64(is[d]), true
+			*image, found = uint64(to[d]), true
 		}
 	}
 	return true
 }
 
-// Named is the layout with its elements named anew, but for dimension free.
-func (l Layout) Named(names Names, free int) Layout {
+// Relabeled is the layout with its elements relabeled, except along dimension free.
+func (l Layout) Relabeled(by Relabeling, free int) Layout {
 	return l.relabel(l.shape, func(c uint64) uint64 {
 		at := l.Coords(c)
 		for d, x := range at {
 			if d != free {
-				at[d] = int(Matrix{Cols: names[d]}.Apply(uint64(x)))
+				at[d] = int(Matrix{Cols: by[d]}.Apply(uint64(x)))
 			}
 		}
 		return l.Flat(at)

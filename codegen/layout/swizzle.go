@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Shared memory (CUDA C++ Programming Guide, "Shared Memory"): 32 banks of 4 bytes. An access of more than 4 bytes a lane goes in
-// phases of 128 bytes: 16 lanes of 8 bytes, 8 lanes of 16 bytes. Lanes that name the same 4-byte word do not conflict.
+// Shared memory (CUDA C++ Programming Guide, "Shared Memory") has 32 banks of 4 bytes. An access of more than 4 bytes a lane is split
+// into phases of 128 bytes: 16 lanes of 8 bytes, 8 lanes of 16 bytes. Lanes that access the same 4-byte word do not conflict.
 const (
 	bankBytes = 4
 	bankCount = 32
@@ -16,7 +16,7 @@ const (
 	maxVec    = 16 // bytes of the widest access of a thread
 )
 
-// SharedPlan is a way through shared memory from one layout to another, without bank conflicts.
+// SharedPlan is a conversion between two layouts through shared memory.
 type SharedPlan struct {
 	Mem               MemLayout
 	StoreVec, LoadVec int // elements per access
@@ -40,9 +40,9 @@ func SharedLayout(src, dst Layout, elemBytes int) SharedPlan {
 	return swizzle{src: src, dst: dst, elemBytes: elemBytes}.best()
 }
 
-// FactorLayout is the memory layout of a tile that threads store in layout src, at least so many elements at a time, and read in layout rows, one place
-// along dim after another. Reads of several rows are better than reads of several places, which a thread must hold until it comes to them; places far apart
-// are held by the hundred where there are many.
+// FactorLayout is the memory layout of a tile that threads store in layout src, in vectors of at least least elements, and read in layout rows, at one
+// coordinate along dim after another. Vector reads across rows are better than those along dim, whose elements a thread must hold in registers until it comes to
+// their coordinates: the farther apart, the more of them are live.
 func FactorLayout(src, rows Layout, dim, elemBytes, least int) MemLayout {
 	places := log2(src.shape[dim])
 	plan := func(near int) SharedPlan {
@@ -63,10 +63,10 @@ func FactorLayout(src, rows Layout, dim, elemBytes, least int) MemLayout {
 	return SharedLayout(src, src, elemBytes).Mem
 }
 
-// manyPlaces is how far apart places may lie that one read brings: a thread holds three of four meanwhile.
+// manyPlaces bounds the distance along dim of the elements of one vector read.
 const manyPlaces = 32
 
-// best chooses among the vectors that are as wide as can be on both sides, and those that are wider on one.
+// best chooses the plan with the fewest accesses: with vectors V on both sides, or with wider ones, V + X, on one side.
 func (c swizzle) best() SharedPlan {
 	src, dst := c.src, c.dst
 	c.threads = Independent(slices.Concat(dst.columns(Lane, Warp, Block), src.columns(Lane, Warp, Block)))
@@ -94,9 +94,9 @@ func (c swizzle) best() SharedPlan {
 type swizzle struct {
 	src, dst  Layout
 	elemBytes int
-	threads   []uint64 // what lanes, warps and blocks of either side span
-	apart     []uint64 // what no vector spans
-	v         []uint64
+	threads   []uint64 // the span of the lanes, warps and blocks of both sides
+	apart     []uint64 // elements that no vector may step along
+	v         []uint64 // V of SharedLayout
 }
 
 // vector is the offset bits V: what registers of both sides span and no thread of either touches, so that every access is aligned.
@@ -141,8 +141,8 @@ func (c swizzle) plan(x []uint64, wideStore bool) (p SharedPlan, ok bool) {
 	if wideStore {
 		p.StoreVec, p.LoadVec = p.LoadVec, p.StoreVec
 	}
-	_, _, ok1 := p.Mem.pieces(c.src, p.StoreVec)
-	_, _, ok2 := p.Mem.pieces(c.dst, p.LoadVec)
+	_, _, ok1 := p.Mem.vectorMap(c.src, p.StoreVec)
+	_, _, ok2 := p.Mem.vectorMap(c.dst, p.LoadVec)
 	return p, ok1 && ok2
 }
 
@@ -151,9 +151,8 @@ func phaseBits(vecBytes int) int { return min(laneBits, log2(waveBytes/vecBytes)
 
 func firstBits(cols []uint64, n int) []uint64 { return cols[:min(n, len(cols))] }
 
-// Wavefronts counts by enumeration what an access of layout l to m costs: over all warps, accesses and phases, the number of
-// 128-byte waves, and the ideal number, one per phase. worst is the largest number of waves of one phase, the bank conflict.
-// Lanes that replicate others are not told apart: they name the same word.
+// Wavefronts counts the wavefronts of an access of layout l to m, by enumeration of all warps, accesses and phases, and the ideal
+// number, one per phase. worst is the largest number of one phase, the bank conflict. Replicas cost nothing: they access the same word.
 func Wavefronts(m MemLayout, l Layout, elemBytes, vec int) (waves, ideal, worst int, err error) {
 	v, ok := m.Vectors(l, vec)
 	if !ok {
@@ -172,7 +171,7 @@ func Wavefronts(m MemLayout, l Layout, elemBytes, vec int) (waves, ideal, worst 
 		for _, g := range v.Groups {
 			for first := 0; first < l.Lanes(); first += perPhase {
 				w := phase(warp, first, g.Offset)
-				if m.every == 0 { // offsets are linear: two phases differ by one exclusive or, which renames banks
+				if m.every == 0 { // offsets are linear: two phases differ by an XOR, which permutes banks, so one stands for all
 					return w * phases, phases, w, nil
 				}
 				waves += w
@@ -183,12 +182,12 @@ func Wavefronts(m MemLayout, l Layout, elemBytes, vec int) (waves, ideal, worst 
 	return waves, phases, worst, nil
 }
 
-// InOrder is a layout in which lanes, and warps after them, have what they have in l in the order of m: those that access it together find places near
-// each other. Registers stay.
+// InOrder is l with its lane and warp bits sorted by the offset of what they select in m, so that the lanes of an access are close to each other in memory.
+// Registers stay.
 func (m MemLayout) InOrder(l Layout) Layout {
 	list := slices.Concat(l.bases[Lane], l.bases[Warp])
 	slices.SortStableFunc(list, func(a, b uint64) int {
-		if a == 0 || b == 0 { // who replicates others comes last
+		if a == 0 || b == 0 { // replicas come last
 			return cmp.Compare(b, a)
 		}
 		return cmp.Compare(m.Linear(a), m.Linear(b))
@@ -197,7 +196,7 @@ func (m MemLayout) InOrder(l Layout) Layout {
 	return Must(l.shape, Bases{l.bases[Reg], list[:n], list[n:], l.bases[Block]})
 }
 
-// waveCount is the number of different 4-byte words in the busiest bank when each of the byte offsets moves size bytes.
+// waveCount is the number of wavefronts of a phase: of different 4-byte words in the busiest bank when size bytes are accessed at each byte offset.
 func waveCount(offsets []int, size int) int {
 	words := make([]int, 0, 4*bankCount)
 	for _, o := range offsets {

@@ -64,7 +64,7 @@ var vectorWords = []struct {
 	suffix string
 }{{1, "b8"}, {2, "b16"}, {4, "b32"}, {8, "v2.b32"}, {16, "v4.b32"}, {32, "v8.b32"}}
 
-// on reports whether a target has the row, whose instructions are found when somebody asks: of most rows nobody does.
+// on reports whether a target has the row. It looks up the instructions of the row on demand.
 func (c *Copy) on(t *target.Target) bool {
 	c.find.Do(func() {
 		c.Op, c.Guarded = ptxop.Must(c.Name), ptxop.Lookup("@"+c.Name)
@@ -93,8 +93,7 @@ func matrixCopies(kind CopyKind) (out []*Copy) {
 	return out
 }
 
-// asyncCopies: .ca goes through the first-level cache and takes 4, 8, 16 bytes; .cg by-passes it and takes 16 only, so it comes last and is
-// preferred.
+// asyncCopies are cp.async: .ca caches in L1 and takes 4, 8, 16 bytes; .cg bypasses L1 and takes 16 only. It comes last, so it is preferred.
 func asyncCopies() (out []*Copy) {
 	for _, c := range []struct {
 		name  string

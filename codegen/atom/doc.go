@@ -1,5 +1,5 @@
 // Package atom is the table of the hardware's tile instructions: matrix products and copies, one row each, with the layout of every
-// operand over the lanes and registers of a warp. Rows prove themselves when they are first asked for: their layouts cover the shape
+// operand over the lanes and registers of a warp. Rows are checked when they are first asked for: their layouts cover the shape
 // exactly once and their register counts are those of the instruction. Choosing an instruction is a search over the rows with a
 // cost; nothing asks for a compute capability by number.
 //

@@ -21,7 +21,7 @@ func groupMMA(p *ptxop.GroupProduct, a, b string, registers bool) *MMA {
 	if registers {
 		m.WordsA = words(m.LayoutA, m.A)
 	}
-	if err := m.proveGroup(); err != nil {
+	if err := m.checkGroup(); err != nil {
 		panic(err)
 	}
 	return m
@@ -35,8 +35,8 @@ func groupFragments(s Shape, elemBits int) (a, c layout.Layout) {
 	return a.Repeat(layout.Warp, 0, log2(ptxop.GroupWarps)), c.Repeat(layout.Reg, 1, log2(s.N/columns)).Repeat(layout.Warp, 0, log2(ptxop.GroupWarps))
 }
 
-// proveGroup checks of a product of a warpgroup what prove checks of one of a warp.
-func (m *MMA) proveGroup() error {
+// checkGroup is check for a product of a warpgroup.
+func (m *MMA) checkGroup() error {
 	held := []layout.Layout{m.LayoutC}
 	if !m.SharedA {
 		held = append(held, m.LayoutA)

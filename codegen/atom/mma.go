@@ -27,8 +27,8 @@ type MMA struct {
 	Group                     int           // warps that compute it together, with B in shared memory, where it has no layout; 0 is one with B in registers
 	SharedA                   bool          // A of a group lies there, too
 	First                     *ptxop.Row    // of a group: the instruction when C is 0
-	Tensor                    *Tensor       // of the tensor unit, which sums in tensor memory; nil for others
-	Depth                     int           // of a group: K after which its sums lose bits, 0 for any
+	Tensor                    *Tensor       // of the tensor unit, whose accumulators are in tensor memory; nil for others
+	Depth                     int           // of a group: K after which its accumulators lose bits, 0 if they do not
 	Turns                     bool          // a factor in shared memory may have its rows or columns side by side, not only K
 	Scale                     Scale         // of A and of B; the zero Scale if the instruction takes none
 	LayoutSA, LayoutSB        layout.Layout // of the scales, see scales
@@ -45,15 +45,15 @@ func (s Shape) String() string { return fmt.Sprintf("m%dn%dk%d", s.M, s.N, s.K) 
 // Warps is the number of warps that compute the atom together.
 func (a *MMA) Warps() int { return max(1, a.Group) }
 
-// ByWarpgroup reports whether a warpgroup multiplies (wgmma), and not the tensor unit.
+// ByWarpgroup reports whether the atom is a wgmma of a warpgroup.
 func (a *MMA) ByWarpgroup() bool { return a.Group > 0 && a.Tensor == nil }
 
-// ReadsShared reports whether a group reads factor i of a product, A or B, in shared memory; swap: it computes the transposed product.
+// ReadsShared reports whether a group reads factor i of a product, 0 for A and 1 for B, from shared memory; swap: it computes the transposed product.
 func (a *MMA) ReadsShared(i int, swap bool) bool {
 	return a.Group > 0 && (a.SharedA || (i == 1) != swap)
 }
 
-// MatrixRows is the rows of the left factor, or the columns of the right one, that an instruction reads at a time in shared memory, of so many of the result.
+// MatrixRows is the rows of the left factor, or the columns of the right one, that one instruction reads from shared memory, where the result has of of them.
 func (a *MMA) MatrixRows(left, swap bool, of int) int {
 	switch {
 	case left != swap:
@@ -64,7 +64,7 @@ func (a *MMA) MatrixRows(left, swap bool, of int) int {
 	return a.Shape.N
 }
 
-// Scalar reports whether one thread computes the atom by itself.
+// Scalar reports whether the atom is a product of one thread.
 func (a *MMA) Scalar() bool { return a.LayoutC.InBits(layout.Lane) == 0 }
 
 type scalarRow struct {
@@ -96,12 +96,12 @@ func MMAs() []*MMA {
 
 var accumulators = []Elem{F32, F16, F64, S32}
 
-// row is a row whose atom is made when somebody asks for its types: most kernels have no product, others one kind.
+// row is a row of the table whose atom is made on demand: most kernels have no product, others one kind.
 type row struct {
-	a, b  Elem
-	scale Scale
-	ones  bool // multiplies what has no scales by 1
-	need  target.Need
+	a, b      Elem
+	scale     Scale
+	unitScale bool // multiplies tiles without scales by the scale 1
+	need      target.Need
 
 	make   func(a, b string) *MMA // of the types as PTX calls them
 	ta, tb string
@@ -114,10 +114,10 @@ func (r *row) atom() *MMA {
 	return r.mma
 }
 
-// serves reports whether tiles of these types may come to the row, as they are or widened, in this order or the other. Without scales of their own they
-// may have the scale 1, a power of two, where that is in a register.
-func (r *row) serves(t Types) bool {
-	return (t.Scale == r.scale || t.Scale == Scale{} && r.ones) && (t.A.WidensTo(r.a) && t.B.WidensTo(r.b) || t.A.WidensTo(r.b) && t.B.WidensTo(r.a))
+// accepts reports whether the row can multiply tiles of these types, as they are or widened, or their transposes. Tiles without scales are accepted where the
+// scale 1, a power of two, can be in a register.
+func (r *row) accepts(t Types) bool {
+	return (t.Scale == r.scale || t.Scale == Scale{} && r.unitScale) && (t.A.WidensTo(r.a) && t.B.WidensTo(r.b) || t.A.WidensTo(r.b) && t.B.WidensTo(r.a))
 }
 
 // rows are those of one type of C.
@@ -126,14 +126,14 @@ var rows = map[Elem]func() []row{F32: rowsOf(F32), F16: rowsOf(F16), F64: rowsOf
 func rowsOf(c Elem) func() []row {
 	return sync.OnceValue(func() []row {
 		out, sums := make([]row, 0, 128), elems[c.row()].ptx
-		add := func(d string, as, bs []string, scale Scale, ones bool, need target.Need, mma func(a, b string) *MMA) {
+		add := func(d string, as, bs []string, scale Scale, unitScale bool, need target.Need, mma func(a, b string) *MMA) {
 			if d != sums {
 				return
 			}
 			for _, a := range as {
 				left := elemOf(a)
 				for _, b := range bs {
-					out = append(out, row{a: left, b: elemOf(b), scale: scale, ones: ones, need: need, make: mma, ta: a, tb: b})
+					out = append(out, row{a: left, b: elemOf(b), scale: scale, unitScale: unitScale, need: need, make: mma, ta: a, tb: b})
 				}
 			}
 		}
@@ -176,7 +176,7 @@ func warpMMA(p *ptxop.Product, a, b string) *MMA {
 	if m.HoldsScales() {
 		m.LayoutSA, m.LayoutSB = scales(m.Shape, p.Blocks)
 	}
-	return m.proven()
+	return m.checked()
 }
 
 func (r scalarRow) mma() *MMA {
@@ -188,13 +188,13 @@ func (r scalarRow) mma() *MMA {
 	m.LayoutA = layout.Must(across, layout.Bases{Reg: run(across, 1, 0, log2(r.k))})
 	m.LayoutB = layout.Must(down, layout.Bases{Reg: run(down, 0, 0, log2(r.k))})
 	m.LayoutC = layout.Must([]int{1, 1}, layout.Bases{})
-	return m.proven()
+	return m.checked()
 }
 
-// proven fills in the words of an atom, which must be right.
-func (m *MMA) proven() *MMA {
+// checked completes the register counts of an atom, and panics if it is not consistent.
+func (m *MMA) checked() *MMA {
 	m.WordsA, m.WordsB, m.WordsC = words(m.LayoutA, m.A), words(m.LayoutB, m.B), words(m.LayoutC, m.C)
-	if err := m.prove(); err != nil {
+	if err := m.check(); err != nil {
 		panic(err)
 	}
 	return m
@@ -249,9 +249,9 @@ func log2(n int) int { return bits.TrailingZeros(uint(n)) }
 // words is the number of machine registers of a fragment.
 func words(l layout.Layout, e Elem) int { return max(1, l.Regs()*min(e.Bits(), 32)/32) }
 
-// prove checks what everybody relies on: every element of an operand is held exactly once (the operands of a whole warp have no
+// check verifies what all users of an atom rely on: every element of an operand is held exactly once (the operands of a whole warp have no
 // replicas), and the instruction takes and gives as many registers as the layouts say.
-func (m *MMA) prove() error {
+func (m *MMA) check() error {
 	s := m.Shape
 	for _, o := range []struct {
 		name       string

@@ -252,18 +252,18 @@ func checkScales(t *testing.T, m *MMA, l layout.Layout, s *Selector, e Extent, r
 
 func TestARowThatDoesNotCoverItsShapeIsRefused(t *testing.T) {
 	good := *MMAByName("mma.m16n8k16.row.col.f32.bf16.bf16.f32")
-	if err := good.prove(); err != nil {
+	if err := good.check(); err != nil {
 		t.Fatal(err)
 	}
 	twice := good
 	b := good.LayoutA.Bases()
 	twice.LayoutA = layout.Must([]int{16, 16}, layout.Bases{Reg: []uint64{b.Reg[0], b.Reg[1], b.Reg[1]}, Lane: b.Lane})
-	if err := twice.prove(); err == nil || !strings.Contains(err.Error(), "exactly once") {
+	if err := twice.check(); err == nil || !strings.Contains(err.Error(), "exactly once") {
 		t.Errorf("A row held twice: %v", err)
 	}
 	registers := good
 	registers.WordsB = 4
-	if err := registers.prove(); err == nil || !strings.Contains(err.Error(), "registers") {
+	if err := registers.check(); err == nil || !strings.Contains(err.Error(), "registers") {
 		t.Errorf("wrong registers: %v", err)
 	}
 }

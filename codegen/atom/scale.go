@@ -23,13 +23,13 @@ type Types struct {
 // Scaled reports whether the instruction multiplies by scales.
 func (m *MMA) Scaled() bool { return m.Scale.Block > 0 }
 
-// HoldsScales reports whether threads hold the scales, in registers.
+// HoldsScales reports whether the scales are in registers.
 func (m *MMA) HoldsScales() bool { return m.Scaled() && m.Tensor == nil }
 
-// copiesScales reports whether the tensor unit copies them to where it finds them.
+// copiesScales reports whether the scales are copied to tensor memory.
 func (m *MMA) copiesScales() bool { return m.Scaled() && m.Tensor != nil }
 
-// leastDepth is the shortest K of a tile. Scales in tensor memory lie there by words.
+// leastDepth is the smallest K of a tile. In tensor memory, scales fill whole words.
 func (m *MMA) leastDepth() int {
 	if m.copiesScales() {
 		return max(m.Shape.K, ptxop.ScaleWord*m.Scale.Block)
@@ -77,8 +77,8 @@ func scales(s Shape, blocks int) (a, b layout.Layout) {
 	return a, b
 }
 
-// tileScales grows the scales of the atom to those of tiles of 2^m, 2^n and 2^k atoms in a warp: bytes side by side along K, then the lanes that the
-// instruction selects, then further registers.
+// tileScales are the layouts of the scales of a warp's tile of 2^rows x 2^cols x 2^k atoms. Scales of further blocks along K are further bytes, those of further rows
+// or columns go to the lanes among which the instruction selects, then to further registers.
 func (m *MMA) tileScales(batched bool, rows, cols, k int) tiles {
 	g := tiles{{m.LayoutSA, axisM, axisK}, {m.LayoutSB, axisK, axisN}}
 	if batched {
@@ -126,7 +126,7 @@ func selector(l layout.Layout, lanes []int) *Selector {
 	return s
 }
 
-// At is where the scale lies that has these coordinates, for the thread that holds element 0; ok is false if another warp has it.
+// At is where the scale with these coordinates is, for the thread that holds element 0; ok is false if another warp has it.
 func (s *Selector) At(at ...int) (out Selection, ok bool) {
 	from, ok := s.span.Solve(s.layout.Flat(at))
 	r := int(from) & (1<<s.regs - 1)

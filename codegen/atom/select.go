@@ -28,14 +28,14 @@ func (c Candidate) String() string {
 	return c.Atom.Name
 }
 
-// maxPad limits padding: an atom that does this many times the work of the product is no candidate, the multiply-add is.
+// maxPad limits padding: an atom that does more than this many times the work of the product is no candidate; the scalar multiply-add is.
 const maxPad = 4
 
 // SelectMMA lists the ways to compute C += A*B on a target, in the order of the table (cost.Products orders them). f32 operands never become tf32: that
 // loses bits. The list is empty when no row can, widened types included.
 func SelectMMA(t *target.Target, y Types, e Extent) (list []Candidate) {
 	for r := range y.rows() {
-		if !r.need.On(t) || !r.serves(y) {
+		if !r.need.On(t) || !r.accepts(y) {
 			continue
 		}
 		for k := range r.atom().ways(y, e) {
@@ -47,10 +47,10 @@ func SelectMMA(t *target.Target, y Types, e Extent) (list []Candidate) {
 	return list
 }
 
-// WhyNot gives the reasons why rows of these types are not in the list of SelectMMA.
+// WhyNot gives the reasons why rows that accept these types are not in the list of SelectMMA.
 func WhyNot(t *target.Target, y Types, e Extent) (reasons []string) {
 	for r := range y.rows() {
-		if !r.serves(y) {
+		if !r.accepts(y) {
 			continue
 		}
 		m := r.atom()
@@ -69,7 +69,7 @@ func WhyNot(t *target.Target, y Types, e Extent) (reasons []string) {
 	return reasons
 }
 
-// rows are those of the type of C.
+// rows are the rows of the table with the type of C.
 func (y Types) rows() iter.Seq[*row] {
 	return func(yield func(*row) bool) {
 		of, ok := rows[y.C]
@@ -85,19 +85,19 @@ func (y Types) rows() iter.Seq[*row] {
 	}
 }
 
-// ways are the product and the transposed one, where the tiles can have the types.
+// ways are the product and the transposed one, as far as the tiles convert to the types of the atom.
 func (m *MMA) ways(y Types, e Extent) iter.Seq[Candidate] {
 	return func(yield func(Candidate) bool) {
 		for _, swap := range []bool{false, true} {
 			if swap && m.Shape.M == m.Shape.N {
-				continue // the same again
+				continue // no different shape
 			}
 			wantA, wantB := m.Operands(swap)
 			if !y.A.WidensTo(wantA) || !y.B.WidensTo(wantB) || m.Group > 0 && (y.A != wantA || y.B != wantB) {
-				continue // groups read factors as copies bring them
+				continue // groups read factors from shared memory as they were copied, without a conversion
 			}
 			if m.copiesScales() && e.Batch > 0 {
-				continue // ScalesIn knows one matrix
+				continue // ScalesIn is for one matrix
 			}
 			if !yield(Candidate{Atom: m, Swap: swap, A: wantA, B: wantB, Extent: m.pad(e, swap)}) {
 				return

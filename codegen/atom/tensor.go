@@ -9,14 +9,14 @@ import (
 	"tileiras/codegen/ptxop"
 )
 
-// Tensor is what an instruction of the tensor unit needs beside its name.
+// Tensor is what an atom of the tensor unit (tcgen05) has beside the instruction.
 type Tensor struct {
 	product *ptxop.TensorProduct
 	height  *ptxop.TensorHeight
 	a, b    string
 }
 
-// MostColumns is the largest N of an instruction: those of several warps side by side may be one.
+// MostColumns is the largest N of an instruction. It may span the columns of several warps.
 const MostColumns = ptxop.MaxTensorColumns
 
 // LeastTensorColumns and TensorColumns are the fewest columns of tensor memory that a block gets, and all that blocks of a multiprocessor share (PTX ISA,
@@ -26,7 +26,7 @@ const LeastTensorColumns, TensorColumns = 32, 512
 // TensorLanes is the lanes of tensor memory.
 const TensorLanes = ptxop.TensorLanes
 
-// leastColumns is the fewest of a row: with less the unit is mostly idle.
+// leastColumns is the smallest N in the table: with fewer columns the unit is mostly idle.
 const leastColumns = 16
 
 // Describe is the instruction descriptor for so many columns; turned says of which factors rows, or columns, lie side by side.
@@ -34,11 +34,11 @@ func (t *Tensor) Describe(columns int, turnedA, turnedB bool) uint32 {
 	return t.product.Describe(t.height.M, columns, t.a, t.b, turnedA, turnedB)
 }
 
-// Access is the shape of accesses to its sums, and Parts how many parts these have in a row, each of other threads.
+// Access is the shape of tcgen05.ld and tcgen05.st of the accumulators, and Parts the number of parts of a row, each accessed by other threads.
 func (t *Tensor) Access() string { return t.height.Access }
 func (t *Tensor) Parts() int     { return t.height.Parts() }
 
-// ColumnsOf is the columns of tensor memory in which so many results are summed: a row is a lane.
+// ColumnsOf is the columns of tensor memory of so many accumulators: a row is a lane.
 func (t *Tensor) ColumnsOf(results int) int { return results / t.height.M }
 
 // FromTensor is the instruction of a product that takes A from tensor memory.
@@ -47,7 +47,8 @@ func (t *Tensor) FromTensor() string { return t.product.FromTensor() }
 // FactorColumns is the columns of tensor memory that a factor of a shape takes, whose elements have so many bits: its rows are lanes.
 func FactorColumns(rows, k, bits int) int { return rows * k * bits / (32 * ptxop.TensorLanes) }
 
-// ScalesIn is how scales of a shape lie in shared memory, from where copies bring them to tensor memory; depth is the dimension of the blocks along K.
+// ScalesIn is the memory layout of scales of a shape in shared memory, from where tcgen05.cp copies them to tensor memory; depth is the dimension of the blocks
+// along K.
 //
 //	offset bits    0  1 | 2  3 | 4  5  6  7  8 | 9 ..        word of a lane: blocks k0 k1; words: rows m5 m6; lanes: rows m0 .. m4
 //	               k0 k1| m5 m6| m0 m1 m2 m3 m4| m7 .. k2 ..  further rows, then further blocks
@@ -67,12 +68,12 @@ func ScalesIn(shape []int, depth int) layout.MemLayout {
 // ScaleColumns is the columns of tensor memory that scales of so many bytes take.
 func ScaleColumns(bytes int) int { return bytes / ptxop.ScaleBlock * ptxop.ScaleColumns }
 
-// WholeColumns is so many columns or a few more, so that sums beside them begin where those of all products may.
+// WholeColumns rounds columns up to the granularity at which accumulators of products may begin.
 func WholeColumns(columns int) int {
 	return (columns + LeastTensorColumns - 1) / LeastTensorColumns * LeastTensorColumns
 }
 
-// ScaleColumnsOf is those of a product of an extent, once.
+// ScaleColumnsOf is the columns of tensor memory of the scales of one product; 0 if the atom takes none from there.
 func (m *MMA) ScaleColumnsOf(e Extent) int {
 	if !m.copiesScales() {
 		return 0
@@ -80,8 +81,8 @@ func (m *MMA) ScaleColumnsOf(e Extent) int {
 	return ScaleColumns((e.M + e.N) * e.K / m.Scale.Block)
 }
 
-// HoldsRows reports whether threads hold a factor, of elements of so many bits, as its instruction finds it in tensor memory: a thread stores to one lane, what is
-// side by side along K in words.
+// HoldsRows reports whether a factor in layout l, of elements of so many bits, can be stored to tensor memory without a conversion: all that a thread holds is of one
+// lane, with neighbours along K side by side in words.
 func (t *Tensor) HoldsRows(l layout.Layout, bits int) bool {
 	const lanesOfGroup = 7 // bits
 	if t.height.M != ptxop.TensorLanes || l.Rank() != 2 || !l.IsBijective() || bits >= 32 || l.Regs()*bits < 32 || l.InBits(layout.Warp) < lanesOfGroup-laneBits {
@@ -102,10 +103,10 @@ func (t *Tensor) HoldsRows(l layout.Layout, bits int) bool {
 	return true
 }
 
-// TensorColumnsFor is the columns that a block asks for that needs so many.
+// TensorColumnsFor is the columns that a block must allocate to have so many: a power of two.
 func TensorColumnsFor(columns int) int { return max(LeastTensorColumns, 1<<bits.Len(uint(columns-1))) }
 
-// tensorMMA is the atom of a product of the tensor unit for elements of A and B, with the results of four warps in so many columns.
+// tensorMMA is the atom of a product of the tensor unit with N = n for elements of A and B.
 func tensorMMA(p *ptxop.TensorProduct, h *ptxop.TensorHeight, n int, a, b string) *MMA {
 	packed := elemOf(a).Packed()
 	m := &MMA{Name: p.Name(h.M, n, a, b), Op: ptxop.Must(p.Instruction()), Tensor: &Tensor{p, h, a, b}, Group: ptxop.GroupWarps, SharedA: true,
@@ -119,8 +120,8 @@ func tensorMMA(p *ptxop.TensorProduct, h *ptxop.TensorHeight, n int, a, b string
 	return m
 }
 
-// tensorRows is the layout in which warps read sums: a warp sees the lanes of tensor memory of its number in its group, a thread one of them, and a row is
-// a lane (PTX ISA, "Tensor Memory Access", "Data Path Layout"). Where rows have fewer lanes than a warp has threads, these share the columns.
+// tensorRows is the layout in which warps read accumulators: warp i of a group accesses the i-th quarter of the lanes of tensor memory, each thread one lane, and a row is
+// a lane (PTX ISA, "Tensor Memory Access", "Data Path Layout"). Where a quarter has fewer rows than a warp has threads, these share the columns of a row.
 func tensorRows(h *ptxop.TensorHeight, columns int) layout.Layout {
 	shape := []int{h.M, columns}
 	parts := log2(h.Parts())

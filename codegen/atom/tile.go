@@ -37,13 +37,13 @@ type Layouts struct {
 	SA, SB  layout.Layout // of the scales of A and B, where the atom takes some
 }
 
-// Held is how many elements of each tile a thread holds, as Regs of its layout says.
+// Held is how many elements of each tile a thread holds, replicas included: Regs of its layout.
 type Held struct{ A, B, C, SA, SB int }
 
-// Held follows from the atom's own and from how often it is repeated: a tile that has been priced needs no layouts.
+// Held computes the counts from the atom's layouts and how often it is repeated, so that costs can be estimated before layouts are made.
 func (t Tiling) Held() Held {
 	if t.Swap {
-		h := t.turned().Held()
+		h := t.transposed().Held()
 		return Held{h.B, h.A, h.C, h.SB, h.SA}
 	}
 	a, r := t.Atom, t.Repeat
@@ -61,8 +61,8 @@ func (t Tiling) Held() Held {
 	return h
 }
 
-// turned is the tiling of the transposed product.
-func (t Tiling) turned() Tiling {
+// transposed is the tiling of the transposed product.
+func (t Tiling) transposed() Tiling {
 	e, s, r := t.Extent, t.Split, t.Repeat
 	return Tiling{t.Atom, Extent{e.Batch, e.N, e.M, e.K}, Split{s.Batch, s.N, s.M, s.Copies}, !t.Swap, Extent{r.Batch, r.N, r.M, r.K}}
 }
@@ -76,7 +76,7 @@ const (
 	axisBatch
 )
 
-// tiles is operands while they grow, and the axes of their last two dimensions; a batch is the first of three.
+// tiles are the operands of a product that is being tiled, with the axes of their last two dimensions; a batch is the first of three.
 type tiles []struct {
 	layout.Layout
 	rows, cols axis
@@ -91,8 +91,8 @@ func (t tiles) expand() {
 	}
 }
 
-// grow doubles the product along an axis, each time into one more bit of d. An operand without the axis is shared by both halves:
-// nothing in registers, replicas elsewhere.
+// grow doubles the product along an axis, times times, each time by one more bit of the input dimension d. An operand without the
+// axis is shared by both halves: it gets no further registers, but replicas in lanes or warps.
 func (t tiles) grow(x axis, d layout.Dim, times int) {
 	for i := range t {
 		o := &t[i]
@@ -128,7 +128,7 @@ func (t tiles) replicate(d layout.Dim, n int) {
 func Tile(a *MMA, e Extent, s Split, swap bool) (t Tiling, ok bool) {
 	t = Tiling{Atom: a, Extent: e, Split: s, Swap: swap}
 	if swap {
-		t = t.turned()
+		t = t.transposed()
 	}
 	if !t.fits() {
 		return Tiling{}, false
@@ -136,16 +136,16 @@ func Tile(a *MMA, e Extent, s Split, swap bool) (t Tiling, ok bool) {
 	m, n, k, b := t.atoms()
 	columns := 0
 	if a.Scalar() {
-		m, n, b, columns = tiles{}.spread(m, n, b)
+		m, n, b, columns = tiles{}.distributeLanes(m, n, b)
 	}
 	t.Repeat = Extent{1 << b, 1 << m, 1 << (columns + n), 1 << k}
 	if swap {
-		t = t.turned()
+		t = t.transposed()
 	}
 	return t, true
 }
 
-// fits reports whether every warp has the same whole number of atoms.
+// fits reports whether the extent is divisible among the warps into whole atoms.
 func (t Tiling) fits() bool {
 	e, s, sh := t.Extent, t.Split, t.Atom.Shape
 	for _, p := range []struct{ size, unit, parts int }{{e.M, sh.M, s.M / t.Atom.Warps()}, {e.N, sh.N, s.N}, {e.K, sh.K, 1}, {max(1, e.Batch), 1, s.Batch}} {
@@ -156,7 +156,7 @@ func (t Tiling) fits() bool {
 	return s.Copies >= 1 && s.Copies&(s.Copies-1) == 0
 }
 
-// atoms are how many a warp has along each dimension, as powers of two.
+// atoms are log2 of the number of atoms of a warp along each dimension.
 func (t Tiling) atoms() (m, n, k, b int) {
 	e, s, sh := t.Extent, t.Split, t.Atom.Shape
 	return log2(e.M / sh.M / (s.M / t.Atom.Warps())), log2(e.N / sh.N / s.N), log2(e.K / sh.K), log2(max(1, e.Batch) / s.Batch)
@@ -165,7 +165,7 @@ func (t Tiling) atoms() (m, n, k, b int) {
 // Layouts makes the layouts.
 func (t Tiling) Layouts() Layouts {
 	if t.Swap {
-		l := t.turned().Layouts()
+		l := t.transposed().Layouts()
 		return Layouts{transpose(l.B), transpose(l.A), transpose(l.C), transpose(l.SB), transpose(l.SA)}
 	}
 	a, s := t.Atom, t.Split
@@ -175,7 +175,7 @@ func (t Tiling) Layouts() Layouts {
 	}
 	m, n, k, b := t.atoms()
 	if a.Scalar() {
-		m, n, b, _ = g.spread(m, n, b)
+		m, n, b, _ = g.distributeLanes(m, n, b)
 	}
 	g.grow(axisN, layout.Reg, n)
 	g.grow(axisM, layout.Reg, m)
@@ -195,8 +195,8 @@ func (t Tiling) Layouts() Layouts {
 	return l
 }
 
-// Has reports whether threads hold tiles as the tiling wants them, but for the order of rows and of columns of the result, which A and C, and B and C, share:
-// which of them are an instruction's is free. Groups, which name rows of memory, have one order. What is in memory has no layout.
+// Has reports whether layouts are those of the tiling, up to a permutation of the rows of A and C and of the columns of B and C: which rows and columns of the result an
+// instruction computes is free. It is not for groups, whose descriptors name rows of shared memory. Factors in memory have no layout.
 func (t Tiling) Has(have Layouts) bool {
 	want := t.Layouts()
 	rank := want.C.Rank()
@@ -221,9 +221,9 @@ func (t Tiling) Has(have Layouts) bool {
 
 const laneBits = 5
 
-// spread gives the lanes of a warp to a scalar atom: up to four columns in a thread when there is enough to do, then eight lanes of
-// columns, the other lanes to rows, what is left to columns, batch, and at last to replicas. It returns the bits still to grow, and those of columns in a thread.
-func (t tiles) spread(m, n, b int) (restM, restN, restB, columns int) {
+// distributeLanes distributes a scalar atom over the lanes of a warp: up to four columns in a thread when there is enough to do, then eight lanes along columns, the
+// other lanes along rows, then columns, then the batch, and replicas at last. It returns the bits of each axis that remain, and the column bits of a thread.
+func (t tiles) distributeLanes(m, n, b int) (restM, restN, restB, columns int) {
 	take := func(left *int, x axis, d layout.Dim, bits int) {
 		bits = min(bits, *left)
 		t.grow(x, d, bits)
@@ -255,7 +255,7 @@ func transpose(l layout.Layout) layout.Layout {
 	return l.Permute([]int{1, 0})
 }
 
-// Splits lists the ways to share a product among warps, without copies if there is any such, else with the fewest; groups of warps make no copies.
+// Splits lists the ways to divide a product among warps, those with the fewest copies of the same work; groups of warps make no copies.
 func Splits(a *MMA, e Extent, warps int, swap bool) []Split {
 	am, an := a.Shape.M, a.Shape.N
 	groupM, groupN := a.Warps(), 1 // the warps of an atom along M and N

@@ -25,11 +25,11 @@ type MMA struct {
 	LayoutA, LayoutB, LayoutC layout.Layout
 	WordsA, WordsB, WordsC    int           // machine registers of the instruction: 64-bit ones for f64, else 32-bit
 	Group                     int           // warps that compute it together, with B in shared memory, where it has no layout; 0 is one with B in registers
-	SharedA                   bool          // A of a group lies there, too
+	SharedA                   bool          // A of a group is in shared memory, too
 	First                     *ptxop.Row    // of a group: the instruction when C is 0
 	Tensor                    *Tensor       // of the tensor unit, whose accumulators are in tensor memory; nil for others
 	Depth                     int           // of a group: K after which its accumulators lose bits, 0 if they do not
-	Turns                     bool          // a factor in shared memory may have its rows or columns side by side, not only K
+	Turns                     bool          // a factor in shared memory may be MN-major (transposed), not only K-major
 	Scale                     Scale         // of A and of B; the zero Scale if the instruction takes none
 	LayoutSA, LayoutSB        layout.Layout // of the scales, see scales
 	Rate                      int           // products per cycle of a quarter of a multiprocessor, as in ptxop.Product

@@ -165,10 +165,10 @@ func TestThreadsHoldRowsOfFactors(t *testing.T) {
 // The instruction descriptors that Triton's compiler writes for products of these shapes and types.
 func TestInstructionDescriptorsAreThoseOfOthers(t *testing.T) {
 	for _, c := range []struct {
-		atom             string
-		columns          int
-		turnedA, turnedB bool
-		want             uint32
+		atom               string
+		columns            int
+		mnMajorA, mnMajorB bool
+		want               uint32
 	}{
 		{"tcgen05.m128n128k16.f32.bf16.bf16", 128, false, true, 0x08210490},
 		{"tcgen05.m128n128k16.f32.bf16.bf16", 256, false, true, 0x08410490},
@@ -178,7 +178,7 @@ func TestInstructionDescriptorsAreThoseOfOthers(t *testing.T) {
 		{"tcgen05.m64n64k16.f32.bf16.bf16", 64, false, true, 0x04110490},
 		{"tcgen05.m64n64k16.f32.f16.f16", 64, false, true, 0x04110010},
 	} {
-		if got := MMAByName(c.atom).Tensor.Describe(c.columns, c.turnedA, c.turnedB); got != c.want {
+		if got := MMAByName(c.atom).Tensor.Describe(c.columns, c.mnMajorA, c.mnMajorB); got != c.want {
 			t.Errorf("%s, %d columns: %#08x, want %#08x", c.atom, c.columns, got, c.want)
 		}
 	}

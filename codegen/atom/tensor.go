@@ -29,9 +29,9 @@ const TensorLanes = ptxop.TensorLanes
 // leastColumns is the smallest N in the table: with fewer columns the unit is mostly idle.
 const leastColumns = 16
 
-// Describe is the instruction descriptor for so many columns; turned says of which factors rows, or columns, lie side by side.
-func (t *Tensor) Describe(columns int, turnedA, turnedB bool) uint32 {
-	return t.product.Describe(t.height.M, columns, t.a, t.b, turnedA, turnedB)
+// Describe is the instruction descriptor for so many columns; mnMajor says which factors are MN-major in shared memory.
+func (t *Tensor) Describe(columns int, mnMajorA, mnMajorB bool) uint32 {
+	return t.product.Describe(t.height.M, columns, t.a, t.b, mnMajorA, mnMajorB)
 }
 
 // Access is the shape of tcgen05.ld and tcgen05.st of the accumulators, and Parts the number of parts of a row, each accessed by other threads.

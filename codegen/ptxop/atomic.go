@@ -47,11 +47,11 @@ func init() {
 					address := "[" + string(s.base) + "]"
 					for _, op := range atomicOps() {
 						m := "atom." + prefix + s.dot + "." + op.op + "." + op.typ
-						b.guarded(m, m, "="+op.reg+" "+address+" "+op.reg, fx, both(c.need, op.need))
+						b.guarded(m, m, "="+op.reg+" "+address+" "+op.reg, fx, needBoth(c.need, op.need))
 					}
 					for _, cas := range []atomicOp{{"cas", "b16", "h", sm(70, 6, 3)}, {"cas", "b32", "r", anySM}, {"cas", "b64", "l", anySM}} {
 						m := "atom." + prefix + s.dot + ".cas." + cas.typ
-						b.guarded(m, m, "="+cas.reg+" "+address+" "+cas.reg+" "+cas.reg, fx, both(c.need, cas.need))
+						b.guarded(m, m, "="+cas.reg+" "+address+" "+cas.reg+" "+cas.reg, fx, needBoth(c.need, cas.need))
 					}
 				}
 			})
@@ -67,7 +67,7 @@ func init() {
 							continue
 						}
 						m := "red." + prefix + s.dot + "." + op.op + "." + op.typ
-						b.guarded(m, m, address+" "+op.reg, fx, both(c.need, op.need))
+						b.guarded(m, m, address+" "+op.reg, fx, needBoth(c.need, op.need))
 					}
 				}
 			})
@@ -75,7 +75,7 @@ func init() {
 	}
 }
 
-// both is the need of an instruction that has two.
-func both(a, b target.Need) target.Need {
+// needBoth is the need of an instruction with two needs.
+func needBoth(a, b target.Need) target.Need {
 	return target.Need{SM: max(a.SM, b.SM), Arch: a.Arch | b.Arch, PTX: max(a.PTX, b.PTX)}
 }

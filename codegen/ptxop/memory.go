@@ -98,7 +98,7 @@ func init() {
 	}
 	for _, order := range []string{"volatile", "relaxed", "acquire"} {
 		define("ld."+order, func(b *builder) {
-			strong(order, func(prefix string, s space, need target.Need) {
+			eachStrong(order, func(prefix string, s space, need target.Need) {
 				for _, w := range widths {
 					m := "ld." + prefix + "." + w.name
 					b.guarded(m, m, "="+string(w.letter)+" ["+string(s.base)+"]", s.read|Strong, need)
@@ -112,7 +112,7 @@ func init() {
 	define("st.local", func(b *builder) { plainStores(b, local) })
 	for _, order := range []string{"volatile", "relaxed", "release"} {
 		define("st."+order, func(b *builder) {
-			strong(order, func(prefix string, s space, need target.Need) {
+			eachStrong(order, func(prefix string, s space, need target.Need) {
 				for _, w := range widths {
 					m := "st." + prefix + "." + w.name
 					b.guarded(m, m, "["+string(s.base)+"] "+string(w.letter), s.write|Strong, need)
@@ -177,8 +177,8 @@ func plainStores(b *builder, s space) {
 	}
 }
 
-// atGlobal calls f for every access to global memory under a cache operator: the 256-bit ones have none but L1::no_allocate.
-func atGlobal(cache string, need target.Need, f func(v *vector, need target.Need)) {
+// eachGlobal calls f for every access to global memory under a cache operator: the 256-bit ones have none but L1::no_allocate.
+func eachGlobal(cache string, need target.Need, f func(v *vector, need target.Need)) {
 	for v := range upTo(256) {
 		switch {
 		case v.bits <= 128:
@@ -192,7 +192,7 @@ func atGlobal(cache string, need target.Need, f func(v *vector, need target.Need
 func globalLoads(cache string, fx Effects, need target.Need) func(*builder) {
 	return func(b *builder) {
 		head := "ld.global" + cache
-		atGlobal(cache, need, func(v *vector, need target.Need) {
+		eachGlobal(cache, need, func(v *vector, need target.Need) {
 			m := head + v.suffix
 			b.guarded(m, m, v.load+" [l]", fx, need)
 		})
@@ -202,16 +202,16 @@ func globalLoads(cache string, fx Effects, need target.Need) func(*builder) {
 func globalStores(cache string, need target.Need) func(*builder) {
 	return func(b *builder) {
 		head := "st.global" + cache
-		atGlobal(cache, need, func(v *vector, need target.Need) {
+		eachGlobal(cache, need, func(v *vector, need target.Need) {
 			m := head + v.suffix
 			b.guarded(m, m, "[l] "+v.from, WriteGlobal, need)
 		})
 	}
 }
 
-// strong calls f with "relaxed.gpu.global" and the like: every scope and space
+// eachStrong calls f with "relaxed.gpu.global" and the like: every scope and space
 // of one order; volatile has no scope.
-func strong(order string, f func(prefix string, s space, need target.Need)) {
+func eachStrong(order string, f func(prefix string, s space, need target.Need)) {
 	for _, s := range spaces {
 		if order == "volatile" {
 			f(order+s.dot, s, anySM)

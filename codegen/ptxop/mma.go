@@ -22,15 +22,15 @@ type Product struct {
 	Scaled
 }
 
-// Scaled says that every block along K of a row of A and of a column of B has a scale by which the instruction multiplies (PTX ISA, "Block
-// Scaling for mma.sync"); the zero Scaled says that none has.
+// Scaled says that an instruction multiplies every block along K of a row of A and of a column of B by a scale (PTX ISA, "Block Scaling for
+// mma.sync"); the zero Scaled is that of instructions without scales.
 type Scaled struct {
 	Kind   string
 	Scale  string // type of the scales
 	Blocks int    // along K
 }
 
-// Types of elements that instructions know alike.
+// Element types that the same instructions take.
 var (
 	f16, bf16, tf32, f64 = []string{"f16"}, []string{"bf16"}, []string{"tf32"}, []string{"f64"}
 	s8, u8               = []string{"s8"}, []string{"u8"}
@@ -129,15 +129,15 @@ func products(rows []Product) func(*builder) {
 	}
 }
 
-// misfolds reports whether ptxas may compute the product of other factors than it is given, if it knows some of them: it takes the registers of a
-// factor for floats of 32 or 64 bits, and where one is negative it writes -x for what it loads as x. Its x differs in the sign of the upper half, or of
-// the uppermost byte; the matrix unit changes the signs of all floats in the register, so all but the uppermost are wrong:
+// miscompiled reports whether ptxas may miscompile the product if it finds a factor to be constant. It takes the register of the factor for one float of 32
+// or 64 bits, and where that is negative it loads -x and negates the operand. Loading -x flips only the sign bit of the register, which is that of the upper
+// half, or of the uppermost byte; the matrix unit negates all floats in the register, so all but the uppermost are wrong:
 //
 //	mov.b32 b, 0xbc00bc00;  mma.m16n8k8.f16 d, a, {b}, c   ->   MOV R0, 0x3c00bc00;  HMMA.1688.F16 R6, R4, -R0, R6
 //
 // So do ptxas 11.8 to 13.5 and the compiler in the driver 580 (an H200 has shown the values), wherever B is one register of 16-bit floats, and with
 // 8-bit floats on sm_89 and its kin. TestFactorsThatPtxasKnows asks ptxas about every row.
-func (p *Product) misfolds() bool {
+func (p *Product) miscompiled() bool {
 	switch elemBits[p.B[0]] {
 	case 16:
 		return p.K == 8
@@ -147,10 +147,11 @@ func (p *Product) misfolds() bool {
 	return false
 }
 
-var misfolded = sync.OnceValue(func() map[string]bool {
+// miscompiledNames are the names of the rows of such products.
+var miscompiledNames = sync.OnceValue(func() map[string]bool {
 	names := map[string]bool{}
 	for i := range Products {
-		if p := &Products[i]; p.misfolds() {
+		if p := &Products[i]; p.miscompiled() {
 			for _, a := range p.A {
 				for _, b := range p.B {
 					names[p.Name(a, b)] = true
@@ -161,16 +162,16 @@ var misfolded = sync.OnceValue(func() map[string]bool {
 	return names
 })
 
-// HiddenFactors is how many of the first arguments, the registers of A and B of a matrix product, ptxas must not know: it makes other factors of them.
+// HiddenFactors is how many of the first arguments, the registers of A and B of a matrix product, must not be constants that ptxas can find: it miscompiles them.
 func (r *Row) HiddenFactors() int {
-	if r.Effects&Convergent == 0 || !strings.HasPrefix(r.Name, "mma.") || !misfolded()[r.Name] {
+	if r.Effects&Convergent == 0 || !strings.HasPrefix(r.Name, "mma.") || !miscompiledNames()[r.Name] {
 		return 0
 	}
 	n, _ := r.Accumulators()
 	return n
 }
 
-// Accumulators are the arguments of a matrix product to which it adds.
+// Accumulators is the range of the arguments of a matrix product that are its accumulators.
 func (r *Row) Accumulators() (from, to int) {
 	args := r.Args()
 	for to = len(args); args[to-1].Type != r.Operands[0].Type; to-- {

@@ -14,7 +14,7 @@ var multimemNeed = sm(90, 8, 1)
 
 func init() {
 	define("multimem", func(b *builder) {
-		multimemOrders([]string{"", "relaxed", "release"}, func(order string, s space, fx Effects, need target.Need) {
+		eachMultimemOrder([]string{"", "relaxed", "release"}, func(order string, s space, fx Effects, need target.Need) {
 			for _, w := range []struct{ typ, operand string }{
 				{"b32", "r"}, {"b64", "l"}, {"f32", "f"}, {"f64", "d"}, {"v2.f32", "{f*2}"}, {"v4.f32", "{f*4}"},
 			} {
@@ -22,13 +22,13 @@ func init() {
 				b.guarded(m, m, "[l] "+w.operand, s.write|fx, need)
 			}
 		})
-		multimemOrders([]string{"relaxed", "release"}, func(order string, s space, fx Effects, need target.Need) {
+		eachMultimemOrder([]string{"relaxed", "release"}, func(order string, s space, fx Effects, need target.Need) {
 			for _, r := range multimemReductions("") {
 				m := "multimem.red" + order + s.dot + "." + r.op
 				b.guarded(m, m, "[l] "+r.operand, s.read|s.write|fx, need)
 			}
 		})
-		multimemOrders([]string{"", "relaxed", "acquire"}, func(order string, s space, fx Effects, need target.Need) {
+		eachMultimemOrder([]string{"", "relaxed", "acquire"}, func(order string, s space, fx Effects, need target.Need) {
 			for _, r := range multimemReductions("=") {
 				m := "multimem.ld_reduce" + order + s.dot + "." + r.op
 				b.guarded(m, m, r.operand+" [l]", s.read|fx, need)
@@ -45,8 +45,8 @@ func init() {
 	})
 }
 
-// multimemOrders calls f with every order of the list ("" is weak), scope and space of multimem accesses.
-func multimemOrders(orders []string, f func(order string, s space, fx Effects, need target.Need)) {
+// eachMultimemOrder calls f with every order of the list ("" is weak), scope and space of multimem accesses.
+func eachMultimemOrder(orders []string, f func(order string, s space, fx Effects, need target.Need)) {
 	for _, s := range []space{global, generic} {
 		for _, order := range orders {
 			if order == "" {
@@ -54,7 +54,7 @@ func multimemOrders(orders []string, f func(order string, s space, fx Effects, n
 				continue
 			}
 			for _, c := range scopes {
-				f("."+order+"."+c.name, s, Strong, both(multimemNeed, c.need))
+				f("."+order+"."+c.name, s, Strong, needBoth(multimemNeed, c.need))
 			}
 		}
 	}

@@ -108,7 +108,7 @@ const (
 	Barrier    // threads wait for each other
 	Async      // part of it happens later
 	Convergent // lanes act together: must not be moved under or out of a branch
-	Clock      // the result changes by itself
+	Clock      // the result changes over time
 	Control    // trap, sleep and the like
 )
 
@@ -360,7 +360,7 @@ type item struct {
 	def         int
 }
 
-// parseSignature panics on a malformed signature: they are written by hand. The list is there until the next.
+// parseSignature panics on a malformed signature: they are written by hand. The list is valid until the next call.
 func parseSignature(s string) []item {
 	list := items.open(1 + strings.Count(s, " ") + strings.Count(s, ","))
 	for word := range strings.FieldsSeq(s) {

@@ -17,15 +17,15 @@ type family struct {
 	key       string
 	next      *family // of its group
 	build     func(*builder)
-	rest      []func(*builder) // what build leaves for later
-	described int              // how many of them are in recipes
+	rest      []func(*builder) // further parts, described on demand
+	described int              // how many parts of rest are in recipes
 	recipes   []recipe         // in table order
 	complete  bool             // every row is compiled
 }
 
 type pair struct{ asm, constraints string }
 
-// compiled are the rows that this process asked for, of all families. Its lock also guards the families.
+// compiled are the rows that were compiled so far, of all families. Its lock also guards the families.
 var compiled = struct {
 	sync.RWMutex
 	byName map[string]*Row
@@ -50,7 +50,7 @@ type group struct {
 // groups is the whole table. Order is the order of Rows.
 var groups = make([]group, 0, 128)
 
-// groupOf is the place of a group by the first word of its keys.
+// groupOf is the index of a group in groups by the first word of its keys.
 var groupOf = make(map[string]int, 128)
 
 // define adds a family to the table; called from init functions only. A big family has parts: the later ones are described when
@@ -94,33 +94,33 @@ func familyOf(mnemonic string) *family {
 	return f
 }
 
-// A store is memory for lists that are made one after another. The lock of compiled guards it, after the init functions.
-type store[T any] struct{ room []T }
+// An arena allocates lists that are built one after another. The lock of compiled guards it, after the init functions.
+type arena[T any] struct{ room []T }
 
 var (
-	families store[family]
-	recipes  store[recipe]
-	items    store[item]
-	operands store[Operand]
-	pieces   store[Piece]
+	families arena[family]
+	recipes  arena[recipe]
+	items    arena[item]
+	operands arena[Operand]
+	pieces   arena[Piece]
 )
 
 // open begins a list that has room for n elements.
-func (s *store[T]) open(n int) []T {
+func (s *arena[T]) open(n int) []T {
 	if cap(s.room) < n {
 		s.room = make([]T, 0, max(n, 128))
 	}
 	return s.room
 }
 
-// close ends the list. One that is not closed is there until the next is opened.
-func (s *store[T]) close(list []T) []T {
+// close ends the list. The memory of a list that is not closed is reused by the next one.
+func (s *arena[T]) close(list []T) []T {
 	s.room = list[len(list):]
 	return slices.Clip(list)
 }
 
-// one is the only element of a list.
-func (s *store[T]) one(x T) *T { return &s.close(append(s.open(1), x))[0] }
+// one allocates a single element.
+func (s *arena[T]) one(x T) *T { return &s.close(append(s.open(1), x))[0] }
 
 // describe adds the recipes of the next part, if there is one. The caller holds the lock.
 func (f *family) describe() bool {
@@ -138,7 +138,7 @@ func (f *family) describe() bool {
 	return true
 }
 
-// compile makes the row of a recipe, or finds it made. The caller holds the lock.
+// compile makes the row of a recipe unless it exists. The caller holds the lock.
 func (c *recipe) compile(guard bool) *Row {
 	name, signature := c.name, c.signature
 	if guard {
@@ -229,7 +229,7 @@ func Find(asm, constraints string) *Row {
 	if f == nil {
 		return nil
 	}
-	// A text that this process did not render: read from a file, perhaps.
+	// A row that was not compiled: the text may come from a file.
 	compiled.Lock()
 	defer compiled.Unlock()
 	if !f.complete {
@@ -314,7 +314,7 @@ func (b *builder) guardedText(name, text, signature string, fx Effects, need tar
 	b.recipes = append(b.recipes, recipe{name: name, mnemonic: text, signature: signature, text: true, guarded: true, fx: fx, need: need})
 }
 
-// Needs that recur in the tables: "sm80" is "sm_80, PTX 7.0".
+// Needs that occur often in the tables: "sm80" is "sm_80, PTX 7.0".
 var (
 	anySM = target.Need{}
 	sm75  = target.Need{SM: 75, PTX: target.V(6, 5)}

@@ -6,9 +6,9 @@ import (
 	"tileiras/codegen/target"
 )
 
-// TensorProduct is a row of the table of products D = A*B + C of a multiprocessor's tensor unit, which one thread begins for its block (PTX ISA,
-// "tcgen05.mma"). A and B lie in shared memory, where descriptors find them, D in tensor memory, a row to a lane; A may lie there, too. M, one of TensorHeights,
-// N and the types are fields of the instruction descriptor. Scales lie in tensor memory, as ScaleBlock says.
+// TensorProduct is a row of the table of products D = A*B + C of a multiprocessor's tensor unit, which one thread issues for its block (PTX ISA,
+// "tcgen05.mma"). A and B are in shared memory, given by descriptors, D is in tensor memory, one row per lane; A may be there, too. M, one of TensorHeights,
+// N and the types are fields of the instruction descriptor. Scales are in tensor memory, see ScaleBlock.
 type TensorProduct struct {
 	Kind string
 	K    int
@@ -19,19 +19,19 @@ type TensorProduct struct {
 	Scaled
 }
 
-// TensorHeight is an M of products of the tensor unit, and the shape of the accesses by which four warps reach their results: of the 32 lanes that a warp
-// sees a row has each, or, of 64 rows, the lower 16, where a thread reaches half of the columns of one (PTX ISA, "Data Path Layout", "tcgen05.ld").
+// TensorHeight is an M of products of the tensor unit, and the shape of the tcgen05.ld and .st by which four warps access the results. With M = 128 each of the
+// 32 lanes that a warp can access has a row; with M = 64 the lower 16 have one, and two threads share the columns of a row (PTX ISA, "Data Path Layout", "tcgen05.ld").
 type TensorHeight struct {
 	M      int
 	Access string
 }
 
-// TensorHeights is the table. Fewer rows take as long as TensorLanes, the lanes of tensor memory. MaxTensorColumns is the largest N.
+// TensorHeights is the table. A product of fewer rows takes as long as one of TensorLanes, the lanes of tensor memory. MaxTensorColumns is the largest N.
 var TensorHeights = []TensorHeight{{TensorLanes, "32x32b"}, {64, "16x32bx2"}}
 
 const TensorLanes, MaxTensorColumns = 128, 256
 
-// Parts is how many parts the columns of a row have, each of other threads.
+// Parts is the number of threads that share the columns of a row.
 func (h *TensorHeight) Parts() int { return TensorLanes / h.M }
 
 var (
@@ -56,15 +56,15 @@ var TensorProducts = []TensorProduct{
 	{"mxf4nvf4", 64, "f32", float4, float4, 4 * tensorRate, tcgen05Fine, Scaled{"mxf4nvf4", "ue8m0", 4}},
 }
 
-// Scales of products of the tensor unit lie in tensor memory, brought there from shared memory by copies of ScaleBlock bytes, for TensorLanes rows of A, or
-// columns of B, ScaleWord of them for each along K. Row r is in lane r mod 32 and in those 32, 64 and 96 further on, and in column r/32, a word with the
-// scales side by side along K (PTX ISA, "Block Scaling for tcgen05.mma"). In shared memory a lane of such a block has 16 bytes, a word after another.
+// Scales of products of the tensor unit are in tensor memory, copied from shared memory in blocks of ScaleBlock bytes. A block has ScaleWord scales along K
+// for each of TensorLanes rows of A or columns of B. Those of row r are a word in column r/32 of lane r mod 32, replicated 32, 64 and 96 lanes further on
+// (PTX ISA, "Block Scaling for tcgen05.mma"). In shared memory each of the 32 lanes of a block has 16 bytes, its words one after another.
 const ScaleBlock, ScaleWord = 512, 4
 
-// ScaleColumns is the columns of tensor memory that such a block takes, ScaleLanes the lanes in which it lies once.
+// ScaleColumns is the columns of tensor memory of such a block, ScaleLanes the lanes of one replica.
 const ScaleColumns, ScaleLanes = 4, 32
 
-// CopyScales is the instruction that brings a block.
+// CopyScales is the instruction that copies a block.
 const CopyScales = "tcgen05.cp.cta_group::1.32x128b.warpx4"
 
 // Name is the name of a product of so many rows and columns. The instruction is Instruction.
@@ -87,20 +87,20 @@ func (p *TensorProduct) Instruction() string {
 	return "tcgen05.mma." + p.Kind
 }
 
-// FromTensor is the instruction that takes A from tensor memory: a row to a lane, 32 bits of neighbours along K to a column.
+// FromTensor is the instruction that takes A from tensor memory: one row per lane, neighbours along K packed into 32 bits per column.
 func (p *TensorProduct) FromTensor() string { return p.Instruction() + ".tensor" }
 
-// Turns is as that of GroupProduct.
+// Turns is Turns of GroupProduct for this instruction.
 func (p *TensorProduct) Turns() bool { return elemBits[p.A[0]] == 8 || elemBits[p.A[0]] == 16 }
 
-// codes are the numbers of types in an instruction descriptor (PTX ISA, "Instruction descriptor").
+// codes are the encodings of types in an instruction descriptor (PTX ISA, "Instruction descriptor").
 var codes = map[string]uint32{"f16": 0, "bf16": 1, "tf32": 2, "e4m3": 0, "e5m2": 1, "u8": 0, "s8": 1, "e2m1": 1}
 
-// ScaleBytes are the fields of an instruction descriptor that say with which byte of their words the scales of an instruction begin.
+// ScaleBytes are the fields of an instruction descriptor with the index of the first byte of a word whose scales are used, for A and for B.
 func ScaleBytes(first int) uint32 { return uint32(first)<<29 | uint32(first)<<4 }
 
-// Describe is the instruction descriptor of a product of types a and b; turned says of which factors rows, or columns, lie side by side.
-func (p *TensorProduct) Describe(m, n int, a, b string, turnedA, turnedB bool) uint32 {
+// Describe is the instruction descriptor of a product of types a and b; mnMajor says which factors are MN-major in shared memory.
+func (p *TensorProduct) Describe(m, n int, a, b string, mnMajorA, mnMajorB bool) uint32 {
 	d := codes[a]<<7 | codes[b]<<10 | uint32(n/8)<<17 | uint32(m/16)<<24
 	switch {
 	case p.Blocks == 0:
@@ -108,22 +108,22 @@ func (p *TensorProduct) Describe(m, n int, a, b string, turnedA, turnedB bool) u
 	case p.Scale == "ue8m0":
 		d |= 1 << 23
 	}
-	if turnedA {
+	if mnMajorA {
 		d |= 1 << 15
 	}
-	if turnedB {
+	if mnMajorB {
 		d |= 1 << 16
 	}
 	return d
 }
 
-// maxTensorLoad is the most registers that one instruction brings from tensor memory.
+// maxTensorLoad is the most registers that one instruction loads from tensor memory.
 const maxTensorLoad = 128
 
 func init() {
 	const one = ".cta_group::1"
 	define("tcgen05", func(b *builder) {
-		// The address of what was allocated comes to shared memory; columns are a constant.
+		// The address of the allocation is written to shared memory; the number of columns is a constant.
 		b.op("tcgen05.alloc"+one+".sync.aligned.shared::cta.b32", "[r] n", WriteShared|Strong|Control|Convergent, tcgen05)
 		b.op("tcgen05.relinquish_alloc_permit"+one+".sync.aligned", "", Control|Convergent, tcgen05)
 		b.op("tcgen05.dealloc"+one+".sync.aligned.b32", "R n", Control|Convergent, tcgen05)
@@ -136,7 +136,7 @@ func init() {
 				continue
 			}
 			known[p.Instruction()] = true
-			// Where D lies, descriptors of A, or where that lies in tensor memory, and of B, the instruction descriptor, where the scales lie, whether to add to D.
+			// Operands: address of D, descriptor of A or its address in tensor memory, descriptor of B, instruction descriptor, addresses of the scales, whether to add to D.
 			if p.Blocks > 0 {
 				b.text(p.Instruction(), "tcgen05.mma"+one+".kind::"+p.Kind+".block_scale.scale_vec::"+strconv.Itoa(p.Blocks)+"X [$0], $1, $2, $3, [$4], [$5], $6", "R L L r R R b",
 					ReadShared|WriteShared|Async, p.Need)
@@ -147,11 +147,12 @@ func init() {
 		}
 		b.text(CopyScales, CopyScales+" [$0], $1", "R L", ReadShared|WriteShared|Async, tcgen05)
 		b.op("tcgen05.commit"+one+".mbarrier::arrive::one.shared::cluster.b64", "[r]", Async|Barrier, tcgen05)
-		// Columns of the lane of each thread, which are there after the wait through which they pass. A store is over at the wait, which names no registers.
+		// Loads and stores of columns of the lane of each thread. The registers of a load are valid after the wait, through which they are tied; the wait for stores has no
+		// registers.
 		for i := range TensorHeights {
 			h := &TensorHeights[i]
 			at := "[r]"
-			if h.Parts() > 1 { // how far apart they are
+			if h.Parts() > 1 { // the offset of the second half of the columns
 				at += " n"
 			}
 			for n := 1; n <= maxTensorLoad; n *= 2 {

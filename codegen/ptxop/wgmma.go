@@ -7,14 +7,14 @@ import (
 	"tileiras/codegen/target"
 )
 
-// GroupProduct is a row of the table of products D = A*B + C of a warpgroup, four warps that begin the product together and go on while it is computed
-// (PTX ISA, "wgmma.mma_async"). M is 64. B lies in shared memory, where a descriptor finds it; A does too, or is in registers.
+// GroupProduct is a row of the table of products D = A*B + C of a warpgroup, four warps that issue the product together and continue while it is computed
+// (PTX ISA, "wgmma.mma_async"). M is 64. B is in shared memory, given by a descriptor; A is too, or is in registers.
 type GroupProduct struct {
 	N, K int // N is a power of two
 	D    string
 	A, B []string
 	Rate int // as that of Product
-	// Depth is the K after which sums must be added to others elsewhere to be those of numbers of 32 bits: the hardware adds with fewer; 0 is any.
+	// Depth is the K after which the accumulators, which the hardware keeps in fewer than 32 bits, must be added to others to keep the precision of f32; 0 is never.
 	Depth int
 	Need  target.Need
 }
@@ -27,11 +27,11 @@ var (
 	wgmmaMixed = target.Need{Arch: target.WGMMA, PTX: target.V(8, 4)} // bytes with and without a sign
 )
 
-// groupRate is 512 products of 16-bit floats a cycle of a quarter (H100 white paper), by the share that products of a warp reach there. Of bytes it is
-// twice that.
+// groupRate is 512 products of 16-bit floats a cycle of a quarter of a multiprocessor (H100 white paper), by the share that products of a warp reach there. For bytes
+// it is twice that.
 const groupRate = 410
 
-// float8Depth is K after which sums of 8-bit floats, which the hardware keeps in about 14 bits, are added to those of f32 (arXiv 2412.19437, section 3.3).
+// float8Depth is the Depth of products of 8-bit floats, whose accumulators have about 14 bits (arXiv 2412.19437, section 3.3).
 const float8Depth = 128
 
 // GroupProducts is the table; where costs are equal, an earlier row is preferred.
@@ -52,7 +52,7 @@ var GroupProducts = func() []GroupProduct {
 	return list
 }()
 
-// Name is the name of the row: wgmma.SHAPE.D.A.B, with .rs where A is in registers, and .first where nothing is added: C is 0.
+// Name is the name of the row: wgmma.SHAPE.D.A.B, with .rs where A is in registers, and .first where C is 0.
 func (p *GroupProduct) Name(a, b string, registers, first bool) string {
 	name := p.shape() + "." + p.D + "." + a + "." + b
 	if registers {
@@ -68,13 +68,13 @@ func (p *GroupProduct) shape() string {
 	return "m" + strconv.Itoa(GroupRows) + "n" + strconv.Itoa(p.N) + "k" + strconv.Itoa(p.K)
 }
 
-// Turns reports whether factors in shared memory may have their rows, or columns, side by side instead of K.
+// Turns reports whether factors in shared memory may be MN-major (transposed), and not only K-major.
 func (p *GroupProduct) Turns() bool { return elemBits[p.A[0]] == 16 }
 
 // GroupWarps share the rows of A and D; the number of the first one is a multiple of four (PTX ISA, "Warpgroup").
 const GroupWarps = 4
 
-// maxInFlight is the most registers of one kind that pass through a fence or a wait.
+// maxInFlight is the most registers of one kind that are tied through a fence or a wait.
 const maxInFlight = 512
 
 func init() {
@@ -84,8 +84,8 @@ func init() {
 			p := &GroupProducts[i]
 			c := registers(GroupRows*p.N/GroupWarps, p.D)
 			for _, ta := range p.A {
-				// Descriptors are 64-bit registers. After them: whether to add to D, signs of floats of A and B, and which of the factors in shared memory
-				// are turned.
+				// Descriptors are 64-bit registers. After them: whether to add to D, signs of floats of A and B, and for each factor in shared memory whether it
+				// is MN-major.
 				for _, inRegisters := range []bool{false, true} {
 					a, more := "l", ""
 					if p.D != "s32" {
@@ -112,8 +112,8 @@ func init() {
 		}
 		b.named("wgmma.commit_group", "wgmma.commit_group"+sync, "", Fence|Convergent, wgmma)
 		b.named("wgmma.wait_group", "wgmma.wait_group"+sync, "n", Fence|Convergent, wgmma)
-		// The same, and from here on so many registers hold what the products gave; and the fence in front of products, through which their registers pass:
-		// accumulators and a factor, each a power of two.
+		// The same with the result registers tied through the wait, so that nothing reads them before it; and the fence before products, through which their registers
+		// are tied: accumulators and a factor, the number of each a power of two.
 		fence := func(name, signature string) {
 			b.text("wgmma.fence"+name, "wgmma.fence"+sync, signature, Fence|Convergent, wgmma)
 		}

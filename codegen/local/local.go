@@ -1,6 +1,6 @@
-// Package local numbers the local values of LLVM functions, so that what is known of them can stand in slices.
+// Package local numbers the local values of LLVM functions densely, so that properties of values can be kept in slices instead of maps.
 //
-// The number of a value is kept where the library keeps the one that it prints (LocalID).
+// The number of a value is stored in the field in which the library has the number that it prints (LocalID).
 //
 // It may import github.com/llir/llvm/ir and its constants.
 package local
@@ -13,8 +13,8 @@ import (
 	"github.com/llir/llvm/ir/value"
 )
 
-// Assign numbers parameters, blocks and results of a function from 0 on and returns how many there are. What has no name has the number
-// that the library prints.
+// Assign numbers parameters, blocks and results of a function from 0 on and returns how many there are. Values without a name come first, so that
+// they have the numbers that the library prints.
 func Assign(f *ir.Func) int32 {
 	var n numbering
 	for _, p := range f.Params {
@@ -34,7 +34,7 @@ func Assign(f *ir.Func) int32 {
 	return int32(n.next)
 }
 
-// numbering is the work of Assign.
+// numbering is the state of Assign.
 type numbering struct {
 	next  int64
 	named []*ir.LocalIdent // which have numbers after the others
@@ -186,7 +186,7 @@ func AppendOperands(list []*value.Value, inst ir.Instruction) []*value.Value {
 		}
 		return list
 	}
-	return append(list, inst.Operands()...) // a list for each: well for the rare ones
+	return append(list, inst.Operands()...) // allocates a list: only for rare instructions
 }
 
 // parts is where a local value keeps its number, and an instruction its metadata.
